@@ -1,0 +1,65 @@
+# dq: build, tests and installation. Sources are found by wildcard and instruction-set flags by file
+# suffix, so adding a file never edits this one.
+VERSION := 0.1.0
+B ?= build
+PREFIX ?= /usr/local
+CC := gcc
+PYTHON ?= python3
+
+PACKAGES := libprotobuf-c openblas lapacke jansson libxxhash stb cmocka
+CFLAGS ?= -O3 -g
+WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Werror
+OWN_FLAGS := -std=c17 -D_GNU_SOURCE $(WARNINGS) -ffp-contract=off -fno-math-errno -ffunction-sections -fdata-sections \
+  -pthread -I. -I$(B)/generated -DDQ_VERSION='"$(VERSION)"'
+# -fno-trapping-math lets loops with comparisons vectorise; no program here reads the exception flags.
+OWN_FLAGS += -fno-trapping-math
+LIBRARIES = $(shell pkg-config --libs libprotobuf-c lapacke openblas jansson libxxhash) -lm -pthread
+LDFLAGS += -Wl,--gc-sections
+
+ROOMS := lib/base lib/graph lib/kernels lib/linalg lib/onnx datasets lib/ops lib/exec lib/passes calib \
+  lib/eval quant decomp lib/report
+MACHINE := $(shell $(CC) -dumpmachine | cut -d- -f1)
+FOREIGN := $(if $(filter x86_64,$(MACHINE)),%_neon.c %_dotprod.c,%_avx2.c %_avx512.c %_vnni.c %_avx512fp16.c %_amx.c)
+SOURCES := $(filter-out $(FOREIGN),$(wildcard $(addsuffix /*.c,$(ROOMS))))
+OBJECTS := $(SOURCES:%.c=$(B)/%.o)
+SHARED_CMD := $(filter-out cmd/dq.c cmd/dq-%.c,$(wildcard cmd/*.c))
+COMMANDS := $(patsubst cmd/%.c,$(B)/%,$(wildcard cmd/dq.c cmd/dq-*.c))
+SCHEMA := $(B)/generated/onnx.pb-c
+
+FLAGS_avx2 := -mavx2 -mfma -mf16c
+FLAGS_avx512 := $(FLAGS_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
+FLAGS_vnni := $(FLAGS_avx512) -mavx512vnni
+FLAGS_avx512fp16 := $(FLAGS_avx512) -mavx512fp16
+FLAGS_amx := $(FLAGS_avx512) -mamx-tile -mamx-int8
+FLAGS_dotprod := -march=armv8.2-a+dotprod
+suffix_flags = $(FLAGS_$(lastword $(subst _, ,$(notdir $*))))
+
+.PHONY: all
+all: $(COMMANDS)
+.DELETE_ON_ERROR:
+
+$(SCHEMA).c: /usr/include/onnx/onnx.proto
+	@mkdir -p $(@D)
+	cp $< $(@D)/onnx.proto
+	cd $(@D) && protoc-c --c_out=. onnx.proto
+# The C is protoc's, not ours: its warnings are not for us to mend.
+$(SCHEMA).o: $(SCHEMA).c
+	$(CC) $(CFLAGS) $(SANITIZE) -w -ffunction-sections -fdata-sections -c -o $@ $<
+
+$(OBJECTS) $(SHARED_CMD:%.c=$(B)/%.o): | $(SCHEMA).c
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(OWN_FLAGS) $(suffix_flags) $(SANITIZE) -MMD -MP -c -o $@ $<
+
+$(B)/libdq.a: $(OBJECTS) $(SCHEMA).o
+	rm -f $@ && ar rcs $@ $^
+
+$(B)/%: $(B)/cmd/%.o $(SHARED_CMD:%.c=$(B)/%.o) $(B)/libdq.a
+	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(B)/libdq.a $(LIBRARIES)
+
+include $(wildcard tests/*.mk)
+-include $(OBJECTS:.o=.d) $(patsubst cmd/%.c,$(B)/cmd/%.d,$(wildcard cmd/*.c))
+
+.PHONY: clean
+clean:
+	rm -rf $(B)

@@ -1,0 +1,112 @@
+#include "lib/base/arena.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/sizes.h"
+
+enum { BLOCK_BYTES = 64 * 1024, LARGE_BYTES = 4 * 1024, ALIGNMENT = 64 };
+
+typedef struct block {
+  struct block *next;
+  char *data;
+  size_t used, size;
+} block;
+
+struct dq_arena {
+  block *small;  // the block small requests are cut from, first of the list
+  block *large;  // one block per large request
+  size_t bytes, limit;
+};
+
+dq_arena *dq_arena_new(size_t limit) {
+  dq_arena *arena = calloc(1, sizeof *arena);
+  if (arena) arena->limit = limit;
+  return arena;
+}
+
+static void free_blocks(block *first) {
+  while (first) {
+    block *next = first->next;
+    free(first->data);
+    free(first);
+    first = next;
+  }
+}
+
+void dq_arena_free(dq_arena *arena) {
+  if (!arena) return;
+  free_blocks(arena->small);
+  free_blocks(arena->large);
+  free(arena);
+}
+
+static block *add_block(block **list, size_t size) {
+  block *fresh = calloc(1, sizeof *fresh);
+  if (!fresh) return NULL;
+  fresh->data = aligned_alloc(ALIGNMENT, dq_round_up(size, ALIGNMENT));
+  if (!fresh->data) {
+    free(fresh);
+    return NULL;
+  }
+  fresh->size = size;
+  fresh->next = *list;
+  *list = fresh;
+  return fresh;
+}
+
+void *dq_arena_alloc(dq_arena *arena, size_t bytes) {
+  if (bytes == 0) bytes = 1;
+  if (bytes > SIZE_MAX / 2) return NULL;
+  bytes = dq_round_up(bytes, bytes >= LARGE_BYTES ? ALIGNMENT : 16);
+  if (arena->limit && (bytes > arena->limit || arena->bytes > arena->limit - bytes)) return NULL;
+  block *from = arena->small;
+  if (bytes >= LARGE_BYTES) {
+    from = add_block(&arena->large, bytes);
+  } else if (!from || from->size - from->used < bytes) {
+    from = add_block(&arena->small, BLOCK_BYTES);
+  }
+  if (!from) return NULL;
+  void *memory = from->data + from->used;
+  from->used += bytes;
+  arena->bytes += bytes;
+  return memset(memory, 0, bytes);
+}
+
+void *dq_arena_array(dq_arena *arena, size_t count, size_t size) {
+  size_t bytes;
+  return dq_mul_size(count, size, &bytes) ? dq_arena_alloc(arena, bytes) : NULL;
+}
+
+void *dq_arena_copy(dq_arena *arena, const void *data, size_t bytes) {
+  void *copy = dq_arena_alloc(arena, bytes);
+  if (copy && bytes) memcpy(copy, data, bytes);
+  return copy;
+}
+
+char *dq_arena_strndup(dq_arena *arena, const char *text, size_t length) {
+  char *copy = dq_arena_alloc(arena, length + 1);
+  if (copy && length) memcpy(copy, text, length);
+  return copy;
+}
+
+char *dq_arena_strdup(dq_arena *arena, const char *text) {
+  return dq_arena_strndup(arena, text, strlen(text));
+}
+
+char *dq_arena_printf(dq_arena *arena, const char *format, ...) {
+  va_list arguments, again;
+  va_start(arguments, format);
+  va_copy(again, arguments);
+  int length = vsnprintf(NULL, 0, format, arguments);
+  va_end(arguments);
+  char *text = length < 0 ? NULL : dq_arena_alloc(arena, (size_t)length + 1);
+  if (text) vsnprintf(text, (size_t)length + 1, format, again);
+  va_end(again);
+  return text;
+}
+
+size_t dq_arena_bytes(const dq_arena *arena) { return arena->bytes; }

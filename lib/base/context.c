@@ -1,0 +1,45 @@
+#include "lib/base/context.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+dq_status dq_context_init(dq_context *context, int threads, unsigned cpu_mask, dq_error *error) {
+  memset(context, 0, sizeof *context);
+  context->cpu = dq_cpu_detect() & cpu_mask;
+  if (threads > 1) {
+    context->pool = dq_pool_new(threads);
+    if (!context->pool) return dq_fail(error, DQ_SYSTEM, "cannot start %d threads", threads);
+  }
+  return DQ_OK;
+}
+
+void dq_context_deinit(dq_context *context) {
+  dq_pool_free(context->pool);
+  context->pool = NULL;
+}
+
+void dq_message(const dq_context *context, dq_severity severity, const char *format, ...) {
+  if (!context || !context->message) return;
+  char text[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  context->message(context->user, severity, text);
+}
+
+void dq_progress(const dq_context *context, const char *what, int64_t done, int64_t total) {
+  if (context && context->progress) context->progress(context->user, what, done, total);
+}
+
+dq_status dq_check_stop(const dq_context *context, dq_error *error) {
+  return context && context->stop && *context->stop ? dq_fail(error, DQ_CANCELLED, "interrupted") : DQ_OK;
+}
+
+dq_status dq_check_memory(const dq_context *context, size_t bytes, const char *what,
+                          dq_error *error) {
+  if (!context || !context->memory_limit || bytes <= context->memory_limit) return DQ_OK;
+  return dq_fail(error, DQ_SYSTEM, "%s needs %zu MB of memory, --memory allows %zu MB", what,
+                 (bytes >> 20) + 1, context->memory_limit >> 20);
+}

@@ -1,0 +1,39 @@
+// What every piece of work is given: processor features, threads, memory bound, where messages go.
+#ifndef DQ_BASE_CONTEXT_H
+#define DQ_BASE_CONTEXT_H
+
+#include <signal.h>
+#include <stdint.h>
+
+#include "lib/base/cpu.h"
+#include "lib/base/pool.h"
+#include "lib/base/status.h"
+
+typedef enum dq_severity { DQ_NOTE, DQ_WARNING, DQ_DETAIL } dq_severity;
+
+typedef struct dq_context {
+  unsigned cpu;        // features kernels may use: detected and not masked
+  dq_pool *pool;       // NULL: one thread
+  size_t memory_limit; // bytes, 0: none
+  uint64_t seed;
+  void (*message)(void *user, dq_severity severity, const char *text);      // NULL: dropped
+  void (*progress)(void *user, const char *what, int64_t done, int64_t total); // NULL: dropped
+  void *user;                         // handed to both
+  const volatile sig_atomic_t *stop;  // set by Ctrl-C; NULL: never
+} dq_context;
+
+dq_status dq_context_init(dq_context *context, int threads, unsigned cpu_mask, dq_error *error);
+void dq_context_deinit(dq_context *context);
+
+void dq_message(const dq_context *context, dq_severity severity, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void dq_progress(const dq_context *context, const char *what, int64_t done, int64_t total);
+
+// DQ_CANCELLED once the user asked to stop.
+dq_status dq_check_stop(const dq_context *context, dq_error *error);
+
+// The failure that a piece of work needs `bytes` while the bound is lower; DQ_OK when it fits.
+dq_status dq_check_memory(const dq_context *context, size_t bytes, const char *what,
+                          dq_error *error);
+
+#endif

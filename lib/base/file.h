@@ -1,0 +1,42 @@
+// Files: read whole or mapped, written atomically (temporary file beside the target, then renamed).
+#ifndef DQ_BASE_FILE_H
+#define DQ_BASE_FILE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "lib/base/status.h"
+
+// The bytes of a file, mapped when it is a regular file and read into memory otherwise.
+typedef struct dq_file {
+  const uint8_t *data; // never NULL after a successful open
+  size_t size;
+  int mapped;
+  int heap;
+} dq_file;
+
+// `path` "-" reads standard input. Errors name the path and the system's reason (DQ_SYSTEM).
+dq_status dq_file_open(dq_file *file, const char *path, dq_error *error);
+void dq_file_close(dq_file *file);
+
+// A file that appears under its name only when it is complete.
+typedef struct dq_output {
+  FILE *stream;     // write here
+  char *path;       // NULL: standard output
+  char *temporary;  // beside the target
+} dq_output;
+
+// Fails when the folder is missing or not writable, or the path is a folder. "-" is standard output.
+dq_status dq_output_open(dq_output *output, const char *path, dq_error *error);
+// Flushes, syncs and renames; on failure nothing is left behind and the old file stays.
+dq_status dq_output_commit(dq_output *output, dq_error *error);
+void dq_output_discard(dq_output *output); // safe after commit and on a zeroed struct
+
+// Removes the temporary files of all outputs that are open: for the signal handler of a command,
+// async-signal-safe.
+void dq_output_remove_all(void);
+
+// Folder part of a path into `folder` ("." when there is none).
+void dq_path_folder(const char *path, char *folder, size_t size);
+
+#endif

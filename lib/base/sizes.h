@@ -1,0 +1,27 @@
+// Checked arithmetic for sizes that come from files: no product or sum may wrap.
+#ifndef DQ_BASE_SIZES_H
+#define DQ_BASE_SIZES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+static inline bool dq_mul_size(size_t a, size_t b, size_t *product) {
+  return !__builtin_mul_overflow(a, b, product);
+}
+static inline bool dq_add_size(size_t a, size_t b, size_t *sum) {
+  return !__builtin_add_overflow(a, b, sum);
+}
+static inline bool dq_mul_i64(int64_t a, int64_t b, int64_t *product) {
+  return !__builtin_mul_overflow(a, b, product);
+}
+static inline bool dq_add_i64(int64_t a, int64_t b, int64_t *sum) {
+  return !__builtin_add_overflow(a, b, sum);
+}
+static inline int64_t dq_min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t dq_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline size_t dq_round_up(size_t value, size_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+#endif

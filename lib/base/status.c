@@ -1,0 +1,56 @@
+#include "lib/base/status.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+// Control characters of names from files would break the one-line rule of messages.
+static void one_line(char *text) {
+  for (; *text; text++)
+    if ((unsigned char)*text < 0x20 || *text == 0x7f) *text = '?';
+}
+
+dq_status dq_fail(dq_error *error, dq_status status, const char *format, ...) {
+  if (!error) return status;
+  error->status = status;
+  error->hint[0] = 0;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(error->message, sizeof error->message, format, arguments);
+  va_end(arguments);
+  one_line(error->message);
+  return status;
+}
+
+dq_status dq_error_prefix(dq_error *error, dq_status status, const char *format, ...) {
+  if (!error) return status;
+  char prefixed[sizeof error->message];
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vsnprintf(prefixed, sizeof prefixed, format, arguments);
+  va_end(arguments);
+  if (length < 0) return status;
+  size_t used = (size_t)length < sizeof prefixed - 3 ? (size_t)length : sizeof prefixed - 3;
+  snprintf(prefixed + used, sizeof prefixed - used, ": %s", error->message);
+  memcpy(error->message, prefixed, sizeof prefixed);
+  one_line(error->message);
+  return status;
+}
+
+void dq_error_hint(dq_error *error, const char *format, ...) {
+  if (!error) return;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(error->hint, sizeof error->hint, format, arguments);
+  va_end(arguments);
+  one_line(error->hint);
+}
+
+dq_status dq_fail_memory(dq_error *error, size_t bytes) {
+  return dq_fail(error, DQ_SYSTEM, "out of memory: %zu bytes needed", bytes);
+}
+
+dq_status dq_fail_errno(dq_error *error, const char *path) {
+  return dq_fail(error, DQ_SYSTEM, "%s: %s", path, strerror(errno));
+}
