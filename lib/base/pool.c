@@ -27,9 +27,9 @@ struct dq_pool {
   worker *workers; // threads - 1 of them; the caller is thread 0
 };
 
-static void run_share(const job *job, int thread, int threads) {
-  int64_t from = job->count * thread / threads, to = job->count * (thread + 1) / threads;
-  for (int64_t i = from; i < to; i++) job->work(job->argument, i, thread);
+static void run_share(const job *share, int thread, int threads) {
+  int64_t from = share->count * thread / threads, to = share->count * (thread + 1) / threads;
+  for (int64_t i = from; i < to; i++) share->work(share->argument, i, thread);
 }
 
 static void *worker_main(void *argument) {
