@@ -32,7 +32,12 @@ dq_status dq_error_prefix(dq_error *error, dq_status status, const char *format,
   va_end(arguments);
   if (length < 0) return status;
   size_t used = (size_t)length < sizeof prefixed - 3 ? (size_t)length : sizeof prefixed - 3;
-  snprintf(prefixed + used, sizeof prefixed - used, ": %s", error->message);
+  prefixed[used++] = ':';
+  prefixed[used++] = ' ';
+  size_t room = sizeof prefixed - used - 1, rest = strlen(error->message);
+  if (rest > room) rest = room;
+  memcpy(prefixed + used, error->message, rest);
+  prefixed[used + rest] = 0;
   memcpy(error->message, prefixed, sizeof prefixed);
   one_line(error->message);
   return status;
