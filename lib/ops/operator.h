@@ -1,0 +1,135 @@
+// The operator table: what the suite knows about each ONNX operator. A family of operators is one
+// file; an operator is one const dq_operator there and one row in operators.def.
+#ifndef DQ_OPS_OPERATOR_H
+#define DQ_OPS_OPERATOR_H
+
+#include "lib/base/context.h"
+#include "lib/graph/graph.h"
+
+typedef struct dq_operator dq_operator;
+
+// One node at inference, preparation and run time. Tensors are row-major.
+typedef struct dq_op {
+  const dq_context *context;
+  const dq_node *node;
+  const dq_operator *row;
+  int version;               // the since-version of the operator that the model's opset means
+  int input_count;
+  const dq_tensor **inputs;  // [i] NULL: left out; ->data NULL: elements not known yet (inference)
+  int output_count;
+  dq_tensor **outputs;       // [i] NULL: left out. infer sets type and shape, run fills the data
+  void *state;               // made by prepare, lives as long as the plan; NULL: not prepared
+  size_t scratch_bytes;      // asked for by prepare
+  void *scratch;             // given to run, 64-byte aligned, contents undefined
+  dq_error *error;
+} dq_op;
+
+typedef struct dq_attribute_rule {
+  const char *name;
+  int type;      // dq_attribute_type
+  bool required; // for every version
+} dq_attribute_rule;
+
+// Colour for mixed precision: loses; gains much and loses little; takes the colour of its inputs.
+typedef enum dq_colour { DQ_DENY, DQ_ALLOW, DQ_FOLLOW } dq_colour;
+
+// How the operator is quantized to int8.
+typedef enum dq_quantization {
+  DQ_QUANTIZE_NOT,     // stays in float
+  DQ_QUANTIZE_COMPUTE, // products with a weight: Conv, Gemm, MatMul
+  DQ_QUANTIZE_SHARE,   // output has the scale of the input: MaxPool, Reshape, Transpose, Resize
+  DQ_QUANTIZE_ABSORB,  // only narrows the range of its producer: Relu, Clip
+  DQ_QUANTIZE_TABLE,   // elementwise function of one value: Sigmoid, LeakyRelu
+  DQ_QUANTIZE_COMBINE, // several inputs, own output scale: Add, Mul, Concat, AveragePool
+} dq_quantization;
+
+enum { // flags
+  DQ_OP_HALF = 1,       // float16 is computed by float32 kernels, inputs and outputs converted
+  DQ_OP_VIEW = 2,       // output 0 has the elements of input 0 in the same order (Reshape)
+  DQ_OP_IN_PLACE = 4,   // output 0 may lie where input 0 of the same type and shape lies
+  DQ_OP_SHAPE_ONLY = 8, // the result depends on the shapes of the inputs only (Shape, Size)
+  DQ_OP_RANDOM = 16,    // never folded
+};
+
+enum { DQ_MAX_VERSIONS = 12, DQ_ANY_NUMBER = 1 << 30 };
+
+struct dq_operator {
+  const char *name;
+  const char *domain;         // NULL: ai.onnx; "dq" for rows only execution copies contain
+  int since[DQ_MAX_VERSIONS]; // versions supported, ascending, 0 after the last
+  int inputs[2], outputs[2];  // least and most; DQ_ANY_NUMBER
+  unsigned types;             // DQ_BIT masks that input 0 may have when run
+  const dq_attribute_rule *attributes; // all known attributes; last has name NULL; NULL: none
+  dq_status (*infer)(dq_op *op);       // required
+  dq_status (*run)(dq_op *op);         // required
+  // Optional: packs constant inputs (data known) into `arena`, sets state and scratch_bytes. Shapes
+  // are final. run must also work when state is NULL.
+  dq_status (*prepare)(dq_op *op, dq_arena *arena);
+  int64_t (*macs)(const dq_op *op); // multiply-accumulates from the shapes; NULL: none
+  dq_colour colour;
+  dq_quantization quantization;
+  unsigned flags;
+};
+
+// The row of an operator, or NULL. Domain "ai.onnx" is the same as "".
+const dq_operator *dq_operator_find(const char *domain, const char *op_type);
+// Row `index`, NULL after the last, in the order of operators.def.
+const dq_operator *dq_operator_at(int index);
+// The since-version that `opset` selects, 0 when the row does not support it.
+int dq_operator_version(const dq_operator *row, int64_t opset);
+
+// Finds the row and version of a node and checks counts of inputs and outputs and the types of
+// attributes; unknown attributes are told as warnings. DQ_UNSUPPORTED when there is no row.
+dq_status dq_operator_resolve(const dq_graph *graph, const dq_node *node, const dq_context *context,
+                              const dq_operator **row, int *version, dq_error *error);
+
+// The three calls, with the node's label put in front of messages, and float16 computed by float32
+// for rows that say DQ_OP_HALF. dq_op_infer leaves outputs with rank -1 when they depend on elements
+// not known yet. dq_op_run checks the type and expects outputs with shape and memory.
+dq_status dq_op_infer(dq_op *op);
+dq_status dq_op_prepare(dq_op *op, dq_arena *arena);
+dq_status dq_op_run(dq_op *op);
+
+// ---- For operator files ----
+
+static inline const dq_tensor *dq_op_input(const dq_op *op, int i) {
+  return i < op->input_count ? op->inputs[i] : NULL;
+}
+static inline dq_tensor *dq_op_output(const dq_op *op, int i) {
+  return i < op->output_count ? op->outputs[i] : NULL;
+}
+
+// Sets the shape of output i (nothing when it is left out), with the checks of dq_tensor_shape.
+dq_status dq_op_shape(dq_op *op, int i, int type, int rank, const int64_t *dims);
+// Output i cannot be known yet.
+dq_status dq_op_unknown(dq_op *op, int i, int type);
+
+// True when input i is there and its elements are known.
+bool dq_op_known(const dq_op *op, int i);
+
+enum { DQ_MAX_INTS = 2 * DQ_MAX_RANK };
+// Integers of input i (int32 or int64, scalar or vector) into values[DQ_MAX_INTS]: a failure when
+// there are more or the type is another. The elements must be known.
+dq_status dq_op_read_ints(const dq_op *op, int i, int64_t *values, int *count);
+
+// "axes" style parameter that was an attribute and became input i: *count is -1 when it is not
+// given; *known is false when the input's elements are not known yet. values[DQ_MAX_INTS].
+dq_status dq_op_axes(const dq_op *op, const char *attribute, int i, int64_t *values, int *count,
+                     bool *known);
+
+// An axis in [-rank, rank) made positive, or DQ_BAD_INPUT.
+dq_status dq_op_axis(const dq_op *op, int64_t axis, int rank, int *result);
+
+// Shape that broadcasting the inputs [0, count) gives (ONNX multidirectional), or DQ_BAD_INPUT.
+dq_status dq_op_broadcast(const dq_op *op, int count, int *rank, int64_t *dims);
+
+// Ready-made infer functions: output 0 has type and shape of input 0; type of input 0 and
+// broadcast shape of all inputs; bool and broadcast shape.
+dq_status dq_infer_same(dq_op *op);
+dq_status dq_infer_broadcast(dq_op *op);
+dq_status dq_infer_compare(dq_op *op);
+
+// Fails with a message; dq_op_infer and dq_op_run put the node's label in front.
+#define dq_op_fail(op, status, ...) dq_fail((op)->error, status, __VA_ARGS__)
+
+#endif
