@@ -1,0 +1,16 @@
+// Elementwise fp32 functions and requantization of stored sums: loops the compiler vectorises.
+#include "lib/kernels/kernels_internal.h"
+
+void dq_add_f32(const float *a, const float *b, float *output, int64_t count) {
+  for (int64_t i = 0; i < count; i++) output[i] = a[i] + b[i];
+}
+
+void dq_mul_f32(const float *a, const float *b, float *output, int64_t count) {
+  for (int64_t i = 0; i < count; i++) output[i] = a[i] * b[i];
+}
+
+void dq_activate_f32(const dq_activation *activation, const float *input, float *output,
+                     int64_t count) {
+  const dq_activation local = *activation; // so that the compiler takes the choice out of the loop
+  for (int64_t i = 0; i < count; i++) output[i] = dq_activate(&local, input[i]);
+}
