@@ -49,6 +49,7 @@ typedef struct dq_value {
   const dq_dimension *dims;
   dq_tensor *constant;     // initializer; its data is NULL when the type is only carried through
   bool is_input, is_output;
+  bool is_captured;        // read by a subgraph (If, Loop, Scan): must keep its name
   dq_node *producer;       // NULL for inputs and initializers
   dq_node **users;         // each node once per input it reads the value through
   int user_count;

@@ -1,0 +1,68 @@
+// A copy for execution: nodes, values and attributes of its own, elements of tensors shared.
+#include <string.h>
+
+#include "lib/graph/graph.h"
+
+static bool copy_value(dq_graph *copy, const dq_value *value) {
+  dq_value *own = dq_graph_add_value(copy, value->name);
+  if (!own) return false;
+  own->type = value->type;
+  own->rank = value->rank;
+  own->dims = value->dims;
+  own->is_input = value->is_input;
+  own->is_output = value->is_output;
+  own->is_captured = value->is_captured;
+  if (!value->constant) return true;
+  dq_tensor *tensor = dq_arena_copy(copy->arena, value->constant, sizeof *tensor);
+  return tensor && dq_graph_set_constant(copy, own, tensor);
+}
+
+static dq_value **copy_values(dq_graph *copy, dq_value *const *values, int count) {
+  dq_value **own = DQ_NEW_ARRAY(copy->arena, count, dq_value *);
+  for (int i = 0; own && i < count; i++) own[i] = values[i] ? copy->values[values[i]->index] : NULL;
+  return own;
+}
+
+static bool copy_node(dq_graph *copy, const dq_node *node) {
+  dq_value **inputs = copy_values(copy, node->inputs, node->input_count);
+  dq_value **outputs = copy_values(copy, node->outputs, node->output_count);
+  dq_node *own = inputs && outputs
+                     ? dq_graph_add_node(copy, copy->node_count, node->op_type, node->name,
+                                         node->input_count, inputs, node->output_count, outputs)
+                     : NULL;
+  if (!own || !(own->domain = dq_arena_strdup(copy->arena, node->domain))) return false;
+  own->attribute_count = node->attribute_count;
+  own->attributes = dq_arena_copy(copy->arena, node->attributes,
+                                  (size_t)node->attribute_count * sizeof *node->attributes);
+  return own->attributes != NULL;
+}
+
+static bool fill_copy(dq_graph *copy, const dq_graph *graph) {
+  for (int i = 0; i < graph->value_count; i++)
+    if (!copy_value(copy, graph->values[i])) return false;
+  for (int i = 0; i < graph->node_count; i++)
+    if (!graph->nodes[i]->removed && !copy_node(copy, graph->nodes[i])) return false;
+  copy->inputs = copy_values(copy, graph->inputs, graph->input_count);
+  copy->outputs = copy_values(copy, graph->outputs, graph->output_count);
+  copy->input_count = graph->input_count;
+  copy->output_count = graph->output_count;
+  copy->opsets = dq_arena_copy(copy->arena, graph->opsets,
+                               (size_t)graph->opset_count * sizeof *graph->opsets);
+  copy->opset_count = graph->opset_count;
+  copy->properties = dq_arena_copy(copy->arena, graph->properties,
+                                   (size_t)graph->property_count * sizeof *graph->properties);
+  copy->property_count = graph->property_count;
+  return copy->inputs && copy->outputs && copy->opsets && copy->properties;
+}
+
+dq_graph *dq_graph_copy(const dq_graph *graph) {
+  dq_graph *copy = dq_graph_new(0);
+  if (!copy) return NULL;
+  copy->path = graph->path;
+  copy->name = graph->name;
+  copy->ir_version = graph->ir_version;
+  copy->has_functions = graph->has_functions;
+  if (fill_copy(copy, graph) && dq_graph_index(copy, true, NULL) == DQ_OK) return copy;
+  dq_graph_free(copy);
+  return NULL;
+}

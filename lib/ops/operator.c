@@ -1,0 +1,316 @@
+// Lookup in the operator table, checks of a node against its row, and the calls every row shares.
+#include "lib/ops/operator.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/half.h"
+#include "lib/base/sizes.h"
+
+#define DQ_OPERATOR(symbol) extern const dq_operator dq_op_##symbol;
+#include "lib/ops/operators.def"
+#undef DQ_OPERATOR
+
+static const dq_operator *const table[] = {
+#define DQ_OPERATOR(symbol) &dq_op_##symbol,
+#include "lib/ops/operators.def"
+#undef DQ_OPERATOR
+    NULL};
+
+const dq_operator *dq_operator_at(int index) { return table[index]; }
+
+const dq_operator *dq_operator_find(const char *domain, const char *op_type) {
+  if (!strcmp(domain, "ai.onnx")) domain = "";
+  for (int i = 0; table[i]; i++)
+    if (!strcmp(table[i]->name, op_type) &&
+        !strcmp(table[i]->domain ? table[i]->domain : "", domain))
+      return table[i];
+  return NULL;
+}
+
+int dq_operator_version(const dq_operator *row, int64_t opset) {
+  int version = 0;
+  for (int i = 0; i < DQ_MAX_VERSIONS && row->since[i] && row->since[i] <= opset; i++)
+    version = row->since[i];
+  return version;
+}
+
+static dq_status check_count(int found, const int *allowed, const char *what, dq_error *error) {
+  if (found >= allowed[0] && found <= allowed[1]) return DQ_OK;
+  if (allowed[1] == DQ_ANY_NUMBER)
+    return dq_fail(error, DQ_BAD_INPUT, "%d %s, expected at least %d", found, what, allowed[0]);
+  if (allowed[0] == allowed[1])
+    return dq_fail(error, DQ_BAD_INPUT, "%d %s, expected %d", found, what, allowed[0]);
+  return dq_fail(error, DQ_BAD_INPUT, "%d %s, expected %d to %d", found, what, allowed[0],
+                 allowed[1]);
+}
+
+static const char *attribute_type_name(int type) {
+  static const char *const names[] = {"another type", "float", "int", "string", "tensor", "graph",
+                                      "floats", "ints", "strings"};
+  return type > 0 && type <= DQ_ATTRIBUTE_STRINGS ? names[type] : names[0];
+}
+
+static const dq_attribute_rule *find_rule(const dq_operator *row, const char *name) {
+  for (const dq_attribute_rule *rule = row->attributes; rule && rule->name; rule++)
+    if (!strcmp(rule->name, name)) return rule;
+  return NULL;
+}
+
+static dq_status check_attributes(const dq_node *node, const dq_operator *row,
+                                  const dq_context *context, dq_error *error) {
+  char label[DQ_LABEL_TEXT];
+  for (int i = 0; i < node->attribute_count; i++) {
+    const dq_attribute *attribute = &node->attributes[i];
+    const dq_attribute_rule *rule = find_rule(row, attribute->name);
+    if (!rule)
+      dq_message(context, DQ_WARNING, "%s: attribute '%s' of %s is not known and ignored",
+                 dq_node_label(node, label, sizeof label), attribute->name, row->name);
+    else if (rule->type != attribute->type)
+      return dq_fail(error, DQ_BAD_INPUT, "attribute '%s' is of type %s, expected %s",
+                     attribute->name, attribute_type_name(attribute->type),
+                     attribute_type_name(rule->type));
+  }
+  for (const dq_attribute_rule *rule = row->attributes; rule && rule->name; rule++)
+    if (rule->required && !dq_node_attribute(node, rule->name))
+      return dq_fail(error, DQ_BAD_INPUT, "attribute '%s' is missing", rule->name);
+  return DQ_OK;
+}
+
+static dq_status unsupported_operator(const dq_graph *graph, const dq_node *node, dq_error *error) {
+  if (!node->domain[0] || !strcmp(node->domain, "ai.onnx"))
+    return dq_fail(error, DQ_UNSUPPORTED, "operator %s (opset %" PRId64 ") is not supported",
+                   node->op_type, dq_graph_opset(graph, ""));
+  return dq_fail(error, DQ_UNSUPPORTED, "operator %s of domain '%s' is not supported",
+                 node->op_type, node->domain);
+}
+
+static dq_status resolve(const dq_graph *graph, const dq_node *node, const dq_context *context,
+                         const dq_operator **row, int *version, dq_error *error) {
+  *row = dq_operator_find(node->domain, node->op_type);
+  if (!*row) return unsupported_operator(graph, node, error);
+  int64_t opset = (*row)->domain ? 1 : dq_graph_opset(graph, "");
+  *version = dq_operator_version(*row, opset);
+  if (!*version)
+    return dq_fail(error, DQ_UNSUPPORTED,
+                   "operator %s is not supported in opset %" PRId64 ", the oldest supported is %d",
+                   node->op_type, opset, (*row)->since[0]);
+  DQ_TRY(check_count(node->input_count, (*row)->inputs, "inputs", error));
+  DQ_TRY(check_count(node->output_count, (*row)->outputs, "outputs", error));
+  for (int i = 0; i < (*row)->inputs[0]; i++)
+    if (!node->inputs[i])
+      return dq_fail(error, DQ_BAD_INPUT, "input %d is left out but required", i);
+  return check_attributes(node, *row, context, error);
+}
+
+static dq_status with_label(const dq_node *node, dq_status status, dq_error *error) {
+  char label[DQ_LABEL_TEXT];
+  if (status == DQ_OK || status == DQ_CANCELLED) return status;
+  return dq_error_prefix(error, status, "%s", dq_node_label(node, label, sizeof label));
+}
+
+dq_status dq_operator_resolve(const dq_graph *graph, const dq_node *node, const dq_context *context,
+                              const dq_operator **row, int *version, dq_error *error) {
+  return with_label(node, resolve(graph, node, context, row, version, error), error);
+}
+
+dq_status dq_op_infer(dq_op *op) { return with_label(op->node, op->row->infer(op), op->error); }
+
+static bool has_half(const dq_op *op) {
+  if (!(op->row->flags & DQ_OP_HALF)) return false;
+  for (int i = 0; i < op->input_count; i++)
+    if (op->inputs[i] && op->inputs[i]->type == DQ_F16) return true;
+  for (int i = 0; i < op->output_count; i++)
+    if (op->outputs[i] && op->outputs[i]->type == DQ_F16) return true;
+  return false;
+}
+
+// A float32 form of a float16 tensor, in the arena; elements only when they are known.
+static dq_tensor *widened(const dq_tensor *half, dq_arena *arena) {
+  dq_tensor *wide = DQ_NEW(arena, dq_tensor);
+  if (!wide) return NULL;
+  *wide = *half;
+  wide->type = DQ_F32;
+  if (!half->data) return wide;
+  int64_t count = dq_tensor_count(half);
+  float *to = wide->data = dq_arena_alloc(arena, (size_t)count * sizeof(float));
+  if (!to) return NULL;
+  const uint16_t *from = half->data;
+  for (int64_t i = 0; i < count; i++) to[i] = dq_half_to_float(from[i]);
+  return wide;
+}
+
+// The same op on float32 forms of its float16 tensors; outputs get memory in the arena.
+static dq_status widen(const dq_op *op, dq_op *wide, dq_arena *arena) {
+  *wide = *op;
+  wide->inputs = DQ_NEW_ARRAY(arena, op->input_count, const dq_tensor *);
+  wide->outputs = DQ_NEW_ARRAY(arena, op->output_count, dq_tensor *);
+  if (!wide->inputs || !wide->outputs) return dq_fail_memory(op->error, 0);
+  for (int i = 0; i < op->input_count; i++) {
+    const dq_tensor *input = wide->inputs[i] = op->inputs[i];
+    if (input && input->type == DQ_F16 && !(wide->inputs[i] = widened(input, arena)))
+      return dq_fail_memory(op->error, 2 * dq_tensor_bytes(input));
+  }
+  for (int i = 0; i < op->output_count; i++) {
+    dq_tensor *output = wide->outputs[i] = op->outputs[i];
+    if (!output || output->type != DQ_F16) continue;
+    if (!(wide->outputs[i] = dq_tensor_new(arena, DQ_F32, output->rank, output->dims)))
+      return dq_fail_memory(op->error, 2 * dq_tensor_bytes(output));
+  }
+  return DQ_OK;
+}
+
+static void narrow_outputs(const dq_op *op, const dq_op *wide) {
+  for (int i = 0; i < op->output_count; i++) {
+    dq_tensor *output = op->outputs[i];
+    if (!output || output == wide->outputs[i]) continue;
+    const float *from = wide->outputs[i]->data;
+    uint16_t *to = output->data;
+    int64_t count = dq_tensor_count(output);
+    for (int64_t e = 0; e < count; e++) to[e] = dq_float_to_half(from[e]);
+  }
+}
+
+static dq_status run_as_float(dq_op *op) {
+  dq_arena *arena = dq_arena_new(0);
+  if (!arena) return dq_fail_memory(op->error, 0);
+  dq_op wide;
+  dq_status status = widen(op, &wide, arena);
+  if (status == DQ_OK) status = op->row->run(&wide);
+  if (status == DQ_OK) narrow_outputs(op, &wide);
+  dq_arena_free(arena);
+  return status;
+}
+
+static dq_status prepare_row(dq_op *op, dq_arena *arena) {
+  if (!has_half(op)) return op->row->prepare(op, arena);
+  dq_op wide;
+  DQ_TRY(widen(op, &wide, arena));
+  DQ_TRY(op->row->prepare(&wide, arena));
+  op->state = wide.state;
+  op->scratch_bytes = wide.scratch_bytes;
+  return DQ_OK;
+}
+
+dq_status dq_op_prepare(dq_op *op, dq_arena *arena) {
+  if (!op->row->prepare) return DQ_OK;
+  return with_label(op->node, prepare_row(op, arena), op->error);
+}
+
+static dq_status check_type(const dq_op *op) {
+  const dq_tensor *input = dq_op_input(op, 0);
+  if (!input) return DQ_OK;
+  bool half = input->type == DQ_F16 && (op->row->flags & DQ_OP_HALF);
+  int type = half ? DQ_F32 : input->type;
+  if (dq_dtype_computable(type) && (op->row->types & DQ_BIT(type))) return DQ_OK;
+  return dq_op_fail(op, DQ_UNSUPPORTED,
+                    "operator %s (version %d) with elements of type %s is not supported",
+                    op->row->name, op->version, dq_dtype_name(input->type));
+}
+
+dq_status dq_op_run(dq_op *op) {
+  dq_status status = check_type(op);
+  if (status == DQ_OK) status = has_half(op) ? run_as_float(op) : op->row->run(op);
+  return with_label(op->node, status, op->error);
+}
+
+dq_status dq_op_shape(dq_op *op, int i, int type, int rank, const int64_t *dims) {
+  dq_tensor *output = dq_op_output(op, i);
+  return output ? dq_tensor_shape(output, type, rank, dims, op->error) : DQ_OK;
+}
+
+dq_status dq_op_unknown(dq_op *op, int i, int type) {
+  dq_tensor *output = dq_op_output(op, i);
+  if (output) {
+    output->type = type;
+    output->rank = -1;
+  }
+  return DQ_OK;
+}
+
+bool dq_op_known(const dq_op *op, int i) {
+  const dq_tensor *input = dq_op_input(op, i);
+  return input && input->data;
+}
+
+dq_status dq_op_read_ints(const dq_op *op, int i, int64_t *values, int *count) {
+  const dq_tensor *input = op->inputs[i];
+  if ((input->type != DQ_I64 && input->type != DQ_I32) || input->rank > 1)
+    return dq_op_fail(op, DQ_BAD_INPUT, "input %d is %s of rank %d, expected a vector of int64", i,
+                      dq_dtype_name(input->type), input->rank);
+  int64_t found = dq_tensor_count(input);
+  if (found > DQ_MAX_INTS)
+    return dq_op_fail(op, DQ_UNSUPPORTED,
+                      "input %d has %" PRId64 " elements, at most %d are supported", i, found,
+                      DQ_MAX_INTS);
+  for (int64_t e = 0; e < found; e++) values[e] = dq_tensor_get_i64(input, e);
+  *count = (int)found;
+  return DQ_OK;
+}
+
+dq_status dq_op_axes(const dq_op *op, const char *attribute, int i, int64_t *values, int *count,
+                     bool *known) {
+  *known = true;
+  *count = -1;
+  const dq_tensor *input = dq_op_input(op, i);
+  if (input) {
+    *known = input->data != NULL;
+    return *known ? dq_op_read_ints(op, i, values, count) : DQ_OK;
+  }
+  int found;
+  const int64_t *ints = dq_node_ints(op->node, attribute, &found);
+  if (!ints) return DQ_OK;
+  if (found > DQ_MAX_INTS)
+    return dq_op_fail(op, DQ_UNSUPPORTED,
+                      "attribute '%s' has %d elements, at most %d are supported", attribute, found,
+                      DQ_MAX_INTS);
+  memcpy(values, ints, (size_t)found * sizeof *ints);
+  *count = found;
+  return DQ_OK;
+}
+
+dq_status dq_op_axis(const dq_op *op, int64_t axis, int rank, int *result) {
+  if (axis < -rank || axis >= rank)
+    return dq_op_fail(op, DQ_BAD_INPUT, "axis %" PRId64 " is outside the %d dimensions", axis,
+                      rank);
+  *result = (int)(axis < 0 ? axis + rank : axis);
+  return DQ_OK;
+}
+
+dq_status dq_op_broadcast(const dq_op *op, int count, int *rank, int64_t *dims) {
+  *rank = 0;
+  for (int i = 0; i < count; i++)
+    if (op->inputs[i] && op->inputs[i]->rank > *rank) *rank = op->inputs[i]->rank;
+  for (int axis = 0; axis < *rank; axis++) {
+    int64_t size = 1;
+    for (int i = 0; i < count; i++) {
+      const dq_tensor *input = op->inputs[i];
+      int own = input ? axis - (*rank - input->rank) : -1;
+      int64_t dim = own < 0 ? 1 : input->dims[own];
+      if (dim == 1 || dim == size) continue;
+      if (size != 1)
+        return dq_op_fail(op, DQ_BAD_INPUT,
+                          "inputs do not broadcast: dimension %d is %" PRId64 " and %" PRId64, axis,
+                          size, dim);
+      size = dim;
+    }
+    dims[axis] = size;
+  }
+  return DQ_OK;
+}
+
+dq_status dq_infer_same(dq_op *op) {
+  const dq_tensor *input = op->inputs[0];
+  return dq_op_shape(op, 0, input->type, input->rank, input->dims);
+}
+
+static dq_status infer_broadcast_as(dq_op *op, int type) {
+  int rank;
+  int64_t dims[DQ_MAX_RANK];
+  DQ_TRY(dq_op_broadcast(op, op->input_count, &rank, dims));
+  return dq_op_shape(op, 0, type, rank, dims);
+}
+
+dq_status dq_infer_broadcast(dq_op *op) { return infer_broadcast_as(op, op->inputs[0]->type); }
+
+dq_status dq_infer_compare(dq_op *op) { return infer_broadcast_as(op, DQ_BOOL); }
