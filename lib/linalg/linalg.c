@@ -1,0 +1,184 @@
+// Singular values and products on top of LAPACKE and cblas: sizes checked, workspaces our own (the
+// plain LAPACKE calls would allocate in silence), results in one fixed order and sign.
+#include "lib/linalg/linalg.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+#include <limits.h>
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "lib/base/arena.h"
+#include "lib/base/sizes.h"
+
+static void one_thread(void) {
+  openblas_set_num_threads(1);
+}
+
+static void set_up(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, one_thread);
+}
+
+// The short side is bounded so that the workspaces (at most 7 n^2 + 14 n elements) count in int.
+enum { SHORT_SIDE_LIMIT = 16000 };
+
+static dq_status check_matrix(int64_t rows, int64_t columns, const double *a, dq_error *error) {
+  if (rows < 1 || columns < 1)
+    return dq_fail(error, DQ_BAD_INPUT, "matrix is %lldx%lld, expected at least 1x1",
+                   (long long)rows, (long long)columns);
+  if (rows > INT_MAX || columns > INT_MAX || dq_min_i64(rows, columns) > SHORT_SIDE_LIMIT)
+    return dq_fail(error, DQ_UNSUPPORTED, "matrix of %lldx%lld is too large to decompose",
+                   (long long)rows, (long long)columns);
+  for (int64_t i = 0; i < rows * columns; i++)
+    if (!isfinite(a[i]))
+      return dq_fail(error, DQ_BAD_INPUT, "matrix has %g at row %lld, column %lld", a[i],
+                     (long long)(i / columns), (long long)(i % columns));
+  return DQ_OK;
+}
+
+static dq_status check_info(lapack_int info, const char *routine, dq_error *error) {
+  if (info == 0) return DQ_OK;
+  if (info > 0) return dq_fail(error, DQ_BAD_INPUT, "%s did not converge (info %d)", routine, info);
+  return dq_fail(error, DQ_SYSTEM, "%s refused argument %d", routine, -info);
+}
+
+// to[c * rows + r] = from[r * columns + c]
+static void transpose(int64_t rows, int64_t columns, const double *from, double *to) {
+  for (int64_t r = 0; r < rows; r++)
+    for (int64_t c = 0; c < columns; c++) to[c * rows + r] = from[r * columns + c];
+}
+
+static void negate(int64_t count, double *vector) {
+  for (int64_t i = 0; i < count; i++) vector[i] = -vector[i];
+}
+
+// Singular vectors are unique up to their sign only (one sign for the pair): choose one.
+static void fix_signs(int64_t count, int64_t rows, double *left, int64_t columns, double *right) {
+  for (int64_t k = 0; k < count; k++) {
+    double *vector = left + k * rows;
+    int64_t largest = 0;
+    for (int64_t i = 1; i < rows; i++)
+      if (fabs(vector[i]) > fabs(vector[largest])) largest = i;
+    if (vector[largest] >= 0) continue;
+    negate(rows, vector);
+    if (right) negate(columns, right + k * columns);
+  }
+}
+
+// SVD of a tall matrix in LAPACK's column-major form (`a` is destroyed): long_vectors gets the
+// vectors of the long side one after the other, short_columns those of the short side as columns.
+static dq_status svd_tall(dq_arena *scratch, int64_t tall, int64_t narrow, double *a,
+                          double *values, double *long_vectors, double *short_columns,
+                          dq_error *error) {
+  lapack_int m = (lapack_int)tall, n = (lapack_int)narrow;
+  double best = 0;
+  lapack_int *integers = DQ_NEW_ARRAY(scratch, 8 * narrow, lapack_int);
+  if (!integers) return dq_fail_memory(error, (size_t)narrow * 8 * sizeof(lapack_int));
+  DQ_TRY(check_info(LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, values, long_vectors, m,
+                                        short_columns, n, &best, -1, integers),
+                    "dgesdd", error));
+  if (!(best >= 1 && best <= INT_MAX))
+    return dq_fail(error, DQ_UNSUPPORTED, "matrix of %dx%d is too large to decompose", m, n);
+  double *work = DQ_NEW_ARRAY(scratch, best, double);
+  if (!work) return dq_fail_memory(error, (size_t)best * sizeof(double));
+  return check_info(LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, values, long_vectors, m,
+                                        short_columns, n, work, (lapack_int)best, integers),
+                    "dgesdd", error);
+}
+
+static dq_status svd(dq_arena *scratch, int64_t rows, int64_t columns, const double *a,
+                     double *left, double *values, double *right, dq_error *error) {
+  bool wide = rows < columns;
+  int64_t narrow = wide ? rows : columns, tall = wide ? columns : rows;
+  double *copy = DQ_NEW_ARRAY(scratch, rows * columns, double);
+  double *long_vectors = wide ? right : left;
+  if (!long_vectors) long_vectors = DQ_NEW_ARRAY(scratch, rows * columns, double);
+  double *short_columns = DQ_NEW_ARRAY(scratch, narrow * narrow, double);
+  if (!copy || !long_vectors || !short_columns)
+    return dq_fail_memory(error, (size_t)(rows * columns) * sizeof(double));
+  // Row-major wide is column-major tall already: LAPACK then sees the transpose.
+  if (wide) memcpy(copy, a, (size_t)(rows * columns) * sizeof(double));
+  else transpose(rows, columns, a, copy);
+  DQ_TRY(svd_tall(scratch, tall, narrow, copy, values, long_vectors, short_columns, error));
+  double *short_vectors = wide ? left : right;
+  // Column-major V^T holds vector k as row k, strided; ours are contiguous.
+  if (short_vectors) transpose(narrow, narrow, short_columns, short_vectors);
+  fix_signs(narrow, rows, left, columns, right);
+  return DQ_OK;
+}
+
+dq_status dq_svd(int64_t rows, int64_t columns, const double *a, double *left, double *values,
+                 double *right, dq_error *error) {
+  DQ_TRY(check_matrix(rows, columns, a, error));
+  set_up();
+  dq_arena *scratch = dq_arena_new(0);
+  if (!scratch) return dq_fail_memory(error, sizeof(double));
+  dq_status status = svd(scratch, rows, columns, a, left, values, right, error);
+  dq_arena_free(scratch);
+  return status;
+}
+
+// Eigenvectors of the symmetric n x n matrix in `vectors`, in place and one after the other, with
+// the eigenvalues ascending in `values`.
+static dq_status eigen(dq_arena *scratch, int64_t size, double *vectors, double *values,
+                       dq_error *error) {
+  lapack_int n = (lapack_int)size, best_integers = 0;
+  double best = 0;
+  DQ_TRY(check_info(LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, vectors, n, values, &best,
+                                        -1, &best_integers, -1),
+                    "dsyevd", error));
+  if (!(best >= 1 && best <= INT_MAX) || best_integers < 1)
+    return dq_fail(error, DQ_UNSUPPORTED, "matrix of %dx%d is too large to decompose", n, n);
+  double *work = DQ_NEW_ARRAY(scratch, best, double);
+  lapack_int *integers = DQ_NEW_ARRAY(scratch, best_integers, lapack_int);
+  if (!work || !integers) return dq_fail_memory(error, (size_t)best * sizeof(double));
+  return check_info(LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, vectors, n, values, work,
+                                        (lapack_int)best, integers, best_integers),
+                    "dsyevd", error);
+}
+
+static dq_status left_by_gram(dq_arena *scratch, int64_t rows, int64_t columns, const double *a,
+                              double *left, double *values, dq_error *error) {
+  double *gram = DQ_NEW_ARRAY(scratch, rows * rows, double);
+  double *squares = DQ_NEW_ARRAY(scratch, rows, double);
+  if (!gram || !squares) return dq_fail_memory(error, (size_t)(rows * rows) * sizeof(double));
+  // The upper triangle by rows is the lower one by columns.
+  cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, (int)rows, (int)columns, 1.0, a,
+              (int)columns, 0.0, gram, (int)rows);
+  DQ_TRY(eigen(scratch, rows, gram, squares, error));
+  for (int64_t k = 0; k < rows; k++) {
+    int64_t from = rows - 1 - k;
+    values[k] = squares[from] > 0 ? sqrt(squares[from]) : 0;
+    memcpy(left + k * rows, gram + from * rows, (size_t)rows * sizeof(double));
+  }
+  fix_signs(rows, rows, left, columns, NULL);
+  return DQ_OK;
+}
+
+dq_status dq_left_singular(int64_t rows, int64_t columns, const double *a, double *left,
+                           double *values, dq_error *error) {
+  if (rows > columns) return dq_svd(rows, columns, a, left, values, NULL, error);
+  DQ_TRY(check_matrix(rows, columns, a, error));
+  set_up();
+  dq_arena *scratch = dq_arena_new(0);
+  if (!scratch) return dq_fail_memory(error, sizeof(double));
+  dq_status status = left_by_gram(scratch, rows, columns, a, left, values, error);
+  dq_arena_free(scratch);
+  return status;
+}
+
+dq_status dq_multiply(bool transpose_a, bool transpose_b, int64_t rows, int64_t columns,
+                      int64_t inner, const double *a, const double *b, double *c, dq_error *error) {
+  if (rows < 1 || columns < 1 || inner < 1 || rows > INT_MAX || columns > INT_MAX ||
+      inner > INT_MAX)
+    return dq_fail(error, DQ_UNSUPPORTED, "product of %lldx%lld and %lldx%lld matrices",
+                   (long long)rows, (long long)inner, (long long)inner, (long long)columns);
+  set_up();
+  cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
+              transpose_b ? CblasTrans : CblasNoTrans, (int)rows, (int)columns, (int)inner, 1.0, a,
+              (int)(transpose_a ? rows : inner), b, (int)(transpose_b ? inner : columns), 0.0, c,
+              (int)columns);
+  return DQ_OK;
+}
