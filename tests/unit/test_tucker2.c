@@ -1,0 +1,254 @@
+// Tucker-2 of single weights: hand-worked cases, exactness at full rank, rank rules, costs.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "decomp/ranks.h"
+#include "lib/base/random.h"
+
+static int start(void **state) {
+  return (*state = dq_arena_new(0)) ? 0 : -1;
+}
+static int end(void **state) {
+  return dq_arena_free(*state), 0;
+}
+
+static dq_tensor *random_weight(dq_arena *arena, const int64_t dims[4], float scale) {
+  dq_tensor *weight = dq_tensor_new(arena, DQ_F32, 4, dims);
+  dq_random random = {7};
+  for (int64_t i = 0; i < dq_tensor_count(weight); i++)
+    ((float *)weight->data)[i] = scale * dq_random_normal(&random);
+  return weight;
+}
+
+static double relative_error(dq_arena *arena, const dq_tucker2 *factors, const dq_tensor *weight) {
+  int64_t count = dq_tensor_count(weight);
+  double *back = DQ_NEW_ARRAY(arena, count, double);
+  assert_int_equal(dq_tucker2_reconstruct(factors, back, NULL), DQ_OK);
+  double difference = 0, all = 0;
+  for (int64_t i = 0; i < count; i++) {
+    double w = ((float *)weight->data)[i];
+    difference += (back[i] - w) * (back[i] - w), all += w * w;
+  }
+  return sqrt(difference / all);
+}
+
+// W = [[2,1],[1,2]], one tap: both unfoldings have singular values 3 and 1, vectors (1,1)/sqrt 2
+// and (1,-1)/sqrt 2. At ranks 1 and 1, G = 3 and W~ = 1.5 everywhere: what is left has norm 1 of
+// sqrt 10, the energy kept is 9 / 10.
+static void two_by_two_by_hand(void **state) {
+  dq_tensor *weight = dq_tensor_new(*state, DQ_F32, 4, (int64_t[]){2, 2, 1, 1});
+  memcpy(weight->data, (float[]){2, 1, 1, 2}, 4 * sizeof(float));
+  dq_hosvd hosvd;
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, *state, NULL), DQ_OK);
+  assert_true(fabs(hosvd.out.values[0] - 3) < 1e-14 && fabs(hosvd.in.values[1] - 1) < 1e-14);
+  dq_tucker2 factors;
+  assert_int_equal(dq_tucker2_factors(&factors, &hosvd, 1, 1, *state, NULL), DQ_OK);
+  double back[4];
+  assert_int_equal(dq_tucker2_reconstruct(&factors, back, NULL), DQ_OK);
+  for (int i = 0; i < 4; i++) assert_true(fabs(back[i] - 1.5) < 1e-6);
+  assert_true(fabs(factors.error - 1 / sqrt(10)) < 1e-6);
+  assert_true(fabs(factors.energy_out - 0.9) < 1e-14 && fabs(factors.energy_in - 0.9) < 1e-14);
+}
+
+// The energy rule on the same weight: 9 / 10 is reached by one value, a hair more needs both.
+static void energy_by_hand(void **state) {
+  dq_tensor *weight = dq_tensor_new(*state, DQ_F32, 4, (int64_t[]){2, 2, 1, 1});
+  memcpy(weight->data, (float[]){2, 1, 1, 2}, 4 * sizeof(float));
+  dq_hosvd hosvd;
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, *state, NULL), DQ_OK);
+  const struct {
+    double energy;
+    int64_t rank;
+  } cases[] = {{1e-9, 1}, {0.5, 1}, {0.9, 1}, {0.9001, 2}, {1, 2}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    dq_ranks ranks;
+    assert_int_equal(dq_rank_choose(DQ_RANK_ENERGY, cases[i].energy, 1, &hosvd, &ranks, NULL),
+                     DQ_OK);
+    assert_int_equal(ranks.out, cases[i].rank);
+    assert_int_equal(ranks.in, cases[i].rank);
+  }
+}
+
+static void full_rank_is_exact(void **state) {
+  // o > i taps: the output mode has full rank 18 of 20 channels, so its factor stays.
+  const int64_t dims[][4] = {{16, 12, 3, 3}, {20, 2, 3, 3}, {2, 40, 3, 3}, {4, 3, 1, 5}};
+  for (size_t i = 0; i < 4; i++) {
+    dq_tensor *weight = random_weight(*state, dims[i], 0.05f);
+    dq_hosvd hosvd;
+    dq_tucker2 factors;
+    assert_int_equal(dq_hosvd_compute(&hosvd, weight, *state, NULL), DQ_OK);
+    assert_int_equal(
+        dq_tucker2_factors(&factors, &hosvd, hosvd.out.rank, hosvd.in.rank, *state, NULL), DQ_OK);
+    assert_true(factors.error < 1e-6);
+    assert_true(relative_error(*state, &factors, weight) < 1e-6);
+    assert_true((factors.output == NULL) == (hosvd.out.rank == dims[i][0]));
+    assert_true((factors.input == NULL) == (hosvd.in.rank == dims[i][1]));
+    assert_true(factors.energy_out == 1 && factors.energy_in == 1);
+  }
+}
+
+static void error_falls_with_rank(void **state) {
+  dq_tensor *weight = random_weight(*state, (int64_t[]){16, 12, 3, 3}, 1);
+  dq_hosvd hosvd;
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, *state, NULL), DQ_OK);
+  double last = 1;
+  for (int64_t rank = 1; rank <= 12; rank++) {
+    dq_tucker2 factors;
+    assert_int_equal(dq_tucker2_factors(&factors, &hosvd, rank, rank, *state, NULL), DQ_OK);
+    assert_true(factors.error < last);
+    last = factors.error;
+    assert_true(fabs(relative_error(*state, &factors, weight) - factors.error) < 1e-12);
+    // De Lathauwer et al., property 10: the squares left out of the modes bound the error.
+    double bound = (1 - factors.energy_out) + (1 - factors.energy_in);
+    assert_true(factors.error * factors.error <= bound + 1e-9);
+  }
+}
+
+static void vectors_are_orthonormal(void **state) {
+  dq_tensor *weight = random_weight(*state, (int64_t[]){20, 2, 3, 3}, 1);
+  dq_hosvd hosvd;
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, *state, NULL), DQ_OK);
+  const dq_mode *modes[] = {&hosvd.out, &hosvd.in};
+  for (int m = 0; m < 2; m++)
+    for (int64_t j = 0; j < modes[m]->rank; j++)
+      for (int64_t k = 0; k <= j; k++) {
+        double sum = 0;
+        for (int64_t i = 0; i < modes[m]->size; i++)
+          sum +=
+              modes[m]->vectors[j * modes[m]->size + i] * modes[m]->vectors[k * modes[m]->size + i];
+        assert_true(fabs(sum - (j == k)) < 1e-12);
+      }
+}
+
+static double norm_of(const dq_tensor *tensor) {
+  double sum = 0;
+  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) {
+    double value = ((float *)tensor->data)[i];
+    sum += value * value;
+  }
+  return sqrt(sum);
+}
+
+static void factors_are_balanced(void **state) {
+  const float scales[] = {1e-20f, 1e-3f, 1, 1e4f, 1e20f};
+  for (int i = 0; i < 5; i++) {
+    dq_tensor *weight = random_weight(*state, (int64_t[]){16, 12, 3, 3}, scales[i]);
+    dq_hosvd hosvd;
+    dq_tucker2 factors;
+    assert_int_equal(dq_hosvd_compute(&hosvd, weight, *state, NULL), DQ_OK);
+    assert_int_equal(dq_tucker2_factors(&factors, &hosvd, 4, 6, *state, NULL), DQ_OK);
+    double a = norm_of(factors.input), b = norm_of(factors.core), c = norm_of(factors.output);
+    assert_true(fmax(a, fmax(b, c)) / fmin(a, fmin(b, c)) < 3);
+    assert_true(factors.error > 0.1 && factors.error < 1);
+  }
+}
+
+static void one_sided(void **state) {
+  dq_tensor *weight = random_weight(*state, (int64_t[]){16, 12, 3, 3}, 1);
+  dq_hosvd hosvd;
+  dq_tucker2 both, left, right;
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, *state, NULL), DQ_OK);
+  assert_int_equal(dq_tucker2_factors(&both, &hosvd, 5, 5, *state, NULL), DQ_OK);
+  assert_int_equal(dq_tucker2_factors(&left, &hosvd, 5, 12, *state, NULL), DQ_OK);
+  assert_int_equal(dq_tucker2_factors(&right, &hosvd, 16, 5, *state, NULL), DQ_OK);
+  assert_true(left.input == NULL && left.output != NULL && left.error < both.error);
+  assert_true(right.output == NULL && right.input != NULL && right.error < both.error);
+  // With one mode cut, the error is what its energy leaves out.
+  assert_true(fabs(left.error * left.error - (1 - left.energy_out)) < 1e-6);
+  assert_true(fabs(right.error * right.error - (1 - right.energy_in)) < 1e-6);
+  assert_int_equal(left.core->dims[1], 12);
+  assert_int_equal(right.core->dims[0], 16);
+}
+
+static void ratio_and_multiple(void **state) {
+  dq_tensor *weight = random_weight(*state, (int64_t[]){30, 10, 3, 3}, 1);
+  dq_hosvd hosvd;
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, *state, NULL), DQ_OK);
+  const struct {
+    double ratio;
+    int64_t multiple, out, in;
+  } cases[] = {{0.1, 1, 3, 1},   {0.5, 1, 15, 5},  {0.34, 1, 11, 4},
+               {1e-6, 1, 1, 1},  {1, 1, 30, 10},   {0.5, 8, 16, 8},
+               {0.34, 4, 12, 4}, {0.9, 8, 30, 10}, {0.5, 100, 30, 10}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    dq_ranks ranks;
+    assert_int_equal(
+        dq_rank_choose(DQ_RANK_RATIO, cases[i].ratio, cases[i].multiple, &hosvd, &ranks, NULL),
+        DQ_OK);
+    assert_int_equal(ranks.out, cases[i].out);
+    assert_int_equal(ranks.in, cases[i].in);
+  }
+  dq_ranks ranks;
+  const double wrong[] = {0, -1, 1.5, NAN, INFINITY};
+  for (int i = 0; i < 5; i++)
+    assert_int_equal(dq_rank_choose(DQ_RANK_RATIO, wrong[i], 1, &hosvd, &ranks, NULL), DQ_USAGE);
+  assert_int_equal(dq_rank_choose(DQ_RANK_RATIO, 1, 0, &hosvd, &ranks, NULL), DQ_USAGE);
+  dq_rank_rule rule;
+  assert_true(dq_rank_rule_find("energy", &rule) && rule == DQ_RANK_ENERGY);
+  assert_false(dq_rank_rule_find("guess", &rule));
+}
+
+// 64 -> 128 channels, 3x3, stride 2 from 56x56 to 28x28, ranks 32 (out) and 16 (in):
+// whole 128*64*9 = 73728 weights, * 784 = 57,802,752 MACs; 1x1 in 16*64 * 3136 = 3,211,264;
+// core 32*16*9 = 4608 * 784 = 3,612,672; 1x1 out 128*32 = 4096 * 784 = 3,211,264.
+static void costs_by_hand(void **state) {
+  (void)state;
+  const int64_t dims[4] = {128, 64, 3, 3};
+  dq_conv_cost whole = dq_conv_cost_whole(dims, true, 784);
+  assert_true(whole.macs == 57802752 && whole.parameters == 73728 + 128);
+  dq_conv_cost both = dq_conv_cost_tucker2(dims, true, 3136, 784, 32, 16);
+  assert_true(both.macs == 3211264 + 3612672 + 3211264);
+  assert_true(both.parameters == 1024 + 4608 + 4096 + 128);
+  dq_conv_cost last = dq_conv_cost_tucker2(dims, false, 3136, 784, 32, 64);
+  assert_true(last.macs == (32 * 64 * 9 + 4096) * 784 && last.parameters == 32 * 64 * 9 + 4096);
+  dq_conv_cost same = dq_conv_cost_tucker2(dims, true, 3136, 784, 128, 64);
+  assert_true(same.macs == whole.macs && same.parameters == whole.parameters);
+  const int64_t huge[4] = {INT64_MAX / 2, 4, 3, 3};
+  assert_true(dq_conv_cost_whole(huge, true, 9).macs == INT64_MAX);
+}
+
+static void zero_and_bad_weights(void **state) {
+  dq_tensor *weight = dq_tensor_new(*state, DQ_F32, 4, (int64_t[]){4, 3, 3, 3});
+  dq_hosvd hosvd;
+  dq_tucker2 factors;
+  dq_ranks ranks;
+  dq_error error;
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, *state, NULL), DQ_OK);
+  assert_int_equal(dq_rank_choose(DQ_RANK_ENERGY, 0.9, 1, &hosvd, &ranks, NULL), DQ_OK);
+  assert_true(ranks.out == 1 && ranks.in == 1);
+  assert_int_equal(dq_tucker2_factors(&factors, &hosvd, 1, 1, *state, NULL), DQ_OK);
+  assert_true(factors.error == 0 && factors.energy_out == 1);
+  assert_int_equal(dq_tucker2_factors(&factors, &hosvd, 5, 1, *state, &error), DQ_USAGE);
+  assert_int_equal(dq_tucker2_factors(&factors, &hosvd, 1, 0, *state, &error), DQ_USAGE);
+  ((float *)weight->data)[5] = NAN;
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, *state, &error), DQ_BAD_INPUT);
+  ((float *)weight->data)[5] = -INFINITY;
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, *state, &error), DQ_BAD_INPUT);
+  dq_tensor *empty = dq_tensor_new(*state, DQ_F32, 4, (int64_t[]){4, 0, 3, 3});
+  assert_int_equal(dq_hosvd_compute(&hosvd, empty, *state, &error), DQ_BAD_INPUT);
+  dq_tensor *line = dq_tensor_new(*state, DQ_F32, 3, (int64_t[]){4, 3, 3});
+  assert_int_equal(dq_hosvd_compute(&hosvd, line, *state, &error), DQ_UNSUPPORTED);
+  dq_tensor *half = dq_tensor_new(*state, DQ_F16, 4, (int64_t[]){4, 3, 3, 3});
+  assert_int_equal(dq_hosvd_compute(&hosvd, half, *state, &error), DQ_UNSUPPORTED);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, start, end)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {TEST(two_by_two_by_hand),
+                                     TEST(energy_by_hand),
+                                     TEST(full_rank_is_exact),
+                                     TEST(error_falls_with_rank),
+                                     TEST(vectors_are_orthonormal),
+                                     TEST(factors_are_balanced),
+                                     TEST(one_sided),
+                                     TEST(ratio_and_multiple),
+                                     TEST(costs_by_hand),
+                                     TEST(zero_and_bad_weights)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
