@@ -1,0 +1,121 @@
+// Tensors stored beside the model. A path is only followed inside the model's folder.
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/sizes.h"
+#include "lib/onnx/document.h"
+
+typedef struct external_place {
+  const char *location;
+  uint64_t offset, length;
+  bool has_length;
+} external_place;
+
+static bool parse_number(const char *text, uint64_t *number) {
+  if (!text || text[0] < '0' || text[0] > '9') return false;
+  char *end;
+  errno = 0;
+  *number = strtoull(text, &end, 10);
+  return !errno && !*end;
+}
+
+static dq_status read_place(const Onnx__TensorProto *proto, external_place *place, dq_error *error) {
+  memset(place, 0, sizeof *place);
+  for (size_t i = 0; i < proto->n_external_data; i++) {
+    const char *key = proto->external_data[i]->key, *value = proto->external_data[i]->value;
+    if (!key || !value) continue;
+    bool good = true;
+    if (!strcmp(key, "location")) place->location = value;
+    else if (!strcmp(key, "offset")) good = parse_number(value, &place->offset);
+    else if (!strcmp(key, "length")) good = place->has_length = parse_number(value, &place->length);
+    if (!good)
+      return dq_fail(error, DQ_BAD_INPUT, "external data: %s is '%s', expected a number", key, value);
+  }
+  return place->location ? DQ_OK : dq_fail(error, DQ_BAD_INPUT, "external data has no location");
+}
+
+static bool path_escapes(const char *location) {
+  if (location[0] == '/' || !location[0]) return true;
+  for (const char *part = location; *part;) {
+    size_t length = strcspn(part, "/");
+    if (length == 2 && part[0] == '.' && part[1] == '.') return true;
+    part += length;
+    if (*part) part++;
+  }
+  return false;
+}
+
+static dq_status open_external(dq_document *document, const char *location, dq_external **opened,
+                               dq_error *error) {
+  for (*opened = document->externals; *opened; *opened = (*opened)->next)
+    if (!strcmp((*opened)->path, location)) return DQ_OK;
+  if (path_escapes(location))
+    return dq_fail(error, DQ_BAD_INPUT, "external data '%s' is outside the model's folder", location);
+  char *folder = realpath(document->folder, NULL);
+  char *joined = dq_arena_printf(document->arena, "%s/%s", document->folder, location);
+  char *real = joined && folder ? realpath(joined, NULL) : NULL;
+  size_t length = folder ? strlen(folder) : 0;
+  dq_status status = DQ_OK;
+  if (!real)
+    status = dq_fail(error, DQ_BAD_INPUT, "external data '%s': %s", location, strerror(errno));
+  else if (strncmp(real, folder, length) || (real[length] != '/' && strcmp(folder, "/")))
+    status = dq_fail(error, DQ_BAD_INPUT, "external data '%s' is outside the model's folder", location);
+  dq_external *external = status == DQ_OK ? DQ_NEW(document->arena, dq_external) : NULL;
+  if (status == DQ_OK && !external) status = dq_fail_memory(error, sizeof *external);
+  if (status == DQ_OK) status = dq_file_open(&external->file, real, error);
+  free(folder);
+  free(real);
+  DQ_TRY(status);
+  external->path = dq_arena_strdup(document->arena, location);
+  external->next = document->externals;
+  document->externals = external;
+  *opened = external;
+  return external->path ? DQ_OK : dq_fail_memory(error, strlen(location));
+}
+
+// Two tensors may share one span, but spans that overlap in part can only be a mistake.
+static dq_status check_overlap(dq_document *document, dq_span span, dq_error *error) {
+  for (size_t i = 0; i < document->span_count; i++) {
+    const dq_span *other = &document->spans[i];
+    bool same = other->from == span.from && other->to == span.to;
+    if (strcmp(other->path, span.path) || same || other->to <= span.from || span.to <= other->from)
+      continue;
+    return dq_fail(error, DQ_BAD_INPUT,
+                   "external data '%s': bytes %" PRIu64 " to %" PRIu64 " overlap another tensor's",
+                   span.path, span.from, span.to);
+  }
+  if (document->span_count == document->span_capacity) {
+    size_t room = 2 * document->span_capacity + 16;
+    dq_span *larger = DQ_NEW_ARRAY(document->arena, room, dq_span);
+    if (!larger) return dq_fail_memory(error, room * sizeof *larger);
+    if (document->span_count)
+      memcpy(larger, document->spans, document->span_count * sizeof *larger);
+    document->spans = larger;
+    document->span_capacity = room;
+  }
+  document->spans[document->span_count++] = span;
+  return DQ_OK;
+}
+
+dq_status dq_external_bytes(dq_document *document, const Onnx__TensorProto *proto,
+                            const uint8_t **data, size_t *size, dq_error *error) {
+  external_place place;
+  DQ_TRY(read_place(proto, &place, error));
+  dq_external *external;
+  DQ_TRY(open_external(document, place.location, &external, error));
+  uint64_t room = external->file.size;
+  if (place.offset > room || (place.has_length && place.length > room - place.offset))
+    return dq_fail(error, DQ_BAD_INPUT,
+                   "external data '%s': offset %" PRIu64 " and length %" PRIu64
+                   " reach past its end at %" PRIu64,
+                   place.location, place.offset, place.length, room);
+  uint64_t length = place.has_length ? place.length : room - place.offset;
+  DQ_TRY(check_overlap(document, (dq_span){external->path, place.offset, place.offset + length}, error));
+  *data = external->file.data + place.offset;
+  *size = (size_t)length;
+  return DQ_OK;
+}
