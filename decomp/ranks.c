@@ -34,8 +34,7 @@ static int64_t round_up(int64_t rank, int64_t multiple, int64_t full) {
   return multiple - remainder >= full - rank ? full : rank + multiple - remainder;
 }
 
-dq_status dq_rank_choose(dq_rank_rule rule, double parameter, int64_t multiple,
-                         const dq_hosvd *hosvd, dq_ranks *ranks, dq_error *error) {
+dq_status dq_rank_check(dq_rank_rule rule, double parameter, int64_t multiple, dq_error *error) {
   if ((unsigned)rule >= DQ_RANK_RULE_COUNT)
     return dq_fail(error, DQ_USAGE, "no rank rule %d", (int)rule);
   if (!(parameter > 0 && parameter <= 1))
@@ -43,6 +42,12 @@ dq_status dq_rank_choose(dq_rank_rule rule, double parameter, int64_t multiple,
                    RULES[rule].name, parameter, RULES[rule].unit);
   if (multiple < 1)
     return dq_fail(error, DQ_USAGE, "multiple is %lld, expected at least 1", (long long)multiple);
+  return DQ_OK;
+}
+
+dq_status dq_rank_choose(dq_rank_rule rule, double parameter, int64_t multiple,
+                         const dq_hosvd *hosvd, dq_ranks *ranks, dq_error *error) {
+  DQ_TRY(dq_rank_check(rule, parameter, multiple, error));
   dq_ranks chosen = RULES[rule].choose(hosvd, parameter);
   ranks->out = round_up(chosen.out, multiple, hosvd->out.rank);
   ranks->in = round_up(chosen.in, multiple, hosvd->in.rank);

@@ -22,9 +22,11 @@ typedef enum dq_rank_rule {
 const char *dq_rank_rule_name(dq_rank_rule rule); // "ratio"
 bool dq_rank_rule_find(const char *name, dq_rank_rule *rule);
 
+// The parameter of every rule so far lies in (0, 1]; multiple is at least 1: else DQ_USAGE.
+dq_status dq_rank_check(dq_rank_rule rule, double parameter, int64_t multiple, dq_error *error);
+
 // Ranks by the rule, each then rounded up to a multiple of `multiple` (1: as they are) but not
-// above the full rank. The parameter of every rule so far lies in (0, 1]: else DQ_USAGE, as for
-// multiple < 1.
+// above the full rank. Fails as dq_rank_check does.
 dq_status dq_rank_choose(dq_rank_rule rule, double parameter, int64_t multiple,
                          const dq_hosvd *hosvd, dq_ranks *ranks, dq_error *error);
 

@@ -1,0 +1,67 @@
+// Decomposition of a network's convolutions: what commands and programs call.
+#ifndef DQ_DECOMP_DECOMP_H
+#define DQ_DECOMP_DECOMP_H
+
+#include "decomp/ranks.h"
+#include "lib/base/context.h"
+#include "lib/graph/graph.h"
+
+// Ranks of one layer as a settings file gives them.
+typedef struct dq_layer_ranks {
+  const char *layer; // name of the convolution, or of its output when it has none
+  dq_ranks ranks;
+} dq_layer_ranks;
+
+typedef struct dq_tucker_options {
+  dq_rank_rule rule;
+  double parameter; // of the rule, in (0, 1]
+  int64_t multiple; // ranks are rounded up to a multiple of this; 1: as they are
+  // Given ranks instead of the rule: exactly these layers at exactly these ranks. NULL: the rule.
+  const dq_layer_ranks *layers;
+  int layer_count;
+  bool force; // also where neither multiply-accumulates nor parameters fall, at the rule's ranks
+  // Spatial positions times batch of a convolution's input and output; false: not known. NULL: from
+  // the shapes the graph declares, an unknown batch counted as 1.
+  bool (*positions)(void *user, const dq_node *node, int64_t *input, int64_t *output);
+  void *user;
+  const dq_context *context; // threads, progress, memory bound, stop; may be NULL
+} dq_tucker_options;
+
+// What was done to one Conv node, or why nothing.
+typedef struct dq_tucker_layer {
+  const char *name; // as in dq_layer_ranks
+  char reason[120]; // why it was left alone; "" when decomposed
+  int64_t dims[4];  // o, i of a group, kernel height, kernel width; zeros when not known
+  dq_ranks full;    // of the unfoldings, 0 when not computed
+  dq_ranks ranks;   // chosen; the channels where a mode stayed whole
+  double energy_out, energy_in;
+  double error;    // relative Frobenius error of the stored factors
+  bool macs_known; // false: macs are 0 because the shape of the layer's output is not known
+  dq_conv_cost before, after; // equal when left alone
+} dq_tucker_layer;
+
+typedef struct dq_tucker_report {
+  dq_tucker_layer *layers; // every Conv node in the order of the graph; owned by the graph's arena
+  int count, decomposed;
+} dq_tucker_report;
+
+// Replaces the Conv nodes of a document graph by Tucker-2 factors:
+//   1x1 (i -> r_in); kernel with the original strides, pads, dilations (r_in -> r_out); 1x1
+//   (r_out -> o) with the bias,
+// the last one producing the same value as the original. New nodes and initializers are called
+// LAYER/tucker_in, LAYER/tucker_core, LAYER/tucker_out (with a number where that is taken). A
+// weight that several convolutions share is decomposed for each (stored once for equal ranks) and
+// taken out of the graph when nothing else uses it.
+//
+// Left alone, with the reason: 1x1 kernels, depthwise and grouped convolutions, kernels of one or
+// three dimensions, weights that are not constant float32, full rank on both sides, and (without
+// `force`) decompositions that would not lower multiply-accumulates and parameters. A mode whose
+// 1x1 costs more than it saves stays whole: the error is then lower at a lower cost.
+//
+// The result does not depend on the number of threads. On failure the graph may only be freed.
+// Errors: DQ_BAD_INPUT for NaN or infinity in a weight (naming the initializer), given ranks that
+// are out of range or name no convolution; DQ_USAGE for options; DQ_CANCELLED; DQ_SYSTEM.
+dq_status dq_tucker_apply(dq_graph *graph, const dq_tucker_options *options,
+                          dq_tucker_report *report, dq_error *error);
+
+#endif

@@ -1,0 +1,206 @@
+// What can be decomposed, at which ranks, and whether it pays.
+#include "decomp/tucker_job.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/base/sizes.h"
+
+__attribute__((format(printf, 2, 3))) static void leave(dq_tucker_job *job, const char *format,
+                                                        ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(job->layer->reason, sizeof job->layer->reason, format, arguments);
+  va_end(arguments);
+}
+
+// The elements of a value known when loading: an initializer or the output of a Constant node.
+static const dq_tensor *constant_of(const dq_value *value) {
+  if (value->constant) return value->constant;
+  if (value->producer && dq_node_is(value->producer, "Constant"))
+    return dq_node_tensor(value->producer, "value");
+  return NULL;
+}
+
+static dq_status check_finite(const dq_tucker_job *job, dq_error *error) {
+  const float *values = job->tensor->data;
+  int64_t count = dq_tensor_count(job->tensor);
+  for (int64_t i = 0; i < count; i++)
+    if (!isfinite(values[i]))
+      return dq_fail(error, DQ_BAD_INPUT, "initializer '%s': element %lld is %g, expected finite",
+                     job->weight->name, (long long)i, (double)values[i]);
+  return DQ_OK;
+}
+
+// Positions of a value of shape N x C x H x W as declared in the file.
+static bool declared_positions(const dq_value *value, int64_t *positions) {
+  if (!value || value->rank != 4) return false;
+  int64_t batch = value->dims[0].size, height = value->dims[2].size, width = value->dims[3].size;
+  if (height < 1 || width < 1) return false;
+  return dq_mul_i64(height, width, positions) &&
+         dq_mul_i64(*positions, batch > 0 ? batch : 1, positions);
+}
+
+// Positions of input and output; when they are not known, the strides still say how many input
+// positions there are per output position, which is what the choice of ranks needs.
+static void find_positions(dq_tucker_job *job, const dq_tucker_options *options) {
+  int64_t *in = &job->positions_in, *out = &job->positions_out;
+  bool known = options->positions ? options->positions(options->user, job->node, in, out)
+                                  : declared_positions(dq_node_input(job->node, 0), in) &&
+                                        declared_positions(dq_node_output(job->node, 0), out);
+  job->layer->macs_known = known;
+  if (known) return;
+  int count;
+  const int64_t *strides = dq_node_ints(job->node, "strides", &count);
+  *out = *in = 1;
+  for (int i = 0; i < count; i++)
+    if (strides[i] < 1 || !dq_mul_i64(*in, strides[i], in)) *in = 1;
+}
+
+static void leave_by_kind(dq_tucker_job *job) {
+  const int64_t *dims = job->layer->dims, group = dq_node_int(job->node, "group", 1);
+  if (group > 1 && dims[1] == 1) leave(job, "depthwise");
+  else if (group != 1) leave(job, "grouped");
+  else if (dims[2] == 1 && dims[3] == 1) leave(job, "1x1 kernel");
+}
+
+static dq_status examine_weight(dq_tucker_job *job, const dq_tucker_options *options,
+                                dq_error *error) {
+  const dq_tensor *tensor = job->tensor;
+  if (tensor->type != DQ_F32) {
+    leave(job, "weight is %s, not float32", dq_dtype_name(tensor->type));
+    return DQ_OK;
+  }
+  if (!tensor->data || dq_tensor_count(tensor) < 1)
+    return dq_fail(error, DQ_BAD_INPUT, "initializer '%s': weight has no elements",
+                   job->weight->name);
+  DQ_TRY(check_finite(job, error));
+  if (tensor->rank == 3 || tensor->rank == 5) {
+    leave(job, "%d-dimensional kernel", tensor->rank - 2);
+    return DQ_OK;
+  }
+  char label[DQ_LABEL_TEXT];
+  if (tensor->rank != 4)
+    return dq_fail(error, DQ_BAD_INPUT, "%s: weight has %d dimensions, expected 4",
+                   dq_node_label(job->node, label, sizeof label), tensor->rank);
+  memcpy(job->layer->dims, tensor->dims, sizeof job->layer->dims);
+  find_positions(job, options);
+  dq_conv_cost cost = dq_conv_cost_whole(job->layer->dims, job->bias, job->positions_out);
+  if (!job->layer->macs_known) cost.macs = 0;
+  job->layer->before = job->layer->after = cost;
+  leave_by_kind(job);
+  return DQ_OK;
+}
+
+dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error) {
+  char label[DQ_LABEL_TEXT];
+  job->weight = dq_node_input(job->node, 1);
+  if (!job->weight || !dq_node_input(job->node, 0) || !dq_node_output(job->node, 0))
+    return dq_fail(error, DQ_BAD_INPUT, "%s: Conv has %d inputs, expected 2 or 3",
+                   dq_node_label(job->node, label, sizeof label), job->node->input_count);
+  job->bias = dq_node_input(job->node, 2) != NULL;
+  job->tensor = constant_of(job->weight);
+  if (job->tensor) return examine_weight(job, options, error);
+  const dq_node *producer = job->weight->producer;
+  bool quantized = producer && dq_node_is(producer, "DequantizeLinear");
+  leave(job, quantized ? "weight is quantized already" : "weight is not constant");
+  return DQ_OK;
+}
+
+static dq_conv_cost cost_at(const dq_tucker_job *job, dq_ranks ranks) {
+  return dq_conv_cost_tucker2(job->layer->dims, job->bias, job->positions_in, job->positions_out,
+                              ranks.out, ranks.in);
+}
+
+// A mode kept whole has no 1x1 and no error of its own: taken where it costs no more.
+static dq_ranks cheapest_form(const dq_tucker_job *job, dq_ranks ranks) {
+  const int64_t *dims = job->layer->dims;
+  const dq_ranks forms[] = {{ranks.out, dims[1]}, {dims[0], ranks.in}};
+  dq_ranks best = ranks;
+  for (int i = 0; i < 2; i++) {
+    if (forms[i].out == dims[0] && forms[i].in == dims[1]) continue;
+    if (cost_at(job, forms[i]).macs <= cost_at(job, best).macs) best = forms[i];
+  }
+  return best;
+}
+
+static dq_status choose_ranks(dq_tucker_job *job, const dq_tucker_options *options,
+                              const dq_hosvd *hosvd, dq_ranks *ranks, dq_error *error) {
+  if (!job->given) {
+    DQ_TRY(
+        dq_rank_choose(options->rule, options->parameter, options->multiple, hosvd, ranks, error));
+    if (!options->force) *ranks = cheapest_form(job, *ranks);
+    return DQ_OK;
+  }
+  *ranks = job->given->ranks;
+  if (ranks->out >= 1 && ranks->out <= hosvd->out.rank && ranks->in >= 1 &&
+      ranks->in <= hosvd->in.rank)
+    return DQ_OK;
+  return dq_fail(error, DQ_BAD_INPUT,
+                 "ranks of '%s' are %lld and %lld, expected 1 to %lld (output) and 1 to %lld "
+                 "(input)",
+                 job->layer->name, (long long)ranks->out, (long long)ranks->in,
+                 (long long)hosvd->out.rank, (long long)hosvd->in.rank);
+}
+
+// Never larger, never more work, unless the user insists.
+static void leave_without_gain(dq_tucker_job *job, const dq_tucker_options *options) {
+  const dq_tucker_layer *layer = job->layer;
+  dq_ranks ranks = layer->ranks;
+  dq_conv_cost whole = dq_conv_cost_whole(layer->dims, job->bias, job->positions_out);
+  dq_conv_cost after = cost_at(job, ranks);
+  if (ranks.out == layer->dims[0] && ranks.in == layer->dims[1])
+    leave(job, "full rank on both sides");
+  else if (options->force || job->given) return;
+  else if (after.macs >= whole.macs)
+    leave(job, "no gain: %.1f %% of the multiply-accumulates at ranks %lld and %lld",
+          100.0 * (double)after.macs / (double)whole.macs, (long long)ranks.out,
+          (long long)ranks.in);
+  else if (after.parameters >= whole.parameters)
+    leave(job, "no gain: %lld parameters instead of %lld", (long long)after.parameters,
+          (long long)whole.parameters);
+}
+
+// float64 copies of the weight and of both Gram matrices with their workspaces, roughly.
+static dq_status check_memory(const dq_tucker_job *job, const dq_tucker_options *options,
+                              dq_error *error) {
+  double o = (double)job->layer->dims[0], i = (double)job->layer->dims[1];
+  double elements = 4.0 * (double)dq_tensor_count(job->tensor) + 4.0 * (o * o + i * i);
+  char what[DQ_LABEL_TEXT];
+  snprintf(what, sizeof what, "decomposing '%.200s'", job->layer->name);
+  size_t bytes = elements < 0x1p60 ? (size_t)(elements * sizeof(double)) : SIZE_MAX;
+  return dq_check_memory(options->context, bytes, what, error);
+}
+
+static dq_status decompose(dq_tucker_job *job, const dq_tucker_options *options, dq_arena *scratch,
+                           dq_error *error) {
+  dq_tucker_layer *layer = job->layer;
+  dq_hosvd hosvd;
+  dq_status status = dq_hosvd_compute(&hosvd, job->tensor, scratch, error);
+  if (status != DQ_OK) return dq_error_prefix(error, status, "initializer '%s'", job->weight->name);
+  layer->full = (dq_ranks){hosvd.out.rank, hosvd.in.rank};
+  DQ_TRY(choose_ranks(job, options, &hosvd, &layer->ranks, error));
+  layer->energy_out = dq_mode_energy(&hosvd.out, layer->ranks.out);
+  layer->energy_in = dq_mode_energy(&hosvd.in, layer->ranks.in);
+  leave_without_gain(job, options);
+  if (layer->reason[0]) return DQ_OK;
+  DQ_TRY(dq_tucker2_factors(&job->factors, &hosvd, layer->ranks.out, layer->ranks.in, job->arena,
+                            error));
+  layer->error = job->factors.error;
+  layer->after = cost_at(job, layer->ranks);
+  if (!layer->macs_known) layer->after.macs = 0;
+  return DQ_OK;
+}
+
+dq_status dq_tucker_decompose(dq_tucker_job *job, const dq_tucker_options *options,
+                              dq_error *error) {
+  DQ_TRY(check_memory(job, options, error));
+  dq_arena *scratch = dq_arena_new(0);
+  job->arena = dq_arena_new(0);
+  dq_status status = scratch && job->arena ? decompose(job, options, scratch, error)
+                                           : dq_fail_memory(error, sizeof(dq_tucker2));
+  dq_arena_free(scratch);
+  return status;
+}

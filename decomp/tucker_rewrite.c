@@ -1,0 +1,213 @@
+// The Tucker-2 transform of a document graph: examine every convolution, decompose those that gain,
+// several at a time, and put the factors in their place.
+#include "decomp/decomp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "decomp/tucker_job.h"
+#include "lib/base/sizes.h"
+
+typedef struct work {
+  dq_graph *graph;
+  const dq_tucker_options *options;
+  dq_tucker_job *jobs;
+  int count, threads;
+} work;
+
+static const char *layer_name(const dq_node *node) {
+  const dq_value *output = dq_node_output(node, 0);
+  if (node->name[0] || !output) return node->name;
+  return output->name;
+}
+
+// ---- Putting the factors into the graph ----
+
+static dq_value *add_weight(dq_graph *graph, const char *layer, const char *part,
+                            const dq_tensor *factor) {
+  const char *name = dq_arena_printf(graph->arena, "%s/%s_weight", layer, part);
+  dq_tensor *tensor = dq_tensor_new(graph->arena, DQ_F32, factor->rank, factor->dims);
+  if (!name || !tensor) return NULL;
+  memcpy(tensor->data, factor->data, dq_tensor_bytes(factor));
+  return dq_graph_add_constant(graph, name, tensor);
+}
+
+// Initializers of the factors: those of an earlier layer with the same weight and ranks, or new.
+static dq_status add_weights(work *w, dq_tucker_job *job, dq_error *error) {
+  for (const dq_tucker_job *other = w->jobs; other < job; other++)
+    if (other->core && other->weight == job->weight &&
+        other->layer->ranks.out == job->layer->ranks.out &&
+        other->layer->ranks.in == job->layer->ranks.in) {
+      job->input = other->input, job->core = other->core, job->output = other->output;
+      return DQ_OK;
+    }
+  const dq_tucker2 *factors = &job->factors;
+  const char *name = job->layer->name;
+  if (factors->input) job->input = add_weight(w->graph, name, "tucker_in", factors->input);
+  job->core = add_weight(w->graph, name, "tucker_core", factors->core);
+  if (factors->output) job->output = add_weight(w->graph, name, "tucker_out", factors->output);
+  if (!job->core || (factors->input && !job->input) || (factors->output && !job->output))
+    return dq_fail_memory(error, dq_tensor_bytes(factors->core));
+  return DQ_OK;
+}
+
+// One convolution named LAYER/PART before the original's position; `output` NULL: a new value.
+// Returns the value it produces, or NULL without memory.
+static dq_value *add_conv(work *w, dq_tucker_job *job, const char *part, dq_value *input,
+                          dq_value *weight, dq_value *bias, dq_value *output, dq_node **made) {
+  dq_graph *graph = w->graph;
+  const char *base = dq_arena_printf(graph->arena, "%s/%s", job->layer->name, part);
+  const char *name = base ? dq_graph_fresh_name(graph, base) : NULL;
+  if (!name) return NULL;
+  if (!output) {
+    const char *value = dq_arena_printf(graph->arena, "%s_output", name);
+    output = value ? dq_graph_fresh_value(graph, value) : NULL;
+    if (!output) return NULL;
+    output->type = DQ_F32;
+  }
+  dq_value *inputs[3] = {input, weight, bias};
+  *made =
+      dq_graph_add_node(graph, job->node->index, "Conv", name, bias ? 3 : 2, inputs, 1, &output);
+  return *made ? output : NULL;
+}
+
+static bool set_kernel_1x1(dq_graph *graph, dq_node *node) {
+  return dq_node_set_ints(graph, node, "kernel_shape", (int64_t[]){1, 1}, 2);
+}
+
+static bool add_convs(work *w, dq_tucker_job *job) {
+  dq_graph *graph = w->graph;
+  dq_value *value = dq_node_input(job->node, 0), *bias = dq_node_input(job->node, 2);
+  dq_value *output = dq_node_output(job->node, 0);
+  dq_node *node;
+  if (job->input) {
+    value = add_conv(w, job, "tucker_in", value, job->input, NULL, NULL, &node);
+    if (!value || !set_kernel_1x1(graph, node)) return false;
+  }
+  bool last = !job->output;
+  value = add_conv(w, job, "tucker_core", value, job->core, last ? bias : NULL,
+                   last ? output : NULL, &node);
+  for (int i = 0; value && i < job->node->attribute_count; i++)
+    if (!dq_node_copy_attribute(graph, node, &job->node->attributes[i])) return false;
+  if (!value || last) return value != NULL;
+  value = add_conv(w, job, "tucker_out", value, job->output, bias, output, &node);
+  return value && set_kernel_1x1(graph, node);
+}
+
+static dq_status place(work *w, dq_tucker_job *job, dq_error *error) {
+  DQ_TRY(add_weights(w, job, error));
+  if (!add_convs(w, job)) return dq_fail_memory(error, sizeof(dq_node));
+  dq_graph_remove_node(w->graph, job->node);
+  return DQ_OK;
+}
+
+// Takes the weights out that nothing reads any more, with the Constant nodes they came from.
+static dq_status remove_unused_weights(work *w, dq_error *error) {
+  for (int i = 0; i < w->count; i++) {
+    dq_value *weight = w->jobs[i].weight;
+    if (!w->jobs[i].core || weight->user_count || weight->is_output || weight->is_captured)
+      continue;
+    if (weight->constant) dq_graph_remove_constant(w->graph, weight);
+    else if (weight->producer) dq_graph_remove_node(w->graph, weight->producer);
+  }
+  return dq_graph_index(w->graph, false, error);
+}
+
+static dq_status rewrite(work *w, dq_tucker_report *report, dq_error *error) {
+  for (int i = 0; i < w->count; i++) {
+    if (w->jobs[i].layer->reason[0]) continue;
+    DQ_TRY(place(w, &w->jobs[i], error));
+    report->decomposed++;
+  }
+  if (!report->decomposed) return DQ_OK;
+  DQ_TRY(dq_graph_index(w->graph, false, error));
+  return remove_unused_weights(w, error);
+}
+
+// ---- All layers ----
+
+// Every `threads`-th layer, so that the large ones at the end of a network are shared out.
+static void decompose_share(void *argument, int64_t share, int thread) {
+  work *w = argument;
+  for (int i = (int)share; i < w->count; i += w->threads) {
+    dq_tucker_job *job = &w->jobs[i];
+    if (job->layer->reason[0]) continue;
+    job->status = dq_check_stop(w->options->context, &job->error);
+    if (job->status == DQ_OK) job->status = dq_tucker_decompose(job, w->options, &job->error);
+    if (thread == 0) dq_progress(w->options->context, "decomposing", i + 1, w->count);
+  }
+}
+
+static dq_status decompose_all(work *w, dq_error *error) {
+  const dq_context *context = w->options->context;
+  dq_pool *pool = context ? context->pool : NULL;
+  w->threads = dq_pool_threads(pool);
+  dq_pool_run(pool, w->threads, decompose_share, w);
+  for (int i = 0; i < w->count; i++)
+    if (w->jobs[i].status != DQ_OK) {
+      if (error) *error = w->jobs[i].error;
+      return w->jobs[i].status;
+    }
+  return DQ_OK;
+}
+
+static dq_tucker_job *find_job(work *w, const char *layer) {
+  for (int i = 0; i < w->count; i++)
+    if (!strcmp(w->jobs[i].layer->name, layer)) return &w->jobs[i];
+  return NULL;
+}
+
+static dq_status assign_given_ranks(work *w, dq_error *error) {
+  for (int i = 0; i < w->options->layer_count; i++) {
+    const dq_layer_ranks *given = &w->options->layers[i];
+    dq_tucker_job *job = find_job(w, given->layer);
+    if (!job)
+      return dq_fail(error, DQ_BAD_INPUT, "ranks are given for '%s', which is no convolution",
+                     given->layer);
+    if (job->given)
+      return dq_fail(error, DQ_BAD_INPUT, "ranks are given twice for '%s'", given->layer);
+    job->given = given;
+  }
+  for (int i = 0; w->options->layers && i < w->count; i++)
+    if (!w->jobs[i].given && !w->jobs[i].layer->reason[0])
+      strcpy(w->jobs[i].layer->reason, "no ranks given");
+  return DQ_OK;
+}
+
+static dq_status examine_all(work *w, dq_tucker_report *report, dq_error *error) {
+  for (int n = 0; n < w->graph->node_count; n++) {
+    if (!dq_node_is(w->graph->nodes[n], "Conv")) continue;
+    dq_tucker_job *job = &w->jobs[w->count];
+    job->node = w->graph->nodes[n];
+    job->layer = &report->layers[w->count++];
+    job->layer->name = layer_name(job->node);
+    DQ_TRY(dq_tucker_examine(job, w->options, error));
+  }
+  report->count = w->count;
+  return DQ_OK;
+}
+
+static dq_status check_options(const dq_tucker_options *options, dq_error *error) {
+  if (options->layers) return DQ_OK;
+  return dq_rank_check(options->rule, options->parameter, options->multiple, error);
+}
+
+dq_status dq_tucker_apply(dq_graph *graph, const dq_tucker_options *options,
+                          dq_tucker_report *report, dq_error *error) {
+  memset(report, 0, sizeof *report);
+  DQ_TRY(check_options(options, error));
+  size_t convs = 0;
+  for (int n = 0; n < graph->node_count; n++) convs += dq_node_is(graph->nodes[n], "Conv");
+  if (!convs) return DQ_OK;
+  work w = {.graph = graph, .options = options};
+  w.jobs = calloc(convs, sizeof *w.jobs);
+  report->layers = DQ_NEW_ARRAY(graph->arena, convs, dq_tucker_layer);
+  dq_status status = w.jobs && report->layers ? examine_all(&w, report, error)
+                                              : dq_fail_memory(error, convs * sizeof *w.jobs);
+  if (status == DQ_OK) status = assign_given_ranks(&w, error);
+  if (status == DQ_OK) status = decompose_all(&w, error);
+  if (status == DQ_OK) status = rewrite(&w, report, error);
+  for (int i = 0; i < w.count; i++) dq_arena_free(w.jobs[i].arena);
+  free(w.jobs);
+  return status;
+}
