@@ -124,7 +124,7 @@ static void pad_same(dq_window *window, int axis, dq_auto_pad auto_pad) {
 
 dq_status dq_window_read(const dq_op *op, const dq_tensor *input, const int64_t *kernel,
                          dq_window *window) {
-  dq_auto_pad auto_pad;
+  dq_auto_pad auto_pad = DQ_PAD_NOTSET;
   DQ_TRY(dq_window_lists(op, input->rank - 2, kernel, window));
   DQ_TRY(dq_window_auto_pad(op, &auto_pad));
   DQ_TRY(dq_window_pads(op, window));
