@@ -1,0 +1,113 @@
+// DepthToSpace and SpaceToDepth: blocks of channels to blocks of pixels and back, both
+// transpositions of a tensor of six dimensions.
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/sizes.h"
+#include "lib/ops/strided.h"
+
+static dq_status read_block(const dq_op *op, int64_t *block) {
+  *block = dq_node_int(op->node, "blocksize", 0);
+  if (*block < 1 || *block > INT16_MAX)
+    return dq_op_fail(op, DQ_BAD_INPUT, "blocksize is %" PRId64 ", expected 1 or more", *block);
+  if (op->inputs[0]->rank != 4)
+    return dq_op_fail(op, DQ_BAD_INPUT, "the input has %d dimensions, expected 4",
+                      op->inputs[0]->rank);
+  return DQ_OK;
+}
+
+static dq_status read_mode(const dq_op *op, bool *columns_first) {
+  const char *mode = dq_node_string(op->node, "mode", "DCR");
+  *columns_first = !strcmp(mode, "CRD");
+  if (*columns_first || !strcmp(mode, "DCR")) return DQ_OK;
+  return dq_op_fail(op, DQ_BAD_INPUT, "mode is '%s', expected DCR or CRD", mode);
+}
+
+static dq_status infer_depth_to_space(dq_op *op) {
+  const int64_t *d = op->inputs[0]->dims;
+  int64_t b, dims[4];
+  bool columns_first;
+  DQ_TRY(read_block(op, &b));
+  DQ_TRY(read_mode(op, &columns_first));
+  if (d[1] % (b * b))
+    return dq_op_fail(op, DQ_BAD_INPUT,
+                      "%" PRId64 " channels are no multiple of the squared blocksize %" PRId64,
+                      d[1], b * b);
+  dims[0] = d[0];
+  dims[1] = d[1] / (b * b);
+  if (!dq_mul_i64(d[2], b, &dims[2]) || !dq_mul_i64(d[3], b, &dims[3]))
+    return dq_op_fail(op, DQ_BAD_INPUT, "the dimensions overflow 64 bits");
+  return dq_op_shape(op, 0, op->inputs[0]->type, 4, dims);
+}
+
+static dq_status permute(dq_op *op, const int64_t *dims, const int *perm) {
+  dq_strided plan;
+  dq_strided_permute(&plan, 6, dims, perm);
+  dq_strided_copy(op, &plan, dq_dtype_size(op->inputs[0]->type), op->inputs[0]->data,
+                  op->outputs[0]->data);
+  return DQ_OK;
+}
+
+static dq_status run_depth_to_space(dq_op *op) {
+  const int64_t *d = op->inputs[0]->dims;
+  int64_t b;
+  bool columns_first;
+  DQ_TRY(read_block(op, &b));
+  DQ_TRY(read_mode(op, &columns_first));
+  int64_t channels = d[1] / (b * b);
+  if (columns_first)
+    return permute(op, (const int64_t[]){d[0], channels, b, b, d[2], d[3]},
+                   (const int[]){0, 1, 4, 2, 5, 3});
+  return permute(op, (const int64_t[]){d[0], b, b, channels, d[2], d[3]},
+                 (const int[]){0, 3, 4, 1, 5, 2});
+}
+
+static dq_status infer_space_to_depth(dq_op *op) {
+  const int64_t *d = op->inputs[0]->dims;
+  int64_t b, channels;
+  DQ_TRY(read_block(op, &b));
+  if (d[2] % b || d[3] % b)
+    return dq_op_fail(op, DQ_BAD_INPUT,
+                      "%" PRId64 "x%" PRId64 " is no multiple of the blocksize %" PRId64, d[2],
+                      d[3], b);
+  if (!dq_mul_i64(d[1], b * b, &channels))
+    return dq_op_fail(op, DQ_BAD_INPUT, "the dimensions overflow 64 bits");
+  return dq_op_shape(op, 0, op->inputs[0]->type, 4,
+                     (const int64_t[]){d[0], channels, d[2] / b, d[3] / b});
+}
+
+static dq_status run_space_to_depth(dq_op *op) {
+  const int64_t *d = op->inputs[0]->dims;
+  int64_t b;
+  DQ_TRY(read_block(op, &b));
+  return permute(op, (const int64_t[]){d[0], d[1], d[2] / b, b, d[3] / b, b},
+                 (const int[]){0, 3, 5, 1, 2, 4});
+}
+
+const dq_operator dq_op_depth_to_space = {
+    .name = "DepthToSpace",
+    .since = {1, 11, 13},
+    .inputs = {1, 1},
+    .outputs = {1, 1},
+    .types = DQ_TYPES_ALL,
+    .attributes = (const dq_attribute_rule[]){{"blocksize", DQ_ATTRIBUTE_INT, true},
+                                              {"mode", DQ_ATTRIBUTE_STRING, false},
+                                              {0}},
+    .infer = infer_depth_to_space,
+    .run = run_depth_to_space,
+    .colour = DQ_FOLLOW,
+    .quantization = DQ_QUANTIZE_SHARE,
+};
+
+const dq_operator dq_op_space_to_depth = {
+    .name = "SpaceToDepth",
+    .since = {1, 13},
+    .inputs = {1, 1},
+    .outputs = {1, 1},
+    .types = DQ_TYPES_ALL,
+    .attributes = (const dq_attribute_rule[]){{"blocksize", DQ_ATTRIBUTE_INT, true}, {0}},
+    .infer = infer_space_to_depth,
+    .run = run_space_to_depth,
+    .colour = DQ_FOLLOW,
+    .quantization = DQ_QUANTIZE_SHARE,
+};
