@@ -83,7 +83,7 @@ double dq_mode_energy(const dq_mode *mode, int64_t rank) {
   double kept = 0, all = 0;
   for (int64_t k = 0; k < mode->rank; k++) {
     all += mode->values[k] * mode->values[k];
-    if (k == rank - 1) kept = all;
+    if (k < rank) kept = all;
   }
   return all > 0 ? kept / all : 1.0;
 }
@@ -212,9 +212,18 @@ static dq_status measure_error(dq_tucker2 *factors, const dq_hosvd *hosvd, dq_ar
   return DQ_OK;
 }
 
+// Between 1 and the full rank, or the channels of a mode that stays whole.
+static bool rank_fits(const dq_mode *mode, int64_t rank) {
+  return rank >= 1 && (rank <= mode->rank || rank == mode->size);
+}
+
+bool dq_tucker2_ranks_fit(const dq_hosvd *hosvd, int64_t rank_out, int64_t rank_in) {
+  return rank_fits(&hosvd->out, rank_out) && rank_fits(&hosvd->in, rank_in);
+}
+
 dq_status dq_tucker2_factors(dq_tucker2 *factors, const dq_hosvd *hosvd, int64_t rank_out,
                              int64_t rank_in, dq_arena *arena, dq_error *error) {
-  if (rank_out < 1 || rank_out > hosvd->out.rank || rank_in < 1 || rank_in > hosvd->in.rank)
+  if (!dq_tucker2_ranks_fit(hosvd, rank_out, rank_in))
     return dq_fail(error, DQ_USAGE, "ranks %lld and %lld, expected 1 to %lld and 1 to %lld",
                    (long long)rank_out, (long long)rank_in, (long long)hosvd->out.rank,
                    (long long)hosvd->in.rank);

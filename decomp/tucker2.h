@@ -47,7 +47,11 @@ typedef struct dq_tucker2 {
   double error; // ||W - W~|| / ||W|| (Frobenius) with W~ from these float32 factors in double
 } dq_tucker2;
 
-// Factors at the ranks given, 1 <= rank <= the mode's full rank, owned by the arena. The factors
+// Whether factors can be made at these ranks: 1 to the mode's full rank, or the channels themselves
+// for a mode that stays whole (more than the full rank where the unfolding has fewer columns).
+bool dq_tucker2_ranks_fit(const dq_hosvd *hosvd, int64_t rank_out, int64_t rank_in);
+
+// Factors at ranks that fit (else DQ_USAGE), owned by the arena. The factors
 // are scaled by powers of two (which rounds nothing) so that their Frobenius norms agree within a
 // factor of two: neither the small nor the large end of a narrower type is lost to one of them.
 dq_status dq_tucker2_factors(dq_tucker2 *factors, const dq_hosvd *hosvd, int64_t rank_out,

@@ -135,9 +135,7 @@ static dq_status choose_ranks(dq_tucker_job *job, const dq_tucker_options *optio
     return DQ_OK;
   }
   *ranks = job->given->ranks;
-  if (ranks->out >= 1 && ranks->out <= hosvd->out.rank && ranks->in >= 1 &&
-      ranks->in <= hosvd->in.rank)
-    return DQ_OK;
+  if (dq_tucker2_ranks_fit(hosvd, ranks->out, ranks->in)) return DQ_OK;
   return dq_fail(error, DQ_BAD_INPUT,
                  "ranks of '%s' are %lld and %lld, expected 1 to %lld (output) and 1 to %lld "
                  "(input)",

@@ -159,6 +159,36 @@ static dq_status put_interface(const model_save *save, dq_value *const *values, 
   return DQ_OK;
 }
 
+enum { IR_WITH_FREE_INITIALIZERS = 4 };
+
+// A value that declares what an initializer holds.
+static dq_value *declared_constant(const model_save *save, const dq_value *constant) {
+  const dq_tensor *tensor = constant->constant;
+  dq_value *value = DQ_NEW(save->arena, dq_value);
+  dq_dimension *dims = DQ_NEW_ARRAY(save->arena, tensor->rank, dq_dimension);
+  if (!value || !dims) return NULL;
+  for (int i = 0; i < tensor->rank; i++) dims[i].size = tensor->dims[i];
+  *value = (dq_value){
+      .name = constant->name, .type = tensor->type, .rank = tensor->rank, .dims = dims};
+  return value;
+}
+
+// The inputs, and before IR version 4 the initializers made here too: those had to be listed.
+static dq_status put_inputs(const model_save *save, Onnx__GraphProto *to) {
+  const dq_graph *graph = save->graph;
+  dq_value **inputs =
+      DQ_NEW_ARRAY(save->arena, graph->input_count + graph->initializer_count, dq_value *);
+  if (!inputs) return no_memory(save);
+  int count = 0;
+  for (int i = 0; i < graph->input_count; i++) inputs[count++] = graph->inputs[i];
+  for (int i = 0; graph->ir_version < IR_WITH_FREE_INITIALIZERS && i < graph->initializer_count; i++) {
+    const dq_value *constant = graph->initializers[i];
+    if (constant->is_input || constant->initializer_origin) continue;
+    if (!(inputs[count++] = declared_constant(save, constant))) return no_memory(save);
+  }
+  return put_interface(save, inputs, count, &to->input, &to->n_input);
+}
+
 static bool is_alive(const dq_value *value) {
   return value->producer || value->is_input || value->constant;
 }
@@ -299,7 +329,7 @@ static dq_status make_model(model_save *save, Onnx__ModelProto *model) {
   DQ_TRY(put_opsets(save, model));
   DQ_TRY(put_properties(save, model));
   DQ_TRY(put_nodes(save, to));
-  DQ_TRY(put_interface(save, graph->inputs, graph->input_count, &to->input, &to->n_input));
+  DQ_TRY(put_inputs(save, to));
   DQ_TRY(put_interface(save, graph->outputs, graph->output_count, &to->output, &to->n_output));
   DQ_TRY(put_declarations(save, to));
   return put_initializers(save, to);

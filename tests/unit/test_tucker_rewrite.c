@@ -202,6 +202,21 @@ static void left_alone(void **state) {
   assert_string_equal(reason_for(thin, 1, 0.9, true), "");
 }
 
+// 32 output channels but an unfolding of 27 columns: the output mode stays whole at rank 32 > 27.
+static void more_channels_than_columns(void **state) {
+  dq_graph *graph = *state;
+  dq_node *node = one_conv(graph, weight(graph, "w", 32, 3, 3));
+  dq_tucker_options options = QUARTER;
+  options.parameter = 0.6;
+  dq_tucker_report report;
+  assert_int_equal(dq_tucker_apply(graph, &options, &report, NULL), DQ_OK);
+  const dq_tucker_layer *layer = &report.layers[0];
+  assert_true(layer->full.out == 27 && layer->full.in == 3);
+  assert_true(layer->ranks.out == 32 && layer->ranks.in == 2 && layer->energy_out == 1);
+  assert_int_equal(graph->node_count, 2);
+  assert_true(node->removed);
+}
+
 static void given_ranks(void **state) {
   dq_graph *graph = *state;
   one_conv(graph, weight(graph, "w", 16, 16, 3));
@@ -276,8 +291,9 @@ static void threads_change_nothing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(three_convolutions),    TEST(names_that_are_taken), TEST(shared_weight),
-      TEST(weight_used_elsewhere), TEST(from_a_constant_node), TEST(left_alone),
-      TEST(given_ranks),           TEST(bad_weights),          TEST(threads_change_nothing)};
+      TEST(three_convolutions),         TEST(names_that_are_taken), TEST(shared_weight),
+      TEST(weight_used_elsewhere),      TEST(from_a_constant_node), TEST(left_alone),
+      TEST(more_channels_than_columns), TEST(given_ranks),          TEST(bad_weights),
+      TEST(threads_change_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
