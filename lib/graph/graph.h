@@ -141,6 +141,10 @@ void dq_graph_replace_uses(dq_graph *graph, dq_value *from, dq_value *to, bool o
 // are put into topological order (stable), else the order is left alone.
 dq_status dq_graph_index(dq_graph *graph, bool sort, dq_error *error);
 
+// Nodes in an order in which everything is produced before it is read, into order[node_count]; the
+// graph must be indexed.
+dq_status dq_graph_order(const dq_graph *graph, dq_node **order, dq_error *error);
+
 int64_t dq_graph_opset(const dq_graph *graph, const char *domain); // 0 when not imported
 dq_status dq_graph_set_opset(dq_graph *graph, const char *domain, int64_t version, dq_error *error);
 const char *dq_graph_property(const dq_graph *graph, const char *key); // NULL when there is none

@@ -73,21 +73,19 @@ static dq_status find_users(dq_graph *graph, dq_error *error) {
   return DQ_OK;
 }
 
-// Kahn's algorithm; among the nodes that are ready the first of the file goes first when a sweep
-// reaches it, so an order that is valid already stays as it is.
-static dq_status sort_nodes(dq_graph *graph, bool keep_order, dq_error *error) {
-  size_t count = (size_t)graph->node_count;
-  dq_node **sorted = calloc(count + 1, sizeof *sorted);
-  int *missing = calloc(count + 1, sizeof *missing);
-  dq_status status = sorted && missing ? DQ_OK : dq_fail_memory(error, count * sizeof *sorted);
-  int done = 0;
-  for (int n = 0; status == DQ_OK && n < graph->node_count; n++)
+static void count_missing(const dq_graph *graph, int *missing) {
+  for (int n = 0; n < graph->node_count; n++)
     for (int i = 0; i < graph->nodes[n]->input_count; i++) {
       const dq_value *input = graph->nodes[n]->inputs[i];
-      if (input && input->producer) missing[n]++;
+      missing[n] += input && input->producer;
     }
-  // `sorted` is the queue: everything before `next` has released its users.
-  for (int n = 0; status == DQ_OK && n < graph->node_count; n++) {
+}
+
+// Kahn's algorithm in sweeps: a node that is ready when the sweep reaches it goes next, so an order
+// that is valid already stays as it is; a node that becomes ready behind the sweep follows at once.
+static int sort_into(const dq_graph *graph, int *missing, dq_node **sorted) {
+  int done = 0;
+  for (int n = 0; n < graph->node_count; n++) {
     if (missing[n]) continue;
     missing[n] = -1;
     sorted[done++] = graph->nodes[n];
@@ -96,7 +94,6 @@ static dq_status sort_nodes(dq_graph *graph, bool keep_order, dq_error *error) {
         const dq_value *output = sorted[next]->outputs[o];
         for (int u = 0; output && u < output->user_count; u++) {
           int user = output->users[u]->index;
-          // A later node is met by the sweep itself, which keeps the order of the file.
           if (--missing[user] == 0 && user < n) {
             missing[user] = -1;
             sorted[done++] = graph->nodes[user];
@@ -104,20 +101,33 @@ static dq_status sort_nodes(dq_graph *graph, bool keep_order, dq_error *error) {
         }
       }
   }
-  if (status == DQ_OK && done < graph->node_count) {
+  return done;
+}
+
+dq_status dq_graph_order(const dq_graph *graph, dq_node **order, dq_error *error) {
+  int *missing = calloc((size_t)graph->node_count + 1, sizeof *missing);
+  if (!missing) return dq_fail_memory(error, (size_t)graph->node_count * sizeof *missing);
+  count_missing(graph, missing);
+  dq_status status = DQ_OK;
+  if (sort_into(graph, missing, order) < graph->node_count) {
     char label[DQ_LABEL_TEXT] = "";
-    for (int n = 0; n < graph->node_count; n++)
-      if (missing[n] > 0) {
-        dq_node_label(graph->nodes[n], label, sizeof label);
-        break;
-      }
+    for (int n = graph->node_count - 1; n >= 0; n--)
+      if (missing[n] > 0) dq_node_label(graph->nodes[n], label, sizeof label);
     status = dq_fail(error, DQ_BAD_INPUT, "%s is part of a cycle or behind one", label);
-  } else if (status == DQ_OK && !keep_order) {
-    memcpy(graph->nodes, sorted, count * sizeof *sorted);
-    for (int i = 0; i < graph->node_count; i++) graph->nodes[i]->index = i;
+  }
+  free(missing);
+  return status;
+}
+
+static dq_status sort_nodes(dq_graph *graph, bool keep_order, dq_error *error) {
+  dq_node **sorted = calloc((size_t)graph->node_count + 1, sizeof *sorted);
+  if (!sorted) return dq_fail_memory(error, (size_t)graph->node_count * sizeof *sorted);
+  dq_status status = dq_graph_order(graph, sorted, error);
+  for (int i = 0; status == DQ_OK && !keep_order && i < graph->node_count; i++) {
+    graph->nodes[i] = sorted[i];
+    sorted[i]->index = i;
   }
   free(sorted);
-  free(missing);
   return status;
 }
 

@@ -1,0 +1,150 @@
+// Places of values in one block: lifetimes from first to last use, the largest placed first, each in
+// the smallest gap that fits (greedy by size, as in Pisarchyk and Lee, "Efficient memory management
+// for deep neural net inference", 2020).
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/sizes.h"
+#include "lib/exec/plan_internal.h"
+
+enum { ALIGNMENT = 64 };
+
+static int root_of(const dq_plan *plan, int value) { return plan->places[value].root; }
+
+// Makes `value` live in the memory of `owner`.
+static void share(dq_plan *plan, int value, int owner) {
+  dq_place *place = &plan->places[value], *root = &plan->places[root_of(plan, owner)];
+  place->root = root_of(plan, owner);
+  if (place->first < root->first) root->first = place->first;
+  if (place->last > root->last) root->last = place->last;
+  if (place->bytes > root->bytes) root->bytes = place->bytes;
+}
+
+static bool is_planned(const dq_plan *plan, int value) {
+  return plan->places[value].planned;
+}
+
+static void find_lifetimes(dq_plan *plan) {
+  const dq_graph *graph = plan->graph;
+  for (int v = 0; v < graph->value_count; v++) {
+    dq_place *place = &plan->places[v];
+    *place = (dq_place){.root = v, .first = -1, .last = -1};
+    place->bytes = dq_round_up(dq_tensor_bytes(&plan->tensors[v]), ALIGNMENT);
+    if (!place->bytes) place->bytes = ALIGNMENT;
+    const dq_value *value = graph->values[v];
+    place->planned = !plan->tensors[v].data && plan->tensors[v].rank >= 0 &&
+                     (value->producer || value->is_input);
+    if (value->is_output || value->is_input) place->last = plan->step_count;
+  }
+  for (int s = 0; s < plan->step_count; s++) {
+    const dq_node *node = plan->steps[s].op.node;
+    for (int i = 0; i < node->input_count; i++)
+      if (node->inputs[i] && plan->places[node->inputs[i]->index].last < s)
+        plan->places[node->inputs[i]->index].last = s;
+    for (int i = 0; i < node->output_count; i++) {
+      if (!node->outputs[i]) continue;
+      dq_place *place = &plan->places[node->outputs[i]->index];
+      place->first = s;
+      if (place->last < s) place->last = s;
+    }
+  }
+}
+
+// Output 0 lies where input 0 lies when the operator allows it and nothing needs the input later.
+static void share_with_inputs(dq_plan *plan) {
+  for (int s = 0; s < plan->step_count; s++) {
+    const dq_op *op = &plan->steps[s].op;
+    const dq_value *input = dq_node_input(op->node, 0), *output = dq_node_output(op->node, 0);
+    if (!input || !output || !is_planned(plan, input->index) || !is_planned(plan, output->index))
+      continue;
+    const dq_tensor *from = op->inputs[0], *to = op->outputs[0];
+    if (from->type != to->type || dq_tensor_bytes(from) != dq_tensor_bytes(to)) continue;
+    bool view = op->row->flags & DQ_OP_VIEW;
+    bool in_place = (op->row->flags & DQ_OP_IN_PLACE) && dq_tensor_same_shape(from, to) &&
+                    plan->places[root_of(plan, input->index)].last == s;
+    for (int i = 1; in_place && i < op->node->input_count; i++) // another operand in the same memory
+      in_place = !op->node->inputs[i] ||
+                 root_of(plan, op->node->inputs[i]->index) != root_of(plan, input->index);
+    if (view || in_place) share(plan, output->index, input->index);
+  }
+}
+
+typedef struct sized {
+  size_t bytes;
+  int value;
+} sized;
+
+static int compare(const void *a, const void *b) {
+  const sized *left = a, *right = b;
+  if (left->bytes != right->bytes) return left->bytes < right->bytes ? 1 : -1;
+  return left->value - right->value;
+}
+
+typedef struct gap_search {
+  size_t best, best_gap, end; // best offset, size of its gap
+  bool found;
+} gap_search;
+
+// The lowest-waste offset for `place` among those placed already (in order of offset).
+static size_t find_offset(const dq_plan *plan, const int *placed, int count, const dq_place *place) {
+  gap_search search = {0};
+  for (int i = 0; i < count; i++) {
+    const dq_place *other = &plan->places[placed[i]];
+    if (other->last < place->first || place->last < other->first) continue;
+    if (other->offset > search.end) {
+      size_t gap = other->offset - search.end;
+      if (gap >= place->bytes && (!search.found || gap < search.best_gap))
+        search.found = true, search.best = search.end, search.best_gap = gap;
+    }
+    if (other->offset + other->bytes > search.end) search.end = other->offset + other->bytes;
+  }
+  return search.found ? search.best : search.end;
+}
+
+static void insert_by_offset(const dq_plan *plan, int *placed, int count, int value) {
+  int at = count;
+  while (at > 0 && plan->places[placed[at - 1]].offset > plan->places[value].offset) {
+    placed[at] = placed[at - 1];
+    at--;
+  }
+  placed[at] = value;
+}
+
+static void find_live_bytes(dq_plan *plan, const sized *roots, int count) {
+  for (int s = 0; s < plan->step_count; s++) {
+    size_t live = 0;
+    for (int i = 0; i < count; i++) {
+      const dq_place *place = &plan->places[roots[i].value];
+      if (place->first <= s && s <= place->last) live += place->bytes;
+    }
+    if (live > plan->live_bytes) plan->live_bytes = live;
+  }
+}
+
+dq_status dq_plan_places(dq_plan *plan, dq_error *error) {
+  int values = plan->graph->value_count, count = 0;
+  find_lifetimes(plan);
+  share_with_inputs(plan);
+  sized *roots = calloc((size_t)values + 1, sizeof *roots);
+  int *placed = calloc((size_t)values + 1, sizeof *placed);
+  if (!roots || !placed) {
+    free(roots);
+    free(placed);
+    return dq_fail_memory(error, (size_t)values * sizeof *roots);
+  }
+  for (int v = 0; v < values; v++)
+    if (is_planned(plan, v) && root_of(plan, v) == v)
+      roots[count++] = (sized){plan->places[v].bytes, v};
+  qsort(roots, (size_t)count, sizeof *roots, compare);
+  for (int i = 0; i < count; i++) {
+    dq_place *place = &plan->places[roots[i].value];
+    place->offset = find_offset(plan, placed, i, place);
+    insert_by_offset(plan, placed, i, roots[i].value);
+    if (place->offset + place->bytes > plan->block_bytes)
+      plan->block_bytes = place->offset + place->bytes;
+  }
+  find_live_bytes(plan, roots, count);
+  free(roots);
+  free(placed);
+  return DQ_OK;
+}

@@ -1,0 +1,156 @@
+// Making a plan.
+#include "lib/exec/plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/exec/plan_internal.h"
+
+static dq_status make_steps(dq_plan *plan, dq_error *error) {
+  const dq_graph *graph = plan->graph;
+  dq_node **order = DQ_NEW_ARRAY(plan->arena, graph->node_count, dq_node *);
+  plan->steps = DQ_NEW_ARRAY(plan->arena, graph->node_count, dq_step);
+  if (!order || !plan->steps) return dq_fail_memory(error, 0);
+  DQ_TRY(dq_graph_order(graph, order, error));
+  for (int n = 0; n < graph->node_count; n++) {
+    dq_step *step = &plan->steps[plan->step_count];
+    DQ_TRY(dq_op_bind(&step->op, graph, order[n], plan->tensors, plan->context, plan->arena, error));
+    bool computed = true; // already, while inferring
+    for (int i = 0; i < step->op.output_count; i++) {
+      const dq_tensor *output = step->op.outputs[i];
+      if (!output) continue;
+      computed &= output->data != NULL;
+      step->dynamic |= output->rank < 0;
+    }
+    if (!computed) plan->step_count++;
+  }
+  return DQ_OK;
+}
+
+static dq_status find_inputs(dq_plan *plan, dq_error *error) {
+  const dq_graph *graph = plan->graph;
+  plan->inputs = DQ_NEW_ARRAY(plan->arena, graph->input_count, const dq_value *);
+  if (!plan->inputs) return dq_fail_memory(error, 0);
+  for (int i = 0; i < graph->input_count; i++)
+    if (!graph->inputs[i]->constant) plan->inputs[plan->input_count++] = graph->inputs[i];
+  return DQ_OK;
+}
+
+static dq_status check_types(const dq_plan *plan, dq_error *error) {
+  for (int i = 0; i < plan->input_count; i++) {
+    const dq_tensor *tensor = &plan->tensors[plan->inputs[i]->index];
+    if (!dq_dtype_computable(tensor->type))
+      return dq_fail(error, DQ_UNSUPPORTED, "input '%s' has elements of type %s, which is not supported",
+                     plan->inputs[i]->name, dq_dtype_name(tensor->type));
+  }
+  for (int s = 0; s < plan->step_count; s++) {
+    const dq_node *node = plan->steps[s].op.node;
+    for (int i = 0; i < node->input_count; i++) {
+      const dq_value *input = node->inputs[i];
+      if (input && input->constant && !input->constant->data)
+        return dq_fail(error, DQ_UNSUPPORTED,
+                       "tensor '%s' has elements of type %s, which is not supported", input->name,
+                       dq_dtype_name(input->constant->type));
+    }
+  }
+  return DQ_OK;
+}
+
+static dq_status prepare_steps(dq_plan *plan, dq_error *error) {
+  size_t before = dq_arena_bytes(plan->arena);
+  for (int s = 0; s < plan->step_count; s++) {
+    dq_step *step = &plan->steps[s];
+    step->op.error = error;
+    for (int i = 0; i < step->op.input_count; i++) // shapes of dynamic inputs are not final
+      step->dynamic |= step->op.inputs[i] && step->op.inputs[i]->rank < 0;
+    if (step->dynamic) continue;
+    DQ_TRY(dq_op_prepare(&step->op, plan->arena));
+    if (step->op.scratch_bytes > plan->scratch_bytes) plan->scratch_bytes = step->op.scratch_bytes;
+  }
+  plan->packed_bytes = dq_arena_bytes(plan->arena) - before;
+  return DQ_OK;
+}
+
+static dq_status allocate(dq_plan *plan, dq_error *error) {
+  DQ_TRY(dq_check_memory(plan->context, plan->block_bytes + plan->scratch_bytes + plan->packed_bytes,
+                         "running the network", error));
+  plan->block = dq_arena_alloc(plan->arena, plan->block_bytes);
+  plan->scratch = dq_arena_alloc(plan->arena, plan->scratch_bytes + 4096); // large blocks are aligned
+  if (!plan->block || !plan->scratch)
+    return dq_fail_memory(error, plan->block_bytes + plan->scratch_bytes);
+  for (int v = 0; v < plan->graph->value_count; v++)
+    if (plan->places[v].planned)
+      plan->tensors[v].data = (char *)plan->block + plan->places[plan->places[v].root].offset;
+  for (int s = 0; s < plan->step_count; s++) plan->steps[s].op.scratch = plan->scratch;
+  return DQ_OK;
+}
+
+static dq_status fill_plan(dq_plan *plan, const dq_plan_options *options, dq_error *error) {
+  int values = plan->graph->value_count;
+  DQ_TRY(dq_infer(plan->graph, options ? &options->shapes : NULL, false, plan->context, plan->arena,
+                  &plan->tensors, error));
+  plan->places = DQ_NEW_ARRAY(plan->arena, values, dq_place);
+  plan->tapped = DQ_NEW_ARRAY(plan->arena, values, bool);
+  if (!plan->places || !plan->tapped) return dq_fail_memory(error, 0);
+  DQ_TRY(make_steps(plan, error));
+  DQ_TRY(find_inputs(plan, error));
+  DQ_TRY(check_types(plan, error));
+  DQ_TRY(prepare_steps(plan, error));
+  DQ_TRY(dq_plan_places(plan, error));
+  return allocate(plan, error);
+}
+
+dq_status dq_plan_new(dq_plan **result, const dq_graph *graph, const dq_plan_options *options,
+                      const dq_context *context, dq_error *error) {
+  *result = NULL;
+  dq_arena *arena = dq_arena_new(0);
+  dq_plan *plan = arena ? DQ_NEW(arena, dq_plan) : NULL;
+  if (!plan) {
+    dq_arena_free(arena);
+    return dq_fail_memory(error, sizeof *plan);
+  }
+  *plan = (dq_plan){.arena = arena, .graph = graph, .context = context};
+  dq_status status = fill_plan(plan, options, error);
+  if (status == DQ_OK) *result = plan;
+  else dq_plan_free(plan);
+  return status;
+}
+
+void dq_plan_free(dq_plan *plan) {
+  if (!plan) return;
+  dq_arena_free(plan->run_arena);
+  dq_arena_free(plan->arena); // the plan itself lives in it
+}
+
+int dq_plan_input_count(const dq_plan *plan) { return plan->input_count; }
+dq_tensor *dq_plan_input(dq_plan *plan, int i) { return &plan->tensors[plan->inputs[i]->index]; }
+const char *dq_plan_input_name(const dq_plan *plan, int i) { return plan->inputs[i]->name; }
+
+int dq_plan_output_count(const dq_plan *plan) { return plan->graph->output_count; }
+const dq_tensor *dq_plan_output(const dq_plan *plan, int i) {
+  return &plan->tensors[plan->graph->outputs[i]->index];
+}
+const char *dq_plan_output_name(const dq_plan *plan, int i) { return plan->graph->outputs[i]->name; }
+
+bool dq_plan_tap(dq_plan *plan, const char *name) {
+  const dq_value *value = dq_graph_find(plan->graph, name);
+  if (value) plan->tapped[value->index] = true;
+  return value != NULL;
+}
+
+void dq_plan_set_tap(dq_plan *plan, dq_tap tap, void *user) {
+  plan->tap = tap;
+  plan->tap_user = user;
+}
+
+dq_plan_memory dq_plan_memory_of(const dq_plan *plan) {
+  return (dq_plan_memory){plan->block_bytes, plan->live_bytes, plan->packed_bytes,
+                          plan->scratch_bytes};
+}
+
+int dq_plan_step_count(const dq_plan *plan) { return plan->step_count; }
+const dq_node *dq_plan_step(const dq_plan *plan, int i, int64_t *nanoseconds) {
+  if (nanoseconds) *nanoseconds = plan->steps[i].nanoseconds;
+  return plan->steps[i].op.node;
+}
+void dq_plan_set_timing(dq_plan *plan, bool on) { plan->timing = on; }

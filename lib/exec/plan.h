@@ -1,0 +1,54 @@
+// A plan: the nodes of a graph in order, every value's place in one block of memory, constant
+// operands packed. Made once, run many times.
+#ifndef DQ_EXEC_PLAN_H
+#define DQ_EXEC_PLAN_H
+
+#include "lib/exec/infer.h"
+
+typedef struct dq_plan dq_plan;
+
+typedef struct dq_plan_options {
+  dq_shape_request shapes;
+} dq_plan_options;
+
+// The graph must be indexed and must outlive the plan; nodes in any order. Values that are not known
+// before elements are (NonZero, NonMaxSuppression) are allowed and get memory while running.
+// DQ_UNSUPPORTED names a node, DQ_SYSTEM when the block passes context->memory_limit.
+dq_status dq_plan_new(dq_plan **plan, const dq_graph *graph, const dq_plan_options *options,
+                      const dq_context *context, dq_error *error);
+void dq_plan_free(dq_plan *plan); // NULL is fine
+
+// Inputs that are not constants, in the order of the graph. The caller fills data before every run:
+// a run may overwrite it.
+int dq_plan_input_count(const dq_plan *plan);
+dq_tensor *dq_plan_input(dq_plan *plan, int i);
+const char *dq_plan_input_name(const dq_plan *plan, int i);
+
+// Called right after the step that computes a value, with its elements in row-major order.
+typedef dq_status (*dq_tap)(void *user, const dq_value *value, const dq_tensor *tensor,
+                            dq_error *error);
+// Which values `tap` is called for: by value index of the plan's graph. Inputs are tapped at the
+// start of a run. Returns false when the graph has no value of that name.
+bool dq_plan_tap(dq_plan *plan, const char *value);
+void dq_plan_set_tap(dq_plan *plan, dq_tap tap, void *user);
+
+dq_status dq_plan_run(dq_plan *plan, dq_error *error);
+
+// Outputs in the order of the graph, valid until the next run.
+int dq_plan_output_count(const dq_plan *plan);
+const dq_tensor *dq_plan_output(const dq_plan *plan, int i);
+const char *dq_plan_output_name(const dq_plan *plan, int i);
+
+// Bytes of the block of activations, of the most that is alive at once (a lower bound for the
+// block), of packed operands, and of scratch.
+typedef struct dq_plan_memory {
+  size_t block, live, packed, scratch;
+} dq_plan_memory;
+dq_plan_memory dq_plan_memory_of(const dq_plan *plan);
+
+// Steps, for time per layer: the node, and the nanoseconds of its last run when timing is on.
+int dq_plan_step_count(const dq_plan *plan);
+const dq_node *dq_plan_step(const dq_plan *plan, int i, int64_t *nanoseconds);
+void dq_plan_set_timing(dq_plan *plan, bool on);
+
+#endif

@@ -1,0 +1,65 @@
+// Running a plan.
+#include <string.h>
+#include <time.h>
+
+#include "lib/exec/plan_internal.h"
+
+static int64_t now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static dq_status deliver(const dq_plan *plan, const dq_value *value, dq_error *error) {
+  if (!value || !plan->tap || !plan->tapped[value->index]) return DQ_OK;
+  return plan->tap(plan->tap_user, value, &plan->tensors[value->index], error);
+}
+
+// Shapes and memory of a step whose shapes depend on elements.
+static dq_status open_dynamic(dq_plan *plan, dq_step *step) {
+  dq_op *op = &step->op;
+  DQ_TRY(dq_op_infer(op));
+  for (int i = 0; i < op->output_count; i++) {
+    dq_tensor *output = op->outputs[i];
+    if (!output) continue;
+    if (output->rank < 0)
+      return dq_fail(op->error, DQ_UNSUPPORTED, "%s: the shape of output %d cannot be found",
+                     op->node->name, i);
+    size_t bytes = dq_tensor_bytes(output);
+    DQ_TRY(dq_check_memory(plan->context, bytes + dq_arena_bytes(plan->run_arena), "a value", op->error));
+    if (!(output->data = dq_arena_alloc(plan->run_arena, bytes)))
+      return dq_fail_memory(op->error, bytes);
+  }
+  return DQ_OK;
+}
+
+static dq_status run_step(dq_plan *plan, dq_step *step, dq_error *error) {
+  dq_op *op = &step->op;
+  op->error = error;
+  int64_t start = plan->timing ? now() : 0;
+  if (step->dynamic) DQ_TRY(open_dynamic(plan, step));
+  DQ_TRY(dq_op_run(op));
+  if (plan->timing) step->nanoseconds = now() - start;
+  for (int i = 0; i < op->output_count; i++)
+    DQ_TRY(deliver(plan, op->node->outputs[i], error));
+  return DQ_OK;
+}
+
+static dq_status open_run_arena(dq_plan *plan, dq_error *error) {
+  bool dynamic = false;
+  for (int s = 0; s < plan->step_count; s++) dynamic |= plan->steps[s].dynamic;
+  if (!dynamic) return DQ_OK;
+  dq_arena_free(plan->run_arena);
+  plan->run_arena = dq_arena_new(0);
+  return plan->run_arena ? DQ_OK : dq_fail_memory(error, 0);
+}
+
+dq_status dq_plan_run(dq_plan *plan, dq_error *error) {
+  DQ_TRY(open_run_arena(plan, error));
+  for (int i = 0; i < plan->input_count; i++) DQ_TRY(deliver(plan, plan->inputs[i], error));
+  for (int s = 0; s < plan->step_count; s++) {
+    DQ_TRY(dq_check_stop(plan->context, error));
+    DQ_TRY(run_step(plan, &plan->steps[s], error));
+  }
+  return DQ_OK;
+}
