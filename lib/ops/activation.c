@@ -1,0 +1,194 @@
+// Activation functions. Relu, Clip and LeakyRelu are written as the epilogues of the kernels
+// (lib/kernels), so that a fused activation gives the same bits.
+#include "lib/ops/elementwise.h"
+
+#include <tgmath.h>
+
+#define ROW(NAME, VERSIONS, INPUTS, TYPES, QUANTIZATION, INFER, ATTRIBUTES)                        \
+  const dq_operator dq_op_##NAME = {                                                               \
+      .name = #NAME,                                                                               \
+      .since = DQ_VERSIONS VERSIONS,                                                               \
+      .inputs = DQ_VERSIONS INPUTS,                                                                \
+      .outputs = {1, 1},                                                                           \
+      .types = TYPES,                                                                              \
+      .attributes = ATTRIBUTES,                                                                    \
+      .infer = INFER,                                                                              \
+      .run = run_##NAME,                                                                           \
+      .colour = DQ_FOLLOW,                                                                         \
+      .quantization = QUANTIZATION,                                                                \
+      .flags = DQ_OP_HALF | DQ_OP_IN_PLACE,                                                        \
+  };
+
+// A function of x and up to two float attributes: a (FIRST, default A) and b (SECOND, default B).
+#define ACTIVATION(NAME, VERSIONS, GRAIN, FIRST, A, SECOND, B, EXPRESSION)                         \
+  DQ_EACH_FLOAT(DQ_LOOP1, NAME, EXPRESSION)                                                        \
+  static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, NAME)};        \
+  static const dq_attribute_rule attributes_##NAME[] = {DQ_CONSUMED_INPUTS,                        \
+                                                        {FIRST, DQ_ATTRIBUTE_FLOAT, false},        \
+                                                        {SECOND, DQ_ATTRIBUTE_FLOAT, false},       \
+                                                        {0}};                                      \
+  static dq_status run_##NAME(dq_op *op) {                                                         \
+    const double parameters[] = {(double)dq_node_float(op->node, FIRST, A),                        \
+                                 (double)dq_node_float(op->node, SECOND, B)};                      \
+    return dq_elementwise(op, loops_##NAME, parameters, GRAIN);                                    \
+  }                                                                                                \
+  ROW(NAME, VERSIONS, (1, 1), DQ_TYPES_FLOAT, DQ_QUANTIZE_TABLE, dq_infer_same, attributes_##NAME)
+
+// A function of x alone.
+#define FUNCTION(NAME, VERSIONS, GRAIN, EXPRESSION)                                                \
+  DQ_EACH_FLOAT(DQ_LOOP1, NAME, EXPRESSION)                                                        \
+  static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, NAME)};        \
+  DQ_RUN_LOOPS(NAME, GRAIN)                                                                        \
+  ROW(NAME, VERSIONS, (1, 1), DQ_TYPES_FLOAT, DQ_QUANTIZE_TABLE, dq_infer_same, dq_consumed_inputs)
+
+// ln(1 + e^x) without overflow.
+#define SOFTPLUS(x) ((x) > 0 ? (x) + log1p(exp(-(x))) : log1p(exp(x)))
+
+FUNCTION(Sigmoid, (1, 6, 13), DQ_GRAIN, 1 / (1 + DQ_EXP(-x)))
+FUNCTION(Tanh, (1, 6, 13), DQ_GRAIN_FUNCTION, tanh(x))
+FUNCTION(HardSwish, (14, 22), DQ_GRAIN,
+         x * ((x / 6 + (element)0.5) < 0 ? 0 : (x / 6 + (element)0.5) > 1 ? 1 : (x / 6 + (element)0.5)))
+FUNCTION(Softplus, (1, 22), DQ_GRAIN_FUNCTION, SOFTPLUS(x))
+FUNCTION(Softsign, (1, 22), DQ_GRAIN, x / (1 + fabs(x)))
+FUNCTION(Mish, (18, 22), DQ_GRAIN_FUNCTION, x * tanh(SOFTPLUS(x)))
+
+ACTIVATION(LeakyRelu, (1, 6, 16), DQ_GRAIN, "alpha", 0.01f, NULL, 0, x < 0 ? a * x : x)
+ACTIVATION(Elu, (1, 6, 22), DQ_GRAIN_FUNCTION, "alpha", 1, NULL, 0, x < 0 ? a * expm1(x) : x)
+ACTIVATION(Selu, (1, 6, 22), DQ_GRAIN_FUNCTION, "alpha", 1.67326319217681884765625f, "gamma",
+           1.05070102214813232421875f, x > 0 ? b * x : b * (a * expm1(x)))
+ACTIVATION(Celu, (12), DQ_GRAIN_FUNCTION, "alpha", 1, NULL, 0, x > 0 ? x : a * expm1(x / a))
+ACTIVATION(HardSigmoid, (1, 6, 22), DQ_GRAIN, "alpha", 0.2f, "beta", 0.5f,
+           (a * x + b) < 0 ? 0 : (a * x + b) > 1 ? 1 : (a * x + b))
+ACTIVATION(ThresholdedRelu, (10, 22), DQ_GRAIN, "alpha", 1, NULL, 0, x > a ? x : 0)
+ACTIVATION(Swish, (24), DQ_GRAIN, "alpha", 1, NULL, 0, x / (1 + DQ_EXP(-a * x)))
+
+// ---- Relu: signed integers too ----
+
+DQ_EACH_FLOAT(DQ_LOOP1, Relu, x < 0 ? 0 : x)
+DQ_EACH_SIGNED(DQ_LOOP1, Relu, x < 0 ? 0 : x)
+static dq_loop *const loops_Relu[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, Relu)
+                                                       DQ_EACH_SIGNED(DQ_LOOP_ENTRY, Relu)};
+DQ_RUN_LOOPS(Relu, DQ_GRAIN)
+ROW(Relu, (1, 6, 13, 14), (1, 1), DQ_TYPES_FLOAT | DQ_TYPES_SIGNED, DQ_QUANTIZE_ABSORB,
+    dq_infer_same, dq_consumed_inputs)
+
+// ---- Shrink: the bounds are floats for integers too ----
+
+#define SHRINK(NAME, symbol, type)                                                                 \
+  static void NAME##_##symbol(const dq_lane *lane) {                                               \
+    const type *in = lane->inputs[0];                                                              \
+    type *out = lane->output;                                                                      \
+    const double lambd = lane->parameters[0], bias = lane->parameters[1];                          \
+    for (int64_t i = 0; i < lane->count; i++) {                                                    \
+      double x = (double)in[i];                                                                    \
+      out[i] = (type)(x < -lambd ? x + bias : x > lambd ? x - bias : 0);                           \
+    }                                                                                              \
+  }
+DQ_EACH_NUMBER(SHRINK, Shrink)
+static dq_loop *const loops_Shrink[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Shrink)};
+static const dq_attribute_rule attributes_Shrink[] = {
+    {"lambd", DQ_ATTRIBUTE_FLOAT, false}, {"bias", DQ_ATTRIBUTE_FLOAT, false}, {0}};
+static dq_status run_Shrink(dq_op *op) {
+  const double parameters[] = {(double)dq_node_float(op->node, "lambd", 0.5f),
+                               (double)dq_node_float(op->node, "bias", 0)};
+  return dq_elementwise(op, loops_Shrink, parameters, DQ_GRAIN);
+}
+ROW(Shrink, (9), (1, 1), DQ_TYPES_NUMBER, DQ_QUANTIZE_TABLE, dq_infer_same, attributes_Shrink)
+
+// ---- Gelu: by the error function, or its approximation by tanh (a != 0) ----
+
+#define SQRT_HALF 0.70710678118654752440
+#define SQRT_2_PI 0.79788456080286535588
+DQ_EACH_FLOAT(DQ_LOOP1, GeluErf, (element)0.5 * x * (1 + erf(x * (element)SQRT_HALF)))
+DQ_EACH_FLOAT(DQ_LOOP1, GeluTanh,
+              (element)0.5 * x * (1 + tanh((element)SQRT_2_PI * (x + (element)0.044715 * x * x * x))))
+static dq_status run_Gelu(dq_op *op) {
+  static dq_loop *const by_erf[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, GeluErf)};
+  static dq_loop *const by_tanh[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, GeluTanh)};
+  const char *approximate = dq_node_string(op->node, "approximate", "none");
+  bool tanh_form = !strcmp(approximate, "tanh");
+  if (!tanh_form && strcmp(approximate, "none"))
+    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'approximate' is '%s', expected none or tanh",
+                      approximate);
+  return dq_elementwise(op, tanh_form ? by_tanh : by_erf, NULL, DQ_GRAIN_FUNCTION);
+}
+static const dq_attribute_rule attributes_Gelu[] = {{"approximate", DQ_ATTRIBUTE_STRING, false},
+                                                    {0}};
+ROW(Gelu, (20), (1, 1), DQ_TYPES_FLOAT, DQ_QUANTIZE_TABLE, dq_infer_same, attributes_Gelu)
+
+// ---- PRelu: a slope that broadcasts to the input ----
+
+DQ_EACH_FLOAT(DQ_LOOP2_FAST, PRelu, x < 0 ? x * y : x)
+DQ_LOOP2(PRelu, x < 0 ? (int64_t)x * y : x, I32, int32_t)
+DQ_LOOP2(PRelu, x < 0 ? (int64_t)((uint64_t)x * (uint64_t)y) : x, I64, int64_t)
+DQ_LOOP2(PRelu, x, U32, uint32_t)
+DQ_LOOP2(PRelu, x, U64, uint64_t)
+static dq_loop *const loops_PRelu[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, PRelu)
+    [DQ_I32] = PRelu_I32, [DQ_I64] = PRelu_I64, [DQ_U32] = PRelu_U32, [DQ_U64] = PRelu_U64};
+DQ_RUN_LOOPS(PRelu, DQ_GRAIN)
+ROW(PRelu, (1, 6, 7, 9, 16), (2, 2),
+    DQ_TYPES_FLOAT | DQ_BIT(DQ_I32) | DQ_BIT(DQ_I64) | DQ_BIT(DQ_U32) | DQ_BIT(DQ_U64),
+    DQ_QUANTIZE_NOT, dq_infer_unidirectional, dq_consumed_inputs)
+
+// ---- Clip: bounds as attributes up to version 6, as optional scalar inputs from 11 ----
+
+#define CLIP(NAME, symbol, type)                                                                   \
+  static void NAME##_##symbol(const dq_lane *lane) {                                               \
+    const type *in = lane->inputs[0];                                                              \
+    const type low = *(const type *)lane->inputs[1], high = *(const type *)lane->inputs[2];        \
+    type *out = lane->output;                                                                      \
+    const int64_t n = lane->count;                                                                 \
+    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                         \
+      type x = in[i] < low ? low : in[i];                                                          \
+      out[i] = x > high ? high : x;                                                                \
+    }                                                                                              \
+  }
+DQ_EACH_NUMBER(CLIP, Clip)
+static dq_loop *const loops_Clip[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Clip)};
+
+// A bound that is not given: the end of the type.
+static void end_of_type(dq_tensor *bound, bool highest) {
+  if (bound->type == DQ_F32 || bound->type == DQ_F64) {
+    dq_tensor_set(bound, 0, highest ? HUGE_VAL : -HUGE_VAL);
+    return;
+  }
+  int bits = dq_dtype_bits(bound->type);
+  bool with_sign = (DQ_TYPES_SIGNED & DQ_BIT(bound->type)) != 0;
+  uint64_t value = with_sign ? (UINT64_MAX >> (65 - bits)) : (UINT64_MAX >> (64 - bits));
+  if (!highest) value = with_sign ? ~value : 0;
+  memcpy(bound->data, &value, (size_t)bits / 8); // little endian, as everywhere
+}
+
+static dq_status infer_Clip(dq_op *op) {
+  DQ_TRY(dq_op_same_types(op, 0));
+  for (int i = 1; i < op->input_count; i++)
+    if (op->inputs[i] && dq_tensor_count(op->inputs[i]) != 1)
+      return dq_op_fail(op, DQ_BAD_INPUT, "input %d is not a scalar", i);
+  return dq_infer_same(op);
+}
+
+static dq_status run_Clip(dq_op *op) {
+  DQ_TRY(infer_Clip(op));
+  int type = op->inputs[0]->type;
+  uint64_t elements[2];
+  dq_tensor bounds[2];
+  for (int i = 0; i < 2; i++) {
+    const char *attribute = i ? "max" : "min";
+    bounds[i] = (dq_tensor){.type = type, .data = &elements[i]};
+    const dq_tensor *given = dq_op_input(op, i + 1);
+    if (given) memcpy(&elements[i], given->data, dq_dtype_size(type));
+    else if (op->version < 11 && dq_node_attribute(op->node, attribute))
+      dq_tensor_set(&bounds[i], 0, (double)dq_node_float(op->node, attribute, 0));
+    else end_of_type(&bounds[i], i == 1);
+  }
+  const dq_tensor *inputs[] = {op->inputs[0], &bounds[0], &bounds[1]};
+  dq_broadcast_run(op->context, 3, inputs, op->outputs[0], loops_Clip[type], NULL, DQ_GRAIN);
+  return DQ_OK;
+}
+
+static const dq_attribute_rule attributes_Clip[] = {DQ_CONSUMED_INPUTS,
+                                                    {"min", DQ_ATTRIBUTE_FLOAT, false},
+                                                    {"max", DQ_ATTRIBUTE_FLOAT, false},
+                                                    {0}};
+ROW(Clip, (1, 6, 11, 12, 13), (1, 3), DQ_TYPES_NUMBER, DQ_QUANTIZE_ABSORB, infer_Clip,
+    attributes_Clip)

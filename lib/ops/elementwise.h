@@ -1,0 +1,177 @@
+// Elementwise computing for operator files: loops over rows of elements, tables of them by element
+// type, and the one iterator that broadcasts, splits and threads.
+#ifndef DQ_OPS_ELEMENTWISE_H
+#define DQ_OPS_ELEMENTWISE_H
+
+#include <math.h>
+#include <string.h>
+
+#include "lib/ops/operator.h"
+
+// `count` elements of the output with the inputs at hand: input k advances by strides[k] elements (1,
+// or 0 where it is broadcast). The output may lie where an input lies.
+typedef struct dq_lane {
+  const void *inputs[3];
+  int64_t strides[3];
+  void *output;
+  int64_t count;
+  const double *parameters; // as given to the call; at least two
+} dq_lane;
+
+typedef void dq_loop(const dq_lane *lane);
+
+enum {
+  DQ_LOOP_TYPES = DQ_U64 + 1,                  // size of tables of loops by element type
+  DQ_GRAIN = 32768, DQ_GRAIN_FUNCTION = 2048, // elements worth a thread: arithmetic, functions
+};
+
+// Splits [0, count) into spans of `grain` and calls work for each, threaded when there are several.
+typedef void dq_span_work(void *argument, int64_t from, int64_t to);
+void dq_spans(const dq_context *context, int64_t count, int64_t grain, dq_span_work *work,
+              void *argument);
+
+// Runs `loop` over all of `output`, the inputs broadcast to its shape (inference has checked that they
+// can be). parameters NULL: zeros.
+void dq_broadcast_run(const dq_context *context, int count, const dq_tensor *const *inputs,
+                      dq_tensor *output, dq_loop *loop, const double *parameters, int64_t grain);
+
+// The loop of the type of input 0, run over all inputs of the op into output 0. DQ_UNSUPPORTED when
+// there is no loop for the type, DQ_BAD_INPUT when input 1 on has another type.
+dq_status dq_elementwise(dq_op *op, dq_loop *const *loops, const double *parameters,
+                         int64_t grain);
+
+// DQ_BAD_INPUT unless inputs `from` on have the type of input `from`.
+dq_status dq_op_same_types(const dq_op *op, int from);
+
+// dq_infer_broadcast and dq_infer_compare that check the types too.
+dq_status dq_infer_binary(dq_op *op);
+dq_status dq_infer_comparison(dq_op *op);
+// Type and shape of input 0, to which the other inputs broadcast, of the same type.
+dq_status dq_infer_unidirectional(dq_op *op);
+
+// ---- Writing loops ----
+
+// X(name, type symbol, C type, rest...) for each type of a class.
+#define DQ_EACH_FLOAT(X, ...) X(__VA_ARGS__, F32, float) X(__VA_ARGS__, F64, double)
+#define DQ_EACH_SIGNED(X, ...)                                                                     \
+  X(__VA_ARGS__, I8, int8_t) X(__VA_ARGS__, I16, int16_t) X(__VA_ARGS__, I32, int32_t)             \
+  X(__VA_ARGS__, I64, int64_t)
+#define DQ_EACH_UNSIGNED(X, ...)                                                                   \
+  X(__VA_ARGS__, U8, uint8_t) X(__VA_ARGS__, U16, uint16_t) X(__VA_ARGS__, U32, uint32_t)          \
+  X(__VA_ARGS__, U64, uint64_t)
+#define DQ_EACH_INTEGER(X, ...) DQ_EACH_SIGNED(X, __VA_ARGS__) DQ_EACH_UNSIGNED(X, __VA_ARGS__)
+#define DQ_EACH_NUMBER(X, ...) DQ_EACH_FLOAT(X, __VA_ARGS__) DQ_EACH_INTEGER(X, __VA_ARGS__)
+
+// The entry of a table of loops made by the macros below.
+#define DQ_LOOP_ENTRY(name, symbol, type) [DQ_##symbol] = name##_##symbol,
+
+// output = expression of x, in the type `element`; a and b are the parameters in that type.
+// Iterations touch one element each, so an output lying on the input is no dependence (ivdep).
+#define DQ_LOOP1_TO(to, name, expression, symbol, type)                                            \
+  static void name##_##symbol(const dq_lane *lane) {                                               \
+    typedef type element __attribute__((unused));                                                  \
+    const type *in = lane->inputs[0];                                                              \
+    to *out = lane->output;                                                                        \
+    const type a = (type)lane->parameters[0], b = (type)lane->parameters[1];                       \
+    const int64_t n = lane->count;                                                                 \
+    (void)a, (void)b;                                                                              \
+    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                         \
+      const type x = in[i];                                                                        \
+      out[i] = (to)(expression);                                                                   \
+    }                                                                                              \
+  }
+#define DQ_LOOP1(name, expression, symbol, type)                                                   \
+  DQ_LOOP1_TO(type, name, expression, symbol, type)
+
+// output = expression of x and y, any strides.
+#define DQ_LOOP2_TO(to, name, expression, symbol, type)                                            \
+  static void name##_##symbol(const dq_lane *lane) {                                               \
+    typedef type element __attribute__((unused));                                                  \
+    const type *p = lane->inputs[0], *q = lane->inputs[1];                                         \
+    const int64_t s = lane->strides[0], t = lane->strides[1], n = lane->count;                     \
+    to *out = lane->output;                                                                        \
+    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                         \
+      const type x = p[i * s], y = q[i * t];                                                       \
+      (void)x, (void)y;                                                                            \
+      out[i] = (to)(expression);                                                                   \
+    }                                                                                              \
+  }
+#define DQ_LOOP2(name, expression, symbol, type)                                                   \
+  DQ_LOOP2_TO(type, name, expression, symbol, type)
+
+// The same with loops of their own for the strides that matter: for hot operators.
+#define DQ_LOOP2_FAST(name, expression, symbol, type)                                              \
+  static void name##_##symbol(const dq_lane *lane) {                                               \
+    typedef type element __attribute__((unused));                                                  \
+    const type *p = lane->inputs[0], *q = lane->inputs[1];                                         \
+    const int64_t s = lane->strides[0], t = lane->strides[1], n = lane->count;                     \
+    type *out = lane->output;                                                                      \
+    if (s && t) {                                                                                  \
+      _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                       \
+        const type x = p[i], y = q[i];                                                             \
+        out[i] = (type)(expression);                                                               \
+      }                                                                                            \
+    } else if (s) {                                                                                \
+      const type y = *q;                                                                           \
+      _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                       \
+        const type x = p[i];                                                                       \
+        out[i] = (type)(expression);                                                               \
+      }                                                                                            \
+    } else {                                                                                       \
+      const type x = *p;                                                                           \
+      _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                       \
+        const type y = q[i * t];                                                                   \
+        out[i] = (type)(expression);                                                               \
+      }                                                                                            \
+    }                                                                                              \
+  }
+
+// Versions travel through macros as one parenthesised argument: .since = DQ_VERSIONS (1, 6).
+#define DQ_VERSIONS(...) {__VA_ARGS__}
+
+// Gives a row its run function: static loops table_##name must exist.
+#define DQ_RUN_LOOPS(name, grain)                                                                  \
+  static dq_status run_##name(dq_op *op) { return dq_elementwise(op, loops_##name, NULL, grain); }
+
+// Old versions of many operators have this attribute, which means nothing.
+extern const dq_attribute_rule dq_consumed_inputs[];
+#define DQ_CONSUMED_INPUTS {"consumed_inputs", DQ_ATTRIBUTE_INTS, false}
+
+// ---- exp without a library call, so that loops vectorise ----
+
+static inline uint32_t dq_float_bits(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+static inline float dq_bits_float(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+// e^x within 2 units in the last place; overflows to infinity, underflows to 0 through the subnormals,
+// NaN stays NaN. x = n ln 2 + r, e^r by the polynomial of Cephes' expf (Moshier), ln 2 in two parts.
+static inline float dq_exp_f32(float x) {
+  const float magic = 0x1.8p23f; // adding it leaves round(n) in the low bits of the mantissa
+  x = x > 89.0f ? 89.0f : x;
+  x = x < -104.0f ? -104.0f : x;
+  float shifted = x * 1.44269504088896341f + magic;
+  float n = shifted - magic;
+  float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = (p * (r * r) + r) + 1.0f;
+  // 2^n in two factors: n goes from -150 to 128, beyond what one exponent holds.
+  uint32_t power = dq_float_bits(shifted) - dq_float_bits(magic);
+  uint32_t half = (uint32_t)((int32_t)power >> 1);
+  return p * dq_bits_float((half + 127u) << 23) * dq_bits_float((power - half + 127u) << 23);
+}
+// exp in the type of its argument.
+#define DQ_EXP(x) _Generic((x), float: dq_exp_f32, default: exp)(x)
+
+#endif

@@ -1,0 +1,109 @@
+// Functions of one value: arithmetic, rounding, trigonometry, tests.
+#include "lib/ops/elementwise.h"
+
+#include <tgmath.h> // floor, sin and so on in the type of x
+
+#define ROW(NAME, VERSIONS, TYPES, COLOUR, INFER, ATTRIBUTES, FLAGS)                               \
+  const dq_operator dq_op_##NAME = {                                                               \
+      .name = #NAME,                                                                               \
+      .since = DQ_VERSIONS VERSIONS,                                                                           \
+      .inputs = {1, 1},                                                                            \
+      .outputs = {1, 1},                                                                           \
+      .types = TYPES,                                                                              \
+      .attributes = ATTRIBUTES,                                                                    \
+      .infer = INFER,                                                                              \
+      .run = run_##NAME,                                                                           \
+      .colour = COLOUR,                                                                            \
+      .quantization = DQ_QUANTIZE_NOT,                                                             \
+      .flags = FLAGS,                                                                              \
+  };
+
+// An operator on floats only.
+#define FLOAT_FUNCTION(NAME, VERSIONS, COLOUR, GRAIN, EXPRESSION)                                  \
+  DQ_EACH_FLOAT(DQ_LOOP1, NAME, EXPRESSION)                                                        \
+  static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, NAME)};        \
+  DQ_RUN_LOOPS(NAME, GRAIN)                                                                        \
+  ROW(NAME, VERSIONS, DQ_TYPES_FLOAT, COLOUR, dq_infer_same, dq_consumed_inputs,                   \
+      DQ_OP_HALF | DQ_OP_IN_PLACE)
+
+FLOAT_FUNCTION(Ceil, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, ceil(x))
+FLOAT_FUNCTION(Floor, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, floor(x))
+FLOAT_FUNCTION(Round, (11, 22), DQ_FOLLOW, DQ_GRAIN, nearbyint(x)) // ties to even
+FLOAT_FUNCTION(Sqrt, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, sqrt(x))
+FLOAT_FUNCTION(Reciprocal, (1, 6, 13), DQ_DENY, DQ_GRAIN, 1 / x)
+FLOAT_FUNCTION(Exp, (1, 6, 13), DQ_DENY, DQ_GRAIN, DQ_EXP(x))
+FLOAT_FUNCTION(Log, (1, 6, 13), DQ_DENY, DQ_GRAIN_FUNCTION, log(x))
+FLOAT_FUNCTION(Erf, (9, 13), DQ_DENY, DQ_GRAIN_FUNCTION, erf(x))
+FLOAT_FUNCTION(Sin, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, sin(x))
+FLOAT_FUNCTION(Cos, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, cos(x))
+FLOAT_FUNCTION(Tan, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, tan(x))
+FLOAT_FUNCTION(Asin, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, asin(x))
+FLOAT_FUNCTION(Acos, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, acos(x))
+FLOAT_FUNCTION(Atan, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, atan(x))
+FLOAT_FUNCTION(Sinh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, sinh(x))
+FLOAT_FUNCTION(Cosh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, cosh(x))
+FLOAT_FUNCTION(Asinh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, asinh(x))
+FLOAT_FUNCTION(Acosh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, acosh(x))
+FLOAT_FUNCTION(Atanh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, atanh(x))
+
+// ---- With integers ----
+
+// Negation modulo 2^bits, so that the most negative number is no overflow.
+#define NEGATED(type) (type)(0u - (uint64_t)x)
+#define ABS_SIGNED(NAME, symbol, type) DQ_LOOP1(NAME, x < 0 ? NEGATED(type) : x, symbol, type)
+#define NEG_SIGNED(NAME, symbol, type) DQ_LOOP1(NAME, NEGATED(type), symbol, type)
+
+DQ_EACH_FLOAT(DQ_LOOP1, Abs, fabs(x))
+DQ_EACH_SIGNED(ABS_SIGNED, Abs)
+DQ_EACH_UNSIGNED(DQ_LOOP1, Abs, x)
+static dq_loop *const loops_Abs[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Abs)};
+DQ_RUN_LOOPS(Abs, DQ_GRAIN)
+ROW(Abs, (1, 6, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, dq_infer_same, dq_consumed_inputs,
+    DQ_OP_HALF | DQ_OP_IN_PLACE)
+
+DQ_EACH_FLOAT(DQ_LOOP1, Neg, -x)
+DQ_EACH_SIGNED(NEG_SIGNED, Neg)
+static dq_loop *const loops_Neg[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, Neg)
+                                                      DQ_EACH_SIGNED(DQ_LOOP_ENTRY, Neg)};
+DQ_RUN_LOOPS(Neg, DQ_GRAIN)
+ROW(Neg, (1, 6, 13), DQ_TYPES_FLOAT | DQ_TYPES_SIGNED, DQ_FOLLOW, dq_infer_same,
+    dq_consumed_inputs, DQ_OP_HALF | DQ_OP_IN_PLACE)
+
+DQ_EACH_FLOAT(DQ_LOOP1, Sign, x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x)
+DQ_EACH_SIGNED(DQ_LOOP1, Sign, (x > 0) - (x < 0))
+DQ_EACH_UNSIGNED(DQ_LOOP1, Sign, x != 0)
+static dq_loop *const loops_Sign[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Sign)};
+DQ_RUN_LOOPS(Sign, DQ_GRAIN)
+ROW(Sign, (9, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, dq_infer_same, NULL,
+    DQ_OP_HALF | DQ_OP_IN_PLACE)
+
+DQ_EACH_INTEGER(DQ_LOOP1, BitwiseNot, ~x)
+static dq_loop *const loops_BitwiseNot[DQ_LOOP_TYPES] = {
+    DQ_EACH_INTEGER(DQ_LOOP_ENTRY, BitwiseNot)};
+DQ_RUN_LOOPS(BitwiseNot, DQ_GRAIN)
+ROW(BitwiseNot, (18), DQ_TYPES_INTEGER, DQ_FOLLOW, dq_infer_same, NULL, DQ_OP_IN_PLACE)
+
+DQ_LOOP1(Not, !x, BOOL, uint8_t)
+static dq_loop *const loops_Not[DQ_LOOP_TYPES] = {[DQ_BOOL] = Not_BOOL};
+DQ_RUN_LOOPS(Not, DQ_GRAIN)
+ROW(Not, (1), DQ_BIT(DQ_BOOL), DQ_FOLLOW, dq_infer_same, NULL, DQ_OP_IN_PLACE)
+
+// ---- Tests ----
+
+DQ_EACH_FLOAT(DQ_LOOP1_TO, uint8_t, IsNaN, x != x)
+static dq_loop *const loops_IsNaN[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, IsNaN)};
+DQ_RUN_LOOPS(IsNaN, DQ_GRAIN)
+ROW(IsNaN, (9, 13, 20), DQ_TYPES_FLOAT, DQ_FOLLOW, dq_infer_comparison, NULL, DQ_OP_HALF)
+
+static const dq_attribute_rule isinf_attributes[] = {
+    {"detect_negative", DQ_ATTRIBUTE_INT, false}, {"detect_positive", DQ_ATTRIBUTE_INT, false}, {0}};
+DQ_EACH_FLOAT(DQ_LOOP1_TO, uint8_t, IsInf,
+              (x > 0 && isinf(x) && b != 0) || (x < 0 && isinf(x) && a != 0))
+static dq_loop *const loops_IsInf[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, IsInf)};
+static dq_status run_IsInf(dq_op *op) {
+  const double detect[] = {dq_node_int(op->node, "detect_negative", 1) != 0,
+                           dq_node_int(op->node, "detect_positive", 1) != 0};
+  return dq_elementwise(op, loops_IsInf, detect, DQ_GRAIN);
+}
+ROW(IsInf, (10, 20), DQ_TYPES_FLOAT, DQ_FOLLOW, dq_infer_comparison, isinf_attributes,
+    DQ_OP_HALF)
