@@ -19,7 +19,12 @@
       .flags = DQ_OP_HALF | DQ_OP_IN_PLACE,                                                        \
   };
 
-// A function of x and up to two float attributes: a (FIRST, default A) and b (SECOND, default B).
+static double parameter(const dq_op *op, const char *name, float fallback) {
+  return (double)(name ? dq_node_float(op->node, name, fallback) : fallback);
+}
+
+// A function of x and one or two float attributes: a (FIRST, default A) and b (SECOND, default B, or
+// NULL).
 #define ACTIVATION(NAME, VERSIONS, GRAIN, FIRST, A, SECOND, B, EXPRESSION)                         \
   DQ_EACH_FLOAT(DQ_LOOP1, NAME, EXPRESSION)                                                        \
   static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, NAME)};        \
@@ -28,8 +33,7 @@
                                                         {SECOND, DQ_ATTRIBUTE_FLOAT, false},       \
                                                         {0}};                                      \
   static dq_status run_##NAME(dq_op *op) {                                                         \
-    const double parameters[] = {(double)dq_node_float(op->node, FIRST, A),                        \
-                                 (double)dq_node_float(op->node, SECOND, B)};                      \
+    const double parameters[] = {parameter(op, FIRST, A), parameter(op, SECOND, B)};               \
     return dq_elementwise(op, loops_##NAME, parameters, GRAIN);                                    \
   }                                                                                                \
   ROW(NAME, VERSIONS, (1, 1), DQ_TYPES_FLOAT, DQ_QUANTIZE_TABLE, dq_infer_same, attributes_##NAME)
