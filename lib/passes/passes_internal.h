@@ -1,0 +1,33 @@
+// Helpers the passes share.
+#ifndef DQ_PASSES_INTERNAL_H
+#define DQ_PASSES_INTERNAL_H
+
+#include "lib/passes/passes.h"
+
+#define DQ_PASS(symbol, name, help)                                                                \
+  dq_status dq_pass_##symbol(dq_graph *copy, const dq_context *context, dq_error *error);
+#include "lib/passes/passes.def"
+#undef DQ_PASS
+
+// True when `value` is read by exactly one node and by nothing else, so that it may vanish.
+static inline bool dq_is_private(const dq_value *value) {
+  return value && value->user_count == 1 && !value->is_output && !value->is_captured;
+}
+
+// The elements of a constant value; NULL when it is none or its type cannot be computed with.
+static inline const dq_tensor *dq_constant_of(const dq_value *value) {
+  return value && value->constant && value->constant->data ? value->constant : NULL;
+}
+
+// The only user of a private value, or NULL.
+static inline dq_node *dq_only_user(const dq_value *value) {
+  return dq_is_private(value) ? value->users[0] : NULL;
+}
+
+// `node` writes to `output` in place of what it wrote as output 0.
+static inline void dq_take_output(dq_node *node, dq_value *output) {
+  node->outputs[0] = output;
+  output->producer = node;
+}
+
+#endif
