@@ -57,7 +57,7 @@ $(B)/libdq.a: $(OBJECTS) $(SCHEMA).o
 $(B)/%: $(B)/cmd/%.o $(SHARED_CMD:%.c=$(B)/%.o) $(B)/libdq.a
 	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(B)/libdq.a $(LIBRARIES)
 
-include $(wildcard tests/*.mk)
+include $(wildcard tests/*.mk cmd/*.mk)
 -include $(OBJECTS:.o=.d) $(patsubst cmd/%.c,$(B)/cmd/%.d,$(wildcard cmd/*.c))
 
 .PHONY: clean

@@ -1,0 +1,133 @@
+#include "cmd/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "lib/base/file.h"
+
+enum { EXIT_BROKEN_PIPE = 141, GRACE_MICROSECONDS = 700000 };
+
+static volatile sig_atomic_t stop;
+
+static void leave_now(int signal_number) {
+  (void)signal_number;
+  dq_output_remove_all();
+  _exit(DQ_CANCELLED);
+}
+
+// The first signal asks the work to stop and gives it a moment; the timer or a second one ends it.
+static void ask_to_stop(int signal_number) {
+  if (stop) leave_now(signal_number);
+  stop = 1;
+  struct itimerval grace = {.it_value = {.tv_usec = GRACE_MICROSECONDS}};
+  setitimer(ITIMER_REAL, &grace, NULL);
+}
+
+// An empty handler makes writes to a closed pipe fail with EPIPE and, unlike SIG_IGN, is not
+// inherited by the programs that hooks run.
+static void nothing(int signal_number) { (void)signal_number; }
+
+static void catch_signals(void) {
+  struct sigaction action = {.sa_flags = SA_RESTART};
+  sigemptyset(&action.sa_mask);
+  action.sa_handler = nothing;
+  sigaction(SIGPIPE, &action, NULL);
+  action.sa_handler = leave_now;
+  sigaction(SIGALRM, &action, NULL);
+  action.sa_handler = ask_to_stop;
+  sigaction(SIGTERM, &action, NULL);
+  struct sigaction before;
+  // A background job of a shell without job control has SIGINT ignored, and wants it so.
+  if (!sigaction(SIGINT, NULL, &before) && before.sa_handler != SIG_IGN)
+    sigaction(SIGINT, &action, NULL);
+}
+
+// A closed standard stream would give its number to the next file opened, a model perhaps.
+static void hold_standard_streams(void) {
+  for (int descriptor = 0; descriptor < 3; descriptor++)
+    if (fcntl(descriptor, F_GETFD) < 0 && errno == EBADF) {
+      int held = open("/dev/null", descriptor == 2 ? O_RDWR : O_RDONLY);
+      if (held != descriptor && held >= 0) close(held);
+    }
+}
+
+static bool broken_pipe(void) {
+  struct pollfd output = {.fd = STDOUT_FILENO};
+  return poll(&output, 1, 0) == 1 && (output.revents & POLLERR);
+}
+
+// The exit status after everything on standard output was written, or was not.
+static int finish_output(dq_console *console, int status, dq_error *error) {
+  errno = 0;
+  if (!fflush(stdout) && !ferror(stdout)) return status;
+  if (errno == EPIPE || broken_pipe()) {
+    error->message[0] = 0; // whoever closed the pipe knows
+    return status == DQ_OK || status == DQ_SYSTEM ? EXIT_BROKEN_PIPE : status;
+  }
+  if (status != DQ_OK && status != DQ_CONDITION) return status;
+  dq_fail(error, DQ_SYSTEM, "standard output: %s", errno ? strerror(errno) : "write error");
+  dq_console_error(console, error);
+  error->message[0] = 0;
+  return DQ_SYSTEM;
+}
+
+// --help and its kin; false when none was asked for.
+static bool answer(const dq_common_options *common, int *status, dq_error *error) {
+  const dq_command *command = common->command;
+  if (common->help) dq_options_help(command, stdout);
+  else if (common->version) printf("%s %s\n", command->name, DQ_VERSION);
+  else if (common->help_man) dq_options_man(command, stdout);
+  else if (common->help_check) *status = (int)dq_options_check(command, error);
+  else if (dq_option_given(common, "help-complete"))
+    dq_options_complete(command, (enum dq_shell)common->help_complete, stdout);
+  else return false;
+  return true;
+}
+
+static dq_status run(const dq_common_options *common, dq_console *console, dq_error *error) {
+  dq_context context;
+  int threads = common->threads ? (int)common->threads : dq_processors();
+  DQ_TRY(dq_context_init(&context, threads, common->cpu_mask, error));
+  context.memory_limit = common->memory;
+  context.seed = (uint64_t)common->seed;
+  context.message = dq_console_message;
+  context.progress = dq_console_progress;
+  context.user = console;
+  context.stop = &stop;
+  dq_status status = common->command->run(common, &context, error);
+  dq_context_deinit(&context);
+  if (stop && status != DQ_CANCELLED) status = dq_fail(error, DQ_CANCELLED, "interrupted");
+  return status;
+}
+
+int dq_command_main(int argc, char **argv, const dq_command *command) {
+  hold_standard_streams();
+  setlocale(LC_ALL, "C"); // numbers and messages are the same everywhere
+  dq_error error = {0};
+  dq_console console = {.command = command->name};
+  dq_common_options *common = malloc(command->options_size);
+  if (!common) {
+    dq_fail_memory(&error, command->options_size);
+    dq_console_error(&console, &error);
+    return DQ_SYSTEM;
+  }
+  int status = (int)dq_options_parse(command, argc, argv, common, &error);
+  if (status == DQ_OK) {
+    catch_signals();
+    dq_console_init(&console, common);
+    if (!answer(common, &status, &error)) status = (int)run(common, &console, &error);
+  }
+  dq_console_clear(&console);
+  status = finish_output(&console, status, &error);
+  if (status != DQ_OK && *error.message) dq_console_error(&console, &error);
+  dq_options_free(command, common);
+  free(common);
+  return status;
+}

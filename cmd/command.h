@@ -1,0 +1,14 @@
+// The frame every command runs in. A command's main is one line:
+//   int main(int argc, char **argv) { return dq_command_main(argc, argv, &command); }
+#ifndef DQ_CMD_COMMAND_H
+#define DQ_CMD_COMMAND_H
+
+#include "cmd/console.h"
+#include "cmd/options.h"
+
+// Parses, answers --help and its kin, catches SIGINT and SIGTERM, makes the context and runs the
+// command; returns the exit status. Errors of `run` are printed here: run must not print them.
+// Standard output is for results; failing to write it is DQ_SYSTEM, a closed pipe ends quietly.
+int dq_command_main(int argc, char **argv, const dq_command *command);
+
+#endif

@@ -1,0 +1,125 @@
+#include "cmd/console.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+// A terminal that understands "erase to the end of the line" and colours.
+static bool capable(FILE *stream) {
+  const char *kind = getenv("TERM");
+  return isatty(fileno(stream)) && kind && *kind && strcmp(kind, "dumb");
+}
+
+bool dq_color_wanted(const dq_common_options *common, FILE *stream) {
+  const char *off = getenv("NO_COLOR");
+  if (common->color != DQ_WHEN_AUTO) return common->color == DQ_WHEN_ALWAYS;
+  return !(off && *off) && capable(stream);
+}
+
+void dq_console_init(dq_console *console, const dq_common_options *common) {
+  memset(console, 0, sizeof *console);
+  console->command = common->command ? common->command->name : "dq";
+  console->verbose = common->verbose;
+  console->quiet = common->quiet;
+  bool show = !common->quiet && common->progress != DQ_PROGRESS_NONE;
+  bool automatic = common->progress == DQ_PROGRESS_AUTO && capable(stderr);
+  console->bar = show && (common->progress == DQ_PROGRESS_BAR || automatic);
+  console->plain = show && common->progress == DQ_PROGRESS_PLAIN;
+  struct winsize size;
+  bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  console->width = known ? size.ws_col : 80;
+}
+
+void dq_console_clear(dq_console *console) {
+  if (console->drawn) fputs("\r\033[K", stderr);
+  console->drawn = false;
+}
+
+// One line; control characters of names from files would break it or the terminal.
+static void print_line(dq_console *console, const char *before, const char *text) {
+  dq_console_clear(console);
+  fprintf(stderr, "%s: %s", console->command, before);
+  for (; *text; text++)
+    fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stderr);
+  fputc('\n', stderr);
+}
+
+void dq_console_message(void *user, dq_severity severity, const char *text) {
+  dq_console *console = user;
+  if (console->quiet || (severity == DQ_DETAIL && !console->verbose)) return;
+  print_line(console, severity == DQ_WARNING ? "warning: " : "", text);
+}
+
+void dq_console_error(dq_console *console, const dq_error *error) {
+  print_line(console, "", error->message);
+  if (*error->hint) fprintf(stderr, "hint: %s\n", error->hint);
+}
+
+// "1:02:03", "4:05" or "12 s".
+static const char *duration(double seconds, char *text, size_t size) {
+  long whole = seconds < 1e8 ? (long)(seconds + 0.5) : 99999999;
+  if (whole >= 3600)
+    snprintf(text, size, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
+  else if (whole >= 60) snprintf(text, size, "%ld:%02ld", whole / 60, whole % 60);
+  else snprintf(text, size, "%ld s", whole);
+  return text;
+}
+
+// "40/100, 12.3/s, 5 s left"
+static void state_text(int64_t done, int64_t total, double elapsed, char *text, size_t size) {
+  char left[32] = "";
+  double rate = elapsed > 0 ? (double)done / elapsed : 0;
+  int used = total > 0 ? snprintf(text, size, "%lld/%lld", (long long)done, (long long)total)
+                       : snprintf(text, size, "%lld", (long long)done);
+  if (rate <= 0 || used < 0 || (size_t)used >= size) return;
+  used += snprintf(text + used, size - (size_t)used, ", %.*f/s", rate < 10 ? 2 : 0, rate);
+  if (total <= done || (size_t)used >= size) return;
+  duration((double)(total - done) / rate, left, sizeof left);
+  snprintf(text + used, size - (size_t)used, ", %s left", left);
+}
+
+static void draw_bar(dq_console *console, int64_t done, int64_t total, const char *state) {
+  int room = console->width - (int)strlen(console->what) - (int)strlen(state) - 6;
+  if (room > 40) room = 40;
+  fprintf(stderr, "\r%s ", console->what);
+  if (total > 0 && room >= 8) {
+    int filled = (int)((double)room * (double)(done < total ? done : total) / (double)total);
+    fputc('[', stderr);
+    for (int i = 0; i < room; i++) fputc(i < filled ? '=' : i == filled ? '>' : ' ', stderr);
+    fputs("] ", stderr);
+  }
+  fprintf(stderr, "%s\033[K", state);
+  fflush(stderr);
+  console->drawn = true;
+}
+
+void dq_console_progress(void *user, const char *what, int64_t done, int64_t total) {
+  dq_console *console = user;
+  if (!console->bar && !console->plain) return;
+  double time = now();
+  if (strncmp(console->what, what, sizeof console->what - 1)) {
+    dq_console_clear(console);
+    snprintf(console->what, sizeof console->what, "%s", what);
+    console->start = console->last = time;
+  }
+  double elapsed = time - console->start;
+  if (total > 0 && done >= total) { // over: whatever comes next is new work
+    dq_console_clear(console);
+    console->what[0] = 0;
+    return;
+  }
+  if (console->bar ? elapsed < 1 || time - console->last < 0.1 : time - console->last < 10) return;
+  console->last = time;
+  char state[128];
+  state_text(done, total, elapsed, state, sizeof state);
+  if (console->bar) draw_bar(console, done, total, state);
+  else fprintf(stderr, "%s: %s: %s\n", console->command, console->what, state);
+}

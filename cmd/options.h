@@ -1,0 +1,184 @@
+// Options as const tables: one row describes an option once, and parsing, --help, the man page and
+// the shell completions all come from it.
+#ifndef DQ_CMD_OPTIONS_H
+#define DQ_CMD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "lib/base/context.h"
+#include "lib/base/status.h"
+
+typedef enum dq_option_type {
+  DQ_OPTION_FLAG,    // bool; takes no value
+  DQ_OPTION_INT,     // int64_t in [minimum, maximum]
+  DQ_OPTION_DOUBLE,  // double in [minimum, maximum], or (minimum, maximum] with open_minimum
+  DQ_OPTION_PERCENT, // the same, a trailing % is allowed: -50% is -50.0
+  DQ_OPTION_SIZE,    // size_t bytes; k, M, G, T are powers of 1024
+  DQ_OPTION_TIME,    // double seconds; s, m, h, and sums of them: 1h30m
+  DQ_OPTION_STRING,  // const char *, never empty
+  DQ_OPTION_FILE,    // const char *, completed as a file name
+  DQ_OPTION_ENUM,    // int, the index in `choices`
+  DQ_OPTION_LIST,    // dq_option_list; may be given again and again
+} dq_option_type;
+
+typedef struct dq_option_list {
+  const char **items; // in the order given
+  int count;
+} dq_option_list;
+
+typedef struct dq_option {
+  const char *name;    // long name, with '-' between words; '_' is accepted as well
+  const char *aliases; // other names taken but not advertised, space separated (words of other tools)
+  const char *value;   // what stands for the value in help: "FILE", "R"; NULL: from the type
+  const char *choices; // ENUM: "minmax|u8=quint8|..."; what follows '=' is another word for the same
+  const char *(*choice)(int index); // ENUM, instead of choices: name by index, NULL after the last
+  const char *preset;  // default as the user would type it, parsed like a value; NULL: zero
+  const char *group;   // heading in help; NULL: "Options"
+  const char *help;    // one line, no period
+  const char *details; // more sentences, for the man page
+  double minimum, maximum; // both 0: no bound
+  size_t offset, size;     // the target in the command's struct: DQ_INTO
+  dq_option_type type;
+  char letter;       // short name or 0
+  bool open_minimum; // the minimum itself is not allowed
+  bool hidden;       // parsed, but in no help
+  bool stop;         // nothing after it is parsed or checked (--help)
+} dq_option;
+
+// Names the target of a row: {.name = "ratio", ..., DQ_INTO(struct my_options, ratio)}.
+#define DQ_INTO(type, field) .offset = offsetof(type, field), .size = sizeof(((type *)0)->field)
+
+typedef struct dq_option_group {
+  const dq_option *rows;
+  int count;
+  size_t offset; // of the struct the rows fill within the command's struct
+} dq_option_group;
+
+typedef enum dq_rule_kind {
+  DQ_RULE_REQUIRED,    // each must be given
+  DQ_RULE_ONE_OF,      // exactly one must be given
+  DQ_RULE_AT_MOST_ONE, // they exclude each other
+  DQ_RULE_NEEDS,       // the first, when given, needs one of the others
+} dq_rule_kind;
+
+typedef struct dq_option_rule {
+  dq_rule_kind kind;
+  const char *names; // long names, space separated
+} dq_option_rule;
+
+typedef struct dq_command dq_command;
+enum { DQ_OPTION_GROUPS = 8, DQ_OPTION_RULES = 16, DQ_OPTION_ROWS = 128 };
+
+// What every command has; stands first in its struct of options.
+typedef struct dq_common_options {
+  const dq_command *command;
+  const char **operands; // the arguments that are not options
+  int operand_count;
+  int64_t threads; // 0: not given
+  int64_t seed;
+  const char *cpu_mask_text;
+  unsigned cpu_mask;
+  size_t memory;     // bytes, 0: no bound
+  double time_limit; // seconds, 0: none
+  bool verbose, quiet, help, version, help_man, help_check;
+  int color;         // enum dq_when
+  int progress;      // enum dq_progress_kind
+  int help_complete; // enum dq_shell
+  unsigned char given[DQ_OPTION_ROWS];
+} dq_common_options;
+
+enum dq_when { DQ_WHEN_AUTO, DQ_WHEN_ALWAYS, DQ_WHEN_NEVER };
+enum dq_progress_kind { DQ_PROGRESS_AUTO, DQ_PROGRESS_BAR, DQ_PROGRESS_PLAIN, DQ_PROGRESS_NONE };
+enum dq_shell { DQ_SHELL_BASH, DQ_SHELL_ZSH, DQ_SHELL_FISH };
+// AUTO, ON, OFF: the choices "auto|on|off" of options that decide by themselves.
+enum dq_switch { DQ_SWITCH_AUTO, DQ_SWITCH_ON, DQ_SWITCH_OFF };
+
+// Options of commands that look at data.
+typedef struct dq_data_options {
+  const char *data;
+  int64_t limit; // pictures, 0: all
+  int64_t batch;
+  const char *preset;     // NULL: what the model remembers
+  const char *preprocess; // NULL: nothing overridden
+  const char *labels;
+  const char *norm;
+  const char *decode;
+  int task; // enum dq_task_choice
+  bool strict;
+} dq_data_options;
+
+enum dq_task_choice { DQ_CHOICE_TASK_AUTO, DQ_CHOICE_TASK_CLASSIFY, DQ_CHOICE_TASK_SEGMENT,
+                      DQ_CHOICE_TASK_DETECT, DQ_CHOICE_TASK_NONE };
+
+// Options of commands that write a model and tables of facts.
+typedef struct dq_output_options {
+  const char *output; // the model
+  bool force;
+} dq_output_options;
+
+typedef struct dq_report_options {
+  const char *json, *csv, *html; // NULL: not wanted; "-" is standard output
+} dq_report_options;
+
+extern const dq_option dq_common_rows[], dq_info_rows[], dq_data_rows[], dq_output_rows[],
+    dq_report_rows[];
+extern const int dq_common_row_count, dq_info_row_count, dq_data_row_count, dq_output_row_count,
+    dq_report_row_count;
+
+// A command's own table, for dq_command: DQ_OWN_ROWS(rows).
+#define DQ_OWN_ROWS(array) .rows = (array), .row_count = (int)(sizeof(array) / sizeof(*(array)))
+
+// Which shared rows a command takes. The common ones are there unless DQ_ONLY_INFO leaves --help and
+// --version alone.
+typedef enum dq_shared_rows {
+  DQ_WITH_DATA = 1,
+  DQ_WITH_OUTPUT = 2,
+  DQ_WITH_REPORT = 4,
+  DQ_ONLY_INFO = 8
+} dq_shared_rows;
+
+// A command: everything help, the man page and the parser need, and the function that does it.
+struct dq_command {
+  const char *name;        // "dq-int8"
+  const char *summary;     // one line, no period
+  const char *usage;       // after the name: "MODEL --data SPEC -o OUT [options]"
+  const char *description; // paragraphs separated by empty lines
+  const char *examples;    // lines "# what it does" and "dq-int8 ...", as typed
+  const char *operand;     // "MODEL"
+  int operands_minimum, operands_maximum; // maximum -1: any number
+  const dq_option *rows;   // the command's own options
+  int row_count;
+  unsigned shared;         // dq_shared_rows, ORed
+  size_t data_offset, output_offset, report_offset; // of the shared structs in the options struct
+  dq_option_rule rules[DQ_OPTION_RULES]; // ends with names == NULL
+  size_t options_size;     // of the struct, which starts with dq_common_options
+  // Checks the parsed options further; usage errors only. May be NULL.
+  dq_status (*check)(const void *options, dq_error *error);
+  dq_status (*run)(const void *options, const dq_context *context, dq_error *error);
+};
+
+// Fills `groups` with the command's own rows, then the shared ones; returns how many.
+int dq_option_groups(const dq_command *command, dq_option_group groups[DQ_OPTION_GROUPS]);
+
+// Parses argv into `options` (command->options_size bytes, zeroed here), presets first, then checks
+// rules and operands. Failures are DQ_USAGE and name option, value and what is allowed. Strings
+// point into argv. Call dq_options_free after either outcome.
+dq_status dq_options_parse(const dq_command *command, int argc, char **argv, void *options,
+                           dq_error *error);
+void dq_options_free(const dq_command *command, void *options);
+
+// Whether the user gave the option (not by its preset). `options` is the command's struct.
+bool dq_option_given(const void *options, const char *name);
+
+// Finds faults of the tables themselves: names twice, presets that do not parse, targets of the wrong
+// size, rules about unknown names. DQ_USAGE with the first fault.
+dq_status dq_options_check(const dq_command *command, dq_error *error);
+
+void dq_options_help(const dq_command *command, FILE *stream);
+void dq_options_man(const dq_command *command, FILE *stream);
+void dq_options_complete(const dq_command *command, enum dq_shell shell, FILE *stream);
+
+#endif

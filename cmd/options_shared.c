@@ -1,0 +1,127 @@
+// The option rows that several commands share, and the exit statuses of all of them.
+#include "cmd/options.h"
+#include "cmd/options_private.h"
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
+#define COMMON(field) DQ_INTO(dq_common_options, field)
+#define DATA(field) DQ_INTO(dq_data_options, field)
+#define OUTPUT(field) DQ_INTO(dq_output_options, field)
+#define REPORT(field) DQ_INTO(dq_report_options, field)
+
+const dq_option dq_common_rows[] = {
+    {.name = "threads", .type = DQ_OPTION_INT, .minimum = 1, .maximum = 1024, .value = "N",
+     .group = "Common", COMMON(threads),
+     .help = "threads to use (default: the processors this process may use)",
+     .details = "The result never depends on the number of threads."},
+    {.name = "seed", .type = DQ_OPTION_INT, .maximum = 9007199254740992.0, .value = "N",
+     .preset = "0", .group = "Common", COMMON(seed), .help = "start of every random choice"},
+    {.name = "cpu-mask", .type = DQ_OPTION_STRING, .value = "LIST", .preset = "native",
+     .group = "Common", COMMON(cpu_mask_text),
+     .help = "instruction sets allowed: c, avx2, avx512, native, or names with commas",
+     .details = "Features the processor does not have are never used. 'c' uses portable C only."},
+    {.name = "memory", .type = DQ_OPTION_SIZE, .minimum = 1, .maximum = 0x1p50, .group = "Common",
+     COMMON(memory), .help = "refuse work that needs more memory than this"},
+    {.name = "time-limit", .type = DQ_OPTION_TIME, .maximum = 1e9, .open_minimum = true,
+     .group = "Common", COMMON(time_limit),
+     .help = "stop long searches and hooks after this time, keeping the best so far"},
+    {.name = "progress", .type = DQ_OPTION_ENUM, .choices = "auto|bar|plain|none", .preset = "auto",
+     .group = "Common", COMMON(progress),
+     .help = "how to show progress on standard error",
+     .details = "auto draws a bar when standard error is a terminal and the work lasts over a "
+                "second; plain prints a line every 10 seconds."},
+    {.name = "color", .aliases = "colour", .type = DQ_OPTION_ENUM, .choices = "auto|always|never",
+     .value = "WHEN", .preset = "auto", .group = "Common", COMMON(color),
+     .help = "colour in tables and messages",
+     .details = "auto means: on a terminal, unless NO_COLOR is set or TERM is dumb."},
+    {.name = "verbose", .letter = 'v', .type = DQ_OPTION_FLAG, .group = "Common", COMMON(verbose),
+     .help = "say more on standard error"},
+    {.name = "quiet", .letter = 'q', .type = DQ_OPTION_FLAG, .group = "Common", COMMON(quiet),
+     .help = "say only errors on standard error, no progress"},
+};
+const int dq_common_row_count = COUNT(dq_common_rows);
+
+const dq_option dq_info_rows[] = {
+    {.name = "help", .letter = 'h', .type = DQ_OPTION_FLAG, .stop = true, .group = "Common",
+     COMMON(help), .help = "print this help and exit"},
+    {.name = "version", .type = DQ_OPTION_FLAG, .stop = true, .group = "Common", COMMON(version),
+     .help = "print the version and exit"},
+    {.name = "help-man", .type = DQ_OPTION_FLAG, .stop = true, .hidden = true, COMMON(help_man),
+     .help = "print the man page"},
+    {.name = "help-complete", .type = DQ_OPTION_ENUM, .choices = "bash|zsh|fish", .stop = true,
+     .hidden = true, COMMON(help_complete), .help = "print the completion of a shell"},
+    {.name = "help-check", .type = DQ_OPTION_FLAG, .stop = true, .hidden = true, COMMON(help_check),
+     .help = "check the option tables"},
+};
+const int dq_info_row_count = COUNT(dq_info_rows);
+
+const dq_option dq_data_rows[] = {
+    {.name = "data", .aliases = "calibration-data calibrate-dataset", .type = DQ_OPTION_FILE,
+     .value = "SPEC", .group = "Data", DATA(data),
+     .help = "pictures: DIR, LIST.txt, cifar10:FILE, mnist:IMAGES,LABELS, npy:FILE, pb:DIR, "
+             "synth:NAME",
+     .details = "DIR: pictures in a folder, sub-folders being classes in sorted order unless "
+                "--labels is given. LIST.txt: lines 'relative/path label'; a label may also be a "
+                "mask file or a YOLO label file. cifar10:FILE[,FILE...]: CIFAR binary records. "
+                "mnist:IMAGES,LABELS: idx files. npy:FILE[,LABELS]: arrays Nx..., float32 or "
+                "uint8. pb:DIR: input_0.pb ... output_0.pb as in the ONNX test suite. "
+                "synth:NAME[,k=v]: made on the spot."},
+    {.name = "limit", .aliases = "subset-size calibration-data-size", .type = DQ_OPTION_INT,
+     .minimum = 1, .maximum = 1e9, .value = "N", .group = "Data", DATA(limit),
+     .help = "use the first N pictures only"},
+    {.name = "batch", .aliases = "batch-size", .type = DQ_OPTION_INT, .minimum = 1,
+     .maximum = 65536, .value = "N", .preset = "1", .group = "Data", DATA(batch),
+     .help = "pictures run at once"},
+    {.name = "preset", .type = DQ_OPTION_STRING, .value = "NAME", .group = "Data", DATA(preset),
+     .help = "how pictures become the model's input (default: what the model remembers)",
+     .details = "imagenet, imagenet-caffe, imagenet-stretch, lite, tf, raw01, vww, darknet, yolox, "
+                "cifar, cifar-raw, mnist or lgg. A model that dq writes remembers its preset."},
+    {.name = "preprocess", .type = DQ_OPTION_STRING, .value = "K=V,...", .group = "Data",
+     DATA(preprocess), .help = "overrides parts of the preset",
+     .details = "resize=256, crop=224, fit=crop|stretch|letterbox, color=rgb|bgr|grey, mean=a:b:c, "
+                "std=a:b:c, scale=s, filter=pil-bilinear|pil-bicubic, norm=FILE."},
+    {.name = "labels", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Data", DATA(labels),
+     .help = "labels of the pictures, or names of the classes"},
+    {.name = "norm", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Data", DATA(norm),
+     .help = "constants per patient, for the preset lgg"},
+    {.name = "task", .type = DQ_OPTION_ENUM, .choices = "auto|classify|segment|detect|none",
+     .preset = "auto", .group = "Data", DATA(task), .help = "what the answers are measured as",
+     .details = "classify: top-1 and top-5. segment: Dice and IoU. detect: mAP50, with --decode. "
+                "none: outputs are compared only. auto guesses from the output's shape and the "
+                "labels and says so on standard error."},
+    {.name = "decode", .type = DQ_OPTION_STRING, .value = "HOW", .group = "Data", DATA(decode),
+     .help = "how boxes come out of a detector: yolo:anchors=..., yolox"},
+    {.name = "strict", .type = DQ_OPTION_FLAG, .group = "Data", DATA(strict),
+     .help = "a picture that cannot be read is an error, not skipped"},
+};
+const int dq_data_row_count = COUNT(dq_data_rows);
+
+const dq_option dq_output_rows[] = {
+    {.name = "output", .letter = 'o', .type = DQ_OPTION_FILE, .value = "FILE", .group = "Output",
+     OUTPUT(output), .help = "the model to write, '-' for standard output",
+     .details = "Written beside the target and renamed when complete: an interrupted or failed "
+                "command leaves the old file or none."},
+    {.name = "force", .letter = 'f', .type = DQ_OPTION_FLAG, .group = "Output", OUTPUT(force),
+     .help = "go on where a check would stop"},
+};
+const int dq_output_row_count = COUNT(dq_output_rows);
+
+const dq_option dq_report_rows[] = {
+    {.name = "json", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Output", REPORT(json),
+     .help = "write the facts as JSON, '-' for standard output"},
+    {.name = "csv", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Output", REPORT(csv),
+     .help = "write the tables as CSV, '-' for standard output"},
+    {.name = "html", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Output", REPORT(html),
+     .help = "write one self-contained page"},
+};
+const int dq_report_row_count = COUNT(dq_report_rows);
+
+const dq_exit_meaning dq_exit_meanings[] = {
+    {0, "done, and every condition set holds"},
+    {1, "done, but a condition does not hold; the output is written all the same"},
+    {2, "the command line is wrong"},
+    {3, "an input is broken or does not fit"},
+    {4, "an input is valid but not supported"},
+    {5, "the system said no: memory, disk, permission"},
+    {130, "interrupted"},
+    {0, NULL},
+};
