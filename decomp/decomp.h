@@ -32,6 +32,7 @@ typedef struct dq_tucker_layer {
   const char *name; // as in dq_layer_ranks
   char reason[120]; // why it was left alone; "" when decomposed
   int64_t dims[4];  // o, i of a group, kernel height, kernel width; zeros when not known
+  int64_t group;    // ranks count within a group
   dq_ranks full;    // of the unfoldings, 0 when not computed
   dq_ranks ranks;   // chosen; the channels where a mode stayed whole
   double energy_out, energy_in;
@@ -47,13 +48,13 @@ typedef struct dq_tucker_report {
 
 // Replaces the Conv nodes of a document graph by Tucker-2 factors:
 //   1x1 (i -> r_in); kernel with the original strides, pads, dilations (r_in -> r_out); 1x1
-//   (r_out -> o) with the bias,
+//   (r_out -> o) with the bias, all three grouped where the original is,
 // the last one producing the same value as the original. New nodes and initializers are called
 // LAYER/tucker_in, LAYER/tucker_core, LAYER/tucker_out (with a number where that is taken). A
 // weight that several convolutions share is decomposed for each (stored once for equal ranks) and
 // taken out of the graph when nothing else uses it.
 //
-// Left alone, with the reason: 1x1 kernels, depthwise and grouped convolutions, kernels of one or
+// Left alone, with the reason: 1x1 kernels, depthwise convolutions, kernels of one or
 // three dimensions, weights that are not constant float32, full rank on both sides, and (without
 // `force`) decompositions that would not lower multiply-accumulates and parameters. A mode whose
 // 1x1 costs more than it saves stays whole: the error is then lower at a lower cost.

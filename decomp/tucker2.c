@@ -24,12 +24,15 @@ static double frobenius(int64_t count, const double *values) {
   return sqrt(sum);
 }
 
-static dq_status check_weight(const dq_tensor *weight, dq_error *error) {
+static dq_status check_weight(const dq_tensor *weight, int64_t group, dq_error *error) {
   if (!weight || weight->type != DQ_F32)
     return dq_fail(error, DQ_UNSUPPORTED, "weight is %s, expected float32",
                    dq_dtype_name(weight ? weight->type : DQ_UNKNOWN_TYPE));
   if (weight->rank != 4)
     return dq_fail(error, DQ_UNSUPPORTED, "weight has %d dimensions, expected 4", weight->rank);
+  if (group < 1 || weight->dims[0] % group)
+    return dq_fail(error, DQ_BAD_INPUT, "group %lld does not divide %lld output channels",
+                   (long long)group, (long long)weight->dims[0]);
   char shape[DQ_SHAPE_TEXT];
   if (dq_tensor_count(weight) < 1 || !weight->data)
     return dq_fail(error, DQ_BAD_INPUT, "weight of %s has no elements",
@@ -42,25 +45,32 @@ static dq_status check_weight(const dq_tensor *weight, dq_error *error) {
   return DQ_OK;
 }
 
-static dq_status compute_mode(dq_mode *mode, int64_t size, int64_t columns, const double *unfolding,
-                              dq_arena *arena, dq_error *error) {
+// `unfoldings`: one size x columns matrix per group.
+static dq_status compute_mode(dq_mode *mode, int64_t group, int64_t size, int64_t columns,
+                              const double *unfoldings, dq_arena *arena, dq_error *error) {
   int64_t rank = dq_min_i64(size, columns);
-  double *values = DQ_NEW_ARRAY(arena, rank, double);
-  double *vectors = dq_arena_array(arena, (size_t)rank * (size_t)size, sizeof(double));
-  if (!values || !vectors)
-    return dq_fail_memory(error, (size_t)rank * (size_t)size * sizeof(double));
-  DQ_TRY(dq_left_singular(size, columns, unfolding, vectors, values, error));
-  *mode = (dq_mode){
-      .size = size, .rank = rank, .columns = columns, .values = values, .vectors = vectors};
+  double *values = DQ_NEW_ARRAY(arena, rank, double); // squares until all groups are in
+  double *own = DQ_NEW_ARRAY(arena, rank, double);
+  double *vectors = DQ_NEW_ARRAY(arena, group * rank * size, double);
+  if (!values || !own || !vectors)
+    return dq_fail_memory(error, (size_t)(group * rank * size) * sizeof(double));
+  for (int64_t g = 0; g < group; g++) {
+    DQ_TRY(dq_left_singular(size, columns, unfoldings + g * size * columns,
+                            vectors + g * rank * size, own, error));
+    for (int64_t k = 0; k < rank; k++) values[k] += own[k] * own[k];
+  }
+  for (int64_t k = 0; k < rank; k++) values[k] = sqrt(values[k]);
+  *mode = (dq_mode){.size = size, .rank = rank, .values = values, .vectors = vectors};
   return DQ_OK;
 }
 
-dq_status dq_hosvd_compute(dq_hosvd *hosvd, const dq_tensor *weight, dq_arena *arena,
+dq_status dq_hosvd_compute(dq_hosvd *hosvd, const dq_tensor *weight, int64_t group, dq_arena *arena,
                            dq_error *error) {
   memset(hosvd, 0, sizeof *hosvd);
-  DQ_TRY(check_weight(weight, error));
-  int64_t count = dq_tensor_count(weight), out = weight->dims[0], in = weight->dims[1];
+  DQ_TRY(check_weight(weight, group, error));
+  int64_t count = dq_tensor_count(weight), out = weight->dims[0] / group, in = weight->dims[1];
   memcpy(hosvd->dims, weight->dims, sizeof hosvd->dims);
+  hosvd->group = group;
   int64_t taps = taps_of(hosvd->dims);
   double *values = DQ_NEW_ARRAY(arena, count, double);
   dq_arena *scratch = dq_arena_new(0);
@@ -70,11 +80,13 @@ dq_status dq_hosvd_compute(dq_hosvd *hosvd, const dq_tensor *weight, dq_arena *a
     return dq_fail_memory(error, (size_t)count * sizeof(double));
   }
   for (int64_t i = 0; i < count; i++) values[i] = (double)((const float *)weight->data)[i];
-  swap_channels(out, in, taps, values, swapped);
+  for (int64_t g = 0; g < group; g++)
+    swap_channels(out, in, taps, values + g * out * in * taps, swapped + g * out * in * taps);
   hosvd->weight = values;
   hosvd->norm = frobenius(count, values);
-  dq_status status = compute_mode(&hosvd->out, out, in * taps, values, arena, error);
-  if (status == DQ_OK) status = compute_mode(&hosvd->in, in, out * taps, swapped, arena, error);
+  dq_status status = compute_mode(&hosvd->out, group, out, in * taps, values, arena, error);
+  if (status == DQ_OK)
+    status = compute_mode(&hosvd->in, group, in, out * taps, swapped, arena, error);
   dq_arena_free(scratch);
   return status;
 }
@@ -88,24 +100,37 @@ double dq_mode_energy(const dq_mode *mode, int64_t rank) {
   return all > 0 ? kept / all : 1.0;
 }
 
-// G = W x_1 U^T x_2 V^T; a mode at rank == size keeps its channels (U = 1 or V = 1). With both so,
-// the result is W itself.
-static dq_status project(const dq_hosvd *hosvd, int64_t rank_out, int64_t rank_in, double *core,
-                         double *half, dq_error *error) {
-  int64_t in = hosvd->dims[1], taps = taps_of(hosvd->dims);
-  const double *left = hosvd->weight; // r_out x i x taps
-  if (rank_out < hosvd->dims[0]) {
-    DQ_TRY(dq_multiply(false, false, rank_out, in * taps, hosvd->dims[0], hosvd->out.vectors,
-                       hosvd->weight, half, error));
+// G = W x_1 U^T x_2 V^T of one group; a mode at rank == size keeps its channels (U = 1 or V = 1).
+// With both so, the result is W itself.
+static dq_status project(const dq_hosvd *hosvd, int64_t group, int64_t rank_out, int64_t rank_in,
+                         double *core, double *half, dq_error *error) {
+  const dq_mode *out = &hosvd->out, *in = &hosvd->in;
+  int64_t taps = taps_of(hosvd->dims);
+  const double *u = out->vectors + group * out->rank * out->size;
+  const double *v = in->vectors + group * in->rank * in->size;
+  const double *left = hosvd->weight + group * out->size * in->size * taps; // r_out x i x taps
+  if (rank_out < out->size) {
+    DQ_TRY(dq_multiply(false, false, rank_out, in->size * taps, out->size, u, left, half, error));
     left = half;
   }
-  if (rank_in == in) {
-    memcpy(core, left, (size_t)(rank_out * in * taps) * sizeof(double));
+  if (rank_in == in->size) {
+    memcpy(core, left, (size_t)(rank_out * rank_in * taps) * sizeof(double));
     return DQ_OK;
   }
   for (int64_t a = 0; a < rank_out; a++)
-    DQ_TRY(dq_multiply(false, false, rank_in, taps, in, hosvd->in.vectors, left + a * in * taps,
+    DQ_TRY(dq_multiply(false, false, rank_in, taps, in->size, v, left + a * in->size * taps,
                        core + a * rank_in * taps, error));
+  return DQ_OK;
+}
+
+static dq_status project_all(const dq_hosvd *hosvd, int64_t rank_out, int64_t rank_in,
+                             dq_arena *scratch, double **core, dq_error *error) {
+  int64_t taps = taps_of(hosvd->dims), one = rank_out * rank_in * taps;
+  *core = DQ_NEW_ARRAY(scratch, hosvd->group * one, double);
+  double *half = DQ_NEW_ARRAY(scratch, rank_out * hosvd->in.size * taps, double);
+  if (!*core || !half) return dq_fail_memory(error, (size_t)(hosvd->group * one) * sizeof(double));
+  for (int64_t g = 0; g < hosvd->group; g++)
+    DQ_TRY(project(hosvd, g, rank_out, rank_in, *core + g * one, half, error));
   return DQ_OK;
 }
 
@@ -115,12 +140,12 @@ typedef struct balance {
   int input, core, output;
 } balance;
 
-static balance balance_norms(double core_norm, int64_t rank_out, int64_t rank_in, bool has_output,
-                             bool has_input) {
+static balance balance_norms(double core_norm, int64_t group, int64_t rank_out, int64_t rank_in,
+                             bool has_output, bool has_input) {
   if (!(core_norm > 0) || (!has_output && !has_input)) return (balance){0};
   double core = log2(core_norm);
-  double output = has_output ? 0.5 * log2((double)rank_out) : 0;
-  double input = has_input ? 0.5 * log2((double)rank_in) : 0;
+  double output = has_output ? 0.5 * log2((double)(group * rank_out)) : 0;
+  double input = has_input ? 0.5 * log2((double)(group * rank_in)) : 0;
   double mean = (core + output + input) / (1.0 + has_output + has_input);
   balance result = {.input = has_input ? (int)lround(mean - input) : 0,
                     .output = has_output ? (int)lround(mean - output) : 0};
@@ -138,27 +163,38 @@ static dq_tensor *new_weight(dq_arena *arena, int64_t out, int64_t in, int64_t h
   return dq_tensor_new(arena, DQ_F32, 4, (int64_t[]){out, in, height, width});
 }
 
+// The columns of U are the vectors: transposed into o x r_out, group after group.
+static void store_output(const dq_mode *mode, int64_t group, int64_t rank, int exponent,
+                         float *to) {
+  double scale = ldexp(1.0, exponent);
+  for (int64_t g = 0; g < group; g++)
+    for (int64_t o = 0; o < mode->size; o++)
+      for (int64_t a = 0; a < rank; a++)
+        *to++ = (float)(mode->vectors[(g * mode->rank + a) * mode->size + o] * scale);
+}
+
+static void store_input(const dq_mode *mode, int64_t group, int64_t rank, int exponent, float *to) {
+  for (int64_t g = 0; g < group; g++)
+    store_scaled(rank * mode->size, mode->vectors + g * mode->rank * mode->size, exponent,
+                 to + g * rank * mode->size);
+}
+
 static dq_status store_factors(dq_tucker2 *factors, const dq_hosvd *hosvd, const double *core,
                                dq_arena *arena, dq_error *error) {
-  const int64_t *dims = hosvd->dims, out = dims[0], in = dims[1];
+  const int64_t *dims = hosvd->dims, group = hosvd->group;
   int64_t rank_out = factors->rank_out, rank_in = factors->rank_in;
-  bool has_output = rank_out < out, has_input = rank_in < in;
-  factors->core = new_weight(arena, rank_out, rank_in, dims[2], dims[3]);
-  if (has_input) factors->input = new_weight(arena, rank_in, in, 1, 1);
-  if (has_output) factors->output = new_weight(arena, out, rank_out, 1, 1);
-  int64_t core_count = rank_out * rank_in * taps_of(dims);
+  bool has_output = rank_out < hosvd->out.size, has_input = rank_in < hosvd->in.size;
+  factors->core = new_weight(arena, group * rank_out, rank_in, dims[2], dims[3]);
+  if (has_input) factors->input = new_weight(arena, group * rank_in, dims[1], 1, 1);
+  if (has_output) factors->output = new_weight(arena, dims[0], rank_out, 1, 1);
+  int64_t core_count = group * rank_out * rank_in * taps_of(dims);
   if (!factors->core || (has_input && !factors->input) || (has_output && !factors->output))
     return dq_fail_memory(error, (size_t)core_count * sizeof(float));
   balance scale =
-      balance_norms(frobenius(core_count, core), rank_out, rank_in, has_output, has_input);
+      balance_norms(frobenius(core_count, core), group, rank_out, rank_in, has_output, has_input);
   store_scaled(core_count, core, scale.core, factors->core->data);
-  if (has_input) store_scaled(rank_in * in, hosvd->in.vectors, scale.input, factors->input->data);
-  if (!has_output) return DQ_OK;
-  float *output = factors->output->data;
-  double output_scale = ldexp(1.0, scale.output);
-  for (int64_t o = 0; o < out; o++)
-    for (int64_t a = 0; a < rank_out; a++)
-      output[o * rank_out + a] = (float)(hosvd->out.vectors[a * out + o] * output_scale);
+  if (has_input) store_input(&hosvd->in, group, rank_in, scale.input, factors->input->data);
+  if (has_output) store_output(&hosvd->out, group, rank_out, scale.output, factors->output->data);
   return DQ_OK;
 }
 
@@ -169,26 +205,52 @@ static double *to_double(dq_arena *arena, const dq_tensor *tensor) {
   return values;
 }
 
+// One group: U G V^T from the factors' elements; NULL for a factor that is the identity.
+typedef struct group_factors {
+  const double *u, *g, *v;
+  int64_t out, in, rank_out, rank_in, taps;
+} group_factors;
+
+static dq_status reconstruct_group(const group_factors *f, double *half, double *weight,
+                                   dq_error *error) {
+  const double *left = f->g; // o x r_in x taps
+  if (f->u) {
+    DQ_TRY(dq_multiply(false, false, f->out, f->rank_in * f->taps, f->rank_out, f->u, f->g, half,
+                       error));
+    left = half;
+  }
+  if (!f->v) {
+    memcpy(weight, left, (size_t)(f->out * f->in * f->taps) * sizeof(double));
+    return DQ_OK;
+  }
+  for (int64_t o = 0; o < f->out; o++)
+    DQ_TRY(dq_multiply(true, false, f->in, f->taps, f->rank_in, f->v,
+                       left + o * f->rank_in * f->taps, weight + o * f->in * f->taps, error));
+  return DQ_OK;
+}
+
 static dq_status reconstruct(const dq_tucker2 *factors, double *weight, dq_arena *scratch,
                              dq_error *error) {
   const dq_tensor *core = factors->core, *input = factors->input, *output = factors->output;
-  int64_t rank_out = core->dims[0], rank_in = core->dims[1], taps = core->dims[2] * core->dims[3];
-  int64_t out = output ? output->dims[0] : rank_out, in = input ? input->dims[1] : rank_in;
-  double *half = DQ_NEW_ARRAY(scratch, out * rank_in * taps, double); // o x r_in x taps
-  double *g = to_double(scratch, core);
-  double *u = output ? to_double(scratch, output) : NULL;
-  double *v = input ? to_double(scratch, input) : NULL;
-  if (!half || !g || (output && !u) || (input && !v))
-    return dq_fail_memory(error, (size_t)(out * rank_in * taps) * sizeof(double));
-  if (output) DQ_TRY(dq_multiply(false, false, out, rank_in * taps, rank_out, u, g, half, error));
-  else memcpy(half, g, (size_t)(out * rank_in * taps) * sizeof(double));
-  if (!input) {
-    memcpy(weight, half, (size_t)(out * in * taps) * sizeof(double));
-    return DQ_OK;
+  int64_t group = factors->group;
+  group_factors f = {.rank_out = core->dims[0] / group,
+                     .rank_in = core->dims[1],
+                     .taps = core->dims[2] * core->dims[3]};
+  f.out = output ? output->dims[0] / group : f.rank_out;
+  f.in = input ? input->dims[1] : f.rank_in;
+  double *half = DQ_NEW_ARRAY(scratch, f.out * f.rank_in * f.taps, double);
+  f.g = to_double(scratch, core);
+  if (output) f.u = to_double(scratch, output);
+  if (input) f.v = to_double(scratch, input);
+  if (!half || !f.g || (output && !f.u) || (input && !f.v))
+    return dq_fail_memory(error, (size_t)(f.out * f.rank_in * f.taps) * sizeof(double));
+  for (int64_t n = 0; n < group; n++) {
+    DQ_TRY(reconstruct_group(&f, half, weight, error));
+    weight += f.out * f.in * f.taps;
+    f.g += f.rank_out * f.rank_in * f.taps;
+    if (f.u) f.u += f.out * f.rank_out;
+    if (f.v) f.v += f.rank_in * f.in;
   }
-  for (int64_t o = 0; o < out; o++)
-    DQ_TRY(dq_multiply(true, false, in, taps, rank_in, v, half + o * rank_in * taps,
-                       weight + o * in * taps, error));
   return DQ_OK;
 }
 
@@ -227,16 +289,15 @@ dq_status dq_tucker2_factors(dq_tucker2 *factors, const dq_hosvd *hosvd, int64_t
     return dq_fail(error, DQ_USAGE, "ranks %lld and %lld, expected 1 to %lld and 1 to %lld",
                    (long long)rank_out, (long long)rank_in, (long long)hosvd->out.rank,
                    (long long)hosvd->in.rank);
-  *factors = (dq_tucker2){.rank_out = rank_out,
+  *factors = (dq_tucker2){.group = hosvd->group,
+                          .rank_out = rank_out,
                           .rank_in = rank_in,
                           .energy_out = dq_mode_energy(&hosvd->out, rank_out),
                           .energy_in = dq_mode_energy(&hosvd->in, rank_in)};
-  int64_t taps = taps_of(hosvd->dims);
   dq_arena *scratch = dq_arena_new(0);
-  double *core = scratch ? DQ_NEW_ARRAY(scratch, rank_out * rank_in * taps, double) : NULL;
-  double *half = core ? DQ_NEW_ARRAY(scratch, rank_out * hosvd->dims[1] * taps, double) : NULL;
-  dq_status status = half ? project(hosvd, rank_out, rank_in, core, half, error)
-                          : dq_fail_memory(error, (size_t)(rank_out * taps) * sizeof(double));
+  if (!scratch) return dq_fail_memory(error, sizeof(double));
+  double *core = NULL;
+  dq_status status = project_all(hosvd, rank_out, rank_in, scratch, &core, error);
   if (status == DQ_OK) status = store_factors(factors, hosvd, core, arena, error);
   if (status == DQ_OK) status = measure_error(factors, hosvd, scratch, error);
   dq_arena_free(scratch);
@@ -261,14 +322,17 @@ dq_conv_cost dq_conv_cost_whole(const int64_t dims[4], bool bias, int64_t out_po
                         .parameters = saturating_sum(weights, bias ? dims[0] : 0)};
 }
 
-dq_conv_cost dq_conv_cost_tucker2(const int64_t dims[4], bool bias, int64_t in_positions,
-                                  int64_t out_positions, int64_t rank_out, int64_t rank_in) {
-  const int64_t core[4] = {rank_out, rank_in, dims[2], dims[3]};
-  const int64_t input[4] = {rank_in, dims[1], 1, 1}, output[4] = {dims[0], rank_out, 1, 1};
+dq_conv_cost dq_conv_cost_tucker2(const int64_t dims[4], int64_t group, bool bias,
+                                  int64_t in_positions, int64_t out_positions, int64_t rank_out,
+                                  int64_t rank_in) {
+  int64_t outs = saturating_product((int64_t[]){group, rank_out}, 2);
+  int64_t ins = saturating_product((int64_t[]){group, rank_in}, 2);
+  const int64_t core[4] = {outs, rank_in, dims[2], dims[3]};
+  const int64_t input[4] = {ins, dims[1], 1, 1}, output[4] = {dims[0], rank_out, 1, 1};
   dq_conv_cost total = dq_conv_cost_whole(core, false, out_positions);
   dq_conv_cost first = {0}, last = {0};
   if (rank_in < dims[1]) first = dq_conv_cost_whole(input, false, in_positions);
-  if (rank_out < dims[0]) last = dq_conv_cost_whole(output, false, out_positions);
+  if (outs < dims[0]) last = dq_conv_cost_whole(output, false, out_positions);
   total.macs = saturating_sum(total.macs, saturating_sum(first.macs, last.macs));
   total.parameters =
       saturating_sum(total.parameters, saturating_sum(first.parameters, last.parameters));

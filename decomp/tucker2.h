@@ -4,7 +4,9 @@
 // power mobile applications", ICLR 2016):
 //   W[o,i,h,w] ~ sum_{a,b} G[a,b,h,w] U[o,a] V[i,b]
 // U, V: leading left singular vectors of the unfoldings of W along the output channels (o x i h w)
-// and the input channels (i x o h w); G = W x_1 U^T x_2 V^T.
+// and the input channels (i x o h w); G = W x_1 U^T x_2 V^T. A grouped convolution is decomposed
+// group by group at common ranks, so that its three parts are grouped convolutions again; o, i and
+// ranks then count within a group.
 #ifndef DQ_DECOMP_TUCKER2_H
 #define DQ_DECOMP_TUCKER2_H
 
@@ -13,24 +15,25 @@
 
 // One mode of a weight: the spectrum of its unfolding.
 typedef struct dq_mode {
-  int64_t size;          // channels
+  int64_t size;          // channels of a group
   int64_t rank;          // full rank: min(size, columns of the unfolding)
-  int64_t columns;       // of the unfolding
-  const double *values;  // rank singular values, descending
-  const double *vectors; // rank x size: row k is the k-th left singular vector
+  const double *values;  // rank singular values, descending; root of the sum of squares over groups
+  const double *vectors; // groups x rank x size: row k of a group is its k-th left singular vector
 } dq_mode;
 
 // The higher-order SVD of one weight, before ranks are chosen.
 typedef struct dq_hosvd {
-  int64_t dims[4];      // o, i, kernel height, kernel width
+  int64_t dims[4]; // of the weight: o of all groups, i of one group, kernel height, kernel width
+  int64_t group;
   const double *weight; // o x i x taps
   double norm;          // Frobenius
   dq_mode out, in;
 } dq_hosvd;
 
-// Decomposes a float32 weight of rank 4; everything is owned by the arena. Errors: DQ_BAD_INPUT for
-// an empty weight, NaN or infinity; DQ_UNSUPPORTED for another type, rank or too large sizes.
-dq_status dq_hosvd_compute(dq_hosvd *hosvd, const dq_tensor *weight, dq_arena *arena,
+// Decomposes a float32 weight of rank 4 of a convolution with `group` groups; everything is owned
+// by the arena. Errors: DQ_BAD_INPUT for an empty weight, NaN or infinity, a group that does not
+// divide the output channels; DQ_UNSUPPORTED for another type, rank or too large sizes.
+dq_status dq_hosvd_compute(dq_hosvd *hosvd, const dq_tensor *weight, int64_t group, dq_arena *arena,
                            dq_error *error);
 
 // Squared singular values of the `rank` first / all; 1 for a mode that is zero throughout.
@@ -39,10 +42,10 @@ double dq_mode_energy(const dq_mode *mode, int64_t rank);
 // The factors as three convolution weights, float32. A mode at rank == size has no factor (its
 // square orthogonal one is absorbed by the core): Tucker-1, or W itself when both are so.
 typedef struct dq_tucker2 {
-  int64_t rank_out, rank_in;
-  dq_tensor *input;  // r_in x i x 1 x 1, V^T; NULL when r_in == i
-  dq_tensor *core;   // r_out x r_in x kh x kw
-  dq_tensor *output; // o x r_out x 1 x 1, U; NULL when r_out == o
+  int64_t group, rank_out, rank_in; // ranks of one group
+  dq_tensor *input;                 // group r_in x i x 1 x 1, V^T; NULL when r_in == i
+  dq_tensor *core;                  // group r_out x r_in x kh x kw
+  dq_tensor *output;                // group o x r_out x 1 x 1, U; NULL when r_out == o
   double energy_out, energy_in;
   double error; // ||W - W~|| / ||W|| (Frobenius) with W~ from these float32 factors in double
 } dq_tucker2;
@@ -66,12 +69,14 @@ typedef struct dq_conv_cost {
   int64_t parameters; // weights and bias
 } dq_conv_cost;
 
-// A convolution of weight dims (o, i, kh, kw) run on `out_positions` outputs (batch x oh x ow).
+// A convolution of weight dims (o of all groups, i of one, kh, kw) run on `out_positions` outputs
+// (batch x oh x ow). The number of groups changes nothing.
 dq_conv_cost dq_conv_cost_whole(const int64_t dims[4], bool bias, int64_t out_positions);
 
 // The same decomposed: the first 1x1 runs on `in_positions` (batch x h x w of the input), core and
-// last 1x1 on `out_positions`; a mode at rank == channels has no 1x1.
-dq_conv_cost dq_conv_cost_tucker2(const int64_t dims[4], bool bias, int64_t in_positions,
-                                  int64_t out_positions, int64_t rank_out, int64_t rank_in);
+// last 1x1 on `out_positions`; a mode at rank == channels of a group has no 1x1.
+dq_conv_cost dq_conv_cost_tucker2(const int64_t dims[4], int64_t group, bool bias,
+                                  int64_t in_positions, int64_t out_positions, int64_t rank_out,
+                                  int64_t rank_in);
 
 #endif

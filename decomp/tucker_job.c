@@ -60,10 +60,9 @@ static void find_positions(dq_tucker_job *job, const dq_tucker_options *options)
 }
 
 static void leave_by_kind(dq_tucker_job *job) {
-  const int64_t *dims = job->layer->dims, group = dq_node_int(job->node, "group", 1);
-  if (group > 1 && dims[1] == 1) leave(job, "depthwise");
-  else if (group != 1) leave(job, "grouped");
-  else if (dims[2] == 1 && dims[3] == 1) leave(job, "1x1 kernel");
+  const dq_tucker_layer *layer = job->layer;
+  if (layer->group > 1 && layer->dims[1] == 1) leave(job, "depthwise");
+  else if (layer->dims[2] == 1 && layer->dims[3] == 1) leave(job, "1x1 kernel");
 }
 
 static dq_status examine_weight(dq_tucker_job *job, const dq_tucker_options *options,
@@ -86,6 +85,10 @@ static dq_status examine_weight(dq_tucker_job *job, const dq_tucker_options *opt
     return dq_fail(error, DQ_BAD_INPUT, "%s: weight has %d dimensions, expected 4",
                    dq_node_label(job->node, label, sizeof label), tensor->rank);
   memcpy(job->layer->dims, tensor->dims, sizeof job->layer->dims);
+  if (job->layer->group < 1 || tensor->dims[0] % job->layer->group)
+    return dq_fail(error, DQ_BAD_INPUT, "%s: group %lld does not divide %lld output channels",
+                   dq_node_label(job->node, label, sizeof label), (long long)job->layer->group,
+                   (long long)tensor->dims[0]);
   find_positions(job, options);
   dq_conv_cost cost = dq_conv_cost_whole(job->layer->dims, job->bias, job->positions_out);
   if (!job->layer->macs_known) cost.macs = 0;
@@ -101,6 +104,7 @@ dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tucker_options *options
     return dq_fail(error, DQ_BAD_INPUT, "%s: Conv has %d inputs, expected 2 or 3",
                    dq_node_label(job->node, label, sizeof label), job->node->input_count);
   job->bias = dq_node_input(job->node, 2) != NULL;
+  job->layer->group = dq_node_int(job->node, "group", 1);
   job->tensor = constant_of(job->weight);
   if (job->tensor) return examine_weight(job, options, error);
   const dq_node *producer = job->weight->producer;
@@ -110,17 +114,25 @@ dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tucker_options *options
 }
 
 static dq_conv_cost cost_at(const dq_tucker_job *job, dq_ranks ranks) {
-  return dq_conv_cost_tucker2(job->layer->dims, job->bias, job->positions_in, job->positions_out,
-                              ranks.out, ranks.in);
+  return dq_conv_cost_tucker2(job->layer->dims, job->layer->group, job->bias, job->positions_in,
+                              job->positions_out, ranks.out, ranks.in);
+}
+
+// The channels of a group: ranks at which a mode stays whole.
+static dq_ranks channels(const dq_tucker_layer *layer) {
+  return (dq_ranks){layer->dims[0] / layer->group, layer->dims[1]};
+}
+
+static bool same_ranks(dq_ranks a, dq_ranks b) {
+  return a.out == b.out && a.in == b.in;
 }
 
 // A mode kept whole has no 1x1 and no error of its own: taken where it costs no more.
 static dq_ranks cheapest_form(const dq_tucker_job *job, dq_ranks ranks) {
-  const int64_t *dims = job->layer->dims;
-  const dq_ranks forms[] = {{ranks.out, dims[1]}, {dims[0], ranks.in}};
-  dq_ranks best = ranks;
+  dq_ranks whole = channels(job->layer), best = ranks;
+  const dq_ranks forms[] = {{ranks.out, whole.in}, {whole.out, ranks.in}};
   for (int i = 0; i < 2; i++) {
-    if (forms[i].out == dims[0] && forms[i].in == dims[1]) continue;
+    if (same_ranks(forms[i], whole)) continue;
     if (cost_at(job, forms[i]).macs <= cost_at(job, best).macs) best = forms[i];
   }
   return best;
@@ -149,8 +161,7 @@ static void leave_without_gain(dq_tucker_job *job, const dq_tucker_options *opti
   dq_ranks ranks = layer->ranks;
   dq_conv_cost whole = dq_conv_cost_whole(layer->dims, job->bias, job->positions_out);
   dq_conv_cost after = cost_at(job, ranks);
-  if (ranks.out == layer->dims[0] && ranks.in == layer->dims[1])
-    leave(job, "full rank on both sides");
+  if (same_ranks(ranks, channels(layer))) leave(job, "full rank on both sides");
   else if (options->force || job->given) return;
   else if (after.macs >= whole.macs)
     leave(job, "no gain: %.1f %% of the multiply-accumulates at ranks %lld and %lld",
@@ -176,7 +187,7 @@ static dq_status decompose(dq_tucker_job *job, const dq_tucker_options *options,
                            dq_error *error) {
   dq_tucker_layer *layer = job->layer;
   dq_hosvd hosvd;
-  dq_status status = dq_hosvd_compute(&hosvd, job->tensor, scratch, error);
+  dq_status status = dq_hosvd_compute(&hosvd, job->tensor, layer->group, scratch, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "initializer '%s'", job->weight->name);
   layer->full = (dq_ranks){hosvd.out.rank, hosvd.in.rank};
   DQ_TRY(choose_ranks(job, options, &hosvd, &layer->ranks, error));

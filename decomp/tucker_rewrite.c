@@ -35,7 +35,7 @@ static dq_value *add_weight(dq_graph *graph, const char *layer, const char *part
 // Initializers of the factors: those of an earlier layer with the same weight and ranks, or new.
 static dq_status add_weights(work *w, dq_tucker_job *job, dq_error *error) {
   for (const dq_tucker_job *other = w->jobs; other < job; other++)
-    if (other->core && other->weight == job->weight &&
+    if (other->core && other->weight == job->weight && other->layer->group == job->layer->group &&
         other->layer->ranks.out == job->layer->ranks.out &&
         other->layer->ranks.in == job->layer->ranks.in) {
       job->input = other->input, job->core = other->core, job->output = other->output;
@@ -71,8 +71,9 @@ static dq_value *add_conv(work *w, dq_tucker_job *job, const char *part, dq_valu
   return *made ? output : NULL;
 }
 
-static bool set_kernel_1x1(dq_graph *graph, dq_node *node) {
-  return dq_node_set_ints(graph, node, "kernel_shape", (int64_t[]){1, 1}, 2);
+static bool set_1x1(dq_graph *graph, dq_node *node, int64_t group) {
+  return dq_node_set_ints(graph, node, "kernel_shape", (int64_t[]){1, 1}, 2) &&
+         (group == 1 || dq_node_set_int(graph, node, "group", group));
 }
 
 static bool add_convs(work *w, dq_tucker_job *job) {
@@ -82,7 +83,7 @@ static bool add_convs(work *w, dq_tucker_job *job) {
   dq_node *node;
   if (job->input) {
     value = add_conv(w, job, "tucker_in", value, job->input, NULL, NULL, &node);
-    if (!value || !set_kernel_1x1(graph, node)) return false;
+    if (!value || !set_1x1(graph, node, job->layer->group)) return false;
   }
   bool last = !job->output;
   value = add_conv(w, job, "tucker_core", value, job->core, last ? bias : NULL,
@@ -91,7 +92,7 @@ static bool add_convs(work *w, dq_tucker_job *job) {
     if (!dq_node_copy_attribute(graph, node, &job->node->attributes[i])) return false;
   if (!value || last) return value != NULL;
   value = add_conv(w, job, "tucker_out", value, job->output, bias, output, &node);
-  return value && set_kernel_1x1(graph, node);
+  return value && set_1x1(graph, node, job->layer->group);
 }
 
 static dq_status place(work *w, dq_tucker_job *job, dq_error *error) {

@@ -44,7 +44,7 @@ static void two_by_two_by_hand(void **state) {
   dq_tensor *weight = dq_tensor_new(*state, DQ_F32, 4, (int64_t[]){2, 2, 1, 1});
   memcpy(weight->data, (float[]){2, 1, 1, 2}, 4 * sizeof(float));
   dq_hosvd hosvd;
-  assert_int_equal(dq_hosvd_compute(&hosvd, weight, *state, NULL), DQ_OK);
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, *state, NULL), DQ_OK);
   assert_true(fabs(hosvd.out.values[0] - 3) < 1e-14 && fabs(hosvd.in.values[1] - 1) < 1e-14);
   dq_tucker2 factors;
   assert_int_equal(dq_tucker2_factors(&factors, &hosvd, 1, 1, *state, NULL), DQ_OK);
@@ -60,7 +60,7 @@ static void energy_by_hand(void **state) {
   dq_tensor *weight = dq_tensor_new(*state, DQ_F32, 4, (int64_t[]){2, 2, 1, 1});
   memcpy(weight->data, (float[]){2, 1, 1, 2}, 4 * sizeof(float));
   dq_hosvd hosvd;
-  assert_int_equal(dq_hosvd_compute(&hosvd, weight, *state, NULL), DQ_OK);
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, *state, NULL), DQ_OK);
   const struct {
     double energy;
     int64_t rank;
@@ -81,7 +81,7 @@ static void full_rank_is_exact(void **state) {
     dq_tensor *weight = random_weight(*state, dims[i], 0.05f);
     dq_hosvd hosvd;
     dq_tucker2 factors;
-    assert_int_equal(dq_hosvd_compute(&hosvd, weight, *state, NULL), DQ_OK);
+    assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, *state, NULL), DQ_OK);
     assert_int_equal(
         dq_tucker2_factors(&factors, &hosvd, hosvd.out.rank, hosvd.in.rank, *state, NULL), DQ_OK);
     assert_true(factors.error < 1e-6);
@@ -95,7 +95,7 @@ static void full_rank_is_exact(void **state) {
 static void error_falls_with_rank(void **state) {
   dq_tensor *weight = random_weight(*state, (int64_t[]){16, 12, 3, 3}, 1);
   dq_hosvd hosvd;
-  assert_int_equal(dq_hosvd_compute(&hosvd, weight, *state, NULL), DQ_OK);
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, *state, NULL), DQ_OK);
   double last = 1;
   for (int64_t rank = 1; rank <= 12; rank++) {
     dq_tucker2 factors;
@@ -112,7 +112,7 @@ static void error_falls_with_rank(void **state) {
 static void vectors_are_orthonormal(void **state) {
   dq_tensor *weight = random_weight(*state, (int64_t[]){20, 2, 3, 3}, 1);
   dq_hosvd hosvd;
-  assert_int_equal(dq_hosvd_compute(&hosvd, weight, *state, NULL), DQ_OK);
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, *state, NULL), DQ_OK);
   const dq_mode *modes[] = {&hosvd.out, &hosvd.in};
   for (int m = 0; m < 2; m++)
     for (int64_t j = 0; j < modes[m]->rank; j++)
@@ -140,7 +140,7 @@ static void factors_are_balanced(void **state) {
     dq_tensor *weight = random_weight(*state, (int64_t[]){16, 12, 3, 3}, scales[i]);
     dq_hosvd hosvd;
     dq_tucker2 factors;
-    assert_int_equal(dq_hosvd_compute(&hosvd, weight, *state, NULL), DQ_OK);
+    assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, *state, NULL), DQ_OK);
     assert_int_equal(dq_tucker2_factors(&factors, &hosvd, 4, 6, *state, NULL), DQ_OK);
     double a = norm_of(factors.input), b = norm_of(factors.core), c = norm_of(factors.output);
     assert_true(fmax(a, fmax(b, c)) / fmin(a, fmin(b, c)) < 3);
@@ -152,7 +152,7 @@ static void one_sided(void **state) {
   dq_tensor *weight = random_weight(*state, (int64_t[]){16, 12, 3, 3}, 1);
   dq_hosvd hosvd;
   dq_tucker2 both, left, right;
-  assert_int_equal(dq_hosvd_compute(&hosvd, weight, *state, NULL), DQ_OK);
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, *state, NULL), DQ_OK);
   assert_int_equal(dq_tucker2_factors(&both, &hosvd, 5, 5, *state, NULL), DQ_OK);
   assert_int_equal(dq_tucker2_factors(&left, &hosvd, 5, 12, *state, NULL), DQ_OK);
   assert_int_equal(dq_tucker2_factors(&right, &hosvd, 16, 5, *state, NULL), DQ_OK);
@@ -165,10 +165,42 @@ static void one_sided(void **state) {
   assert_int_equal(right.core->dims[0], 16);
 }
 
+// Two groups of 4 output channels: each is decomposed as if it stood alone.
+static void group_by_group(void **state) {
+  dq_tensor *weight = random_weight(*state, (int64_t[]){8, 6, 3, 3}, 1);
+  dq_tensor *part = dq_tensor_new(*state, DQ_F32, 4, (int64_t[]){4, 6, 3, 3});
+  dq_hosvd hosvd;
+  dq_tucker2 both, one;
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 2, *state, NULL), DQ_OK);
+  assert_true(hosvd.out.rank == 4 && hosvd.in.rank == 6);
+  assert_int_equal(dq_tucker2_factors(&both, &hosvd, 2, 3, *state, NULL), DQ_OK);
+  assert_true(both.input->dims[0] == 6 && both.input->dims[1] == 6);
+  assert_true(both.core->dims[0] == 4 && both.core->dims[1] == 3);
+  assert_true(both.output->dims[0] == 8 && both.output->dims[1] == 2);
+  double back[8 * 6 * 9], back_one[4 * 6 * 9], squares = 0;
+  assert_int_equal(dq_tucker2_reconstruct(&both, back, NULL), DQ_OK);
+  for (int g = 0; g < 2; g++) {
+    memcpy(part->data, (float *)weight->data + g * 216, 216 * sizeof(float));
+    assert_int_equal(dq_hosvd_compute(&hosvd, part, 1, *state, NULL), DQ_OK);
+    assert_int_equal(dq_tucker2_factors(&one, &hosvd, 2, 3, *state, NULL), DQ_OK);
+    assert_int_equal(dq_tucker2_reconstruct(&one, back_one, NULL), DQ_OK);
+    for (int i = 0; i < 216; i++) assert_true(fabs(back[g * 216 + i] - back_one[i]) < 1e-6);
+    squares += one.error * one.error * hosvd.norm * hosvd.norm;
+  }
+  double norm = norm_of(weight);
+  assert_true(fabs(both.error - sqrt(squares) / norm) < 1e-6);
+  assert_true(fabs(relative_error(*state, &both, weight) - both.error) < 1e-12);
+  dq_error error;
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 3, *state, &error), DQ_BAD_INPUT);
+  // 2 groups x (3 x 6 + 2 x 3 x 9) + 8 x 2 weights
+  const int64_t dims[4] = {8, 6, 3, 3};
+  assert_int_equal(dq_conv_cost_tucker2(dims, 2, false, 1, 1, 2, 3).parameters, 36 + 108 + 16);
+}
+
 static void ratio_and_multiple(void **state) {
   dq_tensor *weight = random_weight(*state, (int64_t[]){30, 10, 3, 3}, 1);
   dq_hosvd hosvd;
-  assert_int_equal(dq_hosvd_compute(&hosvd, weight, *state, NULL), DQ_OK);
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, *state, NULL), DQ_OK);
   const struct {
     double ratio;
     int64_t multiple, out, in;
@@ -201,12 +233,12 @@ static void costs_by_hand(void **state) {
   const int64_t dims[4] = {128, 64, 3, 3};
   dq_conv_cost whole = dq_conv_cost_whole(dims, true, 784);
   assert_true(whole.macs == 57802752 && whole.parameters == 73728 + 128);
-  dq_conv_cost both = dq_conv_cost_tucker2(dims, true, 3136, 784, 32, 16);
+  dq_conv_cost both = dq_conv_cost_tucker2(dims, 1, true, 3136, 784, 32, 16);
   assert_true(both.macs == 3211264 + 3612672 + 3211264);
   assert_true(both.parameters == 1024 + 4608 + 4096 + 128);
-  dq_conv_cost last = dq_conv_cost_tucker2(dims, false, 3136, 784, 32, 64);
+  dq_conv_cost last = dq_conv_cost_tucker2(dims, 1, false, 3136, 784, 32, 64);
   assert_true(last.macs == (32 * 64 * 9 + 4096) * 784 && last.parameters == 32 * 64 * 9 + 4096);
-  dq_conv_cost same = dq_conv_cost_tucker2(dims, true, 3136, 784, 128, 64);
+  dq_conv_cost same = dq_conv_cost_tucker2(dims, 1, true, 3136, 784, 128, 64);
   assert_true(same.macs == whole.macs && same.parameters == whole.parameters);
   const int64_t huge[4] = {INT64_MAX / 2, 4, 3, 3};
   assert_true(dq_conv_cost_whole(huge, true, 9).macs == INT64_MAX);
@@ -218,7 +250,7 @@ static void zero_and_bad_weights(void **state) {
   dq_tucker2 factors;
   dq_ranks ranks;
   dq_error error;
-  assert_int_equal(dq_hosvd_compute(&hosvd, weight, *state, NULL), DQ_OK);
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, *state, NULL), DQ_OK);
   assert_int_equal(dq_rank_choose(DQ_RANK_ENERGY, 0.9, 1, &hosvd, &ranks, NULL), DQ_OK);
   assert_true(ranks.out == 1 && ranks.in == 1);
   assert_int_equal(dq_tucker2_factors(&factors, &hosvd, 1, 1, *state, NULL), DQ_OK);
@@ -226,15 +258,15 @@ static void zero_and_bad_weights(void **state) {
   assert_int_equal(dq_tucker2_factors(&factors, &hosvd, 5, 1, *state, &error), DQ_USAGE);
   assert_int_equal(dq_tucker2_factors(&factors, &hosvd, 1, 0, *state, &error), DQ_USAGE);
   ((float *)weight->data)[5] = NAN;
-  assert_int_equal(dq_hosvd_compute(&hosvd, weight, *state, &error), DQ_BAD_INPUT);
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, *state, &error), DQ_BAD_INPUT);
   ((float *)weight->data)[5] = -INFINITY;
-  assert_int_equal(dq_hosvd_compute(&hosvd, weight, *state, &error), DQ_BAD_INPUT);
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, *state, &error), DQ_BAD_INPUT);
   dq_tensor *empty = dq_tensor_new(*state, DQ_F32, 4, (int64_t[]){4, 0, 3, 3});
-  assert_int_equal(dq_hosvd_compute(&hosvd, empty, *state, &error), DQ_BAD_INPUT);
+  assert_int_equal(dq_hosvd_compute(&hosvd, empty, 1, *state, &error), DQ_BAD_INPUT);
   dq_tensor *line = dq_tensor_new(*state, DQ_F32, 3, (int64_t[]){4, 3, 3});
-  assert_int_equal(dq_hosvd_compute(&hosvd, line, *state, &error), DQ_UNSUPPORTED);
+  assert_int_equal(dq_hosvd_compute(&hosvd, line, 1, *state, &error), DQ_UNSUPPORTED);
   dq_tensor *half = dq_tensor_new(*state, DQ_F16, 4, (int64_t[]){4, 3, 3, 3});
-  assert_int_equal(dq_hosvd_compute(&hosvd, half, *state, &error), DQ_UNSUPPORTED);
+  assert_int_equal(dq_hosvd_compute(&hosvd, half, 1, *state, &error), DQ_UNSUPPORTED);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, start, end)
@@ -247,6 +279,7 @@ int main(void) {
                                      TEST(vectors_are_orthonormal),
                                      TEST(factors_are_balanced),
                                      TEST(one_sided),
+                                     TEST(group_by_group),
                                      TEST(ratio_and_multiple),
                                      TEST(costs_by_hand),
                                      TEST(zero_and_bad_weights)};
