@@ -1,9 +1,5 @@
 // Convolution: validation, the choice of an algorithm, and calls into it.
-#include "lib/kernels/kernels_internal.h"
-
-#include "lib/base/sizes.h"
-
-#include <string.h>
+#include "lib/kernels/conv_internal.h"
 
 int64_t dq_conv_output_size(int64_t in, int64_t kernel, int64_t stride, int64_t dilation,
                             int64_t pad_before, int64_t pad_after) {
@@ -12,8 +8,12 @@ int64_t dq_conv_output_size(int64_t in, int64_t kernel, int64_t stride, int64_t 
 }
 
 int64_t dq_conv_macs(const dq_conv_parameters *p) {
-  return p->batch * p->out_channels * p->out_height * p->out_width * (p->in_channels / p->groups) *
-         p->kernel_height * p->kernel_width;
+  const int64_t factors[] = {p->out_channels, p->out_height, p->out_width,
+                             p->in_channels / p->groups, p->kernel_height, p->kernel_width};
+  int64_t product = p->batch;
+  for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
+    if (!dq_mul_i64(product, factors[i], &product)) return INT64_MAX;
+  return product;
 }
 
 enum { LARGEST = INT32_MAX / 4 }; // of every single size, so that sums of a few fit easily
@@ -70,4 +70,77 @@ dq_status dq_conv_check(const dq_conv_parameters *p, dq_error *error) {
       !product_fits((int64_t[]){p->out_channels, p->in_channels, p->kernel_height, p->kernel_width}, 4))
     return dq_fail(error, DQ_BAD_INPUT, "convolution sizes overflow");
   return DQ_OK;
+}
+
+// In order of preference; the last is always applicable.
+static const dq_conv_algorithm *const algorithms[] = {&dq_conv_depthwise, &dq_conv_tiles};
+
+static void choose(dq_conv_plan *plan) {
+  int i = 0;
+  while (!algorithms[i]->applicable(plan)) i++;
+  plan->algorithm = algorithms[i];
+  plan->algorithm->prepare(plan);
+}
+
+dq_status dq_conv_f32_plan(const dq_conv_parameters *parameters, unsigned cpu, dq_conv_plan *plan,
+                           dq_error *error) {
+  DQ_TRY(dq_conv_check(parameters, error));
+  *plan = (dq_conv_plan){.shape = *parameters, .cpu = cpu, .float32 = true};
+  choose(plan);
+  return DQ_OK;
+}
+
+static dq_status check_zero_point(const char *what, int32_t zero_point, bool is_signed,
+                                  dq_error *error) {
+  int low = is_signed ? -128 : 0, high = is_signed ? 127 : 255;
+  if (zero_point >= low && zero_point <= high) return DQ_OK;
+  return dq_fail(error, DQ_BAD_INPUT, "zero point of the %s is %d, expected %d to %d", what, zero_point,
+                 low, high);
+}
+
+dq_status dq_conv_int8_plan(const dq_conv_int8_parameters *parameters, unsigned cpu,
+                            dq_conv_plan *plan, dq_error *error) {
+  DQ_TRY(dq_conv_check(&parameters->shape, error));
+  DQ_TRY(check_zero_point("input", parameters->input_zero_point, parameters->input_signed, error));
+  int64_t count = parameters->weight_zero_point_count;
+  if (count != 0 && count != 1 && count != parameters->shape.out_channels)
+    return dq_fail(error, DQ_BAD_INPUT, "%lld zero points of the weights, expected 1 or %lld",
+                   (long long)count, (long long)parameters->shape.out_channels);
+  for (int64_t i = 0; i < count; i++)
+    DQ_TRY(check_zero_point("weights", parameters->weight_zero_points[i], parameters->weight_signed,
+                            error));
+  *plan = (dq_conv_plan){.shape = parameters->shape, .int8 = *parameters, .cpu = cpu};
+  choose(plan);
+  return DQ_OK;
+}
+
+size_t dq_conv_packed_bytes(const dq_conv_plan *plan) {
+  return dq_round_up(plan->algorithm->packed_words(plan) * 4, DQ_KERNEL_ALIGNMENT);
+}
+
+size_t dq_conv_scratch_bytes(const dq_conv_plan *plan, int threads) {
+  size_t bytes = plan->algorithm->scratch_words(plan, threads) * 4;
+  return dq_round_up(bytes ? bytes : 1, DQ_KERNEL_ALIGNMENT);
+}
+
+const char *dq_conv_algorithm_name(const dq_conv_plan *plan) { return plan->algorithm->name; }
+
+void dq_conv_f32_pack(const dq_conv_plan *plan, const float *weights, const float *bias, void *packed) {
+  plan->algorithm->pack(plan, weights, bias, packed);
+}
+
+void dq_conv_int8_pack(const dq_conv_plan *plan, const void *weights, void *packed) {
+  plan->algorithm->pack(plan, weights, NULL, packed);
+}
+
+void dq_conv_f32_run(const dq_conv_plan *plan, const void *packed, const float *input, float *output,
+                     void *scratch, dq_pool *pool) {
+  dq_conv_call call = {plan, packed, input, output, NULL, scratch, pool};
+  plan->algorithm->run(&call);
+}
+
+void dq_conv_int8_run(const dq_conv_plan *plan, const void *packed, const void *input, void *output,
+                      const dq_requantization *requantization, void *scratch, dq_pool *pool) {
+  dq_conv_call call = {plan, packed, input, output, requantization, scratch, pool};
+  plan->algorithm->run(&call);
 }

@@ -1,57 +1,65 @@
-// Conversions of arrays, range and elementwise functions: the entry points.
+// Conversions of arrays and stored sums: entry points that pick the kernel.
 #include "lib/kernels/kernels_internal.h"
 
-#include "lib/base/half.h"
-
-#include <math.h>
-
 void dq_convert_f32_f16(unsigned cpu, const float *input, uint16_t *output, int64_t count) {
-  (void)cpu;
-  for (int64_t i = 0; i < count; i++) output[i] = dq_float_to_half(input[i]);
+  DQ_KERNEL_FUNCTION(f32_to_f16, cpu)(input, output, count);
 }
+
 void dq_convert_f16_f32(unsigned cpu, const uint16_t *input, float *output, int64_t count) {
-  (void)cpu;
-  for (int64_t i = 0; i < count; i++) output[i] = dq_half_to_float(input[i]);
+  DQ_KERNEL_FUNCTION(f16_to_f32, cpu)(input, output, count);
 }
+
 void dq_round_f16(unsigned cpu, const float *input, float *output, int64_t count) {
-  (void)cpu;
-  for (int64_t i = 0; i < count; i++) output[i] = dq_round_to_half(input[i]);
+  DQ_KERNEL_FUNCTION(round_f16, cpu)(input, output, count);
 }
+
 void dq_quantize_u8(unsigned cpu, const float *input, float scale, int32_t zero_point,
                     uint8_t *output, int64_t count) {
-  (void)cpu;
-  for (int64_t i = 0; i < count; i++)
-    output[i] = (uint8_t)dq_round_clamped(input[i] / scale, zero_point, 0, 255);
+  DQ_KERNEL_FUNCTION(quantize, cpu)(input, scale, zero_point, false, output, count);
 }
+
 void dq_quantize_s8(unsigned cpu, const float *input, float scale, int32_t zero_point, int8_t *output,
                     int64_t count) {
-  (void)cpu;
-  for (int64_t i = 0; i < count; i++)
-    output[i] = (int8_t)dq_round_clamped(input[i] / scale, zero_point, -128, 127);
+  DQ_KERNEL_FUNCTION(quantize, cpu)(input, scale, zero_point, true, (uint8_t *)output, count);
 }
+
 void dq_dequantize_u8(unsigned cpu, const uint8_t *input, float scale, int32_t zero_point,
                       float *output, int64_t count) {
-  (void)cpu;
-  for (int64_t i = 0; i < count; i++) output[i] = (float)(input[i] - zero_point) * scale;
+  DQ_KERNEL_FUNCTION(dequantize, cpu)(input, false, scale, zero_point, output, count);
 }
+
 void dq_dequantize_s8(unsigned cpu, const int8_t *input, float scale, int32_t zero_point,
                       float *output, int64_t count) {
-  (void)cpu;
-  for (int64_t i = 0; i < count; i++) output[i] = (float)(input[i] - zero_point) * scale;
+  DQ_KERNEL_FUNCTION(dequantize, cpu)((const uint8_t *)input, true, scale, zero_point, output, count);
 }
-void dq_dequantize_s32(unsigned cpu, const int32_t *input, float scale, float *output, int64_t count) {
-  (void)cpu;
+
+void dq_dequantize_s32(const int32_t *input, float scale, float *output, int64_t count) {
   for (int64_t i = 0; i < count; i++) output[i] = (float)input[i] * scale;
 }
+
 dq_range dq_find_range(unsigned cpu, const float *input, int64_t count) {
-  (void)cpu;
-  dq_range range = {INFINITY, -INFINITY, 0};
-  for (int64_t i = 0; i < count; i++) {
-    if (isnan(input[i])) range.nans++;
-    if (input[i] < range.minimum) range.minimum = input[i];
-    if (input[i] > range.maximum) range.maximum = input[i];
-  }
-  range.minimum += 0.0f; // -0 becomes +0
-  range.maximum += 0.0f;
+  dq_range range;
+  DQ_KERNEL_FUNCTION(range, cpu)(input, count, &range);
   return range;
+}
+
+void dq_requantize(const dq_requantization *r, unsigned cpu, bool channel_is_row, int64_t rows,
+                   int64_t columns, const int32_t *sums, int64_t sum_stride, void *out,
+                   int64_t out_stride) {
+  dq_requantize_function *function = DQ_KERNEL_FUNCTION(requantize, cpu);
+  bool per_channel = r->multiplier_count != 1;
+  for (int64_t i = 0; i < rows; i++) {
+    int64_t channel = channel_is_row ? i : 0;
+    dq_requantize_row row = {.sums = sums + i * sum_stride,
+                             .bias = r->bias ? r->bias + channel : NULL,
+                             .multipliers = r->multipliers + (per_channel ? channel : 0),
+                             .output = (uint8_t *)out + i * out_stride,
+                             .count = columns,
+                             .bias_step = !channel_is_row,
+                             .multiplier_step = !channel_is_row && per_channel,
+                             .zero_point = r->zero_point,
+                             .low = r->low,
+                             .high = r->high};
+    function(&row);
+  }
 }

@@ -88,11 +88,16 @@ typedef struct dq_conv_plan {
   dq_conv_int8_parameters int8; // int8 only (its shape is unused)
   const struct dq_conv_algorithm *algorithm;
   unsigned cpu;
-  const struct dq_kernel *tile, *expand, *requantize, *requantize_columns;
-  int64_t word_channels; // values per 32-bit word: 1, 2 or 4
+  const struct dq_kernel *multiply, *expand, *requantize;
+  bool float32;          // else int8
+  int64_t word_values;   // input values in a 32-bit word: 1 (fp32), 2 (int16), 4 (8 bits)
+  int64_t group_words;   // words along the input channels of a group
   int64_t panel_rows;    // output channels side by side in packed weights
   int64_t depth;         // words per output
-  int64_t plane_width, plane_words; // of an expanded input plane
+  int64_t slots_height, slots_width; // distinct stride phases of the taps
+  int64_t plane_height, plane_width; // of one phase, in words
+  bool direct;           // the input is read as it is, without expansion
+  int64_t block_columns, block_depth; // outputs and words packed at a time
 } dq_conv_plan;
 
 // fp32. Bits: every output is one chain of fmaf from +0 over (input channel of the group, kernel row,
@@ -200,7 +205,7 @@ void dq_dequantize_u8(unsigned cpu, const uint8_t *input, float scale, int32_t z
                       float *output, int64_t count);
 void dq_dequantize_s8(unsigned cpu, const int8_t *input, float scale, int32_t zero_point,
                       float *output, int64_t count);
-void dq_dequantize_s32(unsigned cpu, const int32_t *input, float scale, float *output, int64_t count);
+void dq_dequantize_s32(const int32_t *input, float scale, float *output, int64_t count);
 
 typedef struct dq_range {
   float minimum, maximum; // of the elements that are not NaN; +infinity, -infinity when there are none;
@@ -218,17 +223,17 @@ void dq_activate_f32(const dq_activation *activation, const float *input, float 
 // ---- The table ----
 // One row of kernels.def: a function for one operation and one instruction set.
 typedef struct dq_kernel {
-  const char *family;    // what dqcheck --only names: gemm_f32, conv_int8, ...
-  const char *operation; // gemm_f32_tile, ...; rows of one operation are interchangeable
-  const char *symbol;
-  unsigned feature; // one DQ_CPU_ bit or 0
-  int rows, columns; // tile: outputs side by side; 0 where it does not apply
+  int operation; // rows of one operation are interchangeable
+  const char *operation_name, *symbol;
+  unsigned feature;  // one DQ_CPU_ bit, or 0 for any machine
+  int rows, columns; // outputs side by side; 0 where it does not apply
   const char *types;
   void (*function)(void); // of the type dq_<operation>_function
 } dq_kernel;
 
 int dq_kernel_count(void);
 const dq_kernel *dq_kernel_row(int index);
+const char *dq_kernel_family(const dq_kernel *kernel); // what dqcheck --only names
 // All features a machine with `feature` has by definition (avx512: avx2 and avx512).
 unsigned dq_kernel_features(unsigned feature);
 

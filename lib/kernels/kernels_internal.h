@@ -56,4 +56,102 @@ static inline uint8_t dq_requantize_one(const dq_requantization *r, int64_t chan
   return (uint8_t)dq_round_clamped((float)sum * multiplier, r->zero_point, r->low, r->high);
 }
 
+// ---- Calling forms ----
+// A word is 32 bits: one float, two int16 or four bytes that are multiplied with a word of weights and
+// added to one 32-bit sum.
+
+// A tile of sums: sum[i][j] = start + dot(a[k][i], b[k][j]) over k ascending. Words of b are read up to
+// whole vectors (the kernel's columns); words of c beyond `columns` are neither read nor written.
+typedef struct dq_tile {
+  const void *a, *b; // k-th words at a + k * a_stride and b + k * b_stride
+  void *c;
+  int64_t a_stride, b_stride, c_stride; // words
+  int64_t depth;
+  int rows, columns;
+  bool accumulate;      // start from c
+  const int32_t *start; // otherwise, integers: from start[i]; NULL: 0
+  // The end of fp32 sums: + bias[i] unless NULL; then low and high bounds as DQ_ACTIVATION_CLIP
+  // (infinite: none), or the slope below zero.
+  bool finish, leaky;
+  const float *bias;
+  float low, high, alpha;
+} dq_tile;
+typedef void dq_tile_function(const dq_tile *tile);
+typedef dq_tile_function dq_f32_tile_function, dq_i16_tile_function, dq_u8s8_tile_function;
+
+// One row of sums over a flat plane: c[j] = start + dot(b[offsets[t] + j], a[t]) over t ascending, for j
+// below count rounded up to the kernel's columns (b and c have that room); fp32 ends as a tile does.
+typedef struct dq_correlation {
+  const void *a, *b;
+  void *c;
+  const int64_t *offsets;
+  int64_t taps, count;
+  int32_t start; // integers
+  bool leaky, has_bias;
+  float bias, low, high, alpha;
+} dq_correlation;
+typedef void dq_correlate_function(const dq_correlation *correlation);
+typedef dq_correlate_function dq_f32_correlate_function, dq_i16_correlate_function,
+    dq_u8s8_correlate_function;
+
+// count words from every stride-th element of as many rows as a word has values: float as it is; int16
+// as value - zero_point; bytes with the top bit flipped if the values are signed.
+typedef struct dq_expansion {
+  const void *rows[4];
+  void *words;
+  int64_t stride, count;
+  bool is_signed;
+  int32_t zero_point;
+} dq_expansion;
+typedef void dq_expand_function(const dq_expansion *expansion);
+typedef dq_expand_function dq_f32_expand_function, dq_i16_expand_function, dq_u8s8_expand_function;
+
+// One row of sums to 8 bits. bias and multipliers advance by the steps (0 or 1) per column.
+typedef struct dq_requantize_row {
+  const int32_t *sums, *bias; // bias NULL: none
+  const float *multipliers;
+  uint8_t *output;
+  int64_t count;
+  int bias_step, multiplier_step;
+  int32_t zero_point, low, high;
+} dq_requantize_row;
+typedef void dq_requantize_function(const dq_requantize_row *row);
+
+typedef void dq_f32_to_f16_function(const float *input, uint16_t *output, int64_t count);
+typedef void dq_f16_to_f32_function(const uint16_t *input, float *output, int64_t count);
+typedef void dq_round_f16_function(const float *input, float *output, int64_t count);
+typedef void dq_quantize_function(const float *input, float scale, int32_t zero_point, bool is_signed,
+                                  uint8_t *output, int64_t count);
+typedef void dq_dequantize_function(const uint8_t *input, bool is_signed, float scale,
+                                    int32_t zero_point, float *output, int64_t count);
+typedef void dq_range_function(const float *input, int64_t count, dq_range *range);
+
+// ---- The table ----
+enum dq_operation {
+#define DQ_OPERATION(operation, family) DQ_OPERATION_##operation,
+#include "lib/kernels/kernels.def"
+  DQ_OPERATIONS
+};
+#define DQ_KERNEL(operation, symbol, feature, rows, columns, types)                                \
+  dq_##operation##_function symbol;
+#include "lib/kernels/kernels.def"
+
+// The row to use, NULL when the operation has none for this machine.
+const dq_kernel *dq_kernel_find(int operation, unsigned cpu);
+#define DQ_KERNEL_FUNCTION(operation, cpu)                                                         \
+  ((dq_##operation##_function *)dq_kernel_find(DQ_OPERATION_##operation, cpu)->function)
+
+// Bounds of an activation in the form of dq_tile.
+typedef struct dq_bounds {
+  bool leaky;
+  float low, high, alpha;
+} dq_bounds;
+static inline dq_bounds dq_activation_bounds(const dq_activation *activation) {
+  dq_bounds bounds = {false, -__builtin_inff(), __builtin_inff(), 0};
+  if (activation->kind == DQ_ACTIVATION_RELU) bounds.low = 0;
+  if (activation->kind == DQ_ACTIVATION_CLIP) bounds.low = activation->low, bounds.high = activation->high;
+  if (activation->kind == DQ_ACTIVATION_LEAKY) bounds.leaky = true, bounds.alpha = activation->alpha;
+  return bounds;
+}
+
 #endif

@@ -1,0 +1,105 @@
+// Expansion of convolution inputs and weights into words.
+#include "lib/kernels/conv_internal.h"
+
+#include <string.h>
+
+// Kernel positions k have phase (k * dilation) % stride, which repeats after this many positions.
+static int64_t slot_period(int64_t kernel, int64_t stride, int64_t dilation) {
+  int64_t a = stride, b = dilation % stride;
+  while (b) {
+    int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return dq_min_i64(kernel, stride / a);
+}
+
+void dq_conv_prepare_planes(dq_conv_plan *plan, int64_t rows) {
+  const dq_conv_parameters *p = &plan->shape;
+  plan->slots_height = slot_period(p->kernel_height, p->stride_height, p->dilation_height);
+  plan->slots_width = slot_period(p->kernel_width, p->stride_width, p->dilation_width);
+  plan->plane_height = rows + (p->kernel_height - 1) * p->dilation_height / p->stride_height;
+  plan->plane_width = p->out_width + (p->kernel_width - 1) * p->dilation_width / p->stride_width;
+}
+
+int64_t dq_conv_tap_offset(const dq_conv_plan *plan, int64_t ky, int64_t kx) {
+  const dq_conv_parameters *p = &plan->shape;
+  int64_t slot = ky % plan->slots_height * plan->slots_width + kx % plan->slots_width;
+  int64_t row = slot * plan->plane_height + ky * p->dilation_height / p->stride_height;
+  return row * plan->plane_width + kx * p->dilation_width / p->stride_width;
+}
+
+static void fill(uint32_t *words, int64_t count, uint32_t word) {
+  for (int64_t i = 0; i < count; i++) words[i] = word;
+}
+
+static int64_t clamp(int64_t value, int64_t low, int64_t high) {
+  return value < low ? low : value > high ? high : value;
+}
+
+uint32_t dq_conv_pad_word(const dq_conv_plan *plan) {
+  if (plan->word_values != 4) return 0;
+  uint32_t zero = (uint32_t)(plan->int8.input_zero_point + (plan->int8.input_signed ? 128 : 0));
+  return zero * 0x01010101u;
+}
+
+int32_t dq_conv_start(const dq_conv_plan *plan, uint32_t weight_sum) {
+  if (plan->word_values != 4) return 0;
+  return (int32_t)(0u - weight_sum * (dq_conv_pad_word(plan) & 0xffu));
+}
+
+void dq_conv_expand_row(const dq_conv_plan *plan, const void *const rows[4], int64_t slot,
+                        uint32_t *words) {
+  const dq_conv_parameters *p = &plan->shape;
+  int64_t stride = p->stride_width, width = plan->plane_width;
+  int64_t shift = slot * p->dilation_width % stride - p->pad_left; // x = column * stride + shift
+  int64_t first = shift < 0 ? dq_ceil_div(-shift, stride) : 0;
+  int64_t end = p->in_width > shift ? dq_ceil_div(p->in_width - shift, stride) : 0;
+  first = clamp(first, 0, width);
+  end = clamp(end, first, width);
+  uint32_t pad = dq_conv_pad_word(plan);
+  fill(words, first, pad);
+  fill(words + end, width - end, pad);
+  if (end == first) return;
+  dq_expansion expansion = {.words = words + first, .stride = stride, .count = end - first,
+                            .is_signed = plan->int8.input_signed,
+                            .zero_point = plan->int8.input_zero_point};
+  int64_t x = (first * stride + shift) * (int64_t)dq_element_bytes(plan);
+  for (int64_t i = 0; i < plan->word_values; i++)
+    expansion.rows[i] = (const uint8_t *)rows[i] + x;
+  ((dq_expand_function *)plan->expand->function)(&expansion);
+}
+
+void dq_conv_expand_plane(const dq_conv_plan *plan, const uint8_t *const channels[4],
+                          int64_t first_row, uint32_t *words) {
+  const dq_conv_parameters *p = &plan->shape;
+  size_t row_bytes = (size_t)p->in_width * dq_element_bytes(plan);
+  for (int64_t slot_y = 0; slot_y < plan->slots_height; slot_y++)
+    for (int64_t slot_x = 0; slot_x < plan->slots_width; slot_x++)
+      for (int64_t row = 0; row < plan->plane_height; row++, words += plan->plane_width) {
+        int64_t y = (first_row + row) * p->stride_height +
+                    slot_y * p->dilation_height % p->stride_height - p->pad_top;
+        if (y < 0 || y >= p->in_height) {
+          fill(words, plan->plane_width, dq_conv_pad_word(plan));
+          continue;
+        }
+        const void *rows[4];
+        for (int64_t i = 0; i < plan->word_values; i++) // a value past the last has weight 0
+          rows[i] = (channels[i] ? channels[i] : channels[0]) + (size_t)y * row_bytes;
+        dq_conv_expand_row(plan, rows, slot_x, words);
+      }
+}
+
+bool dq_natural_zero_points(const int32_t *zero_points, int64_t count, bool is_signed) {
+  if (count == 0) return is_signed;
+  for (int64_t i = 0; i < count; i++)
+    if (zero_points[i] != (is_signed ? 0 : 128)) return false;
+  return true;
+}
+
+uint32_t dq_weight_word(int64_t word_values, const int32_t *values, int64_t count) {
+  uint32_t word = 0;
+  uint32_t bits = 32 / (uint32_t)word_values, mask = word_values == 4 ? 0xffu : 0xffffu;
+  for (int64_t i = 0; i < count; i++) word |= ((uint32_t)values[i] & mask) << (bits * (uint32_t)i);
+  return word;
+}

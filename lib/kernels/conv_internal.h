@@ -1,0 +1,69 @@
+// Inside of the convolutions: the form of an algorithm, and the expansion of the input into planes of
+// words in which every tap is a shift.
+//
+// An expanded plane holds, for one word of channels, the padded input split by stride phase:
+// [slots_height][slots_width][plane_height][plane_width]. Tap (ky, kx) of output (y, x) is the word at
+// dq_conv_tap_offset(ky, kx) + y * plane_width + x, for any stride and dilation.
+#ifndef DQ_KERNELS_CONV_INTERNAL_H
+#define DQ_KERNELS_CONV_INTERNAL_H
+
+#include "lib/kernels/kernels_internal.h"
+
+#include "lib/base/sizes.h"
+
+enum {
+  DQ_CONV_HEADER_WORDS = 16, // of packed weights; the first word is 1 when there is a bias
+  DQ_CONV_SLACK_WORDS = 64,  // behind every buffer kernels may overrun by a vector or four
+};
+
+typedef struct dq_conv_call {
+  const dq_conv_plan *plan;
+  const void *packed, *input;
+  void *output;
+  const dq_requantization *requantization;
+  uint32_t *scratch;
+  dq_pool *pool;
+} dq_conv_call;
+
+typedef struct dq_conv_algorithm {
+  const char *name;
+  bool (*applicable)(const dq_conv_plan *plan); // pure: looks at shape, types and cpu only
+  void (*prepare)(dq_conv_plan *plan);
+  size_t (*packed_words)(const dq_conv_plan *plan);
+  size_t (*scratch_words)(const dq_conv_plan *plan, int threads);
+  void (*pack)(const dq_conv_plan *plan, const void *weights, const float *bias, uint32_t *packed);
+  void (*run)(const dq_conv_call *call);
+} dq_conv_algorithm;
+
+extern const dq_conv_algorithm dq_conv_depthwise, dq_conv_tiles;
+
+// Sets slots, plane size (for `rows` output rows) and word_values; shared by the algorithms.
+void dq_conv_prepare_planes(dq_conv_plan *plan, int64_t rows);
+int64_t dq_conv_tap_offset(const dq_conv_plan *plan, int64_t ky, int64_t kx);
+static inline int64_t dq_conv_plane_words(const dq_conv_plan *plan) {
+  return plan->slots_height * plan->slots_width * plan->plane_height * plan->plane_width;
+}
+
+// One row of words of one horizontal slot; rows point at the first element of input rows.
+void dq_conv_expand_row(const dq_conv_plan *plan, const void *const rows[4], int64_t slot,
+                        uint32_t *words);
+// A whole plane for output rows from first_row on; channels point at input planes (NULL: none).
+void dq_conv_expand_plane(const dq_conv_plan *plan, const uint8_t *const channels[4],
+                          int64_t first_row, uint32_t *words);
+
+// True when int8 weights can be held as signed bytes without their zero points: all are the natural
+// ones (0 of int8, 128 of uint8).
+bool dq_natural_zero_points(const int32_t *zero_points, int64_t count, bool is_signed);
+
+// The word of weights for values[0..count) already without zero point; the rest of the word is 0.
+uint32_t dq_weight_word(int64_t word_values, const int32_t *values, int64_t count);
+// The padding as a word of the expanded input.
+uint32_t dq_conv_pad_word(const dq_conv_plan *plan);
+// What an unsigned byte sum must start from: - input zero point (as unsigned) * sum of weights.
+int32_t dq_conv_start(const dq_conv_plan *plan, uint32_t weight_sum);
+
+static inline int64_t dq_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static inline size_t dq_words(int64_t words) { return dq_round_up((size_t)words, 16); }
+static inline size_t dq_element_bytes(const dq_conv_plan *plan) { return plan->float32 ? 4 : 1; }
+
+#endif

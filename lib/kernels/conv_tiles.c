@@ -1,0 +1,288 @@
+// Convolution as a product of packed weights with panels of the expanded input, packed a block at a
+// time, so that no im2col matrix ever exists as a whole.
+//
+// Packed: header; [out_channels] bias or starts; [groups][panels][depth][panel_rows] words of weights.
+// Scratch: the expanded planes of one group; per thread a block of panels and rows of sums.
+#include "lib/kernels/conv_internal.h"
+
+#include <string.h>
+
+enum {
+  BLOCK_WORDS = 48 * 1024, // of a packed block: a fraction of a second-level cache
+  FLOAT_DEPTH = 384,       // words of depth at a time in fp32: rows of weights stay in the first level
+  MAX_COLUMNS = 64,
+};
+
+static bool always(const dq_conv_plan *plan) { return (void)plan, true; }
+
+static int64_t group_out(const dq_conv_plan *plan) {
+  return plan->shape.out_channels / plan->shape.groups;
+}
+static int64_t panels(const dq_conv_plan *plan) {
+  return dq_ceil_div(group_out(plan), plan->panel_rows);
+}
+static int64_t panel_words(const dq_conv_plan *plan) { return plan->depth * plan->panel_rows; }
+static int64_t plane_stride(const dq_conv_plan *plan) { return dq_conv_plane_words(plan); }
+
+static int choose_multiply(const dq_conv_plan *plan) {
+  const dq_conv_int8_parameters *q = &plan->int8;
+  if (plan->float32) return DQ_OPERATION_f32_tile;
+  bool bytes = dq_natural_zero_points(q->weight_zero_points, q->weight_zero_point_count, q->weight_signed);
+  if (bytes && dq_kernel_find(DQ_OPERATION_u8s8_tile, plan->cpu)) return DQ_OPERATION_u8s8_tile;
+  return DQ_OPERATION_i16_tile;
+}
+
+static void prepare(dq_conv_plan *plan) {
+  const dq_conv_parameters *p = &plan->shape;
+  int operation = choose_multiply(plan);
+  plan->multiply = dq_kernel_find(operation, plan->cpu);
+  bool bytes = operation == DQ_OPERATION_u8s8_tile;
+  plan->word_values = plan->float32 ? 1 : bytes ? 4 : 2;
+  plan->expand = dq_kernel_find(plan->float32 ? DQ_OPERATION_f32_expand
+                                : bytes       ? DQ_OPERATION_u8s8_expand
+                                              : DQ_OPERATION_i16_expand,
+                                plan->cpu);
+  plan->requantize = dq_kernel_find(DQ_OPERATION_requantize, plan->cpu);
+  dq_conv_prepare_planes(plan, p->out_height);
+  plan->group_words = dq_ceil_div(p->in_channels / p->groups, plan->word_values);
+  plan->depth = plan->group_words * p->kernel_height * p->kernel_width;
+  plan->panel_rows = dq_ceil_div(group_out(plan), dq_ceil_div(group_out(plan), plan->multiply->rows));
+  plan->direct = plan->float32 && p->kernel_height == 1 && p->kernel_width == 1 &&
+                 p->stride_height == 1 && p->stride_width == 1 && !p->pad_top && !p->pad_left &&
+                 p->out_height == p->in_height && p->out_width == p->in_width;
+  plan->block_depth = plan->float32 ? dq_min_i64(plan->depth, FLOAT_DEPTH) : plan->depth;
+  int64_t width = plan->multiply->columns;
+  int64_t outputs = dq_ceil_div(p->out_height * p->out_width, width);
+  int64_t most = dq_max_i64(1, BLOCK_WORDS / (plan->block_depth * width));
+  plan->block_columns = dq_ceil_div(outputs, dq_ceil_div(outputs, most)) * width;
+}
+
+static size_t packed_words(const dq_conv_plan *plan) {
+  return DQ_CONV_HEADER_WORDS + dq_words(plan->shape.out_channels) +
+         (size_t)(plan->shape.groups * panels(plan) * panel_words(plan));
+}
+
+static size_t plane_area(const dq_conv_plan *plan) {
+  return plan->direct ? 0 : dq_words(plan->group_words * plane_stride(plan) + DQ_CONV_SLACK_WORDS);
+}
+static size_t block_area(const dq_conv_plan *plan) {
+  return dq_words(plan->block_depth * plan->block_columns + DQ_CONV_SLACK_WORDS);
+}
+static size_t thread_area(const dq_conv_plan *plan) {
+  size_t sums = plan->float32 ? 0 : dq_words(plan->panel_rows * plan->block_columns);
+  return block_area(plan) + sums;
+}
+static size_t scratch_words(const dq_conv_plan *plan, int threads) {
+  return plane_area(plan) + (size_t)threads * thread_area(plan);
+}
+
+// Weights of one output channel as words, to[k * panel_rows]; returns their sum.
+static uint32_t pack_channel(const dq_conv_plan *plan, const uint8_t *weights, int32_t zero,
+                             uint32_t *to) {
+  const dq_conv_parameters *p = &plan->shape;
+  int64_t channels = p->in_channels / p->groups, taps = p->kernel_height * p->kernel_width;
+  uint32_t sum = 0;
+  for (int64_t c = 0; c < channels; c += plan->word_values)
+    for (int64_t tap = 0; tap < taps; tap++, to += plan->panel_rows) {
+      if (plan->float32) {
+        memcpy(to, weights + (c * taps + tap) * 4, 4);
+        continue;
+      }
+      int32_t values[4];
+      int64_t count = dq_min_i64(plan->word_values, channels - c);
+      for (int64_t i = 0; i < count; i++) {
+        values[i] = dq_int8_value(weights[(c + i) * taps + tap], plan->int8.weight_signed) - zero;
+        sum += (uint32_t)values[i];
+      }
+      *to = dq_weight_word(plan->word_values, values, count);
+    }
+  return sum;
+}
+
+static void pack(const dq_conv_plan *plan, const void *weights, const float *bias, uint32_t *packed) {
+  const dq_conv_parameters *p = &plan->shape;
+  size_t row_bytes = (size_t)(p->in_channels / p->groups * p->kernel_height * p->kernel_width) *
+                     dq_element_bytes(plan);
+  memset(packed, 0, packed_words(plan) * 4);
+  packed[0] = bias != NULL;
+  uint32_t *channel_words = packed + DQ_CONV_HEADER_WORDS;
+  uint32_t *first = channel_words + dq_words(p->out_channels);
+  for (int64_t o = 0; o < p->out_channels; o++) {
+    int64_t group = o / group_out(plan), row = o % group_out(plan);
+    int64_t panel = group * panels(plan) + row / plan->panel_rows;
+    int32_t zero = dq_zero_point(plan->int8.weight_zero_points, plan->int8.weight_zero_point_count, o);
+    uint32_t sum = pack_channel(plan, (const uint8_t *)weights + (size_t)o * row_bytes, zero,
+                                first + panel * panel_words(plan) + row % plan->panel_rows);
+    if (bias) memcpy(channel_words + o, bias + o, 4);
+    if (!plan->float32) channel_words[o] = (uint32_t)dq_conv_start(plan, sum);
+  }
+}
+
+// ---- Running: one image and group at a time ----
+typedef struct stage {
+  const dq_conv_call *call;
+  int64_t image, group;
+  const uint32_t *planes; // expanded, or the input itself
+  uint32_t *threads;      // scratch of thread 0
+  int64_t blocks, chunks; // tasks: blocks of columns times chunks of panels
+} stage;
+
+static const uint8_t *input_channel(const stage *s, int64_t channel) {
+  const dq_conv_parameters *p = &s->call->plan->shape;
+  int64_t index = s->image * p->in_channels + s->group * (p->in_channels / p->groups) + channel;
+  return (const uint8_t *)s->call->input +
+         (size_t)(index * p->in_height * p->in_width) * dq_element_bytes(s->call->plan);
+}
+
+static void expand_task(void *argument, int64_t word, int thread) {
+  (void)thread;
+  const stage *s = argument;
+  const dq_conv_plan *plan = s->call->plan;
+  int64_t channels = plan->shape.in_channels / plan->shape.groups;
+  const uint8_t *from[4] = {0};
+  for (int64_t i = 0; i < plan->word_values && word * plan->word_values + i < channels; i++)
+    from[i] = input_channel(s, word * plan->word_values + i);
+  dq_conv_expand_plane(plan, from, 0, s->call->scratch + word * plane_stride(plan));
+}
+
+// A run of outputs of one row inside a panel.
+typedef struct segment {
+  int64_t source;
+  int to, count;
+} segment;
+
+static int find_segments(const dq_conv_plan *plan, int64_t first, int count, segment *segments) {
+  int64_t width = plan->direct ? plan->shape.out_width * plan->shape.out_height : plan->shape.out_width;
+  int used = 0;
+  for (int at = 0; at < count; used++) {
+    int64_t y = (first + at) / width, x = (first + at) % width;
+    int run = (int)dq_min_i64(width - x, count - at);
+    segments[used] = (segment){y * plan->plane_width + x, at, run};
+    at += run;
+  }
+  return used;
+}
+
+// Copies whole 16-word pieces: what is too much is overwritten by what follows, or lies in the slack.
+static void copy_segments(const segment *segments, int count, const uint32_t *from, uint32_t *to) {
+  for (int i = 0; i < count; i++)
+    for (int at = 0; at < segments[i].count; at += 16)
+      memcpy(to + segments[i].to + at, from + segments[i].source + at, 64);
+}
+
+// Packs depth [from, end) of columns [first, first + count) to to[k][panel width].
+static void pack_panel(const stage *s, int64_t from, int64_t end, int64_t first, int count,
+                       uint32_t *to) {
+  const dq_conv_plan *plan = s->call->plan;
+  int64_t width = plan->multiply->columns, taps = plan->shape.kernel_height * plan->shape.kernel_width;
+  segment segments[MAX_COLUMNS];
+  int used = find_segments(plan, first, count, segments);
+  for (int64_t k = from; k < end; k++, to += width) {
+    int64_t channel = k / taps, tap = k % taps;
+    const uint32_t *plane = s->planes + channel * plane_stride(plan);
+    if (count < width) memset(to, 0, (size_t)width * 4);
+    if (plan->direct) {
+      memcpy(to, plane + first, (size_t)count * 4);
+    } else {
+      int64_t ky = tap / plan->shape.kernel_width, kx = tap % plan->shape.kernel_width;
+      copy_segments(segments, used, plane + dq_conv_tap_offset(plan, ky, kx), to);
+    }
+  }
+}
+
+static void requantize_rows(const stage *s, int64_t channel, int64_t rows, const int32_t *sums,
+                            int64_t first, int64_t count) {
+  const dq_requantization *r = s->call->requantization;
+  const dq_conv_plan *plan = s->call->plan;
+  int64_t outputs = plan->shape.out_height * plan->shape.out_width;
+  for (int64_t i = 0; i < rows; i++) {
+    int64_t o = channel + i;
+    dq_requantize_row row = {
+        .sums = sums + i * plan->block_columns,
+        .bias = r->bias ? r->bias + o : NULL,
+        .multipliers = r->multipliers + (r->multiplier_count == 1 ? 0 : o),
+        .output = (uint8_t *)s->call->output +
+                  (s->image * plan->shape.out_channels + o) * outputs + first,
+        .count = count, .zero_point = r->zero_point, .low = r->low, .high = r->high};
+    ((dq_requantize_function *)plan->requantize->function)(&row);
+  }
+}
+
+typedef struct block {
+  int64_t first, count;       // columns
+  int64_t depth_from, depth_end;
+  uint32_t *packed, *sums;
+} block;
+
+static void multiply_panel(const stage *s, const block *b, int64_t panel) {
+  const dq_conv_plan *plan = s->call->plan;
+  const dq_conv_parameters *p = &plan->shape;
+  const uint32_t *packed = s->call->packed, *channel_words = packed + DQ_CONV_HEADER_WORDS;
+  int64_t outputs = p->out_height * p->out_width, width = plan->multiply->columns;
+  int64_t row = panel * plan->panel_rows, channel = s->group * group_out(plan) + row;
+  int64_t rows = dq_min_i64(plan->panel_rows, group_out(plan) - row);
+  bool in_place = plan->float32 || !s->call->requantization;
+  dq_bounds bounds = dq_activation_bounds(&p->activation);
+  dq_tile tile = {
+      .a = channel_words + dq_words(p->out_channels) +
+           (s->group * panels(plan) + panel) * panel_words(plan) + b->depth_from * plan->panel_rows,
+      .a_stride = plan->panel_rows, .b_stride = width,
+      .c_stride = in_place ? outputs : plan->block_columns,
+      .depth = b->depth_end - b->depth_from, .rows = (int)rows,
+      .accumulate = b->depth_from > 0, .start = (const int32_t *)channel_words + channel,
+      .finish = b->depth_end == plan->depth, .leaky = bounds.leaky,
+      .bias = packed[0] ? (const float *)channel_words + channel : NULL,
+      .low = bounds.low, .high = bounds.high, .alpha = bounds.alpha};
+  uint32_t *out = in_place ? (uint32_t *)s->call->output +
+                                 (s->image * p->out_channels + channel) * outputs + b->first
+                           : b->sums;
+  for (int64_t at = 0; at < b->count; at += width) {
+    tile.b = b->packed + at * tile.depth;
+    tile.c = out + at;
+    tile.columns = (int)dq_min_i64(width, b->count - at);
+    ((dq_tile_function *)plan->multiply->function)(&tile);
+  }
+  if (!in_place) requantize_rows(s, channel, rows, (const int32_t *)b->sums, b->first, b->count);
+}
+
+static void multiply_task(void *argument, int64_t task, int thread) {
+  const stage *s = argument;
+  const dq_conv_plan *plan = s->call->plan;
+  int64_t index = task / s->chunks, chunk = task % s->chunks;
+  int64_t outputs = plan->shape.out_height * plan->shape.out_width, width = plan->multiply->columns;
+  int64_t from = panels(plan) * chunk / s->chunks, end = panels(plan) * (chunk + 1) / s->chunks;
+  block b = {.first = index * plan->block_columns,
+             .packed = s->threads + (size_t)thread * thread_area(plan)};
+  b.sums = b.packed + block_area(plan);
+  b.count = dq_min_i64(plan->block_columns, outputs - b.first);
+  for (int64_t k = 0; k < plan->depth; k += plan->block_depth) {
+    b.depth_from = k;
+    b.depth_end = dq_min_i64(plan->depth, k + plan->block_depth);
+    for (int64_t at = 0; at < b.count; at += width)
+      pack_panel(s, k, b.depth_end, b.first + at, (int)dq_min_i64(width, b.count - at),
+                 b.packed + at * (b.depth_end - k));
+    for (int64_t panel = from; panel < end; panel++) multiply_panel(s, &b, panel);
+  }
+}
+
+static void run(const dq_conv_call *call) {
+  const dq_conv_plan *plan = call->plan;
+  const dq_conv_parameters *p = &plan->shape;
+  stage s = {.call = call, .threads = call->scratch + plane_area(plan), .planes = call->scratch};
+  int threads = dq_pool_threads(call->pool);
+  s.blocks = dq_ceil_div(p->out_height * p->out_width, plan->block_columns);
+  s.chunks = threads == 1 ? 1 : dq_min_i64(panels(plan), dq_ceil_div(4 * threads, s.blocks));
+  for (s.image = 0; s.image < p->batch; s.image++)
+    for (s.group = 0; s.group < p->groups; s.group++) {
+      if (plan->direct) {
+        s.planes = (const uint32_t *)(const void *)input_channel(&s, 0);
+      } else {
+        dq_pool_run(call->pool, plan->group_words, expand_task, &s);
+        memset(call->scratch + plan->group_words * plane_stride(plan), 0, DQ_CONV_SLACK_WORDS * 4);
+      }
+      dq_pool_run(call->pool, s.blocks * s.chunks, multiply_task, &s);
+    }
+}
+
+const dq_conv_algorithm dq_conv_tiles = {"tiles", always, prepare, packed_words,
+                                         scratch_words, pack, run};

@@ -1,0 +1,42 @@
+// The table of kernels and the search in it.
+#include "lib/kernels/kernels_internal.h"
+
+static const char *const families[] = {
+#define DQ_OPERATION(operation, family) family,
+#include "lib/kernels/kernels.def"
+};
+
+#define DQ_KERNEL(operation, symbol, feature, rows, columns, types)                                \
+  {DQ_OPERATION_##operation, #operation, #symbol, feature, rows, columns, types,              \
+   (void (*)(void))symbol},
+static const dq_kernel kernels[] = {
+#include "lib/kernels/kernels.def"
+};
+
+enum { COUNT = sizeof kernels / sizeof *kernels };
+
+int dq_kernel_count(void) { return COUNT; }
+
+const dq_kernel *dq_kernel_row(int index) { return &kernels[index]; }
+
+const char *dq_kernel_family(const dq_kernel *kernel) { return families[kernel->operation]; }
+
+unsigned dq_kernel_features(unsigned feature) {
+  switch (feature) {
+  case DQ_CPU_AVX512: return DQ_CPU_AVX2 | DQ_CPU_AVX512;
+  case DQ_CPU_VNNI:
+  case DQ_CPU_AVX512FP16:
+  case DQ_CPU_AMX: return DQ_CPU_AVX2 | DQ_CPU_AVX512 | feature;
+  case DQ_CPU_DOTPROD: return DQ_CPU_NEON | DQ_CPU_DOTPROD;
+  default: return feature;
+  }
+}
+
+const dq_kernel *dq_kernel_find(int operation, unsigned cpu) {
+  const dq_kernel *found = NULL;
+  for (int i = 0; i < COUNT; i++) {
+    unsigned needed = dq_kernel_features(kernels[i].feature);
+    if (kernels[i].operation == operation && (cpu & needed) == needed) found = &kernels[i];
+  }
+  return found;
+}

@@ -1,0 +1,108 @@
+// The tile of a matrix product, written once for every instruction set and type. The including file
+// defines TILE_FUNCTION (the symbol), TILE_ROWS (at most 14), V(name) (f32_name or i32_name), TILE_DOT
+// and TILE_FLOAT (1 or 0) on top of a vector_<isa>.h. Every row count is a function of its own, so that
+// all sums stay in registers; two vectors side by side, or one where columns end early.
+typedef V(vector) vector;
+
+#if TILE_FLOAT
+static inline __attribute__((always_inline)) void finish_row(const dq_tile *t, int row,
+                                                             vector *sums, const int vectors) {
+  if (t->bias)
+    for (int v = 0; v < vectors; v++) sums[v] = f32_plus(sums[v], f32_set(t->bias[row]));
+  if (t->leaky)
+    for (int v = 0; v < vectors; v++) sums[v] = f32_leaky(sums[v], f32_set(t->alpha));
+  else
+    for (int v = 0; v < vectors; v++)
+      sums[v] = f32_bounded(sums[v], f32_set(t->low), f32_set(t->high));
+}
+#endif
+
+static inline __attribute__((always_inline)) void start_row(const dq_tile *t, int row, vector *sums,
+                                                            const int vectors) {
+  const uint32_t *c = (const uint32_t *)t->c + row * t->c_stride;
+  for (int v = 0; v < vectors; v++) {
+    int count = t->columns - v * V_WORDS;
+    if (t->accumulate)
+      sums[v] = count >= V_WORDS ? V(load)(c + v * V_WORDS) : V(load_some)(c + v * V_WORDS, count);
+#if !TILE_FLOAT
+    else if (t->start)
+      sums[v] = i32_set(t->start[row]);
+#endif
+    else
+      sums[v] = V(zero)();
+  }
+}
+
+static inline __attribute__((always_inline)) void store_row(const dq_tile *t, int row,
+                                                            const vector *sums, const int vectors) {
+  uint32_t *c = (uint32_t *)t->c + row * t->c_stride;
+  for (int v = 0; v < vectors; v++) {
+    int count = t->columns - v * V_WORDS;
+    if (count >= V_WORDS)
+      V(store)(c + v * V_WORDS, sums[v]);
+    else
+      V(store_some)(c + v * V_WORDS, sums[v], count);
+  }
+}
+
+static inline __attribute__((always_inline)) void tile(const dq_tile *t, const int rows,
+                                                       const int vectors) {
+  vector sums[TILE_ROWS][2];
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; i++) start_row(t, i, sums[i], vectors);
+  const uint32_t *a = t->a, *b = t->b;
+  const int64_t a_stride = t->a_stride, b_stride = t->b_stride;
+  for (int64_t k = t->depth; k > 0; k--, a += a_stride, b += b_stride) {
+    vector values[2];
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; v++) values[v] = V(load)(b + v * V_WORDS);
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; i++) {
+      vector weight = V(broadcast)(a + i);
+#pragma GCC unroll 2
+      for (int v = 0; v < vectors; v++) sums[i][v] = TILE_DOT(sums[i][v], values[v], weight);
+    }
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; i++) {
+#if TILE_FLOAT
+    if (t->finish) finish_row(t, i, sums[i], vectors);
+#endif
+    store_row(t, i, sums[i], vectors);
+  }
+}
+
+#define TILE_OF(rows)                                                                              \
+  static void tile_##rows##_1(const dq_tile *t) { tile(t, rows, 1); }                              \
+  static void tile_##rows##_2(const dq_tile *t) { tile(t, rows, 2); }
+TILE_OF(1)
+TILE_OF(2)
+TILE_OF(3)
+TILE_OF(4)
+TILE_OF(5)
+TILE_OF(6)
+#if TILE_ROWS > 6
+TILE_OF(7)
+TILE_OF(8)
+TILE_OF(9)
+TILE_OF(10)
+TILE_OF(11)
+TILE_OF(12)
+#endif
+#if TILE_ROWS > 12
+TILE_OF(13)
+TILE_OF(14)
+#endif
+
+#define TILE_PAIR(rows) {tile_##rows##_1, tile_##rows##_2}
+static void (*const tiles[TILE_ROWS][2])(const dq_tile *) = {
+    TILE_PAIR(1),  TILE_PAIR(2),  TILE_PAIR(3),  TILE_PAIR(4), TILE_PAIR(5), TILE_PAIR(6),
+#if TILE_ROWS > 6
+    TILE_PAIR(7),  TILE_PAIR(8),  TILE_PAIR(9),  TILE_PAIR(10), TILE_PAIR(11), TILE_PAIR(12),
+#endif
+#if TILE_ROWS > 12
+    TILE_PAIR(13), TILE_PAIR(14),
+#endif
+};
+
+void TILE_FUNCTION(const dq_tile *t) { tiles[t->rows - 1][t->columns > V_WORDS](t); }

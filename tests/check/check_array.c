@@ -1,0 +1,192 @@
+// Kernels over arrays against scalar forms written out here or in lib/base/half.h.
+#include "tests/check/check.h"
+
+#include "lib/base/half.h"
+
+#include <math.h>
+#include <string.h>
+
+static int64_t array_size(checker *c) {
+  return pick(c, (int64_t[]){0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 1000, between(c, 1, 5000)},
+              16);
+}
+
+static void finish(checker *c, bool good, const char *what, int64_t count) {
+  c->reached++;
+  report(c, good, "%s of %lld", what, (long long)count);
+}
+
+typedef uint32_t expected_word(const dq_expansion *e, int64_t i);
+
+static uint32_t float_word(const dq_expansion *e, int64_t i) {
+  uint32_t word;
+  memcpy(&word, (const uint8_t *)e->rows[0] + i * e->stride * 4, 4);
+  return word;
+}
+static uint32_t pair_word(const dq_expansion *e, int64_t i) {
+  uint32_t word = 0;
+  for (int r = 0; r < 2; r++) {
+    int value = dq_int8_value(((const uint8_t *)e->rows[r])[i * e->stride], e->is_signed);
+    word |= ((uint32_t)(value - e->zero_point) & 0xffffu) << (16 * r);
+  }
+  return word;
+}
+static uint32_t byte_word(const dq_expansion *e, int64_t i) {
+  uint32_t word = 0;
+  for (int r = 0; r < 4; r++) {
+    uint8_t byte = ((const uint8_t *)e->rows[r])[i * e->stride];
+    word |= (uint32_t)(e->is_signed ? byte ^ 128 : byte) << (8 * r);
+  }
+  return word;
+}
+
+static void check_expand(checker *c, int values, int element, expected_word *expected) {
+  dq_expansion e = {.stride = between(c, 1, 4), .count = array_size(c) % 300, .is_signed = chance(c, 50)};
+  e.zero_point = (int32_t)between(c, e.is_signed ? -128 : 0, e.is_signed ? 127 : 255);
+  int64_t length = e.count ? (e.count - 1) * e.stride + 1 : 0;
+  input_buffer rows[4];
+  for (int i = 0; i < values; i++) {
+    rows[i] = input_new((size_t)(length * element));
+    fill_bytes(c, rows[i].data, length * element, false);
+    e.rows[i] = rows[i].data;
+  }
+  output_buffer words = output_new((size_t)e.count * 4, 4);
+  e.words = words.data;
+  ((dq_expand_function *)c->row->function)(&e);
+  bool good = output_guards_hold(&words);
+  for (int64_t i = 0; i < e.count; i++)
+    if (((uint32_t *)words.data)[i] != expected(&e, i)) good = false;
+  finish(c, good, "expansion", e.count);
+  for (int i = 0; i < values; i++) input_free(&rows[i]);
+  output_free(&words);
+}
+
+void check_f32_expand(checker *c) { check_expand(c, 1, 4, float_word); }
+void check_i16_expand(checker *c) { check_expand(c, 2, 1, pair_word); }
+void check_u8s8_expand(checker *c) { check_expand(c, 4, 1, byte_word); }
+
+void check_requantize(checker *c) {
+  int64_t rows = between(c, 1, 4), columns = array_size(c) % 700, stride = columns + between(c, 0, 9);
+  bool by_row = chance(c, 50);
+  requantization_material m = requantization_new(c, by_row ? rows : columns + 1, between(c, 1, 5000));
+  if (m.form.multiplier_count != 1) m.form.multiplier_count = by_row ? rows : columns;
+  input_buffer sums = input_new((size_t)(rows * stride) * 4);
+  for (int64_t i = 0; i < rows * stride; i++)
+    ((int32_t *)sums.data)[i] = (int32_t)(chance(c, 5) ? between(c, INT32_MIN, INT32_MAX)
+                                                       : between(c, -300000, 300000));
+  output_buffer out = output_new((size_t)(rows * stride), (size_t)between(c, 0, 63));
+  dq_requantize(&m.form, c->cpu, by_row, rows, columns, sums.data, stride, out.data, stride);
+  bool good = output_guards_hold(&out);
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < columns; j++)
+      if (((uint8_t *)out.data)[i * stride + j] !=
+          dq_requantize_one(&m.form, by_row ? i : j, ((int32_t *)sums.data)[i * stride + j]))
+        good = false;
+  finish(c, good, "requantization", columns);
+  requantization_free(&m);
+  input_free(&sums);
+  output_free(&out);
+}
+
+// Any bit pattern of a float.
+static void fill_patterns(checker *c, float *data, int64_t count) {
+  fill_floats(c, data, count, FLOATS_SPECIAL);
+  for (int64_t i = 0; i < count; i++) {
+    uint32_t bits = (uint32_t)dq_random_next(&c->random);
+    if (chance(c, 40)) bits = (bits & 0x8fffffffu) | 0x30000000u; // near the ranges of binary16
+    if (chance(c, 70)) memcpy(data + i, &bits, 4);
+  }
+}
+
+void check_halves(checker *c) {
+  int64_t count = array_size(c);
+  input_buffer floats = input_new((size_t)count * 4), halves = input_new((size_t)count * 2);
+  fill_patterns(c, floats.data, count);
+  fill_bytes(c, halves.data, count * 2, false);
+  output_buffer to_half = output_new((size_t)count * 2, (size_t)between(c, 0, 31) * 2);
+  output_buffer to_float = output_new((size_t)count * 4, (size_t)between(c, 0, 15) * 4);
+  output_buffer rounded = output_new((size_t)count * 4, (size_t)between(c, 0, 15) * 4);
+  dq_convert_f32_f16(c->cpu, floats.data, to_half.data, count);
+  dq_convert_f16_f32(c->cpu, halves.data, to_float.data, count);
+  dq_round_f16(c->cpu, floats.data, rounded.data, count);
+  bool good = output_guards_hold(&to_half) && output_guards_hold(&to_float) && output_guards_hold(&rounded);
+  for (int64_t i = 0; i < count; i++) {
+    float x = ((float *)floats.data)[i], widened = dq_half_to_float(((uint16_t *)halves.data)[i]);
+    float there_and_back = dq_round_to_half(x);
+    good = good && ((uint16_t *)to_half.data)[i] == dq_float_to_half(x) &&
+           !memcmp((float *)to_float.data + i, &widened, 4) &&
+           !memcmp((float *)rounded.data + i, &there_and_back, 4);
+  }
+  finish(c, good, "binary16 conversion", count);
+  input_free(&floats);
+  input_free(&halves);
+  output_free(&to_half);
+  output_free(&to_float);
+  output_free(&rounded);
+}
+
+void check_quantize(checker *c) {
+  int64_t count = array_size(c);
+  bool is_signed = chance(c, 50);
+  float scale = chance(c, 30) ? 0.25f : chance(c, 10) ? 1e-38f : dq_random_float(&c->random) * 0.03f + 1e-4f;
+  int32_t low = is_signed ? -128 : 0, zero = (int32_t)between(c, low, low + 255);
+  input_buffer input = input_new((size_t)count * 4);
+  fill_floats(c, input.data, count, (int)between(c, 0, FLOAT_MODES - 1));
+  for (int64_t i = 0; i < count; i++) // ties
+    if (chance(c, 20)) ((float *)input.data)[i] = scale * ((float)between(c, -300, 300) + 0.5f);
+  output_buffer out = output_new((size_t)count, (size_t)between(c, 0, 63));
+  if (is_signed)
+    dq_quantize_s8(c->cpu, input.data, scale, zero, out.data, count);
+  else
+    dq_quantize_u8(c->cpu, input.data, scale, zero, out.data, count);
+  bool good = output_guards_hold(&out);
+  for (int64_t i = 0; i < count; i++) {
+    float x = nearbyintf(((float *)input.data)[i] / scale) + (float)zero;
+    int expected = x >= (float)(low + 255) ? low + 255 : x > (float)low ? (int)x : low;
+    if (((uint8_t *)out.data)[i] != (uint8_t)expected) good = false;
+  }
+  finish(c, good, "quantization", count);
+  input_free(&input);
+  output_free(&out);
+}
+
+void check_dequantize(checker *c) {
+  int64_t count = array_size(c);
+  bool is_signed = chance(c, 50);
+  float scale = dq_random_float(&c->random) + 1e-4f;
+  int32_t low = is_signed ? -128 : 0, zero = (int32_t)between(c, low, low + 255);
+  input_buffer input = input_new((size_t)count);
+  fill_bytes(c, input.data, count, false);
+  output_buffer out = output_new((size_t)count * 4, (size_t)between(c, 0, 15) * 4);
+  if (is_signed)
+    dq_dequantize_s8(c->cpu, input.data, scale, zero, out.data, count);
+  else
+    dq_dequantize_u8(c->cpu, input.data, scale, zero, out.data, count);
+  bool good = output_guards_hold(&out);
+  for (int64_t i = 0; i < count; i++) {
+    float expected = (float)(dq_int8_value(((uint8_t *)input.data)[i], is_signed) - zero) * scale;
+    if (memcmp((float *)out.data + i, &expected, 4)) good = false;
+  }
+  finish(c, good, "dequantization", count);
+  input_free(&input);
+  output_free(&out);
+}
+
+void check_range(checker *c) {
+  int64_t count = array_size(c);
+  input_buffer input = input_new((size_t)count * 4);
+  fill_floats(c, input.data, count, (int)between(c, 0, FLOAT_MODES - 1));
+  dq_range expected = {INFINITY, -INFINITY, 0}, found = dq_find_range(c->cpu, input.data, count);
+  for (int64_t i = 0; i < count; i++) {
+    float x = ((float *)input.data)[i];
+    if (isnan(x)) expected.nans++;
+    if (x < expected.minimum) expected.minimum = x;
+    if (x > expected.maximum) expected.maximum = x;
+  }
+  expected.minimum += 0.0f;
+  expected.maximum += 0.0f;
+  finish(c, same_floats(&expected.minimum, &found.minimum, 1) &&
+                same_floats(&expected.maximum, &found.maximum, 1) && expected.nans == found.nans,
+         "range", count);
+  input_free(&input);
+}

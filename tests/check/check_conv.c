@@ -1,0 +1,177 @@
+// Random convolutions against the references.
+#include "tests/check/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <stdio.h>
+
+enum { MOST_MACS = 1500000 };
+
+static void random_axis(checker *c, int64_t *in, int64_t *kernel, int64_t *stride, int64_t *dilation,
+                        int64_t *before, int64_t *after, int64_t *out, int64_t limit) {
+  do {
+    *kernel = pick(c, (int64_t[]){1, 1, 2, 3, 3, 3, 4, 5, 7}, 9);
+    *stride = pick(c, (int64_t[]){1, 1, 1, 2, 2, 3, 4}, 7);
+    *dilation = pick(c, (int64_t[]){1, 1, 1, 2, 3}, 5);
+    *before = pick(c, (int64_t[]){0, 0, 1, 2, 3}, 5);
+    *after = pick(c, (int64_t[]){0, 0, 1, 2, 5}, 5);
+    *in = between(c, 1, limit);
+    *out = dq_conv_output_size(*in, *kernel, *stride, *dilation, *before, *after);
+  } while (*out < 1);
+  if (*out > 1 && chance(c, 5)) --*out; // fewer windows than fit
+}
+
+static dq_conv_parameters random_conv(checker *c, bool depthwise) {
+  dq_conv_parameters p;
+  do {
+    memset(&p, 0, sizeof p);
+    p.batch = chance(c, 70) ? 1 : between(c, 0, 3);
+    p.groups = depthwise ? tile_size(c, 4, 20) : chance(c, 75) ? 1 : between(c, 2, 4);
+    int64_t tile = c->row->rows > 1 ? c->row->rows : 8;
+    p.in_channels = p.groups * (depthwise ? 1 : pick(c, (int64_t[]){1, 2, 3, 4, 5, 8, 17, 64}, 8));
+    p.out_channels = p.groups * (depthwise ? 1 : tile_size(c, tile, 70));
+    int64_t limit = chance(c, 20) ? 90 : 20;
+    random_axis(c, &p.in_height, &p.kernel_height, &p.stride_height, &p.dilation_height, &p.pad_top,
+                &p.pad_bottom, &p.out_height, limit);
+    random_axis(c, &p.in_width, &p.kernel_width, &p.stride_width, &p.dilation_width, &p.pad_left,
+                &p.pad_right, &p.out_width, limit);
+    if (!depthwise && chance(c, 20)) { // what runs without expansion
+      p.kernel_height = p.kernel_width = p.stride_height = p.stride_width = 1;
+      p.pad_top = p.pad_left = p.pad_bottom = p.pad_right = 0;
+      p.out_height = p.in_height;
+      p.out_width = p.in_width;
+    }
+    if (!depthwise && chance(c, 5)) p.groups = 1, p.in_channels = 300; // several blocks of depth
+  } while (dq_conv_macs(&p) > MOST_MACS || (!depthwise && p.groups == p.in_channels &&
+                                           p.groups == p.out_channels));
+  p.activation = random_activation(c);
+  return p;
+}
+
+static const char *conv_text(const dq_conv_parameters *p, char *text, size_t size) {
+  snprintf(text, size,
+           "batch %lld groups %lld channels %lld->%lld in %lldx%lld kernel %lldx%lld stride %lld,%lld "
+           "dilation %lld,%lld pads %lld,%lld,%lld,%lld out %lldx%lld activation %d",
+           (long long)p->batch, (long long)p->groups, (long long)p->in_channels,
+           (long long)p->out_channels, (long long)p->in_height, (long long)p->in_width,
+           (long long)p->kernel_height, (long long)p->kernel_width, (long long)p->stride_height,
+           (long long)p->stride_width, (long long)p->dilation_height, (long long)p->dilation_width,
+           (long long)p->pad_top, (long long)p->pad_left, (long long)p->pad_bottom,
+           (long long)p->pad_right, (long long)p->out_height, (long long)p->out_width,
+           (int)p->activation.kind);
+  return text;
+}
+
+static int64_t weight_count(const dq_conv_parameters *p) {
+  return p->out_channels * (p->in_channels / p->groups) * p->kernel_height * p->kernel_width;
+}
+static int64_t input_count(const dq_conv_parameters *p) {
+  return p->batch * p->in_channels * p->in_height * p->in_width;
+}
+static int64_t output_count(const dq_conv_parameters *p) {
+  return p->batch * p->out_channels * p->out_height * p->out_width;
+}
+
+static bool float_case(checker *c, const dq_conv_parameters *p, dq_pool *pool) {
+  int mode = (int)between(c, 0, FLOAT_MODES - 1);
+  input_buffer weights = input_new((size_t)weight_count(p) * 4);
+  input_buffer bias = input_new((size_t)p->out_channels * 4);
+  input_buffer input = input_new((size_t)input_count(p) * 4);
+  fill_floats(c, weights.data, weight_count(p), mode);
+  fill_floats(c, bias.data, p->out_channels, mode);
+  fill_floats(c, input.data, input_count(p), mode);
+  const float *used_bias = chance(c, 70) ? bias.data : NULL;
+  output_buffer expected = output_new((size_t)output_count(p) * 4, 0);
+  output_buffer output = output_new((size_t)output_count(p) * 4, (size_t)between(c, 0, 15) * 4);
+  dq_conv_f32_reference(p, weights.data, used_bias, input.data, expected.data);
+  dq_conv_plan plan;
+  bool good = dq_conv_f32_plan(p, c->cpu, &plan, NULL) == DQ_OK;
+  if (good) {
+    output_buffer packed = output_new(dq_conv_packed_bytes(&plan), 0);
+    output_buffer scratch = output_new(dq_conv_scratch_bytes(&plan, dq_pool_threads(pool)), 0);
+    dq_conv_f32_pack(&plan, weights.data, used_bias, packed.data);
+    dq_conv_f32_run(&plan, packed.data, input.data, output.data, scratch.data, pool);
+    c->reached += plan.multiply == c->row;
+    good = same_floats(expected.data, output.data, output_count(p)) && output_guards_hold(&output) &&
+           output_guards_hold(&packed) && output_guards_hold(&scratch);
+    output_free(&packed);
+    output_free(&scratch);
+  }
+  output_free(&expected);
+  output_free(&output);
+  input_free(&weights);
+  input_free(&bias);
+  input_free(&input);
+  return good;
+}
+
+static bool integer_case(checker *c, const dq_conv_int8_parameters *q,
+                         const dq_requantization *requantization, dq_pool *pool) {
+  const dq_conv_parameters *p = &q->shape;
+  bool extremes = chance(c, 30);
+  input_buffer weights = input_new((size_t)weight_count(p)), input = input_new((size_t)input_count(p));
+  fill_bytes(c, weights.data, weight_count(p), extremes);
+  fill_bytes(c, input.data, input_count(p), extremes);
+  size_t element = requantization ? 1 : 4, bytes = (size_t)output_count(p) * element;
+  output_buffer expected = output_new(bytes, 0);
+  output_buffer output = output_new(bytes, (size_t)between(c, 0, 15) * element);
+  dq_conv_int8_reference(q, weights.data, input.data, expected.data, requantization);
+  dq_conv_plan plan;
+  bool good = dq_conv_int8_plan(q, c->cpu, &plan, NULL) == DQ_OK;
+  if (good) {
+    output_buffer packed = output_new(dq_conv_packed_bytes(&plan), 0);
+    output_buffer scratch = output_new(dq_conv_scratch_bytes(&plan, dq_pool_threads(pool)), 0);
+    dq_conv_int8_pack(&plan, weights.data, packed.data);
+    dq_conv_int8_run(&plan, packed.data, input.data, output.data, requantization, scratch.data, pool);
+    c->reached += plan.multiply == c->row;
+    good = !memcmp(expected.data, output.data, bytes) && output_guards_hold(&output) &&
+           output_guards_hold(&packed) && output_guards_hold(&scratch);
+    output_free(&packed);
+    output_free(&scratch);
+  }
+  output_free(&expected);
+  output_free(&output);
+  input_free(&weights);
+  input_free(&input);
+  return good;
+}
+
+static void check_float(checker *c, bool depthwise) {
+  char text[400];
+  dq_conv_parameters p = random_conv(c, depthwise);
+  int pool = (int)between(c, 0, CHECK_POOLS - 1);
+  report(c, float_case(c, &p, c->pools[pool]), "%s, %d threads", conv_text(&p, text, sizeof text),
+         pool + 1);
+}
+
+static void check_integer(checker *c, bool depthwise) {
+  char text[400];
+  dq_conv_int8_parameters q = {.shape = random_conv(c, depthwise)};
+  int64_t channels = q.shape.out_channels;
+  int pool = (int)between(c, 0, CHECK_POOLS - 1);
+  q.input_signed = chance(c, 50);
+  q.weight_signed = chance(c, 60);
+  q.input_zero_point = (int32_t)between(c, q.input_signed ? -128 : 0, q.input_signed ? 127 : 255);
+  int32_t *zeros = malloc((size_t)channels * sizeof *zeros);
+  if (!zeros) abort();
+  bool natural = chance(c, 60);
+  int32_t low = q.weight_signed ? -128 : 0, usual = q.weight_signed ? 0 : 128;
+  for (int64_t i = 0; i < channels; i++) zeros[i] = natural ? usual : (int32_t)between(c, low, low + 255);
+  q.weight_zero_points = zeros;
+  q.weight_zero_point_count = natural && q.weight_signed && chance(c, 50) ? 0 : chance(c, 50) ? 1 : channels;
+  requantization_material m = requantization_new(
+      c, channels, q.shape.in_channels / q.shape.groups * q.shape.kernel_height * q.shape.kernel_width);
+  bool raw = chance(c, 30);
+  bool good = integer_case(c, &q, raw ? NULL : &m.form, c->pools[pool]);
+  report(c, good, "%s, input %s zero %d, weights %s zeros %lld (%s), %s, %d threads",
+         conv_text(&q.shape, text, sizeof text), q.input_signed ? "s8" : "u8", q.input_zero_point,
+         q.weight_signed ? "s8" : "u8", (long long)q.weight_zero_point_count,
+         natural ? "natural" : "any", raw ? "int32" : "requantized", pool + 1);
+  requantization_free(&m);
+  free(zeros);
+}
+
+void check_conv_f32(checker *c) { check_float(c, false); }
+void check_depthwise_f32(checker *c) { check_float(c, true); }
+void check_conv_int8(checker *c) { check_integer(c, false); }
+void check_depthwise_int8(checker *c) { check_integer(c, true); }

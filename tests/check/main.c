@@ -1,0 +1,135 @@
+// dqcheck: walks the kernel table and holds every row whose instruction set is present against its
+// reference, bit by bit, over random shapes, values, alignments and thread counts.
+#include "tests/check/check.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static check_case *const f32_tile_cases[] = {check_conv_f32, NULL};
+static check_case *const i16_tile_cases[] = {check_conv_int8, NULL};
+static check_case *const u8s8_tile_cases[] = {check_conv_int8, NULL};
+static check_case *const f32_correlate_cases[] = {check_depthwise_f32, NULL};
+static check_case *const i16_correlate_cases[] = {check_depthwise_int8, NULL};
+static check_case *const u8s8_correlate_cases[] = {check_depthwise_int8, NULL};
+static check_case *const f32_expand_cases[] = {check_f32_expand, NULL};
+static check_case *const i16_expand_cases[] = {check_i16_expand, NULL};
+static check_case *const u8s8_expand_cases[] = {check_u8s8_expand, NULL};
+static check_case *const requantize_cases[] = {check_requantize, NULL};
+static check_case *const f32_to_f16_cases[] = {check_halves, NULL};
+static check_case *const f16_to_f32_cases[] = {check_halves, NULL};
+static check_case *const round_f16_cases[] = {check_halves, NULL};
+static check_case *const quantize_cases[] = {check_quantize, NULL};
+static check_case *const dequantize_cases[] = {check_dequantize, NULL};
+static check_case *const range_cases[] = {check_range, NULL};
+
+// An operation without cases does not link.
+static check_case *const *const cases[] = {
+#define DQ_OPERATION(operation, family) operation##_cases,
+#include "lib/kernels/kernels.def"
+};
+
+typedef struct options {
+  uint64_t seed;
+  int64_t count; // cases per row and case function
+  const char *only;
+  unsigned cpu;
+  bool list, bench;
+} options;
+
+static void usage(FILE *to) {
+  fprintf(to, "usage: dqcheck [--seed N] [--cases N] [--only FAMILY] [--cpu LIST] [--list] [--bench]\n"
+              "families: the second column of --list; LIST: c, avx2, avx512, native or names\n");
+}
+
+static bool parse(int count, char **arguments, options *o) {
+  static const struct option known[] = {
+      {"seed", required_argument, NULL, 's'}, {"cases", required_argument, NULL, 'n'},
+      {"only", required_argument, NULL, 'o'}, {"cpu", required_argument, NULL, 'c'},
+      {"list", no_argument, NULL, 'l'},       {"bench", no_argument, NULL, 'b'},
+      {"help", no_argument, NULL, 'h'},       {0}};
+  *o = (options){.count = 100, .cpu = ~0u};
+  dq_error error = {0};
+  for (int option; (option = getopt_long(count, arguments, "", known, NULL)) != -1;) switch (option) {
+    case 's': o->seed = strtoull(optarg, NULL, 10); break;
+    case 'n': o->count = strtoll(optarg, NULL, 10); break;
+    case 'o': o->only = optarg; break;
+    case 'l': o->list = true; break;
+    case 'b': o->bench = true; break;
+    case 'c':
+      if (dq_cpu_mask_parse(optarg, &o->cpu, &error) == DQ_OK) break;
+      fprintf(stderr, "dqcheck: %s\n", error.message);
+      return false;
+    case 'h': usage(stdout); exit(0);
+    default: usage(stderr); return false;
+    }
+  return optind == count;
+}
+
+static void list(void) {
+  for (int i = 0; i < dq_kernel_count(); i++) {
+    const dq_kernel *row = dq_kernel_row(i);
+    char features[64];
+    printf("%-28s %-15s %-8s %2dx%-3d %s\n", row->symbol, dq_kernel_family(row),
+           dq_cpu_mask_text(row->feature, features, sizeof features), row->rows, row->columns, row->types);
+  }
+}
+
+static void check_row(checker *c, const options *o, int index) {
+  c->row = dq_kernel_row(index);
+  c->cpu = dq_kernel_features(c->row->feature);
+  c->reached = 0;
+  int64_t passed = c->passed, failed = c->failed;
+  if (dq_kernel_find(c->row->operation, c->cpu) != c->row) {
+    report(c, false, "the search does not find this row with its own features");
+    return;
+  }
+  for (check_case *const *function = cases[c->row->operation]; *function; function++)
+    for (int64_t i = 0; i < o->count; i++) {
+      c->case_seed = o->seed * 1000003u + (uint64_t)i; // the same cases for every row
+      c->random.state = c->case_seed;
+      (*function)(c);
+    }
+  if (o->count >= 20 && c->reached == 0) report(c, false, "no case came to this kernel");
+  printf("%-28s %-15s %6lld passed %4lld failed\n", c->row->symbol, dq_kernel_family(c->row),
+         (long long)(c->passed - passed), (long long)(c->failed - failed));
+  fflush(stdout);
+}
+
+static int check_all(const options *o, unsigned present) {
+  checker c = {0};
+  unsigned absent = 0;
+  for (int i = 1; i < CHECK_POOLS; i++)
+    if (!(c.pools[i] = dq_pool_new(i + 1))) return 5;
+  for (int i = 0; i < dq_kernel_count(); i++) {
+    const dq_kernel *row = dq_kernel_row(i);
+    if (o->only && strcmp(o->only, dq_kernel_family(row))) continue;
+    unsigned needed = dq_kernel_features(row->feature);
+    if ((needed & present) == needed)
+      check_row(&c, o, i);
+    else
+      absent |= row->feature;
+  }
+  for (int i = 1; i < CHECK_POOLS; i++) dq_pool_free(c.pools[i]);
+  char text[128];
+  if (absent)
+    printf("*** NOT CHECKED, instruction sets not present or masked: %s ***\n",
+           dq_cpu_mask_text(absent, text, sizeof text));
+  printf("%lld passed, %lld failed\n", (long long)c.passed, (long long)c.failed);
+  return c.failed || !c.passed;
+}
+
+int main(int count, char **arguments) {
+  options o;
+  setvbuf(stdout, NULL, _IOLBF, 0); // so that a crash leaves what came before
+  if (!parse(count, arguments, &o)) return 2;
+  unsigned present = dq_cpu_detect() & o.cpu;
+  if (o.list)
+    list();
+  else if (o.bench)
+    bench_all(present, o.only);
+  else
+    return check_all(&o, present);
+  return 0;
+}
