@@ -1,0 +1,141 @@
+// Conv in float, and FusedConv: Conv with an activation at its end, which execution copies contain.
+#include <string.h>
+
+#include "lib/ops/convolution.h"
+#include "lib/ops/prepare.h"
+
+enum { INPUT, WEIGHT, BIAS };
+
+typedef struct conv_state {
+  dq_conv_plan plan;
+  void *packed;
+} conv_state;
+
+// Attributes of FusedConv; Conv has none of them.
+static dq_status read_activation(const dq_op *op, dq_activation *activation) {
+  static const char *const names[] = {"", "Relu", "Clip", "LeakyRelu"};
+  *activation = (dq_activation){.kind = DQ_ACTIVATION_NONE};
+  if (!op->row->domain) return DQ_OK;
+  const char *name = dq_node_string(op->node, "activation", "");
+  activation->low = dq_node_float(op->node, "activation_low", 0.0f);
+  activation->high = dq_node_float(op->node, "activation_high", 0.0f);
+  activation->alpha = dq_node_float(op->node, "activation_alpha", 0.01f);
+  for (int i = 0; i < 4; i++)
+    if (!strcmp(name, names[i])) {
+      activation->kind = (dq_activation_kind)i;
+      return DQ_OK;
+    }
+  return dq_op_fail(op, DQ_UNSUPPORTED, "activation '%s' is not supported", name);
+}
+
+static dq_status infer(dq_op *op) {
+  const dq_tensor *input = op->inputs[INPUT], *bias = dq_op_input(op, BIAS);
+  int type = input->type;
+  if (op->inputs[WEIGHT]->type != type || (bias && bias->type != type))
+    return dq_op_fail(op, DQ_BAD_INPUT, "input is %s but %s is %s", dq_dtype_name(type),
+                      bias && bias->type != type ? "bias" : "weight",
+                      dq_dtype_name(bias && bias->type != type ? bias->type
+                                                               : op->inputs[WEIGHT]->type));
+  return dq_convolution_infer(op, INPUT, WEIGHT, BIAS, type);
+}
+
+static bool has_kernel(const dq_op *op) {
+  return op->inputs[INPUT]->type == DQ_F32 && op->inputs[INPUT]->rank <= 4;
+}
+
+static dq_status prepare(dq_op *op, dq_arena *arena) {
+  if (!has_kernel(op) || !dq_op_known(op, WEIGHT)) return DQ_OK;
+  const dq_tensor *bias = dq_op_input(op, BIAS);
+  if ((bias && !bias->data) || op->inputs[INPUT]->dims[0] == 0) return DQ_OK;
+  dq_convolution convolution;
+  DQ_TRY(dq_convolution_read(op, INPUT, WEIGHT, BIAS, &convolution));
+  dq_conv_parameters parameters = dq_convolution_parameters(&convolution);
+  DQ_TRY(read_activation(op, &parameters.activation));
+  conv_state *state = DQ_NEW(arena, conv_state);
+  if (!state) return dq_fail_memory(op->error, sizeof *state);
+  DQ_TRY(dq_conv_f32_plan(&parameters, op->context->cpu, &state->plan, op->error));
+  DQ_TRY(dq_op_alloc(op, arena, dq_conv_packed_bytes(&state->plan), &state->packed));
+  dq_conv_f32_pack(&state->plan, op->inputs[WEIGHT]->data, bias ? bias->data : NULL,
+                   state->packed);
+  op->state = state;
+  op->scratch_bytes = dq_conv_scratch_bytes(&state->plan, dq_pool_threads(op->context->pool));
+  return DQ_OK;
+}
+
+static dq_status run_direct(dq_op *op) {
+  const dq_tensor *input = op->inputs[INPUT], *bias = dq_op_input(op, BIAS);
+  dq_tensor *output = op->outputs[0];
+  dq_convolution convolution;
+  dq_activation activation;
+  DQ_TRY(dq_convolution_read(op, INPUT, WEIGHT, BIAS, &convolution));
+  DQ_TRY(read_activation(op, &activation));
+  dq_convolution_direct(&convolution, input->type, op->inputs[WEIGHT]->data,
+                        bias ? bias->data : NULL, input->data, output->data, op->context->pool);
+  if (activation.kind != DQ_ACTIVATION_NONE)
+    dq_activate_f32(&activation, output->data, output->data, dq_tensor_count(output));
+  return DQ_OK;
+}
+
+static dq_status run(dq_op *op) {
+  if (!dq_tensor_count(op->outputs[0])) return DQ_OK;
+  if (!has_kernel(op)) return run_direct(op);
+  if (!op->state) return dq_op_run_unprepared(op);
+  const conv_state *state = op->state;
+  dq_conv_f32_run(&state->plan, state->packed, op->inputs[INPUT]->data, op->outputs[0]->data,
+                  op->scratch, op->context->pool);
+  return DQ_OK;
+}
+
+static int64_t macs(const dq_op *op) { return dq_convolution_macs(op, WEIGHT); }
+
+static const dq_attribute_rule attributes[] = {
+    {"auto_pad", DQ_ATTRIBUTE_STRING, false}, {"dilations", DQ_ATTRIBUTE_INTS, false},
+    {"group", DQ_ATTRIBUTE_INT, false},       {"kernel_shape", DQ_ATTRIBUTE_INTS, false},
+    {"pads", DQ_ATTRIBUTE_INTS, false},       {"strides", DQ_ATTRIBUTE_INTS, false},
+    {NULL, 0, false}};
+
+const dq_operator dq_op_conv = {
+    .name = "Conv",
+    .since = {1, 11, 22},
+    .inputs = {2, 3},
+    .outputs = {1, 1},
+    .types = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64),
+    .attributes = attributes,
+    .infer = infer,
+    .run = run,
+    .prepare = prepare,
+    .macs = macs,
+    .colour = DQ_ALLOW,
+    .quantization = DQ_QUANTIZE_COMPUTE,
+    .flags = DQ_OP_HALF,
+};
+
+static const dq_attribute_rule fused_attributes[] = {
+    {"activation", DQ_ATTRIBUTE_STRING, false},
+    {"activation_alpha", DQ_ATTRIBUTE_FLOAT, false},
+    {"activation_high", DQ_ATTRIBUTE_FLOAT, false},
+    {"activation_low", DQ_ATTRIBUTE_FLOAT, false},
+    {"auto_pad", DQ_ATTRIBUTE_STRING, false},
+    {"dilations", DQ_ATTRIBUTE_INTS, false},
+    {"group", DQ_ATTRIBUTE_INT, false},
+    {"kernel_shape", DQ_ATTRIBUTE_INTS, false},
+    {"pads", DQ_ATTRIBUTE_INTS, false},
+    {"strides", DQ_ATTRIBUTE_INTS, false},
+    {NULL, 0, false}};
+
+const dq_operator dq_op_fused_conv = {
+    .name = "FusedConv",
+    .domain = "dq",
+    .since = {1},
+    .inputs = {2, 3},
+    .outputs = {1, 1},
+    .types = DQ_BIT(DQ_F32),
+    .attributes = fused_attributes,
+    .infer = infer,
+    .run = run,
+    .prepare = prepare,
+    .macs = macs,
+    .colour = DQ_ALLOW,
+    .quantization = DQ_QUANTIZE_COMPUTE,
+    .flags = DQ_OP_HALF,
+};

@@ -1,0 +1,328 @@
+// ConvTranspose. Each output element gathers, kernel position by kernel position, products of the
+// input with the weight: one matrix product per group and picture (over input channels), whose rows
+// are then added into the output where the kernel position puts them.
+#include <inttypes.h>
+#include <math.h>
+
+#include "lib/base/sizes.h"
+#include "lib/kernels/kernels.h"
+#include "lib/ops/convolution.h"
+#include "lib/ops/prepare.h"
+
+enum { INPUT, WEIGHT, BIAS };
+
+// Input N x C x window.input, weight C x M/groups x kernel, output N x M x window.output. The
+// window's axes are those of a convolution from output to input: input position i reaches the output
+// positions i * stride - begin + k * dilation.
+typedef struct transposed {
+  dq_window window;
+  int64_t batch, groups, in_channels, out_channels;
+} transposed;
+
+static dq_status check_shapes(const dq_op *op, transposed *t) {
+  const dq_tensor *x = op->inputs[INPUT], *w = op->inputs[WEIGHT], *b = dq_op_input(op, BIAS);
+  char text[DQ_SHAPE_TEXT], other[DQ_SHAPE_TEXT];
+  if (x->rank < 3 || w->rank != x->rank || w->dims[0] != x->dims[1])
+    return dq_op_fail(op, DQ_BAD_INPUT,
+                      "input has shape %s and weight %s, expected batch x channels x spatial "
+                      "dimensions and channels x output channels per group x kernel",
+                      dq_tensor_shape_text(x, text, sizeof text),
+                      dq_tensor_shape_text(w, other, sizeof other));
+  for (int i = 0; i < w->rank; i++)
+    if (w->dims[i] < 1)
+      return dq_op_fail(op, DQ_BAD_INPUT, "weight has shape %s, all dimensions must be above 0",
+                        dq_tensor_shape_text(w, text, sizeof text));
+  t->batch = x->dims[0];
+  t->in_channels = x->dims[1];
+  t->groups = dq_node_int(op->node, "group", 1);
+  if (t->groups < 1 || t->in_channels % t->groups)
+    return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " groups do not divide %" PRId64
+                      " input channels", t->groups, t->in_channels);
+  if (!dq_mul_i64(w->dims[1], t->groups, &t->out_channels))
+    return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " groups of %" PRId64 " output channels",
+                      t->groups, w->dims[1]);
+  if (b && (b->rank != 1 || b->dims[0] != t->out_channels))
+    return dq_op_fail(op, DQ_BAD_INPUT,
+                      "bias has shape %s, expected one element for each of %" PRId64
+                      " output channels",
+                      dq_tensor_shape_text(b, text, sizeof text), t->out_channels);
+  return DQ_OK;
+}
+
+// A list of one number at least `least` per axis; NULL when absent. output_shape may have batch and
+// channels in front, which are skipped.
+static dq_status read_list(const dq_op *op, const char *name, int rank, bool skip_front,
+                           int64_t least, const int64_t **list) {
+  int count;
+  *list = dq_node_ints(op->node, name, &count);
+  if (!*list || count == 0) {
+    *list = NULL;
+    return DQ_OK;
+  }
+  if (count == rank + 2 && skip_front) {
+    *list += 2;
+    count = rank;
+  }
+  if (count != rank)
+    return dq_op_fail(op, DQ_BAD_INPUT, "attribute '%s' has %d elements, expected %d", name, count,
+                      rank);
+  for (int i = 0; i < rank; i++)
+    if ((*list)[i] < least || (*list)[i] > INT32_MAX)
+      return dq_op_fail(op, DQ_BAD_INPUT, "attribute '%s' holds %" PRId64 ", expected %" PRId64
+                        " to %d", name, (*list)[i], least, INT32_MAX);
+  return DQ_OK;
+}
+
+// Sizes of one axis, by the formulas of the ONNX specification. `wanted` is 0 when output_shape is
+// not given.
+static dq_status read_axis(const dq_op *op, dq_window *w, int axis, dq_auto_pad auto_pad,
+                           int64_t extra, int64_t wanted) {
+  // All terms fit 32 bits, so the sums cannot overflow.
+  int64_t full = (w->input[axis] - 1) * w->stride[axis] + extra + dq_window_extent(w, axis);
+  if (!wanted && (auto_pad == DQ_PAD_SAME_UPPER || auto_pad == DQ_PAD_SAME_LOWER))
+    wanted = w->input[axis] * w->stride[axis];
+  if (auto_pad != DQ_PAD_NOTSET && (w->begin[axis] || w->end[axis]))
+    return dq_op_fail(op, DQ_BAD_INPUT, "both 'auto_pad' %s and 'pads' are given",
+                      dq_node_string(op->node, "auto_pad", ""));
+  if (wanted) {
+    int64_t total = full > wanted ? full - wanted : 0;
+    w->begin[axis] = auto_pad == DQ_PAD_SAME_UPPER ? total / 2 : total - total / 2;
+    w->end[axis] = total - w->begin[axis];
+  }
+  w->output[axis] = wanted ? wanted : full - w->begin[axis] - w->end[axis];
+  if (w->output[axis] < 1 || w->output[axis] > INT32_MAX)
+    return dq_op_fail(op, DQ_BAD_INPUT,
+                      "output would have size %" PRId64 " along spatial axis %d: input %" PRId64
+                      ", kernel %" PRId64 ", stride %" PRId64 ", pads %" PRId64 " and %" PRId64,
+                      w->output[axis], axis, w->input[axis], w->kernel[axis], w->stride[axis],
+                      w->begin[axis], w->end[axis]);
+  return DQ_OK;
+}
+
+static dq_status read_transposed(const dq_op *op, transposed *t) {
+  const dq_tensor *x = op->inputs[INPUT], *w = op->inputs[WEIGHT];
+  const int64_t *extra, *wanted;
+  dq_auto_pad auto_pad;
+  DQ_TRY(check_shapes(op, t));
+  dq_window *window = &t->window;
+  DQ_TRY(dq_window_lists(op, x->rank - 2, w->dims + 2, window));
+  DQ_TRY(dq_window_pads(op, window));
+  DQ_TRY(dq_window_auto_pad(op, &auto_pad));
+  DQ_TRY(read_list(op, "output_padding", window->rank, false, 0, &extra));
+  DQ_TRY(read_list(op, "output_shape", window->rank, true, 1, &wanted));
+  for (int i = 0; i < window->rank; i++) {
+    window->input[i] = x->dims[2 + i];
+    if (window->input[i] < 1 || window->input[i] > INT32_MAX)
+      return dq_op_fail(op, DQ_BAD_INPUT, "input has size %" PRId64 " along spatial axis %d",
+                        window->input[i], i);
+    DQ_TRY(read_axis(op, window, i, auto_pad, extra ? extra[i] : 0, wanted ? wanted[i] : 0));
+  }
+  return DQ_OK;
+}
+
+static dq_status infer(dq_op *op) {
+  int type = op->inputs[INPUT]->type;
+  int64_t dims[DQ_MAX_RANK];
+  for (int i = 1; i < op->input_count; i++)
+    if (op->inputs[i] && op->inputs[i]->type != type)
+      return dq_op_fail(op, DQ_BAD_INPUT, "input is %s but %s is %s", dq_dtype_name(type),
+                        i == WEIGHT ? "weight" : "bias", dq_dtype_name(op->inputs[i]->type));
+  transposed t;
+  DQ_TRY(read_transposed(op, &t));
+  dims[0] = t.batch;
+  dims[1] = t.out_channels;
+  for (int i = 0; i < t.window.rank; i++) dims[2 + i] = t.window.output[i];
+  return dq_op_shape(op, 0, type, 2 + t.window.rank, dims);
+}
+
+// ---- Running ----
+
+// One picture and group: `columns` is [out channels of the group][taps][positions of the input].
+typedef struct job {
+  dq_window window; // three axes
+  int64_t out_channels, in_channels; // of the group
+  int64_t taps, positions, out_plane;
+  const void *weight, *input, *bias; // of the group; bias may be NULL
+  void *columns, *output;
+} job;
+
+// Input positions [*first, *last) along an axis that kernel step `k` puts inside the output.
+static void reached(const dq_window *w, int axis, int64_t k, int64_t *first, int64_t *last) {
+  int64_t offset = k * w->dilation[axis] - w->begin[axis], stride = w->stride[axis];
+  int64_t from = offset < 0 ? (-offset + stride - 1) / stride : 0;
+  int64_t room = w->output[axis] - offset;
+  int64_t to = room <= 0 ? 0 : (room + stride - 1) / stride;
+  *last = to < w->input[axis] ? to : w->input[axis];
+  *first = from < *last ? from : *last;
+}
+
+// Adds one tap's plane of products into the output plane.
+#define DQ_ADD_TAP(name, type)                                                                     \
+  static void name(const dq_window *w, const int64_t *k, const type *products, type *out) {        \
+    int64_t first[3], last[3], offset[3];                                                          \
+    for (int i = 0; i < 3; i++) {                                                                  \
+      reached(w, i, k[i], &first[i], &last[i]);                                                    \
+      offset[i] = k[i] * w->dilation[i] - w->begin[i];                                             \
+    }                                                                                              \
+    int64_t stride = w->stride[2];                                                                 \
+    for (int64_t z = first[0]; z < last[0]; z++)                                                   \
+      for (int64_t y = first[1]; y < last[1]; y++) {                                               \
+        int64_t row = (z * w->stride[0] + offset[0]) * w->output[1] + y * w->stride[1] + offset[1]; \
+        const type *from = products + (z * w->input[1] + y) * w->input[2];                         \
+        type *to = out + row * w->output[2] + offset[2];                                           \
+        for (int64_t x = first[2]; x < last[2]; x++) to[x * stride] += from[x];                    \
+      }                                                                                            \
+  }
+
+// One plane of the output: taps in ascending order from +0, then the bias.
+#define DQ_ADD_TAPS(name, type, add_tap)                                                           \
+  static void name(void *argument, int64_t channel, int thread) {                                  \
+    const job *j = argument;                                                                       \
+    const dq_window *w = &j->window;                                                               \
+    const type *products = (const type *)j->columns + channel * j->taps * j->positions;            \
+    const type *bias = j->bias;                                                                    \
+    type *out = (type *)j->output + channel * j->out_plane;                                        \
+    int64_t k[3];                                                                                  \
+    (void)thread;                                                                                  \
+    for (int64_t i = 0; i < j->out_plane; i++) out[i] = 0;                                         \
+    for (k[0] = 0; k[0] < w->kernel[0]; k[0]++)                                                    \
+      for (k[1] = 0; k[1] < w->kernel[1]; k[1]++)                                                  \
+        for (k[2] = 0; k[2] < w->kernel[2]; k[2]++, products += j->positions)                      \
+          add_tap(w, k, products, out);                                                            \
+    for (int64_t i = 0; bias && i < j->out_plane; i++) out[i] += bias[channel];                    \
+  }
+
+DQ_ADD_TAP(add_tap_f32, float)
+DQ_ADD_TAP(add_tap_f64, double)
+DQ_ADD_TAPS(add_taps_f32, float, add_tap_f32)
+DQ_ADD_TAPS(add_taps_f64, double, add_tap_f64)
+
+// Products of one output channel in double.
+static void multiply_f64(void *argument, int64_t channel, int thread) {
+  const job *j = argument;
+  (void)thread;
+  double *out = (double *)j->columns + channel * j->taps * j->positions;
+  for (int64_t tap = 0; tap < j->taps; tap++)
+    for (int64_t i = 0; i < j->positions; i++) {
+      const double *w = (const double *)j->weight + channel * j->taps + tap;
+      const double *x = (const double *)j->input + i;
+      double sum = 0;
+      for (int64_t c = 0; c < j->in_channels; c++)
+        sum = fma(w[c * j->out_channels * j->taps], x[c * j->positions], sum);
+      *out++ = sum;
+    }
+}
+
+// The product over input channels: the transposed weight times the input.
+static dq_gemm_parameters product_parameters(const job *j) {
+  int64_t rows = j->out_channels * j->taps;
+  return (dq_gemm_parameters){.rows = rows,
+                              .columns = j->positions,
+                              .depth = j->in_channels,
+                              .transpose_a = true,
+                              .a_stride = rows,
+                              .b_stride = j->positions,
+                              .out_stride = j->positions,
+                              .alpha = 1.0f,
+                              .beta = 1.0f};
+}
+
+typedef struct transpose_state {
+  transposed shape;
+  job job; // without pointers
+  size_t columns_bytes;
+} transpose_state;
+
+static dq_status prepare(dq_op *op, dq_arena *arena) {
+  transpose_state *s = DQ_NEW(arena, transpose_state);
+  if (!s) return dq_fail_memory(op->error, sizeof *s);
+  DQ_TRY(read_transposed(op, &s->shape));
+  const transposed *t = &s->shape;
+  dq_window w = dq_window_three(&t->window);
+  s->job = (job){.window = w,
+                 .out_channels = t->out_channels / t->groups,
+                 .in_channels = t->in_channels / t->groups,
+                 .taps = w.kernel[0] * w.kernel[1] * w.kernel[2],
+                 .positions = w.input[0] * w.input[1] * w.input[2],
+                 .out_plane = w.output[0] * w.output[1] * w.output[2]};
+  int type = op->inputs[INPUT]->type;
+  size_t rows, count, gemm = 0;
+  if (!dq_mul_size((size_t)s->job.out_channels, (size_t)s->job.taps, &rows) ||
+      !dq_mul_size(rows, (size_t)s->job.positions, &count) ||
+      !dq_mul_size(count, dq_dtype_size(type), &count) || count > SIZE_MAX / 4)
+    return dq_op_fail(op, DQ_UNSUPPORTED, "the products of this transposed convolution overflow");
+  s->columns_bytes = dq_round_up(count, DQ_KERNEL_ALIGNMENT);
+  if (type == DQ_F32) {
+    dq_gemm_parameters g = product_parameters(&s->job);
+    DQ_TRY(dq_gemm_check(&g, op->error));
+    gemm = dq_gemm_f32_scratch_bytes(&g, op->context->cpu, dq_pool_threads(op->context->pool));
+  }
+  op->state = s;
+  op->scratch_bytes = s->columns_bytes + gemm;
+  return DQ_OK;
+}
+
+static void run_group(const dq_op *op, const transpose_state *s, job *j) {
+  dq_pool *pool = op->context->pool;
+  if (op->inputs[INPUT]->type == DQ_F64) {
+    dq_pool_run(pool, j->out_channels, multiply_f64, j);
+    dq_pool_run(pool, j->out_channels, add_taps_f64, j);
+    return;
+  }
+  dq_gemm_parameters g = product_parameters(j);
+  dq_gemm_f32(&g, op->context->cpu, j->weight, j->input, NULL, j->columns,
+              (char *)op->scratch + s->columns_bytes, pool);
+  dq_pool_run(pool, j->out_channels, add_taps_f32, j);
+}
+
+static dq_status run(dq_op *op) {
+  if (!dq_tensor_count(op->outputs[0])) return DQ_OK;
+  if (!op->state) return dq_op_run_unprepared(op);
+  const transpose_state *s = op->state;
+  const dq_tensor *bias = dq_op_input(op, BIAS);
+  int64_t size = (int64_t)dq_dtype_size(op->inputs[INPUT]->type);
+  job j = s->job;
+  j.columns = op->scratch;
+  for (int64_t i = 0; i < s->shape.batch * s->shape.groups; i++) {
+    int64_t group = i % s->shape.groups;
+    j.input = (const char *)op->inputs[INPUT]->data + i * j.in_channels * j.positions * size;
+    j.weight = (const char *)op->inputs[WEIGHT]->data +
+               group * j.in_channels * j.out_channels * j.taps * size;
+    j.bias = bias ? (const char *)bias->data + group * j.out_channels * size : NULL;
+    j.output = (char *)op->outputs[0]->data + i * j.out_channels * j.out_plane * size;
+    run_group(op, s, &j);
+  }
+  return DQ_OK;
+}
+
+// Every input element meets every tap of the output channels of its group.
+static int64_t macs(const dq_op *op) {
+  const dq_tensor *x = op->inputs[INPUT], *w = op->inputs[WEIGHT];
+  int64_t count;
+  if (x->rank < 0 || w->rank < 2) return 0;
+  return dq_mul_i64(dq_tensor_count(x), dq_tensor_product(w, 1, w->rank), &count) ? count
+                                                                                  : INT64_MAX;
+}
+
+static const dq_attribute_rule attributes[] = {
+    {"auto_pad", DQ_ATTRIBUTE_STRING, false},    {"dilations", DQ_ATTRIBUTE_INTS, false},
+    {"group", DQ_ATTRIBUTE_INT, false},          {"kernel_shape", DQ_ATTRIBUTE_INTS, false},
+    {"output_padding", DQ_ATTRIBUTE_INTS, false}, {"output_shape", DQ_ATTRIBUTE_INTS, false},
+    {"pads", DQ_ATTRIBUTE_INTS, false},          {"strides", DQ_ATTRIBUTE_INTS, false},
+    {NULL, 0, false}};
+
+const dq_operator dq_op_conv_transpose = {
+    .name = "ConvTranspose",
+    .since = {1, 11, 22},
+    .inputs = {2, 3},
+    .outputs = {1, 1},
+    .types = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64),
+    .attributes = attributes,
+    .infer = infer,
+    .run = run,
+    .prepare = prepare,
+    .macs = macs,
+    .colour = DQ_ALLOW,
+    .quantization = DQ_QUANTIZE_COMPUTE,
+    .flags = DQ_OP_HALF,
+};

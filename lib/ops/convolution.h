@@ -1,0 +1,40 @@
+// What float and integer convolutions share: checks of their shapes, and plain loops for the forms
+// the kernels do not have (three spatial axes, float64).
+#ifndef DQ_OPS_CONVOLUTION_H
+#define DQ_OPS_CONVOLUTION_H
+
+#include "lib/kernels/kernels.h"
+#include "lib/ops/operator.h"
+#include "lib/ops/window.h"
+
+// Input N x C x spatial, weight M x C/groups x kernel, bias M, output N x M x window.output.
+typedef struct dq_convolution {
+  dq_window window;
+  int64_t batch, groups, in_channels, out_channels;
+} dq_convolution;
+
+// Reads the attributes and checks all sizes; inputs are given by their positions. A bias that is
+// left out (or position -1) is fine. DQ_BAD_INPUT naming the sizes, DQ_UNSUPPORTED for more than
+// three spatial axes.
+dq_status dq_convolution_read(const dq_op *op, int input, int weight, int bias,
+                              dq_convolution *convolution);
+
+// Checks as above and sets the shape of output 0.
+dq_status dq_convolution_infer(dq_op *op, int input, int weight, int bias, int type);
+
+// The form of the kernels; one or two spatial axes only.
+dq_conv_parameters dq_convolution_parameters(const dq_convolution *convolution);
+
+// Multiply-accumulates of a node whose output has its shape: elements of the output times the taps
+// of one; 0 when a shape is not known.
+int64_t dq_convolution_macs(const dq_op *op, int weight);
+
+// Plain loops over any number of axes, DQ_F32 (chains of fmaf in the order of the kernels), DQ_F64
+// or DQ_I32 (sums wrap). Planes of the output are spread over the threads of `pool`.
+void dq_convolution_direct(const dq_convolution *convolution, int type, const void *weight,
+                           const void *bias, const void *input, void *output, dq_pool *pool);
+
+// Leading axes of size 1 added until there are three, so that one loop serves all.
+dq_window dq_window_three(const dq_window *window);
+
+#endif

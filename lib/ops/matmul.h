@@ -1,0 +1,26 @@
+// Shapes of products of stacks of matrices, for MatMul and its integer forms.
+#ifndef DQ_OPS_MATMUL_H
+#define DQ_OPS_MATMUL_H
+
+#include "lib/ops/operator.h"
+
+// `batch` products of a rows x depth matrix of A and a depth x columns matrix of B.
+typedef struct dq_matmul {
+  int64_t batch, rows, columns, depth;
+  int rank;                   // dimensions of the stack of results
+  int64_t dims[DQ_MAX_RANK];  // of that stack
+  int64_t a_step[DQ_MAX_RANK], b_step[DQ_MAX_RANK]; // in matrices, 0 where an operand repeats
+} dq_matmul;
+
+// Reads the shapes of operands a and b by numpy.matmul's rules (which the ONNX operator has). When B
+// is one matrix the stack of A becomes one tall matrix and batch is 1.
+dq_status dq_matmul_read(const dq_op *op, const dq_tensor *a, const dq_tensor *b,
+                         dq_matmul *matmul);
+// Checks as above and sets the shape of output 0.
+dq_status dq_matmul_infer(dq_op *op, const dq_tensor *a, const dq_tensor *b, int type);
+// Which matrices of A and B product `index` multiplies.
+void dq_matmul_operands(const dq_matmul *matmul, int64_t index, int64_t *a, int64_t *b);
+// Multiply-accumulates; 0 when a shape is not known or does not fit.
+int64_t dq_matmul_macs(const dq_op *op, const dq_tensor *a);
+
+#endif

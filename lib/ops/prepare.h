@@ -1,0 +1,15 @@
+// Running operators that pack constants: what a plan does before the first run, done for one run.
+#ifndef DQ_OPS_PREPARE_H
+#define DQ_OPS_PREPARE_H
+
+#include "lib/ops/operator.h"
+
+// Calls the row's prepare into a temporary arena and runs the row with the state and the scratch it
+// asked for. For the run function of a row whose prepare, once all elements are known, always sets
+// op->state. DQ_SYSTEM when there is no memory, DQ_BAD_INPUT when prepare leaves no state.
+dq_status dq_op_run_unprepared(dq_op *op);
+
+// Zeroed memory aligned to 64 bytes, as kernels want it, or DQ_SYSTEM; not NULL even for 0 bytes.
+dq_status dq_op_alloc(const dq_op *op, dq_arena *arena, size_t bytes, void **memory);
+
+#endif
