@@ -32,10 +32,10 @@ static dq_status infer(dq_op *op) {
   const dq_tensor *input = op->inputs[INPUT], *bias = dq_op_input(op, BIAS);
   int type = input->type;
   if (op->inputs[WEIGHT]->type != type || (bias && bias->type != type))
-    return dq_op_fail(op, DQ_BAD_INPUT, "input is %s but %s is %s", dq_dtype_name(type),
-                      bias && bias->type != type ? "bias" : "weight",
-                      dq_dtype_name(bias && bias->type != type ? bias->type
-                                                               : op->inputs[WEIGHT]->type));
+    return dq_op_fail(
+        op, DQ_BAD_INPUT, "input is %s but %s is %s", dq_dtype_name(type),
+        bias && bias->type != type ? "bias" : "weight",
+        dq_dtype_name(bias && bias->type != type ? bias->type : op->inputs[WEIGHT]->type));
   return dq_convolution_infer(op, INPUT, WEIGHT, BIAS, type);
 }
 
@@ -55,8 +55,7 @@ static dq_status prepare(dq_op *op, dq_arena *arena) {
   if (!state) return dq_fail_memory(op->error, sizeof *state);
   DQ_TRY(dq_conv_f32_plan(&parameters, op->context->cpu, &state->plan, op->error));
   DQ_TRY(dq_op_alloc(op, arena, dq_conv_packed_bytes(&state->plan), &state->packed));
-  dq_conv_f32_pack(&state->plan, op->inputs[WEIGHT]->data, bias ? bias->data : NULL,
-                   state->packed);
+  dq_conv_f32_pack(&state->plan, op->inputs[WEIGHT]->data, bias ? bias->data : NULL, state->packed);
   op->state = state;
   op->scratch_bytes = dq_conv_scratch_bytes(&state->plan, dq_pool_threads(op->context->pool));
   return DQ_OK;
@@ -86,15 +85,19 @@ static dq_status run(dq_op *op) {
   return DQ_OK;
 }
 
-static int64_t macs(const dq_op *op) { return dq_convolution_macs(op, WEIGHT); }
+static int64_t macs(const dq_op *op) {
+  return dq_convolution_macs(op, WEIGHT);
+}
 
-static const dq_attribute_rule attributes[] = {
-    {"auto_pad", DQ_ATTRIBUTE_STRING, false}, {"dilations", DQ_ATTRIBUTE_INTS, false},
-    {"group", DQ_ATTRIBUTE_INT, false},       {"kernel_shape", DQ_ATTRIBUTE_INTS, false},
-    {"pads", DQ_ATTRIBUTE_INTS, false},       {"strides", DQ_ATTRIBUTE_INTS, false},
-    {NULL, 0, false}};
+static const dq_attribute_rule attributes[] = {{"auto_pad", DQ_ATTRIBUTE_STRING, false},
+                                               {"dilations", DQ_ATTRIBUTE_INTS, false},
+                                               {"group", DQ_ATTRIBUTE_INT, false},
+                                               {"kernel_shape", DQ_ATTRIBUTE_INTS, false},
+                                               {"pads", DQ_ATTRIBUTE_INTS, false},
+                                               {"strides", DQ_ATTRIBUTE_INTS, false},
+                                               {NULL, 0, false}};
 
-const dq_operator dq_op_conv = {
+const dq_operator dq_op_Conv = {
     .name = "Conv",
     .since = {1, 11, 22},
     .inputs = {2, 3},
@@ -123,7 +126,7 @@ static const dq_attribute_rule fused_attributes[] = {
     {"strides", DQ_ATTRIBUTE_INTS, false},
     {NULL, 0, false}};
 
-const dq_operator dq_op_fused_conv = {
+const dq_operator dq_op_FusedConv = {
     .name = "FusedConv",
     .domain = "dq",
     .since = {1},

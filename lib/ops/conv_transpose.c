@@ -12,8 +12,8 @@
 enum { INPUT, WEIGHT, BIAS };
 
 // Input N x C x window.input, weight C x M/groups x kernel, output N x M x window.output. The
-// window's axes are those of a convolution from output to input: input position i reaches the output
-// positions i * stride - begin + k * dilation.
+// window's axes are those of a convolution from output to input: input position i reaches the
+// output positions i * stride - begin + k * dilation.
 typedef struct transposed {
   dq_window window;
   int64_t batch, groups, in_channels, out_channels;
@@ -36,8 +36,9 @@ static dq_status check_shapes(const dq_op *op, transposed *t) {
   t->in_channels = x->dims[1];
   t->groups = dq_node_int(op->node, "group", 1);
   if (t->groups < 1 || t->in_channels % t->groups)
-    return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " groups do not divide %" PRId64
-                      " input channels", t->groups, t->in_channels);
+    return dq_op_fail(op, DQ_BAD_INPUT,
+                      "%" PRId64 " groups do not divide %" PRId64 " input channels", t->groups,
+                      t->in_channels);
   if (!dq_mul_i64(w->dims[1], t->groups, &t->out_channels))
     return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " groups of %" PRId64 " output channels",
                       t->groups, w->dims[1]);
@@ -68,8 +69,9 @@ static dq_status read_list(const dq_op *op, const char *name, int rank, bool ski
                       rank);
   for (int i = 0; i < rank; i++)
     if ((*list)[i] < least || (*list)[i] > INT32_MAX)
-      return dq_op_fail(op, DQ_BAD_INPUT, "attribute '%s' holds %" PRId64 ", expected %" PRId64
-                        " to %d", name, (*list)[i], least, INT32_MAX);
+      return dq_op_fail(op, DQ_BAD_INPUT,
+                        "attribute '%s' holds %" PRId64 ", expected %" PRId64 " to %d", name,
+                        (*list)[i], least, INT32_MAX);
   return DQ_OK;
 }
 
@@ -139,7 +141,7 @@ static dq_status infer(dq_op *op) {
 
 // One picture and group: `columns` is [out channels of the group][taps][positions of the input].
 typedef struct job {
-  dq_window window; // three axes
+  dq_window window;                  // three axes
   int64_t out_channels, in_channels; // of the group
   int64_t taps, positions, out_plane;
   const void *weight, *input, *bias; // of the group; bias may be NULL
@@ -167,7 +169,8 @@ static void reached(const dq_window *w, int axis, int64_t k, int64_t *first, int
     int64_t stride = w->stride[2];                                                                 \
     for (int64_t z = first[0]; z < last[0]; z++)                                                   \
       for (int64_t y = first[1]; y < last[1]; y++) {                                               \
-        int64_t row = (z * w->stride[0] + offset[0]) * w->output[1] + y * w->stride[1] + offset[1]; \
+        int64_t row =                                                                              \
+            (z * w->stride[0] + offset[0]) * w->output[1] + y * w->stride[1] + offset[1];          \
         const type *from = products + (z * w->input[1] + y) * w->input[2];                         \
         type *to = out + row * w->output[2] + offset[2];                                           \
         for (int64_t x = first[2]; x < last[2]; x++) to[x * stride] += from[x];                    \
@@ -304,14 +307,17 @@ static int64_t macs(const dq_op *op) {
                                                                                   : INT64_MAX;
 }
 
-static const dq_attribute_rule attributes[] = {
-    {"auto_pad", DQ_ATTRIBUTE_STRING, false},    {"dilations", DQ_ATTRIBUTE_INTS, false},
-    {"group", DQ_ATTRIBUTE_INT, false},          {"kernel_shape", DQ_ATTRIBUTE_INTS, false},
-    {"output_padding", DQ_ATTRIBUTE_INTS, false}, {"output_shape", DQ_ATTRIBUTE_INTS, false},
-    {"pads", DQ_ATTRIBUTE_INTS, false},          {"strides", DQ_ATTRIBUTE_INTS, false},
-    {NULL, 0, false}};
+static const dq_attribute_rule attributes[] = {{"auto_pad", DQ_ATTRIBUTE_STRING, false},
+                                               {"dilations", DQ_ATTRIBUTE_INTS, false},
+                                               {"group", DQ_ATTRIBUTE_INT, false},
+                                               {"kernel_shape", DQ_ATTRIBUTE_INTS, false},
+                                               {"output_padding", DQ_ATTRIBUTE_INTS, false},
+                                               {"output_shape", DQ_ATTRIBUTE_INTS, false},
+                                               {"pads", DQ_ATTRIBUTE_INTS, false},
+                                               {"strides", DQ_ATTRIBUTE_INTS, false},
+                                               {NULL, 0, false}};
 
-const dq_operator dq_op_conv_transpose = {
+const dq_operator dq_op_ConvTranspose = {
     .name = "ConvTranspose",
     .since = {1, 11, 22},
     .inputs = {2, 3},

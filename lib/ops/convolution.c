@@ -29,15 +29,17 @@ static dq_status check_channels(const dq_op *op, const dq_tensor *weight, int64_
     return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'group' is %" PRId64 ", expected 1 or more",
                       groups);
   if (channels % groups)
-    return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " groups do not divide %" PRId64
-                      " input channels", groups, channels);
+    return dq_op_fail(op, DQ_BAD_INPUT,
+                      "%" PRId64 " groups do not divide %" PRId64 " input channels", groups,
+                      channels);
   if (weight->dims[0] % groups)
-    return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " groups do not divide %" PRId64
-                      " output channels", groups, weight->dims[0]);
+    return dq_op_fail(op, DQ_BAD_INPUT,
+                      "%" PRId64 " groups do not divide %" PRId64 " output channels", groups,
+                      weight->dims[0]);
   if (weight->dims[1] != channels / groups)
     return dq_op_fail(op, DQ_BAD_INPUT,
-                      "weight has %" PRId64 " input channels per group, expected %" PRId64 " (%" PRId64
-                      " channels in %" PRId64 " groups)",
+                      "weight has %" PRId64 " input channels per group, expected %" PRId64
+                      " (%" PRId64 " channels in %" PRId64 " groups)",
                       weight->dims[1], channels / groups, channels, groups);
   return DQ_OK;
 }
@@ -160,7 +162,8 @@ typedef struct direct {
     const direct *d = argument;                                                                    \
     int64_t n = plane / d->out_channels, channel = plane % d->out_channels, p[3];                  \
     int64_t group = channel / d->out_group;                                                        \
-    const type *x = (const type *)d->input + (n * d->in_channels + group * d->in_group) * d->in_plane; \
+    const type *x =                                                                                \
+        (const type *)d->input + (n * d->in_channels + group * d->in_group) * d->in_plane;         \
     const type *w = (const type *)d->weight + channel * d->in_group * d->taps;                     \
     type *out = (type *)d->output + plane * d->out_plane;                                          \
     const type *bias = d->bias;                                                                    \
@@ -198,7 +201,8 @@ void dq_convolution_direct(const dq_convolution *convolution, int type, const vo
               .bias = bias,
               .input = input,
               .output = output};
-  void (*plane)(void *, int64_t, int) =
-      type == DQ_F32 ? plane_f32 : type == DQ_F64 ? plane_f64 : plane_u32;
+  void (*plane)(void *, int64_t, int) = type == DQ_F32   ? plane_f32
+                                        : type == DQ_F64 ? plane_f64
+                                                         : plane_u32;
   dq_pool_run(pool, convolution->batch * convolution->out_channels, plane, &d);
 }

@@ -30,16 +30,18 @@ typedef struct product {
       for (int64_t k = 0; k < p->depth; k++)                                                       \
         sum = multiply_add(a[k * p->a_column], b[k * p->b_row], sum);                              \
       sum = scaled(sum, p->alpha);                                                                 \
-      if (addend)                                                                                  \
-        sum += scaled(addend[i * p->addend_row + j * p->addend_column], p->beta);                  \
+      if (addend) sum += scaled(addend[i * p->addend_row + j * p->addend_column], p->beta);        \
       out[j] = sum;                                                                                \
     }                                                                                              \
   }
 
-// Signed integers are multiplied as unsigned ones of their width, which wrap without being undefined.
+// Signed integers are multiplied as unsigned ones of their width, which wrap without being
+// undefined.
 #define DQ_WRAPPING(x, y, sum) ((x) * (y) + (sum))
 
-static double scale_f64(double value, float factor) { return value * (double)factor; }
+static double scale_f64(double value, float factor) {
+  return value * (double)factor;
+}
 
 // Factors other than 1 go through double; the result is cut to a whole number and saturates.
 static int64_t scaled_i64(double value, float factor) {
@@ -207,9 +209,11 @@ static int64_t macs_gemm(const dq_op *op) {
 }
 
 static const dq_attribute_rule gemm_attributes[] = {
-    {"alpha", DQ_ATTRIBUTE_FLOAT, false}, {"beta", DQ_ATTRIBUTE_FLOAT, false},
+    {"alpha", DQ_ATTRIBUTE_FLOAT, false},
+    {"beta", DQ_ATTRIBUTE_FLOAT, false},
     {"broadcast", DQ_ATTRIBUTE_INT, false}, // versions 1 and 6; later C always broadcasts
-    {"transA", DQ_ATTRIBUTE_INT, false},  {"transB", DQ_ATTRIBUTE_INT, false},
+    {"transA", DQ_ATTRIBUTE_INT, false},
+    {"transB", DQ_ATTRIBUTE_INT, false},
     {NULL, 0, false}};
 
 enum {
@@ -217,7 +221,7 @@ enum {
                   DQ_BIT(DQ_I32) | DQ_BIT(DQ_I64)
 };
 
-const dq_operator dq_op_gemm = {
+const dq_operator dq_op_Gemm = {
     .name = "Gemm",
     .since = {1, 6, 7, 9, 11, 13},
     .inputs = {2, 3},
@@ -279,15 +283,16 @@ static dq_status run_matmul(dq_op *op) {
       dq_gemm_f32(&g, op->context->cpu, (const float *)(const void *)left,
                   (const float *)(const void *)right, state->packed, (float *)(void *)out,
                   op->scratch, op->context->pool);
-    else
-      multiply_plain(&g, type, left, right, NULL, out, op->context->pool);
+    else multiply_plain(&g, type, left, right, NULL, out, op->context->pool);
   }
   return DQ_OK;
 }
 
-static int64_t macs_matmul(const dq_op *op) { return dq_matmul_macs(op, op->inputs[0]); }
+static int64_t macs_matmul(const dq_op *op) {
+  return dq_matmul_macs(op, op->inputs[0]);
+}
 
-const dq_operator dq_op_matmul = {
+const dq_operator dq_op_MatMul = {
     .name = "MatMul",
     .since = {1, 9, 13},
     .inputs = {2, 2},

@@ -7,13 +7,13 @@
 // `batch` products of a rows x depth matrix of A and a depth x columns matrix of B.
 typedef struct dq_matmul {
   int64_t batch, rows, columns, depth;
-  int rank;                   // dimensions of the stack of results
-  int64_t dims[DQ_MAX_RANK];  // of that stack
+  int rank;                                         // dimensions of the stack of results
+  int64_t dims[DQ_MAX_RANK];                        // of that stack
   int64_t a_step[DQ_MAX_RANK], b_step[DQ_MAX_RANK]; // in matrices, 0 where an operand repeats
 } dq_matmul;
 
-// Reads the shapes of operands a and b by numpy.matmul's rules (which the ONNX operator has). When B
-// is one matrix the stack of A becomes one tall matrix and batch is 1.
+// Reads the shapes of operands a and b by numpy.matmul's rules (which the ONNX operator has). When
+// B is one matrix the stack of A becomes one tall matrix and batch is 1.
 dq_status dq_matmul_read(const dq_op *op, const dq_tensor *a, const dq_tensor *b,
                          dq_matmul *matmul);
 // Checks as above and sets the shape of output 0.
