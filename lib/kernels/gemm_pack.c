@@ -1,0 +1,135 @@
+// Operands of matrix products brought into words in the order of the tiles.
+#include "lib/kernels/gemm_internal.h"
+
+#include <string.h>
+
+static void pack_b_floats(const dq_product *p, int64_t from, int64_t end, int64_t first, int64_t count,
+                          uint32_t *to) {
+  enum { PIECE = 16 }; // rows at a time, so that a piece of the panel stays in the first level
+  int64_t width = p->multiply->columns;
+  const uint32_t *b = (const uint32_t *)(const void *)p->b + first * p->b_column;
+  if (p->b_column == 1) {
+    for (int64_t k = from; k < end; k++)
+      memcpy(to + (k - from) * width, b + k * p->b_depth, (size_t)count * 4);
+    return;
+  }
+  for (int64_t piece = from; piece < end; piece += PIECE)
+    for (int64_t j = 0; j < count; j++) {
+      const uint32_t *column = b + j * p->b_column;
+      for (int64_t k = piece; k < dq_min_i64(end, piece + PIECE); k++)
+        to[(k - from) * width + j] = column[k * p->b_depth];
+    }
+}
+
+// Words of count values step apart, as the expand kernels make them.
+static uint32_t integer_word(int64_t word_values, const uint8_t *bytes, int64_t step, int64_t count,
+                             bool is_signed, int32_t zero) {
+  uint32_t word = 0;
+  for (int64_t i = 0; i < count; i++) {
+    int32_t value = dq_int8_value(bytes[i * step], is_signed);
+    if (word_values == 4)
+      word |= (uint32_t)(uint8_t)(value - zero) << (8 * i);
+    else
+      word |= ((uint32_t)(value - zero) & 0xffffu) << (16 * i);
+  }
+  return word;
+}
+
+static void pack_b_columns(const dq_product *p, int64_t from, int64_t end, int64_t first,
+                           int64_t count, uint32_t *to) {
+  const dq_gemm_int8_parameters *q = p->int8;
+  int64_t width = p->multiply->columns;
+  for (int64_t j = 0; j < count; j++) {
+    int32_t zero = dq_zero_point(q->b_zero_points, q->b_zero_point_count, first + j);
+    if (p->word_values == 4) zero = q->b_signed ? -128 : 0; // to unsigned
+    for (int64_t k = from; k < end; k++) {
+      int64_t value = k * p->word_values;
+      to[(k - from) * width + j] =
+          integer_word(p->word_values, p->b + value * p->b_depth + (first + j) * p->b_column, p->b_depth,
+                       dq_min_i64(p->word_values, p->depth - value), q->b_signed, zero);
+    }
+  }
+}
+
+static void pack_b_rows(const dq_product *p, int64_t from, int64_t end, int64_t first, int64_t count,
+                        uint32_t *to) {
+  const dq_gemm_int8_parameters *q = p->int8;
+  dq_expansion e = {.stride = 1, .count = count, .is_signed = q->b_signed};
+  e.zero_point = dq_zero_point(q->b_zero_points, q->b_zero_point_count, 0);
+  for (int64_t k = from; k < end; k++, to += p->multiply->columns) {
+    e.words = to;
+    for (int64_t i = 0; i < p->word_values; i++) { // past the depth the words of A are 0
+      int64_t row = dq_min_i64(k * p->word_values + i, p->depth - 1);
+      e.rows[i] = p->b + row * p->b_depth + first;
+    }
+    ((dq_expand_function *)p->expand->function)(&e);
+  }
+}
+
+void dq_product_pack_b(const dq_product *p, int64_t from, int64_t end, int64_t first, int64_t count,
+                       uint32_t *to) {
+  int64_t width = p->multiply->columns;
+  if (count < width) memset(to, 0, (size_t)((end - from) * width) * 4);
+  bool one_zero_point = !p->float32 && (p->int8->b_zero_point_count <= 1 || p->word_values == 4);
+  if (p->float32)
+    pack_b_floats(p, from, end, first, count, to);
+  else if (p->b_column == 1 && one_zero_point)
+    pack_b_rows(p, from, end, first, count, to);
+  else
+    pack_b_columns(p, from, end, first, count, to);
+}
+
+// Bytes of 1 for the values word k has.
+static uint32_t ones(const dq_product *p, int64_t k) {
+  int64_t values = dq_min_i64(4, p->depth - k * 4);
+  return 0x01010101u >> (8 * (4 - values));
+}
+
+void dq_product_column_sums(const dq_product *p, const uint32_t *panel, int32_t *sums) {
+  int64_t whole = p->depth / 4;
+  uint32_t one = 0x01010101u, last = p->words > whole ? ones(p, whole) : 0;
+  dq_tile tile = {.a = &one, .b = panel, .c = sums, .b_stride = p->multiply->columns, .depth = whole,
+                  .rows = 1, .columns = p->multiply->columns};
+  dq_tile_function *function = (dq_tile_function *)p->multiply->function;
+  function(&tile);
+  if (!last) return;
+  tile.a = &last;
+  tile.b = panel + whole * tile.b_stride;
+  tile.depth = 1;
+  tile.accumulate = true;
+  function(&tile);
+}
+
+static void pack_a_integers(const dq_product *p, int64_t from, int64_t end, int64_t row, uint32_t *to,
+                            int32_t *row_sum) {
+  const dq_gemm_int8_parameters *q = p->int8;
+  bool bytes = p->word_values == 4;
+  int32_t zero = bytes ? (q->a_signed ? 0 : 128) // to signed
+                       : dq_zero_point(q->a_zero_points, q->a_zero_point_count, row);
+  const uint8_t *a = p->a + row * p->a_row;
+  uint32_t sum = 0, flip = q->a_signed ? 0 : 0x80808080u;
+  for (int64_t k = from; k < end; k++, to += p->panel_rows) {
+    int64_t value = k * p->word_values, count = dq_min_i64(p->word_values, p->depth - value);
+    if (bytes && count == 4 && p->a_depth == 1) {
+      memcpy(to, a + value, 4);
+      *to ^= flip;
+    } else {
+      *to = integer_word(p->word_values, a + value * p->a_depth, p->a_depth, count, q->a_signed, zero);
+    }
+    if (bytes)
+      sum += (uint32_t)((int8_t)*to + (int8_t)(*to >> 8) + (int8_t)(*to >> 16) + (int8_t)(*to >> 24));
+  }
+  *row_sum = (int32_t)sum;
+}
+
+void dq_product_pack_a(const dq_product *p, int64_t from, int64_t end, int64_t first, int64_t count,
+                       uint32_t *to, int32_t *row_sums) {
+  for (int64_t i = 0; i < count; i++) {
+    if (!p->float32) {
+      pack_a_integers(p, from, end, first + i, to + i, row_sums + i);
+      continue;
+    }
+    const uint32_t *a = (const uint32_t *)(const void *)p->a + (first + i) * p->a_row;
+    for (int64_t k = from; k < end; k++) to[(k - from) * p->panel_rows + i] = a[k * p->a_depth];
+  }
+}
