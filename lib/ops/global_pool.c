@@ -1,0 +1,119 @@
+// GlobalAveragePool, GlobalMaxPool, GlobalLpPool: one number per channel.
+#include <inttypes.h>
+#include <math.h>
+
+#include "lib/ops/strided.h"
+
+enum { LANES = 8 };
+
+typedef enum pool_kind { POOL_AVERAGE, POOL_MAXIMUM, POOL_LP } pool_kind;
+
+typedef struct pool_job {
+  pool_kind kind;
+  const dq_tensor *input;
+  dq_tensor *output;
+  int64_t size; // elements per channel
+  int64_t power;
+} pool_job;
+
+static dq_status infer(dq_op *op) {
+  const dq_tensor *input = op->inputs[0];
+  int64_t dims[DQ_MAX_RANK];
+  if (input->rank < 2)
+    return dq_op_fail(op, DQ_BAD_INPUT, "the input has %d dimensions, expected 3 or more",
+                      input->rank);
+  if (dq_node_int(op->node, "p", 2) < 1)
+    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'p' is below 1");
+  for (int i = 0; i < input->rank; i++) dims[i] = i < 2 ? input->dims[i] : 1;
+  return dq_op_shape(op, 0, input->type, input->rank, dims);
+}
+
+// Lanes are summed apart and joined in a fixed order, which vectorises and loses few digits.
+static float sum(const float *x, int64_t count) {
+  float lanes[LANES] = {0};
+  int64_t i = 0;
+  for (; i + LANES <= count; i += LANES)
+    for (int l = 0; l < LANES; l++) lanes[l] += x[i + l];
+  for (int l = 0; i < count; i++, l++) lanes[l] += x[i];
+  for (int step = LANES / 2; step; step /= 2)
+    for (int l = 0; l < step; l++) lanes[l] += lanes[l + step];
+  return lanes[0];
+}
+
+static double reduce(const pool_job *job, int64_t first) {
+  double result = job->kind == POOL_MAXIMUM ? -(double)INFINITY : 0;
+  for (int64_t i = first; i < first + job->size; i++) {
+    double x = dq_tensor_get(job->input, i);
+    if (job->kind == POOL_MAXIMUM)
+      result = x > result ? x : result;
+    else if (job->kind == POOL_AVERAGE)
+      result += x;
+    else
+      result += pow(fabs(x), (double)job->power);
+  }
+  if (job->kind == POOL_AVERAGE) return result / (double)job->size;
+  return job->kind == POOL_LP ? pow(result, 1.0 / (double)job->power) : result;
+}
+
+static void pool_channel(void *argument, int64_t channel, int thread) {
+  (void)thread;
+  const pool_job *job = argument;
+  int64_t first = channel * job->size;
+  if (job->kind == POOL_AVERAGE && job->input->type == DQ_F32)
+    ((float *)job->output->data)[channel] =
+        sum((const float *)job->input->data + first, job->size) / (float)job->size;
+  else
+    dq_tensor_set(job->output, channel, reduce(job, first));
+}
+
+static dq_status run_pool(dq_op *op, pool_kind kind) {
+  const dq_tensor *input = op->inputs[0];
+  pool_job job = {kind, input, op->outputs[0], dq_tensor_product(input, 2, input->rank),
+                  dq_node_int(op->node, "p", 2)};
+  dq_op_parallel(op, input->dims[0] * input->dims[1], job.size, pool_channel, &job);
+  return DQ_OK;
+}
+
+static dq_status run_average(dq_op *op) { return run_pool(op, POOL_AVERAGE); }
+static dq_status run_max(dq_op *op) { return run_pool(op, POOL_MAXIMUM); }
+static dq_status run_lp(dq_op *op) { return run_pool(op, POOL_LP); }
+
+const dq_operator dq_op_global_average_pool = {
+    .name = "GlobalAveragePool",
+    .since = {1, 22},
+    .inputs = {1, 1},
+    .outputs = {1, 1},
+    .types = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64),
+    .infer = infer,
+    .run = run_average,
+    .colour = DQ_FOLLOW,
+    .quantization = DQ_QUANTIZE_COMBINE,
+    .flags = DQ_OP_HALF,
+};
+
+const dq_operator dq_op_global_max_pool = {
+    .name = "GlobalMaxPool",
+    .since = {1, 22},
+    .inputs = {1, 1},
+    .outputs = {1, 1},
+    .types = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64) | DQ_BIT(DQ_I8) | DQ_BIT(DQ_U8),
+    .infer = infer,
+    .run = run_max,
+    .colour = DQ_FOLLOW,
+    .quantization = DQ_QUANTIZE_SHARE,
+    .flags = DQ_OP_HALF,
+};
+
+const dq_operator dq_op_global_lp_pool = {
+    .name = "GlobalLpPool",
+    .since = {2, 22},
+    .inputs = {1, 1},
+    .outputs = {1, 1},
+    .types = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64),
+    .attributes = (const dq_attribute_rule[]){{"p", DQ_ATTRIBUTE_INT, false}, {0}},
+    .infer = infer,
+    .run = run_lp,
+    .colour = DQ_DENY,
+    .quantization = DQ_QUANTIZE_NOT,
+    .flags = DQ_OP_HALF,
+};

@@ -1,0 +1,336 @@
+// MaxPool, AveragePool, LpPool: windows over one to three axes. Every case is brought to three axes;
+// per row of outputs the rows that the windows see are first combined with one another, then the
+// columns of the result. That order is fixed, so results depend on nothing but the input.
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/ops/strided.h"
+#include "lib/ops/window.h"
+
+typedef enum pool_kind { POOL_MAXIMUM, POOL_AVERAGE, POOL_LP } pool_kind;
+
+// How one element type is combined. Steps count elements; `lp` raises to the power first.
+typedef struct element_rules {
+  size_t size;
+  void (*clear)(void *to, int64_t count, bool lowest);
+  void (*maximum)(void *to, const void *from, int64_t step, int64_t count);
+  void (*add)(void *to, const void *from, int64_t step, int64_t count);
+} element_rules;
+
+// Two loops each: the dense one vectorises. A NaN is passed over by the comparison.
+#define DEFINE_MAXIMUM(name, type, least)                                                          \
+  static void clear_##name(void *to, int64_t count, bool lowest) {                                 \
+    type *target = to;                                                                             \
+    for (int64_t i = 0; i < count; i++) target[i] = lowest ? (least) : (type)0;                    \
+  }                                                                                                \
+  static void maximum_##name(void *to, const void *from, int64_t step, int64_t count) {            \
+    type *restrict target = to;                                                                    \
+    const type *restrict source = from;                                                            \
+    if (step == 1)                                                                                 \
+      for (int64_t i = 0; i < count; i++)                                                          \
+        target[i] = source[i] > target[i] ? source[i] : target[i];                                 \
+    else if (step == 2)                                                                            \
+      for (int64_t i = 0; i < count; i++)                                                          \
+        target[i] = source[2 * i] > target[i] ? source[2 * i] : target[i];                         \
+    else                                                                                           \
+      for (int64_t i = 0; i < count; i++)                                                          \
+        target[i] = source[step * i] > target[i] ? source[step * i] : target[i];                   \
+  }
+#define DEFINE_ADD(name, type)                                                                     \
+  static void add_##name(void *to, const void *from, int64_t step, int64_t count) {                \
+    type *restrict target = to;                                                                    \
+    const type *restrict source = from;                                                            \
+    if (step == 1)                                                                                 \
+      for (int64_t i = 0; i < count; i++) target[i] += source[i];                                  \
+    else                                                                                           \
+      for (int64_t i = 0; i < count; i++) target[i] += source[step * i];                           \
+  }
+DEFINE_MAXIMUM(f32, float, -INFINITY)
+DEFINE_MAXIMUM(f64, double, -(double)INFINITY)
+DEFINE_MAXIMUM(i8, int8_t, INT8_MIN)
+DEFINE_MAXIMUM(u8, uint8_t, 0)
+DEFINE_ADD(f32, float)
+DEFINE_ADD(f64, double)
+
+static const element_rules *rules_of(int type) {
+  static const element_rules f32 = {4, clear_f32, maximum_f32, add_f32};
+  static const element_rules f64 = {8, clear_f64, maximum_f64, add_f64};
+  static const element_rules i8 = {1, clear_i8, maximum_i8, NULL};
+  static const element_rules u8 = {1, clear_u8, maximum_u8, NULL};
+  return type == DQ_F32 ? &f32 : type == DQ_F64 ? &f64 : type == DQ_I8 ? &i8 : &u8;
+}
+
+typedef struct pool_job {
+  pool_kind kind;
+  const element_rules *rules;
+  int type;
+  dq_window window; // always three axes
+  bool count_padding;
+  int64_t power;
+  const char *input;
+  char *output;
+  int64_t *indices; // NULL: not wanted
+  bool column_major;
+  char *rows;       // one input row per thread
+} pool_job;
+
+// The same window over three axes, leading ones of size 1.
+static dq_window three_axes(const dq_window *window) {
+  dq_window out = {.rank = 3};
+  int missing = 3 - window->rank;
+  for (int i = 0; i < 3; i++) {
+    int own = i - missing;
+    out.input[i] = own < 0 ? 1 : window->input[own];
+    out.kernel[i] = own < 0 ? 1 : window->kernel[own];
+    out.stride[i] = own < 0 ? 1 : window->stride[own];
+    out.dilation[i] = own < 0 ? 1 : window->dilation[own];
+    out.begin[i] = own < 0 ? 0 : window->begin[own];
+    out.end[i] = own < 0 ? 0 : window->end[own];
+    out.output[i] = own < 0 ? 1 : window->output[own];
+  }
+  return out;
+}
+
+// Kernel steps of output position `o` that the average divides by: those inside the input, or, when
+// padding counts, those inside the padded input (a window rounded up may reach beyond that).
+static int64_t counted(const pool_job *job, int axis, int64_t o) {
+  int64_t first, last;
+  dq_window window = job->window;
+  if (job->count_padding) {
+    window.input[axis] += window.begin[axis] + window.end[axis];
+    window.begin[axis] = 0;
+  }
+  dq_window_inside(&window, axis, o, &first, &last);
+  return last - first;
+}
+
+// |x|^p of a row added to the target.
+static void add_powers(const pool_job *job, void *to, const void *from, int64_t count) {
+  double p = (double)job->power;
+  for (int64_t i = 0; i < count; i++) {
+    if (job->type == DQ_F64) {
+      double x = fabs(((const double *)from)[i]);
+      ((double *)to)[i] += p == 1 ? x : p == 2 ? x * x : pow(x, p);
+    } else {
+      float x = fabsf(((const float *)from)[i]);
+      ((float *)to)[i] += p == 1 ? x : p == 2 ? x * x : powf(x, (float)p);
+    }
+  }
+}
+
+static void combine_rows(const pool_job *job, const char *plane, int64_t od, int64_t oh, char *row) {
+  const dq_window *w = &job->window;
+  int64_t width = w->input[2], from[2], to[2];
+  dq_window_inside(w, 0, od, &from[0], &to[0]);
+  dq_window_inside(w, 1, oh, &from[1], &to[1]);
+  job->rules->clear(row, width, job->kind == POOL_MAXIMUM);
+  for (int64_t kd = from[0]; kd < to[0]; kd++)
+    for (int64_t kh = from[1]; kh < to[1]; kh++) {
+      int64_t d = od * w->stride[0] - w->begin[0] + kd * w->dilation[0];
+      int64_t h = oh * w->stride[1] - w->begin[1] + kh * w->dilation[1];
+      const char *source = plane + (size_t)((d * w->input[1] + h) * width) * job->rules->size;
+      if (job->kind == POOL_MAXIMUM)
+        job->rules->maximum(row, source, 1, width);
+      else if (job->kind == POOL_AVERAGE)
+        job->rules->add(row, source, 1, width);
+      else
+        add_powers(job, row, source, width);
+    }
+}
+
+// Output positions [*first, *last) whose kernel step k along axis 2 lies inside the input.
+static void columns_inside(const dq_window *w, int64_t k, int64_t *first, int64_t *last) {
+  int64_t offset = k * w->dilation[2] - w->begin[2], s = w->stride[2];
+  *first = offset < 0 ? (-offset + s - 1) / s : 0;
+  int64_t room = w->input[2] - offset;
+  *last = room > 0 ? (room + s - 1) / s : 0;
+  if (*last > w->output[2]) *last = w->output[2];
+}
+
+static void combine_columns(const pool_job *job, const char *row, char *target) {
+  const dq_window *w = &job->window;
+  size_t size = job->rules->size;
+  job->rules->clear(target, w->output[2], job->kind == POOL_MAXIMUM);
+  for (int64_t k = 0; k < w->kernel[2]; k++) {
+    int64_t first, last;
+    columns_inside(w, k, &first, &last);
+    if (first >= last) continue;
+    int64_t from = first * w->stride[2] - w->begin[2] + k * w->dilation[2];
+    const char *source = row + (size_t)from * size;
+    char *to = target + (size_t)first * size;
+    if (job->kind == POOL_MAXIMUM)
+      job->rules->maximum(to, source, w->stride[2], last - first);
+    else
+      job->rules->add(to, source, w->stride[2], last - first);
+  }
+}
+
+static void finish_row(const pool_job *job, int64_t od, int64_t oh, char *target) {
+  const dq_window *w = &job->window;
+  int64_t rows = counted(job, 0, od) * counted(job, 1, oh);
+  for (int64_t i = 0; i < w->output[2]; i++) {
+    double *wide = (double *)(void *)target + i;
+    float *element = (float *)(void *)target + i;
+    if (job->kind == POOL_AVERAGE && job->type == DQ_F64)
+      *wide /= (double)(rows * counted(job, 2, i));
+    else if (job->kind == POOL_AVERAGE)
+      *element /= (float)(rows * counted(job, 2, i));
+    else if (job->power != 1 && job->type == DQ_F64)
+      *wide = pow(*wide, 1.0 / (double)job->power);
+    else if (job->power != 1)
+      *element = powf(*element, 1.0f / (float)job->power);
+  }
+}
+
+static void pool_plane(void *argument, int64_t plane, int thread) {
+  const pool_job *job = argument;
+  const dq_window *w = &job->window;
+  size_t size = job->rules->size;
+  size_t in_plane = (size_t)(w->input[0] * w->input[1] * w->input[2]) * size;
+  size_t out_row = (size_t)w->output[2] * size;
+  const char *input = job->input + (size_t)plane * in_plane;
+  char *target = job->output + (size_t)(plane * w->output[0] * w->output[1]) * out_row;
+  char *row = job->rows + (size_t)thread * (size_t)w->input[2] * size;
+  for (int64_t od = 0; od < w->output[0]; od++)
+    for (int64_t oh = 0; oh < w->output[1]; oh++, target += out_row) {
+      combine_rows(job, input, od, oh, row);
+      combine_columns(job, row, target);
+      if (job->kind != POOL_MAXIMUM) finish_row(job, od, oh, target);
+    }
+}
+
+// Maximum of one window and where it lies; the first of equals wins.
+static void indexed_window(const pool_job *job, int64_t plane, const int64_t *o, int64_t position) {
+  const dq_window *w = &job->window;
+  int64_t first[3], last[3], volume = w->input[0] * w->input[1] * w->input[2], best = -1;
+  dq_tensor in = {.type = job->type, .data = (void *)(uintptr_t)job->input};
+  dq_tensor out = {.type = job->type, .data = job->output};
+  double most = -INFINITY;
+  for (int a = 0; a < 3; a++) dq_window_inside(w, a, o[a], &first[a], &last[a]);
+  for (int64_t kd = first[0]; kd < last[0]; kd++)
+    for (int64_t kh = first[1]; kh < last[1]; kh++)
+      for (int64_t kw = first[2]; kw < last[2]; kw++) {
+        int64_t d = o[0] * w->stride[0] - w->begin[0] + kd * w->dilation[0];
+        int64_t h = o[1] * w->stride[1] - w->begin[1] + kh * w->dilation[1];
+        int64_t x = o[2] * w->stride[2] - w->begin[2] + kw * w->dilation[2];
+        int64_t at = (d * w->input[1] + h) * w->input[2] + x;
+        double value = dq_tensor_get(&in, plane * volume + at);
+        if (best >= 0 && !(value > most)) continue;
+        most = value;
+        best = job->column_major ? (x * w->input[1] + h) * w->input[0] + d : at;
+      }
+  if (best < 0 && job->type != DQ_F32 && job->type != DQ_F64) most = job->type == DQ_I8 ? -128 : 0;
+  dq_tensor_set(&out, position, most);
+  job->indices[position] = plane * volume + (best < 0 ? 0 : best);
+}
+
+static void pool_plane_indexed(void *argument, int64_t plane, int thread) {
+  (void)thread;
+  const pool_job *job = argument;
+  const int64_t *out = job->window.output;
+  int64_t o[3], position = plane * out[0] * out[1] * out[2];
+  for (o[0] = 0; o[0] < out[0]; o[0]++)
+    for (o[1] = 0; o[1] < out[1]; o[1]++)
+      for (o[2] = 0; o[2] < out[2]; o[2]++) indexed_window(job, plane, o, position++);
+}
+
+static dq_status infer(dq_op *op) {
+  const dq_tensor *input = op->inputs[0];
+  dq_window window;
+  int64_t dims[DQ_MAX_RANK];
+  if (dq_node_int(op->node, "p", 1) < 1)
+    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'p' is below 1");
+  DQ_TRY(dq_window_read(op, input, NULL, &window));
+  dims[0] = input->dims[0];
+  dims[1] = input->dims[1];
+  for (int i = 0; i < window.rank; i++) dims[2 + i] = window.output[i];
+  DQ_TRY(dq_op_shape(op, 0, input->type, input->rank, dims));
+  return dq_op_shape(op, 1, DQ_I64, input->rank, dims);
+}
+
+static dq_status run_pool(dq_op *op, pool_kind kind) {
+  const dq_tensor *input = op->inputs[0];
+  dq_window window;
+  DQ_TRY(dq_window_read(op, input, NULL, &window));
+  dq_tensor *indices = dq_op_output(op, 1);
+  pool_job job = {.kind = kind,
+                  .rules = rules_of(input->type),
+                  .type = input->type,
+                  .window = three_axes(&window),
+                  .count_padding = dq_node_int(op->node, "count_include_pad", 0) != 0,
+                  .power = kind == POOL_LP ? dq_node_int(op->node, "p", 2) : 1,
+                  .column_major = dq_node_int(op->node, "storage_order", 0) != 0,
+                  .input = input->data,
+                  .output = op->outputs[0] ? op->outputs[0]->data : NULL,
+                  .indices = indices ? indices->data : NULL};
+  if (!job.output) return dq_op_fail(op, DQ_UNSUPPORTED, "output 0 is left out");
+  int64_t planes = input->dims[0] * input->dims[1];
+  if (planes == 0) return DQ_OK;
+  const int64_t *out = job.window.output, *kernel = job.window.kernel;
+  int64_t cost = out[0] * out[1] * out[2] * (kernel[0] * kernel[1] + kernel[2]);
+  size_t threads = (size_t)dq_pool_threads(op->context ? op->context->pool : NULL);
+  job.rows = malloc(threads * (size_t)job.window.input[2] * job.rules->size + 1);
+  if (!job.rows) return dq_fail_memory(op->error, threads * (size_t)job.window.input[2]);
+  dq_op_parallel(op, planes, cost, job.indices ? pool_plane_indexed : pool_plane, &job);
+  free(job.rows);
+  return DQ_OK;
+}
+
+static dq_status run_max(dq_op *op) { return run_pool(op, POOL_MAXIMUM); }
+static dq_status run_average(dq_op *op) { return run_pool(op, POOL_AVERAGE); }
+static dq_status run_lp(dq_op *op) { return run_pool(op, POOL_LP); }
+
+static const dq_attribute_rule attributes[] = {{"auto_pad", DQ_ATTRIBUTE_STRING, false},
+                                               {"ceil_mode", DQ_ATTRIBUTE_INT, false},
+                                               {"dilations", DQ_ATTRIBUTE_INTS, false},
+                                               {"kernel_shape", DQ_ATTRIBUTE_INTS, true},
+                                               {"pads", DQ_ATTRIBUTE_INTS, false},
+                                               {"strides", DQ_ATTRIBUTE_INTS, false},
+                                               {"count_include_pad", DQ_ATTRIBUTE_INT, false},
+                                               {"storage_order", DQ_ATTRIBUTE_INT, false},
+                                               {"p", DQ_ATTRIBUTE_INT, false},
+                                               {0}};
+
+const dq_operator dq_op_max_pool = {
+    .name = "MaxPool",
+    .since = {1, 8, 10, 11, 12, 22},
+    .inputs = {1, 1},
+    .outputs = {1, 2},
+    .types = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64) | DQ_BIT(DQ_I8) | DQ_BIT(DQ_U8),
+    .attributes = attributes,
+    .infer = infer,
+    .run = run_max,
+    .colour = DQ_FOLLOW,
+    .quantization = DQ_QUANTIZE_SHARE,
+    .flags = DQ_OP_HALF,
+};
+
+const dq_operator dq_op_average_pool = {
+    .name = "AveragePool",
+    .since = {1, 7, 10, 11, 19, 22},
+    .inputs = {1, 1},
+    .outputs = {1, 1},
+    .types = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64),
+    .attributes = attributes,
+    .infer = infer,
+    .run = run_average,
+    .colour = DQ_FOLLOW,
+    .quantization = DQ_QUANTIZE_COMBINE,
+    .flags = DQ_OP_HALF,
+};
+
+const dq_operator dq_op_lp_pool = {
+    .name = "LpPool",
+    .since = {2, 11, 18, 22},
+    .inputs = {1, 1},
+    .outputs = {1, 1},
+    .types = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64),
+    .attributes = attributes,
+    .infer = infer,
+    .run = run_lp,
+    .colour = DQ_DENY,
+    .quantization = DQ_QUANTIZE_NOT,
+    .flags = DQ_OP_HALF,
+};
