@@ -56,7 +56,7 @@ static dq_status run(dq_op *op) {
   return DQ_OK;
 }
 
-const dq_operator dq_op_concat = {
+const dq_operator dq_op_Concat = {
     .name = "Concat",
     .since = {1, 4, 11, 13},
     .inputs = {1, DQ_ANY_NUMBER},

@@ -142,7 +142,7 @@ static dq_status run_nd(dq_op *op) {
   return DQ_OK;
 }
 
-const dq_operator dq_op_gather = {
+const dq_operator dq_op_Gather = {
     .name = "Gather",
     .since = {1, 11, 13},
     .inputs = {2, 2},
@@ -155,7 +155,7 @@ const dq_operator dq_op_gather = {
     .quantization = DQ_QUANTIZE_SHARE,
 };
 
-const dq_operator dq_op_gather_elements = {
+const dq_operator dq_op_GatherElements = {
     .name = "GatherElements",
     .since = {11, 13},
     .inputs = {2, 2},
@@ -168,7 +168,7 @@ const dq_operator dq_op_gather_elements = {
     .quantization = DQ_QUANTIZE_SHARE,
 };
 
-const dq_operator dq_op_gather_nd = {
+const dq_operator dq_op_GatherND = {
     .name = "GatherND",
     .since = {11, 12, 13},
     .inputs = {2, 2},

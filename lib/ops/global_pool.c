@@ -78,7 +78,7 @@ static dq_status run_average(dq_op *op) { return run_pool(op, POOL_AVERAGE); }
 static dq_status run_max(dq_op *op) { return run_pool(op, POOL_MAXIMUM); }
 static dq_status run_lp(dq_op *op) { return run_pool(op, POOL_LP); }
 
-const dq_operator dq_op_global_average_pool = {
+const dq_operator dq_op_GlobalAveragePool = {
     .name = "GlobalAveragePool",
     .since = {1, 22},
     .inputs = {1, 1},
@@ -91,7 +91,7 @@ const dq_operator dq_op_global_average_pool = {
     .flags = DQ_OP_HALF,
 };
 
-const dq_operator dq_op_global_max_pool = {
+const dq_operator dq_op_GlobalMaxPool = {
     .name = "GlobalMaxPool",
     .since = {1, 22},
     .inputs = {1, 1},
@@ -104,7 +104,7 @@ const dq_operator dq_op_global_max_pool = {
     .flags = DQ_OP_HALF,
 };
 
-const dq_operator dq_op_global_lp_pool = {
+const dq_operator dq_op_GlobalLpPool = {
     .name = "GlobalLpPool",
     .since = {2, 22},
     .inputs = {1, 1},

@@ -165,7 +165,7 @@ static dq_status run(dq_op *op) {
   return p.mode == CONSTANT ? run_constant(op, &p) : run_repeating(op, &p);
 }
 
-const dq_operator dq_op_pad = {
+const dq_operator dq_op_Pad = {
     .name = "Pad",
     .since = {1, 2, 11, 13, 18, 19, 21},
     .inputs = {1, 4},

@@ -293,7 +293,7 @@ static const dq_attribute_rule attributes[] = {{"auto_pad", DQ_ATTRIBUTE_STRING,
                                                {"p", DQ_ATTRIBUTE_INT, false},
                                                {0}};
 
-const dq_operator dq_op_max_pool = {
+const dq_operator dq_op_MaxPool = {
     .name = "MaxPool",
     .since = {1, 8, 10, 11, 12, 22},
     .inputs = {1, 1},
@@ -307,7 +307,7 @@ const dq_operator dq_op_max_pool = {
     .flags = DQ_OP_HALF,
 };
 
-const dq_operator dq_op_average_pool = {
+const dq_operator dq_op_AveragePool = {
     .name = "AveragePool",
     .since = {1, 7, 10, 11, 19, 22},
     .inputs = {1, 1},
@@ -321,7 +321,7 @@ const dq_operator dq_op_average_pool = {
     .flags = DQ_OP_HALF,
 };
 
-const dq_operator dq_op_lp_pool = {
+const dq_operator dq_op_LpPool = {
     .name = "LpPool",
     .since = {2, 11, 18, 22},
     .inputs = {1, 1},

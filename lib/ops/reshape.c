@@ -124,7 +124,7 @@ static dq_status infer_unsqueeze(dq_op *op) {
   return dq_op_shape(op, 0, input->type, rank, dims);
 }
 
-const dq_operator dq_op_reshape = {
+const dq_operator dq_op_Reshape = {
     .name = "Reshape",
     .since = {1, 5, 13, 14, 19, 21},
     .inputs = {1, 2},
@@ -141,7 +141,7 @@ const dq_operator dq_op_reshape = {
     .flags = DQ_OP_VIEW,
 };
 
-const dq_operator dq_op_flatten = {
+const dq_operator dq_op_Flatten = {
     .name = "Flatten",
     .since = {1, 9, 11, 13, 21},
     .inputs = {1, 1},
@@ -155,7 +155,7 @@ const dq_operator dq_op_flatten = {
     .flags = DQ_OP_VIEW,
 };
 
-const dq_operator dq_op_squeeze = {
+const dq_operator dq_op_Squeeze = {
     .name = "Squeeze",
     .since = {1, 11, 13, 21},
     .inputs = {1, 2},
@@ -169,7 +169,7 @@ const dq_operator dq_op_squeeze = {
     .flags = DQ_OP_VIEW,
 };
 
-const dq_operator dq_op_unsqueeze = {
+const dq_operator dq_op_Unsqueeze = {
     .name = "Unsqueeze",
     .since = {1, 11, 13, 21},
     .inputs = {1, 2},

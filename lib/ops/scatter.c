@@ -172,7 +172,7 @@ static dq_status run_nd(dq_op *op) {
   return DQ_OK;
 }
 
-const dq_operator dq_op_scatter = {
+const dq_operator dq_op_Scatter = {
     .name = "Scatter",
     .since = {9},
     .inputs = {3, 3},
@@ -186,7 +186,7 @@ const dq_operator dq_op_scatter = {
     .flags = DQ_OP_IN_PLACE,
 };
 
-const dq_operator dq_op_scatter_elements = {
+const dq_operator dq_op_ScatterElements = {
     .name = "ScatterElements",
     .since = {11, 13, 16, 18},
     .inputs = {3, 3},
@@ -202,7 +202,7 @@ const dq_operator dq_op_scatter_elements = {
     .flags = DQ_OP_IN_PLACE,
 };
 
-const dq_operator dq_op_scatter_nd = {
+const dq_operator dq_op_ScatterND = {
     .name = "ScatterND",
     .since = {11, 13, 16, 18},
     .inputs = {3, 3},

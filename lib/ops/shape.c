@@ -33,7 +33,7 @@ static dq_status run_size(dq_op *op) {
   return DQ_OK;
 }
 
-const dq_operator dq_op_shape_of = {
+const dq_operator dq_op_Shape = {
     .name = "Shape",
     .since = {1, 13, 15, 19, 21},
     .inputs = {1, 1},
@@ -49,7 +49,7 @@ const dq_operator dq_op_shape_of = {
     .flags = DQ_OP_SHAPE_ONLY,
 };
 
-const dq_operator dq_op_size = {
+const dq_operator dq_op_Size = {
     .name = "Size",
     .since = {1, 13, 19, 21},
     .inputs = {1, 1},

@@ -98,7 +98,7 @@ static dq_status run(dq_op *op) {
   return DQ_OK;
 }
 
-const dq_operator dq_op_slice = {
+const dq_operator dq_op_Slice = {
     .name = "Slice",
     .since = {1, 10, 11, 13},
     .inputs = {1, 5},

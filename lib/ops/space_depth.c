@@ -84,7 +84,7 @@ static dq_status run_space_to_depth(dq_op *op) {
                  (const int[]){0, 3, 5, 1, 2, 4});
 }
 
-const dq_operator dq_op_depth_to_space = {
+const dq_operator dq_op_DepthToSpace = {
     .name = "DepthToSpace",
     .since = {1, 11, 13},
     .inputs = {1, 1},
@@ -99,7 +99,7 @@ const dq_operator dq_op_depth_to_space = {
     .quantization = DQ_QUANTIZE_SHARE,
 };
 
-const dq_operator dq_op_space_to_depth = {
+const dq_operator dq_op_SpaceToDepth = {
     .name = "SpaceToDepth",
     .since = {1, 13},
     .inputs = {1, 1},

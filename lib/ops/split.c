@@ -109,7 +109,7 @@ static dq_status run(dq_op *op) {
   return DQ_OK;
 }
 
-const dq_operator dq_op_split = {
+const dq_operator dq_op_Split = {
     .name = "Split",
     .since = {1, 2, 11, 13, 18},
     .inputs = {1, 2},

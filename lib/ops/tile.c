@@ -98,7 +98,7 @@ static dq_status run_expand(dq_op *op) {
   return DQ_OK;
 }
 
-const dq_operator dq_op_tile = {
+const dq_operator dq_op_Tile = {
     .name = "Tile",
     .since = {1, 6, 13},
     .inputs = {2, 3},
@@ -110,7 +110,7 @@ const dq_operator dq_op_tile = {
     .quantization = DQ_QUANTIZE_SHARE,
 };
 
-const dq_operator dq_op_expand = {
+const dq_operator dq_op_Expand = {
     .name = "Expand",
     .since = {8, 13},
     .inputs = {2, 2},

@@ -40,7 +40,7 @@ static dq_status run(dq_op *op) {
   return DQ_OK;
 }
 
-const dq_operator dq_op_transpose = {
+const dq_operator dq_op_Transpose = {
     .name = "Transpose",
     .since = {1, 13, 21},
     .inputs = {1, 1},

@@ -1,0 +1,55 @@
+// Where the elements of a resized axis come from: coordinates and weights, one table per axis.
+#ifndef DQ_OPS_RESIZE_AXIS_H
+#define DQ_OPS_RESIZE_AXIS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/arena.h"
+#include "lib/base/status.h"
+
+typedef enum dq_resize_mode { DQ_RESIZE_NEAREST, DQ_RESIZE_LINEAR, DQ_RESIZE_CUBIC } dq_resize_mode;
+
+typedef enum dq_resize_coordinates {
+  DQ_HALF_PIXEL,
+  DQ_HALF_PIXEL_SYMMETRIC,
+  DQ_PYTORCH_HALF_PIXEL,
+  DQ_ALIGN_CORNERS,
+  DQ_ASYMMETRIC,
+  DQ_TF_HALF_PIXEL_FOR_NN,
+  DQ_TF_CROP_AND_RESIZE,
+} dq_resize_coordinates;
+
+typedef enum dq_resize_nearest {
+  DQ_ROUND_PREFER_FLOOR,
+  DQ_ROUND_PREFER_CEIL,
+  DQ_ROUND_FLOOR,
+  DQ_ROUND_CEIL,
+  DQ_ROUND_SIMPLE, // before version 11: up when making smaller, else down
+} dq_resize_nearest;
+
+typedef struct dq_resize_rules {
+  dq_resize_mode mode;
+  dq_resize_coordinates coordinates;
+  dq_resize_nearest nearest;
+  double cubic_coefficient;
+  bool exclude_outside, antialias;
+} dq_resize_rules;
+
+typedef struct dq_resize_axis {
+  int64_t input, output;
+  double scale;
+  bool scale_given;          // the scale is the user's, not output / input
+  double roi_start, roi_end; // tf_crop_and_resize
+  // The tables, filled by dq_resize_axis_table:
+  int taps;
+  int32_t *index;  // output x taps positions in the input; -1 in the first: extrapolated
+  double *weight;  // output x taps; NULL for nearest
+  bool same;       // nothing changes along this axis; no tables
+} dq_resize_axis;
+
+// Fills the tables of an axis with input, output >= 1. DQ_SYSTEM when there is no memory.
+dq_status dq_resize_axis_table(const dq_resize_rules *rules, dq_resize_axis *axis, dq_arena *arena,
+                               dq_error *error);
+
+#endif
