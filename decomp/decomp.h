@@ -4,7 +4,7 @@
 
 #include "decomp/ranks.h"
 #include "lib/base/context.h"
-#include "lib/graph/graph.h"
+#include "lib/exec/infer.h"
 
 // Ranks of one layer as a settings file gives them.
 typedef struct dq_layer_ranks {
@@ -20,11 +20,8 @@ typedef struct dq_tucker_options {
   const dq_layer_ranks *layers;
   int layer_count;
   bool force; // also where neither multiply-accumulates nor parameters fall, at the rule's ranks
-  // Spatial positions times batch of a convolution's input and output; false: not known. NULL: from
-  // the shapes the graph declares, an unknown batch counted as 1.
-  bool (*positions)(void *user, const dq_node *node, int64_t *input, int64_t *output);
-  void *user;
-  const dq_context *context; // threads, progress, memory bound, stop; may be NULL
+  const dq_shape_request *shapes; // what is known of the inputs beyond their declarations, or NULL
+  const dq_context *context;      // threads, progress, memory bound, stop; may be NULL
 } dq_tucker_options;
 
 // What was done to one Conv node, or why nothing.
@@ -44,6 +41,9 @@ typedef struct dq_tucker_layer {
 typedef struct dq_tucker_report {
   dq_tucker_layer *layers; // every Conv node in the order of the graph; owned by the graph's arena
   int count, decomposed;
+  // The whole model: multiply-accumulates of all operators, elements of all float initializers.
+  dq_conv_cost model_before, model_after;
+  bool macs_known; // false: of some operator not, and the multiply-accumulates are 0
 } dq_tucker_report;
 
 // Replaces the Conv nodes of a document graph by Tucker-2 factors:
@@ -58,6 +58,9 @@ typedef struct dq_tucker_report {
 // three dimensions, weights that are not constant float32, full rank on both sides, and (without
 // `force`) decompositions that would not lower multiply-accumulates and parameters. A mode whose
 // 1x1 costs more than it saves stays whole: the error is then lower at a lower cost.
+//
+// Multiply-accumulates come from inferred shapes, else from declared ones; where neither are known
+// the strides still tell whether a decomposition gains.
 //
 // The result does not depend on the number of threads. On failure the graph may only be freed.
 // Errors: DQ_BAD_INPUT for NaN or infinity in a weight (naming the initializer), given ranks that

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/sizes.h"
-
 __attribute__((format(printf, 2, 3))) static void leave(dq_tucker_job *job, const char *format,
                                                         ...) {
   va_list arguments;
@@ -34,39 +32,13 @@ static dq_status check_finite(const dq_tucker_job *job, dq_error *error) {
   return DQ_OK;
 }
 
-// Positions of a value of shape N x C x H x W as declared in the file.
-static bool declared_positions(const dq_value *value, int64_t *positions) {
-  if (!value || value->rank != 4) return false;
-  int64_t batch = value->dims[0].size, height = value->dims[2].size, width = value->dims[3].size;
-  if (height < 1 || width < 1) return false;
-  return dq_mul_i64(height, width, positions) &&
-         dq_mul_i64(*positions, batch > 0 ? batch : 1, positions);
-}
-
-// Positions of input and output; when they are not known, the strides still say how many input
-// positions there are per output position, which is what the choice of ranks needs.
-static void find_positions(dq_tucker_job *job, const dq_tucker_options *options) {
-  int64_t *in = &job->positions_in, *out = &job->positions_out;
-  bool known = options->positions ? options->positions(options->user, job->node, in, out)
-                                  : declared_positions(dq_node_input(job->node, 0), in) &&
-                                        declared_positions(dq_node_output(job->node, 0), out);
-  job->layer->macs_known = known;
-  if (known) return;
-  int count;
-  const int64_t *strides = dq_node_ints(job->node, "strides", &count);
-  *out = *in = 1;
-  for (int i = 0; i < count; i++)
-    if (strides[i] < 1 || !dq_mul_i64(*in, strides[i], in)) *in = 1;
-}
-
 static void leave_by_kind(dq_tucker_job *job) {
   const dq_tucker_layer *layer = job->layer;
   if (layer->group > 1 && layer->dims[1] == 1) leave(job, "depthwise");
   else if (layer->dims[2] == 1 && layer->dims[3] == 1) leave(job, "1x1 kernel");
 }
 
-static dq_status examine_weight(dq_tucker_job *job, const dq_tucker_options *options,
-                                dq_error *error) {
+static dq_status examine_weight(dq_tucker_job *job, const dq_tensor *tensors, dq_error *error) {
   const dq_tensor *tensor = job->tensor;
   if (tensor->type != DQ_F32) {
     leave(job, "weight is %s, not float32", dq_dtype_name(tensor->type));
@@ -89,7 +61,8 @@ static dq_status examine_weight(dq_tucker_job *job, const dq_tucker_options *opt
     return dq_fail(error, DQ_BAD_INPUT, "%s: group %lld does not divide %lld output channels",
                    dq_node_label(job->node, label, sizeof label), (long long)job->layer->group,
                    (long long)tensor->dims[0]);
-  find_positions(job, options);
+  job->layer->macs_known =
+      dq_tucker_positions(job->node, tensors, &job->positions_in, &job->positions_out);
   dq_conv_cost cost = dq_conv_cost_whole(job->layer->dims, job->bias, job->positions_out);
   if (!job->layer->macs_known) cost.macs = 0;
   job->layer->before = job->layer->after = cost;
@@ -97,7 +70,7 @@ static dq_status examine_weight(dq_tucker_job *job, const dq_tucker_options *opt
   return DQ_OK;
 }
 
-dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error) {
+dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tensor *tensors, dq_error *error) {
   char label[DQ_LABEL_TEXT];
   job->weight = dq_node_input(job->node, 1);
   if (!job->weight || !dq_node_input(job->node, 0) || !dq_node_output(job->node, 0))
@@ -106,7 +79,7 @@ dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tucker_options *options
   job->bias = dq_node_input(job->node, 2) != NULL;
   job->layer->group = dq_node_int(job->node, "group", 1);
   job->tensor = constant_of(job->weight);
-  if (job->tensor) return examine_weight(job, options, error);
+  if (job->tensor) return examine_weight(job, tensors, error);
   const dq_node *producer = job->weight->producer;
   bool quantized = producer && dq_node_is(producer, "DequantizeLinear");
   leave(job, quantized ? "weight is quantized already" : "weight is not constant");

@@ -19,9 +19,25 @@ typedef struct dq_tucker_job {
   dq_error error;
 } dq_tucker_job;
 
+// Type and shape of every value of the graph, by index, in `arena`; *tensors is NULL when they
+// depend on sizes of inputs that nobody gave (the reason is told as a note).
+dq_status dq_tucker_infer(const dq_graph *graph, const dq_tucker_options *options, dq_arena *arena,
+                          dq_tensor **tensors, dq_error *error);
+
+// Batch times spatial positions of the convolution's input and output. false: not known, and the
+// positions are only right relative to each other.
+bool dq_tucker_positions(const dq_node *node, const dq_tensor *tensors, int64_t *input,
+                         int64_t *output);
+
+// Cost of the whole model before anything is done, into the report.
+dq_status dq_tucker_model_cost(const dq_graph *graph, const dq_tucker_options *options,
+                               dq_tensor *tensors, dq_tucker_report *report, dq_error *error);
+// Elements of the float initializers.
+int64_t dq_tucker_parameters(const dq_graph *graph);
+
 // Fills the job and the part of its record that needs no decomposition, with the reason to leave
 // the node alone if there is one. Fails for broken input only.
-dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error);
+dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tensor *tensors, dq_error *error);
 
 // Chooses ranks and makes the factors, or leaves a reason. Touches nothing but the job and its
 // record, so jobs may run at the same time.

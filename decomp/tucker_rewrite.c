@@ -2,7 +2,6 @@
 // several at a time, and put the factors in their place.
 #include "decomp/decomp.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "decomp/tucker_job.h"
@@ -11,6 +10,8 @@
 typedef struct work {
   dq_graph *graph;
   const dq_tucker_options *options;
+  dq_arena *scratch;
+  dq_tensor *tensors; // shapes of all values, or NULL
   dq_tucker_job *jobs;
   int count, threads;
 } work;
@@ -176,16 +177,26 @@ static dq_status assign_given_ranks(work *w, dq_error *error) {
 }
 
 static dq_status examine_all(work *w, dq_tucker_report *report, dq_error *error) {
+  DQ_TRY(dq_tucker_infer(w->graph, w->options, w->scratch, &w->tensors, error));
   for (int n = 0; n < w->graph->node_count; n++) {
     if (!dq_node_is(w->graph->nodes[n], "Conv")) continue;
     dq_tucker_job *job = &w->jobs[w->count];
     job->node = w->graph->nodes[n];
     job->layer = &report->layers[w->count++];
     job->layer->name = layer_name(job->node);
-    DQ_TRY(dq_tucker_examine(job, w->options, error));
+    DQ_TRY(dq_tucker_examine(job, w->tensors, error));
   }
   report->count = w->count;
-  return DQ_OK;
+  DQ_TRY(dq_tucker_model_cost(w->graph, w->options, w->tensors, report, error));
+  return assign_given_ranks(w, error);
+}
+
+// The cost of the model that came out: only the layers have changed.
+static void finish_report(const dq_graph *graph, dq_tucker_report *report) {
+  report->model_after = report->model_before;
+  report->model_after.parameters = dq_tucker_parameters(graph);
+  for (int i = 0; report->macs_known && i < report->count; i++)
+    report->model_after.macs += report->layers[i].after.macs - report->layers[i].before.macs;
 }
 
 static dq_status check_options(const dq_tucker_options *options, dq_error *error) {
@@ -193,22 +204,27 @@ static dq_status check_options(const dq_tucker_options *options, dq_error *error
   return dq_rank_check(options->rule, options->parameter, options->multiple, error);
 }
 
+static dq_status apply(work *w, dq_tucker_report *report, dq_error *error) {
+  size_t convs = 0;
+  for (int n = 0; n < w->graph->node_count; n++) convs += dq_node_is(w->graph->nodes[n], "Conv");
+  w->jobs = DQ_NEW_ARRAY(w->scratch, convs, dq_tucker_job);
+  report->layers = DQ_NEW_ARRAY(w->graph->arena, convs, dq_tucker_layer);
+  if (!w->jobs || !report->layers) return dq_fail_memory(error, convs * sizeof *w->jobs);
+  DQ_TRY(examine_all(w, report, error));
+  DQ_TRY(decompose_all(w, error));
+  DQ_TRY(rewrite(w, report, error));
+  finish_report(w->graph, report);
+  return DQ_OK;
+}
+
 dq_status dq_tucker_apply(dq_graph *graph, const dq_tucker_options *options,
                           dq_tucker_report *report, dq_error *error) {
   memset(report, 0, sizeof *report);
   DQ_TRY(check_options(options, error));
-  size_t convs = 0;
-  for (int n = 0; n < graph->node_count; n++) convs += dq_node_is(graph->nodes[n], "Conv");
-  if (!convs) return DQ_OK;
-  work w = {.graph = graph, .options = options};
-  w.jobs = calloc(convs, sizeof *w.jobs);
-  report->layers = DQ_NEW_ARRAY(graph->arena, convs, dq_tucker_layer);
-  dq_status status = w.jobs && report->layers ? examine_all(&w, report, error)
-                                              : dq_fail_memory(error, convs * sizeof *w.jobs);
-  if (status == DQ_OK) status = assign_given_ranks(&w, error);
-  if (status == DQ_OK) status = decompose_all(&w, error);
-  if (status == DQ_OK) status = rewrite(&w, report, error);
+  work w = {.graph = graph, .options = options, .scratch = dq_arena_new(0)};
+  if (!w.scratch) return dq_fail_memory(error, sizeof(dq_tucker_job));
+  dq_status status = apply(&w, report, error);
   for (int i = 0; i < w.count; i++) dq_arena_free(w.jobs[i].arena);
-  free(w.jobs);
+  dq_arena_free(w.scratch);
   return status;
 }

@@ -1,0 +1,173 @@
+// dq-tucker: Tucker-2 decomposition of a model's convolutions.
+#include <inttypes.h>
+#include <string.h>
+
+#include "cmd/command.h"
+#include "decomp/ranks_file.h"
+#include "lib/onnx/onnx.h"
+
+typedef struct tucker_options {
+  dq_common_options common;
+  dq_output_options output;
+  double ratio, energy;
+  const char *ranks, *save_ranks;
+  int64_t multiple;
+  dq_option_list shapes;
+} tucker_options;
+
+static const dq_option rows[] = {
+    {.name = "ratio", .type = DQ_OPTION_DOUBLE, .value = "R", .maximum = 1, .open_minimum = true,
+     .group = "Ranks", DQ_INTO(tucker_options, ratio),
+     .help = "keep this share of each mode's rank, above 0 and at most 1"},
+    {.name = "energy", .type = DQ_OPTION_DOUBLE, .value = "E", .maximum = 1, .open_minimum = true,
+     .group = "Ranks", DQ_INTO(tucker_options, energy),
+     .help = "keep this share of each mode's squared singular values",
+     .details = "The smallest ranks are taken that reach it; 0.9 is a place to start."},
+    {.name = "ranks", .type = DQ_OPTION_FILE, .group = "Ranks", DQ_INTO(tucker_options, ranks),
+     .help = "take layers and ranks from a settings file, exactly",
+     .details = "JSON: {\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": {\"conv1\": "
+                "{\"out\": 16, \"in\": 8}}}. Layers not named are left alone."},
+    {.name = "multiple", .type = DQ_OPTION_INT, .value = "N", .minimum = 1, .maximum = 4096,
+     .preset = "1", .group = "Ranks", DQ_INTO(tucker_options, multiple),
+     .help = "round ranks up to a multiple of N, at most to the full rank",
+     .details = "Kernels compute blocks of 8 or 16 channels: ranks in between cost as much."},
+    {.name = "save-ranks", .type = DQ_OPTION_FILE, .group = "Ranks",
+     DQ_INTO(tucker_options, save_ranks), .help = "write the ranks chosen, for --ranks"},
+    {.name = "shape", .type = DQ_OPTION_LIST, .value = "NAME=N,C,H,W",
+     DQ_INTO(tucker_options, shapes),
+     .help = "size of an input the model leaves open, to count multiply-accumulates"},
+};
+
+static int name_width(const dq_tucker_report *report) {
+  int width = 5;
+  for (int i = 0; i < report->count; i++) {
+    int length = (int)strnlen(report->layers[i].name, 48);
+    if (length > width) width = length;
+  }
+  return width;
+}
+
+static double million(int64_t count) { return (double)count / 1e6; }
+
+static void print_layer(FILE *to, const dq_tucker_layer *layer, int width) {
+  fprintf(to, "%-*.48s  ", width, layer->name);
+  if (layer->reason[0]) {
+    fprintf(to, "left alone: %s\n", layer->reason);
+    return;
+  }
+  fprintf(to, "%5" PRId64 " of %-5" PRId64 " %5" PRId64 " of %-5" PRId64, layer->ranks.out,
+          layer->dims[0] / layer->group, layer->ranks.in, layer->dims[1]);
+  fprintf(to, " %7.4f %7.4f %8.4f", layer->energy_out, layer->energy_in, layer->error);
+  if (layer->macs_known)
+    fprintf(to, " %9.3f %9.3f", million(layer->before.macs), million(layer->after.macs));
+  else fprintf(to, " %9s %9s", "?", "?");
+  fprintf(to, " %9" PRId64 " %9" PRId64 "\n", layer->before.parameters, layer->after.parameters);
+}
+
+static double percent_less(int64_t before, int64_t after) {
+  return before > 0 ? 100.0 * (double)(before - after) / (double)before : 0;
+}
+
+static void print_report(FILE *to, const dq_tucker_report *report) {
+  int width = name_width(report);
+  fprintf(to, "%-*s  %14s %14s %7s %7s %8s %9s %9s %9s %9s\n", width, "layer", "output rank",
+          "input rank", "energy", "energy", "error", "MMACs", "after", "params", "after");
+  for (int i = 0; i < report->count; i++) print_layer(to, &report->layers[i], width);
+  const dq_conv_cost *before = &report->model_before, *after = &report->model_after;
+  fprintf(to, "%d of %d convolutions decomposed; parameters %" PRId64 " -> %" PRId64 " (-%.1f %%)",
+          report->decomposed, report->count, before->parameters, after->parameters,
+          percent_less(before->parameters, after->parameters));
+  if (report->macs_known)
+    fprintf(to, ", MMACs %.2f -> %.2f (-%.1f %%)", million(before->macs), million(after->macs),
+            percent_less(before->macs, after->macs));
+  fputc('\n', to);
+}
+
+static dq_status read_settings(const tucker_options *options, dq_arena *arena,
+                               dq_tucker_options *settings, dq_shape_request *request,
+                               dq_error *error) {
+  settings->rule = dq_option_given(options, "energy") ? DQ_RANK_ENERGY : DQ_RANK_RATIO;
+  settings->parameter = settings->rule == DQ_RANK_ENERGY ? options->energy : options->ratio;
+  settings->multiple = options->multiple;
+  settings->force = options->output.force;
+  int count = options->shapes.count;
+  dq_input_shape *shapes = DQ_NEW_ARRAY(arena, count, dq_input_shape);
+  if (!shapes) return dq_fail_memory(error, (size_t)count * sizeof *shapes);
+  for (int i = 0; i < count; i++)
+    DQ_TRY(dq_input_shape_parse(options->shapes.items[i], arena, &shapes[i], error));
+  *request = (dq_shape_request){.inputs = shapes, .input_count = count};
+  if (count) settings->shapes = request;
+  if (!options->ranks) return DQ_OK;
+  dq_layer_ranks *layers = NULL;
+  DQ_TRY(dq_ranks_load(options->ranks, arena, &layers, &settings->layer_count, error));
+  settings->layers = layers;
+  return DQ_OK;
+}
+
+// What was written must load again.
+static dq_status verify(const char *path, const dq_context *context, dq_error *error) {
+  if (!strcmp(path, "-")) return DQ_OK;
+  dq_graph *again = NULL;
+  dq_status status = dq_onnx_load(&again, path, context, error);
+  dq_graph_free(again);
+  return status;
+}
+
+static dq_status decompose(const tucker_options *options, dq_graph *graph, dq_arena *arena,
+                           const dq_context *context, dq_error *error) {
+  dq_tucker_options settings = {.context = context};
+  dq_shape_request request;
+  dq_tucker_report report;
+  DQ_TRY(read_settings(options, arena, &settings, &request, error));
+  const char *model = options->common.operands[0], *path = options->output.output;
+  dq_status status = dq_tucker_apply(graph, &settings, &report, error);
+  if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
+  DQ_TRY(dq_onnx_save(graph, path, error));
+  DQ_TRY(verify(path, context, error));
+  if (options->save_ranks) DQ_TRY(dq_ranks_save(options->save_ranks, &report, error));
+  print_report(strcmp(path, "-") ? stdout : stderr, &report);
+  if (!report.decomposed) dq_message(context, DQ_WARNING, "nothing was decomposed");
+  return DQ_OK;
+}
+
+static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
+  const tucker_options *options = parsed;
+  dq_graph *graph = NULL;
+  DQ_TRY(dq_onnx_load(&graph, options->common.operands[0], context, error));
+  dq_arena *arena = dq_arena_new(0);
+  dq_status status = arena ? decompose(options, graph, arena, context, error)
+                           : dq_fail_memory(error, sizeof(dq_arena *));
+  dq_arena_free(arena);
+  dq_graph_free(graph);
+  return status;
+}
+
+static const dq_command command = {
+    .name = "dq-tucker",
+    .summary = "makes convolutions cheaper by Tucker-2 decomposition",
+    .usage = "MODEL -o OUT (--ratio R | --energy E | --ranks FILE) [options]",
+    .description =
+        "Every convolution with a kernel larger than 1x1 becomes three: 1x1 to fewer channels, the "
+        "kernel between those, 1x1 back to the output's channels. The factors are the leading left "
+        "singular vectors of the weight's unfoldings (higher-order SVD). Depthwise and 1x1 "
+        "convolutions are left alone, and so is every layer that would not get cheaper, unless "
+        "--force is given.\n\n"
+        "The table tells, per layer, the ranks, the share of squared singular values kept per mode, "
+        "the relative error of the weight, multiply-accumulates and parameters before and after, or "
+        "why the layer was left alone. Without retraining, accuracy falls quickly.",
+    .examples = "# keep half of each mode's rank\n"
+                "dq-tucker model.onnx -o small.onnx --ratio 0.5\n"
+                "# keep 90 % of the energy, at ranks that kernels like\n"
+                "dq-tucker model.onnx -o small.onnx --energy 0.9 --multiple 8",
+    .operand = "MODEL",
+    .operands_minimum = 1,
+    .operands_maximum = 1,
+    DQ_OWN_ROWS(rows),
+    .shared = DQ_WITH_OUTPUT,
+    .output_offset = offsetof(tucker_options, output),
+    .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_ONE_OF, "ratio energy ranks"}},
+    .options_size = sizeof(tucker_options),
+    .run = run,
+};
+
+int main(int argc, char **argv) { return dq_command_main(argc, argv, &command); }
