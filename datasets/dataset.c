@@ -1,0 +1,410 @@
+// An open data set: choosing the reader, leaving out what cannot be read, reading one picture.
+#include "datasets/datasets.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "datasets/files.h"
+#include "datasets/reader.h"
+#include "lib/base/file.h"
+
+typedef struct kind {
+  const char *prefix, *summary;
+  bool verify;
+  const dq_reader_functions *functions;
+} kind;
+
+static const kind kinds[] = {
+#define DQ_READER(symbol, prefix, verify, summary) {prefix, summary, verify, &dq_reader_##symbol},
+#include "datasets/readers.def"
+#undef DQ_READER
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+const char *dq_data_kind_name(int index) {
+  return index >= 0 && index < KINDS ? kinds[index].prefix : NULL;
+}
+const char *dq_data_kind_summary(int index) {
+  return index >= 0 && index < KINDS ? kinds[index].summary : NULL;
+}
+
+static const kind *kind_of(const dq_reader_functions *functions) {
+  const kind *it = kinds;
+  while (it->functions != functions) it++;
+  return it;
+}
+
+static bool begins(const char *text, const char *prefix) {
+  return !strncmp(text, prefix, strlen(prefix));
+}
+
+// The row whose prefix the spec begins with, else folder or list; `argument` is what follows.
+static dq_status find_kind(const char *spec, const kind **found, const char **argument,
+                           dq_error *error) {
+  *argument = spec;
+  for (const kind *it = kinds; it < kinds + KINDS; it++)
+    if (strchr(it->prefix, ':') && begins(spec, it->prefix)) {
+      *found = it;
+      *argument = spec + strlen(it->prefix);
+      return DQ_OK;
+    }
+  if (begins(spec, "pb:"))
+    return dq_fail(error, DQ_UNSUPPORTED, "'%s': ONNX test tensors cannot be read here", spec);
+  *found = kind_of(dq_is_folder(spec) ? &dq_reader_folder : &dq_reader_list);
+  return DQ_OK;
+}
+
+static dq_status open_source(dq_data *data, const dq_data_source *source, const char *argument,
+                             dq_error *error) {
+  data->source = source;
+  return source->open(&data->state, argument, &data->found, data->context, error);
+}
+
+static dq_status open_reader(dq_data *data, const dq_data_options *options, dq_error *error) {
+  const kind *found;
+  const char *argument;
+  for (int i = 0; i < options->source_count; i++)
+    if (begins(options->spec, options->sources[i].prefix))
+      return open_source(data, &options->sources[i],
+                         options->spec + strlen(options->sources[i].prefix), error);
+  DQ_TRY(find_kind(options->spec, &found, &argument, error));
+  data->reader = found->functions;
+  return data->reader->open(data, argument, options, error);
+}
+
+// At most `limit` pictures: the first ones, or evenly spread where they are sorted by class.
+static dq_status choose(dq_data *data, const dq_data_options *options, dq_error *error) {
+  int64_t limit = options->limit;
+  data->count = data->found;
+  if (limit > data->found)
+    dq_message(data->context, DQ_WARNING, "%s: %" PRId64 " pictures, fewer than the limit of %" PRId64,
+               options->spec, data->found, limit);
+  bool all = limit == 0 || limit >= data->found;
+  bool files = data->reader && kind_of(data->reader)->verify;
+  if (!all) data->count = limit;
+  if (!files && (all || !data->spread_limit)) return DQ_OK;
+  data->order = DQ_NEW_ARRAY(data->arena, data->count, int64_t);
+  if (!data->order) return dq_fail_memory(error, (size_t)data->count * sizeof(int64_t));
+  for (int64_t i = 0; i < data->count; i++)
+    data->order[i] = all || !data->spread_limit
+                         ? i
+                         : (int64_t)((__int128)i * data->found / data->count);
+  return DQ_OK;
+}
+
+typedef struct check {
+  const dq_data *data;
+  int64_t first;
+  int *widths, *heights; // 0: cannot be read
+  uint8_t *channels;
+  uint64_t *hashes; // of the pixels
+} check;
+
+// FNV-1a: only to notice that all pictures are the same one.
+static uint64_t hash_pixels(const dq_image *image) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  size_t count = (size_t)image->width * (size_t)image->height * (size_t)image->channels;
+  for (size_t i = 0; i < count; i++) hash = (hash ^ image->pixels[i]) * 0x100000001b3u;
+  return hash;
+}
+
+static void check_picture(void *argument, int64_t i, int thread) {
+  check *it = argument;
+  dq_image image = {0};
+  (void)thread;
+  i += it->first;
+  if (it->data->reader->pixels(it->data, it->data->order[i], &image, NULL) == DQ_OK) {
+    it->widths[i] = image.width;
+    it->heights[i] = image.height;
+    it->channels[i] = (uint8_t)image.channels;
+    it->hashes[i] = hash_pixels(&image);
+  }
+  dq_image_deinit(&image);
+}
+
+enum { NAMED_PICTURES = 20 }; // warnings about broken pictures before only their number is told
+
+// Why picture i cannot be read: the message of trying again.
+static dq_status report_broken(dq_data *data, int64_t i, bool strict, dq_error *error) {
+  dq_error reason = {0};
+  dq_image image = {0};
+  dq_status status = data->reader->pixels(data, data->order[i], &image, &reason);
+  dq_image_deinit(&image);
+  if (status != DQ_OK && (strict || status != DQ_BAD_INPUT))
+    return dq_fail(error, status, "%s", reason.message);
+  if (data->skipped++ < NAMED_PICTURES)
+    dq_message(data->context, DQ_WARNING, "skipped: %s", reason.message);
+  return DQ_OK;
+}
+
+static dq_status drop_broken(dq_data *data, const check *it, bool strict, dq_error *error) {
+  int64_t kept = 0, total = data->count, first = -1;
+  bool same = true, equal = true;
+  for (int64_t i = 0; i < total; i++) {
+    if (it->widths[i] == 0) {
+      DQ_TRY(report_broken(data, i, strict, error));
+      continue;
+    }
+    if (first < 0) first = i;
+    same &= it->widths[i] == it->widths[first] && it->heights[i] == it->heights[first];
+    equal &= it->hashes[i] == it->hashes[first];
+    data->order[kept++] = data->order[i];
+  }
+  data->count = kept;
+  if (kept > 1 && equal) dq_message(data->context, DQ_WARNING, "all pictures are equal");
+  if (kept && same) {
+    data->fixed_width = it->widths[first];
+    data->fixed_height = it->heights[first];
+    data->fixed_channels = it->channels[first];
+  }
+  if (data->skipped)
+    dq_message(data->context, DQ_WARNING, "%" PRId64 " of %" PRId64 " pictures skipped",
+               data->skipped, total);
+  return DQ_OK;
+}
+
+// Decodes every picture once so that the count is right from the start.
+static dq_status verify(dq_data *data, bool strict, dq_error *error) {
+  enum { BLOCK = 64 };
+  size_t count = (size_t)data->count;
+  check it = {.data = data,
+              .widths = calloc(count, sizeof(int)),
+              .heights = calloc(count, sizeof(int)),
+              .channels = calloc(count, 1),
+              .hashes = calloc(count, sizeof(uint64_t))};
+  dq_status status = DQ_OK;
+  if (!it.widths || !it.heights || !it.channels || !it.hashes)
+    status = dq_fail_memory(error, count);
+  for (; it.first < data->count && status == DQ_OK; it.first += BLOCK) {
+    int64_t left = data->count - it.first;
+    dq_pool_run(data->context ? data->context->pool : NULL, left < BLOCK ? left : BLOCK,
+                check_picture, &it);
+    dq_progress(data->context, "checking pictures", left < BLOCK ? data->count : it.first + BLOCK,
+                data->count);
+    status = dq_check_stop(data->context, error);
+  }
+  if (status == DQ_OK) status = drop_broken(data, &it, strict, error);
+  free(it.widths);
+  free(it.heights);
+  free(it.channels);
+  free(it.hashes);
+  return status;
+}
+
+// norm.csv in the spec's folder, or one above the pictures.
+static const char *norm_beside(dq_data *data, const char *spec) {
+  char folder[4096];
+  dq_path_folder(spec, folder, sizeof folder);
+  const char *inside = dq_join(data->arena, spec, "norm.csv");
+  const char *above = dq_join(data->arena, folder, "norm.csv");
+  if (inside && dq_is_file(inside)) return inside;
+  return above && dq_is_file(above) ? above : NULL;
+}
+
+static dq_status open_preprocess(dq_data *data, const dq_data_options *options, dq_error *error) {
+  const char *norm;
+  DQ_TRY(dq_preprocess_parse(&data->preprocess, options->preset, options->preprocess, &norm,
+                             data->arena, error));
+  bool given = options->preset || (options->preprocess && *options->preprocess);
+  data->preprocess_text = given ? dq_preprocess_format(&data->preprocess, data->arena) : "";
+  if (!data->preprocess_text) return dq_fail_memory(error, 1);
+  if (!data->preprocess.per_patient) return DQ_OK;
+  if (options->norm) norm = options->norm;
+  if (!norm) norm = norm_beside(data, options->spec);
+  if (!norm)
+    return dq_fail(error, DQ_USAGE, "constants per patient are wanted, expected norm=FILE");
+  return dq_norm_read(&data->norm, norm, data->arena, error);
+}
+
+// Files come in all sizes and colours: without any preprocessing given there is nothing to rely on.
+static dq_status check_preset(const dq_data *data, const dq_data_options *options,
+                              dq_error *error) {
+  if (!data->reader || *data->preprocess_text || !kind_of(data->reader)->verify) return DQ_OK;
+  dq_fail(error, DQ_USAGE, "%s: how to preprocess these pictures is not known, expected a preset",
+          options->spec);
+  dq_error_hint(error, "for example --preset imagenet, or --preprocess fit=stretch,scale=0.00392157");
+  return DQ_USAGE;
+}
+
+// A patient without constants is found before the first picture is read.
+static dq_status check_patients(const dq_data *data, dq_error *error) {
+  dq_sample_info info;
+  const dq_norm_row *row;
+  for (int64_t i = 0; data->reader && data->preprocess.per_patient && i < data->count; i++) {
+    DQ_TRY(dq_data_read(data, i, NULL, &info, error));
+    DQ_TRY(dq_norm_find(&data->norm, info.name, &row, error));
+  }
+  return DQ_OK;
+}
+
+static dq_status open_all(dq_data *data, const dq_data_options *options, dq_error *error) {
+  if (!options->spec || !*options->spec) return dq_fail(error, DQ_USAGE, "no data given");
+  if (options->limit < 0) return dq_fail(error, DQ_USAGE, "limit is negative");
+  DQ_TRY(open_preprocess(data, options, error));
+  DQ_TRY(open_reader(data, options, error));
+  DQ_TRY(check_preset(data, options, error));
+  if (data->found == 0) return dq_fail(error, DQ_BAD_INPUT, "%s: no pictures", options->spec);
+  DQ_TRY(choose(data, options, error));
+  if (data->reader && kind_of(data->reader)->verify)
+    DQ_TRY(verify(data, options->strict, error));
+  if (data->count == 0)
+    return dq_fail(error, DQ_BAD_INPUT, "%s: no pictures that can be read", options->spec);
+  if (data->count == 1) dq_message(data->context, DQ_WARNING, "%s: a single picture", options->spec);
+  return check_patients(data, error);
+}
+
+dq_status dq_data_open(dq_data **data, const dq_data_options *options, const dq_context *context,
+                       dq_error *error) {
+  *data = NULL;
+  dq_arena *arena = dq_arena_new(0);
+  dq_data *it = arena ? DQ_NEW(arena, dq_data) : NULL;
+  if (!it) {
+    dq_arena_free(arena);
+    return dq_fail_memory(error, sizeof *it);
+  }
+  it->arena = arena;
+  it->context = context;
+  dq_status status = open_all(it, options, error);
+  if (status == DQ_OK) *data = it;
+  else dq_data_free(it);
+  return status;
+}
+
+void dq_data_free(dq_data *data) {
+  if (!data) return;
+  if (data->reader && data->reader->close) data->reader->close(data);
+  if (data->source && data->source->close && data->state) data->source->close(data->state);
+  dq_arena_free(data->arena);
+}
+
+int64_t dq_data_count(const dq_data *data) { return data->count; }
+int64_t dq_data_skipped(const dq_data *data) { return data->skipped; }
+dq_label_kind dq_data_labelled(const dq_data *data) { return data->kind; }
+int64_t dq_data_classes(const dq_data *data) { return data->classes; }
+const char *dq_data_preprocess_text(const dq_data *data) { return data->preprocess_text; }
+
+const char *dq_data_class_name(const dq_data *data, int64_t label) {
+  bool known = data->class_names && label >= 0 && label < data->classes;
+  return known ? data->class_names[label] : NULL;
+}
+
+bool dq_data_natural_shape(const dq_data *data, int *channels, int *height, int *width) {
+  bool crop = data->preprocess.crop > 0;
+  *height = crop ? data->preprocess.crop : data->fixed_height;
+  *width = crop ? data->preprocess.crop : data->fixed_width;
+  *channels = data->fixed_channels ? data->fixed_channels : 3;
+  return *height > 0 && *width > 0;
+}
+
+static bool is_ready(const dq_data *data) {
+  return data->source || (data->reader->ready && data->reader->ready(data));
+}
+
+static dq_status check_shape(const dq_data *data, int64_t channels, int64_t height, int64_t width,
+                             dq_error *error) {
+  int64_t product;
+  if (channels < 1 || height < 1 || width < 1 || channels > INT32_MAX || height > INT32_MAX ||
+      width > INT32_MAX || __builtin_mul_overflow(channels * height, width, &product))
+    return dq_fail(error, DQ_BAD_INPUT,
+                   "pictures cannot have the shape %" PRId64 "x%" PRId64 "x%" PRId64, channels,
+                   height, width);
+  if (is_ready(data)) return DQ_OK;
+  if (channels != 1 && channels != 3)
+    return dq_fail(error, DQ_BAD_INPUT,
+                   "pictures have 1 or 3 channels, the model's input has %" PRId64, channels);
+  int crop = data->preprocess.crop;
+  if (crop && (crop != height || crop != width))
+    return dq_fail(error, DQ_USAGE, "preprocess: crop is %d, the model wants %" PRId64 "x%" PRId64,
+                   crop, height, width);
+  return DQ_OK;
+}
+
+dq_status dq_data_set_shape(dq_data *data, int64_t channels, int64_t height, int64_t width,
+                            dq_error *error) {
+  DQ_TRY(check_shape(data, channels, height, width, error));
+  if (data->reader && is_ready(data)) {
+    DQ_TRY(data->reader->fits(data, channels, height, width, error));
+  } else if (data->reader && (data->fixed_height != height || data->fixed_width != width)) {
+    dq_message(data->context, DQ_NOTE, "pictures are resized to %" PRId64 "x%" PRId64 "%s%s", width,
+               height, *data->preprocess_text ? " with " : "", data->preprocess_text);
+  }
+  data->channels = (int)channels;
+  data->height = (int)height;
+  data->width = (int)width;
+  return DQ_OK;
+}
+
+static dq_status preprocess(const dq_data *data, dq_image *image, float *values,
+                            dq_sample_info *info, dq_error *error) {
+  const dq_norm_row *row = NULL;
+  info->width = image->width;
+  info->height = image->height;
+  if (data->preprocess.per_patient) DQ_TRY(dq_norm_find(&data->norm, info->name, &row, error));
+  return dq_preprocess_apply(&data->preprocess, image, row, data->channels, data->height,
+                             data->width, values, &info->view, error);
+}
+
+static dq_status read_values(const dq_data *data, int64_t inner, float *values,
+                             dq_sample_info *info, dq_error *error) {
+  if (data->source) {
+    int64_t elements = (int64_t)data->channels * data->height * data->width;
+    return data->source->read(data->state, inner, values, elements, info, error);
+  }
+  if (is_ready(data)) return data->reader->values(data, inner, values, error);
+  dq_image image = {0};
+  dq_status status = data->reader->pixels(data, inner, &image, error);
+  if (status == DQ_OK) status = preprocess(data, &image, values, info, error);
+  dq_image_deinit(&image);
+  return status;
+}
+
+dq_status dq_data_read(const dq_data *data, int64_t index, float *values, dq_sample_info *info,
+                       dq_error *error) {
+  dq_sample_info unused;
+  if (!info) info = &unused;
+  memset(info, 0, sizeof *info);
+  info->kind = data->kind;
+  info->label = -1;
+  info->view = (dq_view){.scale_x = 1, .scale_y = 1};
+  if (index < 0 || index >= data->count)
+    return dq_fail(error, DQ_BAD_INPUT, "picture %" PRId64 " of %" PRId64, index, data->count);
+  int64_t inner = data->order ? data->order[index] : index;
+  if (data->reader) data->reader->describe(data, inner, info);
+  if (!values) return DQ_OK;
+  if (data->channels == 0)
+    return dq_fail(error, DQ_BAD_INPUT, "pictures are read before the model's shape is known");
+  return read_values(data, inner, values, info, error);
+}
+
+typedef struct batch {
+  const dq_data *data;
+  int64_t first;
+  float *values;
+  dq_sample_info *infos;
+  dq_status *statuses;
+} batch;
+
+static void read_one(void *argument, int64_t i, int thread) {
+  batch *it = argument;
+  int64_t elements = (int64_t)it->data->channels * it->data->height * it->data->width;
+  (void)thread;
+  it->statuses[i] = dq_data_read(it->data, it->first + i, it->values + i * elements,
+                                 it->infos ? it->infos + i : NULL, NULL);
+}
+
+dq_status dq_data_read_batch(const dq_data *data, int64_t first, int64_t count, float *values,
+                             dq_sample_info *infos, dq_error *error) {
+  batch it = {data, first, values, infos, NULL};
+  if (count < 1) return DQ_OK;
+  it.statuses = malloc((size_t)count * sizeof *it.statuses);
+  if (!it.statuses) return dq_fail_memory(error, (size_t)count * sizeof *it.statuses);
+  dq_pool_run(data->context ? data->context->pool : NULL, count, read_one, &it);
+  dq_status status = DQ_OK;
+  int64_t elements = (int64_t)data->channels * data->height * data->width;
+  for (int64_t i = 0; i < count && status == DQ_OK; i++)
+    if (it.statuses[i] != DQ_OK) // again, for its message
+      status = dq_data_read(data, first + i, values + i * elements, NULL, error);
+  free(it.statuses);
+  return status;
+}

@@ -1,0 +1,72 @@
+// What folders and lists of picture files share.
+#include "datasets/files.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+// The last four cannot be decoded here: they are found so that they can be named.
+static const char *const picture_suffixes[] = {".jpg", ".jpeg", ".png",  ".bmp",  ".pgm", ".ppm",
+                                               ".pnm", ".gif",  ".webp", ".tiff", ".tif"};
+
+bool dq_has_picture_suffix(const char *name) {
+  const char *dot = strrchr(name, '.');
+  for (size_t i = 0; dot && i < sizeof picture_suffixes / sizeof *picture_suffixes; i++)
+    if (!strcasecmp(dot, picture_suffixes[i])) return true;
+  return false;
+}
+
+bool dq_is_folder(const char *path) {
+  struct stat info;
+  return !stat(path, &info) && S_ISDIR(info.st_mode);
+}
+
+bool dq_is_file(const char *path) {
+  struct stat info;
+  return !stat(path, &info) && !S_ISDIR(info.st_mode);
+}
+
+char *dq_join(dq_arena *arena, const char *folder, const char *name) {
+  if (*name == '/' || !strcmp(folder, ".")) return dq_arena_strdup(arena, name);
+  size_t length = strlen(folder);
+  bool slash = length && folder[length - 1] == '/';
+  return dq_arena_printf(arena, "%s%s%s", folder, slash ? "" : "/", name);
+}
+
+dq_status dq_files_add(dq_data *data, dq_file_sample sample, dq_error *error) {
+  dq_file_samples *samples = data->state;
+  if (!samples) {
+    samples = data->state = DQ_NEW(data->arena, dq_file_samples);
+    if (!samples) return dq_fail_memory(error, sizeof *samples);
+  }
+  if (samples->count == samples->room) {
+    int64_t room = samples->room ? samples->room * 2 : 256;
+    dq_file_sample *items = realloc(samples->items, (size_t)room * sizeof *items);
+    if (!items) return dq_fail_memory(error, (size_t)room * sizeof *items);
+    samples->items = items;
+    samples->room = room;
+  }
+  if (!sample.name || !sample.path) return dq_fail_memory(error, sizeof sample);
+  samples->items[samples->count++] = sample;
+  data->found = samples->count;
+  return DQ_OK;
+}
+
+void dq_files_describe(const dq_data *data, int64_t index, dq_sample_info *info) {
+  const dq_file_sample *sample = &((const dq_file_samples *)data->state)->items[index];
+  dq_sample_name(info, sample->name);
+  info->path = sample->path;
+  info->label = sample->label;
+  info->label_path = sample->label_path;
+}
+
+dq_status dq_files_pixels(const dq_data *data, int64_t index, dq_image *image, dq_error *error) {
+  const dq_file_sample *sample = &((const dq_file_samples *)data->state)->items[index];
+  return dq_image_read(image, sample->path, data->context ? data->context->memory_limit : 0, error);
+}
+
+void dq_files_close(dq_data *data) {
+  dq_file_samples *samples = data->state;
+  if (samples) free(samples->items);
+}

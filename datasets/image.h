@@ -1,0 +1,50 @@
+// Pictures of bytes: decoding, resampling and preprocessing.
+#ifndef DQ_DATASETS_IMAGE_H
+#define DQ_DATASETS_IMAGE_H
+
+#include <stdint.h>
+
+#include "lib/base/status.h"
+
+typedef struct dq_image {
+  int width, height;
+  int channels;    // 1 grey, 3 RGB
+  uint8_t *pixels; // height x width x channels, malloc'ed; NULL when there is none
+} dq_image;
+
+void dq_image_deinit(dq_image *image); // frees the pixels; safe on a zeroed struct
+
+// Allocates the pixels (not cleared). DQ_SYSTEM without memory.
+dq_status dq_image_init(dq_image *image, int width, int height, int channels, dq_error *error);
+
+// Decodes JPEG, PNG, BMP or PNM. 16-bit samples keep their high byte, alpha is dropped, CMYK becomes
+// RGB, EXIF orientation is not applied (as Pillow's Image.open). The header is checked first:
+// decoding must not need more than `budget` bytes (0: 1 GiB). Errors name the path.
+dq_status dq_image_read(dq_image *image, const char *path, size_t budget, dq_error *error);
+
+// The same from memory; `name` stands in messages.
+dq_status dq_image_decode(dq_image *image, const uint8_t *bytes, size_t size, const char *name,
+                          size_t budget, dq_error *error);
+
+// A mask: grey values, or the palette indices of a picture with a palette.
+dq_status dq_mask_read(dq_image *image, const char *path, size_t budget, dq_error *error);
+
+typedef enum dq_filter { DQ_FILTER_BILINEAR, DQ_FILTER_BICUBIC } dq_filter;
+
+// A window of an enlarged or reduced picture: the source resampled to width x height, of which only
+// the rectangle of `target`'s size at (left, top) is computed. Antialiased 8-bit fixed-point
+// convolution, first along rows, then along columns, bit for bit as Pillow's Image.resize.
+// `target` has its size and channels (the source's) set and pixels allocated.
+dq_status dq_image_resample(const dq_image *source, int64_t width, int64_t height, int64_t left,
+                            int64_t top, dq_filter filter, dq_image *target, dq_error *error);
+
+// Nearest neighbour as Pillow's NEAREST: `values` (height x width) to target_height x target_width.
+// DQ_SYSTEM without memory.
+dq_status dq_resize_nearest(const uint8_t *values, int width, int height, uint8_t *target,
+                            int target_width, int target_height, dq_error *error);
+
+// RGB to grey and back in place of the pixels (ITU-R 601 luma in 16-bit fixed point, as Pillow's L).
+dq_status dq_image_to_grey(dq_image *image, dq_error *error);
+dq_status dq_image_to_rgb(dq_image *image, dq_error *error);
+
+#endif

@@ -1,0 +1,109 @@
+// Applying a preset to a picture: where it goes in the model's input, and the value of each byte.
+#include <math.h>
+#include <string.h>
+
+#include "datasets/preprocess.h"
+
+// The size a picture is resampled to, the window of it that is taken, and where that window lies in
+// the model's input.
+typedef struct placement {
+  int64_t width, height; // resampled
+  int64_t left, top;     // of the window
+  int x, y, columns, rows; // of the model's input
+} placement;
+
+static double larger(double a, double b) { return a > b ? a : b; }
+
+static placement place_crop(const dq_preprocess *it, const dq_image *image, int height, int width) {
+  double side = larger(it->resize, larger(width, height));
+  double factor = side / (image->width < image->height ? image->width : image->height);
+  int64_t full_width = (int64_t)larger(width, rint(image->width * factor));
+  int64_t full_height = (int64_t)larger(height, rint(image->height * factor));
+  return (placement){.width = full_width, .height = full_height,
+                     .left = (full_width - width) / 2, .top = (full_height - height) / 2,
+                     .columns = width, .rows = height};
+}
+
+static placement place_letterbox(const dq_preprocess *it, const dq_image *image, int height,
+                                 int width) {
+  double factor = (double)width / image->width, other = (double)height / image->height;
+  if (other < factor) factor = other;
+  int columns = (int)larger(1, image->width * factor), rows = (int)larger(1, image->height * factor);
+  bool centred = it->fit == DQ_FIT_LETTERBOX;
+  return (placement){.width = columns, .height = rows, .columns = columns, .rows = rows,
+                     .x = centred ? (width - columns) / 2 : 0,
+                     .y = centred ? (height - rows) / 2 : 0};
+}
+
+static placement place(const dq_preprocess *it, const dq_image *image, int height, int width) {
+  switch (it->fit) {
+  case DQ_FIT_CROP: return place_crop(it, image, height, width);
+  case DQ_FIT_LETTERBOX:
+  case DQ_FIT_LETTERBOX_CORNER: return place_letterbox(it, image, height, width);
+  default:
+    return (placement){.width = width, .height = height, .columns = width, .rows = height};
+  }
+}
+
+static void fill_view(dq_view *view, const placement *at, int height, int width) {
+  // The window's share of the resampled picture, and its place in the input.
+  view->scale_x = (double)width / (double)at->width;
+  view->scale_y = (double)height / (double)at->height;
+  view->offset_x = (double)(at->x - at->left) / width;
+  view->offset_y = (double)(at->y - at->top) / height;
+}
+
+static double byte_value(const dq_preprocess *it, const dq_norm_row *norm, int channel, int byte) {
+  double x = byte * it->scale;
+  const double *mean = it->mean, *deviation = it->std;
+  if (it->per_patient) {
+    x = (byte - norm->low) / (norm->high - norm->low);
+    x = x < 0 ? 0 : x > 1 ? 1 : x;
+    mean = norm->mean;
+    deviation = norm->std;
+  }
+  return (x - mean[channel]) / deviation[channel];
+}
+
+// One channel of the model's input: the table's value of every byte of the window, padding around.
+static void fill_channel(const float table[256], const dq_image *window, int source_channel,
+                         const placement *at, int pad, int height, int width, float *values) {
+  bool whole = at->columns == width && at->rows == height;
+  if (!whole)
+    for (int64_t i = 0; i < (int64_t)height * width; i++) values[i] = table[pad];
+  const uint8_t *pixel = window->pixels + source_channel;
+  for (int y = 0; y < at->rows; y++) {
+    float *row = values + (int64_t)(at->y + y) * width + at->x;
+    for (int x = 0; x < at->columns; x++, pixel += window->channels) row[x] = table[*pixel];
+  }
+}
+
+dq_status dq_preprocess_apply(const dq_preprocess *it, dq_image *image, const dq_norm_row *norm,
+                              int channels, int height, int width, float *values, dq_view *view,
+                              dq_error *error) {
+  bool grey = channels == 1 || it->colour == DQ_COLOUR_GREY;
+  DQ_TRY(grey ? dq_image_to_grey(image, error) : dq_image_to_rgb(image, error));
+  placement at = place(it, image, height, width);
+  dq_image window = *image;
+  bool resampled = at.width != image->width || at.height != image->height ||
+                   at.columns != image->width || at.rows != image->height;
+  if (resampled) {
+    DQ_TRY(dq_image_init(&window, at.columns, at.rows, image->channels, error));
+    dq_status status = dq_image_resample(image, at.width, at.height, at.left, at.top, it->filter,
+                                         &window, error);
+    if (status != DQ_OK) {
+      dq_image_deinit(&window);
+      return status;
+    }
+  }
+  for (int c = 0; c < channels; c++) {
+    float table[256];
+    for (int byte = 0; byte < 256; byte++) table[byte] = (float)byte_value(it, norm, c, byte);
+    int source = window.channels == 1 ? 0 : it->colour == DQ_COLOUR_BGR ? channels - 1 - c : c;
+    fill_channel(table, &window, source, &at, it->pad, height, width,
+                 values + (int64_t)c * height * width);
+  }
+  if (resampled) dq_image_deinit(&window);
+  if (view) fill_view(view, &at, height, width);
+  return DQ_OK;
+}

@@ -1,0 +1,194 @@
+// Resampling bit for bit as Pillow (src/libImaging/Resample.c): a separable antialiased filter,
+// weights in fixed point with 22 fractional bits, each pass rounded to 8 bits.
+#include "datasets/image.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/sizes.h"
+
+enum { PRECISION_BITS = 32 - 8 - 2 };
+
+// Weights of a run of outputs along one axis: output i is the sum over k < length[i] of
+// weights[i * taps + k] * input[first[i] + k].
+typedef struct axis {
+  int taps;
+  int *first, *length;
+  int32_t *weights;
+} axis;
+
+static double triangle(double x) {
+  x = fabs(x);
+  return x < 1.0 ? 1.0 - x : 0.0;
+}
+
+// Keys' cubic convolution with a = -0.5.
+static double cubic(double x) {
+  const double a = -0.5;
+  x = fabs(x);
+  if (x < 1.0) return ((a + 2.0) * x - (a + 3.0)) * x * x + 1;
+  if (x < 2.0) return (((x - 5) * x + 8) * x - 4) * a;
+  return 0.0;
+}
+
+static void axis_deinit(axis *it) {
+  free(it->first);
+  free(it->length);
+  free(it->weights);
+}
+
+static int32_t fixed_point(double weight) {
+  double scaled = weight * (1 << PRECISION_BITS);
+  return (int32_t)(weight < 0 ? scaled - 0.5 : scaled + 0.5);
+}
+
+// Outputs from...from + count - 1 of `input` samples resampled to `output`.
+static dq_status axis_init(axis *it, int input, int64_t output, int64_t from, int count,
+                           dq_filter filter, dq_error *error) {
+  double (*kernel)(double) = filter == DQ_FILTER_BICUBIC ? cubic : triangle;
+  double scale = (double)input / (double)output, filter_scale = scale < 1.0 ? 1.0 : scale;
+  double support = (filter == DQ_FILTER_BICUBIC ? 2.0 : 1.0) * filter_scale;
+  double inverse = 1.0 / filter_scale;
+  it->taps = (int)ceil(support) * 2 + 1;
+  size_t entries = (size_t)it->taps * (size_t)count;
+  it->first = malloc((size_t)count * sizeof *it->first);
+  it->length = malloc((size_t)count * sizeof *it->length);
+  it->weights = calloc(entries, sizeof *it->weights);
+  double *weights = malloc((size_t)it->taps * sizeof *weights);
+  if (!it->first || !it->length || !it->weights || !weights) {
+    free(weights);
+    return dq_fail_memory(error, entries * sizeof *it->weights);
+  }
+  for (int i = 0; i < count; i++) {
+    double centre = ((double)(from + i) + 0.5) * scale, sum = 0.0;
+    int first = (int)(centre - support + 0.5), last = (int)(centre + support + 0.5);
+    if (first < 0) first = 0;
+    if (last > input) last = input;
+    for (int k = 0; k < last - first; k++)
+      sum += weights[k] = kernel((k + first - centre + 0.5) * inverse);
+    for (int k = 0; k < last - first; k++) {
+      double weight = sum != 0.0 ? weights[k] / sum : weights[k];
+      it->weights[(size_t)i * (size_t)it->taps + (size_t)k] = fixed_point(weight);
+    }
+    it->first[i] = first;
+    it->length[i] = last - first;
+  }
+  free(weights);
+  return DQ_OK;
+}
+
+static uint8_t clip(int32_t sum) {
+  int32_t value = sum >> PRECISION_BITS;
+  return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
+}
+
+// One row of `count` outputs from a row of inputs.
+static void filter_row(const axis *columns, int count, int channels, const uint8_t *source,
+                       uint8_t *target) {
+  for (int i = 0; i < count; i++) {
+    const int32_t *weights = columns->weights + (size_t)i * (size_t)columns->taps;
+    const uint8_t *first = source + (size_t)columns->first[i] * (size_t)channels;
+    for (int c = 0; c < channels; c++) {
+      int32_t sum = 1 << (PRECISION_BITS - 1);
+      for (int k = 0; k < columns->length[i]; k++) sum += first[k * channels + c] * weights[k];
+      *target++ = clip(sum);
+    }
+  }
+}
+
+// One output row from rows of `bytes` bytes.
+static void filter_column(const int32_t *weights, int length, size_t bytes, const uint8_t *rows,
+                          uint8_t *target) {
+  for (size_t i = 0; i < bytes; i++) {
+    int32_t sum = 1 << (PRECISION_BITS - 1);
+    for (int k = 0; k < length; k++) sum += rows[(size_t)k * bytes + i] * weights[k];
+    target[i] = clip(sum);
+  }
+}
+
+// Both passes; a pass that would not change the size is left out, as Pillow does (with a scale of 1
+// its weights are a single 1).
+static dq_status resample(const dq_image *source, const axis *columns, const axis *rows,
+                          dq_image *target, dq_error *error) {
+  size_t row_bytes = (size_t)target->width * (size_t)target->channels;
+  size_t source_bytes = (size_t)source->width * (size_t)source->channels;
+  int first = rows->first[0];
+  int last = rows->first[target->height - 1] + rows->length[target->height - 1];
+  uint8_t *middle = malloc((size_t)(last - first) * row_bytes);
+  if (!middle) return dq_fail_memory(error, (size_t)(last - first) * row_bytes);
+  for (int y = first; y < last; y++)
+    filter_row(columns, target->width, target->channels, source->pixels + (size_t)y * source_bytes,
+               middle + (size_t)(y - first) * row_bytes);
+  for (int y = 0; y < target->height; y++)
+    filter_column(rows->weights + (size_t)y * (size_t)rows->taps, rows->length[y], row_bytes,
+                  middle + (size_t)(rows->first[y] - first) * row_bytes,
+                  target->pixels + (size_t)y * row_bytes);
+  free(middle);
+  return DQ_OK;
+}
+
+dq_status dq_image_resample(const dq_image *source, int64_t width, int64_t height, int64_t left,
+                            int64_t top, dq_filter filter, dq_image *target, dq_error *error) {
+  axis columns = {0}, rows = {0};
+  dq_status status =
+      axis_init(&columns, source->width, width, left, target->width, filter, error);
+  if (status == DQ_OK)
+    status = axis_init(&rows, source->height, height, top, target->height, filter, error);
+  if (status == DQ_OK) status = resample(source, &columns, &rows, target, error);
+  axis_deinit(&columns);
+  axis_deinit(&rows);
+  return status;
+}
+
+// The source index of each target index: the position is summed up, as Pillow does, so that its
+// rounding is the same.
+static void nearest_indices(int *indices, int input, int output) {
+  double step = (double)input / (double)output, position = step * 0.5;
+  for (int i = 0; i < output; i++, position += step) {
+    indices[i] = (int)position;
+    if (indices[i] >= input) indices[i] = input - 1;
+  }
+}
+
+dq_status dq_resize_nearest(const uint8_t *values, int width, int height, uint8_t *target,
+                            int target_width, int target_height, dq_error *error) {
+  size_t bytes = ((size_t)target_width + (size_t)target_height) * sizeof(int);
+  int *columns = malloc(bytes);
+  if (!columns) return dq_fail_memory(error, bytes);
+  int *rows = columns + target_width;
+  nearest_indices(columns, width, target_width);
+  nearest_indices(rows, height, target_height);
+  for (int y = 0; y < target_height; y++)
+    for (int x = 0; x < target_width; x++)
+      *target++ = values[(size_t)rows[y] * (size_t)width + (size_t)columns[x]];
+  free(columns);
+  return DQ_OK;
+}
+
+static dq_status convert(dq_image *image, int channels, dq_error *error,
+                         void (*pixel)(const uint8_t *from, uint8_t *to)) {
+  dq_image other;
+  if (image->channels == channels) return DQ_OK;
+  DQ_TRY(dq_image_init(&other, image->width, image->height, channels, error));
+  size_t count = (size_t)image->width * (size_t)image->height;
+  for (size_t i = 0; i < count; i++)
+    pixel(image->pixels + i * (size_t)image->channels, other.pixels + i * (size_t)channels);
+  dq_image_deinit(image);
+  *image = other;
+  return DQ_OK;
+}
+
+static void luma(const uint8_t *rgb, uint8_t *grey) {
+  *grey = (uint8_t)((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
+}
+
+static void replicate(const uint8_t *grey, uint8_t *rgb) { rgb[0] = rgb[1] = rgb[2] = *grey; }
+
+dq_status dq_image_to_grey(dq_image *image, dq_error *error) {
+  return convert(image, 1, error, luma);
+}
+
+dq_status dq_image_to_rgb(dq_image *image, dq_error *error) {
+  return convert(image, 3, error, replicate);
+}

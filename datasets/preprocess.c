@@ -1,0 +1,201 @@
+// Presets and their overrides: `resize=256,crop=224,fit=crop,...` to fields and back.
+#include "datasets/preprocess.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "datasets/reader.h"
+
+#define DQ_ARG(...) __VA_ARGS__
+
+typedef struct preset {
+  const char *name, *summary;
+  dq_preprocess fields;
+} preset;
+
+static const preset presets[] = {
+#define DQ_PRESET(name, fit, filter, resize, pad, colour, scale, mean, std, patient, summary)      \
+  {name, summary,                                                                                  \
+   {DQ_FIT_##fit, DQ_FILTER_##filter, resize, 0, pad, DQ_COLOUR_##colour, scale, mean, std, patient}},
+#include "datasets/presets.def"
+#undef DQ_PRESET
+};
+enum { PRESETS = sizeof presets / sizeof *presets };
+
+const char *dq_preset_name(int index) {
+  return index >= 0 && index < PRESETS ? presets[index].name : NULL;
+}
+const char *dq_preset_summary(int index) {
+  return index >= 0 && index < PRESETS ? presets[index].summary : NULL;
+}
+
+typedef struct choice {
+  const char *name;
+  int value;
+} choice;
+
+static const choice fits[] = {{"crop", DQ_FIT_CROP},
+                              {"stretch", DQ_FIT_STRETCH},
+                              {"letterbox", DQ_FIT_LETTERBOX},
+                              {"letterbox-corner", DQ_FIT_LETTERBOX_CORNER},
+                              {NULL, 0}};
+static const choice colours[] = {
+    {"rgb", DQ_COLOUR_RGB}, {"bgr", DQ_COLOUR_BGR}, {"grey", DQ_COLOUR_GREY}, {NULL, 0}};
+static const choice filters[] = {
+    {"pil-bilinear", DQ_FILTER_BILINEAR}, {"pil-bicubic", DQ_FILTER_BICUBIC}, {NULL, 0}};
+
+static dq_status parse_choice(const char *field, const char *text, const choice *choices,
+                              int *value, dq_error *error) {
+  char names[128] = "";
+  for (const choice *it = choices; it->name; it++) {
+    if (!strcmp(it->name, text)) {
+      *value = it->value;
+      return DQ_OK;
+    }
+    size_t used = strlen(names);
+    snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", it->name);
+  }
+  return dq_fail(error, DQ_USAGE, "preprocess: %s is '%s', expected one of %s", field, text, names);
+}
+
+static const char *choice_name(const choice *choices, int value) {
+  while (choices->value != value) choices++;
+  return choices->name;
+}
+
+static dq_status parse_size(const char *field, const char *text, int64_t lowest, int64_t highest,
+                            int *value, dq_error *error) {
+  int64_t number;
+  if (!dq_parse_integer(text, &number) || number < lowest || number > highest)
+    return dq_fail(error, DQ_USAGE, "preprocess: %s is '%s', expected a whole number from %d to %d",
+                   field, text, (int)lowest, (int)highest);
+  *value = (int)number;
+  return DQ_OK;
+}
+
+// One number for all channels or three with colons between.
+static dq_status parse_three(const char *field, const char *text, double values[3],
+                             dq_arena *arena, dq_error *error) {
+  char **parts;
+  int count = dq_split(arena, text, ':', &parts);
+  if (count < 0) return dq_fail_memory(error, strlen(text));
+  bool good = count == 1 || count == 3;
+  for (int i = 0; i < 3 && good; i++) good = dq_parse_number(parts[count == 1 ? 0 : i], &values[i]);
+  if (!good)
+    return dq_fail(error, DQ_USAGE, "preprocess: %s is '%s', expected one number or three as a:b:c",
+                   field, text);
+  return DQ_OK;
+}
+
+static dq_status parse_field(dq_preprocess *it, const char *field, const char *value,
+                             const char **norm, dq_arena *arena, dq_error *error) {
+  int number;
+  if (!strcmp(field, "resize")) return parse_size(field, value, 0, 65536, &it->resize, error);
+  if (!strcmp(field, "crop")) return parse_size(field, value, 1, 65536, &it->crop, error);
+  if (!strcmp(field, "pad")) return parse_size(field, value, 0, 255, &it->pad, error);
+  if (!strcmp(field, "mean")) return parse_three(field, value, it->mean, arena, error);
+  if (!strcmp(field, "std")) return parse_three(field, value, it->std, arena, error);
+  if (!strcmp(field, "scale")) {
+    if (dq_parse_number(value, &it->scale)) return DQ_OK;
+    return dq_fail(error, DQ_USAGE, "preprocess: scale is '%s', expected a number", value);
+  }
+  if (!strcmp(field, "fit")) {
+    DQ_TRY(parse_choice(field, value, fits, &number, error));
+    it->fit = (dq_fit)number;
+    return DQ_OK;
+  }
+  if (!strcmp(field, "color")) {
+    DQ_TRY(parse_choice(field, value, colours, &number, error));
+    it->colour = (dq_colour)number;
+    return DQ_OK;
+  }
+  if (!strcmp(field, "filter")) {
+    DQ_TRY(parse_choice(field, value, filters, &number, error));
+    it->filter = (dq_filter)number;
+    return DQ_OK;
+  }
+  if (!strcmp(field, "norm")) {
+    it->per_patient = true;
+    if (*value) *norm = value;
+    return DQ_OK;
+  }
+  dq_fail(error, DQ_USAGE, "preprocess: unknown field '%s'", field);
+  dq_error_hint(error, "fields are resize, crop, fit, color, mean, std, scale, filter, pad, norm");
+  return DQ_USAGE;
+}
+
+static dq_status find_preset(const char *name, dq_preprocess *fields, dq_error *error) {
+  char names[256] = "";
+  for (int i = 0; i < PRESETS; i++) {
+    if (!strcmp(presets[i].name, name)) {
+      *fields = presets[i].fields;
+      return DQ_OK;
+    }
+    size_t used = strlen(names);
+    snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", presets[i].name);
+  }
+  dq_fail(error, DQ_USAGE, "unknown preset '%s'", name);
+  dq_error_hint(error, "presets are %s", names);
+  return DQ_USAGE;
+}
+
+// No byte may become NaN or infinite.
+static dq_status check_constants(const dq_preprocess *it, dq_error *error) {
+  for (int c = 0; c < 3 && !it->per_patient; c++) {
+    double lowest = -it->mean[c] / it->std[c];
+    double highest = (255 * it->scale - it->mean[c]) / it->std[c];
+    if (it->std[c] == 0)
+      return dq_fail(error, DQ_USAGE, "preprocess: std of channel %d is 0, expected another number",
+                     c);
+    if (!isfinite((float)lowest) || !isfinite((float)highest))
+      return dq_fail(error, DQ_USAGE,
+                     "preprocess: scale, mean and std give values beyond float32 in channel %d", c);
+  }
+  return DQ_OK;
+}
+
+dq_status dq_preprocess_parse(dq_preprocess *it, const char *name, const char *overrides,
+                              const char **norm, dq_arena *arena, dq_error *error) {
+  *it = (dq_preprocess){.fit = DQ_FIT_STRETCH, .scale = 1, .std = {1, 1, 1}};
+  *norm = NULL;
+  if (name) DQ_TRY(find_preset(name, it, error));
+  if (overrides && *overrides) {
+    char **fields;
+    int count = dq_split(arena, overrides, ',', &fields);
+    if (count < 0) return dq_fail_memory(error, strlen(overrides));
+    for (int i = 0; i < count; i++) {
+      char *equals = strchr(fields[i], '=');
+      if (!equals)
+        return dq_fail(error, DQ_USAGE, "preprocess: '%s', expected field=value", fields[i]);
+      *equals = 0;
+      DQ_TRY(parse_field(it, fields[i], equals + 1, norm, arena, error));
+    }
+  }
+  return check_constants(it, error);
+}
+
+// The shortest decimal that reads back as the same number.
+static void number_text(char *text, size_t size, double value) {
+  for (int digits = 6; digits <= 17; digits++) {
+    snprintf(text, size, "%.*g", digits, value);
+    if (strtod(text, NULL) == value) return;
+  }
+}
+
+char *dq_preprocess_format(const dq_preprocess *it, dq_arena *arena) {
+  char scale[32], mean[3][32], std[3][32];
+  number_text(scale, sizeof scale, it->scale);
+  for (int c = 0; c < 3; c++) {
+    number_text(mean[c], sizeof mean[c], it->mean[c]);
+    number_text(std[c], sizeof std[c], it->std[c]);
+  }
+  char crop[32] = "";
+  if (it->crop) snprintf(crop, sizeof crop, ",crop=%d", it->crop);
+  return dq_arena_printf(
+      arena, "fit=%s,resize=%d%s,color=%s,scale=%s,mean=%s:%s:%s,std=%s:%s:%s,filter=%s,pad=%d%s",
+      choice_name(fits, (int)it->fit), it->resize, crop, choice_name(colours, (int)it->colour),
+      scale, mean[0], mean[1], mean[2], std[0], std[1], std[2],
+      choice_name(filters, (int)it->filter), it->pad, it->per_patient ? ",norm=" : "");
+}

@@ -1,0 +1,138 @@
+// Arrays: uint8 pictures that are preprocessed like any other, or numbers given to the model as is.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "datasets/npy.h"
+#include "datasets/reader.h"
+#include "lib/base/file.h"
+
+typedef struct arrays {
+  const char *path;
+  dq_file file, label_file;
+  dq_tensor values, labels; // labels.data NULL: none
+  bool pictures;            // uint8 with 1 or 3 channels
+  bool channels_last;
+  bool opened, labels_opened;
+} arrays;
+
+static void close_npy(dq_data *data) {
+  arrays *it = data->state;
+  if (it && it->opened) dq_file_close(&it->file);
+  if (it && it->labels_opened) dq_file_close(&it->label_file);
+}
+
+// uint8 arrays N x C x H x W, N x H x W x C or N x H x W are pictures.
+static void find_pictures(dq_data *data, arrays *it) {
+  const dq_tensor *values = &it->values;
+  const int64_t *dims = values->dims;
+  if (values->type != DQ_U8 || values->rank < 3 || values->rank > 4) return;
+  bool three = values->rank == 3;
+  bool first = !three && (dims[1] == 1 || dims[1] == 3), last = !three && (dims[3] == 1 || dims[3] == 3);
+  if (!three && !first && !last) return;
+  it->channels_last = !three && !first;
+  int64_t height = three || it->channels_last ? dims[1] : dims[2];
+  int64_t width = three || it->channels_last ? dims[2] : dims[3];
+  if (height < 1 || height > 65536 || width < 1 || width > 65536) return;
+  it->pictures = true;
+  data->fixed_height = (int)height;
+  data->fixed_width = (int)width;
+  data->fixed_channels = three ? 1 : (int)(first ? dims[1] : dims[3]);
+}
+
+static dq_status open_labels(dq_data *data, arrays *it, const char *path, dq_error *error) {
+  DQ_TRY(dq_file_open(&it->label_file, path, error));
+  it->labels_opened = true;
+  DQ_TRY(dq_npy_parse(&it->labels, it->label_file.data, it->label_file.size, path, error));
+  if (!(DQ_BIT(it->labels.type) & DQ_TYPES_INTEGER))
+    return dq_fail(error, DQ_BAD_INPUT, "%s: labels of type %s, expected integers", path,
+                   dq_dtype_name(it->labels.type));
+  if (dq_tensor_count(&it->labels) != data->found)
+    return dq_fail(error, DQ_BAD_INPUT, "%s: %" PRId64 " labels for %" PRId64 " pictures", path,
+                   dq_tensor_count(&it->labels), data->found);
+  for (int64_t i = 0; i < data->found; i++) {
+    int64_t label = dq_tensor_get_i64(&it->labels, i);
+    if (label < 0 || label >= INT32_MAX)
+      return dq_fail(error, DQ_BAD_INPUT, "%s: label %" PRId64 " of picture %" PRId64
+                     ", expected 0 or more", path, label, i);
+    if (label >= data->classes) data->classes = label + 1;
+  }
+  data->kind = DQ_LABEL_CLASS;
+  return DQ_OK;
+}
+
+static dq_status open_npy(dq_data *data, const char *argument, const dq_data_options *options,
+                          dq_error *error) {
+  char **paths;
+  int count = dq_split(data->arena, argument, ',', &paths);
+  arrays *it = data->state = DQ_NEW(data->arena, arrays);
+  if (count < 0 || !it) return dq_fail_memory(error, sizeof *it);
+  if (count > 2) return dq_fail(error, DQ_USAGE, "npy: %d files, expected FILE[,LABELS]", count);
+  it->path = paths[0];
+  DQ_TRY(dq_file_open(&it->file, it->path, error));
+  it->opened = true;
+  DQ_TRY(dq_npy_parse(&it->values, it->file.data, it->file.size, it->path, error));
+  if (it->values.rank < 1)
+    return dq_fail(error, DQ_BAD_INPUT, "%s: a scalar, expected an array of pictures", it->path);
+  data->found = it->values.dims[0];
+  find_pictures(data, it);
+  if (!it->pictures && (options->preset || options->preprocess))
+    dq_message(data->context, DQ_NOTE, "%s: %s values are taken as they are, without preprocessing",
+               it->path, dq_dtype_name(it->values.type));
+  const char *labels = count == 2 ? paths[1] : options->labels;
+  return labels ? open_labels(data, it, labels, error) : DQ_OK;
+}
+
+static void describe_npy(const dq_data *data, int64_t index, dq_sample_info *info) {
+  const arrays *it = data->state;
+  char name[4096];
+  snprintf(name, sizeof name, "%s#%" PRId64, it->path, index);
+  dq_sample_name(info, name);
+  if (it->labels.data) info->label = dq_tensor_get_i64(&it->labels, index);
+}
+
+static dq_status npy_pixels(const dq_data *data, int64_t index, dq_image *image, dq_error *error) {
+  const arrays *it = data->state;
+  DQ_TRY(dq_image_init(image, data->fixed_width, data->fixed_height, data->fixed_channels, error));
+  size_t plane = (size_t)image->width * (size_t)image->height, channels = (size_t)image->channels;
+  const uint8_t *source = (const uint8_t *)it->values.data + (size_t)index * plane * channels;
+  size_t step = it->channels_last ? channels : 1, jump = it->channels_last ? 1 : plane;
+  for (size_t i = 0; i < plane; i++)
+    for (size_t c = 0; c < channels; c++)
+      image->pixels[i * channels + c] = source[i * step + c * jump];
+  return DQ_OK;
+}
+
+static bool npy_ready(const dq_data *data) { return !((const arrays *)data->state)->pictures; }
+
+static dq_status npy_values(const dq_data *data, int64_t index, float *values, dq_error *error) {
+  const arrays *it = data->state;
+  int64_t count = dq_tensor_product(&it->values, 1, it->values.rank);
+  (void)error;
+  for (int64_t i = 0; i < count; i++)
+    values[i] = (float)dq_tensor_get(&it->values, index * count + i);
+  return DQ_OK;
+}
+
+static dq_status npy_fits(const dq_data *data, int64_t channels, int64_t height, int64_t width,
+                          dq_error *error) {
+  const arrays *it = data->state;
+  const int64_t *dims = it->values.dims;
+  char text[DQ_SHAPE_TEXT];
+  bool same = it->values.rank == 4
+                  ? dims[1] == channels && dims[2] == height && dims[3] == width
+                  : dq_tensor_product(&it->values, 1, it->values.rank) == channels * height * width;
+  if (same) return DQ_OK;
+  return dq_fail(error, DQ_BAD_INPUT,
+                 "%s: the array's shape is %s, the model wants Nx%" PRId64 "x%" PRId64 "x%" PRId64,
+                 it->path, dq_tensor_shape_text(&it->values, text, sizeof text), channels, height,
+                 width);
+}
+
+const dq_reader_functions dq_reader_npy = {.open = open_npy,
+                                           .describe = describe_npy,
+                                           .pixels = npy_pixels,
+                                           .values = npy_values,
+                                           .fits = npy_fits,
+                                           .ready = npy_ready,
+                                           .close = close_npy};

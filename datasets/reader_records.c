@@ -1,0 +1,188 @@
+// Pictures of one size in one file: CIFAR's binary records and MNIST's idx files.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "datasets/reader.h"
+#include "lib/base/file.h"
+
+enum { CIFAR_SIDE = 32, CIFAR_PLANE = CIFAR_SIDE * CIFAR_SIDE, CIFAR_RECORD = 1 + 3 * CIFAR_PLANE };
+enum { CIFAR_CLASSES = 10, MNIST_CLASSES = 10 };
+static const char *const cifar_classes[CIFAR_CLASSES] = {
+    "airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"};
+
+typedef struct record_file {
+  const char *path;
+  dq_file file;
+  int64_t first, count; // pictures before it, and its own
+} record_file;
+
+typedef struct records {
+  record_file *files; // CIFAR: all; MNIST: pictures and, when there are any, labels
+  int file_count;
+} records;
+
+static void close_records(dq_data *data) {
+  records *it = data->state;
+  for (int i = 0; it && i < it->file_count; i++) dq_file_close(&it->files[i].file);
+}
+
+// Maps the comma-separated files of `argument`.
+static dq_status open_files(dq_data *data, const char *argument, records **opened,
+                            dq_error *error) {
+  char **paths;
+  int count = dq_split(data->arena, argument, ',', &paths);
+  records *it = *opened = data->state = DQ_NEW(data->arena, records);
+  if (it && count > 0) it->files = DQ_NEW_ARRAY(data->arena, count, record_file);
+  if (count < 0 || !it || !it->files) return dq_fail_memory(error, sizeof *it);
+  for (int i = 0; i < count; i++) {
+    it->files[i].path = paths[i];
+    DQ_TRY(dq_file_open(&it->files[i].file, paths[i], error));
+    it->file_count = i + 1;
+  }
+  return DQ_OK;
+}
+
+static void describe_record(const char *path, int64_t index, dq_sample_info *info) {
+  char name[4096];
+  snprintf(name, sizeof name, "%s#%" PRId64, path, index);
+  dq_sample_name(info, name);
+}
+
+static dq_status check_cifar_file(const record_file *file, dq_error *error) {
+  if (file->file.size == 0 || file->file.size % CIFAR_RECORD)
+    return dq_fail(error, DQ_BAD_INPUT, "%s: %zu bytes, expected a multiple of %d", file->path,
+                   file->file.size, CIFAR_RECORD);
+  for (int64_t i = 0; i < file->count; i++) {
+    int label = file->file.data[i * CIFAR_RECORD];
+    if (label >= CIFAR_CLASSES)
+      return dq_fail(error, DQ_BAD_INPUT, "%s: record %" PRId64 ": label %d, expected 0 to %d",
+                     file->path, i, label, CIFAR_CLASSES - 1);
+  }
+  return DQ_OK;
+}
+
+static dq_status open_cifar(dq_data *data, const char *argument, const dq_data_options *options,
+                            dq_error *error) {
+  records *it;
+  (void)options;
+  DQ_TRY(open_files(data, argument, &it, error));
+  for (int i = 0; i < it->file_count; i++) {
+    it->files[i].first = data->found;
+    it->files[i].count = (int64_t)(it->files[i].file.size / CIFAR_RECORD);
+    DQ_TRY(check_cifar_file(&it->files[i], error));
+    data->found += it->files[i].count;
+  }
+  data->kind = DQ_LABEL_CLASS;
+  data->classes = CIFAR_CLASSES;
+  data->class_names = cifar_classes;
+  data->fixed_width = data->fixed_height = CIFAR_SIDE;
+  data->fixed_channels = 3;
+  return DQ_OK;
+}
+
+static const uint8_t *cifar_record(const dq_data *data, int64_t index, const record_file **file) {
+  const records *it = data->state;
+  *file = it->files;
+  while (index >= (*file)->first + (*file)->count) (*file)++;
+  return (*file)->file.data + (index - (*file)->first) * CIFAR_RECORD;
+}
+
+static void describe_cifar(const dq_data *data, int64_t index, dq_sample_info *info) {
+  const record_file *file;
+  info->label = *cifar_record(data, index, &file);
+  describe_record(file->path, index - file->first, info);
+}
+
+static dq_status cifar_pixels(const dq_data *data, int64_t index, dq_image *image,
+                              dq_error *error) {
+  const record_file *file;
+  const uint8_t *planes = cifar_record(data, index, &file) + 1;
+  DQ_TRY(dq_image_init(image, CIFAR_SIDE, CIFAR_SIDE, 3, error));
+  for (int i = 0; i < CIFAR_PLANE; i++)
+    for (int c = 0; c < 3; c++) image->pixels[3 * i + c] = planes[c * CIFAR_PLANE + i];
+  return DQ_OK;
+}
+
+const dq_reader_functions dq_reader_cifar10 = {.open = open_cifar,
+                                               .describe = describe_cifar,
+                                               .pixels = cifar_pixels,
+                                               .close = close_records};
+
+// An idx file of bytes: two zeros, 8 for unsigned bytes, the rank, big-endian dimensions, elements.
+static dq_status check_idx(const record_file *file, int rank, int64_t dims[], dq_error *error) {
+  const uint8_t *bytes = file->file.data;
+  size_t header = 4 + 4 * (size_t)rank, elements = 1;
+  if (file->file.size < header || bytes[0] || bytes[1] || bytes[2] != 8 || bytes[3] != rank) {
+    dq_fail(error, DQ_BAD_INPUT, "%s: not an idx file of bytes with %d dimensions", file->path, rank);
+    if (file->file.size > 2 && bytes[0] == 0x1f && bytes[1] == 0x8b)
+      dq_error_hint(error, "it is compressed: gunzip it first");
+    return DQ_BAD_INPUT;
+  }
+  for (int i = 0; i < rank; i++) {
+    const uint8_t *at = bytes + 4 + 4 * i;
+    dims[i] = (int64_t)at[0] << 24 | at[1] << 16 | at[2] << 8 | at[3];
+    if (__builtin_mul_overflow(elements, (size_t)dims[i], &elements))
+      return dq_fail(error, DQ_BAD_INPUT, "%s: the product of the dimensions overflows", file->path);
+  }
+  if (file->file.size - header != elements)
+    return dq_fail(error, DQ_BAD_INPUT, "%s: %zu bytes of elements, expected %zu", file->path,
+                   file->file.size - header, elements);
+  return DQ_OK;
+}
+
+enum { IDX_PICTURES_HEADER = 16, IDX_LABELS_HEADER = 8, LARGEST_SIDE = 65536 };
+
+static dq_status check_mnist_labels(dq_data *data, const record_file *file, dq_error *error) {
+  int64_t count;
+  DQ_TRY(check_idx(file, 1, &count, error));
+  if (count != data->found)
+    return dq_fail(error, DQ_BAD_INPUT, "%s: %" PRId64 " labels for %" PRId64 " pictures",
+                   file->path, count, data->found);
+  data->classes = MNIST_CLASSES;
+  for (int64_t i = 0; i < count; i++) { // other sets of this form have more classes
+    int label = file->file.data[IDX_LABELS_HEADER + i];
+    if (label >= data->classes) data->classes = label + 1;
+  }
+  data->kind = DQ_LABEL_CLASS;
+  return DQ_OK;
+}
+
+static dq_status open_mnist(dq_data *data, const char *argument, const dq_data_options *options,
+                            dq_error *error) {
+  records *it;
+  int64_t dims[3];
+  (void)options;
+  DQ_TRY(open_files(data, argument, &it, error));
+  if (it->file_count > 2)
+    return dq_fail(error, DQ_USAGE, "mnist: %d files, expected IMAGES,LABELS", it->file_count);
+  DQ_TRY(check_idx(&it->files[0], 3, dims, error));
+  if (dims[0] && (dims[1] < 1 || dims[1] > LARGEST_SIDE || dims[2] < 1 || dims[2] > LARGEST_SIDE))
+    return dq_fail(error, DQ_BAD_INPUT, "%s: pictures of %" PRId64 "x%" PRId64 " pixels",
+                   it->files[0].path, dims[2], dims[1]);
+  data->found = dims[0];
+  data->fixed_height = (int)dims[1];
+  data->fixed_width = (int)dims[2];
+  data->fixed_channels = 1;
+  return it->file_count == 2 ? check_mnist_labels(data, &it->files[1], error) : DQ_OK;
+}
+
+static void describe_mnist(const dq_data *data, int64_t index, dq_sample_info *info) {
+  const records *it = data->state;
+  if (it->file_count == 2) info->label = it->files[1].file.data[IDX_LABELS_HEADER + index];
+  describe_record(it->files[0].path, index, info);
+}
+
+static dq_status mnist_pixels(const dq_data *data, int64_t index, dq_image *image,
+                              dq_error *error) {
+  const records *it = data->state;
+  DQ_TRY(dq_image_init(image, data->fixed_width, data->fixed_height, 1, error));
+  size_t bytes = (size_t)image->width * (size_t)image->height;
+  memcpy(image->pixels, it->files[0].file.data + IDX_PICTURES_HEADER + (size_t)index * bytes, bytes);
+  return DQ_OK;
+}
+
+const dq_reader_functions dq_reader_mnist = {.open = open_mnist,
+                                             .describe = describe_mnist,
+                                             .pixels = mnist_pixels,
+                                             .close = close_records};

@@ -1,0 +1,102 @@
+// `synth:shapes,count=1000,split=test,size=32,channels=3,noise=50`: generated pictures as a data set.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "datasets/reader.h"
+#include "datasets/synth.h"
+
+typedef struct generated {
+  dq_synth synth;
+  const char *split;
+} generated;
+
+static const char *const split_names[] = {"train", "calib", "test"};
+
+typedef struct parameter {
+  const char *name;
+  int64_t lowest, highest;
+} parameter;
+
+enum { COUNT, SIZE, CHANNELS, NOISE, PARAMETERS };
+static const parameter parameters[PARAMETERS] = {
+    {"count", 1, INT64_C(1) << 40}, {"size", 8, 512}, {"channels", 1, 3}, {"noise", 0, 100}};
+
+static dq_status parse_split(generated *it, const char *value, dq_error *error) {
+  for (int i = 0; i < 3; i++)
+    if (!strcmp(value, split_names[i])) {
+      it->synth.split = (dq_split_kind)i;
+      it->split = split_names[i];
+      return DQ_OK;
+    }
+  return dq_fail(error, DQ_USAGE, "synth: split is '%s', expected train, calib or test", value);
+}
+
+static dq_status parse_parameter(generated *it, int64_t numbers[PARAMETERS], char *field,
+                                 dq_error *error) {
+  char *value = strchr(field, '=');
+  if (!value) return dq_fail(error, DQ_USAGE, "synth: '%s', expected name=value", field);
+  *value++ = 0;
+  if (!strcmp(field, "split")) return parse_split(it, value, error);
+  for (int i = 0; i < PARAMETERS; i++) {
+    const parameter *p = &parameters[i];
+    if (strcmp(field, p->name)) continue;
+    if (!dq_parse_integer(value, &numbers[i]) || numbers[i] < p->lowest || numbers[i] > p->highest ||
+        (i == CHANNELS && numbers[i] == 2))
+      return dq_fail(error, DQ_USAGE, "synth: %s is '%s', expected %" PRId64 " to %" PRId64, field,
+                     value, p->lowest, p->highest);
+    return DQ_OK;
+  }
+  dq_fail(error, DQ_USAGE, "synth: unknown parameter '%s'", field);
+  dq_error_hint(error, "parameters are count, split, size, channels, noise");
+  return DQ_USAGE;
+}
+
+static dq_status name_classes(dq_data *data, dq_error *error) {
+  const char **names = DQ_NEW_ARRAY(data->arena, DQ_SYNTH_CLASSES, const char *);
+  if (!names) return dq_fail_memory(error, sizeof *names);
+  for (int i = 0; i < DQ_SYNTH_CLASSES; i++) names[i] = dq_synth_class_name(i);
+  data->class_names = names;
+  data->classes = DQ_SYNTH_CLASSES;
+  data->kind = DQ_LABEL_CLASS;
+  return DQ_OK;
+}
+
+static dq_status open_synth(dq_data *data, const char *argument, const dq_data_options *options,
+                            dq_error *error) {
+  int64_t numbers[PARAMETERS] = {1000, 32, 3, 50};
+  char **fields;
+  int count = dq_split(data->arena, argument, ',', &fields);
+  generated *it = data->state = DQ_NEW(data->arena, generated);
+  if (count < 0 || !it) return dq_fail_memory(error, sizeof *it);
+  it->synth.split = DQ_SPLIT_TEST;
+  it->split = split_names[DQ_SPLIT_TEST];
+  if (strcmp(fields[0], "shapes"))
+    return dq_fail(error, DQ_USAGE, "synth: unknown set '%s', expected shapes", fields[0]);
+  for (int i = 1; i < count; i++) DQ_TRY(parse_parameter(it, numbers, fields[i], error));
+  it->synth.seed = options->seed;
+  it->synth.size = data->fixed_width = data->fixed_height = (int)numbers[SIZE];
+  it->synth.channels = data->fixed_channels = (int)numbers[CHANNELS];
+  it->synth.noise = (int)numbers[NOISE];
+  data->found = numbers[COUNT];
+  return name_classes(data, error);
+}
+
+static void describe_synth(const dq_data *data, int64_t index, dq_sample_info *info) {
+  const generated *it = data->state;
+  char name[64];
+  snprintf(name, sizeof name, "shapes/%s#%" PRId64, it->split, index);
+  dq_sample_name(info, name);
+  info->label = index % DQ_SYNTH_CLASSES;
+}
+
+static dq_status synth_pixels(const dq_data *data, int64_t index, dq_image *image,
+                              dq_error *error) {
+  const generated *it = data->state;
+  DQ_TRY(dq_image_init(image, it->synth.size, it->synth.size, it->synth.channels, error));
+  dq_synth_picture(&it->synth, index, image->pixels);
+  return DQ_OK;
+}
+
+const dq_reader_functions dq_reader_synth = {
+    .open = open_synth, .describe = describe_synth, .pixels = synth_pixels};

@@ -1,0 +1,142 @@
+// Shapes drawn by testing the pixels' sub-samples against a form in its own coordinates.
+#include "datasets/synth.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lib/base/random.h"
+
+// All forms lie in the square -1...1 and cover about half of it.
+static bool in_circle(double u, double v) { return u * u + v * v < 0.80; }
+static bool in_square(double u, double v) { return fabs(u) < 0.80 && fabs(v) < 0.80; }
+static bool in_triangle(double u, double v) {
+  return v < 0.80 && v > -0.95 && 2.0 * fabs(u) < (v + 0.95) * 1.10;
+}
+static bool in_cross(double u, double v) {
+  double a = fabs(u), b = fabs(v);
+  return a < 0.95 && b < 0.95 && (a < 0.33 || b < 0.33);
+}
+static bool in_ring(double u, double v) {
+  double r = u * u + v * v;
+  return r < 0.95 && r > 0.32;
+}
+static bool in_bars(double u, double v) { // five bars, three of them filled
+  return fabs(u) < 0.9 && fabs(v) < 0.9 && ((int)((v + 0.9) * (5 / 1.8)) & 1) == 0;
+}
+static bool in_columns(double u, double v) { return in_bars(v, u); }
+static bool in_checker(double u, double v) {
+  if (fabs(u) >= 0.9 || fabs(v) >= 0.9) return false;
+  return (((int)((u + 0.9) * (4 / 1.8)) + (int)((v + 0.9) * (4 / 1.8))) & 1) == 0;
+}
+
+typedef struct form {
+  const char *name;
+  bool (*inside)(double u, double v);
+} form;
+
+static const form forms[DQ_SYNTH_CLASSES] = {
+    {"circle", in_circle},         {"square", in_square},
+    {"triangle", in_triangle},     {"cross", in_cross},
+    {"ring", in_ring},             {"horizontal stripes", in_bars},
+    {"vertical stripes", in_columns}, {"checkerboard", in_checker},
+};
+
+const char *dq_synth_class_name(int label) {
+  return label >= 0 && label < DQ_SYNTH_CLASSES ? forms[label].name : NULL;
+}
+
+// What is random about a picture.
+typedef struct scene {
+  bool (*inside)(double u, double v);
+  double x, y, radius, sine, cosine; // place, half side, turn
+  double back[3], fore[3];           // colours
+  double slope_x, slope_y;           // of the background, over the picture
+  double specks[4][3];               // x, y, squared radius
+  int speck_count;
+  double noise; // standard deviation
+} scene;
+
+static double between(dq_random *random, double low, double high) {
+  return low + (high - low) * (double)dq_random_float(random);
+}
+
+static void draw_colours(scene *it, dq_random *random, double hardness) {
+  double contrast = between(random, 70 - 40 * hardness, 120 - 40 * hardness);
+  double back = between(random, 30, 225);
+  double fore = back > 127.5 ? back - contrast : back + contrast;
+  for (int c = 0; c < 3; c++) {
+    it->back[c] = back + between(random, -25, 25);
+    it->fore[c] = fore + between(random, -25, 25);
+  }
+  it->slope_x = between(random, -40, 40) * hardness;
+  it->slope_y = between(random, -40, 40) * hardness;
+  it->noise = between(random, 10, 60) * hardness;
+}
+
+static void draw_scene(scene *it, dq_random *random, int label, double hardness) {
+  it->inside = forms[label].inside;
+  it->radius = between(random, 0.20, 0.42);
+  it->x = between(random, it->radius, 1 - it->radius);
+  it->y = between(random, it->radius, 1 - it->radius);
+  // A turn of at most 28 degrees by the tangent of half the angle, which needs no library function.
+  double half = between(random, -0.25, 0.25);
+  it->cosine = (1 - half * half) / (1 + half * half);
+  it->sine = 2 * half / (1 + half * half);
+  draw_colours(it, random, hardness);
+  it->speck_count = (int)dq_random_below(random, 5);
+  for (int i = 0; i < it->speck_count; i++) {
+    double radius = between(random, 0.02, 0.07);
+    it->specks[i][0] = between(random, 0, 1);
+    it->specks[i][1] = between(random, 0, 1);
+    it->specks[i][2] = radius * radius;
+  }
+}
+
+static bool covered(const scene *it, double x, double y) {
+  for (int i = 0; i < it->speck_count; i++) {
+    double dx = x - it->specks[i][0], dy = y - it->specks[i][1];
+    if (dx * dx + dy * dy < it->specks[i][2]) return (i & 1) == 0;
+  }
+  double dx = (x - it->x) / it->radius, dy = (y - it->y) / it->radius;
+  return it->inside(it->cosine * dx + it->sine * dy, it->cosine * dy - it->sine * dx);
+}
+
+static uint8_t to_byte(double value) {
+  return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value + 0.5);
+}
+
+// One pixel: the share of its four sub-samples inside, between the two colours, plus noise.
+static void draw_pixel(const scene *it, dq_random *random, double x, double y, double step,
+                       int channels, uint8_t *pixel) {
+  int inside = 0;
+  for (int sample = 0; sample < 4; sample++)
+    inside += covered(it, x + step * ((sample & 1) - 0.5) * 0.5,
+                      y + step * ((sample >> 1) - 0.5) * 0.5);
+  double share = inside * 0.25;
+  double light = it->slope_x * (x - 0.5) + it->slope_y * (y - 0.5);
+  double colour[3];
+  for (int c = 0; c < 3; c++)
+    colour[c] = it->back[c] + (it->fore[c] - it->back[c]) * share + light;
+  if (channels == 1) colour[0] = (colour[0] + colour[1] + colour[2]) / 3;
+  for (int c = 0; c < channels; c++)
+    pixel[c] = to_byte(colour[c] + it->noise * (double)dq_random_normal(random));
+}
+
+int dq_synth_picture(const dq_synth *synth, int64_t index, uint8_t *pixels) {
+  int label = (int)(index % DQ_SYNTH_CLASSES);
+  // Each picture has a generator of its own, started from well mixed seed, split and index.
+  dq_random random = {synth->seed};
+  random.state = dq_random_next(&random) + (uint64_t)synth->split;
+  random.state = dq_random_next(&random) + (uint64_t)index;
+  random.state = dq_random_next(&random);
+  scene it;
+  draw_scene(&it, &random, label, synth->noise / 100.0);
+  double step = 1.0 / synth->size;
+  for (int y = 0; y < synth->size; y++)
+    for (int x = 0; x < synth->size; x++) {
+      draw_pixel(&it, &random, (x + 0.5) * step, (y + 0.5) * step, step, synth->channels, pixels);
+      pixels += synth->channels;
+    }
+  return label;
+}
