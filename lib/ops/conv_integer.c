@@ -1,0 +1,205 @@
+// ConvInteger and QLinearConv: convolutions of 8-bit operands with int32 sums.
+#include <string.h>
+
+#include "lib/base/sizes.h"
+#include "lib/ops/convolution.h"
+#include "lib/ops/prepare.h"
+#include "lib/ops/quantized.h"
+
+typedef struct operands {
+  int x, x_zero_point, w, w_zero_point, bias;
+  bool requantize; // else the output is int32 sums
+  dq_requantization_inputs requantization;
+} operands;
+
+static const operands integer_operands = {
+    .x = 0, .w = 1, .x_zero_point = 2, .w_zero_point = 3, .bias = DQ_NO_INPUT};
+
+static const operands qlinear_operands = {
+    .x = 0,
+    .x_zero_point = 2,
+    .w = 3,
+    .w_zero_point = 5,
+    .bias = 8,
+    .requantize = true,
+    .requantization = {.x_scale = 1, .w_scale = 4, .y_scale = 6, .y_zero_point = 7, .bias = 8}};
+
+enum { TYPES_8_BIT = DQ_BIT(DQ_U8) | DQ_BIT(DQ_I8) };
+
+static dq_status infer(dq_op *op, const operands *from) {
+  int type = DQ_I32;
+  DQ_TRY(dq_check_input_type(op, from->x, TYPES_8_BIT));
+  DQ_TRY(dq_check_input_type(op, from->w, TYPES_8_BIT));
+  if (from->requantize) {
+    DQ_TRY(dq_check_input_type(op, from->requantization.y_zero_point, TYPES_8_BIT));
+    type = op->inputs[from->requantization.y_zero_point]->type;
+  }
+  if (from->bias != DQ_NO_INPUT && dq_op_input(op, from->bias))
+    DQ_TRY(dq_check_input_type(op, from->bias, DQ_BIT(DQ_I32)));
+  return dq_convolution_infer(op, from->x, from->w, from->bias, type);
+}
+
+typedef struct integer_state {
+  dq_convolution shape;
+  dq_requantization requantization; // unless the output is sums
+  dq_conv_plan plan;                // one or two spatial axes
+  void *packed;
+  int32_t *weights; // three axes: the weights less their zero points
+  int32_t input_zero_point;
+} integer_state;
+
+static bool has_kernel(const integer_state *state) {
+  return state->shape.window.rank <= 2;
+}
+
+// Plain loops take int32 operands that have had their zero points subtracted.
+static dq_status prepare_direct(dq_op *op, const operands *from, const dq_zero_points *zero,
+                                integer_state *state, dq_arena *arena) {
+  const dq_tensor *x = op->inputs[from->x], *w = op->inputs[from->w];
+  int64_t count = dq_tensor_count(w), plane = count / w->dims[0];
+  state->weights = DQ_NEW_ARRAY(arena, count, int32_t);
+  if (!state->weights) return dq_fail_memory(op->error, (size_t)count * sizeof(int32_t));
+  for (int64_t i = 0; i < count; i++) {
+    int64_t channel = zero->count > 1 ? i / plane : 0;
+    int32_t offset = zero->count ? zero->values[channel] : 0;
+    state->weights[i] = (int32_t)dq_tensor_get_i64(w, i) - offset;
+  }
+  size_t elements;
+  if (!dq_add_size((size_t)dq_tensor_count(x), (size_t)dq_tensor_count(op->outputs[0]),
+                   &elements) ||
+      !dq_mul_size(elements, sizeof(int32_t), &op->scratch_bytes))
+    return dq_fail_memory(op->error, elements);
+  return DQ_OK;
+}
+
+static dq_status prepare_kernel(dq_op *op, const operands *from, const dq_zero_points *zero,
+                                integer_state *state, dq_arena *arena) {
+  dq_conv_int8_parameters parameters = {
+      .shape = dq_convolution_parameters(&state->shape),
+      .input_signed = op->inputs[from->x]->type == DQ_I8,
+      .weight_signed = op->inputs[from->w]->type == DQ_I8,
+      .input_zero_point = state->input_zero_point,
+      .weight_zero_points = zero->values,
+      .weight_zero_point_count = zero->count,
+  };
+  DQ_TRY(dq_conv_int8_plan(&parameters, op->context->cpu, &state->plan, op->error));
+  DQ_TRY(dq_op_alloc(op, arena, dq_conv_packed_bytes(&state->plan), &state->packed));
+  dq_conv_int8_pack(&state->plan, op->inputs[from->w]->data, state->packed);
+  op->scratch_bytes = dq_conv_scratch_bytes(&state->plan, dq_pool_threads(op->context->pool));
+  return DQ_OK;
+}
+
+static dq_status prepare(dq_op *op, const operands *from, dq_arena *arena) {
+  if (!dq_op_known_but(op, from->x) || op->inputs[from->x]->dims[0] == 0) return DQ_OK;
+  dq_zero_points x_zero, w_zero;
+  integer_state *state = DQ_NEW(arena, integer_state);
+  if (!state) return dq_fail_memory(op->error, sizeof *state);
+  DQ_TRY(dq_convolution_read(op, from->x, from->w, from->bias, &state->shape));
+  int64_t channels = state->shape.out_channels;
+  DQ_TRY(
+      dq_read_zero_points(op, from->x_zero_point, op->inputs[from->x]->type, 1, 1, arena, &x_zero));
+  DQ_TRY(dq_read_zero_points(op, from->w_zero_point, op->inputs[from->w]->type, channels, 1, arena,
+                             &w_zero));
+  state->input_zero_point = x_zero.count ? x_zero.values[0] : 0;
+  if (from->requantize)
+    DQ_TRY(
+        dq_read_requantization(op, &from->requantization, channels, arena, &state->requantization));
+  DQ_TRY(has_kernel(state) ? prepare_kernel(op, from, &w_zero, state, arena)
+                           : prepare_direct(op, from, &w_zero, state, arena));
+  op->state = state;
+  return DQ_OK;
+}
+
+static void run_direct(dq_op *op, const operands *from) {
+  const integer_state *state = op->state;
+  const dq_tensor *x = op->inputs[from->x];
+  int64_t count = dq_tensor_count(x), channels = state->shape.out_channels;
+  int32_t *input = op->scratch, *sums = input + count;
+  for (int64_t i = 0; i < count; i++)
+    input[i] = (int32_t)dq_tensor_get_i64(x, i) - state->input_zero_point;
+  if (!from->requantize) sums = op->outputs[0]->data;
+  dq_convolution_direct(&state->shape, DQ_I32, state->weights, NULL, input, sums,
+                        op->context->pool);
+  if (!from->requantize) return;
+  int64_t picture = dq_tensor_count(op->outputs[0]) / state->shape.batch;
+  int64_t plane = picture / channels;
+  for (int64_t n = 0; n < state->shape.batch; n++)
+    dq_requantize(&state->requantization, op->context->cpu, true, channels, plane,
+                  sums + n * picture, plane, (uint8_t *)op->outputs[0]->data + n * picture, plane);
+}
+
+static dq_status run(dq_op *op, const operands *from) {
+  if (!dq_tensor_count(op->outputs[0])) return DQ_OK;
+  if (!op->state) return dq_op_run_unprepared(op);
+  const integer_state *state = op->state;
+  if (has_kernel(state))
+    dq_conv_int8_run(&state->plan, state->packed, op->inputs[from->x]->data, op->outputs[0]->data,
+                     from->requantize ? &state->requantization : NULL, op->scratch,
+                     op->context->pool);
+  else run_direct(op, from);
+  return DQ_OK;
+}
+
+static dq_status integer_infer(dq_op *op) {
+  return infer(op, &integer_operands);
+}
+static dq_status integer_prepare(dq_op *op, dq_arena *arena) {
+  return prepare(op, &integer_operands, arena);
+}
+static dq_status integer_run(dq_op *op) {
+  return run(op, &integer_operands);
+}
+static int64_t integer_macs(const dq_op *op) {
+  return dq_convolution_macs(op, integer_operands.w);
+}
+
+dq_status dq_qlinear_conv_infer(dq_op *op) {
+  return infer(op, &qlinear_operands);
+}
+dq_status dq_qlinear_conv_prepare(dq_op *op, dq_arena *arena) {
+  return prepare(op, &qlinear_operands, arena);
+}
+dq_status dq_qlinear_conv_run(dq_op *op) {
+  return run(op, &qlinear_operands);
+}
+int64_t dq_qlinear_conv_macs(const dq_op *op) {
+  return dq_convolution_macs(op, qlinear_operands.w);
+}
+
+static const dq_attribute_rule attributes[] = {{"auto_pad", DQ_ATTRIBUTE_STRING, false},
+                                               {"dilations", DQ_ATTRIBUTE_INTS, false},
+                                               {"group", DQ_ATTRIBUTE_INT, false},
+                                               {"kernel_shape", DQ_ATTRIBUTE_INTS, false},
+                                               {"pads", DQ_ATTRIBUTE_INTS, false},
+                                               {"strides", DQ_ATTRIBUTE_INTS, false},
+                                               {NULL, 0, false}};
+
+const dq_operator dq_op_ConvInteger = {
+    .name = "ConvInteger",
+    .since = {10},
+    .inputs = {2, 4},
+    .outputs = {1, 1},
+    .types = TYPES_8_BIT,
+    .attributes = attributes,
+    .infer = integer_infer,
+    .run = integer_run,
+    .prepare = integer_prepare,
+    .macs = integer_macs,
+    .colour = DQ_DENY,
+    .quantization = DQ_QUANTIZE_NOT,
+};
+
+const dq_operator dq_op_QLinearConv = {
+    .name = "QLinearConv",
+    .since = {10},
+    .inputs = {8, 9},
+    .outputs = {1, 1},
+    .types = TYPES_8_BIT,
+    .attributes = attributes,
+    .infer = dq_qlinear_conv_infer,
+    .run = dq_qlinear_conv_run,
+    .prepare = dq_qlinear_conv_prepare,
+    .macs = dq_qlinear_conv_macs,
+    .colour = DQ_DENY,
+    .quantization = DQ_QUANTIZE_NOT,
+};

@@ -1,0 +1,273 @@
+// MatMulInteger and QLinearMatMul: products of matrices of 8-bit operands with int32 sums.
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/sizes.h"
+#include "lib/ops/matmul.h"
+#include "lib/ops/prepare.h"
+#include "lib/ops/quantized.h"
+
+typedef struct operands {
+  int a, a_zero_point, b, b_zero_point;
+  bool requantize; // else the output is int32 sums
+  dq_requantization_inputs requantization;
+} operands;
+
+static const operands integer_operands = {.a = 0, .b = 1, .a_zero_point = 2, .b_zero_point = 3};
+
+static const operands qlinear_operands = {
+    .a = 0,
+    .a_zero_point = 2,
+    .b = 3,
+    .b_zero_point = 5,
+    .requantize = true,
+    .requantization = {.x_scale = 1, .w_scale = 4, .y_scale = 6, .y_zero_point = 7, .bias = 8}};
+
+enum { TYPES_8_BIT = DQ_BIT(DQ_U8) | DQ_BIT(DQ_I8) };
+
+// dq QGemm is the one row of another domain here.
+static bool is_gemm(const dq_op *op) {
+  return op->row->domain != NULL;
+}
+static bool transposes_b(const dq_op *op) {
+  return is_gemm(op) && dq_node_int(op->node, "transB", 0) != 0;
+}
+
+// B as if its matrix were stored depth x columns.
+static dq_status upright(const dq_op *op, const operands *from, dq_tensor *b) {
+  const dq_tensor *a = op->inputs[from->a];
+  *b = *op->inputs[from->b];
+  if (!is_gemm(op)) return DQ_OK;
+  if (a->rank != 2 || b->rank != 2)
+    return dq_op_fail(op, DQ_BAD_INPUT, "operands have %d and %d dimensions, expected 2 each",
+                      a->rank, b->rank);
+  if (transposes_b(op)) {
+    int64_t columns = b->dims[0];
+    b->dims[0] = b->dims[1];
+    b->dims[1] = columns;
+  }
+  return DQ_OK;
+}
+
+static dq_status infer(dq_op *op, const operands *from) {
+  int type = DQ_I32;
+  dq_tensor b;
+  DQ_TRY(dq_check_input_type(op, from->a, TYPES_8_BIT));
+  DQ_TRY(dq_check_input_type(op, from->b, TYPES_8_BIT));
+  if (from->requantize) {
+    DQ_TRY(dq_check_input_type(op, from->requantization.y_zero_point, TYPES_8_BIT));
+    type = op->inputs[from->requantization.y_zero_point]->type;
+  }
+  DQ_TRY(upright(op, from, &b));
+  return dq_matmul_infer(op, op->inputs[from->a], &b, type);
+}
+
+// Scales and zero points that differ from row to row or from matrix to matrix: requantized row by
+// row after the product.
+typedef struct row_scales {
+  dq_scales a, b, y;
+  dq_zero_points y_zero;
+} row_scales;
+
+typedef struct integer_state {
+  dq_matmul shape;
+  dq_gemm_int8_parameters parameters; // zero points of the first product
+  dq_zero_points a_zero, b_zero;
+  void *packed; // NULL when B is several matrices
+  dq_requantization requantization;
+  bool by_rows; // then `rows` holds and the requantization only bounds and type
+  row_scales rows;
+  float *multipliers; // by_rows: room for one row
+  size_t sum_bytes;   // by_rows: sums of one product, at the start of scratch
+} integer_state;
+
+static bool is_single(const dq_op *op, int i) {
+  return dq_tensor_count(op->inputs[i]) == 1;
+}
+
+static dq_status read_rows(dq_op *op, const operands *from, int64_t rows, int64_t b_matrices,
+                           integer_state *s, dq_arena *arena) {
+  const dq_requantization_inputs *in = &from->requantization;
+  int64_t columns = s->shape.columns, stack = s->shape.batch * s->shape.rows / rows;
+  row_scales *r = &s->rows;
+  int type = op->inputs[in->y_zero_point]->type;
+  DQ_TRY(dq_read_scales(op, in->x_scale, rows, stack, arena, &r->a));
+  DQ_TRY(dq_read_scales(op, in->w_scale, columns, b_matrices, arena, &r->b));
+  DQ_TRY(dq_read_scales(op, in->y_scale, rows, stack, arena, &r->y));
+  DQ_TRY(dq_read_zero_points(op, in->y_zero_point, type, rows, stack, arena, &r->y_zero));
+  s->multipliers = DQ_NEW_ARRAY(arena, columns, float);
+  size_t sums;
+  if (!s->multipliers ||
+      !dq_mul_size((size_t)s->shape.rows * sizeof(int32_t), (size_t)columns, &sums))
+    return dq_fail_memory(op->error, 0);
+  s->by_rows = true;
+  s->sum_bytes = dq_round_up(sums, DQ_KERNEL_ALIGNMENT);
+  s->requantization = (dq_requantization){.multipliers = s->multipliers,
+                                          .multiplier_count = columns,
+                                          .low = type == DQ_I8 ? INT8_MIN : 0,
+                                          .high = type == DQ_I8 ? INT8_MAX : UINT8_MAX,
+                                          .output_signed = type == DQ_I8};
+  return DQ_OK;
+}
+
+static dq_status read_output(dq_op *op, const operands *from, int64_t rows, int64_t b_matrices,
+                             integer_state *s, dq_arena *arena) {
+  const dq_requantization_inputs *in = &from->requantization;
+  if (!from->requantize) return DQ_OK;
+  bool by_columns = is_single(op, in->x_scale) && is_single(op, in->y_scale) &&
+                    is_single(op, in->y_zero_point) &&
+                    (b_matrices == 1 || is_single(op, in->w_scale));
+  if (by_columns || is_gemm(op))
+    return dq_read_requantization(op, in, s->shape.columns, arena, &s->requantization);
+  return read_rows(op, from, rows, b_matrices, s, arena);
+}
+
+static dq_status read_operands(dq_op *op, const operands *from, integer_state *s, dq_arena *arena) {
+  const dq_tensor *a = op->inputs[from->a];
+  dq_tensor b;
+  DQ_TRY(upright(op, from, &b));
+  DQ_TRY(dq_matmul_read(op, a, &b, &s->shape));
+  const dq_matmul *m = &s->shape;
+  int64_t rows = a->rank > 1 ? a->dims[a->rank - 2] : 1;
+  int64_t a_matrices = a->rank > 2 ? dq_tensor_product(a, 0, a->rank - 2) : 1;
+  int64_t b_matrices = b.rank > 2 ? dq_tensor_product(&b, 0, b.rank - 2) : 1;
+  DQ_TRY(dq_read_zero_points(op, from->a_zero_point, a->type, rows, a_matrices, arena, &s->a_zero));
+  DQ_TRY(dq_read_zero_points(op, from->b_zero_point, b.type, m->columns, b_matrices, arena,
+                             &s->b_zero));
+  DQ_TRY(read_output(op, from, rows, b_matrices, s, arena));
+  bool transposed = transposes_b(op);
+  s->parameters =
+      (dq_gemm_int8_parameters){.rows = m->rows,
+                                .columns = m->columns,
+                                .depth = m->depth,
+                                .transpose_b = transposed,
+                                .a_stride = m->depth,
+                                .b_stride = transposed ? m->depth : m->columns,
+                                .out_stride = m->columns,
+                                .a_signed = a->type == DQ_I8,
+                                .b_signed = b.type == DQ_I8,
+                                .a_zero_points = s->a_zero.values,
+                                .a_zero_point_count = dq_min_i64(s->a_zero.count, m->rows),
+                                .b_zero_points = s->b_zero.values,
+                                .b_zero_point_count = dq_min_i64(s->b_zero.count, m->columns)};
+  return dq_gemm_int8_check(&s->parameters, op->error);
+}
+
+static dq_status prepare(dq_op *op, const operands *from, dq_arena *arena) {
+  unsigned cpu = op->context->cpu;
+  if (!dq_op_known_but(op, from->a) || !dq_tensor_count(op->outputs[0])) return DQ_OK;
+  integer_state *s = DQ_NEW(arena, integer_state);
+  if (!s) return dq_fail_memory(op->error, sizeof *s);
+  DQ_TRY(read_operands(op, from, s, arena));
+  if (s->shape.batch == 1) {
+    DQ_TRY(dq_op_alloc(op, arena, dq_gemm_int8_packed_bytes(&s->parameters, cpu), &s->packed));
+    dq_gemm_int8_pack(&s->parameters, cpu, op->inputs[from->b]->data, s->packed);
+  }
+  op->state = s;
+  op->scratch_bytes = s->sum_bytes + dq_gemm_int8_scratch_bytes(&s->parameters, cpu,
+                                                                dq_pool_threads(op->context->pool));
+  return DQ_OK;
+}
+
+static float scale_at(const dq_scales *scales, int64_t index) {
+  return scales->values[scales->count == 1 ? 0 : index];
+}
+
+// The sums of product `index` (B's matrix number b_index) become 8 bits.
+static void requantize_rows(const dq_op *op, int64_t index, int64_t b_index, uint8_t *out) {
+  const integer_state *s = op->state;
+  int64_t columns = s->shape.columns;
+  dq_requantization r = s->requantization;
+  for (int64_t i = 0; i < s->shape.rows; i++) {
+    int64_t row = index * s->shape.rows + i;
+    float a = scale_at(&s->rows.a, row), y = scale_at(&s->rows.y, row);
+    for (int64_t j = 0; j < columns; j++)
+      s->multipliers[j] = (a * scale_at(&s->rows.b, b_index * columns + j)) / y;
+    r.zero_point = s->rows.y_zero.values[s->rows.y_zero.count == 1 ? 0 : row];
+    dq_requantize(&r, op->context->cpu, false, 1, columns,
+                  (const int32_t *)op->scratch + i * columns, columns, out + i * columns, columns);
+  }
+}
+
+static void run_product(dq_op *op, const operands *from, int64_t index) {
+  const integer_state *s = op->state;
+  const dq_matmul *m = &s->shape;
+  dq_gemm_int8_parameters p = s->parameters;
+  int64_t a_index, b_index;
+  dq_matmul_operands(m, index, &a_index, &b_index);
+  if (p.a_zero_point_count > 1) p.a_zero_points += a_index * m->rows;
+  if (p.b_zero_point_count > 1) p.b_zero_points += b_index * m->columns;
+  const uint8_t *a = (const uint8_t *)op->inputs[from->a]->data + a_index * m->rows * m->depth;
+  const uint8_t *b = (const uint8_t *)op->inputs[from->b]->data + b_index * m->depth * m->columns;
+  int64_t size = from->requantize ? 1 : (int64_t)sizeof(int32_t);
+  uint8_t *out = (uint8_t *)op->outputs[0]->data + index * m->rows * m->columns * size;
+  bool direct = from->requantize && !s->by_rows;
+  dq_gemm_int8(&p, op->context->cpu, a, b, s->packed, s->by_rows ? op->scratch : out,
+               direct ? &s->requantization : NULL, (char *)op->scratch + s->sum_bytes,
+               op->context->pool);
+  if (s->by_rows) requantize_rows(op, index, b_index, out);
+}
+
+static dq_status run(dq_op *op, const operands *from) {
+  if (!dq_tensor_count(op->outputs[0])) return DQ_OK;
+  if (!op->state) return dq_op_run_unprepared(op);
+  const integer_state *s = op->state;
+  for (int64_t i = 0; i < s->shape.batch; i++) run_product(op, from, i);
+  return DQ_OK;
+}
+
+static int64_t macs(const dq_op *op) {
+  return dq_matmul_macs(op, op->inputs[0]);
+}
+
+static dq_status integer_infer(dq_op *op) {
+  return infer(op, &integer_operands);
+}
+static dq_status integer_prepare(dq_op *op, dq_arena *arena) {
+  return prepare(op, &integer_operands, arena);
+}
+static dq_status integer_run(dq_op *op) {
+  return run(op, &integer_operands);
+}
+
+dq_status dq_qlinear_matmul_infer(dq_op *op) {
+  return infer(op, &qlinear_operands);
+}
+dq_status dq_qlinear_matmul_prepare(dq_op *op, dq_arena *arena) {
+  return prepare(op, &qlinear_operands, arena);
+}
+dq_status dq_qlinear_matmul_run(dq_op *op) {
+  return run(op, &qlinear_operands);
+}
+int64_t dq_qlinear_matmul_macs(const dq_op *op) {
+  return macs(op);
+}
+
+const dq_operator dq_op_MatMulInteger = {
+    .name = "MatMulInteger",
+    .since = {10},
+    .inputs = {2, 4},
+    .outputs = {1, 1},
+    .types = TYPES_8_BIT,
+    .infer = integer_infer,
+    .run = integer_run,
+    .prepare = integer_prepare,
+    .macs = macs,
+    .colour = DQ_DENY,
+    .quantization = DQ_QUANTIZE_NOT,
+};
+
+const dq_operator dq_op_QLinearMatMul = {
+    .name = "QLinearMatMul",
+    .since = {10, 21},
+    .inputs = {8, 8},
+    .outputs = {1, 1},
+    .types = TYPES_8_BIT,
+    .infer = dq_qlinear_matmul_infer,
+    .run = dq_qlinear_matmul_run,
+    .prepare = dq_qlinear_matmul_prepare,
+    .macs = dq_qlinear_matmul_macs,
+    .colour = DQ_DENY,
+    .quantization = DQ_QUANTIZE_NOT,
+    .flags = DQ_OP_HALF, // scales of version 21 may be float16
+};

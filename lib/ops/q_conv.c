@@ -1,0 +1,54 @@
+// Integer steps that execution copies contain where a file has DequantizeLinear, Conv or Gemm, and
+// QuantizeLinear: the operators QLinearConv and QLinearMatMul with bounds for a Relu or Clip.
+#include "lib/ops/quantized.h"
+
+enum { TYPES_8_BIT = DQ_BIT(DQ_U8) | DQ_BIT(DQ_I8) };
+
+static const dq_attribute_rule conv_attributes[] = {{"auto_pad", DQ_ATTRIBUTE_STRING, false},
+                                                    {"clamp_high", DQ_ATTRIBUTE_INT, false},
+                                                    {"clamp_low", DQ_ATTRIBUTE_INT, false},
+                                                    {"dilations", DQ_ATTRIBUTE_INTS, false},
+                                                    {"group", DQ_ATTRIBUTE_INT, false},
+                                                    {"kernel_shape", DQ_ATTRIBUTE_INTS, false},
+                                                    {"pads", DQ_ATTRIBUTE_INTS, false},
+                                                    {"strides", DQ_ATTRIBUTE_INTS, false},
+                                                    {NULL, 0, false}};
+
+const dq_operator dq_op_QConv = {
+    .name = "QConv",
+    .domain = "dq",
+    .since = {1},
+    .inputs = {8, 9},
+    .outputs = {1, 1},
+    .types = TYPES_8_BIT,
+    .attributes = conv_attributes,
+    .infer = dq_qlinear_conv_infer,
+    .run = dq_qlinear_conv_run,
+    .prepare = dq_qlinear_conv_prepare,
+    .macs = dq_qlinear_conv_macs,
+    .colour = DQ_DENY,
+    .quantization = DQ_QUANTIZE_NOT,
+};
+
+// The Gemm it was made from keeps alpha and beta of 1 and transA of 0.
+static const dq_attribute_rule gemm_attributes[] = {
+    {"alpha", DQ_ATTRIBUTE_FLOAT, false},   {"beta", DQ_ATTRIBUTE_FLOAT, false},
+    {"broadcast", DQ_ATTRIBUTE_INT, false}, {"clamp_high", DQ_ATTRIBUTE_INT, false},
+    {"clamp_low", DQ_ATTRIBUTE_INT, false}, {"transA", DQ_ATTRIBUTE_INT, false},
+    {"transB", DQ_ATTRIBUTE_INT, false},    {NULL, 0, false}};
+
+const dq_operator dq_op_QGemm = {
+    .name = "QGemm",
+    .domain = "dq",
+    .since = {1},
+    .inputs = {8, 9},
+    .outputs = {1, 1},
+    .types = TYPES_8_BIT,
+    .attributes = gemm_attributes,
+    .infer = dq_qlinear_matmul_infer,
+    .run = dq_qlinear_matmul_run,
+    .prepare = dq_qlinear_matmul_prepare,
+    .macs = dq_qlinear_matmul_macs,
+    .colour = DQ_DENY,
+    .quantization = DQ_QUANTIZE_NOT,
+};

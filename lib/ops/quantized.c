@@ -1,0 +1,119 @@
+// Zero points, scales and requantization as operators on 8-bit operands are given them.
+#include "lib/ops/quantized.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "lib/base/sizes.h"
+
+dq_status dq_check_input_type(const dq_op *op, int i, unsigned types) {
+  const dq_tensor *input = dq_op_input(op, i);
+  if (!input) return dq_op_fail(op, DQ_BAD_INPUT, "input %d is left out but required", i);
+  bool known = input->type > 0 && input->type < 32;
+  if (known && (types & DQ_BIT(input->type))) return DQ_OK;
+  return dq_op_fail(op, dq_dtype_computable(input->type) ? DQ_BAD_INPUT : DQ_UNSUPPORTED,
+                    "input %d is of type %s, which does not fit", i, dq_dtype_name(input->type));
+}
+
+bool dq_op_known_but(const dq_op *op, int except) {
+  for (int i = 0; i < op->input_count; i++)
+    if (i != except && op->inputs[i] && !op->inputs[i]->data) return false;
+  return true;
+}
+
+// How many numbers to hold for a parameter with one, `channels` or stacked * channels elements.
+static dq_status parameter_count(const dq_op *op, int i, int64_t channels, int64_t stacked,
+                                 int64_t *count) {
+  const dq_tensor *input = op->inputs[i];
+  int64_t found = dq_tensor_count(input), all;
+  char shape[DQ_SHAPE_TEXT];
+  bool fits = dq_mul_i64(channels, stacked, &all) && found > 0;
+  *count = found == 1 ? 1 : all;
+  if (fits && (found == 1 || found == channels || found == all)) return DQ_OK;
+  return dq_op_fail(op, DQ_BAD_INPUT, "input %d has shape %s, expected one element or %" PRId64, i,
+                    dq_tensor_shape_text(input, shape, sizeof shape), channels);
+}
+
+dq_status dq_read_zero_points(const dq_op *op, int i, int type, int64_t channels, int64_t stacked,
+                              dq_arena *arena, dq_zero_points *zero_points) {
+  const dq_tensor *input = dq_op_input(op, i);
+  *zero_points = (dq_zero_points){NULL, 0};
+  if (!input) return DQ_OK;
+  DQ_TRY(dq_check_input_type(op, i, DQ_BIT(type)));
+  DQ_TRY(parameter_count(op, i, channels, stacked, &zero_points->count));
+  int32_t *values = DQ_NEW_ARRAY(arena, zero_points->count, int32_t);
+  if (!values) return dq_fail_memory(op->error, (size_t)zero_points->count * sizeof *values);
+  int64_t found = dq_tensor_count(input);
+  for (int64_t k = 0; k < zero_points->count; k++)
+    values[k] = (int32_t)dq_tensor_get_i64(input, k % found);
+  zero_points->values = values;
+  return DQ_OK;
+}
+
+dq_status dq_read_scales(const dq_op *op, int i, int64_t channels, int64_t stacked, dq_arena *arena,
+                         dq_scales *scales) {
+  DQ_TRY(dq_check_input_type(op, i, DQ_BIT(DQ_F32)));
+  DQ_TRY(parameter_count(op, i, channels, stacked, &scales->count));
+  float *values = DQ_NEW_ARRAY(arena, scales->count, float);
+  if (!values) return dq_fail_memory(op->error, (size_t)scales->count * sizeof *values);
+  int64_t found = dq_tensor_count(op->inputs[i]);
+  const float *from = op->inputs[i]->data;
+  for (int64_t k = 0; k < scales->count; k++) values[k] = from[k % found];
+  scales->values = values;
+  return DQ_OK;
+}
+
+// Bounds of the output's type, narrowed by attributes of a dq row.
+static dq_status read_bounds(const dq_op *op, dq_requantization *r) {
+  int64_t lowest = r->output_signed ? INT8_MIN : 0;
+  int64_t highest = r->output_signed ? INT8_MAX : UINT8_MAX;
+  int64_t low = lowest, high = highest;
+  if (op->row->domain) {
+    low = dq_node_int(op->node, "clamp_low", lowest);
+    high = dq_node_int(op->node, "clamp_high", highest);
+  }
+  if (low < lowest || high > highest || low > high)
+    return dq_op_fail(op, DQ_BAD_INPUT,
+                      "bounds %" PRId64 " and %" PRId64 " are not ordered within %" PRId64
+                      " to %" PRId64,
+                      low, high, lowest, highest);
+  r->low = (int32_t)low;
+  r->high = (int32_t)high;
+  return DQ_OK;
+}
+
+static dq_status read_bias(const dq_op *op, int i, int64_t channels, dq_arena *arena,
+                           dq_requantization *r) {
+  int64_t count;
+  if (i == DQ_NO_INPUT || !dq_op_input(op, i)) return DQ_OK;
+  DQ_TRY(dq_check_input_type(op, i, DQ_BIT(DQ_I32)));
+  DQ_TRY(parameter_count(op, i, channels, 1, &count));
+  int32_t *bias = DQ_NEW_ARRAY(arena, channels, int32_t);
+  if (!bias) return dq_fail_memory(op->error, (size_t)channels * sizeof *bias);
+  const int32_t *from = op->inputs[i]->data;
+  for (int64_t c = 0; c < channels; c++) bias[c] = from[count == 1 ? 0 : c];
+  r->bias = bias;
+  return DQ_OK;
+}
+
+dq_status dq_read_requantization(const dq_op *op, const dq_requantization_inputs *inputs,
+                                 int64_t channels, dq_arena *arena, dq_requantization *r) {
+  dq_scales x, w, y;
+  dq_zero_points zero;
+  memset(r, 0, sizeof *r);
+  DQ_TRY(dq_read_scales(op, inputs->x_scale, 1, 1, arena, &x));
+  DQ_TRY(dq_read_scales(op, inputs->w_scale, channels, 1, arena, &w));
+  DQ_TRY(dq_read_scales(op, inputs->y_scale, 1, 1, arena, &y));
+  int type = op->inputs[inputs->y_zero_point]->type;
+  DQ_TRY(dq_check_input_type(op, inputs->y_zero_point, DQ_BIT(DQ_U8) | DQ_BIT(DQ_I8)));
+  DQ_TRY(dq_read_zero_points(op, inputs->y_zero_point, type, 1, 1, arena, &zero));
+  float *multipliers = DQ_NEW_ARRAY(arena, w.count, float);
+  if (!multipliers) return dq_fail_memory(op->error, (size_t)w.count * sizeof *multipliers);
+  for (int64_t c = 0; c < w.count; c++) multipliers[c] = (x.values[0] * w.values[c]) / y.values[0];
+  r->multipliers = multipliers;
+  r->multiplier_count = w.count;
+  r->zero_point = zero.values[0];
+  r->output_signed = type == DQ_I8;
+  DQ_TRY(read_bias(op, inputs->bias, channels, arena, r));
+  return read_bounds(op, r);
+}

@@ -1,0 +1,63 @@
+// What operators on 8-bit operands share: zero points, scales, and the step from int32 sums to the
+// output's 8 bits.
+#ifndef DQ_OPS_QUANTIZED_H
+#define DQ_OPS_QUANTIZED_H
+
+#include "lib/kernels/kernels.h"
+#include "lib/ops/operator.h"
+
+// Numbers that go with one operand: one for all, or one for each of its rows or channels.
+typedef struct dq_zero_points {
+  const int32_t *values;
+  int64_t count; // 0: left out, which means 0
+} dq_zero_points;
+
+typedef struct dq_scales {
+  const float *values;
+  int64_t count;
+} dq_scales;
+
+// An input with this position is left out by the operator's definition.
+enum { DQ_NO_INPUT = -1 };
+
+// Input i is there and has one of the types in `types` (DQ_BIT masks), or DQ_BAD_INPUT.
+dq_status dq_check_input_type(const dq_op *op, int i, unsigned types);
+
+// Zero points of input i (one or `channels`, or `stacked` times `channels` in all; type `type`) as
+// int32 in the arena; more than one are repeated to fill stacked * channels.
+dq_status dq_read_zero_points(const dq_op *op, int i, int type, int64_t channels, int64_t stacked,
+                              dq_arena *arena, dq_zero_points *zero_points);
+// Likewise scales (float32; float16 arrives widened).
+dq_status dq_read_scales(const dq_op *op, int i, int64_t channels, int64_t stacked, dq_arena *arena,
+                         dq_scales *scales);
+
+// Positions of the inputs that say how sums become 8 bits.
+typedef struct dq_requantization_inputs {
+  int x_scale, w_scale, y_scale, y_zero_point;
+  int bias; // int32; DQ_NO_INPUT or left out: none
+} dq_requantization_inputs;
+
+// Reads them for an output of `channels` channels: multipliers (x_scale * w_scale[c]) / y_scale in
+// float32, in ONNX Runtime's order; bounds of the output's type, narrowed by the attributes
+// clamp_low and clamp_high of rows of domain dq. A bias of one element is repeated. All of x_scale,
+// y_scale, y_zero_point must be single.
+dq_status dq_read_requantization(const dq_op *op, const dq_requantization_inputs *inputs,
+                                 int64_t channels, dq_arena *arena,
+                                 dq_requantization *requantization);
+
+// All inputs but `except` that are given have known elements.
+bool dq_op_known_but(const dq_op *op, int except);
+
+// QLinearConv, whose calls serve dq QConv too.
+dq_status dq_qlinear_conv_infer(dq_op *op);
+dq_status dq_qlinear_conv_prepare(dq_op *op, dq_arena *arena);
+dq_status dq_qlinear_conv_run(dq_op *op);
+int64_t dq_qlinear_conv_macs(const dq_op *op);
+
+// QLinearMatMul. dq QGemm is the same with one matrix each, a bias and attribute transB.
+dq_status dq_qlinear_matmul_infer(dq_op *op);
+dq_status dq_qlinear_matmul_prepare(dq_op *op, dq_arena *arena);
+dq_status dq_qlinear_matmul_run(dq_op *op);
+int64_t dq_qlinear_matmul_macs(const dq_op *op);
+
+#endif
