@@ -1,0 +1,254 @@
+// QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear with the arithmetic of ONNX Runtime:
+//   q = saturate(round_half_even(x / scale) + zero_point),  x = (q - zero_point) * scale  in float32.
+// Scales are one for the tensor, one per index of an axis, or one per block of indices.
+#include <inttypes.h>
+
+#include "lib/base/sizes.h"
+#include "lib/kernels/kernels.h"
+#include "lib/ops/elementwise.h"
+
+typedef struct linear {
+  const dq_tensor *input, *scale, *zero_point; // zero_point NULL: zeros
+  dq_tensor *output;
+  unsigned cpu;
+  int64_t length;             // elements in a row that share their parameters
+  int64_t size, inner, block; // of the axis; elements inside of it; indices per block (0: none)
+} linear;
+
+// Position in scale and zero_point of the elements from `at` on.
+static int64_t parameter_index(const linear *job, int64_t at) {
+  if (!job->size) return 0;
+  int64_t index = at / job->inner % job->size;
+  if (!job->block) return index;
+  int64_t blocks = (job->size - 1) / job->block + 1, outer = at / job->inner / job->size;
+  return (outer * blocks + index / job->block) * job->inner + at % job->inner;
+}
+
+// How the elements are laid over the parameters, from the shapes; bad input when they do not fit.
+static dq_status lay_out(const dq_op *op, linear *job) {
+  const dq_tensor *input = job->input, *scale = job->scale;
+  job->length = dq_max_i64(dq_tensor_count(input), 1);
+  int64_t block = dq_node_int(op->node, "block_size", 0);
+  if (block < 0 || block > INT32_MAX)
+    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'block_size' is %" PRId64, block);
+  if (job->zero_point && !dq_tensor_same_shape(job->zero_point, scale) &&
+      dq_tensor_count(job->zero_point) != dq_tensor_count(scale))
+    return dq_op_fail(op, DQ_BAD_INPUT, "the zero point has another shape than the scale");
+  if (!block && scale->rank <= 1 && dq_tensor_count(scale) == 1) return DQ_OK;
+  int axis;
+  DQ_TRY(dq_op_axis(op, dq_node_int(op->node, "axis", 1), input->rank, &axis));
+  bool fits = block ? scale->rank == input->rank : scale->rank == 1;
+  for (int i = 0; fits && i < scale->rank; i++) {
+    int64_t size = input->dims[block ? i : axis];
+    if (block && i == axis) size = (size + block - 1) / block;
+    fits = scale->dims[i] == size;
+  }
+  if (!fits) {
+    char of_scale[DQ_SHAPE_TEXT], of_input[DQ_SHAPE_TEXT];
+    return dq_op_fail(op, DQ_BAD_INPUT, "scale of shape %s does not fit input of shape %s, axis %d",
+                      dq_tensor_shape_text(scale, of_scale, sizeof of_scale),
+                      dq_tensor_shape_text(input, of_input, sizeof of_input), axis);
+  }
+  job->size = input->dims[axis];
+  job->inner = dq_tensor_product(input, axis + 1, input->rank);
+  job->block = block;
+  job->length = block ? 1 : job->inner;
+  return DQ_OK;
+}
+
+typedef void row_function(const linear *job, int64_t at, int64_t count, int64_t parameter);
+
+static void for_rows(const linear *job, int64_t from, int64_t to, row_function *function) {
+  while (from < to) {
+    int64_t count = dq_min_i64(job->length - from % job->length, to - from);
+    function(job, from, count, parameter_index(job, from));
+    from += count;
+  }
+}
+
+static int32_t zero_point_at(const linear *job, int64_t parameter) {
+  return job->zero_point ? (int32_t)dq_tensor_get_i64(job->zero_point, parameter) : 0;
+}
+
+// ---- QuantizeLinear ----
+
+static void quantize_row(const linear *job, int64_t at, int64_t count, int64_t parameter) {
+  float scale = (float)dq_tensor_get(job->scale, parameter);
+  int32_t zero = zero_point_at(job, parameter);
+  if (job->input->type == DQ_F32) {
+    const float *in = (const float *)job->input->data + at;
+    if (job->output->type == DQ_U8) {
+      dq_quantize_u8(job->cpu, in, scale, zero, (uint8_t *)job->output->data + at, count);
+      return;
+    }
+    if (job->output->type == DQ_I8) {
+      dq_quantize_s8(job->cpu, in, scale, zero, (int8_t *)job->output->data + at, count);
+      return;
+    }
+  }
+  for (int64_t i = at; i < at + count; i++) {
+    float x = (float)dq_tensor_get(job->input, i) / scale;
+    double q = (double)rintf(x) + zero;
+    dq_tensor_set(job->output, i, q == q ? q : -HUGE_VAL); // NaN gives the lowest, as the kernels do
+  }
+}
+
+static void quantize_span(void *argument, int64_t from, int64_t to) {
+  for_rows(argument, from, to, quantize_row);
+}
+
+static dq_status quantized_type(const dq_op *op, int *type) {
+  const dq_tensor *zero_point = dq_op_input(op, 2);
+  int64_t asked = dq_node_int(op->node, "output_dtype", 0);
+  *type = zero_point ? zero_point->type : asked ? (int)asked : DQ_U8;
+  if (asked < 0 || asked > INT32_MAX || (zero_point && asked && asked != zero_point->type))
+    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'output_dtype' is %" PRId64
+                      ", the zero point is %s", asked,
+                      zero_point ? dq_dtype_name(zero_point->type) : "left out");
+  return DQ_OK;
+}
+
+static dq_status infer_QuantizeLinear(dq_op *op) {
+  int type;
+  linear job = {.input = op->inputs[0], .scale = op->inputs[1], .zero_point = dq_op_input(op, 2)};
+  DQ_TRY(quantized_type(op, &type));
+  DQ_TRY(lay_out(op, &job));
+  return dq_op_shape(op, 0, type, job.input->rank, job.input->dims);
+}
+
+// Fails unless the type is one of `types`, which quantized numbers of the operator may have.
+static dq_status check_quantized(const dq_op *op, int type, unsigned types) {
+  if (dq_dtype_computable(type) && (types & DQ_BIT(type))) return DQ_OK;
+  return dq_op_fail(op, DQ_UNSUPPORTED, "%s with numbers of type %s is not supported", op->row->name,
+                    dq_dtype_name(type));
+}
+
+enum { NARROW = (1 << DQ_U8) | (1 << DQ_I8) | (1 << DQ_U16) | (1 << DQ_I16) };
+
+static dq_status run_linear(dq_op *op, dq_span_work *work) {
+  linear job = {.input = op->inputs[0],
+                .scale = op->inputs[1],
+                .zero_point = dq_op_input(op, 2),
+                .output = op->outputs[0],
+                .cpu = op->context ? op->context->cpu : 0};
+  DQ_TRY(lay_out(op, &job));
+  dq_spans(op->context, dq_tensor_count(job.input), DQ_GRAIN, work, &job);
+  return DQ_OK;
+}
+
+static dq_status run_QuantizeLinear(dq_op *op) {
+  DQ_TRY(check_quantized(op, op->outputs[0]->type, NARROW));
+  return run_linear(op, quantize_span);
+}
+
+static const dq_attribute_rule linear_attributes[] = {{"axis", DQ_ATTRIBUTE_INT, false},
+                                                      {"block_size", DQ_ATTRIBUTE_INT, false},
+                                                      {"output_dtype", DQ_ATTRIBUTE_INT, false},
+                                                      {"precision", DQ_ATTRIBUTE_INT, false},
+                                                      {"saturate", DQ_ATTRIBUTE_INT, false},
+                                                      {0}};
+const dq_operator dq_op_QuantizeLinear = {
+    .name = "QuantizeLinear",
+    .since = {10, 13, 19, 21},
+    .inputs = {2, 3},
+    .outputs = {1, 1},
+    .types = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F16) | DQ_BIT(DQ_I32),
+    .attributes = linear_attributes,
+    .infer = infer_QuantizeLinear,
+    .run = run_QuantizeLinear,
+    .colour = DQ_DENY,
+    .quantization = DQ_QUANTIZE_NOT,
+    .flags = DQ_OP_HALF,
+};
+
+// ---- DequantizeLinear ----
+
+static void dequantize_row(const linear *job, int64_t at, int64_t count, int64_t parameter) {
+  float scale = (float)dq_tensor_get(job->scale, parameter);
+  int32_t zero = zero_point_at(job, parameter);
+  float *out = (float *)job->output->data + at;
+  if (job->input->type == DQ_U8) {
+    dq_dequantize_u8(job->cpu, (const uint8_t *)job->input->data + at, scale, zero, out, count);
+  } else if (job->input->type == DQ_I8) {
+    dq_dequantize_s8(job->cpu, (const int8_t *)job->input->data + at, scale, zero, out, count);
+  } else {
+    for (int64_t i = 0; i < count; i++)
+      out[i] = (float)(dq_tensor_get_i64(job->input, at + i) - zero) * scale;
+  }
+}
+
+static void dequantize_span(void *argument, int64_t from, int64_t to) {
+  for_rows(argument, from, to, dequantize_row);
+}
+
+static dq_status infer_DequantizeLinear(dq_op *op) {
+  linear job = {.input = op->inputs[0], .scale = op->inputs[1], .zero_point = dq_op_input(op, 2)};
+  DQ_TRY(lay_out(op, &job));
+  if (job.zero_point && job.zero_point->type != job.input->type)
+    return dq_op_fail(op, DQ_BAD_INPUT, "the zero point is of type %s, the input of type %s",
+                      dq_dtype_name(job.zero_point->type), dq_dtype_name(job.input->type));
+  int64_t asked = dq_node_int(op->node, "output_dtype", 0);
+  return dq_op_shape(op, 0, asked > 0 && asked <= INT32_MAX ? (int)asked : job.scale->type,
+                     job.input->rank, job.input->dims);
+}
+
+static dq_status run_DequantizeLinear(dq_op *op) {
+  DQ_TRY(check_quantized(op, op->inputs[0]->type, NARROW | DQ_BIT(DQ_I32)));
+  if (op->outputs[0]->type != DQ_F32)
+    return dq_op_fail(op, DQ_UNSUPPORTED, "dequantizing to %s is not supported",
+                      dq_dtype_name(op->outputs[0]->type));
+  return run_linear(op, dequantize_span);
+}
+
+const dq_operator dq_op_DequantizeLinear = {
+    .name = "DequantizeLinear",
+    .since = {10, 13, 19, 21},
+    .inputs = {2, 3},
+    .outputs = {1, 1},
+    .types = NARROW | DQ_BIT(DQ_I32),
+    .attributes = linear_attributes,
+    .infer = infer_DequantizeLinear,
+    .run = run_DequantizeLinear,
+    .colour = DQ_DENY,
+    .quantization = DQ_QUANTIZE_NOT,
+    .flags = DQ_OP_HALF,
+};
+
+// ---- DynamicQuantizeLinear: uint8 with the scale and zero point of the range found ----
+
+static dq_status infer_DynamicQuantizeLinear(dq_op *op) {
+  DQ_TRY(dq_op_shape(op, 0, DQ_U8, op->inputs[0]->rank, op->inputs[0]->dims));
+  DQ_TRY(dq_op_shape(op, 1, DQ_F32, 0, NULL));
+  return dq_op_shape(op, 2, DQ_U8, 0, NULL);
+}
+
+static dq_status run_DynamicQuantizeLinear(dq_op *op) {
+  const dq_tensor *input = op->inputs[0];
+  linear job = {.input = input, .output = op->outputs[0], .cpu = op->context ? op->context->cpu : 0};
+  job.length = dq_max_i64(dq_tensor_count(input), 1);
+  dq_range range = dq_find_range(job.cpu, input->data, dq_tensor_count(input));
+  float low = range.minimum < 0 ? range.minimum : 0, high = range.maximum > 0 ? range.maximum : 0;
+  float scale = low == high ? 1.0f : (high - low) / 255;
+  float zero = rintf(-low / scale);
+  uint8_t zero_point = zero > 255 ? 255 : zero > 0 ? (uint8_t)zero : 0;
+  dq_tensor scale_tensor = {.type = DQ_F32, .data = &scale};
+  dq_tensor zero_tensor = {.type = DQ_U8, .data = &zero_point};
+  job.scale = &scale_tensor;
+  job.zero_point = &zero_tensor;
+  if (op->outputs[0]) dq_spans(op->context, dq_tensor_count(input), DQ_GRAIN, quantize_span, &job);
+  if (op->outputs[1]) memcpy(op->outputs[1]->data, &scale, sizeof scale);
+  if (op->outputs[2]) memcpy(op->outputs[2]->data, &zero_point, sizeof zero_point);
+  return DQ_OK;
+}
+
+const dq_operator dq_op_DynamicQuantizeLinear = {
+    .name = "DynamicQuantizeLinear",
+    .since = {11},
+    .inputs = {1, 1},
+    .outputs = {3, 3},
+    .types = DQ_BIT(DQ_F32),
+    .infer = infer_DynamicQuantizeLinear,
+    .run = run_DynamicQuantizeLinear,
+    .colour = DQ_DENY,
+    .quantization = DQ_QUANTIZE_NOT,
+};
