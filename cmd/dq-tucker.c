@@ -9,7 +9,7 @@
 typedef struct tucker_options {
   dq_common_options common;
   dq_output_options output;
-  double ratio, energy;
+  double ratio, energy, macs;
   const char *ranks, *save_ranks;
   int64_t multiple;
   dq_option_list shapes;
@@ -27,6 +27,11 @@ static const dq_option rows[] = {
      .help = "take layers and ranks from a settings file, exactly",
      .details = "JSON: {\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": {\"conv1\": "
                 "{\"out\": 16, \"in\": 8}}}. Layers not named are left alone."},
+    {.name = "macs", .type = DQ_OPTION_PERCENT, .value = "-P%", .minimum = -100, .maximum = 0,
+     .open_minimum = true, .group = "Ranks", DQ_INTO(tucker_options, macs),
+     .help = "change of the whole model's multiply-accumulates, such as -50%",
+     .details = "The ranks of all layers are chosen together: the sum of the relative squared errors "
+                "of the weights is as small as the bound allows."},
     {.name = "multiple", .type = DQ_OPTION_INT, .value = "N", .minimum = 1, .maximum = 4096,
      .preset = "1", .group = "Ranks", DQ_INTO(tucker_options, multiple),
      .help = "round ranks up to a multiple of N, at most to the full rank",
@@ -88,6 +93,7 @@ static dq_status read_settings(const tucker_options *options, dq_arena *arena,
                                dq_error *error) {
   settings->rule = dq_option_given(options, "energy") ? DQ_RANK_ENERGY : DQ_RANK_RATIO;
   settings->parameter = settings->rule == DQ_RANK_ENERGY ? options->energy : options->ratio;
+  if (dq_option_given(options, "macs")) settings->macs_share = 1 + options->macs / 100;
   settings->multiple = options->multiple;
   settings->force = options->output.force;
   int count = options->shapes.count;
@@ -145,7 +151,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
 static const dq_command command = {
     .name = "dq-tucker",
     .summary = "makes convolutions cheaper by Tucker-2 decomposition",
-    .usage = "MODEL -o OUT (--ratio R | --energy E | --ranks FILE) [options]",
+    .usage = "MODEL -o OUT (--ratio R | --energy E | --macs -P% | --ranks FILE) [options]",
     .description =
         "Every convolution with a kernel larger than 1x1 becomes three: 1x1 to fewer channels, the "
         "kernel between those, 1x1 back to the output's channels. The factors are the leading left "
@@ -165,7 +171,7 @@ static const dq_command command = {
     DQ_OWN_ROWS(rows),
     .shared = DQ_WITH_OUTPUT,
     .output_offset = offsetof(tucker_options, output),
-    .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_ONE_OF, "ratio energy ranks"}},
+    .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_ONE_OF, "ratio energy macs ranks"}},
     .options_size = sizeof(tucker_options),
     .run = run,
 };

@@ -16,6 +16,9 @@ typedef struct dq_tucker_options {
   dq_rank_rule rule;
   double parameter; // of the rule, in (0, 1]
   int64_t multiple; // ranks are rounded up to a multiple of this; 1: as they are
+  // In (0, 1), instead of the rule: ranks such that the whole model keeps at most this share of its
+  // multiply-accumulates. 0: the rule.
+  double macs_share;
   // Given ranks instead of the rule: exactly these layers at exactly these ranks. NULL: the rule.
   const dq_layer_ranks *layers;
   int layer_count;

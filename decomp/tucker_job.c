@@ -86,7 +86,7 @@ dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tensor *tensors, dq_err
   return DQ_OK;
 }
 
-static dq_conv_cost cost_at(const dq_tucker_job *job, dq_ranks ranks) {
+dq_conv_cost dq_tucker_cost_at(const dq_tucker_job *job, dq_ranks ranks) {
   return dq_conv_cost_tucker2(job->layer->dims, job->layer->group, job->bias, job->positions_in,
                               job->positions_out, ranks.out, ranks.in);
 }
@@ -106,13 +106,14 @@ static dq_ranks cheapest_form(const dq_tucker_job *job, dq_ranks ranks) {
   const dq_ranks forms[] = {{ranks.out, whole.in}, {whole.out, ranks.in}};
   for (int i = 0; i < 2; i++) {
     if (same_ranks(forms[i], whole)) continue;
-    if (cost_at(job, forms[i]).macs <= cost_at(job, best).macs) best = forms[i];
+    if (dq_tucker_cost_at(job, forms[i]).macs <= dq_tucker_cost_at(job, best).macs) best = forms[i];
   }
   return best;
 }
 
-static dq_status choose_ranks(dq_tucker_job *job, const dq_tucker_options *options,
-                              const dq_hosvd *hosvd, dq_ranks *ranks, dq_error *error) {
+dq_status dq_tucker_choose(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error) {
+  const dq_hosvd *hosvd = &job->hosvd;
+  dq_ranks *ranks = &job->layer->ranks;
   if (!job->given) {
     DQ_TRY(
         dq_rank_choose(options->rule, options->parameter, options->multiple, hosvd, ranks, error));
@@ -133,7 +134,7 @@ static void leave_without_gain(dq_tucker_job *job, const dq_tucker_options *opti
   const dq_tucker_layer *layer = job->layer;
   dq_ranks ranks = layer->ranks;
   dq_conv_cost whole = dq_conv_cost_whole(layer->dims, job->bias, job->positions_out);
-  dq_conv_cost after = cost_at(job, ranks);
+  dq_conv_cost after = dq_tucker_cost_at(job, ranks);
   if (same_ranks(ranks, channels(layer))) leave(job, "full rank on both sides");
   else if (options->force || job->given) return;
   else if (after.macs >= whole.macs)
@@ -156,33 +157,36 @@ static dq_status check_memory(const dq_tucker_job *job, const dq_tucker_options 
   return dq_check_memory(options->context, bytes, what, error);
 }
 
-static dq_status decompose(dq_tucker_job *job, const dq_tucker_options *options, dq_arena *scratch,
-                           dq_error *error) {
-  dq_tucker_layer *layer = job->layer;
-  dq_hosvd hosvd;
-  dq_status status = dq_hosvd_compute(&hosvd, job->tensor, layer->group, scratch, error);
+dq_status dq_tucker_analyse(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error) {
+  DQ_TRY(check_memory(job, options, error));
+  job->spectra = dq_arena_new(0);
+  if (!job->spectra) return dq_fail_memory(error, sizeof(dq_hosvd));
+  dq_status status =
+      dq_hosvd_compute(&job->hosvd, job->tensor, job->layer->group, job->spectra, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "initializer '%s'", job->weight->name);
-  layer->full = (dq_ranks){hosvd.out.rank, hosvd.in.rank};
-  DQ_TRY(choose_ranks(job, options, &hosvd, &layer->ranks, error));
-  layer->energy_out = dq_mode_energy(&hosvd.out, layer->ranks.out);
-  layer->energy_in = dq_mode_energy(&hosvd.in, layer->ranks.in);
-  leave_without_gain(job, options);
-  if (layer->reason[0]) return DQ_OK;
-  DQ_TRY(dq_tucker2_factors(&job->factors, &hosvd, layer->ranks.out, layer->ranks.in, job->arena,
-                            error));
+  job->layer->full = (dq_ranks){job->hosvd.out.rank, job->hosvd.in.rank};
+  return DQ_OK;
+}
+
+static dq_status factor(dq_tucker_job *job, dq_error *error) {
+  dq_tucker_layer *layer = job->layer;
+  job->arena = dq_arena_new(0);
+  if (!job->arena) return dq_fail_memory(error, sizeof(dq_tucker2));
+  DQ_TRY(dq_tucker2_factors(&job->factors, &job->hosvd, layer->ranks.out, layer->ranks.in,
+                            job->arena, error));
   layer->error = job->factors.error;
-  layer->after = cost_at(job, layer->ranks);
+  layer->after = dq_tucker_cost_at(job, layer->ranks);
   if (!layer->macs_known) layer->after.macs = 0;
   return DQ_OK;
 }
 
-dq_status dq_tucker_decompose(dq_tucker_job *job, const dq_tucker_options *options,
-                              dq_error *error) {
-  DQ_TRY(check_memory(job, options, error));
-  dq_arena *scratch = dq_arena_new(0);
-  job->arena = dq_arena_new(0);
-  dq_status status = scratch && job->arena ? decompose(job, options, scratch, error)
-                                           : dq_fail_memory(error, sizeof(dq_tucker2));
-  dq_arena_free(scratch);
+dq_status dq_tucker_factor(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error) {
+  dq_tucker_layer *layer = job->layer;
+  layer->energy_out = dq_mode_energy(&job->hosvd.out, layer->ranks.out);
+  layer->energy_in = dq_mode_energy(&job->hosvd.in, layer->ranks.in);
+  leave_without_gain(job, options);
+  dq_status status = layer->reason[0] ? DQ_OK : factor(job, error);
+  dq_arena_free(job->spectra);
+  job->spectra = NULL;
   return status;
 }

@@ -12,7 +12,9 @@ typedef struct dq_tucker_job {
   const dq_tensor *tensor; // elements of the weight; NULL: not constant
   bool bias;
   int64_t positions_in, positions_out; // relative to each other only when !layer->macs_known
-  dq_arena *arena;                     // owns the factors
+  dq_arena *spectra;                   // owns hosvd
+  dq_hosvd hosvd;
+  dq_arena *arena; // owns the factors
   dq_tucker2 factors;
   dq_value *input, *core, *output; // initializers made from the factors
   dq_status status;
@@ -39,9 +41,21 @@ int64_t dq_tucker_parameters(const dq_graph *graph);
 // the node alone if there is one. Fails for broken input only.
 dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tensor *tensors, dq_error *error);
 
-// Chooses ranks and makes the factors, or leaves a reason. Touches nothing but the job and its
-// record, so jobs may run at the same time.
-dq_status dq_tucker_decompose(dq_tucker_job *job, const dq_tucker_options *options,
-                              dq_error *error);
+// The three steps of a job without a reason. They touch nothing but the job and its record, so jobs
+// may run at the same time: the higher-order SVD;
+dq_status dq_tucker_analyse(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error);
+// ranks by the rule or as given;
+dq_status dq_tucker_choose(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error);
+// the factors, unless the ranks gain nothing: then a reason. Frees the higher-order SVD.
+dq_status dq_tucker_factor(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error);
+
+// Instead of dq_tucker_choose: ranks of all jobs together so that the whole model keeps at most the
+// share options->macs_share of its multiply-accumulates. DQ_USAGE when that cannot be reached or
+// the multiply-accumulates are not known.
+dq_status dq_tucker_budget(dq_tucker_job *jobs, int count, const dq_tucker_options *options,
+                           const dq_tucker_report *report, dq_error *error);
+
+// Cost of the job's layer at these ranks.
+dq_conv_cost dq_tucker_cost_at(const dq_tucker_job *job, dq_ranks ranks);
 
 #endif

@@ -13,7 +13,7 @@ typedef struct work {
   dq_arena *scratch;
   dq_tensor *tensors; // shapes of all values, or NULL
   dq_tucker_job *jobs;
-  int count, threads;
+  int count;
 } work;
 
 static const char *layer_name(const dq_node *node) {
@@ -128,29 +128,52 @@ static dq_status rewrite(work *w, dq_tucker_report *report, dq_error *error) {
 
 // ---- All layers ----
 
+typedef dq_status (*job_step)(dq_tucker_job *job, const dq_tucker_options *options,
+                              dq_error *error);
+
+typedef struct step_run {
+  work *work;
+  job_step step;
+  const char *what;
+  int threads;
+} step_run;
+
 // Every `threads`-th layer, so that the large ones at the end of a network are shared out.
-static void decompose_share(void *argument, int64_t share, int thread) {
-  work *w = argument;
-  for (int i = (int)share; i < w->count; i += w->threads) {
-    dq_tucker_job *job = &w->jobs[i];
+static void run_share(void *argument, int64_t share, int thread) {
+  const step_run *run = argument;
+  const dq_tucker_options *options = run->work->options;
+  for (int i = (int)share; i < run->work->count; i += run->threads) {
+    dq_tucker_job *job = &run->work->jobs[i];
     if (job->layer->reason[0]) continue;
-    job->status = dq_check_stop(w->options->context, &job->error);
-    if (job->status == DQ_OK) job->status = dq_tucker_decompose(job, w->options, &job->error);
-    if (thread == 0) dq_progress(w->options->context, "decomposing", i + 1, w->count);
+    job->status = dq_check_stop(options->context, &job->error);
+    if (job->status == DQ_OK) job->status = run->step(job, options, &job->error);
+    if (thread == 0) dq_progress(options->context, run->what, i + 1, run->work->count);
   }
 }
 
-static dq_status decompose_all(work *w, dq_error *error) {
-  const dq_context *context = w->options->context;
-  dq_pool *pool = context ? context->pool : NULL;
-  w->threads = dq_pool_threads(pool);
-  dq_pool_run(pool, w->threads, decompose_share, w);
+static dq_status run_jobs(work *w, job_step step, const char *what, dq_error *error) {
+  dq_pool *pool = w->options->context ? w->options->context->pool : NULL;
+  step_run run = {w, step, what, dq_pool_threads(pool)};
+  dq_pool_run(pool, run.threads, run_share, &run);
   for (int i = 0; i < w->count; i++)
     if (w->jobs[i].status != DQ_OK) {
       if (error) *error = w->jobs[i].error;
       return w->jobs[i].status;
     }
   return DQ_OK;
+}
+
+static dq_status all_steps(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error) {
+  DQ_TRY(dq_tucker_analyse(job, options, error));
+  DQ_TRY(dq_tucker_choose(job, options, error));
+  return dq_tucker_factor(job, options, error);
+}
+
+static dq_status decompose_all(work *w, const dq_tucker_report *report, dq_error *error) {
+  if (!(w->options->macs_share > 0)) return run_jobs(w, all_steps, "decomposing", error);
+  DQ_TRY(run_jobs(w, dq_tucker_analyse, "singular values", error));
+  DQ_TRY(dq_tucker_budget(w->jobs, w->count, w->options, report, error));
+  return run_jobs(w, dq_tucker_factor, "decomposing", error);
 }
 
 static dq_tucker_job *find_job(work *w, const char *layer) {
@@ -201,7 +224,12 @@ static void finish_report(const dq_graph *graph, dq_tucker_report *report) {
 
 static dq_status check_options(const dq_tucker_options *options, dq_error *error) {
   if (options->layers) return DQ_OK;
-  return dq_rank_check(options->rule, options->parameter, options->multiple, error);
+  if (options->macs_share == 0)
+    return dq_rank_check(options->rule, options->parameter, options->multiple, error);
+  if (!(options->macs_share > 0 && options->macs_share < 1))
+    return dq_fail(error, DQ_USAGE, "share of multiply-accumulates is %g, expected between 0 and 1",
+                   options->macs_share);
+  return dq_rank_check(DQ_RANK_RATIO, 1, options->multiple, error);
 }
 
 static dq_status apply(work *w, dq_tucker_report *report, dq_error *error) {
@@ -211,7 +239,7 @@ static dq_status apply(work *w, dq_tucker_report *report, dq_error *error) {
   report->layers = DQ_NEW_ARRAY(w->graph->arena, convs, dq_tucker_layer);
   if (!w->jobs || !report->layers) return dq_fail_memory(error, convs * sizeof *w->jobs);
   DQ_TRY(examine_all(w, report, error));
-  DQ_TRY(decompose_all(w, error));
+  DQ_TRY(decompose_all(w, report, error));
   DQ_TRY(rewrite(w, report, error));
   finish_report(w->graph, report);
   return DQ_OK;
@@ -224,7 +252,10 @@ dq_status dq_tucker_apply(dq_graph *graph, const dq_tucker_options *options,
   work w = {.graph = graph, .options = options, .scratch = dq_arena_new(0)};
   if (!w.scratch) return dq_fail_memory(error, sizeof(dq_tucker_job));
   dq_status status = apply(&w, report, error);
-  for (int i = 0; i < w.count; i++) dq_arena_free(w.jobs[i].arena);
+  for (int i = 0; i < w.count; i++) {
+    dq_arena_free(w.jobs[i].spectra);
+    dq_arena_free(w.jobs[i].arena);
+  }
   dq_arena_free(w.scratch);
   return status;
 }
