@@ -69,6 +69,7 @@ struct dq_node {
   dq_attribute *attributes;
   int attribute_count;
   bool removed;       // until the next dq_graph_index
+  int mark;           // for the use of the transform at work; 0 when made
   const void *origin; // message it was read from
 };
 

@@ -1,0 +1,94 @@
+// Running a network over pictures with a histogram behind every tap.
+#include <stdlib.h>
+#include <string.h>
+
+#include "calib/calib.h"
+#include "lib/passes/passes.h"
+
+typedef struct tap_table {
+  dq_calibration *calibration;
+  const int *slot; // by value index of the session's graph: which histogram, -1 for none
+} tap_table;
+
+static dq_status observe(void *user, const dq_value *value, const dq_tensor *tensor,
+                         dq_error *error) {
+  const tap_table *table = user;
+  int slot = table->slot[value->index];
+  if (slot < 0) return DQ_OK;
+  if (tensor->type != DQ_F32)
+    return dq_fail(error, DQ_BAD_INPUT, "value '%s' is of type %s, expected float32", value->name,
+                   dq_dtype_name(tensor->type));
+  dq_histogram_add(&table->calibration->histograms[slot], tensor->data, dq_tensor_count(tensor));
+  return DQ_OK;
+}
+
+static int *make_slots(const dq_graph *graph, const char *const *names, int count) {
+  int *slot = malloc(((size_t)graph->value_count + 1) * sizeof *slot);
+  for (int i = 0; slot && i < graph->value_count; i++) slot[i] = -1;
+  for (int i = 0; slot && i < count; i++) slot[dq_graph_find(graph, names[i])->index] = i;
+  return slot;
+}
+
+static dq_status run_pictures(dq_session *session, dq_calibration *calibration, dq_data *data,
+                              const dq_context *context, dq_error *error) {
+  dq_tensor *input = dq_plan_input(session->plan, 0);
+  if (dq_plan_input_count(session->plan) != 1 || input->type != DQ_F32 || input->rank != 4)
+    return dq_fail(error, DQ_UNSUPPORTED, "the network has %d inputs, expected one float32 picture NxCxHxW",
+                   dq_plan_input_count(session->plan));
+  DQ_TRY(dq_data_set_shape(data, input->dims[1], input->dims[2], input->dims[3], error));
+  int64_t pictures = dq_data_count(data), elements = dq_tensor_product(input, 1, 4);
+  for (int64_t i = 0; i < pictures; i++) {
+    // A network with a fixed batch above 1 sees the picture in every place.
+    for (int64_t b = 0; b < input->dims[0]; b++)
+      DQ_TRY(dq_data_read(data, i, (float *)input->data + b * elements, NULL, error));
+    DQ_TRY(dq_plan_run(session->plan, error));
+    calibration->pictures++;
+    dq_progress(context, "calibrating", i + 1, pictures);
+  }
+  return DQ_OK;
+}
+
+static dq_status open_histograms(dq_calibration *calibration, dq_error *error) {
+  calibration->histograms = calloc((size_t)calibration->count + 1, sizeof(dq_histogram));
+  if (!calibration->histograms) return dq_fail_memory(error, 0);
+  for (int i = 0; i < calibration->count; i++)
+    DQ_TRY(dq_histogram_init(&calibration->histograms[i], error));
+  calibration->bytes =
+      (size_t)calibration->count * (sizeof(dq_histogram) + DQ_HISTOGRAM_BINS * sizeof(uint64_t));
+  return DQ_OK;
+}
+
+static dq_status check_seen(const dq_calibration *calibration, dq_error *error) {
+  for (int i = 0; i < calibration->count; i++)
+    if (!calibration->histograms[i].count || calibration->histograms[i].not_finite)
+      return dq_fail(error, DQ_BAD_INPUT, "value '%s': %llu of its elements were NaN or infinite",
+                     calibration->names[i],
+                     (unsigned long long)calibration->histograms[i].not_finite);
+  return DQ_OK;
+}
+
+dq_status dq_calibrate(dq_calibration *calibration, const dq_graph *graph, const char *const *names,
+                       int count, dq_data *data, const dq_context *context, dq_error *error) {
+  *calibration = (dq_calibration){.count = count, .names = names};
+  dq_session_options options = {.taps = names, .tap_count = count};
+  dq_session session;
+  DQ_TRY(dq_session_open(&session, graph, &options, context, error));
+  dq_status status = open_histograms(calibration, error);
+  int *slot = status == DQ_OK ? make_slots(session.copy, names, count) : NULL;
+  if (status == DQ_OK && !slot) status = dq_fail_memory(error, 0);
+  tap_table table = {calibration, slot};
+  dq_plan_set_tap(session.plan, observe, &table);
+  if (status == DQ_OK) status = run_pictures(&session, calibration, data, context, error);
+  if (status == DQ_OK) status = check_seen(calibration, error);
+  free(slot);
+  dq_session_close(&session);
+  if (status != DQ_OK) dq_calibration_deinit(calibration);
+  return status;
+}
+
+void dq_calibration_deinit(dq_calibration *calibration) {
+  for (int i = 0; calibration->histograms && i < calibration->count; i++)
+    dq_histogram_deinit(&calibration->histograms[i]);
+  free(calibration->histograms);
+  *calibration = (dq_calibration){0};
+}

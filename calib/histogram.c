@@ -1,0 +1,101 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calib/calib.h"
+
+enum { BINS = DQ_HISTOGRAM_BINS, HALF = BINS / 2, SMALLEST_EXPONENT = -140 };
+
+dq_status dq_histogram_init(dq_histogram *histogram, dq_error *error) {
+  *histogram = (dq_histogram){.exponent = SMALLEST_EXPONENT};
+  histogram->bins = calloc(BINS, sizeof *histogram->bins);
+  return histogram->bins ? DQ_OK : dq_fail_memory(error, BINS * sizeof *histogram->bins);
+}
+
+void dq_histogram_deinit(dq_histogram *histogram) {
+  free(histogram->bins);
+  histogram->bins = NULL;
+}
+
+// Smallest exponent for which |value| < HALF * 2^exponent.
+static int exponent_for(float value) {
+  int exponent;
+  frexpf(fabsf(value), &exponent); // |value| < 2^exponent
+  exponent -= 12;                  // HALF is 2^12
+  return exponent < SMALLEST_EXPONENT ? SMALLEST_EXPONENT : exponent;
+}
+
+// Bin i of the doubled width takes floor(i / 2) counted from the middle: 2i and 2i + 1.
+static void double_width(dq_histogram *histogram) {
+  uint64_t *bins = histogram->bins;
+  for (int i = 0; i < HALF / 2; i++) { // above zero: from the middle outwards
+    bins[HALF + i] = bins[HALF + 2 * i] + bins[HALF + 2 * i + 1];
+    bins[HALF - 1 - i] = bins[HALF - 1 - 2 * i] + bins[HALF - 2 - 2 * i];
+  }
+  memset(bins + HALF + HALF / 2, 0, HALF / 2 * sizeof *bins);
+  memset(bins, 0, HALF / 2 * sizeof *bins);
+  histogram->exponent++;
+}
+
+static void widen_to(dq_histogram *histogram, int exponent) {
+  if (!histogram->count && exponent > histogram->exponent) histogram->exponent = exponent;
+  while (histogram->exponent < exponent) double_width(histogram);
+}
+
+static void extend_range(dq_histogram *histogram, float minimum, float maximum) {
+  if (!histogram->count || minimum < histogram->minimum) histogram->minimum = minimum;
+  if (!histogram->count || maximum > histogram->maximum) histogram->maximum = maximum;
+}
+
+void dq_histogram_add(dq_histogram *histogram, const float *values, int64_t count) {
+  float minimum = INFINITY, maximum = -INFINITY;
+  int64_t finite = 0;
+  for (int64_t i = 0; i < count; i++) {
+    if (!isfinite(values[i])) continue;
+    finite++;
+    if (values[i] < minimum) minimum = values[i];
+    if (values[i] > maximum) maximum = values[i];
+  }
+  histogram->not_finite += (uint64_t)(count - finite);
+  if (!finite) return;
+  int low = exponent_for(minimum), high = exponent_for(maximum);
+  widen_to(histogram, low > high ? low : high);
+  extend_range(histogram, minimum, maximum);
+  histogram->count += (uint64_t)finite;
+  // A power of two: the product is exact, or too small to leave its bin.
+  double inverse = ldexp(1, -histogram->exponent);
+  for (int64_t i = 0; i < count; i++) {
+    if (!isfinite(values[i])) continue;
+    histogram->bins[(int64_t)floor((double)values[i] * inverse) + HALF]++;
+  }
+}
+
+void dq_histogram_merge(dq_histogram *into, const dq_histogram *from) {
+  into->not_finite += from->not_finite;
+  if (!from->count) return;
+  widen_to(into, from->exponent);
+  extend_range(into, from->minimum, from->maximum);
+  into->count += from->count;
+  int shift = into->exponent - from->exponent;
+  for (int i = 0; i < BINS; i++) { // floor((i - HALF) / 2^shift)
+    int at = i - HALF;
+    for (int s = 0; s < shift && at != 0 && at != -1; s++) at = at >= 0 ? at / 2 : -((-at + 1) / 2);
+    into->bins[at + HALF] += from->bins[i];
+  }
+}
+
+double dq_histogram_quantile(const dq_histogram *histogram, double q) {
+  if (!histogram->count || q <= 0) return (double)histogram->minimum;
+  if (q >= 1) return (double)histogram->maximum;
+  double target = q * (double)histogram->count, below = 0, value = (double)histogram->maximum;
+  for (int i = 0; i < BINS; i++) {
+    double here = (double)histogram->bins[i];
+    if (here > 0 && below + here >= target) {
+      value = ldexp(i - HALF + (target - below) / here, histogram->exponent);
+      break;
+    }
+    below += here;
+  }
+  if (value < (double)histogram->minimum) return (double)histogram->minimum;
+  return value > (double)histogram->maximum ? (double)histogram->maximum : value;
+}

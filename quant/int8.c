@@ -1,0 +1,124 @@
+// INT8 quantization from a graph and pictures to a quantized graph.
+#include "quant/int8.h"
+
+#include <string.h>
+
+#include "lib/passes/batch_norm.h"
+#include "quant/int8_internal.h"
+
+enum { OPSET_PER_CHANNEL = 13 }; // DequantizeLinear with an axis
+
+static bool is_quantized_already(const dq_graph *graph) {
+  static const char *const names[] = {"QuantizeLinear", "DequantizeLinear", "QLinearConv",
+                                      "QLinearMatMul", "ConvInteger", "MatMulInteger"};
+  for (int n = 0; n < graph->node_count; n++)
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+      if (!strcmp(graph->nodes[n]->op_type, names[i])) return true;
+  return false;
+}
+
+static dq_status fold_batch_norms(dq_graph *graph, dq_error *error) {
+  for (int n = 0; n < graph->node_count; n++) {
+    dq_node *conv = dq_batch_norm_conv(graph->nodes[n]);
+    if (conv) DQ_TRY(dq_batch_norm_fold(graph, conv, graph->nodes[n], error));
+  }
+  return dq_graph_index(graph, false, error);
+}
+
+static dq_status open_tables(dq_int8_job *job) {
+  dq_graph *graph = job->graph;
+  job->value_count = graph->value_count;
+  job->choices = DQ_NEW_ARRAY(job->arena, graph->value_count, dq_choice);
+  job->report->layers = DQ_NEW_ARRAY(graph->arena, graph->node_count, dq_int8_layer);
+  if (!job->choices || !job->report->layers) return dq_fail_memory(job->error, 0);
+  for (int v = 0; v < graph->value_count; v++)
+    job->choices[v] = (dq_choice){.shares = v, .slot = -1};
+  for (int n = 0; n < graph->node_count; n++) graph->nodes[n]->mark = 0;
+  return dq_infer(graph, NULL, true, job->context, job->arena, &job->tensors, job->error);
+}
+
+static bool is_observed(const dq_int8_job *job, int v) {
+  const dq_choice *choice = &job->choices[v];
+  return choice->quantized && choice->shares == v && !choice->constant;
+}
+
+static dq_range_pair range_of_constant(const dq_tensor *tensor) {
+  const float *elements = tensor->data;
+  dq_range_pair range = {0, 0};
+  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) {
+    if (elements[i] < range.low) range.low = elements[i];
+    if (elements[i] > range.high) range.high = elements[i];
+  }
+  return range;
+}
+
+static dq_status choose_parameters(dq_int8_job *job, const dq_calibration *calibration) {
+  const dq_int8_options *options = job->options;
+  for (int v = 0; v < job->value_count; v++) {
+    dq_choice *choice = &job->choices[v];
+    if (!choice->quantized || choice->shares != v) continue;
+    if (choice->constant) {
+      const dq_value *value = job->graph->values[v];
+      DQ_TRY(dq_check_finite(value->constant, value->name, job->error));
+      choice->range = range_of_constant(value->constant);
+    } else {
+      choice->range = options->method->range(&calibration->histograms[choice->slot], options->percentile);
+    }
+    choice->parameters = dq_parameters_for(choice->range.low, choice->range.high,
+                                           options->activation_type, options->symmetric);
+  }
+  return DQ_OK;
+}
+
+static dq_status calibrate(dq_int8_job *job, dq_data *data) {
+  const char **names = DQ_NEW_ARRAY(job->arena, job->value_count, const char *);
+  if (!names) return dq_fail_memory(job->error, 0);
+  int count = 0;
+  for (int v = 0; v < job->value_count; v++)
+    if (is_observed(job, v)) {
+      job->choices[v].slot = count;
+      names[count++] = job->graph->values[v]->name;
+    }
+  dq_calibration calibration;
+  DQ_TRY(dq_calibrate(&calibration, job->graph, names, count, data, job->context, job->error));
+  job->report->calibration_bytes = calibration.bytes;
+  job->report->pictures = calibration.pictures;
+  dq_status status = choose_parameters(job, &calibration);
+  dq_calibration_deinit(&calibration);
+  return status;
+}
+
+static void report_parameters(dq_int8_job *job) {
+  for (int i = 0; i < job->report->count; i++) {
+    dq_int8_layer *layer = &job->report->layers[i];
+    const dq_choice *choice = &job->choices[dq_graph_find(job->graph, layer->output)->index];
+    choice = &job->choices[choice->shares];
+    layer->parameters = choice->parameters;
+    layer->range = choice->range;
+  }
+}
+
+static dq_status run_job(dq_int8_job *job, dq_data *data) {
+  DQ_TRY(fold_batch_norms(job->graph, job->error));
+  DQ_TRY(open_tables(job));
+  DQ_TRY(dq_int8_select(job));
+  if (!job->report->quantized) return DQ_OK;
+  DQ_TRY(calibrate(job, data));
+  report_parameters(job);
+  DQ_TRY(dq_int8_insert(job));
+  if (dq_graph_opset(job->graph, "") >= OPSET_PER_CHANNEL) return DQ_OK;
+  return dq_fail(job->error, DQ_UNSUPPORTED, "opset %d or newer is needed", OPSET_PER_CHANNEL);
+}
+
+dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *options,
+                        dq_int8_report *report, const dq_context *context, dq_error *error) {
+  *report = (dq_int8_report){.nothing_to_do = is_quantized_already(graph)};
+  if (report->nothing_to_do) return DQ_OK;
+  dq_arena *arena = dq_arena_new(0);
+  if (!arena) return dq_fail_memory(error, 0);
+  dq_int8_job job = {.graph = graph, .options = options, .context = context, .error = error,
+                     .arena = arena, .report = report};
+  dq_status status = run_job(&job, data);
+  dq_arena_free(arena);
+  return status;
+}

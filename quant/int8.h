@@ -1,0 +1,45 @@
+// Affine INT8 quantization of a document graph, in the explicit form: QuantizeLinear and
+// DequantizeLinear around every quantized operator, int8 weights.
+#ifndef DQ_QUANT_INT8_H
+#define DQ_QUANT_INT8_H
+
+#include "calib/calib.h"
+#include "lib/graph/graph.h"
+#include "quant/parameters.h"
+
+typedef struct dq_int8_options {
+  const dq_observer *method;
+  double percentile;          // parameter of the method
+  bool per_tensor;            // one scale per weight instead of one per output channel
+  int activation_type;        // DQ_U8 or DQ_I8
+  bool symmetric;             // activations too
+  const char *const *exclude; // shell patterns on node names: these nodes stay in float
+  int exclude_count;
+} dq_int8_options;
+
+// What happened to one node that could be quantized.
+typedef struct dq_int8_layer {
+  const char *name, *op_type;
+  char reason[120];           // why it stays in float; "" when quantized
+  const char *output;         // value that carries its result after quantization
+  dq_parameters parameters;   // of the output
+  dq_range_pair range;        // chosen for the output
+  float weight_scale_low, weight_scale_high; // 0 when it has no weight
+} dq_int8_layer;
+
+typedef struct dq_int8_report {
+  dq_int8_layer *layers; // in the order of the graph; owned by the graph's arena
+  int count, quantized;
+  int values;               // activations that got a scale
+  size_t calibration_bytes; // memory of the histograms
+  int64_t pictures;
+  bool nothing_to_do;       // the model is quantized already
+} dq_int8_report;
+
+// Folds batch normalization, calibrates on `data`, and writes QuantizeLinear/DequantizeLinear into the
+// graph; raises the opset to 13 where it is lower. The result does not depend on the number of threads.
+// On failure the graph may only be freed. DQ_BAD_INPUT names weights with NaN or infinity.
+dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *options,
+                        dq_int8_report *report, const dq_context *context, dq_error *error);
+
+#endif

@@ -1,0 +1,38 @@
+// Nodes that are quantized have mark 1. The stages of INT8 quantization: select values, find their parameters, write them into the graph.
+#ifndef DQ_QUANT_INT8_INTERNAL_H
+#define DQ_QUANT_INT8_INTERNAL_H
+
+#include "lib/exec/infer.h"
+#include "quant/int8.h"
+
+// What is decided about one value of the graph.
+typedef struct dq_choice {
+  bool quantized;            // gets a QuantizeLinear/DequantizeLinear pair
+  int shares;                // value index whose parameters it takes; its own index: own ones
+  bool constant;             // an initializer that stands where an activation does
+  int slot;                  // in the calibration, -1: none
+  dq_range_pair range;
+  dq_parameters parameters;
+} dq_choice;
+
+typedef struct dq_int8_job {
+  dq_graph *graph;
+  const dq_int8_options *options;
+  const dq_context *context;
+  dq_error *error;
+  dq_arena *arena;      // for the job's own tables
+  dq_tensor *tensors;   // shapes and types by value index
+  dq_choice *choices;   // by value index, as many as the graph had when selecting
+  int value_count;
+  dq_int8_report *report;
+} dq_int8_job;
+
+// select.c: decides which values are quantized and which share parameters.
+dq_status dq_int8_select(dq_int8_job *job);
+// True when input `i` of the node is a weight: constant, float32, of a product.
+bool dq_int8_is_weight(const dq_int8_job *job, const dq_node *node, int i);
+
+// insert.c: writes pairs, weights and biases into the graph.
+dq_status dq_int8_insert(dq_int8_job *job);
+
+#endif

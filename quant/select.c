@@ -1,0 +1,125 @@
+// Which values are quantized: by the quantization rule of each operator's row.
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "quant/int8_internal.h"
+
+static bool is_float(const dq_int8_job *job, const dq_value *value) {
+  return value && job->tensors[value->index].type == DQ_F32;
+}
+
+bool dq_int8_is_weight(const dq_int8_job *job, const dq_node *node, int i) {
+  const dq_value *value = dq_node_input(node, i);
+  return i == 1 && is_float(job, value) && value->constant && value->constant->data;
+}
+
+static int root_of(const dq_int8_job *job, int value) {
+  while (job->choices[value].shares != value) value = job->choices[value].shares;
+  return value;
+}
+
+static void mark(dq_int8_job *job, const dq_value *value) {
+  dq_choice *choice = &job->choices[value->index];
+  choice->quantized = true;
+  choice->constant = value->constant != NULL;
+}
+
+static void mark_shared(dq_int8_job *job, const dq_value *value, const dq_value *with) {
+  mark(job, value);
+  job->choices[value->index].shares = root_of(job, with->index);
+}
+
+static bool is_excluded(const dq_int8_job *job, const dq_node *node) {
+  for (int i = 0; i < job->options->exclude_count; i++)
+    if (!fnmatch(job->options->exclude[i], node->name, 0)) return true;
+  return false;
+}
+
+static bool is_marked(const dq_int8_job *job, const dq_value *value) {
+  return value && job->choices[value->index].quantized;
+}
+
+// Relu and Clip take the place of the value they follow: only their result is quantized.
+static bool absorb(dq_int8_job *job, const dq_node *node) {
+  const dq_value *input = node->inputs[0];
+  const dq_node *producer = input->producer;
+  bool only = input->user_count == 1 && !input->is_output && !input->is_captured;
+  if (!only || !producer || !producer->mark || !is_marked(job, input) ||
+      job->choices[input->index].shares != input->index)
+    return false;
+  job->choices[input->index].quantized = false;
+  mark(job, node->outputs[0]);
+  return true;
+}
+
+static const char *select_compute(dq_int8_job *job, const dq_node *node) {
+  const dq_value *weight = dq_node_input(node, 1);
+  if (weight->constant && !dq_int8_is_weight(job, node, 1)) return "weight is not float32";
+  bool matrix = dq_node_is(node, "MatMul");
+  if (!weight->constant && !matrix) return "weight is not constant";
+  mark(job, node->inputs[0]);
+  if (!weight->constant) mark(job, weight);
+  mark(job, node->outputs[0]);
+  return NULL;
+}
+
+static const char *select_combine(dq_int8_job *job, const dq_node *node) {
+  for (int i = 0; i < node->input_count; i++)
+    if (node->inputs[i] && !is_float(job, node->inputs[i])) return "an input is not float32";
+  for (int i = 0; i < node->input_count; i++)
+    if (node->inputs[i]) mark(job, node->inputs[i]);
+  mark(job, node->outputs[0]);
+  return NULL;
+}
+
+// NULL when the node is quantized, else the reason why not; "" when there is nothing to say.
+static const char *select_node(dq_int8_job *job, const dq_node *node, dq_quantization rule) {
+  if (rule == DQ_QUANTIZE_NOT) return "";
+  if (!node->input_count || !is_float(job, dq_node_input(node, 0)) || !dq_node_output(node, 0))
+    return "";
+  if (is_excluded(job, node)) return "excluded";
+  switch (rule) {
+  case DQ_QUANTIZE_COMPUTE: return select_compute(job, node);
+  case DQ_QUANTIZE_COMBINE: return select_combine(job, node);
+  case DQ_QUANTIZE_SHARE:
+    if (!is_marked(job, node->inputs[0])) return "";
+    mark_shared(job, node->outputs[0], node->inputs[0]);
+    return NULL;
+  case DQ_QUANTIZE_ABSORB:
+    if (absorb(job, node)) return NULL;
+    break;
+  default: break;
+  }
+  mark(job, node->inputs[0]);
+  mark(job, node->outputs[0]);
+  return NULL;
+}
+
+static dq_status report_node(dq_int8_job *job, const dq_node *node, const char *reason) {
+  if (reason && !reason[0]) return DQ_OK;
+  char label[DQ_LABEL_TEXT];
+  dq_int8_layer *layer = &job->report->layers[job->report->count++];
+  layer->name = node->name[0] ? node->name
+                              : dq_arena_strdup(job->graph->arena, dq_node_label(node, label, sizeof label));
+  layer->op_type = node->op_type;
+  layer->output = node->outputs[0]->name;
+  if (!layer->name) return dq_fail_memory(job->error, sizeof label);
+  snprintf(layer->reason, sizeof layer->reason, "%s", reason ? reason : "");
+  job->report->quantized += !reason;
+  return DQ_OK;
+}
+
+dq_status dq_int8_select(dq_int8_job *job) {
+  dq_graph *graph = job->graph;
+  dq_node **order = DQ_NEW_ARRAY(job->arena, graph->node_count, dq_node *);
+  if (!order) return dq_fail_memory(job->error, 0);
+  DQ_TRY(dq_graph_order(graph, order, job->error));
+  for (int n = 0; n < graph->node_count; n++) {
+    const dq_operator *row = dq_operator_find(order[n]->domain, order[n]->op_type);
+    const char *reason = row ? select_node(job, order[n], row->quantization) : "";
+    order[n]->mark = !reason;
+    DQ_TRY(report_node(job, order[n], reason));
+  }
+  return DQ_OK;
+}
