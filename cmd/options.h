@@ -97,7 +97,7 @@ enum dq_shell { DQ_SHELL_BASH, DQ_SHELL_ZSH, DQ_SHELL_FISH };
 enum dq_switch { DQ_SWITCH_AUTO, DQ_SWITCH_ON, DQ_SWITCH_OFF };
 
 // Options of commands that look at data.
-typedef struct dq_data_options {
+typedef struct dq_data_arguments {
   const char *data;
   int64_t limit; // pictures, 0: all
   int64_t batch;
@@ -108,7 +108,7 @@ typedef struct dq_data_options {
   const char *decode;
   int task; // enum dq_task_choice
   bool strict;
-} dq_data_options;
+} dq_data_arguments;
 
 enum dq_task_choice { DQ_CHOICE_TASK_AUTO, DQ_CHOICE_TASK_CLASSIFY, DQ_CHOICE_TASK_SEGMENT,
                       DQ_CHOICE_TASK_DETECT, DQ_CHOICE_TASK_NONE };

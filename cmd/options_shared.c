@@ -4,7 +4,7 @@
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
 #define COMMON(field) DQ_INTO(dq_common_options, field)
-#define DATA(field) DQ_INTO(dq_data_options, field)
+#define DATA(field) DQ_INTO(dq_data_arguments, field)
 #define OUTPUT(field) DQ_INTO(dq_output_options, field)
 #define REPORT(field) DQ_INTO(dq_report_options, field)
 
