@@ -1,0 +1,264 @@
+// The model property `dq`: read with suspicion, written deterministically.
+#include "lib/passes/origin.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+static const char PROPERTY[] = "dq", SCHEMA[] = "dq-model";
+enum { VERSION = 1, HASH_DIGITS = 16, MOST_STEPS = 1000 };
+
+// ---- Hash ----
+
+static void hash_i64(XXH64_state_t *state, int64_t value) {
+  XXH64_update(state, &value, sizeof value);
+}
+
+static void hash_text(XXH64_state_t *state, const char *text) {
+  size_t length = text ? strlen(text) : 0;
+  hash_i64(state, (int64_t)length);
+  if (length) XXH64_update(state, text, length);
+}
+
+static void hash_tensor(XXH64_state_t *state, const dq_tensor *tensor) {
+  hash_i64(state, tensor->type);
+  hash_i64(state, tensor->rank);
+  for (int i = 0; i < tensor->rank; i++) hash_i64(state, tensor->dims[i]);
+  if (tensor->data) XXH64_update(state, tensor->data, dq_tensor_bytes(tensor));
+}
+
+static void hash_attribute(XXH64_state_t *state, const dq_attribute *attribute) {
+  hash_text(state, attribute->name);
+  hash_i64(state, attribute->type);
+  hash_i64(state, (int64_t)attribute->count);
+  switch (attribute->type) {
+    case DQ_ATTRIBUTE_FLOAT: XXH64_update(state, &attribute->f, sizeof attribute->f); break;
+    case DQ_ATTRIBUTE_INT: hash_i64(state, attribute->i); break;
+    case DQ_ATTRIBUTE_STRING: XXH64_update(state, attribute->s, attribute->count); break;
+    case DQ_ATTRIBUTE_TENSOR: if (attribute->tensor) hash_tensor(state, attribute->tensor); break;
+    case DQ_ATTRIBUTE_FLOATS:
+      XXH64_update(state, attribute->floats, attribute->count * sizeof *attribute->floats);
+      break;
+    case DQ_ATTRIBUTE_INTS:
+      XXH64_update(state, attribute->ints, attribute->count * sizeof *attribute->ints);
+      break;
+    case DQ_ATTRIBUTE_STRINGS:
+      for (size_t i = 0; i < attribute->count; i++) hash_text(state, attribute->strings[i]);
+      break;
+    default: break;
+  }
+}
+
+static void hash_names(XXH64_state_t *state, dq_value *const *values, int count) {
+  hash_i64(state, count);
+  for (int i = 0; i < count; i++) hash_text(state, values[i] ? values[i]->name : NULL);
+}
+
+uint64_t dq_origin_hash(const dq_graph *graph) {
+  XXH64_state_t *state = XXH64_createState();
+  if (!state) return 0;
+  XXH64_reset(state, 0);
+  hash_names(state, graph->inputs, graph->input_count);
+  hash_names(state, graph->outputs, graph->output_count);
+  hash_i64(state, graph->node_count);
+  for (int n = 0; n < graph->node_count; n++) {
+    const dq_node *node = graph->nodes[n];
+    hash_text(state, node->name);
+    hash_text(state, node->op_type);
+    hash_text(state, node->domain);
+    hash_names(state, node->inputs, node->input_count);
+    hash_names(state, node->outputs, node->output_count);
+    hash_i64(state, node->attribute_count);
+    for (int i = 0; i < node->attribute_count; i++) hash_attribute(state, &node->attributes[i]);
+  }
+  hash_i64(state, graph->initializer_count);
+  for (int i = 0; i < graph->initializer_count; i++) {
+    hash_text(state, graph->initializers[i]->name);
+    hash_tensor(state, graph->initializers[i]->constant);
+  }
+  uint64_t hash = XXH64_digest(state);
+  XXH64_freeState(state);
+  return hash;
+}
+
+// ---- Reading ----
+
+static bool valid_step(const json_t *step) {
+  const json_t *values = json_object_get(step, "values"), *from = json_object_get(step, "from");
+  if (!json_is_object(values) || !json_is_string(json_object_get(step, "tool"))) return false;
+  if (!json_is_string(from) || json_string_length(from) != HASH_DIGITS ||
+      strspn(json_string_value(from), "0123456789abcdef") != HASH_DIGITS)
+    return false;
+  const char *key;
+  json_t *value;
+  json_object_foreach((json_t *)values, key, value) {
+    if (!json_is_null(value) && (!json_is_string(value) || !json_string_length(value))) return false;
+  }
+  return true;
+}
+
+static const char *find_fault(const json_t *root) {
+  const json_t *schema = json_object_get(root, "schema"), *steps = json_object_get(root, "steps");
+  const json_t *preset = json_object_get(root, "preset");
+  if (!json_is_object(root)) return "not an object";
+  if (!json_is_string(schema) || strcmp(json_string_value(schema), SCHEMA)) return "another schema";
+  if (json_integer_value(json_object_get(root, "version")) != VERSION) return "another version";
+  if (preset && !json_is_string(preset)) return "'preset' is not a text";
+  if (!steps) return NULL;
+  if (!json_is_array(steps)) return "'steps' is not a list";
+  if (json_array_size(steps) > MOST_STEPS) return "too many steps";
+  for (size_t i = 0; i < json_array_size(steps); i++)
+    if (!valid_step(json_array_get(steps, i))) return "a step is malformed";
+  return NULL;
+}
+
+// The property when it is there and what it should be, else NULL.
+static json_t *read_property(const dq_graph *graph, const dq_context *context) {
+  const char *text = dq_graph_property(graph, PROPERTY);
+  if (!text) return NULL;
+  json_error_t problem;
+  json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &problem);
+  const char *fault = root ? find_fault(root) : "not JSON";
+  if (!fault) return root;
+  dq_message(context, DQ_WARNING, "%s: the model property 'dq' is ignored: %s", graph->path, fault);
+  json_decref(root);
+  return NULL;
+}
+
+// ---- Writing ----
+
+static json_t *read_or_make(const dq_graph *graph, const dq_context *context) {
+  json_t *root = read_property(graph, context);
+  if (!root) root = json_pack("{s:s, s:i}", "schema", SCHEMA, "version", VERSION);
+  return root;
+}
+
+static dq_status write_property(dq_graph *graph, const json_t *root, dq_error *error) {
+  char *text = json_dumps(root, JSON_COMPACT);
+  if (!text) return dq_fail_memory(error, 0);
+  dq_status status = dq_graph_set_property(graph, PROPERTY, text, error);
+  free(text);
+  return status;
+}
+
+struct dq_origin {
+  json_t *step, *values; // values is part of step
+};
+
+dq_origin *dq_origin_begin(const dq_graph *graph, const char *tool) {
+  dq_origin *origin = calloc(1, sizeof *origin);
+  if (!origin) return NULL;
+  char hash[HASH_DIGITS + 1];
+  snprintf(hash, sizeof hash, "%016" PRIx64, dq_origin_hash(graph));
+  origin->step = json_pack("{s:s, s:s, s:{}}", "tool", tool, "from", hash, "values");
+  origin->values = json_object_get(origin->step, "values");
+  if (origin->values) return origin;
+  dq_origin_discard(origin);
+  return NULL;
+}
+
+void dq_origin_discard(dq_origin *origin) {
+  if (!origin) return;
+  json_decref(origin->step);
+  free(origin);
+}
+
+dq_status dq_origin_add(dq_origin *origin, const char *value, const char *original,
+                        dq_error *error) {
+  json_t *text = original ? json_string(original) : json_null();
+  if (text && !json_object_set_new(origin->values, value, text)) return DQ_OK;
+  return dq_fail(error, DQ_SYSTEM, "value '%s' cannot be recorded: no memory, or not UTF-8", value);
+}
+
+static dq_status append_step(json_t *root, json_t *step, dq_error *error) {
+  json_t *steps = json_object_get(root, "steps");
+  if (!steps) {
+    steps = json_array();
+    if (!steps || json_object_set_new(root, "steps", steps)) return dq_fail_memory(error, 0);
+  }
+  return json_array_append(steps, step) ? dq_fail_memory(error, 0) : DQ_OK;
+}
+
+dq_status dq_origin_finish(dq_origin *origin, dq_graph *graph, const dq_context *context,
+                           dq_error *error) {
+  json_t *root = read_or_make(graph, context);
+  dq_status status = root ? append_step(root, origin->step, error) : dq_fail_memory(error, 0);
+  if (status == DQ_OK) status = write_property(graph, root, error);
+  json_decref(root);
+  dq_origin_discard(origin);
+  return status;
+}
+
+const char *dq_origin_preset(const dq_graph *graph, const dq_context *context) {
+  json_t *root = read_property(graph, context);
+  const char *preset = json_string_value(json_object_get(root, "preset"));
+  if (preset) preset = preset[0] ? dq_arena_strdup(graph->arena, preset) : NULL;
+  json_decref(root);
+  return preset;
+}
+
+dq_status dq_origin_set_preset(dq_graph *graph, const char *preset, const dq_context *context,
+                               dq_error *error) {
+  json_t *root = read_or_make(graph, context);
+  json_t *text = json_string(preset);
+  dq_status status = DQ_OK;
+  if (!root || !text || json_object_set(root, "preset", text)) status = dq_fail_memory(error, 0);
+  if (status == DQ_OK) status = write_property(graph, root, error);
+  json_decref(text);
+  json_decref(root);
+  return status;
+}
+
+// ---- Lineage ----
+
+struct dq_lineage {
+  json_t *root;        // NULL: no steps
+  const json_t *steps; // part of root
+};
+
+dq_status dq_lineage_open(dq_lineage **lineage, const dq_graph *graph, const dq_context *context,
+                          dq_error *error) {
+  *lineage = calloc(1, sizeof **lineage);
+  if (!*lineage) return dq_fail_memory(error, sizeof **lineage);
+  (*lineage)->root = read_property(graph, context);
+  (*lineage)->steps = json_object_get((*lineage)->root, "steps");
+  return DQ_OK;
+}
+
+void dq_lineage_free(dq_lineage *lineage) {
+  if (!lineage) return;
+  json_decref(lineage->root);
+  free(lineage);
+}
+
+int dq_lineage_steps(const dq_lineage *lineage) { return (int)json_array_size(lineage->steps); }
+
+static const json_t *step_of(const dq_lineage *lineage, int step) {
+  return json_array_get(lineage->steps, (size_t)step);
+}
+
+const char *dq_lineage_tool(const dq_lineage *lineage, int step) {
+  return json_string_value(json_object_get(step_of(lineage, step), "tool"));
+}
+
+int dq_lineage_find(const dq_lineage *lineage, uint64_t hash) {
+  char text[HASH_DIGITS + 1];
+  snprintf(text, sizeof text, "%016" PRIx64, hash);
+  for (int i = dq_lineage_steps(lineage) - 1; i >= 0; i--)
+    if (!strcmp(json_string_value(json_object_get(step_of(lineage, i), "from")), text)) return i;
+  return -1;
+}
+
+const char *dq_lineage_resolve(const dq_lineage *lineage, int first, const char *value,
+                               bool *mapped) {
+  if (mapped) *mapped = false;
+  for (int i = dq_lineage_steps(lineage) - 1; value && i >= first; i--) {
+    const json_t *entry = json_object_get(json_object_get(step_of(lineage, i), "values"), value);
+    if (!entry) continue;
+    if (mapped) *mapped = true;
+    value = json_string_value(entry); // NULL for null
+  }
+  return value;
+}

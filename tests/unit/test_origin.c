@@ -1,0 +1,131 @@
+// The origin map: steps composed, presets kept, broken properties ignored.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "lib/passes/origin.h"
+
+static int warnings;
+
+static void count_warnings(void *user, dq_severity severity, const char *text) {
+  (void)user;
+  (void)text;
+  warnings += severity == DQ_WARNING;
+}
+
+static const dq_context CONTEXT = {.message = count_warnings};
+
+static int start(void **state) {
+  warnings = 0;
+  dq_graph *graph = *state = dq_graph_new(0);
+  dq_value *x = dq_graph_add_value(graph, "x"), *y = dq_graph_add_value(graph, "y");
+  dq_graph_add_node(graph, 0, "Relu", "relu", 1, &x, 1, &y);
+  return 0;
+}
+
+static int end(void **state) {
+  dq_graph_free(*state);
+  return 0;
+}
+
+static void add_step(dq_graph *graph, const char *tool, const char *value, const char *original) {
+  dq_origin *origin = dq_origin_begin(graph, tool);
+  assert_non_null(origin);
+  assert_int_equal(dq_origin_add(origin, value, original, NULL), DQ_OK);
+  assert_int_equal(dq_origin_finish(origin, graph, &CONTEXT, NULL), DQ_OK);
+}
+
+static void test_steps_compose(void **state) {
+  dq_graph *graph = *state;
+  uint64_t first = dq_origin_hash(graph);
+  add_step(graph, "dq-tucker", "y_2", "y");
+  assert_true(dq_origin_hash(graph) == first); // properties do not count
+  graph->nodes[0]->name = "renamed";
+  uint64_t second = dq_origin_hash(graph);
+  assert_true(second != first);
+  add_step(graph, "dq-int8", "y_dq", "y_2");
+  dq_lineage *lineage;
+  assert_int_equal(dq_lineage_open(&lineage, graph, &CONTEXT, NULL), DQ_OK);
+  assert_int_equal(dq_lineage_steps(lineage), 2);
+  assert_string_equal(dq_lineage_tool(lineage, 1), "dq-int8");
+  assert_int_equal(dq_lineage_find(lineage, first), 0);
+  assert_int_equal(dq_lineage_find(lineage, second), 1);
+  assert_int_equal(dq_lineage_find(lineage, 1), -1);
+  bool mapped;
+  assert_string_equal(dq_lineage_resolve(lineage, 0, "y_dq", &mapped), "y");
+  assert_true(mapped);
+  assert_string_equal(dq_lineage_resolve(lineage, 1, "y_dq", NULL), "y_2");
+  assert_string_equal(dq_lineage_resolve(lineage, 0, "z", &mapped), "z");
+  assert_false(mapped);
+  dq_lineage_free(lineage);
+  assert_int_equal(warnings, 0);
+}
+
+static void test_not_comparable(void **state) {
+  dq_graph *graph = *state;
+  add_step(graph, "dq-int8", "y_q", NULL);
+  add_step(graph, "dq-int8", "y_z", "y_q");
+  dq_lineage *lineage;
+  assert_int_equal(dq_lineage_open(&lineage, graph, &CONTEXT, NULL), DQ_OK);
+  assert_null(dq_lineage_resolve(lineage, 0, "y_z", NULL));
+  assert_string_equal(dq_lineage_resolve(lineage, 1, "y_z", NULL), "y_q");
+  dq_lineage_free(lineage);
+}
+
+static void test_preset(void **state) {
+  dq_graph *graph = *state;
+  assert_null(dq_origin_preset(graph, &CONTEXT));
+  assert_int_equal(dq_origin_set_preset(graph, "imagenet", &CONTEXT, NULL), DQ_OK);
+  add_step(graph, "dq-int8", "a", "b");
+  assert_string_equal(dq_origin_preset(graph, &CONTEXT), "imagenet");
+  assert_int_equal(dq_origin_set_preset(graph, "tf", &CONTEXT, NULL), DQ_OK);
+  assert_string_equal(dq_origin_preset(graph, &CONTEXT), "tf");
+  dq_lineage *lineage;
+  assert_int_equal(dq_lineage_open(&lineage, graph, &CONTEXT, NULL), DQ_OK);
+  assert_int_equal(dq_lineage_steps(lineage), 1);
+  dq_lineage_free(lineage);
+}
+
+static void test_broken_properties_are_ignored(void **state) {
+  static const char *const broken[] = {
+      "", "{", "[]", "1", "null", "{\"schema\":\"other\",\"version\":1}",
+      "{\"schema\":\"dq-model\",\"version\":2}",
+      "{\"schema\":\"dq-model\",\"version\":1,\"preset\":3}",
+      "{\"schema\":\"dq-model\",\"version\":1,\"steps\":{}}",
+      "{\"schema\":\"dq-model\",\"version\":1,\"steps\":[1]}",
+      "{\"schema\":\"dq-model\",\"version\":1,\"steps\":[{\"tool\":\"a\",\"from\":\"b\",\"values\":{}}]}",
+      "{\"schema\":\"dq-model\",\"version\":1,\"steps\":[{\"tool\":\"a\","
+      "\"from\":\"0123456789abcdef\",\"values\":{\"a\":[\"b\"]}}]}",
+      "{\"schema\":\"dq-model\",\"version\":1,\"version\":1}",
+  };
+  dq_graph *graph = *state;
+  for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+    warnings = 0;
+    assert_int_equal(dq_graph_set_property(graph, "dq", broken[i], NULL), DQ_OK);
+    assert_null(dq_origin_preset(graph, &CONTEXT));
+    assert_int_equal(warnings, 1);
+    dq_lineage *lineage;
+    assert_int_equal(dq_lineage_open(&lineage, graph, &CONTEXT, NULL), DQ_OK);
+    assert_int_equal(dq_lineage_steps(lineage), 0);
+    assert_int_equal(dq_lineage_find(lineage, 0), -1);
+    assert_string_equal(dq_lineage_resolve(lineage, 0, "y", NULL), "y");
+    dq_lineage_free(lineage);
+  }
+  add_step(graph, "dq-int8", "a", "b"); // replaces what is broken
+  warnings = 0;
+  assert_null(dq_origin_preset(graph, &CONTEXT));
+  assert_int_equal(warnings, 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_steps_compose, start, end),
+      cmocka_unit_test_setup_teardown(test_not_comparable, start, end),
+      cmocka_unit_test_setup_teardown(test_preset, start, end),
+      cmocka_unit_test_setup_teardown(test_broken_properties_are_ignored, start, end),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
