@@ -6,35 +6,37 @@
 
 // Length of the output that align_corners and tf_crop_and_resize map onto: the specification takes
 // the unrounded one when the scale is given.
-static double output_length(const dq_resize_axis *axis) {
-  return axis->scale_given ? axis->scale * (double)axis->input : (double)axis->output;
+static float output_length(const dq_resize_axis *axis) {
+  return axis->scale_given ? (float)axis->scale * (float)axis->input : (float)axis->output;
 }
 
-static double symmetric_coordinate(const dq_resize_axis *axis, double o) {
-  double adjustment = (double)axis->output / output_length(axis);
-  double offset = (double)axis->input / 2 * (1 - adjustment);
-  return offset + (o + 0.5) / axis->scale - 0.5;
+static float symmetric_coordinate(const dq_resize_axis *axis, float o) {
+  float adjustment = (float)axis->output / output_length(axis);
+  float offset = (float)axis->input / 2 * (1 - adjustment);
+  return offset + (o + 0.5f) / (float)axis->scale - 0.5f;
 }
 
-static double crop_coordinate(const dq_resize_axis *axis, double o) {
-  double last = (double)axis->input - 1, length = output_length(axis);
-  double extent = (axis->roi_end - axis->roi_start) * last;
-  return axis->roi_start * last + (length == 1 ? extent / 2 : o * extent / (length - 1));
+static float crop_coordinate(const dq_resize_axis *axis, float o) {
+  float start = (float)axis->roi_start, end = (float)axis->roi_end;
+  float last = (float)(axis->input - 1), length = output_length(axis);
+  if (length == 1) return 0.5f * (start + end) * last;
+  return start * last + o * (end - start) * last / (length - 1);
 }
 
-// Position in the input that output position `o` shows.
-static double coordinate(const dq_resize_rules *rules, const dq_resize_axis *axis, int64_t o) {
-  double x = (double)o, length = output_length(axis);
+// Position in the input that output position `o` shows. In float32, as ONNX Runtime computes it:
+// where the result is near a whole number or a half, the last digit decides which element is taken.
+static float coordinate(const dq_resize_rules *rules, const dq_resize_axis *axis, int64_t o) {
+  float x = (float)o, length = output_length(axis), scale = (float)axis->scale;
   switch (rules->coordinates) {
-  case DQ_ALIGN_CORNERS: return length == 1 ? 0 : x * (double)(axis->input - 1) / (length - 1);
-  case DQ_ASYMMETRIC: return x / axis->scale;
-  case DQ_TF_HALF_PIXEL_FOR_NN: return (x + 0.5) / axis->scale;
+  case DQ_ALIGN_CORNERS: return length == 1 ? 0 : x * (float)(axis->input - 1) / (length - 1);
+  case DQ_ASYMMETRIC: return x / scale;
+  case DQ_TF_HALF_PIXEL_FOR_NN: return (x + 0.5f) / scale;
   case DQ_TF_CROP_AND_RESIZE: return crop_coordinate(axis, x);
   case DQ_HALF_PIXEL_SYMMETRIC: return symmetric_coordinate(axis, x);
   case DQ_PYTORCH_HALF_PIXEL:
     if (axis->output == 1) return 0;
     __attribute__((fallthrough));
-  default: return (x + 0.5) / axis->scale - 0.5;
+  default: return (x + 0.5f) / scale - 0.5f;
   }
 }
 
@@ -97,7 +99,7 @@ dq_status dq_resize_axis_table(const dq_resize_rules *rules, dq_resize_axis *axi
   axis->weight = nearest ? NULL : DQ_NEW_ARRAY(arena, count, double);
   if (!axis->index || (!nearest && !axis->weight)) return dq_fail_memory(error, count * 12);
   for (int64_t o = 0; o < axis->output; o++) {
-    double x = coordinate(rules, axis, o);
+    double x = (double)coordinate(rules, axis, o);
     int32_t *index = axis->index + o * axis->taps;
     if (nearest)
       *index = clamped(round_coordinate(rules, axis, x), axis->input);
