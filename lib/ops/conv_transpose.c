@@ -76,18 +76,19 @@ static dq_status read_list(const dq_op *op, const char *name, int rank, bool ski
 }
 
 // Sizes of one axis, by the formulas of the ONNX specification. `wanted` is 0 when output_shape is
-// not given.
+// not given. SAME asks for input * stride, which an extent below the stride cannot fill: then the
+// output is as large as the windows reach, as in ONNX's own shape inference.
 static dq_status read_axis(const dq_op *op, dq_window *w, int axis, dq_auto_pad auto_pad,
                            int64_t extra, int64_t wanted) {
   // All terms fit 32 bits, so the sums cannot overflow.
   int64_t full = (w->input[axis] - 1) * w->stride[axis] + extra + dq_window_extent(w, axis);
-  if (!wanted && (auto_pad == DQ_PAD_SAME_UPPER || auto_pad == DQ_PAD_SAME_LOWER))
-    wanted = w->input[axis] * w->stride[axis];
+  bool same = auto_pad == DQ_PAD_SAME_UPPER || auto_pad == DQ_PAD_SAME_LOWER;
   if (auto_pad != DQ_PAD_NOTSET && (w->begin[axis] || w->end[axis]))
     return dq_op_fail(op, DQ_BAD_INPUT, "both 'auto_pad' %s and 'pads' are given",
                       dq_node_string(op->node, "auto_pad", ""));
-  if (wanted) {
-    int64_t total = full > wanted ? full - wanted : 0;
+  if (wanted || same) {
+    int64_t total = full - (wanted ? wanted : w->input[axis] * w->stride[axis]);
+    if (total < 0) total = 0;
     w->begin[axis] = auto_pad == DQ_PAD_SAME_UPPER ? total / 2 : total - total / 2;
     w->end[axis] = total - w->begin[axis];
   }
