@@ -1,0 +1,36 @@
+#include "cmd/data.h"
+
+#include <string.h>
+
+#include "lib/onnx/onnx.h"
+
+dq_status dq_open_data(dq_data **data, const dq_data_arguments *arguments, int64_t seed,
+                       const dq_context *context, dq_error *error) {
+  dq_data_options options = {.spec = arguments->data,
+                             .labels = arguments->labels,
+                             .preset = arguments->preset,
+                             .preprocess = arguments->preprocess,
+                             .norm = arguments->norm,
+                             .limit = arguments->limit,
+                             .strict = arguments->strict,
+                             .seed = (uint64_t)seed};
+  return dq_data_open(data, &options, context, error);
+}
+
+dq_status dq_read_shapes(const dq_option_list *texts, int64_t batch, dq_arena *arena,
+                         dq_shape_request *request, dq_error *error) {
+  dq_input_shape *shapes = DQ_NEW_ARRAY(arena, texts->count, dq_input_shape);
+  if (!shapes) return dq_fail_memory(error, (size_t)texts->count * sizeof *shapes);
+  for (int i = 0; i < texts->count; i++)
+    DQ_TRY(dq_input_shape_parse(texts->items[i], arena, &shapes[i], error));
+  *request = (dq_shape_request){.batch = batch, .inputs = shapes, .input_count = texts->count};
+  return DQ_OK;
+}
+
+dq_status dq_verify_model(const char *path, const dq_context *context, dq_error *error) {
+  if (!strcmp(path, "-")) return DQ_OK;
+  dq_graph *again = NULL;
+  dq_status status = dq_onnx_load(&again, path, context, error);
+  dq_graph_free(again);
+  return status;
+}

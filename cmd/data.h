@@ -1,0 +1,22 @@
+// What commands share that read a model and look at data.
+#ifndef DQ_CMD_DATA_H
+#define DQ_CMD_DATA_H
+
+#include "cmd/options.h"
+#include "datasets/datasets.h"
+#include "lib/exec/infer.h"
+#include "lib/graph/graph.h"
+
+// Opens the pictures the options name. Free with dq_data_free.
+dq_status dq_open_data(dq_data **data, const dq_data_arguments *arguments, int64_t seed,
+                       const dq_context *context, dq_error *error);
+
+// The shapes given with --shape; arrays in the arena.
+dq_status dq_read_shapes(const dq_option_list *texts, int64_t batch, dq_arena *arena,
+                         dq_shape_request *request, dq_error *error);
+
+// Loads a file that was just written ("-" is not checked), so that no broken model is left behind
+// unnoticed.
+dq_status dq_verify_model(const char *path, const dq_context *context, dq_error *error);
+
+#endif

@@ -1,0 +1,279 @@
+// dq-run: run a model and see the answers.
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/command.h"
+#include "cmd/data.h"
+#include "datasets/npy.h"
+#include "lib/eval/node_suite.h"
+#include "lib/onnx/onnx.h"
+#include "lib/passes/passes.h"
+
+typedef struct run_options {
+  dq_common_options common;
+  dq_data_arguments data;
+  dq_option_list inputs, shapes;
+  const char *save_output, *onnx_tests, *only;
+  int64_t top;
+  bool plain;
+} run_options;
+
+static const dq_option rows[] = {
+    {.name = "input", .type = DQ_OPTION_LIST, .value = "NAME=FILE.npy", DQ_INTO(run_options, inputs),
+     .help = "an input's elements from a NumPy file"},
+    {.name = "shape", .type = DQ_OPTION_LIST, .value = "NAME=N,C,H,W", DQ_INTO(run_options, shapes),
+     .help = "size of an input the model leaves open"},
+    {.name = "save-output", .type = DQ_OPTION_FILE, .value = "DIR", DQ_INTO(run_options, save_output),
+     .help = "write every output to DIR/NAME.npy (with --data: DIR/INDEX_NAME.npy)"},
+    {.name = "top", .type = DQ_OPTION_INT, .value = "K", .minimum = 1, .maximum = 1000, .preset = "5",
+     DQ_INTO(run_options, top), .help = "print the K largest elements of a classifier's output"},
+    {.name = "plain", .type = DQ_OPTION_FLAG, DQ_INTO(run_options, plain),
+     .help = "run every node as it stands, without folding and fusing"},
+    {.name = "onnx-tests", .type = DQ_OPTION_FILE, .value = "DIR", DQ_INTO(run_options, onnx_tests),
+     .help = "run the cases of an ONNX node test suite instead of a model"},
+    {.name = "only", .type = DQ_OPTION_STRING, .value = "PATTERN", DQ_INTO(run_options, only),
+     .help = "of the test suite: only the cases whose names match"},
+};
+
+// ---- The test suite ----
+
+typedef struct case_printer {
+  bool verbose;
+} case_printer;
+
+static void print_case(void *user, const char *name, dq_case_result result, const char *reason) {
+  static const char *const words[] = {"passed", "failed", "skipped"};
+  const case_printer *printer = user;
+  if (result == DQ_CASE_PASSED && !printer->verbose) return;
+  printf("%s %s%s%s\n", words[result], name, reason[0] ? ": " : "", reason);
+}
+
+static dq_status run_suite(const run_options *options, const dq_context *context, dq_error *error) {
+  case_printer printer = {options->common.verbose};
+  dq_suite_counts counts;
+  DQ_TRY(dq_suite_run(options->onnx_tests, options->only, options->plain, context, print_case, &printer,
+                      &counts, error));
+  printf("%d passed, %d failed, %d skipped\n", counts.of[DQ_CASE_PASSED], counts.of[DQ_CASE_FAILED],
+         counts.of[DQ_CASE_SKIPPED]);
+  if (!counts.of[DQ_CASE_FAILED]) return DQ_OK;
+  return dq_fail(error, DQ_CONDITION, "%d cases failed", counts.of[DQ_CASE_FAILED]);
+}
+
+// ---- Outputs ----
+
+// A value's name as a file name: what is not plain becomes '_'.
+static void file_name(const char *name, char *text, size_t size) {
+  size_t i = 0;
+  for (; name[i] && i + 1 < size; i++) {
+    char c = name[i];
+    bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '.' ||
+                 c == '-' || c == '_';
+    text[i] = plain ? c : '_';
+  }
+  text[i] = 0;
+}
+
+static dq_status save_outputs(const run_options *options, const dq_plan *plan, int64_t index,
+                              dq_error *error) {
+  if (!options->save_output) return DQ_OK;
+  for (int i = 0; i < dq_plan_output_count(plan); i++) {
+    char name[200], path[4096];
+    file_name(dq_plan_output_name(plan, i), name, sizeof name);
+    if (index < 0) snprintf(path, sizeof path, "%s/%s.npy", options->save_output, name);
+    else snprintf(path, sizeof path, "%s/%06" PRId64 "_%s.npy", options->save_output, index, name);
+    DQ_TRY(dq_npy_write(path, dq_plan_output(plan, i), error));
+  }
+  return DQ_OK;
+}
+
+// Classifier: one vector of scores per picture.
+static bool is_scores(const dq_tensor *output) {
+  return output->type == DQ_F32 && output->rank >= 1 && dq_tensor_count(output) > 0 &&
+         dq_tensor_count(output) / output->dims[0] <= 100000 &&
+         (output->rank <= 2 || dq_tensor_product(output, 2, output->rank) == 1);
+}
+
+typedef struct score {
+  float value;
+  int64_t index;
+} score;
+
+static int by_score(const void *a, const void *b) {
+  const score *left = a, *right = b;
+  if (left->value != right->value) return left->value < right->value ? 1 : -1;
+  return left->index < right->index ? -1 : left->index > right->index;
+}
+
+static dq_status print_scores(const dq_tensor *output, int64_t top, const dq_data *data,
+                              dq_error *error) {
+  int64_t count = dq_tensor_count(output) / output->dims[0];
+  score *sorted = malloc((size_t)count * sizeof *sorted);
+  if (!sorted) return dq_fail_memory(error, (size_t)count * sizeof *sorted);
+  for (int64_t b = 0; b < output->dims[0]; b++) {
+    for (int64_t i = 0; i < count; i++)
+      sorted[i] = (score){((const float *)output->data)[b * count + i], i};
+    qsort(sorted, (size_t)count, sizeof *sorted, by_score);
+    for (int64_t k = 0; k < top && k < count; k++) {
+      const char *name = data ? dq_data_class_name(data, sorted[k].index) : NULL;
+      printf("  %5" PRId64 "  %12.6g  %s\n", sorted[k].index, (double)sorted[k].value, name ? name : "");
+    }
+  }
+  free(sorted);
+  return DQ_OK;
+}
+
+static dq_status print_outputs(const run_options *options, const dq_plan *plan, const dq_data *data,
+                               dq_error *error) {
+  for (int i = 0; i < dq_plan_output_count(plan); i++) {
+    const dq_tensor *output = dq_plan_output(plan, i);
+    char shape[DQ_SHAPE_TEXT];
+    printf("%s: %s %s\n", dq_plan_output_name(plan, i), dq_dtype_name(output->type),
+           dq_tensor_shape_text(output, shape, sizeof shape));
+    if (is_scores(output)) DQ_TRY(print_scores(output, options->top, data, error));
+  }
+  return DQ_OK;
+}
+
+// ---- Inputs from files ----
+
+static dq_status read_inputs(const run_options *options, dq_arena *arena, dq_shape_request *request,
+                             dq_tensor **tensors, dq_error *error) {
+  int count = options->inputs.count;
+  DQ_TRY(dq_read_shapes(&options->shapes, options->data.batch, arena, request, error));
+  dq_input_shape *shapes = DQ_NEW_ARRAY(arena, count + request->input_count, dq_input_shape);
+  if (!shapes) return dq_fail_memory(error, 0);
+  for (int i = 0; i < count; i++) {
+    const char *text = options->inputs.items[i], *equals = strchr(text, '=');
+    DQ_TRY(dq_npy_read(&tensors[i], equals ? equals + 1 : text, arena, error));
+    shapes[i] = (dq_input_shape){.name = dq_arena_strndup(arena, text, equals ? (size_t)(equals - text) : 0),
+                                 .rank = tensors[i]->rank};
+    memcpy(shapes[i].dims, tensors[i]->dims, sizeof shapes[i].dims);
+  }
+  memcpy(shapes + count, request->inputs, (size_t)request->input_count * sizeof *shapes);
+  request->inputs = shapes;
+  request->input_count += count;
+  return DQ_OK;
+}
+
+static dq_status fill_inputs(const dq_shape_request *request, dq_tensor *const *tensors, dq_plan *plan,
+                             dq_error *error) {
+  for (int p = 0; p < dq_plan_input_count(plan); p++) {
+    const char *name = dq_plan_input_name(plan, p);
+    dq_tensor *to = dq_plan_input(plan, p);
+    const dq_tensor *from = NULL;
+    for (int i = 0; i < request->input_count && !from; i++)
+      if (!request->inputs[i].name[0] || !strcmp(request->inputs[i].name, name)) from = tensors[i];
+    if (!from) return dq_fail(error, DQ_USAGE, "input '%s' is not given (--input %s=FILE.npy)", name, name);
+    if (from->type != to->type)
+      return dq_fail(error, DQ_BAD_INPUT, "input '%s' is of type %s, expected %s", name,
+                     dq_dtype_name(from->type), dq_dtype_name(to->type));
+    memcpy(to->data, from->data, dq_tensor_bytes(to));
+  }
+  return DQ_OK;
+}
+
+static dq_status run_files(const run_options *options, const dq_graph *graph, dq_arena *arena,
+                           const dq_context *context, dq_error *error) {
+  dq_session_options session_options = {.plain = options->plain};
+  dq_tensor **tensors = DQ_NEW_ARRAY(arena, options->inputs.count, dq_tensor *);
+  if (!tensors) return dq_fail_memory(error, 0);
+  DQ_TRY(read_inputs(options, arena, &session_options.shapes, tensors, error));
+  dq_session session;
+  DQ_TRY(dq_session_open(&session, graph, &session_options, context, error));
+  dq_status status = fill_inputs(&session_options.shapes, tensors, session.plan, error);
+  if (status == DQ_OK) status = dq_plan_run(session.plan, error);
+  if (status == DQ_OK) status = print_outputs(options, session.plan, NULL, error);
+  if (status == DQ_OK) status = save_outputs(options, session.plan, -1, error);
+  dq_session_close(&session);
+  return status;
+}
+
+// ---- Pictures ----
+
+static dq_status run_pictures(const run_options *options, dq_plan *plan, dq_data *data,
+                              dq_error *error) {
+  dq_tensor *input = dq_plan_input(plan, 0);
+  if (dq_plan_input_count(plan) != 1 || input->type != DQ_F32 || input->rank != 4)
+    return dq_fail(error, DQ_UNSUPPORTED, "pictures need a network with one float32 input NxCxHxW");
+  if (input->dims[0] != 1)
+    return dq_fail(error, DQ_UNSUPPORTED, "the network has a fixed batch of %" PRId64 ", expected 1",
+                   input->dims[0]);
+  DQ_TRY(dq_data_set_shape(data, input->dims[1], input->dims[2], input->dims[3], error));
+  for (int64_t i = 0; i < dq_data_count(data); i++) {
+    dq_sample_info info;
+    DQ_TRY(dq_data_read(data, i, input->data, &info, error));
+    DQ_TRY(dq_plan_run(plan, error));
+    printf("%s", info.name);
+    if (info.label >= 0) printf(" (label %" PRId64 ")", info.label);
+    printf("\n");
+    DQ_TRY(print_outputs(options, plan, data, error));
+    DQ_TRY(save_outputs(options, plan, i, error));
+  }
+  return DQ_OK;
+}
+
+static dq_status run_data(const run_options *options, const dq_graph *graph, dq_arena *arena,
+                          const dq_context *context, dq_error *error) {
+  dq_session_options session_options = {.plain = options->plain};
+  DQ_TRY(dq_read_shapes(&options->shapes, 1, arena, &session_options.shapes, error));
+  dq_data *data = NULL;
+  DQ_TRY(dq_open_data(&data, &options->data, options->common.seed, context, error));
+  dq_session session;
+  dq_status status = dq_session_open(&session, graph, &session_options, context, error);
+  if (status == DQ_OK) status = run_pictures(options, session.plan, data, error);
+  dq_session_close(&session);
+  dq_data_free(data);
+  return status;
+}
+
+static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
+  const run_options *options = parsed;
+  if (options->onnx_tests) return run_suite(options, context, error);
+  dq_graph *graph = NULL;
+  DQ_TRY(dq_onnx_load(&graph, options->common.operands[0], context, error));
+  dq_arena *arena = dq_arena_new(0);
+  dq_status status = !arena                 ? dq_fail_memory(error, 0)
+                     : options->data.data ? run_data(options, graph, arena, context, error)
+                                          : run_files(options, graph, arena, context, error);
+  dq_arena_free(arena);
+  dq_graph_free(graph);
+  return status == DQ_OK || status == DQ_USAGE ? status
+                                               : dq_error_prefix(error, status, "%s", options->common.operands[0]);
+}
+
+static dq_status check(const void *parsed, dq_error *error) {
+  const run_options *options = parsed;
+  if (options->onnx_tests && options->common.operand_count)
+    return dq_fail(error, DQ_USAGE, "--onnx-tests takes no MODEL");
+  if (!options->onnx_tests && !options->common.operand_count)
+    return dq_fail(error, DQ_USAGE, "no MODEL given");
+  if (options->inputs.count && options->data.data)
+    return dq_fail(error, DQ_USAGE, "--input and --data exclude each other");
+  return DQ_OK;
+}
+
+static const dq_command command = {
+    .name = "dq-run",
+    .summary = "runs a model and shows the answers",
+    .usage = "MODEL (--data SPEC | --input NAME=FILE.npy) [options]",
+    .description = "Runs a model on pictures or on arrays and prints each output's type, shape and, "
+                   "for a classifier, its largest elements. With --onnx-tests it runs the cases of an "
+                   "ONNX node test suite and prints how many passed, failed and were skipped because "
+                   "an operator or type is not supported; a failed case gives exit status 1.",
+    .examples = "# the five best classes of every picture\n"
+                "dq-run model.onnx --data pictures/ --preset imagenet\n"
+                "# arrays in, arrays out\n"
+                "dq-run model.onnx --input x=x.npy --save-output out/",
+    .operand = "MODEL",
+    .operands_minimum = 0,
+    .operands_maximum = 1,
+    DQ_OWN_ROWS(rows),
+    .shared = DQ_WITH_DATA,
+    .data_offset = offsetof(run_options, data),
+    .options_size = sizeof(run_options),
+    .check = check,
+    .run = run,
+};
+
+int main(int argc, char **argv) { return dq_command_main(argc, argv, &command); }
