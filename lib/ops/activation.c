@@ -130,9 +130,9 @@ DQ_LOOP2(PRelu, x, U64, uint64_t)
 static dq_loop *const loops_PRelu[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, PRelu)
     [DQ_I32] = PRelu_I32, [DQ_I64] = PRelu_I64, [DQ_U32] = PRelu_U32, [DQ_U64] = PRelu_U64};
 DQ_RUN_LOOPS(PRelu, DQ_GRAIN)
-ROW(PRelu, (1, 6, 7, 9, 16), (2, 2),
+ROW(PRelu, (7, 9, 16), (2, 2),
     DQ_TYPES_FLOAT | DQ_BIT(DQ_I32) | DQ_BIT(DQ_I64) | DQ_BIT(DQ_U32) | DQ_BIT(DQ_U64),
-    DQ_QUANTIZE_NOT, dq_infer_unidirectional, dq_consumed_inputs)
+    DQ_QUANTIZE_NOT, dq_infer_unidirectional, NULL)
 
 // ---- Clip: bounds as attributes up to version 6, as optional scalar inputs from 11 ----
 

@@ -150,7 +150,7 @@ static dq_status run_cast(dq_op *op) {
 
 static dq_status infer_Cast(dq_op *op) {
   int64_t to = dq_node_int(op->node, "to", 0);
-  if (to <= 0 || to > INT32_MAX || !dq_dtype_known((int)to))
+  if (to <= 0 || to > INT32_MAX)
     return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'to' is %lld, which is no type of elements",
                       (long long)to);
   return dq_op_shape(op, 0, (int)to, op->inputs[0]->rank, op->inputs[0]->dims);

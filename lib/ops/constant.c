@@ -192,7 +192,7 @@ static dq_status infer_EyeLike(dq_op *op) {
   int64_t type = dq_node_int(op->node, "dtype", input->type);
   if (input->rank != 2)
     return dq_op_fail(op, DQ_BAD_INPUT, "the input has %d dimensions, expected 2", input->rank);
-  if (type <= 0 || type > INT32_MAX || !dq_dtype_known((int)type))
+  if (type <= 0 || type > INT32_MAX)
     return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'dtype' is %" PRId64 ", no type of elements",
                       type);
   return dq_op_shape(op, 0, (int)type, 2, input->dims);

@@ -49,6 +49,7 @@ ROW(Div, (7, 13, 14), DQ_TYPES_NUMBER, NULL, dq_infer_binary, DQ_FOLLOW, DQ_QUAN
     DQ_OP_HALF | DQ_OP_IN_PLACE)
 
 // ---- Mod: the sign of the divisor, or with fmod that of the dividend ----
+// Float elements without fmod are an error before opset 28; they are taken as it defines them.
 
 #define REMAINDER(NAME, symbol, type)                                                              \
   DQ_LOOP2(NAME, y == 0 || y == (element)-1 ? 0 : x % y, symbol, type)
@@ -60,20 +61,25 @@ ROW(Div, (7, 13, 14), DQ_TYPES_NUMBER, NULL, dq_infer_binary, DQ_FOLLOW, DQ_QUAN
                                              : x % y,                                              \
            symbol, type)
 
+// As Python's %: a remainder of 0 has the sign of the divisor, an infinite divisor keeps x or is reached.
+static double python_modulo(double x, double y) {
+  double remainder = fmod(x, y);
+  if (remainder == 0) return copysign(0, y);
+  return (remainder < 0) != (y < 0) ? remainder + y : remainder;
+}
+
 DQ_EACH_FLOAT(DQ_LOOP2, Fmod, fmod(x, y))
+DQ_EACH_FLOAT(DQ_LOOP2, Mod, python_modulo((double)x, (double)y))
 DQ_EACH_SIGNED(REMAINDER, Fmod)
 DQ_EACH_UNSIGNED(REMAINDER_UNSIGNED, Fmod)
 DQ_EACH_SIGNED(MODULO, Mod)
 static dq_loop *const loops_Fmod[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Fmod)};
-static dq_loop *const loops_Mod[DQ_LOOP_TYPES] = {DQ_EACH_SIGNED(DQ_LOOP_ENTRY, Mod)
-                                                      DQ_EACH_UNSIGNED(DQ_LOOP_ENTRY, Fmod)};
+static dq_loop *const loops_Mod[DQ_LOOP_TYPES] = {
+    DQ_EACH_FLOAT(DQ_LOOP_ENTRY, Mod) DQ_EACH_SIGNED(DQ_LOOP_ENTRY, Mod)
+        DQ_EACH_UNSIGNED(DQ_LOOP_ENTRY, Fmod)};
 static dq_status run_Mod(dq_op *op) {
-  int type = op->inputs[0]->type;
-  bool fmod_form = dq_node_int(op->node, "fmod", 0) != 0;
-  if (!fmod_form && (type == DQ_F32 || type == DQ_F64))
-    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'fmod' is 0, expected 1 for elements of type %s",
-                      dq_dtype_name(type));
-  return dq_elementwise(op, fmod_form ? loops_Fmod : loops_Mod, NULL, DQ_GRAIN);
+  bool like_dividend = dq_node_int(op->node, "fmod", 0) != 0;
+  return dq_elementwise(op, like_dividend ? loops_Fmod : loops_Mod, NULL, DQ_GRAIN);
 }
 ROW(Mod, (10, 13), DQ_TYPES_NUMBER, fmod_attributes, dq_infer_binary, DQ_DENY, DQ_QUANTIZE_NOT,
     DQ_OP_HALF | DQ_OP_IN_PLACE)
