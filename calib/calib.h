@@ -5,6 +5,7 @@
 
 #include "datasets/datasets.h"
 #include "lib/base/context.h"
+#include "lib/exec/infer.h"
 #include "lib/graph/graph.h"
 
 // ---- Histogram ----
@@ -53,8 +54,9 @@ typedef struct dq_calibration {
 
 // Runs the graph on every picture of `data` and fills a histogram per name. The names must outlive
 // the result. DQ_BAD_INPUT when a value is not float32 or never finite, or the data does not fit.
-dq_status dq_calibrate(dq_calibration *calibration, const dq_graph *graph, const char *const *names,
-                       int count, dq_data *data, const dq_context *context, dq_error *error);
+dq_status dq_calibrate(dq_calibration *calibration, const dq_graph *graph,
+                       const dq_shape_request *shapes, const char *const *names, int count,
+                       dq_data *data, const dq_context *context, dq_error *error);
 void dq_calibration_deinit(dq_calibration *calibration); // safe on a zeroed struct
 
 #endif

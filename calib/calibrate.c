@@ -67,10 +67,11 @@ static dq_status check_seen(const dq_calibration *calibration, dq_error *error) 
   return DQ_OK;
 }
 
-dq_status dq_calibrate(dq_calibration *calibration, const dq_graph *graph, const char *const *names,
-                       int count, dq_data *data, const dq_context *context, dq_error *error) {
+dq_status dq_calibrate(dq_calibration *calibration, const dq_graph *graph,
+                       const dq_shape_request *shapes, const char *const *names, int count,
+                       dq_data *data, const dq_context *context, dq_error *error) {
   *calibration = (dq_calibration){.count = count, .names = names};
-  dq_session_options options = {.taps = names, .tap_count = count};
+  dq_session_options options = {.shapes = *shapes, .taps = names, .tap_count = count};
   dq_session session;
   DQ_TRY(dq_session_open(&session, graph, &options, context, error));
   dq_status status = open_histograms(calibration, error);

@@ -34,7 +34,7 @@ static dq_status open_tables(dq_int8_job *job) {
   for (int v = 0; v < graph->value_count; v++)
     job->choices[v] = (dq_choice){.shares = v, .slot = -1};
   for (int n = 0; n < graph->node_count; n++) graph->nodes[n]->mark = 0;
-  return dq_infer(graph, NULL, true, job->context, job->arena, &job->tensors, job->error);
+  return dq_infer(graph, &job->options->shapes, true, job->context, job->arena, &job->tensors, job->error);
 }
 
 static bool is_observed(const dq_int8_job *job, int v) {
@@ -80,7 +80,7 @@ static dq_status calibrate(dq_int8_job *job, dq_data *data) {
       names[count++] = job->graph->values[v]->name;
     }
   dq_calibration calibration;
-  DQ_TRY(dq_calibrate(&calibration, job->graph, names, count, data, job->context, job->error));
+  DQ_TRY(dq_calibrate(&calibration, job->graph, &job->options->shapes, names, count, data, job->context, job->error));
   job->report->calibration_bytes = calibration.bytes;
   job->report->pictures = calibration.pictures;
   dq_status status = choose_parameters(job, &calibration);

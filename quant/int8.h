@@ -4,6 +4,7 @@
 #define DQ_QUANT_INT8_H
 
 #include "calib/calib.h"
+#include "lib/exec/infer.h"
 #include "lib/graph/graph.h"
 #include "quant/parameters.h"
 
@@ -15,6 +16,7 @@ typedef struct dq_int8_options {
   bool symmetric;             // activations too
   const char *const *exclude; // shell patterns on node names: these nodes stay in float
   int exclude_count;
+  dq_shape_request shapes;    // of inputs the model leaves open
 } dq_int8_options;
 
 // What happened to one node that could be quantized.

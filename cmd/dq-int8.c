@@ -1,0 +1,152 @@
+// dq-int8: affine INT8 quantization.
+#include <inttypes.h>
+#include <string.h>
+
+#include "calib/calib.h"
+#include "cmd/command.h"
+#include "cmd/data.h"
+#include "lib/onnx/onnx.h"
+#include "quant/int8.h"
+
+typedef struct int8_options {
+  dq_common_options common;
+  dq_data_arguments data;
+  dq_output_options output;
+  int method, activations;
+  double percentile;
+  bool per_tensor, symmetric, per_channel;
+  dq_option_list exclude, shapes;
+} int8_options;
+
+enum { ACTIVATIONS_U8, ACTIVATIONS_S8 };
+
+static const char *method_name(int index) {
+  const dq_observer *observer = dq_observer_at(index);
+  return observer ? observer->name : NULL;
+}
+
+static const dq_option rows[] = {
+    {.name = "method", .aliases = "calibration-method calibrate-method", .type = DQ_OPTION_ENUM,
+     .choice = method_name, .value = "NAME", .preset = "percentile", .group = "Calibration",
+     DQ_INTO(int8_options, method), .help = "how a range is chosen from the values seen"},
+    {.name = "percentile", .type = DQ_OPTION_DOUBLE, .value = "P", .minimum = 50, .maximum = 100,
+     .preset = "99.999", .group = "Calibration", DQ_INTO(int8_options, percentile),
+     .help = "of --method percentile: how many percent of the values stay inside"},
+    {.name = "per-tensor", .type = DQ_OPTION_FLAG, .group = "Quantization",
+     DQ_INTO(int8_options, per_tensor), .help = "one scale per weight instead of one per output channel"},
+    {.name = "per-channel", .type = DQ_OPTION_FLAG, .hidden = true, DQ_INTO(int8_options, per_channel),
+     .help = "one scale per output channel (the default)"},
+    {.name = "activations", .aliases = "activation-type", .type = DQ_OPTION_ENUM,
+     .choices = "u8=quint8|s8=qint8", .preset = "u8", .group = "Quantization",
+     DQ_INTO(int8_options, activations), .help = "type of the activations: u8, s8"},
+    {.name = "symmetric", .aliases = "activation-symmetric", .type = DQ_OPTION_FLAG,
+     .group = "Quantization", DQ_INTO(int8_options, symmetric),
+     .help = "activations symmetric around zero (weights always are)"},
+    {.name = "exclude", .aliases = "nodes-to-exclude", .type = DQ_OPTION_LIST, .value = "PATTERN",
+     .group = "Quantization", DQ_INTO(int8_options, exclude),
+     .help = "leave the nodes in float whose names match the shell pattern"},
+    {.name = "shape", .type = DQ_OPTION_LIST, .value = "NAME=N,C,H,W", DQ_INTO(int8_options, shapes),
+     .help = "size of an input the model leaves open"},
+};
+
+static int name_width(const dq_int8_report *report) {
+  int width = 5;
+  for (int i = 0; i < report->count; i++) {
+    int length = (int)strnlen(report->layers[i].name, 48);
+    if (length > width) width = length;
+  }
+  return width;
+}
+
+static void print_report(FILE *to, const dq_int8_report *report) {
+  int width = name_width(report);
+  fprintf(to, "%-*s  %-18s %11s %11s %12s %5s %12s %12s\n", width, "layer", "operator", "low", "high",
+          "scale", "zero", "weight scale", "to");
+  for (int i = 0; i < report->count; i++) {
+    const dq_int8_layer *layer = &report->layers[i];
+    fprintf(to, "%-*.48s  %-18.18s ", width, layer->name, layer->op_type);
+    if (layer->reason[0]) {
+      fprintf(to, "stays in float: %s\n", layer->reason);
+      continue;
+    }
+    fprintf(to, "%11.5g %11.5g %12.6g %5d", (double)layer->range.low, (double)layer->range.high,
+            (double)layer->parameters.scale, layer->parameters.zero_point);
+    if (layer->weight_scale_high > 0)
+      fprintf(to, " %12.5g %12.5g", (double)layer->weight_scale_low, (double)layer->weight_scale_high);
+    fputc('\n', to);
+  }
+  fprintf(to, "%d of %d operators quantized, %d activations with scales, %" PRId64
+              " pictures, %.1f MB of histograms\n",
+          report->quantized, report->count, report->values, report->pictures,
+          (double)report->calibration_bytes / 1048576);
+}
+
+static dq_status quantize(const int8_options *options, dq_graph *graph, dq_data *data, dq_arena *arena,
+                          const dq_context *context, dq_error *error) {
+  dq_int8_options settings = {
+      .method = dq_observer_at(options->method),
+      .percentile = options->percentile,
+      .per_tensor = options->per_tensor,
+      .activation_type = options->activations == ACTIVATIONS_S8 ? DQ_I8 : DQ_U8,
+      .symmetric = options->symmetric,
+      .exclude = options->exclude.items,
+      .exclude_count = options->exclude.count,
+  };
+  dq_int8_report report;
+  const char *model = options->common.operands[0], *path = options->output.output;
+  DQ_TRY(dq_read_shapes(&options->shapes, 1, arena, &settings.shapes, error));
+  dq_status status = dq_int8_apply(graph, data, &settings, &report, context, error);
+  if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
+  DQ_TRY(dq_onnx_save(graph, path, error));
+  DQ_TRY(dq_verify_model(path, context, error));
+  if (report.nothing_to_do) {
+    dq_message(context, DQ_NOTE, "%s: nothing to do, the model is quantized already", model);
+    return DQ_OK;
+  }
+  print_report(strcmp(path, "-") ? stdout : stderr, &report);
+  return DQ_OK;
+}
+
+static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
+  const int8_options *options = parsed;
+  dq_graph *graph = NULL;
+  DQ_TRY(dq_onnx_load(&graph, options->common.operands[0], context, error));
+  dq_data *data = NULL;
+  dq_arena *arena = dq_arena_new(0);
+  dq_status status = arena ? dq_open_data(&data, &options->data, options->common.seed, context, error)
+                           : dq_fail_memory(error, 0);
+  if (status == DQ_OK) status = quantize(options, graph, data, arena, context, error);
+  dq_data_free(data);
+  dq_arena_free(arena);
+  dq_graph_free(graph);
+  return status;
+}
+
+static const dq_command command = {
+    .name = "dq-int8",
+    .summary = "quantizes a model to 8-bit integers",
+    .usage = "MODEL --data SPEC -o OUT [options]",
+    .description =
+        "Weights become int8 with one scale per output channel, activations 8 bits with one scale and "
+        "zero point per tensor, chosen on the pictures of --data. Batch normalization is folded first. "
+        "The model written carries QuantizeLinear and DequantizeLinear around every quantized operator, "
+        "int8 weights and int32 biases; runtimes turn these into integer kernels.\n\n"
+        "Calibration reads one picture at a time: its memory does not grow with their number, and the "
+        "file written does not depend on threads or on the order of the pictures.",
+    .examples = "# quantize with 100 pictures\n"
+                "dq-int8 model.onnx --data calib.txt --preset imagenet -o int8.onnx\n"
+                "# keep the head in float\n"
+                "dq-int8 model.onnx --data pictures/ --preset darknet --exclude 'head*' -o int8.onnx",
+    .operand = "MODEL",
+    .operands_minimum = 1,
+    .operands_maximum = 1,
+    DQ_OWN_ROWS(rows),
+    .shared = DQ_WITH_DATA | DQ_WITH_OUTPUT,
+    .data_offset = offsetof(int8_options, data),
+    .output_offset = offsetof(int8_options, output),
+    .rules = {{DQ_RULE_REQUIRED, "data output"}, {DQ_RULE_AT_MOST_ONE, "per-tensor per-channel"}},
+    .options_size = sizeof(int8_options),
+    .run = run,
+};
+
+int main(int argc, char **argv) { return dq_command_main(argc, argv, &command); }
