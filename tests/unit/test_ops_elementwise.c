@@ -1,0 +1,224 @@
+// Elementwise operators: broadcasting, integer edges, half precision, casts, threads.
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "tests/unit/run_operator.h"
+
+#define DIMS(...) (int64_t[]){__VA_ARGS__}
+#define VALUES(...) (double[]){__VA_ARGS__}
+
+static void unary(const char *name, int type, int count, const double *in, int out_type,
+                  const double *out, double tolerance) {
+  operator_run run;
+  operator_open(&run, name, 22, 1, 1);
+  operator_input(&run, 0, type, 1, DIMS(count), in);
+  assert_int_equal(operator_execute(&run), DQ_OK);
+  operator_expect(&run, 0, out_type, 1, DIMS(count), out, tolerance);
+  operator_close(&run);
+}
+
+static void binary(const char *name, int type, int count, const double *a, const double *b,
+                   int out_type, const double *out) {
+  operator_run run;
+  operator_open(&run, name, 22, 2, 1);
+  operator_input(&run, 0, type, 1, DIMS(count), a);
+  operator_input(&run, 1, type, 1, DIMS(count), b);
+  assert_int_equal(operator_execute(&run), DQ_OK);
+  operator_expect(&run, 0, out_type, 1, DIMS(count), out, 0);
+  operator_close(&run);
+}
+
+static void broadcasts(void **state) {
+  (void)state;
+  operator_run run;
+  operator_open(&run, "Sub", 14, 2, 1);
+  operator_input(&run, 0, DQ_F32, 3, DIMS(2, 1, 3), VALUES(1, 2, 3, 4, 5, 6));
+  operator_input(&run, 1, DQ_F32, 2, DIMS(2, 1), VALUES(10, 20));
+  assert_int_equal(operator_execute(&run), DQ_OK);
+  operator_expect(&run, 0, DQ_F32, 3, DIMS(2, 2, 3),
+                  VALUES(-9, -8, -7, -19, -18, -17, -6, -5, -4, -16, -15, -14), 0);
+  operator_close(&run);
+
+  operator_open(&run, "Add", 14, 2, 1); // a zero dimension with a one: nothing to do
+  operator_input(&run, 0, DQ_F32, 2, DIMS(1, 3), VALUES(1, 2, 3));
+  operator_input(&run, 1, DQ_F32, 2, DIMS(0, 1), NULL);
+  assert_int_equal(operator_execute(&run), DQ_OK);
+  operator_expect(&run, 0, DQ_F32, 2, DIMS(0, 3), NULL, 0);
+  operator_close(&run);
+
+  operator_open(&run, "Mul", 14, 2, 1); // scalars
+  operator_input(&run, 0, DQ_I64, 0, NULL, VALUES(6));
+  operator_input(&run, 1, DQ_I64, 0, NULL, VALUES(7));
+  assert_int_equal(operator_execute(&run), DQ_OK);
+  operator_expect(&run, 0, DQ_I64, 0, NULL, VALUES(42), 0);
+  operator_close(&run);
+
+  operator_open(&run, "Where", 16, 3, 1);
+  operator_input(&run, 0, DQ_BOOL, 2, DIMS(2, 1), VALUES(1, 0));
+  operator_input(&run, 1, DQ_F16, 1, DIMS(2), VALUES(1, 2));
+  operator_input(&run, 2, DQ_F16, 0, NULL, VALUES(-3));
+  assert_int_equal(operator_execute(&run), DQ_OK);
+  operator_expect(&run, 0, DQ_F16, 2, DIMS(2, 2), VALUES(1, 2, -3, -3), 0);
+  operator_close(&run);
+}
+
+static void rejects(void **state) {
+  (void)state;
+  operator_run run;
+  operator_open(&run, "Add", 14, 2, 1);
+  operator_input(&run, 0, DQ_F32, 1, DIMS(3), NULL);
+  operator_input(&run, 1, DQ_F32, 1, DIMS(2), NULL);
+  assert_int_equal(operator_execute(&run), DQ_BAD_INPUT);
+  operator_input(&run, 1, DQ_I32, 1, DIMS(3), NULL);
+  assert_int_equal(operator_execute(&run), DQ_BAD_INPUT);
+  operator_close(&run);
+  operator_open(&run, "PRelu", 16, 2, 1); // the slope must not widen the input
+  operator_input(&run, 0, DQ_F32, 2, DIMS(1, 3), NULL);
+  operator_input(&run, 1, DQ_F32, 2, DIMS(2, 3), NULL);
+  assert_int_equal(operator_execute(&run), DQ_BAD_INPUT);
+  operator_close(&run);
+  operator_open(&run, "Neg", 13, 1, 1);
+  operator_input(&run, 0, DQ_U8, 1, DIMS(3), NULL);
+  assert_int_equal(operator_execute(&run), DQ_UNSUPPORTED);
+  operator_close(&run);
+}
+
+static void integer_edges(void **state) {
+  (void)state;
+  binary("Div", DQ_I32, 5, VALUES(7, -7, 5, INT32_MIN, 9), VALUES(2, 2, 0, -1, -1), DQ_I32,
+         VALUES(3, -3, 0, INT32_MIN, -9));
+  binary("Mod", DQ_I8, 5, VALUES(7, -7, 7, -128, 5), VALUES(3, 3, -3, -1, 0), DQ_I8,
+         VALUES(1, 2, -2, 0, 0));
+  binary("Add", DQ_U8, 2, VALUES(250, 3), VALUES(10, 4), DQ_U8, VALUES(4, 7));
+  binary("Mul", DQ_I16, 2, VALUES(32767, -5), VALUES(32767, 3), DQ_I16, VALUES(1, -15));
+  binary("Pow", DQ_I64, 5, VALUES(3, -1, 2, 0, 7), VALUES(39, -3, -1, 0, 2), DQ_I64,
+         VALUES(4052555153018976267.0, -1, 0, 1, 49));
+  unary("Abs", DQ_I8, 3, VALUES(-128, -1, 5), DQ_I8, VALUES(-128, 1, 5), 0);
+  operator_run run;
+  operator_open(&run, "BitShift", 11, 2, 1);
+  dq_node_set_string(run.graph, run.node, "direction", "LEFT");
+  operator_input(&run, 0, DQ_U16, 1, DIMS(3), VALUES(1, 0x8001, 7));
+  operator_input(&run, 1, DQ_U16, 1, DIMS(3), VALUES(15, 1, 16));
+  assert_int_equal(operator_execute(&run), DQ_OK);
+  operator_expect(&run, 0, DQ_U16, 1, DIMS(3), VALUES(0x8000, 2, 0), 0);
+  operator_close(&run);
+}
+
+static void special_numbers(void **state) {
+  (void)state;
+  unary("Round", DQ_F32, 5, VALUES(0.5, 1.5, 2.5, -0.5, -1.5), DQ_F32, VALUES(0, 2, 2, 0, -2), 0);
+  unary("Sigmoid", DQ_F32, 4, VALUES(0, 100, -200, NAN), DQ_F32, VALUES(0.5, 1, 0, NAN), 0);
+  unary("Exp", DQ_F32, 4, VALUES(0, INFINITY, -INFINITY, NAN), DQ_F32, VALUES(1, INFINITY, 0, NAN),
+        0);
+  unary("Relu", DQ_F16, 3, VALUES(-1, 2.5, NAN), DQ_F16, VALUES(0, 2.5, NAN), 0);
+  unary("IsInf", DQ_F32, 4, VALUES(INFINITY, -INFINITY, NAN, 1), DQ_BOOL, VALUES(1, 1, 0, 0), 0);
+  unary("Softplus", DQ_F32, 2, VALUES(200, -200), DQ_F32, VALUES(200, 0), 1e-30);
+  binary("Max", DQ_F32, 3, VALUES(NAN, 1, 2), VALUES(1, NAN, 3), DQ_F32, VALUES(NAN, NAN, 3));
+}
+
+// The polynomial against the double function over the whole range, subnormals by absolute error.
+static void exponential_is_accurate(void **state) {
+  (void)state;
+  enum { COUNT = 100000 };
+  operator_run run;
+  operator_open(&run, "Exp", 13, 1, 1);
+  float *in = operator_input(&run, 0, DQ_F32, 1, DIMS(COUNT), NULL)->data;
+  for (int i = 0; i < COUNT; i++) in[i] = -104.0f + 192.7f * (float)i / COUNT;
+  assert_int_equal(operator_execute(&run), DQ_OK);
+  const float *out = run.outputs[0].data;
+  double worst = 0;
+  for (int i = 0; i < COUNT; i++) {
+    double expected = exp((double)in[i]);
+    double difference = fabs((double)out[i] - expected);
+    if (expected < (double)FLT_MIN) assert_true(difference <= 0x1p-148);
+    else worst = fmax(worst, difference / expected);
+  }
+  assert_true(worst < 2.5e-7);
+  operator_close(&run);
+}
+
+static void clip_bounds(void **state) {
+  (void)state;
+  operator_run run;
+  operator_open(&run, "Clip", 13, 3, 1);
+  operator_input(&run, 0, DQ_U8, 1, DIMS(4), VALUES(0, 3, 200, 255));
+  operator_input(&run, 2, DQ_U8, 0, NULL, VALUES(199)); // min is left out
+  run.node->inputs[1] = NULL;
+  assert_int_equal(operator_execute(&run), DQ_OK);
+  operator_expect(&run, 0, DQ_U8, 1, DIMS(4), VALUES(0, 3, 199, 199), 0);
+  operator_close(&run);
+  operator_open(&run, "Clip", 7, 1, 1);
+  dq_node_set_float(run.graph, run.node, "min", -1.5f);
+  operator_input(&run, 0, DQ_F32, 1, DIMS(2), VALUES(-3, 1e30));
+  assert_int_equal(operator_execute(&run), DQ_OK);
+  operator_expect(&run, 0, DQ_F32, 1, DIMS(2), VALUES(-1.5, (double)1e30f), 0);
+  operator_close(&run);
+}
+
+static void cast(int from, int to, int count, const double *in, const double *out) {
+  operator_run run;
+  operator_open(&run, "Cast", 19, 1, 1);
+  dq_node_set_int(run.graph, run.node, "to", to);
+  operator_input(&run, 0, from, 1, DIMS(count), in);
+  assert_int_equal(operator_execute(&run), DQ_OK);
+  operator_expect(&run, 0, to, 1, DIMS(count), out, 0);
+  operator_close(&run);
+}
+
+static void casts(void **state) {
+  (void)state;
+  cast(DQ_F32, DQ_I8, 5, VALUES(1.9, -1.9, 300, -300, NAN), VALUES(1, -1, 127, -128, 0));
+  cast(DQ_F64, DQ_U64, 3, VALUES(-1, 1e30, 7), VALUES(0, 18446744073709551615.0, 7));
+  cast(DQ_I32, DQ_U8, 3, VALUES(257, -1, 5), VALUES(1, 255, 5));
+  cast(DQ_U64, DQ_F32, 1, VALUES(18446744073709549568.0), VALUES(18446744073709551616.0));
+  cast(DQ_F32, DQ_BOOL, 3, VALUES(0, -0.5, NAN), VALUES(0, 1, 1));
+  // 1 + 2^-11 is a tie that rounds down; a bit of 2^-40 more must round up: no double rounding.
+  cast(DQ_F64, DQ_F16, 4, VALUES(1 + 0x1p-11, 1 + 0x1p-11 + 0x1p-40, 65519.999, 65520),
+       VALUES(1, 1 + 0x1p-10, 65504, INFINITY));
+  cast(DQ_F16, DQ_I64, 2, VALUES(-2.5, 1000), VALUES(-2, 1000));
+  operator_run run;
+  operator_open(&run, "Cast", 13, 1, 1);
+  dq_node_set_int(run.graph, run.node, "to", DQ_BF16);
+  operator_input(&run, 0, DQ_F32, 1, DIMS(1), NULL);
+  assert_int_equal(operator_execute(&run), DQ_UNSUPPORTED);
+  operator_close(&run);
+}
+
+// Rows broken anywhere by spans and threads give what one thread gives.
+static void threads_do_not_matter(void **state) {
+  (void)state;
+  operator_run runs[2];
+  for (int k = 0; k < 2; k++) {
+    operator_open(&runs[k], "Add", 14, 2, 1);
+    assert_int_equal(
+        dq_context_init(&runs[k].context, k ? 3 : 1, ~0u, &runs[k].error), DQ_OK);
+    float *a = operator_input(&runs[k], 0, DQ_F32, 3, DIMS(7, 300, 101), NULL)->data;
+    float *b = operator_input(&runs[k], 1, DQ_F32, 2, DIMS(300, 1), NULL)->data;
+    for (int i = 0; i < 7 * 300 * 101; i++) a[i] = (float)i;
+    for (int i = 0; i < 300; i++) b[i] = 0.25f * (float)i;
+    assert_int_equal(operator_execute(&runs[k]), DQ_OK);
+  }
+  const float *out = runs[1].outputs[0].data;
+  assert_memory_equal(out, runs[0].outputs[0].data, dq_tensor_bytes(&runs[0].outputs[0]));
+  for (int i = 0; i < 7 * 300 * 101; i++)
+    assert_true(out[i] == (float)i + 0.25f * (float)(i / 101 % 300));
+  for (int k = 0; k < 2; k++) {
+    dq_context_deinit(&runs[k].context);
+    operator_close(&runs[k]);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(broadcasts),      cmocka_unit_test(rejects),
+      cmocka_unit_test(integer_edges),   cmocka_unit_test(special_numbers),
+      cmocka_unit_test(clip_bounds),     cmocka_unit_test(exponential_is_accurate),
+      cmocka_unit_test(casts),           cmocka_unit_test(threads_do_not_matter)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

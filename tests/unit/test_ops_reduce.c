@@ -1,0 +1,143 @@
+// Reductions, softmax, normalizations and quantization by hand-worked values.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/run_operator.h"
+
+#define DIMS(...) (int64_t[]){__VA_ARGS__}
+#define VALUES(...) (double[]){__VA_ARGS__}
+
+static const double COUNTED[24] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,
+                                   13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24};
+
+static void reduce_over(const char *name, int type, int axes, const double *axis, int out_rank,
+                        const int64_t *dims, const double *out) {
+  operator_run run;
+  operator_open(&run, name, 20, 2, 1);
+  dq_node_set_int(run.graph, run.node, "keepdims", 0);
+  operator_input(&run, 0, type, 3, DIMS(2, 3, 4), COUNTED);
+  operator_input(&run, 1, DQ_I64, 1, DIMS(axes), axis);
+  assert_int_equal(operator_execute(&run), DQ_OK);
+  operator_expect(&run, 0, type, out_rank, dims, out, 1e-5);
+  operator_close(&run);
+}
+
+static void reductions(void **state) {
+  (void)state;
+  reduce_over("ReduceSum", DQ_F32, 2, VALUES(0, -1), 1, DIMS(3), VALUES(68, 100, 132));
+  reduce_over("ReduceMean", DQ_I32, 1, VALUES(1), 2, DIMS(2, 4),
+              VALUES(5, 6, 7, 8, 17, 18, 19, 20));
+  reduce_over("ReduceMax", DQ_U64, 1, VALUES(-3), 2, DIMS(3, 4),
+              VALUES(13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24));
+  reduce_over("ReduceMin", DQ_F16, 0, NULL, 0, NULL, VALUES(1));
+  reduce_over("ReduceSumSquare", DQ_F64, 2, VALUES(1, 2), 1, DIMS(2), VALUES(650, 4250));
+}
+
+static void empty_sets(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    double value;
+  } cases[] = {{"ReduceSum", 0},         {"ReduceProd", 1},     {"ReduceMax", -INFINITY},
+               {"ReduceMin", INFINITY},  {"ReduceLogSum", -INFINITY}, {"ReduceL2", 0},
+               {"ReduceLogSumExp", -INFINITY}};
+  for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+    operator_run run;
+    operator_open(&run, cases[k].name, 20, 2, 1);
+    operator_input(&run, 0, DQ_F32, 2, DIMS(2, 0), NULL);
+    operator_input(&run, 1, DQ_I64, 1, DIMS(1), VALUES(1));
+    assert_int_equal(operator_execute(&run), DQ_OK);
+    operator_expect(&run, 0, DQ_F32, 2, DIMS(2, 1), VALUES(cases[k].value, cases[k].value), 0);
+    operator_close(&run);
+  }
+}
+
+static void arguments(void **state) {
+  (void)state;
+  operator_run run;
+  operator_open(&run, "ArgMax", 13, 1, 1);
+  dq_node_set_int(run.graph, run.node, "axis", -1);
+  dq_node_set_int(run.graph, run.node, "select_last_index", 1);
+  operator_input(&run, 0, DQ_U64, 2, DIMS(2, 3), VALUES(5, 9e18, 1, 7, 2, 7));
+  assert_int_equal(operator_execute(&run), DQ_OK);
+  operator_expect(&run, 0, DQ_I64, 2, DIMS(2, 1), VALUES(1, 2), 0);
+  operator_close(&run);
+  operator_open(&run, "ArgMin", 13, 1, 1);
+  operator_input(&run, 0, DQ_F32, 2, DIMS(0, 3), NULL);
+  assert_int_equal(operator_execute(&run), DQ_BAD_INPUT);
+  operator_close(&run);
+}
+
+static void softmax_versions(void **state) {
+  (void)state;
+  for (int opset = 11; opset <= 13; opset += 2) {
+    operator_run run;
+    operator_open(&run, "Softmax", opset, 1, 1);
+    operator_input(&run, 0, DQ_F32, 3, DIMS(1, 2, 2), VALUES(1000, 1000, 1000, 1000));
+    assert_int_equal(operator_execute(&run), DQ_OK);
+    double each = opset < 13 ? 0.25 : 0.5; // before 13 the two last dimensions are one
+    operator_expect(&run, 0, DQ_F32, 3, DIMS(1, 2, 2), VALUES(each, each, each, each), 1e-7);
+    operator_close(&run);
+  }
+}
+
+static void normalizations(void **state) {
+  (void)state;
+  operator_run run;
+  operator_open(&run, "BatchNormalization", 9, 5, 1);
+  dq_node_set_float(run.graph, run.node, "epsilon", 0);
+  operator_input(&run, 0, DQ_F32, 3, DIMS(1, 2, 2), VALUES(1, 2, 3, 4));
+  operator_input(&run, 1, DQ_F32, 1, DIMS(2), VALUES(1, 2));
+  operator_input(&run, 2, DQ_F32, 1, DIMS(2), VALUES(0, 10));
+  operator_input(&run, 3, DQ_F32, 1, DIMS(2), VALUES(1, 3));
+  operator_input(&run, 4, DQ_F32, 1, DIMS(2), VALUES(4, 1));
+  assert_int_equal(operator_execute(&run), DQ_OK);
+  operator_expect(&run, 0, DQ_F32, 3, DIMS(1, 2, 2), VALUES(0, 0.5, 10, 12), 1e-6);
+  operator_input(&run, 4, DQ_F32, 1, DIMS(3), NULL);
+  assert_int_equal(operator_execute(&run), DQ_BAD_INPUT);
+  operator_close(&run);
+  operator_open(&run, "LayerNormalization", 17, 2, 1);
+  dq_node_set_float(run.graph, run.node, "epsilon", 0);
+  operator_input(&run, 0, DQ_F32, 2, DIMS(2, 2), VALUES(1, 3, 10, 30));
+  operator_input(&run, 1, DQ_F32, 0, NULL, VALUES(2)); // a scale that broadcasts
+  assert_int_equal(operator_execute(&run), DQ_OK);
+  operator_expect(&run, 0, DQ_F32, 2, DIMS(2, 2), VALUES(-2, 2, -2, 2), 1e-6);
+  operator_close(&run);
+}
+
+static void quantizing(void **state) {
+  (void)state;
+  operator_run run;
+  operator_open(&run, "QuantizeLinear", 13, 3, 1); // per channel, halves to even, saturation
+  operator_input(&run, 0, DQ_F32, 2, DIMS(2, 3), VALUES(0.5, 1.5, 1000, -1, 1, NAN));
+  operator_input(&run, 1, DQ_F32, 1, DIMS(2), VALUES(1, 0.25));
+  operator_input(&run, 2, DQ_I8, 1, DIMS(2), VALUES(1, -1));
+  dq_node_set_int(run.graph, run.node, "axis", 0);
+  assert_int_equal(operator_execute(&run), DQ_OK);
+  operator_expect(&run, 0, DQ_I8, 2, DIMS(2, 3), VALUES(1, 3, 127, -5, 3, -128), 0);
+  operator_close(&run);
+  operator_open(&run, "DequantizeLinear", 21, 2, 1); // blocks of two along axis 1
+  operator_input(&run, 0, DQ_I16, 2, DIMS(1, 3), VALUES(300, -2, 7));
+  operator_input(&run, 1, DQ_F32, 2, DIMS(1, 2), VALUES(0.5, 2));
+  dq_node_set_int(run.graph, run.node, "block_size", 2);
+  assert_int_equal(operator_execute(&run), DQ_OK);
+  operator_expect(&run, 0, DQ_F32, 2, DIMS(1, 3), VALUES(150, -1, 14), 0);
+  operator_close(&run);
+  operator_open(&run, "DequantizeLinear", 13, 2, 1); // scales that do not fit the axis
+  operator_input(&run, 0, DQ_I8, 2, DIMS(1, 3), NULL);
+  operator_input(&run, 1, DQ_F32, 1, DIMS(2), NULL);
+  assert_int_equal(operator_execute(&run), DQ_BAD_INPUT);
+  operator_close(&run);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(reductions),       cmocka_unit_test(empty_sets),
+      cmocka_unit_test(arguments),        cmocka_unit_test(softmax_versions),
+      cmocka_unit_test(normalizations),   cmocka_unit_test(quantizing)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
