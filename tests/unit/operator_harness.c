@@ -1,0 +1,96 @@
+// One operator with its inputs, for tests of the operator table.
+#include "tests/unit/operator_harness.h"
+
+#include <string.h>
+
+void harness_open(harness *h, const char *domain, const char *op_type, int opset) {
+  memset(h, 0, sizeof *h);
+  assert_int_equal(dq_context_init(&h->context, 2, ~0u, &h->error), DQ_OK);
+  h->graph = dq_graph_new(0);
+  assert_non_null(h->graph);
+  assert_int_equal(dq_graph_set_opset(h->graph, "", opset, &h->error), DQ_OK);
+  dq_value *output = dq_graph_add_value(h->graph, "y");
+  h->node = dq_graph_add_node(h->graph, 0, op_type, "n", 0, NULL, 1, &output);
+  assert_non_null(h->node);
+  h->node->domain = domain;
+  h->node->inputs = DQ_NEW_ARRAY(h->graph->arena, HARNESS_INPUTS, dq_value *);
+  h->output = DQ_NEW(h->graph->arena, dq_tensor);
+  assert_non_null(h->output);
+}
+
+void harness_close(harness *h) {
+  dq_graph_free(h->graph);
+  dq_context_deinit(&h->context);
+}
+
+dq_tensor *harness_input(harness *h, int type, int rank, const int64_t *dims, const void *data) {
+  int i = h->node->input_count++;
+  assert_true(i < HARNESS_INPUTS);
+  h->node->inputs[i] = dq_graph_fresh_value(h->graph, "input");
+  h->inputs[i] = dq_tensor_new(h->graph->arena, type, rank, dims);
+  assert_non_null(h->inputs[i]);
+  if (data) memcpy(h->inputs[i]->data, data, dq_tensor_bytes(h->inputs[i]));
+  return h->inputs[i];
+}
+
+void harness_skip(harness *h) {
+  h->node->input_count++;
+}
+
+dq_status harness_infer(harness *h) {
+  h->op = (dq_op){.context = &h->context,
+                  .node = h->node,
+                  .input_count = h->node->input_count,
+                  .inputs = (const dq_tensor **)h->inputs,
+                  .output_count = 1,
+                  .outputs = &h->output,
+                  .error = &h->error};
+  DQ_TRY(
+      dq_operator_resolve(h->graph, h->node, &h->context, &h->op.row, &h->op.version, &h->error));
+  return dq_op_infer(&h->op);
+}
+
+static dq_status run(harness *h) {
+  h->output->data = dq_arena_alloc(h->graph->arena, dq_tensor_bytes(h->output));
+  assert_non_null(h->output->data);
+  return dq_op_run(&h->op);
+}
+
+dq_status harness_run(harness *h) {
+  DQ_TRY(harness_infer(h));
+  return run(h);
+}
+
+dq_status harness_prepare(harness *h) {
+  DQ_TRY(harness_infer(h));
+  DQ_TRY(dq_op_prepare(&h->op, h->graph->arena));
+  if (h->op.scratch_bytes) {
+    size_t bytes = h->op.scratch_bytes < 4096 ? 4096 : h->op.scratch_bytes; // aligned to 64
+    h->op.scratch = dq_arena_alloc(h->graph->arena, bytes);
+    assert_non_null(h->op.scratch);
+  }
+  return run(h);
+}
+
+void harness_refuses(harness *h, dq_status status, const char *words) {
+  dq_status found = harness_infer(h);
+  if (found != status || !strstr(h->error.message, words))
+    fail_msg("status %d '%s', expected %d and '%s'", found, h->error.message, status, words);
+}
+
+static void check(const harness *h, int type, int rank, const int64_t *dims,
+                  const double *elements) {
+  assert_int_equal(h->output->type, type);
+  assert_int_equal(h->output->rank, rank);
+  for (int i = 0; i < rank; i++) assert_int_equal(h->output->dims[i], dims[i]);
+  for (int64_t i = 0; i < dq_tensor_count(h->output); i++)
+    if (dq_tensor_get(h->output, i) != elements[i])
+      fail_msg("element %d is %g, expected %g", (int)i, dq_tensor_get(h->output, i), elements[i]);
+}
+
+void harness_gives(harness *h, int type, int rank, const int64_t *dims, const double *elements) {
+  if (harness_run(h) != DQ_OK) fail_msg("%s", h->error.message);
+  check(h, type, rank, dims, elements);
+  if (harness_prepare(h) != DQ_OK) fail_msg("%s", h->error.message);
+  check(h, type, rank, dims, elements);
+}
