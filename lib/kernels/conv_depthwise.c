@@ -128,17 +128,33 @@ static void expand_integers(const dq_conv_plan *plan, const uint8_t *channel, in
                             int64_t rows, const uint8_t *padding, uint32_t *words) {
   const dq_conv_parameters *p = &plan->shape;
   for (int64_t group = 0; group < row_groups(plan); group++)
-    for (int64_t slot = 0; slot < plan->slots_width; slot++)
-      for (int64_t row = 0; row < rows; row++) {
+    for (int64_t slot = 0; slot < plan->slots_width; slot++) {
+      dq_row_geometry geometry = dq_conv_row_geometry(plan, slot);
+      uint32_t *to = words + (group * plan->slots_width + slot) * band_rows(plan) * plan->plane_width;
+      for (int64_t row = 0; row < rows; row++, to += plan->plane_width) {
         const void *from[4];
         for (int64_t i = 0; i < plan->word_values; i++) {
           int64_t ky = group * plan->word_values + i; // past the kernel the weight is 0
           int64_t y = (first_row + row) * p->stride_height + ky * p->dilation_height - p->pad_top;
           from[i] = y < 0 || y >= p->in_height ? padding : channel + y * p->in_width;
         }
-        int64_t at = ((group * plan->slots_width + slot) * band_rows(plan) + row) * plan->plane_width;
-        dq_conv_expand_row(plan, from, slot, words + at);
+        dq_conv_expand_row(plan, &geometry, from, to);
       }
+    }
+}
+
+// Rows without what lies between them. A copy of whole lines may run into the next row, which is
+// written after it, but not past the end of the output.
+static void copy_rows(const uint8_t *from, size_t from_stride, uint8_t *to, size_t bytes, int64_t rows) {
+  uint8_t *end = to + (size_t)rows * bytes;
+  size_t lines = dq_round_up(bytes, 64);
+  for (; rows > 0; rows--, from += from_stride, to += bytes) {
+    if (bytes > 256 || lines > (size_t)(end - to)) {
+      memcpy(to, from, bytes);
+      continue;
+    }
+    for (size_t at = 0; at < bytes; at += 64) memcpy(to + at, from + at, 64);
+  }
 }
 
 static void store_band(const dq_conv_call *call, int64_t channel, int64_t first_row, int64_t rows,
@@ -160,8 +176,7 @@ static void store_band(const dq_conv_call *call, int64_t channel, int64_t first_
   }
   uint8_t *to = (uint8_t *)call->output +
                 (size_t)((channel * plan->shape.out_height + first_row) * width) * element;
-  for (int64_t i = 0; i < rows; i++, to += (size_t)width * element)
-    memcpy(to, from + (size_t)(i * plan->plane_width) * element, (size_t)width * element);
+  copy_rows(from, (size_t)plan->plane_width * element, to, (size_t)width * element, rows);
 }
 
 static void channel_task(void *argument, int64_t channel, int thread) {

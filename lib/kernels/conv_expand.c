@@ -48,8 +48,7 @@ int32_t dq_conv_start(const dq_conv_plan *plan, uint32_t weight_sum) {
   return (int32_t)(0u - weight_sum * (dq_conv_pad_word(plan) & 0xffu));
 }
 
-void dq_conv_expand_row(const dq_conv_plan *plan, const void *const rows[4], int64_t slot,
-                        uint32_t *words) {
+dq_row_geometry dq_conv_row_geometry(const dq_conv_plan *plan, int64_t slot) {
   const dq_conv_parameters *p = &plan->shape;
   int64_t stride = p->stride_width, width = plan->plane_width;
   int64_t shift = slot * p->dilation_width % stride - p->pad_left; // x = column * stride + shift
@@ -57,16 +56,20 @@ void dq_conv_expand_row(const dq_conv_plan *plan, const void *const rows[4], int
   int64_t end = p->in_width > shift ? dq_ceil_div(p->in_width - shift, stride) : 0;
   first = clamp(first, 0, width);
   end = clamp(end, first, width);
-  uint32_t pad = dq_conv_pad_word(plan);
-  fill(words, first, pad);
-  fill(words + end, width - end, pad);
-  if (end == first) return;
-  dq_expansion expansion = {.words = words + first, .stride = stride, .count = end - first,
-                            .is_signed = plan->int8.input_signed,
+  return (dq_row_geometry){first, end, width, (first * stride + shift) * (int64_t)dq_element_bytes(plan),
+                           dq_conv_pad_word(plan)};
+}
+
+void dq_conv_expand_row(const dq_conv_plan *plan, const dq_row_geometry *g, const void *const rows[4],
+                        uint32_t *words) {
+  fill(words, g->first, g->pad);
+  fill(words + g->end, g->width - g->end, g->pad);
+  if (g->end == g->first) return;
+  dq_expansion expansion = {.words = words + g->first, .stride = plan->shape.stride_width,
+                            .count = g->end - g->first, .is_signed = plan->int8.input_signed,
                             .zero_point = plan->int8.input_zero_point};
-  int64_t x = (first * stride + shift) * (int64_t)dq_element_bytes(plan);
   for (int64_t i = 0; i < plan->word_values; i++)
-    expansion.rows[i] = (const uint8_t *)rows[i] + x;
+    expansion.rows[i] = (const uint8_t *)rows[i] + g->offset;
   ((dq_expand_function *)plan->expand->function)(&expansion);
 }
 
@@ -74,20 +77,23 @@ void dq_conv_expand_plane(const dq_conv_plan *plan, const uint8_t *const channel
                           int64_t first_row, uint32_t *words) {
   const dq_conv_parameters *p = &plan->shape;
   size_t row_bytes = (size_t)p->in_width * dq_element_bytes(plan);
-  for (int64_t slot_y = 0; slot_y < plan->slots_height; slot_y++)
-    for (int64_t slot_x = 0; slot_x < plan->slots_width; slot_x++)
+  for (int64_t slot_y = 0; slot_y < plan->slots_height; slot_y++) {
+    int64_t top = slot_y * p->dilation_height % p->stride_height - p->pad_top;
+    for (int64_t slot_x = 0; slot_x < plan->slots_width; slot_x++) {
+      dq_row_geometry geometry = dq_conv_row_geometry(plan, slot_x);
       for (int64_t row = 0; row < plan->plane_height; row++, words += plan->plane_width) {
-        int64_t y = (first_row + row) * p->stride_height +
-                    slot_y * p->dilation_height % p->stride_height - p->pad_top;
+        int64_t y = (first_row + row) * p->stride_height + top;
         if (y < 0 || y >= p->in_height) {
-          fill(words, plan->plane_width, dq_conv_pad_word(plan));
+          fill(words, plan->plane_width, geometry.pad);
           continue;
         }
         const void *rows[4];
         for (int64_t i = 0; i < plan->word_values; i++) // a value past the last has weight 0
           rows[i] = (channels[i] ? channels[i] : channels[0]) + (size_t)y * row_bytes;
-        dq_conv_expand_row(plan, rows, slot_x, words);
+        dq_conv_expand_row(plan, &geometry, rows, words);
       }
+    }
+  }
 }
 
 bool dq_natural_zero_points(const int32_t *zero_points, int64_t count, bool is_signed) {

@@ -44,9 +44,16 @@ static inline int64_t dq_conv_plane_words(const dq_conv_plan *plan) {
   return plan->slots_height * plan->slots_width * plan->plane_height * plan->plane_width;
 }
 
-// One row of words of one horizontal slot; rows point at the first element of input rows.
-void dq_conv_expand_row(const dq_conv_plan *plan, const void *const rows[4], int64_t slot,
-                        uint32_t *words);
+// Where the rows of a horizontal slot come from: words before first and from end on are padding.
+typedef struct dq_row_geometry {
+  int64_t first, end, width;
+  int64_t offset; // bytes from the start of an input row to the word `first`
+  uint32_t pad;
+} dq_row_geometry;
+dq_row_geometry dq_conv_row_geometry(const dq_conv_plan *plan, int64_t slot);
+// One row of words; rows point at the first element of input rows.
+void dq_conv_expand_row(const dq_conv_plan *plan, const dq_row_geometry *geometry,
+                        const void *const rows[4], uint32_t *words);
 // A whole plane for output rows from first_row on; channels point at input planes (NULL: none).
 void dq_conv_expand_plane(const dq_conv_plan *plan, const uint8_t *const channels[4],
                           int64_t first_row, uint32_t *words);

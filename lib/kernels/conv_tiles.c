@@ -1,7 +1,7 @@
 // Convolution as a product of packed weights with panels of the expanded input, packed a block at a
 // time, so that no im2col matrix ever exists as a whole.
 //
-// Packed: header; [out_channels] bias or starts; [groups][panels][depth][panel_rows] words of weights.
+// Packed: header; [out_channels] bias or starts; [groups][panels][depth][panel_rows] words of weights; [taps] offsets of 64 bits in the planes.
 // Scratch: the expanded planes of one group; per thread a block of panels and rows of sums.
 #include "lib/kernels/conv_internal.h"
 
@@ -11,6 +11,7 @@ enum {
   BLOCK_WORDS = 48 * 1024, // of a packed block: a fraction of a second-level cache
   FLOAT_DEPTH = 384,       // words of depth at a time in fp32: rows of weights stay in the first level
   MAX_COLUMNS = 64,
+  FEW_PANELS = 3,
 };
 
 static bool always(const dq_conv_plan *plan) { return (void)plan, true; }
@@ -23,6 +24,9 @@ static int64_t panels(const dq_conv_plan *plan) {
 }
 static int64_t panel_words(const dq_conv_plan *plan) { return plan->depth * plan->panel_rows; }
 static int64_t plane_stride(const dq_conv_plan *plan) { return dq_conv_plane_words(plan); }
+static int64_t kernel_taps(const dq_conv_plan *plan) {
+  return plan->shape.kernel_height * plan->shape.kernel_width;
+}
 
 static int choose_multiply(const dq_conv_plan *plan) {
   const dq_conv_int8_parameters *q = &plan->int8;
@@ -47,9 +51,10 @@ static void prepare(dq_conv_plan *plan) {
   plan->group_words = dq_ceil_div(p->in_channels / p->groups, plan->word_values);
   plan->depth = plan->group_words * p->kernel_height * p->kernel_width;
   plan->panel_rows = dq_ceil_div(group_out(plan), dq_ceil_div(group_out(plan), plan->multiply->rows));
-  plan->direct = plan->float32 && p->kernel_height == 1 && p->kernel_width == 1 &&
-                 p->stride_height == 1 && p->stride_width == 1 && !p->pad_top && !p->pad_left &&
-                 p->out_height == p->in_height && p->out_width == p->in_width;
+  plan->flat = p->kernel_height == 1 && p->kernel_width == 1 && p->stride_height == 1 &&
+               p->stride_width == 1 && !p->pad_top && !p->pad_left && p->out_height == p->in_height &&
+               p->out_width == p->in_width;
+  plan->direct = plan->flat && plan->float32;
   plan->block_depth = plan->float32 ? dq_min_i64(plan->depth, FLOAT_DEPTH) : plan->depth;
   int64_t width = plan->multiply->columns;
   int64_t outputs = dq_ceil_div(p->out_height * p->out_width, width);
@@ -57,9 +62,12 @@ static void prepare(dq_conv_plan *plan) {
   plan->block_columns = dq_ceil_div(outputs, dq_ceil_div(outputs, most)) * width;
 }
 
-static size_t packed_words(const dq_conv_plan *plan) {
+static size_t offsets_at(const dq_conv_plan *plan) {
   return DQ_CONV_HEADER_WORDS + dq_words(plan->shape.out_channels) +
-         (size_t)(plan->shape.groups * panels(plan) * panel_words(plan));
+         dq_words(plan->shape.groups * panels(plan) * panel_words(plan));
+}
+static size_t packed_words(const dq_conv_plan *plan) {
+  return offsets_at(plan) + dq_words(2 * kernel_taps(plan));
 }
 
 static size_t plane_area(const dq_conv_plan *plan) {
@@ -116,6 +124,9 @@ static void pack(const dq_conv_plan *plan, const void *weights, const float *bia
     if (bias) memcpy(channel_words + o, bias + o, 4);
     if (!plan->float32) channel_words[o] = (uint32_t)dq_conv_start(plan, sum);
   }
+  int64_t *offsets = (int64_t *)(void *)(packed + offsets_at(plan));
+  for (int64_t ky = 0; ky < p->kernel_height; ky++)
+    for (int64_t kx = 0; kx < p->kernel_width; kx++) *offsets++ = dq_conv_tap_offset(plan, ky, kx);
 }
 
 // ---- Running: one image and group at a time ----
@@ -152,10 +163,9 @@ typedef struct segment {
 } segment;
 
 static int find_segments(const dq_conv_plan *plan, int64_t first, int count, segment *segments) {
-  int64_t width = plan->direct ? plan->shape.out_width * plan->shape.out_height : plan->shape.out_width;
+  int64_t width = plan->shape.out_width, y = first / width, x = first % width;
   int used = 0;
-  for (int at = 0; at < count; used++) {
-    int64_t y = (first + at) / width, x = (first + at) % width;
+  for (int at = 0; at < count; used++, y++, x = 0) {
     int run = (int)dq_min_i64(width - x, count - at);
     segments[used] = (segment){y * plan->plane_width + x, at, run};
     at += run;
@@ -170,23 +180,46 @@ static void copy_segments(const segment *segments, int count, const uint32_t *fr
       memcpy(to + segments[i].to + at, from + segments[i].source + at, 64);
 }
 
+// Full panels of a flat convolution with few weights are read where they are.
+static bool in_place_panel(const dq_conv_plan *plan, int64_t count) {
+  return plan->flat && count == plan->multiply->columns && panels(plan) <= FEW_PANELS;
+}
+
+static void pack_flat_panel(const stage *s, int64_t from, int64_t end, int64_t first, int64_t count,
+                            uint32_t *to) {
+  const dq_conv_plan *plan = s->call->plan;
+  int64_t width = plan->multiply->columns, stride = plane_stride(plan);
+  const uint32_t *plane = s->planes + from * stride + first;
+  bool whole = count == width && width % 8 == 0;
+  for (int64_t k = from; k < end; k++, to += width, plane += stride) {
+    if (whole) {
+      for (int64_t at = 0; at < width; at += 8) memcpy(to + at, plane + at, 32);
+    } else {
+      memset(to, 0, (size_t)width * 4);
+      memcpy(to, plane, (size_t)count * 4);
+    }
+  }
+}
+
 // Packs depth [from, end) of columns [first, first + count) to to[k][panel width].
 static void pack_panel(const stage *s, int64_t from, int64_t end, int64_t first, int count,
                        uint32_t *to) {
   const dq_conv_plan *plan = s->call->plan;
-  int64_t width = plan->multiply->columns, taps = plan->shape.kernel_height * plan->shape.kernel_width;
+  int64_t width = plan->multiply->columns, taps = kernel_taps(plan);
+  if (in_place_panel(plan, count)) return;
+  if (plan->flat) {
+    pack_flat_panel(s, from, end, first, count, to);
+    return;
+  }
+  const int64_t *offsets = (const int64_t *)(const void *)((const uint32_t *)s->call->packed + offsets_at(plan));
   segment segments[MAX_COLUMNS];
   int used = find_segments(plan, first, count, segments);
+  const uint32_t *plane = s->planes + from / taps * plane_stride(plan);
+  int64_t tap = from % taps;
   for (int64_t k = from; k < end; k++, to += width) {
-    int64_t channel = k / taps, tap = k % taps;
-    const uint32_t *plane = s->planes + channel * plane_stride(plan);
     if (count < width) memset(to, 0, (size_t)width * 4);
-    if (plan->direct) {
-      memcpy(to, plane + first, (size_t)count * 4);
-    } else {
-      int64_t ky = tap / plan->shape.kernel_width, kx = tap % plan->shape.kernel_width;
-      copy_segments(segments, used, plane + dq_conv_tap_offset(plan, ky, kx), to);
-    }
+    copy_segments(segments, used, plane + offsets[tap], to);
+    if (++tap == taps) tap = 0, plane += plane_stride(plan);
   }
 }
 
@@ -226,7 +259,7 @@ static void multiply_panel(const stage *s, const block *b, int64_t panel) {
   dq_tile tile = {
       .a = channel_words + dq_words(p->out_channels) +
            (s->group * panels(plan) + panel) * panel_words(plan) + b->depth_from * plan->panel_rows,
-      .a_stride = plan->panel_rows, .b_stride = width,
+      .a_stride = plan->panel_rows,
       .c_stride = in_place ? outputs : plan->block_columns,
       .depth = b->depth_end - b->depth_from, .rows = (int)rows,
       .accumulate = b->depth_from > 0, .start = (const int32_t *)channel_words + channel,
@@ -237,9 +270,12 @@ static void multiply_panel(const stage *s, const block *b, int64_t panel) {
                                  (s->image * p->out_channels + channel) * outputs + b->first
                            : b->sums;
   for (int64_t at = 0; at < b->count; at += width) {
-    tile.b = b->packed + at * tile.depth;
     tile.c = out + at;
     tile.columns = (int)dq_min_i64(width, b->count - at);
+    bool in_planes = in_place_panel(plan, tile.columns);
+    tile.b = in_planes ? s->planes + b->depth_from * plane_stride(plan) + b->first + at
+                       : b->packed + at * tile.depth;
+    tile.b_stride = in_planes ? plane_stride(plan) : width;
     ((dq_tile_function *)plan->multiply->function)(&tile);
   }
   if (!in_place) requantize_rows(s, channel, rows, (const int32_t *)b->sums, b->first, b->count);

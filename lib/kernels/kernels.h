@@ -96,7 +96,8 @@ typedef struct dq_conv_plan {
   int64_t depth;         // words per output
   int64_t slots_height, slots_width; // distinct stride phases of the taps
   int64_t plane_height, plane_width; // of one phase, in words
-  bool direct;           // the input is read as it is, without expansion
+  bool flat;             // 1x1 without strides and pads: a plane is one run of outputs
+  bool direct;           // flat and fp32: the input is read as it is, without expansion
   int64_t block_columns, block_depth; // outputs and words packed at a time
 } dq_conv_plan;
 
