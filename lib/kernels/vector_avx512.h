@@ -47,6 +47,18 @@ static inline __m512i i32_broadcast(const void *p) { return _mm512_set1_epi32(*(
 static inline __m512i i16_dot(__m512i sum, __m512i b, __m512i a) {
   return _mm512_add_epi32(sum, _mm512_madd_epi16(b, a));
 }
+// Elements stride apart starting at element `at`, widened to words; never reads past the last one.
+static inline __attribute__((always_inline)) __m512i i32_take_bytes(const uint8_t *row, int64_t at,
+                                                                int64_t left, const int stride) {
+  if (stride == 1) {
+    __m128i bytes = _mm_maskz_loadu_epi8(v_mask(left < 16 ? (int)left : 16), row + at);
+    return _mm512_cvtepu8_epi32(bytes);
+  }
+  __mmask32 mask = left >= 16 ? 0x7fffffffu : (1u << (2 * left - 1)) - 1;
+  __m256i bytes = _mm256_maskz_loadu_epi8(mask, row + 2 * at);
+  return _mm512_cvtepu16_epi32(_mm256_and_si256(bytes, _mm256_set1_epi16(0xff)));
+}
+
 #ifdef __AVX512VNNI__
 // Four products of bytes, b unsigned, a signed, without saturation.
 static inline __m512i u8s8_dot(__m512i sum, __m512i b, __m512i a) {
