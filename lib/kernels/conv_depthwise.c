@@ -124,6 +124,19 @@ static void pack(const dq_conv_plan *plan, const void *weights, const float *bia
 }
 
 // ---- Running ----
+// Input row under value i of word row `group` for output row `row`.
+static int64_t source_row(const dq_conv_plan *plan, int64_t group, int64_t i, int64_t row) {
+  const dq_conv_parameters *p = &plan->shape;
+  return row * p->stride_height + (group * plan->word_values + i) * p->dilation_height - p->pad_top;
+}
+
+// Output rows from `row` on whose input rows are all inside.
+static int64_t inner_rows(const dq_conv_plan *plan, int64_t group, int64_t row, int64_t rows) {
+  int64_t last = source_row(plan, group, plan->word_values - 1, row);
+  if (source_row(plan, group, 0, row) < 0 || last >= plan->shape.in_height) return 0;
+  return dq_min_i64(rows, (plan->shape.in_height - 1 - last) / plan->shape.stride_height + 1);
+}
+
 static void expand_integers(const dq_conv_plan *plan, const uint8_t *channel, int64_t first_row,
                             int64_t rows, const uint8_t *padding, uint32_t *words) {
   const dq_conv_parameters *p = &plan->shape;
@@ -131,29 +144,29 @@ static void expand_integers(const dq_conv_plan *plan, const uint8_t *channel, in
     for (int64_t slot = 0; slot < plan->slots_width; slot++) {
       dq_row_geometry geometry = dq_conv_row_geometry(plan, slot);
       uint32_t *to = words + (group * plan->slots_width + slot) * band_rows(plan) * plan->plane_width;
-      for (int64_t row = 0; row < rows; row++, to += plan->plane_width) {
+      for (int64_t row = 0, lines; row < rows; row += lines) {
+        lines = dq_max_i64(1, inner_rows(plan, group, first_row + row, rows - row));
         const void *from[4];
-        for (int64_t i = 0; i < plan->word_values; i++) {
-          int64_t ky = group * plan->word_values + i; // past the kernel the weight is 0
-          int64_t y = (first_row + row) * p->stride_height + ky * p->dilation_height - p->pad_top;
+        for (int64_t i = 0; i < plan->word_values; i++) { // past the kernel the weight is 0
+          int64_t y = source_row(plan, group, i, first_row + row);
           from[i] = y < 0 || y >= p->in_height ? padding : channel + y * p->in_width;
         }
-        dq_conv_expand_row(plan, &geometry, from, to);
+        dq_conv_expand_lines(plan, &geometry, from, lines, to + row * plan->plane_width);
       }
     }
 }
 
-// Rows without what lies between them. A copy of whole lines may run into the next row, which is
+// Rows without what lies between them. A copy of whole pieces may run into the next row, which is
 // written after it, but not past the end of the output.
 static void copy_rows(const uint8_t *from, size_t from_stride, uint8_t *to, size_t bytes, int64_t rows) {
   uint8_t *end = to + (size_t)rows * bytes;
-  size_t lines = dq_round_up(bytes, 64);
+  size_t whole = dq_round_up(bytes, 16);
   for (; rows > 0; rows--, from += from_stride, to += bytes) {
-    if (bytes > 256 || lines > (size_t)(end - to)) {
+    if (bytes > 256 || whole > (size_t)(end - to)) {
       memcpy(to, from, bytes);
       continue;
     }
-    for (size_t at = 0; at < bytes; at += 64) memcpy(to + at, from + at, 64);
+    for (size_t at = 0; at < bytes; at += 16) memcpy(to + at, from + at, 16);
   }
 }
 

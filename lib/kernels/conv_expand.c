@@ -60,38 +60,57 @@ dq_row_geometry dq_conv_row_geometry(const dq_conv_plan *plan, int64_t slot) {
                            dq_conv_pad_word(plan)};
 }
 
-void dq_conv_expand_row(const dq_conv_plan *plan, const dq_row_geometry *g, const void *const rows[4],
-                        uint32_t *words) {
-  fill(words, g->first, g->pad);
-  fill(words + g->end, g->width - g->end, g->pad);
-  if (g->end == g->first) return;
-  dq_expansion expansion = {.words = words + g->first, .stride = plan->shape.stride_width,
-                            .count = g->end - g->first, .is_signed = plan->int8.input_signed,
+void dq_conv_expand_lines(const dq_conv_plan *plan, const dq_row_geometry *g,
+                          const void *const rows[4], int64_t lines, uint32_t *words) {
+  const dq_conv_parameters *p = &plan->shape;
+  int64_t row_bytes = p->in_width * (int64_t)dq_element_bytes(plan);
+  dq_expansion expansion = {.words = words, .lines = lines, .width = g->width, .first = g->first,
+                            .line_step = p->stride_height * row_bytes, .end = g->end,
+                            .stride = p->stride_width, .pad = g->pad,
+                            .is_signed = plan->int8.input_signed,
                             .zero_point = plan->int8.input_zero_point};
+  if (g->end == g->first || lines == 0) {
+    fill(words, lines * g->width, g->pad);
+    return;
+  }
   for (int64_t i = 0; i < plan->word_values; i++)
     expansion.rows[i] = (const uint8_t *)rows[i] + g->offset;
+  bool one_run = p->stride_width == 1 && p->stride_height == 1 && g->first == 0 &&
+                 g->end == g->width && g->width == p->in_width;
+  if (one_run) {
+    expansion.width = expansion.end = lines * g->width;
+    expansion.lines = 1;
+  }
   ((dq_expand_function *)plan->expand->function)(&expansion);
+}
+
+// Expands one slot of a plane, whose line 0 is input row `top` (maybe above the input).
+static void expand_slot(const dq_conv_plan *plan, const uint8_t *const channels[4], int64_t top,
+                        const dq_row_geometry *geometry, uint32_t *words) {
+  const dq_conv_parameters *p = &plan->shape;
+  int64_t stride = p->stride_height, height = plan->plane_height, width = plan->plane_width;
+  int64_t first = clamp(top < 0 ? dq_ceil_div(-top, stride) : 0, 0, height);
+  int64_t end = clamp(p->in_height > top ? dq_ceil_div(p->in_height - top, stride) : 0, first, height);
+  size_t row_bytes = (size_t)p->in_width * dq_element_bytes(plan);
+  fill(words, first * width, geometry->pad);
+  fill(words + end * width, (height - end) * width, geometry->pad);
+  if (end == first) return;
+  const void *rows[4];
+  for (int64_t i = 0; i < plan->word_values; i++) // a value past the last has weight 0
+    rows[i] = (channels[i] ? channels[i] : channels[0]) + (size_t)(first * stride + top) * row_bytes;
+  dq_conv_expand_lines(plan, geometry, rows, end - first, words + first * width);
 }
 
 void dq_conv_expand_plane(const dq_conv_plan *plan, const uint8_t *const channels[4],
                           int64_t first_row, uint32_t *words) {
   const dq_conv_parameters *p = &plan->shape;
-  size_t row_bytes = (size_t)p->in_width * dq_element_bytes(plan);
   for (int64_t slot_y = 0; slot_y < plan->slots_height; slot_y++) {
-    int64_t top = slot_y * p->dilation_height % p->stride_height - p->pad_top;
+    int64_t phase = slot_y * p->dilation_height % p->stride_height;
+    int64_t top = first_row * p->stride_height + phase - p->pad_top;
     for (int64_t slot_x = 0; slot_x < plan->slots_width; slot_x++) {
       dq_row_geometry geometry = dq_conv_row_geometry(plan, slot_x);
-      for (int64_t row = 0; row < plan->plane_height; row++, words += plan->plane_width) {
-        int64_t y = (first_row + row) * p->stride_height + top;
-        if (y < 0 || y >= p->in_height) {
-          fill(words, plan->plane_width, geometry.pad);
-          continue;
-        }
-        const void *rows[4];
-        for (int64_t i = 0; i < plan->word_values; i++) // a value past the last has weight 0
-          rows[i] = (channels[i] ? channels[i] : channels[0]) + (size_t)y * row_bytes;
-        dq_conv_expand_row(plan, &geometry, rows, words);
-      }
+      expand_slot(plan, channels, top, &geometry, words);
+      words += plan->plane_height * plan->plane_width;
     }
   }
 }

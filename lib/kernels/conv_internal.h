@@ -51,9 +51,9 @@ typedef struct dq_row_geometry {
   uint32_t pad;
 } dq_row_geometry;
 dq_row_geometry dq_conv_row_geometry(const dq_conv_plan *plan, int64_t slot);
-// One row of words; rows point at the first element of input rows.
-void dq_conv_expand_row(const dq_conv_plan *plan, const dq_row_geometry *geometry,
-                        const void *const rows[4], uint32_t *words);
+// Lines of words from input rows stride_height apart; rows point at the first element of input rows.
+void dq_conv_expand_lines(const dq_conv_plan *plan, const dq_row_geometry *geometry,
+                          const void *const rows[4], int64_t lines, uint32_t *words);
 // A whole plane for output rows from first_row on; channels point at input planes (NULL: none).
 void dq_conv_expand_plane(const dq_conv_plan *plan, const uint8_t *const channels[4],
                           int64_t first_row, uint32_t *words);

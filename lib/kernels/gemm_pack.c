@@ -54,7 +54,7 @@ static void pack_b_columns(const dq_product *p, int64_t from, int64_t end, int64
 static void pack_b_rows(const dq_product *p, int64_t from, int64_t end, int64_t first, int64_t count,
                         uint32_t *to) {
   const dq_gemm_int8_parameters *q = p->int8;
-  dq_expansion e = {.stride = 1, .count = count, .is_signed = q->b_signed};
+  dq_expansion e = {.lines = 1, .width = count, .end = count, .stride = 1, .is_signed = q->b_signed};
   e.zero_point = dq_zero_point(q->b_zero_points, q->b_zero_point_count, 0);
   for (int64_t k = from; k < end; k++, to += p->multiply->columns) {
     e.words = to;

@@ -94,12 +94,14 @@ typedef void dq_correlate_function(const dq_correlation *correlation);
 typedef dq_correlate_function dq_f32_correlate_function, dq_i16_correlate_function,
     dq_u8s8_correlate_function;
 
-// count words from every stride-th element of as many rows as a word has values: float as it is; int16
-// as value - zero_point; bytes with the top bit flipped if the values are signed.
+// Lines of `width` words from as many rows as a word has values: words [first, end) of a line come from
+// every stride-th element, from rows[i] + line * line_step (bytes) on, the others are `pad`. A float
+// stays as it is; int16 is value - zero_point; bytes get their top bit flipped if values are signed.
 typedef struct dq_expansion {
-  const void *rows[4];
+  const void *rows[4]; // the element of word `first`
   void *words;
-  int64_t stride, count;
+  int64_t lines, line_step, width, first, end, stride;
+  uint32_t pad;
   bool is_signed;
   int32_t zero_point;
 } dq_expansion;

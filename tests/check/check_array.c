@@ -2,6 +2,7 @@
 #include "tests/check/check.h"
 
 #include "lib/base/half.h"
+#include "lib/base/sizes.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,47 +17,62 @@ static void finish(checker *c, bool good, const char *what, int64_t count) {
   report(c, good, "%s of %lld", what, (long long)count);
 }
 
-typedef uint32_t expected_word(const dq_expansion *e, int64_t i);
+// The word at byte `from` of every row.
+typedef uint32_t expected_word(const dq_expansion *e, int64_t from);
 
-static uint32_t float_word(const dq_expansion *e, int64_t i) {
+static uint32_t float_word(const dq_expansion *e, int64_t from) {
   uint32_t word;
-  memcpy(&word, (const uint8_t *)e->rows[0] + i * e->stride * 4, 4);
+  memcpy(&word, (const uint8_t *)e->rows[0] + from, 4);
   return word;
 }
-static uint32_t pair_word(const dq_expansion *e, int64_t i) {
+static uint32_t pair_word(const dq_expansion *e, int64_t from) {
   uint32_t word = 0;
   for (int r = 0; r < 2; r++) {
-    int value = dq_int8_value(((const uint8_t *)e->rows[r])[i * e->stride], e->is_signed);
+    int value = dq_int8_value(((const uint8_t *)e->rows[r])[from], e->is_signed);
     word |= ((uint32_t)(value - e->zero_point) & 0xffffu) << (16 * r);
   }
   return word;
 }
-static uint32_t byte_word(const dq_expansion *e, int64_t i) {
+static uint32_t byte_word(const dq_expansion *e, int64_t from) {
   uint32_t word = 0;
   for (int r = 0; r < 4; r++) {
-    uint8_t byte = ((const uint8_t *)e->rows[r])[i * e->stride];
+    uint8_t byte = ((const uint8_t *)e->rows[r])[from];
     word |= (uint32_t)(e->is_signed ? byte ^ 128 : byte) << (8 * r);
   }
   return word;
 }
 
+static bool expansion_holds(const dq_expansion *e, int element, expected_word *expected) {
+  const uint32_t *words = e->words;
+  for (int64_t line = 0; line < e->lines; line++)
+    for (int64_t at = 0; at < e->width; at++, words++) {
+      bool inside = at >= e->first && at < e->end;
+      int64_t from = line * e->line_step + (at - e->first) * e->stride * element;
+      if (*words != (inside ? expected(e, from) : e->pad)) return false;
+    }
+  return true;
+}
+
 static void check_expand(checker *c, int values, int element, expected_word *expected) {
-  dq_expansion e = {.stride = between(c, 1, 4), .count = array_size(c) % 300, .is_signed = chance(c, 50)};
+  dq_expansion e = {.lines = between(c, 1, 4), .width = 1 + array_size(c) % 300, .pad = 0x12345678,
+                    .stride = between(c, 1, 4), .is_signed = chance(c, 50)};
+  e.first = chance(c, 50) ? 0 : between(c, 0, dq_min_i64(e.width - 1, 20));
+  e.end = chance(c, 50) ? e.width : between(c, e.first + 1, e.width);
   e.zero_point = (int32_t)between(c, e.is_signed ? -128 : 0, e.is_signed ? 127 : 255);
-  int64_t length = e.count ? (e.count - 1) * e.stride + 1 : 0;
+  int64_t length = ((e.end - e.first - 1) * e.stride + 1) * element;
+  e.line_step = length + between(c, 0, 9) * element;
+  size_t bytes = (size_t)((e.lines - 1) * e.line_step + length);
   input_buffer rows[4];
   for (int i = 0; i < values; i++) {
-    rows[i] = input_new((size_t)(length * element));
-    fill_bytes(c, rows[i].data, length * element, false);
+    rows[i] = input_new(bytes);
+    fill_bytes(c, rows[i].data, (int64_t)bytes, false);
     e.rows[i] = rows[i].data;
   }
-  output_buffer words = output_new((size_t)e.count * 4, 4);
+  output_buffer words = output_new((size_t)(e.lines * e.width) * 4, 4);
   e.words = words.data;
   ((dq_expand_function *)c->row->function)(&e);
-  bool good = output_guards_hold(&words);
-  for (int64_t i = 0; i < e.count; i++)
-    if (((uint32_t *)words.data)[i] != expected(&e, i)) good = false;
-  finish(c, good, "expansion", e.count);
+  bool good = output_guards_hold(&words) && expansion_holds(&e, element, expected);
+  finish(c, good, "expansion", e.width);
   for (int i = 0; i < values; i++) input_free(&rows[i]);
   output_free(&words);
 }
