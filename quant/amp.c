@@ -1,0 +1,29 @@
+// Mixed precision from a float32 graph to one with float16 nodes.
+#include "quant/amp.h"
+
+#include "quant/amp_internal.h"
+
+static dq_status run_job(dq_amp_job *job) {
+  dq_graph *graph = job->graph;
+  job->value_count = graph->value_count;
+  for (int n = 0; n < graph->node_count; n++) graph->nodes[n]->mark = 0;
+  DQ_TRY(dq_infer(graph, &job->options->shapes, true, job->context, job->arena, &job->tensors,
+                  job->error));
+  job->half = DQ_NEW_ARRAY(job->arena, graph->value_count, bool);
+  if (!job->half) return dq_fail_memory(job->error, (size_t)graph->value_count);
+  DQ_TRY(dq_amp_colour(job));
+  job->report->nothing_to_do = !job->report->halves;
+  return job->report->nothing_to_do ? DQ_OK : dq_amp_rewrite(job);
+}
+
+dq_status dq_amp_apply(dq_graph *graph, const dq_amp_options *options, dq_amp_report *report,
+                       const dq_context *context, dq_error *error) {
+  *report = (dq_amp_report){0};
+  dq_arena *arena = dq_arena_new(0);
+  if (!arena) return dq_fail_memory(error, 0);
+  dq_amp_job job = {.graph = graph, .options = options, .context = context, .error = error,
+                    .arena = arena, .report = report};
+  dq_status status = run_job(&job);
+  dq_arena_free(arena);
+  return status;
+}

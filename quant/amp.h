@@ -1,0 +1,44 @@
+// Mixed precision without data: colours every node and computes in float16 where that loses little.
+#ifndef DQ_QUANT_AMP_H
+#define DQ_QUANT_AMP_H
+
+#include "lib/exec/infer.h"
+#include "lib/graph/graph.h"
+#include "lib/ops/operator.h"
+
+typedef struct dq_amp_options {
+  bool half_io; // inputs and outputs of the model become float16 too
+  // Operators by name that take another colour than the table's; later lists win.
+  const char *const *allow, *const *follow, *const *deny;
+  int allow_count, follow_count, deny_count;
+  const char *const *deny_nodes; // shell patterns on node names
+  int deny_node_count;
+  dq_shape_request shapes; // of inputs the model leaves open, for the bytes of casts
+} dq_amp_options;
+
+typedef struct dq_amp_node {
+  const char *name, *op_type;
+  dq_colour colour;
+  bool half;         // computed in float16
+  bool neutral;      // has no float to compute with (shapes, indices)
+  const char *reason;
+} dq_amp_node;
+
+typedef struct dq_amp_report {
+  dq_amp_node *nodes; // in the order of the graph; owned by the graph's arena
+  int count, halves;
+  int casts;              // Cast nodes written
+  int64_t cast_bytes;     // bytes they read and write in one run, batch 1; 0 where shapes are unknown
+  int64_t weights;        // elements stored in float16
+  int64_t lost_to_zero;   // of them, those that became zero
+  bool nothing_to_do;     // no float32 left to convert
+} dq_amp_report;
+
+// Colours: ALLOW nodes become float16, DENY nodes stay float32, FOLLOW nodes become float16 when all
+// their float inputs that are not constants are float16. A node whose constants do not fit float16
+// (over 65504) stays float32. Constants are converted here, once; a Cast is shared by all readers of a
+// value. On failure the graph may only be freed.
+dq_status dq_amp_apply(dq_graph *graph, const dq_amp_options *options, dq_amp_report *report,
+                       const dq_context *context, dq_error *error);
+
+#endif
