@@ -152,6 +152,17 @@ static dq_status dropout_12(const raise_job *job) {
   return set_constant(job, 1, "ratio", tensor);
 }
 
+static dq_status set_text(const raise_job *job, const char *name, const char *text) {
+  bool done = dq_node_set_string(job->graph, job->node, name, text);
+  return done ? DQ_OK : dq_fail_memory(job->error, 0);
+}
+
+static dq_status grid_sample_20(const raise_job *job) { // the modes have other names
+  const char *mode = dq_node_string(job->node, "mode", "bilinear");
+  if (!strcmp(mode, "bilinear")) return set_text(job, "mode", "linear");
+  return strcmp(mode, "bicubic") ? DQ_OK : set_text(job, "mode", "cubic");
+}
+
 static dq_status pad_11(const raise_job *job) {
   float value = dq_node_float(job->node, "value", 0);
   DQ_TRY(ints_to_input(job, "pads", 1));
@@ -175,10 +186,8 @@ static dq_status resize_11(const raise_job *job) {
   if (!roi) return dq_fail_memory(job->error, sizeof *roi);
   DQ_TRY(set_input(job, 2, scales));
   DQ_TRY(set_constant(job, 1, "roi", roi));
-  if (!dq_node_set_string(graph, node, "coordinate_transformation_mode", "asymmetric") ||
-      (nearest && !dq_node_set_string(graph, node, "nearest_mode", "floor")))
-    return dq_fail_memory(job->error, 0);
-  return DQ_OK;
+  DQ_TRY(set_text(job, "coordinate_transformation_mode", "asymmetric"));
+  return nearest ? set_text(job, "nearest_mode", "floor") : DQ_OK;
 }
 
 static dq_status resize_13(const raise_job *job) {
@@ -189,6 +198,10 @@ static dq_status resize_13(const raise_job *job) {
 static dq_status rename_operator(const raise_job *job, const char *op_type) {
   job->node->op_type = dq_arena_strdup(job->graph->arena, op_type);
   return job->node->op_type ? DQ_OK : dq_fail_memory(job->error, 0);
+}
+
+static dq_status roi_align_16(const raise_job *job) {
+  return set_text(job, "coordinate_transformation_mode", "output_half_pixel");
 }
 
 static dq_status scatter_11(const raise_job *job) {
@@ -333,6 +346,23 @@ static int64_t least_ir_version(int64_t opset) {
   return opset < (int64_t)(sizeof versions / sizeof *versions) ? versions[opset] : 10;
 }
 
+enum { IR_WITH_FREE_INITIALIZERS = 4 };
+
+// Before IR version 4 every initializer had to be listed as an input; from then on being listed says
+// that a caller may replace it, which keeps runtimes from treating weights as constants.
+static void raise_ir_version(dq_graph *graph, int64_t to) {
+  if (graph->ir_version >= to) return;
+  int kept = 0;
+  for (int i = 0; i < graph->input_count; i++) {
+    dq_value *input = graph->inputs[i];
+    bool forced = graph->ir_version < IR_WITH_FREE_INITIALIZERS && input->constant;
+    if (forced && to >= IR_WITH_FREE_INITIALIZERS) input->is_input = false;
+    else graph->inputs[kept++] = input;
+  }
+  graph->input_count = kept;
+  graph->ir_version = to;
+}
+
 dq_status dq_raise_opset(dq_graph *graph, int64_t to, const dq_context *context, dq_error *error) {
   int64_t from = dq_graph_opset(graph, "");
   if (to <= from) return DQ_OK;
@@ -352,6 +382,6 @@ dq_status dq_raise_opset(dq_graph *graph, int64_t to, const dq_context *context,
   dq_arena_free(arena);
   DQ_TRY(status);
   DQ_TRY(dq_graph_set_opset(graph, "", to, error));
-  if (graph->ir_version < least_ir_version(to)) graph->ir_version = least_ir_version(to);
+  raise_ir_version(graph, least_ir_version(to));
   return dq_graph_index(graph, false, error);
 }
