@@ -112,7 +112,9 @@ static sample_taps find_taps(const sample_job *job, float g, int64_t size) {
   float most = job->align_corners ? length - 1 : length - 0.5f;
   float x = job->align_corners ? (g + 1) / 2 * (length - 1) : ((g + 1) * length - 1) / 2;
   if (job->mode == SAMPLE_NEAREST) x = nearbyintf(x);
-  if (job->padding == PAD_BORDER && (x < least || x > most)) x = x < 0 ? 0 : length - 1;
+  // The cubic kernel repeats the border tap by tap instead.
+  if (job->padding == PAD_BORDER && job->mode != SAMPLE_CUBIC && (x < least || x > most))
+    x = x < 0 ? 0 : length - 1;
   if (job->padding == PAD_REFLECTION) x = reflected(x, least, most);
   if (!(x > -8)) x = -8; // far outside is as good as further outside; NaN goes there too
   if (x > length + 8) x = length + 8;
