@@ -215,6 +215,11 @@ typedef struct dq_range {
 } dq_range;
 dq_range dq_find_range(unsigned cpu, const float *input, int64_t count);
 
+// ---- Functions, fp32; output may be input. Relative errors below 3e-7, NaN stays NaN. ----
+void dq_exp_f32(unsigned cpu, const float *input, float *output, int64_t count);
+void dq_sigmoid_f32(unsigned cpu, const float *input, float *output, int64_t count); // 1 / (1 + e^-x)
+void dq_tanh_f32(unsigned cpu, const float *input, float *output, int64_t count);
+
 // ---- Elementwise fp32; output may be an input ----
 void dq_add_f32(const float *a, const float *b, float *output, int64_t count);
 void dq_mul_f32(const float *a, const float *b, float *output, int64_t count);

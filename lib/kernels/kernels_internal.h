@@ -122,6 +122,8 @@ typedef void dq_requantize_function(const dq_requantize_row *row);
 typedef void dq_f32_to_f16_function(const float *input, uint16_t *output, int64_t count);
 typedef void dq_f16_to_f32_function(const uint16_t *input, float *output, int64_t count);
 typedef void dq_round_f16_function(const float *input, float *output, int64_t count);
+typedef void dq_exp_f32_function(const float *input, float *output, int64_t count);
+typedef dq_exp_f32_function dq_sigmoid_f32_function, dq_tanh_f32_function;
 typedef void dq_quantize_function(const float *input, float scale, int32_t zero_point, bool is_signed,
                                   uint8_t *output, int64_t count);
 typedef void dq_dequantize_function(const uint8_t *input, bool is_signed, float scale,

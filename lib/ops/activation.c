@@ -38,18 +38,24 @@ static double parameter(const dq_op *op, const char *name, float fallback) {
   }                                                                                                \
   ROW(NAME, VERSIONS, (1, 1), DQ_TYPES_FLOAT, DQ_QUANTIZE_TABLE, dq_infer_same, attributes_##NAME)
 
-// A function of x alone.
-#define FUNCTION(NAME, VERSIONS, GRAIN, EXPRESSION)                                                \
-  DQ_EACH_FLOAT(DQ_LOOP1, NAME, EXPRESSION)                                                        \
+// A function of x alone: with loops NAME_F32 and NAME_F64, or an expression.
+#define LOOPED(NAME, VERSIONS, GRAIN)                                                              \
   static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, NAME)};        \
   DQ_RUN_LOOPS(NAME, GRAIN)                                                                        \
   ROW(NAME, VERSIONS, (1, 1), DQ_TYPES_FLOAT, DQ_QUANTIZE_TABLE, dq_infer_same, dq_consumed_inputs)
+#define FUNCTION(NAME, VERSIONS, GRAIN, EXPRESSION)                                                \
+  DQ_EACH_FLOAT(DQ_LOOP1, NAME, EXPRESSION)                                                        \
+  LOOPED(NAME, VERSIONS, GRAIN)
 
 // ln(1 + e^x) without overflow.
 #define SOFTPLUS(x) ((x) > 0 ? (x) + log1p(exp(-(x))) : log1p(exp(x)))
 
-FUNCTION(Sigmoid, (1, 6, 13), DQ_GRAIN, 1 / (1 + DQ_EXP(-x)))
-FUNCTION(Tanh, (1, 6, 13), DQ_GRAIN_FUNCTION, tanh(x))
+DQ_KERNEL_LOOP(Sigmoid_F32, dq_sigmoid_f32)
+DQ_LOOP1(Sigmoid, 1 / (1 + exp(-x)), F64, double)
+LOOPED(Sigmoid, (1, 6, 13), DQ_GRAIN)
+DQ_KERNEL_LOOP(Tanh_F32, dq_tanh_f32)
+DQ_LOOP1(Tanh, tanh(x), F64, double)
+LOOPED(Tanh, (1, 6, 13), DQ_GRAIN)
 FUNCTION(HardSwish, (14, 22), DQ_GRAIN,
          x * ((x / 6 + (element)0.5) < 0 ? 0 : (x / 6 + (element)0.5) > 1 ? 1 : (x / 6 + (element)0.5)))
 FUNCTION(Softplus, (1, 22), DQ_GRAIN_FUNCTION, SOFTPLUS(x))

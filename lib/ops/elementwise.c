@@ -109,6 +109,7 @@ void dq_broadcast_run(const dq_context *context, int count, const dq_tensor *con
   int64_t elements = dq_tensor_count(output);
   if (!elements) return;
   walk w = {.inputs = count, .output_size = dq_dtype_size(output->type), .loop = loop};
+  w.lane.cpu = context ? context->cpu : 0;
   w.lane.output = output->data;
   w.lane.parameters = parameters ? parameters : zeros;
   for (int k = 0; k < count; k++) w.lane.inputs[k] = inputs[k]->data;

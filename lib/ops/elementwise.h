@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/kernels/function.h"
+#include "lib/kernels/kernels.h"
 #include "lib/ops/operator.h"
 
 // `count` elements of the output with the inputs at hand: input k advances by strides[k] elements (1,
@@ -16,6 +18,7 @@ typedef struct dq_lane {
   void *output;
   int64_t count;
   const double *parameters; // as given to the call; at least two
+  unsigned cpu;             // features that kernels may use
 } dq_lane;
 
 typedef void dq_loop(const dq_lane *lane);
@@ -83,6 +86,12 @@ dq_status dq_infer_unidirectional(dq_op *op);
 #define DQ_LOOP1(name, expression, symbol, type)                                                   \
   DQ_LOOP1_TO(type, name, expression, symbol, type)
 
+// The loop that is a kernel of lib/kernels: function(cpu, input, output, count).
+#define DQ_KERNEL_LOOP(name, function)                                                             \
+  static void name(const dq_lane *lane) {                                                          \
+    function(lane->cpu, lane->inputs[0], lane->output, lane->count);                               \
+  }
+
 // output = expression of x and y, any strides.
 #define DQ_LOOP2_TO(to, name, expression, symbol, type)                                            \
   static void name##_##symbol(const dq_lane *lane) {                                               \
@@ -137,41 +146,7 @@ dq_status dq_infer_unidirectional(dq_op *op);
 extern const dq_attribute_rule dq_consumed_inputs[];
 #define DQ_CONSUMED_INPUTS {"consumed_inputs", DQ_ATTRIBUTE_INTS, false}
 
-// ---- exp without a library call, so that loops vectorise ----
-
-static inline uint32_t dq_float_bits(float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-static inline float dq_bits_float(uint32_t bits) {
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-// e^x within 2 units in the last place; overflows to infinity, underflows to 0 through the subnormals,
-// NaN stays NaN. x = n ln 2 + r, e^r by the polynomial of Cephes' expf (Moshier), ln 2 in two parts.
-static inline float dq_exp_f32(float x) {
-  const float magic = 0x1.8p23f; // adding it leaves round(n) in the low bits of the mantissa
-  x = x > 89.0f ? 89.0f : x;
-  x = x < -104.0f ? -104.0f : x;
-  float shifted = x * 1.44269504088896341f + magic;
-  float n = shifted - magic;
-  float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
-  float p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = (p * (r * r) + r) + 1.0f;
-  // 2^n in two factors: n goes from -150 to 128, beyond what one exponent holds.
-  uint32_t power = dq_float_bits(shifted) - dq_float_bits(magic);
-  uint32_t half = (uint32_t)((int32_t)power >> 1);
-  return p * dq_bits_float((half + 127u) << 23) * dq_bits_float((power - half + 127u) << 23);
-}
 // exp in the type of its argument.
-#define DQ_EXP(x) _Generic((x), float: dq_exp_f32, default: exp)(x)
+#define DQ_EXP(x) _Generic((x), float: dq_exp_one, default: exp)(x)
 
 #endif

@@ -21,6 +21,9 @@
 // An operator on floats only.
 #define FLOAT_FUNCTION(NAME, VERSIONS, COLOUR, GRAIN, EXPRESSION)                                  \
   DQ_EACH_FLOAT(DQ_LOOP1, NAME, EXPRESSION)                                                        \
+  LOOPED(NAME, VERSIONS, COLOUR, GRAIN)
+// The same with loops NAME_F32 and NAME_F64 written already.
+#define LOOPED(NAME, VERSIONS, COLOUR, GRAIN)                                                      \
   static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, NAME)};        \
   DQ_RUN_LOOPS(NAME, GRAIN)                                                                        \
   ROW(NAME, VERSIONS, DQ_TYPES_FLOAT, COLOUR, dq_infer_same, dq_consumed_inputs,                   \
@@ -31,7 +34,9 @@ FLOAT_FUNCTION(Floor, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, floor(x))
 FLOAT_FUNCTION(Round, (11, 22), DQ_FOLLOW, DQ_GRAIN, nearbyint(x)) // ties to even
 FLOAT_FUNCTION(Sqrt, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, sqrt(x))
 FLOAT_FUNCTION(Reciprocal, (1, 6, 13), DQ_DENY, DQ_GRAIN, 1 / x)
-FLOAT_FUNCTION(Exp, (1, 6, 13), DQ_DENY, DQ_GRAIN, DQ_EXP(x))
+DQ_KERNEL_LOOP(Exp_F32, dq_exp_f32)
+DQ_LOOP1(Exp, exp(x), F64, double)
+LOOPED(Exp, (1, 6, 13), DQ_DENY, DQ_GRAIN)
 FLOAT_FUNCTION(Log, (1, 6, 13), DQ_DENY, DQ_GRAIN_FUNCTION, log(x))
 FLOAT_FUNCTION(Erf, (9, 13), DQ_DENY, DQ_GRAIN_FUNCTION, erf(x))
 FLOAT_FUNCTION(Sin, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, sin(x))

@@ -1,6 +1,8 @@
 // Kernels over arrays against scalar forms written out here or in lib/base/half.h.
 #include "tests/check/check.h"
 
+#include "lib/kernels/function.h"
+
 #include "lib/base/half.h"
 #include "lib/base/sizes.h"
 
@@ -186,6 +188,27 @@ void check_dequantize(checker *c) {
   finish(c, good, "dequantization", count);
   input_free(&input);
   output_free(&out);
+}
+
+void check_functions(checker *c) {
+  static const struct {
+    void (*array)(unsigned cpu, const float *input, float *output, int64_t count);
+    float (*one)(float x);
+  } functions[] = {{dq_exp_f32, dq_exp_one}, {dq_sigmoid_f32, dq_sigmoid_one}, {dq_tanh_f32, dq_tanh_one}};
+  int64_t count = array_size(c);
+  input_buffer input = input_new((size_t)count * 4), expected = input_new((size_t)count * 4);
+  fill_patterns(c, input.data, count);
+  for (int k = 0; k < 3; k++) {
+    output_buffer found = output_new((size_t)count * 4, (size_t)between(c, 0, 15) * 4);
+    functions[k].array(c->cpu, input.data, found.data, count);
+    for (int64_t i = 0; i < count; i++)
+      ((float *)expected.data)[i] = functions[k].one(((float *)input.data)[i]);
+    finish(c, output_guards_hold(&found) && same_floats(expected.data, found.data, count), "functions",
+           count);
+    output_free(&found);
+  }
+  input_free(&input);
+  input_free(&expected);
 }
 
 void check_range(checker *c) {

@@ -23,6 +23,9 @@ static check_case *const round_f16_cases[] = {check_halves, NULL};
 static check_case *const quantize_cases[] = {check_quantize, NULL};
 static check_case *const dequantize_cases[] = {check_dequantize, NULL};
 static check_case *const range_cases[] = {check_range, NULL};
+static check_case *const exp_f32_cases[] = {check_functions, NULL};
+static check_case *const sigmoid_f32_cases[] = {check_functions, NULL};
+static check_case *const tanh_f32_cases[] = {check_functions, NULL};
 
 // An operation without cases does not link.
 static check_case *const *const cases[] = {

@@ -1,0 +1,59 @@
+// fp32 functions of one value without library calls, so that loops over them vectorise. Only plain
+// additions and multiplications, so the bits are the same everywhere.
+#ifndef DQ_KERNELS_FUNCTION_H
+#define DQ_KERNELS_FUNCTION_H
+
+#include <stdint.h>
+#include <string.h>
+
+static inline uint32_t dq_float_bits(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+static inline float dq_bits_float(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+// e^x within 2 units in the last place; overflows to infinity, underflows to 0 through the subnormals,
+// NaN stays NaN. x = n ln 2 + r, e^r by the polynomial of Cephes' expf (Moshier), ln 2 in two parts.
+static inline float dq_exp_one(float x) {
+  const float magic = 0x1.8p23f; // adding it leaves round(n) in the low bits of the mantissa
+  x = x > 89.0f ? 89.0f : x;
+  x = x < -104.0f ? -104.0f : x;
+  float shifted = x * 1.44269504088896341f + magic;
+  float n = shifted - magic;
+  float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = (p * (r * r) + r) + 1.0f;
+  // 2^n in two factors: n goes from -150 to 128, beyond what one exponent holds.
+  uint32_t power = dq_float_bits(shifted) - dq_float_bits(magic);
+  uint32_t half = (uint32_t)((int32_t)power >> 1);
+  return p * dq_bits_float((half + 127u) << 23) * dq_bits_float((power - half + 127u) << 23);
+}
+
+// 1 / (1 + e^-x).
+static inline float dq_sigmoid_one(float x) { return 1.0f / (1.0f + dq_exp_one(-x)); }
+
+// By the polynomial of Cephes' tanhf near 0, by e^2x elsewhere.
+static inline float dq_tanh_one(float x) {
+  float magnitude = dq_bits_float(dq_float_bits(x) & 0x7fffffffu), z = x * x;
+  float p = -5.70498872745e-3f;
+  p = p * z + 2.06390887954e-2f;
+  p = p * z - 5.37397155531e-2f;
+  p = p * z + 1.33314422036e-1f;
+  p = p * z - 3.33332819422e-1f;
+  float near = x + x * (z * p);
+  float far = 1.0f - 2.0f / (dq_exp_one(2.0f * magnitude) + 1.0f);
+  far = dq_bits_float(dq_float_bits(far) | (dq_float_bits(x) & 0x80000000u));
+  return magnitude < 0.625f ? near : far;
+}
+
+#endif

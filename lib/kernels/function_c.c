@@ -1,0 +1,3 @@
+// Functions over arrays, in plain C.
+#define ARRAY(name) name##_c
+#include "lib/kernels/function_body.h"
