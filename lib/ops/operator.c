@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lib/base/half.h"
 #include "lib/base/sizes.h"
+#include "lib/kernels/kernels.h"
 
 #define DQ_OPERATOR(symbol) extern const dq_operator dq_op_##symbol;
 #include "lib/ops/operators.def"
@@ -100,6 +100,7 @@ static dq_status resolve(const dq_graph *graph, const dq_node *node, const dq_co
   for (int i = 0; i < (*row)->inputs[0]; i++)
     if (!node->inputs[i])
       return dq_fail(error, DQ_BAD_INPUT, "input %d is left out but required", i);
+  if (!node->outputs[0]) return dq_fail(error, DQ_BAD_INPUT, "output 0 is left out but required");
   return check_attributes(node, *row, context, error);
 }
 
@@ -125,8 +126,10 @@ static bool has_half(const dq_op *op) {
   return false;
 }
 
+static unsigned cpu_of(const dq_op *op) { return op->context ? op->context->cpu : 0; }
+
 // A float32 form of a float16 tensor, in the arena; elements only when they are known.
-static dq_tensor *widened(const dq_tensor *half, dq_arena *arena) {
+static dq_tensor *widened(const dq_tensor *half, unsigned cpu, dq_arena *arena) {
   dq_tensor *wide = DQ_NEW(arena, dq_tensor);
   if (!wide) return NULL;
   *wide = *half;
@@ -136,7 +139,7 @@ static dq_tensor *widened(const dq_tensor *half, dq_arena *arena) {
   float *to = wide->data = dq_arena_alloc(arena, (size_t)count * sizeof(float));
   if (!to) return NULL;
   const uint16_t *from = half->data;
-  for (int64_t i = 0; i < count; i++) to[i] = dq_half_to_float(from[i]);
+  dq_convert_f16_f32(cpu, from, to, count);
   return wide;
 }
 
@@ -148,7 +151,7 @@ static dq_status widen(const dq_op *op, dq_op *wide, dq_arena *arena) {
   if (!wide->inputs || !wide->outputs) return dq_fail_memory(op->error, 0);
   for (int i = 0; i < op->input_count; i++) {
     const dq_tensor *input = wide->inputs[i] = op->inputs[i];
-    if (input && input->type == DQ_F16 && !(wide->inputs[i] = widened(input, arena)))
+    if (input && input->type == DQ_F16 && !(wide->inputs[i] = widened(input, cpu_of(op), arena)))
       return dq_fail_memory(op->error, 2 * dq_tensor_bytes(input));
   }
   for (int i = 0; i < op->output_count; i++) {
@@ -167,7 +170,7 @@ static void narrow_outputs(const dq_op *op, const dq_op *wide) {
     const float *from = wide->outputs[i]->data;
     uint16_t *to = output->data;
     int64_t count = dq_tensor_count(output);
-    for (int64_t e = 0; e < count; e++) to[e] = dq_float_to_half(from[e]);
+    dq_convert_f32_f16(cpu_of(op), from, to, count);
   }
 }
 
