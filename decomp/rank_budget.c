@@ -6,11 +6,12 @@
 // 1963) every layer takes for itself the ranks with the least D + m MACs, and m is found by
 // bisection; a larger m never gives more multiply-accumulates.
 #include <math.h>
+#include <stdio.h>
 
 #include "decomp/tucker_job.h"
 #include "lib/base/sizes.h"
 
-enum { STEPS = 60 };
+enum { STEPS = 60, LEAST_CHANNELS = 8 };
 
 // The choices of one mode: ranks with the share of energy they leave out.
 typedef struct choices {
@@ -51,10 +52,10 @@ static dq_ranks best_ranks(const candidate *c, double price) {
   for (int64_t a = 0; a < c->out.count; a++)
     for (int64_t b = 0; b < c->in.count; b++) {
       dq_ranks ranks = {c->out.ranks[a], c->in.ranks[b]};
-      double tails = c->out.tails[a] + c->in.tails[b];
-      if (tails >= least) continue;
+      double tails = c->out.tails[a] + c->in.tails[b], distortion = tails * tails;
+      if (distortion >= least) continue;
       dq_conv_cost cost = dq_tucker_cost_at(c->job, ranks);
-      double value = tails + price * (double)cost.macs;
+      double value = distortion + price * (double)cost.macs;
       if (value >= least || cost.macs >= c->whole.macs || cost.parameters >= c->whole.parameters)
         continue;
       least = value;
@@ -98,13 +99,19 @@ static dq_status budget(dq_tucker_job *jobs, int count, const dq_tucker_options 
   if (!candidates) return dq_fail_memory(error, (size_t)count * sizeof *candidates);
   int used = 0;
   for (int i = 0; i < count; i++) {
-    if (jobs[i].layer->reason[0]) continue;
+    dq_tucker_layer *layer = jobs[i].layer;
+    if (layer->reason[0]) continue;
+    if (layer->dims[1] * layer->group < LEAST_CHANNELS && !options->force) {
+      snprintf(layer->reason, sizeof layer->reason, "reads %lld channels only",
+               (long long)layer->dims[1]);
+      continue;
+    }
     candidate *c = &candidates[used++];
     c->job = &jobs[i];
-    c->whole = jobs[i].layer->before;
+    c->whole = layer->before;
     if (!list_choices(&c->out, &jobs[i].hosvd.out, options->multiple, scratch) ||
         !list_choices(&c->in, &jobs[i].hosvd.in, options->multiple, scratch))
-      return dq_fail_memory(error, (size_t)jobs[i].layer->dims[0] * sizeof(double));
+      return dq_fail_memory(error, (size_t)layer->dims[0] * sizeof(double));
   }
   double total = (double)report->model_before.macs;
   return find_price(candidates, used, total, (1 - options->macs_share) * total, error);

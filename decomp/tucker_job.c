@@ -135,7 +135,8 @@ static void leave_without_gain(dq_tucker_job *job, const dq_tucker_options *opti
   dq_ranks ranks = layer->ranks;
   dq_conv_cost whole = dq_conv_cost_whole(layer->dims, job->bias, job->positions_out);
   dq_conv_cost after = dq_tucker_cost_at(job, ranks);
-  if (same_ranks(ranks, channels(layer))) leave(job, "full rank on both sides");
+  if (same_ranks(ranks, channels(layer)))
+    leave(job, options->macs_share > 0 ? "within the bound as it is" : "full rank on both sides");
   else if (options->force || job->given) return;
   else if (after.macs >= whole.macs)
     leave(job, "no gain: %.1f %% of the multiply-accumulates at ranks %lld and %lld",

@@ -5,10 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
-#include "decomp/decomp.h"
+#include "decomp/ranks_file.h"
 #include "lib/base/random.h"
 
 static int start(void **state) {
@@ -234,6 +236,81 @@ static void given_ranks(void **state) {
   assert_true(report.layers[0].ranks.out == 5 && report.layers[0].ranks.in == 7);
 }
 
+// A bound on the whole model's multiply-accumulates holds, and the ranks saved give the same again.
+static void bound_on_macs(void **state) {
+  (void)state;
+  dq_graph *graphs[2];
+  char path[] = "/tmp/dq-ranks-XXXXXX";
+  close(mkstemp(path));
+  dq_arena *arena = dq_arena_new(0);
+  for (int run = 0; run < 2; run++) {
+    dq_graph *graph = graphs[run] = dq_graph_new(0);
+    one_conv(graph, weight(graph, "w", 16, 16, 3));
+    dq_tucker_options options = {.macs_share = 0.5, .multiple = 2};
+    dq_tucker_report report;
+    if (run) {
+      dq_layer_ranks *layers;
+      assert_int_equal(dq_ranks_load(path, arena, &layers, &options.layer_count, NULL), DQ_OK);
+      options.layers = layers, options.macs_share = 0;
+    }
+    assert_int_equal(dq_tucker_apply(graph, &options, &report, NULL), DQ_OK);
+    assert_true(report.macs_known && report.model_before.macs == 2304 * 16);
+    assert_true(report.model_after.macs <= 2304 * 16 / 2 && report.decomposed == 1);
+    assert_true(report.model_after.macs == report.layers[0].after.macs);
+    assert_true(report.model_before.parameters == 2304 + 16);
+    assert_true(report.model_after.parameters == report.layers[0].after.parameters);
+    if (!run) assert_int_equal(dq_ranks_save(path, &report, NULL), DQ_OK);
+  }
+  for (int i = 0; i < graphs[0]->initializer_count; i++) {
+    const dq_tensor *a = graphs[0]->initializers[i]->constant;
+    assert_memory_equal(a->data, graphs[1]->initializers[i]->constant->data, dq_tensor_bytes(a));
+  }
+  unlink(path);
+  dq_arena_free(arena);
+  dq_graph_free(graphs[0]), dq_graph_free(graphs[1]);
+}
+
+static void bound_out_of_reach(void **state) {
+  one_conv(*state, weight(*state, "w", 16, 16, 3));
+  dq_tucker_options options = {.macs_share = 0.001, .multiple = 1};
+  dq_tucker_report report;
+  dq_error error;
+  assert_int_equal(dq_tucker_apply(*state, &options, &report, &error), DQ_USAGE);
+  assert_non_null(strstr(error.message, "at most"));
+  options.macs_share = 1;
+  assert_int_equal(dq_tucker_apply(*state, &options, &report, &error), DQ_USAGE);
+}
+
+static void bad_ranks_files(void **state) {
+  static const struct {
+    const char *text, *message;
+  } cases[] = {
+      {"", "line"},
+      {"{]", "line 1"},
+      {"[]", "schema"},
+      {"{\"schema\": \"dq-ranks\", \"version\": 2}", "version"},
+      {"{\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": {}}", "no layers"},
+      {"{\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": {\"a\": {\"out\": 0, \"in\": 1}}}",
+       "'a'"},
+      {"{\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": {\"a\": {\"out\": 1}}}", "'in'"},
+      {"{\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": {\"a\": {}, \"a\": {}}}",
+       "duplicate"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char path[] = "/tmp/dq-ranks-XXXXXX";
+    FILE *stream = fdopen(mkstemp(path), "w");
+    fputs(cases[i].text, stream);
+    fclose(stream);
+    dq_layer_ranks *layers;
+    int count;
+    dq_error error;
+    dq_arena *arena = ((dq_graph *)*state)->arena;
+    assert_int_equal(dq_ranks_load(path, arena, &layers, &count, &error), DQ_BAD_INPUT);
+    assert_non_null(strstr(error.message, cases[i].message));
+    assert_non_null(strstr(error.message, path));
+    unlink(path);
+  }
+}
+
 static void bad_weights(void **state) {
   dq_graph *graph = *state;
   dq_value *w = weight(graph, "w", 16, 16, 3);
@@ -290,10 +367,18 @@ static void threads_change_nothing(void **state) {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, start, end)
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      TEST(three_convolutions),         TEST(names_that_are_taken), TEST(shared_weight),
-      TEST(weight_used_elsewhere),      TEST(from_a_constant_node), TEST(left_alone),
-      TEST(more_channels_than_columns), TEST(given_ranks),          TEST(bad_weights),
-      TEST(threads_change_nothing)};
+  const struct CMUnitTest tests[] = {TEST(three_convolutions),
+                                     TEST(names_that_are_taken),
+                                     TEST(shared_weight),
+                                     TEST(weight_used_elsewhere),
+                                     TEST(from_a_constant_node),
+                                     TEST(left_alone),
+                                     TEST(more_channels_than_columns),
+                                     TEST(given_ranks),
+                                     TEST(bad_weights),
+                                     TEST(bound_on_macs),
+                                     TEST(bound_out_of_reach),
+                                     TEST(bad_ranks_files),
+                                     TEST(threads_change_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
