@@ -245,6 +245,7 @@ static void bound_on_macs(void **state) {
   dq_arena *arena = dq_arena_new(0);
   for (int run = 0; run < 2; run++) {
     dq_graph *graph = graphs[run] = dq_graph_new(0);
+    assert_int_equal(dq_graph_set_opset(graph, "", 13, NULL), DQ_OK);
     one_conv(graph, weight(graph, "w", 16, 16, 3));
     dq_tucker_options options = {.macs_share = 0.5, .multiple = 2};
     dq_tucker_report report;
@@ -271,6 +272,7 @@ static void bound_on_macs(void **state) {
 }
 
 static void bound_out_of_reach(void **state) {
+  assert_int_equal(dq_graph_set_opset(*state, "", 13, NULL), DQ_OK);
   one_conv(*state, weight(*state, "w", 16, 16, 3));
   dq_tucker_options options = {.macs_share = 0.001, .multiple = 1};
   dq_tucker_report report;
