@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -105,6 +106,28 @@ static dq_status run(const dq_common_options *common, dq_console *console, dq_er
   dq_context_deinit(&context);
   if (stop && status != DQ_CANCELLED) status = dq_fail(error, DQ_CANCELLED, "interrupted");
   return status;
+}
+
+dq_status dq_command_report(const dq_common_options *common, const dq_report_options *files,
+                            const dq_report *report, dq_error *error) {
+  bool taken = false; // standard output holds one of the formats for programs
+  if (files) {
+    const char *const paths[] = {files->json, files->csv, files->html};
+    static const dq_report_format formats[] = {DQ_FORMAT_JSON, DQ_FORMAT_CSV, DQ_FORMAT_HTML};
+    for (int i = 0; i < 3; i++) {
+      if (!paths[i]) continue;
+      if (!strcmp(paths[i], "-")) {
+        if (taken) return dq_fail(error, DQ_USAGE, "only one report can go to standard output");
+        taken = true;
+      }
+      DQ_TRY(dq_report_write(report, formats[i], paths[i], NULL, error));
+    }
+  }
+  if (taken) return DQ_OK;
+  dq_text_style style = {.color = dq_color_wanted(common, stdout)};
+  struct winsize size;
+  if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size)) style.width = size.ws_col;
+  return dq_report_print(report, DQ_FORMAT_TEXT, &style, stdout, error);
 }
 
 int dq_command_main(int argc, char **argv, const dq_command *command) {

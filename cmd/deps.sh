@@ -1,0 +1,62 @@
+#!/bin/sh
+# make deps: finds what the build and the tests need and installs what is missing with apt-get.
+# On a system without apt-get: says in one line what is missing and fails.
+set -u
+missing=
+packages=
+need() { # WHAT PACKAGE...: one more thing is missing
+  missing="$missing${missing:+, }$1"
+  shift
+  for package in "$@"; do
+    case " $packages " in *" $package "*) ;; *) packages="$packages $package" ;; esac
+  done
+}
+have() { command -v "$1" >/dev/null 2>&1; }
+library() { # MODULE PACKAGE: a library by pkg-config, which may be absent itself
+  have pkg-config && pkg-config --exists "$1" || need "$1" "$2"
+}
+check() {
+  missing=
+  packages=
+  have gcc && printf 'int main(void){return 0;}\n' | gcc -x c -o /dev/null - 2>/dev/null ||
+    need gcc gcc libc6-dev
+  have make || need make make
+  have pkg-config || need pkg-config pkg-config
+  library libprotobuf-c libprotobuf-c-dev
+  { have pkg-config && { pkg-config --exists lapacke || pkg-config --exists lapack; } &&
+    printf '#include <lapacke.h>\n' |
+    gcc $(pkg-config --cflags lapacke 2>/dev/null) -E - >/dev/null 2>&1; } || need lapacke liblapacke-dev
+  library openblas libopenblas-dev
+  library jansson libjansson-dev
+  library libxxhash libxxhash-dev
+  library stb libstb-dev
+  library cmocka libcmocka-dev
+  have protoc-c || need protoc-c protobuf-c-compiler
+  [ -f /usr/include/onnx/onnx.proto ] || need /usr/include/onnx/onnx.proto libonnx-dev
+  have bats || need bats bats
+  have clang || need clang clang
+  python3 -c 'import venv, ensurepip' 2>/dev/null || need python3-venv python3-venv
+}
+check
+if [ -z "$missing" ]; then
+  echo "deps: everything is there"
+  exit 0
+fi
+if ! have apt-get; then
+  echo "deps: missing: $missing" >&2
+  exit 1
+fi
+as_root=
+if [ "$(id -u)" != 0 ]; then
+  have sudo || { echo "deps: missing: $missing (not root and no sudo to install them)" >&2; exit 1; }
+  as_root=sudo
+fi
+echo "deps: installing$packages"
+$as_root apt-get update &&
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $packages || {
+  echo "deps: apt-get failed; missing: $missing" >&2
+  exit 1
+}
+check
+[ -z "$missing" ] || { echo "deps: still missing: $missing" >&2; exit 1; }
+echo "deps: everything is there"

@@ -1,0 +1,66 @@
+// The insides of a report, for the files that show it.
+#ifndef DQ_REPORT_PRIVATE_H
+#define DQ_REPORT_PRIVATE_H
+
+#include "lib/base/arena.h"
+#include "lib/report/report.h"
+
+typedef enum dq_cell_kind {
+  DQ_CELL_EMPTY,
+  DQ_CELL_TEXT,
+  DQ_CELL_INT,
+  DQ_CELL_REAL,
+  DQ_CELL_BOOL
+} dq_cell_kind;
+
+typedef struct dq_cell {
+  unsigned char kind; // dq_cell_kind
+  unsigned char mark; // dq_mark
+  union {
+    const char *text;
+    int64_t whole; // INT and BOOL
+    double real;
+  };
+} dq_cell;
+
+struct dq_table {
+  const dq_table_layout *layout;
+  dq_report *report;
+  dq_table *next;
+  dq_cell *cells; // row_count rows of column_count cells, malloc
+  int64_t row_count, row_room;
+  dq_cell *total;   // NULL: none; in the arena
+  dq_cell *current; // the row the put functions fill
+};
+
+typedef struct dq_report_line {
+  const char *text;
+  struct dq_report_line *next;
+} dq_report_line;
+
+struct dq_report {
+  dq_arena *arena;
+  const char *schema, *title;
+  int version;
+  dq_table *tables, *last_table;
+  dq_report_line *notes, *last_note;
+  dq_status failure; // the first one while building, DQ_OK: none
+  dq_error failure_error;
+};
+
+// A cell as people read it, at most `columns` wide when it is a text. Returns `text`.
+const char *dq_cell_text(const dq_column *column, const dq_cell *cell, int columns, char *text,
+                         size_t size);
+bool dq_column_numeric(const dq_column *column);
+double dq_cell_number(const dq_cell *cell); // NaN for empty and text
+
+// Whether any row or the total has something in this column.
+bool dq_table_column_used(const dq_table *table, int column);
+
+dq_status dq_report_print_text(const dq_report *report, const dq_text_style *style, FILE *stream,
+                               dq_error *error);
+dq_status dq_report_print_csv(const dq_report *report, FILE *stream, dq_error *error);
+dq_status dq_report_print_json(const dq_report *report, FILE *stream, dq_error *error);
+dq_status dq_report_print_html(const dq_report *report, FILE *stream, dq_error *error);
+
+#endif

@@ -1,0 +1,145 @@
+// One self-contained HTML page: no script, nothing loaded, light or dark as the reader's system.
+#include <string.h>
+
+#include "lib/report/private.h"
+#include "lib/report/text.h"
+
+enum { LONGEST_NAME = 1000, COLUMNS = 64 };
+
+static const char head[] =
+    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+static const char style_sheet[] =
+    "<style>\n"
+    ":root { color-scheme: light dark; --ink: #1b1f24; --paper: #fff; --line: #d5dae0;\n"
+    "  --good: #116329; --warn: #7d4e00; --bad: #a40e26; }\n"
+    "@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ed; --paper: #14181d;\n"
+    "  --line: #39424c; --good: #6fdd8b; --warn: #e3b341; --bad: #ff8182; } }\n"
+    "body { font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper);\n"
+    "  max-width: 80rem; margin: 2rem auto; padding: 0 1rem; }\n"
+    ".wide { overflow-x: auto; }\n"
+    "table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .5rem 0 1.5rem; }\n"
+    "th, td { padding: .25rem .7rem; border-bottom: 1px solid var(--line); text-align: left;\n"
+    "  vertical-align: top; overflow-wrap: anywhere; max-width: 32rem; }\n"
+    "th.n, td.n { text-align: right; white-space: nowrap; }\n"
+    "tfoot td { border-top: 2px solid var(--ink); font-weight: 600; }\n"
+    ".good { color: var(--good); } .warn { color: var(--warn); }\n"
+    ".bad { color: var(--bad); font-weight: 600; }\n"
+    "</style>\n";
+static const char *const mark_classes[] = {"", "good", "warn", "bad"};
+
+// Text with everything HTML gives a meaning escaped; control characters are shown as \n and \xNN,
+// bytes that are not UTF-8 as U+FFFD, and endless names end in an ellipsis.
+static void escaped(FILE *stream, const char *text) {
+  for (int count = 0; *text; count++) {
+    if (count == LONGEST_NAME) {
+      fputs("&hellip;", stream);
+      return;
+    }
+    int32_t code;
+    int length = dq_utf8_next(text, &code);
+    if (code < 0) fputs("&#xfffd;", stream);
+    else if (code == '&') fputs("&amp;", stream);
+    else if (code == '<') fputs("&lt;", stream);
+    else if (code == '>') fputs("&gt;", stream);
+    else if (code == '"') fputs("&quot;", stream);
+    else if (code == '\'') fputs("&#39;", stream);
+    else if (code == '\n') fputs("\\n", stream);
+    else if (code < 0x20 || (code >= 0x7f && code < 0xa0)) fprintf(stream, "\\x%02x", (unsigned)code);
+    else fwrite(text, 1, (size_t)length, stream);
+    text += length;
+  }
+}
+
+static void print_cell(FILE *stream, const dq_column *column, const dq_cell *cell) {
+  bool number = dq_column_numeric(column) && cell->kind != DQ_CELL_TEXT;
+  const char *mark = mark_classes[cell->mark];
+  if (number || *mark)
+    fprintf(stream, "<td class=\"%s%s%s\">", number ? "n" : "", number && *mark ? " " : "", mark);
+  else fputs("<td>", stream);
+  char text[256];
+  if (cell->kind == DQ_CELL_TEXT) escaped(stream, cell->text);
+  else fputs(dq_cell_text(column, cell, 0, text, sizeof text), stream);
+  fputs("</td>", stream);
+}
+
+static void print_title(FILE *stream, const dq_column *column) {
+  escaped(stream, column->title);
+  if (!column->unit) return;
+  fputs(" (", stream);
+  escaped(stream, column->unit);
+  fputc(')', stream);
+}
+
+static void print_record(FILE *stream, const dq_table *table) {
+  fputs("<table>\n", stream);
+  for (int i = 0; table->row_count && i < table->layout->column_count; i++) {
+    if (table->cells[i].kind == DQ_CELL_EMPTY) continue;
+    fputs("<tr><th>", stream);
+    print_title(stream, &table->layout->columns[i]);
+    fputs("</th>", stream);
+    print_cell(stream, &table->layout->columns[i], &table->cells[i]);
+    fputs("</tr>\n", stream);
+  }
+  fputs("</table>\n", stream);
+}
+
+static void print_row(FILE *stream, const dq_table *table, const bool *used, const dq_cell *cells) {
+  fputs("<tr>", stream);
+  for (int i = 0; i < table->layout->column_count && i < COLUMNS; i++)
+    if (used[i]) print_cell(stream, &table->layout->columns[i], &cells[i]);
+  fputs("</tr>\n", stream);
+}
+
+static void print_list(FILE *stream, const dq_table *table) {
+  int columns = table->layout->column_count;
+  bool used[COLUMNS] = {false};
+  for (int i = 0; i < columns && i < COLUMNS; i++) used[i] = dq_table_column_used(table, i);
+  fputs("<div class=\"wide\"><table>\n<thead><tr>", stream);
+  for (int i = 0; i < columns && i < COLUMNS; i++) {
+    if (!used[i]) continue;
+    fputs(dq_column_numeric(&table->layout->columns[i]) ? "<th class=\"n\">" : "<th>", stream);
+    print_title(stream, &table->layout->columns[i]);
+    fputs("</th>", stream);
+  }
+  fputs("</tr></thead>\n<tbody>\n", stream);
+  for (int64_t row = 0; row < table->row_count; row++)
+    print_row(stream, table, used, table->cells + row * columns);
+  fputs("</tbody>\n", stream);
+  if (table->total) {
+    fputs("<tfoot>", stream);
+    print_row(stream, table, used, table->total);
+    fputs("</tfoot>\n", stream);
+  }
+  fputs("</table></div>\n", stream);
+}
+
+dq_status dq_report_print_html(const dq_report *report, FILE *stream, dq_error *error) {
+  (void)error;
+  const char *title = *report->title ? report->title : report->schema;
+  fputs(head, stream);
+  fputs("<title>", stream);
+  escaped(stream, title);
+  fputs("</title>\n", stream);
+  fputs(style_sheet, stream);
+  fputs("</head>\n<body>\n<h1>", stream);
+  escaped(stream, title);
+  fputs("</h1>\n", stream);
+  for (const dq_table *table = report->tables; table; table = table->next) {
+    if (!table->row_count && !table->total) continue;
+    if (table->layout->title) {
+      fputs("<h2>", stream);
+      escaped(stream, table->layout->title);
+      fputs("</h2>\n", stream);
+    }
+    if (table->layout->record) print_record(stream, table);
+    else print_list(stream, table);
+  }
+  for (const dq_report_line *note = report->notes; note; note = note->next) {
+    fputs("<p>", stream);
+    escaped(stream, note->text);
+    fputs("</p>\n", stream);
+  }
+  fputs("</body>\n</html>\n", stream);
+  return DQ_OK;
+}

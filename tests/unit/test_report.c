@@ -1,0 +1,235 @@
+// Reports: numbers and names as people read them, and the same facts as text, CSV, JSON and HTML.
+#include <jansson.h>
+#include <locale.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "lib/report/report.h"
+#include "lib/report/text.h"
+
+static const dq_column layer_columns[] = {
+    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 20},
+    {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0},
+    {"bytes", "Size", DQ_COLUMN_BYTES, NULL, 0, 0},
+    {"sqnr", "SQNR", DQ_COLUMN_REAL, "dB", 1, 0},
+    {"share", "Share", DQ_COLUMN_PERCENT, NULL, 1, 0},
+    {"scale", "Scale", DQ_COLUMN_SIGNIFICANT, NULL, 4, 0},
+    {"done", "Done", DQ_COLUMN_BOOL, NULL, 0, 0},
+    {"unused", "Unused", DQ_COLUMN_TEXT, NULL, 0, 0},
+};
+static const dq_table_layout layers = {"layers", "Layers", layer_columns, 8, false};
+static const dq_column model_columns[] = {{"name", "Model", DQ_COLUMN_TEXT, NULL, 0, 0},
+                                          {"nodes", "Nodes", DQ_COLUMN_INT, NULL, 0, 0}};
+static const dq_table_layout model = {"model", NULL, model_columns, 2, true};
+
+static char *shown(const dq_report *report, dq_report_format format, int width) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *stream = open_memstream(&text, &size);
+  dq_error error = {0};
+  dq_text_style style = {.width = width};
+  assert_int_equal(dq_report_print(report, format, &style, stream, &error), DQ_OK);
+  fclose(stream);
+  return text;
+}
+
+static void add_layer(dq_table *table, const char *name, int64_t macs, double sqnr) {
+  dq_table_row(table);
+  dq_table_put_text(table, "node", name);
+  dq_table_put_int(table, "macs", macs);
+  dq_table_put_real(table, "sqnr", sqnr);
+}
+
+static dq_report *sample(dq_table **table) {
+  dq_report *report = dq_report_new("dq-sample", 2, "Sample <1>");
+  dq_table *record = dq_report_table(report, &model);
+  dq_table_row(record);
+  dq_table_put_text(record, "name", "a.onnx");
+  dq_table_put_int(record, "nodes", 3);
+  *table = dq_report_table(report, &layers);
+  add_layer(*table, "conv1", 352540000, 41.25);
+  dq_table_put_real(*table, "scale", 0.1f);
+  dq_table_put_bool(*table, "done", true);
+  dq_table_mark(*table, "sqnr", DQ_MARK_BAD);
+  add_layer(*table, "a \"b\", c\n<i>", 1000, INFINITY);
+  add_layer(*table, "\xf0\x9f\x98\x80 \xff", 999, NAN);
+  dq_table_total_row(*table);
+  dq_table_put_text(*table, "node", "total");
+  dq_table_put_int(*table, "macs", 352541999);
+  dq_report_note(report, "%d layers", 3);
+  return report;
+}
+
+static void numbers(void **state) {
+  (void)state;
+  char t[64];
+  assert_string_equal(dq_format_count(352540000, t, sizeof t), "352.54 M");
+  assert_string_equal(dq_format_count(0, t, sizeof t), "0");
+  assert_string_equal(dq_format_count(999, t, sizeof t), "999");
+  assert_string_equal(dq_format_count(1000, t, sizeof t), "1.00 k");
+  assert_string_equal(dq_format_count(999999, t, sizeof t), "1.00 M");
+  assert_string_equal(dq_format_count(-352540000, t, sizeof t), "-352.54 M");
+  assert_string_equal(dq_format_bytes(4942000, t, sizeof t), "4.7 MB");
+  assert_string_equal(dq_format_bytes(1023, t, sizeof t), "1023 B");
+  assert_string_equal(dq_format_bytes(1024, t, sizeof t), "1.0 kB");
+  assert_string_equal(dq_format_percent(12.345, 1, t, sizeof t), "12.3 %");
+  assert_string_equal(dq_format_fixed(-0.001, 2, t, sizeof t), "0.00");
+  assert_string_equal(dq_format_fixed(NAN, 2, t, sizeof t), "nan");
+  assert_string_equal(dq_format_exact(0.1, t, sizeof t), "0.1");
+  assert_string_equal(dq_format_exact(-INFINITY, t, sizeof t), "-inf");
+  assert_true(strtod(dq_format_exact(1.0 / 3, t, sizeof t), NULL) == 1.0 / 3);
+}
+
+static void names(void **state) {
+  (void)state;
+  char t[256];
+  assert_string_equal(dq_text_fit("conv1", 20, t, sizeof t), "conv1");
+  assert_string_equal(dq_text_fit("a\nb\x01", 20, t, sizeof t), "a\\nb\\x01");
+  assert_string_equal(dq_text_fit("abcdefghijklmnop", 9, t, sizeof t), "abc...nop");
+  assert_string_equal(dq_text_fit("\xff\xc0\x80", 9, t, sizeof t), "???");
+  assert_string_equal(dq_text_fit("\xe2\x80\xae" "x", 9, t, sizeof t), "?x");
+  assert_int_equal(dq_text_columns("\xf0\x9f\x98\x80"), 2);
+  assert_int_equal(dq_text_columns("e\xcc\x81"), 1);
+  dq_text_fit("\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80", 7, t, sizeof t);
+  assert_string_equal(t, "\xf0\x9f\x98\x80...\xf0\x9f\x98\x80");
+  char *huge = malloc((1 << 20) + 1);
+  memset(huge, 'x', 1 << 20);
+  huge[1 << 20] = 0;
+  assert_int_equal(dq_text_columns(dq_text_fit(huge, 40, t, sizeof t)), 40);
+  for (int i = 0; i < 1 << 20; i += 2) memcpy(huge + i, "\xcc\x81", 2); // only combining marks
+  dq_text_fit(huge, 40, t, sizeof t);
+  assert_true(strlen(t) < sizeof t);
+  free(huge);
+}
+
+static void text_is_aligned(void **state) {
+  (void)state;
+  dq_table *table;
+  dq_report *report = sample(&table);
+  char *text = shown(report, DQ_FORMAT_TEXT, 0);
+  static const char expected[] =
+      "Model: a.onnx\nNodes: 3\n\nLayers\n"
+      "Node               MACs  SQNR (dB)  Scale  Done\n"
+      "-----------------------------------------------\n"
+      "conv1          352.54 M       41.2    0.1  yes\n"
+      "a \"b\", c\\n<i>    1.00 k        inf         \n"
+      "\xf0\x9f\x98\x80 ?                999        nan         \n"
+      "-----------------------------------------------\n"
+      "total          352.54 M                    \n\n3 layers\n";
+  assert_string_equal(text, expected);
+  free(text);
+  dq_report_free(report);
+}
+
+static void csv_is_quoted(void **state) {
+  (void)state;
+  dq_table *table;
+  dq_report *report = sample(&table);
+  char *text = shown(report, DQ_FORMAT_CSV, 0);
+  assert_string_equal(text, "node,macs,bytes,sqnr,share,scale,done,unused\r\n"
+                            "conv1,352540000,,41.25,,0.10000000149011612,true,\r\n"
+                            "\"a \"\"b\"\", c\n<i>\",1000,,inf,,,,\r\n"
+                            "\xf0\x9f\x98\x80 \xff,999,,nan,,,,\r\n");
+  free(text);
+  dq_report_free(report);
+}
+
+static void json_reads_back(void **state) {
+  (void)state;
+  dq_table *table;
+  dq_report *report = sample(&table);
+  char *text = shown(report, DQ_FORMAT_JSON, 0);
+  assert_int_equal(strncmp(text, "{\n  \"schema\": \"dq-sample\",\n  \"version\": 2,", 42), 0);
+  json_t *root = json_loads(text, 0, NULL), *rows = json_object_get(root, "layers");
+  assert_int_equal(json_array_size(rows), 3);
+  json_t *first = json_array_get(rows, 0), *second = json_array_get(rows, 1);
+  assert_int_equal(json_integer_value(json_object_get(first, "macs")), 352540000);
+  assert_true(json_real_value(json_object_get(first, "scale")) == (double)0.1f);
+  assert_string_equal(json_string_value(json_object_get(second, "node")), "a \"b\", c\n<i>");
+  assert_true(json_is_null(json_object_get(second, "sqnr")));
+  assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 2), "node")),
+                      "\xf0\x9f\x98\x80 \xef\xbf\xbd");
+  assert_string_equal(json_string_value(json_object_get(json_object_get(root, "model"), "name")),
+                      "a.onnx");
+  assert_non_null(json_object_get(root, "layers_total"));
+  json_decref(root);
+  free(text);
+  dq_report_free(report);
+}
+
+static void html_is_escaped(void **state) {
+  (void)state;
+  dq_table *table;
+  dq_report *report = sample(&table);
+  char *text = shown(report, DQ_FORMAT_HTML, 0);
+  assert_null(strstr(text, "<i>"));
+  assert_non_null(strstr(text, "a &quot;b&quot;, c\\n&lt;i&gt;"));
+  assert_non_null(strstr(text, "<title>Sample &lt;1&gt;</title>"));
+  assert_non_null(strstr(text, "<td class=\"n bad\">41.2</td>"));
+  assert_null(strstr(text, "<script"));
+  free(text);
+  dq_report_free(report);
+}
+
+static void rows_are_sorted(void **state) {
+  (void)state;
+  dq_table *table;
+  dq_report *report = sample(&table);
+  dq_error error = {0};
+  assert_int_equal(dq_table_sort(table, "mac", false, &error), DQ_USAGE);
+  assert_string_equal(error.hint, "did you mean 'macs'?");
+  assert_int_equal(dq_table_sort(table, "macs", true, &error), DQ_OK);
+  char *text = shown(report, DQ_FORMAT_CSV, 0);
+  assert_true(strstr(text, ",999,") < strstr(text, ",1000,"));
+  assert_true(strstr(text, ",1000,") < strstr(text, ",352540000,"));
+  free(text);
+  dq_report_free(report);
+}
+
+static void faults_are_reported(void **state) {
+  (void)state;
+  dq_report *report = dq_report_new("dq-sample", 1, "");
+  dq_table *table = dq_report_table(report, &layers);
+  dq_table_put_int(table, "macs", 1); // no row: nothing happens
+  dq_table_row(table);
+  dq_table_put_int(table, "nonsense", 1);
+  dq_error error = {0};
+  assert_int_equal(dq_report_print(report, DQ_FORMAT_TEXT, NULL, stdout, &error), DQ_SYSTEM);
+  assert_non_null(strstr(error.message, "'nonsense'"));
+  dq_report_free(report);
+  assert_int_equal(dq_report_print(NULL, DQ_FORMAT_TEXT, NULL, stdout, &error), DQ_SYSTEM);
+  report = dq_report_new("dq-sample", 1, "");
+  assert_int_equal(dq_report_write(report, DQ_FORMAT_JSON, "/nonexistent/x.json", NULL, &error), DQ_SYSTEM);
+  dq_report_free(report);
+}
+
+static void narrow_terminals_cut_names(void **state) {
+  (void)state;
+  dq_table *table;
+  dq_report *report = sample(&table);
+  add_layer(table, "/features/features.12/conv/conv.1/Conv", 5, 1);
+  char *text = shown(report, DQ_FORMAT_TEXT, 46);
+  assert_non_null(strstr(text, "..."));
+  for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n')
+    assert_true(strcspn(line, "\n") <= 48); // bytes; the emoji has more than columns
+  free(text);
+  dq_report_free(report);
+}
+
+int main(void) {
+  setlocale(LC_ALL, "de_DE.UTF-8"); // where it exists, a decimal comma must not show
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(numbers),         cmocka_unit_test(names),
+      cmocka_unit_test(text_is_aligned), cmocka_unit_test(csv_is_quoted),
+      cmocka_unit_test(json_reads_back), cmocka_unit_test(html_is_escaped),
+      cmocka_unit_test(rows_are_sorted), cmocka_unit_test(faults_are_reported),
+      cmocka_unit_test(narrow_terminals_cut_names),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
