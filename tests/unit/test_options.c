@@ -12,7 +12,7 @@
 
 typedef struct sample_options {
   dq_common_options common;
-  dq_data_options data;
+  dq_data_arguments data;
   dq_output_options out;
   dq_report_options report;
   double ratio, energy, macs, wait;
