@@ -44,10 +44,9 @@ static void catch_signals(void) {
   sigaction(SIGALRM, &action, NULL);
   action.sa_handler = ask_to_stop;
   sigaction(SIGTERM, &action, NULL);
-  struct sigaction before;
-  // A background job of a shell without job control has SIGINT ignored, and wants it so.
-  if (!sigaction(SIGINT, NULL, &before) && before.sa_handler != SIG_IGN)
-    sigaction(SIGINT, &action, NULL);
+  // Even where a shell without job control had it ignored for a background job: whoever sends it
+  // wants the work to end.
+  sigaction(SIGINT, &action, NULL);
 }
 
 // A closed standard stream would give its number to the next file opened, a model perhaps.
