@@ -1,9 +1,7 @@
 // MaxPool, AveragePool, LpPool: windows over one to three axes. Every case is brought to three axes;
 // per row of outputs the rows that the windows see are first combined with one another, then the
 // columns of the result. That order is fixed, so results depend on nothing but the input.
-#include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/ops/strided.h"
@@ -62,6 +60,10 @@ static const element_rules *rules_of(int type) {
   return type == DQ_F32 ? &f32 : type == DQ_F64 ? &f64 : type == DQ_I8 ? &i8 : &u8;
 }
 
+typedef struct range {
+  int64_t first, last; // [first, last)
+} range;
+
 typedef struct pool_job {
   pool_kind kind;
   const element_rules *rules;
@@ -74,6 +76,11 @@ typedef struct pool_job {
   int64_t *indices; // NULL: not wanted
   bool column_major;
   char *rows;       // one input row per thread
+  // Tables, so that no division is left in the loops: kernel steps inside the input per output
+  // position of axes 0 and 1, output positions inside it per kernel step of axis 2, and, for the
+  // average, what to divide by per output position of each axis.
+  range *steps[2], *positions;
+  float *counts[3];
 } pool_job;
 
 // The same window over three axes, leading ones of size 1.
@@ -106,9 +113,10 @@ static int64_t counted(const pool_job *job, int axis, int64_t o) {
   return last - first;
 }
 
-// |x|^p of a row added to the target.
-static void add_powers(const pool_job *job, void *to, const void *from, int64_t count) {
+// |x|^p of a row, added to the target once that has begun.
+static void add_powers(const pool_job *job, void *to, const void *from, int64_t count, bool begun) {
   double p = (double)job->power;
+  if (!begun) job->rules->clear(to, count, false);
   for (int64_t i = 0; i < count; i++) {
     if (job->type == DQ_F64) {
       double x = fabs(((const double *)from)[i]);
@@ -122,31 +130,33 @@ static void add_powers(const pool_job *job, void *to, const void *from, int64_t 
 
 static void combine_rows(const pool_job *job, const char *plane, int64_t od, int64_t oh, char *row) {
   const dq_window *w = &job->window;
-  int64_t width = w->input[2], from[2], to[2];
-  dq_window_inside(w, 0, od, &from[0], &to[0]);
-  dq_window_inside(w, 1, oh, &from[1], &to[1]);
-  job->rules->clear(row, width, job->kind == POOL_MAXIMUM);
-  for (int64_t kd = from[0]; kd < to[0]; kd++)
-    for (int64_t kh = from[1]; kh < to[1]; kh++) {
+  int64_t width = w->input[2];
+  range depths = job->steps[0][od], heights = job->steps[1][oh];
+  bool begun = false;
+  for (int64_t kd = depths.first; kd < depths.last; kd++)
+    for (int64_t kh = heights.first; kh < heights.last; kh++) {
       int64_t d = od * w->stride[0] - w->begin[0] + kd * w->dilation[0];
       int64_t h = oh * w->stride[1] - w->begin[1] + kh * w->dilation[1];
       const char *source = plane + (size_t)((d * w->input[1] + h) * width) * job->rules->size;
-      if (job->kind == POOL_MAXIMUM)
+      if (!begun && job->kind != POOL_LP)
+        memcpy(row, source, (size_t)width * job->rules->size);
+      else if (job->kind == POOL_MAXIMUM)
         job->rules->maximum(row, source, 1, width);
       else if (job->kind == POOL_AVERAGE)
         job->rules->add(row, source, 1, width);
       else
-        add_powers(job, row, source, width);
+        add_powers(job, row, source, width, begun);
+      begun = true;
     }
+  if (!begun) job->rules->clear(row, width, job->kind == POOL_MAXIMUM);
 }
 
-// Output positions [*first, *last) whose kernel step k along axis 2 lies inside the input.
-static void columns_inside(const dq_window *w, int64_t k, int64_t *first, int64_t *last) {
+// Output positions whose kernel step k along axis 2 lies inside the input.
+static range columns_inside(const dq_window *w, int64_t k) {
   int64_t offset = k * w->dilation[2] - w->begin[2], s = w->stride[2];
-  *first = offset < 0 ? (-offset + s - 1) / s : 0;
-  int64_t room = w->input[2] - offset;
-  *last = room > 0 ? (room + s - 1) / s : 0;
-  if (*last > w->output[2]) *last = w->output[2];
+  int64_t first = offset < 0 ? (-offset + s - 1) / s : 0, room = w->input[2] - offset;
+  int64_t last = room > 0 ? (room + s - 1) / s : 0;
+  return (range){first, last < w->output[2] ? last : w->output[2]};
 }
 
 static void combine_columns(const pool_job *job, const char *row, char *target) {
@@ -154,34 +164,56 @@ static void combine_columns(const pool_job *job, const char *row, char *target) 
   size_t size = job->rules->size;
   job->rules->clear(target, w->output[2], job->kind == POOL_MAXIMUM);
   for (int64_t k = 0; k < w->kernel[2]; k++) {
-    int64_t first, last;
-    columns_inside(w, k, &first, &last);
-    if (first >= last) continue;
-    int64_t from = first * w->stride[2] - w->begin[2] + k * w->dilation[2];
+    range inside = job->positions[k];
+    int64_t count = inside.last - inside.first;
+    if (count <= 0) continue;
+    int64_t from = inside.first * w->stride[2] - w->begin[2] + k * w->dilation[2];
     const char *source = row + (size_t)from * size;
-    char *to = target + (size_t)first * size;
+    char *to = target + (size_t)inside.first * size;
     if (job->kind == POOL_MAXIMUM)
-      job->rules->maximum(to, source, w->stride[2], last - first);
+      job->rules->maximum(to, source, w->stride[2], count);
     else
-      job->rules->add(to, source, w->stride[2], last - first);
+      job->rules->add(to, source, w->stride[2], count);
   }
 }
 
-static void finish_row(const pool_job *job, int64_t od, int64_t oh, char *target) {
+// The average: divides a row of sums by the number of elements in each.
+static void divide_row(const pool_job *job, int64_t od, int64_t oh, char *target) {
+  float rows = job->counts[0][od] * job->counts[1][oh];
+  const float *columns = job->counts[2];
+  double *wide = (double *)(void *)target;
+  float *single = (float *)(void *)target;
+  if (job->type == DQ_F64)
+    for (int64_t i = 0; i < job->window.output[2]; i++) wide[i] /= (double)(rows * columns[i]);
+  else
+    for (int64_t i = 0; i < job->window.output[2]; i++) single[i] /= rows * columns[i];
+}
+
+// The p-norm: takes the p-th root of a row of sums of powers.
+static void root_row(const pool_job *job, char *target) {
+  double *wide = (double *)(void *)target;
+  float *single = (float *)(void *)target;
+  for (int64_t i = 0; job->power != 1 && i < job->window.output[2]; i++)
+    if (job->type == DQ_F64)
+      wide[i] = pow(wide[i], 1.0 / (double)job->power);
+    else
+      single[i] = powf(single[i], 1.0f / (float)job->power);
+}
+
+static bool fill_tables(pool_job *job, dq_arena *arena) {
   const dq_window *w = &job->window;
-  int64_t rows = counted(job, 0, od) * counted(job, 1, oh);
-  for (int64_t i = 0; i < w->output[2]; i++) {
-    double *wide = (double *)(void *)target + i;
-    float *element = (float *)(void *)target + i;
-    if (job->kind == POOL_AVERAGE && job->type == DQ_F64)
-      *wide /= (double)(rows * counted(job, 2, i));
-    else if (job->kind == POOL_AVERAGE)
-      *element /= (float)(rows * counted(job, 2, i));
-    else if (job->power != 1 && job->type == DQ_F64)
-      *wide = pow(*wide, 1.0 / (double)job->power);
-    else if (job->power != 1)
-      *element = powf(*element, 1.0f / (float)job->power);
+  job->positions = DQ_NEW_ARRAY(arena, w->kernel[2], range);
+  for (int a = 0; a < 3; a++) {
+    job->counts[a] = DQ_NEW_ARRAY(arena, w->output[a], float);
+    if (a < 2) job->steps[a] = DQ_NEW_ARRAY(arena, w->output[a], range);
+    if (!job->counts[a] || (a < 2 && !job->steps[a]) || !job->positions) return false;
+    for (int64_t o = 0; o < w->output[a]; o++) {
+      job->counts[a][o] = (float)counted(job, a, o);
+      if (a < 2) dq_window_inside(w, a, o, &job->steps[a][o].first, &job->steps[a][o].last);
+    }
   }
+  for (int64_t k = 0; k < w->kernel[2]; k++) job->positions[k] = columns_inside(w, k);
+  return true;
 }
 
 static void pool_plane(void *argument, int64_t plane, int thread) {
@@ -197,7 +229,8 @@ static void pool_plane(void *argument, int64_t plane, int thread) {
     for (int64_t oh = 0; oh < w->output[1]; oh++, target += out_row) {
       combine_rows(job, input, od, oh, row);
       combine_columns(job, row, target);
-      if (job->kind != POOL_MAXIMUM) finish_row(job, od, oh, target);
+      if (job->kind == POOL_AVERAGE) divide_row(job, od, oh, target);
+      if (job->kind == POOL_LP) root_row(job, target);
     }
 }
 
@@ -271,11 +304,14 @@ static dq_status run_pool(dq_op *op, pool_kind kind) {
   const int64_t *out = job.window.output, *kernel = job.window.kernel;
   int64_t cost = out[0] * out[1] * out[2] * (kernel[0] * kernel[1] + kernel[2]);
   size_t threads = (size_t)dq_pool_threads(op->context ? op->context->pool : NULL);
-  job.rows = malloc(threads * (size_t)job.window.input[2] * job.rules->size + 1);
-  if (!job.rows) return dq_fail_memory(op->error, threads * (size_t)job.window.input[2]);
-  dq_op_parallel(op, planes, cost, job.indices ? pool_plane_indexed : pool_plane, &job);
-  free(job.rows);
-  return DQ_OK;
+  dq_arena *arena = dq_arena_new(0);
+  size_t row_bytes = threads * (size_t)job.window.input[2] * job.rules->size;
+  if (arena) job.rows = dq_arena_alloc(arena, row_bytes + 1);
+  bool memory = job.rows && fill_tables(&job, arena);
+  if (memory)
+    dq_op_parallel(op, planes, cost, job.indices ? pool_plane_indexed : pool_plane, &job);
+  dq_arena_free(arena);
+  return memory ? DQ_OK : dq_fail_memory(op->error, row_bytes);
 }
 
 static dq_status run_max(dq_op *op) { return run_pool(op, POOL_MAXIMUM); }

@@ -187,8 +187,17 @@ static dq_status infer(dq_op *op) {
   return dq_op_shape(op, 0, op->inputs[0]->type, job.rank, dims);
 }
 
-static inline __attribute__((always_inline)) void pick(const dq_resize_axis *axis, const char *from,
-                                                       char *to, size_t size, const void *outside) {
+static inline __attribute__((always_inline)) void pick(const dq_resize_axis *axis,
+                                                       const char *restrict from,
+                                                       char *restrict to, size_t size,
+                                                       const void *outside) {
+  if (axis->doubled) { // no table to look into, so the compiler can interleave vectors
+    for (int64_t i = 0; i < axis->input; i++) {
+      memcpy(to + (size_t)(2 * i) * size, from + (size_t)i * size, size);
+      memcpy(to + (size_t)(2 * i + 1) * size, from + (size_t)i * size, size);
+    }
+    return;
+  }
   for (int64_t o = 0; o < axis->output; o++)
     memcpy(to + (size_t)o * size,
            axis->index[o] < 0 ? outside : from + (size_t)axis->index[o] * size, size);
@@ -249,28 +258,27 @@ static void nearest_rows(void *argument, int64_t item, int thread) {
 // One axis of one block: outer x input x inner to outer x output x inner, in float32 and in double.
 #define DEFINE_INTERPOLATE(name, type)                                                             \
   static void columns_##name(const dq_resize_axis *a, type outside, int64_t outer,                 \
-                             const type *from, type *to) {                                         \
-    for (int64_t r = 0; r < outer; r++, from += a->input, to += a->output)                         \
-      for (int64_t o = 0; o < a->output; o++) {                                                    \
-        const int32_t *index = a->index + o * a->taps;                                             \
-        const double *weight = a->weight + o * a->taps;                                            \
-        type sum = (type)0;                                                                        \
-        for (int t = 0; t < a->taps && index[0] >= 0; t++)                                         \
-          sum += (type)weight[t] * from[index[t]];                                                 \
+                             const type *restrict from, type *restrict to) {                       \
+    for (int64_t r = 0; r < outer; r++, from += a->input, to += a->output) {                       \
+      const int32_t *index = a->index;                                                             \
+      const type *weight = a->weight_##name;                                                       \
+      for (int64_t o = 0; o < a->output; o++, index += a->taps, weight += a->taps) {               \
+        type sum = weight[0] * from[index[0] < 0 ? 0 : index[0]];                                  \
+        for (int t = 1; t < a->taps; t++) sum += weight[t] * from[index[t]];                       \
         to[o] = index[0] < 0 ? outside : sum;                                                      \
       }                                                                                            \
+    }                                                                                              \
   }                                                                                                \
   static void row_##name(const dq_resize_axis *a, type outside, int64_t o, int64_t inner,          \
                          const type *from, type *restrict to) {                                    \
     const int32_t *index = a->index + o * a->taps;                                                 \
-    const double *weight = a->weight + o * a->taps;                                                \
-    for (int t = 0; t < a->taps && index[0] >= 0; t++) {                                           \
+    const type *weight = a->weight_##name + o * a->taps;                                           \
+    const type *first = from + (index[0] < 0 ? 0 : index[0]) * inner;                              \
+    const type *second = from + index[1] * inner; /* there are two taps at least */                \
+    for (int64_t i = 0; i < inner; i++) to[i] = weight[0] * first[i] + weight[1] * second[i];      \
+    for (int t = 2; t < a->taps; t++) {                                                            \
       const type *source = from + index[t] * inner;                                                \
-      type w = (type)weight[t];                                                                    \
-      if (t == 0)                                                                                  \
-        for (int64_t i = 0; i < inner; i++) to[i] = w * source[i];                                 \
-      else                                                                                         \
-        for (int64_t i = 0; i < inner; i++) to[i] += w * source[i];                                \
+      for (int64_t i = 0; i < inner; i++) to[i] += weight[t] * source[i];                          \
     }                                                                                              \
     for (int64_t i = 0; index[0] < 0 && i < inner; i++) to[i] = outside;                           \
   }                                                                                                \

@@ -96,16 +96,21 @@ dq_status dq_resize_axis_table(const dq_resize_rules *rules, dq_resize_axis *axi
   axis->taps = nearest ? 1 : 2 - 2 * start;
   size_t count = (size_t)axis->output * (size_t)axis->taps;
   axis->index = DQ_NEW_ARRAY(arena, count, int32_t);
-  axis->weight = nearest ? NULL : DQ_NEW_ARRAY(arena, count, double);
-  if (!axis->index || (!nearest && !axis->weight)) return dq_fail_memory(error, count * 12);
+  axis->weight_f64 = nearest ? NULL : DQ_NEW_ARRAY(arena, count, double);
+  axis->weight_f32 = nearest ? NULL : DQ_NEW_ARRAY(arena, count, float);
+  if (!axis->index || (!nearest && (!axis->weight_f64 || !axis->weight_f32)))
+    return dq_fail_memory(error, count * 16);
+  axis->doubled = nearest && axis->output == 2 * axis->input;
   for (int64_t o = 0; o < axis->output; o++) {
     double x = (double)coordinate(rules, axis, o);
     int32_t *index = axis->index + o * axis->taps;
     if (nearest)
       *index = clamped(round_coordinate(rules, axis, x), axis->input);
     else
-      weigh(rules, axis, x, stretch, start, index, axis->weight + o * axis->taps);
+      weigh(rules, axis, x, stretch, start, index, axis->weight_f64 + o * axis->taps);
     if (crop && !(x >= 0 && x <= (double)(axis->input - 1))) *index = -1;
+    axis->doubled = axis->doubled && *index == o / 2;
   }
+  for (size_t i = 0; !nearest && i < count; i++) axis->weight_f32[i] = (float)axis->weight_f64[i];
   return DQ_OK;
 }

@@ -44,7 +44,9 @@ typedef struct dq_resize_axis {
   // The tables, filled by dq_resize_axis_table:
   int taps;
   int32_t *index;  // output x taps positions in the input; -1 in the first: extrapolated
-  double *weight;  // output x taps; NULL for nearest
+  double *weight_f64; // output x taps; NULL for nearest
+  float *weight_f32;  // the same, rounded
+  bool doubled;    // nearest: output o is input o / 2
   bool same;       // nothing changes along this axis; no tables
 } dq_resize_axis;
 
