@@ -118,6 +118,8 @@ static dq_status infer_BatchNormalization(dq_op *op) {
   const dq_tensor *input = op->inputs[0];
   int64_t channels = batch_channels(op);
   DQ_TRY(check_rank(op, 1));
+  if (op->version >= 14 && op->output_count > 3)
+    return dq_op_fail(op, DQ_BAD_INPUT, "%d outputs, expected at most 3", op->output_count);
   for (int i = 1; i < 5; i++) {
     if (spatial(op)) DQ_TRY(check_vector(op, i, channels));
     else if (dq_tensor_count(op->inputs[i]) != channels)
