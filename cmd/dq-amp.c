@@ -81,7 +81,9 @@ static void print_report(FILE *to, const dq_amp_report *report) {
   fprintf(to, "%d of %d nodes in float16, %" PRId64 " weights", report->halves, report->count,
           report->weights);
   if (report->lost_to_zero) fprintf(to, " (%" PRId64 " of them too small: now zero)", report->lost_to_zero);
-  fprintf(to, ", %d casts of %.3f MB a run\n", report->casts, (double)report->cast_bytes / 1048576);
+  fprintf(to, ", %d casts", report->casts);
+  if (!report->sizes_unknown) fprintf(to, " of %.3f MB a run", (double)report->cast_bytes / 1048576);
+  fputc('\n', to);
 }
 
 static dq_status convert(const amp_options *options, dq_graph *graph, dq_arena *arena,

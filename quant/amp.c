@@ -3,12 +3,28 @@
 
 #include "quant/amp_internal.h"
 
+enum { STAND_IN = 224 }; // types do not depend on sizes, and most networks take this one
+
+// Types of all values. A size that is not known does not matter here; only the bytes of casts do not
+// count then.
+static dq_status find_types(dq_amp_job *job) {
+  dq_shape_request request = job->options->shapes;
+  dq_error first = {0};
+  dq_status status = dq_infer(job->graph, &request, true, job->context, job->arena, &job->tensors, &first);
+  if (status == DQ_USAGE && !request.input_count) {
+    request.stand_in = STAND_IN;
+    job->report->sizes_unknown = true;
+    return dq_infer(job->graph, &request, true, job->context, job->arena, &job->tensors, job->error);
+  }
+  if (status != DQ_OK && job->error) *job->error = first;
+  return status;
+}
+
 static dq_status run_job(dq_amp_job *job) {
   dq_graph *graph = job->graph;
   job->value_count = graph->value_count;
   for (int n = 0; n < graph->node_count; n++) graph->nodes[n]->mark = 0;
-  DQ_TRY(dq_infer(graph, &job->options->shapes, true, job->context, job->arena, &job->tensors,
-                  job->error));
+  DQ_TRY(find_types(job));
   job->half = DQ_NEW_ARRAY(job->arena, graph->value_count, bool);
   if (!job->half) return dq_fail_memory(job->error, (size_t)graph->value_count);
   DQ_TRY(dq_amp_colour(job));

@@ -28,7 +28,8 @@ typedef struct dq_amp_report {
   dq_amp_node *nodes; // in the order of the graph; owned by the graph's arena
   int count, halves;
   int casts;              // Cast nodes written
-  int64_t cast_bytes;     // bytes they read and write in one run, batch 1; 0 where shapes are unknown
+  int64_t cast_bytes;     // bytes they read and write in one run, batch 1
+  bool sizes_unknown;     // an input leaves its size open: cast_bytes mean nothing
   int64_t weights;        // elements stored in float16
   int64_t lost_to_zero;   // of them, those that became zero
   bool nothing_to_do;     // no float32 left to convert

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/passes/batch_norm.h"
+#include "lib/passes/raise_opset.h"
 #include "quant/int8_internal.h"
 
 enum { OPSET_PER_CHANNEL = 13 }; // DequantizeLinear with an axis
@@ -107,7 +108,7 @@ static dq_status run_job(dq_int8_job *job, dq_data *data) {
   report_parameters(job);
   DQ_TRY(dq_int8_insert(job));
   if (dq_graph_opset(job->graph, "") >= OPSET_PER_CHANNEL) return DQ_OK;
-  return dq_fail(job->error, DQ_UNSUPPORTED, "opset %d or newer is needed", OPSET_PER_CHANNEL);
+  return dq_raise_opset(job->graph, OPSET_PER_CHANNEL, job->context, job->error);
 }
 
 dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *options,

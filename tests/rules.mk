@@ -1,11 +1,15 @@
-# Tests: every tests/unit/test_*.c is a program; dqcheck is one program of all tests/check/*.c.
+# Tests: every tests/unit/test_*.c is a program; dqcheck is one program of all tests/check/*.c; the
+# groups are run and counted by tests/run.
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 UNIT_SHARED := $(patsubst %.c,$(B)/%.o,$(filter-out tests/unit/test_%.c,$(wildcard tests/unit/*.c)))
 CHECK_OBJECTS := $(patsubst %.c,$(B)/%.o,$(wildcard tests/check/*.c))
+MODEL_OBJECTS := $(patsubst %.c,$(B)/%.o,$(wildcard tests/models/*.c))
+FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+TEST_PROGRAMS = $(UNIT_TESTS) $(B)/dqcheck $(B)/models/.made $(B)/tests/fuzz_replay
 
 # cmocka's header compares with casts that -Wconversion dislikes.
 $(B)/tests/%.o: OWN_FLAGS += -Wno-conversion -Wno-sign-conversion
-$(UNIT_TESTS:%=%.o) $(UNIT_SHARED) $(CHECK_OBJECTS): | $(SCHEMA).c
+$(UNIT_TESTS:%=%.o) $(UNIT_SHARED) $(CHECK_OBJECTS) $(MODEL_OBJECTS): | $(SCHEMA).c
 
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(UNIT_SHARED) $(B)/libdq.a
 	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES) -lcmocka
@@ -13,8 +17,44 @@ $(B)/tests/unit/%: $(B)/tests/unit/%.o $(UNIT_SHARED) $(B)/libdq.a
 $(B)/dqcheck: $(CHECK_OBJECTS) $(B)/libdq.a
 	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
 
-.PHONY: unit
-unit: $(UNIT_TESTS)
-	@for t in $(UNIT_TESTS); do echo "== $$t"; $$t || exit 1; done
+# Small models, good and bad, that the tests of commands and the fuzzers read.
+$(B)/make_models: $(MODEL_OBJECTS) $(B)/libdq.a
+	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
+$(B)/models/.made: $(B)/make_models
+	mkdir -p $(@D) && $(B)/make_models $(@D) && touch $@
 
--include $(UNIT_TESTS:%=%.d) $(UNIT_SHARED:.o=.d) $(CHECK_OBJECTS:.o=.d)
+$(B)/tests/fuzz_replay: $(B)/tests/fuzz/replay_main.o $(B)/tests/fuzz/fuzz_onnx.o $(B)/libdq.a
+	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
+
+.PHONY: test tests-built test-quick unit asan tsan fuzz
+## test: install what is missing, build everything, run all tests
+test: deps
+	$(MAKE) tests-built
+	tests/run $(B)
+tests-built: all $(TEST_PROGRAMS)
+
+## unit: the unit tests alone
+unit: $(UNIT_TESTS)
+	tests/run $(B) unit
+
+SANITIZED = $(MAKE) CFLAGS="-O1 -g -fno-omit-frame-pointer" tests-built
+## asan: all tests but interop under AddressSanitizer and UndefinedBehaviorSanitizer
+asan:
+	$(SANITIZED) B=build/asan SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
+	FLIPS=2000 tests/run build/asan unit kernels conformance commands fuzz
+## tsan: the tests that use threads under ThreadSanitizer
+tsan:
+	$(SANITIZED) B=build/tsan SANITIZE="-fsanitize=thread"
+	tests/run build/tsan unit kernels conformance
+
+## fuzz: libFuzzer over every target for FUZZ_SECONDS (60)
+FUZZ_SECONDS ?= 60
+fuzz: $(B)/models/.made
+	$(MAKE) CC=clang CFLAGS="-O1 -g" WARNINGS=-w B=build/fuzz SANITIZE="-fsanitize=address,undefined,fuzzer-no-link" build/fuzz/libdq.a
+	for t in $(FUZZ_TARGETS); do \
+	  clang -O1 -g -std=c17 -D_GNU_SOURCE -I. -Ibuild/fuzz/generated -fsanitize=address,undefined,fuzzer -o build/fuzz/$$t \
+	    tests/fuzz/fuzz_$$t.c build/fuzz/libdq.a $(LIBRARIES) && mkdir -p build/fuzz/corpus_$$t && \
+	  build/fuzz/$$t -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -max_len=65536 build/fuzz/corpus_$$t $(B)/models || exit 1; \
+	done
+
+-include $(UNIT_TESTS:%=%.d) $(UNIT_SHARED:.o=.d) $(CHECK_OBJECTS:.o=.d) $(MODEL_OBJECTS:.o=.d)

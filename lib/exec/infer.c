@@ -73,6 +73,8 @@ dq_status dq_input_tensor(const dq_graph *graph, const dq_value *input,
       dims[i] = declared;
     } else if (i == 0) {
       dims[i] = request && request->batch ? request->batch : 1;
+    } else if (request && request->stand_in) {
+      dims[i] = request->stand_in;
     } else {
       return unknown_dimension(input, i, error);
     }

@@ -8,6 +8,7 @@
 // What is known of the inputs beyond their declarations.
 typedef struct dq_shape_request {
   int64_t batch;                    // for an unknown first dimension; 0: 1
+  int64_t stand_in;                 // for other unknown dimensions; 0: they are a failure
   const struct dq_input_shape *inputs; // shapes the user gave
   int input_count;
 } dq_shape_request;
