@@ -12,7 +12,7 @@ typedef __m512i i32_vector;
 
 // Lanes below count; count may be below 0 or above V_WORDS.
 static inline __mmask16 v_mask(int count) {
-  return count >= V_WORDS ? (__mmask16)0xffff : count <= 0 ? 0 : (__mmask16)((1u << count) - 1);
+  return (__mmask16)(count >= V_WORDS ? 0xffffu : count <= 0 ? 0u : (1u << count) - 1u);
 }
 
 static inline __m512 f32_zero(void) { return _mm512_setzero_ps(); }

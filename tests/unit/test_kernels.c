@@ -1,0 +1,161 @@
+// Kernels on cases worked by hand, and what their checks refuse. The comparison of every instruction
+// set with the references is dqcheck's.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "lib/kernels/kernels.h"
+
+// 2x2 kernel over 1x3x3, no padding: every output is the sum of a window weighted 1 2 / 3 4.
+static dq_conv_parameters small_conv(void) {
+  return (dq_conv_parameters){.batch = 1, .groups = 1, .in_channels = 1, .out_channels = 1,
+                              .in_height = 3, .in_width = 3, .kernel_height = 2, .kernel_width = 2,
+                              .stride_height = 1, .stride_width = 1, .dilation_height = 1,
+                              .dilation_width = 1, .out_height = 2, .out_width = 2};
+}
+
+static void *room(size_t bytes) {
+  void *pointer = aligned_alloc(DQ_KERNEL_ALIGNMENT, bytes);
+  assert_non_null(pointer);
+  return pointer;
+}
+
+static void run_f32(const dq_conv_parameters *p, unsigned cpu, const float *weights, const float *bias,
+                    const float *input, float *output) {
+  dq_conv_plan plan;
+  assert_int_equal(dq_conv_f32_plan(p, cpu, &plan, NULL), DQ_OK);
+  void *packed = room(dq_conv_packed_bytes(&plan)), *scratch = room(dq_conv_scratch_bytes(&plan, 1));
+  dq_conv_f32_pack(&plan, weights, bias, packed);
+  dq_conv_f32_run(&plan, packed, input, output, scratch, NULL);
+  free(packed);
+  free(scratch);
+}
+
+static void convolution_by_hand(void **state) {
+  (void)state;
+  const float weights[] = {1, 2, 3, 4}, input[] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, bias[] = {-40};
+  float output[4];
+  dq_conv_parameters p = small_conv();
+  for (int native = 0; native < 2; native++) {
+    unsigned cpu = native ? dq_cpu_detect() : 0;
+    run_f32(&p, cpu, weights, NULL, input, output);
+    // 1 + 4 + 12 + 20, 2 + 6 + 15 + 24, 4 + 10 + 21 + 32, 5 + 12 + 24 + 36
+    assert_true(output[0] == 37 && output[1] == 47 && output[2] == 67 && output[3] == 77);
+    p.activation.kind = DQ_ACTIVATION_RELU;
+    run_f32(&p, cpu, weights, bias, input, output);
+    assert_true(output[0] == 0 && output[1] == 7 && output[2] == 27 && output[3] == 37);
+    p.activation.kind = DQ_ACTIVATION_NONE;
+  }
+}
+
+static void padding_is_the_zero_point(void **state) {
+  (void)state;
+  // Input equal to its zero point everywhere: all sums are 0, at the borders too.
+  dq_conv_int8_parameters q = {.shape = small_conv(), .weight_signed = true, .input_zero_point = 7};
+  q.shape.pad_top = q.shape.pad_left = q.shape.pad_bottom = q.shape.pad_right = 1;
+  q.shape.out_height = q.shape.out_width = 4;
+  const int8_t weights[] = {1, -128, 127, 5};
+  uint8_t input[9];
+  memset(input, 7, sizeof input);
+  for (int native = 0; native < 2; native++) {
+    dq_conv_plan plan;
+    int32_t output[16];
+    assert_int_equal(dq_conv_int8_plan(&q, native ? dq_cpu_detect() : 0, &plan, NULL), DQ_OK);
+    void *packed = room(dq_conv_packed_bytes(&plan)), *scratch = room(dq_conv_scratch_bytes(&plan, 1));
+    dq_conv_int8_pack(&plan, weights, packed);
+    dq_conv_int8_run(&plan, packed, input, output, NULL, scratch, NULL);
+    for (int i = 0; i < 16; i++) assert_int_equal(output[i], 0);
+    free(packed);
+    free(scratch);
+  }
+}
+
+static void requantization_by_hand(void **state) {
+  (void)state;
+  // Halves go to the even neighbour before the zero point is added; ends saturate; NaN gives low.
+  const int32_t sums[] = {1, 3, 5, -1, -3, 1000, -1000, 4};
+  const uint8_t expected[] = {10, 12, 12, 10, 8, 255, 0, 12};
+  float half = 0.5f, nan = NAN;
+  uint8_t output[8];
+  dq_requantization r = {&half, 1, NULL, 10, 0, 255, false};
+  for (int native = 0; native < 2; native++) {
+    dq_requantize(&r, native ? dq_cpu_detect() : 0, true, 1, 8, sums, 8, output, 8);
+    assert_memory_equal(output, expected, 8);
+  }
+  r.multipliers = &nan;
+  r.low = 3;
+  dq_requantize(&r, dq_cpu_detect(), true, 1, 8, sums, 8, output, 8);
+  for (int i = 0; i < 8; i++) assert_int_equal(output[i], 3);
+}
+
+static void quantization_by_hand(void **state) {
+  (void)state;
+  const float input[] = {0.25f, 0.75f, -0.25f, 1e30f, -INFINITY, NAN, 0.0f, 1.0f};
+  const int8_t expected[] = {0, 2, 0, 127, -128, -128, 0, 2};
+  int8_t output[8];
+  dq_quantize_s8(dq_cpu_detect(), input, 0.5f, 0, output, 8);
+  assert_memory_equal(output, expected, 8);
+}
+
+static void product_by_hand(void **state) {
+  (void)state;
+  // [1 2; 3 4] times the transpose of [5 6; 7 8], doubled, plus a row.
+  const float a[] = {1, 2, 3, 4}, b[] = {5, 6, 7, 8}, row[] = {100, 200};
+  float out[4];
+  dq_gemm_parameters p = {.rows = 2, .columns = 2, .depth = 2, .transpose_b = true, .a_stride = 2,
+                          .b_stride = 2, .out_stride = 2, .alpha = 2, .beta = 1, .addend = row,
+                          .addend_column_stride = 1};
+  assert_int_equal(dq_gemm_check(&p, NULL), DQ_OK);
+  for (int native = 0; native < 2; native++) {
+    unsigned cpu = native ? dq_cpu_detect() : 0;
+    void *scratch = room(dq_gemm_f32_scratch_bytes(&p, cpu, 1));
+    dq_gemm_f32(&p, cpu, a, b, NULL, out, scratch, NULL);
+    assert_true(out[0] == 134 && out[1] == 246 && out[2] == 178 && out[3] == 306);
+    free(scratch);
+  }
+}
+
+static void refusals(void **state) {
+  (void)state;
+  dq_error error;
+  dq_conv_parameters p = small_conv();
+  p.stride_width = 0;
+  assert_int_equal(dq_conv_check(&p, &error), DQ_BAD_INPUT);
+  assert_string_equal(error.message, "convolution width stride is 0, expected 1 to 536870911");
+  p = small_conv();
+  p.kernel_height = 4;
+  assert_int_equal(dq_conv_check(&p, &error), DQ_BAD_INPUT);
+  assert_string_equal(error.message, "convolution kernel spans 4, the padded input height is 3");
+  p = small_conv();
+  p.out_width = 3;
+  assert_int_equal(dq_conv_check(&p, &error), DQ_BAD_INPUT);
+  p = small_conv();
+  p.groups = 2;
+  assert_int_equal(dq_conv_check(&p, &error), DQ_BAD_INPUT);
+  p = small_conv();
+  p.batch = p.in_channels = p.out_channels = 1 << 28;
+  p.in_height = p.in_width = 1 << 28;
+  assert_int_equal(dq_conv_check(&p, &error), DQ_BAD_INPUT);
+  dq_conv_int8_parameters q = {.shape = small_conv(), .input_zero_point = -1};
+  dq_conv_plan plan;
+  assert_int_equal(dq_conv_int8_plan(&q, 0, &plan, &error), DQ_BAD_INPUT);
+  assert_string_equal(error.message, "zero point of the input is -1, expected 0 to 255");
+  dq_gemm_parameters g = {.rows = 2, .columns = 2, .depth = 3, .a_stride = 2, .b_stride = 2,
+                          .out_stride = 2};
+  assert_int_equal(dq_gemm_check(&g, &error), DQ_BAD_INPUT);
+  assert_string_equal(error.message, "matrix A has rows of 3 elements but a stride of 2");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(convolution_by_hand),    cmocka_unit_test(padding_is_the_zero_point),
+      cmocka_unit_test(requantization_by_hand), cmocka_unit_test(quantization_by_hand),
+      cmocka_unit_test(product_by_hand),        cmocka_unit_test(refusals),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
