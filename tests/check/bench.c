@@ -82,6 +82,11 @@ static void run_conv(void *argument) {
     dq_conv_f32_run(&w->plan, w->packed, w->input, w->output, w->scratch, NULL);
 }
 
+static void bench_stops(const dq_error *error) {
+  fprintf(stderr, "dqcheck: %s\n", error->message);
+  exit(error->status);
+}
+
 // Seconds of one convolution, in fp32 or int8.
 static double time_conv(const struct shape *s, unsigned cpu, bool float32) {
   dq_conv_parameters p = parameters_of(s);
@@ -91,7 +96,7 @@ static double time_conv(const struct shape *s, unsigned cpu, bool float32) {
   conv_work w = {.requantization = float32 ? NULL : &r};
   dq_error error = {0};
   if ((float32 ? dq_conv_f32_plan(&p, cpu, &w.plan, &error) : dq_conv_int8_plan(&q, cpu, &w.plan, &error)))
-    exit(printf("%s\n", error.message) ? 1 : 1);
+    bench_stops(&error);
   size_t weights = (size_t)(p.out_channels * (p.in_channels / p.groups) * p.kernel_height * p.kernel_width);
   size_t inputs = (size_t)(p.in_channels * p.in_height * p.in_width);
   checker c = {.random = {1}};
@@ -123,20 +128,20 @@ static const struct {
   const char *name;
   unsigned cpu;
   bool float32;
-} columns[] = {{"c", 0, true},
+} levels[] = {{"c", 0, true},
                {"c", 0, false},
                {"avx2", DQ_CPU_AVX2, true},
                {"avx2", DQ_CPU_AVX2, false},
                {"avx512", DQ_CPU_AVX2 | DQ_CPU_AVX512, true},
                {"avx512", DQ_CPU_AVX2 | DQ_CPU_AVX512, false},
                {"vnni", DQ_CPU_AVX2 | DQ_CPU_AVX512 | DQ_CPU_VNNI, false}};
-enum { COLUMNS = sizeof columns / sizeof *columns };
+enum { LEVELS = sizeof levels / sizeof *levels };
 
 static void bench_convolutions(unsigned cpu, bool with_c) {
   printf("convolution, GMAC/s on one thread (int8: times the fp32 of the same instruction set; vnni: of "
          "avx512)\n%-26s %8s", "", "us");
-  for (int i = with_c ? 0 : 2; i < COLUMNS; i++)
-    printf(" %6s %s%s", columns[i].name, columns[i].float32 ? "fp32" : "int8", columns[i].float32 ? "" : "       ");
+  for (int i = with_c ? 0 : 2; i < LEVELS; i++)
+    printf(" %6s %s%s", levels[i].name, levels[i].float32 ? "fp32" : "int8", levels[i].float32 ? "" : "       ");
   printf("\n");
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     dq_conv_parameters p = parameters_of(&shapes[i]);
@@ -144,15 +149,87 @@ static void bench_convolutions(unsigned cpu, bool with_c) {
     printf("%-26s ", shapes[i].name);
     char line[400];
     int used = 0;
-    for (int j = with_c ? 0 : 2; j < COLUMNS; j++) {
-      if ((columns[j].cpu & cpu) != columns[j].cpu) continue;
-      double speed = giga / time_conv(&shapes[i], columns[j].cpu, columns[j].float32);
-      if (columns[j].float32) base = best = speed;
+    for (int j = with_c ? 0 : 2; j < LEVELS; j++) {
+      if ((levels[j].cpu & cpu) != levels[j].cpu) continue;
+      double speed = giga / time_conv(&shapes[i], levels[j].cpu, levels[j].float32);
+      if (levels[j].float32) base = best = speed;
       used += snprintf(line + used, sizeof line - (size_t)used, " %11.2f", speed);
-      if (!columns[j].float32)
+      if (!levels[j].float32)
         used += snprintf(line + used, sizeof line - (size_t)used, " x%-5.2f", speed / base);
     }
     printf("%8.1f%s\n", best > 0 ? giga / best * 1e6 : 0.0, line);
+  }
+}
+
+// ---- Matrix products with constant, packed B ----
+static const struct {
+  const char *name;
+  int64_t rows, columns, depth;
+} products[] = {{"mobilenet classifier", 1, 1000, 1280}, {"resnet classifier", 1, 1000, 2048},
+                {"batch of 32", 32, 1000, 1280},         {"attention 197", 197, 768, 768},
+                {"square 512", 512, 512, 512}};
+
+typedef struct product_work {
+  dq_gemm_parameters f32;
+  dq_gemm_int8_parameters int8;
+  unsigned cpu;
+  void *a, *packed, *out, *scratch;
+} product_work;
+
+static void run_product_f32(void *argument) {
+  product_work *w = argument;
+  dq_gemm_f32(&w->f32, w->cpu, w->a, NULL, w->packed, w->out, w->scratch, NULL);
+}
+static void run_product_int8(void *argument) {
+  product_work *w = argument;
+  dq_gemm_int8(&w->int8, w->cpu, w->a, NULL, w->packed, w->out, NULL, w->scratch, NULL);
+}
+
+static double time_product(int64_t rows, int64_t columns, int64_t depth, unsigned cpu, bool float32) {
+  static const int32_t zero = 120;
+  product_work w = {.cpu = cpu};
+  w.f32 = (dq_gemm_parameters){.rows = rows, .columns = columns, .depth = depth, .transpose_b = true,
+                               .a_stride = depth, .b_stride = depth, .out_stride = columns, .alpha = 1};
+  w.int8 = (dq_gemm_int8_parameters){.rows = rows, .columns = columns, .depth = depth,
+                                     .transpose_b = true, .a_stride = depth, .b_stride = depth,
+                                     .out_stride = columns, .b_signed = true, .a_zero_points = &zero,
+                                     .a_zero_point_count = 1};
+  w.a = room((size_t)(rows * depth) * 4);
+  w.out = room((size_t)(rows * columns) * 4);
+  void *b = room((size_t)(columns * depth) * 4);
+  w.packed = room(float32 ? dq_gemm_f32_packed_bytes(&w.f32, cpu) : dq_gemm_int8_packed_bytes(&w.int8, cpu));
+  w.scratch = room(float32 ? dq_gemm_f32_scratch_bytes(&w.f32, cpu, 1)
+                           : dq_gemm_int8_scratch_bytes(&w.int8, cpu, 1));
+  if (float32)
+    dq_gemm_f32_pack(&w.f32, cpu, b, w.packed);
+  else
+    dq_gemm_int8_pack(&w.int8, cpu, b, w.packed);
+  double seconds = median_time(float32 ? run_product_f32 : run_product_int8, &w);
+  free(w.a);
+  free(w.out);
+  free(b);
+  free(w.packed);
+  free(w.scratch);
+  return seconds;
+}
+
+static void bench_products(unsigned cpu) {
+  printf("matrix product, GMAC/s on one thread (int8: times the fp32 before it)\n%-26s", "");
+  for (int i = 2; i < LEVELS; i++)
+    printf(" %6s %s%s", levels[i].name, levels[i].float32 ? "fp32" : "int8", levels[i].float32 ? "" : "       ");
+  printf("\n");
+  for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
+    double giga = (double)(products[i].rows * products[i].columns * products[i].depth) * 1e-9, base = 0;
+    printf("%-26s", products[i].name);
+    for (int j = 2; j < LEVELS; j++) {
+      if ((levels[j].cpu & cpu) != levels[j].cpu) continue;
+      double speed = giga / time_product(products[i].rows, products[i].columns, products[i].depth,
+                                         levels[j].cpu, levels[j].float32);
+      if (levels[j].float32) base = speed;
+      printf(" %11.2f", speed);
+      if (!levels[j].float32) printf(" x%-5.2f", speed / base);
+    }
+    printf("\n");
   }
 }
 
@@ -208,12 +285,12 @@ static void bench_arrays(unsigned cpu) {
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     double base = 0;
     printf("%-26s", arrays[i].name);
-    for (int j = 0; j < COLUMNS; j++) {
-      if (!columns[j].float32 || (columns[j].cpu & cpu) != columns[j].cpu) continue;
+    for (int j = 0; j < LEVELS; j++) {
+      if (!levels[j].float32 || (levels[j].cpu & cpu) != levels[j].cpu) continue;
       fill_floats(&c, w.floats, ARRAY, FLOATS_NORMAL);
       for (int k = 0; k < ARRAY; k++) w.sums[k] = (int32_t)between(&c, -200000, 200000);
       dq_convert_f32_f16(0, w.floats, w.small, ARRAY);
-      w.cpu = columns[j].cpu;
+      w.cpu = levels[j].cpu;
       double speed = ARRAY * arrays[i].bytes * 1e-9 / median_time(arrays[i].run, &w);
       if (j == 0) base = speed;
       printf(" %9.2f x%-5.2f", speed, speed / base);
@@ -226,7 +303,9 @@ static void bench_arrays(unsigned cpu) {
 }
 
 void bench_all(unsigned cpu, const char *only) {
-  bool both = !only;
-  if (both || strstr(only, "conv") || strstr(only, "depthwise")) bench_convolutions(cpu, both);
-  if (both || (!strstr(only, "conv") && !strstr(only, "depthwise"))) bench_arrays(cpu);
+  bool convolutions = !only || strstr(only, "conv_") || strstr(only, "depthwise");
+  bool matrices = !only || strstr(only, "gemm");
+  if (convolutions) bench_convolutions(cpu, !only);
+  if (matrices) bench_products(cpu);
+  if (!only || (!convolutions && !matrices)) bench_arrays(cpu);
 }

@@ -3,9 +3,11 @@
 #include "tests/check/check.h"
 
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static check_case *const f32_tile_cases[] = {check_conv_f32, check_gemm_f32, NULL};
 static check_case *const i16_tile_cases[] = {check_conv_int8, check_gemm_int8, NULL};
@@ -100,9 +102,29 @@ static void check_row(checker *c, const options *o, int index) {
   fflush(stdout);
 }
 
+// For the handler below only: what is being checked when a kernel crashes.
+static checker *running;
+
+static void crashed(int number) {
+  char text[200];
+  int length = snprintf(text, sizeof text, "CRASHED with signal %d: %s (case seed %llu)\n", number,
+                        running->row ? running->row->symbol : "no kernel",
+                        (unsigned long long)running->case_seed);
+  ssize_t written = write(STDOUT_FILENO, text, (size_t)length);
+  _exit(written == length ? 1 : 5);
+}
+
+static void charge_crashes(checker *c) {
+  running = c;
+  struct sigaction action = {.sa_handler = crashed};
+  const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaction(signals[i], &action, NULL);
+}
+
 static int check_all(const options *o, unsigned present) {
   checker c = {0};
   unsigned absent = 0;
+  charge_crashes(&c);
   for (int i = 1; i < CHECK_POOLS; i++)
     if (!(c.pools[i] = dq_pool_new(i + 1))) return 5;
   for (int i = 0; i < dq_kernel_count(); i++) {
