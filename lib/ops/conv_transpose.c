@@ -140,12 +140,14 @@ static dq_status infer(dq_op *op) {
 
 // ---- Running ----
 
-// One picture and group: `columns` is [out channels of the group][taps][positions of the input].
+// Some output channels of one picture and group, so many that the products stay in the cache:
+// `columns` is [out channels][taps][positions of the input].
 typedef struct job {
-  dq_window window;                  // three axes
-  int64_t out_channels, in_channels; // of the group
+  dq_window window;                   // three axes
+  int64_t out_channels;               // of this job
+  int64_t group_outputs, in_channels; // of the group
   int64_t taps, positions, out_plane;
-  const void *weight, *input, *bias; // of the group; bias may be NULL
+  const void *weight, *input, *bias; // of the first channel; bias may be NULL
   void *columns, *output;
 } job;
 
@@ -212,7 +214,7 @@ static void multiply_f64(void *argument, int64_t channel, int thread) {
       const double *x = (const double *)j->input + i;
       double sum = 0;
       for (int64_t c = 0; c < j->in_channels; c++)
-        sum = fma(w[c * j->out_channels * j->taps], x[c * j->positions], sum);
+        sum = fma(w[c * j->group_outputs * j->taps], x[c * j->positions], sum);
       *out++ = sum;
     }
 }
@@ -224,7 +226,7 @@ static dq_gemm_parameters product_parameters(const job *j) {
                               .columns = j->positions,
                               .depth = j->in_channels,
                               .transpose_a = true,
-                              .a_stride = rows,
+                              .a_stride = j->group_outputs * j->taps,
                               .b_stride = j->positions,
                               .out_stride = j->positions,
                               .alpha = 1.0f,
@@ -237,6 +239,41 @@ typedef struct transpose_state {
   size_t columns_bytes;
 } transpose_state;
 
+// Products kept at once: a few output channels' worth stays in the cache, and does not grow with
+// the number of channels.
+enum { COLUMNS_BYTES = 4 << 20 };
+
+static size_t product_scratch(const dq_op *op, const job *whole, int64_t channels) {
+  job part = *whole;
+  part.out_channels = channels;
+  dq_gemm_parameters g = product_parameters(&part);
+  return dq_gemm_f32_scratch_bytes(&g, op->context->cpu, dq_pool_threads(op->context->pool));
+}
+
+// Chooses how many channels are computed at once and asks for the scratch of that.
+static dq_status size_job(dq_op *op, transpose_state *s) {
+  job *j = &s->job;
+  int type = op->inputs[INPUT]->type;
+  size_t channel, columns;
+  if (!dq_mul_size((size_t)j->taps, (size_t)j->positions, &channel) ||
+      !dq_mul_size(channel, dq_dtype_size(type), &channel) || channel > SIZE_MAX / 8)
+    return dq_op_fail(op, DQ_UNSUPPORTED, "%" PRId64 " taps at %" PRId64 " positions overflow",
+                      j->taps, j->positions);
+  int64_t fitting = (int64_t)(COLUMNS_BYTES / channel);
+  j->out_channels = dq_max_i64(1, dq_min_i64(fitting, j->group_outputs));
+  columns = channel * (size_t)j->out_channels; // at most COLUMNS_BYTES or one channel
+  s->columns_bytes = dq_round_up(columns, DQ_KERNEL_ALIGNMENT);
+  op->scratch_bytes = s->columns_bytes;
+  if (type != DQ_F32) return DQ_OK;
+  dq_gemm_parameters g = product_parameters(j);
+  DQ_TRY(dq_gemm_check(&g, op->error));
+  size_t full = product_scratch(op, j, j->out_channels);
+  int64_t rest = j->group_outputs % j->out_channels;
+  size_t last = rest ? product_scratch(op, j, rest) : 0;
+  op->scratch_bytes += full > last ? full : last;
+  return DQ_OK;
+}
+
 static dq_status prepare(dq_op *op, dq_arena *arena) {
   transpose_state *s = DQ_NEW(arena, transpose_state);
   if (!s) return dq_fail_memory(op->error, sizeof *s);
@@ -244,29 +281,17 @@ static dq_status prepare(dq_op *op, dq_arena *arena) {
   const transposed *t = &s->shape;
   dq_window w = dq_window_three(&t->window);
   s->job = (job){.window = w,
-                 .out_channels = t->out_channels / t->groups,
+                 .group_outputs = t->out_channels / t->groups,
                  .in_channels = t->in_channels / t->groups,
                  .taps = w.kernel[0] * w.kernel[1] * w.kernel[2],
                  .positions = w.input[0] * w.input[1] * w.input[2],
                  .out_plane = w.output[0] * w.output[1] * w.output[2]};
-  int type = op->inputs[INPUT]->type;
-  size_t rows, count, gemm = 0;
-  if (!dq_mul_size((size_t)s->job.out_channels, (size_t)s->job.taps, &rows) ||
-      !dq_mul_size(rows, (size_t)s->job.positions, &count) ||
-      !dq_mul_size(count, dq_dtype_size(type), &count) || count > SIZE_MAX / 4)
-    return dq_op_fail(op, DQ_UNSUPPORTED, "the products of this transposed convolution overflow");
-  s->columns_bytes = dq_round_up(count, DQ_KERNEL_ALIGNMENT);
-  if (type == DQ_F32) {
-    dq_gemm_parameters g = product_parameters(&s->job);
-    DQ_TRY(dq_gemm_check(&g, op->error));
-    gemm = dq_gemm_f32_scratch_bytes(&g, op->context->cpu, dq_pool_threads(op->context->pool));
-  }
+  DQ_TRY(size_job(op, s));
   op->state = s;
-  op->scratch_bytes = s->columns_bytes + gemm;
   return DQ_OK;
 }
 
-static void run_group(const dq_op *op, const transpose_state *s, job *j) {
+static void run_job(const dq_op *op, const transpose_state *s, job *j) {
   dq_pool *pool = op->context->pool;
   if (op->inputs[INPUT]->type == DQ_F64) {
     dq_pool_run(pool, j->out_channels, multiply_f64, j);
@@ -279,23 +304,32 @@ static void run_group(const dq_op *op, const transpose_state *s, job *j) {
   dq_pool_run(pool, j->out_channels, add_taps_f32, j);
 }
 
+// Group `index` of all pictures' groups.
+static void run_group(const dq_op *op, const transpose_state *s, int64_t index) {
+  const dq_tensor *bias = dq_op_input(op, BIAS);
+  int64_t size = (int64_t)dq_dtype_size(op->inputs[INPUT]->type);
+  job j = s->job;
+  int64_t group = index % s->shape.groups, step = j.out_channels;
+  const char *weight = (const char *)op->inputs[WEIGHT]->data +
+                       group * j.in_channels * j.group_outputs * j.taps * size;
+  j.columns = op->scratch;
+  j.input = (const char *)op->inputs[INPUT]->data + index * j.in_channels * j.positions * size;
+  for (int64_t first = 0; first < j.group_outputs; first += step) {
+    int64_t channel = group * j.group_outputs + first;
+    j.out_channels = dq_min_i64(step, j.group_outputs - first);
+    j.weight = weight + first * j.taps * size;
+    j.bias = bias ? (const char *)bias->data + channel * size : NULL;
+    j.output =
+        (char *)op->outputs[0]->data + (index * j.group_outputs + first) * j.out_plane * size;
+    run_job(op, s, &j);
+  }
+}
+
 static dq_status run(dq_op *op) {
   if (!dq_tensor_count(op->outputs[0])) return DQ_OK;
   if (!op->state) return dq_op_run_unprepared(op);
   const transpose_state *s = op->state;
-  const dq_tensor *bias = dq_op_input(op, BIAS);
-  int64_t size = (int64_t)dq_dtype_size(op->inputs[INPUT]->type);
-  job j = s->job;
-  j.columns = op->scratch;
-  for (int64_t i = 0; i < s->shape.batch * s->shape.groups; i++) {
-    int64_t group = i % s->shape.groups;
-    j.input = (const char *)op->inputs[INPUT]->data + i * j.in_channels * j.positions * size;
-    j.weight = (const char *)op->inputs[WEIGHT]->data +
-               group * j.in_channels * j.out_channels * j.taps * size;
-    j.bias = bias ? (const char *)bias->data + group * j.out_channels * size : NULL;
-    j.output = (char *)op->outputs[0]->data + i * j.out_channels * j.out_plane * size;
-    run_group(op, s, &j);
-  }
+  for (int64_t i = 0; i < s->shape.batch * s->shape.groups; i++) run_group(op, s, i);
   return DQ_OK;
 }
 

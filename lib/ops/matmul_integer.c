@@ -73,6 +73,7 @@ typedef struct integer_state {
   dq_matmul shape;
   dq_gemm_int8_parameters parameters; // zero points of the first product
   dq_zero_points a_zero, b_zero;
+  bool dynamic; // A's zero points are read at every run
   void *packed; // NULL when B is several matrices
   dq_requantization requantization;
   bool by_rows; // then `rows` holds and the requantization only bounds and type
@@ -153,9 +154,18 @@ static dq_status read_operands(dq_op *op, const operands *from, integer_state *s
   return dq_gemm_int8_check(&s->parameters, op->error);
 }
 
+// B and all that goes with it; A and its zero point may come from a DynamicQuantizeLinear.
+static bool parameters_known(const dq_op *op, const operands *from) {
+  for (int i = 0; i < op->input_count; i++)
+    if (i != from->a && i != from->a_zero_point && op->inputs[i] && !op->inputs[i]->data)
+      return false;
+  return true;
+}
+
 static dq_status prepare(dq_op *op, const operands *from, dq_arena *arena) {
   unsigned cpu = op->context->cpu;
-  if (!dq_op_known_but(op, from->a) || !dq_tensor_count(op->outputs[0])) return DQ_OK;
+  bool dynamic = dq_op_input(op, from->a_zero_point) && !dq_op_known(op, from->a_zero_point);
+  if (!parameters_known(op, from) || !dq_tensor_count(op->outputs[0])) return DQ_OK;
   integer_state *s = DQ_NEW(arena, integer_state);
   if (!s) return dq_fail_memory(op->error, sizeof *s);
   DQ_TRY(read_operands(op, from, s, arena));
@@ -163,6 +173,7 @@ static dq_status prepare(dq_op *op, const operands *from, dq_arena *arena) {
     DQ_TRY(dq_op_alloc(op, arena, dq_gemm_int8_packed_bytes(&s->parameters, cpu), &s->packed));
     dq_gemm_int8_pack(&s->parameters, cpu, op->inputs[from->b]->data, s->packed);
   }
+  s->dynamic = dynamic;
   op->state = s;
   op->scratch_bytes = s->sum_bytes + dq_gemm_int8_scratch_bytes(&s->parameters, cpu,
                                                                 dq_pool_threads(op->context->pool));
@@ -212,6 +223,7 @@ static dq_status run(dq_op *op, const operands *from) {
   if (!dq_tensor_count(op->outputs[0])) return DQ_OK;
   if (!op->state) return dq_op_run_unprepared(op);
   const integer_state *s = op->state;
+  if (s->dynamic) dq_fill_zero_points(op, from->a_zero_point, &s->a_zero);
   for (int64_t i = 0; i < s->shape.batch; i++) run_product(op, from, i);
   return DQ_OK;
 }

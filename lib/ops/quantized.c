@@ -36,18 +36,23 @@ static dq_status parameter_count(const dq_op *op, int i, int64_t channels, int64
 
 dq_status dq_read_zero_points(const dq_op *op, int i, int type, int64_t channels, int64_t stacked,
                               dq_arena *arena, dq_zero_points *zero_points) {
-  const dq_tensor *input = dq_op_input(op, i);
   *zero_points = (dq_zero_points){NULL, 0};
-  if (!input) return DQ_OK;
+  if (!dq_op_input(op, i)) return DQ_OK;
   DQ_TRY(dq_check_input_type(op, i, DQ_BIT(type)));
   DQ_TRY(parameter_count(op, i, channels, stacked, &zero_points->count));
-  int32_t *values = DQ_NEW_ARRAY(arena, zero_points->count, int32_t);
-  if (!values) return dq_fail_memory(op->error, (size_t)zero_points->count * sizeof *values);
+  zero_points->values = DQ_NEW_ARRAY(arena, zero_points->count, int32_t);
+  if (!zero_points->values)
+    return dq_fail_memory(op->error, (size_t)zero_points->count * sizeof(int32_t));
+  dq_fill_zero_points(op, i, zero_points);
+  return DQ_OK;
+}
+
+void dq_fill_zero_points(const dq_op *op, int i, const dq_zero_points *zero_points) {
+  const dq_tensor *input = op->inputs[i];
+  if (!input->data) return;
   int64_t found = dq_tensor_count(input);
   for (int64_t k = 0; k < zero_points->count; k++)
-    values[k] = (int32_t)dq_tensor_get_i64(input, k % found);
-  zero_points->values = values;
-  return DQ_OK;
+    zero_points->values[k] = (int32_t)dq_tensor_get_i64(input, k % found);
 }
 
 dq_status dq_read_scales(const dq_op *op, int i, int64_t channels, int64_t stacked, dq_arena *arena,

@@ -8,7 +8,7 @@
 
 // Numbers that go with one operand: one for all, or one for each of its rows or channels.
 typedef struct dq_zero_points {
-  const int32_t *values;
+  int32_t *values;
   int64_t count; // 0: left out, which means 0
 } dq_zero_points;
 
@@ -27,7 +27,10 @@ dq_status dq_check_input_type(const dq_op *op, int i, unsigned types);
 // int32 in the arena; more than one are repeated to fill stacked * channels.
 dq_status dq_read_zero_points(const dq_op *op, int i, int type, int64_t channels, int64_t stacked,
                               dq_arena *arena, dq_zero_points *zero_points);
-// Likewise scales (float32; float16 arrives widened).
+// Reads the elements again, for an input whose elements are not known before it is run (until then
+// the numbers are 0).
+void dq_fill_zero_points(const dq_op *op, int i, const dq_zero_points *zero_points);
+// Scales in the same form (float32; float16 arrives widened); the elements must be known.
 dq_status dq_read_scales(const dq_op *op, int i, int64_t channels, int64_t stacked, dq_arena *arena,
                          dq_scales *scales);
 
