@@ -11,6 +11,7 @@ typedef struct columns {
   dq_tensor *output;
   int64_t outer, length, inner, strips; // strips of WIDTH columns in a block
   bool logarithm;
+  unsigned cpu;
 } columns;
 
 enum { WIDTH = 64 };
@@ -38,6 +39,29 @@ enum { WIDTH = 64 };
       }                                                                                            \
   }
 DQ_EACH_FLOAT(SOFTMAX_STRIP, softmax)
+
+// A single column lies in a row: the same sums through the exp kernel.
+static void softmax_row_span(void *argument, int64_t from, int64_t to) {
+  enum { CHUNK = 256 };
+  const columns *job = argument;
+  const int64_t length = job->length;
+  for (int64_t row = from; row < to; row++) {
+    const float *in = (const float *)job->input->data + row * length;
+    float *out = (float *)job->output->data + row * length, peak = in[0];
+    double sum = 0;
+    for (int64_t k = 1; k < length; k++) peak = in[k] > peak ? in[k] : peak;
+    for (int64_t at = 0; at < length; at += CHUNK) {
+      const int64_t count = dq_min_i64(CHUNK, length - at);
+      float powers[CHUNK];
+      for (int64_t k = 0; k < count; k++) out[at + k] = in[at + k] - peak;
+      dq_exp_f32(job->cpu, out + at, powers, count);
+      for (int64_t k = 0; k < count; k++) sum += (double)powers[k];
+      if (!job->logarithm) memcpy(out + at, powers, (size_t)count * sizeof *powers);
+    }
+    const float total = (float)(job->logarithm ? log(sum) : sum);
+    for (int64_t k = 0; k < length; k++) out[k] = job->logarithm ? out[k] - total : out[k] / total;
+  }
+}
 
 // One in the place of the first largest element, zero elsewhere.
 #define HARDMAX_STRIP(NAME, symbol, type)                                                          \
@@ -78,7 +102,10 @@ static dq_status run_columns(dq_op *op, dq_span_work *work32, dq_span_work *work
   int axis;
   DQ_TRY(dq_op_axis(op, dq_node_int(op->node, "axis", op->version < 13 ? 1 : -1), input->rank,
                     &axis));
-  columns job = {.input = input, .output = op->outputs[0], .logarithm = logarithm};
+  columns job = {.input = input,
+                 .output = op->outputs[0],
+                 .logarithm = logarithm,
+                 .cpu = op->context ? op->context->cpu : 0};
   int end = op->version < 13 ? input->rank : axis + 1;
   job.outer = dq_tensor_product(input, 0, axis);
   job.length = dq_tensor_product(input, axis, end);
@@ -86,8 +113,9 @@ static dq_status run_columns(dq_op *op, dq_span_work *work32, dq_span_work *work
   if (!job.outer || !job.length || !job.inner) return DQ_OK;
   job.strips = (job.inner - 1) / WIDTH + 1;
   int64_t grain = DQ_GRAIN / (job.length * dq_min_i64(WIDTH, job.inner) + 1) + 1;
-  dq_spans(op->context, job.outer * job.strips, grain, input->type == DQ_F64 ? work64 : work32,
-           &job);
+  dq_span_work *work = input->type == DQ_F64 ? work64 : work32;
+  if (work == softmax_span_F32 && job.inner == 1) work = softmax_row_span;
+  dq_spans(op->context, job.outer * job.strips, grain, work, &job);
   return DQ_OK;
 }
 
