@@ -22,7 +22,8 @@ static dq_status pooled_shape(const dq_op *op, int64_t *dims) {
       return dq_op_fail(op, DQ_BAD_INPUT, "window and pads do not fit a dimension of %" PRId64,
                         input->dims[2 + i]);
   }
-  return DQ_OK;
+  dq_tensor checked;
+  return dq_tensor_shape(&checked, input->type, input->rank, dims, op->error);
 }
 
 static dq_status infer(dq_op *op) {

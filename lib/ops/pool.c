@@ -301,8 +301,8 @@ static dq_status run_pool(dq_op *op, pool_kind kind) {
   if (!job.output) return dq_op_fail(op, DQ_UNSUPPORTED, "output 0 is left out");
   int64_t planes = input->dims[0] * input->dims[1];
   if (planes == 0) return DQ_OK;
-  const int64_t *out = job.window.output, *kernel = job.window.kernel;
-  int64_t cost = out[0] * out[1] * out[2] * (kernel[0] * kernel[1] + kernel[2]);
+  const int64_t *out = job.window.output;
+  int64_t cost = 4 * out[0] * out[1] * out[2];
   size_t threads = (size_t)dq_pool_threads(op->context ? op->context->pool : NULL);
   dq_arena *arena = dq_arena_new(0);
   size_t row_bytes = threads * (size_t)job.window.input[2] * job.rules->size;

@@ -1,0 +1,212 @@
+// Operators that move elements: shapes from every form of their parameters, values, what is refused.
+#include <string.h>
+
+#include "tests/unit/operator_harness.h"
+
+static const float six[] = {0, 1, 2, 3, 4, 5};
+
+static void ints(harness *h, int64_t count, const int64_t *values) {
+  harness_input(h, DQ_I64, 1, &count, values);
+}
+#define INTS(h, ...)                                                                               \
+  ints(h, (int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (int64_t[]){__VA_ARGS__})
+
+static void open_six(harness *h, const char *op_type, int opset) {
+  harness_open(h, "", op_type, opset);
+  harness_input(h, DQ_F32, DIMS(2, 3), six);
+}
+
+static void test_reshape(void **state) {
+  (void)state;
+  harness h;
+  open_six(&h, "Reshape", 14);
+  INTS(&h, 0, -1, 1);
+  harness_gives(&h, DQ_F32, DIMS(2, 3, 1), DOUBLES(0, 1, 2, 3, 4, 5));
+  h.inputs[1]->data = NULL;
+  assert_int_equal(harness_infer(&h), DQ_OK);
+  assert_int_equal(h.output->rank, -1);
+  harness_close(&h);
+  static const struct {
+    int64_t shape[3];
+    const char *words;
+  } cases[] = {{{4, 2, 1}, "asks for 8 elements, the input has 6"},
+               {{-1, -1, 1}, "shape holds -1 at 1"},
+               {{2, 3, 0}, "has 0 at 2"},
+               {{-2, 3, 1}, "shape holds -2"},
+               {{INT64_MAX, INT64_MAX, 1}, "overflows"},
+               {{4, -1, 1}, "asks for 4 elements"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    open_six(&h, "Reshape", 14);
+    ints(&h, 3, cases[i].shape);
+    harness_refuses(&h, DQ_BAD_INPUT, cases[i].words);
+    harness_close(&h);
+  }
+}
+
+static void test_squeeze_and_unsqueeze(void **state) {
+  (void)state;
+  harness h;
+  harness_open(&h, "", "Squeeze", 13);
+  harness_input(&h, DQ_F32, DIMS(1, 2, 1), six);
+  harness_gives(&h, DQ_F32, DIMS(2), DOUBLES(0, 1));
+  INTS(&h, -1);
+  harness_gives(&h, DQ_F32, DIMS(1, 2), DOUBLES(0, 1));
+  ((int64_t *)h.inputs[1]->data)[0] = 1;
+  harness_refuses(&h, DQ_BAD_INPUT, "axis 1 has size 2");
+  harness_close(&h);
+  harness_open(&h, "", "Unsqueeze", 11);
+  harness_input(&h, DQ_F32, 0, NULL, six);
+  dq_node_set_ints(h.graph, h.node, "axes", (int64_t[]){-1, 0}, 2);
+  harness_gives(&h, DQ_F32, DIMS(1, 1), DOUBLES(0));
+  dq_node_set_ints(h.graph, h.node, "axes", (int64_t[]){0, -2}, 2);
+  harness_refuses(&h, DQ_BAD_INPUT, "axis 0 is given twice");
+  harness_close(&h);
+}
+
+static void test_transpose(void **state) {
+  (void)state;
+  harness h;
+  open_six(&h, "Transpose", 13);
+  harness_gives(&h, DQ_F32, DIMS(3, 2), DOUBLES(0, 3, 1, 4, 2, 5));
+  dq_node_set_ints(h.graph, h.node, "perm", (int64_t[]){0, 0}, 2);
+  harness_refuses(&h, DQ_BAD_INPUT, "perm holds 0 at 1");
+  harness_close(&h);
+}
+
+// Every permutation of five axes against the definition, in elements of every size.
+static void test_transpose_all(void **state) {
+  (void)state;
+  static uint64_t elements[2 * 3 * 17 * 5 * 19];
+  const int64_t dims[5] = {2, 3, 17, 5, 19};
+  static const int types[] = {DQ_U8, DQ_F16, DQ_F32, DQ_I64};
+  for (size_t i = 0; i < sizeof elements; i++) ((uint8_t *)elements)[i] = (uint8_t)(i * 37 % 251);
+  for (int code = 0; code < 120; code++) {
+    int64_t perm[5], left[5] = {0, 1, 2, 3, 4};
+    for (int i = 0, rest = code; i < 5; i++) {
+      int pick = rest % (5 - i);
+      rest /= 5 - i;
+      perm[i] = left[pick];
+      memmove(left + pick, left + pick + 1, (size_t)(4 - pick) * sizeof *left);
+    }
+    harness h;
+    harness_open(&h, "", "Transpose", 13);
+    dq_tensor *input = harness_input(&h, types[code % 4], 5, dims, elements);
+    dq_node_set_ints(h.graph, h.node, "perm", perm, 5);
+    assert_int_equal(harness_run(&h), DQ_OK);
+    size_t size = dq_dtype_size(input->type);
+    for (int64_t o = 0; o < dq_tensor_count(input); o++) {
+      int64_t at[5], rest = o, from = 0;
+      for (int i = 4; i >= 0; i--) {
+        at[perm[i]] = rest % dims[perm[i]];
+        rest /= dims[perm[i]];
+      }
+      for (int i = 0; i < 5; i++) from = from * dims[i] + at[i];
+      assert_memory_equal((char *)h.output->data + (size_t)o * size,
+                          (char *)input->data + (size_t)from * size, size);
+    }
+    harness_close(&h);
+  }
+}
+
+static void test_concat(void **state) {
+  (void)state;
+  harness h;
+  open_six(&h, "Concat", 13);
+  harness_input(&h, DQ_F32, DIMS(2, 0), NULL);
+  harness_input(&h, DQ_F32, DIMS(2, 1), FLOATS(8, 9));
+  dq_node_set_int(h.graph, h.node, "axis", -1);
+  harness_gives(&h, DQ_F32, DIMS(2, 4), DOUBLES(0, 1, 2, 8, 3, 4, 5, 9));
+  dq_node_set_int(h.graph, h.node, "axis", 0);
+  harness_refuses(&h, DQ_BAD_INPUT, "input 1 of shape 2x0 does not fit");
+  harness_close(&h);
+}
+
+static void test_slice(void **state) {
+  (void)state;
+  harness h;
+  open_six(&h, "Slice", 13);
+  INTS(&h, -1, 0);
+  INTS(&h, INT64_MIN, INT64_MAX);
+  INTS(&h, 1, 0);
+  INTS(&h, -2, 1);
+  harness_gives(&h, DQ_F32, DIMS(2, 2), DOUBLES(2, 0, 5, 3));
+  ((int64_t *)h.inputs[4]->data)[0] = INT64_MIN;
+  harness_gives(&h, DQ_F32, DIMS(2, 1), DOUBLES(2, 5));
+  ((int64_t *)h.inputs[4]->data)[0] = 0;
+  harness_refuses(&h, DQ_BAD_INPUT, "the step along axis 1 is 0");
+  harness_close(&h);
+}
+
+static void test_gather_refuses_indices_outside(void **state) {
+  (void)state;
+  harness h;
+  open_six(&h, "Gather", 13);
+  INTS(&h, -1, 0);
+  dq_node_set_int(h.graph, h.node, "axis", 1);
+  harness_gives(&h, DQ_F32, DIMS(2, 2), DOUBLES(2, 0, 5, 3));
+  ((int64_t *)h.inputs[1]->data)[0] = 3;
+  assert_int_equal(harness_run(&h), DQ_BAD_INPUT);
+  assert_non_null(strstr(h.error.message, "index 3 is outside a dimension of 3"));
+  harness_close(&h);
+}
+
+static void test_scatter_reduces(void **state) {
+  (void)state;
+  harness h;
+  harness_open(&h, "", "ScatterND", 18);
+  harness_input(&h, DQ_I64, DIMS(3), (int64_t[]){1, INT64_MAX, 5});
+  harness_input(&h, DQ_I64, DIMS(3, 1), (int64_t[]){0, 2, -1});
+  harness_input(&h, DQ_I64, DIMS(3), (int64_t[]){10, 20, 30});
+  dq_node_set_string(h.graph, h.node, "reduction", "add");
+  harness_gives(&h, DQ_I64, DIMS(3), DOUBLES(11, (double)INT64_MAX, 55));
+  harness_close(&h);
+}
+
+static void test_pad(void **state) {
+  (void)state;
+  harness h;
+  open_six(&h, "Pad", 19);
+  INTS(&h, 0, 2, 0, -1);
+  harness_gives(&h, DQ_F32, DIMS(2, 4), DOUBLES(0, 0, 0, 1, 0, 0, 3, 4));
+  dq_node_set_string(h.graph, h.node, "mode", "reflect");
+  ((int64_t *)h.inputs[1]->data)[3] = 1;
+  harness_gives(&h, DQ_F32, DIMS(2, 6), DOUBLES(2, 1, 0, 1, 2, 1, 5, 4, 3, 4, 5, 4));
+  dq_node_set_string(h.graph, h.node, "mode", "wrap");
+  harness_gives(&h, DQ_F32, DIMS(2, 6), DOUBLES(1, 2, 0, 1, 2, 0, 4, 5, 3, 4, 5, 3));
+  ((int64_t *)h.inputs[1]->data)[3] = INT64_MAX;
+  harness_refuses(&h, DQ_BAD_INPUT, "do not fit dimension 1 of 3");
+  harness_close(&h);
+}
+
+static void test_tile_and_expand(void **state) {
+  (void)state;
+  harness h;
+  harness_open(&h, "", "Tile", 13);
+  harness_input(&h, DQ_F32, DIMS(1, 2), six);
+  INTS(&h, 2, 2);
+  harness_gives(&h, DQ_F32, DIMS(2, 4), DOUBLES(0, 1, 0, 1, 0, 1, 0, 1));
+  ((int64_t *)h.inputs[1]->data)[1] = 0;
+  harness_gives(&h, DQ_F32, DIMS(2, 0), NULL);
+  harness_close(&h);
+  harness_open(&h, "", "Expand", 13);
+  harness_input(&h, DQ_F32, DIMS(2, 1), six);
+  INTS(&h, 2, 1, 2);
+  harness_gives(&h, DQ_F32, DIMS(2, 2, 2), DOUBLES(0, 0, 1, 1, 0, 0, 1, 1));
+  harness_close(&h);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_reshape),
+      cmocka_unit_test(test_squeeze_and_unsqueeze),
+      cmocka_unit_test(test_transpose),
+      cmocka_unit_test(test_transpose_all),
+      cmocka_unit_test(test_concat),
+      cmocka_unit_test(test_slice),
+      cmocka_unit_test(test_gather_refuses_indices_outside),
+      cmocka_unit_test(test_scatter_reduces),
+      cmocka_unit_test(test_pad),
+      cmocka_unit_test(test_tile_and_expand),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,151 @@
+// Windows and pools: geometry, hand-computed values, what is refused, any number of threads.
+#include <string.h>
+
+#include "lib/base/random.h"
+#include "tests/unit/operator_harness.h"
+
+static void open_pool(harness *h, const char *op_type, int64_t kernel, int opset) {
+  harness_open(h, "", op_type, opset);
+  dq_node_set_ints(h->graph, h->node, "kernel_shape", (int64_t[]){kernel, kernel}, 2);
+}
+
+static void set_all(harness *h, const char *name, int64_t value, int count) {
+  dq_node_set_ints(h->graph, h->node, name, (int64_t[]){value, value, value, value}, count);
+}
+
+static const float nine[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+
+static void test_max_pool_pads_and_ceil(void **state) {
+  (void)state;
+  harness h;
+  open_pool(&h, "MaxPool", 2, 12);
+  harness_input(&h, DQ_F32, DIMS(1, 1, 3, 3), nine);
+  set_all(&h, "strides", 2, 2);
+  harness_gives(&h, DQ_F32, DIMS(1, 1, 1, 1), DOUBLES(5));
+  dq_node_set_int(h.graph, h.node, "ceil_mode", 1);
+  harness_gives(&h, DQ_F32, DIMS(1, 1, 2, 2), DOUBLES(5, 6, 8, 9));
+  dq_node_set_int(h.graph, h.node, "ceil_mode", 0);
+  set_all(&h, "pads", 1, 4);
+  harness_gives(&h, DQ_F32, DIMS(1, 1, 2, 2), DOUBLES(1, 3, 7, 9));
+  harness_close(&h);
+}
+
+static void test_max_pool_of_negative_integers(void **state) {
+  (void)state;
+  harness h;
+  open_pool(&h, "MaxPool", 2, 12);
+  harness_input(&h, DQ_I8, DIMS(1, 1, 2, 2), (int8_t[]){-5, -6, -7, -8});
+  set_all(&h, "pads", 1, 4);
+  harness_gives(&h, DQ_I8, DIMS(1, 1, 3, 3), DOUBLES(-5, -5, -6, -5, -5, -6, -7, -7, -8));
+  harness_close(&h);
+}
+
+static void test_average_divides_by_what_it_saw(void **state) {
+  (void)state;
+  harness h;
+  open_pool(&h, "AveragePool", 2, 19);
+  harness_input(&h, DQ_F32, DIMS(1, 1, 3, 3), nine);
+  set_all(&h, "strides", 2, 2);
+  set_all(&h, "pads", 1, 4);
+  harness_gives(&h, DQ_F32, DIMS(1, 1, 2, 2), DOUBLES(1, 2.5, 5.5, 7));
+  dq_node_set_int(h.graph, h.node, "count_include_pad", 1);
+  harness_gives(&h, DQ_F32, DIMS(1, 1, 2, 2), DOUBLES(0.25, 1.25, 2.75, 7));
+  harness_close(&h);
+}
+
+static void test_same_padding_puts_the_odd_element(void **state) {
+  (void)state;
+  harness h;
+  open_pool(&h, "MaxPool", 2, 12);
+  harness_input(&h, DQ_F32, DIMS(1, 1, 3, 3), nine);
+  dq_node_set_string(h.graph, h.node, "auto_pad", "SAME_UPPER");
+  harness_gives(&h, DQ_F32, DIMS(1, 1, 3, 3), DOUBLES(5, 6, 6, 8, 9, 9, 8, 9, 9));
+  dq_node_set_string(h.graph, h.node, "auto_pad", "SAME_LOWER");
+  harness_gives(&h, DQ_F32, DIMS(1, 1, 3, 3), DOUBLES(1, 2, 3, 4, 5, 6, 7, 8, 9));
+  harness_close(&h);
+}
+
+static void test_bad_windows(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    int64_t value;
+    int count;
+    const char *words;
+  } cases[] = {{"strides", 0, 2, "'strides' holds 0"},
+               {"dilations", 0, 2, "'dilations' holds 0"},
+               {"pads", -1, 4, "'pads' holds -1"},
+               {"pads", 1, 2, "'pads' has 2 elements, expected 4"},
+               {"kernel_shape", 0, 2, "'kernel_shape' holds 0"},
+               {"kernel_shape", 4, 2, "covers 4, more than the 3 elements"},
+               {"kernel_shape", 2, 3, "'kernel_shape' has 3 elements, expected 2"},
+               {"dilations", 3, 2, "covers 4, more than the 3 elements"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    harness h;
+    open_pool(&h, "MaxPool", 2, 12);
+    harness_input(&h, DQ_F32, DIMS(1, 1, 3, 3), nine);
+    set_all(&h, cases[i].name, cases[i].value, cases[i].count);
+    harness_refuses(&h, DQ_BAD_INPUT, cases[i].words);
+    harness_close(&h);
+  }
+}
+
+static void test_pads_beside_auto_pad(void **state) {
+  (void)state;
+  harness h;
+  open_pool(&h, "MaxPool", 2, 12);
+  harness_input(&h, DQ_F32, DIMS(1, 1, 3, 3), nine);
+  dq_node_set_string(h.graph, h.node, "auto_pad", "SAME_UPPER");
+  set_all(&h, "pads", 1, 4);
+  harness_refuses(&h, DQ_BAD_INPUT, "both 'auto_pad' SAME_UPPER and 'pads'");
+  dq_node_set_string(h.graph, h.node, "auto_pad", "SAME");
+  harness_refuses(&h, DQ_BAD_INPUT, "auto_pad is 'SAME'");
+  harness_close(&h);
+}
+
+// float16 runs through float32 and lands on the same maxima; two threads give what one gives.
+static void test_threads_and_half(void **state) {
+  (void)state;
+  static float elements[16 * 64 * 64];
+  dq_random random = {1};
+  for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
+    elements[i] = dq_random_float(&random);
+  harness h;
+  open_pool(&h, "AveragePool", 3, 19);
+  harness_input(&h, DQ_F32, DIMS(1, 16, 64, 64), elements);
+  assert_int_equal(harness_run(&h), DQ_OK);
+  dq_tensor first = *h.output;
+  dq_pool *pool = h.context.pool;
+  h.context.pool = NULL;
+  assert_int_equal(harness_run(&h), DQ_OK);
+  h.context.pool = pool;
+  assert_memory_equal(first.data, h.output->data, dq_tensor_bytes(&first));
+  harness_close(&h);
+  harness_open(&h, "", "GlobalMaxPool", 13);
+  harness_input(&h, DQ_F16, DIMS(1, 1, 2, 2), (uint16_t[]){0x3c00, 0x4000, 0xc000, 0}); // 1 2 -2 0
+  harness_gives(&h, DQ_F16, DIMS(1, 1, 1, 1), DOUBLES(2));
+  harness_close(&h);
+}
+
+static void test_global_average(void **state) {
+  (void)state;
+  harness h;
+  harness_open(&h, "", "GlobalAveragePool", 13);
+  harness_input(&h, DQ_F32, DIMS(1, 2, 3, 1), FLOATS(1, 2, 3, 10, 20, 60));
+  harness_gives(&h, DQ_F32, DIMS(1, 2, 1, 1), DOUBLES(2, 30));
+  harness_close(&h);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_max_pool_pads_and_ceil),
+      cmocka_unit_test(test_max_pool_of_negative_integers),
+      cmocka_unit_test(test_average_divides_by_what_it_saw),
+      cmocka_unit_test(test_same_padding_puts_the_odd_element),
+      cmocka_unit_test(test_bad_windows),
+      cmocka_unit_test(test_pads_beside_auto_pad),
+      cmocka_unit_test(test_threads_and_half),
+      cmocka_unit_test(test_global_average),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,133 @@
+// Resize and Upsample: coordinates, roundings, sizes, what is refused; TopK and NonMaxSuppression.
+#include <math.h>
+#include <string.h>
+
+#include "tests/unit/operator_harness.h"
+
+// The scales input of an open Resize whose roi is left out.
+static void open_resize(harness *h, const char *mode, int count, const float *elements,
+                        const float *scale) {
+  harness_open(h, "", "Resize", 19);
+  harness_input(h, DQ_F32, 1, (int64_t[]){count}, elements);
+  harness_skip(h);
+  if (scale) harness_input(h, DQ_F32, DIMS(1), scale);
+  dq_node_set_string(h->graph, h->node, "mode", mode);
+}
+
+static void test_nearest_doubles(void **state) {
+  (void)state;
+  harness h;
+  open_resize(&h, "nearest", 3, FLOATS(1, 2, 3), FLOATS(2));
+  harness_gives(&h, DQ_F32, DIMS(6), DOUBLES(1, 1, 2, 2, 3, 3));
+  dq_node_set_string(h.graph, h.node, "coordinate_transformation_mode", "asymmetric");
+  dq_node_set_string(h.graph, h.node, "nearest_mode", "ceil");
+  harness_gives(&h, DQ_F32, DIMS(6), DOUBLES(1, 2, 2, 3, 3, 3));
+  dq_node_set_string(h.graph, h.node, "nearest_mode", "round");
+  harness_refuses(&h, DQ_BAD_INPUT, "'nearest_mode' is 'round'");
+  harness_close(&h);
+}
+
+static void test_linear(void **state) {
+  (void)state;
+  harness h;
+  open_resize(&h, "linear", 2, FLOATS(0, 4), FLOATS(2));
+  harness_gives(&h, DQ_F32, DIMS(4), DOUBLES(0, 1, 3, 4));
+  dq_node_set_string(h.graph, h.node, "coordinate_transformation_mode", "asymmetric");
+  harness_gives(&h, DQ_F32, DIMS(4), DOUBLES(0, 2, 4, 4));
+  harness_close(&h);
+}
+
+static void test_sizes_and_integers(void **state) {
+  (void)state;
+  harness h;
+  harness_open(&h, "", "Resize", 13);
+  harness_input(&h, DQ_U8, DIMS(1, 1, 1, 2), (uint8_t[]){1, 4});
+  harness_skip(&h);
+  harness_skip(&h);
+  harness_input(&h, DQ_I64, DIMS(4), (int64_t[]){1, 1, 2, 4});
+  dq_node_set_string(h.graph, h.node, "mode", "linear"); // 1.75 and 3.25 round to 2 and 3
+  harness_gives(&h, DQ_U8, DIMS(1, 1, 2, 4), DOUBLES(1, 2, 3, 4, 1, 2, 3, 4));
+  h.inputs[3]->data = NULL;
+  assert_int_equal(harness_infer(&h), DQ_OK);
+  assert_int_equal(h.output->rank, -1);
+  harness_close(&h);
+}
+
+static void test_bad_scales(void **state) {
+  (void)state;
+  const float scales[] = {0, -1, NAN, INFINITY, 1e30f};
+  for (int i = 0; i < 5; i++) {
+    harness h;
+    open_resize(&h, "nearest", 3, FLOATS(1, 2, 3), &scales[i]);
+    harness_refuses(&h, DQ_BAD_INPUT, "for a dimension of 3");
+    harness_close(&h);
+  }
+  harness h;
+  open_resize(&h, "nearest", 3, FLOATS(1, 2, 3), NULL);
+  harness_refuses(&h, DQ_BAD_INPUT, "neither scales nor sizes");
+  harness_close(&h);
+}
+
+static void test_upsample_attribute(void **state) {
+  (void)state;
+  harness h;
+  harness_open(&h, "", "Upsample", 7);
+  harness_input(&h, DQ_F32, DIMS(2), FLOATS(1, 2));
+  dq_attribute scales = {.name = "scales", .type = DQ_ATTRIBUTE_FLOATS, .floats = FLOATS(2), .count = 1};
+  dq_node_copy_attribute(h.graph, h.node, &scales);
+  harness_gives(&h, DQ_F32, DIMS(4), DOUBLES(1, 1, 2, 2));
+  harness_close(&h);
+}
+
+static void test_top_k_with_nan(void **state) {
+  (void)state;
+  harness h;
+  harness_open(&h, "", "TopK", 11);
+  harness_input(&h, DQ_F32, DIMS(5), FLOATS(1, NAN, -0.0f, 0, 7));
+  harness_input(&h, DQ_I64, DIMS(1), (int64_t[]){3});
+  dq_node_set_int(h.graph, h.node, "largest", 0);
+  dq_tensor indices = {0}, *outputs[2];
+  h.node->outputs = DQ_NEW_ARRAY(h.graph->arena, 2, dq_value *);
+  h.node->outputs[0] = dq_graph_add_value(h.graph, "values");
+  h.node->outputs[1] = dq_graph_add_value(h.graph, "indices");
+  h.node->output_count = 2;
+  assert_int_equal(harness_infer(&h), DQ_OK);
+  outputs[0] = h.output;
+  outputs[1] = &indices;
+  h.op.outputs = outputs;
+  h.op.output_count = 2;
+  assert_int_equal(dq_op_infer(&h.op), DQ_OK);
+  int64_t found[3];
+  float values[3];
+  h.output->data = values;
+  indices.data = found;
+  assert_int_equal(dq_op_run(&h.op), DQ_OK);
+  assert_int_equal(found[0], 2); // zeros are equal, the lower index first
+  assert_int_equal(found[1], 3);
+  assert_int_equal(found[2], 0);
+  harness_close(&h);
+}
+
+static void test_non_max_suppression(void **state) {
+  (void)state;
+  harness h;
+  harness_open(&h, "", "NonMaxSuppression", 11);
+  harness_input(&h, DQ_F32, DIMS(1, 3, 4), FLOATS(0, 0, 1, 1, 1, 1, 0, 0.1f, 5, 5, 6, 6));
+  harness_input(&h, DQ_F32, DIMS(1, 1, 3), FLOATS(0.5f, 0.9f, 0.1f));
+  harness_input(&h, DQ_I64, DIMS(1), (int64_t[]){10});
+  harness_input(&h, DQ_F32, DIMS(1), FLOATS(0.5f));
+  harness_gives(&h, DQ_I64, DIMS(2, 3), DOUBLES(0, 0, 1, 0, 0, 2));
+  harness_input(&h, DQ_F32, DIMS(1), FLOATS(0.2f));
+  harness_gives(&h, DQ_I64, DIMS(1, 3), DOUBLES(0, 0, 1));
+  harness_close(&h);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_nearest_doubles),   cmocka_unit_test(test_linear),
+      cmocka_unit_test(test_sizes_and_integers), cmocka_unit_test(test_bad_scales),
+      cmocka_unit_test(test_upsample_attribute), cmocka_unit_test(test_top_k_with_nan),
+      cmocka_unit_test(test_non_max_suppression),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
