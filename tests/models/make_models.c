@@ -213,8 +213,20 @@ static const struct {
     {"ir_99", make_ir_99},
 };
 
+// Loads a model and saves it again, for tests that compare the two.
+static int copy_model(const char *from, const char *to) {
+  dq_error error = {0};
+  dq_graph *graph = NULL;
+  dq_status status = dq_onnx_load(&graph, from, NULL, &error);
+  if (status == DQ_OK) status = dq_onnx_save(graph, to, &error);
+  if (status != DQ_OK) fprintf(stderr, "%s\n", error.message);
+  dq_graph_free(graph);
+  return status;
+}
+
 int main(int argc, char **argv) {
   dq_error error = {0};
+  if (argc == 4 && !strcmp(argv[1], "--copy")) return copy_model(argv[2], argv[3]);
   if (argc != 2) return 2;
   for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
     char path[4096];

@@ -1,0 +1,220 @@
+"""Models that dq reads and writes, judged by ONNX Runtime. usage: interop.py BUILD ASSETS  (TAP)"""
+import glob, os, subprocess, sys, tempfile
+import numpy as np, onnx, onnxruntime as ort
+from onnx import TensorProto, helper
+
+BUILD, ASSETS = sys.argv[1], sys.argv[2]
+number = 0
+
+
+def result(name, problem, skip=""):
+    global number
+    number += 1
+    if skip:
+        print(f"ok {number} {name} # SKIP {skip}")
+    else:
+        print(f"{'not ok' if problem else 'ok'} {number} {name}" + (f" - {problem}" if problem else ""))
+    sys.stdout.flush()
+
+
+def dq(*words):
+    r = subprocess.run([os.path.join(BUILD, words[0]), *map(str, words[1:])], capture_output=True, text=True)
+    if r.returncode:
+        raise RuntimeError(f"{' '.join(map(str, words))}: exit {r.returncode}: {r.stderr.strip()[-300:]}")
+    return r.stdout
+
+
+def session(model):
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.x64quantprecision", "1")  # exact integer sums on every processor
+    return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def file_name(name):
+    return "".join(c if c.isascii() and (c.isalnum() or c in ".-_") else "_" for c in name)
+
+
+def run_dq(path, feeds, *words):
+    with tempfile.TemporaryDirectory() as folder:
+        inputs = []
+        for name, array in feeds.items():
+            np.save(os.path.join(folder, file_name(name) + ".npy"), array)
+            inputs += ["--input", f"{name}={folder}/{file_name(name)}.npy"]
+        dq("dq-run", path, *inputs, "--save-output", folder, "-q", *words)
+        names = [o.name for o in onnx.load(path, load_external_data=False).graph.output]
+        return [np.load(os.path.join(folder, file_name(n) + ".npy")) for n in names]
+
+
+def noise(model):
+    random = np.random.default_rng(0)
+    return {i.name: random.standard_normal([d if isinstance(d, int) and d > 0 else 1 for d in i.shape]).astype(np.float32)
+            for i in model.get_inputs()}
+
+
+def differ(got, expected, bound):
+    """Why two lists of outputs differ by more than `bound` of the expected range; None when they do not."""
+    for g, e in zip(got, expected):
+        if g.shape != e.shape:
+            return f"shape {g.shape}, expected {e.shape}"
+        g, e = g.astype(np.float64), e.astype(np.float64)
+        span = max(e.max() - e.min(), 1e-30)
+        if not np.abs(g - e).max() <= bound * span:
+            return f"differs by {np.abs(g - e).max() / span:.2e} of the range"
+    return None
+
+
+def guarded(name, function, *arguments):
+    try:
+        result(name, function(*arguments))
+    except Exception as error:  # a failure of any kind is a failed test, with its message
+        result(name, str(error).replace("\n", " "))
+
+
+def runs_alike(path):
+    model = session(path)
+    feeds = noise(model)
+    return differ(run_dq(path, feeds), model.run(None, feeds), 1e-4)
+
+
+def saved_alike(path, folder):
+    """Load and save: every field equal, ONNX Runtime gives the same bits."""
+    copy = os.path.join(folder, "copy.onnx")
+    dq("make_models", "--copy", path, copy)
+    if onnx.load(path) != onnx.load(copy):
+        return "a field differs"
+    a, b = session(path), session(copy)
+    feeds = noise(a)
+    for x, y in zip(a.run(None, feeds), b.run(None, feeds)):
+        if x.tobytes() != y.tobytes():
+            return "outputs differ"
+    return None
+
+
+def half_alike(path, folder):
+    out = os.path.join(folder, "half.onnx")
+    dq("dq-amp", path, "-o", out, "-q")
+    onnx.checker.check_model(out)
+    a, b = session(path), session(out)
+    feeds = noise(a)
+    reference = a.run(None, feeds)
+    return differ(b.run(None, feeds), reference, 0.05) or differ(run_dq(out, feeds), reference, 0.05)
+
+
+def tucker_alike(path, folder):
+    out = os.path.join(folder, "tucker.onnx")
+    dq("dq-tucker", path, "-o", out, "--ratio", "1", "--force", "-q")
+    a, b = session(path), session(out)
+    feeds = noise(a)
+    return differ(b.run(None, feeds), a.run(None, feeds), 1e-4)
+
+
+# ---- Quantized operators, one by one ----
+
+def units(graph):
+    """Every QuantizeLinear with the float nodes behind it, back to DequantizeLinear outputs."""
+    producer = {o: n for n in graph.node for o in n.output}
+    constants = {i.name for i in graph.initializer}
+    for quantize in graph.node:
+        if quantize.op_type != "QuantizeLinear":
+            continue
+        nodes, sources, todo, seen = [quantize], [], [quantize.input[0]], set()
+        while todo:
+            name = todo.pop()
+            node = producer.get(name)
+            if name in seen or name in constants or not name:
+                continue
+            seen.add(name)
+            if node is None:  # the float input of the model
+                sources = None
+                break
+            nodes.append(node)
+            if node.op_type == "DequantizeLinear":
+                if node.input[0] not in constants:
+                    sources.append(node.input[0])
+            else:
+                todo += node.input
+        if sources:
+            yield quantize, nodes, sorted(set(sources))
+
+
+def compare_units(path, feeds, folder):
+    model = onnx.load(path)
+    types = {n.output[0]: next(i for i in model.graph.initializer if i.name == n.input[2]).data_type
+             for n in model.graph.node if n.op_type == "QuantizeLinear"}
+    full = onnx.ModelProto()
+    full.CopyFrom(model)
+    del full.graph.output[:]
+    full.graph.output.extend(helper.make_tensor_value_info(n, t, None) for n, t in types.items())
+    values = dict(zip(types, session(full.SerializeToString()).run(None, feeds)))
+    order = {n.name: k for k, n in enumerate(model.graph.node)}
+    total = equal = largest = count = 0
+    for quantize, nodes, sources in units(model.graph):
+        nodes = sorted(nodes, key=lambda n: order[n.name])
+        used = {i for n in nodes for i in n.input}
+        graph = helper.make_graph(
+            nodes, "unit",
+            [helper.make_tensor_value_info(s, types[s], values[s].shape) for s in sources],
+            [helper.make_tensor_value_info(quantize.output[0], types[quantize.output[0]], None)],
+            [i for i in model.graph.initializer if i.name in used])
+        unit = helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
+        file = os.path.join(folder, "unit.onnx")
+        onnx.save(unit, file)
+        inputs = {s: values[s] for s in sources}
+        expected = session(file).run(None, inputs)[0].astype(np.int64)
+        got = run_dq(file, inputs)[0].astype(np.int64)
+        if got.shape != expected.shape:
+            return f"{quantize.name}: shape {got.shape}, expected {expected.shape}"
+        off = np.abs(got - expected)
+        total += off.size
+        equal += int((off == 0).sum())
+        count += 1
+        if off.max() > largest:
+            largest, worst = int(off.max()), quantize.name
+    print(f"# {os.path.basename(path)}: {count} quantized operators, {100 * equal / max(total, 1):.4f} % of the integers "
+          f"equal, largest difference {largest}")
+    if not count:
+        return "no quantized operator found"
+    if largest > 1:
+        return f"{worst}: differs by {largest}"
+    return None if equal >= 0.999 * total else f"only {100 * equal / total:.3f} % equal"
+
+
+def int8_alike(path, data, preset, folder):
+    out = os.path.join(folder, "int8.onnx")
+    dq("dq-int8", path, "--data", data, *(["--preset", preset] if preset else []), "--limit", "20", "-o", out, "-q")
+    model = session(out)
+    feeds = noise(model)
+    return compare_units(out, feeds, folder)
+
+
+def main():
+    folder = tempfile.mkdtemp()
+    small = os.path.join(BUILD, "models", "small.onnx")
+    calibration = os.path.join(folder, "calibration.npy")
+    np.save(calibration, np.random.default_rng(1).standard_normal((8, 3, 8, 8)).astype(np.float32))
+    for path in (small, os.path.join(BUILD, "models", "shared.onnx")):
+        name = os.path.basename(path)
+        guarded(f"{name} runs alike", runs_alike, path)
+        guarded(f"{name} is saved alike", saved_alike, path, folder)
+        guarded(f"{name} in float16", half_alike, path, folder)
+        guarded(f"{name} decomposed at full rank", tucker_alike, path, folder)
+    guarded("small.onnx quantized, operator by operator", int8_alike, small, f"npy:{calibration}", None, folder)
+    models = sorted(glob.glob(os.path.join(ASSETS, "models", "*.onnx")))
+    if not models:
+        result("real models", None, skip=f"{ASSETS}/models is not there (set DQ_ASSETS)")
+    for path in models:
+        name = os.path.basename(path)
+        guarded(f"{name} runs alike", runs_alike, path)
+        guarded(f"{name} is saved alike", saved_alike, path, folder)
+    lists = {"squeezenet1.1": "imagenet-caffe", "mobilenetv1_025_224": "tf", "efficientnet_lite0": "lite",
+             "tiny_darknet": "raw01"}
+    for name, preset in lists.items():
+        path = os.path.join(ASSETS, "models", name + ".onnx")
+        if os.path.exists(path):
+            guarded(f"{name} quantized, operator by operator", int8_alike, path,
+                    os.path.join(ASSETS, "data/imagenet/calib100.txt"), preset, folder)
+    print(f"1..{number}")
+
+
+main()
