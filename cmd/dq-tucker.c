@@ -12,6 +12,7 @@ typedef struct tucker_options {
   double ratio, energy, macs;
   const char *ranks, *save_ranks;
   int64_t multiple;
+  bool plain;
   dq_option_list shapes;
 } tucker_options;
 
@@ -36,6 +37,10 @@ static const dq_option rows[] = {
      .preset = "1", .group = "Ranks", DQ_INTO(tucker_options, multiple),
      .help = "round ranks up to a multiple of N, at most to the full rank",
      .details = "Kernels compute blocks of 8 or 16 channels: ranks in between cost as much."},
+    {.name = "plain", .type = DQ_OPTION_FLAG, .group = "Ranks", DQ_INTO(tucker_options, plain),
+     .help = "decompose weights as they stand, whatever batch normalization follows",
+     .details = "Otherwise output channels count as the batch normalization behind a convolution "
+                "scales them, in the singular vectors and in the energies."},
     {.name = "save-ranks", .type = DQ_OPTION_FILE, .group = "Ranks",
      DQ_INTO(tucker_options, save_ranks), .help = "write the ranks chosen, for --ranks"},
     {.name = "shape", .type = DQ_OPTION_LIST, .value = "NAME=N,C,H,W",
@@ -96,6 +101,7 @@ static dq_status read_settings(const tucker_options *options, dq_arena *arena,
   if (dq_option_given(options, "macs")) settings->macs_share = 1 + options->macs / 100;
   settings->multiple = options->multiple;
   settings->force = options->output.force;
+  settings->plain = options->plain;
   int count = options->shapes.count;
   dq_input_shape *shapes = DQ_NEW_ARRAY(arena, count, dq_input_shape);
   if (!shapes) return dq_fail_memory(error, (size_t)count * sizeof *shapes);

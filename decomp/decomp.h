@@ -22,6 +22,10 @@ typedef struct dq_tucker_options {
   // Given ranks instead of the rule: exactly these layers at exactly these ranks. NULL: the rule.
   const dq_layer_ranks *layers;
   int layer_count;
+  // Unless `plain`: a convolution that only a batch normalization reads is decomposed, and its
+  // energies are measured, with every output channel scaled as that does it (it is no part of the
+  // result).
+  bool plain;
   bool force; // also where neither multiply-accumulates nor parameters fall, at the rule's ranks
   const dq_shape_request *shapes; // what is known of the inputs beyond their declarations, or NULL
   const dq_context *context;      // threads, progress, memory bound, stop; may be NULL

@@ -64,27 +64,41 @@ static dq_status compute_mode(dq_mode *mode, int64_t group, int64_t size, int64_
   return DQ_OK;
 }
 
-dq_status dq_hosvd_compute(dq_hosvd *hosvd, const dq_tensor *weight, int64_t group, dq_arena *arena,
-                           dq_error *error) {
+// Both weights in double: as it is, and scaled per output channel.
+static dq_status load_weight(dq_hosvd *hosvd, const dq_tensor *weight, const double *scale,
+                             dq_arena *arena, dq_error *error) {
+  int64_t count = dq_tensor_count(weight), row = count / weight->dims[0];
+  double *values = DQ_NEW_ARRAY(arena, count, double), *scaled = values;
+  if (scale) scaled = DQ_NEW_ARRAY(arena, count, double);
+  if (!values || !scaled) return dq_fail_memory(error, (size_t)count * sizeof(double));
+  for (int64_t i = 0; i < count; i++) values[i] = (double)((const float *)weight->data)[i];
+  for (int64_t i = 0; scale && i < count; i++) scaled[i] = values[i] * scale[i / row];
+  hosvd->weight = values;
+  hosvd->scale = scale;
+  hosvd->scaled = scaled;
+  hosvd->norm = frobenius(count, values);
+  return DQ_OK;
+}
+
+dq_status dq_hosvd_compute(dq_hosvd *hosvd, const dq_tensor *weight, int64_t group,
+                           const double *scale, dq_arena *arena, dq_error *error) {
   memset(hosvd, 0, sizeof *hosvd);
   DQ_TRY(check_weight(weight, group, error));
-  int64_t count = dq_tensor_count(weight), out = weight->dims[0] / group, in = weight->dims[1];
+  DQ_TRY(load_weight(hosvd, weight, scale, arena, error));
   memcpy(hosvd->dims, weight->dims, sizeof hosvd->dims);
   hosvd->group = group;
+  int64_t count = dq_tensor_count(weight), out = weight->dims[0] / group, in = weight->dims[1];
   int64_t taps = taps_of(hosvd->dims);
-  double *values = DQ_NEW_ARRAY(arena, count, double);
   dq_arena *scratch = dq_arena_new(0);
   double *swapped = scratch ? DQ_NEW_ARRAY(scratch, count, double) : NULL;
-  if (!values || !swapped) {
+  if (!swapped) {
     dq_arena_free(scratch);
     return dq_fail_memory(error, (size_t)count * sizeof(double));
   }
-  for (int64_t i = 0; i < count; i++) values[i] = (double)((const float *)weight->data)[i];
   for (int64_t g = 0; g < group; g++)
-    swap_channels(out, in, taps, values + g * out * in * taps, swapped + g * out * in * taps);
-  hosvd->weight = values;
-  hosvd->norm = frobenius(count, values);
-  dq_status status = compute_mode(&hosvd->out, group, out, in * taps, values, arena, error);
+    swap_channels(out, in, taps, hosvd->scaled + g * out * in * taps,
+                  swapped + g * out * in * taps);
+  dq_status status = compute_mode(&hosvd->out, group, out, in * taps, hosvd->scaled, arena, error);
   if (status == DQ_OK)
     status = compute_mode(&hosvd->in, group, in, out * taps, swapped, arena, error);
   dq_arena_free(scratch);
@@ -101,15 +115,18 @@ double dq_mode_energy(const dq_mode *mode, int64_t rank) {
 }
 
 // G = W x_1 U^T x_2 V^T of one group; a mode at rank == size keeps its channels (U = 1 or V = 1).
-// With both so, the result is W itself.
+// With both so, the result is W itself. U belongs to the scaled weight; without it the scale has no
+// place to be taken back, and is not applied.
 static dq_status project(const dq_hosvd *hosvd, int64_t group, int64_t rank_out, int64_t rank_in,
                          double *core, double *half, dq_error *error) {
   const dq_mode *out = &hosvd->out, *in = &hosvd->in;
   int64_t taps = taps_of(hosvd->dims);
   const double *u = out->vectors + group * out->rank * out->size;
   const double *v = in->vectors + group * in->rank * in->size;
-  const double *left = hosvd->weight + group * out->size * in->size * taps; // r_out x i x taps
-  if (rank_out < out->size) {
+  bool cut = rank_out < out->size;
+  const double *left = cut ? hosvd->scaled : hosvd->weight; // r_out x i x taps
+  left += group * out->size * in->size * taps;
+  if (cut) {
     DQ_TRY(dq_multiply(false, false, rank_out, in->size * taps, out->size, u, left, half, error));
     left = half;
   }
@@ -135,20 +152,19 @@ static dq_status project_all(const dq_hosvd *hosvd, int64_t rank_out, int64_t ra
 }
 
 // The exponents of the powers of two that bring the factors' Frobenius norms together: each to the
-// geometric mean of all. Orthonormal factors have norm sqrt(rank), the core about that of W.
+// geometric mean of all. A norm of 0: there is no such factor.
 typedef struct balance {
   int input, core, output;
 } balance;
 
-static balance balance_norms(double core_norm, int64_t group, int64_t rank_out, int64_t rank_in,
-                             bool has_output, bool has_input) {
-  if (!(core_norm > 0) || (!has_output && !has_input)) return (balance){0};
+static balance balance_norms(double core_norm, double output_norm, double input_norm) {
+  if (!(core_norm > 0)) return (balance){0};
   double core = log2(core_norm);
-  double output = has_output ? 0.5 * log2((double)(group * rank_out)) : 0;
-  double input = has_input ? 0.5 * log2((double)(group * rank_in)) : 0;
-  double mean = (core + output + input) / (1.0 + has_output + has_input);
-  balance result = {.input = has_input ? (int)lround(mean - input) : 0,
-                    .output = has_output ? (int)lround(mean - output) : 0};
+  double output = output_norm > 0 ? log2(output_norm) : 0;
+  double input = input_norm > 0 ? log2(input_norm) : 0;
+  double mean = (core + output + input) / (1.0 + (output_norm > 0) + (input_norm > 0));
+  balance result = {.input = input_norm > 0 ? (int)lround(mean - input) : 0,
+                    .output = output_norm > 0 ? (int)lround(mean - output) : 0};
   result.core = -result.input - result.output;
   return result;
 }
@@ -163,14 +179,16 @@ static dq_tensor *new_weight(dq_arena *arena, int64_t out, int64_t in, int64_t h
   return dq_tensor_new(arena, DQ_F32, 4, (int64_t[]){out, in, height, width});
 }
 
-// The columns of U are the vectors: transposed into o x r_out, group after group.
-static void store_output(const dq_mode *mode, int64_t group, int64_t rank, int exponent,
-                         float *to) {
-  double scale = ldexp(1.0, exponent);
-  for (int64_t g = 0; g < group; g++)
-    for (int64_t o = 0; o < mode->size; o++)
-      for (int64_t a = 0; a < rank; a++)
-        *to++ = (float)(mode->vectors[(g * mode->rank + a) * mode->size + o] * scale);
+// U / scale, o x r_out, group after group: the columns of U are the vectors.
+static double *output_factor(const dq_hosvd *hosvd, int64_t rank, dq_arena *arena) {
+  const dq_mode *mode = &hosvd->out;
+  double *factor = DQ_NEW_ARRAY(arena, hosvd->dims[0] * rank, double);
+  for (int64_t o = 0; factor && o < hosvd->dims[0]; o++)
+    for (int64_t a = 0; a < rank; a++) {
+      double u = mode->vectors[(o / mode->size * mode->rank + a) * mode->size + o % mode->size];
+      factor[o * rank + a] = hosvd->scale ? u / hosvd->scale[o] : u;
+    }
+  return factor;
 }
 
 static void store_input(const dq_mode *mode, int64_t group, int64_t rank, int exponent, float *to) {
@@ -180,21 +198,25 @@ static void store_input(const dq_mode *mode, int64_t group, int64_t rank, int ex
 }
 
 static dq_status store_factors(dq_tucker2 *factors, const dq_hosvd *hosvd, const double *core,
-                               dq_arena *arena, dq_error *error) {
+                               dq_arena *scratch, dq_arena *arena, dq_error *error) {
   const int64_t *dims = hosvd->dims, group = hosvd->group;
   int64_t rank_out = factors->rank_out, rank_in = factors->rank_in;
   bool has_output = rank_out < hosvd->out.size, has_input = rank_in < hosvd->in.size;
+  int64_t core_count = group * rank_out * rank_in * taps_of(dims), out_count = dims[0] * rank_out;
   factors->core = new_weight(arena, group * rank_out, rank_in, dims[2], dims[3]);
   if (has_input) factors->input = new_weight(arena, group * rank_in, dims[1], 1, 1);
   if (has_output) factors->output = new_weight(arena, dims[0], rank_out, 1, 1);
-  int64_t core_count = group * rank_out * rank_in * taps_of(dims);
-  if (!factors->core || (has_input && !factors->input) || (has_output && !factors->output))
+  double *output = has_output ? output_factor(hosvd, rank_out, scratch) : NULL;
+  if (!factors->core || (has_input && !factors->input) ||
+      (has_output && (!factors->output || !output)))
     return dq_fail_memory(error, (size_t)core_count * sizeof(float));
+  // Orthonormal rows: a norm of sqrt(rank) per group.
   balance scale =
-      balance_norms(frobenius(core_count, core), group, rank_out, rank_in, has_output, has_input);
+      balance_norms(frobenius(core_count, core), output ? frobenius(out_count, output) : 0,
+                    has_input ? sqrt((double)(group * rank_in)) : 0);
   store_scaled(core_count, core, scale.core, factors->core->data);
   if (has_input) store_input(&hosvd->in, group, rank_in, scale.input, factors->input->data);
-  if (has_output) store_output(&hosvd->out, group, rank_out, scale.output, factors->output->data);
+  if (has_output) store_scaled(out_count, output, scale.output, factors->output->data);
   return DQ_OK;
 }
 
@@ -298,7 +320,7 @@ dq_status dq_tucker2_factors(dq_tucker2 *factors, const dq_hosvd *hosvd, int64_t
   if (!scratch) return dq_fail_memory(error, sizeof(double));
   double *core = NULL;
   dq_status status = project_all(hosvd, rank_out, rank_in, scratch, &core, error);
-  if (status == DQ_OK) status = store_factors(factors, hosvd, core, arena, error);
+  if (status == DQ_OK) status = store_factors(factors, hosvd, core, scratch, arena, error);
   if (status == DQ_OK) status = measure_error(factors, hosvd, scratch, error);
   dq_arena_free(scratch);
   return status;

@@ -26,15 +26,20 @@ typedef struct dq_hosvd {
   int64_t dims[4]; // of the weight: o of all groups, i of one group, kernel height, kernel width
   int64_t group;
   const double *weight; // o x i x taps
-  double norm;          // Frobenius
+  const double *scale;  // o factors, or NULL: all 1
+  const double *scaled; // the weight times the scale of its output channel: what `out`, `in` are of
+  double norm;          // Frobenius, of the weight
   dq_mode out, in;
 } dq_hosvd;
 
 // Decomposes a float32 weight of rank 4 of a convolution with `group` groups; everything is owned
-// by the arena. Errors: DQ_BAD_INPUT for an empty weight, NaN or infinity, a group that does not
-// divide the output channels; DQ_UNSUPPORTED for another type, rank or too large sizes.
-dq_status dq_hosvd_compute(dq_hosvd *hosvd, const dq_tensor *weight, int64_t group, dq_arena *arena,
-                           dq_error *error);
+// by the arena. `scale`, when not NULL, has one factor above 0 per output channel, for which errors
+// of that channel count (a batch normalization that follows); it must live as long as the arena.
+// The factors still stand for the weight itself. Errors: DQ_BAD_INPUT for an empty weight, NaN or
+// infinity, a group that does not divide the output channels; DQ_UNSUPPORTED for another type, rank
+// or too large sizes.
+dq_status dq_hosvd_compute(dq_hosvd *hosvd, const dq_tensor *weight, int64_t group,
+                           const double *scale, dq_arena *arena, dq_error *error);
 
 // Squared singular values of the `rank` first / all; 1 for a mode that is zero throughout.
 double dq_mode_energy(const dq_mode *mode, int64_t rank);

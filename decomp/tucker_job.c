@@ -162,8 +162,9 @@ dq_status dq_tucker_analyse(dq_tucker_job *job, const dq_tucker_options *options
   DQ_TRY(check_memory(job, options, error));
   job->spectra = dq_arena_new(0);
   if (!job->spectra) return dq_fail_memory(error, sizeof(dq_hosvd));
+  const double *scale = options->plain ? NULL : dq_tucker_scale(job, job->spectra);
   dq_status status =
-      dq_hosvd_compute(&job->hosvd, job->tensor, job->layer->group, job->spectra, error);
+      dq_hosvd_compute(&job->hosvd, job->tensor, job->layer->group, scale, job->spectra, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "initializer '%s'", job->weight->name);
   job->layer->full = (dq_ranks){job->hosvd.out.rank, job->hosvd.in.rank};
   return DQ_OK;

@@ -41,6 +41,11 @@ int64_t dq_tucker_parameters(const dq_graph *graph);
 // the node alone if there is one. Fails for broken input only.
 dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tensor *tensors, dq_error *error);
 
+// Scale per output channel for dq_hosvd_compute: |gamma| / sqrt(variance + epsilon) of the batch
+// normalization that alone follows the convolution, not below a twentieth of their root mean
+// square. NULL when there is none.
+const double *dq_tucker_scale(const dq_tucker_job *job, dq_arena *arena);
+
 // The three steps of a job without a reason. They touch nothing but the job and its record, so jobs
 // may run at the same time: the higher-order SVD;
 dq_status dq_tucker_analyse(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error);

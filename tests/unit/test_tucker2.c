@@ -44,7 +44,7 @@ static void two_by_two_by_hand(void **state) {
   dq_tensor *weight = dq_tensor_new(*state, DQ_F32, 4, (int64_t[]){2, 2, 1, 1});
   memcpy(weight->data, (float[]){2, 1, 1, 2}, 4 * sizeof(float));
   dq_hosvd hosvd;
-  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, *state, NULL), DQ_OK);
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, NULL, *state, NULL), DQ_OK);
   assert_true(fabs(hosvd.out.values[0] - 3) < 1e-14 && fabs(hosvd.in.values[1] - 1) < 1e-14);
   dq_tucker2 factors;
   assert_int_equal(dq_tucker2_factors(&factors, &hosvd, 1, 1, *state, NULL), DQ_OK);
@@ -60,7 +60,7 @@ static void energy_by_hand(void **state) {
   dq_tensor *weight = dq_tensor_new(*state, DQ_F32, 4, (int64_t[]){2, 2, 1, 1});
   memcpy(weight->data, (float[]){2, 1, 1, 2}, 4 * sizeof(float));
   dq_hosvd hosvd;
-  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, *state, NULL), DQ_OK);
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, NULL, *state, NULL), DQ_OK);
   const struct {
     double energy;
     int64_t rank;
@@ -81,7 +81,7 @@ static void full_rank_is_exact(void **state) {
     dq_tensor *weight = random_weight(*state, dims[i], 0.05f);
     dq_hosvd hosvd;
     dq_tucker2 factors;
-    assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, *state, NULL), DQ_OK);
+    assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, NULL, *state, NULL), DQ_OK);
     assert_int_equal(
         dq_tucker2_factors(&factors, &hosvd, hosvd.out.rank, hosvd.in.rank, *state, NULL), DQ_OK);
     assert_true(factors.error < 1e-6);
@@ -95,7 +95,7 @@ static void full_rank_is_exact(void **state) {
 static void error_falls_with_rank(void **state) {
   dq_tensor *weight = random_weight(*state, (int64_t[]){16, 12, 3, 3}, 1);
   dq_hosvd hosvd;
-  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, *state, NULL), DQ_OK);
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, NULL, *state, NULL), DQ_OK);
   double last = 1;
   for (int64_t rank = 1; rank <= 12; rank++) {
     dq_tucker2 factors;
@@ -112,7 +112,7 @@ static void error_falls_with_rank(void **state) {
 static void vectors_are_orthonormal(void **state) {
   dq_tensor *weight = random_weight(*state, (int64_t[]){20, 2, 3, 3}, 1);
   dq_hosvd hosvd;
-  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, *state, NULL), DQ_OK);
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, NULL, *state, NULL), DQ_OK);
   const dq_mode *modes[] = {&hosvd.out, &hosvd.in};
   for (int m = 0; m < 2; m++)
     for (int64_t j = 0; j < modes[m]->rank; j++)
@@ -140,7 +140,7 @@ static void factors_are_balanced(void **state) {
     dq_tensor *weight = random_weight(*state, (int64_t[]){16, 12, 3, 3}, scales[i]);
     dq_hosvd hosvd;
     dq_tucker2 factors;
-    assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, *state, NULL), DQ_OK);
+    assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, NULL, *state, NULL), DQ_OK);
     assert_int_equal(dq_tucker2_factors(&factors, &hosvd, 4, 6, *state, NULL), DQ_OK);
     double a = norm_of(factors.input), b = norm_of(factors.core), c = norm_of(factors.output);
     assert_true(fmax(a, fmax(b, c)) / fmin(a, fmin(b, c)) < 3);
@@ -152,7 +152,7 @@ static void one_sided(void **state) {
   dq_tensor *weight = random_weight(*state, (int64_t[]){16, 12, 3, 3}, 1);
   dq_hosvd hosvd;
   dq_tucker2 both, left, right;
-  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, *state, NULL), DQ_OK);
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, NULL, *state, NULL), DQ_OK);
   assert_int_equal(dq_tucker2_factors(&both, &hosvd, 5, 5, *state, NULL), DQ_OK);
   assert_int_equal(dq_tucker2_factors(&left, &hosvd, 5, 12, *state, NULL), DQ_OK);
   assert_int_equal(dq_tucker2_factors(&right, &hosvd, 16, 5, *state, NULL), DQ_OK);
@@ -171,7 +171,7 @@ static void group_by_group(void **state) {
   dq_tensor *part = dq_tensor_new(*state, DQ_F32, 4, (int64_t[]){4, 6, 3, 3});
   dq_hosvd hosvd;
   dq_tucker2 both, one;
-  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 2, *state, NULL), DQ_OK);
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 2, NULL, *state, NULL), DQ_OK);
   assert_true(hosvd.out.rank == 4 && hosvd.in.rank == 6);
   assert_int_equal(dq_tucker2_factors(&both, &hosvd, 2, 3, *state, NULL), DQ_OK);
   assert_true(both.input->dims[0] == 6 && both.input->dims[1] == 6);
@@ -181,7 +181,7 @@ static void group_by_group(void **state) {
   assert_int_equal(dq_tucker2_reconstruct(&both, back, NULL), DQ_OK);
   for (int g = 0; g < 2; g++) {
     memcpy(part->data, (float *)weight->data + g * 216, 216 * sizeof(float));
-    assert_int_equal(dq_hosvd_compute(&hosvd, part, 1, *state, NULL), DQ_OK);
+    assert_int_equal(dq_hosvd_compute(&hosvd, part, 1, NULL, *state, NULL), DQ_OK);
     assert_int_equal(dq_tucker2_factors(&one, &hosvd, 2, 3, *state, NULL), DQ_OK);
     assert_int_equal(dq_tucker2_reconstruct(&one, back_one, NULL), DQ_OK);
     for (int i = 0; i < 216; i++) assert_true(fabs(back[g * 216 + i] - back_one[i]) < 1e-6);
@@ -191,16 +191,40 @@ static void group_by_group(void **state) {
   assert_true(fabs(both.error - sqrt(squares) / norm) < 1e-6);
   assert_true(fabs(relative_error(*state, &both, weight) - both.error) < 1e-12);
   dq_error error;
-  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 3, *state, &error), DQ_BAD_INPUT);
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 3, NULL, *state, &error), DQ_BAD_INPUT);
   // 2 groups x (3 x 6 + 2 x 3 x 9) + 8 x 2 weights
   const int64_t dims[4] = {8, 6, 3, 3};
   assert_int_equal(dq_conv_cost_tucker2(dims, 2, false, 1, 1, 2, 3).parameters, 36 + 108 + 16);
 }
 
+// With a scale the factors still stand for the weight, exactly so at full rank; errors move to the
+// channels that count less.
+static void scaled_channels(void **state) {
+  dq_tensor *weight = random_weight(*state, (int64_t[]){8, 6, 3, 3}, 1);
+  double scale[8] = {4, 4, 4, 4, 0.25, 0.25, 0.25, 0.25}, back[8 * 54];
+  dq_hosvd hosvd;
+  dq_tucker2 factors;
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, scale, *state, NULL), DQ_OK);
+  for (int64_t out = 4; out <= 8; out += 4)
+    for (int64_t in = 4; in <= 6; in += 2) {
+      assert_int_equal(dq_tucker2_factors(&factors, &hosvd, out, in, *state, NULL), DQ_OK);
+      assert_true(fabs(relative_error(*state, &factors, weight) - factors.error) < 1e-12);
+      if (out == 8 && in == 6) assert_true(factors.error < 1e-6);
+    }
+  assert_int_equal(dq_tucker2_factors(&factors, &hosvd, 4, 6, *state, NULL), DQ_OK);
+  assert_int_equal(dq_tucker2_reconstruct(&factors, back, NULL), DQ_OK);
+  double squares[2] = {0};
+  for (int i = 0; i < 8 * 54; i++) {
+    double difference = back[i] - (double)((float *)weight->data)[i];
+    squares[i / (4 * 54)] += difference * difference;
+  }
+  assert_true(squares[0] < 0.01 * squares[1]);
+}
+
 static void ratio_and_multiple(void **state) {
   dq_tensor *weight = random_weight(*state, (int64_t[]){30, 10, 3, 3}, 1);
   dq_hosvd hosvd;
-  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, *state, NULL), DQ_OK);
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, NULL, *state, NULL), DQ_OK);
   const struct {
     double ratio;
     int64_t multiple, out, in;
@@ -250,7 +274,7 @@ static void zero_and_bad_weights(void **state) {
   dq_tucker2 factors;
   dq_ranks ranks;
   dq_error error;
-  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, *state, NULL), DQ_OK);
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, NULL, *state, NULL), DQ_OK);
   assert_int_equal(dq_rank_choose(DQ_RANK_ENERGY, 0.9, 1, &hosvd, &ranks, NULL), DQ_OK);
   assert_true(ranks.out == 1 && ranks.in == 1);
   assert_int_equal(dq_tucker2_factors(&factors, &hosvd, 1, 1, *state, NULL), DQ_OK);
@@ -258,15 +282,15 @@ static void zero_and_bad_weights(void **state) {
   assert_int_equal(dq_tucker2_factors(&factors, &hosvd, 5, 1, *state, &error), DQ_USAGE);
   assert_int_equal(dq_tucker2_factors(&factors, &hosvd, 1, 0, *state, &error), DQ_USAGE);
   ((float *)weight->data)[5] = NAN;
-  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, *state, &error), DQ_BAD_INPUT);
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, NULL, *state, &error), DQ_BAD_INPUT);
   ((float *)weight->data)[5] = -INFINITY;
-  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, *state, &error), DQ_BAD_INPUT);
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, NULL, *state, &error), DQ_BAD_INPUT);
   dq_tensor *empty = dq_tensor_new(*state, DQ_F32, 4, (int64_t[]){4, 0, 3, 3});
-  assert_int_equal(dq_hosvd_compute(&hosvd, empty, 1, *state, &error), DQ_BAD_INPUT);
+  assert_int_equal(dq_hosvd_compute(&hosvd, empty, 1, NULL, *state, &error), DQ_BAD_INPUT);
   dq_tensor *line = dq_tensor_new(*state, DQ_F32, 3, (int64_t[]){4, 3, 3});
-  assert_int_equal(dq_hosvd_compute(&hosvd, line, 1, *state, &error), DQ_UNSUPPORTED);
+  assert_int_equal(dq_hosvd_compute(&hosvd, line, 1, NULL, *state, &error), DQ_UNSUPPORTED);
   dq_tensor *half = dq_tensor_new(*state, DQ_F16, 4, (int64_t[]){4, 3, 3, 3});
-  assert_int_equal(dq_hosvd_compute(&hosvd, half, 1, *state, &error), DQ_UNSUPPORTED);
+  assert_int_equal(dq_hosvd_compute(&hosvd, half, 1, NULL, *state, &error), DQ_UNSUPPORTED);
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, start, end)
@@ -280,6 +304,7 @@ int main(void) {
                                      TEST(factors_are_balanced),
                                      TEST(one_sided),
                                      TEST(group_by_group),
+                                     TEST(scaled_channels),
                                      TEST(ratio_and_multiple),
                                      TEST(costs_by_hand),
                                      TEST(zero_and_bad_weights)};
