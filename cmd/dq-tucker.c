@@ -5,10 +5,12 @@
 #include "cmd/command.h"
 #include "decomp/ranks_file.h"
 #include "lib/onnx/onnx.h"
+#include "lib/report/report.h"
 
 typedef struct tucker_options {
   dq_common_options common;
   dq_output_options output;
+  dq_report_options report;
   double ratio, energy, macs;
   const char *ranks, *save_ranks;
   int64_t multiple;
@@ -48,49 +50,91 @@ static const dq_option rows[] = {
      .help = "size of an input the model leaves open, to count multiply-accumulates"},
 };
 
-static int name_width(const dq_tucker_report *report) {
-  int width = 5;
-  for (int i = 0; i < report->count; i++) {
-    int length = (int)strnlen(report->layers[i].name, 48);
-    if (length > width) width = length;
+static const dq_column layer_columns[] = {
+    {.key = "layer", .title = "layer", .type = DQ_COLUMN_TEXT},
+    {.key = "kernel", .title = "kernel", .type = DQ_COLUMN_TEXT},
+    {.key = "rank_out", .title = "rank out", .type = DQ_COLUMN_INT},
+    {.key = "rank_in", .title = "in", .type = DQ_COLUMN_INT},
+    {.key = "energy_out", .title = "energy out", .type = DQ_COLUMN_REAL, .decimals = 4},
+    {.key = "energy_in", .title = "in", .type = DQ_COLUMN_REAL, .decimals = 4},
+    {.key = "error", .title = "error", .type = DQ_COLUMN_SIGNIFICANT, .decimals = 4},
+    {.key = "macs_before", .title = "MACs", .type = DQ_COLUMN_COUNT},
+    {.key = "macs_after", .title = "after", .type = DQ_COLUMN_COUNT},
+    {.key = "parameters_before", .title = "parameters", .type = DQ_COLUMN_COUNT},
+    {.key = "parameters_after", .title = "after", .type = DQ_COLUMN_COUNT},
+    {.key = "reason", .title = "left alone", .type = DQ_COLUMN_TEXT, .width = 60},
+};
+static const dq_table_layout layer_table = {
+    .key = "layers",
+    .columns = layer_columns,
+    .column_count = (int)(sizeof layer_columns / sizeof *layer_columns),
+};
+
+static void put_costs(dq_table *table, bool macs_known, const dq_conv_cost *before,
+                      const dq_conv_cost *after) {
+  if (macs_known) {
+    dq_table_put_int(table, "macs_before", before->macs);
+    dq_table_put_int(table, "macs_after", after->macs);
   }
-  return width;
+  dq_table_put_int(table, "parameters_before", before->parameters);
+  dq_table_put_int(table, "parameters_after", after->parameters);
 }
 
-static double million(int64_t count) { return (double)count / 1e6; }
-
-static void print_layer(FILE *to, const dq_tucker_layer *layer, int width) {
-  fprintf(to, "%-*.48s  ", width, layer->name);
-  if (layer->reason[0]) {
-    fprintf(to, "left alone: %s\n", layer->reason);
-    return;
-  }
-  fprintf(to, "%5" PRId64 " of %-5" PRId64 " %5" PRId64 " of %-5" PRId64, layer->ranks.out,
-          layer->dims[0] / layer->group, layer->ranks.in, layer->dims[1]);
-  fprintf(to, " %7.4f %7.4f %8.4f", layer->energy_out, layer->energy_in, layer->error);
-  if (layer->macs_known)
-    fprintf(to, " %9.3f %9.3f", million(layer->before.macs), million(layer->after.macs));
-  else fprintf(to, " %9s %9s", "?", "?");
-  fprintf(to, " %9" PRId64 " %9" PRId64 "\n", layer->before.parameters, layer->after.parameters);
+static void put_layer(dq_table *table, const dq_tucker_layer *layer) {
+  dq_table_row(table);
+  dq_table_put_text(table, "layer", layer->name);
+  if (layer->dims[0])
+    dq_table_put_format(table, "kernel", "%" PRId64 "x%" PRId64 "x%" PRId64 "x%" PRId64,
+                        layer->dims[0], layer->dims[1], layer->dims[2], layer->dims[3]);
+  if (layer->dims[0])
+    put_costs(table, layer->macs_known, &layer->before, &layer->after);
+  dq_table_put_text(table, "reason", layer->reason);
+  if (layer->reason[0]) return;
+  dq_table_put_int(table, "rank_out", layer->ranks.out);
+  dq_table_put_int(table, "rank_in", layer->ranks.in);
+  dq_table_put_real(table, "energy_out", layer->energy_out);
+  dq_table_put_real(table, "energy_in", layer->energy_in);
+  dq_table_put_real(table, "error", layer->error);
 }
 
 static double percent_less(int64_t before, int64_t after) {
   return before > 0 ? 100.0 * (double)(before - after) / (double)before : 0;
 }
 
-static void print_report(FILE *to, const dq_tucker_report *report) {
-  int width = name_width(report);
-  fprintf(to, "%-*s  %14s %14s %7s %7s %8s %9s %9s %9s %9s\n", width, "layer", "output rank",
-          "input rank", "energy", "energy", "error", "MMACs", "after", "params", "after");
-  for (int i = 0; i < report->count; i++) print_layer(to, &report->layers[i], width);
+static void fill_report(dq_report *facts, const dq_tucker_report *report) {
+  dq_table *table = dq_report_table(facts, &layer_table);
+  for (int i = 0; i < report->count; i++) put_layer(table, &report->layers[i]);
   const dq_conv_cost *before = &report->model_before, *after = &report->model_after;
-  fprintf(to, "%d of %d convolutions decomposed; parameters %" PRId64 " -> %" PRId64 " (-%.1f %%)",
-          report->decomposed, report->count, before->parameters, after->parameters,
-          percent_less(before->parameters, after->parameters));
+  dq_table_total_row(table);
+  dq_table_put_text(table, "layer", "whole model");
+  put_costs(table, report->macs_known, before, after);
+  dq_report_note(facts, "%d of %d convolutions decomposed; %.1f %% fewer parameters",
+                 report->decomposed, report->count,
+                 percent_less(before->parameters, after->parameters));
   if (report->macs_known)
-    fprintf(to, ", MMACs %.2f -> %.2f (-%.1f %%)", million(before->macs), million(after->macs),
-            percent_less(before->macs, after->macs));
-  fputc('\n', to);
+    dq_report_note(facts, "%.1f %% fewer multiply-accumulates",
+                   percent_less(before->macs, after->macs));
+}
+
+// The facts on standard output, unless the model goes there, and in the files asked for.
+static dq_status tell(const tucker_options *options, const dq_tucker_report *report,
+                      dq_error *error) {
+  const dq_report_options *files = &options->report;
+  FILE *stream = strcmp(options->output.output, "-") ? stdout : stderr;
+  char title[512];
+  snprintf(title, sizeof title, "Tucker-2 decomposition of %s", options->common.operands[0]);
+  dq_report *facts = dq_report_new("dq-tucker", 1, title);
+  fill_report(facts, report);
+  dq_text_style style = {.color = dq_color_wanted(&options->common, stream)};
+  dq_status status = dq_report_print(facts, DQ_FORMAT_TEXT, &style, stream, error);
+  if (status == DQ_OK && files->json)
+    status = dq_report_write(facts, DQ_FORMAT_JSON, files->json, NULL, error);
+  if (status == DQ_OK && files->csv)
+    status = dq_report_write(facts, DQ_FORMAT_CSV, files->csv, NULL, error);
+  if (status == DQ_OK && files->html)
+    status = dq_report_write(facts, DQ_FORMAT_HTML, files->html, NULL, error);
+  dq_report_free(facts);
+  return status;
 }
 
 static dq_status read_settings(const tucker_options *options, dq_arena *arena,
@@ -137,7 +181,7 @@ static dq_status decompose(const tucker_options *options, dq_graph *graph, dq_ar
   DQ_TRY(dq_onnx_save(graph, path, error));
   DQ_TRY(verify(path, context, error));
   if (options->save_ranks) DQ_TRY(dq_ranks_save(options->save_ranks, &report, error));
-  print_report(strcmp(path, "-") ? stdout : stderr, &report);
+  DQ_TRY(tell(options, &report, error));
   if (!report.decomposed) dq_message(context, DQ_WARNING, "nothing was decomposed");
   return DQ_OK;
 }
@@ -175,7 +219,8 @@ static const dq_command command = {
     .operands_minimum = 1,
     .operands_maximum = 1,
     DQ_OWN_ROWS(rows),
-    .shared = DQ_WITH_OUTPUT,
+    .shared = DQ_WITH_OUTPUT | DQ_WITH_REPORT,
+    .report_offset = offsetof(tucker_options, report),
     .output_offset = offsetof(tucker_options, output),
     .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_ONE_OF, "ratio energy macs ranks"}},
     .options_size = sizeof(tucker_options),
