@@ -33,7 +33,7 @@ typedef enum dq_filter { DQ_FILTER_BILINEAR, DQ_FILTER_BICUBIC } dq_filter;
 
 // A window of an enlarged or reduced picture: the source resampled to width x height, of which only
 // the rectangle of `target`'s size at (left, top) is computed. Antialiased 8-bit fixed-point
-// convolution, first along rows, then along columns, bit for bit as Pillow's Image.resize.
+// convolution, bit for bit as the Image.resize of Pillow 13, down to the order of its two passes.
 // `target` has its size and channels (the source's) set and pixels allocated.
 dq_status dq_image_resample(const dq_image *source, int64_t width, int64_t height, int64_t left,
                             int64_t top, dq_filter filter, dq_image *target, dq_error *error);
