@@ -282,10 +282,11 @@ int64_t dq_data_count(const dq_data *data) { return data->count; }
 int64_t dq_data_skipped(const dq_data *data) { return data->skipped; }
 dq_label_kind dq_data_labelled(const dq_data *data) { return data->kind; }
 int64_t dq_data_classes(const dq_data *data) { return data->classes; }
+bool dq_data_classes_exact(const dq_data *data) { return data->classes_exact; }
 const char *dq_data_preprocess_text(const dq_data *data) { return data->preprocess_text; }
 
 const char *dq_data_class_name(const dq_data *data, int64_t label) {
-  bool known = data->class_names && label >= 0 && label < data->classes;
+  bool known = label >= 0 && label < data->class_name_count;
   return known ? data->class_names[label] : NULL;
 }
 

@@ -50,7 +50,8 @@ typedef struct dq_data_source {
 typedef struct dq_data_options {
   const char *spec;           // DIR, LIST.txt, cifar10:..., mnist:..., npy:..., synth:..., pb:...
   const char *labels;         // for a folder: a file of lines `path label`, or a folder of masks or of
-                              // box files with the pictures' names; NULL: as the spec says
+                              // box files with the pictures' names; for npy: an array of labels;
+                              // else a file with the classes' names, one per line; may be NULL
   const char *preset;         // a row of presets.def; NULL: none
   const char *preprocess;     // "resize=256,crop=224,..." over the preset; NULL: none
   const char *norm;           // constants per patient; NULL: norm.csv beside the pictures when needed
@@ -76,6 +77,8 @@ int64_t dq_data_skipped(const dq_data *data); // pictures left out because they 
 dq_label_kind dq_data_labelled(const dq_data *data);
 // Classes that the labels need: folders, or the largest label + 1; 0 without class labels.
 int64_t dq_data_classes(const dq_data *data);
+// Whether a model for this data has just so many classes (folders, CIFAR) or may have more (lists).
+bool dq_data_classes_exact(const dq_data *data);
 // Name of a class (its folder's, or the generator's), or NULL.
 const char *dq_data_class_name(const dq_data *data, int64_t label);
 // The size pictures want to have where a model leaves it open: all pictures' size when equal, or the

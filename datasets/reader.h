@@ -19,7 +19,9 @@ struct dq_data {
   int64_t skipped;
   dq_label_kind kind;
   int64_t classes;
-  const char *const *class_names; // `classes` of them, or NULL
+  bool classes_exact;
+  const char *const *class_names; // class_name_count of them
+  int64_t class_name_count;
   bool spread_limit;              // sample evenly instead of from the start
   int fixed_width, fixed_height, fixed_channels; // of all pictures; 0: they differ
   dq_preprocess preprocess;
@@ -58,5 +60,8 @@ bool dq_parse_integer(const char *text, int64_t *value);
 bool dq_parse_number(const char *text, double *value); // finite
 // Splits "a,b,c" in the arena; returns the count or -1 without memory.
 int dq_split(dq_arena *arena, const char *text, char separator, char ***parts);
+
+// The classes' names from a file, one per line.
+dq_status dq_read_class_names(dq_data *data, const char *path, dq_error *error);
 
 #endif

@@ -119,7 +119,8 @@ static dq_status add_classes(dq_data *data, const char *folder, const names *cla
     DQ_TRY(add_pictures(data, path, prefix, i, NULL, error));
   }
   data->kind = DQ_LABEL_CLASS;
-  data->classes = classes->count;
+  data->classes = data->class_name_count = classes->count;
+  data->classes_exact = true;
   data->class_names = class_names;
   data->spread_limit = true;
   return DQ_OK;

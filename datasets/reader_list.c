@@ -89,9 +89,7 @@ dq_status dq_list_read(dq_data *data, const char *path, const char *folder, dq_e
 static dq_status open_list(dq_data *data, const char *path, const dq_data_options *options,
                            dq_error *error) {
   char folder[4096];
-  if (options->labels)
-    return dq_fail(error, DQ_USAGE, "labels are given twice: in '%s' and by '%s'", path,
-                   options->labels);
+  if (options->labels) DQ_TRY(dq_read_class_names(data, options->labels, error));
   dq_path_folder(path, folder, sizeof folder);
   return dq_list_read(data, path, folder, error);
 }

@@ -65,7 +65,9 @@ static dq_status check_cifar_file(const record_file *file, dq_error *error) {
 static dq_status open_cifar(dq_data *data, const char *argument, const dq_data_options *options,
                             dq_error *error) {
   records *it;
-  (void)options;
+  data->class_names = cifar_classes;
+  data->class_name_count = CIFAR_CLASSES;
+  if (options->labels) DQ_TRY(dq_read_class_names(data, options->labels, error));
   DQ_TRY(open_files(data, argument, &it, error));
   for (int i = 0; i < it->file_count; i++) {
     it->files[i].first = data->found;
@@ -75,7 +77,7 @@ static dq_status open_cifar(dq_data *data, const char *argument, const dq_data_o
   }
   data->kind = DQ_LABEL_CLASS;
   data->classes = CIFAR_CLASSES;
-  data->class_names = cifar_classes;
+  data->classes_exact = true;
   data->fixed_width = data->fixed_height = CIFAR_SIDE;
   data->fixed_channels = 3;
   return DQ_OK;
@@ -152,7 +154,7 @@ static dq_status open_mnist(dq_data *data, const char *argument, const dq_data_o
                             dq_error *error) {
   records *it;
   int64_t dims[3];
-  (void)options;
+  if (options->labels) DQ_TRY(dq_read_class_names(data, options->labels, error));
   DQ_TRY(open_files(data, argument, &it, error));
   if (it->file_count > 2)
     return dq_fail(error, DQ_USAGE, "mnist: %d files, expected IMAGES,LABELS", it->file_count);

@@ -57,7 +57,8 @@ static dq_status name_classes(dq_data *data, dq_error *error) {
   if (!names) return dq_fail_memory(error, sizeof *names);
   for (int i = 0; i < DQ_SYNTH_CLASSES; i++) names[i] = dq_synth_class_name(i);
   data->class_names = names;
-  data->classes = DQ_SYNTH_CLASSES;
+  data->classes = data->class_name_count = DQ_SYNTH_CLASSES;
+  data->classes_exact = true;
   data->kind = DQ_LABEL_CLASS;
   return DQ_OK;
 }

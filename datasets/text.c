@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "datasets/reader.h"
+#include "lib/base/file.h"
 
 bool dq_parse_integer(const char *text, int64_t *value) {
   char *end;
@@ -42,4 +43,19 @@ void dq_sample_name(dq_sample_info *info, const char *name) {
   size_t length = strlen(name), room = sizeof info->name - 1;
   if (length > room) name += length - room;
   memcpy(info->name, name, strlen(name) + 1);
+}
+
+dq_status dq_read_class_names(dq_data *data, const char *path, dq_error *error) {
+  dq_file file;
+  char **lines;
+  DQ_TRY(dq_file_open(&file, path, error));
+  char *text = dq_arena_strndup(data->arena, (const char *)file.data, file.size);
+  dq_file_close(&file);
+  int count = text ? dq_split(data->arena, text, '\n', &lines) : -1;
+  if (count < 0) return dq_fail_memory(error, 1);
+  if (count && !*lines[count - 1]) count--; // after the last newline
+  for (int i = 0; i < count; i++) lines[i][strcspn(lines[i], "\r")] = 0;
+  data->class_names = (const char *const *)lines;
+  data->class_name_count = count;
+  return DQ_OK;
 }

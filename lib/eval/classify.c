@@ -1,0 +1,76 @@
+// Classification: the share of pictures whose label has the highest score, or is among the five
+// highest.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "lib/eval/task_internal.h"
+
+typedef struct classification {
+  int64_t classes;
+  dq_top top;
+} classification;
+
+static bool above(double a, double b) { return a > b || (a == a && b != b); } // NaN is lowest
+
+int64_t dq_argmax(const double *values, int64_t count) {
+  int64_t best = 0;
+  for (int64_t i = 1; i < count; i++)
+    if (above(values[i], values[best])) best = i;
+  return best;
+}
+
+void dq_top_add(dq_top *top, const double *scores, int64_t classes, int64_t label) {
+  int64_t before = 0; // classes ranked before the label
+  for (int64_t i = 0; i < classes; i++) {
+    bool tie = !above(scores[label], scores[i]);
+    before += above(scores[i], scores[label]) || (i < label && tie);
+  }
+  // A score that is no number answers nothing, even when all others are none either.
+  bool answered = scores[label] == scores[label];
+  top->pictures++;
+  top->first += answered && before == 0;
+  top->five += answered && before < 5;
+}
+
+static dq_status open_classify(dq_task *task, const dq_task_options *options, dq_error *error) {
+  const dq_tensor *output = &options->outputs[0];
+  int64_t classes = dq_item_count(output);
+  char text[DQ_SHAPE_TEXT];
+  if (output->rank < 1 || classes < 2)
+    return dq_fail(error, DQ_BAD_INPUT, "classify: the output is %s, expected a row of scores",
+                   dq_tensor_shape_text(output, text, sizeof text));
+  if (options->classes > classes || (options->classes_exact && options->classes != classes))
+    return dq_fail(error, DQ_BAD_INPUT,
+                   "the labels have %" PRId64 " classes, the model has %" PRId64 " outputs",
+                   options->classes, classes);
+  classification *it = task->state = calloc(1, sizeof *it);
+  if (!it) return dq_fail_memory(error, sizeof *it);
+  it->classes = classes;
+  return DQ_OK;
+}
+
+static dq_status add_classify(dq_task *task, const dq_tensor *const *outputs, int64_t item,
+                              const dq_sample_info *info, dq_error *error) {
+  classification *it = task->state;
+  double *scores;
+  if (info->label < 0 || info->label >= it->classes)
+    return dq_fail(error, DQ_BAD_INPUT, "label %" PRId64 ", the model has %" PRId64 " outputs",
+                   info->label, it->classes);
+  DQ_TRY(dq_item_values(&scores, outputs[0], item, it->classes, error));
+  dq_top_add(&it->top, scores, it->classes, info->label);
+  free(scores);
+  return DQ_OK;
+}
+
+static dq_status result_classify(dq_task *task, dq_result *result, dq_error *error) {
+  const classification *it = task->state;
+  double pictures = it->top.pictures ? (double)it->top.pictures : 1;
+  (void)error;
+  dq_result_add(result, "top-1", "top1", 100.0 * (double)it->top.first / pictures, "%", 2);
+  if (it->classes > 5)
+    dq_result_add(result, "top-5", "top5", 100.0 * (double)it->top.five / pictures, "%", 2);
+  return DQ_OK;
+}
+
+const dq_task_functions dq_task_classify = {
+    .open = open_classify, .add = add_classify, .result = result_classify};

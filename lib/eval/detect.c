@@ -1,0 +1,335 @@
+// Detection: mean average precision at an overlap of 0.5 (Everingham et al. 2010, all points).
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/file.h"
+#include "lib/base/sizes.h"
+#include "lib/eval/decode.h"
+#include "lib/eval/task_internal.h"
+
+static const double lowest_score = 0.005, suppression = 0.45, wanted_overlap = 0.5;
+
+typedef struct found_box {
+  double score;
+  int64_t class, picture, order; // order: as found
+  dq_box box;                    // in pixels of the picture
+} found_box;
+
+typedef struct true_box {
+  int64_t class, picture;
+  dq_box box;
+  bool taken; // by a detection
+} true_box;
+
+typedef struct detection {
+  dq_decoder decoder;
+  found_box *found;
+  true_box *truth; // pictures in the order they came
+  int64_t found_count, found_room, truth_count, truth_room, pictures;
+  dq_box *boxes;   // of one picture
+  double *scores;  // candidates x classes
+  double *column;  // scores of one class above the bound
+  int64_t *kept;
+  dq_box *near;
+} detection;
+
+static double smaller(double a, double b) { return a < b ? a : b; }
+static double larger(double a, double b) { return a > b ? a : b; }
+
+double dq_box_iou(const dq_box *a, const dq_box *b) {
+  double width = larger(smaller(a->x2, b->x2) - larger(a->x1, b->x1), 0);
+  double height = larger(smaller(a->y2, b->y2) - larger(a->y1, b->y1), 0);
+  double both = width * height;
+  double areas = (a->x2 - a->x1) * (a->y2 - a->y1) + (b->x2 - b->x1) * (b->y2 - b->y1);
+  return both / larger(areas - both, 1e-12);
+}
+
+typedef struct ranked {
+  double score;
+  int64_t index;
+} ranked;
+
+static int by_score(const void *left, const void *right) {
+  const ranked *a = left, *b = right;
+  if (a->score != b->score) return a->score > b->score ? -1 : 1;
+  return a->index < b->index ? -1 : a->index > b->index;
+}
+
+int64_t dq_nms(const dq_box *boxes, const double *scores, int64_t count, double threshold,
+               int64_t *keep) {
+  int64_t kept = 0;
+  if (count < 1) return 0;
+  ranked *order = malloc((size_t)count * sizeof *order);
+  if (!order) return -1;
+  for (int64_t i = 0; i < count; i++) order[i] = (ranked){scores[i], i};
+  qsort(order, (size_t)count, sizeof *order, by_score);
+  for (int64_t i = 0; i < count; i++) {
+    bool free_place = true;
+    for (int64_t k = 0; k < kept && free_place; k++)
+      free_place = dq_box_iou(&boxes[keep[k]], &boxes[order[i].index]) <= threshold;
+    if (free_place) keep[kept++] = order[i].index;
+  }
+  free(order);
+  return kept;
+}
+
+double dq_average_precision(const uint8_t *hits, int64_t count, int64_t positives) {
+  int64_t right = 0;
+  double area = 0, highest = 0;
+  if (positives < 1) return 0;
+  for (int64_t i = 0; i < count; i++) right += hits[i] != 0;
+  // From the right, the largest precision so far holds for every recall step.
+  for (int64_t i = count - 1; i >= 0; i--) {
+    highest = larger(highest, (double)right / (double)(i + 1));
+    if (!hits[i]) continue;
+    area += highest / (double)positives;
+    right--;
+  }
+  return area;
+}
+
+static void *grow(void *items, int64_t count, int64_t *room, size_t size, dq_error *error) {
+  if (count < *room) return items;
+  int64_t more = *room ? *room * 2 : 1024;
+  void *larger_items = realloc(items, (size_t)more * size);
+  if (larger_items) *room = more;
+  else dq_fail_memory(error, (size_t)more * size);
+  return larger_items;
+}
+
+static dq_status alloc_working(detection *it, dq_error *error) {
+  size_t candidates = (size_t)it->decoder.candidates, scores, bytes;
+  if (!dq_mul_size(candidates, (size_t)it->decoder.classes, &scores) ||
+      !dq_mul_size(scores, sizeof(double), &bytes))
+    return dq_fail(error, DQ_BAD_INPUT, "detect: the outputs are too large");
+  it->boxes = malloc(candidates * sizeof *it->boxes);
+  it->near = malloc(candidates * sizeof *it->near);
+  it->scores = malloc(bytes);
+  it->column = malloc(candidates * sizeof *it->column);
+  it->kept = malloc(candidates * sizeof *it->kept);
+  if (!it->boxes || !it->near || !it->scores || !it->column || !it->kept)
+    return dq_fail_memory(error, bytes);
+  return DQ_OK;
+}
+
+static dq_status open_detect(dq_task *task, const dq_task_options *options, dq_error *error) {
+  detection *it = task->state = calloc(1, sizeof *it);
+  if (!it) return dq_fail_memory(error, sizeof *it);
+  DQ_TRY(dq_decoder_init(&it->decoder, options, error));
+  return alloc_working(it, error);
+}
+
+static void close_detect(dq_task *task) {
+  detection *it = task->state;
+  if (!it) return;
+  dq_decoder_deinit(&it->decoder);
+  free(it->found);
+  free(it->truth);
+  free(it->boxes);
+  free(it->near);
+  free(it->scores);
+  free(it->column);
+  free(it->kept);
+}
+
+static dq_status add_truth(detection *it, const double numbers[5], const dq_sample_info *info,
+                           dq_error *error) {
+  true_box *items = grow(it->truth, it->truth_count, &it->truth_room, sizeof *items, error);
+  if (!items) return DQ_SYSTEM;
+  it->truth = items;
+  if (numbers[0] < 0 || numbers[0] != floor(numbers[0]))
+    return dq_fail(error, DQ_BAD_INPUT, "class %g, expected a whole number from 0", numbers[0]);
+  if (numbers[0] >= (double)it->decoder.classes)
+    return dq_fail(error, DQ_BAD_INPUT, "class %g, the model has %" PRId64 " classes", numbers[0],
+                   it->decoder.classes);
+  double x = numbers[1], y = numbers[2], width = numbers[3], height = numbers[4];
+  items[it->truth_count++] = (true_box){
+      .class = (int64_t)numbers[0],
+      .picture = it->pictures,
+      .box = {(x - width / 2) * info->width, (y - height / 2) * info->height,
+              (x + width / 2) * info->width, (y + height / 2) * info->height}};
+  return DQ_OK;
+}
+
+// One line: five numbers, or nothing.
+static dq_status read_truth_line(detection *it, const char *line, const dq_sample_info *info,
+                                 dq_error *error) {
+  double numbers[5];
+  int count = 0;
+  for (char *end; *(line += strspn(line, " \t\r")); line = end) {
+    double number = strtod(line, &end);
+    if (end == line || !isfinite(number) || count == 5)
+      return dq_fail(error, DQ_BAD_INPUT, "expected five numbers: class, centre and size");
+    numbers[count++] = number;
+  }
+  if (count == 0) return DQ_OK;
+  if (count < 5) return dq_fail(error, DQ_BAD_INPUT, "%d numbers, expected five", count);
+  return add_truth(it, numbers, info, error);
+}
+
+static dq_status read_truth(detection *it, const dq_sample_info *info, dq_error *error) {
+  dq_file file;
+  if (!info->label_path) return DQ_OK;
+  DQ_TRY(dq_file_open(&file, info->label_path, error));
+  char *text = strndup((const char *)file.data, file.size);
+  dq_file_close(&file);
+  if (!text) return dq_fail_memory(error, 1);
+  dq_status status = DQ_OK;
+  int64_t number = 0;
+  for (char *line = text, *next; line && status == DQ_OK; line = next) {
+    next = strchr(line, '\n');
+    if (next) *next++ = 0;
+    number++;
+    status = read_truth_line(it, line, info, error);
+  }
+  free(text);
+  if (status == DQ_OK) return DQ_OK;
+  return dq_error_prefix(error, status, "%s: line %" PRId64, info->label_path, number);
+}
+
+static double clip(double value, double offset, double scale) {
+  return smaller(larger((value - offset) * scale, 0), 1);
+}
+
+// From the model's input to pixels of the picture.
+static void place_boxes(detection *it, const dq_sample_info *info) {
+  const dq_view *view = &info->view;
+  for (int64_t i = 0; i < it->decoder.candidates; i++) {
+    dq_box *box = &it->boxes[i];
+    box->x1 = clip(box->x1, view->offset_x, view->scale_x) * info->width;
+    box->x2 = clip(box->x2, view->offset_x, view->scale_x) * info->width;
+    box->y1 = clip(box->y1, view->offset_y, view->scale_y) * info->height;
+    box->y2 = clip(box->y2, view->offset_y, view->scale_y) * info->height;
+  }
+}
+
+static dq_status add_found(detection *it, int64_t class, dq_error *error) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < it->decoder.candidates; i++) {
+    double score = it->scores[i * it->decoder.classes + class];
+    if (!(score > lowest_score)) continue;
+    it->column[count] = score;
+    it->near[count++] = it->boxes[i];
+  }
+  int64_t kept = dq_nms(it->near, it->column, count, suppression, it->kept);
+  if (kept < 0) return dq_fail_memory(error, (size_t)count * sizeof(ranked));
+  for (int64_t i = 0; i < kept; i++) {
+    found_box *items = grow(it->found, it->found_count, &it->found_room, sizeof *items, error);
+    if (!items) return DQ_SYSTEM;
+    it->found = items;
+    items[it->found_count] = (found_box){.score = it->column[it->kept[i]],
+                                         .class = class,
+                                         .picture = it->pictures,
+                                         .order = it->found_count,
+                                         .box = it->near[it->kept[i]]};
+    it->found_count++;
+  }
+  return DQ_OK;
+}
+
+static dq_status add_detect(dq_task *task, const dq_tensor *const *outputs, int64_t item,
+                            const dq_sample_info *info, dq_error *error) {
+  detection *it = task->state;
+  DQ_TRY(dq_decode(&it->decoder, outputs, item, it->boxes, it->scores, error));
+  place_boxes(it, info);
+  DQ_TRY(read_truth(it, info, error));
+  for (int64_t class = 0; class < it->decoder.classes; class++)
+    DQ_TRY(add_found(it, class, error));
+  it->pictures++;
+  return DQ_OK;
+}
+
+static int by_class_and_score(const void *left, const void *right) {
+  const found_box *a = left, *b = right;
+  if (a->class != b->class) return a->class < b->class ? -1 : 1;
+  if (a->score != b->score) return a->score > b->score ? -1 : 1;
+  return a->order < b->order ? -1 : a->order > b->order;
+}
+
+// The first true box of the class that overlaps most among those not taken; it must overlap enough.
+static bool match(detection *it, const found_box *box, const int64_t *first_of_picture) {
+  true_box *best = NULL;
+  double overlap = -1;
+  int64_t end = first_of_picture[box->picture + 1];
+  for (int64_t i = first_of_picture[box->picture]; i < end; i++) {
+    true_box *truth = &it->truth[i];
+    if (truth->class != box->class || truth->taken) continue;
+    double value = dq_box_iou(&box->box, &truth->box);
+    if (value > overlap) {
+      overlap = value;
+      best = truth;
+    }
+  }
+  if (overlap < wanted_overlap) return false;
+  return best->taken = true;
+}
+
+// Average precision of one class, whose detections begin at *at.
+static double class_precision(detection *it, int64_t class, int64_t positives, int64_t *at,
+                              const int64_t *first_of_picture, uint8_t *hits) {
+  int64_t count = 0;
+  while (*at < it->found_count && it->found[*at].class < class) (*at)++;
+  for (; *at < it->found_count && it->found[*at].class == class; (*at)++)
+    hits[count++] = match(it, &it->found[*at], first_of_picture);
+  return dq_average_precision(hits, count, positives);
+}
+
+typedef struct precision_sums {
+  double plain, weighted; // by boxes
+  int64_t classes, boxes;
+} precision_sums;
+
+static precision_sums sum_precisions(detection *it, const int64_t *first_of_picture,
+                                     const int64_t *positives, uint8_t *hits) {
+  precision_sums sums = {0};
+  int64_t at = 0;
+  for (int64_t class = 0; class < it->decoder.classes; class++) {
+    if (positives[class] == 0) continue;
+    double value = class_precision(it, class, positives[class], &at, first_of_picture, hits);
+    sums.plain += value;
+    sums.weighted += value * (double)positives[class];
+    sums.classes++;
+    sums.boxes += positives[class];
+  }
+  return sums;
+}
+
+static dq_status result_detect(dq_task *task, dq_result *result, dq_error *error) {
+  detection *it = task->state;
+  int64_t *first_of_picture = calloc((size_t)it->pictures + 1, sizeof *first_of_picture);
+  int64_t *positives = calloc((size_t)it->decoder.classes, sizeof *positives);
+  uint8_t *hits = malloc((size_t)it->found_count + 1);
+  dq_status status = DQ_OK;
+  if (first_of_picture && positives && hits) {
+    for (int64_t i = 0; i < it->truth_count; i++) {
+      positives[it->truth[i].class]++;
+      first_of_picture[it->truth[i].picture + 1] = i + 1;
+      it->truth[i].taken = false;
+    }
+    for (int64_t i = 0; i < it->pictures; i++) // pictures without boxes
+      if (first_of_picture[i + 1] < first_of_picture[i])
+        first_of_picture[i + 1] = first_of_picture[i];
+    if (it->found_count)
+      qsort(it->found, (size_t)it->found_count, sizeof *it->found, by_class_and_score);
+    precision_sums sums = sum_precisions(it, first_of_picture, positives, hits);
+    double classes = sums.classes ? (double)sums.classes : 1, boxes = sums.boxes ? (double)sums.boxes : 1;
+    dq_result_add(result, "mAP50", "map50", 100 * sums.plain / classes, "%", 2);
+    dq_result_add(result, "AP50 by boxes", "ap50_boxes", 100 * sums.weighted / boxes, "%", 2);
+    dq_result_add(result, "boxes", "boxes", (double)it->truth_count, "", 0);
+    dq_result_add(result, "detections", "detections", (double)it->found_count, "", 0);
+  } else {
+    status = dq_fail_memory(error, (size_t)it->found_count);
+  }
+  free(first_of_picture);
+  free(positives);
+  free(hits);
+  return status;
+}
+
+const dq_task_functions dq_task_detect = {.open = open_detect,
+                                          .add = add_detect,
+                                          .result = result_detect,
+                                          .close = close_detect};

@@ -1,0 +1,203 @@
+// Segmentation: Dice and IoU of one foreground channel (above 0.5), or IoU per class of several
+// (the largest). Maps are brought to the mask's size by nearest neighbour.
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "datasets/image.h"
+#include "lib/eval/task_internal.h"
+
+// Grey values above the middle are foreground.
+enum { FOREGROUND = 127, IGNORED = 255, LARGEST_CLASSES = 255 };
+
+void dq_dice_add(dq_dice *dice, const uint8_t *found, const uint8_t *mask, int64_t pixels) {
+  int64_t both = 0, ours = 0, theirs = 0;
+  for (int64_t i = 0; i < pixels; i++) {
+    both += found[i] & mask[i];
+    ours += found[i];
+    theirs += mask[i];
+  }
+  dice->intersection += both;
+  dice->sum += ours + theirs;
+  if (theirs) {
+    dice->slices += 2.0 * (double)both / (double)(ours + theirs);
+    dice->slice_count++;
+  } else {
+    dice->empty++;
+    dice->empty_clean += ours == 0;
+  }
+}
+
+double dq_dice_pooled(const dq_dice *dice) {
+  return dice->sum ? 2.0 * (double)dice->intersection / (double)dice->sum : 1;
+}
+
+double dq_dice_slices(const dq_dice *dice) {
+  return dice->slice_count ? dice->slices / (double)dice->slice_count : 1;
+}
+
+double dq_iou_pooled(const dq_dice *dice) {
+  int64_t together = dice->sum - dice->intersection;
+  return together ? (double)dice->intersection / (double)together : 1;
+}
+
+void dq_confusion_add(int64_t *confusion, int64_t classes, const uint8_t *found,
+                      const uint8_t *mask, int64_t pixels) {
+  for (int64_t i = 0; i < pixels; i++)
+    if (mask[i] < classes) confusion[mask[i] * classes + found[i]]++;
+}
+
+static int64_t row_sum(const int64_t *confusion, int64_t classes, int64_t label) {
+  int64_t sum = 0;
+  for (int64_t c = 0; c < classes; c++) sum += confusion[label * classes + c];
+  return sum;
+}
+
+double dq_confusion_iou(const int64_t *confusion, int64_t classes, int64_t label) {
+  int64_t both = confusion[label * classes + label], together = row_sum(confusion, classes, label);
+  for (int64_t c = 0; c < classes; c++) together += confusion[c * classes + label];
+  together -= both;
+  return together ? (double)both / (double)together : 0;
+}
+
+double dq_confusion_mean_iou(const int64_t *confusion, int64_t classes) {
+  double sum = 0;
+  int64_t present = 0;
+  for (int64_t c = 0; c < classes; c++) {
+    if (row_sum(confusion, classes, c) == 0) continue;
+    sum += dq_confusion_iou(confusion, classes, c);
+    present++;
+  }
+  return present ? sum / (double)present : 0;
+}
+
+double dq_confusion_accuracy(const int64_t *confusion, int64_t classes) {
+  int64_t right = 0, all = 0;
+  for (int64_t c = 0; c < classes; c++) {
+    right += confusion[c * classes + c];
+    all += row_sum(confusion, classes, c);
+  }
+  return all ? (double)right / (double)all : 0;
+}
+
+typedef struct segmentation {
+  int64_t classes; // channels of the output; 1: foreground or not
+  int height, width;
+  dq_dice dice;
+  int64_t *confusion;
+} segmentation;
+
+static dq_status open_segment(dq_task *task, const dq_task_options *options, dq_error *error) {
+  const dq_tensor *output = &options->outputs[0];
+  char text[DQ_SHAPE_TEXT];
+  if (output->rank != 4 || output->dims[1] < 1 || output->dims[1] > LARGEST_CLASSES ||
+      output->dims[2] < 1 || output->dims[2] > INT32_MAX || output->dims[3] < 1 ||
+      output->dims[3] > INT32_MAX)
+    return dq_fail(error, DQ_BAD_INPUT,
+                   "segment: the output is %s, expected Nx(classes, at most %d)xHxW",
+                   dq_tensor_shape_text(output, text, sizeof text), LARGEST_CLASSES);
+  segmentation *it = task->state = calloc(1, sizeof *it);
+  if (!it) return dq_fail_memory(error, sizeof *it);
+  it->classes = output->dims[1];
+  it->height = (int)output->dims[2];
+  it->width = (int)output->dims[3];
+  it->confusion = calloc((size_t)(it->classes * it->classes), sizeof *it->confusion);
+  return it->confusion ? DQ_OK : dq_fail_memory(error, sizeof *it->confusion);
+}
+
+static void close_segment(dq_task *task) {
+  segmentation *it = task->state;
+  if (it) free(it->confusion);
+}
+
+// The class of each pixel: 0 or 1 for one channel, else the first of the largest.
+static void classify_pixels(const segmentation *it, const double *values, uint8_t *found) {
+  int64_t plane = (int64_t)it->height * it->width;
+  for (int64_t i = 0; i < plane; i++) {
+    int64_t best = 0;
+    if (it->classes == 1) best = values[i] > 0.5;
+    for (int64_t c = 1; c < it->classes; c++)
+      if (values[c * plane + i] > values[best * plane + i]) best = c;
+    found[i] = (uint8_t)best;
+  }
+}
+
+static dq_status count_pixels(segmentation *it, const uint8_t *found, dq_image *mask,
+                              dq_error *error) {
+  int64_t pixels = (int64_t)mask->width * mask->height;
+  if (it->classes == 1) {
+    for (int64_t i = 0; i < pixels; i++) mask->pixels[i] = mask->pixels[i] > FOREGROUND;
+    dq_dice_add(&it->dice, found, mask->pixels, pixels);
+    return DQ_OK;
+  }
+  for (int64_t i = 0; i < pixels; i++)
+    if (mask->pixels[i] >= it->classes && mask->pixels[i] != IGNORED)
+      return dq_fail(error, DQ_BAD_INPUT, "the mask has class %d, the model has %" PRId64
+                     " classes", mask->pixels[i], it->classes);
+  dq_confusion_add(it->confusion, it->classes, found, mask->pixels, pixels);
+  return DQ_OK;
+}
+
+// The output's map at the mask's size.
+static dq_status find_map(const segmentation *it, const dq_tensor *output, int64_t item,
+                          const dq_image *mask, uint8_t **map, dq_error *error) {
+  double *values;
+  size_t plane = (size_t)it->height * (size_t)it->width;
+  size_t pixels = (size_t)mask->width * (size_t)mask->height;
+  DQ_TRY(dq_item_values(&values, output, item, it->classes * (int64_t)plane, error));
+  uint8_t *found = malloc(plane);
+  *map = malloc(pixels);
+  dq_status status = found && *map ? DQ_OK : dq_fail_memory(error, plane + pixels);
+  if (status == DQ_OK) {
+    classify_pixels(it, values, found);
+    status = dq_resize_nearest(found, it->width, it->height, *map, mask->width, mask->height, error);
+  }
+  free(found);
+  free(values);
+  if (status != DQ_OK) free(*map);
+  return status;
+}
+
+static dq_status add_segment(dq_task *task, const dq_tensor *const *outputs, int64_t item,
+                             const dq_sample_info *info, dq_error *error) {
+  segmentation *it = task->state;
+  dq_image mask;
+  uint8_t *map;
+  if (!info->label_path) return dq_fail(error, DQ_BAD_INPUT, "no mask");
+  if (info->view.scale_x != 1 || info->view.scale_y != 1)
+    return dq_fail(error, DQ_USAGE, "segment: pictures are cropped or padded, expected fit=stretch");
+  size_t budget = task->context ? task->context->memory_limit : 0;
+  DQ_TRY(dq_mask_read(&mask, info->label_path, budget, error));
+  dq_status status = find_map(it, outputs[0], item, &mask, &map, error);
+  if (status == DQ_OK) {
+    status = count_pixels(it, map, &mask, error);
+    free(map);
+  }
+  dq_image_deinit(&mask);
+  return status;
+}
+
+static dq_status result_segment(dq_task *task, dq_result *result, dq_error *error) {
+  const segmentation *it = task->state;
+  const dq_dice *dice = &it->dice;
+  (void)error;
+  if (it->classes > 1) {
+    dq_result_add(result, "mIoU", "miou", 100 * dq_confusion_mean_iou(it->confusion, it->classes),
+                  "%", 2);
+    dq_result_add(result, "pixel accuracy", "pixel_accuracy",
+                  100 * dq_confusion_accuracy(it->confusion, it->classes), "%", 2);
+    return DQ_OK;
+  }
+  result->points = 100;
+  dq_result_add(result, "Dice", "dice", dq_dice_pooled(dice), "", 4);
+  dq_result_add(result, "Dice per picture with a mask", "dice_pictures", dq_dice_slices(dice), "", 4);
+  dq_result_add(result, "IoU", "iou", dq_iou_pooled(dice), "", 4);
+  dq_result_add(result, "empty pictures clean", "empty_clean", (double)dice->empty_clean, "", 0);
+  dq_result_add(result, "empty pictures", "empty", (double)dice->empty, "", 0);
+  return DQ_OK;
+}
+
+const dq_task_functions dq_task_segment = {.open = open_segment,
+                                           .add = add_segment,
+                                           .result = result_segment,
+                                           .close = close_segment};
