@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "datasets/image_jpeg.h"
 #include "lib/base/file.h"
 #include "lib/base/sizes.h"
 
@@ -19,12 +20,26 @@ static void *bounded_realloc(void *block, size_t size) {
 #define STBI_MALLOC(size) bounded_malloc(size)
 #define STBI_REALLOC(block, size) bounded_realloc(block, size)
 #define STBI_FREE(block) free(block)
+// The library takes these four by name, without parentheses: its own definitions, which have them,
+// get other names, and ours take their place.
+#define stbi__idct_block(...) stock_idct_block(__VA_ARGS__)
+#define stbi__resample_row_h_2(...) stock_resample_row_h_2(__VA_ARGS__)
+#define stbi__resample_row_hv_2(...) stock_resample_row_hv_2(__VA_ARGS__)
+#define stbi__YCbCr_to_RGB_row(...) stock_YCbCr_to_RGB_row(__VA_ARGS__)
+static void (*const stbi__idct_block)(uint8_t *, int, short *) = dq_jpeg_idct;
+static uint8_t *(*const stbi__resample_row_h_2)(uint8_t *, uint8_t *, uint8_t *, int,
+                                                int) = dq_jpeg_double_row;
+static uint8_t *(*const stbi__resample_row_hv_2)(uint8_t *, uint8_t *, uint8_t *, int,
+                                                 int) = dq_jpeg_double_both;
+static void (*const stbi__YCbCr_to_RGB_row)(uint8_t *, const uint8_t *, const uint8_t *,
+                                            const uint8_t *, int, int) = dq_jpeg_to_rgb;
 #define STB_IMAGE_IMPLEMENTATION
 #define STB_IMAGE_STATIC
 #define STBI_ONLY_JPEG
 #define STBI_ONLY_PNG
 #define STBI_ONLY_BMP
 #define STBI_ONLY_PNM
+#define STBI_NO_SIMD // the same bytes on every machine
 #define STBI_NO_STDIO
 #define STBI_NO_LINEAR
 #define STBI_NO_HDR
