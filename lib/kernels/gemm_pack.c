@@ -108,11 +108,15 @@ static void pack_a_integers(const dq_product *p, int64_t from, int64_t end, int6
                        : dq_zero_point(q->a_zero_points, q->a_zero_point_count, row);
   const uint8_t *a = p->a + row * p->a_row;
   uint32_t sum = 0, flip = q->a_signed ? 0 : 0x80808080u;
+  int32_t pair_flip = q->a_signed ? 128 : 0, pair_zero = zero + pair_flip;
   for (int64_t k = from; k < end; k++, to += p->panel_rows) {
     int64_t value = k * p->word_values, count = dq_min_i64(p->word_values, p->depth - value);
     if (bytes && count == 4 && p->a_depth == 1) {
       memcpy(to, a + value, 4);
       *to ^= flip;
+    } else if (!bytes && count == 2 && p->a_depth == 1) { // signed bytes are unsigned ones less 128
+      int32_t first = (a[value] ^ pair_flip) - pair_zero, second = (a[value + 1] ^ pair_flip) - pair_zero;
+      *to = ((uint32_t)first & 0xffffu) | (uint32_t)second << 16;
     } else {
       *to = integer_word(p->word_values, a + value * p->a_depth, p->a_depth, count, q->a_signed, zero);
     }
