@@ -49,34 +49,35 @@ static inline __m512i i16_dot(__m512i sum, __m512i b, __m512i a) {
 }
 
 // ---- Lines of dq_expansion ----
-// Of the 16 words of a line from `at` on: those taken from the input, and those that exist.
-typedef struct word_range {
-  uint32_t taken, stored;
-} word_range;
 static inline uint32_t v_bits_below(int64_t count) {
   return count >= 16 ? 0xffffu : count <= 0 ? 0 : (1u << count) - 1;
 }
-static inline word_range i32_word_range(const dq_expansion *e, int64_t at) {
-  return (word_range){v_bits_below(e->end - at) & ~v_bits_below(e->first - at),
-                      v_bits_below(e->width - at)};
-}
-static inline void i32_store_range(uint32_t *to, __m512i words, word_range range, __m512i pad) {
-  words = _mm512_mask_blend_epi32((__mmask16)range.taken, pad, words);
-  _mm512_mask_storeu_epi32(to, (__mmask16)range.stored, words);
-}
 // Bit i to bit 2 i.
-static inline uint32_t i32_spread(uint32_t bits) {
+static inline uint32_t v_spread(uint32_t bits) {
   bits = (bits | bits << 8) & 0x00ff00ffu;
   bits = (bits | bits << 4) & 0x0f0f0f0fu;
   bits = (bits | bits << 2) & 0x33333333u;
   return (bits | bits << 1) & 0x55555555u;
+}
+// Of the 16 words of a line from `at` on: those taken from the input (spread: at elements two apart),
+// and those that exist.
+typedef struct word_range {
+  uint32_t taken, spread, stored;
+} word_range;
+static inline word_range i32_word_range(const dq_expansion *e, int64_t at) {
+  uint32_t taken = v_bits_below(e->end - at) & ~v_bits_below(e->first - at);
+  return (word_range){taken, v_spread(taken), v_bits_below(e->width - at)};
+}
+static inline void i32_store_range(uint32_t *to, __m512i words, word_range range, __m512i pad) {
+  words = _mm512_mask_blend_epi32((__mmask16)range.taken, pad, words);
+  _mm512_mask_storeu_epi32(to, (__mmask16)range.stored, words);
 }
 // The taken bytes, stride (1 or 2) apart, widened to words; no other byte is read.
 static inline __attribute__((always_inline)) __m512i i32_take_bytes(const uint8_t *from,
                                                                     word_range range,
                                                                     const int stride) {
   if (stride == 1) return _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8((__mmask16)range.taken, from));
-  return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi8(i32_spread(range.taken), from));
+  return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi8(range.spread, from));
 }
 
 #ifdef __AVX512VNNI__
