@@ -17,8 +17,9 @@ static inline float dq_bits_float(uint32_t bits) {
   return value;
 }
 
-// e^x within 2 units in the last place; overflows to infinity, underflows to 0 through the subnormals,
-// NaN stays NaN. x = n ln 2 + r, e^r by the polynomial of Cephes' expf (Moshier), ln 2 in two parts.
+// e^x within 2 units in the last place; overflows to infinity, underflows to 0 through the
+// subnormals, NaN stays NaN. x = n ln 2 + r, e^r by the polynomial of Cephes' expf (Moshier), ln
+// 2 in two parts.
 static inline float dq_exp_one(float x) {
   const float magic = 0x1.8p23f; // adding it leaves round(n) in the low bits of the mantissa
   x = x > 89.0f ? 89.0f : x;

@@ -23,8 +23,8 @@ static double parameter(const dq_op *op, const char *name, float fallback) {
   return (double)(name ? dq_node_float(op->node, name, fallback) : fallback);
 }
 
-// A function of x and one or two float attributes: a (FIRST, default A) and b (SECOND, default B, or
-// NULL).
+// A function of x and one or two float attributes: a (FIRST, default A) and b (SECOND, default
+// B, or NULL).
 #define ACTIVATION(NAME, VERSIONS, GRAIN, FIRST, A, SECOND, B, EXPRESSION)                         \
   DQ_EACH_FLOAT(DQ_LOOP1, NAME, EXPRESSION)                                                        \
   static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, NAME)};        \
@@ -47,6 +47,7 @@ static double parameter(const dq_op *op, const char *name, float fallback) {
   DQ_EACH_FLOAT(DQ_LOOP1, NAME, EXPRESSION)                                                        \
   LOOPED(NAME, VERSIONS, GRAIN)
 
+#define UNIT_CLAMPED(y) ((y) < 0 ? 0 : (y) > 1 ? 1 : (y))
 // ln(1 + e^x) without overflow.
 #define SOFTPLUS(x) ((x) > 0 ? (x) + log1p(exp(-(x))) : log1p(exp(x)))
 
@@ -57,7 +58,7 @@ DQ_KERNEL_LOOP(Tanh_F32, dq_tanh_f32)
 DQ_LOOP1(Tanh, tanh(x), F64, double)
 LOOPED(Tanh, (1, 6, 13), DQ_GRAIN)
 FUNCTION(HardSwish, (14, 22), DQ_GRAIN,
-         x * ((x / 6 + (element)0.5) < 0 ? 0 : (x / 6 + (element)0.5) > 1 ? 1 : (x / 6 + (element)0.5)))
+         x * UNIT_CLAMPED(x / 6 + (element)0.5))
 FUNCTION(Softplus, (1, 22), DQ_GRAIN_FUNCTION, SOFTPLUS(x))
 FUNCTION(Softsign, (1, 22), DQ_GRAIN, x / (1 + fabs(x)))
 FUNCTION(Mish, (18, 22), DQ_GRAIN_FUNCTION, x * tanh(SOFTPLUS(x)))
@@ -68,7 +69,7 @@ ACTIVATION(Selu, (1, 6, 22), DQ_GRAIN_FUNCTION, "alpha", 1.673263192176818847656
            1.05070102214813232421875f, x > 0 ? b * x : b * (a * expm1(x)))
 ACTIVATION(Celu, (12), DQ_GRAIN_FUNCTION, "alpha", 1, NULL, 0, x > 0 ? x : a * expm1(x / a))
 ACTIVATION(HardSigmoid, (1, 6, 22), DQ_GRAIN, "alpha", 0.2f, "beta", 0.5f,
-           (a * x + b) < 0 ? 0 : (a * x + b) > 1 ? 1 : (a * x + b))
+           UNIT_CLAMPED(a * x + b))
 ACTIVATION(ThresholdedRelu, (10, 22), DQ_GRAIN, "alpha", 1, NULL, 0, x > a ? x : 0)
 ACTIVATION(Swish, (24), DQ_GRAIN, "alpha", 1, NULL, 0, x / (1 + DQ_EXP(-a * x)))
 
@@ -111,7 +112,8 @@ ROW(Shrink, (9), (1, 1), DQ_TYPES_NUMBER, DQ_QUANTIZE_TABLE, dq_infer_same, attr
 #define SQRT_2_PI 0.79788456080286535588
 DQ_EACH_FLOAT(DQ_LOOP1, GeluErf, (element)0.5 * x * (1 + erf(x * (element)SQRT_HALF)))
 DQ_EACH_FLOAT(DQ_LOOP1, GeluTanh,
-              (element)0.5 * x * (1 + tanh((element)SQRT_2_PI * (x + (element)0.044715 * x * x * x))))
+              (element)0.5 * x *
+                  (1 + tanh((element)SQRT_2_PI * (x + (element)0.044715 * x * x * x))))
 static dq_status run_Gelu(dq_op *op) {
   static dq_loop *const by_erf[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, GeluErf)};
   static dq_loop *const by_tanh[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, GeluTanh)};

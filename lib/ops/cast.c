@@ -40,8 +40,8 @@ static void read_wide(int type, const void *from, int64_t count, wide *to) {
   }
 }
 
-// Truncates towards zero within [lowest, highest]; the ends are compared as doubles, which for 64 bits
-// are the powers of two just outside.
+// Truncates towards zero within [lowest, highest]; the ends are compared as doubles, which for
+// 64 bits are the powers of two just outside.
 #define TRUNCATED(x, type, lowest, highest)                                                        \
   ((x) != (x) ? 0                                                                                  \
    : (x) >= (double)(highest) ? highest                                                            \

@@ -23,8 +23,8 @@ void dq_spans(const dq_context *context, int64_t count, int64_t grain, dq_span_w
     dq_pool_run(context ? context->pool : NULL, (count - 1) / grain + 1, run_span, &job);
 }
 
-// The shape of the output with neighbouring dimensions joined wherever every input goes through them
-// without a jump. strides are in bytes, the innermost in elements.
+// The shape of the output with neighbouring dimensions joined wherever every input goes through
+// them without a jump. strides are in bytes, the innermost in elements.
 typedef struct walk {
   int rank;
   int64_t dims[DQ_MAX_RANK + 1];
@@ -152,6 +152,7 @@ dq_status dq_infer_comparison(dq_op *op) {
 dq_status dq_infer_unidirectional(dq_op *op) {
   DQ_TRY(dq_infer_binary(op));
   if (op->outputs[0] && !dq_tensor_same_shape(op->outputs[0], op->inputs[0]))
-    return dq_op_fail(op, DQ_BAD_INPUT, "the other inputs do not broadcast to the shape of input 0");
+    return dq_op_fail(op, DQ_BAD_INPUT,
+                      "the other inputs do not broadcast to the shape of input 0");
   return DQ_OK;
 }

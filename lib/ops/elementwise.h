@@ -10,8 +10,8 @@
 #include "lib/kernels/kernels.h"
 #include "lib/ops/operator.h"
 
-// `count` elements of the output with the inputs at hand: input k advances by strides[k] elements (1,
-// or 0 where it is broadcast). The output may lie where an input lies.
+// `count` elements of the output with the inputs at hand: input k advances by strides[k]
+// elements (1, or 0 where it is broadcast). The output may lie where an input lies.
 typedef struct dq_lane {
   const void *inputs[3];
   int64_t strides[3];
@@ -33,8 +33,8 @@ typedef void dq_span_work(void *argument, int64_t from, int64_t to);
 void dq_spans(const dq_context *context, int64_t count, int64_t grain, dq_span_work *work,
               void *argument);
 
-// Runs `loop` over all of `output`, the inputs broadcast to its shape (inference has checked that they
-// can be). parameters NULL: zeros.
+// Runs `loop` over all of `output`, the inputs broadcast to its shape (inference has checked
+// that they can be). parameters NULL: zeros.
 void dq_broadcast_run(const dq_context *context, int count, const dq_tensor *const *inputs,
                       dq_tensor *output, dq_loop *loop, const double *parameters, int64_t grain);
 

@@ -61,7 +61,7 @@ ROW(Div, (7, 13, 14), DQ_TYPES_NUMBER, NULL, dq_infer_binary, DQ_FOLLOW, DQ_QUAN
                                              : x % y,                                              \
            symbol, type)
 
-// As Python's %: a remainder of 0 has the sign of the divisor, an infinite divisor keeps x or is reached.
+// As Python's %: a remainder of 0 has the sign of the divisor.
 static double python_modulo(double x, double y) {
   double remainder = fmod(x, y);
   if (remainder == 0) return copysign(0, y);

@@ -6,7 +6,7 @@
 #define ROW(NAME, VERSIONS, TYPES, COLOUR, INFER, ATTRIBUTES, FLAGS)                               \
   const dq_operator dq_op_##NAME = {                                                               \
       .name = #NAME,                                                                               \
-      .since = DQ_VERSIONS VERSIONS,                                                                           \
+      .since = DQ_VERSIONS VERSIONS,                                                               \
       .inputs = {1, 1},                                                                            \
       .outputs = {1, 1},                                                                           \
       .types = TYPES,                                                                              \
@@ -101,7 +101,9 @@ DQ_RUN_LOOPS(IsNaN, DQ_GRAIN)
 ROW(IsNaN, (9, 13, 20), DQ_TYPES_FLOAT, DQ_FOLLOW, dq_infer_comparison, NULL, DQ_OP_HALF)
 
 static const dq_attribute_rule isinf_attributes[] = {
-    {"detect_negative", DQ_ATTRIBUTE_INT, false}, {"detect_positive", DQ_ATTRIBUTE_INT, false}, {0}};
+    {"detect_negative", DQ_ATTRIBUTE_INT, false},
+    {"detect_positive", DQ_ATTRIBUTE_INT, false},
+    {0}};
 DQ_EACH_FLOAT(DQ_LOOP1_TO, uint8_t, IsInf,
               (x > 0 && isinf(x) && b != 0) || (x < 0 && isinf(x) && a != 0))
 static dq_loop *const loops_IsInf[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, IsInf)};

@@ -56,7 +56,8 @@ static dq_status run_Dropout(dq_op *op) {
   return DQ_OK;
 }
 
-static const dq_attribute_rule dropout_attributes[] = {{"consumed_inputs", DQ_ATTRIBUTE_INTS, false},
+static const dq_attribute_rule dropout_attributes[] = {
+    {"consumed_inputs", DQ_ATTRIBUTE_INTS, false},
                                                        {"is_test", DQ_ATTRIBUTE_INT, false},
                                                        {"ratio", DQ_ATTRIBUTE_FLOAT, false},
                                                        {"seed", DQ_ATTRIBUTE_INT, false},

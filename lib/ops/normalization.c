@@ -201,7 +201,7 @@ const dq_operator dq_op_BatchNormalization = {
     .since = {1, 6, 7, 9, 14, 15},
     ROW(BatchNormalization, (5, 5), (1, 5), DQ_FOLLOW, DQ_OP_HALF | DQ_OP_IN_PLACE)};
 
-// ---- InstanceNormalization, GroupNormalization: sets of `members` whole planes of one picture ----
+// ---- InstanceNormalization, GroupNormalization: sets of whole planes of one picture ----
 
 typedef struct group_job {
   const dq_op *op;

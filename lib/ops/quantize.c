@@ -1,5 +1,6 @@
 // QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear with the arithmetic of ONNX Runtime:
-//   q = saturate(round_half_even(x / scale) + zero_point),  x = (q - zero_point) * scale  in float32.
+//   q = saturate(round_half_even(x / scale) + zero_point)
+//   x = (q - zero_point) * scale in float32
 // Scales are one for the tensor, one per index of an axis, or one per block of indices.
 #include <inttypes.h>
 
@@ -89,7 +90,7 @@ static void quantize_row(const linear *job, int64_t at, int64_t count, int64_t p
   for (int64_t i = at; i < at + count; i++) {
     float x = (float)dq_tensor_get(job->input, i) / scale;
     double q = (double)rintf(x) + zero;
-    dq_tensor_set(job->output, i, q == q ? q : -HUGE_VAL); // NaN gives the lowest, as the kernels do
+    dq_tensor_set(job->output, i, q == q ? q : -HUGE_VAL); // NaN: lowest, as the kernels
   }
 }
 
@@ -119,8 +120,8 @@ static dq_status infer_QuantizeLinear(dq_op *op) {
 // Fails unless the type is one of `types`, which quantized numbers of the operator may have.
 static dq_status check_quantized(const dq_op *op, int type, unsigned types) {
   if (dq_dtype_computable(type) && (types & DQ_BIT(type))) return DQ_OK;
-  return dq_op_fail(op, DQ_UNSUPPORTED, "%s with numbers of type %s is not supported", op->row->name,
-                    dq_dtype_name(type));
+  return dq_op_fail(op, DQ_UNSUPPORTED, "%s with numbers of type %s is not supported",
+                    op->row->name, dq_dtype_name(type));
 }
 
 enum { NARROW = (1 << DQ_U8) | (1 << DQ_I8) | (1 << DQ_U16) | (1 << DQ_I16) };
@@ -224,7 +225,8 @@ static dq_status infer_DynamicQuantizeLinear(dq_op *op) {
 
 static dq_status run_DynamicQuantizeLinear(dq_op *op) {
   const dq_tensor *input = op->inputs[0];
-  linear job = {.input = input, .output = op->outputs[0], .cpu = op->context ? op->context->cpu : 0};
+  linear job = {
+      .input = input, .output = op->outputs[0], .cpu = op->context ? op->context->cpu : 0};
   job.length = dq_max_i64(dq_tensor_count(input), 1);
   dq_range range = dq_find_range(job.cpu, input->data, dq_tensor_count(input));
   float low = range.minimum < 0 ? range.minimum : 0, high = range.maximum > 0 ? range.maximum : 0;

@@ -1,5 +1,5 @@
-// Reductions over axes: ReduceSum and its family, ArgMax, ArgMin, CumSum. Floats accumulate in double,
-// integers modulo 2^64.
+// Reductions over axes: ReduceSum and its family, ArgMax, ArgMin, CumSum. Floats accumulate in
+// double, integers modulo 2^64.
 #include "lib/ops/reduce.h"
 
 #include "lib/base/sizes.h"
@@ -106,7 +106,9 @@ static void store_integer(dq_tensor *output, int64_t at, int64_t value) {
 
 // ---- Reduce* ----
 
-typedef enum reduce_kind { SUM, SUM_ABS, SUM_SQUARE, PRODUCT, MAXIMUM, MINIMUM, SUM_EXP } reduce_kind;
+typedef enum reduce_kind {
+  SUM, SUM_ABS, SUM_SQUARE, PRODUCT, MAXIMUM, MINIMUM, SUM_EXP
+} reduce_kind;
 typedef enum reduce_finish { PLAIN, MEAN, ROOT, LOG } reduce_finish;
 
 typedef struct reduce_job {
@@ -285,7 +287,8 @@ static dq_status infer_reduce(dq_op *op) {
 }
 
 static dq_status reduce(dq_op *op, reduce_kind kind, reduce_finish finish) {
-  reduce_job job = {.kind = kind, .finish = finish, .input = op->inputs[0], .output = op->outputs[0]};
+  reduce_job job = {
+      .kind = kind, .finish = finish, .input = op->inputs[0], .output = op->outputs[0]};
   bool reduced[DQ_MAX_RANK], known;
   DQ_TRY(reduced_axes(op, reduced, &known));
   dq_reduction_plan(job.input, reduced, &job.plan);

@@ -4,8 +4,8 @@
 
 #include "lib/ops/operator.h"
 
-// A tensor's elements fall into `sets` sets (one per result, in row-major order of the dimensions that
-// stay) of `rows` rows of `length` elements `stride` apart.
+// A tensor's elements fall into `sets` sets (one per result, in row-major order of the
+// dimensions that stay) of `rows` rows of `length` elements `stride` apart.
 typedef struct dq_reduction {
   int64_t sets, rows, length, stride;
   int kept_rank, outer_rank;

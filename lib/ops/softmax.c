@@ -97,7 +97,8 @@ static dq_status infer_softmax(dq_op *op) {
   return dq_infer_same(op);
 }
 
-static dq_status run_columns(dq_op *op, dq_span_work *work32, dq_span_work *work64, bool logarithm) {
+static dq_status run_columns(dq_op *op, dq_span_work *work32, dq_span_work *work64,
+                             bool logarithm) {
   const dq_tensor *input = op->inputs[0];
   int axis;
   DQ_TRY(dq_op_axis(op, dq_node_int(op->node, "axis", op->version < 13 ? 1 : -1), input->rank,
