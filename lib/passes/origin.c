@@ -243,6 +243,10 @@ const char *dq_lineage_tool(const dq_lineage *lineage, int step) {
   return json_string_value(json_object_get(step_of(lineage, step), "tool"));
 }
 
+uint64_t dq_lineage_source(const dq_lineage *lineage, int step) {
+  return strtoull(json_string_value(json_object_get(step_of(lineage, step), "from")), NULL, 16);
+}
+
 int dq_lineage_find(const dq_lineage *lineage, uint64_t hash) {
   char text[HASH_DIGITS + 1];
   snprintf(text, sizeof text, "%016" PRIx64, hash);

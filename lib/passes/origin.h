@@ -50,6 +50,8 @@ dq_status dq_lineage_open(dq_lineage **lineage, const dq_graph *graph, const dq_
 void dq_lineage_free(dq_lineage *lineage); // NULL is fine
 int dq_lineage_steps(const dq_lineage *lineage);
 const char *dq_lineage_tool(const dq_lineage *lineage, int step);
+// Hash of the graph a step started from.
+uint64_t dq_lineage_source(const dq_lineage *lineage, int step);
 // The step whose source had this hash, the latest when several had; -1: none.
 int dq_lineage_find(const dq_lineage *lineage, uint64_t hash);
 // The name that `value` of the model had before step `first`, all later steps composed; NULL when

@@ -1,0 +1,112 @@
+// One model over one data set with one task.
+#include "lib/eval/accuracy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/eval/runner.h"
+
+typedef struct accuracy_job {
+  dq_runner runner;
+  dq_task *task;
+  dq_data *data;
+  const dq_tensor **outputs; // pointers into the plan
+  dq_tensor *shapes;         // the same without elements
+  const char **names;
+  dq_sample_info *infos; // of a batch
+  float *values;         // of a batch
+  const dq_context *context;
+} accuracy_job;
+
+static dq_status allocate(accuracy_job *job, dq_error *error) {
+  size_t outputs = (size_t)dq_plan_output_count(job->runner.session.plan);
+  size_t batch = (size_t)job->runner.batch;
+  job->outputs = calloc(outputs + 1, sizeof *job->outputs);
+  job->shapes = calloc(outputs + 1, sizeof *job->shapes);
+  job->names = calloc(outputs + 1, sizeof *job->names);
+  job->infos = calloc(batch, sizeof *job->infos);
+  job->values = calloc(batch * (size_t)dq_runner_elements(&job->runner) + 1, sizeof *job->values);
+  bool done = job->outputs && job->shapes && job->names && job->infos && job->values;
+  return done ? DQ_OK : dq_fail_memory(error, batch * sizeof *job->infos);
+}
+
+static dq_status open_task(accuracy_job *job, const dq_graph *graph,
+                           const dq_accuracy_options *options, dq_error *error) {
+  dq_plan *plan = job->runner.session.plan;
+  const dq_tensor *input = dq_plan_input(plan, 0);
+  int count = dq_plan_output_count(plan);
+  for (int i = 0; i < count; i++) {
+    job->outputs[i] = dq_plan_output(plan, i);
+    job->shapes[i] = *job->outputs[i];
+    job->shapes[i].data = NULL;
+    job->names[i] = dq_plan_output_name(plan, i);
+  }
+  dq_task_options task = {
+      .task = options->task,
+      .decode = options->decode,
+      .model_decode = dq_graph_property(graph, "decode"),
+      .output_count = count,
+      .outputs = job->shapes,
+      .output_names = job->names,
+      .input_height = input->rank == 4 ? input->dims[2] : 1,
+      .input_width = input->rank == 4 ? input->dims[3] : 1,
+      .labels = dq_data_labelled(job->data),
+      .classes = dq_data_classes(job->data),
+      .classes_exact = dq_data_classes_exact(job->data),
+  };
+  return dq_task_open(&job->task, &task, job->context, error);
+}
+
+static dq_status check_batch(const accuracy_job *job, dq_error *error) {
+  for (int i = 0; i < dq_plan_output_count(job->runner.session.plan); i++) {
+    const dq_tensor *output = job->outputs[i];
+    char text[DQ_SHAPE_TEXT];
+    if (output->rank < 0 || (output->rank > 0 && output->dims[0] == job->runner.batch)) continue;
+    if (job->runner.batch == 1) continue;
+    dq_fail(error, DQ_UNSUPPORTED, "output '%s' is %s: it has no dimension of pictures",
+            job->names[i], dq_tensor_shape_text(output, text, sizeof text));
+    dq_error_hint(error, "use --batch 1");
+    return DQ_UNSUPPORTED;
+  }
+  return DQ_OK;
+}
+
+static dq_status run_pictures(accuracy_job *job, dq_error *error) {
+  int64_t count = dq_data_count(job->data);
+  for (int64_t first = 0; first < count; first += job->runner.batch) {
+    int64_t some = count - first < job->runner.batch ? count - first : job->runner.batch;
+    DQ_TRY(dq_check_stop(job->context, error));
+    DQ_TRY(dq_data_read_batch(job->data, first, some, job->values, job->infos, error));
+    DQ_TRY(dq_runner_run(&job->runner, job->values, some, error));
+    for (int64_t i = 0; i < some; i++)
+      DQ_TRY(dq_task_add(job->task, job->outputs, i, &job->infos[i], error));
+    dq_progress(job->context, "accuracy", first + some, count);
+  }
+  return DQ_OK;
+}
+
+static dq_status run_job(accuracy_job *job, dq_result *result, const dq_graph *graph,
+                         const dq_accuracy_options *options, dq_error *error) {
+  dq_runner_options runner = {.shapes = options->shapes, .batch = options->batch};
+  DQ_TRY(dq_runner_open(&job->runner, graph, job->data, &runner, job->context, error));
+  DQ_TRY(allocate(job, error));
+  DQ_TRY(open_task(job, graph, options, error));
+  DQ_TRY(check_batch(job, error));
+  if (strcmp(dq_task_name(job->task), "none")) DQ_TRY(run_pictures(job, error));
+  return dq_task_result(job->task, result, error);
+}
+
+dq_status dq_accuracy_run(dq_result *result, const dq_graph *graph, dq_data *data,
+                          const dq_accuracy_options *options, const dq_context *context,
+                          dq_error *error) {
+  accuracy_job job = {.data = data, .context = context};
+  dq_status status = run_job(&job, result, graph, options, error);
+  dq_task_free(job.task);
+  dq_runner_close(&job.runner);
+  free(job.outputs);
+  free(job.shapes);
+  free(job.names);
+  free(job.infos);
+  free(job.values);
+  return status;
+}
