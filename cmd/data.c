@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/onnx/onnx.h"
+#include "lib/passes/origin.h"
 
 dq_status dq_open_data(dq_data **data, const dq_data_arguments *arguments, int64_t seed,
                        const dq_context *context, dq_error *error) {
@@ -15,6 +16,15 @@ dq_status dq_open_data(dq_data **data, const dq_data_arguments *arguments, int64
                              .strict = arguments->strict,
                              .seed = (uint64_t)seed};
   return dq_data_open(data, &options, context, error);
+}
+
+void dq_remembered_preset(dq_data_arguments *arguments, const dq_graph *graph,
+                          const dq_context *context) {
+  if (arguments->preset || arguments->preprocess) return;
+  const char *text = dq_origin_preset(graph, context);
+  if (!text) return;
+  *(strchr(text, '=') ? &arguments->preprocess : &arguments->preset) = text;
+  dq_message(context, DQ_NOTE, "preprocessing: %s, as the model remembers", text);
 }
 
 dq_status dq_read_shapes(const dq_option_list *texts, int64_t batch, dq_arena *arena,

@@ -11,6 +11,10 @@
 dq_status dq_open_data(dq_data **data, const dq_data_arguments *arguments, int64_t seed,
                        const dq_context *context, dq_error *error);
 
+// Takes the preprocessing that the model remembers where the user gave none.
+void dq_remembered_preset(dq_data_arguments *arguments, const dq_graph *graph,
+                          const dq_context *context);
+
 // The shapes given with --shape; arrays in the arena.
 dq_status dq_read_shapes(const dq_option_list *texts, int64_t batch, dq_arena *arena,
                          dq_shape_request *request, dq_error *error);

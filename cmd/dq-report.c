@@ -1,0 +1,437 @@
+// dq-report: what models are, cost and lose.
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cmd/command.h"
+#include "cmd/data.h"
+#include "lib/eval/accuracy.h"
+#include "lib/eval/cost.h"
+#include "lib/eval/layers.h"
+#include "lib/onnx/onnx.h"
+#include "lib/report/report.h"
+
+typedef struct report_options {
+  dq_common_options common;
+  dq_data_arguments data;
+  dq_report_options report;
+  const char *reference, *sort;
+  bool match_names;
+  dq_option_list only, shapes;
+} report_options;
+
+static const dq_option rows[] = {
+    {.name = "ref", .aliases = "reference", .type = DQ_OPTION_FILE, .value = "MODEL",
+     DQ_INTO(report_options, reference),
+     .help = "compare with this model layer by layer on the pictures of --data",
+     .details = "Layers are matched through what dq wrote into the model about its origin, across "
+                "decomposition and quantization. Signal-to-noise ratios are over all pictures together."},
+    {.name = "match-names", .type = DQ_OPTION_FLAG, DQ_INTO(report_options, match_names),
+     .help = "with --ref: match layers by name where a model does not say where it comes from"},
+    {.name = "sort", .type = DQ_OPTION_STRING, .value = "KEY", DQ_INTO(report_options, sort),
+     .help = "order the table by a column, by its name in --csv",
+     .details = "Numbers descend, names ascend: node, op, macs, parameters, weight_bytes, "
+                "activation_bytes; with --ref: sqnr, cosine, error; of several models: file, macs, ..."},
+    {.name = "only", .type = DQ_OPTION_LIST, .value = "PATTERN", DQ_INTO(report_options, only),
+     .help = "show only nodes whose names match the shell pattern; totals stay the model's"},
+    {.name = "shape", .type = DQ_OPTION_LIST, .value = "NAME=N,C,H,W", DQ_INTO(report_options, shapes),
+     .help = "size of an input the model leaves open"},
+};
+
+// ---- The tables ----
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
+
+static const dq_column layer_columns[] = {
+    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 32},
+    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 24},
+    {"domain", "Domain", DQ_COLUMN_TEXT, NULL, 0, 16},
+    {"shape", "Output", DQ_COLUMN_TEXT, NULL, 0, 24},
+    {"input_type", "Reads", DQ_COLUMN_TEXT, NULL, 0, 10},
+    {"output_type", "Writes", DQ_COLUMN_TEXT, NULL, 0, 10},
+    {"precision", "Precision", DQ_COLUMN_TEXT, NULL, 0, 20},
+    {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0},
+    {"parameters", "Parameters", DQ_COLUMN_COUNT, NULL, 0, 0},
+    {"weight_bytes", "Weights", DQ_COLUMN_BYTES, NULL, 0, 0},
+    {"activation_bytes", "Activations", DQ_COLUMN_BYTES, NULL, 0, 0},
+    {"problem", "Problem", DQ_COLUMN_TEXT, NULL, 0, 60},
+};
+static const dq_table_layout layer_layout = {"layers", "Layers", layer_columns, COUNT(layer_columns),
+                                             false};
+
+static const dq_column comparison_columns[] = {
+    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 32},
+    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 20},
+    {"value", "Value", DQ_COLUMN_TEXT, NULL, 0, 24},
+    {"compared", "Compared", DQ_COLUMN_TEXT, NULL, 0, 24},
+    {"sqnr", "SQNR", DQ_COLUMN_REAL, "dB", 2, 0},
+    {"cosine", "Cosine", DQ_COLUMN_REAL, NULL, 6, 0},
+    {"error", "Largest error", DQ_COLUMN_SIGNIFICANT, NULL, 4, 0},
+    {"nonfinite", "Not finite", DQ_COLUMN_INT, NULL, 0, 0},
+};
+static const dq_table_layout comparison_layout = {"comparison", "Compared layer by layer",
+                                                  comparison_columns, COUNT(comparison_columns), false};
+
+static const dq_column output_columns[] = {
+    {"output", "Output", DQ_COLUMN_TEXT, NULL, 0, 32},
+    {"sqnr", "SQNR", DQ_COLUMN_REAL, "dB", 2, 0},
+    {"cosine", "Cosine", DQ_COLUMN_REAL, NULL, 6, 0},
+    {"error", "Largest error", DQ_COLUMN_SIGNIFICANT, NULL, 4, 0},
+    {"agreement", "Top-1 agreement", DQ_COLUMN_PERCENT, NULL, 2, 0},
+    {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0},
+};
+static const dq_table_layout output_layout = {"outputs", "Outputs against the reference",
+                                              output_columns, COUNT(output_columns), false};
+
+static const dq_column operator_columns[] = {
+    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 32},
+    {"domain", "Domain", DQ_COLUMN_TEXT, NULL, 0, 16},
+    {"count", "Nodes", DQ_COLUMN_INT, NULL, 0, 0},
+    {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0},
+};
+static const dq_table_layout operator_layout = {"operators", "Operators", operator_columns,
+                                                COUNT(operator_columns), false};
+
+static const dq_column figure_columns[] = {
+    {"figure", "Figure", DQ_COLUMN_TEXT, NULL, 0, 40},
+    {"key", "Key", DQ_COLUMN_TEXT, NULL, 0, 20},
+    {"value", "Value", DQ_COLUMN_REAL, NULL, 4, 0},
+    {"unit", "Unit", DQ_COLUMN_TEXT, NULL, 0, 8},
+    {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0},
+};
+static const dq_table_layout figure_layout = {"accuracy", "Accuracy", figure_columns,
+                                              COUNT(figure_columns), false};
+
+// One row per model, or a record when there is one model only.
+static const dq_column model_columns[] = {
+    {"file", "Model", DQ_COLUMN_TEXT, NULL, 0, 40},
+    {"file_bytes", "File", DQ_COLUMN_BYTES, NULL, 0, 0},
+    {"opset", "Opset", DQ_COLUMN_INT, NULL, 0, 0},
+    {"nodes", "Nodes", DQ_COLUMN_INT, NULL, 0, 0},
+    {"unsupported", "Unsupported", DQ_COLUMN_INT, NULL, 0, 0},
+    {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0},
+    {"int8_macs", "in int8", DQ_COLUMN_COUNT, NULL, 0, 0},
+    {"float_parameters", "Float parameters", DQ_COLUMN_COUNT, NULL, 0, 0},
+    {"parameters", "Parameters", DQ_COLUMN_COUNT, NULL, 0, 0},
+    {"weight_bytes", "Weights", DQ_COLUMN_BYTES, NULL, 0, 0},
+    {"activation_bytes", "Activations", DQ_COLUMN_BYTES, NULL, 0, 0},
+    {"live_bytes", "Live memory", DQ_COLUMN_BYTES, NULL, 0, 0},
+    {"figure", "Figure", DQ_COLUMN_TEXT, NULL, 0, 12},
+    {"quality", "Quality", DQ_COLUMN_REAL, NULL, 4, 0},
+    {"sqnr", "SQNR", DQ_COLUMN_REAL, "dB", 2, 0},
+    {"agreement", "Agreement", DQ_COLUMN_PERCENT, NULL, 2, 0},
+};
+static const dq_table_layout model_layout = {"model", "Model", model_columns, COUNT(model_columns),
+                                             true};
+static const dq_table_layout models_layout = {"models", "Models", model_columns, COUNT(model_columns),
+                                              false};
+
+// ---- Facts of one model ----
+
+typedef struct model_facts {
+  const char *path;
+  dq_graph *graph, *reference; // reference NULL: nothing to compare with
+  dq_shape_request shapes;
+  dq_cost cost;
+  dq_result accuracy; // count 0: not measured
+  dq_layer_comparison comparison; // outputs NULL: not compared
+} model_facts;
+
+static bool is_shown(const report_options *options, const char *name) {
+  for (int i = 0; i < options->only.count; i++)
+    if (!fnmatch(options->only.items[i], name, 0)) return true;
+  return !options->only.count;
+}
+
+static const char *label_of(const dq_node *node) {
+  return node->name[0] || !node->output_count || !node->outputs[0] ? node->name
+                                                                   : node->outputs[0]->name;
+}
+
+static void put_type(dq_table *table, const char *key, int type) {
+  dq_table_put_text(table, key, type ? dq_dtype_name(type) : NULL);
+}
+
+static void put_layers(dq_report *report, const report_options *options, const dq_cost *cost,
+                       dq_table **table) {
+  *table = dq_report_table(report, &layer_layout);
+  for (int i = 0; i < cost->node_count; i++) {
+    const dq_cost_node *row = &cost->nodes[i];
+    if (!is_shown(options, row->label)) continue;
+    dq_table_row(*table);
+    dq_table_put_text(*table, "node", row->label);
+    dq_table_put_text(*table, "op", row->node->op_type);
+    if (row->node->domain[0]) dq_table_put_text(*table, "domain", row->node->domain);
+    dq_table_put_text(*table, "shape", row->shape);
+    put_type(*table, "input_type", row->input_type);
+    put_type(*table, "output_type", row->output_type);
+    if (row->precision[0]) dq_table_put_text(*table, "precision", row->precision);
+    if (row->macs) dq_table_put_int(*table, "macs", row->macs);
+    if (row->parameters) dq_table_put_int(*table, "parameters", row->parameters);
+    if (row->parameter_bytes) dq_table_put_int(*table, "weight_bytes", row->parameter_bytes);
+    dq_table_put_int(*table, "activation_bytes", row->activation_bytes);
+    if (row->problem) dq_table_put_text(*table, "problem", row->problem);
+    if (row->problem) dq_table_mark(*table, "problem", DQ_MARK_BAD);
+  }
+  dq_table_total_row(*table);
+  dq_table_put_text(*table, "node", "total");
+  dq_table_put_int(*table, "macs", cost->macs);
+  dq_table_put_int(*table, "parameters", cost->parameters);
+  dq_table_put_int(*table, "weight_bytes", cost->parameter_bytes);
+  dq_table_put_int(*table, "activation_bytes", cost->activation_bytes);
+}
+
+static void put_distance(dq_table *table, const dq_comparison *comparison) {
+  dq_table_put_real(table, "sqnr", dq_comparison_sqnr(comparison));
+  dq_table_put_real(table, "cosine", dq_comparison_cosine(comparison));
+  dq_table_put_real(table, "error", comparison->largest);
+}
+
+static void put_comparison(dq_report *report, const report_options *options,
+                           const dq_layer_comparison *comparison, dq_table **table) {
+  *table = dq_report_table(report, &comparison_layout);
+  for (int i = 0; i < comparison->layer_count; i++) {
+    const dq_layer_pair *pair = &comparison->layers[i];
+    const dq_node *node = pair->reference->producer;
+    const dq_comparison *distance = &pair->comparison;
+    if (!is_shown(options, label_of(node)) || (!distance->values && !distance->nonfinite)) continue;
+    dq_table_row(*table);
+    dq_table_put_text(*table, "node", label_of(node));
+    dq_table_put_text(*table, "op", node->op_type);
+    dq_table_put_text(*table, "value", pair->reference->name);
+    if (strcmp(pair->reference->name, pair->candidate->name))
+      dq_table_put_text(*table, "compared", pair->candidate->name);
+    put_distance(*table, distance);
+    if (distance->nonfinite) dq_table_put_int(*table, "nonfinite", distance->nonfinite);
+    if (distance->nonfinite) dq_table_mark(*table, "nonfinite", DQ_MARK_BAD);
+  }
+  dq_table *outputs = dq_report_table(report, &output_layout);
+  for (int i = 0; i < comparison->output_count; i++) {
+    const dq_layer_pair *pair = &comparison->outputs[i];
+    dq_table_row(outputs);
+    dq_table_put_text(outputs, "output", pair->reference->name);
+    put_distance(outputs, &pair->comparison);
+    if (i == 0 && comparison->scores)
+      dq_table_put_real(outputs, "agreement", dq_comparison_agreement(&pair->comparison));
+    dq_table_put_int(outputs, "pictures", comparison->pictures);
+  }
+}
+
+static void put_operators(dq_report *report, const dq_cost *cost) {
+  dq_table *table = dq_report_table(report, &operator_layout);
+  for (int i = 0; i < cost->operator_count; i++) {
+    dq_table_row(table);
+    dq_table_put_text(table, "op", cost->operators[i].op_type);
+    if (cost->operators[i].domain[0]) dq_table_put_text(table, "domain", cost->operators[i].domain);
+    dq_table_put_int(table, "count", cost->operators[i].count);
+    if (cost->operators[i].macs) dq_table_put_int(table, "macs", cost->operators[i].macs);
+  }
+}
+
+static void put_accuracy(dq_report *report, const dq_result *result) {
+  dq_table *table = dq_report_table(report, &figure_layout);
+  for (int i = 0; i < result->count; i++) {
+    dq_table_row(table);
+    dq_table_put_text(table, "figure", result->figures[i].name);
+    dq_table_put_text(table, "key", result->figures[i].key);
+    dq_table_put_real(table, "value", result->figures[i].value);
+    if (result->figures[i].unit[0]) dq_table_put_text(table, "unit", result->figures[i].unit);
+    dq_table_put_int(table, "pictures", result->pictures);
+  }
+}
+
+static void put_model(dq_table *table, const model_facts *facts) {
+  const dq_cost *cost = &facts->cost;
+  dq_table_row(table);
+  dq_table_put_text(table, "file", facts->path);
+  if (cost->file_bytes >= 0) dq_table_put_int(table, "file_bytes", cost->file_bytes);
+  dq_table_put_int(table, "opset", cost->opset);
+  dq_table_put_int(table, "nodes", cost->node_count);
+  if (cost->unsupported) dq_table_put_int(table, "unsupported", cost->unsupported);
+  if (cost->unsupported) dq_table_mark(table, "unsupported", DQ_MARK_BAD);
+  dq_table_put_int(table, "macs", cost->macs);
+  if (cost->int8_macs) dq_table_put_int(table, "int8_macs", cost->int8_macs);
+  dq_table_put_int(table, "float_parameters", cost->float_parameters);
+  dq_table_put_int(table, "parameters", cost->parameters);
+  dq_table_put_int(table, "weight_bytes", cost->parameter_bytes);
+  dq_table_put_int(table, "activation_bytes", cost->activation_bytes);
+  if (cost->live_bytes >= 0) dq_table_put_int(table, "live_bytes", cost->live_bytes);
+  if (facts->accuracy.count) {
+    dq_table_put_text(table, "figure", facts->accuracy.figures[0].name);
+    dq_table_put_real(table, "quality", facts->accuracy.figures[0].value);
+  }
+  if (!facts->comparison.output_count) return;
+  const dq_comparison *output = &facts->comparison.outputs[0].comparison;
+  dq_table_put_real(table, "sqnr", dq_comparison_sqnr(output));
+  if (facts->comparison.scores)
+    dq_table_put_real(table, "agreement", dq_comparison_agreement(output));
+}
+
+// ---- Measuring ----
+
+static dq_status measure_on(const report_options *options, dq_data *data, model_facts *facts,
+                            const dq_context *context, dq_arena *arena, dq_error *error) {
+  static const char *const tasks[] = {NULL, "classify", "segment", "detect", "none"};
+  dq_accuracy_options accuracy = {.task = tasks[options->data.task],
+                                  .decode = options->data.decode,
+                                  .batch = options->data.batch,
+                                  .shapes = facts->shapes};
+  DQ_TRY(dq_accuracy_run(&facts->accuracy, facts->graph, data, &accuracy, context, error));
+  if (!facts->reference) return DQ_OK;
+  dq_layer_options layers = {.shapes = facts->shapes, .by_names = options->match_names};
+  return dq_compare_layers(&facts->comparison, facts->reference, facts->graph, data, &layers, context,
+                           arena, error);
+}
+
+static dq_status measure(const report_options *options, model_facts *facts, const dq_context *context,
+                         dq_arena *arena, dq_error *error) {
+  dq_data_arguments arguments = options->data;
+  if (!arguments.data) return DQ_OK;
+  dq_remembered_preset(&arguments, facts->graph, context);
+  dq_data *data = NULL;
+  DQ_TRY(dq_open_data(&data, &arguments, options->common.seed, context, error));
+  dq_status status = measure_on(options, data, facts, context, arena, error);
+  dq_data_free(data);
+  return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "%s", facts->path);
+}
+
+static dq_status study(const report_options *options, model_facts *facts, const dq_context *context,
+                       dq_arena *arena, dq_error *error) {
+  DQ_TRY(dq_onnx_load(&facts->graph, facts->path, context, error));
+  DQ_TRY(dq_read_shapes(&options->shapes, 0, arena, &facts->shapes, error));
+  const dq_shape_request *request = options->shapes.count ? &facts->shapes : NULL;
+  dq_status status = dq_cost_analyse(&facts->cost, facts->graph, request, context, arena, error);
+  if (status != DQ_OK) return dq_error_prefix(error, status, "%s", facts->path);
+  if (!facts->cost.macs_complete)
+    dq_message(context, DQ_WARNING, "%s: shapes of some nodes are not known, MACs are a lower bound",
+               facts->path);
+  return measure(options, facts, context, arena, error);
+}
+
+// ---- Writing ----
+
+static dq_status write_file(const dq_report *report, dq_report_format format, const char *path,
+                            dq_error *error) {
+  return path ? dq_report_write(report, format, path, NULL, error) : DQ_OK;
+}
+
+static dq_status write_report(const report_options *options, const dq_report *report,
+                              dq_error *error) {
+  const dq_report_options *files = &options->report;
+  DQ_TRY(write_file(report, DQ_FORMAT_JSON, files->json, error));
+  DQ_TRY(write_file(report, DQ_FORMAT_CSV, files->csv, error));
+  DQ_TRY(write_file(report, DQ_FORMAT_HTML, files->html, error));
+  const char *const paths[] = {files->json, files->csv, files->html};
+  for (int i = 0; i < COUNT(paths); i++)
+    if (paths[i] && !strcmp(paths[i], "-")) return DQ_OK; // standard output is taken
+  struct winsize window = {0};
+  bool terminal = isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &window);
+  dq_text_style style = {.color = dq_color_wanted(&options->common, stdout),
+                         .width = terminal ? window.ws_col : 0};
+  return dq_report_print(report, DQ_FORMAT_TEXT, &style, stdout, error);
+}
+
+static dq_status finish(const report_options *options, const dq_report *report, dq_table *table,
+                        dq_error *error) {
+  if (options->sort) DQ_TRY(dq_table_sort(table, options->sort, false, error));
+  return write_report(options, report, error);
+}
+
+static dq_status report_one(const report_options *options, dq_report *report, dq_graph *reference,
+                            const dq_context *context, dq_arena *arena, dq_error *error) {
+  model_facts facts = {.path = options->common.operands[0], .reference = reference};
+  dq_table *table = NULL;
+  dq_status status = study(options, &facts, context, arena, error);
+  if (status == DQ_OK) {
+    if (facts.comparison.output_count) put_comparison(report, options, &facts.comparison, &table);
+    else put_layers(report, options, &facts.cost, &table);
+    put_operators(report, &facts.cost);
+    if (facts.accuracy.count) put_accuracy(report, &facts.accuracy);
+    put_model(dq_report_table(report, &model_layout), &facts);
+    status = finish(options, report, table, error);
+  }
+  dq_graph_free(facts.graph);
+  return status;
+}
+
+static dq_status report_several(const report_options *options, dq_report *report,
+                                dq_graph *reference, const dq_context *context, dq_arena *arena,
+                                dq_error *error) {
+  dq_table *table = dq_report_table(report, &models_layout);
+  for (int i = 0; i < options->common.operand_count; i++) {
+    model_facts facts = {.path = options->common.operands[i], .reference = reference};
+    dq_status status = study(options, &facts, context, arena, error);
+    if (status == DQ_OK) put_model(table, &facts);
+    dq_graph_free(facts.graph);
+    DQ_TRY(status);
+  }
+  return finish(options, report, table, error);
+}
+
+static dq_status report_models(const report_options *options, dq_graph *reference,
+                               const dq_context *context, dq_arena *arena, dq_error *error) {
+  const char *title = dq_arena_printf(arena, "%s", options->common.operand_count == 1
+                                                       ? options->common.operands[0] : "Models");
+  dq_report *report = title ? dq_report_new("dq-report", 1, title) : NULL;
+  if (!report) return dq_fail_memory(error, 0);
+  dq_status status = options->common.operand_count == 1
+                         ? report_one(options, report, reference, context, arena, error)
+                         : report_several(options, report, reference, context, arena, error);
+  dq_report_free(report);
+  return status;
+}
+
+static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
+  const report_options *options = parsed;
+  dq_graph *reference = NULL;
+  if (options->reference) DQ_TRY(dq_onnx_load(&reference, options->reference, context, error));
+  dq_arena *arena = dq_arena_new(0);
+  dq_status status = arena ? report_models(options, reference, context, arena, error)
+                           : dq_fail_memory(error, 0);
+  dq_arena_free(arena);
+  dq_graph_free(reference);
+  return status;
+}
+
+static dq_status check(const void *parsed, dq_error *error) {
+  const dq_report_options *files = &((const report_options *)parsed)->report;
+  int standard = (files->json && !strcmp(files->json, "-")) + (files->csv && !strcmp(files->csv, "-")) +
+                 (files->html && !strcmp(files->html, "-"));
+  return standard <= 1 ? DQ_OK : dq_fail(error, DQ_USAGE, "only one of --json, --csv and --html can be '-'");
+}
+
+static const dq_command command = {
+    .name = "dq-report",
+    .summary = "tells what models are, cost and lose",
+    .usage = "MODEL... [--data SPEC] [--ref MODEL] [options]",
+    .description =
+        "For one model: every node with operator, shape, types, multiply-accumulates, parameters, bytes "
+        "and precision, and the totals. Shapes show an open batch by its name; figures are for one "
+        "picture. Operators that dq cannot run are named and do not stop the report. Several models give "
+        "one row each.\n\n"
+        "With --data the model runs on pictures: accuracy when they have labels. With --ref it is "
+        "compared with another model, usually the one it was made from: signal-to-noise ratio, cosine "
+        "and largest error of every layer and output, and how often both give the same first answer.",
+    .examples = "# where the multiply-accumulates are\n"
+                "dq-report model.onnx --sort macs\n"
+                "# what quantization cost\n"
+                "dq-report int8.onnx --ref model.onnx --data eval.txt --preset imagenet\n"
+                "# one line each\n"
+                "dq-report *.onnx --csv models.csv",
+    .operand = "MODEL",
+    .operands_minimum = 1,
+    .operands_maximum = -1,
+    DQ_OWN_ROWS(rows),
+    .shared = DQ_WITH_DATA | DQ_WITH_REPORT,
+    .data_offset = offsetof(report_options, data),
+    .report_offset = offsetof(report_options, report),
+    .rules = {{DQ_RULE_NEEDS, "ref data"}, {DQ_RULE_NEEDS, "match-names ref"}},
+    .options_size = sizeof(report_options),
+    .check = check,
+    .run = run,
+};
+
+int main(int argc, char **argv) { return dq_command_main(argc, argv, &command); }
