@@ -107,7 +107,7 @@ static const dq_table_layout figure_layout = {"accuracy", "Accuracy", figure_col
 
 // One row per model, or a record when there is one model only.
 static const dq_column model_columns[] = {
-    {"file", "Model", DQ_COLUMN_TEXT, NULL, 0, 40},
+    {"file", "Model", DQ_COLUMN_TEXT, NULL, 0, 60},
     {"file_bytes", "File", DQ_COLUMN_BYTES, NULL, 0, 0},
     {"opset", "Opset", DQ_COLUMN_INT, NULL, 0, 0},
     {"nodes", "Nodes", DQ_COLUMN_INT, NULL, 0, 0},
@@ -176,10 +176,12 @@ static void put_layers(dq_report *report, const report_options *options, const d
     if (row->problem) dq_table_put_text(*table, "problem", row->problem);
     if (row->problem) dq_table_mark(*table, "problem", DQ_MARK_BAD);
   }
+  int64_t parameters = 0;
+  for (int i = 0; i < cost->node_count; i++) parameters += cost->nodes[i].parameters;
   dq_table_total_row(*table);
   dq_table_put_text(*table, "node", "total");
   dq_table_put_int(*table, "macs", cost->macs);
-  dq_table_put_int(*table, "parameters", cost->parameters);
+  dq_table_put_int(*table, "parameters", parameters);
   dq_table_put_int(*table, "weight_bytes", cost->parameter_bytes);
   dq_table_put_int(*table, "activation_bytes", cost->activation_bytes);
 }
