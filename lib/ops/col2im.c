@@ -34,8 +34,9 @@ static dq_status read_window(const dq_op *op, dq_window *window, int64_t *channe
   for (int i = 0; i < rank; i++) {
     int64_t room = image[i] + window->begin[i] + window->end[i] - dq_window_extent(window, i);
     if (image[i] < 0 || image[i] > INT32_MAX || room < 0)
-      return dq_op_fail(op, DQ_BAD_INPUT, "a block of %" PRId64 " does not fit a picture of %" PRId64,
-                        block[i], image[i]);
+      return dq_op_fail(op, DQ_BAD_INPUT,
+                        "a block of %" PRId64 " does not fit a picture of %" PRId64, block[i],
+                        image[i]);
     window->input[i] = image[i];
     window->output[i] = room / window->stride[i] + 1;
   }

@@ -14,7 +14,7 @@ typedef struct scored {
 typedef struct selection {
   const float *boxes, *scores;
   int64_t batches, classes, count; // boxes per batch
-  int64_t most;                    // boxes kept per class
+  int64_t most; // boxes kept per class
   float iou_threshold, score_threshold;
   bool has_score_threshold, centered;
 } selection;
@@ -47,7 +47,8 @@ static bool all_known(const dq_op *op) {
 }
 
 static dq_status read_selection(const dq_op *op, selection *s) {
-  const dq_tensor *most = dq_op_input(op, 2), *iou = dq_op_input(op, 3), *score = dq_op_input(op, 4);
+  const dq_tensor *most = dq_op_input(op, 2), *iou = dq_op_input(op, 3),
+                  *score = dq_op_input(op, 4);
   *s = (selection){.boxes = op->inputs[0]->data,
                    .scores = op->inputs[1]->data,
                    .batches = op->inputs[1]->dims[0],

@@ -1,4 +1,4 @@
-// MaxPool, AveragePool, LpPool: windows over one to three axes. Every case is brought to three axes;
+// MaxPool, AveragePool, LpPool: windows over one to three axes. Every case is brought to three;
 // per row of outputs the rows that the windows see are first combined with one another, then the
 // columns of the result. That order is fixed, so results depend on nothing but the input.
 #include <math.h>
@@ -128,7 +128,8 @@ static void add_powers(const pool_job *job, void *to, const void *from, int64_t 
   }
 }
 
-static void combine_rows(const pool_job *job, const char *plane, int64_t od, int64_t oh, char *row) {
+static void combine_rows(const pool_job *job, const char *plane, int64_t od, int64_t oh,
+                         char *row) {
   const dq_window *w = &job->window;
   int64_t width = w->input[2];
   range depths = job->steps[0][od], heights = job->steps[1][oh];

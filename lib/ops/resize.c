@@ -89,7 +89,7 @@ static dq_status check_count(const dq_op *op, const char *what, int64_t found, i
                     expected);
 }
 
-// Scale and output size of one axis from its scale. The product is taken in float32, as runtimes do.
+// Scale and output size of one axis from its scale; the product in float32, as runtimes take it.
 static dq_status set_scale(const dq_op *op, dq_resize_axis *axis, float scale) {
   float length = scale * (float)axis->input;
   if (!(scale > 0) || !(length < 0x1p31f))
@@ -319,7 +319,8 @@ static void interpolate_block(void *argument, int64_t block, int thread) {
     if (!axis->same) {
       void *to = a == job->first && single ? (float *)job->output->data + block * out_count
                                            : (void *)buffer[next];
-      (single ? interpolate_f32 : interpolate_f64)(axis, job->extrapolation, outer, inner, from, to);
+      (single ? interpolate_f32 : interpolate_f64)(axis, job->extrapolation, outer, inner, from,
+                                                   to);
       from = to;
       next = !next;
     }

@@ -51,7 +51,7 @@ static double round_coordinate(const dq_resize_rules *rules, const dq_resize_axi
 }
 
 static int32_t clamped(double x, int64_t size) {
-  return x <= 0 ? 0 : x >= (double)(size - 1) ? (int32_t)(size - 1) : (int32_t)x;
+  return !(x > 0) ? 0 : x >= (double)(size - 1) ? (int32_t)(size - 1) : (int32_t)x;
 }
 
 // The cubic convolution kernel (Keys 1981) or the linear one at distance x.
@@ -65,8 +65,8 @@ static double kernel(const dq_resize_rules *rules, double x) {
 
 // Weights of one output position around x. `start`: the first tap relative to the element at the
 // left of x, which is the one strictly below x where x is whole.
-static void weigh(const dq_resize_rules *rules, const dq_resize_axis *axis, double x, double stretch,
-                  int start, int32_t *index, double *weight) {
+static void weigh(const dq_resize_rules *rules, const dq_resize_axis *axis, double x,
+                  double stretch, int start, int32_t *index, double *weight) {
   double left = ceil(x) - 1, ratio = x - left, sum = 0;
   for (int i = 0; i < axis->taps; i++) {
     double position = left + start + i;
@@ -82,7 +82,8 @@ static void weigh(const dq_resize_rules *rules, const dq_resize_axis *axis, doub
 
 dq_status dq_resize_axis_table(const dq_resize_rules *rules, dq_resize_axis *axis, dq_arena *arena,
                                dq_error *error) {
-  bool crop = rules->coordinates == DQ_TF_CROP_AND_RESIZE, nearest = rules->mode == DQ_RESIZE_NEAREST;
+  bool crop = rules->coordinates == DQ_TF_CROP_AND_RESIZE,
+       nearest = rules->mode == DQ_RESIZE_NEAREST;
   axis->same = axis->scale == 1 && axis->output == axis->input &&
                !(crop && (axis->roi_start != 0 || axis->roi_end != 1)) &&
                rules->coordinates != DQ_TF_HALF_PIXEL_FOR_NN;
@@ -91,7 +92,8 @@ dq_status dq_resize_axis_table(const dq_resize_rules *rules, dq_resize_axis *axi
   double reach = floor(-(rules->mode == DQ_RESIZE_CUBIC ? 2 : 1) / stretch) + 1;
   // Weights further out than a few times the input all fall on its edges.
   if (reach < -1e6)
-    return dq_fail(error, DQ_UNSUPPORTED, "a scale of %g is too small for antialiasing", axis->scale);
+    return dq_fail(error, DQ_UNSUPPORTED, "a scale of %g is too small for antialiasing",
+                   axis->scale);
   int start = (int)reach;
   axis->taps = nearest ? 1 : 2 - 2 * start;
   size_t count = (size_t)axis->output * (size_t)axis->taps;

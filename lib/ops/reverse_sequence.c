@@ -29,7 +29,8 @@ static dq_status run(dq_op *op) {
   DQ_TRY(read_axes(op, &batch, &time));
   const int64_t *lengths = op->inputs[1]->data;
   size_t bytes = (size_t)dq_tensor_product(input, 2, input->rank) * dq_dtype_size(input->type);
-  int64_t batch_stride = batch == 0 ? input->dims[1] : 1, time_stride = time == 0 ? input->dims[1] : 1;
+  int64_t batch_stride = batch == 0 ? input->dims[1] : 1,
+          time_stride = time == 0 ? input->dims[1] : 1;
   for (int64_t b = 0; b < input->dims[batch]; b++) {
     if (lengths[b] < 0 || lengths[b] > input->dims[time])
       return dq_op_fail(op, DQ_BAD_INPUT, "sequence length %" PRId64 " of %" PRId64, lengths[b],

@@ -48,9 +48,9 @@ static dq_status infer(dq_op *op) {
   if (job.batches->type != DQ_I64 && job.batches->type != DQ_I32)
     return dq_op_fail(op, DQ_BAD_INPUT, "batch indices are %s, expected int64",
                       dq_dtype_name(job.batches->type));
-  return dq_op_shape(op, 0, job.input->type, 4,
-                     (const int64_t[]){job.rois->dims[0], job.input->dims[1], job.height,
-                                       job.width});
+  return dq_op_shape(
+      op, 0, job.input->type, 4,
+      (const int64_t[]){job.rois->dims[0], job.input->dims[1], job.height, job.width});
 }
 
 // The two elements around a coordinate and the weight of the second. false: outside, reads zero.
@@ -68,7 +68,8 @@ static bool neighbours(float x, int64_t size, int64_t *low, int64_t *high, float
   return true;
 }
 
-// One sample: the interpolated value, or for the maximum the greatest of the four weighted elements.
+// One sample: the interpolated value, or for the maximum the greatest of the four weighted
+// elements.
 static float sample(const roi_job *job, const float *plane, float y, float x) {
   int64_t rows = job->input->dims[2], columns = job->input->dims[3], y0, y1, x0, x1;
   float ly, lx;
@@ -136,8 +137,7 @@ static void pool_region(void *argument, int64_t item, int thread) {
   float *output = (float *)job->output->data + item * job->height * job->width;
   roi_region region = read_region(job, r);
   for (int64_t ph = 0; ph < job->height; ph++)
-    for (int64_t pw = 0; pw < job->width; pw++)
-      *output++ = pool_bin(job, &region, plane, ph, pw);
+    for (int64_t pw = 0; pw < job->width; pw++) *output++ = pool_bin(job, &region, plane, ph, pw);
 }
 
 static dq_status run(dq_op *op) {

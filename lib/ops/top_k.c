@@ -1,4 +1,5 @@
-// TopK: the k greatest or smallest elements along an axis, sorted, the lower index first among equals.
+// TopK: the k greatest or smallest elements along an axis, sorted, the lower index first among
+// equals.
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,8 @@ static dq_status infer(dq_op *op) {
 static uint64_t key_of(const dq_tensor *tensor, int64_t i) {
   const uint64_t sign = UINT64_C(1) << 63;
   if (tensor->type == DQ_U64) return ((const uint64_t *)tensor->data)[i];
-  if (!(DQ_BIT(tensor->type) & DQ_TYPES_FLOAT)) return (uint64_t)dq_tensor_get_i64(tensor, i) ^ sign;
+  if (!(DQ_BIT(tensor->type) & DQ_TYPES_FLOAT))
+    return (uint64_t)dq_tensor_get_i64(tensor, i) ^ sign;
   double value = dq_tensor_get(tensor, i) + 0.0; // +0 and -0 are equal
   uint64_t bits;
   if (value != value) return UINT64_MAX;

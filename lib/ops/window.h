@@ -9,13 +9,13 @@ enum { DQ_MAX_SPATIAL = 3 };
 // Along each of `rank` spatial axes (in the order of the input's dimensions 2, 3, 4): output
 // position o sees the input positions o * stride - begin + k * dilation for k in [0, kernel).
 typedef struct dq_window {
-  int rank;                        // spatial axes, 1 to DQ_MAX_SPATIAL
-  int64_t input[DQ_MAX_SPATIAL];   // size without padding
+  int rank; // spatial axes, 1 to DQ_MAX_SPATIAL
+  int64_t input[DQ_MAX_SPATIAL]; // size without padding
   int64_t kernel[DQ_MAX_SPATIAL];
   int64_t stride[DQ_MAX_SPATIAL];
   int64_t dilation[DQ_MAX_SPATIAL];
   int64_t begin[DQ_MAX_SPATIAL], end[DQ_MAX_SPATIAL]; // padding, >= 0
-  int64_t output[DQ_MAX_SPATIAL];  // >= 0
+  int64_t output[DQ_MAX_SPATIAL]; // >= 0
 } dq_window;
 
 // Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode of a node whose input is
@@ -32,7 +32,12 @@ dq_status dq_window_read(const dq_op *op, const dq_tensor *input, const int64_t 
 dq_status dq_window_lists(const dq_op *op, int rank, const int64_t *kernel, dq_window *window);
 
 // auto_pad of a node: DQ_BAD_INPUT for an unknown word.
-typedef enum dq_auto_pad { DQ_PAD_NOTSET, DQ_PAD_VALID, DQ_PAD_SAME_UPPER, DQ_PAD_SAME_LOWER } dq_auto_pad;
+typedef enum dq_auto_pad {
+  DQ_PAD_NOTSET,
+  DQ_PAD_VALID,
+  DQ_PAD_SAME_UPPER,
+  DQ_PAD_SAME_LOWER
+} dq_auto_pad;
 dq_status dq_window_auto_pad(const dq_op *op, dq_auto_pad *auto_pad);
 
 // The pads attribute (begins, then ends) into window->begin and window->end; zeros when absent.

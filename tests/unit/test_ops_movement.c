@@ -1,4 +1,4 @@
-// Operators that move elements: shapes from every form of their parameters, values, what is refused.
+// Operators that move elements: shapes from their parameters, values, what is refused.
 #include <string.h>
 
 #include "tests/unit/operator_harness.h"

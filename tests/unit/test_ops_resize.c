@@ -73,7 +73,8 @@ static void test_upsample_attribute(void **state) {
   harness h;
   harness_open(&h, "", "Upsample", 7);
   harness_input(&h, DQ_F32, DIMS(2), FLOATS(1, 2));
-  dq_attribute scales = {.name = "scales", .type = DQ_ATTRIBUTE_FLOATS, .floats = FLOATS(2), .count = 1};
+  dq_attribute scales = {
+      .name = "scales", .type = DQ_ATTRIBUTE_FLOATS, .floats = FLOATS(2), .count = 1};
   dq_node_copy_attribute(h.graph, h.node, &scales);
   harness_gives(&h, DQ_F32, DIMS(4), DOUBLES(1, 1, 2, 2));
   harness_close(&h);
