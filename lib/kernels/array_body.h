@@ -1,13 +1,12 @@
 // Kernels over arrays as plain loops that the compiler vectorises for the instruction set of the
-// including file, which defines ARRAY(name) to give the symbols their suffix. One source, so the bits
-// are equal by construction.
+// including file, which defines ARRAY(name) to give the symbols their suffix. One source, so the
+// bits are equal by construction.
 #include "lib/kernels/kernels_internal.h"
 
 #include <math.h>
 
-static inline __attribute__((always_inline)) void requantize_row(const dq_requantize_row *r,
-                                                                 const int64_t bias_step,
-                                                                 const int64_t multiplier_step) {
+static inline __attribute__((always_inline)) void
+requantize_row(const dq_requantize_row *r, const int64_t bias_step, const int64_t multiplier_step) {
   static const int32_t none = 0;
   const int32_t *bias = r->bias ? r->bias : &none;
   const int32_t *sums = r->sums;
@@ -30,14 +29,10 @@ static inline __attribute__((always_inline)) void requantize_row(const dq_requan
 void ARRAY(dq_requantize)(const dq_requantize_row *r) {
   if (r->count <= 0) return;
   bool bias_moves = r->bias && r->bias_step;
-  if (bias_moves && r->multiplier_step)
-    requantize_row(r, 1, 1);
-  else if (bias_moves)
-    requantize_row(r, 1, 0);
-  else if (r->multiplier_step)
-    requantize_row(r, 0, 1);
-  else
-    requantize_row(r, 0, 0);
+  if (bias_moves && r->multiplier_step) requantize_row(r, 1, 1);
+  else if (bias_moves) requantize_row(r, 1, 0);
+  else if (r->multiplier_step) requantize_row(r, 0, 1);
+  else requantize_row(r, 0, 0);
 }
 
 void ARRAY(dq_quantize)(const float *input, float scale, int32_t zero_point, bool is_signed,

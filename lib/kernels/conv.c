@@ -8,8 +8,9 @@ int64_t dq_conv_output_size(int64_t in, int64_t kernel, int64_t stride, int64_t 
 }
 
 int64_t dq_conv_macs(const dq_conv_parameters *p) {
-  const int64_t factors[] = {p->out_channels, p->out_height, p->out_width,
-                             p->in_channels / p->groups, p->kernel_height, p->kernel_width};
+  const int64_t factors[] = {p->out_channels,  p->out_height,
+                             p->out_width,     p->in_channels / p->groups,
+                             p->kernel_height, p->kernel_width};
   int64_t product = p->batch;
   for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
     if (!dq_mul_i64(product, factors[i], &product)) return INT64_MAX;
@@ -24,7 +25,7 @@ static dq_status check_axis(const char *axis, int64_t in, int64_t kernel, int64_
   const struct {
     const char *name;
     int64_t value, least;
-  } sizes[] = {{"input", in, 1},        {"kernel", kernel, 1}, {"stride", stride, 1},
+  } sizes[] = {{"input", in, 1},          {"kernel", kernel, 1}, {"stride", stride, 1},
                {"dilation", dilation, 1}, {"pad", before, 0},    {"pad", after, 0},
                {"output", out, 1}};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -33,8 +34,9 @@ static dq_status check_axis(const char *axis, int64_t in, int64_t kernel, int64_
                      sizes[i].name, (long long)sizes[i].value, (long long)sizes[i].least, LARGEST);
   int64_t reach = dilation * (kernel - 1) + 1, padded = in + before + after;
   if (reach > padded)
-    return dq_fail(error, DQ_BAD_INPUT, "convolution kernel spans %lld, the padded input %s is %lld",
-                   (long long)reach, axis, (long long)padded);
+    return dq_fail(error, DQ_BAD_INPUT,
+                   "convolution kernel spans %lld, the padded input %s is %lld", (long long)reach,
+                   axis, (long long)padded);
   if ((out - 1) * stride + reach > padded)
     return dq_fail(error, DQ_BAD_INPUT, "convolution output %s is %lld, at most %lld fit", axis,
                    (long long)out, (long long)((padded - reach) / stride + 1));
@@ -56,7 +58,8 @@ dq_status dq_conv_check(const dq_conv_parameters *p, dq_error *error) {
                    (long long)p->batch, (long long)p->in_channels, (long long)p->out_channels,
                    (long long)p->groups);
   if (p->in_channels % p->groups || p->out_channels % p->groups)
-    return dq_fail(error, DQ_BAD_INPUT, "%lld groups do not divide %lld input and %lld output channels",
+    return dq_fail(error, DQ_BAD_INPUT,
+                   "%lld groups do not divide %lld input and %lld output channels",
                    (long long)p->groups, (long long)p->in_channels, (long long)p->out_channels);
   DQ_TRY(check_axis("height", p->in_height, p->kernel_height, p->stride_height, p->dilation_height,
                     p->pad_top, p->pad_bottom, p->out_height, error));
@@ -67,7 +70,8 @@ dq_status dq_conv_check(const dq_conv_parameters *p, dq_error *error) {
   int64_t width = p->in_width + p->pad_left + p->pad_right;
   if (!product_fits((int64_t[]){batch, p->in_channels, height, width}, 4) ||
       !product_fits((int64_t[]){batch, p->out_channels, p->out_height, p->out_width}, 4) ||
-      !product_fits((int64_t[]){p->out_channels, p->in_channels, p->kernel_height, p->kernel_width}, 4))
+      !product_fits((int64_t[]){p->out_channels, p->in_channels, p->kernel_height, p->kernel_width},
+                    4))
     return dq_fail(error, DQ_BAD_INPUT, "convolution sizes overflow");
   return DQ_OK;
 }
@@ -94,8 +98,8 @@ static dq_status check_zero_point(const char *what, int32_t zero_point, bool is_
                                   dq_error *error) {
   int low = is_signed ? -128 : 0, high = is_signed ? 127 : 255;
   if (zero_point >= low && zero_point <= high) return DQ_OK;
-  return dq_fail(error, DQ_BAD_INPUT, "zero point of the %s is %d, expected %d to %d", what, zero_point,
-                 low, high);
+  return dq_fail(error, DQ_BAD_INPUT, "zero point of the %s is %d, expected %d to %d", what,
+                 zero_point, low, high);
 }
 
 dq_status dq_conv_int8_plan(const dq_conv_int8_parameters *parameters, unsigned cpu,
@@ -123,9 +127,12 @@ size_t dq_conv_scratch_bytes(const dq_conv_plan *plan, int threads) {
   return dq_round_up(bytes ? bytes : 1, DQ_KERNEL_ALIGNMENT);
 }
 
-const char *dq_conv_algorithm_name(const dq_conv_plan *plan) { return plan->algorithm->name; }
+const char *dq_conv_algorithm_name(const dq_conv_plan *plan) {
+  return plan->algorithm->name;
+}
 
-void dq_conv_f32_pack(const dq_conv_plan *plan, const float *weights, const float *bias, void *packed) {
+void dq_conv_f32_pack(const dq_conv_plan *plan, const float *weights, const float *bias,
+                      void *packed) {
   plan->algorithm->pack(plan, weights, bias, packed);
 }
 
@@ -133,8 +140,8 @@ void dq_conv_int8_pack(const dq_conv_plan *plan, const void *weights, void *pack
   plan->algorithm->pack(plan, weights, NULL, packed);
 }
 
-void dq_conv_f32_run(const dq_conv_plan *plan, const void *packed, const float *input, float *output,
-                     void *scratch, dq_pool *pool) {
+void dq_conv_f32_run(const dq_conv_plan *plan, const void *packed, const float *input,
+                     float *output, void *scratch, dq_pool *pool) {
   dq_conv_call call = {plan, packed, input, output, NULL, scratch, pool};
   plan->algorithm->run(&call);
 }

@@ -1,9 +1,11 @@
-// Depthwise convolution (one input channel per output channel): every tap is a shift of the expanded
-// plane, so a band of output rows is one flat run of sums, with a few columns between rows thrown away.
+// Depthwise convolution (one input channel per output channel): every tap is a shift of the
+// expanded plane, so a band of output rows is one flat run of sums, with a few columns between rows
+// thrown away.
 //
 // fp32 expands one plane per channel. Integers put values above each other into words (two or four
-// kernel rows), expanded for every output row: word rows [row group][slot][output row][plane width].
-// Packed: header; [channels] bias or starts; [channels][taps] words; [taps] offsets of 64 bits.
+// kernel rows), expanded for every output row: word rows [row group][slot][output row][plane
+// width]. Packed: header; [channels] bias or starts; [channels][taps] words; [taps] offsets of 64
+// bits.
 #include "lib/kernels/conv_internal.h"
 
 #include <string.h>
@@ -18,15 +20,23 @@ static bool applicable(const dq_conv_plan *plan) {
 static int choose_multiply(const dq_conv_plan *plan) {
   const dq_conv_int8_parameters *q = &plan->int8;
   if (plan->float32) return DQ_OPERATION_f32_correlate;
-  bool bytes = dq_natural_zero_points(q->weight_zero_points, q->weight_zero_point_count, q->weight_signed);
-  if (bytes && dq_kernel_find(DQ_OPERATION_u8s8_correlate, plan->cpu)) return DQ_OPERATION_u8s8_correlate;
+  bool bytes =
+      dq_natural_zero_points(q->weight_zero_points, q->weight_zero_point_count, q->weight_signed);
+  if (bytes && dq_kernel_find(DQ_OPERATION_u8s8_correlate, plan->cpu))
+    return DQ_OPERATION_u8s8_correlate;
   return DQ_OPERATION_i16_correlate;
 }
 
 // Output rows expanded at a time.
-static int64_t band_rows(const dq_conv_plan *plan) { return plan->block_columns; }
-static int64_t row_groups(const dq_conv_plan *plan) { return plan->group_words; }
-static int64_t taps(const dq_conv_plan *plan) { return plan->depth; }
+static int64_t band_rows(const dq_conv_plan *plan) {
+  return plan->block_columns;
+}
+static int64_t row_groups(const dq_conv_plan *plan) {
+  return plan->group_words;
+}
+static int64_t taps(const dq_conv_plan *plan) {
+  return plan->depth;
+}
 
 static int64_t band_words(const dq_conv_plan *plan) {
   return plan->float32 ? dq_conv_plane_words(plan)
@@ -101,12 +111,14 @@ static void pack_offsets(const dq_conv_plan *plan, int64_t *offsets) {
   for (int64_t y = 0; y < row_groups(plan); y++)
     for (int64_t x = 0; x < p->kernel_width; x++) {
       int64_t row = (y * plan->slots_width + x % plan->slots_width) * band_rows(plan);
-      *offsets++ = plan->float32 ? dq_conv_tap_offset(plan, y, x)
-                                 : row * plan->plane_width + x * p->dilation_width / p->stride_width;
+      *offsets++ = plan->float32
+                       ? dq_conv_tap_offset(plan, y, x)
+                       : row * plan->plane_width + x * p->dilation_width / p->stride_width;
     }
 }
 
-static void pack(const dq_conv_plan *plan, const void *weights, const float *bias, uint32_t *packed) {
+static void pack(const dq_conv_plan *plan, const void *weights, const float *bias,
+                 uint32_t *packed) {
   int64_t channels = plan->shape.out_channels;
   int64_t kernel = plan->shape.kernel_height * plan->shape.kernel_width;
   memset(packed, 0, packed_words(plan) * 4);
@@ -116,8 +128,10 @@ static void pack(const dq_conv_plan *plan, const void *weights, const float *bia
   if (plan->float32) memcpy(words, weights, (size_t)(channels * kernel) * 4);
   if (bias) memcpy(channel_words, bias, (size_t)channels * 4);
   for (int64_t c = 0; !plan->float32 && c < channels; c++) {
-    int32_t zero = dq_zero_point(plan->int8.weight_zero_points, plan->int8.weight_zero_point_count, c);
-    uint32_t sum = pack_channel(plan, (const uint8_t *)weights + c * kernel, zero, words + c * taps(plan));
+    int32_t zero =
+        dq_zero_point(plan->int8.weight_zero_points, plan->int8.weight_zero_point_count, c);
+    uint32_t sum =
+        pack_channel(plan, (const uint8_t *)weights + c * kernel, zero, words + c * taps(plan));
     channel_words[c] = (uint32_t)dq_conv_start(plan, sum);
   }
   pack_offsets(plan, (int64_t *)(void *)(words + dq_words(channels * taps(plan))));
@@ -143,7 +157,8 @@ static void expand_integers(const dq_conv_plan *plan, const uint8_t *channel, in
   for (int64_t group = 0; group < row_groups(plan); group++)
     for (int64_t slot = 0; slot < plan->slots_width; slot++) {
       dq_row_geometry geometry = dq_conv_row_geometry(plan, slot);
-      uint32_t *to = words + (group * plan->slots_width + slot) * band_rows(plan) * plan->plane_width;
+      uint32_t *to =
+          words + (group * plan->slots_width + slot) * band_rows(plan) * plan->plane_width;
       for (int64_t row = 0, lines; row < rows; row += lines) {
         lines = dq_max_i64(1, inner_rows(plan, group, first_row + row, rows - row));
         const void *from[4];
@@ -158,7 +173,8 @@ static void expand_integers(const dq_conv_plan *plan, const uint8_t *channel, in
 
 // Rows without what lies between them. A copy of whole pieces may run into the next row, which is
 // written after it, but not past the end of the output.
-static void copy_rows(const uint8_t *from, size_t from_stride, uint8_t *to, size_t bytes, int64_t rows) {
+static void copy_rows(const uint8_t *from, size_t from_stride, uint8_t *to, size_t bytes,
+                      int64_t rows) {
   uint8_t *end = to + (size_t)rows * bytes;
   size_t whole = dq_round_up(bytes, 16);
   for (; rows > 0; rows--, from += from_stride, to += bytes) {
@@ -178,12 +194,15 @@ static void store_band(const dq_conv_call *call, int64_t channel, int64_t first_
   size_t element = plan->float32 || !r ? 4 : 1;
   const uint8_t *from = (const uint8_t *)sums;
   if (!plan->float32 && r) {
-    dq_requantize_row row = {
-        .sums = (const int32_t *)sums,
-        .bias = r->bias ? r->bias + out_channel : NULL,
-        .multipliers = r->multipliers + (r->multiplier_count == 1 ? 0 : out_channel),
-        .output = bytes, .count = rows * plan->plane_width,
-        .zero_point = r->zero_point, .low = r->low, .high = r->high};
+    dq_requantize_row row = {.sums = (const int32_t *)sums,
+                             .bias = r->bias ? r->bias + out_channel : NULL,
+                             .multipliers =
+                                 r->multipliers + (r->multiplier_count == 1 ? 0 : out_channel),
+                             .output = bytes,
+                             .count = rows * plan->plane_width,
+                             .zero_point = r->zero_point,
+                             .low = r->low,
+                             .high = r->high};
     ((dq_requantize_function *)plan->requantize->function)(&row);
     from = bytes;
   }
@@ -209,17 +228,22 @@ static void channel_task(void *argument, int64_t channel, int thread) {
   const uint32_t *weights = words + dq_words(p->out_channels);
   dq_bounds bounds = dq_activation_bounds(&p->activation);
   dq_correlation correlation = {
-      .a = weights + c * taps(plan), .b = band, .c = sums,
+      .a = weights + c * taps(plan),
+      .b = band,
+      .c = sums,
       .offsets = (const int64_t *)(const void *)(weights + dq_words(p->out_channels * taps(plan))),
-      .taps = taps(plan), .start = (int32_t)words[c], .has_bias = packed[0] != 0,
-      .leaky = bounds.leaky, .low = bounds.low, .high = bounds.high, .alpha = bounds.alpha};
+      .taps = taps(plan),
+      .start = (int32_t)words[c],
+      .has_bias = packed[0] != 0,
+      .leaky = bounds.leaky,
+      .low = bounds.low,
+      .high = bounds.high,
+      .alpha = bounds.alpha};
   memcpy(&correlation.bias, &words[c], 4);
   for (int64_t row = 0; row < p->out_height; row += band_rows(plan)) {
     int64_t rows = dq_min_i64(band_rows(plan), p->out_height - row);
-    if (plan->float32)
-      dq_conv_expand_plane(plan, (const uint8_t *const[4]){from}, row, band);
-    else
-      expand_integers(plan, from, row, rows, padding, band);
+    if (plan->float32) dq_conv_expand_plane(plan, (const uint8_t *const[4]){from}, row, band);
+    else expand_integers(plan, from, row, rows, padding, band);
     correlation.count = rows * plan->plane_width;
     ((dq_correlate_function *)plan->multiply->function)(&correlation);
     store_band(call, channel, row, rows, sums, (uint8_t *)bytes);
@@ -231,5 +255,5 @@ static void run(const dq_conv_call *call) {
   dq_pool_run(call->pool, p->batch * p->out_channels, channel_task, (void *)(uintptr_t)call);
 }
 
-const dq_conv_algorithm dq_conv_depthwise = {"depthwise", applicable, prepare, packed_words,
-                                             scratch_words, pack, run};
+const dq_conv_algorithm dq_conv_depthwise = {"depthwise",   applicable, prepare, packed_words,
+                                             scratch_words, pack,       run};

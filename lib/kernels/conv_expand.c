@@ -56,7 +56,8 @@ dq_row_geometry dq_conv_row_geometry(const dq_conv_plan *plan, int64_t slot) {
   int64_t end = p->in_width > shift ? dq_ceil_div(p->in_width - shift, stride) : 0;
   first = clamp(first, 0, width);
   end = clamp(end, first, width);
-  return (dq_row_geometry){first, end, width, (first * stride + shift) * (int64_t)dq_element_bytes(plan),
+  return (dq_row_geometry){first, end, width,
+                           (first * stride + shift) * (int64_t)dq_element_bytes(plan),
                            dq_conv_pad_word(plan)};
 }
 
@@ -64,9 +65,14 @@ void dq_conv_expand_lines(const dq_conv_plan *plan, const dq_row_geometry *g,
                           const void *const rows[4], int64_t lines, uint32_t *words) {
   const dq_conv_parameters *p = &plan->shape;
   int64_t row_bytes = p->in_width * (int64_t)dq_element_bytes(plan);
-  dq_expansion expansion = {.words = words, .lines = lines, .width = g->width, .first = g->first,
-                            .line_step = p->stride_height * row_bytes, .end = g->end,
-                            .stride = p->stride_width, .pad = g->pad,
+  dq_expansion expansion = {.words = words,
+                            .lines = lines,
+                            .width = g->width,
+                            .first = g->first,
+                            .line_step = p->stride_height * row_bytes,
+                            .end = g->end,
+                            .stride = p->stride_width,
+                            .pad = g->pad,
                             .is_signed = plan->int8.input_signed,
                             .zero_point = plan->int8.input_zero_point};
   if (g->end == g->first || lines == 0) {
@@ -90,14 +96,16 @@ static void expand_slot(const dq_conv_plan *plan, const uint8_t *const channels[
   const dq_conv_parameters *p = &plan->shape;
   int64_t stride = p->stride_height, height = plan->plane_height, width = plan->plane_width;
   int64_t first = clamp(top < 0 ? dq_ceil_div(-top, stride) : 0, 0, height);
-  int64_t end = clamp(p->in_height > top ? dq_ceil_div(p->in_height - top, stride) : 0, first, height);
+  int64_t end =
+      clamp(p->in_height > top ? dq_ceil_div(p->in_height - top, stride) : 0, first, height);
   size_t row_bytes = (size_t)p->in_width * dq_element_bytes(plan);
   fill(words, first * width, geometry->pad);
   fill(words + end * width, (height - end) * width, geometry->pad);
   if (end == first) return;
   const void *rows[4];
   for (int64_t i = 0; i < plan->word_values; i++) // a value past the last has weight 0
-    rows[i] = (channels[i] ? channels[i] : channels[0]) + (size_t)(first * stride + top) * row_bytes;
+    rows[i] =
+        (channels[i] ? channels[i] : channels[0]) + (size_t)(first * stride + top) * row_bytes;
   dq_conv_expand_lines(plan, geometry, rows, end - first, words + first * width);
 }
 

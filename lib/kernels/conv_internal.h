@@ -1,9 +1,9 @@
-// Inside of the convolutions: the form of an algorithm, and the expansion of the input into planes of
-// words in which every tap is a shift.
+// Inside of the convolutions: the form of an algorithm, and the expansion of the input into planes
+// of words in which every tap is a shift.
 //
 // An expanded plane holds, for one word of channels, the padded input split by stride phase:
-// [slots_height][slots_width][plane_height][plane_width]. Tap (ky, kx) of output (y, x) is the word at
-// dq_conv_tap_offset(ky, kx) + y * plane_width + x, for any stride and dilation.
+// [slots_height][slots_width][plane_height][plane_width]. Tap (ky, kx) of output (y, x) is the word
+// at dq_conv_tap_offset(ky, kx) + y * plane_width + x, for any stride and dilation.
 #ifndef DQ_KERNELS_CONV_INTERNAL_H
 #define DQ_KERNELS_CONV_INTERNAL_H
 
@@ -51,7 +51,8 @@ typedef struct dq_row_geometry {
   uint32_t pad;
 } dq_row_geometry;
 dq_row_geometry dq_conv_row_geometry(const dq_conv_plan *plan, int64_t slot);
-// Lines of words from input rows stride_height apart; rows point at the first element of input rows.
+// Lines of words from input rows stride_height apart; rows point at the first element of input
+// rows.
 void dq_conv_expand_lines(const dq_conv_plan *plan, const dq_row_geometry *geometry,
                           const void *const rows[4], int64_t lines, uint32_t *words);
 // A whole plane for output rows from first_row on; channels point at input planes (NULL: none).
@@ -69,8 +70,14 @@ uint32_t dq_conv_pad_word(const dq_conv_plan *plan);
 // What an unsigned byte sum must start from: - input zero point (as unsigned) * sum of weights.
 int32_t dq_conv_start(const dq_conv_plan *plan, uint32_t weight_sum);
 
-static inline int64_t dq_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static inline size_t dq_words(int64_t words) { return dq_round_up((size_t)words, 16); }
-static inline size_t dq_element_bytes(const dq_conv_plan *plan) { return plan->float32 ? 4 : 1; }
+static inline int64_t dq_ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+static inline size_t dq_words(int64_t words) {
+  return dq_round_up((size_t)words, 16);
+}
+static inline size_t dq_element_bytes(const dq_conv_plan *plan) {
+  return plan->float32 ? 4 : 1;
+}
 
 #endif

@@ -1,20 +1,23 @@
 // Convolution as a product of packed weights with panels of the expanded input, packed a block at a
 // time, so that no im2col matrix ever exists as a whole.
 //
-// Packed: header; [out_channels] bias or starts; [groups][panels][depth][panel_rows] words of weights; [taps] offsets of 64 bits in the planes.
-// Scratch: the expanded planes of one group; per thread a block of panels and rows of sums.
+// Packed: header; [out_channels] bias or starts; [groups][panels][depth][panel_rows] words of
+// weights; [taps] offsets of 64 bits in the planes. Scratch: the expanded planes of one group; per
+// thread a block of panels and rows of sums.
 #include "lib/kernels/conv_internal.h"
 
 #include <string.h>
 
 enum {
   BLOCK_WORDS = 48 * 1024, // of a packed block: a fraction of a second-level cache
-  FLOAT_DEPTH = 384,       // words of depth at a time in fp32: rows of weights stay in the first level
+  FLOAT_DEPTH = 384, // words of depth at a time in fp32: rows of weights stay in the first level
   MAX_COLUMNS = 64,
   FEW_PANELS = 3,
 };
 
-static bool always(const dq_conv_plan *plan) { return (void)plan, true; }
+static bool always(const dq_conv_plan *plan) {
+  return (void)plan, true;
+}
 
 static int64_t group_out(const dq_conv_plan *plan) {
   return plan->shape.out_channels / plan->shape.groups;
@@ -22,8 +25,12 @@ static int64_t group_out(const dq_conv_plan *plan) {
 static int64_t panels(const dq_conv_plan *plan) {
   return dq_ceil_div(group_out(plan), plan->panel_rows);
 }
-static int64_t panel_words(const dq_conv_plan *plan) { return plan->depth * plan->panel_rows; }
-static int64_t plane_stride(const dq_conv_plan *plan) { return dq_conv_plane_words(plan); }
+static int64_t panel_words(const dq_conv_plan *plan) {
+  return plan->depth * plan->panel_rows;
+}
+static int64_t plane_stride(const dq_conv_plan *plan) {
+  return dq_conv_plane_words(plan);
+}
 static int64_t kernel_taps(const dq_conv_plan *plan) {
   return plan->shape.kernel_height * plan->shape.kernel_width;
 }
@@ -31,7 +38,8 @@ static int64_t kernel_taps(const dq_conv_plan *plan) {
 static int choose_multiply(const dq_conv_plan *plan) {
   const dq_conv_int8_parameters *q = &plan->int8;
   if (plan->float32) return DQ_OPERATION_f32_tile;
-  bool bytes = dq_natural_zero_points(q->weight_zero_points, q->weight_zero_point_count, q->weight_signed);
+  bool bytes =
+      dq_natural_zero_points(q->weight_zero_points, q->weight_zero_point_count, q->weight_signed);
   if (bytes && dq_kernel_find(DQ_OPERATION_u8s8_tile, plan->cpu)) return DQ_OPERATION_u8s8_tile;
   return DQ_OPERATION_i16_tile;
 }
@@ -50,10 +58,11 @@ static void prepare(dq_conv_plan *plan) {
   dq_conv_prepare_planes(plan, p->out_height);
   plan->group_words = dq_ceil_div(p->in_channels / p->groups, plan->word_values);
   plan->depth = plan->group_words * p->kernel_height * p->kernel_width;
-  plan->panel_rows = dq_ceil_div(group_out(plan), dq_ceil_div(group_out(plan), plan->multiply->rows));
+  plan->panel_rows =
+      dq_ceil_div(group_out(plan), dq_ceil_div(group_out(plan), plan->multiply->rows));
   plan->flat = p->kernel_height == 1 && p->kernel_width == 1 && p->stride_height == 1 &&
-               p->stride_width == 1 && !p->pad_top && !p->pad_left && p->out_height == p->in_height &&
-               p->out_width == p->in_width;
+               p->stride_width == 1 && !p->pad_top && !p->pad_left &&
+               p->out_height == p->in_height && p->out_width == p->in_width;
   plan->direct = plan->flat && plan->float32;
   plan->block_depth = plan->float32 ? dq_min_i64(plan->depth, FLOAT_DEPTH) : plan->depth;
   int64_t width = plan->multiply->columns;
@@ -107,7 +116,8 @@ static uint32_t pack_channel(const dq_conv_plan *plan, const uint8_t *weights, i
   return sum;
 }
 
-static void pack(const dq_conv_plan *plan, const void *weights, const float *bias, uint32_t *packed) {
+static void pack(const dq_conv_plan *plan, const void *weights, const float *bias,
+                 uint32_t *packed) {
   const dq_conv_parameters *p = &plan->shape;
   size_t row_bytes = (size_t)(p->in_channels / p->groups * p->kernel_height * p->kernel_width) *
                      dq_element_bytes(plan);
@@ -118,7 +128,8 @@ static void pack(const dq_conv_plan *plan, const void *weights, const float *bia
   for (int64_t o = 0; o < p->out_channels; o++) {
     int64_t group = o / group_out(plan), row = o % group_out(plan);
     int64_t panel = group * panels(plan) + row / plan->panel_rows;
-    int32_t zero = dq_zero_point(plan->int8.weight_zero_points, plan->int8.weight_zero_point_count, o);
+    int32_t zero =
+        dq_zero_point(plan->int8.weight_zero_points, plan->int8.weight_zero_point_count, o);
     uint32_t sum = pack_channel(plan, (const uint8_t *)weights + (size_t)o * row_bytes, zero,
                                 first + panel * panel_words(plan) + row % plan->panel_rows);
     if (bias) memcpy(channel_words + o, bias + o, 4);
@@ -173,7 +184,8 @@ static int find_segments(const dq_conv_plan *plan, int64_t first, int count, seg
   return used;
 }
 
-// Copies whole 16-word pieces: what is too much is overwritten by what follows, or lies in the slack.
+// Copies whole 16-word pieces: what is too much is overwritten by what follows, or lies in the
+// slack.
 static void copy_segments(const segment *segments, int count, const uint32_t *from, uint32_t *to) {
   for (int i = 0; i < count; i++)
     for (int at = 0; at < segments[i].count; at += 16)
@@ -211,7 +223,8 @@ static void pack_panel(const stage *s, int64_t from, int64_t end, int64_t first,
     pack_flat_panel(s, from, end, first, count, to);
     return;
   }
-  const int64_t *offsets = (const int64_t *)(const void *)((const uint32_t *)s->call->packed + offsets_at(plan));
+  const int64_t *offsets =
+      (const int64_t *)(const void *)((const uint32_t *)s->call->packed + offsets_at(plan));
   segment segments[MAX_COLUMNS];
   int used = find_segments(plan, first, count, segments);
   const uint32_t *plane = s->planes + from / taps * plane_stride(plan);
@@ -230,19 +243,21 @@ static void requantize_rows(const stage *s, int64_t channel, int64_t rows, const
   int64_t outputs = plan->shape.out_height * plan->shape.out_width;
   for (int64_t i = 0; i < rows; i++) {
     int64_t o = channel + i;
-    dq_requantize_row row = {
-        .sums = sums + i * plan->block_columns,
-        .bias = r->bias ? r->bias + o : NULL,
-        .multipliers = r->multipliers + (r->multiplier_count == 1 ? 0 : o),
-        .output = (uint8_t *)s->call->output +
-                  (s->image * plan->shape.out_channels + o) * outputs + first,
-        .count = count, .zero_point = r->zero_point, .low = r->low, .high = r->high};
+    dq_requantize_row row = {.sums = sums + i * plan->block_columns,
+                             .bias = r->bias ? r->bias + o : NULL,
+                             .multipliers = r->multipliers + (r->multiplier_count == 1 ? 0 : o),
+                             .output = (uint8_t *)s->call->output +
+                                       (s->image * plan->shape.out_channels + o) * outputs + first,
+                             .count = count,
+                             .zero_point = r->zero_point,
+                             .low = r->low,
+                             .high = r->high};
     ((dq_requantize_function *)plan->requantize->function)(&row);
   }
 }
 
 typedef struct block {
-  int64_t first, count;       // columns
+  int64_t first, count; // columns
   int64_t depth_from, depth_end;
   uint32_t *packed, *sums;
 } block;
@@ -256,16 +271,21 @@ static void multiply_panel(const stage *s, const block *b, int64_t panel) {
   int64_t rows = dq_min_i64(plan->panel_rows, group_out(plan) - row);
   bool in_place = plan->float32 || !s->call->requantization;
   dq_bounds bounds = dq_activation_bounds(&p->activation);
-  dq_tile tile = {
-      .a = channel_words + dq_words(p->out_channels) +
-           (s->group * panels(plan) + panel) * panel_words(plan) + b->depth_from * plan->panel_rows,
-      .a_stride = plan->panel_rows,
-      .c_stride = in_place ? outputs : plan->block_columns,
-      .depth = b->depth_end - b->depth_from, .rows = (int)rows,
-      .accumulate = b->depth_from > 0, .start = (const int32_t *)channel_words + channel,
-      .finish = b->depth_end == plan->depth, .leaky = bounds.leaky,
-      .bias = packed[0] ? (const float *)channel_words + channel : NULL,
-      .low = bounds.low, .high = bounds.high, .alpha = bounds.alpha};
+  dq_tile tile = {.a = channel_words + dq_words(p->out_channels) +
+                       (s->group * panels(plan) + panel) * panel_words(plan) +
+                       b->depth_from * plan->panel_rows,
+                  .a_stride = plan->panel_rows,
+                  .c_stride = in_place ? outputs : plan->block_columns,
+                  .depth = b->depth_end - b->depth_from,
+                  .rows = (int)rows,
+                  .accumulate = b->depth_from > 0,
+                  .start = (const int32_t *)channel_words + channel,
+                  .finish = b->depth_end == plan->depth,
+                  .leaky = bounds.leaky,
+                  .bias = packed[0] ? (const float *)channel_words + channel : NULL,
+                  .low = bounds.low,
+                  .high = bounds.high,
+                  .alpha = bounds.alpha};
   uint32_t *out = in_place ? (uint32_t *)s->call->output +
                                  (s->image * p->out_channels + channel) * outputs + b->first
                            : b->sums;
@@ -320,5 +340,5 @@ static void run(const dq_conv_call *call) {
     }
 }
 
-const dq_conv_algorithm dq_conv_tiles = {"tiles", always, prepare, packed_words,
-                                         scratch_words, pack, run};
+const dq_conv_algorithm dq_conv_tiles = {"tiles",       always, prepare, packed_words,
+                                         scratch_words, pack,   run};

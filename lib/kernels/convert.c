@@ -18,8 +18,8 @@ void dq_quantize_u8(unsigned cpu, const float *input, float scale, int32_t zero_
   DQ_KERNEL_FUNCTION(quantize, cpu)(input, scale, zero_point, false, output, count);
 }
 
-void dq_quantize_s8(unsigned cpu, const float *input, float scale, int32_t zero_point, int8_t *output,
-                    int64_t count) {
+void dq_quantize_s8(unsigned cpu, const float *input, float scale, int32_t zero_point,
+                    int8_t *output, int64_t count) {
   DQ_KERNEL_FUNCTION(quantize, cpu)(input, scale, zero_point, true, (uint8_t *)output, count);
 }
 
@@ -30,7 +30,8 @@ void dq_dequantize_u8(unsigned cpu, const uint8_t *input, float scale, int32_t z
 
 void dq_dequantize_s8(unsigned cpu, const int8_t *input, float scale, int32_t zero_point,
                       float *output, int64_t count) {
-  DQ_KERNEL_FUNCTION(dequantize, cpu)((const uint8_t *)input, true, scale, zero_point, output, count);
+  DQ_KERNEL_FUNCTION(dequantize, cpu)
+  ((const uint8_t *)input, true, scale, zero_point, output, count);
 }
 
 void dq_dequantize_s32(const int32_t *input, float scale, float *output, int64_t count) {

@@ -1,5 +1,6 @@
-// One row of sums over a flat plane (depthwise convolution), written once for every instruction set and
-// type. The including file defines CORRELATE_FUNCTION, V(name), CORRELATE_DOT and CORRELATE_FLOAT.
+// One row of sums over a flat plane (depthwise convolution), written once for every instruction set
+// and type. The including file defines CORRELATE_FUNCTION, V(name), CORRELATE_DOT and
+// CORRELATE_FLOAT.
 typedef V(vector) vector;
 
 static inline __attribute__((always_inline)) vector finish(const dq_correlation *p, vector sum) {

@@ -7,7 +7,7 @@ static const char *const families[] = {
 };
 
 #define DQ_KERNEL(operation, symbol, feature, rows, columns, types)                                \
-  {DQ_OPERATION_##operation, #operation, #symbol, feature, rows, columns, types,              \
+  {DQ_OPERATION_##operation, #operation, #symbol, feature, rows, columns, types,                   \
    (void (*)(void))symbol},
 static const dq_kernel kernels[] = {
 #include "lib/kernels/kernels.def"
@@ -15,20 +15,30 @@ static const dq_kernel kernels[] = {
 
 enum { COUNT = sizeof kernels / sizeof *kernels };
 
-int dq_kernel_count(void) { return COUNT; }
+int dq_kernel_count(void) {
+  return COUNT;
+}
 
-const dq_kernel *dq_kernel_row(int index) { return &kernels[index]; }
+const dq_kernel *dq_kernel_row(int index) {
+  return &kernels[index];
+}
 
-const char *dq_kernel_family(const dq_kernel *kernel) { return families[kernel->operation]; }
+const char *dq_kernel_family(const dq_kernel *kernel) {
+  return families[kernel->operation];
+}
 
 unsigned dq_kernel_features(unsigned feature) {
   switch (feature) {
-  case DQ_CPU_AVX512: return DQ_CPU_AVX2 | DQ_CPU_AVX512;
+  case DQ_CPU_AVX512:
+    return DQ_CPU_AVX2 | DQ_CPU_AVX512;
   case DQ_CPU_VNNI:
   case DQ_CPU_AVX512FP16:
-  case DQ_CPU_AMX: return DQ_CPU_AVX2 | DQ_CPU_AVX512 | feature;
-  case DQ_CPU_DOTPROD: return DQ_CPU_NEON | DQ_CPU_DOTPROD;
-  default: return feature;
+  case DQ_CPU_AMX:
+    return DQ_CPU_AVX2 | DQ_CPU_AVX512 | feature;
+  case DQ_CPU_DOTPROD:
+    return DQ_CPU_NEON | DQ_CPU_DOTPROD;
+  default:
+    return feature;
   }
 }
 

@@ -1,8 +1,9 @@
-// Input rows to words for AVX-512: strides 1 and 2 by vectors with masks, since rows are often short and
-// padded; other strides by loops.
+// Input rows to words for AVX-512: strides 1 and 2 by vectors with masks, since rows are often
+// short and padded; other strides by loops.
 #include "lib/kernels/vector_avx512.h"
 
-static inline __attribute__((always_inline)) void take_pairs(const dq_expansion *e, const int stride) {
+static inline __attribute__((always_inline)) void take_pairs(const dq_expansion *e,
+                                                             const int stride) {
   const __m512i flip = _mm512_set1_epi16(e->is_signed ? 128 : 0), pad = i32_set((int32_t)e->pad);
   const __m512i zero = _mm512_set1_epi16((short)(e->zero_point + (e->is_signed ? 128 : 0)));
   for (int64_t at = 0; at < e->width; at += 16) { // masks are the same for every line
@@ -20,12 +21,9 @@ static inline __attribute__((always_inline)) void take_pairs(const dq_expansion 
 }
 
 void dq_i16_expand_avx512(const dq_expansion *e) {
-  if (e->stride == 1)
-    take_pairs(e, 1);
-  else if (e->stride == 2)
-    take_pairs(e, 2);
-  else
-    dq_i16_expand_c(e);
+  if (e->stride == 1) take_pairs(e, 1);
+  else if (e->stride == 2) take_pairs(e, 2);
+  else dq_i16_expand_c(e);
 }
 
 static inline __attribute__((always_inline)) __m512 take_floats(const float *from, word_range range,
@@ -52,10 +50,7 @@ static inline __attribute__((always_inline)) void expand_floats(const dq_expansi
 }
 
 void dq_f32_expand_avx512(const dq_expansion *e) {
-  if (e->stride == 1)
-    expand_floats(e, 1);
-  else if (e->stride == 2)
-    expand_floats(e, 2);
-  else
-    dq_f32_expand_c(e);
+  if (e->stride == 1) expand_floats(e, 1);
+  else if (e->stride == 2) expand_floats(e, 2);
+  else dq_f32_expand_c(e);
 }

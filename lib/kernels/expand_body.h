@@ -24,12 +24,9 @@ static inline __attribute__((always_inline)) void take_floats(const dq_expansion
 }
 
 void EXPAND(dq_f32_expand)(const dq_expansion *e) {
-  if (e->stride == 1)
-    take_floats(e, 1);
-  else if (e->stride == 2)
-    take_floats(e, 2);
-  else
-    take_floats(e, e->stride);
+  if (e->stride == 1) take_floats(e, 1);
+  else if (e->stride == 2) take_floats(e, 2);
+  else take_floats(e, e->stride);
 }
 
 static inline __attribute__((always_inline)) void take_pairs(const dq_expansion *e,
@@ -48,10 +45,7 @@ static inline __attribute__((always_inline)) void take_pairs(const dq_expansion 
 }
 
 void EXPAND(dq_i16_expand)(const dq_expansion *e) {
-  if (e->stride == 1)
-    take_pairs(e, 1);
-  else if (e->stride == 2)
-    take_pairs(e, 2);
-  else
-    take_pairs(e, e->stride);
+  if (e->stride == 1) take_pairs(e, 1);
+  else if (e->stride == 2) take_pairs(e, 2);
+  else take_pairs(e, e->stride);
 }

@@ -10,20 +10,22 @@ static dq_status check_matrices(const matrix *matrices, int count, dq_error *err
   for (int i = 0; i < count; i++) {
     const matrix *m = &matrices[i];
     if (m->rows < 0 || m->columns < 0)
-      return dq_fail(error, DQ_BAD_INPUT, "matrix product of negative size (%s is %lldx%lld)", m->name,
-                     (long long)m->rows, (long long)m->columns);
+      return dq_fail(error, DQ_BAD_INPUT, "matrix product of negative size (%s is %lldx%lld)",
+                     m->name, (long long)m->rows, (long long)m->columns);
     if (m->stride < m->columns)
-      return dq_fail(error, DQ_BAD_INPUT, "matrix %s has rows of %lld elements but a stride of %lld",
-                     m->name, (long long)m->columns, (long long)m->stride);
+      return dq_fail(error, DQ_BAD_INPUT,
+                     "matrix %s has rows of %lld elements but a stride of %lld", m->name,
+                     (long long)m->columns, (long long)m->stride);
     int64_t words;
     if (!dq_mul_i64(m->rows, m->stride, &words) || words > INT64_MAX / 1024)
-      return dq_fail(error, DQ_BAD_INPUT, "matrix product sizes overflow (%s is %lldx%lld)", m->name,
-                     (long long)m->rows, (long long)m->columns);
+      return dq_fail(error, DQ_BAD_INPUT, "matrix product sizes overflow (%s is %lldx%lld)",
+                     m->name, (long long)m->rows, (long long)m->columns);
   }
   return DQ_OK;
 }
 
-static matrix stored(const char *name, int64_t rows, int64_t columns, bool transposed, int64_t stride) {
+static matrix stored(const char *name, int64_t rows, int64_t columns, bool transposed,
+                     int64_t stride) {
   return transposed ? (matrix){name, columns, rows, stride} : (matrix){name, rows, columns, stride};
 }
 
@@ -60,8 +62,12 @@ static void set_blocks(dq_product *p) {
 }
 
 static dq_product product_f32(const dq_gemm_parameters *g, unsigned cpu) {
-  dq_product p = {.float32 = g, .word_values = 1, .rows = g->rows, .columns = g->columns,
-                  .depth = g->depth, .out_stride = g->out_stride};
+  dq_product p = {.float32 = g,
+                  .word_values = 1,
+                  .rows = g->rows,
+                  .columns = g->columns,
+                  .depth = g->depth,
+                  .out_stride = g->out_stride};
   p.a_row = g->transpose_a ? 1 : g->a_stride;
   p.a_depth = g->transpose_a ? g->a_stride : 1;
   p.b_column = g->transpose_b ? g->b_stride : 1;
@@ -72,7 +78,10 @@ static dq_product product_f32(const dq_gemm_parameters *g, unsigned cpu) {
 }
 
 static dq_product product_int8(const dq_gemm_int8_parameters *g, unsigned cpu) {
-  dq_product p = {.int8 = g, .rows = g->rows, .columns = g->columns, .depth = g->depth,
+  dq_product p = {.int8 = g,
+                  .rows = g->rows,
+                  .columns = g->columns,
+                  .depth = g->depth,
                   .out_stride = g->out_stride};
   p.a_row = g->transpose_a ? 1 : g->a_stride;
   p.a_depth = g->transpose_a ? g->a_stride : 1;
@@ -101,7 +110,8 @@ size_t dq_gemm_f32_packed_bytes(const dq_gemm_parameters *parameters, unsigned c
   return in_bytes(dq_product_packed_words(&p));
 }
 
-void dq_gemm_f32_pack(const dq_gemm_parameters *parameters, unsigned cpu, const float *b, void *packed) {
+void dq_gemm_f32_pack(const dq_gemm_parameters *parameters, unsigned cpu, const float *b,
+                      void *packed) {
   dq_product p = product_f32(parameters, cpu);
   p.b = (const uint8_t *)b;
   dq_product_pack(&p, packed);

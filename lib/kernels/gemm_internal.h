@@ -7,14 +7,14 @@
 #include "lib/base/sizes.h"
 
 typedef struct dq_product {
-  const dq_gemm_parameters *float32;     // one of the two
+  const dq_gemm_parameters *float32; // one of the two
   const dq_gemm_int8_parameters *int8;
   const dq_kernel *multiply, *expand, *requantize;
-  int64_t word_values;                   // 1, 2 (int16) or 4 (bytes)
-  int64_t rows, columns, depth;          // depth in values
-  int64_t words;                         // depth in words
+  int64_t word_values;                                   // 1, 2 (int16) or 4 (bytes)
+  int64_t rows, columns, depth;                          // depth in values
+  int64_t words;                                         // depth in words
   int64_t a_row, a_depth, b_column, b_depth, out_stride; // steps in elements
-  int64_t panel_rows, block_columns, block_words; // packed at a time
+  int64_t panel_rows, block_columns, block_words;        // packed at a time
   // Of a run.
   const uint8_t *a, *b;
   const uint32_t *packed; // NULL: b is packed block by block
@@ -30,8 +30,8 @@ void dq_product_pack_b(const dq_product *p, int64_t from, int64_t end, int64_t f
                        uint32_t *to);
 // Sums over the whole depth of the (unsigned) bytes of a packed panel; only for words of bytes.
 void dq_product_column_sums(const dq_product *p, const uint32_t *panel, int32_t *sums);
-// Packs rows [first, first + count) to to[k][panel_rows]; row_sums (of the signed bytes) only for words
-// of bytes.
+// Packs rows [first, first + count) to to[k][panel_rows]; row_sums (of the signed bytes) only for
+// words of bytes.
 void dq_product_pack_a(const dq_product *p, int64_t from, int64_t end, int64_t first, int64_t count,
                        uint32_t *to, int32_t *row_sums);
 

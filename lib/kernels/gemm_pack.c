@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-static void pack_b_floats(const dq_product *p, int64_t from, int64_t end, int64_t first, int64_t count,
-                          uint32_t *to) {
+static void pack_b_floats(const dq_product *p, int64_t from, int64_t end, int64_t first,
+                          int64_t count, uint32_t *to) {
   enum { PIECE = 16 }; // rows at a time, so that a piece of the panel stays in the first level
   int64_t width = p->multiply->columns;
   const uint32_t *b = (const uint32_t *)(const void *)p->b + first * p->b_column;
@@ -27,10 +27,8 @@ static uint32_t integer_word(int64_t word_values, const uint8_t *bytes, int64_t 
   uint32_t word = 0;
   for (int64_t i = 0; i < count; i++) {
     int32_t value = dq_int8_value(bytes[i * step], is_signed);
-    if (word_values == 4)
-      word |= (uint32_t)(uint8_t)(value - zero) << (8 * i);
-    else
-      word |= ((uint32_t)(value - zero) & 0xffffu) << (16 * i);
+    if (word_values == 4) word |= (uint32_t)(uint8_t)(value - zero) << (8 * i);
+    else word |= ((uint32_t)(value - zero) & 0xffffu) << (16 * i);
   }
   return word;
 }
@@ -45,16 +43,17 @@ static void pack_b_columns(const dq_product *p, int64_t from, int64_t end, int64
     for (int64_t k = from; k < end; k++) {
       int64_t value = k * p->word_values;
       to[(k - from) * width + j] =
-          integer_word(p->word_values, p->b + value * p->b_depth + (first + j) * p->b_column, p->b_depth,
-                       dq_min_i64(p->word_values, p->depth - value), q->b_signed, zero);
+          integer_word(p->word_values, p->b + value * p->b_depth + (first + j) * p->b_column,
+                       p->b_depth, dq_min_i64(p->word_values, p->depth - value), q->b_signed, zero);
     }
   }
 }
 
-static void pack_b_rows(const dq_product *p, int64_t from, int64_t end, int64_t first, int64_t count,
-                        uint32_t *to) {
+static void pack_b_rows(const dq_product *p, int64_t from, int64_t end, int64_t first,
+                        int64_t count, uint32_t *to) {
   const dq_gemm_int8_parameters *q = p->int8;
-  dq_expansion e = {.lines = 1, .width = count, .end = count, .stride = 1, .is_signed = q->b_signed};
+  dq_expansion e = {
+      .lines = 1, .width = count, .end = count, .stride = 1, .is_signed = q->b_signed};
   e.zero_point = dq_zero_point(q->b_zero_points, q->b_zero_point_count, 0);
   for (int64_t k = from; k < end; k++, to += p->multiply->columns) {
     e.words = to;
@@ -71,12 +70,9 @@ void dq_product_pack_b(const dq_product *p, int64_t from, int64_t end, int64_t f
   int64_t width = p->multiply->columns;
   if (count < width) memset(to, 0, (size_t)((end - from) * width) * 4);
   bool one_zero_point = !p->float32 && (p->int8->b_zero_point_count <= 1 || p->word_values == 4);
-  if (p->float32)
-    pack_b_floats(p, from, end, first, count, to);
-  else if (p->b_column == 1 && one_zero_point)
-    pack_b_rows(p, from, end, first, count, to);
-  else
-    pack_b_columns(p, from, end, first, count, to);
+  if (p->float32) pack_b_floats(p, from, end, first, count, to);
+  else if (p->b_column == 1 && one_zero_point) pack_b_rows(p, from, end, first, count, to);
+  else pack_b_columns(p, from, end, first, count, to);
 }
 
 // Bytes of 1 for the values word k has.
@@ -88,8 +84,13 @@ static uint32_t ones(const dq_product *p, int64_t k) {
 void dq_product_column_sums(const dq_product *p, const uint32_t *panel, int32_t *sums) {
   int64_t whole = p->depth / 4;
   uint32_t one = 0x01010101u, last = p->words > whole ? ones(p, whole) : 0;
-  dq_tile tile = {.a = &one, .b = panel, .c = sums, .b_stride = p->multiply->columns, .depth = whole,
-                  .rows = 1, .columns = p->multiply->columns};
+  dq_tile tile = {.a = &one,
+                  .b = panel,
+                  .c = sums,
+                  .b_stride = p->multiply->columns,
+                  .depth = whole,
+                  .rows = 1,
+                  .columns = p->multiply->columns};
   dq_tile_function *function = (dq_tile_function *)p->multiply->function;
   function(&tile);
   if (!last) return;
@@ -100,8 +101,8 @@ void dq_product_column_sums(const dq_product *p, const uint32_t *panel, int32_t 
   function(&tile);
 }
 
-static void pack_a_integers(const dq_product *p, int64_t from, int64_t end, int64_t row, uint32_t *to,
-                            int32_t *row_sum) {
+static void pack_a_integers(const dq_product *p, int64_t from, int64_t end, int64_t row,
+                            uint32_t *to, int32_t *row_sum) {
   const dq_gemm_int8_parameters *q = p->int8;
   bool bytes = p->word_values == 4;
   int32_t zero = bytes ? (q->a_signed ? 0 : 128) // to signed
@@ -115,13 +116,16 @@ static void pack_a_integers(const dq_product *p, int64_t from, int64_t end, int6
       memcpy(to, a + value, 4);
       *to ^= flip;
     } else if (!bytes && count == 2 && p->a_depth == 1) { // signed bytes are unsigned ones less 128
-      int32_t first = (a[value] ^ pair_flip) - pair_zero, second = (a[value + 1] ^ pair_flip) - pair_zero;
+      int32_t first = (a[value] ^ pair_flip) - pair_zero,
+              second = (a[value + 1] ^ pair_flip) - pair_zero;
       *to = ((uint32_t)first & 0xffffu) | (uint32_t)second << 16;
     } else {
-      *to = integer_word(p->word_values, a + value * p->a_depth, p->a_depth, count, q->a_signed, zero);
+      *to = integer_word(p->word_values, a + value * p->a_depth, p->a_depth, count, q->a_signed,
+                         zero);
     }
     if (bytes)
-      sum += (uint32_t)((int8_t)*to + (int8_t)(*to >> 8) + (int8_t)(*to >> 16) + (int8_t)(*to >> 24));
+      sum +=
+          (uint32_t)((int8_t)*to + (int8_t)(*to >> 8) + (int8_t)(*to >> 16) + (int8_t)(*to >> 24));
   }
   *row_sum = (int32_t)sum;
 }

@@ -2,10 +2,18 @@
 // (fp32 only), panels of rows, panels of columns.
 #include "lib/kernels/gemm_internal.h"
 
-static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-static size_t whole_lines(int64_t words) { return dq_round_up((size_t)words, 16); }
-static int64_t column_panels(const dq_product *p) { return ceil_div(p->columns, p->multiply->columns); }
-static int64_t row_panels(const dq_product *p) { return ceil_div(p->rows, p->panel_rows); }
+static int64_t ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+static size_t whole_lines(int64_t words) {
+  return dq_round_up((size_t)words, 16);
+}
+static int64_t column_panels(const dq_product *p) {
+  return ceil_div(p->columns, p->multiply->columns);
+}
+static int64_t row_panels(const dq_product *p) {
+  return ceil_div(p->rows, p->panel_rows);
+}
 
 // Packed: [column panels][words][panel width], then for bytes the sums of the columns.
 static size_t panels_area(const dq_product *p) {
@@ -21,18 +29,24 @@ void dq_product_pack(const dq_product *p, uint32_t *packed) {
   int32_t *sums = (int32_t *)packed + panels_area(p);
   for (int64_t panel = 0; panel < column_panels(p); panel++) {
     uint32_t *to = packed + panel * p->words * width;
-    dq_product_pack_b(p, 0, p->words, panel * width, dq_min_i64(width, p->columns - panel * width), to);
+    dq_product_pack_b(p, 0, p->words, panel * width, dq_min_i64(width, p->columns - panel * width),
+                      to);
     if (p->word_values == 4) dq_product_column_sums(p, to, sums + panel * width);
   }
 }
 
 // Per thread: a block of B, its column sums, a panel of A, sums of its rows, products before
 // requantization.
-static size_t b_area(const dq_product *p) { return whole_lines(p->block_words * p->block_columns); }
-static size_t a_area(const dq_product *p) { return whole_lines(p->block_words * p->panel_rows); }
+static size_t b_area(const dq_product *p) {
+  return whole_lines(p->block_words * p->block_columns);
+}
+static size_t a_area(const dq_product *p) {
+  return whole_lines(p->block_words * p->panel_rows);
+}
 static size_t thread_area(const dq_product *p) {
   size_t columns = whole_lines(p->block_columns);
-  return b_area(p) + columns + a_area(p) + whole_lines(p->panel_rows) + columns * (size_t)p->panel_rows;
+  return b_area(p) + columns + a_area(p) + whole_lines(p->panel_rows) +
+         columns * (size_t)p->panel_rows;
 }
 size_t dq_product_scratch_words(const dq_product *p, int threads) {
   return (size_t)threads * thread_area(p);
@@ -40,24 +54,26 @@ size_t dq_product_scratch_words(const dq_product *p, int threads) {
 
 typedef struct block {
   const dq_product *p;
-  int64_t first, count;  // columns
-  int64_t from, end;     // words of depth
-  const uint32_t *b;     // its panels
-  int64_t b_panel;       // words from one panel to the next
+  int64_t first, count; // columns
+  int64_t from, end;    // words of depth
+  const uint32_t *b;    // its panels
+  int64_t b_panel;      // words from one panel to the next
   const int32_t *column_sums;
   uint32_t *a, *products;
   int32_t *row_sums;
 } block;
 
-// (a - za)(b - zb) = a b - za b - zb a + za zb with a signed and b unsigned bytes, summed over depth.
+// (a - za)(b - zb) = a b - za b - zb a + za zb with a signed and b unsigned bytes, summed over
+// depth.
 static void correct_row(const block *b, int64_t row, int32_t row_sum, uint32_t *out) {
   const dq_gemm_int8_parameters *q = b->p->int8;
   uint32_t a_zero = (uint32_t)dq_zero_point(q->a_zero_points, q->a_zero_point_count, row) -
                     (q->a_signed ? 0u : 128u);
   uint32_t per_zero = (uint32_t)row_sum - (uint32_t)b->p->depth * a_zero;
   for (int64_t j = 0; j < b->count; j++) {
-    uint32_t b_zero = (uint32_t)dq_zero_point(q->b_zero_points, q->b_zero_point_count, b->first + j) +
-                      (q->b_signed ? 128u : 0u);
+    uint32_t b_zero =
+        (uint32_t)dq_zero_point(q->b_zero_points, q->b_zero_point_count, b->first + j) +
+        (q->b_signed ? 128u : 0u);
     out[j] -= a_zero * (uint32_t)b->column_sums[j] + b_zero * per_zero;
   }
 }
@@ -70,12 +86,17 @@ static void finish_integers(const block *b, int64_t first_row, int64_t rows, uin
     if (p->word_values == 4) correct_row(b, first_row + i, b->row_sums[i], out + i * stride);
     if (!r) continue;
     bool per_column = r->multiplier_count != 1;
-    dq_requantize_row row = {
-        .sums = (const int32_t *)out + i * stride,
-        .bias = r->bias ? r->bias + b->first : NULL, .bias_step = 1,
-        .multipliers = r->multipliers + (per_column ? b->first : 0), .multiplier_step = per_column,
-        .output = (uint8_t *)p->out + (first_row + i) * p->out_stride + b->first,
-        .count = b->count, .zero_point = r->zero_point, .low = r->low, .high = r->high};
+    dq_requantize_row row = {.sums = (const int32_t *)out + i * stride,
+                             .bias = r->bias ? r->bias + b->first : NULL,
+                             .bias_step = 1,
+                             .multipliers = r->multipliers + (per_column ? b->first : 0),
+                             .multiplier_step = per_column,
+                             .output =
+                                 (uint8_t *)p->out + (first_row + i) * p->out_stride + b->first,
+                             .count = b->count,
+                             .zero_point = r->zero_point,
+                             .low = r->low,
+                             .high = r->high};
     ((dq_requantize_function *)p->requantize->function)(&row);
   }
 }
@@ -99,10 +120,18 @@ static void multiply_panel(const block *b, int64_t panel) {
   dq_product_pack_a(p, b->from, b->end, row, rows, b->a, b->row_sums);
   int64_t stride = in_place ? p->out_stride : p->block_columns;
   uint32_t *out = in_place ? (uint32_t *)p->out + row * stride + b->first : b->products;
-  dq_tile tile = {.a = b->a, .a_stride = p->panel_rows, .b_stride = width, .c_stride = stride,
-                  .depth = b->end - b->from, .rows = (int)rows, .accumulate = b->from > 0,
-                  .finish = plain && last, .leaky = bounds.leaky, .low = bounds.low,
-                  .high = bounds.high, .alpha = bounds.alpha};
+  dq_tile tile = {.a = b->a,
+                  .a_stride = p->panel_rows,
+                  .b_stride = width,
+                  .c_stride = stride,
+                  .depth = b->end - b->from,
+                  .rows = (int)rows,
+                  .accumulate = b->from > 0,
+                  .finish = plain && last,
+                  .leaky = bounds.leaky,
+                  .low = bounds.low,
+                  .high = bounds.high,
+                  .alpha = bounds.alpha};
   for (int64_t at = 0; at < b->count; at += width) {
     tile.b = b->b + at / width * b->b_panel;
     tile.c = out + at;
@@ -110,10 +139,8 @@ static void multiply_panel(const block *b, int64_t panel) {
     ((dq_tile_function *)p->multiply->function)(&tile);
   }
   if (!last) return;
-  if (!p->float32)
-    finish_integers(b, row, rows, out, stride);
-  else if (!plain)
-    finish_floats(b, row, rows, (float *)p->out + row * stride + b->first);
+  if (!p->float32) finish_integers(b, row, rows, out, stride);
+  else if (!plain) finish_floats(b, row, rows, (float *)p->out + row * stride + b->first);
 }
 
 // Packs the block's part of B unless that was done before.

@@ -2,10 +2,10 @@
 // graphs and no tensors. Which function runs is read from the table kernels.def by the features in
 // `cpu` (dq_context.cpu); results are the same bits for every set of features and thread count.
 //
-// Common rules. Pointers are not NULL unless said. `packed` and `scratch` come from the caller, aligned
-// to 64 bytes (dq_arena_alloc of large blocks, aligned_alloc); inputs and outputs need only the
-// alignment of their element. Inputs and outputs do not overlap unless said. `pool` may be NULL (one
-// thread); scratch must have been sized for at least dq_pool_threads(pool) threads. Sizes are
+// Common rules. Pointers are not NULL unless said. `packed` and `scratch` come from the caller,
+// aligned to 64 bytes (dq_arena_alloc of large blocks, aligned_alloc); inputs and outputs need only
+// the alignment of their element. Inputs and outputs do not overlap unless said. `pool` may be NULL
+// (one thread); scratch must have been sized for at least dq_pool_threads(pool) threads. Sizes are
 // validated by the *_plan and *_check functions, everything after them cannot fail.
 #ifndef DQ_KERNELS_KERNELS_H
 #define DQ_KERNELS_KERNELS_H
@@ -36,8 +36,9 @@ typedef struct dq_activation {
 
 // ---- Convolution ----
 // 2-D convolution of NCHW input [batch][in_channels][in_height][in_width] with OIHW weights
-// [out_channels][in_channels / groups][kernel_height][kernel_width] to NCHW output. A 1-D convolution
-// is one of height 1. pad_bottom and pad_right only bound the windows; padding counts as 0.
+// [out_channels][in_channels / groups][kernel_height][kernel_width] to NCHW output. A 1-D
+// convolution is one of height 1. pad_bottom and pad_right only bound the windows; padding counts
+// as 0.
 typedef struct dq_conv_parameters {
   int64_t batch, groups, in_channels, out_channels;
   int64_t in_height, in_width;
@@ -49,12 +50,13 @@ typedef struct dq_conv_parameters {
   dq_activation activation; // fp32 only; int8 fuses Relu and Clip in dq_requantization low and high
 } dq_conv_parameters;
 
-// floor((in + pads - dilation (kernel - 1) - 1) / stride) + 1; 0 or less when the kernel does not fit.
+// floor((in + pads - dilation (kernel - 1) - 1) / stride) + 1; 0 or less when the kernel does not
+// fit.
 int64_t dq_conv_output_size(int64_t in, int64_t kernel, int64_t stride, int64_t dilation,
                             int64_t pad_before, int64_t pad_after);
 
-// DQ_BAD_INPUT when a size is below 1 (batch: 0), pads are negative, groups do not divide the channels,
-// a window reaches outside of the padded input, or sizes in bytes overflow.
+// DQ_BAD_INPUT when a size is below 1 (batch: 0), pads are negative, groups do not divide the
+// channels, a window reaches outside of the padded input, or sizes in bytes overflow.
 dq_status dq_conv_check(const dq_conv_parameters *parameters, dq_error *error);
 
 // Multiply-accumulates of the whole batch, padding counted as if it were there.
@@ -89,31 +91,34 @@ typedef struct dq_conv_plan {
   const struct dq_conv_algorithm *algorithm;
   unsigned cpu;
   const struct dq_kernel *multiply, *expand, *requantize;
-  bool float32;          // else int8
-  int64_t word_values;   // input values in a 32-bit word: 1 (fp32), 2 (int16), 4 (8 bits)
-  int64_t group_words;   // words along the input channels of a group
-  int64_t panel_rows;    // output channels side by side in packed weights
-  int64_t depth;         // words per output
+  bool float32;        // else int8
+  int64_t word_values; // input values in a 32-bit word: 1 (fp32), 2 (int16), 4 (8 bits)
+  int64_t group_words; // words along the input channels of a group
+  int64_t panel_rows;  // output channels side by side in packed weights
+  int64_t depth;       // words per output
   int64_t slots_height, slots_width; // distinct stride phases of the taps
   int64_t plane_height, plane_width; // of one phase, in words
-  bool flat;             // 1x1 without strides and pads: a plane is one run of outputs
-  bool direct;           // flat and fp32: the input is read as it is, without expansion
+  bool flat;                         // 1x1 without strides and pads: a plane is one run of outputs
+  bool direct;                       // flat and fp32: the input is read as it is, without expansion
   int64_t block_columns, block_depth; // outputs and words packed at a time
 } dq_conv_plan;
 
-// fp32. Bits: every output is one chain of fmaf from +0 over (input channel of the group, kernel row,
-// kernel column) ascending, padding entering as +0; then + bias (if given); then the activation.
+// fp32. Bits: every output is one chain of fmaf from +0 over (input channel of the group, kernel
+// row, kernel column) ascending, padding entering as +0; then + bias (if given); then the
+// activation.
 dq_status dq_conv_f32_plan(const dq_conv_parameters *parameters, unsigned cpu, dq_conv_plan *plan,
                            dq_error *error);
 size_t dq_conv_packed_bytes(const dq_conv_plan *plan);
 size_t dq_conv_scratch_bytes(const dq_conv_plan *plan, int threads);
 // weights OIHW; bias [out_channels] or NULL. They are copied, so may be freed afterwards.
-void dq_conv_f32_pack(const dq_conv_plan *plan, const float *weights, const float *bias, void *packed);
-void dq_conv_f32_run(const dq_conv_plan *plan, const void *packed, const float *input, float *output,
-                     void *scratch, dq_pool *pool);
+void dq_conv_f32_pack(const dq_conv_plan *plan, const float *weights, const float *bias,
+                      void *packed);
+void dq_conv_f32_run(const dq_conv_plan *plan, const void *packed, const float *input,
+                     float *output, void *scratch, dq_pool *pool);
 const char *dq_conv_algorithm_name(const dq_conv_plan *plan); // for -v and benchmarks
 
-// int8: sum over taps of (x - input_zero_point) (w - weight_zero_point[output channel]), modulo 2^32.
+// int8: sum over taps of (x - input_zero_point) (w - weight_zero_point[output channel]), modulo
+// 2^32.
 dq_status dq_conv_int8_plan(const dq_conv_int8_parameters *parameters, unsigned cpu,
                             dq_conv_plan *plan, dq_error *error);
 void dq_conv_int8_pack(const dq_conv_plan *plan, const void *weights, void *packed);
@@ -122,28 +127,30 @@ void dq_conv_int8_run(const dq_conv_plan *plan, const void *packed, const void *
                       const dq_requantization *requantization, void *scratch, dq_pool *pool);
 
 // ---- Matrix product ----
-// fp32: out = activation(alpha * (op(A) op(B)) + beta * addend), row-major, with op(A) rows x depth and
-// op(B) depth x columns. Strides are elements from one stored row to the next.
-// Bits: product = one chain of fmaf from +0 over depth ascending; * alpha unless it is 1; + (beta *
-// addend), the product by beta left out when it is 1; then the activation.
+// fp32: out = activation(alpha * (op(A) op(B)) + beta * addend), row-major, with op(A) rows x depth
+// and op(B) depth x columns. Strides are elements from one stored row to the next. Bits: product =
+// one chain of fmaf from +0 over depth ascending; * alpha unless it is 1; + (beta * addend), the
+// product by beta left out when it is 1; then the activation.
 typedef struct dq_gemm_parameters {
   int64_t rows, columns, depth;
   bool transpose_a, transpose_b; // A is stored depth x rows, B columns x depth
   int64_t a_stride, b_stride, out_stride;
   float alpha, beta;
-  const float *addend; // NULL: none; element (i, j) at i * addend_row_stride + j * addend_column_stride
+  const float
+      *addend; // NULL: none; element (i, j) at i * addend_row_stride + j * addend_column_stride
   int64_t addend_row_stride, addend_column_stride; // 0 repeats
   dq_activation activation;
 } dq_gemm_parameters;
 
-// DQ_BAD_INPUT when a size is negative, a stride is below its row, or sizes overflow. depth 0 gives sums
-// of zero.
+// DQ_BAD_INPUT when a size is negative, a stride is below its row, or sizes overflow. depth 0 gives
+// sums of zero.
 dq_status dq_gemm_check(const dq_gemm_parameters *parameters, dq_error *error);
 size_t dq_gemm_f32_scratch_bytes(const dq_gemm_parameters *parameters, unsigned cpu, int threads);
-// B brought once into the order of the kernels, for constant B; depends on columns, depth, transpose_b,
-// b_stride and cpu only.
+// B brought once into the order of the kernels, for constant B; depends on columns, depth,
+// transpose_b, b_stride and cpu only.
 size_t dq_gemm_f32_packed_bytes(const dq_gemm_parameters *parameters, unsigned cpu);
-void dq_gemm_f32_pack(const dq_gemm_parameters *parameters, unsigned cpu, const float *b, void *packed);
+void dq_gemm_f32_pack(const dq_gemm_parameters *parameters, unsigned cpu, const float *b,
+                      void *packed);
 // packed: from dq_gemm_f32_pack with the same cpu, then b is not read; or NULL, then b is read.
 void dq_gemm_f32(const dq_gemm_parameters *parameters, unsigned cpu, const float *a, const float *b,
                  const void *packed, float *out, void *scratch, dq_pool *pool);
@@ -176,18 +183,19 @@ void dq_gemm_int8(const dq_gemm_int8_parameters *parameters, unsigned cpu, const
 void dq_conv_f32_reference(const dq_conv_parameters *parameters, const float *weights,
                            const float *bias, const float *input, float *output);
 void dq_conv_int8_reference(const dq_conv_int8_parameters *parameters, const void *weights,
-                            const void *input, void *output, const dq_requantization *requantization);
+                            const void *input, void *output,
+                            const dq_requantization *requantization);
 void dq_gemm_f32_reference(const dq_gemm_parameters *parameters, const float *a, const float *b,
                            float *out);
 void dq_gemm_int8_reference(const dq_gemm_int8_parameters *parameters, const void *a, const void *b,
                             void *out, const dq_requantization *requantization);
 
 // ---- Requantization of sums already in memory ----
-// sums [rows][columns] with sum_stride, out [rows][columns] of 8 bits with out_stride. The channel is the
-// row (channel_is_row) or the column.
+// sums [rows][columns] with sum_stride, out [rows][columns] of 8 bits with out_stride. The channel
+// is the row (channel_is_row) or the column.
 void dq_requantize(const dq_requantization *requantization, unsigned cpu, bool channel_is_row,
-                   int64_t rows, int64_t columns, const int32_t *sums, int64_t sum_stride, void *out,
-                   int64_t out_stride);
+                   int64_t rows, int64_t columns, const int32_t *sums, int64_t sum_stride,
+                   void *out, int64_t out_stride);
 
 // ---- Conversions of arrays; input and output of one element size may be the same array ----
 void dq_convert_f32_f16(unsigned cpu, const float *input, uint16_t *output, int64_t count);
@@ -195,12 +203,12 @@ void dq_convert_f16_f32(unsigned cpu, const uint16_t *input, float *output, int6
 // Rounds every element to binary16 and back; input may be output.
 void dq_round_f16(unsigned cpu, const float *input, float *output, int64_t count);
 
-// q = saturate(round_half_even(x / scale) + zero_point), a true division as ONNX Runtime; NaN gives the
-// lowest value of the type, infinities saturate.
+// q = saturate(round_half_even(x / scale) + zero_point), a true division as ONNX Runtime; NaN gives
+// the lowest value of the type, infinities saturate.
 void dq_quantize_u8(unsigned cpu, const float *input, float scale, int32_t zero_point,
                     uint8_t *output, int64_t count);
-void dq_quantize_s8(unsigned cpu, const float *input, float scale, int32_t zero_point, int8_t *output,
-                    int64_t count);
+void dq_quantize_s8(unsigned cpu, const float *input, float scale, int32_t zero_point,
+                    int8_t *output, int64_t count);
 // x = (float)(q - zero_point) * scale.
 void dq_dequantize_u8(unsigned cpu, const uint8_t *input, float scale, int32_t zero_point,
                       float *output, int64_t count);
@@ -209,15 +217,16 @@ void dq_dequantize_s8(unsigned cpu, const int8_t *input, float scale, int32_t ze
 void dq_dequantize_s32(const int32_t *input, float scale, float *output, int64_t count);
 
 typedef struct dq_range {
-  float minimum, maximum; // of the elements that are not NaN; +infinity, -infinity when there are none;
-                          // a zero is +0
+  float minimum, maximum; // of the elements that are not NaN; +infinity, -infinity when there are
+                          // none; a zero is +0
   int64_t nans;
 } dq_range;
 dq_range dq_find_range(unsigned cpu, const float *input, int64_t count);
 
 // ---- Functions, fp32; output may be input. Relative errors below 3e-7, NaN stays NaN. ----
 void dq_exp_f32(unsigned cpu, const float *input, float *output, int64_t count);
-void dq_sigmoid_f32(unsigned cpu, const float *input, float *output, int64_t count); // 1 / (1 + e^-x)
+void dq_sigmoid_f32(unsigned cpu, const float *input, float *output,
+                    int64_t count); // 1 / (1 + e^-x)
 void dq_tanh_f32(unsigned cpu, const float *input, float *output, int64_t count);
 
 // ---- Elementwise fp32; output may be an input ----

@@ -1,5 +1,5 @@
-// Shared inside lib/kernels: the scalar form of every epilogue, the calling forms of the functions in
-// kernels.def, and the search in that table.
+// Shared inside lib/kernels: the scalar form of every epilogue, the calling forms of the functions
+// in kernels.def, and the search in that table.
 #ifndef DQ_KERNELS_KERNELS_INTERNAL_H
 #define DQ_KERNELS_KERNELS_INTERNAL_H
 
@@ -9,12 +9,15 @@
 // The comparisons are written as the vector instructions behave: a NaN in x stays.
 static inline float dq_activate(const dq_activation *activation, float x) {
   switch (activation->kind) {
-  case DQ_ACTIVATION_NONE: return x;
-  case DQ_ACTIVATION_RELU: return x < 0.0f ? 0.0f : x;
+  case DQ_ACTIVATION_NONE:
+    return x;
+  case DQ_ACTIVATION_RELU:
+    return x < 0.0f ? 0.0f : x;
   case DQ_ACTIVATION_CLIP:
     x = activation->low > x ? activation->low : x;
     return activation->high < x ? activation->high : x;
-  case DQ_ACTIVATION_LEAKY: return x < 0.0f ? activation->alpha * x : x;
+  case DQ_ACTIVATION_LEAKY:
+    return x < 0.0f ? activation->alpha * x : x;
   }
   return x;
 }
@@ -57,11 +60,12 @@ static inline uint8_t dq_requantize_one(const dq_requantization *r, int64_t chan
 }
 
 // ---- Calling forms ----
-// A word is 32 bits: one float, two int16 or four bytes that are multiplied with a word of weights and
-// added to one 32-bit sum.
+// A word is 32 bits: one float, two int16 or four bytes that are multiplied with a word of weights
+// and added to one 32-bit sum.
 
-// A tile of sums: sum[i][j] = start + dot(a[k][i], b[k][j]) over k ascending. Words of b are read up to
-// whole vectors (the kernel's columns); words of c beyond `columns` are neither read nor written.
+// A tile of sums: sum[i][j] = start + dot(a[k][i], b[k][j]) over k ascending. Words of b are read
+// up to whole vectors (the kernel's columns); words of c beyond `columns` are neither read nor
+// written.
 typedef struct dq_tile {
   const void *a, *b; // k-th words at a + k * a_stride and b + k * b_stride
   void *c;
@@ -79,8 +83,9 @@ typedef struct dq_tile {
 typedef void dq_tile_function(const dq_tile *tile);
 typedef dq_tile_function dq_f32_tile_function, dq_i16_tile_function, dq_u8s8_tile_function;
 
-// One row of sums over a flat plane: c[j] = start + dot(b[offsets[t] + j], a[t]) over t ascending, for j
-// below count rounded up to the kernel's columns (b and c have that room); fp32 ends as a tile does.
+// One row of sums over a flat plane: c[j] = start + dot(b[offsets[t] + j], a[t]) over t ascending,
+// for j below count rounded up to the kernel's columns (b and c have that room); fp32 ends as a
+// tile does.
 typedef struct dq_correlation {
   const void *a, *b;
   void *c;
@@ -94,9 +99,10 @@ typedef void dq_correlate_function(const dq_correlation *correlation);
 typedef dq_correlate_function dq_f32_correlate_function, dq_i16_correlate_function,
     dq_u8s8_correlate_function;
 
-// Lines of `width` words from as many rows as a word has values: words [first, end) of a line come from
-// every stride-th element, from rows[i] + line * line_step (bytes) on, the others are `pad`. A float
-// stays as it is; int16 is value - zero_point; bytes get their top bit flipped if values are signed.
+// Lines of `width` words from as many rows as a word has values: words [first, end) of a line come
+// from every stride-th element, from rows[i] + line * line_step (bytes) on, the others are `pad`. A
+// float stays as it is; int16 is value - zero_point; bytes get their top bit flipped if values are
+// signed.
 typedef struct dq_expansion {
   const void *rows[4]; // the element of word `first`
   void *words;
@@ -124,8 +130,8 @@ typedef void dq_f16_to_f32_function(const uint16_t *input, float *output, int64_
 typedef void dq_round_f16_function(const float *input, float *output, int64_t count);
 typedef void dq_exp_f32_function(const float *input, float *output, int64_t count);
 typedef dq_exp_f32_function dq_sigmoid_f32_function, dq_tanh_f32_function;
-typedef void dq_quantize_function(const float *input, float scale, int32_t zero_point, bool is_signed,
-                                  uint8_t *output, int64_t count);
+typedef void dq_quantize_function(const float *input, float scale, int32_t zero_point,
+                                  bool is_signed, uint8_t *output, int64_t count);
 typedef void dq_dequantize_function(const uint8_t *input, bool is_signed, float scale,
                                     int32_t zero_point, float *output, int64_t count);
 typedef void dq_range_function(const float *input, int64_t count, dq_range *range);
@@ -153,8 +159,10 @@ typedef struct dq_bounds {
 static inline dq_bounds dq_activation_bounds(const dq_activation *activation) {
   dq_bounds bounds = {false, -__builtin_inff(), __builtin_inff(), 0};
   if (activation->kind == DQ_ACTIVATION_RELU) bounds.low = 0;
-  if (activation->kind == DQ_ACTIVATION_CLIP) bounds.low = activation->low, bounds.high = activation->high;
-  if (activation->kind == DQ_ACTIVATION_LEAKY) bounds.leaky = true, bounds.alpha = activation->alpha;
+  if (activation->kind == DQ_ACTIVATION_CLIP)
+    bounds.low = activation->low, bounds.high = activation->high;
+  if (activation->kind == DQ_ACTIVATION_LEAKY)
+    bounds.leaky = true, bounds.alpha = activation->alpha;
   return bounds;
 }
 

@@ -16,7 +16,8 @@ void dq_f32_tile_c(const dq_tile *t) {
     for (int j = 0; j < t->columns; j++) {
       const float *a = (const float *)t->a + i, *b = (const float *)t->b + j;
       float sum = t->accumulate ? c[j] : 0.0f;
-      for (int64_t k = 0; k < t->depth; k++) sum = fmaf(b[k * t->b_stride], a[k * t->a_stride], sum);
+      for (int64_t k = 0; k < t->depth; k++)
+        sum = fmaf(b[k * t->b_stride], a[k * t->a_stride], sum);
       if (t->finish && t->bias) sum += t->bias[i];
       c[j] = t->finish ? finish(sum, t->leaky, t->alpha, t->low, t->high) : sum;
     }

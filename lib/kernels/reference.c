@@ -68,21 +68,22 @@ void dq_conv_int8_reference(const dq_conv_int8_parameters *parameters, const voi
   int64_t at = 0;
   for (int64_t n = 0; n < p->batch; n++)
     for (int64_t o = 0; o < p->out_channels; o++) {
-      const uint8_t *from = (const uint8_t *)input + (n * p->in_channels + o / out_group * in_group) * plane;
+      const uint8_t *from =
+          (const uint8_t *)input + (n * p->in_channels + o / out_group * in_group) * plane;
       const uint8_t *row = (const uint8_t *)weights + o * depth;
-      int32_t zero = dq_zero_point(parameters->weight_zero_points, parameters->weight_zero_point_count, o);
+      int32_t zero =
+          dq_zero_point(parameters->weight_zero_points, parameters->weight_zero_point_count, o);
       for (int64_t oy = 0; oy < p->out_height; oy++)
         for (int64_t ox = 0; ox < p->out_width; ox++, at++) {
           int32_t sum = (int32_t)conv_int8_at(parameters, row, zero, from, oy, ox);
-          if (requantization)
-            ((uint8_t *)output)[at] = dq_requantize_one(requantization, o, sum);
-          else
-            ((int32_t *)output)[at] = sum;
+          if (requantization) ((uint8_t *)output)[at] = dq_requantize_one(requantization, o, sum);
+          else ((int32_t *)output)[at] = sum;
         }
     }
 }
 
-void dq_gemm_f32_reference(const dq_gemm_parameters *p, const float *a, const float *b, float *out) {
+void dq_gemm_f32_reference(const dq_gemm_parameters *p, const float *a, const float *b,
+                           float *out) {
   int64_t a_row = p->transpose_a ? 1 : p->a_stride, a_depth = p->transpose_a ? p->a_stride : 1;
   int64_t b_column = p->transpose_b ? p->b_stride : 1, b_depth = p->transpose_b ? 1 : p->b_stride;
   for (int64_t i = 0; i < p->rows; i++)
@@ -94,8 +95,8 @@ void dq_gemm_f32_reference(const dq_gemm_parameters *p, const float *a, const fl
     }
 }
 
-void dq_gemm_int8_reference(const dq_gemm_int8_parameters *p, const void *a, const void *b, void *out,
-                            const dq_requantization *requantization) {
+void dq_gemm_int8_reference(const dq_gemm_int8_parameters *p, const void *a, const void *b,
+                            void *out, const dq_requantization *requantization) {
   int64_t a_row = p->transpose_a ? 1 : p->a_stride, a_depth = p->transpose_a ? p->a_stride : 1;
   int64_t b_column = p->transpose_b ? p->b_stride : 1, b_depth = p->transpose_b ? 1 : p->b_stride;
   for (int64_t i = 0; i < p->rows; i++)
@@ -109,8 +110,8 @@ void dq_gemm_int8_reference(const dq_gemm_int8_parameters *p, const void *a, con
         sum += (uint32_t)((x - a_zero) * (y - b_zero));
       }
       if (requantization)
-        ((uint8_t *)out)[i * p->out_stride + j] = dq_requantize_one(requantization, j, (int32_t)sum);
-      else
-        ((int32_t *)out)[i * p->out_stride + j] = (int32_t)sum;
+        ((uint8_t *)out)[i * p->out_stride + j] =
+            dq_requantize_one(requantization, j, (int32_t)sum);
+      else ((int32_t *)out)[i * p->out_stride + j] = (int32_t)sum;
     }
 }

@@ -1,7 +1,8 @@
 // The tile of a matrix product, written once for every instruction set and type. The including file
-// defines TILE_FUNCTION (the symbol), TILE_ROWS (at most 14), V(name) (f32_name or i32_name), TILE_DOT
-// and TILE_FLOAT (1 or 0) on top of a vector_<isa>.h. Every row count is a function of its own, so that
-// all sums stay in registers; two vectors side by side, or one where columns end early.
+// defines TILE_FUNCTION (the symbol), TILE_ROWS (at most 14), V(name) (f32_name or i32_name),
+// TILE_DOT and TILE_FLOAT (1 or 0) on top of a vector_<isa>.h. Every row count is a function of its
+// own, so that all sums stay in registers; two vectors side by side, or one where columns end
+// early.
 typedef V(vector) vector;
 
 #if TILE_FLOAT
@@ -25,11 +26,9 @@ static inline __attribute__((always_inline)) void start_row(const dq_tile *t, in
     if (t->accumulate)
       sums[v] = count >= V_WORDS ? V(load)(c + v * V_WORDS) : V(load_some)(c + v * V_WORDS, count);
 #if !TILE_FLOAT
-    else if (t->start)
-      sums[v] = i32_set(t->start[row]);
+    else if (t->start) sums[v] = i32_set(t->start[row]);
 #endif
-    else
-      sums[v] = V(zero)();
+    else sums[v] = V(zero)();
   }
 }
 
@@ -38,10 +37,8 @@ static inline __attribute__((always_inline)) void store_row(const dq_tile *t, in
   uint32_t *c = (uint32_t *)t->c + row * t->c_stride;
   for (int v = 0; v < vectors; v++) {
     int count = t->columns - v * V_WORDS;
-    if (count >= V_WORDS)
-      V(store)(c + v * V_WORDS, sums[v]);
-    else
-      V(store_some)(c + v * V_WORDS, sums[v], count);
+    if (count >= V_WORDS) V(store)(c + v * V_WORDS, sums[v]);
+    else V(store_some)(c + v * V_WORDS, sums[v], count);
   }
 }
 
@@ -73,8 +70,12 @@ static inline __attribute__((always_inline)) void tile(const dq_tile *t, const i
 }
 
 #define TILE_OF(rows)                                                                              \
-  static void tile_##rows##_1(const dq_tile *t) { tile(t, rows, 1); }                              \
-  static void tile_##rows##_2(const dq_tile *t) { tile(t, rows, 2); }
+  static void tile_##rows##_1(const dq_tile *t) {                                                  \
+    tile(t, rows, 1);                                                                              \
+  }                                                                                                \
+  static void tile_##rows##_2(const dq_tile *t) {                                                  \
+    tile(t, rows, 2);                                                                              \
+  }
 TILE_OF(1)
 TILE_OF(2)
 TILE_OF(3)
@@ -94,15 +95,18 @@ TILE_OF(13)
 TILE_OF(14)
 #endif
 
-#define TILE_PAIR(rows) {tile_##rows##_1, tile_##rows##_2}
+#define TILE_PAIR(rows)                                                                            \
+  { tile_##rows##_1, tile_##rows##_2 }
 static void (*const tiles[TILE_ROWS][2])(const dq_tile *) = {
-    TILE_PAIR(1),  TILE_PAIR(2),  TILE_PAIR(3),  TILE_PAIR(4), TILE_PAIR(5), TILE_PAIR(6),
+    TILE_PAIR(1),  TILE_PAIR(2),  TILE_PAIR(3), TILE_PAIR(4),  TILE_PAIR(5),  TILE_PAIR(6),
 #if TILE_ROWS > 6
-    TILE_PAIR(7),  TILE_PAIR(8),  TILE_PAIR(9),  TILE_PAIR(10), TILE_PAIR(11), TILE_PAIR(12),
+    TILE_PAIR(7),  TILE_PAIR(8),  TILE_PAIR(9), TILE_PAIR(10), TILE_PAIR(11), TILE_PAIR(12),
 #endif
 #if TILE_ROWS > 12
     TILE_PAIR(13), TILE_PAIR(14),
 #endif
 };
 
-void TILE_FUNCTION(const dq_tile *t) { tiles[t->rows - 1][t->columns > V_WORDS](t); }
+void TILE_FUNCTION(const dq_tile *t) {
+  tiles[t->rows - 1][t->columns > V_WORDS](t);
+}

@@ -1,5 +1,5 @@
-// Input bytes to words of four for vpdpbusd, whose first operand is unsigned: strides 1 and 2 by vectors
-// with masks, since rows are often short and padded; other strides by loops.
+// Input bytes to words of four for vpdpbusd, whose first operand is unsigned: strides 1 and 2 by
+// vectors with masks, since rows are often short and padded; other strides by loops.
 #include "lib/kernels/vector_avx512.h"
 
 static inline __attribute__((always_inline)) void take(const dq_expansion *e, const int stride) {
@@ -36,10 +36,7 @@ static void take_any(const dq_expansion *e) {
 }
 
 void dq_u8s8_expand_vnni(const dq_expansion *e) {
-  if (e->stride == 1)
-    take(e, 1);
-  else if (e->stride == 2)
-    take(e, 2);
-  else
-    take_any(e);
+  if (e->stride == 1) take(e, 1);
+  else if (e->stride == 2) take(e, 2);
+  else take_any(e);
 }

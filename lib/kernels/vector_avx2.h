@@ -15,15 +15,33 @@ static inline __m256i v_mask(int count) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-static inline __m256 f32_zero(void) { return _mm256_setzero_ps(); }
-static inline __m256 f32_set(float x) { return _mm256_set1_ps(x); }
-static inline __m256 f32_load(const void *p) { return _mm256_loadu_ps(p); }
-static inline void f32_store(void *p, __m256 x) { _mm256_storeu_ps(p, x); }
-static inline __m256 f32_load_some(const void *p, int count) { return _mm256_maskload_ps(p, v_mask(count)); }
-static inline void f32_store_some(void *p, __m256 x, int count) { _mm256_maskstore_ps(p, v_mask(count), x); }
-static inline __m256 f32_broadcast(const void *p) { return _mm256_broadcast_ss(p); }
-static inline __m256 f32_dot(__m256 sum, __m256 b, __m256 a) { return _mm256_fmadd_ps(b, a, sum); }
-static inline __m256 f32_plus(__m256 a, __m256 b) { return _mm256_add_ps(a, b); }
+static inline __m256 f32_zero(void) {
+  return _mm256_setzero_ps();
+}
+static inline __m256 f32_set(float x) {
+  return _mm256_set1_ps(x);
+}
+static inline __m256 f32_load(const void *p) {
+  return _mm256_loadu_ps(p);
+}
+static inline void f32_store(void *p, __m256 x) {
+  _mm256_storeu_ps(p, x);
+}
+static inline __m256 f32_load_some(const void *p, int count) {
+  return _mm256_maskload_ps(p, v_mask(count));
+}
+static inline void f32_store_some(void *p, __m256 x, int count) {
+  _mm256_maskstore_ps(p, v_mask(count), x);
+}
+static inline __m256 f32_broadcast(const void *p) {
+  return _mm256_broadcast_ss(p);
+}
+static inline __m256 f32_dot(__m256 sum, __m256 b, __m256 a) {
+  return _mm256_fmadd_ps(b, a, sum);
+}
+static inline __m256 f32_plus(__m256 a, __m256 b) {
+  return _mm256_add_ps(a, b);
+}
 static inline __m256 f32_bounded(__m256 x, __m256 low, __m256 high) {
   return _mm256_min_ps(high, _mm256_max_ps(low, x));
 }
@@ -32,12 +50,24 @@ static inline __m256 f32_leaky(__m256 x, __m256 alpha) {
   return _mm256_blendv_ps(x, _mm256_mul_ps(alpha, x), below);
 }
 
-static inline __m256i i32_zero(void) { return _mm256_setzero_si256(); }
-static inline __m256i i32_set(int32_t x) { return _mm256_set1_epi32(x); }
-static inline __m256i i32_load(const void *p) { return _mm256_loadu_si256(p); }
-static inline void i32_store(void *p, __m256i x) { _mm256_storeu_si256(p, x); }
-static inline __m256i i32_load_some(const void *p, int count) { return _mm256_maskload_epi32(p, v_mask(count)); }
-static inline void i32_store_some(void *p, __m256i x, int count) { _mm256_maskstore_epi32(p, v_mask(count), x); }
+static inline __m256i i32_zero(void) {
+  return _mm256_setzero_si256();
+}
+static inline __m256i i32_set(int32_t x) {
+  return _mm256_set1_epi32(x);
+}
+static inline __m256i i32_load(const void *p) {
+  return _mm256_loadu_si256(p);
+}
+static inline void i32_store(void *p, __m256i x) {
+  _mm256_storeu_si256(p, x);
+}
+static inline __m256i i32_load_some(const void *p, int count) {
+  return _mm256_maskload_epi32(p, v_mask(count));
+}
+static inline void i32_store_some(void *p, __m256i x, int count) {
+  _mm256_maskstore_epi32(p, v_mask(count), x);
+}
 static inline __m256i i32_broadcast(const void *p) {
   return _mm256_castps_si256(_mm256_broadcast_ss(p));
 }

@@ -15,15 +15,33 @@ static inline __mmask16 v_mask(int count) {
   return (__mmask16)(count >= V_WORDS ? 0xffffu : count <= 0 ? 0u : (1u << count) - 1u);
 }
 
-static inline __m512 f32_zero(void) { return _mm512_setzero_ps(); }
-static inline __m512 f32_set(float x) { return _mm512_set1_ps(x); }
-static inline __m512 f32_load(const void *p) { return _mm512_loadu_ps(p); }
-static inline void f32_store(void *p, __m512 x) { _mm512_storeu_ps(p, x); }
-static inline __m512 f32_load_some(const void *p, int count) { return _mm512_maskz_loadu_ps(v_mask(count), p); }
-static inline void f32_store_some(void *p, __m512 x, int count) { _mm512_mask_storeu_ps(p, v_mask(count), x); }
-static inline __m512 f32_broadcast(const void *p) { return _mm512_set1_ps(*(const float *)p); }
-static inline __m512 f32_dot(__m512 sum, __m512 b, __m512 a) { return _mm512_fmadd_ps(b, a, sum); }
-static inline __m512 f32_plus(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
+static inline __m512 f32_zero(void) {
+  return _mm512_setzero_ps();
+}
+static inline __m512 f32_set(float x) {
+  return _mm512_set1_ps(x);
+}
+static inline __m512 f32_load(const void *p) {
+  return _mm512_loadu_ps(p);
+}
+static inline void f32_store(void *p, __m512 x) {
+  _mm512_storeu_ps(p, x);
+}
+static inline __m512 f32_load_some(const void *p, int count) {
+  return _mm512_maskz_loadu_ps(v_mask(count), p);
+}
+static inline void f32_store_some(void *p, __m512 x, int count) {
+  _mm512_mask_storeu_ps(p, v_mask(count), x);
+}
+static inline __m512 f32_broadcast(const void *p) {
+  return _mm512_set1_ps(*(const float *)p);
+}
+static inline __m512 f32_dot(__m512 sum, __m512 b, __m512 a) {
+  return _mm512_fmadd_ps(b, a, sum);
+}
+static inline __m512 f32_plus(__m512 a, __m512 b) {
+  return _mm512_add_ps(a, b);
+}
 static inline __m512 f32_bounded(__m512 x, __m512 low, __m512 high) {
   return _mm512_min_ps(high, _mm512_max_ps(low, x));
 }
@@ -32,17 +50,27 @@ static inline __m512 f32_leaky(__m512 x, __m512 alpha) {
   return _mm512_mask_mul_ps(x, below, alpha, x);
 }
 
-static inline __m512i i32_zero(void) { return _mm512_setzero_si512(); }
-static inline __m512i i32_set(int32_t x) { return _mm512_set1_epi32(x); }
-static inline __m512i i32_load(const void *p) { return _mm512_loadu_si512(p); }
-static inline void i32_store(void *p, __m512i x) { _mm512_storeu_si512(p, x); }
+static inline __m512i i32_zero(void) {
+  return _mm512_setzero_si512();
+}
+static inline __m512i i32_set(int32_t x) {
+  return _mm512_set1_epi32(x);
+}
+static inline __m512i i32_load(const void *p) {
+  return _mm512_loadu_si512(p);
+}
+static inline void i32_store(void *p, __m512i x) {
+  _mm512_storeu_si512(p, x);
+}
 static inline __m512i i32_load_some(const void *p, int count) {
   return _mm512_maskz_loadu_epi32(v_mask(count), p);
 }
 static inline void i32_store_some(void *p, __m512i x, int count) {
   _mm512_mask_storeu_epi32(p, v_mask(count), x);
 }
-static inline __m512i i32_broadcast(const void *p) { return _mm512_set1_epi32(*(const int32_t *)p); }
+static inline __m512i i32_broadcast(const void *p) {
+  return _mm512_set1_epi32(*(const int32_t *)p);
+}
 // Two int16 products per word: exact, |sum of two products| < 2^31 for |factors| <= 255.
 static inline __m512i i16_dot(__m512i sum, __m512i b, __m512i a) {
   return _mm512_add_epi32(sum, _mm512_madd_epi16(b, a));
@@ -59,8 +87,8 @@ static inline uint32_t v_spread(uint32_t bits) {
   bits = (bits | bits << 2) & 0x33333333u;
   return (bits | bits << 1) & 0x55555555u;
 }
-// Of the 16 words of a line from `at` on: those taken from the input (spread: at elements two apart),
-// and those that exist.
+// Of the 16 words of a line from `at` on: those taken from the input (spread: at elements two
+// apart), and those that exist.
 typedef struct word_range {
   uint32_t taken, spread, stored;
 } word_range;
@@ -73,9 +101,8 @@ static inline void i32_store_range(uint32_t *to, __m512i words, word_range range
   _mm512_mask_storeu_epi32(to, (__mmask16)range.stored, words);
 }
 // The taken bytes, stride (1 or 2) apart, widened to words; no other byte is read.
-static inline __attribute__((always_inline)) __m512i i32_take_bytes(const uint8_t *from,
-                                                                    word_range range,
-                                                                    const int stride) {
+static inline __attribute__((always_inline)) __m512i
+i32_take_bytes(const uint8_t *from, word_range range, const int stride) {
   if (stride == 1) return _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8((__mmask16)range.taken, from));
   return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi8(range.spread, from));
 }

@@ -1,5 +1,5 @@
-// dqcheck --bench: the shapes of well-known networks on every instruction set present, one thread, median
-// of runs. MACs count padding as if it were there.
+// dqcheck --bench: the shapes of well-known networks on every instruction set present, one thread,
+// median of runs. MACs count padding as if it were there.
 #include "tests/check/check.h"
 
 #include <stdio.h>
@@ -45,26 +45,46 @@ static const struct shape {
   const char *name;
   int64_t in, out, size, kernel, stride, pad, groups;
 } shapes[] = {
-    {"squeezenet conv1", 3, 64, 227, 3, 2, 0, 1},     {"squeezenet fire2 squeeze", 64, 16, 56, 1, 1, 0, 1},
-    {"squeezenet fire2 expand1", 16, 64, 56, 1, 1, 0, 1}, {"squeezenet fire2 expand3", 16, 64, 56, 3, 1, 1, 1},
-    {"squeezenet fire4 expand3", 32, 128, 28, 3, 1, 1, 1}, {"squeezenet fire8 expand3", 64, 256, 14, 3, 1, 1, 1},
-    {"squeezenet conv10", 512, 1000, 14, 1, 1, 0, 1}, {"resnet conv1", 3, 64, 224, 7, 2, 3, 1},
-    {"resnet layer1", 64, 64, 56, 3, 1, 1, 1},        {"resnet layer2", 128, 128, 28, 3, 1, 1, 1},
-    {"resnet layer4", 512, 512, 7, 3, 1, 1, 1},       {"resnet down", 256, 512, 28, 1, 2, 0, 1},
-    {"mobilenet expand", 24, 144, 56, 1, 1, 0, 1},    {"mobilenet project", 576, 96, 14, 1, 1, 0, 1},
-    {"mobilenet depthwise 112", 32, 32, 112, 3, 1, 1, 32}, {"mobilenet depthwise s2", 96, 96, 112, 3, 2, 1, 96},
-    {"mobilenet depthwise 14", 576, 576, 14, 3, 1, 1, 576}, {"depthwise 5x5", 240, 240, 28, 5, 1, 2, 240},
+    {"squeezenet conv1", 3, 64, 227, 3, 2, 0, 1},
+    {"squeezenet fire2 squeeze", 64, 16, 56, 1, 1, 0, 1},
+    {"squeezenet fire2 expand1", 16, 64, 56, 1, 1, 0, 1},
+    {"squeezenet fire2 expand3", 16, 64, 56, 3, 1, 1, 1},
+    {"squeezenet fire4 expand3", 32, 128, 28, 3, 1, 1, 1},
+    {"squeezenet fire8 expand3", 64, 256, 14, 3, 1, 1, 1},
+    {"squeezenet conv10", 512, 1000, 14, 1, 1, 0, 1},
+    {"resnet conv1", 3, 64, 224, 7, 2, 3, 1},
+    {"resnet layer1", 64, 64, 56, 3, 1, 1, 1},
+    {"resnet layer2", 128, 128, 28, 3, 1, 1, 1},
+    {"resnet layer4", 512, 512, 7, 3, 1, 1, 1},
+    {"resnet down", 256, 512, 28, 1, 2, 0, 1},
+    {"mobilenet expand", 24, 144, 56, 1, 1, 0, 1},
+    {"mobilenet project", 576, 96, 14, 1, 1, 0, 1},
+    {"mobilenet depthwise 112", 32, 32, 112, 3, 1, 1, 32},
+    {"mobilenet depthwise s2", 96, 96, 112, 3, 2, 1, 96},
+    {"mobilenet depthwise 14", 576, 576, 14, 3, 1, 1, 576},
+    {"depthwise 5x5", 240, 240, 28, 5, 1, 2, 240},
 };
 
 static dq_conv_parameters parameters_of(const struct shape *s) {
   int64_t out = dq_conv_output_size(s->size, s->kernel, s->stride, 1, s->pad, s->pad);
-  return (dq_conv_parameters){.batch = 1, .groups = s->groups, .in_channels = s->in,
-                              .out_channels = s->out, .in_height = s->size, .in_width = s->size,
-                              .kernel_height = s->kernel, .kernel_width = s->kernel,
-                              .stride_height = s->stride, .stride_width = s->stride,
-                              .dilation_height = 1, .dilation_width = 1, .pad_top = s->pad,
-                              .pad_left = s->pad, .pad_bottom = s->pad, .pad_right = s->pad,
-                              .out_height = out, .out_width = out,
+  return (dq_conv_parameters){.batch = 1,
+                              .groups = s->groups,
+                              .in_channels = s->in,
+                              .out_channels = s->out,
+                              .in_height = s->size,
+                              .in_width = s->size,
+                              .kernel_height = s->kernel,
+                              .kernel_width = s->kernel,
+                              .stride_height = s->stride,
+                              .stride_width = s->stride,
+                              .dilation_height = 1,
+                              .dilation_width = 1,
+                              .pad_top = s->pad,
+                              .pad_left = s->pad,
+                              .pad_bottom = s->pad,
+                              .pad_right = s->pad,
+                              .out_height = out,
+                              .out_width = out,
                               .activation = {.kind = DQ_ACTIVATION_RELU}};
 }
 
@@ -78,8 +98,7 @@ static void run_conv(void *argument) {
   conv_work *w = argument;
   if (w->requantization)
     dq_conv_int8_run(&w->plan, w->packed, w->input, w->output, w->requantization, w->scratch, NULL);
-  else
-    dq_conv_f32_run(&w->plan, w->packed, w->input, w->output, w->scratch, NULL);
+  else dq_conv_f32_run(&w->plan, w->packed, w->input, w->output, w->scratch, NULL);
 }
 
 static void bench_stops(const dq_error *error) {
@@ -95,9 +114,11 @@ static double time_conv(const struct shape *s, unsigned cpu, bool float32) {
   dq_requantization r = {&multiplier, 1, NULL, 100, 100, 255, false};
   conv_work w = {.requantization = float32 ? NULL : &r};
   dq_error error = {0};
-  if ((float32 ? dq_conv_f32_plan(&p, cpu, &w.plan, &error) : dq_conv_int8_plan(&q, cpu, &w.plan, &error)))
+  if ((float32 ? dq_conv_f32_plan(&p, cpu, &w.plan, &error)
+               : dq_conv_int8_plan(&q, cpu, &w.plan, &error)))
     bench_stops(&error);
-  size_t weights = (size_t)(p.out_channels * (p.in_channels / p.groups) * p.kernel_height * p.kernel_width);
+  size_t weights =
+      (size_t)(p.out_channels * (p.in_channels / p.groups) * p.kernel_height * p.kernel_width);
   size_t inputs = (size_t)(p.in_channels * p.in_height * p.in_width);
   checker c = {.random = {1}};
   void *raw = room(weights * 4);
@@ -129,19 +150,22 @@ static const struct {
   unsigned cpu;
   bool float32;
 } levels[] = {{"c", 0, true},
-               {"c", 0, false},
-               {"avx2", DQ_CPU_AVX2, true},
-               {"avx2", DQ_CPU_AVX2, false},
-               {"avx512", DQ_CPU_AVX2 | DQ_CPU_AVX512, true},
-               {"avx512", DQ_CPU_AVX2 | DQ_CPU_AVX512, false},
-               {"vnni", DQ_CPU_AVX2 | DQ_CPU_AVX512 | DQ_CPU_VNNI, false}};
+              {"c", 0, false},
+              {"avx2", DQ_CPU_AVX2, true},
+              {"avx2", DQ_CPU_AVX2, false},
+              {"avx512", DQ_CPU_AVX2 | DQ_CPU_AVX512, true},
+              {"avx512", DQ_CPU_AVX2 | DQ_CPU_AVX512, false},
+              {"vnni", DQ_CPU_AVX2 | DQ_CPU_AVX512 | DQ_CPU_VNNI, false}};
 enum { LEVELS = sizeof levels / sizeof *levels };
 
 static void bench_convolutions(unsigned cpu, bool with_c) {
-  printf("convolution, GMAC/s on one thread (int8: times the fp32 of the same instruction set; vnni: of "
-         "avx512)\n%-26s %8s", "", "us");
+  printf("convolution, GMAC/s on one thread (int8: times the fp32 of the same instruction set; "
+         "vnni: of "
+         "avx512)\n%-26s %8s",
+         "", "us");
   for (int i = with_c ? 0 : 2; i < LEVELS; i++)
-    printf(" %6s %s%s", levels[i].name, levels[i].float32 ? "fp32" : "int8", levels[i].float32 ? "" : "       ");
+    printf(" %6s %s%s", levels[i].name, levels[i].float32 ? "fp32" : "int8",
+           levels[i].float32 ? "" : "       ");
   printf("\n");
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     dq_conv_parameters p = parameters_of(&shapes[i]);
@@ -165,8 +189,10 @@ static void bench_convolutions(unsigned cpu, bool with_c) {
 static const struct {
   const char *name;
   int64_t rows, columns, depth;
-} products[] = {{"mobilenet classifier", 1, 1000, 1280}, {"resnet classifier", 1, 1000, 2048},
-                {"batch of 32", 32, 1000, 1280},         {"attention 197", 197, 768, 768},
+} products[] = {{"mobilenet classifier", 1, 1000, 1280},
+                {"resnet classifier", 1, 1000, 2048},
+                {"batch of 32", 32, 1000, 1280},
+                {"attention 197", 197, 768, 768},
                 {"square 512", 512, 512, 512}};
 
 typedef struct product_work {
@@ -185,25 +211,37 @@ static void run_product_int8(void *argument) {
   dq_gemm_int8(&w->int8, w->cpu, w->a, NULL, w->packed, w->out, NULL, w->scratch, NULL);
 }
 
-static double time_product(int64_t rows, int64_t columns, int64_t depth, unsigned cpu, bool float32) {
+static double time_product(int64_t rows, int64_t columns, int64_t depth, unsigned cpu,
+                           bool float32) {
   static const int32_t zero = 120;
   product_work w = {.cpu = cpu};
-  w.f32 = (dq_gemm_parameters){.rows = rows, .columns = columns, .depth = depth, .transpose_b = true,
-                               .a_stride = depth, .b_stride = depth, .out_stride = columns, .alpha = 1};
-  w.int8 = (dq_gemm_int8_parameters){.rows = rows, .columns = columns, .depth = depth,
-                                     .transpose_b = true, .a_stride = depth, .b_stride = depth,
-                                     .out_stride = columns, .b_signed = true, .a_zero_points = &zero,
+  w.f32 = (dq_gemm_parameters){.rows = rows,
+                               .columns = columns,
+                               .depth = depth,
+                               .transpose_b = true,
+                               .a_stride = depth,
+                               .b_stride = depth,
+                               .out_stride = columns,
+                               .alpha = 1};
+  w.int8 = (dq_gemm_int8_parameters){.rows = rows,
+                                     .columns = columns,
+                                     .depth = depth,
+                                     .transpose_b = true,
+                                     .a_stride = depth,
+                                     .b_stride = depth,
+                                     .out_stride = columns,
+                                     .b_signed = true,
+                                     .a_zero_points = &zero,
                                      .a_zero_point_count = 1};
   w.a = room((size_t)(rows * depth) * 4);
   w.out = room((size_t)(rows * columns) * 4);
   void *b = room((size_t)(columns * depth) * 4);
-  w.packed = room(float32 ? dq_gemm_f32_packed_bytes(&w.f32, cpu) : dq_gemm_int8_packed_bytes(&w.int8, cpu));
+  w.packed = room(float32 ? dq_gemm_f32_packed_bytes(&w.f32, cpu)
+                          : dq_gemm_int8_packed_bytes(&w.int8, cpu));
   w.scratch = room(float32 ? dq_gemm_f32_scratch_bytes(&w.f32, cpu, 1)
                            : dq_gemm_int8_scratch_bytes(&w.int8, cpu, 1));
-  if (float32)
-    dq_gemm_f32_pack(&w.f32, cpu, b, w.packed);
-  else
-    dq_gemm_int8_pack(&w.int8, cpu, b, w.packed);
+  if (float32) dq_gemm_f32_pack(&w.f32, cpu, b, w.packed);
+  else dq_gemm_int8_pack(&w.int8, cpu, b, w.packed);
   double seconds = median_time(float32 ? run_product_f32 : run_product_int8, &w);
   free(w.a);
   free(w.out);
@@ -216,10 +254,12 @@ static double time_product(int64_t rows, int64_t columns, int64_t depth, unsigne
 static void bench_products(unsigned cpu) {
   printf("matrix product, GMAC/s on one thread (int8: times the fp32 before it)\n%-26s", "");
   for (int i = 2; i < LEVELS; i++)
-    printf(" %6s %s%s", levels[i].name, levels[i].float32 ? "fp32" : "int8", levels[i].float32 ? "" : "       ");
+    printf(" %6s %s%s", levels[i].name, levels[i].float32 ? "fp32" : "int8",
+           levels[i].float32 ? "" : "       ");
   printf("\n");
   for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
-    double giga = (double)(products[i].rows * products[i].columns * products[i].depth) * 1e-9, base = 0;
+    double giga = (double)(products[i].rows * products[i].columns * products[i].depth) * 1e-9,
+           base = 0;
     printf("%-26s", products[i].name);
     for (int j = 2; j < LEVELS; j++) {
       if ((levels[j].cpu & cpu) != levels[j].cpu) continue;
@@ -274,14 +314,15 @@ static const struct {
   const char *name;
   void (*run)(void *);
   double bytes; // per element, read and written
-} arrays[] = {{"f32 to f16", to_half, 6},    {"f16 to f32", from_half, 6}, {"quantize u8", quantize, 5},
-              {"dequantize s8", dequantize, 5}, {"requantize", requantize, 5}, {"range", range, 4}};
+} arrays[] = {{"f32 to f16", to_half, 6},    {"f16 to f32", from_half, 6},
+              {"quantize u8", quantize, 5},  {"dequantize s8", dequantize, 5},
+              {"requantize", requantize, 5}, {"range", range, 4}};
 
 static void bench_arrays(unsigned cpu) {
   checker c = {.random = {1}};
   array_work w = {.floats = room(ARRAY * 4), .small = room(ARRAY * 2), .sums = room(ARRAY * 4)};
-  printf("arrays of %d, GB/s on one thread (ratio to c)\n%-26s %16s %16s %16s\n", ARRAY, "", "c", "avx2",
-         "avx512");
+  printf("arrays of %d, GB/s on one thread (ratio to c)\n%-26s %16s %16s %16s\n", ARRAY, "", "c",
+         "avx2", "avx512");
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     double base = 0;
     printf("%-26s", arrays[i].name);

@@ -10,8 +10,9 @@
 #include <string.h>
 
 static int64_t array_size(checker *c) {
-  return pick(c, (int64_t[]){0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 1000, between(c, 1, 5000)},
-              16);
+  return pick(
+      c, (int64_t[]){0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 1000, between(c, 1, 5000)},
+      16);
 }
 
 static void finish(checker *c, bool good, const char *what, int64_t count) {
@@ -56,8 +57,11 @@ static bool expansion_holds(const dq_expansion *e, int element, expected_word *e
 }
 
 static void check_expand(checker *c, int values, int element, expected_word *expected) {
-  dq_expansion e = {.lines = between(c, 1, 4), .width = 1 + array_size(c) % 300, .pad = 0x12345678,
-                    .stride = between(c, 1, 4), .is_signed = chance(c, 50)};
+  dq_expansion e = {.lines = between(c, 1, 4),
+                    .width = 1 + array_size(c) % 300,
+                    .pad = 0x12345678,
+                    .stride = between(c, 1, 4),
+                    .is_signed = chance(c, 50)};
   e.first = chance(c, 50) ? 0 : between(c, 0, dq_min_i64(e.width - 1, 20));
   e.end = chance(c, 50) ? e.width : between(c, e.first + 1, e.width);
   e.zero_point = (int32_t)between(c, e.is_signed ? -128 : 0, e.is_signed ? 127 : 255);
@@ -79,19 +83,27 @@ static void check_expand(checker *c, int values, int element, expected_word *exp
   output_free(&words);
 }
 
-void check_f32_expand(checker *c) { check_expand(c, 1, 4, float_word); }
-void check_i16_expand(checker *c) { check_expand(c, 2, 1, pair_word); }
-void check_u8s8_expand(checker *c) { check_expand(c, 4, 1, byte_word); }
+void check_f32_expand(checker *c) {
+  check_expand(c, 1, 4, float_word);
+}
+void check_i16_expand(checker *c) {
+  check_expand(c, 2, 1, pair_word);
+}
+void check_u8s8_expand(checker *c) {
+  check_expand(c, 4, 1, byte_word);
+}
 
 void check_requantize(checker *c) {
-  int64_t rows = between(c, 1, 4), columns = array_size(c) % 700, stride = columns + between(c, 0, 9);
+  int64_t rows = between(c, 1, 4), columns = array_size(c) % 700,
+          stride = columns + between(c, 0, 9);
   bool by_row = chance(c, 50);
-  requantization_material m = requantization_new(c, by_row ? rows : columns + 1, between(c, 1, 5000));
+  requantization_material m =
+      requantization_new(c, by_row ? rows : columns + 1, between(c, 1, 5000));
   if (m.form.multiplier_count != 1) m.form.multiplier_count = by_row ? rows : columns;
   input_buffer sums = input_new((size_t)(rows * stride) * 4);
   for (int64_t i = 0; i < rows * stride; i++)
-    ((int32_t *)sums.data)[i] = (int32_t)(chance(c, 5) ? between(c, INT32_MIN, INT32_MAX)
-                                                       : between(c, -300000, 300000));
+    ((int32_t *)sums.data)[i] =
+        (int32_t)(chance(c, 5) ? between(c, INT32_MIN, INT32_MAX) : between(c, -300000, 300000));
   output_buffer out = output_new((size_t)(rows * stride), (size_t)between(c, 0, 63));
   dq_requantize(&m.form, c->cpu, by_row, rows, columns, sums.data, stride, out.data, stride);
   bool good = output_guards_hold(&out);
@@ -127,7 +139,8 @@ void check_halves(checker *c) {
   dq_convert_f32_f16(c->cpu, floats.data, to_half.data, count);
   dq_convert_f16_f32(c->cpu, halves.data, to_float.data, count);
   dq_round_f16(c->cpu, floats.data, rounded.data, count);
-  bool good = output_guards_hold(&to_half) && output_guards_hold(&to_float) && output_guards_hold(&rounded);
+  bool good =
+      output_guards_hold(&to_half) && output_guards_hold(&to_float) && output_guards_hold(&rounded);
   for (int64_t i = 0; i < count; i++) {
     float x = ((float *)floats.data)[i], widened = dq_half_to_float(((uint16_t *)halves.data)[i]);
     float there_and_back = dq_round_to_half(x);
@@ -146,17 +159,17 @@ void check_halves(checker *c) {
 void check_quantize(checker *c) {
   int64_t count = array_size(c);
   bool is_signed = chance(c, 50);
-  float scale = chance(c, 30) ? 0.25f : chance(c, 10) ? 1e-38f : dq_random_float(&c->random) * 0.03f + 1e-4f;
+  float scale = chance(c, 30)   ? 0.25f
+                : chance(c, 10) ? 1e-38f
+                                : dq_random_float(&c->random) * 0.03f + 1e-4f;
   int32_t low = is_signed ? -128 : 0, zero = (int32_t)between(c, low, low + 255);
   input_buffer input = input_new((size_t)count * 4);
   fill_floats(c, input.data, count, (int)between(c, 0, FLOAT_MODES - 1));
   for (int64_t i = 0; i < count; i++) // ties
     if (chance(c, 20)) ((float *)input.data)[i] = scale * ((float)between(c, -300, 300) + 0.5f);
   output_buffer out = output_new((size_t)count, (size_t)between(c, 0, 63));
-  if (is_signed)
-    dq_quantize_s8(c->cpu, input.data, scale, zero, out.data, count);
-  else
-    dq_quantize_u8(c->cpu, input.data, scale, zero, out.data, count);
+  if (is_signed) dq_quantize_s8(c->cpu, input.data, scale, zero, out.data, count);
+  else dq_quantize_u8(c->cpu, input.data, scale, zero, out.data, count);
   bool good = output_guards_hold(&out);
   for (int64_t i = 0; i < count; i++) {
     float x = nearbyintf(((float *)input.data)[i] / scale) + (float)zero;
@@ -176,10 +189,8 @@ void check_dequantize(checker *c) {
   input_buffer input = input_new((size_t)count);
   fill_bytes(c, input.data, count, false);
   output_buffer out = output_new((size_t)count * 4, (size_t)between(c, 0, 15) * 4);
-  if (is_signed)
-    dq_dequantize_s8(c->cpu, input.data, scale, zero, out.data, count);
-  else
-    dq_dequantize_u8(c->cpu, input.data, scale, zero, out.data, count);
+  if (is_signed) dq_dequantize_s8(c->cpu, input.data, scale, zero, out.data, count);
+  else dq_dequantize_u8(c->cpu, input.data, scale, zero, out.data, count);
   bool good = output_guards_hold(&out);
   for (int64_t i = 0; i < count; i++) {
     float expected = (float)(dq_int8_value(((uint8_t *)input.data)[i], is_signed) - zero) * scale;
@@ -194,7 +205,8 @@ void check_functions(checker *c) {
   static const struct {
     void (*array)(unsigned cpu, const float *input, float *output, int64_t count);
     float (*one)(float x);
-  } functions[] = {{dq_exp_f32, dq_exp_one}, {dq_sigmoid_f32, dq_sigmoid_one}, {dq_tanh_f32, dq_tanh_one}};
+  } functions[] = {
+      {dq_exp_f32, dq_exp_one}, {dq_sigmoid_f32, dq_sigmoid_one}, {dq_tanh_f32, dq_tanh_one}};
   int64_t count = array_size(c);
   input_buffer input = input_new((size_t)count * 4), expected = input_new((size_t)count * 4);
   fill_patterns(c, input.data, count);
@@ -203,8 +215,8 @@ void check_functions(checker *c) {
     functions[k].array(c->cpu, input.data, found.data, count);
     for (int64_t i = 0; i < count; i++)
       ((float *)expected.data)[i] = functions[k].one(((float *)input.data)[i]);
-    finish(c, output_guards_hold(&found) && same_floats(expected.data, found.data, count), "functions",
-           count);
+    finish(c, output_guards_hold(&found) && same_floats(expected.data, found.data, count),
+           "functions", count);
     output_free(&found);
   }
   input_free(&input);
@@ -224,8 +236,9 @@ void check_range(checker *c) {
   }
   expected.minimum += 0.0f;
   expected.maximum += 0.0f;
-  finish(c, same_floats(&expected.minimum, &found.minimum, 1) &&
-                same_floats(&expected.maximum, &found.maximum, 1) && expected.nans == found.nans,
+  finish(c,
+         same_floats(&expected.minimum, &found.minimum, 1) &&
+             same_floats(&expected.maximum, &found.maximum, 1) && expected.nans == found.nans,
          "range", count);
   input_free(&input);
 }

@@ -7,8 +7,9 @@
 
 enum { MOST_MACS = 1500000 };
 
-static void random_axis(checker *c, int64_t *in, int64_t *kernel, int64_t *stride, int64_t *dilation,
-                        int64_t *before, int64_t *after, int64_t *out, int64_t limit) {
+static void random_axis(checker *c, int64_t *in, int64_t *kernel, int64_t *stride,
+                        int64_t *dilation, int64_t *before, int64_t *after, int64_t *out,
+                        int64_t limit) {
   do {
     *kernel = pick(c, (int64_t[]){1, 1, 2, 3, 3, 3, 4, 5, 7}, 9);
     *stride = pick(c, (int64_t[]){1, 1, 1, 2, 2, 3, 4}, 7);
@@ -42,23 +43,24 @@ static dq_conv_parameters random_conv(checker *c, bool depthwise) {
       p.out_width = p.in_width;
     }
     if (!depthwise && chance(c, 5)) p.groups = 1, p.in_channels = 300; // several blocks of depth
-  } while (dq_conv_macs(&p) > MOST_MACS || (!depthwise && p.groups == p.in_channels &&
-                                           p.groups == p.out_channels));
+  } while (dq_conv_macs(&p) > MOST_MACS ||
+           (!depthwise && p.groups == p.in_channels && p.groups == p.out_channels));
   p.activation = random_activation(c);
   return p;
 }
 
 static const char *conv_text(const dq_conv_parameters *p, char *text, size_t size) {
-  snprintf(text, size,
-           "batch %lld groups %lld channels %lld->%lld in %lldx%lld kernel %lldx%lld stride %lld,%lld "
-           "dilation %lld,%lld pads %lld,%lld,%lld,%lld out %lldx%lld activation %d",
-           (long long)p->batch, (long long)p->groups, (long long)p->in_channels,
-           (long long)p->out_channels, (long long)p->in_height, (long long)p->in_width,
-           (long long)p->kernel_height, (long long)p->kernel_width, (long long)p->stride_height,
-           (long long)p->stride_width, (long long)p->dilation_height, (long long)p->dilation_width,
-           (long long)p->pad_top, (long long)p->pad_left, (long long)p->pad_bottom,
-           (long long)p->pad_right, (long long)p->out_height, (long long)p->out_width,
-           (int)p->activation.kind);
+  snprintf(
+      text, size,
+      "batch %lld groups %lld channels %lld->%lld in %lldx%lld kernel %lldx%lld stride %lld,%lld "
+      "dilation %lld,%lld pads %lld,%lld,%lld,%lld out %lldx%lld activation %d",
+      (long long)p->batch, (long long)p->groups, (long long)p->in_channels,
+      (long long)p->out_channels, (long long)p->in_height, (long long)p->in_width,
+      (long long)p->kernel_height, (long long)p->kernel_width, (long long)p->stride_height,
+      (long long)p->stride_width, (long long)p->dilation_height, (long long)p->dilation_width,
+      (long long)p->pad_top, (long long)p->pad_left, (long long)p->pad_bottom,
+      (long long)p->pad_right, (long long)p->out_height, (long long)p->out_width,
+      (int)p->activation.kind);
   return text;
 }
 
@@ -92,8 +94,9 @@ static bool float_case(checker *c, const dq_conv_parameters *p, dq_pool *pool) {
     dq_conv_f32_pack(&plan, weights.data, used_bias, packed.data);
     dq_conv_f32_run(&plan, packed.data, input.data, output.data, scratch.data, pool);
     c->reached += plan.multiply == c->row;
-    good = same_floats(expected.data, output.data, output_count(p)) && output_guards_hold(&output) &&
-           output_guards_hold(&packed) && output_guards_hold(&scratch);
+    good = same_floats(expected.data, output.data, output_count(p)) &&
+           output_guards_hold(&output) && output_guards_hold(&packed) &&
+           output_guards_hold(&scratch);
     output_free(&packed);
     output_free(&scratch);
   }
@@ -109,7 +112,8 @@ static bool integer_case(checker *c, const dq_conv_int8_parameters *q,
                          const dq_requantization *requantization, dq_pool *pool) {
   const dq_conv_parameters *p = &q->shape;
   bool extremes = chance(c, 30);
-  input_buffer weights = input_new((size_t)weight_count(p)), input = input_new((size_t)input_count(p));
+  input_buffer weights = input_new((size_t)weight_count(p)),
+               input = input_new((size_t)input_count(p));
   fill_bytes(c, weights.data, weight_count(p), extremes);
   fill_bytes(c, input.data, input_count(p), extremes);
   size_t element = requantization ? 1 : 4, bytes = (size_t)output_count(p) * element;
@@ -122,7 +126,8 @@ static bool integer_case(checker *c, const dq_conv_int8_parameters *q,
     output_buffer packed = output_new(dq_conv_packed_bytes(&plan), 0);
     output_buffer scratch = output_new(dq_conv_scratch_bytes(&plan, dq_pool_threads(pool)), 0);
     dq_conv_int8_pack(&plan, weights.data, packed.data);
-    dq_conv_int8_run(&plan, packed.data, input.data, output.data, requantization, scratch.data, pool);
+    dq_conv_int8_run(&plan, packed.data, input.data, output.data, requantization, scratch.data,
+                     pool);
     c->reached += plan.multiply == c->row;
     good = !memcmp(expected.data, output.data, bytes) && output_guards_hold(&output) &&
            output_guards_hold(&packed) && output_guards_hold(&scratch);
@@ -156,11 +161,15 @@ static void check_integer(checker *c, bool depthwise) {
   if (!zeros) abort();
   bool natural = chance(c, 60);
   int32_t low = q.weight_signed ? -128 : 0, usual = q.weight_signed ? 0 : 128;
-  for (int64_t i = 0; i < channels; i++) zeros[i] = natural ? usual : (int32_t)between(c, low, low + 255);
+  for (int64_t i = 0; i < channels; i++)
+    zeros[i] = natural ? usual : (int32_t)between(c, low, low + 255);
   q.weight_zero_points = zeros;
-  q.weight_zero_point_count = natural && q.weight_signed && chance(c, 50) ? 0 : chance(c, 50) ? 1 : channels;
-  requantization_material m = requantization_new(
-      c, channels, q.shape.in_channels / q.shape.groups * q.shape.kernel_height * q.shape.kernel_width);
+  q.weight_zero_point_count = natural && q.weight_signed && chance(c, 50) ? 0
+                              : chance(c, 50)                             ? 1
+                                                                          : channels;
+  requantization_material m = requantization_new(c, channels,
+                                                 q.shape.in_channels / q.shape.groups *
+                                                     q.shape.kernel_height * q.shape.kernel_width);
   bool raw = chance(c, 30);
   bool good = integer_case(c, &q, raw ? NULL : &m.form, c->pools[pool]);
   report(c, good, "%s, input %s zero %d, weights %s zeros %lld (%s), %s, %d threads",
@@ -171,7 +180,15 @@ static void check_integer(checker *c, bool depthwise) {
   free(zeros);
 }
 
-void check_conv_f32(checker *c) { check_float(c, false); }
-void check_depthwise_f32(checker *c) { check_float(c, true); }
-void check_conv_int8(checker *c) { check_integer(c, false); }
-void check_depthwise_int8(checker *c) { check_integer(c, true); }
+void check_conv_f32(checker *c) {
+  check_float(c, false);
+}
+void check_depthwise_f32(checker *c) {
+  check_float(c, true);
+}
+void check_conv_int8(checker *c) {
+  check_integer(c, false);
+}
+void check_depthwise_int8(checker *c) {
+  check_integer(c, true);
+}

@@ -27,7 +27,8 @@ static size_t stored(int64_t rows, int64_t columns, bool transposed, int64_t str
 }
 
 static void finish(checker *c, bool good, const sizes *s, bool packed, int pool) {
-  report(c, good, "product %lldx%lldx%lld strides %lld %lld %lld, transposed %d %d, %s B, %d threads",
+  report(c, good,
+         "product %lldx%lldx%lld strides %lld %lld %lld, transposed %d %d, %s B, %d threads",
          (long long)s->rows, (long long)s->columns, (long long)s->depth, (long long)s->a_stride,
          (long long)s->b_stride, (long long)s->out_stride, s->transpose_a, s->transpose_b,
          packed ? "packed" : "plain", pool + 1);
@@ -35,10 +36,16 @@ static void finish(checker *c, bool good, const sizes *s, bool packed, int pool)
 
 void check_gemm_f32(checker *c) {
   sizes s = random_sizes(c);
-  dq_gemm_parameters p = {.rows = s.rows, .columns = s.columns, .depth = s.depth,
-                          .transpose_a = s.transpose_a, .transpose_b = s.transpose_b,
-                          .a_stride = s.a_stride, .b_stride = s.b_stride, .out_stride = s.out_stride,
-                          .alpha = chance(c, 60) ? 1.0f : 0.3f, .beta = chance(c, 60) ? 1.0f : -0.7f,
+  dq_gemm_parameters p = {.rows = s.rows,
+                          .columns = s.columns,
+                          .depth = s.depth,
+                          .transpose_a = s.transpose_a,
+                          .transpose_b = s.transpose_b,
+                          .a_stride = s.a_stride,
+                          .b_stride = s.b_stride,
+                          .out_stride = s.out_stride,
+                          .alpha = chance(c, 60) ? 1.0f : 0.3f,
+                          .beta = chance(c, 60) ? 1.0f : -0.7f,
                           .activation = random_activation(c)};
   int mode = (int)between(c, 0, FLOAT_MODES - 1), pool = (int)between(c, 0, CHECK_POOLS - 1);
   size_t a_count = stored(s.rows, s.depth, s.transpose_a, s.a_stride);
@@ -59,8 +66,8 @@ void check_gemm_f32(checker *c) {
   bool use_packed = chance(c, 50), good = dq_gemm_check(&p, NULL) == DQ_OK;
   if (use_packed) dq_gemm_f32_pack(&p, c->cpu, b.data, packed.data);
   dq_gemm_f32_reference(&p, a.data, b.data, expected.data);
-  dq_gemm_f32(&p, c->cpu, a.data, use_packed ? NULL : b.data, use_packed ? packed.data : NULL, out.data,
-              scratch.data, c->pools[pool]);
+  dq_gemm_f32(&p, c->cpu, a.data, use_packed ? NULL : b.data, use_packed ? packed.data : NULL,
+              out.data, scratch.data, c->pools[pool]);
   c->reached++;
   good = good && same_floats(expected.data, out.data, (int64_t)out_bytes / 4) &&
          output_guards_hold(&out) && output_guards_hold(&packed) && output_guards_hold(&scratch);
@@ -86,10 +93,16 @@ static int32_t *random_zeros(checker *c, int64_t count, bool is_signed, int64_t 
 
 void check_gemm_int8(checker *c) {
   sizes s = random_sizes(c);
-  dq_gemm_int8_parameters p = {.rows = s.rows, .columns = s.columns, .depth = s.depth,
-                               .transpose_a = s.transpose_a, .transpose_b = s.transpose_b,
-                               .a_stride = s.a_stride, .b_stride = s.b_stride, .out_stride = s.out_stride,
-                               .a_signed = chance(c, 50), .b_signed = chance(c, 50)};
+  dq_gemm_int8_parameters p = {.rows = s.rows,
+                               .columns = s.columns,
+                               .depth = s.depth,
+                               .transpose_a = s.transpose_a,
+                               .transpose_b = s.transpose_b,
+                               .a_stride = s.a_stride,
+                               .b_stride = s.b_stride,
+                               .out_stride = s.out_stride,
+                               .a_signed = chance(c, 50),
+                               .b_signed = chance(c, 50)};
   int32_t *a_zeros = random_zeros(c, s.rows, p.a_signed, &p.a_zero_point_count);
   int32_t *b_zeros = random_zeros(c, s.columns, p.b_signed, &p.b_zero_point_count);
   p.a_zero_points = a_zeros;
@@ -98,7 +111,8 @@ void check_gemm_int8(checker *c) {
   bool extremes = chance(c, 30), raw = chance(c, 40);
   size_t a_count = stored(s.rows, s.depth, s.transpose_a, s.a_stride);
   size_t b_count = stored(s.depth, s.columns, s.transpose_b, s.b_stride);
-  size_t element = raw ? 4 : 1, out_bytes = stored(s.rows, s.columns, false, s.out_stride) * element;
+  size_t element = raw ? 4 : 1,
+         out_bytes = stored(s.rows, s.columns, false, s.out_stride) * element;
   input_buffer a = input_new(a_count), b = input_new(b_count);
   fill_bytes(c, a.data, (int64_t)a_count, extremes);
   fill_bytes(c, b.data, (int64_t)b_count, extremes);
@@ -110,8 +124,8 @@ void check_gemm_int8(checker *c) {
   bool use_packed = chance(c, 50), good = dq_gemm_int8_check(&p, NULL) == DQ_OK;
   if (use_packed) dq_gemm_int8_pack(&p, c->cpu, b.data, packed.data);
   dq_gemm_int8_reference(&p, a.data, b.data, expected.data, raw ? NULL : &m.form);
-  dq_gemm_int8(&p, c->cpu, a.data, use_packed ? NULL : b.data, use_packed ? packed.data : NULL, out.data,
-               raw ? NULL : &m.form, scratch.data, c->pools[pool]);
+  dq_gemm_int8(&p, c->cpu, a.data, use_packed ? NULL : b.data, use_packed ? packed.data : NULL,
+               out.data, raw ? NULL : &m.form, scratch.data, c->pools[pool]);
   c->reached++;
   good = good && !memcmp(expected.data, out.data, out_bytes) && output_guards_hold(&out) &&
          output_guards_hold(&packed) && output_guards_hold(&scratch);

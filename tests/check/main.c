@@ -44,8 +44,9 @@ typedef struct options {
 } options;
 
 static void usage(FILE *to) {
-  fprintf(to, "usage: dqcheck [--seed N] [--cases N] [--only FAMILY] [--cpu LIST] [--list] [--bench]\n"
-              "families: the second column of --list; LIST: c, avx2, avx512, native or names\n");
+  fprintf(to,
+          "usage: dqcheck [--seed N] [--cases N] [--only FAMILY] [--cpu LIST] [--list] [--bench]\n"
+          "families: the second column of --list; LIST: c, avx2, avx512, native or names\n");
 }
 
 static bool parse(int count, char **arguments, options *o) {
@@ -56,18 +57,33 @@ static bool parse(int count, char **arguments, options *o) {
       {"help", no_argument, NULL, 'h'},       {0}};
   *o = (options){.count = 100, .cpu = ~0u};
   dq_error error = {0};
-  for (int option; (option = getopt_long(count, arguments, "", known, NULL)) != -1;) switch (option) {
-    case 's': o->seed = strtoull(optarg, NULL, 10); break;
-    case 'n': o->count = strtoll(optarg, NULL, 10); break;
-    case 'o': o->only = optarg; break;
-    case 'l': o->list = true; break;
-    case 'b': o->bench = true; break;
+  for (int option; (option = getopt_long(count, arguments, "", known, NULL)) != -1;)
+    switch (option) {
+    case 's':
+      o->seed = strtoull(optarg, NULL, 10);
+      break;
+    case 'n':
+      o->count = strtoll(optarg, NULL, 10);
+      break;
+    case 'o':
+      o->only = optarg;
+      break;
+    case 'l':
+      o->list = true;
+      break;
+    case 'b':
+      o->bench = true;
+      break;
     case 'c':
       if (dq_cpu_mask_parse(optarg, &o->cpu, &error) == DQ_OK) break;
       fprintf(stderr, "dqcheck: %s\n", error.message);
       return false;
-    case 'h': usage(stdout); exit(0);
-    default: usage(stderr); return false;
+    case 'h':
+      usage(stdout);
+      exit(0);
+    default:
+      usage(stderr);
+      return false;
     }
   return optind == count;
 }
@@ -77,7 +93,8 @@ static void list(void) {
     const dq_kernel *row = dq_kernel_row(i);
     char features[64];
     printf("%-28s %-15s %-8s %2dx%-3d %s\n", row->symbol, dq_kernel_family(row),
-           dq_cpu_mask_text(row->feature, features, sizeof features), row->rows, row->columns, row->types);
+           dq_cpu_mask_text(row->feature, features, sizeof features), row->rows, row->columns,
+           row->types);
   }
 }
 
@@ -118,7 +135,8 @@ static void charge_crashes(checker *c) {
   running = c;
   struct sigaction action = {.sa_handler = crashed};
   const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaction(signals[i], &action, NULL);
+  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+    sigaction(signals[i], &action, NULL);
 }
 
 static int check_all(const options *o, unsigned present) {
@@ -131,10 +149,8 @@ static int check_all(const options *o, unsigned present) {
     const dq_kernel *row = dq_kernel_row(i);
     if (o->only && strcmp(o->only, dq_kernel_family(row))) continue;
     unsigned needed = dq_kernel_features(row->feature);
-    if ((needed & present) == needed)
-      check_row(&c, o, i);
-    else
-      absent |= row->feature;
+    if ((needed & present) == needed) check_row(&c, o, i);
+    else absent |= row->feature;
   }
   for (int i = 1; i < CHECK_POOLS; i++) dq_pool_free(c.pools[i]);
   char text[128];
@@ -150,11 +166,8 @@ int main(int count, char **arguments) {
   setvbuf(stdout, NULL, _IOLBF, 0); // so that a crash leaves what came before
   if (!parse(count, arguments, &o)) return 2;
   unsigned present = dq_cpu_detect() & o.cpu;
-  if (o.list)
-    list();
-  else if (o.bench)
-    bench_all(present, o.only);
-  else
-    return check_all(&o, present);
+  if (o.list) list();
+  else if (o.bench) bench_all(present, o.only);
+  else return check_all(&o, present);
   return 0;
 }

@@ -1,5 +1,5 @@
-// Kernels on cases worked by hand, and what their checks refuse. The comparison of every instruction
-// set with the references is dqcheck's.
+// Kernels on cases worked by hand, and what their checks refuse. The comparison of every
+// instruction set with the references is dqcheck's.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,10 +13,20 @@
 
 // 2x2 kernel over 1x3x3, no padding: every output is the sum of a window weighted 1 2 / 3 4.
 static dq_conv_parameters small_conv(void) {
-  return (dq_conv_parameters){.batch = 1, .groups = 1, .in_channels = 1, .out_channels = 1,
-                              .in_height = 3, .in_width = 3, .kernel_height = 2, .kernel_width = 2,
-                              .stride_height = 1, .stride_width = 1, .dilation_height = 1,
-                              .dilation_width = 1, .out_height = 2, .out_width = 2};
+  return (dq_conv_parameters){.batch = 1,
+                              .groups = 1,
+                              .in_channels = 1,
+                              .out_channels = 1,
+                              .in_height = 3,
+                              .in_width = 3,
+                              .kernel_height = 2,
+                              .kernel_width = 2,
+                              .stride_height = 1,
+                              .stride_width = 1,
+                              .dilation_height = 1,
+                              .dilation_width = 1,
+                              .out_height = 2,
+                              .out_width = 2};
 }
 
 static void *room(size_t bytes) {
@@ -25,11 +35,12 @@ static void *room(size_t bytes) {
   return pointer;
 }
 
-static void run_f32(const dq_conv_parameters *p, unsigned cpu, const float *weights, const float *bias,
-                    const float *input, float *output) {
+static void run_f32(const dq_conv_parameters *p, unsigned cpu, const float *weights,
+                    const float *bias, const float *input, float *output) {
   dq_conv_plan plan;
   assert_int_equal(dq_conv_f32_plan(p, cpu, &plan, NULL), DQ_OK);
-  void *packed = room(dq_conv_packed_bytes(&plan)), *scratch = room(dq_conv_scratch_bytes(&plan, 1));
+  void *packed = room(dq_conv_packed_bytes(&plan)),
+       *scratch = room(dq_conv_scratch_bytes(&plan, 1));
   dq_conv_f32_pack(&plan, weights, bias, packed);
   dq_conv_f32_run(&plan, packed, input, output, scratch, NULL);
   free(packed);
@@ -66,7 +77,8 @@ static void padding_is_the_zero_point(void **state) {
     dq_conv_plan plan;
     int32_t output[16];
     assert_int_equal(dq_conv_int8_plan(&q, native ? dq_cpu_detect() : 0, &plan, NULL), DQ_OK);
-    void *packed = room(dq_conv_packed_bytes(&plan)), *scratch = room(dq_conv_scratch_bytes(&plan, 1));
+    void *packed = room(dq_conv_packed_bytes(&plan)),
+         *scratch = room(dq_conv_scratch_bytes(&plan, 1));
     dq_conv_int8_pack(&plan, weights, packed);
     dq_conv_int8_run(&plan, packed, input, output, NULL, scratch, NULL);
     for (int i = 0; i < 16; i++) assert_int_equal(output[i], 0);
@@ -107,8 +119,16 @@ static void product_by_hand(void **state) {
   // [1 2; 3 4] times the transpose of [5 6; 7 8], doubled, plus a row.
   const float a[] = {1, 2, 3, 4}, b[] = {5, 6, 7, 8}, row[] = {100, 200};
   float out[4];
-  dq_gemm_parameters p = {.rows = 2, .columns = 2, .depth = 2, .transpose_b = true, .a_stride = 2,
-                          .b_stride = 2, .out_stride = 2, .alpha = 2, .beta = 1, .addend = row,
+  dq_gemm_parameters p = {.rows = 2,
+                          .columns = 2,
+                          .depth = 2,
+                          .transpose_b = true,
+                          .a_stride = 2,
+                          .b_stride = 2,
+                          .out_stride = 2,
+                          .alpha = 2,
+                          .beta = 1,
+                          .addend = row,
                           .addend_column_stride = 1};
   assert_int_equal(dq_gemm_check(&p, NULL), DQ_OK);
   for (int native = 0; native < 2; native++) {
@@ -145,8 +165,8 @@ static void refusals(void **state) {
   dq_conv_plan plan;
   assert_int_equal(dq_conv_int8_plan(&q, 0, &plan, &error), DQ_BAD_INPUT);
   assert_string_equal(error.message, "zero point of the input is -1, expected 0 to 255");
-  dq_gemm_parameters g = {.rows = 2, .columns = 2, .depth = 3, .a_stride = 2, .b_stride = 2,
-                          .out_stride = 2};
+  dq_gemm_parameters g = {
+      .rows = 2, .columns = 2, .depth = 3, .a_stride = 2, .b_stride = 2, .out_stride = 2};
   assert_int_equal(dq_gemm_check(&g, &error), DQ_BAD_INPUT);
   assert_string_equal(error.message, "matrix A has rows of 3 elements but a stride of 2");
 }
