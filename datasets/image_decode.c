@@ -72,6 +72,28 @@ dq_status dq_image_init(dq_image *image, int width, int height, int channels, dq
   return image->pixels ? DQ_OK : dq_fail_memory(error, bytes);
 }
 
+// Offsets in a PNG: 8 signature bytes, then the IHDR chunk.
+enum { PNG_WIDTH = 16, PNG_HEIGHT = 20, PNG_DEPTH = 24, PNG_COLOUR = 25, PNG_HEADER = 33 };
+enum { PNG_COLOUR_PALETTE = 3 };
+
+static bool is_png(const uint8_t *bytes, size_t size) {
+  return size > PNG_HEADER && !memcmp(bytes, "\x89PNG\r\n\x1a\n", 8);
+}
+
+static double big_endian(const uint8_t *at) {
+  return at[0] * 0x1p24 + at[1] * 0x1p16 + at[2] * 0x1p8 + at[3];
+}
+
+static dq_status check_bytes(double width, double height, int channels, const char *name,
+                             size_t budget, dq_error *error) {
+  double needed = width * height * (channels < 3 ? 3 : channels) * BYTES_WHILE_DECODING;
+  if (budget == 0 || budget > LARGEST_BLOCK) budget = LARGEST_BLOCK;
+  if (needed <= (double)budget) return DQ_OK;
+  return dq_fail(error, DQ_BAD_INPUT,
+                 "%s: a picture of %.0fx%.0f pixels needs %.0f bytes to decode, at most %zu are "
+                 "allowed", name, width, height, needed, budget);
+}
+
 static dq_status check_header(const uint8_t *bytes, size_t size, const char *name, size_t budget,
                               dq_error *error) {
   int width, height, channels;
@@ -79,17 +101,13 @@ static dq_status check_header(const uint8_t *bytes, size_t size, const char *nam
   if (size > INT_MAX)
     return dq_fail(error, DQ_BAD_INPUT, "%s: %zu bytes, a picture has at most %d", name, size,
                    INT_MAX);
+  if (is_png(bytes, size)) // the library only says no to sizes it cannot count
+    DQ_TRY(check_bytes(big_endian(bytes + PNG_WIDTH), big_endian(bytes + PNG_HEIGHT), 1, name,
+                       budget, error));
   if (!stbi_info_from_memory(bytes, (int)size, &width, &height, &channels))
     return dq_fail(error, DQ_BAD_INPUT, "%s: not a JPEG, PNG, BMP or PNM picture that can be read",
                    name);
-  size_t needed = (size_t)width * (size_t)height; // both at most STBI_MAX_DIMENSIONS
-  needed *= (size_t)(channels < 3 ? 3 : channels) * BYTES_WHILE_DECODING;
-  if (budget == 0 || budget > LARGEST_BLOCK) budget = LARGEST_BLOCK;
-  if (needed > budget)
-    return dq_fail(error, DQ_BAD_INPUT,
-                   "%s: a picture of %dx%d pixels needs %zu bytes to decode, at most %zu are allowed",
-                   name, width, height, needed, budget);
-  return DQ_OK;
+  return check_bytes(width, height, channels, name, budget, error);
 }
 
 // Drops alpha, which stb keeps as the last of 2 or 4 channels.
@@ -124,9 +142,6 @@ dq_status dq_image_read(dq_image *image, const char *path, size_t budget, dq_err
   return status;
 }
 
-// Offsets in a PNG: 8 signature bytes, then the IHDR chunk.
-enum { PNG_DEPTH = 24, PNG_COLOUR = 25, PNG_HEADER = 33, PNG_COLOUR_PALETTE = 3 };
-
 // stb resolves palettes; a picture that claims to be grey keeps its indices (PNG, section 11.2.2:
 // colour types 0 and 3 store samples alike). Depths under 8 bits are then scaled to 0...255.
 static dq_status decode_indices(dq_image *image, const dq_file *file, const char *path,
@@ -149,8 +164,7 @@ dq_status dq_mask_read(dq_image *image, const char *path, size_t budget, dq_erro
   dq_file file;
   memset(image, 0, sizeof *image);
   DQ_TRY(dq_file_open(&file, path, error));
-  bool palette = file.size > PNG_HEADER && !memcmp(file.data, "\x89PNG\r\n\x1a\n", 8) &&
-                 file.data[PNG_COLOUR] == PNG_COLOUR_PALETTE;
+  bool palette = is_png(file.data, file.size) && file.data[PNG_COLOUR] == PNG_COLOUR_PALETTE;
   dq_status status = palette ? decode_indices(image, &file, path, budget, error)
                              : dq_image_decode(image, file.data, file.size, path, budget, error);
   dq_file_close(&file);

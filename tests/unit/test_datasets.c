@@ -1,0 +1,308 @@
+// Specifications of data: good ones give the pictures, broken ones a status and the place.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "datasets/datasets.h"
+#include "datasets/npy.h"
+#include "datasets/synth.h"
+
+static char folder[] = "/tmp/test_datasets_XXXXXX";
+static dq_error error;
+static int warnings;
+static char last_warning[1024];
+
+static void note(void *user, dq_severity severity, const char *text) {
+  (void)user;
+  if (severity != DQ_WARNING) return;
+  warnings++;
+  snprintf(last_warning, sizeof last_warning, "%s", text);
+}
+static const dq_context context = {.message = note};
+
+static void put(const char *name, const void *bytes, size_t size) {
+  FILE *file = fopen(name, "wb");
+  assert_non_null(file);
+  assert_int_equal(fwrite(bytes, 1, size, file), size);
+  fclose(file);
+}
+static void put_text(const char *name, const char *text) { put(name, text, strlen(text)); }
+
+static int enter(void **state) {
+  (void)state;
+  if (!mkdtemp(folder) || chdir(folder)) return -1;
+  put("a.ppm", "P6 2 1 255\n\0\0\0\xff\x80\x40", 17);
+  put("grey b.pgm", "P5 2 2 255\n\x0a\x14\x1e\x28", 15);
+  put_text("broken.jpg", "\xff\xd8\xff\xe0 not a picture");
+  put_text("empty.png", "");
+  // A header that claims 50000x50000 pixels.
+  put("bomb.png", "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\xc3\x50\0\0\xc3\x50\x08\x02\0\0\0....", 37);
+  return 0;
+}
+
+static int leave(void **state) {
+  (void)state;
+  char command[64];
+  snprintf(command, sizeof command, "rm -rf %s", folder);
+  return chdir("/") || system(command);
+}
+
+static dq_status open_with(dq_data **data, dq_data_options options) {
+  memset(&error, 0, sizeof error);
+  return dq_data_open(data, &options, &context, &error);
+}
+
+static void expect_failure(dq_data_options options, dq_status status, const char *part) {
+  dq_data *data;
+  assert_int_equal(open_with(&data, options), status);
+  assert_null(data);
+  if (!strstr(error.message, part)) fail_msg("'%s' does not say '%s'", error.message, part);
+}
+
+static void list_lines(void **state) {
+  (void)state;
+  dq_data *data;
+  float values[12];
+  dq_sample_info info;
+  put_text("good.txt", "\xef\xbb\xbf" "a.ppm 3\r\n\r\ngrey b.pgm\t1\r\na.ppm 0");
+  assert_int_equal(open_with(&data, (dq_data_options){.spec = "good.txt", .preset = "vww"}), DQ_OK);
+  assert_int_equal(dq_data_count(data), 3);
+  assert_int_equal(dq_data_classes(data), 4);
+  assert_int_equal(dq_data_set_shape(data, 3, 2, 2, &error), DQ_OK);
+  assert_int_equal(dq_data_read(data, 1, values, &info, &error), DQ_OK);
+  assert_string_equal(info.name, "grey b.pgm");
+  assert_int_equal(info.label, 1);
+  assert_true(values[3] == 40.0f / 255 && values[11] == 40.0f / 255);
+  assert_int_equal(dq_data_read(data, 3, values, &info, &error), DQ_BAD_INPUT);
+  dq_data_free(data);
+  put_text("bare.txt", "a.ppm\ngrey b.pgm\n");
+  assert_int_equal(open_with(&data, (dq_data_options){.spec = "bare.txt", .preset = "vww"}), DQ_OK);
+  assert_int_equal(dq_data_labelled(data), DQ_LABEL_NONE);
+  dq_data_free(data);
+}
+
+static void broken_lists(void **state) {
+  (void)state;
+  static const char *const lists[][2] = {{"a.ppm 1\nmissing.ppm 2\n", "line 2"},
+                                         {"a.ppm -1\n", "line 1"},
+                                         {"a.ppm 99999999999999999999\n", "line 1"},
+                                         {"a.ppm two\n", "line 1"},
+                                         {"a.ppm 1\na.ppm\n", "line 2: the label is missing"},
+                                         {"a.ppm mask.png\n", "mask.png"},
+                                         {"\n\n", "no pictures"},
+                                         {"", "no pictures"}};
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    put_text("list.txt", lists[i][0]);
+    expect_failure((dq_data_options){.spec = "list.txt", .preset = "vww"}, DQ_BAD_INPUT, lists[i][1]);
+  }
+  expect_failure((dq_data_options){.spec = "none.txt", .preset = "vww"}, DQ_SYSTEM, "none.txt");
+}
+
+static void broken_pictures(void **state) {
+  (void)state;
+  dq_data *data;
+  put_text("some.txt", "a.ppm 1\nbroken.jpg 1\nempty.png 1\nbomb.png 0\ngrey b.pgm 0\n");
+  warnings = 0;
+  assert_int_equal(open_with(&data, (dq_data_options){.spec = "some.txt", .preset = "vww"}), DQ_OK);
+  assert_int_equal(dq_data_count(data), 2);
+  assert_int_equal(dq_data_skipped(data), 3);
+  assert_int_equal(warnings, 4);
+  assert_string_equal(last_warning, "3 of 5 pictures skipped");
+  dq_data_free(data);
+  expect_failure((dq_data_options){.spec = "some.txt", .preset = "vww", .strict = true},
+                 DQ_BAD_INPUT, "broken.jpg");
+  put_text("some.txt", "bomb.png 0\n");
+  expect_failure((dq_data_options){.spec = "some.txt", .preset = "vww", .strict = true},
+                 DQ_BAD_INPUT, "50000x50000");
+  expect_failure((dq_data_options){.spec = "some.txt", .preset = "vww"}, DQ_BAD_INPUT,
+                 "no pictures that can be read");
+}
+
+static void folders(void **state) {
+  (void)state;
+  dq_data *data;
+  dq_sample_info info;
+  assert_int_equal(mkdir("tree", 0755) | mkdir("tree/zebra", 0755) | mkdir("tree/ant", 0755), 0);
+  expect_failure((dq_data_options){.spec = "tree", .preset = "vww"}, DQ_BAD_INPUT, "no pictures");
+  put("tree/zebra/1.pgm", "P5 1 1 255\n\x0a", 12);
+  put("tree/ant/1.pgm", "P5 1 1 255\n\x0b", 12);
+  put("tree/ant/2.pgm", "P5 1 1 255\n\x0c", 12);
+  assert_int_equal(open_with(&data, (dq_data_options){.spec = "tree", .preset = "vww", .limit = 2}),
+                   DQ_OK);
+  assert_int_equal(dq_data_count(data), 2); // spread over three: the first and the second
+  assert_true(dq_data_classes_exact(data));
+  assert_string_equal(dq_data_class_name(data, 1), "zebra");
+  assert_int_equal(dq_data_read(data, 1, NULL, &info, &error), DQ_OK);
+  assert_string_equal(info.name, "ant/2.pgm");
+  dq_data_free(data);
+}
+
+static void preprocessing_fields(void **state) {
+  (void)state;
+  static const char *const wrong[][2] = {{"std=0", "std"},          {"std=1:0:1", "channel 1"},
+                                         {"scale=nan", "scale"},    {"mean=1:2", "mean"},
+                                         {"resize=x", "resize"},    {"crop=0", "crop"},
+                                         {"fit=bend", "fit"},       {"colour=rgb", "colour"},
+                                         {"filter=nearest", "filter"}, {"resize", "resize"},
+                                         {"mean=1e300,std=1e-300", "float32"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    expect_failure((dq_data_options){.spec = "good.txt", .preprocess = wrong[i][0]}, DQ_USAGE,
+                   wrong[i][1]);
+  expect_failure((dq_data_options){.spec = "good.txt", .preset = "imagnet"}, DQ_USAGE, "imagnet");
+  expect_failure((dq_data_options){.spec = "good.txt", .preset = "lgg"}, DQ_USAGE, "norm=FILE");
+  expect_failure((dq_data_options){.spec = "good.txt"}, DQ_USAGE, "preset");
+  for (int i = 0; dq_preset_name(i); i++) { // what is stored with a model reads back the same
+    dq_data *data, *again;
+    dq_data_options options = {.spec = "synth:shapes", .preset = dq_preset_name(i)};
+    if (!strcmp(options.preset, "lgg")) continue;
+    assert_int_equal(open_with(&data, options), DQ_OK);
+    options = (dq_data_options){.spec = "synth:shapes", .preprocess = dq_data_preprocess_text(data)};
+    assert_int_equal(open_with(&again, options), DQ_OK);
+    assert_string_equal(dq_data_preprocess_text(data), dq_data_preprocess_text(again));
+    dq_data_free(data);
+    dq_data_free(again);
+  }
+}
+
+static void letterbox(void **state) {
+  (void)state;
+  dq_data *data;
+  dq_sample_info info;
+  float values[3 * 4 * 4];
+  put_text("one.txt", "a.ppm 0\n"); // 2x1 pixels
+  assert_int_equal(open_with(&data, (dq_data_options){.spec = "one.txt", .preset = "yolox"}), DQ_OK);
+  assert_int_equal(dq_data_set_shape(data, 3, 4, 4, &error), DQ_OK);
+  assert_int_equal(dq_data_read(data, 0, values, &info, &error), DQ_OK);
+  assert_true(values[3] == 0x40 && values[32 + 3] == 0xff); // blue first
+  assert_true(values[8] == 114 && values[47] == 114);
+  assert_true(info.view.scale_x == 1 && info.view.scale_y == 2 && info.view.offset_y == 0);
+  assert_int_equal(dq_data_set_shape(data, 4, 4, 4, &error), DQ_BAD_INPUT);
+  dq_data_free(data);
+}
+
+static void records(void **state) {
+  (void)state;
+  dq_data *data;
+  uint8_t bytes[2 * 3073] = {9, 50};
+  bytes[3073] = 10;
+  put("bad.bin", bytes, 3000);
+  expect_failure((dq_data_options){.spec = "cifar10:bad.bin"}, DQ_BAD_INPUT, "3000 bytes");
+  put("bad.bin", bytes, sizeof bytes);
+  expect_failure((dq_data_options){.spec = "cifar10:bad.bin"}, DQ_BAD_INPUT, "record 1: label 10");
+  put("good.bin", bytes, 3073);
+  assert_int_equal(open_with(&data, (dq_data_options){.spec = "cifar10:good.bin,good.bin"}), DQ_OK);
+  assert_int_equal(dq_data_count(data), 2);
+  float values[3072];
+  dq_sample_info info;
+  assert_int_equal(dq_data_read(data, 1, values, NULL, &error), DQ_BAD_INPUT); // no shape yet
+  assert_int_equal(dq_data_set_shape(data, 3, 32, 32, &error), DQ_OK);
+  assert_int_equal(dq_data_read(data, 1, values, &info, &error), DQ_OK);
+  assert_true(info.label == 9 && values[0] == 50);
+  dq_data_free(data);
+  put("images", "\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x01\x07\x08", 18);
+  put("labels", "\0\0\x08\x01\0\0\0\x01\x05", 9);
+  expect_failure((dq_data_options){.spec = "mnist:images,labels"}, DQ_BAD_INPUT,
+                 "1 labels for 2 pictures");
+  put("images", "\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x01\x07", 17);
+  expect_failure((dq_data_options){.spec = "mnist:images"}, DQ_BAD_INPUT, "expected 2");
+  put("images", "\0\0\x08\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x07", 17);
+  expect_failure((dq_data_options){.spec = "mnist:images"}, DQ_BAD_INPUT, "overflows");
+}
+
+static void put_npy(const char *name, int version, const char *header, size_t elements) {
+  uint8_t bytes[256] = "\x93NUMPY";
+  size_t length = strlen(header), prefix = version == 1 ? 10 : 12;
+  bytes[6] = (uint8_t)version;
+  bytes[8] = (uint8_t)length;
+  memcpy(bytes + prefix, header, length);
+  put(name, bytes, prefix + length + elements);
+}
+
+static void npy_headers(void **state) {
+  (void)state;
+  dq_arena *arena = dq_arena_new(0);
+  dq_tensor *tensor;
+  static const char *const good = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }\n";
+  for (int version = 1; version <= 3; version++) {
+    put_npy("x.npy", version, good, 8);
+    assert_int_equal(dq_npy_read(&tensor, "x.npy", arena, &error), DQ_OK);
+    assert_true(tensor->rank == 2 && tensor->dims[1] == 2 && tensor->type == DQ_F32);
+  }
+  put_npy("x.npy", 1, good, 7);
+  assert_int_equal(dq_npy_read(&tensor, "x.npy", arena, &error), DQ_BAD_INPUT);
+  static const char *const wrong[] = {
+      "{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2), }",
+      "{'descr': '>f4', 'fortran_order': False, 'shape': (1, 2), }",
+      "{'descr': '|O', 'fortran_order': False, 'shape': (1, 2), }",
+      "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1, 2), }",
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (1, -2), }",
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999999999999, 2), }",
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }",
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2",
+      "{'descr': '', 'fortran_order': False, 'shape': (1, 2)}",
+      "{'descr': '<f4'}", "{", "", "nonsense"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    put_npy("x.npy", 1, wrong[i], 8);
+    assert_int_equal(dq_npy_read(&tensor, "x.npy", arena, &error), DQ_BAD_INPUT);
+  }
+  put_npy("x.npy", 4, good, 8);
+  assert_int_equal(dq_npy_read(&tensor, "x.npy", arena, &error), DQ_BAD_INPUT);
+  dq_arena_free(arena);
+}
+
+static void npy_arrays(void **state) {
+  (void)state;
+  dq_data *data;
+  dq_arena *arena = dq_arena_new(0);
+  int64_t dims[4] = {2, 1, 1, 3}, two = 2;
+  dq_tensor *values = dq_tensor_new(arena, DQ_F64, 4, dims);
+  dq_tensor *labels = dq_tensor_new(arena, DQ_I32, 1, &two);
+  for (int i = 0; i < 6; i++) dq_tensor_set(values, i, 0.5 * i);
+  dq_tensor_set(labels, 1, 4);
+  assert_int_equal(dq_npy_write("v.npy", values, &error), DQ_OK);
+  assert_int_equal(dq_npy_write("l.npy", labels, &error), DQ_OK);
+  assert_int_equal(open_with(&data, (dq_data_options){.spec = "npy:v.npy,l.npy"}), DQ_OK);
+  assert_int_equal(dq_data_classes(data), 5);
+  assert_int_equal(dq_data_set_shape(data, 1, 3, 1, &error), DQ_BAD_INPUT);
+  assert_int_equal(dq_data_set_shape(data, 1, 1, 3, &error), DQ_OK);
+  float read[6];
+  dq_sample_info infos[2];
+  assert_int_equal(dq_data_read_batch(data, 0, 2, read, infos, &error), DQ_OK);
+  assert_true(read[5] == 2.5f && infos[1].label == 4);
+  dq_data_free(data);
+  dq_arena_free(arena);
+}
+
+static void generated_shapes(void **state) {
+  (void)state;
+  uint8_t train[32 * 32 * 3], test[32 * 32 * 3], again[32 * 32 * 3];
+  dq_synth synth = {.seed = 0, .split = DQ_SPLIT_TRAIN, .size = 32, .channels = 3, .noise = 50};
+  assert_int_equal(dq_synth_picture(&synth, 11, train), 3);
+  assert_int_equal(dq_synth_picture(&synth, 11, again), 3);
+  assert_memory_equal(train, again, sizeof train);
+  synth.split = DQ_SPLIT_TEST;
+  dq_synth_picture(&synth, 11, test);
+  assert_true(memcmp(train, test, sizeof train) != 0);
+  expect_failure((dq_data_options){.spec = "synth:faces"}, DQ_USAGE, "faces");
+  expect_failure((dq_data_options){.spec = "synth:shapes,size=4"}, DQ_USAGE, "size");
+  expect_failure((dq_data_options){.spec = "synth:shapes,split=all"}, DQ_USAGE, "split");
+  expect_failure((dq_data_options){.spec = "pb:folder"}, DQ_UNSUPPORTED, "pb:");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(list_lines),    cmocka_unit_test(broken_lists),
+      cmocka_unit_test(broken_pictures), cmocka_unit_test(folders),
+      cmocka_unit_test(preprocessing_fields), cmocka_unit_test(letterbox),
+      cmocka_unit_test(records),       cmocka_unit_test(npy_headers),
+      cmocka_unit_test(npy_arrays),    cmocka_unit_test(generated_shapes)};
+  return cmocka_run_group_tests(tests, enter, leave);
+}

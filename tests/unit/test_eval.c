@@ -1,0 +1,205 @@
+// Metrics against values worked out by hand.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "lib/eval/eval.h"
+
+#define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-9)
+
+static void top_one_and_five(void **state) {
+  (void)state;
+  dq_top top = {0};
+  const double scores[7] = {1, 5, 5, 4, 3, 2, NAN};
+  dq_top_add(&top, scores, 7, 1); // the first of two equal scores
+  assert_int_equal(top.first, 1);
+  dq_top_add(&top, scores, 7, 2); // the second of them is second
+  assert_int_equal(top.first, 1);
+  assert_int_equal(top.five, 2);
+  dq_top_add(&top, scores, 7, 0); // sixth
+  dq_top_add(&top, scores, 7, 6); // NaN is never an answer
+  assert_int_equal(top.five, 2);
+  assert_int_equal(top.pictures, 4);
+  const double none[2] = {NAN, NAN};
+  dq_top_add(&top, none, 2, 0);
+  assert_int_equal(top.first, 1);
+  assert_int_equal(dq_argmax(scores, 7), 1);
+}
+
+static void dice_of_three_pictures(void **state) {
+  (void)state;
+  dq_dice dice = {0};
+  const uint8_t a[4] = {1, 1, 0, 0}, b[4] = {1, 0, 1, 1}, zero[4] = {0};
+  dq_dice_add(&dice, a, b, 4);       // 1 of 2 and 3: Dice 0.4
+  dq_dice_add(&dice, b, b, 4);       // Dice 1
+  dq_dice_add(&dice, a, zero, 4);    // a false alarm
+  dq_dice_add(&dice, zero, zero, 4); // clean
+  NEAR(dq_dice_pooled(&dice), 2.0 * 4 / (5 + 6 + 2));
+  NEAR(dq_dice_slices(&dice), 0.7);
+  NEAR(dq_iou_pooled(&dice), 4.0 / 9);
+  assert_int_equal(dice.empty, 2);
+  assert_int_equal(dice.empty_clean, 1);
+}
+
+static void confusion_of_three_classes(void **state) {
+  (void)state;
+  int64_t confusion[9] = {0};
+  const uint8_t found[6] = {0, 0, 1, 1, 1, 2}, mask[6] = {0, 1, 1, 1, 0, 255};
+  dq_confusion_add(confusion, 3, found, mask, 6);
+  NEAR(dq_confusion_iou(confusion, 3, 0), 1.0 / 3);
+  NEAR(dq_confusion_iou(confusion, 3, 1), 2.0 / 4);
+  NEAR(dq_confusion_mean_iou(confusion, 3), (1.0 / 3 + 0.5) / 2); // class 2 is in no mask
+  NEAR(dq_confusion_accuracy(confusion, 3), 3.0 / 5);
+}
+
+static void overlap_and_suppression(void **state) {
+  (void)state;
+  const dq_box boxes[4] = {{0, 0, 2, 2}, {1, 0, 3, 2}, {0, 0, 2, 1.8}, {5, 5, 6, 6}};
+  NEAR(dq_box_iou(&boxes[0], &boxes[1]), 2.0 / 6);
+  NEAR(dq_box_iou(&boxes[0], &boxes[3]), 0);
+  const double scores[4] = {0.5, 0.9, 0.9, 0.1};
+  int64_t keep[4];
+  // 1 before 2 (equal scores keep their order); 2 overlaps 1 by 1.8 / 5.8; 0 overlaps 2 by 0.9.
+  assert_int_equal(dq_nms(boxes, scores, 4, 0.45, keep), 3);
+  assert_int_equal(keep[0], 1);
+  assert_int_equal(keep[1], 2);
+  assert_int_equal(keep[2], 3);
+  assert_int_equal(dq_nms(boxes, scores, 0, 0.45, keep), 0);
+}
+
+static void average_precision(void **state) {
+  (void)state;
+  // Precisions 1, 1/2, 2/3, 2/4, 3/5 at recalls 1/4, 1/4, 2/4, 2/4, 3/4.
+  const uint8_t hits[5] = {1, 0, 1, 0, 1};
+  NEAR(dq_average_precision(hits, 5, 4), 0.25 * 1 + 0.25 * 2 / 3 + 0.25 * 0.6);
+  NEAR(dq_average_precision(hits, 0, 4), 0);
+  NEAR(dq_average_precision(hits, 5, 0), 0);
+}
+
+static void comparison(void **state) {
+  (void)state;
+  dq_comparison it = {0};
+  float a[4] = {3, 4, 0, NAN}, b[4] = {3, 3, 0, 1};
+  dq_tensor x = {DQ_F32, 2, {1, 4}, a}, y = {DQ_F32, 2, {1, 4}, b}, z = {DQ_F32, 2, {1, 3}, b};
+  assert_int_equal(dq_comparison_add(&it, &x, &y, 0, NULL), DQ_OK);
+  NEAR(dq_comparison_sqnr(&it), 10 * log10(25.0 / 1));
+  NEAR(dq_comparison_cosine(&it), (9 + 12) / (5 * sqrt(18)));
+  NEAR(it.largest, 1);
+  assert_int_equal(it.nonfinite, 1);
+  NEAR(dq_comparison_agreement(&it), 0); // 4 is largest here, the first 3 there
+  assert_int_equal(dq_comparison_add(&it, &x, &z, 0, NULL), DQ_BAD_INPUT);
+  dq_comparison same = {0};
+  dq_comparison_add_values(&same, b, b, 4);
+  assert_true(isinf(dq_comparison_sqnr(&same)));
+  NEAR(dq_comparison_cosine(&same), 1);
+}
+
+static void classify_task(void **state) {
+  (void)state;
+  dq_error error;
+  dq_task *task;
+  float scores[2][3] = {{1, 2, 3}, {9, 2, 3}};
+  dq_tensor output = {DQ_F32, 2, {2, 3}, scores};
+  const dq_tensor *outputs[] = {&output};
+  const char *names[] = {"y"};
+  dq_task_options options = {.output_count = 1, .outputs = &output, .output_names = names,
+                             .labels = DQ_LABEL_CLASS, .classes = 4};
+  assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_BAD_INPUT);
+  assert_string_equal(error.message, "the labels have 4 classes, the model has 3 outputs");
+  options.classes = 3;
+  assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_OK);
+  assert_string_equal(dq_task_name(task), "classify");
+  dq_sample_info info = {.name = "p", .kind = DQ_LABEL_CLASS, .label = 2};
+  assert_int_equal(dq_task_add(task, outputs, 0, &info, &error), DQ_OK);
+  assert_int_equal(dq_task_add(task, outputs, 1, &info, &error), DQ_OK);
+  info.label = 3;
+  assert_int_equal(dq_task_add(task, outputs, 1, &info, &error), DQ_BAD_INPUT);
+  dq_result result;
+  assert_int_equal(dq_task_result(task, &result, &error), DQ_OK);
+  assert_int_equal(result.pictures, 2);
+  assert_int_equal(result.count, 1);
+  NEAR(result.figures[0].value, 50);
+  dq_task_free(task);
+  options.task = "guess";
+  assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_USAGE);
+  options.task = "detect";
+  assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_BAD_INPUT);
+}
+
+// One head of one cell and one anchor as large as the input: logits of 0 give the centre, exp(0) the
+// full size, so the box is the whole picture; its score is the product of two sigmoids.
+static void detect_task(void **state) {
+  (void)state;
+  dq_error error;
+  dq_task *task;
+  char path[] = "/tmp/test_eval_XXXXXX";
+  int file = mkstemp(path);
+  assert_true(file >= 0);
+  const char text[] = "1 0.5 0.5 1 0.8\r\n0 0.1 0.1 0.1 0.1\n";
+  assert_int_equal(write(file, text, sizeof text - 1), sizeof text - 1);
+  close(file);
+  float logits[7] = {0, 0, 0, 0, 20, -20, 20};
+  dq_tensor output = {DQ_F32, 4, {1, 7, 1, 1}, logits};
+  const dq_tensor *outputs[] = {&output};
+  const char *names[] = {"head"};
+  dq_task_options options = {.output_count = 1, .outputs = &output, .output_names = names,
+                             .decode = "yolo:classes=2,anchors=32x16", .input_width = 32,
+                             .input_height = 16, .labels = DQ_LABEL_BOXES};
+  assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_OK);
+  dq_sample_info info = {.name = "p", .kind = DQ_LABEL_BOXES, .label_path = path, .width = 100,
+                         .height = 100, .view = {1, 1, 0, 0}};
+  assert_int_equal(dq_task_add(task, outputs, 0, &info, &error), DQ_OK);
+  dq_result result;
+  assert_int_equal(dq_task_result(task, &result, &error), DQ_OK);
+  NEAR(result.figures[0].value, 50); // class 1 is found (overlap 0.8), class 0 is not
+  NEAR(result.figures[3].value, 1);
+  dq_task_free(task);
+  unlink(path);
+}
+
+static void decoder_text(void **state) {
+  (void)state;
+  dq_error error;
+  dq_task *task;
+  dq_tensor output = {DQ_F32, 4, {1, 7, 1, 1}, NULL};
+  const char *names[] = {"head"};
+  dq_task_options options = {.output_count = 1, .outputs = &output, .output_names = names,
+                             .input_width = 32, .input_height = 16, .labels = DQ_LABEL_BOXES,
+                             .task = "detect"};
+  static const char *const wrong[] = {"yolo:", "yolo", "yolo:classes=2", "yolo:anchors=1x2",
+                                      "yolo:classes=2,anchors=1x", "yolo:classes=2,anchors=1x0",
+                                      "yolo:classes=2,anchors=1x2,", "yolo:classes=nan,anchors=1x2",
+                                      "ssd", "yolo:classes=1.5,anchors=1x2"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    options.decode = wrong[i];
+    assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_USAGE);
+    assert_null(task);
+  }
+  options.decode = "yolo:classes=3,anchors=1x2"; // the output has 7 channels, not 8
+  assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_BAD_INPUT);
+  options.decode = NULL;
+  static const char *const broken[] = {"", "[", "{}", "[]", "[1]", "[{\"name\": \"other\"}]",
+                                       "[{\"name\": \"head\", \"classes\": 2, \"anchors\": [[1]]}]",
+                                       "[{\"name\": \"head\", \"classes\": -1}]"};
+  for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+    options.model_decode = broken[i];
+    assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_BAD_INPUT);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(top_one_and_five),       cmocka_unit_test(dice_of_three_pictures),
+      cmocka_unit_test(confusion_of_three_classes), cmocka_unit_test(overlap_and_suppression),
+      cmocka_unit_test(average_precision),      cmocka_unit_test(comparison),
+      cmocka_unit_test(classify_task),          cmocka_unit_test(detect_task),
+      cmocka_unit_test(decoder_text)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
