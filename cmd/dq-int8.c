@@ -113,7 +113,9 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   DQ_TRY(dq_onnx_load(&graph, options->common.operands[0], context, error));
   dq_data *data = NULL;
   dq_arena *arena = dq_arena_new(0);
-  dq_status status = arena ? dq_open_data(&data, &options->data, options->common.seed, context, error)
+  dq_data_arguments arguments = options->data;
+  dq_remembered_preset(&arguments, graph, context);
+  dq_status status = arena ? dq_open_data(&data, &arguments, options->common.seed, context, error)
                            : dq_fail_memory(error, 0);
   if (status == DQ_OK) status = quantize(options, graph, data, arena, context, error);
   dq_data_free(data);

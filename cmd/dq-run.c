@@ -218,7 +218,9 @@ static dq_status run_data(const run_options *options, const dq_graph *graph, dq_
   dq_session_options session_options = {.plain = options->plain};
   DQ_TRY(dq_read_shapes(&options->shapes, 1, arena, &session_options.shapes, error));
   dq_data *data = NULL;
-  DQ_TRY(dq_open_data(&data, &options->data, options->common.seed, context, error));
+  dq_data_arguments arguments = options->data;
+  dq_remembered_preset(&arguments, graph, context);
+  DQ_TRY(dq_open_data(&data, &arguments, options->common.seed, context, error));
   dq_session session;
   dq_status status = dq_session_open(&session, graph, &session_options, context, error);
   if (status == DQ_OK) status = run_pictures(options, session.plan, data, error);

@@ -6,6 +6,7 @@
 
 #include "decomp/tucker_job.h"
 #include "lib/base/sizes.h"
+#include "lib/passes/origin.h"
 
 typedef struct work {
   dq_graph *graph;
@@ -251,7 +252,12 @@ dq_status dq_tucker_apply(dq_graph *graph, const dq_tucker_options *options,
   DQ_TRY(check_options(options, error));
   work w = {.graph = graph, .options = options, .scratch = dq_arena_new(0)};
   if (!w.scratch) return dq_fail_memory(error, sizeof(dq_tucker_job));
-  dq_status status = apply(&w, report, error);
+  dq_origin *origin = dq_origin_begin(graph, "dq-tucker"); // values keep their names and meaning
+  dq_status status = origin ? apply(&w, report, error) : dq_fail_memory(error, 0);
+  if (status == DQ_OK && report->decomposed)
+    status = dq_origin_finish(origin, graph, options->context, error);
+  else
+    dq_origin_discard(origin);
   for (int i = 0; i < w.count; i++) {
     dq_arena_free(w.jobs[i].spectra);
     dq_arena_free(w.jobs[i].arena);

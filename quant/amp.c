@@ -1,6 +1,7 @@
 // Mixed precision from a float32 graph to one with float16 nodes.
 #include "quant/amp.h"
 
+#include "lib/passes/origin.h"
 #include "quant/amp_internal.h"
 
 enum { STAND_IN = 224 }; // types do not depend on sizes, and most networks take this one
@@ -39,7 +40,10 @@ dq_status dq_amp_apply(dq_graph *graph, const dq_amp_options *options, dq_amp_re
   if (!arena) return dq_fail_memory(error, 0);
   dq_amp_job job = {.graph = graph, .options = options, .context = context, .error = error,
                     .arena = arena, .report = report};
-  dq_status status = run_job(&job);
+  dq_origin *origin = dq_origin_begin(graph, "dq-amp"); // values keep their names and meaning
+  dq_status status = origin ? run_job(&job) : dq_fail_memory(error, 0);
+  if (status == DQ_OK && !report->nothing_to_do) status = dq_origin_finish(origin, graph, context, error);
+  else dq_origin_discard(origin);
   dq_arena_free(arena);
   return status;
 }

@@ -206,6 +206,8 @@ static dq_status insert_pair(dq_int8_job *job, dq_value *value, const parameter_
     if (!renamed && reads_pair(value, value->users[u])) redirect(value->users[u], value, result);
   for (int i = 0; renamed && i < producer->output_count; i++)
     if (producer->outputs[i] == value) producer->outputs[i] = source;
+  DQ_TRY(dq_origin_add(job->origin, quantized->name, NULL, job->error));
+  DQ_TRY(dq_origin_add(job->origin, result->name, base, job->error));
   int at = producer ? producer->index + 1 : 0;
   return add_conversion(graph, at, "QuantizeLinear", base, source, values->scale, values->zero_point,
                         quantized) &&

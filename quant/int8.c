@@ -111,6 +111,15 @@ static dq_status run_job(dq_int8_job *job, dq_data *data) {
   return dq_raise_opset(job->graph, OPSET_PER_CHANNEL, job->context, job->error);
 }
 
+// What the model came from, and how pictures were made its input. Constants per patient belong to the
+// data, not to the model.
+static dq_status remember(dq_int8_job *job, const dq_data *data) {
+  const char *preprocess = dq_data_preprocess_text(data);
+  DQ_TRY(dq_origin_finish(job->origin, job->graph, job->context, job->error));
+  if (!preprocess[0] || strstr(preprocess, "norm=")) return DQ_OK;
+  return dq_origin_set_preset(job->graph, preprocess, job->context, job->error);
+}
+
 dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *options,
                         dq_int8_report *report, const dq_context *context, dq_error *error) {
   *report = (dq_int8_report){.nothing_to_do = is_quantized_already(graph)};
@@ -118,8 +127,10 @@ dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *o
   dq_arena *arena = dq_arena_new(0);
   if (!arena) return dq_fail_memory(error, 0);
   dq_int8_job job = {.graph = graph, .options = options, .context = context, .error = error,
-                     .arena = arena, .report = report};
-  dq_status status = run_job(&job, data);
+                     .arena = arena, .report = report, .origin = dq_origin_begin(graph, "dq-int8")};
+  dq_status status = job.origin ? run_job(&job, data) : dq_fail_memory(error, 0);
+  if (status == DQ_OK && report->quantized) status = remember(&job, data);
+  else dq_origin_discard(job.origin);
   dq_arena_free(arena);
   return status;
 }

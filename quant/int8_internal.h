@@ -3,6 +3,7 @@
 #define DQ_QUANT_INT8_INTERNAL_H
 
 #include "lib/exec/infer.h"
+#include "lib/passes/origin.h"
 #include "quant/int8.h"
 
 // What is decided about one value of the graph.
@@ -25,6 +26,7 @@ typedef struct dq_int8_job {
   dq_choice *choices;   // by value index, as many as the graph had when selecting
   int value_count;
   dq_int8_report *report;
+  dq_origin *origin;    // which values stand for which of the source
 } dq_int8_job;
 
 // select.c: decides which values are quantized and which share parameters.
