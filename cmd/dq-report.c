@@ -281,7 +281,8 @@ static dq_status measure_on(const report_options *options, dq_data *data, model_
                                   .decode = options->data.decode,
                                   .batch = options->data.batch,
                                   .shapes = facts->shapes};
-  DQ_TRY(dq_accuracy_run(&facts->accuracy, facts->graph, data, &accuracy, context, error));
+  dq_status status = dq_accuracy_run(&facts->accuracy, facts->graph, data, &accuracy, context, error);
+  if (status != DQ_OK) return dq_error_prefix(error, status, "%s", facts->path);
   if (!facts->reference) return DQ_OK;
   dq_layer_options layers = {.shapes = facts->shapes, .by_names = options->match_names};
   return dq_compare_layers(&facts->comparison, facts->reference, facts->graph, data, &layers, context,
@@ -297,7 +298,7 @@ static dq_status measure(const report_options *options, model_facts *facts, cons
   DQ_TRY(dq_open_data(&data, &arguments, options->common.seed, context, error));
   dq_status status = measure_on(options, data, facts, context, arena, error);
   dq_data_free(data);
-  return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "%s", facts->path);
+  return status;
 }
 
 static dq_status study(const report_options *options, model_facts *facts, const dq_context *context,

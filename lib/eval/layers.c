@@ -59,6 +59,7 @@ static bool reads_dequantized(const dq_node *node) {
 static bool inside_integer_step(const dq_value *value) {
   enum { LONGEST_STEP = 4 };
   const dq_value *at = value;
+  if (value->producer && !strcmp(value->producer->op_type, "DequantizeLinear")) return false;
   for (int i = 0; i < LONGEST_STEP && !has_operator(at, "QuantizeLinear"); i++) {
     if (at->user_count != 1 || !dq_node_output(at->users[0], 0)) return false;
     at = at->users[0]->outputs[0];
@@ -126,8 +127,8 @@ static dq_status collect_pairs(const matching *m, const dq_value *const *best, d
           (dq_layer_pair){.reference = value, .candidate = best[value->index]};
     }
   if (reference->output_count != m->candidate->output_count)
-    return dq_fail(error, DQ_BAD_INPUT, "the model has %d outputs, the reference %d",
-                   m->candidate->output_count, reference->output_count);
+    return dq_fail(error, DQ_BAD_INPUT, "%s has %d outputs, %s has %d", m->candidate->path,
+                   m->candidate->output_count, reference->path, reference->output_count);
   for (int i = 0; i < reference->output_count; i++)
     result->outputs[result->output_count++] = (dq_layer_pair){
         .reference = reference->outputs[i], .candidate = m->candidate->outputs[i]};
@@ -255,7 +256,9 @@ static dq_status compare_outputs(compare_job *job, dq_error *error) {
     dq_comparison *comparison = &job->result->outputs[i].comparison;
     const dq_tensor *reference = dq_plan_output(job->reference.session.plan, i);
     const dq_tensor *candidate = dq_plan_output(job->candidate.session.plan, i);
-    DQ_TRY(dq_comparison_add(comparison, reference, candidate, -1, error));
+    dq_status status = dq_comparison_add(comparison, reference, candidate, -1, error);
+    if (status != DQ_OK)
+      return dq_error_prefix(error, status, "%s", dq_plan_output_name(job->candidate.session.plan, i));
     if (i == 0)
       job->result->scores = reference->rank >= 1 && dq_tensor_count(reference) > 1 &&
                             (reference->rank <= 2 || dq_tensor_product(reference, 2, reference->rank) == 1);
