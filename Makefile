@@ -34,28 +34,36 @@ FLAGS_amx := $(FLAGS_avx512) -mamx-tile -mamx-int8
 FLAGS_dotprod := -march=armv8.2-a+dotprod
 suffix_flags = $(FLAGS_$(lastword $(subst _, ,$(notdir $*))))
 
+# Each step prints one line; V=1 shows the commands.
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '%-4s %s\n' $(1) $@)
+
 .PHONY: all
 all: $(COMMANDS)
 .DELETE_ON_ERROR:
 
 $(SCHEMA).c: /usr/include/onnx/onnx.proto
 	@mkdir -p $(@D)
-	cp $< $(@D)/onnx.proto
-	cd $(@D) && protoc-c --c_out=. onnx.proto
+	@cp $< $(@D)/onnx.proto
+	@cd $(@D) && protoc-c --c_out=. onnx.proto
 # The C is protoc's, not ours: its warnings are not for us to mend.
 $(SCHEMA).o: $(SCHEMA).c
-	$(CC) $(CFLAGS) $(SANITIZE) -w -ffunction-sections -fdata-sections -c -o $@ $<
+	$(call say,CC)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) -w -ffunction-sections -fdata-sections -c -o $@ $<
 
 $(OBJECTS) $(SHARED_CMD:%.c=$(B)/%.o): | $(SCHEMA).c
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(OWN_FLAGS) $(suffix_flags) $(SANITIZE) -MMD -MP -c -o $@ $<
+	$(call say,CC)
+	$(Q)$(CC) $(CFLAGS) $(OWN_FLAGS) $(suffix_flags) $(SANITIZE) -MMD -MP -c -o $@ $<
 
 $(B)/libdq.a: $(OBJECTS) $(SCHEMA).o
-	rm -f $@ && ar rcs $@ $^
+	$(call say,AR)
+	$(Q)rm -f $@ && ar rcs $@ $^
 
 $(B)/%: $(B)/cmd/%.o $(SHARED_CMD:%.c=$(B)/%.o) $(B)/libdq.a
-	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(B)/libdq.a $(LIBRARIES)
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(B)/libdq.a $(LIBRARIES)
 
 include $(wildcard tests/*.mk cmd/*.mk)
 -include $(OBJECTS:.o=.d) $(patsubst cmd/%.c,$(B)/cmd/%.d,$(wildcard cmd/*.c))

@@ -97,8 +97,8 @@ static void put_layer(dq_table *table, const dq_tucker_layer *layer) {
   dq_table_put_real(table, "error", layer->error);
 }
 
-static double percent_less(int64_t before, int64_t after) {
-  return before > 0 ? 100.0 * (double)(before - after) / (double)before : 0;
+static double percent_more(int64_t before, int64_t after) {
+  return before > 0 ? 100.0 * (double)(after - before) / (double)before : 0;
 }
 
 static void fill_report(dq_report *facts, const dq_tucker_report *report) {
@@ -108,12 +108,12 @@ static void fill_report(dq_report *facts, const dq_tucker_report *report) {
   dq_table_total_row(table);
   dq_table_put_text(table, "layer", "whole model");
   put_costs(table, report->macs_known, before, after);
-  dq_report_note(facts, "%d of %d convolutions decomposed; %.1f %% fewer parameters",
+  dq_report_note(facts, "%d of %d convolutions decomposed; parameters %+.1f %%",
                  report->decomposed, report->count,
-                 percent_less(before->parameters, after->parameters));
+                 percent_more(before->parameters, after->parameters));
   if (report->macs_known)
-    dq_report_note(facts, "%.1f %% fewer multiply-accumulates",
-                   percent_less(before->macs, after->macs));
+    dq_report_note(facts, "multiply-accumulates %+.1f %%",
+                   percent_more(before->macs, after->macs));
 }
 
 // The facts on standard output, unless the model goes there, and in the files asked for.

@@ -114,7 +114,12 @@ double dq_mode_energy(const dq_mode *mode, int64_t rank) {
   return all > 0 ? kept / all : 1.0;
 }
 
-// G = W x_1 U^T x_2 V^T of one group; a mode at rank == size keeps its channels (U = 1 or V = 1).
+// A mode that keeps its channels has no factor.
+static bool is_whole(const dq_hosvd *hosvd, const dq_mode *mode, int64_t rank) {
+  return rank == mode->size && !(hosvd->square && mode->rank == mode->size);
+}
+
+// G = W x_1 U^T x_2 V^T of one group; a mode that stays whole keeps its channels (U = 1 or V = 1).
 // With both so, the result is W itself. U belongs to the scaled weight; without it the scale has no
 // place to be taken back, and is not applied.
 static dq_status project(const dq_hosvd *hosvd, int64_t group, int64_t rank_out, int64_t rank_in,
@@ -123,14 +128,14 @@ static dq_status project(const dq_hosvd *hosvd, int64_t group, int64_t rank_out,
   int64_t taps = taps_of(hosvd->dims);
   const double *u = out->vectors + group * out->rank * out->size;
   const double *v = in->vectors + group * in->rank * in->size;
-  bool cut = rank_out < out->size;
+  bool cut = !is_whole(hosvd, out, rank_out);
   const double *left = cut ? hosvd->scaled : hosvd->weight; // r_out x i x taps
   left += group * out->size * in->size * taps;
   if (cut) {
     DQ_TRY(dq_multiply(false, false, rank_out, in->size * taps, out->size, u, left, half, error));
     left = half;
   }
-  if (rank_in == in->size) {
+  if (is_whole(hosvd, in, rank_in)) {
     memcpy(core, left, (size_t)(rank_out * rank_in * taps) * sizeof(double));
     return DQ_OK;
   }
@@ -201,7 +206,8 @@ static dq_status store_factors(dq_tucker2 *factors, const dq_hosvd *hosvd, const
                                dq_arena *scratch, dq_arena *arena, dq_error *error) {
   const int64_t *dims = hosvd->dims, group = hosvd->group;
   int64_t rank_out = factors->rank_out, rank_in = factors->rank_in;
-  bool has_output = rank_out < hosvd->out.size, has_input = rank_in < hosvd->in.size;
+  bool has_output = !is_whole(hosvd, &hosvd->out, rank_out);
+  bool has_input = !is_whole(hosvd, &hosvd->in, rank_in);
   int64_t core_count = group * rank_out * rank_in * taps_of(dims), out_count = dims[0] * rank_out;
   factors->core = new_weight(arena, group * rank_out, rank_in, dims[2], dims[3]);
   if (has_input) factors->input = new_weight(arena, group * rank_in, dims[1], 1, 1);
@@ -346,15 +352,15 @@ dq_conv_cost dq_conv_cost_whole(const int64_t dims[4], bool bias, int64_t out_po
 
 dq_conv_cost dq_conv_cost_tucker2(const int64_t dims[4], int64_t group, bool bias,
                                   int64_t in_positions, int64_t out_positions, int64_t rank_out,
-                                  int64_t rank_in) {
+                                  int64_t rank_in, bool square) {
   int64_t outs = saturating_product((int64_t[]){group, rank_out}, 2);
   int64_t ins = saturating_product((int64_t[]){group, rank_in}, 2);
   const int64_t core[4] = {outs, rank_in, dims[2], dims[3]};
   const int64_t input[4] = {ins, dims[1], 1, 1}, output[4] = {dims[0], rank_out, 1, 1};
   dq_conv_cost total = dq_conv_cost_whole(core, false, out_positions);
   dq_conv_cost first = {0}, last = {0};
-  if (rank_in < dims[1]) first = dq_conv_cost_whole(input, false, in_positions);
-  if (outs < dims[0]) last = dq_conv_cost_whole(output, false, out_positions);
+  if (rank_in < dims[1] || square) first = dq_conv_cost_whole(input, false, in_positions);
+  if (outs < dims[0] || square) last = dq_conv_cost_whole(output, false, out_positions);
   total.macs = saturating_sum(total.macs, saturating_sum(first.macs, last.macs));
   total.parameters =
       saturating_sum(total.parameters, saturating_sum(first.parameters, last.parameters));

@@ -29,6 +29,7 @@ typedef struct dq_hosvd {
   const double *scale;  // o factors, or NULL: all 1
   const double *scaled; // the weight times the scale of its output channel: what `out`, `in` are of
   double norm;          // Frobenius, of the weight
+  bool square; // a mode at full rank keeps its square orthogonal factor instead of staying whole
   dq_mode out, in;
 } dq_hosvd;
 
@@ -45,7 +46,8 @@ dq_status dq_hosvd_compute(dq_hosvd *hosvd, const dq_tensor *weight, int64_t gro
 double dq_mode_energy(const dq_mode *mode, int64_t rank);
 
 // The factors as three convolution weights, float32. A mode at rank == size has no factor (its
-// square orthogonal one is absorbed by the core): Tucker-1, or W itself when both are so.
+// square orthogonal one is absorbed by the core) unless the decomposition is `square`: Tucker-1, or W
+// itself when both are so.
 typedef struct dq_tucker2 {
   int64_t group, rank_out, rank_in; // ranks of one group
   dq_tensor *input;                 // group r_in x i x 1 x 1, V^T; NULL when r_in == i
@@ -79,9 +81,9 @@ typedef struct dq_conv_cost {
 dq_conv_cost dq_conv_cost_whole(const int64_t dims[4], bool bias, int64_t out_positions);
 
 // The same decomposed: the first 1x1 runs on `in_positions` (batch x h x w of the input), core and
-// last 1x1 on `out_positions`; a mode at rank == channels of a group has no 1x1.
+// last 1x1 on `out_positions`; a mode at rank == channels of a group has no 1x1 unless `square`.
 dq_conv_cost dq_conv_cost_tucker2(const int64_t dims[4], int64_t group, bool bias,
                                   int64_t in_positions, int64_t out_positions, int64_t rank_out,
-                                  int64_t rank_in);
+                                  int64_t rank_in, bool square);
 
 #endif

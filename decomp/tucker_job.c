@@ -88,7 +88,7 @@ dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tensor *tensors, dq_err
 
 dq_conv_cost dq_tucker_cost_at(const dq_tucker_job *job, dq_ranks ranks) {
   return dq_conv_cost_tucker2(job->layer->dims, job->layer->group, job->bias, job->positions_in,
-                              job->positions_out, ranks.out, ranks.in);
+                              job->positions_out, ranks.out, ranks.in, job->hosvd.square);
 }
 
 // The channels of a group: ranks at which a mode stays whole.
@@ -135,7 +135,7 @@ static void leave_without_gain(dq_tucker_job *job, const dq_tucker_options *opti
   dq_ranks ranks = layer->ranks;
   dq_conv_cost whole = dq_conv_cost_whole(layer->dims, job->bias, job->positions_out);
   dq_conv_cost after = dq_tucker_cost_at(job, ranks);
-  if (same_ranks(ranks, channels(layer)))
+  if (same_ranks(ranks, channels(layer)) && !job->hosvd.square)
     leave(job, options->macs_share > 0 ? "within the bound as it is" : "full rank on both sides");
   else if (options->force || job->given) return;
   else if (after.macs >= whole.macs)
@@ -167,6 +167,7 @@ dq_status dq_tucker_analyse(dq_tucker_job *job, const dq_tucker_options *options
       dq_hosvd_compute(&job->hosvd, job->tensor, job->layer->group, scale, job->spectra, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "initializer '%s'", job->weight->name);
   job->layer->full = (dq_ranks){job->hosvd.out.rank, job->hosvd.in.rank};
+  job->hosvd.square = options->force && !job->given;
   return DQ_OK;
 }
 

@@ -233,6 +233,20 @@ static dq_status check_options(const dq_tucker_options *options, dq_error *error
   return dq_rank_check(DQ_RANK_RATIO, 1, options->multiple, error);
 }
 
+// The values between the three convolutions stand for nothing in the original.
+static dq_status note_origin(const work *w, dq_origin *origin, dq_error *error) {
+  for (int i = 0; i < w->count; i++) {
+    const dq_tucker_job *job = &w->jobs[i];
+    for (int n = 0; job->core && n < w->graph->node_count; n++) {
+      const dq_node *node = w->graph->nodes[n];
+      const dq_value *weight = dq_node_input(node, 1);
+      bool inner = weight && (weight == job->input || (weight == job->core && job->output));
+      if (inner) DQ_TRY(dq_origin_add(origin, node->outputs[0]->name, NULL, error));
+    }
+  }
+  return DQ_OK;
+}
+
 static dq_status apply(work *w, dq_tucker_report *report, dq_error *error) {
   size_t convs = 0;
   for (int n = 0; n < w->graph->node_count; n++) convs += dq_node_is(w->graph->nodes[n], "Conv");
@@ -252,12 +266,12 @@ dq_status dq_tucker_apply(dq_graph *graph, const dq_tucker_options *options,
   DQ_TRY(check_options(options, error));
   work w = {.graph = graph, .options = options, .scratch = dq_arena_new(0)};
   if (!w.scratch) return dq_fail_memory(error, sizeof(dq_tucker_job));
-  dq_origin *origin = dq_origin_begin(graph, "dq-tucker"); // values keep their names and meaning
-  dq_status status = origin ? apply(&w, report, error) : dq_fail_memory(error, 0);
+  dq_origin *origin = dq_origin_begin(graph, "dq-tucker");
+  dq_status status = origin ? apply(&w, report, error) : dq_fail_memory(error, sizeof(work));
+  if (status == DQ_OK && report->decomposed) status = note_origin(&w, origin, error);
   if (status == DQ_OK && report->decomposed)
     status = dq_origin_finish(origin, graph, options->context, error);
-  else
-    dq_origin_discard(origin);
+  else dq_origin_discard(origin);
   for (int i = 0; i < w.count; i++) {
     dq_arena_free(w.jobs[i].spectra);
     dq_arena_free(w.jobs[i].arena);

@@ -12,19 +12,23 @@ $(B)/tests/%.o: OWN_FLAGS += -Wno-conversion -Wno-sign-conversion
 $(UNIT_TESTS:%=%.o) $(UNIT_SHARED) $(CHECK_OBJECTS) $(MODEL_OBJECTS): | $(SCHEMA).c
 
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(UNIT_SHARED) $(B)/libdq.a
-	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES) -lcmocka
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES) -lcmocka
 
 $(B)/dqcheck: $(CHECK_OBJECTS) $(B)/libdq.a
-	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
 
 # Small models, good and bad, that the tests of commands and the fuzzers read.
 $(B)/make_models: $(MODEL_OBJECTS) $(B)/libdq.a
-	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
 $(B)/models/.made: $(B)/make_models
 	mkdir -p $(@D) && $(B)/make_models $(@D) && touch $@
 
 $(B)/tests/fuzz_replay: $(B)/tests/fuzz/replay_main.o $(B)/tests/fuzz/fuzz_onnx.o $(B)/libdq.a
-	$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
 
 .PHONY: test tests-built test-quick unit asan tsan fuzz
 ## test: install what is missing, build everything, run all tests

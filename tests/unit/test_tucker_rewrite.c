@@ -176,7 +176,8 @@ static const char *reason_for(const dq_tensor *tensor, int64_t group, double rat
   assert_int_equal(dq_tucker_apply(graph, &options, &report, NULL), DQ_OK);
   strcpy(reason, report.layers[0].reason);
   const dq_tucker_layer *layer = &report.layers[0];
-  int parts = 1 + (layer->ranks.in < layer->dims[1]) + (layer->ranks.out < layer->dims[0] / group);
+  int parts = 1 + (force || layer->ranks.in < layer->dims[1]) +
+              (force || layer->ranks.out < layer->dims[0] / group);
   assert_int_equal(graph->node_count, reason[0] ? 1 : parts);
   dq_graph_free(graph);
   return reason;
@@ -196,6 +197,7 @@ static void left_alone(void **state) {
                       "weight is float16, not float32");
   dq_tensor *full = weight(*state, "w", 16, 16, 3)->constant;
   assert_string_equal(reason_for(full, 1, 1, false), "full rank on both sides");
+  assert_string_equal(reason_for(full, 1, 1, true), ""); // three convolutions with square factors
   assert_string_equal(reason_for(full, 1, 0.5, false), "");
   assert_non_null(strstr(reason_for(full, 1, 0.99, false), "full rank"));
   dq_tensor *thin = weight(*state, "thin", 16, 2, 3)->constant;
