@@ -80,6 +80,10 @@ static bool is_png(const uint8_t *bytes, size_t size) {
   return size > PNG_HEADER && !memcmp(bytes, "\x89PNG\r\n\x1a\n", 8);
 }
 
+static bool is_jpeg(const uint8_t *bytes, size_t size) {
+  return size > 2 && bytes[0] == 0xff && bytes[1] == 0xd8;
+}
+
 static double big_endian(const uint8_t *at) {
   return at[0] * 0x1p24 + at[1] * 0x1p16 + at[2] * 0x1p8 + at[3];
 }
@@ -104,6 +108,8 @@ static dq_status check_header(const uint8_t *bytes, size_t size, const char *nam
   if (is_png(bytes, size)) // the library only says no to sizes it cannot count
     DQ_TRY(check_bytes(big_endian(bytes + PNG_WIDTH), big_endian(bytes + PNG_HEIGHT), 1, name,
                        budget, error));
+  if (is_jpeg(bytes, size) && !dq_jpeg_tables_fit(bytes, size))
+    return dq_fail(error, DQ_BAD_INPUT, "%s: a Huffman table with more than 256 codes", name);
   if (!stbi_info_from_memory(bytes, (int)size, &width, &height, &channels))
     return dq_fail(error, DQ_BAD_INPUT, "%s: not a JPEG, PNG, BMP or PNM picture that can be read",
                    name);

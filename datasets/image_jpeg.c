@@ -91,3 +91,39 @@ void dq_jpeg_to_rgb(uint8_t *out, const uint8_t *y, const uint8_t *cb, const uin
     if (step == 4) out[3] = 255;
   }
 }
+
+enum { MARKER = 0xff, MARKER_TABLES = 0xc4, MARKER_SCAN = 0xda, MARKER_START = 0xd8 };
+enum { TABLE_LENGTHS = 16, MOST_CODES = 256 };
+
+// The tables of the DHT segment of `length` bytes at `at` (JPEG, section B.2.4.2): a class, 16 counts
+// of codes by length, as many values. The decoder reads whole tables whatever the length says, and
+// zeros behind the `left` bytes of the file.
+static bool segment_fits(const uint8_t *at, int64_t length, int64_t left) {
+  while (length > 0) {
+    int64_t codes = 0;
+    for (int i = 1; i <= TABLE_LENGTHS && i < left; i++) codes += at[i];
+    if (codes > MOST_CODES) return false;
+    int64_t table = 1 + TABLE_LENGTHS + codes;
+    if (table > left) break;
+    at += table;
+    length -= table;
+    left -= table;
+  }
+  return true;
+}
+
+bool dq_jpeg_tables_fit(const uint8_t *bytes, size_t size) {
+  bool scanned = false; // past the first scan a broken file may be read at any byte
+  for (size_t i = 0; i + 3 < size; i++) {
+    if (bytes[i] != MARKER || bytes[i + 1] == MARKER || bytes[i + 1] == 0) continue;
+    int marker = bytes[i + 1];
+    size_t length = (size_t)bytes[i + 2] << 8 | bytes[i + 3], left = size - i - 4;
+    if (marker == MARKER_START) continue;
+    if (marker == MARKER_SCAN) scanned = true;
+    if (marker == MARKER_TABLES &&
+        !segment_fits(bytes + i + 4, (int64_t)length - 2, (int64_t)left))
+      return false;
+    if (!scanned) i += 1 + length;
+  }
+  return true;
+}

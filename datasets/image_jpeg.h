@@ -3,7 +3,12 @@
 #ifndef DQ_DATASETS_IMAGE_JPEG_H
 #define DQ_DATASETS_IMAGE_JPEG_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+// Whether no Huffman table of the file has more than 256 codes, which stb_image does not check.
+bool dq_jpeg_tables_fit(const uint8_t *bytes, size_t size);
 
 // Inverse DCT of dequantized coefficients (row by row) into 8x8 samples.
 void dq_jpeg_idct(uint8_t *out, int stride, short coefficients[64]);
