@@ -78,8 +78,9 @@ static dq_status choose(dq_data *data, const dq_data_options *options, dq_error 
   int64_t limit = options->limit;
   data->count = data->found;
   if (limit > data->found)
-    dq_message(data->context, DQ_WARNING, "%s: %" PRId64 " pictures, fewer than the limit of %" PRId64,
-               options->spec, data->found, limit);
+    dq_message(data->context, DQ_WARNING,
+               "%s: %" PRId64 " pictures, fewer than the limit of %" PRId64, options->spec,
+               data->found, limit);
   bool all = limit == 0 || limit >= data->found;
   bool files = data->reader && kind_of(data->reader)->verify;
   if (!all) data->count = limit;
@@ -87,9 +88,8 @@ static dq_status choose(dq_data *data, const dq_data_options *options, dq_error 
   data->order = DQ_NEW_ARRAY(data->arena, data->count, int64_t);
   if (!data->order) return dq_fail_memory(error, (size_t)data->count * sizeof(int64_t));
   for (int64_t i = 0; i < data->count; i++)
-    data->order[i] = all || !data->spread_limit
-                         ? i
-                         : (int64_t)((__int128)i * data->found / data->count);
+    data->order[i] =
+        all || !data->spread_limit ? i : (int64_t)((__int128)i * data->found / data->count);
   return DQ_OK;
 }
 
@@ -223,7 +223,8 @@ static dq_status check_preset(const dq_data *data, const dq_data_options *option
   if (!data->reader || *data->preprocess_text || !kind_of(data->reader)->verify) return DQ_OK;
   dq_fail(error, DQ_USAGE, "%s: how to preprocess these pictures is not known, expected a preset",
           options->spec);
-  dq_error_hint(error, "for example --preset imagenet, or --preprocess fit=stretch,scale=0.00392157");
+  dq_error_hint(error,
+                "for example --preset imagenet, or --preprocess fit=stretch,scale=0.00392157");
   return DQ_USAGE;
 }
 
@@ -246,11 +247,11 @@ static dq_status open_all(dq_data *data, const dq_data_options *options, dq_erro
   DQ_TRY(check_preset(data, options, error));
   if (data->found == 0) return dq_fail(error, DQ_BAD_INPUT, "%s: no pictures", options->spec);
   DQ_TRY(choose(data, options, error));
-  if (data->reader && kind_of(data->reader)->verify)
-    DQ_TRY(verify(data, options->strict, error));
+  if (data->reader && kind_of(data->reader)->verify) DQ_TRY(verify(data, options->strict, error));
   if (data->count == 0)
     return dq_fail(error, DQ_BAD_INPUT, "%s: no pictures that can be read", options->spec);
-  if (data->count == 1) dq_message(data->context, DQ_WARNING, "%s: a single picture", options->spec);
+  if (data->count == 1)
+    dq_message(data->context, DQ_WARNING, "%s: a single picture", options->spec);
   return check_patients(data, error);
 }
 
@@ -278,12 +279,24 @@ void dq_data_free(dq_data *data) {
   dq_arena_free(data->arena);
 }
 
-int64_t dq_data_count(const dq_data *data) { return data->count; }
-int64_t dq_data_skipped(const dq_data *data) { return data->skipped; }
-dq_label_kind dq_data_labelled(const dq_data *data) { return data->kind; }
-int64_t dq_data_classes(const dq_data *data) { return data->classes; }
-bool dq_data_classes_exact(const dq_data *data) { return data->classes_exact; }
-const char *dq_data_preprocess_text(const dq_data *data) { return data->preprocess_text; }
+int64_t dq_data_count(const dq_data *data) {
+  return data->count;
+}
+int64_t dq_data_skipped(const dq_data *data) {
+  return data->skipped;
+}
+dq_label_kind dq_data_labelled(const dq_data *data) {
+  return data->kind;
+}
+int64_t dq_data_classes(const dq_data *data) {
+  return data->classes;
+}
+bool dq_data_classes_exact(const dq_data *data) {
+  return data->classes_exact;
+}
+const char *dq_data_preprocess_text(const dq_data *data) {
+  return data->preprocess_text;
+}
 
 const char *dq_data_class_name(const dq_data *data, int64_t label) {
   bool known = label >= 0 && label < data->class_name_count;

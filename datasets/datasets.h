@@ -27,8 +27,8 @@ typedef struct dq_view {
 } dq_view;
 
 typedef struct dq_sample_info {
-  char name[256];         // as the data set says it (a path's end when it is longer)
-  const char *path;       // the picture's file, owned by the data; NULL when it has none of its own
+  char name[256];   // as the data set says it (a path's end when it is longer)
+  const char *path; // the picture's file, owned by the data; NULL when it has none of its own
   dq_label_kind kind;
   int64_t label;          // DQ_LABEL_CLASS: >= 0; else -1
   const char *label_path; // mask or boxes, owned by the data; NULL when this picture has none
@@ -36,8 +36,8 @@ typedef struct dq_sample_info {
   dq_view view;
 } dq_sample_info;
 
-// A source of ready tensors that this room does not know (such as `pb:`, whose files need protobuf).
-// `read` fills `elements` floats; it may be called from several threads at once.
+// A source of ready tensors that this room does not know (such as `pb:`, whose files need
+// protobuf). `read` fills `elements` floats; it may be called from several threads at once.
 typedef struct dq_data_source {
   const char *prefix; // "pb:"
   dq_status (*open)(void **state, const char *argument, int64_t *count, const dq_context *context,
@@ -48,16 +48,16 @@ typedef struct dq_data_source {
 } dq_data_source;
 
 typedef struct dq_data_options {
-  const char *spec;           // DIR, LIST.txt, cifar10:..., mnist:..., npy:..., synth:..., pb:...
-  const char *labels;         // for a folder: a file of lines `path label`, or a folder of masks or of
-                              // box files with the pictures' names; for npy: an array of labels;
-                              // else a file with the classes' names, one per line; may be NULL
-  const char *preset;         // a row of presets.def; NULL: none
-  const char *preprocess;     // "resize=256,crop=224,..." over the preset; NULL: none
-  const char *norm;           // constants per patient; NULL: norm.csv beside the pictures when needed
-  int64_t limit;              // at most so many pictures; 0: all
-  bool strict;                // a picture that cannot be read is a failure, not skipped
-  uint64_t seed;              // of synth:
+  const char *spec;       // DIR, LIST.txt, cifar10:..., mnist:..., npy:..., synth:..., pb:...
+  const char *labels;     // for a folder: a file of lines `path label`, or a folder of masks or of
+                          // box files with the pictures' names; for npy: an array of labels;
+                          // else a file with the classes' names, one per line; may be NULL
+  const char *preset;     // a row of presets.def; NULL: none
+  const char *preprocess; // "resize=256,crop=224,..." over the preset; NULL: none
+  const char *norm;       // constants per patient; NULL: norm.csv beside the pictures when needed
+  int64_t limit;          // at most so many pictures; 0: all
+  bool strict;            // a picture that cannot be read is a failure, not skipped
+  uint64_t seed;          // of synth:
   const dq_data_source *sources; // more kinds of spec; may be NULL
   int source_count;
 } dq_data_options;
@@ -81,8 +81,8 @@ int64_t dq_data_classes(const dq_data *data);
 bool dq_data_classes_exact(const dq_data *data);
 // Name of a class (its folder's, or the generator's), or NULL.
 const char *dq_data_class_name(const dq_data *data, int64_t label);
-// The size pictures want to have where a model leaves it open: all pictures' size when equal, or the
-// preset's crop; false when neither is there.
+// The size pictures want to have where a model leaves it open: all pictures' size when equal, or
+// the preset's crop; false when neither is there.
 bool dq_data_natural_shape(const dq_data *data, int *channels, int *height, int *width);
 // The preset with its overrides in one line, as `preprocess` would be written ("" for none). It can
 // be stored with a model and given back as options->preprocess.

@@ -17,9 +17,9 @@ void dq_image_deinit(dq_image *image); // frees the pixels; safe on a zeroed str
 // Allocates the pixels (not cleared). DQ_SYSTEM without memory.
 dq_status dq_image_init(dq_image *image, int width, int height, int channels, dq_error *error);
 
-// Decodes JPEG, PNG, BMP or PNM. 16-bit samples keep their high byte, alpha is dropped, CMYK becomes
-// RGB, EXIF orientation is not applied (as Pillow's Image.open). The header is checked first:
-// decoding must not need more than `budget` bytes (0: 1 GiB). Errors name the path.
+// Decodes JPEG, PNG, BMP or PNM. 16-bit samples keep their high byte, alpha is dropped, CMYK
+// becomes RGB, EXIF orientation is not applied (as Pillow's Image.open). The header is checked
+// first: decoding must not need more than `budget` bytes (0: 1 GiB). Errors name the path.
 dq_status dq_image_read(dq_image *image, const char *path, size_t budget, dq_error *error);
 
 // The same from memory; `name` stands in messages.
@@ -43,7 +43,8 @@ dq_status dq_image_resample(const dq_image *source, int64_t width, int64_t heigh
 dq_status dq_resize_nearest(const uint8_t *values, int width, int height, uint8_t *target,
                             int target_width, int target_height, dq_error *error);
 
-// RGB to grey and back in place of the pixels (ITU-R 601 luma in 16-bit fixed point, as Pillow's L).
+// RGB to grey and back in place of the pixels (ITU-R 601 luma in 16-bit fixed point, as Pillow's
+// L).
 dq_status dq_image_to_grey(dq_image *image, dq_error *error);
 dq_status dq_image_to_rgb(dq_image *image, dq_error *error);
 

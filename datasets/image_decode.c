@@ -12,7 +12,9 @@
 // A compressed stream may hold far more than its header says: no single block may exceed this.
 enum { LARGEST_BLOCK = 1 << 30 };
 
-static void *bounded_malloc(size_t size) { return size > LARGEST_BLOCK ? NULL : malloc(size); }
+static void *bounded_malloc(size_t size) {
+  return size > LARGEST_BLOCK ? NULL : malloc(size);
+}
 static void *bounded_realloc(void *block, size_t size) {
   return size > LARGEST_BLOCK ? NULL : realloc(block, size);
 }
@@ -95,7 +97,8 @@ static dq_status check_bytes(double width, double height, int channels, const ch
   if (needed <= (double)budget) return DQ_OK;
   return dq_fail(error, DQ_BAD_INPUT,
                  "%s: a picture of %.0fx%.0f pixels needs %.0f bytes to decode, at most %zu are "
-                 "allowed", name, width, height, needed, budget);
+                 "allowed",
+                 name, width, height, needed, budget);
 }
 
 static dq_status check_header(const uint8_t *bytes, size_t size, const char *name, size_t budget,

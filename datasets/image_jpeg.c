@@ -39,17 +39,20 @@ static void transform(const int64_t in[8], int64_t out[8]) {
   }
 }
 
-static int64_t descale(int64_t value, int bits) { return (value + ((int64_t)1 << (bits - 1))) >> bits; }
+static int64_t descale(int64_t value, int bits) {
+  return (value + ((int64_t)1 << (bits - 1))) >> bits;
+}
 
-static uint8_t clamp(int64_t value) { return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value); }
+static uint8_t clamp(int64_t value) {
+  return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
+}
 
 void dq_jpeg_idct(uint8_t *out, int stride, short coefficients[64]) {
   int64_t work[64], in[8], sums[8];
   for (int column = 0; column < 8; column++) {
     for (int i = 0; i < 8; i++) in[i] = coefficients[8 * i + column];
     transform(in, sums);
-    for (int i = 0; i < 8; i++)
-      work[8 * i + column] = descale(sums[i], CONSTANT_BITS - PASS_BITS);
+    for (int i = 0; i < 8; i++) work[8 * i + column] = descale(sums[i], CONSTANT_BITS - PASS_BITS);
   }
   for (int row = 0; row < 8; row++, out += stride) {
     transform(work + 8 * row, sums);
@@ -95,9 +98,9 @@ void dq_jpeg_to_rgb(uint8_t *out, const uint8_t *y, const uint8_t *cb, const uin
 enum { MARKER = 0xff, MARKER_TABLES = 0xc4, MARKER_SCAN = 0xda, MARKER_START = 0xd8 };
 enum { TABLE_LENGTHS = 16, MOST_CODES = 256 };
 
-// The tables of the DHT segment of `length` bytes at `at` (JPEG, section B.2.4.2): a class, 16 counts
-// of codes by length, as many values. The decoder reads whole tables whatever the length says, and
-// zeros behind the `left` bytes of the file.
+// The tables of the DHT segment of `length` bytes at `at` (JPEG, section B.2.4.2): a class, 16
+// counts of codes by length, as many values. The decoder reads whole tables whatever the length
+// says, and zeros behind the `left` bytes of the file.
 static bool segment_fits(const uint8_t *at, int64_t length, int64_t left) {
   while (length > 0) {
     int64_t codes = 0;
@@ -120,8 +123,7 @@ bool dq_jpeg_tables_fit(const uint8_t *bytes, size_t size) {
     size_t length = (size_t)bytes[i + 2] << 8 | bytes[i + 3], left = size - i - 4;
     if (marker == MARKER_START) continue;
     if (marker == MARKER_SCAN) scanned = true;
-    if (marker == MARKER_TABLES &&
-        !segment_fits(bytes + i + 4, (int64_t)length - 2, (int64_t)left))
+    if (marker == MARKER_TABLES && !segment_fits(bytes + i + 4, (int64_t)length - 2, (int64_t)left))
       return false;
     if (!scanned) i += 1 + length;
   }

@@ -7,39 +7,50 @@
 // The size a picture is resampled to, the window of it that is taken, and where that window lies in
 // the model's input.
 typedef struct placement {
-  int64_t width, height; // resampled
-  int64_t left, top;     // of the window
+  int64_t width, height;   // resampled
+  int64_t left, top;       // of the window
   int x, y, columns, rows; // of the model's input
 } placement;
 
-static double larger(double a, double b) { return a > b ? a : b; }
+static double larger(double a, double b) {
+  return a > b ? a : b;
+}
 
 static placement place_crop(const dq_preprocess *it, const dq_image *image, int height, int width) {
   double side = larger(it->resize, larger(width, height));
   double factor = side / (image->width < image->height ? image->width : image->height);
   int64_t full_width = (int64_t)larger(width, rint(image->width * factor));
   int64_t full_height = (int64_t)larger(height, rint(image->height * factor));
-  return (placement){.width = full_width, .height = full_height,
-                     .left = (full_width - width) / 2, .top = (full_height - height) / 2,
-                     .columns = width, .rows = height};
+  return (placement){.width = full_width,
+                     .height = full_height,
+                     .left = (full_width - width) / 2,
+                     .top = (full_height - height) / 2,
+                     .columns = width,
+                     .rows = height};
 }
 
 static placement place_letterbox(const dq_preprocess *it, const dq_image *image, int height,
                                  int width) {
   double factor = (double)width / image->width, other = (double)height / image->height;
   if (other < factor) factor = other;
-  int columns = (int)larger(1, image->width * factor), rows = (int)larger(1, image->height * factor);
+  int columns = (int)larger(1, image->width * factor),
+      rows = (int)larger(1, image->height * factor);
   bool centred = it->fit == DQ_FIT_LETTERBOX;
-  return (placement){.width = columns, .height = rows, .columns = columns, .rows = rows,
+  return (placement){.width = columns,
+                     .height = rows,
+                     .columns = columns,
+                     .rows = rows,
                      .x = centred ? (width - columns) / 2 : 0,
                      .y = centred ? (height - rows) / 2 : 0};
 }
 
 static placement place(const dq_preprocess *it, const dq_image *image, int height, int width) {
   switch (it->fit) {
-  case DQ_FIT_CROP: return place_crop(it, image, height, width);
+  case DQ_FIT_CROP:
+    return place_crop(it, image, height, width);
   case DQ_FIT_LETTERBOX:
-  case DQ_FIT_LETTERBOX_CORNER: return place_letterbox(it, image, height, width);
+  case DQ_FIT_LETTERBOX_CORNER:
+    return place_letterbox(it, image, height, width);
   default:
     return (placement){.width = width, .height = height, .columns = width, .rows = height};
   }
@@ -89,8 +100,8 @@ dq_status dq_preprocess_apply(const dq_preprocess *it, dq_image *image, const dq
                    at.columns != image->width || at.rows != image->height;
   if (resampled) {
     DQ_TRY(dq_image_init(&window, at.columns, at.rows, image->channels, error));
-    dq_status status = dq_image_resample(image, at.width, at.height, at.left, at.top, it->filter,
-                                         &window, error);
+    dq_status status =
+        dq_image_resample(image, at.width, at.height, at.left, at.top, it->filter, &window, error);
     if (status != DQ_OK) {
       dq_image_deinit(&window);
       return status;

@@ -151,8 +151,7 @@ static dq_status columns_first(const dq_image *source, const axis *columns, cons
 dq_status dq_image_resample(const dq_image *source, int64_t width, int64_t height, int64_t left,
                             int64_t top, dq_filter filter, dq_image *target, dq_error *error) {
   axis columns = {0}, rows = {0};
-  dq_status status =
-      axis_init(&columns, source->width, width, left, target->width, filter, error);
+  dq_status status = axis_init(&columns, source->width, width, left, target->width, filter, error);
   if (status == DQ_OK)
     status = axis_init(&rows, source->height, height, top, target->height, filter, error);
   // As Pillow 13 does: columns first where the height shrinks by much more.
@@ -207,7 +206,9 @@ static void luma(const uint8_t *rgb, uint8_t *grey) {
   *grey = (uint8_t)((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
 }
 
-static void replicate(const uint8_t *grey, uint8_t *rgb) { rgb[0] = rgb[1] = rgb[2] = *grey; }
+static void replicate(const uint8_t *grey, uint8_t *rgb) {
+  rgb[0] = rgb[1] = rgb[2] = *grey;
+}
 
 dq_status dq_image_to_grey(dq_image *image, dq_error *error) {
   return convert(image, 1, error, luma);

@@ -16,8 +16,7 @@ static dq_status read_header(char **cells, int count, int where[COLUMNS], const 
     for (int i = 0; i < count; i++)
       if (!strcmp(cells[i], column_names[column])) where[column] = i;
     if (where[column] < 0)
-      return dq_fail(error, DQ_BAD_INPUT, "%s: line 1: no column '%s'", path,
-                     column_names[column]);
+      return dq_fail(error, DQ_BAD_INPUT, "%s: line 1: no column '%s'", path, column_names[column]);
   }
   return DQ_OK;
 }
@@ -61,8 +60,7 @@ static dq_status parse(dq_norm *norm, char *text, const char *path, dq_arena *ar
     int cell_count = dq_split(arena, lines[i], ',', &cells);
     if (cell_count < 0) return dq_fail_memory(error, strlen(text));
     if (i == 0) DQ_TRY(read_header(cells, cell_count, where, path, error));
-    else
-      DQ_TRY(read_row(&norm->rows[norm->count++], cells, cell_count, where, path, i + 1, error));
+    else DQ_TRY(read_row(&norm->rows[norm->count++], cells, cell_count, where, path, i + 1, error));
   }
   return DQ_OK;
 }

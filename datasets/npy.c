@@ -28,7 +28,8 @@ typedef struct scanner {
 } scanner;
 
 static dq_status broken(scanner *it, const char *expected) {
-  return dq_fail(it->error, DQ_BAD_INPUT, "%s: broken .npy header, expected %s", it->name, expected);
+  return dq_fail(it->error, DQ_BAD_INPUT, "%s: broken .npy header, expected %s", it->name,
+                 expected);
 }
 
 static void skip_space(scanner *it) {
@@ -139,7 +140,8 @@ dq_status dq_npy_parse(dq_tensor *tensor, const uint8_t *bytes, size_t size, con
     return dq_fail(error, DQ_BAD_INPUT, "%s: .npy version %d, expected 1, 2 or 3", name, version);
   size_t prefix = version == 1 ? VERSION_1_PREFIX : VERSION_2_PREFIX;
   size_t length = bytes[LENGTH_AT] | (size_t)bytes[LENGTH_AT + 1] << 8;
-  if (version > 1) length |= (size_t)bytes[LENGTH_AT + 2] << 16 | (size_t)bytes[LENGTH_AT + 3] << 24;
+  if (version > 1)
+    length |= (size_t)bytes[LENGTH_AT + 2] << 16 | (size_t)bytes[LENGTH_AT + 3] << 24;
   if (length > size - prefix)
     return dq_fail(error, DQ_BAD_INPUT, "%s: the header of %zu bytes is cut off", name, length);
   const char *header = (const char *)bytes + prefix;
@@ -171,8 +173,9 @@ dq_status dq_npy_read(dq_tensor **tensor, const char *path, dq_arena *arena, dq_
 // The dictionary padded with spaces so that the elements begin at a multiple of 64 bytes.
 static size_t make_header(char *header, size_t size, const char *code, const dq_tensor *tensor) {
   bool single = dq_dtype_size(tensor->type) == 1;
-  size_t used = (size_t)snprintf(header, size, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
-                                 single ? '|' : '<', code);
+  size_t used =
+      (size_t)snprintf(header, size, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
+                       single ? '|' : '<', code);
   for (int i = 0; i < tensor->rank; i++)
     used += (size_t)snprintf(header + used, size - used, "%s%" PRId64 "%s", i ? " " : "",
                              tensor->dims[i], i + 1 < tensor->rank || tensor->rank == 1 ? "," : "");

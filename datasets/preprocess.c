@@ -17,8 +17,10 @@ typedef struct preset {
 
 static const preset presets[] = {
 #define DQ_PRESET(name, fit, filter, resize, pad, colour, scale, mean, std, patient, summary)      \
-  {name, summary,                                                                                  \
-   {DQ_FIT_##fit, DQ_FILTER_##filter, resize, 0, pad, DQ_COLOUR_##colour, scale, mean, std, patient}},
+  {name,                                                                                           \
+   summary,                                                                                        \
+   {DQ_FIT_##fit, DQ_FILTER_##filter, resize, 0, pad, DQ_COLOUR_##colour, scale, mean, std,        \
+    patient}},
 #include "datasets/presets.def"
 #undef DQ_PRESET
 };
@@ -76,8 +78,8 @@ static dq_status parse_size(const char *field, const char *text, int64_t lowest,
 }
 
 // One number for all channels or three with colons between.
-static dq_status parse_three(const char *field, const char *text, double values[3],
-                             dq_arena *arena, dq_error *error) {
+static dq_status parse_three(const char *field, const char *text, double values[3], dq_arena *arena,
+                             dq_error *error) {
   char **parts;
   int count = dq_split(arena, text, ':', &parts);
   if (count < 0) return dq_fail_memory(error, strlen(text));

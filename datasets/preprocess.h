@@ -16,8 +16,8 @@ typedef enum dq_fit {
 typedef enum dq_colour { DQ_COLOUR_RGB, DQ_COLOUR_BGR, DQ_COLOUR_GREY } dq_colour;
 
 // value = (x * scale - mean) / std with x in 0...255 and a constant per channel in the order of the
-// model's channels; with `per_patient`, x * scale is clip((x - p10) / (p99 - p10), 0, 1) and mean and
-// std come from the norm file.
+// model's channels; with `per_patient`, x * scale is clip((x - p10) / (p99 - p10), 0, 1) and mean
+// and std come from the norm file.
 typedef struct dq_preprocess {
   dq_fit fit;
   dq_filter filter;
@@ -42,8 +42,8 @@ typedef struct dq_norm {
   int64_t count;
 } dq_norm;
 
-// The preset of that name (NULL: stretch, RGB, 0..255), then the overrides. `norm` receives the path
-// of a norm=FILE field, if there is one, in the arena.
+// The preset of that name (NULL: stretch, RGB, 0..255), then the overrides. `norm` receives the
+// path of a norm=FILE field, if there is one, in the arena.
 dq_status dq_preprocess_parse(dq_preprocess *preprocess, const char *preset, const char *overrides,
                               const char **norm, dq_arena *arena, dq_error *error);
 

@@ -12,17 +12,17 @@ struct dq_data {
   const dq_context *context;
   const struct dq_reader_functions *reader; // NULL for an external source
   const dq_data_source *source;
-  void *state;     // of the reader or source
-  int64_t found;   // pictures the reader has
-  int64_t count;   // pictures offered
-  int64_t *order;  // offered index -> reader's index; NULL: the same
+  void *state;    // of the reader or source
+  int64_t found;  // pictures the reader has
+  int64_t count;  // pictures offered
+  int64_t *order; // offered index -> reader's index; NULL: the same
   int64_t skipped;
   dq_label_kind kind;
   int64_t classes;
   bool classes_exact;
   const char *const *class_names; // class_name_count of them
   int64_t class_name_count;
-  bool spread_limit;              // sample evenly instead of from the start
+  bool spread_limit;                             // sample evenly instead of from the start
   int fixed_width, fixed_height, fixed_channels; // of all pictures; 0: they differ
   dq_preprocess preprocess;
   const char *preprocess_text;

@@ -55,8 +55,8 @@ static const char *label_beside(dq_arena *arena, const char *folder, const char 
   static const char *const suffixes[] = {".txt", ".png", ".bmp", ".pgm"};
   const char *dot = strrchr(picture, '.');
   for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-    const char *path = dq_arena_printf(arena, "%s/%.*s%s", folder, (int)(dot - picture), picture,
-                                       suffixes[i]);
+    const char *path =
+        dq_arena_printf(arena, "%s/%.*s%s", folder, (int)(dot - picture), picture, suffixes[i]);
     if (path && dq_is_file(path)) {
       *kind = i ? DQ_LABEL_MASK : DQ_LABEL_BOXES;
       return path;
@@ -73,7 +73,8 @@ static dq_status settle_labels(dq_data *data, bool boxes, bool masks, const char
     return dq_fail(error, DQ_BAD_INPUT, "%s: masks and box files side by side, expected one kind",
                    labels);
   if (!boxes && !masks)
-    return dq_fail(error, DQ_BAD_INPUT, "%s: no mask or box file with the name of a picture", labels);
+    return dq_fail(error, DQ_BAD_INPUT, "%s: no mask or box file with the name of a picture",
+                   labels);
   data->kind = masks ? DQ_LABEL_MASK : DQ_LABEL_BOXES;
   int64_t kept = 0;
   for (int64_t i = 0; i < samples->count; i++)

@@ -53,15 +53,14 @@ static dq_status read_line(dq_data *data, const char *folder, char *line, dq_err
   sample.name = line;
   sample.path = dq_join(data->arena, folder, line);
   if (!sample.path) return dq_fail_memory(error, strlen(line));
-  if (!dq_is_file(sample.path))
-    return dq_fail(error, DQ_BAD_INPUT, "no picture '%s'", sample.path);
+  if (!dq_is_file(sample.path)) return dq_fail(error, DQ_BAD_INPUT, "no picture '%s'", sample.path);
   if (label) DQ_TRY(read_label(data, folder, label, &sample, &kind, error));
   if (data->found && kind != data->kind)
     return dq_fail(error, DQ_BAD_INPUT, "%s, unlike the lines before",
                    label ? "another kind of label" : "the label is missing");
   data->kind = kind;
-  data->classes = kind == DQ_LABEL_CLASS && sample.label >= data->classes ? sample.label + 1
-                                                                          : data->classes;
+  data->classes =
+      kind == DQ_LABEL_CLASS && sample.label >= data->classes ? sample.label + 1 : data->classes;
   return dq_files_add(data, sample, error);
 }
 

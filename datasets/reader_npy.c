@@ -28,7 +28,8 @@ static void find_pictures(dq_data *data, arrays *it) {
   const int64_t *dims = values->dims;
   if (values->type != DQ_U8 || values->rank < 3 || values->rank > 4) return;
   bool three = values->rank == 3;
-  bool first = !three && (dims[1] == 1 || dims[1] == 3), last = !three && (dims[3] == 1 || dims[3] == 3);
+  bool first = !three && (dims[1] == 1 || dims[1] == 3),
+       last = !three && (dims[3] == 1 || dims[3] == 3);
   if (!three && !first && !last) return;
   it->channels_last = !three && !first;
   int64_t height = three || it->channels_last ? dims[1] : dims[2];
@@ -53,8 +54,9 @@ static dq_status open_labels(dq_data *data, arrays *it, const char *path, dq_err
   for (int64_t i = 0; i < data->found; i++) {
     int64_t label = dq_tensor_get_i64(&it->labels, i);
     if (label < 0 || label >= INT32_MAX)
-      return dq_fail(error, DQ_BAD_INPUT, "%s: label %" PRId64 " of picture %" PRId64
-                     ", expected 0 or more", path, label, i);
+      return dq_fail(error, DQ_BAD_INPUT,
+                     "%s: label %" PRId64 " of picture %" PRId64 ", expected 0 or more", path,
+                     label, i);
     if (label >= data->classes) data->classes = label + 1;
   }
   data->kind = DQ_LABEL_CLASS;
@@ -103,7 +105,9 @@ static dq_status npy_pixels(const dq_data *data, int64_t index, dq_image *image,
   return DQ_OK;
 }
 
-static bool npy_ready(const dq_data *data) { return !((const arrays *)data->state)->pictures; }
+static bool npy_ready(const dq_data *data) {
+  return !((const arrays *)data->state)->pictures;
+}
 
 static dq_status npy_values(const dq_data *data, int64_t index, float *values, dq_error *error) {
   const arrays *it = data->state;

@@ -106,17 +106,16 @@ static dq_status cifar_pixels(const dq_data *data, int64_t index, dq_image *imag
   return DQ_OK;
 }
 
-const dq_reader_functions dq_reader_cifar10 = {.open = open_cifar,
-                                               .describe = describe_cifar,
-                                               .pixels = cifar_pixels,
-                                               .close = close_records};
+const dq_reader_functions dq_reader_cifar10 = {
+    .open = open_cifar, .describe = describe_cifar, .pixels = cifar_pixels, .close = close_records};
 
 // An idx file of bytes: two zeros, 8 for unsigned bytes, the rank, big-endian dimensions, elements.
 static dq_status check_idx(const record_file *file, int rank, int64_t dims[], dq_error *error) {
   const uint8_t *bytes = file->file.data;
   size_t header = 4 + 4 * (size_t)rank, elements = 1;
   if (file->file.size < header || bytes[0] || bytes[1] || bytes[2] != 8 || bytes[3] != rank) {
-    dq_fail(error, DQ_BAD_INPUT, "%s: not an idx file of bytes with %d dimensions", file->path, rank);
+    dq_fail(error, DQ_BAD_INPUT, "%s: not an idx file of bytes with %d dimensions", file->path,
+            rank);
     if (file->file.size > 2 && bytes[0] == 0x1f && bytes[1] == 0x8b)
       dq_error_hint(error, "it is compressed: gunzip it first");
     return DQ_BAD_INPUT;
@@ -125,7 +124,8 @@ static dq_status check_idx(const record_file *file, int rank, int64_t dims[], dq
     const uint8_t *at = bytes + 4 + 4 * i;
     dims[i] = (int64_t)at[0] << 24 | at[1] << 16 | at[2] << 8 | at[3];
     if (__builtin_mul_overflow(elements, (size_t)dims[i], &elements))
-      return dq_fail(error, DQ_BAD_INPUT, "%s: the product of the dimensions overflows", file->path);
+      return dq_fail(error, DQ_BAD_INPUT, "%s: the product of the dimensions overflows",
+                     file->path);
   }
   if (file->file.size - header != elements)
     return dq_fail(error, DQ_BAD_INPUT, "%s: %zu bytes of elements, expected %zu", file->path,
@@ -180,11 +180,10 @@ static dq_status mnist_pixels(const dq_data *data, int64_t index, dq_image *imag
   const records *it = data->state;
   DQ_TRY(dq_image_init(image, data->fixed_width, data->fixed_height, 1, error));
   size_t bytes = (size_t)image->width * (size_t)image->height;
-  memcpy(image->pixels, it->files[0].file.data + IDX_PICTURES_HEADER + (size_t)index * bytes, bytes);
+  memcpy(image->pixels, it->files[0].file.data + IDX_PICTURES_HEADER + (size_t)index * bytes,
+         bytes);
   return DQ_OK;
 }
 
-const dq_reader_functions dq_reader_mnist = {.open = open_mnist,
-                                             .describe = describe_mnist,
-                                             .pixels = mnist_pixels,
-                                             .close = close_records};
+const dq_reader_functions dq_reader_mnist = {
+    .open = open_mnist, .describe = describe_mnist, .pixels = mnist_pixels, .close = close_records};

@@ -1,4 +1,5 @@
-// `synth:shapes,count=1000,split=test,size=32,channels=3,noise=50`: generated pictures as a data set.
+// `synth:shapes,count=1000,split=test,size=32,channels=3,noise=50`: generated pictures as a data
+// set.
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,8 +42,8 @@ static dq_status parse_parameter(generated *it, int64_t numbers[PARAMETERS], cha
   for (int i = 0; i < PARAMETERS; i++) {
     const parameter *p = &parameters[i];
     if (strcmp(field, p->name)) continue;
-    if (!dq_parse_integer(value, &numbers[i]) || numbers[i] < p->lowest || numbers[i] > p->highest ||
-        (i == CHANNELS && numbers[i] == 2))
+    if (!dq_parse_integer(value, &numbers[i]) || numbers[i] < p->lowest ||
+        numbers[i] > p->highest || (i == CHANNELS && numbers[i] == 2))
       return dq_fail(error, DQ_USAGE, "synth: %s is '%s', expected %" PRId64 " to %" PRId64, field,
                      value, p->lowest, p->highest);
     return DQ_OK;

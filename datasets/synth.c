@@ -8,8 +8,12 @@
 #include "lib/base/random.h"
 
 // All forms lie in the square -1...1 and cover about half of it.
-static bool in_circle(double u, double v) { return u * u + v * v < 0.80; }
-static bool in_square(double u, double v) { return fabs(u) < 0.80 && fabs(v) < 0.80; }
+static bool in_circle(double u, double v) {
+  return u * u + v * v < 0.80;
+}
+static bool in_square(double u, double v) {
+  return fabs(u) < 0.80 && fabs(v) < 0.80;
+}
 static bool in_triangle(double u, double v) {
   return v < 0.80 && v > -0.95 && 2.0 * fabs(u) < (v + 0.95) * 1.10;
 }
@@ -24,7 +28,9 @@ static bool in_ring(double u, double v) {
 static bool in_bars(double u, double v) { // five bars, three of them filled
   return fabs(u) < 0.9 && fabs(v) < 0.9 && ((int)((v + 0.9) * (5 / 1.8)) & 1) == 0;
 }
-static bool in_columns(double u, double v) { return in_bars(v, u); }
+static bool in_columns(double u, double v) {
+  return in_bars(v, u);
+}
 static bool in_checker(double u, double v) {
   if (fabs(u) >= 0.9 || fabs(v) >= 0.9) return false;
   return (((int)((u + 0.9) * (4 / 1.8)) + (int)((v + 0.9) * (4 / 1.8))) & 1) == 0;
@@ -36,10 +42,14 @@ typedef struct form {
 } form;
 
 static const form forms[DQ_SYNTH_CLASSES] = {
-    {"circle", in_circle},         {"square", in_square},
-    {"triangle", in_triangle},     {"cross", in_cross},
-    {"ring", in_ring},             {"horizontal stripes", in_bars},
-    {"vertical stripes", in_columns}, {"checkerboard", in_checker},
+    {"circle", in_circle},
+    {"square", in_square},
+    {"triangle", in_triangle},
+    {"cross", in_cross},
+    {"ring", in_ring},
+    {"horizontal stripes", in_bars},
+    {"vertical stripes", in_columns},
+    {"checkerboard", in_checker},
 };
 
 const char *dq_synth_class_name(int label) {
@@ -111,13 +121,12 @@ static void draw_pixel(const scene *it, dq_random *random, double x, double y, d
                        int channels, uint8_t *pixel) {
   int inside = 0;
   for (int sample = 0; sample < 4; sample++)
-    inside += covered(it, x + step * ((sample & 1) - 0.5) * 0.5,
-                      y + step * ((sample >> 1) - 0.5) * 0.5);
+    inside +=
+        covered(it, x + step * ((sample & 1) - 0.5) * 0.5, y + step * ((sample >> 1) - 0.5) * 0.5);
   double share = inside * 0.25;
   double light = it->slope_x * (x - 0.5) + it->slope_y * (y - 0.5);
   double colour[3];
-  for (int c = 0; c < 3; c++)
-    colour[c] = it->back[c] + (it->fore[c] - it->back[c]) * share + light;
+  for (int c = 0; c < 3; c++) colour[c] = it->back[c] + (it->fore[c] - it->back[c]) * share + light;
   if (channels == 1) colour[0] = (colour[0] + colour[1] + colour[2]) / 3;
   for (int c = 0; c < channels; c++)
     pixel[c] = to_byte(colour[c] + it->noise * (double)dq_random_normal(random));

@@ -1,5 +1,5 @@
-// Pictures made on the spot: simple shapes with random place, size, turn, colour and noise. The same
-// seed gives the same bytes on every machine (no library functions, no contraction).
+// Pictures made on the spot: simple shapes with random place, size, turn, colour and noise. The
+// same seed gives the same bytes on every machine (no library functions, no contraction).
 #ifndef DQ_DATASETS_SYNTH_H
 #define DQ_DATASETS_SYNTH_H
 

@@ -10,7 +10,9 @@ typedef struct classification {
   dq_top top;
 } classification;
 
-static bool above(double a, double b) { return a > b || (a == a && b != b); } // NaN is lowest
+static bool above(double a, double b) {
+  return a > b || (a == a && b != b);
+} // NaN is lowest
 
 int64_t dq_argmax(const double *values, int64_t count) {
   int64_t best = 0;

@@ -14,8 +14,12 @@ enum { YOLOX_FIELDS = 5, YOLOX_LEVELS = 3 };
 static const int64_t yolox_strides[YOLOX_LEVELS] = {8, 16, 32};
 
 // Sizes beyond exp(20) are nonsense; the bound keeps them finite.
-static double bounded_exp(double x) { return exp(x < 20 ? x : 20); }
-static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
+static double bounded_exp(double x) {
+  return exp(x < 20 ? x : 20);
+}
+static double sigmoid(double x) {
+  return 1 / (1 + exp(-x));
+}
 
 static int64_t yolox_candidates(int64_t height, int64_t width) {
   int64_t sum = 0;
@@ -55,7 +59,8 @@ static dq_status check_head(dq_yolo_head *head, const dq_task_options *options, 
   if (output->rank != 4 || output->dims[1] != channels)
     return dq_fail(error, DQ_BAD_INPUT,
                    "yolo: output '%s' is %s, expected Nx%" PRId64 "xHxW for %d anchors and %" PRId64
-                   " classes", options->output_names[head->output],
+                   " classes",
+                   options->output_names[head->output],
                    dq_tensor_shape_text(output, text, sizeof text), channels, head->anchor_count,
                    head->classes);
   head->height = output->dims[2];
@@ -66,8 +71,9 @@ static dq_status check_head(dq_yolo_head *head, const dq_task_options *options, 
 static dq_status init_yolo(dq_decoder *it, const dq_task_options *options, dq_error *error) {
   const char *text = options->decode && strchr(options->decode, ':') ? options->decode : NULL;
   if (!text && !options->model_decode)
-    return dq_fail(error, DQ_USAGE,
-                   "yolo: the model does not say its anchors, expected yolo:classes=...,anchors=...");
+    return dq_fail(
+        error, DQ_USAGE,
+        "yolo: the model does not say its anchors, expected yolo:classes=...,anchors=...");
   DQ_TRY(text ? dq_heads_from_text(it, text, options, error)
               : dq_heads_from_json(it, options->model_decode, options, error));
   for (int i = 0; i < it->head_count; i++) {
@@ -89,10 +95,12 @@ dq_status dq_decoder_init(dq_decoder *it, const dq_task_options *options, dq_err
     return dq_fail(error, DQ_BAD_INPUT, "detect: the model's input has no height and width");
   if (decode && !strcmp(decode, "yolox")) return init_yolox(it, options, error);
   if (decode && strcmp(decode, "yolo") && strncmp(decode, "yolo:", 5))
-    return dq_fail(error, DQ_USAGE, "unknown decoder '%s', expected yolo, yolo:... or yolox", decode);
+    return dq_fail(error, DQ_USAGE, "unknown decoder '%s', expected yolo, yolo:... or yolox",
+                   decode);
   if (decode || options->model_decode) return init_yolo(it, options, error);
   if (is_yolox(options)) return init_yolox(it, options, error);
-  return dq_fail(error, DQ_USAGE, "detect: how to read boxes from the outputs is not known, expected "
+  return dq_fail(error, DQ_USAGE,
+                 "detect: how to read boxes from the outputs is not known, expected "
                  "--decode yolo:... or yolox");
 }
 
@@ -139,8 +147,9 @@ static void decode_yolox(const dq_decoder *it, const double *o, dq_box *boxes, d
         double centre_y = (o[1] + (double)y) * (double)stride;
         double width = bounded_exp(o[2]) * (double)stride;
         double height = bounded_exp(o[3]) * (double)stride;
-        *boxes++ = (dq_box){(centre_x - width / 2) / full_width, (centre_y - height / 2) / full_height,
-                            (centre_x + width / 2) / full_width, (centre_y + height / 2) / full_height};
+        *boxes++ =
+            (dq_box){(centre_x - width / 2) / full_width, (centre_y - height / 2) / full_height,
+                     (centre_x + width / 2) / full_width, (centre_y + height / 2) / full_height};
         for (int64_t c = 0; c < it->classes; c++) *scores++ = o[4] * o[YOLOX_FIELDS + c];
         o += YOLOX_FIELDS + it->classes;
       }

@@ -12,7 +12,7 @@ typedef struct dq_yolo_head {
   double anchors[DQ_MAX_ANCHORS][2]; // width and height in pixels of the model's input
   int64_t classes;
   int64_t height, width; // of the grid
-  double scale; // scale_x_y
+  double scale;          // scale_x_y
 } dq_yolo_head;
 
 typedef struct dq_decoder {

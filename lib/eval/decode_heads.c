@@ -17,7 +17,9 @@ static dq_status alloc_heads(dq_decoder *decoder, size_t count, dq_error *error)
   return decoder->heads ? DQ_OK : dq_fail_memory(error, count * sizeof *decoder->heads);
 }
 
-static bool positive(double value) { return isfinite(value) && value > 0; }
+static bool positive(double value) {
+  return isfinite(value) && value > 0;
+}
 
 static dq_status find_output(dq_yolo_head *head, const char *name, const dq_task_options *options,
                              dq_error *error) {
@@ -56,7 +58,8 @@ static dq_status read_json_head(dq_yolo_head *head, const json_t *json,
     return dq_fail(error, DQ_BAD_INPUT, "decode: head '%s' has no number of classes", name);
   head->scale = scale ? json_number_value(scale) : 1;
   if (!positive(head->scale))
-    return dq_fail(error, DQ_BAD_INPUT, "decode: head '%s': scale_x_y is not a positive number", name);
+    return dq_fail(error, DQ_BAD_INPUT, "decode: head '%s': scale_x_y is not a positive number",
+                   name);
   return read_json_anchors(head, json_object_get(json, "anchors"), error);
 }
 
@@ -126,7 +129,8 @@ dq_status dq_heads_from_text(dq_decoder *decoder, const char *text, const dq_tas
     if (!*at) break;
   }
   if (!anchors || classes < 1 || classes != floor(classes))
-    return dq_fail(error, DQ_USAGE, "decode: '%s' needs anchors and a whole number of classes", text);
+    return dq_fail(error, DQ_USAGE, "decode: '%s' needs anchors and a whole number of classes",
+                   text);
   for (int i = 0; i < decoder->head_count; i++) {
     decoder->heads[i].output = i;
     decoder->heads[i].classes = (int64_t)classes;

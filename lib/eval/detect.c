@@ -29,15 +29,19 @@ typedef struct detection {
   found_box *found;
   true_box *truth; // pictures in the order they came
   int64_t found_count, found_room, truth_count, truth_room, pictures;
-  dq_box *boxes;   // of one picture
-  double *scores;  // candidates x classes
-  double *column;  // scores of one class above the bound
+  dq_box *boxes;  // of one picture
+  double *scores; // candidates x classes
+  double *column; // scores of one class above the bound
   int64_t *kept;
   dq_box *near;
 } detection;
 
-static double smaller(double a, double b) { return a < b ? a : b; }
-static double larger(double a, double b) { return a > b ? a : b; }
+static double smaller(double a, double b) {
+  return a < b ? a : b;
+}
+static double larger(double a, double b) {
+  return a > b ? a : b;
+}
 
 double dq_box_iou(const dq_box *a, const dq_box *b) {
   double width = larger(smaller(a->x2, b->x2) - larger(a->x1, b->x1), 0);
@@ -146,11 +150,11 @@ static dq_status add_truth(detection *it, const double numbers[5], const dq_samp
     return dq_fail(error, DQ_BAD_INPUT, "class %g, the model has %" PRId64 " classes", numbers[0],
                    it->decoder.classes);
   double x = numbers[1], y = numbers[2], width = numbers[3], height = numbers[4];
-  items[it->truth_count++] = (true_box){
-      .class = (int64_t)numbers[0],
-      .picture = it->pictures,
-      .box = {(x - width / 2) * info->width, (y - height / 2) * info->height,
-              (x + width / 2) * info->width, (y + height / 2) * info->height}};
+  items[it->truth_count++] =
+      (true_box){.class = (int64_t)numbers[0],
+                 .picture = it->pictures,
+                 .box = {(x - width / 2) * info->width, (y - height / 2) * info->height,
+                         (x + width / 2) * info->width, (y + height / 2) * info->height}};
   return DQ_OK;
 }
 
@@ -236,7 +240,7 @@ static dq_status add_detect(dq_task *task, const dq_tensor *const *outputs, int6
   DQ_TRY(dq_decode(&it->decoder, outputs, item, it->boxes, it->scores, error));
   place_boxes(it, info);
   DQ_TRY(read_truth(it, info, error));
-  for (int64_t class = 0; class < it->decoder.classes; class++)
+  for (int64_t class = 0; class < it->decoder.classes; class ++)
     DQ_TRY(add_found(it, class, error));
   it->pictures++;
   return DQ_OK;
@@ -286,7 +290,7 @@ static precision_sums sum_precisions(detection *it, const int64_t *first_of_pict
                                      const int64_t *positives, uint8_t *hits) {
   precision_sums sums = {0};
   int64_t at = 0;
-  for (int64_t class = 0; class < it->decoder.classes; class++) {
+  for (int64_t class = 0; class < it->decoder.classes; class ++) {
     if (positives[class] == 0) continue;
     double value = class_precision(it, class, positives[class], &at, first_of_picture, hits);
     sums.plain += value;
@@ -315,7 +319,8 @@ static dq_status result_detect(dq_task *task, dq_result *result, dq_error *error
     if (it->found_count)
       qsort(it->found, (size_t)it->found_count, sizeof *it->found, by_class_and_score);
     precision_sums sums = sum_precisions(it, first_of_picture, positives, hits);
-    double classes = sums.classes ? (double)sums.classes : 1, boxes = sums.boxes ? (double)sums.boxes : 1;
+    double classes = sums.classes ? (double)sums.classes : 1,
+           boxes = sums.boxes ? (double)sums.boxes : 1;
     dq_result_add(result, "mAP50", "map50", 100 * sums.plain / classes, "%", 2);
     dq_result_add(result, "AP50 by boxes", "ap50_boxes", 100 * sums.weighted / boxes, "%", 2);
     dq_result_add(result, "boxes", "boxes", (double)it->truth_count, "", 0);
@@ -329,7 +334,5 @@ static dq_status result_detect(dq_task *task, dq_result *result, dq_error *error
   return status;
 }
 
-const dq_task_functions dq_task_detect = {.open = open_detect,
-                                          .add = add_detect,
-                                          .result = result_detect,
-                                          .close = close_detect};
+const dq_task_functions dq_task_detect = {
+    .open = open_detect, .add = add_detect, .result = result_detect, .close = close_detect};

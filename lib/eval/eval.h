@@ -16,9 +16,10 @@
 typedef struct dq_task dq_task;
 
 typedef struct dq_task_options {
-  const char *task;   // a row of tasks.def; NULL: guessed from outputs and labels
-  const char *decode; // detect: "yolo", "yolo:classes=80,anchors=10x14:23x27/81x82:...[,scale=1.05]"
-                      // (heads in output order, '/' between heads) or "yolox"; NULL: the model's
+  const char *task; // a row of tasks.def; NULL: guessed from outputs and labels
+  const char
+      *decode; // detect: "yolo", "yolo:classes=80,anchors=10x14:23x27/81x82:...[,scale=1.05]"
+               // (heads in output order, '/' between heads) or "yolox"; NULL: the model's
   const char *model_decode; // the model's metadata property `decode` (JSON); NULL: it has none
   int output_count;
   const dq_tensor *outputs; // shapes only, the pictures along dimension 0
@@ -30,21 +31,21 @@ typedef struct dq_task_options {
 } dq_task_options;
 
 typedef struct dq_figure {
-  const char *name;   // "top-1"; static
-  const char *key;    // "top1", for JSON and CSV; static
+  const char *name; // "top-1"; static
+  const char *key;  // "top1", for JSON and CSV; static
   double value;
-  const char *unit;   // "%" or "" (a count, or a Dice coefficient)
-  int decimals;       // for people
+  const char *unit; // "%" or "" (a count, or a Dice coefficient)
+  int decimals;     // for people
 } dq_figure;
 
 enum { DQ_MAX_FIGURES = 8 };
 
-// The first figure is the one a condition such as --max-drop means; larger is better, and percentage
-// points are (value_before - value_after) * points.
+// The first figure is the one a condition such as --max-drop means; larger is better, and
+// percentage points are (value_before - value_after) * points.
 typedef struct dq_result {
   const char *task;
   int64_t pictures;
-  int count; // 0 for "none"
+  int count;     // 0 for "none"
   double points; // 1 when figures[0] is in percent, 100 when it is a coefficient
   dq_figure figures[DQ_MAX_FIGURES];
 } dq_result;
@@ -81,10 +82,10 @@ int64_t dq_argmax(const double *values, int64_t count); // the first of the larg
 // ---- Binary segmentation: Dice and IoU ----
 
 typedef struct dq_dice {
-  int64_t intersection, sum;     // pixels over all pictures: |P & M| and |P| + |M|
-  double slices;                 // sum of Dice over pictures whose mask is not empty
+  int64_t intersection, sum; // pixels over all pictures: |P & M| and |P| + |M|
+  double slices;             // sum of Dice over pictures whose mask is not empty
   int64_t slice_count;
-  int64_t empty, empty_clean;    // pictures with an empty mask; those where nothing was found
+  int64_t empty, empty_clean; // pictures with an empty mask; those where nothing was found
 } dq_dice;
 
 // Two maps of 0 and 1.
@@ -123,9 +124,9 @@ double dq_average_precision(const uint8_t *hits, int64_t count, int64_t positive
 // ---- One model's outputs against another's ----
 
 typedef struct dq_comparison {
-  double signal, noise;  // sums of squares of the reference and of the difference
-  double product, other; // sums of reference * other and of other squared
-  double largest;        // largest absolute difference
+  double signal, noise;      // sums of squares of the reference and of the difference
+  double product, other;     // sums of reference * other and of other squared
+  double largest;            // largest absolute difference
   int64_t values, nonfinite; // compared, and left out because one side is NaN or infinite
   int64_t pictures, agree;   // argmax over a picture's values equal
 } dq_comparison;
@@ -133,8 +134,8 @@ typedef struct dq_comparison {
 // Entry `item` along dimension 0 of both (item < 0: whole tensors). DQ_BAD_INPUT: other shapes.
 dq_status dq_comparison_add(dq_comparison *comparison, const dq_tensor *reference,
                             const dq_tensor *other, int64_t item, dq_error *error);
-void dq_comparison_add_values(dq_comparison *comparison, const float *reference,
-                              const float *other, int64_t count);
+void dq_comparison_add_values(dq_comparison *comparison, const float *reference, const float *other,
+                              int64_t count);
 double dq_comparison_sqnr(const dq_comparison *comparison); // dB; INFINITY when nothing differs
 double dq_comparison_cosine(const dq_comparison *comparison);
 double dq_comparison_agreement(const dq_comparison *comparison); // percent of pictures

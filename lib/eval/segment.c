@@ -132,8 +132,9 @@ static dq_status count_pixels(segmentation *it, const uint8_t *found, dq_image *
   }
   for (int64_t i = 0; i < pixels; i++)
     if (mask->pixels[i] >= it->classes && mask->pixels[i] != IGNORED)
-      return dq_fail(error, DQ_BAD_INPUT, "the mask has class %d, the model has %" PRId64
-                     " classes", mask->pixels[i], it->classes);
+      return dq_fail(error, DQ_BAD_INPUT,
+                     "the mask has class %d, the model has %" PRId64 " classes", mask->pixels[i],
+                     it->classes);
   dq_confusion_add(it->confusion, it->classes, found, mask->pixels, pixels);
   return DQ_OK;
 }
@@ -150,7 +151,8 @@ static dq_status find_map(const segmentation *it, const dq_tensor *output, int64
   dq_status status = found && *map ? DQ_OK : dq_fail_memory(error, plane + pixels);
   if (status == DQ_OK) {
     classify_pixels(it, values, found);
-    status = dq_resize_nearest(found, it->width, it->height, *map, mask->width, mask->height, error);
+    status =
+        dq_resize_nearest(found, it->width, it->height, *map, mask->width, mask->height, error);
   }
   free(found);
   free(values);
@@ -165,7 +167,8 @@ static dq_status add_segment(dq_task *task, const dq_tensor *const *outputs, int
   uint8_t *map;
   if (!info->label_path) return dq_fail(error, DQ_BAD_INPUT, "no mask");
   if (info->view.scale_x != 1 || info->view.scale_y != 1)
-    return dq_fail(error, DQ_USAGE, "segment: pictures are cropped or padded, expected fit=stretch");
+    return dq_fail(error, DQ_USAGE,
+                   "segment: pictures are cropped or padded, expected fit=stretch");
   size_t budget = task->context ? task->context->memory_limit : 0;
   DQ_TRY(dq_mask_read(&mask, info->label_path, budget, error));
   dq_status status = find_map(it, outputs[0], item, &mask, &map, error);
@@ -190,14 +193,13 @@ static dq_status result_segment(dq_task *task, dq_result *result, dq_error *erro
   }
   result->points = 100;
   dq_result_add(result, "Dice", "dice", dq_dice_pooled(dice), "", 4);
-  dq_result_add(result, "Dice per picture with a mask", "dice_pictures", dq_dice_slices(dice), "", 4);
+  dq_result_add(result, "Dice per picture with a mask", "dice_pictures", dq_dice_slices(dice), "",
+                4);
   dq_result_add(result, "IoU", "iou", dq_iou_pooled(dice), "", 4);
   dq_result_add(result, "empty pictures clean", "empty_clean", (double)dice->empty_clean, "", 0);
   dq_result_add(result, "empty pictures", "empty", (double)dice->empty, "", 0);
   return DQ_OK;
 }
 
-const dq_task_functions dq_task_segment = {.open = open_segment,
-                                           .add = add_segment,
-                                           .result = result_segment,
-                                           .close = close_segment};
+const dq_task_functions dq_task_segment = {
+    .open = open_segment, .add = add_segment, .result = result_segment, .close = close_segment};

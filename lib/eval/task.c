@@ -59,10 +59,17 @@ static const kind *guess(const dq_task_options *options) {
   int64_t plane = first->rank == 4 ? dq_tensor_product(first, 2, 4) : 1;
   bool fits = false;
   switch (options->labels) {
-  case DQ_LABEL_CLASS: fits = first->rank >= 1 && plane == 1 && dq_item_count(first) > 1; break;
-  case DQ_LABEL_MASK: fits = first->rank == 4 && plane > 1; break;
-  case DQ_LABEL_BOXES: fits = dq_decoder_possible(options); break;
-  default: break;
+  case DQ_LABEL_CLASS:
+    fits = first->rank >= 1 && plane == 1 && dq_item_count(first) > 1;
+    break;
+  case DQ_LABEL_MASK:
+    fits = first->rank == 4 && plane > 1;
+    break;
+  case DQ_LABEL_BOXES:
+    fits = dq_decoder_possible(options);
+    break;
+  default:
+    break;
   }
   const kind *it = kinds;
   while (it->labels != (fits ? options->labels : DQ_LABEL_NONE)) it++;
@@ -100,7 +107,9 @@ dq_status dq_task_open(dq_task **task, const dq_task_options *options, const dq_
                    label_text(chosen->labels), label_text(options->labels));
   dq_task *it = calloc(1, sizeof *it);
   if (!it) return dq_fail_memory(error, sizeof *it);
-  *it = (dq_task){.functions = chosen->functions, .name = chosen->name, .context = context,
+  *it = (dq_task){.functions = chosen->functions,
+                  .name = chosen->name,
+                  .context = context,
                   .output_count = options->output_count};
   dq_status status = it->functions->open ? it->functions->open(it, options, error) : DQ_OK;
   if (status == DQ_OK) *task = it;
@@ -115,7 +124,9 @@ void dq_task_free(dq_task *task) {
   free(task);
 }
 
-const char *dq_task_name(const dq_task *task) { return task->name; }
+const char *dq_task_name(const dq_task *task) {
+  return task->name;
+}
 
 dq_status dq_task_add(dq_task *task, const dq_tensor *const *outputs, int64_t item,
                       const dq_sample_info *info, dq_error *error) {

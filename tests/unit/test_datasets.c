@@ -34,7 +34,9 @@ static void put(const char *name, const void *bytes, size_t size) {
   assert_int_equal(fwrite(bytes, 1, size, file), size);
   fclose(file);
 }
-static void put_text(const char *name, const char *text) { put(name, text, strlen(text)); }
+static void put_text(const char *name, const char *text) {
+  put(name, text, strlen(text));
+}
 
 static int enter(void **state) {
   (void)state;
@@ -44,7 +46,8 @@ static int enter(void **state) {
   put_text("broken.jpg", "\xff\xd8\xff\xe0 not a picture");
   put_text("empty.png", "");
   // A header that claims 50000x50000 pixels.
-  put("bomb.png", "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\xc3\x50\0\0\xc3\x50\x08\x02\0\0\0....", 37);
+  put("bomb.png", "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\xc3\x50\0\0\xc3\x50\x08\x02\0\0\0........",
+      37);
   return 0;
 }
 
@@ -72,7 +75,8 @@ static void list_lines(void **state) {
   dq_data *data;
   float values[12];
   dq_sample_info info;
-  put_text("good.txt", "\xef\xbb\xbf" "a.ppm 3\r\n\r\ngrey b.pgm\t1\r\na.ppm 0");
+  put_text("good.txt", "\xef\xbb\xbf"
+                       "a.ppm 3\r\n\r\ngrey b.pgm\t1\r\na.ppm 0");
   assert_int_equal(open_with(&data, (dq_data_options){.spec = "good.txt", .preset = "vww"}), DQ_OK);
   assert_int_equal(dq_data_count(data), 3);
   assert_int_equal(dq_data_classes(data), 4);
@@ -101,7 +105,8 @@ static void broken_lists(void **state) {
                                          {"", "no pictures"}};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
     put_text("list.txt", lists[i][0]);
-    expect_failure((dq_data_options){.spec = "list.txt", .preset = "vww"}, DQ_BAD_INPUT, lists[i][1]);
+    expect_failure((dq_data_options){.spec = "list.txt", .preset = "vww"}, DQ_BAD_INPUT,
+                   lists[i][1]);
   }
   expect_failure((dq_data_options){.spec = "none.txt", .preset = "vww"}, DQ_SYSTEM, "none.txt");
 }
@@ -147,11 +152,16 @@ static void folders(void **state) {
 
 static void preprocessing_fields(void **state) {
   (void)state;
-  static const char *const wrong[][2] = {{"std=0", "std"},          {"std=1:0:1", "channel 1"},
-                                         {"scale=nan", "scale"},    {"mean=1:2", "mean"},
-                                         {"resize=x", "resize"},    {"crop=0", "crop"},
-                                         {"fit=bend", "fit"},       {"colour=rgb", "colour"},
-                                         {"filter=nearest", "filter"}, {"resize", "resize"},
+  static const char *const wrong[][2] = {{"std=0", "std"},
+                                         {"std=1:0:1", "channel 1"},
+                                         {"scale=nan", "scale"},
+                                         {"mean=1:2", "mean"},
+                                         {"resize=x", "resize"},
+                                         {"crop=0", "crop"},
+                                         {"fit=bend", "fit"},
+                                         {"colour=rgb", "colour"},
+                                         {"filter=nearest", "filter"},
+                                         {"resize", "resize"},
                                          {"mean=1e300,std=1e-300", "float32"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
     expect_failure((dq_data_options){.spec = "good.txt", .preprocess = wrong[i][0]}, DQ_USAGE,
@@ -164,7 +174,8 @@ static void preprocessing_fields(void **state) {
     dq_data_options options = {.spec = "synth:shapes", .preset = dq_preset_name(i)};
     if (!strcmp(options.preset, "lgg")) continue;
     assert_int_equal(open_with(&data, options), DQ_OK);
-    options = (dq_data_options){.spec = "synth:shapes", .preprocess = dq_data_preprocess_text(data)};
+    options =
+        (dq_data_options){.spec = "synth:shapes", .preprocess = dq_data_preprocess_text(data)};
     assert_int_equal(open_with(&again, options), DQ_OK);
     assert_string_equal(dq_data_preprocess_text(data), dq_data_preprocess_text(again));
     dq_data_free(data);
@@ -178,7 +189,8 @@ static void letterbox(void **state) {
   dq_sample_info info;
   float values[3 * 4 * 4];
   put_text("one.txt", "a.ppm 0\n"); // 2x1 pixels
-  assert_int_equal(open_with(&data, (dq_data_options){.spec = "one.txt", .preset = "yolox"}), DQ_OK);
+  assert_int_equal(open_with(&data, (dq_data_options){.spec = "one.txt", .preset = "yolox"}),
+                   DQ_OK);
   assert_int_equal(dq_data_set_shape(data, 3, 4, 4, &error), DQ_OK);
   assert_int_equal(dq_data_read(data, 0, values, &info, &error), DQ_OK);
   assert_true(values[3] == 0x40 && values[32 + 3] == 0xff); // blue first
@@ -248,7 +260,10 @@ static void npy_headers(void **state) {
       "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }",
       "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2",
       "{'descr': '', 'fortran_order': False, 'shape': (1, 2)}",
-      "{'descr': '<f4'}", "{", "", "nonsense"};
+      "{'descr': '<f4'}",
+      "{",
+      "",
+      "nonsense"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     put_npy("x.npy", 1, wrong[i], 8);
     assert_int_equal(dq_npy_read(&tensor, "x.npy", arena, &error), DQ_BAD_INPUT);
@@ -298,11 +313,15 @@ static void generated_shapes(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(list_lines),    cmocka_unit_test(broken_lists),
-      cmocka_unit_test(broken_pictures), cmocka_unit_test(folders),
-      cmocka_unit_test(preprocessing_fields), cmocka_unit_test(letterbox),
-      cmocka_unit_test(records),       cmocka_unit_test(npy_headers),
-      cmocka_unit_test(npy_arrays),    cmocka_unit_test(generated_shapes)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(list_lines),
+                                     cmocka_unit_test(broken_lists),
+                                     cmocka_unit_test(broken_pictures),
+                                     cmocka_unit_test(folders),
+                                     cmocka_unit_test(preprocessing_fields),
+                                     cmocka_unit_test(letterbox),
+                                     cmocka_unit_test(records),
+                                     cmocka_unit_test(npy_headers),
+                                     cmocka_unit_test(npy_arrays),
+                                     cmocka_unit_test(generated_shapes)};
   return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -109,8 +109,11 @@ static void classify_task(void **state) {
   dq_tensor output = {DQ_F32, 2, {2, 3}, scores};
   const dq_tensor *outputs[] = {&output};
   const char *names[] = {"y"};
-  dq_task_options options = {.output_count = 1, .outputs = &output, .output_names = names,
-                             .labels = DQ_LABEL_CLASS, .classes = 4};
+  dq_task_options options = {.output_count = 1,
+                             .outputs = &output,
+                             .output_names = names,
+                             .labels = DQ_LABEL_CLASS,
+                             .classes = 4};
   assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_BAD_INPUT);
   assert_string_equal(error.message, "the labels have 4 classes, the model has 3 outputs");
   options.classes = 3;
@@ -133,8 +136,8 @@ static void classify_task(void **state) {
   assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_BAD_INPUT);
 }
 
-// One head of one cell and one anchor as large as the input: logits of 0 give the centre, exp(0) the
-// full size, so the box is the whole picture; its score is the product of two sigmoids.
+// One head of one cell and one anchor as large as the input: logits of 0 give the centre, exp(0)
+// the full size, so the box is the whole picture; its score is the product of two sigmoids.
 static void detect_task(void **state) {
   (void)state;
   dq_error error;
@@ -149,12 +152,20 @@ static void detect_task(void **state) {
   dq_tensor output = {DQ_F32, 4, {1, 7, 1, 1}, logits};
   const dq_tensor *outputs[] = {&output};
   const char *names[] = {"head"};
-  dq_task_options options = {.output_count = 1, .outputs = &output, .output_names = names,
-                             .decode = "yolo:classes=2,anchors=32x16", .input_width = 32,
-                             .input_height = 16, .labels = DQ_LABEL_BOXES};
+  dq_task_options options = {.output_count = 1,
+                             .outputs = &output,
+                             .output_names = names,
+                             .decode = "yolo:classes=2,anchors=32x16",
+                             .input_width = 32,
+                             .input_height = 16,
+                             .labels = DQ_LABEL_BOXES};
   assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_OK);
-  dq_sample_info info = {.name = "p", .kind = DQ_LABEL_BOXES, .label_path = path, .width = 100,
-                         .height = 100, .view = {1, 1, 0, 0}};
+  dq_sample_info info = {.name = "p",
+                         .kind = DQ_LABEL_BOXES,
+                         .label_path = path,
+                         .width = 100,
+                         .height = 100,
+                         .view = {1, 1, 0, 0}};
   assert_int_equal(dq_task_add(task, outputs, 0, &info, &error), DQ_OK);
   dq_result result;
   assert_int_equal(dq_task_result(task, &result, &error), DQ_OK);
@@ -170,13 +181,23 @@ static void decoder_text(void **state) {
   dq_task *task;
   dq_tensor output = {DQ_F32, 4, {1, 7, 1, 1}, NULL};
   const char *names[] = {"head"};
-  dq_task_options options = {.output_count = 1, .outputs = &output, .output_names = names,
-                             .input_width = 32, .input_height = 16, .labels = DQ_LABEL_BOXES,
+  dq_task_options options = {.output_count = 1,
+                             .outputs = &output,
+                             .output_names = names,
+                             .input_width = 32,
+                             .input_height = 16,
+                             .labels = DQ_LABEL_BOXES,
                              .task = "detect"};
-  static const char *const wrong[] = {"yolo:", "yolo", "yolo:classes=2", "yolo:anchors=1x2",
-                                      "yolo:classes=2,anchors=1x", "yolo:classes=2,anchors=1x0",
-                                      "yolo:classes=2,anchors=1x2,", "yolo:classes=nan,anchors=1x2",
-                                      "ssd", "yolo:classes=1.5,anchors=1x2"};
+  static const char *const wrong[] = {"yolo:",
+                                      "yolo",
+                                      "yolo:classes=2",
+                                      "yolo:anchors=1x2",
+                                      "yolo:classes=2,anchors=1x",
+                                      "yolo:classes=2,anchors=1x0",
+                                      "yolo:classes=2,anchors=1x2,",
+                                      "yolo:classes=nan,anchors=1x2",
+                                      "ssd",
+                                      "yolo:classes=1.5,anchors=1x2"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     options.decode = wrong[i];
     assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_USAGE);
@@ -185,7 +206,12 @@ static void decoder_text(void **state) {
   options.decode = "yolo:classes=3,anchors=1x2"; // the output has 7 channels, not 8
   assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_BAD_INPUT);
   options.decode = NULL;
-  static const char *const broken[] = {"", "[", "{}", "[]", "[1]", "[{\"name\": \"other\"}]",
+  static const char *const broken[] = {"",
+                                       "[",
+                                       "{}",
+                                       "[]",
+                                       "[1]",
+                                       "[{\"name\": \"other\"}]",
                                        "[{\"name\": \"head\", \"classes\": 2, \"anchors\": [[1]]}]",
                                        "[{\"name\": \"head\", \"classes\": -1}]"};
   for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
@@ -195,11 +221,14 @@ static void decoder_text(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(top_one_and_five),       cmocka_unit_test(dice_of_three_pictures),
-      cmocka_unit_test(confusion_of_three_classes), cmocka_unit_test(overlap_and_suppression),
-      cmocka_unit_test(average_precision),      cmocka_unit_test(comparison),
-      cmocka_unit_test(classify_task),          cmocka_unit_test(detect_task),
-      cmocka_unit_test(decoder_text)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(top_one_and_five),
+                                     cmocka_unit_test(dice_of_three_pictures),
+                                     cmocka_unit_test(confusion_of_three_classes),
+                                     cmocka_unit_test(overlap_and_suppression),
+                                     cmocka_unit_test(average_precision),
+                                     cmocka_unit_test(comparison),
+                                     cmocka_unit_test(classify_task),
+                                     cmocka_unit_test(detect_task),
+                                     cmocka_unit_test(decoder_text)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
