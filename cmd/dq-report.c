@@ -24,20 +24,36 @@ typedef struct report_options {
 } report_options;
 
 static const dq_option rows[] = {
-    {.name = "ref", .aliases = "reference", .type = DQ_OPTION_FILE, .value = "MODEL",
+    {.name = "ref",
+     .aliases = "reference",
+     .type = DQ_OPTION_FILE,
+     .value = "MODEL",
      DQ_INTO(report_options, reference),
      .help = "compare with this model layer by layer on the pictures of --data",
-     .details = "Layers are matched through what dq wrote into the model about its origin, across "
-                "decomposition and quantization. Signal-to-noise ratios are over all pictures together."},
-    {.name = "match-names", .type = DQ_OPTION_FLAG, DQ_INTO(report_options, match_names),
+     .details =
+         "Layers are matched through what dq wrote into the model about its origin, across "
+         "decomposition and quantization. Signal-to-noise ratios are over all pictures together."},
+    {.name = "match-names",
+     .type = DQ_OPTION_FLAG,
+     DQ_INTO(report_options, match_names),
      .help = "with --ref: match layers by name where a model does not say where it comes from"},
-    {.name = "sort", .type = DQ_OPTION_STRING, .value = "KEY", DQ_INTO(report_options, sort),
+    {.name = "sort",
+     .type = DQ_OPTION_STRING,
+     .value = "KEY",
+     DQ_INTO(report_options, sort),
      .help = "order the table by a column, by its name in --csv",
-     .details = "Numbers descend, names ascend: node, op, macs, parameters, weight_bytes, "
-                "activation_bytes; with --ref: sqnr, cosine, error; of several models: file, macs, ..."},
-    {.name = "only", .type = DQ_OPTION_LIST, .value = "PATTERN", DQ_INTO(report_options, only),
+     .details =
+         "Numbers descend, names ascend: node, op, macs, parameters, weight_bytes, "
+         "activation_bytes; with --ref: sqnr, cosine, error; of several models: file, macs, ..."},
+    {.name = "only",
+     .type = DQ_OPTION_LIST,
+     .value = "PATTERN",
+     DQ_INTO(report_options, only),
      .help = "show only nodes whose names match the shell pattern; totals stay the model's"},
-    {.name = "shape", .type = DQ_OPTION_LIST, .value = "NAME=N,C,H,W", DQ_INTO(report_options, shapes),
+    {.name = "shape",
+     .type = DQ_OPTION_LIST,
+     .value = "NAME=N,C,H,W",
+     DQ_INTO(report_options, shapes),
      .help = "size of an input the model leaves open"},
 };
 
@@ -59,8 +75,8 @@ static const dq_column layer_columns[] = {
     {"activation_bytes", "Activations", DQ_COLUMN_BYTES, NULL, 0, 0},
     {"problem", "Problem", DQ_COLUMN_TEXT, NULL, 0, 60},
 };
-static const dq_table_layout layer_layout = {"layers", "Layers", layer_columns, COUNT(layer_columns),
-                                             false};
+static const dq_table_layout layer_layout = {"layers", "Layers", layer_columns,
+                                             COUNT(layer_columns), false};
 
 static const dq_column comparison_columns[] = {
     {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 32},
@@ -72,8 +88,8 @@ static const dq_column comparison_columns[] = {
     {"error", "Largest error", DQ_COLUMN_SIGNIFICANT, NULL, 4, 0},
     {"nonfinite", "Not finite", DQ_COLUMN_INT, NULL, 0, 0},
 };
-static const dq_table_layout comparison_layout = {"comparison", "Compared layer by layer",
-                                                  comparison_columns, COUNT(comparison_columns), false};
+static const dq_table_layout comparison_layout = {
+    "comparison", "Compared layer by layer", comparison_columns, COUNT(comparison_columns), false};
 
 static const dq_column output_columns[] = {
     {"output", "Output", DQ_COLUMN_TEXT, NULL, 0, 32},
@@ -126,8 +142,8 @@ static const dq_column model_columns[] = {
 };
 static const dq_table_layout model_layout = {"model", "Model", model_columns, COUNT(model_columns),
                                              true};
-static const dq_table_layout models_layout = {"models", "Models", model_columns, COUNT(model_columns),
-                                              false};
+static const dq_table_layout models_layout = {"models", "Models", model_columns,
+                                              COUNT(model_columns), false};
 
 // ---- Facts of one model ----
 
@@ -136,7 +152,7 @@ typedef struct model_facts {
   dq_graph *graph, *reference; // reference NULL: nothing to compare with
   dq_shape_request shapes;
   dq_cost cost;
-  dq_result accuracy; // count 0: not measured
+  dq_result accuracy;             // count 0: not measured
   dq_layer_comparison comparison; // outputs NULL: not compared
 } model_facts;
 
@@ -281,16 +297,17 @@ static dq_status measure_on(const report_options *options, dq_data *data, model_
                                   .decode = options->data.decode,
                                   .batch = options->data.batch,
                                   .shapes = facts->shapes};
-  dq_status status = dq_accuracy_run(&facts->accuracy, facts->graph, data, &accuracy, context, error);
+  dq_status status =
+      dq_accuracy_run(&facts->accuracy, facts->graph, data, &accuracy, context, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", facts->path);
   if (!facts->reference) return DQ_OK;
   dq_layer_options layers = {.shapes = facts->shapes, .by_names = options->match_names};
-  return dq_compare_layers(&facts->comparison, facts->reference, facts->graph, data, &layers, context,
-                           arena, error);
+  return dq_compare_layers(&facts->comparison, facts->reference, facts->graph, data, &layers,
+                           context, arena, error);
 }
 
-static dq_status measure(const report_options *options, model_facts *facts, const dq_context *context,
-                         dq_arena *arena, dq_error *error) {
+static dq_status measure(const report_options *options, model_facts *facts,
+                         const dq_context *context, dq_arena *arena, dq_error *error) {
   dq_data_arguments arguments = options->data;
   if (!arguments.data) return DQ_OK;
   dq_remembered_preset(&arguments, facts->graph, context);
@@ -309,8 +326,8 @@ static dq_status study(const report_options *options, model_facts *facts, const 
   dq_status status = dq_cost_analyse(&facts->cost, facts->graph, request, context, arena, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", facts->path);
   if (!facts->cost.macs_complete)
-    dq_message(context, DQ_WARNING, "%s: shapes of some nodes are not known, MACs are a lower bound",
-               facts->path);
+    dq_message(context, DQ_WARNING,
+               "%s: shapes of some nodes are not known, MACs are a lower bound", facts->path);
   return measure(options, facts, context, arena, error);
 }
 
@@ -376,8 +393,8 @@ static dq_status report_several(const report_options *options, dq_report *report
 
 static dq_status report_models(const report_options *options, dq_graph *reference,
                                const dq_context *context, dq_arena *arena, dq_error *error) {
-  const char *title = dq_arena_printf(arena, "%s", options->common.operand_count == 1
-                                                       ? options->common.operands[0] : "Models");
+  const char *title = dq_arena_printf(
+      arena, "%s", options->common.operand_count == 1 ? options->common.operands[0] : "Models");
   dq_report *report = title ? dq_report_new("dq-report", 1, title) : NULL;
   if (!report) return dq_fail_memory(error, 0);
   dq_status status = options->common.operand_count == 1
@@ -392,8 +409,8 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   dq_graph *reference = NULL;
   if (options->reference) DQ_TRY(dq_onnx_load(&reference, options->reference, context, error));
   dq_arena *arena = dq_arena_new(0);
-  dq_status status = arena ? report_models(options, reference, context, arena, error)
-                           : dq_fail_memory(error, 0);
+  dq_status status =
+      arena ? report_models(options, reference, context, arena, error) : dq_fail_memory(error, 0);
   dq_arena_free(arena);
   dq_graph_free(reference);
   return status;
@@ -401,9 +418,12 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
 
 static dq_status check(const void *parsed, dq_error *error) {
   const dq_report_options *files = &((const report_options *)parsed)->report;
-  int standard = (files->json && !strcmp(files->json, "-")) + (files->csv && !strcmp(files->csv, "-")) +
+  int standard = (files->json && !strcmp(files->json, "-")) +
+                 (files->csv && !strcmp(files->csv, "-")) +
                  (files->html && !strcmp(files->html, "-"));
-  return standard <= 1 ? DQ_OK : dq_fail(error, DQ_USAGE, "only one of --json, --csv and --html can be '-'");
+  return standard <= 1
+             ? DQ_OK
+             : dq_fail(error, DQ_USAGE, "only one of --json, --csv and --html can be '-'");
 }
 
 static const dq_command command = {
@@ -411,13 +431,17 @@ static const dq_command command = {
     .summary = "tells what models are, cost and lose",
     .usage = "MODEL... [--data SPEC] [--ref MODEL] [options]",
     .description =
-        "For one model: every node with operator, shape, types, multiply-accumulates, parameters, bytes "
+        "For one model: every node with operator, shape, types, multiply-accumulates, parameters, "
+        "bytes "
         "and precision, and the totals. Shapes show an open batch by its name; figures are for one "
-        "picture. Operators that dq cannot run are named and do not stop the report. Several models give "
+        "picture. Operators that dq cannot run are named and do not stop the report. Several "
+        "models give "
         "one row each.\n\n"
         "With --data the model runs on pictures: accuracy when they have labels. With --ref it is "
-        "compared with another model, usually the one it was made from: signal-to-noise ratio, cosine "
-        "and largest error of every layer and output, and how often both give the same first answer.",
+        "compared with another model, usually the one it was made from: signal-to-noise ratio, "
+        "cosine "
+        "and largest error of every layer and output, and how often both give the same first "
+        "answer.",
     .examples = "# where the multiply-accumulates are\n"
                 "dq-report model.onnx --sort macs\n"
                 "# what quantization cost\n"
@@ -437,4 +461,6 @@ static const dq_command command = {
     .run = run,
 };
 
-int main(int argc, char **argv) { return dq_command_main(argc, argv, &command); }
+int main(int argc, char **argv) {
+  return dq_command_main(argc, argv, &command);
+}

@@ -15,9 +15,10 @@ typedef struct analysis {
   const dq_graph *graph;
   const dq_context *context;
   dq_arena *arena;
-  dq_tensor *single, *twice; // by value, at the requested batch and at twice that; twice may be NULL
-  const char *symbol;        // NULL: the batch is fixed
-  bool *owned;               // by value: a node counted this constant already
+  dq_tensor *single,
+      *twice;         // by value, at the requested batch and at twice that; twice may be NULL
+  const char *symbol; // NULL: the batch is fixed
+  bool *owned;        // by value: a node counted this constant already
 } analysis;
 
 enum { SHAPE_TEXT = 256, SYMBOL_LENGTH = 2 };
@@ -97,12 +98,12 @@ static const char *shape_text(const analysis *a, const dq_value *value) {
     int64_t size = declared ? value->dims[d].size : one->dims[d];
     int length;
     if (size < 0)
-      length = snprintf(to, room, "%s%.16s", cross, value->dims[d].symbol ? value->dims[d].symbol : "?");
+      length =
+          snprintf(to, room, "%s%.16s", cross, value->dims[d].symbol ? value->dims[d].symbol : "?");
     else if (!declared && a->symbol && two && two->rank == rank && two->dims[d] == 2 * size && size)
       length = size == 1 ? snprintf(to, room, "%s%s", cross, a->symbol)
                          : snprintf(to, room, "%s%" PRId64 "%s", cross, size, a->symbol);
-    else
-      length = snprintf(to, room, "%s%" PRId64, cross, size);
+    else length = snprintf(to, room, "%s%" PRId64, cross, size);
     at += (size_t)length;
   }
   return dq_arena_strdup(a->arena, text);
@@ -124,24 +125,39 @@ static int held_type(const analysis *a, const dq_value *value) {
   return value_type(a, value);
 }
 
-static bool is_eight_bit(int type) { return type == DQ_I8 || type == DQ_U8; }
+static bool is_eight_bit(int type) {
+  return type == DQ_I8 || type == DQ_U8;
+}
 
 static const char *precision_name(int type) {
   switch (type) {
-    case DQ_F32: return "fp32";
-    case DQ_F16: return "fp16";
-    case DQ_F64: return "fp64";
-    case DQ_BF16: return "bf16";
-    case DQ_I8: case DQ_U8: return "int8";
-    case DQ_I16: case DQ_U16: return "int16";
-    case DQ_I4: case DQ_U4: return "int4";
-    default: return NULL;
+  case DQ_F32:
+    return "fp32";
+  case DQ_F16:
+    return "fp16";
+  case DQ_F64:
+    return "fp64";
+  case DQ_BF16:
+    return "bf16";
+  case DQ_I8:
+  case DQ_U8:
+    return "int8";
+  case DQ_I16:
+  case DQ_U16:
+    return "int16";
+  case DQ_I4:
+  case DQ_U4:
+    return "int4";
+  default:
+    return NULL;
   }
 }
 
 // ---- Constants ----
 
-static bool is_float(int type) { return type == DQ_F32 || type == DQ_F16 || type == DQ_F64; }
+static bool is_float(int type) {
+  return type == DQ_F32 || type == DQ_F16 || type == DQ_F64;
+}
 
 static bool is_weight(int type) {
   int bits = dq_dtype_bits(type);
@@ -180,7 +196,8 @@ static void own_constants(analysis *a, const dq_node *node) {
 
 // The elements of a Constant node, which some exporters use instead of initializers.
 static void count_constant_node(analysis *a, dq_cost_node *row) {
-  const dq_tensor *tensor = dq_node_is(row->node, "Constant") ? dq_node_tensor(row->node, "value") : NULL;
+  const dq_tensor *tensor =
+      dq_node_is(row->node, "Constant") ? dq_node_tensor(row->node, "value") : NULL;
   if (!tensor) return;
   int64_t count = dq_tensor_count(tensor);
   if (is_weight(tensor->type)) row->parameters = add_clamped(row->parameters, count);
@@ -204,8 +221,8 @@ static void count_initializers(analysis *a) {
 
 // Which two inputs are multiplied, for operators that have multiply-accumulates.
 static void multiplied(const dq_node *node, int *left, int *right) {
-  bool with_scales = !strcmp(node->op_type, "QLinearConv") || !strcmp(node->op_type, "QLinearMatMul") ||
-                     !strcmp(node->op_type, "QGemm");
+  bool with_scales = !strcmp(node->op_type, "QLinearConv") ||
+                     !strcmp(node->op_type, "QLinearMatMul") || !strcmp(node->op_type, "QGemm");
   *left = 0;
   *right = with_scales ? 3 : 1;
 }
@@ -214,7 +231,8 @@ static const char *precision_text(const analysis *a, const dq_node *node, bool m
   int left = 0, right = 1;
   if (multiplies) multiplied(node, &left, &right);
   const char *input = precision_name(held_type(a, dq_node_input(node, left)));
-  const char *weight = multiplies ? precision_name(held_type(a, dq_node_input(node, right))) : input;
+  const char *weight =
+      multiplies ? precision_name(held_type(a, dq_node_input(node, right))) : input;
   if (!input) input = precision_name(value_type(a, dq_node_output(node, 0)));
   if (!input) return "";
   if (!weight || !strcmp(input, weight)) return input;
@@ -235,8 +253,7 @@ static dq_status cost_of_node(analysis *a, const dq_node *node, dq_cost_node *ro
     return status;
   }
   bool shapes = true;
-  for (int i = 0; i < op.output_count; i++)
-    shapes &= !op.outputs[i] || op.outputs[i]->rank >= 0;
+  for (int i = 0; i < op.output_count; i++) shapes &= !op.outputs[i] || op.outputs[i]->rank >= 0;
   row->macs_known = !op.row->macs || shapes;
   if (!op.row->macs) return DQ_OK;
   if (shapes) row->macs = op.row->macs(&op);

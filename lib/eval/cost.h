@@ -7,15 +7,15 @@
 
 typedef struct dq_cost_node {
   const dq_node *node;
-  const char *label;  // the node's name, or its first output's when it has none
-  const char *shape;  // of output 0, "Nx64x56x56" when the batch is open, "?" when not known
-  int input_type;     // of input 0, 0: none or not known
-  int output_type;    // of output 0, 0: not known
-  bool macs_known;    // false: shapes or operator are not known, macs is 0
-  bool int8;          // products of 8-bit integers: a quantized operator, or one between
-                      // DequantizeLinear nodes of 8-bit values
-  int64_t macs;       // at batch 1 unless the request says otherwise
-  int64_t parameters; // elements of the weights it owns, see dq_cost_analyse
+  const char *label;        // the node's name, or its first output's when it has none
+  const char *shape;        // of output 0, "Nx64x56x56" when the batch is open, "?" when not known
+  int input_type;           // of input 0, 0: none or not known
+  int output_type;          // of output 0, 0: not known
+  bool macs_known;          // false: shapes or operator are not known, macs is 0
+  bool int8;                // products of 8-bit integers: a quantized operator, or one between
+                            // DequantizeLinear nodes of 8-bit values
+  int64_t macs;             // at batch 1 unless the request says otherwise
+  int64_t parameters;       // elements of the weights it owns, see dq_cost_analyse
   int64_t parameter_bytes;  // of all constants it owns, as stored
   int64_t activation_bytes; // of its outputs
   const char *precision;    // "fp32", "fp16", "int8", "fp32, int8 weights", "" when it holds none
@@ -34,25 +34,25 @@ typedef struct dq_cost {
   dq_cost_operator *operators; // most frequent first, then by name
   int operator_count;
   int64_t macs, int8_macs;
-  bool macs_complete;        // every node's are known
-  int64_t float_parameters;  // elements of all float32, float64 and float16 initializers
-  int64_t parameters;        // elements of all initializers and Constant nodes
-  int64_t parameter_bytes;   // of those, as stored
-  int64_t activation_bytes;  // of all nodes' outputs
-  int64_t file_bytes;        // -1: not a file
-  int64_t live_bytes;        // most alive at once while running, -1: cannot be run
-  int unsupported;           // nodes with a problem
+  bool macs_complete;       // every node's are known
+  int64_t float_parameters; // elements of all float32, float64 and float16 initializers
+  int64_t parameters;       // elements of all initializers and Constant nodes
+  int64_t parameter_bytes;  // of those, as stored
+  int64_t activation_bytes; // of all nodes' outputs
+  int64_t file_bytes;       // -1: not a file
+  int64_t live_bytes;       // most alive at once while running, -1: cannot be run
+  int unsupported;          // nodes with a problem
   int64_t opset;
-  const char *batch_symbol;  // what stands for the batch in shapes, NULL: it is fixed
+  const char *batch_symbol; // what stands for the batch in shapes, NULL: it is fixed
 } dq_cost;
 
 // Analyses an indexed graph. Operators that are not supported do not stop it: their rows say so.
 // Each initializer is owned by the first node that reads it (through a DequantizeLinear, Cast or
-// Transpose of its own, the node behind that), so a shared one is counted once. Weights are constants
-// of float types, of 4-bit and 8-bit integers, and int32 biases of quantized operators; a scalar
-// scale or zero point counts as well, indices and shapes (int64) do not. Everything is in the arena.
-// `request` may be NULL. DQ_USAGE when a dimension other than the batch is open, DQ_BAD_INPUT for
-// nodes that contradict themselves.
+// Transpose of its own, the node behind that), so a shared one is counted once. Weights are
+// constants of float types, of 4-bit and 8-bit integers, and int32 biases of quantized operators; a
+// scalar scale or zero point counts as well, indices and shapes (int64) do not. Everything is in
+// the arena. `request` may be NULL. DQ_USAGE when a dimension other than the batch is open,
+// DQ_BAD_INPUT for nodes that contradict themselves.
 dq_status dq_cost_analyse(dq_cost *cost, const dq_graph *graph, const dq_shape_request *request,
                           const dq_context *context, dq_arena *arena, dq_error *error);
 

@@ -33,7 +33,8 @@ static bool find_common_source(matching *m) {
   if (m->reference_first >= 0) return true;
   for (int i = reference_steps - 1; i >= 0; i--) {
     m->reference_first = i;
-    m->candidate_first = dq_lineage_find(m->candidate_lineage, dq_lineage_source(m->reference_lineage, i));
+    m->candidate_first =
+        dq_lineage_find(m->candidate_lineage, dq_lineage_source(m->reference_lineage, i));
     if (m->candidate_first >= 0) return true;
   }
   m->reference_first = reference_steps; // so that every name resolves to itself
@@ -86,8 +87,8 @@ static void match_candidates(const matching *m, const dq_value **best, bool *lis
       const dq_value *value = candidate->nodes[n]->outputs[i];
       if (!value || !can_be_tapped(value)) continue;
       bool mapped;
-      const char *name = dq_lineage_resolve(m->candidate_lineage, m->candidate_first, value->name,
-                                            &mapped);
+      const char *name =
+          dq_lineage_resolve(m->candidate_lineage, m->candidate_first, value->name, &mapped);
       const dq_value *source = name ? dq_graph_find(m->reference, name) : NULL;
       if (!source || (!mapped && (listed[source->index] || inside_integer_step(value))) ||
           inside_integer_step(source))
@@ -103,11 +104,14 @@ static void match_through_source(const matching *m, const dq_value **best) {
   for (int c = 0; c < m->candidate->value_count; c++) {
     const dq_value *value = m->candidate->values[c];
     if (!can_be_tapped(value)) continue;
-    const char *name = dq_lineage_resolve(m->candidate_lineage, m->candidate_first, value->name, NULL);
+    const char *name =
+        dq_lineage_resolve(m->candidate_lineage, m->candidate_first, value->name, NULL);
     for (int r = 0; name && r < m->reference->value_count; r++) {
       const dq_value *other = m->reference->values[r];
-      if (!can_be_tapped(other) || inside_integer_step(other) || inside_integer_step(value)) continue;
-      const char *source = dq_lineage_resolve(m->reference_lineage, m->reference_first, other->name, NULL);
+      if (!can_be_tapped(other) || inside_integer_step(other) || inside_integer_step(value))
+        continue;
+      const char *source =
+          dq_lineage_resolve(m->reference_lineage, m->reference_first, other->name, NULL);
       if (source && !strcmp(source, name)) best[r] = value;
     }
   }
@@ -130,8 +134,8 @@ static dq_status collect_pairs(const matching *m, const dq_value *const *best, d
     return dq_fail(error, DQ_BAD_INPUT, "%s has %d outputs, %s has %d", m->candidate->path,
                    m->candidate->output_count, reference->path, reference->output_count);
   for (int i = 0; i < reference->output_count; i++)
-    result->outputs[result->output_count++] = (dq_layer_pair){
-        .reference = reference->outputs[i], .candidate = m->candidate->outputs[i]};
+    result->outputs[result->output_count++] =
+        (dq_layer_pair){.reference = reference->outputs[i], .candidate = m->candidate->outputs[i]};
   return DQ_OK;
 }
 
@@ -145,13 +149,16 @@ static dq_status match(matching *m, const dq_layer_options *options, const dq_co
   bool related = find_common_source(m);
   result->by_names = !related && options->by_names;
   if (result->by_names)
-    dq_message(context, DQ_WARNING, "%s does not say that it comes from %s: layers are matched by name",
+    dq_message(context, DQ_WARNING,
+               "%s does not say that it comes from %s: layers are matched by name",
                m->candidate->path, m->reference->path);
   else if (!related)
-    dq_message(context, DQ_WARNING, "%s does not say that it comes from %s: only outputs are compared",
+    dq_message(context, DQ_WARNING,
+               "%s does not say that it comes from %s: only outputs are compared",
                m->candidate->path, m->reference->path);
   if (related || result->by_names) {
-    if (m->reference_first == dq_lineage_steps(m->reference_lineage)) match_candidates(m, best, listed);
+    if (m->reference_first == dq_lineage_steps(m->reference_lineage))
+      match_candidates(m, best, listed);
     else match_through_source(m, best);
   }
   return collect_pairs(m, best, arena, result, error);
@@ -168,8 +175,8 @@ typedef struct kept_value {
 typedef struct compare_job {
   dq_layer_comparison *result;
   dq_runner reference, candidate;
-  kept_value *kept;       // by layer: what the reference said of this picture
-  int *reference_layer;   // by value index of the session's copy: layer or -1
+  kept_value *kept;     // by layer: what the reference said of this picture
+  int *reference_layer; // by value index of the session's copy: layer or -1
   int *candidate_layer;
   dq_data *data;
   float *picture;
@@ -185,7 +192,9 @@ static dq_status reserve(kept_value *kept, int64_t count, dq_error *error) {
   return kept->values ? DQ_OK : dq_fail_memory(error, (size_t)count * sizeof *kept->values);
 }
 
-static bool is_float(int type) { return type == DQ_F32 || type == DQ_F16 || type == DQ_F64; }
+static bool is_float(int type) {
+  return type == DQ_F32 || type == DQ_F16 || type == DQ_F64;
+}
 
 static dq_status keep_reference(void *user, const dq_value *value, const dq_tensor *tensor,
                                 dq_error *error) {
@@ -194,8 +203,7 @@ static dq_status keep_reference(void *user, const dq_value *value, const dq_tens
   if (layer < 0 || !is_float(tensor->type)) return DQ_OK;
   kept_value *kept = &job->kept[layer];
   DQ_TRY(reserve(kept, dq_tensor_count(tensor), error));
-  if (tensor->type == DQ_F32)
-    memcpy(kept->values, tensor->data, dq_tensor_bytes(tensor));
+  if (tensor->type == DQ_F32) memcpy(kept->values, tensor->data, dq_tensor_bytes(tensor));
   else
     for (int64_t i = 0; i < kept->count; i++) kept->values[i] = (float)dq_tensor_get(tensor, i);
   return DQ_OK;
@@ -211,7 +219,8 @@ static dq_status compare_candidate(void *user, const dq_value *value, const dq_t
   for (int l = layer; l < job->result->layer_count; l++) {
     dq_layer_pair *pair = &job->result->layers[l];
     kept_value *kept = &job->kept[l];
-    if (strcmp(pair->candidate->name, value->name) || kept->count != dq_tensor_count(tensor)) continue;
+    if (strcmp(pair->candidate->name, value->name) || kept->count != dq_tensor_count(tensor))
+      continue;
     if (tensor->type == DQ_F32) {
       dq_comparison_add_values(&pair->comparison, kept->values, tensor->data, kept->count);
       continue;
@@ -225,8 +234,9 @@ static dq_status compare_candidate(void *user, const dq_value *value, const dq_t
 }
 
 // Opens a session with all layers' values tapped.
-static dq_status open_side(compare_job *job, dq_runner *runner, const dq_graph *graph, bool candidate,
-                           const dq_layer_options *options, dq_arena *arena, dq_error *error) {
+static dq_status open_side(compare_job *job, dq_runner *runner, const dq_graph *graph,
+                           bool candidate, const dq_layer_options *options, dq_arena *arena,
+                           dq_error *error) {
   int count = job->result->layer_count;
   const char **taps = DQ_NEW_ARRAY(arena, count + 1, const char *);
   if (!taps) return dq_fail_memory(error, (size_t)count * sizeof *taps);
@@ -258,10 +268,12 @@ static dq_status compare_outputs(compare_job *job, dq_error *error) {
     const dq_tensor *candidate = dq_plan_output(job->candidate.session.plan, i);
     dq_status status = dq_comparison_add(comparison, reference, candidate, -1, error);
     if (status != DQ_OK)
-      return dq_error_prefix(error, status, "%s", dq_plan_output_name(job->candidate.session.plan, i));
+      return dq_error_prefix(error, status, "%s",
+                             dq_plan_output_name(job->candidate.session.plan, i));
     if (i == 0)
-      job->result->scores = reference->rank >= 1 && dq_tensor_count(reference) > 1 &&
-                            (reference->rank <= 2 || dq_tensor_product(reference, 2, reference->rank) == 1);
+      job->result->scores =
+          reference->rank >= 1 && dq_tensor_count(reference) > 1 &&
+          (reference->rank <= 2 || dq_tensor_product(reference, 2, reference->rank) == 1);
   }
   return DQ_OK;
 }

@@ -16,23 +16,24 @@ typedef struct dq_layer_comparison {
   int layer_count;
   dq_layer_pair *outputs; // the models' outputs in order; comparison has pictures and agreement
   int output_count;
-  bool scores;            // output 0 is one vector of scores per picture: agreement means top-1
+  bool scores; // output 0 is one vector of scores per picture: agreement means top-1
   int64_t pictures;
-  bool by_names;          // values were matched by their names alone
+  bool by_names; // values were matched by their names alone
 } dq_layer_comparison;
 
 typedef struct dq_layer_options {
   dq_shape_request shapes;
-  bool by_names; // match values by name when the candidate does not say that it comes from the reference
+  bool by_names; // match values by name when the candidate does not say that it comes from the
+                 // reference
 } dq_layer_options;
 
-// Runs both models picture by picture. Values are matched through the candidate's origin map when one
-// of its steps started from the reference, or when both started from one source (the map of each is
-// followed back to it); the same graph matches itself; else by name when asked for, with a warning,
-// and not at all otherwise (outputs only, said in a note). Values inside integer steps (between
-// DequantizeLinear and QuantizeLinear) are left out: looking at them would change what runs.
-// Everything needed is kept for one picture at a time. DQ_BAD_INPUT: the models' inputs or outputs
-// differ in number or shape.
+// Runs both models picture by picture. Values are matched through the candidate's origin map when
+// one of its steps started from the reference, or when both started from one source (the map of
+// each is followed back to it); the same graph matches itself; else by name when asked for, with a
+// warning, and not at all otherwise (outputs only, said in a note). Values inside integer steps
+// (between DequantizeLinear and QuantizeLinear) are left out: looking at them would change what
+// runs. Everything needed is kept for one picture at a time. DQ_BAD_INPUT: the models' inputs or
+// outputs differ in number or shape.
 dq_status dq_compare_layers(dq_layer_comparison *result, const dq_graph *reference,
                             const dq_graph *candidate, dq_data *data,
                             const dq_layer_options *options, const dq_context *context,

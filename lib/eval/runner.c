@@ -17,8 +17,8 @@ static const dq_value *only_input(const dq_graph *graph, dq_error *error) {
   return NULL;
 }
 
-// The shape of the input where neither the model nor the user gives it: channels, height and width of
-// the pictures.
+// The shape of the input where neither the model nor the user gives it: channels, height and width
+// of the pictures.
 static void complete_shape(const dq_value *input, const dq_data *data,
                            const dq_runner_options *options, dq_input_shape *shape) {
   int natural[3];
@@ -42,8 +42,8 @@ static dq_status open_runner(dq_runner *runner, const dq_graph *graph, dq_data *
   if (!input) return error ? error->status : DQ_UNSUPPORTED;
   dq_input_shape shape;
   complete_shape(input, data, options, &shape);
-  dq_session_options session = {.shapes = options->shapes, .taps = options->taps,
-                                .tap_count = options->tap_count};
+  dq_session_options session = {
+      .shapes = options->shapes, .taps = options->taps, .tap_count = options->tap_count};
   if (options->batch > 0) session.shapes.batch = options->batch;
   if (shape.rank) session.shapes.inputs = &shape, session.shapes.input_count = 1;
   DQ_TRY(dq_session_open(&runner->session, graph, &session, runner->context, error));
@@ -55,7 +55,8 @@ static dq_status open_runner(dq_runner *runner, const dq_graph *graph, dq_data *
   if (options->batch > 0 && options->batch != runner->batch)
     dq_message(runner->context, DQ_NOTE, "the model fixes its batch to %" PRId64, runner->batch);
   return dq_data_set_shape(data, tensor->dims[1], tensor->rank > 2 ? tensor->dims[2] : 1,
-                           tensor->rank > 3 ? dq_tensor_product(tensor, 3, tensor->rank) : 1, error);
+                           tensor->rank > 3 ? dq_tensor_product(tensor, 3, tensor->rank) : 1,
+                           error);
 }
 
 dq_status dq_runner_open(dq_runner *runner, const dq_graph *graph, dq_data *data,
@@ -81,8 +82,7 @@ dq_status dq_runner_run(dq_runner *runner, const float *values, int64_t count, d
   dq_tensor *tensor = dq_plan_input(runner->session.plan, 0);
   int64_t elements = count * dq_runner_elements(runner);
   memset(tensor->data, 0, dq_tensor_bytes(tensor)); // a run may overwrite its input
-  if (tensor->type == DQ_F32)
-    memcpy(tensor->data, values, (size_t)elements * sizeof *values);
+  if (tensor->type == DQ_F32) memcpy(tensor->data, values, (size_t)elements * sizeof *values);
   else
     for (int64_t i = 0; i < elements; i++) dq_tensor_set(tensor, i, (double)values[i]);
   return dq_plan_run(runner->session.plan, error);

@@ -18,9 +18,9 @@ typedef struct dq_runner_options {
   int tap_count;
 } dq_runner_options;
 
-// Opens a session for a model with one input of numbers, Nx..., and tells the data its shape. `data`
-// and `graph` outlive the runner. DQ_UNSUPPORTED: several inputs or none; else as dq_session_open and
-// dq_data_set_shape.
+// Opens a session for a model with one input of numbers, Nx..., and tells the data its shape.
+// `data` and `graph` outlive the runner. DQ_UNSUPPORTED: several inputs or none; else as
+// dq_session_open and dq_data_set_shape.
 dq_status dq_runner_open(dq_runner *runner, const dq_graph *graph, dq_data *data,
                          const dq_runner_options *options, const dq_context *context,
                          dq_error *error);

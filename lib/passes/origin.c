@@ -34,20 +34,29 @@ static void hash_attribute(XXH64_state_t *state, const dq_attribute *attribute) 
   hash_i64(state, attribute->type);
   hash_i64(state, (int64_t)attribute->count);
   switch (attribute->type) {
-    case DQ_ATTRIBUTE_FLOAT: XXH64_update(state, &attribute->f, sizeof attribute->f); break;
-    case DQ_ATTRIBUTE_INT: hash_i64(state, attribute->i); break;
-    case DQ_ATTRIBUTE_STRING: XXH64_update(state, attribute->s, attribute->count); break;
-    case DQ_ATTRIBUTE_TENSOR: if (attribute->tensor) hash_tensor(state, attribute->tensor); break;
-    case DQ_ATTRIBUTE_FLOATS:
-      XXH64_update(state, attribute->floats, attribute->count * sizeof *attribute->floats);
-      break;
-    case DQ_ATTRIBUTE_INTS:
-      XXH64_update(state, attribute->ints, attribute->count * sizeof *attribute->ints);
-      break;
-    case DQ_ATTRIBUTE_STRINGS:
-      for (size_t i = 0; i < attribute->count; i++) hash_text(state, attribute->strings[i]);
-      break;
-    default: break;
+  case DQ_ATTRIBUTE_FLOAT:
+    XXH64_update(state, &attribute->f, sizeof attribute->f);
+    break;
+  case DQ_ATTRIBUTE_INT:
+    hash_i64(state, attribute->i);
+    break;
+  case DQ_ATTRIBUTE_STRING:
+    XXH64_update(state, attribute->s, attribute->count);
+    break;
+  case DQ_ATTRIBUTE_TENSOR:
+    if (attribute->tensor) hash_tensor(state, attribute->tensor);
+    break;
+  case DQ_ATTRIBUTE_FLOATS:
+    XXH64_update(state, attribute->floats, attribute->count * sizeof *attribute->floats);
+    break;
+  case DQ_ATTRIBUTE_INTS:
+    XXH64_update(state, attribute->ints, attribute->count * sizeof *attribute->ints);
+    break;
+  case DQ_ATTRIBUTE_STRINGS:
+    for (size_t i = 0; i < attribute->count; i++) hash_text(state, attribute->strings[i]);
+    break;
+  default:
+    break;
   }
 }
 
@@ -94,7 +103,8 @@ static bool valid_step(const json_t *step) {
   const char *key;
   json_t *value;
   json_object_foreach((json_t *)values, key, value) {
-    if (!json_is_null(value) && (!json_is_string(value) || !json_string_length(value))) return false;
+    if (!json_is_null(value) && (!json_is_string(value) || !json_string_length(value)))
+      return false;
   }
   return true;
 }
@@ -233,7 +243,9 @@ void dq_lineage_free(dq_lineage *lineage) {
   free(lineage);
 }
 
-int dq_lineage_steps(const dq_lineage *lineage) { return (int)json_array_size(lineage->steps); }
+int dq_lineage_steps(const dq_lineage *lineage) {
+  return (int)json_array_size(lineage->steps);
+}
 
 static const json_t *step_of(const dq_lineage *lineage, int step) {
   return json_array_get(lineage->steps, (size_t)step);

@@ -3,18 +3,20 @@
 // through it.
 //
 //   {"schema": "dq-model", "version": 1, "preset": "imagenet",
-//    "steps": [{"tool": "dq-int8", "from": "0123456789abcdef", "values": {"y_dq": "y", "t": null}}]}
+//    "steps": [{"tool": "dq-int8", "from": "0123456789abcdef", "values": {"y_dq": "y", "t":
+//    null}}]}
 //
-// "from" is dq_origin_hash of the graph before the step. A value maps to a name of the source, or to
-// null when nothing there can be compared with it; values not listed kept their name and meaning.
+// "from" is dq_origin_hash of the graph before the step. A value maps to a name of the source, or
+// to null when nothing there can be compared with it; values not listed kept their name and
+// meaning.
 #ifndef DQ_PASSES_ORIGIN_H
 #define DQ_PASSES_ORIGIN_H
 
 #include "lib/base/context.h"
 #include "lib/graph/graph.h"
 
-// Hash (XXH64) of nodes, attributes, initializers, inputs and outputs; properties, declared types of
-// values and the path do not count. The same for a graph and what loading its saved file gives.
+// Hash (XXH64) of nodes, attributes, initializers, inputs and outputs; properties, declared types
+// of values and the path do not count. The same for a graph and what loading its saved file gives.
 uint64_t dq_origin_hash(const dq_graph *graph);
 
 // ---- For transforms ----
@@ -27,14 +29,14 @@ dq_origin *dq_origin_begin(const dq_graph *graph, const char *tool);
 // value again replaces what was said.
 dq_status dq_origin_add(dq_origin *origin, const char *value, const char *original,
                         dq_error *error);
-// Appends the step to the graph's property and frees it, also on failure. What a property there says
-// is kept when it is a dq-model, else warned about and replaced.
+// Appends the step to the graph's property and frees it, also on failure. What a property there
+// says is kept when it is a dq-model, else warned about and replaced.
 dq_status dq_origin_finish(dq_origin *origin, dq_graph *graph, const dq_context *context,
                            dq_error *error);
 void dq_origin_discard(dq_origin *origin); // instead of finish; NULL is fine
 
-// The preprocessing the model remembers, as dq_data's `preset` or `preprocess` takes it. Owned by the
-// graph's arena; NULL: none.
+// The preprocessing the model remembers, as dq_data's `preset` or `preprocess` takes it. Owned by
+// the graph's arena; NULL: none.
 const char *dq_origin_preset(const dq_graph *graph, const dq_context *context);
 dq_status dq_origin_set_preset(dq_graph *graph, const char *preset, const dq_context *context,
                                dq_error *error);

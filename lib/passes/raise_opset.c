@@ -51,8 +51,7 @@ static dq_status set_input(const raise_job *job, int i, dq_value *value) {
   if (i >= node->input_count) {
     dq_value **inputs = DQ_NEW_ARRAY(job->graph->arena, i + 1, dq_value *);
     if (!inputs) return dq_fail_memory(job->error, sizeof *inputs);
-    if (node->input_count)
-      memcpy(inputs, node->inputs, (size_t)node->input_count * sizeof *inputs);
+    if (node->input_count) memcpy(inputs, node->inputs, (size_t)node->input_count * sizeof *inputs);
     node->inputs = inputs;
     node->input_count = i + 1;
   }
@@ -64,7 +63,8 @@ static dq_status set_input(const raise_job *job, int i, dq_value *value) {
 static dq_status set_constant(const raise_job *job, int i, const char *name, dq_tensor *tensor) {
   const dq_node *node = job->node;
   const char *base = node->name[0] || !node->output_count || !node->outputs[0]
-                         ? node->name : node->outputs[0]->name;
+                         ? node->name
+                         : node->outputs[0]->name;
   base = dq_arena_printf(job->graph->arena, "%s/%s", base, name);
   dq_value *value = base ? dq_graph_add_constant(job->graph, base, tensor) : NULL;
   return value ? set_input(job, i, value) : dq_fail_memory(job->error, 0);
@@ -98,7 +98,9 @@ static dq_status ints_to_input(const raise_job *job, const char *name, int i) {
 
 // ---- Rules ----
 
-static dq_status axes_to_input(const raise_job *job) { return ints_to_input(job, "axes", 1); }
+static dq_status axes_to_input(const raise_job *job) {
+  return ints_to_input(job, "axes", 1);
+}
 
 static dq_status average_pool_19(const raise_job *job) {
   if (dq_node_int(job->node, "ceil_mode", 0))
@@ -221,7 +223,8 @@ static dq_value *new_node(const raise_job *job, const char *op_type, int input_c
   dq_value *output = name ? dq_graph_fresh_value(job->graph, name) : NULL;
   return output && dq_graph_add_node(job->graph, job->node->index, op_type, name, input_count,
                                      inputs, 1, &output)
-             ? output : NULL;
+             ? output
+             : NULL;
 }
 
 // Before 13 everything from the axis on was one vector: Flatten, last axis, and the shape restored.
@@ -244,10 +247,13 @@ static dq_status softmax_13(const raise_job *job) {
   const char *name = dq_graph_fresh_name(graph, "softmax_shape");
   dq_value *inputs[] = {result, shape};
   return name && dq_graph_add_node(graph, node->index + 1, "Reshape", name, 2, inputs, 1, &output)
-             ? DQ_OK : dq_fail_memory(job->error, 0);
+             ? DQ_OK
+             : dq_fail_memory(job->error, 0);
 }
 
-static dq_status split_13(const raise_job *job) { return ints_to_input(job, "split", 1); }
+static dq_status split_13(const raise_job *job) {
+  return ints_to_input(job, "split", 1);
+}
 
 static dq_status split_18(const raise_job *job) {
   if (dq_node_input(job->node, 1)) return DQ_OK;
@@ -273,13 +279,15 @@ static dq_status upsample_9(const raise_job *job) {
   return set_constant(job, 1, "scales", tensor);
 }
 
-static dq_status upsample_10(const raise_job *job) { return rename_operator(job, "Resize"); }
+static dq_status upsample_10(const raise_job *job) {
+  return rename_operator(job, "Resize");
+}
 
 // ---- The table ----
 
 typedef struct raise_row {
   const char *op_type;
-  unsigned versions; // bits
+  unsigned versions;                       // bits
   dq_status (*rule)(const raise_job *job); // NULL: nothing to do
 } raise_row;
 
@@ -340,16 +348,16 @@ static dq_status raise_nodes(raise_job *job, int64_t from, dq_arena *arena) {
 
 // The IR version of the ONNX release that brought an opset.
 static int64_t least_ir_version(int64_t opset) {
-  static const int64_t versions[] = {[8] = 3,  [9] = 4,  [10] = 5, [11] = 6, [12] = 7,
-                                     [13] = 7, [14] = 7, [15] = 8, [16] = 8, [17] = 8,
-                                     [18] = 8, [19] = 9, [20] = 9, [21] = 10, [22] = 10};
+  static const int64_t versions[] = {
+      [8] = 3,  [9] = 4,  [10] = 5, [11] = 6, [12] = 7, [13] = 7,  [14] = 7, [15] = 8,
+      [16] = 8, [17] = 8, [18] = 8, [19] = 9, [20] = 9, [21] = 10, [22] = 10};
   return opset < (int64_t)(sizeof versions / sizeof *versions) ? versions[opset] : 10;
 }
 
 enum { IR_WITH_FREE_INITIALIZERS = 4 };
 
-// Before IR version 4 every initializer had to be listed as an input; from then on being listed says
-// that a caller may replace it, which keeps runtimes from treating weights as constants.
+// Before IR version 4 every initializer had to be listed as an input; from then on being listed
+// says that a caller may replace it, which keeps runtimes from treating weights as constants.
 static void raise_ir_version(dq_graph *graph, int64_t to) {
   if (graph->ir_version >= to) return;
   int kept = 0;
@@ -376,8 +384,11 @@ dq_status dq_raise_opset(dq_graph *graph, int64_t to, const dq_context *context,
   dq_context silent = context ? *context : (dq_context){0};
   silent.message = NULL;
   dq_infer(graph, NULL, true, &silent, arena, &tensors, &ignored);
-  raise_job job = {.graph = graph, .tensors = tensors, .tensor_count = graph->value_count,
-                   .to = to, .error = error};
+  raise_job job = {.graph = graph,
+                   .tensors = tensors,
+                   .tensor_count = graph->value_count,
+                   .to = to,
+                   .error = error};
   dq_status status = raise_nodes(&job, from, arena);
   dq_arena_free(arena);
   DQ_TRY(status);

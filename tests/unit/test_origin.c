@@ -91,12 +91,18 @@ static void test_preset(void **state) {
 
 static void test_broken_properties_are_ignored(void **state) {
   static const char *const broken[] = {
-      "", "{", "[]", "1", "null", "{\"schema\":\"other\",\"version\":1}",
+      "",
+      "{",
+      "[]",
+      "1",
+      "null",
+      "{\"schema\":\"other\",\"version\":1}",
       "{\"schema\":\"dq-model\",\"version\":2}",
       "{\"schema\":\"dq-model\",\"version\":1,\"preset\":3}",
       "{\"schema\":\"dq-model\",\"version\":1,\"steps\":{}}",
       "{\"schema\":\"dq-model\",\"version\":1,\"steps\":[1]}",
-      "{\"schema\":\"dq-model\",\"version\":1,\"steps\":[{\"tool\":\"a\",\"from\":\"b\",\"values\":{}}]}",
+      "{\"schema\":\"dq-model\",\"version\":1,\"steps\":[{\"tool\":\"a\",\"from\":\"b\",\"values\":"
+      "{}}]}",
       "{\"schema\":\"dq-model\",\"version\":1,\"steps\":[{\"tool\":\"a\","
       "\"from\":\"0123456789abcdef\",\"values\":{\"a\":[\"b\"]}}]}",
       "{\"schema\":\"dq-model\",\"version\":1,\"version\":1}",

@@ -46,7 +46,8 @@ static dq_graph *one_node(const char *op_type, int64_t opset, int rank, const in
 static float *answer(const dq_graph *graph, int64_t *count) {
   dq_session session;
   dq_error error = {0};
-  if (dq_session_open(&session, graph, NULL, &context, &error) != DQ_OK) fail_msg("%s", error.message);
+  if (dq_session_open(&session, graph, NULL, &context, &error) != DQ_OK)
+    fail_msg("%s", error.message);
   dq_random random = {5};
   for (int i = 0; i < dq_plan_input_count(session.plan); i++) {
     dq_tensor *input = dq_plan_input(session.plan, i);
@@ -220,7 +221,8 @@ static void test_table_is_complete(void **state) {
       char text[80];
       snprintf(text, sizeof text, "%s %d", row->name, row->since[i]);
       bool meant = false;
-      for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) meant |= !strcmp(text, refused[k]);
+      for (size_t k = 0; k < sizeof refused / sizeof *refused; k++)
+        meant |= !strcmp(text, refused[k]);
       if (!meant) gaps++, printf("not in raise_opset.def: %s\n", text);
     }
   }
