@@ -44,3 +44,24 @@ dq_status dq_verify_model(const char *path, const dq_context *context, dq_error 
   dq_graph_free(again);
   return status;
 }
+
+dq_status dq_split_names(const dq_option_list *texts, dq_arena *arena, const char *const **names,
+                         int *count, dq_error *error) {
+  *count = 0;
+  for (int i = 0; i < texts->count; i++) {
+    ++*count;
+    for (const char *c = texts->items[i]; *c; c++) *count += *c == ',';
+  }
+  const char **list = DQ_NEW_ARRAY(arena, *count, const char *);
+  if (!list) return dq_fail_memory(error, 0);
+  int n = 0;
+  for (int i = 0; i < texts->count; i++)
+    for (const char *at = texts->items[i];; at++) {
+      size_t length = strcspn(at, ",");
+      if (!(list[n++] = dq_arena_strndup(arena, at, length))) return dq_fail_memory(error, length);
+      at += length;
+      if (!*at) break;
+    }
+  *names = list;
+  return DQ_OK;
+}

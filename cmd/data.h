@@ -19,6 +19,10 @@ void dq_remembered_preset(dq_data_arguments *arguments, const dq_graph *graph,
 dq_status dq_read_shapes(const dq_option_list *texts, int64_t batch, dq_arena *arena,
                          dq_shape_request *request, dq_error *error);
 
+// "Conv,Gemm" and repeated options as one list of names, in the arena.
+dq_status dq_split_names(const dq_option_list *texts, dq_arena *arena, const char *const **names,
+                         int *count, dq_error *error);
+
 // Loads a file that was just written ("-" is not checked), so that no broken model is left behind
 // unnoticed.
 dq_status dq_verify_model(const char *path, const dq_context *context, dq_error *error);

@@ -34,34 +34,12 @@ static const dq_option rows[] = {
      .help = "size of an input the model leaves open"},
 };
 
-// "Conv,Gemm" and repeated options as one list of names.
-static dq_status split(const dq_option_list *texts, dq_arena *arena, const char *const **names,
-                       int *count, dq_error *error) {
-  *count = 0;
-  for (int i = 0; i < texts->count; i++) {
-    ++*count;
-    for (const char *c = texts->items[i]; *c; c++) *count += *c == ',';
-  }
-  const char **list = DQ_NEW_ARRAY(arena, *count, const char *);
-  if (!list) return dq_fail_memory(error, 0);
-  int n = 0;
-  for (int i = 0; i < texts->count; i++)
-    for (const char *at = texts->items[i];; at++) {
-      size_t length = strcspn(at, ",");
-      if (!(list[n++] = dq_arena_strndup(arena, at, length))) return dq_fail_memory(error, length);
-      at += length;
-      if (!*at) break;
-    }
-  *names = list;
-  return DQ_OK;
-}
-
 static dq_status read_settings(const amp_options *options, dq_arena *arena, dq_amp_options *settings,
                                dq_error *error) {
   settings->half_io = options->half_io;
-  DQ_TRY(split(&options->allow, arena, &settings->allow, &settings->allow_count, error));
-  DQ_TRY(split(&options->follow, arena, &settings->follow, &settings->follow_count, error));
-  DQ_TRY(split(&options->deny, arena, &settings->deny, &settings->deny_count, error));
+  DQ_TRY(dq_split_names(&options->allow, arena, &settings->allow, &settings->allow_count, error));
+  DQ_TRY(dq_split_names(&options->follow, arena, &settings->follow, &settings->follow_count, error));
+  DQ_TRY(dq_split_names(&options->deny, arena, &settings->deny, &settings->deny_count, error));
   settings->deny_nodes = options->deny_nodes.items;
   settings->deny_node_count = options->deny_nodes.count;
   return dq_read_shapes(&options->shapes, 1, arena, &settings->shapes, error);

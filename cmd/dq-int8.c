@@ -12,10 +12,10 @@ typedef struct int8_options {
   dq_common_options common;
   dq_data_arguments data;
   dq_output_options output;
-  int method, activations;
+  int method, activations, weights, format;
   double percentile;
   bool per_tensor, symmetric, per_channel;
-  dq_option_list exclude, shapes;
+  dq_option_list exclude, only, operators, shapes;
 } int8_options;
 
 enum { ACTIVATIONS_U8, ACTIVATIONS_S8 };
@@ -39,12 +39,23 @@ static const dq_option rows[] = {
     {.name = "activations", .aliases = "activation-type", .type = DQ_OPTION_ENUM,
      .choices = "u8=quint8|s8=qint8", .preset = "u8", .group = "Quantization",
      DQ_INTO(int8_options, activations), .help = "type of the activations: u8, s8"},
+    {.name = "weights", .aliases = "weight-type", .type = DQ_OPTION_ENUM, .choices = "s8=qint8",
+     .preset = "s8", .hidden = true, DQ_INTO(int8_options, weights), .help = "type of the weights"},
+    {.name = "format", .aliases = "quant-format", .type = DQ_OPTION_ENUM, .choices = "qdq",
+     .preset = "qdq", .group = "Quantization", DQ_INTO(int8_options, format),
+     .help = "how quantization is written: QuantizeLinear and DequantizeLinear pairs"},
     {.name = "symmetric", .aliases = "activation-symmetric", .type = DQ_OPTION_FLAG,
      .group = "Quantization", DQ_INTO(int8_options, symmetric),
      .help = "activations symmetric around zero (weights always are)"},
     {.name = "exclude", .aliases = "nodes-to-exclude", .type = DQ_OPTION_LIST, .value = "PATTERN",
      .group = "Quantization", DQ_INTO(int8_options, exclude),
      .help = "leave the nodes in float whose names match the shell pattern"},
+    {.name = "only", .aliases = "nodes-to-quantize", .type = DQ_OPTION_LIST, .value = "PATTERN",
+     .group = "Quantization", DQ_INTO(int8_options, only),
+     .help = "quantize the nodes only whose names match the shell pattern"},
+    {.name = "operators", .aliases = "op-types-to-quantize", .type = DQ_OPTION_LIST, .value = "OPS",
+     .group = "Quantization", DQ_INTO(int8_options, operators),
+     .help = "quantize these operators only, with commas: Conv,Gemm"},
     {.name = "shape", .type = DQ_OPTION_LIST, .value = "NAME=N,C,H,W", DQ_INTO(int8_options, shapes),
      .help = "size of an input the model leaves open"},
 };
@@ -91,9 +102,12 @@ static dq_status quantize(const int8_options *options, dq_graph *graph, dq_data 
       .symmetric = options->symmetric,
       .exclude = options->exclude.items,
       .exclude_count = options->exclude.count,
+      .only = options->only.items,
+      .only_count = options->only.count,
   };
   dq_int8_report report;
   const char *model = options->common.operands[0], *path = options->output.output;
+  DQ_TRY(dq_split_names(&options->operators, arena, &settings.operators, &settings.operator_count, error));
   DQ_TRY(dq_read_shapes(&options->shapes, 1, arena, &settings.shapes, error));
   dq_status status = dq_int8_apply(graph, data, &settings, &report, context, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);

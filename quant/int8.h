@@ -16,6 +16,10 @@ typedef struct dq_int8_options {
   bool symmetric;             // activations too
   const char *const *exclude; // shell patterns on node names: these nodes stay in float
   int exclude_count;
+  const char *const *only;      // shell patterns: nothing but these nodes; count 0: all
+  int only_count;
+  const char *const *operators; // names: nothing but these operators; count 0: all
+  int operator_count;
   dq_shape_request shapes;    // of inputs the model leaves open
 } dq_int8_options;
 

@@ -30,10 +30,17 @@ static void mark_shared(dq_int8_job *job, const dq_value *value, const dq_value 
   job->choices[value->index].shares = root_of(job, with->index);
 }
 
-static bool is_excluded(const dq_int8_job *job, const dq_node *node) {
-  for (int i = 0; i < job->options->exclude_count; i++)
-    if (!fnmatch(job->options->exclude[i], node->name, 0)) return true;
+static bool matches(const char *const *patterns, int count, const char *name) {
+  for (int i = 0; i < count; i++)
+    if (!fnmatch(patterns[i], name, 0)) return true;
   return false;
+}
+
+static bool is_excluded(const dq_int8_options *options, const dq_node *node) {
+  return matches(options->exclude, options->exclude_count, node->name) ||
+         (options->only_count && !matches(options->only, options->only_count, node->name)) ||
+         (options->operator_count &&
+          !matches(options->operators, options->operator_count, node->op_type));
 }
 
 static bool is_marked(const dq_int8_job *job, const dq_value *value) {
@@ -78,7 +85,7 @@ static const char *select_node(dq_int8_job *job, const dq_node *node, dq_quantiz
   if (rule == DQ_QUANTIZE_NOT) return "";
   if (!node->input_count || !is_float(job, dq_node_input(node, 0)) || !dq_node_output(node, 0))
     return "";
-  if (is_excluded(job, node)) return "excluded";
+  if (is_excluded(job->options, node)) return "excluded";
   switch (rule) {
   case DQ_QUANTIZE_COMPUTE: return select_compute(job, node);
   case DQ_QUANTIZE_COMBINE: return select_combine(job, node);
