@@ -79,7 +79,8 @@ static const dq_table_layout layer_layout = {"layers", "Layers", layer_columns,
                                              COUNT(layer_columns), false};
 
 static const dq_column comparison_columns[] = {
-    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 32},
+    {"layer", "Layer", DQ_COLUMN_TEXT, NULL, 0, 28},
+    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 28},
     {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 20},
     {"value", "Value", DQ_COLUMN_TEXT, NULL, 0, 24},
     {"compared", "Compared", DQ_COLUMN_TEXT, NULL, 0, 24},
@@ -153,6 +154,7 @@ typedef struct model_facts {
   dq_shape_request shapes;
   dq_cost cost;
   dq_result accuracy;             // count 0: not measured
+  int64_t skipped;                // pictures that could not be read
   dq_layer_comparison comparison; // outputs NULL: not compared
 } model_facts;
 
@@ -215,8 +217,11 @@ static void put_comparison(dq_report *report, const report_options *options,
     const dq_layer_pair *pair = &comparison->layers[i];
     const dq_node *node = pair->reference->producer;
     const dq_comparison *distance = &pair->comparison;
-    if (!is_shown(options, label_of(node)) || (!distance->values && !distance->nonfinite)) continue;
+    bool shown = is_shown(options, label_of(node)) ||
+                 (pair->layer && is_shown(options, label_of(pair->layer)));
+    if (!shown || (!distance->values && !distance->nonfinite)) continue;
     dq_table_row(*table);
+    if (pair->layer) dq_table_put_text(*table, "layer", label_of(pair->layer));
     dq_table_put_text(*table, "node", label_of(node));
     dq_table_put_text(*table, "op", node->op_type);
     dq_table_put_text(*table, "value", pair->reference->name);
@@ -313,6 +318,7 @@ static dq_status measure(const report_options *options, model_facts *facts,
   dq_remembered_preset(&arguments, facts->graph, context);
   dq_data *data = NULL;
   DQ_TRY(dq_open_data(&data, &arguments, options->common.seed, context, error));
+  facts->skipped = dq_data_skipped(data);
   dq_status status = measure_on(options, data, facts, context, arena, error);
   dq_data_free(data);
   return status;
@@ -371,6 +377,9 @@ static dq_status report_one(const report_options *options, dq_report *report, dq
     put_operators(report, &facts.cost);
     if (facts.accuracy.count) put_accuracy(report, &facts.accuracy);
     put_model(dq_report_table(report, &model_layout), &facts);
+    if (facts.skipped)
+      dq_report_note(report, "%" PRId64 " pictures could not be read and were left out",
+                     facts.skipped);
     status = finish(options, report, table, error);
   }
   dq_graph_free(facts.graph);

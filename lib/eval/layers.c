@@ -117,6 +117,22 @@ static void match_through_source(const matching *m, const dq_value **best) {
   }
 }
 
+// The product whose result `value` is, behind steps that integer kernels compute along with it.
+static const dq_node *product_of(const dq_value *value) {
+  enum { LONGEST_STEP = 4 };
+  for (int i = 0; i < LONGEST_STEP && value && value->producer; i++) {
+    const dq_node *node = value->producer;
+    const dq_operator *row = dq_operator_find(node->domain, node->op_type);
+    if (!row) return NULL;
+    if (row->quantization == DQ_QUANTIZE_COMPUTE) return node;
+    if (row->quantization != DQ_QUANTIZE_ABSORB && row->quantization != DQ_QUANTIZE_TABLE &&
+        !dq_node_is(node, "BatchNormalization"))
+      return NULL;
+    value = dq_node_input(node, 0);
+  }
+  return NULL;
+}
+
 static dq_status collect_pairs(const matching *m, const dq_value *const *best, dq_arena *arena,
                                dq_layer_comparison *result, dq_error *error) {
   const dq_graph *reference = m->reference;
@@ -127,8 +143,8 @@ static dq_status collect_pairs(const matching *m, const dq_value *const *best, d
     for (int i = 0; i < reference->nodes[n]->output_count; i++) {
       const dq_value *value = reference->nodes[n]->outputs[i];
       if (!value || !best[value->index] || !can_be_tapped(value)) continue;
-      result->layers[result->layer_count++] =
-          (dq_layer_pair){.reference = value, .candidate = best[value->index]};
+      result->layers[result->layer_count++] = (dq_layer_pair){
+          .reference = value, .candidate = best[value->index], .layer = product_of(value)};
     }
   if (reference->output_count != m->candidate->output_count)
     return dq_fail(error, DQ_BAD_INPUT, "%s has %d outputs, %s has %d", m->candidate->path,
@@ -180,12 +196,16 @@ typedef struct compare_job {
   int *candidate_layer;
   dq_data *data;
   float *picture;
+  size_t kept_bytes;
   const dq_context *context;
 } compare_job;
 
-static dq_status reserve(kept_value *kept, int64_t count, dq_error *error) {
+static dq_status reserve(compare_job *job, kept_value *kept, int64_t count, dq_error *error) {
   kept->count = count;
   if (count <= kept->capacity) return DQ_OK;
+  job->kept_bytes += (size_t)(count - kept->capacity) * sizeof *kept->values;
+  DQ_TRY(dq_check_memory(job->context, job->kept_bytes, "the reference's values of one picture",
+                         error));
   free(kept->values);
   kept->values = malloc((size_t)count * sizeof *kept->values);
   kept->capacity = kept->values ? count : 0;
@@ -202,7 +222,7 @@ static dq_status keep_reference(void *user, const dq_value *value, const dq_tens
   int layer = job->reference_layer[value->index];
   if (layer < 0 || !is_float(tensor->type)) return DQ_OK;
   kept_value *kept = &job->kept[layer];
-  DQ_TRY(reserve(kept, dq_tensor_count(tensor), error));
+  DQ_TRY(reserve(job, kept, dq_tensor_count(tensor), error));
   if (tensor->type == DQ_F32) memcpy(kept->values, tensor->data, dq_tensor_bytes(tensor));
   else
     for (int64_t i = 0; i < kept->count; i++) kept->values[i] = (float)dq_tensor_get(tensor, i);

@@ -8,7 +8,9 @@
 // One value of the reference and the value of the candidate that stands for it.
 typedef struct dq_layer_pair {
   const dq_value *reference, *candidate; // of the graphs given
-  dq_comparison comparison;              // elements over all pictures
+  const dq_node *layer; // the Conv, Gemm, ... of the reference whose result this is, perhaps behind
+                        // a normalization and an activation; NULL: of none
+  dq_comparison comparison; // elements over all pictures
 } dq_layer_pair;
 
 typedef struct dq_layer_comparison {
