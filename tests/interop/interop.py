@@ -188,6 +188,32 @@ def int8_alike(path, data, preset, folder):
     return compare_units(out, feeds, folder)
 
 
+def half_rounds(folder):
+    """Our executor rounds every float16 value: Conv, Add, Sigmoid against numpy in float64, rounded after each."""
+    random = np.random.default_rng(2)
+    x = random.standard_normal((1, 4, 6, 6)).astype(np.float16)
+    w = random.standard_normal((5, 4, 3, 3)).astype(np.float16)
+    c = random.standard_normal((1, 5, 1, 1)).astype(np.float16)
+    half = lambda name, shape: helper.make_tensor_value_info(name, TensorProto.FLOAT16, shape)
+    graph = helper.make_graph(
+        [helper.make_node("Conv", ["x", "w"], ["a"]), helper.make_node("Add", ["a", "c"], ["b"]),
+         helper.make_node("Sigmoid", ["b"], ["y"])], "half", [half("x", x.shape)],
+        [half("a", None), half("b", None), half("y", None)],
+        [onnx.numpy_helper.from_array(w, "w"), onnx.numpy_helper.from_array(c, "c")])
+    path = os.path.join(folder, "rounds.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7), path)
+    windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.float64), (3, 3), axis=(2, 3))
+    a = np.einsum("nihwkl,oikl->nohw", windows, w.astype(np.float64)).astype(np.float16)
+    got_a, got_b, got_y = run_dq(path, {"x": x})
+    b = (got_a.astype(np.float64) + c).astype(np.float16)
+    y = (1 / (1 + np.exp(-got_b.astype(np.float64)))).astype(np.float16)
+    for name, got, expected in (("Conv", got_a, a), ("Add", got_b, b), ("Sigmoid", got_y, y)):
+        steps = np.abs(got.view(np.int16).astype(int) - expected.view(np.int16).astype(int))
+        if got.dtype != np.float16 or steps.max() > 1 or (steps > 0).mean() > 0.01:
+            return f"{name}: {(steps > 0).mean():.2%} of the values differ, by up to {steps.max()} float16 steps"
+    return None
+
+
 def main():
     folder = tempfile.mkdtemp()
     small = os.path.join(BUILD, "models", "small.onnx")
@@ -200,6 +226,7 @@ def main():
         guarded(f"{name} in float16", half_alike, path, folder)
         guarded(f"{name} decomposed at full rank", tucker_alike, path, folder)
     guarded("small.onnx quantized, operator by operator", int8_alike, small, f"npy:{calibration}", None, folder)
+    guarded("float16 values are rounded after every operator", half_rounds, folder)
     models = sorted(glob.glob(os.path.join(ASSETS, "models", "*.onnx")))
     if not models:
         result("real models", None, skip=f"{ASSETS}/models is not there (set DQ_ASSETS)")
