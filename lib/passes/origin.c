@@ -179,7 +179,11 @@ dq_status dq_origin_add(dq_origin *origin, const char *value, const char *origin
                         dq_error *error) {
   json_t *text = original ? json_string(original) : json_null();
   if (text && !json_object_set_new(origin->values, value, text)) return DQ_OK;
-  return dq_fail(error, DQ_SYSTEM, "value '%s' cannot be recorded: no memory, or not UTF-8", value);
+  json_t *unchecked = json_string_nocheck(value);
+  if (!unchecked) return dq_fail_memory(error, strlen(value));
+  json_decref(unchecked);
+  return dq_fail(error, DQ_BAD_INPUT, "value '%s': its name, or that of the value it comes from, is not UTF-8",
+                 value);
 }
 
 static dq_status append_step(json_t *root, json_t *step, dq_error *error) {
