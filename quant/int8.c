@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/passes/batch_norm.h"
+#include "lib/passes/passes_internal.h"
 #include "lib/passes/raise_opset.h"
 #include "quant/int8_internal.h"
 
@@ -23,6 +24,30 @@ static dq_status fold_batch_norms(dq_graph *graph, dq_error *error) {
     dq_node *conv = dq_batch_norm_conv(graph->nodes[n]);
     if (conv) DQ_TRY(dq_batch_norm_fold(graph, conv, graph->nodes[n], error));
   }
+  return dq_graph_index(graph, false, error);
+}
+
+// Whether a value is computed from constants alone, in a few steps.
+static bool is_computed_constant(const dq_value *value, int depth) {
+  if (!value || value->constant) return true;
+  if (!value->producer || depth == 0) return false;
+  for (int i = 0; i < value->producer->input_count; i++)
+    if (!is_computed_constant(value->producer->inputs[i], depth - 1)) return false;
+  return true;
+}
+
+// Weights that nodes compute from initializers (old exporters reshape them) become initializers.
+static dq_status fold_weights(dq_graph *graph, const dq_context *context, dq_error *error) {
+  enum { LONGEST_CHAIN = 8 };
+  bool any = false;
+  for (int n = 0; n < graph->node_count; n++) {
+    const dq_operator *row = dq_operator_find(graph->nodes[n]->domain, graph->nodes[n]->op_type);
+    const dq_value *weight = dq_node_input(graph->nodes[n], 1);
+    any |= row && row->quantization == DQ_QUANTIZE_COMPUTE && weight && !weight->constant &&
+           is_computed_constant(weight, LONGEST_CHAIN);
+  }
+  if (!any) return DQ_OK;
+  DQ_TRY(dq_pass_fold_constants(graph, context, error));
   return dq_graph_index(graph, false, error);
 }
 
@@ -100,6 +125,7 @@ static void report_parameters(dq_int8_job *job) {
 }
 
 static dq_status run_job(dq_int8_job *job, dq_data *data) {
+  DQ_TRY(fold_weights(job->graph, job->context, job->error));
   DQ_TRY(fold_batch_norms(job->graph, job->error));
   DQ_TRY(open_tables(job));
   DQ_TRY(dq_int8_select(job));
