@@ -8,8 +8,9 @@
 // Raises the default domain's opset of an indexed graph to `to` and the IR version to the least
 // that this opset needs (initializers that IR versions before 4 forced to be inputs are inputs no
 // more); nothing when it is that high already. Nodes whose operator changed its form are rewritten;
-// those whose meaning would change are not guessed at: DQ_UNSUPPORTED names node and operator. The
-// graph is indexed afterwards; after a failure it may only be freed.
+// those whose meaning would change are not guessed at: DQ_UNSUPPORTED names node and operator.
+// Operators that the old opset does not have are taken to be written for `to` already. The graph is
+// indexed afterwards; after a failure it may only be freed.
 dq_status dq_raise_opset(dq_graph *graph, int64_t to, const dq_context *context, dq_error *error);
 
 // Whether it is known what version `version` of an operator changed (for tests of the table).
