@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "lib/eval/pb_source.h"
 #include "lib/onnx/onnx.h"
 #include "lib/passes/origin.h"
 
@@ -14,7 +15,9 @@ dq_status dq_open_data(dq_data **data, const dq_data_arguments *arguments, int64
                              .norm = arguments->norm,
                              .limit = arguments->limit,
                              .strict = arguments->strict,
-                             .seed = (uint64_t)seed};
+                             .seed = (uint64_t)seed,
+                             .sources = &dq_pb_source,
+                             .source_count = 1};
   return dq_data_open(data, &options, context, error);
 }
 

@@ -387,6 +387,7 @@ dq_status dq_data_read(const dq_data *data, int64_t index, float *values, dq_sam
     return dq_fail(error, DQ_BAD_INPUT, "picture %" PRId64 " of %" PRId64, index, data->count);
   int64_t inner = data->order ? data->order[index] : index;
   if (data->reader) data->reader->describe(data, inner, info);
+  if (!values && data->source) return data->source->read(data->state, inner, NULL, 0, info, error);
   if (!values) return DQ_OK;
   if (data->channels == 0)
     return dq_fail(error, DQ_BAD_INPUT, "pictures are read before the model's shape is known");

@@ -37,7 +37,8 @@ typedef struct dq_sample_info {
 } dq_sample_info;
 
 // A source of ready tensors that this room does not know (such as `pb:`, whose files need
-// protobuf). `read` fills `elements` floats; it may be called from several threads at once.
+// protobuf). `read` fills `elements` floats, or with `values` NULL only what `info` can say without
+// them; it may be called from several threads at once.
 typedef struct dq_data_source {
   const char *prefix; // "pb:"
   dq_status (*open)(void **state, const char *argument, int64_t *count, const dq_context *context,

@@ -1,0 +1,160 @@
+#include "lib/eval/pb_source.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/onnx/onnx.h"
+
+static const char set_prefix[] = "test_data_set_";
+
+typedef struct pb_set {
+  const char *name; // "test_data_set_0/input_0.pb"
+  dq_tensor *tensor;
+  int64_t first; // index of its first sample
+} pb_set;
+
+typedef struct pb_state {
+  dq_arena *arena;
+  pb_set *sets;
+  int count;
+  int64_t samples;
+} pb_state;
+
+// ---- Finding the files ----
+
+// N of "test_data_set_N", -1 for other names.
+static long set_number(const char *name) {
+  size_t length = sizeof set_prefix - 1;
+  if (strncmp(name, set_prefix, length)) return -1;
+  const char *digits = name + length;
+  size_t count = strspn(digits, "0123456789");
+  return count >= 1 && count <= 9 && !digits[count] ? strtol(digits, NULL, 10) : -1;
+}
+
+static int is_set(const struct dirent *entry) {
+  return set_number(entry->d_name) >= 0;
+}
+
+static int by_number(const struct dirent **a, const struct dirent **b) {
+  long left = set_number((*a)->d_name), right = set_number((*b)->d_name);
+  return left != right ? (left > right) - (left < right) : strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static bool exists(pb_state *it, const char *folder, const char *name) {
+  const char *path = dq_arena_printf(it->arena, "%s/%s", folder, name);
+  return path && !access(path, F_OK);
+}
+
+static dq_status name_sets(pb_state *it, const char *folder, dq_error *error) {
+  struct dirent **entries;
+  int count = scandir(folder, &entries, is_set, by_number);
+  if (count < 0) return dq_fail_errno(error, folder);
+  bool alone = count == 0 || exists(it, folder, "input_0.pb");
+  it->count = alone ? 1 : count;
+  it->sets = DQ_NEW_ARRAY(it->arena, it->count, pb_set);
+  bool memory = it->sets != NULL;
+  for (int i = 0; memory && i < it->count; i++) {
+    it->sets[i].name =
+        alone ? "input_0.pb" : dq_arena_printf(it->arena, "%s/input_0.pb", entries[i]->d_name);
+    memory = it->sets[i].name != NULL;
+  }
+  for (int i = 0; i < count; i++) free(entries[i]);
+  free(entries);
+  return memory ? DQ_OK : dq_fail_memory(error, (size_t)it->count * sizeof *it->sets);
+}
+
+// ---- Reading them ----
+
+static dq_status check_tensor(const pb_set *set, const char *folder, dq_error *error) {
+  const dq_tensor *tensor = set->tensor;
+  if (!dq_dtype_computable(tensor->type))
+    return dq_fail(error, DQ_UNSUPPORTED, "%s/%s: elements of type %s, expected numbers", folder,
+                   set->name, dq_dtype_name(tensor->type));
+  if (tensor->rank < 1 || dq_tensor_count(tensor) < 1 || !tensor->data)
+    return dq_fail(error, DQ_BAD_INPUT, "%s/%s: a scalar or empty, expected samples along dimension 0",
+                   folder, set->name);
+  return DQ_OK;
+}
+
+static dq_status read_set(pb_state *it, pb_set *set, const char *folder, dq_error *error) {
+  int length = (int)strlen(set->name) - (int)strlen("input_0.pb");
+  const char *path = dq_arena_printf(it->arena, "%s/%s", folder, set->name);
+  const char *second = dq_arena_printf(it->arena, "%s/%.*sinput_1.pb", folder, length, set->name);
+  if (!path || !second) return dq_fail_memory(error, strlen(folder));
+  if (!access(second, F_OK))
+    return dq_fail(error, DQ_UNSUPPORTED, "%s: several inputs, expected input_0.pb alone", second);
+  DQ_TRY(dq_onnx_read_tensor(path, it->arena, &set->tensor, NULL, error));
+  DQ_TRY(check_tensor(set, folder, error));
+  set->first = it->samples;
+  if (__builtin_add_overflow(it->samples, set->tensor->dims[0], &it->samples))
+    return dq_fail(error, DQ_BAD_INPUT, "%s: too many samples", path);
+  return DQ_OK;
+}
+
+static dq_status read_all(pb_state *it, const char *folder, const dq_context *context,
+                          dq_error *error) {
+  DQ_TRY(name_sets(it, folder, error));
+  for (int i = 0; i < it->count; i++) {
+    DQ_TRY(read_set(it, &it->sets[i], folder, error));
+    DQ_TRY(dq_check_stop(context, error));
+  }
+  return DQ_OK;
+}
+
+static void close_pb(void *state) {
+  dq_arena_free(((pb_state *)state)->arena);
+}
+
+static dq_status open_pb(void **state, const char *argument, int64_t *count,
+                         const dq_context *context, dq_error *error) {
+  *state = NULL;
+  if (!*argument) return dq_fail(error, DQ_USAGE, "pb: no folder, expected pb:DIR");
+  dq_arena *arena = dq_arena_new(context ? context->memory_limit : 0);
+  pb_state *it = arena ? DQ_NEW(arena, pb_state) : NULL;
+  if (!it) {
+    dq_arena_free(arena);
+    return dq_fail_memory(error, sizeof *it);
+  }
+  it->arena = arena;
+  dq_status status = read_all(it, argument, context, error);
+  if (status == DQ_OK) *count = it->samples;
+  if (status == DQ_OK) *state = it;
+  else close_pb(it);
+  return status;
+}
+
+// ---- Samples ----
+
+static const pb_set *set_of(const pb_state *it, int64_t index) {
+  int low = 0, high = it->count - 1; // the last set that begins at or before the index
+  while (low < high) {
+    int middle = low + (high - low + 1) / 2;
+    if (it->sets[middle].first <= index) low = middle;
+    else high = middle - 1;
+  }
+  return &it->sets[low];
+}
+
+static dq_status read_pb(const void *state, int64_t index, float *values, int64_t elements,
+                         dq_sample_info *info, dq_error *error) {
+  const pb_set *set = set_of(state, index);
+  const dq_tensor *tensor = set->tensor;
+  int64_t row = index - set->first, count = dq_tensor_product(tensor, 1, tensor->rank);
+  if (tensor->dims[0] == 1) snprintf(info->name, sizeof info->name, "%s", set->name);
+  else snprintf(info->name, sizeof info->name, "%s#%" PRId64, set->name, row);
+  if (!values) return DQ_OK;
+  char shape[DQ_SHAPE_TEXT];
+  if (count != elements)
+    return dq_fail(error, DQ_BAD_INPUT,
+                   "%s: the tensor's shape is %s, the model wants %" PRId64 " elements a sample",
+                   set->name, dq_tensor_shape_text(tensor, shape, sizeof shape), elements);
+  for (int64_t i = 0; i < count; i++) values[i] = (float)dq_tensor_get(tensor, row * count + i);
+  return DQ_OK;
+}
+
+const dq_data_source dq_pb_source = {
+    .prefix = "pb:", .open = open_pb, .read = read_pb, .close = close_pb};
