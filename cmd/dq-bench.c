@@ -1,0 +1,263 @@
+// dq-bench: how long models take, measured fairly.
+#include <inttypes.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "cmd/command.h"
+#include "cmd/data.h"
+#include "lib/eval/bench.h"
+#include "lib/report/report.h"
+
+typedef struct bench_options {
+  dq_common_options common;
+  dq_report_options report;
+  const char *reference;
+  int64_t runs, warmup, batch;
+  bool per_layer;
+  dq_option_list shapes;
+} bench_options;
+
+static const dq_option rows[] = {
+    {.name = "vs",
+     .type = DQ_OPTION_FILE,
+     .value = "MODEL",
+     DQ_INTO(bench_options, reference),
+     .help = "the model the others' times are compared with (default: the first one)",
+     .details =
+         "Models take turns, A B A B, and times are compared within a turn, so that whatever "
+         "slows the machine for a while slows all of them."},
+    {.name = "runs",
+     .type = DQ_OPTION_INT,
+     .value = "N",
+     .minimum = 1,
+     .maximum = 1000000,
+     .preset = "50",
+     DQ_INTO(bench_options, runs),
+     .help = "runs of each model that are measured"},
+    {.name = "warmup",
+     .type = DQ_OPTION_INT,
+     .value = "N",
+     .maximum = 1000000,
+     .preset = "5",
+     DQ_INTO(bench_options, warmup),
+     .help = "runs before that"},
+    {.name = "per-layer",
+     .type = DQ_OPTION_FLAG,
+     DQ_INTO(bench_options, per_layer),
+     .help = "time every step as well, in runs of their own"},
+    {.name = "batch",
+     .aliases = "batch-size",
+     .type = DQ_OPTION_INT,
+     .value = "N",
+     .minimum = 1,
+     .maximum = 65536,
+     .preset = "1",
+     DQ_INTO(bench_options, batch),
+     .help = "pictures run at once"},
+    {.name = "shape",
+     .type = DQ_OPTION_LIST,
+     .value = "NAME=N,C,H,W",
+     DQ_INTO(bench_options, shapes),
+     .help = "size of an input the model leaves open"},
+};
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
+
+static const dq_column model_columns[] = {
+    {"model", "Model", DQ_COLUMN_TEXT, NULL, 0, 40},
+    {"median_ms", "Median", DQ_COLUMN_REAL, "ms", 3, 0},
+    {"minimum_ms", "Least", DQ_COLUMN_REAL, "ms", 3, 0},
+    {"p95_ms", "p95", DQ_COLUMN_REAL, "ms", 3, 0},
+    {"deviation_ms", "Std dev", DQ_COLUMN_REAL, "ms", 3, 0},
+    {"gmacs_per_second", "Speed", DQ_COLUMN_REAL, "GMAC/s", 2, 0},
+    {"ratio", "Time ratio", DQ_COLUMN_REAL, NULL, 3, 0},
+    {"ratio_low", "from", DQ_COLUMN_REAL, NULL, 3, 0},
+    {"ratio_high", "to", DQ_COLUMN_REAL, NULL, 3, 0},
+    {"verdict", "Verdict", DQ_COLUMN_TEXT, NULL, 0, 12},
+    {"load_ms", "Load", DQ_COLUMN_REAL, "ms", 2, 0},
+    {"plan_ms", "Plan", DQ_COLUMN_REAL, "ms", 2, 0},
+    {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0},
+    {"activation_bytes", "Activations", DQ_COLUMN_BYTES, NULL, 0, 0},
+    {"packed_bytes", "Packed", DQ_COLUMN_BYTES, NULL, 0, 0},
+};
+static const dq_table_layout model_layout = {"models", "Times", model_columns, COUNT(model_columns),
+                                             false};
+
+static const dq_column layer_columns[] = {
+    {"model", "Model", DQ_COLUMN_TEXT, NULL, 0, 24},
+    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 40},
+    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 24},
+    {"median_ms", "Median", DQ_COLUMN_REAL, "ms", 4, 0},
+    {"share", "Share", DQ_COLUMN_PERCENT, NULL, 1, 0},
+    {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0},
+    {"gmacs_per_second", "Speed", DQ_COLUMN_REAL, "GMAC/s", 2, 0},
+};
+static const dq_table_layout layer_layout = {"layers", "Steps", layer_columns, COUNT(layer_columns),
+                                             false};
+
+static const dq_column run_columns[] = {
+    {"runs", "Runs of each model", DQ_COLUMN_INT, NULL, 0, 0},
+    {"threads", "Threads", DQ_COLUMN_INT, NULL, 0, 0},
+    {"batch", "Batch", DQ_COLUMN_INT, NULL, 0, 0},
+    {"peak_bytes", "Peak memory of the process", DQ_COLUMN_BYTES, NULL, 0, 0},
+    {"steady", "Steady", DQ_COLUMN_BOOL, NULL, 0, 0},
+};
+static const dq_table_layout run_layout = {"run", NULL, run_columns, COUNT(run_columns), true};
+
+typedef struct bench {
+  const bench_options *options;
+  const char **paths; // the reference first
+  dq_bench_model *models;
+  int count;
+  int64_t rounds;
+  bool steady;
+} bench;
+
+static void put_speed(dq_table *table, int64_t macs, double seconds) {
+  if (macs < 0) return;
+  dq_table_put_int(table, "macs", macs);
+  if (macs > 0 && seconds > 0)
+    dq_table_put_real(table, "gmacs_per_second", (double)macs / seconds * 1e-9);
+}
+
+static dq_status put_ratio(dq_table *table, const bench *it, int m, dq_error *error) {
+  if (m == 0) {
+    dq_table_put_text(table, "verdict", "reference");
+    return DQ_OK;
+  }
+  dq_time_ratio ratio;
+  DQ_TRY(dq_time_ratio_of(&ratio, it->models[m].times, it->models[0].times, it->rounds, error));
+  dq_table_put_real(table, "ratio", ratio.median);
+  dq_table_put_real(table, "ratio_low", ratio.low);
+  dq_table_put_real(table, "ratio_high", ratio.high);
+  bool tells = it->rounds >= 6 && (ratio.high < 1 || ratio.low > 1);
+  dq_table_put_text(table, "verdict",
+                    !tells           ? "cannot tell"
+                    : ratio.high < 1 ? "faster"
+                                     : "slower");
+  return DQ_OK;
+}
+
+static dq_status put_model(dq_table *table, dq_report *report, bench *it, int m,
+                           const dq_context *context, dq_error *error) {
+  const dq_bench_model *model = &it->models[m];
+  dq_spread spread;
+  DQ_TRY(dq_spread_of(&spread, model->times, it->rounds, error));
+  dq_table_row(table);
+  dq_table_put_text(table, "model", it->paths[m]);
+  dq_table_put_real(table, "median_ms", spread.median * 1e3);
+  dq_table_put_real(table, "minimum_ms", spread.minimum * 1e3);
+  dq_table_put_real(table, "p95_ms", spread.p95 * 1e3);
+  dq_table_put_real(table, "deviation_ms", spread.deviation * 1e3);
+  put_speed(table, model->macs, spread.median);
+  if (it->count > 1) DQ_TRY(put_ratio(table, it, m, error));
+  dq_table_put_real(table, "load_ms", model->load_time * 1e3);
+  dq_table_put_real(table, "plan_ms", model->plan_time * 1e3);
+  dq_plan_memory memory = dq_plan_memory_of(model->session.plan);
+  dq_table_put_int(table, "activation_bytes", (int64_t)memory.block);
+  dq_table_put_int(table, "packed_bytes", (int64_t)memory.packed);
+  const char *doubt = dq_spread_doubt(&spread);
+  if (!doubt) return DQ_OK;
+  it->steady = false;
+  dq_message(context, DQ_WARNING, "%s: %s", it->paths[m], doubt);
+  dq_report_note(report, "%s: %s", it->paths[m], doubt);
+  return DQ_OK;
+}
+
+static void put_layers(dq_table *table, const bench *it, int m) {
+  const dq_bench_model *model = &it->models[m];
+  double total = 0;
+  for (int i = 0; i < model->layer_count; i++) total += model->layers[i].median;
+  for (int i = 0; i < model->layer_count; i++) {
+    const dq_bench_layer *layer = &model->layers[i];
+    dq_table_row(table);
+    dq_table_put_text(table, "model", it->paths[m]);
+    dq_table_put_text(table, "node", layer->name);
+    dq_table_put_text(table, "op", layer->op_type);
+    dq_table_put_real(table, "median_ms", layer->median * 1e3);
+    if (total > 0) dq_table_put_real(table, "share", 100 * layer->median / total);
+    put_speed(table, layer->macs, layer->median);
+  }
+}
+
+static dq_status tell(bench *it, dq_report *report, const dq_context *context, dq_error *error) {
+  const bench_options *options = it->options;
+  dq_table *times = dq_report_table(report, &model_layout);
+  for (int m = 0; m < it->count; m++) DQ_TRY(put_model(times, report, it, m, context, error));
+  if (options->per_layer) {
+    dq_table *layers = dq_report_table(report, &layer_layout);
+    for (int m = 0; m < it->count; m++) put_layers(layers, it, m);
+  }
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  dq_table *record = dq_report_table(report, &run_layout);
+  dq_table_row(record);
+  dq_table_put_int(record, "runs", it->rounds);
+  dq_table_put_int(record, "threads", dq_pool_threads(context->pool));
+  dq_table_put_int(record, "batch", options->batch);
+  dq_table_put_int(record, "peak_bytes", (int64_t)usage.ru_maxrss * 1024); // Linux counts in kB
+  dq_table_put_bool(record, "steady", it->steady);
+  return dq_command_report(&options->common, &options->report, report, error);
+}
+
+static dq_status measure(const bench_options *options, const dq_context *context, dq_arena *arena,
+                         dq_error *error) {
+  int extra = options->reference ? 1 : 0;
+  bench it = {.options = options, .count = options->common.operand_count + extra, .steady = true};
+  it.paths = DQ_NEW_ARRAY(arena, it.count, const char *);
+  it.models = DQ_NEW_ARRAY(arena, it.count, dq_bench_model);
+  if (!it.paths || !it.models) return dq_fail_memory(error, 0);
+  if (extra) it.paths[0] = options->reference;
+  for (int i = extra; i < it.count; i++) it.paths[i] = options->common.operands[i - extra];
+  dq_bench_options settings = {.runs = options->runs,
+                               .warmup = options->warmup,
+                               .time_limit = options->common.time_limit,
+                               .per_layer = options->per_layer};
+  DQ_TRY(dq_read_shapes(&options->shapes, options->batch, arena, &settings.shapes, error));
+  dq_status status =
+      dq_bench_run(it.models, it.paths, it.count, &settings, &it.rounds, context, arena, error);
+  dq_report *report = status == DQ_OK ? dq_report_new("dq-bench", 1, "Time of one run") : NULL;
+  if (status == DQ_OK) status = tell(&it, report, context, error);
+  dq_report_free(report);
+  dq_bench_close(it.models, it.count);
+  return status;
+}
+
+static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
+  dq_arena *arena = dq_arena_new(0);
+  dq_status status = arena ? measure(parsed, context, arena, error) : dq_fail_memory(error, 0);
+  dq_arena_free(arena);
+  return status;
+}
+
+static const dq_command command = {
+    .name = "dq-bench",
+    .summary = "times models fairly",
+    .usage = "MODEL... [--vs MODEL] [options]",
+    .description =
+        "Runs every model on random numbers in -1...1 from --seed (integer inputs: zeros) and "
+        "tells "
+        "median, least time, 95th percentile and standard deviation, multiply-accumulates per "
+        "second, "
+        "the time to load and to plan, and memory. Several models take turns; each is compared "
+        "with "
+        "the reference run by run, and the ratio comes with its 95 % confidence interval. When the "
+        "interval holds 1, or the times scatter or drift too much, the command says that it cannot "
+        "tell.",
+    .examples = "# where the time goes\n"
+                "dq-bench model.onnx --per-layer\n"
+                "# is the quantized model faster on one thread?\n"
+                "dq-bench int8.onnx --vs model.onnx --threads 1 --runs 200",
+    .operand = "MODEL",
+    .operands_minimum = 1,
+    .operands_maximum = -1,
+    DQ_OWN_ROWS(rows),
+    .shared = DQ_WITH_REPORT,
+    .report_offset = offsetof(bench_options, report),
+    .options_size = sizeof(bench_options),
+    .run = run,
+};
+
+int main(int argc, char **argv) {
+  return dq_command_main(argc, argv, &command);
+}
