@@ -69,6 +69,7 @@ static const dq_column model_columns[] = {
     {"minimum_ms", "Least", DQ_COLUMN_REAL, "ms", 3, 0},
     {"p95_ms", "p95", DQ_COLUMN_REAL, "ms", 3, 0},
     {"deviation_ms", "Std dev", DQ_COLUMN_REAL, "ms", 3, 0},
+    {"steady", "Steady", DQ_COLUMN_BOOL, NULL, 0, 0},
     {"gmacs_per_second", "Speed", DQ_COLUMN_REAL, "GMAC/s", 2, 0},
     {"ratio", "Time ratio", DQ_COLUMN_REAL, NULL, 3, 0},
     {"ratio_low", "from", DQ_COLUMN_REAL, NULL, 3, 0},
@@ -100,7 +101,6 @@ static const dq_column run_columns[] = {
     {"threads", "Threads", DQ_COLUMN_INT, NULL, 0, 0},
     {"batch", "Batch", DQ_COLUMN_INT, NULL, 0, 0},
     {"peak_bytes", "Peak memory of the process", DQ_COLUMN_BYTES, NULL, 0, 0},
-    {"steady", "Steady", DQ_COLUMN_BOOL, NULL, 0, 0},
 };
 static const dq_table_layout run_layout = {"run", NULL, run_columns, COUNT(run_columns), true};
 
@@ -110,7 +110,6 @@ typedef struct bench {
   dq_bench_model *models;
   int count;
   int64_t rounds;
-  bool steady;
 } bench;
 
 static void put_speed(dq_table *table, int64_t macs, double seconds) {
@@ -138,8 +137,8 @@ static dq_status put_ratio(dq_table *table, const bench *it, int m, dq_error *er
   return DQ_OK;
 }
 
-static dq_status put_model(dq_table *table, dq_report *report, bench *it, int m,
-                           const dq_context *context, dq_error *error) {
+static dq_status put_model(dq_table *table, const bench *it, int m, const dq_context *context,
+                           dq_error *error) {
   const dq_bench_model *model = &it->models[m];
   dq_spread spread;
   DQ_TRY(dq_spread_of(&spread, model->times, it->rounds, error));
@@ -157,10 +156,8 @@ static dq_status put_model(dq_table *table, dq_report *report, bench *it, int m,
   dq_table_put_int(table, "activation_bytes", (int64_t)memory.block);
   dq_table_put_int(table, "packed_bytes", (int64_t)memory.packed);
   const char *doubt = dq_spread_doubt(&spread);
-  if (!doubt) return DQ_OK;
-  it->steady = false;
-  dq_message(context, DQ_WARNING, "%s: %s", it->paths[m], doubt);
-  dq_report_note(report, "%s: %s", it->paths[m], doubt);
+  dq_table_put_bool(table, "steady", !doubt);
+  if (doubt) dq_message(context, DQ_WARNING, "%s: %s", it->paths[m], doubt);
   return DQ_OK;
 }
 
@@ -183,7 +180,7 @@ static void put_layers(dq_table *table, const bench *it, int m) {
 static dq_status tell(bench *it, dq_report *report, const dq_context *context, dq_error *error) {
   const bench_options *options = it->options;
   dq_table *times = dq_report_table(report, &model_layout);
-  for (int m = 0; m < it->count; m++) DQ_TRY(put_model(times, report, it, m, context, error));
+  for (int m = 0; m < it->count; m++) DQ_TRY(put_model(times, it, m, context, error));
   if (options->per_layer) {
     dq_table *layers = dq_report_table(report, &layer_layout);
     for (int m = 0; m < it->count; m++) put_layers(layers, it, m);
@@ -196,14 +193,13 @@ static dq_status tell(bench *it, dq_report *report, const dq_context *context, d
   dq_table_put_int(record, "threads", dq_pool_threads(context->pool));
   dq_table_put_int(record, "batch", options->batch);
   dq_table_put_int(record, "peak_bytes", (int64_t)usage.ru_maxrss * 1024); // Linux counts in kB
-  dq_table_put_bool(record, "steady", it->steady);
   return dq_command_report(&options->common, &options->report, report, error);
 }
 
 static dq_status measure(const bench_options *options, const dq_context *context, dq_arena *arena,
                          dq_error *error) {
   int extra = options->reference ? 1 : 0;
-  bench it = {.options = options, .count = options->common.operand_count + extra, .steady = true};
+  bench it = {.options = options, .count = options->common.operand_count + extra};
   it.paths = DQ_NEW_ARRAY(arena, it.count, const char *);
   it.models = DQ_NEW_ARRAY(arena, it.count, dq_bench_model);
   if (!it.paths || !it.models) return dq_fail_memory(error, 0);
