@@ -20,6 +20,7 @@ void dq_histogram_deinit(dq_histogram *histogram) {
 // Smallest exponent for which |value| < HALF * 2^exponent.
 static int exponent_for(float value) {
   int exponent;
+  if (value == 0) return SMALLEST_EXPONENT; // frexp says 0 for it
   frexpf(fabsf(value), &exponent); // |value| < 2^exponent
   exponent -= 12;                  // HALF is 2^12
   return exponent < SMALLEST_EXPONENT ? SMALLEST_EXPONENT : exponent;

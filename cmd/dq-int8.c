@@ -117,6 +117,8 @@ static dq_status quantize(const int8_options *options, dq_graph *graph, dq_data 
     dq_message(context, DQ_NOTE, "%s: nothing to do, the model is quantized already", model);
     return DQ_OK;
   }
+  if (!report.quantized)
+    dq_message(context, DQ_NOTE, "%s: nothing to do, no operator can be quantized", model);
   print_report(strcmp(path, "-") ? stdout : stderr, &report);
   return DQ_OK;
 }

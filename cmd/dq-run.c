@@ -156,13 +156,13 @@ static dq_status read_inputs(const run_options *options, dq_arena *arena, dq_sha
   return DQ_OK;
 }
 
-static dq_status fill_inputs(const dq_shape_request *request, dq_tensor *const *tensors, dq_plan *plan,
-                             dq_error *error) {
+static dq_status fill_inputs(const dq_shape_request *request, dq_tensor *const *tensors, int count,
+                             dq_plan *plan, dq_error *error) {
   for (int p = 0; p < dq_plan_input_count(plan); p++) {
     const char *name = dq_plan_input_name(plan, p);
     dq_tensor *to = dq_plan_input(plan, p);
     const dq_tensor *from = NULL;
-    for (int i = 0; i < request->input_count && !from; i++)
+    for (int i = 0; i < count && !from; i++) // shapes that --shape gave follow those of files
       if (!request->inputs[i].name[0] || !strcmp(request->inputs[i].name, name)) from = tensors[i];
     if (!from) return dq_fail(error, DQ_USAGE, "input '%s' is not given (--input %s=FILE.npy)", name, name);
     if (from->type != to->type)
@@ -181,7 +181,8 @@ static dq_status run_files(const run_options *options, const dq_graph *graph, dq
   DQ_TRY(read_inputs(options, arena, &session_options.shapes, tensors, error));
   dq_session session;
   DQ_TRY(dq_session_open(&session, graph, &session_options, context, error));
-  dq_status status = fill_inputs(&session_options.shapes, tensors, session.plan, error);
+  dq_status status = fill_inputs(&session_options.shapes, tensors, options->inputs.count,
+                                                 session.plan, error);
   if (status == DQ_OK) status = dq_plan_run(session.plan, error);
   if (status == DQ_OK) status = print_outputs(options, session.plan, NULL, error);
   if (status == DQ_OK) status = save_outputs(options, session.plan, -1, error);

@@ -101,6 +101,15 @@ static bool follows_half(const dq_amp_job *job, const dq_node *node) {
   return any;
 }
 
+// Part of an int8 product: runtimes compute it on the integers, which casts in between would prevent.
+static bool is_quantized(const dq_node *node) {
+  for (int i = 0; i < node->input_count; i++)
+    if (node->inputs[i] && node->inputs[i]->producer &&
+        dq_node_is(node->inputs[i]->producer, "DequantizeLinear"))
+      return true;
+  return false;
+}
+
 static void colour_node(dq_amp_job *job, const dq_node *node, dq_amp_node *entry) {
   entry->name = node->name;
   entry->op_type = node->op_type;
@@ -111,6 +120,10 @@ static void colour_node(dq_amp_job *job, const dq_node *node, dq_amp_node *entry
     return;
   }
   entry->half = entry->colour == DQ_ALLOW || (entry->colour == DQ_FOLLOW && follows_half(job, node));
+  if (entry->half && is_quantized(node) && strcmp(entry->reason, "--allow")) {
+    entry->half = false;
+    entry->reason = "its input is quantized";
+  }
   if (entry->colour == DQ_FOLLOW) entry->reason = entry->half ? "its inputs are float16" : "an input is float32";
   if (entry->half && !constants_fit(job, node)) {
     entry->half = false;

@@ -124,12 +124,26 @@ static void report_parameters(dq_int8_job *job) {
   }
 }
 
+// Said before pictures are run, which would only show that some activation is not finite.
+static dq_status check_weights(dq_int8_job *job) {
+  for (int n = 0; n < job->graph->node_count; n++) {
+    const dq_node *node = job->graph->nodes[n];
+    for (int i = 0; node->mark && i < node->input_count; i++) {
+      const dq_value *value = node->inputs[i];
+      if (value && value->constant && value->constant->data && value->constant->type == DQ_F32)
+        DQ_TRY(dq_check_finite(value->constant, value->name, job->error));
+    }
+  }
+  return DQ_OK;
+}
+
 static dq_status run_job(dq_int8_job *job, dq_data *data) {
   DQ_TRY(fold_weights(job->graph, job->context, job->error));
   DQ_TRY(fold_batch_norms(job->graph, job->error));
   DQ_TRY(open_tables(job));
   DQ_TRY(dq_int8_select(job));
   if (!job->report->quantized) return DQ_OK;
+  DQ_TRY(check_weights(job));
   DQ_TRY(calibrate(job, data));
   report_parameters(job);
   DQ_TRY(dq_int8_insert(job));

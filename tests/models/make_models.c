@@ -1,9 +1,11 @@
-// Writes the small models that tests read: make_models FOLDER. Good ones are made with the library; bad
+// Writes the small models that tests read: make_models FOLDER, and arrays. Good ones are made with the library; bad
 // ones are good ones with one thing wrong. Each is one function and one row of the table.
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "datasets/npy.h"
 #include "lib/base/random.h"
 #include "lib/onnx/onnx.h"
 
@@ -104,6 +106,59 @@ static void make_shared(maker *m) {
   output(m, value(m, "y"), 4, (int64_t[]){1, 8, 8, 8});
 }
 
+// A convolution's weight is an output of the model as well.
+static void make_weight_output(maker *m) {
+  dq_value *x = input(m, "x", 4, (int64_t[]){1, 8, 8, 8});
+  dq_node *made = conv(m, "conv1", x, 8, 8, 3, 1, value(m, "y"));
+  output(m, value(m, "y"), 4, (int64_t[]){1, 8, 8, 8});
+  output(m, made->inputs[1], 4, (int64_t[]){8, 8, 3, 3});
+}
+
+// A convolution's bias is computed by nodes, from the picture.
+static void make_node_bias(maker *m) {
+  dq_value *x = input(m, "x", 4, (int64_t[]){1, 8, 8, 8});
+  dq_node *made = conv(m, "conv1", x, 8, 8, 3, 1, value(m, "y"));
+  node(m, "GlobalAveragePool", "mean", 1, (dq_value *[]){x}, value(m, "means"));
+  dq_tensor *shape = dq_tensor_new(m->graph->arena, DQ_I64, 1, (int64_t[]){1});
+  dq_tensor_set(shape, 0, 8);
+  node(m, "Reshape", "flat", 2, (dq_value *[]){value(m, "means"), dq_graph_add_constant(m->graph, "eight", shape)},
+       value(m, "bias"));
+  dq_graph_remove_constant(m->graph, made->inputs[2]);
+  made->inputs[2] = value(m, "bias");
+  output(m, value(m, "y"), 4, (int64_t[]){1, 8, 8, 8});
+}
+
+// Everything in another float type.
+static void make_typed(maker *m, int type) {
+  dq_value *x = input(m, "x", 2, (int64_t[]){1, 4});
+  dq_tensor *tensor = dq_tensor_new(m->graph->arena, type, 2, (int64_t[]){4, 4});
+  for (int i = 0; i < 16; i++) dq_tensor_set(tensor, i, (double)dq_random_normal(&m->random));
+  dq_value *w = dq_graph_add_constant(m->graph, "w", tensor);
+  node(m, "MatMul", "product", 2, (dq_value *[]){x, w}, value(m, "y"));
+  output(m, value(m, "y"), 2, (int64_t[]){1, 4});
+  x->type = value(m, "y")->type = type;
+}
+static void make_half(maker *m) { make_typed(m, DQ_F16); }
+static void make_double(maker *m) { make_typed(m, DQ_F64); }
+static void make_bfloat16(maker *m) { make_typed(m, DQ_BF16); }
+
+// QLinearConv, as runtimes write it.
+static void make_qoperator(maker *m) {
+  dq_arena *arena = m->graph->arena;
+  dq_value *x = input(m, "x", 4, (int64_t[]){1, 1, 4, 4});
+  dq_tensor *w = dq_tensor_new(arena, DQ_I8, 4, (int64_t[]){1, 1, 1, 1});
+  dq_tensor_set(w, 0, 2);
+  dq_value *scale = dq_graph_add_constant(m->graph, "scale", dq_tensor_scalar_f32(arena, 0.5f));
+  dq_value *zero = dq_graph_add_constant(m->graph, "zero", dq_tensor_scalar_i8(arena, DQ_U8, 3));
+  dq_value *none = dq_graph_add_constant(m->graph, "none", dq_tensor_scalar_i8(arena, DQ_I8, 0));
+  dq_value *weight_value = dq_graph_add_constant(m->graph, "w", w);
+  node(m, "QuantizeLinear", "q", 3, (dq_value *[]){x, scale, zero}, value(m, "xq"));
+  node(m, "QLinearConv", "conv", 8,
+       (dq_value *[]){value(m, "xq"), scale, zero, weight_value, scale, none, scale, zero}, value(m, "yq"));
+  node(m, "DequantizeLinear", "dq", 3, (dq_value *[]){value(m, "yq"), scale, zero}, value(m, "y"));
+  output(m, value(m, "y"), 4, (int64_t[]){1, 1, 4, 4});
+}
+
 static void make_nan_weight(maker *m) {
   make_small(m);
   ((float *)dq_graph_find(m->graph, "conv2.weight")->constant->data)[5] = NAN;
@@ -197,6 +252,12 @@ static const struct {
     {"small", make_small},
     {"tiny", make_tiny},
     {"shared", make_shared},
+    {"weight_output", make_weight_output},
+    {"node_bias", make_node_bias},
+    {"half", make_half},
+    {"double", make_double},
+    {"bfloat16", make_bfloat16},
+    {"qoperator", make_qoperator},
     {"nan_weight", make_nan_weight},
     {"unknown_operator", make_unknown_operator},
     {"unknown_size", make_unknown_size},
@@ -224,8 +285,46 @@ static int copy_model(const char *from, const char *to) {
   return status;
 }
 
+// Arrays of normal numbers: make_models --array FILE.npy DIM...
+static int make_array(const char *path, int rank, char *const *texts) {
+  int64_t dims[DQ_MAX_RANK];
+  dq_error error = {0};
+  dq_random random = {1};
+  dq_arena *arena = dq_arena_new(0);
+  for (int i = 0; i < rank && i < DQ_MAX_RANK; i++) dims[i] = atoll(texts[i]);
+  dq_tensor *tensor = arena && rank <= DQ_MAX_RANK ? dq_tensor_new(arena, DQ_F32, rank, dims) : NULL;
+  if (!tensor) return 5;
+  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) dq_tensor_set(tensor, i, (double)dq_random_normal(&random));
+  dq_status status = dq_npy_write(path, tensor, &error);
+  if (status != DQ_OK) fprintf(stderr, "%s\n", error.message);
+  dq_arena_free(arena);
+  return (int)status;
+}
+
+// Prints the largest difference of two arrays and the largest element of the second.
+static int compare_arrays(const char *left, const char *right) {
+  dq_error error = {0};
+  dq_arena *arena = dq_arena_new(0);
+  dq_tensor *a, *b;
+  if (!arena || dq_npy_read(&a, left, arena, &error) != DQ_OK || dq_npy_read(&b, right, arena, &error) != DQ_OK ||
+      !dq_tensor_same_shape(a, b)) {
+    fprintf(stderr, "%s\n", error.message[0] ? error.message : "another shape");
+    return 1;
+  }
+  double most = 0, largest = 0;
+  for (int64_t i = 0; i < dq_tensor_count(a); i++) {
+    most = fmax(most, fabs(dq_tensor_get(a, i) - dq_tensor_get(b, i)));
+    largest = fmax(largest, fabs(dq_tensor_get(b, i)));
+  }
+  printf("%.9g %.9g\n", most, largest);
+  dq_arena_free(arena);
+  return 0;
+}
+
 int main(int argc, char **argv) {
   dq_error error = {0};
+  if (argc >= 3 && !strcmp(argv[1], "--array")) return make_array(argv[2], argc - 3, argv + 3);
+  if (argc == 4 && !strcmp(argv[1], "--compare")) return compare_arrays(argv[2], argv[3]);
   if (argc == 4 && !strcmp(argv[1], "--copy")) return copy_model(argv[2], argv[3]);
   if (argc != 2) return 2;
   for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
