@@ -1,6 +1,7 @@
 #include "cmd/data.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "lib/eval/pb_source.h"
 #include "lib/onnx/onnx.h"
@@ -41,7 +42,8 @@ dq_status dq_read_shapes(const dq_option_list *texts, int64_t batch, dq_arena *a
 }
 
 dq_status dq_verify_model(const char *path, const dq_context *context, dq_error *error) {
-  if (!strcmp(path, "-")) return DQ_OK;
+  struct stat info;
+  if (!strcmp(path, "-") || (!stat(path, &info) && !S_ISREG(info.st_mode))) return DQ_OK;
   dq_graph *again = NULL;
   dq_status status = dq_onnx_load(&again, path, context, error);
   dq_graph_free(again);

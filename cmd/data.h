@@ -23,7 +23,7 @@ dq_status dq_read_shapes(const dq_option_list *texts, int64_t batch, dq_arena *a
 dq_status dq_split_names(const dq_option_list *texts, dq_arena *arena, const char *const **names,
                          int *count, dq_error *error);
 
-// Loads a file that was just written ("-" is not checked), so that no broken model is left behind
+// Loads a file that was just written ("-", devices and pipes are not checked), so that no broken model is left behind
 // unnoticed.
 dq_status dq_verify_model(const char *path, const dq_context *context, dq_error *error);
 

@@ -41,7 +41,8 @@ tests-built: all $(TEST_PROGRAMS)
 unit: $(UNIT_TESTS)
 	tests/run $(B) unit
 
-SANITIZED = $(MAKE) CFLAGS="-O1 -g -fno-omit-frame-pointer" tests-built
+# The sanitizers' own code brings warnings of conversions that are not there without it.
+SANITIZED = $(MAKE) CFLAGS="-O1 -g -fno-omit-frame-pointer" WARNINGS="-Wall -Wextra" tests-built
 ## asan: all tests but interop under AddressSanitizer and UndefinedBehaviorSanitizer
 asan:
 	$(SANITIZED) B=build/asan SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined"

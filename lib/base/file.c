@@ -81,6 +81,17 @@ void dq_output_remove_all(void) {
     if (open_temporaries[i]) unlink(open_temporaries[i]);
 }
 
+// A device or a pipe is written to, never replaced by a file.
+static dq_status open_device(dq_output *output, const char *path, dq_error *error) {
+  output->path = strdup(path);
+  if (!output->path) return dq_fail_memory(error, strlen(path));
+  output->stream = fopen(path, "wbe");
+  if (output->stream) return DQ_OK;
+  dq_fail_errno(error, path);
+  dq_output_discard(output);
+  return DQ_SYSTEM;
+}
+
 dq_status dq_output_open(dq_output *output, const char *path, dq_error *error) {
   memset(output, 0, sizeof *output);
   if (!strcmp(path, "-")) {
@@ -88,8 +99,10 @@ dq_status dq_output_open(dq_output *output, const char *path, dq_error *error) {
     return DQ_OK;
   }
   struct stat info;
-  if (!stat(path, &info) && S_ISDIR(info.st_mode))
+  bool exists = !stat(path, &info);
+  if (exists && S_ISDIR(info.st_mode))
     return dq_fail(error, DQ_SYSTEM, "%s: is a folder, expected a file name", path);
+  if (exists && !S_ISREG(info.st_mode)) return open_device(output, path, error);
   size_t length = strlen(path);
   output->path = strdup(path);
   output->temporary = malloc(length + 16);
@@ -131,12 +144,12 @@ dq_status dq_output_commit(dq_output *output, dq_error *error) {
   if (!output->path) return DQ_OK;
   failed = fclose(output->stream);
   output->stream = NULL;
-  if (failed || rename(output->temporary, output->path)) {
+  if (failed || (output->temporary && rename(output->temporary, output->path))) {
     dq_fail_errno(error, path);
     dq_output_discard(output);
     return DQ_SYSTEM;
   }
-  unregister_temporary(output->temporary);
+  if (output->temporary) unregister_temporary(output->temporary);
   free(output->temporary);
   output->temporary = NULL;
   dq_output_discard(output);

@@ -23,7 +23,7 @@ void dq_file_close(dq_file *file);
 typedef struct dq_output {
   FILE *stream;     // write here
   char *path;       // NULL: standard output
-  char *temporary;  // beside the target
+  char *temporary;  // beside the target; NULL: a device or a pipe, written as it is
 } dq_output;
 
 // Fails when the folder is missing or not writable, or the path is a folder. "-" is standard output.
