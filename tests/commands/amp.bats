@@ -1,0 +1,49 @@
+# dq-amp: what it says, what it writes.
+load common
+
+@test "a small model" {
+  gives 0 dq-amp "$models/small.onnx" -o out.onnx
+  [ "$output" = "8 of 8 nodes in float16, 1536 weights, 2 casts of 0.001 MB a run" ]
+  says ""
+  [ "$(stat -c %s out.onnx)" -lt $(($(stat -c %s "$models/small.onnx") * 7 / 10)) ]
+  outputs "$models/small.onnx" a "$x" && outputs out.onnx b "$x"
+  near b/y.npy a/y.npy 0.005
+  only a b out.onnx
+}
+
+@test "explanations and colours" {
+  gives 0 dq-amp "$models/small.onnx" -o out.onnx --explain --deny-node 'head*' --deny Relu
+  [ "${#lines[@]}" -eq 9 ]
+  has "head                             Gemm                 DENY    float32  --deny-node"
+  has "relu1                            Relu                 DENY    float32  --deny"
+  gives 2 dq-amp "$models/small.onnx" -o out.onnx --keep-io --half-io
+  has "options '--keep-io' and '--half-io' exclude each other"
+}
+
+@test "converted already: nothing to do" {
+  dq-amp "$models/small.onnx" -o half.onnx --half-io >/dev/null
+  for model in half.onnx "$models/half.onnx" "$models/double.onnx" "$models/bfloat16.onnx" "$models/qoperator.onnx"; do
+    gives 0 dq-amp "$model" -o out.onnx
+    says "dq-amp: $model: nothing to do, no node becomes float16"
+  done
+  convert int8 "$models/small.onnx" int8.onnx >/dev/null
+  gives 0 dq-amp int8.onnx -o out.onnx
+  says "dq-amp: int8.onnx: nothing to do, no node becomes float16"
+  gives 0 dq-amp int8.onnx -o out.onnx --explain
+  has "its input is quantized"
+}
+
+@test "weights that are shared, outputs, or given by nodes" {
+  for model in shared weight_output node_bias; do
+    convert amp "$models/$model.onnx" out.onnx
+    outputs "$models/$model.onnx" a "$maps" --shape x=1,8,8,8 || true
+    make_models --array one.npy 1 8 8 8
+    outputs "$models/$model.onnx" a one.npy && outputs out.onnx b one.npy
+    near b/y.npy a/y.npy 0.005
+  done
+  near b/y.npy a/y.npy 0.005
+}
+
+@test "the same bytes everywhere" { same_bytes amp; }
+@test "outputs that cannot be written" { unwritable amp; }
+@test "signals" { interrupted amp; }

@@ -1,0 +1,147 @@
+# What the tests of commands share: programs, models, data, and checks of what a command said.
+# bats runs setup before each test, in a folder of its own.
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+  root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+  build=$(cd "$root" && realpath "${DQ_BUILD:-build}")
+  export root build models="$build/models" PATH="$build:$PATH"
+  unset DQ_ASSETS
+  x="$BATS_FILE_TMPDIR/x.npy" maps="$BATS_FILE_TMPDIR/maps.npy"
+  export x maps
+  make_models --array "$x" 6 3 8 8
+  make_models --array "$maps" 4 8 8 8
+}
+
+setup() { mkdir "$BATS_TEST_TMPDIR/work" && cd "$BATS_TEST_TMPDIR/work" || return; }
+
+# gives STATUS COMMAND...: runs it (standard output in $output, standard error in $stderr)
+gives() {
+  local expected=$1
+  shift
+  run --separate-stderr "$@"
+  [ "$status" -eq "$expected" ] && return
+  printf '%s: status %s, expected %s\n%s\n%s\n' "$*" "$status" "$expected" "$output" "$stderr"
+  return 1
+}
+
+# says TEXT: standard error is exactly that
+says() {
+  [ "$stderr" = "$1" ] && return
+  printf 'standard error:\n%s\nexpected:\n%s\n' "$stderr" "$1"
+  return 1
+}
+
+# has TEXT: standard output or standard error contains it
+has() {
+  [[ $output$'\n'$stderr == *"$1"* ]] && return
+  printf 'no "%s" in:\n%s\n%s\n' "$1" "$output" "$stderr"
+  return 1
+}
+
+# only FILE...: the current folder holds just these
+only() {
+  local found wanted
+  found=$(ls -A | LC_ALL=C sort) wanted=$(printf '%s\n' "$@" | sed '/^$/d' | LC_ALL=C sort)
+  [ "$found" = "$wanted" ] && return
+  printf 'files: %s, expected: %s\n' "$found" "$wanted"
+  return 1
+}
+
+# outputs MODEL FOLDER ARRAY: what a model computes, into FOLDER
+outputs() { mkdir -p "$2" && dq-run "$1" --input "x=$3" --save-output "$2" "${@:4}" >/dev/null; }
+
+# near A.npy B.npy SHARE: no difference above SHARE of the largest element of B
+near() {
+  make_models --compare "$1" "$2" | awk -v share="$3" '{ print; exit !($1 <= share * $2) }'
+}
+
+# The command line that converts MODEL to OUT with each of the programs that write models, in `line`.
+command_line() {
+  local verb=$1 model=$2 out=$3
+  case $verb in
+  amp) line=(dq-amp "$model" -o "$out" "${@:4}") ;;
+  int8) line=(dq-int8 "$model" --data "npy:$x" -o "$out" "${@:4}") ;;
+  tucker) line=(dq-tucker "$model" --ratio 0.5 -o "$out" "${@:4}") ;;
+  esac
+}
+
+convert() {
+  local line
+  command_line "$@"
+  "${line[@]}"
+}
+
+# The same bytes whatever the threads, the processor, the locale, the folder, the environment.
+same_bytes() {
+  local verb=$1 model=$models/small.onnx reference out=out.onnx
+  convert "$verb" "$model" reference.onnx -q >/dev/null
+  reference=$(md5sum <reference.onnx)
+  check() { # check WHAT COMMAND...
+    local what=$1
+    shift
+    "$@" >/dev/null || { echo "$what: failed" && return 1; }
+    [ "$(md5sum <"$out")" = "$reference" ] || { echo "$what: other bytes" && return 1; }
+    rm -f "$out"
+  }
+  for threads in 1 2 3; do check "threads $threads" convert "$verb" "$model" $out --threads $threads || return; done
+  for mask in c avx2 avx512 native; do check "mask $mask" convert "$verb" "$model" $out --cpu-mask $mask || return; done
+  check "again" convert "$verb" "$model" $out || return
+  export -f convert command_line
+  check "C locale" env LC_ALL=C bash -c "convert $verb $model $out" || return
+  local german
+  german=$(locale -a 2>/dev/null | grep -m1 '^de_DE' || true)
+  [ -z "$german" ] || check "$german" env LC_ALL="$german" bash -c "convert $verb $model $out" || return
+  check "bare environment" env -u HOME -u TERM -u LANG bash -c "convert $verb $model $out" || return
+  cp "$model" 'Größe 😀.onnx'
+  out='Ergebnis ñ.onnx'
+  check "UTF-8 names" convert "$verb" 'Größe 😀.onnx' 'Ergebnis ñ.onnx' || return
+  out=$BATS_TEST_TMPDIR/work/out.onnx
+  mkdir -m 555 locked && cd locked && check "read-only folder" convert "$verb" "$model" "$out" || return
+  cd ..
+}
+
+# Outputs that cannot be written: 5, and nothing is left behind.
+unwritable() {
+  local verb=$1 model=$models/small.onnx
+  gives 5 convert "$verb" "$model" missing/out.onnx
+  says "dq-$verb: missing/out.onnx: No such file or directory"
+  mkdir folder
+  gives 5 convert "$verb" "$model" folder
+  says "dq-$verb: folder: is a folder, expected a file name"
+  gives 5 convert "$verb" "$model" /dev/full
+  has "/dev/full: No space left on device"
+  only folder
+  echo old >out.onnx
+  gives 3 convert "$verb" "$models/cycle.onnx" out.onnx
+  [ "$(cat out.onnx)" = old ]
+  only folder out.onnx
+}
+
+# Signals at 20 moments: the old output, the new one, and after SIGINT and SIGTERM no temporary file.
+interrupted() {
+  local verb=$1 model=$models/small.onnx whole old moment name pid line
+  convert "$verb" "$model" whole.onnx -q >/dev/null
+  whole=$(md5sum <whole.onnx) old=$(md5sum <<<old)
+  rm whole.onnx
+  command_line "$verb" "$model" run/out.onnx -q
+  for moment in $(seq 1 20); do
+    for name in INT TERM KILL; do
+      mkdir run && echo old >run/out.onnx
+      "${line[@]}" >/dev/null 2>&1 3>&- &
+      pid=$!
+      sleep "0.$(printf %03d $((RANDOM % 40)))"
+      kill -s "$name" "$pid" 2>/dev/null || true
+      wait "$pid" 2>/dev/null || true
+      case $(md5sum <run/out.onnx) in
+      "$whole" | "$old") ;;
+      *) echo "$name: neither the old nor the new output" && return 1 ;;
+      esac
+      if [ "$name" != KILL ] && [ "$(ls -A run)" != out.onnx ]; then
+        echo "$name left $(ls -A run)"
+        return 1
+      fi
+      rm -r run
+    done
+  done
+}

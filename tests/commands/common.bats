@@ -1,0 +1,166 @@
+# What holds for every command: help, versions, wrong command lines, broken models.
+load common
+
+all="amp int8 tucker run report"
+
+@test "help and version" {
+  for verb in $all; do
+    gives 0 dq-$verb --version
+    [ "$output" = "dq-$verb $(dq --version | cut -d' ' -f2)" ]
+    says ""
+    gives 0 dq-$verb --help
+    [[ $output == *"usage: dq-$verb "* || $output == *"Usage: dq-$verb "* ]]
+    says ""
+    [ "$output" = "$(dq $verb --help)" ]
+    [ "$output" = "$(dq help $verb)" ]
+    gives 0 dq-$verb --help-check
+    gives 0 dq-$verb --help-man
+    [[ $output == .* ]]
+  done
+}
+
+@test "dq without a verb, with an unknown one" {
+  gives 2 dq
+  says "dq: no VERB given
+hint: usage: dq VERB [arguments] | help [VERB]"
+  gives 2 dq bogus
+  says "dq: unknown command 'bogus'
+hint: 'dq help' lists the commands"
+}
+
+@test "wrong command lines" {
+  for verb in $all; do
+    gives 2 dq-$verb
+    gives 2 dq-$verb m.onnx --bogus
+    says "dq-$verb: unknown option '--bogus'
+hint: see 'dq-$verb --help'"
+    gives 2 dq-$verb m.onnx --thread-s 3
+    has "did you mean '--threads'"
+    gives 2 dq-$verb m.onnx --threads
+    says "dq-$verb: option '--threads' needs a value: N"
+    for count in 0 -3 99999; do
+      gives 2 dq-$verb m.onnx --threads $count
+      says "dq-$verb: option '--threads': '$count' is out of range, allowed is 1 to 1024"
+    done
+    gives 2 dq-$verb m.onnx --threads 2 --threads 3
+    says "dq-$verb: option '--threads' is given twice"
+    gives 2 dq-$verb m.onnx --cpu-mask mmx $([[ $verb == @(run|report) ]] || echo -o out.onnx) \
+      $([[ $verb != int8 ]] || echo --data x) $([[ $verb != tucker ]] || echo --ratio 1)
+    has "option '--cpu-mask': unknown instruction set 'mmx'"
+    only
+  done
+  for verb in amp tucker; do
+    gives 2 dq-$verb a.onnx b.onnx -o c
+    has "dq-$verb: unexpected argument 'b.onnx'"
+  done
+}
+
+# Everything but dq-run, which needs more words, and of which dq-int8 needs data.
+read_model() {
+  case $1 in
+  run) dq-run "$2" --input "$x" ;;
+  report) dq-report "$2" ;;
+  *) convert "$1" "$2" out.onnx ;;
+  esac
+}
+
+@test "models that cannot be read" {
+  mkdir folder
+  : >empty.onnx
+  printf '\xff\xd8\xff\xe0 JFIF' >photo.onnx
+  printf 'PK\003\004 archive' >torch.onnx
+  printf '\034\0\0\0TFL3' >lite.onnx
+  printf '\x89HDF\r\n\x1a\n' >keras.h5
+  echo "just some words" >words.onnx
+  head -c 100 "$models/small.onnx" >short.onnx
+  for verb in $all; do
+    gives 5 read_model $verb missing.onnx
+    says "dq-$verb: missing.onnx: No such file or directory"
+    gives 5 read_model $verb folder
+    says "dq-$verb: folder: is a folder"
+    gives 3 read_model $verb empty.onnx
+    says "dq-$verb: empty.onnx: empty file"
+    gives 3 read_model $verb photo.onnx
+    says "dq-$verb: photo.onnx: not an ONNX model but a JPEG picture"
+    gives 3 read_model $verb torch.onnx
+    says "dq-$verb: torch.onnx: not an ONNX model but a zip archive (PyTorch or Keras)"
+    gives 3 read_model $verb lite.onnx
+    says "dq-$verb: lite.onnx: not an ONNX model but a TFLite model"
+    gives 3 read_model $verb keras.h5
+    says "dq-$verb: keras.h5: not an ONNX model but an HDF5 file (Keras)"
+    gives 3 read_model $verb words.onnx
+    says "dq-$verb: words.onnx: not an ONNX model but text"
+    gives 3 read_model $verb short.onnx
+    has "dq-$verb: short.onnx: not a valid ONNX model: "
+    gives 3 read_model $verb /dev/null
+    says "dq-$verb: /dev/null: empty file"
+  done
+  head -c 100 "$models/small.onnx" | {
+    gives 3 dq-amp - -o out.onnx
+    has "dq-amp: -: not a valid ONNX model"
+  }
+}
+
+@test "models without read permission" {
+  [ "$(id -u)" -ne 0 ] || skip "root may read everything"
+  cp "$models/small.onnx" secret.onnx
+  chmod 0 secret.onnx
+  gives 5 dq-amp secret.onnx -o out.onnx
+  says "dq-amp: secret.onnx: Permission denied"
+}
+
+@test "models that are wrong" {
+  while IFS='|' read -r model expected words; do
+    for verb in amp int8 tucker report; do
+      gives "$expected" read_model $verb "$models/$model.onnx"
+      says "dq-$verb: $models/$model.onnx: $words"
+    done
+  done <<'ROWS'
+opset_6|4|opset 6, supported are 7 to 22
+opset_99|4|opset 99, supported are 7 to 22
+ir_99|4|IR version 99, supported are 3 to 13
+cycle|3|node 'add' is part of a cycle or behind one
+nobody_produces|3|node 'add': input 'ghost' is not produced by anything
+bad_group|3|node 'conv1': 2 groups do not divide 3 input channels
+zero_stride|3|node 'conv1': attribute 'strides' holds 0, expected 1 to 2147483647
+wrong_attribute|3|node 'relu': attribute 'alpha' is of type int, expected float
+too_many_inputs|3|node 'relu': 2 inputs, expected 1
+large_kernel|3|node 'conv1': the kernel covers 7, more than the 4 elements of the padded input along spatial axis 0
+ROWS
+  only
+}
+
+@test "operators that nobody knows are run by nobody and kept by all" {
+  gives 4 dq-run "$models/unknown_operator.onnx" --input "$x" --shape x=1,3,8,8
+  has "node 'strange': operator Frobnicate (opset 13) is not supported"
+  gives 4 convert int8 "$models/unknown_operator.onnx" out.onnx
+  has "node 'strange': operator Frobnicate (opset 13) is not supported"
+  for verb in amp tucker; do
+    gives 0 convert $verb "$models/unknown_operator.onnx" $verb.onnx
+    gives 4 dq-run $verb.onnx --input "$x"
+    has "operator Frobnicate"
+  done
+  gives 0 dq-report "$models/unknown_operator.onnx"
+}
+
+@test "sizes that are not known" {
+  gives 2 convert int8 "$models/unknown_size.onnx" out.onnx
+  has "hint: give it with --shape x="
+  gives 0 convert int8 "$models/unknown_size.onnx" out.onnx --shape x=1,3,8,8
+  gives 0 convert amp "$models/unknown_size.onnx" amp.onnx
+  gives 0 convert tucker "$models/unknown_size.onnx" tucker.onnx
+  gives 0 dq-report "$models/unknown_size.onnx"
+  outputs amp.onnx a "$x" && outputs "$models/unknown_size.onnx" b "$x"
+  near a/y.npy b/y.npy 0.002
+}
+
+@test "devices and pipes are written to, never replaced" {
+  gives 0 convert amp "$models/small.onnx" /dev/null
+  [ -c /dev/null ]
+  convert amp "$models/small.onnx" a.onnx -q >/dev/null
+  mkfifo pipe
+  cat pipe >b.onnx &
+  gives 0 convert amp "$models/small.onnx" pipe
+  wait
+  cmp a.onnx b.onnx
+}

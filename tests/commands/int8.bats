@@ -1,0 +1,88 @@
+# dq-int8: what it says, what it writes, the data it refuses.
+load common
+
+@test "a small model" {
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx
+  [ "${lines[0]}" = "layer      operator                   low        high        scale  zero weight scale           to" ]
+  [ "${lines[9]}" = "8 of 8 operators quantized, 7 activations with scales, 6 pictures, 0.4 MB of histograms" ]
+  says ""
+  outputs "$models/small.onnx" a "$x" && outputs out.onnx b "$x" && outputs out.onnx c "$x" --plain
+  near b/y.npy a/y.npy 0.05
+  near b/y.npy c/y.npy 0.02
+}
+
+@test "choices" {
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx --exclude 'conv2' --method minmax --per-tensor \
+    --activations s8 --symmetric
+  has "7 of 8 operators quantized"
+  has "conv2      Conv               stays in float: "
+  outputs "$models/small.onnx" a "$x" && outputs out.onnx b "$x"
+  near b/y.npy a/y.npy 0.1
+  gives 2 dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx --method mimax
+  says "dq-int8: option '--method': 'mimax' is not one of minmax, percentile
+hint: did you mean 'minmax'?"
+  gives 2 dq-int8 "$models/small.onnx" -o out.onnx
+  has "option '--data SPEC' is needed"
+}
+
+@test "quantized already, or nothing to quantize" {
+  convert int8 "$models/small.onnx" int8.onnx >/dev/null
+  for model in int8.onnx "$models/qoperator.onnx"; do
+    gives 0 dq-int8 "$model" --data "npy:$x" -o out.onnx
+    [ -z "$output" ]
+    says "dq-int8: $model: nothing to do, the model is quantized already"
+  done
+  for model in half double bfloat16; do
+    gives 0 dq-int8 "$models/$model.onnx" --data "npy:$x" -o out.onnx
+    says "dq-int8: $models/$model.onnx: nothing to do, no operator can be quantized"
+  done
+}
+
+@test "weights that are shared, outputs, given by nodes, or not finite" {
+  make_models --array one.npy 1 8 8 8
+  for model in shared weight_output node_bias; do
+    gives 0 dq-int8 "$models/$model.onnx" --data "npy:$maps" -o out.onnx
+    outputs "$models/$model.onnx" a one.npy && outputs out.onnx b one.npy
+    near b/y.npy a/y.npy 0.05
+  done
+  gives 3 dq-int8 "$models/nan_weight.onnx" --data "npy:$x" -o nan.onnx
+  says "dq-int8: $models/nan_weight.onnx: tensor 'conv2.weight': element 5 is NaN"
+  [ ! -e nan.onnx ]
+}
+
+refuses_data() { # STATUS SPEC WORDS [OPTION...]
+  gives "$1" dq-int8 "$models/small.onnx" --data "$2" -o out.onnx "${@:4}"
+  has "$3"
+  [ ! -e out.onnx ]
+}
+
+@test "data that is empty or broken" {
+  mkdir empty
+  refuses_data 3 empty "no pictures" --preset vww
+  : >list.txt
+  refuses_data 3 list.txt "no pictures" --preset vww
+  refuses_data 2 "npy:$x" "option '--limit': '0' is out of range" --limit 0
+  refuses_data 5 missing "missing" --preset vww
+  echo "nowhere.png 1" >list.txt
+  refuses_data 3 list.txt "line 1" --preset vww
+  head -c 3072 /dev/zero >cifar.bin
+  refuses_data 3 cifar10:cifar.bin "3073"
+  { printf '\012' && head -c 3072 /dev/zero; } >cifar.bin
+  refuses_data 3 cifar10:cifar.bin "record"
+  head -c 200 "$x" >short.npy
+  refuses_data 3 npy:short.npy "short.npy"
+  make_models --array other.npy 2 4 8 8
+  refuses_data 3 npy:other.npy "8"
+  refuses_data 3 "synth:bogus" "unknown set 'bogus'" || refuses_data 2 "synth:bogus" "unknown set 'bogus'"
+}
+
+@test "fewer pictures than the limit, one picture, all equal" {
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --limit 100 -o out.onnx
+  has "6 pictures"
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --limit 1 -o out.onnx
+  has "1 pictures"
+}
+
+@test "the same bytes everywhere" { same_bytes int8; }
+@test "outputs that cannot be written" { unwritable int8; }
+@test "signals" { interrupted int8; }

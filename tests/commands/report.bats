@@ -1,0 +1,44 @@
+# dq-report: what it says in each form.
+load common
+
+@test "a small model" {
+  gives 0 dq-report "$models/small.onnx"
+  has "conv1"
+  has "depthwise"
+  says ""
+  dq-report "$models/small.onnx" --json a.json --csv a.csv --html a.html >text
+  [ "$(cat text)" = "" ] || [ "$(cat text)" = "$output" ]
+  [[ $(head -c 1 a.json) == "{" ]]
+  grep -q '"schema"' a.json
+  grep -q conv1 a.csv
+  grep -q '<html' a.html
+}
+
+@test "the same bytes for any number of threads" {
+  dq-report "$models/small.onnx" --json a.json --csv a.csv --html a.html --threads 1 >/dev/null
+  dq-report "$models/small.onnx" --json b.json --csv b.csv --html b.html --threads 3 --cpu-mask c >/dev/null
+  cmp a.json b.json && cmp a.csv b.csv && cmp a.html b.html
+}
+
+@test "strange names are escaped" {
+  gives 0 dq-report "$models/strange_names.onnx" --json a.json --html a.html
+  [[ $(tr -d '\n' <a.html) != *'"<b>'* ]]
+  command -v python3 >/dev/null || skip "no python3 to read JSON with"
+  python3 -c 'import json; json.load(open("a.json"))'
+}
+
+@test "a decomposed and a quantized model against the original" {
+  convert tucker "$models/small.onnx" tucker.onnx >/dev/null
+  convert int8 "$models/small.onnx" int8.onnx >/dev/null
+  for model in tucker int8; do
+    gives 0 dq-report $model.onnx --ref "$models/small.onnx" --data "npy:$x"
+    has "conv1"
+  done
+}
+
+@test "outputs that cannot be written" {
+  gives 5 dq-report "$models/small.onnx" --json missing/a.json
+  has "missing/a.json: No such file or directory"
+  gives 5 dq-report "$models/small.onnx" --json /dev/full
+  only
+}

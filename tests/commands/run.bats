@@ -1,0 +1,58 @@
+# dq-run: answers, arrays in and out.
+load common
+
+@test "arrays in, arrays out" {
+  mkdir out
+  gives 0 dq-run "$models/small.onnx" --input "x=$x" --save-output out --top 2
+  [ "${lines[0]}" = "y: float32 6x4" ]
+  [ "${#lines[@]}" -eq 13 ]
+  says ""
+  dq-run "$models/small.onnx" --input "$x" --save-output . --threads 3 --cpu-mask c >/dev/null
+  cmp out/y.npy y.npy
+  dq-run "$models/small.onnx" --input "$x" --save-output . --plain >/dev/null
+  cmp out/y.npy y.npy || near out/y.npy y.npy 0.00001
+}
+
+@test "int8 models give the same bits on every processor" {
+  convert int8 "$models/small.onnx" int8.onnx >/dev/null
+  outputs int8.onnx native "$x"
+  for mask in c avx2 avx512; do
+    for threads in 1 3; do
+      outputs int8.onnx masked "$x" --cpu-mask $mask --threads $threads
+      cmp native/y.npy masked/y.npy
+    done
+  done
+}
+
+@test "pictures" {
+  gives 0 dq-run "$models/small.onnx" --data "npy:$x" --limit 2 --top 1
+  [ "${#lines[@]}" -eq 6 ]
+}
+
+@test "wrong command lines and arrays" {
+  gives 2 dq-run
+  has "no MODEL given"
+  gives 2 dq-run "$models/small.onnx" --input "$x" --data "npy:$x"
+  says "dq-run: --input and --data exclude each other"
+  gives 2 dq-run "$models/small.onnx"
+  says "dq-run: input 'x' is not given (--input x=FILE.npy)"
+  gives 2 dq-run "$models/small.onnx" --shape x=1,3,8,8
+  says "dq-run: input 'x' is not given (--input x=FILE.npy)"
+  make_models --array five.npy 1 5 8 8
+  gives 3 dq-run "$models/small.onnx" --input five.npy || gives 2 dq-run "$models/small.onnx" --input five.npy
+  has "input 'x'"
+  gives 5 dq-run "$models/small.onnx" --input missing.npy
+  has "missing.npy: No such file or directory"
+  gives 5 dq-run "$models/small.onnx" --input "$x" --save-output missing
+  has "missing/y.npy: No such file or directory"
+}
+
+@test "a closed pipe ends quietly" {
+  run bash -c 'dq-run "$models/small.onnx" --data "npy:$x" | head -n 1; exit ${PIPESTATUS[0]}'
+  [ "$status" -eq 0 ] || [ "$status" -eq 141 ]
+}
+
+@test "strange names stay in their lines" {
+  make_models --array four.npy 1 4
+  gives 0 dq-run "$models/strange_names.onnx" --input four.npy
+}

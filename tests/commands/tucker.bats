@@ -1,0 +1,59 @@
+# dq-tucker: what it says, what it writes.
+load common
+
+@test "a small model" {
+  gives 0 dq-tucker "$models/small.onnx" --ratio 0.5 -o out.onnx
+  has "whole model"
+  has "of 3 convolutions decomposed"
+  says ""
+  outputs "$models/small.onnx" a "$x" && outputs out.onnx b "$x"
+}
+
+@test "full rank computes the same" {
+  gives 0 dq-tucker "$models/small.onnx" --ratio 1 --force -o out.onnx
+  outputs "$models/small.onnx" a "$x" && outputs out.onnx b "$x"
+  near b/y.npy a/y.npy 0.0001
+  make_models --array one.npy 1 8 8 8
+  for model in shared weight_output node_bias; do
+    gives 0 dq-tucker "$models/$model.onnx" --ratio 1 --force -o out.onnx
+    outputs "$models/$model.onnx" a one.npy && outputs out.onnx b one.npy
+    near b/y.npy a/y.npy 0.0001
+  done
+}
+
+@test "rules that are needed, exclude each other, are out of range" {
+  gives 2 dq-tucker "$models/small.onnx" -o out.onnx
+  has "give one of '--ratio', '--energy', '--macs'"
+  gives 2 dq-tucker "$models/small.onnx" -o out.onnx --ratio 0.5 --energy 0.9
+  has "options '--ratio' and '--energy' exclude each other"
+  for value in 0 1.5 -1; do
+    gives 2 dq-tucker "$models/small.onnx" -o out.onnx --ratio $value
+    says "dq-tucker: option '--ratio': '$value' is out of range, allowed is over 0 to 1"
+  done
+  gives 2 dq-tucker "$models/small.onnx" -o out.onnx --ratio nan
+  says "dq-tucker: option '--ratio': 'nan' is not a number, allowed is over 0 to 1"
+  gives 2 dq-tucker "$models/small.onnx" -o out.onnx --energy -1
+  says "dq-tucker: option '--energy': '-1' is out of range, allowed is over 0 to 1"
+  only
+}
+
+@test "models without a convolution to decompose" {
+  convert int8 "$models/small.onnx" int8.onnx >/dev/null
+  convert amp "$models/small.onnx" half.onnx >/dev/null
+  for model in "$models/tiny.onnx" "$models/half.onnx" "$models/double.onnx" "$models/qoperator.onnx" int8.onnx; do
+    gives 0 dq-tucker "$model" --ratio 0.5 -o out.onnx
+    says "dq-tucker: warning: nothing was decomposed"
+  done
+  gives 0 dq-tucker int8.onnx --ratio 0.5 -o out.onnx
+  has "weight is quantized already"
+}
+
+@test "weights with NaN" {
+  gives 3 dq-tucker "$models/nan_weight.onnx" --ratio 0.5 -o out.onnx
+  says "dq-tucker: $models/nan_weight.onnx: initializer 'conv2.weight': element 5 is nan, expected finite"
+  only
+}
+
+@test "the same bytes everywhere" { same_bytes tucker; }
+@test "outputs that cannot be written" { unwritable tucker; }
+@test "signals" { interrupted tucker; }
