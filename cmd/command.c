@@ -91,7 +91,36 @@ static bool answer(const dq_common_options *common, int *status, dq_error *error
   return true;
 }
 
+// What a command can write to standard output, by the options that name it; NULL where not given.
+enum { JSON, CSV, HTML, MODEL, STREAMS };
+static void standard_outputs(const dq_common_options *common, const char *paths[STREAMS]) {
+  const dq_command *command = common->command;
+  memset(paths, 0, STREAMS * sizeof *paths);
+  if (command->shared & DQ_WITH_REPORT) {
+    const dq_report_options *files = (const void *)((const char *)common + command->report_offset);
+    paths[JSON] = files->json, paths[CSV] = files->csv, paths[HTML] = files->html;
+  }
+  if (command->shared & DQ_WITH_OUTPUT)
+    paths[MODEL] = ((const dq_output_options *)(const void *)((const char *)common +
+                                                              command->output_offset))
+                       ->output;
+}
+
+static dq_status check_standard_output(const dq_common_options *common, dq_error *error) {
+  static const char *const names[STREAMS] = {"--json", "--csv", "--html", "--output"};
+  const char *paths[STREAMS], *taken = NULL;
+  standard_outputs(common, paths);
+  for (int i = 0; i < STREAMS; i++) {
+    if (!paths[i] || strcmp(paths[i], "-")) continue;
+    if (taken)
+      return dq_fail(error, DQ_USAGE, "only one of %s and %s can be '-'", taken, names[i]);
+    taken = names[i];
+  }
+  return DQ_OK;
+}
+
 static dq_status run(const dq_common_options *common, dq_console *console, dq_error *error) {
+  DQ_TRY(check_standard_output(common, error));
   dq_context context;
   int threads = common->threads ? (int)common->threads : dq_processors();
   DQ_TRY(dq_context_init(&context, threads, common->cpu_mask, error));
@@ -107,26 +136,23 @@ static dq_status run(const dq_common_options *common, dq_console *console, dq_er
   return status;
 }
 
-dq_status dq_command_report(const dq_common_options *common, const dq_report_options *files,
-                            const dq_report *report, dq_error *error) {
+dq_status dq_command_report(const dq_common_options *common, const dq_report *report,
+                            dq_error *error) {
+  static const dq_report_format formats[] = {DQ_FORMAT_JSON, DQ_FORMAT_CSV, DQ_FORMAT_HTML};
+  const char *paths[STREAMS];
+  standard_outputs(common, paths);
   bool taken = false; // standard output holds one of the formats for programs
-  if (files) {
-    const char *const paths[] = {files->json, files->csv, files->html};
-    static const dq_report_format formats[] = {DQ_FORMAT_JSON, DQ_FORMAT_CSV, DQ_FORMAT_HTML};
-    for (int i = 0; i < 3; i++) {
-      if (!paths[i]) continue;
-      if (!strcmp(paths[i], "-")) {
-        if (taken) return dq_fail(error, DQ_USAGE, "only one report can go to standard output");
-        taken = true;
-      }
-      DQ_TRY(dq_report_write(report, formats[i], paths[i], NULL, error));
-    }
+  for (int i = 0; i < MODEL; i++) {
+    if (!paths[i]) continue;
+    DQ_TRY(dq_report_write(report, formats[i], paths[i], NULL, error));
+    taken = taken || !strcmp(paths[i], "-");
   }
   if (taken) return DQ_OK;
-  dq_text_style style = {.color = dq_color_wanted(common, stdout)};
+  FILE *stream = paths[MODEL] && !strcmp(paths[MODEL], "-") ? stderr : stdout;
+  dq_text_style style = {.color = dq_color_wanted(common, stream)};
   struct winsize size;
-  if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size)) style.width = size.ws_col;
-  return dq_report_print(report, DQ_FORMAT_TEXT, &style, stdout, error);
+  if (!ioctl(fileno(stream), TIOCGWINSZ, &size)) style.width = size.ws_col;
+  return dq_report_print(report, DQ_FORMAT_TEXT, &style, stream, error);
 }
 
 int dq_command_main(int argc, char **argv, const dq_command *command) {

@@ -13,8 +13,9 @@
 int dq_command_main(int argc, char **argv, const dq_command *command);
 
 // Shows a report as the command line wants it: the files of --json, --csv and --html, and text on
-// standard output unless one of them is "-". `files` may be NULL.
-dq_status dq_command_report(const dq_common_options *common, const dq_report_options *files,
-                            const dq_report *report, dq_error *error);
+// standard output; on standard error when the model goes to standard output, and nowhere when one of
+// the files is "-".
+dq_status dq_command_report(const dq_common_options *common, const dq_report *report,
+                            dq_error *error);
 
 #endif

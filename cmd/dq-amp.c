@@ -5,11 +5,13 @@
 #include "cmd/command.h"
 #include "cmd/data.h"
 #include "lib/onnx/onnx.h"
+#include "lib/report/report.h"
 #include "quant/amp.h"
 
 typedef struct amp_options {
   dq_common_options common;
   dq_output_options output;
+  dq_report_options report;
   bool keep_io, half_io, explain;
   dq_option_list allow, follow, deny, deny_nodes, shapes;
 } amp_options;
@@ -29,7 +31,8 @@ static const dq_option rows[] = {
     {.name = "half-io", .type = DQ_OPTION_FLAG, DQ_INTO(amp_options, half_io),
      .help = "inputs and outputs of the model become float16 as well"},
     {.name = "explain", .type = DQ_OPTION_FLAG, DQ_INTO(amp_options, explain),
-     .help = "print colour, precision and reason of every node"},
+     .help = "print colour, precision and reason of every node",
+     .details = "The files of --json, --csv and --html hold them always."},
     {.name = "shape", .type = DQ_OPTION_LIST, .value = "NAME=N,C,H,W", DQ_INTO(amp_options, shapes),
      .help = "size of an input the model leaves open"},
 };
@@ -45,23 +48,60 @@ static dq_status read_settings(const amp_options *options, dq_arena *arena, dq_a
   return dq_read_shapes(&options->shapes, 1, arena, &settings->shapes, error);
 }
 
-static void explain(FILE *to, const dq_amp_report *report) {
+#define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
+
+static const dq_column node_columns[] = {
+    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 48},
+    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 20},
+    {"colour", "Colour", DQ_COLUMN_TEXT, NULL, 0, 8},
+    {"precision", "Precision", DQ_COLUMN_TEXT, NULL, 0, 8},
+    {"reason", "Reason", DQ_COLUMN_TEXT, NULL, 0, 80},
+};
+static const dq_table_layout node_layout = {"nodes", NULL, node_columns, COUNT(node_columns),
+                                            false};
+
+static const dq_column model_columns[] = {
+    {"nodes", "Nodes", DQ_COLUMN_INT, NULL, 0, 0},
+    {"float16", "In float16", DQ_COLUMN_INT, NULL, 0, 0},
+    {"weights", "Weights in float16", DQ_COLUMN_COUNT, NULL, 0, 0},
+    {"lost_to_zero", "Weights too small, now zero", DQ_COLUMN_INT, NULL, 0, 0},
+    {"casts", "Casts", DQ_COLUMN_INT, NULL, 0, 0},
+    {"cast_bytes", "Bytes cast in a run", DQ_COLUMN_BYTES, NULL, 0, 0},
+};
+static const dq_table_layout model_layout = {"model", NULL, model_columns, COUNT(model_columns),
+                                             true};
+
+static void put_nodes(dq_report *report, const dq_amp_report *facts) {
   static const char *const colours[] = {"DENY", "ALLOW", "FOLLOW"};
-  for (int i = 0; i < report->count; i++) {
-    const dq_amp_node *node = &report->nodes[i];
-    const char *precision = node->neutral ? "-" : node->half ? "float16" : "float32";
-    fprintf(to, "%-32.48s %-20.20s %-7s %-8s %s\n", node->name[0] ? node->name : "(no name)", node->op_type,
-            colours[node->colour], precision, node->reason);
+  dq_table *table = dq_report_table(report, &node_layout);
+  for (int i = 0; i < facts->count; i++) {
+    const dq_amp_node *node = &facts->nodes[i];
+    dq_table_row(table);
+    dq_table_put_text(table, "node", node->name[0] ? node->name : "(no name)");
+    dq_table_put_text(table, "op", node->op_type);
+    dq_table_put_text(table, "colour", colours[node->colour]);
+    dq_table_put_text(table, "precision", node->neutral ? "-" : node->half ? "float16" : "float32");
+    dq_table_put_text(table, "reason", node->reason);
   }
 }
 
-static void print_report(FILE *to, const dq_amp_report *report) {
-  fprintf(to, "%d of %d nodes in float16, %" PRId64 " weights", report->halves, report->count,
-          report->weights);
-  if (report->lost_to_zero) fprintf(to, " (%" PRId64 " of them too small: now zero)", report->lost_to_zero);
-  fprintf(to, ", %d casts", report->casts);
-  if (!report->sizes_unknown) fprintf(to, " of %.3f MB a run", (double)report->cast_bytes / 1048576);
-  fputc('\n', to);
+static dq_status tell(const amp_options *options, const dq_amp_report *facts, dq_error *error) {
+  char title[512];
+  snprintf(title, sizeof title, "float16 conversion of %s", options->common.operands[0]);
+  dq_report *report = dq_report_new("dq-amp", 1, title);
+  const dq_report_options *files = &options->report;
+  if (options->explain || files->json || files->csv || files->html) put_nodes(report, facts);
+  dq_table *model = dq_report_table(report, &model_layout);
+  dq_table_row(model);
+  dq_table_put_int(model, "nodes", facts->count);
+  dq_table_put_int(model, "float16", facts->halves);
+  dq_table_put_int(model, "weights", facts->weights);
+  dq_table_put_int(model, "lost_to_zero", facts->lost_to_zero);
+  dq_table_put_int(model, "casts", facts->casts);
+  if (!facts->sizes_unknown) dq_table_put_int(model, "cast_bytes", facts->cast_bytes);
+  dq_status status = dq_command_report(&options->common, report, error);
+  dq_report_free(report);
+  return status;
 }
 
 static dq_status convert(const amp_options *options, dq_graph *graph, dq_arena *arena,
@@ -74,11 +114,9 @@ static dq_status convert(const amp_options *options, dq_graph *graph, dq_arena *
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
   DQ_TRY(dq_onnx_save(graph, path, error));
   DQ_TRY(dq_verify_model(path, context, error));
-  FILE *to = strcmp(path, "-") ? stdout : stderr;
-  if (options->explain) explain(to, &report);
-  if (report.nothing_to_do) dq_message(context, DQ_NOTE, "%s: nothing to do, no node becomes float16", model);
-  else print_report(to, &report);
-  return DQ_OK;
+  if (report.nothing_to_do)
+    dq_message(context, DQ_NOTE, "%s: nothing to do, no node becomes float16", model);
+  return tell(options, &report, error);
 }
 
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
@@ -110,8 +148,9 @@ static const dq_command command = {
     .operands_minimum = 1,
     .operands_maximum = 1,
     DQ_OWN_ROWS(rows),
-    .shared = DQ_WITH_OUTPUT,
+    .shared = DQ_WITH_OUTPUT | DQ_WITH_REPORT,
     .output_offset = offsetof(amp_options, output),
+    .report_offset = offsetof(amp_options, report),
     .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_AT_MOST_ONE, "keep-io half-io"}},
     .options_size = sizeof(amp_options),
     .run = run,

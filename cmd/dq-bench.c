@@ -193,7 +193,7 @@ static dq_status tell(bench *it, dq_report *report, const dq_context *context, d
   dq_table_put_int(record, "threads", dq_pool_threads(context->pool));
   dq_table_put_int(record, "batch", options->batch);
   dq_table_put_int(record, "peak_bytes", (int64_t)usage.ru_maxrss * 1024); // Linux counts in kB
-  return dq_command_report(&options->common, &options->report, report, error);
+  return dq_command_report(&options->common, report, error);
 }
 
 static dq_status measure(const bench_options *options, const dq_context *context, dq_arena *arena,

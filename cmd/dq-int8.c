@@ -6,12 +6,14 @@
 #include "cmd/command.h"
 #include "cmd/data.h"
 #include "lib/onnx/onnx.h"
+#include "lib/report/report.h"
 #include "quant/int8.h"
 
 typedef struct int8_options {
   dq_common_options common;
   dq_data_arguments data;
   dq_output_options output;
+  dq_report_options report;
   int method, activations, weights, format;
   double percentile;
   bool per_tensor, symmetric, per_channel;
@@ -60,36 +62,70 @@ static const dq_option rows[] = {
      .help = "size of an input the model leaves open"},
 };
 
-static int name_width(const dq_int8_report *report) {
-  int width = 5;
-  for (int i = 0; i < report->count; i++) {
-    int length = (int)strnlen(report->layers[i].name, 48);
-    if (length > width) width = length;
+#define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
+
+static const dq_column layer_columns[] = {
+    {"layer", "Layer", DQ_COLUMN_TEXT, NULL, 0, 48},
+    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 20},
+    {"quantized", "int8", DQ_COLUMN_BOOL, NULL, 0, 0},
+    {"low", "Low", DQ_COLUMN_SIGNIFICANT, NULL, 5, 0},
+    {"high", "High", DQ_COLUMN_SIGNIFICANT, NULL, 5, 0},
+    {"scale", "Scale", DQ_COLUMN_SIGNIFICANT, NULL, 6, 0},
+    {"zero_point", "Zero", DQ_COLUMN_INT, NULL, 0, 0},
+    {"weight_scale_low", "Weight scale", DQ_COLUMN_SIGNIFICANT, NULL, 5, 0},
+    {"weight_scale_high", "to", DQ_COLUMN_SIGNIFICANT, NULL, 5, 0},
+    {"reason", "Stays in float", DQ_COLUMN_TEXT, NULL, 0, 60},
+};
+static const dq_table_layout layer_layout = {"layers", NULL, layer_columns, COUNT(layer_columns),
+                                             false};
+
+static const dq_column model_columns[] = {
+    {"operators", "Operators", DQ_COLUMN_INT, NULL, 0, 0},
+    {"quantized", "Quantized", DQ_COLUMN_INT, NULL, 0, 0},
+    {"activations", "Activations with scales", DQ_COLUMN_INT, NULL, 0, 0},
+    {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0},
+    {"histogram_bytes", "Histograms", DQ_COLUMN_BYTES, NULL, 0, 0},
+};
+static const dq_table_layout model_layout = {"model", NULL, model_columns, COUNT(model_columns),
+                                             true};
+
+static void put_layer(dq_table *table, const dq_int8_layer *layer) {
+  dq_table_row(table);
+  dq_table_put_text(table, "layer", layer->name);
+  dq_table_put_text(table, "op", layer->op_type);
+  dq_table_put_bool(table, "quantized", !layer->reason[0]);
+  if (layer->reason[0]) {
+    dq_table_put_text(table, "reason", layer->reason);
+    return;
   }
-  return width;
+  // A layer fused with the next one has no scale of its own.
+  if (layer->parameters.scale > 0) {
+    dq_table_put_real(table, "low", (double)layer->range.low);
+    dq_table_put_real(table, "high", (double)layer->range.high);
+    dq_table_put_real(table, "scale", (double)layer->parameters.scale);
+    dq_table_put_int(table, "zero_point", layer->parameters.zero_point);
+  }
+  if (layer->weight_scale_high <= 0) return;
+  dq_table_put_real(table, "weight_scale_low", (double)layer->weight_scale_low);
+  dq_table_put_real(table, "weight_scale_high", (double)layer->weight_scale_high);
 }
 
-static void print_report(FILE *to, const dq_int8_report *report) {
-  int width = name_width(report);
-  fprintf(to, "%-*s  %-18s %11s %11s %12s %5s %12s %12s\n", width, "layer", "operator", "low", "high",
-          "scale", "zero", "weight scale", "to");
-  for (int i = 0; i < report->count; i++) {
-    const dq_int8_layer *layer = &report->layers[i];
-    fprintf(to, "%-*.48s  %-18.18s ", width, layer->name, layer->op_type);
-    if (layer->reason[0]) {
-      fprintf(to, "stays in float: %s\n", layer->reason);
-      continue;
-    }
-    fprintf(to, "%11.5g %11.5g %12.6g %5d", (double)layer->range.low, (double)layer->range.high,
-            (double)layer->parameters.scale, layer->parameters.zero_point);
-    if (layer->weight_scale_high > 0)
-      fprintf(to, " %12.5g %12.5g", (double)layer->weight_scale_low, (double)layer->weight_scale_high);
-    fputc('\n', to);
-  }
-  fprintf(to, "%d of %d operators quantized, %d activations with scales, %" PRId64
-              " pictures, %.1f MB of histograms\n",
-          report->quantized, report->count, report->values, report->pictures,
-          (double)report->calibration_bytes / 1048576);
+static dq_status tell(const int8_options *options, const dq_int8_report *facts, dq_error *error) {
+  char title[512];
+  snprintf(title, sizeof title, "INT8 quantization of %s", options->common.operands[0]);
+  dq_report *report = dq_report_new("dq-int8", 1, title);
+  dq_table *layers = dq_report_table(report, &layer_layout);
+  for (int i = 0; i < facts->count; i++) put_layer(layers, &facts->layers[i]);
+  dq_table *model = dq_report_table(report, &model_layout);
+  dq_table_row(model);
+  dq_table_put_int(model, "operators", facts->count);
+  dq_table_put_int(model, "quantized", facts->quantized);
+  dq_table_put_int(model, "activations", facts->values);
+  dq_table_put_int(model, "pictures", facts->pictures);
+  dq_table_put_int(model, "histogram_bytes", (int64_t)facts->calibration_bytes);
+  dq_status status = dq_command_report(&options->common, report, error);
+  dq_report_free(report);
+  return status;
 }
 
 static dq_status quantize(const int8_options *options, dq_graph *graph, dq_data *data, dq_arena *arena,
@@ -113,14 +149,11 @@ static dq_status quantize(const int8_options *options, dq_graph *graph, dq_data 
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
   DQ_TRY(dq_onnx_save(graph, path, error));
   DQ_TRY(dq_verify_model(path, context, error));
-  if (report.nothing_to_do) {
+  if (report.nothing_to_do)
     dq_message(context, DQ_NOTE, "%s: nothing to do, the model is quantized already", model);
-    return DQ_OK;
-  }
-  if (!report.quantized)
+  else if (!report.quantized)
     dq_message(context, DQ_NOTE, "%s: nothing to do, no operator can be quantized", model);
-  print_report(strcmp(path, "-") ? stdout : stderr, &report);
-  return DQ_OK;
+  return tell(options, &report, error);
 }
 
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
@@ -159,9 +192,10 @@ static const dq_command command = {
     .operands_minimum = 1,
     .operands_maximum = 1,
     DQ_OWN_ROWS(rows),
-    .shared = DQ_WITH_DATA | DQ_WITH_OUTPUT,
+    .shared = DQ_WITH_DATA | DQ_WITH_OUTPUT | DQ_WITH_REPORT,
     .data_offset = offsetof(int8_options, data),
     .output_offset = offsetof(int8_options, output),
+    .report_offset = offsetof(int8_options, report),
     .rules = {{DQ_RULE_REQUIRED, "data output"}, {DQ_RULE_AT_MOST_ONE, "per-tensor per-channel"}},
     .options_size = sizeof(int8_options),
     .run = run,
