@@ -3,8 +3,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/data.h"
@@ -337,33 +335,10 @@ static dq_status study(const report_options *options, model_facts *facts, const 
   return measure(options, facts, context, arena, error);
 }
 
-// ---- Writing ----
-
-static dq_status write_file(const dq_report *report, dq_report_format format, const char *path,
-                            dq_error *error) {
-  return path ? dq_report_write(report, format, path, NULL, error) : DQ_OK;
-}
-
-static dq_status write_report(const report_options *options, const dq_report *report,
-                              dq_error *error) {
-  const dq_report_options *files = &options->report;
-  DQ_TRY(write_file(report, DQ_FORMAT_JSON, files->json, error));
-  DQ_TRY(write_file(report, DQ_FORMAT_CSV, files->csv, error));
-  DQ_TRY(write_file(report, DQ_FORMAT_HTML, files->html, error));
-  const char *const paths[] = {files->json, files->csv, files->html};
-  for (int i = 0; i < COUNT(paths); i++)
-    if (paths[i] && !strcmp(paths[i], "-")) return DQ_OK; // standard output is taken
-  struct winsize window = {0};
-  bool terminal = isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &window);
-  dq_text_style style = {.color = dq_color_wanted(&options->common, stdout),
-                         .width = terminal ? window.ws_col : 0};
-  return dq_report_print(report, DQ_FORMAT_TEXT, &style, stdout, error);
-}
-
 static dq_status finish(const report_options *options, const dq_report *report, dq_table *table,
                         dq_error *error) {
   if (options->sort) DQ_TRY(dq_table_sort(table, options->sort, false, error));
-  return write_report(options, report, error);
+  return dq_command_report(&options->common, report, error);
 }
 
 static dq_status report_one(const report_options *options, dq_report *report, dq_graph *reference,
@@ -425,16 +400,6 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   return status;
 }
 
-static dq_status check(const void *parsed, dq_error *error) {
-  const dq_report_options *files = &((const report_options *)parsed)->report;
-  int standard = (files->json && !strcmp(files->json, "-")) +
-                 (files->csv && !strcmp(files->csv, "-")) +
-                 (files->html && !strcmp(files->html, "-"));
-  return standard <= 1
-             ? DQ_OK
-             : dq_fail(error, DQ_USAGE, "only one of --json, --csv and --html can be '-'");
-}
-
 static const dq_command command = {
     .name = "dq-report",
     .summary = "tells what models are, cost and lose",
@@ -466,7 +431,6 @@ static const dq_command command = {
     .report_offset = offsetof(report_options, report),
     .rules = {{DQ_RULE_NEEDS, "ref data"}, {DQ_RULE_NEEDS, "match-names ref"}},
     .options_size = sizeof(report_options),
-    .check = check,
     .run = run,
 };
 

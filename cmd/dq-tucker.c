@@ -116,23 +116,13 @@ static void fill_report(dq_report *facts, const dq_tucker_report *report) {
                    percent_more(before->macs, after->macs));
 }
 
-// The facts on standard output, unless the model goes there, and in the files asked for.
 static dq_status tell(const tucker_options *options, const dq_tucker_report *report,
                       dq_error *error) {
-  const dq_report_options *files = &options->report;
-  FILE *stream = strcmp(options->output.output, "-") ? stdout : stderr;
   char title[512];
   snprintf(title, sizeof title, "Tucker-2 decomposition of %s", options->common.operands[0]);
   dq_report *facts = dq_report_new("dq-tucker", 1, title);
   fill_report(facts, report);
-  dq_text_style style = {.color = dq_color_wanted(&options->common, stream)};
-  dq_status status = dq_report_print(facts, DQ_FORMAT_TEXT, &style, stream, error);
-  if (status == DQ_OK && files->json)
-    status = dq_report_write(facts, DQ_FORMAT_JSON, files->json, NULL, error);
-  if (status == DQ_OK && files->csv)
-    status = dq_report_write(facts, DQ_FORMAT_CSV, files->csv, NULL, error);
-  if (status == DQ_OK && files->html)
-    status = dq_report_write(facts, DQ_FORMAT_HTML, files->html, NULL, error);
+  dq_status status = dq_command_report(&options->common, facts, error);
   dq_report_free(facts);
   return status;
 }

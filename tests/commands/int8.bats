@@ -3,8 +3,11 @@ load common
 
 @test "a small model" {
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx
-  [ "${lines[0]}" = "layer      operator                   low        high        scale  zero weight scale           to" ]
-  [ "${lines[9]}" = "8 of 8 operators quantized, 7 activations with scales, 6 pictures, 0.4 MB of histograms" ]
+  [[ ${lines[0]} == "Layer      Operator           int8 "*" Scale  Zero  Weight scale "*" to" ]]
+  has "Operators:               8
+Quantized:               8
+Activations with scales: 7
+Pictures:                6"
   says ""
   outputs "$models/small.onnx" a "$x" && outputs out.onnx b "$x" && outputs out.onnx c "$x" --plain
   near b/y.npy a/y.npy 0.05
@@ -14,8 +17,8 @@ load common
 @test "choices" {
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx --exclude 'conv2' --method minmax --per-tensor \
     --activations s8 --symmetric
-  has "7 of 8 operators quantized"
-  has "conv2      Conv               stays in float: "
+  has "Quantized:               7"
+  [[ $output == *"conv2      Conv               no "*" excluded"* ]]
   outputs "$models/small.onnx" a "$x" && outputs out.onnx b "$x"
   near b/y.npy a/y.npy 0.1
   gives 2 dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx --method mimax
@@ -25,11 +28,23 @@ hint: did you mean 'minmax'?"
   has "option '--data SPEC' is needed"
 }
 
+@test "facts for programs" {
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx --json - --csv layers.csv --html page.html
+  has '"schema": "dq-int8"'
+  has '"quantized": 8'
+  [ "$(head -n 1 layers.csv | tr -d '\r')" = "layer,op,quantized,low,high,scale,zero_point,weight_scale_low,weight_scale_high,reason" ]
+  [ "$(wc -l <layers.csv)" -eq 9 ]
+  grep -q "</html>" page.html
+  gives 2 dq-int8 "$models/small.onnx" --data "npy:$x" -o - --json -
+  [ -z "$output" ]
+  says "dq-int8: only one of --json and --output can be '-'"
+}
+
 @test "quantized already, or nothing to quantize" {
   convert int8 "$models/small.onnx" int8.onnx >/dev/null
   for model in int8.onnx "$models/qoperator.onnx"; do
     gives 0 dq-int8 "$model" --data "npy:$x" -o out.onnx
-    [ -z "$output" ]
+    has "Quantized:               0"
     says "dq-int8: $model: nothing to do, the model is quantized already"
   done
   for model in half double bfloat16; do
@@ -78,9 +93,9 @@ refuses_data() { # STATUS SPEC WORDS [OPTION...]
 
 @test "fewer pictures than the limit, one picture, all equal" {
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --limit 100 -o out.onnx
-  has "6 pictures"
+  has "Pictures:                6"
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --limit 1 -o out.onnx
-  has "1 pictures"
+  has "Pictures:                1"
 }
 
 @test "the same bytes everywhere" { same_bytes int8; }
