@@ -341,7 +341,7 @@ typedef struct stream_buffer {
 } stream_buffer;
 
 static void append_to_stream(ProtobufCBuffer *buffer, size_t length, const uint8_t *data) {
-  fwrite(data, 1, length, ((stream_buffer *)buffer)->stream); // errors show at commit
+  if (length) fwrite(data, 1, length, ((stream_buffer *)buffer)->stream); // errors show at commit
 }
 
 static dq_status write_message(const ProtobufCMessage *message, const char *path, dq_error *error) {

@@ -1,0 +1,197 @@
+// The ground everything stands on: arenas, sizes, outputs, threads, instruction-set masks.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "lib/base/arena.h"
+#include "lib/base/context.h"
+#include "lib/base/file.h"
+#include "lib/base/sizes.h"
+#include "lib/base/tensor.h"
+
+static void arenas(void **state) {
+  (void)state;
+  dq_arena *arena = dq_arena_new(1000);
+  assert_non_null(arena);
+  uint8_t *first = dq_arena_alloc(arena, 100);
+  assert_non_null(first);
+  for (int i = 0; i < 100; i++) assert_int_equal(first[i], 0);
+  assert_int_equal((uintptr_t)first % 16, 0);
+  assert_non_null(dq_arena_alloc(arena, 0));
+  assert_null(dq_arena_alloc(arena, 1000)); // the bound holds for the sum
+  assert_non_null(dq_arena_alloc(arena, 500));
+  assert_null(dq_arena_alloc(arena, 500));
+  assert_true(dq_arena_bytes(arena) <= 1000);
+  dq_arena_free(arena);
+  arena = dq_arena_new(0);
+  assert_null(dq_arena_array(arena, SIZE_MAX / 2, 4));
+  assert_null(dq_arena_alloc(arena, SIZE_MAX));
+  assert_int_equal((uintptr_t)dq_arena_alloc(arena, 100000) % 64, 0);
+  assert_string_equal(dq_arena_strndup(arena, "abcdef", 3), "abc");
+  assert_string_equal(dq_arena_printf(arena, "%d-%s", 7, "x"), "7-x");
+  dq_arena_free(arena);
+  dq_arena_free(NULL);
+}
+
+static void sizes(void **state) {
+  (void)state;
+  size_t size;
+  int64_t number;
+  assert_true(dq_mul_size(1 << 20, 1 << 20, &size) && size == (size_t)1 << 40);
+  assert_false(dq_mul_size(SIZE_MAX, 2, &size));
+  assert_false(dq_add_size(SIZE_MAX, 1, &size));
+  assert_false(dq_mul_i64(INT64_MAX, 2, &number));
+  assert_false(dq_mul_i64(INT64_MIN, -1, &number));
+  assert_false(dq_add_i64(INT64_MIN, -1, &number));
+  assert_int_equal(dq_round_up(65, 64), 128);
+  assert_int_equal(dq_round_up(64, 64), 64);
+}
+
+static void shapes(void **state) {
+  (void)state;
+  dq_tensor tensor;
+  dq_error error = {0};
+  assert_int_equal(dq_tensor_shape(&tensor, DQ_F32, 2, (int64_t[]){3, 4}, &error), DQ_OK);
+  assert_int_equal(dq_tensor_bytes(&tensor), 48);
+  assert_int_equal(dq_tensor_shape(&tensor, DQ_F32, 2, (int64_t[]){3, -4}, &error), DQ_BAD_INPUT);
+  assert_int_equal(dq_tensor_shape(&tensor, DQ_F32, 9, (int64_t[9]){1}, &error) == DQ_OK, 0);
+  int64_t huge[] = {INT64_C(1) << 31, INT64_C(1) << 31};
+  assert_int_equal(dq_tensor_shape(&tensor, DQ_F32, 2, huge, &error), DQ_BAD_INPUT);
+  int8_t small[2];
+  dq_tensor bytes = {.type = DQ_I8, .rank = 1, .dims = {2}, .data = small};
+  dq_tensor_set(&bytes, 0, 1000), dq_tensor_set(&bytes, 1, 2.5);
+  assert_int_equal(small[0], 127);
+  assert_int_equal(small[1], 2); // half to even
+}
+
+// ---- Outputs ----
+
+static char folder[] = "/tmp/test_base_XXXXXX";
+
+static void expect_content(const char *path, const char *text) {
+  dq_file file;
+  dq_error error = {0};
+  assert_int_equal(dq_file_open(&file, path, &error), DQ_OK);
+  assert_int_equal(file.size, strlen(text));
+  assert_memory_equal(file.data, text, file.size);
+  dq_file_close(&file);
+}
+
+static void outputs(void **state) {
+  (void)state;
+  assert_non_null(mkdtemp(folder));
+  char path[128], inside[160];
+  dq_output output;
+  dq_error error = {0};
+  snprintf(path, sizeof path, "%s/file", folder);
+  assert_int_equal(dq_output_open(&output, path, &error), DQ_OK);
+  fputs("first", output.stream);
+  assert_int_not_equal(access(path, F_OK), 0); // not there before it is complete
+  assert_int_equal(dq_output_commit(&output, &error), DQ_OK);
+  dq_output_discard(&output); // harmless now
+  expect_content(path, "first");
+  assert_int_equal(dq_output_open(&output, path, &error), DQ_OK);
+  fputs("second", output.stream);
+  dq_output_discard(&output);
+  expect_content(path, "first");
+  assert_int_equal(dq_output_open(&output, path, &error), DQ_OK);
+  dq_output_remove_all(); // as the signal handler does
+  assert_int_equal(dq_output_commit(&output, &error), DQ_SYSTEM);
+  expect_content(path, "first");
+  snprintf(inside, sizeof inside, "%s/missing/file", folder);
+  assert_int_equal(dq_output_open(&output, inside, &error), DQ_SYSTEM);
+  assert_int_equal(dq_output_open(&output, folder, &error), DQ_SYSTEM);
+  assert_int_equal(dq_output_open(&output, "/dev/full", &error), DQ_OK);
+  fputs("text", output.stream);
+  assert_int_equal(dq_output_commit(&output, &error), DQ_SYSTEM);
+  struct stat info;
+  assert_int_equal(stat("/dev/full", &info), 0);
+  assert_true(S_ISCHR(info.st_mode)); // written to, not replaced
+  unlink(path);
+  assert_int_equal(rmdir(folder), 0); // nothing was left behind
+}
+
+// ---- Threads ----
+
+typedef struct tally {
+  int threads, thread[1000];
+  int8_t done[1000];
+} tally;
+
+static void count_one(void *argument, int64_t i, int thread) {
+  tally *t = argument;
+  t->done[i]++;
+  t->thread[i] = thread;
+}
+
+static void pools(void **state) {
+  (void)state;
+  for (int threads = 1; threads <= 4; threads++) {
+    dq_pool *pool = dq_pool_new(threads);
+    assert_non_null(pool);
+    assert_int_equal(dq_pool_threads(pool), threads);
+    static const int64_t counts[] = {0, 1, 2, 3, 7, 1000};
+    for (int c = 0; c < 6; c++) {
+      tally t = {0};
+      dq_pool_run(pool, counts[c], count_one, &t);
+      for (int64_t i = 0; i < 1000; i++) {
+        assert_int_equal(t.done[i], i < counts[c]);
+        if (i < counts[c]) assert_in_range(t.thread[i], 0, threads - 1);
+        if (i && i < counts[c]) assert_true(t.thread[i] >= t.thread[i - 1]); // contiguous blocks
+      }
+    }
+    dq_pool_free(pool);
+  }
+  tally t = {0};
+  dq_pool_run(NULL, 3, count_one, &t);
+  assert_int_equal(t.done[2], 1);
+  assert_int_equal(dq_pool_threads(NULL), 1);
+  dq_pool_free(NULL);
+}
+
+static void masks(void **state) {
+  (void)state;
+  unsigned mask;
+  dq_error error = {0};
+  char text[128];
+  assert_int_equal(dq_cpu_mask_parse("c", &mask, &error), DQ_OK);
+  assert_int_equal(mask, 0);
+  assert_int_equal(dq_cpu_mask_parse("avx2,vnni", &mask, &error), DQ_OK);
+  assert_int_equal(mask, DQ_CPU_AVX2 | DQ_CPU_VNNI);
+  assert_string_equal(dq_cpu_mask_text(mask, text, sizeof text), "avx2,vnni");
+  assert_string_equal(dq_cpu_mask_text(0, text, sizeof text), "c");
+  assert_int_equal(dq_cpu_mask_parse("avx512", &mask, &error), DQ_OK);
+  assert_int_equal(mask, DQ_CPU_AVX2 | DQ_CPU_AVX512);
+  static const char *const wrong[] = {"", "avx", "avx2,", ",avx2", "AVX2", "avx2 vnni"};
+  for (int i = 0; i < 6; i++) assert_int_equal(dq_cpu_mask_parse(wrong[i], &mask, &error), DQ_USAGE);
+}
+
+static void errors(void **state) {
+  (void)state;
+  dq_error error = {0};
+  char longer[3000];
+  memset(longer, 'x', sizeof longer - 1);
+  longer[sizeof longer - 1] = 0;
+  assert_int_equal(dq_fail(&error, DQ_BAD_INPUT, "%s", longer), DQ_BAD_INPUT); // cut, not overrun
+  assert_int_equal(dq_error_prefix(&error, DQ_BAD_INPUT, "%s", longer), DQ_BAD_INPUT);
+  assert_true(strlen(error.message) < sizeof error.message);
+  assert_int_equal(dq_fail(NULL, DQ_USAGE, "nobody listens"), DQ_USAGE);
+  dq_context context = {.memory_limit = 100};
+  assert_int_equal(dq_check_memory(&context, 100, "this", &error), DQ_OK);
+  assert_int_equal(dq_check_memory(&context, 101, "this", &error), DQ_SYSTEM);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(arenas), cmocka_unit_test(sizes),
+                                     cmocka_unit_test(shapes), cmocka_unit_test(outputs),
+                                     cmocka_unit_test(pools),  cmocka_unit_test(masks),
+                                     cmocka_unit_test(errors)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

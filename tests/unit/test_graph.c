@@ -1,0 +1,150 @@
+// Graphs: producers and users, order, what is refused, copies that leave the original alone.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "lib/base/random.h"
+#include "lib/graph/graph.h"
+
+static dq_value *value(dq_graph *graph, const char *name) { return dq_graph_add_value(graph, name); }
+
+static dq_node *join(dq_graph *graph, const char *name, const char *a, const char *b, const char *to) {
+  dq_value *output = value(graph, to);
+  dq_value *inputs[] = {value(graph, a), b ? value(graph, b) : NULL};
+  return dq_graph_add_node(graph, graph->node_count, "Add", name, b ? 2 : 1, inputs, 1, &output);
+}
+
+static void interface(dq_graph *graph, const char *input, const char *output) {
+  graph->inputs = DQ_NEW_ARRAY(graph->arena, 1, dq_value *);
+  graph->outputs = DQ_NEW_ARRAY(graph->arena, 1, dq_value *);
+  (graph->inputs[0] = value(graph, input))->is_input = true;
+  (graph->outputs[0] = value(graph, output))->is_output = true;
+  graph->input_count = graph->output_count = 1;
+}
+
+static void users_and_order(void **state) {
+  (void)state;
+  dq_graph *graph = dq_graph_new(0);
+  dq_error error = {0};
+  join(graph, "last", "a", "b", "y"); // written before what it reads
+  join(graph, "second", "a", "a", "b");
+  join(graph, "first", "x", NULL, "a");
+  interface(graph, "x", "y");
+  assert_int_equal(dq_graph_index(graph, false, &error), DQ_OK);
+  assert_string_equal(graph->nodes[0]->name, "last"); // the order of the file stays
+  assert_int_equal(dq_graph_find(graph, "a")->user_count, 3);
+  assert_string_equal(dq_graph_find(graph, "b")->producer->name, "second");
+  assert_int_equal(dq_graph_index(graph, true, &error), DQ_OK);
+  assert_string_equal(graph->nodes[0]->name, "first");
+  assert_string_equal(graph->nodes[1]->name, "second");
+  assert_string_equal(graph->nodes[2]->name, "last");
+  assert_int_equal(graph->nodes[2]->index, 2);
+  assert_null(dq_graph_find(graph, "nothing"));
+  assert_ptr_equal(dq_graph_add_value(graph, "a"), dq_graph_find(graph, "a"));
+  assert_string_not_equal(dq_graph_fresh_value(graph, "a")->name, "a");
+  dq_graph_free(graph);
+}
+
+static void refused(void **state) {
+  (void)state;
+  dq_error error = {0};
+  dq_graph *graph = dq_graph_new(0);
+  join(graph, "one", "x", "b", "a"), join(graph, "two", "a", NULL, "b");
+  interface(graph, "x", "b");
+  assert_int_equal(dq_graph_index(graph, false, &error), DQ_BAD_INPUT);
+  assert_non_null(strstr(error.message, "cycle"));
+  dq_graph_free(graph);
+  graph = dq_graph_new(0);
+  join(graph, "self", "x", "y", "y");
+  interface(graph, "x", "y");
+  assert_int_equal(dq_graph_index(graph, true, &error), DQ_BAD_INPUT);
+  dq_graph_free(graph);
+  graph = dq_graph_new(0);
+  join(graph, "one", "x", NULL, "y"), join(graph, "two", "x", NULL, "y");
+  interface(graph, "x", "y");
+  assert_int_equal(dq_graph_index(graph, false, &error), DQ_BAD_INPUT);
+  assert_non_null(strstr(error.message, "'y' is produced twice"));
+  dq_graph_free(graph);
+  graph = dq_graph_new(0);
+  join(graph, "one", "ghost", NULL, "y");
+  interface(graph, "x", "y");
+  assert_int_equal(dq_graph_index(graph, false, &error), DQ_BAD_INPUT);
+  assert_non_null(strstr(error.message, "'ghost' is not produced"));
+  dq_graph_free(graph);
+}
+
+// Random acyclic graphs with their nodes shuffled come out in an order that works.
+static void random_orders(void **state) {
+  (void)state;
+  for (uint64_t seed = 0; seed < 200; seed++) {
+    dq_random random = {seed};
+    dq_graph *graph = dq_graph_new(0);
+    dq_error error = {0};
+    enum { NODES = 30 };
+    char names[NODES + 1][8] = {"x"};
+    for (int n = 1; n <= NODES; n++) {
+      snprintf(names[n], sizeof names[n], "v%d", n);
+      join(graph, names[n], names[dq_random_below(&random, (uint64_t)n)],
+           names[dq_random_below(&random, (uint64_t)n)], names[n]);
+    }
+    for (int n = NODES - 1; n > 0; n--) {
+      int other = (int)dq_random_below(&random, (uint64_t)n + 1);
+      dq_node *swap = graph->nodes[n];
+      graph->nodes[n] = graph->nodes[other], graph->nodes[other] = swap;
+    }
+    interface(graph, "x", names[NODES]);
+    assert_int_equal(dq_graph_index(graph, true, &error), DQ_OK);
+    for (int n = 0; n < NODES; n++)
+      for (int i = 0; i < 2; i++) {
+        const dq_node *producer = graph->nodes[n]->inputs[i]->producer;
+        assert_true(!producer || producer->index < n);
+      }
+    dq_graph_free(graph);
+  }
+}
+
+static void edits(void **state) {
+  (void)state;
+  dq_graph *graph = dq_graph_new(0);
+  dq_error error = {0};
+  dq_node *first = join(graph, "first", "x", NULL, "a"), *second = join(graph, "second", "a", NULL, "y");
+  interface(graph, "x", "y");
+  assert_true(dq_node_set_int(graph, first, "axis", 3));
+  assert_int_equal(dq_graph_index(graph, false, &error), DQ_OK);
+  dq_graph *copy = dq_graph_copy(graph);
+  assert_non_null(copy);
+  dq_graph_remove_node(copy, copy->nodes[0]);
+  dq_graph_replace_uses(copy, dq_graph_find(copy, "a"), dq_graph_find(copy, "x"), true);
+  dq_node_set_int(copy, copy->nodes[1], "axis", 9);
+  assert_int_equal(dq_graph_index(copy, false, &error), DQ_OK);
+  assert_int_equal(copy->node_count, 1);
+  assert_string_equal(copy->nodes[0]->inputs[0]->name, "x");
+  assert_int_equal(graph->node_count, 2); // the original is as it was
+  assert_string_equal(second->inputs[0]->name, "a");
+  assert_null(dq_node_attribute(second, "axis"));
+  assert_int_equal(dq_node_int(first, "axis", 0), 3);
+  dq_node_remove_attribute(first, "axis");
+  assert_int_equal(dq_node_int(first, "axis", -1), -1);
+  dq_graph_free(copy);
+  dq_graph_free(graph);
+}
+
+static void labels(void **state) {
+  (void)state;
+  char text[DQ_LABEL_TEXT];
+  dq_graph *graph = dq_graph_new(0);
+  assert_string_equal(dq_node_label(join(graph, "n", "x", NULL, "y"), text, sizeof text), "node 'n'");
+  assert_string_equal(dq_node_label(join(graph, "", "x", NULL, "z"), text, sizeof text), "node Add producing 'z'");
+  dq_graph_free(graph);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(users_and_order), cmocka_unit_test(refused),
+                                     cmocka_unit_test(random_orders), cmocka_unit_test(edits),
+                                     cmocka_unit_test(labels)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
