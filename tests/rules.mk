@@ -33,7 +33,7 @@ $(B)/tests/fuzz_replay: $(B)/tests/fuzz/replay_main.o $(B)/tests/fuzz/fuzz_onnx.
 .PHONY: test tests-built test-quick unit asan tsan fuzz
 ## test: install what is missing, build everything, run all tests
 test: deps
-	$(MAKE) tests-built
+	$(MAKE) -j$(shell nproc) tests-built
 	tests/run $(B)
 tests-built: all $(TEST_PROGRAMS)
 
@@ -50,7 +50,7 @@ asan:
 ## tsan: the tests that use threads under ThreadSanitizer
 tsan:
 	$(SANITIZED) B=build/tsan SANITIZE="-fsanitize=thread"
-	tests/run build/tsan unit kernels conformance
+	TSAN_OPTIONS=atexit_sleep_ms=0 tests/run build/tsan unit kernels conformance
 
 ## fuzz: libFuzzer over every target for FUZZ_SECONDS (60)
 FUZZ_SECONDS ?= 60

@@ -1,0 +1,335 @@
+// Plans: places in memory that never overlap while both are needed, taps that change nothing, and
+// passes that compute what the nodes compute.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "lib/base/random.h"
+#include "lib/exec/plan_internal.h"
+#include "lib/onnx/onnx.h"
+#include "lib/passes/passes.h"
+
+static dq_context context;
+
+static dq_value *shaped(dq_graph *graph, const char *name, int rank, const int64_t *dims) {
+  dq_value *value = dq_graph_add_value(graph, name);
+  dq_dimension *own = DQ_NEW_ARRAY(graph->arena, rank, dq_dimension);
+  for (int i = 0; i < rank; i++) own[i].size = dims[i];
+  value->type = DQ_F32, value->rank = rank, value->dims = own;
+  return value;
+}
+
+static void interface(dq_graph *graph, dq_value *input, dq_value *output) {
+  graph->inputs = DQ_NEW_ARRAY(graph->arena, 1, dq_value *);
+  graph->outputs = DQ_NEW_ARRAY(graph->arena, 1, dq_value *);
+  (graph->inputs[0] = input)->is_input = true;
+  (graph->outputs[0] = output)->is_output = true;
+  graph->input_count = graph->output_count = 1;
+}
+
+static dq_node *add(dq_graph *graph, const char *op, int count, dq_value **inputs, const char *to) {
+  dq_value *output = dq_graph_add_value(graph, to);
+  return dq_graph_add_node(graph, graph->node_count, op, to, count, inputs, 1, &output);
+}
+
+static dq_graph *new_graph(void) {
+  dq_graph *graph = dq_graph_new(0);
+  assert_non_null(graph);
+  graph->ir_version = 7;
+  assert_int_equal(dq_graph_set_opset(graph, "", 13, NULL), DQ_OK);
+  return graph;
+}
+
+static dq_value *constant(dq_graph *graph, const char *name, int rank, const int64_t *dims, const float *values) {
+  dq_tensor *tensor = dq_tensor_new(graph->arena, DQ_F32, rank, dims);
+  memcpy(tensor->data, values, dq_tensor_bytes(tensor));
+  return dq_graph_add_constant(graph, name, tensor);
+}
+
+// ---- Memory ----
+
+// A random network of elementwise operators, views and sizes that change.
+static dq_graph *random_network(dq_random *random) {
+  static const char *const unary[] = {"Relu", "Neg", "Sigmoid", "Abs", "Identity", "Flatten"};
+  dq_graph *graph = new_graph();
+  enum { NODES = 25 };
+  dq_value *made[NODES + 1];
+  made[0] = shaped(graph, "x", 2, (int64_t[]){2, 50});
+  for (int n = 1; n <= NODES; n++) {
+    char name[16];
+    snprintf(name, sizeof name, "v%d", n);
+    dq_value *a = made[dq_random_below(random, (uint64_t)n)], *b = made[dq_random_below(random, (uint64_t)n)];
+    if (n > 4 && dq_random_below(random, 2)) a = made[n - 1], b = made[n - 2];
+    if (dq_random_below(random, 2)) add(graph, "Add", 2, (dq_value *[]){a, b}, name);
+    else add(graph, unary[dq_random_below(random, 6)], 1, &a, name);
+    made[n] = dq_graph_find(graph, name);
+  }
+  interface(graph, made[0], made[NODES]);
+  assert_int_equal(dq_graph_index(graph, true, NULL), DQ_OK);
+  return graph;
+}
+
+// Two values with memory of their own that are needed at the same step do not share a byte.
+static void check_places(const dq_plan *plan) {
+  for (int a = 0; a < plan->graph->value_count; a++) {
+    const dq_place *left = &plan->places[a];
+    if (!left->planned || left->root != a) continue;
+    assert_true(left->offset + left->bytes <= plan->block_bytes);
+    for (int b = 0; b < a; b++) {
+      const dq_place *right = &plan->places[b];
+      if (!right->planned || right->root != b || left->last < right->first || right->last < left->first) continue;
+      assert_true(left->offset + left->bytes <= right->offset || right->offset + right->bytes <= left->offset);
+    }
+  }
+  assert_true(plan->block_bytes >= plan->live_bytes);
+}
+
+typedef struct record {
+  float *values[64];
+  int count;
+} record;
+
+static dq_status keep(void *user, const dq_value *value, const dq_tensor *tensor, dq_error *error) {
+  (void)error, (void)value;
+  record *kept = user;
+  size_t bytes = dq_tensor_bytes(tensor);
+  kept->values[kept->count] = malloc(bytes);
+  memcpy(kept->values[kept->count++], tensor->data, bytes);
+  return DQ_OK;
+}
+
+static void fill(dq_tensor *tensor, uint64_t seed) {
+  dq_random random = {seed};
+  for (int64_t i = 0; i < dq_tensor_count(tensor); i++)
+    ((float *)tensor->data)[i] = dq_random_normal(&random);
+}
+
+static dq_tensor *run(dq_plan *plan, dq_arena *arena, uint64_t seed) {
+  dq_error error = {0};
+  fill(dq_plan_input(plan, 0), seed);
+  if (dq_plan_run(plan, &error) != DQ_OK) fail_msg("%s", error.message);
+  const dq_tensor *output = dq_plan_output(plan, 0);
+  dq_tensor *copy = dq_arena_copy(arena, output, sizeof *output);
+  copy->data = dq_arena_copy(arena, output->data, dq_tensor_bytes(output));
+  return copy;
+}
+
+static void same_bits(const dq_tensor *a, const dq_tensor *b) {
+  assert_true(dq_tensor_same_shape(a, b));
+  assert_memory_equal(a->data, b->data, dq_tensor_bytes(a));
+}
+
+// In-place results and reused memory give what a run with everything tapped gives.
+static void memory_is_never_shared_too_early(void **state) {
+  (void)state;
+  for (uint64_t seed = 0; seed < 150; seed++) {
+    dq_random random = {seed};
+    dq_graph *graph = random_network(&random);
+    dq_arena *arena = dq_arena_new(0);
+    dq_plan *plan, *tapped;
+    dq_error error = {0};
+    assert_int_equal(dq_plan_new(&plan, graph, NULL, &context, &error), DQ_OK);
+    assert_int_equal(dq_plan_new(&tapped, graph, NULL, &context, &error), DQ_OK);
+    check_places(plan);
+    record kept = {0};
+    for (int v = 0; v < graph->value_count; v++) assert_true(dq_plan_tap(tapped, graph->values[v]->name));
+    dq_plan_set_tap(tapped, keep, &kept);
+    same_bits(run(plan, arena, seed), run(tapped, arena, seed));
+    assert_int_equal(kept.count, graph->value_count);
+    for (int i = 0; i < kept.count; i++) free(kept.values[i]);
+    same_bits(run(plan, arena, seed + 1), run(plan, arena, seed + 1)); // again, the same
+    dq_plan_free(tapped);
+    dq_plan_free(plan);
+    dq_arena_free(arena);
+    dq_graph_free(graph);
+  }
+}
+
+static void memory_limit(void **state) {
+  (void)state;
+  dq_graph *graph = new_graph();
+  dq_value *x = shaped(graph, "x", 2, (int64_t[]){1000, 1000});
+  add(graph, "Relu", 1, &x, "y");
+  interface(graph, x, dq_graph_find(graph, "y"));
+  assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+  dq_context small = {.memory_limit = 1 << 20};
+  dq_error error = {0};
+  dq_plan *plan = NULL;
+  assert_int_equal(dq_plan_new(&plan, graph, NULL, &small, &error), DQ_SYSTEM);
+  dq_graph_free(graph);
+}
+
+// ---- The small models ----
+
+static dq_graph *load(const char *name) {
+  char path[4096];
+  dq_error error = {0};
+  dq_graph *graph;
+  snprintf(path, sizeof path, "%s/models/%s.onnx", getenv("DQ_BUILD") ? getenv("DQ_BUILD") : "build", name);
+  if (dq_onnx_load(&graph, path, NULL, &error) == DQ_OK) return graph;
+  print_message("SKIP %s\n", error.message);
+  skip();
+  return NULL;
+}
+
+static dq_tensor *session_run(const dq_graph *graph, const dq_session_options *options, const dq_context *with,
+                              dq_arena *arena, record *taps) {
+  dq_session session;
+  dq_error error = {0};
+  if (dq_session_open(&session, graph, options, with, &error) != DQ_OK) fail_msg("%s", error.message);
+  if (taps) dq_plan_set_tap(session.plan, keep, taps);
+  dq_tensor *output = run(session.plan, arena, 7);
+  dq_session_close(&session);
+  return output;
+}
+
+static void taps_change_no_bit(void **state) {
+  (void)state;
+  static const char *const taps[] = {"a", "b", "c", "d", "e", "f", "g"};
+  dq_graph *graph = load("small");
+  dq_arena *arena = dq_arena_new(0);
+  dq_session_options tapped = {.taps = taps, .tap_count = 7}, plain = tapped;
+  plain.plain = true;
+  record kept = {0}, unfused = {0};
+  dq_tensor *untapped = session_run(graph, NULL, &context, arena, NULL);
+  same_bits(untapped, session_run(graph, &tapped, &context, arena, &kept));
+  same_bits(untapped, session_run(graph, &plain, &context, arena, &unfused)); // fused Relu: equal bits
+  assert_int_equal(kept.count, 7);
+  assert_int_equal(unfused.count, 7);
+  for (int i = 0; i < 7; i++) free(kept.values[i]), free(unfused.values[i]);
+  for (int threads = 1; threads <= 3; threads++)
+    for (int mask = 0; mask < 2; mask++) {
+      dq_context other;
+      assert_int_equal(dq_context_init(&other, threads, mask ? ~0u : 0, NULL), DQ_OK);
+      same_bits(untapped, session_run(graph, NULL, &other, arena, NULL));
+      dq_context_deinit(&other);
+    }
+  dq_arena_free(arena);
+  dq_graph_free(graph);
+}
+
+// ---- Passes ----
+
+// Conv of weight 2 and bias 1, normalized with mean 3, variance 4 less epsilon, scale 6, offset 5:
+// y = 6 (2 x + 1 - 3) / 2 + 5 = 6 x - 1.
+static void batch_norm_by_hand(void **state) {
+  (void)state;
+  dq_graph *graph = new_graph();
+  dq_value *x = shaped(graph, "x", 4, (int64_t[]){1, 1, 1, 2});
+  const int64_t one[] = {1, 1, 1, 1};
+  add(graph, "Conv", 3, (dq_value *[]){x, constant(graph, "w", 4, one, (float[]){2}), constant(graph, "b", 1, one, (float[]){1})}, "c");
+  dq_node *norm = add(graph, "BatchNormalization", 5,
+                      (dq_value *[]){dq_graph_find(graph, "c"), constant(graph, "scale", 1, one, (float[]){6}),
+                                     constant(graph, "offset", 1, one, (float[]){5}),
+                                     constant(graph, "mean", 1, one, (float[]){3}),
+                                     constant(graph, "variance", 1, one, (float[]){3.5f})}, "y");
+  dq_node_set_float(graph, norm, "epsilon", 0.5f);
+  interface(graph, x, shaped(graph, "y", 4, (int64_t[]){1, 1, 1, 2}));
+  assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+  for (int plain = 0; plain < 2; plain++) {
+    dq_session session;
+    dq_error error = {0};
+    dq_session_options options = {.plain = plain};
+    assert_int_equal(dq_session_open(&session, graph, &options, &context, &error), DQ_OK);
+    assert_int_equal(session.copy->node_count, plain ? 2 : 1);
+    float *input = dq_plan_input(session.plan, 0)->data;
+    input[0] = 1, input[1] = -2;
+    assert_int_equal(dq_plan_run(session.plan, &error), DQ_OK);
+    const float *output = dq_plan_output(session.plan, 0)->data;
+    assert_true(fabsf(output[0] - 5) < 1e-5f && fabsf(output[1] + 13) < 1e-5f);
+    dq_session_close(&session);
+  }
+  assert_int_equal(graph->node_count, 2); // the document is as it was
+  dq_graph_free(graph);
+}
+
+// A batch normalization whose variance cannot be is not folded silently into NaN weights.
+static void batch_norm_of_negative_variance(void **state) {
+  (void)state;
+  dq_graph *graph = new_graph();
+  dq_value *x = shaped(graph, "x", 4, (int64_t[]){1, 1, 1, 2});
+  const int64_t one[] = {1, 1, 1, 1};
+  add(graph, "Conv", 2, (dq_value *[]){x, constant(graph, "w", 4, one, (float[]){2})}, "c");
+  dq_value *p = constant(graph, "p", 1, one, (float[]){1}), *v = constant(graph, "v", 1, one, (float[]){-1});
+  add(graph, "BatchNormalization", 5, (dq_value *[]){dq_graph_find(graph, "c"), p, p, p, v}, "y");
+  interface(graph, x, shaped(graph, "y", 4, (int64_t[]){1, 1, 1, 2}));
+  assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+  dq_session session;
+  dq_error error = {0};
+  dq_status status = dq_session_open(&session, graph, NULL, &context, &error);
+  if (status == DQ_OK) { // run as it stands
+    assert_int_equal(session.copy->node_count, 2);
+    dq_session_close(&session);
+  } else {
+    assert_int_equal(status, DQ_BAD_INPUT);
+  }
+  dq_graph_free(graph);
+}
+
+static dq_value *byte_scalar(dq_graph *graph, const char *name, int type, int number) {
+  return dq_graph_add_constant(graph, name, dq_tensor_scalar_i8(graph->arena, type, number));
+}
+
+// Dequantize, Conv, Quantize as one integer step is within one step of the three in float.
+static void integer_convolution(void **state) {
+  (void)state;
+  for (uint64_t seed = 0; seed < 20; seed++) {
+    dq_random random = {seed};
+    dq_graph *graph = new_graph();
+    dq_value *x = shaped(graph, "x", 4, (int64_t[]){1, 5, 7, 9});
+    dq_tensor *w = dq_tensor_new(graph->arena, DQ_I8, 4, (int64_t[]){6, 5, 3, 3});
+    for (int64_t i = 0; i < dq_tensor_count(w); i++) dq_tensor_set(w, i, (double)dq_random_below(&random, 255) - 127);
+    dq_value *sx = constant(graph, "sx", 0, NULL, (float[]){0.03f}), *sw = constant(graph, "sw", 0, NULL, (float[]){0.002f});
+    dq_value *sy = constant(graph, "sy", 0, NULL, (float[]){0.05f}), *zx = byte_scalar(graph, "zx", DQ_U8, 120);
+    dq_value *zw = byte_scalar(graph, "zw", DQ_I8, 0), *zy = byte_scalar(graph, "zy", DQ_U8, 128);
+    add(graph, "QuantizeLinear", 3, (dq_value *[]){x, sx, zx}, "xq");
+    add(graph, "DequantizeLinear", 3, (dq_value *[]){dq_graph_find(graph, "xq"), sx, zx}, "xd");
+    add(graph, "DequantizeLinear", 3, (dq_value *[]){dq_graph_add_constant(graph, "w", w), sw, zw}, "wd");
+    dq_node *conv = add(graph, "Conv", 2, (dq_value *[]){dq_graph_find(graph, "xd"), dq_graph_find(graph, "wd")}, "c");
+    dq_node_set_ints(graph, conv, "pads", (int64_t[]){1, 1, 1, 1}, 4);
+    dq_node_set_ints(graph, conv, "strides", (int64_t[]){1 + (int64_t)seed % 2, 1}, 2);
+    add(graph, "QuantizeLinear", 3, (dq_value *[]){dq_graph_find(graph, "c"), sy, zy}, "cq");
+    add(graph, "DequantizeLinear", 3, (dq_value *[]){dq_graph_find(graph, "cq"), sy, zy}, "y");
+    interface(graph, x, dq_graph_find(graph, "y"));
+    dq_graph_find(graph, "y")->type = DQ_F32, dq_graph_find(graph, "y")->rank = -1;
+    assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+    dq_arena *arena = dq_arena_new(0);
+    dq_session_options plain = {.plain = true};
+    dq_tensor *fused = session_run(graph, NULL, &context, arena, NULL);
+    dq_tensor *unfused = session_run(graph, &plain, &context, arena, NULL);
+    int different = 0;
+    for (int64_t i = 0; i < dq_tensor_count(fused); i++) {
+      double gap = fabs(dq_tensor_get(fused, i) - dq_tensor_get(unfused, i));
+      assert_true(gap < 0.05 * 1.01);
+      different += gap > 0.001;
+    }
+    assert_true(different <= 2);
+    dq_arena_free(arena);
+    dq_graph_free(graph);
+  }
+}
+
+static int start(void **state) {
+  (void)state;
+  return dq_context_init(&context, 2, ~0u, NULL) == DQ_OK ? 0 : -1;
+}
+static int end(void **state) {
+  (void)state;
+  dq_context_deinit(&context);
+  return 0;
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(memory_is_never_shared_too_early), cmocka_unit_test(memory_limit),
+      cmocka_unit_test(taps_change_no_bit), cmocka_unit_test(batch_norm_by_hand),
+      cmocka_unit_test(batch_norm_of_negative_variance), cmocka_unit_test(integer_convolution),
+  };
+  return cmocka_run_group_tests(tests, start, end);
+}
