@@ -20,11 +20,20 @@ typedef struct dq_histogram {
   uint64_t count;    // finite values
   uint64_t not_finite;
   float minimum, maximum; // of the finite values; 0 and 0 when there are none
+  uint64_t pictures;      // calls of dq_histogram_add that had finite values
+  float first_low, first_high;   // minimum and maximum of the first picture
+  double average_low, average_high; // exponential moving averages of the pictures' minima and maxima
 } dq_histogram;
+
+// Weight of the newest picture in the moving averages (ONNX Runtime's averaging_constant).
+#define DQ_MOVING_AVERAGE_CONSTANT 0.01
 
 dq_status dq_histogram_init(dq_histogram *histogram, dq_error *error);
 void dq_histogram_deinit(dq_histogram *histogram);
+// The values of one picture: the moving averages take one step.
 void dq_histogram_add(dq_histogram *histogram, const float *values, int64_t count);
+// `from` saw the pictures after those of `into`. Equal to one histogram of all of them; the moving
+// averages to rounding of float64.
 void dq_histogram_merge(dq_histogram *into, const dq_histogram *from);
 // The value below which the share `q` of all values lies, linear within a bin, between minimum and
 // maximum. 0 <= q <= 1.
@@ -35,15 +44,44 @@ typedef struct dq_range_pair {
   float low, high; // low <= 0 <= high is not implied
 } dq_range_pair;
 
+// The share of the values that lies outside the range, by bins: those that hold a bound count as inside.
+double dq_histogram_clipped(const dq_histogram *histogram, dq_range_pair range);
+// Sum of squared errors of all values when the range, widened to hold 0, is divided into 255 steps of
+// which one lies on 0; `symmetric`: 254 steps around 0. Every value counts as the middle of its bin.
+double dq_histogram_error(const dq_histogram *histogram, dq_range_pair range, bool symmetric);
+
+typedef struct dq_range_options {
+  double percentile; // of percentile: how many percent stay inside
+  bool symmetric;    // the range will be used symmetric around 0
+} dq_range_options;
+
 typedef struct dq_observer {
   const char *name, *help;
-  dq_range_pair (*range)(const dq_histogram *histogram, double parameter);
+  dq_range_pair (*range)(const dq_histogram *histogram, const dq_range_options *options);
 } dq_observer;
 
 const dq_observer *dq_observer_at(int index); // NULL after the last
 const dq_observer *dq_observer_find(const char *name);
 
 // ---- Observing a network ----
+typedef struct dq_observation {
+  const dq_graph *graph;
+  const dq_shape_request *shapes;
+  const char *const *names; // of values of the graph
+  int count;
+  dq_data *data;
+  int64_t first, pictures; // which of the data, in order
+  const char *doing;       // for the progress bar
+} dq_observation;
+
+// Called for every picture and every name (slot: its place in the list) that was computed.
+typedef dq_status (*dq_observe_function)(void *user, int slot, const dq_tensor *tensor, dq_error *error);
+
+// Runs the graph on the pictures. DQ_BAD_INPUT when a named value is not float32 or the data does not
+// fit, DQ_UNSUPPORTED when the graph does not take one picture.
+dq_status dq_observe(const dq_observation *what, dq_observe_function see, void *user,
+                     const dq_context *context, dq_error *error);
+
 typedef struct dq_calibration {
   int count;
   const char *const *names;  // of values of the graph
@@ -52,11 +90,10 @@ typedef struct dq_calibration {
   size_t bytes;              // memory the histograms take
 } dq_calibration;
 
-// Runs the graph on every picture of `data` and fills a histogram per name. The names must outlive
-// the result. DQ_BAD_INPUT when a value is not float32 or never finite, or the data does not fit.
-dq_status dq_calibrate(dq_calibration *calibration, const dq_graph *graph,
-                       const dq_shape_request *shapes, const char *const *names, int count,
-                       dq_data *data, const dq_context *context, dq_error *error);
+// Fills a histogram per name. The names must outlive the result. Fails as dq_observe does, and with
+// DQ_BAD_INPUT when an element was NaN or infinite.
+dq_status dq_calibrate(dq_calibration *calibration, const dq_observation *what,
+                       const dq_context *context, dq_error *error);
 void dq_calibration_deinit(dq_calibration *calibration); // safe on a zeroed struct
 
 #endif

@@ -1,4 +1,4 @@
-// Running a network over pictures with a histogram behind every tap.
+// Running a network over pictures with somebody behind every tap: a histogram, or who else asks.
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,8 +6,9 @@
 #include "lib/passes/passes.h"
 
 typedef struct tap_table {
-  dq_calibration *calibration;
-  const int *slot; // by value index of the session's graph: which histogram, -1 for none
+  const int *slot; // by value index of the session's graph: which name, -1 for none
+  dq_observe_function see;
+  void *user;
 } tap_table;
 
 static dq_status observe(void *user, const dq_value *value, const dq_tensor *tensor,
@@ -18,8 +19,7 @@ static dq_status observe(void *user, const dq_value *value, const dq_tensor *ten
   if (tensor->type != DQ_F32)
     return dq_fail(error, DQ_BAD_INPUT, "value '%s' is of type %s, expected float32", value->name,
                    dq_dtype_name(tensor->type));
-  dq_histogram_add(&table->calibration->histograms[slot], tensor->data, dq_tensor_count(tensor));
-  return DQ_OK;
+  return table->see(table->user, slot, tensor, error);
 }
 
 static int *make_slots(const dq_graph *graph, const char *const *names, int count) {
@@ -29,23 +29,40 @@ static int *make_slots(const dq_graph *graph, const char *const *names, int coun
   return slot;
 }
 
-static dq_status run_pictures(dq_session *session, dq_calibration *calibration, dq_data *data,
+static dq_status run_pictures(dq_session *session, const dq_observation *what,
                               const dq_context *context, dq_error *error) {
   dq_tensor *input = dq_plan_input(session->plan, 0);
   if (dq_plan_input_count(session->plan) != 1 || input->type != DQ_F32 || input->rank != 4)
-    return dq_fail(error, DQ_UNSUPPORTED, "the network has %d inputs, expected one float32 picture NxCxHxW",
+    return dq_fail(error, DQ_UNSUPPORTED,
+                   "the network has %d inputs, expected one float32 picture NxCxHxW",
                    dq_plan_input_count(session->plan));
-  DQ_TRY(dq_data_set_shape(data, input->dims[1], input->dims[2], input->dims[3], error));
-  int64_t pictures = dq_data_count(data), elements = dq_tensor_product(input, 1, 4);
-  for (int64_t i = 0; i < pictures; i++) {
+  DQ_TRY(dq_data_set_shape(what->data, input->dims[1], input->dims[2], input->dims[3], error));
+  int64_t elements = dq_tensor_product(input, 1, 4);
+  for (int64_t i = 0; i < what->pictures; i++) {
     // A network with a fixed batch above 1 sees the picture in every place.
     for (int64_t b = 0; b < input->dims[0]; b++)
-      DQ_TRY(dq_data_read(data, i, (float *)input->data + b * elements, NULL, error));
+      DQ_TRY(dq_data_read(what->data, what->first + i, (float *)input->data + b * elements, NULL,
+                          error));
     DQ_TRY(dq_plan_run(session->plan, error));
-    calibration->pictures++;
-    dq_progress(context, "calibrating", i + 1, pictures);
+    dq_progress(context, what->doing, i + 1, what->pictures);
   }
   return DQ_OK;
+}
+
+dq_status dq_observe(const dq_observation *what, dq_observe_function see, void *user,
+                     const dq_context *context, dq_error *error) {
+  dq_session_options options = {
+      .shapes = *what->shapes, .taps = what->names, .tap_count = what->count};
+  dq_session session;
+  DQ_TRY(dq_session_open(&session, what->graph, &options, context, error));
+  int *slot = make_slots(session.copy, what->names, what->count);
+  dq_status status = slot ? DQ_OK : dq_fail_memory(error, 0);
+  tap_table table = {slot, see, user};
+  dq_plan_set_tap(session.plan, observe, &table);
+  if (status == DQ_OK) status = run_pictures(&session, what, context, error);
+  free(slot);
+  dq_session_close(&session);
+  return status;
 }
 
 static dq_status open_histograms(dq_calibration *calibration, dq_error *error) {
@@ -67,22 +84,20 @@ static dq_status check_seen(const dq_calibration *calibration, dq_error *error) 
   return DQ_OK;
 }
 
-dq_status dq_calibrate(dq_calibration *calibration, const dq_graph *graph,
-                       const dq_shape_request *shapes, const char *const *names, int count,
-                       dq_data *data, const dq_context *context, dq_error *error) {
-  *calibration = (dq_calibration){.count = count, .names = names};
-  dq_session_options options = {.shapes = *shapes, .taps = names, .tap_count = count};
-  dq_session session;
-  DQ_TRY(dq_session_open(&session, graph, &options, context, error));
+static dq_status add_to_histogram(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
+  (void)error;
+  dq_calibration *calibration = user;
+  dq_histogram_add(&calibration->histograms[slot], tensor->data, dq_tensor_count(tensor));
+  return DQ_OK;
+}
+
+dq_status dq_calibrate(dq_calibration *calibration, const dq_observation *what,
+                       const dq_context *context, dq_error *error) {
+  *calibration =
+      (dq_calibration){.count = what->count, .names = what->names, .pictures = what->pictures};
   dq_status status = open_histograms(calibration, error);
-  int *slot = status == DQ_OK ? make_slots(session.copy, names, count) : NULL;
-  if (status == DQ_OK && !slot) status = dq_fail_memory(error, 0);
-  tap_table table = {calibration, slot};
-  dq_plan_set_tap(session.plan, observe, &table);
-  if (status == DQ_OK) status = run_pictures(&session, calibration, data, context, error);
+  if (status == DQ_OK) status = dq_observe(what, add_to_histogram, calibration, context, error);
   if (status == DQ_OK) status = check_seen(calibration, error);
-  free(slot);
-  dq_session_close(&session);
   if (status != DQ_OK) dq_calibration_deinit(calibration);
   return status;
 }

@@ -43,6 +43,31 @@ static void widen_to(dq_histogram *histogram, int exponent) {
   while (histogram->exponent < exponent) double_width(histogram);
 }
 
+static void step_averages(dq_histogram *histogram, float minimum, float maximum) {
+  if (!histogram->pictures++) {
+    histogram->first_low = minimum, histogram->first_high = maximum;
+    histogram->average_low = (double)minimum, histogram->average_high = (double)maximum;
+    return;
+  }
+  const double c = DQ_MOVING_AVERAGE_CONSTANT;
+  histogram->average_low += c * ((double)minimum - histogram->average_low);
+  histogram->average_high += c * ((double)maximum - histogram->average_high);
+}
+
+// An average that began with its first picture x gave it the weight (1 - c)^(n - 1), c more than it has
+// behind others: the whole is b + (1 - c)^n (a - x).
+static void join_averages(dq_histogram *into, const dq_histogram *from) {
+  if (!into->pictures) {
+    into->first_low = from->first_low, into->first_high = from->first_high;
+    into->average_low = from->average_low, into->average_high = from->average_high;
+  } else {
+    double faded = pow(1 - DQ_MOVING_AVERAGE_CONSTANT, (double)from->pictures);
+    into->average_low = from->average_low + faded * (into->average_low - (double)from->first_low);
+    into->average_high = from->average_high + faded * (into->average_high - (double)from->first_high);
+  }
+  into->pictures += from->pictures;
+}
+
 static void extend_range(dq_histogram *histogram, float minimum, float maximum) {
   if (!histogram->count || minimum < histogram->minimum) histogram->minimum = minimum;
   if (!histogram->count || maximum > histogram->maximum) histogram->maximum = maximum;
@@ -62,6 +87,7 @@ void dq_histogram_add(dq_histogram *histogram, const float *values, int64_t coun
   int low = exponent_for(minimum), high = exponent_for(maximum);
   widen_to(histogram, low > high ? low : high);
   extend_range(histogram, minimum, maximum);
+  step_averages(histogram, minimum, maximum);
   histogram->count += (uint64_t)finite;
   // A power of two: the product is exact, or too small to leave its bin.
   double inverse = ldexp(1, -histogram->exponent);
@@ -76,6 +102,7 @@ void dq_histogram_merge(dq_histogram *into, const dq_histogram *from) {
   if (!from->count) return;
   widen_to(into, from->exponent);
   extend_range(into, from->minimum, from->maximum);
+  join_averages(into, from);
   into->count += from->count;
   int shift = into->exponent - from->exponent;
   for (int i = 0; i < BINS; i++) { // floor((i - HALF) / 2^shift)
@@ -99,4 +126,32 @@ double dq_histogram_quantile(const dq_histogram *histogram, double q) {
   }
   if (value < (double)histogram->minimum) return (double)histogram->minimum;
   return value > (double)histogram->maximum ? (double)histogram->maximum : value;
+}
+
+double dq_histogram_clipped(const dq_histogram *histogram, dq_range_pair range) {
+  if (!histogram->count) return 0;
+  double inverse = ldexp(1, -histogram->exponent);
+  double low = floor((double)range.low * inverse) + HALF, high = floor((double)range.high * inverse) + HALF;
+  uint64_t outside = 0;
+  for (int i = 0; i < BINS; i++)
+    if (i < low || i > high) outside += histogram->bins[i];
+  return (double)outside / (double)histogram->count;
+}
+
+double dq_histogram_error(const dq_histogram *histogram, dq_range_pair range, bool symmetric) {
+  double low = range.low < 0 ? (double)range.low : 0, high = range.high > 0 ? (double)range.high : 0;
+  if (symmetric) high = high > -low ? high : -low, low = -high;
+  double step = (high - low) / (symmetric ? 254 : 255), width = ldexp(1, histogram->exponent);
+  double zero = step > 0 ? nearbyint(-low / step) : 0, top = symmetric ? 254 : 255, error = 0;
+  double bins_a_step = step > 0 ? width / step : 0;
+  const double round = 0x1.8p52; // x + round - round is x rounded half to even
+  for (int i = 0; i < BINS; i++) {
+    if (!histogram->bins[i]) continue;
+    double x = i - HALF + 0.5;
+    double q = x * bins_a_step + round - round + zero;
+    q = q < 0 ? 0 : q > top ? top : q;
+    double difference = x * width - (q - zero) * step;
+    error += (double)histogram->bins[i] * difference * difference;
+  }
+  return error;
 }

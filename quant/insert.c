@@ -97,13 +97,31 @@ static void note_weight(dq_int8_job *job, const dq_node *node, const dq_tensor *
   }
 }
 
-static dq_status quantize_bias(dq_int8_job *job, dq_node *node, dq_value *bias, float input_scale,
-                               const dq_quantized_weight *weight) {
+// The bias with the mean taken back by which rounding the weights shifts the output; the bias itself
+// where nothing is known of the input; NULL: no memory.
+static const dq_tensor *corrected_bias(dq_int8_job *job, const dq_node *node, const dq_tensor *bias,
+                                       const dq_quantized_weight *weight) {
+  const dq_channel_means *means = dq_input_means_find(&job->means, node->inputs[0]->name);
+  int64_t count = dq_tensor_count(bias);
+  if (!means || node->inputs[1]->constant->dims[0] != count) return bias;
+  double *shift = DQ_NEW_ARRAY(job->arena, count, double);
+  dq_tensor *corrected = dq_tensor_new(job->arena, DQ_F32, 1, &count);
+  if (!shift || !corrected) return NULL;
+  if (!dq_bias_shift(node, means, weight->elements->data, weight->scales->data,
+                     dq_tensor_count(weight->scales), shift))
+    return bias;
+  for (int64_t o = 0; o < count; o++)
+    ((float *)corrected->data)[o] = (float)((double)((const float *)bias->data)[o] + shift[o]);
+  return corrected;
+}
+
+static dq_status quantize_bias(dq_int8_job *job, dq_node *node, const dq_tensor *bias, float input_scale,
+                               const dq_quantized_weight *weight, const char *base) {
   dq_tensor *elements, *scales;
-  DQ_TRY(dq_quantize_bias(bias->constant, input_scale, weight->scales, job->graph->arena, &elements,
-                          &scales, job->error));
+  DQ_TRY(dq_quantize_bias(bias, input_scale, weight->scales, job->graph->arena, &elements, &scales,
+                          job->error));
   dq_tensor *zeros = dq_tensor_new(job->graph->arena, DQ_I32, 1, elements->dims);
-  node->inputs[2] = dequantized(job, bias->name, node, elements, scales, zeros, 0);
+  node->inputs[2] = dequantized(job, base, node, elements, scales, zeros, 0);
   return zeros && node->inputs[2] ? DQ_OK : no_memory(job);
 }
 
@@ -125,10 +143,12 @@ static dq_status quantize_weights(dq_int8_job *job, dq_node *node, float input_s
   dq_quantized_weight result;
   DQ_TRY(dq_quantize_weight(weight->constant, axis, least, job->graph->arena, &result, job->error));
   note_weight(job, node, result.scales);
+  const dq_tensor *corrected = bias ? corrected_bias(job, node, bias->constant, &result) : NULL;
+  if (bias && !corrected) return no_memory(job);
   dq_tensor *zeros = dq_tensor_new(job->graph->arena, DQ_I8, result.scales->rank, result.scales->dims);
   node->inputs[1] = dequantized(job, weight->name, node, result.elements, result.scales, zeros, axis);
   if (!zeros || !node->inputs[1]) return no_memory(job);
-  return bias ? quantize_bias(job, node, bias, input_scale, &result) : DQ_OK;
+  return bias ? quantize_bias(job, node, corrected, input_scale, &result, bias->name) : DQ_OK;
 }
 
 static dq_status quantize_products(dq_int8_job *job) {
@@ -207,7 +227,7 @@ static dq_status insert_pair(dq_int8_job *job, dq_value *value, const parameter_
   for (int i = 0; renamed && i < producer->output_count; i++)
     if (producer->outputs[i] == value) producer->outputs[i] = source;
   DQ_TRY(dq_origin_add(job->origin, quantized->name, NULL, job->error));
-  DQ_TRY(dq_origin_add(job->origin, result->name, base, job->error));
+  DQ_TRY(dq_origin_add(job->origin, result->name, job->choices[value->index].original, job->error));
   int at = producer ? producer->index + 1 : 0;
   return add_conversion(graph, at, "QuantizeLinear", base, source, values->scale, values->zero_point,
                         quantized) &&

@@ -58,7 +58,7 @@ static dq_status open_tables(dq_int8_job *job) {
   job->report->layers = DQ_NEW_ARRAY(graph->arena, graph->node_count, dq_int8_layer);
   if (!job->choices || !job->report->layers) return dq_fail_memory(job->error, 0);
   for (int v = 0; v < graph->value_count; v++)
-    job->choices[v] = (dq_choice){.shares = v, .slot = -1};
+    job->choices[v] = (dq_choice){.shares = v, .slot = -1, .original = graph->values[v]->name};
   for (int n = 0; n < graph->node_count; n++) graph->nodes[n]->mark = 0;
   return dq_infer(graph, &job->options->shapes, true, job->context, job->arena, &job->tensors, job->error);
 }
@@ -78,6 +78,22 @@ static dq_range_pair range_of_constant(const dq_tensor *tensor) {
   return range;
 }
 
+// From the histogram, or from the table when there is no calibration.
+static dq_status choose_range(const dq_int8_job *job, dq_choice *choice, const char *name,
+                              const dq_calibration *calibration) {
+  const dq_range_options options = {job->options->percentile, job->options->symmetric};
+  if (calibration) {
+    const dq_histogram *histogram = &calibration->histograms[choice->slot];
+    choice->range = job->setting.method->range(histogram, &options);
+    choice->clipped = dq_histogram_clipped(histogram, choice->range);
+    return DQ_OK;
+  }
+  const dq_calibration_table_range *entry = dq_calibration_table_find(job->options->table, name);
+  if (!entry) return dq_fail(job->error, DQ_BAD_INPUT, "the table has no value '%s'", name);
+  choice->range = entry->range;
+  return DQ_OK;
+}
+
 static dq_status choose_parameters(dq_int8_job *job, const dq_calibration *calibration) {
   const dq_int8_options *options = job->options;
   for (int v = 0; v < job->value_count; v++) {
@@ -88,7 +104,7 @@ static dq_status choose_parameters(dq_int8_job *job, const dq_calibration *calib
       DQ_TRY(dq_check_finite(value->constant, value->name, job->error));
       choice->range = range_of_constant(value->constant);
     } else {
-      choice->range = options->method->range(&calibration->histograms[choice->slot], options->percentile);
+      DQ_TRY(choose_range(job, choice, job->graph->values[v]->name, calibration));
     }
     choice->parameters = dq_parameters_for(choice->range.low, choice->range.high,
                                            options->activation_type, options->symmetric);
@@ -96,17 +112,24 @@ static dq_status choose_parameters(dq_int8_job *job, const dq_calibration *calib
   return DQ_OK;
 }
 
-static dq_status calibrate(dq_int8_job *job, dq_data *data) {
+static dq_observation observation(const dq_int8_job *job, const char *doing) {
+  return (dq_observation){.graph = job->graph, .shapes = &job->options->shapes, .data = job->data,
+                          .pictures = job->pictures, .doing = doing};
+}
+
+static dq_status calibrate(dq_int8_job *job) {
+  if (job->options->table) return choose_parameters(job, NULL);
   const char **names = DQ_NEW_ARRAY(job->arena, job->value_count, const char *);
   if (!names) return dq_fail_memory(job->error, 0);
-  int count = 0;
+  dq_observation what = observation(job, "calibrating");
+  what.names = names;
   for (int v = 0; v < job->value_count; v++)
     if (is_observed(job, v)) {
-      job->choices[v].slot = count;
-      names[count++] = job->graph->values[v]->name;
+      job->choices[v].slot = what.count;
+      names[what.count++] = job->graph->values[v]->name;
     }
   dq_calibration calibration;
-  DQ_TRY(dq_calibrate(&calibration, job->graph, &job->options->shapes, names, count, data, job->context, job->error));
+  DQ_TRY(dq_calibrate(&calibration, &what, job->context, job->error));
   job->report->calibration_bytes = calibration.bytes;
   job->report->pictures = calibration.pictures;
   dq_status status = choose_parameters(job, &calibration);
@@ -121,6 +144,7 @@ static void report_parameters(dq_int8_job *job) {
     choice = &job->choices[choice->shares];
     layer->parameters = choice->parameters;
     layer->range = choice->range;
+    layer->clipped = choice->clipped;
   }
 }
 
@@ -137,24 +161,79 @@ static dq_status check_weights(dq_int8_job *job) {
   return DQ_OK;
 }
 
-static dq_status run_job(dq_int8_job *job, dq_data *data) {
-  DQ_TRY(fold_weights(job->graph, job->context, job->error));
-  DQ_TRY(fold_batch_norms(job->graph, job->error));
+// Equalizes, and opens the tables over the graph that comes of it.
+static dq_status equalize(dq_int8_job *job) {
+  dq_observation what = observation(job, "equalizing");
+  dq_equalization *equalization = &job->report->table.equalization;
+  const dq_restated *restated;
+  int count;
+  if (job->options->table)
+    *equalization = job->options->table->equalization;
+  else
+    DQ_TRY(dq_equalize_measure(equalization, &what, job->setting.equalize, job->graph->arena, job->context,
+                               job->error));
+  DQ_TRY(dq_equalize_apply(job->graph, equalization, &job->options->shapes, job->arena, &restated, &count,
+                           job->context, job->error));
+  job->report->equalized = equalization->count;
   DQ_TRY(open_tables(job));
+  for (int i = 0; i < count; i++) {
+    DQ_TRY(dq_origin_add(job->origin, restated[i].value, restated[i].original, job->error));
+    job->choices[dq_graph_find(job->graph, restated[i].value)->index].original = restated[i].original;
+  }
+  return DQ_OK;
+}
+
+static dq_status measure_means(dq_int8_job *job) {
+  dq_observation what = observation(job, "correcting biases");
+  if (job->options->table)
+    job->means = job->options->table->means;
+  else if (job->setting.bias_correction)
+    DQ_TRY(dq_input_means_measure(&job->means, &what, job->graph->arena, job->context, job->error));
+  job->report->bias_corrected = job->means.count > 0;
+  job->report->table.means = job->means;
+  return DQ_OK;
+}
+
+static dq_status fill_table(dq_int8_job *job) {
+  dq_calibration_table *table = &job->report->table;
+  table->ranges = DQ_NEW_ARRAY(job->graph->arena, job->value_count, dq_calibration_table_range);
+  if (!table->ranges) return dq_fail_memory(job->error, 0);
+  for (int v = 0; v < job->value_count; v++)
+    if (is_observed(job, v))
+      table->ranges[table->count++] = (dq_calibration_table_range){job->graph->values[v]->name, job->choices[v].range};
+  table->method = job->setting.method->name;
+  table->pictures = job->pictures;
+  return DQ_OK;
+}
+
+dq_status dq_int8_quantize(dq_int8_job *job) {
+  DQ_TRY(equalize(job));
   DQ_TRY(dq_int8_select(job));
+  job->report->method = job->setting.method;
   if (!job->report->quantized) return DQ_OK;
   DQ_TRY(check_weights(job));
-  DQ_TRY(calibrate(job, data));
+  DQ_TRY(calibrate(job));
+  DQ_TRY(measure_means(job));
+  DQ_TRY(fill_table(job));
   report_parameters(job);
   DQ_TRY(dq_int8_insert(job));
   if (dq_graph_opset(job->graph, "") >= OPSET_PER_CHANNEL) return DQ_OK;
   return dq_raise_opset(job->graph, OPSET_PER_CHANNEL, job->context, job->error);
 }
 
+static dq_status run_job(dq_int8_job *job) {
+  DQ_TRY(fold_weights(job->graph, job->context, job->error));
+  DQ_TRY(fold_batch_norms(job->graph, job->error));
+  DQ_TRY(dq_int8_decide(job));
+  return dq_int8_quantize(job);
+}
+
 // What the model came from, and how pictures were made its input. Constants per patient belong to the
 // data, not to the model.
 static dq_status remember(dq_int8_job *job, const dq_data *data) {
-  const char *preprocess = dq_data_preprocess_text(data);
+  const char *preprocess = data ? dq_data_preprocess_text(data) : job->options->table->preprocess;
+  dq_calibration_table *table = &job->report->table;
+  if (!(table->preprocess = dq_arena_strdup(job->graph->arena, preprocess))) return dq_fail_memory(job->error, 0);
   DQ_TRY(dq_origin_finish(job->origin, job->graph, job->context, job->error));
   if (!preprocess[0] || strstr(preprocess, "norm=")) return DQ_OK;
   return dq_origin_set_preset(job->graph, preprocess, job->context, job->error);
@@ -164,11 +243,14 @@ dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *o
                         dq_int8_report *report, const dq_context *context, dq_error *error) {
   *report = (dq_int8_report){.nothing_to_do = is_quantized_already(graph)};
   if (report->nothing_to_do) return DQ_OK;
+  if (!data && !options->table) return dq_fail(error, DQ_USAGE, "neither data nor a table is given");
+  report->table.model = dq_origin_hash(graph);
   dq_arena *arena = dq_arena_new(0);
   if (!arena) return dq_fail_memory(error, 0);
   dq_int8_job job = {.graph = graph, .options = options, .context = context, .error = error,
-                     .arena = arena, .report = report, .origin = dq_origin_begin(graph, "dq-int8")};
-  dq_status status = job.origin ? run_job(&job, data) : dq_fail_memory(error, 0);
+                     .arena = arena, .report = report, .data = data, .pictures = data ? dq_data_count(data) : 0,
+                     .origin = dq_origin_begin(graph, "dq-int8")};
+  dq_status status = job.origin ? run_job(&job) : dq_fail_memory(error, 0);
   if (status == DQ_OK && report->quantized) status = remember(&job, data);
   else dq_origin_discard(job.origin);
   dq_arena_free(arena);

@@ -6,11 +6,20 @@
 #include "calib/calib.h"
 #include "lib/exec/infer.h"
 #include "lib/graph/graph.h"
+#include "quant/bias_correction.h"
+#include "quant/equalize.h"
 #include "quant/parameters.h"
+#include "quant/table.h"
+
+// A step that is taken, left out, or tried: taken when the outputs come closer to the float network's
+// on pictures that the trial was not calibrated with.
+typedef enum dq_choose { DQ_CHOOSE_AUTO, DQ_CHOOSE_ON, DQ_CHOOSE_OFF } dq_choose;
 
 typedef struct dq_int8_options {
-  const dq_observer *method;
+  const dq_observer *method;  // `auto`: minmax, percentile and mse are tried
   double percentile;          // parameter of the method
+  dq_choose equalize, bias_correction;
+  const dq_calibration_table *table;      // replayed instead of looking at data and deciding; NULL: none
   bool per_tensor;            // one scale per weight instead of one per output channel
   int activation_type;        // DQ_U8 or DQ_I8
   bool symmetric;             // activations too
@@ -30,6 +39,7 @@ typedef struct dq_int8_layer {
   const char *output;         // value that carries its result after quantization
   dq_parameters parameters;   // of the output
   dq_range_pair range;        // chosen for the output
+  double clipped;             // share of the values seen that lies outside it
   float weight_scale_low, weight_scale_high; // 0 when it has no weight
 } dq_int8_layer;
 
@@ -40,9 +50,16 @@ typedef struct dq_int8_report {
   size_t calibration_bytes; // memory of the histograms
   int64_t pictures;
   bool nothing_to_do;       // the model is quantized already
+  const dq_observer *method;    // the one taken
+  int equalized;                // sites (quant/equalize.h); 0: none
+  double equalize_gain;         // dB it brought in the trial; NAN: not tried
+  bool bias_corrected;
+  double bias_correction_gain;  // likewise
+  dq_calibration_table table;               // with it the same model comes out again; owned by the graph's arena
 } dq_int8_report;
 
-// Folds batch normalization, calibrates on `data`, and writes QuantizeLinear/DequantizeLinear into the
+// Folds batch normalization, decides what the options leave open, calibrates on `data` (may be NULL with
+// options->table; DQ_BAD_INPUT names a value the table does not have), and writes QuantizeLinear/DequantizeLinear into the
 // graph; raises the opset to 13 where it is lower. The result does not depend on the number of threads.
 // On failure the graph may only be freed. DQ_BAD_INPUT names weights with NaN or infinity.
 dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *options,

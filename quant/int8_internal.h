@@ -1,4 +1,5 @@
-// Nodes that are quantized have mark 1. The stages of INT8 quantization: select values, find their parameters, write them into the graph.
+// The stages of INT8 quantization: decide, equalize, select values, find their parameters, write them into
+// the graph. Nodes that are quantized have mark 1.
 #ifndef DQ_QUANT_INT8_INTERNAL_H
 #define DQ_QUANT_INT8_INTERNAL_H
 
@@ -13,8 +14,17 @@ typedef struct dq_choice {
   bool constant;             // an initializer that stands where an activation does
   int slot;                  // in the calibration, -1: none
   dq_range_pair range;
+  double clipped;            // share of the values seen outside the range
   dq_parameters parameters;
+  const char *original;      // the value of the source it stands for; NULL: none
 } dq_choice;
+
+// What trials decide.
+typedef struct dq_int8_setting {
+  dq_equalize_scope equalize;
+  const dq_observer *method;
+  bool bias_correction;
+} dq_int8_setting;
 
 typedef struct dq_int8_job {
   dq_graph *graph;
@@ -27,7 +37,18 @@ typedef struct dq_int8_job {
   int value_count;
   dq_int8_report *report;
   dq_origin *origin;    // which values stand for which of the source
+  dq_data *data;
+  int64_t pictures;     // of the data, from its start
+  dq_int8_setting setting;
+  dq_input_means means; // of the inputs of products; none without bias correction
 } dq_int8_job;
+
+// int8.c: all stages after folding and deciding, on the job's graph.
+dq_status dq_int8_quantize(dq_int8_job *job);
+
+// decide.c: tries what the options leave open and puts the best into job->setting. The job's graph stays
+// as it is.
+dq_status dq_int8_decide(dq_int8_job *job);
 
 // select.c: decides which values are quantized and which share parameters.
 dq_status dq_int8_select(dq_int8_job *job);

@@ -71,9 +71,22 @@ static const char *select_compute(dq_int8_job *job, const dq_node *node) {
   return NULL;
 }
 
+// A Concat whose result is only moved on its way to outputs of the graph: one scale for parts of unlike
+// range would cost and bring nothing, since nothing computes with the result.
+static bool only_gathers_outputs(const dq_node *node) {
+  const dq_value *value = node->outputs[0];
+  for (int u = 0; u < value->user_count; u++) {
+    const dq_operator *row = dq_operator_find(value->users[u]->domain, value->users[u]->op_type);
+    bool moves = row && (row->quantization == DQ_QUANTIZE_SHARE || dq_node_is(value->users[u], "Concat"));
+    if (!moves || !only_gathers_outputs(value->users[u])) return false;
+  }
+  return value->user_count > 0 || value->is_output;
+}
+
 static const char *select_combine(dq_int8_job *job, const dq_node *node) {
   for (int i = 0; i < node->input_count; i++)
     if (node->inputs[i] && !is_float(job, node->inputs[i])) return "an input is not float32";
+  if (dq_node_is(node, "Concat") && only_gathers_outputs(node)) return "only gathers outputs";
   for (int i = 0; i < node->input_count; i++)
     if (node->inputs[i]) mark(job, node->inputs[i]);
   mark(job, node->outputs[0]);

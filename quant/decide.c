@@ -1,0 +1,160 @@
+// Trials: the network is quantized on the first pictures with each setting in question and judged
+// on the last ones, by how close its outputs come to those in float.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "quant/int8_internal.h"
+
+enum { TRIAL_PICTURES = 16, JUDGED_PICTURES = 12 };
+
+typedef struct judge {
+  dq_int8_job *job;
+  dq_observation what; // outputs over the pictures that judge
+  float **kept;        // float outputs in the order they were seen
+  int64_t kept_count, next, capacity;
+  double signal, noise;
+} judge;
+
+// ---- Outputs ----
+
+static dq_status keep(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
+  (void)slot;
+  judge *it = user;
+  if (it->kept_count == it->capacity)
+    return dq_fail(error, DQ_UNSUPPORTED, "an output was computed more than once for a picture");
+  float *copy = malloc(dq_tensor_bytes(tensor) + 1);
+  if (!copy) return dq_fail_memory(error, dq_tensor_bytes(tensor));
+  memcpy(copy, tensor->data, dq_tensor_bytes(tensor));
+  it->kept[it->kept_count++] = copy;
+  return DQ_OK;
+}
+
+static dq_status compare(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
+  (void)slot, (void)error;
+  judge *it = user;
+  const float *exact = it->kept[it->next++], *other = tensor->data;
+  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) {
+    double difference = (double)exact[i] - (double)other[i];
+    it->signal += (double)exact[i] * (double)exact[i];
+    it->noise += difference * difference;
+  }
+  return DQ_OK;
+}
+
+static dq_status open_judge(judge *it, dq_int8_job *job) {
+  const dq_graph *graph = job->graph;
+  int64_t judged = job->pictures < JUDGED_PICTURES ? job->pictures : JUDGED_PICTURES;
+  const char **names = DQ_NEW_ARRAY(job->arena, graph->output_count, const char *);
+  *it = (judge){.job = job, .capacity = judged * graph->output_count};
+  it->kept = DQ_NEW_ARRAY(job->arena, it->capacity, float *);
+  if (!names || !it->kept) return dq_fail_memory(job->error, 0);
+  it->what = (dq_observation){graph,     &job->options->shapes,  names,  0,
+                              job->data, job->pictures - judged, judged, "judging"};
+  for (int o = 0; o < graph->output_count; o++)
+    if (graph->outputs[o]->producer && graph->outputs[o]->type == DQ_F32)
+      names[it->what.count++] = graph->outputs[o]->name;
+  return dq_observe(&it->what, keep, it, job->context, job->error);
+}
+
+static void close_judge(judge *it) {
+  for (int64_t i = 0; i < it->kept_count; i++) free(it->kept[i]);
+}
+
+// ---- Trials ----
+
+static dq_status run_trial(judge *it, dq_int8_job *trial) {
+  DQ_TRY(dq_int8_quantize(trial));
+  it->what.graph = trial->graph;
+  it->next = 0, it->signal = it->noise = 0;
+  return dq_observe(&it->what, compare, it, trial->context, trial->error);
+}
+
+// SQNR of the outputs in decibels under a setting.
+static dq_status try_setting(judge *it, const dq_int8_setting *setting, double *sqnr) {
+  dq_int8_report report = {0};
+  dq_int8_job trial = *it->job;
+  trial.report = &report, trial.setting = *setting;
+  trial.pictures = trial.pictures < TRIAL_PICTURES ? trial.pictures : TRIAL_PICTURES;
+  trial.graph = dq_graph_copy(it->job->graph);
+  trial.arena = dq_arena_new(0);
+  trial.origin = trial.graph ? dq_origin_begin(trial.graph, "trial") : NULL;
+  dq_status status =
+      trial.arena && trial.origin ? run_trial(it, &trial) : dq_fail_memory(trial.error, 0);
+  *sqnr = it->noise > 0 ? 10 * log10(it->signal / it->noise) : INFINITY;
+  dq_origin_discard(trial.origin);
+  dq_arena_free(trial.arena);
+  dq_graph_free(trial.graph);
+  return status;
+}
+
+// Takes the setting when it is better than the best so far; *gain: by how much it is.
+static dq_status challenge(judge *it, const dq_int8_setting *setting, double *best, double *gain) {
+  double sqnr;
+  DQ_TRY(try_setting(it, setting, &sqnr));
+  *gain = sqnr - *best;
+  dq_message(it->job->context, DQ_DETAIL,
+             "trial: method %s, equalization %d, bias correction %d: %.2f dB",
+             setting->method->name, setting->equalize, setting->bias_correction, sqnr);
+  if (!(sqnr > *best)) return DQ_OK;
+  *best = sqnr;
+  it->job->setting = *setting;
+  return DQ_OK;
+}
+
+static dq_status decide_equalization(judge *it, double *best) {
+  double before = *best, gain;
+  bool found = false;
+  for (int scope = DQ_EQUALIZE_DEPTHWISE; scope <= DQ_EQUALIZE_ALL; scope++) {
+    dq_int8_setting setting = it->job->setting;
+    setting.equalize = (dq_equalize_scope)scope;
+    if (it->job->options->equalize == DQ_CHOOSE_ON && !found) *best = -INFINITY;
+    found = true;
+    DQ_TRY(challenge(it, &setting, best, &gain));
+  }
+  it->job->report->equalize_gain = *best - before;
+  return DQ_OK;
+}
+
+static dq_status decide_method(judge *it, double *best) {
+  static const char *const names[] = {"minmax", "mse"}; // against percentile
+  double gain;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    dq_int8_setting setting = it->job->setting;
+    setting.method = dq_observer_find(names[i]);
+    DQ_TRY(challenge(it, &setting, best, &gain));
+  }
+  return DQ_OK;
+}
+
+static dq_status decide_all(judge *it) {
+  const dq_int8_options *options = it->job->options;
+  dq_int8_setting setting = it->job->setting;
+  double best = -INFINITY, gain;
+  DQ_TRY(challenge(it, &setting, &best, &gain));
+  if (options->equalize != DQ_CHOOSE_OFF) DQ_TRY(decide_equalization(it, &best));
+  if (!strcmp(options->method->name, "auto")) DQ_TRY(decide_method(it, &best));
+  if (options->bias_correction != DQ_CHOOSE_AUTO) return DQ_OK;
+  setting = it->job->setting;
+  setting.bias_correction = true;
+  DQ_TRY(challenge(it, &setting, &best, &gain));
+  it->job->report->bias_correction_gain = gain;
+  return DQ_OK;
+}
+
+dq_status dq_int8_decide(dq_int8_job *job) {
+  const dq_int8_options *options = job->options;
+  bool automatic = !strcmp(options->method->name, "auto");
+  job->setting.method = automatic ? dq_observer_find("percentile") : options->method;
+  job->setting.bias_correction = options->bias_correction == DQ_CHOOSE_ON;
+  job->report->equalize_gain = job->report->bias_correction_gain = NAN;
+  if (options->table) return DQ_OK; // it says all
+  if (!automatic && options->equalize == DQ_CHOOSE_OFF &&
+      options->bias_correction != DQ_CHOOSE_AUTO)
+    return DQ_OK;
+  judge it;
+  dq_status status = open_judge(&it, job);
+  if (status == DQ_OK) status = decide_all(&it);
+  close_judge(&it);
+  return status;
+}

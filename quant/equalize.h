@@ -1,0 +1,53 @@
+// Cross-layer equalization: channels of a value are scaled to like ranges by the convolutions that
+// write it, and scaled back by the convolutions that read it. Neutral in float, so that one scale
+// per tensor loses less in 8 bits (Nagel et al., "Data-Free Quantization Through Weight
+// Equalization and Bias Correction", 2019; here the ranges are observed, not bounded).
+#ifndef DQ_QUANT_EQUALIZE_H
+#define DQ_QUANT_EQUALIZE_H
+
+#include "calib/calib.h"
+#include "lib/graph/graph.h"
+
+// Values that must be scaled together, because additions or operators that keep the scale join
+// them.
+typedef struct dq_equalize_site {
+  const char *value; // one of them, which convolutions read
+  int64_t channels;
+  const float *factors; // every channel is multiplied by its own, > 0 and finite
+} dq_equalize_site;
+
+typedef struct dq_equalization {
+  const dq_equalize_site *sites;
+  int count;
+} dq_equalization;
+
+// Which sites: those that depthwise convolutions alone read, whose weights have a scale per channel
+// of their own (nothing is lost), or all convolutions, where the range is shared between value and
+// weight.
+typedef enum dq_equalize_scope {
+  DQ_EQUALIZE_NONE,
+  DQ_EQUALIZE_DEPTHWISE,
+  DQ_EQUALIZE_ALL,
+} dq_equalize_scope;
+
+// Finds the sites of a graph and the factors from the ranges seen on the pictures of `what` (its
+// graph, shapes, data, first, pictures; names are ignored). Batch normalizations should be folded
+// before. Everything goes into the arena.
+dq_status dq_equalize_measure(dq_equalization *equalization, const dq_observation *what,
+                              dq_equalize_scope scope, dq_arena *arena, const dq_context *context,
+                              dq_error *error);
+
+// A value that no longer stands for itself: what of the graph before it equals, NULL: nothing.
+typedef struct dq_restated {
+  const char *value, *original;
+} dq_restated;
+
+// Scales weights and biases; `shapes` as for dq_infer. Through x Sigmoid(x) (SiLU) by a
+// multiplication of the sigmoid's argument. *restated (in the arena) lists the values whose meaning
+// changed. DQ_BAD_INPUT names a site that the graph does not have.
+dq_status dq_equalize_apply(dq_graph *graph, const dq_equalization *equalization,
+                            const dq_shape_request *shapes, dq_arena *arena,
+                            const dq_restated **restated, int *restated_count,
+                            const dq_context *context, dq_error *error);
+
+#endif

@@ -1,0 +1,66 @@
+// Calibration tables: all that quantization took from data, so that it can be repeated without.
+//
+//   {"schema": "dq-calibration", "version": 1, "model": "0123456789abcdef", "data": "...",
+//    "method": "percentile", "pictures": 100, "preprocess": "...",
+//    "values": {"conv1_out": {"low": 0.0, "high": 6.5}, "dead": {"low": 0.0, "high": 0.0, "silent":
+//    true}}, "equalize": {"conv1_out": [1.0, 2.5]}, "means": {"x": [0.1, 0.2, 0.3]}}
+#ifndef DQ_QUANT_TABLE_H
+#define DQ_QUANT_TABLE_H
+
+#include <stdio.h>
+
+#include "quant/bias_correction.h"
+#include "quant/equalize.h"
+
+typedef struct dq_calibration_table_range {
+  const char *value;
+  dq_range_pair range;
+} dq_calibration_table_range;
+
+typedef struct dq_calibration_table {
+  uint64_t model;         // dq_origin_hash
+  uint64_t data;          // dq_data_hash
+  const char *method;     // name of the rule that chose the ranges
+  const char *preprocess; // that the model written remembers; "": none
+  int64_t pictures;
+  dq_calibration_table_range *ranges;
+  int count;
+  dq_equalization equalization;
+  dq_input_means means; // for bias correction; count 0: biases were not corrected
+} dq_calibration_table;
+
+// Hash (XXH64) of all pictures as the graph reads them, in order. DQ_BAD_INPUT when they do not
+// fit.
+dq_status dq_data_hash(uint64_t *hash, const dq_graph *graph, const dq_shape_request *shapes,
+                       dq_data *data, dq_error *error);
+
+// NULL when there is none of that name.
+const dq_calibration_table_range *dq_calibration_table_find(const dq_calibration_table *table,
+                                                            const char *value);
+
+// DQ_BAD_INPUT with both hashes when the table was made for another model or (data not NULL) other
+// data.
+dq_status dq_calibration_table_check(const dq_calibration_table *table, const char *path,
+                                     uint64_t model, const uint64_t *data, dq_error *error);
+
+// Into the arena. DQ_BAD_INPUT names the path, and line or value: not JSON, another schema, bounds
+// that are not finite, low above high, or a range without width that is not marked silent.
+dq_status dq_calibration_table_load(dq_calibration_table *table, const char *path, dq_arena *arena,
+                                    dq_error *error);
+dq_status dq_calibration_table_save(const dq_calibration_table *table, const char *path,
+                                    dq_error *error);
+
+// How a table is written.
+typedef struct dq_calibration_table_format {
+  const char *name, *help;
+  bool (*write)(const dq_calibration_table *table, FILE *to); // false: no memory, or writing failed
+} dq_calibration_table_format;
+const dq_calibration_table_format *dq_calibration_table_format_at(int index); // NULL after the last
+// The format a file name stands for: `*.cache` tensorrt, `calibration.json` onnxruntime, `*.table`
+// ncnn, else dq.
+const dq_calibration_table_format *dq_calibration_table_format_for(const char *path);
+dq_status dq_calibration_table_export(const dq_calibration_table *table,
+                                      const dq_calibration_table_format *format, const char *path,
+                                      dq_error *error);
+
+#endif
