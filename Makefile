@@ -17,7 +17,7 @@ LIBRARIES = $(shell pkg-config --libs libprotobuf-c lapacke openblas jansson lib
 LDFLAGS += -Wl,--gc-sections
 
 ROOMS := lib/base lib/graph lib/kernels lib/linalg lib/onnx datasets lib/ops lib/exec lib/passes calib \
-  lib/eval quant decomp lib/report
+  lib/eval quant decomp lib/api lib/report
 MACHINE := $(shell $(CC) -dumpmachine | cut -d- -f1)
 FOREIGN := $(if $(filter x86_64,$(MACHINE)),%_neon.c %_dotprod.c,%_avx2.c %_avx512.c %_vnni.c %_avx512fp16.c %_amx.c)
 SOURCES := $(filter-out $(FOREIGN),$(wildcard $(addsuffix /*.c,$(ROOMS))))

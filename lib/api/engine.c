@@ -1,0 +1,138 @@
+// The engine, failures, and structs that grow.
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/api/private.h"
+
+_Static_assert(DQ_CODE_USAGE == (int)DQ_USAGE && DQ_CODE_BAD_INPUT == (int)DQ_BAD_INPUT &&
+                   DQ_CODE_UNSUPPORTED == (int)DQ_UNSUPPORTED &&
+                   DQ_CODE_SYSTEM == (int)DQ_SYSTEM && DQ_CODE_CANCELLED == (int)DQ_CANCELLED,
+               "codes are statuses");
+_Static_assert(DQ_NOTICE_WARNING == (int)DQ_WARNING && DQ_NOTICE_DETAIL == (int)DQ_DETAIL,
+               "notices are severities");
+
+const char *dq_version(void) {
+  return DQ_VERSION;
+}
+
+// ---- Shared by all functions ----
+
+dq_code dq_api_finish(dq_status status, const dq_error *error, dq_failure *failure) {
+  if (status == DQ_OK || !failure) return (dq_code)status;
+  failure->code = (dq_code)status;
+  memcpy(failure->message, error->message, sizeof failure->message);
+  memcpy(failure->hint, error->hint, sizeof failure->hint);
+  return failure->code;
+}
+
+dq_status dq_api_take(void *to, size_t size, const void *options, dq_error *error) {
+  if (!options) return DQ_OK;
+  size_t given;
+  memcpy(&given, options, sizeof given);
+  if (given < sizeof given || given > 65536)
+    return dq_fail(error, DQ_USAGE, "options of %zu bytes, expected those set by _defaults", given);
+  for (size_t i = size; i < given; i++)
+    if (((const char *)options)[i])
+      return dq_fail(error, DQ_USAGE, "options of a later version than %s", DQ_VERSION);
+  memcpy(to, options, given < size ? given : size);
+  return DQ_OK;
+}
+
+dq_status dq_api_check_facts(const void *facts, dq_error *error) {
+  if (!facts) return DQ_OK;
+  size_t given;
+  memcpy(&given, facts, sizeof given);
+  if (given >= sizeof given && given <= 65536) return DQ_OK;
+  return dq_fail(error, DQ_USAGE, "results of %zu bytes, expected the size of the struct", given);
+}
+
+void dq_api_give(void *to, const void *facts, size_t size) {
+  if (!to) return;
+  size_t given;
+  memcpy(&given, to, sizeof given);
+  if (given < sizeof given) return;
+  memset(to, 0, given);
+  memcpy(to, facts, given < size ? given : size);
+  memcpy(to, &given, sizeof given);
+}
+
+void dq_api_start(void *options, size_t given, const void *defaults, size_t size) {
+  if (given < sizeof given) return;
+  memcpy(options, &given, sizeof given);
+  dq_api_give(options, defaults, size);
+}
+
+int dq_api_count(const char *const *names) {
+  int count = 0;
+  while (names && names[count]) count++;
+  return count;
+}
+
+dq_status dq_api_shapes(const char *const *texts, int64_t batch, dq_arena *arena,
+                        dq_shape_request *request, dq_error *error) {
+  int count = dq_api_count(texts);
+  dq_input_shape *shapes = DQ_NEW_ARRAY(arena, count, dq_input_shape);
+  if (!shapes) return dq_fail_memory(error, (size_t)count * sizeof *shapes);
+  for (int i = 0; i < count; i++) DQ_TRY(dq_input_shape_parse(texts[i], arena, &shapes[i], error));
+  *request = (dq_shape_request){.batch = batch, .inputs = shapes, .input_count = count};
+  return DQ_OK;
+}
+
+// ---- Engine ----
+
+static void pass_message(void *user, dq_severity severity, const char *text) {
+  const dq_engine *engine = user;
+  engine->message(engine->user, (dq_notice)severity, text);
+}
+
+static void pass_progress(void *user, const char *what, int64_t done, int64_t total) {
+  const dq_engine *engine = user;
+  engine->progress(engine->user, what, done, total);
+}
+
+void dq_engine_defaults(dq_engine_options *options, size_t size) {
+  dq_api_start(options, size, &(dq_engine_options){0}, sizeof *options);
+}
+
+static dq_status open_engine(dq_engine *engine, const dq_engine_options *options,
+                             dq_error *error) {
+  dq_engine_options settings = {0};
+  unsigned mask;
+  DQ_TRY(dq_api_take(&settings, sizeof settings, options, error));
+  if (settings.threads < 0 || settings.threads > 1024)
+    return dq_fail(error, DQ_USAGE, "%d threads, expected 0 to 1024", settings.threads);
+  DQ_TRY(dq_cpu_mask_parse(settings.instructions ? settings.instructions : "native", &mask, error));
+  int threads = settings.threads ? settings.threads : dq_processors();
+  DQ_TRY(dq_context_init(&engine->context, threads, mask, error));
+  engine->context.memory_limit = settings.memory < SIZE_MAX ? (size_t)settings.memory : SIZE_MAX;
+  engine->context.seed = settings.seed;
+  engine->context.stop = &engine->stop;
+  engine->context.user = engine;
+  engine->message = settings.message;
+  engine->progress = settings.progress;
+  engine->user = settings.user;
+  if (engine->message) engine->context.message = pass_message;
+  if (engine->progress) engine->context.progress = pass_progress;
+  return DQ_OK;
+}
+
+dq_code dq_engine_open(dq_engine **engine, const dq_engine_options *options, dq_failure *failure) {
+  dq_error error = {0};
+  *engine = NULL;
+  dq_engine *made = calloc(1, sizeof *made);
+  dq_status status =
+      made ? open_engine(made, options, &error) : dq_fail_memory(&error, sizeof *made);
+  if (status == DQ_OK) *engine = made;
+  else free(made);
+  return dq_api_finish(status, &error, failure);
+}
+
+void dq_engine_close(dq_engine *engine) {
+  if (!engine) return;
+  dq_context_deinit(&engine->context);
+  free(engine);
+}
+
+void dq_engine_stop(dq_engine *engine, int stop) {
+  engine->stop = stop != 0;
+}

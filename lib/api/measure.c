@@ -1,0 +1,119 @@
+// Accuracy and comparison of the public interface.
+#include "lib/api/private.h"
+#include "lib/eval/accuracy.h"
+
+// ---- Accuracy ----
+
+static const dq_model_accuracy_options accuracy_defaults = {.batch = 1};
+enum { FIGURES = sizeof(((dq_model_accuracy_facts *)0)->figures) / sizeof(dq_figure_row) };
+_Static_assert((int)FIGURES == (int)DQ_MAX_FIGURES, "room for all figures");
+
+void dq_model_accuracy_defaults(dq_model_accuracy_options *options, size_t size) {
+  dq_api_start(options, size, &accuracy_defaults, sizeof *options);
+}
+
+static void give_accuracy(const dq_result *result, dq_model_accuracy_facts *facts) {
+  dq_model_accuracy_facts known = {
+      .task = result->task, .pictures = result->pictures, .figure_count = result->count};
+  for (int i = 0; i < result->count; i++)
+    known.figures[i] = (dq_figure_row){.name = result->figures[i].name,
+                                       .key = result->figures[i].key,
+                                       .unit = result->figures[i].unit,
+                                       .value = result->figures[i].value};
+  dq_api_give(facts, &known, sizeof known);
+}
+
+static dq_status measure(const dq_model *model, dq_dataset *dataset,
+                         const dq_model_accuracy_options *options, dq_arena *arena,
+                         dq_result *result, dq_error *error) {
+  dq_model_accuracy_options given = accuracy_defaults;
+  DQ_TRY(dq_api_take(&given, sizeof given, options, error));
+  if (given.batch < 1 || given.batch > 65536)
+    return dq_fail(error, DQ_USAGE, "batch is %lld, expected 1 to 65536", (long long)given.batch);
+  dq_accuracy_options settings = {
+      .task = given.task, .decode = given.decode, .batch = given.batch};
+  DQ_TRY(dq_api_shapes(given.shapes, given.batch, arena, &settings.shapes, error));
+  return dq_accuracy_run(result, model->graph, dataset->data, &settings, &model->engine->context,
+                         error);
+}
+
+dq_code dq_model_accuracy(dq_model *model, dq_dataset *dataset,
+                          const dq_model_accuracy_options *options, dq_model_accuracy_facts *facts,
+                          dq_failure *failure) {
+  dq_error error = {0};
+  dq_result result = {0};
+  dq_arena *arena = NULL;
+  dq_status status = dq_api_check_facts(facts, &error);
+  if (status == DQ_OK) status = dq_api_check_model(model, &error);
+  if (status == DQ_OK && !(arena = dq_arena_new(0))) status = dq_fail_memory(&error, 0);
+  if (status == DQ_OK) status = measure(model, dataset, options, arena, &result, &error);
+  dq_arena_free(arena);
+  if (status == DQ_OK) give_accuracy(&result, facts);
+  return dq_api_finish(status, &error, failure);
+}
+
+// ---- Comparison ----
+
+void dq_model_compare_defaults(dq_model_compare_options *options, size_t size) {
+  dq_api_start(options, size, &(dq_model_compare_options){0}, sizeof *options);
+}
+
+static dq_status compare(dq_model *model, const dq_model *reference, dq_dataset *dataset,
+                         const dq_model_compare_options *options, dq_arena *arena,
+                         dq_error *error) {
+  dq_model_compare_options given = {0};
+  DQ_TRY(dq_api_take(&given, sizeof given, options, error));
+  dq_layer_options settings = {.by_names = given.match_names != 0};
+  DQ_TRY(dq_api_shapes(given.shapes, 0, arena, &settings.shapes, error));
+  return dq_compare_layers(&model->comparison, reference->graph, model->graph, dataset->data,
+                           &settings, &model->engine->context, arena, error);
+}
+
+dq_code dq_model_compare(dq_model *model, const dq_model *reference, dq_dataset *dataset,
+                         const dq_model_compare_options *options, dq_model_compare_facts *facts,
+                         dq_failure *failure) {
+  dq_error error = {0};
+  dq_arena *arena = NULL;
+  dq_status status = dq_api_check_facts(facts, &error);
+  if (status == DQ_OK) status = dq_api_check_model(model, &error);
+  if (status == DQ_OK) status = dq_api_check_model(reference, &error);
+  dq_arena_free(model->comparison_arena);
+  model->comparison_arena = NULL;
+  if (status == DQ_OK && !(arena = dq_arena_new(0))) status = dq_fail_memory(&error, 0);
+  if (status == DQ_OK) status = compare(model, reference, dataset, options, arena, &error);
+  if (status != DQ_OK) {
+    dq_arena_free(arena);
+    return dq_api_finish(status, &error, failure);
+  }
+  model->comparison_arena = arena;
+  dq_model_compare_facts known = {.pictures = model->comparison.pictures,
+                                  .outputs = model->comparison.output_count,
+                                  .layers = model->comparison.layer_count};
+  dq_api_give(facts, &known, sizeof known);
+  return DQ_CODE_OK;
+}
+
+int dq_model_compare_at(const dq_model *model, int index, dq_model_compare_row *row) {
+  const dq_layer_comparison *all = &model->comparison;
+  if (!model->comparison_arena || index < 0 || index >= all->output_count + all->layer_count)
+    return 0;
+  bool output = index < all->output_count;
+  const dq_layer_pair *pair =
+      output ? &all->outputs[index] : &all->layers[index - all->output_count];
+  const dq_comparison *distance = &pair->comparison;
+  const char *layer = NULL;
+  if (pair->layer)
+    layer = pair->layer->name[0] ? pair->layer->name : pair->layer->outputs[0]->name;
+  dq_model_compare_row known = {
+      .value = pair->reference->name,
+      .compared = pair->candidate->name,
+      .layer = layer,
+      .sqnr = dq_comparison_sqnr(distance),
+      .cosine = dq_comparison_cosine(distance),
+      .largest = distance->largest,
+      .values = distance->values,
+      .nonfinite = distance->nonfinite,
+      .agreement = index == 0 && all->scores ? dq_comparison_agreement(distance) : -1};
+  dq_api_give(row, &known, sizeof known);
+  return 1;
+}

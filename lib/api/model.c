@@ -1,0 +1,144 @@
+// Models of the public interface: loading, saving, cost.
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/api/private.h"
+#include "lib/onnx/onnx.h"
+
+dq_status dq_api_check_model(const dq_model *model, dq_error *error) {
+  if (!model->broken) return DQ_OK;
+  return dq_fail(error, DQ_USAGE, "a transform of the model failed: it can only be freed");
+}
+
+void dq_api_forget(dq_model *model) {
+  dq_arena_free(model->cost_arena);
+  dq_arena_free(model->comparison_arena);
+  model->cost_arena = model->comparison_arena = NULL;
+  model->last = DQ_TRANSFORM_NONE;
+}
+
+static dq_code give_model(dq_model **model, dq_engine *engine, dq_graph *graph, dq_status status,
+                          dq_error *error, dq_failure *failure) {
+  *model = NULL;
+  dq_model *made = status == DQ_OK ? calloc(1, sizeof *made) : NULL;
+  if (status == DQ_OK && !made) {
+    status = dq_fail_memory(error, sizeof *made);
+    dq_graph_free(graph);
+  }
+  if (made) {
+    made->engine = engine;
+    made->graph = graph;
+    *model = made;
+  }
+  return dq_api_finish(status, error, failure);
+}
+
+dq_code dq_model_load(dq_model **model, dq_engine *engine, const char *path, dq_failure *failure) {
+  dq_error error = {0};
+  dq_graph *graph = NULL;
+  dq_status status = dq_onnx_load(&graph, path, &engine->context, &error);
+  return give_model(model, engine, graph, status, &error, failure);
+}
+
+dq_code dq_model_load_bytes(dq_model **model, dq_engine *engine, const void *bytes, size_t count,
+                            const char *folder, dq_failure *failure) {
+  dq_error error = {0};
+  dq_graph *graph = NULL;
+  dq_status status = dq_onnx_load_bytes(&graph, bytes, count, folder ? folder : ".",
+                                        &engine->context, &error);
+  return give_model(model, engine, graph, status, &error, failure);
+}
+
+static dq_status save(const dq_model *model, const char *path, dq_error *error) {
+  DQ_TRY(dq_api_check_model(model, error));
+  DQ_TRY(dq_onnx_save(model->graph, path, error));
+  if (!strcmp(path, "-")) return DQ_OK;
+  dq_graph *again = NULL;
+  dq_status status = dq_onnx_load(&again, path, &model->engine->context, error);
+  dq_graph_free(again);
+  return status;
+}
+
+dq_code dq_model_save(const dq_model *model, const char *path, dq_failure *failure) {
+  dq_error error = {0};
+  return dq_api_finish(save(model, path, &error), &error, failure);
+}
+
+void dq_model_free(dq_model *model) {
+  if (!model) return;
+  dq_api_forget(model);
+  dq_graph_free(model->graph);
+  free(model);
+}
+
+int dq_model_input_count(const dq_model *model) {
+  int count = 0;
+  for (int i = 0; i < model->graph->input_count; i++) count += !model->graph->inputs[i]->constant;
+  return count;
+}
+
+const char *dq_model_input_name(const dq_model *model, int index) {
+  for (int i = 0, n = 0; i < model->graph->input_count; i++)
+    if (!model->graph->inputs[i]->constant && n++ == index) return model->graph->inputs[i]->name;
+  return NULL;
+}
+
+// ---- Cost ----
+
+static void give_cost(const dq_model *model, dq_model_cost_facts *facts) {
+  const dq_cost *cost = &model->cost;
+  dq_model_cost_facts known = {.nodes = cost->node_count,
+                               .unsupported = cost->unsupported,
+                               .opset = cost->opset,
+                               .macs = cost->macs,
+                               .int8_macs = cost->int8_macs,
+                               .macs_complete = cost->macs_complete,
+                               .parameters = cost->parameters,
+                               .float_parameters = cost->float_parameters,
+                               .parameter_bytes = cost->parameter_bytes,
+                               .activation_bytes = cost->activation_bytes,
+                               .live_bytes = cost->live_bytes,
+                               .file_bytes = cost->file_bytes};
+  dq_api_give(facts, &known, sizeof known);
+}
+
+static dq_status analyse(dq_model *model, const char *const *shapes, dq_model_cost_facts *facts,
+                         dq_error *error) {
+  DQ_TRY(dq_api_check_facts(facts, error));
+  DQ_TRY(dq_api_check_model(model, error));
+  dq_arena_free(model->cost_arena);
+  model->cost_arena = NULL;
+  dq_arena *arena = dq_arena_new(0);
+  if (!arena) return dq_fail_memory(error, 0);
+  dq_shape_request request;
+  dq_status status = dq_api_shapes(shapes, 0, arena, &request, error);
+  if (status == DQ_OK)
+    status = dq_cost_analyse(&model->cost, model->graph, &request, &model->engine->context, arena,
+                             error);
+  if (status == DQ_OK) model->cost_arena = arena;
+  else dq_arena_free(arena);
+  if (status == DQ_OK) give_cost(model, facts);
+  return status;
+}
+
+dq_code dq_model_cost(dq_model *model, const char *const *shapes, dq_model_cost_facts *facts,
+                      dq_failure *failure) {
+  dq_error error = {0};
+  return dq_api_finish(analyse(model, shapes, facts, &error), &error, failure);
+}
+
+int dq_model_cost_at(const dq_model *model, int index, dq_model_cost_row *row) {
+  if (!model->cost_arena || index < 0 || index >= model->cost.node_count) return 0;
+  const dq_cost_node *node = &model->cost.nodes[index];
+  dq_model_cost_row known = {.name = node->label,
+                             .op_type = node->node->op_type,
+                             .shape = node->shape,
+                             .precision = node->precision,
+                             .problem = node->problem,
+                             .macs = node->macs_known ? node->macs : -1,
+                             .parameters = node->parameters,
+                             .parameter_bytes = node->parameter_bytes,
+                             .activation_bytes = node->activation_bytes};
+  dq_api_give(row, &known, sizeof known);
+  return 1;
+}

@@ -1,0 +1,392 @@
+// dq: makes convolutional networks smaller, ONNX in and ONNX out, and tells what each step costs.
+// This is the whole public interface of libdq; `pkg-config --cflags --libs --static dq` tells how to
+// build with it. docs/guide/example.c is a program that uses nothing else.
+//
+//   engine    threads, memory bound, where messages go
+//   model     an ONNX file in memory: load, transform, look at, save
+//   dataset   pictures or arrays, read one at a time
+//   network   a model made ready to run
+//
+// Everything that can fail returns a dq_code, DQ_CODE_OK (0) for success, and takes a dq_failure last
+// (may be NULL) that says why. Nothing prints, exits or installs signal handlers. Handles are made by
+// _open or _load, into their first argument (NULL after a failure), and given back by _close or
+// _free, which take NULL. What was made with a handle is given back before it.
+//
+// Structs of options and results begin with `size`. Options are set by their _defaults function, then
+// by the program:
+//   dq_model_int8_options options;
+//   dq_model_int8_defaults(&options, sizeof options);
+// Results are told their size: `dq_model_int8_facts facts = {sizeof facts};` So later versions of the
+// library can add fields at the end, and programs built before go on working.
+//
+// Lists of names are arrays ended by NULL; NULL stands for an empty one. `shapes` are texts such as
+// "x=1,3,224,224" (or "1,3,224,224" when there is one input) for inputs that the model leaves open.
+// Texts handed in are needed during the call only. Texts in results belong to the handle.
+//
+// One engine and all that was made with it are used by one thread at a time; several engines are
+// independent. Results depend on neither threads nor instruction sets.
+#ifndef DQ_H
+#define DQ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Version of the library, such as "0.1.0".
+const char *dq_version(void);
+
+// ---- Failures ----
+
+// The numbers are also the exit statuses of the commands.
+typedef enum dq_code {
+  DQ_CODE_OK = 0,
+  DQ_CODE_USAGE = 2,       // an argument or option is wrong
+  DQ_CODE_BAD_INPUT = 3,   // a file is broken or does not fit
+  DQ_CODE_UNSUPPORTED = 4, // it is valid but not supported
+  DQ_CODE_SYSTEM = 5,      // memory, disk, permission
+  DQ_CODE_CANCELLED = 130  // dq_engine_stop
+} dq_code;
+
+// Written by a call that fails, untouched otherwise. One line each, for people; the layout is final.
+typedef struct dq_failure {
+  dq_code code;
+  char message[1024]; // names the thing: "model.onnx: node 'conv1': ..."
+  char hint[256];     // what to do about it, or ""
+} dq_failure;
+
+// ---- Engine ----
+
+typedef struct dq_engine dq_engine;
+
+typedef enum dq_notice { DQ_NOTICE_NOTE, DQ_NOTICE_WARNING, DQ_NOTICE_DETAIL } dq_notice;
+
+typedef struct dq_engine_options {
+  size_t size;
+  int threads;              // 0 (default): as many as processors may be used; at most 1024
+  const char *instructions; // sets allowed: "c", "avx2", "avx512" or "native" (default)
+  uint64_t memory;          // bytes; work that needs more is refused; 0 (default): no bound
+  uint64_t seed;            // of every random choice; default 0
+  // Called during calls into the library, from the calling thread. NULL (default): dropped.
+  void (*message)(void *user, dq_notice notice, const char *text);
+  void (*progress)(void *user, const char *what, int64_t done, int64_t total);
+  void *user; // handed to both
+} dq_engine_options;
+
+void dq_engine_defaults(dq_engine_options *options, size_t size);
+// `options` may be NULL: the defaults.
+dq_code dq_engine_open(dq_engine **engine, const dq_engine_options *options, dq_failure *failure);
+void dq_engine_close(dq_engine *engine);
+// Asks the work under way to end soon with DQ_CODE_CANCELLED, and all later work at once, until it is
+// called with 0. The only function that may be called from other threads and from signal handlers.
+void dq_engine_stop(dq_engine *engine, int stop);
+
+// ---- Data ----
+
+typedef struct dq_dataset dq_dataset;
+typedef struct dq_model dq_model;
+
+typedef struct dq_dataset_options {
+  size_t size;
+  const char *labels;     // file of labels or class names, or folder of masks; NULL (default): none
+  const char *preset;     // how pictures become an input, by name: "imagenet"; NULL (default): none
+  const char *preprocess; // fields over the preset: "resize=256,crop=224"; NULL (default): none
+  const dq_model *model;  // its remembered preprocessing counts where neither is given; may be NULL
+  const char *norm;       // file of constants per patient; NULL (default): found beside the pictures
+  int64_t limit;          // at most so many pictures; 0 (default): all
+  int strict;             // a picture that cannot be read is a failure, not left out
+} dq_dataset_options;
+
+void dq_dataset_defaults(dq_dataset_options *options, size_t size);
+// `spec` is what the commands take as --data: a folder, a list file, "cifar10:FILE",
+// "mnist:IMAGES,LABELS", "npy:FILE", "pb:DIR" or "synth:shapes". Pictures are found, and each decoded
+// once, here. The data's files must not change while it is open.
+dq_code dq_dataset_open(dq_dataset **dataset, dq_engine *engine, const char *spec,
+                        const dq_dataset_options *options, dq_failure *failure);
+void dq_dataset_close(dq_dataset *dataset);
+int64_t dq_dataset_count(const dq_dataset *dataset);   // pictures that can be read, at least 1
+int64_t dq_dataset_skipped(const dq_dataset *dataset); // left out because they are broken
+// NULL when the class has no name.
+const char *dq_dataset_class_name(const dq_dataset *dataset, int64_t label);
+
+// ---- Models ----
+
+// `path` "-" is standard input. The file must not change while the model is there. Everything in it
+// that dq does not know is kept and written back.
+dq_code dq_model_load(dq_model **model, dq_engine *engine, const char *path, dq_failure *failure);
+// From memory, which must outlive the model; external data is looked for in `folder` (NULL: ".").
+dq_code dq_model_load_bytes(dq_model **model, dq_engine *engine, const void *bytes, size_t count,
+                            const char *folder, dq_failure *failure);
+// Writes the model ("-": standard output) and loads it again as a check. The file appears under its
+// name when it is complete; weights go to PATH.data where it would pass 2 GB. It may be the file the
+// model was loaded from. The same model gives the same bytes.
+dq_code dq_model_save(const dq_model *model, const char *path, dq_failure *failure);
+void dq_model_free(dq_model *model);
+
+// Inputs that are not weights, in the order of the model. NULL beyond the last.
+int dq_model_input_count(const dq_model *model);
+const char *dq_model_input_name(const dq_model *model, int index);
+
+// The transforms below change the model in place. They want no network open on it, and after a
+// failure it can only be freed. The _row functions tell about one node or layer of the transform done
+// last; they return 0, and touch nothing, when `index` is not one or another transform came last.
+
+// float16: nodes that gain much and lose little (Conv, Gemm, MatMul) and those between them.
+typedef struct dq_model_amp_options {
+  size_t size;
+  int half_io;                              // inputs and outputs become float16 as well; default 0
+  const char *const *allow, *const *follow; // operators that are, or adapt to, float16
+  const char *const *deny;                  // operators that stay float32
+  const char *const *deny_nodes;            // shell patterns on the names of nodes that stay so
+  const char *const *shapes;                // for cast_bytes only
+} dq_model_amp_options;
+
+typedef struct dq_model_amp_facts {
+  size_t size;
+  int nodes, half_nodes; // all, and those in float16 now; 0 of them: nothing to do
+  int casts;             // Cast nodes written
+  int64_t cast_bytes;    // read and written by them in a run of batch 1; -1: a size is open
+  int64_t weights;       // elements stored in float16
+  int64_t lost_to_zero;  // of them, those too small, which are 0 now
+} dq_model_amp_facts;
+
+typedef struct dq_model_amp_row {
+  size_t size;
+  const char *name, *op_type;
+  int half;           // computed in float16
+  const char *reason; // why, or why not
+} dq_model_amp_row;
+
+void dq_model_amp_defaults(dq_model_amp_options *options, size_t size);
+// `options` and `facts` may be NULL, here and below.
+dq_code dq_model_amp(dq_model *model, const dq_model_amp_options *options,
+                     dq_model_amp_facts *facts, dq_failure *failure);
+int dq_model_amp_at(const dq_model *model, int index, dq_model_amp_row *row);
+
+// INT8: weights int8, activations 8 bits with a scale and zero point chosen on data; written as
+// QuantizeLinear and DequantizeLinear around every quantized operator. The opset becomes at least 13.
+typedef struct dq_model_int8_options {
+  size_t size;
+  const char *method;            // how ranges are chosen: "minmax", "percentile" (default), ...
+  double percentile;             // of that method, 50...100; default 99.999
+  int per_tensor;                // one scale per weight, not one per output channel; default 0
+  int signed_activations;        // int8 instead of uint8; default 0
+  int symmetric;                 // activations around 0; default 0
+  const char *const *exclude;    // shell patterns on names of nodes that stay in float
+  const char *const *only;       // shell patterns: quantize no others; empty: all
+  const char *const *operators;  // quantize no others: "Conv", "Gemm"; empty: all
+  const char *const *shapes;
+} dq_model_int8_options;
+
+typedef struct dq_model_int8_facts {
+  size_t size;
+  int operators, quantized;  // that could be quantized, and that were
+  int activations;           // that got a scale
+  int64_t pictures;          // looked at
+  uint64_t calibration_bytes; // memory the histograms took
+  int nothing_to_do;         // the model was quantized already
+} dq_model_int8_facts;
+
+typedef struct dq_model_int8_row {
+  size_t size;
+  const char *name, *op_type;
+  const char *reason;        // why it stays in float; "": quantized, and the rest holds
+  double low, high;          // range of its output
+  double scale;              // x = scale (q - zero_point)
+  int zero_point;
+  double weight_scale_low, weight_scale_high; // over output channels; 0: it has no weight
+} dq_model_int8_row;
+
+void dq_model_int8_defaults(dq_model_int8_options *options, size_t size);
+// Reads every picture of `dataset` once, of the same engine.
+dq_code dq_model_int8(dq_model *model, dq_dataset *dataset, const dq_model_int8_options *options,
+                      dq_model_int8_facts *facts, dq_failure *failure);
+int dq_model_int8_at(const dq_model *model, int index, dq_model_int8_row *row);
+
+// Tucker-2: every convolution with a kernel larger than 1x1 becomes three cheaper ones. Exactly one
+// of ratio, energy, macs and ranks is given.
+typedef struct dq_model_tucker_options {
+  size_t size;
+  double ratio;       // share of each mode's rank to keep, above 0 and at most 1; 0: not given
+  double energy;      // share of each mode's squared singular values, likewise
+  double macs;        // share of the model's multiply-accumulates to keep, above 0 and below 1
+  const char *ranks;  // settings file that names layers and ranks
+  int64_t multiple;   // ranks are rounded up to a multiple of this; default 1
+  int plain;          // do not weigh channels by the batch normalization behind; default 0
+  int force;          // decompose even what does not get cheaper; default 0
+  const char *const *shapes;
+} dq_model_tucker_options;
+
+typedef struct dq_model_tucker_facts {
+  size_t size;
+  int convolutions, decomposed;
+  int64_t macs_before, macs_after; // of the whole model; -1: not known
+  int64_t parameters_before, parameters_after;
+} dq_model_tucker_facts;
+
+typedef struct dq_model_tucker_row {
+  size_t size;
+  const char *name;
+  const char *reason;         // why it was left alone; "": decomposed
+  int64_t dims[4];            // of the weight: o, i of a group, kernel height, width; 0: not known
+  int64_t rank_out, rank_in;  // of a group
+  double energy_out, energy_in; // shares of the squared singular values kept
+  double error;               // relative Frobenius error of the weight
+  int64_t macs_before, macs_after; // -1: not known
+  int64_t parameters_before, parameters_after;
+} dq_model_tucker_row;
+
+void dq_model_tucker_defaults(dq_model_tucker_options *options, size_t size);
+dq_code dq_model_tucker(dq_model *model, const dq_model_tucker_options *options,
+                        dq_model_tucker_facts *facts, dq_failure *failure);
+int dq_model_tucker_at(const dq_model *model, int index, dq_model_tucker_row *row);
+// Writes the ranks of the last decomposition, for `ranks`. DQ_CODE_USAGE: there was none.
+dq_code dq_model_tucker_save_ranks(const dq_model *model, const char *path, dq_failure *failure);
+
+// ---- What a model costs ----
+
+typedef struct dq_model_cost_facts {
+  size_t size;
+  int nodes, unsupported;    // all, and those dq cannot run
+  int64_t opset;
+  int64_t macs, int8_macs;   // multiply-accumulates at batch 1, and those of 8-bit integers
+  int macs_complete;         // every node's are known
+  int64_t parameters;        // elements of all weights and constants
+  int64_t float_parameters;  // of those, the ones stored as floats
+  int64_t parameter_bytes;   // of all of them, as stored
+  int64_t activation_bytes;  // of all nodes' outputs
+  int64_t live_bytes;        // of activations, most at once while running; -1: cannot be run
+  int64_t file_bytes;        // -1: not from a file
+} dq_model_cost_facts;
+
+typedef struct dq_model_cost_row {
+  size_t size;
+  const char *name, *op_type; // the name of its output where the node has none
+  const char *shape;          // of the first output: "Nx64x56x56", "?" when not known
+  const char *precision;      // of its weights: "fp32", "fp16", "int8"; "" when it has none
+  const char *problem;        // why it cannot be run, or NULL
+  int64_t macs;               // -1: not known
+  int64_t parameters, parameter_bytes, activation_bytes;
+} dq_model_cost_row;
+
+// The rows hold until the next dq_model_cost or transform.
+dq_code dq_model_cost(dq_model *model, const char *const *shapes, dq_model_cost_facts *facts,
+                      dq_failure *failure);
+int dq_model_cost_at(const dq_model *model, int index, dq_model_cost_row *row);
+
+// ---- How good a model is ----
+
+typedef struct dq_model_accuracy_options {
+  size_t size;
+  const char *task;   // "classify", "segment", "detect"; NULL (default): guessed
+  const char *decode; // how boxes come out of a detector: "yolox", "yolo:anchors=..."; NULL (default)
+  int64_t batch;      // pictures run at once; default 1
+  const char *const *shapes;
+} dq_model_accuracy_options;
+
+typedef struct dq_figure_row {
+  const char *name, *key; // "top-1", "top1"
+  const char *unit;       // "%" or ""
+  double value;
+} dq_figure_row;
+
+typedef struct dq_model_accuracy_facts {
+  size_t size;
+  const char *task;
+  int64_t pictures;
+  int figure_count; // 0: the data has no labels
+  dq_figure_row figures[8];
+} dq_model_accuracy_facts;
+
+void dq_model_accuracy_defaults(dq_model_accuracy_options *options, size_t size);
+dq_code dq_model_accuracy(dq_model *model, dq_dataset *dataset,
+                          const dq_model_accuracy_options *options, dq_model_accuracy_facts *facts,
+                          dq_failure *failure);
+
+typedef struct dq_model_compare_options {
+  size_t size;
+  int match_names; // match values by name where the model does not say where it comes from; default 0
+  const char *const *shapes;
+} dq_model_compare_options;
+
+typedef struct dq_model_compare_facts {
+  size_t size;
+  int64_t pictures;
+  int outputs, layers; // rows: first one per output, then one per layer matched
+} dq_model_compare_facts;
+
+typedef struct dq_model_compare_row {
+  size_t size;
+  const char *value;     // of the reference
+  const char *compared;  // of the model
+  const char *layer;     // Conv, Gemm, ... of the reference whose result it is, or NULL
+  double sqnr;           // signal-to-noise ratio in dB over all pictures; infinite: equal
+  double cosine;
+  double largest;        // absolute difference
+  int64_t values;        // compared
+  int64_t nonfinite;     // left out: NaN or infinite on one side
+  double agreement;      // percent of pictures with the same largest score; -1: no scores
+} dq_model_compare_row;
+
+void dq_model_compare_defaults(dq_model_compare_options *options, size_t size);
+// Runs both on every picture and compares them value by value. The rows belong to `model` and hold
+// until its next comparison or transform, while `reference` is there unchanged.
+dq_code dq_model_compare(dq_model *model, const dq_model *reference, dq_dataset *dataset,
+                         const dq_model_compare_options *options, dq_model_compare_facts *facts,
+                         dq_failure *failure);
+int dq_model_compare_at(const dq_model *model, int index, dq_model_compare_row *row);
+
+// ---- Running ----
+
+typedef struct dq_network dq_network;
+
+// An input or output; the numbers of `type` are ONNX's (1 float32, 2 uint8, 3 int8, 7 int64,
+// 10 float16, ...). The layout is final.
+typedef struct dq_array {
+  const char *name, *type_name; // "x", "float32"
+  int type;
+  int rank;        // 0...8
+  int64_t dims[8];
+  void *data;      // elements in row-major order, NCHW for pictures; read only for outputs
+  uint64_t bytes;  // of all elements
+} dq_array;
+
+typedef struct dq_sample {
+  size_t size;
+  const char *name; // until the next dq_network_read on the network
+  int64_t label;    // class, from 0; -1: none
+} dq_sample;
+
+typedef struct dq_network_options {
+  size_t size;
+  int64_t batch; // for an open first dimension; default 1
+  int plain;     // every node as it stands, nothing folded or fused; default 0
+  const char *const *shapes;
+} dq_network_options;
+
+void dq_network_defaults(dq_network_options *options, size_t size);
+// The model stays as it is and must be freed and transformed after the network is closed.
+dq_code dq_network_open(dq_network **network, dq_model *model, const dq_network_options *options,
+                        dq_failure *failure);
+void dq_network_close(dq_network *network);
+
+// 0, and nothing touched, when `index` is not one.
+int dq_network_inputs(const dq_network *network);
+int dq_network_input(dq_network *network, int index, dq_array *array);
+int dq_network_outputs(const dq_network *network);
+int dq_network_output(const dq_network *network, int index, dq_array *array);
+
+// Picture `index` of the data into the only input, at place `item` (0 for the first) of its batch.
+// `sample` may be NULL. DQ_CODE_UNSUPPORTED: several inputs; DQ_CODE_BAD_INPUT: another shape.
+dq_code dq_network_read(dq_network *network, dq_dataset *dataset, int64_t index, int64_t item,
+                        dq_sample *sample, dq_failure *failure);
+// Inputs are filled before every run, which may overwrite them; outputs hold until the next.
+dq_code dq_network_run(dq_network *network, dq_failure *failure);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
