@@ -23,12 +23,15 @@ $(B)/complete/zsh/_%: $(B)/%
 $(B)/complete/fish/%.fish: $(B)/%
 	@mkdir -p $(@D)
 	$< --help-complete=fish >$@
-$(B)/dq.pc: Makefile cmd/rules.mk
+# Written anew each time: it holds PREFIX. There is no shared libdq, so what it needs stands in Libs;
+# as Requires.private it would bring the private libraries of those, down to gfortran's.
+.PHONY: $(B)/dq.pc
+$(B)/dq.pc:
 	@mkdir -p $(@D)
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
 	  'Name: dq' 'Description: compression of convolutional networks, ONNX in and ONNX out' \
-	  'Version: $(VERSION)' 'Requires.private: libprotobuf-c lapacke openblas jansson libxxhash' \
-	  'Libs: -L$${libdir} -ldq' 'Libs.private: -lm -pthread' 'Cflags: -I$${includedir}' >$@
+	  'Version: $(VERSION)' 'Libs: -L$${libdir} -ldq $(strip $(LIBRARIES))' \
+	  'Cflags: -I$${includedir}' >$@
 
 .PHONY: man completions install uninstall help deps
 man: $(MAN_PAGES) ## manual pages, into build/man

@@ -16,7 +16,7 @@
 // by the program:
 //   dq_model_int8_options options;
 //   dq_model_int8_defaults(&options, sizeof options);
-// Results are told their size: `dq_model_int8_facts facts = {sizeof facts};` So later versions of the
+// Results are told theirs: `dq_model_int8_facts facts = {.size = sizeof facts};` So later versions of the
 // library can add fields at the end, and programs built before go on working.
 //
 // Lists of names are arrays ended by NULL; NULL stands for an empty one. `shapes` are texts such as
