@@ -131,6 +131,7 @@ static const dq_command command = {
     .operand = "VERB",
     .operands_minimum = 1,
     .operands_maximum = -1,
+    .front = true,
     .shared = DQ_ONLY_INFO,
     .options_size = sizeof(dq_common_options),
     .run = run,

@@ -149,6 +149,7 @@ struct dq_command {
   const char *examples;    // lines "# what it does" and "dq-int8 ...", as typed
   const char *operand;     // "MODEL"
   int operands_minimum, operands_maximum; // maximum -1: any number
+  bool front; // its first operand is the VERB of another command, dq-VERB: for completions
   const dq_option *rows;   // the command's own options
   int row_count;
   unsigned shared;         // dq_shared_rows, ORed

@@ -18,6 +18,26 @@ static void print_names(FILE *stream, const dq_option *row, const char *separato
   if (row->letter) fprintf(stream, "%s-%c", separator, row->letter);
 }
 
+// The front offers the commands installed and hands what follows a verb to that command's script.
+static void bash_front(const dq_command *command, FILE *stream) {
+  char function[64];
+  fprintf(stream, "# bash completion for %s\n%s() {\n", command->name, function_name(command, function));
+  fputs("  local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} verbs\n"
+        "  if ((COMP_CWORD == 1)) || [[ $verb == help ]]; then\n"
+        "    ((COMP_CWORD > 2)) && return\n", stream);
+  fprintf(stream, "    verbs=$(compgen -c %s- | sed 's/^%s-//' | sort -u)\n", command->name, command->name);
+  fputs("    ((COMP_CWORD == 1)) && verbs+=' help --help --version'\n"
+        "    mapfile -t COMPREPLY < <(compgen -W \"$verbs\" -- \"$word\")\n"
+        "    return\n  fi\n"
+        "  [[ $verb == *[!a-z0-9-]* ]] && return\n", stream);
+  fprintf(stream, "  local command=%s-$verb function=%s_${verb//-/_}\n", command->name, function);
+  fputs("  declare -F \"$function\" >/dev/null || . \"${BASH_SOURCE[0]%/*}/$command\" 2>/dev/null || return\n"
+        "  COMP_WORDS=(\"$command\" \"${COMP_WORDS[@]:2}\")\n"
+        "  ((COMP_CWORD--))\n"
+        "  \"$function\"\n}\n", stream);
+  fprintf(stream, "complete -F %s %s\n", function, command->name);
+}
+
 static void bash(const dq_command *command, FILE *stream) {
   char function[64], choices[CHOICES_SIZE];
   dq_option_place places[DQ_OPTION_ROWS];
@@ -70,6 +90,18 @@ static void zsh_value(FILE *stream, const dq_option *row) {
   else fputs(": ", stream);
 }
 
+static void zsh_front(const dq_command *command, FILE *stream) {
+  const char *name = command->name;
+  fprintf(stream, "#compdef %s\nlocal -a verbs=(${${(k)commands[(I)%s-*]}#%s-})\n", name, name, name);
+  fputs("if (( CURRENT == 2 )); then\n"
+        "  compadd help $verbs\n"
+        "elif [[ $words[2] == help ]]; then\n"
+        "  (( CURRENT == 3 )) && compadd $verbs\n"
+        "else\n", stream);
+  fprintf(stream, "  words=(%s-$words[2] \"${(@)words[3,-1]}\")\n", name);
+  fputs("  (( CURRENT-- ))\n  _normal\nfi\n", stream);
+}
+
 static void zsh(const dq_command *command, FILE *stream) {
   dq_option_place places[DQ_OPTION_ROWS];
   int count = dq_option_places(command, places);
@@ -90,6 +122,21 @@ static void zsh(const dq_command *command, FILE *stream) {
     fputs("' \\\n", stream);
   }
   fputs("  '*:file:_files'\n", stream);
+}
+
+static void fish_front(const dq_command *command, FILE *stream) {
+  char function[64];
+  const char *name = command->name;
+  function_name(command, function);
+  fprintf(stream, "# fish completion for %s\nfunction _%s_verbs\n", name, function);
+  fprintf(stream, "  for program in $PATH/%s-*\n    string replace -r '.*/%s-' '' -- $program\n  end\nend\n",
+          name, name);
+  fprintf(stream, "function _%s_rest\n  set -l words (commandline -opc) (commandline -ct)\n", function);
+  fprintf(stream, "  complete -C (string join ' ' -- %s-$words[2] $words[3..-1])\nend\n", name);
+  fprintf(stream, "complete -c %s -n __fish_use_subcommand -x -a 'help (_%s_verbs)'\n", name, function);
+  fprintf(stream, "complete -c %s -n '__fish_seen_subcommand_from help' -x -a '(_%s_verbs)'\n", name, function);
+  fprintf(stream, "complete -c %s -n 'not __fish_use_subcommand; and not __fish_seen_subcommand_from help' "
+          "-a '(_%s_rest)'\n", name, function);
 }
 
 static void fish(const dq_command *command, FILE *stream) {
@@ -113,7 +160,10 @@ static void fish(const dq_command *command, FILE *stream) {
 }
 
 void dq_options_complete(const dq_command *command, enum dq_shell shell, FILE *stream) {
-  if (shell == DQ_SHELL_ZSH) zsh(command, stream);
-  else if (shell == DQ_SHELL_FISH) fish(command, stream);
-  else bash(command, stream);
+  static void (*const writers[][2])(const dq_command *command, FILE *stream) = {
+      [DQ_SHELL_BASH] = {bash, bash_front},
+      [DQ_SHELL_ZSH] = {zsh, zsh_front},
+      [DQ_SHELL_FISH] = {fish, fish_front},
+  };
+  writers[shell][command->front](command, stream);
 }

@@ -194,7 +194,8 @@ typedef struct dq_model_int8_row {
   const char *name, *op_type;
   const char *reason;        // why it stays in float; "": quantized, and the rest holds
   double low, high;          // range of its output
-  double scale;              // x = scale (q - zero_point)
+  double scale;              // x = scale (q - zero_point); 0: its output has none, being fused with
+                             // the activation that follows
   int zero_point;
   double weight_scale_low, weight_scale_high; // over output channels; 0: it has no weight
 } dq_model_int8_row;
