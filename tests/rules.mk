@@ -30,7 +30,7 @@ $(B)/tests/fuzz_replay: $(B)/tests/fuzz/replay_main.o $(B)/tests/fuzz/fuzz_onnx.
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
 
-.PHONY: test tests-built test-quick unit asan tsan fuzz
+.PHONY: test tests-built test-large unit asan tsan fuzz
 ## test: install what is missing, build everything, run all tests
 test: deps
 	$(MAKE) -j$(shell nproc) tests-built
@@ -40,6 +40,10 @@ tests-built: all $(TEST_PROGRAMS)
 ## unit: the unit tests alone
 unit: $(UNIT_TESTS)
 	tests/run $(B) unit
+
+## test-large: what needs gigabytes of disk and memory
+test-large: $(B)/tests/unit/test_onnx_round_trip
+	DQ_TEST_LARGE=1 $<
 
 # The sanitizers' own code brings warnings of conversions that are not there without it.
 SANITIZED = $(MAKE) CFLAGS="-O1 -g -fno-omit-frame-pointer" WARNINGS="-Wall -Wextra" tests-built

@@ -343,6 +343,45 @@ static void real_models(void **state) {
   }
 }
 
+// ---- Beyond what one message holds ----
+
+// Weights of 2.25 GB go into a file beside the model; only in `make test-large`.
+static void larger_than_a_message(void **state) {
+  (void)state;
+  enum { WEIGHTS = 9 };
+  const int64_t count = 64 << 20;
+  dq_error error = {0};
+  wire graph = wire_relu_graph(), model = wire_model(&graph);
+  dq_graph *made, *again;
+  load(&made, &model);
+  dq_tensor *tensors[WEIGHTS];
+  float *elements = calloc((size_t)count, sizeof *elements);
+  assert_non_null(elements);
+  elements[0] = 1, elements[count - 1] = 2;
+  for (int i = 0; i < WEIGHTS; i++) { // all share one block of memory
+    tensors[i] = DQ_NEW(made->arena, dq_tensor);
+    assert_int_equal(dq_tensor_shape(tensors[i], DQ_F32, 1, &count, &error), DQ_OK);
+    tensors[i]->data = elements;
+    assert_non_null(dq_graph_add_constant(made, "w", tensors[i]));
+  }
+  save(made, path_of("external.onnx"));
+  dq_graph_free(made);
+  wire_free(&model);
+  struct stat info;
+  assert_int_equal(stat(path_of("external.onnx"), &info), 0);
+  assert_true(info.st_size < 10000);
+  assert_int_equal(stat(path_of("external.onnx.data"), &info), 0);
+  assert_true(info.st_size >= WEIGHTS * count * 4);
+  if (dq_onnx_load(&again, path_of("external.onnx"), NULL, &error) != DQ_OK) fail_msg("%s", error.message);
+  assert_int_equal(again->initializer_count, WEIGHTS);
+  for (int i = 0; i < WEIGHTS; i++) {
+    const float *read = again->initializers[i]->constant->data;
+    assert_true(read[0] == 1 && read[1] == 0 && read[count - 1] == 2);
+  }
+  dq_graph_free(again);
+  free(elements);
+}
+
 static int make_folder(void **state) {
   (void)state;
   return mkdtemp(folder) ? 0 : -1;
@@ -361,5 +400,7 @@ int main(void) {
       cmocka_unit_test(everything_is_kept), cmocka_unit_test(edited),
       cmocka_unit_test(initializers_as_inputs), cmocka_unit_test(real_models),
   };
+  const struct CMUnitTest large[] = {cmocka_unit_test(larger_than_a_message)};
+  if (getenv("DQ_TEST_LARGE")) return cmocka_run_group_tests(large, make_folder, remove_folder);
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
