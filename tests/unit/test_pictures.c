@@ -1,0 +1,161 @@
+// Kinds of PNG pictures: every colour type and depth, sizes at the edges, every truncation.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "datasets/datasets.h"
+#include "tests/unit/wire.h"
+
+static char folder[] = "/tmp/test_pictures_XXXXXX";
+
+// ---- A PNG of one colour, its data stored without compression ----
+
+static void big_endian(wire *to, uint32_t number) {
+  for (int shift = 24; shift >= 0; shift -= 8) wire_append(to, &(uint8_t){(uint8_t)(number >> shift)}, 1);
+}
+
+static uint32_t crc(const uint8_t *data, size_t size) {
+  uint32_t rest = ~0u;
+  for (size_t i = 0; i < size; i++) {
+    rest ^= data[i];
+    for (int bit = 0; bit < 8; bit++) rest = rest >> 1 ^ (rest & 1 ? 0xedb88320u : 0);
+  }
+  return ~rest;
+}
+
+static void chunk(wire *png, const char *name, const wire *content) {
+  wire named = {0};
+  wire_append(&named, name, 4);
+  wire_append(&named, content->data, content->size);
+  big_endian(png, (uint32_t)content->size);
+  wire_append(png, named.data, named.size);
+  big_endian(png, crc(named.data, named.size));
+  wire_free(&named);
+}
+
+static void store(wire *to, const wire *pixels) { // zlib with stored blocks
+  uint32_t a = 1, b = 0;
+  wire_append(to, "\x78\x01", 2);
+  for (size_t at = 0; at < pixels->size;) {
+    uint16_t length = (uint16_t)(pixels->size - at < 60000 ? pixels->size - at : 60000), inverse = (uint16_t)~length;
+    wire_append(to, &(uint8_t){at + length == pixels->size}, 1);
+    wire_append(to, &length, 2), wire_append(to, &inverse, 2);
+    wire_append(to, pixels->data + at, length);
+    at += length;
+  }
+  for (size_t i = 0; i < pixels->size; i++) a = (a + pixels->data[i]) % 65521, b = (b + a) % 65521;
+  big_endian(to, b << 16 | a);
+}
+
+enum { GREY = 0, RGB = 2, GREY_ALPHA = 4, RGBA = 6 };
+
+// All pixels are `samples` (as many as the colour type has, of `depth` bits).
+static wire make_png(uint32_t width, uint32_t height, int depth, int kind, const uint16_t *samples) {
+  wire png = {0}, header = {0}, pixels = {0}, stored = {0}, none = {0};
+  int count = kind == GREY ? 1 : kind == GREY_ALPHA ? 2 : kind == RGB ? 3 : 4;
+  for (uint32_t y = 0; y < height; y++) {
+    wire_append(&pixels, "", 1); // no filter
+    for (uint32_t x = 0; x < width; x++)
+      for (int c = 0; c < count; c++) {
+        uint8_t bytes[2] = {(uint8_t)(samples[c] >> 8), (uint8_t)samples[c]};
+        wire_append(&pixels, depth == 8 ? bytes + 1 : bytes, depth == 8 ? 1 : 2);
+      }
+  }
+  big_endian(&header, width), big_endian(&header, height);
+  wire_append(&header, (uint8_t[]){(uint8_t)depth, (uint8_t)kind, 0, 0, 0}, 5);
+  store(&stored, &pixels);
+  wire_append(&png, "\x89PNG\r\n\x1a\n", 8);
+  chunk(&png, "IHDR", &header), chunk(&png, "IDAT", &stored), chunk(&png, "IEND", &none);
+  wire_free(&header), wire_free(&pixels), wire_free(&stored);
+  return png;
+}
+
+static void put(const char *name, const void *data, size_t size) {
+  FILE *file = fopen(name, "wb");
+  assert_non_null(file);
+  assert_int_equal(fwrite(data, 1, size, file), size);
+  fclose(file);
+}
+
+// ---- Reading ----
+
+static dq_status open_picture(dq_data **data, bool strict) {
+  dq_error error = {0};
+  put("list.txt", "p.png 0\n", 8);
+  dq_data_options options = {.spec = "list.txt", .preset = "vww", .strict = strict};
+  dq_context context = {.memory_limit = (size_t)256 << 20};
+  return dq_data_open(data, &options, &context, &error);
+}
+
+// The picture as a 3x4x4 input has one colour, in 0...255.
+static void reads_as(wire png, double red, double green, double blue) {
+  dq_data *data;
+  dq_error error = {0};
+  float values[48];
+  const double expected[3] = {red, green, blue};
+  put("p.png", png.data, png.size);
+  wire_free(&png);
+  assert_int_equal(open_picture(&data, true), DQ_OK);
+  assert_int_equal(dq_data_set_shape(data, 3, 4, 4, &error), DQ_OK);
+  assert_int_equal(dq_data_read(data, 0, values, NULL, &error), DQ_OK);
+  for (int i = 0; i < 48; i++)
+    if (fabs((double)values[i] * 255 - expected[i / 16]) > 1.01)
+      fail_msg("channel %d is %g, expected %g", i / 16, (double)values[i] * 255, expected[i / 16]);
+  dq_data_free(data);
+}
+
+static void kinds(void **state) {
+  (void)state;
+  reads_as(make_png(5, 3, 8, GREY, (uint16_t[]){77}), 77, 77, 77);
+  reads_as(make_png(5, 3, 8, RGB, (uint16_t[]){10, 100, 200}), 10, 100, 200);
+  reads_as(make_png(5, 3, 8, GREY_ALPHA, (uint16_t[]){77, 255}), 77, 77, 77);
+  reads_as(make_png(5, 3, 8, RGBA, (uint16_t[]){10, 100, 200, 255}), 10, 100, 200);
+  reads_as(make_png(5, 3, 16, GREY, (uint16_t[]){77 * 257}), 77, 77, 77);
+  reads_as(make_png(5, 3, 16, RGB, (uint16_t[]){10 * 257, 100 * 257, 200 * 257}), 10, 100, 200);
+  reads_as(make_png(5, 3, 16, RGBA, (uint16_t[]){2570, 25700, 51400, 65535}), 10, 100, 200);
+}
+
+static void sizes(void **state) {
+  (void)state;
+  const uint16_t colour[] = {10, 100, 200};
+  reads_as(make_png(1, 1, 8, RGB, colour), 10, 100, 200);
+  reads_as(make_png(30000, 1, 8, RGB, colour), 10, 100, 200);
+  reads_as(make_png(1, 3000, 8, RGB, colour), 10, 100, 200);
+}
+
+// Cut off anywhere the picture is skipped, with strict refused; no sample comes from nowhere.
+static void truncations(void **state) {
+  (void)state;
+  wire png = make_png(6, 4, 8, RGB, (uint16_t[]){10, 100, 200});
+  size_t trailer = 12 + 4; // IEND, and the checksum of the data before it, may be missing
+  for (size_t size = 0; size + trailer < png.size; size++) {
+    dq_data *data = NULL;
+    put("p.png", png.data, size);
+    dq_status status = open_picture(&data, true);
+    if (status == DQ_OK) dq_data_free(data); // a decoder may take what is there when pixels are complete
+    else assert_int_equal(status, DQ_BAD_INPUT);
+    if (size < png.size / 2) assert_int_equal(status, DQ_BAD_INPUT);
+  }
+  wire_free(&png);
+}
+
+static int enter(void **state) {
+  (void)state;
+  return !mkdtemp(folder) || chdir(folder) ? -1 : 0;
+}
+static int leave(void **state) {
+  (void)state;
+  unlink("p.png"), unlink("list.txt");
+  return chdir("/") || rmdir(folder);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(kinds), cmocka_unit_test(sizes),
+                                     cmocka_unit_test(truncations)};
+  return cmocka_run_group_tests(tests, enter, leave);
+}
