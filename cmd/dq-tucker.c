@@ -11,10 +11,10 @@ typedef struct tucker_options {
   dq_common_options common;
   dq_output_options output;
   dq_report_options report;
-  double ratio, energy, macs;
+  double ratio, energy, macs, weaken;
   const char *ranks, *save_ranks;
   int64_t multiple;
-  bool plain;
+  bool plain, vbmf;
   dq_option_list shapes;
 } tucker_options;
 
@@ -26,6 +26,15 @@ static const dq_option rows[] = {
      .group = "Ranks", DQ_INTO(tucker_options, energy),
      .help = "keep this share of each mode's squared singular values",
      .details = "The smallest ranks are taken that reach it; 0.9 is a place to start."},
+    {.name = "vbmf", .type = DQ_OPTION_FLAG, .group = "Ranks", DQ_INTO(tucker_options, vbmf),
+     .help = "keep the singular values above the noise that the weights themselves show",
+     .details = "Empirical variational Bayes matrix factorization of each unfolding: nothing to "
+                "choose, but trained weights look noisier than they are; see --weaken. A layer in "
+                "which a mode would keep a single channel is left alone."},
+    {.name = "weaken", .type = DQ_OPTION_DOUBLE, .value = "W", .minimum = 0, .maximum = 1,
+     .preset = "0", .group = "Ranks", DQ_INTO(tucker_options, weaken),
+     .help = "with --vbmf: this share of what it drops is kept as well",
+     .details = "The rank is r + W (full - r): 0 takes the rule as it is, 1 keeps the full rank."},
     {.name = "ranks", .type = DQ_OPTION_FILE, .group = "Ranks", DQ_INTO(tucker_options, ranks),
      .help = "take layers and ranks from a settings file, exactly",
      .details = "JSON: {\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": {\"conv1\": "
@@ -130,8 +139,11 @@ static dq_status tell(const tucker_options *options, const dq_tucker_report *rep
 static dq_status read_settings(const tucker_options *options, dq_arena *arena,
                                dq_tucker_options *settings, dq_shape_request *request,
                                dq_error *error) {
-  settings->rule = dq_option_given(options, "energy") ? DQ_RANK_ENERGY : DQ_RANK_RATIO;
-  settings->parameter = settings->rule == DQ_RANK_ENERGY ? options->energy : options->ratio;
+  settings->rule = DQ_RANK_RATIO;
+  settings->parameter = options->ratio;
+  if (dq_option_given(options, "energy"))
+    settings->rule = DQ_RANK_ENERGY, settings->parameter = options->energy;
+  if (options->vbmf) settings->rule = DQ_RANK_VBMF, settings->parameter = options->weaken;
   if (dq_option_given(options, "macs")) settings->macs_share = 1 + options->macs / 100;
   settings->multiple = options->multiple;
   settings->force = options->output.force;
@@ -191,7 +203,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
 static const dq_command command = {
     .name = "dq-tucker",
     .summary = "makes convolutions cheaper by Tucker-2 decomposition",
-    .usage = "MODEL -o OUT (--ratio R | --energy E | --macs -P% | --ranks FILE) [options]",
+    .usage = "MODEL -o OUT (--ratio R | --energy E | --vbmf | --macs -P% | --ranks FILE) [options]",
     .description =
         "Every convolution with a kernel larger than 1x1 becomes three: 1x1 to fewer channels, the "
         "kernel between those, 1x1 back to the output's channels. The factors are the leading left "
@@ -212,7 +224,8 @@ static const dq_command command = {
     .shared = DQ_WITH_OUTPUT | DQ_WITH_REPORT,
     .report_offset = offsetof(tucker_options, report),
     .output_offset = offsetof(tucker_options, output),
-    .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_ONE_OF, "ratio energy macs ranks"}},
+    .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_ONE_OF, "ratio energy macs ranks vbmf"},
+              {DQ_RULE_NEEDS, "weaken vbmf"}},
     .options_size = sizeof(tucker_options),
     .run = run,
 };

@@ -14,7 +14,7 @@ typedef struct dq_layer_ranks {
 
 typedef struct dq_tucker_options {
   dq_rank_rule rule;
-  double parameter; // of the rule, in (0, 1]
+  double parameter; // of the rule, in (0, 1] ([0, 1] for vbmf)
   int64_t multiple; // ranks are rounded up to a multiple of this; 1: as they are
   // In (0, 1), instead of the rule: ranks such that the whole model keeps at most this share of its
   // multiply-accumulates. 0: the rule.

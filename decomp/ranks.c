@@ -9,8 +9,9 @@ static const struct {
   const char *name;
   dq_rank_choice choose;
   const char *unit;
+  bool zero;
 } RULES[DQ_RANK_RULE_COUNT] = {
-#define DQ_RANK_RULE(symbol, name, choose, unit) {name, choose, unit},
+#define DQ_RANK_RULE(symbol, name, choose, unit, zero) {name, choose, unit, zero},
 #include "decomp/ranks.def"
 #undef DQ_RANK_RULE
 };
@@ -37,9 +38,10 @@ static int64_t round_up(int64_t rank, int64_t multiple, int64_t full) {
 dq_status dq_rank_check(dq_rank_rule rule, double parameter, int64_t multiple, dq_error *error) {
   if ((unsigned)rule >= DQ_RANK_RULE_COUNT)
     return dq_fail(error, DQ_USAGE, "no rank rule %d", (int)rule);
-  if (!(parameter > 0 && parameter <= 1))
-    return dq_fail(error, DQ_USAGE, "%s is %g, expected above 0 and at most 1 (%s)",
-                   RULES[rule].name, parameter, RULES[rule].unit);
+  bool zero = RULES[rule].zero;
+  if (!((parameter > 0 || (zero && parameter == 0)) && parameter <= 1))
+    return dq_fail(error, DQ_USAGE, "%s is %g, expected %s 0 and at most 1 (%s)", RULES[rule].name,
+                   parameter, zero ? "at least" : "above", RULES[rule].unit);
   if (multiple < 1)
     return dq_fail(error, DQ_USAGE, "multiple is %lld, expected at least 1", (long long)multiple);
   return DQ_OK;

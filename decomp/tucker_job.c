@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
+
 __attribute__((format(printf, 2, 3))) static void leave(dq_tucker_job *job, const char *format,
                                                         ...) {
   va_list arguments;
@@ -111,13 +113,25 @@ static dq_ranks cheapest_form(const dq_tucker_job *job, dq_ranks ranks) {
   return best;
 }
 
+// A mode in which the rule found nothing: one channel would end the network's accuracy.
+static void leave_collapsed(dq_tucker_job *job, const dq_tucker_options *options) {
+  dq_ranks *ranks = &job->layer->ranks;
+  if (options->force)
+    *ranks = (dq_ranks){dq_max_i64(ranks->out, 1), dq_max_i64(ranks->in, 1)};
+  else
+    leave(job, "%s keeps at most 1 of rank %lld (%s)", dq_rank_rule_name(options->rule),
+          (long long)(ranks->out ? job->hosvd.in.rank : job->hosvd.out.rank),
+          ranks->out ? "input" : "output");
+}
+
 dq_status dq_tucker_choose(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error) {
   const dq_hosvd *hosvd = &job->hosvd;
   dq_ranks *ranks = &job->layer->ranks;
   if (!job->given) {
     DQ_TRY(
         dq_rank_choose(options->rule, options->parameter, options->multiple, hosvd, ranks, error));
-    if (!options->force) *ranks = cheapest_form(job, *ranks);
+    if (!ranks->out || !ranks->in) leave_collapsed(job, options);
+    else if (!options->force) *ranks = cheapest_form(job, *ranks);
     return DQ_OK;
   }
   *ranks = job->given->ranks;
@@ -187,7 +201,7 @@ dq_status dq_tucker_factor(dq_tucker_job *job, const dq_tucker_options *options,
   dq_tucker_layer *layer = job->layer;
   layer->energy_out = dq_mode_energy(&job->hosvd.out, layer->ranks.out);
   layer->energy_in = dq_mode_energy(&job->hosvd.in, layer->ranks.in);
-  leave_without_gain(job, options);
+  if (!layer->reason[0]) leave_without_gain(job, options);
   dq_status status = layer->reason[0] ? DQ_OK : factor(job, error);
   dq_arena_free(job->spectra);
   job->spectra = NULL;

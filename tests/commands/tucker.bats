@@ -57,3 +57,12 @@ load common
 @test "the same bytes everywhere" { same_bytes tucker; }
 @test "outputs that cannot be written" { unwritable tucker; }
 @test "signals" { interrupted tucker; }
+
+@test "ranks above the noise" {
+  gives 0 dq-tucker "$models/small.onnx" --vbmf --weaken 0.5 -o out.onnx
+  has "whole model"
+  gives 0 dq-tucker "$models/small.onnx" --vbmf -o out.onnx
+  has "vbmf keeps at most 1 of rank"
+  gives 2 dq-tucker "$models/small.onnx" --ratio 0.5 --weaken 0.5 -o out2.onnx
+  gives 2 dq-tucker "$models/small.onnx" --vbmf --weaken 1.5 -o out2.onnx
+}
