@@ -167,6 +167,9 @@ int dq_model_amp_at(const dq_model *model, int index, dq_model_amp_row *row);
 
 // INT8: weights int8, activations 8 bits with a scale and zero point chosen on data; written as
 // QuantizeLinear and DequantizeLinear around every quantized operator. The opset becomes at least 13.
+// A step that is taken, left out, or tried: taken when the outputs come closer to the float model's.
+typedef enum dq_choice { DQ_CHOICE_AUTO, DQ_CHOICE_ON, DQ_CHOICE_OFF } dq_choice;
+
 typedef struct dq_model_int8_options {
   size_t size;
   const char *method;            // how ranges are chosen: "minmax", "percentile" (default), ...
@@ -178,6 +181,11 @@ typedef struct dq_model_int8_options {
   const char *const *only;       // shell patterns: quantize no others; empty: all
   const char *const *operators;  // quantize no others: "Conv", "Gemm"; empty: all
   const char *const *shapes;
+  dq_choice equalize;            // scale channels to like ranges where that is exact; default AUTO
+  dq_choice bias_correction;     // take back the mean shift of rounded weights; default AUTO
+  const char *save_table;        // file to write all to that was taken from data; NULL (default): none
+  const char *use_table;         // such a file to quantize by; the data may be NULL; NULL (default)
+  int force;                     // use_table though it is of another model or data; default 0
 } dq_model_int8_options;
 
 typedef struct dq_model_int8_facts {
@@ -187,6 +195,9 @@ typedef struct dq_model_int8_facts {
   int64_t pictures;          // looked at
   uint64_t calibration_bytes; // memory the histograms took
   int nothing_to_do;         // the model was quantized already
+  const char *method;        // that chose the ranges; NULL: nothing was quantized
+  int equalized;             // places where channels were equalized
+  int bias_corrected;
 } dq_model_int8_facts;
 
 typedef struct dq_model_int8_row {
@@ -201,7 +212,8 @@ typedef struct dq_model_int8_row {
 } dq_model_int8_row;
 
 void dq_model_int8_defaults(dq_model_int8_options *options, size_t size);
-// Reads every picture of `dataset` once, of the same engine.
+// Reads every picture of `dataset`, of the same engine. The result depends on the set of pictures, the
+// model and the options.
 dq_code dq_model_int8(dq_model *model, dq_dataset *dataset, const dq_model_int8_options *options,
                       dq_model_int8_facts *facts, dq_failure *failure);
 int dq_model_int8_at(const dq_model *model, int index, dq_model_int8_row *row);

@@ -1,6 +1,11 @@
 // The transforms of the public interface: options in, the transform itself, facts out.
 #include "decomp/ranks_file.h"
 #include "lib/api/private.h"
+#include "lib/passes/origin.h"
+#include "quant/table.h"
+
+_Static_assert(DQ_CHOICE_ON == (int)DQ_CHOOSE_ON && DQ_CHOICE_OFF == (int)DQ_CHOOSE_OFF,
+               "choices are the same");
 
 // A transform may start: nothing depends on the model as it stands.
 static dq_status begin(dq_model *model, const void *facts, dq_error *error) {
@@ -85,35 +90,66 @@ void dq_model_int8_defaults(dq_model_int8_options *options, size_t size) {
   dq_api_start(options, size, &int8_defaults, sizeof *options);
 }
 
-static dq_status read_int8(const dq_model_int8_options *options, dq_arena *arena,
+static dq_status read_int8(const dq_model_int8_options *given, dq_arena *arena,
                            dq_int8_options *settings, dq_error *error) {
-  dq_model_int8_options given = int8_defaults;
-  DQ_TRY(dq_api_take(&given, sizeof given, options, error));
-  *settings = (dq_int8_options){.method = given.method ? dq_observer_find(given.method) : NULL,
-                                .percentile = given.percentile,
-                                .per_tensor = given.per_tensor != 0,
-                                .activation_type = given.signed_activations ? DQ_I8 : DQ_U8,
-                                .symmetric = given.symmetric != 0,
-                                .exclude = given.exclude,
-                                .exclude_count = dq_api_count(given.exclude),
-                                .only = given.only,
-                                .only_count = dq_api_count(given.only),
-                                .operators = given.operators,
-                                .operator_count = dq_api_count(given.operators)};
+  *settings = (dq_int8_options){.method = given->method ? dq_observer_find(given->method) : NULL,
+                                .percentile = given->percentile,
+                                .equalize = (dq_choose)given->equalize,
+                                .bias_correction = (dq_choose)given->bias_correction,
+                                .per_tensor = given->per_tensor != 0,
+                                .activation_type = given->signed_activations ? DQ_I8 : DQ_U8,
+                                .symmetric = given->symmetric != 0,
+                                .exclude = given->exclude,
+                                .exclude_count = dq_api_count(given->exclude),
+                                .only = given->only,
+                                .only_count = dq_api_count(given->only),
+                                .operators = given->operators,
+                                .operator_count = dq_api_count(given->operators)};
   if (!settings->method)
-    return dq_fail(error, DQ_USAGE, "unknown method '%s'", given.method ? given.method : "");
-  if (!(given.percentile >= 50 && given.percentile <= 100))
-    return dq_fail(error, DQ_USAGE, "percentile is %g, expected 50 to 100", given.percentile);
-  return dq_api_shapes(given.shapes, 0, arena, &settings->shapes, error);
+    return dq_fail(error, DQ_USAGE, "unknown method '%s'", given->method ? given->method : "");
+  if (!(given->percentile >= 50 && given->percentile <= 100))
+    return dq_fail(error, DQ_USAGE, "percentile is %g, expected 50 to 100", given->percentile);
+  return dq_api_shapes(given->shapes, 0, arena, &settings->shapes, error);
+}
+
+// The table to quantize by, held against model and data; `hash` becomes that of the data.
+static dq_status read_table(const dq_model *model, const dq_dataset *dataset,
+                            const dq_model_int8_options *given, dq_int8_options *settings,
+                            dq_calibration_table *table, uint64_t *hash, dq_arena *arena,
+                            dq_error *error) {
+  if (dataset && (given->save_table || given->use_table))
+    DQ_TRY(dq_data_hash(hash, model->graph, &settings->shapes, dataset->data, error));
+  if (!given->use_table) return DQ_OK;
+  DQ_TRY(dq_calibration_table_load(table, given->use_table, arena, error));
+  if (!given->force)
+    DQ_TRY(dq_calibration_table_check(table, given->use_table, dq_origin_hash(model->graph),
+                                      dataset ? hash : NULL, error));
+  if (!dataset) *hash = table->data;
+  const dq_observer *method = dq_observer_find(table->method);
+  if (method) settings->method = method;
+  settings->table = table;
+  return DQ_OK;
 }
 
 static dq_status int8(dq_model *model, dq_dataset *dataset, const dq_model_int8_options *options,
                       dq_arena *arena, dq_error *error) {
+  dq_model_int8_options given = int8_defaults;
   dq_int8_options settings;
-  DQ_TRY(read_int8(options, arena, &settings, error));
-  dq_status status = dq_int8_apply(model->graph, dataset->data, &settings, &model->int8,
-                                   &model->engine->context, error);
-  return end(model, DQ_TRANSFORM_INT8, status, error);
+  dq_calibration_table table;
+  uint64_t hash = 0;
+  DQ_TRY(dq_api_take(&given, sizeof given, options, error));
+  if (!dataset && !given.use_table)
+    return dq_fail(error, DQ_USAGE, "neither data nor a table is given");
+  DQ_TRY(read_int8(&given, arena, &settings, error));
+  DQ_TRY(read_table(model, dataset, &given, &settings, &table, &hash, arena, error));
+  dq_status status = dq_int8_apply(model->graph, dataset ? dataset->data : NULL, &settings,
+                                   &model->int8, &model->engine->context, error);
+  DQ_TRY(end(model, DQ_TRANSFORM_INT8, status, error));
+  if (!given.save_table || model->int8.nothing_to_do) return DQ_OK;
+  model->int8.table.data = hash;
+  return dq_calibration_table_export(&model->int8.table,
+                                     dq_calibration_table_format_for(given.save_table),
+                                     given.save_table, error);
 }
 
 static void give_int8(const dq_int8_report *report, dq_model_int8_facts *facts) {
@@ -122,7 +158,10 @@ static void give_int8(const dq_int8_report *report, dq_model_int8_facts *facts) 
                                .activations = report->values,
                                .pictures = report->pictures,
                                .calibration_bytes = report->calibration_bytes,
-                               .nothing_to_do = report->nothing_to_do};
+                               .nothing_to_do = report->nothing_to_do,
+                               .method = report->quantized ? report->table.method : NULL,
+                               .equalized = report->equalized,
+                               .bias_corrected = report->bias_corrected};
   dq_api_give(facts, &known, sizeof known);
 }
 

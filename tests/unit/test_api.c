@@ -289,6 +289,42 @@ static void int8_compared(void **state) {
   dq_model_free(model);
 }
 
+// What a table holds is enough to make the same model again, without data.
+static void int8_by_table(void **state) {
+  (void)state;
+  char path[] = "/tmp/test_api_XXXXXX";
+  int file = mkstemp(path);
+  assert_true(file >= 0);
+  close(file);
+  dq_model *model = load(), *again = load();
+  dq_dataset *dataset = pictures("synth:shapes,size=8,count=4"),
+             *others = pictures("synth:shapes,size=8,count=3");
+  dq_model_int8_options options;
+  dq_model_int8_defaults(&options, sizeof options);
+  expect(dq_model_int8(model, NULL, &options, NULL, &failure), DQ_CODE_USAGE, "neither");
+  options.save_table = path;
+  options.bias_correction = DQ_CHOICE_ON;
+  dq_model_int8_facts facts = {.size = sizeof facts}, same = {.size = sizeof same};
+  assert_int_equal(dq_model_int8(model, dataset, &options, &facts, &failure), DQ_CODE_OK);
+  assert_string_equal(facts.method, "percentile");
+  assert_true(facts.bias_corrected);
+  dq_model_int8_defaults(&options, sizeof options);
+  options.use_table = path;
+  expect(dq_model_int8(again, others, &options, NULL, &failure), DQ_CODE_BAD_INPUT, path);
+  assert_int_equal(dq_model_int8(again, NULL, &options, &same, &failure), DQ_CODE_OK);
+  assert_int_equal(same.quantized, facts.quantized);
+  dq_model_int8_row one = {.size = sizeof one}, two = {.size = sizeof two};
+  for (int i = 0; dq_model_int8_at(model, i, &one); i++) {
+    assert_true(dq_model_int8_at(again, i, &two));
+    assert_true(one.scale == two.scale && one.zero_point == two.zero_point);
+  }
+  unlink(path);
+  dq_dataset_close(others);
+  dq_dataset_close(dataset);
+  dq_model_free(again);
+  dq_model_free(model);
+}
+
 static void decomposed(void **state) {
   (void)state;
   dq_model *model = load();
@@ -340,6 +376,6 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(failures),      cmocka_unit_test(sizes),      cmocka_unit_test(costs),
       cmocka_unit_test(running),       cmocka_unit_test(float16),    cmocka_unit_test(int8_compared),
-      cmocka_unit_test(decomposed),    cmocka_unit_test(broken)};
+      cmocka_unit_test(int8_by_table), cmocka_unit_test(decomposed),    cmocka_unit_test(broken)};
   return cmocka_run_group_tests(tests, enter, leave);
 }
