@@ -119,7 +119,7 @@ dq_code dq_model_load(dq_model **model, dq_engine *engine, const char *path, dq_
 // From memory, which must outlive the model; external data is looked for in `folder` (NULL: ".").
 dq_code dq_model_load_bytes(dq_model **model, dq_engine *engine, const void *bytes, size_t count,
                             const char *folder, dq_failure *failure);
-// Writes the model ("-": standard output) and loads it again as a check. The file appears under its
+// Writes the model ("-": standard output) and loads a file again as a check. The file appears under its
 // name when it is complete; weights go to PATH.data where it would pass 2 GB. It may be the file the
 // model was loaded from. The same model gives the same bytes.
 dq_code dq_model_save(const dq_model *model, const char *path, dq_failure *failure);

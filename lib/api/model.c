@@ -1,6 +1,7 @@
 // Models of the public interface: loading, saving, cost.
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "lib/api/private.h"
 #include "lib/onnx/onnx.h"
@@ -52,7 +53,8 @@ dq_code dq_model_load_bytes(dq_model **model, dq_engine *engine, const void *byt
 static dq_status save(const dq_model *model, const char *path, dq_error *error) {
   DQ_TRY(dq_api_check_model(model, error));
   DQ_TRY(dq_onnx_save(model->graph, path, error));
-  if (!strcmp(path, "-")) return DQ_OK;
+  struct stat info; // what a pipe or device took cannot be read again
+  if (!strcmp(path, "-") || (!stat(path, &info) && !S_ISREG(info.st_mode))) return DQ_OK;
   dq_graph *again = NULL;
   dq_status status = dq_onnx_load(&again, path, &model->engine->context, error);
   dq_graph_free(again);

@@ -133,6 +133,7 @@ static void costs(void **state) {
   dq_model *model = load();
   dq_model_cost_facts facts = {.size = sizeof facts};
   dq_model_cost_row row = {.size = sizeof row};
+  assert_int_equal(dq_model_save(model, "/dev/null", &failure), DQ_CODE_OK);
   assert_int_equal(dq_model_cost_at(model, 0, &row), 0);
   assert_int_equal(dq_model_cost(model, NULL, &facts, &failure), DQ_CODE_OK);
   // conv1 8x8x8x3x9, depthwise 8x8x8x9, conv2 8x8x16x8x9, head 16x4
