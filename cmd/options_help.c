@@ -197,5 +197,6 @@ void dq_options_man(const dq_command *command, FILE *stream) {
     roff(stream, exit->meaning);
     fputc('\n', stream);
   }
-  fputs(".SH \"SEE ALSO\"\n\\fBdq\\fR(1)\n", stream);
+  fputs(command->front ? ".SH \"SEE ALSO\"\n\\fBdq help\\fR lists the verbs; each has a page \\fBdq\\-VERB\\fR(1).\n"
+                       : ".SH \"SEE ALSO\"\n\\fBdq\\fR(1)\n", stream);
 }
