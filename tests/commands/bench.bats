@@ -1,27 +1,18 @@
-# dq-bench: what it tells; the figures themselves are the machine's.
+# dq-bench: what it says; the times themselves are not looked at.
 load common
 
-@test "one model" {
-  gives 0 dq-bench -q "$models/small.onnx" --runs 6 --warmup 1 --per-layer --json - --csv models.csv
-  has '"schema": "dq-bench"'
-  has '"runs": 6'
-  has '"node": "conv1"'
-  [[ $output != *'"verdict"'* ]]
-  [ "$(wc -l <models.csv)" -eq 2 ]
+@test "one model, and two against each other" {
+  gives 0 dq-bench "$models/small.onnx" --runs 3 --json a.json --csv a.csv
+  has "small.onnx"
+  grep -q '"schema"' a.json
+  convert amp "$models/small.onnx" half.onnx >/dev/null
+  gives 0 dq-bench half.onnx --vs "$models/small.onnx" --runs 3 --per-layer --threads 2
+  has "half.onnx"
 }
 
-@test "several models in turns, against a reference" {
-  convert int8 "$models/small.onnx" int8.onnx >/dev/null
-  gives 0 dq-bench -q int8.onnx --vs "$models/small.onnx" --runs 6 --threads 1 --csv -
-  [[ ${lines[1]} == "$models/small.onnx,"*",reference,"* ]]
-  [[ ${lines[2]} == int8.onnx,* ]]
-  [[ ${lines[2]} =~ ,(faster|slower|cannot\ tell), ]]
-}
-
-@test "broken inputs" {
-  gives 5 dq-bench nowhere.onnx
-  says "dq-bench: nowhere.onnx: No such file or directory"
+@test "wrong command lines" {
   gives 2 dq-bench "$models/small.onnx" --runs 0
-  has "option '--runs'"
-  gives 2 dq-bench
+  has "option '--runs': '0' is out of range"
+  gives 2 dq-bench "$models/small.onnx" --batch 0
+  gives 2 dq-bench "$models/small.onnx" --shape x=1,4,8,8 || gives 3 dq-bench "$models/small.onnx" --shape x=1,4,8,8
 }

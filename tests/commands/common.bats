@@ -1,7 +1,7 @@
 # What holds for every command: help, versions, wrong command lines, broken models.
 load common
 
-all="amp int8 tucker run report"
+all="amp int8 tucker run report bench"
 
 @test "help and version" {
   for verb in $all; do
@@ -44,7 +44,7 @@ hint: see 'dq-$verb --help'"
     done
     gives 2 dq-$verb m.onnx --threads 2 --threads 3
     says "dq-$verb: option '--threads' is given twice"
-    gives 2 dq-$verb m.onnx --cpu-mask mmx $([[ $verb == @(run|report) ]] || echo -o out.onnx) \
+    gives 2 dq-$verb m.onnx --cpu-mask mmx $([[ $verb == @(run|report|bench) ]] || echo -o out.onnx) \
       $([[ $verb != int8 ]] || echo --data x) $([[ $verb != tucker ]] || echo --ratio 1)
     has "option '--cpu-mask': unknown instruction set 'mmx'"
     only
@@ -55,11 +55,12 @@ hint: see 'dq-$verb --help'"
   done
 }
 
-# Everything but dq-run, which needs more words, and of which dq-int8 needs data.
+# A command that reads MODEL, with the words it needs besides.
 read_model() {
   case $1 in
   run) dq-run "$2" --input "$x" ;;
   report) dq-report "$2" ;;
+  bench) dq-bench "$2" --runs 2 --warmup 1 ;;
   *) convert "$1" "$2" out.onnx ;;
   esac
 }
@@ -111,7 +112,7 @@ read_model() {
 
 @test "models that are wrong" {
   while IFS='|' read -r model expected words; do
-    for verb in amp int8 tucker report; do
+    for verb in amp int8 tucker report bench; do
       gives "$expected" read_model $verb "$models/$model.onnx"
       says "dq-$verb: $models/$model.onnx: $words"
     done
