@@ -228,7 +228,7 @@ static void refuses_quickly(wire *model, const char *words) {
   size_t size = model->size;
   refuses(model, DQ_BAD_INPUT, words);
   own = (double)clock() / CLOCKS_PER_SEC - own;
-#ifndef __SANITIZE_ADDRESS__
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
   if (own > 1) fail_msg("%.2f s", own);
   if (peak_bytes() > before + ((size_t)100 << 20) + size)
     fail_msg("%zu MB", (peak_bytes() - before) >> 20);
