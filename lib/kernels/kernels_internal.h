@@ -136,6 +136,51 @@ typedef void dq_dequantize_function(const uint8_t *input, bool is_signed, float 
                                     int32_t zero_point, float *output, int64_t count);
 typedef void dq_range_function(const float *input, int64_t count, dq_range *range);
 
+// The audit works on panels: DQ_AUDIT_LANES outputs side by side, panel[t * lanes + lane] the input
+// less its zero point at tap t, in the order of the reduction.
+enum { DQ_AUDIT_LANES = 32 };
+
+// Sums in int16 that saturate at every addition, of `rows` (at most the kernel's, whose room last and
+// top have) output channels:
+// last[row][lane] is the end, top[row][lane] the largest after any tap (not below 0). Weight t of a
+// row is in both halves of word weights[t * kernel rows + row]; |w| <= 128.
+typedef struct dq_audit_sums {
+  const int16_t *panel;
+  const uint32_t *weights;
+  int64_t depth;
+  int rows;
+  int16_t *last, *top;
+} dq_audit_sums;
+typedef void dq_audit_running_function(const dq_audit_sums *sums);
+
+// How many products of `lanes` outputs lie outside int8: ((panel + shift) * weights[t]), |weight| <=
+// 128, |panel + shift| <= 255.
+typedef uint64_t dq_audit_products_function(const int16_t *panel, const int16_t *weights,
+                                            int64_t depth, int16_t shift, int lanes);
+
+// Two neighbouring weights of one sign whose products can leave int16, as magnitudes.
+typedef struct dq_audit_pair {
+  int64_t tap; // of the first
+  uint16_t first, second;
+  uint16_t limit; // the largest magnitude of the sum that does not saturate
+} dq_audit_pair;
+// How many of `count` pairs saturate in `lanes` outputs; `zero` is what makes the panel unsigned.
+typedef uint64_t dq_audit_pairs_function(const int16_t *panel, const dq_audit_pair *pairs,
+                                         int64_t count, int16_t zero, int lanes);
+
+// What exact sums of one output channel say beside saturating ones (NULL: none were made).
+typedef struct dq_audit_end {
+  const int32_t *sums;
+  const int16_t *last, *top;
+  int lanes;
+  int32_t low16, high16, low32, high32; // what a sum must lie within to fit with its bias
+  // Results: how many sums lie outside int16, and outside the bounds above; how many differ from
+  // their saturating ones, and how many are equal although the largest int16 was touched; extremes.
+  int outside16, outside_low16, outside_low32, different, unsure;
+  int32_t lowest, highest;
+} dq_audit_end;
+typedef void dq_audit_finish_function(dq_audit_end *end);
+
 // ---- The table ----
 enum dq_operation {
 #define DQ_OPERATION(operation, family) DQ_OPERATION_##operation,

@@ -1,0 +1,86 @@
+// Counting over panels of the audit, in the compiler's vectors; the including file defines
+// AUDIT(name). Counters are 16 bits wide and emptied before they can wrap.
+#include "lib/kernels/kernels_internal.h"
+
+#include <string.h>
+
+typedef uint16_t lanes_u16 __attribute__((vector_size(2 * DQ_AUDIT_LANES), aligned(2), may_alias));
+
+enum { MOST_STEPS = 32767 }; // a counter takes at most one a step
+
+#define LOAD_LANES(from) (*(const lanes_u16 *)(from))
+
+static inline uint64_t add_up(const lanes_u16 *counters, int lanes) {
+  uint64_t sum = 0;
+  for (int i = 0; i < lanes; i++) sum += (*counters)[i];
+  return sum;
+}
+
+uint64_t AUDIT(dq_audit_products)(const int16_t *panel, const int16_t *weights, int64_t depth,
+                                  int16_t shift, int lanes) {
+  uint64_t total = 0;
+  lanes_u16 zero = {0}, moved = zero + (uint16_t)shift;
+  for (int64_t from = 0; from < depth; from += MOST_STEPS) {
+    int64_t to = depth - from < MOST_STEPS ? depth : from + MOST_STEPS;
+    lanes_u16 counters = {0};
+    for (int64_t t = from; t < to; t++) {
+      // Products fit 16 bits, so wrapping ones are exact; -128..127 become 0..255.
+      lanes_u16 x = LOAD_LANES(panel + t * DQ_AUDIT_LANES) + moved;
+      lanes_u16 product = x * (uint16_t)weights[t] + 128;
+      counters -= (lanes_u16)(product > 255);
+    }
+    total += add_up(&counters, lanes);
+  }
+  return total;
+}
+
+uint64_t AUDIT(dq_audit_pairs)(const int16_t *panel, const dq_audit_pair *pairs, int64_t count,
+                               int16_t zero, int lanes) {
+  uint64_t total = 0;
+  lanes_u16 nothing = {0}, moved = nothing + (uint16_t)zero;
+  for (int64_t from = 0; from < count; from += MOST_STEPS) {
+    int64_t to = count - from < MOST_STEPS ? count : from + MOST_STEPS;
+    lanes_u16 counters = {0};
+    for (int64_t i = from; i < to; i++) {
+      // At most 255 * 256 in magnitude: exact in 16 unsigned bits.
+      const int16_t *row = panel + pairs[i].tap * DQ_AUDIT_LANES;
+      lanes_u16 first = LOAD_LANES(row) + moved, second = LOAD_LANES(row + DQ_AUDIT_LANES) + moved;
+      lanes_u16 sum = first * pairs[i].first + second * pairs[i].second;
+      counters -= (lanes_u16)(sum > pairs[i].limit);
+    }
+    total += add_up(&counters, lanes);
+  }
+  return total;
+}
+
+static inline __attribute__((always_inline)) void finish(dq_audit_end *end, const int lanes) {
+  int outside16 = 0, outside_low16 = 0, outside_low32 = 0;
+  int32_t lowest = INT32_MAX, highest = INT32_MIN;
+  for (int i = 0; i < lanes; i++) {
+    int32_t sum = end->sums[i];
+    outside16 += (sum < INT16_MIN) | (sum > INT16_MAX);
+    outside_low16 += (sum < end->low16) | (sum > end->high16);
+    outside_low32 += (sum < end->low32) | (sum > end->high32);
+    lowest = sum < lowest ? sum : lowest;
+    highest = sum > highest ? sum : highest;
+  }
+  end->outside16 = outside16;
+  end->outside_low16 = outside_low16;
+  end->outside_low32 = outside_low32;
+  end->lowest = lowest;
+  end->highest = highest;
+  end->different = end->unsure = 0;
+  if (!end->last) return;
+  int different = 0, unsure = 0;
+  for (int i = 0; i < lanes; i++) {
+    different += end->sums[i] != end->last[i];
+    unsure += (end->sums[i] == end->last[i]) & (end->top[i] == INT16_MAX);
+  }
+  end->different = different;
+  end->unsure = unsure;
+}
+
+void AUDIT(dq_audit_finish)(dq_audit_end *end) {
+  if (end->lanes == DQ_AUDIT_LANES) finish(end, DQ_AUDIT_LANES);
+  else finish(end, end->lanes);
+}
