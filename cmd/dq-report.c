@@ -7,17 +7,20 @@
 #include "cmd/command.h"
 #include "cmd/data.h"
 #include "lib/eval/accuracy.h"
+#include "lib/eval/audit.h"
 #include "lib/eval/cost.h"
 #include "lib/eval/layers.h"
 #include "lib/onnx/onnx.h"
 #include "lib/report/report.h"
+#include "lib/report/report_audit.h"
 
 typedef struct report_options {
   dq_common_options common;
   dq_data_arguments data;
   dq_report_options report;
   const char *reference, *sort;
-  bool match_names;
+  bool match_names, overflow, channels, raw;
+  double max_overflow;
   dq_option_list only, shapes;
 } report_options;
 
@@ -35,6 +38,37 @@ static const dq_option rows[] = {
      .type = DQ_OPTION_FLAG,
      DQ_INTO(report_options, match_names),
      .help = "with --ref: match layers by name where a model does not say where it comes from"},
+    {.name = "overflow",
+     .type = DQ_OPTION_FLAG,
+     .group = "Overflow audit",
+     DQ_INTO(report_options, overflow),
+     .help = "how often products, sums and pairs of an int8 model leave narrow integers",
+     .details =
+         "For every Conv, Gemm and MatMul with 8-bit operands: products outside int8, sums outside "
+         "int16 (whole, at any prefix, with bias), neighbouring products whose sum an unsigned-by-"
+         "signed multiplication in 16 bits clips, outputs clamped at an end; the bits that sums "
+         "take and that they can take at most. Without --data only what weights and types prove."},
+    {.name = "channels",
+     .type = DQ_OPTION_FLAG,
+     .group = "Overflow audit",
+     DQ_INTO(report_options, channels),
+     .help = "with --overflow: a row for every output channel too"},
+    {.name = "raw",
+     .type = DQ_OPTION_FLAG,
+     .group = "Overflow audit",
+     DQ_INTO(report_options, raw),
+     .help = "with --overflow: products of the stored numbers too, zero points left in"},
+    {.name = "max-overflow",
+     .type = DQ_OPTION_PERCENT,
+     .value = "R",
+     .minimum = 0,
+     .maximum = 100,
+     .group = "Overflow audit",
+     DQ_INTO(report_options, max_overflow),
+     .help = "exit 1 when a layer's sums or pairs overflow int16 more often than R percent",
+     .details =
+         "Of any layer the share, over all pictures, of whole sums outside int16 or of pairs that "
+         "are clipped, whichever is larger. The report is written all the same."},
     {.name = "sort",
      .type = DQ_OPTION_STRING,
      .value = "KEY",
@@ -42,7 +76,8 @@ static const dq_option rows[] = {
      .help = "order the table by a column, by its name in --csv",
      .details =
          "Numbers descend, names ascend: node, op, macs, parameters, weight_bytes, "
-         "activation_bytes; with --ref: sqnr, cosine, error; of several models: file, macs, ..."},
+         "activation_bytes; with --ref: sqnr, cosine, error; with --overflow: product, sum16, pair, "
+         "bits, ...; of several models: file, macs, ..."},
     {.name = "only",
      .type = DQ_OPTION_LIST,
      .value = "PATTERN",
@@ -154,6 +189,7 @@ typedef struct model_facts {
   dq_result accuracy;             // count 0: not measured
   int64_t skipped;                // pictures that could not be read
   dq_layer_comparison comparison; // outputs NULL: not compared
+  dq_audit_report audit;          // layers NULL: not audited
 } model_facts;
 
 static bool is_shown(const report_options *options, const char *name) {
@@ -309,15 +345,27 @@ static dq_status measure_on(const report_options *options, dq_data *data, model_
                            context, arena, error);
 }
 
+// `data` NULL: proofs only.
+static dq_status audit(const report_options *options, dq_data *data, model_facts *facts,
+                       const dq_context *context, dq_arena *arena, dq_error *error) {
+  dq_audit_options settings = {
+      .shapes = facts->shapes, .batch = options->data.batch, .raw = options->raw};
+  dq_status status =
+      dq_audit_model(&facts->audit, facts->graph, data, &settings, context, arena, error);
+  return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "%s", facts->path);
+}
+
 static dq_status measure(const report_options *options, model_facts *facts,
                          const dq_context *context, dq_arena *arena, dq_error *error) {
   dq_data_arguments arguments = options->data;
-  if (!arguments.data) return DQ_OK;
+  if (!arguments.data)
+    return options->overflow ? audit(options, NULL, facts, context, arena, error) : DQ_OK;
   dq_remembered_preset(&arguments, facts->graph, context);
   dq_data *data = NULL;
   DQ_TRY(dq_open_data(&data, &arguments, options->common.seed, context, error));
   facts->skipped = dq_data_skipped(data);
-  dq_status status = measure_on(options, data, facts, context, arena, error);
+  dq_status status = options->overflow ? audit(options, data, facts, context, arena, error)
+                                       : measure_on(options, data, facts, context, arena, error);
   dq_data_free(data);
   return status;
 }
@@ -341,13 +389,37 @@ static dq_status finish(const report_options *options, const dq_report *report, 
   return dq_command_report(&options->common, report, error);
 }
 
+static bool is_shown_to(const void *options, const char *name) {
+  return is_shown(options, name);
+}
+
+static dq_table *put_audit(dq_report *report, const report_options *options,
+                           const dq_audit_report *found) {
+  dq_report_audit_options settings = {
+      .channels = options->channels, .shown = is_shown_to, .user = options};
+  return dq_report_audit(report, found, &settings);
+}
+
+// The condition of --max-overflow, once everything is written.
+static dq_status check_overflow(const report_options *options, const model_facts *facts,
+                                dq_error *error) {
+  double worst = dq_audit_worst_share(&facts->audit);
+  if (!dq_option_given(&options->common, "max-overflow") || worst <= options->max_overflow)
+    return DQ_OK;
+  return dq_fail(error, DQ_CONDITION,
+                 "%s: a layer's sums or pairs overflow in %.4g %%, more than %.4g %% (--max-overflow)",
+                 facts->path, worst, options->max_overflow);
+}
+
 static dq_status report_one(const report_options *options, dq_report *report, dq_graph *reference,
                             const dq_context *context, dq_arena *arena, dq_error *error) {
   model_facts facts = {.path = options->common.operands[0], .reference = reference};
   dq_table *table = NULL;
   dq_status status = study(options, &facts, context, arena, error);
   if (status == DQ_OK) {
-    if (facts.comparison.output_count) put_comparison(report, options, &facts.comparison, &table);
+    if (facts.audit.layers) table = put_audit(report, options, &facts.audit);
+    else if (facts.comparison.output_count)
+      put_comparison(report, options, &facts.comparison, &table);
     else put_layers(report, options, &facts.cost, &table);
     put_operators(report, &facts.cost);
     if (facts.accuracy.count) put_accuracy(report, &facts.accuracy);
@@ -356,6 +428,7 @@ static dq_status report_one(const report_options *options, dq_report *report, dq
       dq_report_note(report, "%" PRId64 " pictures could not be read and were left out",
                      facts.skipped);
     status = finish(options, report, table, error);
+    if (status == DQ_OK) status = check_overflow(options, &facts, error);
   }
   dq_graph_free(facts.graph);
   return status;
@@ -400,6 +473,13 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   return status;
 }
 
+static dq_status check(const void *parsed, dq_error *error) {
+  const report_options *options = parsed;
+  if (options->overflow && options->common.operand_count > 1)
+    return dq_fail(error, DQ_USAGE, "--overflow looks at one model at a time");
+  return DQ_OK;
+}
+
 static const dq_command command = {
     .name = "dq-report",
     .summary = "tells what models are, cost and lose",
@@ -415,11 +495,14 @@ static const dq_command command = {
         "compared with another model, usually the one it was made from: signal-to-noise ratio, "
         "cosine "
         "and largest error of every layer and output, and how often both give the same first "
-        "answer.",
+        "answer. With --overflow an int8 model is audited instead: how its products and sums would "
+        "fare in narrow integers.",
     .examples = "# where the multiply-accumulates are\n"
                 "dq-report model.onnx --sort macs\n"
                 "# what quantization cost\n"
                 "dq-report int8.onnx --ref model.onnx --data eval.txt --preset imagenet\n"
+                "# what an int8 model does to narrow accumulators\n"
+                "dq-report int8.onnx --overflow --data eval.txt --preset imagenet --limit 100\n"
                 "# one line each\n"
                 "dq-report *.onnx --csv models.csv",
     .operand = "MODEL",
@@ -429,8 +512,16 @@ static const dq_command command = {
     .shared = DQ_WITH_DATA | DQ_WITH_REPORT,
     .data_offset = offsetof(report_options, data),
     .report_offset = offsetof(report_options, report),
-    .rules = {{DQ_RULE_NEEDS, "ref data"}, {DQ_RULE_NEEDS, "match-names ref"}},
+    .rules = {{DQ_RULE_NEEDS, "ref data"},
+              {DQ_RULE_NEEDS, "match-names ref"},
+              {DQ_RULE_AT_MOST_ONE, "overflow ref"},
+              {DQ_RULE_NEEDS, "channels overflow"},
+              {DQ_RULE_NEEDS, "raw overflow"},
+              {DQ_RULE_NEEDS, "raw data"},
+              {DQ_RULE_NEEDS, "max-overflow overflow"},
+              {DQ_RULE_NEEDS, "max-overflow data"}},
     .options_size = sizeof(report_options),
+    .check = check,
     .run = run,
 };
 

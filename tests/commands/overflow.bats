@@ -1,0 +1,48 @@
+# dq-report --overflow: the audit of an int8 model.
+load common
+
+int8() { dq-int8 "$models/small.onnx" --data "npy:$x" -o q.onnx >/dev/null 2>&1; }
+
+@test "proofs without data" {
+  int8
+  gives 0 dq-report q.onnx --overflow
+  has "Verdicts"
+  has "proven"
+  [[ $output != *"Clamped"* ]]
+}
+
+@test "counts with data, per channel, raw" {
+  int8
+  gives 0 dq-report q.onnx --overflow --data "npy:$x" --channels --raw --csv a.csv --json a.json
+  has "With bias"
+  has "Overflow per output channel"
+  has "Raw"
+  [[ $(head -n 1 a.csv) == node,op,product,product_low,product_high,* ]]
+  grep -q '"overflow_verdicts"' a.json
+}
+
+@test "the same bytes for any number of threads and instruction set" {
+  int8
+  local common=(q.onnx --overflow --raw --channels --data "npy:$x")
+  dq-report "${common[@]}" --threads 1 --json a.json >/dev/null
+  dq-report "${common[@]}" --threads 3 --cpu-mask c --json b.json >/dev/null
+  dq-report "${common[@]}" --threads 2 --cpu-mask avx2 --batch 4 --json c.json >/dev/null
+  cmp a.json b.json && cmp a.json c.json
+}
+
+@test "a condition" {
+  int8
+  gives 1 dq-report q.onnx --overflow --data "npy:$x" --max-overflow 0 --csv a.csv
+  has "--max-overflow"
+  [ -s a.csv ]
+  gives 0 dq-report q.onnx --overflow --data "npy:$x" --max-overflow 100
+}
+
+@test "what does not fit" {
+  gives 4 dq-report "$models/small.onnx" --overflow
+  has "8-bit operands"
+  has "hint: quantize it first"
+  gives 2 dq-report q.onnx --channels
+  gives 2 dq-report q.onnx --overflow --max-overflow 1
+  gives 2 dq-report a.onnx b.onnx --overflow
+}

@@ -1,0 +1,170 @@
+// The overflow audit: an example by hand, proofs that hold and are attained.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "lib/base/random.h"
+#include "lib/base/sizes.h"
+#include "lib/kernels/audit.h"
+
+static const unsigned cpus[] = {0, DQ_CPU_AVX2, DQ_CPU_AVX2 | DQ_CPU_AVX512, ~0u};
+enum { CPUS = sizeof cpus / sizeof *cpus };
+
+static dq_conv_parameters square(int64_t channels, int64_t size) {
+  return (dq_conv_parameters){.batch = 1, .groups = 1, .in_channels = channels, .out_channels = 1,
+                              .in_height = size, .in_width = size, .kernel_height = size,
+                              .kernel_width = size, .stride_height = 1, .stride_width = 1,
+                              .dilation_height = 1, .dilation_width = 1, .out_height = 1,
+                              .out_width = 1};
+}
+
+// Counts by every instruction set present, which must be those of the definitions.
+static dq_audit_counts audit(const dq_conv_int8_parameters *q, const void *weights,
+                             const int32_t *bias, const void *input) {
+  dq_audit_counts expected = DQ_AUDIT_NOTHING;
+  dq_audit_reference(q, weights, bias, true, input, &expected);
+  for (int i = 0; i < CPUS; i++) {
+    dq_arena *arena = dq_arena_new(0);
+    dq_audit *made;
+    dq_audit_counts found = DQ_AUDIT_NOTHING;
+    assert_int_equal(dq_audit_new(&made, q, weights, bias, true, cpus[i] & dq_cpu_detect(), arena,
+                                  NULL),
+                     DQ_OK);
+    void *scratch = aligned_alloc(64, dq_round_up(dq_audit_scratch_bytes(made, 1), 64));
+    dq_audit_run(made, input, &found, scratch, NULL);
+    assert_memory_equal(&expected, &found, sizeof found);
+    free(scratch);
+    dq_arena_free(arena);
+  }
+  return expected;
+}
+
+// docs/NUMERICS.md, "Overflow audit": the same numbers.
+static void example_by_hand(void **state) {
+  (void)state;
+  const uint8_t input[] = {250, 200, 210, 10};
+  const int8_t weights[] = {100, 90, -100, 127};
+  const int32_t bias = 15000;
+  dq_conv_int8_parameters q = {.shape = square(1, 2), .weight_signed = true,
+                               .input_zero_point = 10};
+  dq_audit_counts counts = audit(&q, weights, &bias, input);
+  assert_int_equal(counts.product, 3);
+  assert_int_equal(counts.product_raw, 4);
+  assert_int_equal(counts.sum16, 0);
+  assert_int_equal(counts.running16, 1);
+  assert_int_equal(counts.bias16, 1);
+  assert_int_equal(counts.sum32 + counts.running32 + counts.bias32, 0);
+  assert_int_equal(counts.pair, 1);
+  assert_int_equal(counts.lowest, 21100);
+  assert_int_equal(counts.highest, 21100);
+  assert_int_equal(dq_audit_bits(21100, 21100), 16);
+  dq_audit_proof proof;
+  dq_audit_prove(&q, weights, &bias, &proof);
+  assert_int_equal(proof.highest, 78665);
+  assert_int_equal(proof.lowest, -27670);
+  assert_int_equal(dq_audit_bits(proof.lowest, proof.highest), 18);
+  assert_true(proof.pair && proof.pair_any_order);
+}
+
+static void order_decides_pairs(void **state) {
+  (void)state;
+  const int8_t apart[] = {100, -5, 90, -6}, beside[] = {100, 28, -100, -29};
+  dq_conv_int8_parameters q = {.shape = square(4, 1), .weight_signed = true};
+  dq_audit_proof proof;
+  dq_audit_prove(&q, apart, NULL, &proof);
+  assert_true(!proof.pair && proof.pair_any_order);
+  dq_audit_prove(&q, beside, NULL, &proof); // 128 * 255 fits, -129 * 255 does not
+  assert_true(proof.pair);
+  const int8_t last_that_fit[] = {100, 28, -100, -28};
+  dq_audit_prove(&q, last_that_fit, NULL, &proof);
+  assert_true(!proof.pair && !proof.pair_any_order);
+}
+
+// Saturating additions that clip 32003 above and as much below end as the exact ones do.
+static void clipped_on_both_sides(void **state) {
+  (void)state;
+  const uint8_t input[] = {255, 255, 255, 255, 255, 3, 2, 0};
+  const int8_t weights[] = {127, 127, -127, -127, -127, -127, -1, 0};
+  dq_conv_int8_parameters q = {.shape = square(8, 1), .weight_signed = true};
+  dq_audit_counts counts = audit(&q, weights, NULL, input);
+  assert_int_equal(counts.lowest, INT16_MIN);
+  assert_int_equal(counts.running16, 1);
+  assert_int_equal(counts.sum16, 0);
+  // The largest int16 is reached and never passed.
+  const uint8_t exact[] = {255, 129, 1, 1, 0, 0, 0, 0};
+  const int8_t reaching[] = {127, 2, 1, 123, 0, 0, 0, 0};
+  counts = audit(&q, reaching, NULL, exact);
+  assert_int_equal(counts.highest, INT16_MAX);
+  assert_int_equal(counts.running16, 0);
+}
+
+static void wide_sums(void **state) {
+  (void)state;
+  enum { DEPTH = 70000 };
+  uint8_t *input = malloc(DEPTH);
+  int8_t *weights = malloc(DEPTH);
+  memset(input, 255, DEPTH);
+  memset(weights, 127, DEPTH);
+  dq_conv_int8_parameters q = {.shape = square(DEPTH, 1), .weight_signed = true};
+  dq_audit_counts counts = audit(&q, weights, NULL, input);
+  assert_int_equal(counts.highest, (int64_t)DEPTH * 255 * 127);
+  assert_int_equal(counts.sum32, 1);
+  assert_int_equal(counts.running32, 1);
+  assert_int_equal(counts.pair, DEPTH / 2);
+  free(input);
+  free(weights);
+}
+
+// Random inputs stay within the proof, and the input chosen against the weights reaches it.
+static void proofs_are_attained(void **state) {
+  (void)state;
+  enum { DEPTH = 37 };
+  dq_random random = {.state = 7};
+  for (int round = 0; round < 60; round++) {
+    dq_conv_int8_parameters q = {.shape = square(DEPTH, 1), .weight_signed = true,
+                                 .input_signed = round % 2};
+    int low = q.input_signed ? -128 : 0;
+    q.input_zero_point = low + (int)(dq_random_next(&random) % 256);
+    int8_t weights[DEPTH];
+    uint8_t input[DEPTH], most[DEPTH], least[DEPTH];
+    for (int i = 0; i < DEPTH; i++) {
+      weights[i] = (int8_t)(dq_random_next(&random) % 256);
+      input[i] = (uint8_t)(dq_random_next(&random) % 256);
+      most[i] = (uint8_t)(weights[i] > 0 ? low + 255 : low);
+      least[i] = (uint8_t)(weights[i] > 0 ? low : low + 255);
+    }
+    dq_audit_proof proof;
+    dq_audit_prove(&q, weights, NULL, &proof);
+    dq_audit_counts counts = audit(&q, weights, NULL, input);
+    assert_true(counts.lowest >= proof.lowest && counts.highest <= proof.highest);
+    assert_int_equal(audit(&q, weights, NULL, most).highest, proof.highest);
+    assert_int_equal(audit(&q, weights, NULL, least).lowest, proof.lowest);
+    bool saturates = audit(&q, weights, NULL, most).pair || audit(&q, weights, NULL, least).pair;
+    assert_int_equal(saturates, proof.pair);
+  }
+}
+
+static void bits(void **state) {
+  (void)state;
+  assert_int_equal(dq_audit_bits(0, 0), 1);
+  assert_int_equal(dq_audit_bits(-1, 0), 1);
+  assert_int_equal(dq_audit_bits(0, 1), 2);
+  assert_int_equal(dq_audit_bits(-128, 127), 8);
+  assert_int_equal(dq_audit_bits(-129, 0), 9);
+  assert_int_equal(dq_audit_bits(0, 128), 9);
+  assert_int_equal(dq_audit_bits(INT16_MIN, INT16_MAX), 16);
+  assert_int_equal(dq_audit_bits(INT64_MIN, INT64_MAX), 64);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(example_by_hand),       cmocka_unit_test(order_decides_pairs),
+      cmocka_unit_test(clipped_on_both_sides), cmocka_unit_test(wide_sums),
+      cmocka_unit_test(proofs_are_attained),   cmocka_unit_test(bits),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
