@@ -45,6 +45,7 @@ struct dq_audit {
   int rows;                            // output channels side by side
   uint32_t *running;                   // [group][block][depth][rows]
   int16_t *values, *stored;            // [channel][tap]
+  int16_t *values_by_tap, *stored_by_tap; // [group][tap][channel of the group] + 255, by_histogram
   interval intervals[WEIGHTS], raw_intervals[WEIGHTS]; // by weight + 255
   dq_audit_pair *pairs;                // that can saturate
   int64_t *first_pair;                 // by output channel, and the end
@@ -145,6 +146,18 @@ static bool sums_fit(const dq_audit *a) {
   return true;
 }
 
+static dq_status sort_by_tap(const dq_audit *a, const int16_t *weights, int16_t **sorted,
+                             dq_arena *arena, dq_error *error) {
+  int64_t depth = a->geometry.depth, group = a->geometry.out_group;
+  int64_t channels = a->parameters.shape.out_channels;
+  int16_t *to = *sorted = DQ_NEW_ARRAY(arena, channels * depth, int16_t);
+  if (!to) return dq_fail_memory(error, (size_t)(channels * depth) * sizeof *to);
+  for (int64_t o = 0; o < channels; o++)
+    for (int64_t t = 0; t < depth; t++)
+      to[(o / group * depth + t) * group + o % group] = (int16_t)(weights[o * depth + t] + 255);
+  return DQ_OK;
+}
+
 static dq_status prepare_fast(dq_audit *a, dq_arena *arena, dq_error *error) {
   const dq_conv_parameters *p = &a->parameters.shape;
   int64_t depth = a->geometry.depth, channels = p->out_channels, all = channels * depth;
@@ -169,6 +182,10 @@ static dq_status prepare_fast(dq_audit *a, dq_arena *arena, dq_error *error) {
     return dq_fail_memory(error, (size_t)all * sizeof *a->running);
   pack_running(a);
   list_pairs(a);
+  if (a->by_histogram) {
+    DQ_TRY(sort_by_tap(a, a->values, &a->values_by_tap, arena, error));
+    if (a->raw) DQ_TRY(sort_by_tap(a, a->stored, &a->stored_by_tap, arena, error));
+  }
   dq_conv_int8_pack(&a->plan, a->weights, a->packed);
   int32_t lowest = a->parameters.input_signed ? -128 : 0;
   for (int w = -255; w <= 255; w++) {
@@ -203,6 +220,7 @@ typedef struct bench {
   dq_audit_counts *counts; // by output channel
   int16_t *panel;
   uint32_t (*levels)[LEVELS]; // STRIPES of them
+  uint64_t *products, *raw;   // by output channel, of products found by histogram
 } bench;
 
 typedef struct run {
@@ -227,8 +245,12 @@ static size_t counts_bytes(const dq_audit *a) {
 static size_t panel_bytes(const dq_audit *a) {
   return aligned((size_t)(a->geometry.depth * LANES + SLACK) * sizeof(int16_t));
 }
+static size_t products_bytes(const dq_audit *a) {
+  return aligned((size_t)a->parameters.shape.out_channels * sizeof(uint64_t));
+}
+enum { LEVELS_BYTES = STRIPES * LEVELS * sizeof(uint32_t) };
 static size_t bench_bytes(const dq_audit *a) {
-  return counts_bytes(a) + panel_bytes(a) + STRIPES * LEVELS * sizeof(uint32_t);
+  return counts_bytes(a) + panel_bytes(a) + LEVELS_BYTES + 2 * products_bytes(a);
 }
 static size_t sums_bytes(const dq_audit *a) {
   return aligned((size_t)(a->parameters.shape.out_channels * a->outputs) * sizeof(int32_t));
@@ -245,10 +267,13 @@ size_t dq_audit_scratch_bytes(const dq_audit *a, int threads) {
 }
 
 static bench bench_of(const run *r, int thread) {
-  char *base = r->benches + (size_t)thread * bench_bytes(r->a);
-  return (bench){(dq_audit_counts *)(void *)base,
-                 (int16_t *)(void *)(base + counts_bytes(r->a)),
-                 (uint32_t(*)[LEVELS])(void *)(base + counts_bytes(r->a) + panel_bytes(r->a))};
+  char *at = r->benches + (size_t)thread * bench_bytes(r->a);
+  bench b = {.counts = (dq_audit_counts *)(void *)at};
+  b.panel = (int16_t *)(void *)(at += counts_bytes(r->a));
+  b.levels = (uint32_t(*)[LEVELS])(void *)(at += panel_bytes(r->a));
+  b.products = (uint64_t *)(void *)(at += LEVELS_BYTES);
+  b.raw = (uint64_t *)(void *)(at + products_bytes(r->a));
+  return b;
 }
 
 // One row of a phase: elements x = first + i * stride of an input row (NULL: none), less zero.
@@ -443,16 +468,21 @@ static void move_window(const dq_audit *a, const bench *b, window *w, const wind
   *w = *to;
 }
 
-// Below: how many inputs lie below every level.
+// below: how many inputs lie below every level; weights of one tap by output channel.
 static void look_up(const dq_audit *a, const uint32_t *below, const int16_t *weights,
-                    const interval *intervals, int64_t first_channel, bool raw,
-                    dq_audit_counts *counts) {
-  for (int64_t o = 0; o < a->geometry.out_group; o++) {
-    interval fits = intervals[weights[(first_channel + o) * a->geometry.depth] + 255];
-    uint32_t outside = (uint32_t)a->outputs - (below[fits.to] - below[fits.from]);
-    dq_audit_counts *to = &counts[first_channel + o];
-    *(raw ? &to->product_raw : &to->product) += outside;
+                    const interval *intervals, uint64_t *products) {
+  uint32_t outputs = (uint32_t)a->outputs, outside[WEIGHTS];
+  int64_t count = a->geometry.out_group;
+  if (count < WEIGHTS) {
+    for (int64_t o = 0; o < count; o++) {
+      interval fits = intervals[weights[o]];
+      products[o] += outputs - (below[fits.to] - below[fits.from]);
+    }
+    return;
   }
+  for (int w = 0; w < WEIGHTS; w++)
+    outside[w] = outputs - (below[intervals[w].to] - below[intervals[w].from]);
+  for (int64_t o = 0; o < count; o++) products[o] += outside[weights[o]];
 }
 
 static void audit_channel(void *argument, int64_t channel, int thread) {
@@ -472,8 +502,9 @@ static void audit_channel(void *argument, int64_t channel, int thread) {
     uint32_t below[LEVELS + 1] = {0};
     for (int v = 0; v < LEVELS; v++)
       below[v + 1] = below[v] + b.levels[0][v] + b.levels[1][v] + b.levels[2][v] + b.levels[3][v];
-    look_up(a, below, a->values + tap, a->intervals, first, false, b.counts);
-    if (a->raw) look_up(a, below, a->stored + tap, a->raw_intervals, first, true, b.counts);
+    int64_t weights = first * a->geometry.depth + tap * a->geometry.out_group;
+    look_up(a, below, a->values_by_tap + weights, a->intervals, b.products + first);
+    if (a->raw) look_up(a, below, a->stored_by_tap + weights, a->raw_intervals, b.raw + first);
   }
 }
 
@@ -508,16 +539,24 @@ static void audit_fast(const dq_audit *a, const void *input, dq_audit_counts *co
            .finish = DQ_KERNEL_FUNCTION(audit_finish, a->cpu)};
   find_range(&r);
   memset(r.planes + p->in_channels * a->plane_words, 0, SLACK * sizeof *r.planes);
-  for (int i = 0; i < threads; i++)
-    for (int64_t o = 0; o < p->out_channels; o++) bench_of(&r, i).counts[o] = DQ_AUDIT_NOTHING;
+  for (int i = 0; i < threads; i++) {
+    bench b = bench_of(&r, i);
+    for (int64_t o = 0; o < p->out_channels; o++) b.counts[o] = DQ_AUDIT_NOTHING;
+    memset(b.products, 0, 2 * products_bytes(a));
+  }
   dq_conv_int8_run(&a->plan, a->packed, input, r.sums, NULL,
                    r.benches + (size_t)threads * bench_bytes(a), pool);
   dq_pool_run(pool, p->in_channels, expand_channel, &r);
   dq_pool_run(pool, p->groups * ((a->outputs + LANES - 1) / LANES), audit_tile, &r);
   if (a->by_histogram) dq_pool_run(pool, p->in_channels, audit_channel, &r);
-  for (int i = 0; i < threads; i++)
-    for (int64_t o = 0; o < p->out_channels; o++)
-      dq_audit_counts_add(&counts[o], &bench_of(&r, i).counts[o]);
+  for (int i = 0; i < threads; i++) {
+    bench b = bench_of(&r, i);
+    for (int64_t o = 0; o < p->out_channels; o++) {
+      b.counts[o].product += b.products[o];
+      b.counts[o].product_raw += b.raw[o];
+      dq_audit_counts_add(&counts[o], &b.counts[o]);
+    }
+  }
 }
 
 void dq_audit_run(const dq_audit *a, const void *input, dq_audit_counts *counts, void *scratch,

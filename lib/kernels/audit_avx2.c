@@ -2,6 +2,7 @@
 #include <immintrin.h>
 
 #define AUDIT(name) name##_avx2
+#define AUDIT_WIDTH 16
 #include "lib/kernels/audit_body.h"
 
 enum { ROWS = 3 };

@@ -2,6 +2,7 @@
 #include <immintrin.h>
 
 #define AUDIT(name) name##_avx512
+#define AUDIT_WIDTH 32
 #include "lib/kernels/audit_body.h"
 
 enum { ROWS = 12 };

@@ -1,5 +1,6 @@
 // The audit's kernels for any machine.
 #define AUDIT(name) name##_c
+#define AUDIT_WIDTH 8
 #include "lib/kernels/audit_body.h"
 
 enum { ROWS = 4 };
