@@ -170,7 +170,7 @@ static dq_status tell(const int8_options *options, const dq_int8_report *facts, 
 
 static dq_status write_table(const int8_options *options, dq_int8_report *report, uint64_t data,
                              dq_error *error) {
-  if (!options->table || report->nothing_to_do) return DQ_OK;
+  if (!options->table || !report->quantized) return DQ_OK;
   const dq_calibration_table_format *format = dq_option_given(options, "table-format")
                                       ? dq_calibration_table_format_at(options->table_format)
                                       : dq_calibration_table_format_for(options->table);

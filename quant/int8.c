@@ -221,10 +221,24 @@ dq_status dq_int8_quantize(dq_int8_job *job) {
   return dq_raise_opset(job->graph, OPSET_PER_CHANNEL, job->context, job->error);
 }
 
+// Whether there is anything to decide about: trials run the network, which may not be possible when no
+// operator can be quantized.
+static dq_status any_quantized(const dq_int8_job *job, bool *any) {
+  dq_int8_report report = {0};
+  dq_int8_job look = *job;
+  look.report = &report;
+  DQ_TRY(open_tables(&look));
+  DQ_TRY(dq_int8_select(&look));
+  *any = report.quantized > 0;
+  return check_weights(&look);
+}
+
 static dq_status run_job(dq_int8_job *job) {
+  bool any;
   DQ_TRY(fold_weights(job->graph, job->context, job->error));
   DQ_TRY(fold_batch_norms(job->graph, job->error));
-  DQ_TRY(dq_int8_decide(job));
+  DQ_TRY(any_quantized(job, &any));
+  if (any) DQ_TRY(dq_int8_decide(job));
   return dq_int8_quantize(job);
 }
 

@@ -22,10 +22,10 @@ Pictures:                6"
   outputs "$models/small.onnx" a "$x" && outputs out.onnx b "$x"
   near b/y.npy a/y.npy 0.1
   gives 2 dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx --method mimax
-  says "dq-int8: option '--method': 'mimax' is not one of minmax, percentile
+  says "dq-int8: option '--method': 'mimax' is not one of minmax, ema, percentile, entropy, mse, auto
 hint: did you mean 'minmax'?"
   gives 2 dq-int8 "$models/small.onnx" -o out.onnx
-  has "option '--data SPEC' is needed"
+  has "one of '--data' and '--use-table' is needed"
 }
 
 @test "facts for programs" {
@@ -101,3 +101,41 @@ refuses_data() { # STATUS SPEC WORDS [OPTION...]
 @test "the same bytes everywhere" { same_bytes int8; }
 @test "outputs that cannot be written" { unwritable int8; }
 @test "signals" { interrupted int8; }
+
+@test "a calibration table writes the same file again without data" {
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o a.onnx --table t.json
+  gives 0 dq-int8 "$models/small.onnx" --use-table t.json -o b.onnx
+  cmp a.onnx b.onnx
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --use-table t.json -o b.onnx --table again.json
+  cmp a.onnx b.onnx && cmp t.json again.json
+  gives 0 dq-int8 "$models/small.onnx" --use-table t.json -o b.onnx --table t.cache
+  [[ $(head -1 t.cache) == TRT-* ]]
+}
+
+@test "tables of other models and data, and broken ones, are refused" {
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o a.onnx --table t.json
+  rm -f b.onnx
+  gives 3 dq-int8 "$models/small.onnx" --data "npy:$x" --limit 3 --use-table t.json -o b.onnx
+  has "the table is of another data"
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --limit 3 --use-table t.json -o b.onnx --force
+  rm b.onnx
+  sed 's/"model": "[0-9a-f]*"/"model": "0123456789abcdef"/' t.json > other.json
+  gives 3 dq-int8 "$models/small.onnx" --use-table other.json -o b.onnx
+  has "the table is of another model: 0123456789abcdef"
+  sed '0,/"high": [^,}]*/s//"high": -1e30/' t.json > low.json
+  gives 3 dq-int8 "$models/small.onnx" --use-table low.json -o b.onnx
+  has "is above high"
+  sed '0,/"high": [^,}]*/s//"high": NaN/' t.json > nan.json
+  gives 3 dq-int8 "$models/small.onnx" --use-table nan.json -o b.onnx
+  gives 5 dq-int8 "$models/small.onnx" --use-table missing.json -o b.onnx
+  [ ! -e b.onnx ]
+}
+
+@test "every way to choose ranges writes a model that runs" {
+  outputs "$models/small.onnx" a "$x"
+  for method in minmax ema percentile entropy mse auto; do
+    gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx --method $method --equalize on --bias-correction on
+    has "Biases corrected:        yes"
+    outputs out.onnx b "$x"
+  done
+}
