@@ -67,9 +67,9 @@ static void quantiles(void **state) {
   assert_true(dq_histogram_quantile(&h, 0) == 0 && dq_histogram_quantile(&h, 1) == 999);
   // 250 of 1000 lie up to 249; linear within the bin 249 ... 249.25 that holds the last of them.
   assert_true(fabs(dq_histogram_quantile(&h, 0.25) - 249.25) < 1e-9);
-  dq_range_pair range = dq_observer_find("percentile")->range(&h, 90); // 5 % off each end
+  dq_range_pair range = dq_observer_find("percentile")->range(&h, &(dq_range_options){.percentile = 90}); // 5 % off each end
   assert_true(fabs((double)range.low - 49.25) < 1e-4 && fabs((double)range.high - 949.25) < 1e-4);
-  range = dq_observer_find("minmax")->range(&h, 0);
+  range = dq_observer_find("minmax")->range(&h, &(dq_range_options){0});
   assert_true(range.low == 0 && range.high == 999);
   dq_histogram_deinit(&h);
 }
