@@ -71,9 +71,9 @@ static void percentiles(void **state) {
   assert_int_equal(histogram.exponent, -9);
   assert_true(dq_histogram_quantile(&histogram, 0.25) == 1 + 0x1p-9);
   assert_true(dq_histogram_quantile(&histogram, 0.75) == 3 + 0x1p-9);
-  dq_range_pair all = dq_observer_find("minmax")->range(&histogram, 0);
+  dq_range_pair all = dq_observer_find("minmax")->range(&histogram, &(dq_range_options){.percentile = 0});
   assert_true(all.low == 1 && all.high == 4);
-  dq_range_pair half = dq_observer_find("percentile")->range(&histogram, 50);
+  dq_range_pair half = dq_observer_find("percentile")->range(&histogram, &(dq_range_options){.percentile = 50});
   assert_true(half.low == 1 + 0x1p-9f && half.high == 3 + 0x1p-9f);
   const float larger = 100; // bins become 2^-5 wide; 1...4 stay apart
   dq_histogram_add(&histogram, &larger, 1);
