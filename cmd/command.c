@@ -11,6 +11,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "lib/base/child.h"
 #include "lib/base/file.h"
 
 enum { EXIT_BROKEN_PIPE = 141, GRACE_MICROSECONDS = 700000 };
@@ -20,6 +21,7 @@ static volatile sig_atomic_t stop;
 static void leave_now(int signal_number) {
   (void)signal_number;
   dq_output_remove_all();
+  dq_child_kill();
   _exit(DQ_CANCELLED);
 }
 

@@ -4,6 +4,8 @@
 
 #include "cmd/command.h"
 #include "decomp/ranks_file.h"
+#include "decomp/tucker_spec.h"
+#include "lib/eval/retrain.h"
 #include "lib/onnx/onnx.h"
 #include "lib/report/report.h"
 
@@ -12,7 +14,7 @@ typedef struct tucker_options {
   dq_output_options output;
   dq_report_options report;
   double ratio, energy, macs, weaken;
-  const char *ranks, *save_ranks;
+  const char *ranks, *save_ranks, *retrain, *data;
   int64_t multiple;
   bool plain, vbmf;
   dq_option_list shapes;
@@ -54,6 +56,16 @@ static const dq_option rows[] = {
                 "scales them, in the singular vectors and in the energies."},
     {.name = "save-ranks", .type = DQ_OPTION_FILE, .group = "Ranks",
      DQ_INTO(tucker_options, save_ranks), .help = "write the ranks chosen, for --ranks"},
+    {.name = "retrain", .type = DQ_OPTION_STRING, .value = "CMD", .group = "Retraining",
+     DQ_INTO(tucker_options, retrain),
+     .help = "run this command on the decomposed model and take what it writes",
+     .details = "It is run by the shell with DQ_MODEL (the decomposed model), DQ_ORIGINAL, DQ_OUTPUT "
+                "(what it must write), DQ_DATA and DQ_SPEC (JSON: layers, ranks, factors) set, for "
+                "--time-limit at most. What it wrote is taken when it loads, has the same inputs, "
+                "outputs and factors, is finite and runs; else the decomposed model stays and the "
+                "exit status is 1."},
+    {.name = "data", .type = DQ_OPTION_FILE, .value = "SPEC", .group = "Retraining",
+     DQ_INTO(tucker_options, data), .help = "pictures to retrain with, handed on as DQ_DATA"},
     {.name = "shape", .type = DQ_OPTION_LIST, .value = "NAME=N,C,H,W",
      DQ_INTO(tucker_options, shapes),
      .help = "size of an input the model leaves open, to count multiply-accumulates"},
@@ -171,6 +183,36 @@ static dq_status verify(const char *path, const dq_context *context, dq_error *e
   return status;
 }
 
+// The hook, on the model that was written: a failed one leaves that.
+static dq_status retrain(const tucker_options *options, const dq_graph *graph,
+                         const dq_tucker_report *report, const dq_shape_request *shapes,
+                         dq_arena *arena, const dq_context *context, dq_error *error) {
+  if (!options->retrain || !report->decomposed) return DQ_OK;
+  const char *path = options->output.output;
+  dq_retrain_options hook = {.command = options->retrain,
+                             .original = options->common.operands[0],
+                             .data = options->data,
+                             .time_limit = options->common.time_limit,
+                             .shapes = shapes};
+  DQ_TRY(dq_tucker_spec(report, arena, &hook.spec, error));
+  DQ_TRY(dq_tucker_nodes(report, arena, &hook.nodes, &hook.node_count, error));
+  dq_status status = dq_retrain(graph, path, &hook, context, error);
+  if (status == DQ_CONDITION) dq_error_hint(error, "%s holds the decomposed model", path);
+  return status;
+}
+
+// Usage that the table of options cannot tell, before any work.
+static dq_status check(const void *parsed, dq_error *error) {
+  const tucker_options *options = parsed;
+  if (!options->retrain) return DQ_OK;
+  if (!strcmp(options->retrain, "builtin"))
+    return dq_fail(error, DQ_UNSUPPORTED,
+                   "--retrain builtin is not supported yet; give a command that retrains");
+  if (!strcmp(options->output.output, "-") || !strcmp(options->common.operands[0], "-"))
+    return dq_fail(error, DQ_USAGE, "--retrain needs files to read and to write, not '-'");
+  return DQ_OK;
+}
+
 static dq_status decompose(const tucker_options *options, dq_graph *graph, dq_arena *arena,
                            const dq_context *context, dq_error *error) {
   dq_tucker_options settings = {.context = context};
@@ -185,7 +227,7 @@ static dq_status decompose(const tucker_options *options, dq_graph *graph, dq_ar
   if (options->save_ranks) DQ_TRY(dq_ranks_save(options->save_ranks, &report, error));
   DQ_TRY(tell(options, &report, error));
   if (!report.decomposed) dq_message(context, DQ_WARNING, "nothing was decomposed");
-  return DQ_OK;
+  return retrain(options, graph, &report, settings.shapes, arena, context, error);
 }
 
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
@@ -216,7 +258,9 @@ static const dq_command command = {
     .examples = "# keep half of each mode's rank\n"
                 "dq-tucker model.onnx -o small.onnx --ratio 0.5\n"
                 "# keep 90 % of the energy, at ranks that kernels like\n"
-                "dq-tucker model.onnx -o small.onnx --energy 0.9 --multiple 8",
+                "dq-tucker model.onnx -o small.onnx --energy 0.9 --multiple 8\n"
+                "# half of the work, then retrained\n"
+                "dq-tucker model.onnx -o small.onnx --macs -50% --retrain 'python3 train.py'",
     .operand = "MODEL",
     .operands_minimum = 1,
     .operands_maximum = 1,
@@ -225,8 +269,10 @@ static const dq_command command = {
     .report_offset = offsetof(tucker_options, report),
     .output_offset = offsetof(tucker_options, output),
     .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_ONE_OF, "ratio energy macs ranks vbmf"},
-              {DQ_RULE_NEEDS, "weaken vbmf"}},
+              {DQ_RULE_NEEDS, "weaken vbmf"},
+              {DQ_RULE_NEEDS, "data retrain"}},
     .options_size = sizeof(tucker_options),
+    .check = check,
     .run = run,
 };
 

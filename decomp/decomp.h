@@ -41,6 +41,9 @@ typedef struct dq_tucker_layer {
   dq_ranks ranks;   // chosen; the channels where a mode stayed whole
   double energy_out, energy_in;
   double error;    // relative Frobenius error of the stored factors
+  // Names of the nodes put in its place and of their weights: tucker_in, tucker_core, tucker_out;
+  // NULL where a mode stayed whole, and all of them when left alone.
+  const char *nodes[3], *factors[3];
   bool macs_known; // false: macs are 0 because the shape of the layer's output is not known
   dq_conv_cost before, after; // equal when left alone
 } dq_tucker_layer;

@@ -86,20 +86,25 @@ static bool add_convs(work *w, dq_tucker_job *job) {
   if (job->input) {
     value = add_conv(w, job, "tucker_in", value, job->input, NULL, NULL, &node);
     if (!value || !set_1x1(graph, node, job->layer->group)) return false;
+    job->layer->nodes[0] = node->name;
   }
   bool last = !job->output;
   value = add_conv(w, job, "tucker_core", value, job->core, last ? bias : NULL,
                    last ? output : NULL, &node);
   for (int i = 0; value && i < job->node->attribute_count; i++)
     if (!dq_node_copy_attribute(graph, node, &job->node->attributes[i])) return false;
+  if (value) job->layer->nodes[1] = node->name;
   if (!value || last) return value != NULL;
   value = add_conv(w, job, "tucker_out", value, job->output, bias, output, &node);
+  if (value) job->layer->nodes[2] = node->name;
   return value && set_1x1(graph, node, job->layer->group);
 }
 
 static dq_status place(work *w, dq_tucker_job *job, dq_error *error) {
   DQ_TRY(add_weights(w, job, error));
   if (!add_convs(w, job)) return dq_fail_memory(error, sizeof(dq_node));
+  const dq_value *weights[3] = {job->input, job->core, job->output};
+  for (int i = 0; i < 3; i++) job->layer->factors[i] = weights[i] ? weights[i]->name : NULL;
   dq_graph_remove_node(w->graph, job->node);
   return DQ_OK;
 }

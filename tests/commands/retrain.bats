@@ -1,0 +1,104 @@
+# The retraining hook: what it gets, what is taken, and everything that can go wrong with it.
+load common
+
+tucker() { gives "$1" dq-tucker "$models/small.onnx" --ratio 0.5 -o out.onnx --retrain "$2" "${@:3}"; }
+
+# refused CMD REASON [OPTION...]: exit 1, the reason, the decomposed model and nothing else beside it
+refused() {
+  dq-tucker "$models/small.onnx" --ratio 0.5 -o plain.onnx >/dev/null
+  tucker 1 "$1" "${@:3}"
+  has "dq-tucker: retraining hook: $2"
+  has "hint: out.onnx holds the decomposed model"
+  cmp plain.onnx out.onnx && rm plain.onnx && only out.onnx "${kept[@]}"
+}
+
+# first_weight BYTES: a hook that puts these in the place of the first element of the last core: behind
+# its name, the tag and two bytes of length
+first_weight() {
+  echo 'cp "$DQ_MODEL" "$DQ_OUTPUT" && n=tucker_core_weight && at=$(grep -abo $n "$DQ_MODEL" | tail -n 1 | cut -d: -f1) &&
+    printf "'"$1"'" | dd of="$DQ_OUTPUT" bs=1 seek=$((at + ${#n} + 3)) conv=notrunc status=none'
+}
+
+@test "what the hook gets" {
+  tucker 0 'cmp "$DQ_MODEL" out.onnx && cp "$DQ_SPEC" spec.json && cat "$DQ_ORIGINAL" >original &&
+    echo "data is $DQ_DATA" && cp "$DQ_MODEL" "$DQ_OUTPUT"' --data some:SPEC
+  has "data is some:SPEC"
+  cmp original "$models/small.onnx"
+  grep -q '"schema": "dq-hook"' spec.json && grep -q '/tucker_core_weight"' spec.json
+  only original out.onnx spec.json
+}
+
+@test "what the hook wrote is taken" {
+  dq-tucker "$models/small.onnx" --ratio 0.5 -o plain.onnx >/dev/null
+  tucker 0 "$(first_weight '\0\0\0\77') && cp \"\$DQ_OUTPUT\" written" # 0.5
+  run ! cmp -s plain.onnx out.onnx
+  rm plain.onnx && cmp written out.onnx && only out.onnx written
+}
+
+@test "missing, failing, killed" {
+  refused ./no-such-hook "exit status 127 (command not found)"
+  refused 'exit 1' "exit status 1"
+  refused 'kill -9 $$' "killed by signal 9"
+  refused 'echo half >"$DQ_OUTPUT"; exit 3' "exit status 3"
+}
+
+@test "hangs past the time limit, with what it started" {
+  start=$SECONDS
+  refused 'sleep 77 & sleep 77' "time limit of 0.3 s" --time-limit 0.3s
+  refused 'trap "" TERM; while :; do sleep 0.1; done' "time limit of 0.3 s" --time-limit 0.3s
+  ((SECONDS - start < 15))
+}
+
+@test "writes nothing, rubbish, another network" {
+  refused true "wrote nothing to DQ_OUTPUT"
+  refused 'echo rubbish >"$DQ_OUTPUT"' ""
+  refused ': >"$DQ_OUTPUT"' ""
+  refused 'head -c 200 "$DQ_MODEL" >"$DQ_OUTPUT"' ""
+  refused 'mkdir "$DQ_OUTPUT"' ""
+  refused "cp $models/shared.onnx \"\$DQ_OUTPUT\"" ""
+  refused 'cp "$DQ_ORIGINAL" "$DQ_OUTPUT"' "node 'conv"
+  refused 'dq-tucker "$DQ_ORIGINAL" --ratio 0.25 -o "$DQ_OUTPUT" -q >/dev/null' ""
+  refused 'sed s/tucker_core/tucker_CORE/g "$DQ_MODEL" >"$DQ_OUTPUT"' "node '"
+}
+
+@test "writes NaN or infinity" {
+  refused "$(first_weight '\0\0\300\177')" "initializer 'conv2/tucker_core_weight': element 0 is nan"
+  refused "$(first_weight '\0\0\200\377')" "initializer 'conv2/tucker_core_weight': element 0 is -inf"
+  # finite weights whose outputs are not
+  refused "$(first_weight '\377\377\177\177\377\377\177\177\377\377\177\177')" "output '"
+}
+
+@test "spoils the copy it was given" {
+  refused 'echo >"$DQ_MODEL"; exit 1' "exit status 1"
+}
+
+@test "prints 100 MB" {
+  tucker 0 'yes line | head -c 100000000; cp "$DQ_MODEL" "$DQ_OUTPUT"'
+  has "output of the command beyond 1024 kB was dropped"
+  ((${#stderr} < 2000000))
+  (ulimit -v 2000000 && gives 0 dq-tucker "$models/small.onnx" --threads 1 --ratio 0.5 -o out.onnx --retrain \
+    'yes line | head -c 100000000 >&2; cp "$DQ_MODEL" "$DQ_OUTPUT"')
+}
+
+@test "an interrupt ends the hook and all it started" {
+  dq-tucker "$models/small.onnx" --ratio 0.5 -o out.onnx --retrain 'echo $$ >pid; sleep 88' >/dev/null 2>&1 3>&- &
+  local tool=$!
+  while [ ! -s pid ]; do sleep 0.05; done
+  kill -INT $tool
+  local code=0
+  wait $tool || code=$?
+  [ "$code" -eq 130 ]
+  # nothing of its group is left but what waits to be reaped
+  run ! awk -v group="$(cat pid)" '$5 == group && $3 != "Z" { found = 1 } END { exit !found }' /proc/[0-9]*/stat
+  rm pid && only out.onnx
+}
+
+@test "usage" {
+  gives 4 dq-tucker "$models/small.onnx" --ratio 0.5 -o out.onnx --retrain builtin
+  has "not supported yet"
+  gives 2 dq-tucker "$models/small.onnx" --ratio 0.5 -o - --retrain true
+  gives 2 dq-tucker "$models/small.onnx" --ratio 0.5 -o out.onnx --data x
+  only
+  gives 0 dq-tucker "$models/tiny.onnx" --ratio 0.5 -o out.onnx --retrain false
+  has "nothing was decomposed"
+}
