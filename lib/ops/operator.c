@@ -185,19 +185,90 @@ static dq_status run_as_float(dq_op *op) {
   return status;
 }
 
-static dq_status prepare_row(dq_op *op, dq_arena *arena) {
-  if (!has_half(op)) return op->row->prepare(op, arena);
+// The float32 form of a float16 node in a plan, made once: constants are widened for good, everything
+// else has a place in scratch behind the row's own.
+struct dq_half_form {
   dq_op wide;
-  DQ_TRY(widen(op, &wide, arena));
-  DQ_TRY(op->row->prepare(&wide, arena));
-  op->state = wide.state;
-  op->scratch_bytes = wide.scratch_bytes;
+  size_t *input_offsets, *output_offsets; // in scratch; 0: none
+};
+
+enum { HALF_ALIGNMENT = 64 };
+
+static size_t place_in_scratch(const dq_tensor *half, size_t *used) {
+  size_t offset = dq_round_up(*used, HALF_ALIGNMENT);
+  *used = offset + 2 * dq_tensor_bytes(half);
+  return offset;
+}
+
+static dq_status form_inputs(const dq_op *op, struct dq_half_form *form, dq_arena *arena) {
+  for (int i = 0; i < op->input_count; i++) {
+    const dq_tensor *input = form->wide.inputs[i] = op->inputs[i];
+    if (input && input->type == DQ_F16 && !(form->wide.inputs[i] = widened(input, cpu_of(op), arena)))
+      return dq_fail_memory(op->error, 2 * dq_tensor_bytes(input));
+  }
+  return DQ_OK;
+}
+
+static dq_status form_outputs(const dq_op *op, struct dq_half_form *form, dq_arena *arena) {
+  for (int i = 0; i < op->output_count; i++) {
+    dq_tensor *output = form->wide.outputs[i] = op->outputs[i];
+    if (!output || output->type != DQ_F16) continue;
+    dq_tensor *wide = form->wide.outputs[i] = dq_arena_copy(arena, output, sizeof *output);
+    if (!wide) return dq_fail_memory(op->error, sizeof *wide);
+    wide->type = DQ_F32;
+  }
+  return DQ_OK;
+}
+
+static dq_status prepare_half(dq_op *op, dq_arena *arena) {
+  struct dq_half_form *form = DQ_NEW(arena, struct dq_half_form);
+  if (!form) return dq_fail_memory(op->error, sizeof *form);
+  form->wide = *op;
+  form->wide.inputs = DQ_NEW_ARRAY(arena, op->input_count, const dq_tensor *);
+  form->wide.outputs = DQ_NEW_ARRAY(arena, op->output_count, dq_tensor *);
+  form->input_offsets = DQ_NEW_ARRAY(arena, op->input_count, size_t);
+  form->output_offsets = DQ_NEW_ARRAY(arena, op->output_count, size_t);
+  if (!form->wide.inputs || !form->wide.outputs || !form->input_offsets || !form->output_offsets)
+    return dq_fail_memory(op->error, sizeof *form);
+  DQ_TRY(form_inputs(op, form, arena));
+  DQ_TRY(form_outputs(op, form, arena));
+  if (op->row->prepare) DQ_TRY(op->row->prepare(&form->wide, arena));
+  size_t used = form->wide.scratch_bytes + 1; // so that no offset is 0
+  for (int i = 0; i < op->input_count; i++)
+    if (form->wide.inputs[i] != op->inputs[i] && !op->inputs[i]->data)
+      form->input_offsets[i] = place_in_scratch(op->inputs[i], &used);
+  for (int i = 0; i < op->output_count; i++)
+    if (form->wide.outputs[i] != op->outputs[i])
+      form->output_offsets[i] = place_in_scratch(op->outputs[i], &used);
+  op->half = form;
+  op->state = form->wide.state;
+  op->scratch_bytes = used;
+  return DQ_OK;
+}
+
+static dq_status run_half(dq_op *op) {
+  struct dq_half_form *form = op->half;
+  dq_op *wide = &form->wide;
+  wide->error = op->error;
+  wide->scratch = op->scratch;
+  for (int i = 0; i < op->input_count; i++) {
+    if (!form->input_offsets[i]) continue;
+    float *elements = (float *)((char *)op->scratch + form->input_offsets[i]);
+    dq_convert_f16_f32(cpu_of(op), op->inputs[i]->data, elements, dq_tensor_count(op->inputs[i]));
+    ((dq_tensor *)(uintptr_t)wide->inputs[i])->data = elements; // made in form_inputs
+  }
+  for (int i = 0; i < op->output_count; i++)
+    if (form->output_offsets[i])
+      wide->outputs[i]->data = (char *)op->scratch + form->output_offsets[i];
+  DQ_TRY(op->row->run(wide));
+  narrow_outputs(op, wide);
   return DQ_OK;
 }
 
 dq_status dq_op_prepare(dq_op *op, dq_arena *arena) {
+  if (has_half(op)) return with_label(op->node, prepare_half(op, arena), op->error);
   if (!op->row->prepare) return DQ_OK;
-  return with_label(op->node, prepare_row(op, arena), op->error);
+  return with_label(op->node, op->row->prepare(op, arena), op->error);
 }
 
 static dq_status check_type(const dq_op *op) {
@@ -213,7 +284,7 @@ static dq_status check_type(const dq_op *op) {
 
 dq_status dq_op_run(dq_op *op) {
   dq_status status = check_type(op);
-  if (status == DQ_OK) status = has_half(op) ? run_as_float(op) : op->row->run(op);
+  if (status == DQ_OK) status = op->half ? run_half(op) : has_half(op) ? run_as_float(op) : op->row->run(op);
   return with_label(op->node, status, op->error);
 }
 

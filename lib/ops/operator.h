@@ -21,6 +21,7 @@ typedef struct dq_op {
   void *state;               // made by prepare, lives as long as the plan; NULL: not prepared
   size_t scratch_bytes;      // asked for by prepare
   void *scratch;             // given to run, 64-byte aligned, contents undefined
+  struct dq_half_form *half; // of a prepared float16 node: its float32 form
   dq_error *error;
 } dq_op;
 

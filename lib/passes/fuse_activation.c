@@ -17,8 +17,10 @@ static bool read_bound(const dq_node *node, int input, const char *attribute, fl
     return true;
   }
   const dq_tensor *tensor = dq_constant_of(value);
-  if (!tensor || tensor->type != DQ_F32 || dq_tensor_count(tensor) != 1) return false;
-  *bound = *(const float *)tensor->data;
+  if (!tensor || !(DQ_BIT(tensor->type) & (DQ_BIT(DQ_F32) | DQ_BIT(DQ_F16))) ||
+      dq_tensor_count(tensor) != 1)
+    return false;
+  *bound = (float)dq_tensor_get(tensor, 0);
   return true;
 }
 
@@ -57,7 +59,11 @@ dq_status dq_pass_fuse_activation(dq_graph *copy, const dq_context *context, dq_
     dq_node *conv = node->inputs[0]->producer;
     if (!conv || !dq_node_is(conv, "Conv") || !dq_is_private(node->inputs[0])) continue;
     const dq_tensor *weight = dq_constant_of(dq_node_input(conv, 1));
-    if (!weight || weight->type != DQ_F32 || weight->rank > 4) continue;
+    if (!weight || weight->rank > 4) continue;
+    // Rounding to float16 and Relu or Clip (at bounds that are float16) can change places; LeakyRelu
+    // would be rounded once instead of twice.
+    bool half = weight->type == DQ_F16 && strcmp(found.kind, "LeakyRelu");
+    if (weight->type != DQ_F32 && !half) continue;
     conv->domain = "dq";
     conv->op_type = "FusedConv";
     if (!set_activation(copy, conv, &found)) return dq_fail_memory(error, 0);
