@@ -120,9 +120,8 @@ static dq_status quantize_bias(dq_int8_job *job, dq_node *node, const dq_tensor 
   dq_tensor *elements, *scales;
   DQ_TRY(dq_quantize_bias(bias, input_scale, weight->scales, job->graph->arena, &elements, &scales,
                           job->error));
-  dq_tensor *zeros = dq_tensor_new(job->graph->arena, DQ_I32, 1, elements->dims);
-  node->inputs[2] = dequantized(job, base, node, elements, scales, zeros, 0);
-  return zeros && node->inputs[2] ? DQ_OK : no_memory(job);
+  node->inputs[2] = dequantized(job, base, node, elements, scales, NULL, 0);
+  return node->inputs[2] ? DQ_OK : no_memory(job);
 }
 
 static dq_status quantize_weights(dq_int8_job *job, dq_node *node, float input_scale) {
