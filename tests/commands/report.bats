@@ -32,7 +32,7 @@ load common
   convert int8 "$models/small.onnx" int8.onnx >/dev/null
   for model in tucker int8; do
     gives 0 dq-report $model.onnx --ref "$models/small.onnx" --data "npy:$x"
-    has "conv1"
+    has "conv2"
   done
 }
 
