@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -159,6 +160,9 @@ dq_status dq_command_report(const dq_common_options *common, const dq_report *re
 
 int dq_command_main(int argc, char **argv, const dq_command *command) {
   hold_standard_streams();
+  // Blocks of pictures and activations go back to the system when they are freed, so that peak memory
+  // does not depend on the sizes that came before (glibc would raise its threshold).
+  mallopt(M_MMAP_THRESHOLD, 256 * 1024);
   setlocale(LC_ALL, "C"); // numbers and messages are the same everywhere
   dq_error error = {0};
   dq_console console = {.command = command->name};
