@@ -1,4 +1,5 @@
-// Kinds of PNG pictures: every colour type and depth, sizes at the edges, every truncation.
+// Kinds of pictures: every colour type and depth of PNG, sizes at the edges, every truncation; CMYK and
+// rotated JPEG. The type is told by the bytes, not by the name.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -128,6 +129,74 @@ static void sizes(void **state) {
   reads_as(make_png(1, 3000, 8, RGB, colour), 10, 100, 200);
 }
 
+// Full cyan as CMYK, 8x8, and blue, 16x8, whose EXIF says it is rotated by 90 degrees.
+static const uint8_t cmyk_jpeg[] = {
+    255, 216, 255, 238, 0, 14, 65, 100, 111, 98, 101, 0, 100, 0, 0, 0, 0, 0,
+    255, 219, 0, 67, 0, 3, 2, 2, 3, 2, 2, 3, 3, 3, 3, 4, 3, 3,
+    4, 5, 8, 5, 5, 4, 4, 5, 10, 7, 7, 6, 8, 12, 10, 12, 12, 11,
+    10, 11, 11, 13, 14, 18, 16, 13, 14, 17, 14, 11, 11, 16, 22, 16, 17, 19,
+    20, 21, 21, 21, 12, 15, 23, 24, 22, 20, 24, 18, 20, 21, 20, 255, 192, 0,
+    20, 8, 0, 8, 0, 8, 4, 67, 17, 0, 77, 17, 0, 89, 17, 0, 75, 17,
+    0, 255, 196, 0, 31, 0, 0, 1, 5, 1, 1, 1, 1, 1, 1, 0, 0, 0,
+    0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 255, 196,
+    0, 181, 16, 0, 2, 1, 3, 3, 2, 4, 3, 5, 5, 4, 4, 0, 0, 1,
+    125, 1, 2, 3, 0, 4, 17, 5, 18, 33, 49, 65, 6, 19, 81, 97, 7, 34,
+    113, 20, 50, 129, 145, 161, 8, 35, 66, 177, 193, 21, 82, 209, 240, 36, 51, 98,
+    114, 130, 9, 10, 22, 23, 24, 25, 26, 37, 38, 39, 40, 41, 42, 52, 53, 54,
+    55, 56, 57, 58, 67, 68, 69, 70, 71, 72, 73, 74, 83, 84, 85, 86, 87, 88,
+    89, 90, 99, 100, 101, 102, 103, 104, 105, 106, 115, 116, 117, 118, 119, 120, 121, 122,
+    131, 132, 133, 134, 135, 136, 137, 138, 146, 147, 148, 149, 150, 151, 152, 153, 154, 162,
+    163, 164, 165, 166, 167, 168, 169, 170, 178, 179, 180, 181, 182, 183, 184, 185, 186, 194,
+    195, 196, 197, 198, 199, 200, 201, 202, 210, 211, 212, 213, 214, 215, 216, 217, 218, 225,
+    226, 227, 228, 229, 230, 231, 232, 233, 234, 241, 242, 243, 244, 245, 246, 247, 248, 249,
+    250, 255, 218, 0, 14, 4, 67, 0, 77, 0, 89, 0, 75, 0, 0, 63, 0, 252,
+    170, 175, 213, 58, 253, 83, 175, 213, 58, 255, 217,
+};
+static const uint8_t rotated_jpeg[] = {
+    255, 216, 255, 224, 0, 16, 74, 70, 73, 70, 0, 1, 1, 0, 0, 1, 0, 1,
+    0, 0, 255, 225, 0, 34, 69, 120, 105, 102, 0, 0, 77, 77, 0, 42, 0, 0,
+    0, 8, 0, 1, 1, 18, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0,
+    0, 0, 255, 219, 0, 67, 0, 3, 2, 2, 3, 2, 2, 3, 3, 3, 3, 4,
+    3, 3, 4, 5, 8, 5, 5, 4, 4, 5, 10, 7, 7, 6, 8, 12, 10, 12,
+    12, 11, 10, 11, 11, 13, 14, 18, 16, 13, 14, 17, 14, 11, 11, 16, 22, 16,
+    17, 19, 20, 21, 21, 21, 12, 15, 23, 24, 22, 20, 24, 18, 20, 21, 20, 255,
+    219, 0, 67, 1, 3, 4, 4, 5, 4, 5, 9, 5, 5, 9, 20, 13, 11, 13,
+    20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20,
+    20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20,
+    20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 255, 192, 0, 17,
+    8, 0, 8, 0, 16, 3, 1, 34, 0, 2, 17, 1, 3, 17, 1, 255, 196, 0,
+    21, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 9, 255, 196, 0, 20, 16, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 255, 196, 0, 21, 1, 1, 1, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 9, 255, 196, 0, 20, 17, 1, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 218, 0,
+    12, 3, 1, 0, 2, 17, 3, 17, 0, 63, 0, 158, 224, 42, 152, 59, 255, 217,
+};
+
+static wire copy_of(const uint8_t *data, size_t size) {
+  wire copy = {0};
+  wire_append(&copy, data, size);
+  return copy;
+}
+
+// CMYK becomes RGB; an EXIF rotation is not applied, as other loaders do not by themselves.
+static void jpeg_kinds(void **state) {
+  (void)state;
+  reads_as(copy_of(cmyk_jpeg, sizeof cmyk_jpeg), 0, 255, 255);
+  reads_as(copy_of(rotated_jpeg, sizeof rotated_jpeg), 0, 0, 254);
+  dq_data *data;
+  dq_error error = {0};
+  dq_sample_info info;
+  float values[48];
+  put("p.png", rotated_jpeg, sizeof rotated_jpeg);
+  assert_int_equal(open_picture(&data, true), DQ_OK);
+  assert_int_equal(dq_data_set_shape(data, 3, 4, 4, &error), DQ_OK);
+  assert_int_equal(dq_data_read(data, 0, values, &info, &error), DQ_OK);
+  assert_int_equal(info.width, 16);
+  assert_int_equal(info.height, 8);
+  dq_data_free(data);
+}
+
 // Cut off anywhere the picture is skipped, with strict refused; no sample comes from nowhere.
 static void truncations(void **state) {
   (void)state;
@@ -156,6 +225,7 @@ static int leave(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(kinds), cmocka_unit_test(sizes),
+                                     cmocka_unit_test(jpeg_kinds),
                                      cmocka_unit_test(truncations)};
   return cmocka_run_group_tests(tests, enter, leave);
 }
