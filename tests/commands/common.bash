@@ -13,7 +13,7 @@ setup_file() {
   make_models --array "$maps" 4 8 8 8
 }
 
-setup() { mkdir "$BATS_TEST_TMPDIR/work" && cd "$BATS_TEST_TMPDIR/work" || return; }
+setup() { mkdir "$BATS_TEST_TMPDIR/here" && cd "$BATS_TEST_TMPDIR/here" || return; }
 
 # gives STATUS COMMAND...: runs it (standard output in $output, standard error in $stderr)
 gives() {
@@ -96,7 +96,7 @@ same_bytes() {
   cp "$model" 'Größe 😀.onnx'
   out='Ergebnis ñ.onnx'
   check "UTF-8 names" convert "$verb" 'Größe 😀.onnx' 'Ergebnis ñ.onnx' || return
-  out=$BATS_TEST_TMPDIR/work/out.onnx
+  out=$BATS_TEST_TMPDIR/here/out.onnx
   mkdir -m 555 locked && cd locked && check "read-only folder" convert "$verb" "$model" "$out" || return
   cd ..
 }
