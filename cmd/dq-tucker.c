@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/command.h"
+#include "cmd/data.h"
 #include "decomp/ranks_file.h"
 #include "decomp/tucker_spec.h"
 #include "lib/eval/retrain.h"
@@ -174,15 +175,6 @@ static dq_status read_settings(const tucker_options *options, dq_arena *arena,
   return DQ_OK;
 }
 
-// What was written must load again.
-static dq_status verify(const char *path, const dq_context *context, dq_error *error) {
-  if (!strcmp(path, "-")) return DQ_OK;
-  dq_graph *again = NULL;
-  dq_status status = dq_onnx_load(&again, path, context, error);
-  dq_graph_free(again);
-  return status;
-}
-
 // The hook, on the model that was written: a failed one leaves that.
 static dq_status retrain(const tucker_options *options, const dq_graph *graph,
                          const dq_tucker_report *report, const dq_shape_request *shapes,
@@ -223,7 +215,7 @@ static dq_status decompose(const tucker_options *options, dq_graph *graph, dq_ar
   dq_status status = dq_tucker_apply(graph, &settings, &report, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
   DQ_TRY(dq_onnx_save(graph, path, error));
-  DQ_TRY(verify(path, context, error));
+  DQ_TRY(dq_verify_model(path, context, error));
   if (options->save_ranks) DQ_TRY(dq_ranks_save(options->save_ranks, &report, error));
   DQ_TRY(tell(options, &report, error));
   if (!report.decomposed) dq_message(context, DQ_WARNING, "nothing was decomposed");
