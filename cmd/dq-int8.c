@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "calib/calib.h"
+#include "cmd/accuracy.h"
 #include "cmd/command.h"
 #include "cmd/data.h"
 #include "lib/onnx/onnx.h"
 #include "lib/passes/origin.h"
 #include "lib/report/report.h"
+#include "lib/report/report_accuracy.h"
 #include "quant/int8.h"
 
 typedef struct int8_options {
@@ -17,7 +19,8 @@ typedef struct int8_options {
   dq_output_options output;
   dq_report_options report;
   int method, activations, weights, format, equalize, bias_correction, table_format;
-  const char *table, *use_table;
+  const char *table, *use_table, *eval;
+  int64_t eval_limit;
   double percentile;
   bool per_tensor, symmetric, per_channel;
   dq_option_list exclude, only, operators, shapes;
@@ -81,6 +84,10 @@ static const dq_option rows[] = {
     {.name = "operators", .aliases = "op-types-to-quantize", .type = DQ_OPTION_LIST, .value = "OPS",
      .group = "Quantization", DQ_INTO(int8_options, operators),
      .help = "quantize these operators only, with commas: Conv,Gemm"},
+    {.name = "eval", .type = DQ_OPTION_FILE, .value = "SPEC", .group = "Data", DQ_INTO(int8_options, eval),
+     .help = "measure accuracy before and after on these pictures (default: --data, when it has labels)"},
+    {.name = "eval-limit", .type = DQ_OPTION_INT, .minimum = 1, .maximum = 1e9, .value = "N", .group = "Data",
+     DQ_INTO(int8_options, eval_limit), .help = "of --eval: use the first N pictures only"},
     {.name = "shape", .type = DQ_OPTION_LIST, .value = "NAME=N,C,H,W", DQ_INTO(int8_options, shapes),
      .help = "size of an input the model leaves open"},
 };
@@ -149,7 +156,8 @@ static void put_decisions(dq_table *model, const dq_int8_report *facts) {
     dq_table_put_real(model, "bias_correction_gain", facts->bias_correction_gain);
 }
 
-static dq_status tell(const int8_options *options, const dq_int8_report *facts, dq_error *error) {
+static dq_status tell(const int8_options *options, const dq_int8_report *facts, const dq_accuracy_check *check,
+                      dq_error *error) {
   char title[512];
   snprintf(title, sizeof title, "INT8 quantization of %s", options->common.operands[0]);
   dq_report *report = dq_report_new("dq-int8", 1, title);
@@ -163,6 +171,7 @@ static dq_status tell(const int8_options *options, const dq_int8_report *facts, 
   dq_table_put_int(model, "pictures", facts->pictures);
   dq_table_put_int(model, "histogram_bytes", (int64_t)facts->calibration_bytes);
   if (facts->quantized) put_decisions(model, facts);
+  dq_report_accuracy_change(report, &check->before, &check->after);
   dq_status status = dq_command_report(&options->common, report, error);
   dq_report_free(report);
   return status;
@@ -210,8 +219,8 @@ static dq_status open_table(const int8_options *options, const dq_graph *graph, 
   return DQ_OK;
 }
 
-static dq_status quantize(const int8_options *options, dq_graph *graph, dq_data *data, dq_arena *arena,
-                          const dq_context *context, dq_error *error) {
+static dq_status quantize(const int8_options *options, dq_graph *graph, dq_data *data, dq_accuracy_check *check,
+                          dq_arena *arena, const dq_context *context, dq_error *error) {
   dq_int8_options settings = make_settings(options);
   dq_int8_report report;
   dq_calibration_table table;
@@ -220,6 +229,8 @@ static dq_status quantize(const int8_options *options, dq_graph *graph, dq_data 
   DQ_TRY(dq_split_names(&options->operators, arena, &settings.operators, &settings.operator_count, error));
   DQ_TRY(dq_read_shapes(&options->shapes, 1, arena, &settings.shapes, error));
   DQ_TRY(open_table(options, graph, data, &settings, &table, &data_hash, arena, error));
+  check->options.shapes = settings.shapes;
+  DQ_TRY(dq_accuracy_check_before(check, graph, model, context, error));
   dq_status status = dq_int8_apply(graph, data, &settings, &report, context, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
   DQ_TRY(dq_onnx_save(graph, path, error));
@@ -229,7 +240,8 @@ static dq_status quantize(const int8_options *options, dq_graph *graph, dq_data 
     dq_message(context, DQ_NOTE, "%s: nothing to do, the model is quantized already", model);
   else if (!report.quantized)
     dq_message(context, DQ_NOTE, "%s: nothing to do, no operator can be quantized", model);
-  return tell(options, &report, error);
+  if (report.quantized) DQ_TRY(dq_accuracy_check_after(check, graph, context, error));
+  return tell(options, &report, check, error);
 }
 
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
@@ -245,7 +257,12 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   dq_status status = arena ? DQ_OK : dq_fail_memory(error, 0);
   if (status == DQ_OK && arguments.data)
     status = dq_open_data(&data, &arguments, options->common.seed, context, error);
-  if (status == DQ_OK) status = quantize(options, graph, data, arena, context, error);
+  dq_accuracy_check check = {0};
+  if (status == DQ_OK)
+    status = dq_accuracy_check_open(&check, data, &arguments, options->eval, options->eval_limit, &options->common,
+                                    context, error);
+  if (status == DQ_OK) status = quantize(options, graph, data, &check, arena, context, error);
+  dq_accuracy_check_close(&check);
   dq_data_free(data);
   dq_arena_free(arena);
   dq_graph_free(graph);
@@ -281,7 +298,8 @@ static const dq_command command = {
     .data_offset = offsetof(int8_options, data),
     .output_offset = offsetof(int8_options, output),
     .report_offset = offsetof(int8_options, report),
-    .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_AT_MOST_ONE, "per-tensor per-channel"}},
+    .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_AT_MOST_ONE, "per-tensor per-channel"},
+              {DQ_RULE_NEEDS, "eval-limit eval"}},
     .options_size = sizeof(int8_options),
     .run = run,
 };

@@ -1,0 +1,55 @@
+#include "cmd/accuracy.h"
+
+#include <string.h>
+
+dq_status dq_accuracy_check_open(dq_accuracy_check *check, dq_data *data, const dq_data_arguments *arguments,
+                                 const char *spec, int64_t limit, const dq_common_options *common,
+                                 const dq_context *context, dq_error *error) {
+  static const char *const tasks[] = {NULL, "classify", "segment", "detect", "none"};
+  *check = (dq_accuracy_check){.asked = spec || dq_option_given(common, "task"),
+                               .options = {.task = tasks[arguments->task],
+                                           .decode = arguments->decode,
+                                           .batch = arguments->batch}};
+  if (spec) {
+    dq_data_arguments other = *arguments;
+    other.data = spec;
+    other.limit = limit;
+    if (arguments->data) other.labels = NULL; // they belong to --data
+    DQ_TRY(dq_open_data(&check->opened, &other, common->seed, context, error));
+    data = check->opened;
+  }
+  bool labelled = data && dq_data_labelled(data) != DQ_LABEL_NONE;
+  if (spec && !labelled) return dq_fail(error, DQ_BAD_INPUT, "%s: the pictures have no labels", spec);
+  if (labelled && arguments->task != DQ_CHOICE_TASK_NONE) check->data = data;
+  return DQ_OK;
+}
+
+void dq_accuracy_check_close(dq_accuracy_check *check) {
+  dq_data_free(check->opened);
+  check->opened = check->data = NULL;
+}
+
+dq_status dq_accuracy_check_before(dq_accuracy_check *check, const dq_graph *graph, const char *path,
+                                   const dq_context *context, dq_error *error) {
+  if (!check->data) return DQ_OK;
+  dq_error reason = {0};
+  dq_status status = dq_accuracy_run(&check->before, graph, check->data, &check->options, context, &reason);
+  if (status == DQ_OK) {
+    check->options.task = check->before.task; // as guessed, which need not be said twice
+    return DQ_OK;
+  }
+  bool fatal = check->asked || status == DQ_SYSTEM || status == DQ_CANCELLED;
+  if (fatal) {
+    if (error) *error = reason;
+    return dq_error_prefix(error, status, "%s", path);
+  }
+  dq_message(context, DQ_WARNING, "accuracy is not measured: %s", reason.message);
+  check->before = (dq_result){0};
+  return DQ_OK;
+}
+
+dq_status dq_accuracy_check_after(dq_accuracy_check *check, const dq_graph *graph, const dq_context *context,
+                                  dq_error *error) {
+  if (!check->before.count) return DQ_OK;
+  return dq_accuracy_run(&check->after, graph, check->data, &check->options, context, error);
+}

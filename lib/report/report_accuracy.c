@@ -1,0 +1,53 @@
+#include "lib/report/report_accuracy.h"
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
+
+static const dq_column one_columns[] = {
+    {"figure", "Figure", DQ_COLUMN_TEXT, NULL, 0, 40},
+    {"key", "Key", DQ_COLUMN_TEXT, NULL, 0, 20},
+    {"value", "Value", DQ_COLUMN_REAL, NULL, 4, 0},
+    {"unit", "Unit", DQ_COLUMN_TEXT, NULL, 0, 8},
+    {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0},
+};
+static const dq_table_layout one_layout = {"accuracy", "Accuracy", one_columns, COUNT(one_columns), false};
+
+static const dq_column change_columns[] = {
+    {"figure", "Figure", DQ_COLUMN_TEXT, NULL, 0, 40},
+    {"key", "Key", DQ_COLUMN_TEXT, NULL, 0, 20},
+    {"before", "Before", DQ_COLUMN_REAL, NULL, 4, 0},
+    {"after", "After", DQ_COLUMN_REAL, NULL, 4, 0},
+    {"change", "Change", DQ_COLUMN_REAL, NULL, 4, 0},
+    {"unit", "Unit", DQ_COLUMN_TEXT, NULL, 0, 8},
+    {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0},
+};
+static const dq_table_layout change_layout = {"accuracy", "Accuracy", change_columns, COUNT(change_columns),
+                                              false};
+
+// A row with what both tables say of a figure.
+static void begin_row(dq_table *table, const dq_result *result, const dq_figure *figure) {
+  dq_table_row(table);
+  dq_table_put_text(table, "figure", figure->name);
+  dq_table_put_text(table, "key", figure->key);
+  if (figure->unit[0]) dq_table_put_text(table, "unit", figure->unit);
+  dq_table_put_int(table, "pictures", result->pictures);
+}
+
+void dq_report_accuracy(dq_report *report, const dq_result *result) {
+  if (!result->count) return;
+  dq_table *table = dq_report_table(report, &one_layout);
+  for (int i = 0; i < result->count; i++) {
+    begin_row(table, result, &result->figures[i]);
+    dq_table_put_real(table, "value", result->figures[i].value);
+  }
+}
+
+void dq_report_accuracy_change(dq_report *report, const dq_result *before, const dq_result *after) {
+  if (!before->count || before->count != after->count) return;
+  dq_table *table = dq_report_table(report, &change_layout);
+  for (int i = 0; i < before->count; i++) {
+    begin_row(table, after, &after->figures[i]);
+    dq_table_put_real(table, "before", before->figures[i].value);
+    dq_table_put_real(table, "after", after->figures[i].value);
+    dq_table_put_real(table, "change", after->figures[i].value - before->figures[i].value);
+  }
+}
