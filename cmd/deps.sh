@@ -1,7 +1,9 @@
 #!/bin/sh
 # make deps: finds what the build and the tests need and installs what is missing with apt-get.
+# With the argument "fuzz" also what only fuzzing needs.
 # On a system without apt-get: says in one line what is missing and fails.
 set -u
+purpose=${1:-}
 missing=
 packages=
 need() { # WHAT PACKAGE...: one more thing is missing
@@ -14,6 +16,13 @@ need() { # WHAT PACKAGE...: one more thing is missing
 have() { command -v "$1" >/dev/null 2>&1; }
 library() { # MODULE PACKAGE: a library by pkg-config, which may be absent itself
   have pkg-config && pkg-config --exists "$1" || need "$1" "$2"
+}
+fuzzer_links() {
+  program=$(mktemp) && printf 'int LLVMFuzzerTestOneInput(const char *d, long n){return d[0] == n;}\n' |
+    clang -fsanitize=address,undefined,fuzzer -x c -o "$program" - 2>/dev/null
+  linked=$?
+  rm -f "$program"
+  return $linked
 }
 check() {
   missing=
@@ -34,7 +43,7 @@ check() {
   have protoc-c || need protoc-c protobuf-c-compiler
   [ -f /usr/include/onnx/onnx.proto ] || need /usr/include/onnx/onnx.proto libonnx-dev
   have bats || need bats bats
-  have clang || need clang clang
+  [ "$purpose" != fuzz ] || fuzzer_links || need libFuzzer clang libclang-rt-dev
   python3 -c 'import venv, ensurepip' 2>/dev/null || need python3-venv python3-venv
 }
 check

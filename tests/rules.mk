@@ -59,6 +59,7 @@ tsan:
 ## fuzz: libFuzzer over every target for FUZZ_SECONDS (60)
 FUZZ_SECONDS ?= 60
 fuzz: $(B)/models/.made
+	@sh cmd/deps.sh fuzz
 	$(MAKE) CC=clang CFLAGS="-O1 -g" WARNINGS=-w B=build/fuzz SANITIZE="-fsanitize=address,undefined,fuzzer-no-link" build/fuzz/libdq.a
 	for t in $(FUZZ_TARGETS); do \
 	  clang -O1 -g -std=c17 -D_GNU_SOURCE -I. -Ibuild/fuzz/generated -fsanitize=address,undefined,fuzzer -o build/fuzz/$$t \
