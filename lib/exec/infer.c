@@ -54,7 +54,7 @@ dq_status dq_input_tensor(const dq_graph *graph, const dq_value *input,
     return DQ_USAGE;
   }
   if (given && input->rank >= 0 && given->rank != input->rank)
-    return dq_fail(error, DQ_USAGE, "input '%s': the shape given has %d dimensions, expected %d",
+    return dq_fail(error, DQ_BAD_INPUT, "input '%s': the shape given has %d dimensions, expected %d",
                    input->name, given->rank, input->rank);
   int64_t dims[DQ_MAX_RANK];
   int rank = given ? given->rank : input->rank;
@@ -66,7 +66,7 @@ dq_status dq_input_tensor(const dq_graph *graph, const dq_value *input,
     if (given) {
       // A fixed first dimension may be changed: networks run at any batch.
       if (declared >= 0 && declared != given->dims[i] && i > 0)
-        return dq_fail(error, DQ_USAGE, "input '%s': dimension %d is %" PRId64 ", given is %" PRId64,
+        return dq_fail(error, DQ_BAD_INPUT, "input '%s': dimension %d is %" PRId64 ", given is %" PRId64,
                        input->name, i, declared, given->dims[i]);
       dims[i] = given->dims[i];
     } else if (declared >= 0) {

@@ -162,6 +162,20 @@ static dq_status read_declaration(dq_graph *graph, dq_value *value,
   return DQ_OK;
 }
 
+// A size in a field that this schema does not have is there: it is not one that the model leaves open.
+static dq_status check_sizes(const dq_value *input, const Onnx__ValueInfoProto *info, dq_error *error) {
+  if (!input->type) return DQ_OK;
+  const Onnx__TypeProto__Tensor *type = info->type->tensor_type;
+  if (!type->shape && type->base.n_unknown_fields)
+    return dq_fail(error, DQ_UNSUPPORTED, "input '%s': the shape is in an unknown form", input->name);
+  for (int i = 0; i < input->rank; i++) {
+    const Onnx__TensorShapeProto__Dimension *dim = type->shape->dim[i];
+    if (input->dims[i].size < 0 && !input->dims[i].symbol && dim->base.n_unknown_fields)
+      return dq_fail(error, DQ_UNSUPPORTED, "input '%s': dimension %d is in an unknown form", input->name, i);
+  }
+  return DQ_OK;
+}
+
 static dq_status add_named(dq_graph *graph, const char *name, const char *what, dq_value **value,
                            dq_error *error) {
   if (!name || !name[0]) return dq_fail(error, DQ_BAD_INPUT, "%s has no name", what);
@@ -181,6 +195,7 @@ static dq_status read_interface(dq_graph *graph, size_t count, Onnx__ValueInfoPr
       return dq_fail(error, DQ_BAD_INPUT, "%s '%s' is listed twice", what, values[i]->name);
     *flag = true;
     DQ_TRY(read_declaration(graph, values[i], infos[i], error));
+    if (!outputs) DQ_TRY(check_sizes(values[i], infos[i], error));
   }
   if (outputs) graph->outputs = values, graph->output_count = (int)count;
   else graph->inputs = values, graph->input_count = (int)count;

@@ -9,11 +9,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "decomp/decomp.h"
 #include "lib/base/random.h"
-#include "lib/exec/infer.h"
 #include "lib/onnx/onnx.h"
-#include "quant/amp.h"
 #include "tests/unit/wire.h"
 
 static char folder[] = "/tmp/test_onnx_bad_XXXXXX";
@@ -197,6 +194,26 @@ static void graphs(void **state) {
   refuses(&m, DQ_BAD_INPUT, "no outputs");
 }
 
+// An input whose size stands in a field of a later version: not open, not known either.
+static void sizes_in_unknown_fields(void **state) {
+  (void)state;
+  for (int whole = 0; whole < 2; whole++) {
+    wire size = {0}, shape = {0}, tensor = {0}, type = {0}, input = {0};
+    wire_int(&size, 5, 4);
+    wire_message(&shape, 1, &size);
+    wire_int(&tensor, 1, 1);
+    wire_message(&tensor, whole ? 6 : 2, &shape);
+    wire_message(&type, 1, &tensor);
+    wire_text(&input, 1, "later");
+    wire_message(&input, 2, &type);
+    wire graph = wire_relu_graph();
+    wire_message(&graph, 11, &input);
+    wire m = wire_model(&graph);
+    refuses(&m, DQ_UNSUPPORTED,
+            whole ? "input 'later': the shape is in an unknown form" : "input 'later': dimension 0 is in an unknown form");
+  }
+}
+
 static void long_names(void **state) {
   (void)state;
   size_t length = 1 << 20;
@@ -286,7 +303,7 @@ static void million_empty(void **state) {
   }
 }
 
-// ---- Cut off and flipped ----
+// ---- Cut off ----
 
 // A model of about 2 kB with a convolution, a batch normalization, a shape and a subgraph.
 static wire larger_model(void) {
@@ -324,62 +341,18 @@ static wire larger_model(void) {
   return wire_model(&graph);
 }
 
-// A flipped bit may take a declaration away: then the user is asked for the size.
-static bool is_good(dq_status status, const dq_error *error) {
-  if (status == DQ_USAGE) return strstr(error->message, "shape") || strstr(error->message, "dimension");
-  return status == DQ_OK || status == DQ_BAD_INPUT || status == DQ_UNSUPPORTED;
-}
-
-// Loads and does with the model what commands do.
-static dq_status load_and_transform(const wire *model, dq_error *error) {
-  dq_graph *graph = NULL;
-  dq_context context = {.memory_limit = (size_t)256 << 20};
-  DQ_TRY(dq_onnx_load_bytes(&graph, model->data, model->size, folder, &context, error));
-  dq_arena *arena = dq_arena_new((size_t)64 << 20);
-  dq_tensor *tensors;
-  dq_status status = dq_infer(graph, NULL, true, &context, arena, &tensors, error);
-  dq_tucker_options tucker = {.rule = DQ_RANK_RATIO, .parameter = 0.5, .multiple = 1, .context = &context};
-  dq_tucker_report tucker_report;
-  if (status == DQ_OK) status = dq_tucker_apply(graph, &tucker, &tucker_report, error);
-  dq_amp_options amp = {0};
-  dq_amp_report amp_report;
-  if (status == DQ_OK) status = dq_amp_apply(graph, &amp, &amp_report, &context, error);
-  dq_arena_free(arena);
-  dq_graph_free(graph);
-  return status;
-}
-
 static void every_truncation(void **state) {
   (void)state;
   wire m = larger_model();
   assert_in_range(m.size, 1500, 4000);
   dq_error error = {0};
-  assert_int_equal(load_and_transform(&m, &error), DQ_OK);
+  assert_int_equal(load(&m, &error), DQ_OK);
   for (size_t size = 0; size < m.size; size++) {
     wire part = {m.data, size, size};
     dq_status status = load(&part, &error);
     if (status != DQ_OK && status != DQ_BAD_INPUT)
       fail_msg("%zu bytes: status %d '%s'", size, (int)status, error.message);
   }
-  wire_free(&m);
-}
-
-static void flipped_bits(void **state) {
-  (void)state;
-  wire m = larger_model();
-  int seeds = getenv("FLIPS") ? atoi(getenv("FLIPS")) : 10000, refused = 0;
-  for (int seed = 0; seed < seeds; seed++) {
-    dq_random random = {(uint64_t)seed};
-    size_t at = (size_t)dq_random_below(&random, m.size);
-    uint8_t bit = (uint8_t)(1u << dq_random_below(&random, 8));
-    dq_error error = {0};
-    m.data[at] ^= bit;
-    dq_status status = load_and_transform(&m, &error);
-    m.data[at] ^= bit;
-    if (!is_good(status, &error)) fail_msg("byte %zu bit %d: status %d '%s'", at, bit, (int)status, error.message);
-    refused += status != DQ_OK;
-  }
-  assert_true(refused > seeds / 20);
   wire_free(&m);
 }
 
@@ -477,10 +450,10 @@ int main(void) {
       cmocka_unit_test(other_formats),    cmocka_unit_test(tensor_sizes),
       cmocka_unit_test(types_passed_through), cmocka_unit_test(versions),
       cmocka_unit_test(graphs),           cmocka_unit_test(long_names),
+      cmocka_unit_test(sizes_in_unknown_fields),
       cmocka_unit_test(deep_nesting),     cmocka_unit_test(huge_length),
       cmocka_unit_test(million_empty),    cmocka_unit_test(every_truncation),
-      cmocka_unit_test(flipped_bits),     cmocka_unit_test(external_data),
-      cmocka_unit_test(external_data_of_5_gb),
+      cmocka_unit_test(external_data),    cmocka_unit_test(external_data_of_5_gb),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
