@@ -89,6 +89,13 @@ static bool is_neutral(const dq_amp_job *job, const dq_node *node) {
   return true;
 }
 
+// Behind an operator that nobody knows types are not known either, and may be float32.
+static bool reads_unknown(const dq_amp_job *job, const dq_node *node) {
+  for (int i = 0; i < node->input_count; i++)
+    if (node->inputs[i] && !job->tensors[node->inputs[i]->index].type) return true;
+  return false;
+}
+
 // FOLLOW: float16 when every float input that is computed is float16 already, and there is one.
 static bool follows_half(const dq_amp_job *job, const dq_node *node) {
   bool any = false;
@@ -129,6 +136,10 @@ static void colour_node(dq_amp_job *job, const dq_node *node, dq_amp_node *entry
     entry->half = false;
     entry->reason = "a constant is beyond 65504, the largest float16";
   }
+  if (entry->half && reads_unknown(job, node)) {
+    entry->half = false;
+    entry->reason = "the type of an input is not known";
+  }
   for (int i = 0; entry->half && i < node->output_count; i++)
     if (is_float(job, node->outputs[i])) job->half[node->outputs[i]->index] = true;
 }
@@ -142,7 +153,7 @@ dq_status dq_amp_colour(dq_amp_job *job) {
   job->report->count = graph->node_count;
   if (job->options->half_io)
     for (int i = 0; i < graph->input_count; i++)
-      if (is_float(job, graph->inputs[i]) && !graph->inputs[i]->constant)
+      if (is_float(job, graph->inputs[i]) && !graph->inputs[i]->constant && !graph->inputs[i]->is_captured)
         job->half[graph->inputs[i]->index] = true;
   for (int n = 0; n < graph->node_count; n++) {
     dq_amp_node *entry = &job->report->nodes[order[n]->index];

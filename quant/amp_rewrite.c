@@ -102,13 +102,9 @@ static dq_status rewrite_inputs(dq_amp_job *job, dq_node *node, variants *all) {
   return DQ_OK;
 }
 
-// A float16 output of the model stays float32: its producer writes to a new value in front of a cast.
-static dq_status rewrite_output(dq_amp_job *job, dq_value *output, variants *all) {
+// A float16 value whose name stays float32: its producer writes to a new value in front of a cast.
+static dq_status keep_full(dq_amp_job *job, dq_value *output, variants *all) {
   dq_graph *graph = job->graph;
-  if (job->options->half_io || !output->producer) {
-    declare(output, DQ_F16);
-    return DQ_OK;
-  }
   char *name = dq_arena_printf(graph->arena, "%s_fp16", output->name);
   dq_value *source = name ? dq_graph_fresh_value(graph, name) : NULL;
   if (!source) return no_memory(job);
@@ -124,13 +120,21 @@ static dq_status rewrite_output(dq_amp_job *job, dq_value *output, variants *all
   return add_cast(job, producer->index + 1, source, output, DQ_F32) ? DQ_OK : no_memory(job);
 }
 
-static dq_status rewrite_outputs(dq_amp_job *job, variants *all) {
+// Outputs of the model, and what bodies of If, Loop and Scan read by name, which nobody rewrites.
+static dq_status rewrite_named(dq_amp_job *job, variants *all) {
   const dq_graph *graph = job->graph;
+  bool half_io = job->options->half_io;
   for (int i = 0; i < graph->output_count; i++) {
     dq_value *output = graph->outputs[i];
-    if (job->half[output->index]) DQ_TRY(rewrite_output(job, output, all));
-    else if (job->options->half_io && job->tensors[output->index].type == DQ_F32)
+    bool half = job->half[output->index];
+    if (half && (!output->producer || (half_io && !output->is_captured))) declare(output, DQ_F16);
+    else if (half) DQ_TRY(keep_full(job, output, all));
+    if (half_io && (!half || output->is_captured) && job->tensors[output->index].type == DQ_F32)
       dq_message(job->context, DQ_NOTE, "output '%s' stays float32", output->name);
+  }
+  for (int v = 0; v < job->value_count; v++) {
+    dq_value *value = graph->values[v];
+    if (job->half[v] && value->is_captured && !value->is_output) DQ_TRY(keep_full(job, value, all));
   }
   return DQ_OK;
 }
@@ -138,7 +142,7 @@ static dq_status rewrite_outputs(dq_amp_job *job, variants *all) {
 static void declare_halves(dq_amp_job *job) {
   for (int v = 0; v < job->value_count; v++) {
     dq_value *value = job->graph->values[v];
-    if (job->half[v] && !value->is_output && (value->type || value->is_input))
+    if (job->half[v] && !value->is_output && !value->is_captured && (value->type || value->is_input))
       declare(value, DQ_F16);
   }
 }
@@ -149,7 +153,7 @@ dq_status dq_amp_rewrite(dq_amp_job *job) {
   dq_node **nodes = dq_arena_copy(job->arena, graph->nodes, (size_t)count * sizeof *nodes);
   variants *all = DQ_NEW_ARRAY(job->arena, job->value_count, variants);
   if (!nodes || !all) return no_memory(job);
-  DQ_TRY(rewrite_outputs(job, all));
+  DQ_TRY(rewrite_named(job, all));
   for (int n = 0; n < count; n++) DQ_TRY(rewrite_inputs(job, nodes[n], all));
   declare_halves(job);
   return dq_graph_index(graph, true, job->error);

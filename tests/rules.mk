@@ -3,7 +3,7 @@
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 UNIT_SHARED := $(patsubst %.c,$(B)/%.o,$(filter-out tests/unit/test_%.c,$(wildcard tests/unit/*.c)))
 CHECK_OBJECTS := $(patsubst %.c,$(B)/%.o,$(wildcard tests/check/*.c))
-MODEL_OBJECTS := $(patsubst %.c,$(B)/%.o,$(wildcard tests/models/*.c))
+MODEL_OBJECTS := $(patsubst %.c,$(B)/%.o,$(wildcard tests/models/*.c)) $(B)/tests/unit/wire.o
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 TEST_PROGRAMS = $(UNIT_TESTS) $(B)/dqcheck $(B)/models/.made $(B)/tests/fuzz_replay
 

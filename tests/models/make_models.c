@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "datasets/npy.h"
+#include "lib/base/file.h"
 #include "lib/base/random.h"
 #include "lib/onnx/onnx.h"
+#include "tests/models/unusual.h"
 
 typedef struct maker {
   dq_graph *graph;
@@ -321,11 +323,23 @@ static int compare_arrays(const char *left, const char *right) {
   return 0;
 }
 
+// Whether the bytes of `part` stand somewhere in `whole`: exit status 0 or 1.
+static int contains(const char *whole, const char *part) {
+  dq_file a, b;
+  dq_error error = {0};
+  if (dq_file_open(&a, whole, &error) != DQ_OK || dq_file_open(&b, part, &error) != DQ_OK) return 5;
+  int found = b.size && memmem(a.data, a.size, b.data, b.size);
+  dq_file_close(&a);
+  dq_file_close(&b);
+  return !found;
+}
+
 int main(int argc, char **argv) {
   dq_error error = {0};
   if (argc >= 3 && !strcmp(argv[1], "--array")) return make_array(argv[2], argc - 3, argv + 3);
   if (argc == 4 && !strcmp(argv[1], "--compare")) return compare_arrays(argv[2], argv[3]);
   if (argc == 4 && !strcmp(argv[1], "--copy")) return copy_model(argv[2], argv[3]);
+  if (argc == 4 && !strcmp(argv[1], "--contains")) return contains(argv[2], argv[3]);
   if (argc != 2) return 2;
   for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
     char path[4096];
@@ -341,5 +355,5 @@ int main(int argc, char **argv) {
     }
     dq_graph_free(m.graph);
   }
-  return 0;
+  return write_unusual_models(argv[1]);
 }
