@@ -31,11 +31,8 @@ static int *make_slots(const dq_graph *graph, const char *const *names, int coun
 
 static dq_status run_pictures(dq_session *session, const dq_observation *what,
                               const dq_context *context, dq_error *error) {
-  dq_tensor *input = dq_plan_input(session->plan, 0);
-  if (dq_plan_input_count(session->plan) != 1 || input->type != DQ_F32 || input->rank != 4)
-    return dq_fail(error, DQ_UNSUPPORTED,
-                   "the network has %d inputs, expected one float32 picture NxCxHxW",
-                   dq_plan_input_count(session->plan));
+  dq_tensor *input;
+  DQ_TRY(dq_plan_picture_input(session->plan, &input, error));
   DQ_TRY(dq_data_set_shape(what->data, input->dims[1], input->dims[2], input->dims[3], error));
   int64_t elements = dq_tensor_product(input, 1, 4);
   for (int64_t i = 0; i < what->pictures; i++) {

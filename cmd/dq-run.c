@@ -156,6 +156,28 @@ static dq_status read_inputs(const run_options *options, dq_arena *arena, dq_sha
   return DQ_OK;
 }
 
+// Every --input is for one that the model has; without a name, for its only one.
+static dq_status check_names(const dq_graph *graph, const dq_shape_request *request, int count, dq_error *error) {
+  const dq_value *only = NULL;
+  int inputs = 0;
+  for (int p = 0; p < graph->input_count; p++) {
+    if (graph->inputs[p]->constant) continue;
+    only = graph->inputs[p];
+    inputs++;
+  }
+  for (int i = 0; i < count; i++) {
+    const char *name = request->inputs[i].name;
+    const dq_value *value = name[0] ? dq_graph_find(graph, name) : inputs == 1 ? only : NULL;
+    if (value && value->is_input && !value->constant) continue;
+    if (!inputs) return dq_fail(error, DQ_USAGE, "--input: the model has no inputs");
+    if (!name[0]) return dq_fail(error, DQ_USAGE, "--input: the model has %d inputs, give NAME=FILE.npy", inputs);
+    dq_fail(error, DQ_USAGE, "--input: the model has no input '%s'", name);
+    dq_error_hint(error, inputs == 1 ? "its input is '%s'" : "one of its inputs is '%s'", only->name);
+    return DQ_USAGE;
+  }
+  return DQ_OK;
+}
+
 static dq_status fill_inputs(const dq_shape_request *request, dq_tensor *const *tensors, int count,
                              dq_plan *plan, dq_error *error) {
   for (int p = 0; p < dq_plan_input_count(plan); p++) {
@@ -179,6 +201,7 @@ static dq_status run_files(const run_options *options, const dq_graph *graph, dq
   dq_tensor **tensors = DQ_NEW_ARRAY(arena, options->inputs.count, dq_tensor *);
   if (!tensors) return dq_fail_memory(error, 0);
   DQ_TRY(read_inputs(options, arena, &session_options.shapes, tensors, error));
+  DQ_TRY(check_names(graph, &session_options.shapes, options->inputs.count, error));
   dq_session session;
   DQ_TRY(dq_session_open(&session, graph, &session_options, context, error));
   dq_status status = fill_inputs(&session_options.shapes, tensors, options->inputs.count,
@@ -194,9 +217,8 @@ static dq_status run_files(const run_options *options, const dq_graph *graph, dq
 
 static dq_status run_pictures(const run_options *options, dq_plan *plan, dq_data *data,
                               dq_error *error) {
-  dq_tensor *input = dq_plan_input(plan, 0);
-  if (dq_plan_input_count(plan) != 1 || input->type != DQ_F32 || input->rank != 4)
-    return dq_fail(error, DQ_UNSUPPORTED, "pictures need a network with one float32 input NxCxHxW");
+  dq_tensor *input;
+  DQ_TRY(dq_plan_picture_input(plan, &input, error));
   if (input->dims[0] != 1)
     return dq_fail(error, DQ_UNSUPPORTED, "the network has a fixed batch of %" PRId64 ", expected 1",
                    input->dims[0]);

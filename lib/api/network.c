@@ -96,6 +96,8 @@ int dq_network_output(const dq_network *network, int index, dq_array *array) {
 
 static dq_status tell_shape(dq_network *network, dq_data *data, dq_error *error) {
   dq_plan *plan = network->session.plan;
+  if (!dq_plan_input_count(plan))
+    return dq_fail(error, DQ_BAD_INPUT, "the model has no inputs, pictures need one");
   if (dq_plan_input_count(plan) != 1)
     return dq_fail(error, DQ_UNSUPPORTED, "the model has %d inputs, pictures need just one",
                    dq_plan_input_count(plan));

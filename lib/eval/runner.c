@@ -4,17 +4,16 @@
 #include <inttypes.h>
 #include <string.h>
 
-static const dq_value *only_input(const dq_graph *graph, dq_error *error) {
-  const dq_value *input = NULL;
+static dq_status only_input(const dq_graph *graph, const dq_value **input, dq_error *error) {
   int count = 0;
   for (int i = 0; i < graph->input_count; i++) {
     if (graph->inputs[i]->constant) continue;
-    input = graph->inputs[i];
+    *input = graph->inputs[i];
     count++;
   }
-  if (count == 1) return input;
-  dq_fail(error, DQ_UNSUPPORTED, "the model has %d inputs, pictures need just one", count);
-  return NULL;
+  if (count == 1) return DQ_OK;
+  if (!count) return dq_fail(error, DQ_BAD_INPUT, "the model has no inputs, pictures need one");
+  return dq_fail(error, DQ_UNSUPPORTED, "the model has %d inputs, pictures need just one", count);
 }
 
 // The shape of the input where neither the model nor the user gives it: channels, height and width
@@ -38,8 +37,8 @@ static void complete_shape(const dq_value *input, const dq_data *data,
 
 static dq_status open_runner(dq_runner *runner, const dq_graph *graph, dq_data *data,
                              const dq_runner_options *options, dq_error *error) {
-  const dq_value *input = only_input(graph, error);
-  if (!input) return error ? error->status : DQ_UNSUPPORTED;
+  const dq_value *input = NULL;
+  DQ_TRY(only_input(graph, &input, error));
   dq_input_shape shape;
   complete_shape(input, data, options, &shape);
   dq_session_options session = {

@@ -126,6 +126,19 @@ int dq_plan_input_count(const dq_plan *plan) { return plan->input_count; }
 dq_tensor *dq_plan_input(dq_plan *plan, int i) { return &plan->tensors[plan->inputs[i]->index]; }
 const char *dq_plan_input_name(const dq_plan *plan, int i) { return plan->inputs[i]->name; }
 
+dq_status dq_plan_picture_input(dq_plan *plan, dq_tensor **input, dq_error *error) {
+  if (!plan->input_count) return dq_fail(error, DQ_BAD_INPUT, "the model has no inputs, pictures need one");
+  if (plan->input_count > 1)
+    return dq_fail(error, DQ_UNSUPPORTED, "the model has %d inputs, pictures need just one", plan->input_count);
+  dq_tensor *only = *input = dq_plan_input(plan, 0);
+  char shape[DQ_SHAPE_TEXT];
+  if (only->type != DQ_F32 || only->rank != 4)
+    return dq_fail(error, DQ_UNSUPPORTED, "input '%s' is %s %s, pictures need float32 NxCxHxW",
+                   dq_plan_input_name(plan, 0), dq_dtype_name(only->type),
+                   dq_tensor_shape_text(only, shape, sizeof shape));
+  return DQ_OK;
+}
+
 int dq_plan_output_count(const dq_plan *plan) { return plan->graph->output_count; }
 const dq_tensor *dq_plan_output(const dq_plan *plan, int i) {
   return &plan->tensors[plan->graph->outputs[i]->index];

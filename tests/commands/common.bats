@@ -131,19 +131,6 @@ ROWS
   only
 }
 
-@test "operators that nobody knows are run by nobody and kept by all" {
-  gives 4 dq-run "$models/unknown_operator.onnx" --input "$x" --shape x=1,3,8,8
-  has "node 'strange': operator Frobnicate (opset 13) is not supported"
-  gives 4 convert int8 "$models/unknown_operator.onnx" out.onnx
-  has "node 'strange': operator Frobnicate (opset 13) is not supported"
-  for verb in amp tucker; do
-    gives 0 convert $verb "$models/unknown_operator.onnx" $verb.onnx
-    gives 4 dq-run $verb.onnx --input "$x"
-    has "operator Frobnicate"
-  done
-  gives 0 dq-report "$models/unknown_operator.onnx"
-}
-
 @test "sizes that are not known" {
   gives 2 convert int8 "$models/unknown_size.onnx" out.onnx
   has "hint: give it with --shape x="

@@ -1,0 +1,158 @@
+# Models that are valid but out of the ordinary, through every command: what nobody knows, bodies, missing parts.
+load common
+
+# refused_by_runners MODEL WORDS: 4 with these words from every command that must run the model, and no output
+refused_by_runners() {
+  local model="$models/$1.onnx" words=$2
+  gives 4 dq-run "$model" --input one.npy
+  says "dq-run: $model: $words"
+  gives 4 dq-run "$model" --data "npy:$x"
+  says "dq-run: $model: $words"
+  gives 4 dq-int8 "$model" --data "npy:$x" -o int8.onnx
+  says "dq-int8: $model: $words"
+  gives 4 dq-report "$model" --data "npy:$x" -q
+  says "dq-report: $model: $words"
+  gives 4 dq-bench "$model" --runs 1
+  says "dq-bench: $model: $words"
+  [ -z "$output" ]
+  only one.npy
+}
+
+# kept_by_others MODEL WORDS: the commands that need not run it work, and write what they do not know to the byte
+kept_by_others() {
+  local model="$models/$1.onnx" words=$2
+  gives 0 dq-report "$model" --json -
+  has "$words"
+  has '"unsupported": 1'
+  says "dq-report: warning: $model: shapes of some nodes are not known, MACs are a lower bound"
+  gives 0 dq-amp "$model" -o amp.onnx
+  has "In float16:                  1"
+  says ""
+  gives 0 dq-tucker "$model" --energy 0.8 -o tucker.onnx
+  has "1 of 1 convolutions decomposed"
+  says ""
+  for written in amp tucker; do
+    [ ! -e "$models/$1.kept" ] || make_models --contains $written.onnx "$models/$1.kept"
+    gives 4 dq-run $written.onnx --input one.npy
+    says "dq-run: $written.onnx: $words"
+    rm $written.onnx
+  done
+  only one.npy
+}
+
+@test "operators, domains, functions and bodies: refused by what runs them, kept by the rest" {
+  make_models --array one.npy 1 3 8 8
+  while IFS='|' read -r model words; do
+    refused_by_runners "$model" "$words"
+    kept_by_others "$model" "$words"
+  done <<'ROWS'
+unknown_operator|node 'strange': operator Frobnicate (opset 13) is not supported
+unknown_domain|node 'strange': operator Frobnicate of domain 'com.example' is not supported
+function|node 'twice': operator Twice of domain 'local' is not supported
+if|node 'choice': operator If (opset 13) is not supported
+loop|node 'repeat': operator Loop (opset 13) is not supported
+scan|node 'walk': operator Scan (opset 13) is not supported
+ROWS
+}
+
+@test "float16 ends in front of what is not known" {
+  gives 0 dq-amp "$models/if.onnx" -o amp.onnx --explain --half-io
+  [ "$(grep -vE '^-+$' <<<"$output" | head -5)" = \
+"Node     Operator  Colour  Precision  Reason
+conv     Conv      ALLOW   float16    the operator's colour
+choice   If        DENY    -          no float32 to compute with
+sum      Add       FOLLOW  float32    the type of an input is not known
+product  Mul       FOLLOW  float32    an input is float32" ]
+}
+
+@test "graphs without outputs" {
+  for model in no_outputs nothing; do
+    for verb in amp tucker int8; do
+      gives 3 convert $verb "$models/$model.onnx" out.onnx
+      says "dq-$verb: $models/$model.onnx: the graph has no outputs"
+    done
+    for words in "run --input $x" "run --data npy:$x" "report" "report --data npy:$x" "bench --runs 1"; do
+      gives 3 dq-${words%% *} "$models/$model.onnx" $(cut -s -d' ' -f2- <<<"$words")
+      says "dq-${words%% *}: $models/$model.onnx: the graph has no outputs"
+      [ -z "$output" ]
+    done
+  done
+  only
+}
+
+@test "graphs without inputs" {
+  local model="$models/no_inputs.onnx" words="the model has no inputs, pictures need one"
+  gives 0 dq-run "$model" --save-output .
+  [ "$output" = "y: float32 1x8x8x8" ]
+  says ""
+  for verb in amp tucker; do
+    gives 0 convert $verb "$model" $verb.onnx
+    says ""
+    mkdir $verb && dq-run $verb.onnx --save-output $verb >/dev/null
+  done
+  near amp/y.npy y.npy 0.002
+  gives 0 dq-report "$model"
+  has "Nodes:            1"
+  says ""
+  gives 0 dq-bench "$model" --runs 1 -q
+  gives 3 dq-int8 "$model" --data "npy:$x" -o out.onnx
+  says "dq-int8: $model: $words"
+  gives 3 dq-run "$model" --data "npy:$x"
+  says "dq-run: $model: $words"
+  gives 3 dq-report "$model" --data "npy:$x"
+  says "dq-report: $model: $words"
+  gives 2 dq-run "$model" --input "$x"
+  says "dq-run: --input: the model has no inputs"
+  [ ! -e out.onnx ]
+}
+
+@test "outputs that are initializers or inputs, graphs with no nodes" {
+  make_models --array one.npy 1 3 8 8
+  for model in initializer_output no_nodes; do
+    gives 0 dq-run "$models/$model.onnx" --input one.npy --save-output .
+    says ""
+    [[ $model != no_nodes ]] || cmp x.npy one.npy
+    gives 0 convert amp "$models/$model.onnx" amp.onnx
+    says "dq-amp: $models/$model.onnx: nothing to do, no node becomes float16"
+    gives 0 convert tucker "$models/$model.onnx" tucker.onnx
+    says "dq-tucker: warning: nothing was decomposed"
+    gives 0 convert int8 "$models/$model.onnx" int8.onnx
+    says "dq-int8: $models/$model.onnx: nothing to do, no operator can be quantized"
+    gives 0 dq-report "$models/$model.onnx"
+    has "Nodes:            0"
+    says ""
+    gives 0 dq-report "$models/$model.onnx" --data "npy:$x" -q
+    gives 0 dq-run "$models/$model.onnx" --data "npy:$x"
+    gives 0 dq-bench "$models/$model.onnx" --runs 1 -q
+    for written in amp tucker int8; do
+      mkdir $written && dq-run $written.onnx --input one.npy --save-output $written >/dev/null
+      for array in x y; do [ ! -e $array.npy ] || cmp $array.npy $written/$array.npy; done
+      rm -r $written
+    done
+    rm ./[xy].npy
+  done
+}
+
+@test "inputs are given by their names" {
+  local model="$models/two_inputs.onnx"
+  make_models --array a.npy 1 8 8 8
+  make_models --array small.npy 1 2
+  gives 0 dq-run "$model" --input x=a.npy --input z=a.npy
+  [ "$output" = "y: float32 1x8x8x8" ]
+  gives 2 dq-run "$model" --input small.npy
+  says "dq-run: --input: the model has 2 inputs, give NAME=FILE.npy"
+  gives 2 dq-run "$model" --input x=a.npy
+  says "dq-run: input 'z' is not given (--input z=FILE.npy)"
+  gives 2 dq-run "$model" --input x=a.npy --input z=a.npy --input w=a.npy
+  says "dq-run: --input: the model has no input 'w'
+hint: one of its inputs is 'z'"
+  gives 2 dq-run "$models/tiny.onnx" --input X=small.npy
+  says "dq-run: --input: the model has no input 'X'
+hint: its input is 'x'"
+  gives 3 dq-run "$model" --input x=small.npy --input z=a.npy
+  says "dq-run: $model: input 'x': the shape given has 2 dimensions, expected 4"
+  for verb in int8 run report; do
+    gives 4 dq-$verb "$model" --data "npy:$maps" $([ $verb != int8 ] || echo -o out.onnx)
+    says "dq-$verb: $model: the model has 2 inputs, pictures need just one"
+  done
+}
