@@ -148,7 +148,7 @@ static void costs(void **state) {
   assert_string_equal(dq_model_input_name(model, 0), "x");
   assert_null(dq_model_input_name(model, 1));
   const char *const wrong[] = {"x=1,3,8", NULL};
-  expect(dq_model_cost(model, wrong, &facts, &failure), DQ_CODE_USAGE, "x");
+  expect(dq_model_cost(model, wrong, &facts, &failure), DQ_CODE_BAD_INPUT, "x");
   dq_model_free(model);
 }
 
