@@ -27,6 +27,7 @@ typedef struct int8_options {
 } int8_options;
 
 enum { ACTIVATIONS_U8, ACTIVATIONS_S8 };
+enum { FORMAT_QDQ, FORMAT_QOPERATOR };
 
 static const char *table_format_name(int index) {
   const dq_calibration_table_format *format = dq_calibration_table_format_at(index);
@@ -69,9 +70,13 @@ static const dq_option rows[] = {
      DQ_INTO(int8_options, activations), .help = "type of the activations: u8, s8"},
     {.name = "weights", .aliases = "weight-type", .type = DQ_OPTION_ENUM, .choices = "s8=qint8",
      .preset = "s8", .hidden = true, DQ_INTO(int8_options, weights), .help = "type of the weights"},
-    {.name = "format", .aliases = "quant-format", .type = DQ_OPTION_ENUM, .choices = "qdq",
+    {.name = "format", .aliases = "quant-format", .type = DQ_OPTION_ENUM, .choices = "qdq|qoperator",
      .preset = "qdq", .group = "Quantization", DQ_INTO(int8_options, format),
-     .help = "how quantization is written: QuantizeLinear and DequantizeLinear pairs"},
+     .help = "how quantization is written: qdq (pairs around operators), qoperator (operators on integers)",
+     .details = "qdq: QuantizeLinear and DequantizeLinear around float operators, which runtimes make integer "
+                "kernels of. qoperator: QLinearConv and QLinearMatMul, and operators of ONNX Runtime's domain "
+                "com.microsoft for Add, Mul, Concat, pools and activations; what has no such form stays between "
+                "its pairs. The integers are the same."},
     {.name = "symmetric", .aliases = "activation-symmetric", .type = DQ_OPTION_FLAG,
      .group = "Quantization", DQ_INTO(int8_options, symmetric),
      .help = "activations symmetric around zero (weights always are)"},
@@ -113,6 +118,7 @@ static const dq_column model_columns[] = {
     {"operators", "Operators", DQ_COLUMN_INT, NULL, 0, 0},
     {"quantized", "Quantized", DQ_COLUMN_INT, NULL, 0, 0},
     {"activations", "Activations with scales", DQ_COLUMN_INT, NULL, 0, 0},
+    {"lowered", "Written on integers", DQ_COLUMN_INT, NULL, 0, 0},
     {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0},
     {"histogram_bytes", "Histograms", DQ_COLUMN_BYTES, NULL, 0, 0},
     {"method", "Ranges by", DQ_COLUMN_TEXT, NULL, 0, 20},
@@ -168,6 +174,7 @@ static dq_status tell(const int8_options *options, const dq_int8_report *facts, 
   dq_table_put_int(model, "operators", facts->count);
   dq_table_put_int(model, "quantized", facts->quantized);
   dq_table_put_int(model, "activations", facts->values);
+  if (options->format == FORMAT_QOPERATOR) dq_table_put_int(model, "lowered", facts->lowered);
   dq_table_put_int(model, "pictures", facts->pictures);
   dq_table_put_int(model, "histogram_bytes", (int64_t)facts->calibration_bytes);
   if (facts->quantized) put_decisions(model, facts);
@@ -196,6 +203,7 @@ static dq_int8_options make_settings(const int8_options *options) {
       .per_tensor = options->per_tensor,
       .activation_type = options->activations == ACTIVATIONS_S8 ? DQ_I8 : DQ_U8,
       .symmetric = options->symmetric,
+      .qoperator = options->format == FORMAT_QOPERATOR,
       .exclude = options->exclude.items,
       .exclude_count = options->exclude.count,
       .only = options->only.items,

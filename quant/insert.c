@@ -264,8 +264,7 @@ static dq_status quantize_activations(dq_int8_job *job) {
   return DQ_OK;
 }
 
-// fp32 originals that nothing reads any more.
-static void drop_unused(dq_graph *graph) {
+void dq_int8_drop_unused(dq_graph *graph) {
   for (int v = 0; v < graph->value_count; v++) {
     dq_value *value = graph->values[v];
     if (value->constant && !value->user_count && !value->is_output && !value->is_captured)
@@ -278,6 +277,6 @@ dq_status dq_int8_insert(dq_int8_job *job) {
   DQ_TRY(quantize_products(job)); // first: it looks up the values that activations are then taken from
   DQ_TRY(quantize_activations(job));
   DQ_TRY(dq_graph_index(graph, true, job->error));
-  drop_unused(graph);
+  dq_int8_drop_unused(graph);
   return dq_graph_index(graph, true, job->error);
 }

@@ -7,6 +7,7 @@
 #include "lib/passes/passes_internal.h"
 #include "lib/passes/raise_opset.h"
 #include "quant/int8_internal.h"
+#include "quant/qoperator.h"
 
 enum { OPSET_PER_CHANNEL = 13 }; // DequantizeLinear with an axis
 
@@ -265,6 +266,8 @@ dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *o
                      .arena = arena, .report = report, .data = data, .pictures = data ? dq_data_count(data) : 0,
                      .origin = dq_origin_begin(graph, "dq-int8")};
   dq_status status = job.origin ? run_job(&job) : dq_fail_memory(error, 0);
+  if (status == DQ_OK && report->quantized && options->qoperator)
+    status = dq_qoperator_lower(graph, job.origin, &report->lowered, error);
   if (status == DQ_OK && report->quantized) status = remember(&job, data);
   else dq_origin_discard(job.origin);
   dq_arena_free(arena);

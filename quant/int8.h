@@ -23,6 +23,7 @@ typedef struct dq_int8_options {
   bool per_tensor;            // one scale per weight instead of one per output channel
   int activation_type;        // DQ_U8 or DQ_I8
   bool symmetric;             // activations too
+  bool qoperator;             // written as operators on integers (quant/qoperator.h)
   const char *const *exclude; // shell patterns on node names: these nodes stay in float
   int exclude_count;
   const char *const *only;      // shell patterns: nothing but these nodes; count 0: all
@@ -47,6 +48,7 @@ typedef struct dq_int8_report {
   dq_int8_layer *layers; // in the order of the graph; owned by the graph's arena
   int count, quantized;
   int values;               // activations that got a scale
+  int lowered;              // operators written on integers, with options->qoperator
   size_t calibration_bytes; // memory of the histograms
   int64_t pictures;
   bool nothing_to_do;       // the model is quantized already

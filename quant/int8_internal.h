@@ -57,5 +57,7 @@ bool dq_int8_is_weight(const dq_int8_job *job, const dq_node *node, int i);
 
 // insert.c: writes pairs, weights and biases into the graph.
 dq_status dq_int8_insert(dq_int8_job *job);
+// Takes initializers out of the graph that nothing reads any more.
+void dq_int8_drop_unused(dq_graph *graph);
 
 #endif

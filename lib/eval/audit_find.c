@@ -4,6 +4,7 @@
 
 #include "lib/base/sizes.h"
 #include "lib/eval/audit_internal.h"
+#include "lib/ops/qlinear.h"
 
 static const dq_tensor *constant_of(const dq_value *value) {
   if (!value) return NULL;
@@ -69,6 +70,21 @@ static const char *read_explicit(const dq_node *node, found *f) {
   return NULL;
 }
 
+// QLinearConv, QLinearMatMul, QGemm.
+static bool read_qlinear(const dq_node *node, found *f) {
+  const dq_qlinear *form = dq_qlinear_find(node->domain, node->op_type);
+  bool product = form && (!strcmp(form->of, "Conv") || !strcmp(form->of, "Gemm") || !strcmp(form->of, "MatMul"));
+  if (!product) return false;
+  f->convolution = !strcmp(form->of, "Conv");
+  f->transposed_w = dq_node_int(node, "transB", 0) != 0;
+  f->x = (operand){dq_node_input(node, form->operand), dq_node_input(node, form->operand + 2), -1};
+  f->w = (operand){dq_node_input(node, form->operand + 3), dq_node_input(node, form->operand + 5), -1};
+  f->bias = form->bias < 0 ? NULL : dq_node_input(node, form->bias);
+  f->y = node->outputs[0];
+  f->y_zero = dq_node_input(node, form->result + 1);
+  return true;
+}
+
 // "" : not a layer of 8-bit numbers; another text: why it is not audited; NULL: found.
 static const char *read_layer(const dq_node *node, found *f) {
   *f = (found){0};
@@ -76,16 +92,9 @@ static const char *read_layer(const dq_node *node, found *f) {
   if (dq_node_is(node, "Conv") || dq_node_is(node, "Gemm") || dq_node_is(node, "MatMul") ||
       dq_node_is(node, "ConvTranspose"))
     return read_explicit(node, f);
-  f->convolution = dq_node_is(node, "QLinearConv") || dq_node_is(node, "ConvInteger");
-  if (dq_node_is(node, "QLinearConv") || dq_node_is(node, "QLinearMatMul")) {
-    f->x = (operand){dq_node_input(node, 0), dq_node_input(node, 2), -1};
-    f->w = (operand){dq_node_input(node, 3), dq_node_input(node, 5), -1};
-    f->bias = f->convolution ? dq_node_input(node, 8) : NULL;
-    f->y = node->outputs[0];
-    f->y_zero = dq_node_input(node, 7);
-    return NULL;
-  }
-  if (!dq_node_is(node, "ConvInteger") && !dq_node_is(node, "MatMulInteger")) return "";
+  if (read_qlinear(node, f)) return NULL;
+  f->convolution = dq_node_is(node, "ConvInteger");
+  if (!f->convolution && !dq_node_is(node, "MatMulInteger")) return "";
   f->x = (operand){dq_node_input(node, 0), dq_node_input(node, 2), -1};
   f->w = (operand){dq_node_input(node, 1), dq_node_input(node, 3), -1};
   return NULL;

@@ -23,9 +23,18 @@ static const operands qlinear_operands = {
     .requantize = true,
     .requantization = {.x_scale = 1, .w_scale = 4, .y_scale = 6, .y_zero_point = 7, .bias = 8}};
 
+// QGemm of ONNX Runtime, domain com.microsoft: the bias stands before the result's scale.
+static const operands microsoft_operands = {
+    .a = 0,
+    .a_zero_point = 2,
+    .b = 3,
+    .b_zero_point = 5,
+    .requantize = true,
+    .requantization = {.x_scale = 1, .w_scale = 4, .y_scale = 7, .y_zero_point = 8, .bias = 6}};
+
 enum { TYPES_8_BIT = DQ_BIT(DQ_U8) | DQ_BIT(DQ_I8) };
 
-// dq QGemm is the one row of another domain here.
+// The rows of other domains here are dq QGemm and com.microsoft QGemm.
 static bool is_gemm(const dq_op *op) {
   return op->row->domain != NULL;
 }
@@ -282,4 +291,41 @@ const dq_operator dq_op_QLinearMatMul = {
     .colour = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_HALF, // scales of version 21 may be float16
+};
+
+// Sums alone (no result's scale), transposed inputs and factors are not what quantized layers have.
+static dq_status microsoft_infer(dq_op *op) {
+  if (dq_node_int(op->node, "transA", 0) || dq_node_float(op->node, "alpha", 1) != 1)
+    return dq_op_fail(op, DQ_UNSUPPORTED, "attribute '%s' is not supported",
+                      dq_node_int(op->node, "transA", 0) ? "transA" : "alpha");
+  if (!dq_op_input(op, 7) || !dq_op_input(op, 8))
+    return dq_op_fail(op, DQ_UNSUPPORTED, "a result without scale and zero point is not supported");
+  return infer(op, &microsoft_operands);
+}
+static dq_status microsoft_prepare(dq_op *op, dq_arena *arena) {
+  return prepare(op, &microsoft_operands, arena);
+}
+static dq_status microsoft_run(dq_op *op) {
+  return run(op, &microsoft_operands);
+}
+
+static const dq_attribute_rule microsoft_attributes[] = {{"alpha", DQ_ATTRIBUTE_FLOAT, false},
+                                                         {"transA", DQ_ATTRIBUTE_INT, false},
+                                                         {"transB", DQ_ATTRIBUTE_INT, false},
+                                                         {0}};
+
+const dq_operator dq_op_MicrosoftQGemm = {
+    .name = "QGemm",
+    .domain = "com.microsoft",
+    .since = {1},
+    .inputs = {6, 9},
+    .outputs = {1, 1},
+    .types = TYPES_8_BIT,
+    .attributes = microsoft_attributes,
+    .infer = microsoft_infer,
+    .run = microsoft_run,
+    .prepare = microsoft_prepare,
+    .macs = macs,
+    .colour = DQ_DENY,
+    .quantization = DQ_QUANTIZE_NOT,
 };

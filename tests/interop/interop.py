@@ -205,6 +205,22 @@ def int8_alike(path, data, preset, folder):
     return compare_units(out, feeds, folder)
 
 
+def forms_alike(path, data, preset, folder):
+    """The explicit form and the operator form give the same bits, in ONNX Runtime and in dq."""
+    files = {form: os.path.join(folder, form + ".onnx") for form in ("qdq", "qoperator")}
+    for form, out in files.items():
+        dq("dq-int8", path, "--data", data, *(["--preset", preset] if preset else []), "--limit", "8", "--format", form,
+           "--task", "none", "-o", out, "-q")
+        onnx.checker.check_model(out)
+    feeds = noise(session(files["qdq"]))
+    for run in (lambda f: session(f).run(None, feeds), lambda f: run_dq(f, feeds)):
+        for a, b in zip(run(files["qdq"]), run(files["qoperator"])):
+            if a.tobytes() != b.tobytes():
+                return f"outputs differ by {np.abs(a.astype(float) - b).max()}"
+    kinds = {n.op_type for n in onnx.load(files["qoperator"]).graph.node}
+    return None if "QLinearConv" in kinds and "Conv" not in kinds else f"operators are {sorted(kinds)}"
+
+
 def half_rounds(folder):
     """Our executor rounds every float16 value: Conv, Add, Sigmoid against numpy in float64, rounded after each."""
     random = np.random.default_rng(2)
@@ -247,6 +263,7 @@ def main():
         guarded(f"{name}.onnx is saved alike", saved_alike, path, folder)
         guarded(f"{name}.onnx converted and decomposed around what is not run", unknown_kept, path, folder)
     guarded("small.onnx quantized, operator by operator", int8_alike, small, f"npy:{calibration}", None, folder)
+    guarded("small.onnx in both quantized forms", forms_alike, small, f"npy:{calibration}", None, folder)
     guarded("float16 values are rounded after every operator", half_rounds, folder)
     models = sorted(glob.glob(os.path.join(ASSETS, "models", "*.onnx")))
     if not models:
@@ -262,6 +279,12 @@ def main():
         if os.path.exists(path):
             guarded(f"{name} quantized, operator by operator", int8_alike, path,
                     os.path.join(ASSETS, "data/imagenet/calib100.txt"), preset, folder)
+    for name, data, preset in (("mlperftiny_resnet8_cifar10", "cifar10:{}/cifar10/calib_200.bin", "cifar-raw"),
+                               ("yolo_fastest_1.1", "{}/coco_calib", "darknet")):
+        path = os.path.join(ASSETS, "models", name + ".onnx")
+        if os.path.exists(path):
+            guarded(f"{name} in both quantized forms", forms_alike, path, data.format(os.path.join(ASSETS, "data")),
+                    preset, folder)
     print(f"1..{number}")
 
 
