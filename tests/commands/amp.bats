@@ -59,4 +59,3 @@ Bytes cast in a run:         1.1 kB" ]
 
 @test "the same bytes everywhere" { same_bytes amp; }
 @test "outputs that cannot be written" { unwritable amp; }
-@test "signals" { interrupted amp; }

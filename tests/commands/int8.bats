@@ -100,7 +100,6 @@ refuses_data() { # STATUS SPEC WORDS [OPTION...]
 
 @test "the same bytes everywhere" { same_bytes int8; }
 @test "outputs that cannot be written" { unwritable int8; }
-@test "signals" { interrupted int8; }
 
 @test "a calibration table writes the same file again without data" {
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o a.onnx --table t.json

@@ -42,21 +42,3 @@ load common
   gives 5 dq-report "$models/small.onnx" --json /dev/full
   only
 }
-
-@test "signals" {
-  local name moment pid
-  dq-report "$models/small.onnx" --json whole.json >/dev/null
-  for moment in $(seq 1 20); do
-    for name in INT TERM KILL; do
-      mkdir run && echo old >run/a.json
-      dq-report "$models/small.onnx" --json run/a.json >/dev/null 2>&1 3>&- &
-      pid=$!
-      sleep "0.$(printf %03d $((RANDOM % 30)))"
-      kill -s "$name" "$pid" 2>/dev/null || true
-      wait "$pid" 2>/dev/null || true
-      cmp -s run/a.json whole.json || [ "$(cat run/a.json)" = old ]
-      [ "$name" = KILL ] || [ "$(ls -A run)" = a.json ]
-      rm -r run
-    done
-  done
-}

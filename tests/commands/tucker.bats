@@ -56,7 +56,6 @@ load common
 
 @test "the same bytes everywhere" { same_bytes tucker; }
 @test "outputs that cannot be written" { unwritable tucker; }
-@test "signals" { interrupted tucker; }
 
 @test "ranks above the noise" {
   gives 0 dq-tucker "$models/small.onnx" --vbmf --weaken 0.5 -o out.onnx
