@@ -102,14 +102,6 @@ read_model() {
   }
 }
 
-@test "models without read permission" {
-  [ "$(id -u)" -ne 0 ] || skip "root may read everything"
-  cp "$models/small.onnx" secret.onnx
-  chmod 0 secret.onnx
-  gives 5 dq-amp secret.onnx -o out.onnx
-  says "dq-amp: secret.onnx: Permission denied"
-}
-
 @test "models that are wrong" {
   while IFS='|' read -r model expected words; do
     for verb in amp int8 tucker report bench; do
