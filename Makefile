@@ -19,7 +19,7 @@ LDFLAGS += -Wl,--gc-sections
 ROOMS := lib/base lib/graph lib/kernels lib/linalg lib/onnx datasets lib/ops lib/exec lib/passes calib \
   lib/eval quant decomp lib/api lib/report
 MACHINE := $(shell $(CC) -dumpmachine | cut -d- -f1)
-FOREIGN := $(if $(filter x86_64,$(MACHINE)),%_neon.c %_dotprod.c,%_avx2.c %_avx512.c %_vnni.c %_avx512fp16.c %_amx.c)
+FOREIGN := $(if $(filter x86_64,$(MACHINE)),%_neon.c %_dotprod.c,%_avx2.c %_avx512.c %_vnni.c %_vbmi.c %_avx512fp16.c %_amx.c)
 SOURCES := $(filter-out $(FOREIGN),$(wildcard $(addsuffix /*.c,$(ROOMS))))
 OBJECTS := $(SOURCES:%.c=$(B)/%.o)
 SHARED_CMD := $(filter-out cmd/dq.c cmd/dq-%.c,$(wildcard cmd/*.c))
@@ -29,6 +29,7 @@ SCHEMA := $(B)/generated/onnx.pb-c
 FLAGS_avx2 := -mavx2 -mfma -mf16c
 FLAGS_avx512 := $(FLAGS_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
 FLAGS_vnni := $(FLAGS_avx512) -mavx512vnni
+FLAGS_vbmi := $(FLAGS_avx512) -mavx512vbmi
 FLAGS_avx512fp16 := $(FLAGS_avx512) -mavx512fp16
 FLAGS_amx := $(FLAGS_avx512) -mamx-tile -mamx-int8
 FLAGS_dotprod := -march=armv8.2-a+dotprod

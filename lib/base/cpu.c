@@ -36,6 +36,7 @@ unsigned dq_cpu_detect(void) {
   if ((found & DQ_CPU_AVX2) && (saved & 0xe6) == 0xe6 && (b & base) == base) {
     found |= DQ_CPU_AVX512;
     if (c & bit_AVX512VNNI) found |= DQ_CPU_VNNI;
+    if (c & bit_AVX512VBMI) found |= DQ_CPU_VBMI;
     if (d & (1u << 23)) found |= DQ_CPU_AVX512FP16;
   }
   bool tiles = (d & (1u << 24)) && (d & (1u << 25));

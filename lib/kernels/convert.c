@@ -38,6 +38,15 @@ void dq_dequantize_s32(const int32_t *input, float scale, float *output, int64_t
   for (int64_t i = 0; i < count; i++) output[i] = (float)input[i] * scale;
 }
 
+void dq_lookup(unsigned cpu, const uint8_t *input, const uint8_t *table, uint8_t *output,
+               int64_t count) {
+  DQ_KERNEL_FUNCTION(lookup, cpu)(input, table, output, count);
+}
+
+void dq_add_8(unsigned cpu, const dq_pair_row *row) { DQ_KERNEL_FUNCTION(add_8, cpu)(row); }
+
+void dq_multiply_8(unsigned cpu, const dq_pair_row *row) { DQ_KERNEL_FUNCTION(multiply_8, cpu)(row); }
+
 dq_range dq_find_range(unsigned cpu, const float *input, int64_t count) {
   dq_range range;
   DQ_KERNEL_FUNCTION(range, cpu)(input, count, &range);

@@ -32,6 +32,7 @@ unsigned dq_kernel_features(unsigned feature) {
   case DQ_CPU_AVX512:
     return DQ_CPU_AVX2 | DQ_CPU_AVX512;
   case DQ_CPU_VNNI:
+  case DQ_CPU_VBMI:
   case DQ_CPU_AVX512FP16:
   case DQ_CPU_AMX:
     return DQ_CPU_AVX2 | DQ_CPU_AVX512 | feature;

@@ -216,6 +216,28 @@ void dq_dequantize_s8(unsigned cpu, const int8_t *input, float scale, int32_t ze
                       float *output, int64_t count);
 void dq_dequantize_s32(const int32_t *input, float scale, float *output, int64_t count);
 
+// output[i] = table[input[i]]: any function of 8 bits. The table has 256 entries, indexed by the bits of
+// an element (an int8 -1 is 255); output may be input.
+void dq_lookup(unsigned cpu, const uint8_t *input, const uint8_t *table, uint8_t *output,
+               int64_t count);
+
+// Two quantized operands to one: x = (float)(a - a_zero_point) * a_scale, y likewise from b, then
+// q = clamp(round_half_even((x + y) / scale) + zero_point, low, high), or with x * y; each step rounded to
+// float32 as DequantizeLinear, Add or Mul, QuantizeLinear do. A difference is a sum with b_scale negated.
+// low and high lie within the output's type, which their range tells. output may be a or b.
+typedef struct dq_pair_row {
+  const uint8_t *a, *b;
+  int a_step, b_step; // 1, or 0: one element for all
+  bool a_signed, b_signed;
+  float a_scale, b_scale, scale;
+  int32_t a_zero_point, b_zero_point, zero_point;
+  int32_t low, high;
+  uint8_t *output;
+  int64_t count;
+} dq_pair_row;
+void dq_add_8(unsigned cpu, const dq_pair_row *row);
+void dq_multiply_8(unsigned cpu, const dq_pair_row *row);
+
 typedef struct dq_range {
   float minimum, maximum; // of the elements that are not NaN; +infinity, -infinity when there are
                           // none; a zero is +0

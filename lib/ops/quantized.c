@@ -68,10 +68,9 @@ dq_status dq_read_scales(const dq_op *op, int i, int64_t channels, int64_t stack
   return DQ_OK;
 }
 
-// Bounds of the output's type, narrowed by attributes of a dq row.
-static dq_status read_bounds(const dq_op *op, dq_requantization *r) {
-  int64_t lowest = r->output_signed ? INT8_MIN : 0;
-  int64_t highest = r->output_signed ? INT8_MAX : UINT8_MAX;
+dq_status dq_read_bounds(const dq_op *op, bool is_signed, int32_t *lower, int32_t *upper) {
+  int64_t lowest = is_signed ? INT8_MIN : 0;
+  int64_t highest = is_signed ? INT8_MAX : UINT8_MAX;
   int64_t low = lowest, high = highest;
   if (op->row->domain) {
     low = dq_node_int(op->node, "clamp_low", lowest);
@@ -82,8 +81,8 @@ static dq_status read_bounds(const dq_op *op, dq_requantization *r) {
                       "bounds %" PRId64 " and %" PRId64 " are not ordered within %" PRId64
                       " to %" PRId64,
                       low, high, lowest, highest);
-  r->low = (int32_t)low;
-  r->high = (int32_t)high;
+  *lower = (int32_t)low;
+  *upper = (int32_t)high;
   return DQ_OK;
 }
 
@@ -120,5 +119,5 @@ dq_status dq_read_requantization(const dq_op *op, const dq_requantization_inputs
   r->zero_point = zero.values[0];
   r->output_signed = type == DQ_I8;
   DQ_TRY(read_bias(op, inputs->bias, channels, arena, r));
-  return read_bounds(op, r);
+  return dq_read_bounds(op, r->output_signed, &r->low, &r->high);
 }

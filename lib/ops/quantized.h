@@ -48,6 +48,10 @@ dq_status dq_read_requantization(const dq_op *op, const dq_requantization_inputs
                                  int64_t channels, dq_arena *arena,
                                  dq_requantization *requantization);
 
+// Bounds of an output of 8 bits: those of its type, narrowed by the attributes clamp_low and clamp_high of
+// rows of domain dq.
+dq_status dq_read_bounds(const dq_op *op, bool is_signed, int32_t *lower, int32_t *upper);
+
 // All inputs but `except` that are given have known elements.
 bool dq_op_known_but(const dq_op *op, int except);
 

@@ -304,6 +304,17 @@ static void requantize(void *a) {
   dq_requantization r = {&multiplier, 1, NULL, 100, 0, 255, false};
   dq_requantize(&r, w->cpu, true, 1, ARRAY, w->sums, ARRAY, w->small, ARRAY);
 }
+static void look_up(void *a) {
+  array_work *w = a;
+  dq_lookup(w->cpu, w->small, (const uint8_t *)w->small + ARRAY, (uint8_t *)w->small, ARRAY);
+}
+static void add_pair(void *a) {
+  array_work *w = a;
+  dq_pair_row row = {.a = w->small, .b = (const uint8_t *)w->small + ARRAY, .a_step = 1, .b_step = 1,
+                     .a_scale = 0.02f, .b_scale = 0.03f, .scale = 0.04f, .high = 255,
+                     .output = (uint8_t *)w->floats, .count = ARRAY};
+  dq_add_8(w->cpu, &row);
+}
 static void range(void *a) {
   array_work *w = a;
   volatile dq_range found = dq_find_range(w->cpu, w->floats, ARRAY);
@@ -316,7 +327,8 @@ static const struct {
   double bytes; // per element, read and written
 } arrays[] = {{"f32 to f16", to_half, 6},    {"f16 to f32", from_half, 6},
               {"quantize u8", quantize, 5},  {"dequantize s8", dequantize, 5},
-              {"requantize", requantize, 5}, {"range", range, 4}};
+              {"requantize", requantize, 5}, {"lookup", look_up, 2},
+              {"add, 8 bits", add_pair, 3},  {"range", range, 4}};
 
 static void bench_arrays(unsigned cpu) {
   checker c = {.random = {1}};

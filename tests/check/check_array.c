@@ -201,6 +201,64 @@ void check_dequantize(checker *c) {
   output_free(&out);
 }
 
+void check_lookup(checker *c) {
+  int64_t count = array_size(c);
+  input_buffer input = input_new((size_t)count), table = input_new(256);
+  fill_bytes(c, input.data, count, false);
+  fill_bytes(c, table.data, 256, false);
+  output_buffer out = output_new((size_t)count, (size_t)between(c, 0, 63));
+  dq_lookup(c->cpu, input.data, table.data, out.data, count);
+  bool good = output_guards_hold(&out);
+  for (int64_t i = 0; i < count; i++)
+    good = good && ((uint8_t *)out.data)[i] == ((uint8_t *)table.data)[((uint8_t *)input.data)[i]];
+  finish(c, good, "lookup", count);
+  input_free(&input);
+  input_free(&table);
+  output_free(&out);
+}
+
+static dq_pair_row random_pair(checker *c) {
+  dq_pair_row row = {.a_step = chance(c, 80), .b_step = chance(c, 80), .a_signed = chance(c, 50),
+                     .b_signed = chance(c, 50), .a_scale = dq_random_float(&c->random) + 1e-3f,
+                     .b_scale = dq_random_float(&c->random) + 1e-3f};
+  row.scale = chance(c, 20) ? row.a_scale : dq_random_float(&c->random) + 1e-2f;
+  if (chance(c, 20)) row.b_scale = -row.a_scale; // a difference, with many ties
+  row.a_zero_point = (int32_t)between(c, 0, 255) - (row.a_signed ? 128 : 0);
+  row.b_zero_point = (int32_t)between(c, 0, 255) - (row.b_signed ? 128 : 0);
+  int32_t least = chance(c, 50) ? -128 : 0;
+  row.low = (int32_t)between(c, least, least + 255);
+  row.high = chance(c, 50) ? least + 255 : (int32_t)between(c, row.low, least + 255);
+  row.zero_point = (int32_t)between(c, least, least + 255);
+  return row;
+}
+
+void check_pair(checker *c) {
+  dq_pair_row row = random_pair(c);
+  row.count = array_size(c);
+  input_buffer a = input_new((size_t)row.count + 1), b = input_new((size_t)row.count + 1);
+  fill_bytes(c, a.data, row.count + 1, false);
+  fill_bytes(c, b.data, row.count + 1, false);
+  row.a = a.data;
+  row.b = b.data;
+  for (int product = 0; product < 2; product++) {
+    output_buffer out = output_new((size_t)row.count, (size_t)between(c, 0, 63));
+    row.output = out.data;
+    (product ? dq_multiply_8 : dq_add_8)(c->cpu, &row);
+    bool good = output_guards_hold(&out);
+    for (int64_t i = 0; i < row.count; i++) {
+      float x = (float)(dq_int8_value(row.a[i * row.a_step], row.a_signed) - row.a_zero_point) * row.a_scale;
+      float y = (float)(dq_int8_value(row.b[i * row.b_step], row.b_signed) - row.b_zero_point) * row.b_scale;
+      float q = nearbyintf((product ? x * y : x + y) / row.scale) + (float)row.zero_point;
+      int expected = q >= (float)row.high ? row.high : q > (float)row.low ? (int)q : row.low;
+      good = good && row.output[i] == (uint8_t)expected;
+    }
+    finish(c, good, product ? "products" : "sums", row.count);
+    output_free(&out);
+  }
+  input_free(&a);
+  input_free(&b);
+}
+
 void check_functions(checker *c) {
   static const struct {
     void (*array)(unsigned cpu, const float *input, float *output, int64_t count);

@@ -1,0 +1,38 @@
+// Two quantized operands to one quantized result: dequantized, combined and quantized in registers, by
+// plain loops that the compiler vectorises for the instruction set of the including file, which defines
+// PAIR(name). The arithmetic is that of the three operators one after another, so the bits are theirs.
+#include "lib/kernels/kernels_internal.h"
+
+typedef enum pair_operation { SUM, PRODUCT } pair_operation;
+
+static inline __attribute__((always_inline)) void
+pair_loop(const dq_pair_row *r, const pair_operation operation, const int a_step, const int b_step) {
+  const uint8_t *a = r->a, *b = r->b;
+  uint8_t *output = r->output;
+  const int a_flip = r->a_signed ? 128 : 0, b_flip = r->b_signed ? 128 : 0;
+  const int a_zero = r->a_zero_point + a_flip, b_zero = r->b_zero_point + b_flip;
+  const float a_scale = r->a_scale, b_scale = r->b_scale, scale = r->scale;
+  const int32_t zero_point = r->zero_point;
+  const float lower = (float)(r->low - zero_point), upper = (float)(r->high - zero_point);
+  const int64_t count = r->count;
+  // An output lying on an operand is no dependence: iterations touch one element each.
+  _Pragma("GCC ivdep") for (int64_t i = 0; i < count; i++) {
+    float x = (float)((a[i * a_step] ^ a_flip) - a_zero) * a_scale;
+    float y = (float)((b[i * b_step] ^ b_flip) - b_zero) * b_scale;
+    x = (operation == SUM ? x + y : x * y) / scale;
+    x = x > lower ? x : lower;
+    x = x < upper ? x : upper;
+    output[i] = (uint8_t)((int32_t)dq_round_even(x) + zero_point);
+  }
+}
+
+static inline __attribute__((always_inline)) void pair_row(const dq_pair_row *r,
+                                                           const pair_operation operation) {
+  if (r->a_step && r->b_step) pair_loop(r, operation, 1, 1);
+  else if (r->a_step) pair_loop(r, operation, 1, 0);
+  else if (r->b_step) pair_loop(r, operation, 0, 1);
+  else pair_loop(r, operation, 0, 0);
+}
+
+void PAIR(dq_add_8)(const dq_pair_row *row) { pair_row(row, SUM); }
+void PAIR(dq_multiply_8)(const dq_pair_row *row) { pair_row(row, PRODUCT); }

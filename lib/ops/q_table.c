@@ -1,0 +1,104 @@
+// QTable: what execution copies contain where a file has DequantizeLinear, functions of one value, and
+// QuantizeLinear. A table of 256 results, or one for each index of an axis.
+#include <inttypes.h>
+
+#include "lib/base/sizes.h"
+#include "lib/kernels/kernels.h"
+#include "lib/ops/elementwise.h"
+#include "lib/ops/strided.h"
+
+enum { ENTRIES = 256, TYPES_8_BIT = DQ_BIT(DQ_U8) | DQ_BIT(DQ_I8) };
+
+// How the elements lie over the tables. An input of size 1 along the axis, or without it, is repeated
+// as broadcasting against a constant of `channels` elements repeats it.
+typedef struct layout {
+  int64_t outer, channels, inner;
+  bool repeats;
+  int rank;
+  int64_t dims[DQ_MAX_RANK]; // of the output
+} layout;
+
+static dq_status lay_out(const dq_op *op, layout *l) {
+  const dq_tensor *input = op->inputs[0], *tables = op->inputs[1];
+  *l = (layout){1, 1, dq_tensor_count(input), false, input->rank, {0}};
+  for (int i = 0; i < input->rank; i++) l->dims[i] = input->dims[i];
+  if (!(tables->type < 32 && (TYPES_8_BIT & DQ_BIT(tables->type))) || tables->rank < 1 ||
+      tables->rank > 2 || tables->dims[tables->rank - 1] != ENTRIES)
+    return dq_op_fail(op, DQ_BAD_INPUT, "the tables are not rows of %d elements of 8 bits", ENTRIES);
+  if (tables->rank == 1) return DQ_OK;
+  // The axis counts from the end, as broadcasting does, and may lie before the first dimension.
+  int64_t axis = dq_node_int(op->node, "axis", -1), least_rank = dq_node_int(op->node, "least_rank", 1);
+  if (axis < -DQ_MAX_RANK || axis >= 0 || least_rank < 0 || least_rank > DQ_MAX_RANK)
+    return dq_op_fail(op, DQ_BAD_INPUT, "axis is %" PRId64 ", least_rank %" PRId64, axis, least_rank);
+  l->rank = (int)dq_max_i64(dq_max_i64(-axis, least_rank), input->rank);
+  int missing = l->rank - input->rank, at = l->rank + (int)axis;
+  for (int i = 0; i < l->rank; i++) l->dims[i] = i < missing ? 1 : input->dims[i - missing];
+  l->channels = tables->dims[0];
+  if (l->channels == 1) return DQ_OK;
+  l->repeats = l->dims[at] == 1;
+  if (l->dims[at] != l->channels && l->dims[at] != 1)
+    return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " tables for %" PRId64 " elements along axis %" PRId64,
+                      l->channels, l->dims[at], axis);
+  l->dims[at] = l->channels;
+  l->outer = dq_tensor_product(input, 0, at < missing ? 0 : at - missing);
+  l->inner = dq_tensor_product(input, at < missing ? 0 : at - missing + 1, input->rank);
+  return DQ_OK;
+}
+
+static dq_status infer(dq_op *op) {
+  layout l;
+  DQ_TRY(lay_out(op, &l));
+  return dq_op_shape(op, 0, op->inputs[1]->type, l.rank, l.dims);
+}
+
+typedef struct table_job {
+  const dq_op *op;
+  layout layout;
+} table_job;
+
+static unsigned cpu_of(const dq_op *op) { return op->context ? op->context->cpu : 0; }
+
+static void look_up_span(void *argument, int64_t from, int64_t to) {
+  const dq_op *op = argument;
+  dq_lookup(cpu_of(op), (const uint8_t *)op->inputs[0]->data + from, op->inputs[1]->data,
+            (uint8_t *)op->outputs[0]->data + from, to - from);
+}
+
+static void look_up_channel(void *argument, int64_t i, int thread) {
+  const table_job *job = argument;
+  const layout *l = &job->layout;
+  const dq_op *op = job->op;
+  (void)thread;
+  int64_t from = l->repeats ? i / l->channels : i;
+  dq_lookup(cpu_of(op), (const uint8_t *)op->inputs[0]->data + from * l->inner,
+            (const uint8_t *)op->inputs[1]->data + i % l->channels * ENTRIES,
+            (uint8_t *)op->outputs[0]->data + i * l->inner, l->inner);
+}
+
+static dq_status run(dq_op *op) {
+  table_job job = {.op = op};
+  DQ_TRY(lay_out(op, &job.layout));
+  const layout *l = &job.layout;
+  if (l->channels == 1)
+    dq_spans(op->context, l->outer * l->inner, DQ_GRAIN, look_up_span, op);
+  else
+    dq_op_parallel(op, l->outer * l->channels, l->inner, look_up_channel, &job);
+  return DQ_OK;
+}
+
+const dq_operator dq_op_QTable = {
+    .name = "QTable",
+    .domain = "dq",
+    .since = {1},
+    .inputs = {2, 2},
+    .outputs = {1, 1},
+    .types = TYPES_8_BIT,
+    .attributes = (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false},
+                                              {"least_rank", DQ_ATTRIBUTE_INT, false},
+                                              {0}},
+    .infer = infer,
+    .run = run,
+    .colour = DQ_DENY,
+    .quantization = DQ_QUANTIZE_NOT,
+    .flags = DQ_OP_IN_PLACE,
+};

@@ -1,0 +1,79 @@
+// Products of a quantized operand and a quantized weight: int32 sums, requantized.
+#include <math.h>
+
+#include "lib/passes/quantized_pattern.h"
+
+// Scales of a weight must run along `axis` (its output channels) or be one number.
+static bool weight_axis_fits(const dq_value *dequantized, int axis) {
+  const dq_node *node = dequantized->producer;
+  const dq_tensor *scale = node->inputs[1]->constant, *weight = node->inputs[0]->constant;
+  if (dq_tensor_count(scale) == 1) return true;
+  int64_t given = dq_node_int(node, "axis", 1);
+  if (given < 0) given += weight->rank;
+  return given == axis && scale->rank == 1 && scale->dims[0] == weight->dims[axis];
+}
+
+// The bias as int32 in steps of sx * sw: true with *bias NULL when there is none. A float bias is no
+// integer and stays out.
+static bool read_bias(const dq_value *value, const dq_quantized *x, const dq_quantized *w,
+                      dq_value **bias) {
+  *bias = NULL;
+  if (!value) return true;
+  const dq_node *node = value->producer;
+  if (!node || !dq_node_is(node, "DequantizeLinear")) return false;
+  const dq_tensor *elements = dq_constant_of(node->inputs[0]);
+  const dq_tensor *scale = dq_constant_of(node->inputs[1]), *zero = dq_constant_of(dq_node_input(node, 2));
+  if (!elements || elements->type != DQ_I32 || !scale || scale->type != DQ_F32) return false;
+  if (dq_node_input(node, 2) && !zero) return false;
+  for (int64_t i = 0; zero && i < dq_tensor_count(zero); i++)
+    if (dq_tensor_get_i64(zero, i)) return false;
+  const float *sx = x->scale->constant->data, *sw = w->scale->constant->data, *sb = scale->data;
+  int64_t weights = dq_tensor_count(w->scale->constant), scales = dq_tensor_count(scale);
+  int64_t count = weights > scales ? weights : scales;
+  for (int64_t i = 0; i < count; i++) { // written by others in float32: a few roundings apart
+    double product = (double)sx[0] * (double)sw[weights > 1 ? i : 0];
+    if (fabs((double)sb[scales > 1 ? i : 0] - product) > 1e-5 * product) return false;
+  }
+  *bias = node->inputs[0];
+  return true;
+}
+
+static dq_status replace(dq_graph *copy, const dq_quantized_end *end, const char *op_type,
+                         const dq_quantized *x, const dq_quantized *w, dq_value *bias, dq_error *error) {
+  dq_node *node = end->node;
+  dq_attribute *attributes = node->attributes;
+  int attribute_count = node->attribute_count;
+  dq_value *inputs[] = {x->value, x->scale,      x->zero_point,     w->value, w->scale,
+                        w->zero_point, end->y.scale, end->y.zero_point, bias};
+  DQ_TRY(dq_become(copy, node, op_type, inputs, 9, error));
+  node->attributes = attributes; // kernel, strides and the like
+  node->attribute_count = attribute_count;
+  DQ_TRY(dq_set_bounds(copy, node, end, error));
+  dq_node *activation = end->quantize->inputs[0]->producer;
+  if (activation != node) dq_graph_remove_node(copy, activation);
+  dq_graph_remove_node(copy, end->quantize);
+  dq_take_output(node, end->y.value);
+  return DQ_OK;
+}
+
+static bool is_matrix_product(const dq_node *node, const dq_quantized *w) {
+  return w->value->constant->rank == 2 && !dq_node_int(node, "transA", 0) &&
+         dq_node_float(node, "alpha", 1) == 1 && dq_node_float(node, "beta", 1) == 1;
+}
+
+dq_status dq_form_product(dq_graph *copy, const dq_quantized_end *end, dq_error *error) {
+  dq_node *node = end->node;
+  bool gemm = dq_node_is(node, "Gemm");
+  dq_quantized x, w;
+  dq_value *bias;
+  // Integer sums are not the float ones bit by bit, so nothing else may see what lies between.
+  if (!end->alone || !dq_read_dequantize(copy, node->inputs[0], false, &x) ||
+      !dq_read_dequantize(copy, node->inputs[1], true, &w) ||
+      !read_bias(dq_node_input(node, 2), &x, &w, &bias))
+    return DQ_OK;
+  if (gemm && !is_matrix_product(node, &w)) return DQ_OK;
+  if (!gemm && w.value->constant->rank > 4) return DQ_OK;
+  int axis = gemm && !dq_node_int(node, "transB", 0) ? 1 : 0;
+  if (!weight_axis_fits(node->inputs[1], axis)) return DQ_OK;
+  return replace(copy, end, gemm ? "QGemm" : "QConv", &x, &w, bias, error);
+}
