@@ -19,7 +19,7 @@ typedef struct int8_options {
   dq_output_options output;
   dq_report_options report;
   int method, activations, weights, format, equalize, bias_correction, table_format;
-  const char *table, *use_table, *eval;
+  const char *table, *use_table, *eval, *precision, *save_precision;
   int64_t eval_limit;
   double percentile;
   bool per_tensor, symmetric, per_channel;
@@ -80,6 +80,13 @@ static const dq_option rows[] = {
     {.name = "symmetric", .aliases = "activation-symmetric", .type = DQ_OPTION_FLAG,
      .group = "Quantization", DQ_INTO(int8_options, symmetric),
      .help = "activations symmetric around zero (weights always are)"},
+    {.name = "precision", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Quantization",
+     DQ_INTO(int8_options, precision), .help = "take the precision of layers from a settings file: fp32, fp16, int8",
+     .details = "JSON: {\"schema\": \"dq-precision\", \"version\": 1, \"layers\": {\"conv1\": \"fp16\"}}. "
+                "Layers that are not named are quantized where they can be. Float16 layers have their weights in "
+                "float16 and casts around them, as dq-amp writes them; a Relu or Clip stays with its layer."},
+    {.name = "save-precision", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Quantization",
+     DQ_INTO(int8_options, save_precision), .help = "write the precision of every layer, for --precision"},
     {.name = "exclude", .aliases = "nodes-to-exclude", .type = DQ_OPTION_LIST, .value = "PATTERN",
      .group = "Quantization", DQ_INTO(int8_options, exclude),
      .help = "leave the nodes in float whose names match the shell pattern"},
@@ -118,6 +125,7 @@ static const dq_column model_columns[] = {
     {"operators", "Operators", DQ_COLUMN_INT, NULL, 0, 0},
     {"quantized", "Quantized", DQ_COLUMN_INT, NULL, 0, 0},
     {"activations", "Activations with scales", DQ_COLUMN_INT, NULL, 0, 0},
+    {"halves", "In float16", DQ_COLUMN_INT, NULL, 0, 0},
     {"lowered", "Written on integers", DQ_COLUMN_INT, NULL, 0, 0},
     {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0},
     {"histogram_bytes", "Histograms", DQ_COLUMN_BYTES, NULL, 0, 0},
@@ -174,6 +182,7 @@ static dq_status tell(const int8_options *options, const dq_int8_report *facts, 
   dq_table_put_int(model, "operators", facts->count);
   dq_table_put_int(model, "quantized", facts->quantized);
   dq_table_put_int(model, "activations", facts->values);
+  if (facts->halves) dq_table_put_int(model, "halves", facts->halves);
   if (options->format == FORMAT_QOPERATOR) dq_table_put_int(model, "lowered", facts->lowered);
   dq_table_put_int(model, "pictures", facts->pictures);
   dq_table_put_int(model, "histogram_bytes", (int64_t)facts->calibration_bytes);
@@ -192,6 +201,14 @@ static dq_status write_table(const int8_options *options, dq_int8_report *report
                                       : dq_calibration_table_format_for(options->table);
   report->table.data = data;
   return dq_calibration_table_export(&report->table, format, options->table, error);
+}
+
+static dq_status write_precision(const int8_options *options, const dq_int8_report *report, dq_arena *arena,
+                                 dq_error *error) {
+  if (!options->save_precision || !report->count) return DQ_OK;
+  dq_precision_map map;
+  DQ_TRY(dq_int8_precision(report, arena, &map, error));
+  return dq_precision_save(&map, options->save_precision, error);
 }
 
 static dq_int8_options make_settings(const int8_options *options) {
@@ -237,6 +254,11 @@ static dq_status quantize(const int8_options *options, dq_graph *graph, dq_data 
   DQ_TRY(dq_split_names(&options->operators, arena, &settings.operators, &settings.operator_count, error));
   DQ_TRY(dq_read_shapes(&options->shapes, 1, arena, &settings.shapes, error));
   DQ_TRY(open_table(options, graph, data, &settings, &table, &data_hash, arena, error));
+  dq_precision_map precision;
+  if (options->precision) {
+    DQ_TRY(dq_precision_load(&precision, options->precision, graph, arena, error));
+    settings.precision = &precision;
+  }
   check->options.shapes = settings.shapes;
   DQ_TRY(dq_accuracy_check_before(check, graph, model, context, error));
   dq_status status = dq_int8_apply(graph, data, &settings, &report, context, error);
@@ -244,9 +266,10 @@ static dq_status quantize(const int8_options *options, dq_graph *graph, dq_data 
   DQ_TRY(dq_onnx_save(graph, path, error));
   DQ_TRY(dq_verify_model(path, context, error));
   DQ_TRY(write_table(options, &report, data_hash, error));
+  DQ_TRY(write_precision(options, &report, arena, error));
   if (report.nothing_to_do)
     dq_message(context, DQ_NOTE, "%s: nothing to do, the model is quantized already", model);
-  else if (!report.quantized)
+  else if (!report.quantized && !report.halves)
     dq_message(context, DQ_NOTE, "%s: nothing to do, no operator can be quantized", model);
   if (report.quantized) DQ_TRY(dq_accuracy_check_after(check, graph, context, error));
   return tell(options, &report, check, error);

@@ -33,17 +33,24 @@ static dq_status run_job(dq_amp_job *job) {
   return job->report->nothing_to_do ? DQ_OK : dq_amp_rewrite(job);
 }
 
-dq_status dq_amp_apply(dq_graph *graph, const dq_amp_options *options, dq_amp_report *report,
-                       const dq_context *context, dq_error *error) {
+dq_status dq_amp_convert(dq_graph *graph, const dq_amp_options *options, dq_amp_report *report,
+                         const dq_context *context, dq_error *error) {
   *report = (dq_amp_report){0};
   dq_arena *arena = dq_arena_new(0);
   if (!arena) return dq_fail_memory(error, 0);
   dq_amp_job job = {.graph = graph, .options = options, .context = context, .error = error,
                     .arena = arena, .report = report};
-  dq_origin *origin = dq_origin_begin(graph, "dq-amp"); // values keep their names and meaning
-  dq_status status = origin ? run_job(&job) : dq_fail_memory(error, 0);
-  if (status == DQ_OK && !report->nothing_to_do) status = dq_origin_finish(origin, graph, context, error);
-  else dq_origin_discard(origin);
+  dq_status status = run_job(&job);
   dq_arena_free(arena);
+  return status;
+}
+
+dq_status dq_amp_apply(dq_graph *graph, const dq_amp_options *options, dq_amp_report *report,
+                       const dq_context *context, dq_error *error) {
+  dq_origin *origin = dq_origin_begin(graph, "dq-amp"); // values keep their names and meaning
+  if (!origin) return dq_fail_memory(error, 0);
+  dq_status status = dq_amp_convert(graph, options, report, context, error);
+  if (status == DQ_OK && !report->nothing_to_do) return dq_origin_finish(origin, graph, context, error);
+  dq_origin_discard(origin);
   return status;
 }

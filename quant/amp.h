@@ -13,6 +13,10 @@ typedef struct dq_amp_options {
   int allow_count, follow_count, deny_count;
   const char *const *deny_nodes; // shell patterns on node names
   int deny_node_count;
+  // Names of nodes, or of their first outputs where they have none: these are allowed whatever they read,
+  // all others follow or are denied, and lists of operators do not count. NULL: no such list.
+  const char *const *only;
+  int only_count;
   dq_shape_request shapes; // of inputs the model leaves open, for the bytes of casts
 } dq_amp_options;
 
@@ -39,6 +43,9 @@ typedef struct dq_amp_report {
 // their float inputs that are not constants are float16. A node whose constants do not fit float16
 // (over 65504) stays float32. Constants are converted here, once; a Cast is shared by all readers of a
 // value. On failure the graph may only be freed.
+// dq_amp_convert does this; dq_amp_apply also writes into the model where its values come from.
+dq_status dq_amp_convert(dq_graph *graph, const dq_amp_options *options, dq_amp_report *report,
+                         const dq_context *context, dq_error *error);
 dq_status dq_amp_apply(dq_graph *graph, const dq_amp_options *options, dq_amp_report *report,
                        const dq_context *context, dq_error *error);
 

@@ -27,6 +27,8 @@ bool dq_amp_input_is_half(const dq_amp_job *job, const dq_node *node, int i) {
   return true;
 }
 
+static const char CHOSEN[] = "--allow"; // by the user, whatever the node reads
+
 static bool is_listed(const char *const *names, int count, const char *name) {
   for (int i = 0; i < count; i++)
     if (!strcmp(names[i], name)) return true;
@@ -39,13 +41,28 @@ static bool is_denied_by_name(const dq_amp_options *options, const dq_node *node
   return false;
 }
 
+// With a list of nodes: those on it, and what follows.
+static void choose_from_list(const dq_amp_options *options, const dq_node *node, const dq_operator *row,
+                             dq_amp_node *entry) {
+  const char *label = node->name[0] || !node->outputs[0] ? node->name : node->outputs[0]->name;
+  entry->colour = is_listed(options->only, options->only_count, label) ? DQ_ALLOW
+                  : row && row->colour == DQ_FOLLOW                    ? DQ_FOLLOW
+                                                                       : DQ_DENY;
+  entry->reason = "not chosen";
+  if (entry->colour == DQ_ALLOW) entry->reason = CHOSEN;
+}
+
 static void choose_colour(const dq_amp_job *job, const dq_node *node, dq_amp_node *entry) {
   const dq_amp_options *options = job->options;
   const dq_operator *row = dq_operator_find(node->domain, node->op_type);
   entry->colour = row ? row->colour : DQ_DENY;
   entry->reason = row ? "the operator's colour" : "the operator is not known";
+  if (options->only) {
+    choose_from_list(options, node, row, entry);
+    return;
+  }
   if (is_listed(options->allow, options->allow_count, node->op_type))
-    entry->colour = DQ_ALLOW, entry->reason = "--allow";
+    entry->colour = DQ_ALLOW, entry->reason = CHOSEN;
   if (is_listed(options->follow, options->follow_count, node->op_type))
     entry->colour = DQ_FOLLOW, entry->reason = "--follow";
   if (is_listed(options->deny, options->deny_count, node->op_type))
@@ -127,7 +144,7 @@ static void colour_node(dq_amp_job *job, const dq_node *node, dq_amp_node *entry
     return;
   }
   entry->half = entry->colour == DQ_ALLOW || (entry->colour == DQ_FOLLOW && follows_half(job, node));
-  if (entry->half && is_quantized(node) && strcmp(entry->reason, "--allow")) {
+  if (entry->half && is_quantized(node) && entry->reason != CHOSEN) {
     entry->half = false;
     entry->reason = "its input is quantized";
   }

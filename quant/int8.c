@@ -6,6 +6,7 @@
 #include "lib/passes/batch_norm.h"
 #include "lib/passes/passes_internal.h"
 #include "lib/passes/raise_opset.h"
+#include "quant/amp.h"
 #include "quant/int8_internal.h"
 #include "quant/qoperator.h"
 
@@ -254,6 +255,16 @@ static dq_status remember(dq_int8_job *job, const dq_data *data) {
   return dq_origin_set_preset(job->graph, preprocess, job->context, job->error);
 }
 
+// The layers that --precision wants in float16.
+static dq_status convert_halves(dq_int8_job *job) {
+  dq_amp_options options = {.only = job->halves, .only_count = job->half_count, .shapes = job->options->shapes};
+  dq_amp_report report;
+  if (!job->half_count) return DQ_OK;
+  DQ_TRY(dq_amp_convert(job->graph, &options, &report, job->context, job->error));
+  job->report->halves = report.halves;
+  return DQ_OK;
+}
+
 dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *options,
                         dq_int8_report *report, const dq_context *context, dq_error *error) {
   *report = (dq_int8_report){.nothing_to_do = is_quantized_already(graph)};
@@ -266,10 +277,19 @@ dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *o
                      .arena = arena, .report = report, .data = data, .pictures = data ? dq_data_count(data) : 0,
                      .origin = dq_origin_begin(graph, "dq-int8")};
   dq_status status = job.origin ? run_job(&job) : dq_fail_memory(error, 0);
+  if (status == DQ_OK) status = convert_halves(&job);
   if (status == DQ_OK && report->quantized && options->qoperator)
     status = dq_qoperator_lower(graph, job.origin, &report->lowered, error);
-  if (status == DQ_OK && report->quantized) status = remember(&job, data);
+  if (status == DQ_OK && (report->quantized || report->halves)) status = remember(&job, data);
   else dq_origin_discard(job.origin);
   dq_arena_free(arena);
   return status;
+}
+
+dq_status dq_int8_precision(const dq_int8_report *report, dq_arena *arena, dq_precision_map *map, dq_error *error) {
+  *map = (dq_precision_map){.layers = DQ_NEW_ARRAY(arena, report->count, dq_layer_precision), .count = report->count};
+  if (!map->layers) return dq_fail_memory(error, 0);
+  for (int i = 0; i < report->count; i++)
+    map->layers[i] = (dq_layer_precision){report->layers[i].label, report->layers[i].precision};
+  return DQ_OK;
 }

@@ -9,6 +9,7 @@
 #include "quant/bias_correction.h"
 #include "quant/equalize.h"
 #include "quant/parameters.h"
+#include "quant/precision.h"
 #include "quant/table.h"
 
 // A step that is taken, left out, or tried: taken when the outputs come closer to the float network's
@@ -28,6 +29,7 @@ typedef struct dq_int8_options {
   int exclude_count;
   const char *const *only;      // shell patterns: nothing but these nodes; count 0: all
   int only_count;
+  const dq_precision_map *precision; // layers that stay in float32 or become float16; NULL: none
   const char *const *operators; // names: nothing but these operators; count 0: all
   int operator_count;
   dq_shape_request shapes;    // of inputs the model leaves open
@@ -36,6 +38,8 @@ typedef struct dq_int8_options {
 // What happened to one node that could be quantized.
 typedef struct dq_int8_layer {
   const char *name, *op_type;
+  const char *label;          // as settings files call it (dq_layer_label)
+  dq_precision precision;
   char reason[120];           // why it stays in float; "" when quantized
   const char *output;         // value that carries its result after quantization
   dq_parameters parameters;   // of the output
@@ -48,6 +52,7 @@ typedef struct dq_int8_report {
   dq_int8_layer *layers; // in the order of the graph; owned by the graph's arena
   int count, quantized;
   int values;               // activations that got a scale
+  int halves;               // nodes computed in float16, by options->precision
   int lowered;              // operators written on integers, with options->qoperator
   size_t calibration_bytes; // memory of the histograms
   int64_t pictures;
@@ -66,5 +71,8 @@ typedef struct dq_int8_report {
 // On failure the graph may only be freed. DQ_BAD_INPUT names weights with NaN or infinity.
 dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *options,
                         dq_int8_report *report, const dq_context *context, dq_error *error);
+
+// The precision of every layer of a report, with which the same layers come out again. In the arena.
+dq_status dq_int8_precision(const dq_int8_report *report, dq_arena *arena, dq_precision_map *map, dq_error *error);
 
 #endif

@@ -40,6 +40,8 @@ typedef struct dq_int8_job {
   dq_data *data;
   int64_t pictures;     // of the data, from its start
   dq_int8_setting setting;
+  const char **halves;  // labels of the nodes that become float16
+  int half_count;
   dq_input_means means; // of the inputs of products; none without bias correction
 } dq_int8_job;
 

@@ -43,6 +43,27 @@ static bool is_excluded(const dq_int8_options *options, const dq_node *node) {
           !matches(options->operators, options->operator_count, node->op_type));
 }
 
+static const char by_half[] = "float16 by --precision", by_float[] = "float32 by --precision";
+
+// Why the user wants a node left in float; NULL: not so.
+static const char *left_in_float(const dq_int8_options *options, const dq_node *node) {
+  const dq_layer_precision *given = dq_precision_find(options->precision, node);
+  if (given && given->precision == DQ_PRECISION_FP16) return by_half;
+  if (given && given->precision == DQ_PRECISION_FP32) return by_float;
+  return is_excluded(options, node) ? "excluded" : NULL;
+}
+
+// A Relu or Clip that belongs to a product which is left in float stays with it: quantizing between the
+// two would cost and bring nothing.
+static const char *left_with_product(const dq_int8_options *options, const dq_node *node) {
+  const dq_value *input = node->inputs[0];
+  const dq_node *producer = input->producer;
+  const dq_operator *row = producer ? dq_operator_find(producer->domain, producer->op_type) : NULL;
+  bool product = row && row->quantization == DQ_QUANTIZE_COMPUTE;
+  bool only = input->user_count == 1 && !input->is_output && !input->is_captured;
+  return product && only && !dq_precision_find(options->precision, node) ? left_in_float(options, producer) : NULL;
+}
+
 static bool is_marked(const dq_int8_job *job, const dq_value *value) {
   return value && job->choices[value->index].quantized;
 }
@@ -98,7 +119,9 @@ static const char *select_node(dq_int8_job *job, const dq_node *node, dq_quantiz
   if (rule == DQ_QUANTIZE_NOT) return "";
   if (!node->input_count || !is_float(job, dq_node_input(node, 0)) || !dq_node_output(node, 0))
     return "";
-  if (is_excluded(job->options, node)) return "excluded";
+  const char *wish = left_in_float(job->options, node);
+  if (!wish && rule == DQ_QUANTIZE_ABSORB) wish = left_with_product(job->options, node);
+  if (wish) return wish;
   switch (rule) {
   case DQ_QUANTIZE_COMPUTE: return select_compute(job, node);
   case DQ_QUANTIZE_COMBINE: return select_combine(job, node);
@@ -123,17 +146,22 @@ static dq_status report_node(dq_int8_job *job, const dq_node *node, const char *
   layer->name = node->name[0] ? node->name
                               : dq_arena_strdup(job->graph->arena, dq_node_label(node, label, sizeof label));
   layer->op_type = node->op_type;
+  layer->label = dq_layer_label(node);
+  layer->precision = !reason ? DQ_PRECISION_INT8 : reason == by_half ? DQ_PRECISION_FP16 : DQ_PRECISION_FP32;
   layer->output = node->outputs[0]->name;
   if (!layer->name) return dq_fail_memory(job->error, sizeof label);
   snprintf(layer->reason, sizeof layer->reason, "%s", reason ? reason : "");
   job->report->quantized += !reason;
+  if (reason == by_half) job->halves[job->half_count++] = layer->label;
   return DQ_OK;
 }
 
 dq_status dq_int8_select(dq_int8_job *job) {
   dq_graph *graph = job->graph;
   dq_node **order = DQ_NEW_ARRAY(job->arena, graph->node_count, dq_node *);
-  if (!order) return dq_fail_memory(job->error, 0);
+  job->halves = DQ_NEW_ARRAY(job->arena, graph->node_count, const char *);
+  job->half_count = 0;
+  if (!order || !job->halves) return dq_fail_memory(job->error, 0);
   DQ_TRY(dq_graph_order(graph, order, job->error));
   for (int n = 0; n < graph->node_count; n++) {
     const dq_operator *row = dq_operator_find(order[n]->domain, order[n]->op_type);

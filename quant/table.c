@@ -8,7 +8,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "lib/base/file.h"
+#include "lib/eval/settings_file.h"
 #include "lib/exec/infer.h"
 #include "quant/table_internal.h"
 
@@ -168,14 +168,8 @@ static dq_status read_factors(dq_equalization *equalization, json_t *object, dq_
 
 static dq_status read_table(dq_calibration_table *table, json_t *root, dq_arena *arena,
                             dq_error *error) {
-  const char *schema = json_string_value(json_object_get(root, "schema"));
   const char *method = json_string_value(json_object_get(root, "method"));
   const char *preprocess = json_string_value(json_object_get(root, "preprocess"));
-  if (!schema || strcmp(schema, SCHEMA) != 0)
-    return dq_fail(error, DQ_BAD_INPUT, "schema is '%s', expected '%s'", schema ? schema : "",
-                   SCHEMA);
-  if (json_integer_value(json_object_get(root, "version")) != VERSION)
-    return dq_fail(error, DQ_BAD_INPUT, "version is not %d", VERSION);
   table->method = dq_arena_strdup(arena, method ? method : "");
   table->preprocess = dq_arena_strdup(arena, preprocess ? preprocess : "");
   if (!table->method || !table->preprocess) return dq_fail_memory(error, 0);
@@ -190,14 +184,10 @@ static dq_status read_table(dq_calibration_table *table, json_t *root, dq_arena 
 dq_status dq_calibration_table_load(dq_calibration_table *table, const char *path, dq_arena *arena,
                                     dq_error *error) {
   *table = (dq_calibration_table){0};
-  dq_file file;
-  DQ_TRY(dq_file_open(&file, path, error));
-  json_error_t where;
-  json_t *root = json_loadb((const char *)file.data, file.size, JSON_REJECT_DUPLICATES, &where);
-  dq_file_close(&file);
-  if (!root) return dq_fail(error, DQ_BAD_INPUT, "%s: line %d: %s", path, where.line, where.text);
-  dq_status status = read_table(table, root, arena, error);
-  json_decref(root);
+  dq_settings_file settings;
+  DQ_TRY(dq_settings_open(&settings, path, SCHEMA, VERSION, error));
+  dq_status status = read_table(table, settings.root, arena, error);
+  dq_settings_close(&settings);
   return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "%s", path);
 }
 

@@ -17,7 +17,7 @@ Pictures:                6"
 @test "choices" {
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx --exclude 'conv2' --method minmax --per-tensor \
     --activations s8 --symmetric
-  has "Quantized:               7"
+  has "Quantized:               6"
   [[ $output == *"conv2      Conv               no "*" excluded"* ]]
   outputs "$models/small.onnx" a "$x" && outputs out.onnx b "$x"
   near b/y.npy a/y.npy 0.1

@@ -1,0 +1,92 @@
+# A precision for each layer: read, written, replayed, and what is refused.
+load common
+
+# layers TEXT: the settings file p.json with these layers
+layers() { printf '{"schema": "dq-precision", "version": 1,\n "layers": {\n%s}}\n' "$1" >p.json; }
+
+int8() { gives "$1" dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx "${@:2}"; }
+
+@test "float16 and float32 layers" {
+  layers '"conv2": "fp16",
+"head": "fp32"'
+  int8 0 --precision p.json
+  has "conv2      Conv               no "
+  has "relu2      Relu               no "
+  [ "$(grep -c 'float16 by --precision$' <<<"$output")" -eq 2 ]
+  [ "$(grep -c 'float32 by --precision$' <<<"$output")" -eq 1 ]
+  has "In float16:              2"
+  outputs "$models/small.onnx" a "$x" && outputs out.onnx b "$x" && outputs out.onnx c "$x" --plain
+  near b/y.npy a/y.npy 0.05
+  near c/y.npy b/y.npy 0
+  gives 0 dq-report out.onnx
+  grep -qE '^conv2 +Conv +\S+ +float16 +float16 +fp16' <<<"$output"
+  grep -qE '^head +Gemm +\S+ +float32 +float32 +int8, fp32 weights' <<<"$output"
+  [ "$(grep -c ' Cast ' <<<"$output")" -eq 2 ]
+  int8 0 --precision p.json --format qoperator
+  outputs out.onnx d "$x" && near d/y.npy b/y.npy 0
+}
+
+@test "all layers in float16" {
+  layers '"conv1": "fp16", "depthwise": "fp16", "conv2": "fp16", "pool": "fp16", "flatten": "fp16", "head": "fp16"'
+  int8 0 --precision p.json
+  has "Quantized:               0"
+  has "In float16:              8"
+  [ "$(wc -c <out.onnx)" -lt 6500 ]
+}
+
+@test "what is written replays" {
+  int8 0 --exclude conv2 --save-precision p.json
+  [ "$(cat p.json)" = '{
+  "schema": "dq-precision",
+  "version": 1,
+  "layers": {
+    "conv1": "int8",
+    "relu1": "int8",
+    "depthwise": "int8",
+    "conv2": "fp32",
+    "relu2": "fp32",
+    "pool": "int8",
+    "flatten": "int8",
+    "head": "int8"
+  }
+}' ]
+  mv out.onnx a.onnx
+  int8 0 --precision p.json --save-precision q.json
+  cmp a.onnx out.onnx && cmp p.json q.json
+  sed -i 's/fp32/fp16/' p.json
+  int8 0 --precision p.json --save-precision q.json
+  cmp p.json q.json && ! cmp -s a.onnx out.onnx
+}
+
+@test "files that are refused" {
+  refuses() { # MESSAGE [HINT]
+    int8 3 --precision p.json
+    says "dq-int8: p.json: $1${2:+
+hint: $2}"
+    [ ! -e out.onnx ]
+  }
+  echo "not JSON" >p.json
+  refuses "line 1: '[' or '{' expected near 'not'"
+  : >p.json
+  refuses "line 1: '[' or '{' expected near end of file"
+  echo '[]' >p.json
+  refuses "schema is '', expected 'dq-precision'"
+  echo '{"schema": "dq-ranks", "version": 1}' >p.json
+  refuses "schema is 'dq-ranks', expected 'dq-precision'"
+  echo '{"schema": "dq-precision", "version": 7}' >p.json
+  refuses "version is not 1"
+  layers ''
+  refuses "no layers"
+  layers '"conv1": "int8",
+ "covn2": "fp16"'
+  refuses "line 4: unknown layer 'covn2'" "did you mean 'conv2'?"
+  layers '"conv1": "int4"'
+  refuses "line 3: layer 'conv1': unknown precision 'int4', expected int8, fp16 or fp32"
+  layers '"conv1": 8'
+  refuses "line 3: layer 'conv1': unknown precision, expected int8, fp16 or fp32"
+  layers '"conv1": "int8",
+"conv1": "fp16"'
+  refuses "line 4: duplicate object key near '\"conv1\"'"
+  int8 5 --precision missing.json
+  int8 5 --save-precision missing/p.json
+}
