@@ -2,6 +2,7 @@
 #ifndef DQ_DECOMP_DECOMP_H
 #define DQ_DECOMP_DECOMP_H
 
+#include "datasets/datasets.h"
 #include "decomp/ranks.h"
 #include "lib/base/context.h"
 #include "lib/exec/infer.h"
@@ -26,6 +27,9 @@ typedef struct dq_tucker_options {
   // energies are measured, with every output channel scaled as that does it (it is no part of the
   // result).
   bool plain;
+  // Pictures to fit the factors to; NULL: the weights alone are looked at. Batch normalization behind
+  // convolutions is then folded first.
+  dq_data *data;
   bool force; // also where neither multiply-accumulates nor parameters fall, at the rule's ranks
   const dq_shape_request *shapes; // what is known of the inputs beyond their declarations, or NULL
   const dq_context *context;      // threads, progress, memory bound, stop; may be NULL
@@ -41,6 +45,7 @@ typedef struct dq_tucker_layer {
   dq_ranks ranks;   // chosen; the channels where a mode stayed whole
   double energy_out, energy_in;
   double error;    // relative Frobenius error of the stored factors
+  double response_error; // with data: share of the answers' variance that is missed; else 0
   // Names of the nodes put in its place and of their weights: tucker_in, tucker_core, tucker_out;
   // NULL where a mode stayed whole, and all of them when left alone.
   const char *nodes[3], *factors[3];

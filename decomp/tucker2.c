@@ -196,34 +196,50 @@ static double *output_factor(const dq_hosvd *hosvd, int64_t rank, dq_arena *aren
   return factor;
 }
 
-static void store_input(const dq_mode *mode, int64_t group, int64_t rank, int exponent, float *to) {
-  for (int64_t g = 0; g < group; g++)
-    store_scaled(rank * mode->size, mode->vectors + g * mode->rank * mode->size, exponent,
-                 to + g * rank * mode->size);
+// V^T, r_in x i, group after group.
+static double *input_factor(const dq_hosvd *hosvd, int64_t rank, dq_arena *arena) {
+  const dq_mode *mode = &hosvd->in;
+  double *factor = DQ_NEW_ARRAY(arena, hosvd->group * rank * mode->size, double);
+  for (int64_t g = 0; factor && g < hosvd->group; g++)
+    memcpy(factor + g * rank * mode->size, mode->vectors + g * mode->rank * mode->size,
+           (size_t)(rank * mode->size) * sizeof(double));
+  return factor;
 }
 
-static dq_status store_factors(dq_tucker2 *factors, const dq_hosvd *hosvd, const double *core,
-                               dq_arena *scratch, dq_arena *arena, dq_error *error) {
+static dq_status store_factors(dq_tucker2 *factors, const dq_hosvd *hosvd, const double *input,
+                               const double *core, const double *output, dq_arena *arena,
+                               dq_error *error) {
   const int64_t *dims = hosvd->dims, group = hosvd->group;
+  int64_t rank_out = factors->rank_out, rank_in = factors->rank_in;
+  int64_t core_count = group * rank_out * rank_in * taps_of(dims), out_count = dims[0] * rank_out;
+  int64_t in_count = group * rank_in * dims[1];
+  factors->core = new_weight(arena, group * rank_out, rank_in, dims[2], dims[3]);
+  if (input) factors->input = new_weight(arena, group * rank_in, dims[1], 1, 1);
+  if (output) factors->output = new_weight(arena, dims[0], rank_out, 1, 1);
+  if (!factors->core || (input && !factors->input) || (output && !factors->output))
+    return dq_fail_memory(error, (size_t)core_count * sizeof(float));
+  balance scale =
+      balance_norms(frobenius(core_count, core), output ? frobenius(out_count, output) : 0,
+                    input ? frobenius(in_count, input) : 0);
+  store_scaled(core_count, core, scale.core, factors->core->data);
+  if (input) store_scaled(in_count, input, scale.input, factors->input->data);
+  if (output) store_scaled(out_count, output, scale.output, factors->output->data);
+  return DQ_OK;
+}
+
+// The factors of the higher-order SVD at the ranks of `factors`.
+static dq_status truncate(dq_tucker2 *factors, const dq_hosvd *hosvd, dq_arena *scratch,
+                          dq_arena *arena, dq_error *error) {
   int64_t rank_out = factors->rank_out, rank_in = factors->rank_in;
   bool has_output = !is_whole(hosvd, &hosvd->out, rank_out);
   bool has_input = !is_whole(hosvd, &hosvd->in, rank_in);
-  int64_t core_count = group * rank_out * rank_in * taps_of(dims), out_count = dims[0] * rank_out;
-  factors->core = new_weight(arena, group * rank_out, rank_in, dims[2], dims[3]);
-  if (has_input) factors->input = new_weight(arena, group * rank_in, dims[1], 1, 1);
-  if (has_output) factors->output = new_weight(arena, dims[0], rank_out, 1, 1);
+  double *core = NULL;
+  DQ_TRY(project_all(hosvd, rank_out, rank_in, scratch, &core, error));
   double *output = has_output ? output_factor(hosvd, rank_out, scratch) : NULL;
-  if (!factors->core || (has_input && !factors->input) ||
-      (has_output && (!factors->output || !output)))
-    return dq_fail_memory(error, (size_t)core_count * sizeof(float));
-  // Orthonormal rows: a norm of sqrt(rank) per group.
-  balance scale =
-      balance_norms(frobenius(core_count, core), output ? frobenius(out_count, output) : 0,
-                    has_input ? sqrt((double)(group * rank_in)) : 0);
-  store_scaled(core_count, core, scale.core, factors->core->data);
-  if (has_input) store_input(&hosvd->in, group, rank_in, scale.input, factors->input->data);
-  if (has_output) store_scaled(out_count, output, scale.output, factors->output->data);
-  return DQ_OK;
+  double *input = has_input ? input_factor(hosvd, rank_in, scratch) : NULL;
+  if ((has_output && !output) || (has_input && !input))
+    return dq_fail_memory(error, (size_t)(hosvd->dims[0] * rank_out) * sizeof(double));
+  return store_factors(factors, hosvd, input, core, output, arena, error);
 }
 
 static double *to_double(dq_arena *arena, const dq_tensor *tensor) {
@@ -324,10 +340,24 @@ dq_status dq_tucker2_factors(dq_tucker2 *factors, const dq_hosvd *hosvd, int64_t
                           .energy_in = dq_mode_energy(&hosvd->in, rank_in)};
   dq_arena *scratch = dq_arena_new(0);
   if (!scratch) return dq_fail_memory(error, sizeof(double));
-  double *core = NULL;
-  dq_status status = project_all(hosvd, rank_out, rank_in, scratch, &core, error);
-  if (status == DQ_OK) status = store_factors(factors, hosvd, core, scratch, arena, error);
+  dq_status status = truncate(factors, hosvd, scratch, arena, error);
   if (status == DQ_OK) status = measure_error(factors, hosvd, scratch, error);
+  dq_arena_free(scratch);
+  return status;
+}
+
+dq_status dq_tucker2_store(dq_tucker2 *factors, const dq_hosvd *hosvd, const double *input,
+                           const double *core, const double *output, int64_t rank_out,
+                           int64_t rank_in, dq_arena *arena, dq_error *error) {
+  *factors = (dq_tucker2){.group = hosvd->group,
+                          .rank_out = rank_out,
+                          .rank_in = rank_in,
+                          .energy_out = dq_mode_energy(&hosvd->out, rank_out),
+                          .energy_in = dq_mode_energy(&hosvd->in, rank_in)};
+  DQ_TRY(store_factors(factors, hosvd, input, core, output, arena, error));
+  dq_arena *scratch = dq_arena_new(0);
+  if (!scratch) return dq_fail_memory(error, sizeof(double));
+  dq_status status = measure_error(factors, hosvd, scratch, error);
   dq_arena_free(scratch);
   return status;
 }

@@ -67,6 +67,12 @@ bool dq_tucker2_ranks_fit(const dq_hosvd *hosvd, int64_t rank_out, int64_t rank_
 dq_status dq_tucker2_factors(dq_tucker2 *factors, const dq_hosvd *hosvd, int64_t rank_out,
                              int64_t rank_in, dq_arena *arena, dq_error *error);
 
+// The same from factors found otherwise, in double and in the layout of the weights: `input` and
+// `output` NULL for a mode that stays whole. `hosvd` tells the error and the energies.
+dq_status dq_tucker2_store(dq_tucker2 *factors, const dq_hosvd *hosvd, const double *input,
+                           const double *core, const double *output, int64_t rank_out,
+                           int64_t rank_in, dq_arena *arena, dq_error *error);
+
 // The weight that the factors stand for, in double, o x i x taps elements.
 dq_status dq_tucker2_reconstruct(const dq_tucker2 *factors, double *weight, dq_error *error);
 

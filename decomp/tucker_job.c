@@ -72,6 +72,17 @@ static dq_status examine_weight(dq_tucker_job *job, const dq_tensor *tensors, dq
   return DQ_OK;
 }
 
+// The other operand of the addition that alone reads the layer's output, of the same shape.
+static const char *find_beside(const dq_tucker_job *job, const dq_tensor *tensors) {
+  const dq_value *output = dq_node_output(job->node, 0);
+  if (!tensors || output->user_count != 1 || output->is_output || output->is_captured) return NULL;
+  const dq_node *user = output->users[0];
+  if (!dq_node_is(user, "Add") || user->input_count != 2) return NULL;
+  const dq_value *other = user->inputs[user->inputs[0] == output];
+  if (!other || other == output || other->constant) return NULL;
+  return dq_tensor_same_shape(&tensors[other->index], &tensors[output->index]) ? other->name : NULL;
+}
+
 dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tensor *tensors, dq_error *error) {
   char label[DQ_LABEL_TEXT];
   job->weight = dq_node_input(job->node, 1);
@@ -80,6 +91,7 @@ dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tensor *tensors, dq_err
                    dq_node_label(job->node, label, sizeof label), job->node->input_count);
   job->bias = dq_node_input(job->node, 2) != NULL;
   job->layer->group = dq_node_int(job->node, "group", 1);
+  job->beside = find_beside(job, tensors);
   job->tensor = constant_of(job->weight);
   if (job->tensor) return examine_weight(job, tensors, error);
   const dq_node *producer = job->weight->producer;
@@ -185,13 +197,14 @@ dq_status dq_tucker_analyse(dq_tucker_job *job, const dq_tucker_options *options
   return DQ_OK;
 }
 
-static dq_status factor(dq_tucker_job *job, dq_error *error) {
+dq_status dq_tucker_decide(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error) {
   dq_tucker_layer *layer = job->layer;
+  layer->energy_out = dq_mode_energy(&job->hosvd.out, layer->ranks.out);
+  layer->energy_in = dq_mode_energy(&job->hosvd.in, layer->ranks.in);
+  if (!layer->reason[0]) leave_without_gain(job, options);
+  if (layer->reason[0]) return DQ_OK;
   job->arena = dq_arena_new(0);
   if (!job->arena) return dq_fail_memory(error, sizeof(dq_tucker2));
-  DQ_TRY(dq_tucker2_factors(&job->factors, &job->hosvd, layer->ranks.out, layer->ranks.in,
-                            job->arena, error));
-  layer->error = job->factors.error;
   layer->after = dq_tucker_cost_at(job, layer->ranks);
   if (!layer->macs_known) layer->after.macs = 0;
   return DQ_OK;
@@ -199,10 +212,11 @@ static dq_status factor(dq_tucker_job *job, dq_error *error) {
 
 dq_status dq_tucker_factor(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error) {
   dq_tucker_layer *layer = job->layer;
-  layer->energy_out = dq_mode_energy(&job->hosvd.out, layer->ranks.out);
-  layer->energy_in = dq_mode_energy(&job->hosvd.in, layer->ranks.in);
-  if (!layer->reason[0]) leave_without_gain(job, options);
-  dq_status status = layer->reason[0] ? DQ_OK : factor(job, error);
+  dq_status status = dq_tucker_decide(job, options, error);
+  if (status == DQ_OK && !layer->reason[0])
+    status = dq_tucker2_factors(&job->factors, &job->hosvd, layer->ranks.out, layer->ranks.in,
+                                job->arena, error);
+  if (status == DQ_OK && !layer->reason[0]) layer->error = job->factors.error;
   dq_arena_free(job->spectra);
   job->spectra = NULL;
   return status;

@@ -3,6 +3,7 @@
 #define DQ_DECOMP_TUCKER_JOB_H
 
 #include "decomp/decomp.h"
+#include "decomp/fit.h"
 
 typedef struct dq_tucker_job {
   dq_node *node;
@@ -17,6 +18,16 @@ typedef struct dq_tucker_job {
   dq_arena *arena; // owns the factors
   dq_tucker2 factors;
   dq_value *input, *core, *output; // initializers made from the factors
+  dq_value *bias_before, *bias_value; // the original's and the one put in its place; may be equal
+  // With data only:
+  const char *beside;     // the other operand of the addition that alone reads the output, or NULL
+  dq_moments moments;     // while the layer is looked at
+  dq_arena *sums;         // owns them
+  dq_fit_table table;     // errors at all ranks; in_count 0: not known
+  double gain;            // noise of the network's outputs per share of the layer's own error
+  dq_tensor *dense, *shift; // weight and bias of a trial, for the gain
+  dq_arena *trial;        // owns table and trial
+  dq_tensor *bias_fitted; // bias that belongs to the factors; NULL: the original's
   dq_status status;
   dq_error error;
 } dq_tucker_job;
@@ -51,7 +62,9 @@ const double *dq_tucker_scale(const dq_tucker_job *job, dq_arena *arena);
 dq_status dq_tucker_analyse(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error);
 // ranks by the rule or as given;
 dq_status dq_tucker_choose(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error);
-// the factors, unless the ranks gain nothing: then a reason. Frees the higher-order SVD.
+// the factors, unless the ranks gain nothing: then a reason. Frees the higher-order SVD. The first
+// half alone is dq_tucker_decide: energies, costs, the reason or an arena for the factors.
+dq_status dq_tucker_decide(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error);
 dq_status dq_tucker_factor(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error);
 
 // Instead of dq_tucker_choose: ranks of all jobs together so that the whole model keeps at most the
@@ -59,6 +72,13 @@ dq_status dq_tucker_factor(dq_tucker_job *job, const dq_tucker_options *options,
 // the multiply-accumulates are not known.
 dq_status dq_tucker_budget(dq_tucker_job *jobs, int count, const dq_tucker_options *options,
                            const dq_tucker_report *report, dq_error *error);
+
+typedef dq_status (*dq_tucker_step)(dq_tucker_job *job, const dq_tucker_options *options,
+                                    dq_error *error);
+// A step for all jobs without a reason, spread over the threads; the first failure in the order of
+// the jobs. `what` is for the progress bar.
+dq_status dq_tucker_run(dq_tucker_job *jobs, int count, dq_tucker_step step,
+                        const dq_tucker_options *options, const char *what, dq_error *error);
 
 // Cost of the job's layer at these ranks.
 dq_conv_cost dq_tucker_cost_at(const dq_tucker_job *job, dq_ranks ranks);

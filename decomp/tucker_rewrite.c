@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "decomp/tucker_job.h"
+#include "decomp/tucker_data.h"
 #include "lib/base/sizes.h"
 #include "lib/passes/origin.h"
 
@@ -13,6 +13,7 @@ typedef struct work {
   const dq_tucker_options *options;
   dq_arena *scratch;
   dq_tensor *tensors; // shapes of all values, or NULL
+  dq_graph *original; // copy of what the responses are taken from; NULL without data
   dq_tucker_job *jobs;
   int count;
 } work;
@@ -36,7 +37,12 @@ static dq_value *add_weight(dq_graph *graph, const char *layer, const char *part
 
 // Initializers of the factors: those of an earlier layer with the same weight and ranks, or new.
 static dq_status add_weights(work *w, dq_tucker_job *job, dq_error *error) {
-  for (const dq_tucker_job *other = w->jobs; other < job; other++)
+  const char *name = job->layer->name;
+  job->bias_value = job->bias_before = dq_node_input(job->node, 2);
+  if (job->bias_fitted)
+    job->bias_value = add_weight(w->graph, name, "tucker_bias", job->bias_fitted);
+  if (job->bias_fitted && !job->bias_value) return dq_fail_memory(error, sizeof(dq_value));
+  for (const dq_tucker_job *other = w->jobs; !w->original && other < job; other++)
     if (other->core && other->weight == job->weight && other->layer->group == job->layer->group &&
         other->layer->ranks.out == job->layer->ranks.out &&
         other->layer->ranks.in == job->layer->ranks.in) {
@@ -44,7 +50,6 @@ static dq_status add_weights(work *w, dq_tucker_job *job, dq_error *error) {
       return DQ_OK;
     }
   const dq_tucker2 *factors = &job->factors;
-  const char *name = job->layer->name;
   if (factors->input) job->input = add_weight(w->graph, name, "tucker_in", factors->input);
   job->core = add_weight(w->graph, name, "tucker_core", factors->core);
   if (factors->output) job->output = add_weight(w->graph, name, "tucker_out", factors->output);
@@ -80,7 +85,7 @@ static bool set_1x1(dq_graph *graph, dq_node *node, int64_t group) {
 
 static bool add_convs(work *w, dq_tucker_job *job) {
   dq_graph *graph = w->graph;
-  dq_value *value = dq_node_input(job->node, 0), *bias = dq_node_input(job->node, 2);
+  dq_value *value = dq_node_input(job->node, 0), *bias = job->bias_value;
   dq_value *output = dq_node_output(job->node, 0);
   dq_node *node;
   if (job->input) {
@@ -109,19 +114,23 @@ static dq_status place(work *w, dq_tucker_job *job, dq_error *error) {
   return DQ_OK;
 }
 
+static void remove_unused(dq_graph *graph, dq_value *weight) {
+  if (!weight || weight->user_count || weight->is_output || weight->is_captured) return;
+  if (weight->constant) dq_graph_remove_constant(graph, weight);
+  else if (weight->producer) dq_graph_remove_node(graph, weight->producer);
+}
+
 // Takes the weights out that nothing reads any more, with the Constant nodes they came from.
 static dq_status remove_unused_weights(work *w, dq_error *error) {
   for (int i = 0; i < w->count; i++) {
-    dq_value *weight = w->jobs[i].weight;
-    if (!w->jobs[i].core || weight->user_count || weight->is_output || weight->is_captured)
-      continue;
-    if (weight->constant) dq_graph_remove_constant(w->graph, weight);
-    else if (weight->producer) dq_graph_remove_node(w->graph, weight->producer);
+    if (!w->jobs[i].core) continue;
+    remove_unused(w->graph, w->jobs[i].weight);
+    if (w->jobs[i].bias_fitted) remove_unused(w->graph, w->jobs[i].bias_before);
   }
   return dq_graph_index(w->graph, false, error);
 }
 
-static dq_status rewrite(work *w, dq_tucker_report *report, dq_error *error) {
+static dq_status place_all(work *w, dq_tucker_report *report, dq_error *error) {
   for (int i = 0; i < w->count; i++) {
     if (w->jobs[i].layer->reason[0]) continue;
     DQ_TRY(place(w, &w->jobs[i], error));
@@ -134,41 +143,6 @@ static dq_status rewrite(work *w, dq_tucker_report *report, dq_error *error) {
 
 // ---- All layers ----
 
-typedef dq_status (*job_step)(dq_tucker_job *job, const dq_tucker_options *options,
-                              dq_error *error);
-
-typedef struct step_run {
-  work *work;
-  job_step step;
-  const char *what;
-  int threads;
-} step_run;
-
-// Every `threads`-th layer, so that the large ones at the end of a network are shared out.
-static void run_share(void *argument, int64_t share, int thread) {
-  const step_run *run = argument;
-  const dq_tucker_options *options = run->work->options;
-  for (int i = (int)share; i < run->work->count; i += run->threads) {
-    dq_tucker_job *job = &run->work->jobs[i];
-    if (job->layer->reason[0]) continue;
-    job->status = dq_check_stop(options->context, &job->error);
-    if (job->status == DQ_OK) job->status = run->step(job, options, &job->error);
-    if (thread == 0) dq_progress(options->context, run->what, i + 1, run->work->count);
-  }
-}
-
-static dq_status run_jobs(work *w, job_step step, const char *what, dq_error *error) {
-  dq_pool *pool = w->options->context ? w->options->context->pool : NULL;
-  step_run run = {w, step, what, dq_pool_threads(pool)};
-  dq_pool_run(pool, run.threads, run_share, &run);
-  for (int i = 0; i < w->count; i++)
-    if (w->jobs[i].status != DQ_OK) {
-      if (error) *error = w->jobs[i].error;
-      return w->jobs[i].status;
-    }
-  return DQ_OK;
-}
-
 static dq_status all_steps(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error) {
   DQ_TRY(dq_tucker_analyse(job, options, error));
   DQ_TRY(dq_tucker_choose(job, options, error));
@@ -176,10 +150,34 @@ static dq_status all_steps(dq_tucker_job *job, const dq_tucker_options *options,
 }
 
 static dq_status decompose_all(work *w, const dq_tucker_report *report, dq_error *error) {
-  if (!(w->options->macs_share > 0)) return run_jobs(w, all_steps, "decomposing", error);
-  DQ_TRY(run_jobs(w, dq_tucker_analyse, "singular values", error));
-  DQ_TRY(dq_tucker_budget(w->jobs, w->count, w->options, report, error));
-  return run_jobs(w, dq_tucker_factor, "decomposing", error);
+  const dq_tucker_options *options = w->options;
+  if (!(options->macs_share > 0))
+    return dq_tucker_run(w->jobs, w->count, all_steps, options, "decomposing", error);
+  DQ_TRY(dq_tucker_run(w->jobs, w->count, dq_tucker_analyse, options, "singular values", error));
+  DQ_TRY(dq_tucker_budget(w->jobs, w->count, options, report, error));
+  return dq_tucker_run(w->jobs, w->count, dq_tucker_factor, options, "decomposing", error);
+}
+
+// With data: ranks from the errors of the responses, then one layer after the other is put into the
+// graph, so that the next one sees what it will read.
+static dq_status decompose_on_data(work *w, dq_tucker_report *report, dq_error *error) {
+  const dq_tucker_options *options = w->options;
+  dq_tucker_data data = {w->graph, w->original, options, w->jobs, w->count};
+  DQ_TRY(dq_tucker_run(w->jobs, w->count, dq_tucker_analyse, options, "singular values", error));
+  DQ_TRY(dq_tucker_data_analyse(&data, report, error));
+  if (options->macs_share > 0)
+    DQ_TRY(dq_tucker_budget(w->jobs, w->count, options, report, error));
+  else DQ_TRY(dq_tucker_run(w->jobs, w->count, dq_tucker_choose, options, "ranks", error));
+  for (int i = 0; i < w->count; i++) {
+    dq_tucker_job *job = &w->jobs[i];
+    if (!job->layer->reason[0]) DQ_TRY(dq_tucker_data_fit(&data, job, error));
+    if (job->layer->reason[0]) continue;
+    DQ_TRY(place(w, job, error));
+    DQ_TRY(dq_graph_index(w->graph, false, error));
+    report->decomposed++;
+  }
+  DQ_TRY(remove_unused_weights(w, error));
+  return report->decomposed ? dq_tucker_data_bias(&data, error) : DQ_OK;
 }
 
 static dq_tucker_job *find_job(work *w, const char *layer) {
@@ -254,13 +252,21 @@ static dq_status note_origin(const work *w, dq_origin *origin, dq_error *error) 
 
 static dq_status apply(work *w, dq_tucker_report *report, dq_error *error) {
   size_t convs = 0;
+  if (w->options->data) {
+    DQ_TRY(dq_tucker_data_fold(w->graph, error));
+    w->original = dq_graph_copy(w->graph);
+    if (!w->original) return dq_fail_memory(error, sizeof(dq_graph *));
+  }
   for (int n = 0; n < w->graph->node_count; n++) convs += dq_node_is(w->graph->nodes[n], "Conv");
   w->jobs = DQ_NEW_ARRAY(w->scratch, convs, dq_tucker_job);
   report->layers = DQ_NEW_ARRAY(w->graph->arena, convs, dq_tucker_layer);
   if (!w->jobs || !report->layers) return dq_fail_memory(error, convs * sizeof *w->jobs);
   DQ_TRY(examine_all(w, report, error));
-  DQ_TRY(decompose_all(w, report, error));
-  DQ_TRY(rewrite(w, report, error));
+  if (w->options->data) DQ_TRY(decompose_on_data(w, report, error));
+  else {
+    DQ_TRY(decompose_all(w, report, error));
+    DQ_TRY(place_all(w, report, error));
+  }
   finish_report(w->graph, report);
   return DQ_OK;
 }
@@ -280,7 +286,10 @@ dq_status dq_tucker_apply(dq_graph *graph, const dq_tucker_options *options,
   for (int i = 0; i < w.count; i++) {
     dq_arena_free(w.jobs[i].spectra);
     dq_arena_free(w.jobs[i].arena);
+    dq_arena_free(w.jobs[i].sums);
+    dq_arena_free(w.jobs[i].trial);
   }
+  dq_graph_free(w.original);
   dq_arena_free(w.scratch);
   return status;
 }

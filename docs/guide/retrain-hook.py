@@ -2,7 +2,7 @@
 """A retraining hook for dq-tucker: trains the factors so that the decomposed network answers as the
 original does on your pictures (distillation, no labels). Needs PyTorch, numpy and onnx.
 
-DQ_DATA is a .npy file of preprocessed inputs, N x C x H x W float32 (or uint8 with HOOK_SCALE and
+DQ_DATA is npy: and a .npy file of preprocessed inputs, N x C x H x W float32 (or uint8 with HOOK_SCALE and
 HOOK_SHIFT). HOOK_STEPS, HOOK_RATE and HOOK_BATCH set the training."""
 import json
 import os
@@ -87,7 +87,7 @@ def main():
     torch.set_num_threads(int(os.environ.get("HOOK_THREADS", "1")))
     steps = int(os.environ.get("HOOK_STEPS", "100"))
     batch = int(os.environ.get("HOOK_BATCH", "32"))
-    pictures = np.load(os.environ["DQ_DATA"], mmap_mode="r")
+    pictures = np.load(os.environ["DQ_DATA"].removeprefix("npy:"), mmap_mode="r")
     original, teacher = load(os.environ["DQ_ORIGINAL"])
     model, student = load(os.environ["DQ_MODEL"])
     with open(os.environ["DQ_SPEC"]) as file:

@@ -120,13 +120,13 @@ dq_status dq_svd(int64_t rows, int64_t columns, const double *a, double *left, d
   return status;
 }
 
-// Eigenvectors of the symmetric n x n matrix in `vectors`, in place and one after the other, with
-// the eigenvalues ascending in `values`.
-static dq_status eigen(dq_arena *scratch, int64_t size, double *vectors, double *values,
+// Eigenvalues of the symmetric n x n matrix in `vectors`, ascending; with the job 'V' the
+// eigenvectors in its place, one after the other.
+static dq_status eigen(dq_arena *scratch, char job, int64_t size, double *vectors, double *values,
                        dq_error *error) {
   lapack_int n = (lapack_int)size, best_integers = 0;
   double best = 0;
-  DQ_TRY(check_info(LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, vectors, n, values, &best,
+  DQ_TRY(check_info(LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, job, 'L', n, vectors, n, values, &best,
                                         -1, &best_integers, -1),
                     "dsyevd", error));
   if (!(best >= 1 && best <= INT_MAX) || best_integers < 1)
@@ -134,7 +134,7 @@ static dq_status eigen(dq_arena *scratch, int64_t size, double *vectors, double 
   double *work = DQ_NEW_ARRAY(scratch, best, double);
   lapack_int *integers = DQ_NEW_ARRAY(scratch, best_integers, lapack_int);
   if (!work || !integers) return dq_fail_memory(error, (size_t)best * sizeof(double));
-  return check_info(LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', n, vectors, n, values, work,
+  return check_info(LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, job, 'L', n, vectors, n, values, work,
                                         (lapack_int)best, integers, best_integers),
                     "dsyevd", error);
 }
@@ -147,7 +147,7 @@ static dq_status left_by_gram(dq_arena *scratch, int64_t rows, int64_t columns, 
   // The upper triangle by rows is the lower one by columns.
   cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, (int)rows, (int)columns, 1.0, a,
               (int)columns, 0.0, gram, (int)rows);
-  DQ_TRY(eigen(scratch, rows, gram, squares, error));
+  DQ_TRY(eigen(scratch, 'V', rows, gram, squares, error));
   for (int64_t k = 0; k < rows; k++) {
     int64_t from = rows - 1 - k;
     values[k] = squares[from] > 0 ? sqrt(squares[from]) : 0;
@@ -180,5 +180,76 @@ dq_status dq_multiply(bool transpose_a, bool transpose_b, int64_t rows, int64_t 
               transpose_b ? CblasTrans : CblasNoTrans, (int)rows, (int)columns, (int)inner, 1.0, a,
               (int)(transpose_a ? rows : inner), b, (int)(transpose_b ? inner : columns), 0.0, c,
               (int)columns);
+  return DQ_OK;
+}
+
+static bool fits_lapack(const dq_matrix *m) {
+  return m->rows >= 1 && m->columns >= 1 && m->stride >= m->columns && m->rows <= INT_MAX &&
+         m->stride <= INT_MAX;
+}
+
+dq_status dq_matrix_multiply(bool transpose_a, const dq_matrix *a, bool transpose_b,
+                             const dq_matrix *b, double keep, const dq_matrix *c, dq_error *error) {
+  int64_t inner = transpose_a ? a->rows : a->columns;
+  if (!fits_lapack(a) || !fits_lapack(b) || !fits_lapack(c))
+    return dq_fail(error, DQ_UNSUPPORTED, "product of %lldx%lld and %lldx%lld matrices",
+                   (long long)a->rows, (long long)a->columns, (long long)b->rows,
+                   (long long)b->columns);
+  set_up();
+  cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
+              transpose_b ? CblasTrans : CblasNoTrans, (int)c->rows, (int)c->columns, (int)inner,
+              1.0, a->data, (int)a->stride, b->data, (int)b->stride, keep, c->data, (int)c->stride);
+  return DQ_OK;
+}
+
+dq_status dq_cholesky(const dq_matrix *a, dq_error *error) {
+  if (!fits_lapack(a) || a->rows != a->columns)
+    return dq_fail(error, DQ_UNSUPPORTED, "Cholesky factor of a %lldx%lld matrix",
+                   (long long)a->rows, (long long)a->columns);
+  set_up();
+  // The lower triangle by rows is the upper one by columns.
+  lapack_int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)a->rows, a->data,
+                                        (lapack_int)a->stride);
+  if (info > 0)
+    return dq_fail(error, DQ_BAD_INPUT, "matrix of %lldx%lld is not positive definite",
+                   (long long)a->rows, (long long)a->columns);
+  return check_info(info, "dpotrf", error);
+}
+
+dq_status dq_solve_triangular(const dq_matrix *lower, bool transposed, const dq_matrix *b,
+                              dq_error *error) {
+  if (!fits_lapack(lower) || !fits_lapack(b) || lower->rows != b->rows)
+    return dq_fail(error, DQ_UNSUPPORTED, "triangular %lldx%lld system of %lldx%lld",
+                   (long long)lower->rows, (long long)lower->columns, (long long)b->rows,
+                   (long long)b->columns);
+  set_up();
+  cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, transposed ? CblasTrans : CblasNoTrans,
+              CblasNonUnit, (int)b->rows, (int)b->columns, 1.0, lower->data, (int)lower->stride,
+              b->data, (int)b->stride);
+  return DQ_OK;
+}
+
+static void reverse(int64_t rows, int64_t columns, double *a) {
+  for (int64_t low = 0, high = rows - 1; low < high; low++, high--)
+    for (int64_t c = 0; c < columns; c++) {
+      double kept = a[low * columns + c];
+      a[low * columns + c] = a[high * columns + c];
+      a[high * columns + c] = kept;
+    }
+}
+
+dq_status dq_symmetric_eigen(int64_t size, double *a, double *values, bool vectors,
+                             dq_error *error) {
+  DQ_TRY(check_matrix(size, size, a, error));
+  set_up();
+  dq_arena *scratch = dq_arena_new(0);
+  if (!scratch) return dq_fail_memory(error, sizeof(double));
+  dq_status status = eigen(scratch, vectors ? 'V' : 'N', size, a, values, error);
+  dq_arena_free(scratch);
+  if (status != DQ_OK) return status;
+  reverse(size, 1, values);
+  if (!vectors) return DQ_OK;
+  reverse(size, size, a);
+  fix_signs(size, size, a, 0, NULL);
   return DQ_OK;
 }

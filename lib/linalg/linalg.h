@@ -37,4 +37,29 @@ dq_status dq_left_singular(int64_t rows, int64_t columns, const double *a, doubl
 dq_status dq_multiply(bool transpose_a, bool transpose_b, int64_t rows, int64_t columns,
                       int64_t inner, const double *a, const double *b, double *c, dq_error *error);
 
+// A matrix inside a larger one: row r begins at element r * stride, columns <= stride.
+typedef struct dq_matrix {
+  int64_t rows, columns, stride;
+  double *data;
+} dq_matrix;
+
+// C = op(A) op(B) + keep C, sizes taken from C; op transposes where told. keep 0: C may hold
+// anything. Sizes that do not fit each other are the caller's fault; beyond LAPACK's 32 bits:
+// DQ_UNSUPPORTED.
+dq_status dq_matrix_multiply(bool transpose_a, const dq_matrix *a, bool transpose_b,
+                             const dq_matrix *b, double keep, const dq_matrix *c, dq_error *error);
+
+// A = L L^T of a symmetric positive definite matrix whose lower triangle is given: L takes the place
+// of that, the upper triangle stays as it is (dpotrf). DQ_BAD_INPUT when it is not positive definite.
+dq_status dq_cholesky(const dq_matrix *a, dq_error *error);
+// B = L^-1 B, `transposed`: B = L^-T B, for a lower triangular L (dtrsm).
+dq_status dq_solve_triangular(const dq_matrix *lower, bool transposed, const dq_matrix *b,
+                              dq_error *error);
+
+// Eigenvalues, descending, of the symmetric size x size matrix `a`, which is destroyed; with
+// `vectors`, row k of it is then the k-th eigenvector, its component of largest magnitude positive
+// (dsyevd). Errors as dq_svd.
+dq_status dq_symmetric_eigen(int64_t size, double *a, double *values, bool vectors,
+                             dq_error *error);
+
 #endif

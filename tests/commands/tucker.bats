@@ -65,3 +65,33 @@ load common
   gives 2 dq-tucker "$models/small.onnx" --ratio 0.5 --weaken 0.5 -o out2.onnx
   gives 2 dq-tucker "$models/small.onnx" --vbmf --weaken 1.5 -o out2.onnx
 }
+
+@test "on data: the same bytes with any threads, and again from the ranks" {
+  for threads in 1 2 3; do
+    gives 0 dq-tucker "$models/small.onnx" --macs -30% --data "npy:$x" --threads $threads -o "$threads.onnx" --save-ranks "$threads.json"
+    has "of answers"
+    cmp 1.onnx "$threads.onnx" && cmp 1.json "$threads.json"
+  done
+  for mask in c avx2; do
+    gives 0 dq-tucker "$models/small.onnx" --macs -30% --data "npy:$x" --cpu-mask $mask -o mask.onnx
+    cmp 1.onnx mask.onnx
+  done
+  gives 0 dq-tucker "$models/small.onnx" --ranks 1.json --data "npy:$x" -o again.onnx
+  cmp 1.onnx again.onnx
+  gives 0 dq-tucker "$models/small.onnx" --ranks 1.json -o weights.onnx
+  run ! cmp -s 1.onnx weights.onnx
+}
+
+@test "on data: what cannot be fitted, what does not fit" {
+  make_models --array one.npy 1 8 8 8
+  gives 0 dq-tucker "$models/node_bias.onnx" --ratio 0.5 --data npy:one.npy -o out.onnx
+  has "bias is not constant"
+  gives 0 dq-tucker "$models/shared.onnx" --ratio 0.5 --data npy:one.npy -o out.onnx
+  has "2 of 2 convolutions decomposed"
+  gives 0 dq-tucker "$models/tiny.onnx" --ratio 0.5 --data npy:one.npy -o out.onnx
+  has "warning: nothing was decomposed"
+  rm out.onnx
+  gives 3 dq-tucker "$models/small.onnx" --ratio 0.5 --data npy:one.npy -o out.onnx
+  gives 5 dq-tucker "$models/small.onnx" --ratio 0.5 --data npy:missing.npy -o out.onnx
+  only one.npy
+}

@@ -1,0 +1,144 @@
+#include "decomp/judge.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "lib/eval/runner.h"
+
+struct dq_judge {
+  dq_arena *arena;
+  dq_data *data;
+  const dq_shape_request *shapes;
+  const dq_context *context;
+  int64_t pictures, step;
+  int outputs;
+  float **kept;     // pictures x outputs
+};
+
+// What one network does with the pictures: called after each with all outputs.
+typedef dq_status (*see_outputs)(void *user, const dq_judge *judge, int64_t picture,
+                                 const dq_plan *plan, dq_error *error);
+
+static dq_status run_runner(const dq_judge *judge, dq_runner *runner, see_outputs see, void *user,
+                            dq_error *error) {
+  dq_arena *arena = dq_arena_new(0);
+  float *values = arena ? DQ_NEW_ARRAY(arena, dq_runner_elements(runner), float) : NULL;
+  dq_status status = values ? DQ_OK : dq_fail_memory(error, sizeof *values);
+  for (int64_t i = 0; status == DQ_OK && i < judge->pictures; i++) {
+    status = dq_check_stop(judge->context, error);
+    if (status == DQ_OK) status = dq_data_read(judge->data, i * judge->step, values, NULL, error);
+    if (status == DQ_OK) status = dq_runner_run(runner, values, 1, error);
+    if (status == DQ_OK) status = see(user, judge, i, runner->session.plan, error);
+  }
+  dq_arena_free(arena);
+  return status;
+}
+
+static dq_status run(const dq_judge *judge, const dq_graph *graph, see_outputs see, void *user,
+                     dq_error *error) {
+  dq_runner runner;
+  dq_runner_options options = {0};
+  if (judge->shapes) options.shapes = *judge->shapes;
+  DQ_TRY(dq_runner_open(&runner, graph, judge->data, &options, judge->context, error));
+  dq_status status = run_runner(judge, &runner, see, user, error);
+  dq_runner_close(&runner);
+  return status;
+}
+
+static dq_status keep(void *user, const dq_judge *unused, int64_t picture, const dq_plan *plan,
+                      dq_error *error) {
+  (void)unused;
+  dq_judge *judge = user;
+  if (!judge->kept) {
+    judge->outputs = dq_plan_output_count(plan);
+    judge->kept = DQ_NEW_ARRAY(judge->arena, judge->pictures * judge->outputs, float *);
+    if (!judge->kept) return dq_fail_memory(error, sizeof(float *));
+  }
+  for (int o = 0; o < judge->outputs; o++) {
+    const dq_tensor *output = dq_plan_output(plan, o);
+    if (output->type != DQ_F32) continue;
+    float *copy = dq_arena_copy(judge->arena, output->data, dq_tensor_bytes(output));
+    if (!copy) return dq_fail_memory(error, dq_tensor_bytes(output));
+    judge->kept[picture * judge->outputs + o] = copy;
+  }
+  return DQ_OK;
+}
+
+typedef struct difference {
+  double *sum, *square, *noise; // per output; the first two of the original
+  double *count;
+} difference;
+
+static dq_status compare(void *user, const dq_judge *judge, int64_t picture, const dq_plan *plan,
+                         dq_error *error) {
+  (void)error;
+  difference *d = user;
+  for (int o = 0; o < judge->outputs; o++) {
+    const float *exact = judge->kept[picture * judge->outputs + o];
+    const dq_tensor *output = dq_plan_output(plan, o);
+    if (!exact) continue;
+    int64_t count = dq_tensor_count(output);
+    const float *other = output->data;
+    for (int64_t i = 0; i < count; i++) {
+      double e = (double)exact[i], apart = e - (double)other[i];
+      d->sum[o] += e, d->square[o] += e * e, d->noise[o] += apart * apart;
+    }
+    d->count[o] += (double)count;
+  }
+  return DQ_OK;
+}
+
+static dq_status open_difference(difference *d, int outputs, dq_arena *arena, dq_error *error) {
+  double *all = DQ_NEW_ARRAY(arena, 4 * outputs, double);
+  if (!all) return dq_fail_memory(error, (size_t)outputs * 4 * sizeof *all);
+  *d = (difference){all, all + outputs, all + 2 * outputs, all + 3 * outputs};
+  return DQ_OK;
+}
+
+dq_status dq_judge_noise(const dq_judge *judge, const dq_graph *graph, double *noise,
+                         dq_error *error) {
+  dq_arena *arena = dq_arena_new(0);
+  if (!arena) return dq_fail_memory(error, sizeof(double));
+  difference d = {0};
+  dq_status status = open_difference(&d, judge->outputs, arena, error);
+  if (status == DQ_OK) status = run(judge, graph, compare, &d, error);
+  int measured = 0;
+  *noise = 0;
+  for (int o = 0; status == DQ_OK && o < judge->outputs; o++) {
+    if (!(d.count[o] > 0)) continue;
+    double variance = d.square[o] - d.sum[o] * d.sum[o] / d.count[o];
+    if (variance > 0) *noise += d.noise[o] / variance;
+    measured++;
+  }
+  dq_arena_free(arena);
+  if (measured) *noise /= measured;
+  if (!isfinite(*noise)) *noise = INFINITY;
+  return status;
+}
+
+dq_status dq_judge_open(dq_judge **judge, const dq_graph *original, dq_data *data, int64_t pictures,
+                        const dq_shape_request *shapes, const dq_context *context,
+                        dq_error *error) {
+  *judge = NULL;
+  dq_arena *arena = dq_arena_new(0);
+  dq_judge *made = arena ? DQ_NEW(arena, dq_judge) : NULL;
+  if (!made) {
+    dq_arena_free(arena);
+    return dq_fail_memory(error, sizeof *made);
+  }
+  int64_t count = dq_data_count(data);
+  *made = (dq_judge){.arena = arena, .data = data, .shapes = shapes, .context = context};
+  made->pictures = pictures < count ? pictures : count;
+  made->step = count / made->pictures;
+  dq_status status = run(made, original, keep, made, error);
+  if (status != DQ_OK) {
+    dq_judge_free(made);
+    return status;
+  }
+  *judge = made;
+  return DQ_OK;
+}
+
+void dq_judge_free(dq_judge *judge) {
+  if (judge) dq_arena_free(judge->arena);
+}
