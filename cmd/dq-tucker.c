@@ -18,7 +18,7 @@ typedef struct tucker_options {
   double ratio, energy, macs, weaken;
   const char *ranks, *save_ranks, *retrain;
   int64_t multiple;
-  bool plain, vbmf;
+  bool plain, vbmf, never_slower;
   dq_option_list shapes;
 } tucker_options;
 
@@ -58,6 +58,13 @@ static const dq_option rows[] = {
      .details = "Otherwise the factors are fitted to --data; without data, output channels count as "
                 "the batch normalization behind a convolution scales them, in the singular vectors "
                 "and in the energies."},
+    {.name = "never-slower", .type = DQ_OPTION_FLAG, .group = "Ranks",
+     DQ_INTO(tucker_options, never_slower),
+     .help = "leave alone what is not measured to become faster here; needs --save-ranks",
+     .details = "Every layer is timed beside its factors on this machine and with these threads; a "
+                "bound of --macs is then shared out among the layers that become faster. The clock "
+                "may decide otherwise on another run: --ranks with the file that --save-ranks wrote "
+                "gives the same bytes again."},
     {.name = "save-ranks", .type = DQ_OPTION_FILE, .group = "Ranks",
      DQ_INTO(tucker_options, save_ranks), .help = "write the ranks chosen, for --ranks"},
     {.name = "retrain", .type = DQ_OPTION_STRING, .value = "CMD", .group = "Retraining",
@@ -86,6 +93,8 @@ static const dq_column layer_columns[] = {
     {.key = "macs_after", .title = "after", .type = DQ_COLUMN_COUNT},
     {.key = "parameters_before", .title = "parameters", .type = DQ_COLUMN_COUNT},
     {.key = "parameters_after", .title = "after", .type = DQ_COLUMN_COUNT},
+    {.key = "ms_before", .title = "ms", .type = DQ_COLUMN_REAL, .decimals = 4},
+    {.key = "ms_after", .title = "after", .type = DQ_COLUMN_REAL, .decimals = 4},
     {.key = "reason", .title = "left alone", .type = DQ_COLUMN_TEXT, .width = 60},
 };
 static const dq_table_layout layer_table = {
@@ -112,6 +121,10 @@ static void put_layer(dq_table *table, const dq_tucker_layer *layer, bool on_dat
                         layer->dims[0], layer->dims[1], layer->dims[2], layer->dims[3]);
   if (layer->dims[0])
     put_costs(table, layer->macs_known, &layer->before, &layer->after);
+  if (layer->time_before > 0) {
+    dq_table_put_real(table, "ms_before", 1e3 * layer->time_before);
+    dq_table_put_real(table, "ms_after", 1e3 * layer->time_after);
+  }
   dq_table_put_text(table, "reason", layer->reason);
   if (layer->reason[0]) return;
   dq_table_put_int(table, "rank_out", layer->ranks.out);
@@ -164,6 +177,7 @@ static dq_status read_settings(const tucker_options *options, dq_arena *arena,
   settings->multiple = options->multiple;
   settings->force = options->output.force;
   settings->plain = options->plain;
+  settings->never_slower = options->never_slower && !options->output.force;
   int count = options->shapes.count;
   dq_input_shape *shapes = DQ_NEW_ARRAY(arena, count, dq_input_shape);
   if (!shapes) return dq_fail_memory(error, (size_t)count * sizeof *shapes);
@@ -277,7 +291,9 @@ static const dq_command command = {
     .report_offset = offsetof(tucker_options, report),
     .output_offset = offsetof(tucker_options, output),
     .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_ONE_OF, "ratio energy macs ranks vbmf"},
-              {DQ_RULE_NEEDS, "weaken vbmf"}},
+              {DQ_RULE_NEEDS, "weaken vbmf"},
+              {DQ_RULE_NEEDS, "never-slower save-ranks"},
+              {DQ_RULE_AT_MOST_ONE, "never-slower ranks"}},
     .options_size = sizeof(tucker_options),
     .check = check,
     .run = run,

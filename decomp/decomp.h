@@ -30,6 +30,9 @@ typedef struct dq_tucker_options {
   // Pictures to fit the factors to; NULL: the weights alone are looked at. Batch normalization behind
   // convolutions is then folded first.
   dq_data *data;
+  // Leaves a layer alone that is not measured to become faster on this machine (not with given
+  // ranks). The ranks of the result replay what the clock decided.
+  bool never_slower;
   bool force; // also where neither multiply-accumulates nor parameters fall, at the rule's ranks
   const dq_shape_request *shapes; // what is known of the inputs beyond their declarations, or NULL
   const dq_context *context;      // threads, progress, memory bound, stop; may be NULL
@@ -45,6 +48,8 @@ typedef struct dq_tucker_layer {
   dq_ranks ranks;   // chosen; the channels where a mode stayed whole
   double energy_out, energy_in;
   double error;    // relative Frobenius error of the stored factors
+  double time_before, time_after; // seconds of the layer alone, with never_slower; 0: not measured
+  double time_ratio;              // median of the ratios after / before, measured in turns
   double response_error; // with data: share of the answers' variance that is missed; else 0
   // Names of the nodes put in its place and of their weights: tucker_in, tucker_core, tucker_out;
   // NULL where a mode stayed whole, and all of them when left alone.

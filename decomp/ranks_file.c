@@ -21,8 +21,8 @@ static dq_status read_layers(json_t *root, dq_arena *arena, dq_layer_ranks **lay
                              dq_error *error) {
   json_t *all = json_object_get(root, "layers"), *ranks;
   size_t size = json_object_size(all);
-  if (!size) return dq_fail(error, DQ_BAD_INPUT, "no layers");
-  *layers = DQ_NEW_ARRAY(arena, size, dq_layer_ranks);
+  if (!json_is_object(all)) return dq_fail(error, DQ_BAD_INPUT, "no layers");
+  *layers = DQ_NEW_ARRAY(arena, size + 1, dq_layer_ranks);
   if (!*layers) return dq_fail_memory(error, size * sizeof **layers);
   const char *name;
   json_object_foreach(all, name, ranks) {

@@ -7,7 +7,8 @@
 #include "decomp/decomp.h"
 
 // Reads the layers in the order of the file, owned by the arena. Errors name the path, and line or
-// layer: DQ_SYSTEM, DQ_BAD_INPUT (not JSON, another schema, a layer twice, ranks below 1, none).
+// layer: DQ_SYSTEM, DQ_BAD_INPUT (not JSON, another schema, a layer twice, ranks below 1). An empty
+// object stands for a model in which nothing was decomposed: a list, but of no layers.
 dq_status dq_ranks_load(const char *path, dq_arena *arena, dq_layer_ranks **layers, int *count,
                         dq_error *error);
 

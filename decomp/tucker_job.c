@@ -40,6 +40,12 @@ static void leave_by_kind(dq_tucker_job *job) {
   else if (layer->dims[2] == 1 && layer->dims[3] == 1) leave(job, "1x1 kernel");
 }
 
+static void note_input_shape(dq_tucker_job *job, const dq_tensor *tensors) {
+  const dq_tensor *input = tensors ? &tensors[dq_node_input(job->node, 0)->index] : NULL;
+  if (!input || input->rank != 4 || dq_tensor_count(input) < 1) return;
+  memcpy(job->input_dims, input->dims, sizeof job->input_dims);
+}
+
 static dq_status examine_weight(dq_tucker_job *job, const dq_tensor *tensors, dq_error *error) {
   const dq_tensor *tensor = job->tensor;
   if (tensor->type != DQ_F32) {
@@ -65,6 +71,7 @@ static dq_status examine_weight(dq_tucker_job *job, const dq_tensor *tensors, dq
                    (long long)tensor->dims[0]);
   job->layer->macs_known =
       dq_tucker_positions(job->node, tensors, &job->positions_in, &job->positions_out);
+  note_input_shape(job, tensors);
   dq_conv_cost cost = dq_conv_cost_whole(job->layer->dims, job->bias, job->positions_out);
   if (!job->layer->macs_known) cost.macs = 0;
   job->layer->before = job->layer->after = cost;
@@ -156,7 +163,7 @@ dq_status dq_tucker_choose(dq_tucker_job *job, const dq_tucker_options *options,
 }
 
 // Never larger, never more work, unless the user insists.
-static void leave_without_gain(dq_tucker_job *job, const dq_tucker_options *options) {
+void dq_tucker_leave_without_gain(dq_tucker_job *job, const dq_tucker_options *options) {
   const dq_tucker_layer *layer = job->layer;
   dq_ranks ranks = layer->ranks;
   dq_conv_cost whole = dq_conv_cost_whole(layer->dims, job->bias, job->positions_out);
@@ -201,7 +208,7 @@ dq_status dq_tucker_decide(dq_tucker_job *job, const dq_tucker_options *options,
   dq_tucker_layer *layer = job->layer;
   layer->energy_out = dq_mode_energy(&job->hosvd.out, layer->ranks.out);
   layer->energy_in = dq_mode_energy(&job->hosvd.in, layer->ranks.in);
-  if (!layer->reason[0]) leave_without_gain(job, options);
+  if (!layer->reason[0]) dq_tucker_leave_without_gain(job, options);
   if (layer->reason[0]) return DQ_OK;
   job->arena = dq_arena_new(0);
   if (!job->arena) return dq_fail_memory(error, sizeof(dq_tucker2));

@@ -19,6 +19,8 @@ typedef struct dq_tucker_job {
   dq_tucker2 factors;
   dq_value *input, *core, *output; // initializers made from the factors
   dq_value *bias_before, *bias_value; // the original's and the one put in its place; may be equal
+  int64_t input_dims[4]; // shape of the layer's input; 0 first: not known
+  dq_ranks timed;        // ranks that the times of the record are for
   // With data only:
   const char *beside;     // the other operand of the addition that alone reads the output, or NULL
   dq_moments moments;     // while the layer is looked at
@@ -62,6 +64,8 @@ const double *dq_tucker_scale(const dq_tucker_job *job, dq_arena *arena);
 dq_status dq_tucker_analyse(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error);
 // ranks by the rule or as given;
 dq_status dq_tucker_choose(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error);
+void dq_tucker_leave_without_gain(dq_tucker_job *job, const dq_tucker_options *options);
+// (dq_tucker_leave_without_gain gives the reason to ranks that make nothing cheaper or smaller;)
 // the factors, unless the ranks gain nothing: then a reason. Frees the higher-order SVD. The first
 // half alone is dq_tucker_decide: energies, costs, the reason or an arena for the factors.
 dq_status dq_tucker_decide(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error);

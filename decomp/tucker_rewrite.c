@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "decomp/tucker_clock.h"
 #include "decomp/tucker_data.h"
 #include "lib/base/sizes.h"
 #include "lib/passes/origin.h"
@@ -143,18 +144,59 @@ static dq_status place_all(work *w, dq_tucker_report *report, dq_error *error) {
 
 // ---- All layers ----
 
+// Gives the budget that layers left alone by the clock do not use to the others; when these cannot
+// save enough, what was chosen stays.
+static dq_status budget_again(work *w, const dq_tucker_report *report, dq_error *error) {
+  dq_error local = {0};
+  dq_status status = dq_tucker_budget(w->jobs, w->count, w->options, report, &local);
+  if (status == DQ_USAGE) {
+    dq_message(w->options->context, DQ_WARNING,
+               "the bound is not reached with the layers that become faster: %s", local.message);
+    return DQ_CONDITION;
+  }
+  if (status != DQ_OK && error) *error = local;
+  return status;
+}
+
+// Leaves alone what does not become faster, and shares the bound out again until all that is left
+// has been measured at its ranks.
+static dq_status heed_clock(work *w, const dq_tucker_report *report, dq_error *error) {
+  const dq_tucker_options *options = w->options;
+  if (!options->never_slower || options->layers) return DQ_OK;
+  for (int left = 1; left;) {
+    for (int i = 0; i < w->count && !(options->macs_share > 0); i++)
+      if (!w->jobs[i].layer->reason[0]) dq_tucker_leave_without_gain(&w->jobs[i], options);
+    DQ_TRY(dq_tucker_clock_all(w->jobs, w->count, options, &left, error));
+    if (!left || !(options->macs_share > 0)) break;
+    dq_status status = budget_again(w, report, error);
+    if (status == DQ_CONDITION) break;
+    DQ_TRY(status);
+  }
+  return DQ_OK;
+}
+
+// Ranks of all layers whose spectra are known.
+static dq_status choose_all(work *w, const dq_tucker_report *report, dq_error *error) {
+  const dq_tucker_options *options = w->options;
+  if (options->macs_share > 0 && !options->layers)
+    DQ_TRY(dq_tucker_budget(w->jobs, w->count, options, report, error));
+  else DQ_TRY(dq_tucker_run(w->jobs, w->count, dq_tucker_choose, options, "ranks", error));
+  return heed_clock(w, report, error);
+}
+
 static dq_status all_steps(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error) {
   DQ_TRY(dq_tucker_analyse(job, options, error));
   DQ_TRY(dq_tucker_choose(job, options, error));
   return dq_tucker_factor(job, options, error);
 }
 
+// A layer at a time where layers do not depend on each other: less memory.
 static dq_status decompose_all(work *w, const dq_tucker_report *report, dq_error *error) {
   const dq_tucker_options *options = w->options;
-  if (!(options->macs_share > 0))
+  if (!(options->macs_share > 0) && !options->never_slower)
     return dq_tucker_run(w->jobs, w->count, all_steps, options, "decomposing", error);
   DQ_TRY(dq_tucker_run(w->jobs, w->count, dq_tucker_analyse, options, "singular values", error));
-  DQ_TRY(dq_tucker_budget(w->jobs, w->count, options, report, error));
+  DQ_TRY(choose_all(w, report, error));
   return dq_tucker_run(w->jobs, w->count, dq_tucker_factor, options, "decomposing", error);
 }
 
@@ -165,9 +207,7 @@ static dq_status decompose_on_data(work *w, dq_tucker_report *report, dq_error *
   dq_tucker_data data = {w->graph, w->original, options, w->jobs, w->count};
   DQ_TRY(dq_tucker_run(w->jobs, w->count, dq_tucker_analyse, options, "singular values", error));
   DQ_TRY(dq_tucker_data_analyse(&data, report, error));
-  if (options->macs_share > 0)
-    DQ_TRY(dq_tucker_budget(w->jobs, w->count, options, report, error));
-  else DQ_TRY(dq_tucker_run(w->jobs, w->count, dq_tucker_choose, options, "ranks", error));
+  DQ_TRY(choose_all(w, report, error));
   for (int i = 0; i < w->count; i++) {
     dq_tucker_job *job = &w->jobs[i];
     if (!job->layer->reason[0]) DQ_TRY(dq_tucker_data_fit(&data, job, error));

@@ -95,3 +95,19 @@ load common
   gives 5 dq-tucker "$models/small.onnx" --ratio 0.5 --data npy:missing.npy -o out.onnx
   only one.npy
 }
+
+@test "what the clock decided is replayed" {
+  gives 2 dq-tucker "$models/small.onnx" --ratio 0.5 --never-slower -o out.onnx
+  has "--save-ranks"
+  for extra in "" "--data=npy:$x"; do
+    gives 0 dq-tucker "$models/small.onnx" --ratio 0.5 --never-slower --save-ranks ranks.json -o clock.onnx $extra
+    gives 0 dq-tucker "$models/small.onnx" --ranks ranks.json -o again.onnx $extra
+    cmp clock.onnx again.onnx
+  done
+  echo '{"schema": "dq-ranks", "version": 1, "layers": {}}' >none.json
+  gives 0 dq-tucker "$models/small.onnx" --ranks none.json -o out.onnx
+  has "nothing was decomposed"
+  echo '{"schema": "dq-ranks", "version": 1}' >none.json
+  gives 3 dq-tucker "$models/small.onnx" --ranks none.json -o out.onnx
+  has "none.json: no layers"
+}

@@ -370,6 +370,33 @@ static void threads_change_nothing(void **state) {
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, start, end)
 
+// At full rank with both factors there is a fifth more work: the clock leaves the layer alone. The
+// same layer at a quarter of the ranks has a seventh of it.
+static void slower_is_left_alone(void **state) {
+  for (int quarter = 0; quarter < 2; quarter++) {
+    dq_graph *graph = dq_graph_new(0);
+    dq_value *x = shaped(graph, "x", 48, 24), *y = shaped(graph, "y", 48, 24);
+    make_input(graph, x), make_output(graph, y);
+    dq_node *node = conv(graph, "conv1", x, weight(graph, "w", 48, 48, 3), NULL, y);
+    dq_node_set_ints(graph, node, "pads", (int64_t[]){1, 1, 1, 1}, 4);
+    dq_graph_set_opset(graph, "", 13, NULL);
+    assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+    dq_tucker_options options = {.rule = DQ_RANK_RATIO,
+                                 .parameter = quarter ? 0.25 : 1,
+                                 .multiple = 1,
+                                 .force = !quarter,
+                                 .never_slower = true};
+    dq_tucker_report report;
+    assert_int_equal(dq_tucker_apply(graph, &options, &report, NULL), DQ_OK);
+    assert_int_equal(report.decomposed, quarter);
+    assert_true(report.layers[0].time_before > 0 && report.layers[0].time_after > 0);
+    assert_true((report.layers[0].time_ratio < 1) == quarter);
+    assert_true(quarter || strstr(report.layers[0].reason, "not faster"));
+    dq_graph_free(graph);
+  }
+  (void)state;
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {TEST(three_convolutions),
                                      TEST(names_that_are_taken),
@@ -383,6 +410,7 @@ int main(void) {
                                      TEST(bound_on_macs),
                                      TEST(bound_out_of_reach),
                                      TEST(bad_ranks_files),
+                                     TEST(slower_is_left_alone),
                                      TEST(threads_change_nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
