@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -183,5 +184,9 @@ int dq_command_main(int argc, char **argv, const dq_command *command) {
   if (status != DQ_OK && *error.message) dq_console_error(&console, &error);
   dq_options_free(command, common);
   free(common);
+  // Where the address space is limited (ulimit -v) OpenBLAS's own threads may wait for ever for their buffers, and
+  // exit would wait for them.
+  struct rlimit limit;
+  if (!getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur != RLIM_INFINITY) quick_exit(status);
   return status;
 }

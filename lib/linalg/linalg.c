@@ -8,6 +8,8 @@
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "lib/base/arena.h"
 #include "lib/base/sizes.h"
@@ -16,9 +18,41 @@ static void one_thread(void) {
   openblas_set_num_threads(1);
 }
 
-static void set_up(void) {
+// OpenBLAS takes a buffer for each call under way, keeps it for later ones, and waits for ever when the system
+// refuses one. Where the address space is limited (ulimit -v) calls take turns, so that one buffer does for all,
+// and before the first one it is tried whether there is room.
+enum { BLAS_BUFFER = 128 << 20 };
+static pthread_mutex_t turns = PTHREAD_MUTEX_INITIALIZER;
+static bool buffer_is_there; // under `turns`
+
+static bool address_space_is_limited(void) {
+  struct rlimit limit;
+  return !getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur != RLIM_INFINITY;
+}
+
+static bool has_room(void) {
+  if (buffer_is_there) return true;
+  size_t size = BLAS_BUFFER + (64 << 10); // it aligns
+  void *room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED) return false;
+  munmap(room, size);
+  return buffer_is_there = true;
+}
+
+// Before and after calls of LAPACKE and cblas; `*limited` is for the end.
+static dq_status begin_calls(bool *limited, dq_error *error) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, one_thread);
+  *limited = address_space_is_limited();
+  if (!*limited) return DQ_OK;
+  pthread_mutex_lock(&turns);
+  if (has_room()) return DQ_OK;
+  pthread_mutex_unlock(&turns);
+  return dq_fail_memory(error, BLAS_BUFFER);
+}
+
+static void end_calls(bool limited) {
+  if (limited) pthread_mutex_unlock(&turns);
 }
 
 // The short side is bounded so that the workspaces (at most 7 n^2 + 14 n elements) count in int.
@@ -112,10 +146,14 @@ static dq_status svd(dq_arena *scratch, int64_t rows, int64_t columns, const dou
 dq_status dq_svd(int64_t rows, int64_t columns, const double *a, double *left, double *values,
                  double *right, dq_error *error) {
   DQ_TRY(check_matrix(rows, columns, a, error));
-  set_up();
+  bool limited;
   dq_arena *scratch = dq_arena_new(0);
   if (!scratch) return dq_fail_memory(error, sizeof(double));
-  dq_status status = svd(scratch, rows, columns, a, left, values, right, error);
+  dq_status status = begin_calls(&limited, error);
+  if (status == DQ_OK) {
+    status = svd(scratch, rows, columns, a, left, values, right, error);
+    end_calls(limited);
+  }
   dq_arena_free(scratch);
   return status;
 }
@@ -161,10 +199,14 @@ dq_status dq_left_singular(int64_t rows, int64_t columns, const double *a, doubl
                            double *values, dq_error *error) {
   if (rows > columns) return dq_svd(rows, columns, a, left, values, NULL, error);
   DQ_TRY(check_matrix(rows, columns, a, error));
-  set_up();
+  bool limited;
   dq_arena *scratch = dq_arena_new(0);
   if (!scratch) return dq_fail_memory(error, sizeof(double));
-  dq_status status = left_by_gram(scratch, rows, columns, a, left, values, error);
+  dq_status status = begin_calls(&limited, error);
+  if (status == DQ_OK) {
+    status = left_by_gram(scratch, rows, columns, a, left, values, error);
+    end_calls(limited);
+  }
   dq_arena_free(scratch);
   return status;
 }
@@ -175,11 +217,13 @@ dq_status dq_multiply(bool transpose_a, bool transpose_b, int64_t rows, int64_t 
       inner > INT_MAX)
     return dq_fail(error, DQ_UNSUPPORTED, "product of %lldx%lld and %lldx%lld matrices",
                    (long long)rows, (long long)inner, (long long)inner, (long long)columns);
-  set_up();
+  bool limited;
+  DQ_TRY(begin_calls(&limited, error));
   cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
               transpose_b ? CblasTrans : CblasNoTrans, (int)rows, (int)columns, (int)inner, 1.0, a,
               (int)(transpose_a ? rows : inner), b, (int)(transpose_b ? inner : columns), 0.0, c,
               (int)columns);
+  end_calls(limited);
   return DQ_OK;
 }
 
@@ -195,10 +239,12 @@ dq_status dq_matrix_multiply(bool transpose_a, const dq_matrix *a, bool transpos
     return dq_fail(error, DQ_UNSUPPORTED, "product of %lldx%lld and %lldx%lld matrices",
                    (long long)a->rows, (long long)a->columns, (long long)b->rows,
                    (long long)b->columns);
-  set_up();
+  bool limited;
+  DQ_TRY(begin_calls(&limited, error));
   cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
               transpose_b ? CblasTrans : CblasNoTrans, (int)c->rows, (int)c->columns, (int)inner,
               1.0, a->data, (int)a->stride, b->data, (int)b->stride, keep, c->data, (int)c->stride);
+  end_calls(limited);
   return DQ_OK;
 }
 
@@ -206,10 +252,12 @@ dq_status dq_cholesky(const dq_matrix *a, dq_error *error) {
   if (!fits_lapack(a) || a->rows != a->columns)
     return dq_fail(error, DQ_UNSUPPORTED, "Cholesky factor of a %lldx%lld matrix",
                    (long long)a->rows, (long long)a->columns);
-  set_up();
+  bool limited;
+  DQ_TRY(begin_calls(&limited, error));
   // The lower triangle by rows is the upper one by columns.
   lapack_int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)a->rows, a->data,
                                         (lapack_int)a->stride);
+  end_calls(limited);
   if (info > 0)
     return dq_fail(error, DQ_BAD_INPUT, "matrix of %lldx%lld is not positive definite",
                    (long long)a->rows, (long long)a->columns);
@@ -222,10 +270,12 @@ dq_status dq_solve_triangular(const dq_matrix *lower, bool transposed, const dq_
     return dq_fail(error, DQ_UNSUPPORTED, "triangular %lldx%lld system of %lldx%lld",
                    (long long)lower->rows, (long long)lower->columns, (long long)b->rows,
                    (long long)b->columns);
-  set_up();
+  bool limited;
+  DQ_TRY(begin_calls(&limited, error));
   cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, transposed ? CblasTrans : CblasNoTrans,
               CblasNonUnit, (int)b->rows, (int)b->columns, 1.0, lower->data, (int)lower->stride,
               b->data, (int)b->stride);
+  end_calls(limited);
   return DQ_OK;
 }
 
@@ -241,10 +291,14 @@ static void reverse(int64_t rows, int64_t columns, double *a) {
 dq_status dq_symmetric_eigen(int64_t size, double *a, double *values, bool vectors,
                              dq_error *error) {
   DQ_TRY(check_matrix(size, size, a, error));
-  set_up();
+  bool limited;
   dq_arena *scratch = dq_arena_new(0);
   if (!scratch) return dq_fail_memory(error, sizeof(double));
-  dq_status status = eigen(scratch, vectors ? 'V' : 'N', size, a, values, error);
+  dq_status status = begin_calls(&limited, error);
+  if (status == DQ_OK) {
+    status = eigen(scratch, vectors ? 'V' : 'N', size, a, values, error);
+    end_calls(limited);
+  }
   dq_arena_free(scratch);
   if (status != DQ_OK) return status;
   reverse(size, 1, values);
