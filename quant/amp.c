@@ -6,8 +6,8 @@
 
 enum { STAND_IN = 224 }; // types do not depend on sizes, and most networks take this one
 
-// Types of all values. A size that is not known does not matter here; only the bytes of casts do not
-// count then.
+// Types of all values. A size that is not known does not matter here, unless the model fits its own alone; only
+// the bytes of casts do not count then.
 static dq_status find_types(dq_amp_job *job) {
   dq_shape_request request = job->options->shapes;
   dq_error first = {0};
@@ -15,7 +15,8 @@ static dq_status find_types(dq_amp_job *job) {
   if (status == DQ_USAGE && !request.input_count) {
     request.stand_in = STAND_IN;
     job->report->sizes_unknown = true;
-    return dq_infer(job->graph, &request, true, job->context, job->arena, &job->tensors, job->error);
+    dq_error ignored = {0};
+    if (dq_infer(job->graph, &request, true, job->context, job->arena, &job->tensors, &ignored) == DQ_OK) return DQ_OK;
   }
   if (status != DQ_OK && job->error) *job->error = first;
   return status;

@@ -132,6 +132,14 @@ ROWS
   gives 0 dq-report "$models/unknown_size.onnx"
   outputs amp.onnx a "$x" && outputs "$models/unknown_size.onnx" b "$x"
   near a/y.npy b/y.npy 0.002
+  gives 2 dq-tucker "$models/unknown_size.onnx" --macs -50% -o macs.onnx -q
+  has "hint: give the sizes of its inputs with --shape NAME=N,C,H,W"
+  for verb in amp int8 report run bench; do
+    gives $([ $verb = run ] && echo 0 || echo 2) read_model $verb "$models/open_channels.onnx"
+    [ $verb = run ] || has "input 'x': dimension 1 ('N') is not known
+hint: give it with --shape x=N,C,H,W"
+  done
+  gives 0 convert amp "$models/open_channels.onnx" open.onnx --shape x=1,3,8,8
 }
 
 @test "devices and pipes are written to, never replaced" {

@@ -179,6 +179,12 @@ static void make_unknown_size(maker *m) {
   output(m, value(m, "y"), 4, (int64_t[]){-1, 8, -1, -1});
 }
 
+static void make_open_channels(maker *m) {
+  dq_value *x = input(m, "x", 4, (int64_t[]){1, -1, 8, 8});
+  conv(m, "conv1", x, 8, 3, 3, 1, value(m, "y"));
+  output(m, value(m, "y"), 4, (int64_t[]){1, 8, 8, 8});
+}
+
 static void make_bad_group(maker *m) {
   dq_value *x = input(m, "x", 4, (int64_t[]){1, 3, 8, 8});
   dq_node *made = conv(m, "conv1", x, 8, 3, 3, 1, value(m, "y"));
@@ -263,6 +269,7 @@ static const struct {
     {"nan_weight", make_nan_weight},
     {"unknown_operator", make_unknown_operator},
     {"unknown_size", make_unknown_size},
+    {"open_channels", make_open_channels},
     {"bad_group", make_bad_group},
     {"zero_stride", make_zero_stride},
     {"large_kernel", make_large_kernel},
