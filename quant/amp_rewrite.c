@@ -46,7 +46,7 @@ static dq_status half_constant(dq_amp_job *job, dq_value *value, variants *of) {
   dq_graph *graph = job->graph;
   const dq_tensor *from = value->constant;
   dq_tensor *to = dq_tensor_new(graph->arena, DQ_F16, from->rank, from->dims);
-  if (!to) return no_memory(job);
+  if (!to) return dq_fail_memory(job->error, (size_t)dq_tensor_count(from) * 2);
   narrow(job, from, to);
   if (!read_as_float(job, value)) { // the name stays, the elements change
     declare(value, DQ_F16);

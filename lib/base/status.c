@@ -53,6 +53,7 @@ void dq_error_hint(dq_error *error, const char *format, ...) {
 }
 
 dq_status dq_fail_memory(dq_error *error, size_t bytes) {
+  if (!bytes) return dq_fail(error, DQ_SYSTEM, "out of memory");
   return dq_fail(error, DQ_SYSTEM, "out of memory: %zu bytes needed", bytes);
 }
 

@@ -32,9 +32,9 @@ typedef struct dq_document {
 ProtobufCAllocator dq_arena_allocator(dq_arena *arena);
 
 // scan.c: checks the wire format of a message against its descriptor before anything is unpacked
-// (lengths, depth, strings, memory it would take), so that unpacking cannot be made to explode.
+// (lengths, depth, strings), so that unpacking cannot be made to explode; `*memory` receives the bytes it takes.
 dq_status dq_scan_message(const ProtobufCMessageDescriptor *descriptor, const uint8_t *data,
-                          size_t size, size_t memory_limit, dq_error *error);
+                          size_t size, size_t *memory, dq_error *error);
 // Copies a model's bytes with the raw_data of its initializers and constants replaced by a
 // dq_raw_place, so that unpacking does not copy weights. Only for data that passed the scan.
 typedef struct dq_raw_place {

@@ -81,15 +81,18 @@ static dq_status unpack(dq_document *document, const dq_context *context, dq_err
   const dq_file *file = &document->file;
   if (!file->size) return dq_fail(error, DQ_BAD_INPUT, "empty file");
   DQ_TRY(not_onnx(file->data, file->size, error));
-  dq_status status = dq_scan_message(&onnx__model_proto__descriptor, file->data, file->size,
-                                     context ? context->memory_limit : 0, error);
+  size_t memory, limit = context ? context->memory_limit : 0;
+  dq_status status = dq_scan_message(&onnx__model_proto__descriptor, file->data, file->size, &memory, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "not a valid ONNX model");
+  DQ_TRY(dq_check_memory(context, memory, "loading the model", error));
   uint8_t *cut;
   size_t cut_size;
   DQ_TRY(dq_cut_raw_data(file->data, file->size, &cut, &cut_size, error));
   ProtobufCAllocator allocator = dq_arena_allocator(document->arena);
   document->model = onnx__model_proto__unpack(&allocator, cut_size, cut);
   free(cut);
+  if (!document->model && limit && dq_arena_bytes(document->arena) + memory > limit)
+    return dq_fail_memory(error, memory);
   if (!document->model) return dq_fail(error, DQ_BAD_INPUT, "not a valid ONNX model");
   return restore_all_raw(document, error);
 }
@@ -418,7 +421,8 @@ dq_status dq_onnx_load_bytes(dq_graph **graph, const void *data, size_t size, co
 
 static dq_status read_tensor(const dq_file *file, dq_arena *arena, dq_tensor **tensor,
                              const char **name, dq_error *error) {
-  DQ_TRY(dq_scan_message(&onnx__tensor_proto__descriptor, file->data, file->size, 0, error));
+  size_t memory;
+  DQ_TRY(dq_scan_message(&onnx__tensor_proto__descriptor, file->data, file->size, &memory, error));
   ProtobufCAllocator allocator = dq_arena_allocator(arena);
   Onnx__TensorProto *proto = onnx__tensor_proto__unpack(&allocator, file->size, file->data);
   if (!proto) return dq_fail(error, DQ_BAD_INPUT, "not a tensor file");

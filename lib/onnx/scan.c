@@ -154,13 +154,14 @@ static dq_status scan_message(wire_scan *scan, const ProtobufCMessageDescriptor 
 }
 
 dq_status dq_scan_message(const ProtobufCMessageDescriptor *descriptor, const uint8_t *data,
-                          size_t size, size_t memory_limit, dq_error *error) {
+                          size_t size, size_t *memory, dq_error *error) {
   // A real network unpacks to a few times its bytes without weights; 32 times is far from that.
   size_t limit;
   if (!dq_mul_size(size, 32, &limit) || !dq_add_size(limit, 1 << 20, &limit)) limit = SIZE_MAX / 2;
-  if (memory_limit && memory_limit < limit) limit = memory_limit;
   wire_scan scan = {.limit = limit, .error = error};
-  return scan_message(&scan, descriptor, data, size, 0);
+  DQ_TRY(scan_message(&scan, descriptor, data, size, 0));
+  *memory = scan.memory;
+  return DQ_OK;
 }
 
 // ---- Cutting raw_data out ----

@@ -1,0 +1,113 @@
+# What the system refuses: memory, places to write, a reader of standard output; and several commands at once.
+load common
+
+# The command line of each verb on MODEL that writes nothing but standard output, in `line`.
+plain_line() {
+  case $1 in
+  run) line=(dq-run "$2" --data "npy:$x") ;;
+  report) line=(dq-report "$2") ;;
+  bench) line=(dq-bench "$2" --runs 1 -q) ;;
+  *) command_line "$1" "$2" out.onnx ;;
+  esac
+}
+
+@test "a closed standard output ends every command quietly" {
+  local verb line status
+  for verb in amp int8 tucker run report bench; do
+    plain_line $verb "$models/small.onnx"
+    for reader in "head -n 1" true; do
+      run bash -c '"${@:2}" 2>errors | $1 >/dev/null; exit ${PIPESTATUS[0]}' - "$reader" "${line[@]}"
+      [ "$status" -eq 0 ] || [ "$status" -eq 141 ]
+      [ ! -s errors ]
+    done
+    gives 5 bash -c '"$@" >/dev/full' - "${line[@]}"
+    says "dq-$verb: standard output: No space left on device"
+  done
+}
+
+@test "work that needs more memory than it may have" {
+  local verb line model="$models/unknown_size.onnx" size=(--shape x=1,3,2000,2000)
+  for verb in int8 run bench; do
+    plain_line $verb "$model"
+    gives 5 "${line[@]}" "${size[@]}" --memory 50M
+    [[ $stderr =~ ^"dq-$verb: $model: running the network needs "2[0-9]{2}" MB of memory, --memory allows 50 MB"$ ]]
+    gives 5 bash -c 'ulimit -v 150000 && "$@"' - "${line[@]}" "${size[@]}"
+    [[ $stderr =~ ^"dq-$verb: $model: out of memory: "2[0-9]{8}" bytes needed"$ ]]
+  done
+  gives 0 dq-report "$model" "${size[@]}" --memory 50M
+  has "dq-report: warning: live memory is not known: running the network needs 2"
+  for verb in amp int8 tucker run report bench; do
+    plain_line $verb "$models/small.onnx"
+    gives 5 "${line[@]}" --memory 1k
+    says "dq-$verb: $models/small.onnx: loading the model needs 1 MB of memory, --memory allows 0 MB"
+    gives 0 "${line[@]}" --memory 50M
+  done
+  only out.onnx
+}
+
+# OpenBLAS waits for ever for a buffer that the system refuses: the command must not.
+@test "a decomposition without memory for its buffers" {
+  plain_line tucker "$models/small.onnx"
+  run --separate-stderr bash -c 'ulimit -v 250000 && timeout 60 "$@"' - "${line[@]}"
+  [ "$status" -eq 5 ] || [ "$status" -eq 0 ]
+  [ "$status" -eq 0 ] || has "out of memory: 134217728 bytes needed" || has "cannot start"
+}
+
+@test "every output that cannot be written is named" {
+  mkdir folder
+  local option line
+  while read -r option line; do
+    for target in missing/out folder /dev/full; do
+      gives 5 dq-${line%% *} "$models/small.onnx" ${line#* } "$option" "$target"
+      case $target in
+      folder) says "dq-${line%% *}: folder: is a folder, expected a file name" ;;
+      /dev/full) says "dq-${line%% *}: /dev/full: No space left on device" ;;
+      *) says "dq-${line%% *}: $target: No such file or directory" ;;
+      esac
+    done
+  done <<ROWS
+--json amp -o out.onnx
+--table int8 --data npy:$x -o out.onnx
+--csv int8 --data npy:$x -o out.onnx
+--save-ranks tucker --ratio 0.5 -o out.onnx
+--html tucker --ratio 0.5 -o out.onnx
+--json report --threads 1
+--csv report --threads 1
+--html report --threads 1
+--json bench --runs 1 -q
+--csv bench --runs 1 -q
+--html bench --runs 1 -q
+ROWS
+  for target in missing folder/out.onnx /dev/full; do
+    gives 5 dq-run "$models/small.onnx" --input "$x" --save-output "$target"
+    has "$target/y.npy: No"
+  done
+  only folder out.onnx
+  for line in amp "int8 --data npy:$x" "tucker --ratio 0.5"; do
+    gives 2 dq-${line%% *} "$models/small.onnx" $(cut -s -d' ' -f2- <<<"$line")
+    says "dq-${line%% *}: option '--output FILE' is needed: the model to write, '-' for standard output
+hint: see 'dq-${line%% *} --help'"
+  done
+}
+
+@test "two commands that write the same file leave one of the two results" {
+  local round a b found
+  dq-tucker "$models/small.onnx" --ratio 0.25 -o a.onnx -q >/dev/null
+  dq-amp "$models/small.onnx" -o b.onnx -q >/dev/null
+  for round in $(seq 1 20); do
+    dq-tucker "$models/small.onnx" --ratio 0.25 -o same.onnx -q >/dev/null 3>&- & a=$!
+    dq-amp "$models/small.onnx" -o same.onnx -q >/dev/null 3>&- & b=$!
+    wait $a && wait $b
+    cmp -s same.onnx a.onnx || cmp -s same.onnx b.onnx
+  done
+  for round in $(seq 1 10); do
+    dq-report "$models/small.onnx" --html same.html 3>&- >/dev/null & a=$!
+    dq-report "$models/tiny.onnx" --html same.html 3>&- >/dev/null & b=$!
+    wait $a && wait $b
+    found=$(md5sum <same.html)
+    dq-report "$models/small.onnx" --html a.html >/dev/null
+    dq-report "$models/tiny.onnx" --html b.html >/dev/null
+    [ "$found" = "$(md5sum <a.html)" ] || [ "$found" = "$(md5sum <b.html)" ]
+  done
+  only a.html a.onnx b.html b.onnx same.html same.onnx
+}
