@@ -137,7 +137,8 @@ dq_status dq_tucker_clock_all(dq_tucker_job *jobs, int count, const dq_tucker_op
   *left = 0;
   for (int i = 0; i < count; i++) {
     dq_tucker_layer *layer = jobs[i].layer;
-    bool whole = layer->ranks.out == layer->dims[0] / dq_max_i64(layer->group, 1) &&
+    bool whole = !jobs[i].hosvd.square &&
+                 layer->ranks.out == layer->dims[0] / dq_max_i64(layer->group, 1) &&
                  layer->ranks.in == layer->dims[1];
     bool known = jobs[i].timed.out == layer->ranks.out && jobs[i].timed.in == layer->ranks.in;
     if (layer->reason[0] || whole || known) continue;
