@@ -13,6 +13,7 @@
 #include "lib/onnx/onnx.h"
 #include "lib/report/report.h"
 #include "lib/report/report_audit.h"
+#include "lib/report/report_weights.h"
 
 typedef struct report_options {
   dq_common_options common;
@@ -186,6 +187,8 @@ typedef struct model_facts {
   dq_graph *graph, *reference; // reference NULL: nothing to compare with
   dq_shape_request shapes;
   dq_cost cost;
+  dq_odd_weight *odd_weights;
+  int odd_weight_count;
   dq_result accuracy;             // count 0: not measured
   int64_t skipped;                // pictures that could not be read
   dq_layer_comparison comparison; // outputs NULL: not compared
@@ -377,6 +380,7 @@ static dq_status study(const report_options *options, model_facts *facts, const 
   const dq_shape_request *request = options->shapes.count ? &facts->shapes : NULL;
   dq_status status = dq_cost_analyse(&facts->cost, facts->graph, request, context, arena, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", facts->path);
+  DQ_TRY(dq_weights_find_odd(facts->graph, arena, &facts->odd_weights, &facts->odd_weight_count, error));
   if (!facts->cost.macs_complete)
     dq_message(context, DQ_WARNING,
                "%s: shapes of some nodes are not known, MACs are a lower bound", facts->path);
@@ -422,6 +426,7 @@ static dq_status report_one(const report_options *options, dq_report *report, dq
       put_comparison(report, options, &facts.comparison, &table);
     else put_layers(report, options, &facts.cost, &table);
     put_operators(report, &facts.cost);
+    dq_report_weights(report, facts.odd_weights, facts.odd_weight_count);
     if (facts.accuracy.count) put_accuracy(report, &facts.accuracy);
     put_model(dq_report_table(report, &model_layout), &facts);
     if (facts.skipped)

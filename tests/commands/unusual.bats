@@ -156,3 +156,24 @@ hint: its input is 'x'"
     says "dq-$verb: $model: the model has 2 inputs, pictures need just one"
   done
 }
+
+@test "weights out of the ordinary work and are named in the report" {
+  gives 0 dq-report "$models/odd_weights.onnx"
+  [ "$(sed -n '/^Weights out of the ordinary/,/^$/p' <<<"$output" | sed 's/ *$//')" = "Weights out of the ordinary
+Weight            Elements  Denormal  Channels  all zero  Outlier (times the next)
+----------------------------------------------------------------------------------
+conv1.weight           216                   8         1
+depthwise.weight        72         2
+conv2.weight          1152                                                 2.3e+03
+head.weight             64                  16        16" ]
+  for verb in amp int8 tucker; do
+    gives 0 convert $verb "$models/odd_weights.onnx" $verb.onnx
+    dq-run $verb.onnx --data "npy:$x" >/dev/null
+  done
+  gives 0 dq-run "$models/odd_weights.onnx" --data "npy:$x"
+  gives 0 dq-bench "$models/odd_weights.onnx" --runs 1 -q
+  gives 0 dq-report "$models/nan_weight.onnx"
+  [[ $output =~ $'\n'conv2.weight\ +1152\ +1$'\n' ]]
+  gives 0 dq-report "$models/small.onnx"
+  [[ $output != *ordinary* ]]
+}

@@ -166,6 +166,19 @@ static void make_nan_weight(maker *m) {
   ((float *)dq_graph_find(m->graph, "conv2.weight")->constant->data)[5] = NAN;
 }
 
+// One weight of each kind that is out of the ordinary.
+static void make_odd_weights(maker *m) {
+  make_small(m);
+  float *conv1 = dq_graph_find(m->graph, "conv1.weight")->constant->data;
+  float *depthwise = dq_graph_find(m->graph, "depthwise.weight")->constant->data;
+  float *conv2 = dq_graph_find(m->graph, "conv2.weight")->constant->data;
+  float *head = dq_graph_find(m->graph, "head.weight")->constant->data;
+  for (int i = 0; i < 27; i++) conv1[3 * 27 + i] = 0; // channel 3 of 8
+  depthwise[0] = depthwise[1] = 1e-40f;
+  conv2[7] = 1000;
+  for (int i = 0; i < 64; i++) head[i] = 0;
+}
+
 static void make_unknown_operator(maker *m) {
   dq_value *x = input(m, "x", 4, (int64_t[]){1, 3, 8, 8});
   conv(m, "conv1", x, 8, 3, 3, 1, value(m, "a"));
@@ -267,6 +280,7 @@ static const struct {
     {"bfloat16", make_bfloat16},
     {"qoperator", make_qoperator},
     {"nan_weight", make_nan_weight},
+    {"odd_weights", make_odd_weights},
     {"unknown_operator", make_unknown_operator},
     {"unknown_size", make_unknown_size},
     {"open_channels", make_open_channels},
