@@ -5,36 +5,6 @@
 
 #include <math.h>
 
-static inline __attribute__((always_inline)) void
-requantize_row(const dq_requantize_row *r, const int64_t bias_step, const int64_t multiplier_step) {
-  static const int32_t none = 0;
-  const int32_t *bias = r->bias ? r->bias : &none;
-  const int32_t *sums = r->sums;
-  const float *multipliers = r->multipliers;
-  uint8_t *output = r->output;
-  const int32_t zero_point = r->zero_point;
-  const float lower = (float)(r->low - zero_point), upper = (float)(r->high - zero_point);
-  const int32_t first_bias = bias[0];
-  const float first_multiplier = multipliers[0];
-  const int64_t count = r->count; // output may alias *r as far as the compiler knows
-  for (int64_t i = 0; i < count; i++) {
-    uint32_t sum = (uint32_t)sums[i] + (uint32_t)(bias_step ? bias[i] : first_bias);
-    float x = (float)(int32_t)sum * (multiplier_step ? multipliers[i] : first_multiplier);
-    x = x > lower ? x : lower;
-    x = x < upper ? x : upper;
-    output[i] = (uint8_t)((int32_t)dq_round_even(x) + zero_point);
-  }
-}
-
-void ARRAY(dq_requantize)(const dq_requantize_row *r) {
-  if (r->count <= 0) return;
-  bool bias_moves = r->bias && r->bias_step;
-  if (bias_moves && r->multiplier_step) requantize_row(r, 1, 1);
-  else if (bias_moves) requantize_row(r, 1, 0);
-  else if (r->multiplier_step) requantize_row(r, 0, 1);
-  else requantize_row(r, 0, 0);
-}
-
 void ARRAY(dq_quantize)(const float *input, float scale, int32_t zero_point, bool is_signed,
                         uint8_t *output, int64_t count) {
   const int32_t low = is_signed ? -128 : 0, high = is_signed ? 127 : 255;

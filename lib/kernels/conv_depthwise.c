@@ -171,21 +171,6 @@ static void expand_integers(const dq_conv_plan *plan, const uint8_t *channel, in
     }
 }
 
-// Rows without what lies between them. A copy of whole pieces may run into the next row, which is
-// written after it, but not past the end of the output.
-static void copy_rows(const uint8_t *from, size_t from_stride, uint8_t *to, size_t bytes,
-                      int64_t rows) {
-  uint8_t *end = to + (size_t)rows * bytes;
-  size_t whole = dq_round_up(bytes, 16);
-  for (; rows > 0; rows--, from += from_stride, to += bytes) {
-    if (bytes > 256 || whole > (size_t)(end - to)) {
-      memcpy(to, from, bytes);
-      continue;
-    }
-    for (size_t at = 0; at < bytes; at += 16) memcpy(to + at, from + at, 16);
-  }
-}
-
 static void store_band(const dq_conv_call *call, int64_t channel, int64_t first_row, int64_t rows,
                        const uint32_t *sums, uint8_t *bytes) {
   const dq_conv_plan *plan = call->plan;
@@ -194,21 +179,22 @@ static void store_band(const dq_conv_call *call, int64_t channel, int64_t first_
   size_t element = plan->float32 || !r ? 4 : 1;
   const uint8_t *from = (const uint8_t *)sums;
   if (!plan->float32 && r) {
-    dq_requantize_row row = {.sums = (const int32_t *)sums,
+    dq_requantize_rows form = {.sums = (const int32_t *)sums,
                              .bias = r->bias ? r->bias + out_channel : NULL,
                              .multipliers =
                                  r->multipliers + (r->multiplier_count == 1 ? 0 : out_channel),
                              .output = bytes,
-                             .count = rows * plan->plane_width,
+                             .rows = 1,
+                             .columns = rows * plan->plane_width,
                              .zero_point = r->zero_point,
                              .low = r->low,
                              .high = r->high};
-    ((dq_requantize_function *)plan->requantize->function)(&row);
+    ((dq_requantize_function *)plan->requantize->function)(&form);
     from = bytes;
   }
   uint8_t *to = (uint8_t *)call->output +
                 (size_t)((channel * plan->shape.out_height + first_row) * width) * element;
-  copy_rows(from, (size_t)plan->plane_width * element, to, (size_t)width * element, rows);
+  dq_conv_copy_rows(from, (size_t)plan->plane_width * element, to, (size_t)width * element, rows);
 }
 
 static void channel_task(void *argument, int64_t channel, int thread) {

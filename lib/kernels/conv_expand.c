@@ -14,6 +14,12 @@ static int64_t slot_period(int64_t kernel, int64_t stride, int64_t dilation) {
   return dq_min_i64(kernel, stride / a);
 }
 
+bool dq_conv_is_flat(const dq_conv_parameters *p) {
+  return p->kernel_height == 1 && p->kernel_width == 1 && p->stride_height == 1 &&
+         p->stride_width == 1 && !p->pad_top && !p->pad_left && p->out_height == p->in_height &&
+         p->out_width == p->in_width;
+}
+
 void dq_conv_prepare_planes(dq_conv_plan *plan, int64_t rows) {
   const dq_conv_parameters *p = &plan->shape;
   plan->slots_height = slot_period(p->kernel_height, p->stride_height, p->dilation_height);
@@ -120,6 +126,93 @@ void dq_conv_expand_plane(const dq_conv_plan *plan, const uint8_t *const channel
       expand_slot(plan, channels, top, &geometry, words);
       words += plan->plane_height * plan->plane_width;
     }
+  }
+}
+
+const uint8_t *dq_conv_input_channel(const dq_conv_call *call, int64_t image, int64_t group,
+                                     int64_t channel) {
+  const dq_conv_parameters *p = &call->plan->shape;
+  int64_t index = image * p->in_channels + group * (p->in_channels / p->groups) + channel;
+  return (const uint8_t *)call->input +
+         (size_t)(index * p->in_height * p->in_width) * dq_element_bytes(call->plan);
+}
+
+typedef struct group_expansion {
+  const dq_conv_call *call;
+  int64_t image, group, plane_stride;
+} group_expansion;
+
+static void expand_task(void *argument, int64_t word, int thread) {
+  (void)thread;
+  const group_expansion *e = argument;
+  const dq_conv_plan *plan = e->call->plan;
+  int64_t channels = plan->shape.in_channels / plan->shape.groups, first = word * plan->word_values;
+  const uint8_t *from[4] = {0};
+  for (int64_t i = 0; i < plan->word_values && first + i < channels; i++)
+    from[i] = dq_conv_input_channel(e->call, e->image, e->group, first + i);
+  dq_conv_expand_plane(plan, from, 0, e->call->scratch + word * e->plane_stride);
+}
+
+void dq_conv_expand_group(const dq_conv_call *call, int64_t image, int64_t group,
+                          int64_t plane_stride) {
+  group_expansion expansion = {call, image, group, plane_stride};
+  dq_pool_run(call->pool, call->plan->group_words, expand_task, &expansion);
+}
+
+// ---- From planes to panels, and back to rows ----
+enum { MOST_COLUMNS = 64 }; // of any kernel
+
+// A run of outputs of one row inside a panel.
+typedef struct segment {
+  int64_t source;
+  int to, count;
+} segment;
+
+static int find_segments(const dq_conv_plan *plan, const dq_panel *panel, segment *segments) {
+  int64_t width = plan->shape.out_width, y = panel->first / width, x = panel->first % width;
+  int used = 0;
+  for (int at = 0; at < panel->count; used++, y++, x = 0) {
+    int run = (int)dq_min_i64(width - x, panel->count - at);
+    segments[used] = (segment){y * plan->plane_width + x, at, run};
+    at += run;
+  }
+  return used;
+}
+
+// Copies whole 16-word pieces: what is too much is overwritten by what follows, or lies in the
+// slack.
+static void copy_segments(const segment *segments, int count, const uint32_t *from, uint32_t *to) {
+  for (int i = 0; i < count; i++)
+    for (int at = 0; at < segments[i].count; at += 16)
+      memcpy(to + segments[i].to + at, from + segments[i].source + at, 64);
+}
+
+void dq_conv_pack_panel(const dq_conv_plan *plan, const uint32_t *planes, int64_t plane_stride,
+                        const int64_t *offsets, dq_panel panel, uint32_t *to) {
+  int64_t width = plan->multiply->columns;
+  int64_t taps = plan->shape.kernel_height * plan->shape.kernel_width;
+  segment segments[MOST_COLUMNS];
+  int used = find_segments(plan, &panel, segments);
+  const uint32_t *plane = planes + panel.from / taps * plane_stride;
+  int64_t tap = panel.from % taps;
+  for (int64_t k = panel.from; k < panel.end; k++, to += width) {
+    if (panel.count < width) memset(to, 0, (size_t)width * 4);
+    copy_segments(segments, used, plane + offsets[tap], to);
+    if (++tap == taps) tap = 0, plane += plane_stride;
+  }
+}
+
+void dq_conv_copy_rows(const void *source, size_t from_stride, uint8_t *to, size_t bytes,
+                       int64_t rows) {
+  const uint8_t *from = source;
+  uint8_t *end = to + (size_t)rows * bytes;
+  size_t whole = dq_round_up(bytes, 16);
+  for (; rows > 0; rows--, from += from_stride, to += bytes) {
+    if (bytes > 256 || whole > (size_t)(end - to)) {
+      memcpy(to, from, bytes);
+      continue;
+    }
+    for (size_t at = 0; at < bytes; at += 16) memcpy(to + at, from + at, 16);
   }
 }
 

@@ -35,8 +35,10 @@ typedef struct dq_conv_algorithm {
   void (*run)(const dq_conv_call *call);
 } dq_conv_algorithm;
 
-extern const dq_conv_algorithm dq_conv_depthwise, dq_conv_tiles;
+extern const dq_conv_algorithm dq_conv_depthwise, dq_conv_blocks, dq_conv_tiles;
 
+// 1x1 without strides and pads.
+bool dq_conv_is_flat(const dq_conv_parameters *parameters);
 // Sets slots, plane size (for `rows` output rows) and word_values; shared by the algorithms.
 void dq_conv_prepare_planes(dq_conv_plan *plan, int64_t rows);
 int64_t dq_conv_tap_offset(const dq_conv_plan *plan, int64_t ky, int64_t kx);
@@ -58,6 +60,27 @@ void dq_conv_expand_lines(const dq_conv_plan *plan, const dq_row_geometry *geome
 // A whole plane for output rows from first_row on; channels point at input planes (NULL: none).
 void dq_conv_expand_plane(const dq_conv_plan *plan, const uint8_t *const channels[4],
                           int64_t first_row, uint32_t *words);
+
+// The start of an input channel of a group of an image.
+const uint8_t *dq_conv_input_channel(const dq_conv_call *call, int64_t image, int64_t group,
+                                     int64_t channel);
+// All planes of a group, plane_stride words apart, to the call's scratch, by its pool.
+void dq_conv_expand_group(const dq_conv_call *call, int64_t image, int64_t group,
+                          int64_t plane_stride);
+
+// Depth [from, end) in the order (word of channels, tap) and outputs [first, first + count), at most
+// a panel of the kernel; offsets are those of the taps.
+typedef struct dq_panel {
+  int64_t from, end, first, count;
+} dq_panel;
+// Packs them to to[k][columns of the kernel]; writes up to 15 words past the end, which the next
+// panel overwrites.
+void dq_conv_pack_panel(const dq_conv_plan *plan, const uint32_t *planes, int64_t plane_stride,
+                        const int64_t *offsets, dq_panel panel, uint32_t *to);
+// Rows of `bytes` without what lies between them. A copy of whole pieces may run into the next row,
+// which is written after it, but not past the end of the last.
+void dq_conv_copy_rows(const void *from, size_t from_stride, uint8_t *to, size_t bytes,
+                       int64_t rows);
 
 // True when int8 weights can be held as signed bytes without their zero points: all are the natural
 // ones (0 of int8, 128 of uint8).

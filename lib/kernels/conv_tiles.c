@@ -11,7 +11,6 @@
 enum {
   BLOCK_WORDS = 48 * 1024, // of a packed block: a fraction of a second-level cache
   FLOAT_DEPTH = 384, // words of depth at a time in fp32: rows of weights stay in the first level
-  MAX_COLUMNS = 64,
   FEW_PANELS = 3,
 };
 
@@ -60,9 +59,7 @@ static void prepare(dq_conv_plan *plan) {
   plan->depth = plan->group_words * p->kernel_height * p->kernel_width;
   plan->panel_rows =
       dq_ceil_div(group_out(plan), dq_ceil_div(group_out(plan), plan->multiply->rows));
-  plan->flat = p->kernel_height == 1 && p->kernel_width == 1 && p->stride_height == 1 &&
-               p->stride_width == 1 && !p->pad_top && !p->pad_left &&
-               p->out_height == p->in_height && p->out_width == p->in_width;
+  plan->flat = dq_conv_is_flat(p);
   plan->direct = plan->flat && plan->float32;
   plan->block_depth = plan->float32 ? dq_min_i64(plan->depth, FLOAT_DEPTH) : plan->depth;
   int64_t width = plan->multiply->columns;
@@ -149,49 +146,6 @@ typedef struct stage {
   int64_t blocks, chunks; // tasks: blocks of columns times chunks of panels
 } stage;
 
-static const uint8_t *input_channel(const stage *s, int64_t channel) {
-  const dq_conv_parameters *p = &s->call->plan->shape;
-  int64_t index = s->image * p->in_channels + s->group * (p->in_channels / p->groups) + channel;
-  return (const uint8_t *)s->call->input +
-         (size_t)(index * p->in_height * p->in_width) * dq_element_bytes(s->call->plan);
-}
-
-static void expand_task(void *argument, int64_t word, int thread) {
-  (void)thread;
-  const stage *s = argument;
-  const dq_conv_plan *plan = s->call->plan;
-  int64_t channels = plan->shape.in_channels / plan->shape.groups;
-  const uint8_t *from[4] = {0};
-  for (int64_t i = 0; i < plan->word_values && word * plan->word_values + i < channels; i++)
-    from[i] = input_channel(s, word * plan->word_values + i);
-  dq_conv_expand_plane(plan, from, 0, s->call->scratch + word * plane_stride(plan));
-}
-
-// A run of outputs of one row inside a panel.
-typedef struct segment {
-  int64_t source;
-  int to, count;
-} segment;
-
-static int find_segments(const dq_conv_plan *plan, int64_t first, int count, segment *segments) {
-  int64_t width = plan->shape.out_width, y = first / width, x = first % width;
-  int used = 0;
-  for (int at = 0; at < count; used++, y++, x = 0) {
-    int run = (int)dq_min_i64(width - x, count - at);
-    segments[used] = (segment){y * plan->plane_width + x, at, run};
-    at += run;
-  }
-  return used;
-}
-
-// Copies whole 16-word pieces: what is too much is overwritten by what follows, or lies in the
-// slack.
-static void copy_segments(const segment *segments, int count, const uint32_t *from, uint32_t *to) {
-  for (int i = 0; i < count; i++)
-    for (int at = 0; at < segments[i].count; at += 16)
-      memcpy(to + segments[i].to + at, from + segments[i].source + at, 64);
-}
-
 // Full panels of a flat convolution with few weights are read where they are.
 static bool in_place_panel(const dq_conv_plan *plan, int64_t count) {
   return plan->flat && count == plan->multiply->columns && panels(plan) <= FEW_PANELS;
@@ -217,7 +171,6 @@ static void pack_flat_panel(const stage *s, int64_t from, int64_t end, int64_t f
 static void pack_panel(const stage *s, int64_t from, int64_t end, int64_t first, int count,
                        uint32_t *to) {
   const dq_conv_plan *plan = s->call->plan;
-  int64_t width = plan->multiply->columns, taps = kernel_taps(plan);
   if (in_place_panel(plan, count)) return;
   if (plan->flat) {
     pack_flat_panel(s, from, end, first, count, to);
@@ -225,15 +178,8 @@ static void pack_panel(const stage *s, int64_t from, int64_t end, int64_t first,
   }
   const int64_t *offsets =
       (const int64_t *)(const void *)((const uint32_t *)s->call->packed + offsets_at(plan));
-  segment segments[MAX_COLUMNS];
-  int used = find_segments(plan, first, count, segments);
-  const uint32_t *plane = s->planes + from / taps * plane_stride(plan);
-  int64_t tap = from % taps;
-  for (int64_t k = from; k < end; k++, to += width) {
-    if (count < width) memset(to, 0, (size_t)width * 4);
-    copy_segments(segments, used, plane + offsets[tap], to);
-    if (++tap == taps) tap = 0, plane += plane_stride(plan);
-  }
+  dq_conv_pack_panel(plan, s->planes, plane_stride(plan), offsets,
+                     (dq_panel){from, end, first, count}, to);
 }
 
 static void requantize_rows(const stage *s, int64_t channel, int64_t rows, const int32_t *sums,
@@ -241,19 +187,23 @@ static void requantize_rows(const stage *s, int64_t channel, int64_t rows, const
   const dq_requantization *r = s->call->requantization;
   const dq_conv_plan *plan = s->call->plan;
   int64_t outputs = plan->shape.out_height * plan->shape.out_width;
-  for (int64_t i = 0; i < rows; i++) {
-    int64_t o = channel + i;
-    dq_requantize_row row = {.sums = sums + i * plan->block_columns,
-                             .bias = r->bias ? r->bias + o : NULL,
-                             .multipliers = r->multipliers + (r->multiplier_count == 1 ? 0 : o),
+  bool per_channel = r->multiplier_count != 1;
+  dq_requantize_rows form = {.sums = sums,
+                             .bias = r->bias ? r->bias + channel : NULL,
+                             .bias_row = 1,
+                             .multipliers = r->multipliers + (per_channel ? channel : 0),
+                             .multiplier_row = per_channel,
                              .output = (uint8_t *)s->call->output +
-                                       (s->image * plan->shape.out_channels + o) * outputs + first,
-                             .count = count,
+                                       (s->image * plan->shape.out_channels + channel) * outputs +
+                                       first,
+                             .rows = rows,
+                             .columns = count,
+                             .sums_stride = plan->block_columns,
+                             .output_stride = outputs,
                              .zero_point = r->zero_point,
                              .low = r->low,
                              .high = r->high};
-    ((dq_requantize_function *)plan->requantize->function)(&row);
-  }
+  ((dq_requantize_function *)plan->requantize->function)(&form);
 }
 
 typedef struct block {
@@ -331,9 +281,9 @@ static void run(const dq_conv_call *call) {
   for (s.image = 0; s.image < p->batch; s.image++)
     for (s.group = 0; s.group < p->groups; s.group++) {
       if (plan->direct) {
-        s.planes = (const uint32_t *)(const void *)input_channel(&s, 0);
+        s.planes = (const uint32_t *)(const void *)dq_conv_input_channel(call, s.image, s.group, 0);
       } else {
-        dq_pool_run(call->pool, plan->group_words, expand_task, &s);
+        dq_conv_expand_group(call, s.image, s.group, plane_stride(plan));
         memset(call->scratch + plan->group_words * plane_stride(plan), 0, DQ_CONV_SLACK_WORDS * 4);
       }
       dq_pool_run(call->pool, s.blocks * s.chunks, multiply_task, &s);

@@ -56,20 +56,21 @@ dq_range dq_find_range(unsigned cpu, const float *input, int64_t count) {
 void dq_requantize(const dq_requantization *r, unsigned cpu, bool channel_is_row, int64_t rows,
                    int64_t columns, const int32_t *sums, int64_t sum_stride, void *out,
                    int64_t out_stride) {
-  dq_requantize_function *function = DQ_KERNEL_FUNCTION(requantize, cpu);
-  bool per_channel = r->multiplier_count != 1;
-  for (int64_t i = 0; i < rows; i++) {
-    int64_t channel = channel_is_row ? i : 0;
-    dq_requantize_row row = {.sums = sums + i * sum_stride,
-                             .bias = r->bias ? r->bias + channel : NULL,
-                             .multipliers = r->multipliers + (per_channel ? channel : 0),
-                             .output = (uint8_t *)out + i * out_stride,
-                             .count = columns,
+  int per_channel = r->multiplier_count != 1;
+  dq_requantize_rows form = {.sums = sums,
+                             .bias = r->bias,
+                             .multipliers = r->multipliers,
+                             .output = out,
+                             .rows = rows,
+                             .columns = columns,
+                             .sums_stride = sum_stride,
+                             .output_stride = out_stride,
                              .bias_step = !channel_is_row,
                              .multiplier_step = !channel_is_row && per_channel,
+                             .bias_row = channel_is_row,
+                             .multiplier_row = channel_is_row && per_channel,
                              .zero_point = r->zero_point,
                              .low = r->low,
                              .high = r->high};
-    function(&row);
-  }
+  DQ_KERNEL_FUNCTION(requantize, cpu)(&form);
 }

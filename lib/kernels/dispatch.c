@@ -34,8 +34,9 @@ unsigned dq_kernel_features(unsigned feature) {
   case DQ_CPU_VNNI:
   case DQ_CPU_VBMI:
   case DQ_CPU_AVX512FP16:
-  case DQ_CPU_AMX:
     return DQ_CPU_AVX2 | DQ_CPU_AVX512 | feature;
+  case DQ_CPU_AMX: // the rows for its operands are VNNI's
+    return DQ_CPU_AVX2 | DQ_CPU_AVX512 | DQ_CPU_VNNI | feature;
   case DQ_CPU_DOTPROD:
     return DQ_CPU_NEON | DQ_CPU_DOTPROD;
   default:

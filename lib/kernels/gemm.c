@@ -53,6 +53,11 @@ static void set_blocks(dq_product *p) {
   int64_t width = p->multiply->columns, columns = p->columns ? p->columns : 1;
   int64_t rows = p->rows ? p->rows : 1, most_rows = p->multiply->rows;
   p->words = (p->depth + p->word_values - 1) / p->word_values;
+  if (p->multiply->operation == DQ_OPERATION_u8s8_block) {
+    p->tiles = (p->words + DQ_BLOCK_WORDS - 1) / DQ_BLOCK_WORDS;
+    p->tile_words = (p->words + p->tiles - 1) / p->tiles;
+    p->words = p->tiles * p->tile_words;
+  }
   p->block_words = p->float32 ? dq_min_i64(p->words, FLOAT_DEPTH) : p->words;
   int64_t row_panels = (rows + most_rows - 1) / most_rows, panels = (columns + width - 1) / width;
   p->panel_rows = (rows + row_panels - 1) / row_panels;
@@ -88,8 +93,10 @@ static dq_product product_int8(const dq_gemm_int8_parameters *g, unsigned cpu) {
   p.b_column = g->transpose_b ? g->b_stride : 1;
   p.b_depth = g->transpose_b ? 1 : g->b_stride;
   const dq_kernel *bytes = dq_kernel_find(DQ_OPERATION_u8s8_tile, cpu);
+  const dq_kernel *block = g->depth ? dq_kernel_find(DQ_OPERATION_u8s8_block, cpu) : NULL;
   p.word_values = bytes ? 4 : 2;
-  p.multiply = bytes ? bytes : dq_kernel_find(DQ_OPERATION_i16_tile, cpu);
+  p.multiply = bytes && block ? block : bytes ? bytes : dq_kernel_find(DQ_OPERATION_i16_tile, cpu);
+  p.column_sums = bytes;
   p.expand = dq_kernel_find(bytes ? DQ_OPERATION_u8s8_expand : DQ_OPERATION_i16_expand, cpu);
   p.requantize = dq_kernel_find(DQ_OPERATION_requantize, cpu);
   set_blocks(&p);

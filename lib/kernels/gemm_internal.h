@@ -10,9 +10,11 @@ typedef struct dq_product {
   const dq_gemm_parameters *float32; // one of the two
   const dq_gemm_int8_parameters *int8;
   const dq_kernel *multiply, *expand, *requantize;
+  const dq_kernel *column_sums;                          // words of bytes: what adds them up
   int64_t word_values;                                   // 1, 2 (int16) or 4 (bytes)
   int64_t rows, columns, depth;                          // depth in values
-  int64_t words;                                         // depth in words
+  int64_t words;                                         // depth in words, up to whole tiles
+  int64_t tiles, tile_words;                             // of depth (dq_block); tiles 0: dq_tile
   int64_t a_row, a_depth, b_column, b_depth, out_stride; // steps in elements
   int64_t panel_rows, block_columns, block_words;        // packed at a time
   // Of a run.
@@ -30,8 +32,8 @@ void dq_product_pack_b(const dq_product *p, int64_t from, int64_t end, int64_t f
                        uint32_t *to);
 // Sums over the whole depth of the (unsigned) bytes of a packed panel; only for words of bytes.
 void dq_product_column_sums(const dq_product *p, const uint32_t *panel, int32_t *sums);
-// Packs rows [first, first + count) to to[k][panel_rows]; row_sums (of the signed bytes) only for
-// words of bytes.
+// Packs rows [first, first + count) to to[k][panel_rows], or [tiles][panel_rows][DQ_BLOCK_WORDS];
+// row_sums (of the signed bytes) only for words of bytes.
 void dq_product_pack_a(const dq_product *p, int64_t from, int64_t end, int64_t first, int64_t count,
                        uint32_t *to, int32_t *row_sums);
 

@@ -83,7 +83,7 @@ static uint32_t ones(const dq_product *p, int64_t k) {
 
 void dq_product_column_sums(const dq_product *p, const uint32_t *panel, int32_t *sums) {
   int64_t whole = p->depth / 4;
-  uint32_t one = 0x01010101u, last = p->words > whole ? ones(p, whole) : 0;
+  uint32_t one = 0x01010101u, last = p->depth % 4 ? ones(p, whole) : 0;
   dq_tile tile = {.a = &one,
                   .b = panel,
                   .c = sums,
@@ -91,7 +91,7 @@ void dq_product_column_sums(const dq_product *p, const uint32_t *panel, int32_t 
                   .depth = whole,
                   .rows = 1,
                   .columns = p->multiply->columns};
-  dq_tile_function *function = (dq_tile_function *)p->multiply->function;
+  dq_tile_function *function = (dq_tile_function *)p->column_sums->function;
   function(&tile);
   if (!last) return;
   tile.a = &last;
@@ -130,9 +130,42 @@ static void pack_a_integers(const dq_product *p, int64_t from, int64_t end, int6
   *row_sum = (int32_t)sum;
 }
 
+// Bytes a step apart with the flip, which makes them signed; returns their sum.
+static inline __attribute__((always_inline)) int32_t
+take_signed(const uint8_t *from, const int64_t step, uint8_t flip, uint8_t *to, int64_t count) {
+  int32_t sum = 0; // of a tile's row: at most 64
+  for (int64_t i = 0; i < count; i++) {
+    uint8_t byte = from[i * step] ^ flip;
+    to[i] = byte;
+    sum += (int8_t)byte;
+  }
+  return sum;
+}
+
+// The row's bytes of every tile; returns their sum modulo 2^32.
+static int32_t pack_a_tiles(const dq_product *p, int64_t row, uint32_t *to) {
+  const uint8_t *a = p->a + row * p->a_row, flip = p->int8->a_signed ? 0 : 128;
+  int64_t most = 4 * p->tile_words, left = p->depth, count;
+  uint32_t sum = 0;
+  for (int64_t t = 0; t < p->tiles; t++, left -= count, to += p->panel_rows * DQ_BLOCK_WORDS) {
+    uint8_t *bytes = (uint8_t *)to;
+    count = dq_min_i64(left, most);
+    if (p->a_depth == 1 && count == 64) sum += (uint32_t)take_signed(a, 1, flip, bytes, 64);
+    else if (p->a_depth == 1) sum += (uint32_t)take_signed(a, 1, flip, bytes, count);
+    else sum += (uint32_t)take_signed(a, p->a_depth, flip, bytes, count);
+    memset(bytes + count, 0, (size_t)(4 * DQ_BLOCK_WORDS - count));
+    a += count * p->a_depth;
+  }
+  return (int32_t)sum;
+}
+
 void dq_product_pack_a(const dq_product *p, int64_t from, int64_t end, int64_t first, int64_t count,
                        uint32_t *to, int32_t *row_sums) {
   for (int64_t i = 0; i < count; i++) {
+    if (p->tiles) {
+      row_sums[i] = pack_a_tiles(p, first + i, to + i * DQ_BLOCK_WORDS);
+      continue;
+    }
     if (!p->float32) {
       pack_a_integers(p, from, end, first + i, to + i, row_sums + i);
       continue;

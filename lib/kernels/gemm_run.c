@@ -2,6 +2,8 @@
 // (fp32 only), panels of rows, panels of columns.
 #include "lib/kernels/gemm_internal.h"
 
+#include <string.h>
+
 static int64_t ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
@@ -41,7 +43,8 @@ static size_t b_area(const dq_product *p) {
   return whole_lines(p->block_words * p->block_columns);
 }
 static size_t a_area(const dq_product *p) {
-  return whole_lines(p->block_words * p->panel_rows);
+  int64_t words = p->tiles ? p->tiles * DQ_BLOCK_WORDS : p->block_words;
+  return whole_lines(words * p->panel_rows);
 }
 static size_t thread_area(const dq_product *p) {
   size_t columns = whole_lines(p->block_columns);
@@ -82,23 +85,24 @@ static void finish_integers(const block *b, int64_t first_row, int64_t rows, uin
                             int64_t stride) {
   const dq_product *p = b->p;
   const dq_requantization *r = p->requantization;
-  for (int64_t i = 0; i < rows; i++) {
-    if (p->word_values == 4) correct_row(b, first_row + i, b->row_sums[i], out + i * stride);
-    if (!r) continue;
-    bool per_column = r->multiplier_count != 1;
-    dq_requantize_row row = {.sums = (const int32_t *)out + i * stride,
+  for (int64_t i = 0; p->word_values == 4 && i < rows; i++)
+    correct_row(b, first_row + i, b->row_sums[i], out + i * stride);
+  if (!r) return;
+  bool per_column = r->multiplier_count != 1;
+  dq_requantize_rows form = {.sums = (const int32_t *)out,
                              .bias = r->bias ? r->bias + b->first : NULL,
                              .bias_step = 1,
                              .multipliers = r->multipliers + (per_column ? b->first : 0),
                              .multiplier_step = per_column,
-                             .output =
-                                 (uint8_t *)p->out + (first_row + i) * p->out_stride + b->first,
-                             .count = b->count,
+                             .output = (uint8_t *)p->out + first_row * p->out_stride + b->first,
+                             .rows = rows,
+                             .columns = b->count,
+                             .sums_stride = stride,
+                             .output_stride = p->out_stride,
                              .zero_point = r->zero_point,
                              .low = r->low,
                              .high = r->high};
-    ((dq_requantize_function *)p->requantize->function)(&row);
-  }
+  ((dq_requantize_function *)p->requantize->function)(&form);
 }
 
 static void finish_floats(const block *b, int64_t first_row, int64_t rows, float *out) {
@@ -109,10 +113,46 @@ static void finish_floats(const block *b, int64_t first_row, int64_t rows, float
     }
 }
 
-static void multiply_panel(const block *b, int64_t panel) {
+typedef struct tiled_panel {
+  const block *b;
+  int64_t row;
+} tiled_panel;
+
+static void finish_tiles(void *argument, int64_t first, int64_t rows) {
+  const tiled_panel *t = argument;
+  const block *b = t->b;
   const dq_product *p = b->p;
-  int64_t width = p->multiply->columns, row = panel * p->panel_rows;
-  int64_t rows = dq_min_i64(p->panel_rows, p->rows - row);
+  finish_integers(b, t->row + first, rows, b->products, p->block_columns);
+  for (int64_t i = 0; !p->requantization && i < rows; i++)
+    memcpy((uint32_t *)p->out + (t->row + first + i) * p->out_stride + b->first,
+           b->products + i * p->block_columns, (size_t)b->count * 4);
+}
+
+static void multiply_tiles(const block *b, int64_t row, int64_t rows) {
+  const dq_product *p = b->p;
+  int64_t width = p->multiply->columns;
+  tiled_panel panel = {b, row};
+  dq_block form = {.a = b->a,
+                   .b = b->b,
+                   .b_stride = width,
+                   .b_panel = b->b_panel,
+                   .b_tile = p->tile_words * width,
+                   .tiles = p->tiles,
+                   .rows = rows,
+                   .columns = b->count,
+                   .tile_words = (int)p->tile_words,
+                   .panel_rows = (int)p->panel_rows,
+                   .sums = (int32_t *)b->products,
+                   .sums_stride = p->block_columns,
+                   .finish = finish_tiles,
+                   .argument = &panel};
+  dq_product_pack_a(p, 0, p->words, row, rows, b->a, b->row_sums);
+  ((dq_block_function *)p->multiply->function)(&form);
+}
+
+static void multiply_panel(const block *b, int64_t row, int64_t rows) {
+  const dq_product *p = b->p;
+  int64_t width = p->multiply->columns;
   bool in_place = !p->requantization, last = b->end == p->words;
   bool plain = p->float32 && p->float32->alpha == 1.0f && !p->float32->addend;
   dq_bounds bounds = {0};
@@ -177,7 +217,11 @@ static void task(void *argument, int64_t index, int thread) {
   do {
     b.end = dq_min_i64(p->words, b.from + p->block_words);
     provide_b(&b, b_room, column_sums);
-    for (int64_t panel = from; panel < end; panel++) multiply_panel(&b, panel);
+    for (int64_t panel = from; panel < end; panel++) {
+      int64_t row = panel * p->panel_rows, rows = dq_min_i64(p->panel_rows, p->rows - row);
+      if (p->tiles) multiply_tiles(&b, row, rows);
+      else multiply_panel(&b, row, rows);
+    }
     b.from = b.end;
   } while (b.from < p->words);
 }

@@ -99,8 +99,9 @@ typedef struct dq_conv_plan {
   int64_t slots_height, slots_width; // distinct stride phases of the taps
   int64_t plane_height, plane_width; // of one phase, in words
   bool flat;                         // 1x1 without strides and pads: a plane is one run of outputs
-  bool direct;                       // flat and fp32: the input is read as it is, without expansion
-  int64_t block_columns, block_depth; // outputs and words packed at a time
+  bool direct; // tiles: flat and fp32, the input is read as it is, without expansion; blocks: planes
+               // are read as they are, without packing
+  int64_t block_columns, block_depth; // outputs at a time, words of depth at a time
 } dq_conv_plan;
 
 // fp32. Bits: every output is one chain of fmaf from +0 over (input channel of the group, kernel

@@ -83,6 +83,25 @@ typedef struct dq_tile {
 typedef void dq_tile_function(const dq_tile *tile);
 typedef dq_tile_function dq_f32_tile_function, dq_i16_tile_function, dq_u8s8_tile_function;
 
+// Exact sums of bytes, signed weights times unsigned values, on hardware that multiplies whole tiles:
+// the depth is cut into `tiles` of tile_words (at most DQ_BLOCK_WORDS) words. sum[i][j] = sum over t
+// and k of dot(a[t][i][k], b[offset of tile t + k * b_stride + column j]).
+enum { DQ_BLOCK_WORDS = 16 };
+typedef struct dq_block {
+  const uint32_t *a; // [panels of rows][tiles][panel_rows][DQ_BLOCK_WORDS]
+  const uint32_t *b; // column j at j / columns of the row of the table * b_panel + the rest; columns
+                     // are read up to whole ones of the row, words of depth up to tile_words
+  const int64_t *offsets; // words; NULL: t * b_tile
+  int64_t b_stride, b_panel, b_tile, tiles, rows, columns;
+  int tile_words, panel_rows; // panel_rows: at most the row's, and at most `rows`
+  int32_t *sums; // [panel_rows][columns up to whole ones]; of one panel at a time
+  int64_t sums_stride;
+  void (*finish)(void *argument, int64_t row, int64_t rows); // when those rows are in sums
+  void *argument;
+} dq_block;
+typedef void dq_block_function(const dq_block *block);
+typedef dq_block_function dq_u8s8_block_function;
+
 // One row of sums over a flat plane: c[j] = start + dot(b[offsets[t] + j], a[t]) over t ascending,
 // for j below count rounded up to the kernel's columns (b and c have that room); fp32 ends as a
 // tile does.
@@ -114,16 +133,16 @@ typedef struct dq_expansion {
 typedef void dq_expand_function(const dq_expansion *expansion);
 typedef dq_expand_function dq_f32_expand_function, dq_i16_expand_function, dq_u8s8_expand_function;
 
-// One row of sums to 8 bits. bias and multipliers advance by the steps (0 or 1) per column.
-typedef struct dq_requantize_row {
+// Rows of sums to 8 bits. bias and multipliers advance by the steps (0 or 1) per column and per row.
+typedef struct dq_requantize_rows {
   const int32_t *sums, *bias; // bias NULL: none
   const float *multipliers;
   uint8_t *output;
-  int64_t count;
-  int bias_step, multiplier_step;
+  int64_t rows, columns, sums_stride, output_stride;
+  int bias_step, multiplier_step, bias_row, multiplier_row;
   int32_t zero_point, low, high;
-} dq_requantize_row;
-typedef void dq_requantize_function(const dq_requantize_row *row);
+} dq_requantize_rows;
+typedef void dq_requantize_function(const dq_requantize_rows *rows);
 
 typedef void dq_f32_to_f16_function(const float *input, uint16_t *output, int64_t count);
 typedef void dq_f16_to_f32_function(const uint16_t *input, float *output, int64_t count);

@@ -144,7 +144,7 @@ static double time_conv(const struct shape *s, unsigned cpu, bool float32) {
   return seconds;
 }
 
-// The instruction sets to compare; fp32 has no VNNI form of its own.
+// The instruction sets to compare; fp32 has no VNNI or AMX form of its own.
 static const struct {
   const char *name;
   unsigned cpu;
@@ -155,7 +155,8 @@ static const struct {
               {"avx2", DQ_CPU_AVX2, false},
               {"avx512", DQ_CPU_AVX2 | DQ_CPU_AVX512, true},
               {"avx512", DQ_CPU_AVX2 | DQ_CPU_AVX512, false},
-              {"vnni", DQ_CPU_AVX2 | DQ_CPU_AVX512 | DQ_CPU_VNNI, false}};
+              {"vnni", DQ_CPU_AVX2 | DQ_CPU_AVX512 | DQ_CPU_VNNI, false},
+              {"amx", DQ_CPU_AVX2 | DQ_CPU_AVX512 | DQ_CPU_VNNI | DQ_CPU_AMX, false}};
 enum { LEVELS = sizeof levels / sizeof *levels };
 
 static void bench_convolutions(unsigned cpu, bool with_c) {
