@@ -1,5 +1,6 @@
 # Accuracy before and after a conversion.
 load common
+load pictures
 
 # quality MODEL...: what dq-report measures with the options in `with`, one number a line
 quality() {
