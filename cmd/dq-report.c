@@ -12,7 +12,10 @@
 #include "lib/eval/layers.h"
 #include "lib/onnx/onnx.h"
 #include "lib/report/report.h"
+#include "lib/report/report_accuracy.h"
 #include "lib/report/report_audit.h"
+#include "lib/report/report_cost.h"
+#include "lib/report/report_layers.h"
 #include "lib/report/report_weights.h"
 
 typedef struct report_options {
@@ -95,67 +98,6 @@ static const dq_option rows[] = {
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
 
-static const dq_column layer_columns[] = {
-    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 32},
-    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 24},
-    {"domain", "Domain", DQ_COLUMN_TEXT, NULL, 0, 16},
-    {"shape", "Output", DQ_COLUMN_TEXT, NULL, 0, 24},
-    {"input_type", "Reads", DQ_COLUMN_TEXT, NULL, 0, 10},
-    {"output_type", "Writes", DQ_COLUMN_TEXT, NULL, 0, 10},
-    {"precision", "Precision", DQ_COLUMN_TEXT, NULL, 0, 20},
-    {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0},
-    {"parameters", "Parameters", DQ_COLUMN_COUNT, NULL, 0, 0},
-    {"weight_bytes", "Weights", DQ_COLUMN_BYTES, NULL, 0, 0},
-    {"activation_bytes", "Activations", DQ_COLUMN_BYTES, NULL, 0, 0},
-    {"problem", "Problem", DQ_COLUMN_TEXT, NULL, 0, 60},
-};
-static const dq_table_layout layer_layout = {"layers", "Layers", layer_columns,
-                                             COUNT(layer_columns), false};
-
-static const dq_column comparison_columns[] = {
-    {"layer", "Layer", DQ_COLUMN_TEXT, NULL, 0, 28},
-    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 28},
-    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 20},
-    {"value", "Value", DQ_COLUMN_TEXT, NULL, 0, 24},
-    {"compared", "Compared", DQ_COLUMN_TEXT, NULL, 0, 24},
-    {"sqnr", "SQNR", DQ_COLUMN_REAL, "dB", 2, 0},
-    {"cosine", "Cosine", DQ_COLUMN_REAL, NULL, 6, 0},
-    {"error", "Largest error", DQ_COLUMN_SIGNIFICANT, NULL, 4, 0},
-    {"nonfinite", "Not finite", DQ_COLUMN_INT, NULL, 0, 0},
-};
-static const dq_table_layout comparison_layout = {
-    "comparison", "Compared layer by layer", comparison_columns, COUNT(comparison_columns), false};
-
-static const dq_column output_columns[] = {
-    {"output", "Output", DQ_COLUMN_TEXT, NULL, 0, 32},
-    {"sqnr", "SQNR", DQ_COLUMN_REAL, "dB", 2, 0},
-    {"cosine", "Cosine", DQ_COLUMN_REAL, NULL, 6, 0},
-    {"error", "Largest error", DQ_COLUMN_SIGNIFICANT, NULL, 4, 0},
-    {"agreement", "Top-1 agreement", DQ_COLUMN_PERCENT, NULL, 2, 0},
-    {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0},
-};
-static const dq_table_layout output_layout = {"outputs", "Outputs against the reference",
-                                              output_columns, COUNT(output_columns), false};
-
-static const dq_column operator_columns[] = {
-    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 32},
-    {"domain", "Domain", DQ_COLUMN_TEXT, NULL, 0, 16},
-    {"count", "Nodes", DQ_COLUMN_INT, NULL, 0, 0},
-    {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0},
-};
-static const dq_table_layout operator_layout = {"operators", "Operators", operator_columns,
-                                                COUNT(operator_columns), false};
-
-static const dq_column figure_columns[] = {
-    {"figure", "Figure", DQ_COLUMN_TEXT, NULL, 0, 40},
-    {"key", "Key", DQ_COLUMN_TEXT, NULL, 0, 20},
-    {"value", "Value", DQ_COLUMN_REAL, NULL, 4, 0},
-    {"unit", "Unit", DQ_COLUMN_TEXT, NULL, 0, 8},
-    {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0},
-};
-static const dq_table_layout figure_layout = {"accuracy", "Accuracy", figure_columns,
-                                              COUNT(figure_columns), false};
-
 // One row per model, or a record when there is one model only.
 static const dq_column model_columns[] = {
     {"file", "Model", DQ_COLUMN_TEXT, NULL, 0, 60},
@@ -195,112 +137,11 @@ typedef struct model_facts {
   dq_audit_report audit;          // layers NULL: not audited
 } model_facts;
 
-static bool is_shown(const report_options *options, const char *name) {
+static bool is_shown(const void *user, const char *name) {
+  const report_options *options = user;
   for (int i = 0; i < options->only.count; i++)
     if (!fnmatch(options->only.items[i], name, 0)) return true;
   return !options->only.count;
-}
-
-static const char *label_of(const dq_node *node) {
-  return node->name[0] || !node->output_count || !node->outputs[0] ? node->name
-                                                                   : node->outputs[0]->name;
-}
-
-static void put_type(dq_table *table, const char *key, int type) {
-  dq_table_put_text(table, key, type ? dq_dtype_name(type) : NULL);
-}
-
-static void put_layers(dq_report *report, const report_options *options, const dq_cost *cost,
-                       dq_table **table) {
-  *table = dq_report_table(report, &layer_layout);
-  for (int i = 0; i < cost->node_count; i++) {
-    const dq_cost_node *row = &cost->nodes[i];
-    if (!is_shown(options, row->label)) continue;
-    dq_table_row(*table);
-    dq_table_put_text(*table, "node", row->label);
-    dq_table_put_text(*table, "op", row->node->op_type);
-    if (row->node->domain[0]) dq_table_put_text(*table, "domain", row->node->domain);
-    dq_table_put_text(*table, "shape", row->shape);
-    put_type(*table, "input_type", row->input_type);
-    put_type(*table, "output_type", row->output_type);
-    if (row->precision[0]) dq_table_put_text(*table, "precision", row->precision);
-    if (row->macs) dq_table_put_int(*table, "macs", row->macs);
-    if (row->parameters) dq_table_put_int(*table, "parameters", row->parameters);
-    if (row->parameter_bytes) dq_table_put_int(*table, "weight_bytes", row->parameter_bytes);
-    dq_table_put_int(*table, "activation_bytes", row->activation_bytes);
-    if (row->problem) dq_table_put_text(*table, "problem", row->problem);
-    if (row->problem) dq_table_mark(*table, "problem", DQ_MARK_BAD);
-  }
-  int64_t parameters = 0;
-  for (int i = 0; i < cost->node_count; i++) parameters += cost->nodes[i].parameters;
-  dq_table_total_row(*table);
-  dq_table_put_text(*table, "node", "total");
-  dq_table_put_int(*table, "macs", cost->macs);
-  dq_table_put_int(*table, "parameters", parameters);
-  dq_table_put_int(*table, "weight_bytes", cost->parameter_bytes);
-  dq_table_put_int(*table, "activation_bytes", cost->activation_bytes);
-}
-
-static void put_distance(dq_table *table, const dq_comparison *comparison) {
-  dq_table_put_real(table, "sqnr", dq_comparison_sqnr(comparison));
-  dq_table_put_real(table, "cosine", dq_comparison_cosine(comparison));
-  dq_table_put_real(table, "error", comparison->largest);
-}
-
-static void put_comparison(dq_report *report, const report_options *options,
-                           const dq_layer_comparison *comparison, dq_table **table) {
-  *table = dq_report_table(report, &comparison_layout);
-  for (int i = 0; i < comparison->layer_count; i++) {
-    const dq_layer_pair *pair = &comparison->layers[i];
-    const dq_node *node = pair->reference->producer;
-    const dq_comparison *distance = &pair->comparison;
-    bool shown = is_shown(options, label_of(node)) ||
-                 (pair->layer && is_shown(options, label_of(pair->layer)));
-    if (!shown || (!distance->values && !distance->nonfinite)) continue;
-    dq_table_row(*table);
-    if (pair->layer) dq_table_put_text(*table, "layer", label_of(pair->layer));
-    dq_table_put_text(*table, "node", label_of(node));
-    dq_table_put_text(*table, "op", node->op_type);
-    dq_table_put_text(*table, "value", pair->reference->name);
-    if (strcmp(pair->reference->name, pair->candidate->name))
-      dq_table_put_text(*table, "compared", pair->candidate->name);
-    put_distance(*table, distance);
-    if (distance->nonfinite) dq_table_put_int(*table, "nonfinite", distance->nonfinite);
-    if (distance->nonfinite) dq_table_mark(*table, "nonfinite", DQ_MARK_BAD);
-  }
-  dq_table *outputs = dq_report_table(report, &output_layout);
-  for (int i = 0; i < comparison->output_count; i++) {
-    const dq_layer_pair *pair = &comparison->outputs[i];
-    dq_table_row(outputs);
-    dq_table_put_text(outputs, "output", pair->reference->name);
-    put_distance(outputs, &pair->comparison);
-    if (i == 0 && comparison->scores)
-      dq_table_put_real(outputs, "agreement", dq_comparison_agreement(&pair->comparison));
-    dq_table_put_int(outputs, "pictures", comparison->pictures);
-  }
-}
-
-static void put_operators(dq_report *report, const dq_cost *cost) {
-  dq_table *table = dq_report_table(report, &operator_layout);
-  for (int i = 0; i < cost->operator_count; i++) {
-    dq_table_row(table);
-    dq_table_put_text(table, "op", cost->operators[i].op_type);
-    if (cost->operators[i].domain[0]) dq_table_put_text(table, "domain", cost->operators[i].domain);
-    dq_table_put_int(table, "count", cost->operators[i].count);
-    if (cost->operators[i].macs) dq_table_put_int(table, "macs", cost->operators[i].macs);
-  }
-}
-
-static void put_accuracy(dq_report *report, const dq_result *result) {
-  dq_table *table = dq_report_table(report, &figure_layout);
-  for (int i = 0; i < result->count; i++) {
-    dq_table_row(table);
-    dq_table_put_text(table, "figure", result->figures[i].name);
-    dq_table_put_text(table, "key", result->figures[i].key);
-    dq_table_put_real(table, "value", result->figures[i].value);
-    if (result->figures[i].unit[0]) dq_table_put_text(table, "unit", result->figures[i].unit);
-    dq_table_put_int(table, "pictures", result->pictures);
-  }
 }
 
 static void put_model(dq_table *table, const model_facts *facts) {
@@ -393,14 +234,10 @@ static dq_status finish(const report_options *options, const dq_report *report, 
   return dq_command_report(&options->common, report, error);
 }
 
-static bool is_shown_to(const void *options, const char *name) {
-  return is_shown(options, name);
-}
-
 static dq_table *put_audit(dq_report *report, const report_options *options,
                            const dq_audit_report *found) {
   dq_report_audit_options settings = {
-      .channels = options->channels, .shown = is_shown_to, .user = options};
+      .channels = options->channels, .shown = is_shown, .user = options};
   return dq_report_audit(report, found, &settings);
 }
 
@@ -419,15 +256,16 @@ static dq_status report_one(const report_options *options, dq_report *report, dq
                             const dq_context *context, dq_arena *arena, dq_error *error) {
   model_facts facts = {.path = options->common.operands[0], .reference = reference};
   dq_table *table = NULL;
+  dq_report_filter filter = {is_shown, options};
   dq_status status = study(options, &facts, context, arena, error);
   if (status == DQ_OK) {
     if (facts.audit.layers) table = put_audit(report, options, &facts.audit);
     else if (facts.comparison.output_count)
-      put_comparison(report, options, &facts.comparison, &table);
-    else put_layers(report, options, &facts.cost, &table);
-    put_operators(report, &facts.cost);
+      table = dq_report_comparison(report, &facts.comparison, &filter);
+    else table = dq_report_cost(report, &facts.cost, &filter);
+    dq_report_operators(report, &facts.cost);
     dq_report_weights(report, facts.odd_weights, facts.odd_weight_count);
-    if (facts.accuracy.count) put_accuracy(report, &facts.accuracy);
+    dq_report_accuracy(report, &facts.accuracy);
     put_model(dq_report_table(report, &model_layout), &facts);
     if (facts.skipped)
       dq_report_note(report, "%" PRId64 " pictures could not be read and were left out",

@@ -83,6 +83,15 @@ int64_t dq_table_rows(const dq_table *table);                       // without t
 // unless `ascending`, texts ascend. DQ_USAGE for an unknown key, naming the nearest.
 dq_status dq_table_sort(dq_table *table, const char *key, bool ascending, dq_error *error);
 
+// Which rows a table is to show, by name. NULL or without `shown`: all.
+typedef struct dq_report_filter {
+  bool (*shown)(const void *user, const char *name);
+  const void *user;
+} dq_report_filter;
+static inline bool dq_report_shows(const dq_report_filter *filter, const char *name) {
+  return !filter || !filter->shown || filter->shown(filter->user, name);
+}
+
 typedef enum dq_report_format {
   DQ_FORMAT_TEXT,
   DQ_FORMAT_CSV, // the first table that is no record; RFC 4180

@@ -1,0 +1,15 @@
+// What a model costs as tables.
+#ifndef DQ_REPORT_REPORT_COST_H
+#define DQ_REPORT_REPORT_COST_H
+
+#include "lib/eval/cost.h"
+#include "lib/report/report.h"
+
+// Adds the table layers: a row per node that the filter shows, and the model's totals. Returned for
+// sorting.
+dq_table *dq_report_cost(dq_report *report, const dq_cost *cost, const dq_report_filter *filter);
+
+// Adds the table operators: how many nodes and multiply-accumulates each operator has.
+void dq_report_operators(dq_report *report, const dq_cost *cost);
+
+#endif

@@ -1,0 +1,75 @@
+#include "lib/report/report_layers.h"
+
+#include <string.h>
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
+
+static const dq_column comparison_columns[] = {
+    {"layer", "Layer", DQ_COLUMN_TEXT, NULL, 0, 28},
+    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 28},
+    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 20},
+    {"value", "Value", DQ_COLUMN_TEXT, NULL, 0, 24},
+    {"compared", "Compared", DQ_COLUMN_TEXT, NULL, 0, 24},
+    {"sqnr", "SQNR", DQ_COLUMN_REAL, "dB", 2, 0},
+    {"cosine", "Cosine", DQ_COLUMN_REAL, NULL, 6, 0},
+    {"error", "Largest error", DQ_COLUMN_SIGNIFICANT, NULL, 4, 0},
+    {"nonfinite", "Not finite", DQ_COLUMN_INT, NULL, 0, 0},
+};
+static const dq_table_layout comparison_layout = {
+    "comparison", "Compared layer by layer", comparison_columns, COUNT(comparison_columns), false};
+
+static const dq_column output_columns[] = {
+    {"output", "Output", DQ_COLUMN_TEXT, NULL, 0, 32},
+    {"sqnr", "SQNR", DQ_COLUMN_REAL, "dB", 2, 0},
+    {"cosine", "Cosine", DQ_COLUMN_REAL, NULL, 6, 0},
+    {"error", "Largest error", DQ_COLUMN_SIGNIFICANT, NULL, 4, 0},
+    {"agreement", "Top-1 agreement", DQ_COLUMN_PERCENT, NULL, 2, 0},
+    {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0},
+};
+static const dq_table_layout output_layout = {"outputs", "Outputs against the reference",
+                                              output_columns, COUNT(output_columns), false};
+
+static const char *label_of(const dq_node *node) {
+  return node->name[0] || !node->output_count || !node->outputs[0] ? node->name
+                                                                   : node->outputs[0]->name;
+}
+
+static void put_distance(dq_table *table, const dq_comparison *comparison) {
+  dq_table_put_real(table, "sqnr", dq_comparison_sqnr(comparison));
+  dq_table_put_real(table, "cosine", dq_comparison_cosine(comparison));
+  dq_table_put_real(table, "error", comparison->largest);
+}
+
+dq_table *dq_report_comparison(dq_report *report, const dq_layer_comparison *comparison,
+                               const dq_report_filter *filter) {
+  dq_table *table = dq_report_table(report, &comparison_layout);
+  for (int i = 0; i < comparison->layer_count; i++) {
+    const dq_layer_pair *pair = &comparison->layers[i];
+    const dq_node *node = pair->reference->producer;
+    const dq_comparison *distance = &pair->comparison;
+    bool shown = dq_report_shows(filter, label_of(node)) ||
+                 (pair->layer && dq_report_shows(filter, label_of(pair->layer)));
+    if (!shown || (!distance->values && !distance->nonfinite)) continue;
+    dq_table_row(table);
+    if (pair->layer) dq_table_put_text(table, "layer", label_of(pair->layer));
+    dq_table_put_text(table, "node", label_of(node));
+    dq_table_put_text(table, "op", node->op_type);
+    dq_table_put_text(table, "value", pair->reference->name);
+    if (strcmp(pair->reference->name, pair->candidate->name))
+      dq_table_put_text(table, "compared", pair->candidate->name);
+    put_distance(table, distance);
+    if (distance->nonfinite) dq_table_put_int(table, "nonfinite", distance->nonfinite);
+    if (distance->nonfinite) dq_table_mark(table, "nonfinite", DQ_MARK_BAD);
+  }
+  dq_table *outputs = dq_report_table(report, &output_layout);
+  for (int i = 0; i < comparison->output_count; i++) {
+    const dq_layer_pair *pair = &comparison->outputs[i];
+    dq_table_row(outputs);
+    dq_table_put_text(outputs, "output", pair->reference->name);
+    put_distance(outputs, &pair->comparison);
+    if (i == 0 && comparison->scores)
+      dq_table_put_real(outputs, "agreement", dq_comparison_agreement(&pair->comparison));
+    dq_table_put_int(outputs, "pictures", comparison->pictures);
+  }
+  return table;
+}
