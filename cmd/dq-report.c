@@ -16,6 +16,7 @@
 #include "lib/report/report_audit.h"
 #include "lib/report/report_cost.h"
 #include "lib/report/report_layers.h"
+#include "lib/report/report_sensitivity.h"
 #include "lib/report/report_weights.h"
 
 typedef struct report_options {
@@ -23,7 +24,7 @@ typedef struct report_options {
   dq_data_arguments data;
   dq_report_options report;
   const char *reference, *sort;
-  bool match_names, overflow, channels, raw;
+  bool match_names, overflow, channels, raw, sensitivity;
   double max_overflow;
   dq_option_list only, shapes;
 } report_options;
@@ -73,6 +74,13 @@ static const dq_option rows[] = {
      .details =
          "Of any layer the share, over all pictures, of whole sums outside int16 or of pairs that "
          "are clipped, whichever is larger. The report is written all the same."},
+    {.name = "sensitivity",
+     .type = DQ_OPTION_FLAG,
+     DQ_INTO(report_options, sensitivity),
+     .help = "what each layer of a float model alone would cost in 8 bits, on 32 pictures unless --limit says so",
+     .details =
+         "The model runs with one layer's weights (per output channel), result, or both, in 8 bits and all "
+         "else in float. The table begins with the layer that costs the most."},
     {.name = "sort",
      .type = DQ_OPTION_STRING,
      .value = "KEY",
@@ -135,6 +143,7 @@ typedef struct model_facts {
   int64_t skipped;                // pictures that could not be read
   dq_layer_comparison comparison; // outputs NULL: not compared
   dq_audit_report audit;          // layers NULL: not audited
+  dq_sensitivity sensitivity;     // layers NULL: not measured
 } model_facts;
 
 static bool is_shown(const void *user, const char *name) {
@@ -199,17 +208,31 @@ static dq_status audit(const report_options *options, dq_data *data, model_facts
   return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "%s", facts->path);
 }
 
+enum { SENSITIVITY_PICTURES = 32 };
+
+static dq_status find_sensitivity(dq_data *data, model_facts *facts, const dq_context *context, dq_arena *arena,
+                                  dq_error *error) {
+  dq_int8_options int8 = dq_int8_defaults();
+  int8.shapes = facts->shapes;
+  dq_sensitivity_options settings = {.int8 = &int8};
+  dq_status status =
+      dq_sensitivity_measure(&facts->sensitivity, facts->graph, data, &settings, context, arena, error);
+  return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "%s", facts->path);
+}
+
 static dq_status measure(const report_options *options, model_facts *facts,
                          const dq_context *context, dq_arena *arena, dq_error *error) {
   dq_data_arguments arguments = options->data;
   if (!arguments.data)
     return options->overflow ? audit(options, NULL, facts, context, arena, error) : DQ_OK;
+  if (options->sensitivity && !arguments.limit) arguments.limit = SENSITIVITY_PICTURES;
   dq_remembered_preset(&arguments, facts->graph, context);
   dq_data *data = NULL;
   DQ_TRY(dq_open_data(&data, &arguments, options->common.seed, context, error));
   facts->skipped = dq_data_skipped(data);
-  dq_status status = options->overflow ? audit(options, data, facts, context, arena, error)
-                                       : measure_on(options, data, facts, context, arena, error);
+  dq_status status = options->overflow      ? audit(options, data, facts, context, arena, error)
+                     : options->sensitivity ? find_sensitivity(data, facts, context, arena, error)
+                                            : measure_on(options, data, facts, context, arena, error);
   dq_data_free(data);
   return status;
 }
@@ -259,7 +282,8 @@ static dq_status report_one(const report_options *options, dq_report *report, dq
   dq_report_filter filter = {is_shown, options};
   dq_status status = study(options, &facts, context, arena, error);
   if (status == DQ_OK) {
-    if (facts.audit.layers) table = put_audit(report, options, &facts.audit);
+    if (facts.sensitivity.layers) table = dq_report_sensitivity(report, &facts.sensitivity, &filter);
+    else if (facts.audit.layers) table = put_audit(report, options, &facts.audit);
     else if (facts.comparison.output_count)
       table = dq_report_comparison(report, &facts.comparison, &filter);
     else table = dq_report_cost(report, &facts.cost, &filter);
@@ -318,8 +342,9 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
 
 static dq_status check(const void *parsed, dq_error *error) {
   const report_options *options = parsed;
-  if (options->overflow && options->common.operand_count > 1)
-    return dq_fail(error, DQ_USAGE, "--overflow looks at one model at a time");
+  if ((options->overflow || options->sensitivity) && options->common.operand_count > 1)
+    return dq_fail(error, DQ_USAGE, "%s looks at one model at a time",
+                   options->overflow ? "--overflow" : "--sensitivity");
   return DQ_OK;
 }
 
@@ -339,13 +364,16 @@ static const dq_command command = {
         "cosine "
         "and largest error of every layer and output, and how often both give the same first "
         "answer. With --overflow an int8 model is audited instead: how its products and sums would "
-        "fare in narrow integers.",
+        "fare in narrow integers. With --sensitivity a float model is tried with one layer after the other "
+        "in 8 bits.",
     .examples = "# where the multiply-accumulates are\n"
                 "dq-report model.onnx --sort macs\n"
                 "# what quantization cost\n"
                 "dq-report int8.onnx --ref model.onnx --data eval.txt --preset imagenet\n"
                 "# what an int8 model does to narrow accumulators\n"
                 "dq-report int8.onnx --overflow --data eval.txt --preset imagenet --limit 100\n"
+                "# which layers would lose the most in 8 bits\n"
+                "dq-report model.onnx --sensitivity --data eval.txt --preset imagenet\n"
                 "# one line each\n"
                 "dq-report *.onnx --csv models.csv",
     .operand = "MODEL",
@@ -357,7 +385,8 @@ static const dq_command command = {
     .report_offset = offsetof(report_options, report),
     .rules = {{DQ_RULE_NEEDS, "ref data"},
               {DQ_RULE_NEEDS, "match-names ref"},
-              {DQ_RULE_AT_MOST_ONE, "overflow ref"},
+              {DQ_RULE_NEEDS, "sensitivity data"},
+              {DQ_RULE_AT_MOST_ONE, "overflow ref sensitivity"},
               {DQ_RULE_NEEDS, "channels overflow"},
               {DQ_RULE_NEEDS, "raw overflow"},
               {DQ_RULE_NEEDS, "raw data"},

@@ -49,8 +49,7 @@ static dq_status add_parameters(dq_int8_job *job, const char *base, const dq_par
 
 // ---- Weights and biases ----
 
-// The axis of a weight's output channels; -1: one scale for all.
-static int weight_axis(const dq_int8_job *job, const dq_node *node) {
+int dq_int8_weight_axis(const dq_int8_job *job, const dq_node *node) {
   if (job->options->per_tensor) return -1;
   if (dq_node_is(node, "ConvTranspose")) return -1; // channels of a group run along axis 1
   if (dq_node_is(node, "MatMul")) return node->inputs[1]->constant->rank == 2 ? 1 : -1;
@@ -126,7 +125,7 @@ static dq_status quantize_bias(dq_int8_job *job, dq_node *node, const dq_tensor 
 
 static dq_status quantize_weights(dq_int8_job *job, dq_node *node, float input_scale) {
   dq_value *weight = node->inputs[1], *bias = integer_bias(node);
-  int axis = weight_axis(job, node);
+  int axis = dq_int8_weight_axis(job, node);
   DQ_TRY(dq_check_finite(weight->constant, weight->name, job->error));
   if (bias) DQ_TRY(dq_check_finite(bias->constant, bias->name, job->error));
   float *least = NULL;

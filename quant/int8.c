@@ -12,7 +12,11 @@
 
 enum { OPSET_PER_CHANNEL = 13 }; // DequantizeLinear with an axis
 
-static bool is_quantized_already(const dq_graph *graph) {
+dq_int8_options dq_int8_defaults(void) {
+  return (dq_int8_options){.method = dq_observer_find("percentile"), .percentile = 99.999, .activation_type = DQ_U8};
+}
+
+bool dq_int8_is_quantized(const dq_graph *graph) {
   static const char *const names[] = {"QuantizeLinear", "DequantizeLinear", "QLinearConv",
                                       "QLinearMatMul", "ConvInteger", "MatMulInteger"};
   for (int n = 0; n < graph->node_count; n++)
@@ -235,6 +239,16 @@ static dq_status any_quantized(const dq_int8_job *job, bool *any) {
   return check_weights(&look);
 }
 
+dq_status dq_int8_parameters(dq_int8_job *job) {
+  DQ_TRY(fold_weights(job->graph, job->context, job->error));
+  DQ_TRY(fold_batch_norms(job->graph, job->error));
+  DQ_TRY(open_tables(job));
+  DQ_TRY(dq_int8_select(job));
+  if (!job->report->quantized) return DQ_OK;
+  DQ_TRY(check_weights(job));
+  return calibrate(job);
+}
+
 static dq_status run_job(dq_int8_job *job) {
   bool any;
   DQ_TRY(fold_weights(job->graph, job->context, job->error));
@@ -267,7 +281,7 @@ static dq_status convert_halves(dq_int8_job *job) {
 
 dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *options,
                         dq_int8_report *report, const dq_context *context, dq_error *error) {
-  *report = (dq_int8_report){.nothing_to_do = is_quantized_already(graph)};
+  *report = (dq_int8_report){.nothing_to_do = dq_int8_is_quantized(graph)};
   if (report->nothing_to_do) return DQ_OK;
   if (!data && !options->table) return dq_fail(error, DQ_USAGE, "neither data nor a table is given");
   report->table.model = dq_origin_hash(graph);

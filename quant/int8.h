@@ -72,6 +72,12 @@ typedef struct dq_int8_report {
 dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *options,
                         dq_int8_report *report, const dq_context *context, dq_error *error);
 
+// What dq-int8 does when nothing else is said.
+dq_int8_options dq_int8_defaults(void);
+
+// Whether a graph holds operators of quantization already.
+bool dq_int8_is_quantized(const dq_graph *graph);
+
 // The precision of every layer of a report, with which the same layers come out again. In the arena.
 dq_status dq_int8_precision(const dq_int8_report *report, dq_arena *arena, dq_precision_map *map, dq_error *error);
 

@@ -57,6 +57,12 @@ dq_status dq_int8_select(dq_int8_job *job);
 // True when input `i` of the node is a weight: constant, float32, of a product.
 bool dq_int8_is_weight(const dq_int8_job *job, const dq_node *node, int i);
 
+// int8.c: folds the job's graph, selects values and finds their parameters on the data, without equalizing;
+// job->setting.method says how. Decides nothing and writes nothing.
+dq_status dq_int8_parameters(dq_int8_job *job);
+
+// insert.c: the axis of a weight's output channels; -1: one scale for all.
+int dq_int8_weight_axis(const dq_int8_job *job, const dq_node *node);
 // insert.c: writes pairs, weights and biases into the graph.
 dq_status dq_int8_insert(dq_int8_job *job);
 // Takes initializers out of the graph that nothing reads any more.

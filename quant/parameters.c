@@ -108,3 +108,14 @@ dq_status dq_check_finite(const dq_tensor *tensor, const char *name, dq_error *e
                      isnan(elements[i]) ? "NaN" : "infinite");
   return DQ_OK;
 }
+
+dq_tensor *dq_dequantize_weight(const dq_quantized_weight *weight, dq_arena *arena) {
+  const dq_tensor *from = weight->elements;
+  dq_tensor *to = dq_tensor_new(arena, DQ_F32, from->rank, from->dims);
+  if (!to) return NULL;
+  int64_t inner = weight->axis < 0 ? 1 : dq_tensor_product(from, weight->axis + 1, from->rank);
+  const float *scales = weight->scales->data;
+  for (int64_t i = 0, count = dq_tensor_count(from); i < count; i++)
+    ((float *)to->data)[i] = (float)((const int8_t *)from->data)[i] * scales[i / inner % dq_tensor_count(weight->scales)];
+  return to;
+}

@@ -35,6 +35,9 @@ typedef struct dq_quantized_weight {
 dq_status dq_quantize_weight(const dq_tensor *weight, int axis, const float *least, dq_arena *arena,
                              dq_quantized_weight *result, dq_error *error);
 
+// The numbers that a quantized weight stands for, float32, in the arena; NULL: no memory.
+dq_tensor *dq_dequantize_weight(const dq_quantized_weight *weight, dq_arena *arena);
+
 // The least scale of each slice with which the bias fits an int32 accumulator with room to spare:
 // |bias| / (sx sw) <= 2^30.
 void dq_bias_scale_floor(const float *bias, int64_t count, float input_scale, float *least);

@@ -1,0 +1,43 @@
+// What each layer alone costs: the float network with one layer's weights, or its result, or both, put
+// through 8 bits and back, against the network as it is.
+#ifndef DQ_QUANT_SENSITIVITY_H
+#define DQ_QUANT_SENSITIVITY_H
+
+#include "lib/eval/eval.h"
+#include "quant/int8.h"
+
+typedef struct dq_sensitivity_effect {
+  dq_comparison outputs; // all float outputs over all pictures; agreement is the first output's
+  int64_t right;         // pictures whose label has the highest score, with labels
+} dq_sensitivity_effect;
+
+typedef struct dq_sensitivity_layer {
+  const char *label, *op_type; // an input of the network: its name and "Input"
+  bool has_weights;            // a product with constant weights
+  int64_t macs, weight_bytes;  // at batch 1; of the float weights
+  dq_sensitivity_effect weights, activations, both; // without weights: activations and both are the same
+} dq_sensitivity_layer;
+
+typedef struct dq_sensitivity {
+  dq_sensitivity_layer *layers; // in the order of the network
+  int count;
+  dq_sensitivity_effect all; // every layer at once
+  int64_t pictures, right;   // right: of the network as it is
+  bool scores;               // the first output is one vector of scores per picture: agreement means top-1
+  bool labelled;             // with class labels: `right` is counted
+} dq_sensitivity;
+
+typedef struct dq_sensitivity_options {
+  const dq_int8_options *int8; // method, types, layers left out
+  bool both_only;              // only `both`, for rankings
+} dq_sensitivity_options;
+
+// Batch normalization is folded first, ranges are those of the pictures, nothing is equalized, biases stay
+// as they are. A product's result is what stands behind the Relu or Clip after it; operators that keep their
+// input's scale have no row. One variant after the other runs in float32 on copies of the graph, which stays
+// as it is; the result does not depend on threads. In the arena. DQ_UNSUPPORTED: nothing can be quantized.
+dq_status dq_sensitivity_measure(dq_sensitivity *result, const dq_graph *graph, dq_data *data,
+                                 const dq_sensitivity_options *options, const dq_context *context, dq_arena *arena,
+                                 dq_error *error);
+
+#endif

@@ -1,0 +1,94 @@
+// What one layer alone costs, worked by hand on a convolution of two weights.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "quant/sensitivity.h"
+
+// Two pictures of two channels and one point: (1, 1) and (0.5, 0), both of class 0.
+static dq_status open_two(void **state, const char *argument, int64_t *count, const dq_context *context,
+                          dq_error *error) {
+  (void)state, (void)argument, (void)context, (void)error;
+  *count = 2;
+  return DQ_OK;
+}
+
+static dq_status read_two(const void *state, int64_t index, float *values, int64_t elements, dq_sample_info *info,
+                          dq_error *error) {
+  (void)state, (void)elements, (void)error;
+  static const float pictures[2][2] = {{1, 1}, {0.5f, 0}};
+  if (values) memcpy(values, pictures[index], sizeof *pictures);
+  if (info) *info = (dq_sample_info){.label = -1};
+  return DQ_OK;
+}
+
+static void close_two(void *state) { (void)state; }
+
+static dq_graph *make_graph(void) {
+  dq_graph *graph = dq_graph_new(0);
+  dq_graph_set_opset(graph, "", 13, NULL);
+  dq_value *x = dq_graph_add_value(graph, "x"), *y = dq_graph_add_value(graph, "y");
+  dq_dimension *dims = DQ_NEW_ARRAY(graph->arena, 4, dq_dimension);
+  for (int i = 0; i < 4; i++) dims[i].size = i == 1 ? 2 : 1;
+  x->type = DQ_F32, x->rank = 4, x->dims = dims, x->is_input = true;
+  dq_tensor *w = dq_tensor_new(graph->arena, DQ_F32, 4, (int64_t[]){1, 2, 1, 1});
+  ((float *)w->data)[0] = 1, ((float *)w->data)[1] = 0.3f;
+  dq_value *inputs[] = {x, dq_graph_add_constant(graph, "w", w)};
+  dq_graph_add_node(graph, 0, "Conv", "conv", 2, inputs, 1, &y);
+  y->is_output = true;
+  graph->inputs = dq_arena_copy(graph->arena, &x, sizeof x), graph->input_count = 1;
+  graph->outputs = dq_arena_copy(graph->arena, &y, sizeof y), graph->output_count = 1;
+  assert_int_equal(dq_graph_index(graph, true, NULL), DQ_OK);
+  return graph;
+}
+
+static double decibels(double signal, double noise) { return 10 * log10(signal / noise); }
+
+// y is 1.3 and 0.5. The weight 0.3 is 38.1 steps of 1/127 and becomes 38: 0.2992, so 1.3 becomes 1.2992 and
+// 0.5 stays. The result has the range 0 to 1.3: 0.5 is 98.08 steps of 1.3 / 255 and becomes 98. The input
+// has the range 0 to 1: 0.5 is 127.5 steps and becomes 128, an even number.
+static void one_convolution(void **state) {
+  (void)state;
+  dq_context context;
+  dq_context_init(&context, 1, ~0u, NULL);
+  dq_data_source source = {"two:", open_two, read_two, close_two};
+  dq_data *data;
+  dq_error error = {0};
+  dq_data_options open = {.spec = "two:", .sources = &source, .source_count = 1};
+  assert_int_equal(dq_data_open(&data, &open, &context, &error), DQ_OK);
+  dq_graph *graph = make_graph();
+  dq_arena *arena = dq_arena_new(0);
+  dq_int8_options int8 = dq_int8_defaults();
+  int8.method = dq_observer_find("minmax");
+  dq_sensitivity_options options = {.int8 = &int8};
+  dq_sensitivity found;
+  assert_int_equal(dq_sensitivity_measure(&found, graph, data, &options, &context, arena, &error), DQ_OK);
+  assert_int_equal(found.count, 2);
+  assert_int_equal(found.pictures, 2);
+  assert_false(found.labelled);
+  const dq_sensitivity_layer *input = &found.layers[0], *conv = &found.layers[1];
+  assert_string_equal(input->label, "x");
+  assert_string_equal(conv->label, "conv");
+  assert_int_equal(conv->macs, 2);
+  assert_int_equal(conv->weight_bytes, 8);
+  double signal = 1.3 * 1.3 + 0.5 * 0.5, of_weight = 0.3 - 38 / 127.0, of_result = 0.5 - 98 * 1.3 / 255;
+  double of_input = 0.5 - 128 / 255.0, shrunk = 1 + 38 / 127.0; // 254.85 steps of the result: 255, which is 1.3
+  assert_float_equal(shrunk, 1.2992, 1e-4);
+  assert_float_equal(dq_comparison_sqnr(&conv->weights.outputs), decibels(signal, of_weight * of_weight), 0.01);
+  assert_float_equal(dq_comparison_sqnr(&conv->activations.outputs), decibels(signal, of_result * of_result), 0.01);
+  assert_float_equal(dq_comparison_sqnr(&conv->both.outputs), decibels(signal, of_result * of_result), 0.01);
+  assert_float_equal(dq_comparison_sqnr(&input->both.outputs), decibels(signal, of_input * of_input), 0.01);
+  dq_arena_free(arena);
+  dq_graph_free(graph);
+  dq_data_free(data);
+  dq_context_deinit(&context);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(one_convolution)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
