@@ -35,6 +35,8 @@ ProtobufCAllocator dq_arena_allocator(dq_arena *arena);
 // (lengths, depth, strings), so that unpacking cannot be made to explode; `*memory` receives the bytes it takes.
 dq_status dq_scan_message(const ProtobufCMessageDescriptor *descriptor, const uint8_t *data,
                           size_t size, size_t *memory, dq_error *error);
+// Whether a message goes on behind these bytes: its last field says that it is longer.
+bool dq_is_cut_off(const uint8_t *data, size_t size);
 // Copies a model's bytes with the raw_data of its initializers and constants replaced by a
 // dq_raw_place, so that unpacking does not copy weights. Only for data that passed the scan.
 typedef struct dq_raw_place {

@@ -83,6 +83,8 @@ static dq_status unpack(dq_document *document, const dq_context *context, dq_err
   DQ_TRY(not_onnx(file->data, file->size, error));
   size_t memory, limit = context ? context->memory_limit : 0;
   dq_status status = dq_scan_message(&onnx__model_proto__descriptor, file->data, file->size, &memory, error);
+  if (status != DQ_OK && file->heap && dq_is_cut_off(file->data, file->size))
+    return dq_fail(error, DQ_SYSTEM, "the pipe was closed after %zu bytes, in the middle of the model", file->size);
   if (status != DQ_OK) return dq_error_prefix(error, status, "not a valid ONNX model");
   DQ_TRY(dq_check_memory(context, memory, "loading the model", error));
   uint8_t *cut;

@@ -164,6 +164,21 @@ dq_status dq_scan_message(const ProtobufCMessageDescriptor *descriptor, const ui
   return DQ_OK;
 }
 
+bool dq_is_cut_off(const uint8_t *data, size_t size) {
+  const uint8_t *at = data, *end = data + size;
+  while (at < end) {
+    wire_field field = {0};
+    uint64_t tag, length;
+    if (read_field(&at, end, &field)) continue;
+    at = field.begin;
+    if (!read_varint(&at, end, &tag)) return at == end;
+    if ((tag & 7) != WIRE_BYTES) return false;
+    if (!read_varint(&at, end, &length)) return at == end;
+    return length <= INT32_MAX && length > (uint64_t)(end - at); // no message is longer
+  }
+  return false;
+}
+
 // ---- Cutting raw_data out ----
 
 typedef struct byte_buffer {

@@ -96,10 +96,18 @@ read_model() {
     gives 3 read_model $verb /dev/null
     says "dq-$verb: /dev/null: empty file"
   done
-  head -c 100 "$models/small.onnx" | {
-    gives 3 dq-amp - -o out.onnx
-    has "dq-amp: -: not a valid ONNX model"
-  }
+  for verb in $all; do
+    for count in 20 100 4000; do
+      gives 5 read_model $verb - < <(head -c $count "$models/small.onnx")
+      says "dq-$verb: -: the pipe was closed after $count bytes, in the middle of the model"
+    done
+    gives 5 read_model $verb <(head -c 100 "$models/small.onnx")
+    has ": the pipe was closed after 100 bytes, in the middle of the model"
+    gives 3 read_model $verb - < <(printf '\010\007\013\377')
+    has "not a valid ONNX model"
+    gives 3 read_model $verb - </dev/null
+    says "dq-$verb: -: empty file"
+  done
 }
 
 @test "models that are wrong" {
