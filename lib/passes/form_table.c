@@ -64,6 +64,35 @@ static bool collect_batch_norm(function *f, const dq_node *node) {
   return true;
 }
 
+// The table of 256 that computes a value from another one, or NULL.
+static dq_node *single_table(const dq_value *value) {
+  dq_node *node = value->producer;
+  bool is_table = node && !strcmp(node->op_type, "QTable") && node->inputs[1]->constant->rank == 1;
+  return is_table ? node : NULL;
+}
+
+// Tables run before all else: they need the source alone.
+static bool list_first(function *f, dq_node *node) {
+  if (is_listed(f, node)) return true;
+  if (f->count == MOST_NODES) return false;
+  memmove(f->nodes + 1, f->nodes, (size_t)f->count * sizeof *f->nodes);
+  f->nodes[0] = node;
+  f->count++;
+  return true;
+}
+
+// A second quantized value beside the source is no other source when one of the two is a table of the
+// other, as both are in x * Sigmoid(x) with a conversion in between.
+static bool join_sources(function *f, const dq_quantized *x) {
+  if (x->value == f->x.value) return dq_same_parameters(x, &f->x);
+  dq_node *table = single_table(x->value);
+  if (table && table->inputs[0] == f->x.value) return list_first(f, table);
+  table = single_table(f->x.value);
+  if (!table || table->inputs[0] != x->value) return false;
+  f->x = *x;
+  return list_first(f, table);
+}
+
 static bool collect_source(function *f, const dq_value *value) {
   dq_quantized x;
   if (dq_read_dequantize(f->copy, value, true, &x)) {
@@ -72,7 +101,7 @@ static bool collect_source(function *f, const dq_value *value) {
     return note_constant(f, &dequantized);
   }
   if (!dq_read_dequantize(f->copy, value, false, &x)) return false;
-  if (f->has_source && (x.value != f->x.value || !dq_same_parameters(&x, &f->x))) return false;
+  if (f->has_source) return join_sources(f, &x);
   f->has_source = true;
   f->x = x;
   return true;

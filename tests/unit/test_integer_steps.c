@@ -253,6 +253,22 @@ static void two_converters_of_one(network *n) { // each reader has a DequantizeL
   dq_value *again = NODE(n, "DequantizeLinear", first->inputs[0], first->inputs[1], first->inputs[2]);
   quantized(n, NODE(n, "Mul", x, NODE(n, "Sigmoid", again)));
 }
+// The table of the sigmoid and the product become one table, which the one behind it joins.
+static void silu_in_two_steps(network *n) {
+  dq_value *x = picture(n);
+  affine p = random_parameters(n), q = random_parameters(n);
+  dq_value *s = NODE(n, "QuantizeLinear", NODE(n, "Sigmoid", x), p.scale, p.zero_point);
+  dq_value *product = NODE(n, "Mul", NODE(n, "DequantizeLinear", s, p.scale, p.zero_point), x);
+  dq_value *y = NODE(n, "QuantizeLinear", product, q.scale, q.zero_point);
+  dq_value *again = NODE(n, "DequantizeLinear", y, q.scale, q.zero_point);
+  quantized(n, NODE(n, "PRelu", again, floats(n, 3, (int64_t[]){6, 1, 1}, -1, 1)));
+}
+static void table_of_a_channel_table(network *n) {
+  affine p = random_parameters(n);
+  dq_value *scaled = NODE(n, "Mul", picture(n), floats(n, 3, (int64_t[]){6, 1, 1}, 0.5f, 2));
+  dq_value *q = NODE(n, "QuantizeLinear", scaled, p.scale, p.zero_point);
+  quantized(n, NODE(n, "Tanh", NODE(n, "DequantizeLinear", q, p.scale, p.zero_point)));
+}
 static void other_scale(network *n) { quantized(n, picture(n)); }
 static void normalization(network *n) {
   int64_t channels = 6;
@@ -276,6 +292,8 @@ static void functions_of_one_value(void **state) {
   EXACT(more_dimensions);
   EXACT(quantized_constant);
   EXACT(two_converters_of_one);
+  EXACT(silu_in_two_steps);
+  EXACT(table_of_a_channel_table);
   EXACT(other_scale);
   EXACT(normalization);
 }
