@@ -45,10 +45,10 @@ unsigned dq_kernel_features(unsigned feature) {
 }
 
 const dq_kernel *dq_kernel_find(int operation, unsigned cpu) {
-  const dq_kernel *found = NULL;
-  for (int i = 0; i < COUNT; i++) {
+  for (int i = COUNT - 1; i >= 0; i--) { // the last that fits, called for every row of some operators
+    if (kernels[i].operation != operation) continue;
     unsigned needed = dq_kernel_features(kernels[i].feature);
-    if (kernels[i].operation == operation && (cpu & needed) == needed) found = &kernels[i];
+    if ((cpu & needed) == needed) return &kernels[i];
   }
-  return found;
+  return NULL;
 }

@@ -34,9 +34,9 @@ static const operands microsoft_operands = {
 
 enum { TYPES_8_BIT = DQ_BIT(DQ_U8) | DQ_BIT(DQ_I8) };
 
-// The rows of other domains here are dq QGemm and com.microsoft QGemm.
+// dq QGemm and com.microsoft QGemm.
 static bool is_gemm(const dq_op *op) {
-  return op->row->domain != NULL;
+  return !strcmp(op->row->name, "QGemm");
 }
 static bool transposes_b(const dq_op *op) {
   return is_gemm(op) && dq_node_int(op->node, "transB", 0) != 0;
@@ -83,7 +83,7 @@ typedef struct integer_state {
   dq_gemm_int8_parameters parameters; // zero points of the first product
   dq_zero_points a_zero, b_zero;
   bool dynamic; // A's zero points are read at every run
-  void *packed; // NULL when B is several matrices
+  void *packed; // NULL when B is several matrices, or not constant
   dq_requantization requantization;
   bool by_rows; // then `rows` holds and the requantization only bounds and type
   row_scales rows;
@@ -166,7 +166,7 @@ static dq_status read_operands(dq_op *op, const operands *from, integer_state *s
 // B and all that goes with it; A and its zero point may come from a DynamicQuantizeLinear.
 static bool parameters_known(const dq_op *op, const operands *from) {
   for (int i = 0; i < op->input_count; i++)
-    if (i != from->a && i != from->a_zero_point && op->inputs[i] && !op->inputs[i]->data)
+    if (i != from->a && i != from->a_zero_point && i != from->b && op->inputs[i] && !op->inputs[i]->data)
       return false;
   return true;
 }
@@ -178,7 +178,7 @@ static dq_status prepare(dq_op *op, const operands *from, dq_arena *arena) {
   integer_state *s = DQ_NEW(arena, integer_state);
   if (!s) return dq_fail_memory(op->error, sizeof *s);
   DQ_TRY(read_operands(op, from, s, arena));
-  if (s->shape.batch == 1) {
+  if (s->shape.batch == 1 && op->inputs[from->b]->data) {
     DQ_TRY(dq_op_alloc(op, arena, dq_gemm_int8_packed_bytes(&s->parameters, cpu), &s->packed));
     dq_gemm_int8_pack(&s->parameters, cpu, op->inputs[from->b]->data, s->packed);
   }

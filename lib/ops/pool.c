@@ -60,10 +60,6 @@ static const element_rules *rules_of(int type) {
   return type == DQ_F32 ? &f32 : type == DQ_F64 ? &f64 : type == DQ_I8 ? &i8 : &u8;
 }
 
-typedef struct range {
-  int64_t first, last; // [first, last)
-} range;
-
 typedef struct pool_job {
   pool_kind kind;
   const element_rules *rules;
@@ -79,7 +75,7 @@ typedef struct pool_job {
   // Tables, so that no division is left in the loops: kernel steps inside the input per output
   // position of axes 0 and 1, output positions inside it per kernel step of axis 2, and, for the
   // average, what to divide by per output position of each axis.
-  range *steps[2], *positions;
+  dq_outputs *steps[2], *positions;
   float *counts[3];
 } pool_job;
 
@@ -132,7 +128,7 @@ static void combine_rows(const pool_job *job, const char *plane, int64_t od, int
                          char *row) {
   const dq_window *w = &job->window;
   int64_t width = w->input[2];
-  range depths = job->steps[0][od], heights = job->steps[1][oh];
+  dq_outputs depths = job->steps[0][od], heights = job->steps[1][oh];
   bool begun = false;
   for (int64_t kd = depths.first; kd < depths.last; kd++)
     for (int64_t kh = heights.first; kh < heights.last; kh++) {
@@ -152,20 +148,12 @@ static void combine_rows(const pool_job *job, const char *plane, int64_t od, int
   if (!begun) job->rules->clear(row, width, job->kind == POOL_MAXIMUM);
 }
 
-// Output positions whose kernel step k along axis 2 lies inside the input.
-static range columns_inside(const dq_window *w, int64_t k) {
-  int64_t offset = k * w->dilation[2] - w->begin[2], s = w->stride[2];
-  int64_t first = offset < 0 ? (-offset + s - 1) / s : 0, room = w->input[2] - offset;
-  int64_t last = room > 0 ? (room + s - 1) / s : 0;
-  return (range){first, last < w->output[2] ? last : w->output[2]};
-}
-
 static void combine_columns(const pool_job *job, const char *row, char *target) {
   const dq_window *w = &job->window;
   size_t size = job->rules->size;
   job->rules->clear(target, w->output[2], job->kind == POOL_MAXIMUM);
   for (int64_t k = 0; k < w->kernel[2]; k++) {
-    range inside = job->positions[k];
+    dq_outputs inside = job->positions[k];
     int64_t count = inside.last - inside.first;
     if (count <= 0) continue;
     int64_t from = inside.first * w->stride[2] - w->begin[2] + k * w->dilation[2];
@@ -203,17 +191,17 @@ static void root_row(const pool_job *job, char *target) {
 
 static bool fill_tables(pool_job *job, dq_arena *arena) {
   const dq_window *w = &job->window;
-  job->positions = DQ_NEW_ARRAY(arena, w->kernel[2], range);
+  job->positions = DQ_NEW_ARRAY(arena, w->kernel[2], dq_outputs);
   for (int a = 0; a < 3; a++) {
     job->counts[a] = DQ_NEW_ARRAY(arena, w->output[a], float);
-    if (a < 2) job->steps[a] = DQ_NEW_ARRAY(arena, w->output[a], range);
+    if (a < 2) job->steps[a] = DQ_NEW_ARRAY(arena, w->output[a], dq_outputs);
     if (!job->counts[a] || (a < 2 && !job->steps[a]) || !job->positions) return false;
     for (int64_t o = 0; o < w->output[a]; o++) {
       job->counts[a][o] = (float)counted(job, a, o);
       if (a < 2) dq_window_inside(w, a, o, &job->steps[a][o].first, &job->steps[a][o].last);
     }
   }
-  for (int64_t k = 0; k < w->kernel[2]; k++) job->positions[k] = columns_inside(w, k);
+  for (int64_t k = 0; k < w->kernel[2]; k++) job->positions[k] = dq_window_outputs(w, 2, k);
   return true;
 }
 

@@ -1,4 +1,4 @@
-// Integer steps that execution copies contain where a file has DequantizeLinear, Conv or Gemm, and
+// Integer steps that execution copies contain where a file has DequantizeLinear, Conv, Gemm or MatMul, and
 // QuantizeLinear: the operators QLinearConv and QLinearMatMul with bounds for a Relu or Clip.
 #include "lib/ops/quantized.h"
 
@@ -45,6 +45,25 @@ const dq_operator dq_op_QGemm = {
     .outputs = {1, 1},
     .types = TYPES_8_BIT,
     .attributes = gemm_attributes,
+    .infer = dq_qlinear_matmul_infer,
+    .run = dq_qlinear_matmul_run,
+    .prepare = dq_qlinear_matmul_prepare,
+    .macs = dq_qlinear_matmul_macs,
+    .colour = DQ_DENY,
+    .quantization = DQ_QUANTIZE_NOT,
+};
+
+static const dq_attribute_rule matmul_attributes[] = {
+    {"clamp_high", DQ_ATTRIBUTE_INT, false}, {"clamp_low", DQ_ATTRIBUTE_INT, false}, {NULL, 0, false}};
+
+const dq_operator dq_op_QMatMul = {
+    .name = "QMatMul",
+    .domain = "dq",
+    .since = {1},
+    .inputs = {8, 8},
+    .outputs = {1, 1},
+    .types = TYPES_8_BIT,
+    .attributes = matmul_attributes,
     .infer = dq_qlinear_matmul_infer,
     .run = dq_qlinear_matmul_run,
     .prepare = dq_qlinear_matmul_prepare,

@@ -58,4 +58,15 @@ static inline void dq_window_inside(const dq_window *window, int axis, int64_t o
   *first = from < *last ? from : *last;
 }
 
+// The output positions [first, last) along an axis whose kernel step `k` lies inside the input.
+typedef struct dq_outputs {
+  int64_t first, last;
+} dq_outputs;
+static inline dq_outputs dq_window_outputs(const dq_window *window, int axis, int64_t k) {
+  int64_t offset = k * window->dilation[axis] - window->begin[axis], s = window->stride[axis];
+  int64_t first = offset < 0 ? (-offset + s - 1) / s : 0, room = window->input[axis] - offset;
+  int64_t last = room > 0 ? (room + s - 1) / s : 0;
+  return (dq_outputs){first, last < window->output[axis] ? last : window->output[axis]};
+}
+
 #endif

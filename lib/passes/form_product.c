@@ -8,6 +8,7 @@ static bool weight_axis_fits(const dq_value *dequantized, int axis) {
   const dq_node *node = dequantized->producer;
   const dq_tensor *scale = node->inputs[1]->constant, *weight = node->inputs[0]->constant;
   if (dq_tensor_count(scale) == 1) return true;
+  if (!weight || axis >= weight->rank) return false;
   int64_t given = dq_node_int(node, "axis", 1);
   if (given < 0) given += weight->rank;
   return given == axis && scale->rank == 1 && scale->dims[0] == weight->dims[axis];
@@ -31,29 +32,11 @@ static bool read_bias(const dq_value *value, const dq_quantized *x, const dq_qua
   int64_t weights = dq_tensor_count(w->scale->constant), scales = dq_tensor_count(scale);
   int64_t count = weights > scales ? weights : scales;
   for (int64_t i = 0; i < count; i++) { // written by others in float32: a few roundings apart
-    double product = (double)sx[0] * (double)sw[weights > 1 ? i : 0];
-    if (fabs((double)sb[scales > 1 ? i : 0] - product) > 1e-5 * product) return false;
+    double product = (double)sx[0] * (double)sw[i % weights];
+    if (fabs((double)sb[i % scales] - product) > 1e-5 * product) return false;
   }
   *bias = node->inputs[0];
   return true;
-}
-
-static dq_status replace(dq_graph *copy, const dq_quantized_end *end, const char *op_type,
-                         const dq_quantized *x, const dq_quantized *w, dq_value *bias, dq_error *error) {
-  dq_node *node = end->node;
-  dq_attribute *attributes = node->attributes;
-  int attribute_count = node->attribute_count;
-  dq_value *inputs[] = {x->value, x->scale,      x->zero_point,     w->value, w->scale,
-                        w->zero_point, end->y.scale, end->y.zero_point, bias};
-  DQ_TRY(dq_become(copy, node, op_type, inputs, 9, error));
-  node->attributes = attributes; // kernel, strides and the like
-  node->attribute_count = attribute_count;
-  DQ_TRY(dq_set_bounds(copy, node, end, error));
-  dq_node *activation = end->quantize->inputs[0]->producer;
-  if (activation != node) dq_graph_remove_node(copy, activation);
-  dq_graph_remove_node(copy, end->quantize);
-  dq_take_output(node, end->y.value);
-  return DQ_OK;
 }
 
 static bool is_matrix_product(const dq_node *node, const dq_quantized *w) {
@@ -61,19 +44,32 @@ static bool is_matrix_product(const dq_node *node, const dq_quantized *w) {
          dq_node_float(node, "alpha", 1) == 1 && dq_node_float(node, "beta", 1) == 1;
 }
 
+// Which axis of the weight the scales may run along, -1: the form does not fit.
+static int weight_axis(const dq_node *node, const dq_quantized *w) {
+  const dq_tensor *weight = dq_constant_of(w->value);
+  if (dq_node_is(node, "MatMul")) return weight && weight->rank == 2 ? 1 : DQ_MAX_RANK;
+  if (dq_node_is(node, "Gemm")) return !is_matrix_product(node, w) ? -1 : dq_node_int(node, "transB", 0) ? 0 : 1;
+  if (dq_node_is(node, "ConvTranspose")) return 1;
+  return weight->rank > 4 ? -1 : 0;
+}
+
 dq_status dq_form_product(dq_graph *copy, const dq_quantized_end *end, dq_error *error) {
   dq_node *node = end->node;
-  bool gemm = dq_node_is(node, "Gemm");
+  bool matrices = dq_node_is(node, "MatMul"); // the second may be no constant
   dq_quantized x, w;
   dq_value *bias;
   // Integer sums are not the float ones bit by bit, so nothing else may see what lies between.
   if (!end->alone || !dq_read_dequantize(copy, node->inputs[0], false, &x) ||
-      !dq_read_dequantize(copy, node->inputs[1], true, &w) ||
+      !(dq_read_dequantize(copy, node->inputs[1], true, &w) ||
+        (matrices && dq_read_dequantize(copy, node->inputs[1], false, &w))) ||
       !read_bias(dq_node_input(node, 2), &x, &w, &bias))
     return DQ_OK;
-  if (gemm && !is_matrix_product(node, &w)) return DQ_OK;
-  if (!gemm && w.value->constant->rank > 4) return DQ_OK;
-  int axis = gemm && !dq_node_int(node, "transB", 0) ? 1 : 0;
-  if (!weight_axis_fits(node->inputs[1], axis)) return DQ_OK;
-  return replace(copy, end, gemm ? "QGemm" : "QConv", &x, &w, bias, error);
+  int axis = weight_axis(node, &w);
+  if (axis < 0 || !weight_axis_fits(node->inputs[1], axis)) return DQ_OK;
+  if (dq_node_is(node, "ConvTranspose")) return dq_form_transposed(copy, end, &x, &w, bias, error);
+  char *op_type = dq_arena_printf(copy->arena, "Q%s", node->op_type);
+  if (!op_type) return dq_fail_memory(error, 0);
+  dq_value *inputs[] = {x.value,      x.scale,      x.zero_point,     w.value, w.scale,
+                        w.zero_point, end->y.scale, end->y.zero_point, bias};
+  return dq_take_end(copy, end, op_type, inputs, 9, error);
 }

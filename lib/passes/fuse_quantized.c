@@ -12,6 +12,7 @@ static dq_status fuse_end(dq_graph *copy, dq_node *quantize, const dq_context *c
   switch (dq_integer_form_of(end.node)) {
   case DQ_FORM_PAIR: return dq_form_pair(copy, &end, error);
   case DQ_FORM_CONCAT: return dq_form_concat(copy, &end, error);
+  case DQ_FORM_AVERAGE: return dq_form_average(copy, &end, error);
   case DQ_FORM_PRODUCT: return dq_form_product(copy, &end, error);
   default: return DQ_OK;
   }

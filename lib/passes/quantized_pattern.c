@@ -128,3 +128,18 @@ dq_status dq_set_bounds(dq_graph *copy, dq_node *node, const dq_quantized_end *e
              ? DQ_OK
              : dq_fail_memory(error, 0);
 }
+
+dq_status dq_take_end(dq_graph *copy, const dq_quantized_end *end, const char *op_type, dq_value *const *inputs,
+                      int count, dq_error *error) {
+  dq_node *node = end->node, *activation = end->quantize->inputs[0]->producer;
+  dq_attribute *attributes = node->attributes;
+  int attribute_count = node->attribute_count;
+  DQ_TRY(dq_become(copy, node, op_type, inputs, count, error));
+  node->attributes = attributes;
+  node->attribute_count = attribute_count;
+  DQ_TRY(dq_set_bounds(copy, node, end, error));
+  if (activation != node) dq_graph_remove_node(copy, activation);
+  dq_graph_remove_node(copy, end->quantize);
+  dq_take_output(node, end->y.value);
+  return DQ_OK;
+}

@@ -12,6 +12,7 @@ typedef enum dq_integer_form {
   DQ_FORM_PAIR,
   DQ_FORM_CONCAT,
   DQ_FORM_PRODUCT,
+  DQ_FORM_AVERAGE,
   DQ_FORMS
 } dq_integer_form;
 
@@ -49,6 +50,10 @@ bool dq_read_end(dq_graph *copy, dq_node *quantize, dq_quantized_end *end);
 // `node` becomes a dq operator with these inputs (NULL at the end: left out) and no attributes.
 dq_status dq_become(dq_graph *copy, dq_node *node, const char *op_type, dq_value *const *inputs, int count,
                     dq_error *error);
+// The node before the end becomes a dq operator that keeps its attributes, with the bounds, and makes what
+// QuantizeLinear made; what lay between goes.
+dq_status dq_take_end(dq_graph *copy, const dq_quantized_end *end, const char *op_type, dq_value *const *inputs,
+                      int count, dq_error *error);
 // Attributes clamp_low and clamp_high of a dq node, where the bounds are narrower than the type.
 dq_status dq_set_bounds(dq_graph *copy, dq_node *node, const dq_quantized_end *end, dq_error *error);
 
@@ -61,6 +66,10 @@ dq_status dq_form_table(dq_graph *copy, const dq_quantized_end *end, const dq_co
 dq_status dq_form_pair(dq_graph *copy, const dq_quantized_end *end, dq_error *error);
 dq_status dq_form_concat(dq_graph *copy, const dq_quantized_end *end, dq_error *error);
 dq_status dq_form_product(dq_graph *copy, const dq_quantized_end *end, dq_error *error);
+// A ConvTranspose whose operands have been read.
+dq_status dq_form_transposed(dq_graph *copy, const dq_quantized_end *end, const dq_quantized *x,
+                             const dq_quantized *w, const dq_value *bias, dq_error *error);
+dq_status dq_form_average(dq_graph *copy, const dq_quantized_end *end, dq_error *error);
 // The node reads 8 bits, DequantizeLinear goes behind it.
 dq_status dq_form_move(dq_graph *copy, dq_node *node, dq_error *error);
 
