@@ -3,13 +3,15 @@
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 UNIT_SHARED := $(patsubst %.c,$(B)/%.o,$(filter-out tests/unit/test_%.c,$(wildcard tests/unit/*.c)))
 CHECK_OBJECTS := $(patsubst %.c,$(B)/%.o,$(wildcard tests/check/*.c))
-MODEL_OBJECTS := $(patsubst %.c,$(B)/%.o,$(wildcard tests/models/*.c)) $(B)/tests/unit/wire.o
+MODEL_OBJECTS := $(patsubst %.c,$(B)/%.o,$(filter-out %/make_networks.c,$(wildcard tests/models/*.c))) \
+  $(B)/tests/unit/wire.o
+NETWORK_OBJECT := $(B)/tests/models/make_networks.o
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-TEST_PROGRAMS = $(UNIT_TESTS) $(B)/dqcheck $(B)/models/.made $(B)/tests/fuzz_replay
+TEST_PROGRAMS = $(UNIT_TESTS) $(B)/dqcheck $(B)/make_networks $(B)/models/.made $(B)/tests/fuzz_replay
 
 # cmocka's header compares with casts that -Wconversion dislikes.
 $(B)/tests/%.o: OWN_FLAGS += -Wno-conversion -Wno-sign-conversion
-$(UNIT_TESTS:%=%.o) $(UNIT_SHARED) $(CHECK_OBJECTS) $(MODEL_OBJECTS): | $(SCHEMA).c
+$(UNIT_TESTS:%=%.o) $(UNIT_SHARED) $(CHECK_OBJECTS) $(MODEL_OBJECTS) $(NETWORK_OBJECT): | $(SCHEMA).c
 
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(UNIT_SHARED) $(B)/libdq.a
 	$(call say,LINK)
@@ -23,6 +25,10 @@ $(B)/dqcheck: $(CHECK_OBJECTS) $(B)/libdq.a
 $(B)/make_models: $(MODEL_OBJECTS) $(B)/libdq.a
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
+$(B)/make_networks: $(NETWORK_OBJECT) $(B)/libdq.a
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
+
 $(B)/models/.made: $(B)/make_models
 	mkdir -p $(@D) && $(B)/make_models $(@D) && touch $@
 
@@ -30,7 +36,7 @@ $(B)/tests/fuzz_replay: $(B)/tests/fuzz/replay_main.o $(B)/tests/fuzz/fuzz_onnx.
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
 
-.PHONY: test tests-built test-large unit asan tsan fuzz
+.PHONY: test tests-built test-large test-networks unit asan tsan fuzz
 ## test: install what is missing, build everything, run all tests
 test: deps
 	$(MAKE) -j$(shell nproc) tests-built
@@ -44,6 +50,10 @@ unit: $(UNIT_TESTS)
 ## test-large: what needs gigabytes of disk and memory
 test-large: $(B)/tests/unit/test_onnx_round_trip
 	DQ_TEST_LARGE=1 $<
+
+## test-networks: dq-tucker on large networks with random weights, 3 GB of disk
+test-networks: $(B)/make_networks $(B)/dq-tucker $(B)/dq-report
+	tests/networks $(B)
 
 # The sanitizers' own code brings warnings of conversions that are not there without it.
 SANITIZED = $(MAKE) CFLAGS="-O1 -g -fno-omit-frame-pointer" WARNINGS="-Wall -Wextra" tests-built
@@ -67,4 +77,4 @@ fuzz: $(B)/models/.made
 	  build/fuzz/$$t -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -max_len=65536 build/fuzz/corpus_$$t $(B)/models || exit 1; \
 	done
 
--include $(UNIT_TESTS:%=%.d) $(UNIT_SHARED:.o=.d) $(CHECK_OBJECTS:.o=.d) $(MODEL_OBJECTS:.o=.d)
+-include $(UNIT_TESTS:%=%.d) $(UNIT_SHARED:.o=.d) $(CHECK_OBJECTS:.o=.d) $(MODEL_OBJECTS:.o=.d) $(NETWORK_OBJECT:.o=.d)

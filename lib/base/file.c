@@ -53,6 +53,12 @@ dq_status dq_file_open(dq_file *file, const char *path, dq_error *error) {
   return status;
 }
 
+void dq_file_forget(const dq_file *file, const uint8_t *data, size_t size) {
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)data;
+  uintptr_t start = (from + page - 1) / page * page, end = (from + size) / page * page;
+  if (file->mapped && end > start) (void)madvise((void *)start, end - start, MADV_DONTNEED);
+}
+
 void dq_file_close(dq_file *file) {
   if (file->mapped) munmap((void *)(uintptr_t)file->data, file->size);
   if (file->heap) free((void *)(uintptr_t)file->data);

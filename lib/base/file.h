@@ -18,6 +18,9 @@ typedef struct dq_file {
 // `path` "-" reads standard input. Errors name the path and the system's reason (DQ_SYSTEM).
 dq_status dq_file_open(dq_file *file, const char *path, dq_error *error);
 void dq_file_close(dq_file *file);
+// The bytes from `data` on, part of the file, will hardly be read again: where the file is mapped
+// their pages leave memory until somebody does.
+void dq_file_forget(const dq_file *file, const uint8_t *data, size_t size);
 
 // A file that appears under its name only when it is complete.
 typedef struct dq_output {

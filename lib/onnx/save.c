@@ -384,6 +384,8 @@ dq_status dq_onnx_save(const dq_graph *graph, const char *path, dq_error *error)
   if (!arena) return dq_fail_memory(error, 0);
   model_save save = {.graph = graph, .arena = arena, .error = error};
   dq_status status = save_model(&save, path);
+  if (graph->document) // weights that were written back from the file as they are
+    dq_file_forget(&graph->document->file, graph->document->file.data, graph->document->file.size);
   dq_arena_free(arena);
   return status;
 }

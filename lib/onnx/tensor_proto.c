@@ -69,7 +69,10 @@ static dq_status read_elements(const Onnx__TensorProto *proto, dq_document *docu
   size_t typed = all_typed(proto);
   if (proto->has_raw_data) {
     if (typed) return dq_fail(error, DQ_BAD_INPUT, "both raw_data and a typed field are set");
-    return take_bytes(tensor, proto->raw_data.data, proto->raw_data.len, arena, error);
+    DQ_TRY(take_bytes(tensor, proto->raw_data.data, proto->raw_data.len, arena, error));
+    if (document && tensor->data != proto->raw_data.data) // copied: once in memory is enough
+      dq_file_forget(&document->file, proto->raw_data.data, proto->raw_data.len);
+    return DQ_OK;
   }
   const char *field;
   size_t count = typed_count(proto, tensor->type, &field);

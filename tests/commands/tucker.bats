@@ -111,3 +111,9 @@ load common
   gives 3 dq-tucker "$models/small.onnx" --ranks none.json -o out.onnx
   has "none.json: no layers"
 }
+
+@test "bounds on networks of the shapes of VGG-16, ResNet-152, Inception V3 and RegNetY-32GF" {
+  gives 0 "$root/tests/networks" "$build" 4
+  [ "$(grep -c '^ok' <<<"$output")" -eq 4 ]
+  gives 2 make_networks vgg17 4 out.onnx
+}
