@@ -18,7 +18,7 @@ typedef struct int8_options {
   dq_data_arguments data;
   dq_output_options output;
   dq_report_options report;
-  int method, activations, weights, format, equalize, bias_correction, table_format;
+  int method, activations, weights, format, equalize, bias_correction, table_format, accumulator;
   const char *table, *use_table, *eval, *precision, *save_precision;
   int64_t eval_limit;
   double percentile;
@@ -61,6 +61,10 @@ static const dq_option rows[] = {
     {.name = "bias-correction", .type = DQ_OPTION_ENUM, .choices = "auto|on|off", .preset = "auto",
      .group = "Quantization", DQ_INTO(int8_options, bias_correction),
      .help = "take back the mean shift that rounding weights makes: auto (when outputs come closer), on, off"},
+    {.name = "accumulator", .type = DQ_OPTION_ENUM, .choices = "auto|int32|pairs|int16",
+     .preset = "auto", .group = "Quantization", DQ_INTO(int8_options, accumulator),
+     .help = "how narrow sums provably are: int32, pairs (neighbouring products fit int16), int16 (blocks "
+             "of the sum fit int16), auto (pairs where it costs little)"},
     {.name = "per-tensor", .type = DQ_OPTION_FLAG, .group = "Quantization",
      DQ_INTO(int8_options, per_tensor), .help = "one scale per weight instead of one per output channel"},
     {.name = "per-channel", .type = DQ_OPTION_FLAG, .hidden = true, DQ_INTO(int8_options, per_channel),
@@ -217,6 +221,7 @@ static dq_int8_options make_settings(const int8_options *options) {
       .percentile = options->percentile,
       .equalize = (dq_choose)options->equalize,
       .bias_correction = (dq_choose)options->bias_correction,
+      .accumulator = (dq_accumulator)options->accumulator,
       .per_tensor = options->per_tensor,
       .activation_type = options->activations == ACTIVATIONS_S8 ? DQ_I8 : DQ_U8,
       .symmetric = options->symmetric,

@@ -170,6 +170,11 @@ int dq_model_amp_at(const dq_model *model, int index, dq_model_amp_row *row);
 // A step that is taken, left out, or tried: taken when the outputs come closer to the float model's.
 typedef enum dq_choice { DQ_CHOICE_AUTO, DQ_CHOICE_ON, DQ_CHOICE_OFF } dq_choice;
 
+// What sums of products provably fit: int32; int16 for every two neighbouring products, which some
+// processors add up and clip; int16 for blocks of every sum. AUTO: pairs, in the layers where that costs
+// little.
+typedef enum dq_sums { DQ_SUMS_AUTO, DQ_SUMS_INT32, DQ_SUMS_PAIRS, DQ_SUMS_INT16 } dq_sums;
+
 typedef struct dq_model_int8_options {
   size_t size;
   const char *method;            // how ranges are chosen: "minmax", "percentile" (default), ...
@@ -186,6 +191,7 @@ typedef struct dq_model_int8_options {
   const char *save_table;        // file to write all to that was taken from data; NULL (default): none
   const char *use_table;         // such a file to quantize by; the data may be NULL; NULL (default)
   int force;                     // use_table though it is of another model or data; default 0
+  dq_sums sums;                  // default AUTO
 } dq_model_int8_options;
 
 typedef struct dq_model_int8_facts {

@@ -70,8 +70,23 @@ static dq_status run_trial(judge *it, dq_int8_job *trial) {
   return dq_observe(&it->what, compare, it, trial->context, trial->error);
 }
 
-// SQNR of the outputs in decibels under a setting.
-static dq_status try_setting(judge *it, const dq_int8_setting *setting, double *sqnr) {
+// What a rule on sums costs each layer (dq_int8_layer.block_noise).
+typedef struct layer_costs {
+  double *noise;
+  int count;
+} layer_costs;
+
+static dq_status note_costs(layer_costs *costs, const dq_int8_job *trial, dq_arena *arena) {
+  const dq_int8_report *report = trial->report;
+  *costs = (layer_costs){DQ_NEW_ARRAY(arena, report->count + 1, double), 0};
+  if (!costs->noise) return dq_fail_memory(trial->error, 0);
+  for (int i = 0; i < report->count; i++)
+    if (report->layers[i].block_noise > 0) costs->noise[costs->count++] = report->layers[i].block_noise;
+  return DQ_OK;
+}
+
+// SQNR of the outputs in decibels under a setting. `costs` may be NULL.
+static dq_status try_setting(judge *it, const dq_int8_setting *setting, double *sqnr, layer_costs *costs) {
   dq_int8_report report = {0};
   dq_int8_job trial = *it->job;
   trial.report = &report, trial.setting = *setting;
@@ -81,6 +96,7 @@ static dq_status try_setting(judge *it, const dq_int8_setting *setting, double *
   trial.origin = trial.graph ? dq_origin_begin(trial.graph, "trial") : NULL;
   dq_status status =
       trial.arena && trial.origin ? run_trial(it, &trial) : dq_fail_memory(trial.error, 0);
+  if (status == DQ_OK && costs) status = note_costs(costs, &trial, it->job->arena);
   *sqnr = it->noise > 0 ? 10 * log10(it->signal / it->noise) : INFINITY;
   dq_origin_discard(trial.origin);
   dq_arena_free(trial.arena);
@@ -91,7 +107,7 @@ static dq_status try_setting(judge *it, const dq_int8_setting *setting, double *
 // Takes the setting when it is better than the best so far; *gain: by how much it is.
 static dq_status challenge(judge *it, const dq_int8_setting *setting, double *best, double *gain) {
   double sqnr;
-  DQ_TRY(try_setting(it, setting, &sqnr));
+  DQ_TRY(try_setting(it, setting, &sqnr, NULL));
   *gain = sqnr - *best;
   dq_message(it->job->context, DQ_DETAIL,
              "trial: method %s, equalization %d, bias correction %d: %.2f dB",
@@ -127,6 +143,40 @@ static dq_status decide_method(judge *it, double *best) {
   return DQ_OK;
 }
 
+static int by_size(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+// Safe pairs in the layers where they cost least, as many as may be for PAIRS_MOST in all.
+static dq_status decide_pairs(judge *it, double best) {
+  static const double PAIRS_MOST = 0.3; // dB
+  enum { MOST_TRIALS = 4 };             // after the first
+  dq_int8_setting setting = it->job->setting;
+  layer_costs costs;
+  double sqnr;
+  setting.accumulator = (dq_accumulator_choice){DQ_ACCUMULATE_PAIRS, DQ_PAIRS_EVERYWHERE};
+  DQ_TRY(try_setting(it, &setting, &sqnr, &costs));
+  qsort(costs.noise, (size_t)costs.count, sizeof *costs.noise, by_size);
+  int safe = 0, unsafe = costs.count; // so many of the cheapest: affordable, too many
+  for (int i = 0;; i++) {
+    dq_message(it->job->context, DQ_DETAIL, "trial: safe pairs up to %g: %.2f dB", setting.accumulator.pairs_noise, sqnr);
+    bool affordable = sqnr >= best - PAIRS_MOST;
+    if (affordable) {
+      it->job->setting = setting;
+      it->job->report->pairs_cost = best - sqnr;
+    }
+    int tried = i ? (safe + unsafe) / 2 : costs.count;
+    if (affordable) safe = tried;
+    else unsafe = tried;
+    tried = (safe + unsafe) / 2;
+    if (unsafe - safe <= 1 || i == MOST_TRIALS || (affordable && !i)) break;
+    setting.accumulator.pairs_noise = costs.noise[tried - 1];
+    DQ_TRY(try_setting(it, &setting, &sqnr, NULL));
+  }
+  return DQ_OK;
+}
+
 static dq_status decide_all(judge *it) {
   const dq_int8_options *options = it->job->options;
   dq_int8_setting setting = it->job->setting;
@@ -134,12 +184,13 @@ static dq_status decide_all(judge *it) {
   DQ_TRY(challenge(it, &setting, &best, &gain));
   if (options->equalize != DQ_CHOOSE_OFF) DQ_TRY(decide_equalization(it, &best));
   if (!strcmp(options->method->name, "auto")) DQ_TRY(decide_method(it, &best));
-  if (options->bias_correction != DQ_CHOOSE_AUTO) return DQ_OK;
-  setting = it->job->setting;
-  setting.bias_correction = true;
-  DQ_TRY(challenge(it, &setting, &best, &gain));
-  it->job->report->bias_correction_gain = gain;
-  return DQ_OK;
+  if (options->bias_correction == DQ_CHOOSE_AUTO) {
+    setting = it->job->setting;
+    setting.bias_correction = true;
+    DQ_TRY(challenge(it, &setting, &best, &gain));
+    it->job->report->bias_correction_gain = gain;
+  }
+  return options->accumulator == DQ_ACCUMULATE_AUTO ? decide_pairs(it, best) : DQ_OK;
 }
 
 dq_status dq_int8_decide(dq_int8_job *job) {
@@ -147,9 +198,15 @@ dq_status dq_int8_decide(dq_int8_job *job) {
   bool automatic = !strcmp(options->method->name, "auto");
   job->setting.method = automatic ? dq_observer_find("percentile") : options->method;
   job->setting.bias_correction = options->bias_correction == DQ_CHOOSE_ON;
-  job->report->equalize_gain = job->report->bias_correction_gain = NAN;
-  if (options->table) return DQ_OK; // it says all
-  if (!automatic && options->equalize == DQ_CHOOSE_OFF &&
+  bool automatic_sums = options->accumulator == DQ_ACCUMULATE_AUTO;
+  job->setting.accumulator = (dq_accumulator_choice){
+      automatic_sums ? DQ_ACCUMULATE_INT32 : options->accumulator, DQ_PAIRS_EVERYWHERE};
+  job->report->equalize_gain = job->report->bias_correction_gain = job->report->pairs_cost = NAN;
+  if (options->table) { // it says all
+    if (automatic_sums) job->setting.accumulator = options->table->accumulator;
+    return DQ_OK;
+  }
+  if (!automatic && options->equalize == DQ_CHOOSE_OFF && !automatic_sums &&
       options->bias_correction != DQ_CHOOSE_AUTO)
     return DQ_OK;
   judge it;

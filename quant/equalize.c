@@ -229,14 +229,6 @@ static dq_status scale_site(dq_graph *graph, const dq_site *site, const float *f
   return DQ_OK;
 }
 
-static void drop_unused(dq_graph *graph) {
-  for (int v = 0; v < graph->value_count; v++) {
-    dq_value *value = graph->values[v];
-    if (value->constant && !value->user_count && !value->is_output && !value->is_captured)
-      dq_graph_remove_constant(graph, value);
-  }
-}
-
 dq_status dq_equalize_apply(dq_graph *graph, const dq_equalization *equalization,
                             const dq_shape_request *shapes, dq_arena *arena,
                             const dq_restated **restated, int *restated_count,
@@ -259,8 +251,6 @@ dq_status dq_equalize_apply(dq_graph *graph, const dq_equalization *equalization
   for (int s = 0; s < equalization->count; s++)
     DQ_TRY(
         scale_site(graph, &found[s], equalization->sites[s].factors, list, restated_count, error));
-  DQ_TRY(dq_graph_index(graph, true, error));
-  drop_unused(graph);
   *restated = list;
-  return dq_graph_index(graph, true, error);
+  return dq_graph_drop_constants(graph, error);
 }

@@ -123,30 +123,29 @@ static dq_status quantize_bias(dq_int8_job *job, dq_node *node, const dq_tensor 
   return node->inputs[2] ? DQ_OK : no_memory(job);
 }
 
-static dq_status quantize_weights(dq_int8_job *job, dq_node *node, float input_scale) {
+static dq_status quantize_weights(dq_int8_job *job, dq_node *node, const dq_parameters *input) {
   dq_value *weight = node->inputs[1], *bias = integer_bias(node);
   int axis = dq_int8_weight_axis(job, node);
   DQ_TRY(dq_check_finite(weight->constant, weight->name, job->error));
   if (bias) DQ_TRY(dq_check_finite(bias->constant, bias->name, job->error));
-  float *least = NULL;
   int64_t slices = axis < 0 ? 1 : weight->constant->dims[axis];
+  int64_t count = bias ? dq_tensor_count(bias->constant) : 0;
+  float *least = DQ_NEW_ARRAY(job->arena, count > slices ? count : slices, float);
+  if (!least) return no_memory(job);
   if (bias) {
-    int64_t count = dq_tensor_count(bias->constant);
-    least = DQ_NEW_ARRAY(job->arena, count > slices ? count : slices, float);
-    if (!least) return no_memory(job);
-    dq_bias_scale_floor(bias->constant->data, count, input_scale, least);
+    dq_bias_scale_floor(bias->constant->data, count, input->scale, least);
     for (int64_t i = 1; axis < 0 && i < count; i++) // one scale must hold all
       if (least[i] > least[0]) least[0] = least[i];
   }
   dq_quantized_weight result;
-  DQ_TRY(dq_quantize_weight(weight->constant, axis, least, job->graph->arena, &result, job->error));
+  DQ_TRY(dq_int8_quantize_weight(job, node, axis, least, input, &result));
   note_weight(job, node, result.scales);
   const dq_tensor *corrected = bias ? corrected_bias(job, node, bias->constant, &result) : NULL;
   if (bias && !corrected) return no_memory(job);
   dq_tensor *zeros = dq_tensor_new(job->graph->arena, DQ_I8, result.scales->rank, result.scales->dims);
   node->inputs[1] = dequantized(job, weight->name, node, result.elements, result.scales, zeros, axis);
   if (!zeros || !node->inputs[1]) return no_memory(job);
-  return bias ? quantize_bias(job, node, corrected, input_scale, &result, bias->name) : DQ_OK;
+  return bias ? quantize_bias(job, node, corrected, input->scale, &result, bias->name) : DQ_OK;
 }
 
 static dq_status quantize_products(dq_int8_job *job) {
@@ -160,7 +159,7 @@ static dq_status quantize_products(dq_int8_job *job) {
         !dq_int8_is_weight(job, nodes[n], 1))
       continue;
     int root = job->choices[nodes[n]->inputs[0]->index].shares;
-    DQ_TRY(quantize_weights(job, nodes[n], job->choices[root].parameters.scale));
+    DQ_TRY(quantize_weights(job, nodes[n], &job->choices[root].parameters));
   }
   return DQ_OK;
 }
@@ -263,19 +262,9 @@ static dq_status quantize_activations(dq_int8_job *job) {
   return DQ_OK;
 }
 
-void dq_int8_drop_unused(dq_graph *graph) {
-  for (int v = 0; v < graph->value_count; v++) {
-    dq_value *value = graph->values[v];
-    if (value->constant && !value->user_count && !value->is_output && !value->is_captured)
-      dq_graph_remove_constant(graph, value);
-  }
-}
-
 dq_status dq_int8_insert(dq_int8_job *job) {
   dq_graph *graph = job->graph;
   DQ_TRY(quantize_products(job)); // first: it looks up the values that activations are then taken from
   DQ_TRY(quantize_activations(job));
-  DQ_TRY(dq_graph_index(graph, true, job->error));
-  dq_int8_drop_unused(graph);
-  return dq_graph_index(graph, true, job->error);
+  return dq_graph_drop_constants(graph, job->error);
 }

@@ -167,7 +167,16 @@ static dq_status check_weights(dq_int8_job *job) {
   return DQ_OK;
 }
 
-// Equalizes, and opens the tables over the graph that comes of it.
+// Which order a table's means have depends on the rule it was made with.
+static dq_status permute(dq_int8_job *job) {
+  const dq_accumulator_choice *made =
+      job->options->table ? &job->options->table->accumulator : &job->setting.accumulator;
+  if (made->rule != DQ_ACCUMULATE_PAIRS) return DQ_OK;
+  return dq_permute_for_pairs(job->graph, &job->options->shapes, &job->permuted, &job->permuted_count, job->arena,
+                              job->context, job->error);
+}
+
+// Equalizes, permutes, and opens the tables over the graph that comes of it.
 static dq_status equalize(dq_int8_job *job) {
   dq_observation what = observation(job, "equalizing");
   dq_equalization *equalization = &job->report->table.equalization;
@@ -181,6 +190,7 @@ static dq_status equalize(dq_int8_job *job) {
   DQ_TRY(dq_equalize_apply(job->graph, equalization, &job->options->shapes, job->arena, &restated, &count,
                            job->context, job->error));
   job->report->equalized = equalization->count;
+  DQ_TRY(permute(job));
   DQ_TRY(open_tables(job));
   for (int i = 0; i < count; i++) {
     DQ_TRY(dq_origin_add(job->origin, restated[i].value, restated[i].original, job->error));
@@ -207,8 +217,31 @@ static dq_status fill_table(dq_int8_job *job) {
   for (int v = 0; v < job->value_count; v++)
     if (is_observed(job, v))
       table->ranges[table->count++] = (dq_calibration_table_range){job->graph->values[v]->name, job->choices[v].range};
+  table->accumulator = job->setting.accumulator;
   table->method = job->setting.method->name;
   table->pictures = job->pictures;
+  return DQ_OK;
+}
+
+// The value behind the pair that was put behind `value`; NULL: none was.
+static const dq_value *pair_result(const dq_value *value) {
+  for (int u = 0; value && u < value->user_count; u++) {
+    const dq_value *quantized = value->users[u]->outputs[0];
+    if (dq_node_is(value->users[u], "QuantizeLinear") && quantized->user_count)
+      return quantized->users[0]->outputs[0];
+  }
+  return NULL;
+}
+
+// What stands for a value whose channels have moved: the result of its pair, or the value itself.
+static dq_status note_permuted(dq_int8_job *job) {
+  for (int i = 0; i < job->permuted_count; i++) {
+    const dq_permuted_value *moved = &job->permuted[i];
+    const dq_value *result = pair_result(dq_graph_find(job->graph, moved->value));
+    const char *name = result ? result->name : moved->value;
+    DQ_TRY(dq_origin_add_channels(job->origin, name, moved->order, moved->channels, job->error));
+    if (result) DQ_TRY(dq_origin_add(job->origin, moved->value, NULL, job->error));
+  }
   return DQ_OK;
 }
 
@@ -223,6 +256,7 @@ dq_status dq_int8_quantize(dq_int8_job *job) {
   DQ_TRY(fill_table(job));
   report_parameters(job);
   DQ_TRY(dq_int8_insert(job));
+  DQ_TRY(note_permuted(job));
   if (dq_graph_opset(job->graph, "") >= OPSET_PER_CHANNEL) return DQ_OK;
   return dq_raise_opset(job->graph, OPSET_PER_CHANNEL, job->context, job->error);
 }

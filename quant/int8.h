@@ -6,6 +6,7 @@
 #include "calib/calib.h"
 #include "lib/exec/infer.h"
 #include "lib/graph/graph.h"
+#include "quant/accumulator.h"
 #include "quant/bias_correction.h"
 #include "quant/equalize.h"
 #include "quant/parameters.h"
@@ -21,6 +22,7 @@ typedef struct dq_int8_options {
   double percentile;          // parameter of the method
   dq_choose equalize, bias_correction;
   const dq_calibration_table *table;      // replayed instead of looking at data and deciding; NULL: none
+  dq_accumulator accumulator;
   bool per_tensor;            // one scale per weight instead of one per output channel
   int activation_type;        // DQ_U8 or DQ_I8
   bool symmetric;             // activations too
@@ -46,6 +48,10 @@ typedef struct dq_int8_layer {
   dq_range_pair range;        // chosen for the output
   double clipped;             // share of the values seen that lies outside it
   float weight_scale_low, weight_scale_high; // 0 when it has no weight
+  bool pairs_safe;            // no pair of products can leave int16 (lib/kernels/audit.h)
+  double block_noise;         // what a rule on blocks of the sum adds to (or, kept to, would add to) the
+                              // squared error of the weights, as a share of their squares; 0: nothing
+  int64_t int16_block;        // with DQ_ACCUMULATE_INT16: taps whose sums fit int16; 0: not asked
 } dq_int8_layer;
 
 typedef struct dq_int8_report {
@@ -62,6 +68,7 @@ typedef struct dq_int8_report {
   double equalize_gain;         // dB it brought in the trial; NAN: not tried
   bool bias_corrected;
   double bias_correction_gain;  // likewise
+  double pairs_cost;            // dB that pairs safe in the layers chosen cost in the trial; NAN: not tried
   dq_calibration_table table;               // with it the same model comes out again; owned by the graph's arena
 } dq_int8_report;
 

@@ -6,6 +6,7 @@
 #include "lib/exec/infer.h"
 #include "lib/passes/origin.h"
 #include "quant/int8.h"
+#include "quant/permute.h"
 
 // What is decided about one value of the graph.
 typedef struct dq_choice {
@@ -24,6 +25,7 @@ typedef struct dq_int8_setting {
   dq_equalize_scope equalize;
   const dq_observer *method;
   bool bias_correction;
+  dq_accumulator_choice accumulator;
 } dq_int8_setting;
 
 typedef struct dq_int8_job {
@@ -42,6 +44,8 @@ typedef struct dq_int8_job {
   dq_int8_setting setting;
   const char **halves;  // labels of the nodes that become float16
   int half_count;
+  const dq_permuted_value *permuted; // values whose channels have another order than in the source
+  int permuted_count;
   dq_input_means means; // of the inputs of products; none without bias correction
 } dq_int8_job;
 
@@ -63,9 +67,11 @@ dq_status dq_int8_parameters(dq_int8_job *job);
 
 // insert.c: the axis of a weight's output channels; -1: one scale for all.
 int dq_int8_weight_axis(const dq_int8_job *job, const dq_node *node);
+// accumulator.c: quantizes the weight of a product as the options and the setting say of sums.
+// `input` is the quantized input's; `least` and the result as in dq_quantize_weight.
+dq_status dq_int8_quantize_weight(dq_int8_job *job, const dq_node *node, int axis, float *least,
+                                  const dq_parameters *input, dq_quantized_weight *result);
 // insert.c: writes pairs, weights and biases into the graph.
 dq_status dq_int8_insert(dq_int8_job *job);
-// Takes initializers out of the graph that nothing reads any more.
-void dq_int8_drop_unused(dq_graph *graph);
 
 #endif

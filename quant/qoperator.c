@@ -210,7 +210,5 @@ dq_status dq_qoperator_lower(dq_graph *graph, dq_origin *origin, int *lowered, d
   if (it.microsoft) DQ_TRY(dq_graph_set_opset(graph, "com.microsoft", 1, error));
   DQ_TRY(dq_graph_index(graph, true, error));
   drop_unread(graph);
-  DQ_TRY(dq_graph_index(graph, true, error));
-  dq_int8_drop_unused(graph);
-  return dq_graph_index(graph, true, error);
+  return dq_graph_drop_constants(graph, error);
 }

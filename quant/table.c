@@ -166,6 +166,34 @@ static dq_status read_factors(dq_equalization *equalization, json_t *object, dq_
   return DQ_OK;
 }
 
+static const char *const rules[] = {[DQ_ACCUMULATE_AUTO] = "int32", // nothing asked of a table in the making
+                                    [DQ_ACCUMULATE_INT32] = "int32",
+                                    [DQ_ACCUMULATE_PAIRS] = "pairs",
+                                    [DQ_ACCUMULATE_INT16] = "int16"};
+
+// Tables without it are of models whose sums are int32.
+static dq_status read_accumulator(dq_accumulator_choice *choice, const json_t *object, dq_error *error) {
+  const json_t *noise = json_object_get(object, "noise");
+  const char *name = json_string_value(json_object_get(object, "rule"));
+  *choice = (dq_accumulator_choice){DQ_ACCUMULATE_INT32, json_number_value(noise)};
+  if (!object) return DQ_OK;
+  if (noise && !json_is_number(noise))
+    return dq_fail(error, DQ_BAD_INPUT, "'accumulator': 'noise' is not a number");
+  for (int i = DQ_ACCUMULATE_INT32; name && i <= DQ_ACCUMULATE_INT16; i++)
+    if (!strcmp(name, rules[i])) {
+      choice->rule = (dq_accumulator)i;
+      return DQ_OK;
+    }
+  return dq_fail(error, DQ_BAD_INPUT, "'accumulator': 'rule' is not one of int32, pairs, int16");
+}
+
+static json_t *accumulator_json(const dq_accumulator_choice *choice) {
+  json_t *object = json_pack("{s:s}", "rule", rules[choice->rule]);
+  if (choice->rule == DQ_ACCUMULATE_PAIRS)
+    json_object_set_new(object, "noise", json_real(choice->pairs_noise));
+  return object;
+}
+
 static dq_status read_table(dq_calibration_table *table, json_t *root, dq_arena *arena,
                             dq_error *error) {
   const char *method = json_string_value(json_object_get(root, "method"));
@@ -178,6 +206,7 @@ static dq_status read_table(dq_calibration_table *table, json_t *root, dq_arena 
   DQ_TRY(read_hash(root, "data", &table->data, error));
   DQ_TRY(read_ranges(table, json_object_get(root, "values"), arena, error));
   DQ_TRY(read_factors(&table->equalization, json_object_get(root, "equalize"), arena, error));
+  DQ_TRY(read_accumulator(&table->accumulator, json_object_get(root, "accumulator"), error));
   return read_means(&table->means, json_object_get(root, "means"), arena, error);
 }
 
@@ -231,11 +260,12 @@ bool dq_calibration_table_write_dq(const dq_calibration_table *table, FILE *to) 
   char model[HASH_TEXT], data[HASH_TEXT];
   snprintf(model, sizeof model, "%016" PRIx64, table->model);
   snprintf(data, sizeof data, "%016" PRIx64, table->data);
-  json_t *root = json_pack("{s:s, s:i, s:s, s:s, s:s, s:I, s:s, s:o, s:o, s:o}", "schema", SCHEMA,
+  json_t *root = json_pack("{s:s, s:i, s:s, s:s, s:s, s:I, s:s, s:o, s:o, s:o, s:o}", "schema", SCHEMA,
                            "version", VERSION, "model", model, "data", data, "method",
                            table->method, "pictures", (json_int_t)table->pictures, "preprocess",
                            table->preprocess, "values", ranges_json(table), "equalize",
-                           factors_json(&table->equalization), "means", means_json(&table->means));
+                           factors_json(&table->equalization), "accumulator",
+                           accumulator_json(&table->accumulator), "means", means_json(&table->means));
   bool written = root && !json_dumpf(root, to, JSON_INDENT(1)) && fputc('\n', to) >= 0;
   json_decref(root);
   return written;

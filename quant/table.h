@@ -3,12 +3,14 @@
 //   {"schema": "dq-calibration", "version": 1, "model": "0123456789abcdef", "data": "...",
 //    "method": "percentile", "pictures": 100, "preprocess": "...",
 //    "values": {"conv1_out": {"low": 0.0, "high": 6.5}, "dead": {"low": 0.0, "high": 0.0, "silent":
-//    true}}, "equalize": {"conv1_out": [1.0, 2.5]}, "means": {"x": [0.1, 0.2, 0.3]}}
+//    true}}, "equalize": {"conv1_out": [1.0, 2.5]}, "accumulator": {"rule": "pairs",
+//    "noise": 1e9}, "means": {"x": [0.1, 0.2, 0.3]}}
 #ifndef DQ_QUANT_TABLE_H
 #define DQ_QUANT_TABLE_H
 
 #include <stdio.h>
 
+#include "quant/accumulator.h"
 #include "quant/bias_correction.h"
 #include "quant/equalize.h"
 
@@ -26,6 +28,7 @@ typedef struct dq_calibration_table {
   dq_calibration_table_range *ranges;
   int count;
   dq_equalization equalization;
+  dq_accumulator_choice accumulator;
   dq_input_means means; // for bias correction; count 0: biases were not corrected
 } dq_calibration_table;
 

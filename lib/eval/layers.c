@@ -133,6 +133,28 @@ static const dq_node *product_of(const dq_value *value) {
   return NULL;
 }
 
+// Which channels of the pair belong together; *comparable: they can be matched at all.
+static dq_status match_channels(const matching *m, dq_layer_pair *pair, bool *comparable,
+                                dq_arena *arena, dq_error *error) {
+  int64_t *reference, *candidate, references, candidates;
+  DQ_TRY(dq_lineage_channels(m->reference_lineage, m->reference_first, pair->reference->name,
+                             &reference, &references, arena, error));
+  DQ_TRY(dq_lineage_channels(m->candidate_lineage, m->candidate_first, pair->candidate->name,
+                             &candidate, &candidates, arena, error));
+  *comparable = references >= 0 && candidates >= 0 &&
+                (references == candidates || !references || !candidates);
+  int64_t count = dq_max_i64(references, candidates);
+  if (!*comparable || !count) return DQ_OK;
+  int64_t *channels = DQ_NEW_ARRAY(arena, count, int64_t);
+  int64_t *back = DQ_NEW_ARRAY(arena, count, int64_t); // of the source: the reference's channel
+  if (!channels || !back) return dq_fail_memory(error, (size_t)count * sizeof *channels);
+  for (int64_t c = 0; c < count; c++) back[reference ? reference[c] : c] = c;
+  for (int64_t c = 0; c < count; c++) channels[c] = back[candidate ? candidate[c] : c];
+  pair->channels = channels;
+  pair->channel_count = count;
+  return DQ_OK;
+}
+
 static dq_status collect_pairs(const matching *m, const dq_value *const *best, dq_arena *arena,
                                dq_layer_comparison *result, dq_error *error) {
   const dq_graph *reference = m->reference;
@@ -143,8 +165,12 @@ static dq_status collect_pairs(const matching *m, const dq_value *const *best, d
     for (int i = 0; i < reference->nodes[n]->output_count; i++) {
       const dq_value *value = reference->nodes[n]->outputs[i];
       if (!value || !best[value->index] || !can_be_tapped(value)) continue;
-      result->layers[result->layer_count++] = (dq_layer_pair){
+      dq_layer_pair *pair = &result->layers[result->layer_count];
+      bool comparable;
+      *pair = (dq_layer_pair){
           .reference = value, .candidate = best[value->index], .layer = product_of(value)};
+      DQ_TRY(match_channels(m, pair, &comparable, arena, error));
+      result->layer_count += comparable;
     }
   if (reference->output_count != m->candidate->output_count)
     return dq_fail(error, DQ_BAD_INPUT, "%s has %d outputs, %s has %d", m->candidate->path,
@@ -229,6 +255,17 @@ static dq_status keep_reference(void *user, const dq_value *value, const dq_tens
   return DQ_OK;
 }
 
+// Channel by channel, where they have moved.
+static void compare_channels(dq_layer_pair *pair, const float *kept, const dq_tensor *tensor) {
+  int64_t count = pair->channel_count;
+  if (tensor->rank < 2 || tensor->dims[1] != count) return;
+  const float *at = tensor->data;
+  int64_t inner = dq_tensor_product(tensor, 2, tensor->rank);
+  for (int64_t n = 0; n < tensor->dims[0]; n++, kept += count * inner)
+    for (int64_t c = 0; c < count; c++, at += inner)
+      dq_comparison_add_values(&pair->comparison, kept + pair->channels[c] * inner, at, inner);
+}
+
 static dq_status compare_candidate(void *user, const dq_value *value, const dq_tensor *tensor,
                                    dq_error *error) {
   compare_job *job = user;
@@ -241,11 +278,15 @@ static dq_status compare_candidate(void *user, const dq_value *value, const dq_t
     kept_value *kept = &job->kept[l];
     if (strcmp(pair->candidate->name, value->name) || kept->count != dq_tensor_count(tensor))
       continue;
+    if (tensor->type == DQ_F32 && pair->channels) {
+      compare_channels(pair, kept->values, tensor);
+      continue;
+    }
     if (tensor->type == DQ_F32) {
       dq_comparison_add_values(&pair->comparison, kept->values, tensor->data, kept->count);
       continue;
     }
-    for (int64_t i = 0; i < kept->count; i++) {
+    for (int64_t i = 0; !pair->channels && i < kept->count; i++) {
       float other = (float)dq_tensor_get(tensor, i);
       dq_comparison_add_values(&pair->comparison, &kept->values[i], &other, 1);
     }

@@ -10,6 +10,9 @@ typedef struct dq_layer_pair {
   const dq_value *reference, *candidate; // of the graphs given
   const dq_node *layer; // the Conv, Gemm, ... of the reference whose result this is, perhaps behind
                         // a normalization and an activation; NULL: of none
+  // Channel c (axis 1) of the candidate stands for channel channels[c] of the reference; NULL: for c.
+  const int64_t *channels;
+  int64_t channel_count;
   dq_comparison comparison; // elements over all pictures
 } dq_layer_pair;
 

@@ -142,6 +142,9 @@ void dq_graph_replace_uses(dq_graph *graph, dq_value *from, dq_value *to, bool o
 // are put into topological order (stable), else the order is left alone.
 dq_status dq_graph_index(dq_graph *graph, bool sort, dq_error *error);
 
+// Takes out initializers that nothing reads; indexes and sorts before and after.
+dq_status dq_graph_drop_constants(dq_graph *graph, dq_error *error);
+
 // Nodes in an order in which everything is produced before it is read, into order[node_count]; the
 // graph must be indexed.
 dq_status dq_graph_order(const dq_graph *graph, dq_node **order, dq_error *error);

@@ -138,3 +138,13 @@ dq_status dq_graph_index(dq_graph *graph, bool sort, dq_error *error) {
   DQ_TRY(find_users(graph, error));
   return sort_nodes(graph, !sort, error);
 }
+
+dq_status dq_graph_drop_constants(dq_graph *graph, dq_error *error) {
+  DQ_TRY(dq_graph_index(graph, true, error));
+  for (int v = 0; v < graph->value_count; v++) {
+    dq_value *value = graph->values[v];
+    if (value->constant && !value->user_count && !value->is_output && !value->is_captured)
+      dq_graph_remove_constant(graph, value);
+  }
+  return dq_graph_index(graph, true, error);
+}

@@ -94,6 +94,36 @@ uint64_t dq_origin_hash(const dq_graph *graph) {
 
 // ---- Reading ----
 
+static bool valid_order(const json_t *order) {
+  size_t count = json_array_size(order), i;
+  const json_t *channel;
+  unsigned char *seen = count ? calloc(count, 1) : NULL;
+  bool valid = seen != NULL;
+  json_array_foreach(order, i, channel) {
+    json_int_t c = json_is_integer(channel) ? json_integer_value(channel) : -1;
+    valid = valid && c >= 0 && (size_t)c < count && !seen[c];
+    if (valid) seen[c] = 1;
+  }
+  free(seen);
+  return valid;
+}
+
+static bool valid_channels(const json_t *step) {
+  const json_t *orders = json_object_get(step, "orders");
+  json_t *channels = json_object_get(step, "channels"), *index;
+  if (!orders && !channels) return true;
+  if (!json_is_array(orders) || !json_is_object(channels)) return false;
+  for (size_t i = 0; i < json_array_size(orders); i++)
+    if (!valid_order(json_array_get(orders, i))) return false;
+  const char *key;
+  json_object_foreach(channels, key, index) {
+    if (!json_is_integer(index) || json_integer_value(index) < 0 ||
+        (size_t)json_integer_value(index) >= json_array_size(orders))
+      return false;
+  }
+  return true;
+}
+
 static bool valid_step(const json_t *step) {
   const json_t *values = json_object_get(step, "values"), *from = json_object_get(step, "from");
   if (!json_is_object(values) || !json_is_string(json_object_get(step, "tool"))) return false;
@@ -106,7 +136,7 @@ static bool valid_step(const json_t *step) {
     if (!json_is_null(value) && (!json_is_string(value) || !json_string_length(value)))
       return false;
   }
-  return true;
+  return valid_channels(step);
 }
 
 static const char *find_fault(const json_t *root) {
@@ -184,6 +214,34 @@ dq_status dq_origin_add(dq_origin *origin, const char *value, const char *origin
   json_decref(unchecked);
   return dq_fail(error, DQ_BAD_INPUT, "value '%s': its name, or that of the value it comes from, is not UTF-8",
                  value);
+}
+
+// Index of an order among those of the step; takes the reference. -1: no memory.
+static json_int_t find_order(json_t *orders, json_t *order) {
+  for (size_t i = 0; i < json_array_size(orders); i++)
+    if (json_equal(json_array_get(orders, i), order)) {
+      json_decref(order);
+      return (json_int_t)i;
+    }
+  return json_array_append_new(orders, order) ? -1 : (json_int_t)json_array_size(orders) - 1;
+}
+
+dq_status dq_origin_add_channels(dq_origin *origin, const char *value, const int64_t *order,
+                                 int64_t count, dq_error *error) {
+  json_t *list = json_array();
+  for (int64_t c = 0; c < count; c++) json_array_append_new(list, json_integer(order[c]));
+  if (!json_object_get(origin->step, "orders")) {
+    json_object_set_new(origin->step, "orders", json_array());
+    json_object_set_new(origin->step, "channels", json_object());
+  }
+  if (json_array_size(list) != (size_t)count) {
+    json_decref(list);
+    return dq_fail_memory(error, (size_t)count);
+  }
+  json_int_t index = find_order(json_object_get(origin->step, "orders"), list);
+  if (index < 0 || json_object_set_new(json_object_get(origin->step, "channels"), value, json_integer(index)))
+    return dq_fail_memory(error, (size_t)count);
+  return DQ_OK;
 }
 
 static dq_status append_step(json_t *root, json_t *step, dq_error *error) {
@@ -281,4 +339,33 @@ const char *dq_lineage_resolve(const dq_lineage *lineage, int first, const char 
     value = json_string_value(entry); // NULL for null
   }
   return value;
+}
+
+static const json_t *order_of(const json_t *step, const char *value) {
+  const json_t *index = json_object_get(json_object_get(step, "channels"), value);
+  return index ? json_array_get(json_object_get(step, "orders"), (size_t)json_integer_value(index)) : NULL;
+}
+
+dq_status dq_lineage_channels(const dq_lineage *lineage, int first, const char *value,
+                              int64_t **order, int64_t *count, dq_arena *arena, dq_error *error) {
+  *order = NULL, *count = 0;
+  for (int i = dq_lineage_steps(lineage) - 1; value && i >= first; i--) {
+    const json_t *moved = order_of(step_of(lineage, i), value);
+    const json_t *entry = json_object_get(json_object_get(step_of(lineage, i), "values"), value);
+    if (entry) value = json_string_value(entry);
+    if (!moved) continue;
+    int64_t channels = (int64_t)json_array_size(moved);
+    if (!*count) {
+      *count = channels;
+      if (!(*order = DQ_NEW_ARRAY(arena, channels, int64_t))) return dq_fail_memory(error, (size_t)channels);
+      for (int64_t c = 0; c < channels; c++) (*order)[c] = c;
+    }
+    if (*count != channels) {
+      *count = -1;
+      return DQ_OK;
+    }
+    for (int64_t c = 0; c < channels; c++)
+      (*order)[c] = json_integer_value(json_array_get(moved, (size_t)(*order)[c]));
+  }
+  return DQ_OK;
 }

@@ -29,6 +29,10 @@ dq_origin *dq_origin_begin(const dq_graph *graph, const char *tool);
 // value again replaces what was said.
 dq_status dq_origin_add(dq_origin *origin, const char *value, const char *original,
                         dq_error *error);
+// Channels (axis 1) of `value` have moved: channel c stands for channel order[c] of what the value
+// stands for. `order` holds 0..count-1, each once.
+dq_status dq_origin_add_channels(dq_origin *origin, const char *value, const int64_t *order,
+                                 int64_t count, dq_error *error);
 // Appends the step to the graph's property and frees it, also on failure. What a property there
 // says is kept when it is a dq-model, else warned about and replaced.
 dq_status dq_origin_finish(dq_origin *origin, dq_graph *graph, const dq_context *context,
@@ -61,5 +65,11 @@ int dq_lineage_find(const dq_lineage *lineage, uint64_t hash);
 // exist there: values without an entry resolve to themselves. Owned by the lineage or the caller.
 const char *dq_lineage_resolve(const dq_lineage *lineage, int first, const char *value,
                                bool *mapped);
+
+// Where the channels of `value` were before step `first`: channel c stands for channel (*order)[c] of
+// what the value resolves to. *count 0: none has moved; -1: steps disagree about their number. *order is
+// in the arena.
+dq_status dq_lineage_channels(const dq_lineage *lineage, int first, const char *value,
+                              int64_t **order, int64_t *count, dq_arena *arena, dq_error *error);
 
 #endif

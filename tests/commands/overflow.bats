@@ -38,6 +38,31 @@ int8() { dq-int8 "$models/small.onnx" --data "npy:$x" -o q.onnx >/dev/null 2>&1;
   gives 0 dq-report q.onnx --overflow --data "npy:$x" --max-overflow 100
 }
 
+# unproven FILE KEY: the layers of an audit whose KEY is not 0
+unproven() { grep -c "\"$2\": [1-9]" "$1" || true; }
+
+@test "safe pairs, by proof" {
+  dq-int8 "$models/small.onnx" --data "npy:$x" --accumulator pairs --table t.json -o q.onnx >/dev/null 2>&1
+  gives 0 dq-report q.onnx --overflow --data "npy:$x" --json a.json
+  [ "$(unproven a.json can_pair)" -eq 0 ]
+  [ "$(unproven a.json can32)" -eq 0 ]
+  dq-int8 "$models/small.onnx" --data "npy:$x" --accumulator int32 -o i.onnx >/dev/null 2>&1
+  gives 0 dq-report i.onnx --overflow --json b.json
+  [ "$(unproven b.json can_pair)" -gt 0 ]
+  gives 0 dq-int8 "$models/small.onnx" --use-table t.json -o again.onnx
+  cmp q.onnx again.onnx
+  grep -q '"rule": "pairs"' t.json
+}
+
+@test "channels that moved are compared where they went" {
+  dq-int8 "$models/small.onnx" --data "npy:$x" --equalize off --accumulator pairs -o q.onnx >/dev/null 2>&1
+  dq-int8 "$models/small.onnx" --data "npy:$x" --equalize off --accumulator int32 -o i.onnx >/dev/null 2>&1
+  for model in q i; do
+    gives 0 dq-report "$model.onnx" --ref "$models/small.onnx" --data "npy:$x" --csv "$model.csv"
+  done
+  [ "$(wc -l <q.csv)" -eq "$(wc -l <i.csv)" ]
+}
+
 @test "what does not fit" {
   gives 4 dq-report "$models/small.onnx" --overflow
   has "8-bit operands"

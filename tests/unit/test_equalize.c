@@ -14,157 +14,10 @@
 #include "lib/passes/passes.h"
 #include "quant/int8.h"
 #include "quant/table.h"
+#include "tests/unit/small_network.h"
 
-enum { CHANNELS = 6, SIDE = 8, PICTURES = 4 };
-
-typedef struct fixture {
-  dq_graph *graph;
-  dq_arena *arena;
-  dq_context context;
-  dq_data *data;
-  char path[64];
-} fixture;
-
-// Uint8 pictures 3xSIDExSIDE in a NumPy file.
-static void write_pictures(const char *path) {
-  FILE *file = fopen(path, "wb");
-  char header[118];
-  int length = snprintf(header, sizeof header,
-                        "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 3, %d, %d), }",
-                        PICTURES, SIDE, SIDE);
-  memset(header + length, ' ', sizeof header - (size_t)length);
-  header[sizeof header - 1] = '\n';
-  fwrite("\x93NUMPY\x01\x00\x76\x00", 1, 10, file);
-  fwrite(header, 1, sizeof header, file);
-  dq_random random = {9};
-  for (int i = 0; i < PICTURES * 3 * SIDE * SIDE; i++) {
-    float value = dq_random_normal(&random);
-    fwrite(&value, sizeof value, 1, file);
-  }
-  fclose(file);
-}
-
-static int start(void **state) {
-  fixture *it = calloc(1, sizeof *it);
-  it->graph = dq_graph_new(0), it->arena = dq_arena_new(0);
-  dq_context_init(&it->context, 1, ~0u, NULL);
-  snprintf(it->path, sizeof it->path, "/tmp/test_equalize_%d.npy", (int)getpid());
-  write_pictures(it->path);
-  char spec[80];
-  snprintf(spec, sizeof spec, "npy:%s", it->path);
-  dq_error error;
-  assert_int_equal(dq_data_open(&it->data, &(dq_data_options){.spec = spec}, &it->context, &error),
-                   DQ_OK);
-  return *state = it, 0;
-}
-
-static int end(void **state) {
-  fixture *it = *state;
-  unlink(it->path);
-  dq_data_free(it->data);
-  dq_graph_free(it->graph), dq_arena_free(it->arena);
-  dq_context_deinit(&it->context);
-  return free(it), 0;
-}
-
-static dq_value *value(fixture *it, const char *name) {
-  return dq_graph_add_value(it->graph, name);
-}
-
-// Random numbers; those of output channel `o` are 4^(o mod 5) times as large.
-static dq_value *weight(fixture *it, const char *name, int64_t o, int64_t i, int64_t k) {
-  dq_tensor *tensor = dq_tensor_new(it->graph->arena, DQ_F32, k ? 4 : 1, (int64_t[]){o, i, k, k});
-  dq_random random = {(uint64_t)o * 31 + (uint64_t)i};
-  int64_t row = dq_tensor_count(tensor) / o;
-  for (int64_t n = 0; n < dq_tensor_count(tensor); n++)
-    ((float *)tensor->data)[n] = dq_random_normal(&random) * (float)(1 << 2 * (n / row % 5)) * 0.1f;
-  return dq_graph_add_constant(it->graph, name, tensor);
-}
-
-static dq_node *node(fixture *it, const char *op_type, dq_value *a, dq_value *b, dq_value *c,
-                     dq_value *y) {
-  dq_value *inputs[] = {a, b, c};
-  return dq_graph_add_node(it->graph, it->graph->node_count, op_type, y->name,
-                           c   ? 3
-                           : b ? 2
-                               : 1,
-                           inputs, 1, &y);
-}
-
-static void conv(fixture *it, dq_value *x, const char *y, int64_t from, int64_t to, int64_t k,
-                 int64_t group) {
-  char name[40];
-  snprintf(name, sizeof name, "%s_w", y);
-  dq_value *w = weight(it, name, to, from / group, k);
-  snprintf(name, sizeof name, "%s_b", y);
-  dq_node *made = node(it, "Conv", x, w, weight(it, name, to, 1, 0), value(it, y));
-  int64_t pad = k / 2;
-  dq_node_set_ints(it->graph, made, "pads", (int64_t[]){pad, pad, pad, pad}, 4);
-  dq_node_set_int(it->graph, made, "group", group);
-}
-
-static void declare(fixture *it, dq_value *x, int64_t channels) {
-  dq_dimension *dims = DQ_NEW_ARRAY(it->graph->arena, 4, dq_dimension);
-  dims[0].size = 1, dims[1].size = channels, dims[2].size = dims[3].size = SIDE;
-  x->type = DQ_F32, x->rank = 4, x->dims = dims;
-}
-
-// x -> a -LeakyRelu-> depthwise b -> SiLU -> c (1x1) + d (1x1 of b's SiLU) -> Relu -> y (1x1)
-static void build(fixture *it) {
-  dq_graph *graph = it->graph;
-  dq_value *x = value(it, "x");
-  dq_graph_set_opset(graph, "", 13, NULL);
-  conv(it, x, "a", 3, CHANNELS, 3, 1);
-  dq_node *leaky = node(it, "LeakyRelu", value(it, "a"), NULL, NULL, value(it, "a_act"));
-  dq_node_set_float(graph, leaky, "alpha", 0.1f);
-  conv(it, value(it, "a_act"), "b", CHANNELS, CHANNELS, 3, CHANNELS);
-  node(it, "Sigmoid", value(it, "b"), NULL, NULL, value(it, "b_gate"));
-  node(it, "Mul", value(it, "b"), value(it, "b_gate"), NULL, value(it, "b_act"));
-  conv(it, value(it, "b_act"), "c", CHANNELS, CHANNELS, 1, 1);
-  conv(it, value(it, "b_act"), "d", CHANNELS, CHANNELS, 1, 1);
-  node(it, "Add", value(it, "c"), value(it, "d"), NULL, value(it, "sum"));
-  node(it, "Relu", value(it, "sum"), NULL, NULL, value(it, "sum_act"));
-  conv(it, value(it, "sum_act"), "y", CHANNELS, 4, 1, 1);
-  declare(it, x, 3);
-  declare(it, value(it, "y"), 4);
-  graph->inputs = DQ_NEW_ARRAY(graph->arena, 1, dq_value *);
-  graph->outputs = DQ_NEW_ARRAY(graph->arena, 1, dq_value *);
-  graph->inputs[0] = x, graph->outputs[0] = value(it, "y");
-  graph->input_count = graph->output_count = 1;
-  x->is_input = value(it, "y")->is_output = true;
-  dq_error error;
-  assert_int_equal(dq_graph_index(graph, true, &error), DQ_OK);
-}
-
-static const dq_shape_request no_shapes;
-
-typedef struct outputs {
-  float values[PICTURES][4 * SIDE * SIDE];
-  int next;
-} outputs;
-
-static dq_status keep(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
-  (void)slot, (void)error;
-  outputs *all = user;
-  memcpy(all->values[all->next++], tensor->data, dq_tensor_bytes(tensor));
-  return DQ_OK;
-}
-
-static dq_observation watch(const fixture *it, const char *const *names) {
-  return (dq_observation){it->graph, &no_shapes, names, 1, it->data, 0, PICTURES, "watching"};
-}
-
-static void run(const fixture *it, outputs *all) {
-  static const char *const names[] = {"y"};
-  dq_observation what = watch(it, names);
-  dq_error error;
-  all->next = 0;
-  assert_int_equal(dq_observe(&what, keep, all, &it->context, &error), DQ_OK);
-  assert_int_equal(all->next, PICTURES);
-}
-
-static double spread(const fixture *it, const char *name) {
-  dq_observation what = watch(it, &name);
+static double spread(const network *it, const char *name) {
+  dq_observation what = network_watch(it, &name);
   dq_calibration calibration;
   dq_error error;
   assert_int_equal(dq_calibrate(&calibration, &what, &it->context, &error), DQ_OK);
@@ -174,11 +27,11 @@ static double spread(const fixture *it, const char *name) {
 }
 
 static void equalizing_is_neutral(void **state) {
-  fixture *it = *state;
-  build(it);
-  static outputs before, after;
-  run(it, &before);
-  dq_observation what = watch(it, NULL);
+  network *it = *state;
+  network_build(it);
+  static network_outputs before, after;
+  network_run(it, &before);
+  dq_observation what = network_watch(it, NULL);
   dq_equalization equalization;
   const dq_restated *restated;
   int count;
@@ -190,14 +43,8 @@ static void equalizing_is_neutral(void **state) {
   assert_int_equal(dq_equalize_apply(it->graph, &equalization, &no_shapes, it->arena, &restated,
                                      &count, &it->context, &error),
                    DQ_OK);
-  run(it, &after);
-  double range = 0, largest = 0;
-  for (int p = 0; p < PICTURES; p++)
-    for (int i = 0; i < 4 * SIDE * SIDE; i++) {
-      range = fmax(range, fabs((double)before.values[p][i]));
-      largest = fmax(largest, fabs((double)(before.values[p][i] - after.values[p][i])));
-    }
-  assert_true(range > 0 && largest <= 1e-5 * range);
+  network_run(it, &after);
+  assert_true(network_difference(&before, &after) <= 1e-5);
   assert_true(spread(it, "a_act") > 0);
   int mapped = 0;
   for (int i = 0; i < count; i++) mapped += restated[i].original != NULL;
@@ -205,9 +52,9 @@ static void equalizing_is_neutral(void **state) {
 }
 
 static void depthwise_scope_takes_depthwise_only(void **state) {
-  fixture *it = *state;
-  build(it);
-  dq_observation what = watch(it, NULL);
+  network *it = *state;
+  network_build(it);
+  dq_observation what = network_watch(it, NULL);
   dq_equalization equalization;
   dq_error error;
   assert_int_equal(dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_DEPTHWISE, it->arena,
@@ -224,11 +71,11 @@ static void depthwise_scope_takes_depthwise_only(void **state) {
 }
 
 static void outputs_are_never_scaled(void **state) {
-  fixture *it = *state;
-  build(it);
-  dq_value *act = value(it, "a_act");
+  network *it = *state;
+  network_build(it);
+  dq_value *act = network_value(it, "a_act");
   act->is_output = true;
-  dq_observation what = watch(it, NULL);
+  dq_observation what = network_watch(it, NULL);
   dq_equalization equalization;
   dq_error error;
   assert_int_equal(dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_DEPTHWISE, it->arena,
@@ -238,8 +85,8 @@ static void outputs_are_never_scaled(void **state) {
 }
 
 static void unknown_sites_are_refused(void **state) {
-  fixture *it = *state;
-  build(it);
+  network *it = *state;
+  network_build(it);
   const float factors[CHANNELS] = {1, 1, 1, 1, 1, 1};
   const dq_equalize_site sites[] = {{"nobody", CHANNELS, factors},
                                     {"a_act", CHANNELS - 1, factors}};
@@ -256,11 +103,11 @@ static void unknown_sites_are_refused(void **state) {
 }
 
 static void bias_shift_by_hand(void **state) {
-  fixture *it = *state;
+  network *it = *state;
   dq_tensor *w = dq_tensor_new(it->graph->arena, DQ_F32, 4, (int64_t[]){2, 2, 1, 1});
   memcpy(w->data, (float[]){1.2f, 2.4f, -0.4f, 3}, 16);
-  dq_node *made = node(it, "Conv", value(it, "x"), dq_graph_add_constant(it->graph, "w", w), NULL,
-                       value(it, "y"));
+  dq_node *made = network_node(it, "Conv", network_value(it, "x"), dq_graph_add_constant(it->graph, "w", w), NULL,
+                       network_value(it, "y"));
   dq_channel_means means = {"x", 2, (double[]){10, 100}};
   double shift[2];
   assert_true(dq_bias_shift(made, &means, (int8_t[]){1, 2, 0, 2}, (float[]){1, 1.5f}, 2, shift));
@@ -273,7 +120,7 @@ static void bias_shift_by_hand(void **state) {
 // ---- Tables ----
 
 static void table_comes_back(void **state) {
-  fixture *it = *state;
+  network *it = *state;
   dq_calibration_table_range ranges[] = {{"a", {-1.1f, 2.3f}}, {"dead", {0, 0}}};
   const float factors[] = {0.1f, 3};
   const dq_equalize_site site = {"a", 2, factors};
@@ -310,7 +157,7 @@ static void table_comes_back(void **state) {
 }
 
 static void bad_tables_are_refused(void **state) {
-  fixture *it = *state;
+  network *it = *state;
   static const struct {
     const char *values, *named;
   } cases[] = {
@@ -339,8 +186,8 @@ static void bad_tables_are_refused(void **state) {
 }
 
 static void replaying_gives_the_same_graph(void **state) {
-  fixture *it = *state;
-  build(it);
+  network *it = *state;
+  network_build(it);
   dq_graph *again = dq_graph_copy(it->graph);
   dq_int8_options options = {.method = dq_observer_find("percentile"),
                              .percentile = 99.999,
@@ -354,19 +201,19 @@ static void replaying_gives_the_same_graph(void **state) {
   assert_true(report.equalized > 0 && report.bias_corrected && report.quantized > 0);
   options.table = &report.table;
   assert_int_equal(dq_int8_apply(again, NULL, &options, &second, &it->context, &error), DQ_OK);
-  static outputs one, two;
-  run(it, &one);
+  static network_outputs one, two;
+  network_run(it, &one);
   dq_graph *first = it->graph;
   it->graph = again;
-  run(it, &two);
+  network_run(it, &two);
   it->graph = first;
   assert_memory_equal(one.values, two.values, sizeof one.values);
   dq_graph_free(again);
 }
 
 static void missing_values_are_named(void **state) {
-  fixture *it = *state;
-  build(it);
+  network *it = *state;
+  network_build(it);
   dq_calibration_table table = {.method = "mse", .preprocess = ""};
   dq_int8_options options = {
       .method = dq_observer_find("mse"), .table = &table, .activation_type = DQ_U8};
@@ -388,7 +235,7 @@ static void formats_go_by_file_name(void **state) {
 
 // data: 3c008912 is 0.00784518, the scale of absmax 0.996 (TensorRT's documentation).
 static void tensorrt_scales_are_hexadecimal(void **state) {
-  fixture *it = *state;
+  network *it = *state;
   dq_calibration_table_range range = {"data", {-0.99633786f, 0.5f}};
   dq_calibration_table table = {.ranges = &range, .count = 1};
   dq_error error;
@@ -402,7 +249,7 @@ static void tensorrt_scales_are_hexadecimal(void **state) {
   assert_non_null(strstr(text, "\ndata: 3c0089"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, network_start, network_end)
 
 int main(void) {
   const struct CMUnitTest tests[] = {

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -36,6 +37,53 @@ static void add_step(dq_graph *graph, const char *tool, const char *value, const
   assert_non_null(origin);
   assert_int_equal(dq_origin_add(origin, value, original, NULL), DQ_OK);
   assert_int_equal(dq_origin_finish(origin, graph, &CONTEXT, NULL), DQ_OK);
+}
+
+// Channel c of the last stands for order_1[order_2[c]] of the first: here {1, 2, 0} and {0, 2, 1}.
+static void test_channels_compose(void **state) {
+  dq_graph *graph = *state;
+  const struct {
+    const char *value, *original;
+    int64_t order[3];
+  } moves[] = {{"a", "y", {1, 2, 0}}, {"b", "a", {0, 2, 1}}};
+  for (int i = 0; i < 2; i++) {
+    dq_origin *origin = dq_origin_begin(graph, "dq-int8");
+    assert_int_equal(dq_origin_add(origin, moves[i].value, moves[i].original, NULL), DQ_OK);
+    assert_int_equal(dq_origin_add_channels(origin, moves[i].value, moves[i].order, 3, NULL), DQ_OK);
+    assert_int_equal(dq_origin_finish(origin, graph, &CONTEXT, NULL), DQ_OK);
+  }
+  dq_lineage *lineage;
+  int64_t *order, count;
+  assert_int_equal(dq_lineage_open(&lineage, graph, &CONTEXT, NULL), DQ_OK);
+  assert_int_equal(dq_lineage_channels(lineage, 0, "b", &order, &count, graph->arena, NULL), DQ_OK);
+  assert_int_equal(count, 3);
+  const int64_t expected[] = {1, 0, 2}; // order_1[0], order_1[2], order_1[1]
+  assert_memory_equal(order, expected, sizeof expected);
+  assert_int_equal(dq_lineage_channels(lineage, 1, "a", &order, &count, graph->arena, NULL), DQ_OK);
+  assert_int_equal(count, 0);
+  dq_lineage_free(lineage);
+}
+
+static void test_broken_channels_are_ignored(void **state) {
+  static const char *const channels[] = {"\"orders\":[[0,0]],\"channels\":{\"y\":0}",
+                                         "\"orders\":[[0,2]],\"channels\":{\"y\":0}",
+                                         "\"orders\":[[1,0]],\"channels\":{\"y\":1}",
+                                         "\"orders\":[[]],\"channels\":{\"y\":0}",
+                                         "\"orders\":3,\"channels\":{}", "\"channels\":{\"y\":0}"};
+  dq_graph *graph = *state;
+  for (size_t i = 0; i < sizeof channels / sizeof *channels; i++) {
+    char text[300];
+    snprintf(text, sizeof text,
+             "{\"schema\":\"dq-model\",\"version\":1,\"steps\":[{\"tool\":\"t\",\"from\":"
+             "\"0123456789abcdef\",\"values\":{},%s}]}",
+             channels[i]);
+    assert_int_equal(dq_graph_set_property(graph, "dq", text, NULL), DQ_OK);
+    dq_lineage *lineage;
+    assert_int_equal(dq_lineage_open(&lineage, graph, &CONTEXT, NULL), DQ_OK);
+    assert_int_equal(dq_lineage_steps(lineage), 0);
+    assert_int_equal(warnings, (int)i + 1);
+    dq_lineage_free(lineage);
+  }
 }
 
 static void test_steps_compose(void **state) {
@@ -129,6 +177,8 @@ static void test_broken_properties_are_ignored(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_steps_compose, start, end),
+      cmocka_unit_test_setup_teardown(test_channels_compose, start, end),
+      cmocka_unit_test_setup_teardown(test_broken_channels_are_ignored, start, end),
       cmocka_unit_test_setup_teardown(test_not_comparable, start, end),
       cmocka_unit_test_setup_teardown(test_preset, start, end),
       cmocka_unit_test_setup_teardown(test_broken_properties_are_ignored, start, end),

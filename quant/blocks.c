@@ -1,0 +1,197 @@
+// Weights whose partial sums provably fit 16 bits.
+#include "quant/blocks.h"
+
+#include <math.h>
+
+#include "lib/base/sizes.h"
+
+enum { SCALE_STEPS = 8 }; // scales tried between that of the largest weight and that of the largest block
+
+bool dq_taps_of(dq_taps *taps, const dq_node *node) {
+  const dq_value *value = dq_node_input(node, 1);
+  const dq_tensor *weight = value ? value->constant : NULL;
+  if (!weight || weight->rank < 2 || !dq_tensor_count(weight)) return false;
+  if (dq_node_is(node, "Conv")) {
+    int64_t channels = weight->dims[1], depth = dq_tensor_product(weight, 1, weight->rank);
+    *taps = (dq_taps){weight->dims[0], depth, channels, depth / channels, depth, 1};
+    return true;
+  }
+  bool gemm = dq_node_is(node, "Gemm");
+  if (weight->rank != 2 || (!gemm && !dq_node_is(node, "MatMul"))) return false;
+  int64_t rows = weight->dims[0], columns = weight->dims[1];
+  *taps = gemm && dq_node_int(node, "transB", 0) ? (dq_taps){rows, columns, columns, 1, columns, 1}
+                                                 : (dq_taps){columns, rows, rows, 1, 1, columns};
+  return true;
+}
+
+dq_block_rule dq_sum_rule(const dq_parameters *input, int64_t length) {
+  int low = (input->type == DQ_U8 ? 0 : -128) - input->zero_point;
+  return (dq_block_rule){length, low, low + 255};
+}
+
+// ---- One block ----
+
+// What a block can come to: [low, high] holds 0.
+typedef struct bounds {
+  int64_t low, high;
+} bounds;
+
+static void widen(bounds *b, const dq_block_rule *rule, int weight) {
+  b->low += weight < 0 ? weight * rule->high : weight * rule->low;
+  b->high += weight < 0 ? weight * rule->low : weight * rule->high;
+}
+
+static bool fits(const bounds *b) {
+  return b->low >= INT16_MIN && b->high <= INT16_MAX;
+}
+
+static bounds bounds_of(const dq_block_rule *rule, const int8_t *weights, int64_t count) {
+  bounds b = {0, 0};
+  for (int64_t i = 0; i < count; i++) widen(&b, rule, weights[i]);
+  return b;
+}
+
+bool dq_block_allowed(const dq_block_rule *rule, const int8_t *weights, int64_t count) {
+  bounds b = bounds_of(rule, weights, count);
+  return fits(&b);
+}
+
+// The weight whose step towards 0 costs the least error for each unit that it brings the bound in.
+static int64_t cheapest_step(const dq_block_rule *rule, const double *wanted, const int8_t *weights,
+                             int64_t count, bool above) {
+  int64_t best = 0;
+  double least = INFINITY;
+  for (int64_t i = 0; i < count; i++) {
+    int q = weights[i], next = q - (q > 0) + (q < 0);
+    int brings = (q > 0) == above ? rule->high : -rule->low;
+    if (!q || !brings) continue;
+    double before = wanted[i] - q, after = wanted[i] - next;
+    double cost = (after * after - before * before) / brings;
+    if (cost < least) least = cost, best = i;
+  }
+  return best;
+}
+
+void dq_block_project(const dq_block_rule *rule, const double *wanted, int8_t *weights, int64_t count) {
+  for (int64_t i = 0; i < count; i++) {
+    double q = nearbyint(wanted[i]);
+    weights[i] = (int8_t)(q < -127 ? -127 : q > 127 ? 127 : q);
+  }
+  for (;;) {
+    bounds b = bounds_of(rule, weights, count);
+    if (fits(&b)) return;
+    int64_t i = cheapest_step(rule, wanted, weights, count, b.high > INT16_MAX);
+    weights[i] = (int8_t)(weights[i] - (weights[i] > 0) + (weights[i] < 0));
+  }
+}
+
+// ---- A weight ----
+
+// A slice of a weight that has one scale: its output channels, each in the order of its sum.
+typedef struct slice {
+  const dq_block_rule *rule;
+  int64_t outputs, depth;
+  float *weights;   // [outputs][depth]
+  int8_t *elements; // likewise
+} slice;
+
+// Quantizes with this scale; the squared error.
+static double quantize_slice(const slice *s, float scale) {
+  double error = 0, wanted[DQ_LONGEST_BLOCK];
+  for (int64_t o = 0; o < s->outputs; o++)
+    for (int64_t t = 0, count; t < s->depth; t += count) {
+      const float *from = s->weights + o * s->depth + t;
+      int8_t *to = s->elements + o * s->depth + t;
+      count = dq_min_i64(s->rule->length, s->depth - t);
+      for (int64_t i = 0; i < count; i++) wanted[i] = (double)(from[i] / scale);
+      dq_block_project(s->rule, wanted, to, count);
+      for (int64_t i = 0; i < count; i++) {
+        double off = (wanted[i] - to[i]) * (double)scale;
+        error += off * off;
+      }
+    }
+  return error;
+}
+
+// The scale with which no block of the real weights leaves int16, with room for rounding.
+static double scale_of_largest_block(const slice *s) {
+  double largest = 0;
+  for (int64_t o = 0; o < s->outputs; o++)
+    for (int64_t t = 0; t < s->depth; t += s->rule->length) {
+      double low = 0, high = 0;
+      for (int64_t i = t; i < t + s->rule->length && i < s->depth; i++) {
+        double w = (double)s->weights[o * s->depth + i];
+        low += w < 0 ? w * s->rule->high : w * s->rule->low;
+        high += w < 0 ? w * s->rule->low : w * s->rule->high;
+      }
+      largest = fmax(largest, fmax(high / INT16_MAX, low / INT16_MIN));
+    }
+  return largest * 129 / 128;
+}
+
+// `scale` is that of the largest weight.
+static float choose_scale(const slice *s, float scale) {
+  double most = scale_of_largest_block(s), least = INFINITY;
+  double ratio = most > (double)scale ? most / (double)scale : 1;
+  float best = scale;
+  for (int i = 0; ratio > 1 && i <= SCALE_STEPS; i++) {
+    float tried = (float)((double)scale * pow(ratio, (double)i / SCALE_STEPS));
+    double error = quantize_slice(s, tried);
+    if (error < least) least = error, best = tried;
+  }
+  quantize_slice(s, best);
+  return best;
+}
+
+dq_status dq_quantize_weight_blocks(const dq_tensor *weight, const dq_taps *taps, int axis,
+                                    const float *least, const dq_block_rule *rule, dq_arena *arena,
+                                    dq_quantized_weight *result, dq_error *error) {
+  DQ_TRY(dq_quantize_weight(weight, axis, least, arena, result, error));
+  float *scales = result->scales->data;
+  const float *from = weight->data;
+  int8_t *to = result->elements->data;
+  int64_t count = dq_tensor_count(result->scales), width = taps->outputs / count, size = width * taps->depth;
+  slice s = {rule, width, taps->depth, DQ_NEW_ARRAY(arena, size, float), DQ_NEW_ARRAY(arena, size, int8_t)};
+  if (!s.weights || !s.elements) return dq_fail_memory(error, (size_t)size * sizeof(float));
+  for (int64_t i = 0; i < count; i++) {
+    for (int64_t t = 0; t < size; t++)
+      s.weights[t] = from[dq_tap_at(taps, i * width + t / taps->depth, t % taps->depth)];
+    scales[i] = choose_scale(&s, scales[i]);
+    for (int64_t t = 0; t < size; t++)
+      to[dq_tap_at(taps, i * width + t / taps->depth, t % taps->depth)] = s.elements[t];
+  }
+  return DQ_OK;
+}
+
+double dq_weight_noise(const dq_tensor *weight, const dq_quantized_weight *quantized) {
+  int axis = quantized->axis;
+  int64_t inner = axis < 0 ? 1 : dq_tensor_product(weight, axis + 1, weight->rank);
+  int64_t count = axis < 0 ? 1 : weight->dims[axis];
+  const float *from = weight->data, *scales = quantized->scales->data;
+  const int8_t *elements = quantized->elements->data;
+  double signal = 0, noise = 0;
+  for (int64_t i = 0; i < dq_tensor_count(weight); i++) {
+    double off = (double)from[i] - (double)scales[i / inner % count] * elements[i];
+    signal += (double)from[i] * (double)from[i];
+    noise += off * off;
+  }
+  return signal > 0 ? noise / signal : 0;
+}
+
+bool dq_blocks_allowed(const dq_taps *taps, const int8_t *weights, const dq_block_rule *rule) {
+  for (int64_t o = 0; o < taps->outputs; o++) {
+    bounds b = {0, 0};
+    for (int64_t t = 0; t < taps->depth; t++) {
+      if (t % rule->length == 0) b = (bounds){0, 0};
+      widen(&b, rule, weights[dq_tap_at(taps, o, t)]);
+      if (!fits(&b)) return false;
+    }
+  }
+  return true;
+}
+
+int64_t dq_longest_block(const dq_taps *taps, const int8_t *weights, const dq_block_rule *rule) {
+  dq_block_rule tried = *rule;
+  for (tried.length = taps->depth; !dq_blocks_allowed(taps, weights, &tried);) tried.length--;
+  return tried.length;
+}

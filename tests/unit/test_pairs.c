@@ -1,0 +1,358 @@
+// Sums that provably fit: blocks and pairs by hand, orders of channels, and a kernel that clips pairs as
+// vpmaddubsw does, which must not be told from the exact one.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "lib/base/random.h"
+#include "lib/passes/passes.h"
+#include "quant/blocks.h"
+#include "quant/int8_internal.h"
+#include "quant/permute.h"
+#include "tests/unit/small_network.h"
+
+static const dq_block_rule pairs = DQ_PAIR_RULE;
+
+// ---- Blocks ----
+
+static void pairs_by_hand(void **state) {
+  (void)state;
+  const struct {
+    int8_t weights[2];
+    bool allowed;
+  } cases[] = {{{100, 28}, true},   {{100, 29}, false}, {{-100, -28}, true}, {{-100, -29}, false},
+               {{127, -127}, true}, {{127, 1}, true},   {{127, 2}, false},   {{64, 64}, true}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    assert_int_equal(dq_block_allowed(&pairs, cases[i].weights, 2), cases[i].allowed);
+  assert_true(dq_block_allowed(&pairs, (const int8_t[]){127}, 1)); // an odd one at the end
+}
+
+// 255 * (100 + 60) is 8033 too much: 32 steps, which cost least when both give the same.
+static void projection_by_hand(void **state) {
+  (void)state;
+  int8_t weights[2];
+  dq_block_project(&pairs, (const double[]){100.2, 60.4}, weights, 2);
+  assert_int_equal(weights[0], 84);
+  assert_int_equal(weights[1], 44);
+  dq_block_project(&pairs, (const double[]){-127, -10}, weights, 2);
+  assert_int_equal(weights[0] + weights[1], -128);
+  dq_block_project(&pairs, (const double[]){100.2, -60.6}, weights, 2);
+  assert_int_equal(weights[0], 100);
+  assert_int_equal(weights[1], -61);
+}
+
+// Inputs -10..245: four weights of 40 reach 4 * 40 * 245 = 39200, so only three fit (29400); with 33 it
+// is 32340 for four and 40425 for five.
+static void longest_block_by_hand(void **state) {
+  (void)state;
+  const dq_parameters input = {1, 10, DQ_U8};
+  const dq_taps taps = {1, 12, 12, 1, 12, 1};
+  dq_block_rule rule = dq_sum_rule(&input, 1);
+  assert_int_equal(rule.low, -10);
+  assert_int_equal(rule.high, 245);
+  int8_t weights[12];
+  memset(weights, 40, sizeof weights);
+  assert_int_equal(dq_longest_block(&taps, weights, &rule), 3);
+  memset(weights, 33, sizeof weights);
+  assert_int_equal(dq_longest_block(&taps, weights, &rule), 4);
+  memset(weights, 1, sizeof weights);
+  assert_int_equal(dq_longest_block(&taps, weights, &rule), 12);
+}
+
+// Two channels, a kernel of 1x2: memory has c0k0 c0k1 c1k0 c1k1, the sum c0k0 c1k0 c0k1 c1k1.
+static void order_of_taps(void **state) {
+  network *it = *state;
+  dq_tensor *w = dq_tensor_new(it->graph->arena, DQ_F32, 4, (int64_t[]){3, 2, 1, 2});
+  dq_value *constant = dq_graph_add_constant(it->graph, "w", w);
+  dq_node *conv = network_node(it, "Conv", network_value(it, "x"), constant, NULL, network_value(it, "c"));
+  dq_taps taps;
+  assert_true(dq_taps_of(&taps, conv));
+  assert_int_equal(taps.depth, 4);
+  const int64_t expected[] = {4, 6, 5, 7};
+  for (int t = 0; t < 4; t++) assert_int_equal(dq_tap_at(&taps, 1, t), expected[t]);
+  dq_tensor *m = dq_tensor_new(it->graph->arena, DQ_F32, 2, (int64_t[]){5, 3});
+  constant = dq_graph_add_constant(it->graph, "m", m);
+  dq_node *product = network_node(it, "MatMul", network_value(it, "x"), constant, NULL, network_value(it, "p"));
+  assert_true(dq_taps_of(&taps, product));
+  assert_int_equal(dq_tap_at(&taps, 1, 4), 13);
+}
+
+// The scale is between that of the largest weight and that of the largest pair, every block is allowed,
+// and the error is not above that of raising the scale alone.
+static void weights_are_safe(void **state) {
+  network *it = *state;
+  enum { OUTPUTS = 8, DEPTH = 27 };
+  dq_tensor *w = dq_tensor_new(it->arena, DQ_F32, 2, (int64_t[]){OUTPUTS, DEPTH});
+  const dq_taps taps = {OUTPUTS, DEPTH, DEPTH, 1, DEPTH, 1};
+  dq_random random = {5};
+  float *values = w->data;
+  for (int i = 0; i < OUTPUTS * DEPTH; i++) values[i] = fabsf(dq_random_normal(&random)) + 0.2f;
+  const dq_block_rule rules[] = {DQ_PAIR_RULE, {4, -128, 127}, {4, 0, 255}};
+  for (int r = 0; r < 3; r++) {
+    dq_quantized_weight plain, safe, raised;
+    dq_error error;
+    assert_int_equal(dq_quantize_weight(w, 0, NULL, it->arena, &plain, &error), DQ_OK);
+    assert_int_equal(dq_quantize_weight_blocks(w, &taps, 0, NULL, &rules[r], it->arena, &safe, &error), DQ_OK);
+    assert_false(dq_blocks_allowed(&taps, plain.elements->data, &rules[r]));
+    assert_true(dq_blocks_allowed(&taps, safe.elements->data, &rules[r]));
+    float least[OUTPUTS];
+    for (int o = 0; o < OUTPUTS; o++) {
+      float low = ((const float *)plain.scales->data)[o], chosen = ((const float *)safe.scales->data)[o];
+      assert_true(chosen >= low);
+      least[o] = 0;
+      for (int t = 0; t < DEPTH; t += (int)rules[r].length) {
+        float sum = 0;
+        for (int i = t; i < t + rules[r].length && i < DEPTH; i++) sum += values[o * DEPTH + i];
+        least[o] = fmaxf(least[o], sum * (float)rules[r].high / INT16_MAX * 129 / 128);
+      }
+      assert_true(chosen <= fmaxf(least[o] * 1.01f, low));
+    }
+    assert_int_equal(dq_quantize_weight(w, 0, least, it->arena, &raised, &error), DQ_OK);
+    assert_true(dq_weight_noise(w, &safe) <= dq_weight_noise(w, &raised) * 1.02);
+    assert_true(dq_weight_noise(w, &safe) >= dq_weight_noise(w, &plain));
+  }
+}
+
+// ---- Orders ----
+
+static void check_order(const dq_permuted_value *moved) {
+  bool seen[CHANNELS] = {false};
+  assert_int_equal(moved->channels, CHANNELS);
+  for (int c = 0; c < CHANNELS; c++) {
+    assert_in_range(moved->order[c], 0, CHANNELS - 1);
+    assert_false(seen[moved->order[c]]);
+    seen[moved->order[c]] = true;
+  }
+}
+
+static void permuting_is_neutral(void **state) {
+  network *it = *state;
+  network_build(it);
+  static network_outputs before, after;
+  network_run(it, &before);
+  const dq_permuted_value *values;
+  int count;
+  dq_error error;
+  assert_int_equal(
+      dq_permute_for_pairs(it->graph, &no_shapes, &values, &count, it->arena, &it->context, &error), DQ_OK);
+  assert_true(count > 0);
+  for (int i = 0; i < count; i++) {
+    assert_true(strcmp(values[i].value, "x") && strcmp(values[i].value, "y"));
+    check_order(&values[i]);
+  }
+  network_run(it, &after);
+  assert_true(network_difference(&before, &after) <= 1e-5);
+}
+
+static void set_weights(network *it, const char *name, const float *row, int64_t count) {
+  dq_value *weight = dq_graph_find(it->graph, name);
+  float *to = weight->constant->data;
+  for (int64_t i = 0; i < dq_tensor_count(weight->constant); i++) to[i] = row[i % count];
+}
+
+// The large channels 0, 1 and 2 must each be beside a small one.
+static void large_neighbours_part(void **state) {
+  network *it = *state;
+  network_build(it);
+  const float row[CHANNELS] = {100, 90, 80, 3, 2, 1};
+  set_weights(it, "y_w", row, CHANNELS);
+  const dq_permuted_value *values;
+  int count;
+  dq_error error;
+  assert_int_equal(
+      dq_permute_for_pairs(it->graph, &no_shapes, &values, &count, it->arena, &it->context, &error), DQ_OK);
+  const dq_permuted_value *sum = NULL;
+  for (int i = 0; i < count; i++)
+    if (!strcmp(values[i].value, "sum_act")) sum = &values[i];
+  assert_non_null(sum);
+  for (int c = 0; c < CHANNELS; c += 2) assert_int_equal((sum->order[c] < 3) + (sum->order[c + 1] < 3), 1);
+}
+
+// What an output reads by its place keeps its place.
+static void outputs_keep_their_order(void **state) {
+  network *it = *state;
+  network_build(it);
+  network_value(it, "sum")->is_output = true;
+  const dq_permuted_value *values;
+  int count;
+  dq_error error;
+  assert_int_equal(
+      dq_permute_for_pairs(it->graph, &no_shapes, &values, &count, it->arena, &it->context, &error), DQ_OK);
+  for (int i = 0; i < count; i++) assert_int_not_equal(strncmp(values[i].value, "sum", 3), 0);
+}
+
+// ---- The clipping kernel ----
+
+typedef struct comparison {
+  const dq_graph *graph;
+  int64_t outputs, different;
+} comparison;
+
+static int32_t clip16(int32_t x) {
+  return x > INT16_MAX ? INT16_MAX : x < INT16_MIN ? INT16_MIN : x;
+}
+
+// One output of a convolution of stride 1 that keeps the size: all products of unsigned inputs with
+// signed weights, pairs clipped to 16 bits or not. The share of the zero point is the same in both.
+static int32_t sum_of(const dq_tensor *x, const int8_t *weights, const dq_taps *taps, int64_t group,
+                      int64_t k, int64_t oy, int64_t ox, int64_t o, uint8_t zero, bool clipped) {
+  int32_t sum = 0, pair = 0;
+  for (int64_t t = 0; t < taps->depth; t++) {
+    int64_t place = t / taps->channels, c = group * taps->channels + t % taps->channels;
+    int64_t row = oy + place / k - k / 2, column = ox + place % k - k / 2;
+    bool inside = row >= 0 && row < SIDE && column >= 0 && column < SIDE;
+    int32_t u = inside ? ((const uint8_t *)x->data)[(c * SIDE + row) * SIDE + column] : zero;
+    pair += u * weights[dq_tap_at(taps, o, t)];
+    if (t % 2 == 0 && t + 1 < taps->depth) continue;
+    sum += clipped ? clip16(pair) : pair;
+    pair = 0;
+  }
+  return sum;
+}
+
+static dq_status compare(void *user, const dq_value *value, const dq_tensor *x, dq_error *error) {
+  (void)error;
+  comparison *all = user;
+  for (int n = 0; n < all->graph->node_count; n++) {
+    const dq_node *node = all->graph->nodes[n], *dequantize = node->inputs[0]->producer;
+    if (!dq_node_is(node, "Conv") || strcmp(dequantize->inputs[0]->name, value->name)) continue;
+    const dq_tensor *w = node->inputs[1]->producer->inputs[0]->constant;
+    uint8_t zero = *(const uint8_t *)dequantize->inputs[2]->constant->data;
+    int64_t window = w->dims[2] * w->dims[3], depth = w->dims[1] * window;
+    const dq_taps taps = {w->dims[0], depth, w->dims[1], window, depth, 1};
+    int64_t per_group = w->dims[0] / dq_node_int(node, "group", 1);
+    for (int64_t o = 0; o < taps.outputs; o++)
+      for (int64_t at = 0; at < SIDE * SIDE; at++, all->outputs++) {
+        int64_t group = o / per_group;
+        all->different +=
+            sum_of(x, w->data, &taps, group, w->dims[2], at / SIDE, at % SIDE, o, zero, true) !=
+            sum_of(x, w->data, &taps, group, w->dims[2], at / SIDE, at % SIDE, o, zero, false);
+      }
+  }
+  return DQ_OK;
+}
+
+// All convolutions of the quantized graph on all pictures, by both kernels.
+static comparison compare_kernels(const network *it) {
+  comparison all = {.graph = it->graph};
+  const char *taps[16];
+  int count = 0;
+  for (int n = 0; n < it->graph->node_count; n++)
+    if (dq_node_is(it->graph->nodes[n], "Conv"))
+      taps[count++] = it->graph->nodes[n]->inputs[0]->producer->inputs[0]->name;
+  dq_session session;
+  dq_session_options options = {.taps = taps, .tap_count = count};
+  dq_error error;
+  assert_int_equal(dq_session_open(&session, it->graph, &options, &it->context, &error), DQ_OK);
+  dq_plan_set_tap(session.plan, compare, &all);
+  for (int p = 0; p < PICTURES; p++) {
+    assert_int_equal(dq_data_read(it->data, p, dq_plan_input(session.plan, 0)->data, NULL, &error), DQ_OK);
+    assert_int_equal(dq_plan_run(session.plan, &error), DQ_OK);
+  }
+  dq_session_close(&session);
+  return all;
+}
+
+static comparison quantize_and_compare(network *it, dq_accumulator accumulator, dq_int8_report *report) {
+  network_build(it);
+  set_weights(it, "a_w", (const float[]){1, 0.9f, 0.8f}, 3); // neighbours of one sign, large together
+  dq_int8_options options = {.method = dq_observer_find("minmax"), .activation_type = DQ_U8,
+                             .equalize = DQ_CHOOSE_OFF, .bias_correction = DQ_CHOOSE_OFF,
+                             .accumulator = accumulator};
+  dq_error error;
+  assert_int_equal(dq_int8_apply(it->graph, it->data, &options, report, &it->context, &error), DQ_OK);
+  return compare_kernels(it);
+}
+
+static void clipping_changes_nothing_with_safe_pairs(void **state) {
+  dq_int8_report report;
+  comparison all = quantize_and_compare(*state, DQ_ACCUMULATE_PAIRS, &report);
+  assert_true(all.outputs > 0);
+  assert_int_equal(all.different, 0);
+  for (int i = 0; i < report.count; i++)
+    if (report.layers[i].weight_scale_high > 0) assert_true(report.layers[i].pairs_safe);
+}
+
+static void clipping_shows_without(void **state) {
+  dq_int8_report report;
+  comparison all = quantize_and_compare(*state, DQ_ACCUMULATE_INT32, &report);
+  assert_true(all.different > all.outputs / 100);
+  int unsafe = 0;
+  for (int i = 0; i < report.count; i++)
+    unsafe += report.layers[i].weight_scale_high > 0 && !report.layers[i].pairs_safe;
+  assert_true(unsafe > 0);
+}
+
+// With automatic choice, layers are safe or said not to be, and the trial's loss is bounded.
+static void automatic_choice(void **state) {
+  dq_int8_report report;
+  quantize_and_compare(*state, DQ_ACCUMULATE_AUTO, &report);
+  assert_true(isnan(report.pairs_cost) || report.pairs_cost <= 0.3);
+}
+
+// Every layer's blocks hold for its weights.
+static void int16_blocks_are_proven(void **state) {
+  network *it = *state;
+  dq_int8_report report;
+  quantize_and_compare(it, DQ_ACCUMULATE_INT16, &report);
+  int layers = 0;
+  for (int i = 0; i < report.count; i++) {
+    const dq_int8_layer *layer = &report.layers[i];
+    if (layer->weight_scale_high <= 0) continue;
+    assert_true(layer->int16_block >= 4);
+    layers++;
+  }
+  assert_int_equal(layers, 5);
+}
+
+// ---- int32 ----
+
+// 70000 weights of 127 reach 70000 * 127 * 255 = 2266950000, above 2147483647.
+static void deep_sums_are_kept_in_int32(void **state) {
+  network *it = *state;
+  enum { DEPTH = 70000 };
+  dq_tensor *w = dq_tensor_new(it->graph->arena, DQ_F32, 2, (int64_t[]){DEPTH, 2});
+  for (int64_t i = 0; i < 2 * DEPTH; i++) ((float *)w->data)[i] = 1;
+  dq_value *weight = dq_graph_add_constant(it->graph, "w", w);
+  dq_node *product =
+      network_node(it, "MatMul", network_value(it, "x"), weight, NULL, network_value(it, "y"));
+  dq_int8_layer layer = {.output = "y"};
+  dq_int8_report report = {.layers = &layer, .count = 1};
+  dq_int8_options options = {0};
+  dq_error error;
+  dq_int8_job job = {.graph = it->graph, .options = &options, .arena = it->arena, .report = &report,
+                     .error = &error, .setting.accumulator.rule = DQ_ACCUMULATE_INT32};
+  float least[2] = {0, 0};
+  const dq_parameters input = {1, 0, DQ_U8};
+  dq_quantized_weight result;
+  assert_int_equal(dq_int8_quantize_weight(&job, product, 1, least, &input, &result), DQ_OK);
+  int8_t q = ((const int8_t *)result.elements->data)[0];
+  assert_int_equal(q, 119); // 127 / (2266950000 / 2147483647 * 1.01)
+  assert_true((int64_t)q * 255 * DEPTH <= INT32_MAX);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, network_start, network_end)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(pairs_by_hand),
+      TEST(projection_by_hand),
+      TEST(longest_block_by_hand),
+      TEST(order_of_taps),
+      TEST(weights_are_safe),
+      TEST(permuting_is_neutral),
+      TEST(large_neighbours_part),
+      TEST(outputs_keep_their_order),
+      TEST(clipping_changes_nothing_with_safe_pairs),
+      TEST(clipping_shows_without),
+      TEST(automatic_choice),
+      TEST(int16_blocks_are_proven),
+      TEST(deep_sums_are_kept_in_int32),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
