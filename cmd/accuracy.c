@@ -2,11 +2,13 @@
 
 #include <string.h>
 
+#include "quant/max_drop.h"
+
 dq_status dq_accuracy_check_open(dq_accuracy_check *check, dq_data *data, const dq_data_arguments *arguments,
                                  const char *spec, int64_t limit, const dq_common_options *common,
                                  const dq_context *context, dq_error *error) {
   static const char *const tasks[] = {NULL, "classify", "segment", "detect", "none"};
-  *check = (dq_accuracy_check){.asked = spec || dq_option_given(common, "task"),
+  *check = (dq_accuracy_check){.asked = spec || dq_option_given(common, "task") || dq_option_given(common, "max-drop"),
                                .options = {.task = tasks[arguments->task],
                                            .decode = arguments->decode,
                                            .batch = arguments->batch}};
@@ -52,4 +54,14 @@ dq_status dq_accuracy_check_after(dq_accuracy_check *check, const dq_graph *grap
                                   dq_error *error) {
   if (!check->before.count) return DQ_OK;
   return dq_accuracy_run(&check->after, graph, check->data, &check->options, context, error);
+}
+
+dq_status dq_accuracy_check_drop(const dq_accuracy_check *check, double most, const char *path, dq_error *error) {
+  if (!check->before.count || !check->after.count) return DQ_OK;
+  double drop = dq_accuracy_drop(&check->before, &check->after);
+  if (drop <= most + 1e-9) return DQ_OK;
+  dq_fail(error, DQ_CONDITION, "%s fell by %.4g points, more than %.4g (--max-drop)", check->before.figures[0].name,
+          drop, most);
+  dq_error_hint(error, "%s is written all the same", path);
+  return DQ_CONDITION;
 }

@@ -29,4 +29,7 @@ dq_status dq_accuracy_check_before(dq_accuracy_check *check, const dq_graph *gra
 dq_status dq_accuracy_check_after(dq_accuracy_check *check, const dq_graph *graph, const dq_context *context,
                                   dq_error *error);
 
+// DQ_CONDITION when the first figure fell by more than `most` percentage points.
+dq_status dq_accuracy_check_drop(const dq_accuracy_check *check, double most, const char *path, dq_error *error);
+
 #endif

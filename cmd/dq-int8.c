@@ -12,6 +12,7 @@
 #include "lib/report/report.h"
 #include "lib/report/report_accuracy.h"
 #include "quant/int8.h"
+#include "quant/max_drop.h"
 
 typedef struct int8_options {
   dq_common_options common;
@@ -21,6 +22,7 @@ typedef struct int8_options {
   int method, activations, weights, format, equalize, bias_correction, table_format, accumulator;
   const char *table, *use_table, *eval, *precision, *save_precision;
   int64_t eval_limit;
+  double max_drop;
   double percentile;
   bool per_tensor, symmetric, per_channel;
   dq_option_list exclude, only, operators, shapes;
@@ -91,6 +93,13 @@ static const dq_option rows[] = {
                 "float16 and casts around them, as dq-amp writes them; a Relu or Clip stays with its layer."},
     {.name = "save-precision", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Quantization",
      DQ_INTO(int8_options, save_precision), .help = "write the precision of every layer, for --precision"},
+    {.name = "max-drop", .type = DQ_OPTION_DOUBLE, .value = "D", .maximum = 100, .group = "Quantization",
+     DQ_INTO(int8_options, max_drop),
+     .help = "leave as few layers in float as keep accuracy within D percentage points, on labelled pictures",
+     .details = "Layers are ranked by what each alone costs the outputs, as it is and per multiply-accumulate; the "
+                "shortest beginning of either list is found that holds the bound when left in float16. --save-precision "
+                "keeps the answer, --precision replays it. Exit status 1 when the bound cannot be held; the "
+                "model is written all the same. --time-limit ends the search with the best so far."},
     {.name = "exclude", .aliases = "nodes-to-exclude", .type = DQ_OPTION_LIST, .value = "PATTERN",
      .group = "Quantization", DQ_INTO(int8_options, exclude),
      .help = "leave the nodes in float whose names match the shell pattern"},
@@ -249,6 +258,21 @@ static dq_status open_table(const int8_options *options, const dq_graph *graph, 
   return DQ_OK;
 }
 
+static dq_status search_precision(const int8_options *options, const dq_graph *graph, dq_data *data,
+                                  const dq_accuracy_check *check, const dq_int8_options *settings,
+                                  dq_precision_map *map, dq_arena *arena, const dq_context *context,
+                                  dq_error *error) {
+  if (!check->before.count)
+    return dq_fail(error, DQ_BAD_INPUT, "--max-drop needs labelled pictures: --eval, or --data with labels");
+  dq_max_drop_options search = {.drop = options->max_drop, .int8 = settings, .data = data, .eval = check->data,
+                                .accuracy = check->options, .before = &check->before,
+                                .time_limit = options->common.time_limit};
+  dq_max_drop_report found;
+  DQ_TRY(dq_max_drop_search(map, &found, graph, &search, context, arena, error));
+  if (found.stopped) dq_message(context, DQ_WARNING, "--max-drop: stopped by the time limit");
+  return DQ_OK;
+}
+
 static dq_status quantize(const int8_options *options, dq_graph *graph, dq_data *data, dq_accuracy_check *check,
                           dq_arena *arena, const dq_context *context, dq_error *error) {
   dq_int8_options settings = make_settings(options);
@@ -266,6 +290,10 @@ static dq_status quantize(const int8_options *options, dq_graph *graph, dq_data 
   }
   check->options.shapes = settings.shapes;
   DQ_TRY(dq_accuracy_check_before(check, graph, model, context, error));
+  if (dq_option_given(options, "max-drop")) {
+    DQ_TRY(search_precision(options, graph, data, check, &settings, &precision, arena, context, error));
+    if (precision.count) settings.precision = &precision;
+  }
   dq_status status = dq_int8_apply(graph, data, &settings, &report, context, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
   DQ_TRY(dq_onnx_save(graph, path, error));
@@ -276,8 +304,10 @@ static dq_status quantize(const int8_options *options, dq_graph *graph, dq_data 
     dq_message(context, DQ_NOTE, "%s: nothing to do, the model is quantized already", model);
   else if (!report.quantized && !report.halves)
     dq_message(context, DQ_NOTE, "%s: nothing to do, no operator can be quantized", model);
-  if (report.quantized) DQ_TRY(dq_accuracy_check_after(check, graph, context, error));
-  return tell(options, &report, check, error);
+  if (report.quantized || report.halves) DQ_TRY(dq_accuracy_check_after(check, graph, context, error));
+  DQ_TRY(tell(options, &report, check, error));
+  if (!dq_option_given(options, "max-drop")) return DQ_OK;
+  return dq_accuracy_check_drop(check, options->max_drop, path, error);
 }
 
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
@@ -323,6 +353,8 @@ static const dq_command command = {
                 "dq-int8 model.onnx --data calib.txt --preset imagenet -o int8.onnx\n"
                 "# keep the head in float\n"
                 "dq-int8 model.onnx --data pictures/ --preset darknet --exclude 'head*' -o int8.onnx\n"
+                "# at most half a point of accuracy, whatever has to stay in float for it\n"
+                "dq-int8 model.onnx --data train.txt --eval test.txt --max-drop 0.5 --save-precision p.json -o int8.onnx\n"
                 "# keep the calibration and use it again without pictures\n"
                 "dq-int8 model.onnx --data calib.txt --table calib.json -o int8.onnx\n"
                 "dq-int8 model.onnx --use-table calib.json -o again.onnx",
@@ -335,7 +367,9 @@ static const dq_command command = {
     .output_offset = offsetof(int8_options, output),
     .report_offset = offsetof(int8_options, report),
     .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_AT_MOST_ONE, "per-tensor per-channel"},
-              {DQ_RULE_NEEDS, "eval-limit eval"}},
+              {DQ_RULE_NEEDS, "eval-limit eval"},
+              {DQ_RULE_NEEDS, "max-drop data"},
+              {DQ_RULE_AT_MOST_ONE, "max-drop precision use-table"}},
     .options_size = sizeof(int8_options),
     .run = run,
 };

@@ -172,7 +172,8 @@ static bool is_taken(const study *it, int result) {
 static void add_row(study *it, const char *label, const char *op_type, int product, int result, const dq_cost_node *cost) {
   dq_sensitivity_layer *layer = &it->result->layers[it->result->count];
   it->sites[it->result->count++] = (site){product, result};
-  *layer = (dq_sensitivity_layer){.label = label, .op_type = op_type, .has_weights = product >= 0,
+  *layer = (dq_sensitivity_layer){.label = label, .op_type = op_type, .is_input = product < 0 && !it->job.graph->values[result]->producer,
+                                  .has_weights = product >= 0,
                                   .macs = cost ? cost->macs : 0};
   if (product < 0) return;
   const dq_value *weight = it->job.graph->values[product]->producer->inputs[1];
@@ -259,10 +260,12 @@ dq_status dq_sensitivity_measure(dq_sensitivity *result, const dq_graph *graph, 
   if (dq_int8_is_quantized(graph)) return dq_fail(error, DQ_UNSUPPORTED, "the model is quantized already");
   study it = {.result = result, .quiet = *context};
   it.quiet.progress = NULL;
-  *result = (dq_sensitivity){.pictures = dq_data_count(data)};
+  int64_t pictures = dq_data_count(data);
+  if (options->pictures && options->pictures < pictures) pictures = options->pictures;
+  *result = (dq_sensitivity){.pictures = pictures};
   it.job = (dq_int8_job){.graph = dq_graph_copy(graph), .options = options->int8, .context = context, .error = error,
                          .arena = dq_arena_new(0), .report = &it.report, .data = data,
-                         .pictures = dq_data_count(data), .setting = {.method = options->int8->method}};
+                         .pictures = pictures, .setting = {.method = options->int8->method}};
   dq_status status = it.job.graph && it.job.arena ? run_study(&it, options->both_only, arena) : no_memory(&it);
   if (status == DQ_OK) status = own_labels(result, arena, error);
   dq_arena_free(it.job.arena);

@@ -13,6 +13,7 @@ typedef struct dq_sensitivity_effect {
 
 typedef struct dq_sensitivity_layer {
   const char *label, *op_type; // an input of the network: its name and "Input"
+  bool is_input;
   bool has_weights;            // a product with constant weights
   int64_t macs, weight_bytes;  // at batch 1; of the float weights
   dq_sensitivity_effect weights, activations, both; // without weights: activations and both are the same
@@ -30,6 +31,7 @@ typedef struct dq_sensitivity {
 typedef struct dq_sensitivity_options {
   const dq_int8_options *int8; // method, types, layers left out
   bool both_only;              // only `both`, for rankings
+  int64_t pictures;            // at most so many of the data, from its start; 0: all
 } dq_sensitivity_options;
 
 // Batch normalization is folded first, ranges are those of the pictures, nothing is equalized, biases stay

@@ -1,0 +1,58 @@
+# As few layers in float as keep accuracy within a bound.
+load common
+load pictures
+
+# answers COUNT: pictures whose labels are what the float model says, answers.txt
+answers() {
+  pictures "$1"
+  dq-run "$models/small.onnx" --data list.txt --preset vww --top 1 | awk '/^p/ { name = $1 } /^ / { print name, $1 }' >answers.txt
+}
+
+# Ranges that cut hard, so that something is lost.
+harsh=(--preset vww --method percentile --percentile 90 --symmetric --per-tensor --equalize off --bias-correction off)
+
+@test "nothing has to stay in float" {
+  answers 20
+  gives 0 dq-int8 "$models/small.onnx" --data answers.txt --preset vww --max-drop 100 -o a.onnx
+  has "dq-int8: --max-drop: 0 layers in float: top-1"
+  [ "$(grep -c 'layers in float' <<<"$stderr")" -eq 1 ]
+  dq-int8 "$models/small.onnx" --data answers.txt --preset vww -o b.onnx -q >/dev/null
+  cmp a.onnx b.onnx
+}
+
+@test "some do, and the answer replays" {
+  answers 40
+  gives 0 dq-int8 "$models/small.onnx" --data answers.txt "${harsh[@]}" -o plain.onnx -q
+  [[ $output != *"top-1   top1  100.0000  100.0000"* ]]
+  gives 0 dq-int8 "$models/small.onnx" --data answers.txt "${harsh[@]}" --max-drop 0 --save-precision p.json -o a.onnx
+  has "points lost, within the bound"
+  has "top-1   top1  100.0000  100.0000  0.0000  %           40"
+  grep -q '"fp16"' p.json
+  for threads in 1 3; do
+    dq-int8 "$models/small.onnx" --data answers.txt "${harsh[@]}" --max-drop 0 --threads $threads -o b.onnx -q >/dev/null
+    cmp a.onnx b.onnx
+  done
+  dq-int8 "$models/small.onnx" --data answers.txt "${harsh[@]}" --precision p.json -o b.onnx -q >/dev/null
+  cmp a.onnx b.onnx
+}
+
+@test "a bound that is not held" {
+  answers 40
+  gives 1 dq-int8 "$models/small.onnx" --data answers.txt "${harsh[@]}" --max-drop 0 --time-limit 0.0001s -o a.onnx
+  has "dq-int8: warning: --max-drop: stopped by the time limit"
+  has "dq-int8: top-1 fell by "
+  has "points, more than 0 (--max-drop)
+hint: a.onnx is written all the same"
+  dq-int8 "$models/small.onnx" --data answers.txt "${harsh[@]}" -o plain.onnx -q >/dev/null
+  cmp plain.onnx a.onnx
+}
+
+@test "without labels, with a file of precisions" {
+  gives 3 dq-int8 "$models/small.onnx" --data "npy:$x" --max-drop 1 -o a.onnx
+  says "dq-int8: --max-drop needs labelled pictures: --eval, or --data with labels"
+  echo '{}' >p.json
+  gives 2 dq-int8 "$models/small.onnx" --data "npy:$x" --max-drop 1 --precision p.json -o a.onnx
+  gives 2 dq-int8 "$models/small.onnx" --use-table p.json --max-drop 1 -o a.onnx
+  gives 2 dq-int8 "$models/small.onnx" --data "npy:$x" --max-drop -1 -o a.onnx
+  [ ! -e a.onnx ]
+}
