@@ -56,7 +56,10 @@ static const dq_option rows[] = {
     {.name = "use-table", .type = DQ_OPTION_STRING, .value = "FILE", .group = "Calibration",
      DQ_INTO(int8_options, use_table),
      .help = "quantize as this table says, without looking at data (--force: though it is of another "
-             "model or data)"},
+             "model or data)",
+     .details = "Tables of dq, TensorRT caches, ONNX Runtime's calibration.json and ncnn tables are told apart by "
+                "their contents. Those of other programs name no model: every value that needs a range must be "
+                "there. Their scales are symmetric; behind a Relu the range begins at 0."},
     {.name = "equalize", .type = DQ_OPTION_ENUM, .choices = "auto|on|off", .preset = "auto",
      .group = "Quantization", DQ_INTO(int8_options, equalize),
      .help = "scale channels to like ranges where it is exact: auto (when outputs come closer), on, off"},
@@ -142,7 +145,7 @@ static const dq_column model_columns[] = {
     {"lowered", "Written on integers", DQ_COLUMN_INT, NULL, 0, 0},
     {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0},
     {"histogram_bytes", "Histograms", DQ_COLUMN_BYTES, NULL, 0, 0},
-    {"method", "Ranges by", DQ_COLUMN_TEXT, NULL, 0, 20},
+    {"method", "Ranges by", DQ_COLUMN_TEXT, NULL, 0, 24},
     {"equalized", "Values equalized", DQ_COLUMN_INT, NULL, 0, 0},
     {"equalize_gain", "Gain of equalizing", DQ_COLUMN_SIGNIFICANT, "dB", 3, 0},
     {"bias_corrected", "Biases corrected", DQ_COLUMN_BOOL, NULL, 0, 0},

@@ -84,6 +84,15 @@ static dq_range_pair range_of_constant(const dq_tensor *tensor) {
   return range;
 }
 
+// Tables of scales do not say on which side of 0 values lie; a Relu does.
+static bool is_never_negative(const dq_value *value) {
+  const dq_node *node = value->producer;
+  if (!node) return false;
+  const dq_value *low = dq_node_is(node, "Clip") ? dq_node_input(node, 1) : NULL;
+  bool clipped = low && low->constant && low->constant->data && dq_tensor_get(low->constant, 0) >= 0;
+  return dq_node_is(node, "Relu") || dq_node_is(node, "Sigmoid") || clipped;
+}
+
 // From the histogram, or from the table when there is no calibration.
 static dq_status choose_range(const dq_int8_job *job, dq_choice *choice, const char *name,
                               const dq_calibration *calibration) {
@@ -97,6 +106,7 @@ static dq_status choose_range(const dq_int8_job *job, dq_choice *choice, const c
   const dq_calibration_table_range *entry = dq_calibration_table_find(job->options->table, name);
   if (!entry) return dq_fail(job->error, DQ_BAD_INPUT, "the table has no value '%s'", name);
   choice->range = entry->range;
+  if (job->options->table->symmetric && is_never_negative(dq_graph_find(job->graph, name))) choice->range.low = 0;
   return DQ_OK;
 }
 
@@ -218,7 +228,8 @@ static dq_status fill_table(dq_int8_job *job) {
     if (is_observed(job, v))
       table->ranges[table->count++] = (dq_calibration_table_range){job->graph->values[v]->name, job->choices[v].range};
   table->accumulator = job->setting.accumulator;
-  table->method = job->setting.method->name;
+  bool foreign = job->options->table && job->options->table->foreign;
+  table->method = foreign ? "another program's table" : job->setting.method->name;
   table->pictures = job->pictures;
   return DQ_OK;
 }

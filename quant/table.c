@@ -58,6 +58,7 @@ static dq_status check_hash(const char *what, const char *path, uint64_t table, 
 
 dq_status dq_calibration_table_check(const dq_calibration_table *table, const char *path,
                                      uint64_t model, const uint64_t *data, dq_error *error) {
+  if (table->foreign) return DQ_OK; // of no model that it names
   DQ_TRY(check_hash("model", path, table->model, model, error));
   return data ? check_hash("data", path, table->data, *data, error) : DQ_OK;
 }
@@ -210,9 +211,8 @@ static dq_status read_table(dq_calibration_table *table, json_t *root, dq_arena 
   return read_means(&table->means, json_object_get(root, "means"), arena, error);
 }
 
-dq_status dq_calibration_table_load(dq_calibration_table *table, const char *path, dq_arena *arena,
-                                    dq_error *error) {
-  *table = (dq_calibration_table){0};
+dq_status dq_calibration_table_read_dq(dq_calibration_table *table, const char *path, dq_arena *arena,
+                                       dq_error *error) {
   dq_settings_file settings;
   DQ_TRY(dq_settings_open(&settings, path, SCHEMA, VERSION, error));
   dq_status status = read_table(table, settings.root, arena, error);

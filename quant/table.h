@@ -29,6 +29,8 @@ typedef struct dq_calibration_table {
   int count;
   dq_equalization equalization;
   dq_accumulator_choice accumulator;
+  bool foreign;         // another program's: it has no hashes
+  bool symmetric;       // its ranges are scales of absolute values
   dq_input_means means; // for bias correction; count 0: biases were not corrected
 } dq_calibration_table;
 
@@ -46,17 +48,20 @@ const dq_calibration_table_range *dq_calibration_table_find(const dq_calibration
 dq_status dq_calibration_table_check(const dq_calibration_table *table, const char *path,
                                      uint64_t model, const uint64_t *data, dq_error *error);
 
-// Into the arena. DQ_BAD_INPUT names the path, and line or value: not JSON, another schema, bounds
-// that are not finite, low above high, or a range without width that is not marked silent.
+// Into the arena, in any of the formats: which one the contents tell. DQ_BAD_INPUT names the path, and line
+// or value: not JSON, another schema, bounds that are not finite, low above high, or a range without width
+// that is not marked silent.
 dq_status dq_calibration_table_load(dq_calibration_table *table, const char *path, dq_arena *arena,
                                     dq_error *error);
 dq_status dq_calibration_table_save(const dq_calibration_table *table, const char *path,
                                     dq_error *error);
 
-// How a table is written.
+// How a table is read and written.
 typedef struct dq_calibration_table_format {
   const char *name, *help;
   bool (*write)(const dq_calibration_table *table, FILE *to); // false: no memory, or writing failed
+  bool (*is)(const char *text, size_t size);                  // a file's contents, those of earlier rows left out
+  dq_status (*read)(dq_calibration_table *table, const char *path, dq_arena *arena, dq_error *error);
 } dq_calibration_table_format;
 const dq_calibration_table_format *dq_calibration_table_format_at(int index); // NULL after the last
 // The format a file name stands for: `*.cache` tensorrt, `calibration.json` onnxruntime, `*.table`

@@ -1,4 +1,4 @@
-// Other programs' tables: symmetric scales or ranges by value name.
+// The formats of tables, and those of other programs written: symmetric scales or ranges by value name.
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -10,10 +10,12 @@
 #include "quant/table_internal.h"
 
 static const dq_calibration_table_format formats[] = {
-#define DQ_TABLE_FORMAT(symbol, help) {#symbol, help, dq_calibration_table_write_##symbol},
+#define DQ_TABLE_FORMAT(symbol, help)                                                              \
+  {#symbol, help, dq_calibration_table_write_##symbol, dq_calibration_table_is_##symbol,           \
+   dq_calibration_table_read_##symbol},
 #include "quant/table_formats.def"
 #undef DQ_TABLE_FORMAT
-    {NULL, NULL, NULL}};
+    {NULL, NULL, NULL, NULL, NULL}};
 
 static const struct {
   const char *pattern, *format;
@@ -45,6 +47,18 @@ dq_status dq_calibration_table_export(const dq_calibration_table *table,
   return status;
 }
 
+dq_status dq_calibration_table_load(dq_calibration_table *table, const char *path, dq_arena *arena,
+                                    dq_error *error) {
+  *table = (dq_calibration_table){.method = "", .preprocess = ""};
+  dq_file file;
+  DQ_TRY(dq_file_open(&file, path, error));
+  int f = 0;
+  while (formats[f + 1].name && !formats[f].is((const char *)file.data, file.size)) f++;
+  dq_file_close(&file);
+  table->foreign = f > 0;
+  return formats[f].read(table, path, arena, error);
+}
+
 static double largest(const dq_calibration_table_range *range) {
   return fmax(fabs((double)range->range.low), fabs((double)range->range.high));
 }
@@ -52,7 +66,8 @@ static double largest(const dq_calibration_table_range *range) {
 bool dq_calibration_table_write_tensorrt(const dq_calibration_table *table, FILE *to) {
   fputs("TRT-8600-EntropyCalibration2\n", to);
   for (int i = 0; i < table->count; i++) {
-    float scale = (float)(largest(&table->ranges[i]) / 127);
+    double end = largest(&table->ranges[i]);
+    float scale = end > 0 ? (float)(end / 127) : 1;
     uint32_t bits;
     memcpy(&bits, &scale, sizeof bits);
     fprintf(to, "%s: %08" PRIx32 "\n", table->ranges[i].value, bits);

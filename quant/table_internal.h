@@ -1,11 +1,14 @@
-// The writers behind table_formats.def.
+// The readers and writers behind table_formats.def.
 #ifndef DQ_QUANT_TABLE_INTERNAL_H
 #define DQ_QUANT_TABLE_INTERNAL_H
 
 #include "quant/table.h"
 
 #define DQ_TABLE_FORMAT(symbol, help)                                                              \
-  bool dq_calibration_table_write_##symbol(const dq_calibration_table *table, FILE *to);
+  bool dq_calibration_table_write_##symbol(const dq_calibration_table *table, FILE *to);            \
+  bool dq_calibration_table_is_##symbol(const char *text, size_t size);                            \
+  dq_status dq_calibration_table_read_##symbol(dq_calibration_table *table, const char *path,      \
+                                               dq_arena *arena, dq_error *error);
 #include "quant/table_formats.def"
 #undef DQ_TABLE_FORMAT
 

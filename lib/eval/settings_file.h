@@ -12,7 +12,7 @@ typedef struct dq_settings_file {
   json_t *root;
 } dq_settings_file;
 
-// Reads a file and checks schema and version. DQ_SYSTEM: it cannot be read; DQ_BAD_INPUT with path and
+// Reads a file and checks schema and version (schema NULL: not). DQ_SYSTEM: it cannot be read; DQ_BAD_INPUT with path and
 // line: not JSON or a key twice; with the path: another schema or version. Close after success.
 dq_status dq_settings_open(dq_settings_file *settings, const char *path, const char *schema, int version,
                            dq_error *error);
