@@ -49,7 +49,8 @@ dq_status dq_calibration_table_export(const dq_calibration_table *table,
 
 dq_status dq_calibration_table_load(dq_calibration_table *table, const char *path, dq_arena *arena,
                                     dq_error *error) {
-  *table = (dq_calibration_table){.method = "", .preprocess = ""};
+  *table = (dq_calibration_table){
+      .method = "", .preprocess = "", .accumulator = {DQ_ACCUMULATE_INT32, DQ_PAIRS_EVERYWHERE}};
   dq_file file;
   DQ_TRY(dq_file_open(&file, path, error));
   int f = 0;

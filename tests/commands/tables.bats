@@ -3,7 +3,7 @@ load common
 
 quantize() { gives "$1" dq-int8 "$models/small.onnx" -o out.onnx "${@:2}"; }
 
-setup_table() { dq-int8 "$models/small.onnx" --data "npy:$x" -o a.onnx --equalize off --bias-correction off "$@" -q >/dev/null; }
+setup_table() { dq-int8 "$models/small.onnx" --data "npy:$x" -o a.onnx --equalize off --bias-correction off --accumulator int32 "$@" -q >/dev/null; }
 
 @test "tables that were written read back" {
   setup_table --symmetric --activations s8 --table t.cache
