@@ -33,6 +33,7 @@ typedef struct dq_tucker_options {
   // Leaves a layer alone that is not measured to become faster on this machine (not with given
   // ranks). The ranks of the result replay what the clock decided.
   bool never_slower;
+  bool refine; // iterates until the factors at these ranks get no better
   bool force; // also where neither multiply-accumulates nor parameters fall, at the rule's ranks
   const dq_shape_request *shapes; // what is known of the inputs beyond their declarations, or NULL
   const dq_context *context;      // threads, progress, memory bound, stop; may be NULL

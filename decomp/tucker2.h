@@ -42,6 +42,12 @@ typedef struct dq_hosvd {
 dq_status dq_hosvd_compute(dq_hosvd *hosvd, const dq_tensor *weight, int64_t group,
                            const double *scale, dq_arena *arena, dq_error *error);
 
+// Improves the vectors for these ranks by higher-order orthogonal iteration: the error of the (scaled)
+// weight never grows. The first ranks of both modes change, the singular values do not. Nothing where
+// a mode stays whole, whose vectors are the best ones already. Owned by the arena.
+dq_status dq_hosvd_refine(dq_hosvd *hosvd, int64_t rank_out, int64_t rank_in, dq_arena *arena,
+                          dq_error *error);
+
 // Squared singular values of the `rank` first / all; 1 for a mode that is zero throughout.
 double dq_mode_energy(const dq_mode *mode, int64_t rank);
 

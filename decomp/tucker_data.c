@@ -7,7 +7,7 @@
 #include "lib/base/sizes.h"
 #include "lib/passes/batch_norm.h"
 
-enum { REFINEMENT_ROUNDS = 4 };
+enum { ROUNDS = 4, REFINEMENT_ROUNDS = 20 };
 // Moments of one run over the pictures.
 static const size_t MOMENT_BYTES = (size_t)1 << 30;
 
@@ -233,7 +233,8 @@ static dq_status fit_job(dq_tucker_data *data, dq_tucker_job *job, dq_error *err
   DQ_TRY(dq_moments_centre(&job->moments, error));
   DQ_TRY(dq_fit_prepare(&job->moments, job->tensor, error));
   DQ_TRY(dq_fit_solve(&fit, &job->moments, job->tensor, job->layer->ranks.out,
-                      job->layer->ranks.in, REFINEMENT_ROUNDS, job->sums, error));
+                      job->layer->ranks.in,
+                      data->options->refine ? REFINEMENT_ROUNDS : ROUNDS, job->sums, error));
   return take(job, &fit, error);
 }
 

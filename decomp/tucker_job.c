@@ -220,6 +220,9 @@ dq_status dq_tucker_decide(dq_tucker_job *job, const dq_tucker_options *options,
 dq_status dq_tucker_factor(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error) {
   dq_tucker_layer *layer = job->layer;
   dq_status status = dq_tucker_decide(job, options, error);
+  if (status == DQ_OK && !layer->reason[0] && options->refine)
+    status =
+        dq_hosvd_refine(&job->hosvd, layer->ranks.out, layer->ranks.in, job->spectra, error);
   if (status == DQ_OK && !layer->reason[0])
     status = dq_tucker2_factors(&job->factors, &job->hosvd, layer->ranks.out, layer->ranks.in,
                                 job->arena, error);

@@ -125,6 +125,31 @@ static void vectors_are_orthonormal(void **state) {
       }
 }
 
+// Iteration lowers the error at every pair of ranks or leaves it, for groups too, and keeps the
+// vectors orthonormal (the error is measured on the float32 factors).
+static void refinement_lowers_the_error(void **state) {
+  double gained = 0;
+  for (int64_t group = 1; group <= 2; group++)
+    for (int64_t rank = 1; rank <= 5; rank++) {
+      dq_tensor *weight = random_weight(*state, (int64_t[]){12, 6, 3, 3}, 1);
+      dq_hosvd hosvd;
+      dq_tucker2 before, after;
+      assert_int_equal(dq_hosvd_compute(&hosvd, weight, group, NULL, *state, NULL), DQ_OK);
+      assert_int_equal(dq_tucker2_factors(&before, &hosvd, rank, rank, *state, NULL), DQ_OK);
+      assert_int_equal(dq_hosvd_refine(&hosvd, rank, rank, *state, NULL), DQ_OK);
+      assert_int_equal(dq_tucker2_factors(&after, &hosvd, rank, rank, *state, NULL), DQ_OK);
+      assert_true(after.error <= before.error + 1e-7);
+      gained = fmax(gained, before.error - after.error);
+      // At the optimum the core holds all that is kept: ||W||^2 - ||W~||^2 = ||W - W~||^2
+      double *back = DQ_NEW_ARRAY(*state, dq_tensor_count(weight), double), kept = 0;
+      assert_int_equal(dq_tucker2_reconstruct(&after, back, NULL), DQ_OK);
+      for (int64_t i = 0; i < dq_tensor_count(weight); i++) kept += back[i] * back[i];
+      double left = 1 - kept / (hosvd.norm * hosvd.norm);
+      assert_true(fabs(left - after.error * after.error) < 1e-5);
+    }
+  assert_true(gained > 0.005);
+}
+
 static double norm_of(const dq_tensor *tensor) {
   double sum = 0;
   for (int64_t i = 0; i < dq_tensor_count(tensor); i++) {
@@ -300,6 +325,7 @@ int main(void) {
                                      TEST(energy_by_hand),
                                      TEST(full_rank_is_exact),
                                      TEST(error_falls_with_rank),
+                                     TEST(refinement_lowers_the_error),
                                      TEST(vectors_are_orthonormal),
                                      TEST(factors_are_balanced),
                                      TEST(one_sided),
