@@ -5,9 +5,12 @@
 #include "cmd/command.h"
 #include "cmd/data.h"
 #include "decomp/ranks_file.h"
+#include "decomp/search.h"
 #include "decomp/tucker_spec.h"
+#include "lib/eval/accuracy.h"
 #include "lib/eval/retrain.h"
 #include "lib/onnx/onnx.h"
+#include "lib/passes/origin.h"
 #include "lib/report/report.h"
 
 typedef struct tucker_options {
@@ -15,10 +18,10 @@ typedef struct tucker_options {
   dq_output_options output;
   dq_report_options report;
   dq_data_arguments data;
-  double ratio, energy, macs, weaken;
-  const char *ranks, *save_ranks, *retrain;
-  int64_t multiple;
-  bool plain, vbmf, never_slower, refine;
+  double ratio, energy, macs, weaken, max_drop;
+  const char *ranks, *save_ranks, *retrain, *eval;
+  int64_t multiple, eval_limit;
+  bool plain, vbmf, never_slower, refine, resume;
   dq_option_list shapes;
 } tucker_options;
 
@@ -49,6 +52,21 @@ static const dq_option rows[] = {
      .details = "The ranks of all layers are chosen together. With --data: for the least noise in the "
                 "outputs, as measured layer by layer; without: for the least sum of squared error "
                 "bounds of the weights."},
+    {.name = "max-drop", .type = DQ_OPTION_DOUBLE, .value = "D", .minimum = 0, .maximum = 100,
+     .group = "Ranks", DQ_INTO(tucker_options, max_drop),
+     .help = "as few multiply-accumulates as the quality allows, at most D points lost",
+     .details = "Bisection over the bound of --macs, about seven trials, each fitted to --data and "
+                "measured on the labelled pictures of --eval. The best so far is always in the "
+                "output file; after --time-limit no further trial begins. What was found is kept "
+                "beside the output (OUT.search) until the search is complete, for --resume."},
+    {.name = "resume", .type = DQ_OPTION_FLAG, .group = "Ranks", DQ_INTO(tucker_options, resume),
+     .help = "go on with a search of --max-drop that was ended"},
+    {.name = "eval", .type = DQ_OPTION_FILE, .value = "SPEC", .group = "Data",
+     DQ_INTO(tucker_options, eval),
+     .help = "labelled pictures --max-drop is measured on (default: those of --data)"},
+    {.name = "eval-limit", .type = DQ_OPTION_INT, .minimum = 1, .maximum = 1e9, .value = "N",
+     .group = "Data", DQ_INTO(tucker_options, eval_limit),
+     .help = "of --eval: use the first N pictures only"},
     {.name = "multiple", .type = DQ_OPTION_INT, .value = "N", .minimum = 1, .maximum = 4096,
      .preset = "1", .group = "Ranks", DQ_INTO(tucker_options, multiple),
      .help = "round ranks up to a multiple of N, at most to the full rank",
@@ -218,6 +236,9 @@ static dq_status retrain(const tucker_options *options, const dq_graph *graph,
 // Usage that the table of options cannot tell, before any work.
 static dq_status check(const void *parsed, dq_error *error) {
   const tucker_options *options = parsed;
+  if (dq_option_given(options, "max-drop") && (!strcmp(options->output.output, "-") ||
+                                               !strcmp(options->common.operands[0], "-")))
+    return dq_fail(error, DQ_USAGE, "--max-drop needs files to read and to write, not '-'");
   if (!options->retrain) return DQ_OK;
   if (!strcmp(options->retrain, "builtin"))
     return dq_fail(error, DQ_UNSUPPORTED,
@@ -227,18 +248,129 @@ static dq_status check(const void *parsed, dq_error *error) {
   return DQ_OK;
 }
 
+static dq_status write_model(const tucker_options *options, const dq_graph *graph,
+                             const dq_tucker_report *report, const dq_context *context,
+                             dq_error *error) {
+  const char *path = options->output.output;
+  DQ_TRY(dq_onnx_save(graph, path, error));
+  DQ_TRY(dq_verify_model(path, context, error));
+  return options->save_ranks ? dq_ranks_save(options->save_ranks, report, error) : DQ_OK;
+}
+
+// ---- --max-drop ----
+
+typedef struct trials {
+  const tucker_options *options;
+  dq_tucker_options settings;
+  dq_accuracy_options accuracy;
+  dq_data *eval;
+  const dq_context *context;
+  dq_result before;
+  dq_graph *last, *best; // of the last trial, of the best one
+  dq_tucker_report last_report, best_report;
+} trials;
+
+static dq_status attempt(void *user, dq_search_trial *trial, dq_error *error) {
+  trials *t = user;
+  dq_graph_free(t->last);
+  t->last = NULL;
+  DQ_TRY(dq_onnx_load(&t->last, t->options->common.operands[0], t->context, error));
+  dq_result after;
+  dq_error local = {0};
+  t->settings.macs_share = 1 - trial->percent / 100.0;
+  dq_status status = dq_tucker_apply(t->last, &t->settings, &t->last_report, &local);
+  if (status == DQ_USAGE) return DQ_OK; // no ranks go so far
+  if (status == DQ_OK)
+    status = dq_accuracy_run(&after, t->last, t->eval, &t->accuracy, t->context, &local);
+  if (status != DQ_OK) {
+    if (error) *error = local;
+    return status;
+  }
+  trial->possible = true;
+  trial->drop = (t->before.figures[0].value - after.figures[0].value) * t->before.points;
+  return DQ_OK;
+}
+
+static dq_status keep(void *user, const dq_search_trial *trial, dq_error *error) {
+  (void)trial;
+  trials *t = user;
+  dq_graph_free(t->best);
+  t->best = t->last, t->best_report = t->last_report;
+  t->last = NULL;
+  return write_model(t->options, t->best, &t->best_report, t->context, error);
+}
+
+// The best model of an earlier run is made again; without any, the original is written.
+static dq_status recall(trials *t, const dq_search_result *result, dq_error *error) {
+  if (t->best) return DQ_OK;
+  dq_search_trial trial = {.percent = result->percent};
+  if (result->percent) DQ_TRY(attempt(t, &trial, error));
+  else DQ_TRY(dq_onnx_load(&t->last, t->options->common.operands[0], t->context, error));
+  return keep(t, &trial, error);
+}
+
+static dq_status run_search(trials *t, const dq_graph *graph, dq_arena *arena, dq_error *error) {
+  const tucker_options *options = t->options;
+  DQ_TRY(dq_accuracy_run(&t->before, graph, t->eval, &t->accuracy, t->context, error));
+  if (!t->before.count)
+    return dq_fail(error, DQ_USAGE, "--max-drop needs labelled pictures, give --eval");
+  t->accuracy.task = t->before.task;
+  dq_search_options search = {
+      .max_drop = options->max_drop,
+      .time_limit = options->common.time_limit,
+      .state = dq_arena_printf(arena, "%s.search", options->output.output),
+      .key = dq_arena_printf(arena, "%016llx %s %" PRId64 " %s %" PRId64 " %" PRId64 " %d %d",
+                             (unsigned long long)dq_origin_hash(graph), options->data.data,
+                             options->data.limit, options->eval ? options->eval : "",
+                             options->eval_limit, options->multiple, options->refine,
+                             options->plain),
+      .resume = options->resume,
+      .attempt = attempt,
+      .keep = keep,
+      .user = t,
+      .context = t->context};
+  if (!search.state || !search.key) return dq_fail_memory(error, sizeof search);
+  dq_search_result result;
+  DQ_TRY(dq_search(&search, &result, error));
+  DQ_TRY(recall(t, &result, error));
+  DQ_TRY(tell(options, &t->best_report, error));
+  dq_message(t->context, DQ_NOTE, "%s %.2f, %d %% fewer multiply-accumulates cost %.2f points",
+             t->before.figures[0].name, t->before.figures[0].value, result.percent, result.drop);
+  if (!result.complete)
+    dq_message(t->context, DQ_WARNING, "the time was over after %d trials; --resume goes on",
+               result.trials);
+  return DQ_OK;
+}
+
+static dq_status search(const tucker_options *options, const dq_tucker_options *settings,
+                        const dq_graph *graph, const dq_data_arguments *arguments, dq_arena *arena,
+                        const dq_context *context, dq_error *error) {
+  trials t = {.options = options, .settings = *settings, .context = context};
+  dq_data_arguments eval = *arguments;
+  if (options->eval) eval.data = options->eval, eval.limit = options->eval_limit;
+  if (settings->shapes) t.accuracy.shapes = *settings->shapes;
+  t.accuracy.decode = arguments->decode;
+  dq_status status = dq_open_data(&t.eval, &eval, options->common.seed, context, error);
+  if (status == DQ_OK) status = run_search(&t, graph, arena, error);
+  dq_graph_free(t.last);
+  dq_graph_free(t.best);
+  dq_data_free(t.eval);
+  return status;
+}
+
 static dq_status decompose(const tucker_options *options, dq_graph *graph, dq_data *data,
-                           dq_arena *arena, const dq_context *context, dq_error *error) {
+                           const dq_data_arguments *arguments, dq_arena *arena,
+                           const dq_context *context, dq_error *error) {
   dq_tucker_options settings = {.context = context, .data = data};
   dq_shape_request request;
   dq_tucker_report report;
   DQ_TRY(read_settings(options, arena, &settings, &request, error));
-  const char *model = options->common.operands[0], *path = options->output.output;
+  const char *model = options->common.operands[0];
+  if (dq_option_given(options, "max-drop"))
+    return search(options, &settings, graph, arguments, arena, context, error);
   dq_status status = dq_tucker_apply(graph, &settings, &report, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
-  DQ_TRY(dq_onnx_save(graph, path, error));
-  DQ_TRY(dq_verify_model(path, context, error));
-  if (options->save_ranks) DQ_TRY(dq_ranks_save(options->save_ranks, &report, error));
+  DQ_TRY(write_model(options, graph, &report, context, error));
   DQ_TRY(tell(options, &report, error));
   if (!report.decomposed) dq_message(context, DQ_WARNING, "nothing was decomposed");
   return retrain(options, graph, &report, settings.shapes, arena, context, error);
@@ -255,7 +387,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   dq_remembered_preset(&arguments, graph, context);
   if (status == DQ_OK && arguments.data && !options->plain)
     status = dq_open_data(&data, &arguments, options->common.seed, context, error);
-  if (status == DQ_OK) status = decompose(options, graph, data, arena, context, error);
+  if (status == DQ_OK) status = decompose(options, graph, data, &arguments, arena, context, error);
   dq_data_free(data);
   dq_arena_free(arena);
   dq_graph_free(graph);
@@ -265,7 +397,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
 static const dq_command command = {
     .name = "dq-tucker",
     .summary = "makes convolutions cheaper by Tucker-2 decomposition",
-    .usage = "MODEL -o OUT (--ratio R | --energy E | --vbmf | --macs -P% | --ranks FILE) [options]",
+    .usage = "MODEL -o OUT (--ratio R | --energy E | --vbmf | --macs -P% | --max-drop D | --ranks FILE) [options]",
     .description =
         "Every convolution with a kernel larger than 1x1 becomes three: 1x1 to fewer channels, the "
         "kernel between those, 1x1 back to the output's channels. The factors are the leading left "
@@ -285,6 +417,9 @@ static const dq_command command = {
                 "dq-tucker model.onnx -o small.onnx --energy 0.9 --multiple 8\n"
                 "# 40 % less work, fitted to pictures\n"
                 "dq-tucker model.onnx -o small.onnx --macs -40% --data pictures/ --preset imagenet\n"
+                "# as little work as one point of accuracy allows, within an hour\n"
+                "dq-tucker model.onnx -o small.onnx --max-drop 1 --data calib/ --eval labelled.txt \\\n"
+                "    --time-limit 1h\n"
                 "# half of the work, then retrained\n"
                 "dq-tucker model.onnx -o small.onnx --macs -50% --retrain 'python3 train.py'",
     .operand = "MODEL",
@@ -295,9 +430,14 @@ static const dq_command command = {
     .data_offset = offsetof(tucker_options, data),
     .report_offset = offsetof(tucker_options, report),
     .output_offset = offsetof(tucker_options, output),
-    .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_ONE_OF, "ratio energy macs ranks vbmf"},
+    .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_ONE_OF, "ratio energy macs max-drop ranks vbmf"},
               {DQ_RULE_NEEDS, "weaken vbmf"},
               {DQ_RULE_NEEDS, "never-slower save-ranks"},
+              {DQ_RULE_NEEDS, "max-drop data"},
+              {DQ_RULE_NEEDS, "resume max-drop"},
+              {DQ_RULE_NEEDS, "eval max-drop"},
+              {DQ_RULE_NEEDS, "eval-limit eval"},
+              {DQ_RULE_AT_MOST_ONE, "max-drop retrain"},
               {DQ_RULE_AT_MOST_ONE, "never-slower ranks"}},
     .options_size = sizeof(tucker_options),
     .check = check,

@@ -117,3 +117,25 @@ load common
   [ "$(grep -c '^ok' <<<"$output")" -eq 4 ]
   gives 2 make_networks vgg17 4 out.onnx
 }
+
+@test "as little work as the quality allows" {
+  shapes="$root/datasets/shapes.onnx" fit=(--data "synth:shapes,split=calib,count=8" --eval "synth:shapes,count=40")
+  gives 0 dq-tucker "$shapes" --max-drop 3 "${fit[@]}" -o out.onnx --save-ranks ranks.json
+  has "the best so far"
+  has "fewer multiply-accumulates cost"
+  only out.onnx ranks.json
+  gives 0 dq-tucker "$shapes" --ranks ranks.json --data "synth:shapes,split=calib,count=8" -o again.onnx
+  cmp out.onnx again.onnx
+  gives 0 dq-tucker "$shapes" --max-drop 3 "${fit[@]}" -o late.onnx --time-limit 0.01s
+  has "the time was over after 1 trials; --resume goes on"
+  gives 0 dq-tucker "$shapes" --max-drop 3 "${fit[@]}" -o late.onnx --resume
+  cmp out.onnx late.onnx && only again.onnx late.onnx out.onnx ranks.json
+  echo '{"schema": "dq-tucker-search", "version": 1, "key": "x", "trials": []}' >none.onnx.search
+  gives 3 dq-tucker "$shapes" --max-drop 3 "${fit[@]}" -o none.onnx --resume
+  has "the search was for another model, data or options"
+  gives 2 dq-tucker "$shapes" --max-drop 3 -o x.onnx
+  gives 2 dq-tucker "$shapes" --ratio 0.5 --resume -o x.onnx
+  gives 2 dq-tucker "$shapes" --max-drop 3 "${fit[@]}" -o -
+  gives 2 dq-tucker "$models/small.onnx" --max-drop 3 --data "npy:$x" -o x.onnx
+  has "--max-drop needs labelled pictures"
+}

@@ -1,0 +1,124 @@
+// The search for the fewest multiply-accumulates: bisection, what it keeps, going on after it ended.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "decomp/search.h"
+
+// A network that loses a tenth of a point per percent up to 40, more from there, and cannot be cut by
+// more than 80.
+typedef struct fake {
+  int attempts, kept, stop_at; // fails as if interrupted at this attempt; 0: never
+} fake;
+
+static dq_status attempt(void *user, dq_search_trial *trial, dq_error *error) {
+  fake *it = user;
+  if (++it->attempts == it->stop_at) return dq_fail(error, DQ_CANCELLED, "interrupted");
+  trial->possible = trial->percent <= 80;
+  trial->drop = trial->percent <= 40 ? 0.1 * trial->percent : 4 + trial->percent - 40;
+  return DQ_OK;
+}
+
+static dq_status keep(void *user, const dq_search_trial *trial, dq_error *error) {
+  (void)error;
+  ((fake *)user)->kept = trial->percent;
+  return DQ_OK;
+}
+
+static char state[] = "/tmp/dq-search-XXXXXX";
+
+static dq_search_options options_for(fake *it, double max_drop) {
+  return (dq_search_options){.max_drop = max_drop,
+                             .state = state,
+                             .key = "model and data",
+                             .attempt = attempt,
+                             .keep = keep,
+                             .user = it};
+}
+
+static void finds_the_last_that_holds(void **unused) {
+  (void)unused;
+  const struct {
+    double max_drop;
+    int percent;
+  } cases[] = {{0.05, 0}, {0.1, 1}, {2.5, 25}, {4, 40}, {4.5, 40}, {7, 43}, {1000, 80}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    fake it = {0};
+    dq_search_options options = options_for(&it, cases[i].max_drop + 1e-9);
+    dq_search_result result;
+    assert_int_equal(dq_search(&options, &result, NULL), DQ_OK);
+    assert_int_equal(result.percent, cases[i].percent);
+    assert_int_equal(it.kept, cases[i].percent);
+    assert_true(result.complete && result.trials <= 7 && result.trials == it.attempts);
+    assert_int_equal(access(state, F_OK), -1); // nothing is left
+  }
+}
+
+static void goes_on_where_it_ended(void **unused) {
+  (void)unused;
+  for (int stop = 1; stop <= 6; stop++) {
+    fake it = {.stop_at = stop};
+    dq_search_options options = options_for(&it, 2.5 + 1e-9);
+    dq_search_result result;
+    assert_int_equal(dq_search(&options, &result, NULL), DQ_CANCELLED);
+    assert_int_equal(access(state, F_OK), stop > 1 ? 0 : -1);
+    fake again = {.kept = it.kept};
+    options.user = &again, options.resume = true;
+    assert_int_equal(dq_search(&options, &result, NULL), DQ_OK);
+    assert_int_equal(result.percent, 25);
+    assert_int_equal(result.trials, again.attempts + stop - 1); // none is made twice
+    assert_int_equal(again.kept, 25);
+  }
+}
+
+static void no_trial_after_the_time(void **unused) {
+  (void)unused;
+  fake it = {0};
+  dq_search_options options = options_for(&it, 2.5);
+  options.time_limit = 1e-12;
+  dq_search_result result;
+  assert_int_equal(dq_search(&options, &result, NULL), DQ_OK);
+  assert_true(!result.complete && result.percent == 0 && it.attempts == 0);
+}
+
+static void states_that_are_none(void **unused) {
+  (void)unused;
+  const char *const texts[] = {
+      "",
+      "{}",
+      "{\"schema\": \"dq-tucker-search\", \"version\": 2}",
+      "{\"schema\": \"dq-tucker-search\", \"version\": 1, \"key\": \"another\", \"trials\": []}",
+      "{\"schema\": \"dq-tucker-search\", \"version\": 1, \"key\": \"model and data\", \"trials\": "
+      "[{\"percent\": 100, \"drop\": 1}]}",
+      "{\"schema\": \"dq-tucker-search\", \"version\": 1, \"key\": \"model and data\", \"trials\": "
+      "[{\"percent\": 5}]}"};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    FILE *stream = fopen(state, "w");
+    fputs(texts[i], stream);
+    fclose(stream);
+    fake it = {0};
+    dq_search_options options = options_for(&it, 1);
+    options.resume = true;
+    dq_search_result result;
+    dq_error error;
+    assert_int_equal(dq_search(&options, &result, &error), DQ_BAD_INPUT);
+    assert_non_null(strstr(error.message, state));
+    assert_int_equal(it.attempts, 0);
+  }
+  unlink(state);
+}
+
+int main(void) {
+  close(mkstemp(state));
+  unlink(state);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(finds_the_last_that_holds), cmocka_unit_test(goes_on_where_it_ended),
+      cmocka_unit_test(no_trial_after_the_time), cmocka_unit_test(states_that_are_none)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
