@@ -4,14 +4,17 @@
 
 #include "cmd/command.h"
 #include "cmd/data.h"
+#include "cmd/hook.h"
 #include "lib/onnx/onnx.h"
 #include "lib/report/report.h"
 #include "quant/amp.h"
+#include "quant/hook_spec.h"
 
 typedef struct amp_options {
   dq_common_options common;
   dq_output_options output;
   dq_report_options report;
+  const char *retrain, *data;
   bool keep_io, half_io, explain;
   dq_option_list allow, follow, deny, deny_nodes, shapes;
 } amp_options;
@@ -33,6 +36,14 @@ static const dq_option rows[] = {
     {.name = "explain", .type = DQ_OPTION_FLAG, DQ_INTO(amp_options, explain),
      .help = "print colour, precision and reason of every node",
      .details = "The files of --json, --csv and --html hold them always."},
+    {.name = "retrain", .type = DQ_OPTION_STRING, .value = "CMD", .group = "Retraining",
+     DQ_INTO(amp_options, retrain), .help = "run this command on the converted model and take what it writes",
+     .details = "It is run by the shell with DQ_MODEL (the converted model), DQ_ORIGINAL, DQ_OUTPUT (what it must "
+                "write), DQ_DATA and DQ_SPEC (JSON: the precision of every node) set, for --time-limit at most. What "
+                "it wrote is taken when it loads, has the same inputs, outputs, nodes and sizes of weights, is finite "
+                "and runs; else the converted model stays and the exit status is 1."},
+    {.name = "data", .type = DQ_OPTION_FILE, .value = "SPEC", .group = "Retraining", DQ_INTO(amp_options, data),
+     .help = "pictures to retrain with, handed on as DQ_DATA"},
     {.name = "shape", .type = DQ_OPTION_LIST, .value = "NAME=N,C,H,W", DQ_INTO(amp_options, shapes),
      .help = "size of an input the model leaves open"},
 };
@@ -104,6 +115,17 @@ static dq_status tell(const amp_options *options, const dq_amp_report *facts, dq
   return status;
 }
 
+static dq_status retrain(const amp_options *options, const dq_graph *graph, const dq_amp_report *report,
+                         const dq_shape_request *shapes, dq_arena *arena, const dq_context *context,
+                         dq_error *error) {
+  if (!options->retrain || report->nothing_to_do) return DQ_OK;
+  dq_retrain_options hook = {.command = options->retrain, .original = options->common.operands[0],
+                             .data = options->data, .time_limit = options->common.time_limit, .shapes = shapes};
+  DQ_TRY(dq_amp_spec(report, arena, &hook.spec, error));
+  DQ_TRY(dq_retrain_nodes(graph, arena, &hook.nodes, &hook.node_count, error));
+  return dq_hook_run(graph, options->output.output, &hook, "the converted model", context, error);
+}
+
 static dq_status convert(const amp_options *options, dq_graph *graph, dq_arena *arena,
                          const dq_context *context, dq_error *error) {
   dq_amp_options settings = {0};
@@ -116,7 +138,13 @@ static dq_status convert(const amp_options *options, dq_graph *graph, dq_arena *
   DQ_TRY(dq_verify_model(path, context, error));
   if (report.nothing_to_do)
     dq_message(context, DQ_NOTE, "%s: nothing to do, no node becomes float16", model);
-  return tell(options, &report, error);
+  DQ_TRY(tell(options, &report, error));
+  return retrain(options, graph, &report, &settings.shapes, arena, context, error);
+}
+
+static dq_status check(const void *parsed, dq_error *error) {
+  const amp_options *options = parsed;
+  return dq_hook_check(options->retrain, options->common.operands[0], options->output.output, error);
 }
 
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
@@ -151,8 +179,9 @@ static const dq_command command = {
     .shared = DQ_WITH_OUTPUT | DQ_WITH_REPORT,
     .output_offset = offsetof(amp_options, output),
     .report_offset = offsetof(amp_options, report),
-    .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_AT_MOST_ONE, "keep-io half-io"}},
+    .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_AT_MOST_ONE, "keep-io half-io"}, {DQ_RULE_NEEDS, "data retrain"}},
     .options_size = sizeof(amp_options),
+    .check = check,
     .run = run,
 };
 

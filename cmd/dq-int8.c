@@ -7,10 +7,12 @@
 #include "cmd/accuracy.h"
 #include "cmd/command.h"
 #include "cmd/data.h"
+#include "cmd/hook.h"
 #include "lib/onnx/onnx.h"
 #include "lib/passes/origin.h"
 #include "lib/report/report.h"
 #include "lib/report/report_accuracy.h"
+#include "quant/hook_spec.h"
 #include "quant/int8.h"
 #include "quant/max_drop.h"
 
@@ -20,7 +22,7 @@ typedef struct int8_options {
   dq_output_options output;
   dq_report_options report;
   int method, activations, weights, format, equalize, bias_correction, table_format, accumulator;
-  const char *table, *use_table, *eval, *precision, *save_precision;
+  const char *table, *use_table, *eval, *precision, *save_precision, *retrain;
   int64_t eval_limit;
   double max_drop;
   double percentile;
@@ -116,6 +118,13 @@ static const dq_option rows[] = {
      .help = "measure accuracy before and after on these pictures (default: --data, when it has labels)"},
     {.name = "eval-limit", .type = DQ_OPTION_INT, .minimum = 1, .maximum = 1e9, .value = "N", .group = "Data",
      DQ_INTO(int8_options, eval_limit), .help = "of --eval: use the first N pictures only"},
+    {.name = "retrain", .type = DQ_OPTION_STRING, .value = "CMD", .group = "Retraining",
+     DQ_INTO(int8_options, retrain), .help = "run this command on the quantized model and take what it writes",
+     .details = "It is run by the shell with DQ_MODEL (the quantized model), DQ_ORIGINAL, DQ_OUTPUT (what it must "
+                "write), DQ_DATA (what --data says) and DQ_SPEC (JSON: the precision of every layer) set, for "
+                "--time-limit at most. What it wrote is taken when it loads, has the same inputs, outputs, nodes and "
+                "sizes of weights, is finite and runs; else the quantized model stays and the exit status is 1. "
+                "Accuracy after is that of the model taken."},
     {.name = "shape", .type = DQ_OPTION_LIST, .value = "NAME=N,C,H,W", DQ_INTO(int8_options, shapes),
      .help = "size of an input the model leaves open"},
 };
@@ -276,6 +285,50 @@ static dq_status search_precision(const int8_options *options, const dq_graph *g
   return DQ_OK;
 }
 
+static dq_status retrain(const int8_options *options, const dq_graph *graph, const dq_int8_report *report,
+                         const dq_shape_request *shapes, dq_arena *arena, const dq_context *context,
+                         dq_error *error) {
+  if (!options->retrain) return DQ_OK;
+  dq_retrain_options hook = {.command = options->retrain, .original = options->common.operands[0],
+                             .data = options->data.data, .time_limit = options->common.time_limit,
+                             .shapes = shapes};
+  DQ_TRY(dq_int8_spec(report, arena, &hook.spec, error));
+  DQ_TRY(dq_retrain_nodes(graph, arena, &hook.nodes, &hook.node_count, error));
+  return dq_hook_run(graph, options->output.output, &hook, "the quantized model", context, error);
+}
+
+// Of the graph as it was quantized, or of what a hook put into `path`.
+static dq_status measure_after(dq_accuracy_check *check, const dq_graph *graph, const char *path,
+                               const dq_context *context, dq_error *error) {
+  dq_graph *made = NULL;
+  if (path) DQ_TRY(dq_onnx_load(&made, path, context, error));
+  dq_status status = dq_accuracy_check_after(check, made ? made : graph, context, error);
+  dq_graph_free(made);
+  return status;
+}
+
+// What follows when the model is written: the hook, accuracy, the tables, conditions.
+static dq_status finish(const int8_options *options, const dq_graph *graph, const dq_shape_request *shapes,
+                        const dq_int8_report *report, dq_accuracy_check *check, dq_arena *arena,
+                        const dq_context *context, dq_error *error) {
+  const char *model = options->common.operands[0], *path = options->output.output;
+  bool changed = report->quantized || report->halves;
+  if (report->nothing_to_do)
+    dq_message(context, DQ_NOTE, "%s: nothing to do, the model is quantized already", model);
+  else if (!changed)
+    dq_message(context, DQ_NOTE, "%s: nothing to do, no operator can be quantized", model);
+  dq_error reason = {0};
+  dq_status hook = changed ? retrain(options, graph, report, shapes, arena, context, &reason) : DQ_OK;
+  bool retrained = options->retrain && hook == DQ_OK;
+  if (hook == DQ_OK || hook == DQ_CONDITION) { // what stands there is told even when the hook failed
+    if (changed) DQ_TRY(measure_after(check, graph, retrained ? path : NULL, context, error));
+    DQ_TRY(tell(options, report, check, error));
+  }
+  if (hook != DQ_OK) *error = reason;
+  if (hook != DQ_OK || !dq_option_given(options, "max-drop")) return hook;
+  return dq_accuracy_check_drop(check, options->max_drop, path, error);
+}
+
 static dq_status quantize(const int8_options *options, dq_graph *graph, dq_data *data, dq_accuracy_check *check,
                           dq_arena *arena, const dq_context *context, dq_error *error) {
   dq_int8_options settings = make_settings(options);
@@ -303,14 +356,7 @@ static dq_status quantize(const int8_options *options, dq_graph *graph, dq_data 
   DQ_TRY(dq_verify_model(path, context, error));
   DQ_TRY(write_table(options, &report, data_hash, error));
   DQ_TRY(write_precision(options, &report, arena, error));
-  if (report.nothing_to_do)
-    dq_message(context, DQ_NOTE, "%s: nothing to do, the model is quantized already", model);
-  else if (!report.quantized && !report.halves)
-    dq_message(context, DQ_NOTE, "%s: nothing to do, no operator can be quantized", model);
-  if (report.quantized || report.halves) DQ_TRY(dq_accuracy_check_after(check, graph, context, error));
-  DQ_TRY(tell(options, &report, check, error));
-  if (!dq_option_given(options, "max-drop")) return DQ_OK;
-  return dq_accuracy_check_drop(check, options->max_drop, path, error);
+  return finish(options, graph, &settings.shapes, &report, check, arena, context, error);
 }
 
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
@@ -336,6 +382,11 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   dq_arena_free(arena);
   dq_graph_free(graph);
   return status;
+}
+
+static dq_status check(const void *parsed, dq_error *error) {
+  const int8_options *options = parsed;
+  return dq_hook_check(options->retrain, options->common.operands[0], options->output.output, error);
 }
 
 static const dq_command command = {
@@ -374,6 +425,7 @@ static const dq_command command = {
               {DQ_RULE_NEEDS, "max-drop data"},
               {DQ_RULE_AT_MOST_ONE, "max-drop precision use-table"}},
     .options_size = sizeof(int8_options),
+    .check = check,
     .run = run,
 };
 

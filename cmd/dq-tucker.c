@@ -4,11 +4,11 @@
 
 #include "cmd/command.h"
 #include "cmd/data.h"
+#include "cmd/hook.h"
 #include "decomp/ranks_file.h"
 #include "decomp/search.h"
 #include "decomp/tucker_spec.h"
 #include "lib/eval/accuracy.h"
-#include "lib/eval/retrain.h"
 #include "lib/onnx/onnx.h"
 #include "lib/passes/origin.h"
 #include "lib/report/report.h"
@@ -228,9 +228,7 @@ static dq_status retrain(const tucker_options *options, const dq_graph *graph,
                              .shapes = shapes};
   DQ_TRY(dq_tucker_spec(report, arena, &hook.spec, error));
   DQ_TRY(dq_tucker_nodes(report, arena, &hook.nodes, &hook.node_count, error));
-  dq_status status = dq_retrain(graph, path, &hook, context, error);
-  if (status == DQ_CONDITION) dq_error_hint(error, "%s holds the decomposed model", path);
-  return status;
+  return dq_hook_run(graph, path, &hook, "the decomposed model", context, error);
 }
 
 // Usage that the table of options cannot tell, before any work.
@@ -239,13 +237,7 @@ static dq_status check(const void *parsed, dq_error *error) {
   if (dq_option_given(options, "max-drop") && (!strcmp(options->output.output, "-") ||
                                                !strcmp(options->common.operands[0], "-")))
     return dq_fail(error, DQ_USAGE, "--max-drop needs files to read and to write, not '-'");
-  if (!options->retrain) return DQ_OK;
-  if (!strcmp(options->retrain, "builtin"))
-    return dq_fail(error, DQ_UNSUPPORTED,
-                   "--retrain builtin is not supported yet; give a command that retrains");
-  if (!strcmp(options->output.output, "-") || !strcmp(options->common.operands[0], "-"))
-    return dq_fail(error, DQ_USAGE, "--retrain needs files to read and to write, not '-'");
-  return DQ_OK;
+  return dq_hook_check(options->retrain, options->common.operands[0], options->output.output, error);
 }
 
 static dq_status write_model(const tucker_options *options, const dq_graph *graph,

@@ -240,3 +240,18 @@ dq_status dq_retrain(const dq_graph *graph, const char *path, const dq_retrain_o
   if (error) error->status = DQ_CONDITION, error->hint[0] = 0;
   return dq_error_prefix(error, DQ_CONDITION, "retraining hook");
 }
+
+dq_status dq_retrain_nodes(const dq_graph *graph, dq_arena *arena, const char *const **names, int *count,
+                           dq_error *error) {
+  const char **list = DQ_NEW_ARRAY(arena, graph->node_count, const char *);
+  if (!list) return dq_fail_memory(error, 0);
+  *names = list;
+  *count = 0;
+  for (int n = 0; n < graph->node_count; n++) {
+    const dq_node *node = graph->nodes[n];
+    bool constant = false;
+    for (int i = 0; i < node->input_count; i++) constant |= node->inputs[i] && node->inputs[i]->constant;
+    if (constant && node->name[0]) list[(*count)++] = node->name;
+  }
+  return DQ_OK;
+}

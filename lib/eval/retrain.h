@@ -35,4 +35,9 @@ dq_status dq_retrain_check(const dq_graph *graph, const dq_graph *made,
                            const dq_retrain_options *options, const dq_context *context,
                            dq_error *error);
 
+// The names of all nodes that have one and read an initializer, into the arena: what a hook must keep of a
+// model in which every weight may be trained and no operator may change.
+dq_status dq_retrain_nodes(const dq_graph *graph, dq_arena *arena, const char *const **names, int *count,
+                           dq_error *error);
+
 #endif

@@ -1,0 +1,16 @@
+// The retraining hook as commands offer it: --retrain CMD.
+#ifndef DQ_CMD_HOOK_H
+#define DQ_CMD_HOOK_H
+
+#include "cmd/options.h"
+#include "lib/eval/retrain.h"
+
+// Usage that the table of options cannot tell, before any work. NULL `command`: fine.
+dq_status dq_hook_check(const char *command, const char *input, const char *output, dq_error *error);
+
+// Runs the hook on the model that was written to `path`; a failed one leaves that and says which model it
+// is: "the quantized model".
+dq_status dq_hook_run(const dq_graph *graph, const char *path, const dq_retrain_options *hook, const char *what,
+                      const dq_context *context, dq_error *error);
+
+#endif

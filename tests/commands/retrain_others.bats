@@ -1,0 +1,58 @@
+# The retraining hook of dq-int8 and dq-amp: the same as dq-tucker's (retrain.bats has all that can go wrong).
+load common
+load pictures
+
+int8() { gives "$1" dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx --retrain "$2" "${@:3}"; }
+amp() { gives "$1" dq-amp "$models/small.onnx" -o out.onnx --retrain "$2" "${@:3}"; }
+
+@test "what the hooks get" {
+  int8 0 'cmp "$DQ_MODEL" out.onnx && cp "$DQ_SPEC" spec.json && echo "data is $DQ_DATA" && cp "$DQ_MODEL" "$DQ_OUTPUT"' --exclude conv2
+  has "data is npy:$x"
+  has "Quantized:               6"
+  [ "$(tr -d '\n ' <spec.json)" = '{"schema":"dq-hook","version":1,"tool":"dq-int8","layers":[{"layer":"conv1","precision":"int8"},{"layer":"relu1","precision":"int8"},{"layer":"depthwise","precision":"int8"},{"layer":"conv2","precision":"fp32"},{"layer":"relu2","precision":"fp32"},{"layer":"pool","precision":"int8"},{"layer":"flatten","precision":"int8"},{"layer":"head","precision":"int8"}]}' ]
+  only out.onnx spec.json
+  amp 0 'cmp "$DQ_ORIGINAL" '"$models"'/small.onnx && cp "$DQ_SPEC" spec.json && echo "data is $DQ_DATA" && cp "$DQ_MODEL" "$DQ_OUTPUT"' --data some:SPEC
+  has "data is some:SPEC"
+  grep -q '"tool": "dq-amp"' spec.json && grep -q '"precision": "fp16"' spec.json
+  only out.onnx spec.json
+}
+
+# A hook that writes the same network with other numbers: ranges that cut more.
+change='dq-int8 "$DQ_ORIGINAL" --data "$DQ_DATA" --preset vww --equalize off --accumulator int32 --percentile 90 -o "$DQ_OUTPUT" -q >hook.log'
+
+@test "what the hook wrote is taken, and its accuracy is told" {
+  pictures 8
+  dq-int8 "$models/small.onnx" --data list.txt --preset vww --equalize off --accumulator int32 -o plain.onnx -q >/dev/null
+  gives 0 dq-int8 "$models/small.onnx" --data list.txt --preset vww --equalize off --accumulator int32 -o out.onnx --retrain "$change"' && cp "$DQ_OUTPUT" written'
+  [ "$(grep top1 <<<"$output")" = "$(grep top1 hook.log)" ]
+  cmp written out.onnx && ! cmp -s plain.onnx out.onnx
+}
+
+@test "a hook that fails leaves the converted model, and the tables are told" {
+  dq-int8 "$models/small.onnx" --data "npy:$x" -o plain.onnx -q >/dev/null
+  int8 1 'exit 3'
+  has "dq-int8: retraining hook: exit status 3"
+  has "hint: out.onnx holds the quantized model"
+  has "Quantized:               8"
+  cmp plain.onnx out.onnx
+  int8 1 'cp "$DQ_ORIGINAL" "$DQ_OUTPUT"'
+  has "node 'x_QuantizeLinear' is missing"
+  cmp plain.onnx out.onnx
+  int8 1 'sleep 9' --time-limit 0.3s
+  has "time limit of 0.3 s"
+  dq-amp "$models/small.onnx" -o plain.onnx -q >/dev/null
+  amp 1 'cp "$DQ_ORIGINAL" "$DQ_OUTPUT"'
+  has "dq-amp: retraining hook: "
+  has "hint: out.onnx holds the converted model"
+  cmp plain.onnx out.onnx
+}
+
+@test "usage" {
+  int8 4 builtin
+  amp 4 builtin
+  gives 2 dq-int8 "$models/small.onnx" --data "npy:$x" -o - --retrain true
+  says "dq-int8: --retrain needs files to read and to write, not '-'"
+  gives 2 dq-amp "$models/small.onnx" -o out.onnx --data some:SPEC
+  says "dq-amp: option '--data' needs '--retrain'"
+  only ""
+}
