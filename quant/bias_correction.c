@@ -74,6 +74,7 @@ const dq_channel_means *dq_input_means_find(const dq_input_means *means, const c
 
 bool dq_bias_shift(const dq_node *node, const dq_channel_means *means, const int8_t *elements,
                    const float *scales, int64_t scale_count, double *shift) {
+  if (!has_correctable_weight(node)) return false;
   const dq_tensor *weight = node->inputs[1]->constant;
   bool matrix = dq_node_is(node, "Gemm");
   if (weight->rank < 2 ||

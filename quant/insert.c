@@ -51,7 +51,8 @@ static dq_status add_parameters(dq_int8_job *job, const char *base, const dq_par
 
 int dq_int8_weight_axis(const dq_int8_job *job, const dq_node *node) {
   if (job->options->per_tensor) return -1;
-  if (dq_node_is(node, "ConvTranspose")) return -1; // channels of a group run along axis 1
+  if (dq_node_is(node, "ConvTranspose")) // axis 1 holds the channels of one group
+    return dq_node_int(node, "group", 1) == 1 ? 1 : -1;
   if (dq_node_is(node, "MatMul")) return node->inputs[1]->constant->rank == 2 ? 1 : -1;
   if (dq_node_is(node, "Gemm")) return dq_node_int(node, "transB", 0) ? 0 : 1;
   return 0;
@@ -61,7 +62,7 @@ int dq_int8_weight_axis(const dq_int8_job *job, const dq_node *node) {
 static dq_value *integer_bias(const dq_node *node) {
   dq_value *bias = dq_node_input(node, 2);
   if (!bias || !bias->constant || !bias->constant->data || bias->constant->type != DQ_F32) return NULL;
-  bool plain = dq_node_is(node, "Conv") ||
+  bool plain = dq_node_is(node, "Conv") || dq_node_is(node, "ConvTranspose") ||
                (dq_node_is(node, "Gemm") && dq_node_float(node, "alpha", 1) == 1 &&
                 dq_node_float(node, "beta", 1) == 1);
   return plain && bias->constant->rank == 1 ? bias : NULL;
@@ -193,7 +194,8 @@ static dq_status insert_constant(dq_int8_job *job, dq_value *value, const dq_par
   for (int u = 0; u < value->user_count; u++) {
     dq_node *user = value->users[u];
     const dq_operator *row = dq_operator_find(user->domain, user->op_type);
-    if (!row || row->quantization != DQ_QUANTIZE_COMBINE) continue;
+    bool operand = row && row->quantization == DQ_QUANTIZE_COMPUTE && user->inputs[0] == value && user->mark;
+    if (!row || (row->quantization != DQ_QUANTIZE_COMBINE && !operand)) continue;
     if (user->index < first) first = user->index;
     redirect(user, value, output);
   }

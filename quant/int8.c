@@ -157,7 +157,7 @@ static void report_parameters(dq_int8_job *job) {
   for (int i = 0; i < job->report->count; i++) {
     dq_int8_layer *layer = &job->report->layers[i];
     const dq_choice *choice = &job->choices[dq_graph_find(job->graph, layer->output)->index];
-    choice = &job->choices[choice->shares];
+    if (choice->quantized) choice = &job->choices[choice->shares]; // else what follows has the numbers
     layer->parameters = choice->parameters;
     layer->range = choice->range;
     layer->clipped = choice->clipped;

@@ -53,30 +53,39 @@ static const char *left_in_float(const dq_int8_options *options, const dq_node *
   return is_excluded(options, node) ? "excluded" : NULL;
 }
 
+static dq_quantization rule_of(const dq_node *node) {
+  const dq_operator *row = node ? dq_operator_find(node->domain, node->op_type) : NULL;
+  return row ? row->quantization : DQ_QUANTIZE_NOT;
+}
+
+static bool is_private(const dq_value *value) {
+  return value->user_count == 1 && !value->is_output && !value->is_captured;
+}
+
 // A Relu or Clip that belongs to a product which is left in float stays with it: quantizing between the
 // two would cost and bring nothing.
 static const char *left_with_product(const dq_int8_options *options, const dq_node *node) {
   const dq_value *input = node->inputs[0];
   const dq_node *producer = input->producer;
-  const dq_operator *row = producer ? dq_operator_find(producer->domain, producer->op_type) : NULL;
-  bool product = row && row->quantization == DQ_QUANTIZE_COMPUTE;
-  bool only = input->user_count == 1 && !input->is_output && !input->is_captured;
-  return product && only && !dq_precision_find(options->precision, node) ? left_in_float(options, producer) : NULL;
+  bool product = rule_of(producer) == DQ_QUANTIZE_COMPUTE;
+  return product && is_private(input) && !dq_precision_find(options->precision, node) ? left_in_float(options, producer) : NULL;
 }
 
 static bool is_marked(const dq_int8_job *job, const dq_value *value) {
   return value && job->choices[value->index].quantized;
 }
 
-// Relu and Clip take the place of the value they follow: only their result is quantized.
+// Relu and Clip take the place of the value they follow: only their result is quantized, and what shared
+// the value's parameters (parts of a Concat) takes those of the result. So does one function of another:
+// the two are one table, or run in float together.
 static bool absorb(dq_int8_job *job, const dq_node *node) {
   const dq_value *input = node->inputs[0];
   const dq_node *producer = input->producer;
-  bool only = input->user_count == 1 && !input->is_output && !input->is_captured;
-  if (!only || !producer || !producer->mark || !is_marked(job, input) ||
+  if (!is_private(input) || !producer || !producer->mark || !is_marked(job, input) ||
       job->choices[input->index].shares != input->index)
     return false;
   job->choices[input->index].quantized = false;
+  job->choices[input->index].shares = node->outputs[0]->index;
   mark(job, node->outputs[0]);
   return true;
 }
@@ -97,11 +106,21 @@ static const char *select_compute(dq_int8_job *job, const dq_node *node) {
 static bool only_gathers_outputs(const dq_node *node) {
   const dq_value *value = node->outputs[0];
   for (int u = 0; u < value->user_count; u++) {
-    const dq_operator *row = dq_operator_find(value->users[u]->domain, value->users[u]->op_type);
-    bool moves = row && (row->quantization == DQ_QUANTIZE_SHARE || dq_node_is(value->users[u], "Concat"));
+    bool moves = rule_of(value->users[u]) == DQ_QUANTIZE_SHARE || dq_node_is(value->users[u], "Concat");
     if (!moves || !only_gathers_outputs(value->users[u])) return false;
   }
   return value->user_count > 0 || value->is_output;
+}
+
+// A part that nothing but the Concat reads is rounded once, to the numbers of the result.
+static void share_parts(dq_int8_job *job, const dq_node *concat) {
+  int result = concat->outputs[0]->index;
+  for (int i = 0; i < concat->input_count; i++) {
+    const dq_value *part = concat->inputs[i];
+    dq_choice *choice = &job->choices[part->index];
+    bool own = is_private(part) && part->producer && part->producer->mark && choice->shares == part->index;
+    if (own) choice->shares = result;
+  }
 }
 
 static const char *select_combine(dq_int8_job *job, const dq_node *node) {
@@ -111,7 +130,37 @@ static const char *select_combine(dq_int8_job *job, const dq_node *node) {
   for (int i = 0; i < node->input_count; i++)
     if (node->inputs[i]) mark(job, node->inputs[i]);
   mark(job, node->outputs[0]);
+  if (dq_node_is(node, "Concat")) share_parts(job, node);
   return NULL;
+}
+
+// All that reads a value computes on 8 bits, perhaps after moving it.
+static bool leads_to_quantized(const dq_int8_job *job, const dq_value *value) {
+  for (int u = 0; u < value->user_count; u++) {
+    const dq_node *user = value->users[u];
+    dq_quantization rule = rule_of(user);
+    if (left_in_float(job->options, user) || rule == DQ_QUANTIZE_NOT || rule == DQ_QUANTIZE_ABSORB) return false;
+    if (rule == DQ_QUANTIZE_SHARE && !leads_to_quantized(job, user->outputs[0])) return false;
+    if (dq_node_is(user, "Concat") && (only_gathers_outputs(user) || !leads_to_quantized(job, user->outputs[0])))
+      return false;
+  }
+  return value->user_count > 0 && !value->is_output;
+}
+
+// An input of the network that is moved first (slices, transposed, padded) is quantized before that.
+static const char *select_share(dq_int8_job *job, const dq_node *node) {
+  const dq_value *input = node->inputs[0];
+  if (!is_marked(job, input) && !(input->is_input && leads_to_quantized(job, node->outputs[0]))) return "";
+  mark(job, input);
+  mark_shared(job, node->outputs[0], input);
+  return NULL;
+}
+
+// Operands other than the first that a function has: slopes, means, variances.
+static bool has_constants(const dq_int8_job *job, const dq_node *node) {
+  for (int i = 1; i < node->input_count; i++)
+    if (node->inputs[i] && !(is_float(job, node->inputs[i]) && node->inputs[i]->constant)) return false;
+  return true;
 }
 
 // NULL when the node is quantized, else the reason why not; "" when there is nothing to say.
@@ -125,10 +174,12 @@ static const char *select_node(dq_int8_job *job, const dq_node *node, dq_quantiz
   switch (rule) {
   case DQ_QUANTIZE_COMPUTE: return select_compute(job, node);
   case DQ_QUANTIZE_COMBINE: return select_combine(job, node);
-  case DQ_QUANTIZE_SHARE:
-    if (!is_marked(job, node->inputs[0])) return "";
-    mark_shared(job, node->outputs[0], node->inputs[0]);
-    return NULL;
+  case DQ_QUANTIZE_SHARE: return select_share(job, node);
+  case DQ_QUANTIZE_TABLE:
+    if (!has_constants(job, node)) return "an operand is not constant";
+    if (node->output_count > 1 || dq_node_int(node, "training_mode", 0)) return "training";
+    if (rule_of(node->inputs[0]->producer) == DQ_QUANTIZE_TABLE && absorb(job, node)) return NULL;
+    break;
   case DQ_QUANTIZE_ABSORB:
     if (absorb(job, node)) return NULL;
     break;
@@ -169,5 +220,6 @@ dq_status dq_int8_select(dq_int8_job *job) {
     order[n]->mark = !reason;
     DQ_TRY(report_node(job, order[n], reason));
   }
+  for (int v = 0; v < job->value_count; v++) job->choices[v].shares = root_of(job, v);
   return DQ_OK;
 }

@@ -140,7 +140,7 @@ static dq_loop *const loops_PRelu[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY,
 DQ_RUN_LOOPS(PRelu, DQ_GRAIN)
 ROW(PRelu, (7, 9, 16), (2, 2),
     DQ_TYPES_FLOAT | DQ_BIT(DQ_I32) | DQ_BIT(DQ_I64) | DQ_BIT(DQ_U32) | DQ_BIT(DQ_U64),
-    DQ_QUANTIZE_NOT, dq_infer_unidirectional, NULL)
+    DQ_QUANTIZE_TABLE, dq_infer_unidirectional, NULL)
 
 // ---- Clip: bounds as attributes up to version 6, as optional scalar inputs from 11 ----
 

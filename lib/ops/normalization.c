@@ -85,10 +85,10 @@ static dq_status check_rank(const dq_op *op, int least) {
                     op->inputs[0]->rank, least);
 }
 
-#define ROW(NAME, INPUTS, OUTPUTS, COLOUR, FLAGS)                                                  \
+#define ROW(NAME, INPUTS, OUTPUTS, COLOUR, QUANTIZATION, FLAGS)  \
   .name = #NAME, .inputs = DQ_VERSIONS INPUTS, .outputs = DQ_VERSIONS OUTPUTS,                     \
   .types = DQ_TYPES_FLOAT, .attributes = attributes_##NAME, .infer = infer_##NAME,                 \
-  .run = run_##NAME, .colour = COLOUR, .quantization = DQ_QUANTIZE_NOT, .flags = FLAGS
+  .run = run_##NAME, .colour = COLOUR, .quantization = QUANTIZATION, .flags = FLAGS
 
 // ---- BatchNormalization ----
 
@@ -199,7 +199,7 @@ static const dq_attribute_rule attributes_BatchNormalization[] = {
     {0}};
 const dq_operator dq_op_BatchNormalization = {
     .since = {1, 6, 7, 9, 14, 15},
-    ROW(BatchNormalization, (5, 5), (1, 5), DQ_FOLLOW, DQ_OP_HALF | DQ_OP_IN_PLACE)};
+    ROW(BatchNormalization, (5, 5), (1, 5), DQ_FOLLOW, DQ_QUANTIZE_TABLE, DQ_OP_HALF | DQ_OP_IN_PLACE)};
 
 // ---- InstanceNormalization, GroupNormalization: sets of whole planes of one picture ----
 
@@ -256,7 +256,7 @@ static dq_status run_InstanceNormalization(dq_op *op) {
 static const dq_attribute_rule attributes_InstanceNormalization[] = {
     DQ_CONSUMED_INPUTS, {"epsilon", DQ_ATTRIBUTE_FLOAT, false}, {0}};
 const dq_operator dq_op_InstanceNormalization = {
-    .since = {1, 6, 22}, ROW(InstanceNormalization, (3, 3), (1, 1), DQ_DENY, DQ_OP_HALF)};
+    .since = {1, 6, 22}, ROW(InstanceNormalization, (3, 3), (1, 1), DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF)};
 
 static dq_status infer_GroupNormalization(dq_op *op) {
   DQ_TRY(check_rank(op, 2));
@@ -277,7 +277,7 @@ static const dq_attribute_rule attributes_GroupNormalization[] = {
     {"stash_type", DQ_ATTRIBUTE_INT, false},
     {0}};
 const dq_operator dq_op_GroupNormalization = {
-    .since = {18, 21}, ROW(GroupNormalization, (3, 3), (1, 1), DQ_DENY, DQ_OP_HALF)};
+    .since = {18, 21}, ROW(GroupNormalization, (3, 3), (1, 1), DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF)};
 
 // ---- LayerNormalization: the dimensions from `axis` on; scale and bias broadcast ----
 
@@ -340,7 +340,7 @@ static const dq_attribute_rule attributes_LayerNormalization[] = {
     {"stash_type", DQ_ATTRIBUTE_INT, false},
     {0}};
 const dq_operator dq_op_LayerNormalization = {
-    .since = {17}, ROW(LayerNormalization, (2, 3), (1, 3), DQ_DENY, DQ_OP_HALF)};
+    .since = {17}, ROW(LayerNormalization, (2, 3), (1, 3), DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF)};
 
 // ---- MeanVarianceNormalization: (x - mean) / (standard deviation + 1e-9) over axes ----
 
@@ -379,7 +379,7 @@ static dq_status run_MeanVarianceNormalization(dq_op *op) {
 static const dq_attribute_rule attributes_MeanVarianceNormalization[] = {
     {"axes", DQ_ATTRIBUTE_INTS, false}, {0}};
 const dq_operator dq_op_MeanVarianceNormalization = {
-    .since = {9, 13}, ROW(MeanVarianceNormalization, (1, 1), (1, 1), DQ_DENY, DQ_OP_HALF)};
+    .since = {9, 13}, ROW(MeanVarianceNormalization, (1, 1), (1, 1), DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF)};
 
 // ---- LpNormalization: x / norm along an axis, 0 where the norm is 0 ----
 
@@ -417,7 +417,7 @@ static dq_status run_LpNormalization(dq_op *op) {
 static const dq_attribute_rule attributes_LpNormalization[] = {
     {"axis", DQ_ATTRIBUTE_INT, false}, {"p", DQ_ATTRIBUTE_INT, false}, {0}};
 const dq_operator dq_op_LpNormalization = {
-    .since = {1, 22}, ROW(LpNormalization, (1, 1), (1, 1), DQ_DENY, DQ_OP_HALF)};
+    .since = {1, 22}, ROW(LpNormalization, (1, 1), (1, 1), DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF)};
 
 // ---- LRN: x / (bias + alpha / size * sum of squares of neighbouring channels) ^ beta ----
 
@@ -477,4 +477,4 @@ static const dq_attribute_rule attributes_LRN[] = {{"size", DQ_ATTRIBUTE_INT, tr
                                                    {"beta", DQ_ATTRIBUTE_FLOAT, false},
                                                    {"bias", DQ_ATTRIBUTE_FLOAT, false},
                                                    {0}};
-const dq_operator dq_op_LRN = {.since = {1, 13}, ROW(LRN, (1, 1), (1, 1), DQ_DENY, DQ_OP_HALF)};
+const dq_operator dq_op_LRN = {.since = {1, 13}, ROW(LRN, (1, 1), (1, 1), DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF)};

@@ -57,7 +57,7 @@ static bool collect(function *f, const dq_value *value);
 
 // Scale, bias, mean and variance of BatchNormalization lie along axis 1 whatever the rank.
 static bool collect_batch_norm(function *f, const dq_node *node) {
-  if (!collect(f, node->inputs[0]) || f->has_batch_norm) return false;
+  if (!collect(f, node->inputs[0]) || f->has_batch_norm || dq_node_int(node, "training_mode", 0)) return false;
   for (int i = 1; i < node->input_count; i++)
     if (!dq_constant_of(node->inputs[i])) return false;
   f->has_batch_norm = true;

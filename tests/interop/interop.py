@@ -205,6 +205,73 @@ def int8_alike(path, data, preset, folder):
     return compare_units(out, feeds, folder)
 
 
+def float_products(path):
+    """Products that ONNX Runtime, optimising as it does by default, leaves in float."""
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    options.optimized_model_filepath = path + ".optimized"
+    ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    nodes = onnx.load(options.optimized_model_filepath).graph.node
+    return [n.name or n.op_type for n in nodes if n.op_type in ("Conv", "FusedConv", "Gemm", "FusedGemm", "MatMul", "FusedMatMul")]
+
+
+def all_integer(path, data, preset, folder, *words):
+    out = os.path.join(folder, "integer.onnx")
+    dq("dq-int8", path, "--data", data, *(["--preset", preset] if preset else []), "--limit", "4", "--method", "minmax",
+       "--equalize", "off", "--bias-correction", "off", "-o", out, "-q", *words)
+    left = float_products(out)
+    return f"left in float: {', '.join(left)}" if left else None
+
+
+def left_when_asked(path, data, preset, folder):
+    """What --exclude names stays in float, so the count above can fail."""
+    problem = all_integer(path, data, preset, folder, "--exclude", "*")
+    return None if problem else "nothing is left in float with --exclude '*'"
+
+
+def many_operators(folder):
+    """A network with an operator of every form that runs on 8 bits, as a float model."""
+    random = np.random.default_rng(4)
+    constants, nodes = [], []
+
+    def constant(name, array):
+        constants.append(onnx.numpy_helper.from_array(np.asarray(array), name))
+        return name
+
+    def weight(name, *shape):
+        return constant(name, (random.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32))
+
+    def add(op, inputs, name, **attributes):
+        nodes.append(helper.make_node(op, inputs, [name], name=name, **attributes))
+        return name
+
+    x = add("Conv", ["x", weight("w0", 8, 3, 3, 3), weight("b0", 8)], "conv", pads=[1, 1, 1, 1])
+    silu = add("Mul", [x, add("Sigmoid", [x], "sigmoid")], "silu")
+    hard = add("HardSwish", [add("Conv", [silu, weight("w1", 8, 8, 1, 1)], "conv1")], "hard")
+    slope = add("PRelu", [add("Conv", [silu, weight("w2", 8, 1, 3, 3), weight("b2", 8)], "depthwise", group=8, pads=[1, 1, 1, 1]),
+                          constant("slope", random.random((8, 1, 1)).astype(np.float32))], "prelu")
+    both = add("Add", [hard, slope], "sum")
+    less = add("Sub", [hard, slope], "difference")
+    gate = add("HardSigmoid", [add("Conv", [add("GlobalAveragePool", [both], "squeeze"), weight("w3", 8, 8, 1, 1)], "excite")], "gate")
+    gated = add("Mul", [both, gate], "gated")
+    joined = add("Concat", [gated, add("LeakyRelu", [less], "leaky", alpha=0.1)], "joined", axis=1)
+    down = add("AveragePool", [joined], "average", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])
+    most = add("MaxPool", [joined], "maximum", kernel_shape=[2, 2], strides=[2, 2])
+    up = add("ConvTranspose", [add("Concat", [down, most], "pools", axis=1), weight("w4", 32, 8, 2, 2), weight("b4", 8)],
+             "transposed", strides=[2, 2])
+    near = add("Resize", [most, "", constant("scales", np.float32([1, 1, 2, 2]))], "nearest", mode="nearest",
+               coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    rows = add("Reshape", [add("Relu", [up], "relu"), constant("rows", np.int64([1, 8, 64]))], "rows_of")
+    columns = add("Transpose", [add("Reshape", [near, constant("shape", np.int64([1, 16, 64]))], "flat")], "columns_of", perm=[0, 2, 1])
+    product = add("MatMul", [rows, columns], "product")
+    y = add("MatMul", [product, weight("w5", 16, 5)], "scores")
+    graph = helper.make_graph(nodes, "many", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 8, 8])],
+                              [helper.make_tensor_value_info(y, TensorProto.FLOAT, None)], constants)
+    path = os.path.join(folder, "many.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8), path)
+    return path
+
+
 def forms_alike(path, data, preset, folder):
     """The explicit form and the operator form give the same bits, in ONNX Runtime and in dq."""
     files = {form: os.path.join(folder, form + ".onnx") for form in ("qdq", "qoperator")}
@@ -263,6 +330,11 @@ def main():
         guarded(f"{name}.onnx is saved alike", saved_alike, path, folder)
         guarded(f"{name}.onnx converted and decomposed around what is not run", unknown_kept, path, folder)
     guarded("small.onnx quantized, operator by operator", int8_alike, small, f"npy:{calibration}", None, folder)
+    many = many_operators(folder)
+    guarded("many operators run alike", runs_alike, many)
+    guarded("many operators quantized, operator by operator", int8_alike, many, f"npy:{calibration}", None, folder)
+    guarded("many operators leave no product in float", all_integer, many, f"npy:{calibration}", None, folder)
+    guarded("many operators left in float when asked", left_when_asked, small, f"npy:{calibration}", None, folder)
     guarded("small.onnx in both quantized forms", forms_alike, small, f"npy:{calibration}", None, folder)
     guarded("float16 values are rounded after every operator", half_rounds, folder)
     models = sorted(glob.glob(os.path.join(ASSETS, "models", "*.onnx")))
@@ -279,6 +351,12 @@ def main():
         if os.path.exists(path):
             guarded(f"{name} quantized, operator by operator", int8_alike, path,
                     os.path.join(ASSETS, "data/imagenet/calib100.txt"), preset, folder)
+            guarded(f"{name} leaves no product in float", all_integer, path,
+                    os.path.join(ASSETS, "data/imagenet/calib100.txt"), preset, folder)
+    for name, preset in (("yolox_nano", "yolox"), ("espnetv2_voc_s2_384", "imagenet-stretch")):
+        path = os.path.join(ASSETS, "models", name + ".onnx")
+        if os.path.exists(path):
+            guarded(f"{name} leaves no product in float", all_integer, path, os.path.join(ASSETS, "data/coco_calib"), preset, folder)
     for name, data, preset in (("mlperftiny_resnet8_cifar10", "cifar10:{}/cifar10/calib_200.bin", "cifar-raw"),
                                ("yolo_fastest_1.1", "{}/coco_calib", "darknet")):
         path = os.path.join(ASSETS, "models", name + ".onnx")

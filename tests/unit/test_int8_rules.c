@@ -1,0 +1,183 @@
+// Where dq-int8 puts its conversions: what shares a scale, what is rounded once, what stays in float.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "lib/base/random.h"
+#include "lib/passes/passes.h"
+#include "quant/int8.h"
+
+static dq_context context;
+static dq_graph *graph;
+static dq_random numbers;
+
+static dq_value *floats(int rank, const int64_t *dims) {
+  dq_tensor *tensor = dq_tensor_new(graph->arena, DQ_F32, rank, dims);
+  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) ((float *)tensor->data)[i] = 0.1f + dq_random_float(&numbers);
+  return dq_graph_add_constant(graph, "constant", tensor);
+}
+#define FLOATS(...) floats((int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__})
+
+static dq_value *ints(int64_t count, const int64_t *values) {
+  dq_tensor *tensor = dq_tensor_new(graph->arena, DQ_I64, 1, &count);
+  memcpy(tensor->data, values, dq_tensor_bytes(tensor));
+  return dq_graph_add_constant(graph, "ints", tensor);
+}
+#define INTS(...) ints((int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__})
+
+static dq_value *node_of(const char *op_type, const char *to, int count, dq_value **inputs) {
+  dq_value *output = dq_graph_add_value(graph, to);
+  assert_non_null(dq_graph_add_node(graph, graph->node_count, op_type, to, count, inputs, 1, &output));
+  return output;
+}
+#define NODE(op_type, to, ...)                                                                     \
+  node_of(op_type, to, (int)(sizeof((dq_value *[]){__VA_ARGS__}) / sizeof(dq_value *)),            \
+          (dq_value *[]){__VA_ARGS__})
+static dq_value *set(dq_value *value, const char *name, int64_t to) {
+  dq_node_set_int(graph, graph->nodes[graph->node_count - 1], name, to);
+  return value;
+}
+
+static dq_value *open_graph(void) {
+  static const dq_dimension dims[] = {{1, NULL}, {3, NULL}, {32, NULL}, {32, NULL}};
+  graph = dq_graph_new(0);
+  graph->ir_version = 8;
+  numbers = (dq_random){3};
+  assert_int_equal(dq_graph_set_opset(graph, "", 14, NULL), DQ_OK);
+  dq_value *x = dq_graph_add_value(graph, "x");
+  x->type = DQ_F32, x->rank = 4, x->dims = dims, x->is_input = true;
+  graph->inputs = dq_arena_copy(graph->arena, &x, sizeof x);
+  graph->input_count = 1;
+  return x;
+}
+
+static void quantize(dq_value *output) {
+  dq_error error = {0};
+  dq_data *data;
+  dq_int8_report report;
+  graph->outputs = dq_arena_copy(graph->arena, &output, sizeof output);
+  graph->output_count = 1;
+  output->is_output = true;
+  output->type = DQ_F32;
+  assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+  dq_data_options from = {.spec = "synth:shapes,split=calib,count=2"};
+  if (dq_data_open(&data, &from, &context, &error) != DQ_OK) fail_msg("%s", error.message);
+  dq_int8_options options = {.method = dq_observer_find("minmax"), .equalize = DQ_CHOOSE_OFF,
+                             .bias_correction = DQ_CHOOSE_OFF, .activation_type = DQ_U8};
+  if (dq_int8_apply(graph, data, &options, &report, &context, &error) != DQ_OK) fail_msg("%s", error.message);
+  dq_data_free(data);
+  dq_session session; // what was written runs
+  if (dq_session_open(&session, graph, NULL, &context, &error) != DQ_OK) fail_msg("%s", error.message);
+  if (dq_plan_run(session.plan, &error) != DQ_OK) fail_msg("%s", error.message);
+  dq_session_close(&session);
+}
+
+static const dq_node *producer(const char *value) {
+  const dq_value *found = dq_graph_find(graph, value);
+  assert_non_null(found);
+  return found->producer;
+}
+// The QuantizeLinear that reads a value; NULL: none does.
+static const dq_node *quantizer(const char *value) {
+  const dq_value *found = dq_graph_find(graph, value);
+  for (int u = 0; u < found->user_count; u++)
+    if (dq_node_is(found->users[u], "QuantizeLinear")) return found->users[u];
+  return NULL;
+}
+static const dq_node *named(const char *name) {
+  for (int n = 0; n < graph->node_count; n++)
+    if (!strcmp(graph->nodes[n]->name, name)) return graph->nodes[n];
+  fail_msg("no node %s", name);
+  return NULL;
+}
+
+// Parts that only the Concat reads take its scale, through a Concat and a Relu behind it too; a part
+// with another reader keeps its own.
+static void parts_of_a_concatenation(void **state) {
+  (void)state;
+  dq_value *x = open_graph();
+  dq_value *a = NODE("Conv", "a", x, FLOATS(4, 3, 1, 1)), *b = NODE("Conv", "b", x, FLOATS(4, 3, 1, 1));
+  dq_value *c = NODE("Conv", "c", x, FLOATS(4, 3, 1, 1));
+  dq_value *inner = set(NODE("Concat", "inner", a, b), "axis", 1);
+  dq_value *outer = set(NODE("Concat", "outer", inner, c), "axis", 1);
+  dq_value *sum = NODE("Add", "sum", NODE("Relu", "relu", outer), set(NODE("Concat", "twice", c, c, c), "axis", 1));
+  quantize(NODE("GlobalAveragePool", "y", sum));
+  assert_ptr_equal(quantizer("a")->inputs[1], quantizer("relu")->inputs[1]);
+  assert_ptr_equal(quantizer("b")->inputs[1], quantizer("relu")->inputs[1]);
+  assert_ptr_equal(quantizer("inner")->inputs[1], quantizer("relu")->inputs[1]);
+  assert_ptr_not_equal(quantizer("c")->inputs[1], quantizer("relu")->inputs[1]);
+  assert_null(quantizer("outer"));
+  dq_graph_free(graph);
+}
+
+static void moved_input(void **state) {
+  (void)state;
+  dq_value *x = open_graph();
+  dq_value *left = NODE("Slice", "left", x, INTS(0), INTS(32), INTS(3), INTS(2));
+  dq_value *right = NODE("Slice", "right", x, INTS(1), INTS(32), INTS(3), INTS(2));
+  dq_value *all = set(NODE("Concat", "all", left, right), "axis", 1);
+  quantize(NODE("Conv", "y", all, FLOATS(2, 6, 1, 1)));
+  assert_non_null(quantizer("x"));
+  assert_true(dq_node_is(named("left")->inputs[0]->producer, "DequantizeLinear"));
+  assert_ptr_equal(quantizer("left")->inputs[1], quantizer("x")->inputs[1]);
+  dq_graph_free(graph);
+}
+
+static void functions_of_functions(void **state) {
+  (void)state;
+  dq_value *x = open_graph(), *c = NODE("Conv", "c", x, FLOATS(4, 3, 1, 1));
+  dq_value *sum = NODE("Add", "sum", c, NODE("LeakyRelu", "leaky", c));
+  dq_value *normal = NODE("BatchNormalization", "normal", sum, FLOATS(4), FLOATS(4), FLOATS(4), FLOATS(4));
+  quantize(NODE("GlobalAveragePool", "y", NODE("PRelu", "prelu", normal, FLOATS(4, 1, 1))));
+  assert_non_null(quantizer("c")); // in front of LeakyRelu
+  assert_non_null(quantizer("leaky"));
+  assert_null(quantizer("normal"));
+  assert_non_null(quantizer("prelu"));
+  dq_graph_free(graph);
+}
+
+static void transposed_convolution(void **state) {
+  (void)state;
+  dq_value *x = open_graph();
+  dq_value *y = NODE("ConvTranspose", "t", x, FLOATS(3, 5, 2, 2), FLOATS(5));
+  dq_node_set_ints(graph, graph->nodes[graph->node_count - 1], "strides", (int64_t[]){2, 2}, 2);
+  quantize(NODE("GlobalAveragePool", "y", y));
+  const dq_node *weight = named("t")->inputs[1]->producer, *bias = named("t")->inputs[2]->producer;
+  assert_int_equal(dq_node_int(weight, "axis", -1), 1);
+  assert_int_equal(dq_tensor_count(weight->inputs[1]->constant), 5);
+  assert_int_equal(bias->inputs[0]->constant->type, DQ_I32);
+  dq_graph_free(graph);
+}
+
+static void matrix_in_front(void **state) {
+  (void)state;
+  dq_value *x = open_graph();
+  quantize(NODE("MatMul", "y", FLOATS(1, 1, 7, 32), x));
+  assert_true(dq_node_is(named("y")->inputs[0]->producer, "DequantizeLinear"));
+  assert_true(dq_node_is(named("y")->inputs[1]->producer, "DequantizeLinear"));
+  assert_true(dq_node_is(producer("y"), "DequantizeLinear"));
+  dq_graph_free(graph);
+}
+
+static int start(void **state) {
+  (void)state;
+  return dq_context_init(&context, 1, ~0u, NULL) == DQ_OK ? 0 : -1;
+}
+static int end(void **state) {
+  (void)state;
+  dq_context_deinit(&context);
+  return 0;
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(parts_of_a_concatenation), cmocka_unit_test(moved_input),
+      cmocka_unit_test(functions_of_functions),   cmocka_unit_test(transposed_convolution),
+      cmocka_unit_test(matrix_in_front),
+  };
+  return cmocka_run_group_tests(tests, start, end);
+}
