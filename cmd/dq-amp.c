@@ -23,7 +23,7 @@ static const dq_option rows[] = {
     {.name = "allow", .type = DQ_OPTION_LIST, .value = "OPS", .group = "Colours",
      DQ_INTO(amp_options, allow), .help = "operators to compute in float16, with commas"},
     {.name = "follow", .type = DQ_OPTION_LIST, .value = "OPS", .group = "Colours",
-     DQ_INTO(amp_options, follow), .help = "operators that take the precision of their inputs"},
+     DQ_INTO(amp_options, follow), .help = "operators that take the precision with the fewest casts"},
     {.name = "deny", .aliases = "op-types-to-exclude op-block-list", .type = DQ_OPTION_LIST, .value = "OPS",
      .group = "Colours", DQ_INTO(amp_options, deny), .help = "operators to keep in float32"},
     {.name = "deny-node", .aliases = "nodes-to-exclude node-block-list", .type = DQ_OPTION_LIST,
@@ -165,8 +165,8 @@ static const dq_command command = {
     .description =
         "Every operator has a colour. ALLOW (Conv, Gemm, MatMul: gain much, lose little) is computed in "
         "float16; DENY (Exp, Softmax, norms, long sums) stays in float32; FOLLOW (Relu, Add, pools, "
-        "Concat, ...) takes the precision of its inputs. Weights are stored in float16, casts are "
-        "written where precisions meet, one for all readers of a value. No data is needed.\n\n"
+        "Concat, ...) takes the precision that casts the fewest bytes. Weights are stored in float16, casts "
+        "are written where precisions meet, one for all readers of a value. No data is needed.\n\n"
         "On processors without float16 arithmetic this brings size, not speed.",
     .examples = "# half the size\n"
                 "dq-amp model.onnx -o half.onnx\n"

@@ -32,17 +32,16 @@ typedef struct dq_amp_report {
   dq_amp_node *nodes; // in the order of the graph; owned by the graph's arena
   int count, halves;
   int casts;              // Cast nodes written
-  int64_t cast_bytes;     // bytes they read and write in one run, batch 1
+  int64_t cast_bytes;     // bytes they read and write in one run, batch 1; 65,536 elements where a size is unknown
   bool sizes_unknown;     // an input leaves its size open: cast_bytes mean nothing
   int64_t weights;        // elements stored in float16
   int64_t lost_to_zero;   // of them, those that became zero
   bool nothing_to_do;     // no float32 left to convert
 } dq_amp_report;
 
-// Colours: ALLOW nodes become float16, DENY nodes stay float32, FOLLOW nodes become float16 when all
-// their float inputs that are not constants are float16. A node whose constants do not fit float16
-// (over 65504) stays float32. Constants are converted here, once; a Cast is shared by all readers of a
-// value. On failure the graph may only be freed.
+// Colours: ALLOW nodes become float16, DENY nodes stay float32, FOLLOW nodes become what casts the fewest
+// bytes (docs/NUMERICS.md). A node whose constants do not fit float16 (over 65504) stays float32. Constants
+// are converted here, once; a Cast is shared by all readers of a value. On failure the graph may only be freed.
 // dq_amp_convert does this; dq_amp_apply also writes into the model where its values come from.
 dq_status dq_amp_convert(dq_graph *graph, const dq_amp_options *options, dq_amp_report *report,
                          const dq_context *context, dq_error *error);

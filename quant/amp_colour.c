@@ -1,4 +1,4 @@
-// Colours of nodes, and which of them compute in float16.
+// Colours of nodes: which must compute in float16, which must not, and which are free for amp_cut.c.
 #include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,12 +15,21 @@ static const struct {
     {"Upsample", 1, 1},
 };
 
-static bool is_float(const dq_amp_job *job, const dq_value *value) {
+bool dq_amp_is_float(const dq_amp_job *job, const dq_value *value) {
   return value && value->index < job->value_count && job->tensors[value->index].type == DQ_F32;
 }
 
+const dq_tensor *dq_amp_constant(const dq_amp_job *job, const dq_value *value) {
+  if (!dq_amp_is_float(job, value)) return NULL;
+  const dq_tensor *tensor = value->constant;
+  if (value->producer && dq_node_is(value->producer, "Constant")) tensor = dq_node_tensor(value->producer, "value");
+  return tensor && tensor->data ? tensor : NULL;
+}
+
+bool dq_amp_reads_any(const dq_node *node) { return node->mark == DQ_AMP_NEUTRAL || dq_node_is(node, "Cast"); }
+
 bool dq_amp_input_is_half(const dq_amp_job *job, const dq_node *node, int i) {
-  if (!is_float(job, node->inputs[i])) return false;
+  if (!dq_amp_is_float(job, node->inputs[i])) return false;
   for (size_t r = 0; r < sizeof float_inputs / sizeof *float_inputs; r++)
     if (dq_node_is(node, float_inputs[r].op_type) && i >= float_inputs[r].first && i <= float_inputs[r].last)
       return false;
@@ -81,15 +90,9 @@ static bool constant_fits(const dq_tensor *tensor) {
   return true;
 }
 
-static const dq_tensor *constant_input(const dq_amp_job *job, const dq_node *node, int i) {
-  const dq_value *value = node->inputs[i];
-  if (!dq_amp_input_is_half(job, node, i) || !value->constant || !value->constant->data) return NULL;
-  return value->constant;
-}
-
 static bool constants_fit(const dq_amp_job *job, const dq_node *node) {
   for (int i = 0; i < node->input_count; i++) {
-    const dq_tensor *constant = constant_input(job, node, i);
+    const dq_tensor *constant = dq_amp_input_is_half(job, node, i) ? dq_amp_constant(job, node->inputs[i]) : NULL;
     if (constant && !may_overflow(node) && !constant_fits(constant)) return false;
   }
   return true;
@@ -100,9 +103,9 @@ static bool is_neutral(const dq_amp_job *job, const dq_node *node) {
   const dq_operator *row = dq_operator_find(node->domain, node->op_type);
   if (row && (row->flags & DQ_OP_SHAPE_ONLY)) return true;
   for (int i = 0; i < node->input_count; i++)
-    if (is_float(job, node->inputs[i])) return false;
+    if (dq_amp_is_float(job, node->inputs[i])) return false;
   for (int i = 0; i < node->output_count; i++)
-    if (is_float(job, node->outputs[i])) return false;
+    if (dq_amp_is_float(job, node->outputs[i])) return false;
   return true;
 }
 
@@ -111,18 +114,6 @@ static bool reads_unknown(const dq_amp_job *job, const dq_node *node) {
   for (int i = 0; i < node->input_count; i++)
     if (node->inputs[i] && !job->tensors[node->inputs[i]->index].type) return true;
   return false;
-}
-
-// FOLLOW: float16 when every float input that is computed is float16 already, and there is one.
-static bool follows_half(const dq_amp_job *job, const dq_node *node) {
-  bool any = false;
-  for (int i = 0; i < node->input_count; i++) {
-    const dq_value *input = node->inputs[i];
-    if (!input || input->constant || !dq_amp_input_is_half(job, node, i)) continue;
-    if (!job->half[input->index]) return false;
-    any = true;
-  }
-  return any;
 }
 
 // Part of an int8 product: runtimes compute it on the integers, which casts in between would prevent.
@@ -134,49 +125,50 @@ static bool is_quantized(const dq_node *node) {
   return false;
 }
 
-static void colour_node(dq_amp_job *job, const dq_node *node, dq_amp_node *entry) {
+// A conversion from a wide type, which may hold numbers that float16 does not.
+static bool narrows(const dq_amp_job *job, const dq_node *node) {
+  if (!dq_node_is(node, "Cast") || !node->input_count || !node->inputs[0]) return false;
+  int from = job->tensors[node->inputs[0]->index].type;
+  return from != DQ_F32 && from != DQ_F16 && dq_dtype_size(from) > 1;
+}
+
+static bool has_body(const dq_node *node) {
+  for (int i = 0; i < node->attribute_count; i++)
+    if (node->attributes[i].type == DQ_ATTRIBUTE_GRAPH) return true;
+  return false;
+}
+
+// Why a node cannot compute in float16 whatever its colour; NULL when it can.
+static const char *obstacle(const dq_amp_job *job, const dq_node *node, const dq_amp_node *entry) {
+  if (has_body(node)) return "its body is left alone";
+  if (is_quantized(node) && entry->reason != CHOSEN) return "its input is quantized";
+  if (reads_unknown(job, node)) return "the type of an input is not known";
+  if (narrows(job, node)) return "converts numbers that may be beyond 65504";
+  if (!constants_fit(job, node)) return "a constant is beyond 65504, the largest float16";
+  return NULL;
+}
+
+static void colour_node(dq_amp_job *job, dq_node *node, dq_amp_node *entry) {
   entry->name = node->name;
   entry->op_type = node->op_type;
   choose_colour(job, node, entry);
-  entry->neutral = is_neutral(job, node);
-  if (entry->neutral) {
+  const char *against = entry->colour == DQ_DENY ? NULL : obstacle(job, node, entry);
+  if (against) entry->reason = against;
+  node->mark = entry->colour == DQ_DENY || against ? DQ_AMP_FULL
+               : entry->colour == DQ_ALLOW         ? DQ_AMP_HALF
+                                                   : DQ_AMP_FREE;
+  if (dq_node_is(node, "Constant") || is_neutral(job, node)) {
+    node->mark = DQ_AMP_NEUTRAL;
     entry->reason = "no float32 to compute with";
-    return;
   }
-  entry->half = entry->colour == DQ_ALLOW || (entry->colour == DQ_FOLLOW && follows_half(job, node));
-  if (entry->half && is_quantized(node) && entry->reason != CHOSEN) {
-    entry->half = false;
-    entry->reason = "its input is quantized";
-  }
-  if (entry->colour == DQ_FOLLOW) entry->reason = entry->half ? "its inputs are float16" : "an input is float32";
-  if (entry->half && !constants_fit(job, node)) {
-    entry->half = false;
-    entry->reason = "a constant is beyond 65504, the largest float16";
-  }
-  if (entry->half && reads_unknown(job, node)) {
-    entry->half = false;
-    entry->reason = "the type of an input is not known";
-  }
-  for (int i = 0; entry->half && i < node->output_count; i++)
-    if (is_float(job, node->outputs[i])) job->half[node->outputs[i]->index] = true;
+  entry->neutral = node->mark == DQ_AMP_NEUTRAL;
 }
 
 dq_status dq_amp_colour(dq_amp_job *job) {
   dq_graph *graph = job->graph;
-  dq_node **order = DQ_NEW_ARRAY(job->arena, graph->node_count, dq_node *);
   job->report->nodes = DQ_NEW_ARRAY(graph->arena, graph->node_count, dq_amp_node);
-  if (!order || !job->report->nodes) return dq_fail_memory(job->error, 0);
-  DQ_TRY(dq_graph_order(graph, order, job->error));
+  if (!job->report->nodes) return dq_fail_memory(job->error, 0);
   job->report->count = graph->node_count;
-  if (job->options->half_io)
-    for (int i = 0; i < graph->input_count; i++)
-      if (is_float(job, graph->inputs[i]) && !graph->inputs[i]->constant && !graph->inputs[i]->is_captured)
-        job->half[graph->inputs[i]->index] = true;
-  for (int n = 0; n < graph->node_count; n++) {
-    dq_amp_node *entry = &job->report->nodes[order[n]->index];
-    colour_node(job, order[n], entry);
-    order[n]->mark = entry->neutral ? 2 : entry->half;
-    job->report->halves += entry->half;
-  }
+  for (int n = 0; n < graph->node_count; n++) colour_node(job, graph->nodes[n], &job->report->nodes[n]);
   return DQ_OK;
 }

@@ -1,5 +1,4 @@
-// Casts where precisions meet, float16 constants, and the types of values. Nodes have mark 1 when they
-// compute in float16 and 2 when they take any type.
+// Casts where precisions meet, float16 constants, and the types of values.
 #include <string.h>
 
 #include "lib/base/half.h"
@@ -35,8 +34,8 @@ static bool read_as_float(const dq_amp_job *job, const dq_value *value) {
   for (int u = 0; u < value->user_count; u++) {
     const dq_node *user = value->users[u];
     for (int i = 0; i < user->input_count; i++)
-      if (user->inputs[i] == value && user->mark != 2 &&
-          !(user->mark == 1 && dq_amp_input_is_half(job, user, i)))
+      if (user->inputs[i] == value && !dq_amp_reads_any(user) &&
+          !(user->mark == DQ_AMP_HALF && dq_amp_input_is_half(job, user, i)))
         return true;
   }
   return false;
@@ -44,13 +43,16 @@ static bool read_as_float(const dq_amp_job *job, const dq_value *value) {
 
 static dq_status half_constant(dq_amp_job *job, dq_value *value, variants *of) {
   dq_graph *graph = job->graph;
-  const dq_tensor *from = value->constant;
+  const dq_tensor *from = dq_amp_constant(job, value);
   dq_tensor *to = dq_tensor_new(graph->arena, DQ_F16, from->rank, from->dims);
   if (!to) return dq_fail_memory(job->error, (size_t)dq_tensor_count(from) * 2);
   narrow(job, from, to);
   if (!read_as_float(job, value)) { // the name stays, the elements change
-    declare(value, DQ_F16);
-    of->half = dq_graph_set_constant(graph, value, to) ? value : NULL;
+    if (value->type || value->is_input) declare(value, DQ_F16);
+    const dq_attribute attribute = {.name = "value", .type = DQ_ATTRIBUTE_TENSOR, .tensor = to};
+    bool set = value->constant ? dq_graph_set_constant(graph, value, to)
+                               : dq_node_copy_attribute(graph, value->producer, &attribute);
+    of->half = set ? value : NULL;
   } else {
     char *name = dq_arena_printf(graph->arena, "%s_fp16", value->name);
     of->half = name ? dq_graph_add_constant(graph, name, to) : NULL;
@@ -66,18 +68,16 @@ static dq_node *add_cast(dq_amp_job *job, int at, dq_value *from, dq_value *to, 
   const char *name = wanted ? dq_graph_fresh_name(graph, wanted) : NULL;
   dq_node *cast = name ? dq_graph_add_node(graph, at, "Cast", name, 1, &from, 1, &to) : NULL;
   if (!cast || !dq_node_set_int(graph, cast, "to", type)) return NULL;
-  cast->mark = 2;
+  cast->mark = DQ_AMP_NEUTRAL;
   job->report->casts++;
-  const dq_value *sized = from->index < job->value_count ? from : to;
-  const dq_tensor *tensor = sized->index < job->value_count ? &job->tensors[sized->index] : NULL;
-  if (tensor && tensor->rank >= 0) job->report->cast_bytes += 6 * dq_tensor_count(tensor);
+  job->report->cast_bytes += dq_amp_cast_bytes(job, from->index < job->value_count ? from : to);
   return cast;
 }
 
 // The value in the type a reader wants, by a cast right behind its producer that all readers share.
 static dq_status variant(dq_amp_job *job, dq_value *value, bool half, variants *of, dq_value **result) {
   dq_value **made = half ? &of->half : &of->full;
-  if (!*made && value->constant) DQ_TRY(half_constant(job, value, of));
+  if (!*made && dq_amp_constant(job, value)) DQ_TRY(half_constant(job, value, of));
   if (!*made) {
     dq_graph *graph = job->graph;
     char *name = dq_arena_printf(graph->arena, "%s_%s", value->name, half ? "fp16" : "fp32");
@@ -90,16 +90,21 @@ static dq_status variant(dq_amp_job *job, dq_value *value, bool half, variants *
 }
 
 static dq_status rewrite_inputs(dq_amp_job *job, dq_node *node, variants *all) {
-  if (node->mark == 2) return DQ_OK;
+  if (dq_amp_reads_any(node)) return DQ_OK;
   for (int i = 0; i < node->input_count; i++) {
     dq_value *input = node->inputs[i];
-    if (!input || input->index >= job->value_count || job->tensors[input->index].type != DQ_F32) continue;
-    bool wanted = node->mark == 1 && dq_amp_input_is_half(job, node, i);
-    bool is_half = !input->constant && job->half[input->index];
-    if (wanted == is_half || (input->constant && !input->constant->data)) continue;
+    if (!dq_amp_is_float(job, input)) continue;
+    bool wanted = node->mark == DQ_AMP_HALF && dq_amp_input_is_half(job, node, i);
+    if (wanted == job->half[input->index] || (input->constant && !input->constant->data)) continue;
     DQ_TRY(variant(job, input, wanted, &all[input->index], &node->inputs[i]));
   }
   return DQ_OK;
+}
+
+// A conversion of the model's own writes the type its readers want.
+static dq_status retarget(dq_amp_job *job, dq_node *node) {
+  if (node->mark != DQ_AMP_HALF || !dq_node_is(node, "Cast")) return DQ_OK;
+  return dq_node_set_int(job->graph, node, "to", DQ_F16) ? DQ_OK : no_memory(job);
 }
 
 // A float16 value whose name stays float32: its producer writes to a new value in front of a cast.
@@ -114,7 +119,8 @@ static dq_status keep_full(dq_amp_job *job, dq_value *output, variants *all) {
   for (int u = 0; u < output->user_count; u++) { // readers in float16 take it in front of the cast
     dq_node *user = output->users[u];
     for (int i = 0; i < user->input_count; i++)
-      if (user->inputs[i] == output && user->mark == 1) user->inputs[i] = source;
+      if (user->inputs[i] == output && user->mark == DQ_AMP_HALF && dq_amp_input_is_half(job, user, i))
+        user->inputs[i] = source;
   }
   all[output->index].full = output;
   return add_cast(job, producer->index + 1, source, output, DQ_F32) ? DQ_OK : no_memory(job);
@@ -154,7 +160,10 @@ dq_status dq_amp_rewrite(dq_amp_job *job) {
   variants *all = DQ_NEW_ARRAY(job->arena, job->value_count, variants);
   if (!nodes || !all) return no_memory(job);
   DQ_TRY(rewrite_named(job, all));
-  for (int n = 0; n < count; n++) DQ_TRY(rewrite_inputs(job, nodes[n], all));
+  for (int n = 0; n < count; n++) {
+    DQ_TRY(rewrite_inputs(job, nodes[n], all));
+    DQ_TRY(retarget(job, nodes[n]));
+  }
   declare_halves(job);
   return dq_graph_index(graph, true, job->error);
 }

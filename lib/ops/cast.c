@@ -173,7 +173,7 @@ const dq_operator dq_op_Cast = {
     .attributes = cast_attributes,
     .infer = infer_Cast,
     .run = run_cast,
-    .colour = DQ_DENY,
+    .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_NOT,
 };
 
