@@ -91,8 +91,8 @@ static dq_status regress(const dq_fit_problem *p, const dq_matrix *v, regression
     DQ_TRY(reduce(p, v, &turned, &r->lower, error));
     DQ_TRY(reduce(p, v, &p->xt, &r->half, error));
   } else {
-    dq_fit_copy(&p->xx, &r->lower);
-    dq_fit_copy(&p->xt, &r->half);
+    dq_matrix_copy(&p->xx, &r->lower);
+    dq_matrix_copy(&p->xt, &r->half);
   }
   DQ_TRY(dq_cholesky(&r->lower, error));
   return dq_solve_triangular(&r->lower, false, &r->half, error);
@@ -109,7 +109,7 @@ static dq_status explained(const dq_fit_problem *p, const regression *r, int64_t
   if (!arena) return dq_fail_memory(error, sizeof(double));
   dq_status status = dq_fit_new_matrix(&copy, p->out, p->out, arena, error);
   if (status == DQ_OK) {
-    dq_fit_copy(covariance, &copy);
+    dq_matrix_copy(covariance, &copy);
     status = dq_symmetric_eigen(p->out, copy.data, values, false, error);
   }
   dq_arena_free(arena);
@@ -211,7 +211,7 @@ static dq_status solve_group(const dq_fit_problem *p, dq_fit_factors *f, int rou
     // Without V the columns are in the order of patches: (position, channel).
     dq_matrix copy;
     DQ_TRY(dq_fit_new_matrix(&copy, f->rank_out, p->patch, p->arena, error));
-    dq_fit_copy(&f->g, &copy);
+    dq_matrix_copy(&f->g, &copy);
     for (int64_t a = 0; a < f->rank_out; a++)
       for (int64_t b = 0; b < p->in; b++)
         for (int64_t t = 0; t < p->taps; t++)
@@ -226,7 +226,7 @@ static dq_status solve_group(const dq_fit_problem *p, dq_fit_factors *f, int rou
     DQ_TRY(dq_fit_improve_input(p, f, error));
     DQ_TRY(regress_factors(p, f, error));
   }
-  return DQ_OK;
+  return dq_fit_whiten(p, f, error);
 }
 
 // b = E t - U^T G V E x
@@ -240,7 +240,7 @@ static dq_status store_bias(const dq_fit_problem *p, const dq_fit_factors *f, do
     reduced.data[i % p->in * p->taps + i / p->in] = p->x_mean[i];
   DQ_TRY(dq_matrix_multiply(false, &f->g, false, &reduced, 0, &inner, error));
   if (f->cut_out) DQ_TRY(dq_matrix_multiply(true, &f->u, false, &inner, 0, &result, error));
-  else dq_fit_copy(&inner, &result);
+  else dq_matrix_copy(&inner, &result);
   for (int64_t o = 0; o < p->out; o++) bias[o] = p->t_mean[o] - bias[o];
   return DQ_OK;
 }

@@ -29,7 +29,7 @@ static dq_status power(const dq_matrix *c, double exponent, const dq_matrix *res
   DQ_TRY(dq_fit_new_matrix(&scaled, n, n, arena, error));
   double *values = DQ_NEW_ARRAY(arena, n, double);
   if (!values) return dq_fail_memory(error, (size_t)n * sizeof(double));
-  dq_fit_copy(c, &vectors);
+  dq_matrix_copy(c, &vectors);
   DQ_TRY(dq_symmetric_eigen(n, vectors.data, values, true, error));
   for (int64_t k = 0; k < n; k++) {
     double factor = pow(fmax(values[k], 1e-12 * values[0]), exponent);
@@ -62,6 +62,31 @@ dq_status dq_fit_input_basis(const dq_fit_problem *p, dq_matrix *basis, dq_error
   return dq_matrix_multiply(false, &vectors, false, &inverse, 0, basis, error);
 }
 
+dq_status dq_fit_whiten(const dq_fit_problem *p, dq_fit_factors *f, dq_error *error) {
+  dq_matrix channels, half, between, root, inverse, v;
+  DQ_TRY(dq_fit_new_matrix(&channels, p->in, p->in, p->arena, error));
+  DQ_TRY(dq_fit_new_matrix(&half, f->rank_in, p->in, p->arena, error));
+  DQ_TRY(dq_fit_new_matrix(&v, f->rank_in, p->in, p->arena, error));
+  DQ_TRY(dq_fit_new_matrix(&between, f->rank_in, f->rank_in, p->arena, error));
+  DQ_TRY(dq_fit_new_matrix(&root, f->rank_in, f->rank_in, p->arena, error));
+  DQ_TRY(dq_fit_new_matrix(&inverse, f->rank_in, f->rank_in, p->arena, error));
+  channel_covariance(p, &channels);
+  DQ_TRY(dq_matrix_multiply(false, &f->v, false, &channels, 0, &half, error));
+  DQ_TRY(dq_matrix_multiply(false, &half, true, &f->v, 0, &between, error));
+  DQ_TRY(power(&between, 0.5, &root, p->arena, error));
+  DQ_TRY(power(&between, -0.5, &inverse, p->arena, error));
+  DQ_TRY(dq_matrix_multiply(false, &inverse, false, &f->v, 0, &v, error));
+  f->v = v;
+  dq_matrix part, mixed;
+  DQ_TRY(dq_fit_new_matrix(&mixed, f->rank_in, p->taps, p->arena, error));
+  for (int64_t a = 0; a < f->rank_out; a++) {
+    part = dq_fit_matrix(f->rank_in, p->taps, f->g.data + a * f->rank_in * p->taps);
+    DQ_TRY(dq_matrix_multiply(false, &root, false, &part, 0, &mixed, error));
+    dq_matrix_copy(&mixed, &part);
+  }
+  return DQ_OK;
+}
+
 // ---- V for given U and G, by preconditioned conjugate gradients ----
 
 typedef struct descent {
@@ -78,7 +103,7 @@ static dq_status invert(const dq_matrix *a, dq_matrix *inverse, dq_arena *arena,
   int64_t n = a->rows;
   DQ_TRY(dq_fit_new_matrix(&lower, n, n, arena, error));
   DQ_TRY(dq_fit_new_matrix(inverse, n, n, arena, error));
-  dq_fit_copy(a, &lower);
+  dq_matrix_copy(a, &lower);
   double small = 1e-10 * dq_fit_trace(a) / (double)n + 1e-300;
   for (int64_t i = 0; i < n; i++) {
     lower.data[i * n + i] += small;
@@ -162,7 +187,7 @@ dq_status dq_fit_improve_input(const dq_fit_problem *p, dq_fit_factors *f, dq_er
   for (int i = 0; i < 4; i++) DQ_TRY(dq_fit_new_matrix(all[i], f->rank_in, p->in, p->arena, error));
   DQ_TRY(residual(&d, &left, &image, error));
   DQ_TRY(precondition(&d, &left, &scaled, error));
-  dq_fit_copy(&scaled, &direction);
+  dq_matrix_copy(&scaled, &direction);
   double size = dot(&left, &scaled), start = size;
   for (int step = 0; step < GRADIENT_STEPS && size > 1e-12 * start; step++) {
     DQ_TRY(apply(&d, &direction, &image, error));

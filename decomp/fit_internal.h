@@ -26,12 +26,13 @@ typedef struct dq_fit_factors {
 dq_status dq_fit_input_basis(const dq_fit_problem *p, dq_matrix *basis, dq_error *error);
 // Brings V closer to the best one for the U and G there are.
 dq_status dq_fit_improve_input(const dq_fit_problem *p, dq_fit_factors *f, dq_error *error);
+// Gives the channels of V^T x unit covariance (mean over the kernel positions); G takes it back.
+dq_status dq_fit_whiten(const dq_fit_problem *p, dq_fit_factors *f, dq_error *error);
 
 // fit_matrix.c
 dq_matrix dq_fit_matrix(int64_t rows, int64_t columns, double *data);
 dq_status dq_fit_new_matrix(dq_matrix *m, int64_t rows, int64_t columns, dq_arena *arena,
                             dq_error *error);
-void dq_fit_copy(const dq_matrix *from, const dq_matrix *to);
 void dq_fit_transpose(const dq_matrix *from, const dq_matrix *to);
 double dq_fit_trace(const dq_matrix *m);
 

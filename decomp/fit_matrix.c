@@ -1,6 +1,4 @@
 // Matrices for the fit.
-#include <string.h>
-
 #include "decomp/fit_internal.h"
 #include "lib/base/sizes.h"
 
@@ -12,12 +10,6 @@ dq_status dq_fit_new_matrix(dq_matrix *m, int64_t rows, int64_t columns, dq_aren
                             dq_error *error) {
   *m = dq_fit_matrix(rows, columns, DQ_NEW_ARRAY(arena, rows * columns, double));
   return m->data ? DQ_OK : dq_fail_memory(error, (size_t)(rows * columns) * sizeof(double));
-}
-
-void dq_fit_copy(const dq_matrix *from, const dq_matrix *to) {
-  for (int64_t r = 0; r < from->rows; r++)
-    memcpy(to->data + r * to->stride, from->data + r * from->stride,
-           (size_t)from->columns * sizeof(double));
 }
 
 void dq_fit_transpose(const dq_matrix *from, const dq_matrix *to) {

@@ -206,9 +206,9 @@ static double *input_factor(const dq_hosvd *hosvd, int64_t rank, dq_arena *arena
   return factor;
 }
 
-static dq_status store_factors(dq_tucker2 *factors, const dq_hosvd *hosvd, const double *input,
-                               const double *core, const double *output, dq_arena *arena,
-                               dq_error *error) {
+// Spreads the channels between the factors, which are changed, and stores them.
+static dq_status store_factors(dq_tucker2 *factors, const dq_hosvd *hosvd, double *input,
+                               double *core, double *output, dq_arena *arena, dq_error *error) {
   const int64_t *dims = hosvd->dims, group = hosvd->group;
   int64_t rank_out = factors->rank_out, rank_in = factors->rank_in;
   int64_t core_count = group * rank_out * rank_in * taps_of(dims), out_count = dims[0] * rank_out;
@@ -218,6 +218,7 @@ static dq_status store_factors(dq_tucker2 *factors, const dq_hosvd *hosvd, const
   if (output) factors->output = new_weight(arena, dims[0], rank_out, 1, 1);
   if (!factors->core || (input && !factors->input) || (output && !factors->output))
     return dq_fail_memory(error, (size_t)core_count * sizeof(float));
+  DQ_TRY(dq_tucker2_spread(factors, dims, input, core, output, error));
   balance scale =
       balance_norms(frobenius(core_count, core), output ? frobenius(out_count, output) : 0,
                     input ? frobenius(in_count, input) : 0);
@@ -346,8 +347,8 @@ dq_status dq_tucker2_factors(dq_tucker2 *factors, const dq_hosvd *hosvd, int64_t
   return status;
 }
 
-dq_status dq_tucker2_store(dq_tucker2 *factors, const dq_hosvd *hosvd, const double *input,
-                           const double *core, const double *output, int64_t rank_out,
+dq_status dq_tucker2_store(dq_tucker2 *factors, const dq_hosvd *hosvd, double *input,
+                           double *core, double *output, int64_t rank_out,
                            int64_t rank_in, dq_arena *arena, dq_error *error) {
   *factors = (dq_tucker2){.group = hosvd->group,
                           .rank_out = rank_out,

@@ -74,10 +74,18 @@ dq_status dq_tucker2_factors(dq_tucker2 *factors, const dq_hosvd *hosvd, int64_t
                              int64_t rank_in, dq_arena *arena, dq_error *error);
 
 // The same from factors found otherwise, in double and in the layout of the weights: `input` and
-// `output` NULL for a mode that stays whole. `hosvd` tells the error and the energies.
-dq_status dq_tucker2_store(dq_tucker2 *factors, const dq_hosvd *hosvd, const double *input,
-                           const double *core, const double *output, int64_t rank_out,
-                           int64_t rank_in, dq_arena *arena, dq_error *error);
+// `output` NULL for a mode that stays whole; the arrays are changed. `hosvd` tells the error and the
+// energies.
+dq_status dq_tucker2_store(dq_tucker2 *factors, const dq_hosvd *hosvd, double *input, double *core,
+                           double *output, int64_t rank_out, int64_t rank_in, dq_arena *arena,
+                           dq_error *error);
+
+// Mixes the channels between the factors by an orthogonal matrix so that all of them carry about the
+// same (decomp/balance.c); what the factors stand for stays the same. Of `factors` group and ranks are
+// read; `dims` of the weight; `input` and `output` may be NULL. dq_tucker2_factors and
+// dq_tucker2_store do it.
+dq_status dq_tucker2_spread(const dq_tucker2 *factors, const int64_t dims[4], double *input,
+                            double *core, double *output, dq_error *error);
 
 // The weight that the factors stand for, in double, o x i x taps elements.
 dq_status dq_tucker2_reconstruct(const dq_tucker2 *factors, double *weight, dq_error *error);

@@ -227,6 +227,12 @@ dq_status dq_multiply(bool transpose_a, bool transpose_b, int64_t rows, int64_t 
   return DQ_OK;
 }
 
+void dq_matrix_copy(const dq_matrix *from, const dq_matrix *to) {
+  for (int64_t r = 0; r < from->rows; r++)
+    memcpy(to->data + r * to->stride, from->data + r * from->stride,
+           (size_t)from->columns * sizeof(double));
+}
+
 static bool fits_lapack(const dq_matrix *m) {
   return m->rows >= 1 && m->columns >= 1 && m->stride >= m->columns && m->rows <= INT_MAX &&
          m->stride <= INT_MAX;

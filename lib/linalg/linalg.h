@@ -43,6 +43,9 @@ typedef struct dq_matrix {
   double *data;
 } dq_matrix;
 
+// Elements of one matrix into another of the same size.
+void dq_matrix_copy(const dq_matrix *from, const dq_matrix *to);
+
 // C = op(A) op(B) + keep C, sizes taken from C; op transposes where told. keep 0: C may hold
 // anything. Sizes that do not fit each other are the caller's fault; beyond LAPACK's 32 bits:
 // DQ_UNSUPPORTED.

@@ -150,6 +150,79 @@ static void refinement_lowers_the_error(void **state) {
   assert_true(gained > 0.005);
 }
 
+// Rounds to 8 bits with one scale for `count` values.
+static void round_8bit(int64_t count, double *values) {
+  double largest = 1e-300;
+  for (int64_t i = 0; i < count; i++) largest = fmax(largest, fabs(values[i]));
+  for (int64_t i = 0; i < count; i++)
+    values[i] = nearbyint(values[i] / largest * 127) * largest / 127;
+}
+
+enum { CHANNELS = 32, RANK = 16, PICTURES = 64 };
+
+// y = A x for all pictures; when `rounded`, the weights row by row and x all together.
+static void layer_8bit(int64_t rows, int64_t columns, const double *a, double *x, double *y,
+                       bool rounded) {
+  double row[CHANNELS];
+  if (rounded) round_8bit(columns * PICTURES, x);
+  for (int64_t r = 0; r < rows; r++) {
+    memcpy(row, a + r * columns, (size_t)columns * sizeof(double));
+    if (rounded) round_8bit(columns, row);
+    for (int64_t p = 0; p < PICTURES; p++) {
+      y[p * rows + r] = 0;
+      for (int64_t c = 0; c < columns; c++) y[p * rows + r] += row[c] * x[p * columns + c];
+    }
+  }
+}
+
+// Noise of U G V^T x in 8 bits, relative to the answers.
+static double noise_8bit(const double *v, const double *g, const double *u, double *x) {
+  double between[PICTURES * RANK], core[PICTURES * RANK], y[2][PICTURES * CHANNELS];
+  for (int rounded = 0; rounded < 2; rounded++) {
+    layer_8bit(RANK, CHANNELS, v, x, between, false); // what the layer alone loses is not counted
+    layer_8bit(RANK, RANK, g, between, core, rounded);
+    layer_8bit(CHANNELS, RANK, u, core, y[rounded], rounded);
+  }
+  double noise = 0, signal = 0;
+  for (int i = 0; i < PICTURES * CHANNELS; i++) {
+    noise += (y[0][i] - y[1][i]) * (y[0][i] - y[1][i]);
+    signal += y[0][i] * y[0][i];
+  }
+  return noise / signal;
+}
+
+// A 1x1 weight with singular values 0.7^k. As the singular vectors leave them the factors lose half as
+// much again to 8 bits as with their channels spread, which changes nothing in float.
+static void unbalanced_factors_lose_in_8_bits(void **state) {
+  const int64_t dims[4] = {CHANNELS, CHANNELS, 1, 1};
+  dq_tensor *weight = random_weight(*state, dims, 1);
+  dq_hosvd hosvd;
+  assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, NULL, *state, NULL), DQ_OK);
+  double v[RANK * CHANNELS], g[RANK * RANK] = {0}, u[CHANNELS * RANK], x[PICTURES * CHANNELS];
+  memcpy(v, hosvd.in.vectors, sizeof v);
+  for (int k = 0; k < RANK; k++) g[k * RANK + k] = pow(0.7, k);
+  for (int o = 0; o < CHANNELS; o++)
+    for (int k = 0; k < RANK; k++) u[o * RANK + k] = hosvd.out.vectors[k * CHANNELS + o];
+  dq_random random = {3};
+  for (int i = 0; i < PICTURES * CHANNELS; i++) x[i] = (double)dq_random_normal(&random);
+  double unbalanced = noise_8bit(v, g, u, x);
+  dq_tucker2 factors = {.group = 1, .rank_out = RANK, .rank_in = RANK};
+  assert_int_equal(dq_tucker2_spread(&factors, dims, v, g, u, NULL), DQ_OK);
+  double balanced = noise_8bit(v, g, u, x);
+  print_message("8-bit noise: %.2e unbalanced, %.2e balanced\n", unbalanced, balanced);
+  assert_true(balanced < 0.75 * unbalanced);
+  double all = 0; // U G V^T has not changed: its squares are those of the singular values
+  for (int o = 0; o < CHANNELS; o++)
+    for (int i = 0; i < CHANNELS; i++) {
+      double sum = 0;
+      for (int a = 0; a < RANK; a++)
+        for (int b = 0; b < RANK; b++)
+          sum += u[o * RANK + a] * g[a * RANK + b] * v[b * CHANNELS + i];
+      all += sum * sum;
+    }
+  assert_true(fabs(all - (1 - pow(0.49, RANK)) / 0.51) < 1e-12);
+}
+
 static double norm_of(const dq_tensor *tensor) {
   double sum = 0;
   for (int64_t i = 0; i < dq_tensor_count(tensor); i++) {
@@ -326,6 +399,7 @@ int main(void) {
                                      TEST(full_rank_is_exact),
                                      TEST(error_falls_with_rank),
                                      TEST(refinement_lowers_the_error),
+                                     TEST(unbalanced_factors_lose_in_8_bits),
                                      TEST(vectors_are_orthonormal),
                                      TEST(factors_are_balanced),
                                      TEST(one_sided),
