@@ -14,7 +14,7 @@ typedef struct amp_options {
   dq_common_options common;
   dq_output_options output;
   dq_report_options report;
-  const char *retrain, *data;
+  const char *retrain, *data, *policy;
   bool keep_io, half_io, explain;
   dq_option_list allow, follow, deny, deny_nodes, shapes;
 } amp_options;
@@ -29,6 +29,12 @@ static const dq_option rows[] = {
     {.name = "deny-node", .aliases = "nodes-to-exclude node-block-list", .type = DQ_OPTION_LIST,
      .value = "PATTERN", .group = "Colours", DQ_INTO(amp_options, deny_nodes),
      .help = "nodes to keep in float32 whose names match the shell pattern"},
+    {.name = "policy", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Colours", DQ_INTO(amp_options, policy),
+     .help = "colours for operators and nodes from a file",
+     .details = "JSON: {\"schema\": \"dq-policy\", \"version\": 1, \"operators\": {\"Exp\": \"follow\"}, \"nodes\": "
+                "{\"head*\": \"deny\"}}, colours allow, follow and deny. Patterns on nodes go before operators, --allow "
+                "and its kin before both. Operators that are not listed have their own colour, or stay in float32 with "
+                "\"others\": \"deny\"."},
     {.name = "keep-io", .aliases = "keep-io-types", .type = DQ_OPTION_FLAG, DQ_INTO(amp_options, keep_io),
      .help = "inputs and outputs of the model stay float32 (the default)"},
     {.name = "half-io", .type = DQ_OPTION_FLAG, DQ_INTO(amp_options, half_io),
@@ -51,6 +57,12 @@ static const dq_option rows[] = {
 static dq_status read_settings(const amp_options *options, dq_arena *arena, dq_amp_options *settings,
                                dq_error *error) {
   settings->half_io = options->half_io;
+  if (options->policy) {
+    dq_policy *policy = DQ_NEW(arena, dq_policy);
+    if (!policy) return dq_fail_memory(error, 0);
+    DQ_TRY(dq_policy_load(policy, options->policy, arena, error));
+    settings->policy = policy;
+  }
   DQ_TRY(dq_split_names(&options->allow, arena, &settings->allow, &settings->allow_count, error));
   DQ_TRY(dq_split_names(&options->follow, arena, &settings->follow, &settings->follow_count, error));
   DQ_TRY(dq_split_names(&options->deny, arena, &settings->deny, &settings->deny_count, error));
@@ -96,12 +108,47 @@ static void put_nodes(dq_report *report, const dq_amp_report *facts) {
   }
 }
 
-static dq_status tell(const amp_options *options, const dq_amp_report *facts, dq_error *error) {
+static const dq_column unlisted_columns[] = {
+    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 0},
+    {"nodes", "Nodes", DQ_COLUMN_INT, NULL, 0, 0},
+};
+static const dq_table_layout unlisted_layout = {"unlisted", "Operators that no list has, left in float32",
+                                                unlisted_columns, COUNT(unlisted_columns), false};
+
+// Nodes up to `until` of the operator of node i that no list has.
+static int count_unlisted(const dq_amp_report *facts, int i, int until) {
+  int count = 0;
+  for (int n = 0; n < until; n++)
+    count += facts->nodes[n].unlisted && !strcmp(facts->nodes[n].op_type, facts->nodes[i].op_type);
+  return count;
+}
+
+static void put_unlisted(dq_report *report, const dq_amp_report *facts) {
+  dq_table *table = NULL;
+  for (int i = 0; i < facts->count; i++) {
+    if (!facts->nodes[i].unlisted || count_unlisted(facts, i, i)) continue;
+    if (!table) table = dq_report_table(report, &unlisted_layout);
+    dq_table_row(table);
+    dq_table_put_text(table, "op", facts->nodes[i].op_type);
+    dq_table_put_int(table, "nodes", count_unlisted(facts, i, facts->count));
+  }
+}
+
+static void note_speed(dq_report *report, const dq_context *context) {
+  dq_report_note(report, context->cpu & DQ_CPU_AVX512FP16
+                             ? "Smaller; whether it is faster depends on the runtime (dq-bench tells): this processor "
+                               "has float16 arithmetic."
+                             : "Smaller, not faster: this processor has no float16 arithmetic.");
+}
+
+static dq_status tell(const amp_options *options, const dq_amp_report *facts, const dq_context *context,
+                      dq_error *error) {
   char title[512];
   snprintf(title, sizeof title, "float16 conversion of %s", options->common.operands[0]);
   dq_report *report = dq_report_new("dq-amp", 1, title);
   const dq_report_options *files = &options->report;
   if (options->explain || files->json || files->csv || files->html) put_nodes(report, facts);
+  put_unlisted(report, facts);
   dq_table *model = dq_report_table(report, &model_layout);
   dq_table_row(model);
   dq_table_put_int(model, "nodes", facts->count);
@@ -110,6 +157,7 @@ static dq_status tell(const amp_options *options, const dq_amp_report *facts, dq
   dq_table_put_int(model, "lost_to_zero", facts->lost_to_zero);
   dq_table_put_int(model, "casts", facts->casts);
   if (!facts->sizes_unknown) dq_table_put_int(model, "cast_bytes", facts->cast_bytes);
+  if (facts->halves) note_speed(report, context);
   dq_status status = dq_command_report(&options->common, report, error);
   dq_report_free(report);
   return status;
@@ -138,7 +186,7 @@ static dq_status convert(const amp_options *options, dq_graph *graph, dq_arena *
   DQ_TRY(dq_verify_model(path, context, error));
   if (report.nothing_to_do)
     dq_message(context, DQ_NOTE, "%s: nothing to do, no node becomes float16", model);
-  DQ_TRY(tell(options, &report, error));
+  DQ_TRY(tell(options, &report, context, error));
   return retrain(options, graph, &report, &settings.shapes, arena, context, error);
 }
 
@@ -167,7 +215,7 @@ static const dq_command command = {
         "float16; DENY (Exp, Softmax, norms, long sums) stays in float32; FOLLOW (Relu, Add, pools, "
         "Concat, ...) takes the precision that casts the fewest bytes. Weights are stored in float16, casts "
         "are written where precisions meet, one for all readers of a value. No data is needed.\n\n"
-        "On processors without float16 arithmetic this brings size, not speed.",
+        "On processors without float16 arithmetic this brings size, not speed; the report says so.",
     .examples = "# half the size\n"
                 "dq-amp model.onnx -o half.onnx\n"
                 "# see what happens to each node, keep the head in float32\n"

@@ -5,10 +5,12 @@
 #include "lib/exec/infer.h"
 #include "lib/graph/graph.h"
 #include "lib/ops/operator.h"
+#include "quant/policy.h"
 
 typedef struct dq_amp_options {
   bool half_io; // inputs and outputs of the model become float16 too
-  // Operators by name that take another colour than the table's; later lists win.
+  const dq_policy *policy; // colours of the user's own instead of the operator table's; NULL: none
+  // Operators by name that take another colour than the table's and the policy's; later lists win.
   const char *const *allow, *const *follow, *const *deny;
   int allow_count, follow_count, deny_count;
   const char *const *deny_nodes; // shell patterns on node names
@@ -25,6 +27,7 @@ typedef struct dq_amp_node {
   dq_colour colour;
   bool half;         // computed in float16
   bool neutral;      // has no float to compute with (shapes, indices)
+  bool unlisted;     // no list has a colour for the operator
   const char *reason;
 } dq_amp_node;
 

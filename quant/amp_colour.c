@@ -70,6 +70,10 @@ static void choose_colour(const dq_amp_job *job, const dq_node *node, dq_amp_nod
     choose_from_list(options, node, row, entry);
     return;
   }
+  const char *unlisted = !row ? entry->reason : "the policy does not list the operator";
+  if (options->policy && options->policy->complete) entry->colour = DQ_DENY, entry->reason = unlisted;
+  const dq_policy_rule *rule = options->policy ? dq_policy_find(options->policy, node) : NULL;
+  if (rule) entry->colour = rule->colour, entry->reason = rule->reason;
   if (is_listed(options->allow, options->allow_count, node->op_type))
     entry->colour = DQ_ALLOW, entry->reason = CHOSEN;
   if (is_listed(options->follow, options->follow_count, node->op_type))
@@ -77,6 +81,7 @@ static void choose_colour(const dq_amp_job *job, const dq_node *node, dq_amp_nod
   if (is_listed(options->deny, options->deny_count, node->op_type))
     entry->colour = DQ_DENY, entry->reason = "--deny";
   if (is_denied_by_name(options, node)) entry->colour = DQ_DENY, entry->reason = "--deny-node";
+  entry->unlisted = entry->reason == unlisted;
 }
 
 // Bounds of Clip beyond float16 mean "no bound", and infinity says the same.

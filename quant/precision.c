@@ -29,14 +29,6 @@ const dq_layer_precision *dq_precision_find(const dq_precision_map *map, const d
 
 // ---- Reading ----
 
-// The message with the line, where it can be found.
-static dq_status fail_at(const dq_settings_file *settings, const char *layer, const char *what, const char *about,
-                         dq_error *error) {
-  int line = dq_settings_line(settings, layer);
-  if (line) return dq_fail(error, DQ_BAD_INPUT, "%s: line %d: %s '%.200s'%s", settings->path, line, what, layer, about);
-  return dq_fail(error, DQ_BAD_INPUT, "%s: %s '%.200s'%s", settings->path, what, layer, about);
-}
-
 static dq_status check_layer(const dq_settings_file *settings, const char *layer, const dq_graph *graph,
                              dq_error *error) {
   dq_nearest nearest = dq_nearest_begin(layer);
@@ -44,7 +36,7 @@ static dq_status check_layer(const dq_settings_file *settings, const char *layer
     if (is_layer(graph->nodes[n], layer)) return DQ_OK;
     dq_nearest_offer(&nearest, dq_layer_label(graph->nodes[n]));
   }
-  fail_at(settings, layer, "unknown layer", "", error);
+  dq_settings_fail(settings, layer, "unknown layer", "", error);
   if (nearest.name) dq_error_hint(error, "did you mean '%s'?", nearest.name);
   return DQ_BAD_INPUT;
 }
@@ -60,7 +52,7 @@ static dq_status read_precision(const dq_settings_file *settings, const char *la
   char about[160];
   snprintf(about, sizeof about, ": unknown precision%s%.40s%s, expected int8, fp16 or fp32", text ? " '" : "",
            text ? text : "", text ? "'" : "");
-  return fail_at(settings, layer, "layer", about, error);
+  return dq_settings_fail(settings, layer, "layer", about, error);
 }
 
 static dq_status read_layers(const dq_settings_file *settings, dq_precision_map *map, const dq_graph *graph,

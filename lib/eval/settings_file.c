@@ -51,6 +51,13 @@ int dq_settings_line(const dq_settings_file *settings, const char *key) {
   return 0;
 }
 
+dq_status dq_settings_fail(const dq_settings_file *settings, const char *key, const char *what, const char *about,
+                           dq_error *error) {
+  int line = dq_settings_line(settings, key);
+  if (line) return dq_fail(error, DQ_BAD_INPUT, "%s: line %d: %s '%.200s'%s", settings->path, line, what, key, about);
+  return dq_fail(error, DQ_BAD_INPUT, "%s: %s '%.200s'%s", settings->path, what, key, about);
+}
+
 dq_status dq_settings_save(json_t *root, const char *path, dq_error *error) {
   if (!root) return dq_fail_memory(error, 0);
   dq_output output;

@@ -21,6 +21,10 @@ void dq_settings_close(dq_settings_file *settings);
 // The line on which `key` stands as a key, from 1; 0 when it is written in another way (escapes).
 int dq_settings_line(const dq_settings_file *settings, const char *key);
 
+// DQ_BAD_INPUT with "path: line N: WHAT 'key'ABOUT", without the line where it cannot be found.
+dq_status dq_settings_fail(const dq_settings_file *settings, const char *key, const char *what, const char *about,
+                           dq_error *error);
+
 // Writes `root` atomically, and takes the reference to it; NULL is a failure of memory.
 dq_status dq_settings_save(json_t *root, const char *path, dq_error *error);
 

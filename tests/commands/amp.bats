@@ -2,13 +2,15 @@
 load common
 
 @test "a small model" {
-  gives 0 dq-amp "$models/small.onnx" -o out.onnx
+  gives 0 dq-amp "$models/small.onnx" -o out.onnx --cpu-mask avx2
   [ "$output" = "Nodes:                       8
 In float16:                  8
 Weights in float16:          1.54 k
 Weights too small, now zero: 0
 Casts:                       2
-Bytes cast in a run:         1.1 kB" ]
+Bytes cast in a run:         1.1 kB
+
+Smaller, not faster: this processor has no float16 arithmetic." ]
   says ""
   [ "$(stat -c %s out.onnx)" -lt $(($(stat -c %s "$models/small.onnx") * 7 / 10)) ]
   outputs "$models/small.onnx" a "$x" && outputs out.onnx b "$x"
@@ -23,6 +25,34 @@ Bytes cast in a run:         1.1 kB" ]
   has "relu1      Relu               DENY    float32    --deny"
   gives 2 dq-amp "$models/small.onnx" -o out.onnx --keep-io --half-io
   has "options '--keep-io' and '--half-io' exclude each other"
+}
+
+@test "a policy of the user's own" {
+  cat >policy.json <<'EOF'
+{"schema": "dq-policy", "version": 1,
+ "operators": {"Relu": "deny", "Conv": "allow", "Gemm": "allow"},
+ "nodes": {"head*": "deny", "*1": "follow"}}
+EOF
+  gives 0 dq-amp "$models/small.onnx" -o out.onnx --explain --policy policy.json
+  has "head       Gemm               DENY    float32    policy: nodes 'head*'"
+  has "relu2      Relu               DENY    float32    policy: operator 'Relu'"
+  has "conv1      Conv               FOLLOW"
+  gives 0 dq-amp "$models/small.onnx" -o out.onnx --explain --policy policy.json --allow Relu
+  has "relu2      Relu               ALLOW   float16    --allow"
+  sed -i 's/^ "operators"/ "others": "deny", "operators"/' policy.json
+  gives 0 dq-amp "$models/small.onnx" -o out.onnx --explain --policy policy.json --json -
+  has '"reason": "the policy does not list the operator"'
+  has '"unlisted": ['
+  sed -i 's/"deny", "Conv": "allow"/"deny", "Conv": "maybe"/' policy.json
+  gives 3 dq-amp "$models/small.onnx" -o out.onnx --policy policy.json
+  says "dq-amp: policy.json: line 2: the colour of 'Conv': expected \"allow\", \"follow\" or \"deny\""
+  echo '{"schema": "dq-policy", "version": 1, "operator": {}}' >policy.json
+  gives 3 dq-amp "$models/small.onnx" -o out.onnx --policy policy.json
+  has "line 1: unknown field 'operator'"
+  has "did you mean 'operators'?"
+  echo '{"schema": "dq-policy", "version": 1}' >policy.json
+  gives 3 dq-amp "$models/small.onnx" -o out.onnx --policy policy.json
+  says "dq-amp: policy.json: no operators and no nodes"
 }
 
 @test "facts for programs" {
