@@ -12,7 +12,7 @@
 // them.
 typedef struct dq_equalize_site {
   const char *value; // one of them, which convolutions read
-  int64_t channels;
+  int64_t channels;  // of the value; with Concat and Split, of everything that must be scaled alike
   const float *factors; // every channel is multiplied by its own, > 0 and finite
 } dq_equalize_site;
 
@@ -21,9 +21,8 @@ typedef struct dq_equalization {
   int count;
 } dq_equalization;
 
-// Which sites: those that depthwise convolutions alone read, whose weights have a scale per channel
-// of their own (nothing is lost), or all convolutions, where the range is shared between value and
-// weight.
+// Which sites: those whose readers have a scale of their own per channel (depthwise convolutions and
+// normalizations: nothing is lost), or all, where the range is shared between value and weight.
 typedef enum dq_equalize_scope {
   DQ_EQUALIZE_NONE,
   DQ_EQUALIZE_DEPTHWISE,

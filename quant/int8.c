@@ -93,20 +93,28 @@ static bool is_never_negative(const dq_value *value) {
   return dq_node_is(node, "Relu") || dq_node_is(node, "Sigmoid") || clipped;
 }
 
+// The follower of a value when all that reads it is quantized.
+static dq_follower follower_of(const dq_value *value) {
+  for (int u = 0; u < value->user_count; u++)
+    if (!value->users[u]->mark) return DQ_FOLLOWER_NONE;
+  return dq_follower_of(value);
+}
+
 // From the histogram, or from the table when there is no calibration.
-static dq_status choose_range(const dq_int8_job *job, dq_choice *choice, const char *name,
+static dq_status choose_range(const dq_int8_job *job, dq_choice *choice, const dq_value *value,
                               const dq_calibration *calibration) {
   const dq_range_options options = {job->options->percentile, job->options->symmetric};
   if (calibration) {
     const dq_histogram *histogram = &calibration->histograms[choice->slot];
     choice->range = job->setting.method->range(histogram, &options);
+    choice->range = dq_narrow_range(choice->range, follower_of(value));
     choice->clipped = dq_histogram_clipped(histogram, choice->range);
     return DQ_OK;
   }
-  const dq_calibration_table_range *entry = dq_calibration_table_find(job->options->table, name);
-  if (!entry) return dq_fail(job->error, DQ_BAD_INPUT, "the table has no value '%s'", name);
+  const dq_calibration_table_range *entry = dq_calibration_table_find(job->options->table, value->name);
+  if (!entry) return dq_fail(job->error, DQ_BAD_INPUT, "the table has no value '%s'", value->name);
   choice->range = entry->range;
-  if (job->options->table->symmetric && is_never_negative(dq_graph_find(job->graph, name))) choice->range.low = 0;
+  if (job->options->table->symmetric && is_never_negative(value)) choice->range.low = 0;
   return DQ_OK;
 }
 
@@ -120,7 +128,7 @@ static dq_status choose_parameters(dq_int8_job *job, const dq_calibration *calib
       DQ_TRY(dq_check_finite(value->constant, value->name, job->error));
       choice->range = range_of_constant(value->constant);
     } else {
-      DQ_TRY(choose_range(job, choice, job->graph->values[v]->name, calibration));
+      DQ_TRY(choose_range(job, choice, job->graph->values[v], calibration));
     }
     choice->parameters = dq_parameters_for(choice->range.low, choice->range.high,
                                            options->activation_type, options->symmetric);

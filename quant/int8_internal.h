@@ -7,6 +7,7 @@
 #include "lib/passes/origin.h"
 #include "quant/int8.h"
 #include "quant/permute.h"
+#include "quant/reach.h"
 
 // What is decided about one value of the graph.
 typedef struct dq_choice {
