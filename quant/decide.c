@@ -121,7 +121,7 @@ static dq_status challenge(judge *it, const dq_int8_setting *setting, double *be
 static dq_status decide_equalization(judge *it, double *best) {
   double before = *best, gain;
   bool found = false;
-  for (int scope = DQ_EQUALIZE_DEPTHWISE; scope <= DQ_EQUALIZE_ALL; scope++) {
+  for (int scope = DQ_EQUALIZE_DEPTHWISE; scope <= DQ_EQUALIZE_FULL; scope++) {
     dq_int8_setting setting = it->job->setting;
     setting.equalize = (dq_equalize_scope)scope;
     if (it->job->options->equalize == DQ_CHOOSE_ON && !found) *best = -INFINITY;

@@ -130,7 +130,8 @@ dq_status dq_equalize_measure(dq_equalization *equalization, const dq_observatio
     const dq_site *site = &list.sites[s];
     float *factors = DQ_NEW_ARRAY(arena, site->class_count, float);
     if (!factors) return dq_fail_memory(error, 0);
-    DQ_TRY(dq_site_factors(site, extents, extents + site->value_count, factors, arena, error));
+    DQ_TRY(dq_site_factors(site, extents, extents + site->value_count, scope != DQ_EQUALIZE_FULL,
+                           factors, arena, error));
     sites[s] = (dq_equalize_site){site->values[0].value->name, site->class_count, factors};
     extents += site->value_count + site->silu_count;
   }

@@ -27,6 +27,7 @@ typedef enum dq_equalize_scope {
   DQ_EQUALIZE_NONE,
   DQ_EQUALIZE_DEPTHWISE,
   DQ_EQUALIZE_ALL,
+  DQ_EQUALIZE_FULL, // all, and the range is the value's alone
 } dq_equalize_scope;
 
 // Finds the sites of a graph and the factors from the ranges seen on the pictures of `what` (its

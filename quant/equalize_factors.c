@@ -6,9 +6,9 @@
 // channel's power, is least.
 #include <math.h>
 
+#include "lib/ops/operator.h"
 #include "quant/equalize_internal.h"
 #include "quant/reach.h"
-#include "lib/ops/operator.h"
 
 // Channels below this share of the widest are taken to be that wide: silent ones would become noise.
 static const double LEAST = 1e-4;
@@ -64,9 +64,9 @@ static void note_value(const dq_site_value *value, const dq_channel_extents *ext
   }
 }
 
-// Largest |w| that reads each class.
+// Largest |w| that reads each class, where channels share a scale of the weight.
 static void note_reader(const dq_site *site, const dq_node *reader, class_facts *facts) {
-  if (dq_node_is(reader, "BatchNormalization")) return;
+  if (dq_reader_is_free(site, reader)) return;
   const dq_site_value *value = dq_site_value_of(site, reader->inputs[0]);
   const dq_tensor *weight = reader->inputs[1]->constant;
   int64_t taps = dq_tensor_product(weight, 2, weight->rank);
@@ -135,15 +135,14 @@ static double best_share(const class_facts *facts, double least) {
   return best;
 }
 
-// Readers that lose by it: the range is halved (in decibels) between value and weight, c = sqrt(w f).
+// Where readers lose by it the range is halved (in decibels) between value and weight, c = sqrt(w f);
+// the other channels are brought to the widest of these.
 static void share_with_weights(const class_facts *facts, double *factors) {
-  double least = INFINITY;
-  for (int64_t k = 0; k < facts->count; k++) {
-    factors[k] = sqrt(facts->weight[k] * factors[k]);
-    if (factors[k] > 0) least = fmin(least, factors[k]);
-  }
+  double widest = 0;
   for (int64_t k = 0; k < facts->count; k++)
-    if (!(factors[k] > 0)) factors[k] = isfinite(least) ? least : 1;
+    if (facts->weight[k] > 0) widest = fmax(widest, sqrt(facts->weight[k] / factors[k]));
+  for (int64_t k = 0; k < facts->count; k++)
+    factors[k] *= facts->weight[k] > 0 ? sqrt(facts->weight[k] / factors[k]) : widest;
 }
 
 // The least factor, or the mean one of the channels that Clip forbids to be scaled, becomes 1.
@@ -162,8 +161,8 @@ static void set_level(const class_facts *facts, double *factors) {
 }
 
 dq_status dq_site_factors(const dq_site *site, const dq_channel_extents *values,
-                          const dq_channel_extents *silus, float *factors, dq_arena *arena,
-                          dq_error *error) {
+                          const dq_channel_extents *silus, bool share, float *factors,
+                          dq_arena *arena, dq_error *error) {
   class_facts facts;
   DQ_TRY(gather(site, values, silus, &facts, arena, error));
   double *exact = DQ_NEW_ARRAY(arena, facts.count, double);
@@ -172,9 +171,9 @@ dq_status dq_site_factors(const dq_site *site, const dq_channel_extents *values,
       LEAST * fmax(largest(facts.high, facts.count), largest(facts.low, facts.count));
   for (int64_t k = 0; k < facts.count; k++) factors[k] = 1;
   if (!(least > 0)) return DQ_OK;
-  double share = best_share(&facts, least);
-  for (int64_t k = 0; k < facts.count; k++) exact[k] = factor_at(&facts, k, share, least);
-  if (!site->free_readers) share_with_weights(&facts, exact);
+  double above = best_share(&facts, least);
+  for (int64_t k = 0; k < facts.count; k++) exact[k] = factor_at(&facts, k, above, least);
+  if (share && !site->free_readers) share_with_weights(&facts, exact);
   set_level(&facts, exact);
   for (int64_t k = 0; k < facts.count; k++)
     if (isfinite(exact[k]) && exact[k] > 0) factors[k] = (float)exact[k];

@@ -27,13 +27,16 @@ typedef struct dq_site {
   dq_node **clips;       // 0...M, within the site
   dq_silu *silus;
   int value_count, writer_count, reader_count, clip_count, silu_count;
-  bool free_readers; // every reader has a scale of its own per channel: nothing is lost there
+  bool free_readers; // all are
 } dq_site;
 
 // The site that holds `value`; false when there is none. `tensors` as from dq_infer; arrays in the
 // arena.
 bool dq_site_find(dq_site *site, const dq_graph *graph, const dq_tensor *tensors, dq_value *value,
                   dq_arena *arena);
+// Whether a reader has a scale of its own for every channel it reads: a depthwise convolution in its
+// weight, a normalization because it is not quantized.
+bool dq_reader_is_free(const dq_site *site, const dq_node *node);
 // Of a value of the site; NULL: it is not one.
 const dq_site_value *dq_site_value_of(const dq_site *site, const dq_value *value);
 // The upper bound of a Clip of the site.
@@ -51,10 +54,10 @@ typedef struct dq_channel_extents {
   double *power;      // mean square
 } dq_channel_extents;
 
-// Factors of a site, [class_count]. `values` and `silus` (the convolutions' results) are what was
+// Factors of a site, [class_count]; `share`: with weights that lose by them. `values` and `silus` (the convolutions' results) are what was
 // seen of the site's values and of its SiLUs' arguments. In equalize_factors.c.
 dq_status dq_site_factors(const dq_site *site, const dq_channel_extents *values,
-                          const dq_channel_extents *silus, float *factors, dq_arena *arena,
-                          dq_error *error);
+                          const dq_channel_extents *silus, bool share, float *factors,
+                          dq_arena *arena, dq_error *error);
 
 #endif

@@ -304,13 +304,6 @@ static bool join_user(finder *find, const dq_value *value, dq_node *node) {
   return true;
 }
 
-// A depthwise convolution has one weight scale per input channel, a normalization is not quantized.
-static bool is_free(const finder *find, const dq_node *node) {
-  int64_t channels = channels_of(find, node->inputs[0]);
-  return dq_node_is(node, "BatchNormalization") ||
-         (dq_node_is(node, "Conv") && channels > 1 && dq_node_int(node, "group", 1) == channels);
-}
-
 static bool open_site(finder *find) {
   int values = find->graph->value_count, nodes = find->graph->node_count;
   dq_site *site = find->site;
@@ -340,8 +333,14 @@ bool dq_site_find(dq_site *site, const dq_graph *graph, const dq_tensor *tensors
       if (!join_user(&find, here, here->users[u])) return false;
   }
   for (int r = 0; r < site->reader_count; r++)
-    site->free_readers = site->free_readers && is_free(&find, site->readers[r]);
+    site->free_readers = site->free_readers && dq_reader_is_free(site, site->readers[r]);
   return site->reader_count > 0 && number_classes(&find);
+}
+
+bool dq_reader_is_free(const dq_site *site, const dq_node *node) {
+  int64_t channels = dq_site_value_of(site, node->inputs[0])->channels;
+  return dq_node_is(node, "BatchNormalization") ||
+         (dq_node_is(node, "Conv") && channels > 1 && dq_node_int(node, "group", 1) == channels);
 }
 
 const dq_site_value *dq_site_value_of(const dq_site *site, const dq_value *value) {

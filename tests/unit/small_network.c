@@ -98,6 +98,20 @@ static void declare(network *it, dq_value *x, int64_t channels) {
   x->type = DQ_F32, x->rank = 4, x->dims = dims;
 }
 
+void network_finish(network *it) {
+  dq_graph *graph = it->graph;
+  dq_value *x = network_value(it, "x"), *y = network_value(it, "y");
+  declare(it, x, 3);
+  declare(it, y, 4);
+  graph->inputs = DQ_NEW_ARRAY(graph->arena, 1, dq_value *);
+  graph->outputs = DQ_NEW_ARRAY(graph->arena, 1, dq_value *);
+  graph->inputs[0] = x, graph->outputs[0] = y;
+  graph->input_count = graph->output_count = 1;
+  x->is_input = y->is_output = true;
+  dq_error error;
+  assert_int_equal(dq_graph_index(graph, true, &error), DQ_OK);
+}
+
 // x -> a -LeakyRelu-> depthwise b -> SiLU -> c (1x1) + d (1x1 of b's SiLU) -> Relu -> y (1x1)
 void network_build(network *it) {
   dq_graph *graph = it->graph;
@@ -114,15 +128,7 @@ void network_build(network *it) {
   network_node(it, "Add", network_value(it, "c"), network_value(it, "d"), NULL, network_value(it, "sum"));
   network_node(it, "Relu", network_value(it, "sum"), NULL, NULL, network_value(it, "sum_act"));
   network_conv(it, network_value(it, "sum_act"), "y", CHANNELS, 4, 1, 1);
-  declare(it, x, 3);
-  declare(it, network_value(it, "y"), 4);
-  graph->inputs = DQ_NEW_ARRAY(graph->arena, 1, dq_value *);
-  graph->outputs = DQ_NEW_ARRAY(graph->arena, 1, dq_value *);
-  graph->inputs[0] = x, graph->outputs[0] = network_value(it, "y");
-  graph->input_count = graph->output_count = 1;
-  x->is_input = network_value(it, "y")->is_output = true;
-  dq_error error;
-  assert_int_equal(dq_graph_index(graph, true, &error), DQ_OK);
+  network_finish(it);
 }
 
 const dq_shape_request no_shapes;

@@ -30,6 +30,8 @@ dq_value *network_value(network *it, const char *name);
 dq_node *network_node(network *it, const char *op_type, dq_value *a, dq_value *b, dq_value *c, dq_value *y);
 // A convolution with random weights and bias, padded to keep the size.
 void network_conv(network *it, dq_value *x, const char *y, int64_t from, int64_t to, int64_t k, int64_t group);
+// Makes x of 3 channels the input and y of 4 the output, and indexes the graph.
+void network_finish(network *it);
 // x -> a -LeakyRelu-> depthwise b -> SiLU -> c (1x1) + d (1x1 of b's SiLU) -> Relu -> y (1x1)
 void network_build(network *it);
 

@@ -1,0 +1,280 @@
+// Equalization through each kind of operator is neutral in float; factors by hand; what a channel of
+// a hundredth of the range keeps in 8 bits.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "quant/equalize_internal.h"
+#include "quant/int8.h"
+#include "quant/reach.h"
+#include "tests/unit/small_network.h"
+
+// ---- Operators that a site runs through ----
+
+static dq_value *floats(network *it, const char *name, int64_t rows, int64_t columns, float first,
+                        float step) {
+  int64_t dims[] = {rows, columns};
+  dq_tensor *tensor = dq_tensor_new(it->graph->arena, DQ_F32, columns ? 2 : 1, dims);
+  for (int64_t i = 0; i < dq_tensor_count(tensor); i++)
+    ((float *)tensor->data)[i] = first + step * (float)i;
+  return dq_graph_add_constant(it->graph, name, tensor);
+}
+
+static dq_value *shape(network *it, const char *name, int rank, const int64_t *dims) {
+  int64_t count = rank;
+  dq_tensor *tensor = dq_tensor_new(it->graph->arena, DQ_I64, 1, &count);
+  memcpy(tensor->data, dims, (size_t)rank * sizeof *dims);
+  return dq_graph_add_constant(it->graph, name, tensor);
+}
+
+static dq_value *scalar(network *it, const char *name, float x) {
+  return dq_graph_add_constant(it->graph, name, dq_tensor_scalar_f32(it->graph->arena, x));
+}
+
+// Each writes "m" from "a", of CHANNELS channels.
+static void through_clip(network *it) {
+  network_node(it, "Clip", network_value(it, "a"), scalar(it, "zero", 0), scalar(it, "six", 6),
+               network_value(it, "m"));
+}
+
+static void through_concat(network *it) {
+  network_conv(it, network_value(it, "x"), "other", 3, 2, 1, 1);
+  network_conv(it, network_value(it, "x"), "third", 3, CHANNELS - 2, 1, 1);
+  dq_node *concat = network_node(it, "Concat", network_value(it, "other"), network_value(it, "third"),
+                                 NULL, network_value(it, "joined"));
+  dq_node_set_int(it->graph, concat, "axis", 1);
+  network_node(it, "Add", network_value(it, "a"), network_value(it, "joined"), NULL,
+               network_value(it, "m"));
+}
+
+static void through_shuffle(network *it) {
+  network_node(it, "Reshape", network_value(it, "a"),
+               shape(it, "five", 5, (int64_t[]){1, 2, CHANNELS / 2, SIDE, SIDE}), NULL,
+               network_value(it, "split"));
+  dq_node *transpose = network_node(it, "Transpose", network_value(it, "split"), NULL, NULL,
+                                    network_value(it, "swapped"));
+  dq_node_set_ints(it->graph, transpose, "perm", (int64_t[]){0, 2, 1, 3, 4}, 5);
+  network_node(it, "Reshape", network_value(it, "swapped"),
+               shape(it, "four", 4, (int64_t[]){1, CHANNELS, SIDE, SIDE}), NULL,
+               network_value(it, "m"));
+}
+
+static void through_gate(network *it) {
+  network_node(it, "GlobalAveragePool", network_value(it, "a"), NULL, NULL,
+               network_value(it, "pooled"));
+  network_conv(it, network_value(it, "pooled"), "squeezed", CHANNELS, CHANNELS, 1, 1);
+  network_node(it, "Sigmoid", network_value(it, "squeezed"), NULL, NULL, network_value(it, "gate"));
+  network_node(it, "Mul", network_value(it, "gate"), network_value(it, "a"), NULL,
+               network_value(it, "m"));
+}
+
+static void through_matmul(network *it) {
+  network_node(it, "MatMul", floats(it, "rows", SIDE, SIDE, -0.3f, 0.02f), network_value(it, "a"),
+               NULL, network_value(it, "m"));
+}
+
+static void through_normalization(network *it) {
+  dq_value *inputs[] = {network_value(it, "a"), floats(it, "gamma", CHANNELS, 0, 1, 0.5f),
+                        floats(it, "beta", CHANNELS, 0, -1, 0.25f),
+                        floats(it, "mean", CHANNELS, 0, 0.5f, -0.25f),
+                        floats(it, "variance", CHANNELS, 0, 1, 1)};
+  dq_value *output = network_value(it, "m");
+  dq_graph_add_node(it->graph, it->graph->node_count, "BatchNormalization", "bn", 5, inputs, 1,
+                    &output);
+}
+
+static void through_split(network *it) {
+  dq_value *outputs[] = {network_value(it, "front"), network_value(it, "back")};
+  dq_value *inputs[] = {network_value(it, "a"),
+                        shape(it, "parts", 2, (int64_t[]){CHANNELS - 2, 2})};
+  dq_node *split = dq_graph_add_node(it->graph, it->graph->node_count, "Split", "split", 2, inputs,
+                                     2, outputs);
+  dq_node_set_int(it->graph, split, "axis", 1);
+  dq_node *concat = network_node(it, "Concat", outputs[1], outputs[0], NULL, network_value(it, "m"));
+  dq_node_set_int(it->graph, concat, "axis", 1);
+}
+
+static void build(network *it, void (*middle)(network *)) {
+  dq_graph_set_opset(it->graph, "", 13, NULL);
+  network_conv(it, network_value(it, "x"), "a", 3, CHANNELS, 3, 1);
+  middle(it);
+  network_conv(it, network_value(it, "m"), "d", CHANNELS, CHANNELS, 3, CHANNELS);
+  network_conv(it, network_value(it, "d"), "y", CHANNELS, 4, 1, 1);
+  network_finish(it);
+}
+
+static const float *measure(network *it, dq_equalize_scope scope, dq_equalization *equalization) {
+  dq_observation what = network_watch(it, NULL);
+  dq_error error;
+  assert_int_equal(
+      dq_equalize_measure(equalization, &what, scope, it->arena, &it->context, &error), DQ_OK);
+  for (int s = 0; s < equalization->count; s++)
+    if (!strcmp(equalization->sites[s].value, "m")) return equalization->sites[s].factors;
+  return NULL;
+}
+
+static void apply(network *it, const dq_equalization *equalization) {
+  const dq_restated *restated;
+  int count;
+  dq_error error;
+  assert_int_equal(dq_equalize_apply(it->graph, equalization, &no_shapes, it->arena, &restated,
+                                     &count, &it->context, &error),
+                   DQ_OK);
+}
+
+static void check_neutral(void **state, void (*middle)(network *)) {
+  network *it = *state;
+  build(it, middle);
+  static network_outputs before, after;
+  network_run(it, &before);
+  dq_equalization equalization;
+  const float *factors = measure(it, DQ_EQUALIZE_ALL, &equalization);
+  if (!factors) // the site is called by the value that is read first
+    for (int s = 0; s < equalization.count; s++)
+      if (!strcmp(equalization.sites[s].value, "pooled") || !strcmp(equalization.sites[s].value, "a"))
+        factors = equalization.sites[s].factors;
+  assert_non_null(factors);
+  float most = 0;
+  for (int c = 0; c < CHANNELS; c++) most = fmaxf(most, factors[c]);
+  assert_true(most > 1.5f); // there is something to equalize
+  apply(it, &equalization);
+  network_run(it, &after);
+  assert_true(network_difference(&before, &after) <= 1e-5);
+}
+
+#define NEUTRAL(middle) \
+  static void middle##_is_neutral(void **state) { check_neutral(state, middle); }
+NEUTRAL(through_clip)
+NEUTRAL(through_concat)
+NEUTRAL(through_shuffle)
+NEUTRAL(through_gate)
+NEUTRAL(through_matmul)
+NEUTRAL(through_normalization)
+NEUTRAL(through_split)
+
+// Beyond the pictures, too, no channel may be scaled across the bound that it reaches.
+static void clip_keeps_channels_at_its_bound(void **state) {
+  network *it = *state;
+  build(it, through_clip);
+  dq_equalization equalization;
+  const float *factors = measure(it, DQ_EQUALIZE_DEPTHWISE, &equalization);
+  assert_non_null(factors);
+  int fixed = 0;
+  for (int c = 0; c < CHANNELS; c++) fixed += factors[c] == 1;
+  assert_true(fixed > 0 && fixed < CHANNELS);
+}
+
+// ---- Factors ----
+
+// Channels -1...3 and -4...0.5 of one site: with a share t above 0 they get min(t / 3, 1 - t) and
+// min(2 t, (1 - t) / 4). With powers of 1 the noise is 9 / t^2 + 16 / (1 - t)^2, of the 96ths least at
+// 43: 43 / 288 and 53 / 384, of which the lesser is set to 1: 172 / 159. With a power of 1e-4 the first
+// channel alone counts: t / 3 = 1 - t, t = 3 / 4, 1 / 4 and 1 / 16.
+static void factors_by_hand(void **state) {
+  network *it = *state;
+  network_conv(it, network_value(it, "x"), "a", 3, 2, 1, 1);
+  network_conv(it, network_value(it, "a"), "b", 2, 2, 3, 2);
+  network_conv(it, network_value(it, "b"), "y", 2, 4, 1, 1);
+  dq_graph_set_opset(it->graph, "", 13, NULL);
+  network_finish(it);
+  dq_tensor *tensors;
+  dq_error error;
+  assert_int_equal(dq_infer(it->graph, &no_shapes, true, &it->context, it->arena, &tensors, &error),
+                   DQ_OK);
+  dq_site site;
+  assert_true(dq_site_find(&site, it->graph, tensors, network_value(it, "a"), it->arena));
+  assert_true(site.free_readers && site.class_count == 2 && site.value_count == 1);
+  double low[] = {1, 4}, high[] = {3, 0.5}, power[] = {1, 1};
+  const dq_channel_extents extents = {low, high, power};
+  float factors[2];
+  assert_int_equal(dq_site_factors(&site, &extents, NULL, true, factors, it->arena, &error), DQ_OK);
+  assert_true(fabsf(factors[0] - 172.0f / 159) < 1e-5f && factors[1] == 1);
+  power[0] = 1e-4;
+  assert_int_equal(dq_site_factors(&site, &extents, NULL, true, factors, it->arena, &error), DQ_OK);
+  assert_true(fabsf(factors[0] - 4) < 1e-5f && factors[1] == 1);
+}
+
+static void reach_of_sigmoids(void **state) {
+  (void)state;
+  // 8 / (1 + e^8) = 0.0026828
+  assert_true(fabs(dq_silu_depth(8 / (1 + exp(8))) - 8) < 1e-6);
+  dq_range_pair range = dq_narrow_range((dq_range_pair){-40, 20}, DQ_FOLLOWER_SIGMOID);
+  assert_true(fabsf(range.low + logf(509)) < 1e-5f && fabsf(range.high - logf(509)) < 1e-5f);
+  range = dq_narrow_range((dq_range_pair){-40, 255 * 8 / (1 + expf(8))}, DQ_FOLLOWER_SILU);
+  assert_true(fabsf(range.low + 8) < 1e-3f);
+  range = dq_narrow_range((dq_range_pair){-3, 20}, DQ_FOLLOWER_SILU);
+  assert_true(range.low == -3);
+}
+
+// ---- In 8 bits ----
+
+static void through_relu(network *it) {
+  network_node(it, "Relu", network_value(it, "a"), NULL, NULL, network_value(it, "m"));
+}
+
+// SQNR in dB of the network's output after quantization; the widest channel of "a" is made `times` as
+// wide, in float to no effect.
+static double quantized_sqnr(network *it, dq_choose equalize, float times) {
+  enum { WIDEST = 4 };
+  build(it, through_relu);
+  dq_tensor *weight = dq_graph_find(it->graph, "a_w")->constant;
+  dq_tensor *reader = dq_graph_find(it->graph, "d_w")->constant;
+  int64_t row = dq_tensor_count(weight) / CHANNELS, taps = dq_tensor_count(reader) / CHANNELS;
+  float *bias = dq_graph_find(it->graph, "d_b")->constant->data;
+  for (int64_t c = 0; c < CHANNELS; c++) { // all channels weigh the same in the output
+    for (int64_t i = 0; i < taps; i++) ((float *)reader->data)[c * taps + i] /= powf(16, (float)(c % 5));
+    bias[c] /= powf(4, (float)(c % 5));
+  }
+  for (int64_t i = 0; i < row; i++) ((float *)weight->data)[WIDEST * row + i] *= times;
+  ((float *)dq_graph_find(it->graph, "a_b")->constant->data)[WIDEST] *= times;
+  for (int64_t i = 0; i < taps; i++) ((float *)reader->data)[WIDEST * taps + i] /= times;
+  static network_outputs before, after;
+  network_run(it, &before);
+  dq_int8_options options = dq_int8_defaults();
+  options.equalize = equalize, options.bias_correction = DQ_CHOOSE_OFF;
+  dq_int8_report report;
+  dq_error error;
+  assert_int_equal(dq_int8_apply(it->graph, it->data, &options, &report, &it->context, &error),
+                   DQ_OK);
+  network_run(it, &after);
+  double signal = 0, noise = 0;
+  for (int p = 0; p < PICTURES; p++)
+    for (int i = 0; i < 4 * SIDE * SIDE; i++) {
+      double exact = (double)before.values[p][i], difference = exact - (double)after.values[p][i];
+      signal += exact * exact, noise += difference * difference;
+    }
+  return 10 * log10(signal / noise);
+}
+
+static double fresh_sqnr(dq_choose equalize, float times) {
+  void *state;
+  network_start(&state);
+  double sqnr = quantized_sqnr(state, equalize, times);
+  network_end(&state);
+  return sqnr;
+}
+
+static void one_wide_channel_costs_nothing(void **state) {
+  (void)state;
+  double even = fresh_sqnr(DQ_CHOOSE_ON, 1), uneven = fresh_sqnr(DQ_CHOOSE_ON, 100);
+  double without = fresh_sqnr(DQ_CHOOSE_OFF, 100);
+  assert_true(uneven > even - 1 && uneven > without + 10);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, network_start, network_end)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(through_clip_is_neutral),   TEST(through_concat_is_neutral),
+      TEST(through_shuffle_is_neutral), TEST(through_gate_is_neutral),
+      TEST(through_matmul_is_neutral), TEST(through_normalization_is_neutral),
+      TEST(through_split_is_neutral),  TEST(clip_keeps_channels_at_its_bound),
+      TEST(factors_by_hand),           TEST(reach_of_sigmoids),
+      cmocka_unit_test(one_wide_channel_costs_nothing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
