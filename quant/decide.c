@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "quant/closeness.h"
+#include "quant/head.h"
 #include "quant/int8_internal.h"
 
 enum { TRIAL_PICTURES = 16, JUDGED_PICTURES = 12 };
@@ -13,7 +15,7 @@ typedef struct judge {
   dq_observation what; // outputs over the pictures that judge
   float **kept;        // float outputs in the order they were seen
   int64_t kept_count, next, capacity;
-  double signal, noise;
+  dq_closeness *outputs;
 } judge;
 
 // ---- Outputs ----
@@ -31,15 +33,9 @@ static dq_status keep(void *user, int slot, const dq_tensor *tensor, dq_error *e
 }
 
 static dq_status compare(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
-  (void)slot, (void)error;
   judge *it = user;
-  const float *exact = it->kept[it->next++], *other = tensor->data;
-  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) {
-    double difference = (double)exact[i] - (double)other[i];
-    it->signal += (double)exact[i] * (double)exact[i];
-    it->noise += difference * difference;
-  }
-  return DQ_OK;
+  return dq_closeness_add(&it->outputs[slot], tensor, it->kept[it->next++], tensor->data,
+                          it->job->arena, error);
 }
 
 static dq_status open_judge(judge *it, dq_int8_job *job) {
@@ -48,7 +44,8 @@ static dq_status open_judge(judge *it, dq_int8_job *job) {
   const char **names = DQ_NEW_ARRAY(job->arena, graph->output_count, const char *);
   *it = (judge){.job = job, .capacity = judged * graph->output_count};
   it->kept = DQ_NEW_ARRAY(job->arena, it->capacity, float *);
-  if (!names || !it->kept) return dq_fail_memory(job->error, 0);
+  it->outputs = DQ_NEW_ARRAY(job->arena, graph->output_count, dq_closeness);
+  if (!names || !it->kept || !it->outputs) return dq_fail_memory(job->error, 0);
   it->what = (dq_observation){graph,     &job->options->shapes,  names,  0,
                               job->data, job->pictures - judged, judged, "judging"};
   for (int o = 0; o < graph->output_count; o++)
@@ -66,7 +63,8 @@ static void close_judge(judge *it) {
 static dq_status run_trial(judge *it, dq_int8_job *trial) {
   DQ_TRY(dq_int8_quantize(trial));
   it->what.graph = trial->graph;
-  it->next = 0, it->signal = it->noise = 0;
+  it->next = 0;
+  for (int o = 0; o < it->what.count; o++) dq_closeness_clear(&it->outputs[o]);
   return dq_observe(&it->what, compare, it, trial->context, trial->error);
 }
 
@@ -97,7 +95,7 @@ static dq_status try_setting(judge *it, const dq_int8_setting *setting, double *
   dq_status status =
       trial.arena && trial.origin ? run_trial(it, &trial) : dq_fail_memory(trial.error, 0);
   if (status == DQ_OK && costs) status = note_costs(costs, &trial, it->job->arena);
-  *sqnr = it->noise > 0 ? 10 * log10(it->signal / it->noise) : INFINITY;
+  *sqnr = dq_closeness_mean(it->outputs, it->what.count);
   dq_origin_discard(trial.origin);
   dq_arena_free(trial.arena);
   dq_graph_free(trial.graph);
@@ -110,17 +108,35 @@ static dq_status challenge(judge *it, const dq_int8_setting *setting, double *be
   DQ_TRY(try_setting(it, setting, &sqnr, NULL));
   *gain = sqnr - *best;
   dq_message(it->job->context, DQ_DETAIL,
-             "trial: method %s, equalization %d, bias correction %d: %.2f dB",
-             setting->method->name, setting->equalize, setting->bias_correction, sqnr);
+             "trial: method %s, equalization %d, heads %d, bias correction %d: %.2f dB", setting->method->name,
+             setting->equalize, setting->heads, setting->bias_correction, sqnr);
   if (!(sqnr > *best)) return DQ_OK;
   *best = sqnr;
   it->job->setting = *setting;
   return DQ_OK;
 }
 
+// Whether a convolution's result is read by nothing but the head of the network.
+static dq_status has_heads(const dq_int8_job *job, bool *found) {
+  bool *in_head;
+  *found = false;
+  DQ_TRY(dq_head_values(job->graph, &in_head, job->arena, job->error));
+  for (int n = 0; n < job->graph->node_count; n++) {
+    const dq_node *node = job->graph->nodes[n];
+    *found |= dq_node_is(node, "Conv") && in_head[node->outputs[0]->index];
+  }
+  return DQ_OK;
+}
+
 static dq_status decide_equalization(judge *it, double *best) {
   double before = *best, gain;
-  bool found = false;
+  bool found = false, heads;
+  DQ_TRY(has_heads(it->job, &heads));
+  if (heads) {
+    dq_int8_setting setting = it->job->setting;
+    setting.heads = true;
+    DQ_TRY(challenge(it, &setting, best, &gain));
+  }
   for (int scope = DQ_EQUALIZE_DEPTHWISE; scope <= DQ_EQUALIZE_FULL; scope++) {
     dq_int8_setting setting = it->job->setting;
     setting.equalize = (dq_equalize_scope)scope;

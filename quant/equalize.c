@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "quant/equalize_internal.h"
+#include "quant/head.h"
 
 // ---- Sites ----
 
@@ -18,11 +19,23 @@ static bool is_reader(const dq_node *node) {
          dq_node_is(node, "BatchNormalization");
 }
 
+static dq_status find_heads(site_list *list, const dq_graph *graph, const dq_tensor *tensors,
+                            dq_arena *arena, dq_error *error) {
+  bool *in_head;
+  DQ_TRY(dq_head_values(graph, &in_head, arena, error));
+  for (int v = 0; v < graph->value_count; v++) {
+    dq_site *site = &list->sites[list->count];
+    if (!dq_head_find(site, graph, tensors, in_head, graph->values[v], arena)) continue;
+    list->slots += site->value_count;
+    list->count++;
+  }
+  return DQ_OK;
+}
+
 static dq_status find_sites(site_list *list, const dq_graph *graph, const dq_tensor *tensors,
                             dq_equalize_scope scope, dq_arena *arena, dq_error *error) {
   bool *done = DQ_NEW_ARRAY(arena, graph->value_count, bool);
-  *list = (site_list){DQ_NEW_ARRAY(arena, graph->node_count, dq_site), 0, 0};
-  if (!done || !list->sites) return dq_fail_memory(error, 0);
+  if (!done) return dq_fail_memory(error, 0);
   for (int n = 0; n < graph->node_count; n++) {
     dq_node *node = graph->nodes[n];
     dq_value *value = is_reader(node) ? dq_node_input(node, 0) : NULL;
@@ -113,14 +126,17 @@ static dq_status observe_sites(const site_list *list, const dq_observation *what
 }
 
 dq_status dq_equalize_measure(dq_equalization *equalization, const dq_observation *what,
-                              dq_equalize_scope scope, dq_arena *arena, const dq_context *context,
-                              dq_error *error) {
+                              dq_equalize_scope scope, bool heads, dq_arena *arena,
+                              const dq_context *context, dq_error *error) {
   *equalization = (dq_equalization){0};
-  if (scope == DQ_EQUALIZE_NONE) return DQ_OK;
+  if (scope == DQ_EQUALIZE_NONE && !heads) return DQ_OK;
   dq_tensor *tensors;
   site_list list;
   DQ_TRY(dq_infer(what->graph, what->shapes, true, context, arena, &tensors, error));
-  DQ_TRY(find_sites(&list, what->graph, tensors, scope, arena, error));
+  list = (site_list){DQ_NEW_ARRAY(arena, 2 * what->graph->node_count, dq_site), 0, 0};
+  if (!list.sites) return dq_fail_memory(error, 0);
+  if (scope != DQ_EQUALIZE_NONE) DQ_TRY(find_sites(&list, what->graph, tensors, scope, arena, error));
+  if (heads) DQ_TRY(find_heads(&list, what->graph, tensors, arena, error));
   if (!list.count) return DQ_OK;
   dq_channel_extents *extents = DQ_NEW_ARRAY(arena, list.slots, dq_channel_extents);
   dq_equalize_site *sites = DQ_NEW_ARRAY(arena, list.count, dq_equalize_site);
@@ -130,7 +146,7 @@ dq_status dq_equalize_measure(dq_equalization *equalization, const dq_observatio
     const dq_site *site = &list.sites[s];
     float *factors = DQ_NEW_ARRAY(arena, site->class_count, float);
     if (!factors) return dq_fail_memory(error, 0);
-    DQ_TRY(dq_site_factors(site, extents, extents + site->value_count, scope != DQ_EQUALIZE_FULL,
+    DQ_TRY(dq_site_factors(site, extents, extents + site->value_count, scope != DQ_EQUALIZE_FULL && !site->head,
                            factors, arena, error));
     sites[s] = (dq_equalize_site){site->values[0].value->name, site->class_count, factors};
     extents += site->value_count + site->silu_count;

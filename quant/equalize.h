@@ -30,19 +30,19 @@ typedef enum dq_equalize_scope {
   DQ_EQUALIZE_FULL, // all, and the range is the value's alone
 } dq_equalize_scope;
 
-// Finds the sites of a graph and the factors from the ranges seen on the pictures of `what` (its
+// Finds the sites of a graph, with `heads` also those of its head (quant/head.h), and the factors from the ranges seen on the pictures of `what` (its
 // graph, shapes, data, first, pictures; names are ignored). Batch normalizations should be folded
 // before. Everything goes into the arena.
 dq_status dq_equalize_measure(dq_equalization *equalization, const dq_observation *what,
-                              dq_equalize_scope scope, dq_arena *arena, const dq_context *context,
-                              dq_error *error);
+                              dq_equalize_scope scope, bool heads, dq_arena *arena,
+                              const dq_context *context, dq_error *error);
 
 // A value that no longer stands for itself: what of the graph before it equals, NULL: nothing.
 typedef struct dq_restated {
   const char *value, *original;
 } dq_restated;
 
-// Scales weights and biases; `shapes` as for dq_infer. Through x Sigmoid(x) (SiLU) by a
+// Scales weights and biases; what a head reads is multiplied back. `shapes` as for dq_infer. Through x Sigmoid(x) (SiLU) by a
 // multiplication of the sigmoid's argument. *restated (in the arena) lists the values whose meaning
 // changed. DQ_BAD_INPUT names a site that the graph does not have.
 dq_status dq_equalize_apply(dq_graph *graph, const dq_equalization *equalization,

@@ -28,12 +28,17 @@ typedef struct dq_site {
   dq_silu *silus;
   int value_count, writer_count, reader_count, clip_count, silu_count;
   bool free_readers; // all are
+  bool head; // the only value is a product's that nothing but the network's head reads, which takes
+             // the factors back in float
 } dq_site;
 
 // The site that holds `value`; false when there is none. `tensors` as from dq_infer; arrays in the
 // arena.
 bool dq_site_find(dq_site *site, const dq_graph *graph, const dq_tensor *tensors, dq_value *value,
                   dq_arena *arena);
+// The site of a convolution's result that is in the head (quant/head.h) of the network.
+bool dq_head_find(dq_site *site, const dq_graph *graph, const dq_tensor *tensors,
+                  const bool *in_head, dq_value *value, dq_arena *arena);
 // Whether a reader has a scale of its own for every channel it reads: a depthwise convolution in its
 // weight, a normalization because it is not quantized.
 bool dq_reader_is_free(const dq_site *site, const dq_node *node);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "quant/equalize_internal.h"
+#include "quant/head.h"
 
 // A copy of an initializer for one convolution alone, which reads it as input `i`.
 static float *own_constant(dq_graph *graph, dq_node *node, int i) {
@@ -64,22 +65,30 @@ static dq_status scale_reader(dq_graph *graph, dq_node *node, const double *fact
   return scale_vector(graph, node, 3, factors, 1, error);
 }
 
+// x / c in front of node `at`, named after x with `suffix`; NULL: no memory.
+static dq_value *add_inverse(dq_graph *graph, int at, dq_value *x, const char *base, const char *suffix,
+                             const double *factors, int64_t channels, dq_value *result) {
+  dq_tensor *inverse = dq_tensor_new(graph->arena, DQ_F32, 4, (int64_t[]){1, channels, 1, 1});
+  char *name = dq_arena_printf(graph->arena, "%s_inverse", base);
+  char *wanted = dq_arena_printf(graph->arena, "%s%s", base, suffix);
+  if (!inverse || !name || !wanted) return NULL;
+  for (int64_t c = 0; c < channels; c++) ((float *)inverse->data)[c] = (float)(1 / factors[c]);
+  dq_value *operands[] = {x, dq_graph_add_constant(graph, name, inverse)};
+  if (!result) result = dq_graph_fresh_value(graph, wanted);
+  const char *node = dq_graph_fresh_name(graph, wanted);
+  bool added = operands[1] && result && node &&
+               dq_graph_add_node(graph, at, "Mul", node, 2, operands, 1, &result);
+  return added ? result : NULL;
+}
+
 // The sigmoid reads x' / c, so that x' Sigmoid(x' / c) = c SiLU(x).
 static dq_status scale_sigmoid(dq_graph *graph, dq_node *sigmoid, const double *factors,
                                int64_t channels, dq_restated *restated, dq_error *error) {
   dq_value *x = sigmoid->inputs[0];
-  dq_tensor *inverse = dq_tensor_new(graph->arena, DQ_F32, 4, (int64_t[]){1, channels, 1, 1});
-  char *name = dq_arena_printf(graph->arena, "%s_inverse", x->name);
-  char *plain = dq_arena_printf(graph->arena, "%s_plain", x->name);
   dq_value **inputs = DQ_NEW_ARRAY(graph->arena, 1, dq_value *);
-  if (!inverse || !name || !plain || !inputs) return dq_fail_memory(error, 0);
-  for (int64_t c = 0; c < channels; c++) ((float *)inverse->data)[c] = (float)(1 / factors[c]);
-  dq_value *operands[] = {x, dq_graph_add_constant(graph, name, inverse)};
-  dq_value *result = dq_graph_fresh_value(graph, plain);
-  const char *node = dq_graph_fresh_name(graph, plain);
-  if (!operands[1] || !result || !node ||
-      !dq_graph_add_node(graph, sigmoid->index, "Mul", node, 2, operands, 1, &result))
-    return dq_fail_memory(error, 0);
+  dq_value *result =
+      add_inverse(graph, sigmoid->index, x, x->name, "_plain", factors, channels, NULL);
+  if (!result || !inputs) return dq_fail_memory(error, 0);
   inputs[0] = result;
   sigmoid->inputs = inputs;
   *restated = (dq_restated){result->name, x->name};
@@ -111,8 +120,30 @@ static dq_status scale_silu(const scaling *it, const dq_silu *silu) {
                        &it->restated[(*it->count)++], it->error);
 }
 
+// The convolution writes to a new value, x / c of which is what it was.
+static dq_status scale_head(const scaling *it) {
+  const dq_site_value *value = it->site->values;
+  dq_node *conv = it->site->writers[0];
+  const double *factors = factors_of(it, value);
+  bool even = true;
+  for (int64_t c = 0; c < value->channels; c++) even = even && factors[c] == 1;
+  if (even) return DQ_OK;
+  DQ_TRY(scale_writer(it->graph, conv, factors, it->error));
+  const char *name = value->value->name;
+  char *wanted = dq_arena_printf(it->graph->arena, "%s_scaled", name);
+  dq_value *scaled = wanted ? dq_graph_fresh_value(it->graph, wanted) : NULL;
+  if (!scaled) return dq_fail_memory(it->error, 0);
+  conv->outputs[0] = scaled;
+  it->restated[(*it->count)++] = (dq_restated){scaled->name, NULL};
+  return add_inverse(it->graph, conv->index + 1, scaled, name, "_plain", factors, value->channels,
+                     value->value)
+             ? DQ_OK
+             : dq_fail_memory(it->error, 0);
+}
+
 static dq_status scale_site(const scaling *it) {
   const dq_site *site = it->site;
+  if (site->head) return scale_head(it);
   for (int v = 0; v < site->value_count; v++)
     it->restated[(*it->count)++] = (dq_restated){site->values[v].value->name, NULL};
   for (int w = 0; w < site->writer_count; w++) {
@@ -127,6 +158,23 @@ static dq_status scale_site(const scaling *it) {
   return DQ_OK;
 }
 
+// All sites before any is scaled: changes move nodes.
+static dq_status find_given(dq_site *found, dq_graph *graph, const dq_equalization *equalization,
+                            const dq_tensor *tensors, dq_arena *arena, dq_error *error) {
+  bool *in_head;
+  DQ_TRY(dq_head_values(graph, &in_head, arena, error));
+  for (int s = 0; s < equalization->count; s++) {
+    const dq_equalize_site *site = &equalization->sites[s];
+    dq_value *value = dq_graph_find(graph, site->value);
+    bool is_site = value && (dq_head_find(&found[s], graph, tensors, in_head, value, arena) ||
+                             dq_site_find(&found[s], graph, tensors, value, arena));
+    if (!is_site || found[s].class_count != site->channels)
+      return dq_fail(error, DQ_BAD_INPUT, "value '%s' cannot be equalized over %lld channels",
+                     site->value, (long long)site->channels);
+  }
+  return DQ_OK;
+}
+
 dq_status dq_equalize_apply(dq_graph *graph, const dq_equalization *equalization,
                             const dq_shape_request *shapes, dq_arena *arena,
                             const dq_restated **restated, int *restated_count,
@@ -138,14 +186,7 @@ dq_status dq_equalize_apply(dq_graph *graph, const dq_equalization *equalization
   dq_site *found = DQ_NEW_ARRAY(arena, equalization->count, dq_site);
   dq_restated *list = DQ_NEW_ARRAY(arena, 3 * graph->value_count, dq_restated);
   if (!found || !list) return dq_fail_memory(error, 0);
-  for (int s = 0; s < equalization->count; s++) { // all before any: changes move nodes
-    const dq_equalize_site *site = &equalization->sites[s];
-    dq_value *value = dq_graph_find(graph, site->value);
-    if (!value || !dq_site_find(&found[s], graph, tensors, value, arena) ||
-        found[s].class_count != site->channels)
-      return dq_fail(error, DQ_BAD_INPUT, "value '%s' cannot be equalized over %lld channels",
-                     site->value, (long long)site->channels);
-  }
+  DQ_TRY(find_given(found, graph, equalization, tensors, arena, error));
   for (int s = 0; s < equalization->count; s++) {
     int64_t most = 0;
     for (int v = 0; v < found[s].value_count; v++)

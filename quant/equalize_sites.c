@@ -337,6 +337,23 @@ bool dq_site_find(dq_site *site, const dq_graph *graph, const dq_tensor *tensors
   return site->reader_count > 0 && number_classes(&find);
 }
 
+bool dq_head_find(dq_site *site, const dq_graph *graph, const dq_tensor *tensors,
+                  const bool *in_head, dq_value *value, dq_arena *arena) {
+  finder find = {.graph = graph, .tensors = tensors, .site = site, .arena = arena};
+  const dq_tensor *tensor = &tensors[value->index];
+  if (!in_head[value->index] || !value->producer || !is_scalable(value->producer) ||
+      dq_node_is(value->producer, "BatchNormalization") || tensor->rank != 4 || !open_site(&find))
+    return false;
+  int *classes = DQ_NEW_ARRAY(arena, tensor->dims[1], int);
+  if (!classes) return false;
+  for (int64_t c = 0; c < tensor->dims[1]; c++) classes[c] = (int)c;
+  site->class_count = tensor->dims[1];
+  site->values[site->value_count++] = (dq_site_value){value, tensor->dims[1], classes};
+  site->writers[site->writer_count++] = value->producer;
+  site->head = true;
+  return true;
+}
+
 bool dq_reader_is_free(const dq_site *site, const dq_node *node) {
   int64_t channels = dq_site_value_of(site, node->inputs[0])->channels;
   return dq_node_is(node, "BatchNormalization") ||

@@ -7,6 +7,7 @@
 #include "lib/passes/passes_internal.h"
 #include "lib/passes/raise_opset.h"
 #include "quant/amp.h"
+#include "quant/head.h"
 #include "quant/int8_internal.h"
 #include "quant/qoperator.h"
 
@@ -194,6 +195,21 @@ static dq_status permute(dq_int8_job *job) {
                               job->context, job->error);
 }
 
+// What lies behind the products of equalized heads.
+static dq_status note_heads(dq_int8_job *job, const dq_equalization *equalization) {
+  bool *in_head, *marked = DQ_NEW_ARRAY(job->arena, job->value_count, bool);
+  if (!marked) return dq_fail_memory(job->error, 0);
+  DQ_TRY(dq_head_values(job->graph, &in_head, job->arena, job->error));
+  for (int s = 0; s < equalization->count; s++) {
+    const dq_value *value = dq_graph_find(job->graph, equalization->sites[s].value);
+    if (!value || !in_head[value->index]) continue;
+    marked[value->index] = true;
+    dq_head_mark_behind(value, marked);
+  }
+  for (int v = 0; v < job->value_count; v++) job->choices[v].in_head = marked[v];
+  return DQ_OK;
+}
+
 // Equalizes, permutes, and opens the tables over the graph that comes of it.
 static dq_status equalize(dq_int8_job *job) {
   dq_observation what = observation(job, "equalizing");
@@ -203,13 +219,14 @@ static dq_status equalize(dq_int8_job *job) {
   if (job->options->table)
     *equalization = job->options->table->equalization;
   else
-    DQ_TRY(dq_equalize_measure(equalization, &what, job->setting.equalize, job->graph->arena, job->context,
+    DQ_TRY(dq_equalize_measure(equalization, &what, job->setting.equalize, job->setting.heads, job->graph->arena, job->context,
                                job->error));
   DQ_TRY(dq_equalize_apply(job->graph, equalization, &job->options->shapes, job->arena, &restated, &count,
                            job->context, job->error));
   job->report->equalized = equalization->count;
   DQ_TRY(permute(job));
   DQ_TRY(open_tables(job));
+  DQ_TRY(note_heads(job, equalization));
   for (int i = 0; i < count; i++) {
     DQ_TRY(dq_origin_add(job->origin, restated[i].value, restated[i].original, job->error));
     job->choices[dq_graph_find(job->graph, restated[i].value)->index].original = restated[i].original;

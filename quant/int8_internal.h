@@ -13,6 +13,7 @@
 typedef struct dq_choice {
   bool quantized;            // gets a QuantizeLinear/DequantizeLinear pair
   int shares;                // value index whose parameters it takes; its own index: own ones
+  bool in_head;              // behind the products of an equalized head: stays in float
   bool constant;             // an initializer that stands where an activation does
   int slot;                  // in the calibration, -1: none
   dq_range_pair range;
@@ -24,6 +25,7 @@ typedef struct dq_choice {
 // What trials decide.
 typedef struct dq_int8_setting {
   dq_equalize_scope equalize;
+  bool heads;                // equalized, and in float behind
   const dq_observer *method;
   bool bias_correction;
   dq_accumulator_choice accumulator;

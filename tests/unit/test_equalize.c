@@ -37,7 +37,7 @@ static void equalizing_is_neutral(void **state) {
   int count;
   dq_error error;
   assert_int_equal(
-      dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_ALL, it->arena, &it->context, &error),
+      dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_ALL, false, it->arena, &it->context, &error),
       DQ_OK);
   assert_int_equal(equalization.count, 3); // a, b and sum
   assert_int_equal(dq_equalize_apply(it->graph, &equalization, &no_shapes, it->arena, &restated,
@@ -57,7 +57,7 @@ static void depthwise_scope_takes_depthwise_only(void **state) {
   dq_observation what = network_watch(it, NULL);
   dq_equalization equalization;
   dq_error error;
-  assert_int_equal(dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_DEPTHWISE, it->arena,
+  assert_int_equal(dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_DEPTHWISE, false, it->arena,
                                        &it->context, &error),
                    DQ_OK);
   assert_int_equal(equalization.count, 1);
@@ -78,7 +78,7 @@ static void outputs_are_never_scaled(void **state) {
   dq_observation what = network_watch(it, NULL);
   dq_equalization equalization;
   dq_error error;
-  assert_int_equal(dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_DEPTHWISE, it->arena,
+  assert_int_equal(dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_DEPTHWISE, false, it->arena,
                                        &it->context, &error),
                    DQ_OK);
   assert_int_equal(equalization.count, 0);

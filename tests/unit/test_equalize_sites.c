@@ -8,7 +8,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "quant/closeness.h"
 #include "quant/equalize_internal.h"
+#include "quant/head.h"
 #include "quant/int8.h"
 #include "quant/reach.h"
 #include "tests/unit/small_network.h"
@@ -111,7 +113,7 @@ static const float *measure(network *it, dq_equalize_scope scope, dq_equalizatio
   dq_observation what = network_watch(it, NULL);
   dq_error error;
   assert_int_equal(
-      dq_equalize_measure(equalization, &what, scope, it->arena, &it->context, &error), DQ_OK);
+      dq_equalize_measure(equalization, &what, scope, false, it->arena, &it->context, &error), DQ_OK);
   for (int s = 0; s < equalization->count; s++)
     if (!strcmp(equalization->sites[s].value, "m")) return equalization->sites[s].factors;
   return NULL;
@@ -168,6 +170,62 @@ static void clip_keeps_channels_at_its_bound(void **state) {
   assert_true(fixed > 0 && fixed < CHANNELS);
 }
 
+// ---- Heads ----
+
+// y = Concat(boxes, Sigmoid(scores)) of two convolutions that read a Relu.
+static void build_head(network *it) {
+  dq_graph_set_opset(it->graph, "", 13, NULL);
+  network_conv(it, network_value(it, "x"), "a", 3, CHANNELS, 3, 1);
+  network_node(it, "Relu", network_value(it, "a"), NULL, NULL, network_value(it, "m"));
+  network_conv(it, network_value(it, "m"), "boxes", CHANNELS, 2, 1, 1);
+  network_conv(it, network_value(it, "m"), "logits", CHANNELS, 2, 1, 1);
+  network_node(it, "Sigmoid", network_value(it, "logits"), NULL, NULL, network_value(it, "scores"));
+  dq_node *concat = network_node(it, "Concat", network_value(it, "boxes"), network_value(it, "scores"),
+                                 NULL, network_value(it, "y"));
+  dq_node_set_int(it->graph, concat, "axis", 1);
+  network_finish(it);
+}
+
+static void heads_are_taken_back_in_float(void **state) {
+  network *it = *state;
+  build_head(it);
+  static network_outputs before, after;
+  network_run(it, &before);
+  bool *in_head;
+  dq_error error;
+  assert_int_equal(dq_head_values(it->graph, &in_head, it->arena, &error), DQ_OK);
+  assert_true(in_head[network_value(it, "boxes")->index] && in_head[network_value(it, "logits")->index]);
+  assert_false(in_head[network_value(it, "m")->index] || in_head[network_value(it, "a")->index]);
+  dq_equalization equalization;
+  dq_observation what = network_watch(it, NULL);
+  assert_int_equal(dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_NONE, true, it->arena,
+                                       &it->context, &error),
+                   DQ_OK);
+  assert_int_equal(equalization.count, 2);
+  apply(it, &equalization);
+  assert_int_equal(it->graph->node_count, 8); // two Mul more
+  assert_string_equal(network_value(it, "boxes")->producer->op_type, "Mul");
+  network_run(it, &after);
+  assert_true(network_difference(&before, &after) <= 1e-5);
+}
+
+static void heads_stay_in_float(void **state) {
+  network *it = *state;
+  build_head(it);
+  dq_int8_options options = dq_int8_defaults();
+  options.bias_correction = DQ_CHOOSE_OFF;
+  dq_int8_report report;
+  dq_error error;
+  assert_int_equal(dq_int8_apply(it->graph, it->data, &options, &report, &it->context, &error),
+                   DQ_OK);
+  int behind = 0;
+  for (int i = 0; i < report.count; i++) {
+    behind += !strcmp(report.layers[i].reason, "behind the last product");
+    if (!strcmp(report.layers[i].op_type, "Conv")) assert_string_equal(report.layers[i].reason, "");
+  }
+  assert_int_equal(behind, 4); // Sigmoid, Concat, two Mul
+}
+
 // ---- Factors ----
 
 // Channels -1...3 and -4...0.5 of one site: with a share t above 0 they get min(t / 3, 1 - t) and
@@ -196,6 +254,21 @@ static void factors_by_hand(void **state) {
   power[0] = 1e-4;
   assert_int_equal(dq_site_factors(&site, &extents, NULL, true, factors, it->arena, &error), DQ_OK);
   assert_true(fabsf(factors[0] - 4) < 1e-5f && factors[1] == 1);
+}
+
+// Channels (3, 4) against (3, 3): 14 dB; (0.3, 0.4) against (0.3, 0.3): the same; zeros do not count.
+// All in one they would be taken for the first.
+static void closeness_by_channel(void **state) {
+  network *it = *state;
+  const float exact[] = {3, 4, 0.3f, 0.4f, 0, 0}, other[] = {3, 3, 0.3f, 0.3f, 1, 1};
+  dq_tensor *maps = dq_tensor_new(it->arena, DQ_F32, 4, (int64_t[]){1, 3, 1, 2});
+  dq_closeness closeness = {0};
+  dq_error error;
+  assert_int_equal(dq_closeness_add(&closeness, maps, exact, other, it->arena, &error), DQ_OK);
+  assert_true(fabs(dq_closeness_mean(&closeness, 1) - 10 * log10(25)) < 1e-5);
+  dq_closeness_clear(&closeness);
+  assert_int_equal(dq_closeness_add(&closeness, maps, exact, exact, it->arena, &error), DQ_OK);
+  assert_true(dq_closeness_mean(&closeness, 1) == 100);
 }
 
 static void reach_of_sigmoids(void **state) {
@@ -273,7 +346,8 @@ int main(void) {
       TEST(through_shuffle_is_neutral), TEST(through_gate_is_neutral),
       TEST(through_matmul_is_neutral), TEST(through_normalization_is_neutral),
       TEST(through_split_is_neutral),  TEST(clip_keeps_channels_at_its_bound),
-      TEST(factors_by_hand),           TEST(reach_of_sigmoids),
+      TEST(heads_are_taken_back_in_float), TEST(heads_stay_in_float),
+      TEST(factors_by_hand),           TEST(reach_of_sigmoids), TEST(closeness_by_channel),
       cmocka_unit_test(one_wide_channel_costs_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

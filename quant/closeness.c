@@ -1,0 +1,53 @@
+// How close outputs come to those in float.
+#include "quant/closeness.h"
+
+#include <math.h>
+#include <string.h>
+
+static int channel_axis(const dq_tensor *tensor) {
+  if (tensor->rank > 3) return 1;
+  if (tensor->rank < 3) return -1;
+  return tensor->dims[2] < tensor->dims[1] ? 2 : 1;
+}
+
+dq_status dq_closeness_add(dq_closeness *closeness, const dq_tensor *shape, const float *exact,
+                           const float *other, dq_arena *arena, dq_error *error) {
+  int axis = channel_axis(shape);
+  int64_t channels = axis < 0 ? 1 : shape->dims[axis];
+  int64_t inner = axis < 0 ? dq_tensor_count(shape) : dq_tensor_product(shape, axis + 1, shape->rank);
+  int64_t outer = axis < 0 ? 1 : dq_tensor_product(shape, 0, axis);
+  if (!closeness->channels) {
+    *closeness = (dq_closeness){DQ_NEW_ARRAY(arena, channels, double),
+                                DQ_NEW_ARRAY(arena, channels, double), channels};
+    if (!closeness->signal || !closeness->noise) return dq_fail_memory(error, 0);
+  }
+  for (int64_t o = 0; o < outer; o++)
+    for (int64_t c = 0; c < channels; c++)
+      for (int64_t i = 0; i < inner; i++, exact++, other++) {
+        double difference = (double)*exact - (double)*other;
+        closeness->signal[c] += (double)*exact * (double)*exact;
+        closeness->noise[c] += difference * difference;
+      }
+  return DQ_OK;
+}
+
+void dq_closeness_clear(dq_closeness *closeness) {
+  size_t bytes = (size_t)closeness->channels * sizeof *closeness->signal;
+  if (!bytes) return;
+  memset(closeness->signal, 0, bytes);
+  memset(closeness->noise, 0, bytes);
+}
+
+double dq_closeness_mean(const dq_closeness *outputs, int count) {
+  static const double MOST = 100;
+  double sum = 0;
+  int64_t channels = 0;
+  for (int o = 0; o < count; o++)
+    for (int64_t c = 0; c < outputs[o].channels; c++) {
+      double signal = outputs[o].signal[c], noise = outputs[o].noise[c];
+      if (!(signal > 0)) continue;
+      sum += noise > 0 ? fmin(10 * log10(signal / noise), MOST) : MOST;
+      channels++;
+    }
+  return channels ? sum / (double)channels : MOST;
+}

@@ -1,0 +1,25 @@
+// How close outputs come to those in float, when their channels are of unlike range: boxes and scores
+// of a detector, classes of a segmentation.
+#ifndef DQ_QUANT_CLOSENESS_H
+#define DQ_QUANT_CLOSENESS_H
+
+#include "lib/base/arena.h"
+#include "lib/base/status.h"
+#include "lib/base/tensor.h"
+
+typedef struct dq_closeness {
+  double *signal, *noise; // sums of squares by channel; of the whole where there are no channels
+  int64_t channels;       // 0: nothing was added yet
+} dq_closeness;
+
+// Adds one output of one picture, float32; shapes are the same in all calls.
+dq_status dq_closeness_add(dq_closeness *closeness, const dq_tensor *shape, const float *exact,
+                           const float *other, dq_arena *arena, dq_error *error);
+void dq_closeness_clear(dq_closeness *closeness);
+
+// Mean over the channels of all outputs of 10 log10(signal / noise), in dB, each at most 100;
+// channels that are 0 do not count. Channels run along axis 1 of four or more dimensions and along the
+// shorter of the last two of three; the rest is one.
+double dq_closeness_mean(const dq_closeness *outputs, int count);
+
+#endif
