@@ -12,6 +12,7 @@
 #include "lib/passes/origin.h"
 #include "lib/report/report.h"
 #include "lib/report/report_accuracy.h"
+#include "lib/report/report_int8.h"
 #include "quant/hook_spec.h"
 #include "quant/int8.h"
 #include "quant/max_drop.h"
@@ -29,6 +30,9 @@ typedef struct int8_options {
   bool per_tensor, symmetric, per_channel;
   dq_option_list exclude, only, operators, shapes;
 } int8_options;
+
+// Of --data: layers are compared and audited on so many.
+enum { CHECKED_PICTURES = 32 };
 
 enum { ACTIVATIONS_U8, ACTIVATIONS_S8 };
 enum { FORMAT_QDQ, FORMAT_QOPERATOR };
@@ -129,89 +133,12 @@ static const dq_option rows[] = {
      .help = "size of an input the model leaves open"},
 };
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
-
-static const dq_column layer_columns[] = {
-    {"layer", "Layer", DQ_COLUMN_TEXT, NULL, 0, 48},
-    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 20},
-    {"quantized", "int8", DQ_COLUMN_BOOL, NULL, 0, 0},
-    {"low", "Low", DQ_COLUMN_SIGNIFICANT, NULL, 5, 0},
-    {"high", "High", DQ_COLUMN_SIGNIFICANT, NULL, 5, 0},
-    {"scale", "Scale", DQ_COLUMN_SIGNIFICANT, NULL, 6, 0},
-    {"zero_point", "Zero", DQ_COLUMN_INT, NULL, 0, 0},
-    {"weight_scale_low", "Weight scale", DQ_COLUMN_SIGNIFICANT, NULL, 5, 0},
-    {"weight_scale_high", "to", DQ_COLUMN_SIGNIFICANT, NULL, 5, 0},
-    {"reason", "Stays in float", DQ_COLUMN_TEXT, NULL, 0, 60},
-};
-static const dq_table_layout layer_layout = {"layers", NULL, layer_columns, COUNT(layer_columns),
-                                             false};
-
-static const dq_column model_columns[] = {
-    {"operators", "Operators", DQ_COLUMN_INT, NULL, 0, 0},
-    {"quantized", "Quantized", DQ_COLUMN_INT, NULL, 0, 0},
-    {"activations", "Activations with scales", DQ_COLUMN_INT, NULL, 0, 0},
-    {"halves", "In float16", DQ_COLUMN_INT, NULL, 0, 0},
-    {"lowered", "Written on integers", DQ_COLUMN_INT, NULL, 0, 0},
-    {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0},
-    {"histogram_bytes", "Histograms", DQ_COLUMN_BYTES, NULL, 0, 0},
-    {"method", "Ranges by", DQ_COLUMN_TEXT, NULL, 0, 24},
-    {"equalized", "Values equalized", DQ_COLUMN_INT, NULL, 0, 0},
-    {"equalize_gain", "Gain of equalizing", DQ_COLUMN_SIGNIFICANT, "dB", 3, 0},
-    {"bias_corrected", "Biases corrected", DQ_COLUMN_BOOL, NULL, 0, 0},
-    {"bias_correction_gain", "Gain of correcting", DQ_COLUMN_SIGNIFICANT, "dB", 3, 0},
-};
-static const dq_table_layout model_layout = {"model", NULL, model_columns, COUNT(model_columns),
-                                             true};
-
-static void put_layer(dq_table *table, const dq_int8_layer *layer) {
-  dq_table_row(table);
-  dq_table_put_text(table, "layer", layer->name);
-  dq_table_put_text(table, "op", layer->op_type);
-  dq_table_put_bool(table, "quantized", !layer->reason[0]);
-  if (layer->reason[0]) {
-    dq_table_put_text(table, "reason", layer->reason);
-    return;
-  }
-  // A layer fused with the next one has no scale of its own.
-  if (layer->parameters.scale > 0) {
-    dq_table_put_real(table, "low", (double)layer->range.low);
-    dq_table_put_real(table, "high", (double)layer->range.high);
-    dq_table_put_real(table, "scale", (double)layer->parameters.scale);
-    dq_table_put_int(table, "zero_point", layer->parameters.zero_point);
-  }
-  if (layer->weight_scale_high <= 0) return;
-  dq_table_put_real(table, "weight_scale_low", (double)layer->weight_scale_low);
-  dq_table_put_real(table, "weight_scale_high", (double)layer->weight_scale_high);
-}
-
-// What the options left open, and what trials said of it.
-static void put_decisions(dq_table *model, const dq_int8_report *facts) {
-  dq_table_put_text(model, "method", facts->table.method);
-  dq_table_put_int(model, "equalized", facts->equalized);
-  if (facts->equalized && isfinite(facts->equalize_gain))
-    dq_table_put_real(model, "equalize_gain", facts->equalize_gain);
-  dq_table_put_bool(model, "bias_corrected", facts->bias_corrected);
-  if (facts->bias_corrected && isfinite(facts->bias_correction_gain))
-    dq_table_put_real(model, "bias_correction_gain", facts->bias_correction_gain);
-}
-
 static dq_status tell(const int8_options *options, const dq_int8_report *facts, const dq_accuracy_check *check,
-                      dq_error *error) {
+                      const dq_quantization_check *layers, dq_error *error) {
   char title[512];
   snprintf(title, sizeof title, "INT8 quantization of %s", options->common.operands[0]);
   dq_report *report = dq_report_new("dq-int8", 1, title);
-  dq_table *layers = dq_report_table(report, &layer_layout);
-  for (int i = 0; i < facts->count; i++) put_layer(layers, &facts->layers[i]);
-  dq_table *model = dq_report_table(report, &model_layout);
-  dq_table_row(model);
-  dq_table_put_int(model, "operators", facts->count);
-  dq_table_put_int(model, "quantized", facts->quantized);
-  dq_table_put_int(model, "activations", facts->values);
-  if (facts->halves) dq_table_put_int(model, "halves", facts->halves);
-  if (options->format == FORMAT_QOPERATOR) dq_table_put_int(model, "lowered", facts->lowered);
-  dq_table_put_int(model, "pictures", facts->pictures);
-  dq_table_put_int(model, "histogram_bytes", (int64_t)facts->calibration_bytes);
-  if (facts->quantized) put_decisions(model, facts);
+  dq_report_int8(report, facts, layers);
   dq_report_accuracy_change(report, &check->before, &check->after);
   dq_status status = dq_command_report(&options->common, report, error);
   dq_report_free(report);
@@ -297,20 +224,27 @@ static dq_status retrain(const int8_options *options, const dq_graph *graph, con
   return dq_hook_run(graph, options->output.output, &hook, "the quantized model", context, error);
 }
 
-// Of the graph as it was quantized, or of what a hook put into `path`.
-static dq_status measure_after(dq_accuracy_check *check, const dq_graph *graph, const char *path,
-                               const dq_context *context, dq_error *error) {
+// Accuracy, and layers one by one, then the tables: of the graph as it was quantized, or of what a hook
+// put into `path`.
+static dq_status measure(const int8_options *options, const dq_graph *graph, const char *path,
+                         const dq_int8_report *report, dq_accuracy_check *check, dq_quantization_check *layers,
+                         dq_arena *arena, const dq_context *context, dq_error *error) {
   dq_graph *made = NULL;
   if (path) DQ_TRY(dq_onnx_load(&made, path, context, error));
-  dq_status status = dq_accuracy_check_after(check, made ? made : graph, context, error);
+  const dq_graph *measured = made ? made : graph;
+  dq_status status = DQ_OK;
+  if (report->quantized || report->halves) status = dq_accuracy_check_after(check, measured, context, error);
+  if (status == DQ_OK && report->quantized)
+    status = dq_quantization_check_run(layers, measured, arena, context, error);
+  if (status == DQ_OK) status = tell(options, report, check, layers, error);
   dq_graph_free(made);
   return status;
 }
 
 // What follows when the model is written: the hook, accuracy, the tables, conditions.
 static dq_status finish(const int8_options *options, const dq_graph *graph, const dq_shape_request *shapes,
-                        const dq_int8_report *report, dq_accuracy_check *check, dq_arena *arena,
-                        const dq_context *context, dq_error *error) {
+                        const dq_int8_report *report, dq_accuracy_check *check, dq_quantization_check *layers,
+                        dq_arena *arena, const dq_context *context, dq_error *error) {
   const char *model = options->common.operands[0], *path = options->output.output;
   bool changed = report->quantized || report->halves;
   if (report->nothing_to_do)
@@ -320,17 +254,15 @@ static dq_status finish(const int8_options *options, const dq_graph *graph, cons
   dq_error reason = {0};
   dq_status hook = changed ? retrain(options, graph, report, shapes, arena, context, &reason) : DQ_OK;
   bool retrained = options->retrain && hook == DQ_OK;
-  if (hook == DQ_OK || hook == DQ_CONDITION) { // what stands there is told even when the hook failed
-    if (changed) DQ_TRY(measure_after(check, graph, retrained ? path : NULL, context, error));
-    DQ_TRY(tell(options, report, check, error));
-  }
+  if (hook == DQ_OK || hook == DQ_CONDITION) // what stands there is told even when the hook failed
+    DQ_TRY(measure(options, graph, retrained ? path : NULL, report, check, layers, arena, context, error));
   if (hook != DQ_OK) *error = reason;
   if (hook != DQ_OK || !dq_option_given(options, "max-drop")) return hook;
   return dq_accuracy_check_drop(check, options->max_drop, path, error);
 }
 
-static dq_status quantize(const int8_options *options, dq_graph *graph, dq_data *data, dq_accuracy_check *check,
-                          dq_arena *arena, const dq_context *context, dq_error *error) {
+static dq_status quantize(const int8_options *options, const dq_graph *original, dq_graph *graph, dq_data *data,
+                          dq_accuracy_check *check, dq_arena *arena, const dq_context *context, dq_error *error) {
   dq_int8_options settings = make_settings(options);
   dq_int8_report report;
   dq_calibration_table table;
@@ -356,7 +288,9 @@ static dq_status quantize(const int8_options *options, dq_graph *graph, dq_data 
   DQ_TRY(dq_verify_model(path, context, error));
   DQ_TRY(write_table(options, &report, data_hash, error));
   DQ_TRY(write_precision(options, &report, arena, error));
-  return finish(options, graph, &settings.shapes, &report, check, arena, context, error);
+  dq_quantization_check layers = {
+      .original = original, .data = data, .pictures = CHECKED_PICTURES, .shapes = settings.shapes};
+  return finish(options, graph, &settings.shapes, &report, check, &layers, arena, context, error);
 }
 
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
@@ -376,7 +310,10 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   if (status == DQ_OK)
     status = dq_accuracy_check_open(&check, data, &arguments, options->eval, options->eval_limit, &options->common,
                                     context, error);
-  if (status == DQ_OK) status = quantize(options, graph, data, &check, arena, context, error);
+  dq_graph *original = dq_graph_copy(graph);
+  if (status == DQ_OK && !original) status = dq_fail_memory(error, 0);
+  if (status == DQ_OK) status = quantize(options, original, graph, data, &check, arena, context, error);
+  dq_graph_free(original);
   dq_accuracy_check_close(&check);
   dq_data_free(data);
   dq_arena_free(arena);

@@ -245,6 +245,7 @@ static dq_status open_runner(audit_job *job, const dq_graph *graph, dq_data *dat
 
 static dq_status run_pictures(audit_job *job, dq_data *data, dq_error *error) {
   int64_t count = dq_data_count(data), batch = job->runner.batch;
+  if (job->options->pictures) count = dq_min_i64(count, job->options->pictures);
   float *values = DQ_NEW_ARRAY(job->arena, batch * dq_runner_elements(&job->runner) + 1, float);
   if (!values) return dq_fail_memory(error, 0);
   for (int64_t first = 0; first < count; first += batch) {

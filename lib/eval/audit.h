@@ -64,6 +64,7 @@ typedef struct dq_audit_report {
 typedef struct dq_audit_options {
   dq_shape_request shapes;
   int64_t batch; // wished for; 0: 1
+  int64_t pictures; // of the data, from its start; 0: all
   bool raw;      // count products of the stored numbers too
 } dq_audit_options;
 

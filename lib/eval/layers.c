@@ -339,8 +339,9 @@ static dq_status compare_outputs(compare_job *job, dq_error *error) {
   return DQ_OK;
 }
 
-static dq_status run_pictures(compare_job *job, dq_error *error) {
+static dq_status run_pictures(compare_job *job, int64_t most, dq_error *error) {
   int64_t count = dq_data_count(job->data);
+  if (most) count = dq_min_i64(count, most);
   for (int64_t i = 0; i < count; i++) {
     DQ_TRY(dq_check_stop(job->context, error));
     DQ_TRY(dq_data_read(job->data, i, job->picture, NULL, error));
@@ -368,7 +369,7 @@ static dq_status run_job(compare_job *job, const dq_graph *reference, const dq_g
                    reference->path);
   job->picture = DQ_NEW_ARRAY(arena, elements, float);
   if (!job->picture) return dq_fail_memory(error, (size_t)elements * sizeof(float));
-  return run_pictures(job, error);
+  return run_pictures(job, options->pictures, error);
 }
 
 dq_status dq_compare_layers(dq_layer_comparison *result, const dq_graph *reference,

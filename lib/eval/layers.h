@@ -30,6 +30,7 @@ typedef struct dq_layer_options {
   dq_shape_request shapes;
   bool by_names; // match values by name when the candidate does not say that it comes from the
                  // reference
+  int64_t pictures; // of the data, from its start; 0: all
 } dq_layer_options;
 
 // Runs both models picture by picture. Values are matched through the candidate's origin map when

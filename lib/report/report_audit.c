@@ -125,8 +125,8 @@ static void put_shares(dq_table *table, const dq_audit_layer *layer) {
   dq_table_put_int(table, "proven_bits", dq_audit_bits(layer->worst.lowest, layer->worst.highest));
 }
 
-static void put_verdict(dq_table *table, const char *key, dq_audit_verdict verdict,
-                        int64_t overflowed, int64_t pictures) {
+void dq_report_put_verdict(dq_table *table, const char *key, dq_audit_verdict verdict, int64_t overflowed,
+                           int64_t pictures) {
   switch (verdict) {
   case DQ_AUDIT_CANNOT:
     dq_table_put_text(table, key, "cannot overflow");
@@ -146,11 +146,11 @@ static void put_verdict(dq_table *table, const char *key, dq_audit_verdict verdi
 static void put_all_verdicts(dq_table *table, const dq_audit_layer *layer, int64_t channel) {
   int64_t overflowed;
   dq_audit_verdict verdict = dq_audit_verdict16(layer, channel, &overflowed);
-  put_verdict(table, "int16", verdict, overflowed, layer->pictures);
+  dq_report_put_verdict(table, "int16", verdict, overflowed, layer->pictures);
   verdict = dq_audit_verdict32(layer, channel, &overflowed);
-  put_verdict(table, "int32", verdict, overflowed, layer->pictures);
+  dq_report_put_verdict(table, "int32", verdict, overflowed, layer->pictures);
   verdict = dq_audit_verdict_pair(layer, channel, &overflowed);
-  put_verdict(table, "pairs", verdict, overflowed, layer->pictures);
+  dq_report_put_verdict(table, "pairs", verdict, overflowed, layer->pictures);
 }
 
 static void put_bounds(dq_table *table, bool seen, int64_t lowest, int64_t highest,

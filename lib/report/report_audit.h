@@ -17,4 +17,8 @@ typedef struct dq_report_audit_options {
 dq_table *dq_report_audit(dq_report *report, const dq_audit_report *audit,
                           const dq_report_audit_options *options);
 
+// A verdict in the audit's words: "can, but did not on 32".
+void dq_report_put_verdict(dq_table *table, const char *key, dq_audit_verdict verdict, int64_t overflowed,
+                           int64_t pictures);
+
 #endif

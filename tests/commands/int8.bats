@@ -3,7 +3,7 @@ load common
 
 @test "a small model" {
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx
-  [[ ${lines[0]} == "Layer      Operator           int8 "*" Scale  Zero  Weight scale "*" to" ]]
+  [[ ${lines[0]} == "Layer      Operator           int8 "*" Scale  Zero  Weight scale "*" to  SQNR (dB)  Bits  proven  Clamped "*" Pair  Pairs "*"  32-bit sums" ]]
   has "Operators:               8
 Quantized:               8
 Activations with scales: 7
@@ -32,7 +32,7 @@ hint: did you mean 'minmax'?"
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx --json - --csv layers.csv --html page.html
   has '"schema": "dq-int8"'
   has '"quantized": 8'
-  [ "$(head -n 1 layers.csv | tr -d '\r')" = "layer,op,quantized,low,high,scale,zero_point,weight_scale_low,weight_scale_high,reason" ]
+  [ "$(head -n 1 layers.csv | tr -d '\r')" = "layer,op,quantized,low,high,scale,zero_point,weight_scale_low,weight_scale_high,sqnr,bits,proven_bits,clamped,pair,pairs,int32,block16,reason" ]
   [ "$(wc -l <layers.csv)" -eq 9 ]
   grep -q "</html>" page.html
   gives 2 dq-int8 "$models/small.onnx" --data "npy:$x" -o - --json -

@@ -54,6 +54,30 @@ unproven() { grep -c "\"$2\": [1-9]" "$1" || true; }
   grep -q '"rule": "pairs"' t.json
 }
 
+# What dq-int8 says at its end is what the audit says of the same pictures.
+@test "the audit after quantization" {
+  command -v python3 >/dev/null || skip "no python3 to compare tables with"
+  for sums in int32 pairs int16; do
+    gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --accumulator $sums -o q.onnx --csv q.csv
+    has "Safe in int32:           4"
+    [ $sums != pairs ] || has "Safe for pairs:          4"
+    [ $sums != pairs ] || has "Pairs clipped:           0.0000 %"
+    dq-report q.onnx --overflow --data "npy:$x" --csv a.csv >/dev/null
+    python3 - q.csv a.csv <<'END'
+import csv, sys
+said = {r["layer"]: r for r in csv.DictReader(open(sys.argv[1])) if r["proven_bits"]}
+audited = {r["node"]: r for r in csv.DictReader(open(sys.argv[2]))}
+assert said.keys() == audited.keys() and said
+for name, row in said.items():
+    for key in ("bits", "proven_bits", "clamped", "pair"):
+        assert row[key] == audited[name][key], (name, key)
+    assert int(row["bits"]) <= int(row["proven_bits"])
+END
+  done
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --accumulator int16 -o q.onnx --json q.json
+  [ "$(grep -c '"block16": [0-9]*[0-9]' q.json)" -eq 4 ]
+}
+
 @test "channels that moved are compared where they went" {
   dq-int8 "$models/small.onnx" --data "npy:$x" --equalize off --accumulator pairs -o q.onnx >/dev/null 2>&1
   dq-int8 "$models/small.onnx" --data "npy:$x" --equalize off --accumulator int32 -o i.onnx >/dev/null 2>&1

@@ -1,0 +1,175 @@
+// INT8 quantization as tables, in the words of the overflow audit (report_audit.c).
+#include "lib/report/report_int8.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "lib/report/report_audit.h"
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
+
+static const dq_column layer_columns[] = {
+    {"layer", "Layer", DQ_COLUMN_TEXT, NULL, 0, 48},
+    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 20},
+    {"quantized", "int8", DQ_COLUMN_BOOL, NULL, 0, 0},
+    {"low", "Low", DQ_COLUMN_SIGNIFICANT, NULL, 5, 0},
+    {"high", "High", DQ_COLUMN_SIGNIFICANT, NULL, 5, 0},
+    {"scale", "Scale", DQ_COLUMN_SIGNIFICANT, NULL, 6, 0},
+    {"zero_point", "Zero", DQ_COLUMN_INT, NULL, 0, 0},
+    {"weight_scale_low", "Weight scale", DQ_COLUMN_SIGNIFICANT, NULL, 5, 0},
+    {"weight_scale_high", "to", DQ_COLUMN_SIGNIFICANT, NULL, 5, 0},
+    {"sqnr", "SQNR", DQ_COLUMN_REAL, "dB", 1, 0},
+    {"bits", "Bits", DQ_COLUMN_INT, NULL, 0, 0},
+    {"proven_bits", "proven", DQ_COLUMN_INT, NULL, 0, 0},
+    {"clamped", "Clamped", DQ_COLUMN_PERCENT, NULL, 3, 0},
+    {"pair", "Pair", DQ_COLUMN_PERCENT, NULL, 4, 0},
+    {"pairs", "Pairs", DQ_COLUMN_TEXT, NULL, 0, 34},
+    {"int32", "32-bit sums", DQ_COLUMN_TEXT, NULL, 0, 34},
+    {"block16", "Block", DQ_COLUMN_INT, NULL, 0, 0},
+    {"reason", "Stays in float", DQ_COLUMN_TEXT, NULL, 0, 60},
+};
+static const dq_table_layout layer_layout = {"layers", NULL, layer_columns, COUNT(layer_columns),
+                                             false};
+
+static const dq_column model_columns[] = {
+    {"operators", "Operators", DQ_COLUMN_INT, NULL, 0, 0},
+    {"quantized", "Quantized", DQ_COLUMN_INT, NULL, 0, 0},
+    {"activations", "Activations with scales", DQ_COLUMN_INT, NULL, 0, 0},
+    {"halves", "In float16", DQ_COLUMN_INT, NULL, 0, 0},
+    {"lowered", "Written on integers", DQ_COLUMN_INT, NULL, 0, 0},
+    {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0},
+    {"histogram_bytes", "Histograms", DQ_COLUMN_BYTES, NULL, 0, 0},
+    {"method", "Ranges by", DQ_COLUMN_TEXT, NULL, 0, 24},
+    {"equalized", "Values equalized", DQ_COLUMN_INT, NULL, 0, 0},
+    {"equalize_gain", "Gain of equalizing", DQ_COLUMN_SIGNIFICANT, "dB", 3, 0},
+    {"bias_corrected", "Biases corrected", DQ_COLUMN_BOOL, NULL, 0, 0},
+    {"bias_correction_gain", "Gain of correcting", DQ_COLUMN_SIGNIFICANT, "dB", 3, 0},
+    {"pairs_cost", "Cost of safe pairs", DQ_COLUMN_REAL, "dB", 2, 0},
+    {"audited", "Layers audited", DQ_COLUMN_INT, NULL, 0, 0},
+    {"pairs_safe", "Safe for pairs", DQ_COLUMN_INT, NULL, 0, 0},
+    {"int32_safe", "Safe in int32", DQ_COLUMN_INT, NULL, 0, 0},
+    {"int16_safe", "Safe in int16", DQ_COLUMN_INT, NULL, 0, 0},
+    {"pair", "Pairs clipped", DQ_COLUMN_PERCENT, NULL, 4, 0},
+    {"checked", "Checked on", DQ_COLUMN_INT, "pictures", 0, 0},
+};
+static const dq_table_layout model_layout = {"model", NULL, model_columns, COUNT(model_columns),
+                                             true};
+
+// ---- A layer ----
+
+// The row of a node that has no name is called by its label.
+static bool is_called(const dq_node *node, const char *name) {
+  char label[DQ_LABEL_TEXT];
+  return !strcmp(node->name, name) || (!node->name[0] && !strcmp(dq_node_label(node, label, sizeof label), name));
+}
+
+static const dq_audit_layer *audit_of(const dq_quantization_check *check, const char *name) {
+  for (int i = 0; i < check->audit.layer_count; i++)
+    if (is_called(check->audit.layers[i].node, name)) return &check->audit.layers[i];
+  return NULL;
+}
+
+// Of the layer's result, for a product behind its activation.
+static void put_distance(dq_table *table, const dq_int8_layer *layer, const dq_quantization_check *check) {
+  for (int i = 0; i < check->comparison.layer_count; i++) {
+    const dq_layer_pair *pair = &check->comparison.layers[i];
+    const dq_node *node = pair->layer ? pair->layer : pair->reference->producer;
+    if (is_called(node, layer->name) && pair->comparison.values)
+      dq_table_put_real(table, "sqnr", dq_comparison_sqnr(&pair->comparison));
+  }
+}
+
+static void put_share(dq_table *table, const char *key, const dq_audit_share *share) {
+  if (share->of) dq_table_put_real(table, key, share->average);
+}
+
+static void put_sums(dq_table *table, const dq_audit_layer *layer) {
+  int64_t overflowed;
+  if (!layer) return;
+  if (layer->reason) {
+    dq_table_put_format(table, "pairs", "not audited: %s", layer->reason);
+    return;
+  }
+  if (layer->pictures) dq_table_put_int(table, "bits", dq_audit_bits(layer->lowest, layer->highest));
+  dq_table_put_int(table, "proven_bits", dq_audit_bits(layer->worst.lowest, layer->worst.highest));
+  put_share(table, "clamped", &layer->shares[DQ_AUDIT_CLAMPED]);
+  put_share(table, "pair", &layer->shares[DQ_AUDIT_PAIR]);
+  dq_audit_verdict verdict = dq_audit_verdict_pair(layer, -1, &overflowed);
+  dq_report_put_verdict(table, "pairs", verdict, overflowed, layer->pictures);
+  verdict = dq_audit_verdict32(layer, -1, &overflowed);
+  dq_report_put_verdict(table, "int32", verdict, overflowed, layer->pictures);
+}
+
+static void put_layer(dq_table *table, const dq_int8_layer *layer, const dq_quantization_check *check) {
+  dq_table_row(table);
+  dq_table_put_text(table, "layer", layer->name);
+  dq_table_put_text(table, "op", layer->op_type);
+  dq_table_put_bool(table, "quantized", !layer->reason[0]);
+  if (layer->reason[0]) {
+    dq_table_put_text(table, "reason", layer->reason);
+    return;
+  }
+  // A layer fused with the next one has no scale of its own.
+  if (layer->parameters.scale > 0) {
+    dq_table_put_real(table, "low", (double)layer->range.low);
+    dq_table_put_real(table, "high", (double)layer->range.high);
+    dq_table_put_real(table, "scale", (double)layer->parameters.scale);
+    dq_table_put_int(table, "zero_point", layer->parameters.zero_point);
+  }
+  put_distance(table, layer, check);
+  put_sums(table, audit_of(check, layer->name));
+  if (layer->weight_scale_high <= 0) return;
+  dq_table_put_real(table, "weight_scale_low", (double)layer->weight_scale_low);
+  dq_table_put_real(table, "weight_scale_high", (double)layer->weight_scale_high);
+  if (layer->int16_block) dq_table_put_int(table, "block16", layer->int16_block);
+}
+
+// ---- The model ----
+
+// What the options left open, and what trials said of it.
+static void put_decisions(dq_table *model, const dq_int8_report *facts) {
+  dq_table_put_text(model, "method", facts->table.method);
+  dq_table_put_int(model, "equalized", facts->equalized);
+  if (facts->equalized && isfinite(facts->equalize_gain))
+    dq_table_put_real(model, "equalize_gain", facts->equalize_gain);
+  dq_table_put_bool(model, "bias_corrected", facts->bias_corrected);
+  if (facts->bias_corrected && isfinite(facts->bias_correction_gain))
+    dq_table_put_real(model, "bias_correction_gain", facts->bias_correction_gain);
+  if (isfinite(facts->pairs_cost)) dq_table_put_real(model, "pairs_cost", facts->pairs_cost);
+}
+
+static void put_audit(dq_table *model, const dq_audit_report *audit) {
+  int64_t pairs = 0, int32 = 0, int16 = 0, ignored;
+  uint64_t clipped = 0, of = 0;
+  for (int i = 0; i < audit->layer_count; i++) {
+    const dq_audit_layer *layer = &audit->layers[i];
+    if (layer->reason) continue;
+    pairs += dq_audit_verdict_pair(layer, -1, &ignored) == DQ_AUDIT_CANNOT;
+    int32 += dq_audit_verdict32(layer, -1, &ignored) == DQ_AUDIT_CANNOT;
+    int16 += dq_audit_verdict16(layer, -1, &ignored) == DQ_AUDIT_CANNOT;
+    clipped += layer->shares[DQ_AUDIT_PAIR].count;
+    of += layer->shares[DQ_AUDIT_PAIR].of;
+  }
+  dq_table_put_int(model, "audited", audit->audited);
+  dq_table_put_int(model, "pairs_safe", pairs);
+  dq_table_put_int(model, "int32_safe", int32);
+  dq_table_put_int(model, "int16_safe", int16);
+  if (of) dq_table_put_real(model, "pair", 100.0 * (double)clipped / (double)of);
+  if (audit->pictures) dq_table_put_int(model, "checked", audit->pictures);
+}
+
+void dq_report_int8(dq_report *report, const dq_int8_report *facts, const dq_quantization_check *check) {
+  dq_table *layers = dq_report_table(report, &layer_layout);
+  for (int i = 0; i < facts->count; i++) put_layer(layers, &facts->layers[i], check);
+  dq_table *model = dq_report_table(report, &model_layout);
+  dq_table_row(model);
+  dq_table_put_int(model, "operators", facts->count);
+  dq_table_put_int(model, "quantized", facts->quantized);
+  dq_table_put_int(model, "activations", facts->values);
+  if (facts->halves) dq_table_put_int(model, "halves", facts->halves);
+  if (facts->lowered) dq_table_put_int(model, "lowered", facts->lowered);
+  dq_table_put_int(model, "pictures", facts->pictures);
+  dq_table_put_int(model, "histogram_bytes", (int64_t)facts->calibration_bytes);
+  if (facts->quantized) put_decisions(model, facts);
+  if (check->audited) put_audit(model, &check->audit);
+}
