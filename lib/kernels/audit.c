@@ -97,8 +97,9 @@ static bool read_weights(dq_audit *a) {
   const dq_conv_int8_parameters *q = &a->parameters;
   bool small = true;
   for (int64_t o = 0; o < q->shape.out_channels; o++)
-    for (int64_t t = 0; t < a->geometry.depth; t++) {
-      dq_audit_weight w = dq_audit_weight_at(q, &a->geometry, a->weights, o, t);
+    for (int64_t t = 0, k = 0, c = 0; t < a->geometry.depth; t++) {
+      dq_audit_weight w = dq_audit_weight_of(q, &a->geometry, a->weights, o, k, c);
+      if (++c == a->geometry.channels) c = 0, k++;
       a->values[o * a->geometry.depth + t] = (int16_t)w.value;
       a->stored[o * a->geometry.depth + t] = (int16_t)w.stored;
       *(w.value > 0 ? &a->positive[o] : &a->negative[o]) += w.value;
@@ -121,12 +122,13 @@ static void pack_running(dq_audit *a) {
 // Lists the pairs that can saturate, or only counts them while there is no room.
 static int64_t list_pairs(dq_audit *a) {
   const dq_conv_int8_parameters *q = &a->parameters;
+  int32_t shift = q->weight_signed ? 0 : 128;
   int64_t count = 0;
   for (int64_t o = 0; o < q->shape.out_channels; o++) {
     if (a->pairs) a->first_pair[o] = count;
     for (int64_t t = 0; t + 1 < a->geometry.depth; t += 2) {
-      int32_t w0 = dq_audit_weight_at(q, &a->geometry, a->weights, o, t).as_signed;
-      int32_t w1 = dq_audit_weight_at(q, &a->geometry, a->weights, o, t + 1).as_signed;
+      const int16_t *stored = a->stored + o * a->geometry.depth + t;
+      int32_t w0 = stored[0] - shift, w1 = stored[1] - shift; // as signed bytes
       if (!dq_audit_pair_can_saturate(w0, w1)) continue;
       // A pair with a weight of the other sign never saturates, so both have one.
       if (a->pairs)
@@ -406,7 +408,13 @@ static void audit_block(const run *r, const bench *b, int64_t group, int64_t blo
   int rows = (int)dq_min_i64(a->rows, a->geometry.out_group - block * a->rows);
   int16_t last[MOST_ROWS * LANES], top[MOST_ROWS * LANES];
   bool needed = false;
-  for (int row = 0; row < rows; row++) needed |= can_leave_int16(r, start + row);
+  for (int row = 0; row < rows; row++) {
+    const int32_t *sums = r->sums + (start + row) * a->outputs + first;
+    needed |= can_leave_int16(r, start + row);
+    // The rows lie far apart; they come while the running sums are computed.
+    __builtin_prefetch(sums);
+    __builtin_prefetch(sums + LANES / 2);
+  }
   if (needed) {
     int64_t packed = (group * blocks_of(a) + block) * depth * a->rows;
     dq_audit_sums sums = {b->panel, a->running + packed, depth, rows, last, top};
@@ -445,7 +453,10 @@ static void count_part(const dq_audit *a, const bench *b, const window *w, int64
   int32_t lowest = (a->parameters.input_signed ? -128 : 0) - a->parameters.input_zero_point;
   for (int64_t y = row; y < row + rows; y++) {
     const int16_t *line = w->phase + y * a->plane_width + column;
-    for (int64_t x = 0; x < columns; x++) b->levels[x % STRIPES][line[x] - lowest] += step;
+    int64_t x = 0;
+    for (; x + STRIPES <= columns; x += STRIPES)
+      for (int i = 0; i < STRIPES; i++) b->levels[i][line[x + i] - lowest] += step;
+    for (; x < columns; x++) b->levels[0][line[x] - lowest] += step;
   }
 }
 

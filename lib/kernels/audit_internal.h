@@ -23,15 +23,22 @@ typedef struct dq_audit_weight {
   int32_t as_signed; // as a signed byte: u8 shifted by 128
 } dq_audit_weight;
 
-// Tap t in the order of the reduction: (kernel row, kernel column, input channel).
+// The weight of an output channel at input channel `c` and place `k` of the kernel. The order of the
+// reduction is: all input channels of place 0, of place 1, ...
+static inline dq_audit_weight dq_audit_weight_of(const dq_conv_int8_parameters *q,
+                                                 const dq_audit_geometry *g, const uint8_t *weights,
+                                                 int64_t channel, int64_t k, int64_t c) {
+  int64_t window = q->shape.kernel_height * q->shape.kernel_width;
+  int32_t stored = dq_int8_value(weights[channel * g->depth + c * window + k], q->weight_signed);
+  int32_t zero = dq_zero_point(q->weight_zero_points, q->weight_zero_point_count, channel);
+  return (dq_audit_weight){stored, stored - zero, stored - (q->weight_signed ? 0 : 128)};
+}
+
+// Tap t in that order.
 static inline dq_audit_weight dq_audit_weight_at(const dq_conv_int8_parameters *q,
                                                  const dq_audit_geometry *g, const uint8_t *weights,
                                                  int64_t channel, int64_t t) {
-  int64_t window = q->shape.kernel_height * q->shape.kernel_width;
-  int64_t at = channel * g->depth + t % g->channels * window + t / g->channels;
-  int32_t stored = dq_int8_value(weights[at], q->weight_signed);
-  int32_t zero = dq_zero_point(q->weight_zero_points, q->weight_zero_point_count, channel);
-  return (dq_audit_weight){stored, stored - zero, stored - (q->weight_signed ? 0 : 128)};
+  return dq_audit_weight_of(q, g, weights, channel, t / g->channels, t % g->channels);
 }
 
 // u0 w0 + u1 w1 with u up to 255: above 32767 or below -32768 needs both weights of one sign.

@@ -39,8 +39,9 @@ static dq_audit_proof prove_channel(const dq_conv_int8_parameters *q, const uint
   int32_t a = (q->input_signed ? -128 : 0) - q->input_zero_point, b = a + 255;
   int32_t positive[2] = {0, 0}, negative[2] = {0, 0}, previous = 0;
   dq_audit_proof proof = {0};
-  for (int64_t t = 0; t < g.depth; t++) {
-    dq_audit_weight w = dq_audit_weight_at(q, &g, weights, channel, t);
+  for (int64_t t = 0, k = 0, c = 0; t < g.depth; t++) {
+    dq_audit_weight w = dq_audit_weight_of(q, &g, weights, channel, k, c);
+    if (++c == g.channels) c = 0, k++;
     proof.highest += w.value >= 0 ? (int64_t)w.value * b : (int64_t)w.value * a;
     proof.lowest += w.value >= 0 ? (int64_t)w.value * a : (int64_t)w.value * b;
     keep_largest(w.as_signed, positive);
