@@ -95,6 +95,16 @@ dq_status dq_conv_f32_plan(const dq_conv_parameters *parameters, unsigned cpu, d
   return DQ_OK;
 }
 
+dq_status dq_conv_f16_plan(const dq_conv_parameters *parameters, unsigned cpu, dq_conv_plan *plan,
+                           dq_error *error) {
+  DQ_TRY(dq_conv_check(parameters, error));
+  *plan = (dq_conv_plan){.shape = *parameters, .cpu = cpu, .float32 = true, .half = true};
+  plan->widen = dq_kernel_find(DQ_OPERATION_f16_to_f32, cpu);
+  plan->narrow = dq_kernel_find(DQ_OPERATION_f32_to_f16, cpu);
+  choose(plan);
+  return DQ_OK;
+}
+
 static dq_status check_zero_point(const char *what, int32_t zero_point, bool is_signed,
                                   dq_error *error) {
   int low = is_signed ? -128 : 0, high = is_signed ? 127 : 255;
@@ -137,12 +147,23 @@ void dq_conv_f32_pack(const dq_conv_plan *plan, const float *weights, const floa
   plan->algorithm->pack(plan, weights, bias, packed);
 }
 
+void dq_conv_f16_pack(const dq_conv_plan *plan, const uint16_t *weights, const uint16_t *bias,
+                      void *packed) {
+  plan->algorithm->pack(plan, weights, bias, packed);
+}
+
 void dq_conv_int8_pack(const dq_conv_plan *plan, const void *weights, void *packed) {
   plan->algorithm->pack(plan, weights, NULL, packed);
 }
 
 void dq_conv_f32_run(const dq_conv_plan *plan, const void *packed, const float *input,
                      float *output, void *scratch, dq_pool *pool) {
+  dq_conv_call call = {plan, packed, input, output, NULL, scratch, pool};
+  plan->algorithm->run(&call);
+}
+
+void dq_conv_f16_run(const dq_conv_plan *plan, const void *packed, const uint16_t *input,
+                     uint16_t *output, void *scratch, dq_pool *pool) {
   dq_conv_call call = {plan, packed, input, output, NULL, scratch, pool};
   plan->algorithm->run(&call);
 }

@@ -100,9 +100,9 @@ static void choose_block(dq_conv_plan *plan) {
 static void prepare(dq_conv_plan *plan) {
   const dq_conv_parameters *p = &plan->shape;
   plan->multiply = dq_kernel_find(DQ_OPERATION_u8s8_block, plan->cpu);
-  plan->expand = dq_kernel_find(DQ_OPERATION_u8s8_expand, plan->cpu);
-  plan->requantize = dq_kernel_find(DQ_OPERATION_requantize, plan->cpu);
   plan->word_values = 4;
+  plan->expand = dq_conv_find_expand(plan);
+  plan->requantize = dq_kernel_find(DQ_OPERATION_requantize, plan->cpu);
   dq_conv_prepare_planes(plan, p->out_height);
   plan->group_words = dq_ceil_div(p->in_channels / p->groups, plan->word_values);
   plan->panel_rows =
@@ -184,7 +184,7 @@ static void pack_offsets(const dq_conv_plan *plan, int64_t *offsets) {
                  t % tap_tiles(plan) * plan->block_depth * plane_stride(plan);
 }
 
-static void pack(const dq_conv_plan *plan, const void *weights, const float *bias,
+static void pack(const dq_conv_plan *plan, const void *weights, const void *bias,
                  uint32_t *packed) {
   (void)bias;
   const dq_conv_int8_parameters *q = &plan->int8;

@@ -2,7 +2,8 @@
 // expanded plane, so a band of output rows is one flat run of sums, with a few columns between rows
 // thrown away.
 //
-// fp32 expands one plane per channel. Integers put values above each other into words (two or four
+// fp32 expands one plane per channel; binary16 is widened in doing so (weights, which are few, when
+// they are packed) and rows of sums are rounded before they are stored. Integers put values above each other into words (two or four
 // kernel rows), expanded for every output row: word rows [row group][slot][output row][plane
 // width]. Packed: header; [channels] bias or starts; [channels][taps] words; [taps] offsets of 64
 // bits.
@@ -49,10 +50,7 @@ static void prepare(dq_conv_plan *plan) {
   plan->multiply = dq_kernel_find(operation, plan->cpu);
   bool bytes = operation == DQ_OPERATION_u8s8_correlate;
   plan->word_values = plan->float32 ? 1 : bytes ? 4 : 2;
-  plan->expand = dq_kernel_find(plan->float32 ? DQ_OPERATION_f32_expand
-                                : bytes       ? DQ_OPERATION_u8s8_expand
-                                              : DQ_OPERATION_i16_expand,
-                                plan->cpu);
+  plan->expand = dq_conv_find_expand(plan);
   plan->requantize = dq_kernel_find(DQ_OPERATION_requantize, plan->cpu);
   plan->panel_rows = 1;
   plan->group_words = dq_ceil_div(p->kernel_height, plan->word_values);
@@ -117,7 +115,7 @@ static void pack_offsets(const dq_conv_plan *plan, int64_t *offsets) {
     }
 }
 
-static void pack(const dq_conv_plan *plan, const void *weights, const float *bias,
+static void pack(const dq_conv_plan *plan, const void *weights, const void *bias,
                  uint32_t *packed) {
   int64_t channels = plan->shape.out_channels;
   int64_t kernel = plan->shape.kernel_height * plan->shape.kernel_width;
@@ -125,8 +123,10 @@ static void pack(const dq_conv_plan *plan, const void *weights, const float *bia
   packed[0] = bias != NULL;
   uint32_t *channel_words = packed + DQ_CONV_HEADER_WORDS;
   uint32_t *words = channel_words + dq_words(channels);
-  if (plan->float32) memcpy(words, weights, (size_t)(channels * kernel) * 4);
-  if (bias) memcpy(channel_words, bias, (size_t)channels * 4);
+  if (plan->half)
+    ((dq_f16_to_f32_function *)plan->widen->function)(weights, (float *)words, channels * kernel);
+  else if (plan->float32) memcpy(words, weights, (size_t)(channels * kernel) * 4);
+  dq_conv_pack_bias(plan, bias, channel_words);
   for (int64_t c = 0; !plan->float32 && c < channels; c++) {
     int32_t zero =
         dq_zero_point(plan->int8.weight_zero_points, plan->int8.weight_zero_point_count, c);
@@ -172,11 +172,11 @@ static void expand_integers(const dq_conv_plan *plan, const uint8_t *channel, in
 }
 
 static void store_band(const dq_conv_call *call, int64_t channel, int64_t first_row, int64_t rows,
-                       const uint32_t *sums, uint8_t *bytes) {
+                       uint32_t *sums, uint8_t *bytes) {
   const dq_conv_plan *plan = call->plan;
   const dq_requantization *r = call->requantization;
   int64_t width = plan->shape.out_width, out_channel = channel % plan->shape.out_channels;
-  size_t element = plan->float32 || !r ? 4 : 1;
+  size_t element = plan->half ? 2 : plan->float32 || !r ? 4 : 1;
   const uint8_t *from = (const uint8_t *)sums;
   if (!plan->float32 && r) {
     dq_requantize_rows form = {.sums = (const int32_t *)sums,
@@ -190,6 +190,10 @@ static void store_band(const dq_conv_call *call, int64_t channel, int64_t first_
                              .low = r->low,
                              .high = r->high};
     ((dq_requantize_function *)plan->requantize->function)(&form);
+    from = bytes;
+  }
+  if (plan->half) {
+    dq_conv_narrow(plan, (float *)sums, (uint16_t *)(void *)bytes, rows * plan->plane_width);
     from = bytes;
   }
   uint8_t *to = (uint8_t *)call->output +
@@ -212,7 +216,7 @@ static void channel_task(void *argument, int64_t channel, int thread) {
   const uint32_t *packed = call->packed, *words = packed + DQ_CONV_HEADER_WORDS;
   int64_t c = channel % p->out_channels;
   const uint32_t *weights = words + dq_words(p->out_channels);
-  dq_bounds bounds = dq_activation_bounds(&p->activation);
+  dq_bounds bounds = dq_conv_bounds(plan);
   dq_correlation correlation = {
       .a = weights + c * taps(plan),
       .b = band,

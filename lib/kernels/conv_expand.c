@@ -35,6 +35,42 @@ int64_t dq_conv_tap_offset(const dq_conv_plan *plan, int64_t ky, int64_t kx) {
   return row * plan->plane_width + kx * p->dilation_width / p->stride_width;
 }
 
+const dq_kernel *dq_conv_find_expand(const dq_conv_plan *plan) {
+  int operation = plan->half               ? DQ_OPERATION_f16_expand
+                  : plan->float32          ? DQ_OPERATION_f32_expand
+                  : plan->word_values == 4 ? DQ_OPERATION_u8s8_expand
+                                           : DQ_OPERATION_i16_expand;
+  return dq_kernel_find(operation, plan->cpu);
+}
+
+void dq_conv_pack_bias(const dq_conv_plan *plan, const void *bias, uint32_t *words) {
+  if (!bias) return;
+  int64_t count = plan->shape.out_channels;
+  if (plan->half) ((dq_f16_to_f32_function *)plan->widen->function)(bias, (float *)words, count);
+  else memcpy(words, bias, (size_t)count * 4);
+}
+
+// A Leaky rectifier is applied to values that were rounded, as an operator of its own would; the
+// others give the same before rounding.
+static bool rounds_first(const dq_conv_plan *plan) {
+  return plan->half && plan->shape.activation.kind == DQ_ACTIVATION_LEAKY;
+}
+
+dq_bounds dq_conv_bounds(const dq_conv_plan *plan) {
+  const dq_activation none = {.kind = DQ_ACTIVATION_NONE};
+  return dq_activation_bounds(rounds_first(plan) ? &none : &plan->shape.activation);
+}
+
+void dq_conv_narrow(const dq_conv_plan *plan, float *sums, uint16_t *to, int64_t count) {
+  dq_f32_to_f16_function *narrow = (dq_f32_to_f16_function *)plan->narrow->function;
+  if (rounds_first(plan)) {
+    narrow(sums, to, count);
+    ((dq_f16_to_f32_function *)plan->widen->function)(to, sums, count);
+    dq_activate_f32(&plan->shape.activation, sums, sums, count);
+  }
+  narrow(sums, to, count);
+}
+
 static void fill(uint32_t *words, int64_t count, uint32_t word) {
   for (int64_t i = 0; i < count; i++) words[i] = word;
 }

@@ -31,7 +31,7 @@ typedef struct dq_conv_algorithm {
   void (*prepare)(dq_conv_plan *plan);
   size_t (*packed_words)(const dq_conv_plan *plan);
   size_t (*scratch_words)(const dq_conv_plan *plan, int threads);
-  void (*pack)(const dq_conv_plan *plan, const void *weights, const float *bias, uint32_t *packed);
+  void (*pack)(const dq_conv_plan *plan, const void *weights, const void *bias, uint32_t *packed);
   void (*run)(const dq_conv_call *call);
 } dq_conv_algorithm;
 
@@ -82,6 +82,16 @@ void dq_conv_pack_panel(const dq_conv_plan *plan, const uint32_t *planes, int64_
 void dq_conv_copy_rows(const void *from, size_t from_stride, uint8_t *to, size_t bytes,
                        int64_t rows);
 
+// The kernel that makes words of the plan's word_values.
+const dq_kernel *dq_conv_find_expand(const dq_conv_plan *plan);
+// The bias of every output channel as float32; NULL: nothing is done.
+void dq_conv_pack_bias(const dq_conv_plan *plan, const void *bias, uint32_t *words);
+
+// What a kernel does at the end of its sums.
+dq_bounds dq_conv_bounds(const dq_conv_plan *plan);
+// Sums to binary16, with what dq_conv_bounds leaves to be done; sums are overwritten.
+void dq_conv_narrow(const dq_conv_plan *plan, float *sums, uint16_t *to, int64_t count);
+
 // True when int8 weights can be held as signed bytes without their zero points: all are the natural
 // ones (0 of int8, 128 of uint8).
 bool dq_natural_zero_points(const int32_t *zero_points, int64_t count, bool is_signed);
@@ -100,7 +110,7 @@ static inline size_t dq_words(int64_t words) {
   return dq_round_up((size_t)words, 16);
 }
 static inline size_t dq_element_bytes(const dq_conv_plan *plan) {
-  return plan->float32 ? 4 : 1;
+  return plan->half ? 2 : plan->float32 ? 4 : 1;
 }
 
 #endif

@@ -2,8 +2,9 @@
 // time, so that no im2col matrix ever exists as a whole.
 //
 // Packed: header; [out_channels] bias or starts; [groups][panels][depth][panel_rows] words of
-// weights; [taps] offsets of 64 bits in the planes. Scratch: the expanded planes of one group; per
-// thread a block of panels and rows of sums.
+// weights (binary16: two in a word); [taps] offsets of 64 bits in the planes. Scratch: the expanded
+// planes of one group; per thread a block of panels, rows of sums and, for binary16, the widened
+// weights of a panel.
 #include "lib/kernels/conv_internal.h"
 
 #include <string.h>
@@ -49,10 +50,7 @@ static void prepare(dq_conv_plan *plan) {
   plan->multiply = dq_kernel_find(operation, plan->cpu);
   bool bytes = operation == DQ_OPERATION_u8s8_tile;
   plan->word_values = plan->float32 ? 1 : bytes ? 4 : 2;
-  plan->expand = dq_kernel_find(plan->float32 ? DQ_OPERATION_f32_expand
-                                : bytes       ? DQ_OPERATION_u8s8_expand
-                                              : DQ_OPERATION_i16_expand,
-                                plan->cpu);
+  plan->expand = dq_conv_find_expand(plan);
   plan->requantize = dq_kernel_find(DQ_OPERATION_requantize, plan->cpu);
   dq_conv_prepare_planes(plan, p->out_height);
   plan->group_words = dq_ceil_div(p->in_channels / p->groups, plan->word_values);
@@ -68,9 +66,13 @@ static void prepare(dq_conv_plan *plan) {
   plan->block_columns = dq_ceil_div(outputs, dq_ceil_div(outputs, most)) * width;
 }
 
+static size_t weight_bytes(const dq_conv_plan *plan) {
+  return plan->half ? 2 : 4;
+}
 static size_t offsets_at(const dq_conv_plan *plan) {
+  size_t weights = (size_t)(plan->shape.groups * panels(plan) * panel_words(plan));
   return DQ_CONV_HEADER_WORDS + dq_words(plan->shape.out_channels) +
-         dq_words(plan->shape.groups * panels(plan) * panel_words(plan));
+         dq_round_up(weights * weight_bytes(plan), 64) / 4;
 }
 static size_t packed_words(const dq_conv_plan *plan) {
   return offsets_at(plan) + dq_words(2 * kernel_taps(plan));
@@ -82,12 +84,24 @@ static size_t plane_area(const dq_conv_plan *plan) {
 static size_t block_area(const dq_conv_plan *plan) {
   return dq_words(plan->block_depth * plan->block_columns + DQ_CONV_SLACK_WORDS);
 }
+// Rows of sums that wait: those of a panel, or all when there are several blocks of depth.
+static size_t sums_area(const dq_conv_plan *plan) {
+  if (plan->float32 && !plan->half) return 0;
+  int64_t rows = plan->depth > plan->block_depth ? panels(plan) * plan->panel_rows : plan->panel_rows;
+  return dq_words(rows * plan->block_columns);
+}
 static size_t thread_area(const dq_conv_plan *plan) {
-  size_t sums = plan->float32 ? 0 : dq_words(plan->panel_rows * plan->block_columns);
-  return block_area(plan) + sums;
+  size_t widened = plan->half ? dq_words(plan->block_depth * plan->panel_rows) : 0;
+  return block_area(plan) + sums_area(plan) + widened;
 }
 static size_t scratch_words(const dq_conv_plan *plan, int threads) {
   return plane_area(plan) + (size_t)threads * thread_area(plan);
+}
+
+// Weights of one output channel as they are, panel_rows apart.
+static void pack_floats(const dq_conv_plan *plan, const uint8_t *weights, uint8_t *to) {
+  size_t bytes = weight_bytes(plan), step = (size_t)plan->panel_rows * bytes;
+  for (int64_t k = 0; k < plan->depth; k++, weights += bytes, to += step) memcpy(to, weights, bytes);
 }
 
 // Weights of one output channel as words, to[k * panel_rows]; returns their sum.
@@ -98,10 +112,6 @@ static uint32_t pack_channel(const dq_conv_plan *plan, const uint8_t *weights, i
   uint32_t sum = 0;
   for (int64_t c = 0; c < channels; c += plan->word_values)
     for (int64_t tap = 0; tap < taps; tap++, to += plan->panel_rows) {
-      if (plan->float32) {
-        memcpy(to, weights + (c * taps + tap) * 4, 4);
-        continue;
-      }
       int32_t values[4];
       int64_t count = dq_min_i64(plan->word_values, channels - c);
       for (int64_t i = 0; i < count; i++) {
@@ -113,7 +123,7 @@ static uint32_t pack_channel(const dq_conv_plan *plan, const uint8_t *weights, i
   return sum;
 }
 
-static void pack(const dq_conv_plan *plan, const void *weights, const float *bias,
+static void pack(const dq_conv_plan *plan, const void *weights, const void *bias,
                  uint32_t *packed) {
   const dq_conv_parameters *p = &plan->shape;
   size_t row_bytes = (size_t)(p->in_channels / p->groups * p->kernel_height * p->kernel_width) *
@@ -121,16 +131,20 @@ static void pack(const dq_conv_plan *plan, const void *weights, const float *bia
   memset(packed, 0, packed_words(plan) * 4);
   packed[0] = bias != NULL;
   uint32_t *channel_words = packed + DQ_CONV_HEADER_WORDS;
-  uint32_t *first = channel_words + dq_words(p->out_channels);
+  uint8_t *first = (uint8_t *)(channel_words + dq_words(p->out_channels));
+  dq_conv_pack_bias(plan, bias, channel_words);
   for (int64_t o = 0; o < p->out_channels; o++) {
     int64_t group = o / group_out(plan), row = o % group_out(plan);
     int64_t panel = group * panels(plan) + row / plan->panel_rows;
     int32_t zero =
         dq_zero_point(plan->int8.weight_zero_points, plan->int8.weight_zero_point_count, o);
-    uint32_t sum = pack_channel(plan, (const uint8_t *)weights + (size_t)o * row_bytes, zero,
-                                first + panel * panel_words(plan) + row % plan->panel_rows);
-    if (bias) memcpy(channel_words + o, bias + o, 4);
-    if (!plan->float32) channel_words[o] = (uint32_t)dq_conv_start(plan, sum);
+    const uint8_t *from = (const uint8_t *)weights + (size_t)o * row_bytes;
+    uint8_t *to = first + (size_t)(panel * panel_words(plan) + row % plan->panel_rows) *
+                              weight_bytes(plan);
+    if (plan->float32) pack_floats(plan, from, to);
+    else
+      channel_words[o] =
+          (uint32_t)dq_conv_start(plan, pack_channel(plan, from, zero, (uint32_t *)(void *)to));
   }
   int64_t *offsets = (int64_t *)(void *)(packed + offsets_at(plan));
   for (int64_t ky = 0; ky < p->kernel_height; ky++)
@@ -148,7 +162,8 @@ typedef struct stage {
 
 // Full panels of a flat convolution with few weights are read where they are.
 static bool in_place_panel(const dq_conv_plan *plan, int64_t count) {
-  return plan->flat && count == plan->multiply->columns && panels(plan) <= FEW_PANELS;
+  return plan->flat && !plan->half && count == plan->multiply->columns &&
+         panels(plan) <= FEW_PANELS;
 }
 
 static void pack_flat_panel(const stage *s, int64_t from, int64_t end, int64_t first, int64_t count,
@@ -157,6 +172,17 @@ static void pack_flat_panel(const stage *s, int64_t from, int64_t end, int64_t f
   int64_t width = plan->multiply->columns, stride = plane_stride(plan);
   const uint32_t *plane = s->planes + from * stride + first;
   bool whole = count == width && width % 8 == 0;
+  if (plan->half) { // the planes are the input
+    dq_expansion form = {.rows = {(const uint16_t *)(const void *)s->planes + from * stride + first},
+                         .words = to,
+                         .lines = end - from,
+                         .line_step = stride * 2,
+                         .width = width,
+                         .end = count,
+                         .stride = 1};
+    ((dq_expand_function *)plan->expand->function)(&form);
+    return;
+  }
   for (int64_t k = from; k < end; k++, to += width, plane += stride) {
     if (whole) {
       for (int64_t at = 0; at < width; at += 8) memcpy(to + at, plane + at, 32);
@@ -210,7 +236,32 @@ typedef struct block {
   int64_t first, count; // columns
   int64_t depth_from, depth_end;
   uint32_t *packed, *sums;
+  float *widened; // room for the weights of a panel
 } block;
+
+// Weights of a panel in the block's depth.
+static const void *panel_weights(const stage *s, const block *b, int64_t panel) {
+  const dq_conv_plan *plan = s->call->plan;
+  const uint32_t *first = (const uint32_t *)s->call->packed + DQ_CONV_HEADER_WORDS +
+                          dq_words(plan->shape.out_channels);
+  int64_t at = (s->group * panels(plan) + panel) * panel_words(plan) +
+               b->depth_from * plan->panel_rows;
+  if (!plan->half) return first + at;
+  ((dq_f16_to_f32_function *)plan->widen->function)(
+      (const uint16_t *)(const void *)first + at, b->widened,
+      (b->depth_end - b->depth_from) * plan->panel_rows);
+  return b->widened;
+}
+
+static void narrow_rows(const stage *s, int64_t channel, int64_t rows, uint32_t *sums,
+                        int64_t first, int64_t count) {
+  const dq_conv_plan *plan = s->call->plan;
+  int64_t outputs = plan->shape.out_height * plan->shape.out_width;
+  uint16_t *to = (uint16_t *)s->call->output +
+                 (s->image * plan->shape.out_channels + channel) * outputs + first;
+  for (int64_t i = 0; i < rows; i++, to += outputs, sums += plan->block_columns)
+    dq_conv_narrow(plan, (float *)sums, to, count);
+}
 
 static void multiply_panel(const stage *s, const block *b, int64_t panel) {
   const dq_conv_plan *plan = s->call->plan;
@@ -219,11 +270,9 @@ static void multiply_panel(const stage *s, const block *b, int64_t panel) {
   int64_t outputs = p->out_height * p->out_width, width = plan->multiply->columns;
   int64_t row = panel * plan->panel_rows, channel = s->group * group_out(plan) + row;
   int64_t rows = dq_min_i64(plan->panel_rows, group_out(plan) - row);
-  bool in_place = plan->float32 || !s->call->requantization;
-  dq_bounds bounds = dq_activation_bounds(&p->activation);
-  dq_tile tile = {.a = channel_words + dq_words(p->out_channels) +
-                       (s->group * panels(plan) + panel) * panel_words(plan) +
-                       b->depth_from * plan->panel_rows,
+  bool in_place = plan->float32 ? !plan->half : !s->call->requantization;
+  dq_bounds bounds = dq_conv_bounds(plan);
+  dq_tile tile = {.a = panel_weights(s, b, panel),
                   .a_stride = plan->panel_rows,
                   .c_stride = in_place ? outputs : plan->block_columns,
                   .depth = b->depth_end - b->depth_from,
@@ -239,6 +288,7 @@ static void multiply_panel(const stage *s, const block *b, int64_t panel) {
   uint32_t *out = in_place ? (uint32_t *)s->call->output +
                                  (s->image * p->out_channels + channel) * outputs + b->first
                            : b->sums;
+  if (plan->half && plan->depth > plan->block_depth) out += row * plan->block_columns;
   for (int64_t at = 0; at < b->count; at += width) {
     tile.c = out + at;
     tile.columns = (int)dq_min_i64(width, b->count - at);
@@ -248,7 +298,9 @@ static void multiply_panel(const stage *s, const block *b, int64_t panel) {
     tile.b_stride = in_planes ? plane_stride(plan) : width;
     ((dq_tile_function *)plan->multiply->function)(&tile);
   }
-  if (!in_place) requantize_rows(s, channel, rows, (const int32_t *)b->sums, b->first, b->count);
+  if (in_place || !tile.finish) return;
+  if (plan->half) narrow_rows(s, channel, rows, out, b->first, b->count);
+  else requantize_rows(s, channel, rows, (const int32_t *)b->sums, b->first, b->count);
 }
 
 static void multiply_task(void *argument, int64_t task, int thread) {
@@ -260,6 +312,7 @@ static void multiply_task(void *argument, int64_t task, int thread) {
   block b = {.first = index * plan->block_columns,
              .packed = s->threads + (size_t)thread * thread_area(plan)};
   b.sums = b.packed + block_area(plan);
+  b.widened = (float *)b.sums + sums_area(plan);
   b.count = dq_min_i64(plan->block_columns, outputs - b.first);
   for (int64_t k = 0; k < plan->depth; k += plan->block_depth) {
     b.depth_from = k;

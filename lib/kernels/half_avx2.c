@@ -1,7 +1,6 @@
-// binary16 conversions by F16C, 8 at a time; the last few by the scalar form.
+// binary16 conversions by F16C, 8 at a time; the last few one at a time.
 #include <immintrin.h>
 
-#include "lib/base/half.h"
 #include "lib/kernels/kernels_internal.h"
 
 enum { NEAREST = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
@@ -10,14 +9,14 @@ void dq_f32_to_f16_avx2(const float *input, uint16_t *output, int64_t count) {
   int64_t i = 0;
   for (; i + 8 <= count; i += 8)
     _mm_storeu_si128((void *)(output + i), _mm256_cvtps_ph(_mm256_loadu_ps(input + i), NEAREST));
-  for (; i < count; i++) output[i] = dq_float_to_half(input[i]);
+  for (; i < count; i++) output[i] = _cvtss_sh(input[i], NEAREST);
 }
 
 void dq_f16_to_f32_avx2(const uint16_t *input, float *output, int64_t count) {
   int64_t i = 0;
   for (; i + 8 <= count; i += 8)
     _mm256_storeu_ps(output + i, _mm256_cvtph_ps(_mm_loadu_si128((const void *)(input + i))));
-  for (; i < count; i++) output[i] = dq_half_to_float(input[i]);
+  for (; i < count; i++) output[i] = _cvtsh_ss(input[i]);
 }
 
 void dq_round_f16_avx2(const float *input, float *output, int64_t count) {
@@ -26,5 +25,17 @@ void dq_round_f16_avx2(const float *input, float *output, int64_t count) {
     __m128i half = _mm256_cvtps_ph(_mm256_loadu_ps(input + i), NEAREST);
     _mm256_storeu_ps(output + i, _mm256_cvtph_ps(half));
   }
-  for (; i < count; i++) output[i] = dq_round_to_half(input[i]);
+  for (; i < count; i++) output[i] = _cvtsh_ss(_cvtss_sh(input[i], NEAREST));
+}
+
+void dq_f16_expand_avx2(const dq_expansion *e) {
+  const int64_t count = e->end - e->first, stride = e->stride;
+  for (int64_t line = 0; line < e->lines; line++) {
+    const void *row;
+    float *to = (float *)dq_start_line(e, line, &row);
+    const uint16_t *from = row;
+    if (stride == 1) dq_f16_to_f32_avx2(from, to, count);
+    else
+      for (int64_t i = 0; i < count; i++) to[i] = _cvtsh_ss(from[i * stride]);
+  }
 }

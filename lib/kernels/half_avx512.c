@@ -1,8 +1,5 @@
-// binary16 conversions by AVX-512, 16 at a time; the last few by the scalar form.
-#include <immintrin.h>
-
-#include "lib/base/half.h"
-#include "lib/kernels/kernels_internal.h"
+// binary16 conversions by AVX-512, 16 at a time, the last few under a mask.
+#include "lib/kernels/vector_avx512.h"
 
 enum { NEAREST = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC };
 
@@ -10,21 +7,47 @@ void dq_f32_to_f16_avx512(const float *input, uint16_t *output, int64_t count) {
   int64_t i = 0;
   for (; i + 16 <= count; i += 16)
     _mm256_storeu_si256((void *)(output + i), _mm512_cvtps_ph(_mm512_loadu_ps(input + i), NEAREST));
-  for (; i < count; i++) output[i] = dq_float_to_half(input[i]);
+  if (i == count) return;
+  const __mmask16 rest = (__mmask16)v_bits_below(count - i);
+  __m512 x = _mm512_maskz_loadu_ps(rest, input + i);
+  _mm256_mask_storeu_epi16(output + i, rest, _mm512_cvtps_ph(x, NEAREST));
 }
 
 void dq_f16_to_f32_avx512(const uint16_t *input, float *output, int64_t count) {
   int64_t i = 0;
   for (; i + 16 <= count; i += 16)
     _mm512_storeu_ps(output + i, _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(input + i))));
-  for (; i < count; i++) output[i] = dq_half_to_float(input[i]);
+  if (i == count) return;
+  const __mmask16 rest = (__mmask16)v_bits_below(count - i);
+  __m256i half = _mm256_maskz_loadu_epi16(rest, input + i);
+  _mm512_mask_storeu_ps(output + i, rest, _mm512_cvtph_ps(half));
 }
 
 void dq_round_f16_avx512(const float *input, float *output, int64_t count) {
-  int64_t i = 0;
-  for (; i + 16 <= count; i += 16) {
-    __m256i half = _mm512_cvtps_ph(_mm512_loadu_ps(input + i), NEAREST);
-    _mm512_storeu_ps(output + i, _mm512_cvtph_ps(half));
+  for (int64_t i = 0; i < count; i += 16) {
+    const __mmask16 mask = (__mmask16)v_bits_below(count - i);
+    __m256i half = _mm512_cvtps_ph(_mm512_maskz_loadu_ps(mask, input + i), NEAREST);
+    _mm512_mask_storeu_ps(output + i, mask, _mm512_cvtph_ps(half));
   }
-  for (; i < count; i++) output[i] = dq_round_to_half(input[i]);
+}
+
+// Strides 1 and 2 by vectors with masks, which are the same for every line.
+static inline __attribute__((always_inline)) void expand(const dq_expansion *e, const int stride) {
+  const __m512i pad = i32_set((int32_t)e->pad);
+  for (int64_t at = 0; at < e->width; at += 16) {
+    const word_range range = i32_word_range(e, at);
+    uint32_t *to = (uint32_t *)e->words + at;
+    const uint8_t *from = (const uint8_t *)e->rows[0] + (at - e->first) * stride * 2;
+    for (int64_t line = e->lines; line > 0; line--, to += e->width, from += e->line_step) {
+      __m256i half = stride == 1 ? _mm256_maskz_loadu_epi16((__mmask16)range.taken, from)
+                                 : _mm512_cvtepi32_epi16(_mm512_maskz_loadu_epi16(range.spread, from));
+      i32_store_range(to, _mm512_castps_si512(_mm512_cvtph_ps(half)), range, pad);
+    }
+  }
+}
+
+void dq_f16_expand_avx512(const dq_expansion *e) {
+  if (e->stride == 1) expand(e, 1);
+  else if (e->stride == 2) expand(e, 2);
+  else dq_f16_expand_avx2(e);
 }

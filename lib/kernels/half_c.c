@@ -14,3 +14,12 @@ void dq_f16_to_f32_c(const uint16_t *input, float *output, int64_t count) {
 void dq_round_f16_c(const float *input, float *output, int64_t count) {
   for (int64_t i = 0; i < count; i++) output[i] = dq_round_to_half(input[i]);
 }
+
+void dq_f16_expand_c(const dq_expansion *e) {
+  for (int64_t line = 0; line < e->lines; line++) {
+    const void *row;
+    float *to = (float *)dq_start_line(e, line, &row);
+    const uint16_t *from = row;
+    for (int64_t i = 0; i < e->end - e->first; i++) to[i] = dq_half_to_float(from[i * e->stride]);
+  }
+}

@@ -91,7 +91,9 @@ typedef struct dq_conv_plan {
   const struct dq_conv_algorithm *algorithm;
   unsigned cpu;
   const struct dq_kernel *multiply, *expand, *requantize;
+  const struct dq_kernel *widen, *narrow; // binary16 to float32 and back
   bool float32;        // else int8
+  bool half;           // float32, but input, weights and output are binary16
   int64_t word_values; // input values in a 32-bit word: 1 (fp32), 2 (int16), 4 (8 bits)
   int64_t group_words; // words along the input channels of a group
   int64_t panel_rows;  // output channels side by side in packed weights
@@ -116,6 +118,16 @@ void dq_conv_f32_pack(const dq_conv_plan *plan, const float *weights, const floa
                       void *packed);
 void dq_conv_f32_run(const dq_conv_plan *plan, const void *packed, const float *input,
                      float *output, void *scratch, dq_pool *pool);
+
+// binary16 input, weights, bias and output; the plan is one of fp32, with the same bits: operands are
+// widened and the result is rounded, before the activation too if that is LEAKY. Bounds of a CLIP must
+// be binary16 themselves, so that it can be applied first. Packed weights stay binary16.
+dq_status dq_conv_f16_plan(const dq_conv_parameters *parameters, unsigned cpu, dq_conv_plan *plan,
+                           dq_error *error);
+void dq_conv_f16_pack(const dq_conv_plan *plan, const uint16_t *weights, const uint16_t *bias,
+                      void *packed);
+void dq_conv_f16_run(const dq_conv_plan *plan, const void *packed, const uint16_t *input,
+                     uint16_t *output, void *scratch, dq_pool *pool);
 const char *dq_conv_algorithm_name(const dq_conv_plan *plan); // for -v and benchmarks
 
 // int8: sum over taps of (x - input_zero_point) (w - weight_zero_point[output channel]), modulo

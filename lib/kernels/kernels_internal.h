@@ -120,8 +120,8 @@ typedef dq_correlate_function dq_f32_correlate_function, dq_i16_correlate_functi
 
 // Lines of `width` words from as many rows as a word has values: words [first, end) of a line come
 // from every stride-th element, from rows[i] + line * line_step (bytes) on, the others are `pad`. A
-// float stays as it is; int16 is value - zero_point; bytes get their top bit flipped if values are
-// signed.
+// float stays as it is; binary16 becomes float; int16 is value - zero_point; bytes get their top bit
+// flipped if values are signed.
 typedef struct dq_expansion {
   const void *rows[4]; // the element of word `first`
   void *words;
@@ -131,7 +131,16 @@ typedef struct dq_expansion {
   int32_t zero_point;
 } dq_expansion;
 typedef void dq_expand_function(const dq_expansion *expansion);
-typedef dq_expand_function dq_f32_expand_function, dq_i16_expand_function, dq_u8s8_expand_function;
+typedef dq_expand_function dq_f32_expand_function, dq_f16_expand_function, dq_i16_expand_function,
+    dq_u8s8_expand_function;
+// Fills the padding of a line; returns its word `first`, which comes from element *from of row 0.
+static inline uint32_t *dq_start_line(const dq_expansion *e, int64_t line, const void **from) {
+  uint32_t *words = (uint32_t *)e->words + line * e->width;
+  for (int64_t i = 0; i < e->first; i++) words[i] = e->pad;
+  for (int64_t i = e->end; i < e->width; i++) words[i] = e->pad;
+  *from = (const uint8_t *)e->rows[0] + line * e->line_step;
+  return words + e->first;
+}
 
 // Rows of sums to 8 bits. bias and multipliers advance by the steps (0 or 1) per column and per row.
 typedef struct dq_requantize_rows {

@@ -39,8 +39,24 @@ static dq_status infer(dq_op *op) {
   return dq_convolution_infer(op, INPUT, WEIGHT, BIAS, type);
 }
 
+static bool is_half(const dq_op *op) {
+  return op->inputs[INPUT]->type == DQ_F16;
+}
+
 static bool has_kernel(const dq_op *op) {
-  return op->inputs[INPUT]->type == DQ_F32 && op->inputs[INPUT]->rank <= 4;
+  return (op->inputs[INPUT]->type == DQ_F32 || is_half(op)) && op->inputs[INPUT]->rank <= 4;
+}
+
+static dq_status pack(const dq_op *op, const dq_conv_parameters *parameters, dq_arena *arena,
+                      conv_state *state) {
+  const dq_tensor *bias = dq_op_input(op, BIAS);
+  const void *weights = op->inputs[WEIGHT]->data, *offsets = bias ? bias->data : NULL;
+  DQ_TRY((is_half(op) ? dq_conv_f16_plan : dq_conv_f32_plan)(parameters, op->context->cpu,
+                                                             &state->plan, op->error));
+  DQ_TRY(dq_op_alloc(op, arena, dq_conv_packed_bytes(&state->plan), &state->packed));
+  if (is_half(op)) dq_conv_f16_pack(&state->plan, weights, offsets, state->packed);
+  else dq_conv_f32_pack(&state->plan, weights, offsets, state->packed);
+  return DQ_OK;
 }
 
 static dq_status prepare(dq_op *op, dq_arena *arena) {
@@ -53,9 +69,7 @@ static dq_status prepare(dq_op *op, dq_arena *arena) {
   DQ_TRY(read_activation(op, &parameters.activation));
   conv_state *state = DQ_NEW(arena, conv_state);
   if (!state) return dq_fail_memory(op->error, sizeof *state);
-  DQ_TRY(dq_conv_f32_plan(&parameters, op->context->cpu, &state->plan, op->error));
-  DQ_TRY(dq_op_alloc(op, arena, dq_conv_packed_bytes(&state->plan), &state->packed));
-  dq_conv_f32_pack(&state->plan, op->inputs[WEIGHT]->data, bias ? bias->data : NULL, state->packed);
+  DQ_TRY(pack(op, &parameters, arena, state));
   op->state = state;
   op->scratch_bytes = dq_conv_scratch_bytes(&state->plan, dq_pool_threads(op->context->pool));
   return DQ_OK;
@@ -80,8 +94,13 @@ static dq_status run(dq_op *op) {
   if (!has_kernel(op)) return run_direct(op);
   if (!op->state) return dq_op_run_unprepared(op);
   const conv_state *state = op->state;
-  dq_conv_f32_run(&state->plan, state->packed, op->inputs[INPUT]->data, op->outputs[0]->data,
-                  op->scratch, op->context->pool);
+  const void *input = op->inputs[INPUT]->data;
+  if (is_half(op))
+    dq_conv_f16_run(&state->plan, state->packed, input, op->outputs[0]->data, op->scratch,
+                    op->context->pool);
+  else
+    dq_conv_f32_run(&state->plan, state->packed, input, op->outputs[0]->data, op->scratch,
+                    op->context->pool);
   return DQ_OK;
 }
 
@@ -110,7 +129,7 @@ const dq_operator dq_op_Conv = {
     .macs = macs,
     .colour = DQ_ALLOW,
     .quantization = DQ_QUANTIZE_COMPUTE,
-    .flags = DQ_OP_HALF,
+    .flags = DQ_OP_HALF | DQ_OP_HALF_KERNEL,
 };
 
 static const dq_attribute_rule fused_attributes[] = {
@@ -140,5 +159,5 @@ const dq_operator dq_op_FusedConv = {
     .macs = macs,
     .colour = DQ_ALLOW,
     .quantization = DQ_QUANTIZE_COMPUTE,
-    .flags = DQ_OP_HALF,
+    .flags = DQ_OP_HALF | DQ_OP_HALF_KERNEL,
 };

@@ -6,6 +6,7 @@
 
 #include "lib/base/sizes.h"
 #include "lib/kernels/kernels.h"
+#include "lib/ops/prepare.h"
 
 #define DQ_OPERATOR(symbol) extern const dq_operator dq_op_##symbol;
 #include "lib/ops/operators.def"
@@ -265,10 +266,33 @@ static dq_status run_half(dq_op *op) {
   return DQ_OK;
 }
 
+static dq_status prepare(dq_op *op, dq_arena *arena) {
+  bool half = has_half(op), itself = !half || (op->row->flags & DQ_OP_HALF_KERNEL);
+  if (itself && op->row->prepare) DQ_TRY(op->row->prepare(op, arena));
+  return half && !op->state ? prepare_half(op, arena) : DQ_OK;
+}
+
 dq_status dq_op_prepare(dq_op *op, dq_arena *arena) {
-  if (has_half(op)) return with_label(op->node, prepare_half(op, arena), op->error);
-  if (!op->row->prepare) return DQ_OK;
-  return with_label(op->node, op->row->prepare(op, arena), op->error);
+  return with_label(op->node, prepare(op, arena), op->error);
+}
+
+// A node outside of a plan whose row may take float16 itself.
+static dq_status run_once(dq_op *op) {
+  dq_arena *arena = dq_arena_new(op->context ? op->context->memory_limit : 0);
+  if (!arena) return dq_fail_memory(op->error, 0);
+  dq_op own = *op;
+  own.scratch_bytes = 0;
+  dq_status status = prepare(&own, arena);
+  if (status == DQ_OK) status = dq_op_alloc(op, arena, own.scratch_bytes, &own.scratch);
+  if (status == DQ_OK) status = own.half ? run_half(&own) : own.row->run(&own);
+  dq_arena_free(arena);
+  return status;
+}
+
+static dq_status run(dq_op *op) {
+  if (op->half) return run_half(op);
+  if (op->state || !has_half(op)) return op->row->run(op);
+  return op->row->flags & DQ_OP_HALF_KERNEL ? run_once(op) : run_as_float(op);
 }
 
 static dq_status check_type(const dq_op *op) {
@@ -284,7 +308,7 @@ static dq_status check_type(const dq_op *op) {
 
 dq_status dq_op_run(dq_op *op) {
   dq_status status = check_type(op);
-  if (status == DQ_OK) status = op->half ? run_half(op) : has_half(op) ? run_as_float(op) : op->row->run(op);
+  if (status == DQ_OK) status = run(op);
   return with_label(op->node, status, op->error);
 }
 

@@ -60,10 +60,8 @@ dq_status dq_pass_fuse_activation(dq_graph *copy, const dq_context *context, dq_
     if (!conv || !dq_node_is(conv, "Conv") || !dq_is_private(node->inputs[0])) continue;
     const dq_tensor *weight = dq_constant_of(dq_node_input(conv, 1));
     if (!weight || weight->rank > 4) continue;
-    // Rounding to float16 and Relu or Clip (at bounds that are float16) can change places; LeakyRelu
-    // would be rounded once instead of twice.
-    bool half = weight->type == DQ_F16 && strcmp(found.kind, "LeakyRelu");
-    if (weight->type != DQ_F32 && !half) continue;
+    // In float16 what the convolution rounds and what the activation rounds are both kept.
+    if (weight->type != DQ_F32 && weight->type != DQ_F16) continue;
     conv->domain = "dq";
     conv->op_type = "FusedConv";
     if (!set_activation(copy, conv, &found)) return dq_fail_memory(error, 0);

@@ -28,6 +28,11 @@ static uint32_t float_word(const dq_expansion *e, int64_t from) {
   memcpy(&word, (const uint8_t *)e->rows[0] + from, 4);
   return word;
 }
+static uint32_t half_word(const dq_expansion *e, int64_t from) {
+  uint16_t half;
+  memcpy(&half, (const uint8_t *)e->rows[0] + from, 2);
+  return dq_float_bits(dq_half_to_float(half));
+}
 static uint32_t pair_word(const dq_expansion *e, int64_t from) {
   uint32_t word = 0;
   for (int r = 0; r < 2; r++) {
@@ -85,6 +90,9 @@ static void check_expand(checker *c, int values, int element, expected_word *exp
 
 void check_f32_expand(checker *c) {
   check_expand(c, 1, 4, float_word);
+}
+void check_f16_expand(checker *c) {
+  check_expand(c, 1, 2, half_word);
 }
 void check_i16_expand(checker *c) {
   check_expand(c, 2, 1, pair_word);

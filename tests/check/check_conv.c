@@ -1,6 +1,10 @@
 // Random convolutions against the references.
 #include "tests/check/check.h"
 
+#include "lib/base/half.h"
+
+#include <math.h>
+
 #include <stdlib.h>
 #include <string.h>
 #include <stdio.h>
@@ -74,6 +78,23 @@ static int64_t output_count(const dq_conv_parameters *p) {
   return p->batch * p->out_channels * p->out_height * p->out_width;
 }
 
+typedef struct plan_rooms {
+  output_buffer packed, scratch;
+} plan_rooms;
+
+static plan_rooms rooms_new(const dq_conv_plan *plan, const dq_pool *pool) {
+  return (plan_rooms){output_new(dq_conv_packed_bytes(plan), 0),
+                      output_new(dq_conv_scratch_bytes(plan, dq_pool_threads(pool)), 0)};
+}
+
+// False when something was written outside.
+static bool rooms_free(plan_rooms *rooms) {
+  bool good = output_guards_hold(&rooms->packed) && output_guards_hold(&rooms->scratch);
+  output_free(&rooms->packed);
+  output_free(&rooms->scratch);
+  return good;
+}
+
 static bool float_case(checker *c, const dq_conv_parameters *p, dq_pool *pool) {
   int mode = (int)between(c, 0, FLOAT_MODES - 1);
   input_buffer weights = input_new((size_t)weight_count(p) * 4);
@@ -89,22 +110,80 @@ static bool float_case(checker *c, const dq_conv_parameters *p, dq_pool *pool) {
   dq_conv_plan plan;
   bool good = dq_conv_f32_plan(p, c->cpu, &plan, NULL) == DQ_OK;
   if (good) {
-    output_buffer packed = output_new(dq_conv_packed_bytes(&plan), 0);
-    output_buffer scratch = output_new(dq_conv_scratch_bytes(&plan, dq_pool_threads(pool)), 0);
-    dq_conv_f32_pack(&plan, weights.data, used_bias, packed.data);
-    dq_conv_f32_run(&plan, packed.data, input.data, output.data, scratch.data, pool);
+    plan_rooms rooms = rooms_new(&plan, pool);
+    dq_conv_f32_pack(&plan, weights.data, used_bias, rooms.packed.data);
+    dq_conv_f32_run(&plan, rooms.packed.data, input.data, output.data, rooms.scratch.data, pool);
     c->reached += plan.multiply == c->row;
     good = same_floats(expected.data, output.data, output_count(p)) &&
-           output_guards_hold(&output) && output_guards_hold(&packed) &&
-           output_guards_hold(&scratch);
-    output_free(&packed);
-    output_free(&scratch);
+           output_guards_hold(&output);
+    good = rooms_free(&rooms) && good;
   }
   output_free(&expected);
   output_free(&output);
   input_free(&weights);
   input_free(&bias);
   input_free(&input);
+  return good;
+}
+
+// Halves and their float32 form.
+static void fill_halves(checker *c, uint16_t *halves, float *wide, int64_t count, int mode) {
+  fill_floats(c, wide, count, mode);
+  for (int64_t i = 0; i < count; i++) {
+    halves[i] = dq_float_to_half(wide[i]);
+    wide[i] = dq_half_to_float(halves[i]);
+  }
+}
+
+// Bits, or NaN for NaN.
+static bool rounded_floats(const float *expected, const uint16_t *found, int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    if (dq_float_to_half(expected[i]) != found[i] &&
+        !(isnan(expected[i]) && isnan(dq_half_to_float(found[i]))))
+      return false;
+  return true;
+}
+
+// The float32 convolution of the widened operands, then its activation, each rounded.
+static void half_reference(const dq_conv_parameters *p, const float *weights, const float *bias,
+                           const float *input, float *output) {
+  dq_conv_parameters plain = *p;
+  plain.activation.kind = DQ_ACTIVATION_NONE;
+  dq_conv_f32_reference(&plain, weights, bias, input, output);
+  for (int64_t i = 0; i < output_count(p); i++)
+    output[i] = dq_activate(&p->activation, dq_round_to_half(output[i]));
+}
+
+static bool half_case(checker *c, const dq_conv_parameters *p, dq_pool *pool) {
+  int mode = (int)between(c, 0, FLOAT_MODES - 1);
+  const int64_t counts[] = {weight_count(p), p->out_channels, input_count(p)};
+  input_buffer halves[3], wide[3];
+  for (int i = 0; i < 3; i++) {
+    halves[i] = input_new((size_t)counts[i] * 2);
+    wide[i] = input_new((size_t)counts[i] * 4);
+    fill_halves(c, halves[i].data, wide[i].data, counts[i], mode);
+  }
+  bool with_bias = chance(c, 70);
+  output_buffer expected = output_new((size_t)output_count(p) * 4, 0);
+  output_buffer output = output_new((size_t)output_count(p) * 2, (size_t)between(c, 0, 15) * 2);
+  half_reference(p, wide[0].data, with_bias ? wide[1].data : NULL, wide[2].data, expected.data);
+  dq_conv_plan plan;
+  bool good = dq_conv_f16_plan(p, c->cpu, &plan, NULL) == DQ_OK;
+  if (good) {
+    plan_rooms rooms = rooms_new(&plan, pool);
+    dq_conv_f16_pack(&plan, halves[0].data, with_bias ? halves[1].data : NULL, rooms.packed.data);
+    dq_conv_f16_run(&plan, rooms.packed.data, halves[2].data, output.data, rooms.scratch.data, pool);
+    c->reached += plan.expand == c->row;
+    good = rounded_floats(expected.data, output.data, output_count(p)) &&
+           output_guards_hold(&output);
+    good = rooms_free(&rooms) && good;
+  }
+  output_free(&expected);
+  output_free(&output);
+  for (int i = 0; i < 3; i++) {
+    input_free(&halves[i]);
+    input_free(&wide[i]);
+  }
   return good;
 }
 
@@ -123,16 +202,13 @@ static bool integer_case(checker *c, const dq_conv_int8_parameters *q,
   dq_conv_plan plan;
   bool good = dq_conv_int8_plan(q, c->cpu, &plan, NULL) == DQ_OK;
   if (good) {
-    output_buffer packed = output_new(dq_conv_packed_bytes(&plan), 0);
-    output_buffer scratch = output_new(dq_conv_scratch_bytes(&plan, dq_pool_threads(pool)), 0);
-    dq_conv_int8_pack(&plan, weights.data, packed.data);
-    dq_conv_int8_run(&plan, packed.data, input.data, output.data, requantization, scratch.data,
+    plan_rooms rooms = rooms_new(&plan, pool);
+    dq_conv_int8_pack(&plan, weights.data, rooms.packed.data);
+    dq_conv_int8_run(&plan, rooms.packed.data, input.data, output.data, requantization, rooms.scratch.data,
                      pool);
     c->reached += plan.multiply == c->row;
-    good = !memcmp(expected.data, output.data, bytes) && output_guards_hold(&output) &&
-           output_guards_hold(&packed) && output_guards_hold(&scratch);
-    output_free(&packed);
-    output_free(&scratch);
+    good = !memcmp(expected.data, output.data, bytes) && output_guards_hold(&output);
+    good = rooms_free(&rooms) && good;
   }
   output_free(&expected);
   output_free(&output);
@@ -141,11 +217,13 @@ static bool integer_case(checker *c, const dq_conv_int8_parameters *q,
   return good;
 }
 
-static void check_float(checker *c, bool depthwise) {
+typedef bool float_check(checker *c, const dq_conv_parameters *p, dq_pool *pool);
+
+static void check_float(checker *c, bool depthwise, float_check *check) {
   char text[400];
   dq_conv_parameters p = random_conv(c, depthwise);
   int pool = (int)between(c, 0, CHECK_POOLS - 1);
-  report(c, float_case(c, &p, c->pools[pool]), "%s, %d threads", conv_text(&p, text, sizeof text),
+  report(c, check(c, &p, c->pools[pool]), "%s, %d threads", conv_text(&p, text, sizeof text),
          pool + 1);
 }
 
@@ -181,10 +259,16 @@ static void check_integer(checker *c, bool depthwise) {
 }
 
 void check_conv_f32(checker *c) {
-  check_float(c, false);
+  check_float(c, false, float_case);
 }
 void check_depthwise_f32(checker *c) {
-  check_float(c, true);
+  check_float(c, true, float_case);
+}
+void check_conv_f16(checker *c) {
+  check_float(c, false, half_case);
+}
+void check_depthwise_f16(checker *c) {
+  check_float(c, true, half_case);
 }
 void check_conv_int8(checker *c) {
   check_integer(c, false);

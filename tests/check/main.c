@@ -17,6 +17,8 @@ static check_case *const f32_correlate_cases[] = {check_depthwise_f32, NULL};
 static check_case *const i16_correlate_cases[] = {check_depthwise_int8, NULL};
 static check_case *const u8s8_correlate_cases[] = {check_depthwise_int8, NULL};
 static check_case *const f32_expand_cases[] = {check_f32_expand, NULL};
+static check_case *const f16_expand_cases[] = {check_f16_expand, check_conv_f16,
+                                               check_depthwise_f16, NULL};
 static check_case *const i16_expand_cases[] = {check_i16_expand, NULL};
 static check_case *const u8s8_expand_cases[] = {check_u8s8_expand, NULL};
 static check_case *const requantize_cases[] = {check_requantize, NULL};
