@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "calib/chosen.h"
 #include "cmd/command.h"
 #include "cmd/data.h"
 #include "lib/eval/accuracy.h"
@@ -14,6 +15,7 @@
 #include "lib/report/report.h"
 #include "lib/report/report_accuracy.h"
 #include "lib/report/report_audit.h"
+#include "lib/report/report_charts.h"
 #include "lib/report/report_cost.h"
 #include "lib/report/report_layers.h"
 #include "lib/report/report_sensitivity.h"
@@ -23,7 +25,7 @@ typedef struct report_options {
   dq_common_options common;
   dq_data_arguments data;
   dq_report_options report;
-  const char *reference, *sort;
+  const char *reference, *sort, *table;
   bool match_names, overflow, channels, raw, sensitivity;
   double max_overflow;
   dq_option_list only, shapes;
@@ -74,6 +76,12 @@ static const dq_option rows[] = {
      .details =
          "Of any layer the share, over all pictures, of whole sums outside int16 or of pairs that "
          "are clipped, whichever is larger. The report is written all the same."},
+    {.name = "table",
+     .type = DQ_OPTION_FILE,
+     .value = "FILE",
+     DQ_INTO(report_options, table),
+     .help = "with --html and --data: show the values beside the ranges of this calibration table",
+     .details = "Without it the page shows the ranges that a quantized model holds."},
     {.name = "sensitivity",
      .type = DQ_OPTION_FLAG,
      DQ_INTO(report_options, sensitivity),
@@ -144,6 +152,8 @@ typedef struct model_facts {
   dq_layer_comparison comparison; // outputs NULL: not compared
   dq_audit_report audit;          // layers NULL: not audited
   dq_sensitivity sensitivity;     // layers NULL: not measured
+  dq_chosen chosen;               // for the page
+  dq_calibration calibration;     // of the values chosen for; count 0: not looked at
 } model_facts;
 
 static bool is_shown(const void *user, const char *name) {
@@ -220,6 +230,38 @@ static dq_status find_sensitivity(dq_data *data, model_facts *facts, const dq_co
   return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "%s", facts->path);
 }
 
+// The ranges of a calibration table, of those values that the model has.
+static dq_status ranges_of_table(const char *path, const dq_graph *graph, dq_chosen *chosen, dq_arena *arena,
+                                 dq_error *error) {
+  dq_calibration_table table;
+  DQ_TRY(dq_calibration_table_load(&table, path, arena, error));
+  *chosen = (dq_chosen){.values = DQ_NEW_ARRAY(arena, table.count, const char *),
+                        .ranges = DQ_NEW_ARRAY(arena, table.count, dq_range_pair)};
+  if (!chosen->values || !chosen->ranges) return dq_fail_memory(error, 0);
+  for (int i = 0; i < table.count; i++) {
+    if (!dq_graph_find(graph, table.ranges[i].value)) continue;
+    chosen->ranges[chosen->count] = table.ranges[i].range;
+    chosen->values[chosen->count++] = table.ranges[i].value;
+  }
+  return chosen->count ? DQ_OK : dq_fail(error, DQ_BAD_INPUT, "%s: the model has none of its values", path);
+}
+
+// Histograms for the page, one pass more over the pictures.
+static dq_status look_at_ranges(const report_options *options, dq_data *data, model_facts *facts,
+                                const dq_context *context, dq_arena *arena, dq_error *error) {
+  if (options->table) DQ_TRY(ranges_of_table(options->table, facts->graph, &facts->chosen, arena, error));
+  else DQ_TRY(dq_chosen_of(&facts->chosen, facts->graph, arena, error));
+  if (!facts->chosen.count) return DQ_OK;
+  dq_observation what = {.graph = facts->graph, .shapes = &facts->shapes, .names = facts->chosen.values,
+                         .count = facts->chosen.count, .data = data, .pictures = dq_data_count(data),
+                         .doing = "histograms"};
+  dq_error reason = {0};
+  dq_status status = dq_calibrate(&facts->calibration, &what, context, &reason);
+  if (status == DQ_OK || status == DQ_CANCELLED) return status;
+  dq_message(context, DQ_WARNING, "no histograms: %s", reason.message);
+  return DQ_OK;
+}
+
 static dq_status measure(const report_options *options, model_facts *facts,
                          const dq_context *context, dq_arena *arena, dq_error *error) {
   dq_data_arguments arguments = options->data;
@@ -232,7 +274,11 @@ static dq_status measure(const report_options *options, model_facts *facts,
   facts->skipped = dq_data_skipped(data);
   dq_status status = options->overflow      ? audit(options, data, facts, context, arena, error)
                      : options->sensitivity ? find_sensitivity(data, facts, context, arena, error)
-                                            : measure_on(options, data, facts, context, arena, error);
+                                            : DQ_OK;
+  bool compares = facts->reference || !(options->overflow || options->sensitivity);
+  if (status == DQ_OK && compares) status = measure_on(options, data, facts, context, arena, error);
+  if (status == DQ_OK && options->report.html)
+    status = look_at_ranges(options, data, facts, context, arena, error);
   dq_data_free(data);
   return status;
 }
@@ -275,6 +321,30 @@ static dq_status check_overflow(const report_options *options, const model_facts
                  facts->path, worst, options->max_overflow);
 }
 
+// What the page shows beyond the tables of the report.
+static dq_status put_page(const report_options *options, dq_report *report, const model_facts *facts,
+                          const dq_table *first, const dq_report_filter *filter, dq_error *error) {
+  if (!options->report.html) return DQ_OK;
+  dq_chart_cost(report, &facts->cost);
+  if (facts->comparison.output_count) dq_chart_comparison(report, &facts->comparison, filter);
+  if (facts->audit.layers) dq_chart_audit(report, &facts->audit, filter);
+  bool layers = !facts->audit.layers && !facts->comparison.output_count && !facts->sensitivity.layers;
+  if (first && !layers) dq_table_files_only(dq_report_cost(report, &facts->cost, filter));
+  if (!facts->calibration.count) return DQ_OK;
+  return dq_chart_ranges(report, &facts->calibration, &facts->chosen, filter, error);
+}
+
+// The table that the report is about: the first one, which --sort orders.
+static dq_table *put_main(const report_options *options, dq_report *report, const model_facts *facts,
+                          const dq_report_filter *filter) {
+  if (facts->sensitivity.layers) return dq_report_sensitivity(report, &facts->sensitivity, filter);
+  dq_table *audited = facts->audit.layers ? put_audit(report, options, &facts->audit) : NULL;
+  dq_table *compared =
+      facts->comparison.output_count ? dq_report_comparison(report, &facts->comparison, filter) : NULL;
+  if (audited || compared) return audited ? audited : compared;
+  return dq_report_cost(report, &facts->cost, filter);
+}
+
 static dq_status report_one(const report_options *options, dq_report *report, dq_graph *reference,
                             const dq_context *context, dq_arena *arena, dq_error *error) {
   model_facts facts = {.path = options->common.operands[0], .reference = reference};
@@ -282,11 +352,7 @@ static dq_status report_one(const report_options *options, dq_report *report, dq
   dq_report_filter filter = {is_shown, options};
   dq_status status = study(options, &facts, context, arena, error);
   if (status == DQ_OK) {
-    if (facts.sensitivity.layers) table = dq_report_sensitivity(report, &facts.sensitivity, &filter);
-    else if (facts.audit.layers) table = put_audit(report, options, &facts.audit);
-    else if (facts.comparison.output_count)
-      table = dq_report_comparison(report, &facts.comparison, &filter);
-    else table = dq_report_cost(report, &facts.cost, &filter);
+    table = put_main(options, report, &facts, &filter);
     dq_report_operators(report, &facts.cost);
     dq_report_weights(report, facts.odd_weights, facts.odd_weight_count);
     dq_report_accuracy(report, &facts.accuracy);
@@ -294,9 +360,11 @@ static dq_status report_one(const report_options *options, dq_report *report, dq
     if (facts.skipped)
       dq_report_note(report, "%" PRId64 " pictures could not be read and were left out",
                      facts.skipped);
-    status = finish(options, report, table, error);
+    status = put_page(options, report, &facts, table, &filter, error);
+    if (status == DQ_OK) status = finish(options, report, table, error);
     if (status == DQ_OK) status = check_overflow(options, &facts, error);
   }
+  dq_calibration_deinit(&facts.calibration);
   dq_graph_free(facts.graph);
   return status;
 }
@@ -374,6 +442,8 @@ static const dq_command command = {
                 "dq-report int8.onnx --overflow --data eval.txt --preset imagenet --limit 100\n"
                 "# which layers would lose the most in 8 bits\n"
                 "dq-report model.onnx --sensitivity --data eval.txt --preset imagenet\n"
+                "# one page with everything\n"
+                "dq-report int8.onnx --ref model.onnx --overflow --data eval.txt --preset imagenet --html page.html\n"
                 "# one line each\n"
                 "dq-report *.onnx --csv models.csv",
     .operand = "MODEL",
@@ -386,7 +456,10 @@ static const dq_command command = {
     .rules = {{DQ_RULE_NEEDS, "ref data"},
               {DQ_RULE_NEEDS, "match-names ref"},
               {DQ_RULE_NEEDS, "sensitivity data"},
-              {DQ_RULE_AT_MOST_ONE, "overflow ref sensitivity"},
+              {DQ_RULE_AT_MOST_ONE, "overflow sensitivity"},
+              {DQ_RULE_AT_MOST_ONE, "ref sensitivity"},
+              {DQ_RULE_NEEDS, "table html"},
+              {DQ_RULE_NEEDS, "table data"},
               {DQ_RULE_NEEDS, "channels overflow"},
               {DQ_RULE_NEEDS, "raw overflow"},
               {DQ_RULE_NEEDS, "raw data"},

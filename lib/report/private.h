@@ -3,6 +3,7 @@
 #define DQ_REPORT_PRIVATE_H
 
 #include "lib/base/arena.h"
+#include "lib/report/chart.h"
 #include "lib/report/report.h"
 
 typedef enum dq_cell_kind {
@@ -31,6 +32,25 @@ struct dq_table {
   int64_t row_count, row_room;
   dq_cell *total;   // NULL: none; in the arena
   dq_cell *current; // the row the put functions fill
+  bool files_only;  // not in text and CSV
+};
+
+typedef struct dq_chart_entry {
+  const char *label;
+  double values[2];
+  dq_mark mark;
+  dq_chart_histogram *histogram; // of DQ_CHART_HISTOGRAMS
+  struct dq_chart_entry *next;
+} dq_chart_entry;
+
+struct dq_chart {
+  const dq_chart_layout *layout;
+  dq_report *report;
+  dq_chart *next;
+  dq_chart_entry *entries, *last;
+  int count;
+  double line; // NaN: none
+  const char *line_label;
 };
 
 typedef struct dq_report_line {
@@ -43,6 +63,7 @@ struct dq_report {
   const char *schema, *title;
   int version;
   dq_table *tables, *last_table;
+  dq_chart *charts, *last_chart;
   dq_report_line *notes, *last_note;
   dq_status failure; // the first one while building, DQ_OK: none
   dq_error failure_error;
@@ -61,6 +82,10 @@ dq_status dq_report_print_text(const dq_report *report, const dq_text_style *sty
                                dq_error *error);
 dq_status dq_report_print_csv(const dq_report *report, FILE *stream, dq_error *error);
 dq_status dq_report_print_json(const dq_report *report, FILE *stream, dq_error *error);
+// A text with everything HTML gives a meaning escaped.
+void dq_html_escaped(FILE *stream, const char *text);
+extern const char dq_chart_style[];
+void dq_report_print_charts(const dq_report *report, FILE *stream);
 dq_status dq_report_print_html(const dq_report *report, FILE *stream, dq_error *error);
 
 #endif

@@ -178,6 +178,10 @@ void dq_table_mark(dq_table *table, const char *key, dq_mark mark) {
   if (cell) cell->mark = (unsigned char)mark;
 }
 
+void dq_table_files_only(dq_table *table) {
+  if (table) table->files_only = true;
+}
+
 int64_t dq_table_rows(const dq_table *table) { return table ? table->row_count : 0; }
 
 double dq_cell_number(const dq_cell *cell) {

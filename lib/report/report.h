@@ -79,6 +79,9 @@ void dq_table_put_bool(dq_table *table, const char *key, bool value);
 void dq_table_mark(dq_table *table, const char *key, dq_mark mark); // colour of that cell
 int64_t dq_table_rows(const dq_table *table);                       // without the totals
 
+// Leaves the table out of text and CSV: facts that stand in the other formats only.
+void dq_table_files_only(dq_table *table);
+
 // Orders the rows by a column, equal ones staying in order and empty cells last; numbers descend
 // unless `ascending`, texts ascend. DQ_USAGE for an unknown key, naming the nearest.
 dq_status dq_table_sort(dq_table *table, const char *key, bool ascending, dq_error *error);

@@ -27,7 +27,7 @@ static void print_cell(FILE *stream, const dq_cell *cell) {
 
 dq_status dq_report_print_csv(const dq_report *report, FILE *stream, dq_error *error) {
   const dq_table *table = report->tables;
-  while (table && table->layout->record) table = table->next;
+  while (table && (table->layout->record || table->files_only)) table = table->next;
   if (!table) return dq_fail(error, DQ_USAGE, "there is no table to write as CSV");
   int columns = table->layout->column_count;
   for (int i = 0; i < columns; i++) {

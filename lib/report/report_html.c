@@ -12,25 +12,29 @@ static const char head[] =
 static const char style_sheet[] =
     "<style>\n"
     ":root { color-scheme: light dark; --ink: #1b1f24; --paper: #fff; --line: #d5dae0;\n"
-    "  --good: #116329; --warn: #7d4e00; --bad: #a40e26; }\n"
+    "  --good: #116329; --warn: #7d4e00; --bad: #a40e26; --soft: #59636e;\n"
+    "  --first: #0a5bd3; --second: #a9c8f5; --range: #e3ecf9; }\n"
     "@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ed; --paper: #14181d;\n"
-    "  --line: #39424c; --good: #6fdd8b; --warn: #e3b341; --bad: #ff8182; } }\n"
+    "  --line: #39424c; --good: #6fdd8b; --warn: #e3b341; --bad: #ff8182; --soft: #9aa4af;\n"
+    "  --first: #6cb0ff; --second: #2c4d78; --range: #1d2a3a; } }\n"
     "body { font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--paper);\n"
-    "  max-width: 80rem; margin: 2rem auto; padding: 0 1rem; }\n"
-    ".wide { overflow-x: auto; }\n"
+    "  max-width: 80rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }\n"
+    "h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin: 1.5rem 0 .3rem; }\n"
+    ".wide { overflow-x: auto; } .wide th, .wide td { min-width: 6rem; } .wide .n { min-width: 0; }\n"
+    ".wide :is(th, td):first-child { position: sticky; left: 0; background: var(--paper); max-width: 40vw; }\n"
+    ".record td.n { text-align: left; white-space: normal; }\n"
     "table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .5rem 0 1.5rem; }\n"
     "th, td { padding: .25rem .7rem; border-bottom: 1px solid var(--line); text-align: left;\n"
     "  vertical-align: top; overflow-wrap: anywhere; max-width: 32rem; }\n"
     "th.n, td.n { text-align: right; white-space: nowrap; }\n"
     "tfoot td { border-top: 2px solid var(--ink); font-weight: 600; }\n"
     ".good { color: var(--good); } .warn { color: var(--warn); }\n"
-    ".bad { color: var(--bad); font-weight: 600; }\n"
-    "</style>\n";
+    ".bad { color: var(--bad); font-weight: 600; }\n";
 static const char *const mark_classes[] = {"", "good", "warn", "bad"};
 
 // Text with everything HTML gives a meaning escaped; control characters are shown as \n and \xNN,
 // bytes that are not UTF-8 as U+FFFD, and endless names end in an ellipsis.
-static void escaped(FILE *stream, const char *text) {
+void dq_html_escaped(FILE *stream, const char *text) {
   for (int count = 0; *text; count++) {
     if (count == LONGEST_NAME) {
       fputs("&hellip;", stream);
@@ -58,21 +62,21 @@ static void print_cell(FILE *stream, const dq_column *column, const dq_cell *cel
     fprintf(stream, "<td class=\"%s%s%s\">", number ? "n" : "", number && *mark ? " " : "", mark);
   else fputs("<td>", stream);
   char text[256];
-  if (cell->kind == DQ_CELL_TEXT) escaped(stream, cell->text);
+  if (cell->kind == DQ_CELL_TEXT) dq_html_escaped(stream, cell->text);
   else fputs(dq_cell_text(column, cell, 0, text, sizeof text), stream);
   fputs("</td>", stream);
 }
 
 static void print_title(FILE *stream, const dq_column *column) {
-  escaped(stream, column->title);
+  dq_html_escaped(stream, column->title);
   if (!column->unit) return;
   fputs(" (", stream);
-  escaped(stream, column->unit);
+  dq_html_escaped(stream, column->unit);
   fputc(')', stream);
 }
 
 static void print_record(FILE *stream, const dq_table *table) {
-  fputs("<table>\n", stream);
+  fputs("<table class=\"record\">\n", stream);
   for (int i = 0; table->row_count && i < table->layout->column_count; i++) {
     if (table->cells[i].kind == DQ_CELL_EMPTY) continue;
     fputs("<tr><th>", stream);
@@ -114,30 +118,39 @@ static void print_list(FILE *stream, const dq_table *table) {
   fputs("</table></div>\n", stream);
 }
 
+// The records, or the lists.
+static void print_tables(FILE *stream, const dq_report *report, bool records) {
+  for (const dq_table *table = report->tables; table; table = table->next) {
+    if ((!table->row_count && !table->total) || table->layout->record != records) continue;
+    if (table->layout->title) {
+      fputs("<h2>", stream);
+      dq_html_escaped(stream, table->layout->title);
+      fputs("</h2>\n", stream);
+    }
+    if (records) print_record(stream, table);
+    else print_list(stream, table);
+  }
+}
+
 dq_status dq_report_print_html(const dq_report *report, FILE *stream, dq_error *error) {
   (void)error;
   const char *title = *report->title ? report->title : report->schema;
   fputs(head, stream);
   fputs("<title>", stream);
-  escaped(stream, title);
+  dq_html_escaped(stream, title);
   fputs("</title>\n", stream);
   fputs(style_sheet, stream);
+  fputs(dq_chart_style, stream);
+  fputs("</style>\n", stream);
   fputs("</head>\n<body>\n<h1>", stream);
-  escaped(stream, title);
+  dq_html_escaped(stream, title);
   fputs("</h1>\n", stream);
-  for (const dq_table *table = report->tables; table; table = table->next) {
-    if (!table->row_count && !table->total) continue;
-    if (table->layout->title) {
-      fputs("<h2>", stream);
-      escaped(stream, table->layout->title);
-      fputs("</h2>\n", stream);
-    }
-    if (table->layout->record) print_record(stream, table);
-    else print_list(stream, table);
-  }
+  print_tables(stream, report, true);
+  dq_report_print_charts(report, stream);
+  print_tables(stream, report, false);
   for (const dq_report_line *note = report->notes; note; note = note->next) {
     fputs("<p>", stream);
-    escaped(stream, note->text);
+    dq_html_escaped(stream, note->text);
     fputs("</p>\n", stream);
   }
   fputs("</body>\n</html>\n", stream);

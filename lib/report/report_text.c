@@ -155,7 +155,7 @@ dq_status dq_report_print_text(const dq_report *report, const dq_text_style *sty
   if (!style) style = &simple;
   bool first = true;
   for (const dq_table *table = report->tables; table; table = table->next) {
-    if (!table->row_count && !table->total) continue;
+    if ((!table->row_count && !table->total) || table->files_only) continue;
     if (!first) fputc('\n', stream);
     first = false;
     if (table->layout->title)

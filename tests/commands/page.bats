@@ -1,0 +1,76 @@
+# The HTML page: one file that needs nothing else, escapes every name, and fits a phone.
+load common
+load pictures
+
+# page OPTION...: page.html of a quantized model with all there is to show
+page() {
+  dq-int8 "$models/small.onnx" --data "npy:$x" --table table.json -o q.onnx -q >/dev/null
+  gives 0 dq-report q.onnx --ref "$models/small.onnx" --overflow --data "npy:$x" --html page.html "$@"
+}
+
+@test "what is on it" {
+  page
+  for title in Model "Multiply-accumulates by precision" "Weights by precision" "Signal-to-noise ratio along the network" \
+    Overflow "Bits of the accumulator" "Values and the ranges chosen" "Compared layer by layer" Layers Operators; do
+    grep -qF "<h2>$title</h2>" page.html
+  done
+  [ "$(grep -c '<figure>' page.html)" -eq 7 ]             # values that are quantized
+  [ "$(grep -o '<div class="bar">' page.html | wc -l)" -ge 11 ] # precisions, and twice the four products
+  ! grep -qiE '<script|<link|<img|https?://|url\(|@import' page.html
+  grep -q 'prefers-color-scheme: dark' page.html
+  [[ $output != *$'\nLayers\n'* ]] # that table is for the page alone
+  cp page.html again.html
+  page --threads 3 --cpu-mask avx2
+  cmp page.html again.html
+}
+
+@test "a table's ranges on a float model; models without ranges" {
+  page
+  gives 0 dq-report "$models/small.onnx" --data "npy:$x" --table table.json --html page.html
+  [ "$(grep -c '<figure>' page.html)" -ge 1 ]
+  gives 0 dq-report "$models/small.onnx" --data "npy:$x" --html page.html
+  ! grep -q '<figure>' page.html
+  gives 0 dq-report "$models/small.onnx" --html page.html
+  grep -qF '<h2>Weights by precision</h2>' page.html
+  gives 2 dq-report "$models/small.onnx" --data "npy:$x" --table table.json
+  says "dq-report: option '--table' needs '--html'"
+  echo '{"z": {"lowest": 0, "highest": 1}}' >other.json
+  gives 3 dq-report "$models/small.onnx" --data "npy:$x" --table other.json --html page.html
+  has "dq-report: other.json: the model has none of its values"
+}
+
+@test "names are escaped" {
+  gives 0 dq-report "$models/strange_names.onnx" --html page.html
+  ! grep -q '<[^>]*<' page.html
+  cp "$models/small.onnx" '<b onclick=x>&"quoted".onnx'
+  gives 0 dq-report '<b onclick=x>&"quoted".onnx' --html page.html
+  grep -qF '<h1>&lt;b onclick=x&gt;&amp;&quot;quoted&quot;.onnx</h1>' page.html
+}
+
+# measured WIDTH [OPTION...]: in a window part of that width: the width of the page, how many elements stick out,
+# its background
+measured() {
+  cat >frame.html <<EOF
+<!doctype html><body><iframe src="page.html" style="width:$1px;height:900px;border:0"></iframe><p id="answer"></p><script>
+onload = () => {
+  const inner = document.querySelector("iframe").contentDocument;
+  const out = [...inner.querySelectorAll("body *")].filter(e => !e.closest(".wide, svg") && e.getBoundingClientRect().right > $1 + 0.5);
+  document.getElementById("answer").textContent = [inner.documentElement.scrollWidth, out.length,
+    inner.querySelectorAll("svg").length > 10, inner.defaultView.getComputedStyle(inner.body).backgroundColor].join(" ");
+};
+</script>
+EOF
+  timeout 60 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --allow-file-access-from-files "${@:2}" --dump-dom \
+    "file://$PWD/frame.html" 2>/dev/null | sed -n 's/.*<p id="answer">\([^<]*\)<.*/\1/p'
+}
+
+@test "it fits a phone and a desk, by day and by night" {
+  command -v chromium >/dev/null || skip "chromium is not installed: nothing rendered the page"
+  page
+  [ "$(measured 390)" = "390 0 true rgb(255, 255, 255)" ]
+  [ "$(measured 1200)" = "1200 0 true rgb(255, 255, 255)" ]
+  [ "$(measured 390 --blink-settings=preferredColorScheme=0)" = "390 0 true rgb(20, 24, 29)" ]
+  timeout 60 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,800 \
+    --screenshot="$PWD/page.png" "file://$PWD/page.html" 2>/dev/null
+  [ "$(od -An -tu1 -j16 -N8 page.png | tr -s ' ')" = " 0 0 4 176 0 0 3 32" ] # 1200 by 800
+}
