@@ -101,3 +101,16 @@ first_weight() {
   gives 0 dq-tucker "$models/tiny.onnx" --ratio 0.5 -o out.onnx --retrain false
   has "nothing was decomposed"
 }
+
+@test "a shell script and a program in C" {
+  dq-tucker "$models/small.onnx" --ratio 0.5 -o plain.onnx >/dev/null
+  tucker 0 "$BATS_TEST_DIRNAME/hook.sh"
+  has "layers: 2, data: none"
+  cmp plain.onnx out.onnx
+  cc -o hook "$BATS_TEST_DIRNAME/hook.c"
+  tucker 0 "./hook tucker_core_weight && cp \"\$DQ_OUTPUT\" written"
+  run ! cmp -s plain.onnx out.onnx
+  cmp written out.onnx && only hook out.onnx plain.onnx written
+  rm plain.onnx written && kept=(hook)
+  refused "./hook no_such_weight" "exit status 1"
+}

@@ -139,3 +139,15 @@ load common
   gives 2 dq-tucker "$models/small.onnx" --max-drop 3 --data "npy:$x" -o x.onnx
   has "--max-drop needs labelled pictures"
 }
+
+@test "the pipeline of the guide over a folder of models" {
+  mkdir models && cp "$root/datasets/shapes.onnx" models
+  LIMIT=8 EVAL_LIMIT=40 gives 0 "$root/docs/guide/pipeline.sh" models out "synth:shapes,split=calib" synth:shapes
+  for result in half tucker int8 tucker-int8; do [ -s "out/shapes-$result.onnx" ]; done
+  [ "$(wc -l <out/table.csv)" -ge 6 ]
+  echo rubbish >models/bad.onnx
+  LIMIT=8 EVAL_LIMIT=40 gives 1 "$root/docs/guide/pipeline.sh" models out "synth:shapes,split=calib" synth:shapes
+  has "bad: dq-report failed with status 3"
+  [ -s out/table.csv ]
+  gives 2 "$root/docs/guide/pipeline.sh" models
+}
