@@ -43,6 +43,15 @@ void dq_lookup(unsigned cpu, const uint8_t *input, const uint8_t *table, uint8_t
   DQ_KERNEL_FUNCTION(lookup, cpu)(input, table, output, count);
 }
 
+size_t dq_maximum_8_scratch(const dq_maximum_row *row) {
+  enum { VECTORS = 256 }; // read beyond the end
+  int64_t reached = (row->count - 1) * row->stride + (row->kernel - 1) * row->dilation + 1;
+  int64_t there = row->begin + row->width;
+  return (size_t)(reached > there ? reached : there) + VECTORS;
+}
+
+void dq_maximum_8(unsigned cpu, const dq_maximum_row *row) { DQ_KERNEL_FUNCTION(maximum_8, cpu)(row); }
+
 void dq_add_8(unsigned cpu, const dq_pair_row *row) { DQ_KERNEL_FUNCTION(add_8, cpu)(row); }
 
 void dq_multiply_8(unsigned cpu, const dq_pair_row *row) { DQ_KERNEL_FUNCTION(multiply_8, cpu)(row); }

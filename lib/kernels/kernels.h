@@ -234,6 +234,21 @@ void dq_dequantize_s32(const int32_t *input, float scale, float *output, int64_t
 void dq_lookup(unsigned cpu, const uint8_t *input, const uint8_t *table, uint8_t *output,
                int64_t count);
 
+// One row of outputs of a max pool on 8 bits: output[o] is the largest of rows[i][o * stride - begin + k *
+// dilation] over all rows and k in [0, kernel) that lie inside of a row; the least number of the type when
+// none does.
+typedef struct dq_maximum_row {
+  const uint8_t *const *rows;
+  int64_t row_count, width; // rows may be 0
+  int64_t begin, kernel, dilation, stride;
+  uint8_t *output;
+  int64_t count;
+  bool is_signed;
+  uint8_t *scratch; // dq_maximum_8_scratch bytes
+} dq_maximum_row;
+size_t dq_maximum_8_scratch(const dq_maximum_row *row); // needs no pointers
+void dq_maximum_8(unsigned cpu, const dq_maximum_row *row);
+
 // Two quantized operands to one: x = (float)(a - a_zero_point) * a_scale, y likewise from b, then
 // q = clamp(round_half_even((x + y) / scale) + zero_point, low, high), or with x * y; each step rounded to
 // float32 as DequantizeLinear, Add or Mul, QuantizeLinear do. A difference is a sum with b_scale negated.

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
+#include "lib/kernels/kernels.h"
 #include "lib/ops/strided.h"
 #include "lib/ops/window.h"
 
@@ -72,6 +74,10 @@ typedef struct pool_job {
   int64_t *indices; // NULL: not wanted
   bool column_major;
   char *rows;       // one input row per thread
+  unsigned cpu;
+  dq_maximum_row maximum; // maxima of 8 bits: what all rows share
+  const uint8_t **sources; // and per thread, the rows of a window
+  uint8_t *scratch;
   // Tables, so that no division is left in the loops: kernel steps inside the input per output
   // position of axes 0 and 1, output positions inside it per kernel step of axis 2, and, for the
   // average, what to divide by per output position of each axis.
@@ -223,6 +229,52 @@ static void pool_plane(void *argument, int64_t plane, int thread) {
     }
 }
 
+// Rows of a window inside of the input, at most.
+static int64_t most_rows(const dq_window *w) {
+  return dq_min_i64(w->kernel[0], w->input[0]) * dq_min_i64(w->kernel[1], w->input[1]);
+}
+
+// One plane of maxima of 8 bits.
+static void maximum_plane(void *argument, int64_t plane, int thread) {
+  const pool_job *job = argument;
+  const dq_window *w = &job->window;
+  const uint8_t *input = (const uint8_t *)job->input + plane * w->input[0] * w->input[1] * w->input[2];
+  const uint8_t **rows = job->sources + thread * most_rows(w);
+  dq_maximum_row row = job->maximum;
+  row.rows = rows;
+  row.scratch = job->scratch + (size_t)thread * dq_maximum_8_scratch(&row);
+  row.output = (uint8_t *)job->output + plane * w->output[0] * w->output[1] * w->output[2];
+  for (int64_t od = 0; od < w->output[0]; od++)
+    for (int64_t oh = 0; oh < w->output[1]; oh++, row.output += w->output[2]) {
+      dq_outputs depths = job->steps[0][od], heights = job->steps[1][oh];
+      row.row_count = 0;
+      for (int64_t kd = depths.first; kd < depths.last; kd++)
+        for (int64_t kh = heights.first; kh < heights.last; kh++) {
+          int64_t d = od * w->stride[0] - w->begin[0] + kd * w->dilation[0];
+          int64_t h = oh * w->stride[1] - w->begin[1] + kh * w->dilation[1];
+          rows[row.row_count++] = input + (d * w->input[1] + h) * w->input[2];
+        }
+      dq_maximum_8(job->cpu, &row);
+    }
+}
+
+// Maxima of 8 bits with the strides that the kernel is for: *used tells. false: no memory.
+static bool prepare_maximum(pool_job *job, size_t threads, dq_arena *arena, bool *used) {
+  enum { MOST_SCRATCH = 1 << 20 }; // padding beyond reason is left to the loops
+  const dq_window *w = &job->window;
+  bool bytes = job->type == DQ_U8 || job->type == DQ_I8;
+  *used = job->kind == POOL_MAXIMUM && bytes && !job->indices && w->stride[2] <= 2;
+  job->maximum = (dq_maximum_row){.width = w->input[2], .begin = w->begin[2], .kernel = w->kernel[2],
+                                  .dilation = w->dilation[2], .stride = w->stride[2], .count = w->output[2],
+                                  .is_signed = job->type == DQ_I8};
+  size_t scratch = dq_maximum_8_scratch(&job->maximum);
+  *used = *used && scratch <= MOST_SCRATCH;
+  if (!*used) return true;
+  job->sources = DQ_NEW_ARRAY(arena, (int64_t)threads * most_rows(w), const uint8_t *);
+  job->scratch = dq_arena_alloc(arena, threads * scratch);
+  return job->sources && job->scratch;
+}
+
 // Maximum of one window and where it lies; the first of equals wins.
 static void indexed_window(const pool_job *job, int64_t plane, const int64_t *o, int64_t position) {
   const dq_window *w = &job->window;
@@ -286,7 +338,8 @@ static dq_status run_pool(dq_op *op, pool_kind kind) {
                   .column_major = dq_node_int(op->node, "storage_order", 0) != 0,
                   .input = input->data,
                   .output = op->outputs[0] ? op->outputs[0]->data : NULL,
-                  .indices = indices ? indices->data : NULL};
+                  .indices = indices ? indices->data : NULL,
+                  .cpu = op->context ? op->context->cpu : 0};
   if (!job.output) return dq_op_fail(op, DQ_UNSUPPORTED, "output 0 is left out");
   int64_t planes = input->dims[0] * input->dims[1];
   if (planes == 0) return DQ_OK;
@@ -296,9 +349,9 @@ static dq_status run_pool(dq_op *op, pool_kind kind) {
   dq_arena *arena = dq_arena_new(0);
   size_t row_bytes = threads * (size_t)job.window.input[2] * job.rules->size;
   if (arena) job.rows = dq_arena_alloc(arena, row_bytes + 1);
-  bool memory = job.rows && fill_tables(&job, arena);
+  bool maxima, memory = job.rows && fill_tables(&job, arena) && prepare_maximum(&job, threads, arena, &maxima);
   if (memory)
-    dq_op_parallel(op, planes, cost, job.indices ? pool_plane_indexed : pool_plane, &job);
+    dq_op_parallel(op, planes, cost, job.indices ? pool_plane_indexed : maxima ? maximum_plane : pool_plane, &job);
   dq_arena_free(arena);
   return memory ? DQ_OK : dq_fail_memory(op->error, row_bytes);
 }

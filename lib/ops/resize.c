@@ -262,6 +262,11 @@ static void nearest_rows(void *argument, int64_t item, int thread) {
     for (int64_t r = 0; r < outer; r++, from += a->input, to += a->output) {                       \
       const int32_t *index = a->index;                                                             \
       const type *weight = a->weight_##name;                                                       \
+      if (a->taps == 2 && !a->extrapolated) {                                                           \
+        for (int64_t o = 0; o < a->output; o++)                                                    \
+          to[o] = weight[2 * o] * from[index[2 * o]] + weight[2 * o + 1] * from[index[2 * o + 1]]; \
+        continue;                                                                                  \
+      }                                                                                            \
       for (int64_t o = 0; o < a->output; o++, index += a->taps, weight += a->taps) {               \
         type sum = weight[0] * from[index[0] < 0 ? 0 : index[0]];                                  \
         for (int t = 1; t < a->taps; t++) sum += weight[t] * from[index[t]];                       \

@@ -110,7 +110,7 @@ dq_status dq_resize_axis_table(const dq_resize_rules *rules, dq_resize_axis *axi
       *index = clamped(round_coordinate(rules, axis, x), axis->input);
     else
       weigh(rules, axis, x, stretch, start, index, axis->weight_f64 + o * axis->taps);
-    if (crop && !(x >= 0 && x <= (double)(axis->input - 1))) *index = -1;
+    if (crop && !(x >= 0 && x <= (double)(axis->input - 1))) *index = -1, axis->extrapolated = true;
     axis->doubled = axis->doubled && *index == o / 2;
   }
   for (size_t i = 0; !nearest && i < count; i++) axis->weight_f32[i] = (float)axis->weight_f64[i];

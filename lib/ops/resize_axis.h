@@ -46,6 +46,7 @@ typedef struct dq_resize_axis {
   int32_t *index; // output x taps positions in the input; -1 in the first: extrapolated
   double *weight_f64; // output x taps; NULL for nearest
   float *weight_f32; // the same, rounded
+  bool extrapolated; // some position is
   bool doubled; // nearest: output o is input o / 2
   bool same; // nothing changes along this axis; no tables
 } dq_resize_axis;

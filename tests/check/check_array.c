@@ -225,6 +225,40 @@ void check_lookup(checker *c) {
   output_free(&out);
 }
 
+void check_maximum(checker *c) {
+  enum { MOST_ROWS = 5 };
+  dq_maximum_row r = {.row_count = between(c, 0, MOST_ROWS), .width = 1 + array_size(c) % 300,
+                      .kernel = between(c, 1, 5), .dilation = between(c, 1, 3), .stride = between(c, 1, 3),
+                      .is_signed = chance(c, 50)};
+  r.begin = between(c, 0, (r.kernel - 1) * r.dilation);
+  r.count = between(c, 1, (r.width + 2 * r.begin) / r.stride + 2);
+  const uint8_t *rows[MOST_ROWS];
+  input_buffer inputs[MOST_ROWS];
+  for (int i = 0; i < MOST_ROWS; i++) {
+    inputs[i] = input_new((size_t)r.width);
+    fill_bytes(c, inputs[i].data, r.width, false);
+    rows[i] = inputs[i].data;
+  }
+  r.rows = rows;
+  output_buffer out = output_new((size_t)r.count, (size_t)between(c, 0, 63));
+  output_buffer scratch = output_new(dq_maximum_8_scratch(&r), (size_t)between(c, 0, 63));
+  r.output = out.data;
+  r.scratch = scratch.data;
+  dq_maximum_8(c->cpu, &r);
+  bool good = output_guards_hold(&out) && output_guards_hold(&scratch);
+  for (int64_t o = 0; o < r.count; o++) {
+    int most = r.is_signed ? -128 : 0;
+    for (int64_t x = o * r.stride - r.begin, k = 0; k < r.kernel; k++, x += r.dilation)
+      for (int64_t i = 0; x >= 0 && x < r.width && i < r.row_count; i++)
+        most = (int)dq_max_i64(most, dq_int8_value(rows[i][x], r.is_signed));
+    good = good && r.output[o] == (uint8_t)most;
+  }
+  finish(c, good, "maxima", r.count);
+  for (int i = 0; i < MOST_ROWS; i++) input_free(&inputs[i]);
+  output_free(&out);
+  output_free(&scratch);
+}
+
 static dq_pair_row random_pair(checker *c) {
   dq_pair_row row = {.a_step = chance(c, 80), .b_step = chance(c, 80), .a_signed = chance(c, 50),
                      .b_signed = chance(c, 50), .a_scale = dq_random_float(&c->random) + 1e-3f,
