@@ -7,7 +7,7 @@
 
 #include "lib/passes/quantized_pattern.h"
 
-enum { MOST_NODES = 24, ENTRIES = 256, LONGEST_RANK_WALK = 64 };
+enum { MOST_NODES = 24, ENTRIES = 256, LONGEST_RANK_WALK = 12 };
 
 typedef struct function {
   dq_graph *copy;
@@ -122,23 +122,28 @@ static bool collect(function *f, const dq_value *value) {
   return list(f, node);
 }
 
-// Dimensions of a value as the nodes before it tell, -1 when they do not.
-static int known_rank(const dq_value *value) {
-  for (int i = 0; i < LONGEST_RANK_WALK && value; i++) {
-    if (value->rank >= 0) return value->rank;
-    if (value->constant) return value->constant->rank;
-    const dq_node *node = value->producer;
-    if (!node) return -1;
-    if (dq_node_is(node, "Conv") && node->inputs[1]->constant) return node->inputs[1]->constant->rank;
-    if (!strcmp(node->op_type, "QConv")) return node->inputs[3]->constant->rank;
-    dq_integer_form form = dq_integer_form_of(node);
-    bool keeps = form == DQ_FORM_FUNCTION || form == DQ_FORM_CONCAT || dq_node_is(node, "MaxPool") ||
-                 dq_node_is(node, "QuantizeLinear") || dq_node_is(node, "DequantizeLinear") ||
-                 !strcmp(node->op_type, "QTable");
-    if (!keeps) return -1;
-    value = node->inputs[0];
-  }
-  return -1;
+static bool keeps_rank(const dq_node *node) {
+  static const char *const names[] = {"MaxPool", "Pad", "Slice", "Resize", "Upsample", "QuantizeLinear",
+                                      "DequantizeLinear", "QAveragePool", "QGlobalAveragePool"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (!strcmp(node->op_type, names[i])) return true;
+  return dq_integer_form_of(node) == DQ_FORM_CONCAT;
+}
+
+// Dimensions of a value as the nodes before it tell, -1 when they do not. Convolutions know theirs.
+static int known_rank(const dq_value *value, int steps) {
+  if (value->rank >= 0) return value->rank;
+  if (value->constant) return value->constant->rank;
+  const dq_node *node = value->producer;
+  if (!node || steps == LONGEST_RANK_WALK) return -1;
+  if (dq_node_is(node, "Conv") && node->inputs[1]->constant) return node->inputs[1]->constant->rank;
+  if (!strcmp(node->op_type, "QConv")) return node->inputs[3]->constant->rank;
+  bool table = !strcmp(node->op_type, "QTable"); // of one row: several may add dimensions
+  if (keeps_rank(node) || (table && node->inputs[1]->constant->rank == 1)) return known_rank(node->inputs[0], steps + 1);
+  bool pair = !strcmp(node->op_type, "QAdd") || !strcmp(node->op_type, "QSub") || !strcmp(node->op_type, "QMul");
+  if (!pair) return -1;
+  int a = known_rank(node->inputs[0], steps + 1), b = known_rank(node->inputs[3], steps + 1);
+  return a < 0 || b < 0 ? -1 : a > b ? a : b;
 }
 
 // Where the channels lie, when there is a BatchNormalization: along axis 1, which constants of other nodes
@@ -149,7 +154,7 @@ static bool place_batch_norm(function *f) {
   for (int i = 0; i < f->count; i++)
     if (dq_node_is(f->nodes[i], "BatchNormalization")) node = f->nodes[i];
   int64_t channels = dq_tensor_count(node->inputs[1]->constant);
-  int rank = known_rank(f->x.value);
+  int rank = known_rank(f->x.value, 0);
   if (rank < 2 || f->least_rank > rank || channels < 1) return false;
   if (f->channels > 1 && (f->channels != channels || f->axis_from_end != rank - 1)) return false;
   f->channels = channels;

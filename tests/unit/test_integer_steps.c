@@ -281,6 +281,15 @@ static void normalization(network *n) {
   quantized(n, NODE(n, "PRelu", normal, floats(n, 3, (int64_t[]){6, 1, 1}, -1, 1)));
 }
 
+static void normalized_sum(network *n) { // the rank is known through what is in front
+  int64_t channels = 6;
+  affine p = random_parameters(n);
+  dq_value *sum = NODE(n, "QuantizeLinear", NODE(n, "Add", picture(n), picture(n)), p.scale, p.zero_point);
+  dq_value *x = NODE(n, "DequantizeLinear", sum, p.scale, p.zero_point);
+  quantized(n, NODE(n, "BatchNormalization", x, floats(n, 1, &channels, 0.5f, 2), floats(n, 1, &channels, -1, 1),
+                    floats(n, 1, &channels, -1, 1), floats(n, 1, &channels, 0.5f, 2)));
+}
+
 static void functions_of_one_value(void **state) {
   (void)state;
   EXACT(silu);
@@ -296,6 +305,7 @@ static void functions_of_one_value(void **state) {
   EXACT(table_of_a_channel_table);
   EXACT(other_scale);
   EXACT(normalization);
+  EXACT(normalized_sum);
 }
 
 // ---- Pairs ----
