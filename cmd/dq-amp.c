@@ -17,6 +17,8 @@ typedef struct amp_options {
   const char *retrain, *data, *policy;
   bool keep_io, half_io, explain;
   dq_option_list allow, follow, deny, deny_nodes, shapes;
+  int guard;
+  double input_max;
 } amp_options;
 
 static const dq_option rows[] = {
@@ -35,6 +37,15 @@ static const dq_option rows[] = {
                 "{\"head*\": \"deny\"}}, colours allow, follow and deny. Patterns on nodes go before operators, --allow "
                 "and its kin before both. Operators that are not listed have their own colour, or stay in float32 with "
                 "\"others\": \"deny\"."},
+    {.name = "guard", .type = DQ_OPTION_ENUM, .choices = "on|off", .preset = "on", .group = "Colours",
+     DQ_INTO(amp_options, guard), .help = "keep in float32 what may leave float16",
+     .details = "What each value may reach is bounded without data: by intervals near the input, by the statistics "
+                "of batch normalization and of the weights behind. Where that is beyond 65504 the node stays in "
+                "float32, and what reads it too; where float16 has no numbers small enough for the weights as well. "
+                "--explain tells which and why. Intervals are proofs if the input keeps to --input-max, the rest are "
+                "estimates; --check looks at data."},
+    {.name = "input-max", .type = DQ_OPTION_DOUBLE, .minimum = 1e-30, .maximum = 1e30, .value = "X", .preset = "255",
+     .group = "Colours", DQ_INTO(amp_options, input_max), .help = "largest magnitude of the inputs, for the guard"},
     {.name = "keep-io", .aliases = "keep-io-types", .type = DQ_OPTION_FLAG, DQ_INTO(amp_options, keep_io),
      .help = "inputs and outputs of the model stay float32 (the default)"},
     {.name = "half-io", .type = DQ_OPTION_FLAG, DQ_INTO(amp_options, half_io),
@@ -54,9 +65,13 @@ static const dq_option rows[] = {
      .help = "size of an input the model leaves open"},
 };
 
+enum { GUARD_ON, GUARD_OFF }; // in the order of the choices
+
 static dq_status read_settings(const amp_options *options, dq_arena *arena, dq_amp_options *settings,
                                dq_error *error) {
   settings->half_io = options->half_io;
+  settings->unguarded = options->guard == GUARD_OFF;
+  settings->input_max = options->input_max;
   if (options->policy) {
     dq_policy *policy = DQ_NEW(arena, dq_policy);
     if (!policy) return dq_fail_memory(error, 0);
@@ -86,6 +101,10 @@ static const dq_table_layout node_layout = {"nodes", NULL, node_columns, COUNT(n
 static const dq_column model_columns[] = {
     {"nodes", "Nodes", DQ_COLUMN_INT, NULL, 0, 0},
     {"float16", "In float16", DQ_COLUMN_INT, NULL, 0, 0},
+    {"guarded", "In float32 by the guard", DQ_COLUMN_INT, NULL, 0, 0},
+    {"proven", "Values proven to fit", DQ_COLUMN_INT, NULL, 0, 0},
+    {"estimated", "Values estimated to fit", DQ_COLUMN_INT, NULL, 0, 0},
+    {"unbounded", "Values of unknown range", DQ_COLUMN_INT, NULL, 0, 0},
     {"weights", "Weights in float16", DQ_COLUMN_COUNT, NULL, 0, 0},
     {"lost_to_zero", "Weights too small, now zero", DQ_COLUMN_INT, NULL, 0, 0},
     {"casts", "Casts", DQ_COLUMN_INT, NULL, 0, 0},
@@ -153,6 +172,12 @@ static dq_status tell(const amp_options *options, const dq_amp_report *facts, co
   dq_table_row(model);
   dq_table_put_int(model, "nodes", facts->count);
   dq_table_put_int(model, "float16", facts->halves);
+  if (options->guard == GUARD_ON) {
+    dq_table_put_int(model, "guarded", facts->guarded);
+    dq_table_put_int(model, "proven", facts->proven);
+    dq_table_put_int(model, "estimated", facts->estimated);
+    dq_table_put_int(model, "unbounded", facts->unbounded);
+  }
   dq_table_put_int(model, "weights", facts->weights);
   dq_table_put_int(model, "lost_to_zero", facts->lost_to_zero);
   dq_table_put_int(model, "casts", facts->casts);

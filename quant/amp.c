@@ -30,6 +30,7 @@ static dq_status run_job(dq_amp_job *job) {
   job->half = DQ_NEW_ARRAY(job->arena, graph->value_count, bool);
   if (!job->half) return dq_fail_memory(job->error, (size_t)graph->value_count);
   DQ_TRY(dq_amp_colour(job));
+  DQ_TRY(dq_amp_guard(job));
   DQ_TRY(dq_amp_cut(job));
   job->report->nothing_to_do = !job->report->halves;
   return job->report->nothing_to_do ? DQ_OK : dq_amp_rewrite(job);

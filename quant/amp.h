@@ -7,8 +7,12 @@
 #include "lib/ops/operator.h"
 #include "quant/policy.h"
 
+enum { DQ_AMP_INPUT_MAX = 255 }; // what the inputs are taken to reach: bytes of pictures, as they are
+
 typedef struct dq_amp_options {
   bool half_io; // inputs and outputs of the model become float16 too
+  bool unguarded; // values that may leave float16 become float16 all the same
+  double input_max; // largest magnitude of the inputs; 0: DQ_AMP_INPUT_MAX
   const dq_policy *policy; // colours of the user's own instead of the operator table's; NULL: none
   // Operators by name that take another colour than the table's and the policy's; later lists win.
   const char *const *allow, *const *follow, *const *deny;
@@ -27,6 +31,7 @@ typedef struct dq_amp_node {
   dq_colour colour;
   bool half;         // computed in float16
   bool neutral;      // has no float to compute with (shapes, indices)
+  bool guarded;      // would be float16 but for the guard
   bool unlisted;     // no list has a colour for the operator
   const char *reason;
 } dq_amp_node;
@@ -34,6 +39,8 @@ typedef struct dq_amp_node {
 typedef struct dq_amp_report {
   dq_amp_node *nodes; // in the order of the graph; owned by the graph's arena
   int count, halves;
+  int guarded;            // nodes that the guard keeps in float32
+  int proven, estimated, unbounded; // computed values that fit float16 by interval, by estimate; not known
   int casts;              // Cast nodes written
   int64_t cast_bytes;     // bytes they read and write in one run, batch 1; 65,536 elements where a size is unknown
   bool sizes_unknown;     // an input leaves its size open: cast_bytes mean nothing

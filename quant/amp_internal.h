@@ -36,6 +36,11 @@ const dq_tensor *dq_amp_constant(const dq_amp_job *job, const dq_value *value);
 // Whether a node reads any type as it comes, so that nothing needs casting for it.
 bool dq_amp_reads_any(const dq_node *node);
 
+// ---- amp_guard.c ----
+
+// Marks what may leave float16 as float32, with the reason; counts values by what is known of them.
+dq_status dq_amp_guard(dq_amp_job *job);
+
 // ---- amp_cut.c ----
 
 // Decides about the free nodes; fills report->halves and `half`.

@@ -5,6 +5,10 @@ load common
   gives 0 dq-amp "$models/small.onnx" -o out.onnx --cpu-mask avx2
   [ "$output" = "Nodes:                       8
 In float16:                  8
+In float32 by the guard:     0
+Values proven to fit:        4
+Values estimated to fit:     5
+Values of unknown range:     0
 Weights in float16:          1.54 k
 Weights too small, now zero: 0
 Casts:                       2
@@ -53,6 +57,24 @@ EOF
   echo '{"schema": "dq-policy", "version": 1}' >policy.json
   gives 3 dq-amp "$models/small.onnx" -o out.onnx --policy policy.json
   says "dq-amp: policy.json: no operators and no nodes"
+}
+
+@test "values beyond float16 stay float32, seen without data" {
+  gives 0 dq-amp "$models/loud.onnx" -o out.onnx --explain
+  has "conv1  Conv      ALLOW   float16    the operator's colour"
+  has "conv2  Conv      ALLOW   float32    guard: its values may reach "
+  has "relu2  Relu      FOLLOW  float32    guard: "
+  has "conv3  Conv      ALLOW   float32    guard: reads values that may reach "
+  has "conv4  Conv      ALLOW   float16    the operator's colour"
+  [ "$(grep -c ' float32 ' <<<"$output")" -le 4 ]
+  outputs "$models/loud.onnx" a "$x" && outputs out.onnx b "$x"
+  near b/y.npy a/y.npy 0.01
+  gives 0 dq-amp "$models/loud.onnx" -o off.onnx --guard off
+  has "In float16:                  7"
+  outputs off.onnx c "$x"
+  gives 0 dq-report off.onnx --ref "$models/loud.onnx" --data "npy:$x"
+  has "Not finite"
+  run ! near c/y.npy a/y.npy 0.01
 }
 
 @test "facts for programs" {

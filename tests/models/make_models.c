@@ -179,6 +179,25 @@ static void make_odd_weights(maker *m) {
   for (int i = 0; i < 64; i++) head[i] = 0;
 }
 
+static void scale_weights(const dq_node *made, float factor) {
+  for (int i = 1; i < 3; i++)
+    for (int64_t e = 0; e < dq_tensor_count(made->inputs[i]->constant); e++)
+      ((float *)made->inputs[i]->constant->data)[e] *= i == 2 && factor < 1 ? 1 : factor;
+}
+
+// Four convolutions; the second makes its values 60,000 times larger, the third as much smaller again.
+static void make_loud(maker *m) {
+  dq_value *x = input(m, "x", 4, (int64_t[]){-1, 3, 8, 8});
+  conv(m, "conv1", x, 8, 3, 3, 1, value(m, "a"));
+  node(m, "Relu", "relu1", 1, (dq_value *[]){value(m, "a")}, value(m, "b"));
+  scale_weights(conv(m, "conv2", value(m, "b"), 8, 8, 3, 1, value(m, "c")), 6e4f);
+  node(m, "Relu", "relu2", 1, (dq_value *[]){value(m, "c")}, value(m, "d"));
+  scale_weights(conv(m, "conv3", value(m, "d"), 8, 8, 3, 1, value(m, "e")), 1 / 6e4f);
+  node(m, "Relu", "relu3", 1, (dq_value *[]){value(m, "e")}, value(m, "f"));
+  conv(m, "conv4", value(m, "f"), 4, 8, 3, 1, value(m, "y"));
+  output(m, value(m, "y"), 4, (int64_t[]){-1, 4, 8, 8});
+}
+
 static void make_unknown_operator(maker *m) {
   dq_value *x = input(m, "x", 4, (int64_t[]){1, 3, 8, 8});
   conv(m, "conv1", x, 8, 3, 3, 1, value(m, "a"));
@@ -281,6 +300,7 @@ static const struct {
     {"qoperator", make_qoperator},
     {"nan_weight", make_nan_weight},
     {"odd_weights", make_odd_weights},
+    {"loud", make_loud},
     {"unknown_operator", make_unknown_operator},
     {"unknown_size", make_unknown_size},
     {"open_channels", make_open_channels},

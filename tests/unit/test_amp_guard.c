@@ -1,0 +1,134 @@
+// Bounds without data, by hand, and what the guard makes of them.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "quant/amp.h"
+#include "quant/amp_bounds.h"
+
+static const dq_context context = {0};
+
+static dq_value *image(dq_graph *graph, const char *name, int64_t channels) {
+  dq_value *value = dq_graph_add_value(graph, name);
+  dq_dimension *dims = DQ_NEW_ARRAY(graph->arena, 4, dq_dimension);
+  static const int64_t size[] = {1, 0, 4, 4};
+  for (int i = 0; i < 4; i++) dims[i].size = i == 1 ? channels : size[i];
+  value->dims = dims, value->type = DQ_F32, value->rank = 4;
+  return value;
+}
+
+static dq_value *constant(dq_graph *graph, const char *name, int rank, const int64_t *dims, const float *elements) {
+  dq_tensor *tensor = dq_tensor_new(graph->arena, DQ_F32, rank, dims);
+  memcpy(tensor->data, elements, (size_t)dq_tensor_count(tensor) * sizeof(float));
+  return dq_graph_add_constant(graph, name, tensor);
+}
+
+// x (2 channels) -> Conv 1x1 with weights 2, -1 and bias 0.5 -> Relu r -> BatchNormalization y.
+static dq_graph *network(const float *weights) {
+  dq_graph *graph = dq_graph_new(0);
+  graph->ir_version = 7;
+  dq_graph_set_opset(graph, "", 13, NULL);
+  dq_value *x = image(graph, "x", 2), *c = dq_graph_add_value(graph, "c"), *r = dq_graph_add_value(graph, "r");
+  dq_value *y = image(graph, "y", 1);
+  static const int64_t one = 1;
+  dq_value *conv[] = {x, constant(graph, "w", 4, (int64_t[]){1, 2, 1, 1}, weights), constant(graph, "b", 1, &one, (float[]){0.5f})};
+  dq_value *norm[] = {r, constant(graph, "gamma", 1, &one, (float[]){-2}), constant(graph, "beta", 1, &one, (float[]){3}),
+                      constant(graph, "mean", 1, &one, (float[]){1}), constant(graph, "variance", 1, &one, (float[]){4})};
+  dq_graph_add_node(graph, 0, "Conv", "c", 3, conv, 1, &c);
+  dq_graph_add_node(graph, 1, "Relu", "r", 1, &c, 1, &r);
+  dq_node *last = dq_graph_add_node(graph, 2, "BatchNormalization", "y", 5, norm, 1, &y);
+  dq_node_set_float(graph, last, "epsilon", 0);
+  graph->inputs = DQ_NEW_ARRAY(graph->arena, 1, dq_value *);
+  graph->outputs = DQ_NEW_ARRAY(graph->arena, 1, dq_value *);
+  (graph->inputs[0] = x)->is_input = true;
+  (graph->outputs[0] = y)->is_output = true;
+  graph->input_count = graph->output_count = 1;
+  assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+  return graph;
+}
+
+static dq_bound bound_of(dq_graph *graph, dq_tensor *tensors, dq_bound *bounds, int n) {
+  dq_bound_node in = {graph->nodes[n], tensors, bounds, graph->arena};
+  dq_bound *output = &bounds[graph->nodes[n]->outputs[0]->index];
+  assert_int_equal(dq_bound_output(&in, output), DQ_OK);
+  assert_int_equal(output->channels, 1);
+  return *output;
+}
+
+static void near(double value, double expected) { assert_true(fabs(value - expected) <= 1e-3 * fabs(expected)); }
+
+static void by_hand(void **state) {
+  (void)state;
+  dq_graph *graph = network((float[]){2, -1});
+  dq_tensor *tensors;
+  assert_int_equal(dq_infer(graph, NULL, false, &context, graph->arena, &tensors, NULL), DQ_OK);
+  dq_bound *bounds = DQ_NEW_ARRAY(graph->arena, graph->value_count, dq_bound);
+  dq_bound *x = &bounds[graph->inputs[0]->index];
+  assert_int_equal(dq_bound_range(-6, 6, graph->arena, x), DQ_OK);
+  near(x->channel[0].deviation, 12 / sqrt(12));
+  dq_moments c = bound_of(graph, tensors, bounds, 0).channel[0];
+  near(c.low, -17.5), near(c.high, 18.5), near(c.mean, 0.5), near(c.deviation, sqrt(5 * 12.0)); // (4 + 1) 12
+  dq_moments r = bound_of(graph, tensors, bounds, 1).channel[0];
+  assert_true(r.low == 0);
+  near(r.high, 18.5);
+  near(r.mean, 3.3466), near(r.deviation, 4.6923); // of max(x, 0), x normal with mean 0.5 and deviation sqrt(60)
+  dq_bound y = bound_of(graph, tensors, bounds, 2); // -(r - 1) + 3 is in [-14.5, 4]
+  near(y.channel[0].low, -14.5), near(y.channel[0].high, 4), near(y.channel[0].mean, 3), near(y.channel[0].deviation, 2);
+  bool proven;
+  near(dq_bound_largest(&y, &proven), 14.5); // 3 + 16 * 2 is more
+  assert_true(proven);
+  dq_graph_free(graph);
+}
+
+static dq_amp_report apply(dq_graph *graph, const dq_amp_options *options) {
+  dq_amp_report report;
+  assert_int_equal(dq_amp_apply(graph, options, &report, &context, NULL), DQ_OK);
+  return report;
+}
+
+static void decisions(void **state) {
+  (void)state;
+  dq_amp_options options = {0};
+  dq_graph *graph = network((float[]){2, -1});
+  dq_amp_report report = apply(graph, &options);
+  assert_int_equal(report.halves, 3);
+  assert_int_equal(report.guarded, 0);
+  assert_int_equal(report.proven + report.estimated, 4);
+  dq_graph_free(graph);
+  graph = network((float[]){300, -100}); // (300 + 100) 255 + 0.5 = 102000.5 at most
+  report = apply(graph, &options);
+  assert_false(report.nodes[0].half || report.nodes[1].half);
+  assert_non_null(strstr(report.nodes[0].reason, "may reach 1e+05 (bound)"));
+  dq_graph_free(graph);
+  options.input_max = 1;
+  graph = network((float[]){300, -100});
+  assert_int_equal(apply(graph, &options).guarded, 0);
+  dq_graph_free(graph);
+  options = (dq_amp_options){.unguarded = true};
+  graph = network((float[]){300, -100});
+  assert_int_equal(apply(graph, &options).halves, 3);
+  dq_graph_free(graph);
+}
+
+static void weights_too_small(void **state) {
+  (void)state;
+  dq_amp_options options = {.input_max = 1e4};
+  dq_graph *graph = network((float[]){1.5e-7f, -0.9e-7f}); // 2.5 and 1.5 times the least float16
+  dq_amp_report report = apply(graph, &options);
+  assert_true(report.nodes[0].half); // 0.5 of the bias is all there is
+  dq_graph_free(graph);
+  options.input_max = 1e7;
+  graph = network((float[]){1.5e-7f, -0.9e-7f});
+  report = apply(graph, &options);
+  assert_false(report.nodes[0].half);
+  dq_graph_free(graph);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(by_hand), cmocka_unit_test(decisions), cmocka_unit_test(weights_too_small)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
