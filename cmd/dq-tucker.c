@@ -20,7 +20,7 @@ typedef struct tucker_options {
   dq_data_arguments data;
   double ratio, energy, macs, weaken, max_drop;
   const char *ranks, *save_ranks, *retrain, *eval;
-  int64_t multiple, eval_limit;
+  int64_t multiple, eval_limit, every;
   bool plain, vbmf, never_slower, refine, resume;
   dq_option_list shapes;
 } tucker_options;
@@ -97,6 +97,11 @@ static const dq_option rows[] = {
                 "--time-limit at most. What it wrote is taken when it loads, has the same inputs, "
                 "outputs and factors, is finite and runs; else the decomposed model stays and the "
                 "exit status is 1."},
+    {.name = "every", .type = DQ_OPTION_INT, .value = "K", .minimum = 1, .maximum = 1e6,
+     .group = "Retraining", DQ_INTO(tucker_options, every),
+     .help = "decompose K layers, retrain, and so on, instead of all at once",
+     .details = "Ranks are chosen for all layers first. Each step starts from what the command wrote "
+                "in the step before; when one fails, the output holds the steps until then."},
     {.name = "shape", .type = DQ_OPTION_LIST, .value = "NAME=N,C,H,W",
      DQ_INTO(tucker_options, shapes),
      .help = "size of an input the model leaves open, to count multiply-accumulates"},
@@ -350,6 +355,47 @@ static dq_status search(const tucker_options *options, const dq_tucker_options *
   return status;
 }
 
+// ---- --every ----
+
+// One step: these layers of the model at `from` are decomposed, written and retrained.
+static dq_status take_step(const tucker_options *options, const dq_tucker_options *settings,
+                           const char *from, dq_arena *arena, const dq_context *context,
+                           dq_error *error) {
+  dq_graph *graph = NULL;
+  dq_tucker_report report;
+  DQ_TRY(dq_onnx_load(&graph, from, context, error));
+  dq_status status = dq_tucker_apply(graph, settings, &report, error);
+  if (status == DQ_OK) status = dq_onnx_save(graph, options->output.output, error);
+  if (status == DQ_OK)
+    status = retrain(options, graph, &report, settings->shapes, arena, context, error);
+  dq_graph_free(graph);
+  return status;
+}
+
+// The layers that `report` decomposed, some at a time, the first from the original.
+static dq_status take_steps(const tucker_options *options, const dq_tucker_options *settings,
+                            const dq_tucker_report *report, dq_arena *arena,
+                            const dq_context *context, dq_error *error) {
+  dq_layer_ranks *layers = DQ_NEW_ARRAY(arena, report->count + 1, dq_layer_ranks);
+  if (!layers) return dq_fail_memory(error, (size_t)report->count * sizeof *layers);
+  int count = 0, every = (int)options->every;
+  for (int i = 0; i < report->count; i++)
+    if (!report->layers[i].reason[0])
+      layers[count++] = (dq_layer_ranks){report->layers[i].name, report->layers[i].ranks};
+  dq_tucker_options step = *settings;
+  step.macs_share = 0;
+  step.never_slower = false;
+  for (int first = 0; first < count; first += every) {
+    step.layers = layers + first;
+    step.layer_count = count - first < every ? count - first : every;
+    dq_message(context, DQ_NOTE, "layers %d to %d of %d", first + 1, first + step.layer_count,
+               count);
+    const char *from = first ? options->output.output : options->common.operands[0];
+    DQ_TRY(take_step(options, &step, from, arena, context, error));
+  }
+  return DQ_OK;
+}
+
 static dq_status decompose(const tucker_options *options, dq_graph *graph, dq_data *data,
                            const dq_data_arguments *arguments, dq_arena *arena,
                            const dq_context *context, dq_error *error) {
@@ -365,6 +411,7 @@ static dq_status decompose(const tucker_options *options, dq_graph *graph, dq_da
   DQ_TRY(write_model(options, graph, &report, context, error));
   DQ_TRY(tell(options, &report, error));
   if (!report.decomposed) dq_message(context, DQ_WARNING, "nothing was decomposed");
+  if (options->every) return take_steps(options, &settings, &report, arena, context, error);
   return retrain(options, graph, &report, settings.shapes, arena, context, error);
 }
 
@@ -427,6 +474,7 @@ static const dq_command command = {
               {DQ_RULE_NEEDS, "never-slower save-ranks"},
               {DQ_RULE_NEEDS, "max-drop data"},
               {DQ_RULE_NEEDS, "resume max-drop"},
+              {DQ_RULE_NEEDS, "every retrain"},
               {DQ_RULE_NEEDS, "eval max-drop"},
               {DQ_RULE_NEEDS, "eval-limit eval"},
               {DQ_RULE_AT_MOST_ONE, "max-drop retrain"},

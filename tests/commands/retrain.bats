@@ -114,3 +114,20 @@ first_weight() {
   rm plain.onnx written && kept=(hook)
   refused "./hook no_such_weight" "exit status 1"
 }
+
+@test "some layers at a time" {
+  # every step gets what the step before wrote, with the layers of its own listed
+  tucker 0 'grep -o "\"layer\": \"[^\"]*\"" "$DQ_SPEC" >>steps; cp "$DQ_MODEL" "$DQ_OUTPUT"' --every 1
+  has "layers 1 to 1 of 2"
+  has "layers 2 to 2 of 2"
+  [ "$(cat steps)" = $'"layer": "conv1"\n"layer": "conv2"' ]
+  dq-tucker "$models/small.onnx" --ratio 0.5 -o plain.onnx >/dev/null
+  outputs out.onnx a "$x" && outputs plain.onnx b "$x" && near a/y.npy b/y.npy 0.0001
+  rm -r a b steps plain.onnx
+  # the second step fails: the first one stays, retrained
+  gives 1 dq-tucker "$models/small.onnx" --ratio 0.5 -o out.onnx --every 1 --retrain \
+    '[ ! -e first ] && : >first && cp "$DQ_MODEL" "$DQ_OUTPUT"'
+  has "dq-tucker: retraining hook: exit status 1"
+  only first out.onnx
+  gives 2 dq-tucker "$models/small.onnx" --ratio 0.5 -o out.onnx --every 1
+}
