@@ -21,7 +21,7 @@ typedef struct tucker_options {
   double ratio, energy, macs, weaken, max_drop;
   const char *ranks, *save_ranks, *retrain, *eval;
   int64_t multiple, eval_limit, every;
-  bool plain, vbmf, never_slower, refine, resume;
+  bool plain, vbmf, never_slower, refine, resume, gemm;
   dq_option_list shapes;
 } tucker_options;
 
@@ -76,6 +76,10 @@ static const dq_option rows[] = {
      .details = "Otherwise the factors are fitted to --data; without data, output channels count as "
                 "the batch normalization behind a convolution scales them, in the singular vectors "
                 "and in the energies."},
+    {.name = "gemm", .type = DQ_OPTION_FLAG, .group = "Ranks", DQ_INTO(tucker_options, gemm),
+     .help = "decompose Gemm and MatMul with constant matrices too; not with --data",
+     .details = "By the truncated singular value decomposition: two products instead of one, at the "
+                "rank of the input mode."},
     {.name = "refine", .type = DQ_OPTION_FLAG, .group = "Ranks", DQ_INTO(tucker_options, refine),
      .help = "iterate until the factors at the ranks chosen get no better",
      .details = "Higher-order orthogonal iteration: the error of the weight falls a little. With "
@@ -166,15 +170,16 @@ static double percent_more(int64_t before, int64_t after) {
   return before > 0 ? 100.0 * (double)(after - before) / (double)before : 0;
 }
 
-static void fill_report(dq_report *facts, const dq_tucker_report *report, bool on_data) {
+static void fill_report(dq_report *facts, const dq_tucker_report *report, bool on_data,
+                        bool gemm) {
   dq_table *table = dq_report_table(facts, &layer_table);
   for (int i = 0; i < report->count; i++) put_layer(table, &report->layers[i], on_data);
   const dq_conv_cost *before = &report->model_before, *after = &report->model_after;
   dq_table_total_row(table);
   dq_table_put_text(table, "layer", "whole model");
   put_costs(table, report->macs_known, before, after);
-  dq_report_note(facts, "%d of %d convolutions decomposed; parameters %+.1f %%",
-                 report->decomposed, report->count,
+  dq_report_note(facts, "%d of %d %s decomposed; parameters %+.1f %%",
+                 report->decomposed, report->count, gemm ? "layers" : "convolutions",
                  percent_more(before->parameters, after->parameters));
   if (report->macs_known)
     dq_report_note(facts, "multiply-accumulates %+.1f %%",
@@ -186,7 +191,7 @@ static dq_status tell(const tucker_options *options, const dq_tucker_report *rep
   char title[512];
   snprintf(title, sizeof title, "Tucker-2 decomposition of %s", options->common.operands[0]);
   dq_report *facts = dq_report_new("dq-tucker", 1, title);
-  fill_report(facts, report, options->data.data && !options->plain);
+  fill_report(facts, report, options->data.data && !options->plain, options->gemm);
   dq_status status = dq_command_report(&options->common, facts, error);
   dq_report_free(facts);
   return status;
@@ -205,6 +210,7 @@ static dq_status read_settings(const tucker_options *options, dq_arena *arena,
   settings->force = options->output.force;
   settings->plain = options->plain;
   settings->refine = options->refine;
+  settings->matrices = options->gemm;
   settings->never_slower = options->never_slower && !options->output.force;
   int count = options->shapes.count;
   dq_input_shape *shapes = DQ_NEW_ARRAY(arena, count, dq_input_shape);

@@ -33,6 +33,7 @@ typedef struct dq_tucker_options {
   // Leaves a layer alone that is not measured to become faster on this machine (not with given
   // ranks). The ranks of the result replay what the clock decided.
   bool never_slower;
+  bool matrices; // Gemm and MatMul with constant matrices too (not with data)
   bool refine; // iterates until the factors at these ranks get no better
   bool force; // also where neither multiply-accumulates nor parameters fall, at the rule's ranks
   const dq_shape_request *shapes; // what is known of the inputs beyond their declarations, or NULL
@@ -60,7 +61,7 @@ typedef struct dq_tucker_layer {
 } dq_tucker_layer;
 
 typedef struct dq_tucker_report {
-  dq_tucker_layer *layers; // every Conv node in the order of the graph; owned by the graph's arena
+  dq_tucker_layer *layers; // every Conv (Gemm, MatMul) node in the order of the graph; owned by the graph's arena
   int count, decomposed;
   // The whole model: multiply-accumulates of all operators, elements of all float initializers.
   dq_conv_cost model_before, model_after;

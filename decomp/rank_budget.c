@@ -39,13 +39,19 @@ typedef struct candidate {
   int64_t count, chosen;
 } candidate;
 
+// The choices of a mode; `whole_only`: of a matrix's output, which has no factor of its own.
 // Multiples of `multiple` (wider apart for very many channels), the full rank, and the channels (the
 // mode stays whole).
-static bool list_choices(choices *list, const dq_mode *mode, int64_t multiple, dq_arena *arena) {
+static bool list_choices(choices *list, const dq_mode *mode, int64_t multiple, bool whole_only,
+                         dq_arena *arena) {
   int64_t step = multiple * ((mode->rank + multiple * MOST_CHOICES - 1) / (multiple * MOST_CHOICES));
   list->ranks = DQ_NEW_ARRAY(arena, mode->rank + 2, int64_t);
   list->tails = DQ_NEW_ARRAY(arena, mode->rank + 2, double);
   if (!list->ranks || !list->tails) return false;
+  if (whole_only) {
+    list->ranks[list->count++] = mode->size; // tail 0
+    return true;
+  }
   double all = 0, kept = 0;
   for (int64_t k = 0; k < mode->rank; k++) all += mode->values[k] * mode->values[k];
   for (int64_t k = 1; k <= mode->rank; k++) {
@@ -62,7 +68,7 @@ static bool list_choices(choices *list, const dq_mode *mode, int64_t multiple, d
 // With data: the in-ranks whose errors are known.
 static bool list_in_choices(candidate *c, int64_t multiple, dq_arena *arena) {
   const dq_fit_table *table = &c->job->table;
-  if (!table->in_count) return list_choices(&c->in, &c->job->hosvd.in, multiple, arena);
+  if (!table->in_count) return list_choices(&c->in, &c->job->hosvd.in, multiple, false, arena);
   c->in = (choices){table->in_ranks, DQ_NEW_ARRAY(arena, table->in_count, double),
                     table->in_count};
   return c->in.tails != NULL;
@@ -184,7 +190,7 @@ static dq_status budget(dq_tucker_job *jobs, int count, const dq_tucker_options 
     }
     candidate *c = &candidates[used++];
     c->job = &jobs[i];
-    if (!list_choices(&c->out, &jobs[i].hosvd.out, options->multiple, scratch) ||
+    if (!list_choices(&c->out, &jobs[i].hosvd.out, options->multiple, jobs[i].matrix, scratch) ||
         !list_in_choices(c, options->multiple, scratch))
       return dq_fail_memory(error, (size_t)layer->dims[0] * sizeof(double));
     DQ_TRY(list_points(c, scratch, error));

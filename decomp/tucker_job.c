@@ -150,6 +150,7 @@ dq_status dq_tucker_choose(dq_tucker_job *job, const dq_tucker_options *options,
     DQ_TRY(
         dq_rank_choose(options->rule, options->parameter, options->multiple, hosvd, ranks, error));
     if (!ranks->out || !ranks->in) leave_collapsed(job, options);
+    else if (job->matrix) ranks->out = channels(job->layer).out;
     else if (!options->force) *ranks = cheapest_form(job, *ranks);
     return DQ_OK;
   }
@@ -195,12 +196,13 @@ dq_status dq_tucker_analyse(dq_tucker_job *job, const dq_tucker_options *options
   DQ_TRY(check_memory(job, options, error));
   job->spectra = dq_arena_new(0);
   if (!job->spectra) return dq_fail_memory(error, sizeof(dq_hosvd));
-  const double *scale = options->plain ? NULL : dq_tucker_scale(job, job->spectra);
+  const double *scale =
+      options->plain || job->matrix ? NULL : dq_tucker_scale(job, job->spectra);
   dq_status status =
       dq_hosvd_compute(&job->hosvd, job->tensor, job->layer->group, scale, job->spectra, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "initializer '%s'", job->weight->name);
   job->layer->full = (dq_ranks){job->hosvd.out.rank, job->hosvd.in.rank};
-  job->hosvd.square = options->force && !job->given;
+  job->hosvd.square = options->force && !job->given && !job->matrix;
   return DQ_OK;
 }
 

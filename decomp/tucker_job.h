@@ -12,6 +12,7 @@ typedef struct dq_tucker_job {
   dq_value *weight;
   const dq_tensor *tensor; // elements of the weight; NULL: not constant
   bool bias;
+  bool matrix; // a Gemm or MatMul: `tensor` is a copy of its weight as a 1x1 kernel
   int64_t positions_in, positions_out; // relative to each other only when !layer->macs_known
   dq_arena *spectra;                   // owns hosvd
   dq_hosvd hosvd;
@@ -53,6 +54,14 @@ int64_t dq_tucker_parameters(const dq_graph *graph);
 // Fills the job and the part of its record that needs no decomposition, with the reason to leave
 // the node alone if there is one. Fails for broken input only.
 dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tensor *tensors, dq_error *error);
+
+// decomp/tucker_matrix.c: whether a node is a product with a matrix that may be decomposed; the same
+// as dq_tucker_examine for one, the copy of the weight in `arena`; putting its two factors in its
+// place.
+bool dq_tucker_is_matrix(const dq_node *node);
+dq_status dq_tucker_matrix_examine(dq_tucker_job *job, const dq_tensor *tensors, dq_arena *arena,
+                                   dq_error *error);
+dq_status dq_tucker_matrix_place(dq_graph *graph, dq_tucker_job *job, dq_error *error);
 
 // Scale per output channel for dq_hosvd_compute: |gamma| / sqrt(variance + epsilon) of the batch
 // normalization that alone follows the convolution, not below a twentieth of their root mean

@@ -107,6 +107,7 @@ static bool add_convs(work *w, dq_tucker_job *job) {
 }
 
 static dq_status place(work *w, dq_tucker_job *job, dq_error *error) {
+  if (job->matrix) return dq_tucker_matrix_place(w->graph, job, error);
   DQ_TRY(add_weights(w, job, error));
   if (!add_convs(w, job)) return dq_fail_memory(error, sizeof(dq_node));
   const dq_value *weights[3] = {job->input, job->core, job->output};
@@ -243,15 +244,20 @@ static dq_status assign_given_ranks(work *w, dq_error *error) {
   return DQ_OK;
 }
 
+static bool is_candidate(const work *w, const dq_node *node) {
+  return dq_node_is(node, "Conv") || (w->options->matrices && dq_tucker_is_matrix(node));
+}
+
 static dq_status examine_all(work *w, dq_tucker_report *report, dq_error *error) {
   DQ_TRY(dq_tucker_infer(w->graph, w->options, w->scratch, &w->tensors, error));
   for (int n = 0; n < w->graph->node_count; n++) {
-    if (!dq_node_is(w->graph->nodes[n], "Conv")) continue;
+    if (!is_candidate(w, w->graph->nodes[n])) continue;
     dq_tucker_job *job = &w->jobs[w->count];
     job->node = w->graph->nodes[n];
     job->layer = &report->layers[w->count++];
     job->layer->name = layer_name(job->node);
-    DQ_TRY(dq_tucker_examine(job, w->tensors, error));
+    if (dq_node_is(job->node, "Conv")) DQ_TRY(dq_tucker_examine(job, w->tensors, error));
+    else DQ_TRY(dq_tucker_matrix_examine(job, w->tensors, w->scratch, error));
   }
   report->count = w->count;
   DQ_TRY(dq_tucker_model_cost(w->graph, w->options, w->tensors, report, error));
@@ -267,6 +273,8 @@ static void finish_report(const dq_graph *graph, dq_tucker_report *report) {
 }
 
 static dq_status check_options(const dq_tucker_options *options, dq_error *error) {
+  if (options->matrices && options->data)
+    return dq_fail(error, DQ_USAGE, "matrices are decomposed without data only");
   if (options->layers) return DQ_OK;
   if (options->macs_share == 0)
     return dq_rank_check(options->rule, options->parameter, options->multiple, error);
@@ -291,16 +299,17 @@ static dq_status note_origin(const work *w, dq_origin *origin, dq_error *error) 
 }
 
 static dq_status apply(work *w, dq_tucker_report *report, dq_error *error) {
-  size_t convs = 0;
+  size_t candidates = 0;
   if (w->options->data) {
     DQ_TRY(dq_tucker_data_fold(w->graph, error));
     w->original = dq_graph_copy(w->graph);
     if (!w->original) return dq_fail_memory(error, sizeof(dq_graph *));
   }
-  for (int n = 0; n < w->graph->node_count; n++) convs += dq_node_is(w->graph->nodes[n], "Conv");
-  w->jobs = DQ_NEW_ARRAY(w->scratch, convs, dq_tucker_job);
-  report->layers = DQ_NEW_ARRAY(w->graph->arena, convs, dq_tucker_layer);
-  if (!w->jobs || !report->layers) return dq_fail_memory(error, convs * sizeof *w->jobs);
+  for (int n = 0; n < w->graph->node_count; n++)
+    candidates += is_candidate(w, w->graph->nodes[n]);
+  w->jobs = DQ_NEW_ARRAY(w->scratch, candidates, dq_tucker_job);
+  report->layers = DQ_NEW_ARRAY(w->graph->arena, candidates, dq_tucker_layer);
+  if (!w->jobs || !report->layers) return dq_fail_memory(error, candidates * sizeof *w->jobs);
   DQ_TRY(examine_all(w, report, error));
   if (w->options->data) DQ_TRY(decompose_on_data(w, report, error));
   else {

@@ -151,3 +151,16 @@ load common
   [ -s out/table.csv ]
   gives 2 "$root/docs/guide/pipeline.sh" models
 }
+
+@test "matrices too" {
+  gives 0 dq-tucker "$models/small.onnx" --gemm --ratio 1 --force -o out.onnx --save-ranks ranks.json
+  has "3 of 4 layers decomposed"
+  outputs "$models/small.onnx" a "$x" && outputs out.onnx b "$x"
+  near b/y.npy a/y.npy 0.0001
+  gives 0 dq-tucker "$models/small.onnx" --gemm --ratio 0.5 -o out.onnx --save-ranks ranks.json
+  gives 0 dq-tucker "$models/small.onnx" --gemm --ranks ranks.json -o again.onnx
+  cmp out.onnx again.onnx
+  gives 0 dq-tucker "$models/small.onnx" --gemm --macs -30% --never-slower --save-ranks ranks.json -o out.onnx
+  gives 2 dq-tucker "$models/small.onnx" --gemm --macs -30% --data "npy:$x" -o out.onnx
+  has "without data only"
+}
