@@ -145,7 +145,6 @@ static bool has_body(const dq_node *node) {
 
 // Why a node cannot compute in float16 whatever its colour; NULL when it can.
 static const char *obstacle(const dq_amp_job *job, const dq_node *node, const dq_amp_node *entry) {
-  if (has_body(node)) return "its body is left alone";
   if (is_quantized(node) && entry->reason != CHOSEN) return "its input is quantized";
   if (reads_unknown(job, node)) return "the type of an input is not known";
   if (narrows(job, node)) return "converts numbers that may be beyond 65504";
@@ -162,7 +161,11 @@ static void colour_node(dq_amp_job *job, dq_node *node, dq_amp_node *entry) {
   node->mark = entry->colour == DQ_DENY || against ? DQ_AMP_FULL
                : entry->colour == DQ_ALLOW         ? DQ_AMP_HALF
                                                    : DQ_AMP_FREE;
-  if (dq_node_is(node, "Constant") || is_neutral(job, node)) {
+  if (has_body(node)) {
+    node->mark = DQ_AMP_FULL;
+    entry->unlisted = false;
+    entry->reason = "its body is left alone";
+  } else if (dq_node_is(node, "Constant") || is_neutral(job, node)) {
     node->mark = DQ_AMP_NEUTRAL;
     entry->reason = "no float32 to compute with";
   }

@@ -60,9 +60,9 @@ ROWS
   [ "$(grep -vE '^-+$' <<<"$output" | head -5)" = \
 "Node     Operator  Colour  Precision  Reason
 conv     Conv      ALLOW   float16    the operator's colour
-choice   If        DENY    -          no float32 to compute with
+choice   If        DENY    float32    its body is left alone
 sum      Add       FOLLOW  float32    the type of an input is not known
-product  Mul       FOLLOW  float32    an input is float32" ]
+product  Mul       FOLLOW  float32    the type of an input is not known" ]
 }
 
 @test "graphs without outputs" {
