@@ -16,7 +16,7 @@
       .run = run_##NAME,                                                                           \
       .colour = DQ_FOLLOW,                                                                         \
       .quantization = QUANTIZATION,                                                                \
-      .flags = DQ_OP_HALF | DQ_OP_IN_PLACE,                                                        \
+      .flags = DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE,                                                        \
   };
 
 static double parameter(const dq_op *op, const char *name, float fallback) {

@@ -27,7 +27,7 @@
   static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, NAME)};        \
   DQ_RUN_LOOPS(NAME, GRAIN)                                                                        \
   ROW(NAME, VERSIONS, DQ_TYPES_FLOAT, COLOUR, dq_infer_same, dq_consumed_inputs,                   \
-      DQ_OP_HALF | DQ_OP_IN_PLACE)
+      DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE)
 
 FLOAT_FUNCTION(Ceil, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, ceil(x))
 FLOAT_FUNCTION(Floor, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, floor(x))
@@ -64,7 +64,7 @@ DQ_EACH_UNSIGNED(DQ_LOOP1, Abs, x)
 static dq_loop *const loops_Abs[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Abs)};
 DQ_RUN_LOOPS(Abs, DQ_GRAIN)
 ROW(Abs, (1, 6, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, dq_infer_same, dq_consumed_inputs,
-    DQ_OP_HALF | DQ_OP_IN_PLACE)
+    DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE)
 
 DQ_EACH_FLOAT(DQ_LOOP1, Neg, -x)
 DQ_EACH_SIGNED(NEG_SIGNED, Neg)
@@ -72,7 +72,7 @@ static dq_loop *const loops_Neg[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, N
                                                       DQ_EACH_SIGNED(DQ_LOOP_ENTRY, Neg)};
 DQ_RUN_LOOPS(Neg, DQ_GRAIN)
 ROW(Neg, (1, 6, 13), DQ_TYPES_FLOAT | DQ_TYPES_SIGNED, DQ_FOLLOW, dq_infer_same,
-    dq_consumed_inputs, DQ_OP_HALF | DQ_OP_IN_PLACE)
+    dq_consumed_inputs, DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE)
 
 DQ_EACH_FLOAT(DQ_LOOP1, Sign, x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x)
 DQ_EACH_SIGNED(DQ_LOOP1, Sign, (x > 0) - (x < 0))
@@ -80,7 +80,7 @@ DQ_EACH_UNSIGNED(DQ_LOOP1, Sign, x != 0)
 static dq_loop *const loops_Sign[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Sign)};
 DQ_RUN_LOOPS(Sign, DQ_GRAIN)
 ROW(Sign, (9, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, dq_infer_same, NULL,
-    DQ_OP_HALF | DQ_OP_IN_PLACE)
+    DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE)
 
 DQ_EACH_INTEGER(DQ_LOOP1, BitwiseNot, ~x)
 static dq_loop *const loops_BitwiseNot[DQ_LOOP_TYPES] = {

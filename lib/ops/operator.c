@@ -191,14 +191,30 @@ static dq_status run_as_float(dq_op *op) {
 struct dq_half_form {
   dq_op wide;
   size_t *input_offsets, *output_offsets; // in scratch; 0: none
+  int64_t piece;                          // elements at a time (DQ_OP_ELEMENTWISE); 0: all
 };
 
-enum { HALF_ALIGNMENT = 64 };
+enum { HALF_ALIGNMENT = 64, HALF_PIECE = 8192 }; // a piece of two inputs and an output: 96 kB
 
-static size_t place_in_scratch(const dq_tensor *half, size_t *used) {
+static size_t place_in_scratch(const dq_tensor *half, int64_t piece, size_t *used) {
   size_t offset = dq_round_up(*used, HALF_ALIGNMENT);
-  *used = offset + 2 * dq_tensor_bytes(half);
+  *used = offset + (piece ? (size_t)piece * sizeof(float) : 2 * dq_tensor_bytes(half));
   return offset;
+}
+
+// Pieces of an elementwise node stay in the cache between widening, computing and rounding. Inputs
+// of another shape than the output's must be constant.
+static int64_t piece_of(const dq_op *op) {
+  const dq_tensor *output = op->outputs[0];
+  if (!(op->row->flags & DQ_OP_ELEMENTWISE) || op->output_count != 1 || output->type != DQ_F16)
+    return 0;
+  for (int i = 0; i < op->input_count; i++) {
+    const dq_tensor *input = op->inputs[i];
+    bool whole = input && !input->data && input->type == DQ_F16 && dq_tensor_same_shape(input, output);
+    bool single = !input || (input->data && dq_tensor_count(input) == 1);
+    if (!whole && !single) return 0;
+  }
+  return HALF_PIECE * dq_pool_threads(op->context ? op->context->pool : NULL);
 }
 
 static dq_status form_inputs(const dq_op *op, struct dq_half_form *form, dq_arena *arena) {
@@ -234,21 +250,50 @@ static dq_status prepare_half(dq_op *op, dq_arena *arena) {
   DQ_TRY(form_inputs(op, form, arena));
   DQ_TRY(form_outputs(op, form, arena));
   if (op->row->prepare) DQ_TRY(op->row->prepare(&form->wide, arena));
+  form->piece = piece_of(op);
   size_t used = form->wide.scratch_bytes + 1; // so that no offset is 0
   for (int i = 0; i < op->input_count; i++)
     if (form->wide.inputs[i] != op->inputs[i] && !op->inputs[i]->data)
-      form->input_offsets[i] = place_in_scratch(op->inputs[i], &used);
+      form->input_offsets[i] = place_in_scratch(op->inputs[i], form->piece, &used);
   for (int i = 0; i < op->output_count; i++)
     if (form->wide.outputs[i] != op->outputs[i])
-      form->output_offsets[i] = place_in_scratch(op->outputs[i], &used);
+      form->output_offsets[i] = place_in_scratch(op->outputs[i], form->piece, &used);
   op->half = form;
   op->state = form->wide.state;
   op->scratch_bytes = used;
   return DQ_OK;
 }
 
+// Elements [from, from + count) of the inputs and the output as vectors.
+static dq_status run_piece(dq_op *op, int64_t from, int64_t count) {
+  struct dq_half_form *form = op->half;
+  dq_op *wide = &form->wide;
+  for (int i = 0; i < op->input_count; i++) {
+    if (!form->input_offsets[i]) continue;
+    float *elements = (float *)((char *)op->scratch + form->input_offsets[i]);
+    dq_tensor *input = (dq_tensor *)(uintptr_t)wide->inputs[i]; // made in form_inputs
+    *input = (dq_tensor){.type = DQ_F32, .rank = 1, .dims = {count}, .data = elements};
+    dq_convert_f16_f32(cpu_of(op), (const uint16_t *)op->inputs[i]->data + from, elements, count);
+  }
+  float *result = (float *)((char *)op->scratch + form->output_offsets[0]);
+  *wide->outputs[0] = (dq_tensor){.type = DQ_F32, .rank = 1, .dims = {count}, .data = result};
+  DQ_TRY(op->row->run(wide));
+  dq_convert_f32_f16(cpu_of(op), result, (uint16_t *)op->outputs[0]->data + from, count);
+  return DQ_OK;
+}
+
+static dq_status run_pieces(dq_op *op) {
+  int64_t count = dq_tensor_count(op->outputs[0]), piece = op->half->piece;
+  op->half->wide.error = op->error;
+  op->half->wide.scratch = op->scratch;
+  for (int64_t from = 0; from < count; from += piece)
+    DQ_TRY(run_piece(op, from, dq_min_i64(piece, count - from)));
+  return DQ_OK;
+}
+
 static dq_status run_half(dq_op *op) {
   struct dq_half_form *form = op->half;
+  if (form->piece) return run_pieces(op);
   dq_op *wide = &form->wide;
   wide->error = op->error;
   wide->scratch = op->scratch;

@@ -50,6 +50,7 @@ enum { // flags
   DQ_OP_IN_PLACE = 4,   // output 0 may lie where input 0 of the same type and shape lies
   DQ_OP_SHAPE_ONLY = 8, // the result depends on the shapes of the inputs only (Shape, Size)
   DQ_OP_RANDOM = 16,    // never folded
+  DQ_OP_ELEMENTWISE = 64, // output i depends on element i of inputs of its shape only
   DQ_OP_HALF_KERNEL = 32, // with DQ_OP_HALF: prepare may take float16 itself, and then sets state
 };
 

@@ -8,25 +8,27 @@
 
 enum { SCALE = 1, SHIFT, MEAN, VARIANCE }; // inputs of BatchNormalization
 
-static bool is_float_constant(const dq_value *value) {
+static bool is_constant(const dq_value *value, int type) {
   const dq_tensor *tensor = dq_constant_of(value);
-  return tensor && tensor->type == DQ_F32;
+  return tensor && tensor->type == type;
 }
 
-dq_node *dq_batch_norm_conv(const dq_node *node) {
+static dq_node *find_conv(const dq_node *node, int type) {
   if (!dq_node_is(node, "BatchNormalization") || node->input_count < 5 ||
       dq_node_int(node, "training_mode", 0) || !dq_node_int(node, "spatial", 1))
     return NULL;
   for (int i = 1; i < node->output_count; i++)
     if (node->outputs[i]) return NULL;
   for (int i = SCALE; i <= VARIANCE; i++)
-    if (!is_float_constant(node->inputs[i])) return NULL;
+    if (!is_constant(node->inputs[i], type)) return NULL;
   dq_node *conv = node->inputs[0] ? node->inputs[0]->producer : NULL;
   if (!conv || !dq_node_is(conv, "Conv") || !dq_is_private(node->inputs[0])) return NULL;
   const dq_value *bias = dq_node_input(conv, 2);
-  if (!is_float_constant(conv->inputs[1]) || (bias && !is_float_constant(bias))) return NULL;
+  if (!is_constant(conv->inputs[1], type) || (bias && !is_constant(bias, type))) return NULL;
   return conv;
 }
+
+dq_node *dq_batch_norm_conv(const dq_node *node) { return find_conv(node, DQ_F32); }
 
 static dq_status check(const dq_node *conv, const dq_node *node, dq_error *error) {
   char label[DQ_LABEL_TEXT];
@@ -51,20 +53,32 @@ static dq_status check(const dq_node *conv, const dq_node *node, dq_error *error
 
 static void fold_elements(const dq_node *conv, const dq_node *node, dq_tensor *weight,
                           dq_tensor *bias) {
-  const dq_tensor *old = conv->inputs[1]->constant;
+  const dq_tensor *old = conv->inputs[1]->constant, *given[VARIANCE + 1] = {0};
   const dq_value *old_bias = dq_node_input(conv, 2);
-  const float *scale = node->inputs[SCALE]->constant->data, *mean = node->inputs[MEAN]->constant->data;
-  const float *shift = node->inputs[SHIFT]->constant->data;
-  const float *variance = node->inputs[VARIANCE]->constant->data, *from = old->data;
-  float *to = weight->data, *to_bias = bias->data;
+  for (int i = SCALE; i <= VARIANCE; i++) given[i] = node->inputs[i]->constant;
   double epsilon = (double)dq_node_float(node, "epsilon", 1e-5f);
   int64_t taps = dq_tensor_product(old, 1, old->rank);
   for (int64_t o = 0; o < old->dims[0]; o++) {
-    double factor = (double)scale[o] / sqrt((double)variance[o] + epsilon);
-    double b = old_bias ? (double)((const float *)old_bias->constant->data)[o] : 0;
-    for (int64_t t = o * taps; t < (o + 1) * taps; t++) to[t] = (float)((double)from[t] * factor);
-    to_bias[o] = (float)((b - (double)mean[o]) * factor + (double)shift[o]);
+    double factor = dq_tensor_get(given[SCALE], o) / sqrt(dq_tensor_get(given[VARIANCE], o) + epsilon);
+    double b = old_bias ? dq_tensor_get(old_bias->constant, o) : 0;
+    for (int64_t t = o * taps; t < (o + 1) * taps; t++)
+      dq_tensor_set(weight, t, dq_tensor_get(old, t) * factor);
+    dq_tensor_set(bias, o, (b - dq_tensor_get(given[MEAN], o)) * factor + dq_tensor_get(given[SHIFT], o));
   }
+}
+
+// Whether float16 holds what was folded as well as it held what there was: everything finite, and the
+// largest weight of every channel a normal number, so that no channel loses bits to its scale.
+static bool holds(const dq_tensor *weight, const dq_tensor *bias) {
+  int64_t taps = dq_tensor_product(weight, 1, weight->rank);
+  for (int64_t o = 0; o < weight->dims[0]; o++) {
+    double largest = 0;
+    for (int64_t t = o * taps; t < (o + 1) * taps; t++)
+      largest = fmax(largest, fabs(dq_tensor_get(weight, t)));
+    if (!isfinite(largest) || !isfinite(dq_tensor_get(bias, o)) || (largest > 0 && largest < 0x1p-14))
+      return false;
+  }
+  return true;
 }
 
 // The convolution reads the folded weight and bias; the old ones go when nothing else reads them.
@@ -90,10 +104,11 @@ static dq_status replace_inputs(dq_graph *graph, dq_node *conv, dq_tensor *weigh
 dq_status dq_batch_norm_fold(dq_graph *graph, dq_node *conv, dq_node *node, dq_error *error) {
   DQ_TRY(check(conv, node, error));
   const dq_tensor *old = conv->inputs[1]->constant;
-  dq_tensor *weight = dq_tensor_new(graph->arena, DQ_F32, old->rank, old->dims);
-  dq_tensor *bias = dq_tensor_new(graph->arena, DQ_F32, 1, old->dims);
+  dq_tensor *weight = dq_tensor_new(graph->arena, old->type, old->rank, old->dims);
+  dq_tensor *bias = dq_tensor_new(graph->arena, old->type, 1, old->dims);
   if (!weight || !bias) return dq_fail_memory(error, dq_tensor_bytes(old));
   fold_elements(conv, node, weight, bias);
+  if (old->type == DQ_F16 && !holds(weight, bias)) return DQ_OK;
   DQ_TRY(replace_inputs(graph, conv, weight, bias, error));
   for (int i = SCALE; i <= VARIANCE; i++)
     if (dq_is_private(node->inputs[i])) dq_graph_remove_constant(graph, node->inputs[i]);
@@ -105,7 +120,8 @@ dq_status dq_batch_norm_fold(dq_graph *graph, dq_node *conv, dq_node *node, dq_e
 dq_status dq_pass_fold_batch_norm(dq_graph *copy, const dq_context *context, dq_error *error) {
   (void)context;
   for (int n = 0; n < copy->node_count; n++) {
-    dq_node *node = copy->nodes[n], *conv = node->removed ? NULL : dq_batch_norm_conv(node);
+    dq_node *node = copy->nodes[n], *conv = node->removed ? NULL : find_conv(node, DQ_F32);
+    if (!conv && !node->removed) conv = find_conv(node, DQ_F16);
     if (conv) DQ_TRY(dq_batch_norm_fold(copy, conv, node, error));
   }
   return DQ_OK;

@@ -249,6 +249,49 @@ static void batch_norm_by_hand(void **state) {
   dq_graph_free(graph);
 }
 
+static dq_value *half_constant(dq_graph *graph, const char *name, int rank, float x) {
+  const int64_t one[] = {1, 1, 1, 1};
+  dq_tensor *tensor = dq_tensor_new(graph->arena, DQ_F16, rank, one);
+  dq_tensor_set(tensor, 0, (double)x);
+  return dq_graph_add_constant(graph, name, tensor);
+}
+
+// The same in float16: y = scale (weight x + 1 - 3) / 2 + 5 becomes a weight of weight scale / 2: 6 and
+// 2^-13 are folded; 2^-15 is below the normal numbers and 180000 beyond the largest, so they are not.
+static void batch_norm_in_half(void **state) {
+  (void)state;
+  const struct {
+    float weight, scale;
+    int nodes;
+    float expected; // of x = 1
+  } cases[] = {{2, 6, 1, 5}, {2, 0x1p-13f, 1, 5}, {0x1p-10f, 0x1p-4f, 2, 4.9375f}, {60000, 6, 2, INFINITY}};
+  for (int i = 0; i < 4; i++) {
+    dq_graph *graph = new_graph();
+    dq_value *x = shaped(graph, "x", 4, (int64_t[]){1, 1, 1, 2});
+    x->type = DQ_F16;
+    add(graph, "Conv", 3, (dq_value *[]){x, half_constant(graph, "w", 4, cases[i].weight), half_constant(graph, "b", 1, 1)}, "c");
+    dq_node *norm = add(graph, "BatchNormalization", 5,
+                        (dq_value *[]){dq_graph_find(graph, "c"), half_constant(graph, "scale", 1, cases[i].scale),
+                                       half_constant(graph, "offset", 1, 5), half_constant(graph, "mean", 1, 3),
+                                       half_constant(graph, "variance", 1, 3.5f)}, "y");
+    dq_node_set_float(graph, norm, "epsilon", 0.5f);
+    interface(graph, x, shaped(graph, "y", 4, (int64_t[]){1, 1, 1, 2}));
+    dq_graph_find(graph, "y")->type = DQ_F16;
+    assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+    dq_session session;
+    dq_error error = {0};
+    assert_int_equal(dq_session_open(&session, graph, NULL, &context, &error), DQ_OK);
+    assert_int_equal(session.copy->node_count, cases[i].nodes);
+    uint16_t *input = dq_plan_input(session.plan, 0)->data;
+    input[0] = input[1] = 0x3c00; // 1
+    assert_int_equal(dq_plan_run(session.plan, &error), DQ_OK);
+    double found = dq_tensor_get(dq_plan_output(session.plan, 0), 0);
+    assert_true(found == (double)cases[i].expected || fabs(found - (double)cases[i].expected) < 0.01);
+    dq_session_close(&session);
+    dq_graph_free(graph);
+  }
+}
+
 // A batch normalization whose variance cannot be is not folded silently into NaN weights.
 static void batch_norm_of_negative_variance(void **state) {
   (void)state;
@@ -329,6 +372,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(memory_is_never_shared_too_early), cmocka_unit_test(memory_limit),
       cmocka_unit_test(taps_change_no_bit), cmocka_unit_test(batch_norm_by_hand),
+      cmocka_unit_test(batch_norm_in_half),
       cmocka_unit_test(batch_norm_of_negative_variance), cmocka_unit_test(integer_convolution),
   };
   return cmocka_run_group_tests(tests, start, end);
