@@ -22,7 +22,7 @@ typedef struct int8_options {
   dq_data_arguments data;
   dq_output_options output;
   dq_report_options report;
-  int method, activations, weights, format, equalize, bias_correction, table_format, accumulator;
+  int method, activations, weights, format, equalize, bias_correction, rounding, table_format, accumulator;
   const char *table, *use_table, *eval, *precision, *save_precision, *retrain;
   int64_t eval_limit;
   double max_drop;
@@ -76,6 +76,9 @@ static const dq_option rows[] = {
      .preset = "auto", .group = "Quantization", DQ_INTO(int8_options, accumulator),
      .help = "how narrow sums provably are: int32, pairs (neighbouring products fit int16), int16 (blocks "
              "of the sum fit int16), auto (pairs where it costs little)"},
+    {.name = "rounding", .type = DQ_OPTION_ENUM, .choices = "nearest|adaptive", .preset = "nearest",
+     .group = "Quantization", DQ_INTO(int8_options, rounding),
+     .help = "of weights: each to the nearest, or together so that outputs come closest (takes minutes)"},
     {.name = "per-tensor", .type = DQ_OPTION_FLAG, .group = "Quantization",
      DQ_INTO(int8_options, per_tensor), .help = "one scale per weight instead of one per output channel"},
     {.name = "per-channel", .type = DQ_OPTION_FLAG, .hidden = true, DQ_INTO(int8_options, per_channel),
@@ -170,6 +173,8 @@ static dq_int8_options make_settings(const int8_options *options) {
       .equalize = (dq_choose)options->equalize,
       .bias_correction = (dq_choose)options->bias_correction,
       .accumulator = (dq_accumulator)options->accumulator,
+      .rounding = (dq_rounding_rule)options->rounding,
+      .time_limit = options->common.time_limit,
       .per_tensor = options->per_tensor,
       .activation_type = options->activations == ACTIVATIONS_S8 ? DQ_I8 : DQ_U8,
       .symmetric = options->symmetric,
@@ -337,7 +342,7 @@ static const dq_command command = {
         "int8 weights and int32 biases; runtimes turn these into integer kernels.\n\n"
         "Calibration reads one picture at a time: its memory does not grow with their number, and the "
         "file written does not depend on threads. What the options leave to be decided (--equalize, "
-        "--bias-correction, --method auto) is tried on the first 16 pictures and judged on the last 12 by "
+        "--bias-correction, --method auto) is tried on the first 40 pictures and judged on the last 24 by "
         "the noise of the outputs against those in float. --table keeps all that was taken from data; "
         "--use-table writes the same file again from it.",
     .examples = "# quantize with 100 pictures\n"

@@ -8,7 +8,7 @@
 #include "quant/head.h"
 #include "quant/int8_internal.h"
 
-enum { TRIAL_PICTURES = 16, JUDGED_PICTURES = 12 };
+enum { TRIAL_PICTURES = 40, JUDGED_PICTURES = 24 };
 
 typedef struct judge {
   dq_int8_job *job;
@@ -206,7 +206,8 @@ static dq_status decide_all(judge *it) {
     DQ_TRY(challenge(it, &setting, &best, &gain));
     it->job->report->bias_correction_gain = gain;
   }
-  return options->accumulator == DQ_ACCUMULATE_AUTO ? decide_pairs(it, best) : DQ_OK;
+  bool open = options->accumulator == DQ_ACCUMULATE_AUTO && options->rounding == DQ_ROUND_NEAREST;
+  return open ? decide_pairs(it, best) : DQ_OK;
 }
 
 dq_status dq_int8_decide(dq_int8_job *job) {

@@ -1,6 +1,7 @@
 // INT8 quantization from a graph and pictures to a quantized graph.
 #include "quant/int8.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "lib/passes/batch_norm.h"
@@ -281,6 +282,24 @@ static dq_status note_permuted(dq_int8_job *job) {
   return DQ_OK;
 }
 
+static dq_status write_integers(dq_int8_job *job) {
+  DQ_TRY(dq_int8_insert(job));
+  DQ_TRY(note_permuted(job));
+  if (dq_graph_opset(job->graph, "") >= OPSET_PER_CHANNEL) return DQ_OK;
+  return dq_raise_opset(job->graph, OPSET_PER_CHANNEL, job->context, job->error);
+}
+
+// Writes the integers; rounding that is adaptive compares with the graph as it was before.
+static dq_status write_and_round(dq_int8_job *job) {
+  if (!job->setting.adaptive) return write_integers(job);
+  DQ_TRY(dq_int8_list_rounding(job));
+  dq_graph *exact = dq_graph_copy(job->graph);
+  dq_status status = exact ? write_integers(job) : dq_fail_memory(job->error, 0);
+  if (status == DQ_OK) status = dq_int8_round(job, exact);
+  dq_graph_free(exact);
+  return status;
+}
+
 dq_status dq_int8_quantize(dq_int8_job *job) {
   DQ_TRY(equalize(job));
   DQ_TRY(dq_int8_select(job));
@@ -291,10 +310,7 @@ dq_status dq_int8_quantize(dq_int8_job *job) {
   DQ_TRY(measure_means(job));
   DQ_TRY(fill_table(job));
   report_parameters(job);
-  DQ_TRY(dq_int8_insert(job));
-  DQ_TRY(note_permuted(job));
-  if (dq_graph_opset(job->graph, "") >= OPSET_PER_CHANNEL) return DQ_OK;
-  return dq_raise_opset(job->graph, OPSET_PER_CHANNEL, job->context, job->error);
+  return write_and_round(job);
 }
 
 // Whether there is anything to decide about: trials run the network, which may not be possible when no
@@ -325,6 +341,9 @@ static dq_status run_job(dq_int8_job *job) {
   DQ_TRY(fold_batch_norms(job->graph, job->error));
   DQ_TRY(any_quantized(job, &any));
   if (any) DQ_TRY(dq_int8_decide(job));
+  const dq_calibration_table *table = job->options->table;
+  job->setting.adaptive = table ? table->rounding.count > 0 : job->options->rounding == DQ_ROUND_ADAPTIVE;
+  job->report->rounding_gain = NAN;
   return dq_int8_quantize(job);
 }
 
@@ -354,6 +373,8 @@ dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *o
   *report = (dq_int8_report){.nothing_to_do = dq_int8_is_quantized(graph)};
   if (report->nothing_to_do) return DQ_OK;
   if (!data && !options->table) return dq_fail(error, DQ_USAGE, "neither data nor a table is given");
+  if (options->rounding == DQ_ROUND_ADAPTIVE && options->accumulator > DQ_ACCUMULATE_INT32)
+    return dq_fail(error, DQ_USAGE, "adaptive rounding keeps no bound on sums: accumulator must be int32 or auto");
   report->table.model = dq_origin_hash(graph);
   dq_arena *arena = dq_arena_new(0);
   if (!arena) return dq_fail_memory(error, 0);

@@ -10,6 +10,7 @@
 #include "quant/bias_correction.h"
 #include "quant/equalize.h"
 #include "quant/parameters.h"
+#include "quant/rounding.h"
 #include "quant/precision.h"
 #include "quant/table.h"
 
@@ -21,6 +22,8 @@ typedef struct dq_int8_options {
   const dq_observer *method;  // `auto`: minmax, percentile and mse are tried
   double percentile;          // parameter of the method
   dq_choose equalize, bias_correction;
+  dq_rounding_rule rounding;
+  double time_limit;          // of adaptive rounding, in seconds; 0: none
   const dq_calibration_table *table;      // replayed instead of looking at data and deciding; NULL: none
   dq_accumulator accumulator;
   bool per_tensor;            // one scale per weight instead of one per output channel
@@ -69,6 +72,8 @@ typedef struct dq_int8_report {
   bool bias_corrected;
   double bias_correction_gain;  // likewise
   double pairs_cost;            // dB that pairs safe in the layers chosen cost in the trial; NAN: not tried
+  int rounded;                  // layers rounded adaptively
+  double rounding_gain;         // dB it brought on pictures that were left out; NAN: not tried
   dq_calibration_table table;               // with it the same model comes out again; owned by the graph's arena
 } dq_int8_report;
 

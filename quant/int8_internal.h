@@ -8,6 +8,7 @@
 #include "quant/int8.h"
 #include "quant/permute.h"
 #include "quant/reach.h"
+#include "quant/rounding_internal.h"
 
 // What is decided about one value of the graph.
 typedef struct dq_choice {
@@ -29,7 +30,14 @@ typedef struct dq_int8_setting {
   const dq_observer *method;
   bool bias_correction;
   dq_accumulator_choice accumulator;
+  bool adaptive; // rounding; trials are made without
 } dq_int8_setting;
+
+// Layers whose weights can be rounded adaptively, in the order they run.
+typedef struct dq_rounding_list {
+  dq_rounding_layer *layers;
+  int count;
+} dq_rounding_list;
 
 typedef struct dq_int8_job {
   dq_graph *graph;
@@ -49,6 +57,7 @@ typedef struct dq_int8_job {
   int half_count;
   const dq_permuted_value *permuted; // values whose channels have another order than in the source
   int permuted_count;
+  dq_rounding_list rounding;
   dq_input_means means; // of the inputs of products; none without bias correction
 } dq_int8_job;
 
@@ -76,5 +85,11 @@ dq_status dq_int8_quantize_weight(dq_int8_job *job, const dq_node *node, int axi
                                   const dq_parameters *input, dq_quantized_weight *result);
 // insert.c: writes pairs, weights and biases into the graph.
 dq_status dq_int8_insert(dq_int8_job *job);
+
+// rounding.c: lists the layers, before insertion.
+dq_status dq_int8_list_rounding(dq_int8_job *job);
+// Rounds their weights, after insertion, so that outputs come closest to those of `exact`, the graph before
+// it; or as the table says.
+dq_status dq_int8_round(dq_int8_job *job, const dq_graph *exact);
 
 #endif

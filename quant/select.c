@@ -90,19 +90,8 @@ static bool absorb(dq_int8_job *job, const dq_node *node) {
   return true;
 }
 
-static const char *select_compute(dq_int8_job *job, const dq_node *node) {
-  const dq_value *weight = dq_node_input(node, 1);
-  if (weight->constant && !dq_int8_is_weight(job, node, 1)) return "weight is not float32";
-  bool matrix = dq_node_is(node, "MatMul");
-  if (!weight->constant && !matrix) return "weight is not constant";
-  mark(job, node->inputs[0]);
-  if (!weight->constant) mark(job, weight);
-  mark(job, node->outputs[0]);
-  return NULL;
-}
-
-// A Concat whose result is only moved on its way to outputs of the graph: one scale for parts of unlike
-// range would cost and bring nothing, since nothing computes with the result.
+// Whether the result of a node is only moved on its way to outputs of the graph: nothing computes with
+// it, so that 8 bits would cost accuracy and bring nothing.
 static bool only_gathers_outputs(const dq_node *node) {
   const dq_value *value = node->outputs[0];
   for (int u = 0; u < value->user_count; u++) {
@@ -123,10 +112,26 @@ static void share_parts(dq_int8_job *job, const dq_node *concat) {
   }
 }
 
+// Runtimes have matrix products of integers that write float, but no such convolutions.
+static bool writes_float(const dq_node *node) {
+  return (dq_node_is(node, "Gemm") || dq_node_is(node, "MatMul")) && only_gathers_outputs(node);
+}
+
+static const char *select_compute(dq_int8_job *job, const dq_node *node) {
+  const dq_value *weight = dq_node_input(node, 1);
+  if (weight->constant && !dq_int8_is_weight(job, node, 1)) return "weight is not float32";
+  bool matrix = dq_node_is(node, "MatMul");
+  if (!weight->constant && !matrix) return "weight is not constant";
+  mark(job, node->inputs[0]);
+  if (!weight->constant) mark(job, weight);
+  if (!writes_float(node)) mark(job, node->outputs[0]);
+  return NULL;
+}
+
 static const char *select_combine(dq_int8_job *job, const dq_node *node) {
   for (int i = 0; i < node->input_count; i++)
     if (node->inputs[i] && !is_float(job, node->inputs[i])) return "an input is not float32";
-  if (dq_node_is(node, "Concat") && only_gathers_outputs(node)) return "only gathers outputs";
+  if (only_gathers_outputs(node)) return "only gathers outputs";
   for (int i = 0; i < node->input_count; i++)
     if (node->inputs[i]) mark(job, node->inputs[i]);
   mark(job, node->outputs[0]);

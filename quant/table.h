@@ -13,6 +13,7 @@
 #include "quant/accumulator.h"
 #include "quant/bias_correction.h"
 #include "quant/equalize.h"
+#include "quant/rounding.h"
 
 typedef struct dq_calibration_table_range {
   const char *value;
@@ -31,6 +32,7 @@ typedef struct dq_calibration_table {
   dq_accumulator_choice accumulator;
   bool foreign;         // another program's: it has no hashes
   bool symmetric;       // its ranges are scales of absolute values
+  dq_rounding rounding;
   dq_input_means means; // for bias correction; count 0: biases were not corrected
 } dq_calibration_table;
 

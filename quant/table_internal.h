@@ -2,6 +2,8 @@
 #ifndef DQ_QUANT_TABLE_INTERNAL_H
 #define DQ_QUANT_TABLE_INTERNAL_H
 
+#include <jansson.h>
+
 #include "quant/table.h"
 
 #define DQ_TABLE_FORMAT(symbol, help)                                                              \
@@ -11,5 +13,9 @@
                                                dq_arena *arena, dq_error *error);
 #include "quant/table_formats.def"
 #undef DQ_TABLE_FORMAT
+
+// table_rounding.c: the member "rounding"; none: every weight is rounded to the nearest.
+dq_status dq_table_read_rounding(dq_rounding *rounding, json_t *object, dq_arena *arena, dq_error *error);
+json_t *dq_table_rounding_json(const dq_rounding *rounding);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/base/pool.h"
 #include "lib/base/status.h"
 
 // Thin singular value decomposition A = sum_k values[k] left_k right_k^T of the rows x columns
@@ -64,5 +65,13 @@ dq_status dq_solve_triangular(const dq_matrix *lower, bool transposed, const dq_
 // (dsyevd). Errors as dq_svd.
 dq_status dq_symmetric_eigen(int64_t size, double *a, double *values, bool vectors,
                              dq_error *error);
+
+// A = R^T R of a symmetric positive definite size x size matrix whose upper triangle is given: the upper
+// triangle becomes R, the lower its mirror image, so that rows and columns of R are both contiguous.
+// Unlike dq_cholesky the bits are the same on every machine and at any number of threads; `pool` may be
+// NULL. DQ_BAD_INPUT when it is not positive definite.
+dq_status dq_factor_symmetric(int64_t size, double *a, dq_pool *pool, dq_error *error);
+// x = A^-1 x with what dq_factor_symmetric left of A.
+void dq_solve_factored(int64_t size, const double *factor, double *x);
 
 #endif

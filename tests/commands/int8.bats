@@ -6,7 +6,7 @@ load common
   [[ ${lines[0]} == "Layer      Operator           int8 "*" Scale  Zero  Weight scale "*" to  SQNR (dB)  Bits  proven  Clamped "*" Pair  Pairs "*"  32-bit sums" ]]
   has "Operators:               8
 Quantized:               8
-Activations with scales: 7
+Activations with scales: 6
 Pictures:                6"
   says ""
   outputs "$models/small.onnx" a "$x" && outputs out.onnx b "$x" && outputs out.onnx c "$x" --plain
@@ -137,4 +137,28 @@ refuses_data() { # STATUS SPEC WORDS [OPTION...]
     has "Biases corrected:        yes"
     outputs out.onnx b "$x"
   done
+}
+
+@test "adaptive rounding: the same bytes everywhere, and again from its table" {
+  make_models --array many.npy 48 3 8 8
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:many.npy" -o a.onnx --rounding adaptive --table t.json
+  has "Layers rounded adaptively: "
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:many.npy" -o n.onnx --accumulator int32
+  ! cmp -s a.onnx n.onnx
+  gives 0 dq-int8 "$models/small.onnx" --use-table t.json -o b.onnx
+  cmp a.onnx b.onnx
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:many.npy" -o b.onnx --rounding adaptive --threads 1 --cpu-mask c
+  cmp a.onnx b.onnx
+  sed 's/"steps": "./"steps": " /' t.json >broken.json
+  rm b.onnx
+  gives 3 dq-int8 "$models/small.onnx" --use-table broken.json -o b.onnx
+  has "is no number of steps"
+  [ ! -e b.onnx ]
+  gives 2 dq-int8 "$models/small.onnx" --data "npy:many.npy" -o b.onnx --rounding adaptive --accumulator pairs
+  has "adaptive rounding keeps no bound on sums"
+}
+
+@test "adaptive rounding that is out of time keeps what it has" {
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o a.onnx --rounding adaptive --time-limit 0.000001s
+  has "out of time: "
 }

@@ -1,0 +1,286 @@
+// Adaptive rounding of a quantized graph, layer after layer.
+#include "quant/rounding.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "lib/eval/eval.h"
+#include "quant/int8_internal.h"
+#include "quant/rounding_internal.h"
+
+const dq_rounded_layer *dq_rounding_find(const dq_rounding *rounding, const char *output) {
+  for (int i = 0; i < rounding->count; i++)
+    if (!strcmp(rounding->layers[i].output, output)) return &rounding->layers[i];
+  return NULL;
+}
+
+// ---- What stands in the graph ----
+
+// The integers of a layer as they were inserted, and a copy of them.
+typedef struct written {
+  dq_tensor *weight, *bias;             // int8; int32 or NULL
+  const dq_tensor *scales, *bias_scales; // float32
+  const int8_t *weight_before;
+  const int32_t *bias_before;
+} written;
+
+static const dq_node *dequantize_of(const dq_node *node, int i, int type) {
+  const dq_value *value = dq_node_input(node, i);
+  const dq_node *from = value ? value->producer : NULL;
+  if (!from || !dq_node_is(from, "DequantizeLinear")) return NULL;
+  const dq_tensor *elements = from->inputs[0]->constant;
+  return elements && elements->type == type && from->inputs[1]->constant ? from : NULL;
+}
+
+// false when there is a bias that is no int32.
+static bool find_written(written *it, const dq_node *node, dq_arena *arena) {
+  const dq_node *weight = dequantize_of(node, 1, DQ_I8), *bias = dequantize_of(node, 2, DQ_I32);
+  if (!weight || (dq_node_input(node, 2) && !bias)) return false;
+  *it = (written){.weight = weight->inputs[0]->constant, .scales = weight->inputs[1]->constant};
+  it->weight_before = dq_arena_copy(arena, it->weight->data, dq_tensor_bytes(it->weight));
+  if (!bias) return it->weight_before != NULL;
+  it->bias = bias->inputs[0]->constant, it->bias_scales = bias->inputs[1]->constant;
+  it->bias_before = dq_arena_copy(arena, it->bias->data, dq_tensor_bytes(it->bias));
+  return it->weight_before && it->bias_before;
+}
+
+static bool fits(const written *it, const dq_rounded_layer *layer) {
+  return layer->weights == dq_tensor_count(it->weight) &&
+         layer->channels == (it->bias ? dq_tensor_count(it->bias) : 0);
+}
+
+static void write_layer(const written *it, const dq_rounded_layer *layer) {
+  int8_t *elements = it->weight->data;
+  for (int64_t i = 0; i < layer->weights; i++) {
+    int q = it->weight_before[i] + layer->offsets[i];
+    elements[i] = (int8_t)(q < -127 ? -127 : q > 127 ? 127 : q);
+  }
+  const float *scales = it->bias ? it->bias_scales->data : NULL;
+  bool one = it->bias && dq_tensor_count(it->bias_scales) == 1;
+  for (int64_t o = 0; o < layer->channels; o++)
+    dq_tensor_set(it->bias, o, layer->bias[o] / (double)scales[one ? 0 : o]);
+}
+
+static void restore(const written *it) {
+  memcpy(it->weight->data, it->weight_before, dq_tensor_bytes(it->weight));
+  if (it->bias) memcpy(it->bias->data, it->bias_before, dq_tensor_bytes(it->bias));
+}
+
+// ---- One layer ----
+
+// Where the weight of output o (of all groups) and input i stands.
+static int64_t place(const dq_rounding_layer *layer, int64_t o, int64_t i) {
+  return layer->by_inputs ? i * layer->outputs + o : o * layer->inputs + i;
+}
+
+static dq_status open_task(dq_rounding_task *task, const dq_rounding_layer *layer, const written *it,
+                           int64_t group, dq_arena *arena, dq_error *error) {
+  int64_t n = layer->inputs, outputs = layer->outputs;
+  double *weights = DQ_NEW_ARRAY(arena, outputs * n, double);
+  float *scales = DQ_NEW_ARRAY(arena, outputs, float);
+  *task = (dq_rounding_task){.outputs = outputs, .inputs = n, .weights = weights, .scales = scales,
+                             .elements = DQ_NEW_ARRAY(arena, outputs * n, int8_t),
+                             .bias = it->bias ? DQ_NEW_ARRAY(arena, outputs, double) : NULL};
+  if (!weights || !scales || !task->elements || (it->bias && !task->bias)) return dq_fail_memory(error, 0);
+  const float *from = it->scales->data, *exact = layer->weight->data;
+  bool one = dq_tensor_count(it->scales) == 1;
+  for (int64_t o = 0; o < outputs; o++) {
+    if (it->bias) task->bias[o] = (double)((const float *)layer->bias->data)[group * outputs + o];
+    scales[o] = from[one ? 0 : group * outputs + o];
+    for (int64_t i = 0; i < n; i++) {
+      int64_t at = place(layer, group * outputs + o, i);
+      weights[o * n + i] = (double)exact[at];
+      task->elements[o * n + i] = it->weight_before[at];
+    }
+  }
+  return DQ_OK;
+}
+
+static dq_status solve_group(const dq_rounding_layer *layer, const written *it, const dq_layer_sums *sums,
+                             bool follow, int64_t group, int8_t *offsets, double *bias, dq_arena *arena,
+                             const dq_context *context, dq_error *error) {
+  dq_rounding_task task;
+  int64_t n = layer->inputs, outputs = layer->outputs;
+  DQ_TRY(open_task(&task, layer, it, group, arena, error));
+  task.gram = sums->grams + group * (n + 1) * (n + 1);
+  task.answers = follow ? sums->answers + group * outputs : NULL;
+  DQ_TRY(dq_rounding_solve(&task, context, error));
+  for (int64_t o = 0; o < outputs; o++) {
+    if (bias) bias[group * outputs + o] = task.bias[o];
+    for (int64_t i = 0; i < n; i++) {
+      int64_t at = place(layer, group * outputs + o, i);
+      offsets[at] = (int8_t)(task.elements[o * n + i] - it->weight_before[at]);
+    }
+  }
+  return DQ_OK;
+}
+
+// ---- The graph ----
+
+// One way to round: biases that bring the means to those of the float network (`follow`), so that a layer
+// makes up for what the layers before it do to its mean, or of the float weights on the same inputs.
+typedef struct rounder {
+  dq_int8_job *job;
+  const dq_graph *exact;     // the float graph
+  dq_rounded_layer *rounded; // `count` so far
+  written *written;
+  int count;
+  int64_t fitted;            // pictures that weights are fitted to
+  bool follow;
+  struct timespec start;
+} rounder;
+
+static dq_status sum_pictures(rounder *it, const dq_rounding_layer *layer, dq_layer_sums *sums) {
+  dq_int8_job *job = it->job;
+  const dq_rounding_list *list = &job->rounding;
+  dq_network_pair pair;
+  dq_status status = dq_network_pair_open(
+      &pair, (const dq_graph *[]){it->exact, job->graph},
+      (const char *[]){layer->output, layer->node->inputs[0]->name}, &job->options->shapes, job->context, job->error);
+  for (int64_t p = 0; status == DQ_OK && p < it->fitted; p++) {
+    status = dq_network_pair_run(&pair, job->data, p, job->error);
+    if (status == DQ_OK)
+      status = dq_layer_sums_add(sums, layer, dq_plan_output(pair.sessions[1].plan, 0),
+                                 dq_plan_output(pair.sessions[0].plan, 0), p, job->context, job->error);
+    if (status == DQ_OK) status = dq_check_stop(job->context, job->error);
+    dq_progress(job->context, it->follow ? "rounding weights" : "rounding again", (layer - list->layers) * it->fitted + p + 1,
+                list->count * it->fitted);
+  }
+  dq_network_pair_close(&pair);
+  return status;
+}
+
+static dq_status round_layer(rounder *it, const dq_rounding_layer *layer, dq_arena *scratch) {
+  dq_int8_job *job = it->job;
+  written *here = &it->written[it->count];
+  dq_layer_sums sums;
+  if (!find_written(here, layer->node, job->arena)) return DQ_OK;
+  int64_t weights = dq_tensor_count(layer->weight), channels = here->bias ? layer->groups * layer->outputs : 0;
+  int8_t *offsets = DQ_NEW_ARRAY(job->graph->arena, weights, int8_t);
+  double *bias = channels ? DQ_NEW_ARRAY(job->graph->arena, channels, double) : NULL;
+  if (!offsets || (channels && !bias)) return dq_fail_memory(job->error, 0);
+  DQ_TRY(dq_layer_sums_open(&sums, layer, it->fitted, scratch, job->error));
+  DQ_TRY(sum_pictures(it, layer, &sums));
+  for (int64_t g = 0; g < layer->groups; g++)
+    DQ_TRY(solve_group(layer, here, &sums, it->follow, g, offsets, bias, scratch, job->context, job->error));
+  it->rounded[it->count] = (dq_rounded_layer){layer->output, weights, offsets, channels, bias};
+  write_layer(here, &it->rounded[it->count++]);
+  return DQ_OK;
+}
+
+static bool out_of_time(const rounder *it) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  double seconds = (double)(now.tv_sec - it->start.tv_sec) + 1e-9 * (double)(now.tv_nsec - it->start.tv_nsec);
+  return it->job->options->time_limit > 0 && seconds > it->job->options->time_limit;
+}
+
+static dq_status round_layers(rounder *it) {
+  const dq_rounding_list *list = &it->job->rounding;
+  for (int l = 0; l < list->count && !out_of_time(it); l++) {
+    dq_arena *scratch = dq_arena_new(0);
+    dq_status status = scratch ? round_layer(it, &list->layers[l], scratch) : dq_fail_memory(it->job->error, 0);
+    dq_arena_free(scratch);
+    if (status != DQ_OK) return status;
+  }
+  if (it->count < list->count && out_of_time(it))
+    dq_message(it->job->context, DQ_WARNING, "out of time: %d of %d layers are rounded adaptively", it->count,
+               list->count);
+  return DQ_OK;
+}
+
+// SQNR of the outputs in dB on the pictures that nothing was fitted to.
+static dq_status judge(const rounder *it, double *sqnr) {
+  dq_int8_job *job = it->job;
+  dq_network_pair pair;
+  dq_comparison all = {0};
+  dq_status status =
+      dq_network_pair_open(&pair, (const dq_graph *[]){it->exact, job->graph}, (const char *[]){NULL, NULL},
+                           &job->options->shapes, job->context, job->error);
+  int64_t first = it->fitted < job->pictures ? it->fitted : 0;
+  for (int64_t p = first; status == DQ_OK && p < job->pictures; p++) {
+    status = dq_network_pair_run(&pair, job->data, p, job->error);
+    for (int o = 0; status == DQ_OK && o < dq_plan_output_count(pair.sessions[0].plan); o++)
+      status = dq_comparison_add(&all, dq_plan_output(pair.sessions[0].plan, o),
+                                 dq_plan_output(pair.sessions[1].plan, o), -1, job->error);
+  }
+  dq_network_pair_close(&pair);
+  *sqnr = dq_comparison_sqnr(&all);
+  return status;
+}
+
+// Rounds one way, judges, and leaves the graph as it was.
+static dq_status attempt(rounder *it, double *sqnr) {
+  dq_int8_job *job = it->job;
+  it->rounded = DQ_NEW_ARRAY(job->graph->arena, job->rounding.count, dq_rounded_layer);
+  it->written = DQ_NEW_ARRAY(job->arena, job->rounding.count, written);
+  if (!it->rounded || !it->written) return dq_fail_memory(job->error, 0);
+  DQ_TRY(round_layers(it));
+  DQ_TRY(judge(it, sqnr));
+  dq_message(job->context, DQ_DETAIL, "adaptive rounding, means of the %s: %.2f dB",
+             it->follow ? "float network" : "layer alone", *sqnr);
+  for (int l = 0; l < it->count; l++) restore(&it->written[l]);
+  return DQ_OK;
+}
+
+// Leaves the better of the two ways in the graph, or neither.
+static dq_status keep_best(rounder ways[2]) {
+  dq_int8_job *job = ways[0].job;
+  double before, after[2];
+  DQ_TRY(judge(&ways[0], &before));
+  for (int w = 0; w < 2; w++) DQ_TRY(attempt(&ways[w], &after[w]));
+  int best = after[1] > after[0];
+  job->report->rounding_gain = after[best] - before;
+  if (!(after[best] > before)) {
+    dq_message(job->context, DQ_NOTE,
+               "adaptive rounding brings the outputs no closer: weights are rounded to the nearest");
+    return DQ_OK;
+  }
+  const rounder *it = &ways[best];
+  for (int l = 0; l < it->count; l++) write_layer(&it->written[l], &it->rounded[l]);
+  job->report->table.rounding = (dq_rounding){it->rounded, it->count};
+  job->report->rounded = it->count;
+  return DQ_OK;
+}
+
+// As a table says.
+static dq_status replay(dq_int8_job *job, const dq_rounding *rounding) {
+  for (int l = 0; l < job->rounding.count; l++) {
+    const dq_rounding_layer *layer = &job->rounding.layers[l];
+    const dq_rounded_layer *rounded = dq_rounding_find(rounding, layer->output);
+    written it;
+    if (!rounded || !find_written(&it, layer->node, job->arena)) continue;
+    if (!fits(&it, rounded))
+      return dq_fail(job->error, DQ_BAD_INPUT, "value '%s': the table's rounding is of another weight",
+                     layer->output);
+    write_layer(&it, rounded);
+  }
+  job->report->table.rounding = *rounding;
+  job->report->rounded = rounding->count;
+  return DQ_OK;
+}
+
+dq_status dq_int8_list_rounding(dq_int8_job *job) {
+  dq_graph *graph = job->graph;
+  dq_node **order = DQ_NEW_ARRAY(job->arena, graph->node_count, dq_node *);
+  job->rounding = (dq_rounding_list){DQ_NEW_ARRAY(job->arena, graph->node_count, dq_rounding_layer), 0};
+  if (!order || !job->rounding.layers) return dq_fail_memory(job->error, 0);
+  DQ_TRY(dq_graph_order(graph, order, job->error));
+  for (int n = 0; n < graph->node_count; n++)
+    if (order[n]->mark && dq_rounding_layer_of(&job->rounding.layers[job->rounding.count], order[n]))
+      job->rounding.count++;
+  return DQ_OK;
+}
+
+dq_status dq_int8_round(dq_int8_job *job, const dq_graph *exact) {
+  enum { JUDGED_PICTURES = 64 }; // at most a third of all
+  if (job->options->table) return replay(job, &job->options->table->rounding);
+  int64_t judged = job->pictures / 3 < JUDGED_PICTURES ? job->pictures / 3 : JUDGED_PICTURES;
+  rounder ways[2];
+  for (int w = 0; w < 2; w++) {
+    ways[w] = (rounder){.job = job, .exact = exact, .fitted = job->pictures - judged, .follow = !w};
+    clock_gettime(CLOCK_MONOTONIC, &ways[w].start);
+  }
+  return keep_best(ways);
+}

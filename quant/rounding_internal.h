@@ -1,0 +1,55 @@
+// Adaptive rounding between its files: layers, their sums over pictures, and pairs of networks.
+#ifndef DQ_QUANT_ROUNDING_INTERNAL_H
+#define DQ_QUANT_ROUNDING_INTERNAL_H
+
+#include "lib/exec/infer.h"
+#include "lib/passes/passes.h"
+#include "datasets/datasets.h"
+#include "quant/rounding.h"
+
+// ---- rounding_sums.c ----
+
+// A Conv, or a Gemm without transA, whose weights are rounded.
+typedef struct dq_rounding_layer {
+  dq_node *node;                // of the quantized graph
+  const char *input, *output;   // values of the float graph
+  const dq_tensor *weight, *bias; // in float; no bias: NULL
+  int64_t groups, outputs, inputs; // of one group
+  bool by_inputs;               // the weight is inputs x outputs
+} dq_rounding_layer;
+
+// What a layer is; false when it is none of these.
+bool dq_rounding_layer_of(dq_rounding_layer *layer, dq_node *node);
+
+// Of all groups, one after the other, as dq_rounding_task has them.
+typedef struct dq_layer_sums {
+  double *grams, *answers;
+  int64_t most; // samples taken of a picture
+} dq_layer_sums;
+
+// Sums of zero; at most as many samples of each of `pictures` as their number asks for.
+dq_status dq_layer_sums_open(dq_layer_sums *sums, const dq_rounding_layer *layer, int64_t pictures,
+                             dq_arena *arena, dq_error *error);
+// Adds samples of one picture: the layer's input as the quantized network has it, its output as the float
+// network has it.
+dq_status dq_layer_sums_add(dq_layer_sums *sums, const dq_rounding_layer *layer, const dq_tensor *input,
+                            const dq_tensor *output, int64_t picture, const dq_context *context,
+                            dq_error *error);
+
+// ---- rounding_pair.c ----
+
+// The float network and the quantized one on the same picture, each run as far as one value, or to its
+// outputs.
+typedef struct dq_network_pair {
+  dq_graph *graphs[2];
+  dq_session sessions[2];
+} dq_network_pair;
+
+// ends[i]: value that network i is run to, NULL: all its outputs. Safe to close when it fails.
+dq_status dq_network_pair_open(dq_network_pair *pair, const dq_graph *const graphs[2],
+                               const char *const ends[2], const dq_shape_request *shapes,
+                               const dq_context *context, dq_error *error);
+void dq_network_pair_close(dq_network_pair *pair);
+dq_status dq_network_pair_run(dq_network_pair *pair, dq_data *data, int64_t picture, dq_error *error);
+
+#endif

@@ -1,0 +1,69 @@
+// Adaptive rounding of small layers worked by hand.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "lib/linalg/linalg.h"
+#include "quant/rounding.h"
+
+static const dq_context context = {0};
+
+// Two inputs that are always equal: w = (0.4, 0.4) in steps of 1 gives 0.8 x. Each rounded to the nearest it
+// gives 0; rounded together 1 x, which is closer. The input that is rounded last makes up for the other.
+static void together_is_better_than_each(void **state) {
+  (void)state;
+  const double gram[] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, weights[] = {0.4, 0.4};
+  const float scale = 1;
+  int8_t elements[] = {0, 0};
+  dq_rounding_task task = {.outputs = 1, .inputs = 2, .gram = gram, .weights = weights, .scales = &scale,
+                           .elements = elements};
+  dq_error error;
+  assert_int_equal(dq_rounding_solve(&task, &context, &error), DQ_OK);
+  assert_int_equal(elements[0], 1);
+  assert_int_equal(elements[1], 0);
+}
+
+// Inputs that never change: the bias takes all of it, 0.5 + 0.4 * 2 + 0.4 * 3 = 2.5, or brings the mean to
+// that of the float network, 5.
+static void the_bias_takes_the_mean(void **state) {
+  (void)state;
+  const double gram[] = {16, 24, 8, 24, 36, 12, 8, 12, 4}, weights[] = {0.4, 0.4}, answers = 20;
+  const float scale = 1;
+  int8_t elements[] = {0, 0};
+  double bias = 0.5;
+  dq_rounding_task task = {.outputs = 1, .inputs = 2, .gram = gram, .weights = weights, .scales = &scale,
+                           .elements = elements, .bias = &bias};
+  dq_error error;
+  assert_int_equal(dq_rounding_solve(&task, &context, &error), DQ_OK);
+  assert_int_equal(elements[0], 0);
+  assert_int_equal(elements[1], 0);
+  assert_float_equal(bias, 2.5, 1e-12);
+  task.answers = &answers;
+  assert_int_equal(dq_rounding_solve(&task, &context, &error), DQ_OK);
+  assert_float_equal(bias, 5, 1e-12);
+}
+
+// (4 2 / 2 5) = R^T R with R = (2 1 / 0 2), and (4 2 / 2 5) (1, 2) = (8, 12).
+static void factor_by_hand(void **state) {
+  (void)state;
+  double a[] = {4, 2, 0, 5}, x[] = {8, 12}, singular[] = {1, 1, 1, 1};
+  dq_error error;
+  assert_int_equal(dq_factor_symmetric(2, a, NULL, &error), DQ_OK);
+  const double expected[] = {2, 1, 1, 2};
+  for (int i = 0; i < 4; i++) assert_float_equal(a[i], expected[i], 1e-15);
+  dq_solve_factored(2, a, x);
+  assert_float_equal(x[0], 1, 1e-15);
+  assert_float_equal(x[1], 2, 1e-15);
+  assert_int_equal(dq_factor_symmetric(2, singular, NULL, &error), DQ_BAD_INPUT);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(together_is_better_than_each),
+      cmocka_unit_test(the_bias_takes_the_mean),
+      cmocka_unit_test(factor_by_hand),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
