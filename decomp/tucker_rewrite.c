@@ -320,6 +320,14 @@ static dq_status apply(work *w, dq_tucker_report *report, dq_error *error) {
   return DQ_OK;
 }
 
+// How pictures were made the input; constants per patient belong to the data, not to the model.
+static dq_status remember_preset(dq_graph *graph, const dq_tucker_options *options,
+                                 dq_error *error) {
+  const char *preprocess = dq_data_preprocess_text(options->data);
+  if (!preprocess[0] || strstr(preprocess, "norm=")) return DQ_OK;
+  return dq_origin_set_preset(graph, preprocess, options->context, error);
+}
+
 dq_status dq_tucker_apply(dq_graph *graph, const dq_tucker_options *options,
                           dq_tucker_report *report, dq_error *error) {
   memset(report, 0, sizeof *report);
@@ -332,6 +340,8 @@ dq_status dq_tucker_apply(dq_graph *graph, const dq_tucker_options *options,
   if (status == DQ_OK && report->decomposed)
     status = dq_origin_finish(origin, graph, options->context, error);
   else dq_origin_discard(origin);
+  if (status == DQ_OK && report->decomposed && options->data)
+    status = remember_preset(graph, options, error);
   for (int i = 0; i < w.count; i++) {
     dq_arena_free(w.jobs[i].spectra);
     dq_arena_free(w.jobs[i].arena);

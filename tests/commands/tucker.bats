@@ -120,6 +120,10 @@ load common
 
 @test "as little work as the quality allows" {
   shapes="$root/datasets/shapes.onnx" fit=(--data "synth:shapes,split=calib,count=8" --eval "synth:shapes,count=40")
+  gives 0 dq-tucker "$models/small.onnx" --ratio 0.5 --data "synth:shapes,count=4,size=8" --preset raw01 -o out.onnx
+  gives 0 dq-int8 out.onnx --data "synth:shapes,count=4,size=8" -o int8.onnx # no preset needed
+  has "as the model remembers"
+  rm int8.onnx
   gives 0 dq-tucker "$shapes" --max-drop 3 "${fit[@]}" -o out.onnx --save-ranks ranks.json
   has "the best so far"
   has "fewer multiply-accumulates cost"
