@@ -8,6 +8,7 @@
 #include "lib/onnx/onnx.h"
 #include "lib/report/report.h"
 #include "quant/amp.h"
+#include "quant/amp_check.h"
 #include "quant/hook_spec.h"
 
 typedef struct amp_options {
@@ -17,6 +18,7 @@ typedef struct amp_options {
   const char *retrain, *data, *policy;
   bool keep_io, half_io, explain;
   dq_option_list allow, follow, deny, deny_nodes, shapes;
+  dq_data_arguments check;
   int guard;
   double input_max;
 } amp_options;
@@ -61,6 +63,19 @@ static const dq_option rows[] = {
                 "and runs; else the converted model stays and the exit status is 1."},
     {.name = "data", .type = DQ_OPTION_FILE, .value = "SPEC", .group = "Retraining", DQ_INTO(amp_options, data),
      .help = "pictures to retrain with, handed on as DQ_DATA"},
+    {.name = "check", .type = DQ_OPTION_FILE, .value = "SPEC", .group = "Check", DQ_INTO(amp_options, check.data),
+     .help = "look at the values on these pictures; exit status 1 when one is beyond float16",
+     .details = "The original is run on the pictures, --data of the other commands says how they are named. For every "
+                "layer in float16: the largest value, the share beyond 65504 and the share below 2^-14, where float16 "
+                "has fewer digits. The model is written as it is all the same: --deny-node keeps a layer in float32."},
+    {.name = "limit", .type = DQ_OPTION_INT, .minimum = 1, .maximum = 1e9, .value = "N", .group = "Check",
+     DQ_INTO(amp_options, check.limit), .help = "check on the first N pictures only"},
+    {.name = "preset", .type = DQ_OPTION_STRING, .value = "NAME", .group = "Check", DQ_INTO(amp_options, check.preset),
+     .help = "how pictures become the model's input (default: what the model remembers)"},
+    {.name = "preprocess", .type = DQ_OPTION_STRING, .value = "K=V,...", .group = "Check",
+     DQ_INTO(amp_options, check.preprocess), .help = "overrides parts of the preset"},
+    {.name = "norm", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Check", DQ_INTO(amp_options, check.norm),
+     .help = "constants per patient, for the preset lgg"},
     {.name = "shape", .type = DQ_OPTION_LIST, .value = "NAME=N,C,H,W", DQ_INTO(amp_options, shapes),
      .help = "size of an input the model leaves open"},
 };
@@ -160,14 +175,70 @@ static void note_speed(dq_report *report, const dq_context *context) {
                              : "Smaller, not faster: this processor has no float16 arithmetic.");
 }
 
-static dq_status tell(const amp_options *options, const dq_amp_report *facts, const dq_context *context,
-                      dq_error *error) {
+typedef struct checked {
+  dq_amp_range *ranges;
+  int count, overflowed; // layers
+  int64_t pictures;
+} checked;
+
+static const dq_column check_columns[] = {
+    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 48},
+    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 20},
+    {"largest", "Largest", DQ_COLUMN_SIGNIFICANT, NULL, 4, 0},
+    {"overflow", "Beyond 65504", DQ_COLUMN_INT, NULL, 0, 0},
+    {"overflow_share", "Share", DQ_COLUMN_PERCENT, NULL, 3, 0},
+    {"subnormal_share", "Below 2^-14", DQ_COLUMN_PERCENT, NULL, 3, 0},
+};
+static const dq_table_layout check_layout = {"check", "Values in float16 on the pictures", check_columns,
+                                             COUNT(check_columns), false};
+
+static void put_check(dq_report *report, const checked *found) {
+  dq_table *table = dq_report_table(report, &check_layout);
+  for (int i = 0; i < found->count; i++) {
+    const dq_amp_range *range = &found->ranges[i];
+    double share = range->elements ? 100.0 / (double)range->elements : 0;
+    dq_table_row(table);
+    dq_table_put_text(table, "node", range->name);
+    dq_table_put_text(table, "op", range->op_type);
+    dq_table_put_real(table, "largest", range->largest);
+    dq_table_put_int(table, "overflow", range->overflow);
+    dq_table_put_real(table, "overflow_share", share * (double)range->overflow);
+    dq_table_put_real(table, "subnormal_share", share * (double)range->subnormal);
+    if (range->overflow) dq_table_mark(table, "overflow", DQ_MARK_BAD);
+  }
+  dq_report_note(report, "%d of %d layers have values beyond 65504 on %" PRId64 " pictures.", found->overflowed,
+                 found->count, found->pictures);
+}
+
+// Looks at the model as it was, which `graph` no longer is.
+static dq_status check_data(const amp_options *options, const dq_amp_report *facts, const dq_shape_request *shapes,
+                            dq_arena *arena, dq_graph **original, checked *found, const dq_context *context,
+                            dq_error *error) {
+  const char *model = options->common.operands[0];
+  dq_data_arguments arguments = options->check;
+  DQ_TRY(dq_onnx_load(original, model, context, error));
+  dq_remembered_preset(&arguments, *original, context);
+  dq_data *data = NULL;
+  dq_status status = dq_open_data(&data, &arguments, options->common.seed, context, error);
+  if (status == DQ_OK) {
+    found->pictures = dq_data_count(data);
+    status = dq_amp_check(*original, facts, shapes, data, arena, &found->ranges, &found->count, context, error);
+    if (status != DQ_OK) dq_error_prefix(error, status, "%s", model);
+  }
+  for (int i = 0; i < found->count; i++) found->overflowed += found->ranges[i].overflow > 0;
+  dq_data_free(data);
+  return status;
+}
+
+static dq_status tell(const amp_options *options, const dq_amp_report *facts, const checked *found,
+                      const dq_context *context, dq_error *error) {
   char title[512];
   snprintf(title, sizeof title, "float16 conversion of %s", options->common.operands[0]);
   dq_report *report = dq_report_new("dq-amp", 1, title);
   const dq_report_options *files = &options->report;
   if (options->explain || files->json || files->csv || files->html) put_nodes(report, facts);
   put_unlisted(report, facts);
+  if (options->check.data) put_check(report, found);
   dq_table *model = dq_report_table(report, &model_layout);
   dq_table_row(model);
   dq_table_put_int(model, "nodes", facts->count);
@@ -211,8 +282,17 @@ static dq_status convert(const amp_options *options, dq_graph *graph, dq_arena *
   DQ_TRY(dq_verify_model(path, context, error));
   if (report.nothing_to_do)
     dq_message(context, DQ_NOTE, "%s: nothing to do, no node becomes float16", model);
-  DQ_TRY(tell(options, &report, context, error));
-  return retrain(options, graph, &report, &settings.shapes, arena, context, error);
+  dq_graph *original = NULL; // owns names that the table shows
+  checked found = {0};
+  status = DQ_OK;
+  if (options->check.data)
+    status = check_data(options, &report, &settings.shapes, arena, &original, &found, context, error);
+  if (status == DQ_OK) status = tell(options, &report, &found, context, error);
+  dq_graph_free(original);
+  DQ_TRY(status);
+  DQ_TRY(retrain(options, graph, &report, &settings.shapes, arena, context, error));
+  if (!found.overflowed) return DQ_OK;
+  return dq_fail(error, DQ_CONDITION, "%s: %d layers in float16 have values beyond 65504", model, found.overflowed);
 }
 
 static dq_status check(const void *parsed, dq_error *error) {
@@ -252,7 +332,9 @@ static const dq_command command = {
     .shared = DQ_WITH_OUTPUT | DQ_WITH_REPORT,
     .output_offset = offsetof(amp_options, output),
     .report_offset = offsetof(amp_options, report),
-    .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_AT_MOST_ONE, "keep-io half-io"}, {DQ_RULE_NEEDS, "data retrain"}},
+    .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_AT_MOST_ONE, "keep-io half-io"}, {DQ_RULE_NEEDS, "data retrain"},
+              {DQ_RULE_NEEDS, "limit check"}, {DQ_RULE_NEEDS, "preset check"}, {DQ_RULE_NEEDS, "preprocess check"},
+              {DQ_RULE_NEEDS, "norm check"}},
     .options_size = sizeof(amp_options),
     .check = check,
     .run = run,

@@ -77,6 +77,21 @@ EOF
   run ! near c/y.npy a/y.npy 0.01
 }
 
+@test "values looked at on data" {
+  gives 0 dq-amp "$models/loud.onnx" -o out.onnx --check "npy:$x"
+  has "0 of 5 layers have values beyond 65504 on 6 pictures."
+  cp out.onnx before.onnx
+  gives 1 dq-amp "$models/loud.onnx" -o off.onnx --guard off --check "npy:$x" --limit 2 --json check.json
+  says "dq-amp: $models/loud.onnx: 2 layers in float16 have values beyond 65504"
+  has "2 of 8 layers have values beyond 65504 on 2 pictures."
+  grep -q '"overflow_share":' check.json
+  [ "$(grep -E '^(conv2|relu2) .*%$' <<<"$output" | awk '$4 > 0 && $5 > 0' | wc -l)" -eq 2 ]
+  [ "$(grep -E '^(x|conv1|relu1|conv3|conv4) .*%$' <<<"$output" | awk '$4 == 0' | wc -l)" -eq 5 ]
+  only out.onnx before.onnx off.onnx check.json
+  gives 2 dq-amp "$models/loud.onnx" -o out.onnx --limit 2
+  gives 5 dq-amp "$models/loud.onnx" -o out.onnx --check npy:missing.npy
+}
+
 @test "facts for programs" {
   gives 0 dq-amp "$models/small.onnx" -o out.onnx --json - --csv nodes.csv
   has '"schema": "dq-amp"'

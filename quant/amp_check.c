@@ -1,0 +1,71 @@
+#include "quant/amp_check.h"
+
+#include <math.h>
+
+typedef struct check_job {
+  const dq_graph *graph;
+  const dq_amp_report *report;
+  dq_amp_range *ranges; // by slot
+  const char **names;   // of values, by slot
+  int count;
+} check_job;
+
+static dq_status see(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
+  (void)error;
+  dq_amp_range *range = &((check_job *)user)->ranges[slot];
+  const float *elements = tensor->data;
+  int64_t count = dq_tensor_count(tensor);
+  range->elements += count;
+  for (int64_t i = 0; i < count; i++) {
+    float size = fabsf(elements[i]);
+    range->overflow += !(size < 65520);
+    range->subnormal += size > 0 && size < 0x1p-14f;
+    if (isfinite(size)) range->largest = fmax(range->largest, (double)size);
+  }
+  return DQ_OK;
+}
+
+static void watch(check_job *job, const dq_value *value, const char *name, const char *op_type) {
+  job->names[job->count] = value->name;
+  job->ranges[job->count++] = (dq_amp_range){.name = name, .op_type = op_type};
+}
+
+static bool read_in_half(const check_job *job, const dq_value *value) {
+  for (int u = 0; u < value->user_count; u++)
+    if (job->report->nodes[value->users[u]->index].half) return true;
+  return false;
+}
+
+static void find_values(check_job *job, const dq_tensor *tensors) {
+  for (int i = 0; i < job->graph->input_count; i++) {
+    const dq_value *input = job->graph->inputs[i];
+    if (!input->constant && tensors[input->index].type == DQ_F32 && read_in_half(job, input))
+      watch(job, input, input->name, "input");
+  }
+  for (int n = 0; n < job->graph->node_count; n++) {
+    const dq_node *node = job->graph->nodes[n];
+    for (int i = 0; job->report->nodes[n].half && i < node->output_count; i++)
+      if (node->outputs[i] && tensors[node->outputs[i]->index].type == DQ_F32 && !tensors[node->outputs[i]->index].data)
+        watch(job, node->outputs[i], node->name[0] ? node->name : node->outputs[i]->name, node->op_type);
+  }
+}
+
+dq_status dq_amp_check(const dq_graph *original, const dq_amp_report *report, const dq_shape_request *shapes,
+                       dq_data *data, dq_arena *arena, dq_amp_range **ranges, int *count, const dq_context *context,
+                       dq_error *error) {
+  check_job job = {.graph = original, .report = report,
+                   .ranges = DQ_NEW_ARRAY(arena, original->value_count, dq_amp_range),
+                   .names = DQ_NEW_ARRAY(arena, original->value_count, const char *)};
+  if (!job.ranges || !job.names) return dq_fail_memory(error, 0);
+  dq_shape_request request = *shapes;
+  request.stand_in = 64; // for types; the data says the sizes
+  dq_tensor *tensors;
+  DQ_TRY(dq_infer(original, &request, true, context, arena, &tensors, error));
+  find_values(&job, tensors);
+  dq_observation what = {.graph = original, .shapes = shapes, .names = job.names, .count = job.count, .data = data,
+                         .pictures = dq_data_count(data), .doing = "checking"};
+  DQ_TRY(dq_observe(&what, see, &job, context, error));
+  *ranges = job.ranges;
+  *count = job.count;
+  return DQ_OK;
+}
