@@ -105,6 +105,23 @@ dq_status dq_conv_f16_plan(const dq_conv_parameters *parameters, unsigned cpu, d
   return DQ_OK;
 }
 
+bool dq_conv_pairs_safe(const dq_conv_int8_parameters *q, const void *weights) {
+  enum { MOST = 128 }; // 255 * 128 fits int16, 255 * 129 does not
+  int64_t window = q->shape.kernel_height * q->shape.kernel_width;
+  int64_t channels = q->shape.in_channels / q->shape.groups;
+  if (!dq_natural_zero_points(q->weight_zero_points, q->weight_zero_point_count, q->weight_signed)) return false;
+  const uint8_t *filter = weights;
+  int shift = q->weight_signed ? 0 : 128;
+  for (int64_t o = 0; o < q->shape.out_channels; o++, filter += channels * window)
+    for (int64_t c = 0; c + 1 < channels; c += 2)
+      for (int64_t k = c * window; k < (c + 1) * window; k++) {
+        int sum = dq_int8_value(filter[k], q->weight_signed) - shift +
+                  dq_int8_value(filter[k + window], q->weight_signed) - shift;
+        if (sum < -MOST || sum > MOST) return false;
+      }
+  return true;
+}
+
 static dq_status check_zero_point(const char *what, int32_t zero_point, bool is_signed,
                                   dq_error *error) {
   int low = is_signed ? -128 : 0, high = is_signed ? 127 : 255;

@@ -41,6 +41,8 @@ static int choose_multiply(const dq_conv_plan *plan) {
   bool bytes =
       dq_natural_zero_points(q->weight_zero_points, q->weight_zero_point_count, q->weight_signed);
   if (bytes && dq_kernel_find(DQ_OPERATION_u8s8_tile, plan->cpu)) return DQ_OPERATION_u8s8_tile;
+  if (bytes && q->pairs_safe && dq_kernel_find(DQ_OPERATION_u8s8_pair_tile, plan->cpu))
+    return DQ_OPERATION_u8s8_pair_tile;
   return DQ_OPERATION_i16_tile;
 }
 
@@ -48,7 +50,7 @@ static void prepare(dq_conv_plan *plan) {
   const dq_conv_parameters *p = &plan->shape;
   int operation = choose_multiply(plan);
   plan->multiply = dq_kernel_find(operation, plan->cpu);
-  bool bytes = operation == DQ_OPERATION_u8s8_tile;
+  bool bytes = operation == DQ_OPERATION_u8s8_tile || operation == DQ_OPERATION_u8s8_pair_tile;
   plan->word_values = plan->float32 ? 1 : bytes ? 4 : 2;
   plan->expand = dq_conv_find_expand(plan);
   plan->requantize = dq_kernel_find(DQ_OPERATION_requantize, plan->cpu);

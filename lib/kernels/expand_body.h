@@ -40,3 +40,25 @@ void EXPAND(dq_i16_expand)(const dq_expansion *e) {
   else if (e->stride == 2) take_pairs(e, 2);
   else take_pairs(e, e->stride);
 }
+
+static inline __attribute__((always_inline)) void take_quads(const dq_expansion *e,
+                                                             const int64_t stride) {
+  const uint32_t flip = e->is_signed ? 0x80808080u : 0;
+  const int64_t count = e->end - e->first;
+  for (int64_t line = 0; line < e->lines; line++) {
+    uint32_t *to = start_line(e, line);
+    const uint8_t *a = source(e, 0, line), *b = source(e, 1, line);
+    const uint8_t *c = source(e, 2, line), *d = source(e, 3, line);
+    for (int64_t i = 0; i < count; i++) {
+      uint32_t low = a[i * stride] | (uint32_t)b[i * stride] << 8;
+      uint32_t high = c[i * stride] | (uint32_t)d[i * stride] << 8;
+      to[i] = (low | high << 16) ^ flip;
+    }
+  }
+}
+
+void EXPAND(dq_u8s8_expand)(const dq_expansion *e) {
+  if (e->stride == 1) take_quads(e, 1);
+  else if (e->stride == 2) take_quads(e, 2);
+  else take_quads(e, e->stride);
+}

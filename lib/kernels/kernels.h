@@ -70,7 +70,13 @@ typedef struct dq_conv_int8_parameters {
   // weight_zero_point_count is 0 (all zero), 1, or out_channels; read by plan and by pack.
   const int32_t *weight_zero_points;
   int64_t weight_zero_point_count;
+  bool pairs_safe; // what dq_conv_pairs_safe says of the weights; false when that was not asked
 } dq_conv_int8_parameters;
+
+// Whether the products of every two neighbouring input channels 2i, 2i + 1 of a filter's place add up
+// within int16 whatever the input: weights (OIHW) as signed bytes, inputs as unsigned ones. A plan for
+// weights of which it is true may add them up in 16 bits.
+bool dq_conv_pairs_safe(const dq_conv_int8_parameters *parameters, const void *weights);
 
 // How an int32 sum becomes 8 bits:
 //   q = clamp(round_half_even((float)(sum + bias) * multiplier) + zero_point, low, high)

@@ -81,7 +81,8 @@ typedef struct dq_tile {
   float low, high, alpha;
 } dq_tile;
 typedef void dq_tile_function(const dq_tile *tile);
-typedef dq_tile_function dq_f32_tile_function, dq_i16_tile_function, dq_u8s8_tile_function;
+typedef dq_tile_function dq_f32_tile_function, dq_i16_tile_function, dq_u8s8_tile_function,
+    dq_u8s8_pair_tile_function;
 
 // Exact sums of bytes, signed weights times unsigned values, on hardware that multiplies whole tiles:
 // the depth is cut into `tiles` of tile_words (at most DQ_BLOCK_WORDS) words. sum[i][j] = sum over t

@@ -82,6 +82,7 @@ static dq_status prepare_kernel(dq_op *op, const operands *from, const dq_zero_p
       .weight_zero_points = zero->values,
       .weight_zero_point_count = zero->count,
   };
+  parameters.pairs_safe = dq_conv_pairs_safe(&parameters, op->inputs[from->w]->data);
   DQ_TRY(dq_conv_int8_plan(&parameters, op->context->cpu, &state->plan, op->error));
   DQ_TRY(dq_op_alloc(op, arena, dq_conv_packed_bytes(&state->plan), &state->packed));
   dq_conv_int8_pack(&state->plan, op->inputs[from->w]->data, state->packed);

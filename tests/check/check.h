@@ -61,7 +61,8 @@ void report(checker *c, bool good, const char *format, ...) __attribute__((forma
 
 // ---- One random case each ----
 typedef void check_case(checker *c);
-check_case check_conv_f32, check_depthwise_f32, check_conv_int8, check_depthwise_int8;
+check_case check_conv_f32, check_depthwise_f32, check_conv_int8, check_depthwise_int8,
+    check_conv_int8_pairs;
 check_case check_conv_f16, check_depthwise_f16;
 check_case check_gemm_f32, check_gemm_int8;
 check_case check_f32_expand, check_f16_expand, check_i16_expand, check_u8s8_expand;

@@ -46,6 +46,8 @@ unproven() { grep -c "\"$2\": [1-9]" "$1" || true; }
   gives 0 dq-report q.onnx --overflow --data "npy:$x" --json a.json
   [ "$(unproven a.json can_pair)" -eq 0 ]
   [ "$(unproven a.json can32)" -eq 0 ]
+  for mask in c avx2 avx512 native; do outputs q.onnx $mask "$x" --cpu-mask $mask; done
+  cmp c/y.npy avx2/y.npy && cmp c/y.npy avx512/y.npy && cmp c/y.npy native/y.npy
   dq-int8 "$models/small.onnx" --data "npy:$x" --accumulator int32 -o i.onnx >/dev/null 2>&1
   gives 0 dq-report i.onnx --overflow --json b.json
   [ "$(unproven b.json can_pair)" -gt 0 ]
