@@ -46,9 +46,11 @@ static inline __attribute__((always_inline)) void take_quads(const dq_expansion 
   const uint32_t flip = e->is_signed ? 0x80808080u : 0;
   const int64_t count = e->end - e->first;
   for (int64_t line = 0; line < e->lines; line++) {
-    uint32_t *to = start_line(e, line);
-    const uint8_t *a = source(e, 0, line), *b = source(e, 1, line);
-    const uint8_t *c = source(e, 2, line), *d = source(e, 3, line);
+    const void *row;
+    uint32_t *to = dq_start_line(e, line, &row);
+    const uint8_t *a = row, *b = (const uint8_t *)e->rows[1] + line * e->line_step;
+    const uint8_t *c = (const uint8_t *)e->rows[2] + line * e->line_step;
+    const uint8_t *d = (const uint8_t *)e->rows[3] + line * e->line_step;
     for (int64_t i = 0; i < count; i++) {
       uint32_t low = a[i * stride] | (uint32_t)b[i * stride] << 8;
       uint32_t high = c[i * stride] | (uint32_t)d[i * stride] << 8;
