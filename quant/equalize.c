@@ -44,7 +44,9 @@ static dq_status find_sites(site_list *list, const dq_graph *graph, const dq_ten
     dq_site *site = &list->sites[list->count];
     bool found = dq_site_find(site, graph, tensors, value, arena);
     for (int v = 0; v < site->value_count; v++) done[site->values[v].value->index] = true;
-    if (!found || (scope == DQ_EQUALIZE_DEPTHWISE && !site->free_readers)) continue;
+    if (!found || (scope == DQ_EQUALIZE_DEPTHWISE && !site->free_readers) ||
+        (scope == DQ_EQUALIZE_NARROW && site->wide))
+      continue;
     list->slots += site->value_count + site->silu_count;
     list->count++;
   }

@@ -26,6 +26,7 @@ typedef struct dq_equalization {
 typedef enum dq_equalize_scope {
   DQ_EQUALIZE_NONE,
   DQ_EQUALIZE_DEPTHWISE,
+  DQ_EQUALIZE_NARROW, // all but those that run through Clip or Concat
   DQ_EQUALIZE_ALL,
   DQ_EQUALIZE_FULL, // all, and the range is the value's alone
 } dq_equalize_scope;

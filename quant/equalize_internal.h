@@ -28,6 +28,7 @@ typedef struct dq_site {
   dq_silu *silus;
   int value_count, writer_count, reader_count, clip_count, silu_count;
   bool free_readers; // all are
+  bool wide;         // a Clip or Concat is within: the factors are more of the pictures' making
   bool head; // the only value is a product's that nothing but the network's head reads, which takes
              // the factors back in float
 } dq_site;

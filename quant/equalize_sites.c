@@ -259,6 +259,8 @@ static bool join_channels(finder *find, const dq_node *node) {
 
 // A node inside the site, reached through one of its values.
 static bool join_node(finder *find, dq_node *node, const dq_value *from) {
+  if (dq_node_is(node, "Concat") || dq_node_is(node, "Split") || is_rectifier(node))
+    find->site->wide = true;
   if (dq_node_is(node, "Concat") || dq_node_is(node, "Split"))
     return is_along_channels(find, node) && join_channels(find, node);
   if (is_plain_add(find, node))
