@@ -66,7 +66,8 @@ void dq_conv_narrow(const dq_conv_plan *plan, float *sums, uint16_t *to, int64_t
   if (rounds_first(plan)) {
     narrow(sums, to, count);
     ((dq_f16_to_f32_function *)plan->widen->function)(to, sums, count);
-    dq_activate_f32(&plan->shape.activation, sums, sums, count);
+    const float alpha = plan->shape.activation.alpha;
+    for (int64_t i = 0; i < count; i++) sums[i] = sums[i] < 0.0f ? alpha * sums[i] : sums[i];
   }
   narrow(sums, to, count);
 }
