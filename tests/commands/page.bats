@@ -14,7 +14,7 @@ page() {
     Overflow "Bits of the accumulator" "Values and the ranges chosen" "Compared layer by layer" Layers Operators; do
     grep -qF "<h2>$title</h2>" page.html
   done
-  [ "$(grep -c '<figure>' page.html)" -eq 7 ]             # values that are quantized
+  [ "$(grep -c '<figure>' page.html)" -eq 6 ]             # values that are quantized
   [ "$(grep -o '<div class="bar">' page.html | wc -l)" -ge 11 ] # precisions, and twice the four products
   ! grep -qiE '<script|<link|<img|https?://|url\(|@import' page.html
   grep -q 'prefers-color-scheme: dark' page.html

@@ -135,7 +135,7 @@ product  Mul       FOLLOW  float32    the type of an input is not known" ]
 
 @test "inputs are given by their names" {
   local model="$models/two_inputs.onnx"
-  make_models --array a.npy 1 8 8 8
+  make_models --array a.npy 1 3 8 8
   make_models --array small.npy 1 2
   gives 0 dq-run "$model" --input x=a.npy --input z=a.npy
   [ "$output" = "y: float32 1x8x8x8" ]

@@ -200,8 +200,9 @@ static void no_nodes(wire *graph, wire *kept) {
 
 static void two_inputs(wire *graph, wire *kept) {
   (void)kept;
-  add(graph, node_of_two("Add", "sum", "x", "z", "y"));
-  declare(graph, 11, "x", 4, maps), declare(graph, 11, "z", 4, maps);
+  add(graph, node_of_two("Add", "sum", "x", "z", "total"));
+  conv(graph, "total", "y");
+  declare(graph, 11, "x", 4, picture), declare(graph, 11, "z", 4, picture);
   output(graph, "y");
 }
 
