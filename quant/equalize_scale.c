@@ -1,23 +1,7 @@
 // Equalization: the scaling of weights and biases by factors that are given.
-#include <string.h>
-
 #include "quant/equalize_internal.h"
 #include "quant/head.h"
-
-// A copy of an initializer for one convolution alone, which reads it as input `i`.
-static float *own_constant(dq_graph *graph, dq_node *node, int i) {
-  const dq_value *old = node->inputs[i];
-  dq_tensor *tensor = dq_tensor_new(graph->arena, DQ_F32, old->constant->rank, old->constant->dims);
-  char *name = dq_arena_printf(graph->arena, "%s_equalized", old->name);
-  dq_value **inputs =
-      dq_arena_copy(graph->arena, node->inputs, (size_t)node->input_count * sizeof *inputs);
-  dq_value *value = tensor && name && inputs ? dq_graph_add_constant(graph, name, tensor) : NULL;
-  if (!value) return NULL;
-  memcpy(tensor->data, old->constant->data, dq_tensor_bytes(tensor));
-  inputs[i] = value;
-  node->inputs = inputs;
-  return tensor->data;
-}
+#include "quant/own_constant.h"
 
 // Taps times the factor of their output channel, or divided by that of their input channel.
 static dq_status scale_weight(dq_graph *graph, dq_node *node, const double *inputs,
@@ -25,8 +9,9 @@ static dq_status scale_weight(dq_graph *graph, dq_node *node, const double *inpu
   const dq_tensor *weight = node->inputs[1]->constant;
   int64_t rows = weight->dims[0], columns = weight->dims[1];
   int64_t taps = dq_tensor_product(weight, 2, weight->rank);
-  float *at = own_constant(graph, node, 1);
-  if (!at) return dq_fail_memory(error, 0);
+  dq_tensor *own = dq_own_constant(graph, node, 1);
+  if (!own) return dq_fail_memory(error, 0);
+  float *at = own->data;
   for (int64_t a = 0; a < rows; a++)
     for (int64_t b = 0; b < columns; b++, at += taps) {
       dq_weight_channels channels = dq_weight_channels_at(node, a, b);
@@ -40,8 +25,9 @@ static dq_status scale_weight(dq_graph *graph, dq_node *node, const double *inpu
 static dq_status scale_vector(dq_graph *graph, dq_node *node, int input, const double *factors,
                               int exponent, dq_error *error) {
   int64_t count = dq_tensor_count(node->inputs[input]->constant);
-  float *at = own_constant(graph, node, input);
-  if (!at) return dq_fail_memory(error, 0);
+  dq_tensor *own = dq_own_constant(graph, node, input);
+  if (!own) return dq_fail_memory(error, 0);
+  float *at = own->data;
   for (int64_t c = 0; c < count; c++)
     at[c] = (float)(exponent < 0 ? (double)at[c] / factors[c] : (double)at[c] * factors[c]);
   return DQ_OK;

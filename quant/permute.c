@@ -7,6 +7,7 @@
 
 #include "quant/blocks.h"
 #include "quant/channels.h"
+#include "quant/own_constant.h"
 
 enum { MOST_CHANNELS = 4096, MOST_SWEEPS = 20 };
 
@@ -221,20 +222,14 @@ static const int64_t *order_of(permuter *p, const dq_value *value, int64_t *coun
 // Gives the node an initializer of its own in which slice i of `axis` is what was slice order[i].
 static dq_status permute_constant(const permuter *p, dq_node *node, int input, int axis, const int64_t *order) {
   const dq_tensor *from = node->inputs[input]->constant;
-  dq_arena *arena = p->graph->arena;
-  dq_tensor *to = dq_tensor_new(arena, DQ_F32, from->rank, from->dims);
-  dq_value **inputs = dq_arena_copy(arena, node->inputs, (size_t)node->input_count * sizeof *inputs);
-  char *name = dq_arena_printf(arena, "%s_permuted", node->inputs[input]->name);
-  dq_value *value = to && name && inputs ? dq_graph_add_constant(p->graph, name, to) : NULL;
-  if (!value) return dq_fail_memory(p->error, dq_tensor_bytes(from));
+  dq_tensor *to = dq_own_constant(p->graph, node, input);
+  if (!to) return dq_fail_memory(p->error, dq_tensor_bytes(from));
   int64_t outer = dq_tensor_product(from, 0, axis), count = from->dims[axis];
   int64_t inner = dq_tensor_product(from, axis + 1, from->rank);
   for (int64_t o = 0; o < outer; o++)
     for (int64_t i = 0; i < count; i++)
       memcpy((float *)to->data + (o * count + i) * inner,
              (const float *)from->data + (o * count + order[i]) * inner, (size_t)inner * sizeof(float));
-  inputs[input] = value;
-  node->inputs = inputs;
   return DQ_OK;
 }
 
