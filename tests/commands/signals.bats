@@ -18,17 +18,23 @@ look() {
   for file in "${files[@]}"; do
     [ "$(cat "run/$file")" = old ] || complete "$file" || { echo "$1: $file is neither old nor new" && return 1; }
   done
-  case $1-$2 in
-  *-0 | KILL-137) ;;
-  INT-130 | TERM-130 | TERM-143) cut=$((cut + 1)) ;;
+  case $1-$2 in # a signal that came late moves the next ones forward, one in time moves them back
+  *-0) time=$((time - time / 8)) ;;
+  KILL-137) time=$((time + time / 8 + 1)) ;;
+  INT-130 | TERM-130 | TERM-143) cut=$((cut + 1)) time=$((time + time / 8 + 1)) ;;
   *) echo "$1: exit status $2" && return 1 ;;
   esac
   [ "$1" = KILL ] || [ "$(ls -A run)" = "$(ls -A whole)" ] || { echo "$1 left $(ls -A run)" && return 1; }
 }
 
+# pause MICROSECONDS: without a program whose start would outlast a quick command
+pause() { read -r -t "$(printf '%d.%06d' $(($1 / 1000000)) $(($1 % 1000000)))" -u 8 || true; }
+
 # signalled COMMAND...: 20 moments of a command that writes into the folder run, with three signals
 signalled() {
   local moment name begin=${EPOCHREALTIME/[.,]/} time pid status cut=0 files
+  mkfifo silence
+  exec 8<>silence # nobody writes into it
   mkdir run
   "$@" >/dev/null 2>&1
   time=$((${EPOCHREALTIME/[.,]/} - begin))
@@ -38,9 +44,9 @@ signalled() {
     for name in INT TERM KILL; do
       mkdir run
       printf 'old\n' | (cd run && tee "${files[@]}" >/dev/null)
-      "$@" >/dev/null 2>&1 3>&- &
+      "$@" >/dev/null 2>&1 3>&- 8>&- &
       pid=$!
-      sleep "$(printf '%d.%06d' 0 $(((RANDOM * 32768 + RANDOM) % (time + time / 8 + 1) % 1000000)))"
+      pause $(((RANDOM * 32768 + RANDOM) % (time + 1)))
       kill -s "$name" "$pid" 2>/dev/null || true
       status=0
       wait "$pid" 2>/dev/null || status=$?
@@ -48,6 +54,7 @@ signalled() {
       rm -r run
     done
   done
+  exec 8>&-
   [ "$cut" -gt 0 ] # some came in time
 }
 
