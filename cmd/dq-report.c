@@ -4,13 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "calib/chosen.h"
 #include "cmd/command.h"
-#include "cmd/data.h"
-#include "lib/eval/accuracy.h"
-#include "lib/eval/audit.h"
-#include "lib/eval/cost.h"
-#include "lib/eval/layers.h"
+#include "cmd/study.h"
 #include "lib/onnx/onnx.h"
 #include "lib/report/report.h"
 #include "lib/report/report_accuracy.h"
@@ -138,24 +133,6 @@ static const dq_table_layout model_layout = {"model", "Model", model_columns, CO
 static const dq_table_layout models_layout = {"models", "Models", model_columns,
                                               COUNT(model_columns), false};
 
-// ---- Facts of one model ----
-
-typedef struct model_facts {
-  const char *path;
-  dq_graph *graph, *reference; // reference NULL: nothing to compare with
-  dq_shape_request shapes;
-  dq_cost cost;
-  dq_odd_weight *odd_weights;
-  int odd_weight_count;
-  dq_result accuracy;             // count 0: not measured
-  int64_t skipped;                // pictures that could not be read
-  dq_layer_comparison comparison; // outputs NULL: not compared
-  dq_audit_report audit;          // layers NULL: not audited
-  dq_sensitivity sensitivity;     // layers NULL: not measured
-  dq_chosen chosen;               // for the page
-  dq_calibration calibration;     // of the values chosen for; count 0: not looked at
-} model_facts;
-
 static bool is_shown(const void *user, const char *name) {
   const report_options *options = user;
   for (int i = 0; i < options->only.count; i++)
@@ -163,10 +140,10 @@ static bool is_shown(const void *user, const char *name) {
   return !options->only.count;
 }
 
-static void put_model(dq_table *table, const model_facts *facts) {
-  const dq_cost *cost = &facts->cost;
+static void put_model(dq_table *table, const dq_study *study) {
+  const dq_cost *cost = &study->cost;
   dq_table_row(table);
-  dq_table_put_text(table, "file", facts->path);
+  dq_table_put_text(table, "file", study->path);
   if (cost->file_bytes >= 0) dq_table_put_int(table, "file_bytes", cost->file_bytes);
   dq_table_put_int(table, "opset", cost->opset);
   dq_table_put_int(table, "nodes", cost->node_count);
@@ -179,122 +156,15 @@ static void put_model(dq_table *table, const model_facts *facts) {
   dq_table_put_int(table, "weight_bytes", cost->parameter_bytes);
   dq_table_put_int(table, "activation_bytes", cost->activation_bytes);
   if (cost->live_bytes >= 0) dq_table_put_int(table, "live_bytes", cost->live_bytes);
-  if (facts->accuracy.count) {
-    dq_table_put_text(table, "figure", facts->accuracy.figures[0].name);
-    dq_table_put_real(table, "quality", facts->accuracy.figures[0].value);
+  if (study->accuracy.count) {
+    dq_table_put_text(table, "figure", study->accuracy.figures[0].name);
+    dq_table_put_real(table, "quality", study->accuracy.figures[0].value);
   }
-  if (!facts->comparison.output_count) return;
-  const dq_comparison *output = &facts->comparison.outputs[0].comparison;
+  if (!study->comparison.output_count) return;
+  const dq_comparison *output = &study->comparison.outputs[0].comparison;
   dq_table_put_real(table, "sqnr", dq_comparison_sqnr(output));
-  if (facts->comparison.scores)
+  if (study->comparison.scores)
     dq_table_put_real(table, "agreement", dq_comparison_agreement(output));
-}
-
-// ---- Measuring ----
-
-static dq_status measure_on(const report_options *options, dq_data *data, model_facts *facts,
-                            const dq_context *context, dq_arena *arena, dq_error *error) {
-  static const char *const tasks[] = {NULL, "classify", "segment", "detect", "none"};
-  dq_accuracy_options accuracy = {.task = tasks[options->data.task],
-                                  .decode = options->data.decode,
-                                  .batch = options->data.batch,
-                                  .shapes = facts->shapes};
-  dq_status status =
-      dq_accuracy_run(&facts->accuracy, facts->graph, data, &accuracy, context, error);
-  if (status != DQ_OK) return dq_error_prefix(error, status, "%s", facts->path);
-  if (!facts->reference) return DQ_OK;
-  dq_layer_options layers = {.shapes = facts->shapes, .by_names = options->match_names};
-  return dq_compare_layers(&facts->comparison, facts->reference, facts->graph, data, &layers,
-                           context, arena, error);
-}
-
-// `data` NULL: proofs only.
-static dq_status audit(const report_options *options, dq_data *data, model_facts *facts,
-                       const dq_context *context, dq_arena *arena, dq_error *error) {
-  dq_audit_options settings = {
-      .shapes = facts->shapes, .batch = options->data.batch, .raw = options->raw};
-  dq_status status =
-      dq_audit_model(&facts->audit, facts->graph, data, &settings, context, arena, error);
-  return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "%s", facts->path);
-}
-
-enum { SENSITIVITY_PICTURES = 32 };
-
-static dq_status find_sensitivity(dq_data *data, model_facts *facts, const dq_context *context, dq_arena *arena,
-                                  dq_error *error) {
-  dq_int8_options int8 = dq_int8_defaults();
-  int8.shapes = facts->shapes;
-  dq_sensitivity_options settings = {.int8 = &int8};
-  dq_status status =
-      dq_sensitivity_measure(&facts->sensitivity, facts->graph, data, &settings, context, arena, error);
-  return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "%s", facts->path);
-}
-
-// The ranges of a calibration table, of those values that the model has.
-static dq_status ranges_of_table(const char *path, const dq_graph *graph, dq_chosen *chosen, dq_arena *arena,
-                                 dq_error *error) {
-  dq_calibration_table table;
-  DQ_TRY(dq_calibration_table_load(&table, path, arena, error));
-  *chosen = (dq_chosen){.values = DQ_NEW_ARRAY(arena, table.count, const char *),
-                        .ranges = DQ_NEW_ARRAY(arena, table.count, dq_range_pair)};
-  if (!chosen->values || !chosen->ranges) return dq_fail_memory(error, 0);
-  for (int i = 0; i < table.count; i++) {
-    if (!dq_graph_find(graph, table.ranges[i].value)) continue;
-    chosen->ranges[chosen->count] = table.ranges[i].range;
-    chosen->values[chosen->count++] = table.ranges[i].value;
-  }
-  return chosen->count ? DQ_OK : dq_fail(error, DQ_BAD_INPUT, "%s: the model has none of its values", path);
-}
-
-// Histograms for the page, one pass more over the pictures.
-static dq_status look_at_ranges(const report_options *options, dq_data *data, model_facts *facts,
-                                const dq_context *context, dq_arena *arena, dq_error *error) {
-  if (options->table) DQ_TRY(ranges_of_table(options->table, facts->graph, &facts->chosen, arena, error));
-  else DQ_TRY(dq_chosen_of(&facts->chosen, facts->graph, arena, error));
-  if (!facts->chosen.count) return DQ_OK;
-  dq_observation what = {.graph = facts->graph, .shapes = &facts->shapes, .names = facts->chosen.values,
-                         .count = facts->chosen.count, .data = data, .pictures = dq_data_count(data),
-                         .doing = "histograms"};
-  dq_error reason = {0};
-  dq_status status = dq_calibrate(&facts->calibration, &what, context, &reason);
-  if (status == DQ_OK || status == DQ_CANCELLED) return status;
-  dq_message(context, DQ_WARNING, "no histograms: %s", reason.message);
-  return DQ_OK;
-}
-
-static dq_status measure(const report_options *options, model_facts *facts,
-                         const dq_context *context, dq_arena *arena, dq_error *error) {
-  dq_data_arguments arguments = options->data;
-  if (!arguments.data)
-    return options->overflow ? audit(options, NULL, facts, context, arena, error) : DQ_OK;
-  if (options->sensitivity && !arguments.limit) arguments.limit = SENSITIVITY_PICTURES;
-  dq_remembered_preset(&arguments, facts->graph, context);
-  dq_data *data = NULL;
-  DQ_TRY(dq_open_data(&data, &arguments, options->common.seed, context, error));
-  facts->skipped = dq_data_skipped(data);
-  dq_status status = options->overflow      ? audit(options, data, facts, context, arena, error)
-                     : options->sensitivity ? find_sensitivity(data, facts, context, arena, error)
-                                            : DQ_OK;
-  bool compares = facts->reference || !(options->overflow || options->sensitivity);
-  if (status == DQ_OK && compares) status = measure_on(options, data, facts, context, arena, error);
-  if (status == DQ_OK && options->report.html)
-    status = look_at_ranges(options, data, facts, context, arena, error);
-  dq_data_free(data);
-  return status;
-}
-
-static dq_status study(const report_options *options, model_facts *facts, const dq_context *context,
-                       dq_arena *arena, dq_error *error) {
-  DQ_TRY(dq_onnx_load(&facts->graph, facts->path, context, error));
-  DQ_TRY(dq_read_shapes(&options->shapes, 0, arena, &facts->shapes, error));
-  const dq_shape_request *request = options->shapes.count ? &facts->shapes : NULL;
-  dq_status status = dq_cost_analyse(&facts->cost, facts->graph, request, context, arena, error);
-  if (status != DQ_OK) return dq_error_prefix(error, status, "%s", facts->path);
-  DQ_TRY(dq_weights_find_odd(facts->graph, arena, &facts->odd_weights, &facts->odd_weight_count, error));
-  if (!facts->cost.macs_complete)
-    dq_message(context, DQ_WARNING,
-               "%s: shapes of some nodes are not known, MACs are a lower bound", facts->path);
-  return measure(options, facts, context, arena, error);
 }
 
 static dq_status finish(const report_options *options, const dq_report *report, dq_table *table,
@@ -311,73 +181,86 @@ static dq_table *put_audit(dq_report *report, const report_options *options,
 }
 
 // The condition of --max-overflow, once everything is written.
-static dq_status check_overflow(const report_options *options, const model_facts *facts,
+static dq_status check_overflow(const report_options *options, const dq_study *study,
                                 dq_error *error) {
-  double worst = dq_audit_worst_share(&facts->audit);
+  double worst = dq_audit_worst_share(&study->audit);
   if (!dq_option_given(&options->common, "max-overflow") || worst <= options->max_overflow)
     return DQ_OK;
   return dq_fail(error, DQ_CONDITION,
                  "%s: a layer's sums or pairs overflow in %.4g %%, more than %.4g %% (--max-overflow)",
-                 facts->path, worst, options->max_overflow);
+                 study->path, worst, options->max_overflow);
 }
 
 // What the page shows beyond the tables of the report.
-static dq_status put_page(const report_options *options, dq_report *report, const model_facts *facts,
+static dq_status put_page(const report_options *options, dq_report *report, const dq_study *study,
                           const dq_table *first, const dq_report_filter *filter, dq_error *error) {
   if (!options->report.html) return DQ_OK;
-  dq_chart_cost(report, &facts->cost);
-  if (facts->comparison.output_count) dq_chart_comparison(report, &facts->comparison, filter);
-  if (facts->audit.layers) dq_chart_audit(report, &facts->audit, filter);
-  bool layers = !facts->audit.layers && !facts->comparison.output_count && !facts->sensitivity.layers;
-  if (first && !layers) dq_table_files_only(dq_report_cost(report, &facts->cost, filter));
-  if (!facts->calibration.count) return DQ_OK;
-  return dq_chart_ranges(report, &facts->calibration, &facts->chosen, filter, error);
+  dq_chart_cost(report, &study->cost);
+  if (study->comparison.output_count) dq_chart_comparison(report, &study->comparison, filter);
+  if (study->audit.layers) dq_chart_audit(report, &study->audit, filter);
+  bool layers = !study->audit.layers && !study->comparison.output_count && !study->sensitivity.layers;
+  if (first && !layers) dq_table_files_only(dq_report_cost(report, &study->cost, filter));
+  if (!study->calibration.count) return DQ_OK;
+  return dq_chart_ranges(report, &study->calibration, &study->chosen, filter, error);
 }
 
 // The table that the report is about: the first one, which --sort orders.
-static dq_table *put_main(const report_options *options, dq_report *report, const model_facts *facts,
+static dq_table *put_main(const report_options *options, dq_report *report, const dq_study *study,
                           const dq_report_filter *filter) {
-  if (facts->sensitivity.layers) return dq_report_sensitivity(report, &facts->sensitivity, filter);
-  dq_table *audited = facts->audit.layers ? put_audit(report, options, &facts->audit) : NULL;
+  if (study->sensitivity.layers) return dq_report_sensitivity(report, &study->sensitivity, filter);
+  dq_table *audited = study->audit.layers ? put_audit(report, options, &study->audit) : NULL;
   dq_table *compared =
-      facts->comparison.output_count ? dq_report_comparison(report, &facts->comparison, filter) : NULL;
+      study->comparison.output_count ? dq_report_comparison(report, &study->comparison, filter) : NULL;
   if (audited || compared) return audited ? audited : compared;
-  return dq_report_cost(report, &facts->cost, filter);
+  return dq_report_cost(report, &study->cost, filter);
+}
+
+static dq_study_options study_options(const report_options *options) {
+  return (dq_study_options){.data = &options->data,
+                            .shapes = &options->shapes,
+                            .seed = options->common.seed,
+                            .match_names = options->match_names,
+                            .overflow = options->overflow,
+                            .raw = options->raw,
+                            .sensitivity = options->sensitivity,
+                            .ranges = options->report.html,
+                            .table = options->table};
 }
 
 static dq_status report_one(const report_options *options, dq_report *report, dq_graph *reference,
                             const dq_context *context, dq_arena *arena, dq_error *error) {
-  model_facts facts = {.path = options->common.operands[0], .reference = reference};
+  dq_study_options wanted = study_options(options);
+  dq_study study;
   dq_table *table = NULL;
   dq_report_filter filter = {is_shown, options};
-  dq_status status = study(options, &facts, context, arena, error);
+  dq_status status = dq_study_run(&study, options->common.operands[0], reference, &wanted, context, arena, error);
   if (status == DQ_OK) {
-    table = put_main(options, report, &facts, &filter);
-    dq_report_operators(report, &facts.cost);
-    dq_report_weights(report, facts.odd_weights, facts.odd_weight_count);
-    dq_report_accuracy(report, &facts.accuracy);
-    put_model(dq_report_table(report, &model_layout), &facts);
-    if (facts.skipped)
+    table = put_main(options, report, &study, &filter);
+    dq_report_operators(report, &study.cost);
+    dq_report_weights(report, study.odd_weights, study.odd_weight_count);
+    dq_report_accuracy(report, &study.accuracy);
+    put_model(dq_report_table(report, &model_layout), &study);
+    if (study.skipped)
       dq_report_note(report, "%" PRId64 " pictures could not be read and were left out",
-                     facts.skipped);
-    status = put_page(options, report, &facts, table, &filter, error);
+                     study.skipped);
+    status = put_page(options, report, &study, table, &filter, error);
     if (status == DQ_OK) status = finish(options, report, table, error);
-    if (status == DQ_OK) status = check_overflow(options, &facts, error);
+    if (status == DQ_OK) status = check_overflow(options, &study, error);
   }
-  dq_calibration_deinit(&facts.calibration);
-  dq_graph_free(facts.graph);
+  dq_study_deinit(&study);
   return status;
 }
 
 static dq_status report_several(const report_options *options, dq_report *report,
                                 dq_graph *reference, const dq_context *context, dq_arena *arena,
                                 dq_error *error) {
+  dq_study_options wanted = study_options(options);
   dq_table *table = dq_report_table(report, &models_layout);
   for (int i = 0; i < options->common.operand_count; i++) {
-    model_facts facts = {.path = options->common.operands[i], .reference = reference};
-    dq_status status = study(options, &facts, context, arena, error);
-    if (status == DQ_OK) put_model(table, &facts);
-    dq_graph_free(facts.graph);
+    dq_study study;
+    dq_status status = dq_study_run(&study, options->common.operands[i], reference, &wanted, context, arena, error);
+    if (status == DQ_OK) put_model(table, &study);
+    dq_study_deinit(&study);
     DQ_TRY(status);
   }
   return finish(options, report, table, error);

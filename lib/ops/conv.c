@@ -108,13 +108,7 @@ static int64_t macs(const dq_op *op) {
   return dq_convolution_macs(op, WEIGHT);
 }
 
-static const dq_attribute_rule attributes[] = {{"auto_pad", DQ_ATTRIBUTE_STRING, false},
-                                               {"dilations", DQ_ATTRIBUTE_INTS, false},
-                                               {"group", DQ_ATTRIBUTE_INT, false},
-                                               {"kernel_shape", DQ_ATTRIBUTE_INTS, false},
-                                               {"pads", DQ_ATTRIBUTE_INTS, false},
-                                               {"strides", DQ_ATTRIBUTE_INTS, false},
-                                               {NULL, 0, false}};
+static const dq_attribute_rule attributes[] = {DQ_WINDOW_ATTRIBUTES(false), {"group", DQ_ATTRIBUTE_INT, false}, {0}};
 
 const dq_operator dq_op_Conv = {
     .name = "Conv",
@@ -133,17 +127,13 @@ const dq_operator dq_op_Conv = {
 };
 
 static const dq_attribute_rule fused_attributes[] = {
+    DQ_WINDOW_ATTRIBUTES(false),
     {"activation", DQ_ATTRIBUTE_STRING, false},
     {"activation_alpha", DQ_ATTRIBUTE_FLOAT, false},
     {"activation_high", DQ_ATTRIBUTE_FLOAT, false},
     {"activation_low", DQ_ATTRIBUTE_FLOAT, false},
-    {"auto_pad", DQ_ATTRIBUTE_STRING, false},
-    {"dilations", DQ_ATTRIBUTE_INTS, false},
     {"group", DQ_ATTRIBUTE_INT, false},
-    {"kernel_shape", DQ_ATTRIBUTE_INTS, false},
-    {"pads", DQ_ATTRIBUTE_INTS, false},
-    {"strides", DQ_ATTRIBUTE_INTS, false},
-    {NULL, 0, false}};
+    {0}};
 
 const dq_operator dq_op_FusedConv = {
     .name = "FusedConv",

@@ -167,13 +167,7 @@ int64_t dq_qlinear_conv_macs(const dq_op *op) {
   return dq_convolution_macs(op, qlinear_operands.w);
 }
 
-static const dq_attribute_rule attributes[] = {{"auto_pad", DQ_ATTRIBUTE_STRING, false},
-                                               {"dilations", DQ_ATTRIBUTE_INTS, false},
-                                               {"group", DQ_ATTRIBUTE_INT, false},
-                                               {"kernel_shape", DQ_ATTRIBUTE_INTS, false},
-                                               {"pads", DQ_ATTRIBUTE_INTS, false},
-                                               {"strides", DQ_ATTRIBUTE_INTS, false},
-                                               {NULL, 0, false}};
+static const dq_attribute_rule attributes[] = {DQ_WINDOW_ATTRIBUTES(false), {"group", DQ_ATTRIBUTE_INT, false}, {0}};
 
 const dq_operator dq_op_ConvInteger = {
     .name = "ConvInteger",

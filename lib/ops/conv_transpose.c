@@ -342,15 +342,12 @@ static int64_t macs(const dq_op *op) {
                                                                                   : INT64_MAX;
 }
 
-static const dq_attribute_rule attributes[] = {{"auto_pad", DQ_ATTRIBUTE_STRING, false},
-                                               {"dilations", DQ_ATTRIBUTE_INTS, false},
-                                               {"group", DQ_ATTRIBUTE_INT, false},
-                                               {"kernel_shape", DQ_ATTRIBUTE_INTS, false},
-                                               {"output_padding", DQ_ATTRIBUTE_INTS, false},
-                                               {"output_shape", DQ_ATTRIBUTE_INTS, false},
-                                               {"pads", DQ_ATTRIBUTE_INTS, false},
-                                               {"strides", DQ_ATTRIBUTE_INTS, false},
-                                               {NULL, 0, false}};
+static const dq_attribute_rule attributes[] = {
+    DQ_WINDOW_ATTRIBUTES(false),
+    {"group", DQ_ATTRIBUTE_INT, false},
+    {"output_padding", DQ_ATTRIBUTE_INTS, false},
+    {"output_shape", DQ_ATTRIBUTE_INTS, false},
+    {0}};
 
 const dq_operator dq_op_ConvTranspose = {
     .name = "ConvTranspose",

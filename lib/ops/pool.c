@@ -360,16 +360,13 @@ static dq_status run_max(dq_op *op) { return run_pool(op, POOL_MAXIMUM); }
 static dq_status run_average(dq_op *op) { return run_pool(op, POOL_AVERAGE); }
 static dq_status run_lp(dq_op *op) { return run_pool(op, POOL_LP); }
 
-static const dq_attribute_rule attributes[] = {{"auto_pad", DQ_ATTRIBUTE_STRING, false},
-                                               {"ceil_mode", DQ_ATTRIBUTE_INT, false},
-                                               {"dilations", DQ_ATTRIBUTE_INTS, false},
-                                               {"kernel_shape", DQ_ATTRIBUTE_INTS, true},
-                                               {"pads", DQ_ATTRIBUTE_INTS, false},
-                                               {"strides", DQ_ATTRIBUTE_INTS, false},
-                                               {"count_include_pad", DQ_ATTRIBUTE_INT, false},
-                                               {"storage_order", DQ_ATTRIBUTE_INT, false},
-                                               {"p", DQ_ATTRIBUTE_INT, false},
-                                               {0}};
+static const dq_attribute_rule attributes[] = {
+    DQ_WINDOW_ATTRIBUTES(true),
+    {"ceil_mode", DQ_ATTRIBUTE_INT, false},
+    {"count_include_pad", DQ_ATTRIBUTE_INT, false},
+    {"storage_order", DQ_ATTRIBUTE_INT, false},
+    {"p", DQ_ATTRIBUTE_INT, false},
+    {0}};
 
 const dq_operator dq_op_MaxPool = {
     .name = "MaxPool",

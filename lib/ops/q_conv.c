@@ -1,18 +1,16 @@
 // Integer steps that execution copies contain where a file has DequantizeLinear, Conv, Gemm or MatMul, and
 // QuantizeLinear: the operators QLinearConv and QLinearMatMul with bounds for a Relu or Clip.
 #include "lib/ops/quantized.h"
+#include "lib/ops/window.h"
 
 enum { TYPES_8_BIT = DQ_BIT(DQ_U8) | DQ_BIT(DQ_I8) };
 
-static const dq_attribute_rule conv_attributes[] = {{"auto_pad", DQ_ATTRIBUTE_STRING, false},
-                                                    {"clamp_high", DQ_ATTRIBUTE_INT, false},
-                                                    {"clamp_low", DQ_ATTRIBUTE_INT, false},
-                                                    {"dilations", DQ_ATTRIBUTE_INTS, false},
-                                                    {"group", DQ_ATTRIBUTE_INT, false},
-                                                    {"kernel_shape", DQ_ATTRIBUTE_INTS, false},
-                                                    {"pads", DQ_ATTRIBUTE_INTS, false},
-                                                    {"strides", DQ_ATTRIBUTE_INTS, false},
-                                                    {NULL, 0, false}};
+static const dq_attribute_rule conv_attributes[] = {
+    DQ_WINDOW_ATTRIBUTES(false),
+    {"clamp_high", DQ_ATTRIBUTE_INT, false},
+    {"clamp_low", DQ_ATTRIBUTE_INT, false},
+    {"group", DQ_ATTRIBUTE_INT, false},
+    {0}};
 
 const dq_operator dq_op_QConv = {
     .name = "QConv",

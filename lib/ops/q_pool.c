@@ -254,16 +254,13 @@ static dq_status run_global(dq_op *op) {
   return DQ_OK;
 }
 
-static const dq_attribute_rule attributes[] = {{"auto_pad", DQ_ATTRIBUTE_STRING, false},
-                                               {"ceil_mode", DQ_ATTRIBUTE_INT, false},
-                                               {"clamp_high", DQ_ATTRIBUTE_INT, false},
-                                               {"clamp_low", DQ_ATTRIBUTE_INT, false},
-                                               {"count_include_pad", DQ_ATTRIBUTE_INT, false},
-                                               {"dilations", DQ_ATTRIBUTE_INTS, false},
-                                               {"kernel_shape", DQ_ATTRIBUTE_INTS, true},
-                                               {"pads", DQ_ATTRIBUTE_INTS, false},
-                                               {"strides", DQ_ATTRIBUTE_INTS, false},
-                                               {NULL, 0, false}};
+static const dq_attribute_rule attributes[] = {
+    DQ_WINDOW_ATTRIBUTES(true),
+    {"ceil_mode", DQ_ATTRIBUTE_INT, false},
+    {"clamp_high", DQ_ATTRIBUTE_INT, false},
+    {"clamp_low", DQ_ATTRIBUTE_INT, false},
+    {"count_include_pad", DQ_ATTRIBUTE_INT, false},
+    {0}};
 
 const dq_operator dq_op_QAveragePool = {
     .name = "QAveragePool",

@@ -6,6 +6,12 @@
 
 enum { DQ_MAX_SPATIAL = 3 };
 
+// Rows of the attribute table of every operator with windows. kernel_shape is needed where no weight tells it.
+#define DQ_WINDOW_ATTRIBUTES(kernel_needed)                                                        \
+  {"auto_pad", DQ_ATTRIBUTE_STRING, false}, {"dilations", DQ_ATTRIBUTE_INTS, false},               \
+      {"kernel_shape", DQ_ATTRIBUTE_INTS, kernel_needed}, {"pads", DQ_ATTRIBUTE_INTS, false},      \
+      {"strides", DQ_ATTRIBUTE_INTS, false}
+
 // Along each of `rank` spatial axes (in the order of the input's dimensions 2, 3, 4): output
 // position o sees the input positions o * stride - begin + k * dilation for k in [0, kernel).
 typedef struct dq_window {

@@ -1,0 +1,46 @@
+// What dq-report finds out about one model: cost, accuracy, differences from another, overflow, sensitivity, ranges.
+#ifndef DQ_CMD_STUDY_H
+#define DQ_CMD_STUDY_H
+
+#include "calib/chosen.h"
+#include "cmd/data.h"
+#include "lib/eval/accuracy.h"
+#include "lib/eval/audit.h"
+#include "lib/eval/cost.h"
+#include "lib/eval/layers.h"
+#include "lib/eval/weights.h"
+#include "quant/sensitivity.h"
+
+typedef struct dq_study_options {
+  const dq_data_arguments *data;
+  const dq_option_list *shapes; // of --shape
+  int64_t seed;
+  bool match_names, overflow, raw, sensitivity;
+  bool ranges;       // histograms of values beside their ranges
+  const char *table; // the calibration table whose ranges are shown; NULL: those of the model
+} dq_study_options;
+
+typedef struct dq_study {
+  const char *path;
+  dq_graph *graph;           // owned
+  const dq_graph *reference; // NULL: nothing to compare with
+  dq_shape_request shapes;
+  dq_cost cost;
+  dq_odd_weight *odd_weights;
+  int odd_weight_count;
+  dq_result accuracy;             // count 0: not measured
+  int64_t skipped;                // pictures that could not be read
+  dq_layer_comparison comparison; // outputs NULL: not compared
+  dq_audit_report audit;          // layers NULL: not audited
+  dq_sensitivity sensitivity;     // layers NULL: not measured
+  dq_chosen chosen;               // the values with ranges
+  dq_calibration calibration;     // of those values; count 0: not looked at
+} dq_study;
+
+// Loads the model at `path` and measures what the options ask for; without data only what the file alone tells.
+// `study` is set whatever happens: free with dq_study_deinit; its arrays live in the arena. Errors name the file.
+dq_status dq_study_run(dq_study *study, const char *path, const dq_graph *reference, const dq_study_options *options,
+                       const dq_context *context, dq_arena *arena, dq_error *error);
+void dq_study_deinit(dq_study *study); // safe on a zeroed struct
+
+#endif
