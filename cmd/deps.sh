@@ -1,6 +1,6 @@
 #!/bin/sh
 # make deps: finds what the build and the tests need and installs what is missing with apt-get.
-# With the argument "fuzz" also what only fuzzing needs.
+# With the argument "fuzz" or "aarch64" also what only fuzzing or the kernels of AArch64 need.
 # On a system without apt-get: says in one line what is missing and fails.
 set -u
 purpose=${1:-}
@@ -24,6 +24,10 @@ fuzzer_links() {
   rm -f "$program"
   return $linked
 }
+aarch64_links() {
+  have aarch64-linux-gnu-gcc && printf 'int main(void){return 0;}\n' |
+    aarch64-linux-gnu-gcc -x c -o /dev/null - 2>/dev/null
+}
 check() {
   missing=
   packages=
@@ -44,6 +48,9 @@ check() {
   [ -f /usr/include/onnx/onnx.proto ] || need /usr/include/onnx/onnx.proto libonnx-dev
   have bats || need bats bats
   [ "$purpose" != fuzz ] || fuzzer_links || need libFuzzer clang libclang-rt-dev
+  [ "$purpose" != aarch64 ] || aarch64_links ||
+    need "a compiler for AArch64" gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+  [ "$purpose" != aarch64 ] || have qemu-aarch64 || have qemu-aarch64-static || need qemu-aarch64 qemu-user
   python3 -c 'import venv, ensurepip' 2>/dev/null || need python3-venv python3-venv
 }
 check

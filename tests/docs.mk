@@ -1,5 +1,4 @@
 # Documents that are written from tables.
-$(B)/tests/tables/support.o: | $(SCHEMA).c
 $(B)/support: $(B)/tests/tables/support.o $(B)/libdq.a
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)

@@ -11,15 +11,15 @@ TEST_PROGRAMS = $(UNIT_TESTS) $(B)/dqcheck $(B)/make_networks $(B)/models/.made 
 
 # cmocka's header compares with casts that -Wconversion dislikes.
 $(B)/tests/%.o: OWN_FLAGS += -Wno-conversion -Wno-sign-conversion
-$(UNIT_TESTS:%=%.o) $(UNIT_SHARED) $(CHECK_OBJECTS) $(MODEL_OBJECTS) $(NETWORK_OBJECT): | $(SCHEMA).c
 
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(UNIT_SHARED) $(B)/libdq.a
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES) -lcmocka
 
-$(B)/dqcheck: $(CHECK_OBJECTS) $(B)/libdq.a
+# It needs the kernels alone and no library, so that it is built for another machine with a compiler.
+$(B)/dqcheck: $(CHECK_OBJECTS) $(filter $(B)/lib/base/% $(B)/lib/kernels/%,$(OBJECTS))
 	$(call say,LINK)
-	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ -lm -pthread
 
 # Small models, good and bad, that the tests of commands and the fuzzers read.
 $(B)/make_models: $(MODEL_OBJECTS) $(B)/libdq.a
@@ -36,7 +36,7 @@ $(B)/tests/fuzz_replay: $(B)/tests/fuzz/replay_main.o $(B)/tests/fuzz/fuzz_onnx.
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
 
-.PHONY: test tests-built test-large test-networks unit asan tsan fuzz
+.PHONY: test tests-built test-aarch64 test-large test-networks unit asan tsan fuzz
 ## test: install what is missing, build everything, run all tests
 test: deps
 	$(MAKE) -j$(shell nproc) tests-built
@@ -46,6 +46,11 @@ tests-built: all $(TEST_PROGRAMS)
 ## unit: the unit tests alone
 unit: $(UNIT_TESTS)
 	tests/run $(B) unit
+
+## test-aarch64: every kernel on AArch64 under qemu, with many cases; the tests run a few
+test-aarch64:
+	@sh cmd/deps.sh aarch64
+	tests/aarch64 $(B) 200
 
 ## test-large: what needs gigabytes of disk and memory
 test-large: $(B)/tests/unit/test_onnx_round_trip

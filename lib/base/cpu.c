@@ -3,13 +3,22 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const feature_names[] = {
-#define DQ_CPU_FEATURE(symbol, name) name,
+static const struct {
+  const char *name;
+  unsigned implied; // by the row alone
+} features[] = {
+#define DQ_CPU_FEATURE(symbol, name, implied) {name, implied},
 #include "lib/base/cpu.def"
 #undef DQ_CPU_FEATURE
 };
 
-const char *dq_cpu_feature_name(int index) { return feature_names[index]; }
+const char *dq_cpu_feature_name(int index) { return features[index].name; }
+
+unsigned dq_cpu_with_implied(unsigned mask) {
+  for (int i = DQ_CPU_FEATURES - 1; i >= 0; i--) // what a row implies stands above it
+    if (mask & (1u << i)) mask |= features[i].implied;
+  return mask;
+}
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -57,25 +66,16 @@ unsigned dq_cpu_detect(void) {
 unsigned dq_cpu_detect(void) { return 0; }
 #endif
 
-static const struct {
-  const char *name;
-  unsigned mask;
-} presets[] = {
-    {"c", 0},
-    {"avx2", DQ_CPU_AVX2},
-    {"avx512", DQ_CPU_AVX2 | DQ_CPU_AVX512},
-    {"native", ~0u},
-};
+static bool is_name(const char *text, size_t length, const char *name) {
+  return strlen(name) == length && !strncmp(text, name, length);
+}
 
-static bool find_feature(const char *name, size_t length, unsigned *mask) {
-  for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
-    if (strlen(presets[i].name) == length && !strncmp(presets[i].name, name, length)) {
-      *mask |= presets[i].mask;
-      return true;
-    }
+static bool add_named(const char *text, size_t length, unsigned *mask) {
+  if (is_name(text, length, "c")) return true;
+  if (is_name(text, length, "native")) return *mask = ~0u, true;
   for (int i = 0; i < DQ_CPU_FEATURES; i++)
-    if (strlen(feature_names[i]) == length && !strncmp(feature_names[i], name, length)) {
-      *mask |= 1u << i;
+    if (is_name(text, length, features[i].name)) {
+      *mask |= dq_cpu_with_implied(1u << i);
       return true;
     }
   return false;
@@ -85,7 +85,7 @@ dq_status dq_cpu_mask_parse(const char *text, unsigned *mask, dq_error *error) {
   *mask = 0;
   for (const char *name = text;; name++) {
     size_t length = strcspn(name, ",");
-    if (!find_feature(name, length, mask)) {
+    if (!add_named(name, length, mask)) {
       char all[128];
       return dq_fail(error, DQ_USAGE, "unknown instruction set '%.*s', expected c, native or some of %s",
                      (int)length, name, dq_cpu_mask_text(~0u, all, sizeof all));
@@ -100,6 +100,6 @@ const char *dq_cpu_mask_text(unsigned mask, char *text, size_t size) {
   snprintf(text, size, "c");
   for (int i = 0; i < DQ_CPU_FEATURES; i++)
     if (mask & (1u << i) && used < size)
-      used += (size_t)snprintf(text + used, size - used, used ? ",%s" : "%s", feature_names[i]);
+      used += (size_t)snprintf(text + used, size - used, used ? ",%s" : "%s", features[i].name);
   return text;
 }

@@ -287,7 +287,7 @@ static void expand_block(const task *b, uint32_t *to) {
                        .end = b->count,
                        .stride = 1,
                        .pad = 0,
-                       .is_signed = plan->int8.input_signed};
+                       .flips = dq_byte_shift(plan->multiply, plan->int8.input_signed) != 0};
   for (int64_t i = 0; i < 4; i++) form.rows[i] = from + i * plane;
   if (whole) ((dq_expand_function *)plan->expand->function)(&form);
   if (whole == plan->group_words) return;

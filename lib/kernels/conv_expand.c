@@ -80,15 +80,17 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high) {
   return value < low ? low : value > high ? high : value;
 }
 
+// The input's zero point as words of bytes hold it.
+static uint32_t byte_zero(const dq_conv_plan *plan) {
+  return (uint32_t)(plan->int8.input_zero_point + dq_byte_shift(plan->multiply, plan->int8.input_signed));
+}
+
 uint32_t dq_conv_pad_word(const dq_conv_plan *plan) {
-  if (plan->word_values != 4) return 0;
-  uint32_t zero = (uint32_t)(plan->int8.input_zero_point + (plan->int8.input_signed ? 128 : 0));
-  return zero * 0x01010101u;
+  return plan->word_values == 4 ? (byte_zero(plan) & 0xffu) * 0x01010101u : 0;
 }
 
 int32_t dq_conv_start(const dq_conv_plan *plan, uint32_t weight_sum) {
-  if (plan->word_values != 4) return 0;
-  return (int32_t)(0u - weight_sum * (dq_conv_pad_word(plan) & 0xffu));
+  return plan->word_values == 4 ? (int32_t)(0u - weight_sum * byte_zero(plan)) : 0;
 }
 
 dq_row_geometry dq_conv_row_geometry(const dq_conv_plan *plan, int64_t slot) {
@@ -117,6 +119,7 @@ void dq_conv_expand_lines(const dq_conv_plan *plan, const dq_row_geometry *g,
                             .stride = p->stride_width,
                             .pad = g->pad,
                             .is_signed = plan->int8.input_signed,
+                            .flips = dq_byte_shift(plan->multiply, plan->int8.input_signed) != 0,
                             .zero_point = plan->int8.input_zero_point};
   if (g->end == g->first || lines == 0) {
     fill(words, lines * g->width, g->pad);

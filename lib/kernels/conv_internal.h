@@ -100,7 +100,7 @@ bool dq_natural_zero_points(const int32_t *zero_points, int64_t count, bool is_s
 uint32_t dq_weight_word(int64_t word_values, const int32_t *values, int64_t count);
 // The padding as a word of the expanded input.
 uint32_t dq_conv_pad_word(const dq_conv_plan *plan);
-// What an unsigned byte sum must start from: - input zero point (as unsigned) * sum of weights.
+// What a sum of bytes must start from: - input zero point (as the bytes hold it) * sum of weights.
 int32_t dq_conv_start(const dq_conv_plan *plan, uint32_t weight_sum);
 
 static inline int64_t dq_ceil_div(int64_t a, int64_t b) {

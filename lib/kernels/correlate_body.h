@@ -1,7 +1,13 @@
 // One row of sums over a flat plane (depthwise convolution), written once for every instruction set
 // and type. The including file defines CORRELATE_FUNCTION, V(name), CORRELATE_DOT and
-// CORRELATE_FLOAT.
+// CORRELATE_FLOAT, and, where factors have another form than sums, CORRELATE_VALUES and
+// CORRELATE_WEIGHT, which load them.
 typedef V(vector) vector;
+#ifndef CORRELATE_VALUES
+#define CORRELATE_VALUES V(load)
+#define CORRELATE_WEIGHT V(broadcast)
+#endif
+typedef __typeof__(CORRELATE_WEIGHT(NULL)) weight_vector;
 
 static inline __attribute__((always_inline)) vector finish(const dq_correlation *p, vector sum) {
 #if CORRELATE_FLOAT
@@ -26,10 +32,10 @@ void CORRELATE_FUNCTION(const dq_correlation *p) {
 #endif
     for (int64_t t = 0; t < p->taps; t++) {
       const uint32_t *from = b + p->offsets[t] + j;
-      vector weight = V(broadcast)(a + t);
+      weight_vector weight = CORRELATE_WEIGHT(a + t);
 #pragma GCC unroll 4
       for (int v = 0; v < 4; v++)
-        sums[v] = CORRELATE_DOT(sums[v], V(load)(from + v * V_WORDS), weight);
+        sums[v] = CORRELATE_DOT(sums[v], CORRELATE_VALUES(from + v * V_WORDS), weight);
     }
 #pragma GCC unroll 4
     for (int v = 0; v < 4; v++) V(store)(c + j + v * V_WORDS, finish(p, sums[v]));

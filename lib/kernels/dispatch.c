@@ -27,27 +27,10 @@ const char *dq_kernel_family(const dq_kernel *kernel) {
   return families[kernel->operation];
 }
 
-unsigned dq_kernel_features(unsigned feature) {
-  switch (feature) {
-  case DQ_CPU_AVX512:
-    return DQ_CPU_AVX2 | DQ_CPU_AVX512;
-  case DQ_CPU_VNNI:
-  case DQ_CPU_VBMI:
-  case DQ_CPU_AVX512FP16:
-    return DQ_CPU_AVX2 | DQ_CPU_AVX512 | feature;
-  case DQ_CPU_AMX: // the rows for its operands are VNNI's
-    return DQ_CPU_AVX2 | DQ_CPU_AVX512 | DQ_CPU_VNNI | feature;
-  case DQ_CPU_DOTPROD:
-    return DQ_CPU_NEON | DQ_CPU_DOTPROD;
-  default:
-    return feature;
-  }
-}
-
 const dq_kernel *dq_kernel_find(int operation, unsigned cpu) {
   for (int i = COUNT - 1; i >= 0; i--) { // the last that fits, called for every row of some operators
     if (kernels[i].operation != operation) continue;
-    unsigned needed = dq_kernel_features(kernels[i].feature);
+    unsigned needed = dq_cpu_with_implied(kernels[i].feature);
     if ((cpu & needed) == needed) return &kernels[i];
   }
   return NULL;

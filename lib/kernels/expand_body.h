@@ -43,7 +43,7 @@ void EXPAND(dq_i16_expand)(const dq_expansion *e) {
 
 static inline __attribute__((always_inline)) void take_quads(const dq_expansion *e,
                                                              const int64_t stride) {
-  const uint32_t flip = e->is_signed ? 0x80808080u : 0;
+  const uint32_t flip = e->flips ? 0x80808080u : 0;
   const int64_t count = e->end - e->first;
   for (int64_t line = 0; line < e->lines; line++) {
     const void *row;

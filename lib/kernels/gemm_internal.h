@@ -30,7 +30,7 @@ typedef struct dq_product {
 // to[k][panel width]; columns past count are 0.
 void dq_product_pack_b(const dq_product *p, int64_t from, int64_t end, int64_t first, int64_t count,
                        uint32_t *to);
-// Sums over the whole depth of the (unsigned) bytes of a packed panel; only for words of bytes.
+// Sums over the whole depth of the bytes of a packed panel; only for words of bytes.
 void dq_product_column_sums(const dq_product *p, const uint32_t *panel, int32_t *sums);
 // Packs rows [first, first + count) to to[k][panel_rows], or [tiles][panel_rows][DQ_BLOCK_WORDS];
 // row_sums (of the signed bytes) only for words of bytes.

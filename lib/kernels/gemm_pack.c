@@ -39,7 +39,7 @@ static void pack_b_columns(const dq_product *p, int64_t from, int64_t end, int64
   int64_t width = p->multiply->columns;
   for (int64_t j = 0; j < count; j++) {
     int32_t zero = dq_zero_point(q->b_zero_points, q->b_zero_point_count, first + j);
-    if (p->word_values == 4) zero = q->b_signed ? -128 : 0; // to unsigned
+    if (p->word_values == 4) zero = -dq_byte_shift(p->multiply, q->b_signed);
     for (int64_t k = from; k < end; k++) {
       int64_t value = k * p->word_values;
       to[(k - from) * width + j] =
@@ -54,6 +54,7 @@ static void pack_b_rows(const dq_product *p, int64_t from, int64_t end, int64_t 
   const dq_gemm_int8_parameters *q = p->int8;
   dq_expansion e = {
       .lines = 1, .width = count, .end = count, .stride = 1, .is_signed = q->b_signed};
+  e.flips = dq_byte_shift(p->multiply, q->b_signed) != 0;
   e.zero_point = dq_zero_point(q->b_zero_points, q->b_zero_point_count, 0);
   for (int64_t k = from; k < end; k++, to += p->multiply->columns) {
     e.words = to;

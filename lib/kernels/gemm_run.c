@@ -66,7 +66,7 @@ typedef struct block {
   int32_t *row_sums;
 } block;
 
-// (a - za)(b - zb) = a b - za b - zb a + za zb with a signed and b unsigned bytes, summed over
+// (a - za)(b - zb) = a b - za b - zb a + za zb with a in signed bytes and b in the row's, summed over
 // depth.
 static void correct_row(const block *b, int64_t row, int32_t row_sum, uint32_t *out) {
   const dq_gemm_int8_parameters *q = b->p->int8;
@@ -76,7 +76,7 @@ static void correct_row(const block *b, int64_t row, int32_t row_sum, uint32_t *
   for (int64_t j = 0; j < b->count; j++) {
     uint32_t b_zero =
         (uint32_t)dq_zero_point(q->b_zero_points, q->b_zero_point_count, b->first + j) +
-        (q->b_signed ? 128u : 0u);
+        (uint32_t)dq_byte_shift(b->p->multiply, q->b_signed);
     out[j] -= a_zero * (uint32_t)b->column_sums[j] + b_zero * per_zero;
   }
 }

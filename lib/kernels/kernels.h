@@ -305,7 +305,5 @@ typedef struct dq_kernel {
 int dq_kernel_count(void);
 const dq_kernel *dq_kernel_row(int index);
 const char *dq_kernel_family(const dq_kernel *kernel); // what dqcheck --only names
-// All features a machine with `feature` has by definition (avx512: avx2 and avx512).
-unsigned dq_kernel_features(unsigned feature);
 
 #endif

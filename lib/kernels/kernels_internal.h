@@ -122,13 +122,13 @@ typedef dq_correlate_function dq_f32_correlate_function, dq_i16_correlate_functi
 // Lines of `width` words from as many rows as a word has values: words [first, end) of a line come
 // from every stride-th element, from rows[i] + line * line_step (bytes) on, the others are `pad`. A
 // float stays as it is; binary16 becomes float; int16 is value - zero_point; bytes get their top bit
-// flipped if values are signed.
+// flipped if asked.
 typedef struct dq_expansion {
   const void *rows[4]; // the element of word `first`
   void *words;
   int64_t lines, line_step, width, first, end, stride;
   uint32_t pad;
-  bool is_signed;
+  bool is_signed, flips; // int16; bytes
   int32_t zero_point;
 } dq_expansion;
 typedef void dq_expand_function(const dq_expansion *expansion);
@@ -228,6 +228,12 @@ enum dq_operation {
 
 // The row to use, NULL when the operation has none for this machine.
 const dq_kernel *dq_kernel_find(int operation, unsigned cpu);
+// What is added to bytes for a row whose types begin with s8 or u8: 0, or 128 with either sign, when
+// their top bit is flipped.
+static inline int32_t dq_byte_shift(const dq_kernel *row, bool is_signed) {
+  bool wanted_signed = row->types[0] == 's';
+  return wanted_signed == is_signed ? 0 : is_signed ? 128 : -128;
+}
 #define DQ_KERNEL_FUNCTION(operation, cpu)                                                         \
   ((dq_##operation##_function *)dq_kernel_find(DQ_OPERATION_##operation, cpu)->function)
 

@@ -18,5 +18,6 @@ static inline bytes bytes_even(bytes a, bytes b) {
   return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
+#define MAXIMUM_BY_MASKS
 #define MAXIMUM(name) name##_avx512
 #include "lib/kernels/maximum_body.h"

@@ -1,7 +1,22 @@
 // Maxima of windows by vectors: down the rows into scratch, with the least number on both sides, then along
 // it at every place; with a stride of 2 every second one is kept. The including file defines MAXIMUM(name),
-// the vector type `bytes` and its operations.
+// the vector type `bytes` and its operations, and MAXIMUM_BY_MASKS if those on less than a vector are among
+// them.
 #include <string.h>
+
+#ifndef MAXIMUM_BY_MASKS
+static inline bytes bytes_load_some(const uint8_t *p, int64_t count) {
+  if (count >= (int64_t)sizeof(bytes)) return bytes_load(p);
+  uint8_t some[sizeof(bytes)] = {0};
+  memcpy(some, p, (size_t)count);
+  return bytes_load(some);
+}
+static inline void bytes_store_some(uint8_t *p, bytes x, int64_t count) {
+  uint8_t some[sizeof(bytes)];
+  bytes_store(count >= (int64_t)sizeof(bytes) ? p : some, x);
+  if (count < (int64_t)sizeof(bytes)) memcpy(p, some, (size_t)count);
+}
+#endif
 
 static inline __attribute__((always_inline)) bytes bytes_larger(bytes a, bytes b, const bool is_signed) {
   return is_signed ? bytes_larger_signed(a, b) : bytes_larger_unsigned(a, b);

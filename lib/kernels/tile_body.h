@@ -1,9 +1,16 @@
 // The tile of a matrix product, written once for every instruction set and type. The including file
 // defines TILE_FUNCTION (the symbol), TILE_ROWS (at most 14), V(name) (f32_name or i32_name),
-// TILE_DOT and TILE_FLOAT (1 or 0) on top of a vector_<isa>.h. Every row count is a function of its
+// TILE_DOT and TILE_FLOAT (1 or 0) on top of a vector_<isa>.h, and, where factors have another form than
+// sums, TILE_VALUES and TILE_WEIGHT, which load them. Every row count is a function of its
 // own, so that all sums stay in registers; two vectors side by side, or one where columns end
 // early.
 typedef V(vector) vector;
+#ifndef TILE_VALUES
+#define TILE_VALUES V(load)
+#define TILE_WEIGHT V(broadcast)
+#endif
+typedef __typeof__(TILE_VALUES(NULL)) values_vector;
+typedef __typeof__(TILE_WEIGHT(NULL)) weight_vector;
 
 #if TILE_FLOAT
 static inline __attribute__((always_inline)) void finish_row(const dq_tile *t, int row,
@@ -50,12 +57,12 @@ static inline __attribute__((always_inline)) void tile(const dq_tile *t, const i
   const uint32_t *a = t->a, *b = t->b;
   const int64_t a_stride = t->a_stride, b_stride = t->b_stride;
   for (int64_t k = t->depth; k > 0; k--, a += a_stride, b += b_stride) {
-    vector values[2];
+    values_vector values[2];
 #pragma GCC unroll 2
-    for (int v = 0; v < vectors; v++) values[v] = V(load)(b + v * V_WORDS);
+    for (int v = 0; v < vectors; v++) values[v] = TILE_VALUES(b + v * V_WORDS);
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++) {
-      vector weight = V(broadcast)(a + i);
+      weight_vector weight = TILE_WEIGHT(a + i);
 #pragma GCC unroll 2
       for (int v = 0; v < vectors; v++) sums[i][v] = TILE_DOT(sums[i][v], values[v], weight);
     }

@@ -47,7 +47,7 @@ take_some(const dq_expansion *e, int64_t at, __m512i flip, const int stride) {
 }
 
 static inline __attribute__((always_inline)) void take(const dq_expansion *e, const int stride) {
-  const __m512i flip = i32_set(e->is_signed ? (int32_t)0x80808080u : 0);
+  const __m512i flip = i32_set(e->flips ? (int32_t)0x80808080u : 0);
   for (int64_t at = 0; at < e->width;) {
     if (stride == 1 && at >= e->first && at + 64 <= e->end) {
       take_whole(e, at, flip);
@@ -68,7 +68,7 @@ static void take_any(const dq_expansion *e) {
       uint32_t word = 0;
       for (int row = 3; inside && row >= 0; row--)
         word = word << 8 | ((const uint8_t *)e->rows[row])[from];
-      *to++ = inside ? word ^ (e->is_signed ? 0x80808080u : 0) : e->pad;
+      *to++ = inside ? word ^ (e->flips ? 0x80808080u : 0) : e->pad;
     }
 }
 

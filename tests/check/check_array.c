@@ -45,7 +45,7 @@ static uint32_t byte_word(const dq_expansion *e, int64_t from) {
   uint32_t word = 0;
   for (int r = 0; r < 4; r++) {
     uint8_t byte = ((const uint8_t *)e->rows[r])[from];
-    word |= (uint32_t)(e->is_signed ? byte ^ 128 : byte) << (8 * r);
+    word |= (uint32_t)(e->flips ? byte ^ 128 : byte) << (8 * r);
   }
   return word;
 }
@@ -66,7 +66,8 @@ static void check_expand(checker *c, int values, int element, expected_word *exp
                     .width = 1 + array_size(c) % 300,
                     .pad = 0x12345678,
                     .stride = between(c, 1, 4),
-                    .is_signed = chance(c, 50)};
+                    .is_signed = chance(c, 50),
+                    .flips = chance(c, 50)};
   e.first = chance(c, 50) ? 0 : between(c, 0, dq_min_i64(e.width - 1, 20));
   e.end = chance(c, 50) ? e.width : between(c, e.first + 1, e.width);
   e.zero_point = (int32_t)between(c, e.is_signed ? -128 : 0, e.is_signed ? 127 : 255);

@@ -58,7 +58,7 @@ typedef struct options {
 static void usage(FILE *to) {
   fprintf(to,
           "usage: dqcheck [--seed N] [--cases N] [--only FAMILY] [--cpu LIST] [--list] [--bench]\n"
-          "families: the second column of --list; LIST: c, avx2, avx512, native or names\n");
+          "families: the second column of --list; LIST: c, native or names, as for --cpu-mask\n");
 }
 
 static bool parse(int count, char **arguments, options *o) {
@@ -112,7 +112,7 @@ static void list(void) {
 
 static void check_row(checker *c, const options *o, int index) {
   c->row = dq_kernel_row(index);
-  c->cpu = dq_kernel_features(c->row->feature);
+  c->cpu = dq_cpu_with_implied(c->row->feature);
   c->reached = 0;
   int64_t passed = c->passed, failed = c->failed;
   if (dq_kernel_find(c->row->operation, c->cpu) != c->row) {
@@ -151,24 +151,28 @@ static void charge_crashes(checker *c) {
     sigaction(signals[i], &action, NULL);
 }
 
+static void print_left_out(const char *why, unsigned features) {
+  char text[128];
+  if (features)
+    printf("*** NOT CHECKED, %s: %s ***\n", why, dq_cpu_mask_text(features, text, sizeof text));
+}
+
 static int check_all(const options *o, unsigned present) {
   checker c = {0};
-  unsigned absent = 0;
+  unsigned left_out = 0;
   charge_crashes(&c);
   for (int i = 1; i < CHECK_POOLS; i++)
     if (!(c.pools[i] = dq_pool_new(i + 1))) return 5;
   for (int i = 0; i < dq_kernel_count(); i++) {
     const dq_kernel *row = dq_kernel_row(i);
     if (o->only && strcmp(o->only, dq_kernel_family(row))) continue;
-    unsigned needed = dq_kernel_features(row->feature);
-    if ((needed & present) == needed) check_row(&c, o, i);
-    else absent |= row->feature;
+    unsigned needed = dq_cpu_with_implied(row->feature);
+    if ((needed & present & o->cpu) == needed) check_row(&c, o, i);
+    else left_out |= row->feature;
   }
   for (int i = 1; i < CHECK_POOLS; i++) dq_pool_free(c.pools[i]);
-  char text[128];
-  if (absent)
-    printf("*** NOT CHECKED, instruction sets not present or masked: %s ***\n",
-           dq_cpu_mask_text(absent, text, sizeof text));
+  print_left_out("masked", left_out & present);
+  print_left_out("not present", left_out & ~present);
   printf("%lld passed, %lld failed\n", (long long)c.passed, (long long)c.failed);
   return c.failed || !c.passed;
 }
@@ -177,9 +181,9 @@ int main(int count, char **arguments) {
   options o;
   setvbuf(stdout, NULL, _IOLBF, 0); // so that a crash leaves what came before
   if (!parse(count, arguments, &o)) return 2;
-  unsigned present = dq_cpu_detect() & o.cpu;
+  unsigned present = dq_cpu_detect();
   if (o.list) list();
-  else if (o.bench) bench_all(present, o.only);
+  else if (o.bench) bench_all(present & o.cpu, o.only);
   else return check_all(&o, present);
   return 0;
 }

@@ -163,12 +163,14 @@ static void masks(void **state) {
   char text[128];
   assert_int_equal(dq_cpu_mask_parse("c", &mask, &error), DQ_OK);
   assert_int_equal(mask, 0);
-  assert_int_equal(dq_cpu_mask_parse("avx2,vnni", &mask, &error), DQ_OK);
-  assert_int_equal(mask, DQ_CPU_AVX2 | DQ_CPU_VNNI);
-  assert_string_equal(dq_cpu_mask_text(mask, text, sizeof text), "avx2,vnni");
+  assert_int_equal(dq_cpu_mask_parse("amx,vbmi", &mask, &error), DQ_OK);
+  assert_int_equal(mask, DQ_CPU_AVX2 | DQ_CPU_AVX512 | DQ_CPU_VNNI | DQ_CPU_VBMI | DQ_CPU_AMX);
+  assert_string_equal(dq_cpu_mask_text(mask, text, sizeof text), "avx2,avx512,vnni,vbmi,amx");
   assert_string_equal(dq_cpu_mask_text(0, text, sizeof text), "c");
   assert_int_equal(dq_cpu_mask_parse("avx512", &mask, &error), DQ_OK);
   assert_int_equal(mask, DQ_CPU_AVX2 | DQ_CPU_AVX512);
+  assert_int_equal(dq_cpu_mask_parse("dotprod,c", &mask, &error), DQ_OK);
+  assert_int_equal(mask, DQ_CPU_NEON | DQ_CPU_DOTPROD);
   static const char *const wrong[] = {"", "avx", "avx2,", ",avx2", "AVX2", "avx2 vnni"};
   for (int i = 0; i < 6; i++) assert_int_equal(dq_cpu_mask_parse(wrong[i], &mask, &error), DQ_USAGE);
 }
