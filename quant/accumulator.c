@@ -8,9 +8,9 @@
 
 enum { SHORTEST_BLOCK = 4 }; // below, adding up blocks costs more than sums in 16 bits save
 
-static dq_int8_layer *layer_of(const dq_int8_job *job, const dq_node *node) {
+dq_int8_layer *dq_int8_layer_of(const dq_int8_job *job, const char *output) {
   for (int i = 0; i < job->report->count; i++)
-    if (!strcmp(job->report->layers[i].output, node->outputs[0]->name)) return &job->report->layers[i];
+    if (!strcmp(job->report->layers[i].output, output)) return &job->report->layers[i];
   return NULL;
 }
 
@@ -83,7 +83,7 @@ static dq_status quantize_int16(const dq_int8_job *job, const dq_tensor *weight,
 static dq_status quantize(const dq_int8_job *job, const dq_node *node, const dq_taps *taps, int axis,
                           const float *least, const dq_parameters *input, dq_quantized_weight *result) {
   const dq_tensor *weight = node->inputs[1]->constant;
-  dq_int8_layer *layer = layer_of(job, node);
+  dq_int8_layer *layer = dq_int8_layer_of(job, node->outputs[0]->name);
   if (layer && job->setting.accumulator.rule == DQ_ACCUMULATE_INT16)
     return quantize_int16(job, weight, taps, axis, least, input, layer, result);
   if (layer && job->setting.accumulator.rule == DQ_ACCUMULATE_PAIRS)
@@ -104,7 +104,7 @@ dq_status dq_int8_quantize_weight(dq_int8_job *job, const dq_node *node, int axi
                            : NULL;
   if (raise_to_int32(&taps, result, added, input, least))
     DQ_TRY(quantize(job, node, &taps, axis, least, input, result));
-  dq_int8_layer *layer = layer_of(job, node);
+  dq_int8_layer *layer = dq_int8_layer_of(job, node->outputs[0]->name);
   const dq_block_rule pairs = DQ_PAIR_RULE;
   if (layer)
     layer->pairs_safe = dq_blocks_allowed(&taps, result->elements->data, &pairs);

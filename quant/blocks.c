@@ -56,6 +56,17 @@ bool dq_block_allowed(const dq_block_rule *rule, const int8_t *weights, int64_t 
   return fits(&b);
 }
 
+void dq_block_room(const dq_block_rule *rule, const int8_t *weights, int64_t count, int64_t at, int *low, int *high) {
+  bounds others = {0, 0};
+  for (int64_t i = 0; i < count; i++)
+    if (i != at) widen(&others, rule, weights[i]);
+  int64_t above = INT16_MAX - others.high, below = others.low - INT16_MIN; // what the others leave, >= 0
+  int64_t most = 127, least = 127;                                          // magnitudes, positive and negative
+  if (rule->high > 0) most = dq_min_i64(most, above / rule->high), least = dq_min_i64(least, below / rule->high);
+  if (rule->low < 0) most = dq_min_i64(most, below / -rule->low), least = dq_min_i64(least, above / -rule->low);
+  *low = (int)-least, *high = (int)most;
+}
+
 // The weight whose step towards 0 costs the least error for each unit that it brings the bound in.
 static int64_t cheapest_step(const dq_block_rule *rule, const double *wanted, const int8_t *weights,
                              int64_t count, bool above) {

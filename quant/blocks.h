@@ -23,10 +23,17 @@ typedef struct dq_taps {
 // these.
 bool dq_taps_of(dq_taps *taps, const dq_node *node);
 
+// The place of a tap among the weights of an output channel as memory has them, channel by channel, and back.
+static inline int64_t dq_tap_within(const dq_taps *taps, int64_t tap) {
+  return tap % taps->channels * taps->window + tap / taps->channels;
+}
+static inline int64_t dq_tap_of(const dq_taps *taps, int64_t within) {
+  return within % taps->window * taps->channels + within / taps->window;
+}
+
 // Index of an element of the weight.
 static inline int64_t dq_tap_at(const dq_taps *taps, int64_t output, int64_t tap) {
-  int64_t within = tap % taps->channels * taps->window + tap / taps->channels;
-  return output * taps->output_step + within * taps->step;
+  return output * taps->output_step + dq_tap_within(taps, tap) * taps->step;
 }
 
 // Every `length` taps from the first on, with inputs from `low` (<= 0) to `high` (>= 0), must fit
@@ -44,6 +51,9 @@ dq_block_rule dq_sum_rule(const dq_parameters *input, int64_t length);
 
 // Whether a block of `count` weights is allowed.
 bool dq_block_allowed(const dq_block_rule *rule, const int8_t *weights, int64_t count);
+
+// From what to what weight `at` of an allowed block may be while the others stay; holds 0.
+void dq_block_room(const dq_block_rule *rule, const int8_t *weights, int64_t count, int64_t at, int *low, int *high);
 
 // The allowed block near the real weights `wanted` (in steps of the scale): rounded to nearest, then
 // taken towards 0 one by one, each time where it costs least squared error for what it brings.

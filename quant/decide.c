@@ -206,8 +206,7 @@ static dq_status decide_all(judge *it) {
     DQ_TRY(challenge(it, &setting, &best, &gain));
     it->job->report->bias_correction_gain = gain;
   }
-  bool open = options->accumulator == DQ_ACCUMULATE_AUTO && options->rounding == DQ_ROUND_NEAREST;
-  return open ? decide_pairs(it, best) : DQ_OK;
+  return options->accumulator == DQ_ACCUMULATE_AUTO ? decide_pairs(it, best) : DQ_OK;
 }
 
 dq_status dq_int8_decide(dq_int8_job *job) {

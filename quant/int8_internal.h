@@ -83,6 +83,8 @@ int dq_int8_weight_axis(const dq_int8_job *job, const dq_node *node);
 // `input` is the quantized input's; `least` and the result as in dq_quantize_weight.
 dq_status dq_int8_quantize_weight(dq_int8_job *job, const dq_node *node, int axis, float *least,
                                   const dq_parameters *input, dq_quantized_weight *result);
+// accumulator.c: what is reported of the layer that computes a value; NULL: nothing.
+dq_int8_layer *dq_int8_layer_of(const dq_int8_job *job, const char *output);
 // insert.c: writes pairs, weights and biases into the graph.
 dq_status dq_int8_insert(dq_int8_job *job);
 

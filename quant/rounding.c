@@ -23,6 +23,7 @@ typedef struct written {
   const dq_tensor *scales, *bias_scales; // float32
   const int8_t *weight_before;
   const int32_t *bias_before;
+  bool safe_pairs;                       // and they are to stay so
 } written;
 
 static const dq_node *dequantize_of(const dq_node *node, int i, int type) {
@@ -100,11 +101,13 @@ static dq_status open_task(dq_rounding_task *task, const dq_rounding_layer *laye
 static dq_status solve_group(const dq_rounding_layer *layer, const written *it, const dq_layer_sums *sums,
                              bool follow, int64_t group, int8_t *offsets, double *bias, dq_arena *arena,
                              const dq_context *context, dq_error *error) {
+  static const dq_block_rule pairs = DQ_PAIR_RULE;
   dq_rounding_task task;
   int64_t n = layer->inputs, outputs = layer->outputs;
   DQ_TRY(open_task(&task, layer, it, group, arena, error));
   task.gram = sums->grams + group * (n + 1) * (n + 1);
   task.answers = follow ? sums->answers + group * outputs : NULL;
+  task.rule = it->safe_pairs ? &pairs : NULL, task.taps = &layer->taps;
   DQ_TRY(dq_rounding_solve(&task, context, error));
   for (int64_t o = 0; o < outputs; o++) {
     if (bias) bias[group * outputs + o] = task.bias[o];
@@ -156,6 +159,8 @@ static dq_status round_layer(rounder *it, const dq_rounding_layer *layer, dq_are
   written *here = &it->written[it->count];
   dq_layer_sums sums;
   if (!find_written(here, layer->node, job->arena)) return DQ_OK;
+  const dq_int8_layer *known = dq_int8_layer_of(job, layer->output);
+  here->safe_pairs = job->setting.accumulator.rule == DQ_ACCUMULATE_PAIRS && known && known->pairs_safe;
   int64_t weights = dq_tensor_count(layer->weight), channels = here->bias ? layer->groups * layer->outputs : 0;
   int8_t *offsets = DQ_NEW_ARRAY(job->graph->arena, weights, int8_t);
   double *bias = channels ? DQ_NEW_ARRAY(job->graph->arena, channels, double) : NULL;
@@ -224,6 +229,17 @@ static dq_status attempt(rounder *it, double *sqnr) {
   return DQ_OK;
 }
 
+// Which layers are safe for pairs now.
+static void note_pairs(const dq_int8_job *job) {
+  const dq_block_rule pairs = DQ_PAIR_RULE;
+  for (int l = 0; l < job->rounding.count; l++) {
+    const dq_rounding_layer *layer = &job->rounding.layers[l];
+    dq_int8_layer *known = dq_int8_layer_of(job, layer->output);
+    const dq_node *weight = dequantize_of(layer->node, 1, DQ_I8);
+    if (known && weight) known->pairs_safe = dq_blocks_allowed(&layer->taps, weight->inputs[0]->constant->data, &pairs);
+  }
+}
+
 // Leaves the better of the two ways in the graph, or neither.
 static dq_status keep_best(rounder ways[2]) {
   dq_int8_job *job = ways[0].job;
@@ -241,7 +257,16 @@ static dq_status keep_best(rounder ways[2]) {
   for (int l = 0; l < it->count; l++) write_layer(&it->written[l], &it->rounded[l]);
   job->report->table.rounding = (dq_rounding){it->rounded, it->count};
   job->report->rounded = it->count;
+  note_pairs(job);
   return DQ_OK;
+}
+
+// Whether a layer that is to have safe pairs has others now.
+static bool loses_pairs(const dq_int8_job *job, const dq_rounding_layer *layer, const written *it) {
+  const dq_block_rule pairs = DQ_PAIR_RULE;
+  const dq_int8_layer *known = dq_int8_layer_of(job, layer->output);
+  return job->setting.accumulator.rule == DQ_ACCUMULATE_PAIRS && known && known->pairs_safe &&
+         !dq_blocks_allowed(&layer->taps, it->weight->data, &pairs);
 }
 
 // As a table says.
@@ -255,9 +280,12 @@ static dq_status replay(dq_int8_job *job, const dq_rounding *rounding) {
       return dq_fail(job->error, DQ_BAD_INPUT, "value '%s': the table's rounding is of another weight",
                      layer->output);
     write_layer(&it, rounded);
+    if (loses_pairs(job, layer, &it))
+      return dq_fail(job->error, DQ_BAD_INPUT, "value '%s': the table's rounding does not keep pairs safe", layer->output);
   }
   job->report->table.rounding = *rounding;
   job->report->rounded = rounding->count;
+  note_pairs(job);
   return DQ_OK;
 }
 

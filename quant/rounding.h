@@ -14,6 +14,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/context.h"
 #include "lib/base/status.h"
+#include "quant/blocks.h"
 
 typedef enum dq_rounding_rule { DQ_ROUND_NEAREST, DQ_ROUND_ADAPTIVE } dq_rounding_rule;
 
@@ -45,6 +46,9 @@ typedef struct dq_rounding_task {
   const double *weights; // outputs x inputs, in float
   const float *scales;   // one per output
   int8_t *elements;      // outputs x inputs: rounded to the nearest; then as well as can be
+  // What blocks of an output channel's weights keep to, and did when rounded to the nearest; NULL: nothing.
+  const dq_block_rule *rule;
+  const dq_taps *taps;   // with a rule: which weights are a block
   // Per output, or NULL: there is none and means count as errors. The bias in float; then the one with
   // which the mean over the samples is that of `answers`, or of the float weights on the same inputs.
   double *bias;

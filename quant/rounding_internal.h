@@ -16,6 +16,7 @@ typedef struct dq_rounding_layer {
   const dq_tensor *weight, *bias; // in float; no bias: NULL
   int64_t groups, outputs, inputs; // of one group
   bool by_inputs;               // the weight is inputs x outputs
+  dq_taps taps;                 // of its sums
 } dq_rounding_layer;
 
 // What a layer is; false when it is none of these.

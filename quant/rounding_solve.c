@@ -63,9 +63,21 @@ static dq_status factorize(rounding *it, dq_arena *arena, const dq_context *cont
 
 // ---- Rounding ----
 
-static int8_t bounded(double q, int nearest) {
-  double low = fmax(-127, nearest - DQ_ROUNDING_REACH), high = fmin(127, nearest + DQ_ROUNDING_REACH);
-  return (int8_t)fmin(fmax(nearbyint(q), low), high);
+// What the other weights of its block leave weight `i` of the output channel `q`.
+static void room(const dq_rounding_task *task, const int8_t *q, int64_t i, int *low, int *high) {
+  int8_t block[DQ_LONGEST_BLOCK];
+  int64_t tap = dq_tap_of(task->taps, i), length = task->rule->length, first = tap / length * length, count = 0;
+  for (int64_t t = first; t < first + length && t < task->inputs; t++)
+    block[count++] = q[dq_tap_within(task->taps, t)];
+  dq_block_room(task->rule, block, count, tap - first, low, high);
+}
+
+// The best allowed value of weight `i`, given the others as they are now.
+static int8_t bounded(const rounding *it, const int8_t *q, int64_t i, double wanted, int nearest) {
+  int low = -127, high = 127;
+  if (it->task->rule) room(it->task, q, i, &low, &high);
+  double least = fmax(low, nearest - DQ_ROUNDING_REACH), most = fmin(high, nearest + DQ_ROUNDING_REACH);
+  return (int8_t)fmin(fmax(nearbyint(wanted), least), most);
 }
 
 // Rounds one weight after the other, each where the errors made so far are best made up for.
@@ -76,7 +88,7 @@ static void nearest_plane(const rounding *it, int64_t o, const int8_t *nearest, 
     int64_t i = it->order[k];
     const double *row = it->factor + k * n; // of the mirrored half: the factor's column k
     double wanted = it->task->weights[o * n + i];
-    q[i] = bounded((wanted - push[k] / row[k]) / scale, nearest[i]);
+    q[i] = bounded(it, q, i, (wanted - push[k] / row[k]) / scale, nearest[i]);
     double error = q[i] * scale - wanted;
     for (int64_t j = 0; j < k; j++) push[j] += row[j] * error;
   }
@@ -96,7 +108,7 @@ static void descend(const rounding *it, int64_t o, const int8_t *nearest, int8_t
     moved = false;
     for (int64_t i = 0; i < n; i++) {
       const double *row = it->weigh + i * n;
-      int8_t to = bounded(q[i] - slope[i] / (scale * row[i]), nearest[i]);
+      int8_t to = bounded(it, q, i, q[i] - slope[i] / (scale * row[i]), nearest[i]);
       if (to == q[i]) continue;
       double by = (to - q[i]) * scale;
       for (int64_t j = 0; j < n; j++) slope[j] += by * row[j];

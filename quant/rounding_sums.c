@@ -23,8 +23,8 @@ bool dq_rounding_layer_of(dq_rounding_layer *layer, dq_node *node) {
   bool by_inputs = matrix && !dq_node_int(node, "transB", 0);
   int64_t outputs = weight->dims[by_inputs ? 1 : 0];
   *layer = (dq_rounding_layer){node, node->inputs[0]->name, node->outputs[0]->name, weight, dq_node_input(node, 2) ? node->inputs[2]->constant : NULL, groups,
-                               outputs / groups, dq_tensor_count(weight) / outputs, by_inputs};
-  return layer->inputs <= MOST_INPUTS;
+                               outputs / groups, dq_tensor_count(weight) / outputs, by_inputs, {0}};
+  return layer->inputs <= MOST_INPUTS && dq_taps_of(&layer->taps, node);
 }
 
 dq_status dq_layer_sums_open(dq_layer_sums *sums, const dq_rounding_layer *layer, int64_t pictures,

@@ -154,8 +154,22 @@ refuses_data() { # STATUS SPEC WORDS [OPTION...]
   gives 3 dq-int8 "$models/small.onnx" --use-table broken.json -o b.onnx
   has "is no number of steps"
   [ ! -e b.onnx ]
-  gives 2 dq-int8 "$models/small.onnx" --data "npy:many.npy" -o b.onnx --rounding adaptive --accumulator pairs
-  has "adaptive rounding keeps no bound on sums"
+  gives 2 dq-int8 "$models/small.onnx" --data "npy:many.npy" -o b.onnx --rounding adaptive --accumulator int16
+  has "adaptive rounding keeps no 16-bit blocks"
+}
+
+@test "adaptive rounding keeps pairs safe, and a table that does not is refused" {
+  make_models --array many.npy 48 3 8 8
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:many.npy" -o a.onnx --rounding adaptive --accumulator pairs --table t.json
+  has "Layers rounded adaptively: "
+  has "Safe for pairs:          4"
+  gives 0 dq-int8 "$models/small.onnx" --use-table t.json -o b.onnx
+  cmp a.onnx b.onnx
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:many.npy" -o a.onnx --rounding adaptive --accumulator int32 --table t.json
+  sed 's/"rule": "int32"/"rule": "pairs", "noise": 1e9/' t.json >unsafe.json
+  gives 3 dq-int8 "$models/small.onnx" --use-table unsafe.json -o c.onnx
+  has "does not keep pairs safe"
+  [ ! -e c.onnx ]
 }
 
 @test "adaptive rounding that is out of time keeps what it has" {

@@ -25,6 +25,27 @@ static void together_is_better_than_each(void **state) {
   assert_int_equal(elements[1], 0);
 }
 
+// Two inputs of which the first counts little, w = (100, 60) in steps of 1 with safe pairs: rounded to the nearest
+// pair that is one, (68, 60). The rule holds: 68 has no room above, and 128 - 68 = 60 leaves the second none either.
+static void pairs_stay_safe(void **state) {
+  (void)state;
+  const double gram[] = {1, 0, 0, 0, 100, 0, 0, 0, 1}, weights[] = {100, 60};
+  const float scale = 1;
+  const dq_block_rule pairs = DQ_PAIR_RULE;
+  const dq_taps taps = {1, 2, 2, 1, 2, 1};
+  int8_t elements[] = {70, 58};
+  dq_rounding_task task = {.outputs = 1, .inputs = 2, .gram = gram, .weights = weights, .scales = &scale,
+                           .elements = elements, .rule = &pairs, .taps = &taps};
+  dq_error error;
+  assert_int_equal(dq_rounding_solve(&task, &context, &error), DQ_OK);
+  assert_true(dq_block_allowed(&pairs, elements, 2));
+  assert_int_equal(elements[0] + elements[1], 128);
+  task.rule = NULL;
+  assert_int_equal(dq_rounding_solve(&task, &context, &error), DQ_OK);
+  assert_int_equal(elements[0], 100);
+  assert_int_equal(elements[1], 60);
+}
+
 // Inputs that never change: the bias takes all of it, 0.5 + 0.4 * 2 + 0.4 * 3 = 2.5, or brings the mean to
 // that of the float network, 5.
 static void the_bias_takes_the_mean(void **state) {
@@ -62,6 +83,7 @@ static void factor_by_hand(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(together_is_better_than_each),
+      cmocka_unit_test(pairs_stay_safe),
       cmocka_unit_test(the_bias_takes_the_mean),
       cmocka_unit_test(factor_by_hand),
   };
