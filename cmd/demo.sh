@@ -17,7 +17,7 @@ step() { # step LOG COMMAND...: says what is run, keeps what it prints
 }
 step amp.txt dq-amp $model -o "$out/amp.onnx"
 step int8.txt dq-int8 $model --data $calibration -o "$out/int8.onnx"
-step tucker.txt dq-tucker $model --macs -25% --data $calibration -o "$out/tucker.onnx"
+step tucker.txt dq-tucker $model --macs -25% --untimed --data $calibration -o "$out/tucker.onnx"
 step tucker-int8.txt dq-int8 "$out/tucker.onnx" --data $calibration -o "$out/tucker-int8.onnx"
 
 # What each layer of the last model lost against the first one.

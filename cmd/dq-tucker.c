@@ -1,17 +1,20 @@
 // dq-tucker: Tucker-2 decomposition of a model's convolutions.
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "cmd/accuracy.h"
 #include "cmd/command.h"
 #include "cmd/data.h"
 #include "cmd/hook.h"
 #include "decomp/ranks_file.h"
 #include "decomp/search.h"
 #include "decomp/tucker_spec.h"
-#include "lib/eval/accuracy.h"
 #include "lib/onnx/onnx.h"
 #include "lib/passes/origin.h"
-#include "lib/report/report.h"
+#include "lib/report/report_accuracy.h"
+#include "lib/report/report_tucker.h"
+#include "quant/max_drop.h"
 
 typedef struct tucker_options {
   dq_common_options common;
@@ -21,7 +24,7 @@ typedef struct tucker_options {
   double ratio, energy, macs, weaken, max_drop;
   const char *ranks, *save_ranks, *retrain, *eval;
   int64_t multiple, eval_limit, every;
-  bool plain, vbmf, never_slower, refine, resume, gemm;
+  bool plain, vbmf, untimed, refine, resume, gemm;
   dq_option_list shapes;
 } tucker_options;
 
@@ -57,13 +60,14 @@ static const dq_option rows[] = {
      .help = "as few multiply-accumulates as the quality allows, at most D points lost",
      .details = "Bisection over the bound of --macs, about seven trials, each fitted to --data and "
                 "measured on the labelled pictures of --eval. The best so far is always in the "
-                "output file; after --time-limit no further trial begins. What was found is kept "
+                "output file; --time-limit ends the search where it is. What was found is kept "
                 "beside the output (OUT.search) until the search is complete, for --resume."},
     {.name = "resume", .type = DQ_OPTION_FLAG, .group = "Ranks", DQ_INTO(tucker_options, resume),
      .help = "go on with a search of --max-drop that was ended"},
     {.name = "eval", .type = DQ_OPTION_FILE, .value = "SPEC", .group = "Data",
      DQ_INTO(tucker_options, eval),
-     .help = "labelled pictures --max-drop is measured on (default: those of --data)"},
+     .help = "labelled pictures to measure accuracy on (default: those of --data, when they have labels)",
+     .details = "Before decomposition, after it and after --retrain; --max-drop bounds the loss there."},
     {.name = "eval-limit", .type = DQ_OPTION_INT, .minimum = 1, .maximum = 1e9, .value = "N",
      .group = "Data", DQ_INTO(tucker_options, eval_limit),
      .help = "of --eval: use the first N pictures only"},
@@ -84,15 +88,15 @@ static const dq_option rows[] = {
      .help = "iterate until the factors at the ranks chosen get no better",
      .details = "Higher-order orthogonal iteration: the error of the weight falls a little. With "
                 "--data: twenty rounds of the fit instead of four."},
-    {.name = "never-slower", .type = DQ_OPTION_FLAG, .group = "Ranks",
-     DQ_INTO(tucker_options, never_slower),
-     .help = "leave alone what is not measured to become faster here; needs --save-ranks",
-     .details = "Every layer is timed beside its factors on this machine and with these threads; a "
-                "bound of --macs is then shared out among the layers that become faster. The clock "
-                "may decide otherwise on another run: --ranks with the file that --save-ranks wrote "
-                "gives the same bytes again."},
+    {.name = "untimed", .type = DQ_OPTION_FLAG, .group = "Ranks", DQ_INTO(tucker_options, untimed),
+     .help = "no clock: take all that becomes cheaper and smaller, the same on every run",
+     .details = "Otherwise every layer is timed beside its factors on this machine and with these "
+                "threads, and left alone when it does not become faster; a bound of --macs is then "
+                "shared out among the others. The clock may decide otherwise on another run: "
+                "--ranks with the file that --save-ranks names gives the same bytes again."},
     {.name = "save-ranks", .type = DQ_OPTION_FILE, .group = "Ranks",
-     DQ_INTO(tucker_options, save_ranks), .help = "write the ranks chosen, for --ranks"},
+     DQ_INTO(tucker_options, save_ranks),
+     .help = "write the ranks chosen, for --ranks (default: OUT.ranks when the clock had a say)"},
     {.name = "retrain", .type = DQ_OPTION_STRING, .value = "CMD", .group = "Retraining",
      DQ_INTO(tucker_options, retrain),
      .help = "run this command on the decomposed model and take what it writes",
@@ -111,95 +115,34 @@ static const dq_option rows[] = {
      .help = "size of an input the model leaves open, to count multiply-accumulates"},
 };
 
-static const dq_column layer_columns[] = {
-    {.key = "layer", .title = "layer", .type = DQ_COLUMN_TEXT},
-    {.key = "kernel", .title = "kernel", .type = DQ_COLUMN_TEXT},
-    {.key = "rank_out", .title = "rank out", .type = DQ_COLUMN_INT},
-    {.key = "rank_in", .title = "in", .type = DQ_COLUMN_INT},
-    {.key = "energy_out", .title = "energy out", .type = DQ_COLUMN_REAL, .decimals = 4},
-    {.key = "energy_in", .title = "in", .type = DQ_COLUMN_REAL, .decimals = 4},
-    {.key = "error", .title = "error", .type = DQ_COLUMN_SIGNIFICANT, .decimals = 4},
-    {.key = "response_error", .title = "of answers", .type = DQ_COLUMN_SIGNIFICANT, .decimals = 4},
-    {.key = "macs_before", .title = "MACs", .type = DQ_COLUMN_COUNT},
-    {.key = "macs_after", .title = "after", .type = DQ_COLUMN_COUNT},
-    {.key = "parameters_before", .title = "parameters", .type = DQ_COLUMN_COUNT},
-    {.key = "parameters_after", .title = "after", .type = DQ_COLUMN_COUNT},
-    {.key = "ms_before", .title = "ms", .type = DQ_COLUMN_REAL, .decimals = 4},
-    {.key = "ms_after", .title = "after", .type = DQ_COLUMN_REAL, .decimals = 4},
-    {.key = "reason", .title = "left alone", .type = DQ_COLUMN_TEXT, .width = 60},
-};
-static const dq_table_layout layer_table = {
-    .key = "layers",
-    .columns = layer_columns,
-    .column_count = (int)(sizeof layer_columns / sizeof *layer_columns),
-};
+// What a run needs beside the command line.
+typedef struct work {
+  const tucker_options *options;
+  dq_tucker_options settings;
+  dq_shape_request request; // settings.shapes
+  dq_accuracy_check check;
+  dq_result decomposed; // accuracy between decomposition and the hook
+  dq_arena *arena;
+  const dq_context *context;
+} work;
 
-static void put_costs(dq_table *table, bool macs_known, const dq_conv_cost *before,
-                      const dq_conv_cost *after) {
-  if (macs_known) {
-    dq_table_put_int(table, "macs_before", before->macs);
-    dq_table_put_int(table, "macs_after", after->macs);
-  }
-  dq_table_put_int(table, "parameters_before", before->parameters);
-  dq_table_put_int(table, "parameters_after", after->parameters);
-}
-
-static void put_layer(dq_table *table, const dq_tucker_layer *layer, bool on_data) {
-  dq_table_row(table);
-  dq_table_put_text(table, "layer", layer->name);
-  if (layer->dims[0])
-    dq_table_put_format(table, "kernel", "%" PRId64 "x%" PRId64 "x%" PRId64 "x%" PRId64,
-                        layer->dims[0], layer->dims[1], layer->dims[2], layer->dims[3]);
-  if (layer->dims[0])
-    put_costs(table, layer->macs_known, &layer->before, &layer->after);
-  if (layer->time_before > 0) {
-    dq_table_put_real(table, "ms_before", 1e3 * layer->time_before);
-    dq_table_put_real(table, "ms_after", 1e3 * layer->time_after);
-  }
-  dq_table_put_text(table, "reason", layer->reason);
-  if (layer->reason[0]) return;
-  dq_table_put_int(table, "rank_out", layer->ranks.out);
-  dq_table_put_int(table, "rank_in", layer->ranks.in);
-  dq_table_put_real(table, "energy_out", layer->energy_out);
-  dq_table_put_real(table, "energy_in", layer->energy_in);
-  dq_table_put_real(table, "error", layer->error);
-  if (on_data) dq_table_put_real(table, "response_error", layer->response_error);
-}
-
-static double percent_more(int64_t before, int64_t after) {
-  return before > 0 ? 100.0 * (double)(after - before) / (double)before : 0;
-}
-
-static void fill_report(dq_report *facts, const dq_tucker_report *report, bool on_data,
-                        bool gemm) {
-  dq_table *table = dq_report_table(facts, &layer_table);
-  for (int i = 0; i < report->count; i++) put_layer(table, &report->layers[i], on_data);
-  const dq_conv_cost *before = &report->model_before, *after = &report->model_after;
-  dq_table_total_row(table);
-  dq_table_put_text(table, "layer", "whole model");
-  put_costs(table, report->macs_known, before, after);
-  dq_report_note(facts, "%d of %d %s decomposed; parameters %+.1f %%",
-                 report->decomposed, report->count, gemm ? "layers" : "convolutions",
-                 percent_more(before->parameters, after->parameters));
-  if (report->macs_known)
-    dq_report_note(facts, "multiply-accumulates %+.1f %%",
-                   percent_more(before->macs, after->macs));
-}
-
-static dq_status tell(const tucker_options *options, const dq_tucker_report *report,
-                      dq_error *error) {
+static dq_status tell(const work *w, const dq_tucker_report *report, dq_error *error) {
+  const tucker_options *options = w->options;
   char title[512];
   snprintf(title, sizeof title, "Tucker-2 decomposition of %s", options->common.operands[0]);
   dq_report *facts = dq_report_new("dq-tucker", 1, title);
-  fill_report(facts, report, options->data.data && !options->plain, options->gemm);
+  dq_report_tucker(facts, report, options->data.data && !options->plain, options->gemm);
+  if (w->check.after.count)
+    dq_report_accuracy_retrained(facts, &w->check.before, &w->decomposed, &w->check.after);
+  else dq_report_accuracy_change(facts, &w->check.before, &w->decomposed);
   dq_status status = dq_command_report(&options->common, facts, error);
   dq_report_free(facts);
   return status;
 }
 
-static dq_status read_settings(const tucker_options *options, dq_arena *arena,
-                               dq_tucker_options *settings, dq_shape_request *request,
-                               dq_error *error) {
+static dq_status read_settings(work *w, dq_error *error) {
+  const tucker_options *options = w->options;
+  dq_tucker_options *settings = &w->settings;
   settings->rule = DQ_RANK_RATIO;
   settings->parameter = options->ratio;
   if (dq_option_given(options, "energy"))
@@ -211,86 +154,92 @@ static dq_status read_settings(const tucker_options *options, dq_arena *arena,
   settings->plain = options->plain;
   settings->refine = options->refine;
   settings->matrices = options->gemm;
-  settings->never_slower = options->never_slower && !options->output.force;
-  int count = options->shapes.count;
-  dq_input_shape *shapes = DQ_NEW_ARRAY(arena, count, dq_input_shape);
-  if (!shapes) return dq_fail_memory(error, (size_t)count * sizeof *shapes);
-  for (int i = 0; i < count; i++)
-    DQ_TRY(dq_input_shape_parse(options->shapes.items[i], arena, &shapes[i], error));
-  *request = (dq_shape_request){.inputs = shapes, .input_count = count};
-  if (count) settings->shapes = request;
+  settings->never_slower = !options->untimed && !options->output.force;
+  DQ_TRY(dq_read_shapes(&options->shapes, 0, w->arena, &w->request, error));
+  if (options->shapes.count) settings->shapes = &w->request;
+  w->check.options.shapes = w->request;
   if (!options->ranks) return DQ_OK;
   dq_layer_ranks *layers = NULL;
-  DQ_TRY(dq_ranks_load(options->ranks, arena, &layers, &settings->layer_count, error));
+  DQ_TRY(dq_ranks_load(options->ranks, w->arena, &layers, &settings->layer_count, error));
   settings->layers = layers;
   return DQ_OK;
 }
 
 // The hook, on the model that was written: a failed one leaves that.
-static dq_status retrain(const tucker_options *options, const dq_graph *graph,
-                         const dq_tucker_report *report, const dq_shape_request *shapes,
-                         dq_arena *arena, const dq_context *context, dq_error *error) {
-  if (!options->retrain || !report->decomposed) return DQ_OK;
-  const char *path = options->output.output;
+static dq_status retrain(const work *w, const dq_graph *graph, const dq_tucker_report *report,
+                         dq_error *error) {
+  const tucker_options *options = w->options;
   dq_retrain_options hook = {.command = options->retrain,
                              .original = options->common.operands[0],
                              .data = options->data.data,
                              .time_limit = options->common.time_limit,
-                             .shapes = shapes};
-  DQ_TRY(dq_tucker_spec(report, arena, &hook.spec, error));
-  DQ_TRY(dq_tucker_nodes(report, arena, &hook.nodes, &hook.node_count, error));
-  return dq_hook_run(graph, path, &hook, "the decomposed model", context, error);
+                             .shapes = w->settings.shapes};
+  DQ_TRY(dq_tucker_spec(report, w->arena, &hook.spec, error));
+  DQ_TRY(dq_tucker_nodes(report, w->arena, &hook.nodes, &hook.node_count, error));
+  return dq_hook_run(graph, options->output.output, &hook, "the decomposed model", w->context, error);
 }
 
 // Usage that the table of options cannot tell, before any work.
 static dq_status check(const void *parsed, dq_error *error) {
   const tucker_options *options = parsed;
-  if (dq_option_given(options, "max-drop") && (!strcmp(options->output.output, "-") ||
-                                               !strcmp(options->common.operands[0], "-")))
+  bool pipe = !strcmp(options->output.output, "-");
+  if (dq_option_given(options, "max-drop") && (pipe || !strcmp(options->common.operands[0], "-")))
     return dq_fail(error, DQ_USAGE, "--max-drop needs files to read and to write, not '-'");
+  if (pipe && !options->untimed && !options->output.force && !options->ranks && !options->save_ranks) {
+    dq_fail(error, DQ_USAGE, "what the clock decides needs a file: give --save-ranks");
+    dq_error_hint(error, "--untimed leaves the clock out of it");
+    return DQ_USAGE;
+  }
   return dq_hook_check(options->retrain, options->common.operands[0], options->output.output, error);
 }
 
-static dq_status write_model(const tucker_options *options, const dq_graph *graph,
-                             const dq_tucker_report *report, const dq_context *context,
+static const char *default_ranks_path(const work *w) {
+  if (w->options->save_ranks) return w->options->save_ranks;
+  return dq_arena_printf(w->arena, "%s.ranks", w->options->output.output);
+}
+
+// Where the ranks go: as asked, or beside the output when only the clock knows them; NULL: nowhere.
+static const char *ranks_path(const work *w, const dq_tucker_report *report) {
+  bool timed = w->options->save_ranks != NULL;
+  for (int i = 0; i < report->count; i++) timed |= report->layers[i].time_before > 0;
+  return timed ? default_ranks_path(w) : NULL;
+}
+
+static dq_status write_model(const work *w, const dq_graph *graph, const dq_tucker_report *report,
                              dq_error *error) {
-  const char *path = options->output.output;
+  const char *path = w->options->output.output, *ranks = ranks_path(w, report);
   DQ_TRY(dq_onnx_save(graph, path, error));
-  DQ_TRY(dq_verify_model(path, context, error));
-  return options->save_ranks ? dq_ranks_save(options->save_ranks, report, error) : DQ_OK;
+  DQ_TRY(dq_verify_model(path, w->context, error));
+  return ranks ? dq_ranks_save(ranks, report, error) : DQ_OK;
 }
 
 // ---- --max-drop ----
 
 typedef struct trials {
-  const tucker_options *options;
-  dq_tucker_options settings;
-  dq_accuracy_options accuracy;
-  dq_data *eval;
-  const dq_context *context;
-  dq_result before;
+  work *w;
   dq_graph *last, *best; // of the last trial, of the best one
   dq_tucker_report last_report, best_report;
+  dq_context limited; // ends a trial when the time is over
 } trials;
 
 static dq_status attempt(void *user, dq_search_trial *trial, dq_error *error) {
   trials *t = user;
+  work *w = t->w;
   dq_graph_free(t->last);
   t->last = NULL;
-  DQ_TRY(dq_onnx_load(&t->last, t->options->common.operands[0], t->context, error));
-  dq_result after;
+  DQ_TRY(dq_onnx_load(&t->last, w->options->common.operands[0], w->context, error));
   dq_error local = {0};
-  t->settings.macs_share = 1 - trial->percent / 100.0;
-  dq_status status = dq_tucker_apply(t->last, &t->settings, &t->last_report, &local);
+  w->settings.macs_share = 1 - trial->percent / 100.0;
+  dq_status status = dq_tucker_apply(t->last, &w->settings, &t->last_report, &local);
   if (status == DQ_USAGE) return DQ_OK; // no ranks go so far
   if (status == DQ_OK)
-    status = dq_accuracy_run(&after, t->last, t->eval, &t->accuracy, t->context, &local);
+    status = dq_accuracy_check_after(&w->check, t->last, w->settings.context, &local);
   if (status != DQ_OK) {
     if (error) *error = local;
     return status;
   }
   trial->possible = true;
-  trial->drop = (t->before.figures[0].value - after.figures[0].value) * t->before.points;
+  trial->drop = dq_accuracy_drop(&w->check.before, &w->check.after);
   return DQ_OK;
 }
 
@@ -300,29 +249,41 @@ static dq_status keep(void *user, const dq_search_trial *trial, dq_error *error)
   dq_graph_free(t->best);
   t->best = t->last, t->best_report = t->last_report;
   t->last = NULL;
-  return write_model(t->options, t->best, &t->best_report, t->context, error);
+  t->w->decomposed = t->w->check.after;
+  return write_model(t->w, t->best, &t->best_report, error);
 }
 
-// The best model of an earlier run is made again; without any, the original is written.
+// The best model of an earlier run is made again, from its ranks where the clock had a say; without any,
+// the original is written.
 static dq_status recall(trials *t, const dq_search_result *result, dq_error *error) {
   if (t->best) return DQ_OK;
   dq_search_trial trial = {.percent = result->percent};
+  dq_tucker_options *settings = &t->w->settings;
+  const char *ranks = default_ranks_path(t->w);
+  dq_layer_ranks *layers = NULL;
+  if (result->percent && settings->never_slower && ranks && !access(ranks, R_OK)) {
+    DQ_TRY(dq_ranks_load(ranks, t->w->arena, &layers, &settings->layer_count, error));
+    settings->layers = layers;
+  }
   if (result->percent) DQ_TRY(attempt(t, &trial, error));
-  else DQ_TRY(dq_onnx_load(&t->last, t->options->common.operands[0], t->context, error));
+  else {
+    DQ_TRY(dq_onnx_load(&t->last, t->w->options->common.operands[0], t->w->context, error));
+    t->last_report = (dq_tucker_report){0};
+    t->w->check.after = t->w->check.before;
+  }
   return keep(t, &trial, error);
 }
 
-static dq_status run_search(trials *t, const dq_graph *graph, dq_arena *arena, dq_error *error) {
-  const tucker_options *options = t->options;
-  DQ_TRY(dq_accuracy_run(&t->before, graph, t->eval, &t->accuracy, t->context, error));
-  if (!t->before.count)
+static dq_status run_search(trials *t, const dq_graph *graph, dq_error *error) {
+  work *w = t->w;
+  const tucker_options *options = w->options;
+  const dq_result *before = &w->check.before;
+  if (!before->count)
     return dq_fail(error, DQ_USAGE, "--max-drop needs labelled pictures, give --eval");
-  t->accuracy.task = t->before.task;
   dq_search_options search = {
       .max_drop = options->max_drop,
-      .time_limit = options->common.time_limit,
-      .state = dq_arena_printf(arena, "%s.search", options->output.output),
-      .key = dq_arena_printf(arena, "%016llx %s %" PRId64 " %s %" PRId64 " %" PRId64 " %d %d",
+      .state = dq_arena_printf(w->arena, "%s.search", options->output.output),
+      .key = dq_arena_printf(w->arena, "%016llx %s %" PRId64 " %s %" PRId64 " %" PRId64 " %d %d",
                              (unsigned long long)dq_origin_hash(graph), options->data.data,
                              options->data.limit, options->eval ? options->eval : "",
                              options->eval_limit, options->multiple, options->refine,
@@ -331,94 +292,110 @@ static dq_status run_search(trials *t, const dq_graph *graph, dq_arena *arena, d
       .attempt = attempt,
       .keep = keep,
       .user = t,
-      .context = t->context};
+      .context = &t->limited};
   if (!search.state || !search.key) return dq_fail_memory(error, sizeof search);
   dq_search_result result;
+  t->limited = *w->context;
+  if (options->common.time_limit > 0) t->limited.deadline = dq_clock() + options->common.time_limit;
+  w->settings.context = &t->limited;
   DQ_TRY(dq_search(&search, &result, error));
+  w->settings.context = w->context;
   DQ_TRY(recall(t, &result, error));
-  DQ_TRY(tell(options, &t->best_report, error));
-  dq_message(t->context, DQ_NOTE, "%s %.2f, %d %% fewer multiply-accumulates cost %.2f points",
-             t->before.figures[0].name, t->before.figures[0].value, result.percent, result.drop);
+  w->check.after.count = 0; // of the last trial
+  DQ_TRY(tell(w, &t->best_report, error));
+  dq_message(w->context, DQ_NOTE, "%s %.2f, %d %% fewer multiply-accumulates cost %.2f points",
+             before->figures[0].name, before->figures[0].value, result.percent, result.drop);
   if (!result.complete)
-    dq_message(t->context, DQ_WARNING, "the time was over after %d trials; --resume goes on",
+    dq_message(w->context, DQ_WARNING, "the time was over after %d trials; --resume goes on",
                result.trials);
   return DQ_OK;
 }
 
-static dq_status search(const tucker_options *options, const dq_tucker_options *settings,
-                        const dq_graph *graph, const dq_data_arguments *arguments, dq_arena *arena,
-                        const dq_context *context, dq_error *error) {
-  trials t = {.options = options, .settings = *settings, .context = context};
-  dq_data_arguments eval = *arguments;
-  if (options->eval) eval.data = options->eval, eval.limit = options->eval_limit;
-  if (settings->shapes) t.accuracy.shapes = *settings->shapes;
-  t.accuracy.decode = arguments->decode;
-  dq_status status = dq_open_data(&t.eval, &eval, options->common.seed, context, error);
-  if (status == DQ_OK) status = run_search(&t, graph, arena, error);
+static dq_status search(work *w, const dq_graph *graph, dq_error *error) {
+  trials t = {.w = w};
+  w->settings.analysis = dq_tucker_analysis_new();
+  dq_status status = w->settings.analysis ? run_search(&t, graph, error)
+                                          : dq_fail_memory(error, sizeof(dq_tucker_analysis *));
+  dq_tucker_analysis_free(w->settings.analysis);
   dq_graph_free(t.last);
   dq_graph_free(t.best);
-  dq_data_free(t.eval);
   return status;
 }
 
-// ---- --every ----
+// ---- --retrain ----
 
 // One step: these layers of the model at `from` are decomposed, written and retrained.
-static dq_status take_step(const tucker_options *options, const dq_tucker_options *settings,
-                           const char *from, dq_arena *arena, const dq_context *context,
+static dq_status take_step(const work *w, const dq_tucker_options *settings, const char *from,
                            dq_error *error) {
   dq_graph *graph = NULL;
   dq_tucker_report report;
-  DQ_TRY(dq_onnx_load(&graph, from, context, error));
+  DQ_TRY(dq_onnx_load(&graph, from, w->context, error));
   dq_status status = dq_tucker_apply(graph, settings, &report, error);
-  if (status == DQ_OK) status = dq_onnx_save(graph, options->output.output, error);
-  if (status == DQ_OK)
-    status = retrain(options, graph, &report, settings->shapes, arena, context, error);
+  if (status == DQ_OK) status = dq_onnx_save(graph, w->options->output.output, error);
+  if (status == DQ_OK) status = retrain(w, graph, &report, error);
   dq_graph_free(graph);
   return status;
 }
 
 // The layers that `report` decomposed, some at a time, the first from the original.
-static dq_status take_steps(const tucker_options *options, const dq_tucker_options *settings,
-                            const dq_tucker_report *report, dq_arena *arena,
-                            const dq_context *context, dq_error *error) {
-  dq_layer_ranks *layers = DQ_NEW_ARRAY(arena, report->count + 1, dq_layer_ranks);
+static dq_status take_steps(const work *w, const dq_tucker_report *report, dq_error *error) {
+  dq_layer_ranks *layers = DQ_NEW_ARRAY(w->arena, report->count + 1, dq_layer_ranks);
   if (!layers) return dq_fail_memory(error, (size_t)report->count * sizeof *layers);
-  int count = 0, every = (int)options->every;
+  int count = 0, every = (int)w->options->every;
   for (int i = 0; i < report->count; i++)
     if (!report->layers[i].reason[0])
       layers[count++] = (dq_layer_ranks){report->layers[i].name, report->layers[i].ranks};
-  dq_tucker_options step = *settings;
+  dq_tucker_options step = w->settings;
   step.macs_share = 0;
-  step.never_slower = false;
   for (int first = 0; first < count; first += every) {
     step.layers = layers + first;
     step.layer_count = count - first < every ? count - first : every;
-    dq_message(context, DQ_NOTE, "layers %d to %d of %d", first + 1, first + step.layer_count,
+    dq_message(w->context, DQ_NOTE, "layers %d to %d of %d", first + 1, first + step.layer_count,
                count);
-    const char *from = first ? options->output.output : options->common.operands[0];
-    DQ_TRY(take_step(options, &step, from, arena, context, error));
+    const char *from = first ? w->options->output.output : w->options->common.operands[0];
+    DQ_TRY(take_step(w, &step, from, error));
   }
   return DQ_OK;
 }
 
-static dq_status decompose(const tucker_options *options, dq_graph *graph, dq_data *data,
-                           const dq_data_arguments *arguments, dq_arena *arena,
-                           const dq_context *context, dq_error *error) {
-  dq_tucker_options settings = {.context = context, .data = data};
-  dq_shape_request request;
+// Accuracy of what the hook made of the output.
+static dq_status measure_retrained(work *w, dq_error *error) {
+  dq_graph *graph = NULL;
+  if (!w->check.before.count) return DQ_OK;
+  DQ_TRY(dq_onnx_load(&graph, w->options->output.output, w->context, error));
+  dq_status status = dq_accuracy_check_after(&w->check, graph, w->context, error);
+  dq_graph_free(graph);
+  return status;
+}
+
+// Retrains what was written, then tells everything; what stands there is told even when the hook failed.
+static dq_status finish(work *w, const dq_graph *graph, const dq_tucker_report *report,
+                        dq_error *error) {
+  dq_error reason = {0};
+  dq_status hook = DQ_OK;
+  if (w->options->retrain && report->decomposed) {
+    hook = w->options->every ? take_steps(w, report, &reason) : retrain(w, graph, report, &reason);
+    if (hook == DQ_OK) DQ_TRY(measure_retrained(w, error));
+  }
+  if (hook == DQ_OK || hook == DQ_CONDITION) DQ_TRY(tell(w, report, error));
+  if (!report->decomposed) dq_message(w->context, DQ_WARNING, "nothing was decomposed");
+  if (hook != DQ_OK && error) *error = reason;
+  return hook;
+}
+
+static dq_status decompose(work *w, dq_graph *graph, dq_error *error) {
+  const char *model = w->options->common.operands[0];
   dq_tucker_report report;
-  DQ_TRY(read_settings(options, arena, &settings, &request, error));
-  const char *model = options->common.operands[0];
-  if (dq_option_given(options, "max-drop"))
-    return search(options, &settings, graph, arguments, arena, context, error);
-  dq_status status = dq_tucker_apply(graph, &settings, &report, error);
+  DQ_TRY(read_settings(w, error));
+  DQ_TRY(dq_accuracy_check_before(&w->check, graph, model, w->context, error));
+  if (dq_option_given(w->options, "max-drop")) return search(w, graph, error);
+  dq_status status = dq_tucker_apply(graph, &w->settings, &report, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
-  DQ_TRY(write_model(options, graph, &report, context, error));
-  DQ_TRY(tell(options, &report, error));
-  if (!report.decomposed) dq_message(context, DQ_WARNING, "nothing was decomposed");
-  if (options->every) return take_steps(options, &settings, &report, arena, context, error);
-  return retrain(options, graph, &report, settings.shapes, arena, context, error);
+  DQ_TRY(write_model(w, graph, &report, error));
+  DQ_TRY(dq_accuracy_check_after(&w->check, graph, w->context, error));
+  w->decomposed = w->check.after;
+  w->check.after.count = 0;
+  return finish(w, graph, &report, error);
 }
 
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
@@ -426,15 +403,21 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   dq_graph *graph = NULL;
   dq_data *data = NULL;
   DQ_TRY(dq_onnx_load(&graph, options->common.operands[0], context, error));
-  dq_arena *arena = dq_arena_new(0);
-  dq_status status = arena ? DQ_OK : dq_fail_memory(error, sizeof(dq_arena *));
+  work w = {.options = options, .arena = dq_arena_new(0), .context = context};
+  dq_status status = w.arena ? DQ_OK : dq_fail_memory(error, sizeof(dq_arena *));
   dq_data_arguments arguments = options->data;
   dq_remembered_preset(&arguments, graph, context);
-  if (status == DQ_OK && arguments.data && !options->plain)
+  bool look = arguments.data && (!options->plain || dq_option_given(options, "max-drop"));
+  if (status == DQ_OK && look)
     status = dq_open_data(&data, &arguments, options->common.seed, context, error);
-  if (status == DQ_OK) status = decompose(options, graph, data, &arguments, arena, context, error);
+  if (status == DQ_OK)
+    status = dq_accuracy_check_open(&w.check, data, &arguments, options->eval, options->eval_limit,
+                                    &options->common, context, error);
+  w.settings = (dq_tucker_options){.context = context, .data = options->plain ? NULL : data};
+  if (status == DQ_OK) status = decompose(&w, graph, error);
+  dq_accuracy_check_close(&w.check);
   dq_data_free(data);
-  dq_arena_free(arena);
+  dq_arena_free(w.arena);
   dq_graph_free(graph);
   return status;
 }
@@ -477,14 +460,11 @@ static const dq_command command = {
     .output_offset = offsetof(tucker_options, output),
     .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_ONE_OF, "ratio energy macs max-drop ranks vbmf"},
               {DQ_RULE_NEEDS, "weaken vbmf"},
-              {DQ_RULE_NEEDS, "never-slower save-ranks"},
               {DQ_RULE_NEEDS, "max-drop data"},
               {DQ_RULE_NEEDS, "resume max-drop"},
               {DQ_RULE_NEEDS, "every retrain"},
-              {DQ_RULE_NEEDS, "eval max-drop"},
               {DQ_RULE_NEEDS, "eval-limit eval"},
-              {DQ_RULE_AT_MOST_ONE, "max-drop retrain"},
-              {DQ_RULE_AT_MOST_ONE, "never-slower ranks"}},
+              {DQ_RULE_AT_MOST_ONE, "max-drop retrain"}},
     .options_size = sizeof(tucker_options),
     .check = check,
     .run = run,

@@ -13,6 +13,13 @@ typedef struct dq_layer_ranks {
   dq_ranks ranks;
 } dq_layer_ranks;
 
+// What is known of a network on data before ranks are chosen, kept from one dq_tucker_apply to the next
+// ones with the same graph, data and options but for macs_share: errors at all ranks, and gains, which
+// are measured as for half of the multiply-accumulates. NULL: no memory.
+typedef struct dq_tucker_analysis dq_tucker_analysis;
+dq_tucker_analysis *dq_tucker_analysis_new(void);
+void dq_tucker_analysis_free(dq_tucker_analysis *analysis); // NULL is fine
+
 typedef struct dq_tucker_options {
   dq_rank_rule rule;
   double parameter; // of the rule, in (0, 1] ([0, 1] for vbmf)
@@ -30,6 +37,7 @@ typedef struct dq_tucker_options {
   // Pictures to fit the factors to; NULL: the weights alone are looked at. Batch normalization behind
   // convolutions is then folded first.
   dq_data *data;
+  dq_tucker_analysis *analysis; // with data and macs_share: filled by the first call; NULL: not kept
   // Leaves a layer alone that is not measured to become faster on this machine (not with given
   // ranks). The ranks of the result replay what the clock decided.
   bool never_slower;

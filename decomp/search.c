@@ -2,7 +2,6 @@
 
 #include <jansson.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lib/base/file.h"
@@ -112,26 +111,27 @@ static dq_status attempt(search *s, int percent, const dq_search_trial **trial, 
   return store(s, error);
 }
 
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+// Whether a status is that of a trial which the deadline ended.
+static bool is_late(const search *s, dq_status status) {
+  const dq_context *context = s->options->context;
+  bool stopped = context && context->stop && *context->stop;
+  return status == DQ_CANCELLED && !stopped && dq_deadline_passed(context);
 }
 
 dq_status dq_search(const dq_search_options *options, dq_search_result *result, dq_error *error) {
   search s = {.options = options};
   *result = (dq_search_result){.complete = true};
   DQ_TRY(load(&s, error));
-  double start = now();
   for (int low = 0, high = 100; high - low > 1;) {
     int middle = (low + high) / 2;
-    const dq_search_trial *trial;
-    DQ_TRY(dq_check_stop(options->context, error));
-    if (options->time_limit > 0 && now() - start >= options->time_limit) {
+    const dq_search_trial *trial = NULL;
+    dq_status status = dq_check_stop(options->context, error);
+    if (status == DQ_OK) status = attempt(&s, middle, &trial, error);
+    if (is_late(&s, status)) {
       result->complete = false;
       break;
     }
-    DQ_TRY(attempt(&s, middle, &trial, error));
+    DQ_TRY(status);
     if (holds(&s, trial)) low = middle, result->percent = middle, result->drop = trial->drop;
     else high = middle;
   }

@@ -20,14 +20,13 @@ typedef dq_status (*dq_search_keep)(void *user, const dq_search_trial *trial, dq
 
 typedef struct dq_search_options {
   double max_drop;       // points
-  double time_limit;     // seconds after which no further trial begins; 0: none
   const char *state;     // file that remembers the trials
   const char *key;       // what the trials depend on: a state with another key is not resumed
   bool resume;           // trials in the file are not made again
   dq_search_try attempt;
   dq_search_keep keep;
   void *user;
-  const dq_context *context;
+  const dq_context *context; // its deadline ends the search, and a trial that runs then
 } dq_search_options;
 
 typedef struct dq_search_result {

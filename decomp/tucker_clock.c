@@ -8,7 +8,8 @@
 #include "lib/base/sizes.h"
 #include "lib/eval/bench.h"
 
-enum { WARM_UP = 3, ROUNDS = 31 };
+enum { WARM_UP = 3, ROUNDS = 31, FEWEST_ROUNDS = 7 };
+static const double LONGEST = 0.5; // seconds for a layer, once the fewest rounds are done
 
 // ---- Networks of one layer ----
 
@@ -97,14 +98,19 @@ static dq_status time_run(dq_session *session, double *seconds, dq_error *error)
 }
 
 static dq_status time_both(dq_tucker_layer *layer, dq_session sessions[2], dq_error *error) {
-  double times[2][ROUNDS], skipped;
-  for (int round = -WARM_UP; round < ROUNDS; round++)
-    for (int i = 0; i < 2; i++)
-      DQ_TRY(time_run(&sessions[i], round < 0 ? &skipped : &times[i][round], error));
+  double times[2][ROUNDS], spent = 0, skipped;
+  int rounds = 0;
+  for (int round = -WARM_UP; round < 0; round++)
+    for (int i = 0; i < 2; i++) DQ_TRY(time_run(&sessions[i], &skipped, error));
+  for (; rounds < FEWEST_ROUNDS || (rounds < ROUNDS && spent < LONGEST); rounds++)
+    for (int i = 0; i < 2; i++) {
+      DQ_TRY(time_run(&sessions[i], &times[i][rounds], error));
+      spent += times[i][rounds];
+    }
   dq_spread spread[2];
   dq_time_ratio ratio;
-  for (int i = 0; i < 2; i++) DQ_TRY(dq_spread_of(&spread[i], times[i], ROUNDS, error));
-  DQ_TRY(dq_time_ratio_of(&ratio, times[1], times[0], ROUNDS, error));
+  for (int i = 0; i < 2; i++) DQ_TRY(dq_spread_of(&spread[i], times[i], rounds, error));
+  DQ_TRY(dq_time_ratio_of(&ratio, times[1], times[0], rounds, error));
   layer->time_before = spread[0].median;
   layer->time_after = spread[1].median;
   layer->time_ratio = ratio.median;

@@ -153,12 +153,14 @@ static dq_status analyse_job(dq_tucker_job *job, const dq_tucker_options *option
   return DQ_OK;
 }
 
-// The share of its multiply-accumulates that every layer would keep if all kept the same.
+// The share of its multiply-accumulates that every layer would keep if all kept the same; for an analysis
+// that serves several bounds, one of half.
 static double common_share(const dq_tucker_data *data, const dq_tucker_report *report) {
   double layers = 0, total = (double)report->model_before.macs;
+  double kept = data->options->analysis ? 0.5 : data->options->macs_share;
   for (int i = 0; i < data->count; i++)
     if (!data->jobs[i].layer->reason[0]) layers += (double)data->jobs[i].layer->before.macs;
-  double wanted = (1 - data->options->macs_share) * total;
+  double wanted = (1 - kept) * total;
   return layers > 0 ? fmin(0.95, fmax(0.1, 1 - wanted / layers)) : 1;
 }
 
@@ -196,9 +198,7 @@ static int count_candidates(const dq_tucker_data *data) {
   return count;
 }
 
-dq_status dq_tucker_data_analyse(dq_tucker_data *data, const dq_tucker_report *report,
-                                 dq_error *error) {
-  if (!count_candidates(data) || data->options->layers) return DQ_OK;
+static dq_status analyse_all(dq_tucker_data *data, const dq_tucker_report *report, dq_error *error) {
   double share = common_share(data, report);
   for (int i = 0; i < data->count; i++) data->jobs[i].gain = share;
   dq_arena *arena = dq_arena_new(0);
@@ -209,6 +209,19 @@ dq_status dq_tucker_data_analyse(dq_tucker_data *data, const dq_tucker_report *r
   dq_arena_free(arena);
   if (status == DQ_OK && data->options->macs_share > 0) status = dq_tucker_gains(data, error);
   return status;
+}
+
+dq_status dq_tucker_data_analyse(dq_tucker_data *data, const dq_tucker_report *report,
+                                 dq_error *error) {
+  const dq_tucker_options *options = data->options;
+  int candidates = count_candidates(data);
+  bool known = dq_tucker_analysis_recall(options->analysis, data->jobs, data->count);
+  if (!candidates || known) return DQ_OK;
+  DQ_TRY(dq_tucker_run(data->jobs, data->count, dq_tucker_analyse, options, "singular values", error));
+  if (options->layers) return DQ_OK;
+  DQ_TRY(analyse_all(data, report, error));
+  if (!options->analysis) return DQ_OK;
+  return dq_tucker_analysis_keep(options->analysis, data->jobs, data->count, error);
 }
 
 // ---- Factors ----

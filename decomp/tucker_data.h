@@ -18,9 +18,16 @@ dq_status dq_tucker_data_fold(dq_graph *graph, dq_error *error);
 // Fills the error table of every job without a reason from one run over the pictures, or several
 // when the moments of all layers together would take too much memory; the modes' singular values
 // become those of the answers. For a share of multiply-accumulates the gains are measured too.
-// The graph must still be the original. Nothing of it for given ranks.
+// The graph must still be the original. Nothing of it for given ranks. An analysis that is kept is taken
+// instead, or filled.
 dq_status dq_tucker_data_analyse(dq_tucker_data *data, const dq_tucker_report *report,
                                  dq_error *error);
+
+// decomp/tucker_analysis.c: takes what the analysis found out from the jobs; gives it to jobs of the same
+// network. false: there is nothing yet.
+dq_status dq_tucker_analysis_keep(dq_tucker_analysis *analysis, dq_tucker_job *jobs, int count,
+                                  dq_error *error);
+bool dq_tucker_analysis_recall(const dq_tucker_analysis *analysis, dq_tucker_job *jobs, int count);
 
 // Fits the factors of a job at its ranks: what it reads in the graph as it is now, what it should
 // answer in the original. A reason when the ranks gain nothing.

@@ -206,7 +206,6 @@ static dq_status decompose_all(work *w, const dq_tucker_report *report, dq_error
 static dq_status decompose_on_data(work *w, dq_tucker_report *report, dq_error *error) {
   const dq_tucker_options *options = w->options;
   dq_tucker_data data = {w->graph, w->original, options, w->jobs, w->count};
-  DQ_TRY(dq_tucker_run(w->jobs, w->count, dq_tucker_analyse, options, "singular values", error));
   DQ_TRY(dq_tucker_data_analyse(&data, report, error));
   DQ_TRY(choose_all(w, report, error));
   for (int i = 0; i < w->count; i++) {

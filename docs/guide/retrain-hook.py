@@ -2,10 +2,13 @@
 """A retraining hook for dq-tucker: trains the factors so that the decomposed network answers as the
 original does on your pictures (distillation, no labels). Needs PyTorch, numpy and onnx.
 
-DQ_DATA is npy: and a .npy file of preprocessed inputs, N x C x H x W float32 (or uint8 with HOOK_SCALE and
-HOOK_SHIFT). HOOK_STEPS, HOOK_RATE and HOOK_BATCH set the training."""
+DQ_DATA is npy: and a .npy file of preprocessed inputs, N x C x H x W float32, or cifar10: and files of records.
+From the environment: HOOK_SECONDS (training ends then; else after HOOK_STEPS), HOOK_RATE, HOOK_BATCH,
+HOOK_THREADS, HOOK_AUGMENT=1 (mirrors and moves pictures), HOOK_BFLOAT16=1 (faster where the processor has it)."""
 import json
+import math
 import os
+import time
 
 import numpy as np
 import onnx
@@ -82,37 +85,75 @@ def run(model, weights, x):
     return values[graph.output[0].name]
 
 
+def cifar10(files):
+    """Records of a label and 3 x 32 x 32 bytes, with ImageNet's mean and deviation (the preset `cifar`)."""
+    records = np.concatenate([np.fromfile(file, np.uint8).reshape(-1, 3073) for file in files.split(",")])
+    mean, deviation = np.float32([0.485, 0.456, 0.406]), np.float32([0.229, 0.224, 0.225])
+    return records[:, 1:].reshape(-1, 3, 32, 32), (1 / 255 / deviation).reshape(3, 1, 1), (mean / deviation).reshape(3, 1, 1)
+
+
+def open_data(spec):
+    """Pictures, and what to multiply them by and then to subtract."""
+    kind, _, rest = spec.partition(":")
+    if kind == "cifar10":
+        return cifar10(rest)
+    if kind == "npy":
+        return np.load(rest, mmap_mode="r"), np.float32(1), np.float32(0)
+    raise SystemExit(f"DQ_DATA is {spec!r}, this example knows npy: and cifar10:")
+
+
+def augment(x):
+    """Half of the pictures mirrored, all moved by up to an eighth of their size."""
+    x = torch.where(torch.rand(len(x), 1, 1, 1) < 0.5, x.flip(3), x)
+    far = x.shape[3] // 8
+    down, right = torch.randint(0, 2 * far + 1, (2,)).tolist()
+    return F.pad(x, (far, far, far, far))[:, :, down:down + x.shape[2], right:right + x.shape[3]]
+
+
+def train(original, teacher, model, student, trained):
+    """Least squares between the answers of both; the rate falls to nothing along half a cosine."""
+    pictures, scale, shift = open_data(os.environ["DQ_DATA"])
+    seconds = float(os.environ.get("HOOK_SECONDS", "inf"))
+    steps = int(os.environ.get("HOOK_STEPS", "100")) if math.isinf(seconds) else math.inf
+    batch = int(os.environ.get("HOOK_BATCH", "32"))
+    rate = float(os.environ.get("HOOK_RATE", "1e-3"))
+    narrow = os.environ.get("HOOK_BFLOAT16") == "1"
+    optimizer = torch.optim.Adam([student[name] for name in trained], lr=rate)
+    start, step, done = time.monotonic(), 0, 0.0
+    while done < 1:
+        chosen = np.sort(torch.randint(len(pictures), (batch,)).numpy())
+        x = torch.tensor(pictures[chosen].astype(np.float32) * scale - shift)
+        x = (augment(x) if os.environ.get("HOOK_AUGMENT") == "1" else x).to(memory_format=torch.channels_last)
+        with torch.autocast("cpu", torch.bfloat16, enabled=narrow):
+            with torch.no_grad():
+                wanted = run(original, teacher, x)
+            loss = F.mse_loss(run(model, student, x).float(), wanted.float())
+        for group in optimizer.param_groups:
+            group["lr"] = rate * (1 + math.cos(math.pi * done)) / 2
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        step += 1
+        done = max(step / steps, (time.monotonic() - start) / seconds)
+        if step % 20 == 1 or done >= 1:
+            print(f"step {step}: loss {loss.item():.4f}", flush=True)
+
+
 def main():
     torch.manual_seed(0)
     torch.set_num_threads(int(os.environ.get("HOOK_THREADS", "1")))
-    steps = int(os.environ.get("HOOK_STEPS", "100"))
-    batch = int(os.environ.get("HOOK_BATCH", "32"))
-    pictures = np.load(os.environ["DQ_DATA"].removeprefix("npy:"), mmap_mode="r")
     original, teacher = load(os.environ["DQ_ORIGINAL"])
     model, student = load(os.environ["DQ_MODEL"])
     with open(os.environ["DQ_SPEC"]) as file:
         spec = json.load(file)
     if spec["schema"] != "dq-hook" or spec["version"] != 1:
         raise SystemExit("DQ_SPEC is of another version")
-    # Only the factors are trained: everything else keeps what it was trained to.
-    trained = sorted({name for layer in spec["layers"] for name in layer["factors"]})
+    # The factors and the biases beside them are trained: everything else keeps what it was trained to.
+    ours = {node for layer in spec["layers"] for node in layer["nodes"]}
+    trained = sorted({name for node in model.graph.node if node.name in ours for name in node.input[1:] if name in student})
     for name in trained:
         student[name].requires_grad_()
-    optimizer = torch.optim.Adam([student[n] for n in trained], lr=float(os.environ.get("HOOK_RATE", "1e-3")))
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
-    scale, shift = float(os.environ.get("HOOK_SCALE", "1")), float(os.environ.get("HOOK_SHIFT", "0"))
-    for step in range(steps):
-        chosen = np.sort(torch.randint(len(pictures), (batch,)).numpy())
-        x = torch.tensor(pictures[chosen].astype(np.float32) * scale + shift)
-        with torch.no_grad():
-            wanted = run(original, teacher, x)
-        loss = F.mse_loss(run(model, student, x), wanted)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
-        if step % 20 == 0 or step == steps - 1:
-            print(f"step {step}: loss {loss.item():.4f}", flush=True)
+    train(original, teacher, model, student, trained)
     # The weights go back in their place: names, nodes and everything else stay.
     for tensor in model.graph.initializer:
         if tensor.name in trained:

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 dq_status dq_context_init(dq_context *context, int threads, unsigned cpu_mask, dq_error *error) {
   memset(context, 0, sizeof *context);
@@ -33,8 +34,19 @@ void dq_progress(const dq_context *context, const char *what, int64_t done, int6
   if (context && context->progress) context->progress(context->user, what, done, total);
 }
 
+double dq_clock(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+bool dq_deadline_passed(const dq_context *context) {
+  return context && context->deadline > 0 && dq_clock() >= context->deadline;
+}
+
 dq_status dq_check_stop(const dq_context *context, dq_error *error) {
-  return context && context->stop && *context->stop ? dq_fail(error, DQ_CANCELLED, "interrupted") : DQ_OK;
+  if (context && context->stop && *context->stop) return dq_fail(error, DQ_CANCELLED, "interrupted");
+  return dq_deadline_passed(context) ? dq_fail(error, DQ_CANCELLED, "the time is over") : DQ_OK;
 }
 
 dq_status dq_check_memory(const dq_context *context, size_t bytes, const char *what,

@@ -3,6 +3,7 @@
 #define DQ_BASE_CONTEXT_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/cpu.h"
@@ -20,6 +21,7 @@ typedef struct dq_context {
   void (*progress)(void *user, const char *what, int64_t done, int64_t total); // NULL: dropped
   void *user;                         // handed to both
   const volatile sig_atomic_t *stop;  // set by Ctrl-C; NULL: never
+  double deadline;                    // by dq_clock; 0: none
 } dq_context;
 
 dq_status dq_context_init(dq_context *context, int threads, unsigned cpu_mask, dq_error *error);
@@ -29,7 +31,11 @@ void dq_message(const dq_context *context, dq_severity severity, const char *for
     __attribute__((format(printf, 3, 4)));
 void dq_progress(const dq_context *context, const char *what, int64_t done, int64_t total);
 
-// DQ_CANCELLED once the user asked to stop.
+// Seconds of a clock that only goes forward.
+double dq_clock(void);
+bool dq_deadline_passed(const dq_context *context);
+
+// DQ_CANCELLED once the user asked to stop or the deadline has passed.
 dq_status dq_check_stop(const dq_context *context, dq_error *error);
 
 // The failure that a piece of work needs `bytes` while the bound is lower; DQ_OK when it fits.

@@ -23,7 +23,20 @@ static const dq_column change_columns[] = {
 static const dq_table_layout change_layout = {"accuracy", "Accuracy", change_columns, COUNT(change_columns),
                                               false};
 
-// A row with what both tables say of a figure.
+static const dq_column retrained_columns[] = {
+    {"figure", "Figure", DQ_COLUMN_TEXT, NULL, 0, 40},
+    {"key", "Key", DQ_COLUMN_TEXT, NULL, 0, 20},
+    {"before", "Before", DQ_COLUMN_REAL, NULL, 4, 0},
+    {"converted", "Converted", DQ_COLUMN_REAL, NULL, 4, 0},
+    {"after", "Retrained", DQ_COLUMN_REAL, NULL, 4, 0},
+    {"change", "Change", DQ_COLUMN_REAL, NULL, 4, 0},
+    {"unit", "Unit", DQ_COLUMN_TEXT, NULL, 0, 8},
+    {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0},
+};
+static const dq_table_layout retrained_layout = {"accuracy", "Accuracy", retrained_columns,
+                                                 COUNT(retrained_columns), false};
+
+// A row with what all tables say of a figure.
 static void begin_row(dq_table *table, const dq_result *result, const dq_figure *figure) {
   dq_table_row(table);
   dq_table_put_text(table, "figure", figure->name);
@@ -41,13 +54,24 @@ void dq_report_accuracy(dq_report *report, const dq_result *result) {
   }
 }
 
-void dq_report_accuracy_change(dq_report *report, const dq_result *before, const dq_result *after) {
+static void add_changes(dq_report *report, const dq_table_layout *layout, const dq_result *before,
+                        const dq_result *converted, const dq_result *after) {
   if (!before->count || before->count != after->count) return;
-  dq_table *table = dq_report_table(report, &change_layout);
+  dq_table *table = dq_report_table(report, layout);
   for (int i = 0; i < before->count; i++) {
     begin_row(table, after, &after->figures[i]);
     dq_table_put_real(table, "before", before->figures[i].value);
+    if (converted) dq_table_put_real(table, "converted", converted->figures[i].value);
     dq_table_put_real(table, "after", after->figures[i].value);
     dq_table_put_real(table, "change", after->figures[i].value - before->figures[i].value);
   }
+}
+
+void dq_report_accuracy_change(dq_report *report, const dq_result *before, const dq_result *after) {
+  add_changes(report, &change_layout, before, NULL, after);
+}
+
+void dq_report_accuracy_retrained(dq_report *report, const dq_result *before, const dq_result *converted,
+                                  const dq_result *after) {
+  if (converted->count == before->count) add_changes(report, &retrained_layout, before, converted, after);
 }

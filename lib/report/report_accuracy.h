@@ -12,4 +12,9 @@ void dq_report_accuracy(dq_report *report, const dq_result *result);
 // and after - before.
 void dq_report_accuracy_change(dq_report *report, const dq_result *before, const dq_result *after);
 
+// The same with what the model was between conversion and retraining: figure, before, converted,
+// retrained, and retrained - before.
+void dq_report_accuracy_retrained(dq_report *report, const dq_result *before, const dq_result *converted,
+                                  const dq_result *after);
+
 #endif

@@ -62,7 +62,7 @@ command_line() {
   case $verb in
   amp) line=(dq-amp "$model" -o "$out" "${@:4}") ;;
   int8) line=(dq-int8 "$model" --data "npy:$x" -o "$out" "${@:4}") ;;
-  tucker) line=(dq-tucker "$model" --ratio 0.5 -o "$out" "${@:4}") ;;
+  tucker) line=(dq-tucker "$model" --ratio 0.5 --untimed -o "$out" "${@:4}") ;;
   esac
 }
 

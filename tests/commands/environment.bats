@@ -31,8 +31,8 @@ everything() {
   set -e
   local to="$place/$1" model="$place/Größe 😀.onnx" data="npy:$place/Bilder ü.npy" verb
   dq-amp "$model" -o "$to/halb ñ.onnx" --explain >"$to/amp.txt"
-  dq-tucker "$model" -o "$to/energy.onnx" --energy 0.85 --save-ranks "$to/ranks.json" >"$to/tucker.txt"
-  dq-tucker "$model" -o "$to/macs.onnx" --macs -12.5% --json "$to/tucker.json" >>"$to/tucker.txt"
+  dq-tucker "$model" -o "$to/energy.onnx" --energy 0.85 --untimed --save-ranks "$to/ranks.json" >"$to/tucker.txt"
+  dq-tucker "$model" -o "$to/macs.onnx" --macs -12.5% --untimed --json "$to/tucker.json" >>"$to/tucker.txt"
   dq-tucker "$model" -o "$to/ranks.onnx" --ranks "$to/ranks.json" --csv "$to/tucker.csv" >>"$to/tucker.txt"
   dq-int8 "$model" --data "$data" -o "$to/int8 ñ.onnx" --percentile 99.5 --table "$to/table.json" >"$to/int8.txt"
   for format in tensorrt onnxruntime ncnn; do
@@ -108,7 +108,7 @@ same() {
   read_it() { # VERB MODEL OUT
     case $1 in
     amp) nobody dq-amp "$2" -o "$3" ;;
-    tucker) nobody dq-tucker "$2" --ratio 0.5 -o "$3" ;;
+    tucker) nobody dq-tucker "$2" --ratio 0.5 --untimed -o "$3" ;;
     int8) nobody dq-int8 "$2" --data "npy:Bilder ü.npy" -o "$3" ;;
     report) nobody dq-report "$2" --json "$3" ;;
     bench) nobody dq-bench "$2" --runs 1 --json "$3" ;;

@@ -1,11 +1,11 @@
 # The retraining hook: what it gets, what is taken, and everything that can go wrong with it.
 load common
 
-tucker() { gives "$1" dq-tucker "$models/small.onnx" --ratio 0.5 -o out.onnx --retrain "$2" "${@:3}"; }
+tucker() { gives "$1" dq-tucker "$models/small.onnx" --ratio 0.5 --untimed -o out.onnx --retrain "$2" "${@:3}"; }
 
 # refused CMD REASON [OPTION...]: exit 1, the reason, the decomposed model and nothing else beside it
 refused() {
-  dq-tucker "$models/small.onnx" --ratio 0.5 -o plain.onnx >/dev/null
+  dq-tucker "$models/small.onnx" --ratio 0.5 --untimed -o plain.onnx >/dev/null
   tucker 1 "$1" "${@:3}"
   has "dq-tucker: retraining hook: $2"
   has "hint: out.onnx holds the decomposed model"
@@ -29,7 +29,7 @@ first_weight() {
 }
 
 @test "what the hook wrote is taken" {
-  dq-tucker "$models/small.onnx" --ratio 0.5 -o plain.onnx >/dev/null
+  dq-tucker "$models/small.onnx" --ratio 0.5 --untimed -o plain.onnx >/dev/null
   tucker 0 "$(first_weight '\0\0\0\77') && cp \"\$DQ_OUTPUT\" written" # 0.5
   run ! cmp -s plain.onnx out.onnx
   rm plain.onnx && cmp written out.onnx && only out.onnx written
@@ -57,7 +57,7 @@ first_weight() {
   refused 'mkdir "$DQ_OUTPUT"' ""
   refused "cp $models/shared.onnx \"\$DQ_OUTPUT\"" ""
   refused 'cp "$DQ_ORIGINAL" "$DQ_OUTPUT"' "node 'conv"
-  refused 'dq-tucker "$DQ_ORIGINAL" --ratio 0.25 -o "$DQ_OUTPUT" -q >/dev/null' ""
+  refused 'dq-tucker "$DQ_ORIGINAL" --ratio 0.25 --untimed -o "$DQ_OUTPUT" -q >/dev/null' ""
   refused 'sed s/tucker_core/tucker_CORE/g "$DQ_MODEL" >"$DQ_OUTPUT"' "node '"
 }
 
@@ -76,12 +76,12 @@ first_weight() {
   tucker 0 'yes line | head -c 100000000; cp "$DQ_MODEL" "$DQ_OUTPUT"'
   has "output of the command beyond 1024 kB was dropped"
   ((${#stderr} < 2000000))
-  (ulimit -v 2000000 && gives 0 dq-tucker "$models/small.onnx" --threads 1 --ratio 0.5 -o out.onnx --retrain \
+  (ulimit -v 2000000 && gives 0 dq-tucker "$models/small.onnx" --threads 1 --ratio 0.5 --untimed -o out.onnx --retrain \
     'yes line | head -c 100000000 >&2; cp "$DQ_MODEL" "$DQ_OUTPUT"')
 }
 
 @test "an interrupt ends the hook and all it started" {
-  dq-tucker "$models/small.onnx" --ratio 0.5 -o out.onnx --retrain 'echo $$ >pid; sleep 88' >/dev/null 2>&1 3>&- &
+  dq-tucker "$models/small.onnx" --ratio 0.5 --untimed -o out.onnx --retrain 'echo $$ >pid; sleep 88' >/dev/null 2>&1 3>&- &
   local tool=$!
   while [ ! -s pid ]; do sleep 0.05; done
   kill -INT $tool
@@ -94,16 +94,16 @@ first_weight() {
 }
 
 @test "usage" {
-  gives 4 dq-tucker "$models/small.onnx" --ratio 0.5 -o out.onnx --retrain builtin
+  gives 4 dq-tucker "$models/small.onnx" --ratio 0.5 --untimed -o out.onnx --retrain builtin
   has "not supported yet"
-  gives 2 dq-tucker "$models/small.onnx" --ratio 0.5 -o - --retrain true
+  gives 2 dq-tucker "$models/small.onnx" --ratio 0.5 --untimed -o - --retrain true
   only
-  gives 0 dq-tucker "$models/tiny.onnx" --ratio 0.5 -o out.onnx --retrain false
+  gives 0 dq-tucker "$models/tiny.onnx" --ratio 0.5 --untimed -o out.onnx --retrain false
   has "nothing was decomposed"
 }
 
 @test "a shell script and a program in C" {
-  dq-tucker "$models/small.onnx" --ratio 0.5 -o plain.onnx >/dev/null
+  dq-tucker "$models/small.onnx" --ratio 0.5 --untimed -o plain.onnx >/dev/null
   tucker 0 "$BATS_TEST_DIRNAME/hook.sh"
   has "layers: 2, data: none"
   cmp plain.onnx out.onnx
@@ -115,19 +115,35 @@ first_weight() {
   refused "./hook no_such_weight" "exit status 1"
 }
 
+@test "accuracy before decomposition, after it and after retraining" {
+  shapes="$root/datasets/shapes.onnx" eval=(--eval synth:shapes,count=40 --untimed --json table.json)
+  gives 0 dq-tucker "$shapes" --ratio 0.5 -o out.onnx "${eval[@]}"
+  grep -q '"before": ' table.json && grep -q '"after": ' table.json && run ! grep -q '"converted": ' table.json
+  gives 0 dq-tucker "$shapes" --ratio 0.5 -o out.onnx "${eval[@]}" --retrain 'cp "$DQ_MODEL" "$DQ_OUTPUT"'
+  # what the hook hands back unchanged is as good as it was
+  figures() { sed -n "s/.*\"$1\": \([0-9.]*\).*/\1/p" table.json; }
+  [ -n "$(figures converted)" ] && [ "$(figures converted)" = "$(figures after)" ]
+  [ "$(figures before)" != "$(figures after)" ]
+  gives 1 dq-tucker "$shapes" --ratio 0.5 -o out.onnx "${eval[@]}" --retrain false
+  grep -q '"before": ' table.json && run ! grep -q '"converted": ' table.json
+  # of what --every made, too
+  gives 0 dq-tucker "$shapes" --ratio 0.5 -o out.onnx "${eval[@]}" --every 2 --retrain 'cp "$DQ_MODEL" "$DQ_OUTPUT"'
+  grep -q '"converted": ' table.json
+}
+
 @test "some layers at a time" {
   # every step gets what the step before wrote, with the layers of its own listed
   tucker 0 'grep -o "\"layer\": \"[^\"]*\"" "$DQ_SPEC" >>steps; cp "$DQ_MODEL" "$DQ_OUTPUT"' --every 1
   has "layers 1 to 1 of 2"
   has "layers 2 to 2 of 2"
   [ "$(cat steps)" = $'"layer": "conv1"\n"layer": "conv2"' ]
-  dq-tucker "$models/small.onnx" --ratio 0.5 -o plain.onnx >/dev/null
+  dq-tucker "$models/small.onnx" --ratio 0.5 --untimed -o plain.onnx >/dev/null
   outputs out.onnx a "$x" && outputs plain.onnx b "$x" && near a/y.npy b/y.npy 0.0001
   rm -r a b steps plain.onnx
   # the second step fails: the first one stays, retrained
-  gives 1 dq-tucker "$models/small.onnx" --ratio 0.5 -o out.onnx --every 1 --retrain \
+  gives 1 dq-tucker "$models/small.onnx" --ratio 0.5 --untimed -o out.onnx --every 1 --retrain \
     '[ ! -e first ] && : >first && cp "$DQ_MODEL" "$DQ_OUTPUT"'
   has "dq-tucker: retraining hook: exit status 1"
   only first out.onnx
-  gives 2 dq-tucker "$models/small.onnx" --ratio 0.5 -o out.onnx --every 1
+  gives 2 dq-tucker "$models/small.onnx" --ratio 0.5 --untimed -o out.onnx --every 1
 }

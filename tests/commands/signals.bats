@@ -65,7 +65,7 @@ reports=(--json run/a.json --csv run/a.csv --html run/a.html)
   signalled dq-int8 "$models/small.onnx" --data "npy:$x" -o run/out.onnx --table run/table.json "${reports[@]}"
 }
 @test "dq-tucker" {
-  signalled dq-tucker "$models/small.onnx" --ratio 0.5 -o run/out.onnx --save-ranks run/ranks.json "${reports[@]}"
+  signalled dq-tucker "$models/small.onnx" --ratio 0.5 --untimed -o run/out.onnx --save-ranks run/ranks.json "${reports[@]}"
 }
 @test "dq-report" { signalled dq-report "$models/small.onnx" --data "npy:$x" "${reports[@]}"; }
 @test "dq-run" { signalled dq-run "$models/small.onnx" --data "npy:$x" --save-output run; }
@@ -100,7 +100,7 @@ listens() {
   for verb in amp int8 tucker report run bench; do
     case $verb in
     int8) options=(--data "npy:$x" -o out.onnx) ;;
-    tucker) options=(--ratio 0.5 -o out.onnx) ;;
+    tucker) options=(--ratio 0.5 --untimed -o out.onnx) ;;
     amp) options=(-o out.onnx) ;;
     *) options=() ;;
     esac

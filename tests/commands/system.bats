@@ -69,8 +69,8 @@ plain_line() {
 --json amp -o out.onnx
 --table int8 --data npy:$x -o out.onnx
 --csv int8 --data npy:$x -o out.onnx
---save-ranks tucker --ratio 0.5 -o out.onnx
---html tucker --ratio 0.5 -o out.onnx
+--save-ranks tucker --ratio 0.5 --untimed -o out.onnx
+--html tucker --ratio 0.5 --untimed -o out.onnx
 --json report --threads 1
 --csv report --threads 1
 --html report --threads 1
@@ -83,7 +83,7 @@ ROWS
     has "$target/y.npy: No"
   done
   only folder out.onnx
-  for line in amp "int8 --data npy:$x" "tucker --ratio 0.5"; do
+  for line in amp "int8 --data npy:$x" "tucker --ratio 0.5 --untimed"; do
     gives 2 dq-${line%% *} "$models/small.onnx" $(cut -s -d' ' -f2- <<<"$line")
     says "dq-${line%% *}: option '--output FILE' is needed: the model to write, '-' for standard output
 hint: see 'dq-${line%% *} --help'"
@@ -92,10 +92,10 @@ hint: see 'dq-${line%% *} --help'"
 
 @test "two commands that write the same file leave one of the two results" {
   local round a b found
-  dq-tucker "$models/small.onnx" --ratio 0.25 -o a.onnx -q >/dev/null
+  dq-tucker "$models/small.onnx" --ratio 0.25 --untimed -o a.onnx -q >/dev/null
   dq-amp "$models/small.onnx" -o b.onnx -q >/dev/null
   for round in $(seq 1 20); do
-    dq-tucker "$models/small.onnx" --ratio 0.25 -o same.onnx -q >/dev/null 3>&- & a=$!
+    dq-tucker "$models/small.onnx" --ratio 0.25 --untimed -o same.onnx -q >/dev/null 3>&- & a=$!
     dq-amp "$models/small.onnx" -o same.onnx -q >/dev/null 3>&- & b=$!
     wait $a && wait $b
     cmp -s same.onnx a.onnx || cmp -s same.onnx b.onnx

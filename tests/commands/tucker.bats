@@ -2,7 +2,7 @@
 load common
 
 @test "a small model" {
-  gives 0 dq-tucker "$models/small.onnx" --ratio 0.5 -o out.onnx
+  gives 0 dq-tucker "$models/small.onnx" --ratio 0.5 --untimed -o out.onnx
   has "whole model"
   has "of 3 convolutions decomposed"
   says ""
@@ -58,9 +58,9 @@ load common
 @test "outputs that cannot be written" { unwritable tucker; }
 
 @test "ranks above the noise" {
-  gives 0 dq-tucker "$models/small.onnx" --vbmf --weaken 0.5 -o out.onnx
+  gives 0 dq-tucker "$models/small.onnx" --vbmf --weaken 0.5 --untimed -o out.onnx
   has "whole model"
-  gives 0 dq-tucker "$models/small.onnx" --vbmf -o out.onnx
+  gives 0 dq-tucker "$models/small.onnx" --vbmf --untimed -o out.onnx
   has "vbmf keeps at most 1 of rank"
   gives 2 dq-tucker "$models/small.onnx" --ratio 0.5 --weaken 0.5 -o out2.onnx
   gives 2 dq-tucker "$models/small.onnx" --vbmf --weaken 1.5 -o out2.onnx
@@ -68,12 +68,12 @@ load common
 
 @test "on data: the same bytes with any threads, and again from the ranks" {
   for threads in 1 2 3; do
-    gives 0 dq-tucker "$models/small.onnx" --macs -30% --data "npy:$x" --threads $threads -o "$threads.onnx" --save-ranks "$threads.json"
+    gives 0 dq-tucker "$models/small.onnx" --macs -30% --untimed --data "npy:$x" --threads $threads -o "$threads.onnx" --save-ranks "$threads.json"
     has "of answers"
     cmp 1.onnx "$threads.onnx" && cmp 1.json "$threads.json"
   done
   for mask in c avx2; do
-    gives 0 dq-tucker "$models/small.onnx" --macs -30% --data "npy:$x" --cpu-mask $mask -o mask.onnx
+    gives 0 dq-tucker "$models/small.onnx" --macs -30% --untimed --data "npy:$x" --cpu-mask $mask -o mask.onnx
     cmp 1.onnx mask.onnx
   done
   gives 0 dq-tucker "$models/small.onnx" --ranks 1.json --data "npy:$x" -o again.onnx
@@ -86,7 +86,7 @@ load common
   make_models --array one.npy 1 8 8 8
   gives 0 dq-tucker "$models/node_bias.onnx" --ratio 0.5 --data npy:one.npy -o out.onnx
   has "bias is not constant"
-  gives 0 dq-tucker "$models/shared.onnx" --ratio 0.5 --data npy:one.npy -o out.onnx
+  gives 0 dq-tucker "$models/shared.onnx" --ratio 0.5 --untimed --data npy:one.npy -o out.onnx
   has "2 of 2 convolutions decomposed"
   gives 0 dq-tucker "$models/tiny.onnx" --ratio 0.5 --data npy:one.npy -o out.onnx
   has "warning: nothing was decomposed"
@@ -97,13 +97,20 @@ load common
 }
 
 @test "what the clock decided is replayed" {
-  gives 2 dq-tucker "$models/small.onnx" --ratio 0.5 --never-slower -o out.onnx
-  has "--save-ranks"
   for extra in "" "--data=npy:$x"; do
-    gives 0 dq-tucker "$models/small.onnx" --ratio 0.5 --never-slower --save-ranks ranks.json -o clock.onnx $extra
-    gives 0 dq-tucker "$models/small.onnx" --ranks ranks.json -o again.onnx $extra
+    gives 0 dq-tucker "$models/small.onnx" --ratio 0.5 -o clock.onnx $extra
+    only clock.onnx clock.onnx.ranks "${kept[@]}"
+    gives 0 dq-tucker "$models/small.onnx" --ranks clock.onnx.ranks -o again.onnx $extra
     cmp clock.onnx again.onnx
+    rm again.onnx
   done
+  rm clock.onnx.ranks
+  gives 0 dq-tucker "$models/small.onnx" --ratio 0.5 -o clock.onnx --save-ranks ranks.json
+  only clock.onnx ranks.json
+  gives 2 dq-tucker "$models/small.onnx" --ratio 0.5 -o -
+  has "what the clock decides needs a file: give --save-ranks"
+  gives 0 dq-tucker "$models/small.onnx" --ratio 0.5 --untimed -o untimed.onnx
+  only clock.onnx ranks.json untimed.onnx
   echo '{"schema": "dq-ranks", "version": 1, "layers": {}}' >none.json
   gives 0 dq-tucker "$models/small.onnx" --ranks none.json -o out.onnx
   has "nothing was decomposed"
@@ -119,11 +126,11 @@ load common
 }
 
 @test "as little work as the quality allows" {
-  shapes="$root/datasets/shapes.onnx" fit=(--data "synth:shapes,split=calib,count=8" --eval "synth:shapes,count=40")
-  gives 0 dq-tucker "$models/small.onnx" --ratio 0.5 --data "synth:shapes,count=4,size=8" --preset raw01 -o out.onnx
+  shapes="$root/datasets/shapes.onnx" fit=(--data "synth:shapes,split=calib,count=8" --eval "synth:shapes,count=40" --untimed)
+  gives 0 dq-tucker "$models/small.onnx" --ratio 0.5 --data "synth:shapes,count=4,size=8" --preset raw01 --untimed -o out.onnx
   gives 0 dq-int8 out.onnx --data "synth:shapes,count=4,size=8" -o int8.onnx # no preset needed
   has "as the model remembers"
-  rm int8.onnx
+  rm int8.onnx out.onnx
   gives 0 dq-tucker "$shapes" --max-drop 3 "${fit[@]}" -o out.onnx --save-ranks ranks.json
   has "the best so far"
   has "fewer multiply-accumulates cost"
@@ -131,7 +138,8 @@ load common
   gives 0 dq-tucker "$shapes" --ranks ranks.json --data "synth:shapes,split=calib,count=8" -o again.onnx
   cmp out.onnx again.onnx
   gives 0 dq-tucker "$shapes" --max-drop 3 "${fit[@]}" -o late.onnx --time-limit 0.01s
-  has "the time was over after 1 trials; --resume goes on"
+  has "the time was over after 0 trials; --resume goes on" # in the middle of the first one
+  has "0 of 0 convolutions decomposed; parameters +0.0 %"
   gives 0 dq-tucker "$shapes" --max-drop 3 "${fit[@]}" -o late.onnx --resume
   cmp out.onnx late.onnx && only again.onnx late.onnx out.onnx ranks.json
   echo '{"schema": "dq-tucker-search", "version": 1, "key": "x", "trials": []}' >none.onnx.search
@@ -161,10 +169,10 @@ load common
   has "3 of 4 layers decomposed"
   outputs "$models/small.onnx" a "$x" && outputs out.onnx b "$x"
   near b/y.npy a/y.npy 0.0001
-  gives 0 dq-tucker "$models/small.onnx" --gemm --ratio 0.5 -o out.onnx --save-ranks ranks.json
+  gives 0 dq-tucker "$models/small.onnx" --gemm --ratio 0.5 --untimed -o out.onnx --save-ranks ranks.json
   gives 0 dq-tucker "$models/small.onnx" --gemm --ranks ranks.json -o again.onnx
   cmp out.onnx again.onnx
-  gives 0 dq-tucker "$models/small.onnx" --gemm --macs -30% --never-slower --save-ranks ranks.json -o out.onnx
-  gives 2 dq-tucker "$models/small.onnx" --gemm --macs -30% --data "npy:$x" -o out.onnx
+  gives 0 dq-tucker "$models/small.onnx" --gemm --macs -30% --save-ranks ranks.json -o out.onnx
+  gives 2 dq-tucker "$models/small.onnx" --gemm --macs -30% --untimed --data "npy:$x" -o out.onnx
   has "without data only"
 }

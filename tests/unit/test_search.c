@@ -15,11 +15,15 @@
 // more than 80.
 typedef struct fake {
   int attempts, kept, stop_at; // fails as if interrupted at this attempt; 0: never
+  dq_context *late;            // the attempt fails because this one's deadline passes
 } fake;
 
 static dq_status attempt(void *user, dq_search_trial *trial, dq_error *error) {
   fake *it = user;
-  if (++it->attempts == it->stop_at) return dq_fail(error, DQ_CANCELLED, "interrupted");
+  if (++it->attempts == it->stop_at) {
+    if (it->late) it->late->deadline = 1e-12;
+    return dq_fail(error, DQ_CANCELLED, "interrupted");
+  }
   trial->possible = trial->percent <= 80;
   trial->drop = trial->percent <= 40 ? 0.1 * trial->percent : 4 + trial->percent - 40;
   return DQ_OK;
@@ -81,10 +85,17 @@ static void no_trial_after_the_time(void **unused) {
   (void)unused;
   fake it = {0};
   dq_search_options options = options_for(&it, 2.5);
-  options.time_limit = 1e-12;
+  dq_context late = {.deadline = 1e-12};
+  options.context = &late;
   dq_search_result result;
   assert_int_equal(dq_search(&options, &result, NULL), DQ_OK);
   assert_true(!result.complete && result.percent == 0 && it.attempts == 0);
+  // a trial that was running then does not count
+  it.stop_at = 3, it.late = &late;
+  late.deadline = 0;
+  assert_int_equal(dq_search(&options, &result, NULL), DQ_OK);
+  assert_true(!result.complete && result.trials == 2 && result.percent == 25 && it.attempts == 3);
+  unlink(state);
 }
 
 static void states_that_are_none(void **unused) {
