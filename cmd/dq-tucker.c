@@ -81,9 +81,9 @@ static const dq_option rows[] = {
                 "the batch normalization behind a convolution scales them, in the singular vectors "
                 "and in the energies."},
     {.name = "gemm", .type = DQ_OPTION_FLAG, .group = "Ranks", DQ_INTO(tucker_options, gemm),
-     .help = "decompose Gemm and MatMul with constant matrices too; not with --data",
-     .details = "By the truncated singular value decomposition: two products instead of one, at the "
-                "rank of the input mode."},
+     .help = "decompose Gemm and MatMul with constant matrices too",
+     .details = "Two products instead of one, at the rank of the input mode: by the truncated singular "
+                "value decomposition, or fitted to --data."},
     {.name = "refine", .type = DQ_OPTION_FLAG, .group = "Ranks", DQ_INTO(tucker_options, refine),
      .help = "iterate until the factors at the ranks chosen get no better",
      .details = "Higher-order orthogonal iteration: the error of the weight falls a little. With "

@@ -41,7 +41,7 @@ typedef struct dq_tucker_options {
   // Leaves a layer alone that is not measured to become faster on this machine (not with given
   // ranks). The ranks of the result replay what the clock decided.
   bool never_slower;
-  bool matrices; // Gemm and MatMul with constant matrices too (not with data)
+  bool matrices; // Gemm and MatMul with constant matrices too
   bool refine; // iterates until the factors at these ranks get no better
   bool force; // also where neither multiply-accumulates nor parameters fall, at the rule's ranks
   const dq_shape_request *shapes; // what is known of the inputs beyond their declarations, or NULL

@@ -38,13 +38,19 @@ static void choose_positions(watched *w, int64_t picture) {
   for (int64_t r = 0; r < w->rows; r++) w->positions[r] = start + r * all / w->rows;
 }
 
+// Positions of a matrix product: all of its rows, one below the other.
+static dq_window rows_window(int64_t rows) {
+  return (dq_window){.kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}, .input = {rows, 1}, .output = {rows, 1}};
+}
+
 static dq_status open_window(watched *w, const dq_tensor *input, const measurement *m,
                              dq_error *error) {
   const dq_moments *moments = w->site->moments;
   dq_op op = {.context = m->context, .node = w->site->node, .error = error};
-  if (input->rank != 4)
+  if (input->rank < 1 || (!w->site->matrix && input->rank != 4))
     return dq_fail(error, DQ_UNSUPPORTED, "'%s' has no 4 known dimensions", w->site->input);
-  DQ_TRY(dq_window_read(&op, input, moments->kernel, &w->window));
+  if (w->site->matrix) w->window = rows_window(dq_tensor_count(input) / moments->in);
+  else DQ_TRY(dq_window_read(&op, input, moments->kernel, &w->window));
   w->rows = dq_min_i64(output_positions(&w->window), DQ_RESPONSE_POSITIONS);
   w->positions = DQ_NEW_ARRAY(m->arena, w->rows, int64_t);
   w->vectors = DQ_NEW_ARRAY(m->arena, w->rows * moments->group * moments->size, double);
@@ -59,11 +65,11 @@ static void gather_tap(const watched *w, const float *values, int64_t y, int64_t
   const dq_moments *m = w->site->moments;
   int64_t height = w->window.input[0], width = w->window.input[1];
   bool inside = y >= 0 && y < height && x >= 0 && x < width;
-  const float *from = inside ? values + y * width + x : NULL;
+  int64_t place = y * width + x, stride = w->site->matrix ? 1 : height * width;
+  const float *from = inside ? values + (w->site->matrix ? place * m->in : place) : NULL;
   for (int64_t g = 0; g < m->group; g++)
     for (int64_t i = 0; i < m->in; i++)
-      vector[g * m->size + tap * m->in + i] =
-          inside ? (double)from[(g * m->in + i) * height * width] : 0;
+      vector[g * m->size + tap * m->in + i] = inside ? (double)from[(g * m->in + i) * stride] : 0;
 }
 
 static void gather_patches(const watched *w, const dq_tensor *input) {
@@ -84,14 +90,16 @@ static dq_status gather_answers(const watched *w, const dq_tensor *answers, doub
                                 dq_error *error) {
   const dq_moments *m = w->site->moments;
   int64_t positions = output_positions(&w->window), first = dq_moments_patch(m);
-  if (answers->rank != 4 || answers->dims[1] != m->group * m->out ||
-      answers->dims[2] * answers->dims[3] != positions)
+  int64_t channels = m->group * m->out, stride = w->site->matrix ? 1 : positions;
+  int64_t step = w->site->matrix ? channels : 1;
+  if (answers->rank < (w->site->matrix ? 1 : 2) || dq_tensor_count(answers) != channels * positions ||
+      answers->dims[w->site->matrix ? answers->rank - 1 : 1] != channels)
     return dq_fail(error, DQ_UNSUPPORTED, "'%s': answers of another shape", w->site->output);
   const float *values = answers->data;
   for (int64_t r = 0; r < w->rows; r++)
     for (int64_t o = 0; o < m->group * m->out; o++)
       w->vectors[(r * m->group + o / m->out) * m->size + first + o % m->out] +=
-          sign * (double)values[o * positions + w->positions[r]];
+          sign * (double)values[o * stride + w->positions[r] * step];
   return DQ_OK;
 }
 

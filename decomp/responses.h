@@ -8,7 +8,7 @@
 #include "lib/exec/infer.h"
 #include "lib/graph/graph.h"
 
-// One convolution. Where its output goes into an addition only, the other operand may be named: the
+// One convolution or product with a matrix. Where its output goes into an addition only, the other operand may be named: the
 // answer then takes back what that operand has drifted (He, Zhang, Sun, "Channel pruning for
 // accelerating very deep neural networks", ICCV 2017, section 3.3, residual branches).
 typedef struct dq_response_site {
@@ -16,6 +16,7 @@ typedef struct dq_response_site {
   const char *input;   // value of the network as it is now
   const char *output;  // value of the original
   const char *beside;  // value of both; NULL: none
+  bool matrix;         // channels are the last dimension of input and output, the others are positions
   dq_moments *moments; // added to
 } dq_response_site;
 

@@ -35,6 +35,7 @@ static dq_response_site site_of(dq_tucker_job *job) {
                             .input = dq_node_input(job->node, 0)->name,
                             .output = dq_node_output(job->node, 0)->name,
                             .beside = job->beside,
+                            .matrix = job->matrix,
                             .moments = &job->moments};
 }
 
@@ -96,10 +97,10 @@ static dq_status set_spectra(dq_tucker_job *job, dq_error *error) {
 // multiply-accumulates; the cheapest when there are none.
 static dq_ranks trial_ranks(const dq_tucker_job *job, double share) {
   const dq_fit_table *table = &job->table;
-  dq_ranks best = {1, table->in_ranks[0]};
+  dq_ranks best = {job->matrix ? table->out : 1, table->in_ranks[0]};
   double least = INFINITY;
   for (int64_t i = 0; i < table->in_count; i++)
-    for (int64_t a = 1; a <= table->out; a++) {
+    for (int64_t a = job->matrix ? table->out : 1; a <= table->out; a++) {
       dq_ranks ranks = {a, table->in_ranks[i]};
       double error = table->errors[i * table->out + a - 1];
       if (error >= least || !dq_tucker2_ranks_fit(&job->hosvd, a, ranks.in)) continue;

@@ -27,7 +27,9 @@ static dq_status measure_gain(const dq_judge *judge, const dq_tucker_data *data,
   dq_graph *copy = dq_graph_copy(data->original);
   if (!copy) return dq_fail_memory(error, sizeof(dq_graph *));
   double noise = 0;
-  dq_status status = replace(copy, copy->nodes[job->node->index], job->dense, job->shift, error);
+  dq_node *node = copy->nodes[job->node->index];
+  dq_status status = job->matrix ? dq_tucker_matrix_replace(copy, node, job->dense, job->shift, error)
+                                 : replace(copy, node, job->dense, job->shift, error);
   if (status == DQ_OK) status = dq_judge_noise(judge, copy, &noise, error);
   dq_graph_free(copy);
   job->gain = noise / fmax(job->layer->response_error, 1e-9);

@@ -59,9 +59,13 @@ dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tensor *tensors, dq_err
 // as dq_tucker_examine for one, the copy of the weight in `arena`; putting its two factors in its
 // place.
 bool dq_tucker_is_matrix(const dq_node *node);
-dq_status dq_tucker_matrix_examine(dq_tucker_job *job, const dq_tensor *tensors, dq_arena *arena,
-                                   dq_error *error);
+#define DQ_TUCKER_MATRIX_MOMENTS ((size_t)1 << 30) // bytes of moments above which none is fitted
+dq_status dq_tucker_matrix_examine(dq_tucker_job *job, const dq_tensor *tensors, bool on_data,
+                                   dq_arena *arena, dq_error *error);
 dq_status dq_tucker_matrix_place(dq_graph *graph, dq_tucker_job *job, dq_error *error);
+// A node of a copy becomes a product with another weight (out x in x 1 x 1) and another bias.
+dq_status dq_tucker_matrix_replace(dq_graph *graph, dq_node *node, const dq_tensor *weight,
+                                   dq_tensor *bias, dq_error *error);
 
 // Scale per output channel for dq_hosvd_compute: |gamma| / sqrt(variance + epsilon) of the batch
 // normalization that alone follows the convolution, not below a twentieth of their root mean

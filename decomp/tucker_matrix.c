@@ -1,5 +1,6 @@
-// Gemm and MatMul with a constant matrix: x W becomes (x A) B by the truncated singular value
-// decomposition, which is Tucker-2 of a 1x1 kernel with the output mode whole.
+// Gemm and MatMul with a constant matrix: x W becomes (x A) B, which is Tucker-2 of a 1x1 kernel with the
+// output mode whole: by the truncated singular value decomposition, or fitted to data.
+#include <stdio.h>
 #include <string.h>
 
 #include "decomp/tucker_job.h"
@@ -20,8 +21,24 @@ static void transpose(int64_t rows, int64_t columns, const float *from, float *t
     for (int64_t c = 0; c < columns; c++) to[c * rows + r] = from[r * columns + c];
 }
 
-dq_status dq_tucker_matrix_examine(dq_tucker_job *job, const dq_tensor *tensors, dq_arena *arena,
-                                   dq_error *error) {
+// Fitted biases are one per output.
+static bool has_plain_bias(const dq_node *node, int64_t out) {
+  const dq_value *bias = dq_node_input(node, 2);
+  if (!bias || !bias->constant) return true; // what is not constant is told later
+  int64_t count = dq_tensor_count(bias->constant);
+  return count == 1 || (count == out && bias->constant->dims[bias->constant->rank - 1] == out);
+}
+
+// The weight as out x in, with the factor that the operator applies to it.
+static void load_weight(const dq_tucker_job *job, const dq_tensor *stored, dq_tensor *weight) {
+  float *values = weight->data, alpha = dq_node_float(job->node, "alpha", 1);
+  if (is_transposed(job->node)) memcpy(values, stored->data, dq_tensor_bytes(stored));
+  else transpose(weight->dims[1], weight->dims[0], stored->data, values);
+  for (int64_t i = 0; alpha != 1 && i < dq_tensor_count(weight); i++) values[i] *= alpha;
+}
+
+dq_status dq_tucker_matrix_examine(dq_tucker_job *job, const dq_tensor *tensors, bool on_data,
+                                   dq_arena *arena, dq_error *error) {
   dq_tucker_layer *layer = job->layer;
   job->matrix = true;
   job->weight = dq_node_input(job->node, 1);
@@ -36,8 +53,7 @@ dq_status dq_tucker_matrix_examine(dq_tucker_job *job, const dq_tensor *tensors,
   memcpy(layer->dims, (int64_t[]){out, in, 1, 1}, sizeof layer->dims);
   dq_tensor *weight = dq_tensor_new(arena, DQ_F32, 4, layer->dims);
   if (!weight) return dq_fail_memory(error, dq_tensor_bytes(stored));
-  if (turned) memcpy(weight->data, stored->data, dq_tensor_bytes(stored));
-  else transpose(in, out, stored->data, weight->data);
+  load_weight(job, stored, weight);
   job->tensor = weight;
   job->bias = dq_node_input(job->node, 2) != NULL;
   const dq_tensor *output = tensors ? &tensors[dq_node_output(job->node, 0)->index] : NULL;
@@ -47,6 +63,9 @@ dq_status dq_tucker_matrix_examine(dq_tucker_job *job, const dq_tensor *tensors,
   layer->before = dq_conv_cost_whole(layer->dims, job->bias, job->positions_out);
   if (!layer->macs_known) layer->before.macs = 0;
   layer->after = layer->before;
+  if (on_data && !has_plain_bias(job->node, out)) strcpy(layer->reason, "bias is not one per output");
+  if (on_data && dq_moments_bytes(layer->dims, 1) > DQ_TUCKER_MATRIX_MOMENTS)
+    snprintf(layer->reason, sizeof layer->reason, "%lld inputs are too many to fit to data", (long long)in);
   return DQ_OK;
 }
 
@@ -76,8 +95,37 @@ static dq_node *add_product(dq_graph *graph, dq_tucker_job *job, const char *par
   return dq_node_set_int(graph, node, "transB", 1) ? node : NULL;
 }
 
+// MatMul has no bias: it is added behind.
+static bool add_sum(dq_graph *graph, dq_tucker_job *job, dq_value *product, dq_value *bias) {
+  const char *base = dq_arena_printf(graph->arena, "%s/tucker_bias", job->layer->name);
+  const char *name = base ? dq_graph_fresh_name(graph, base) : NULL;
+  dq_value *inputs[] = {product, bias}, *output = dq_node_output(job->node, 0);
+  return name && dq_graph_add_node(graph, job->node->index, "Add", name, 2, inputs, 1, &output);
+}
+
+// The second product with the bias; NULL without memory.
+static dq_node *add_last(dq_graph *graph, dq_tucker_job *job, dq_value *between) {
+  dq_value *output = dq_node_output(job->node, 0);
+  if (!job->bias_fitted) {
+    dq_node *last = add_product(graph, job, "tucker_core", between, job->core, job->bias_before, output);
+    const dq_attribute *beta = dq_node_attribute(job->node, "beta");
+    return !last || !beta || dq_node_copy_attribute(graph, last, beta) ? last : NULL;
+  }
+  const char *name = dq_arena_printf(graph->arena, "%s/tucker_bias", job->layer->name);
+  job->bias_value = name ? dq_graph_add_constant(graph, name, job->bias_fitted) : NULL;
+  if (!job->bias_value) return NULL;
+  if (dq_node_is(job->node, "Gemm"))
+    return add_product(graph, job, "tucker_core", between, job->core, job->bias_value, output);
+  dq_value *product = dq_graph_fresh_value(graph, name);
+  if (!product) return NULL;
+  product->type = DQ_F32;
+  dq_node *last = add_product(graph, job, "tucker_core", between, job->core, NULL, product);
+  return last && add_sum(graph, job, product, job->bias_value) ? last : NULL;
+}
+
 dq_status dq_tucker_matrix_place(dq_graph *graph, dq_tucker_job *job, dq_error *error) {
   dq_tucker_layer *layer = job->layer;
+  job->bias_before = dq_node_input(job->node, 2);
   job->input = add_factor(graph, job, "tucker_in", job->factors.input);
   job->core = add_factor(graph, job, "tucker_core", job->factors.core);
   const char *name = dq_arena_printf(graph->arena, "%s/tucker_in_output", layer->name);
@@ -86,18 +134,28 @@ dq_status dq_tucker_matrix_place(dq_graph *graph, dq_tucker_job *job, dq_error *
   between->type = DQ_F32;
   dq_node *first = add_product(graph, job, "tucker_in", dq_node_input(job->node, 0), job->input,
                                NULL, between);
-  dq_node *last = first ? add_product(graph, job, "tucker_core", between, job->core,
-                                      dq_node_input(job->node, 2), dq_node_output(job->node, 0))
-                        : NULL;
-  bool made = last != NULL;
-  static const char *const scales[] = {"alpha", "beta"};
-  for (int i = 0; made && i < 2; i++) {
-    const dq_attribute *scale = dq_node_attribute(job->node, scales[i]);
-    made = !scale || dq_node_copy_attribute(graph, last, scale);
-  }
-  if (!made) return dq_fail_memory(error, sizeof(dq_node));
+  dq_node *last = first ? add_last(graph, job, between) : NULL;
+  if (!last) return dq_fail_memory(error, sizeof(dq_node));
   layer->nodes[0] = first->name, layer->nodes[1] = last->name;
   layer->factors[0] = job->input->name, layer->factors[1] = job->core->name;
   dq_graph_remove_node(graph, job->node);
   return DQ_OK;
+}
+
+dq_status dq_tucker_matrix_replace(dq_graph *graph, dq_node *node, const dq_tensor *weight,
+                                   dq_tensor *bias, dq_error *error) {
+  dq_tensor *matrix =
+      dq_tensor_new(graph->arena, DQ_F32, 2, (int64_t[]){weight->dims[1], weight->dims[0]});
+  if (!matrix) return dq_fail_memory(error, dq_tensor_bytes(weight));
+  transpose(weight->dims[0], weight->dims[1], weight->data, matrix->data);
+  dq_value *inputs[] = {node->inputs[0], dq_graph_add_constant(graph, "trial_weight", matrix)};
+  dq_value *sums[] = {dq_graph_fresh_value(graph, "trial_product"),
+                      dq_graph_add_constant(graph, "trial_bias", bias)};
+  dq_value *output = dq_node_output(node, 0);
+  if (!inputs[1] || !sums[0] || !sums[1] ||
+      !dq_graph_add_node(graph, node->index, "MatMul", "", 2, inputs, 1, &sums[0]) ||
+      !dq_graph_add_node(graph, node->index, "Add", "", 2, sums, 1, &output))
+    return dq_fail_memory(error, sizeof(dq_node));
+  dq_graph_remove_node(graph, node);
+  return dq_graph_index(graph, false, error);
 }

@@ -256,7 +256,7 @@ static dq_status examine_all(work *w, dq_tucker_report *report, dq_error *error)
     job->layer = &report->layers[w->count++];
     job->layer->name = layer_name(job->node);
     if (dq_node_is(job->node, "Conv")) DQ_TRY(dq_tucker_examine(job, w->tensors, error));
-    else DQ_TRY(dq_tucker_matrix_examine(job, w->tensors, w->scratch, error));
+    else DQ_TRY(dq_tucker_matrix_examine(job, w->tensors, w->original, w->scratch, error));
   }
   report->count = w->count;
   DQ_TRY(dq_tucker_model_cost(w->graph, w->options, w->tensors, report, error));
@@ -272,8 +272,6 @@ static void finish_report(const dq_graph *graph, dq_tucker_report *report) {
 }
 
 static dq_status check_options(const dq_tucker_options *options, dq_error *error) {
-  if (options->matrices && options->data)
-    return dq_fail(error, DQ_USAGE, "matrices are decomposed without data only");
   if (options->layers) return DQ_OK;
   if (options->macs_share == 0)
     return dq_rank_check(options->rule, options->parameter, options->multiple, error);
@@ -290,7 +288,8 @@ static dq_status note_origin(const work *w, dq_origin *origin, dq_error *error) 
     for (int n = 0; job->core && n < w->graph->node_count; n++) {
       const dq_node *node = w->graph->nodes[n];
       const dq_value *weight = dq_node_input(node, 1);
-      bool inner = weight && (weight == job->input || (weight == job->core && job->output));
+      bool followed = job->output || (job->bias_fitted && dq_node_is(node, "MatMul"));
+      bool inner = weight && (weight == job->input || (weight == job->core && followed));
       if (inner) DQ_TRY(dq_origin_add(origin, node->outputs[0]->name, NULL, error));
     }
   }

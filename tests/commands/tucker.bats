@@ -173,6 +173,7 @@ load common
   gives 0 dq-tucker "$models/small.onnx" --gemm --ranks ranks.json -o again.onnx
   cmp out.onnx again.onnx
   gives 0 dq-tucker "$models/small.onnx" --gemm --macs -30% --save-ranks ranks.json -o out.onnx
-  gives 2 dq-tucker "$models/small.onnx" --gemm --macs -30% --untimed --data "npy:$x" -o out.onnx
-  has "without data only"
+  gives 0 dq-tucker "$models/small.onnx" --gemm --ratio 1 --force --data "npy:$x" -o out.onnx
+  has "3 of 4 layers decomposed"
+  outputs out.onnx b "$x" && near b/y.npy a/y.npy 0.0001
 }

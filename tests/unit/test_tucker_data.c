@@ -279,6 +279,112 @@ static void data_lowers_the_noise(void **state) {
   dq_context_deinit(&context);
 }
 
+static bool same_initializers(const dq_graph *a, const dq_graph *b) {
+  bool same = a->initializer_count == b->initializer_count;
+  for (int i = 0; same && i < a->initializer_count; i++) {
+    const dq_tensor *left = a->initializers[i]->constant, *right = b->initializers[i]->constant;
+    same = dq_tensor_bytes(left) == dq_tensor_bytes(right) &&
+           !memcmp(left->data, right->data, dq_tensor_bytes(left));
+  }
+  return same;
+}
+
+// A kept analysis serves every bound: the results are those of calls with a new one, and of half of the
+// multiply-accumulates those of a call without.
+static void analysis_is_kept(void **state) {
+  (void)state;
+  dq_context context;
+  assert_int_equal(dq_context_init(&context, 1, 0, NULL), DQ_OK);
+  dq_data *data = pictures(&context);
+  dq_tucker_analysis *kept = dq_tucker_analysis_new();
+  const double shares[] = {0.5, 0.7, 0.4};
+  for (int i = 0; i < 3; i++) {
+    dq_graph *graphs[2];
+    dq_tucker_report report;
+    dq_tucker_analysis *fresh = i ? dq_tucker_analysis_new() : NULL;
+    for (int g = 0; g < 2; g++) {
+      dq_tucker_options options = {.macs_share = shares[i], .multiple = 1, .data = data, .context = &context,
+                                   .analysis = g ? fresh : kept};
+      graphs[g] = residual();
+      assert_int_equal(dq_tucker_apply(graphs[g], &options, &report, NULL), DQ_OK);
+      assert_true(report.decomposed > 0);
+    }
+    assert_true(same_initializers(graphs[0], graphs[1]));
+    dq_graph_free(graphs[0]), dq_graph_free(graphs[1]);
+    dq_tucker_analysis_free(fresh);
+  }
+  dq_tucker_analysis_free(kept);
+  dq_tucker_analysis_free(NULL);
+  dq_data_free(data);
+  dq_context_deinit(&context);
+}
+
+// in x out of rank 2.
+static dq_value *add_matrix(dq_graph *graph, const char *name, int64_t in, int64_t out) {
+  dq_tensor *tensor = dq_tensor_new(graph->arena, DQ_F32, 2, (int64_t[]){in, out});
+  for (int64_t i = 0; i < in; i++)
+    for (int64_t o = 0; o < out; o++)
+      ((float *)tensor->data)[i * out + o] =
+          0.1f * (float)((i % 3 + 1) * (o % 2 + 1) - (i % 5) * (o % 3));
+  return dq_graph_add_constant(graph, name, tensor);
+}
+
+// x -MatMul-> 3 x 12 x 6 -> Flatten -> Gemm with factors and a bias -> 5
+static dq_graph *products(void) {
+  dq_graph *graph = dq_graph_new(0);
+  assert_int_equal(dq_graph_set_opset(graph, "", 13, NULL), DQ_OK);
+  dq_value *x = shaped(graph, "x", 3, 12);
+  graph->inputs = DQ_NEW_ARRAY(graph->arena, 1, dq_value *);
+  graph->inputs[0] = x, graph->input_count = 1, x->is_input = true;
+  dq_value *m = apply(graph, "MatMul", "m", x, add_matrix(graph, "w1", 12, 6));
+  dq_value *flat = apply(graph, "Flatten", "flat", m, NULL), *y = dq_graph_add_value(graph, "y");
+  dq_tensor *bias = dq_tensor_new(graph->arena, DQ_F32, 1, (int64_t[]){5});
+  for (int i = 0; i < 5; i++) ((float *)bias->data)[i] = (float)i;
+  dq_value *inputs[] = {flat, add_matrix(graph, "w2", 216, 5), dq_graph_add_constant(graph, "b", bias)};
+  dq_node *gemm = dq_graph_add_node(graph, graph->node_count, "Gemm", "gemm", 3, inputs, 1, &y);
+  dq_node_set_float(graph, gemm, "alpha", 2);
+  dq_node_set_float(graph, gemm, "beta", 3);
+  graph->outputs = DQ_NEW_ARRAY(graph->arena, 1, dq_value *);
+  graph->outputs[0] = y, graph->output_count = 1, y->is_output = true;
+  assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+  return graph;
+}
+
+// Matrices of rank 2 are replaced exactly at that rank, by MatMul, whose fitted bias needs an addition,
+// and by Gemm, whose factors are then in the weights; at rank 1, and by a bound, something is lost.
+static void matrices_on_data(void **state) {
+  (void)state;
+  dq_context context;
+  assert_int_equal(dq_context_init(&context, 1, 0, NULL), DQ_OK);
+  dq_data *data = pictures(&context);
+  dq_layer_ranks given[] = {{"m", {6, 2}}, {"gemm", {5, 2}}};
+  for (int i = 0; i < 3; i++) {
+    dq_tucker_options options = {.multiple = 1, .matrices = true, .data = data, .context = &context};
+    if (i == 2) options.macs_share = 0.5;
+    else options.layers = given, options.layer_count = 2;
+    given[0].ranks.in = 2 - i;
+    dq_graph *graph = products(), *original = products();
+    dq_tucker_report report;
+    dq_judge *judge;
+    double noise = -1;
+    assert_int_equal(dq_tucker_apply(graph, &options, &report, NULL), DQ_OK);
+    assert_true(report.decomposed == 2 || i == 2);
+    assert_int_equal(dq_judge_open(&judge, original, data, 12, NULL, &context, NULL), DQ_OK);
+    assert_int_equal(dq_judge_noise(judge, graph, &noise, NULL), DQ_OK);
+    assert_true(i == 1 ? noise > 1e-3 : noise < 1e-8); // a bound finds rank 2 as well
+    if (i < 2) {
+      assert_int_equal(graph->node_count, 6); // two each, the addition, Flatten
+      assert_null(dq_node_attribute(graph->nodes[5], "alpha"));
+      assert_null(dq_node_attribute(graph->nodes[5], "beta"));
+      assert_null(dq_graph_find(graph, "b")->constant);
+    }
+    dq_judge_free(judge);
+    dq_graph_free(graph), dq_graph_free(original);
+  }
+  dq_data_free(data);
+  dq_context_deinit(&context);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(moments_by_hand, start, end),
@@ -289,6 +395,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(nothing_seen_and_not_finite, start, end),
       cmocka_unit_test_setup_teardown(constant_input, start, end),
       cmocka_unit_test(data_lowers_the_noise),
+      cmocka_unit_test(analysis_is_kept),
+      cmocka_unit_test(matrices_on_data),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
