@@ -5,6 +5,7 @@ B ?= build
 PREFIX ?= /usr/local
 CC := gcc
 PYTHON ?= python3
+.DEFAULT_GOAL := all
 
 PACKAGES := libprotobuf-c openblas lapacke jansson libxxhash stb cmocka
 CFLAGS ?= -O3 -g
@@ -18,9 +19,13 @@ LDFLAGS += -Wl,--gc-sections
 
 ROOMS := lib/base lib/graph lib/kernels lib/linalg lib/onnx datasets lib/ops lib/exec lib/passes calib \
   lib/eval quant decomp lib/api lib/report
-# Files of instruction sets that the compiler's machine does not have are left out.
-SETS_x86_64 := avx2 avx512 vnni vbmi avx512fp16 amx
-SETS_aarch64 := neon dotprod
+# The instruction sets, their machines (SETS_machine) and flags (FLAGS_set), from the rows of cpu.def.
+SET_ROW = (\w+), *\w+, *"(\w+)", *(0|DQ_CPU_(\w+)), *"([^"]*)"
+SET_LINES = SETS_\1 += \2\nFLAGS_\2 = $$(FLAGS_\L\4\E) \5
+$(B)/generated/sets.mk: lib/base/cpu.def Makefile
+	@mkdir -p $(@D)
+	@tr '\n' ' ' <$< | sed 's/DQ_CPU_FEATURE(/\n/g' | sed -nE 's/^$(SET_ROW).*/$(SET_LINES)/p' >$@
+include $(B)/generated/sets.mk
 MACHINE := $(shell $(CC) -dumpmachine | cut -d- -f1)
 FOREIGN := $(patsubst %,\%_%.c,$(filter-out $(SETS_$(MACHINE)),$(SETS_x86_64) $(SETS_aarch64)))
 SOURCES := $(filter-out $(FOREIGN),$(wildcard $(addsuffix /*.c,$(ROOMS))))
@@ -29,15 +34,6 @@ SHARED_CMD := $(filter-out cmd/dq.c cmd/dq-%.c,$(wildcard cmd/*.c))
 COMMANDS := $(patsubst cmd/%.c,$(B)/%,$(wildcard cmd/dq.c cmd/dq-*.c))
 SCHEMA := $(B)/generated/onnx.pb-c
 
-FLAGS_avx2 := -mavx2 -mfma -mf16c
-FLAGS_avx512 := $(FLAGS_avx2) -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
-FLAGS_vnni := $(FLAGS_avx512) -mavx512vnni
-FLAGS_vbmi := $(FLAGS_avx512) -mavx512vbmi
-FLAGS_avx512fp16 := $(FLAGS_avx512) -mavx512fp16
-FLAGS_amx := $(FLAGS_avx512) -mamx-tile -mamx-int8
-# Loads moved ahead of the sums would push some of those out of their registers.
-FLAGS_neon := -fno-schedule-insns
-FLAGS_dotprod := $(FLAGS_neon) -march=armv8.2-a+dotprod
 suffix_flags = $(FLAGS_$(lastword $(subst _, ,$(notdir $*))))
 
 # Each step prints one line; V=1 shows the commands.

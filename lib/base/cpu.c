@@ -7,9 +7,8 @@ static const struct {
   const char *name;
   unsigned implied; // by the row alone
 } features[] = {
-#define DQ_CPU_FEATURE(symbol, name, implied) {name, implied},
+#define DQ_CPU_FEATURE(machine, symbol, name, implied, ...) {name, implied},
 #include "lib/base/cpu.def"
-#undef DQ_CPU_FEATURE
 };
 
 const char *dq_cpu_feature_name(int index) { return features[index].name; }
@@ -20,7 +19,13 @@ unsigned dq_cpu_with_implied(unsigned mask) {
   return mask;
 }
 
+#define HAS(word, bits) (((word) & (bits)) == (bits))
+#define TEST(symbol, implied, present) \
+  if (HAS(found, (unsigned)(implied)) && (present)) found |= DQ_CPU_##symbol;
+
 #if defined(__x86_64__)
+#define TEST_ON_x86_64 TEST
+#define TEST_ON_aarch64(...)
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -34,32 +39,31 @@ static unsigned long long extended_control(void) {
 // Linux hands out the AMX tile registers on request (arch_prctl ARCH_REQ_XCOMP_PERM, XTILEDATA).
 static bool amx_permitted(void) { return syscall(SYS_arch_prctl, 0x1023, 18) == 0; }
 
+typedef struct leaf {
+  unsigned a, b, c, d;
+} leaf;
+
 unsigned dq_cpu_detect(void) {
-  unsigned a = 0, b = 0, c = 0, d = 0, found = 0;
-  if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return 0;
-  unsigned long long saved = extended_control(); // register files the system saves on a switch
-  bool fma_f16c = (c & bit_FMA) && (c & bit_F16C) && (c & bit_AVX);
-  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
-  if ((saved & 0x6) == 0x6 && fma_f16c && (b & bit_AVX2)) found |= DQ_CPU_AVX2;
-  unsigned base = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
-  if ((found & DQ_CPU_AVX2) && (saved & 0xe6) == 0xe6 && (b & base) == base) {
-    found |= DQ_CPU_AVX512;
-    if (c & bit_AVX512VNNI) found |= DQ_CPU_VNNI;
-    if (c & bit_AVX512VBMI) found |= DQ_CPU_VBMI;
-    if (d & (1u << 23)) found |= DQ_CPU_AVX512FP16;
-  }
-  bool tiles = (d & (1u << 24)) && (d & (1u << 25));
-  if (tiles && (found & DQ_CPU_AVX512) && (saved & 0x60000) == 0x60000 && amx_permitted())
-    found |= DQ_CPU_AMX;
+  leaf leaf1 = {0}, leaf7 = {0};
+  if (!__get_cpuid(1, &leaf1.a, &leaf1.b, &leaf1.c, &leaf1.d) || !HAS(leaf1.c, bit_OSXSAVE)) return 0;
+  if (!__get_cpuid_count(7, 0, &leaf7.a, &leaf7.b, &leaf7.c, &leaf7.d)) return 0;
+  const unsigned long long saved = extended_control(); // register files the system saves on a switch
+  unsigned found = 0;
+#define DQ_CPU_FEATURE(machine, symbol, name, implied, flags, present) TEST_ON_##machine(symbol, implied, present)
+#include "lib/base/cpu.def"
   return found;
 }
 #elif defined(__aarch64__)
+#define TEST_ON_x86_64(...)
+#define TEST_ON_aarch64 TEST
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
 
 unsigned dq_cpu_detect(void) {
-  unsigned found = DQ_CPU_NEON;
-  if (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) found |= DQ_CPU_DOTPROD;
+  const unsigned long hwcap = getauxval(AT_HWCAP);
+  unsigned found = 0;
+#define DQ_CPU_FEATURE(machine, symbol, name, implied, flags, present) TEST_ON_##machine(symbol, implied, present)
+#include "lib/base/cpu.def"
   return found;
 }
 #else

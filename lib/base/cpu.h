@@ -9,15 +9,13 @@
 #include "lib/base/status.h"
 
 enum dq_cpu_index {
-#define DQ_CPU_FEATURE(symbol, name, implied) DQ_CPU_INDEX_##symbol,
+#define DQ_CPU_FEATURE(machine, symbol, ...) DQ_CPU_INDEX_##symbol,
 #include "lib/base/cpu.def"
-#undef DQ_CPU_FEATURE
   DQ_CPU_FEATURES
 };
 enum { // a set of features is an OR of these
-#define DQ_CPU_FEATURE(symbol, name, implied) DQ_CPU_##symbol = 1 << DQ_CPU_INDEX_##symbol,
+#define DQ_CPU_FEATURE(machine, symbol, ...) DQ_CPU_##symbol = 1 << DQ_CPU_INDEX_##symbol,
 #include "lib/base/cpu.def"
-#undef DQ_CPU_FEATURE
 };
 
 unsigned dq_cpu_detect(void); // all features present

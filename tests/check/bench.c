@@ -144,7 +144,7 @@ static double time_conv(const struct shape *s, unsigned cpu, bool float32) {
   return seconds;
 }
 
-// The instruction sets to compare; fp32 has no VNNI or AMX form of its own.
+// The instruction sets to compare; fp32 has no form of its own for the last ones of a machine.
 static const struct {
   const char *name;
   unsigned cpu;
@@ -156,18 +156,24 @@ static const struct {
               {"avx512", DQ_CPU_AVX2 | DQ_CPU_AVX512, true},
               {"avx512", DQ_CPU_AVX2 | DQ_CPU_AVX512, false},
               {"vnni", DQ_CPU_AVX2 | DQ_CPU_AVX512 | DQ_CPU_VNNI, false},
-              {"amx", DQ_CPU_AVX2 | DQ_CPU_AVX512 | DQ_CPU_VNNI | DQ_CPU_AMX, false}};
+              {"amx", DQ_CPU_AVX2 | DQ_CPU_AVX512 | DQ_CPU_VNNI | DQ_CPU_AMX, false},
+              {"neon", DQ_CPU_NEON, true},
+              {"neon", DQ_CPU_NEON, false},
+              {"dotprod", DQ_CPU_NEON | DQ_CPU_DOTPROD, false}};
 enum { LEVELS = sizeof levels / sizeof *levels };
 
-static void bench_convolutions(unsigned cpu, bool with_c) {
-  printf("convolution, GMAC/s on one thread (int8: times the fp32 of the same instruction set; "
-         "vnni: of "
-         "avx512)\n%-26s %8s",
-         "", "us");
-  for (int i = with_c ? 0 : 2; i < LEVELS; i++)
-    printf(" %6s %s%s", levels[i].name, levels[i].float32 ? "fp32" : "int8",
-           levels[i].float32 ? "" : "       ");
+static bool there(int level, unsigned cpu) { return (levels[level].cpu & cpu) == levels[level].cpu; }
+
+static void print_levels(int first, unsigned cpu) {
+  for (int i = first; i < LEVELS; i++)
+    if (there(i, cpu))
+      printf(" %6s %s%s", levels[i].name, levels[i].float32 ? "fp32" : "int8", levels[i].float32 ? "" : "       ");
   printf("\n");
+}
+
+static void bench_convolutions(unsigned cpu, bool with_c) {
+  printf("convolution, GMAC/s on one thread (int8: times the fp32 before it)\n%-26s %8s", "", "us");
+  print_levels(with_c ? 0 : 2, cpu);
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     dq_conv_parameters p = parameters_of(&shapes[i]);
     double giga = (double)dq_conv_macs(&p) * 1e-9, base = 0, best = 0;
@@ -175,7 +181,7 @@ static void bench_convolutions(unsigned cpu, bool with_c) {
     char line[400];
     int used = 0;
     for (int j = with_c ? 0 : 2; j < LEVELS; j++) {
-      if ((levels[j].cpu & cpu) != levels[j].cpu) continue;
+      if (!there(j, cpu)) continue;
       double speed = giga / time_conv(&shapes[i], levels[j].cpu, levels[j].float32);
       if (levels[j].float32) base = best = speed;
       used += snprintf(line + used, sizeof line - (size_t)used, " %11.2f", speed);
@@ -254,16 +260,13 @@ static double time_product(int64_t rows, int64_t columns, int64_t depth, unsigne
 
 static void bench_products(unsigned cpu) {
   printf("matrix product, GMAC/s on one thread (int8: times the fp32 before it)\n%-26s", "");
-  for (int i = 2; i < LEVELS; i++)
-    printf(" %6s %s%s", levels[i].name, levels[i].float32 ? "fp32" : "int8",
-           levels[i].float32 ? "" : "       ");
-  printf("\n");
+  print_levels(2, cpu);
   for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
     double giga = (double)(products[i].rows * products[i].columns * products[i].depth) * 1e-9,
            base = 0;
     printf("%-26s", products[i].name);
     for (int j = 2; j < LEVELS; j++) {
-      if ((levels[j].cpu & cpu) != levels[j].cpu) continue;
+      if (!there(j, cpu)) continue;
       double speed = giga / time_product(products[i].rows, products[i].columns, products[i].depth,
                                          levels[j].cpu, levels[j].float32);
       if (levels[j].float32) base = speed;
@@ -334,13 +337,15 @@ static const struct {
 static void bench_arrays(unsigned cpu) {
   checker c = {.random = {1}};
   array_work w = {.floats = room(ARRAY * 4), .small = room(ARRAY * 2), .sums = room(ARRAY * 4)};
-  printf("arrays of %d, GB/s on one thread (ratio to c)\n%-26s %16s %16s %16s\n", ARRAY, "", "c",
-         "avx2", "avx512");
+  printf("arrays of %d, GB/s on one thread (ratio to c)\n%-26s", ARRAY, "");
+  for (int i = 0; i < LEVELS; i++)
+    if (levels[i].float32 && there(i, cpu)) printf(" %16s", levels[i].name);
+  printf("\n");
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
     double base = 0;
     printf("%-26s", arrays[i].name);
     for (int j = 0; j < LEVELS; j++) {
-      if (!levels[j].float32 || (levels[j].cpu & cpu) != levels[j].cpu) continue;
+      if (!levels[j].float32 || !there(j, cpu)) continue;
       fill_floats(&c, w.floats, ARRAY, FLOATS_NORMAL);
       for (int k = 0; k < ARRAY; k++) w.sums[k] = (int32_t)between(&c, -200000, 200000);
       dq_convert_f32_f16(0, w.floats, w.small, ARRAY);

@@ -153,12 +153,14 @@ void network_run(const network *it, network_outputs *all) {
   assert_int_equal(all->next, PICTURES);
 }
 
+static double larger_magnitude(double most, double x) { return fabs(x) > most ? fabs(x) : most; }
+
 double network_difference(const network_outputs *before, const network_outputs *after) {
   double range = 0, largest = 0;
   for (int p = 0; p < PICTURES; p++)
     for (int i = 0; i < 4 * SIDE * SIDE; i++) {
-      range = fmax(range, fabs((double)before->values[p][i]));
-      largest = fmax(largest, fabs((double)(before->values[p][i] - after->values[p][i])));
+      range = larger_magnitude(range, before->values[p][i]);
+      largest = larger_magnitude(largest, (double)(before->values[p][i] - after->values[p][i]));
     }
   return largest / range;
 }
