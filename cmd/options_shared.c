@@ -19,7 +19,7 @@ const dq_option dq_common_rows[] = {
      .group = "Common", COMMON(cpu_mask_text),
      .help = "instruction sets allowed: c, native, or names with commas",
      .details = "c: portable C only; native: all there are. Names, each with what it builds on: avx2, avx512, "
-                "vnni, vbmi, avx512fp16, amx on x86-64; neon, dotprod on AArch64. Features the processor does "
+                "vnni, vbmi, avx512fp16, amx on x86-64; neon, dotprod, i8mm on AArch64. Features the processor does "
                 "not have are never used. Files written are the same with any."},
     {.name = "memory", .type = DQ_OPTION_SIZE, .minimum = 1, .maximum = 0x1p50, .group = "Common",
      COMMON(memory), .help = "refuse work that needs more memory than this"},

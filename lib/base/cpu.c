@@ -60,7 +60,7 @@ unsigned dq_cpu_detect(void) {
 #include <sys/auxv.h>
 
 unsigned dq_cpu_detect(void) {
-  const unsigned long hwcap = getauxval(AT_HWCAP);
+  const unsigned long hwcap = getauxval(AT_HWCAP), hwcap2 = getauxval(AT_HWCAP2);
   unsigned found = 0;
 #define DQ_CPU_FEATURE(machine, symbol, name, implied, flags, present) TEST_ON_##machine(symbol, implied, present)
 #include "lib/base/cpu.def"

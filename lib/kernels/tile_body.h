@@ -1,8 +1,7 @@
 // The tile of a matrix product, written once for every instruction set and type. The including file
 // defines TILE_FUNCTION (the symbol), TILE_ROWS (at most 14), V(name) (f32_name or i32_name),
 // TILE_DOT and TILE_FLOAT (1 or 0) on top of a vector_<isa>.h, and, where factors have another form than
-// sums, TILE_VALUES and TILE_WEIGHT, which load them. Every row count is a function of its
-// own, so that all sums stay in registers; two vectors side by side, or one where columns end
+// sums, TILE_VALUES and TILE_WEIGHT, which load them. Two vectors side by side, or one where columns end
 // early.
 typedef V(vector) vector;
 #ifndef TILE_VALUES
@@ -76,44 +75,4 @@ static inline __attribute__((always_inline)) void tile(const dq_tile *t, const i
   }
 }
 
-#define TILE_OF(rows)                                                                              \
-  static void tile_##rows##_1(const dq_tile *t) {                                                  \
-    tile(t, rows, 1);                                                                              \
-  }                                                                                                \
-  static void tile_##rows##_2(const dq_tile *t) {                                                  \
-    tile(t, rows, 2);                                                                              \
-  }
-TILE_OF(1)
-TILE_OF(2)
-TILE_OF(3)
-TILE_OF(4)
-TILE_OF(5)
-TILE_OF(6)
-#if TILE_ROWS > 6
-TILE_OF(7)
-TILE_OF(8)
-TILE_OF(9)
-TILE_OF(10)
-TILE_OF(11)
-TILE_OF(12)
-#endif
-#if TILE_ROWS > 12
-TILE_OF(13)
-TILE_OF(14)
-#endif
-
-#define TILE_PAIR(rows)                                                                            \
-  { tile_##rows##_1, tile_##rows##_2 }
-static void (*const tiles[TILE_ROWS][2])(const dq_tile *) = {
-    TILE_PAIR(1),  TILE_PAIR(2),  TILE_PAIR(3), TILE_PAIR(4),  TILE_PAIR(5),  TILE_PAIR(6),
-#if TILE_ROWS > 6
-    TILE_PAIR(7),  TILE_PAIR(8),  TILE_PAIR(9), TILE_PAIR(10), TILE_PAIR(11), TILE_PAIR(12),
-#endif
-#if TILE_ROWS > 12
-    TILE_PAIR(13), TILE_PAIR(14),
-#endif
-};
-
-void TILE_FUNCTION(const dq_tile *t) {
-  tiles[t->rows - 1][t->columns > V_WORDS](t);
-}
+#include "lib/kernels/tile_rows_body.h"

@@ -4,7 +4,6 @@
 #define DQ_KERNELS_VECTOR_NEON_H
 
 #include <arm_neon.h>
-#include <string.h>
 
 #include "lib/kernels/kernels_internal.h"
 
@@ -16,9 +15,33 @@ typedef struct i32_vector {
   int32x4_t low, high;
 } i32_vector;
 
-// Bytes of the words below count; count may be below 0 or above V_WORDS.
-static inline size_t v_bytes(int count) {
-  return count <= 0 ? 0 : 4 * (size_t)(count < V_WORDS ? count : V_WORDS);
+// The first words of a vector, at least 1, without a call, before which sums would leave their registers.
+static inline i32_vector i32_load_some(const void *p, int count) {
+  const int32_t *from = p;
+  const int whole = count & 4; // words of a whole register
+  if (count >= V_WORDS) return (i32_vector){vld1q_s32(from), vld1q_s32(from + 4)};
+  int32x4_t rest = vdupq_n_s32(0);
+  if (count & 1) rest = vld1q_lane_s32(from + count - 1, rest, 0);
+  if (count & 2) rest = vcombine_s32(vld1_s32(from + whole), vget_low_s32(rest));
+  return whole ? (i32_vector){vld1q_s32(from), rest} : (i32_vector){rest, vdupq_n_s32(0)};
+}
+static inline void i32_store_some(void *p, i32_vector x, int count) {
+  int32_t *to = p;
+  int32x4_t rest = x.low;
+  if (count >= 4) vst1q_s32(to, x.low), rest = x.high, to += 4;
+  if (count >= V_WORDS) {
+    vst1q_s32(to, x.high);
+    return;
+  }
+  if (count & 2) vst1_s32(to, vget_low_s32(rest)), rest = vextq_s32(rest, rest, 2), to += 2;
+  if (count & 1) vst1q_lane_s32(to, rest, 0);
+}
+static inline f32_vector f32_load_some(const void *p, int count) {
+  i32_vector x = i32_load_some(p, count);
+  return (f32_vector){vreinterpretq_f32_s32(x.low), vreinterpretq_f32_s32(x.high)};
+}
+static inline void f32_store_some(void *p, f32_vector x, int count) {
+  i32_store_some(p, (i32_vector){vreinterpretq_s32_f32(x.low), vreinterpretq_s32_f32(x.high)}, count);
 }
 
 static inline f32_vector f32_set(float x) {
@@ -33,16 +56,6 @@ static inline f32_vector f32_load(const void *p) {
 static inline void f32_store(void *p, f32_vector x) {
   vst1q_f32(p, x.low);
   vst1q_f32((float *)p + 4, x.high);
-}
-static inline f32_vector f32_load_some(const void *p, int count) {
-  float some[V_WORDS] = {0};
-  memcpy(some, p, v_bytes(count));
-  return f32_load(some);
-}
-static inline void f32_store_some(void *p, f32_vector x, int count) {
-  float some[V_WORDS];
-  f32_store(some, x);
-  memcpy(p, some, v_bytes(count));
 }
 // The compiler makes a multiplication by one lane of what is used as a factor only.
 static inline f32_vector f32_broadcast(const void *p) {
@@ -83,16 +96,6 @@ static inline i32_vector i32_load(const void *p) {
 static inline void i32_store(void *p, i32_vector x) {
   vst1q_s32(p, x.low);
   vst1q_s32((int32_t *)p + 4, x.high);
-}
-static inline i32_vector i32_load_some(const void *p, int count) {
-  int32_t some[V_WORDS] = {0};
-  memcpy(some, p, v_bytes(count));
-  return i32_load(some);
-}
-static inline void i32_store_some(void *p, i32_vector x, int count) {
-  int32_t some[V_WORDS];
-  i32_store(some, x);
-  memcpy(p, some, v_bytes(count));
 }
 
 // A word of weights, of which one lane is a factor; the other word is free.
