@@ -192,6 +192,7 @@ typedef struct dq_model_int8_options {
   const char *use_table;         // such a file to quantize by; the data may be NULL; NULL (default)
   int force;                     // use_table though it is of another model or data; default 0
   dq_sums sums;                  // default AUTO
+  int adaptive;                  // weights of a sum are rounded together, on the data; not with INT16; default 0
 } dq_model_int8_options;
 
 typedef struct dq_model_int8_facts {
@@ -204,6 +205,7 @@ typedef struct dq_model_int8_facts {
   const char *method;        // that chose the ranges; NULL: nothing was quantized
   int equalized;             // places where channels were equalized
   int bias_corrected;
+  int rounded;               // layers rounded adaptively; 0 too where rounding to the nearest is closer
 } dq_model_int8_facts;
 
 typedef struct dq_model_int8_row {

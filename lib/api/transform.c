@@ -97,6 +97,7 @@ static dq_status read_int8(const dq_model_int8_options *given, dq_arena *arena,
                                 .equalize = (dq_choose)given->equalize,
                                 .bias_correction = (dq_choose)given->bias_correction,
                                 .accumulator = (dq_accumulator)given->sums,
+                                .rounding = given->adaptive ? DQ_ROUND_ADAPTIVE : DQ_ROUND_NEAREST,
                                 .per_tensor = given->per_tensor != 0,
                                 .activation_type = given->signed_activations ? DQ_I8 : DQ_U8,
                                 .symmetric = given->symmetric != 0,
@@ -162,7 +163,8 @@ static void give_int8(const dq_int8_report *report, dq_model_int8_facts *facts) 
                                .nothing_to_do = report->nothing_to_do,
                                .method = report->quantized ? report->table.method : NULL,
                                .equalized = report->equalized,
-                               .bias_corrected = report->bias_corrected};
+                               .bias_corrected = report->bias_corrected,
+                               .rounded = report->rounded};
   dq_api_give(facts, &known, sizeof known);
 }
 

@@ -326,6 +326,24 @@ static void int8_by_table(void **state) {
   dq_model_free(model);
 }
 
+static void adaptive_rounding(void **state) {
+  (void)state;
+  dq_model *model = load();
+  dq_dataset *dataset = pictures("synth:shapes,size=8,count=24");
+  dq_model_int8_options options;
+  dq_model_int8_defaults(&options, sizeof options);
+  options.adaptive = 1, options.sums = DQ_SUMS_INT16;
+  expect(dq_model_int8(model, dataset, &options, NULL, &failure), DQ_CODE_USAGE, "adaptive rounding");
+  dq_model_free(model);
+  model = load();
+  options.sums = DQ_SUMS_PAIRS;
+  dq_model_int8_facts facts = {.size = sizeof facts};
+  assert_int_equal(dq_model_int8(model, dataset, &options, &facts, &failure), DQ_CODE_OK);
+  assert_true(facts.rounded > 0);
+  dq_dataset_close(dataset);
+  dq_model_free(model);
+}
+
 static void decomposed(void **state) {
   (void)state;
   dq_model *model = load();
@@ -377,6 +395,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(failures),      cmocka_unit_test(sizes),      cmocka_unit_test(costs),
       cmocka_unit_test(running),       cmocka_unit_test(float16),    cmocka_unit_test(int8_compared),
-      cmocka_unit_test(int8_by_table), cmocka_unit_test(decomposed),    cmocka_unit_test(broken)};
+      cmocka_unit_test(int8_by_table), cmocka_unit_test(adaptive_rounding),
+      cmocka_unit_test(decomposed),    cmocka_unit_test(broken)};
   return cmocka_run_group_tests(tests, enter, leave);
 }
