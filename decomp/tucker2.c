@@ -375,20 +375,21 @@ static int64_t saturating_sum(int64_t a, int64_t b) {
   return dq_add_i64(a, b, &sum) ? sum : INT64_MAX;
 }
 
-dq_conv_cost dq_conv_cost_whole(const int64_t dims[4], bool bias, int64_t out_positions) {
+dq_conv_cost dq_conv_cost_whole(const int64_t dims[4], bool bias, int64_t positions) {
   int64_t weights = saturating_product(dims, 4);
-  return (dq_conv_cost){.macs = saturating_product((int64_t[]){weights, out_positions}, 2),
+  return (dq_conv_cost){.macs = saturating_product((int64_t[]){weights, positions}, 2),
                         .parameters = saturating_sum(weights, bias ? dims[0] : 0)};
 }
 
 dq_conv_cost dq_conv_cost_tucker2(const int64_t dims[4], int64_t group, bool bias,
-                                  int64_t in_positions, int64_t out_positions, int64_t rank_out,
-                                  int64_t rank_in, bool square) {
+                                  int64_t in_positions, int64_t core_positions,
+                                  int64_t out_positions, int64_t rank_out, int64_t rank_in,
+                                  bool square) {
   int64_t outs = saturating_product((int64_t[]){group, rank_out}, 2);
   int64_t ins = saturating_product((int64_t[]){group, rank_in}, 2);
   const int64_t core[4] = {outs, rank_in, dims[2], dims[3]};
   const int64_t input[4] = {ins, dims[1], 1, 1}, output[4] = {dims[0], rank_out, 1, 1};
-  dq_conv_cost total = dq_conv_cost_whole(core, false, out_positions);
+  dq_conv_cost total = dq_conv_cost_whole(core, false, core_positions);
   dq_conv_cost first = {0}, last = {0};
   if (rank_in < dims[1] || square) first = dq_conv_cost_whole(input, false, in_positions);
   if (outs < dims[0] || square) last = dq_conv_cost_whole(output, false, out_positions);

@@ -96,14 +96,16 @@ typedef struct dq_conv_cost {
   int64_t parameters; // weights and bias
 } dq_conv_cost;
 
-// A convolution of weight dims (o of all groups, i of one, kh, kw) run on `out_positions` outputs
-// (batch x oh x ow). The number of groups changes nothing.
-dq_conv_cost dq_conv_cost_whole(const int64_t dims[4], bool bias, int64_t out_positions);
+// A convolution of weight dims (o of all groups, i of one, kh, kw) run on `positions` outputs
+// (batch x oh x ow), or inputs when it is transposed. The number of groups changes nothing.
+dq_conv_cost dq_conv_cost_whole(const int64_t dims[4], bool bias, int64_t positions);
 
-// The same decomposed: the first 1x1 runs on `in_positions` (batch x h x w of the input), core and
-// last 1x1 on `out_positions`; a mode at rank == channels of a group has no 1x1 unless `square`.
+// The same decomposed: the first 1x1 runs on `in_positions` (batch x h x w of the input), the last one on
+// `out_positions`, the core on `core_positions`: those of the output, of a transposed convolution those of
+// the input; a mode at rank == channels of a group has no 1x1 unless `square`.
 dq_conv_cost dq_conv_cost_tucker2(const int64_t dims[4], int64_t group, bool bias,
-                                  int64_t in_positions, int64_t out_positions, int64_t rank_out,
-                                  int64_t rank_in, bool square);
+                                  int64_t in_positions, int64_t core_positions,
+                                  int64_t out_positions, int64_t rank_out, int64_t rank_in,
+                                  bool square);
 
 #endif

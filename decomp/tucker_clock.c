@@ -27,7 +27,8 @@ static dq_value *add_weight(dq_graph *graph, int64_t out, int64_t in, int64_t he
 static dq_value *add_conv(dq_graph *graph, dq_value *from, dq_value *weight, const dq_node *like,
                           int64_t group) {
   dq_value *to = from && weight ? dq_graph_fresh_value(graph, "value") : NULL;
-  dq_node *node = to ? dq_graph_add_node(graph, graph->node_count, "Conv", "", 2,
+  const char *op = like ? like->op_type : "Conv";
+  dq_node *node = to ? dq_graph_add_node(graph, graph->node_count, op, "", 2,
                                          (dq_value *[]){from, weight}, 1, &to)
                      : NULL;
   if (!node) return NULL;
@@ -49,19 +50,22 @@ static dq_value *add_input(dq_graph *graph, const int64_t shape[4]) {
   return value;
 }
 
+// The layer itself, or its core: `out` x `in` channels with the layer's kernel and attributes.
+static dq_value *add_kernel(dq_graph *graph, const dq_tucker_job *job, dq_value *from, int64_t out, int64_t in) {
+  const int64_t *dims = job->layer->dims;
+  int64_t first = job->transposed ? in : out, second = job->transposed ? out : in;
+  return add_conv(graph, from, add_weight(graph, first, second, dims[2], dims[3]), job->node, job->layer->group);
+}
+
 // The layer at these ranks; the channels of a group: no factor there.
 static dq_value *add_layer(dq_graph *graph, const dq_tucker_job *job, dq_ranks ranks) {
   const int64_t *dims = job->layer->dims, group = job->layer->group;
   bool square = job->hosvd.square;
   dq_value *at = add_input(graph, job->input_dims);
-  bool whole = ranks.out == 0;
-  if (whole)
-    return add_conv(graph, at, add_weight(graph, dims[0], dims[1], dims[2], dims[3]), job->node,
-                    group);
+  if (ranks.out == 0) return add_kernel(graph, job, at, dims[0], dims[1]);
   if (ranks.in < dims[1] || square)
     at = add_conv(graph, at, add_weight(graph, group * ranks.in, dims[1], 1, 1), NULL, group);
-  at = add_conv(graph, at, add_weight(graph, group * ranks.out, ranks.in, dims[2], dims[3]),
-                job->node, group);
+  at = add_kernel(graph, job, at, group * ranks.out, ranks.in);
   if (group * ranks.out < dims[0] || square)
     at = add_conv(graph, at, add_weight(graph, dims[0], ranks.out, 1, 1), NULL, group);
   return at;

@@ -46,7 +46,30 @@ static void note_input_shape(dq_tucker_job *job, const dq_tensor *tensors) {
   memcpy(job->input_dims, input->dims, sizeof job->input_dims);
 }
 
-static dq_status examine_weight(dq_tucker_job *job, const dq_tensor *tensors, dq_error *error) {
+dq_tensor *dq_tucker_turned(const dq_tensor *weight, dq_arena *arena) {
+  int64_t in = weight->dims[0], out = weight->dims[1], taps = weight->dims[2] * weight->dims[3];
+  dq_tensor *turned =
+      dq_tensor_new(arena, DQ_F32, 4, (int64_t[]){out, in, weight->dims[2], weight->dims[3]});
+  const float *from = weight->data;
+  for (int64_t o = 0; turned && o < out; o++)
+    for (int64_t i = 0; i < in; i++)
+      memcpy((float *)turned->data + (o * in + i) * taps, from + (i * out + o) * taps,
+             (size_t)taps * sizeof(float));
+  return turned;
+}
+
+static void find_positions(dq_tucker_job *job, const dq_tensor *tensors) {
+  job->layer->macs_known =
+      dq_tucker_positions(job->node, tensors, &job->positions_in, &job->positions_out);
+  if (job->transposed && !job->layer->macs_known) { // strides widen the output
+    job->positions_out = job->positions_in;
+    job->positions_in = 1;
+  }
+  job->positions_core = job->transposed ? job->positions_in : job->positions_out;
+}
+
+static dq_status examine_weight(dq_tucker_job *job, const dq_tensor *tensors, dq_arena *arena,
+                                dq_error *error) {
   const dq_tensor *tensor = job->tensor;
   if (tensor->type != DQ_F32) {
     leave(job, "weight is %s, not float32", dq_dtype_name(tensor->type));
@@ -64,15 +87,20 @@ static dq_status examine_weight(dq_tucker_job *job, const dq_tensor *tensors, dq
   if (tensor->rank != 4)
     return dq_fail(error, DQ_BAD_INPUT, "%s: weight has %d dimensions, expected 4",
                    dq_node_label(job->node, label, sizeof label), tensor->rank);
+  if (job->transposed && job->layer->group > 1) {
+    leave(job, "transposed, in groups");
+    return DQ_OK;
+  }
+  if (job->transposed) job->tensor = tensor = dq_tucker_turned(tensor, arena);
+  if (!tensor) return dq_fail_memory(error, sizeof *tensor);
   memcpy(job->layer->dims, tensor->dims, sizeof job->layer->dims);
   if (job->layer->group < 1 || tensor->dims[0] % job->layer->group)
     return dq_fail(error, DQ_BAD_INPUT, "%s: group %lld does not divide %lld output channels",
                    dq_node_label(job->node, label, sizeof label), (long long)job->layer->group,
                    (long long)tensor->dims[0]);
-  job->layer->macs_known =
-      dq_tucker_positions(job->node, tensors, &job->positions_in, &job->positions_out);
+  find_positions(job, tensors);
   note_input_shape(job, tensors);
-  dq_conv_cost cost = dq_conv_cost_whole(job->layer->dims, job->bias, job->positions_out);
+  dq_conv_cost cost = dq_conv_cost_whole(job->layer->dims, job->bias, job->positions_core);
   if (!job->layer->macs_known) cost.macs = 0;
   job->layer->before = job->layer->after = cost;
   leave_by_kind(job);
@@ -90,17 +118,23 @@ static const char *find_beside(const dq_tucker_job *job, const dq_tensor *tensor
   return dq_tensor_same_shape(&tensors[other->index], &tensors[output->index]) ? other->name : NULL;
 }
 
-dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tensor *tensors, dq_error *error) {
+dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tensor *tensors, bool on_data, dq_arena *arena,
+                            dq_error *error) {
   char label[DQ_LABEL_TEXT];
   job->weight = dq_node_input(job->node, 1);
   if (!job->weight || !dq_node_input(job->node, 0) || !dq_node_output(job->node, 0))
-    return dq_fail(error, DQ_BAD_INPUT, "%s: Conv has %d inputs, expected 2 or 3",
-                   dq_node_label(job->node, label, sizeof label), job->node->input_count);
+    return dq_fail(error, DQ_BAD_INPUT, "%s: %s has %d inputs, expected 2 or 3",
+                   dq_node_label(job->node, label, sizeof label), job->node->op_type,
+                   job->node->input_count);
+  job->transposed = dq_node_is(job->node, "ConvTranspose");
   job->bias = dq_node_input(job->node, 2) != NULL;
   job->layer->group = dq_node_int(job->node, "group", 1);
   job->beside = find_beside(job, tensors);
   job->tensor = constant_of(job->weight);
-  if (job->tensor) return examine_weight(job, tensors, error);
+  if (job->tensor) DQ_TRY(examine_weight(job, tensors, arena, error));
+  if (job->tensor && job->transposed && on_data && !job->layer->reason[0])
+    leave(job, "transposed, which is not fitted to data");
+  if (job->tensor) return DQ_OK;
   const dq_node *producer = job->weight->producer;
   bool quantized = producer && dq_node_is(producer, "DequantizeLinear");
   leave(job, quantized ? "weight is quantized already" : "weight is not constant");
@@ -109,7 +143,7 @@ dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tensor *tensors, dq_err
 
 dq_conv_cost dq_tucker_cost_at(const dq_tucker_job *job, dq_ranks ranks) {
   return dq_conv_cost_tucker2(job->layer->dims, job->layer->group, job->bias, job->positions_in,
-                              job->positions_out, ranks.out, ranks.in, job->hosvd.square);
+                              job->positions_core, job->positions_out, ranks.out, ranks.in, job->hosvd.square);
 }
 
 // The channels of a group: ranks at which a mode stays whole.
@@ -167,7 +201,7 @@ dq_status dq_tucker_choose(dq_tucker_job *job, const dq_tucker_options *options,
 void dq_tucker_leave_without_gain(dq_tucker_job *job, const dq_tucker_options *options) {
   const dq_tucker_layer *layer = job->layer;
   dq_ranks ranks = layer->ranks;
-  dq_conv_cost whole = dq_conv_cost_whole(layer->dims, job->bias, job->positions_out);
+  dq_conv_cost whole = dq_conv_cost_whole(layer->dims, job->bias, job->positions_core);
   dq_conv_cost after = dq_tucker_cost_at(job, ranks);
   if (same_ranks(ranks, channels(layer)) && !job->hosvd.square)
     leave(job, options->macs_share > 0 ? "within the bound as it is" : "full rank on both sides");

@@ -13,7 +13,8 @@ typedef struct dq_tucker_job {
   const dq_tensor *tensor; // elements of the weight; NULL: not constant
   bool bias;
   bool matrix; // a Gemm or MatMul: `tensor` is a copy of its weight as a 1x1 kernel
-  int64_t positions_in, positions_out; // relative to each other only when !layer->macs_known
+  bool transposed; // a ConvTranspose: `tensor` is a copy of its weight with the output channels first
+  int64_t positions_in, positions_core, positions_out; // relative to each other only when !layer->macs_known
   dq_arena *spectra;                   // owns hosvd
   dq_hosvd hosvd;
   dq_arena *arena; // owns the factors
@@ -52,8 +53,9 @@ dq_status dq_tucker_model_cost(const dq_graph *graph, const dq_tucker_options *o
 int64_t dq_tucker_parameters(const dq_graph *graph);
 
 // Fills the job and the part of its record that needs no decomposition, with the reason to leave
-// the node alone if there is one. Fails for broken input only.
-dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tensor *tensors, dq_error *error);
+// the node alone if there is one; copies of weights in `arena`. Fails for broken input only.
+dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tensor *tensors, bool on_data, dq_arena *arena,
+                            dq_error *error);
 
 // decomp/tucker_matrix.c: whether a node is a product with a matrix that may be decomposed; the same
 // as dq_tucker_examine for one, the copy of the weight in `arena`; putting its two factors in its
@@ -96,6 +98,9 @@ typedef dq_status (*dq_tucker_step)(dq_tucker_job *job, const dq_tucker_options 
 // the jobs. `what` is for the progress bar.
 dq_status dq_tucker_run(dq_tucker_job *jobs, int count, dq_tucker_step step,
                         const dq_tucker_options *options, const char *what, dq_error *error);
+
+// A weight with its first two dimensions exchanged; NULL without memory.
+dq_tensor *dq_tucker_turned(const dq_tensor *weight, dq_arena *arena);
 
 // Cost of the job's layer at these ranks.
 dq_conv_cost dq_tucker_cost_at(const dq_tucker_job *job, dq_ranks ranks);

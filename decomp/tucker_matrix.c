@@ -58,9 +58,9 @@ dq_status dq_tucker_matrix_examine(dq_tucker_job *job, const dq_tensor *tensors,
   job->bias = dq_node_input(job->node, 2) != NULL;
   const dq_tensor *output = tensors ? &tensors[dq_node_output(job->node, 0)->index] : NULL;
   layer->macs_known = output && output->rank > 0;
-  job->positions_in = job->positions_out =
+  job->positions_in = job->positions_core = job->positions_out =
       layer->macs_known ? dq_tensor_count(output) / out : 1;
-  layer->before = dq_conv_cost_whole(layer->dims, job->bias, job->positions_out);
+  layer->before = dq_conv_cost_whole(layer->dims, job->bias, job->positions_core);
   if (!layer->macs_known) layer->before.macs = 0;
   layer->after = layer->before;
   if (on_data && !has_plain_bias(job->node, out)) strcpy(layer->reason, "bias is not one per output");
@@ -111,8 +111,12 @@ static dq_node *add_last(dq_graph *graph, dq_tucker_job *job, dq_value *between)
     const dq_attribute *beta = dq_node_attribute(job->node, "beta");
     return !last || !beta || dq_node_copy_attribute(graph, last, beta) ? last : NULL;
   }
+  const dq_tensor *fitted = job->bias_fitted; // the job's own
   const char *name = dq_arena_printf(graph->arena, "%s/tucker_bias", job->layer->name);
-  job->bias_value = name ? dq_graph_add_constant(graph, name, job->bias_fitted) : NULL;
+  dq_tensor *bias = dq_tensor_new(graph->arena, DQ_F32, 1, fitted->dims);
+  if (!name || !bias) return NULL;
+  memcpy(bias->data, fitted->data, dq_tensor_bytes(fitted));
+  job->bias_value = dq_graph_add_constant(graph, name, bias);
   if (!job->bias_value) return NULL;
   if (dq_node_is(job->node, "Gemm"))
     return add_product(graph, job, "tucker_core", between, job->core, job->bias_value, output);

@@ -36,6 +36,13 @@ static dq_value *add_weight(dq_graph *graph, const char *layer, const char *part
   return dq_graph_add_constant(graph, name, tensor);
 }
 
+// The core; of a transposed convolution with the input channels first.
+static dq_value *add_core(dq_graph *graph, const dq_tucker_job *job) {
+  dq_tensor *core = job->factors.core;
+  if (job->transposed) core = dq_tucker_turned(core, graph->arena);
+  return core ? add_weight(graph, job->layer->name, "tucker_core", core) : NULL;
+}
+
 // Initializers of the factors: those of an earlier layer with the same weight and ranks, or new.
 static dq_status add_weights(work *w, dq_tucker_job *job, dq_error *error) {
   const char *name = job->layer->name;
@@ -45,6 +52,7 @@ static dq_status add_weights(work *w, dq_tucker_job *job, dq_error *error) {
   if (job->bias_fitted && !job->bias_value) return dq_fail_memory(error, sizeof(dq_value));
   for (const dq_tucker_job *other = w->jobs; !w->original && other < job; other++)
     if (other->core && other->weight == job->weight && other->layer->group == job->layer->group &&
+        other->transposed == job->transposed &&
         other->layer->ranks.out == job->layer->ranks.out &&
         other->layer->ranks.in == job->layer->ranks.in) {
       job->input = other->input, job->core = other->core, job->output = other->output;
@@ -52,7 +60,7 @@ static dq_status add_weights(work *w, dq_tucker_job *job, dq_error *error) {
     }
   const dq_tucker2 *factors = &job->factors;
   if (factors->input) job->input = add_weight(w->graph, name, "tucker_in", factors->input);
-  job->core = add_weight(w->graph, name, "tucker_core", factors->core);
+  job->core = add_core(w->graph, job);
   if (factors->output) job->output = add_weight(w->graph, name, "tucker_out", factors->output);
   if (!job->core || (factors->input && !job->input) || (factors->output && !job->output))
     return dq_fail_memory(error, dq_tensor_bytes(factors->core));
@@ -61,7 +69,7 @@ static dq_status add_weights(work *w, dq_tucker_job *job, dq_error *error) {
 
 // One convolution named LAYER/PART before the original's position; `output` NULL: a new value.
 // Returns the value it produces, or NULL without memory.
-static dq_value *add_conv(work *w, dq_tucker_job *job, const char *part, dq_value *input,
+static dq_value *add_conv(work *w, dq_tucker_job *job, const char *op, const char *part, dq_value *input,
                           dq_value *weight, dq_value *bias, dq_value *output, dq_node **made) {
   dq_graph *graph = w->graph;
   const char *base = dq_arena_printf(graph->arena, "%s/%s", job->layer->name, part);
@@ -75,7 +83,7 @@ static dq_value *add_conv(work *w, dq_tucker_job *job, const char *part, dq_valu
   }
   dq_value *inputs[3] = {input, weight, bias};
   *made =
-      dq_graph_add_node(graph, job->node->index, "Conv", name, bias ? 3 : 2, inputs, 1, &output);
+      dq_graph_add_node(graph, job->node->index, op, name, bias ? 3 : 2, inputs, 1, &output);
   return *made ? output : NULL;
 }
 
@@ -90,18 +98,18 @@ static bool add_convs(work *w, dq_tucker_job *job) {
   dq_value *output = dq_node_output(job->node, 0);
   dq_node *node;
   if (job->input) {
-    value = add_conv(w, job, "tucker_in", value, job->input, NULL, NULL, &node);
+    value = add_conv(w, job, "Conv", "tucker_in", value, job->input, NULL, NULL, &node);
     if (!value || !set_1x1(graph, node, job->layer->group)) return false;
     job->layer->nodes[0] = node->name;
   }
   bool last = !job->output;
-  value = add_conv(w, job, "tucker_core", value, job->core, last ? bias : NULL,
+  value = add_conv(w, job, job->node->op_type, "tucker_core", value, job->core, last ? bias : NULL,
                    last ? output : NULL, &node);
   for (int i = 0; value && i < job->node->attribute_count; i++)
     if (!dq_node_copy_attribute(graph, node, &job->node->attributes[i])) return false;
   if (value) job->layer->nodes[1] = node->name;
   if (!value || last) return value != NULL;
-  value = add_conv(w, job, "tucker_out", value, job->output, bias, output, &node);
+  value = add_conv(w, job, "Conv", "tucker_out", value, job->output, bias, output, &node);
   if (value) job->layer->nodes[2] = node->name;
   return value && set_1x1(graph, node, job->layer->group);
 }
@@ -244,7 +252,7 @@ static dq_status assign_given_ranks(work *w, dq_error *error) {
 }
 
 static bool is_candidate(const work *w, const dq_node *node) {
-  return dq_node_is(node, "Conv") || (w->options->matrices && dq_tucker_is_matrix(node));
+  return dq_node_is(node, "Conv") || dq_node_is(node, "ConvTranspose") || (w->options->matrices && dq_tucker_is_matrix(node));
 }
 
 static dq_status examine_all(work *w, dq_tucker_report *report, dq_error *error) {
@@ -255,8 +263,8 @@ static dq_status examine_all(work *w, dq_tucker_report *report, dq_error *error)
     job->node = w->graph->nodes[n];
     job->layer = &report->layers[w->count++];
     job->layer->name = layer_name(job->node);
-    if (dq_node_is(job->node, "Conv")) DQ_TRY(dq_tucker_examine(job, w->tensors, error));
-    else DQ_TRY(dq_tucker_matrix_examine(job, w->tensors, w->original, w->scratch, error));
+    bool on_data = w->original != NULL, matrix = dq_tucker_is_matrix(job->node);
+    DQ_TRY((matrix ? dq_tucker_matrix_examine : dq_tucker_examine)(job, w->tensors, on_data, w->scratch, error));
   }
   report->count = w->count;
   DQ_TRY(dq_tucker_model_cost(w->graph, w->options, w->tensors, report, error));
