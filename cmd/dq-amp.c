@@ -169,7 +169,7 @@ static void put_unlisted(dq_report *report, const dq_amp_report *facts) {
 }
 
 static void note_speed(dq_report *report, const dq_context *context) {
-  dq_report_note(report, context->cpu & DQ_CPU_AVX512FP16
+  dq_report_note(report, context->cpu & (DQ_CPU_AVX512FP16 | DQ_CPU_FP16)
                              ? "Smaller; whether it is faster depends on the runtime (dq-bench tells): this processor "
                                "has float16 arithmetic."
                              : "Smaller, not faster: this processor has no float16 arithmetic.");

@@ -17,9 +17,9 @@ const dq_option dq_common_rows[] = {
      .preset = "0", .group = "Common", COMMON(seed), .help = "start of every random choice"},
     {.name = "cpu-mask", .type = DQ_OPTION_STRING, .value = "LIST", .preset = "native",
      .group = "Common", COMMON(cpu_mask_text),
-     .help = "instruction sets allowed: c, native, or names with commas",
+     .help = "instruction sets allowed: c, native, or names such as avx2,vnni",
      .details = "c: portable C only; native: all there are. Names, each with what it builds on: avx2, avx512, "
-                "vnni, vbmi, avx512fp16, amx on x86-64; neon, dotprod, i8mm on AArch64. Features the processor does "
+                "vnni, vbmi, avx512fp16, amx on x86-64; neon, fp16, dotprod, i8mm on AArch64. Features the processor does "
                 "not have are never used. Files written are the same with any."},
     {.name = "memory", .type = DQ_OPTION_SIZE, .minimum = 1, .maximum = 0x1p50, .group = "Common",
      COMMON(memory), .help = "refuse work that needs more memory than this"},

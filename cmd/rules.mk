@@ -71,6 +71,6 @@ deps: ## installs the Debian packages that are missing
 
 help: ## this list
 	@echo 'all            the commands, into $(B)/'
-	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile $(wildcard tests/*.mk cmd/*.mk) | \
+	@sed -nE 's/^([a-z][a-z0-9-]*):.*## (.*)/\1\t\2/p; s/^## ([a-z][a-z0-9-]*): (.*)/\1\t\2/p' Makefile $(wildcard tests/*.mk cmd/*.mk) | \
 	  while IFS="$$(printf '\t')" read -r name text; do printf '%-14s %s\n' "$$name" "$$text"; done
 	@echo 'clean          removes $(B)/'
