@@ -119,6 +119,22 @@ typedef void dq_correlate_function(const dq_correlation *correlation);
 typedef dq_correlate_function dq_f32_correlate_function, dq_i16_correlate_function,
     dq_u8s8_correlate_function;
 
+// Output rows [first_row, end_row) of planes of a depthwise convolution with a square kernel of 3 or
+// 5 and stride 1, or stride 2 without dilation (which is at most DQ_WINDOW_DILATION): taps in the
+// order (row, column), padding enters as +0; fp32 ends as a tile does.
+enum { DQ_WINDOW_DILATION = 32 };
+typedef struct dq_plane_window {
+  const float *input, *weights; // [planes][in_height][in_width], [planes][kernel][kernel]
+  const float *bias;            // [planes] or NULL
+  float *output;                // [planes][out_height][out_width]
+  int64_t planes, first_row, end_row;
+  int64_t in_height, in_width, out_height, out_width, pad_top, pad_left, dilation;
+  int kernel, stride;
+  bool leaky;
+  float low, high, alpha;
+} dq_plane_window;
+typedef void dq_f32_window_function(const dq_plane_window *window);
+
 // Lines of `width` words from as many rows as a word has values: words [first, end) of a line come
 // from every stride-th element, from rows[i] + line * line_step (bytes) on, the others are `pad`. A
 // float stays as it is; binary16 becomes float; int16 is value - zero_point; bytes get their top bit

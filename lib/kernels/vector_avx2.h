@@ -33,6 +33,27 @@ static inline __m256 f32_load_some(const void *p, int count) {
 static inline void f32_store_some(void *p, __m256 x, int count) {
   _mm256_maskstore_ps(p, v_mask(count), x);
 }
+// Some of the lanes: those in [first, end), loaded with +0 in the others, which are not touched.
+typedef __m256i f32_lanes;
+static inline f32_lanes f32_lanes_between(int64_t first, int64_t end) {
+  __m256i below = v_mask(first < V_WORDS ? (int)first : V_WORDS);
+  return _mm256_andnot_si256(below, v_mask(end < V_WORDS ? (int)end : V_WORDS));
+}
+static inline __m256 f32_load_lanes(const float *p, f32_lanes lanes) {
+  return _mm256_maskload_ps(p, lanes);
+}
+static inline void f32_store_lanes(float *p, __m256 x, f32_lanes lanes) {
+  _mm256_maskstore_ps(p, lanes, x);
+}
+// Elements 0, 2, 4 ... and 1, 3, 5 ... of two vectors.
+static inline __m256 f32_even(__m256 low, __m256 high) {
+  __m256d halves = _mm256_castps_pd(_mm256_shuffle_ps(low, high, 0x88));
+  return _mm256_castpd_ps(_mm256_permute4x64_pd(halves, 0xd8));
+}
+static inline __m256 f32_odd(__m256 low, __m256 high) {
+  __m256d halves = _mm256_castps_pd(_mm256_shuffle_ps(low, high, 0xdd));
+  return _mm256_castpd_ps(_mm256_permute4x64_pd(halves, 0xd8));
+}
 static inline __m256 f32_broadcast(const void *p) {
   return _mm256_broadcast_ss(p);
 }

@@ -33,6 +33,27 @@ static inline __m512 f32_load_some(const void *p, int count) {
 static inline void f32_store_some(void *p, __m512 x, int count) {
   _mm512_mask_storeu_ps(p, v_mask(count), x);
 }
+// Some of the lanes: those in [first, end), loaded with +0 in the others, which are not touched.
+typedef __mmask16 f32_lanes;
+static inline f32_lanes f32_lanes_between(int64_t first, int64_t end) {
+  __mmask16 below = v_mask(first < V_WORDS ? (int)first : V_WORDS);
+  return (f32_lanes)(v_mask(end < V_WORDS ? (int)end : V_WORDS) & ~below);
+}
+static inline __m512 f32_load_lanes(const float *p, f32_lanes lanes) {
+  return _mm512_maskz_loadu_ps(lanes, p);
+}
+static inline void f32_store_lanes(float *p, __m512 x, f32_lanes lanes) {
+  _mm512_mask_storeu_ps(p, lanes, x);
+}
+// Elements 0, 2, 4 ... and 1, 3, 5 ... of two vectors.
+static inline __m512 f32_even(__m512 low, __m512 high) {
+  const __m512i from = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  return _mm512_permutex2var_ps(low, from, high);
+}
+static inline __m512 f32_odd(__m512 low, __m512 high) {
+  const __m512i from = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+  return _mm512_permutex2var_ps(low, from, high);
+}
 static inline __m512 f32_broadcast(const void *p) {
   return _mm512_set1_ps(*(const float *)p);
 }

@@ -53,6 +53,23 @@ static dq_conv_parameters random_conv(checker *c, bool depthwise) {
   return p;
 }
 
+// A depthwise convolution with a square kernel.
+static dq_conv_parameters random_square(checker *c) {
+  dq_conv_parameters p;
+  do {
+    p = random_conv(c, true);
+    p.kernel_height = p.kernel_width = pick(c, (int64_t[]){3, 3, 5}, 3);
+    p.stride_height = p.stride_width = between(c, 1, 2);
+    p.dilation_height = p.dilation_width =
+        p.stride_width == 1 ? pick(c, (int64_t[]){1, 1, 2, 3}, 4) : 1;
+    p.out_height = dq_conv_output_size(p.in_height, p.kernel_height, p.stride_height,
+                                       p.dilation_height, p.pad_top, p.pad_bottom);
+    p.out_width = dq_conv_output_size(p.in_width, p.kernel_width, p.stride_width,
+                                      p.dilation_width, p.pad_left, p.pad_right);
+  } while (p.out_height < 1 || p.out_width < 1 || dq_conv_macs(&p) > MOST_MACS);
+  return p;
+}
+
 static const char *conv_text(const dq_conv_parameters *p, char *text, size_t size) {
   snprintf(
       text, size,
@@ -229,12 +246,15 @@ static bool integer_case(checker *c, const dq_conv_int8_parameters *q,
 
 typedef bool float_check(checker *c, const dq_conv_parameters *p, dq_pool *pool);
 
-static void check_float(checker *c, bool depthwise, float_check *check) {
+static void check_shape(checker *c, dq_conv_parameters p, float_check *check) {
   char text[400];
-  dq_conv_parameters p = random_conv(c, depthwise);
   int pool = (int)between(c, 0, CHECK_POOLS - 1);
   report(c, check(c, &p, c->pools[pool]), "%s, %d threads", conv_text(&p, text, sizeof text),
          pool + 1);
+}
+
+static void check_float(checker *c, bool depthwise, float_check *check) {
+  check_shape(c, random_conv(c, depthwise), check);
 }
 
 static void check_integer(checker *c, bool depthwise, bool pairs_safe) {
@@ -274,6 +294,9 @@ void check_conv_f32(checker *c) {
 }
 void check_depthwise_f32(checker *c) {
   check_float(c, true, float_case);
+}
+void check_window_f32(checker *c) {
+  check_shape(c, random_square(c), float_case);
 }
 void check_conv_f16(checker *c) {
   check_float(c, false, half_case);

@@ -15,6 +15,7 @@ static check_case *const u8s8_tile_cases[] = {check_conv_int8, check_gemm_int8, 
 static check_case *const u8s8_pair_tile_cases[] = {check_conv_int8_pairs, NULL};
 static check_case *const u8s8_block_cases[] = {check_conv_int8, check_gemm_int8, NULL};
 static check_case *const f32_correlate_cases[] = {check_depthwise_f32, NULL};
+static check_case *const f32_window_cases[] = {check_window_f32, NULL};
 static check_case *const i16_correlate_cases[] = {check_depthwise_int8, NULL};
 static check_case *const u8s8_correlate_cases[] = {check_depthwise_int8, NULL};
 static check_case *const f32_expand_cases[] = {check_f32_expand, NULL};

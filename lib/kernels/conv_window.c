@@ -1,0 +1,108 @@
+// Depthwise convolution in fp32 with the usual square kernels, straight from plane to plane: no
+// expansion, no sums in memory.
+//
+// Packed: header; [channels] bias; [channels][taps] weights. No scratch.
+#include "lib/kernels/conv_internal.h"
+
+#include <string.h>
+
+// No instruction set is given up for it.
+static bool has_kernel(const dq_conv_plan *plan) {
+  return dq_kernel_find(DQ_OPERATION_f32_window, plan->cpu)->feature ==
+         dq_kernel_find(DQ_OPERATION_f32_correlate, plan->cpu)->feature;
+}
+
+enum {
+  TASK_WORDS = 4096, // of input at a time: half of a first-level cache
+  BAND_ROWS = 16,
+};
+
+static bool applicable(const dq_conv_plan *plan) {
+  const dq_conv_parameters *p = &plan->shape;
+  bool depthwise = p->groups == p->in_channels && p->groups == p->out_channels;
+  bool square = p->kernel_height == p->kernel_width && p->stride_height == p->stride_width &&
+                p->dilation_height == p->dilation_width && p->dilation_width <= DQ_WINDOW_DILATION;
+  return plan->float32 && !plan->half && depthwise && square &&
+         (p->kernel_width == 3 || p->kernel_width == 5) &&
+         (p->stride_width == 1 || (p->stride_width == 2 && p->dilation_width == 1)) &&
+         has_kernel(plan);
+}
+
+static void prepare(dq_conv_plan *plan) {
+  plan->multiply = dq_kernel_find(DQ_OPERATION_f32_window, plan->cpu);
+  plan->word_values = 1;
+  plan->depth = plan->shape.kernel_height * plan->shape.kernel_width;
+}
+
+static int64_t weights_at(const dq_conv_plan *plan) {
+  return DQ_CONV_HEADER_WORDS + (int64_t)dq_words(plan->shape.out_channels);
+}
+static size_t packed_words(const dq_conv_plan *plan) {
+  return (size_t)weights_at(plan) + dq_words(plan->shape.out_channels * plan->depth);
+}
+static size_t scratch_words(const dq_conv_plan *plan, int threads) {
+  return (void)plan, (void)threads, 0;
+}
+
+static void pack(const dq_conv_plan *plan, const void *weights, const void *bias,
+                 uint32_t *packed) {
+  memset(packed, 0, packed_words(plan) * 4);
+  packed[0] = bias != NULL;
+  dq_conv_pack_bias(plan, bias, packed + DQ_CONV_HEADER_WORDS);
+  memcpy(packed + weights_at(plan), weights, (size_t)(plan->shape.out_channels * plan->depth) * 4);
+}
+
+typedef struct stage {
+  const dq_conv_call *call;
+  int64_t channels, rows; // of a task
+} stage;
+
+// Some channels of an image; planes that are not small go through the cache a band of rows at a time.
+static void channels_task(void *argument, int64_t task, int thread) {
+  (void)thread;
+  const stage *s = argument;
+  const dq_conv_plan *plan = s->call->plan;
+  const dq_conv_parameters *p = &plan->shape;
+  const uint32_t *packed = s->call->packed;
+  int64_t tasks = dq_ceil_div(p->out_channels, s->channels);
+  int64_t c = task % tasks * s->channels, plane = task / tasks * p->out_channels + c;
+  dq_bounds bounds = dq_conv_bounds(plan);
+  dq_plane_window window = {
+      .input = (const float *)s->call->input + plane * p->in_height * p->in_width,
+      .output = (float *)s->call->output + plane * p->out_height * p->out_width,
+      .weights = (const float *)packed + weights_at(plan) + c * plan->depth,
+      .bias = packed[0] ? (const float *)packed + DQ_CONV_HEADER_WORDS + c : NULL,
+      .planes = dq_min_i64(s->channels, p->out_channels - c),
+      .in_height = p->in_height,
+      .in_width = p->in_width,
+      .out_height = p->out_height,
+      .out_width = p->out_width,
+      .pad_top = p->pad_top,
+      .pad_left = p->pad_left,
+      .dilation = p->dilation_width,
+      .kernel = (int)p->kernel_width,
+      .stride = (int)p->stride_width,
+      .leaky = bounds.leaky,
+      .low = bounds.low,
+      .high = bounds.high,
+      .alpha = bounds.alpha};
+  for (int64_t row = 0; row < p->out_height; row += s->rows) {
+    window.first_row = row;
+    window.end_row = dq_min_i64(row + s->rows, p->out_height);
+    ((dq_f32_window_function *)plan->multiply->function)(&window);
+  }
+}
+
+static void run(const dq_conv_call *call) {
+  const dq_conv_parameters *p = &call->plan->shape;
+  int64_t plane = dq_max_i64(p->in_height * p->in_width, 1), row = p->in_width * p->stride_height;
+  stage s = {.call = call, .channels = dq_max_i64(1, TASK_WORDS / plane)};
+  s.channels = dq_min_i64(s.channels, dq_ceil_div(p->out_channels, dq_pool_threads(call->pool)));
+  s.rows = plane <= TASK_WORDS ? p->out_height
+                               : dq_max_i64(BAND_ROWS, TASK_WORDS / row / BAND_ROWS * BAND_ROWS);
+  s.rows = dq_ceil_div(s.rows, p->dilation_height) * p->dilation_height;
+  dq_pool_run(call->pool, p->batch * dq_ceil_div(p->out_channels, s.channels), channels_task, &s);
+}
+
+const dq_conv_algorithm dq_conv_window = {"window",      applicable, prepare, packed_words,
+                                          scratch_words, pack,       run};
