@@ -248,7 +248,7 @@ static const dq_command command = {
     .operands_minimum = 1,
     .operands_maximum = -1,
     DQ_OWN_ROWS(rows),
-    .shared = DQ_WITH_REPORT,
+    .shared = DQ_WITH_REPORT | DQ_WITH_SUMS,
     .report_offset = offsetof(bench_options, report),
     .options_size = sizeof(bench_options),
     .run = run,

@@ -333,7 +333,7 @@ static const dq_command command = {
     .operands_minimum = 1,
     .operands_maximum = -1,
     DQ_OWN_ROWS(rows),
-    .shared = DQ_WITH_DATA | DQ_WITH_REPORT,
+    .shared = DQ_WITH_DATA | DQ_WITH_REPORT | DQ_WITH_SUMS,
     .data_offset = offsetof(report_options, data),
     .report_offset = offsetof(report_options, report),
     .rules = {{DQ_RULE_NEEDS, "ref data"},

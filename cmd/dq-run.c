@@ -294,7 +294,7 @@ static const dq_command command = {
     .operands_minimum = 0,
     .operands_maximum = 1,
     DQ_OWN_ROWS(rows),
-    .shared = DQ_WITH_DATA,
+    .shared = DQ_WITH_DATA | DQ_WITH_SUMS,
     .data_offset = offsetof(run_options, data),
     .options_size = sizeof(run_options),
     .check = check,

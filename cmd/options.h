@@ -86,12 +86,14 @@ typedef struct dq_common_options {
   bool verbose, quiet, help, version, help_man, help_check;
   int color;         // enum dq_when
   int progress;      // enum dq_progress_kind
+  int accumulate;    // enum dq_sums
   int help_complete; // enum dq_shell
   unsigned char given[DQ_OPTION_ROWS];
 } dq_common_options;
 
 enum dq_when { DQ_WHEN_AUTO, DQ_WHEN_ALWAYS, DQ_WHEN_NEVER };
 enum dq_progress_kind { DQ_PROGRESS_AUTO, DQ_PROGRESS_BAR, DQ_PROGRESS_PLAIN, DQ_PROGRESS_NONE };
+enum dq_sums { DQ_SUMS_FP32, DQ_SUMS_FP16 };
 enum dq_shell { DQ_SHELL_BASH, DQ_SHELL_ZSH, DQ_SHELL_FISH };
 // AUTO, ON, OFF: the choices "auto|on|off" of options that decide by themselves.
 enum dq_switch { DQ_SWITCH_AUTO, DQ_SWITCH_ON, DQ_SWITCH_OFF };
@@ -124,9 +126,9 @@ typedef struct dq_report_options {
 } dq_report_options;
 
 extern const dq_option dq_common_rows[], dq_info_rows[], dq_data_rows[], dq_output_rows[],
-    dq_report_rows[];
+    dq_report_rows[], dq_sums_rows[];
 extern const int dq_common_row_count, dq_info_row_count, dq_data_row_count, dq_output_row_count,
-    dq_report_row_count;
+    dq_report_row_count, dq_sums_row_count;
 
 // A command's own table, for dq_command: DQ_OWN_ROWS(rows).
 #define DQ_OWN_ROWS(array) .rows = (array), .row_count = (int)(sizeof(array) / sizeof(*(array)))
@@ -137,7 +139,8 @@ typedef enum dq_shared_rows {
   DQ_WITH_DATA = 1,
   DQ_WITH_OUTPUT = 2,
   DQ_WITH_REPORT = 4,
-  DQ_ONLY_INFO = 8
+  DQ_ONLY_INFO = 8,
+  DQ_WITH_SUMS = 16 // runs models: --accumulate
 } dq_shared_rows;
 
 // A command: everything help, the man page and the parser need, and the function that does it.

@@ -117,6 +117,15 @@ const dq_option dq_report_rows[] = {
 };
 const int dq_report_row_count = COUNT(dq_report_rows);
 
+const dq_option dq_sums_rows[] = {
+    {.name = "accumulate", .type = DQ_OPTION_ENUM, .choices = "fp32|fp16", .value = "TYPE", .preset = "fp32",
+     .group = "Running", COMMON(accumulate), .help = "what convolutions in float16 add in",
+     .details = "fp16: sums of 64 pairs of products run in float16, the sums of those in float32. Faster on processors "
+                "with float16 arithmetic (AVX512-FP16), very slow on others, and less exact: dq-report --ref tells the "
+                "loss. Depthwise convolutions and matrix products add in float32 always."},
+};
+const int dq_sums_row_count = COUNT(dq_sums_rows);
+
 const dq_exit_meaning dq_exit_meanings[] = {
     {0, "done, and every condition set holds"},
     {1, "done, but a condition does not hold; the output is written all the same"},

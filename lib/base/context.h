@@ -14,6 +14,7 @@ typedef enum dq_severity { DQ_NOTE, DQ_WARNING, DQ_DETAIL } dq_severity;
 
 typedef struct dq_context {
   unsigned cpu;        // features kernels may use: detected and not masked
+  bool half_sums;      // convolutions in float16 also add in float16 (docs/NUMERICS.md), else in float32
   dq_pool *pool;       // NULL: one thread
   size_t memory_limit; // bytes, 0: none
   uint64_t seed;

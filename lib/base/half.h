@@ -43,4 +43,23 @@ static inline uint16_t dq_float_to_half(float value) {
 // Rounds to the nearest binary16 and back.
 static inline float dq_round_to_half(float value) { return dq_half_to_float(dq_float_to_half(value)); }
 
+// a * b + c rounded once, as the fused multiply-add of float16 arithmetic. The product is exact in double; their
+// sum, which may not be, is rounded to odd on the way down, so that the last rounding alone decides (S. Boldo and
+// G. Melquiond, Emulation of a FMA and correctly rounded sums, IEEE Transactions on Computers 57, 2008).
+static inline uint16_t dq_half_fma(uint16_t a, uint16_t b, uint16_t c) {
+  double product = (double)dq_half_to_float(a) * (double)dq_half_to_float(b), addend = (double)dq_half_to_float(c);
+  double sum = product + addend, back = sum - product;
+  double error = (product - (sum - back)) + (addend - back); // D. Knuth's two-sum
+  uint64_t bits;
+  memcpy(&bits, &sum, 8);
+  if (error != 0 && sum - sum == 0 && !(bits & 1)) bits += (error > 0) == (sum > 0) ? 1u : ~(uint64_t)0;
+  memcpy(&sum, &bits, 8);
+  float single = (float)sum;
+  uint32_t word;
+  memcpy(&word, &single, 4);
+  if ((double)single != sum && sum - sum == 0 && !(word & 1)) word += (sum > (double)single) == (sum > 0) ? 1u : ~0u;
+  memcpy(&single, &word, 4);
+  return dq_float_to_half(single);
+}
+
 #endif

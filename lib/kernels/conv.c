@@ -95,10 +95,10 @@ dq_status dq_conv_f32_plan(const dq_conv_parameters *parameters, unsigned cpu, d
   return DQ_OK;
 }
 
-dq_status dq_conv_f16_plan(const dq_conv_parameters *parameters, unsigned cpu, dq_conv_plan *plan,
-                           dq_error *error) {
+dq_status dq_conv_f16_plan(const dq_conv_parameters *parameters, bool half_sums, unsigned cpu,
+                           dq_conv_plan *plan, dq_error *error) {
   DQ_TRY(dq_conv_check(parameters, error));
-  *plan = (dq_conv_plan){.shape = *parameters, .cpu = cpu, .float32 = true, .half = true};
+  *plan = (dq_conv_plan){.shape = *parameters, .cpu = cpu, .float32 = true, .half = true, .half_sums = half_sums};
   plan->widen = dq_kernel_find(DQ_OPERATION_f16_to_f32, cpu);
   plan->narrow = dq_kernel_find(DQ_OPERATION_f32_to_f16, cpu);
   choose(plan);

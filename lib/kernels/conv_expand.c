@@ -36,7 +36,8 @@ int64_t dq_conv_tap_offset(const dq_conv_plan *plan, int64_t ky, int64_t kx) {
 }
 
 const dq_kernel *dq_conv_find_expand(const dq_conv_plan *plan) {
-  int operation = plan->half               ? DQ_OPERATION_f16_expand
+  int operation = plan->half && plan->word_values == 2 ? DQ_OPERATION_f16_pairs_expand
+                  : plan->half             ? DQ_OPERATION_f16_expand
                   : plan->float32          ? DQ_OPERATION_f32_expand
                   : plan->word_values == 4 ? DQ_OPERATION_u8s8_expand
                                            : DQ_OPERATION_i16_expand;
@@ -126,7 +127,7 @@ void dq_conv_expand_lines(const dq_conv_plan *plan, const dq_row_geometry *g,
     return;
   }
   for (int64_t i = 0; i < plan->word_values; i++)
-    expansion.rows[i] = (const uint8_t *)rows[i] + g->offset;
+    expansion.rows[i] = rows[i] ? (const uint8_t *)rows[i] + g->offset : NULL;
   bool one_run = p->stride_width == 1 && p->stride_height == 1 && g->first == 0 &&
                  g->end == g->width && g->width == p->in_width;
   if (one_run) {
@@ -149,9 +150,11 @@ static void expand_slot(const dq_conv_plan *plan, const uint8_t *const channels[
   fill(words + end * width, (height - end) * width, geometry->pad);
   if (end == first) return;
   const void *rows[4];
-  for (int64_t i = 0; i < plan->word_values; i++) // a value past the last has weight 0
-    rows[i] =
-        (channels[i] ? channels[i] : channels[0]) + (size_t)(first * stride + top) * row_bytes;
+  for (int64_t i = 0; i < plan->word_values; i++) {
+    // A value past the last has weight 0; 0 times infinity is none, though.
+    const uint8_t *channel = channels[i] || plan->half ? channels[i] : channels[0];
+    rows[i] = channel ? channel + (size_t)(first * stride + top) * row_bytes : NULL;
+  }
   dq_conv_expand_lines(plan, geometry, rows, end - first, words + first * width);
 }
 

@@ -2,7 +2,7 @@
 // time, so that no im2col matrix ever exists as a whole.
 //
 // Packed: header; [out_channels] bias or starts; [groups][panels][depth][panel_rows] words of
-// weights (binary16: two in a word); [taps] offsets of 64 bits in the planes. Scratch: the expanded
+// weights (binary16: two in a word, of neighbours, or of channels with binary16 sums); [taps] offsets of 64 bits in the planes. Scratch: the expanded
 // planes of one group; per thread a block of panels, rows of sums and, for binary16, the widened
 // weights of a panel.
 #include "lib/kernels/conv_internal.h"
@@ -37,6 +37,7 @@ static int64_t kernel_taps(const dq_conv_plan *plan) {
 
 static int choose_multiply(const dq_conv_plan *plan) {
   const dq_conv_int8_parameters *q = &plan->int8;
+  if (plan->half_sums) return DQ_OPERATION_f16_tile;
   if (plan->float32) return DQ_OPERATION_f32_tile;
   bool bytes =
       dq_natural_zero_points(q->weight_zero_points, q->weight_zero_point_count, q->weight_signed);
@@ -51,7 +52,7 @@ static void prepare(dq_conv_plan *plan) {
   int operation = choose_multiply(plan);
   plan->multiply = dq_kernel_find(operation, plan->cpu);
   bool bytes = operation == DQ_OPERATION_u8s8_tile || operation == DQ_OPERATION_u8s8_pair_tile;
-  plan->word_values = plan->float32 ? 1 : bytes ? 4 : 2;
+  plan->word_values = operation == DQ_OPERATION_f32_tile ? 1 : bytes ? 4 : 2;
   plan->expand = dq_conv_find_expand(plan);
   plan->requantize = dq_kernel_find(DQ_OPERATION_requantize, plan->cpu);
   dq_conv_prepare_planes(plan, p->out_height);
@@ -68,8 +69,12 @@ static void prepare(dq_conv_plan *plan) {
   plan->block_columns = dq_ceil_div(outputs, dq_ceil_div(outputs, most)) * width;
 }
 
+// Weights are widened before they are multiplied.
+static bool widens(const dq_conv_plan *plan) {
+  return plan->half && !plan->half_sums;
+}
 static size_t weight_bytes(const dq_conv_plan *plan) {
-  return plan->half ? 2 : 4;
+  return widens(plan) ? 2 : 4;
 }
 static size_t offsets_at(const dq_conv_plan *plan) {
   size_t weights = (size_t)(plan->shape.groups * panels(plan) * panel_words(plan));
@@ -93,7 +98,7 @@ static size_t sums_area(const dq_conv_plan *plan) {
   return dq_words(rows * plan->block_columns);
 }
 static size_t thread_area(const dq_conv_plan *plan) {
-  size_t widened = plan->half ? dq_words(plan->block_depth * plan->panel_rows) : 0;
+  size_t widened = widens(plan) ? dq_words(plan->block_depth * plan->panel_rows) : 0;
   return block_area(plan) + sums_area(plan) + widened;
 }
 static size_t scratch_words(const dq_conv_plan *plan, int threads) {
@@ -104,6 +109,16 @@ static size_t scratch_words(const dq_conv_plan *plan, int threads) {
 static void pack_floats(const dq_conv_plan *plan, const uint8_t *weights, uint8_t *to) {
   size_t bytes = weight_bytes(plan), step = (size_t)plan->panel_rows * bytes;
   for (int64_t k = 0; k < plan->depth; k++, weights += bytes, to += step) memcpy(to, weights, bytes);
+}
+
+// Pairs of neighbouring input channels' weights of one output channel, a word each, panel_rows apart.
+static void pack_halves(const dq_conv_plan *plan, const uint16_t *weights, uint32_t *to) {
+  int64_t channels = plan->shape.in_channels / plan->shape.groups, taps = kernel_taps(plan);
+  for (int64_t c = 0; c < channels; c += 2)
+    for (int64_t tap = 0; tap < taps; tap++, to += plan->panel_rows) {
+      const uint16_t *first = weights + c * taps + tap;
+      *to = *first | (c + 1 < channels ? (uint32_t)first[taps] << 16 : 0u);
+    }
 }
 
 // Weights of one output channel as words, to[k * panel_rows]; returns their sum.
@@ -143,7 +158,8 @@ static void pack(const dq_conv_plan *plan, const void *weights, const void *bias
     const uint8_t *from = (const uint8_t *)weights + (size_t)o * row_bytes;
     uint8_t *to = first + (size_t)(panel * panel_words(plan) + row % plan->panel_rows) *
                               weight_bytes(plan);
-    if (plan->float32) pack_floats(plan, from, to);
+    if (plan->half_sums) pack_halves(plan, (const void *)from, (void *)to);
+    else if (plan->float32) pack_floats(plan, from, to);
     else
       channel_words[o] =
           (uint32_t)dq_conv_start(plan, pack_channel(plan, from, zero, (uint32_t *)(void *)to));
@@ -168,21 +184,38 @@ static bool in_place_panel(const dq_conv_plan *plan, int64_t count) {
          panels(plan) <= FEW_PANELS;
 }
 
+// The planes are the input.
+static void pack_flat_halves(const stage *s, int64_t from, int64_t end, int64_t first, int64_t count,
+                             uint32_t *to) {
+  const dq_conv_plan *plan = s->call->plan;
+  int64_t stride = plane_stride(plan), channels = plan->shape.in_channels / plan->shape.groups;
+  int64_t values = plan->word_values, whole = dq_min_i64(end, channels / values);
+  const uint16_t *row = (const uint16_t *)(const void *)s->planes + from * values * stride + first;
+  dq_expansion form = {.rows = {row, row + stride},
+                       .words = to,
+                       .lines = whole - from,
+                       .line_step = stride * values * 2,
+                       .width = plan->multiply->columns,
+                       .end = count,
+                       .stride = 1};
+  dq_expand_function *expand = (dq_expand_function *)plan->expand->function;
+  expand(&form);
+  if (whole == end) return;
+  form.rows[0] = row + form.lines * values * stride; // the last of an odd number of channels
+  form.rows[1] = NULL;
+  form.words = to + form.lines * form.width;
+  form.lines = 1;
+  expand(&form);
+}
+
 static void pack_flat_panel(const stage *s, int64_t from, int64_t end, int64_t first, int64_t count,
                             uint32_t *to) {
   const dq_conv_plan *plan = s->call->plan;
   int64_t width = plan->multiply->columns, stride = plane_stride(plan);
   const uint32_t *plane = s->planes + from * stride + first;
   bool whole = count == width && width % 8 == 0;
-  if (plan->half) { // the planes are the input
-    dq_expansion form = {.rows = {(const uint16_t *)(const void *)s->planes + from * stride + first},
-                         .words = to,
-                         .lines = end - from,
-                         .line_step = stride * 2,
-                         .width = width,
-                         .end = count,
-                         .stride = 1};
-    ((dq_expand_function *)plan->expand->function)(&form);
+  if (plan->half) {
+    pack_flat_halves(s, from, end, first, count, to);
     return;
   }
   for (int64_t k = from; k < end; k++, to += width, plane += stride) {
@@ -248,7 +281,7 @@ static const void *panel_weights(const stage *s, const block *b, int64_t panel) 
                           dq_words(plan->shape.out_channels);
   int64_t at = (s->group * panels(plan) + panel) * panel_words(plan) +
                b->depth_from * plan->panel_rows;
-  if (!plan->half) return first + at;
+  if (!widens(plan)) return first + at;
   ((dq_f16_to_f32_function *)plan->widen->function)(
       (const uint16_t *)(const void *)first + at, b->widened,
       (b->depth_end - b->depth_from) * plan->panel_rows);

@@ -31,6 +31,33 @@ void dq_round_f16_avx512(const float *input, float *output, int64_t count) {
   }
 }
 
+// The taken halves, stride (1 or 2) apart, widened to words; no other half is read.
+static inline __attribute__((always_inline)) __m512i take_halves(const void *from, word_range range, const int stride) {
+  if (stride == 1) return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16((__mmask16)range.taken, from));
+  return _mm512_and_si512(_mm512_maskz_loadu_epi16(range.spread, from), i32_set(0xffff));
+}
+
+static inline __attribute__((always_inline)) void expand_pairs(const dq_expansion *e, const int stride) {
+  const __m512i pad = i32_set((int32_t)e->pad);
+  const uint8_t *rows[2] = {e->rows[0], e->rows[1]};
+  for (int64_t at = 0; at < e->width; at += 16) {
+    const word_range range = i32_word_range(e, at);
+    uint32_t *to = (uint32_t *)e->words + at;
+    int64_t from = (at - e->first) * stride * 2;
+    for (int64_t line = e->lines; line > 0; line--, to += e->width, from += e->line_step) {
+      __m512i words = take_halves(rows[0] + from, range, stride);
+      if (rows[1]) words = _mm512_or_si512(words, _mm512_slli_epi32(take_halves(rows[1] + from, range, stride), 16));
+      i32_store_range(to, words, range, pad);
+    }
+  }
+}
+
+void dq_f16_pairs_expand_avx512(const dq_expansion *e) {
+  if (e->stride == 1) expand_pairs(e, 1);
+  else if (e->stride == 2) expand_pairs(e, 2);
+  else dq_f16_pairs_expand_c(e);
+}
+
 // Strides 1 and 2 by vectors with masks, which are the same for every line.
 static inline __attribute__((always_inline)) void expand(const dq_expansion *e, const int stride) {
   const __m512i pad = i32_set((int32_t)e->pad);

@@ -15,6 +15,17 @@ void dq_round_f16_c(const float *input, float *output, int64_t count) {
   for (int64_t i = 0; i < count; i++) output[i] = dq_round_to_half(input[i]);
 }
 
+void dq_f16_pairs_expand_c(const dq_expansion *e) {
+  for (int64_t line = 0; line < e->lines; line++) {
+    const void *row;
+    uint32_t *to = dq_start_line(e, line, &row);
+    const uint16_t *low = row, *high = NULL;
+    if (e->rows[1]) high = (const void *)((const uint8_t *)e->rows[1] + line * e->line_step);
+    for (int64_t i = 0; i < e->end - e->first; i++)
+      to[i] = low[i * e->stride] | (high ? (uint32_t)high[i * e->stride] << 16 : 0u);
+  }
+}
+
 void dq_f16_expand_c(const dq_expansion *e) {
   for (int64_t line = 0; line < e->lines; line++) {
     const void *row;

@@ -100,7 +100,8 @@ typedef struct dq_conv_plan {
   const struct dq_kernel *widen, *narrow; // binary16 to float32 and back
   bool float32;        // else int8
   bool half;           // float32, but input, weights and output are binary16
-  int64_t word_values; // input values in a 32-bit word: 1 (fp32), 2 (int16), 4 (8 bits)
+  bool half_sums;      // half, and sums of many terms run in binary16 (f16_tile)
+  int64_t word_values; // input values in a 32-bit word: 1 (fp32), 2 (int16, binary16), 4 (8 bits)
   int64_t group_words; // words along the input channels of a group
   int64_t panel_rows;  // output channels side by side in packed weights
   int64_t depth;       // words per output
@@ -127,9 +128,11 @@ void dq_conv_f32_run(const dq_conv_plan *plan, const void *packed, const float *
 
 // binary16 input, weights, bias and output; the plan is one of fp32, with the same bits: operands are
 // widened and the result is rounded, before the activation too if that is LEAKY. Bounds of a CLIP must
-// be binary16 themselves, so that it can be applied first. Packed weights stay binary16.
-dq_status dq_conv_f16_plan(const dq_conv_parameters *parameters, unsigned cpu, dq_conv_plan *plan,
-                           dq_error *error);
+// be binary16 themselves, so that it can be applied first. Packed weights stay binary16. With half_sums
+// the sums of convolutions that are not depthwise run in binary16, 64 words of two channels at a time
+// (docs/NUMERICS.md), on any machine, but fast with AVX512-FP16 only.
+dq_status dq_conv_f16_plan(const dq_conv_parameters *parameters, bool half_sums, unsigned cpu,
+                           dq_conv_plan *plan, dq_error *error);
 void dq_conv_f16_pack(const dq_conv_plan *plan, const uint16_t *weights, const uint16_t *bias,
                       void *packed);
 void dq_conv_f16_run(const dq_conv_plan *plan, const void *packed, const uint16_t *input,

@@ -82,7 +82,12 @@ typedef struct dq_tile {
 } dq_tile;
 typedef void dq_tile_function(const dq_tile *tile);
 typedef dq_tile_function dq_f32_tile_function, dq_i16_tile_function, dq_u8s8_tile_function,
-    dq_u8s8_pair_tile_function;
+    dq_u8s8_pair_tile_function, dq_f16_tile_function;
+
+// f16_tile: a word is two float16 of neighbouring channels. Sums of DQ_HALF_CHAIN words run in float16 from +0, each
+// a chain of fused multiply-adds, the first channels of the words apart from the second; then the two become float32,
+// are added, and their sum is added to the float32 total (which the first one starts). finish as for fp32.
+enum { DQ_HALF_CHAIN = 64 };
 
 // Exact sums of bytes, signed weights times unsigned values, on hardware that multiplies whole tiles:
 // the depth is cut into `tiles` of tile_words (at most DQ_BLOCK_WORDS) words. sum[i][j] = sum over t
@@ -137,8 +142,8 @@ typedef void dq_f32_window_function(const dq_plane_window *window);
 
 // Lines of `width` words from as many rows as a word has values: words [first, end) of a line come
 // from every stride-th element, from rows[i] + line * line_step (bytes) on, the others are `pad`. A
-// float stays as it is; binary16 becomes float; int16 is value - zero_point; bytes get their top bit
-// flipped if asked.
+// float stays as it is; binary16 becomes float, or stays as it is, two to a word, where rows[1] may be
+// NULL for zeros; int16 is value - zero_point; bytes get their top bit flipped if asked.
 typedef struct dq_expansion {
   const void *rows[4]; // the element of word `first`
   void *words;
@@ -149,7 +154,7 @@ typedef struct dq_expansion {
 } dq_expansion;
 typedef void dq_expand_function(const dq_expansion *expansion);
 typedef dq_expand_function dq_f32_expand_function, dq_f16_expand_function, dq_i16_expand_function,
-    dq_u8s8_expand_function;
+    dq_u8s8_expand_function, dq_f16_pairs_expand_function;
 // Fills the padding of a line; returns its word `first`, which comes from element *from of row 0.
 static inline uint32_t *dq_start_line(const dq_expansion *e, int64_t line, const void **from) {
   uint32_t *words = (uint32_t *)e->words + line * e->width;

@@ -51,8 +51,9 @@ static dq_status pack(const dq_op *op, const dq_conv_parameters *parameters, dq_
                       conv_state *state) {
   const dq_tensor *bias = dq_op_input(op, BIAS);
   const void *weights = op->inputs[WEIGHT]->data, *offsets = bias ? bias->data : NULL;
-  DQ_TRY((is_half(op) ? dq_conv_f16_plan : dq_conv_f32_plan)(parameters, op->context->cpu,
-                                                             &state->plan, op->error));
+  unsigned cpu = op->context->cpu;
+  if (is_half(op)) DQ_TRY(dq_conv_f16_plan(parameters, op->context->half_sums, cpu, &state->plan, op->error));
+  else DQ_TRY(dq_conv_f32_plan(parameters, cpu, &state->plan, op->error));
   DQ_TRY(dq_op_alloc(op, arena, dq_conv_packed_bytes(&state->plan), &state->packed));
   if (is_half(op)) dq_conv_f16_pack(&state->plan, weights, offsets, state->packed);
   else dq_conv_f32_pack(&state->plan, weights, offsets, state->packed);

@@ -33,6 +33,12 @@ static uint32_t half_word(const dq_expansion *e, int64_t from) {
   memcpy(&half, (const uint8_t *)e->rows[0] + from, 2);
   return dq_float_bits(dq_half_to_float(half));
 }
+static uint32_t halves_word(const dq_expansion *e, int64_t from) {
+  uint16_t halves[2] = {0};
+  for (int r = 0; r < 2; r++)
+    if (e->rows[r]) memcpy(&halves[r], (const uint8_t *)e->rows[r] + from, 2);
+  return halves[0] | (uint32_t)halves[1] << 16;
+}
 static uint32_t pair_word(const dq_expansion *e, int64_t from) {
   uint32_t word = 0;
   for (int r = 0; r < 2; r++) {
@@ -94,6 +100,9 @@ void check_f32_expand(checker *c) {
 }
 void check_f16_expand(checker *c) {
   check_expand(c, 1, 2, half_word);
+}
+void check_f16_pairs_expand(checker *c) {
+  check_expand(c, chance(c, 70) ? 2 : 1, 2, halves_word);
 }
 void check_i16_expand(checker *c) {
   check_expand(c, 2, 1, pair_word);

@@ -171,7 +171,44 @@ static void half_reference(const dq_conv_parameters *p, const float *weights, co
     output[i] = dq_activate(&p->activation, dq_round_to_half(output[i]));
 }
 
-static bool half_case(checker *c, const dq_conv_parameters *p, dq_pool *pool) {
+// One output of float16 sums by their definition: chains of DQ_HALF_CHAIN words of two channels.
+static float half_sums_at(const dq_conv_parameters *p, const uint16_t *weights, const uint16_t *input, int64_t oy,
+                          int64_t ox) {
+  int64_t channels = p->in_channels / p->groups, taps = p->kernel_height * p->kernel_width;
+  int64_t words = (channels + 1) / 2 * taps;
+  float total = 0;
+  for (int64_t from = 0; from < words; from += DQ_HALF_CHAIN) {
+    uint16_t sums[2] = {0};
+    for (int64_t k = from; k < words && k < from + DQ_HALF_CHAIN; k++)
+      for (int64_t half = 0; half < 2; half++) {
+        int64_t channel = k / taps * 2 + half, tap = k % taps;
+        int64_t y = oy * p->stride_height + tap / p->kernel_width * p->dilation_height - p->pad_top;
+        int64_t x = ox * p->stride_width + tap % p->kernel_width * p->dilation_width - p->pad_left;
+        bool there = channel < channels && y >= 0 && y < p->in_height && x >= 0 && x < p->in_width;
+        uint16_t value = there ? input[(channel * p->in_height + y) * p->in_width + x] : 0;
+        sums[half] = dq_half_fma(value, channel < channels ? weights[channel * taps + tap] : 0, sums[half]);
+      }
+    float sum = dq_half_to_float(sums[0]) + dq_half_to_float(sums[1]);
+    total = from ? total + sum : sum;
+  }
+  return total;
+}
+
+static void half_sums_reference(const dq_conv_parameters *p, const uint16_t *weights, const float *bias,
+                                const uint16_t *input, float *output) {
+  int64_t in_group = p->in_channels / p->groups, out_group = p->out_channels / p->groups;
+  int64_t depth = in_group * p->kernel_height * p->kernel_width, plane = p->in_height * p->in_width;
+  for (int64_t n = 0; n < p->batch; n++)
+    for (int64_t o = 0; o < p->out_channels; o++) {
+      const uint16_t *from = input + (n * p->in_channels + o / out_group * in_group) * plane;
+      for (int64_t i = 0; i < p->out_height * p->out_width; i++) {
+        float sum = half_sums_at(p, weights + o * depth, from, i / p->out_width, i % p->out_width);
+        *output++ = dq_activate(&p->activation, dq_round_to_half(bias ? sum + bias[o] : sum));
+      }
+    }
+}
+
+static bool half_case_of(checker *c, const dq_conv_parameters *p, bool half_sums, dq_pool *pool) {
   int mode = (int)between(c, 0, FLOAT_MODES - 1);
   const int64_t counts[] = {weight_count(p), p->out_channels, input_count(p)};
   input_buffer halves[3], wide[3];
@@ -183,14 +220,16 @@ static bool half_case(checker *c, const dq_conv_parameters *p, dq_pool *pool) {
   bool with_bias = chance(c, 70);
   output_buffer expected = output_new((size_t)output_count(p) * 4, 0);
   output_buffer output = output_new((size_t)output_count(p) * 2, (size_t)between(c, 0, 15) * 2);
-  half_reference(p, wide[0].data, with_bias ? wide[1].data : NULL, wide[2].data, expected.data);
+  const float *bias = with_bias ? wide[1].data : NULL;
+  if (half_sums) half_sums_reference(p, halves[0].data, bias, halves[2].data, expected.data);
+  else half_reference(p, wide[0].data, bias, wide[2].data, expected.data);
   dq_conv_plan plan;
-  bool good = dq_conv_f16_plan(p, c->cpu, &plan, NULL) == DQ_OK;
+  bool good = dq_conv_f16_plan(p, half_sums, c->cpu, &plan, NULL) == DQ_OK;
   if (good) {
     plan_rooms rooms = rooms_new(&plan, pool);
     dq_conv_f16_pack(&plan, halves[0].data, with_bias ? halves[1].data : NULL, rooms.packed.data);
     dq_conv_f16_run(&plan, rooms.packed.data, halves[2].data, output.data, rooms.scratch.data, pool);
-    c->reached += plan.expand == c->row;
+    c->reached += plan.expand == c->row || plan.multiply == c->row;
     good = rounded_floats(expected.data, output.data, output_count(p)) &&
            output_guards_hold(&output);
     good = rooms_free(&rooms) && good;
@@ -202,6 +241,13 @@ static bool half_case(checker *c, const dq_conv_parameters *p, dq_pool *pool) {
     input_free(&wide[i]);
   }
   return good;
+}
+
+static bool half_case(checker *c, const dq_conv_parameters *p, dq_pool *pool) {
+  return half_case_of(c, p, false, pool);
+}
+static bool half_sums_case(checker *c, const dq_conv_parameters *p, dq_pool *pool) {
+  return half_case_of(c, p, true, pool);
 }
 
 // Weights of -64..64, the most that any two may have.
@@ -300,6 +346,9 @@ void check_window_f32(checker *c) {
 }
 void check_conv_f16(checker *c) {
   check_float(c, false, half_case);
+}
+void check_conv_f16_sums(checker *c) {
+  check_float(c, false, half_sums_case);
 }
 void check_depthwise_f16(checker *c) {
   check_float(c, true, half_case);

@@ -14,6 +14,7 @@ static check_case *const i16_tile_cases[] = {check_conv_int8, check_gemm_int8, N
 static check_case *const u8s8_tile_cases[] = {check_conv_int8, check_gemm_int8, NULL};
 static check_case *const u8s8_pair_tile_cases[] = {check_conv_int8_pairs, NULL};
 static check_case *const u8s8_block_cases[] = {check_conv_int8, check_gemm_int8, NULL};
+static check_case *const f16_tile_cases[] = {check_conv_f16_sums, NULL};
 static check_case *const f32_correlate_cases[] = {check_depthwise_f32, NULL};
 static check_case *const f32_window_cases[] = {check_window_f32, NULL};
 static check_case *const i16_correlate_cases[] = {check_depthwise_int8, NULL};
@@ -21,6 +22,7 @@ static check_case *const u8s8_correlate_cases[] = {check_depthwise_int8, NULL};
 static check_case *const f32_expand_cases[] = {check_f32_expand, NULL};
 static check_case *const f16_expand_cases[] = {check_f16_expand, check_conv_f16,
                                                check_depthwise_f16, NULL};
+static check_case *const f16_pairs_expand_cases[] = {check_f16_pairs_expand, check_conv_f16_sums, NULL};
 static check_case *const i16_expand_cases[] = {check_i16_expand, NULL};
 static check_case *const u8s8_expand_cases[] = {check_u8s8_expand, NULL};
 static check_case *const requantize_cases[] = {check_requantize, NULL};

@@ -24,6 +24,18 @@ load common
   done
 }
 
+@test "float16 sums have the same bits with and without float16 arithmetic" {
+  dq-amp "$models/small.onnx" -o half.onnx >/dev/null
+  outputs half.onnx native "$x" --accumulate fp16 2>/dev/null
+  outputs half.onnx sums32 "$x"
+  gives 0 dq-run half.onnx --input "$x" --save-output . --accumulate fp16 --cpu-mask avx512 --threads 3
+  says "dq-run: warning: no float16 arithmetic here (AVX512-FP16): float16 sums are imitated, slowly"
+  cmp native/y.npy y.npy
+  near native/y.npy sums32/y.npy 0.01
+  gives 2 dq-run half.onnx --input "$x" --accumulate fp64
+  has "'--accumulate'"
+}
+
 @test "pictures" {
   gives 0 dq-run "$models/small.onnx" --data "npy:$x" --limit 2 --top 1
   [ "${#lines[@]}" -eq 6 ]

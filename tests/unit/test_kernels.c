@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "lib/base/half.h"
 #include "lib/kernels/kernels.h"
 
 // 2x2 kernel over 1x3x3, no padding: every output is the sum of a window weighted 1 2 / 3 4.
@@ -61,6 +62,37 @@ static void convolution_by_hand(void **state) {
     run_f32(&p, cpu, weights, bias, input, output);
     assert_true(output[0] == 0 && output[1] == 7 && output[2] == 27 && output[3] == 37);
     p.activation.kind = DQ_ACTIVATION_NONE;
+  }
+}
+
+// A 1x1 convolution of one pixel whose inputs are 1, with float16 sums.
+static float half_sum(int channels, const int *at, const float *weights, int count, unsigned cpu) {
+  dq_conv_parameters p = {.batch = 1, .groups = 1, .in_channels = channels, .out_channels = 1, .in_height = 1,
+                          .in_width = 1, .kernel_height = 1, .kernel_width = 1, .stride_height = 1, .stride_width = 1,
+                          .dilation_height = 1, .dilation_width = 1, .out_height = 1, .out_width = 1};
+  uint16_t filter[200] = {0}, input[200], output;
+  for (int i = 0; i < channels; i++) input[i] = dq_float_to_half(1);
+  for (int i = 0; i < count; i++) filter[at[i]] = dq_float_to_half(weights[i]);
+  dq_conv_plan plan;
+  assert_int_equal(dq_conv_f16_plan(&p, true, cpu, &plan, NULL), DQ_OK);
+  void *packed = aligned_alloc(64, dq_conv_packed_bytes(&plan)), *scratch = aligned_alloc(64, dq_conv_scratch_bytes(&plan, 1));
+  dq_conv_f16_pack(&plan, filter, NULL, packed);
+  dq_conv_f16_run(&plan, packed, input, &output, scratch, NULL);
+  free(packed), free(scratch);
+  return dq_half_to_float(output);
+}
+
+static void float16_sums_by_hand(void **state) {
+  (void)state;
+  const float weights[] = {2048, 1, 1};
+  for (int native = 0; native < 2; native++) {
+    unsigned cpu = native ? dq_cpu_detect() : 0;
+    assert_true(half_sum(5, (int[]){0, 2, 4}, weights, 3, cpu) == 2048); // 2049 is a tie, twice
+    assert_true(half_sum(4, (int[]){0, 1, 3}, weights, 3, cpu) == 2050);
+    assert_true(half_sum(131, (int[]){0, 128, 130}, weights, 3, cpu) == 2050);
+    assert_true(half_sum(131, (int[]){0, 124, 126}, weights, 3, cpu) == 2048);
+    assert_true(isinf(half_sum(3, (int[]){0, 2}, (float[]){65504, 65504}, 2, cpu)));
+    assert_true(half_sum(131, (int[]){0, 2, 130}, (float[]){40000, 25000, -30000}, 3, cpu) == 35008); // 65000 fits
   }
 }
 
@@ -175,7 +207,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(convolution_by_hand),    cmocka_unit_test(padding_is_the_zero_point),
       cmocka_unit_test(requantization_by_hand), cmocka_unit_test(quantization_by_hand),
-      cmocka_unit_test(product_by_hand),        cmocka_unit_test(refusals),
+      cmocka_unit_test(product_by_hand),        cmocka_unit_test(float16_sums_by_hand),
+             cmocka_unit_test(refusals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
