@@ -140,7 +140,8 @@ typedef struct dq_model_amp_options {
   const char *const *allow, *const *follow; // operators that are, or adapt to, float16
   const char *const *deny;                  // operators that stay float32
   const char *const *deny_nodes;            // shell patterns on the names of nodes that stay so
-  const char *const *shapes;                // for cast_bytes only
+  const char *const *shapes;                // of inputs the model leaves open, for cast_bytes and rounding
+  int nearest; // every weight the nearest float16, not the one of two that lets mean errors cancel; default 0
 } dq_model_amp_options;
 
 typedef struct dq_model_amp_facts {

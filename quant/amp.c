@@ -28,12 +28,15 @@ static dq_status run_job(dq_amp_job *job) {
   for (int n = 0; n < graph->node_count; n++) graph->nodes[n]->mark = 0;
   DQ_TRY(find_types(job));
   job->half = DQ_NEW_ARRAY(job->arena, graph->value_count, bool);
-  if (!job->half) return dq_fail_memory(job->error, (size_t)graph->value_count);
+  job->rounded = DQ_NEW_ARRAY(job->arena, graph->value_count, uint16_t *);
+  if (!job->half || !job->rounded) return dq_fail_memory(job->error, (size_t)graph->value_count);
   DQ_TRY(dq_amp_colour(job));
   DQ_TRY(dq_amp_guard(job));
   DQ_TRY(dq_amp_cut(job));
   job->report->nothing_to_do = !job->report->halves;
-  return job->report->nothing_to_do ? DQ_OK : dq_amp_rewrite(job);
+  if (job->report->nothing_to_do) return DQ_OK;
+  DQ_TRY(dq_amp_round(job));
+  return dq_amp_rewrite(job);
 }
 
 dq_status dq_amp_convert(dq_graph *graph, const dq_amp_options *options, dq_amp_report *report,

@@ -11,6 +11,7 @@ enum { DQ_AMP_INPUT_MAX = 255 }; // what the inputs are taken to reach: bytes of
 
 typedef struct dq_amp_options {
   bool half_io; // inputs and outputs of the model become float16 too
+  bool nearest; // every weight becomes the nearest float16 (else they are rounded so that errors cancel)
   bool unguarded; // values that may leave float16 become float16 all the same
   double input_max; // largest magnitude of the inputs; 0: DQ_AMP_INPUT_MAX
   const dq_policy *policy; // colours of the user's own instead of the operator table's; NULL: none
@@ -46,6 +47,9 @@ typedef struct dq_amp_report {
   bool sizes_unknown;     // an input leaves its size open: cast_bytes mean nothing
   int64_t weights;        // elements stored in float16
   int64_t lost_to_zero;   // of them, those that became zero
+  int64_t turned;         // of them, those that became the other neighbour so that mean errors cancel
+  bool probed;            // noise was run to find these
+  double noise_sqnr;      // dB of the outputs then, weights in float16, the rest in float32; the least of both noises
   bool nothing_to_do;     // no float32 left to convert
 } dq_amp_report;
 

@@ -21,6 +21,7 @@ typedef struct dq_amp_job {
   dq_tensor *tensors; // by value index
   int value_count;
   bool *half;         // by value index: the value becomes float16
+  uint16_t **rounded; // by value index: float16 elements of a constant, NULL: the nearest
   dq_amp_report *report;
 } dq_amp_job;
 
@@ -48,7 +49,35 @@ dq_status dq_amp_cut(dq_amp_job *job);
 // Bytes a cast of a value reads and writes.
 int64_t dq_amp_cast_bytes(const dq_amp_job *job, const dq_value *value);
 
+// ---- amp_round.c ----
+
+// Chooses for the weights and biases of float16 nodes which of the two neighbouring float16 each becomes; fills
+// `rounded`. Networks that cannot be run keep the nearest.
+dq_status dq_amp_round(dq_amp_job *job);
+
+// ---- amp_probe.c ----
+
+// The network as it is and with float16 weights, both on two kinds of noise, run side by side.
+enum { DQ_AMP_PROBES = 2 };
+typedef struct dq_amp_probe dq_amp_probe;
+
+// Constants of float16 nodes are rounded to nearest, but the values `open` (by index) wait for dq_amp_probe_set.
+// Fails when the network cannot be run.
+dq_status dq_amp_probe_open(dq_amp_probe **probe, const dq_amp_job *job, const bool *open, dq_error *error);
+void dq_amp_probe_close(dq_amp_probe *probe); // NULL is fine
+int dq_amp_probe_steps(const dq_amp_probe *probe);
+const dq_node *dq_amp_probe_node(const dq_amp_probe *probe, int step);
+dq_status dq_amp_probe_run(dq_amp_probe *probe, int step, dq_error *error);
+// A value that the next step reads, in the network as it is or with float16 weights.
+const dq_tensor *dq_amp_probe_value(const dq_amp_probe *probe, int kind, bool half, const char *name);
+void dq_amp_probe_set(dq_amp_probe *probe, const char *name, const float *elements);
+// SQNR of all outputs in dB after the last step, the least of the kinds of noise.
+double dq_amp_probe_sqnr(const dq_amp_probe *probe);
+
 // ---- amp_rewrite.c ----
+
+// True when some reader of a constant needs it in float32.
+bool dq_amp_read_as_float(const dq_amp_job *job, const dq_value *value);
 
 // Casts, float16 constants, declarations.
 dq_status dq_amp_rewrite(dq_amp_job *job);

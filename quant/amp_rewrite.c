@@ -17,19 +17,18 @@ static void declare(dq_value *value, int type) {
 
 // ---- Constants ----
 
-static void narrow(dq_amp_job *job, const dq_tensor *from, dq_tensor *to) {
+static void narrow(dq_amp_job *job, const dq_tensor *from, const uint16_t *rounded, dq_tensor *to) {
   const float *elements = from->data;
   uint16_t *halves = to->data;
   int64_t count = dq_tensor_count(from);
   for (int64_t i = 0; i < count; i++) {
-    halves[i] = dq_float_to_half(elements[i]);
+    halves[i] = rounded ? rounded[i] : dq_float_to_half(elements[i]);
     job->report->lost_to_zero += elements[i] != 0 && !(halves[i] & 0x7fff);
   }
   job->report->weights += count;
 }
 
-// True when some reader of a constant needs it in float32.
-static bool read_as_float(const dq_amp_job *job, const dq_value *value) {
+bool dq_amp_read_as_float(const dq_amp_job *job, const dq_value *value) {
   if (value->is_output || value->is_captured) return true;
   for (int u = 0; u < value->user_count; u++) {
     const dq_node *user = value->users[u];
@@ -46,8 +45,8 @@ static dq_status half_constant(dq_amp_job *job, dq_value *value, variants *of) {
   const dq_tensor *from = dq_amp_constant(job, value);
   dq_tensor *to = dq_tensor_new(graph->arena, DQ_F16, from->rank, from->dims);
   if (!to) return dq_fail_memory(job->error, (size_t)dq_tensor_count(from) * 2);
-  narrow(job, from, to);
-  if (!read_as_float(job, value)) { // the name stays, the elements change
+  narrow(job, from, job->rounded[value->index], to);
+  if (!dq_amp_read_as_float(job, value)) { // the name stays, the elements change
     if (value->type || value->is_input) declare(value, DQ_F16);
     const dq_attribute attribute = {.name = "value", .type = DQ_ATTRIBUTE_TENSOR, .tensor = to};
     bool set = value->constant ? dq_graph_set_constant(graph, value, to)

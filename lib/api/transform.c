@@ -37,6 +37,7 @@ static dq_status amp(dq_model *model, const dq_model_amp_options *options, dq_ar
   dq_model_amp_options given = {0};
   DQ_TRY(dq_api_take(&given, sizeof given, options, error));
   dq_amp_options settings = {.half_io = given.half_io != 0,
+                             .nearest = given.nearest != 0,
                              .allow = given.allow,
                              .allow_count = dq_api_count(given.allow),
                              .follow = given.follow,

@@ -145,6 +145,11 @@ const dq_tensor *dq_plan_output(const dq_plan *plan, int i) {
 }
 const char *dq_plan_output_name(const dq_plan *plan, int i) { return plan->graph->outputs[i]->name; }
 
+const dq_tensor *dq_plan_value(const dq_plan *plan, const char *name) {
+  const dq_value *value = dq_graph_find(plan->graph, name);
+  return value ? &plan->tensors[value->index] : NULL;
+}
+
 bool dq_plan_tap(dq_plan *plan, const char *name) {
   const dq_value *value = dq_graph_find(plan->graph, name);
   if (value) plan->tapped[value->index] = true;

@@ -38,6 +38,12 @@ void dq_plan_set_tap(dq_plan *plan, dq_tap tap, void *user);
 
 dq_status dq_plan_run(dq_plan *plan, dq_error *error);
 
+// A run in parts, so that several plans can be run side by side: steps [from, end) of dq_plan_step_count; a run
+// starts with from = 0, and parts follow each other.
+dq_status dq_plan_run_steps(dq_plan *plan, int from, int end, dq_error *error);
+// The value of that name, valid from the step that computes it to the last that reads it; NULL: there is none.
+const dq_tensor *dq_plan_value(const dq_plan *plan, const char *name);
+
 // Outputs in the order of the graph, valid until the next run.
 int dq_plan_output_count(const dq_plan *plan);
 const dq_tensor *dq_plan_output(const dq_plan *plan, int i);

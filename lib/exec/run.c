@@ -54,12 +54,16 @@ static dq_status open_run_arena(dq_plan *plan, dq_error *error) {
   return plan->run_arena ? DQ_OK : dq_fail_memory(error, 0);
 }
 
-dq_status dq_plan_run(dq_plan *plan, dq_error *error) {
-  DQ_TRY(open_run_arena(plan, error));
-  for (int i = 0; i < plan->input_count; i++) DQ_TRY(deliver(plan, plan->inputs[i], error));
-  for (int s = 0; s < plan->step_count; s++) {
+dq_status dq_plan_run_steps(dq_plan *plan, int from, int end, dq_error *error) {
+  if (from == 0) {
+    DQ_TRY(open_run_arena(plan, error));
+    for (int i = 0; i < plan->input_count; i++) DQ_TRY(deliver(plan, plan->inputs[i], error));
+  }
+  for (int s = from; s < end; s++) {
     DQ_TRY(dq_check_stop(plan->context, error));
     DQ_TRY(run_step(plan, &plan->steps[s], error));
   }
   return DQ_OK;
 }
+
+dq_status dq_plan_run(dq_plan *plan, dq_error *error) { return dq_plan_run_steps(plan, 0, plan->step_count, error); }

@@ -314,6 +314,50 @@ def half_rounds(folder):
     return None
 
 
+def guard_holds(folder):
+    """One layer passes 65504: the guard keeps it in float32 without data, and the outputs. Without the guard our
+    float16, with either kind of sums, has the infinities that numpy has."""
+    random = np.random.default_rng(4)
+    x = random.uniform(0, 200, (1, 4, 8, 8)).astype(np.float32)
+    a, b, c = (random.uniform(0, 1, (4, 4, 1, 1)) for _ in range(3))
+    a, b, c = a.astype(np.float32), (b * 100).astype(np.float32), (c / 1000).astype(np.float32)
+    b[3] /= 1000  # a channel that fits
+    value = lambda name, shape: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+    graph = helper.make_graph(
+        [helper.make_node("Conv", ["x", "a"], ["first"], "first"), helper.make_node("Relu", ["first"], ["r"], "relu"),
+         helper.make_node("Conv", ["r", "b"], ["big"], "big"), helper.make_node("Conv", ["big", "c"], ["small"], "small"),
+         helper.make_node("Conv", ["r", "a"], ["side"], "side"), helper.make_node("Add", ["small", "side"], ["y"], "add")],
+        "guard", [value("x", x.shape)], [value("big", None), value("y", None)],
+        [onnx.numpy_helper.from_array(w, n) for n, w in (("a", a), ("b", b), ("c", c))])
+    path, out = os.path.join(folder, "exceeds.onnx"), os.path.join(folder, "guarded.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7), path)
+    reference = session(path).run(None, {"x": x})
+    dq("dq-amp", path, "-o", out, "-q")
+    kept = {i.name: i.data_type for i in onnx.load(out).graph.initializer}
+    if [kept.get(n) for n in "abc"] != [TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.FLOAT]:
+        return f"types of the weights are {kept}"
+    for sums in ("fp32", "fp16"):
+        problem = differ(run_dq(out, {"x": x}, "--accumulate", sums), reference, 0.01)
+        if problem:
+            return f"guarded, {sums} sums: {problem}"
+    dq("dq-amp", path, "-o", out, "-q", "--guard", "off", "--rounding", "nearest")
+    half = lambda v: np.clip(v, -1e6, 1e6).astype(np.float16)
+    product = lambda w, v: half(np.einsum("oi,nihw->nohw", half(w)[..., 0, 0].astype(np.float64), v.astype(np.float64)))
+    with np.errstate(over="ignore"):
+        r = product(a, half(x))
+        big = product(b, r)
+    for sums in ("fp32", "fp16"):
+        got_big, got_y = run_dq(out, {"x": x}, "--accumulate", sums)
+        if not np.isinf(big).any() or (np.isinf(got_big) != np.isinf(big)).any():
+            return f"unguarded, {sums} sums: {np.isinf(got_big).sum()} infinities, numpy has {np.isinf(big).sum()}"
+        if (np.isinf(got_y) != np.isinf(big).any(axis=1, keepdims=True)).any():
+            return f"unguarded, {sums} sums: {np.isinf(got_y).sum()} infinities at the end"
+        fit = np.isfinite(got_big)
+        if (np.abs(got_big[fit] - big[fit].astype(np.float64)) > 0.01 * np.abs(big[fit].astype(np.float64))).any():
+            return f"unguarded, {sums} sums: finite values differ"
+    return None
+
+
 def main():
     folder = tempfile.mkdtemp()
     small = os.path.join(BUILD, "models", "small.onnx")
@@ -337,6 +381,7 @@ def main():
     guarded("many operators left in float when asked", left_when_asked, small, f"npy:{calibration}", None, folder)
     guarded("small.onnx in both quantized forms", forms_alike, small, f"npy:{calibration}", None, folder)
     guarded("float16 values are rounded after every operator", half_rounds, folder)
+    guarded("a layer beyond 65504 is guarded, and infinite without", guard_holds, folder)
     models = sorted(glob.glob(os.path.join(ASSETS, "models", "*.onnx")))
     if not models:
         result("real models", None, skip=f"{ASSETS}/models is not there (set DQ_ASSETS)")
