@@ -126,12 +126,46 @@ typedef struct work {
   const dq_context *context;
 } work;
 
+// Whether the clock had a say.
+static bool has_times(const dq_tucker_report *report) {
+  for (int i = 0; i < report->count; i++)
+    if (report->layers[i].time_before > 0) return true;
+  return false;
+}
+
+// Times both files in turns, for a second or a few runs; nothing where no layer was timed.
+static dq_status time_whole(const work *w, const dq_tucker_report *report, dq_tucker_times *times,
+                            dq_error *error) {
+  const char *paths[] = {w->options->common.operands[0], w->options->output.output};
+  bool files = strcmp(paths[0], "-") != 0 && strcmp(paths[1], "-") != 0;
+  *times = (dq_tucker_times){0};
+  if (!files || !report->decomposed || !has_times(report)) return DQ_OK;
+  const dq_bench_options options = {.shapes = w->request, .runs = 31, .warmup = 3, .time_limit = 1};
+  dq_bench_model models[2] = {0};
+  dq_spread spreads[2];
+  int64_t rounds = 0;
+  dq_status status = dq_bench_run(models, paths, 2, &options, &rounds, w->context, w->arena, error);
+  for (int i = 0; status == DQ_OK && i < 2; i++)
+    status = dq_spread_of(&spreads[i], models[i].times, rounds, error);
+  if (status == DQ_OK)
+    status = dq_time_ratio_of(&times->ratio, models[1].times, models[0].times, rounds, error);
+  dq_bench_close(models, 2);
+  DQ_TRY(status);
+  times->before = spreads[0].median, times->after = spreads[1].median;
+  if (times->ratio.low > 1)
+    dq_message(w->context, DQ_WARNING, "as a whole the model became slower: %.2f times the time",
+               times->ratio.median);
+  return DQ_OK;
+}
+
 static dq_status tell(const work *w, const dq_tucker_report *report, dq_error *error) {
   const tucker_options *options = w->options;
+  dq_tucker_times times;
   char title[512];
+  DQ_TRY(time_whole(w, report, &times, error));
   snprintf(title, sizeof title, "Tucker-2 decomposition of %s", options->common.operands[0]);
   dq_report *facts = dq_report_new("dq-tucker", 1, title);
-  dq_report_tucker(facts, report, options->data.data && !options->plain, options->gemm);
+  dq_report_tucker(facts, report, &times, options->data.data && !options->plain, options->gemm);
   if (w->check.after.count)
     dq_report_accuracy_retrained(facts, &w->check.before, &w->decomposed, &w->check.after);
   else dq_report_accuracy_change(facts, &w->check.before, &w->decomposed);
@@ -200,9 +234,7 @@ static const char *default_ranks_path(const work *w) {
 
 // Where the ranks go: as asked, or beside the output when only the clock knows them; NULL: nowhere.
 static const char *ranks_path(const work *w, const dq_tucker_report *report) {
-  bool timed = w->options->save_ranks != NULL;
-  for (int i = 0; i < report->count; i++) timed |= report->layers[i].time_before > 0;
-  return timed ? default_ranks_path(w) : NULL;
+  return w->options->save_ranks || has_times(report) ? default_ranks_path(w) : NULL;
 }
 
 static dq_status write_model(const work *w, const dq_graph *graph, const dq_tucker_report *report,

@@ -15,6 +15,8 @@ static const dq_column layer_columns[] = {
     {.key = "macs_after", .title = "after", .type = DQ_COLUMN_COUNT},
     {.key = "parameters_before", .title = "parameters", .type = DQ_COLUMN_COUNT},
     {.key = "parameters_after", .title = "after", .type = DQ_COLUMN_COUNT},
+    {.key = "bytes_before", .title = "bytes", .type = DQ_COLUMN_BYTES},
+    {.key = "bytes_after", .title = "after", .type = DQ_COLUMN_BYTES},
     {.key = "ms_before", .title = "ms", .type = DQ_COLUMN_REAL, .decimals = 4},
     {.key = "ms_after", .title = "after", .type = DQ_COLUMN_REAL, .decimals = 4},
     {.key = "reason", .title = "left alone", .type = DQ_COLUMN_TEXT, .width = 60},
@@ -25,6 +27,14 @@ static const dq_table_layout layer_table = {
     .column_count = (int)(sizeof layer_columns / sizeof *layer_columns),
 };
 
+static const int64_t ELEMENT = sizeof(float); // layers that are decomposed hold nothing else
+
+static void put_times(dq_table *table, double before, double after) {
+  if (!(before > 0)) return;
+  dq_table_put_real(table, "ms_before", 1e3 * before);
+  dq_table_put_real(table, "ms_after", 1e3 * after);
+}
+
 static void put_costs(dq_table *table, bool macs_known, const dq_conv_cost *before,
                       const dq_conv_cost *after) {
   if (macs_known) {
@@ -33,6 +43,8 @@ static void put_costs(dq_table *table, bool macs_known, const dq_conv_cost *befo
   }
   dq_table_put_int(table, "parameters_before", before->parameters);
   dq_table_put_int(table, "parameters_after", after->parameters);
+  dq_table_put_int(table, "bytes_before", ELEMENT * before->parameters);
+  dq_table_put_int(table, "bytes_after", ELEMENT * after->parameters);
 }
 
 static void put_layer(dq_table *table, const dq_tucker_layer *layer, bool on_data) {
@@ -43,10 +55,7 @@ static void put_layer(dq_table *table, const dq_tucker_layer *layer, bool on_dat
                         layer->dims[0], layer->dims[1], layer->dims[2], layer->dims[3]);
   if (layer->dims[0])
     put_costs(table, layer->macs_known, &layer->before, &layer->after);
-  if (layer->time_before > 0) {
-    dq_table_put_real(table, "ms_before", 1e3 * layer->time_before);
-    dq_table_put_real(table, "ms_after", 1e3 * layer->time_after);
-  }
+  put_times(table, layer->time_before, layer->time_after);
   dq_table_put_text(table, "reason", layer->reason);
   if (layer->reason[0]) return;
   dq_table_put_int(table, "rank_out", layer->ranks.out);
@@ -61,17 +70,22 @@ static double percent_more(int64_t before, int64_t after) {
   return before > 0 ? 100.0 * (double)(after - before) / (double)before : 0;
 }
 
-void dq_report_tucker(dq_report *facts, const dq_tucker_report *report, bool on_data, bool matrices) {
+void dq_report_tucker(dq_report *facts, const dq_tucker_report *report, const dq_tucker_times *times,
+                      bool on_data, bool matrices) {
   dq_table *table = dq_report_table(facts, &layer_table);
   for (int i = 0; i < report->count; i++) put_layer(table, &report->layers[i], on_data);
   const dq_conv_cost *before = &report->model_before, *after = &report->model_after;
   dq_table_total_row(table);
   dq_table_put_text(table, "layer", "whole model");
   put_costs(table, report->macs_known, before, after);
+  put_times(table, times->before, times->after);
   dq_report_note(facts, "%d of %d %s decomposed; parameters %+.1f %%",
                  report->decomposed, report->count, matrices ? "layers" : "convolutions",
                  percent_more(before->parameters, after->parameters));
   if (report->macs_known)
     dq_report_note(facts, "multiply-accumulates %+.1f %%",
                    percent_more(before->macs, after->macs));
+  if (times->before > 0)
+    dq_report_note(facts, "%.2f times the time (%.2f to %.2f)", times->ratio.median, times->ratio.low,
+                   times->ratio.high);
 }

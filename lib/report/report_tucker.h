@@ -3,10 +3,18 @@
 #define DQ_REPORT_REPORT_TUCKER_H
 
 #include "decomp/decomp.h"
+#include "lib/eval/bench.h"
 #include "lib/report/report.h"
+
+// The model as a whole, before and after, run in turns; seconds, medians.
+typedef struct dq_tucker_times {
+  double before, after; // 0: not measured
+  dq_time_ratio ratio;
+} dq_tucker_times;
 
 // Adds the table layers, with the whole model as its last row, and notes of the totals. `on_data`: with
 // the share of the answers that is missed; `matrices`: Gemm and MatMul were looked at too.
-void dq_report_tucker(dq_report *facts, const dq_tucker_report *report, bool on_data, bool matrices);
+void dq_report_tucker(dq_report *facts, const dq_tucker_report *report, const dq_tucker_times *times,
+                      bool on_data, bool matrices);
 
 #endif
