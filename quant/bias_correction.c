@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "calib/elements.h"
+
 typedef struct sums {
   double **sum;      // per name, per channel
   int64_t *channels; // per name, 0: not seen yet
@@ -20,8 +22,7 @@ static dq_status add_means(void *user, int slot, const dq_tensor *tensor, dq_err
   const float *at = tensor->data;
   int64_t inner = dq_tensor_product(tensor, 2, tensor->rank);
   for (int64_t n = 0; n < tensor->dims[0]; n++)
-    for (int64_t c = 0; c < tensor->dims[1]; c++)
-      for (int64_t i = 0; i < inner; i++) all->sum[slot][c] += (double)*at++;
+    for (int64_t c = 0; c < tensor->dims[1]; c++, at += inner) all->sum[slot][c] += dq_sum_of(at, inner);
   all->elements[slot] += tensor->dims[0] * inner;
   return DQ_OK;
 }

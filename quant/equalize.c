@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "calib/elements.h"
 #include "quant/equalize_internal.h"
 #include "quant/head.h"
 
@@ -68,15 +69,10 @@ static dq_status note(void *user, int slot, const dq_tensor *tensor, dq_error *e
   int64_t inner = dq_tensor_product(tensor, 2, tensor->rank);
   for (int64_t n = 0; n < tensor->dims[0]; n++)
     for (int64_t c = 0; c < tensor->dims[1]; c++, at += inner) {
-      float low = 0, high = 0;
-      double power = 0;
-      for (int64_t i = 0; i < inner; i++) {
-        low = fminf(low, at[i]), high = fmaxf(high, at[i]);
-        power += (double)at[i] * (double)at[i];
-      }
-      it->extents.low[c] = fmax(it->extents.low[c], -(double)low);
-      it->extents.high[c] = fmax(it->extents.high[c], (double)high);
-      it->extents.power[c] += power;
+      dq_extremes reach = dq_extremes_of(at, inner);
+      it->extents.low[c] = fmax(it->extents.low[c], -(double)reach.low);
+      it->extents.high[c] = fmax(it->extents.high[c], (double)reach.high);
+      it->extents.power[c] += dq_power_of(at, inner);
     }
   it->count += tensor->dims[0] * inner;
   return DQ_OK;

@@ -46,6 +46,34 @@ static void by_hand(void **state) {
   dq_histogram_deinit(&h);
 }
 
+// Many values at once, among them zeros of both signs, bounds of bins and numbers just below 0, fall where
+// the definition says, whatever their number leaves over for the last tables and vectors.
+static void many_values(void **state) {
+  (void)state;
+  enum { MOST = 5 * DQ_HISTOGRAM_BINS };
+  static float values[MOST];
+  static uint64_t bins[DQ_HISTOGRAM_BINS];
+  dq_random random = {7};
+  for (int i = 0; i < MOST; i++) {
+    const float special[] = {0, -0.0f, -1e-30f, 1, -1, 0.25f, -0.25f};
+    values[i] = i % 3 ? special[i % 7] : dq_random_normal(&random);
+  }
+  values[0] = 100;
+  for (int count = MOST; count > MOST - 40; count -= 13) {
+    dq_histogram h = of(values, count);
+    float low = values[0], high = values[0];
+    memset(bins, 0, sizeof bins);
+    for (int i = 0; i < count; i++) {
+      low = fminf(low, values[i]), high = fmaxf(high, values[i]);
+      bins[HALF + (int)floor(ldexp((double)values[i], -h.exponent))]++;
+    }
+    assert_int_equal(h.count, count);
+    assert_true(h.minimum == low && h.maximum == high);
+    assert_memory_equal(h.bins, bins, sizeof bins);
+    dq_histogram_deinit(&h);
+  }
+}
+
 // Zeros, as after Relu, leave the bins as fine as the other values allow.
 static void zeros_keep_bins_fine(void **state) {
   (void)state;
@@ -105,7 +133,7 @@ static void order_and_merging(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(by_hand), cmocka_unit_test(zeros_keep_bins_fine),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(many_values), cmocka_unit_test(by_hand), cmocka_unit_test(zeros_keep_bins_fine),
                                      cmocka_unit_test(quantiles), cmocka_unit_test(order_and_merging)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
