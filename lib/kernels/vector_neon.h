@@ -84,6 +84,40 @@ static inline f32_vector f32_leaky(f32_vector x, f32_vector alpha) {
   return (f32_vector){f32x4_leaky(x.low, alpha.low), f32x4_leaky(x.high, alpha.high)};
 }
 
+// Lanes moved up (down: below 0), zeros behind them: an index of a byte that is not there gives 0.
+static inline f32_vector f32_moved(f32_vector x, int lanes) {
+  const uint8x16_t places = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  const uint8x16x2_t bytes = {{vreinterpretq_u8_f32(x.low), vreinterpretq_u8_f32(x.high)}};
+  const uint8x16_t low = vsubq_u8(places, vdupq_n_u8((uint8_t)(4 * lanes)));
+  const uint8x16_t high = vaddq_u8(low, vdupq_n_u8(16));
+  return (f32_vector){vreinterpretq_f32_u8(vqtbl2q_u8(bytes, low)),
+                      vreinterpretq_f32_u8(vqtbl2q_u8(bytes, high))};
+}
+// Some of the lanes: those in [first, end), loaded with +0 in the others, which are not touched.
+typedef struct f32_lanes {
+  int first, count;
+} f32_lanes;
+static inline f32_lanes f32_lanes_between(int64_t first, int64_t end) {
+  int from = (int)(first < 0 ? 0 : first < V_WORDS ? first : V_WORDS);
+  return (f32_lanes){from, (int)(end < V_WORDS ? end < 0 ? 0 : end : V_WORDS) - from};
+}
+static inline f32_vector f32_load_lanes(const float *p, f32_lanes lanes) {
+  if (lanes.count <= 0) return f32_zero();
+  f32_vector x = f32_load_some(p + lanes.first, lanes.count);
+  return lanes.first ? f32_moved(x, lanes.first) : x;
+}
+static inline void f32_store_lanes(float *p, f32_vector x, f32_lanes lanes) {
+  if (lanes.count > 0)
+    f32_store_some(p + lanes.first, lanes.first ? f32_moved(x, -lanes.first) : x, lanes.count);
+}
+// Elements 0, 2, 4 ... and 1, 3, 5 ... of two vectors.
+static inline f32_vector f32_even(f32_vector low, f32_vector high) {
+  return (f32_vector){vuzp1q_f32(low.low, low.high), vuzp1q_f32(high.low, high.high)};
+}
+static inline f32_vector f32_odd(f32_vector low, f32_vector high) {
+  return (f32_vector){vuzp2q_f32(low.low, low.high), vuzp2q_f32(high.low, high.high)};
+}
+
 static inline i32_vector i32_set(int32_t x) {
   return (i32_vector){vdupq_n_s32(x), vdupq_n_s32(x)};
 }
