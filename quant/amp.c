@@ -22,15 +22,22 @@ static dq_status find_types(dq_amp_job *job) {
   return status;
 }
 
-static dq_status run_job(dq_amp_job *job) {
-  dq_graph *graph = job->graph;
-  job->value_count = graph->value_count;
-  for (int n = 0; n < graph->node_count; n++) graph->nodes[n]->mark = 0;
+static dq_status colour(dq_amp_job *job) {
+  job->value_count = job->graph->value_count;
+  for (int n = 0; n < job->graph->node_count; n++) job->graph->nodes[n]->mark = 0;
   DQ_TRY(find_types(job));
+  return dq_amp_colour(job);
+}
+
+static dq_status run_job(dq_amp_job *job) {
+  const dq_graph *graph = job->graph;
+  bool folded;
+  DQ_TRY(colour(job));
+  DQ_TRY(dq_amp_fold(job, &folded));
+  if (folded) DQ_TRY(colour(job));
   job->half = DQ_NEW_ARRAY(job->arena, graph->value_count, bool);
   job->rounded = DQ_NEW_ARRAY(job->arena, graph->value_count, uint16_t *);
   if (!job->half || !job->rounded) return dq_fail_memory(job->error, (size_t)graph->value_count);
-  DQ_TRY(dq_amp_colour(job));
   DQ_TRY(dq_amp_guard(job));
   DQ_TRY(dq_amp_cut(job));
   job->report->nothing_to_do = !job->report->halves;

@@ -190,6 +190,16 @@ static dq_status bound_batch_norm(const dq_bound_node *in, dq_bound *output) {
   return DQ_OK;
 }
 
+void dq_bound_normalize(dq_bound *bound, const dq_tensor *scale, const dq_tensor *shift) {
+  if (bound->channels != dq_tensor_count(scale) || bound->channels != dq_tensor_count(shift)) return;
+  for (int64_t c = 0; c < bound->channels; c++) {
+    dq_moments *m = &bound->channel[c];
+    m->mean = (double)((const float *)shift->data)[c];
+    m->deviation = fabs((double)((const float *)scale->data)[c]);
+    *m = tightened(*m);
+  }
+}
+
 // Layer, instance and group normalization: n elements of deviation 1 are sqrt(n) at most.
 static dq_status bound_norm(const dq_bound_node *in, dq_bound *output) {
   const dq_tensor *gamma = elements_of(in, 1), *beta = elements_of(in, 2), *x = &in->tensors[in->node->inputs[0]->index];

@@ -44,4 +44,7 @@ enum { DQ_BOUND_DEVIATIONS = 16 }; // how far from the mean the largest elements
 // The largest magnitude: what the interval says, or mean and deviations where that is less (*proven false).
 double dq_bound_largest(const dq_bound *bound, bool *proven);
 
+// What is known of the result of a convolution that a batch normalization was folded into, beside its interval.
+void dq_bound_normalize(dq_bound *bound, const dq_tensor *scale, const dq_tensor *shift);
+
 #endif

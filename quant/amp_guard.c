@@ -53,6 +53,8 @@ static dq_status find_bounds(dq_amp_job *job, dq_bound *bounds) {
     dq_bound output = {0};
     if (!order[n]->output_count || !order[n]->outputs[0] || bounds[order[n]->outputs[0]->index].channels) continue;
     if (dq_bound_output(&in, &output) != DQ_OK) return dq_fail_memory(job->error, 0);
+    for (const dq_amp_norm *norm = job->norms; norm; norm = norm->next)
+      if (norm->conv == order[n]) dq_bound_normalize(&output, norm->scale, norm->shift);
     for (int i = 0; i < order[n]->output_count; i++)
       if (order[n]->outputs[i]) bounds[order[n]->outputs[i]->index] = output;
   }

@@ -21,9 +21,23 @@ typedef struct dq_amp_job {
   dq_tensor *tensors; // by value index
   int value_count;
   bool *half;         // by value index: the value becomes float16
-  uint16_t **rounded; // by value index: float16 elements of a constant, NULL: the nearest
+  struct dq_amp_norm *norms; // batch normalizations folded into convolutions
+  uint16_t **rounded; // by value index: float16 elements of a constant; NULL, one or all: the nearest
   dq_amp_report *report;
 } dq_amp_job;
+
+// ---- amp_fold.c ----
+
+// What a folded batch normalization says of the result of its convolution: mean `shift`, deviation |scale|.
+typedef struct dq_amp_norm {
+  const dq_node *conv;
+  const dq_tensor *scale, *shift; // one element per channel
+  struct dq_amp_norm *next;
+} dq_amp_norm;
+
+// Folds batch normalizations that would become float16 into the convolutions in front of them, so that their product
+// is rounded once. Marks must be set; *folded: the graph has changed, and they are no longer.
+dq_status dq_amp_fold(dq_amp_job *job, bool *folded);
 
 // ---- amp_colour.c ----
 

@@ -45,7 +45,7 @@ static dq_status half_constant(dq_amp_job *job, dq_value *value, variants *of) {
   const dq_tensor *from = dq_amp_constant(job, value);
   dq_tensor *to = dq_tensor_new(graph->arena, DQ_F16, from->rank, from->dims);
   if (!to) return dq_fail_memory(job->error, (size_t)dq_tensor_count(from) * 2);
-  narrow(job, from, job->rounded[value->index], to);
+  narrow(job, from, job->rounded ? job->rounded[value->index] : NULL, to);
   if (!dq_amp_read_as_float(job, value)) { // the name stays, the elements change
     if (value->type || value->is_input) declare(value, DQ_F16);
     const dq_attribute attribute = {.name = "value", .type = DQ_ATTRIBUTE_TENSOR, .tensor = to};

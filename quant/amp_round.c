@@ -72,6 +72,18 @@ static bool read_product(const dq_tensor *w, const dq_tensor *x, layer *l) {
   return true;
 }
 
+// A constant per channel that an Add behind the node brings, as old exporters write a bias; NULL: none.
+static const dq_value *added_bias(const dq_amp_job *job, const layer *l) {
+  const dq_value *output = l->node->outputs[0];
+  const dq_node *add = output->user_count == 1 && !output->is_output ? output->users[0] : NULL;
+  if (!add || !dq_node_is(add, "Add") || add->mark != DQ_AMP_HALF) return NULL;
+  const dq_value *bias = own_constant(job, add, add->inputs[0] == output, l->groups * l->outputs);
+  int from_right = dq_node_is(l->node, "Conv") ? job->tensors[output->index].rank - 1 : 1;
+  if (!bias || bias->constant->rank < from_right) return NULL;
+  bool by_channel = bias->constant->dims[bias->constant->rank - from_right] == l->groups * l->outputs;
+  return by_channel ? bias : NULL;
+}
+
 static bool read_layer(const dq_amp_job *job, const dq_node *node, layer *l) {
   bool conv = dq_node_is(node, "Conv"), product = dq_node_is(node, "Gemm") || dq_node_is(node, "MatMul");
   *l = (layer){.node = node};
@@ -80,7 +92,8 @@ static bool read_layer(const dq_amp_job *job, const dq_node *node, layer *l) {
   const dq_tensor *x = &job->tensors[l->input->index], *w = l->weight->constant;
   if (l->input == l->weight || dq_amp_constant(job, l->input) || !(conv ? read_conv(w, l) : read_product(w, x, l))) return false;
   if (x->rank <= l->axis || x->dims[l->axis] != l->groups * l->inputs) return false;
-  l->bias = own_constant(job, node, 2, l->groups * l->outputs);
+  if (dq_node_input(node, 2)) l->bias = own_constant(job, node, 2, l->groups * l->outputs);
+  else l->bias = added_bias(job, l);
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "lib/base/half.h"
 #include "quant/amp.h"
 #include "quant/amp_bounds.h"
 
@@ -114,6 +115,46 @@ static void decisions(void **state) {
   dq_graph_free(graph);
 }
 
+// x -> Conv -> BatchNormalization: one convolution whose weights are 2 / 1000 of what they were, so that nothing comes
+// near 65504. What it says of the result, mean 3 and deviation 2, counts as it did before.
+static void batch_norm_folds(void **state) {
+  (void)state;
+  dq_graph *graph = network((float[]){300, -100});
+  dq_node *conv = graph->nodes[0], *norm = graph->nodes[2];
+  dq_graph_remove_node(graph, graph->nodes[1]);
+  norm->inputs[0] = conv->outputs[0];
+  ((float *)norm->inputs[4]->constant->data)[0] = 1e6f;
+  assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+  dq_amp_options options = {.nearest = true};
+  dq_amp_report report = apply(graph, &options);
+  assert_int_equal(graph->node_count - report.casts, 1);
+  assert_int_equal(report.halves, 1);
+  assert_int_equal(report.guarded, 0);
+  const dq_tensor *w = graph->nodes[1]->inputs[1]->constant, *b = graph->nodes[1]->inputs[2]->constant;
+  assert_true(w->type == DQ_F16 && b->type == DQ_F16);
+  assert_int_equal(((const uint16_t *)w->data)[0], dq_float_to_half(-0.6f)); // 300 * -2 / 1000
+  assert_int_equal(((const uint16_t *)b->data)[0], dq_float_to_half(3 + 0.5f * 2 / 1000)); // 3 - 2 (0.5 - 1) / 1000
+  dq_graph_free(graph);
+  dq_bound bound;
+  dq_arena *arena = dq_arena_new(0);
+  assert_int_equal(dq_bound_range(-100, 100, arena, &bound), DQ_OK);
+  float scale = -2, shift = 3;
+  const dq_tensor tensors[] = {{.type = DQ_F32, .rank = 1, .dims = {1}, .data = &scale}, {.type = DQ_F32, .rank = 1, .dims = {1}, .data = &shift}};
+  dq_bound_normalize(&bound, &tensors[0], &tensors[1]);
+  near(bound.channel[0].mean, 3), near(bound.channel[0].deviation, 2), near(bound.channel[0].high, 100);
+  dq_arena_free(arena);
+  // Denied by name it stays, and so does what stands in front of it.
+  graph = network((float[]){2, -1});
+  dq_graph_remove_node(graph, graph->nodes[1]);
+  graph->nodes[2]->inputs[0] = graph->nodes[0]->outputs[0];
+  assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+  options = (dq_amp_options){.deny = (const char *const[]){"BatchNormalization"}, .deny_count = 1};
+  report = apply(graph, &options);
+  assert_int_equal(report.count, 2);
+  assert_int_equal(report.halves, 1);
+  dq_graph_free(graph);
+}
+
 static void weights_too_small(void **state) {
   (void)state;
   dq_amp_options options = {.input_max = 1e4};
@@ -129,6 +170,7 @@ static void weights_too_small(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(by_hand), cmocka_unit_test(decisions), cmocka_unit_test(weights_too_small)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(by_hand), cmocka_unit_test(decisions), cmocka_unit_test(batch_norm_folds),
+                                     cmocka_unit_test(weights_too_small)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
