@@ -78,7 +78,8 @@ dq_status dq_conv_check(const dq_conv_parameters *p, dq_error *error) {
 
 // In order of preference; the last is always applicable.
 static const dq_conv_algorithm *const algorithms[] = {&dq_conv_window, &dq_conv_depthwise,
-                                                     &dq_conv_blocks, &dq_conv_tiles};
+                                                     &dq_conv_blocks, &dq_conv_bands,
+                                                     &dq_conv_tiles};
 
 static void choose(dq_conv_plan *plan) {
   int i = 0;

@@ -23,16 +23,20 @@ bool dq_conv_is_flat(const dq_conv_parameters *p) {
 void dq_conv_prepare_planes(dq_conv_plan *plan, int64_t rows) {
   const dq_conv_parameters *p = &plan->shape;
   plan->slots_height = slot_period(p->kernel_height, p->stride_height, p->dilation_height);
-  plan->slots_width = slot_period(p->kernel_width, p->stride_width, p->dilation_width);
+  plan->slots_width = plan->gapless
+                          ? p->kernel_width
+                          : slot_period(p->kernel_width, p->stride_width, p->dilation_width);
   plan->plane_height = rows + (p->kernel_height - 1) * p->dilation_height / p->stride_height;
-  plan->plane_width = p->out_width + (p->kernel_width - 1) * p->dilation_width / p->stride_width;
+  plan->plane_width = p->out_width;
+  if (!plan->gapless) plan->plane_width += (p->kernel_width - 1) * p->dilation_width / p->stride_width;
 }
 
 int64_t dq_conv_tap_offset(const dq_conv_plan *plan, int64_t ky, int64_t kx) {
   const dq_conv_parameters *p = &plan->shape;
   int64_t slot = ky % plan->slots_height * plan->slots_width + kx % plan->slots_width;
   int64_t row = slot * plan->plane_height + ky * p->dilation_height / p->stride_height;
-  return row * plan->plane_width + kx * p->dilation_width / p->stride_width;
+  int64_t column = plan->gapless ? 0 : kx * p->dilation_width / p->stride_width;
+  return row * plan->plane_width + column;
 }
 
 const dq_kernel *dq_conv_find_expand(const dq_conv_plan *plan) {
@@ -97,7 +101,8 @@ int32_t dq_conv_start(const dq_conv_plan *plan, uint32_t weight_sum) {
 dq_row_geometry dq_conv_row_geometry(const dq_conv_plan *plan, int64_t slot) {
   const dq_conv_parameters *p = &plan->shape;
   int64_t stride = p->stride_width, width = plan->plane_width;
-  int64_t shift = slot * p->dilation_width % stride - p->pad_left; // x = column * stride + shift
+  int64_t phase = plan->gapless ? slot * p->dilation_width : slot * p->dilation_width % stride;
+  int64_t shift = phase - p->pad_left; // x = column * stride + shift
   int64_t first = shift < 0 ? dq_ceil_div(-shift, stride) : 0;
   int64_t end = p->in_width > shift ? dq_ceil_div(p->in_width - shift, stride) : 0;
   first = clamp(first, 0, width);

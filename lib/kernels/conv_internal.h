@@ -35,7 +35,7 @@ typedef struct dq_conv_algorithm {
   void (*run)(const dq_conv_call *call);
 } dq_conv_algorithm;
 
-extern const dq_conv_algorithm dq_conv_window, dq_conv_depthwise, dq_conv_blocks, dq_conv_tiles;
+extern const dq_conv_algorithm dq_conv_window, dq_conv_depthwise, dq_conv_blocks, dq_conv_bands, dq_conv_tiles;
 
 // 1x1 without strides and pads.
 bool dq_conv_is_flat(const dq_conv_parameters *parameters);

@@ -107,6 +107,7 @@ typedef struct dq_conv_plan {
   int64_t depth;       // words per output
   int64_t slots_height, slots_width; // distinct stride phases of the taps
   int64_t plane_height, plane_width; // of one phase, in words
+  bool gapless; // every kernel column has planes of its own, as wide as the output
   bool flat;                         // 1x1 without strides and pads: a plane is one run of outputs
   bool direct; // tiles: flat and fp32, the input is read as it is, without expansion; blocks: planes
                // are read as they are, without packing

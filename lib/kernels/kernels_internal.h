@@ -68,6 +68,7 @@ static inline uint8_t dq_requantize_one(const dq_requantization *r, int64_t chan
 // written.
 typedef struct dq_tile {
   const void *a, *b; // k-th words at a + k * a_stride and b + k * b_stride
+  const int64_t *offsets; // fp32: k-th words of b at b + offsets[k] instead, unless NULL
   void *c;
   int64_t a_stride, b_stride, c_stride; // words
   int64_t depth;

@@ -17,7 +17,7 @@ void dq_f32_tile_c(const dq_tile *t) {
       const float *a = (const float *)t->a + i, *b = (const float *)t->b + j;
       float sum = t->accumulate ? c[j] : 0.0f;
       for (int64_t k = 0; k < t->depth; k++)
-        sum = fmaf(b[k * t->b_stride], a[k * t->a_stride], sum);
+        sum = fmaf(b[t->offsets ? t->offsets[k] : k * t->b_stride], a[k * t->a_stride], sum);
       if (t->finish && t->bias) sum += t->bias[i];
       c[j] = t->finish ? finish(sum, t->leaky, t->alpha, t->low, t->high) : sum;
     }

@@ -2,7 +2,7 @@
 // defines TILE_FUNCTION (the symbol), TILE_ROWS (at most 14), V(name) (f32_name or i32_name),
 // TILE_DOT and TILE_FLOAT (1 or 0) on top of a vector_<isa>.h, and, where factors have another form than
 // sums, TILE_VALUES and TILE_WEIGHT, which load them. Two vectors side by side, or one where columns end
-// early.
+// early; the words of b a stride apart, or, in fp32, where a table says.
 typedef V(vector) vector;
 #ifndef TILE_VALUES
 #define TILE_VALUES V(load)
@@ -48,17 +48,16 @@ static inline __attribute__((always_inline)) void store_row(const dq_tile *t, in
   }
 }
 
-static inline __attribute__((always_inline)) void tile(const dq_tile *t, const int rows,
-                                                       const int vectors) {
-  vector sums[TILE_ROWS][2];
-#pragma GCC unroll 16
-  for (int i = 0; i < rows; i++) start_row(t, i, sums[i], vectors);
+static inline __attribute__((always_inline)) void
+add_products(const dq_tile *t, vector sums[][2], const int rows, const int vectors,
+             const bool scattered) {
   const uint32_t *a = t->a, *b = t->b;
   const int64_t a_stride = t->a_stride, b_stride = t->b_stride;
-  for (int64_t k = t->depth; k > 0; k--, a += a_stride, b += b_stride) {
+  for (int64_t k = 0; k < t->depth; k++, a += a_stride, b += b_stride) {
+    const uint32_t *from = scattered ? (const uint32_t *)t->b + t->offsets[k] : b;
     values_vector values[2];
 #pragma GCC unroll 2
-    for (int v = 0; v < vectors; v++) values[v] = TILE_VALUES(b + v * V_WORDS);
+    for (int v = 0; v < vectors; v++) values[v] = TILE_VALUES(from + v * V_WORDS);
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++) {
       weight_vector weight = TILE_WEIGHT(a + i);
@@ -66,6 +65,15 @@ static inline __attribute__((always_inline)) void tile(const dq_tile *t, const i
       for (int v = 0; v < vectors; v++) sums[i][v] = TILE_DOT(sums[i][v], values[v], weight);
     }
   }
+}
+
+static inline __attribute__((always_inline)) void tile(const dq_tile *t, const int rows,
+                                                       const int vectors) {
+  vector sums[TILE_ROWS][2];
+#pragma GCC unroll 16
+  for (int i = 0; i < rows; i++) start_row(t, i, sums[i], vectors);
+  if (TILE_FLOAT && t->offsets) add_products(t, sums, rows, vectors, true);
+  else add_products(t, sums, rows, vectors, false);
 #pragma GCC unroll 16
   for (int i = 0; i < rows; i++) {
 #if TILE_FLOAT
