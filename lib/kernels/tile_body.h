@@ -12,16 +12,7 @@ typedef __typeof__(TILE_VALUES(NULL)) values_vector;
 typedef __typeof__(TILE_WEIGHT(NULL)) weight_vector;
 
 #if TILE_FLOAT
-static inline __attribute__((always_inline)) void finish_row(const dq_tile *t, int row,
-                                                             vector *sums, const int vectors) {
-  if (t->bias)
-    for (int v = 0; v < vectors; v++) sums[v] = f32_plus(sums[v], f32_set(t->bias[row]));
-  if (t->leaky)
-    for (int v = 0; v < vectors; v++) sums[v] = f32_leaky(sums[v], f32_set(t->alpha));
-  else
-    for (int v = 0; v < vectors; v++)
-      sums[v] = f32_bounded(sums[v], f32_set(t->low), f32_set(t->high));
-}
+#include "lib/kernels/tile_finish_body.h"
 #endif
 
 static inline __attribute__((always_inline)) void start_row(const dq_tile *t, int row, vector *sums,
@@ -77,7 +68,9 @@ static inline __attribute__((always_inline)) void tile(const dq_tile *t, const i
 #pragma GCC unroll 16
   for (int i = 0; i < rows; i++) {
 #if TILE_FLOAT
-    if (t->finish) finish_row(t, i, sums[i], vectors);
+    if (t->finish)
+#pragma GCC unroll 2
+      for (int v = 0; v < vectors; v++) sums[i][v] = finished(t, i, sums[i][v]);
 #endif
     store_row(t, i, sums[i], vectors);
   }

@@ -84,31 +84,43 @@ static inline f32_vector f32_leaky(f32_vector x, f32_vector alpha) {
   return (f32_vector){f32x4_leaky(x.low, alpha.low), f32x4_leaky(x.high, alpha.high)};
 }
 
-// Lanes moved up (down: below 0), zeros behind them: an index of a byte that is not there gives 0.
-static inline f32_vector f32_moved(f32_vector x, int lanes) {
-  const uint8x16_t places = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-  const uint8x16x2_t bytes = {{vreinterpretq_u8_f32(x.low), vreinterpretq_u8_f32(x.high)}};
-  const uint8x16_t low = vsubq_u8(places, vdupq_n_u8((uint8_t)(4 * lanes)));
-  const uint8x16_t high = vaddq_u8(low, vdupq_n_u8(16));
-  return (f32_vector){vreinterpretq_f32_u8(vqtbl2q_u8(bytes, low)),
-                      vreinterpretq_f32_u8(vqtbl2q_u8(bytes, high))};
-}
-// Some of the lanes: those in [first, end), loaded with +0 in the others, which are not touched.
+// Some of the lanes: those in [first, end), loaded with +0 in the others, which are not touched. Four lanes
+// or more are two loads that may overlap; `bytes` says where in those each byte of the vector lies, 255 gives 0.
 typedef struct f32_lanes {
   int first, count;
+  uint8x16_t bytes[2];
 } f32_lanes;
 static inline f32_lanes f32_lanes_between(int64_t first, int64_t end) {
-  int from = (int)(first < 0 ? 0 : first < V_WORDS ? first : V_WORDS);
-  return (f32_lanes){from, (int)(end < V_WORDS ? end < 0 ? 0 : end : V_WORDS) - from};
+  f32_lanes lanes = {.first = (int)(first < 0 ? 0 : first < V_WORDS ? first : V_WORDS)};
+  lanes.count = (int)(end < 0 ? 0 : end < V_WORDS ? end : V_WORDS) - lanes.first;
+  uint8_t bytes[4 * V_WORDS];
+  for (int i = 0; i < 4 * V_WORDS; i++) {
+    int lane = i / 4 - lanes.first, second = lanes.count - 4; // where the second load begins
+    bool from_first = lane < 4 || second < 0;
+    bytes[i] = (uint8_t)(lane < 0 || lane >= lanes.count ? 255 : i % 4 + 4 * (from_first ? lane : 4 + lane - second));
+  }
+  lanes.bytes[0] = vld1q_u8(bytes);
+  lanes.bytes[1] = vld1q_u8(bytes + 16);
+  return lanes;
+}
+static __attribute__((noinline, cold)) uint8x16_t load_few(const float *p, int count) {
+  return vreinterpretq_u8_s32(i32_load_some(p, count).low);
 }
 static inline f32_vector f32_load_lanes(const float *p, f32_lanes lanes) {
-  if (lanes.count <= 0) return f32_zero();
-  f32_vector x = f32_load_some(p + lanes.first, lanes.count);
-  return lanes.first ? f32_moved(x, lanes.first) : x;
+  uint8x16x2_t loaded = {{vdupq_n_u8(0), vdupq_n_u8(0)}};
+  p += lanes.first;
+  if (lanes.count >= 4) {
+    loaded.val[0] = vreinterpretq_u8_f32(vld1q_f32(p));
+    loaded.val[1] = vreinterpretq_u8_f32(vld1q_f32(p + lanes.count - 4));
+  } else if (lanes.count > 0) {
+    loaded.val[0] = load_few(p, lanes.count);
+  }
+  return (f32_vector){vreinterpretq_f32_u8(vqtbl2q_u8(loaded, lanes.bytes[0])),
+                      vreinterpretq_f32_u8(vqtbl2q_u8(loaded, lanes.bytes[1]))};
 }
+// These begin with the first lane.
 static inline void f32_store_lanes(float *p, f32_vector x, f32_lanes lanes) {
-  if (lanes.count > 0)
-    f32_store_some(p + lanes.first, lanes.first ? f32_moved(x, -lanes.first) : x, lanes.count);
+  f32_store_some(p, x, lanes.count);
 }
 // Elements 0, 2, 4 ... and 1, 3, 5 ... of two vectors.
 static inline f32_vector f32_even(f32_vector low, f32_vector high) {
