@@ -49,7 +49,7 @@ typedef struct dq_amp_report {
   int64_t lost_to_zero;   // of them, those that became zero
   int64_t turned;         // of them, those that became the other neighbour so that mean errors cancel
   bool probed;            // noise was run to find these
-  double noise_sqnr;      // dB of the outputs then, weights in float16, the rest in float32; the least of both noises
+  double noise_sqnr;      // dB of the outputs then, weights in float16, the rest in float32; from the mean of both noises' shares
   bool nothing_to_do;     // no float32 left to convert
 } dq_amp_report;
 

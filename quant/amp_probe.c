@@ -136,7 +136,7 @@ void dq_amp_probe_set(dq_amp_probe *probe, const char *name, const float *elemen
 }
 
 double dq_amp_probe_sqnr(const dq_amp_probe *probe) {
-  double least = INFINITY;
+  double shares = 0;
   for (int kind = 0; kind < DQ_AMP_PROBES; kind++) {
     double signal = 0, noise = 0;
     for (int o = 0; o < dq_plan_output_count(probe->plans[0][kind]); o++) {
@@ -146,7 +146,7 @@ double dq_amp_probe_sqnr(const dq_amp_probe *probe) {
         signal += x * x, noise += d * d;
       }
     }
-    least = fmin(least, 10 * log10(signal / noise));
+    shares += noise / signal;
   }
-  return least;
+  return 10 * log10(DQ_AMP_PROBES / shares);
 }

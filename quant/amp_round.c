@@ -10,6 +10,7 @@
 // The aim is that of adaptive rounding (Nagel et al., Up or Down? Adaptive Rounding for Post-Training Quantization,
 // ICML 2020) with a matrix of rank one and a diagonal, one for each kind of noise.
 #include <math.h>
+#include <string.h>
 
 #include "lib/base/half.h"
 #include "quant/amp_internal.h"
@@ -308,6 +309,20 @@ static void forget(dq_amp_job *job) {
   job->report->turned = 0;
 }
 
+// The same noise with all weights nearest: what was chosen must be better.
+static dq_status compare_with_nearest(dq_amp_job *job, bool *open, dq_error *error) {
+  memset(open, 0, (size_t)job->value_count * sizeof *open);
+  dq_amp_probe *probe = NULL;
+  dq_status status = dq_amp_probe_open(&probe, job, open, error);
+  for (int s = 0; status == DQ_OK && s < dq_amp_probe_steps(probe); s++) status = dq_amp_probe_run(probe, s, error);
+  double nearest = status == DQ_OK ? dq_amp_probe_sqnr(probe) : 0;
+  dq_amp_probe_close(probe);
+  if (status != DQ_OK || job->report->noise_sqnr > nearest) return status;
+  forget(job);
+  job->report->noise_sqnr = nearest;
+  return DQ_OK;
+}
+
 dq_status dq_amp_round(dq_amp_job *job) {
   if (job->options->nearest || job->options->only) return DQ_OK;
   const dq_graph *graph = job->graph;
@@ -329,8 +344,10 @@ dq_status dq_amp_round(dq_amp_job *job) {
   dq_status status = dq_amp_probe_open(&probe, job, open, &why);
   if (status == DQ_OK) status = choose_all(job, probe, layers, &why);
   dq_amp_probe_close(probe);
+  if (status == DQ_OK) status = compare_with_nearest(job, open, &why);
   if (status == DQ_OK) return DQ_OK;
   forget(job);
+  job->report->probed = false;
   if (status == DQ_CANCELLED) return dq_fail(job->error, status, "%s", why.message);
   dq_message(job->context, DQ_NOTE, "weights are rounded to nearest: noise cannot be run (%s)", why.message);
   return DQ_OK;

@@ -101,7 +101,8 @@ dq_status dq_conv_f16_plan(const dq_conv_parameters *parameters, bool half_sums,
   DQ_TRY(dq_conv_check(parameters, error));
   *plan = (dq_conv_plan){.shape = *parameters, .cpu = cpu, .float32 = true, .half = true, .half_sums = half_sums};
   plan->widen = dq_kernel_find(DQ_OPERATION_f16_to_f32, cpu);
-  plan->narrow = dq_kernel_find(DQ_OPERATION_f32_to_f16, cpu);
+  bool leaky = parameters->activation.kind == DQ_ACTIVATION_LEAKY;
+  plan->narrow = dq_kernel_find(leaky ? DQ_OPERATION_f32_to_f16_leaky : DQ_OPERATION_f32_to_f16, cpu);
   choose(plan);
   return DQ_OK;
 }

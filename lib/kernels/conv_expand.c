@@ -66,15 +66,10 @@ dq_bounds dq_conv_bounds(const dq_conv_plan *plan) {
   return dq_activation_bounds(rounds_first(plan) ? &none : &plan->shape.activation);
 }
 
-void dq_conv_narrow(const dq_conv_plan *plan, float *sums, uint16_t *to, int64_t count) {
-  dq_f32_to_f16_function *narrow = (dq_f32_to_f16_function *)plan->narrow->function;
-  if (rounds_first(plan)) {
-    narrow(sums, to, count);
-    ((dq_f16_to_f32_function *)plan->widen->function)(to, sums, count);
-    const float alpha = plan->shape.activation.alpha;
-    for (int64_t i = 0; i < count; i++) sums[i] = sums[i] < 0.0f ? alpha * sums[i] : sums[i];
-  }
-  narrow(sums, to, count);
+void dq_conv_narrow(const dq_conv_plan *plan, const float *sums, uint16_t *to, int64_t count) {
+  if (rounds_first(plan))
+    ((dq_f32_to_f16_leaky_function *)plan->narrow->function)(sums, plan->shape.activation.alpha, to, count);
+  else ((dq_f32_to_f16_function *)plan->narrow->function)(sums, to, count);
 }
 
 static void fill(uint32_t *words, int64_t count, uint32_t word) {

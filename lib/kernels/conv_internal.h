@@ -89,8 +89,8 @@ void dq_conv_pack_bias(const dq_conv_plan *plan, const void *bias, uint32_t *wor
 
 // What a kernel does at the end of its sums.
 dq_bounds dq_conv_bounds(const dq_conv_plan *plan);
-// Sums to binary16, with what dq_conv_bounds leaves to be done; sums are overwritten.
-void dq_conv_narrow(const dq_conv_plan *plan, float *sums, uint16_t *to, int64_t count);
+// Sums to binary16, with what dq_conv_bounds leaves to be done.
+void dq_conv_narrow(const dq_conv_plan *plan, const float *sums, uint16_t *to, int64_t count);
 
 // True when int8 weights can be held as signed bytes without their zero points: all are the natural
 // ones (0 of int8, 128 of uint8).

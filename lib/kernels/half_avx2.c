@@ -12,6 +12,18 @@ void dq_f32_to_f16_avx2(const float *input, uint16_t *output, int64_t count) {
   for (; i < count; i++) output[i] = _cvtss_sh(input[i], NEAREST);
 }
 
+void dq_f32_to_f16_leaky_avx2(const float *input, float alpha, uint16_t *output, int64_t count) {
+  const __m256 slope = _mm256_set1_ps(alpha);
+  int64_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    __m256 x = _mm256_cvtph_ps(_mm256_cvtps_ph(_mm256_loadu_ps(input + i), NEAREST));
+    __m256 below = _mm256_cmp_ps(x, _mm256_setzero_ps(), _CMP_LT_OQ);
+    x = _mm256_blendv_ps(x, _mm256_mul_ps(slope, x), below);
+    _mm_storeu_si128((void *)(output + i), _mm256_cvtps_ph(x, NEAREST));
+  }
+  dq_f32_to_f16_leaky_c(input + i, alpha, output + i, count - i);
+}
+
 void dq_f16_to_f32_avx2(const uint16_t *input, float *output, int64_t count) {
   int64_t i = 0;
   for (; i + 8 <= count; i += 8)

@@ -13,6 +13,15 @@ void dq_f32_to_f16_avx512(const float *input, uint16_t *output, int64_t count) {
   _mm256_mask_storeu_epi16(output + i, rest, _mm512_cvtps_ph(x, NEAREST));
 }
 
+void dq_f32_to_f16_leaky_avx512(const float *input, float alpha, uint16_t *output, int64_t count) {
+  const __m512 slope = f32_set(alpha);
+  for (int64_t i = 0; i < count; i += 16) {
+    const __mmask16 mask = (__mmask16)v_bits_below(count - i);
+    __m512 x = _mm512_cvtph_ps(_mm512_cvtps_ph(_mm512_maskz_loadu_ps(mask, input + i), NEAREST));
+    _mm256_mask_storeu_epi16(output + i, mask, _mm512_cvtps_ph(f32_leaky(x, slope), NEAREST));
+  }
+}
+
 void dq_f16_to_f32_avx512(const uint16_t *input, float *output, int64_t count) {
   int64_t i = 0;
   for (; i + 16 <= count; i += 16)

@@ -179,6 +179,8 @@ typedef void dq_requantize_function(const dq_requantize_rows *rows);
 typedef void dq_f32_to_f16_function(const float *input, uint16_t *output, int64_t count);
 typedef void dq_f16_to_f32_function(const uint16_t *input, float *output, int64_t count);
 typedef void dq_round_f16_function(const float *input, float *output, int64_t count);
+// Rounded, then the slope below zero, then rounded again, as a LeakyRelu of its own.
+typedef void dq_f32_to_f16_leaky_function(const float *input, float alpha, uint16_t *output, int64_t count);
 typedef void dq_exp_f32_function(const float *input, float *output, int64_t count);
 typedef dq_exp_f32_function dq_sigmoid_f32_function, dq_tanh_f32_function;
 typedef void dq_quantize_function(const float *input, float scale, int32_t zero_point,

@@ -199,7 +199,7 @@ static const dq_attribute_rule attributes_BatchNormalization[] = {
     {0}};
 const dq_operator dq_op_BatchNormalization = {
     .since = {1, 6, 7, 9, 14, 15},
-    ROW(BatchNormalization, (5, 5), (1, 5), DQ_FOLLOW, DQ_QUANTIZE_TABLE, DQ_OP_HALF | DQ_OP_IN_PLACE)};
+    ROW(BatchNormalization, (5, 5), (1, 5), DQ_FOLLOW, DQ_QUANTIZE_TABLE, DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_CHANNEL_VECTORS)};
 
 // ---- InstanceNormalization, GroupNormalization: sets of whole planes of one picture ----
 

@@ -192,9 +192,11 @@ struct dq_half_form {
   dq_op wide;
   size_t *input_offsets, *output_offsets; // in scratch; 0: none
   int64_t piece;                          // elements at a time (DQ_OP_ELEMENTWISE); 0: all
+  int64_t channels;                       // above 0: a piece is a plane, constants have an element for each
+  const dq_tensor **constants;            // with pieces: the whole ones, of which wide has single elements
 };
 
-enum { HALF_ALIGNMENT = 64, HALF_PIECE = 8192 }; // a piece of two inputs and an output: 96 kB
+enum { HALF_ALIGNMENT = 64, HALF_PIECE = 2048, LEAST_PIECE = 64 }; // a piece of two inputs and an output: 24 kB
 
 static size_t place_in_scratch(const dq_tensor *half, int64_t piece, size_t *used) {
   size_t offset = dq_round_up(*used, HALF_ALIGNMENT);
@@ -202,19 +204,35 @@ static size_t place_in_scratch(const dq_tensor *half, int64_t piece, size_t *use
   return offset;
 }
 
+// A constant with one element per channel of the output: a vector where the operator says so (of_vectors), else along
+// dimension 1 as broadcasting aligns it.
+static bool by_channel(const dq_tensor *input, const dq_tensor *output, bool of_vectors) {
+  if (!input->data || output->rank < 3 || dq_tensor_count(input) != output->dims[1]) return false;
+  int axis = of_vectors ? 0 : 1 - (output->rank - input->rank);
+  return axis >= 0 && axis < input->rank && input->dims[axis] == output->dims[1];
+}
+
 // Pieces of an elementwise node stay in the cache between widening, computing and rounding. Inputs
-// of another shape than the output's must be constant.
-static int64_t piece_of(const dq_op *op) {
+// of another shape than the output's must be constant. Sets piece and channels.
+static void choose_piece(const dq_op *op, struct dq_half_form *form) {
   const dq_tensor *output = op->outputs[0];
-  if (!(op->row->flags & DQ_OP_ELEMENTWISE) || op->output_count != 1 || output->type != DQ_F16)
-    return 0;
+  bool vectors = (op->row->flags & DQ_OP_CHANNEL_VECTORS) && !dq_node_int(op->node, "training_mode", 0);
+  if (!(op->row->flags & DQ_OP_ELEMENTWISE) && !vectors) return;
+  if (op->output_count != 1 || output->type != DQ_F16) return;
+  int channelled = 0;
   for (int i = 0; i < op->input_count; i++) {
     const dq_tensor *input = op->inputs[i];
     bool whole = input && !input->data && input->type == DQ_F16 && dq_tensor_same_shape(input, output);
     bool single = !input || (input->data && dq_tensor_count(input) == 1);
-    if (!whole && !single) return 0;
+    bool channel = !whole && !single && by_channel(input, output, vectors);
+    if (!whole && !single && !channel) return;
+    channelled += channel;
   }
-  return HALF_PIECE * dq_pool_threads(op->context ? op->context->pool : NULL);
+  form->piece = HALF_PIECE * dq_pool_threads(op->context ? op->context->pool : NULL);
+  if (!channelled) return;
+  form->channels = output->dims[1];
+  form->piece = dq_tensor_product(output, 2, output->rank);
+  if (form->piece < LEAST_PIECE) form->piece = form->channels = 0;
 }
 
 static dq_status form_inputs(const dq_op *op, struct dq_half_form *form, dq_arena *arena) {
@@ -237,6 +255,30 @@ static dq_status form_outputs(const dq_op *op, struct dq_half_form *form, dq_are
   return DQ_OK;
 }
 
+// Constants become single elements, which run_piece points at those of its channel.
+static dq_status take_channels(const dq_op *op, struct dq_half_form *form, dq_arena *arena) {
+  if (!form->piece) return DQ_OK;
+  form->constants = DQ_NEW_ARRAY(arena, op->input_count, const dq_tensor *);
+  dq_tensor *single = DQ_NEW_ARRAY(arena, op->input_count, dq_tensor);
+  if (!form->constants || !single) return dq_fail_memory(op->error, sizeof *single);
+  for (int i = 0; i < op->input_count; i++) {
+    const dq_tensor *constant = form->wide.inputs[i];
+    if (!constant || !op->inputs[i]->data) continue;
+    form->constants[i] = constant;
+    single[i] = (dq_tensor){.type = constant->type, .rank = 1, .dims = {1}, .data = constant->data};
+    form->wide.inputs[i] = &single[i];
+  }
+  return DQ_OK;
+}
+
+static void point_to_channel(struct dq_half_form *form, int i, int64_t from) {
+  const dq_tensor *constant = form->constants[i];
+  if (dq_tensor_count(constant) == 1) return;
+  int64_t at = from / form->piece % form->channels;
+  ((dq_tensor *)(uintptr_t)form->wide.inputs[i])->data = // made in take_channels
+      (char *)constant->data + (size_t)at * dq_dtype_size(constant->type);
+}
+
 static dq_status prepare_half(dq_op *op, dq_arena *arena) {
   struct dq_half_form *form = DQ_NEW(arena, struct dq_half_form);
   if (!form) return dq_fail_memory(op->error, sizeof *form);
@@ -250,7 +292,8 @@ static dq_status prepare_half(dq_op *op, dq_arena *arena) {
   DQ_TRY(form_inputs(op, form, arena));
   DQ_TRY(form_outputs(op, form, arena));
   if (op->row->prepare) DQ_TRY(op->row->prepare(&form->wide, arena));
-  form->piece = piece_of(op);
+  choose_piece(op, form);
+  DQ_TRY(take_channels(op, form, arena));
   size_t used = form->wide.scratch_bytes + 1; // so that no offset is 0
   for (int i = 0; i < op->input_count; i++)
     if (form->wide.inputs[i] != op->inputs[i] && !op->inputs[i]->data)
@@ -264,19 +307,20 @@ static dq_status prepare_half(dq_op *op, dq_arena *arena) {
   return DQ_OK;
 }
 
-// Elements [from, from + count) of the inputs and the output as vectors.
+// Elements [from, from + count) of the inputs and the output as a plane of one channel.
 static dq_status run_piece(dq_op *op, int64_t from, int64_t count) {
   struct dq_half_form *form = op->half;
   dq_op *wide = &form->wide;
   for (int i = 0; i < op->input_count; i++) {
+    if (form->constants && form->constants[i]) point_to_channel(form, i, from);
     if (!form->input_offsets[i]) continue;
     float *elements = (float *)((char *)op->scratch + form->input_offsets[i]);
     dq_tensor *input = (dq_tensor *)(uintptr_t)wide->inputs[i]; // made in form_inputs
-    *input = (dq_tensor){.type = DQ_F32, .rank = 1, .dims = {count}, .data = elements};
+    *input = (dq_tensor){.type = DQ_F32, .rank = 3, .dims = {1, 1, count}, .data = elements};
     dq_convert_f16_f32(cpu_of(op), (const uint16_t *)op->inputs[i]->data + from, elements, count);
   }
   float *result = (float *)((char *)op->scratch + form->output_offsets[0]);
-  *wide->outputs[0] = (dq_tensor){.type = DQ_F32, .rank = 1, .dims = {count}, .data = result};
+  *wide->outputs[0] = (dq_tensor){.type = DQ_F32, .rank = 3, .dims = {1, 1, count}, .data = result};
   DQ_TRY(op->row->run(wide));
   dq_convert_f32_f16(cpu_of(op), result, (uint16_t *)op->outputs[0]->data + from, count);
   return DQ_OK;

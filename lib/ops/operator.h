@@ -51,6 +51,7 @@ enum { // flags
   DQ_OP_SHAPE_ONLY = 8, // the result depends on the shapes of the inputs only (Shape, Size)
   DQ_OP_RANDOM = 16,    // never folded
   DQ_OP_ELEMENTWISE = 64, // output i depends on element i of inputs of its shape only
+  DQ_OP_CHANNEL_VECTORS = 128, // with DQ_OP_HALF: like ELEMENTWISE in inference; the other inputs are vectors by channel
   DQ_OP_HALF_KERNEL = 32, // with DQ_OP_HALF: prepare may take float16 itself, and then sets state
 };
 

@@ -19,8 +19,16 @@ typedef struct element_rules {
   void (*add)(void *to, const void *from, int64_t step, int64_t count);
 } element_rules;
 
+// float16 as an integer of the same order, both zeros being one.
+static inline int half_order(uint16_t half) {
+  int16_t sign = (int16_t)((int16_t)half >> 15);
+  return (int16_t)(((half & 0x7fff) ^ sign) - sign);
+}
+#define NUMBER_ABOVE(a, b) ((a) > (b))
+#define HALF_ABOVE(a, b) ((((a) & 0x7fff) <= 0x7c00) & (half_order(a) > half_order(b)))
+
 // Two loops each: the dense one vectorises. A NaN is passed over by the comparison.
-#define DEFINE_MAXIMUM(name, type, least)                                                          \
+#define DEFINE_MAXIMUM(name, type, least, ABOVE)                                                   \
   static void clear_##name(void *to, int64_t count, bool lowest) {                                 \
     type *target = to;                                                                             \
     for (int64_t i = 0; i < count; i++) target[i] = lowest ? (least) : (type)0;                    \
@@ -30,13 +38,13 @@ typedef struct element_rules {
     const type *restrict source = from;                                                            \
     if (step == 1)                                                                                 \
       for (int64_t i = 0; i < count; i++)                                                          \
-        target[i] = source[i] > target[i] ? source[i] : target[i];                                 \
+        target[i] = ABOVE(source[i], target[i]) ? source[i] : target[i];                           \
     else if (step == 2)                                                                            \
       for (int64_t i = 0; i < count; i++)                                                          \
-        target[i] = source[2 * i] > target[i] ? source[2 * i] : target[i];                         \
+        target[i] = ABOVE(source[2 * i], target[i]) ? source[2 * i] : target[i];                   \
     else                                                                                           \
       for (int64_t i = 0; i < count; i++)                                                          \
-        target[i] = source[step * i] > target[i] ? source[step * i] : target[i];                   \
+        target[i] = ABOVE(source[step * i], target[i]) ? source[step * i] : target[i];             \
   }
 #define DEFINE_ADD(name, type)                                                                     \
   static void add_##name(void *to, const void *from, int64_t step, int64_t count) {                \
@@ -47,18 +55,21 @@ typedef struct element_rules {
     else                                                                                           \
       for (int64_t i = 0; i < count; i++) target[i] += source[step * i];                           \
   }
-DEFINE_MAXIMUM(f32, float, -INFINITY)
-DEFINE_MAXIMUM(f64, double, -(double)INFINITY)
-DEFINE_MAXIMUM(i8, int8_t, INT8_MIN)
-DEFINE_MAXIMUM(u8, uint8_t, 0)
+DEFINE_MAXIMUM(f32, float, -INFINITY, NUMBER_ABOVE)
+DEFINE_MAXIMUM(f64, double, -(double)INFINITY, NUMBER_ABOVE)
+DEFINE_MAXIMUM(f16, uint16_t, 0xfc00, HALF_ABOVE)
+DEFINE_MAXIMUM(i8, int8_t, INT8_MIN, NUMBER_ABOVE)
+DEFINE_MAXIMUM(u8, uint8_t, 0, NUMBER_ABOVE)
 DEFINE_ADD(f32, float)
 DEFINE_ADD(f64, double)
 
 static const element_rules *rules_of(int type) {
   static const element_rules f32 = {4, clear_f32, maximum_f32, add_f32};
   static const element_rules f64 = {8, clear_f64, maximum_f64, add_f64};
+  static const element_rules f16 = {2, clear_f16, maximum_f16, NULL};
   static const element_rules i8 = {1, clear_i8, maximum_i8, NULL};
   static const element_rules u8 = {1, clear_u8, maximum_u8, NULL};
+  if (type == DQ_F16) return &f16;
   return type == DQ_F32 ? &f32 : type == DQ_F64 ? &f64 : type == DQ_I8 ? &i8 : &u8;
 }
 
@@ -295,7 +306,8 @@ static void indexed_window(const pool_job *job, int64_t plane, const int64_t *o,
         most = value;
         best = job->column_major ? (x * w->input[1] + h) * w->input[0] + d : at;
       }
-  if (best < 0 && job->type != DQ_F32 && job->type != DQ_F64) most = job->type == DQ_I8 ? -128 : 0;
+  if (best < 0 && job->type == DQ_I8) most = -128;
+  if (best < 0 && job->type == DQ_U8) most = 0;
   dq_tensor_set(&out, position, most);
   job->indices[position] = plane * volume + (best < 0 ? 0 : best);
 }
@@ -373,13 +385,12 @@ const dq_operator dq_op_MaxPool = {
     .since = {1, 8, 10, 11, 12, 22},
     .inputs = {1, 1},
     .outputs = {1, 2},
-    .types = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64) | DQ_BIT(DQ_I8) | DQ_BIT(DQ_U8),
+    .types = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64) | DQ_BIT(DQ_F16) | DQ_BIT(DQ_I8) | DQ_BIT(DQ_U8),
     .attributes = attributes,
     .infer = infer,
     .run = run_max,
     .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
-    .flags = DQ_OP_HALF,
 };
 
 const dq_operator dq_op_AveragePool = {

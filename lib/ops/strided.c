@@ -160,15 +160,10 @@ void dq_strided_copy(const dq_op *op, const dq_strided *plan, size_t size, const
 
 void dq_fill_elements(void *to, int64_t count, size_t size, const void *value) {
   char *target = to;
-  if (size == 1) {
-    memset(target, *(const unsigned char *)value, (size_t)count);
-  } else if (size == 4) {
-    uint32_t bits, *elements = to;
-    memcpy(&bits, value, 4);
-    for (int64_t i = 0; i < count; i++) elements[i] = bits;
-  } else {
-    for (int64_t i = 0; i < count; i++) memcpy(target + (size_t)i * size, value, size);
-  }
+  const size_t all = (size_t)count * size;
+  if (count) memcpy(target, value, size);
+  for (size_t filled = size; filled < all; filled *= 2) // what is there, once more
+    memcpy(target + filled, target, filled < all - filled ? filled : all - filled);
 }
 
 dq_status dq_run_copy(dq_op *op) {

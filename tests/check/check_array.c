@@ -174,6 +174,23 @@ void check_halves(checker *c) {
   output_free(&rounded);
 }
 
+void check_halves_leaky(checker *c) {
+  int64_t count = array_size(c);
+  float alpha = chance(c, 20) ? 0 : dq_random_float(&c->random) * 2 - 0.5f;
+  input_buffer floats = input_new((size_t)count * 4);
+  fill_patterns(c, floats.data, count);
+  output_buffer halves = output_new((size_t)count * 2, (size_t)between(c, 0, 31) * 2);
+  ((dq_f32_to_f16_leaky_function *)c->row->function)(floats.data, alpha, halves.data, count);
+  bool good = output_guards_hold(&halves);
+  for (int64_t i = 0; i < count; i++) {
+    float x = dq_round_to_half(((float *)floats.data)[i]);
+    good = good && ((uint16_t *)halves.data)[i] == dq_float_to_half(x < 0 ? alpha * x : x);
+  }
+  finish(c, good, "binary16 leaky rectifier", count);
+  input_free(&floats);
+  output_free(&halves);
+}
+
 void check_quantize(checker *c) {
   int64_t count = array_size(c);
   bool is_signed = chance(c, 50);

@@ -28,6 +28,7 @@ static check_case *const u8s8_expand_cases[] = {check_u8s8_expand, NULL};
 static check_case *const requantize_cases[] = {check_requantize, NULL};
 static check_case *const f32_to_f16_cases[] = {check_halves, NULL};
 static check_case *const f16_to_f32_cases[] = {check_halves, NULL};
+static check_case *const f32_to_f16_leaky_cases[] = {check_halves_leaky, NULL};
 static check_case *const round_f16_cases[] = {check_halves, NULL};
 static check_case *const quantize_cases[] = {check_quantize, NULL};
 static check_case *const dequantize_cases[] = {check_dequantize, NULL};

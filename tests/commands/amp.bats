@@ -12,7 +12,7 @@ Values of unknown range:        0
 Weights in float16:             1.54 k
 Weights too small, now zero:    0
 Weights not rounded to nearest: 152
-SQNR on noise (dB):             85.9
+SQNR on noise (dB):             86.3
 Casts:                          2
 Bytes cast in a run:            1.1 kB
 

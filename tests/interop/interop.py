@@ -289,25 +289,36 @@ def forms_alike(path, data, preset, folder):
 
 
 def half_rounds(folder):
-    """Our executor rounds every float16 value: Conv, Add, Sigmoid against numpy in float64, rounded after each."""
+    """Our executor rounds every float16 value: operators one after the other against numpy in float64, rounded."""
     random = np.random.default_rng(2)
-    x = random.standard_normal((1, 4, 6, 6)).astype(np.float16)
+    x = random.standard_normal((2, 4, 12, 12)).astype(np.float16)
     w = random.standard_normal((5, 4, 3, 3)).astype(np.float16)
     c = random.standard_normal((1, 5, 1, 1)).astype(np.float16)
+    slope = random.standard_normal((5, 1, 1)).astype(np.float16)
+    norm = [(random.uniform(0.5, 1.5, 5)).astype(np.float16) for _ in range(4)]
     half = lambda name, shape: helper.make_tensor_value_info(name, TensorProto.FLOAT16, shape)
+    constant = onnx.numpy_helper.from_array
     graph = helper.make_graph(
         [helper.make_node("Conv", ["x", "w"], ["a"]), helper.make_node("Add", ["a", "c"], ["b"]),
-         helper.make_node("Sigmoid", ["b"], ["y"])], "half", [half("x", x.shape)],
-        [half("a", None), half("b", None), half("y", None)],
-        [onnx.numpy_helper.from_array(w, "w"), onnx.numpy_helper.from_array(c, "c")])
+         helper.make_node("Sigmoid", ["b"], ["y"]), helper.make_node("PRelu", ["b", "slope"], ["p"]),
+         helper.make_node("BatchNormalization", ["p", "n0", "n1", "n2", "n3"], ["n"]),
+         helper.make_node("MaxPool", ["n"], ["m"], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1])],
+        "half", [half("x", x.shape)], [half(v, None) for v in "abypnm"],
+        [constant(w, "w"), constant(c, "c"), constant(slope, "slope")] + [constant(v, f"n{i}") for i, v in enumerate(norm)])
     path = os.path.join(folder, "rounds.onnx")
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7), path)
     windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.float64), (3, 3), axis=(2, 3))
     a = np.einsum("nihwkl,oikl->nohw", windows, w.astype(np.float64)).astype(np.float16)
-    got_a, got_b, got_y = run_dq(path, {"x": x})
+    got_a, got_b, got_y, got_p, got_n, got_m = run_dq(path, {"x": x})
     b = (got_a.astype(np.float64) + c).astype(np.float16)
     y = (1 / (1 + np.exp(-got_b.astype(np.float64)))).astype(np.float16)
-    for name, got, expected in (("Conv", got_a, a), ("Add", got_b, b), ("Sigmoid", got_y, y)):
+    p = np.where(got_b < 0, got_b.astype(np.float64) * slope, got_b).astype(np.float16)
+    scale, shift, mean, variance = (v.astype(np.float64).reshape(5, 1, 1) for v in norm)
+    n = ((got_p - mean) * scale / np.sqrt(variance + 1e-5) + shift).astype(np.float16)
+    padded = np.pad(got_n.astype(np.float64), ((0, 0), (0, 0), (1, 1), (1, 1)), constant_values=-np.inf)
+    m = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))[:, :, ::2, ::2].max(axis=(4, 5))
+    for name, got, expected in (("Conv", got_a, a), ("Add", got_b, b), ("Sigmoid", got_y, y), ("PRelu", got_p, p),
+                                ("BatchNormalization", got_n, n), ("MaxPool", got_m, m.astype(np.float16))):
         steps = np.abs(got.view(np.int16).astype(int) - expected.view(np.int16).astype(int))
         if got.dtype != np.float16 or steps.max() > 1 or (steps > 0).mean() > 0.01:
             return f"{name}: {(steps > 0).mean():.2%} of the values differ, by up to {steps.max()} float16 steps"
