@@ -16,6 +16,7 @@ typedef struct judge {
   float **kept;        // float outputs in the order they were seen
   int64_t kept_count, next, capacity;
   dq_closeness *outputs;
+  dq_seen seen[2];     // of the best setting so far and of one that challenges it
 } judge;
 
 // ---- Outputs ----
@@ -56,6 +57,7 @@ static dq_status open_judge(judge *it, dq_int8_job *job) {
 
 static void close_judge(judge *it) {
   for (int64_t i = 0; i < it->kept_count; i++) free(it->kept[i]);
+  for (int i = 0; i < 2; i++) dq_seen_close(&it->seen[i]);
 }
 
 // ---- Trials ----
@@ -83,12 +85,25 @@ static dq_status note_costs(layer_costs *costs, const dq_int8_job *trial, dq_are
   return DQ_OK;
 }
 
+static bool is_of(const dq_seen *seen, const dq_int8_setting *setting) {
+  return seen->arena && seen->equalize == setting->equalize && seen->heads == setting->heads;
+}
+
+// What was seen with the setting's equalization; nothing yet in place of what the best setting does not need.
+static dq_status seen_for(judge *it, const dq_int8_setting *setting, dq_seen **seen) {
+  for (int i = 0; i < 2; i++)
+    if (is_of(*seen = &it->seen[i], setting)) return DQ_OK;
+  *seen = &it->seen[is_of(&it->seen[0], &it->job->setting)];
+  return dq_seen_open(*seen, setting->equalize, setting->heads, it->job->error);
+}
+
 // SQNR of the outputs in decibels under a setting. `costs` may be NULL.
 static dq_status try_setting(judge *it, const dq_int8_setting *setting, double *sqnr, layer_costs *costs) {
   dq_int8_report report = {0};
   dq_int8_job trial = *it->job;
   trial.report = &report, trial.setting = *setting;
   trial.pictures = trial.pictures < TRIAL_PICTURES ? trial.pictures : TRIAL_PICTURES;
+  DQ_TRY(seen_for(it, setting, &trial.seen));
   trial.graph = dq_graph_copy(it->job->graph);
   trial.arena = dq_arena_new(0);
   trial.origin = trial.graph ? dq_origin_begin(trial.graph, "trial") : NULL;

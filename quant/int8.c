@@ -143,6 +143,16 @@ static dq_observation observation(const dq_int8_job *job, const char *doing) {
                           .pictures = job->pictures, .doing = doing};
 }
 
+// Of a calibration that is the job's own: its facts are told, and it may serve the next trial.
+static dq_status finish_calibration(dq_int8_job *job, dq_calibration *calibration) {
+  job->report->calibration_bytes = calibration->bytes;
+  job->report->pictures = calibration->pictures;
+  dq_status status = choose_parameters(job, calibration);
+  if (status == DQ_OK && job->seen) return dq_seen_keep_calibration(job->seen, calibration, job->error);
+  dq_calibration_deinit(calibration);
+  return status;
+}
+
 static dq_status calibrate(dq_int8_job *job) {
   if (job->options->table) return choose_parameters(job, NULL);
   const char **names = DQ_NEW_ARRAY(job->arena, job->value_count, const char *);
@@ -154,13 +164,11 @@ static dq_status calibrate(dq_int8_job *job) {
       job->choices[v].slot = what.count;
       names[what.count++] = job->graph->values[v]->name;
     }
+  if (job->seen && dq_seen_has_calibration(job->seen, what.names, what.count))
+    return choose_parameters(job, &job->seen->calibration);
   dq_calibration calibration;
   DQ_TRY(dq_calibrate(&calibration, &what, job->context, job->error));
-  job->report->calibration_bytes = calibration.bytes;
-  job->report->pictures = calibration.pictures;
-  dq_status status = choose_parameters(job, &calibration);
-  dq_calibration_deinit(&calibration);
-  return status;
+  return finish_calibration(job, &calibration);
 }
 
 static void report_parameters(dq_int8_job *job) {
@@ -192,8 +200,8 @@ static dq_status permute(dq_int8_job *job) {
   const dq_accumulator_choice *made =
       job->options->table ? &job->options->table->accumulator : &job->setting.accumulator;
   if (made->rule != DQ_ACCUMULATE_PAIRS) return DQ_OK;
-  return dq_permute_for_pairs(job->graph, &job->options->shapes, &job->permuted, &job->permuted_count, job->arena,
-                              job->context, job->error);
+  return dq_permute_for_pairs(job->graph, &job->options->shapes, job->seen ? &job->seen->orders : NULL,
+                              &job->permuted, &job->permuted_count, job->arena, job->context, job->error);
 }
 
 // What lies behind the products of equalized heads.
@@ -211,17 +219,24 @@ static dq_status note_heads(dq_int8_job *job, const dq_equalization *equalizatio
   return DQ_OK;
 }
 
+static dq_status find_equalization(dq_int8_job *job, dq_equalization *equalization) {
+  dq_observation what = observation(job, "equalizing");
+  if (job->options->table) *equalization = job->options->table->equalization;
+  else if (job->seen && job->seen->equalized) *equalization = job->seen->equalization;
+  else {
+    DQ_TRY(dq_equalize_measure(equalization, &what, job->setting.equalize, job->setting.heads, job->graph->arena,
+                               job->context, job->error));
+    if (job->seen) DQ_TRY(dq_seen_keep_equalization(job->seen, equalization, job->error));
+  }
+  return DQ_OK;
+}
+
 // Equalizes, permutes, and opens the tables over the graph that comes of it.
 static dq_status equalize(dq_int8_job *job) {
-  dq_observation what = observation(job, "equalizing");
   dq_equalization *equalization = &job->report->table.equalization;
   const dq_restated *restated;
   int count;
-  if (job->options->table)
-    *equalization = job->options->table->equalization;
-  else
-    DQ_TRY(dq_equalize_measure(equalization, &what, job->setting.equalize, job->setting.heads, job->graph->arena, job->context,
-                               job->error));
+  DQ_TRY(find_equalization(job, equalization));
   DQ_TRY(dq_equalize_apply(job->graph, equalization, &job->options->shapes, job->arena, &restated, &count,
                            job->context, job->error));
   job->report->equalized = equalization->count;
@@ -239,8 +254,13 @@ static dq_status measure_means(dq_int8_job *job) {
   dq_observation what = observation(job, "correcting biases");
   if (job->options->table)
     job->means = job->options->table->means;
-  else if (job->setting.bias_correction)
+  else if (job->setting.bias_correction && job->seen && job->seen->means.count)
+    DQ_TRY(dq_seen_permuted_means(job->seen, job->permuted, job->permuted_count, &job->means, job->graph->arena,
+                                  job->error));
+  else if (job->setting.bias_correction) {
     DQ_TRY(dq_input_means_measure(&job->means, &what, job->graph->arena, job->context, job->error));
+    if (job->seen && !job->permuted_count) DQ_TRY(dq_seen_keep_means(job->seen, &job->means, job->error));
+  }
   job->report->bias_corrected = job->means.count > 0;
   job->report->table.means = job->means;
   return DQ_OK;

@@ -9,6 +9,7 @@
 #include "quant/permute.h"
 #include "quant/reach.h"
 #include "quant/rounding_internal.h"
+#include "quant/seen.h"
 
 // What is decided about one value of the graph.
 typedef struct dq_choice {
@@ -59,6 +60,7 @@ typedef struct dq_int8_job {
   int permuted_count;
   dq_rounding_list rounding;
   dq_input_means means; // of the inputs of products; none without bias correction
+  dq_seen *seen; // what trials with the same equalization share; NULL: none
 } dq_int8_job;
 
 // int8.c: all stages after folding and deciding, on the job's graph.

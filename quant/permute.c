@@ -135,7 +135,7 @@ static void write_order(const matching *m, int64_t *order) {
 typedef struct permuter {
   dq_graph *graph;
   dq_channel_map map;
-  int64_t **orders; // by root set; NULL: as it is
+  dq_channel_orders *chosen; // by root set
   dq_arena *arena;
   dq_error *error;
 } permuter;
@@ -165,7 +165,7 @@ static dq_status choose_order(permuter *p, int set, double *cost) {
   int count = (int)p->map.sets[set].count;
   matching m = {count, cost, DQ_NEW_ARRAY(p->arena, count, int)};
   burden *order = DQ_NEW_ARRAY(p->arena, count, burden);
-  int64_t *result = DQ_NEW_ARRAY(p->arena, count, int64_t);
+  int64_t *result = DQ_NEW_ARRAY(p->chosen->arena, count, int64_t);
   if (!m.partner || !order || !result) return dq_fail_memory(p->error, (size_t)count * sizeof *result);
   memset(cost, 0, (size_t)count * (size_t)count * sizeof *cost);
   if (!add_costs(p, set, cost)) return DQ_OK;
@@ -176,12 +176,14 @@ static dq_status choose_order(permuter *p, int set, double *cost) {
   improve(&m);
   if (!(total(&m) < before)) return DQ_OK;
   write_order(&m, result);
-  p->orders[set] = result;
+  p->chosen->orders[set] = result;
   return DQ_OK;
 }
 
 static dq_status choose_orders(permuter *p) {
   int64_t widest = 0;
+  p->chosen->orders = DQ_NEW_ARRAY(p->chosen->arena, p->map.set_count + 1, int64_t *);
+  if (!p->chosen->orders) return dq_fail_memory(p->error, (size_t)p->map.set_count * sizeof(int64_t *));
   for (int s = 0; s < p->map.set_count; s++)
     if (p->map.sets[s].count <= MOST_CHANNELS && p->map.sets[s].count > widest) widest = p->map.sets[s].count;
   double *cost = malloc((size_t)(widest * widest) * sizeof *cost + 1);
@@ -204,7 +206,7 @@ static const int64_t *order_of(permuter *p, const dq_value *value, int64_t *coun
   *count = 0;
   for (int i = 0; i < channels->count; i++) {
     int set = dq_channel_set_root(&p->map, channels->parts[i].set);
-    any |= p->orders[set] != NULL;
+    any |= p->chosen->orders[set] != NULL;
     *count += p->map.sets[set].count;
   }
   if (!any) return NULL;
@@ -214,7 +216,7 @@ static const int64_t *order_of(permuter *p, const dq_value *value, int64_t *coun
     int set = dq_channel_set_root(&p->map, channels->parts[i].set);
     int64_t first = channels->parts[i].first;
     for (int64_t c = 0; c < p->map.sets[set].count; c++)
-      order[first + c] = first + (p->orders[set] ? p->orders[set][c] : c);
+      order[first + c] = first + (p->chosen->orders[set] ? p->chosen->orders[set][c] : c);
   }
   return order;
 }
@@ -262,17 +264,17 @@ static dq_status list_values(permuter *p, const dq_permuted_value **values, int 
   return DQ_OK;
 }
 
-dq_status dq_permute_for_pairs(dq_graph *graph, const dq_shape_request *shapes, const dq_permuted_value **values,
-                               int *count, dq_arena *arena, const dq_context *context, dq_error *error) {
-  permuter p = {.graph = graph, .arena = arena, .error = error};
+dq_status dq_permute_for_pairs(dq_graph *graph, const dq_shape_request *shapes, dq_channel_orders *known,
+                               const dq_permuted_value **values, int *count, dq_arena *arena,
+                               const dq_context *context, dq_error *error) {
+  dq_channel_orders own = {.arena = arena};
+  permuter p = {.graph = graph, .chosen = known ? known : &own, .arena = arena, .error = error};
   dq_tensor *tensors;
   int nodes = graph->node_count;
   *values = NULL, *count = 0;
   DQ_TRY(dq_infer(graph, shapes, true, context, arena, &tensors, error));
   DQ_TRY(dq_channel_map_find(&p.map, graph, tensors, arena, error));
-  p.orders = DQ_NEW_ARRAY(arena, p.map.set_count + 1, int64_t *);
-  if (!p.orders) return dq_fail_memory(error, (size_t)p.map.set_count * sizeof *p.orders);
-  DQ_TRY(choose_orders(&p));
+  if (!p.chosen->orders) DQ_TRY(choose_orders(&p));
   DQ_TRY(list_values(&p, values, count));
   if (!*count) return DQ_OK;
   for (int n = 0; n < nodes; n++) DQ_TRY(permute_node(&p, graph->nodes[n]));

@@ -208,16 +208,20 @@ static dq_status match(matching *m, const dq_layer_options *options, const dq_co
 
 // ---- Running both ----
 
-// A value's elements as floats while a picture is compared.
+// The candidate runs, and the reference follows it as far as is needed to compare what the candidate
+// delivers, so that only few values are kept at any time.
+
+// A value of the reference as floats until the candidate's is compared with it.
 typedef struct kept_value {
   float *values;
-  int64_t count, capacity;
+  int64_t count;
 } kept_value;
 
 typedef struct compare_job {
   dq_layer_comparison *result;
   dq_runner reference, candidate;
   kept_value *kept;     // by layer: what the reference said of this picture
+  int step;             // of the reference's plan, the next
   int *reference_layer; // by value index of the session's copy: layer or -1
   int *candidate_layer;
   dq_data *data;
@@ -226,16 +230,20 @@ typedef struct compare_job {
   const dq_context *context;
 } compare_job;
 
-static dq_status reserve(compare_job *job, kept_value *kept, int64_t count, dq_error *error) {
+static dq_status keep(compare_job *job, kept_value *kept, int64_t count, dq_error *error) {
+  size_t bytes = (size_t)count * sizeof *kept->values;
+  DQ_TRY(dq_check_memory(job->context, job->kept_bytes + bytes, "the reference's values of one picture", error));
+  kept->values = malloc(bytes + 1);
+  if (!kept->values) return dq_fail_memory(error, bytes);
   kept->count = count;
-  if (count <= kept->capacity) return DQ_OK;
-  job->kept_bytes += (size_t)(count - kept->capacity) * sizeof *kept->values;
-  DQ_TRY(dq_check_memory(job->context, job->kept_bytes, "the reference's values of one picture",
-                         error));
+  job->kept_bytes += bytes;
+  return DQ_OK;
+}
+
+static void forget(compare_job *job, kept_value *kept) {
+  job->kept_bytes -= (size_t)kept->count * sizeof *kept->values;
   free(kept->values);
-  kept->values = malloc((size_t)count * sizeof *kept->values);
-  kept->capacity = kept->values ? count : 0;
-  return kept->values ? DQ_OK : dq_fail_memory(error, (size_t)count * sizeof *kept->values);
+  *kept = (kept_value){0};
 }
 
 static bool is_float(int type) {
@@ -248,7 +256,7 @@ static dq_status keep_reference(void *user, const dq_value *value, const dq_tens
   int layer = job->reference_layer[value->index];
   if (layer < 0 || !is_float(tensor->type)) return DQ_OK;
   kept_value *kept = &job->kept[layer];
-  DQ_TRY(reserve(job, kept, dq_tensor_count(tensor), error));
+  DQ_TRY(keep(job, kept, dq_tensor_count(tensor), error));
   if (tensor->type == DQ_F32) memcpy(kept->values, tensor->data, dq_tensor_bytes(tensor));
   else
     for (int64_t i = 0; i < kept->count; i++) kept->values[i] = (float)dq_tensor_get(tensor, i);
@@ -266,30 +274,37 @@ static void compare_channels(dq_layer_pair *pair, const float *kept, const dq_te
       dq_comparison_add_values(&pair->comparison, kept + pair->channels[c] * inner, at, inner);
 }
 
+static void compare_values(dq_layer_pair *pair, const kept_value *kept, const dq_tensor *tensor) {
+  if (kept->count != dq_tensor_count(tensor)) return;
+  if (tensor->type == DQ_F32 && pair->channels) compare_channels(pair, kept->values, tensor);
+  else if (tensor->type == DQ_F32)
+    dq_comparison_add_values(&pair->comparison, kept->values, tensor->data, kept->count);
+  for (int64_t i = 0; tensor->type != DQ_F32 && !pair->channels && i < kept->count; i++) {
+    float other = (float)dq_tensor_get(tensor, i);
+    dq_comparison_add_values(&pair->comparison, &kept->values[i], &other, 1);
+  }
+}
+
+// Runs the reference until it has delivered a layer's value, or to its end.
+static dq_status follow(compare_job *job, const kept_value *awaited, dq_error *error) {
+  dq_plan *plan = job->reference.session.plan;
+  for (; job->step < dq_plan_step_count(plan) && !(awaited && awaited->values); job->step++)
+    DQ_TRY(dq_plan_run_steps(plan, job->step, job->step + 1, error));
+  return DQ_OK;
+}
+
 static dq_status compare_candidate(void *user, const dq_value *value, const dq_tensor *tensor,
                                    dq_error *error) {
   compare_job *job = user;
-  (void)error;
   int layer = job->candidate_layer[value->index];
   if (layer < 0 || !is_float(tensor->type)) return DQ_OK;
   // Several values of the reference may stand behind one of the candidate's.
   for (int l = layer; l < job->result->layer_count; l++) {
     dq_layer_pair *pair = &job->result->layers[l];
-    kept_value *kept = &job->kept[l];
-    if (strcmp(pair->candidate->name, value->name) || kept->count != dq_tensor_count(tensor))
-      continue;
-    if (tensor->type == DQ_F32 && pair->channels) {
-      compare_channels(pair, kept->values, tensor);
-      continue;
-    }
-    if (tensor->type == DQ_F32) {
-      dq_comparison_add_values(&pair->comparison, kept->values, tensor->data, kept->count);
-      continue;
-    }
-    for (int64_t i = 0; !pair->channels && i < kept->count; i++) {
-      float other = (float)dq_tensor_get(tensor, i);
-      dq_comparison_add_values(&pair->comparison, &kept->values[i], &other, 1);
-    }
+    if (strcmp(pair->candidate->name, value->name)) continue;
+    DQ_TRY(follow(job, &job->kept[l], error));
+    compare_values(pair, &job->kept[l], tensor);
+    forget(job, &job->kept[l]);
   }
   return DQ_OK;
 }
@@ -345,9 +360,11 @@ static dq_status run_pictures(compare_job *job, int64_t most, dq_error *error) {
   for (int64_t i = 0; i < count; i++) {
     DQ_TRY(dq_check_stop(job->context, error));
     DQ_TRY(dq_data_read(job->data, i, job->picture, NULL, error));
-    for (int l = 0; l < job->result->layer_count; l++) job->kept[l].count = 0;
-    DQ_TRY(dq_runner_run(&job->reference, job->picture, 1, error));
+    dq_runner_fill(&job->reference, job->picture, 1);
+    job->step = 0;
     DQ_TRY(dq_runner_run(&job->candidate, job->picture, 1, error));
+    DQ_TRY(follow(job, NULL, error));
+    for (int l = 0; l < job->result->layer_count; l++) forget(job, &job->kept[l]); // the candidate had no such
     DQ_TRY(compare_outputs(job, error));
     dq_progress(job->context, "comparing", i + 1, count);
   }
@@ -386,6 +403,6 @@ dq_status dq_compare_layers(dq_layer_comparison *result, const dq_graph *referen
   status = run_job(&job, reference, candidate, options, arena, error);
   dq_runner_close(&job.reference);
   dq_runner_close(&job.candidate);
-  for (int i = 0; job.kept && i < result->layer_count; i++) free(job.kept[i].values);
+  for (int i = 0; job.kept && i < result->layer_count; i++) forget(&job, &job.kept[i]);
   return status;
 }

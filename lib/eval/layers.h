@@ -38,7 +38,7 @@ typedef struct dq_layer_options {
 // each is followed back to it); the same graph matches itself; else by name when asked for, with a
 // warning, and not at all otherwise (outputs only, said in a note). Values inside integer steps
 // (between DequantizeLinear and QuantizeLinear) are left out: looking at them would change what
-// runs. Everything needed is kept for one picture at a time. DQ_BAD_INPUT: the models' inputs or
+// runs. The two run side by side, so that only few values are kept at any time. DQ_BAD_INPUT: the models' inputs or
 // outputs differ in number or shape.
 dq_status dq_compare_layers(dq_layer_comparison *result, const dq_graph *reference,
                             const dq_graph *candidate, dq_data *data,

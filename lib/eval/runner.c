@@ -77,12 +77,16 @@ int64_t dq_runner_elements(const dq_runner *runner) {
   return dq_tensor_product(tensor, 1, tensor->rank);
 }
 
-dq_status dq_runner_run(dq_runner *runner, const float *values, int64_t count, dq_error *error) {
+void dq_runner_fill(dq_runner *runner, const float *values, int64_t count) {
   dq_tensor *tensor = dq_plan_input(runner->session.plan, 0);
   int64_t elements = count * dq_runner_elements(runner);
   memset(tensor->data, 0, dq_tensor_bytes(tensor)); // a run may overwrite its input
   if (tensor->type == DQ_F32) memcpy(tensor->data, values, (size_t)elements * sizeof *values);
   else
     for (int64_t i = 0; i < elements; i++) dq_tensor_set(tensor, i, (double)values[i]);
+}
+
+dq_status dq_runner_run(dq_runner *runner, const float *values, int64_t count, dq_error *error) {
+  dq_runner_fill(runner, values, count);
   return dq_plan_run(runner->session.plan, error);
 }

@@ -28,8 +28,11 @@ void dq_runner_close(dq_runner *runner); // safe on a zeroed struct
 
 int64_t dq_runner_elements(const dq_runner *runner); // of one picture as the model wants it
 
-// Runs `count` pictures (at most the batch), one after the other in `values`; the rest of the batch
-// is zero. Outputs are then in session.plan.
+// Makes `count` pictures (at most the batch), one after the other in `values`, the input of the next run;
+// the rest of the batch is zero.
+void dq_runner_fill(dq_runner *runner, const float *values, int64_t count);
+
+// Runs `count` pictures. Outputs are then in session.plan.
 dq_status dq_runner_run(dq_runner *runner, const float *values, int64_t count, dq_error *error);
 
 #endif

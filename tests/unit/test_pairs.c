@@ -139,7 +139,7 @@ static void permuting_is_neutral(void **state) {
   int count;
   dq_error error;
   assert_int_equal(
-      dq_permute_for_pairs(it->graph, &no_shapes, &values, &count, it->arena, &it->context, &error), DQ_OK);
+      dq_permute_for_pairs(it->graph, &no_shapes, NULL, &values, &count, it->arena, &it->context, &error), DQ_OK);
   assert_true(count > 0);
   for (int i = 0; i < count; i++) {
     assert_true(strcmp(values[i].value, "x") && strcmp(values[i].value, "y"));
@@ -165,7 +165,7 @@ static void large_neighbours_part(void **state) {
   int count;
   dq_error error;
   assert_int_equal(
-      dq_permute_for_pairs(it->graph, &no_shapes, &values, &count, it->arena, &it->context, &error), DQ_OK);
+      dq_permute_for_pairs(it->graph, &no_shapes, NULL, &values, &count, it->arena, &it->context, &error), DQ_OK);
   const dq_permuted_value *sum = NULL;
   for (int i = 0; i < count; i++)
     if (!strcmp(values[i].value, "sum_act")) sum = &values[i];
@@ -182,7 +182,7 @@ static void outputs_keep_their_order(void **state) {
   int count;
   dq_error error;
   assert_int_equal(
-      dq_permute_for_pairs(it->graph, &no_shapes, &values, &count, it->arena, &it->context, &error), DQ_OK);
+      dq_permute_for_pairs(it->graph, &no_shapes, NULL, &values, &count, it->arena, &it->context, &error), DQ_OK);
   for (int i = 0; i < count; i++) assert_int_not_equal(strncmp(values[i].value, "sum", 3), 0);
 }
 
