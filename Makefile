@@ -28,6 +28,10 @@ $(B)/generated/sets.mk: lib/base/cpu.def Makefile
 include $(B)/generated/sets.mk
 MACHINE := $(shell $(CC) -dumpmachine | cut -d- -f1)
 FOREIGN := $(patsubst %,\%_%.c,$(filter-out $(SETS_$(MACHINE)),$(SETS_x86_64) $(SETS_aarch64)))
+# Empty: without the convolutions that multiply by OpenBLAS.
+OPENBLAS := yes
+FOREIGN += $(if $(OPENBLAS),,%_openblas.c)
+OWN_FLAGS += $(if $(OPENBLAS),-DDQ_OPENBLAS)
 SOURCES := $(filter-out $(FOREIGN),$(wildcard $(addsuffix /*.c,$(ROOMS))))
 OBJECTS := $(SOURCES:%.c=$(B)/%.o)
 SHARED_CMD := $(filter-out cmd/dq.c cmd/dq-%.c,$(wildcard cmd/*.c))
@@ -58,6 +62,9 @@ $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)
 	$(Q)$(CC) $(CFLAGS) $(OWN_FLAGS) $(suffix_flags) $(SANITIZE) -MMD -MP -c -o $@ $<
+
+# The yardstick among the convolutions stays what it is whatever the rest is compiled with.
+$(B)/lib/kernels/conv_mcmk.o: CFLAGS := -O3 -g
 
 $(B)/libdq.a: $(OBJECTS) $(SCHEMA).o
 	$(call say,AR)

@@ -4,8 +4,10 @@
 #include <sys/resource.h>
 
 #include "cmd/command.h"
+#include "cmd/convolutions.h"
 #include "cmd/data.h"
 #include "lib/eval/bench.h"
+#include "lib/eval/peaks.h"
 #include "lib/report/report.h"
 
 typedef struct bench_options {
@@ -14,7 +16,7 @@ typedef struct bench_options {
   const char *reference;
   int64_t runs, warmup, batch;
   bool per_layer;
-  dq_option_list shapes;
+  dq_option_list shapes, convolutions;
 } bench_options;
 
 static const dq_option rows[] = {
@@ -54,6 +56,20 @@ static const dq_option rows[] = {
      .preset = "1",
      DQ_INTO(bench_options, batch),
      .help = "pictures run at once"},
+    {.name = "conv",
+     .type = DQ_OPTION_LIST,
+     .value = "[PATTERN=]ALGORITHM",
+     DQ_INTO(bench_options, convolutions),
+     .help = "how convolutions are computed (default: auto, the fastest of all)",
+     .details =
+         "ALGORITHM is one of auto, direct (the fastest whose results are those of the other commands)"
+#define DQ_CONV_ALGORITHM(symbol, name, help) ", " name " (" help ")"
+#include "lib/kernels/conv_algorithms.def"
+         ". Several with commas between them take turns like "
+         "models do, and are compared with the first. PATTERN= limits one to the layers whose names fit a "
+         "shell pattern; the last that fits counts. Where an algorithm does not fit a layer it is computed "
+         "as by auto; --per-layer shows what was used. auto may use winograd, whose rounding errors are "
+         "larger; what other commands calibrate, measure and write never comes from it."},
     {.name = "shape",
      .type = DQ_OPTION_LIST,
      .value = "NAME=N,C,H,W",
@@ -65,6 +81,7 @@ static const dq_option rows[] = {
 
 static const dq_column model_columns[] = {
     {"model", "Model", DQ_COLUMN_TEXT, NULL, 0, 40},
+    {"convolutions", "Conv", DQ_COLUMN_TEXT, NULL, 0, 16},
     {"median_ms", "Median", DQ_COLUMN_REAL, "ms", 3, 0},
     {"minimum_ms", "Least", DQ_COLUMN_REAL, "ms", 3, 0},
     {"p95_ms", "p95", DQ_COLUMN_REAL, "ms", 3, 0},
@@ -77,6 +94,8 @@ static const dq_column model_columns[] = {
     {"verdict", "Verdict", DQ_COLUMN_TEXT, NULL, 0, 12},
     {"load_ms", "Load", DQ_COLUMN_REAL, "ms", 2, 0},
     {"plan_ms", "Plan", DQ_COLUMN_REAL, "ms", 2, 0},
+    {"pack_ms", "Pack", DQ_COLUMN_REAL, "ms", 2, 0},
+    {"warmup_ms", "First", DQ_COLUMN_REAL, "ms", 2, 0},
     {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0},
     {"activation_bytes", "Activations", DQ_COLUMN_BYTES, NULL, 0, 0},
     {"packed_bytes", "Packed", DQ_COLUMN_BYTES, NULL, 0, 0},
@@ -87,11 +106,15 @@ static const dq_table_layout model_layout = {"models", "Times", model_columns, C
 static const dq_column layer_columns[] = {
     {"model", "Model", DQ_COLUMN_TEXT, NULL, 0, 24},
     {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 40},
+    {"convolutions", "Conv", DQ_COLUMN_TEXT, NULL, 0, 16},
     {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 24},
+    {"algorithm", "Algorithm", DQ_COLUMN_TEXT, NULL, 0, 16},
     {"median_ms", "Median", DQ_COLUMN_REAL, "ms", 4, 0},
     {"share", "Share", DQ_COLUMN_PERCENT, NULL, 1, 0},
     {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0},
     {"gmacs_per_second", "Speed", DQ_COLUMN_REAL, "GMAC/s", 2, 0},
+    {"peak_share", "Of peak", DQ_COLUMN_PERCENT, NULL, 1, 0},
+    {"bytes", "Bytes", DQ_COLUMN_BYTES, NULL, 0, 0},
 };
 static const dq_table_layout layer_layout = {"layers", "Steps", layer_columns, COUNT(layer_columns),
                                              false};
@@ -101,14 +124,19 @@ static const dq_column run_columns[] = {
     {"threads", "Threads", DQ_COLUMN_INT, NULL, 0, 0},
     {"batch", "Batch", DQ_COLUMN_INT, NULL, 0, 0},
     {"peak_bytes", "Peak memory of the process", DQ_COLUMN_BYTES, NULL, 0, 0},
+    {"float32_peak", "Measured peak, float32", DQ_COLUMN_REAL, "GMAC/s", 1, 0},
+    {"int8_peak", "Measured peak, 8 bits", DQ_COLUMN_REAL, "GMAC/s", 1, 0},
+    {"bandwidth", "Measured bandwidth", DQ_COLUMN_REAL, "GB/s", 1, 0},
 };
 static const dq_table_layout run_layout = {"run", NULL, run_columns, COUNT(run_columns), true};
 
 typedef struct bench {
   const bench_options *options;
-  const char **paths; // the reference first
+  dq_bench_subject *subjects; // the reference first
+  const char **ways;          // how each computes convolutions
   dq_bench_model *models;
   int count;
+  dq_peaks peaks; // with per_layer
   int64_t rounds;
 } bench;
 
@@ -143,7 +171,8 @@ static dq_status put_model(dq_table *table, const bench *it, int m, const dq_con
   dq_spread spread;
   DQ_TRY(dq_spread_of(&spread, model->times, it->rounds, error));
   dq_table_row(table);
-  dq_table_put_text(table, "model", it->paths[m]);
+  dq_table_put_text(table, "model", it->subjects[m].path);
+  dq_table_put_text(table, "convolutions", it->ways[m]);
   dq_table_put_real(table, "median_ms", spread.median * 1e3);
   dq_table_put_real(table, "minimum_ms", spread.minimum * 1e3);
   dq_table_put_real(table, "p95_ms", spread.p95 * 1e3);
@@ -152,12 +181,14 @@ static dq_status put_model(dq_table *table, const bench *it, int m, const dq_con
   if (it->count > 1) DQ_TRY(put_ratio(table, it, m, error));
   dq_table_put_real(table, "load_ms", model->load_time * 1e3);
   dq_table_put_real(table, "plan_ms", model->plan_time * 1e3);
+  dq_table_put_real(table, "pack_ms", model->pack_time * 1e3);
+  if (it->options->warmup) dq_table_put_real(table, "warmup_ms", model->warmup_time * 1e3);
   dq_plan_memory memory = dq_plan_memory_of(model->session.plan);
   dq_table_put_int(table, "activation_bytes", (int64_t)memory.block);
   dq_table_put_int(table, "packed_bytes", (int64_t)memory.packed);
   const char *doubt = dq_spread_doubt(&spread);
   dq_table_put_bool(table, "steady", !doubt);
-  if (doubt) dq_message(context, DQ_WARNING, "%s: %s", it->paths[m], doubt);
+  if (doubt) dq_message(context, DQ_WARNING, "%s: %s", it->subjects[m].path, doubt);
   return DQ_OK;
 }
 
@@ -168,12 +199,18 @@ static void put_layers(dq_table *table, const bench *it, int m) {
   for (int i = 0; i < model->layer_count; i++) {
     const dq_bench_layer *layer = &model->layers[i];
     dq_table_row(table);
-    dq_table_put_text(table, "model", it->paths[m]);
+    dq_table_put_text(table, "model", it->subjects[m].path);
+    dq_table_put_text(table, "convolutions", it->ways[m]);
     dq_table_put_text(table, "node", layer->name);
     dq_table_put_text(table, "op", layer->op_type);
+    dq_table_put_text(table, "algorithm", layer->algorithm);
     dq_table_put_real(table, "median_ms", layer->median * 1e3);
     if (total > 0) dq_table_put_real(table, "share", 100 * layer->median / total);
     put_speed(table, layer->macs, layer->median);
+    double peak = layer->integer ? it->peaks.int8 : it->peaks.float32;
+    if (layer->macs > 0 && layer->median > 0)
+      dq_table_put_real(table, "peak_share", 100 * (double)layer->macs / layer->median / peak);
+    dq_table_put_int(table, "bytes", layer->bytes);
   }
 }
 
@@ -193,25 +230,46 @@ static dq_status tell(bench *it, dq_report *report, const dq_context *context, d
   dq_table_put_int(record, "threads", dq_pool_threads(context->pool));
   dq_table_put_int(record, "batch", options->batch);
   dq_table_put_int(record, "peak_bytes", (int64_t)usage.ru_maxrss * 1024); // Linux counts in kB
+  if (!options->per_layer) return dq_command_report(&options->common, report, error);
+  dq_table_put_real(record, "float32_peak", it->peaks.float32 * 1e-9);
+  dq_table_put_real(record, "int8_peak", it->peaks.int8 * 1e-9);
+  dq_table_put_real(record, "bandwidth", it->peaks.bandwidth * 1e-9);
   return dq_command_report(&options->common, report, error);
+}
+
+// Every model with every way to compute convolutions, the reference first.
+static dq_status list_subjects(bench *it, dq_arena *arena, dq_error *error) {
+  const bench_options *options = it->options;
+  dq_convolutions *ways;
+  int way_count, extra = options->reference ? 1 : 0, models = options->common.operand_count + extra;
+  DQ_TRY(dq_read_convolutions(&options->convolutions, arena, &ways, &way_count, error));
+  it->count = models * way_count;
+  it->subjects = DQ_NEW_ARRAY(arena, it->count, dq_bench_subject);
+  it->ways = DQ_NEW_ARRAY(arena, it->count, const char *);
+  it->models = DQ_NEW_ARRAY(arena, it->count, dq_bench_model);
+  if (!it->subjects || !it->ways || !it->models) return dq_fail_memory(error, 0);
+  for (int i = 0; i < it->count; i++) {
+    int model = i / way_count - extra;
+    const dq_convolutions *way = &ways[i % way_count];
+    const char *path = model < 0 ? options->reference : options->common.operands[model];
+    it->subjects[i] = (dq_bench_subject){path, way->settings, way->count};
+    it->ways[i] = way->name;
+  }
+  return DQ_OK;
 }
 
 static dq_status measure(const bench_options *options, const dq_context *context, dq_arena *arena,
                          dq_error *error) {
-  int extra = options->reference ? 1 : 0;
-  bench it = {.options = options, .count = options->common.operand_count + extra};
-  it.paths = DQ_NEW_ARRAY(arena, it.count, const char *);
-  it.models = DQ_NEW_ARRAY(arena, it.count, dq_bench_model);
-  if (!it.paths || !it.models) return dq_fail_memory(error, 0);
-  if (extra) it.paths[0] = options->reference;
-  for (int i = extra; i < it.count; i++) it.paths[i] = options->common.operands[i - extra];
+  bench it = {.options = options};
+  DQ_TRY(list_subjects(&it, arena, error));
   dq_bench_options settings = {.runs = options->runs,
                                .warmup = options->warmup,
                                .time_limit = options->common.time_limit,
                                .per_layer = options->per_layer};
   DQ_TRY(dq_read_shapes(&options->shapes, options->batch, arena, &settings.shapes, error));
+  if (options->per_layer) DQ_TRY(dq_measure_peaks(&it.peaks, context, error));
   dq_status status =
-      dq_bench_run(it.models, it.paths, it.count, &settings, &it.rounds, context, arena, error);
+      dq_bench_run(it.models, it.subjects, it.count, &settings, &it.rounds, context, arena, error);
   dq_report *report = status == DQ_OK ? dq_report_new("dq-bench", 1, "Time of one run") : NULL;
   if (status == DQ_OK) status = tell(&it, report, context, error);
   dq_report_free(report);

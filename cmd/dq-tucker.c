@@ -136,15 +136,16 @@ static bool has_times(const dq_tucker_report *report) {
 // Times both files in turns, for a second or a few runs; nothing where no layer was timed.
 static dq_status time_whole(const work *w, const dq_tucker_report *report, dq_tucker_times *times,
                             dq_error *error) {
-  const char *paths[] = {w->options->common.operands[0], w->options->output.output};
-  bool files = strcmp(paths[0], "-") != 0 && strcmp(paths[1], "-") != 0;
+  const dq_bench_subject files[] = {{.path = w->options->common.operands[0]},
+                                    {.path = w->options->output.output}};
+  bool named = strcmp(files[0].path, "-") != 0 && strcmp(files[1].path, "-") != 0;
   *times = (dq_tucker_times){0};
-  if (!files || !report->decomposed || !has_times(report)) return DQ_OK;
+  if (!named || !report->decomposed || !has_times(report)) return DQ_OK;
   const dq_bench_options options = {.shapes = w->request, .runs = 31, .warmup = 3, .time_limit = 1};
   dq_bench_model models[2] = {0};
   dq_spread spreads[2];
   int64_t rounds = 0;
-  dq_status status = dq_bench_run(models, paths, 2, &options, &rounds, w->context, w->arena, error);
+  dq_status status = dq_bench_run(models, files, 2, &options, &rounds, w->context, w->arena, error);
   for (int i = 0; status == DQ_OK && i < 2; i++)
     status = dq_spread_of(&spreads[i], models[i].times, rounds, error);
   if (status == DQ_OK)

@@ -16,10 +16,11 @@ $(B)/tests/unit/%: $(B)/tests/unit/%.o $(UNIT_SHARED) $(B)/libdq.a
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES) -lcmocka
 
-# It needs the kernels alone and no library, so that it is built for another machine with a compiler.
+# It needs the kernels alone and no library but OpenBLAS, which may be left out, so that it is built for
+# another machine with a compiler.
 $(B)/dqcheck: $(CHECK_OBJECTS) $(filter $(B)/lib/base/% $(B)/lib/kernels/%,$(OBJECTS))
 	$(call say,LINK)
-	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ -lm -pthread
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(if $(OPENBLAS),$(shell pkg-config --libs openblas)) -lm -pthread
 
 # Small models, good and bad, that the tests of commands and the fuzzers read.
 $(B)/make_models: $(MODEL_OBJECTS) $(B)/libdq.a

@@ -33,21 +33,24 @@ static dq_status make_inputs(dq_bench_model *model, const dq_context *context, d
   return DQ_OK;
 }
 
-static dq_status open_model(dq_bench_model *model, const char *path,
+static dq_status open_model(dq_bench_model *model, const dq_bench_subject *subject,
                             const dq_bench_options *options, const dq_context *context,
                             dq_arena *arena, dq_error *error) {
   double start = now();
-  DQ_TRY(dq_onnx_load(&model->graph, path, context, error));
+  DQ_TRY(dq_onnx_load(&model->graph, subject->path, context, error));
   double loaded = now();
-  dq_session_options session = {.shapes = options->shapes};
+  dq_session_options session = {.shapes = options->shapes,
+                                .convolutions = subject->convolutions,
+                                .convolution_count = subject->convolution_count};
   dq_status status = dq_session_open(&model->session, model->graph, &session, context, error);
   model->load_time = loaded - start;
   model->plan_time = now() - loaded;
+  if (status == DQ_OK) model->pack_time = dq_plan_packing_time(model->session.plan);
   dq_cost cost;
   if (status == DQ_OK)
     status = dq_cost_analyse(&cost, model->graph, &options->shapes, context, arena, error);
   if (status == DQ_OK) status = make_inputs(model, context, arena, error);
-  if (status != DQ_OK) return dq_error_prefix(error, status, "%s", path);
+  if (status != DQ_OK) return dq_error_prefix(error, status, "%s", subject->path);
   model->macs = cost.macs_complete ? cost.macs : -1;
   model->times = DQ_NEW_ARRAY(arena, options->runs, double);
   return model->times ? DQ_OK : dq_fail_memory(error, (size_t)options->runs * sizeof(double));
@@ -66,7 +69,7 @@ static dq_status run_once(dq_bench_model *model, double *seconds, dq_error *erro
   return DQ_OK;
 }
 
-static dq_status run_turns(dq_bench_model *models, const char *const *paths, int count,
+static dq_status run_turns(dq_bench_model *models, const dq_bench_subject *subjects, int count,
                            const dq_bench_options *options, int64_t *rounds,
                            const dq_context *context, dq_error *error) {
   double start = 0;
@@ -78,7 +81,8 @@ static dq_status run_turns(dq_bench_model *models, const char *const *paths, int
       DQ_TRY(dq_check_stop(context, error));
       double seconds = 0;
       dq_status status = run_once(&models[m], &seconds, error);
-      if (status != DQ_OK) return dq_error_prefix(error, status, "%s", paths[m]);
+      if (status != DQ_OK) return dq_error_prefix(error, status, "%s", subjects[m].path);
+      if (round == -options->warmup) models[m].warmup_time = seconds;
       if (round >= 0) models[m].times[round] = seconds;
     }
     if (round >= 0) *rounds = round + 1;
@@ -95,7 +99,12 @@ static dq_status name_layers(dq_bench_model *model, const dq_bench_options *opti
   for (int s = 0; s < model->layer_count; s++) {
     const dq_node *node = dq_plan_step(model->session.plan, s, NULL);
     dq_bench_layer *layer = &model->layers[s];
-    *layer = (dq_bench_layer){.name = node->name, .op_type = node->op_type, .macs = -1};
+    *layer = (dq_bench_layer){.name = node->name,
+                              .op_type = node->op_type,
+                              .algorithm = dq_plan_step_algorithm(model->session.plan, s),
+                              .macs = -1,
+                              .bytes = dq_plan_step_bytes(model->session.plan, s),
+                              .integer = dq_plan_step_integer(model->session.plan, s)};
     for (int i = 0; i < cost.node_count; i++)
       if (cost.nodes[i].node == node) {
         layer->name = cost.nodes[i].label;
@@ -133,16 +142,16 @@ static dq_status time_layers(dq_bench_model *model, const dq_bench_options *opti
   return DQ_OK;
 }
 
-dq_status dq_bench_run(dq_bench_model *models, const char *const *paths, int count,
+dq_status dq_bench_run(dq_bench_model *models, const dq_bench_subject *subjects, int count,
                        const dq_bench_options *options, int64_t *rounds, const dq_context *context,
                        dq_arena *arena, dq_error *error) {
   memset(models, 0, (size_t)count * sizeof *models);
   for (int m = 0; m < count; m++)
-    DQ_TRY(open_model(&models[m], paths[m], options, context, arena, error));
-  DQ_TRY(run_turns(models, paths, count, options, rounds, context, error));
+    DQ_TRY(open_model(&models[m], &subjects[m], options, context, arena, error));
+  DQ_TRY(run_turns(models, subjects, count, options, rounds, context, error));
   for (int m = 0; m < count && options->per_layer; m++) {
     dq_status status = time_layers(&models[m], options, *rounds, context, arena, error);
-    if (status != DQ_OK) return dq_error_prefix(error, status, "%s", paths[m]);
+    if (status != DQ_OK) return dq_error_prefix(error, status, "%s", subjects[m].path);
   }
   return DQ_OK;
 }

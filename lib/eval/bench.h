@@ -42,16 +42,26 @@ typedef struct dq_bench_options {
   bool per_layer;       // afterwards as many rounds again with every step timed
 } dq_bench_options;
 
+// What is run: a model and how its convolutions are computed.
+typedef struct dq_bench_subject {
+  const char *path;
+  const dq_conv_setting *convolutions; // as in dq_plan_options
+  int convolution_count;
+} dq_bench_subject;
+
 typedef struct dq_bench_layer {
   const char *name, *op_type;
-  int64_t macs; // -1: not known
+  const char *algorithm; // NULL: there is one way only
+  int64_t macs;          // -1: not known
+  int64_t bytes;         // of inputs, weights and outputs
+  bool integer;          // the largest input is of 8 bits
   double median;
 } dq_bench_layer;
 
 typedef struct dq_bench_model {
   dq_graph *graph;
   dq_session session;
-  double load_time, plan_time;
+  double load_time, plan_time, pack_time, warmup_time; // packing is a part of planning; the first run
   int64_t macs;           // -1: not known
   dq_tensor **inputs;     // what is run: random numbers in -1...1, integers zero
   double *times;          // one per round
@@ -59,11 +69,11 @@ typedef struct dq_bench_model {
   int layer_count;
 } dq_bench_model;
 
-// Loads and plans `count` models, then runs them in turns (A B A B ...); only dq_plan_run is timed.
+// Loads and plans `count` subjects, then runs them in turns (A B A B ...); only dq_plan_run is timed.
 // Inputs come from context->seed, the same for every model. `*rounds` receives the rounds measured.
 // Arrays are in the arena; close the models with dq_bench_close after either outcome. Messages of
 // failures begin with the path.
-dq_status dq_bench_run(dq_bench_model *models, const char *const *paths, int count,
+dq_status dq_bench_run(dq_bench_model *models, const dq_bench_subject *subjects, int count,
                        const dq_bench_options *options, int64_t *rounds, const dq_context *context,
                        dq_arena *arena, dq_error *error);
 void dq_bench_close(dq_bench_model *models, int count); // safe on zeroed structs

@@ -1,9 +1,11 @@
 // Making a plan.
 #include "lib/exec/plan.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/exec/plan_internal.h"
 
 static dq_status make_steps(dq_plan *plan, dq_error *error) {
@@ -56,18 +58,47 @@ static dq_status check_types(const dq_plan *plan, dq_error *error) {
   return DQ_OK;
 }
 
-static dq_status prepare_steps(dq_plan *plan, dq_error *error) {
+static const dq_conv_setting *setting_of(const dq_plan_options *options, const dq_node *node) {
+  for (int i = options ? options->convolution_count : 0; i > 0; i--) {
+    const dq_conv_setting *setting = &options->convolutions[i - 1];
+    if (!setting->pattern || !fnmatch(setting->pattern, node->name, 0)) return setting;
+  }
+  return NULL;
+}
+
+// Layers whose own setting does not fit are named, those of a setting for all are counted.
+static dq_status prepare_step(dq_plan *plan, dq_step *step, const dq_plan_options *options, int *misfits) {
+  const dq_conv_setting *setting = setting_of(options, step->op.node);
+  step->op.algorithm = setting ? setting->algorithm : 0;
+  DQ_TRY(dq_op_prepare(&step->op, plan->arena));
+  if (!step->op.misfit) return DQ_OK;
+  if (!setting->pattern) ++*misfits;
+  else
+    dq_message(plan->context, DQ_NOTE, "node '%s': the algorithm asked for does not fit, '%s' is used",
+               step->op.node->name, step->op.computed_by);
+  return DQ_OK;
+}
+
+static dq_status prepare_steps(dq_plan *plan, const dq_plan_options *options, dq_error *error) {
+  double start = dq_seconds();
   size_t before = dq_arena_bytes(plan->arena);
+  int convolutions = 0, misfits = 0;
   for (int s = 0; s < plan->step_count; s++) {
     dq_step *step = &plan->steps[s];
     step->op.error = error;
     for (int i = 0; i < step->op.input_count; i++) // shapes of dynamic inputs are not final
       step->dynamic |= step->op.inputs[i] && step->op.inputs[i]->rank < 0;
     if (step->dynamic) continue;
-    DQ_TRY(dq_op_prepare(&step->op, plan->arena));
+    DQ_TRY(prepare_step(plan, step, options, &misfits));
+    convolutions += step->op.computed_by != NULL;
     if (step->op.scratch_bytes > plan->scratch_bytes) plan->scratch_bytes = step->op.scratch_bytes;
   }
   plan->packed_bytes = dq_arena_bytes(plan->arena) - before;
+  plan->packing_time = dq_seconds() - start;
+  if (misfits)
+    dq_message(plan->context, DQ_NOTE,
+               "%d of %d convolutions do not fit the algorithm asked for and are computed as by auto", misfits,
+               convolutions);
   return DQ_OK;
 }
 
@@ -95,7 +126,7 @@ static dq_status fill_plan(dq_plan *plan, const dq_plan_options *options, dq_err
   DQ_TRY(make_steps(plan, error));
   DQ_TRY(find_inputs(plan, error));
   DQ_TRY(check_types(plan, error));
-  DQ_TRY(prepare_steps(plan, error));
+  DQ_TRY(prepare_steps(plan, options, error));
   DQ_TRY(dq_plan_places(plan, error));
   return allocate(plan, error);
 }
@@ -172,3 +203,18 @@ const dq_node *dq_plan_step(const dq_plan *plan, int i, int64_t *nanoseconds) {
   return plan->steps[i].op.node;
 }
 void dq_plan_set_timing(dq_plan *plan, bool on) { plan->timing = on; }
+int64_t dq_plan_step_bytes(const dq_plan *plan, int i) {
+  const dq_op *op = &plan->steps[i].op;
+  size_t bytes = 0;
+  for (int k = 0; k < op->input_count; k++)
+    if (op->inputs[k] && op->inputs[k]->rank >= 0) bytes += dq_tensor_bytes(op->inputs[k]);
+  for (int k = 0; k < op->output_count; k++)
+    if (op->outputs[k] && op->outputs[k]->rank >= 0) bytes += dq_tensor_bytes(op->outputs[k]);
+  return (int64_t)bytes;
+}
+bool dq_plan_step_integer(const dq_plan *plan, int i) {
+  const dq_tensor *input = dq_op_input(&plan->steps[i].op, 0);
+  return input && (input->type == DQ_U8 || input->type == DQ_I8);
+}
+double dq_plan_packing_time(const dq_plan *plan) { return plan->packing_time; }
+const char *dq_plan_step_algorithm(const dq_plan *plan, int i) { return plan->steps[i].op.computed_by; }

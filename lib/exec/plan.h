@@ -7,8 +7,17 @@
 
 typedef struct dq_plan dq_plan;
 
+// How convolutions are computed: `algorithm` is a dq_conv_choice of lib/kernels, 0 the default, whose sums
+// are the same as everywhere.
+typedef struct dq_conv_setting {
+  const char *pattern; // of node names (fnmatch); NULL: all
+  int algorithm;
+} dq_conv_setting;
+
 typedef struct dq_plan_options {
   dq_shape_request shapes;
+  const dq_conv_setting *convolutions; // the last that fits a node counts
+  int convolution_count;
 } dq_plan_options;
 
 // The graph must be indexed and must outlive the plan; nodes in any order. Values that are not known
@@ -60,5 +69,11 @@ dq_plan_memory dq_plan_memory_of(const dq_plan *plan);
 int dq_plan_step_count(const dq_plan *plan);
 const dq_node *dq_plan_step(const dq_plan *plan, int i, int64_t *nanoseconds);
 void dq_plan_set_timing(dq_plan *plan, bool on);
+// Bytes of a step's inputs, weights among them, and outputs; whether its first input has 8 bits.
+int64_t dq_plan_step_bytes(const dq_plan *plan, int i);
+bool dq_plan_step_integer(const dq_plan *plan, int i);
+double dq_plan_packing_time(const dq_plan *plan); // seconds, of bringing constant operands into order
+// What dq_conv_algorithm_name says of a step; NULL when there is but one way to compute it.
+const char *dq_plan_step_algorithm(const dq_plan *plan, int i);
 
 #endif

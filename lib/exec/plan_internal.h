@@ -36,6 +36,7 @@ struct dq_plan {
   dq_tap tap;
   void *tap_user;
   bool timing;
+  double packing_time;
 };
 
 // memory.c: decides roots, lifetimes and offsets; sets block_bytes and live_bytes.

@@ -76,15 +76,40 @@ dq_status dq_conv_check(const dq_conv_parameters *p, dq_error *error) {
   return DQ_OK;
 }
 
-// In order of preference; the last is always applicable.
-static const dq_conv_algorithm *const algorithms[] = {&dq_conv_window, &dq_conv_depthwise,
-                                                     &dq_conv_blocks, &dq_conv_bands,
-                                                     &dq_conv_tiles};
+static const dq_conv_algorithm *const algorithms[DQ_CONV_CHOICES] = {
+#define DQ_CONV_ALGORITHM(symbol, name, help) [DQ_CONV_##symbol] = &dq_conv_##symbol,
+#include "lib/kernels/conv_algorithms.def"
+};
+
+const char *dq_conv_choice_name(dq_conv_choice choice) {
+  if (choice == DQ_CONV_SAME_BITS) return "direct";
+  if (choice == DQ_CONV_AUTO) return "auto";
+  return choice >= DQ_CONV_CHOICES || !algorithms[choice] ? NULL : algorithms[choice]->name;
+}
+
+bool dq_conv_same_bits(dq_conv_choice choice) {
+  return choice == DQ_CONV_SAME_BITS || (algorithms[choice] && algorithms[choice]->same_bits);
+}
+
+// The least cost of those that fit; the tiles always do.
+static const dq_conv_algorithm *cheapest(const dq_conv_plan *plan, bool same_bits) {
+  const dq_conv_algorithm *best = NULL;
+  double least = 0;
+  for (int i = 0; i < DQ_CONV_CHOICES; i++) {
+    const dq_conv_algorithm *one = algorithms[i];
+    if (!one || !one->cost || (same_bits && !one->same_bits) || !one->applicable(plan)) continue;
+    double cost = one->cost(plan);
+    if (best && cost >= least) continue;
+    best = one;
+    least = cost;
+  }
+  return best;
+}
 
 static void choose(dq_conv_plan *plan) {
-  int i = 0;
-  while (!algorithms[i]->applicable(plan)) i++;
-  plan->algorithm = algorithms[i];
+  dq_conv_choice choice = plan->shape.algorithm;
+  const dq_conv_algorithm *asked = algorithms[choice];
+  plan->algorithm = asked && asked->applicable(plan) ? asked : cheapest(plan, choice == DQ_CONV_SAME_BITS);
   plan->algorithm->prepare(plan);
 }
 

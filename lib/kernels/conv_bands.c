@@ -51,6 +51,14 @@ static bool applicable(const dq_conv_plan *plan) {
          band_words(p, rows) <= BAND_WORDS;
 }
 
+static double cost(const dq_conv_plan *plan) {
+  const dq_conv_parameters *p = &plan->shape;
+  enum { EXPAND = 2 }; // a vector of a tap brought into the band costs as much as so many products
+  int64_t vectors = dq_ceil_div(p->out_height * p->out_width, DQ_COST_LANES);
+  double depth = (double)(group_in(plan) * p->kernel_height * p->kernel_width);
+  return (double)(p->batch * p->groups * vectors) * depth * (double)(group_out(plan) + EXPAND);
+}
+
 static void prepare(dq_conv_plan *plan) {
   const dq_conv_parameters *p = &plan->shape;
   plan->multiply = dq_kernel_find(DQ_OPERATION_f32_tile, plan->cpu);
@@ -164,5 +172,12 @@ static void run(const dq_conv_call *call) {
   dq_pool_run(call->pool, p->batch * p->groups * bands, band_task, (void *)(uintptr_t)call);
 }
 
-const dq_conv_algorithm dq_conv_bands = {"bands",       applicable, prepare, packed_words,
-                                         scratch_words, pack,       run};
+const dq_conv_algorithm dq_conv_bands = {.name = "bands",
+                                         .applicable = applicable,
+                                         .same_bits = true,
+                                         .cost = cost,
+                                         .prepare = prepare,
+                                         .packed_words = packed_words,
+                                         .scratch_words = scratch_words,
+                                         .pack = pack,
+                                         .run = run};

@@ -97,6 +97,16 @@ static void choose_block(dq_conv_plan *plan) {
   plan->block_columns = dq_ceil_div(units, blocks) * unit;
 }
 
+static double cost(const dq_conv_plan *plan) {
+  const dq_conv_parameters *p = &plan->shape;
+  enum { BLOCK = 128 }; // four tile products of 16 cycles, two vectors each
+  const dq_kernel *multiply = dq_kernel_find(DQ_OPERATION_u8s8_block, plan->cpu);
+  int64_t depth = p->in_channels / p->groups * p->kernel_height * p->kernel_width;
+  int64_t blocks = dq_ceil_div(group_out(plan), multiply->rows) * dq_ceil_div(depth, 4 * DQ_BLOCK_WORDS) *
+                   dq_ceil_div(p->out_height * p->out_width, multiply->columns);
+  return BLOCK * (double)(p->batch * p->groups * blocks);
+}
+
 static void prepare(dq_conv_plan *plan) {
   const dq_conv_parameters *p = &plan->shape;
   plan->multiply = dq_kernel_find(DQ_OPERATION_u8s8_block, plan->cpu);
@@ -354,5 +364,12 @@ static void run(const dq_conv_call *call) {
     }
 }
 
-const dq_conv_algorithm dq_conv_blocks = {"blocks",      applicable, prepare, packed_words,
-                                          scratch_words, pack,       run};
+const dq_conv_algorithm dq_conv_blocks = {.name = "blocks",
+                                          .applicable = applicable,
+                                          .same_bits = true,
+                                          .cost = cost,
+                                          .prepare = prepare,
+                                          .packed_words = packed_words,
+                                          .scratch_words = scratch_words,
+                                          .pack = pack,
+                                          .run = run};

@@ -44,6 +44,10 @@ static int64_t band_words(const dq_conv_plan *plan) {
                        : row_groups(plan) * plan->slots_width * band_rows(plan) * plan->plane_width;
 }
 
+static double cost(const dq_conv_plan *plan) {
+  return (double)dq_conv_macs(&plan->shape) / DQ_COST_LANES;
+}
+
 static void prepare(dq_conv_plan *plan) {
   const dq_conv_parameters *p = &plan->shape;
   int operation = choose_multiply(plan);
@@ -245,5 +249,12 @@ static void run(const dq_conv_call *call) {
   dq_pool_run(call->pool, p->batch * p->out_channels, channel_task, (void *)(uintptr_t)call);
 }
 
-const dq_conv_algorithm dq_conv_depthwise = {"depthwise",   applicable, prepare, packed_words,
-                                             scratch_words, pack,       run};
+const dq_conv_algorithm dq_conv_depthwise = {.name = "depthwise",
+                                             .applicable = applicable,
+                                             .same_bits = true,
+                                             .cost = cost,
+                                             .prepare = prepare,
+                                             .packed_words = packed_words,
+                                             .scratch_words = scratch_words,
+                                             .pack = pack,
+                                             .run = run};

@@ -12,6 +12,7 @@
 #include "lib/base/sizes.h"
 
 enum {
+  DQ_COST_LANES = 16,
   DQ_CONV_HEADER_WORDS = 16, // of packed weights; the first word is 1 when there is a bias
   DQ_CONV_SLACK_WORDS = 64,  // behind every buffer kernels may overrun by a vector or four
 };
@@ -28,6 +29,10 @@ typedef struct dq_conv_call {
 typedef struct dq_conv_algorithm {
   const char *name;
   bool (*applicable)(const dq_conv_plan *plan); // pure: looks at shape, types and cpu only
+  bool same_bits;                               // sums are the chain of kernels.h
+  // Estimated time in multiply-adds of vectors of DQ_COST_LANES, to compare algorithms with; pure as well.
+  // The same on every instruction set, so that results are. NULL: taken when asked for only.
+  double (*cost)(const dq_conv_plan *plan);
   void (*prepare)(dq_conv_plan *plan);
   size_t (*packed_words)(const dq_conv_plan *plan);
   size_t (*scratch_words)(const dq_conv_plan *plan, int threads);
@@ -35,7 +40,8 @@ typedef struct dq_conv_algorithm {
   void (*run)(const dq_conv_call *call);
 } dq_conv_algorithm;
 
-extern const dq_conv_algorithm dq_conv_window, dq_conv_depthwise, dq_conv_blocks, dq_conv_bands, dq_conv_tiles;
+#define DQ_CONV_ALGORITHM(symbol, name, help) extern const dq_conv_algorithm dq_conv_##symbol;
+#include "lib/kernels/conv_algorithms.def"
 
 // 1x1 without strides and pads.
 bool dq_conv_is_flat(const dq_conv_parameters *parameters);

@@ -47,6 +47,14 @@ static int choose_multiply(const dq_conv_plan *plan) {
   return DQ_OPERATION_i16_tile;
 }
 
+static double cost(const dq_conv_plan *plan) {
+  const dq_conv_parameters *p = &plan->shape;
+  enum { PACK = 3 }; // a vector packed costs as much as so many products
+  int64_t vectors = dq_ceil_div(p->out_height * p->out_width, DQ_COST_LANES);
+  double depth = (double)(p->in_channels / p->groups * p->kernel_height * p->kernel_width);
+  return (double)(p->batch * p->groups * vectors) * depth * (double)(group_out(plan) + PACK);
+}
+
 static void prepare(dq_conv_plan *plan) {
   const dq_conv_parameters *p = &plan->shape;
   int operation = choose_multiply(plan);
@@ -378,5 +386,12 @@ static void run(const dq_conv_call *call) {
     }
 }
 
-const dq_conv_algorithm dq_conv_tiles = {"tiles",       always, prepare, packed_words,
-                                         scratch_words, pack,   run};
+const dq_conv_algorithm dq_conv_tiles = {.name = "tiles",
+                                         .applicable = always,
+                                         .same_bits = true,
+                                         .cost = cost,
+                                         .prepare = prepare,
+                                         .packed_words = packed_words,
+                                         .scratch_words = scratch_words,
+                                         .pack = pack,
+                                         .run = run};

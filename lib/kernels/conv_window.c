@@ -28,6 +28,10 @@ static bool applicable(const dq_conv_plan *plan) {
          has_kernel(plan);
 }
 
+static double cost(const dq_conv_plan *plan) {
+  return (double)dq_conv_macs(&plan->shape) / DQ_COST_LANES;
+}
+
 static void prepare(dq_conv_plan *plan) {
   plan->multiply = dq_kernel_find(DQ_OPERATION_f32_window, plan->cpu);
   plan->word_values = 1;
@@ -104,5 +108,12 @@ static void run(const dq_conv_call *call) {
   dq_pool_run(call->pool, p->batch * dq_ceil_div(p->out_channels, s.channels), channels_task, &s);
 }
 
-const dq_conv_algorithm dq_conv_window = {"window",      applicable, prepare, packed_words,
-                                          scratch_words, pack,       run};
+const dq_conv_algorithm dq_conv_window = {.name = "window",
+                                          .applicable = applicable,
+                                          .same_bits = true,
+                                          .cost = cost,
+                                          .prepare = prepare,
+                                          .packed_words = packed_words,
+                                          .scratch_words = scratch_words,
+                                          .pack = pack,
+                                          .run = run};

@@ -35,6 +35,22 @@ typedef struct dq_activation {
 } dq_activation;
 
 // ---- Convolution ----
+// How to compute a convolution: by the fastest algorithm whose results are the bits defined below, by the
+// fastest of all (errors of Winograd's filtering are within docs/NUMERICS.md), or by one of the algorithms
+// of conv_algorithms.def if it fits.
+typedef enum dq_conv_choice {
+  DQ_CONV_SAME_BITS,
+  DQ_CONV_AUTO,
+#define DQ_CONV_ALGORITHM(symbol, name, help) DQ_CONV_##symbol,
+#include "lib/kernels/conv_algorithms.def"
+  DQ_CONV_CHOICES
+} dq_conv_choice;
+
+// "direct" (DQ_CONV_SAME_BITS), "auto" or the name of an algorithm; NULL past the last.
+const char *dq_conv_choice_name(dq_conv_choice choice);
+// Whether the results of a choice are the bits defined below, whatever the shape.
+bool dq_conv_same_bits(dq_conv_choice choice);
+
 // 2-D convolution of NCHW input [batch][in_channels][in_height][in_width] with OIHW weights
 // [out_channels][in_channels / groups][kernel_height][kernel_width] to NCHW output. A 1-D
 // convolution is one of height 1. pad_bottom and pad_right only bound the windows; padding counts
@@ -48,6 +64,7 @@ typedef struct dq_conv_parameters {
   int64_t pad_top, pad_left, pad_bottom, pad_right;
   int64_t out_height, out_width;
   dq_activation activation; // fp32 only; int8 fuses Relu and Clip in dq_requantization low and high
+  dq_conv_choice algorithm; // one that does not fit counts as DQ_CONV_AUTO
 } dq_conv_parameters;
 
 // floor((in + pads - dilation (kernel - 1) - 1) / stride) + 1; 0 or less when the kernel does not
@@ -90,6 +107,14 @@ typedef struct dq_requantization {
   bool output_signed;       // int8 or uint8
 } dq_requantization;
 
+// The bound on the relative error of an output that Winograd's filtering must keep (docs/NUMERICS.md).
+#define DQ_WINOGRAD_ERROR 0.01
+// Its tiles: size x size outputs each, high x wide of them, `rows` rows at a time.
+typedef struct dq_winograd_tiles {
+  int size;
+  int64_t high, wide, rows;
+} dq_winograd_tiles;
+
 // What was chosen for one convolution. Made by *_plan, then only read; treat the fields as private.
 typedef struct dq_conv_plan {
   dq_conv_parameters shape;
@@ -112,6 +137,7 @@ typedef struct dq_conv_plan {
   bool direct; // tiles: flat and fp32, the input is read as it is, without expansion; blocks: planes
                // are read as they are, without packing
   int64_t block_columns, block_depth; // outputs at a time, words of depth at a time
+  dq_winograd_tiles tile;             // winograd only
 } dq_conv_plan;
 
 // fp32. Bits: every output is one chain of fmaf from +0 over (input channel of the group, kernel

@@ -165,6 +165,39 @@ static inline uint32_t *dq_start_line(const dq_expansion *e, int64_t line, const
   return words + e->first;
 }
 
+// The transforms of Winograd's filtering F(m x m, 3 x 3), m = size (2 or 4), of a band of tiles_high x
+// tiles_wide tiles of one channel. A tile is (m + 2)^2 values of the input, m apart, and becomes as many
+// places; m x m outputs come from as many sums. Buffers are read and written up to whole vectors.
+typedef struct dq_winograd_input {
+  int size;
+  int64_t tiles_high, tiles_wide;
+  const float *rows; // `lines` lines, `width` apart: those of the band that are inside of the input; the first
+  int64_t lines, width, taken; // `taken` values of each are used
+  int64_t pad_left, pad_top;   // zeros before them, in columns and lines
+  float *plane; // room of tiles_high m + 2 lines of plane_width and m + 1 vectors, zeroed by the caller once for
+  int64_t plane_width; // all channels
+  float *parts; // room of m (m + 2) part_stride, part_stride >= (tiles_high + 1) tiles_wide and a vector
+  int64_t part_stride;
+  // Place p of tile t = y * tiles_wide + x goes to to[p * place_stride + t / panel * panel_stride + t % panel].
+  float *to;
+  int64_t place_stride, panel, panel_stride;
+} dq_winograd_input;
+typedef void dq_winograd_input_function(const dq_winograd_input *input);
+
+typedef struct dq_winograd_output {
+  int size;
+  int64_t tiles_high, tiles_wide;
+  const float *from; // place p of tile t at p * place_stride + t
+  int64_t place_stride;
+  float *lines; // room of m line_stride, line_stride >= m tiles_high tiles_wide and m vectors
+  int64_t line_stride;
+  float *to; // `rows` rows of `width` values, at most what the tiles hold
+  int64_t rows, width;
+  bool has_bias, leaky; // and the end as in dq_tile
+  float bias, low, high, alpha;
+} dq_winograd_output;
+typedef void dq_winograd_output_function(const dq_winograd_output *output);
+
 // Rows of sums to 8 bits. bias and multipliers advance by the steps (0 or 1) per column and per row.
 typedef struct dq_requantize_rows {
   const int32_t *sums, *bias; // bias NULL: none

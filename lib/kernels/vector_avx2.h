@@ -71,6 +71,16 @@ static inline __m256 f32_leaky(__m256 x, __m256 alpha) {
   return _mm256_blendv_ps(x, _mm256_mul_ps(alpha, x), below);
 }
 
+static inline __m256 f32_minus(__m256 a, __m256 b) {
+  return _mm256_sub_ps(a, b);
+}
+// What f32_even and f32_odd parted, side by side again.
+static inline void f32_merge_2(__m256 x[2]) {
+  __m256 low = _mm256_unpacklo_ps(x[0], x[1]), high = _mm256_unpackhi_ps(x[0], x[1]);
+  x[0] = _mm256_permute2f128_ps(low, high, 0x20);
+  x[1] = _mm256_permute2f128_ps(low, high, 0x31);
+}
+
 static inline __m256i i32_zero(void) {
   return _mm256_setzero_si256();
 }

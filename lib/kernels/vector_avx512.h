@@ -71,6 +71,18 @@ static inline __m512 f32_leaky(__m512 x, __m512 alpha) {
   return _mm512_mask_mul_ps(x, below, alpha, x);
 }
 
+static inline __m512 f32_minus(__m512 a, __m512 b) {
+  return _mm512_sub_ps(a, b);
+}
+// What f32_even and f32_odd parted, side by side again.
+static inline void f32_merge_2(__m512 x[2]) {
+  const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
+  __m512 first = _mm512_permutex2var_ps(x[0], low, x[1]);
+  x[1] = _mm512_permutex2var_ps(x[0], high, x[1]);
+  x[0] = first;
+}
+
 static inline __m512i i32_zero(void) {
   return _mm512_setzero_si512();
 }

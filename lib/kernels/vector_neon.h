@@ -68,6 +68,15 @@ static inline f32_vector f32_dot(f32_vector sum, f32_vector b, f32_vector a) {
 static inline f32_vector f32_plus(f32_vector a, f32_vector b) {
   return (f32_vector){vaddq_f32(a.low, b.low), vaddq_f32(a.high, b.high)};
 }
+static inline f32_vector f32_minus(f32_vector a, f32_vector b) {
+  return (f32_vector){vsubq_f32(a.low, b.low), vsubq_f32(a.high, b.high)};
+}
+// What f32_even and f32_odd parted, side by side again.
+static inline void f32_merge_2(f32_vector x[2]) {
+  f32_vector low = {vzip1q_f32(x[0].low, x[1].low), vzip2q_f32(x[0].low, x[1].low)};
+  x[1] = (f32_vector){vzip1q_f32(x[0].high, x[1].high), vzip2q_f32(x[0].high, x[1].high)};
+  x[0] = low;
+}
 // By comparison: vmaxq_f32 would make +0 of -0 and 0.
 static inline float32x4_t f32x4_bounded(float32x4_t x, float32x4_t low, float32x4_t high) {
   x = vbslq_f32(vcgtq_f32(low, x), low, x);

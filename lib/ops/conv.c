@@ -70,8 +70,10 @@ static dq_status prepare(dq_op *op, dq_arena *arena) {
   DQ_TRY(read_activation(op, &parameters.activation));
   conv_state *state = DQ_NEW(arena, conv_state);
   if (!state) return dq_fail_memory(op->error, sizeof *state);
+  parameters.algorithm = (dq_conv_choice)op->algorithm;
   DQ_TRY(pack(op, &parameters, arena, state));
   op->state = state;
+  dq_convolution_tell(op, &state->plan);
   op->scratch_bytes = dq_conv_scratch_bytes(&state->plan, dq_pool_threads(op->context->pool));
   return DQ_OK;
 }

@@ -82,11 +82,13 @@ static dq_status prepare_kernel(dq_op *op, const operands *from, const dq_zero_p
       .weight_zero_points = zero->values,
       .weight_zero_point_count = zero->count,
   };
+  parameters.shape.algorithm = (dq_conv_choice)op->algorithm;
   parameters.pairs_safe = dq_conv_pairs_safe(&parameters, op->inputs[from->w]->data);
   DQ_TRY(dq_conv_int8_plan(&parameters, op->context->cpu, &state->plan, op->error));
   DQ_TRY(dq_op_alloc(op, arena, dq_conv_packed_bytes(&state->plan), &state->packed));
   dq_conv_int8_pack(&state->plan, op->inputs[from->w]->data, state->packed);
   op->scratch_bytes = dq_conv_scratch_bytes(&state->plan, dq_pool_threads(op->context->pool));
+  dq_convolution_tell(op, &state->plan);
   return DQ_OK;
 }
 

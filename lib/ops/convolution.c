@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "lib/base/sizes.h"
 
@@ -122,6 +123,12 @@ int64_t dq_convolution_macs(const dq_op *op, int weight) {
   if (!w || !y || w->rank < 2 || y->rank < 0) return 0;
   int64_t macs;
   return dq_mul_i64(dq_tensor_count(y), dq_tensor_product(w, 1, w->rank), &macs) ? macs : INT64_MAX;
+}
+
+void dq_convolution_tell(dq_op *op, const dq_conv_plan *plan) {
+  op->computed_by = dq_conv_algorithm_name(plan);
+  op->misfit = op->algorithm > DQ_CONV_AUTO &&
+               strcmp(op->computed_by, dq_conv_choice_name((dq_conv_choice)op->algorithm));
 }
 
 // ---- Plain loops ----

@@ -34,6 +34,9 @@ int64_t dq_convolution_macs(const dq_op *op, int weight);
 void dq_convolution_direct(const dq_convolution *convolution, int type, const void *weight,
                            const void *bias, const void *input, void *output, dq_pool *pool);
 
+// Says in `op` which algorithm the plan of its convolution chose.
+void dq_convolution_tell(dq_op *op, const dq_conv_plan *plan);
+
 // Leading axes of size 1 added until there are three, so that one loop serves all.
 dq_window dq_window_three(const dq_window *window);
 

@@ -22,6 +22,9 @@ typedef struct dq_op {
   size_t scratch_bytes;      // asked for by prepare
   void *scratch;             // given to run, 64-byte aligned, contents undefined
   struct dq_half_form *half; // of a prepared float16 node: its float32 form
+  int algorithm;             // how a convolution is to be computed, a dq_conv_choice of lib/kernels
+  const char *computed_by;   // set by prepare: the algorithm that was chosen; NULL: there is one way only
+  bool misfit;               // set by prepare: the one asked for does not fit
   dq_error *error;
 } dq_op;
 

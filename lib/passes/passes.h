@@ -24,6 +24,8 @@ typedef struct dq_session_options {
   const char *const *taps; // names of values that must be delivered (dq_plan_set_tap)
   int tap_count;
   bool plain;              // no passes: every node runs as it stands
+  const dq_conv_setting *convolutions; // as in dq_plan_options
+  int convolution_count;
 } dq_session_options;
 
 // The graph must outlive the session. `options` may be NULL.

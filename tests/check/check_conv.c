@@ -112,8 +112,27 @@ static bool rooms_free(plan_rooms *rooms) {
   return good;
 }
 
+// The largest magnitude; 0 of none.
+static double largest(const float *values, int64_t count) {
+  double most = 0;
+  for (int64_t i = 0; i < count; i++) most = fmax(most, fabs((double)values[i]));
+  return most;
+}
+
+// Sums in any order: 2 n roundings of products as large as the largest (Higham, Accuracy and Stability of
+// Numerical Algorithms, 2002, section 3.1), n the terms of a sum and the bias.
+static bool close_floats(const dq_conv_parameters *p, const float *expected, const float *found,
+                         const float *weights, const float *input) {
+  double terms = (double)(p->in_channels / p->groups * p->kernel_height * p->kernel_width) + 1;
+  double bound = largest(weights, weight_count(p)) * largest(input, input_count(p)) * terms;
+  bound = fmax(bound, largest(expected, output_count(p))) * 2 * terms * 0x1p-24;
+  for (int64_t i = 0; i < output_count(p); i++)
+    if (fabs((double)expected[i] - (double)found[i]) > bound) return false;
+  return true;
+}
+
 static bool float_case(checker *c, const dq_conv_parameters *p, dq_pool *pool) {
-  int mode = (int)between(c, 0, FLOAT_MODES - 1);
+  int mode = p->algorithm ? FLOATS_NORMAL : (int)between(c, 0, FLOAT_MODES - 1);
   input_buffer weights = input_new((size_t)weight_count(p) * 4);
   input_buffer bias = input_new((size_t)p->out_channels * 4);
   input_buffer input = input_new((size_t)input_count(p) * 4);
@@ -131,7 +150,8 @@ static bool float_case(checker *c, const dq_conv_parameters *p, dq_pool *pool) {
     dq_conv_f32_pack(&plan, weights.data, used_bias, rooms.packed.data);
     dq_conv_f32_run(&plan, rooms.packed.data, input.data, output.data, rooms.scratch.data, pool);
     c->reached += plan.multiply == c->row;
-    good = same_floats(expected.data, output.data, output_count(p)) &&
+    good = (dq_conv_same_bits(p->algorithm) ? same_floats(expected.data, output.data, output_count(p))
+                  : close_floats(p, expected.data, output.data, weights.data, input.data)) &&
            output_guards_hold(&output);
     good = rooms_free(&rooms) && good;
   }
@@ -337,6 +357,15 @@ static void check_integer(checker *c, bool depthwise, bool pairs_safe) {
 
 void check_conv_f32(checker *c) {
   check_float(c, false, float_case);
+}
+// The algorithms that are taken when asked for only, over the same shapes.
+void check_conv_matrix(checker *c) {
+  char text[400];
+  dq_conv_parameters p = random_conv(c, false);
+  p.algorithm = (dq_conv_choice)between(c, DQ_CONV_im2col, DQ_CONV_CHOICES - 1);
+  int pool = (int)between(c, 0, CHECK_POOLS - 1);
+  report(c, float_case(c, &p, c->pools[pool]), "%s: %s, %d threads", dq_conv_choice_name(p.algorithm),
+         conv_text(&p, text, sizeof text), pool + 1);
 }
 void check_depthwise_f32(checker *c) {
   check_float(c, true, float_case);

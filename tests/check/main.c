@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static check_case *const f32_tile_cases[] = {check_conv_f32, check_gemm_f32, NULL};
+static check_case *const f32_tile_cases[] = {check_conv_f32, check_gemm_f32, check_conv_matrix, NULL};
 static check_case *const i16_tile_cases[] = {check_conv_int8, check_gemm_int8, NULL};
 static check_case *const u8s8_tile_cases[] = {check_conv_int8, check_gemm_int8, NULL};
 static check_case *const u8s8_pair_tile_cases[] = {check_conv_int8_pairs, NULL};
@@ -19,6 +19,8 @@ static check_case *const f32_correlate_cases[] = {check_depthwise_f32, NULL};
 static check_case *const f32_window_cases[] = {check_window_f32, NULL};
 static check_case *const i16_correlate_cases[] = {check_depthwise_int8, NULL};
 static check_case *const u8s8_correlate_cases[] = {check_depthwise_int8, NULL};
+static check_case *const winograd_input_cases[] = {check_winograd, NULL};
+static check_case *const winograd_output_cases[] = {check_winograd, NULL};
 static check_case *const f32_expand_cases[] = {check_f32_expand, NULL};
 static check_case *const f16_expand_cases[] = {check_f16_expand, check_conv_f16,
                                                check_depthwise_f16, NULL};

@@ -17,3 +17,16 @@ load common
   gives 3 dq-bench "$models/small.onnx" --shape x=1,4,8,8
   says "dq-bench: $models/small.onnx: input 'x': dimension 1 is 3, given is 4"
 }
+
+@test "algorithms for convolutions take turns, and what does not fit is said" {
+  gives 0 dq-bench "$models/small.onnx" --runs 3 --conv direct,mcmk,im2col,im2row,winograd --per-layer --json a.json
+  has "do not fit the algorithm asked for and are computed as by auto"
+  [ "$(grep -c '"algorithm": "mcmk"' a.json)" -ge 1 ]
+  gives 0 dq-bench "$models/small.onnx" --runs 3 --conv auto --conv '*=im2col' --per-layer --json b.json
+  grep -q '"algorithm": "im2col"' b.json
+  gives 2 dq-bench "$models/small.onnx" --conv fast
+  has "dq-bench: option '--conv': there is no algorithm 'fast'"
+  has "hint: one of direct, auto, window, depthwise, blocks, bands, tiles, winograd"
+  gives 2 dq-bench "$models/small.onnx" --conv '*=direct,mcmk'
+  has "names more than one algorithm"
+}

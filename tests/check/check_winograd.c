@@ -1,0 +1,113 @@
+// Winograd's filtering: the same bits as its C rows, and within the bound of docs/NUMERICS.md.
+#include "tests/check/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static dq_conv_parameters random_shape(checker *c) {
+  dq_conv_parameters p = {.batch = chance(c, 80) ? 1 : between(c, 0, 2),
+                          .groups = 1,
+                          .in_channels = pick(c, (int64_t[]){1, 2, 3, 8, 17}, 5),
+                          .out_channels = pick(c, (int64_t[]){1, 3, 13, 14, 15, 29}, 6),
+                          .kernel_height = 3,
+                          .kernel_width = 3,
+                          .stride_height = 1,
+                          .stride_width = 1,
+                          .dilation_height = 1,
+                          .dilation_width = 1,
+                          .activation = random_activation(c),
+                          .algorithm = DQ_CONV_winograd};
+  int64_t limit = chance(c, 20) ? 75 : 20;
+  do {
+    p.in_height = between(c, 1, limit);
+    p.in_width = between(c, 1, limit);
+    p.pad_top = pick(c, (int64_t[]){0, 1, 1, 2, 5}, 5);
+    p.pad_left = pick(c, (int64_t[]){0, 1, 1, 2, 5}, 5);
+    p.pad_bottom = pick(c, (int64_t[]){0, 1, 1, 4}, 4);
+    p.pad_right = pick(c, (int64_t[]){0, 1, 1, 4}, 4);
+    p.out_height = p.in_height + p.pad_top + p.pad_bottom - 2;
+    p.out_width = p.in_width + p.pad_left + p.pad_right - 2;
+  } while (p.out_height < 1 || p.out_width < 1);
+  return p;
+}
+
+static int64_t outputs(const dq_conv_parameters *p) {
+  return p->batch * p->out_channels * p->out_height * p->out_width;
+}
+
+typedef struct operands {
+  input_buffer weights, bias, input;
+  const float *used_bias;
+} operands;
+
+static bool run(checker *c, const dq_conv_parameters *p, unsigned cpu, const operands *from, dq_pool *pool,
+                output_buffer *output) {
+  dq_conv_plan plan;
+  if (dq_conv_f32_plan(p, cpu, &plan, NULL) != DQ_OK) return false;
+  if (strcmp(dq_conv_algorithm_name(&plan), "winograd")) return false;
+  output_buffer packed = output_new(dq_conv_packed_bytes(&plan), 0);
+  output_buffer scratch = output_new(dq_conv_scratch_bytes(&plan, dq_pool_threads(pool)), 0);
+  dq_conv_f32_pack(&plan, from->weights.data, from->used_bias, packed.data);
+  dq_conv_f32_run(&plan, packed.data, from->input.data, output->data, scratch.data, pool);
+  c->reached += dq_kernel_find(c->row->operation, cpu) == c->row;
+  bool good = output_guards_hold(&packed) && output_guards_hold(&scratch) && output_guards_hold(output);
+  output_free(&packed);
+  output_free(&scratch);
+  return good;
+}
+
+// Every output within the bound for the sum of the magnitudes of its products when both are at their
+// largest; an activation does not make differences larger.
+static bool accurate(const dq_conv_parameters *p, const operands *from, const float *output) {
+  dq_conv_parameters exact = *p;
+  exact.algorithm = DQ_CONV_SAME_BITS;
+  float *expected = malloc((size_t)outputs(p) * sizeof *expected + 1);
+  if (!expected) abort();
+  dq_conv_f32_reference(&exact, from->weights.data, from->used_bias, from->input.data, expected);
+  double largest = 0, weight = 0;
+  const float *input = from->input.data, *weights = from->weights.data;
+  for (int64_t i = 0; i < p->batch * p->in_channels * p->in_height * p->in_width; i++)
+    largest = fmax(largest, fabs((double)input[i]));
+  for (int64_t i = 0; i < p->out_channels * p->in_channels * 9; i++)
+    weight = fmax(weight, fabs((double)weights[i]));
+  double bound = DQ_WINOGRAD_ERROR * largest * weight * 9 * (double)p->in_channels;
+  bool good = true;
+  for (int64_t i = 0; i < outputs(p); i++) good &= fabs((double)output[i] - (double)expected[i]) <= bound;
+  free(expected);
+  return good;
+}
+
+static bool one_case(checker *c, const dq_conv_parameters *p, dq_pool *pool) {
+  int mode = chance(c, 80) ? FLOATS_NORMAL : FLOATS_TINY;
+  int64_t weights = p->out_channels * p->in_channels * 9;
+  int64_t inputs = p->batch * p->in_channels * p->in_height * p->in_width;
+  operands from = {input_new((size_t)weights * 4), input_new((size_t)p->out_channels * 4),
+                   input_new((size_t)inputs * 4), NULL};
+  fill_floats(c, from.weights.data, weights, mode);
+  fill_floats(c, from.bias.data, p->out_channels, mode);
+  fill_floats(c, from.input.data, inputs, mode);
+  if (chance(c, 70)) from.used_bias = from.bias.data;
+  output_buffer expected = output_new((size_t)outputs(p) * 4, 0);
+  output_buffer found = output_new((size_t)outputs(p) * 4, (size_t)between(c, 0, 15) * 4);
+  bool good = run(c, p, 0, &from, NULL, &expected) && run(c, p, c->cpu, &from, pool, &found);
+  good = good && same_floats(expected.data, found.data, outputs(p));
+  good = good && (mode != FLOATS_NORMAL || accurate(p, &from, found.data));
+  output_free(&expected);
+  output_free(&found);
+  input_free(&from.weights);
+  input_free(&from.bias);
+  input_free(&from.input);
+  return good;
+}
+
+void check_winograd(checker *c) {
+  dq_conv_parameters p = random_shape(c);
+  int pool = (int)between(c, 0, CHECK_POOLS - 1);
+  report(c, one_case(c, &p, c->pools[pool]),
+         "batch %lld channels %lld->%lld in %lldx%lld pads %lld,%lld,%lld,%lld out %lldx%lld, %d threads",
+         (long long)p.batch, (long long)p.in_channels, (long long)p.out_channels, (long long)p.in_height,
+         (long long)p.in_width, (long long)p.pad_top, (long long)p.pad_left, (long long)p.pad_bottom,
+         (long long)p.pad_right, (long long)p.out_height, (long long)p.out_width, pool + 1);
+}

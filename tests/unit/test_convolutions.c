@@ -1,0 +1,172 @@
+// The choice among algorithms for convolutions, and the errors of Winograd's filtering.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "lib/base/random.h"
+#include "lib/kernels/kernels.h"
+
+static dq_conv_parameters three_by_three(int64_t in, int64_t out, int64_t side) {
+  return (dq_conv_parameters){.batch = 1,
+                              .groups = 1,
+                              .in_channels = in,
+                              .out_channels = out,
+                              .in_height = side,
+                              .in_width = side,
+                              .kernel_height = 3,
+                              .kernel_width = 3,
+                              .stride_height = 1,
+                              .stride_width = 1,
+                              .dilation_height = 1,
+                              .dilation_width = 1,
+                              .pad_top = 1,
+                              .pad_left = 1,
+                              .pad_bottom = 1,
+                              .pad_right = 1,
+                              .out_height = side,
+                              .out_width = side};
+}
+
+static dq_conv_plan plan_of(dq_conv_parameters parameters, dq_conv_choice choice) {
+  dq_conv_plan plan;
+  parameters.algorithm = choice;
+  assert_int_equal(dq_conv_f32_plan(&parameters, 0, &plan, NULL), DQ_OK);
+  return plan;
+}
+
+static void chosen(dq_conv_parameters parameters, dq_conv_choice choice, const char *name) {
+  dq_conv_plan plan = plan_of(parameters, choice);
+  assert_string_equal(dq_conv_algorithm_name(&plan), name);
+}
+
+static void only_auto_takes_other_bits(void **state) {
+  (void)state;
+  chosen(three_by_three(64, 64, 56), DQ_CONV_SAME_BITS, "bands");
+  chosen(three_by_three(64, 64, 56), DQ_CONV_AUTO, "winograd");
+  assert_true(dq_conv_same_bits(DQ_CONV_SAME_BITS));
+  assert_false(dq_conv_same_bits(DQ_CONV_AUTO));
+  assert_false(dq_conv_same_bits(DQ_CONV_winograd));
+  assert_true(dq_conv_same_bits(DQ_CONV_im2row));
+}
+
+static void what_does_not_fit_counts_as_auto(void **state) {
+  (void)state;
+  dq_conv_parameters strided = three_by_three(64, 64, 56);
+  strided.stride_height = strided.stride_width = 2;
+  strided.out_height = strided.out_width = 28;
+  chosen(strided, DQ_CONV_winograd, "bands");
+  chosen(strided, DQ_CONV_mcmk, "mcmk");
+  dq_conv_parameters depthwise = three_by_three(64, 64, 56);
+  depthwise.groups = 64;
+  chosen(depthwise, DQ_CONV_winograd, "window");
+  // 64/9 (in + 8) 2^-24 passes 0.01 from 23585 channels on: too inexact even with the smaller tiles.
+  chosen(three_by_three(23584, 1, 4), DQ_CONV_winograd, "winograd");
+  chosen(three_by_three(23585, 1, 4), DQ_CONV_winograd, "tiles");
+}
+
+static void large_tiles_up_to_where_they_are_exact_enough(void **state) {
+  (void)state;
+  // 256 (in + 18) 2^-24 passes 0.01 from 638 channels on.
+  assert_int_equal(plan_of(three_by_three(637, 14, 64), DQ_CONV_winograd).tile.size, 4);
+  assert_int_equal(plan_of(three_by_three(638, 14, 64), DQ_CONV_winograd).tile.size, 2);
+}
+
+// ---- Errors ----
+typedef struct errors {
+  double worst, relative; // largest difference over the bound's unit; rms of differences over rms of results
+} errors;
+
+static double exact(const dq_conv_parameters *p, const float *x, const float *w, int64_t y, int64_t column) {
+  double sum = 0;
+  for (int64_t c = 0; c < p->in_channels; c++)
+    for (int64_t ky = 0; ky < 3; ky++)
+      for (int64_t kx = 0; kx < 3; kx++) {
+        int64_t row = y + ky - 1, at = column + kx - 1;
+        if (row < 0 || row >= p->in_height || at < 0 || at >= p->in_width) continue;
+        sum += (double)x[(c * p->in_height + row) * p->in_width + at] * w[(c * 3 + ky) * 3 + kx];
+      }
+  return sum;
+}
+
+static void *room(size_t bytes) {
+  void *memory = aligned_alloc(64, (bytes + 64) / 64 * 64);
+  assert_non_null(memory);
+  return memory;
+}
+
+static errors errors_of(dq_conv_parameters p, bool extreme) {
+  p.algorithm = DQ_CONV_winograd;
+  int64_t inputs = p.in_channels * p.in_height * p.in_width, outputs = p.out_height * p.out_width;
+  int64_t weights = p.in_channels * 9;
+  float *x = room((size_t)inputs * 4), *w = room((size_t)weights * 4), *y = room((size_t)outputs * 4);
+  dq_random random = {7};
+  for (int64_t i = 0; i < inputs; i++) x[i] = 2 * dq_random_float(&random) - 1;
+  for (int64_t i = 0; i < weights; i++) w[i] = 2 * dq_random_float(&random) - 1;
+  for (int64_t i = 0; extreme && i < inputs; i++) x[i] = x[i] < 0 ? -1.0f : 1.0f;
+  dq_conv_plan plan = plan_of(p, DQ_CONV_winograd);
+  void *packed = room(dq_conv_packed_bytes(&plan)), *scratch = room(dq_conv_scratch_bytes(&plan, 1));
+  memset(scratch, 0, dq_conv_scratch_bytes(&plan, 1));
+  dq_conv_f32_pack(&plan, w, NULL, packed);
+  dq_conv_f32_run(&plan, packed, x, y, scratch, NULL);
+  errors result = {0, 0};
+  double sum = 0, squares = 0, wrong = 0;
+  for (int64_t i = 0; i < weights; i++) sum += fabs((double)w[i]);
+  for (int64_t i = 0; i < outputs; i++) {
+    double truth = exact(&p, x, w, i / p.out_width, i % p.out_width), error = fabs((double)y[i] - truth);
+    result.worst = fmax(result.worst, error / sum); // |x| <= 1
+    squares += truth * truth;
+    wrong += error * error;
+  }
+  result.relative = sqrt(wrong / squares);
+  free(x), free(w), free(y), free(packed), free(scratch);
+  return result;
+}
+
+// docs/NUMERICS.md: worst errors are far below the bound, and usual ones below 2e-6 of the results.
+static void errors_stay_below_the_bound(void **state) {
+  (void)state;
+  const int64_t channels[] = {1, 16, 128, 512};
+  for (int i = 0; i < 8; i++) {
+    int64_t in = channels[i / 2], side = in > 100 ? 8 : 20;
+    dq_conv_parameters p = three_by_three(in, 1, side);
+    dq_conv_plan plan = plan_of(p, DQ_CONV_winograd);
+    double growth = plan.tile.size == 2 ? 64.0 / 9 : 256, operations = plan.tile.size == 2 ? 8 : 18;
+    errors found = errors_of(p, i % 2);
+    assert_true(found.worst <= growth * ((double)in + operations) * 0x1p-24);
+    assert_true(found.worst <= DQ_WINOGRAD_ERROR);
+    assert_true(found.relative < 2e-6);
+  }
+}
+
+// Whole numbers are exact: 16 of ones in 4 x 4, windows of ones, corners see 4, edges 6, the middle 9.
+static void ones(void **state) {
+  (void)state;
+  dq_conv_parameters p = three_by_three(1, 1, 4);
+  dq_conv_plan plan = plan_of(p, DQ_CONV_winograd);
+  float x[16], w[9], y[16];
+  for (int i = 0; i < 16; i++) x[i] = 1;
+  for (int i = 0; i < 9; i++) w[i] = 1;
+  void *packed = room(dq_conv_packed_bytes(&plan)), *scratch = room(dq_conv_scratch_bytes(&plan, 1));
+  memset(scratch, 0, dq_conv_scratch_bytes(&plan, 1));
+  dq_conv_f32_pack(&plan, w, NULL, packed);
+  dq_conv_f32_run(&plan, packed, x, y, scratch, NULL);
+  const float expected[16] = {4, 6, 6, 4, 6, 9, 9, 6, 6, 9, 9, 6, 4, 6, 6, 4};
+  for (int i = 0; i < 16; i++) assert_true(fabsf(y[i] - expected[i]) < 1e-5f);
+  free(packed), free(scratch);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(only_auto_takes_other_bits),
+      cmocka_unit_test(what_does_not_fit_counts_as_auto),
+      cmocka_unit_test(large_tiles_up_to_where_they_are_exact_enough),
+      cmocka_unit_test(errors_stay_below_the_bound),
+      cmocka_unit_test(ones),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
