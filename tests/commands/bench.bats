@@ -30,3 +30,13 @@ load common
   gives 2 dq-bench "$models/small.onnx" --conv '*=direct,mcmk'
   has "names more than one algorithm"
 }
+
+@test "the tables of make bench, on small networks and without peers" {
+  build_networks=$(command -v make_networks) || skip "make_networks is not built"
+  "$build_networks" efficientnetv2_s 8 e.onnx
+  "$build_networks" resnet50 16 r.onnx
+  gives 0 python3 "$root/tests/bench/bench.py" "$build" e.onnx --threads 1 --rounds 1 --runs 1 --peers '' --conv r.onnx
+  has "| e | "
+  has "| r | "
+  has "ms, x1.00 |"
+}

@@ -1,7 +1,7 @@
 // Writes large networks with random weights: make_networks NAME DIVISOR FILE. The shapes are those of
-// vgg16 (Simonyan, Zisserman, ICLR 2015, configuration D), resnet152 (He, Zhang, Ren, Sun, CVPR 2016;
+// vgg16 (Simonyan, Zisserman, ICLR 2015, configuration D), resnet50 and resnet152 (He, Zhang, Ren, Sun, CVPR 2016;
 // the stride in the 3x3 as torchvision has it), inception_v3 (Szegedy et al., CVPR 2016, without the
-// auxiliary head) and regnety32gf (Radosavovic et al., CVPR 2020). DIVISOR divides all channels.
+// auxiliary head), efficientnetv2_s (Tan, Le, ICML 2021, table 4) and regnety32gf (Radosavovic et al., CVPR 2020). DIVISOR divides all channels.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,8 +128,7 @@ static feature vgg16(network *n, feature x) {
   return dense(n, x, 1000 / n->divisor);
 }
 
-static feature resnet152(network *n, feature x) {
-  static const int depth[4] = {3, 8, 36, 3};
+static feature resnet(network *n, feature x, const int depth[4]) {
   x = pool(n, "MaxPool", conv(n, x, 64, 7, 2), 3, 2, 1);
   for (int stage = 0; stage < 4; stage++)
     for (int block = 0; block < depth[stage]; block++) {
@@ -141,6 +140,61 @@ static feature resnet152(network *n, feature x) {
       x = unary(n, "Relu", add(n, y, block ? x : conv_to(n, x, out, shortcut)));
     }
   return classify(n, x);
+}
+
+static feature resnet50(network *n, feature x) {
+  return resnet(n, x, (const int[]){3, 4, 6, 3});
+}
+
+static feature resnet152(network *n, feature x) {
+  return resnet(n, x, (const int[]){3, 8, 36, 3});
+}
+
+static feature multiply(network *n, feature x, feature y) {
+  return apply(n, "Mul", 2, (dq_value *[]){x.value, y.value}, x.channels, x.side, NULL);
+}
+
+static feature silu(network *n, feature x) {
+  return multiply(n, x, unary(n, "Sigmoid", x));
+}
+
+// Channels scaled by what their averages say (squeeze and excitation, through `inner` channels).
+static feature excite(network *n, feature x, int64_t inner) {
+  const window point = {1, 1, 1, 0, 0, 1};
+  feature gate = unary(n, "GlobalAveragePool", x);
+  gate.side = 1;
+  gate = silu(n, conv_to(n, gate, inner, point));
+  return multiply(n, x, unary(n, "Sigmoid", conv_to(n, gate, x.channels, point)));
+}
+
+// A block of EfficientNetV2: widened by a 3x3 (fused) or by a 1x1 and a depthwise 3x3, then narrowed.
+static feature bottleneck(network *n, feature x, int64_t out, int64_t expansion, int64_t stride, bool fused) {
+  const window point = {1, 1, 1, 0, 0, 1};
+  int64_t wide = x.channels * expansion;
+  window full = {3, 3, stride, 1, 1, 1}, depthwise = {3, 3, stride, 1, 1, wide};
+  feature y;
+  if (fused) {
+    y = silu(n, conv_to(n, x, expansion == 1 ? out : wide, full));
+  } else {
+    y = silu(n, conv_to(n, silu(n, conv_to(n, x, wide, point)), wide, depthwise));
+    y = excite(n, y, (x.channels + 3) / 4);
+  }
+  if (!fused || expansion > 1) y = conv_to(n, y, out, point);
+  return stride == 1 && x.channels == out ? add(n, y, x) : y;
+}
+
+static feature efficientnetv2_s(network *n, feature x) {
+  static const struct {
+    int expansion, channels, blocks, stride;
+    bool fused;
+  } stages[6] = {{1, 24, 2, 1, true},   {4, 48, 4, 2, true},   {4, 64, 4, 2, true},
+                 {4, 128, 6, 2, false}, {6, 160, 9, 1, false}, {6, 256, 15, 2, false}};
+  x = silu(n, conv_to(n, x, 24 / n->divisor, (window){3, 3, 2, 1, 1, 1}));
+  for (int s = 0; s < 6; s++)
+    for (int b = 0; b < stages[s].blocks; b++)
+      x = bottleneck(n, x, stages[s].channels / n->divisor, stages[s].expansion, b ? 1 : stages[s].stride,
+                     stages[s].fused);
+  return classify(n, silu(n, conv_to(n, x, 1280 / n->divisor, (window){1, 1, 1, 0, 0, 1})));
 }
 
 static feature regnety32gf(network *n, feature x) {
@@ -209,7 +263,9 @@ static const struct {
   int64_t side;
   feature (*make)(network *n, feature x);
 } networks[] = {{"vgg16", 224, vgg16},
+                {"resnet50", 224, resnet50},
                 {"resnet152", 224, resnet152},
+                {"efficientnetv2_s", 224, efficientnetv2_s},
                 {"inception_v3", 299, inception_v3},
                 {"regnety32gf", 224, regnety32gf}};
 
@@ -242,12 +298,12 @@ static dq_status make(int which, int64_t divisor, const char *path, dq_error *er
 
 int main(int argc, char **argv) {
   dq_error error = {0};
-  for (int i = 0; argc == 4 && i < 4; i++) {
+  for (int i = 0; argc == 4 && i < (int)(sizeof networks / sizeof *networks); i++) {
     if (strcmp(argv[1], networks[i].name) != 0) continue;
     dq_status status = make(i, dq_max_i64(1, atoll(argv[2])), argv[3], &error);
     if (status != DQ_OK) fprintf(stderr, "%s\n", error.message);
     return (int)status;
   }
-  fprintf(stderr, "usage: make_networks vgg16|resnet152|inception_v3|regnety32gf DIVISOR FILE\n");
+  fprintf(stderr, "usage: make_networks vgg16|resnet50|resnet152|efficientnetv2_s|inception_v3|regnety32gf DIVISOR FILE\n");
   return 2;
 }
