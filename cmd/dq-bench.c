@@ -9,11 +9,12 @@
 #include "lib/eval/bench.h"
 #include "lib/eval/peaks.h"
 #include "lib/report/report.h"
+#include "lib/report/roofline.h"
 
 typedef struct bench_options {
   dq_common_options common;
   dq_report_options report;
-  const char *reference;
+  const char *reference, *plot;
   int64_t runs, warmup, batch;
   bool per_layer;
   dq_option_list shapes, convolutions;
@@ -47,6 +48,12 @@ static const dq_option rows[] = {
      .type = DQ_OPTION_FLAG,
      DQ_INTO(bench_options, per_layer),
      .help = "time every step as well, in runs of their own"},
+    {.name = "plot",
+     .type = DQ_OPTION_FILE,
+     .value = "FILE",
+     DQ_INTO(bench_options, plot),
+     .help = "a roofline of all steps as an SVG picture, with --per-layer",
+     .details = "Speed over multiply-accumulates per byte, below what the machine was measured to reach."},
     {.name = "batch",
      .aliases = "batch-size",
      .type = DQ_OPTION_INT,
@@ -214,6 +221,22 @@ static void put_layers(dq_table *table, const bench *it, int m) {
   }
 }
 
+// Steps with products, as they stand under the ceilings.
+static dq_status plot(const bench *it, dq_arena *arena, dq_error *error) {
+  int count = 0, most = 0;
+  for (int m = 0; m < it->count; m++) most += it->models[m].layer_count;
+  dq_roofline_point *points = DQ_NEW_ARRAY(arena, most + 1, dq_roofline_point);
+  if (!points) return dq_fail_memory(error, (size_t)most * sizeof *points);
+  for (int m = 0; m < it->count; m++)
+    for (int i = 0; i < it->models[m].layer_count; i++) {
+      const dq_bench_layer *layer = &it->models[m].layers[i];
+      if (layer->macs <= 0 || layer->bytes <= 0 || layer->median <= 0) continue;
+      points[count++] = (dq_roofline_point){layer->name, (double)layer->macs / (double)layer->bytes,
+                                            (double)layer->macs / layer->median, layer->integer};
+    }
+  return dq_roofline_write(it->options->plot, &it->peaks, points, count, error);
+}
+
 static dq_status tell(bench *it, dq_report *report, const dq_context *context, dq_error *error) {
   const bench_options *options = it->options;
   dq_table *times = dq_report_table(report, &model_layout);
@@ -272,6 +295,7 @@ static dq_status measure(const bench_options *options, const dq_context *context
       dq_bench_run(it.models, it.subjects, it.count, &settings, &it.rounds, context, arena, error);
   dq_report *report = status == DQ_OK ? dq_report_new("dq-bench", 1, "Time of one run") : NULL;
   if (status == DQ_OK) status = tell(&it, report, context, error);
+  if (status == DQ_OK && options->plot) status = plot(&it, arena, error);
   dq_report_free(report);
   dq_bench_close(it.models, it.count);
   return status;
@@ -306,6 +330,7 @@ static const dq_command command = {
     .operands_minimum = 1,
     .operands_maximum = -1,
     DQ_OWN_ROWS(rows),
+    .rules = {{DQ_RULE_NEEDS, "plot per-layer"}},
     .shared = DQ_WITH_REPORT | DQ_WITH_SUMS,
     .report_offset = offsetof(bench_options, report),
     .options_size = sizeof(bench_options),

@@ -31,6 +31,14 @@ load common
   has "names more than one algorithm"
 }
 
+@test "a roofline" {
+  gives 0 dq-bench "$models/small.onnx" --runs 3 --per-layer --plot roof.svg
+  grep -q '^<svg ' roof.svg
+  [ "$(grep -c '<circle' roof.svg)" -ge 1 ]
+  gives 2 dq-bench "$models/small.onnx" --plot roof2.svg
+  only roof.svg
+}
+
 @test "the tables of make bench, on small networks and without peers" {
   build_networks=$(command -v make_networks) || skip "make_networks is not built"
   "$build_networks" efficientnetv2_s 8 e.onnx
