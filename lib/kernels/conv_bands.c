@@ -1,4 +1,4 @@
-// Convolution in fp32 with few output channels: a band of output rows is expanded once per kernel
+// Convolution in fp32 with few input or output channels: a band of output rows is expanded once per kernel
 // column, so that under every tap lie outputs without gaps, and the tiles read it where it is.
 // Packing panels would cost as much there as multiplying them.
 //
@@ -9,9 +9,9 @@
 #include <string.h>
 
 enum {
-  MOST_CHANNELS = 64,          // of a group's output
-  BAND_WORDS = 96 * 1024,      // a fraction of a second-level cache
-  LEAST_ROWS = 4,              // of a band: fewer repeat too much of the rows between bands
+  MOST_CHANNELS = 64,     // of a group's input or output
+  BAND_WORDS = 96 * 1024, // a fraction of a second-level cache
+  LEAST_ROWS = 4,         // of a band: fewer repeat too much of the rows between bands
 };
 
 static int64_t group_in(const dq_conv_plan *plan) {
@@ -47,7 +47,8 @@ static int64_t choose_rows(const dq_conv_plan *plan) {
 static bool applicable(const dq_conv_plan *plan) {
   const dq_conv_parameters *p = &plan->shape;
   int64_t rows = dq_min_i64(p->out_height, LEAST_ROWS);
-  return plan->float32 && !plan->half && !dq_conv_is_flat(p) && group_out(plan) <= MOST_CHANNELS &&
+  bool few = group_in(plan) <= MOST_CHANNELS || group_out(plan) <= MOST_CHANNELS;
+  return plan->float32 && !plan->half && !dq_conv_is_flat(p) && few &&
          band_words(p, rows) <= BAND_WORDS;
 }
 

@@ -12,7 +12,7 @@
 enum {
   BLOCK_WORDS = 48 * 1024, // of a packed block: a fraction of a second-level cache
   FLOAT_DEPTH = 384, // words of depth at a time in fp32: rows of weights stay in the first level
-  FEW_PANELS = 3,
+  FEW_PANELS = 8,
 };
 
 static bool always(const dq_conv_plan *plan) {

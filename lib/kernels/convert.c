@@ -50,7 +50,13 @@ size_t dq_maximum_8_scratch(const dq_maximum_row *row) {
   return (size_t)(reached > there ? reached : there) + VECTORS;
 }
 
-void dq_maximum_8(unsigned cpu, const dq_maximum_row *row) { DQ_KERNEL_FUNCTION(maximum_8, cpu)(row); }
+dq_maximum_function *dq_maximum_8(unsigned cpu) { return DQ_KERNEL_FUNCTION(maximum_8, cpu); }
+
+dq_maximum_function *dq_maximum_f32(unsigned cpu) { return DQ_KERNEL_FUNCTION(maximum_f32, cpu); }
+
+bool dq_maximum_f32_by_vectors(unsigned cpu) {
+  return dq_kernel_find(DQ_OPERATION_maximum_f32, cpu)->feature != 0;
+}
 
 void dq_add_8(unsigned cpu, const dq_pair_row *row) { DQ_KERNEL_FUNCTION(add_8, cpu)(row); }
 

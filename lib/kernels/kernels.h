@@ -283,7 +283,14 @@ typedef struct dq_maximum_row {
   uint8_t *scratch; // dq_maximum_8_scratch bytes
 } dq_maximum_row;
 size_t dq_maximum_8_scratch(const dq_maximum_row *row); // needs no pointers
-void dq_maximum_8(unsigned cpu, const dq_maximum_row *row);
+typedef void dq_maximum_function(const dq_maximum_row *row);
+// Found once, called for every row.
+dq_maximum_function *dq_maximum_8(unsigned cpu);
+// The same on float32: rows and output point at floats, the least number is -infinity, no scratch. Down
+// the rows, then along the window, a number is taken when it is larger than the one before it (so a NaN
+// stays only in the first row, and not at all in the result).
+dq_maximum_function *dq_maximum_f32(unsigned cpu);
+bool dq_maximum_f32_by_vectors(unsigned cpu); // else plain loops are as good
 
 // Two quantized operands to one: x = (float)(a - a_zero_point) * a_scale, y likewise from b, then
 // q = clamp(round_half_even((x + y) / scale) + zero_point, low, high), or with x * y; each step rounded to

@@ -16,3 +16,19 @@ void dq_maximum_8_c(const dq_maximum_row *r) {
     r->output[o] = most;
   }
 }
+
+void dq_maximum_f32_c(const dq_maximum_row *r) {
+  const float *const *rows = (const float *const *)(const void *)r->rows;
+  float *output = (float *)(void *)r->output;
+  for (int64_t o = 0; o < r->count; o++) {
+    float most = -__builtin_inff();
+    for (int64_t k = 0; k < r->kernel && r->row_count; k++) {
+      int64_t x = o * r->stride - r->begin + k * r->dilation;
+      if (x < 0 || x >= r->width) continue;
+      float here = rows[0][x];
+      for (int64_t i = 1; i < r->row_count; i++) here = rows[i][x] > here ? rows[i][x] : here;
+      most = here > most ? here : most;
+    }
+    output[o] = most;
+  }
+}

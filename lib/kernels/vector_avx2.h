@@ -45,6 +45,13 @@ static inline __m256 f32_load_lanes(const float *p, f32_lanes lanes) {
 static inline void f32_store_lanes(float *p, __m256 x, f32_lanes lanes) {
   _mm256_maskstore_ps(p, lanes, x);
 }
+static inline __m256 f32_choose(f32_lanes lanes, __m256 inside, __m256 outside) {
+  return _mm256_blendv_ps(outside, inside, _mm256_castsi256_ps(lanes));
+}
+// a where it is larger, else b, NaN or not.
+static inline __m256 f32_larger(__m256 a, __m256 b) {
+  return _mm256_max_ps(a, b);
+}
 // Elements 0, 2, 4 ... and 1, 3, 5 ... of two vectors.
 static inline __m256 f32_even(__m256 low, __m256 high) {
   __m256d halves = _mm256_castps_pd(_mm256_shuffle_ps(low, high, 0x88));

@@ -45,6 +45,13 @@ static inline __m512 f32_load_lanes(const float *p, f32_lanes lanes) {
 static inline void f32_store_lanes(float *p, __m512 x, f32_lanes lanes) {
   _mm512_mask_storeu_ps(p, lanes, x);
 }
+static inline __m512 f32_choose(f32_lanes lanes, __m512 inside, __m512 outside) {
+  return _mm512_mask_blend_ps(lanes, outside, inside);
+}
+// a where it is larger, else b, NaN or not.
+static inline __m512 f32_larger(__m512 a, __m512 b) {
+  return _mm512_max_ps(a, b);
+}
 // Elements 0, 2, 4 ... and 1, 3, 5 ... of two vectors.
 static inline __m512 f32_even(__m512 low, __m512 high) {
   const __m512i from = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);

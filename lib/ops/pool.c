@@ -86,7 +86,8 @@ typedef struct pool_job {
   bool column_major;
   char *rows;       // one input row per thread
   unsigned cpu;
-  dq_maximum_row maximum; // maxima of 8 bits: what all rows share
+  dq_maximum_function *find_maximum;
+  dq_maximum_row maximum; // maxima by a kernel: what all rows share
   const uint8_t **sources; // and per thread, the rows of a window
   uint8_t *scratch;
   // Tables, so that no division is left in the loops: kernel steps inside the input per output
@@ -245,39 +246,42 @@ static int64_t most_rows(const dq_window *w) {
   return dq_min_i64(w->kernel[0], w->input[0]) * dq_min_i64(w->kernel[1], w->input[1]);
 }
 
-// One plane of maxima of 8 bits.
+// One plane of maxima by a kernel.
 static void maximum_plane(void *argument, int64_t plane, int thread) {
   const pool_job *job = argument;
   const dq_window *w = &job->window;
-  const uint8_t *input = (const uint8_t *)job->input + plane * w->input[0] * w->input[1] * w->input[2];
+  const int64_t size = (int64_t)job->rules->size;
+  const uint8_t *input = (const uint8_t *)job->input + plane * w->input[0] * w->input[1] * w->input[2] * size;
   const uint8_t **rows = job->sources + thread * most_rows(w);
   dq_maximum_row row = job->maximum;
   row.rows = rows;
   row.scratch = job->scratch + (size_t)thread * dq_maximum_8_scratch(&row);
-  row.output = (uint8_t *)job->output + plane * w->output[0] * w->output[1] * w->output[2];
+  row.output = (uint8_t *)job->output + plane * w->output[0] * w->output[1] * w->output[2] * size;
   for (int64_t od = 0; od < w->output[0]; od++)
-    for (int64_t oh = 0; oh < w->output[1]; oh++, row.output += w->output[2]) {
+    for (int64_t oh = 0; oh < w->output[1]; oh++, row.output += w->output[2] * size) {
       dq_outputs depths = job->steps[0][od], heights = job->steps[1][oh];
       row.row_count = 0;
       for (int64_t kd = depths.first; kd < depths.last; kd++)
         for (int64_t kh = heights.first; kh < heights.last; kh++) {
           int64_t d = od * w->stride[0] - w->begin[0] + kd * w->dilation[0];
           int64_t h = oh * w->stride[1] - w->begin[1] + kh * w->dilation[1];
-          rows[row.row_count++] = input + (d * w->input[1] + h) * w->input[2];
+          rows[row.row_count++] = input + (d * w->input[1] + h) * w->input[2] * size;
         }
-      dq_maximum_8(job->cpu, &row);
+      job->find_maximum(&row);
     }
 }
 
-// Maxima of 8 bits with the strides that the kernel is for: *used tells. false: no memory.
+// Maxima of 8 bits or float32 with the strides that the kernel is for: *used tells. false: no memory.
 static bool prepare_maximum(pool_job *job, size_t threads, dq_arena *arena, bool *used) {
   enum { MOST_SCRATCH = 1 << 20 }; // padding beyond reason is left to the loops
   const dq_window *w = &job->window;
   bool bytes = job->type == DQ_U8 || job->type == DQ_I8;
-  *used = job->kind == POOL_MAXIMUM && bytes && !job->indices && w->stride[2] <= 2;
+  bool floats = job->type == DQ_F32 && dq_maximum_f32_by_vectors(job->cpu);
+  *used = job->kind == POOL_MAXIMUM && (bytes || floats) && !job->indices && w->stride[2] <= 2;
   job->maximum = (dq_maximum_row){.width = w->input[2], .begin = w->begin[2], .kernel = w->kernel[2],
                                   .dilation = w->dilation[2], .stride = w->stride[2], .count = w->output[2],
                                   .is_signed = job->type == DQ_I8};
+  job->find_maximum = (floats ? dq_maximum_f32 : dq_maximum_8)(job->cpu);
   size_t scratch = dq_maximum_8_scratch(&job->maximum);
   *used = *used && scratch <= MOST_SCRATCH;
   if (!*used) return true;

@@ -252,13 +252,42 @@ void check_lookup(checker *c) {
   output_free(&out);
 }
 
-void check_maximum(checker *c) {
-  enum { MOST_ROWS = 5 };
+enum { MOST_ROWS = 5 }; // of a window
+
+static dq_maximum_row random_maximum(checker *c) {
   dq_maximum_row r = {.row_count = between(c, 0, MOST_ROWS), .width = 1 + array_size(c) % 300,
                       .kernel = between(c, 1, 5), .dilation = between(c, 1, 3), .stride = between(c, 1, 3),
                       .is_signed = chance(c, 50)};
   r.begin = between(c, 0, (r.kernel - 1) * r.dilation);
   r.count = between(c, 1, (r.width + 2 * r.begin) / r.stride + 2);
+  return r;
+}
+
+void check_maximum_f32(checker *c) {
+  dq_maximum_row r = random_maximum(c);
+  const uint8_t *rows[MOST_ROWS];
+  input_buffer inputs[MOST_ROWS];
+  for (int i = 0; i < MOST_ROWS; i++) {
+    inputs[i] = input_new((size_t)r.width * 4);
+    fill_floats(c, inputs[i].data, r.width, (int)between(c, 0, FLOAT_MODES - 1));
+    rows[i] = inputs[i].data;
+  }
+  r.rows = rows;
+  output_buffer found = output_new((size_t)r.count * 4, (size_t)between(c, 0, 15) * 4);
+  output_buffer expected = output_new((size_t)r.count * 4, 0);
+  r.output = expected.data;
+  dq_maximum_f32(0)(&r);
+  r.output = found.data;
+  dq_maximum_f32(c->cpu)(&r);
+  bool good = output_guards_hold(&found) && same_floats(expected.data, found.data, r.count);
+  finish(c, good, "maxima of floats", r.count);
+  for (int i = 0; i < MOST_ROWS; i++) input_free(&inputs[i]);
+  output_free(&found);
+  output_free(&expected);
+}
+
+void check_maximum(checker *c) {
+  dq_maximum_row r = random_maximum(c);
   const uint8_t *rows[MOST_ROWS];
   input_buffer inputs[MOST_ROWS];
   for (int i = 0; i < MOST_ROWS; i++) {
@@ -271,7 +300,7 @@ void check_maximum(checker *c) {
   output_buffer scratch = output_new(dq_maximum_8_scratch(&r), (size_t)between(c, 0, 63));
   r.output = out.data;
   r.scratch = scratch.data;
-  dq_maximum_8(c->cpu, &r);
+  dq_maximum_8(c->cpu)(&r);
   bool good = output_guards_hold(&out) && output_guards_hold(&scratch);
   for (int64_t o = 0; o < r.count; o++) {
     int most = r.is_signed ? -128 : 0;

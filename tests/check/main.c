@@ -36,6 +36,7 @@ static check_case *const quantize_cases[] = {check_quantize, NULL};
 static check_case *const dequantize_cases[] = {check_dequantize, NULL};
 static check_case *const lookup_cases[] = {check_lookup, NULL};
 static check_case *const maximum_8_cases[] = {check_maximum, NULL};
+static check_case *const maximum_f32_cases[] = {check_maximum_f32, NULL};
 static check_case *const add_8_cases[] = {check_pair, NULL};
 static check_case *const multiply_8_cases[] = {check_pair, NULL};
 static check_case *const range_cases[] = {check_range, NULL};
