@@ -33,6 +33,9 @@ static dq_status find_heads(site_list *list, const dq_graph *graph, const dq_ten
   return DQ_OK;
 }
 
+// x Sigmoid(x) takes one more Mul per element, which is worth it only where nothing is lost.
+static bool is_worth_it(const dq_site *site) { return site->free_readers || !site->silu_count; }
+
 static dq_status find_sites(site_list *list, const dq_graph *graph, const dq_tensor *tensors,
                             dq_equalize_scope scope, dq_arena *arena, dq_error *error) {
   bool *done = DQ_NEW_ARRAY(arena, graph->value_count, bool);
@@ -45,7 +48,7 @@ static dq_status find_sites(site_list *list, const dq_graph *graph, const dq_ten
     dq_site *site = &list->sites[list->count];
     bool found = dq_site_find(site, graph, tensors, value, arena);
     for (int v = 0; v < site->value_count; v++) done[site->values[v].value->index] = true;
-    if (!found || (scope == DQ_EQUALIZE_DEPTHWISE && !site->free_readers) ||
+    if (!found || !is_worth_it(site) || (scope == DQ_EQUALIZE_DEPTHWISE && !site->free_readers) ||
         (scope == DQ_EQUALIZE_NARROW && site->wide))
       continue;
     list->slots += site->value_count + site->silu_count;

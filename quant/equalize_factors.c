@@ -52,6 +52,7 @@ static void note_silu(const dq_site_value *result, const dq_channel_extents *ext
   }
 }
 
+// Below 0 counts what a rectifier behind the value leaves of it.
 static void note_value(const dq_site_value *value, const dq_channel_extents *extents,
                        class_facts *facts) {
   bool stored = is_stored(value->value);
@@ -59,7 +60,7 @@ static void note_value(const dq_site_value *value, const dq_channel_extents *ext
     int k = value->classes[c];
     facts->power[k] += extents->power[c];
     if (!stored) continue;
-    facts->low[k] = fmax(facts->low[k], extents->low[c]);
+    facts->low[k] = fmax(facts->low[k], dq_slope_below(value->value, c) * extents->low[c]);
     facts->high[k] = fmax(facts->high[k], extents->high[c]);
   }
 }

@@ -8,6 +8,7 @@
 #include "lib/passes/passes_internal.h"
 #include "lib/passes/raise_opset.h"
 #include "quant/amp.h"
+#include "quant/focus.h"
 #include "quant/head.h"
 #include "quant/int8_internal.h"
 #include "quant/qoperator.h"
@@ -59,6 +60,13 @@ static dq_status fold_weights(dq_graph *graph, const dq_context *context, dq_err
   return dq_graph_index(graph, false, error);
 }
 
+// What is written in float before anything is observed.
+static dq_status fold(dq_int8_job *job) {
+  DQ_TRY(fold_weights(job->graph, job->context, job->error));
+  DQ_TRY(fold_batch_norms(job->graph, job->error));
+  return dq_focus_fold(job->graph, &job->options->shapes, job->context, job->error);
+}
+
 static dq_status open_tables(dq_int8_job *job) {
   dq_graph *graph = job->graph;
   job->value_count = graph->value_count;
@@ -95,11 +103,13 @@ static bool is_never_negative(const dq_value *value) {
   return dq_node_is(node, "Relu") || dq_node_is(node, "Sigmoid") || clipped;
 }
 
-// The follower of a value when all that reads it is quantized.
-static dq_follower follower_of(const dq_value *value) {
+// The range cut to what counts behind the value, when all that reads it is quantized.
+static dq_range_pair narrowed(const dq_int8_job *job, const dq_value *value, const dq_histogram *histogram,
+                              dq_range_pair range) {
   for (int u = 0; u < value->user_count; u++)
-    if (!value->users[u]->mark) return DQ_FOLLOWER_NONE;
-  return dq_follower_of(value);
+    if (!value->users[u]->mark) return range;
+  range = dq_narrow_range(range, dq_follower_of(value));
+  return job->options->symmetric ? range : dq_rectified_range(histogram, range, dq_slope_below(value, -1));
 }
 
 // From the histogram, or from the table when there is no calibration.
@@ -109,7 +119,7 @@ static dq_status choose_range(const dq_int8_job *job, dq_choice *choice, const d
   if (calibration) {
     const dq_histogram *histogram = &calibration->histograms[choice->slot];
     choice->range = job->setting.method->range(histogram, &options);
-    choice->range = dq_narrow_range(choice->range, follower_of(value));
+    choice->range = narrowed(job, value, histogram, choice->range);
     choice->clipped = dq_histogram_clipped(histogram, choice->range);
     return DQ_OK;
   }
@@ -346,8 +356,7 @@ static dq_status any_quantized(const dq_int8_job *job, bool *any) {
 }
 
 dq_status dq_int8_parameters(dq_int8_job *job) {
-  DQ_TRY(fold_weights(job->graph, job->context, job->error));
-  DQ_TRY(fold_batch_norms(job->graph, job->error));
+  DQ_TRY(fold(job));
   DQ_TRY(open_tables(job));
   DQ_TRY(dq_int8_select(job));
   if (!job->report->quantized) return DQ_OK;
@@ -357,8 +366,7 @@ dq_status dq_int8_parameters(dq_int8_job *job) {
 
 static dq_status run_job(dq_int8_job *job) {
   bool any;
-  DQ_TRY(fold_weights(job->graph, job->context, job->error));
-  DQ_TRY(fold_batch_norms(job->graph, job->error));
+  DQ_TRY(fold(job));
   DQ_TRY(any_quantized(job, &any));
   if (any) DQ_TRY(dq_int8_decide(job));
   const dq_calibration_table *table = job->options->table;

@@ -38,3 +38,47 @@ dq_range_pair dq_narrow_range(dq_range_pair range, dq_follower follower) {
     range.low = fmaxf(range.low, (float)-dq_silu_depth((double)range.high / 255));
   return range;
 }
+
+static double size_at(const dq_tensor *slopes, int64_t i) { return fmin(fabs(dq_tensor_get(slopes, i)), 1); }
+
+// Slopes that are neither one nor one per channel count as 1.
+static double prelu_slope(const dq_tensor *slopes, int64_t channel) {
+  int64_t count = dq_tensor_count(slopes);
+  if (slopes->rank > 3 || count != (slopes->rank ? slopes->dims[0] : 1)) return 1;
+  if (channel >= 0) return count == 1 ? size_at(slopes, 0) : channel < count ? size_at(slopes, channel) : 1;
+  double largest = 0;
+  for (int64_t i = 0; i < count; i++) largest = fmax(largest, size_at(slopes, i));
+  return largest;
+}
+
+double dq_slope_below(const dq_value *value, int64_t channel) {
+  if (value->is_output || value->is_captured || value->user_count != 1) return 1;
+  const dq_node *node = value->users[0];
+  if (dq_node_is(node, "LeakyRelu")) return fmin(fabs((double)dq_node_float(node, "alpha", 0.01F)), 1);
+  const dq_value *slopes = dq_node_is(node, "PRelu") && node->inputs[0] == value ? node->inputs[1] : NULL;
+  bool known = slopes && slopes->constant && slopes->constant->data && slopes->constant->type == DQ_F32;
+  return known ? prelu_slope(slopes->constant, channel) : 1;
+}
+
+static double rectified_error(const dq_histogram *histogram, double low, double high, double slope) {
+  double width = ldexp(1, histogram->exponent), noise = (high - low) * (high - low) / (255 * 255 * 12.0);
+  double above = 0, below = 0;
+  for (int b = 0; b < DQ_HISTOGRAM_BINS; b++) {
+    if (!histogram->bins[b]) continue;
+    double x = (b - DQ_HISTOGRAM_BINS / 2 + 0.5) * width, count = (double)histogram->bins[b];
+    if (x >= 0) above += count * noise;
+    else below += count * (x >= low ? noise : (x - low) * (x - low));
+  }
+  return above + slope * slope * below;
+}
+
+dq_range_pair dq_rectified_range(const dq_histogram *histogram, dq_range_pair range, double slope) {
+  enum { ENDS = 64 };
+  if (!(range.low < 0) || !(range.high > 0) || slope >= 1) return range;
+  double least = INFINITY, low = (double)range.low;
+  for (int i = 1; i <= ENDS; i++) {
+    double end = low * i / ENDS, error = rectified_error(histogram, end, (double)range.high, slope);
+    if (error < least) least = error, range.low = (float)end;
+  }
+  return range;
+}

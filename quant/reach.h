@@ -1,5 +1,5 @@
 // How far the argument of a function counts: Sigmoid(x) and x Sigmoid(x) stand still beyond some
-// bound, and 8 bits are better spent within it.
+// bound, a rectifier shrinks what lies below 0, and 8 bits are better spent on the rest.
 #ifndef DQ_QUANT_REACH_H
 #define DQ_QUANT_REACH_H
 
@@ -19,5 +19,14 @@ double dq_silu_depth(double step);
 // Sigmoid: beyond ln(2 * 255 - 1) it is within half a step of 0 or 1. x Sigmoid(x): below the depth
 // from which on it stays within a step of high / 255.
 dq_range_pair dq_narrow_range(dq_range_pair range, dq_follower follower);
+
+// What a LeakyRelu or PRelu that is all that reads the value leaves of a difference below 0: the size
+// of the channel's slope, at most 1; 1 when there is none. `channel` -1: the largest of all.
+double dq_slope_below(const dq_value *value, int64_t channel);
+
+// The range with its lower end where the squared error is least behind a rectifier of that slope
+// below 0, of 64 ends between 0 and the given one: steps of a 255th of the range, errors below 0 and
+// what is cut off there times `slope`. 0 <= slope <= 1.
+dq_range_pair dq_rectified_range(const dq_histogram *histogram, dq_range_pair range, double slope);
 
 #endif

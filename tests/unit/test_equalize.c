@@ -26,9 +26,22 @@ static double spread(const network *it, const char *name) {
   return range;
 }
 
+// The network with readers of the SiLU that have a scale per channel.
+static void build_depthwise(network *it) {
+  network_build(it);
+  const char *const readers[] = {"c", "d"};
+  for (int r = 0; r < 2; r++) {
+    dq_node *reader = network_value(it, readers[r])->producer;
+    dq_tensor *weight = dq_tensor_new(it->graph->arena, DQ_F32, 4, (int64_t[]){CHANNELS, 1, 1, 1});
+    for (int c = 0; c < CHANNELS; c++) ((float *)weight->data)[c] = (float)(c - 2.5);
+    dq_node_set_int(it->graph, reader, "group", CHANNELS);
+    assert_true(dq_graph_set_constant(it->graph, reader->inputs[1], weight));
+  }
+}
+
 static void equalizing_is_neutral(void **state) {
   network *it = *state;
-  network_build(it);
+  build_depthwise(it);
   static network_outputs before, after;
   network_run(it, &before);
   dq_observation what = network_watch(it, NULL);
@@ -68,6 +81,20 @@ static void depthwise_scope_takes_depthwise_only(void **state) {
     most = fmaxf(most, equalization.sites[0].factors[c]);
   }
   assert_true(least == 1 && most > 16); // the widest channel stays
+}
+
+// Where its readers share a scale the gain is not worth a Mul.
+static void silu_is_scaled_for_depthwise_only(void **state) {
+  network *it = *state;
+  network_build(it);
+  dq_observation what = network_watch(it, NULL);
+  dq_equalization equalization;
+  dq_error error;
+  assert_int_equal(dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_FULL, false, it->arena, &it->context,
+                                       &error),
+                   DQ_OK);
+  assert_int_equal(equalization.count, 2);
+  assert_string_equal(equalization.sites[1].value, "sum_act");
 }
 
 static void outputs_are_never_scaled(void **state) {
@@ -255,7 +282,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(equalizing_is_neutral),
       TEST(depthwise_scope_takes_depthwise_only),
-      TEST(outputs_are_never_scaled),
+      TEST(silu_is_scaled_for_depthwise_only), TEST(outputs_are_never_scaled),
       TEST(unknown_sites_are_refused),
       TEST(bias_shift_by_hand),
       TEST(table_comes_back),

@@ -283,6 +283,42 @@ static void reach_of_sigmoids(void **state) {
   assert_true(range.low == -3);
 }
 
+// 1000 values at 1, one at -1, slope 0.1: (1 + l)^2 / (12 * 255^2) (1000 + ...) + 0.01 (1 - l)^2 is least
+// for a lower end of -l with l = (0.02 - 0.002563) / (0.02 + 0.002563) = 0.773, of the 64ths 49 / 64.
+// Without slope nothing below 0 counts; with slope 1 everything does.
+static void range_before_a_rectifier(void **state) {
+  (void)state;
+  dq_histogram histogram;
+  dq_error error;
+  float values[1001];
+  for (int i = 0; i < 1000; i++) values[i] = 1;
+  values[1000] = -1;
+  assert_int_equal(dq_histogram_init(&histogram, &error), DQ_OK);
+  dq_histogram_add(&histogram, values, 1001);
+  const dq_range_pair all = {-1, 1};
+  assert_true(dq_rectified_range(&histogram, all, 0.1).low == -49.0f / 64);
+  assert_true(dq_rectified_range(&histogram, all, 0).low == -1.0f / 64);
+  assert_true(dq_rectified_range(&histogram, all, 1).low == -1);
+  dq_histogram_deinit(&histogram);
+}
+
+static void slopes_below_zero(void **state) {
+  network *it = *state;
+  network_conv(it, network_value(it, "x"), "a", 3, 2, 1, 1);
+  dq_tensor *slopes = dq_tensor_new(it->graph->arena, DQ_F32, 3, (int64_t[]){2, 1, 1});
+  ((float *)slopes->data)[0] = -0.5f, ((float *)slopes->data)[1] = 3;
+  network_node(it, "PRelu", network_value(it, "a"), dq_graph_add_constant(it->graph, "slopes", slopes), NULL,
+               network_value(it, "b"));
+  network_conv(it, network_value(it, "b"), "y", 2, 4, 1, 1);
+  network_finish(it);
+  const dq_value *a = network_value(it, "a");
+  assert_true(dq_slope_below(a, 0) == 0.5 && dq_slope_below(a, 1) == 1);
+  assert_true(dq_slope_below(a, -1) == 1);
+  ((float *)slopes->data)[1] = 0.25f;
+  assert_true(dq_slope_below(a, -1) == 0.5);
+  assert_true(dq_slope_below(network_value(it, "b"), 0) == 1);
+}
+
 // ---- In 8 bits ----
 
 static void through_relu(network *it) {
@@ -347,7 +383,8 @@ int main(void) {
       TEST(through_matmul_is_neutral), TEST(through_normalization_is_neutral),
       TEST(through_split_is_neutral),  TEST(clip_keeps_channels_at_its_bound),
       TEST(heads_are_taken_back_in_float), TEST(heads_stay_in_float),
-      TEST(factors_by_hand),           TEST(reach_of_sigmoids), TEST(closeness_by_channel),
+      TEST(factors_by_hand),           TEST(reach_of_sigmoids), TEST(range_before_a_rectifier),
+      TEST(slopes_below_zero),         TEST(closeness_by_channel),
       cmocka_unit_test(one_wide_channel_costs_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
