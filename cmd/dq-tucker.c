@@ -1,6 +1,7 @@
 // dq-tucker: Tucker-2 decomposition of a model's convolutions.
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/accuracy.h"
@@ -133,14 +134,22 @@ static bool has_times(const dq_tucker_report *report) {
   return false;
 }
 
-// Times both files in turns, for a second or a few runs; nothing where no layer was timed.
+static int64_t bytes_of(const char *path) {
+  struct stat info;
+  return stat(path, &info) ? INT64_MAX / 2 : info.st_size;
+}
+
+// Times both files in turns, for a second or a few runs; nothing where no layer was timed, or where two
+// more models in memory are too many.
 static dq_status time_whole(const work *w, const dq_tucker_report *report, dq_tucker_times *times,
                             dq_error *error) {
+  static const int64_t MOST_BYTES = (int64_t)1 << 28;
   const dq_bench_subject files[] = {{.path = w->options->common.operands[0]},
                                     {.path = w->options->output.output}};
   bool named = strcmp(files[0].path, "-") != 0 && strcmp(files[1].path, "-") != 0;
+  bool small = named && bytes_of(files[0].path) + bytes_of(files[1].path) <= MOST_BYTES;
   *times = (dq_tucker_times){0};
-  if (!named || !report->decomposed || !has_times(report)) return DQ_OK;
+  if (!small || !report->decomposed || !has_times(report)) return DQ_OK;
   const dq_bench_options options = {.shapes = w->request, .runs = 31, .warmup = 3, .time_limit = 1};
   dq_bench_model models[2] = {0};
   dq_spread spreads[2];

@@ -118,6 +118,7 @@ static dq_status time_both(dq_tucker_layer *layer, dq_session sessions[2], dq_er
   layer->time_before = spread[0].median;
   layer->time_after = spread[1].median;
   layer->time_ratio = ratio.median;
+  layer->time_most = ratio.high;
   return DQ_OK;
 }
 
@@ -126,7 +127,7 @@ dq_status dq_tucker_clock(dq_tucker_job *job, const dq_tucker_options *options, 
   const dq_context *context = options->context ? options->context : &plain;
   dq_tucker_layer *layer = job->layer;
   job->timed = layer->ranks;
-  layer->time_before = layer->time_after = layer->time_ratio = 0;
+  layer->time_before = layer->time_after = layer->time_ratio = layer->time_most = 0;
   if (job->input_dims[0] < 1) return DQ_OK;
   dq_session sessions[2] = {0};
   dq_graph *graphs[2] = {0};
@@ -155,10 +156,10 @@ dq_status dq_tucker_clock_all(dq_tucker_job *jobs, int count, const dq_tucker_op
     DQ_TRY(dq_check_stop(options->context, error));
     DQ_TRY(dq_tucker_clock(&jobs[i], options, error));
     dq_progress(options->context, "timing layers", i + 1, count);
-    if (layer->time_ratio < 1) continue; // also when it could not be measured
+    if (layer->time_most < 1) continue; // also when it could not be measured
     snprintf(layer->reason, sizeof layer->reason,
-             "not faster: %.2f times the time at ranks %lld and %lld", layer->time_ratio,
-             (long long)layer->ranks.out, (long long)layer->ranks.in);
+             "not faster: %.2f (up to %.2f) times the time at ranks %lld and %lld", layer->time_ratio,
+             layer->time_most, (long long)layer->ranks.out, (long long)layer->ranks.in);
     ++*left;
   }
   return DQ_OK;
