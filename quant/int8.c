@@ -11,6 +11,7 @@
 #include "quant/focus.h"
 #include "quant/head.h"
 #include "quant/int8_internal.h"
+#include "quant/last_product.h"
 #include "quant/qoperator.h"
 
 enum { OPSET_PER_CHANNEL = 13 }; // DequantizeLinear with an axis
@@ -118,8 +119,9 @@ static dq_status choose_range(const dq_int8_job *job, dq_choice *choice, const d
   const dq_range_options options = {job->options->percentile, job->options->symmetric};
   if (calibration) {
     const dq_histogram *histogram = &calibration->histograms[choice->slot];
-    choice->range = job->setting.method->range(histogram, &options);
-    choice->range = narrowed(job, value, histogram, choice->range);
+    bool levelled = job->levelled && !strcmp(job->levelled, value->name);
+    choice->range = levelled ? job->levels.range : job->setting.method->range(histogram, &options);
+    if (!levelled) choice->range = narrowed(job, value, histogram, choice->range);
     choice->clipped = dq_histogram_clipped(histogram, choice->range);
     return DQ_OK;
   }
@@ -241,6 +243,15 @@ static dq_status find_equalization(dq_int8_job *job, dq_equalization *equalizati
   return DQ_OK;
 }
 
+// The input on its own levels: what is written in front of its readers stays in float.
+static void note_levels(dq_int8_job *job) {
+  const dq_value *value = job->levelled ? dq_graph_find(job->graph, job->levelled) : NULL;
+  for (; value && value->producer; value = value->producer->inputs[0]) {
+    job->choices[value->index].before_levels = true;
+    job->choices[value->index].original = NULL;
+  }
+}
+
 // Equalizes, permutes, and opens the tables over the graph that comes of it.
 static dq_status equalize(dq_int8_job *job) {
   dq_equalization *equalization = &job->report->table.equalization;
@@ -253,6 +264,7 @@ static dq_status equalize(dq_int8_job *job) {
   DQ_TRY(permute(job));
   DQ_TRY(open_tables(job));
   DQ_TRY(note_heads(job, equalization));
+  note_levels(job);
   for (int i = 0; i < count; i++) {
     DQ_TRY(dq_origin_add(job->origin, restated[i].value, restated[i].original, job->error));
     job->choices[dq_graph_find(job->graph, restated[i].value)->index].original = restated[i].original;
@@ -284,6 +296,7 @@ static dq_status fill_table(dq_int8_job *job) {
     if (is_observed(job, v))
       table->ranges[table->count++] = (dq_calibration_table_range){job->graph->values[v]->name, job->choices[v].range};
   table->accumulator = job->setting.accumulator;
+  table->levels = job->levels;
   bool foreign = job->options->table && job->options->table->foreign;
   table->method = foreign ? "another program's table" : job->setting.method->name;
   table->pictures = job->pictures;
@@ -364,10 +377,31 @@ dq_status dq_int8_parameters(dq_int8_job *job) {
   return calibrate(job);
 }
 
+// Brings the input to its own levels when all that reads it is quantized (as any_quantized has marked).
+static dq_status level_input(dq_int8_job *job) {
+  const dq_int8_options *options = job->options;
+  dq_observation what = observation(job, "");
+  dq_value *value;
+  if (options->table)
+    job->levels = options->table->levels;
+  else if (!options->symmetric)
+    DQ_TRY(dq_levels_measure(&job->levels, &what, job->graph->arena, job->error));
+  if (!job->levels.input) return DQ_OK;
+  const dq_value *input = dq_graph_find(job->graph, job->levels.input);
+  for (int u = 0; input && u < input->user_count; u++)
+    if (!input->users[u]->mark) job->levels.input = NULL;
+  DQ_TRY(dq_levels_apply(job->graph, &job->levels, &value, job->error));
+  if (!value) return DQ_OK;
+  job->levelled = value->name;
+  return value->is_input ? DQ_OK : dq_origin_add(job->origin, value->name, NULL, job->error);
+}
+
 static dq_status run_job(dq_int8_job *job) {
   bool any;
   DQ_TRY(fold(job));
+  DQ_TRY(dq_last_product(job->graph, &job->options->shapes, job->arena, job->context, job->error));
   DQ_TRY(any_quantized(job, &any));
+  if (any) DQ_TRY(level_input(job));
   if (any) DQ_TRY(dq_int8_decide(job));
   const dq_calibration_table *table = job->options->table;
   job->setting.adaptive = table ? table->rounding.count > 0 : job->options->rounding == DQ_ROUND_ADAPTIVE;

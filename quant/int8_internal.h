@@ -15,6 +15,7 @@
 typedef struct dq_choice {
   bool quantized;            // gets a QuantizeLinear/DequantizeLinear pair
   int shares;                // value index whose parameters it takes; its own index: own ones
+  bool before_levels;        // the input on its way to its levels: stays in float
   bool in_head;              // behind the products of an equalized head: stays in float
   bool constant;             // an initializer that stands where an activation does
   int slot;                  // in the calibration, -1: none
@@ -54,6 +55,8 @@ typedef struct dq_int8_job {
   dq_data *data;
   int64_t pictures;     // of the data, from its start
   dq_int8_setting setting;
+  dq_input_levels levels;    // of the input; their range holds for the value `levelled`
+  const char *levelled;      // NULL: none
   const char **halves;  // labels of the nodes that become float16
   int half_count;
   const dq_permuted_value *permuted; // values whose channels have another order than in the source

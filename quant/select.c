@@ -170,7 +170,8 @@ static bool has_constants(const dq_int8_job *job, const dq_node *node) {
 
 // NULL when the node is quantized, else the reason why not; "" when there is nothing to say.
 static const char *select_node(dq_int8_job *job, const dq_node *node, dq_quantization rule) {
-  if (rule == DQ_QUANTIZE_NOT) return "";
+  if (rule == DQ_QUANTIZE_NOT || (dq_node_output(node, 0) && job->choices[node->outputs[0]->index].before_levels))
+    return "";
   if (rule != DQ_QUANTIZE_COMPUTE && dq_node_output(node, 0) &&
       job->choices[node->outputs[0]->index].in_head)
     return "behind the last product";

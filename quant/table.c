@@ -207,6 +207,7 @@ static dq_status read_table(dq_calibration_table *table, json_t *root, dq_arena 
   DQ_TRY(read_hash(root, "data", &table->data, error));
   DQ_TRY(read_ranges(table, json_object_get(root, "values"), arena, error));
   DQ_TRY(read_factors(&table->equalization, json_object_get(root, "equalize"), arena, error));
+  DQ_TRY(dq_table_read_levels(&table->levels, json_object_get(root, "levels"), arena, error));
   DQ_TRY(read_accumulator(&table->accumulator, json_object_get(root, "accumulator"), error));
   DQ_TRY(dq_table_read_rounding(&table->rounding, json_object_get(root, "rounding"), arena, error));
   return read_means(&table->means, json_object_get(root, "means"), arena, error);
@@ -267,6 +268,7 @@ bool dq_calibration_table_write_dq(const dq_calibration_table *table, FILE *to) 
                            table->preprocess, "values", ranges_json(table), "equalize",
                            factors_json(&table->equalization), "accumulator",
                            accumulator_json(&table->accumulator), "means", means_json(&table->means));
+  if (table->levels.input) json_object_set_new(root, "levels", dq_table_levels_json(&table->levels));
   if (table->rounding.count) json_object_set_new(root, "rounding", dq_table_rounding_json(&table->rounding));
   bool written = root && !json_dumpf(root, to, JSON_INDENT(1)) && fputc('\n', to) >= 0;
   json_decref(root);

@@ -4,7 +4,8 @@
 //    "method": "percentile", "pictures": 100, "preprocess": "...",
 //    "values": {"conv1_out": {"low": 0.0, "high": 6.5}, "dead": {"low": 0.0, "high": 0.0, "silent":
 //    true}}, "equalize": {"conv1_out": [1.0, 2.5]}, "accumulator": {"rule": "pairs",
-//    "noise": 1e9}, "means": {"x": [0.1, 0.2, 0.3]}}
+//    "noise": 1e9}, "means": {"x": [0.1, 0.2, 0.3]},
+//    "levels": {"input": {"factors": [1.0, 1.02], "shifts": [0.0, 0.004], "padded": false}}}
 #ifndef DQ_QUANT_TABLE_H
 #define DQ_QUANT_TABLE_H
 
@@ -13,6 +14,7 @@
 #include "quant/accumulator.h"
 #include "quant/bias_correction.h"
 #include "quant/equalize.h"
+#include "quant/levels.h"
 #include "quant/rounding.h"
 
 typedef struct dq_calibration_table_range {
@@ -29,6 +31,7 @@ typedef struct dq_calibration_table {
   dq_calibration_table_range *ranges;
   int count;
   dq_equalization equalization;
+  dq_input_levels levels; // input NULL: none; its range is among the ranges
   dq_accumulator_choice accumulator;
   bool foreign;         // another program's: it has no hashes
   bool symmetric;       // its ranges are scales of absolute values

@@ -18,4 +18,9 @@
 dq_status dq_table_read_rounding(dq_rounding *rounding, json_t *object, dq_arena *arena, dq_error *error);
 json_t *dq_table_rounding_json(const dq_rounding *rounding);
 
+
+// table_levels.c: the member "levels"; none: the input is read as it is.
+dq_status dq_table_read_levels(dq_input_levels *levels, json_t *object, dq_arena *arena, dq_error *error);
+json_t *dq_table_levels_json(const dq_input_levels *levels);
+
 #endif

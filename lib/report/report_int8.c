@@ -40,6 +40,7 @@ static const dq_column model_columns[] = {
     {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0},
     {"histogram_bytes", "Histograms", DQ_COLUMN_BYTES, NULL, 0, 0},
     {"method", "Ranges by", DQ_COLUMN_TEXT, NULL, 0, 24},
+    {"levels", "Input on its own levels", DQ_COLUMN_BOOL, NULL, 0, 0},
     {"equalized", "Values equalized", DQ_COLUMN_INT, NULL, 0, 0},
     {"equalize_gain", "Gain of equalizing", DQ_COLUMN_SIGNIFICANT, "dB", 3, 0},
     {"bias_corrected", "Biases corrected", DQ_COLUMN_BOOL, NULL, 0, 0},
@@ -131,6 +132,7 @@ static void put_layer(dq_table *table, const dq_int8_layer *layer, const dq_quan
 // What the options left open, and what trials said of it.
 static void put_decisions(dq_table *model, const dq_int8_report *facts) {
   dq_table_put_text(model, "method", facts->table.method);
+  if (facts->table.levels.input) dq_table_put_bool(model, "levels", true);
   dq_table_put_int(model, "equalized", facts->equalized);
   if (facts->equalized && isfinite(facts->equalize_gain))
     dq_table_put_real(model, "equalize_gain", facts->equalize_gain);

@@ -161,6 +161,7 @@ static void table_comes_back(void **state) {
                                 .ranges = ranges,
                                 .count = 2,
                                 .equalization = {&site, 1},
+                                .levels = {"x", 2, (double[]){1, 1.0 / 3}, (double[]){0, -0.1}, true, {0, 0}},
                                 .means = {&mean, 1}},
                        back;
   dq_error error;
@@ -175,6 +176,8 @@ static void table_comes_back(void **state) {
   assert_null(dq_calibration_table_find(&back, "b"));
   assert_true(back.equalization.sites[0].factors[0] == 0.1f);
   assert_true(back.means.values[0].means[0] == 1.0 / 3);
+  assert_true(back.levels.channels == 2 && back.levels.factors[1] == 1.0 / 3 && back.levels.shifts[1] == -0.1);
+  assert_true(!strcmp(back.levels.input, "x") && back.levels.padded_first);
   uint64_t other = 5;
   assert_int_equal(dq_calibration_table_check(&back, "f", 1, NULL, &error), DQ_OK);
   assert_int_equal(dq_calibration_table_check(&back, "f", 2, NULL, &error), DQ_BAD_INPUT);

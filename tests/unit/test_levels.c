@@ -1,0 +1,179 @@
+// The input on its own levels, and the last product as a matrix.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "quant/last_product.h"
+#include "quant/levels.h"
+#include "tests/unit/small_network.h"
+
+// Pictures whose channel c holds first[c] + step[c] k, k over 0...last[c].
+static void open_pictures(network *it, const float first[3], const float step[3], const int last[3]) {
+  enum { PLANE = SIDE * SIDE };
+  static const char header[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 3, 8, 8), }";
+  float values[PICTURES][3][PLANE];
+  dq_error error;
+  for (int n = 0; n < PICTURES; n++)
+    for (int c = 0; c < 3; c++)
+      for (int i = 0; i < PLANE; i++)
+        values[n][c][i] = first[c] + step[c] * (float)((n * PLANE + i) % (last[c] + 1));
+  FILE *file = fopen(it->path, "wb");
+  assert_non_null(file);
+  fprintf(file, "\x93NUMPY\x01%c%c%c%-117s\n", 0, 118, 0, header);
+  assert_int_equal(fwrite(values, sizeof values, 1, file), 1);
+  fclose(file);
+  char spec[80];
+  snprintf(spec, sizeof spec, "npy:%s", it->path);
+  dq_data_free(it->data);
+  const dq_data_options from = {.spec = spec};
+  if (dq_data_open(&it->data, &from, &it->context, &error) != DQ_OK) fail_msg("%s", error.message);
+}
+
+static void build_reader(network *it, bool padded) {
+  dq_value *x = network_value(it, "x");
+  network_conv(it, x, "y", 3, 4, 3, 1);
+  if (!padded) dq_node_remove_attribute(it->graph->nodes[0], "pads");
+  network_finish(it);
+}
+
+static dq_input_levels measure(const network *it) {
+  dq_observation what = network_watch(it, NULL);
+  dq_input_levels levels;
+  dq_error error;
+  if (dq_levels_measure(&levels, &what, it->arena, &error) != DQ_OK) fail_msg("%s", error.message);
+  return levels;
+}
+
+// (p - 1) / 2, p / 4 and (p - 7) / 2 for p in 0...255: steps 0.5, 0.25, 0.5; the second channel is doubled.
+// In steps of 0.5 they begin at -1, 0 and -7: 0 to 255 more is -7...255, 263 levels. Padded by a node of its
+// own all begin at the mean, -8/3 -> -3, so the range is -1.5...126.
+static void three_channels_by_hand(void **state) {
+  network *it = *state;
+  open_pictures(it, (float[]){-0.5f, 0, -3.5f}, (float[]){0.5f, 0.25f, 0.5f}, (int[]){255, 255, 255});
+  build_reader(it, true);
+  dq_input_levels levels = measure(it);
+  assert_non_null(levels.input);
+  assert_true(levels.padded_first);
+  const double factors[] = {1, 2, 1}, shifts[] = {-1, -1.5, 2};
+  for (int c = 0; c < 3; c++) {
+    assert_true(fabs(levels.factors[c] - factors[c]) < 1e-6);
+    assert_true(fabs(levels.shifts[c] - shifts[c]) < 1e-5);
+  }
+  assert_true(levels.range.low == -1.5f && levels.range.high == 126.0f);
+}
+
+// (p - 127.5) / 127.5: 0 lies between two levels. Half a step down, -1 is 128 steps below 0.
+static void half_a_step(void **state) {
+  network *it = *state;
+  const float step = 2.0f / 255;
+  open_pictures(it, (float[]){-1, -1, -1}, (float[]){step, step, step}, (int[]){255, 255, 255});
+  build_reader(it, true);
+  dq_input_levels levels = measure(it);
+  assert_false(levels.padded_first);
+  for (int c = 0; c < 3; c++) {
+    assert_true(levels.factors[c] == 1);
+    assert_true(fabs(levels.shifts[c] + (double)step / 2) < 1e-6);
+  }
+  assert_true(fabsf(levels.range.low + 128 * step) < 1e-5f && fabsf(levels.range.high - 127 * step) < 1e-5f);
+}
+
+// Fewer levels than 256: what is over goes to both ends, (255 - 200) / 2 = 27 below.
+static void nothing_to_change(void **state) {
+  network *it = *state;
+  open_pictures(it, (float[]){0, 0, 0}, (float[]){1, 1, 1}, (int[]){200, 200, 200});
+  build_reader(it, true);
+  dq_input_levels levels = measure(it);
+  dq_value *value;
+  assert_true(levels.range.low == -27.0f && levels.range.high == 228.0f);
+  assert_int_equal(dq_levels_apply(it->graph, &levels, &value, NULL), DQ_OK);
+  assert_string_equal(value->name, "x");
+  assert_int_equal(it->graph->node_count, 1);
+}
+
+static void random_values_have_no_levels(void **state) {
+  network *it = *state; // the pictures of the small network are random numbers
+  build_reader(it, true);
+  assert_null(measure(it).input);
+}
+
+// Black and white: what lies between may come.
+static void few_levels_are_none(void **state) {
+  open_pictures(*state, (float[]){0, 0, 0}, (float[]){255, 255, 255}, (int[]){1, 1, 1});
+  build_reader(*state, true);
+  assert_null(measure(*state).input);
+}
+
+static void check_neutral(network *it) {
+  static network_outputs before, after;
+  dq_input_levels levels = measure(it);
+  dq_value *value;
+  dq_error error;
+  assert_non_null(levels.input);
+  network_run(it, &before);
+  if (dq_levels_apply(it->graph, &levels, &value, &error) != DQ_OK) fail_msg("%s", error.message);
+  network_run(it, &after);
+  assert_true(network_difference(&before, &after) <= 1e-5);
+  const char *name = value->name; // every level lies on the grid of 255 steps
+  dq_observation what = network_watch(it, &name);
+  dq_calibration calibration;
+  assert_int_equal(dq_calibrate(&calibration, &what, &it->context, &error), DQ_OK);
+  assert_true(calibration.histograms[0].minimum >= levels.range.low - 1e-4f);
+  assert_true(calibration.histograms[0].maximum <= levels.range.high + 1e-4f);
+  dq_calibration_deinit(&calibration);
+}
+
+static void neutral_in_float(void **state) {
+  open_pictures(*state, (float[]){-0.5f, 0, -3.5f}, (float[]){0.5f, 0.25f, 0.5f}, (int[]){255, 255, 255});
+  build_reader(*state, true);
+  check_neutral(*state);
+}
+
+static void neutral_without_pads(void **state) {
+  open_pictures(*state, (float[]){-104, -116.28f, -123.68f}, (float[]){1, 1, 1}, (int[]){255, 255, 255});
+  build_reader(*state, false);
+  check_neutral(*state);
+}
+
+static void others_inputs_are_refused(void **state) {
+  network *it = *state;
+  build_reader(it, true);
+  dq_input_levels levels = {"y", 3, (double[]){1, 1, 1}, (double[]){0, 0, 0}, false, {0, 255}};
+  dq_value *value;
+  dq_error error;
+  assert_int_equal(dq_levels_apply(it->graph, &levels, &value, &error), DQ_BAD_INPUT);
+  levels.input = "x", levels.channels = 2;
+  assert_int_equal(dq_levels_apply(it->graph, &levels, &value, &error), DQ_BAD_INPUT);
+}
+
+static void last_convolution_is_a_matrix(void **state) {
+  network *it = *state;
+  static network_outputs before, after;
+  dq_error error;
+  network_conv(it, network_value(it, "x"), "a", 3, 4, 3, 1);
+  network_node(it, "GlobalAveragePool", network_value(it, "a"), NULL, NULL, network_value(it, "mean"));
+  network_conv(it, network_value(it, "mean"), "scores", 4, 4, 1, 1);
+  network_node(it, "Flatten", network_value(it, "scores"), NULL, NULL, network_value(it, "y"));
+  network_finish(it);
+  network_run(it, &before);
+  if (dq_last_product(it->graph, &no_shapes, it->arena, &it->context, &error) != DQ_OK) fail_msg("%s", error.message);
+  const dq_node *last = network_value(it, "y")->producer;
+  assert_true(dq_node_is(last, "Gemm") && dq_node_is(last->inputs[0]->producer, "Flatten"));
+  assert_int_equal(last->inputs[1]->constant->rank, 2);
+  network_run(it, &after);
+  assert_true(network_difference(&before, &after) <= 1e-6);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, network_start, network_end)
+  const struct CMUnitTest tests[] = {
+      TEST(three_channels_by_hand), TEST(half_a_step), TEST(nothing_to_change), TEST(random_values_have_no_levels), TEST(few_levels_are_none),
+      TEST(neutral_in_float), TEST(neutral_without_pads), TEST(others_inputs_are_refused),
+      TEST(last_convolution_is_a_matrix)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
