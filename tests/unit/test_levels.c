@@ -36,8 +36,8 @@ static void open_pictures(network *it, const float first[3], const float step[3]
 }
 
 static void build_reader(network *it, bool padded) {
-  dq_value *x = network_value(it, "x");
-  network_conv(it, x, "y", 3, 4, 3, 1);
+  dq_graph_set_opset(it->graph, "", 13, NULL);
+  network_conv(it, network_value(it, "x"), "y", 3, 4, 3, 1);
   if (!padded) dq_node_remove_attribute(it->graph->nodes[0], "pads");
   network_finish(it);
 }
@@ -155,6 +155,7 @@ static void last_convolution_is_a_matrix(void **state) {
   network *it = *state;
   static network_outputs before, after;
   dq_error error;
+  dq_graph_set_opset(it->graph, "", 13, NULL);
   network_conv(it, network_value(it, "x"), "a", 3, 4, 3, 1);
   network_node(it, "GlobalAveragePool", network_value(it, "a"), NULL, NULL, network_value(it, "mean"));
   network_conv(it, network_value(it, "mean"), "scores", 4, 4, 1, 1);
