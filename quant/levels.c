@@ -155,7 +155,8 @@ dq_status dq_levels_measure(dq_input_levels *levels, const dq_observation *what,
   if (!is_read_by_convolutions(input) || input->type != DQ_F32) return DQ_OK;
   DQ_TRY(dq_input_tensor(what->graph, input, what->shapes, &shape, error));
   if (shape.rank != 4) return DQ_OK;
-  DQ_TRY(dq_data_set_shape(what->data, shape.dims[1], shape.dims[2], shape.dims[3], error));
+  if (dq_data_set_shape(what->data, shape.dims[1], shape.dims[2], shape.dims[3], error) != DQ_OK)
+    return DQ_OK; // said when the network is run
   distinct *seen = DQ_NEW_ARRAY(arena, shape.dims[1], distinct);
   ladder *ladders = DQ_NEW_ARRAY(arena, shape.dims[1], ladder);
   if (!seen || !ladders) return dq_fail_memory(error, 0);
