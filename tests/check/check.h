@@ -56,6 +56,8 @@ dq_activation random_activation(checker *c);
 
 // ---- Comparison: bits, or NaN for NaN ----
 bool same_floats(const float *a, const float *b, int64_t count);
+// 0 of none.
+double largest_magnitude(const float *values, int64_t count);
 // Reports one case: prints `text` when it failed.
 void report(checker *c, bool good, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

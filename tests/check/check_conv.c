@@ -112,20 +112,13 @@ static bool rooms_free(plan_rooms *rooms) {
   return good;
 }
 
-// The largest magnitude; 0 of none.
-static double largest(const float *values, int64_t count) {
-  double most = 0;
-  for (int64_t i = 0; i < count; i++) most = fmax(most, fabs((double)values[i]));
-  return most;
-}
-
 // Sums in any order: 2 n roundings of products as large as the largest (Higham, Accuracy and Stability of
 // Numerical Algorithms, 2002, section 3.1), n the terms of a sum and the bias.
 static bool close_floats(const dq_conv_parameters *p, const float *expected, const float *found,
                          const float *weights, const float *input) {
   double terms = (double)(p->in_channels / p->groups * p->kernel_height * p->kernel_width) + 1;
-  double bound = largest(weights, weight_count(p)) * largest(input, input_count(p)) * terms;
-  bound = fmax(bound, largest(expected, output_count(p))) * 2 * terms * 0x1p-24;
+  double bound = largest_magnitude(weights, weight_count(p)) * largest_magnitude(input, input_count(p)) * terms;
+  bound = fmax(bound, largest_magnitude(expected, output_count(p))) * 2 * terms * 0x1p-24;
   for (int64_t i = 0; i < output_count(p); i++)
     if (fabs((double)expected[i] - (double)found[i]) > bound) return false;
   return true;

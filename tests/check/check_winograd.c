@@ -66,12 +66,8 @@ static bool accurate(const dq_conv_parameters *p, const operands *from, const fl
   float *expected = malloc((size_t)outputs(p) * sizeof *expected + 1);
   if (!expected) abort();
   dq_conv_f32_reference(&exact, from->weights.data, from->used_bias, from->input.data, expected);
-  double largest = 0, weight = 0;
-  const float *input = from->input.data, *weights = from->weights.data;
-  for (int64_t i = 0; i < p->batch * p->in_channels * p->in_height * p->in_width; i++)
-    largest = fmax(largest, fabs((double)input[i]));
-  for (int64_t i = 0; i < p->out_channels * p->in_channels * 9; i++)
-    weight = fmax(weight, fabs((double)weights[i]));
+  double largest = largest_magnitude(from->input.data, p->batch * p->in_channels * p->in_height * p->in_width);
+  double weight = largest_magnitude(from->weights.data, p->out_channels * p->in_channels * 9);
   double bound = DQ_WINOGRAD_ERROR * largest * weight * 9 * (double)p->in_channels;
   bool good = true;
   for (int64_t i = 0; i < outputs(p); i++) good &= fabs((double)output[i] - (double)expected[i]) <= bound;

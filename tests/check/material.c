@@ -137,6 +137,14 @@ bool same_floats(const float *a, const float *b, int64_t count) {
   return true;
 }
 
+// In float: gcc 12 for AArch64 fails on the reduction in double.
+double largest_magnitude(const float *values, int64_t count) {
+  float most = 0;
+  for (int64_t i = 0; i < count; i++)
+    if (fabsf(values[i]) > most) most = fabsf(values[i]);
+  return (double)most;
+}
+
 void report(checker *c, bool good, const char *format, ...) {
   if (good) {
     c->passed++;
