@@ -17,16 +17,8 @@ enum {
   LANES = DQ_AUDIT_LANES,
   FEW_OUTPUTS = 64, // below: products are counted one by one
   SLACK = 2 * LANES, // elements a copy of a whole panel row may overrun
-  LEVELS = 256,
-  STRIPES = 4, // histograms side by side: increments of one level need not wait for each other
   MOST_ROWS = 16, // of any kernel
-  WEIGHTS = 511,  // products' other factor: -255..255
 };
-
-// The part of the levels 0..255 of the input from which a weight's products fit int8.
-typedef struct interval {
-  uint16_t from, to;
-} interval;
 
 struct dq_audit {
   dq_conv_int8_parameters parameters;
@@ -39,14 +31,11 @@ struct dq_audit {
   dq_conv_plan plan;
   void *packed;
   int64_t outputs;                     // per channel
-  int64_t plane_height, plane_width;   // of one stride phase of the expanded input
-  int64_t plane_words;                 // of all phases
-  int64_t *offsets;                    // by kernel row and column, in a channel's planes
+  dq_audit_planes planes;
   int rows;                            // output channels side by side
   uint32_t *running;                   // [group][block][depth][rows]
   int16_t *values, *stored;            // [channel][tap]
-  int16_t *values_by_tap, *stored_by_tap; // [group][tap][channel of the group] + 255, by_histogram
-  interval intervals[WEIGHTS], raw_intervals[WEIGHTS]; // by weight + 255
+  dq_audit_classes classes;            // by_histogram
   dq_audit_pair *pairs;                // that can saturate
   int64_t *first_pair;                 // by output channel, and the end
   int64_t *positive, *negative;        // by output channel: sums of the weights of one sign
@@ -58,37 +47,23 @@ static int64_t blocks_of(const dq_audit *a) {
   return (a->geometry.out_group + a->rows - 1) / a->rows;
 }
 
-static int64_t floor_div(int64_t x, int64_t y) { // y above 0
-  return x >= 0 ? x / y : -((-x + y - 1) / y);
-}
-
-// Levels v for which (v + lowest) * weight lies in -128..127.
-static interval interval_of(int32_t weight, int32_t lowest) {
-  if (!weight) return (interval){0, LEVELS};
-  int32_t size = weight < 0 ? -weight : weight;
-  int64_t below = weight > 0 ? -floor_div(128, size) : -floor_div(127, size);
-  int64_t above = weight > 0 ? floor_div(127, size) : floor_div(128, size);
-  int64_t from = below - lowest, to = above - lowest + 1;
-  from = dq_min_i64(dq_max_i64(from, 0), LEVELS);
-  to = dq_min_i64(dq_max_i64(to, 0), LEVELS);
-  return (interval){(uint16_t)from, (uint16_t)(to < from ? from : to)};
-}
-
 static void prepare_planes(dq_audit *a) {
   const dq_conv_parameters *p = &a->parameters.shape;
   int64_t rows = (p->out_height - 1) * p->stride_height +
                  (p->kernel_height - 1) * p->dilation_height + 1;
   int64_t columns = (p->out_width - 1) * p->stride_width +
                     (p->kernel_width - 1) * p->dilation_width + 1;
-  a->plane_height = (rows + p->stride_height - 1) / p->stride_height;
-  a->plane_width = (columns + p->stride_width - 1) / p->stride_width;
-  a->plane_words = p->stride_height * p->stride_width * a->plane_height * a->plane_width;
+  a->planes.height = (rows + p->stride_height - 1) / p->stride_height;
+  a->planes.width = (columns + p->stride_width - 1) / p->stride_width;
+  a->planes.out_height = p->out_height;
+  a->planes.out_width = p->out_width;
+  a->planes.words = p->stride_height * p->stride_width * a->planes.height * a->planes.width;
   for (int64_t ky = 0; ky < p->kernel_height; ky++)
     for (int64_t kx = 0; kx < p->kernel_width; kx++) {
       int64_t y = ky * p->dilation_height, x = kx * p->dilation_width;
       int64_t phase = y % p->stride_height * p->stride_width + x % p->stride_width;
-      a->offsets[ky * p->kernel_width + kx] =
-          (phase * a->plane_height + y / p->stride_height) * a->plane_width + x / p->stride_width;
+      a->planes.offsets[ky * p->kernel_width + kx] =
+          (phase * a->planes.height + y / p->stride_height) * a->planes.width + x / p->stride_width;
     }
 }
 
@@ -148,18 +123,6 @@ static bool sums_fit(const dq_audit *a) {
   return true;
 }
 
-static dq_status sort_by_tap(const dq_audit *a, const int16_t *weights, int16_t **sorted,
-                             dq_arena *arena, dq_error *error) {
-  int64_t depth = a->geometry.depth, group = a->geometry.out_group;
-  int64_t channels = a->parameters.shape.out_channels;
-  int16_t *to = *sorted = DQ_NEW_ARRAY(arena, channels * depth, int16_t);
-  if (!to) return dq_fail_memory(error, (size_t)(channels * depth) * sizeof *to);
-  for (int64_t o = 0; o < channels; o++)
-    for (int64_t t = 0; t < depth; t++)
-      to[(o / group * depth + t) * group + o % group] = (int16_t)(weights[o * depth + t] + 255);
-  return DQ_OK;
-}
-
 static dq_status prepare_fast(dq_audit *a, dq_arena *arena, dq_error *error) {
   const dq_conv_parameters *p = &a->parameters.shape;
   int64_t depth = a->geometry.depth, channels = p->out_channels, all = channels * depth;
@@ -167,8 +130,8 @@ static dq_status prepare_fast(dq_audit *a, dq_arena *arena, dq_error *error) {
   a->stored = DQ_NEW_ARRAY(arena, all, int16_t);
   a->positive = DQ_NEW_ARRAY(arena, channels, int64_t);
   a->negative = DQ_NEW_ARRAY(arena, channels, int64_t);
-  a->offsets = DQ_NEW_ARRAY(arena, p->kernel_height * p->kernel_width, int64_t);
-  if (!a->values || !a->stored || !a->positive || !a->negative || !a->offsets)
+  a->planes.offsets = DQ_NEW_ARRAY(arena, p->kernel_height * p->kernel_width, int64_t);
+  if (!a->values || !a->stored || !a->positive || !a->negative || !a->planes.offsets)
     return dq_fail_memory(error, (size_t)all * sizeof *a->values);
   if (!read_weights(a) || !sums_fit(a)) return DQ_OK;
   a->fast = true;
@@ -184,16 +147,9 @@ static dq_status prepare_fast(dq_audit *a, dq_arena *arena, dq_error *error) {
     return dq_fail_memory(error, (size_t)all * sizeof *a->running);
   pack_running(a);
   list_pairs(a);
-  if (a->by_histogram) {
-    DQ_TRY(sort_by_tap(a, a->values, &a->values_by_tap, arena, error));
-    if (a->raw) DQ_TRY(sort_by_tap(a, a->stored, &a->stored_by_tap, arena, error));
-  }
+  if (a->by_histogram)
+    DQ_TRY(dq_audit_classes_new(&a->classes, &a->parameters, a->values, a->raw ? a->stored : NULL, arena, error));
   dq_conv_int8_pack(&a->plan, a->weights, a->packed);
-  int32_t lowest = a->parameters.input_signed ? -128 : 0;
-  for (int w = -255; w <= 255; w++) {
-    a->intervals[w + 255] = interval_of(w, lowest - a->parameters.input_zero_point);
-    a->raw_intervals[w + 255] = interval_of(w, lowest);
-  }
   return DQ_OK;
 }
 
@@ -221,7 +177,7 @@ dq_status dq_audit_new(dq_audit **audit, const dq_conv_int8_parameters *paramete
 typedef struct bench {
   dq_audit_counts *counts; // by output channel
   int16_t *panel;
-  uint32_t (*levels)[LEVELS]; // STRIPES of them
+  dq_audit_histogram *histogram;
   uint64_t *products, *raw;   // by output channel, of products found by histogram
 } bench;
 
@@ -250,15 +206,14 @@ static size_t panel_bytes(const dq_audit *a) {
 static size_t products_bytes(const dq_audit *a) {
   return aligned((size_t)a->parameters.shape.out_channels * sizeof(uint64_t));
 }
-enum { LEVELS_BYTES = STRIPES * LEVELS * sizeof(uint32_t) };
 static size_t bench_bytes(const dq_audit *a) {
-  return counts_bytes(a) + panel_bytes(a) + LEVELS_BYTES + 2 * products_bytes(a);
+  return counts_bytes(a) + panel_bytes(a) + sizeof(dq_audit_histogram) + 2 * products_bytes(a);
 }
 static size_t sums_bytes(const dq_audit *a) {
   return aligned((size_t)(a->parameters.shape.out_channels * a->outputs) * sizeof(int32_t));
 }
 static size_t planes_bytes(const dq_audit *a) {
-  return aligned((size_t)(a->parameters.shape.in_channels * a->plane_words + SLACK) *
+  return aligned((size_t)(a->parameters.shape.in_channels * a->planes.words + SLACK) *
                  sizeof(int16_t));
 }
 
@@ -272,8 +227,8 @@ static bench bench_of(const run *r, int thread) {
   char *at = r->benches + (size_t)thread * bench_bytes(r->a);
   bench b = {.counts = (dq_audit_counts *)(void *)at};
   b.panel = (int16_t *)(void *)(at += counts_bytes(r->a));
-  b.levels = (uint32_t(*)[LEVELS])(void *)(at += panel_bytes(r->a));
-  b.products = (uint64_t *)(void *)(at += LEVELS_BYTES);
+  b.histogram = (dq_audit_histogram *)(void *)(at += panel_bytes(r->a));
+  b.products = (uint64_t *)(void *)(at += sizeof(dq_audit_histogram));
   b.raw = (uint64_t *)(void *)(at + products_bytes(r->a));
   return b;
 }
@@ -281,7 +236,7 @@ static bench bench_of(const run *r, int thread) {
 // One row of a phase: elements x = first + i * stride of an input row (NULL: none), less zero.
 static void expand_row(const dq_audit *a, const uint8_t *from, int64_t first, int16_t *to) {
   const dq_conv_parameters *p = &a->parameters.shape;
-  int64_t stride = p->stride_width, i = 0, end = a->plane_width;
+  int64_t stride = p->stride_width, i = 0, end = a->planes.width;
   int flip = a->parameters.input_signed ? 128 : 0, zero = a->parameters.input_zero_point + flip;
   for (; i < end && (!from || first + i * stride < 0); i++) to[i] = 0;
   int64_t room = p->in_width - first;
@@ -298,11 +253,11 @@ static void expand_channel(void *argument, int64_t channel, int thread) {
   const dq_audit *a = r->a;
   const dq_conv_parameters *p = &a->parameters.shape;
   (void)thread;
-  int16_t *to = r->planes + channel * a->plane_words;
+  int16_t *to = r->planes + channel * a->planes.words;
   const uint8_t *from = r->input + channel * p->in_height * p->in_width;
   for (int64_t phase_y = 0; phase_y < p->stride_height; phase_y++)
     for (int64_t phase_x = 0; phase_x < p->stride_width; phase_x++)
-      for (int64_t i = 0; i < a->plane_height; i++, to += a->plane_width) {
+      for (int64_t i = 0; i < a->planes.height; i++, to += a->planes.width) {
         int64_t y = phase_y + i * p->stride_height - p->pad_top;
         bool inside = y >= 0 && y < p->in_height;
         expand_row(a, inside ? from + y * p->in_width : NULL, phase_x - p->pad_left, to);
@@ -318,17 +273,17 @@ static void fill_panel(const run *r, int64_t group, int64_t first, int lanes, in
   int lane[LANES], pieces = 0;
   for (int i = 0; i < lanes;) { // pieces of the panel that lie side by side in a plane
     int64_t y = (first + i) / p->out_width, x = (first + i) % p->out_width;
-    int64_t at = y * a->plane_width + x;
+    int64_t at = y * a->planes.width + x;
     if (!pieces || at != from[pieces - 1] + i - lane[pieces - 1]) {
       from[pieces] = at;
       lane[pieces++] = i;
     }
     i += (int)dq_min_i64(lanes - i, p->out_width - x);
   }
-  const int16_t *planes = r->planes + group * a->geometry.channels * a->plane_words;
+  const int16_t *planes = r->planes + group * a->geometry.channels * a->planes.words;
   for (int64_t k = 0; k < p->kernel_height * p->kernel_width; k++)
     for (int64_t c = 0; c < a->geometry.channels; c++, panel += LANES) {
-      const int16_t *plane = planes + c * a->plane_words + a->offsets[k];
+      const int16_t *plane = planes + c * a->planes.words + a->planes.offsets[k];
       // Whole rows are copied; what is too much is overwritten by the next piece or the next row.
       for (int i = 0; i < pieces; i++)
         memcpy(panel + lane[i], plane + from[i], LANES * sizeof *panel);
@@ -440,83 +395,16 @@ static void audit_tile(void *argument, int64_t index, int thread) {
     audit_block(r, &b, group, block, first, lanes);
 }
 
-// ---- Products by histogram ----
-
-// A window of outputs x outputs in a phase of a plane, and the histogram of what lies in it.
-typedef struct window {
-  const int16_t *phase;
-  int64_t row, column;
-} window;
-
-static void count_part(const dq_audit *a, const bench *b, const window *w, int64_t rows,
-                       int64_t row, int64_t columns, int64_t column, uint32_t step) {
-  int32_t lowest = (a->parameters.input_signed ? -128 : 0) - a->parameters.input_zero_point;
-  for (int64_t y = row; y < row + rows; y++) {
-    const int16_t *line = w->phase + y * a->plane_width + column;
-    int64_t x = 0;
-    for (; x + STRIPES <= columns; x += STRIPES)
-      for (int i = 0; i < STRIPES; i++) b->levels[i][line[x + i] - lowest] += step;
-    for (; x < columns; x++) b->levels[0][line[x] - lowest] += step;
-  }
-}
-
-// Moves the window: what it leaves goes out of the histogram, what it comes to goes in.
-static void move_window(const dq_audit *a, const bench *b, window *w, const window *to) {
-  int64_t height = a->parameters.shape.out_height, width = a->parameters.shape.out_width;
-  int64_t down = to->row - w->row, right = to->column - w->column;
-  int64_t rows = down < 0 ? -down : down, columns = right < 0 ? -right : right;
-  if (w->phase != to->phase || 2 * (rows * width + columns * height) >= height * width) {
-    memset(b->levels, 0, STRIPES * sizeof *b->levels);
-    *w = *to;
-    count_part(a, b, w, height, w->row, width, w->column, 1);
-    return;
-  }
-  const uint32_t out = (uint32_t)-1;
-  count_part(a, b, w, rows, down > 0 ? w->row : to->row + height, width, w->column, out);
-  count_part(a, b, w, rows, down > 0 ? w->row + height : to->row, width, w->column, 1);
-  count_part(a, b, w, height, to->row, columns, right > 0 ? w->column : to->column + width, out);
-  count_part(a, b, w, height, to->row, columns, right > 0 ? w->column + width : to->column, 1);
-  *w = *to;
-}
-
-// below: how many inputs lie below every level; weights of one tap by output channel.
-static void look_up(const dq_audit *a, const uint32_t *below, const int16_t *weights,
-                    const interval *intervals, uint64_t *products) {
-  uint32_t outputs = (uint32_t)a->outputs, outside[WEIGHTS];
-  int64_t count = a->geometry.out_group;
-  if (count < WEIGHTS) {
-    for (int64_t o = 0; o < count; o++) {
-      interval fits = intervals[weights[o]];
-      products[o] += outputs - (below[fits.to] - below[fits.from]);
-    }
-    return;
-  }
-  for (int w = 0; w < WEIGHTS; w++)
-    outside[w] = outputs - (below[intervals[w].to] - below[intervals[w].from]);
-  for (int64_t o = 0; o < count; o++) products[o] += outside[weights[o]];
-}
-
 static void audit_channel(void *argument, int64_t channel, int thread) {
   const run *r = argument;
   const dq_audit *a = r->a;
-  const dq_conv_parameters *p = &a->parameters.shape;
+  const dq_audit_geometry *g = &a->geometry;
   bench b = bench_of(r, thread);
-  int64_t phase_words = a->plane_height * a->plane_width;
-  int64_t first = channel / a->geometry.channels * a->geometry.out_group;
-  int64_t tap = channel % a->geometry.channels;
-  window at = {0};
-  for (int64_t k = 0; k < p->kernel_height * p->kernel_width; k++, tap += a->geometry.channels) {
-    int64_t offset = a->offsets[k], inside = offset % phase_words;
-    window to = {r->planes + channel * a->plane_words + offset - inside, inside / a->plane_width,
-                 inside % a->plane_width};
-    move_window(a, &b, &at, &to);
-    uint32_t below[LEVELS + 1] = {0};
-    for (int v = 0; v < LEVELS; v++)
-      below[v + 1] = below[v] + b.levels[0][v] + b.levels[1][v] + b.levels[2][v] + b.levels[3][v];
-    int64_t weights = first * a->geometry.depth + tap * a->geometry.out_group;
-    look_up(a, below, a->values_by_tap + weights, a->intervals, b.products + first);
-    if (a->raw) look_up(a, below, a->stored_by_tap + weights, a->raw_intervals, b.raw + first);
-  }
+  int64_t taps = a->parameters.shape.kernel_height * a->parameters.shape.kernel_width;
+  int64_t first = channel / g->channels * g->out_group;
+  int64_t weights = first * g->depth + channel % g->channels * g->out_group;
+  dq_audit_classes_count(&a->classes, &a->planes, r->planes + channel * a->planes.words, taps, weights,
+                         g->channels * g->out_group, b.histogram, b.products + first, b.raw + first);
 }
 
 // ---- All of it ----
@@ -549,7 +437,7 @@ static void audit_fast(const dq_audit *a, const void *input, dq_audit_counts *co
            .pairs = DQ_KERNEL_FUNCTION(audit_pairs, a->cpu),
            .finish = DQ_KERNEL_FUNCTION(audit_finish, a->cpu)};
   find_range(&r);
-  memset(r.planes + p->in_channels * a->plane_words, 0, SLACK * sizeof *r.planes);
+  memset(r.planes + p->in_channels * a->planes.words, 0, SLACK * sizeof *r.planes);
   for (int i = 0; i < threads; i++) {
     bench b = bench_of(&r, i);
     for (int64_t o = 0; o < p->out_channels; o++) b.counts[o] = DQ_AUDIT_NOTHING;

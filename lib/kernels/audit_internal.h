@@ -3,6 +3,7 @@
 #ifndef DQ_KERNELS_AUDIT_INTERNAL_H
 #define DQ_KERNELS_AUDIT_INTERNAL_H
 
+#include "lib/base/arena.h"
 #include "lib/kernels/kernels_internal.h"
 
 typedef struct dq_audit_geometry {
@@ -47,5 +48,55 @@ static inline bool dq_audit_pair_can_saturate(int32_t w0, int32_t w1) {
   int32_t lowest = 255 * ((w0 < 0 ? w0 : 0) + (w1 < 0 ? w1 : 0));
   return highest > INT16_MAX || lowest < INT16_MIN;
 }
+
+// ---- Products by histogram (audit_products.c) ----
+
+enum {
+  DQ_AUDIT_LEVELS = 256,
+  DQ_AUDIT_STRIPES = 4, // histograms side by side: increments of one class need not wait for each other
+};
+
+// Every channel's padded input less its zero point, split by stride phase: the values under a tap are a
+// window of out_height x out_width at offsets[tap], [kernel row][kernel column].
+typedef struct dq_audit_planes {
+  int64_t height, width; // of one phase
+  int64_t words;         // of all phases of a channel
+  int64_t out_height, out_width;
+  int64_t *offsets;
+} dq_audit_planes;
+
+// Inputs [from, to) whose products fit int8, as classes (levels 0..255 at first).
+typedef struct dq_audit_interval {
+  uint16_t from, to;
+} dq_audit_interval;
+
+typedef struct dq_audit_intervals {
+  dq_audit_interval of[DQ_AUDIT_LEVELS]; // without repetition
+  int count;
+  uint8_t *by_tap; // [group][tap][channel of the group]: the number of the weight's interval
+} dq_audit_intervals;
+
+typedef struct dq_audit_classes {
+  uint8_t class_of[DQ_AUDIT_LEVELS]; // by level of the input
+  int count;
+  int32_t lowest; // the value of level 0
+  int64_t out_group;
+  dq_audit_intervals values, stored; // stored: with raw products only
+} dq_audit_classes;
+
+typedef struct dq_audit_histogram {
+  uint32_t counts[DQ_AUDIT_STRIPES][DQ_AUDIT_LEVELS];
+} dq_audit_histogram;
+
+// values, stored: [output channel][tap] in the order of the reduction; stored NULL: no raw products.
+dq_status dq_audit_classes_new(dq_audit_classes *classes, const dq_conv_int8_parameters *parameters,
+                               const int16_t *values, const int16_t *stored, dq_arena *arena,
+                               dq_error *error);
+
+// Adds to products (and raw) of the group's output channels what leaves int8 under the taps of one input
+// channel, whose plane is given. Weights of its k-th place of the kernel are at first_weight + k * tap_weights.
+void dq_audit_classes_count(const dq_audit_classes *classes, const dq_audit_planes *planes,
+                            const int16_t *plane, int64_t taps, int64_t first_weight, int64_t tap_weights,
+                            dq_audit_histogram *histogram, uint64_t *products, uint64_t *raw);
 
 #endif
