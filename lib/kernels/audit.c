@@ -5,7 +5,8 @@
 //              both sides only if it touched the largest number; such outputs are computed again.
 //   products   from a histogram of the input under every tap: for a given weight the products that
 //              leave int8 belong to inputs outside an interval. Few outputs: counted one by one.
-//   pairs      only those of weights that can saturate at all are looked at
+//   pairs      only those of weights that can saturate at all are looked at, and of these only the ones
+//              whose input channels hold large enough numbers in this image
 #include "lib/kernels/audit.h"
 
 #include <string.h>
@@ -187,11 +188,15 @@ typedef struct run {
   int32_t *sums;
   int16_t *planes;
   int32_t lowest, highest; // of the input less its zero point, padding included
+  uint8_t *most;           // by input channel: the largest as unsigned, padding included
+  dq_audit_pair *pairs;    // that can saturate with this input
+  int64_t *first_pair;     // by output channel, and the end
   char *benches;
   dq_audit_running_function *running;
   dq_audit_products_function *products;
-  dq_audit_pairs_function *pairs;
-  dq_audit_finish_function *finish;
+  dq_audit_pairs_function *count_pairs;
+  dq_audit_compare_function *compare;
+  dq_audit_whole_function *whole;
 } run;
 
 static size_t aligned(size_t bytes) {
@@ -217,9 +222,19 @@ static size_t planes_bytes(const dq_audit *a) {
                  sizeof(int16_t));
 }
 
+static size_t most_bytes(const dq_audit *a) {
+  return aligned((size_t)a->parameters.shape.in_channels);
+}
+static size_t first_pair_bytes(const dq_audit *a) {
+  return aligned((size_t)(a->parameters.shape.out_channels + 1) * sizeof(int64_t));
+}
+static size_t pairs_bytes(const dq_audit *a) {
+  return aligned((size_t)a->first_pair[a->parameters.shape.out_channels] * sizeof(dq_audit_pair));
+}
+
 size_t dq_audit_scratch_bytes(const dq_audit *a, int threads) {
   if (!a->fast) return DQ_KERNEL_ALIGNMENT;
-  return sums_bytes(a) + planes_bytes(a) + (size_t)threads * bench_bytes(a) +
+  return sums_bytes(a) + planes_bytes(a) + most_bytes(a) + first_pair_bytes(a) + pairs_bytes(a) + (size_t)threads * bench_bytes(a) +
          dq_conv_scratch_bytes(&a->plan, threads);
 }
 
@@ -309,25 +324,30 @@ static void bias_bounds(int64_t bias, int64_t low, int64_t high, int32_t *from, 
   *to = none ? INT32_MIN : (int32_t)dq_min_i64(high, INT32_MAX);
 }
 
-// last and top NULL: no prefix can leave int16.
-static void finish_channel(const run *r, const bench *b, int64_t channel, int64_t first, int lanes,
-                           const int16_t *last, const int16_t *top) {
-  dq_audit_counts *counts = &b->counts[channel];
+static void audit_whole(void *argument, int64_t channel, int thread) {
+  const run *r = argument;
+  dq_audit_counts *counts = &bench_of(r, thread).counts[channel];
   int64_t bias = r->a->bias ? r->a->bias[channel] : 0;
-  dq_audit_end end = {.sums = r->sums + channel * r->a->outputs + first, .last = last, .top = top,
-                      .lanes = lanes};
-  bias_bounds(bias, INT16_MIN, INT16_MAX, &end.low16, &end.high16);
-  bias_bounds(bias, INT32_MIN, INT32_MAX, &end.low32, &end.high32);
-  r->finish(&end);
-  counts->sum16 += (uint64_t)end.outside16;
-  counts->bias16 += (uint64_t)end.outside_low16;
-  counts->bias32 += (uint64_t)end.outside_low32;
-  counts->running16 += (uint64_t)end.different;
-  if (end.lowest < counts->lowest) counts->lowest = end.lowest;
-  if (end.highest > counts->highest) counts->highest = end.highest;
-  for (int i = 0; end.unsure && i < lanes; i++)
-    if (end.sums[i] == last[i] && top[i] == INT16_MAX)
-      counts->running16 += leaves_int16(r, b->panel, channel, i);
+  dq_audit_whole whole = {.sums = r->sums + channel * r->a->outputs, .count = r->a->outputs};
+  bias_bounds(bias, INT16_MIN, INT16_MAX, &whole.low16, &whole.high16);
+  bias_bounds(bias, INT32_MIN, INT32_MAX, &whole.low32, &whole.high32);
+  r->whole(&whole);
+  counts->sum16 = whole.outside16;
+  counts->bias16 = whole.outside_low16;
+  counts->bias32 = whole.outside_low32;
+  counts->lowest = whole.lowest;
+  counts->highest = whole.highest;
+}
+
+static void compare(const run *r, const bench *b, int64_t channel, int64_t first, int lanes,
+                    const int16_t *last, const int16_t *top) {
+  dq_audit_comparison c = {.sums = r->sums + channel * r->a->outputs + first, .last = last, .top = top,
+                           .lanes = lanes};
+  uint64_t *running = &b->counts[channel].running16;
+  r->compare(&c);
+  *running += (uint64_t)c.different;
+  for (int i = 0; c.unsure && i < lanes; i++)
+    if (c.sums[i] == last[i] && top[i] == INT16_MAX) *running += leaves_int16(r, b->panel, channel, i);
 }
 
 // Whether some prefix of a channel's sums could leave int16 with the inputs of this image.
@@ -339,10 +359,10 @@ static bool can_leave_int16(const run *r, int64_t channel) {
 
 static void count_pairs(const run *r, const bench *b, int64_t channel, int lanes) {
   const dq_audit *a = r->a;
-  const dq_audit_pair *pairs = a->pairs + a->first_pair[channel];
-  int64_t count = a->first_pair[channel + 1] - a->first_pair[channel];
+  const dq_audit_pair *pairs = r->pairs + r->first_pair[channel];
+  int64_t count = r->first_pair[channel + 1] - r->first_pair[channel];
   int zero = a->parameters.input_zero_point + (a->parameters.input_signed ? 128 : 0);
-  if (count) b->counts[channel].pair += r->pairs(b->panel, pairs, count, (int16_t)zero, lanes);
+  if (count) b->counts[channel].pair += r->count_pairs(b->panel, pairs, count, (int16_t)zero, lanes);
 }
 
 static void count_products(const run *r, const bench *b, int64_t channel, int lanes) {
@@ -376,8 +396,7 @@ static void audit_block(const run *r, const bench *b, int64_t group, int64_t blo
     r->running(&sums);
   }
   for (int row = 0; row < rows; row++) {
-    finish_channel(r, b, start + row, first, lanes, needed ? last + row * LANES : NULL,
-                   needed ? top + row * LANES : NULL);
+    if (needed) compare(r, b, start + row, first, lanes, last + row * LANES, top + row * LANES);
     count_pairs(r, b, start + row, lanes);
     if (!a->by_histogram) count_products(r, b, start + row, lanes);
   }
@@ -411,16 +430,48 @@ static void audit_channel(void *argument, int64_t channel, int thread) {
 
 static void find_range(run *r) {
   const dq_conv_parameters *p = &r->a->parameters.shape;
-  int64_t count = p->in_channels * p->in_height * p->in_width;
-  uint8_t flip = r->a->parameters.input_signed ? 128 : 0, lowest = 255, highest = 0;
-  for (int64_t i = 0; i < count; i++) {
-    uint8_t value = r->input[i] ^ flip;
-    lowest = value < lowest ? value : lowest;
-    highest = value > highest ? value : highest;
-  }
+  int64_t count = p->in_height * p->in_width;
+  uint8_t flip = r->a->parameters.input_signed ? 128 : 0;
   int32_t zero = r->a->parameters.input_zero_point + flip;
-  r->lowest = (int32_t)dq_min_i64(0, lowest - zero);
-  r->highest = (int32_t)dq_max_i64(0, highest - zero);
+  r->lowest = r->highest = 0;
+  for (int64_t c = 0; c < p->in_channels; c++) {
+    const uint8_t *from = r->input + c * count;
+    uint8_t lowest = 255, highest = 0;
+    for (int64_t i = 0; i < count; i++) {
+      uint8_t value = from[i] ^ flip;
+      lowest = value < lowest ? value : lowest;
+      highest = value > highest ? value : highest;
+    }
+    r->most[c] = (uint8_t)dq_max_i64(highest, zero);
+    r->lowest = (int32_t)dq_min_i64(r->lowest, lowest - zero);
+    r->highest = (int32_t)dq_max_i64(r->highest, highest - zero);
+  }
+}
+
+static void choose_pairs(run *r) {
+  const dq_audit *a = r->a;
+  int64_t kept = 0, channels = a->geometry.channels;
+  for (int64_t o = 0; o < a->parameters.shape.out_channels; o++) {
+    const uint8_t *most = r->most + o / a->geometry.out_group * channels;
+    r->first_pair[o] = kept;
+    for (int64_t i = a->first_pair[o]; i < a->first_pair[o + 1]; i++) {
+      dq_audit_pair pair = a->pairs[i];
+      int32_t sum = pair.first * most[pair.tap % channels] + pair.second * most[(pair.tap + 1) % channels];
+      if (sum > pair.limit) r->pairs[kept++] = pair;
+    }
+  }
+  r->first_pair[a->parameters.shape.out_channels] = kept;
+}
+
+// Where the parts of the scratch memory lie.
+static void place(run *r, char *scratch) {
+  const dq_audit *a = r->a;
+  r->sums = (int32_t *)(void *)scratch;
+  r->planes = (int16_t *)(void *)(scratch += sums_bytes(a));
+  r->most = (uint8_t *)(scratch += planes_bytes(a));
+  r->first_pair = (int64_t *)(void *)(scratch += most_bytes(a));
+  r->pairs = (dq_audit_pair *)(void *)(scratch += first_pair_bytes(a));
+  r->benches = scratch + pairs_bytes(a);
 }
 
 static void audit_fast(const dq_audit *a, const void *input, dq_audit_counts *counts, char *scratch,
@@ -429,14 +480,14 @@ static void audit_fast(const dq_audit *a, const void *input, dq_audit_counts *co
   int threads = dq_pool_threads(pool);
   run r = {.a = a,
            .input = input,
-           .sums = (int32_t *)(void *)scratch,
-           .planes = (int16_t *)(void *)(scratch + sums_bytes(a)),
-           .benches = scratch + sums_bytes(a) + planes_bytes(a),
            .running = DQ_KERNEL_FUNCTION(audit_running, a->cpu),
            .products = DQ_KERNEL_FUNCTION(audit_products, a->cpu),
-           .pairs = DQ_KERNEL_FUNCTION(audit_pairs, a->cpu),
-           .finish = DQ_KERNEL_FUNCTION(audit_finish, a->cpu)};
+           .count_pairs = DQ_KERNEL_FUNCTION(audit_pairs, a->cpu),
+           .compare = DQ_KERNEL_FUNCTION(audit_compare, a->cpu),
+           .whole = DQ_KERNEL_FUNCTION(audit_whole, a->cpu)};
+  place(&r, scratch);
   find_range(&r);
+  choose_pairs(&r);
   memset(r.planes + p->in_channels * a->planes.words, 0, SLACK * sizeof *r.planes);
   for (int i = 0; i < threads; i++) {
     bench b = bench_of(&r, i);
@@ -445,6 +496,7 @@ static void audit_fast(const dq_audit *a, const void *input, dq_audit_counts *co
   }
   dq_conv_int8_run(&a->plan, a->packed, input, r.sums, NULL,
                    r.benches + (size_t)threads * bench_bytes(a), pool);
+  dq_pool_run(pool, p->out_channels, audit_whole, &r);
   dq_pool_run(pool, p->in_channels, expand_channel, &r);
   dq_pool_run(pool, p->groups * ((a->outputs + LANES - 1) / LANES), audit_tile, &r);
   if (a->by_histogram) dq_pool_run(pool, p->in_channels, audit_channel, &r);

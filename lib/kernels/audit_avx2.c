@@ -4,7 +4,7 @@
 #define AUDIT(name) name##_avx2
 #define AUDIT_WIDTH 16
 #include "lib/kernels/audit_body.h"
-#include "lib/kernels/audit_finish_body.h"
+#include "lib/kernels/audit_sums_body.h"
 
 enum { ROWS = 3 };
 

@@ -1,4 +1,4 @@
-// The audit's kernels for AVX-512: 12 rows of 32 sums; the end of a row by masks.
+// The audit's kernels for AVX-512: 12 rows of 32 sums; ends of rows by masks.
 #include <immintrin.h>
 
 #define AUDIT(name) name##_avx512
@@ -36,41 +36,54 @@ void dq_audit_running_avx512(const dq_audit_sums *s) {
   else running(s, ROWS);
 }
 
-// 32 sums in two registers.
-typedef struct sums32 {
-  __m512i low, high;
-} sums32;
-
 static inline __mmask32 joined(__mmask16 low, __mmask16 high) {
   return (__mmask32)low | (__mmask32)high << 16;
 }
 
-static inline int outside(sums32 sums, __mmask32 used, int32_t from, int32_t to) {
-  __m512i least = _mm512_set1_epi32(from), most = _mm512_set1_epi32(to);
-  __mmask32 below = joined(_mm512_cmplt_epi32_mask(sums.low, least), _mm512_cmplt_epi32_mask(sums.high, least));
-  __mmask32 above = joined(_mm512_cmpgt_epi32_mask(sums.low, most), _mm512_cmpgt_epi32_mask(sums.high, most));
-  return __builtin_popcount((below | above) & used);
-}
-
-void dq_audit_finish_avx512(dq_audit_end *end) {
-  __mmask32 used = end->lanes < DQ_AUDIT_LANES ? (1u << end->lanes) - 1 : ~(__mmask32)0;
-  __mmask16 first = (__mmask16)used, second = (__mmask16)(used >> 16);
-  sums32 sums = {_mm512_maskz_loadu_epi32(first, end->sums), _mm512_maskz_loadu_epi32(second, end->sums + 16)};
-  end->outside16 = outside(sums, used, INT16_MIN, INT16_MAX);
-  end->outside_low16 = outside(sums, used, end->low16, end->high16);
-  end->outside_low32 = outside(sums, used, end->low32, end->high32);
-  __m512i most = _mm512_set1_epi32(INT32_MAX), least = _mm512_set1_epi32(INT32_MIN);
-  end->lowest = _mm512_reduce_min_epi32(_mm512_min_epi32(_mm512_mask_mov_epi32(most, first, sums.low),
-                                                         _mm512_mask_mov_epi32(most, second, sums.high)));
-  end->highest = _mm512_reduce_max_epi32(_mm512_max_epi32(_mm512_mask_mov_epi32(least, first, sums.low),
-                                                          _mm512_mask_mov_epi32(least, second, sums.high)));
-  end->different = end->unsure = 0;
-  if (!end->last) return;
-  __m512i last = _mm512_loadu_si512(end->last), top = _mm512_loadu_si512(end->top);
+void dq_audit_compare_avx512(dq_audit_comparison *c) {
+  __mmask32 used = c->lanes < DQ_AUDIT_LANES ? (1u << c->lanes) - 1 : ~(__mmask32)0;
+  __m512i last = _mm512_loadu_si512(c->last), top = _mm512_loadu_si512(c->top);
   __m512i low = _mm512_cvtepi16_epi32(_mm512_castsi512_si256(last));
   __m512i high = _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(last, 1));
-  __mmask32 equal = joined(_mm512_cmpeq_epi32_mask(sums.low, low), _mm512_cmpeq_epi32_mask(sums.high, high));
+  __mmask32 equal = joined(_mm512_cmpeq_epi32_mask(_mm512_maskz_loadu_epi32((__mmask16)used, c->sums), low),
+                           _mm512_cmpeq_epi32_mask(_mm512_maskz_loadu_epi32((__mmask16)(used >> 16), c->sums + 16), high));
   __mmask32 touched = _mm512_cmpeq_epi16_mask(top, _mm512_set1_epi16(INT16_MAX));
-  end->different = __builtin_popcount(~equal & used);
-  end->unsure = __builtin_popcount(equal & touched & used);
+  c->different = __builtin_popcount(~equal & used);
+  c->unsure = __builtin_popcount(equal & touched & used);
+}
+
+static inline uint64_t outside(__m512i sums, __mmask16 used, __m512i least, __m512i most) {
+  __mmask16 below = _mm512_mask_cmplt_epi32_mask(used, sums, least);
+  return (uint64_t)__builtin_popcount(below | _mm512_mask_cmpgt_epi32_mask(used, sums, most));
+}
+
+static inline __mmask16 left_of(int64_t count) {
+  return count < 16 ? (__mmask16)((1u << count) - 1) : (__mmask16)~0u;
+}
+
+// Bounds that both extremes keep need no counting.
+static uint64_t count_outside(const dq_audit_whole *w, int32_t low, int32_t high) {
+  __m512i least = _mm512_set1_epi32(low), most = _mm512_set1_epi32(high);
+  uint64_t count = 0;
+  if (w->lowest >= low && w->highest <= high) return 0;
+  for (int64_t i = 0; i < w->count; i += 16) {
+    __mmask16 used = left_of(w->count - i);
+    count += outside(_mm512_maskz_loadu_epi32(used, w->sums + i), used, least, most);
+  }
+  return count;
+}
+
+void dq_audit_whole_avx512(dq_audit_whole *w) {
+  __m512i lowest = _mm512_set1_epi32(INT32_MAX), highest = _mm512_set1_epi32(INT32_MIN);
+  for (int64_t i = 0; i < w->count; i += 16) {
+    __mmask16 used = left_of(w->count - i);
+    __m512i sums = _mm512_maskz_loadu_epi32(used, w->sums + i);
+    lowest = _mm512_mask_min_epi32(lowest, used, lowest, sums);
+    highest = _mm512_mask_max_epi32(highest, used, highest, sums);
+  }
+  w->lowest = _mm512_reduce_min_epi32(lowest);
+  w->highest = _mm512_reduce_max_epi32(highest);
+  w->outside16 = count_outside(w, INT16_MIN, INT16_MAX);
+  w->outside_low16 = count_outside(w, w->low16, w->high16);
+  w->outside_low32 = count_outside(w, w->low32, w->high32);
 }

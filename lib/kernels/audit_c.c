@@ -2,7 +2,7 @@
 #define AUDIT(name) name##_c
 #define AUDIT_WIDTH 8
 #include "lib/kernels/audit_body.h"
-#include "lib/kernels/audit_finish_body.h"
+#include "lib/kernels/audit_sums_body.h"
 
 enum { ROWS = 4 };
 

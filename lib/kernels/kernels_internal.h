@@ -260,18 +260,24 @@ typedef struct dq_audit_pair {
 typedef uint64_t dq_audit_pairs_function(const int16_t *panel, const dq_audit_pair *pairs,
                                          int64_t count, int16_t zero, int lanes);
 
-// What exact sums of one output channel say beside saturating ones (NULL: none were made).
-typedef struct dq_audit_end {
+// How exact sums of `lanes` outputs of one channel compare with saturating ones.
+typedef struct dq_audit_comparison {
   const int32_t *sums;
   const int16_t *last, *top;
   int lanes;
+  int different, unsure; // results: how many differ, and how many are equal although the largest int16 was touched
+} dq_audit_comparison;
+typedef void dq_audit_compare_function(dq_audit_comparison *comparison);
+
+// What exact sums of one output channel say by themselves.
+typedef struct dq_audit_whole {
+  const int32_t *sums;
+  int64_t count;
   int32_t low16, high16, low32, high32; // what a sum must lie within to fit with its bias
-  // Results: how many sums lie outside int16, and outside the bounds above; how many differ from
-  // their saturating ones, and how many are equal although the largest int16 was touched; extremes.
-  int outside16, outside_low16, outside_low32, different, unsure;
+  uint64_t outside16, outside_low16, outside_low32; // results: sums outside int16, and outside the bounds above
   int32_t lowest, highest;
-} dq_audit_end;
-typedef void dq_audit_finish_function(dq_audit_end *end);
+} dq_audit_whole;
+typedef void dq_audit_whole_function(dq_audit_whole *whole);
 
 // ---- The table ----
 enum dq_operation {

@@ -46,7 +46,8 @@ static check_case *const tanh_f32_cases[] = {check_functions, NULL};
 static check_case *const audit_running_cases[] = {check_audit, NULL};
 static check_case *const audit_products_cases[] = {check_audit, NULL};
 static check_case *const audit_pairs_cases[] = {check_audit, NULL};
-static check_case *const audit_finish_cases[] = {check_audit, NULL};
+static check_case *const audit_compare_cases[] = {check_audit, NULL};
+static check_case *const audit_whole_cases[] = {check_audit, NULL};
 
 // An operation without cases does not link.
 static check_case *const *const cases[] = {

@@ -1,0 +1,48 @@
+// What the audit asks of exact sums, in the compiler's vectors; included behind audit_body.h.
+static inline __attribute__((always_inline)) void compare(dq_audit_comparison *c, const int lanes) {
+  int different = 0, unsure = 0;
+  for (int i = 0; i < lanes; i++) {
+    different += c->sums[i] != c->last[i];
+    unsure += (c->sums[i] == c->last[i]) & (c->top[i] == INT16_MAX);
+  }
+  c->different = different;
+  c->unsure = unsure;
+}
+
+void AUDIT(dq_audit_compare)(dq_audit_comparison *c) {
+  if (c->lanes == DQ_AUDIT_LANES) compare(c, DQ_AUDIT_LANES);
+  else compare(c, c->lanes);
+}
+
+static int count_outside(const int32_t *sums, int count, int32_t low, int32_t high) {
+  int outside = 0;
+  for (int i = 0; i < count; i++) outside += (sums[i] < low) | (sums[i] > high);
+  return outside;
+}
+
+static void find_extremes(dq_audit_whole *w) {
+  int32_t lowest = INT32_MAX, highest = INT32_MIN;
+  for (int64_t i = 0; i < w->count; i++) {
+    lowest = w->sums[i] < lowest ? w->sums[i] : lowest;
+    highest = w->sums[i] > highest ? w->sums[i] : highest;
+  }
+  w->lowest = lowest;
+  w->highest = highest;
+}
+
+// Bounds that both extremes keep need no counting.
+static uint64_t count_all_outside(const dq_audit_whole *w, int32_t low, int32_t high) {
+  enum { PART = 1 << 20 };
+  uint64_t outside = 0;
+  if (w->lowest >= low && w->highest <= high) return 0;
+  for (int64_t from = 0; from < w->count; from += PART)
+    outside += (uint64_t)count_outside(w->sums + from, (int)(w->count - from < PART ? w->count - from : PART), low, high);
+  return outside;
+}
+
+void AUDIT(dq_audit_whole)(dq_audit_whole *w) {
+  find_extremes(w);
+  w->outside16 = count_all_outside(w, INT16_MIN, INT16_MAX);
+  w->outside_low16 = count_all_outside(w, w->low16, w->high16);
+  w->outside_low32 = count_all_outside(w, w->low32, w->high32);
+}
