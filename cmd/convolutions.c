@@ -57,11 +57,10 @@ static int count_names(const dq_option_list *texts) {
   return count;
 }
 
-dq_status dq_read_convolutions(const dq_option_list *texts, dq_arena *arena, dq_convolutions **result,
-                               int *count, dq_error *error) {
-  static const char *const only[] = {"auto"};
-  dq_option_list usual = {(const char **)(uintptr_t)only, 1}, *names = (dq_option_list *)(uintptr_t)texts;
-  if (!count_names(texts)) names = &usual;
+dq_status dq_read_convolutions(const dq_option_list *texts, const char *usual, dq_arena *arena,
+                               dq_convolutions **result, int *count, dq_error *error) {
+  dq_option_list only = {&usual, 1};
+  const dq_option_list *names = count_names(texts) ? texts : &only;
   int most = texts->count + 1, patterns = 0, made = 0;
   dq_conv_setting *shared = DQ_NEW_ARRAY(arena, most, dq_conv_setting);
   dq_convolutions *ways = DQ_NEW_ARRAY(arena, count_names(names), dq_convolutions);

@@ -265,7 +265,7 @@ static dq_status list_subjects(bench *it, dq_arena *arena, dq_error *error) {
   const bench_options *options = it->options;
   dq_convolutions *ways;
   int way_count, extra = options->reference ? 1 : 0, models = options->common.operand_count + extra;
-  DQ_TRY(dq_read_convolutions(&options->convolutions, arena, &ways, &way_count, error));
+  DQ_TRY(dq_read_convolutions(&options->convolutions, "auto", arena, &ways, &way_count, error));
   it->count = models * way_count;
   it->subjects = DQ_NEW_ARRAY(arena, it->count, dq_bench_subject);
   it->ways = DQ_NEW_ARRAY(arena, it->count, const char *);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/command.h"
+#include "cmd/convolutions.h"
 #include "cmd/data.h"
 #include "datasets/npy.h"
 #include "lib/eval/node_suite.h"
@@ -13,7 +14,7 @@
 typedef struct run_options {
   dq_common_options common;
   dq_data_arguments data;
-  dq_option_list inputs, shapes;
+  dq_option_list inputs, shapes, convolutions;
   const char *save_output, *onnx_tests, *only;
   int64_t top;
   bool plain;
@@ -26,6 +27,10 @@ static const dq_option rows[] = {
      .help = "size of an input the model leaves open"},
     {.name = "save-output", .type = DQ_OPTION_FILE, .value = "DIR", DQ_INTO(run_options, save_output),
      .help = "write every output to DIR/NAME.npy (with --data: DIR/INDEX_NAME.npy)"},
+    {.name = "conv", .type = DQ_OPTION_LIST, .value = "[PATTERN=]ALGORITHM", DQ_INTO(run_options, convolutions),
+     .help = "how convolutions are computed, as for dq-bench (default: auto with --data, direct without)",
+     .details = "auto may use winograd, which is faster for 3x3, with rounding errors that are larger but bounded. It "
+                "takes longer to prepare, so a single run is not made so."},
     {.name = "top", .type = DQ_OPTION_INT, .value = "K", .minimum = 1, .maximum = 1000, .preset = "5",
      DQ_INTO(run_options, top), .help = "print the K largest elements of a classifier's output"},
     {.name = "plain", .type = DQ_OPTION_FLAG, DQ_INTO(run_options, plain),
@@ -195,11 +200,24 @@ static dq_status fill_inputs(const dq_shape_request *request, dq_tensor *const *
   return DQ_OK;
 }
 
+// One way to compute convolutions: the one asked for, or the usual.
+static dq_status set_convolutions(const run_options *options, const char *usual, dq_arena *arena,
+                                  dq_session_options *session, dq_error *error) {
+  dq_convolutions *ways;
+  int count;
+  DQ_TRY(dq_read_convolutions(&options->convolutions, usual, arena, &ways, &count, error));
+  if (count > 1) return dq_fail(error, DQ_USAGE, "option '--conv': one algorithm for all layers, %d given", count);
+  session->convolutions = ways->settings;
+  session->convolution_count = ways->count;
+  return DQ_OK;
+}
+
 static dq_status run_files(const run_options *options, const dq_graph *graph, dq_arena *arena,
                            const dq_context *context, dq_error *error) {
   dq_session_options session_options = {.plain = options->plain};
   dq_tensor **tensors = DQ_NEW_ARRAY(arena, options->inputs.count, dq_tensor *);
   if (!tensors) return dq_fail_memory(error, 0);
+  DQ_TRY(set_convolutions(options, "direct", arena, &session_options, error));
   DQ_TRY(read_inputs(options, arena, &session_options.shapes, tensors, error));
   DQ_TRY(check_names(graph, &session_options.shapes, options->inputs.count, error));
   dq_session session;
@@ -239,6 +257,7 @@ static dq_status run_pictures(const run_options *options, dq_plan *plan, dq_data
 static dq_status run_data(const run_options *options, const dq_graph *graph, dq_arena *arena,
                           const dq_context *context, dq_error *error) {
   dq_session_options session_options = {.plain = options->plain};
+  DQ_TRY(set_convolutions(options, "auto", arena, &session_options, error));
   DQ_TRY(dq_read_shapes(&options->shapes, 1, arena, &session_options.shapes, error));
   dq_data *data = NULL;
   dq_data_arguments arguments = options->data;

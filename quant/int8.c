@@ -57,7 +57,7 @@ static dq_status fold_weights(dq_graph *graph, const dq_context *context, dq_err
            is_computed_constant(weight, LONGEST_CHAIN);
   }
   if (!any) return DQ_OK;
-  DQ_TRY(dq_pass_fold_constants(graph, context, error));
+  DQ_TRY(dq_pass_fold_constants(graph, NULL, context, error));
   return dq_graph_index(graph, false, error);
 }
 

@@ -28,7 +28,7 @@ static void find_lifetimes(dq_plan *plan) {
   const dq_graph *graph = plan->graph;
   for (int v = 0; v < graph->value_count; v++) {
     dq_place *place = &plan->places[v];
-    *place = (dq_place){.root = v, .first = -1, .last = -1};
+    *place = (dq_place){.root = v, .first = -1, .last = -1, .joined = -1};
     place->bytes = dq_round_up(dq_tensor_bytes(&plan->tensors[v]), ALIGNMENT);
     if (!place->bytes) place->bytes = ALIGNMENT;
     const dq_value *value = graph->values[v];
@@ -65,7 +65,9 @@ static void share_with_inputs(dq_plan *plan) {
     for (int i = 1; in_place && i < op->node->input_count; i++) // another operand in the same memory
       in_place = !op->node->inputs[i] ||
                  root_of(plan, op->node->inputs[i]->index) != root_of(plan, input->index);
-    if (view || in_place) share(plan, output->index, input->index);
+    if (!view && !in_place) continue;
+    share(plan, output->index, input->index);
+    plan->places[root_of(plan, output->index)].in_place |= !view;
   }
 }
 
@@ -121,19 +123,32 @@ static void find_live_bytes(dq_plan *plan, const sized *roots, int count) {
   }
 }
 
+static void find_joined_offsets(dq_plan *plan) {
+  for (int v = 0; v < plan->graph->value_count; v++) {
+    size_t offset = 0;
+    int at = v;
+    for (; plan->places[at].joined >= 0; at = plan->places[at].joined) offset += plan->places[at].shift;
+    if (at != v) plan->places[v].offset = plan->places[at].offset + offset;
+  }
+}
+
 dq_status dq_plan_places(dq_plan *plan, dq_error *error) {
   int values = plan->graph->value_count, count = 0;
   find_lifetimes(plan);
   share_with_inputs(plan);
   sized *roots = calloc((size_t)values + 1, sizeof *roots);
   int *placed = calloc((size_t)values + 1, sizeof *placed);
-  if (!roots || !placed) {
+  size_t *live = calloc((size_t)plan->step_count + 2, sizeof *live);
+  if (!roots || !placed || !live) {
     free(roots);
     free(placed);
+    free(live);
     return dq_fail_memory(error, (size_t)values * sizeof *roots);
   }
+  dq_plan_join(plan, live);
+  free(live);
   for (int v = 0; v < values; v++)
-    if (is_planned(plan, v) && root_of(plan, v) == v)
+    if (is_planned(plan, v) && root_of(plan, v) == v && plan->places[v].joined < 0)
       roots[count++] = (sized){plan->places[v].bytes, v};
   qsort(roots, (size_t)count, sizeof *roots, compare);
   for (int i = 0; i < count; i++) {
@@ -143,6 +158,7 @@ dq_status dq_plan_places(dq_plan *plan, dq_error *error) {
     if (place->offset + place->bytes > plan->block_bytes)
       plan->block_bytes = place->offset + place->bytes;
   }
+  find_joined_offsets(plan);
   find_live_bytes(plan, roots, count);
   free(roots);
   free(placed);

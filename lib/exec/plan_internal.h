@@ -16,6 +16,9 @@ typedef struct dq_place {
   size_t bytes;    // of the root: the largest of all that share it
   size_t offset;   // in the block
   bool planned;    // has memory in the block
+  bool in_place;   // of a root: a value that shares it is written over another
+  int joined;      // of a root: the root it lies in, `shift` bytes from its start; -1: none
+  size_t shift;
 } dq_place;
 
 struct dq_plan {
@@ -38,6 +41,9 @@ struct dq_plan {
   bool timing;
   double packing_time;
 };
+
+// join.c: puts inputs of concatenations into their results. live: step_count + 2 zeros.
+void dq_plan_join(dq_plan *plan, size_t *live);
 
 // memory.c: decides roots, lifetimes and offsets; sets block_bytes and live_bytes.
 dq_status dq_plan_places(dq_plan *plan, dq_error *error);

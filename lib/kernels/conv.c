@@ -113,10 +113,21 @@ static void choose(dq_conv_plan *plan) {
   plan->algorithm->prepare(plan);
 }
 
+// What kernels do at the end of their sums stays the shape's activation, the rest follows.
+static void part_tail(dq_conv_plan *plan) {
+  dq_activation *activation = &plan->shape.activation;
+  plan->tail.silu = activation->kind == DQ_ACTIVATION_SILU;
+  plan->tail.adds = plan->shape.adds;
+  if (plan->tail.adds) plan->tail.activation = plan->shape.sum_activation;
+  if (plan->tail.silu) activation->kind = DQ_ACTIVATION_NONE;
+  if (plan->tail.silu || plan->tail.adds) plan->tail.kernel = dq_kernel_find(DQ_OPERATION_f32_tail, plan->cpu);
+}
+
 dq_status dq_conv_f32_plan(const dq_conv_parameters *parameters, unsigned cpu, dq_conv_plan *plan,
                            dq_error *error) {
   DQ_TRY(dq_conv_check(parameters, error));
   *plan = (dq_conv_plan){.shape = *parameters, .cpu = cpu, .float32 = true};
+  part_tail(plan);
   choose(plan);
   return DQ_OK;
 }
@@ -200,20 +211,29 @@ void dq_conv_int8_pack(const dq_conv_plan *plan, const void *weights, void *pack
   plan->algorithm->pack(plan, weights, NULL, packed);
 }
 
+static void end_channel(void *argument, int64_t channel, int thread) {
+  const dq_conv_call *call = argument;
+  int64_t plane = call->plan->shape.out_height * call->plan->shape.out_width;
+  (void)thread;
+  dq_conv_end(call, channel * plane, plane);
+}
+
 void dq_conv_f32_run(const dq_conv_plan *plan, const void *packed, const float *input,
-                     float *output, void *scratch, dq_pool *pool) {
-  dq_conv_call call = {plan, packed, input, output, NULL, scratch, pool};
+                     const float *addend, float *output, void *scratch, dq_pool *pool) {
+  dq_conv_call call = {plan, packed, input, addend, output, NULL, scratch, pool};
   plan->algorithm->run(&call);
+  if (plan->tail.kernel && !plan->algorithm->ends)
+    dq_pool_run(pool, plan->shape.batch * plan->shape.out_channels, end_channel, &call);
 }
 
 void dq_conv_f16_run(const dq_conv_plan *plan, const void *packed, const uint16_t *input,
                      uint16_t *output, void *scratch, dq_pool *pool) {
-  dq_conv_call call = {plan, packed, input, output, NULL, scratch, pool};
+  dq_conv_call call = {plan, packed, input, NULL, output, NULL, scratch, pool};
   plan->algorithm->run(&call);
 }
 
 void dq_conv_int8_run(const dq_conv_plan *plan, const void *packed, const void *input, void *output,
                       const dq_requantization *requantization, void *scratch, dq_pool *pool) {
-  dq_conv_call call = {plan, packed, input, output, requantization, scratch, pool};
+  dq_conv_call call = {plan, packed, input, NULL, output, requantization, scratch, pool};
   plan->algorithm->run(&call);
 }

@@ -116,10 +116,11 @@ static void pack(const dq_conv_plan *plan, const void *weights, const void *bias
 
 // ---- Running: a task is a band of a group of an image ----
 static void multiply_panel(const dq_conv_call *call, const dq_tile *band, int64_t group,
-                           int64_t panel, float *out, int64_t count) {
+                           int64_t panel, int64_t first, int64_t count) {
   const dq_conv_plan *plan = call->plan;
   int64_t row = panel * plan->panel_rows, channel = group * group_out(plan) + row;
   const float *packed = call->packed, *bias = packed + DQ_CONV_HEADER_WORDS;
+  float *out = (float *)call->output + first;
   dq_tile tile = *band;
   tile.a = packed + weights_at(plan) +
            (group * panels(plan) + panel) * plan->panel_rows * plan->depth;
@@ -131,6 +132,8 @@ static void multiply_panel(const dq_conv_call *call, const dq_tile *band, int64_
     tile.columns = (int)dq_min_i64(plan->multiply->columns, count - at);
     ((dq_tile_function *)plan->multiply->function)(&tile);
   }
+  for (int64_t i = 0; plan->tail.kernel && i < tile.rows; i++)
+    dq_conv_end(call, first + (row + i) * tile.c_stride, count);
 }
 
 static void band_task(void *argument, int64_t task, int thread) {
@@ -160,11 +163,10 @@ static void band_task(void *argument, int64_t task, int thread) {
                   .low = bounds.low,
                   .high = bounds.high,
                   .alpha = bounds.alpha};
-  float *out = (float *)call->output +
-               (image * p->out_channels + group * group_out(plan)) * outputs + first * p->out_width;
+  int64_t start = (image * p->out_channels + group * group_out(plan)) * outputs + first * p->out_width;
   int64_t count = dq_min_i64(plan->block_columns, p->out_height - first) * p->out_width;
   for (int64_t panel = 0; panel < panels(plan); panel++)
-    multiply_panel(call, &tile, group, panel, out, count);
+    multiply_panel(call, &tile, group, panel, start, count);
 }
 
 static void run(const dq_conv_call *call) {
@@ -176,6 +178,7 @@ static void run(const dq_conv_call *call) {
 const dq_conv_algorithm dq_conv_bands = {.name = "bands",
                                          .applicable = applicable,
                                          .same_bits = true,
+                                         .ends = true,
                                          .cost = cost,
                                          .prepare = prepare,
                                          .packed_words = packed_words,

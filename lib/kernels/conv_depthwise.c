@@ -241,6 +241,7 @@ static void channel_task(void *argument, int64_t channel, int thread) {
     correlation.count = rows * plan->plane_width;
     ((dq_correlate_function *)plan->multiply->function)(&correlation);
     store_band(call, channel, row, rows, sums, (uint8_t *)bytes);
+    dq_conv_end(call, (channel * p->out_height + row) * p->out_width, rows * p->out_width);
   }
 }
 
@@ -252,6 +253,7 @@ static void run(const dq_conv_call *call) {
 const dq_conv_algorithm dq_conv_depthwise = {.name = "depthwise",
                                              .applicable = applicable,
                                              .same_bits = true,
+                                             .ends = true,
                                              .cost = cost,
                                              .prepare = prepare,
                                              .packed_words = packed_words,

@@ -20,6 +20,7 @@ enum {
 typedef struct dq_conv_call {
   const dq_conv_plan *plan;
   const void *packed, *input;
+  const float *addend; // where the plan's tail adds
   void *output;
   const dq_requantization *requantization;
   uint32_t *scratch;
@@ -30,6 +31,7 @@ typedef struct dq_conv_algorithm {
   const char *name;
   bool (*applicable)(const dq_conv_plan *plan); // pure: looks at shape, types and cpu only
   bool same_bits;                               // sums are the chain of kernels.h
+  bool ends; // run calls dq_conv_end for float outputs; else that is done behind it
   // Estimated time in multiply-adds of vectors of DQ_COST_LANES, to compare algorithms with; pure as well.
   // The same on every instruction set, so that results are. NULL: taken when asked for only.
   double (*cost)(const dq_conv_plan *plan);
@@ -95,6 +97,22 @@ void dq_conv_pack_bias(const dq_conv_plan *plan, const void *bias, uint32_t *wor
 
 // What a kernel does at the end of its sums.
 dq_bounds dq_conv_bounds(const dq_conv_plan *plan);
+// The plan's tail, if any, for elements [first, first + count) of the whole output, which have been stored.
+static inline void dq_conv_end(const dq_conv_call *call, int64_t first, int64_t count) {
+  const dq_conv_tail *tail = &call->plan->tail;
+  if (!tail->kernel) return;
+  dq_bounds bounds = dq_activation_bounds(&tail->activation);
+  dq_tail form = {.values = (float *)call->output + first,
+                  .addend = tail->adds ? call->addend + first : NULL,
+                  .count = count,
+                  .silu = tail->silu,
+                  .leaky = bounds.leaky,
+                  .low = bounds.low,
+                  .high = bounds.high,
+                  .alpha = bounds.alpha};
+  ((dq_f32_tail_function *)tail->kernel->function)(&form);
+}
+
 // Sums to binary16, with what dq_conv_bounds leaves to be done.
 void dq_conv_narrow(const dq_conv_plan *plan, const float *sums, uint16_t *to, int64_t count);
 

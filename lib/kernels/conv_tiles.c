@@ -339,9 +339,13 @@ static void multiply_panel(const stage *s, const block *b, int64_t panel) {
     tile.b = in_planes ? s->planes + b->depth_from * plane_stride(plan) + b->first + at
                        : b->packed + at * tile.depth;
     tile.b_stride = in_planes ? plane_stride(plan) : width;
+    tile.ahead = at ? NULL : (const uint32_t *)tile.a + tile.depth * tile.a_stride; // weights of the next panel or block
     ((dq_tile_function *)plan->multiply->function)(&tile);
   }
-  if (in_place || !tile.finish) return;
+  if (!tile.finish) return;
+  for (int64_t i = 0; plan->tail.kernel && i < rows; i++)
+    dq_conv_end(s->call, (s->image * p->out_channels + channel + i) * outputs + b->first, b->count);
+  if (in_place) return;
   if (plan->half) narrow_rows(s, channel, rows, out, b->first, b->count);
   else requantize_rows(s, channel, rows, (const int32_t *)b->sums, b->first, b->count);
 }
@@ -389,6 +393,7 @@ static void run(const dq_conv_call *call) {
 const dq_conv_algorithm dq_conv_tiles = {.name = "tiles",
                                          .applicable = always,
                                          .same_bits = true,
+                                         .ends = true,
                                          .cost = cost,
                                          .prepare = prepare,
                                          .packed_words = packed_words,

@@ -94,6 +94,9 @@ static void channels_task(void *argument, int64_t task, int thread) {
     window.first_row = row;
     window.end_row = dq_min_i64(row + s->rows, p->out_height);
     ((dq_f32_window_function *)plan->multiply->function)(&window);
+    // Several planes are whole ones, so what was written is one run.
+    dq_conv_end(s->call, (plane * p->out_height + row) * p->out_width,
+                ((window.planes - 1) * p->out_height + window.end_row - row) * p->out_width);
   }
 }
 
@@ -111,6 +114,7 @@ static void run(const dq_conv_call *call) {
 const dq_conv_algorithm dq_conv_window = {.name = "window",
                                           .applicable = applicable,
                                           .same_bits = true,
+                                          .ends = true,
                                           .cost = cost,
                                           .prepare = prepare,
                                           .packed_words = packed_words,

@@ -123,13 +123,12 @@ static void transform_weights(int size, const float *weights, double *to) {
       {0, 0, 1},
   };
   const double(*g)[3] = size == 2 ? two : four;
-  for (int i = 0; i < side(size); i++)
-    for (int j = 0; j < side(size); j++) {
-      double sum = 0;
-      for (int y = 0; y < 3; y++)
-        for (int x = 0; x < 3; x++) sum += g[i][y] * weights[y * 3 + x] * g[j][x];
-      *to++ = sum;
-    }
+  for (int i = 0; i < side(size); i++) {
+    double row[3];
+    for (int x = 0; x < 3; x++)
+      row[x] = g[i][0] * (double)weights[x] + g[i][1] * (double)weights[3 + x] + g[i][2] * (double)weights[6 + x];
+    for (int j = 0; j < side(size); j++) *to++ = row[0] * g[j][0] + row[1] * g[j][1] + row[2] * g[j][2];
+  }
 }
 
 static void pack(const dq_conv_plan *plan, const void *weights, const void *bias, uint32_t *packed) {
@@ -259,6 +258,7 @@ static void multiply_places(const band *b, int64_t from, int64_t end) {
         tile.b = b->values + place * value_stride(plan) + at * p->in_channels;
         tile.c = b->sums + place * sum_stride(plan) + row * columns + at;
         tile.columns = (int)dq_min_i64(width, dq_ceil_div(tiles - at, width / 2) * (width / 2));
+        tile.ahead = at ? NULL : (const float *)tile.a + tile.depth * tile.a_stride; // the next panel
         ((dq_tile_function *)plan->multiply->function)(&tile);
       }
     }
@@ -291,6 +291,7 @@ static void transform_sums(const band *b, int64_t from, int64_t end) {
     form.to = image + (o * p->out_height + row) * p->out_width;
     form.bias = ((const float *)packed)[DQ_CONV_HEADER_WORDS + o];
     transform(&form);
+    dq_conv_end(call, form.to - (float *)call->output, form.rows * form.width);
   }
 }
 
@@ -332,6 +333,7 @@ static void run(const dq_conv_call *call) {
 
 const dq_conv_algorithm dq_conv_winograd = {.name = "winograd",
                                             .applicable = applicable,
+                                            .ends = true,
                                             .cost = cost,
                                             .prepare = prepare,
                                             .packed_words = packed_words,

@@ -1,8 +1,9 @@
-// fp32 functions of one value without library calls, so that loops over them vectorise. Only plain
-// additions and multiplications, so the bits are the same everywhere.
+// fp32 functions of one value without library calls, so that loops over them vectorise. Additions,
+// multiplications and fused multiply-adds one by one as written, so the bits are the same everywhere.
 #ifndef DQ_KERNELS_FUNCTION_H
 #define DQ_KERNELS_FUNCTION_H
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -17,31 +18,45 @@ static inline float dq_bits_float(uint32_t bits) {
   return value;
 }
 
+#define DQ_EXP_MAGIC 0x1.8p23f // adding it leaves round(n) in the low bits of the mantissa
+// x = n ln 2 + r: n with the magic added, and e^r by the polynomial of Cephes' expf (Moshier), ln 2 in
+// two parts.
+static inline float dq_exp_parts(float x, float *shifted) {
+  *shifted = fmaf(x, 1.44269504088896341f, DQ_EXP_MAGIC);
+  float n = *shifted - DQ_EXP_MAGIC;
+  float r = fmaf(n, 2.12194440e-4f, fmaf(n, -0.693359375f, x));
+  float p = 1.9875691500e-4f;
+  p = fmaf(p, r, 1.3981999507e-3f);
+  p = fmaf(p, r, 8.3334519073e-3f);
+  p = fmaf(p, r, 4.1665795894e-2f);
+  p = fmaf(p, r, 1.6666665459e-1f);
+  p = fmaf(p, r, 5.0000001201e-1f);
+  return fmaf(p, r * r, r) + 1.0f;
+}
+
 // e^x within 2 units in the last place; overflows to infinity, underflows to 0 through the
-// subnormals, NaN stays NaN. x = n ln 2 + r, e^r by the polynomial of Cephes' expf (Moshier), ln
-// 2 in two parts.
+// subnormals, NaN stays NaN.
 static inline float dq_exp_one(float x) {
-  const float magic = 0x1.8p23f; // adding it leaves round(n) in the low bits of the mantissa
   x = x > 89.0f ? 89.0f : x;
   x = x < -104.0f ? -104.0f : x;
-  float shifted = x * 1.44269504088896341f + magic;
-  float n = shifted - magic;
-  float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
-  float p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = (p * (r * r) + r) + 1.0f;
+  float shifted, p = dq_exp_parts(x, &shifted);
   // 2^n in two factors: n goes from -150 to 128, beyond what one exponent holds.
-  uint32_t power = dq_float_bits(shifted) - dq_float_bits(magic);
+  uint32_t power = dq_float_bits(shifted) - dq_float_bits(DQ_EXP_MAGIC);
   uint32_t half = (uint32_t)((int32_t)power >> 1);
   return p * dq_bits_float((half + 127u) << 23) * dq_bits_float((power - half + 127u) << 23);
 }
 
-// 1 / (1 + e^-x).
-static inline float dq_sigmoid_one(float x) { return 1.0f / (1.0f + dq_exp_one(-x)); }
+// 1 / (1 + e^-x), the bits that dq_exp_one would give: below -87 nothing is left of e^-x beside 1, so 2^n
+// is one factor, taken twice by half.
+static inline float dq_sigmoid_one(float x) {
+  x = -x;
+  x = x > 89.0f ? 89.0f : x;
+  x = x < -87.0f ? -87.0f : x;
+  float shifted, p = dq_exp_parts(x, &shifted);
+  return 1.0f / (1.0f + (p + p) * dq_bits_float((dq_float_bits(shifted) + 126u) << 23));
+}
+
+static inline float dq_silu_one(float x) { return x * dq_sigmoid_one(x); }
 
 // By the polynomial of Cephes' tanhf near 0, by e^2x elsewhere.
 static inline float dq_tanh_one(float x) {

@@ -26,6 +26,7 @@ typedef enum dq_activation_kind {
   DQ_ACTIVATION_RELU,  // x < 0 ? 0 : x (NaN stays NaN)
   DQ_ACTIVATION_CLIP,  // the larger of x and low, then the smaller of that and high; NaN stays NaN
   DQ_ACTIVATION_LEAKY, // x < 0 ? alpha * x : x
+  DQ_ACTIVATION_SILU,  // x * sigmoid(x), sigmoid as dq_sigmoid_f32; of float32 convolutions only
 } dq_activation_kind;
 
 typedef struct dq_activation {
@@ -64,6 +65,8 @@ typedef struct dq_conv_parameters {
   int64_t pad_top, pad_left, pad_bottom, pad_right;
   int64_t out_height, out_width;
   dq_activation activation; // fp32 only; int8 fuses Relu and Clip in dq_requantization low and high
+  bool adds; // fp32 only: an operand of the output's shape is added behind the activation,
+  dq_activation sum_activation; // and this ends the sum (not SILU)
   dq_conv_choice algorithm; // one that does not fit counts as DQ_CONV_AUTO
 } dq_conv_parameters;
 
@@ -115,6 +118,13 @@ typedef struct dq_winograd_tiles {
   int64_t high, wide, rows;
 } dq_winograd_tiles;
 
+// What follows a convolution's activation while its outputs are still in the cache.
+typedef struct dq_conv_tail {
+  bool silu, adds;
+  dq_activation activation; // of the sum
+  const struct dq_kernel *kernel; // NULL: nothing follows
+} dq_conv_tail;
+
 // What was chosen for one convolution. Made by *_plan, then only read; treat the fields as private.
 typedef struct dq_conv_plan {
   dq_conv_parameters shape;
@@ -138,11 +148,12 @@ typedef struct dq_conv_plan {
                // are read as they are, without packing
   int64_t block_columns, block_depth; // outputs at a time, words of depth at a time
   dq_winograd_tiles tile;             // winograd only
+  dq_conv_tail tail; // fp32; shape.activation is what comes before it
 } dq_conv_plan;
 
 // fp32. Bits: every output is one chain of fmaf from +0 over (input channel of the group, kernel
 // row, kernel column) ascending, padding entering as +0; then + bias (if given); then the
-// activation.
+// activation; then + addend and sum_activation where the parameters say so.
 dq_status dq_conv_f32_plan(const dq_conv_parameters *parameters, unsigned cpu, dq_conv_plan *plan,
                            dq_error *error);
 size_t dq_conv_packed_bytes(const dq_conv_plan *plan);
@@ -150,8 +161,9 @@ size_t dq_conv_scratch_bytes(const dq_conv_plan *plan, int threads);
 // weights OIHW; bias [out_channels] or NULL. They are copied, so may be freed afterwards.
 void dq_conv_f32_pack(const dq_conv_plan *plan, const float *weights, const float *bias,
                       void *packed);
+// addend: elements as the output's, not lying in it; NULL where nothing is added.
 void dq_conv_f32_run(const dq_conv_plan *plan, const void *packed, const float *input,
-                     float *output, void *scratch, dq_pool *pool);
+                     const float *addend, float *output, void *scratch, dq_pool *pool);
 
 // binary16 input, weights, bias and output; the plan is one of fp32, with the same bits: operands are
 // widened and the result is rounded, before the activation too if that is LEAKY. Bounds of a CLIP must
@@ -230,7 +242,7 @@ void dq_gemm_int8(const dq_gemm_int8_parameters *parameters, unsigned cpu, const
 
 // ---- References: plain loops, no packing, one thread; what all others must equal bit by bit ----
 void dq_conv_f32_reference(const dq_conv_parameters *parameters, const float *weights,
-                           const float *bias, const float *input, float *output);
+                           const float *bias, const float *input, const float *addend, float *output);
 void dq_conv_int8_reference(const dq_conv_int8_parameters *parameters, const void *weights,
                             const void *input, void *output,
                             const dq_requantization *requantization);

@@ -3,6 +3,7 @@
 #ifndef DQ_KERNELS_KERNELS_INTERNAL_H
 #define DQ_KERNELS_KERNELS_INTERNAL_H
 
+#include "lib/kernels/function.h"
 #include "lib/kernels/kernels.h"
 
 // ---- Scalar definitions ----
@@ -18,6 +19,8 @@ static inline float dq_activate(const dq_activation *activation, float x) {
     return activation->high < x ? activation->high : x;
   case DQ_ACTIVATION_LEAKY:
     return x < 0.0f ? activation->alpha * x : x;
+  case DQ_ACTIVATION_SILU:
+    return dq_silu_one(x);
   }
   return x;
 }
@@ -73,6 +76,7 @@ typedef struct dq_tile {
   int64_t a_stride, b_stride, c_stride; // words
   int64_t depth;
   int rows, columns;
+  const void *ahead;    // unless NULL: what is read behind this tile, brought near a line of 64 bytes for each k
   bool accumulate;      // start from c
   const int32_t *start; // otherwise, integers: from start[i]; NULL: 0
   // The end of fp32 sums: + bias[i] unless NULL; then low and high bounds as DQ_ACTIVATION_CLIP
@@ -197,6 +201,30 @@ typedef struct dq_winograd_output {
   float bias, low, high, alpha;
 } dq_winograd_output;
 typedef void dq_winograd_output_function(const dq_winograd_output *output);
+
+// What follows a float32 convolution's activation, in place: x sigmoid(x) if asked; + addend unless
+// NULL; then the end as in dq_tile.
+typedef struct dq_tail {
+  float *values;
+  const float *addend;
+  int64_t count;
+  bool silu, leaky;
+  float low, high, alpha;
+} dq_tail;
+typedef void dq_f32_tail_function(const dq_tail *tail);
+
+// Sums by output channel in columns: element (row, column) of from, plus bias[column] unless NULL and
+// ended as in dq_tile, goes to to[column * to_stride + row]. Rows of from are read up to whole vectors.
+typedef struct dq_columns {
+  const float *from;
+  int64_t from_stride, rows, columns;
+  float *to;
+  int64_t to_stride;
+  const float *bias;
+  bool leaky;
+  float low, high, alpha;
+} dq_columns;
+typedef void dq_f32_columns_function(const dq_columns *columns);
 
 // Rows of sums to 8 bits. bias and multipliers advance by the steps (0 or 1) per column and per row.
 typedef struct dq_requantize_rows {

@@ -25,7 +25,7 @@ static float conv_f32_at(const dq_conv_parameters *p, const float *weights, cons
 }
 
 void dq_conv_f32_reference(const dq_conv_parameters *p, const float *weights, const float *bias,
-                           const float *input, float *output) {
+                           const float *input, const float *addend, float *output) {
   int64_t in_group = p->in_channels / p->groups, out_group = p->out_channels / p->groups;
   int64_t depth = in_group * p->kernel_height * p->kernel_width, plane = p->in_height * p->in_width;
   for (int64_t n = 0; n < p->batch; n++)
@@ -35,7 +35,8 @@ void dq_conv_f32_reference(const dq_conv_parameters *p, const float *weights, co
         for (int64_t ox = 0; ox < p->out_width; ox++) {
           float sum = conv_f32_at(p, weights + o * depth, from, oy, ox);
           if (bias) sum += bias[o];
-          *output++ = dq_activate(&p->activation, sum);
+          sum = dq_activate(&p->activation, sum);
+          *output++ = p->adds ? dq_activate(&p->sum_activation, sum + *addend++) : sum;
         }
     }
 }

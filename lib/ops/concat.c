@@ -50,7 +50,8 @@ static dq_status run(dq_op *op) {
     int64_t count = dq_tensor_product(input, axis, input->rank);
     if (dq_tensor_count(input) == 0) continue;
     dq_strided plan = {2, {outer, count}, {count, 1}, {row, 1}};
-    dq_strided_copy(op, &plan, size, input->data, (char *)output->data + (size_t)at * size);
+    char *to = (char *)output->data + (size_t)at * size;
+    if (input->data != to) dq_strided_copy(op, &plan, size, input->data, to);
     at += count;
   }
   return DQ_OK;
@@ -67,4 +68,5 @@ const dq_operator dq_op_Concat = {
     .run = run,
     .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_COMBINE,
+    .flags = DQ_OP_JOIN,
 };

@@ -1,31 +1,43 @@
-// Conv in float, and FusedConv: Conv with an activation at its end, which execution copies contain.
+// Conv in float, and FusedConv, which execution copies contain: Conv with an activation at its end, and
+// an operand of the output's shape added behind it, with an activation behind that.
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/ops/convolution.h"
 #include "lib/ops/prepare.h"
 
-enum { INPUT, WEIGHT, BIAS };
+enum { INPUT, WEIGHT, BIAS, ADDEND };
 
 typedef struct conv_state {
   dq_conv_plan plan;
   void *packed;
 } conv_state;
 
-// Attributes of FusedConv; Conv has none of them.
-static dq_status read_activation(const dq_op *op, dq_activation *activation) {
-  static const char *const names[] = {"", "Relu", "Clip", "LeakyRelu"};
-  *activation = (dq_activation){.kind = DQ_ACTIVATION_NONE};
-  if (!op->row->domain) return DQ_OK;
-  const char *name = dq_node_string(op->node, "activation", "");
-  activation->low = dq_node_float(op->node, "activation_low", 0.0f);
-  activation->high = dq_node_float(op->node, "activation_high", 0.0f);
-  activation->alpha = dq_node_float(op->node, "activation_alpha", 0.01f);
-  for (int i = 0; i < 4; i++)
+// The attributes of an activation, whose names begin with `what`.
+static dq_status read_activation(const dq_op *op, const char *what, int kinds, dq_activation *activation) {
+  static const char *const names[] = {"", "Relu", "Clip", "LeakyRelu", "Silu"};
+  char low[32], high[32], alpha[32];
+  snprintf(low, sizeof low, "%s_low", what);
+  snprintf(high, sizeof high, "%s_high", what);
+  snprintf(alpha, sizeof alpha, "%s_alpha", what);
+  const char *name = dq_node_string(op->node, what, "");
+  *activation = (dq_activation){.low = dq_node_float(op->node, low, 0.0f),
+                                .high = dq_node_float(op->node, high, 0.0f),
+                                .alpha = dq_node_float(op->node, alpha, 0.01f)};
+  for (int i = 0; i < kinds; i++)
     if (!strcmp(name, names[i])) {
       activation->kind = (dq_activation_kind)i;
       return DQ_OK;
     }
   return dq_op_fail(op, DQ_UNSUPPORTED, "activation '%s' is not supported", name);
+}
+
+// What FusedConv ends with; Conv has none of it.
+static dq_status read_end(const dq_op *op, dq_conv_parameters *parameters) {
+  if (!op->row->domain) return DQ_OK;
+  parameters->adds = dq_op_input(op, ADDEND) != NULL;
+  DQ_TRY(read_activation(op, "activation", DQ_ACTIVATION_SILU + 1, &parameters->activation));
+  return read_activation(op, "sum_activation", DQ_ACTIVATION_SILU, &parameters->sum_activation);
 }
 
 static dq_status infer(dq_op *op) {
@@ -36,7 +48,11 @@ static dq_status infer(dq_op *op) {
         op, DQ_BAD_INPUT, "input is %s but %s is %s", dq_dtype_name(type),
         bias && bias->type != type ? "bias" : "weight",
         dq_dtype_name(bias && bias->type != type ? bias->type : op->inputs[WEIGHT]->type));
-  return dq_convolution_infer(op, INPUT, WEIGHT, BIAS, type);
+  DQ_TRY(dq_convolution_infer(op, INPUT, WEIGHT, BIAS, type));
+  const dq_tensor *addend = dq_op_input(op, ADDEND);
+  if (addend && (addend->type != type || !dq_tensor_same_shape(addend, op->outputs[0])))
+    return dq_op_fail(op, DQ_BAD_INPUT, "the operand added has not the type and shape of the output");
+  return DQ_OK;
 }
 
 static bool is_half(const dq_op *op) {
@@ -67,7 +83,7 @@ static dq_status prepare(dq_op *op, dq_arena *arena) {
   dq_convolution convolution;
   DQ_TRY(dq_convolution_read(op, INPUT, WEIGHT, BIAS, &convolution));
   dq_conv_parameters parameters = dq_convolution_parameters(&convolution);
-  DQ_TRY(read_activation(op, &parameters.activation));
+  DQ_TRY(read_end(op, &parameters));
   conv_state *state = DQ_NEW(arena, conv_state);
   if (!state) return dq_fail_memory(op->error, sizeof *state);
   parameters.algorithm = (dq_conv_choice)op->algorithm;
@@ -82,13 +98,17 @@ static dq_status run_direct(dq_op *op) {
   const dq_tensor *input = op->inputs[INPUT], *bias = dq_op_input(op, BIAS);
   dq_tensor *output = op->outputs[0];
   dq_convolution convolution;
-  dq_activation activation;
+  dq_conv_parameters end = {0};
   DQ_TRY(dq_convolution_read(op, INPUT, WEIGHT, BIAS, &convolution));
-  DQ_TRY(read_activation(op, &activation));
+  DQ_TRY(read_end(op, &end));
   dq_convolution_direct(&convolution, input->type, op->inputs[WEIGHT]->data,
                         bias ? bias->data : NULL, input->data, output->data, op->context->pool);
-  if (activation.kind != DQ_ACTIVATION_NONE)
-    dq_activate_f32(&activation, output->data, output->data, dq_tensor_count(output));
+  int64_t count = dq_tensor_count(output);
+  if (end.activation.kind != DQ_ACTIVATION_NONE)
+    dq_activate_f32(&end.activation, output->data, output->data, count);
+  if (!end.adds) return DQ_OK;
+  dq_add_f32(output->data, op->inputs[ADDEND]->data, output->data, count);
+  dq_activate_f32(&end.sum_activation, output->data, output->data, count);
   return DQ_OK;
 }
 
@@ -102,8 +122,8 @@ static dq_status run(dq_op *op) {
     dq_conv_f16_run(&state->plan, state->packed, input, op->outputs[0]->data, op->scratch,
                     op->context->pool);
   else
-    dq_conv_f32_run(&state->plan, state->packed, input, op->outputs[0]->data, op->scratch,
-                    op->context->pool);
+    dq_conv_f32_run(&state->plan, state->packed, input, state->plan.tail.adds ? op->inputs[ADDEND]->data : NULL,
+                    op->outputs[0]->data, op->scratch, op->context->pool);
   return DQ_OK;
 }
 
@@ -136,13 +156,17 @@ static const dq_attribute_rule fused_attributes[] = {
     {"activation_high", DQ_ATTRIBUTE_FLOAT, false},
     {"activation_low", DQ_ATTRIBUTE_FLOAT, false},
     {"group", DQ_ATTRIBUTE_INT, false},
+    {"sum_activation", DQ_ATTRIBUTE_STRING, false},
+    {"sum_activation_alpha", DQ_ATTRIBUTE_FLOAT, false},
+    {"sum_activation_high", DQ_ATTRIBUTE_FLOAT, false},
+    {"sum_activation_low", DQ_ATTRIBUTE_FLOAT, false},
     {0}};
 
 const dq_operator dq_op_FusedConv = {
     .name = "FusedConv",
     .domain = "dq",
     .since = {1},
-    .inputs = {2, 3},
+    .inputs = {2, 4},
     .outputs = {1, 1},
     .types = DQ_BIT(DQ_F32),
     .attributes = fused_attributes,

@@ -55,6 +55,7 @@ enum { // flags
   DQ_OP_RANDOM = 16,    // never folded
   DQ_OP_ELEMENTWISE = 64, // output i depends on element i of inputs of its shape only
   DQ_OP_CHANNEL_VECTORS = 128, // with DQ_OP_HALF: like ELEMENTWISE in inference; the other inputs are vectors by channel
+  DQ_OP_JOIN = 256, // output 0 is the inputs joined along attribute "axis"; run leaves alone those that lie there
   DQ_OP_HALF_KERNEL = 32, // with DQ_OP_HALF: prepare may take float16 itself, and then sets state
 };
 

@@ -117,8 +117,9 @@ dq_status dq_batch_norm_fold(dq_graph *graph, dq_node *conv, dq_node *node, dq_e
   return DQ_OK;
 }
 
-dq_status dq_pass_fold_batch_norm(dq_graph *copy, const dq_context *context, dq_error *error) {
-  (void)context;
+dq_status dq_pass_fold_batch_norm(dq_graph *copy, const dq_shape_request *shapes, const dq_context *context,
+                                  dq_error *error) {
+  (void)shapes, (void)context;
   for (int n = 0; n < copy->node_count; n++) {
     dq_node *node = copy->nodes[n], *conv = node->removed ? NULL : find_conv(node, DQ_F32);
     if (!conv && !node->removed) conv = find_conv(node, DQ_F16);

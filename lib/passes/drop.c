@@ -10,7 +10,9 @@ static bool is_identity(const dq_node *node) {
   return !mask_read && (!training || (mode && dq_tensor_get(mode, 0) == 0));
 }
 
-dq_status dq_pass_drop_identity(dq_graph *copy, const dq_context *context, dq_error *error) {
+dq_status dq_pass_drop_identity(dq_graph *copy, const dq_shape_request *shapes, const dq_context *context,
+                                dq_error *error) {
+  (void)shapes;
   (void)context, (void)error;
   for (int n = 0; n < copy->node_count; n++) {
     dq_node *node = copy->nodes[n];
@@ -26,8 +28,9 @@ static bool is_read(const dq_value *value, const bool *read) {
   return value && (read[value->index] || value->is_output || value->is_captured);
 }
 
-dq_status dq_pass_drop_dead(dq_graph *copy, const dq_context *context, dq_error *error) {
-  (void)context;
+dq_status dq_pass_drop_dead(dq_graph *copy, const dq_shape_request *shapes, const dq_context *context,
+                            dq_error *error) {
+  (void)shapes, (void)context;
   bool *read = DQ_NEW_ARRAY(copy->arena, copy->value_count, bool);
   dq_node **order = DQ_NEW_ARRAY(copy->arena, copy->node_count, dq_node *);
   if (!read || !order) return dq_fail_memory(error, (size_t)copy->value_count);

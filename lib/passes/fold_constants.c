@@ -59,10 +59,14 @@ static dq_status fold(dq_graph *copy, const dq_context *context, bool weights, d
   return DQ_OK;
 }
 
-dq_status dq_pass_fold_constants(dq_graph *copy, const dq_context *context, dq_error *error) {
+dq_status dq_pass_fold_constants(dq_graph *copy, const dq_shape_request *shapes, const dq_context *context,
+                                 dq_error *error) {
+  (void)shapes;
   return fold(copy, context, false, error);
 }
 
-dq_status dq_pass_fold_weights(dq_graph *copy, const dq_context *context, dq_error *error) {
+dq_status dq_pass_fold_weights(dq_graph *copy, const dq_shape_request *shapes, const dq_context *context,
+                               dq_error *error) {
+  (void)shapes;
   return fold(copy, context, true, error);
 }

@@ -4,11 +4,6 @@
 
 #include "lib/passes/passes_internal.h"
 
-typedef struct conv_activation {
-  const char *kind;
-  float low, high, alpha;
-} conv_activation;
-
 // A bound of Clip: attribute before version 11, optional constant input after. false: not constant.
 static bool read_bound(const dq_node *node, int input, const char *attribute, float *bound) {
   const dq_value *value = dq_node_input(node, input);
@@ -24,7 +19,8 @@ static bool read_bound(const dq_node *node, int input, const char *attribute, fl
   return true;
 }
 
-static bool read_activation(const dq_node *node, conv_activation *to) {
+bool dq_find_activation(const dq_node *node, dq_found_activation *to) {
+  *to = (dq_found_activation){0};
   if (dq_node_is(node, "Relu")) {
     to->kind = "Relu";
     return true;
@@ -41,30 +37,39 @@ static bool read_activation(const dq_node *node, conv_activation *to) {
          read_bound(node, 2, "max", &to->high);
 }
 
-static bool set_activation(dq_graph *copy, dq_node *conv, const conv_activation *from) {
-  if (!dq_node_set_string(copy, conv, "activation", from->kind)) return false;
-  if (!strcmp(from->kind, "LeakyRelu"))
-    return dq_node_set_float(copy, conv, "activation_alpha", from->alpha);
-  return strcmp(from->kind, "Clip") ||
-         (dq_node_set_float(copy, conv, "activation_low", from->low) &&
-          dq_node_set_float(copy, conv, "activation_high", from->high));
+static bool set_part(dq_graph *copy, dq_node *conv, const char *what, const char *part, float value) {
+  char *name = dq_arena_printf(copy->arena, "%s_%s", what, part);
+  return name && dq_node_set_float(copy, conv, name, value);
 }
 
-dq_status dq_pass_fuse_activation(dq_graph *copy, const dq_context *context, dq_error *error) {
-  (void)context;
+bool dq_set_activation(dq_graph *copy, dq_node *conv, const char *what, const dq_found_activation *from) {
+  if (!dq_node_set_string(copy, conv, what, from->kind)) return false;
+  if (!strcmp(from->kind, "LeakyRelu")) return set_part(copy, conv, what, "alpha", from->alpha);
+  return strcmp(from->kind, "Clip") || (set_part(copy, conv, what, "low", from->low) &&
+                                        set_part(copy, conv, what, "high", from->high));
+}
+
+bool dq_is_kernel_convolution(const dq_node *node, unsigned types) {
+  bool fused = node && !strcmp(node->domain, "dq") && !strcmp(node->op_type, "FusedConv");
+  if (!node || node->removed || !(fused || dq_node_is(node, "Conv"))) return false;
+  const dq_tensor *weight = dq_constant_of(dq_node_input(node, 1));
+  return weight && weight->rank <= 4 && (DQ_BIT(weight->type) & types);
+}
+
+dq_status dq_pass_fuse_activation(dq_graph *copy, const dq_shape_request *shapes, const dq_context *context,
+                                  dq_error *error) {
+  (void)shapes, (void)context;
   for (int n = 0; n < copy->node_count; n++) {
     dq_node *node = copy->nodes[n];
-    conv_activation found = {0};
-    if (node->removed || !read_activation(node, &found)) continue;
+    dq_found_activation found;
+    if (node->removed || !dq_find_activation(node, &found)) continue;
     dq_node *conv = node->inputs[0]->producer;
-    if (!conv || !dq_node_is(conv, "Conv") || !dq_is_private(node->inputs[0])) continue;
-    const dq_tensor *weight = dq_constant_of(dq_node_input(conv, 1));
-    if (!weight || weight->rank > 4) continue;
     // In float16 what the convolution rounds and what the activation rounds are both kept.
-    if (weight->type != DQ_F32 && weight->type != DQ_F16) continue;
+    if (!dq_is_kernel_convolution(conv, DQ_BIT(DQ_F32) | DQ_BIT(DQ_F16)) || !dq_is_private(node->inputs[0])) continue;
+    if (dq_node_attribute(conv, "activation")) continue;
     conv->domain = "dq";
     conv->op_type = "FusedConv";
-    if (!set_activation(copy, conv, &found)) return dq_fail_memory(error, 0);
+    if (!dq_set_activation(copy, conv, "activation", &found)) return dq_fail_memory(error, 0);
     dq_take_output(conv, node->outputs[0]);
     dq_graph_remove_node(copy, node);
   }

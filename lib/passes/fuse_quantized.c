@@ -18,7 +18,9 @@ static dq_status fuse_end(dq_graph *copy, dq_node *quantize, const dq_context *c
   }
 }
 
-dq_status dq_pass_fuse_quantized(dq_graph *copy, const dq_context *context, dq_error *error) {
+dq_status dq_pass_fuse_quantized(dq_graph *copy, const dq_shape_request *shapes, const dq_context *context,
+                                 dq_error *error) {
+  (void)shapes;
   int count = copy->node_count; // forms add nodes
   dq_node **order = DQ_NEW_ARRAY(copy->arena, count, dq_node *);
   if (!order) return dq_fail_memory(error, (size_t)count * sizeof *order);

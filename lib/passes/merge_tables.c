@@ -34,8 +34,9 @@ static dq_status merge(dq_graph *copy, const dq_node *first, dq_node *second, dq
   return DQ_OK;
 }
 
-dq_status dq_pass_merge_tables(dq_graph *copy, const dq_context *context, dq_error *error) {
-  (void)context;
+dq_status dq_pass_merge_tables(dq_graph *copy, const dq_shape_request *shapes, const dq_context *context,
+                               dq_error *error) {
+  (void)shapes, (void)context;
   dq_node **order = DQ_NEW_ARRAY(copy->arena, copy->node_count, dq_node *);
   if (!order) return dq_fail_memory(error, (size_t)copy->node_count * sizeof *order);
   DQ_TRY(dq_graph_order(copy, order, error));

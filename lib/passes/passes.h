@@ -8,7 +8,8 @@
 // is_captured marks (taps) keep existing with the same elements.
 typedef struct dq_pass {
   const char *name, *help;
-  dq_status (*run)(dq_graph *copy, const dq_context *context, dq_error *error);
+  // `shapes` are those the plan will be made for.
+  dq_status (*run)(dq_graph *copy, const dq_shape_request *shapes, const dq_context *context, dq_error *error);
 } dq_pass;
 
 const dq_pass *dq_pass_at(int index); // NULL after the last

@@ -5,7 +5,8 @@
 #include "lib/passes/passes.h"
 
 #define DQ_PASS(symbol, name, help)                                                                \
-  dq_status dq_pass_##symbol(dq_graph *copy, const dq_context *context, dq_error *error);
+  dq_status dq_pass_##symbol(dq_graph *copy, const dq_shape_request *shapes, const dq_context *context,        \
+                             dq_error *error);
 #include "lib/passes/passes.def"
 #undef DQ_PASS
 
@@ -23,6 +24,17 @@ static inline const dq_tensor *dq_constant_of(const dq_value *value) {
 static inline dq_node *dq_only_user(const dq_value *value) {
   return dq_is_private(value) ? value->users[0] : NULL;
 }
+
+// Relu, Clip with constant bounds or LeakyRelu, as FusedConv has them.
+typedef struct dq_found_activation {
+  const char *kind;
+  float low, high, alpha;
+} dq_found_activation;
+bool dq_find_activation(const dq_node *node, dq_found_activation *found); // false: it is none
+// Writes attributes that begin with `what`; false: no memory.
+bool dq_set_activation(dq_graph *copy, dq_node *conv, const char *what, const dq_found_activation *found);
+// A Conv or FusedConv by kernels: constant weight of one of `types`, at most two spatial axes.
+bool dq_is_kernel_convolution(const dq_node *node, unsigned types);
 
 // `node` writes to `output` in place of what it wrote as output 0.
 static inline void dq_take_output(dq_node *node, dq_value *output) {

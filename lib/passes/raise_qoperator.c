@@ -49,8 +49,9 @@ static dq_status raise_node(dq_graph *copy, dq_node *node, const dq_qlinear *for
   return DQ_OK;
 }
 
-dq_status dq_pass_raise_qoperator(dq_graph *copy, const dq_context *context, dq_error *error) {
-  (void)context;
+dq_status dq_pass_raise_qoperator(dq_graph *copy, const dq_shape_request *shapes, const dq_context *context,
+                                  dq_error *error) {
+  (void)shapes, (void)context;
   dq_node **nodes = dq_arena_copy(copy->arena, copy->nodes, (size_t)copy->node_count * sizeof *nodes);
   if (!nodes) return dq_fail_memory(error, 0);
   for (int n = 0, count = copy->node_count; n < count; n++) {

@@ -10,10 +10,11 @@ static const dq_pass passes[] = {
 
 const dq_pass *dq_pass_at(int index) { return passes[index].name ? &passes[index] : NULL; }
 
-static dq_status run_passes(dq_graph *copy, const dq_context *context, dq_error *error) {
+static dq_status run_passes(dq_graph *copy, const dq_shape_request *shapes, const dq_context *context,
+                            dq_error *error) {
   for (int i = 0; dq_pass_at(i); i++) {
     DQ_TRY(dq_check_stop(context, error));
-    DQ_TRY(dq_pass_at(i)->run(copy, context, error));
+    DQ_TRY(dq_pass_at(i)->run(copy, shapes, context, error));
     DQ_TRY(dq_graph_index(copy, false, error));
   }
   return DQ_OK;
@@ -32,7 +33,8 @@ static dq_status mark_taps(dq_graph *copy, const dq_session_options *options, dq
 static dq_status open_session(dq_session *session, const dq_session_options *options,
                               const dq_context *context, dq_error *error) {
   DQ_TRY(mark_taps(session->copy, options, error));
-  if (!options || !options->plain) DQ_TRY(run_passes(session->copy, context, error));
+  const dq_shape_request *shapes = options ? &options->shapes : NULL;
+  if (!options || !options->plain) DQ_TRY(run_passes(session->copy, shapes, context, error));
   dq_plan_options plan_options = {0};
   if (options)
     plan_options = (dq_plan_options){options->shapes, options->convolutions, options->convolution_count};

@@ -98,7 +98,7 @@ static void run_conv(void *argument) {
   conv_work *w = argument;
   if (w->requantization)
     dq_conv_int8_run(&w->plan, w->packed, w->input, w->output, w->requantization, w->scratch, NULL);
-  else dq_conv_f32_run(&w->plan, w->packed, w->input, w->output, w->scratch, NULL);
+  else dq_conv_f32_run(&w->plan, w->packed, w->input, NULL, w->output, w->scratch, NULL);
 }
 
 static void bench_stops(const dq_error *error) {

@@ -379,6 +379,32 @@ void check_functions(checker *c) {
   input_free(&expected);
 }
 
+void check_tail(checker *c) {
+  dq_activation activation = random_activation(c);
+  bool silu = chance(c, 50), adds = !silu || chance(c, 50);
+  int64_t count = array_size(c);
+  input_buffer input = input_new((size_t)count * 4), addend = input_new((size_t)count * 4);
+  input_buffer expected = input_new((size_t)count * 4);
+  output_buffer found = output_new((size_t)count * 4, (size_t)between(c, 0, 15) * 4);
+  fill_patterns(c, input.data, count);
+  fill_patterns(c, addend.data, count);
+  memcpy(found.data, input.data, (size_t)count * 4);
+  for (int64_t i = 0; i < count; i++) {
+    float x = ((const float *)input.data)[i];
+    if (silu) x = dq_silu_one(x);
+    if (adds) x = dq_activate(&activation, x + ((const float *)addend.data)[i]);
+    ((float *)expected.data)[i] = x;
+  }
+  dq_bounds bounds = dq_activation_bounds(&activation);
+  dq_tail tail = {found.data, adds ? addend.data : NULL, count, silu, bounds.leaky, bounds.low, bounds.high, bounds.alpha};
+  DQ_KERNEL_FUNCTION(f32_tail, c->cpu)(&tail);
+  finish(c, output_guards_hold(&found) && same_floats(expected.data, found.data, count), "tail", count);
+  output_free(&found);
+  input_free(&input);
+  input_free(&addend);
+  input_free(&expected);
+}
+
 void check_range(checker *c) {
   int64_t count = array_size(c);
   input_buffer input = input_new((size_t)count * 4);

@@ -74,14 +74,14 @@ static const char *conv_text(const dq_conv_parameters *p, char *text, size_t siz
   snprintf(
       text, size,
       "batch %lld groups %lld channels %lld->%lld in %lldx%lld kernel %lldx%lld stride %lld,%lld "
-      "dilation %lld,%lld pads %lld,%lld,%lld,%lld out %lldx%lld activation %d",
+      "dilation %lld,%lld pads %lld,%lld,%lld,%lld out %lldx%lld activation %d adds %d %d",
       (long long)p->batch, (long long)p->groups, (long long)p->in_channels,
       (long long)p->out_channels, (long long)p->in_height, (long long)p->in_width,
       (long long)p->kernel_height, (long long)p->kernel_width, (long long)p->stride_height,
       (long long)p->stride_width, (long long)p->dilation_height, (long long)p->dilation_width,
       (long long)p->pad_top, (long long)p->pad_left, (long long)p->pad_bottom,
       (long long)p->pad_right, (long long)p->out_height, (long long)p->out_width,
-      (int)p->activation.kind);
+      (int)p->activation.kind, p->adds, (int)p->sum_activation.kind);
   return text;
 }
 
@@ -124,25 +124,34 @@ static bool close_floats(const dq_conv_parameters *p, const float *expected, con
   return true;
 }
 
+// What only float32 convolutions end with.
+static void add_tail(checker *c, dq_conv_parameters *p) {
+  if (chance(c, 25)) p->activation.kind = DQ_ACTIVATION_SILU;
+  p->adds = chance(c, 25);
+  p->sum_activation = random_activation(c);
+}
+
 static bool float_case(checker *c, const dq_conv_parameters *p, dq_pool *pool) {
   int mode = p->algorithm ? FLOATS_NORMAL : (int)between(c, 0, FLOAT_MODES - 1);
   input_buffer weights = input_new((size_t)weight_count(p) * 4);
   input_buffer bias = input_new((size_t)p->out_channels * 4);
   input_buffer input = input_new((size_t)input_count(p) * 4);
+  input_buffer addend = input_new((size_t)output_count(p) * 4);
+  fill_floats(c, addend.data, output_count(p), mode);
   fill_floats(c, weights.data, weight_count(p), mode);
   fill_floats(c, bias.data, p->out_channels, mode);
   fill_floats(c, input.data, input_count(p), mode);
   const float *used_bias = chance(c, 70) ? bias.data : NULL;
   output_buffer expected = output_new((size_t)output_count(p) * 4, 0);
   output_buffer output = output_new((size_t)output_count(p) * 4, (size_t)between(c, 0, 15) * 4);
-  dq_conv_f32_reference(p, weights.data, used_bias, input.data, expected.data);
+  dq_conv_f32_reference(p, weights.data, used_bias, input.data, addend.data, expected.data);
   dq_conv_plan plan;
   bool good = dq_conv_f32_plan(p, c->cpu, &plan, NULL) == DQ_OK;
   if (good) {
     plan_rooms rooms = rooms_new(&plan, pool);
     dq_conv_f32_pack(&plan, weights.data, used_bias, rooms.packed.data);
-    dq_conv_f32_run(&plan, rooms.packed.data, input.data, output.data, rooms.scratch.data, pool);
-    c->reached += plan.multiply == c->row;
+    dq_conv_f32_run(&plan, rooms.packed.data, input.data, addend.data, output.data, rooms.scratch.data, pool);
+    c->reached += plan.multiply == c->row || (p->algorithm == DQ_CONV_channels && dq_kernel_find(DQ_OPERATION_f32_columns, c->cpu) == c->row);
     good = (dq_conv_same_bits(p->algorithm) ? same_floats(expected.data, output.data, output_count(p))
                   : close_floats(p, expected.data, output.data, weights.data, input.data)) &&
            output_guards_hold(&output);
@@ -153,6 +162,7 @@ static bool float_case(checker *c, const dq_conv_parameters *p, dq_pool *pool) {
   input_free(&weights);
   input_free(&bias);
   input_free(&input);
+  input_free(&addend);
   return good;
 }
 
@@ -179,7 +189,7 @@ static void half_reference(const dq_conv_parameters *p, const float *weights, co
                            const float *input, float *output) {
   dq_conv_parameters plain = *p;
   plain.activation.kind = DQ_ACTIVATION_NONE;
-  dq_conv_f32_reference(&plain, weights, bias, input, output);
+  dq_conv_f32_reference(&plain, weights, bias, input, NULL, output);
   for (int64_t i = 0; i < output_count(p); i++)
     output[i] = dq_activate(&p->activation, dq_round_to_half(output[i]));
 }
@@ -307,6 +317,7 @@ typedef bool float_check(checker *c, const dq_conv_parameters *p, dq_pool *pool)
 
 static void check_shape(checker *c, dq_conv_parameters p, float_check *check) {
   char text[400];
+  if (check == float_case) add_tail(c, &p);
   int pool = (int)between(c, 0, CHECK_POOLS - 1);
   report(c, check(c, &p, c->pools[pool]), "%s, %d threads", conv_text(&p, text, sizeof text),
          pool + 1);
@@ -356,9 +367,20 @@ void check_conv_matrix(checker *c) {
   char text[400];
   dq_conv_parameters p = random_conv(c, false);
   p.algorithm = (dq_conv_choice)between(c, DQ_CONV_im2col, DQ_CONV_CHOICES - 1);
+  add_tail(c, &p);
   int pool = (int)between(c, 0, CHECK_POOLS - 1);
   report(c, float_case(c, &p, c->pools[pool]), "%s: %s, %d threads", dq_conv_choice_name(p.algorithm),
          conv_text(&p, text, sizeof text), pool + 1);
+}
+void check_conv_channels(checker *c) {
+  dq_conv_parameters p = random_conv(c, false);
+  p.kernel_height = p.kernel_width = p.stride_height = p.stride_width = 1;
+  p.pad_top = p.pad_left = p.pad_bottom = p.pad_right = 0;
+  p.out_height = p.in_height = between(c, 1, 12);
+  p.out_width = p.in_width = between(c, 1, 12);
+  p.algorithm = DQ_CONV_channels;
+  if (chance(c, 10)) p.in_channels = 300 * p.groups; // several blocks of depth
+  check_shape(c, p, float_case);
 }
 void check_depthwise_f32(checker *c) {
   check_float(c, true, float_case);

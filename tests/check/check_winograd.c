@@ -50,7 +50,7 @@ static bool run(checker *c, const dq_conv_parameters *p, unsigned cpu, const ope
   output_buffer packed = output_new(dq_conv_packed_bytes(&plan), 0);
   output_buffer scratch = output_new(dq_conv_scratch_bytes(&plan, dq_pool_threads(pool)), 0);
   dq_conv_f32_pack(&plan, from->weights.data, from->used_bias, packed.data);
-  dq_conv_f32_run(&plan, packed.data, from->input.data, output->data, scratch.data, pool);
+  dq_conv_f32_run(&plan, packed.data, from->input.data, NULL, output->data, scratch.data, pool);
   c->reached += dq_kernel_find(c->row->operation, cpu) == c->row;
   bool good = output_guards_hold(&packed) && output_guards_hold(&scratch) && output_guards_hold(output);
   output_free(&packed);
@@ -65,7 +65,7 @@ static bool accurate(const dq_conv_parameters *p, const operands *from, const fl
   exact.algorithm = DQ_CONV_SAME_BITS;
   float *expected = malloc((size_t)outputs(p) * sizeof *expected + 1);
   if (!expected) abort();
-  dq_conv_f32_reference(&exact, from->weights.data, from->used_bias, from->input.data, expected);
+  dq_conv_f32_reference(&exact, from->weights.data, from->used_bias, from->input.data, NULL, expected);
   double largest = largest_magnitude(from->input.data, p->batch * p->in_channels * p->in_height * p->in_width);
   double weight = largest_magnitude(from->weights.data, p->out_channels * p->in_channels * 9);
   double bound = DQ_WINOGRAD_ERROR * largest * weight * 9 * (double)p->in_channels;

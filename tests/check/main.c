@@ -21,6 +21,7 @@ static check_case *const i16_correlate_cases[] = {check_depthwise_int8, NULL};
 static check_case *const u8s8_correlate_cases[] = {check_depthwise_int8, NULL};
 static check_case *const winograd_input_cases[] = {check_winograd, NULL};
 static check_case *const winograd_output_cases[] = {check_winograd, NULL};
+static check_case *const f32_columns_cases[] = {check_conv_channels, NULL};
 static check_case *const f32_expand_cases[] = {check_f32_expand, NULL};
 static check_case *const f16_expand_cases[] = {check_f16_expand, check_conv_f16,
                                                check_depthwise_f16, NULL};
@@ -43,6 +44,7 @@ static check_case *const range_cases[] = {check_range, NULL};
 static check_case *const exp_f32_cases[] = {check_functions, NULL};
 static check_case *const sigmoid_f32_cases[] = {check_functions, NULL};
 static check_case *const tanh_f32_cases[] = {check_functions, NULL};
+static check_case *const f32_tail_cases[] = {check_tail, NULL};
 static check_case *const audit_running_cases[] = {check_audit, NULL};
 static check_case *const audit_products_cases[] = {check_audit, NULL};
 static check_case *const audit_pairs_cases[] = {check_audit, NULL};

@@ -36,6 +36,16 @@ load common
   has "'--accumulate'"
 }
 
+@test "convolutions by other algorithms" {
+  outputs "$models/small.onnx" direct "$x"
+  outputs "$models/small.onnx" other "$x" --conv winograd
+  near direct/y.npy other/y.npy 0.0001
+  outputs "$models/small.onnx" same "$x" --conv auto --conv '*=direct'
+  cmp direct/y.npy same/y.npy
+  gives 2 dq-run "$models/small.onnx" --input "$x" --conv direct,auto
+  says "dq-run: option '--conv': one algorithm for all layers, 2 given"
+}
+
 @test "pictures" {
   gives 0 dq-run "$models/small.onnx" --data "npy:$x" --limit 2 --top 1
   [ "${#lines[@]}" -eq 6 ]

@@ -112,7 +112,7 @@ static errors errors_of(dq_conv_parameters p, bool extreme) {
   void *packed = room(dq_conv_packed_bytes(&plan)), *scratch = room(dq_conv_scratch_bytes(&plan, 1));
   memset(scratch, 0, dq_conv_scratch_bytes(&plan, 1));
   dq_conv_f32_pack(&plan, w, NULL, packed);
-  dq_conv_f32_run(&plan, packed, x, y, scratch, NULL);
+  dq_conv_f32_run(&plan, packed, x, NULL, y, scratch, NULL);
   errors result = {0, 0};
   double sum = 0, squares = 0, wrong = 0;
   for (int64_t i = 0; i < weights; i++) sum += fabs((double)w[i]);
@@ -154,10 +154,39 @@ static void ones(void **state) {
   void *packed = room(dq_conv_packed_bytes(&plan)), *scratch = room(dq_conv_scratch_bytes(&plan, 1));
   memset(scratch, 0, dq_conv_scratch_bytes(&plan, 1));
   dq_conv_f32_pack(&plan, w, NULL, packed);
-  dq_conv_f32_run(&plan, packed, x, y, scratch, NULL);
+  dq_conv_f32_run(&plan, packed, x, NULL, y, scratch, NULL);
   const float expected[16] = {4, 6, 6, 4, 6, 9, 9, 6, 6, 9, 9, 6, 4, 6, 6, 4};
   for (int i = 0; i < 16; i++) assert_true(fabsf(y[i] - expected[i]) < 1e-5f);
   free(packed), free(scratch);
+}
+
+// What follows a convolution gives the bits of steps of their own, whatever the algorithm.
+static void tails_as_steps_of_their_own(void **state) {
+  (void)state;
+  enum { SIDE = 7, CHANNELS = 5, OUTPUTS = CHANNELS * SIDE * SIDE };
+  float x[OUTPUTS], w[CHANNELS * CHANNELS * 9], addend[OUTPUTS], plain[OUTPUTS], ended[OUTPUTS];
+  dq_random random = {11};
+  for (int i = 0; i < OUTPUTS; i++) x[i] = dq_random_normal(&random), addend[i] = dq_random_normal(&random);
+  for (int i = 0; i < CHANNELS * CHANNELS * 9; i++) w[i] = dq_random_normal(&random);
+  const dq_activation leaky = {.kind = DQ_ACTIVATION_LEAKY, .alpha = 0.25f};
+  for (int choice = 0; choice < DQ_CONV_CHOICES; choice++) {
+    dq_conv_parameters p = three_by_three(CHANNELS, CHANNELS, SIDE);
+    for (int ends = 0; ends < 2; ends++) {
+      if (ends) p.activation.kind = DQ_ACTIVATION_SILU, p.adds = true, p.sum_activation = leaky;
+      dq_conv_plan plan = plan_of(p, (dq_conv_choice)choice);
+      void *packed = room(dq_conv_packed_bytes(&plan)), *scratch = room(dq_conv_scratch_bytes(&plan, 1));
+      memset(scratch, 0, dq_conv_scratch_bytes(&plan, 1));
+      dq_conv_f32_pack(&plan, w, NULL, packed);
+      dq_conv_f32_run(&plan, packed, x, addend, ends ? ended : plain, scratch, NULL);
+      free(packed), free(scratch);
+    }
+    for (int i = 0; i < OUTPUTS; i++) {
+      float sigmoid;
+      dq_sigmoid_f32(0, &plain[i], &sigmoid, 1);
+      float sum = plain[i] * sigmoid + addend[i];
+      assert_true(ended[i] == (sum < 0 ? 0.25f * sum : sum));
+    }
+  }
 }
 
 int main(void) {
@@ -167,6 +196,7 @@ int main(void) {
       cmocka_unit_test(large_tiles_up_to_where_they_are_exact_enough),
       cmocka_unit_test(errors_stay_below_the_bound),
       cmocka_unit_test(ones),
+      cmocka_unit_test(tails_as_steps_of_their_own),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,7 +43,7 @@ static void run_f32(const dq_conv_parameters *p, unsigned cpu, const float *weig
   void *packed = room(dq_conv_packed_bytes(&plan)),
        *scratch = room(dq_conv_scratch_bytes(&plan, 1));
   dq_conv_f32_pack(&plan, weights, bias, packed);
-  dq_conv_f32_run(&plan, packed, input, output, scratch, NULL);
+  dq_conv_f32_run(&plan, packed, input, NULL, output, scratch, NULL);
   free(packed);
   free(scratch);
 }

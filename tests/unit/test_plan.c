@@ -54,19 +54,32 @@ static dq_value *constant(dq_graph *graph, const char *name, int rank, const int
 
 // ---- Memory ----
 
-// A random network of elementwise operators, views and sizes that change.
+// The second half of two values joined.
+static void join(dq_graph *graph, dq_value *a, dq_value *b, const char *to) {
+  char name[2][24];
+  snprintf(name[0], sizeof name[0], "%s_joined", to);
+  snprintf(name[1], sizeof name[1], "%s_first", to);
+  dq_node_set_int(graph, add(graph, "Concat", 2, (dq_value *[]){a, b}, name[0]), "axis", -1);
+  dq_value *joined = dq_graph_find(graph, name[0]);
+  dq_value *halves[] = {dq_graph_add_value(graph, name[1]), dq_graph_add_value(graph, to)};
+  dq_node *split = dq_graph_add_node(graph, graph->node_count, "Split", to, 1, &joined, 2, halves);
+  dq_node_set_int(graph, split, "axis", 1);
+}
+
+// A random network of elementwise operators, views, sizes that change and joined values.
 static dq_graph *random_network(dq_random *random) {
   static const char *const unary[] = {"Relu", "Neg", "Sigmoid", "Abs", "Identity", "Flatten"};
   dq_graph *graph = new_graph();
   enum { NODES = 25 };
   dq_value *made[NODES + 1];
-  made[0] = shaped(graph, "x", 2, (int64_t[]){2, 50});
+  made[0] = shaped(graph, "x", 2, (int64_t[]){1, 50});
   for (int n = 1; n <= NODES; n++) {
     char name[16];
     snprintf(name, sizeof name, "v%d", n);
     dq_value *a = made[dq_random_below(random, (uint64_t)n)], *b = made[dq_random_below(random, (uint64_t)n)];
     if (n > 4 && dq_random_below(random, 2)) a = made[n - 1], b = made[n - 2];
-    if (dq_random_below(random, 2)) add(graph, "Add", 2, (dq_value *[]){a, b}, name);
+    if (!dq_random_below(random, 4)) join(graph, a, b, name);
+    else if (dq_random_below(random, 2)) add(graph, "Add", 2, (dq_value *[]){a, b}, name);
     else add(graph, unary[dq_random_below(random, 6)], 1, &a, name);
     made[n] = dq_graph_find(graph, name);
   }
@@ -80,10 +93,16 @@ static void check_places(const dq_plan *plan) {
   for (int a = 0; a < plan->graph->value_count; a++) {
     const dq_place *left = &plan->places[a];
     if (!left->planned || left->root != a) continue;
+    if (left->joined >= 0) { // inside of the whole, for no longer than that
+      const dq_place *whole = &plan->places[left->joined];
+      assert_true(left->offset >= whole->offset && left->offset + left->shift >= left->shift);
+      assert_true(left->first >= whole->first && left->last <= whole->last);
+      continue;
+    }
     assert_true(left->offset + left->bytes <= plan->block_bytes);
     for (int b = 0; b < a; b++) {
       const dq_place *right = &plan->places[b];
-      if (!right->planned || right->root != b || left->last < right->first || right->last < left->first) continue;
+      if (!right->planned || right->root != b || right->joined >= 0 || left->last < right->first || right->last < left->first) continue;
       assert_true(left->offset + left->bytes <= right->offset || right->offset + right->bytes <= left->offset);
     }
   }
@@ -91,7 +110,7 @@ static void check_places(const dq_plan *plan) {
 }
 
 typedef struct record {
-  float *values[64];
+  float *values[128];
   int count;
 } record;
 
@@ -125,9 +144,10 @@ static void same_bits(const dq_tensor *a, const dq_tensor *b) {
   assert_memory_equal(a->data, b->data, dq_tensor_bytes(a));
 }
 
-// In-place results and reused memory give what a run with everything tapped gives.
+// In-place results, joined values and reused memory give what a run that keeps every value gives.
 static void memory_is_never_shared_too_early(void **state) {
   (void)state;
+  int joined = 0;
   for (uint64_t seed = 0; seed < 150; seed++) {
     dq_random random = {seed};
     dq_graph *graph = random_network(&random);
@@ -135,8 +155,10 @@ static void memory_is_never_shared_too_early(void **state) {
     dq_plan *plan, *tapped;
     dq_error error = {0};
     assert_int_equal(dq_plan_new(&plan, graph, NULL, &context, &error), DQ_OK);
+    for (int v = 0; v < graph->value_count; v++) graph->values[v]->is_output = true; // kept to the end
     assert_int_equal(dq_plan_new(&tapped, graph, NULL, &context, &error), DQ_OK);
     check_places(plan);
+    for (int v = 0; v < graph->value_count; v++) joined += plan->places[v].joined >= 0;
     record kept = {0};
     for (int v = 0; v < graph->value_count; v++) assert_true(dq_plan_tap(tapped, graph->values[v]->name));
     dq_plan_set_tap(tapped, keep, &kept);
@@ -149,6 +171,7 @@ static void memory_is_never_shared_too_early(void **state) {
     dq_arena_free(arena);
     dq_graph_free(graph);
   }
+  assert_true(joined > 100);
 }
 
 static void memory_limit(void **state) {
@@ -247,6 +270,45 @@ static void batch_norm_by_hand(void **state) {
   }
   assert_int_equal(graph->node_count, 2); // the document is as it was
   dq_graph_free(graph);
+}
+
+// y = Relu(SiLU(conv x) + x): nothing but the convolution is left, with the same bits. A tap in between, an
+// addend of another shape, or a second reader keep what they need.
+static void ends_of_residual_blocks(void **state) {
+  (void)state;
+  enum { FUSED, TAPPED, BROADCAST, READ_TWICE, CASES };
+  const int nodes[] = {1, 5, 4, 4};
+  const char *const tap = "c";
+  for (int which = 0; which < CASES; which++) {
+    const int64_t one[] = {1, 1, 1, 1}, form[] = {1, 1, 3, 5}, column[] = {1, 1, 3, 1};
+    const float w[] = {-1.5f};
+    dq_graph *graph = new_graph();
+    dq_value *x = shaped(graph, "x", 4, form), *a = x;
+    add(graph, "Conv", 2, (dq_value *[]){x, constant(graph, "w", 4, one, w)}, "c");
+    add(graph, "Sigmoid", 1, (dq_value *[]){dq_graph_find(graph, "c")}, "s");
+    add(graph, "Mul", 2, (dq_value *[]){dq_graph_find(graph, "s"), dq_graph_find(graph, "c")}, "m");
+    if (which == BROADCAST) {
+      dq_node *most = add(graph, "ReduceMax", 1, &x, "a");
+      dq_node_set_ints(graph, most, "axes", (int64_t[]){3}, 1);
+      a = shaped(graph, "a", 4, column);
+    }
+    add(graph, "Add", 2, (dq_value *[]){dq_graph_find(graph, "m"), a}, "p");
+    add(graph, "Relu", 1, (dq_value *[]){dq_graph_find(graph, "p")}, which == READ_TWICE ? "r" : "y");
+    if (which == READ_TWICE)
+      add(graph, "Sub", 2, (dq_value *[]){dq_graph_find(graph, "r"), dq_graph_find(graph, "m")}, "y");
+    interface(graph, x, shaped(graph, "y", 4, form));
+    assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+    dq_session_options options = {.taps = &tap, .tap_count = which == TAPPED}, plain = {.plain = true};
+    dq_session session;
+    dq_error error = {0};
+    assert_int_equal(dq_session_open(&session, graph, &options, &context, &error), DQ_OK);
+    assert_int_equal(session.copy->node_count, nodes[which]);
+    dq_session_close(&session);
+    dq_arena *arena = dq_arena_new(0);
+    same_bits(session_run(graph, &options, &context, arena, NULL), session_run(graph, &plain, &context, arena, NULL));
+    dq_arena_free(arena);
+    dq_graph_free(graph);
+  }
 }
 
 static dq_value *half_constant(dq_graph *graph, const char *name, int rank, float x) {
@@ -372,7 +434,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(memory_is_never_shared_too_early), cmocka_unit_test(memory_limit),
       cmocka_unit_test(taps_change_no_bit), cmocka_unit_test(batch_norm_by_hand),
-      cmocka_unit_test(batch_norm_in_half),
+      cmocka_unit_test(batch_norm_in_half), cmocka_unit_test(ends_of_residual_blocks),
       cmocka_unit_test(batch_norm_of_negative_variance), cmocka_unit_test(integer_convolution),
   };
   return cmocka_run_group_tests(tests, start, end);
