@@ -223,16 +223,20 @@ static const int64_t *order_of(permuter *p, const dq_value *value, int64_t *coun
 
 // Gives the node an initializer of its own in which slice i of `axis` is what was slice order[i].
 static dq_status permute_constant(const permuter *p, dq_node *node, int input, int axis, const int64_t *order) {
-  const dq_tensor *from = node->inputs[input]->constant;
-  dq_tensor *to = dq_own_constant(p->graph, node, input);
-  if (!to) return dq_fail_memory(p->error, dq_tensor_bytes(from));
-  int64_t outer = dq_tensor_product(from, 0, axis), count = from->dims[axis];
-  int64_t inner = dq_tensor_product(from, axis + 1, from->rank);
-  for (int64_t o = 0; o < outer; o++)
+  dq_tensor *tensor = dq_own_constant(p->graph, node, input);
+  int64_t count = node->inputs[input]->constant->dims[axis];
+  int64_t inner = dq_tensor_product(node->inputs[input]->constant, axis + 1, node->inputs[input]->constant->rank);
+  float *before = malloc((size_t)(count * inner) * sizeof *before);
+  dq_status status = tensor && before ? DQ_OK : dq_fail_memory(p->error, (size_t)(count * inner) * sizeof *before);
+  int64_t outer = status == DQ_OK ? dq_tensor_product(tensor, 0, axis) : 0;
+  for (int64_t o = 0; o < outer; o++) {
+    float *to = (float *)tensor->data + o * count * inner;
+    memcpy(before, to, (size_t)(count * inner) * sizeof *before);
     for (int64_t i = 0; i < count; i++)
-      memcpy((float *)to->data + (o * count + i) * inner,
-             (const float *)from->data + (o * count + order[i]) * inner, (size_t)inner * sizeof(float));
-  return DQ_OK;
+      memcpy(to + i * inner, before + order[i] * inner, (size_t)inner * sizeof *before);
+  }
+  free(before);
+  return status;
 }
 
 static dq_status permute_node(permuter *p, dq_node *node) {

@@ -109,4 +109,16 @@ char *dq_arena_printf(dq_arena *arena, const char *format, ...) {
   return text;
 }
 
+void dq_arena_release(dq_arena *arena, const void *memory) {
+  for (block **at = &arena->large; *at; at = &(*at)->next) {
+    block *found = *at;
+    if (found->data != memory) continue;
+    *at = found->next;
+    arena->bytes -= found->used;
+    free(found->data);
+    free(found);
+    return;
+  }
+}
+
 size_t dq_arena_bytes(const dq_arena *arena) { return arena->bytes; }

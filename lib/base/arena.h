@@ -23,7 +23,11 @@ char *dq_arena_printf(dq_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void *dq_arena_copy(dq_arena *arena, const void *data, size_t bytes);
 
-// Bytes handed out so far.
+// Gives a large block (4 KiB and more) back before the arena ends; nothing happens to smaller ones, and to
+// memory of another arena.
+void dq_arena_release(dq_arena *arena, const void *memory);
+
+// Bytes handed out and not given back.
 size_t dq_arena_bytes(const dq_arena *arena);
 
 #define DQ_NEW(arena, type) ((type *)dq_arena_alloc(arena, sizeof(type)))

@@ -50,6 +50,7 @@ typedef struct dq_value {
   dq_tensor *constant;     // initializer; its data is NULL when the type is only carried through
   bool is_input, is_output;
   bool is_captured;        // read by a subgraph (If, Loop, Scan): must keep its name
+  bool is_own;             // an initializer whose elements are this graph's and one node's alone, to be changed
   dq_node *producer;       // NULL for inputs and initializers
   dq_node **users;         // each node once per input it reads the value through
   int user_count;

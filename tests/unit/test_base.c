@@ -36,6 +36,14 @@ static void arenas(void **state) {
   assert_int_equal((uintptr_t)dq_arena_alloc(arena, 100000) % 64, 0);
   assert_string_equal(dq_arena_strndup(arena, "abcdef", 3), "abc");
   assert_string_equal(dq_arena_printf(arena, "%d-%s", 7, "x"), "7-x");
+  void *small = dq_arena_alloc(arena, 100), *large = dq_arena_alloc(arena, 8192);
+  size_t before = dq_arena_bytes(arena);
+  dq_arena_release(arena, small);
+  assert_int_equal(dq_arena_bytes(arena), before);
+  dq_arena_release(arena, large);
+  assert_int_equal(dq_arena_bytes(arena), before - 8192);
+  dq_arena_release(arena, large); // nothing of this arena any more
+  assert_int_equal(dq_arena_bytes(arena), before - 8192);
   dq_arena_free(arena);
   dq_arena_free(NULL);
 }
