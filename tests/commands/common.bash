@@ -39,6 +39,9 @@ has() {
   return 1
 }
 
+# sanitized: the programs are built with AddressSanitizer, whose shadow memory no limit of addresses allows
+sanitized() { grep -q __asan_init "$build/dq-run"; }
+
 # only FILE...: the current folder holds just these
 only() {
   local found wanted
