@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -164,6 +165,22 @@ static void pools(void **state) {
   dq_pool_free(NULL);
 }
 
+// Jobs one behind the other and, now and then, far enough apart for the workers to fall asleep.
+static void pool_sleeps_and_wakes(void **state) {
+  (void)state;
+  for (int threads = 2; threads <= 4; threads++) {
+    dq_pool *pool = dq_pool_new(threads);
+    assert_non_null(pool);
+    for (int job = 0; job < 2000; job++) {
+      tally t = {0};
+      dq_pool_run(pool, 1 + job % 5, count_one, &t);
+      for (int i = 0; i < 5; i++) assert_int_equal(t.done[i], i < 1 + job % 5);
+      if (job % 200 == 0) nanosleep(&(struct timespec){.tv_nsec = 300000}, NULL);
+    }
+    dq_pool_free(pool);
+  }
+}
+
 static void masks(void **state) {
   (void)state;
   unsigned mask;
@@ -201,7 +218,7 @@ static void errors(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(arenas), cmocka_unit_test(sizes),
                                      cmocka_unit_test(shapes), cmocka_unit_test(outputs),
-                                     cmocka_unit_test(pools),  cmocka_unit_test(masks),
+                                     cmocka_unit_test(pools), cmocka_unit_test(pool_sleeps_and_wakes), cmocka_unit_test(masks),
                                      cmocka_unit_test(errors)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
