@@ -129,6 +129,31 @@ typedef void dq_correlate_function(const dq_correlation *correlation);
 typedef dq_correlate_function dq_f32_correlate_function, dq_i16_correlate_function,
     dq_u8s8_correlate_function;
 
+// Sums over a plane of bytes: sum of lane i of vector v = start + sum over k of dot(weights[k], the four bytes
+// at v * step + offsets[k] + index[4 i .. 4 i + 3]). Vectors have DQ_SLIDE_LANES lanes; 64 bytes are read at
+// each offset, and whole vectors of sums written.
+enum { DQ_SLIDE_LANES = 16, DQ_SLIDE_REACH = 64 };
+typedef struct dq_slide {
+  const uint8_t *plane;
+  const uint8_t *index; // [4 DQ_SLIDE_LANES], below DQ_SLIDE_REACH
+  const uint32_t *weights;
+  const int64_t *offsets;
+  int64_t words; // of weights, at least 1
+  int64_t vectors, step;
+  int32_t start;
+  int32_t *sums; // [vectors][DQ_SLIDE_LANES]
+} dq_slide;
+typedef void dq_u8s8_slide_function(const dq_slide *slide);
+
+// Rows of `bytes` from one distance to another, their top bits flipped if asked.
+typedef struct dq_row_copy {
+  const uint8_t *from;
+  uint8_t *to;
+  int64_t from_step, to_step, rows, bytes;
+  bool flips;
+} dq_row_copy;
+typedef void dq_copy_rows_function(const dq_row_copy *copy);
+
 // Output rows [first_row, end_row) of planes of a depthwise convolution with a square kernel of 3 or
 // 5 and stride 1, or stride 2 without dilation (which is at most DQ_WINDOW_DILATION): taps in the
 // order (row, column), padding enters as +0; fp32 ends as a tile does.

@@ -252,6 +252,27 @@ void check_lookup(checker *c) {
   output_free(&out);
 }
 
+void check_copy_rows(checker *c) {
+  dq_row_copy copy = {.rows = between(c, 0, 4), .bytes = array_size(c) % 300, .flips = chance(c, 50)};
+  copy.from_step = copy.bytes + between(c, 0, 9), copy.to_step = copy.bytes + between(c, 0, 70);
+  int64_t last = dq_max_i64(copy.rows - 1, 0);
+  input_buffer from = input_new((size_t)(last * copy.from_step + copy.bytes));
+  fill_bytes(c, from.data, last * copy.from_step + copy.bytes, false);
+  output_buffer out = output_new((size_t)(last * copy.to_step + copy.bytes), (size_t)between(c, 0, 63));
+  memset(out.data, 7, out.bytes);
+  copy.from = from.data, copy.to = out.data;
+  DQ_KERNEL_FUNCTION(copy_rows, c->cpu)(&copy);
+  bool good = output_guards_hold(&out);
+  for (int64_t row = 0; row < copy.rows; row++)
+    for (int64_t i = 0; i < (row == last ? copy.bytes : copy.to_step); i++) {
+      uint8_t taken = i < copy.bytes ? copy.from[row * copy.from_step + i] ^ (copy.flips ? 0x80 : 0) : 7;
+      good = good && copy.to[row * copy.to_step + i] == taken;
+    }
+  finish(c, good, "rows of bytes", copy.bytes);
+  input_free(&from);
+  output_free(&out);
+}
+
 enum { MOST_ROWS = 5 }; // of a window
 
 static dq_maximum_row random_maximum(checker *c) {
