@@ -157,29 +157,25 @@ static size_t scratch_words(const dq_conv_plan *plan, int threads) {
   return plane_area(plan) + (size_t)threads * thread_area(plan);
 }
 
-// Word k of tile t: which word of channels and which tap; false past the last.
-static bool find_word(const dq_conv_plan *plan, int64_t t, int64_t k, int64_t *word, int64_t *tap) {
-  int64_t index = t * plan->block_depth + k, taps = kernel_taps(plan);
-  *tap = plan->direct ? t / tap_tiles(plan) : index % taps;
-  *word = plan->direct ? t % tap_tiles(plan) * plan->block_depth + k : index / taps;
-  return *word < plan->group_words;
-}
-
 // Weights of one output channel as words of a row of tiles; returns their sum.
 static uint32_t pack_channel(const dq_conv_plan *plan, const uint8_t *weights, int32_t zero,
                              uint32_t *to) {
+  const bool is_signed = plan->int8.weight_signed;
   int64_t channels = plan->shape.in_channels / plan->shape.groups, taps = kernel_taps(plan);
+  int64_t word = 0, tap = 0, count = tiles(plan), tile_step = plan->panel_rows * DQ_BLOCK_WORDS;
+  // Direct: words of a tap one after another, tiles end with the tap; else taps of a word.
+  int64_t inner = plan->direct ? tap_tiles(plan) * plan->block_depth : taps;
+  int64_t *fast = plan->direct ? &word : &tap, *slow = plan->direct ? &tap : &word;
   uint32_t sum = 0;
-  for (int64_t t = 0; t < tiles(plan); t++, to += plan->panel_rows * DQ_BLOCK_WORDS)
-    for (int64_t k = 0, word, tap; k < plan->block_depth; k++) {
-      if (!find_word(plan, t, k, &word, &tap)) continue;
-      int32_t values[4];
-      int64_t c = word * 4, count = dq_min_i64(4, channels - c);
-      for (int64_t i = 0; i < count; i++) {
-        values[i] = dq_int8_value(weights[(c + i) * taps + tap], plan->int8.weight_signed) - zero;
-        sum += (uint32_t)values[i];
+  for (int64_t t = 0; t < count; t++, to += tile_step)
+    for (int64_t k = 0; k < plan->block_depth; k++) {
+      const uint8_t *from = weights + word * 4 * taps + tap;
+      for (int64_t i = 0; i < 4 && word * 4 + i < channels; i++) { // none past the last
+        uint32_t value = (uint32_t)(dq_int8_value(from[i * taps], is_signed) - zero);
+        sum += value;
+        to[k] |= (value & 0xffu) << (8 * i);
       }
-      to[k] = dq_weight_word(4, values, count);
+      if (++*fast == inner) *fast = 0, ++*slow;
     }
   return sum;
 }

@@ -74,11 +74,22 @@ static void fill_tap(void *argument, int64_t row, int thread) {
   }
 }
 
-// A row of im2row is all taps of one output; those of one output row are filled together, one kernel row
-// of a channel after the other, so that the lines of the cache being written stay there.
+// Taps of kernel row ky of a channel under output x.
+static void fill_taps(const dq_conv_parameters *p, const float *line, bool there, int64_t x, float *to) {
+  for (int64_t kx = 0; kx < p->kernel_width; kx++) {
+    int64_t column = x * p->stride_width + kx * p->dilation_width;
+    bool valid = there && column >= p->pad_left && column < p->in_width + p->pad_left;
+    to[kx] = valid ? line[column] : 0.0f;
+  }
+}
+
+// A row of im2row is all taps of one output; those of one output row are filled together, some channels at a
+// time: what is written lies side by side, and the lines read stay in the cache for the next output.
 static void fill_outputs(void *argument, int64_t y, int thread) {
+  enum { CHANNELS = 64 };
   const filling *f = argument;
   const dq_conv_parameters *p = f->shape;
+  const int64_t channels = p->in_channels / p->groups, top = y * p->stride_height - p->pad_top;
   float *rows = f->matrix + y * p->out_width * f->depth;
   int64_t from, end, first, last; // outputs whose taps are all inside
   (void)thread;
@@ -86,23 +97,17 @@ static void fill_outputs(void *argument, int64_t y, int thread) {
   inside(p, p->kernel_width - 1, &first, &end);
   from = dq_max_i64(from, first), end = dq_min_i64(end, last);
   bool three = p->kernel_width == 3 && p->dilation_width == 1;
-  for (int64_t c = 0; c < p->in_channels / p->groups; c++)
-    for (int64_t ky = 0; ky < p->kernel_height; ky++) {
-      float *to = rows + (c * p->kernel_height + ky) * p->kernel_width;
-      int64_t in = y * p->stride_height + ky * p->dilation_height - p->pad_top;
-      const float *line = f->input + (c * p->in_height + in) * p->in_width - p->pad_left;
-      bool there = in >= 0 && in < p->in_height;
-      for (int64_t x = 0; x < p->out_width; x++, to += f->depth) {
-        if (three && there && x >= from && x < end) {
-          memcpy(to, line + x * p->stride_width, 3 * sizeof *to);
-          continue;
+  for (int64_t some = 0; some < channels; some += CHANNELS)
+    for (int64_t x = 0; x < p->out_width; x++) {
+      float *to = rows + x * f->depth + some * p->kernel_height * p->kernel_width;
+      for (int64_t c = some; c < dq_min_i64(channels, some + CHANNELS); c++)
+        for (int64_t ky = 0; ky < p->kernel_height; ky++, to += p->kernel_width) {
+          int64_t in = top + ky * p->dilation_height;
+          const float *line = f->input + (c * p->in_height + in) * p->in_width - p->pad_left;
+          bool there = in >= 0 && in < p->in_height;
+          if (three && there && x >= from && x < end) memcpy(to, line + x * p->stride_width, 3 * sizeof *to);
+          else fill_taps(p, line, there, x, to);
         }
-        for (int64_t kx = 0; kx < p->kernel_width; kx++) {
-          int64_t column = x * p->stride_width + kx * p->dilation_width;
-          bool valid = there && column >= p->pad_left && column < p->in_width + p->pad_left;
-          to[kx] = valid ? line[column] : 0.0f;
-        }
-      }
     }
 }
 

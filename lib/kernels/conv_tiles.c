@@ -113,10 +113,20 @@ static size_t scratch_words(const dq_conv_plan *plan, int threads) {
   return plane_area(plan) + (size_t)threads * thread_area(plan);
 }
 
-// Weights of one output channel as they are, panel_rows apart.
-static void pack_floats(const dq_conv_plan *plan, const uint8_t *weights, uint8_t *to) {
-  size_t bytes = weight_bytes(plan), step = (size_t)plan->panel_rows * bytes;
-  for (int64_t k = 0; k < plan->depth; k++, weights += bytes, to += step) memcpy(to, weights, bytes);
+// Weights of the `rows` output channels of a panel as they are, transposed: what is written lies side by side.
+static inline __attribute__((always_inline)) void
+transpose_panel(const dq_conv_plan *plan, const uint8_t *weights, int64_t rows, uint8_t *to, const size_t bytes) {
+  const size_t row_bytes = (size_t)plan->depth * bytes, gap = (size_t)(plan->panel_rows - rows) * bytes;
+  for (int64_t k = 0; k < plan->depth; k++, weights += bytes, to += gap)
+    for (const uint8_t *from = weights, *end = from + (size_t)rows * row_bytes; from < end; from += row_bytes) {
+      memcpy(to, from, bytes);
+      to += bytes;
+    }
+}
+
+static void pack_floats(const dq_conv_plan *plan, const uint8_t *weights, int64_t rows, uint8_t *to) {
+  if (weight_bytes(plan) == 4) transpose_panel(plan, weights, rows, to, 4);
+  else transpose_panel(plan, weights, rows, to, 2);
 }
 
 // Pairs of neighbouring input channels' weights of one output channel, a word each, panel_rows apart.
@@ -167,8 +177,9 @@ static void pack(const dq_conv_plan *plan, const void *weights, const void *bias
     uint8_t *to = first + (size_t)(panel * panel_words(plan) + row % plan->panel_rows) *
                               weight_bytes(plan);
     if (plan->half_sums) pack_halves(plan, (const void *)from, (void *)to);
-    else if (plan->float32) pack_floats(plan, from, to);
-    else
+    else if (plan->float32 && row % plan->panel_rows == 0)
+      pack_floats(plan, from, dq_min_i64(plan->panel_rows, group_out(plan) - row), to);
+    else if (!plan->float32)
       channel_words[o] =
           (uint32_t)dq_conv_start(plan, pack_channel(plan, from, zero, (uint32_t *)(void *)to));
   }

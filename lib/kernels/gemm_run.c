@@ -150,11 +150,17 @@ static void multiply_tiles(const block *b, int64_t row, int64_t rows) {
   ((dq_block_function *)p->multiply->function)(&form);
 }
 
+// What is added is the same along a row, so that tiles can add it.
+static bool is_row_bias(const dq_gemm_parameters *p) {
+  return p->addend && p->beta == 1.0f && p->addend_row_stride == 1 && p->addend_column_stride == 0;
+}
+
 static void multiply_panel(const block *b, int64_t row, int64_t rows) {
   const dq_product *p = b->p;
   int64_t width = p->multiply->columns;
   bool in_place = !p->requantization, last = b->end == p->words;
-  bool plain = p->float32 && p->float32->alpha == 1.0f && !p->float32->addend;
+  bool bias = p->float32 && is_row_bias(p->float32);
+  bool plain = p->float32 && p->float32->alpha == 1.0f && (!p->float32->addend || bias);
   dq_bounds bounds = {0};
   if (plain) bounds = dq_activation_bounds(&p->float32->activation);
   dq_product_pack_a(p, b->from, b->end, row, rows, b->a, b->row_sums);
@@ -168,6 +174,7 @@ static void multiply_panel(const block *b, int64_t row, int64_t rows) {
                   .rows = (int)rows,
                   .accumulate = b->from > 0,
                   .finish = plain && last,
+                  .bias = plain && bias ? p->float32->addend + row : NULL,
                   .leaky = bounds.leaky,
                   .low = bounds.low,
                   .high = bounds.high,

@@ -30,10 +30,17 @@ static void configure(const dq_block *b) {
   __asm__ volatile("ldtilecfg %0" : : "m"(to));
 }
 
-// Both constants are 1 or 2: what lies outside of the last rows and columns is not computed.
+// The lines of a tile of the next panel: while this one is multiplied and requantized, they come near.
+static inline __attribute__((always_inline)) void prefetch(const uint32_t *a, const int lines) {
+#pragma GCC unroll 32
+  for (int i = 0; i < lines; i++) _mm_prefetch((const char *)(a + i * DQ_BLOCK_WORDS), _MM_HINT_T1);
+}
+
+// row_tiles and column_tiles are 1 or 2: what lies outside of the last rows and columns is not computed.
+// ahead: words to the weights of the next panel, 0 for none.
 static inline __attribute__((always_inline)) void
 multiply(const dq_block *p, const uint32_t *a, const uint32_t *b, int32_t *sums,
-         const int row_tiles, const int column_tiles) {
+         int64_t ahead, const int row_tiles, const int column_tiles) {
   const size_t b_step = (size_t)p->b_stride * 4, c_step = (size_t)p->sums_stride * 4;
   const int64_t a_tile = (int64_t)p->panel_rows * DQ_BLOCK_WORDS;
   _tile_zero(0);
@@ -42,6 +49,7 @@ multiply(const dq_block *p, const uint32_t *a, const uint32_t *b, int32_t *sums,
   if (row_tiles > 1 && column_tiles > 1) _tile_zero(3);
   for (int64_t t = 0; t < p->tiles; t++, a += a_tile) {
     const uint32_t *from = b + (p->offsets ? p->offsets[t] : t * p->b_tile);
+    if (ahead) prefetch(a + ahead, row_tiles * ROWS);
     _tile_loadd(4, from, b_step);
     _tile_loadd(6, a, LINE);
     _tile_dpbsud(0, 6, 4);
@@ -63,12 +71,12 @@ multiply(const dq_block *p, const uint32_t *a, const uint32_t *b, int32_t *sums,
 }
 
 static inline __attribute__((always_inline)) void
-multiply_panel(const dq_block *p, const uint32_t *a, const int row_tiles) {
+multiply_panel(const dq_block *p, const uint32_t *a, int64_t ahead, const int row_tiles) {
   const uint32_t *b = p->b;
   int64_t at = 0;
   for (; at + COLUMNS < p->columns; at += 2 * COLUMNS, b += p->b_panel)
-    multiply(p, a, b, p->sums + at, row_tiles, 2);
-  if (at < p->columns) multiply(p, a, b, p->sums + at, row_tiles, 1);
+    multiply(p, a, b, p->sums + at, at ? 0 : ahead, row_tiles, 2);
+  if (at < p->columns) multiply(p, a, b, p->sums + at, at ? 0 : ahead, row_tiles, 1);
 }
 
 void dq_u8s8_block_amx(const dq_block *p) {
@@ -77,8 +85,9 @@ void dq_u8s8_block_amx(const dq_block *p) {
   configure(p);
   for (int64_t row = 0; row < p->rows; row += p->panel_rows, a += panel) {
     int64_t rows = p->rows - row < p->panel_rows ? p->rows - row : p->panel_rows;
-    if (rows > ROWS) multiply_panel(p, a, 2);
-    else multiply_panel(p, a, 1);
+    int64_t ahead = row + rows < p->rows ? panel : 0;
+    if (rows > ROWS) multiply_panel(p, a, ahead, 2);
+    else multiply_panel(p, a, ahead, 1);
     p->finish(p->argument, row, rows);
   }
   _tile_release();
