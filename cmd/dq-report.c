@@ -127,17 +127,26 @@ static const dq_column model_columns[] = {
     {"quality", "Quality", DQ_COLUMN_REAL, NULL, 4, 0},
     {"sqnr", "SQNR", DQ_COLUMN_REAL, "dB", 2, 0},
     {"agreement", "Agreement", DQ_COLUMN_PERCENT, NULL, 2, 0},
+    {"planned_bytes", "Planned memory", DQ_COLUMN_BYTES, NULL, 0, 0},
+    {"planned_over_live", "Planned over live", DQ_COLUMN_REAL, NULL, 3, 0},
 };
+enum { ALONE = 2 }; // columns at the end that tables of several models do without
 static const dq_table_layout model_layout = {"model", "Model", model_columns, COUNT(model_columns),
                                              true};
 static const dq_table_layout models_layout = {"models", "Models", model_columns,
-                                              COUNT(model_columns), false};
+                                              COUNT(model_columns) - ALONE, false};
 
 static bool is_shown(const void *user, const char *name) {
   const report_options *options = user;
   for (int i = 0; i < options->only.count; i++)
     if (!fnmatch(options->only.items[i], name, 0)) return true;
   return !options->only.count;
+}
+
+static void put_plan(dq_table *table, const dq_cost *cost) {
+  if (cost->live_bytes <= 0) return;
+  dq_table_put_int(table, "planned_bytes", cost->planned_bytes);
+  dq_table_put_real(table, "planned_over_live", (double)cost->planned_bytes / (double)cost->live_bytes);
 }
 
 static void put_model(dq_table *table, const dq_study *study) {
@@ -239,7 +248,9 @@ static dq_status report_one(const report_options *options, dq_report *report, dq
     dq_report_operators(report, &study.cost);
     dq_report_weights(report, study.odd_weights, study.odd_weight_count);
     dq_report_accuracy(report, &study.accuracy);
-    put_model(dq_report_table(report, &model_layout), &study);
+    dq_table *model = dq_report_table(report, &model_layout);
+    put_model(model, &study);
+    put_plan(model, &study.cost);
     if (study.skipped)
       dq_report_note(report, "%" PRId64 " pictures could not be read and were left out",
                      study.skipped);

@@ -280,6 +280,7 @@ typedef struct dq_model_cost_facts {
   int64_t parameter_bytes;   // of all of them, as stored
   int64_t activation_bytes;  // of all nodes' outputs
   int64_t live_bytes;        // of activations, most at once while running; -1: cannot be run
+  int64_t planned_bytes;     // of the memory planned for them, at least live_bytes; -1: as above
   int64_t file_bytes;        // -1: not from a file
 } dq_model_cost_facts;
 

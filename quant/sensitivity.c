@@ -233,7 +233,7 @@ static dq_status run_study(study *it, bool both_only, dq_arena *arena) {
   DQ_TRY(allocate(it));
   it->result->layers = DQ_NEW_ARRAY(arena, job->graph->node_count + job->graph->input_count, dq_sensitivity_layer);
   if (!it->result->layers) return no_memory(it);
-  DQ_TRY(dq_cost_analyse(&cost, job->graph, job->options->shapes.input_count ? &job->options->shapes : NULL,
+  DQ_TRY(dq_cost_count(&cost, job->graph, job->options->shapes.input_count ? &job->options->shapes : NULL,
                          job->context, job->arena, job->error));
   find_rows(it, &cost);
   DQ_TRY(read_labels(it));

@@ -100,6 +100,7 @@ static void give_cost(const dq_model *model, dq_model_cost_facts *facts) {
                                .parameter_bytes = cost->parameter_bytes,
                                .activation_bytes = cost->activation_bytes,
                                .live_bytes = cost->live_bytes,
+                               .planned_bytes = cost->planned_bytes,
                                .file_bytes = cost->file_bytes};
   dq_api_give(facts, &known, sizeof known);
 }

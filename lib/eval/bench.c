@@ -48,7 +48,7 @@ static dq_status open_model(dq_bench_model *model, const dq_bench_subject *subje
   if (status == DQ_OK) model->pack_time = dq_plan_packing_time(model->session.plan);
   dq_cost cost;
   if (status == DQ_OK)
-    status = dq_cost_analyse(&cost, model->graph, &options->shapes, context, arena, error);
+    status = dq_cost_count(&cost, model->graph, &options->shapes, context, arena, error);
   if (status == DQ_OK) status = make_inputs(model, context, arena, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", subject->path);
   model->macs = cost.macs_complete ? cost.macs : -1;
@@ -95,7 +95,7 @@ static dq_status run_turns(dq_bench_model *models, const dq_bench_subject *subje
 static dq_status name_layers(dq_bench_model *model, const dq_bench_options *options,
                              const dq_context *context, dq_arena *arena, dq_error *error) {
   dq_cost cost;
-  DQ_TRY(dq_cost_analyse(&cost, model->session.copy, &options->shapes, context, arena, error));
+  DQ_TRY(dq_cost_count(&cost, model->session.copy, &options->shapes, context, arena, error));
   for (int s = 0; s < model->layer_count; s++) {
     const dq_node *node = dq_plan_step(model->session.plan, s, NULL);
     dq_bench_layer *layer = &model->layers[s];

@@ -331,29 +331,32 @@ static dq_status count_operators(analysis *a, dq_error *error) {
 }
 
 // What running would need. A model that cannot be run has no such figure; the rows say why.
-static dq_status find_live_memory(analysis *a, const dq_shape_request *request, dq_error *error) {
-  a->cost->live_bytes = -1;
-  if (a->cost->unsupported) return DQ_OK;
+static dq_status find_live_memory(dq_cost *cost, const dq_graph *graph, const dq_shape_request *request,
+                                  const dq_context *context, dq_error *error) {
+  if (cost->unsupported) return DQ_OK;
   dq_session session;
   dq_session_options options = {.shapes = request ? *request : (dq_shape_request){0}};
   dq_error problem = {0};
-  dq_status status = dq_session_open(&session, a->graph, &options, a->context, &problem);
+  dq_status status = dq_session_open(&session, graph, &options, context, &problem);
   if (status == DQ_CANCELLED) {
     if (error) *error = problem;
     return status;
   }
   if (status != DQ_OK) {
-    dq_message(a->context, DQ_WARNING, "live memory is not known: %s", problem.message);
+    dq_message(context, DQ_WARNING, "live memory is not known: %s", problem.message);
     return DQ_OK;
   }
-  a->cost->live_bytes = (int64_t)dq_plan_memory_of(session.plan).live;
+  dq_plan_memory memory = dq_plan_memory_of(session.plan);
+  cost->live_bytes = (int64_t)memory.live;
+  cost->planned_bytes = (int64_t)memory.block;
   dq_session_close(&session);
   return DQ_OK;
 }
 
-dq_status dq_cost_analyse(dq_cost *cost, const dq_graph *graph, const dq_shape_request *request,
-                          const dq_context *context, dq_arena *arena, dq_error *error) {
-  *cost = (dq_cost){.node_count = graph->node_count, .file_bytes = -1, .macs_complete = true};
+dq_status dq_cost_count(dq_cost *cost, const dq_graph *graph, const dq_shape_request *request,
+                        const dq_context *context, dq_arena *arena, dq_error *error) {
+  *cost = (dq_cost){.node_count = graph->node_count, .file_bytes = -1, .live_bytes = -1,
+                    .planned_bytes = -1, .macs_complete = true};
   analysis a = {.cost = cost, .graph = graph, .context = context, .arena = arena};
   cost->nodes = DQ_NEW_ARRAY(arena, graph->node_count + 1, dq_cost_node);
   a.owned = DQ_NEW_ARRAY(arena, graph->value_count + 1, bool);
@@ -366,6 +369,11 @@ dq_status dq_cost_analyse(dq_cost *cost, const dq_graph *graph, const dq_shape_r
     cost->file_bytes = (int64_t)status.st_size;
   count_initializers(&a);
   for (int n = 0; n < graph->node_count; n++) DQ_TRY(fill_row(&a, n, error));
-  DQ_TRY(count_operators(&a, error));
-  return find_live_memory(&a, request, error);
+  return count_operators(&a, error);
+}
+
+dq_status dq_cost_analyse(dq_cost *cost, const dq_graph *graph, const dq_shape_request *request,
+                          const dq_context *context, dq_arena *arena, dq_error *error) {
+  DQ_TRY(dq_cost_count(cost, graph, request, context, arena, error));
+  return find_live_memory(cost, graph, request, context, error);
 }

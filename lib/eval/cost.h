@@ -41,6 +41,7 @@ typedef struct dq_cost {
   int64_t activation_bytes; // of all nodes' outputs
   int64_t file_bytes;       // -1: not a file
   int64_t live_bytes;       // most alive at once while running, -1: cannot be run
+  int64_t planned_bytes;    // of the block they are placed in, -1: as above
   int unsupported;          // nodes with a problem
   int64_t opset;
   const char *batch_symbol; // what stands for the batch in shapes, NULL: it is fixed
@@ -55,5 +56,8 @@ typedef struct dq_cost {
 // DQ_BAD_INPUT for nodes that contradict themselves.
 dq_status dq_cost_analyse(dq_cost *cost, const dq_graph *graph, const dq_shape_request *request,
                           const dq_context *context, dq_arena *arena, dq_error *error);
+// The same without the memory of a run, for which the network is planned and its weights are packed.
+dq_status dq_cost_count(dq_cost *cost, const dq_graph *graph, const dq_shape_request *request,
+                        const dq_context *context, dq_arena *arena, dq_error *error);
 
 #endif

@@ -104,6 +104,23 @@ static void test_fixed_reshape_keeps_numbers(void **state) {
   dq_graph_free(graph);
 }
 
+// Values of 2 x 6 x 6 floats take 288 bytes, rounded up to 320. x is kept for the next run; b lies on a; while
+// c is made, x, a and c are alive: 960 bytes, and three places are all the plan needs.
+static void test_planned_memory(void **state) {
+  (void)state;
+  dq_graph *graph = new_graph(NULL);
+  dq_value *a = add(graph, "Relu", graph->inputs[0], NULL, "a"), *b = add(graph, "Relu", a, NULL, "b");
+  dq_value *c = add(graph, "Transpose", b, NULL, "c");
+  c->is_output = true;
+  graph->outputs = dq_arena_copy(graph->arena, &c, sizeof c);
+  graph->output_count = 1;
+  assert_int_equal(dq_graph_index(graph, true, NULL), DQ_OK);
+  dq_cost cost = analyse(graph);
+  assert_int_equal(cost.live_bytes, 960);
+  assert_int_equal(cost.planned_bytes, 960);
+  dq_graph_free(graph);
+}
+
 static void test_unknown_operator_is_told(void **state) {
   (void)state;
   dq_graph *graph = new_graph(NULL);
@@ -182,7 +199,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_open_batch_and_shared_weight),
       cmocka_unit_test(test_fixed_reshape_keeps_numbers),
-      cmocka_unit_test(test_unknown_operator_is_told),
+      cmocka_unit_test(test_planned_memory), cmocka_unit_test(test_unknown_operator_is_told),
       cmocka_unit_test(test_integer_products),
       cmocka_unit_test(test_counts_of_models),
   };
