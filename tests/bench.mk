@@ -11,7 +11,15 @@ $(B)/networks/%.onnx: $(B)/make_networks
 	@mkdir -p $(@D)
 	$(B)/make_networks $* 1 $@
 
-## bench: dq, ONNX Runtime and OpenVINO in turns, and the algorithms for convolutions: a table in BUILD/bench.md
-bench: all $(BENCH_NETWORKS) $(BENCH_PYTHON)
+# The same in 8 bits, safe for pairs as by default. Their speed does not depend on how well the ranges fit.
+BENCH_INT8 = $(patsubst %,$(B)/networks/int8/%,$(notdir $(BENCH_MODELS) $(BENCH_NETWORKS)))
+vpath %.onnx $(dir $(firstword $(BENCH_MODELS))) $(B)/networks
+$(B)/networks/int8/%.onnx: %.onnx $(B)/dq-int8
+	@mkdir -p $(@D)
+	$(B)/dq-int8 $< --data synth:shapes --limit 2 --equalize off --bias-correction off -o $@ -q > /dev/null
+
+## bench: dq, ONNX Runtime and OpenVINO in turns, in float and in 8 bits, and the algorithms for convolutions: tables in BUILD/bench*.md
+bench: all $(BENCH_NETWORKS) $(BENCH_INT8) $(BENCH_PYTHON)
 	$(BENCH_PYTHON) tests/bench/bench.py $(B) $(BENCH_MODELS) $(BENCH_NETWORKS) \
 	  --conv $(shell echo $(filter %/squeezenet1.1.onnx %/tiny_darknet.onnx,$(BENCH_MODELS)) | tr ' ' ,) | tee $(B)/bench.md
+	$(BENCH_PYTHON) tests/bench/bench.py $(B) --peers ort,openvino,ort-exact $(BENCH_INT8) | tee $(B)/bench-int8.md

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """dq against ONNX Runtime and OpenVINO: each in a process of its own, in turns, on the same models.
 
-usage: bench.py BUILD [--threads 1,2] [--rounds N] [--runs N] [--peers ort,openvino] [--conv MODEL,...] MODEL...
+usage: bench.py BUILD [--threads 1,2] [--rounds N] [--runs N] [--peers ort,openvino,ort-exact] [--conv MODEL,...] MODEL...
 
 A round is `runs` runs by every one after the other; the figure of a round is their median, the ratio of a
 round is the faster peer's figure over dq's: above 1, dq is faster. Printed are medians over rounds, and the
-geometric mean of the ratios. --conv models are run by the algorithms for convolutions instead: speed-up over
+geometric mean of the ratios. ort-exact is ONNX Runtime told not to saturate between 8-bit products; it has a
+ratio of its own. A peer that does not run a model is left out there. --conv models are run by the algorithms for convolutions instead: speed-up over
 mcmk on the same threads.
 """
 import argparse
@@ -18,16 +19,21 @@ import sys
 import time
 
 
+EXACT = "ort-exact"
+
+
 def serve(kind, model, threads):
     """A peer: loads the model, then answers every line "N" with the median time of N runs in ms."""
     import numpy
     start = time.perf_counter()
-    if kind == "ort":
+    if kind.startswith("ort"):
         import onnxruntime
         start = time.perf_counter()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
-        options.log_severity_level = 3
+        options.log_severity_level = 4
+        if kind == EXACT:
+            options.add_session_config_entry("session.x64quantprecision", "1")
         session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         first = session.get_inputs()[0]
         shape = [d if isinstance(d, int) and d > 0 else 1 for d in first.shape]
@@ -48,6 +54,7 @@ def serve(kind, model, threads):
         x = numpy.random.default_rng(0).uniform(-1, 1, shape).astype(numpy.float32)
         run = lambda: request.infer({0: x})
     loaded = (time.perf_counter() - start) * 1e3
+    run()
     print(loaded, flush=True)
     for line in sys.stdin:
         times = []
@@ -61,8 +68,10 @@ def serve(kind, model, threads):
 class Peer:
     def __init__(self, kind, model, threads):
         self.process = subprocess.Popen([sys.executable, __file__, "--serve", kind, model, str(threads)],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.load = float(self.process.stdout.readline())
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True)
+        self.load = float(self.process.stdout.readline() or "nan")
+        self.runs = not math.isnan(self.load)
 
     def measure(self, runs):
         print(runs, file=self.process.stdin, flush=True)
@@ -80,22 +89,32 @@ def dq_bench(build, model, threads, runs, *options):
 
 
 def compare(args, model, threads):
-    """Medians over rounds by name, and the ratio (None without peers)."""
-    peers = {kind: Peer(kind, model, threads) for kind in args.peers}
-    times = {name: [] for name in ["dq", *peers]}
-    loads = {kind: peer.load for kind, peer in peers.items()}
-    for peer in peers.values():
-        peer.measure(3)
+    """Medians over rounds by name, times to load, and the ratios to the faster peer and to exact arithmetic."""
+    started = {kind: Peer(kind, model, threads) for kind in args.peers}
+    peers = {kind: peer for kind, peer in started.items() if peer.runs}
+    times = {name: [] for name in ["dq", *args.peers]}
+    loads = {kind: peer.load for kind, peer in started.items()}
     for _ in range(args.rounds):
         row = dq_bench(args.build, model, threads, args.runs)[0]
         loads["dq"] = row["load_ms"] + row["plan_ms"]
         times["dq"].append(row["median_ms"])
         for kind, peer in peers.items():
             times[kind].append(peer.measure(args.runs))
-    for peer in peers.values():
+    for peer in started.values():
         peer.close()
-    ratios = [min(times[k][r] for k in peers) / times["dq"][r] for r in range(args.rounds)] if peers else []
-    return {n: statistics.median(t) for n, t in times.items()}, loads, statistics.median(ratios) if ratios else None
+
+    def ratio(kinds):
+        rounds = [min(times[k][r] for k in kinds) / times["dq"][r] for r in range(args.rounds)] if kinds else []
+        return statistics.median(rounds) if rounds else None
+    return ({n: statistics.median(t) if t else math.nan for n, t in times.items()}, loads,
+            ratio([k for k in peers if k != EXACT]), ratio([k for k in peers if k == EXACT]))
+
+
+def mean_of(title, ratios):
+    found = [r for r in ratios if r]
+    if found:
+        print(f"{title}: geometric mean {math.exp(statistics.mean(map(math.log, found))):.3f}, "
+              f"least {min(found):.2f}\n")
 
 
 def name_of(model):
@@ -115,19 +134,20 @@ def main():
     parser.add_argument("--conv", type=lambda s: s.split(","), default=[])
     args = parser.parse_args()
     for threads in args.threads:
-        ratios = []
+        ratios, exact = [], []
         if args.models:
             print(f"| model, {threads} threads | " + " | ".join(f"{n} ms" for n in ["dq", *args.peers]) +
-                  " | ratio | load dq / peers, ms |\n" + "| --- " * (len(args.peers) + 4) + "|")
+                  " | ratio | to exact | load dq / peers, ms |\n" + "| --- " * (len(args.peers) + 5) + "|")
         for model in args.models:
-            times, loads, ratio = compare(args, model, threads)
-            ratios += [ratio] if ratio else []
+            times, loads, *of_model = compare(args, model, threads)
+            ratios.append(of_model[0])
+            exact.append(of_model[1])
             print(f"| {name_of(model)} | " + " | ".join(f"{t:.3f}" for t in times.values()) +
-                  (f" | {ratio:.2f} | " if ratio else " | - | ") +
+                  "".join(f" | {r:.2f}" if r else " | -" for r in of_model) + " | " +
                   " / ".join(f"{loads[n]:.1f}" for n in times) + " |", flush=True)
-        if ratios:
-            print(f"\ngeometric mean {math.exp(statistics.mean(map(math.log, ratios))):.3f}, "
-                  f"least {min(ratios):.2f}\n")
+        print()
+        mean_of("ratio", ratios)
+        mean_of("to exact", exact)
         algorithms = ["mcmk", "im2col", "im2row", "im2col-openblas", "im2row-openblas", "direct", "auto"]
         if args.conv:
             print(f"| convolutions, {threads} threads | " + " | ".join(algorithms) + " |\n" +
