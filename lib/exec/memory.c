@@ -1,6 +1,6 @@
-// Places of values in one block: lifetimes from first to last use, the largest placed first, each in
-// the smallest gap that fits (greedy by size, as in Pisarchyk and Lee, "Efficient memory management
-// for deep neural net inference", 2020).
+// Places of values in one block: lifetimes from first to last use, values one after another, each in
+// the smallest gap that fits. The order is that of orders[] which needs least: by size and by breadth are
+// from Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020.
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,15 +72,34 @@ static void share_with_inputs(dq_plan *plan) {
 }
 
 typedef struct sized {
-  size_t bytes;
-  int value;
+  size_t bytes, breadth; // breadth: the most that is alive at a step of its life
+  int value, first, length;
 } sized;
 
-static int compare(const void *a, const void *b) {
+typedef int comparison(const void *a, const void *b);
+
+static int by_size(const void *a, const void *b) {
   const sized *left = a, *right = b;
   if (left->bytes != right->bytes) return left->bytes < right->bytes ? 1 : -1;
   return left->value - right->value;
 }
+static int by_breadth(const void *a, const void *b) {
+  const sized *left = a, *right = b;
+  if (left->breadth != right->breadth) return left->breadth < right->breadth ? 1 : -1;
+  return by_size(a, b);
+}
+static int by_length(const void *a, const void *b) {
+  const sized *left = a, *right = b;
+  if (left->length != right->length) return right->length - left->length;
+  return by_size(a, b);
+}
+static int by_step(const void *a, const void *b) {
+  const sized *left = a, *right = b;
+  if (left->first != right->first) return left->first - right->first;
+  return by_size(a, b);
+}
+static comparison *const orders[] = {by_size, by_breadth, by_length, by_step};
+enum { ORDERS = sizeof orders / sizeof *orders };
 
 typedef struct gap_search {
   size_t best, best_gap, end; // best offset, size of its gap
@@ -112,14 +131,15 @@ static void insert_by_offset(const dq_plan *plan, int *placed, int count, int va
   placed[at] = value;
 }
 
-static void find_live_bytes(dq_plan *plan, const sized *roots, int count) {
+static void find_live_bytes(dq_plan *plan, sized *roots, int count) {
   for (int s = 0; s < plan->step_count; s++) {
     size_t live = 0;
-    for (int i = 0; i < count; i++) {
-      const dq_place *place = &plan->places[roots[i].value];
-      if (place->first <= s && s <= place->last) live += place->bytes;
-    }
+    for (int i = 0; i < count; i++)
+      if (roots[i].first <= s && s < roots[i].first + roots[i].length) live += roots[i].bytes;
     if (live > plan->live_bytes) plan->live_bytes = live;
+    for (int i = 0; i < count; i++)
+      if (roots[i].first <= s && s < roots[i].first + roots[i].length && roots[i].breadth < live)
+        roots[i].breadth = live;
   }
 }
 
@@ -130,6 +150,30 @@ static void find_joined_offsets(dq_plan *plan) {
     for (; plan->places[at].joined >= 0; at = plan->places[at].joined) offset += plan->places[at].shift;
     if (at != v) plan->places[v].offset = plan->places[at].offset + offset;
   }
+}
+
+// The bytes that all need when they are placed in this order.
+static size_t place_all(dq_plan *plan, comparison *order, sized *roots, int count, int *placed) {
+  size_t end = 0;
+  qsort(roots, (size_t)count, sizeof *roots, order);
+  for (int i = 0; i < count; i++) {
+    dq_place *place = &plan->places[roots[i].value];
+    place->offset = find_offset(plan, placed, i, place);
+    insert_by_offset(plan, placed, i, roots[i].value);
+    if (place->offset + place->bytes > end) end = place->offset + place->bytes;
+  }
+  return end;
+}
+
+static void place_best(dq_plan *plan, sized *roots, int count, int *placed) {
+  int best = 0, tried = 0;
+  for (; tried < ORDERS && (!tried || plan->block_bytes > plan->live_bytes); tried++) {
+    size_t bytes = place_all(plan, orders[tried], roots, count, placed);
+    if (tried && bytes >= plan->block_bytes) continue;
+    plan->block_bytes = bytes;
+    best = tried;
+  }
+  if (best != tried - 1) (void)place_all(plan, orders[best], roots, count, placed);
 }
 
 dq_status dq_plan_places(dq_plan *plan, dq_error *error) {
@@ -148,18 +192,13 @@ dq_status dq_plan_places(dq_plan *plan, dq_error *error) {
   dq_plan_join(plan, live);
   free(live);
   for (int v = 0; v < values; v++)
-    if (is_planned(plan, v) && root_of(plan, v) == v && plan->places[v].joined < 0)
-      roots[count++] = (sized){plan->places[v].bytes, v};
-  qsort(roots, (size_t)count, sizeof *roots, compare);
-  for (int i = 0; i < count; i++) {
-    dq_place *place = &plan->places[roots[i].value];
-    place->offset = find_offset(plan, placed, i, place);
-    insert_by_offset(plan, placed, i, roots[i].value);
-    if (place->offset + place->bytes > plan->block_bytes)
-      plan->block_bytes = place->offset + place->bytes;
-  }
-  find_joined_offsets(plan);
+    if (is_planned(plan, v) && root_of(plan, v) == v && plan->places[v].joined < 0) {
+      const dq_place *p = &plan->places[v];
+      roots[count++] = (sized){.bytes = p->bytes, .value = v, .first = p->first, .length = p->last - p->first + 1};
+    }
   find_live_bytes(plan, roots, count);
+  place_best(plan, roots, count, placed);
+  find_joined_offsets(plan);
   free(roots);
   free(placed);
   return DQ_OK;
