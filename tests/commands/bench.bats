@@ -26,7 +26,7 @@ load common
   grep -q '"algorithm": "im2col"' b.json
   gives 2 dq-bench "$models/small.onnx" --conv fast
   has "dq-bench: option '--conv': there is no algorithm 'fast'"
-  has "hint: one of direct, auto, window, depthwise, blocks, bands, channels, tiles, winograd"
+  has "hint: one of direct, auto, window, slide, depthwise, blocks, bands, channels, tiles, winograd"
   gives 2 dq-bench "$models/small.onnx" --conv '*=direct,mcmk'
   has "names more than one algorithm"
 }
