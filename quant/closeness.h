@@ -22,4 +22,8 @@ void dq_closeness_clear(dq_closeness *closeness);
 // shorter of the last two of three; the rest is one.
 double dq_closeness_mean(const dq_closeness *outputs, int count);
 
+// Whether noise is clearly less: it is less in all, and over pictures the mean of log(before / after) is more
+// than half its standard error. Ratios, as a few pictures make most of the noise. One picture is as good as its word.
+bool dq_noise_fell(const double *before, const double *after, int64_t pictures);
+
 #endif

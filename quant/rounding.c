@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "lib/eval/eval.h"
+#include "quant/closeness.h"
 #include "quant/int8_internal.h"
 #include "quant/rounding_internal.h"
 
@@ -106,7 +107,7 @@ static dq_status solve_group(const dq_rounding_layer *layer, const written *it, 
   int64_t n = layer->inputs, outputs = layer->outputs;
   DQ_TRY(open_task(&task, layer, it, group, arena, error));
   task.gram = sums->grams + group * (n + 1) * (n + 1);
-  task.answers = follow ? sums->answers + group * outputs : NULL;
+  task.answers = follow ? sums->answers + group * outputs * (n + 1) : NULL;
   task.rule = it->safe_pairs ? &pairs : NULL, task.taps = &layer->taps;
   DQ_TRY(dq_rounding_solve(&task, context, error));
   for (int64_t o = 0; o < outputs; o++) {
@@ -121,8 +122,8 @@ static dq_status solve_group(const dq_rounding_layer *layer, const written *it, 
 
 // ---- The graph ----
 
-// One way to round: biases that bring the means to those of the float network (`follow`), so that a layer
-// makes up for what the layers before it do to its mean, or of the float weights on the same inputs.
+// One way to round: after the sums of the float network (`follow`), so that a layer makes up for what the
+// layers before it do, or after those of its float weights on the same inputs.
 typedef struct rounder {
   dq_int8_job *job;
   const dq_graph *exact;     // the float graph
@@ -195,36 +196,46 @@ static dq_status round_layers(rounder *it) {
   return DQ_OK;
 }
 
-// SQNR of the outputs in dB on the pictures that nothing was fitted to.
-static dq_status judge(const rounder *it, double *sqnr) {
+// Noise of the outputs on the pictures that nothing was fitted to.
+typedef struct judgement {
+  double *noises; // of each picture
+  int64_t count;
+  double sqnr;    // of all, in dB
+} judgement;
+
+static dq_status judge(const rounder *it, judgement *found) {
   dq_int8_job *job = it->job;
   dq_network_pair pair;
   dq_comparison all = {0};
+  *found = (judgement){.noises = DQ_NEW_ARRAY(job->arena, job->pictures, double)};
+  if (!found->noises) return dq_fail_memory(job->error, 0);
   dq_status status =
       dq_network_pair_open(&pair, (const dq_graph *[]){it->exact, job->graph}, (const char *[]){NULL, NULL},
                            &job->options->shapes, job->context, job->error);
   int64_t first = it->fitted < job->pictures ? it->fitted : 0;
   for (int64_t p = first; status == DQ_OK && p < job->pictures; p++) {
+    double before = all.noise;
     status = dq_network_pair_run(&pair, job->data, p, job->error);
     for (int o = 0; status == DQ_OK && o < dq_plan_output_count(pair.sessions[0].plan); o++)
       status = dq_comparison_add(&all, dq_plan_output(pair.sessions[0].plan, o),
                                  dq_plan_output(pair.sessions[1].plan, o), -1, job->error);
+    found->noises[found->count++] = all.noise - before;
   }
   dq_network_pair_close(&pair);
-  *sqnr = dq_comparison_sqnr(&all);
+  found->sqnr = dq_comparison_sqnr(&all);
   return status;
 }
 
 // Rounds one way, judges, and leaves the graph as it was.
-static dq_status attempt(rounder *it, double *sqnr) {
+static dq_status attempt(rounder *it, judgement *found) {
   dq_int8_job *job = it->job;
   it->rounded = DQ_NEW_ARRAY(job->graph->arena, job->rounding.count, dq_rounded_layer);
   it->written = DQ_NEW_ARRAY(job->arena, job->rounding.count, written);
   if (!it->rounded || !it->written) return dq_fail_memory(job->error, 0);
   DQ_TRY(round_layers(it));
-  DQ_TRY(judge(it, sqnr));
-  dq_message(job->context, DQ_DETAIL, "adaptive rounding, means of the %s: %.2f dB",
-             it->follow ? "float network" : "layer alone", *sqnr);
+  DQ_TRY(judge(it, found));
+  dq_message(job->context, DQ_DETAIL, "adaptive rounding, after the %s: %.2f dB",
+             it->follow ? "float network" : "layer alone", found->sqnr);
   for (int l = 0; l < it->count; l++) restore(&it->written[l]);
   return DQ_OK;
 }
@@ -243,14 +254,14 @@ static void note_pairs(const dq_int8_job *job) {
 // Leaves the better of the two ways in the graph, or neither.
 static dq_status keep_best(rounder ways[2]) {
   dq_int8_job *job = ways[0].job;
-  double before, after[2];
+  judgement before, after[2];
   DQ_TRY(judge(&ways[0], &before));
   for (int w = 0; w < 2; w++) DQ_TRY(attempt(&ways[w], &after[w]));
-  int best = after[1] > after[0];
-  job->report->rounding_gain = after[best] - before;
-  if (!(after[best] > before)) {
+  int best = after[1].sqnr > after[0].sqnr;
+  job->report->rounding_gain = after[best].sqnr - before.sqnr;
+  if (!dq_noise_fell(before.noises, after[best].noises, before.count)) {
     dq_message(job->context, DQ_NOTE,
-               "adaptive rounding brings the outputs no closer: weights are rounded to the nearest");
+               "adaptive rounding does not clearly bring the outputs closer: weights are rounded to the nearest");
     return DQ_OK;
   }
   const rounder *it = &ways[best];

@@ -8,6 +8,10 @@
 // one weight is made up for by the next ones (this is what GPTQ computes: Frantar et al. 2023), and then
 // by single steps up and down until none helps. AdaRound (Nagel et al. 2020, "Up or Down?") states the
 // problem and searches by gradients, up or down only.
+//
+// What the sums should come closest to may also be those of the float network, whose inputs are exact
+// (AdaRound's asymmetric reconstruction): then w is first replaced by the weights that a ridge regression
+// finds for the inputs as they are.
 #ifndef DQ_QUANT_ROUNDING_H
 #define DQ_QUANT_ROUNDING_H
 
@@ -42,7 +46,9 @@ const dq_rounded_layer *dq_rounding_find(const dq_rounding *rounding, const char
 typedef struct dq_rounding_task {
   int64_t outputs, inputs;
   const double *gram;    // sum over samples of x x^T, (inputs + 1) squared; the last of x is the constant 1
-  const double *answers; // sum over samples of the sums that the float network has, per output; or NULL
+  // Sum over samples of y x^T, y the sums that the float network has, outputs x (inputs + 1); NULL: those that
+  // the float weights give with x are wanted instead.
+  const double *answers;
   const double *weights; // outputs x inputs, in float
   const float *scales;   // one per output
   int8_t *elements;      // outputs x inputs: rounded to the nearest; then as well as can be

@@ -22,7 +22,7 @@ typedef struct rounding {
 
 // Sums of products about the means (about 0 without a bias to take them), per sample, damped. false: no
 // sample differs from the others.
-static bool covariance(const dq_rounding_task *task, double *h) {
+static bool covariance(const dq_rounding_task *task, double damping, double *h) {
   int64_t n = task->inputs, stride = n + 1;
   double count = task->gram[n * stride + n], trace = 0;
   if (!(count > 0)) return false;
@@ -32,7 +32,7 @@ static bool covariance(const dq_rounding_task *task, double *h) {
       h[i * n + j] = task->gram[i * stride + j] / count - mean * (task->gram[j * stride + n] / count);
     trace += h[i * n + i];
   }
-  for (int64_t i = 0; i < n; i++) h[i * n + i] += DAMPING * trace / (double)n;
+  for (int64_t i = 0; i < n; i++) h[i * n + i] += damping * trace / (double)n;
   return trace > 0;
 }
 
@@ -133,7 +133,7 @@ static void set_bias(const dq_rounding_task *task) {
   int64_t n = task->inputs, stride = n + 1;
   double count = task->gram[n * stride + n];
   for (int64_t o = 0; count > 0 && o < task->outputs; o++) {
-    double mean = task->answers ? task->answers[o] / count : task->bias[o];
+    double mean = task->answers ? task->answers[o * stride + n] / count : task->bias[o];
     for (int64_t i = 0; i < n; i++) {
       double weight = task->answers ? 0 : task->weights[o * n + i];
       weight -= task->elements[o * n + i] * (double)task->scales[o];
@@ -143,14 +143,48 @@ static void set_bias(const dq_rounding_task *task) {
   }
 }
 
-static dq_status solve(const dq_rounding_task *task, dq_arena *arena, const dq_context *context,
-                       dq_error *error) {
+// ---- Following the float network ----
+
+// How far y lies from what the weights give, times each input, about the means and per sample.
+static void remainder_of(const dq_rounding_task *task, const double *h, int64_t o, double *to) {
+  int64_t n = task->inputs, stride = n + 1;
+  const double *y = task->answers + o * stride, *means = task->gram + n * stride;
+  double count = means[n];
+  for (int64_t j = 0; j < n; j++) {
+    to[j] = y[j] / count - y[n] / count * (means[j] / count);
+    for (int64_t i = 0; i < n; i++) to[j] -= task->weights[o * n + i] * h[i * n + j];
+  }
+}
+
+// The weights that, with the inputs as they are, come closest to the float network's sums: a ridge regression
+// drawn to the float weights. It weakens inputs that are more noise than signal and makes up for errors of the
+// layers before, as far as other inputs tell them. Samples are few and alike: without RIDGE it learns them by
+// heart.
+static dq_status follow(dq_rounding_task *task, dq_arena *arena, const dq_context *context, dq_error *error) {
+  static const double RIDGE = 0.3; // added to the variances, of their mean
+  int64_t n = task->inputs;
+  double *h = DQ_NEW_ARRAY(arena, n * n, double), *weights = DQ_NEW_ARRAY(arena, task->outputs * n, double);
+  if (!h || !weights) return dq_fail_memory(error, (size_t)(n * n) * sizeof *h);
+  if (!covariance(task, 0, h)) return DQ_OK;
+  for (int64_t o = 0; o < task->outputs; o++) remainder_of(task, h, o, weights + o * n);
+  covariance(task, RIDGE, h);
+  DQ_TRY(dq_factor_symmetric(n, h, context->pool, error));
+  for (int64_t o = 0; o < task->outputs; o++) {
+    dq_solve_factored(n, h, weights + o * n);
+    for (int64_t i = 0; i < n; i++) weights[o * n + i] += task->weights[o * n + i];
+  }
+  task->weights = weights;
+  return DQ_OK;
+}
+
+static dq_status solve(dq_rounding_task *task, dq_arena *arena, const dq_context *context, dq_error *error) {
+  if (task->answers && task->bias) DQ_TRY(follow(task, arena, context, error));
   int64_t n = task->inputs, size = task->outputs * n;
   rounding it = {.task = task, .weigh = DQ_NEW_ARRAY(arena, n * n, double),
                  .nearest = dq_arena_copy(arena, task->elements, (size_t)size),
                  .error = DQ_NEW_ARRAY(arena, size, double), .push = DQ_NEW_ARRAY(arena, size, double)};
   if (!it.weigh || !it.nearest || !it.error || !it.push) return dq_fail_memory(error, (size_t)(n * n) * sizeof(double));
-  if (covariance(task, it.weigh)) {
+  if (covariance(task, DAMPING, it.weigh)) {
     DQ_TRY(factorize(&it, arena, context, error));
     dq_pool_run(task->outputs > 1 ? context->pool : NULL, task->outputs, round_row, &it);
   }
@@ -161,7 +195,8 @@ static dq_status solve(const dq_rounding_task *task, dq_arena *arena, const dq_c
 dq_status dq_rounding_solve(const dq_rounding_task *task, const dq_context *context, dq_error *error) {
   dq_arena *arena = dq_arena_new(0);
   if (!arena) return dq_fail_memory(error, 0);
-  dq_status status = solve(task, arena, context, error);
+  dq_rounding_task own = *task;
+  dq_status status = solve(&own, arena, context, error);
   dq_arena_free(arena);
   return status;
 }

@@ -8,7 +8,7 @@
 #include "quant/rounding_internal.h"
 
 // Samples in all: as many as keep the sums well conditioned.
-enum { SAMPLES_AT_LEAST = 4096, SAMPLES_PER_INPUT = 8 };
+enum { SAMPLES_AT_LEAST = 32768, SAMPLES_PER_INPUT = 32 };
 enum { MOST_INPUTS = 4608 }; // of one output; the solver takes some inputs^2 doubles
 
 bool dq_rounding_layer_of(dq_rounding_layer *layer, dq_node *node) {
@@ -33,7 +33,7 @@ dq_status dq_layer_sums_open(dq_layer_sums *sums, const dq_rounding_layer *layer
   if (wanted < SAMPLES_AT_LEAST) wanted = SAMPLES_AT_LEAST;
   sums->most = (wanted + pictures - 1) / pictures;
   sums->grams = DQ_NEW_ARRAY(arena, layer->groups * n * n, double);
-  sums->answers = DQ_NEW_ARRAY(arena, layer->groups * layer->outputs, double);
+  sums->answers = DQ_NEW_ARRAY(arena, layer->groups * layer->outputs * n, double);
   return sums->grams && sums->answers ? DQ_OK : dq_fail_memory(error, (size_t)(n * n) * sizeof(double));
 }
 
@@ -46,7 +46,7 @@ typedef struct samples {
   int64_t positions;  // of the output
   int64_t count;      // taken
   double phase;       // where the first lies between two
-  float *x;           // count x (inputs + 1), of one group
+  float *x, *y;       // count x (inputs + 1) and count x outputs, of one group
 } samples;
 
 static int64_t position_of(const samples *it, int64_t s) {
@@ -74,22 +74,18 @@ static void read_patch(const samples *it, int64_t group, int64_t position, float
 }
 
 static void read_sample(const samples *it, int64_t group, int64_t s) {
-  int64_t position = position_of(it, s), n = it->layer->inputs;
-  float *x = it->x + s * (n + 1);
+  int64_t position = position_of(it, s), n = it->layer->inputs, outputs = it->layer->outputs;
+  float *x = it->x + s * (n + 1), *y = it->y + s * outputs;
   if (it->window.rank)
     read_patch(it, group, position, x);
   else
     memcpy(x, (const float *)it->input->data + position * n, (size_t)n * sizeof *x);
   x[n] = 1;
-}
-
-// The float network's sums at the same positions.
-static void add_answers(const samples *it, double *answers) {
-  int64_t outputs = it->layer->groups * it->layer->outputs;
-  const float *y = it->output->data;
-  for (int64_t s = 0; s < it->count; s++)
-    for (int64_t o = 0, position = position_of(it, s); o < outputs; o++)
-      answers[o] += (double)(it->window.rank ? y[o * it->positions + position] : y[position * outputs + o]);
+  const float *from = it->output->data;
+  for (int64_t o = 0, all = it->layer->groups * outputs; o < outputs; o++) {
+    int64_t at = group * outputs + o;
+    y[o] = it->window.rank ? from[at * it->positions + position] : from[position * all + at];
+  }
 }
 
 static dq_status open_samples(samples *it, const dq_layer_sums *sums, int64_t picture,
@@ -109,24 +105,26 @@ static dq_status open_samples(samples *it, const dq_layer_sums *sums, int64_t pi
   // The golden ratio spreads the phases of the pictures evenly.
   it->phase = it->count < it->positions ? fmod((double)picture * 0.6180339887498949, 1) : 0;
   it->x = malloc((size_t)(it->count * (layer->inputs + 1)) * sizeof *it->x + 1);
-  return it->x ? DQ_OK : dq_fail_memory(error, 0);
+  it->y = malloc((size_t)(it->count * layer->outputs) * sizeof *it->y + 1);
+  return it->x && it->y ? DQ_OK : dq_fail_memory(error, 0);
 }
 
 // ---- Products ----
 
-// to += X^T X of the samples, by the kernels whose bits are the same on every machine.
-static dq_status add_gram(const samples *it, double *to, const dq_context *context, dq_pool *pool,
-                          dq_error *error) {
+// to += A^T X of the samples, A being X or Y with so many columns, by the kernels whose bits are the same on
+// every machine.
+static dq_status add_products(const samples *it, const float *a, int64_t columns, double *to,
+                              const dq_context *context, dq_pool *pool, dq_error *error) {
   int64_t n = it->layer->inputs + 1;
-  dq_gemm_parameters shape = {.rows = n, .columns = n, .depth = it->count, .transpose_a = true,
-                              .a_stride = n, .b_stride = n, .out_stride = n, .alpha = 1};
+  dq_gemm_parameters shape = {.rows = columns, .columns = n, .depth = it->count, .transpose_a = true,
+                              .a_stride = columns, .b_stride = n, .out_stride = n, .alpha = 1};
   size_t bytes = dq_gemm_f32_scratch_bytes(&shape, context->cpu, dq_pool_threads(pool));
-  float *product = malloc((size_t)(n * n) * sizeof *product);
+  float *product = malloc((size_t)(columns * n) * sizeof *product);
   void *scratch = aligned_alloc(64, (bytes | 63) + 1);
-  dq_status status = product && scratch ? DQ_OK : dq_fail_memory(error, (size_t)(n * n) * sizeof *product);
+  dq_status status = product && scratch ? DQ_OK : dq_fail_memory(error, (size_t)(columns * n) * sizeof *product);
   if (status == DQ_OK) {
-    dq_gemm_f32(&shape, context->cpu, it->x, it->x, NULL, product, scratch, pool);
-    for (int64_t i = 0; i < n * n; i++) to[i] += (double)product[i];
+    dq_gemm_f32(&shape, context->cpu, a, it->x, NULL, product, scratch, pool);
+    for (int64_t i = 0; i < columns * n; i++) to[i] += (double)product[i];
   }
   free(scratch);
   free(product);
@@ -138,12 +136,15 @@ dq_status dq_layer_sums_add(dq_layer_sums *sums, const dq_rounding_layer *layer,
                             dq_error *error) {
   samples it = {.layer = layer, .input = input, .output = output};
   dq_status status = open_samples(&it, sums, picture, context, error);
-  int64_t n = layer->inputs + 1;
+  int64_t n = layer->inputs + 1, outputs = layer->outputs;
+  dq_pool *pool = layer->groups > 1 ? NULL : context->pool;
   for (int64_t g = 0; status == DQ_OK && g < layer->groups; g++) {
     for (int64_t s = 0; s < it.count; s++) read_sample(&it, g, s);
-    status = add_gram(&it, sums->grams + g * n * n, context, layer->groups > 1 ? NULL : context->pool, error);
+    status = add_products(&it, it.x, n, sums->grams + g * n * n, context, pool, error);
+    if (status == DQ_OK)
+      status = add_products(&it, it.y, outputs, sums->answers + g * outputs * n, context, pool, error);
   }
-  if (status == DQ_OK) add_answers(&it, sums->answers);
+  free(it.y);
   free(it.x);
   return status;
 }

@@ -50,7 +50,8 @@ static void pairs_stay_safe(void **state) {
 // that of the float network, 5.
 static void the_bias_takes_the_mean(void **state) {
   (void)state;
-  const double gram[] = {16, 24, 8, 24, 36, 12, 8, 12, 4}, weights[] = {0.4, 0.4}, answers = 20;
+  const double gram[] = {16, 24, 8, 24, 36, 12, 8, 12, 4}, weights[] = {0.4, 0.4};
+  const double answers[] = {40, 60, 20};
   const float scale = 1;
   int8_t elements[] = {0, 0};
   double bias = 0.5;
@@ -61,9 +62,25 @@ static void the_bias_takes_the_mean(void **state) {
   assert_int_equal(elements[0], 0);
   assert_int_equal(elements[1], 0);
   assert_float_equal(bias, 2.5, 1e-12);
-  task.answers = &answers;
+  task.answers = answers;
   assert_int_equal(dq_rounding_solve(&task, &context, &error), DQ_OK);
   assert_float_equal(bias, 5, 1e-12);
+}
+
+// Inputs -1 and 1 for which the float network has -0.5 and 0.5: a weight of 1 is drawn to
+// 1 - 0.5 / (1 + 0.3) = 0.6154, 62 steps of 0.01.
+static void follows_the_float_network(void **state) {
+  (void)state;
+  const double gram[] = {2, 0, 0, 2}, weights[] = {1}, answers[] = {1, 0};
+  const float scale = 0.01f;
+  int8_t elements[] = {100};
+  double bias = 0;
+  dq_rounding_task task = {.outputs = 1, .inputs = 1, .gram = gram, .answers = answers, .weights = weights,
+                           .scales = &scale, .elements = elements, .bias = &bias};
+  dq_error error;
+  assert_int_equal(dq_rounding_solve(&task, &context, &error), DQ_OK);
+  assert_int_equal(elements[0], 62);
+  assert_float_equal(bias, 0, 1e-12);
 }
 
 // (4 2 / 2 5) = R^T R with R = (2 1 / 0 2), and (4 2 / 2 5) (1, 2) = (8, 12).
@@ -85,6 +102,7 @@ int main(void) {
       cmocka_unit_test(together_is_better_than_each),
       cmocka_unit_test(pairs_stay_safe),
       cmocka_unit_test(the_bias_takes_the_mean),
+      cmocka_unit_test(follows_the_float_network),
       cmocka_unit_test(factor_by_hand),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
