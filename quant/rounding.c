@@ -71,6 +71,11 @@ static void restore(const written *it) {
 
 // ---- One layer ----
 
+// Ways to round: after the sums of the float network, so that a layer makes up for what the layers before it do; after
+// those of its float weights on the same inputs, but with the means of the float network; after those alone.
+typedef enum way { FLOAT_NETWORK, FLOAT_MEANS, LAYER_ALONE, WAYS } way;
+static const char *const way_names[WAYS] = {"float network", "float network's means", "layer alone"};
+
 // Where the weight of output o (of all groups) and input i stands.
 static int64_t place(const dq_rounding_layer *layer, int64_t o, int64_t i) {
   return layer->by_inputs ? i * layer->outputs + o : o * layer->inputs + i;
@@ -100,14 +105,15 @@ static dq_status open_task(dq_rounding_task *task, const dq_rounding_layer *laye
 }
 
 static dq_status solve_group(const dq_rounding_layer *layer, const written *it, const dq_layer_sums *sums,
-                             bool follow, int64_t group, int8_t *offsets, double *bias, dq_arena *arena,
+                             way how, int64_t group, int8_t *offsets, double *bias, dq_arena *arena,
                              const dq_context *context, dq_error *error) {
   static const dq_block_rule pairs = DQ_PAIR_RULE;
   dq_rounding_task task;
   int64_t n = layer->inputs, outputs = layer->outputs;
   DQ_TRY(open_task(&task, layer, it, group, arena, error));
   task.gram = sums->grams + group * (n + 1) * (n + 1);
-  task.answers = follow ? sums->answers + group * outputs * (n + 1) : NULL;
+  task.answers = how == LAYER_ALONE ? NULL : sums->answers + group * outputs * (n + 1);
+  task.refit = how == FLOAT_NETWORK;
   task.rule = it->safe_pairs ? &pairs : NULL, task.taps = &layer->taps;
   DQ_TRY(dq_rounding_solve(&task, context, error));
   for (int64_t o = 0; o < outputs; o++) {
@@ -122,8 +128,6 @@ static dq_status solve_group(const dq_rounding_layer *layer, const written *it, 
 
 // ---- The graph ----
 
-// One way to round: after the sums of the float network (`follow`), so that a layer makes up for what the
-// layers before it do, or after those of its float weights on the same inputs.
 typedef struct rounder {
   dq_int8_job *job;
   const dq_graph *exact;     // the float graph
@@ -131,7 +135,7 @@ typedef struct rounder {
   written *written;
   int count;
   int64_t fitted;            // pictures that weights are fitted to
-  bool follow;
+  way how;
   struct timespec start;
 } rounder;
 
@@ -148,7 +152,7 @@ static dq_status sum_pictures(rounder *it, const dq_rounding_layer *layer, dq_la
       status = dq_layer_sums_add(sums, layer, dq_plan_output(pair.sessions[1].plan, 0),
                                  dq_plan_output(pair.sessions[0].plan, 0), p, job->context, job->error);
     if (status == DQ_OK) status = dq_check_stop(job->context, job->error);
-    dq_progress(job->context, it->follow ? "rounding weights" : "rounding again", (layer - list->layers) * it->fitted + p + 1,
+    dq_progress(job->context, it->how ? "rounding again" : "rounding weights", (layer - list->layers) * it->fitted + p + 1,
                 list->count * it->fitted);
   }
   dq_network_pair_close(&pair);
@@ -169,7 +173,7 @@ static dq_status round_layer(rounder *it, const dq_rounding_layer *layer, dq_are
   DQ_TRY(dq_layer_sums_open(&sums, layer, it->fitted, scratch, job->error));
   DQ_TRY(sum_pictures(it, layer, &sums));
   for (int64_t g = 0; g < layer->groups; g++)
-    DQ_TRY(solve_group(layer, here, &sums, it->follow, g, offsets, bias, scratch, job->context, job->error));
+    DQ_TRY(solve_group(layer, here, &sums, it->how, g, offsets, bias, scratch, job->context, job->error));
   it->rounded[it->count] = (dq_rounded_layer){layer->output, weights, offsets, channels, bias};
   write_layer(here, &it->rounded[it->count++]);
   return DQ_OK;
@@ -235,7 +239,7 @@ static dq_status attempt(rounder *it, judgement *found) {
   DQ_TRY(round_layers(it));
   DQ_TRY(judge(it, found));
   dq_message(job->context, DQ_DETAIL, "adaptive rounding, after the %s: %.2f dB",
-             it->follow ? "float network" : "layer alone", found->sqnr);
+             way_names[it->how], found->sqnr);
   for (int l = 0; l < it->count; l++) restore(&it->written[l]);
   return DQ_OK;
 }
@@ -251,13 +255,16 @@ static void note_pairs(const dq_int8_job *job) {
   }
 }
 
-// Leaves the better of the two ways in the graph, or neither.
-static dq_status keep_best(rounder ways[2]) {
+// Leaves the best of the ways in the graph, or none.
+static dq_status keep_best(rounder ways[WAYS]) {
   dq_int8_job *job = ways[0].job;
-  judgement before, after[2];
+  judgement before, after[WAYS];
+  int best = 0;
   DQ_TRY(judge(&ways[0], &before));
-  for (int w = 0; w < 2; w++) DQ_TRY(attempt(&ways[w], &after[w]));
-  int best = after[1].sqnr > after[0].sqnr;
+  for (int w = 0; w < WAYS; w++) {
+    DQ_TRY(attempt(&ways[w], &after[w]));
+    if (after[w].sqnr > after[best].sqnr) best = w;
+  }
   job->report->rounding_gain = after[best].sqnr - before.sqnr;
   if (!dq_noise_fell(before.noises, after[best].noises, before.count)) {
     dq_message(job->context, DQ_NOTE,
@@ -316,9 +323,9 @@ dq_status dq_int8_round(dq_int8_job *job, const dq_graph *exact) {
   enum { JUDGED_PICTURES = 64 }; // at most a third of all
   if (job->options->table) return replay(job, &job->options->table->rounding);
   int64_t judged = job->pictures / 3 < JUDGED_PICTURES ? job->pictures / 3 : JUDGED_PICTURES;
-  rounder ways[2];
-  for (int w = 0; w < 2; w++) {
-    ways[w] = (rounder){.job = job, .exact = exact, .fitted = job->pictures - judged, .follow = !w};
+  rounder ways[WAYS];
+  for (int w = 0; w < WAYS; w++) {
+    ways[w] = (rounder){.job = job, .exact = exact, .fitted = job->pictures - judged, .how = (way)w};
     clock_gettime(CLOCK_MONOTONIC, &ways[w].start);
   }
   return keep_best(ways);

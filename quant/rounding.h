@@ -10,8 +10,8 @@
 // problem and searches by gradients, up or down only.
 //
 // What the sums should come closest to may also be those of the float network, whose inputs are exact
-// (AdaRound's asymmetric reconstruction): then w is first replaced by the weights that a ridge regression
-// finds for the inputs as they are.
+// (AdaRound's asymmetric reconstruction): in their means, by the bias; or in all, and then w is first replaced
+// by the weights that a ridge regression finds for the inputs as they are.
 #ifndef DQ_QUANT_ROUNDING_H
 #define DQ_QUANT_ROUNDING_H
 
@@ -49,6 +49,7 @@ typedef struct dq_rounding_task {
   // Sum over samples of y x^T, y the sums that the float network has, outputs x (inputs + 1); NULL: those that
   // the float weights give with x are wanted instead.
   const double *answers;
+  bool refit;            // with answers: the weights follow them too, not the bias alone
   const double *weights; // outputs x inputs, in float
   const float *scales;   // one per output
   int8_t *elements;      // outputs x inputs: rounded to the nearest; then as well as can be

@@ -178,7 +178,7 @@ static dq_status follow(dq_rounding_task *task, dq_arena *arena, const dq_contex
 }
 
 static dq_status solve(dq_rounding_task *task, dq_arena *arena, const dq_context *context, dq_error *error) {
-  if (task->answers && task->bias) DQ_TRY(follow(task, arena, context, error));
+  if (task->answers && task->refit && task->bias) DQ_TRY(follow(task, arena, context, error));
   int64_t n = task->inputs, size = task->outputs * n;
   rounding it = {.task = task, .weigh = DQ_NEW_ARRAY(arena, n * n, double),
                  .nearest = dq_arena_copy(arena, task->elements, (size_t)size),

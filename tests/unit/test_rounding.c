@@ -79,6 +79,9 @@ static void follows_the_float_network(void **state) {
                            .scales = &scale, .elements = elements, .bias = &bias};
   dq_error error;
   assert_int_equal(dq_rounding_solve(&task, &context, &error), DQ_OK);
+  assert_int_equal(elements[0], 100); // its mean alone
+  task.refit = true;
+  assert_int_equal(dq_rounding_solve(&task, &context, &error), DQ_OK);
   assert_int_equal(elements[0], 62);
   assert_float_equal(bias, 0, 1e-12);
 }
