@@ -161,7 +161,9 @@ dq_status dq_audit_new(dq_audit **audit, const dq_conv_int8_parameters *paramete
   if (!a) return dq_fail_memory(error, sizeof *a);
   *a = (dq_audit){.parameters = *parameters, .weights = weights, .bias = bias, .raw = raw,
                   .cpu = cpu};
-  DQ_TRY(dq_conv_int8_plan(parameters, cpu, &a->plan, error));
+  a->parameters.weights = weights;
+  a->parameters.pairs_safe = dq_conv_pairs_safe(parameters, weights);
+  DQ_TRY(dq_conv_int8_plan(&a->parameters, cpu, &a->plan, error));
   a->geometry = dq_audit_geometry_of(parameters);
   a->outputs = parameters->shape.out_height * parameters->shape.out_width;
   a->proofs = DQ_NEW_ARRAY(arena, parameters->shape.out_channels, dq_audit_proof);

@@ -120,6 +120,15 @@ void dq_conv_narrow(const dq_conv_plan *plan, const float *sums, uint16_t *to, i
 // ones (0 of int8, 128 of uint8).
 bool dq_natural_zero_points(const int32_t *zero_points, int64_t count, bool is_signed);
 
+// ---- Sums of 16 bits over runs of words that provably fit (conv_sums16.c) ----
+// Looks at the weights of the plan, whose panel_rows are set: sets most_steps and returns the instructions
+// that a vector of all outputs takes.
+double dq_sums16_prepare(dq_conv_plan *plan);
+int64_t dq_sums16_panel_words(const dq_conv_plan *plan);
+void dq_sums16_pack(const dq_conv_plan *plan, const void *weights, uint32_t *panels); // which hold zeros
+// The weights of a packed panel.
+void dq_sums16_read(const dq_conv_plan *plan, const uint32_t *panel, dq_tile *tile);
+
 // The word of weights for values[0..count) already without zero point; the rest of the word is 0.
 uint32_t dq_weight_word(int64_t word_values, const int32_t *values, int64_t count);
 // The padding as a word of the expanded input.

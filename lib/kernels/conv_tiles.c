@@ -26,7 +26,7 @@ static int64_t panels(const dq_conv_plan *plan) {
   return dq_ceil_div(group_out(plan), plan->panel_rows);
 }
 static int64_t panel_words(const dq_conv_plan *plan) {
-  return plan->depth * plan->panel_rows;
+  return plan->most_steps ? dq_sums16_panel_words(plan) : plan->depth * plan->panel_rows;
 }
 static int64_t plane_stride(const dq_conv_plan *plan) {
   return dq_conv_plane_words(plan);
@@ -55,19 +55,43 @@ static double cost(const dq_conv_plan *plan) {
   return (double)(p->batch * p->groups * vectors) * depth * (double)(group_out(plan) + PACK);
 }
 
+static int64_t rows_of_panels(const dq_conv_plan *plan, const dq_kernel *multiply) {
+  return dq_ceil_div(group_out(plan), dq_ceil_div(group_out(plan), multiply->rows));
+}
+
+// Takes sums of 16 bits where they take fewer instructions than the choice made without looking at the
+// weights: for four input channels 4 with int16, a product and a sum each for two, or 3 with pairs.
+static int look_at_weights(dq_conv_plan *plan, int operation) {
+  const dq_conv_parameters *p = &plan->shape;
+  const dq_conv_int8_parameters *q = &plan->int8;
+  const dq_kernel *multiply = dq_kernel_find(DQ_OPERATION_u8s8_sums16_tile, plan->cpu);
+  bool pairs = operation == DQ_OPERATION_u8s8_pair_tile;
+  if (!q->weights || !multiply || (!pairs && operation != DQ_OPERATION_i16_tile)) return operation;
+  if (!dq_natural_zero_points(q->weight_zero_points, q->weight_zero_point_count, q->weight_signed))
+    return operation;
+  int64_t channels = p->in_channels / p->groups;
+  int64_t each = pairs ? 3 * dq_ceil_div(channels, 4) : 2 * dq_ceil_div(channels, 2);
+  plan->panel_rows = rows_of_panels(plan, multiply);
+  double cost = dq_sums16_prepare(plan);
+  if (cost < (double)(p->groups * panels(plan) * each * kernel_taps(plan)))
+    return DQ_OPERATION_u8s8_sums16_tile;
+  plan->most_steps = 0;
+  return operation;
+}
+
 static void prepare(dq_conv_plan *plan) {
   const dq_conv_parameters *p = &plan->shape;
-  int operation = choose_multiply(plan);
+  int operation = look_at_weights(plan, choose_multiply(plan));
   plan->multiply = dq_kernel_find(operation, plan->cpu);
-  bool bytes = operation == DQ_OPERATION_u8s8_tile || operation == DQ_OPERATION_u8s8_pair_tile;
+  bool bytes = operation == DQ_OPERATION_u8s8_tile || operation == DQ_OPERATION_u8s8_pair_tile ||
+               operation == DQ_OPERATION_u8s8_sums16_tile;
   plan->word_values = operation == DQ_OPERATION_f32_tile ? 1 : bytes ? 4 : 2;
   plan->expand = dq_conv_find_expand(plan);
   plan->requantize = dq_kernel_find(DQ_OPERATION_requantize, plan->cpu);
   dq_conv_prepare_planes(plan, p->out_height);
   plan->group_words = dq_ceil_div(p->in_channels / p->groups, plan->word_values);
   plan->depth = plan->group_words * p->kernel_height * p->kernel_width;
-  plan->panel_rows =
-      dq_ceil_div(group_out(plan), dq_ceil_div(group_out(plan), plan->multiply->rows));
+  plan->panel_rows = rows_of_panels(plan, plan->multiply);
   plan->flat = dq_conv_is_flat(p);
   plan->direct = plan->flat && plan->float32;
   plan->block_depth = plan->float32 ? dq_min_i64(plan->depth, FLOAT_DEPTH) : plan->depth;
@@ -139,7 +163,8 @@ static void pack_halves(const dq_conv_plan *plan, const uint16_t *weights, uint3
     }
 }
 
-// Weights of one output channel as words, to[k * panel_rows]; returns their sum.
+// Weights of one output channel as words, to[k * panel_rows], unless they are packed with others; returns
+// their sum.
 static uint32_t pack_channel(const dq_conv_plan *plan, const uint8_t *weights, int32_t zero,
                              uint32_t *to) {
   const dq_conv_parameters *p = &plan->shape;
@@ -153,7 +178,7 @@ static uint32_t pack_channel(const dq_conv_plan *plan, const uint8_t *weights, i
         values[i] = dq_int8_value(weights[(c + i) * taps + tap], plan->int8.weight_signed) - zero;
         sum += (uint32_t)values[i];
       }
-      *to = dq_weight_word(plan->word_values, values, count);
+      if (!plan->most_steps) *to = dq_weight_word(plan->word_values, values, count);
     }
   return sum;
 }
@@ -168,6 +193,7 @@ static void pack(const dq_conv_plan *plan, const void *weights, const void *bias
   uint32_t *channel_words = packed + DQ_CONV_HEADER_WORDS;
   uint8_t *first = (uint8_t *)(channel_words + dq_words(p->out_channels));
   dq_conv_pack_bias(plan, bias, channel_words);
+  if (plan->most_steps) dq_sums16_pack(plan, weights, (uint32_t *)(void *)first);
   for (int64_t o = 0; o < p->out_channels; o++) {
     int64_t group = o / group_out(plan), row = o % group_out(plan);
     int64_t panel = group * panels(plan) + row / plan->panel_rows;
@@ -339,6 +365,7 @@ static void multiply_panel(const stage *s, const block *b, int64_t panel) {
                   .low = bounds.low,
                   .high = bounds.high,
                   .alpha = bounds.alpha};
+  if (plan->most_steps) dq_sums16_read(plan, tile.a, &tile);
   uint32_t *out = in_place ? (uint32_t *)s->call->output +
                                  (s->image * p->out_channels + channel) * outputs + b->first
                            : b->sums;

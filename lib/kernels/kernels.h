@@ -91,6 +91,7 @@ typedef struct dq_conv_int8_parameters {
   const int32_t *weight_zero_points;
   int64_t weight_zero_point_count;
   bool pairs_safe; // what dq_conv_pairs_safe says of the weights; false when that was not asked
+  const void *weights; // those that will be packed, for the plan to look at; NULL: not known yet
 } dq_conv_int8_parameters;
 
 // Whether the products of every two neighbouring input channels 2i, 2i + 1 of a filter's place add up
@@ -133,6 +134,7 @@ typedef struct dq_conv_plan {
   unsigned cpu;
   const struct dq_kernel *multiply, *expand, *requantize;
   const struct dq_kernel *widen, *narrow; // binary16 to float32 and back
+  int64_t most_steps;  // tiles with sums of 16 bits: words of a panel of weights, at most (conv_sums16.c)
   bool float32;        // else int8
   bool half;           // float32, but input, weights and output are binary16
   bool half_sums;      // half, and sums of many terms run in binary16 (f16_tile)

@@ -79,6 +79,10 @@ typedef struct dq_tile {
   const void *ahead;    // unless NULL: what is read behind this tile, brought near a line of 64 bytes for each k
   bool accumulate;      // start from c
   const int32_t *start; // otherwise, integers: from start[i]; NULL: 0
+  // u8s8_sums16_tile: `run_count` runs of runs[r] words, the next words of a with those of b at
+  // b + *steps++ * b_stride; depth is not used.
+  const uint32_t *steps, *runs;
+  int64_t run_count;
   // The end of fp32 sums: + bias[i] unless NULL; then low and high bounds as DQ_ACTIVATION_CLIP
   // (infinite: none), or the slope below zero.
   bool finish, leaky;
@@ -87,7 +91,7 @@ typedef struct dq_tile {
 } dq_tile;
 typedef void dq_tile_function(const dq_tile *tile);
 typedef dq_tile_function dq_f32_tile_function, dq_i16_tile_function, dq_u8s8_tile_function,
-    dq_u8s8_pair_tile_function, dq_f16_tile_function;
+    dq_u8s8_pair_tile_function, dq_u8s8_sums16_tile_function, dq_f16_tile_function;
 
 // f16_tile: a word is two float16 of neighbouring channels. Sums of DQ_HALF_CHAIN words run in float16 from +0, each
 // a chain of fused multiply-adds, the first channels of the words apart from the second; then the two become float32,

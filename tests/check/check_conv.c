@@ -282,14 +282,29 @@ static void make_pairs_safe(const dq_conv_int8_parameters *q, uint8_t *weights, 
   if (!dq_conv_pairs_safe(q, weights)) abort();
 }
 
-static bool integer_case(checker *c, const dq_conv_int8_parameters *q,
+// Small weights, of which many add up within 16 bits, and a few of any size, which may not even fit in pairs.
+static void make_small(checker *c, const dq_conv_int8_parameters *q, uint8_t *weights, int64_t count) {
+  int64_t size = between(c, 1, 60), large = between(c, 0, 4);
+  for (int64_t i = 0; i < count; i++) {
+    int64_t value = chance(c, (int)large) ? between(c, -128, 127) : between(c, -size, size);
+    weights[i] = (uint8_t)(q->weight_signed ? value : value + 128);
+  }
+}
+
+// What is asked of the weights.
+typedef enum weight_kind { ANY_WEIGHTS, PAIRS_SAFE, SMALL_AND_KNOWN } weight_kind;
+
+static bool integer_case(checker *c, const dq_conv_int8_parameters *given, weight_kind kind,
                          const dq_requantization *requantization, dq_pool *pool) {
+  dq_conv_int8_parameters known = *given, *q = &known;
   const dq_conv_parameters *p = &q->shape;
   bool extremes = chance(c, 30);
   input_buffer weights = input_new((size_t)weight_count(p)),
                input = input_new((size_t)input_count(p));
   fill_bytes(c, weights.data, weight_count(p), extremes);
-  if (q->pairs_safe) make_pairs_safe(q, weights.data, weight_count(p));
+  if (kind == PAIRS_SAFE) make_pairs_safe(q, weights.data, weight_count(p));
+  if (kind == SMALL_AND_KNOWN) make_small(c, q, weights.data, weight_count(p));
+  if (kind == SMALL_AND_KNOWN) q->weights = weights.data;
   fill_bytes(c, input.data, input_count(p), extremes);
   size_t element = requantization ? 1 : 4, bytes = (size_t)output_count(p) * element;
   output_buffer expected = output_new(bytes, 0);
@@ -327,7 +342,7 @@ static void check_float(checker *c, bool depthwise, float_check *check) {
   check_shape(c, random_conv(c, depthwise), check);
 }
 
-static void check_integer(checker *c, bool depthwise, bool pairs_safe) {
+static void check_integer(checker *c, bool depthwise, weight_kind kind) {
   char text[400];
   dq_conv_int8_parameters q = {.shape = random_conv(c, depthwise)};
   int64_t channels = q.shape.out_channels;
@@ -337,12 +352,12 @@ static void check_integer(checker *c, bool depthwise, bool pairs_safe) {
   q.input_zero_point = (int32_t)between(c, q.input_signed ? -128 : 0, q.input_signed ? 127 : 255);
   int32_t *zeros = malloc((size_t)channels * sizeof *zeros);
   if (!zeros) abort();
-  bool natural = pairs_safe || chance(c, 60);
+  bool natural = kind != ANY_WEIGHTS || chance(c, 60);
   int32_t low = q.weight_signed ? -128 : 0, usual = q.weight_signed ? 0 : 128;
   for (int64_t i = 0; i < channels; i++)
     zeros[i] = natural ? usual : (int32_t)between(c, low, low + 255);
   q.weight_zero_points = zeros;
-  q.pairs_safe = pairs_safe;
+  q.pairs_safe = kind == PAIRS_SAFE;
   q.weight_zero_point_count = natural && q.weight_signed && chance(c, 50) ? 0
                               : chance(c, 50)                             ? 1
                                                                           : channels;
@@ -350,7 +365,7 @@ static void check_integer(checker *c, bool depthwise, bool pairs_safe) {
                                                  q.shape.in_channels / q.shape.groups *
                                                      q.shape.kernel_height * q.shape.kernel_width);
   bool raw = chance(c, 30);
-  bool good = integer_case(c, &q, raw ? NULL : &m.form, c->pools[pool]);
+  bool good = integer_case(c, &q, kind, raw ? NULL : &m.form, c->pools[pool]);
   report(c, good, "%s, input %s zero %d, weights %s zeros %lld (%s), %s, %d threads",
          conv_text(&q.shape, text, sizeof text), q.input_signed ? "s8" : "u8", q.input_zero_point,
          q.weight_signed ? "s8" : "u8", (long long)q.weight_zero_point_count,
@@ -398,11 +413,14 @@ void check_depthwise_f16(checker *c) {
   check_float(c, true, half_case);
 }
 void check_conv_int8(checker *c) {
-  check_integer(c, false, false);
+  check_integer(c, false, ANY_WEIGHTS);
 }
 void check_depthwise_int8(checker *c) {
-  check_integer(c, true, false);
+  check_integer(c, true, ANY_WEIGHTS);
 }
 void check_conv_int8_pairs(checker *c) {
-  check_integer(c, false, true);
+  check_integer(c, false, PAIRS_SAFE);
+}
+void check_conv_int8_sums16(checker *c) {
+  check_integer(c, false, SMALL_AND_KNOWN);
 }
