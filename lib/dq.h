@@ -193,7 +193,7 @@ typedef struct dq_model_int8_options {
   const char *use_table;         // such a file to quantize by; the data may be NULL; NULL (default)
   int force;                     // use_table though it is of another model or data; default 0
   dq_sums sums;                  // default AUTO
-  int adaptive;                  // weights of a sum are rounded together, on the data; not with INT16; default 0
+  int adaptive;                  // weights of a sum are rounded together, on the data; default 0
 } dq_model_int8_options;
 
 typedef struct dq_model_int8_facts {

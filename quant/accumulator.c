@@ -6,8 +6,6 @@
 #include "quant/blocks.h"
 #include "quant/int8_internal.h"
 
-enum { SHORTEST_BLOCK = 4 }; // below, adding up blocks costs more than sums in 16 bits save
-
 dq_int8_layer *dq_int8_layer_of(const dq_int8_job *job, const char *output) {
   for (int i = 0; i < job->report->count; i++)
     if (!strcmp(job->report->layers[i].output, output)) return &job->report->layers[i];
@@ -69,7 +67,7 @@ static dq_status quantize_pairs(const dq_int8_job *job, const dq_tensor *weight,
 static dq_status quantize_int16(const dq_int8_job *job, const dq_tensor *weight, const dq_taps *taps, int axis,
                                 const float *least, const dq_parameters *input, dq_int8_layer *layer,
                                 dq_quantized_weight *result) {
-  const dq_block_rule rule = dq_sum_rule(input, dq_min_i64(taps->depth, SHORTEST_BLOCK));
+  const dq_block_rule rule = dq_sum_rule(input, dq_min_i64(taps->depth, DQ_SHORTEST_BLOCK));
   DQ_TRY(quantize_by(job, weight, taps, axis, least, NULL, result));
   layer->int16_block = dq_longest_block(taps, result->elements->data, &rule);
   if (layer->int16_block >= rule.length) return DQ_OK;

@@ -42,7 +42,10 @@ typedef struct dq_block_rule {
   int64_t length; // 1..DQ_LONGEST_BLOCK
   int low, high;
 } dq_block_rule;
-enum { DQ_LONGEST_BLOCK = 64 };
+enum {
+  DQ_LONGEST_BLOCK = 64,
+  DQ_SHORTEST_BLOCK = 4, // that weights are made to allow: below, adding up blocks costs more than it saves
+};
 
 // The neighbours that vpmaddubsw adds up.
 #define DQ_PAIR_RULE ((dq_block_rule){2, 0, 255})

@@ -435,8 +435,6 @@ dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *o
   *report = (dq_int8_report){.nothing_to_do = dq_int8_is_quantized(graph)};
   if (report->nothing_to_do) return DQ_OK;
   if (!data && !options->table) return dq_fail(error, DQ_USAGE, "neither data nor a table is given");
-  if (options->rounding == DQ_ROUND_ADAPTIVE && options->accumulator == DQ_ACCUMULATE_INT16)
-    return dq_fail(error, DQ_USAGE, "adaptive rounding keeps no 16-bit blocks: accumulator must be pairs, int32 or auto");
   report->table.model = dq_origin_hash(graph);
   dq_arena *arena = dq_arena_new(0);
   if (!arena) return dq_fail_memory(error, 0);

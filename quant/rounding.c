@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "lib/base/sizes.h"
 #include "lib/eval/eval.h"
 #include "quant/closeness.h"
 #include "quant/int8_internal.h"
@@ -24,7 +25,7 @@ typedef struct written {
   const dq_tensor *scales, *bias_scales; // float32
   const int8_t *weight_before;
   const int32_t *bias_before;
-  bool safe_pairs;                       // and they are to stay so
+  dq_block_rule rule;                    // that the weights keep to; length 0: none
 } written;
 
 static const dq_node *dequantize_of(const dq_node *node, int i, int type) {
@@ -69,6 +70,28 @@ static void restore(const written *it) {
   if (it->bias) memcpy(it->bias->data, it->bias_before, dq_tensor_bytes(it->bias));
 }
 
+// Type and zero point of what a layer reads; false when it does not stand there.
+static bool input_of(const dq_node *node, dq_parameters *input) {
+  const dq_node *from = node->inputs[0] ? node->inputs[0]->producer : NULL;
+  const dq_value *zero = from && dq_node_is(from, "DequantizeLinear") ? dq_node_input(from, 2) : NULL;
+  if (!zero || !zero->constant) return false;
+  *input = (dq_parameters){1, (int)dq_tensor_get_i64(zero->constant, 0), zero->constant->type};
+  return true;
+}
+
+// What a layer's weights were made to keep to; length 0: nothing.
+static dq_block_rule rule_of(const dq_int8_job *job, const dq_rounding_layer *layer) {
+  static const dq_block_rule pairs = DQ_PAIR_RULE, none = {0, 0, 0};
+  const dq_int8_layer *known = dq_int8_layer_of(job, layer->output);
+  dq_accumulator asked = job->setting.accumulator.rule;
+  dq_parameters input;
+  if (!known) return none;
+  if (asked == DQ_ACCUMULATE_PAIRS && known->pairs_safe) return pairs;
+  if (asked == DQ_ACCUMULATE_INT16 && known->int16_block && input_of(layer->node, &input))
+    return dq_sum_rule(&input, dq_min_i64(layer->taps.depth, DQ_SHORTEST_BLOCK));
+  return none;
+}
+
 // ---- One layer ----
 
 // Ways to round: after the sums of the float network, so that a layer makes up for what the layers before it do; after
@@ -107,14 +130,13 @@ static dq_status open_task(dq_rounding_task *task, const dq_rounding_layer *laye
 static dq_status solve_group(const dq_rounding_layer *layer, const written *it, const dq_layer_sums *sums,
                              way how, int64_t group, int8_t *offsets, double *bias, dq_arena *arena,
                              const dq_context *context, dq_error *error) {
-  static const dq_block_rule pairs = DQ_PAIR_RULE;
   dq_rounding_task task;
   int64_t n = layer->inputs, outputs = layer->outputs;
   DQ_TRY(open_task(&task, layer, it, group, arena, error));
   task.gram = sums->grams + group * (n + 1) * (n + 1);
   task.answers = how == LAYER_ALONE ? NULL : sums->answers + group * outputs * (n + 1);
   task.refit = how == FLOAT_NETWORK;
-  task.rule = it->safe_pairs ? &pairs : NULL, task.taps = &layer->taps;
+  task.rule = it->rule.length ? &it->rule : NULL, task.taps = &layer->taps;
   DQ_TRY(dq_rounding_solve(&task, context, error));
   for (int64_t o = 0; o < outputs; o++) {
     if (bias) bias[group * outputs + o] = task.bias[o];
@@ -164,8 +186,7 @@ static dq_status round_layer(rounder *it, const dq_rounding_layer *layer, dq_are
   written *here = &it->written[it->count];
   dq_layer_sums sums;
   if (!find_written(here, layer->node, job->arena)) return DQ_OK;
-  const dq_int8_layer *known = dq_int8_layer_of(job, layer->output);
-  here->safe_pairs = job->setting.accumulator.rule == DQ_ACCUMULATE_PAIRS && known && known->pairs_safe;
+  here->rule = rule_of(job, layer);
   int64_t weights = dq_tensor_count(layer->weight), channels = here->bias ? layer->groups * layer->outputs : 0;
   int8_t *offsets = DQ_NEW_ARRAY(job->graph->arena, weights, int8_t);
   double *bias = channels ? DQ_NEW_ARRAY(job->graph->arena, channels, double) : NULL;
@@ -244,14 +265,20 @@ static dq_status attempt(rounder *it, judgement *found) {
   return DQ_OK;
 }
 
-// Which layers are safe for pairs now.
-static void note_pairs(const dq_int8_job *job) {
+// Which layers are safe for pairs now, and how long their blocks are.
+static void note_blocks(const dq_int8_job *job) {
   const dq_block_rule pairs = DQ_PAIR_RULE;
   for (int l = 0; l < job->rounding.count; l++) {
     const dq_rounding_layer *layer = &job->rounding.layers[l];
     dq_int8_layer *known = dq_int8_layer_of(job, layer->output);
     const dq_node *weight = dequantize_of(layer->node, 1, DQ_I8);
-    if (known && weight) known->pairs_safe = dq_blocks_allowed(&layer->taps, weight->inputs[0]->constant->data, &pairs);
+    if (!known || !weight) continue;
+    const int8_t *elements = weight->inputs[0]->constant->data;
+    known->pairs_safe = dq_blocks_allowed(&layer->taps, elements, &pairs);
+    dq_parameters input;
+    if (!known->int16_block || !input_of(layer->node, &input)) continue;
+    const dq_block_rule sums = dq_sum_rule(&input, 1);
+    known->int16_block = dq_longest_block(&layer->taps, elements, &sums);
   }
 }
 
@@ -275,16 +302,8 @@ static dq_status keep_best(rounder ways[WAYS]) {
   for (int l = 0; l < it->count; l++) write_layer(&it->written[l], &it->rounded[l]);
   job->report->table.rounding = (dq_rounding){it->rounded, it->count};
   job->report->rounded = it->count;
-  note_pairs(job);
+  note_blocks(job);
   return DQ_OK;
-}
-
-// Whether a layer that is to have safe pairs has others now.
-static bool loses_pairs(const dq_int8_job *job, const dq_rounding_layer *layer, const written *it) {
-  const dq_block_rule pairs = DQ_PAIR_RULE;
-  const dq_int8_layer *known = dq_int8_layer_of(job, layer->output);
-  return job->setting.accumulator.rule == DQ_ACCUMULATE_PAIRS && known && known->pairs_safe &&
-         !dq_blocks_allowed(&layer->taps, it->weight->data, &pairs);
 }
 
 // As a table says.
@@ -298,12 +317,14 @@ static dq_status replay(dq_int8_job *job, const dq_rounding *rounding) {
       return dq_fail(job->error, DQ_BAD_INPUT, "value '%s': the table's rounding is of another weight",
                      layer->output);
     write_layer(&it, rounded);
-    if (loses_pairs(job, layer, &it))
-      return dq_fail(job->error, DQ_BAD_INPUT, "value '%s': the table's rounding does not keep pairs safe", layer->output);
+    it.rule = rule_of(job, layer);
+    if (it.rule.length && !dq_blocks_allowed(&layer->taps, it.weight->data, &it.rule))
+      return dq_fail(job->error, DQ_BAD_INPUT, "value '%s': the table's rounding does not keep %s",
+                     layer->output, job->setting.accumulator.rule == DQ_ACCUMULATE_PAIRS ? "pairs safe" : "blocks within 16 bits");
   }
   job->report->table.rounding = *rounding;
   job->report->rounded = rounding->count;
-  note_pairs(job);
+  note_blocks(job);
   return DQ_OK;
 }
 

@@ -47,6 +47,7 @@ typedef struct dq_audit_layer {
   bool has_bias;      // an int32 one; else "with bias" is without
   dq_audit_proof *proofs;     // by output channel
   dq_audit_proof worst;       // of all channels; bias is not used
+  int64_t block16;            // dq_audit_longest_block
   int64_t can16, can32, can_pair, can_pair_any_order; // channels that can, by proof
   int64_t pictures;           // seen; 0: proofs only
   dq_audit_channel *seen;     // by output channel; NULL without data

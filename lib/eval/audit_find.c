@@ -211,6 +211,7 @@ static dq_status prove(dq_audit_layer *layer, const dq_audit_operands *o, dq_are
   layer->proofs = DQ_NEW_ARRAY(arena, layer->channels, dq_audit_proof);
   if (!layer->proofs) return dq_fail_memory(error, (size_t)layer->channels * sizeof *layer->proofs);
   dq_audit_prove(&o->parameters, o->weights, o->bias, layer->proofs);
+  layer->block16 = dq_audit_longest_block(&o->parameters, o->weights);
   for (int64_t c = 0; c < layer->channels; c++) {
     const dq_audit_proof *proof = &layer->proofs[c];
     layer->worst.lowest = dq_min_i64(layer->worst.lowest, proof->lowest);

@@ -47,6 +47,10 @@ typedef struct dq_audit_proof {
 void dq_audit_prove(const dq_conv_int8_parameters *parameters, const void *weights,
                     const int32_t *bias, dq_audit_proof *proofs);
 
+// The longest block, at most the whole sum, into which the sums of all channels may be cut so that every
+// block provably stays within int16. At least 1 unless single products leave it.
+int64_t dq_audit_longest_block(const dq_conv_int8_parameters *parameters, const void *weights);
+
 // The definitions as plain loops with 64-bit sums, one thread: adds to counts[out_channels];
 // product_raw only when `raw`.
 void dq_audit_reference(const dq_conv_int8_parameters *parameters, const void *weights,

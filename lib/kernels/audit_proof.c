@@ -62,6 +62,40 @@ void dq_audit_prove(const dq_conv_int8_parameters *parameters, const void *weigh
   }
 }
 
+// How many taps of a channel from the first on go into blocks of this length that fit int16; the last may be
+// shorter.
+static int64_t taps_in_blocks(const dq_conv_int8_parameters *q, const uint8_t *weights, int64_t channel,
+                              int64_t length) {
+  dq_audit_geometry g = dq_audit_geometry_of(q);
+  int32_t a = (q->input_signed ? -128 : 0) - q->input_zero_point, b = a + 255;
+  int64_t lowest = 0, highest = 0;
+  for (int64_t t = 0, within = 0; t < g.depth; t++) {
+    int64_t w = dq_audit_weight_at(q, &g, weights, channel, t).value;
+    if (!within) lowest = highest = 0;
+    lowest += w >= 0 ? w * a : w * b;
+    highest += w >= 0 ? w * b : w * a;
+    if (lowest < INT16_MIN || highest > INT16_MAX) return t;
+    if (++within == length) within = 0;
+  }
+  return g.depth;
+}
+
+static bool all_in_blocks(const dq_conv_int8_parameters *q, const uint8_t *weights, int64_t length) {
+  for (int64_t o = 0; o < q->shape.out_channels; o++)
+    if (taps_in_blocks(q, weights, o, length) < dq_audit_geometry_of(q).depth) return false;
+  return true;
+}
+
+int64_t dq_audit_longest_block(const dq_conv_int8_parameters *q, const void *weights) {
+  int64_t depth = dq_audit_geometry_of(q).depth, length = depth;
+  for (int64_t o = 0; o < q->shape.out_channels && length; o++) { // no first block is longer
+    int64_t first = taps_in_blocks(q, weights, o, depth);
+    if (first < length) length = first;
+  }
+  while (length && !all_in_blocks(q, weights, length)) length--;
+  return length;
+}
+
 // ---- The definitions ----
 
 static bool outside(int64_t value, int64_t low, int64_t high) {

@@ -45,6 +45,7 @@ static const dq_column verdict_columns[] = {
     {"proven_lowest", "proven", DQ_COLUMN_INT, NULL, 0, 0},
     {"proven_highest", "proven", DQ_COLUMN_INT, NULL, 0, 0},
     {"depth", "Products per sum", DQ_COLUMN_INT, NULL, 0, 0},
+    {"block16", "in 16 bits", DQ_COLUMN_INT, NULL, 0, 0},
 };
 static const dq_table_layout verdict_layout = {"overflow_verdicts",
                                                "Verdicts, channels that can, extreme sums",
@@ -167,6 +168,7 @@ static void put_layer_verdicts(dq_table *table, const dq_audit_layer *layer) {
   put_all_verdicts(table, layer, -1);
   dq_table_put_int(table, "channels", layer->channels);
   dq_table_put_int(table, "can16", layer->can16);
+  dq_table_put_int(table, "block16", layer->block16);
   if (layer->can32) dq_table_put_int(table, "can32", layer->can32);
   dq_table_put_int(table, "can_pair", layer->can_pair);
   dq_table_put_int(table, "can_pair_any_order", layer->can_pair_any_order);

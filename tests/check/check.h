@@ -63,7 +63,8 @@ void report(checker *c, bool good, const char *format, ...) __attribute__((forma
 
 // ---- One random case each ----
 typedef void check_case(checker *c);
-    check_case check_conv_f32, check_depthwise_f32, check_window_f32, check_conv_channels, check_conv_int8, check_depthwise_int8, check_conv_int8_pairs, check_conv_int8_sums16;
+check_case check_conv_f32, check_depthwise_f32, check_window_f32, check_conv_channels, check_conv_int8, check_depthwise_int8,
+    check_conv_int8_pairs, check_conv_int8_sums16;
 check_case check_conv_f16, check_conv_f16_sums, check_depthwise_f16;
 check_case check_winograd, check_conv_matrix;
 check_case check_gemm_f32, check_gemm_int8;

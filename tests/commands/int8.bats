@@ -154,8 +154,22 @@ refuses_data() { # STATUS SPEC WORDS [OPTION...]
   gives 3 dq-int8 "$models/small.onnx" --use-table broken.json -o b.onnx
   has "is no number of steps"
   [ ! -e b.onnx ]
-  gives 2 dq-int8 "$models/small.onnx" --data "npy:many.npy" -o b.onnx --rounding adaptive --accumulator int16
-  has "adaptive rounding keeps no 16-bit blocks"
+}
+
+@test "adaptive rounding keeps blocks of 16-bit sums, and a table that does not is refused" {
+  make_models --array many.npy 48 3 8 8
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:many.npy" -o a.onnx --rounding adaptive --accumulator int16 --table t.json --json q.json
+  has "Layers rounded adaptively: "
+  [ "$(grep -c '"block16": [0-9]' q.json)" -eq 4 ]
+  [ "$(grep -c '"block16": [0-3],*$' q.json)" -eq 0 ]
+  gives 0 dq-report a.onnx --overflow --json r.json
+  [ "$(grep '"block16"' q.json | tr -dc '0-9\n')" = "$(grep '"block16"' r.json | tr -dc '0-9\n')" ]
+  gives 0 dq-int8 "$models/small.onnx" --use-table t.json -o b.onnx
+  cmp a.onnx b.onnx
+  sed '/"steps"/ s/P/w/g' t.json >unsafe.json # every weight 39 steps larger
+  gives 3 dq-int8 "$models/small.onnx" --use-table unsafe.json -o c.onnx
+  has "does not keep blocks within 16 bits"
+  [ ! -e c.onnx ]
 }
 
 @test "adaptive rounding keeps pairs safe, and a table that does not is refused" {

@@ -148,6 +148,21 @@ static void proofs_are_attained(void **state) {
   }
 }
 
+// x in -10..245: four weights of 40 reach 39200, three 29400; with 33 four reach 32340 and five 40425.
+static void longest_block_by_hand(void **state) {
+  (void)state;
+  int8_t weights[12];
+  dq_conv_int8_parameters q = {.shape = square(12, 1), .weight_signed = true, .input_zero_point = 10};
+  memset(weights, 40, sizeof weights);
+  assert_int_equal(dq_audit_longest_block(&q, weights), 3);
+  memset(weights, 33, sizeof weights);
+  assert_int_equal(dq_audit_longest_block(&q, weights), 4);
+  memset(weights, 1, sizeof weights);
+  assert_int_equal(dq_audit_longest_block(&q, weights), 12);
+  weights[5] = weights[6] = 127; // 62230: blocks of 6 part them, longer ones do not
+  assert_int_equal(dq_audit_longest_block(&q, weights), 6);
+}
+
 static void bits(void **state) {
   (void)state;
   assert_int_equal(dq_audit_bits(0, 0), 1);
@@ -164,7 +179,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(example_by_hand),       cmocka_unit_test(order_decides_pairs),
       cmocka_unit_test(clipped_on_both_sides), cmocka_unit_test(wide_sums),
-      cmocka_unit_test(proofs_are_attained),   cmocka_unit_test(bits),
+      cmocka_unit_test(proofs_are_attained),   cmocka_unit_test(longest_block_by_hand),
+      cmocka_unit_test(bits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
