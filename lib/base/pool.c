@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-enum { LOOKS = 1000 }; // some 50 microseconds
+enum { LOOKS = 4000 }; // 50 to 200 microseconds, as long as the processor makes a pause
 
 typedef struct job {
   void (*work)(void *argument, int64_t i, int thread);
