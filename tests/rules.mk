@@ -7,7 +7,7 @@ MODEL_OBJECTS := $(patsubst %.c,$(B)/%.o,$(filter-out %/make_networks.c,$(wildca
   $(B)/tests/unit/wire.o
 NETWORK_OBJECT := $(B)/tests/models/make_networks.o
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-TEST_PROGRAMS = $(UNIT_TESTS) $(B)/dqcheck $(B)/make_networks $(B)/models/.made $(B)/tests/fuzz_replay
+TEST_PROGRAMS = $(UNIT_TESTS) $(B)/dqcheck $(B)/make_networks $(B)/models/.made $(B)/tests/fuzz_replay $(SATURATING)
 
 # cmocka's header compares with casts that -Wconversion dislikes.
 $(B)/tests/%.o: OWN_FLAGS += -Wno-conversion -Wno-sign-conversion
@@ -37,7 +37,15 @@ $(B)/tests/fuzz_replay: $(B)/tests/fuzz/replay_main.o $(B)/tests/fuzz/fuzz_onnx.
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
 
-.PHONY: test tests-built test-aarch64 test-large test-networks unit asan tsan fuzz
+# Commands whose convolutions clip pairs of products (tests/saturating).
+SATURATING := $(addprefix $(B)/saturating/,dq-run dq-report)
+$(B)/saturating/%: $(B)/cmd/%.o $(SHARED_CMD:%.c=$(B)/%.o) $(B)/tests/saturating/clip.o $(B)/libdq.a
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -Wl,--wrap=dq_conv_pairs_safe,--wrap=dq_sums16_prepare \
+	  -o $@ $^ $(LIBRARIES)
+
+.PHONY: test tests-built test-aarch64 test-large test-networks test-saturating unit asan tsan fuzz
 ## test: install what is missing, build everything, run all tests
 test: deps
 	$(MAKE) -j$(shell nproc) tests-built
@@ -60,6 +68,10 @@ test-large: $(B)/tests/unit/test_onnx_round_trip
 ## test-networks: dq-tucker on large networks with random weights, 3 GB of disk
 test-networks: $(B)/make_networks $(B)/dq-tucker $(B)/dq-report
 	tests/networks $(B)
+
+## test-saturating: whole networks on a kernel that clips pairs of products, with and without safe pairs
+test-saturating: $(B)/dq-int8 $(B)/dq-run $(B)/dq-report $(SATURATING)
+	tests/saturating/check $(B) $${DQ_ASSETS:-../shared} all
 
 # The sanitizers' own code brings warnings of conversions that are not there without it.
 SANITIZED = $(MAKE) CFLAGS="-O1 -g -fno-omit-frame-pointer" WARNINGS="-Wall -Wextra" tests-built
