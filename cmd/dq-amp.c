@@ -295,6 +295,10 @@ static dq_status convert(const amp_options *options, dq_graph *graph, dq_arena *
   DQ_TRY(dq_verify_model(path, context, error));
   if (report.nothing_to_do)
     dq_message(context, DQ_NOTE, "%s: nothing to do, no node becomes float16", model);
+  if (report.guarded && options->input_max == DQ_AMP_INPUT_MAX)
+    dq_message(context, DQ_NOTE,
+               "%s: the guard keeps %d nodes in float32, as inputs may reach %d; --input-max says how far yours reach",
+               model, report.guarded, DQ_AMP_INPUT_MAX);
   dq_graph *original = NULL; // owns names that the table shows
   checked found = {0};
   status = DQ_OK;

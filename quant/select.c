@@ -168,6 +168,13 @@ static bool has_constants(const dq_int8_job *job, const dq_node *node) {
   return true;
 }
 
+// A result that is computed from constants and shapes alone costs nothing at run time.
+static bool is_known(const dq_int8_job *job, const dq_node *node) {
+  for (int i = 0; i < node->output_count; i++)
+    if (node->outputs[i] && !job->tensors[node->outputs[i]->index].data) return false;
+  return true;
+}
+
 // NULL when the node is quantized, else the reason why not; "" when there is nothing to say.
 static const char *select_node(dq_int8_job *job, const dq_node *node, dq_quantization rule) {
   if (rule == DQ_QUANTIZE_NOT || (dq_node_output(node, 0) && job->choices[node->outputs[0]->index].before_levels))
@@ -177,6 +184,7 @@ static const char *select_node(dq_int8_job *job, const dq_node *node, dq_quantiz
     return "behind the last product";
   if (!node->input_count || !is_float(job, dq_node_input(node, 0)) || !dq_node_output(node, 0))
     return "";
+  if (is_known(job, node)) return "";
   const char *wish = left_in_float(job->options, node);
   if (!wish && rule == DQ_QUANTIZE_ABSORB) wish = left_with_product(job->options, node);
   if (wish) return wish;

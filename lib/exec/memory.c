@@ -34,6 +34,7 @@ static void find_lifetimes(dq_plan *plan) {
     const dq_value *value = graph->values[v];
     place->planned = !plan->tensors[v].data && plan->tensors[v].rank >= 0 &&
                      (value->producer || value->is_input);
+    place->computed = plan->tensors[v].data && value->producer;
     if (value->is_output || value->is_input) place->last = plan->step_count;
   }
   for (int s = 0; s < plan->step_count; s++) {

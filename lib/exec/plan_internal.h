@@ -16,6 +16,7 @@ typedef struct dq_place {
   size_t bytes;    // of the root: the largest of all that share it
   size_t offset;   // in the block
   bool planned;    // has memory in the block
+  bool computed;   // while planning, from constants and shapes: no step makes it
   bool in_place;   // of a root: a value that shares it is written over another
   int joined;      // of a root: the root it lies in, `shift` bytes from its start; -1: none
   size_t shift;

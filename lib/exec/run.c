@@ -54,10 +54,18 @@ static dq_status open_run_arena(dq_plan *plan, dq_error *error) {
   return plan->run_arena ? DQ_OK : dq_fail_memory(error, 0);
 }
 
+// What is there before the first step.
+static dq_status deliver_known(const dq_plan *plan, dq_error *error) {
+  for (int i = 0; i < plan->input_count; i++) DQ_TRY(deliver(plan, plan->inputs[i], error));
+  for (int v = 0; plan->tap && v < plan->graph->value_count; v++)
+    if (plan->places[v].computed) DQ_TRY(deliver(plan, plan->graph->values[v], error));
+  return DQ_OK;
+}
+
 dq_status dq_plan_run_steps(dq_plan *plan, int from, int end, dq_error *error) {
   if (from == 0) {
     DQ_TRY(open_run_arena(plan, error));
-    for (int i = 0; i < plan->input_count; i++) DQ_TRY(deliver(plan, plan->inputs[i], error));
+    DQ_TRY(deliver_known(plan, error));
   }
   for (int s = from; s < end; s++) {
     DQ_TRY(dq_check_stop(plan->context, error));

@@ -81,9 +81,13 @@ EOF
   has "relu2  Relu      FOLLOW  float32    guard: "
   has "conv3  Conv      ALLOW   float32    guard: reads values that may reach "
   has "conv4  Conv      ALLOW   float16    the operator's colour"
+  says "dq-amp: $models/loud.onnx: the guard keeps 3 nodes in float32, as inputs may reach 255; --input-max says how far yours reach"
   [ "$(grep -c ' float32 ' <<<"$output")" -le 4 ]
   outputs "$models/loud.onnx" a "$x" && outputs out.onnx b "$x"
   near b/y.npy a/y.npy 0.01
+  gives 0 dq-amp "$models/loud.onnx" -o least.onnx --input-max 1e-3
+  has "In float32 by the guard:        0"
+  says ""
   gives 0 dq-amp "$models/loud.onnx" -o off.onnx --guard off
   has "In float16:                     7"
   outputs off.onnx c "$x"

@@ -163,6 +163,27 @@ static void matrix_in_front(void **state) {
   dq_graph_free(graph);
 }
 
+// Places made from a shape: they are not computed in 8 bits, but what is added to them is.
+static void numbers_from_shapes(void **state) {
+  (void)state;
+  dq_value *x = open_graph(), *c = NODE("Conv", "c", x, FLOATS(4, 3, 1, 1));
+  dq_value *width = NODE("Gather", "width", NODE("Shape", "shape", c), NODE("Squeeze", "last", INTS(3)));
+  dq_value *end = set(NODE("Cast", "end", width), "to", 1); // FLOAT
+  dq_value *one = FLOATS(1), *step = NODE("Squeeze", "step", one);
+  *(float *)one->constant->data = 1;
+  dq_value *range = NODE("Range", "range", NODE("Sub", "first", step, step), end, step);
+  dq_value *grid = NODE("Add", "grid", range, FLOATS(1));
+  dq_value *sum = NODE("Add", "sum", c, NODE("Identity", "places", grid));
+  quantize(NODE("GlobalAveragePool", "y", sum));
+  assert_true(dq_node_is(named("grid")->inputs[0]->producer, "Range"));
+  assert_true(dq_node_is(named("sum")->inputs[1]->producer, "DequantizeLinear"));
+  const dq_node *places = quantizer("places");
+  assert_non_null(places);
+  float scale = *(const float *)places->inputs[1]->constant->data;
+  assert_true(scale > 31.0f / 255 && scale < 33.0f / 255); // 0..31 and a number from 0.1 to 1.1
+  dq_graph_free(graph);
+}
+
 static int start(void **state) {
   (void)state;
   return dq_context_init(&context, 1, ~0u, NULL) == DQ_OK ? 0 : -1;
@@ -177,7 +198,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(parts_of_a_concatenation), cmocka_unit_test(moved_input),
       cmocka_unit_test(functions_of_functions),   cmocka_unit_test(transposed_convolution),
-      cmocka_unit_test(matrix_in_front),
+      cmocka_unit_test(matrix_in_front),          cmocka_unit_test(numbers_from_shapes),
   };
   return cmocka_run_group_tests(tests, start, end);
 }
