@@ -108,10 +108,12 @@ static const dq_option rows[] = {
     {.name = "max-drop", .type = DQ_OPTION_DOUBLE, .value = "D", .maximum = 100, .group = "Quantization",
      DQ_INTO(int8_options, max_drop),
      .help = "leave as few layers in float as keep accuracy within D percentage points, on labelled pictures",
-     .details = "Layers are ranked by what each alone costs the outputs, as it is and per multiply-accumulate; the "
-                "shortest beginning of either list is found that holds the bound when left in float16. --save-precision "
-                "keeps the answer, --precision replays it. Exit status 1 when the bound cannot be held; the "
-                "model is written all the same. --time-limit ends the search with the best so far."},
+     .details = "When 8 bits everywhere lose too much, layers are ordered by the noise that leaving them in float spares "
+                "the outputs (2 pictures of --data), for their share of layers and multiply-accumulates; the shortest "
+                "beginning of that order is looked for that holds the bound, products in float16, others in float32. "
+                "--save-precision keeps the answer, --precision replays it. Exit status 1 when the bound cannot be "
+                "held; the model that loses least is written all the same. --time-limit ends the search with the best "
+                "so far."},
     {.name = "exclude", .aliases = "nodes-to-exclude", .type = DQ_OPTION_LIST, .value = "PATTERN",
      .group = "Quantization", DQ_INTO(int8_options, exclude),
      .help = "leave the nodes in float whose names match the shell pattern"},
@@ -202,18 +204,17 @@ static dq_status open_table(const int8_options *options, const dq_graph *graph, 
   return DQ_OK;
 }
 
-static dq_status search_precision(const int8_options *options, const dq_graph *graph, dq_data *data,
-                                  const dq_accuracy_check *check, const dq_int8_options *settings,
-                                  dq_precision_map *map, dq_arena *arena, const dq_context *context,
-                                  dq_error *error) {
-  if (!check->before.count)
-    return dq_fail(error, DQ_BAD_INPUT, "--max-drop needs labelled pictures: --eval, or --data with labels");
+// Quantizes as far as accuracy allows, which gives a graph of its own.
+static dq_status search_precision(const int8_options *options, dq_graph **answer, const dq_graph *graph, dq_data *data,
+                                  dq_accuracy_check *check, const dq_int8_options *settings, dq_int8_report *report,
+                                  const dq_context *context, dq_error *error) {
   dq_max_drop_options search = {.drop = options->max_drop, .int8 = settings, .data = data, .eval = check->data,
                                 .accuracy = check->options, .before = &check->before,
                                 .time_limit = options->common.time_limit};
   dq_max_drop_report found;
-  DQ_TRY(dq_max_drop_search(map, &found, graph, &search, context, arena, error));
+  DQ_TRY(dq_max_drop_apply(answer, graph, report, &found, &search, context, error));
   if (found.stopped) dq_message(context, DQ_WARNING, "--max-drop: stopped by the time limit");
+  check->after = found.after;
   return DQ_OK;
 }
 
@@ -238,7 +239,8 @@ static dq_status measure(const int8_options *options, const dq_graph *graph, con
   if (path) DQ_TRY(dq_onnx_load(&made, path, context, error));
   const dq_graph *measured = made ? made : graph;
   dq_status status = DQ_OK;
-  if (report->quantized || report->halves) status = dq_accuracy_check_after(check, measured, context, error);
+  if ((report->quantized || report->halves) && (path || !check->after.count))
+    status = dq_accuracy_check_after(check, measured, context, error);
   if (status == DQ_OK && report->quantized)
     status = dq_quantization_check_run(layers, measured, arena, context, error);
   if (status == DQ_OK) status = tell(options, report, check, layers, error);
@@ -266,8 +268,10 @@ static dq_status finish(const int8_options *options, const dq_graph *graph, cons
   return dq_accuracy_check_drop(check, options->max_drop, path, error);
 }
 
-static dq_status quantize(const int8_options *options, const dq_graph *original, dq_graph *graph, dq_data *data,
-                          dq_accuracy_check *check, dq_arena *arena, const dq_context *context, dq_error *error) {
+// Quantizes and writes; *made: what was made in the place of `graph`, NULL: nothing.
+static dq_status quantize(const int8_options *options, const dq_graph *original, dq_graph *graph, dq_graph **made,
+                          dq_data *data, dq_accuracy_check *check, dq_arena *arena, const dq_context *context,
+                          dq_error *error) {
   dq_int8_options settings = make_settings(options);
   dq_int8_report report;
   dq_calibration_table table;
@@ -283,19 +287,21 @@ static dq_status quantize(const int8_options *options, const dq_graph *original,
   }
   check->options.shapes = settings.shapes;
   DQ_TRY(dq_accuracy_check_before(check, graph, model, context, error));
-  if (dq_option_given(options, "max-drop")) {
-    DQ_TRY(search_precision(options, graph, data, check, &settings, &precision, arena, context, error));
-    if (precision.count) settings.precision = &precision;
-  }
-  dq_status status = dq_int8_apply(graph, data, &settings, &report, context, error);
+  bool searches = dq_option_given(options, "max-drop");
+  if (searches && !check->before.count)
+    return dq_fail(error, DQ_BAD_INPUT, "--max-drop needs labelled pictures: --eval, or --data with labels");
+  dq_status status =
+      searches ? search_precision(options, made, graph, data, check, &settings, &report, context, error)
+               : dq_int8_apply(graph, data, &settings, &report, context, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
-  DQ_TRY(dq_onnx_save(graph, path, error));
+  const dq_graph *result = *made ? *made : graph;
+  DQ_TRY(dq_onnx_save(result, path, error));
   DQ_TRY(dq_verify_model(path, context, error));
   DQ_TRY(write_table(options, &report, data_hash, error));
   DQ_TRY(write_precision(options, &report, arena, error));
   dq_quantization_check layers = {
       .original = original, .data = data, .pictures = CHECKED_PICTURES, .shapes = settings.shapes};
-  return finish(options, graph, &settings.shapes, &report, check, &layers, arena, context, error);
+  return finish(options, result, &settings.shapes, &report, check, &layers, arena, context, error);
 }
 
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
@@ -317,7 +323,9 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
                                     context, error);
   dq_graph *original = dq_graph_copy(graph);
   if (status == DQ_OK && !original) status = dq_fail_memory(error, 0);
-  if (status == DQ_OK) status = quantize(options, original, graph, data, &check, arena, context, error);
+  dq_graph *made = NULL;
+  if (status == DQ_OK) status = quantize(options, original, graph, &made, data, &check, arena, context, error);
+  dq_graph_free(made);
   dq_graph_free(original);
   dq_accuracy_check_close(&check);
   dq_data_free(data);

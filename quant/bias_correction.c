@@ -96,3 +96,14 @@ bool dq_bias_shift(const dq_node *node, const dq_channel_means *means, const int
   }
   return true;
 }
+
+dq_channel_means *dq_input_means_copy(const dq_input_means *means, dq_arena *arena) {
+  dq_channel_means *copies = DQ_NEW_ARRAY(arena, means->count + 1, dq_channel_means);
+  for (int i = 0; copies && i < means->count; i++) {
+    const dq_channel_means *from = &means->values[i];
+    copies[i] = (dq_channel_means){dq_arena_strdup(arena, from->value), from->channels,
+                                   dq_arena_copy(arena, from->means, (size_t)from->channels * sizeof *from->means)};
+    if (!copies[i].value || !copies[i].means) return NULL;
+  }
+  return copies;
+}

@@ -23,6 +23,9 @@ typedef struct dq_input_means {
 dq_status dq_input_means_measure(dq_input_means *means, const dq_observation *what, dq_arena *arena,
                                  const dq_context *context, dq_error *error);
 
+// Copies of `values` in the arena; NULL: no memory.
+dq_channel_means *dq_input_means_copy(const dq_input_means *means, dq_arena *arena);
+
 // NULL when there is none of that name.
 const dq_channel_means *dq_input_means_find(const dq_input_means *means, const char *value);
 

@@ -16,6 +16,7 @@ typedef struct judge {
   float **kept;        // float outputs in the order they were seen
   int64_t kept_count, next, capacity;
   dq_closeness *outputs;
+  dq_equalize_memory *sites;
   dq_seen seen[2];     // of the best setting so far and of one that challenges it
 } judge;
 
@@ -46,7 +47,8 @@ static dq_status open_judge(judge *it, dq_int8_job *job) {
   *it = (judge){.job = job, .capacity = judged * graph->output_count};
   it->kept = DQ_NEW_ARRAY(job->arena, it->capacity, float *);
   it->outputs = DQ_NEW_ARRAY(job->arena, graph->output_count, dq_closeness);
-  if (!names || !it->kept || !it->outputs) return dq_fail_memory(job->error, 0);
+  it->sites = dq_equalize_memory_new(job->arena);
+  if (!names || !it->kept || !it->outputs || !it->sites) return dq_fail_memory(job->error, 0);
   it->what = (dq_observation){graph,     &job->options->shapes,  names,  0,
                               job->data, job->pictures - judged, judged, "judging"};
   for (int o = 0; o < graph->output_count; o++)
@@ -103,6 +105,7 @@ static dq_status try_setting(judge *it, const dq_int8_setting *setting, double *
   dq_int8_job trial = *it->job;
   trial.report = &report, trial.setting = *setting;
   trial.pictures = trial.pictures < TRIAL_PICTURES ? trial.pictures : TRIAL_PICTURES;
+  trial.sites = it->sites;
   DQ_TRY(seen_for(it, setting, &trial.seen));
   trial.graph = dq_graph_copy(it->job->graph);
   trial.arena = dq_arena_new(0);
@@ -233,8 +236,10 @@ dq_status dq_int8_decide(dq_int8_job *job) {
   job->setting.accumulator = (dq_accumulator_choice){
       automatic_sums ? DQ_ACCUMULATE_INT32 : options->accumulator, DQ_PAIRS_EVERYWHERE};
   job->report->equalize_gain = job->report->bias_correction_gain = job->report->pairs_cost = NAN;
-  if (options->table) { // it says all
-    if (automatic_sums) job->setting.accumulator = options->table->accumulator;
+  const dq_calibration_table *given = options->table ? options->table : options->start;
+  if (given) { // it says all
+    if (automatic_sums) job->setting.accumulator = given->accumulator;
+    if (options->start) job->setting.method = dq_observer_find(given->method);
     return DQ_OK;
   }
   if (!automatic && options->equalize == DQ_CHOOSE_OFF && !automatic_sums &&

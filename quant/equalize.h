@@ -31,12 +31,22 @@ typedef enum dq_equalize_scope {
   DQ_EQUALIZE_FULL, // all, and the range is the value's alone
 } dq_equalize_scope;
 
+// What was seen of values on pictures, by name, so that other scopes need not look again.
+typedef struct dq_equalize_memory dq_equalize_memory;
+
+// Empty, in the arena, where what is seen goes too; NULL: no memory.
+dq_equalize_memory *dq_equalize_memory_new(dq_arena *arena);
+
 // Finds the sites of a graph, with `heads` also those of its head (quant/head.h), and the factors from the ranges seen on the pictures of `what` (its
 // graph, shapes, data, first, pictures; names are ignored). Batch normalizations should be folded
-// before. Everything goes into the arena.
+// before. `memory` (NULL: none) is of the same graph or copies of it and of the same pictures; what it lacks is seen
+// for all scopes at once. Everything else goes into the arena.
 dq_status dq_equalize_measure(dq_equalization *equalization, const dq_observation *what,
-                              dq_equalize_scope scope, bool heads, dq_arena *arena,
+                              dq_equalize_scope scope, bool heads, dq_equalize_memory *memory, dq_arena *arena,
                               const dq_context *context, dq_error *error);
+
+dq_status dq_equalization_copy(dq_equalization *copy, const dq_equalization *equalization, dq_arena *arena,
+                               dq_error *error);
 
 // A value that no longer stands for itself: what of the graph before it equals, NULL: nothing.
 typedef struct dq_restated {

@@ -7,12 +7,10 @@
 #include "lib/passes/batch_norm.h"
 #include "lib/passes/passes_internal.h"
 #include "lib/passes/raise_opset.h"
-#include "quant/amp.h"
 #include "quant/focus.h"
 #include "quant/head.h"
 #include "quant/int8_internal.h"
 #include "quant/last_product.h"
-#include "quant/qoperator.h"
 
 enum { OPSET_PER_CHANNEL = 13 }; // DequantizeLinear with an axis
 
@@ -113,22 +111,33 @@ static dq_range_pair narrowed(const dq_int8_job *job, const dq_value *value, con
   return job->options->symmetric ? range : dq_rectified_range(histogram, range, dq_slope_below(value, -1));
 }
 
-// From the histogram, or from the table when there is no calibration.
+// What was taken from data before; NULL: nothing.
+static const dq_calibration_table *given(const dq_int8_job *job) {
+  return job->options->table ? job->options->table : job->options->start;
+}
+
+static const dq_calibration_table_range *given_range(const dq_int8_job *job, int v) {
+  const dq_calibration_table *table = given(job);
+  return table ? dq_calibration_table_find(table, job->graph->values[v]->name) : NULL;
+}
+
+// From what is given, else from the histogram.
 static dq_status choose_range(const dq_int8_job *job, dq_choice *choice, const dq_value *value,
                               const dq_calibration *calibration) {
   const dq_range_options options = {job->options->percentile, job->options->symmetric};
-  if (calibration) {
-    const dq_histogram *histogram = &calibration->histograms[choice->slot];
-    bool levelled = job->levelled && !strcmp(job->levelled, value->name);
-    choice->range = levelled ? job->levels.range : job->setting.method->range(histogram, &options);
-    if (!levelled) choice->range = narrowed(job, value, histogram, choice->range);
-    choice->clipped = dq_histogram_clipped(histogram, choice->range);
+  const dq_calibration_table_range *entry = given_range(job, value->index);
+  if (entry) {
+    choice->range = entry->range;
+    choice->clipped = entry->clipped;
+    if (given(job)->symmetric && is_never_negative(value)) choice->range.low = 0;
     return DQ_OK;
   }
-  const dq_calibration_table_range *entry = dq_calibration_table_find(job->options->table, value->name);
-  if (!entry) return dq_fail(job->error, DQ_BAD_INPUT, "the table has no value '%s'", value->name);
-  choice->range = entry->range;
-  if (job->options->table->symmetric && is_never_negative(value)) choice->range.low = 0;
+  if (!calibration) return dq_fail(job->error, DQ_BAD_INPUT, "the table has no value '%s'", value->name);
+  const dq_histogram *histogram = &calibration->histograms[choice->slot];
+  bool levelled = job->levelled && !strcmp(job->levelled, value->name);
+  choice->range = levelled ? job->levels.range : job->setting.method->range(histogram, &options);
+  if (!levelled) choice->range = narrowed(job, value, histogram, choice->range);
+  choice->clipped = dq_histogram_clipped(histogram, choice->range);
   return DQ_OK;
 }
 
@@ -172,10 +181,11 @@ static dq_status calibrate(dq_int8_job *job) {
   dq_observation what = observation(job, "calibrating");
   what.names = names;
   for (int v = 0; v < job->value_count; v++)
-    if (is_observed(job, v)) {
+    if (is_observed(job, v) && !given_range(job, v)) {
       job->choices[v].slot = what.count;
       names[what.count++] = job->graph->values[v]->name;
     }
+  if (!what.count) return choose_parameters(job, NULL);
   if (job->seen && dq_seen_has_calibration(job->seen, what.names, what.count))
     return choose_parameters(job, &job->seen->calibration);
   dq_calibration calibration;
@@ -209,8 +219,7 @@ static dq_status check_weights(dq_int8_job *job) {
 
 // Which order a table's means have depends on the rule it was made with.
 static dq_status permute(dq_int8_job *job) {
-  const dq_accumulator_choice *made =
-      job->options->table ? &job->options->table->accumulator : &job->setting.accumulator;
+  const dq_accumulator_choice *made = given(job) ? &given(job)->accumulator : &job->setting.accumulator;
   if (made->rule != DQ_ACCUMULATE_PAIRS) return DQ_OK;
   return dq_permute_for_pairs(job->graph, &job->options->shapes, job->seen ? &job->seen->orders : NULL,
                               &job->permuted, &job->permuted_count, job->arena, job->context, job->error);
@@ -233,11 +242,11 @@ static dq_status note_heads(dq_int8_job *job, const dq_equalization *equalizatio
 
 static dq_status find_equalization(dq_int8_job *job, dq_equalization *equalization) {
   dq_observation what = observation(job, "equalizing");
-  if (job->options->table) *equalization = job->options->table->equalization;
+  if (given(job)) *equalization = given(job)->equalization;
   else if (job->seen && job->seen->equalized) *equalization = job->seen->equalization;
   else {
-    DQ_TRY(dq_equalize_measure(equalization, &what, job->setting.equalize, job->setting.heads, job->graph->arena,
-                               job->context, job->error));
+    DQ_TRY(dq_equalize_measure(equalization, &what, job->setting.equalize, job->setting.heads, job->sites,
+                               job->graph->arena, job->context, job->error));
     if (job->seen) DQ_TRY(dq_seen_keep_equalization(job->seen, equalization, job->error));
   }
   return DQ_OK;
@@ -274,8 +283,8 @@ static dq_status equalize(dq_int8_job *job) {
 
 static dq_status measure_means(dq_int8_job *job) {
   dq_observation what = observation(job, "correcting biases");
-  if (job->options->table)
-    job->means = job->options->table->means;
+  if (given(job))
+    job->means = given(job)->means;
   else if (job->setting.bias_correction && job->seen && job->seen->means.count)
     DQ_TRY(dq_seen_permuted_means(job->seen, job->permuted, job->permuted_count, &job->means, job->graph->arena,
                                   job->error));
@@ -294,7 +303,8 @@ static dq_status fill_table(dq_int8_job *job) {
   if (!table->ranges) return dq_fail_memory(job->error, 0);
   for (int v = 0; v < job->value_count; v++)
     if (is_observed(job, v))
-      table->ranges[table->count++] = (dq_calibration_table_range){job->graph->values[v]->name, job->choices[v].range};
+      table->ranges[table->count++] = (dq_calibration_table_range){job->graph->values[v]->name, job->choices[v].range,
+                                                                       job->choices[v].clipped};
   table->accumulator = job->setting.accumulator;
   table->levels = job->levels;
   bool foreign = job->options->table && job->options->table->foreign;
@@ -368,22 +378,13 @@ static dq_status any_quantized(const dq_int8_job *job, bool *any) {
   return check_weights(&look);
 }
 
-dq_status dq_int8_parameters(dq_int8_job *job) {
-  DQ_TRY(fold(job));
-  DQ_TRY(open_tables(job));
-  DQ_TRY(dq_int8_select(job));
-  if (!job->report->quantized) return DQ_OK;
-  DQ_TRY(check_weights(job));
-  return calibrate(job);
-}
-
 // Brings the input to its own levels when all that reads it is quantized (as any_quantized has marked).
 static dq_status level_input(dq_int8_job *job) {
   const dq_int8_options *options = job->options;
   dq_observation what = observation(job, "");
   dq_value *value;
-  if (options->table)
-    job->levels = options->table->levels;
+  if (given(job))
+    job->levels = given(job)->levels;
   else if (!options->symmetric)
     DQ_TRY(dq_levels_measure(&job->levels, &what, job->graph->arena, job->error));
   if (!job->levels.input) return DQ_OK;
@@ -396,65 +397,34 @@ static dq_status level_input(dq_int8_job *job) {
   return value->is_input ? DQ_OK : dq_origin_add(job->origin, value->name, NULL, job->error);
 }
 
-static dq_status run_job(dq_int8_job *job) {
+// What is written in float, and decided, before anything is equalized.
+static dq_status prepare(dq_int8_job *job) {
   bool any;
   DQ_TRY(fold(job));
   DQ_TRY(dq_last_product(job->graph, &job->options->shapes, job->arena, job->context, job->error));
   DQ_TRY(any_quantized(job, &any));
   if (any) DQ_TRY(level_input(job));
-  if (any) DQ_TRY(dq_int8_decide(job));
+  return any ? dq_int8_decide(job) : DQ_OK;
+}
+
+dq_status dq_int8_parameters(dq_int8_job *job) {
+  if (job->options->start) {
+    DQ_TRY(prepare(job));
+    DQ_TRY(equalize(job));
+  } else {
+    DQ_TRY(fold(job));
+    DQ_TRY(open_tables(job));
+  }
+  DQ_TRY(dq_int8_select(job));
+  if (!job->report->quantized) return DQ_OK;
+  DQ_TRY(check_weights(job));
+  return calibrate(job);
+}
+
+dq_status dq_int8_run(dq_int8_job *job) {
+  DQ_TRY(prepare(job));
   const dq_calibration_table *table = job->options->table;
   job->setting.adaptive = table ? table->rounding.count > 0 : job->options->rounding == DQ_ROUND_ADAPTIVE;
   job->report->rounding_gain = NAN;
   return dq_int8_quantize(job);
-}
-
-// What the model came from, and how pictures were made its input. Constants per patient belong to the
-// data, not to the model.
-static dq_status remember(dq_int8_job *job, const dq_data *data) {
-  const char *preprocess = data ? dq_data_preprocess_text(data) : job->options->table->preprocess;
-  dq_calibration_table *table = &job->report->table;
-  if (!(table->preprocess = dq_arena_strdup(job->graph->arena, preprocess))) return dq_fail_memory(job->error, 0);
-  DQ_TRY(dq_origin_finish(job->origin, job->graph, job->context, job->error));
-  if (!preprocess[0] || strstr(preprocess, "norm=")) return DQ_OK;
-  return dq_origin_set_preset(job->graph, preprocess, job->context, job->error);
-}
-
-// The layers that --precision wants in float16.
-static dq_status convert_halves(dq_int8_job *job) {
-  dq_amp_options options = {.only = job->halves, .only_count = job->half_count, .shapes = job->options->shapes};
-  dq_amp_report report;
-  if (!job->half_count) return DQ_OK;
-  DQ_TRY(dq_amp_convert(job->graph, &options, &report, job->context, job->error));
-  job->report->halves = report.halves;
-  return DQ_OK;
-}
-
-dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *options,
-                        dq_int8_report *report, const dq_context *context, dq_error *error) {
-  *report = (dq_int8_report){.nothing_to_do = dq_int8_is_quantized(graph)};
-  if (report->nothing_to_do) return DQ_OK;
-  if (!data && !options->table) return dq_fail(error, DQ_USAGE, "neither data nor a table is given");
-  report->table.model = dq_origin_hash(graph);
-  dq_arena *arena = dq_arena_new(0);
-  if (!arena) return dq_fail_memory(error, 0);
-  dq_int8_job job = {.graph = graph, .options = options, .context = context, .error = error,
-                     .arena = arena, .report = report, .data = data, .pictures = data ? dq_data_count(data) : 0,
-                     .origin = dq_origin_begin(graph, "dq-int8")};
-  dq_status status = job.origin ? run_job(&job) : dq_fail_memory(error, 0);
-  if (status == DQ_OK) status = convert_halves(&job);
-  if (status == DQ_OK && report->quantized && options->qoperator)
-    status = dq_qoperator_lower(graph, job.origin, &report->lowered, error);
-  if (status == DQ_OK && (report->quantized || report->halves)) status = remember(&job, data);
-  else dq_origin_discard(job.origin);
-  dq_arena_free(arena);
-  return status;
-}
-
-dq_status dq_int8_precision(const dq_int8_report *report, dq_arena *arena, dq_precision_map *map, dq_error *error) {
-  *map = (dq_precision_map){.layers = DQ_NEW_ARRAY(arena, report->count, dq_layer_precision), .count = report->count};
-  if (!map->layers) return dq_fail_memory(error, 0);
-  for (int i = 0; i < report->count; i++)
-    map->layers[i] = (dq_layer_precision){report->layers[i].label, report->layers[i].precision};
-  return DQ_OK;
 }

@@ -25,6 +25,9 @@ typedef struct dq_int8_options {
   dq_rounding_rule rounding;
   double time_limit;          // of adaptive rounding, in seconds; 0: none
   const dq_calibration_table *table;      // replayed instead of looking at data and deciding; NULL: none
+  // Decisions and ranges to begin with, those of the same network with other layers in float; what it lacks, and
+  // adaptive rounding, is taken from the data. NULL: none. Not with `table`.
+  const dq_calibration_table *start;
   dq_accumulator accumulator;
   bool per_tensor;            // one scale per weight instead of one per output channel
   int activation_type;        // DQ_U8 or DQ_I8
@@ -77,12 +80,20 @@ typedef struct dq_int8_report {
   dq_calibration_table table;               // with it the same model comes out again; owned by the graph's arena
 } dq_int8_report;
 
+// Of what is to be measured on data a map of precisions leaves nothing to chance: trials and ranges are those of
+// the network with all layers in 8 bits, then the map is applied (options->start).
+//
 // Folds batch normalization, decides what the options leave open, calibrates on `data` (may be NULL with
 // options->table; DQ_BAD_INPUT names a value the table does not have), and writes QuantizeLinear/DequantizeLinear into the
 // graph; raises the opset to 13 where it is lower. The result does not depend on the number of threads.
 // On failure the graph may only be freed. DQ_BAD_INPUT names weights with NaN or infinity.
 dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *options,
                         dq_int8_report *report, const dq_context *context, dq_error *error);
+
+// The same with the decisions and ranges of `first`, a report of the same network with other layers in float, and
+// on the same data. What its table lacks is observed.
+dq_status dq_int8_apply_from(dq_graph *graph, dq_data *data, const dq_int8_options *options, const dq_int8_report *first,
+                             dq_int8_report *report, const dq_context *context, dq_error *error);
 
 // What dq-int8 does when nothing else is said.
 dq_int8_options dq_int8_defaults(void);

@@ -63,6 +63,7 @@ typedef struct dq_int8_job {
   int permuted_count;
   dq_rounding_list rounding;
   dq_input_means means; // of the inputs of products; none without bias correction
+  dq_equalize_memory *sites; // what trials saw of all that may be equalized; NULL: none
   dq_seen *seen; // what trials with the same equalization share; NULL: none
 } dq_int8_job;
 
@@ -78,8 +79,12 @@ dq_status dq_int8_select(dq_int8_job *job);
 // True when input `i` of the node is a weight: constant, float32, of a product.
 bool dq_int8_is_weight(const dq_int8_job *job, const dq_node *node, int i);
 
+// int8.c: all stages, deciding what the options leave open.
+dq_status dq_int8_run(dq_int8_job *job);
+
 // int8.c: folds the job's graph, selects values and finds their parameters on the data, without equalizing;
-// job->setting.method says how. Decides nothing and writes nothing.
+// job->setting.method says how. With options->start the graph becomes what would be quantized, equalized and
+// all, with the parameters it would get. Decides nothing and writes no integers.
 dq_status dq_int8_parameters(dq_int8_job *job);
 
 // insert.c: the axis of a weight's output channels; -1: one scale for all.

@@ -276,3 +276,13 @@ dq_status dq_levels_apply(dq_graph *graph, const dq_input_levels *levels, dq_val
   }
   return dq_graph_drop_constants(graph, error);
 }
+
+dq_status dq_input_levels_copy(dq_input_levels *copy, const dq_input_levels *levels, dq_arena *arena, dq_error *error) {
+  *copy = *levels;
+  if (!levels->input) return DQ_OK;
+  size_t bytes = (size_t)levels->channels * sizeof *levels->factors;
+  copy->input = dq_arena_strdup(arena, levels->input);
+  copy->factors = dq_arena_copy(arena, levels->factors, bytes);
+  copy->shifts = dq_arena_copy(arena, levels->shifts, bytes);
+  return copy->input && copy->factors && copy->shifts ? DQ_OK : dq_fail_memory(error, bytes);
+}

@@ -25,6 +25,8 @@ typedef struct dq_input_levels {
 // more than 256. In the arena.
 dq_status dq_levels_measure(dq_input_levels *levels, const dq_observation *what, dq_arena *arena, dq_error *error);
 
+dq_status dq_input_levels_copy(dq_input_levels *copy, const dq_input_levels *levels, dq_arena *arena, dq_error *error);
+
 // Writes the factors and shifts in front of the input's readers, as Mul and Add where they are not 1 and 0,
 // after a Pad with `padded_first`. *value: what the readers read now; NULL: nothing was done. Pads that
 // stay with a convolution stand for -shift / factor from now on, at most half a step from 0. DQ_BAD_INPUT

@@ -19,6 +19,7 @@ typedef struct dq_max_drop_report {
   int layers, left; // that may stay in float; that do
   int trials;
   double drop;      // of the answer, in points
+  dq_result after;  // its figures
   bool held;        // drop is within the bound
   bool stopped;     // by the time limit: the best so far
 } dq_max_drop_report;
@@ -26,16 +27,15 @@ typedef struct dq_max_drop_report {
 // Percentage points that the first figure fell by; negative when it rose.
 double dq_accuracy_drop(const dq_result *before, const dq_result *after);
 
-// Ranks the layers by what each alone costs (quant/sensitivity.h, the first 32 pictures of `data`) in two
-// ways: products by the noise of the outputs and by noise per multiply-accumulate, behind them the operators
-// without weights by noise. Finds the shortest beginning of each ranking that, left in float (products
-// float16, others float32), keeps within the bound, by bisection with the ranges of the first trial, and
-// takes the one with fewer multiply-accumulates in float. That answer is verified as dq_int8_apply with the
-// map does it, and lengthened until it holds. The map in the arena; without layers when nothing has to stay
-// in float. When even the whole ranking does not hold it is the answer. The graph stays as it is. Each trial
-// is said in a note.
-dq_status dq_max_drop_search(dq_precision_map *map, dq_max_drop_report *report, const dq_graph *graph,
-                             const dq_max_drop_options *options, const dq_context *context, dq_arena *arena,
-                             dq_error *error);
+// Quantizes with all layers in 8 bits; when that loses too much, orders the layers by what leaving them in float
+// spares the outputs (quant/float_order.h, on the first 2 pictures of `data`) and finds the shortest beginning of that
+// order that, left in float (products float16, others float32), keeps within the bound: 1, 2, 4, ... steps until it
+// holds, then by bisection. Decisions and ranges are those of the first trial, so that dq_int8_apply with the
+// answer's precisions gives the same graph. With adaptive rounding trials round to the nearest, and the answer is
+// rounded, measured and lengthened until it holds. When nothing holds, or time is over, the answer is what lost
+// least. Each trial is said in a note.
+// *answer is a copy of the graph, which stays as it is and must outlive it; `int8` is the answer's report.
+dq_status dq_max_drop_apply(dq_graph **answer, const dq_graph *graph, dq_int8_report *int8, dq_max_drop_report *report,
+                            const dq_max_drop_options *options, const dq_context *context, dq_error *error);
 
 #endif

@@ -16,16 +16,7 @@ void dq_seen_close(dq_seen *seen) {
 }
 
 dq_status dq_seen_keep_equalization(dq_seen *seen, const dq_equalization *equalization, dq_error *error) {
-  dq_equalize_site *sites = DQ_NEW_ARRAY(seen->arena, equalization->count + 1, dq_equalize_site);
-  if (!sites) return dq_fail_memory(error, 0);
-  for (int s = 0; s < equalization->count; s++) {
-    const dq_equalize_site *from = &equalization->sites[s];
-    sites[s] = (dq_equalize_site){dq_arena_strdup(seen->arena, from->value), from->channels,
-                                  dq_arena_copy(seen->arena, from->factors,
-                                                (size_t)from->channels * sizeof *from->factors)};
-    if (!sites[s].value || !sites[s].factors) return dq_fail_memory(error, 0);
-  }
-  seen->equalization = (dq_equalization){sites, equalization->count};
+  DQ_TRY(dq_equalization_copy(&seen->equalization, equalization, seen->arena, error));
   seen->equalized = true;
   return DQ_OK;
 }
@@ -46,21 +37,9 @@ dq_status dq_seen_keep_calibration(dq_seen *seen, dq_calibration *calibration, d
   return DQ_OK;
 }
 
-static dq_status copy_means(const dq_input_means *means, dq_channel_means **copies, dq_arena *arena, dq_error *error) {
-  *copies = DQ_NEW_ARRAY(arena, means->count + 1, dq_channel_means);
-  if (!*copies) return dq_fail_memory(error, 0);
-  for (int i = 0; i < means->count; i++) {
-    const dq_channel_means *from = &means->values[i];
-    (*copies)[i] = (dq_channel_means){dq_arena_strdup(arena, from->value), from->channels,
-                                      dq_arena_copy(arena, from->means, (size_t)from->channels * sizeof *from->means)};
-    if (!(*copies)[i].value || !(*copies)[i].means) return dq_fail_memory(error, 0);
-  }
-  return DQ_OK;
-}
-
 dq_status dq_seen_keep_means(dq_seen *seen, const dq_input_means *means, dq_error *error) {
-  dq_channel_means *copies;
-  DQ_TRY(copy_means(means, &copies, seen->arena, error));
+  const dq_channel_means *copies = dq_input_means_copy(means, seen->arena);
+  if (!copies) return dq_fail_memory(error, 0);
   seen->means = (dq_input_means){copies, means->count};
   return DQ_OK;
 }
@@ -74,8 +53,8 @@ bool dq_seen_has_calibration(const dq_seen *seen, const char *const *names, int 
 
 dq_status dq_seen_permuted_means(const dq_seen *seen, const dq_permuted_value *permuted, int count,
                                  dq_input_means *means, dq_arena *arena, dq_error *error) {
-  dq_channel_means *copies;
-  DQ_TRY(copy_means(&seen->means, &copies, arena, error));
+  dq_channel_means *copies = dq_input_means_copy(&seen->means, arena);
+  if (!copies) return dq_fail_memory(error, 0);
   *means = (dq_input_means){copies, seen->means.count};
   for (int p = 0; p < count; p++) {
     const dq_channel_means *from = dq_input_means_find(&seen->means, permuted[p].value);

@@ -5,6 +5,7 @@
 
 #include "lib/eval/cost.h"
 #include "quant/int8_internal.h"
+#include "quant/sensitivity_walk.h"
 
 // One row: the values it stands for, by index.
 typedef struct site {
@@ -17,15 +18,11 @@ typedef struct study {
   dq_int8_report report;
   dq_sensitivity *result;
   site *sites;
-  const char **names;  // float outputs
-  int *outputs;        // their values by index
+  int *outputs;        // places of the float ones among the graph's
   int output_count;
-  dq_tensor **kept;    // [picture * output_count + output] of the network as it is
+  dq_tensor **kept;    // outputs of the network as it is on the picture
   int64_t *labels;     // by picture; NULL: none
-  int64_t *seen;       // pictures so far, by output
-  dq_sensitivity_effect *effect; // what is being measured; NULL: the network as it is
-  dq_context quiet;    // without the progress of each variant
-  int64_t done, total;
+  int64_t picture, done, total;
 } study;
 
 static dq_status no_memory(const study *it) { return dq_fail_memory(it->job.error, 0); }
@@ -43,41 +40,43 @@ static bool is_scores(const dq_tensor *tensor) {
   return dq_tensor_count(tensor) > 1 && (tensor->rank <= 2 || dq_tensor_product(tensor, 2, tensor->rank) == 1);
 }
 
-static dq_status keep(study *it, int slot, int64_t picture, const dq_tensor *tensor) {
-  dq_tensor *own = dq_tensor_new(it->job.arena, tensor->type, tensor->rank, tensor->dims);
-  if (!own) return no_memory(it);
-  memcpy(own->data, tensor->data, dq_tensor_bytes(tensor));
-  it->kept[picture * it->output_count + slot] = own;
-  if (slot == 0) it->result->scores = is_scores(tensor);
-  if (slot == 0 && it->labels) it->result->right += is_right(it, tensor, picture);
+static dq_status keep(study *it, int slot, const dq_tensor *tensor) {
+  if (!it->kept[slot]) it->kept[slot] = dq_tensor_new(it->job.arena, tensor->type, tensor->rank, tensor->dims);
+  if (!it->kept[slot]) return no_memory(it);
+  memcpy(it->kept[slot]->data, tensor->data, dq_tensor_bytes(tensor));
+  if (slot) return DQ_OK;
+  it->result->scores = is_scores(tensor);
+  if (it->labels) it->result->right += is_right(it, tensor, it->picture);
   return DQ_OK;
 }
 
-static dq_status see(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
-  study *it = user;
-  int64_t picture = it->seen[slot]++;
-  if (!it->effect) return keep(it, slot, picture, tensor);
-  const dq_tensor *reference = it->kept[picture * it->output_count + slot];
+static dq_sensitivity_effect *effect_of(const study *it, int row, dq_walk_kind kind) {
+  if (kind == DQ_WALK_ALL) return &it->result->all;
+  dq_sensitivity_layer *layer = &it->result->layers[row];
+  return kind == DQ_WALK_WEIGHTS ? &layer->weights : kind == DQ_WALK_RESULT ? &layer->activations : &layer->both;
+}
+
+static dq_status compare(study *it, int slot, const dq_tensor *tensor, dq_sensitivity_effect *effect) {
   dq_comparison other = {0};
-  dq_comparison *to = slot ? &other : &it->effect->outputs;
-  DQ_TRY(dq_comparison_add(to, reference, tensor, -1, error));
+  DQ_TRY(dq_comparison_add(slot ? &other : &effect->outputs, it->kept[slot], tensor, -1, it->job.error));
   if (slot) { // adds to the noise, but has no say in agreement
-    it->effect->outputs.signal += other.signal;
-    it->effect->outputs.noise += other.noise;
+    effect->outputs.signal += other.signal;
+    effect->outputs.noise += other.noise;
   } else if (it->labels) {
-    it->effect->right += is_right(it, tensor, picture);
+    effect->right += is_right(it, tensor, it->picture);
   }
   return DQ_OK;
 }
 
-static dq_status observe(study *it, const dq_graph *graph) {
+static dq_status see(void *user, int row, dq_walk_kind kind, const dq_plan *plan, dq_error *error) {
+  (void)error;
+  study *it = user;
   for (int o = 0; o < it->output_count; o++) {
-    it->names[o] = graph->outputs[it->outputs[o]]->name;
-    it->seen[o] = 0;
+    const dq_tensor *tensor = dq_plan_output(plan, it->outputs[o]);
+    DQ_TRY(kind == DQ_WALK_EXACT ? keep(it, o, tensor) : compare(it, o, tensor, effect_of(it, row, kind)));
   }
-  dq_observation what = {.graph = graph, .shapes = &it->job.options->shapes, .names = it->names,
-                         .count = it->output_count, .data = it->job.data, .pictures = it->job.pictures};
-  return dq_observe(&what, see, it, &it->quiet, it->job.error);
+  if (kind != DQ_WALK_EXACT) dq_progress(it->job.context, "sensitivity", ++it->done, it->total);
+  return DQ_OK;
 }
 
 // ---- Variants ----
@@ -95,56 +94,48 @@ static dq_status quantize_weights(study *it, dq_graph *copy, int product) {
   return DQ_OK;
 }
 
-static dq_status quantize_result(study *it, dq_graph *copy, int result) {
-  const dq_choice *choice = &it->job.choices[it->job.choices[result].shares];
-  dq_value *value = copy->values[result];
-  dq_tensor *scale = dq_tensor_scalar_f32(copy->arena, choice->parameters.scale);
-  dq_tensor *zero = dq_tensor_scalar_i8(copy->arena, choice->parameters.type, choice->parameters.zero_point);
-  dq_value *inputs[3] = {value, scale ? dq_graph_add_constant(copy, "scale", scale) : NULL,
-                         zero ? dq_graph_add_constant(copy, "zero_point", zero) : NULL};
-  dq_value *quantized = dq_graph_fresh_value(copy, value->name), *back = dq_graph_fresh_value(copy, value->name);
-  if (!inputs[1] || !inputs[2] || !quantized || !back) return no_memory(it);
-  dq_graph_replace_uses(copy, value, back, true);
-  if (!dq_graph_add_node(copy, copy->node_count, "QuantizeLinear", "", 3, inputs, 1, &quantized)) return no_memory(it);
-  inputs[0] = quantized;
-  return dq_graph_add_node(copy, copy->node_count, "DequantizeLinear", "", 3, inputs, 1, &back) ? DQ_OK
-                                                                                                  : no_memory(it);
-}
-
-// The rows first to last with weights, results or both in 8 bits.
-static dq_status change(study *it, dq_graph *copy, int first, int last, bool weights, bool results) {
-  for (int s = first; s <= last; s++) {
-    if (weights && it->sites[s].product >= 0) DQ_TRY(quantize_weights(it, copy, it->sites[s].product));
-    if (results && it->sites[s].result >= 0) DQ_TRY(quantize_result(it, copy, it->sites[s].result));
-  }
+// The weights of all rows in 8 bits.
+static dq_status quantize_all_weights(study *it, dq_graph *copy) {
+  for (int s = 0; s < it->result->count; s++)
+    if (it->sites[s].product >= 0) DQ_TRY(quantize_weights(it, copy, it->sites[s].product));
   return dq_graph_index(copy, true, it->job.error);
 }
 
-static dq_status try_variant(study *it, int first, int last, bool weights, bool results, dq_sensitivity_effect *effect) {
-  dq_graph *copy = dq_graph_copy(it->job.graph);
-  if (!copy) return no_memory(it);
-  it->effect = effect;
-  dq_status status = change(it, copy, first, last, weights, results);
-  if (status == DQ_OK) status = observe(it, copy);
-  dq_graph_free(copy);
-  if (status == DQ_OK) dq_progress(it->job.context, "sensitivity", ++it->done, it->total);
+static const char *name_of(const study *it, int value) { return value < 0 ? NULL : it->job.graph->values[value]->name; }
+
+static dq_status walk_pictures(study *it, const dq_graph *rounded, bool ranking) {
+  dq_int8_job *job = &it->job;
+  dq_walk_row *rows = DQ_NEW_ARRAY(job->arena, it->result->count, dq_walk_row);
+  if (!rows) return no_memory(it);
+  for (int s = 0; s < it->result->count; s++) {
+    const site *at = &it->sites[s];
+    rows[s] = (dq_walk_row){.product = name_of(it, at->product), .result = name_of(it, at->result)};
+    if (at->result >= 0) rows[s].parameters = job->choices[job->choices[at->result].shares].parameters;
+  }
+  dq_walk walk;
+  dq_status status = dq_walk_open(&walk, job->graph, rounded, &job->options->shapes, rows, it->result->count, !ranking,
+                                  job->arena, job->context, job->error);
+  it->total = job->pictures * (walk.variant_count + 1);
+  for (int64_t p = 0; status == DQ_OK && p < job->pictures; p++) {
+    it->picture = p;
+    status = dq_walk_picture(&walk, job->data, p, see, it, job->error);
+  }
+  dq_walk_close(&walk);
   return status;
 }
 
-static dq_status try_all(study *it, bool both_only) {
-  dq_sensitivity *result = it->result;
-  it->total = 1;
-  for (int s = 0; s < result->count; s++) it->total += result->layers[s].has_weights && !both_only ? 3 : 1;
-  for (int s = 0; s < result->count; s++) {
-    dq_sensitivity_layer *layer = &result->layers[s];
-    DQ_TRY(try_variant(it, s, s, true, true, &layer->both));
-    layer->activations = layer->both;
-    if (!layer->has_weights || both_only) continue;
-    layer->activations = (dq_sensitivity_effect){0};
-    DQ_TRY(try_variant(it, s, s, true, false, &layer->weights));
-    DQ_TRY(try_variant(it, s, s, false, true, &layer->activations));
+static dq_status try_all(study *it, bool ranking) {
+  dq_graph *rounded = dq_graph_copy(it->job.graph);
+  if (!rounded) return no_memory(it);
+  dq_status status = quantize_all_weights(it, rounded);
+  if (status == DQ_OK) status = walk_pictures(it, rounded, ranking);
+  dq_graph_free(rounded);
+  for (int s = 0; !ranking && s < it->result->count; s++) {
+    dq_sensitivity_layer *layer = &it->result->layers[s];
+    if (it->sites[s].product < 0) layer->both = layer->activations;
+    else if (it->sites[s].result < 0) layer->both = layer->weights;
   }
-  return try_variant(it, 0, result->count - 1, true, true, &result->all);
+  return status;
 }
 
 // ---- Rows ----
@@ -195,6 +186,47 @@ static void find_rows(study *it, const dq_cost *cost) {
   }
 }
 
+// ---- What stands around results ----
+
+// The value whose numbers a value has; -1: it has none.
+static int numbers_of(const study *it, const dq_value *value) {
+  return value && !value->constant ? it->job.choices[value->index].shares : -1;
+}
+
+static bool touches(const study *it, const dq_node *node, int result) {
+  for (int i = 0; i < node->input_count; i++)
+    if (numbers_of(it, node->inputs[i]) == result) return true;
+  for (int o = 0; o < node->output_count; o++)
+    if (numbers_of(it, node->outputs[o]) == result) return true;
+  return false;
+}
+
+static dq_status find_around(study *it, const dq_cost *cost, dq_arena *arena) {
+  const dq_graph *graph = it->job.graph;
+  dq_sensitivity *result = it->result;
+  const dq_node **marked = DQ_NEW_ARRAY(it->job.arena, graph->node_count, const dq_node *);
+  result->nodes = DQ_NEW_ARRAY(arena, graph->node_count, dq_sensitivity_node);
+  if (!marked || !result->nodes) return no_memory(it);
+  for (int n = 0; n < graph->node_count; n++) {
+    const dq_node *node = graph->nodes[n];
+    if (!node->mark) continue;
+    bool product = dq_operator_find(node->domain, node->op_type)->quantization == DQ_QUANTIZE_COMPUTE;
+    marked[result->node_count] = node;
+    result->nodes[result->node_count++] = (dq_sensitivity_node){dq_layer_label(node), cost->nodes[n].macs, product};
+  }
+  for (int s = 0; s < result->count; s++) {
+    dq_sensitivity_layer *layer = &result->layers[s];
+    int *around = DQ_NEW_ARRAY(arena, result->node_count, int);
+    if (!around) return no_memory(it);
+    layer->around = around, layer->product = -1;
+    for (int n = 0; n < result->node_count; n++) {
+      if (it->sites[s].result >= 0 && touches(it, marked[n], it->sites[s].result)) around[layer->around_count++] = n;
+      if (it->sites[s].product >= 0 && marked[n]->outputs[0]->index == it->sites[s].product) layer->product = n;
+    }
+  }
+  return DQ_OK;
+}
+
 // ---- All of it ----
 
 static dq_status allocate(study *it) {
@@ -202,11 +234,9 @@ static dq_status allocate(study *it) {
   const dq_graph *graph = it->job.graph;
   int rows = graph->node_count + graph->input_count;
   it->sites = DQ_NEW_ARRAY(arena, rows, site);
-  it->names = DQ_NEW_ARRAY(arena, graph->output_count, const char *);
   it->outputs = DQ_NEW_ARRAY(arena, graph->output_count, int);
-  it->seen = DQ_NEW_ARRAY(arena, graph->output_count, int64_t);
-  it->kept = DQ_NEW_ARRAY(arena, it->job.pictures * graph->output_count, dq_tensor *);
-  if (!it->sites || !it->names || !it->outputs || !it->seen || !it->kept) return no_memory(it);
+  it->kept = DQ_NEW_ARRAY(arena, graph->output_count, dq_tensor *);
+  if (!it->sites || !it->outputs || !it->kept) return no_memory(it);
   for (int o = 0; o < graph->output_count; o++)
     if (graph->outputs[o]->producer && it->job.tensors[graph->outputs[o]->index].type == DQ_F32)
       it->outputs[it->output_count++] = o;
@@ -225,7 +255,7 @@ static dq_status read_labels(study *it) {
   return DQ_OK;
 }
 
-static dq_status run_study(study *it, bool both_only, dq_arena *arena) {
+static dq_status run_study(study *it, bool ranking, dq_arena *arena) {
   dq_int8_job *job = &it->job;
   dq_cost cost;
   DQ_TRY(dq_int8_parameters(job));
@@ -236,11 +266,11 @@ static dq_status run_study(study *it, bool both_only, dq_arena *arena) {
   DQ_TRY(dq_cost_count(&cost, job->graph, job->options->shapes.input_count ? &job->options->shapes : NULL,
                          job->context, job->arena, job->error));
   find_rows(it, &cost);
+  DQ_TRY(find_around(it, &cost, arena));
   DQ_TRY(read_labels(it));
-  DQ_TRY(observe(it, job->graph));
-  if (!it->result->scores) it->labels = NULL;
-  it->result->labelled = it->labels != NULL;
-  return try_all(it, both_only);
+  DQ_TRY(try_all(it, ranking));
+  it->result->labelled = it->labels && it->result->scores;
+  return DQ_OK;
 }
 
 // Labels of the rows in the arena of the caller: the copies they point into go.
@@ -251,6 +281,8 @@ static dq_status own_labels(dq_sensitivity *result, dq_arena *arena, dq_error *e
     layer->op_type = dq_arena_strdup(arena, layer->op_type);
     if (!layer->label || !layer->op_type) return dq_fail_memory(error, 0);
   }
+  for (int n = 0; n < result->node_count; n++)
+    if (!(result->nodes[n].label = dq_arena_strdup(arena, result->nodes[n].label))) return dq_fail_memory(error, 0);
   return DQ_OK;
 }
 
@@ -258,16 +290,17 @@ dq_status dq_sensitivity_measure(dq_sensitivity *result, const dq_graph *graph, 
                                  const dq_sensitivity_options *options, const dq_context *context, dq_arena *arena,
                                  dq_error *error) {
   if (dq_int8_is_quantized(graph)) return dq_fail(error, DQ_UNSUPPORTED, "the model is quantized already");
-  study it = {.result = result, .quiet = *context};
-  it.quiet.progress = NULL;
+  study it = {.result = result};
   int64_t pictures = dq_data_count(data);
   if (options->pictures && options->pictures < pictures) pictures = options->pictures;
   *result = (dq_sensitivity){.pictures = pictures};
   it.job = (dq_int8_job){.graph = dq_graph_copy(graph), .options = options->int8, .context = context, .error = error,
                          .arena = dq_arena_new(0), .report = &it.report, .data = data,
                          .pictures = pictures, .setting = {.method = options->int8->method}};
-  dq_status status = it.job.graph && it.job.arena ? run_study(&it, options->both_only, arena) : no_memory(&it);
+  if (it.job.graph) it.job.origin = dq_origin_begin(it.job.graph, "sensitivity");
+  dq_status status = it.job.origin && it.job.arena ? run_study(&it, options->ranking, arena) : no_memory(&it);
   if (status == DQ_OK) status = own_labels(result, arena, error);
+  dq_origin_discard(it.job.origin);
   dq_arena_free(it.job.arena);
   dq_graph_free(it.job.graph);
   return status;

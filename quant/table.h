@@ -20,6 +20,7 @@
 typedef struct dq_calibration_table_range {
   const char *value;
   dq_range_pair range;
+  double clipped; // share of the values seen outside; 0 when read from a file
 } dq_calibration_table_range;
 
 typedef struct dq_calibration_table {

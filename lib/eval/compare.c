@@ -23,6 +23,13 @@ void dq_comparison_add_values(dq_comparison *it, const float *reference, const f
   for (int64_t i = 0; i < count; i++) add_pair(it, (double)reference[i], (double)other[i]);
 }
 
+static int64_t first_largest(const float *values, int64_t count) {
+  int64_t best = 0;
+  for (int64_t i = 1; i < count; i++)
+    if (values[i] > values[best]) best = i;
+  return best;
+}
+
 dq_status dq_comparison_add(dq_comparison *it, const dq_tensor *reference, const dq_tensor *other,
                             int64_t item, dq_error *error) {
   char a[DQ_SHAPE_TEXT], b[DQ_SHAPE_TEXT];
@@ -32,6 +39,13 @@ dq_status dq_comparison_add(dq_comparison *it, const dq_tensor *reference, const
                    dq_tensor_shape_text(other, b, sizeof b),
                    dq_tensor_shape_text(reference, a, sizeof a));
   int64_t from = item < 0 ? 0 : item * count, best = 0, other_best = 0;
+  if (reference->type == DQ_F32 && other->type == DQ_F32) {
+    const float *x = (const float *)reference->data + from, *y = (const float *)other->data + from;
+    dq_comparison_add_values(it, x, y, count);
+    it->pictures++;
+    it->agree += first_largest(x, count) == first_largest(y, count);
+    return DQ_OK;
+  }
   for (int64_t i = 0; i < count; i++) {
     double x = dq_tensor_get(reference, from + i), y = dq_tensor_get(other, from + i);
     add_pair(it, x, y);

@@ -50,6 +50,12 @@ dq_status dq_plan_run(dq_plan *plan, dq_error *error);
 // A run in parts, so that several plans can be run side by side: steps [from, end) of dq_plan_step_count; a run
 // starts with from = 0, and parts follow each other.
 dq_status dq_plan_run_steps(dq_plan *plan, int from, int end, dq_error *error);
+// Between two steps all that later ones read lies in so many bytes, which may be kept and gone back to, also by
+// another plan of the same graph whose constants have other elements. Values of steps whose shapes depend on
+// elements are not among them: they stay until a run begins anew.
+size_t dq_plan_state_bytes(const dq_plan *plan);
+void dq_plan_save(const dq_plan *plan, void *state);
+void dq_plan_restore(dq_plan *plan, const void *state);
 // The value of that name, valid from the step that computes it to the last that reads it; NULL: there is none.
 const dq_tensor *dq_plan_value(const dq_plan *plan, const char *name);
 

@@ -75,3 +75,13 @@ dq_status dq_plan_run_steps(dq_plan *plan, int from, int end, dq_error *error) {
 }
 
 dq_status dq_plan_run(dq_plan *plan, dq_error *error) { return dq_plan_run_steps(plan, 0, plan->step_count, error); }
+
+size_t dq_plan_state_bytes(const dq_plan *plan) { return plan->block_bytes; }
+
+void dq_plan_save(const dq_plan *plan, void *state) {
+  if (plan->block_bytes) memcpy(state, plan->block, plan->block_bytes);
+}
+
+void dq_plan_restore(dq_plan *plan, const void *state) {
+  if (plan->block_bytes) memcpy(plan->block, state, plan->block_bytes);
+}

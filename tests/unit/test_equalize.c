@@ -50,7 +50,7 @@ static void equalizing_is_neutral(void **state) {
   int count;
   dq_error error;
   assert_int_equal(
-      dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_ALL, false, it->arena, &it->context, &error),
+      dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_ALL, false, NULL, it->arena, &it->context, &error),
       DQ_OK);
   assert_int_equal(equalization.count, 3); // a, b and sum
   assert_int_equal(dq_equalize_apply(it->graph, &equalization, &no_shapes, it->arena, &restated,
@@ -70,7 +70,7 @@ static void depthwise_scope_takes_depthwise_only(void **state) {
   dq_observation what = network_watch(it, NULL);
   dq_equalization equalization;
   dq_error error;
-  assert_int_equal(dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_DEPTHWISE, false, it->arena,
+  assert_int_equal(dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_DEPTHWISE, false, NULL, it->arena,
                                        &it->context, &error),
                    DQ_OK);
   assert_int_equal(equalization.count, 1);
@@ -90,7 +90,7 @@ static void silu_is_scaled_for_depthwise_only(void **state) {
   dq_observation what = network_watch(it, NULL);
   dq_equalization equalization;
   dq_error error;
-  assert_int_equal(dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_FULL, false, it->arena, &it->context,
+  assert_int_equal(dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_FULL, false, NULL, it->arena, &it->context,
                                        &error),
                    DQ_OK);
   assert_int_equal(equalization.count, 2);
@@ -105,7 +105,7 @@ static void outputs_are_never_scaled(void **state) {
   dq_observation what = network_watch(it, NULL);
   dq_equalization equalization;
   dq_error error;
-  assert_int_equal(dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_DEPTHWISE, false, it->arena,
+  assert_int_equal(dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_DEPTHWISE, false, NULL, it->arena,
                                        &it->context, &error),
                    DQ_OK);
   assert_int_equal(equalization.count, 0);
@@ -148,7 +148,7 @@ static void bias_shift_by_hand(void **state) {
 
 static void table_comes_back(void **state) {
   network *it = *state;
-  dq_calibration_table_range ranges[] = {{"a", {-1.1f, 2.3f}}, {"dead", {0, 0}}};
+  dq_calibration_table_range ranges[] = {{"a", {-1.1f, 2.3f}, 0}, {"dead", {0, 0}, 0}};
   const float factors[] = {0.1f, 3};
   const dq_equalize_site site = {"a", 2, factors};
   const double numbers[] = {1.0 / 3};
@@ -266,7 +266,7 @@ static void formats_go_by_file_name(void **state) {
 // data: 3c008912 is 0.00784518, the scale of absmax 0.996 (TensorRT's documentation).
 static void tensorrt_scales_are_hexadecimal(void **state) {
   network *it = *state;
-  dq_calibration_table_range range = {"data", {-0.99633786f, 0.5f}};
+  dq_calibration_table_range range = {"data", {-0.99633786f, 0.5f}, 0};
   dq_calibration_table table = {.ranges = &range, .count = 1};
   dq_error error;
   assert_int_equal(dq_calibration_table_export(&table, dq_calibration_table_format_for("a.cache"),

@@ -113,7 +113,7 @@ static const float *measure(network *it, dq_equalize_scope scope, dq_equalizatio
   dq_observation what = network_watch(it, NULL);
   dq_error error;
   assert_int_equal(
-      dq_equalize_measure(equalization, &what, scope, false, it->arena, &it->context, &error), DQ_OK);
+      dq_equalize_measure(equalization, &what, scope, false, NULL, it->arena, &it->context, &error), DQ_OK);
   for (int s = 0; s < equalization->count; s++)
     if (!strcmp(equalization->sites[s].value, "m")) return equalization->sites[s].factors;
   return NULL;
@@ -198,7 +198,7 @@ static void heads_are_taken_back_in_float(void **state) {
   assert_false(in_head[network_value(it, "m")->index] || in_head[network_value(it, "a")->index]);
   dq_equalization equalization;
   dq_observation what = network_watch(it, NULL);
-  assert_int_equal(dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_NONE, true, it->arena,
+  assert_int_equal(dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_NONE, true, NULL, it->arena,
                                        &it->context, &error),
                    DQ_OK);
   assert_int_equal(equalization.count, 2);

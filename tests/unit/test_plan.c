@@ -174,6 +174,39 @@ static void memory_is_never_shared_too_early(void **state) {
   assert_true(joined > 100);
 }
 
+// From any step on, with what other runs left in the memory between.
+static void a_run_goes_back_to_a_state(void **state) {
+  (void)state;
+  for (uint64_t seed = 0; seed < 20; seed++) {
+    dq_random random = {seed};
+    dq_graph *graph = random_network(&random);
+    dq_arena *arena = dq_arena_new(0);
+    dq_plan *plan, *twin;
+    dq_error error = {0};
+    assert_int_equal(dq_plan_new(&plan, graph, NULL, &context, &error), DQ_OK);
+    assert_int_equal(dq_plan_new(&twin, graph, NULL, &context, &error), DQ_OK);
+    const dq_tensor *whole = run(plan, arena, seed);
+    void *kept = malloc(dq_plan_state_bytes(plan));
+    assert_int_equal(dq_plan_state_bytes(twin), dq_plan_state_bytes(plan));
+    int count = dq_plan_step_count(plan), middle = (int)dq_random_below(&random, (uint64_t)count + 1);
+    fill(dq_plan_input(plan, 0), seed);
+    assert_int_equal(dq_plan_run_steps(plan, 0, middle, &error), DQ_OK);
+    dq_plan_save(plan, kept);
+    run(plan, arena, seed + 1);
+    dq_plan *const both[] = {plan, twin};
+    for (int i = 0; i < 2; i++) {
+      dq_plan_restore(both[i], kept);
+      assert_int_equal(dq_plan_run_steps(both[i], middle, count, &error), DQ_OK);
+      same_bits(dq_plan_output(both[i], 0), whole);
+    }
+    free(kept);
+    dq_plan_free(twin);
+    dq_plan_free(plan);
+    dq_arena_free(arena);
+    dq_graph_free(graph);
+  }
+}
+
 static void memory_limit(void **state) {
   (void)state;
   dq_graph *graph = new_graph();
@@ -433,6 +466,7 @@ static int end(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(memory_is_never_shared_too_early), cmocka_unit_test(memory_limit),
+      cmocka_unit_test(a_run_goes_back_to_a_state),
       cmocka_unit_test(taps_change_no_bit), cmocka_unit_test(batch_norm_by_hand),
       cmocka_unit_test(batch_norm_in_half), cmocka_unit_test(ends_of_residual_blocks),
       cmocka_unit_test(batch_norm_of_negative_variance), cmocka_unit_test(integer_convolution),
