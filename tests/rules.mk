@@ -45,7 +45,7 @@ $(B)/saturating/%: $(B)/cmd/%.o $(SHARED_CMD:%.c=$(B)/%.o) $(B)/tests/saturating
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -Wl,--wrap=dq_conv_pairs_safe,--wrap=dq_sums16_prepare \
 	  -o $@ $^ $(LIBRARIES)
 
-.PHONY: test tests-built test-aarch64 test-large test-networks test-saturating unit asan tsan fuzz
+.PHONY: test tests-built test-aarch64 test-audit test-large test-networks test-saturating unit asan tsan fuzz
 ## test: install what is missing, build everything, run all tests
 test: deps
 	$(MAKE) -j$(shell nproc) tests-built
@@ -60,6 +60,10 @@ unit: $(UNIT_TESTS)
 test-aarch64:
 	@sh cmd/deps.sh aarch64
 	tests/aarch64 $(B) 200
+
+## test-audit: on all models, the audit never sees more than it proved; the tests take three small ones
+test-audit: $(B)/dq-int8 $(B)/dq-report
+	tests/audit $(B)
 
 ## test-large: what needs gigabytes of disk and memory
 test-large: $(B)/tests/unit/test_onnx_round_trip

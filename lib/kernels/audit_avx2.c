@@ -6,7 +6,7 @@
 #include "lib/kernels/audit_body.h"
 #include "lib/kernels/audit_sums_body.h"
 
-enum { ROWS = 3 };
+enum { ROWS = 3, MOST_WINDOWS = 4 };
 
 static inline __attribute__((always_inline)) void running(const dq_audit_sums *s, const int rows) {
   __m256i last[ROWS][2], top[ROWS][2];
@@ -40,4 +40,48 @@ static inline __attribute__((always_inline)) void running(const dq_audit_sums *s
 void dq_audit_running_avx2(const dq_audit_sums *s) {
   if (s->rows <= 1) running(s, 1);
   else running(s, ROWS);
+}
+
+// Numbers of `windows` (from the first on) that are at least `bound`.
+static inline __attribute__((always_inline)) void count_windows(const dq_audit_windows *w, int bound, int first,
+                                                                const int windows) {
+  enum { LINE = DQ_AUDIT_WINDOWS * DQ_AUDIT_VECTOR, HALF = DQ_AUDIT_VECTOR / 2 };
+  const __m256i least = _mm256_set1_epi8((char)w->bounds[bound]), zero = _mm256_setzero_si256();
+  __m256i sums[MOST_WINDOWS];
+#pragma GCC unroll 4
+  for (int i = 0; i < windows; i++) sums[i] = zero;
+  for (int64_t from = 0; from < w->vectors; from += 127) { // a counter of 8 bits takes at most two a step
+    int64_t to = w->vectors - from < 127 ? w->vectors : from + 127;
+    __m256i counters[MOST_WINDOWS];
+#pragma GCC unroll 4
+    for (int i = 0; i < windows; i++) counters[i] = zero;
+    for (int64_t v = from; v < to; v++)
+#pragma GCC unroll 2
+      for (int half = 0; half < 2; half++) {
+        const uint8_t *masks = w->masks + v * LINE + first * DQ_AUDIT_VECTOR + half * HALF;
+        __m256i x = _mm256_loadu_si256((const void *)(w->plane + v * DQ_AUDIT_VECTOR + half * HALF));
+        __m256i reached = _mm256_cmpeq_epi8(_mm256_max_epu8(x, least), x);
+#pragma GCC unroll 4
+        for (int i = 0; i < windows; i++) {
+          __m256i mask = _mm256_loadu_si256((const void *)(masks + i * DQ_AUDIT_VECTOR));
+          counters[i] = _mm256_add_epi8(counters[i], _mm256_and_si256(mask, reached));
+        }
+      }
+#pragma GCC unroll 4
+    for (int i = 0; i < windows; i++) sums[i] = _mm256_add_epi64(sums[i], _mm256_sad_epu8(counters[i], zero));
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < windows; i++) {
+    uint64_t parts[4];
+    _mm256_storeu_si256((void *)parts, sums[i]);
+    w->counts[(first + i) * w->count_stride + bound] = (uint32_t)(parts[0] + parts[1] + parts[2] + parts[3]);
+  }
+}
+
+static void count_plane(const dq_audit_windows *w) {
+  for (int bound = 0; bound < w->bound_count; bound++) {
+    int first = 0;
+    for (; w->windows - first >= 4; first += 4) count_windows(w, bound, first, 4);
+    for (; first < w->windows; first++) count_windows(w, bound, first, 1);
+  }
 }

@@ -5,7 +5,7 @@
 #define AUDIT_WIDTH 32
 #include "lib/kernels/audit_body.h"
 
-enum { ROWS = 12 };
+enum { ROWS = 12, MOST_WINDOWS = 9 };
 
 static inline __attribute__((always_inline)) void running(const dq_audit_sums *s, const int rows) {
   __m512i last[ROWS], top[ROWS];
@@ -86,4 +86,63 @@ void dq_audit_whole_avx512(dq_audit_whole *w) {
   w->outside16 = count_outside(w, INT16_MIN, INT16_MAX);
   w->outside_low16 = count_outside(w, w->low16, w->high16);
   w->outside_low32 = count_outside(w, w->low32, w->high32);
+}
+
+// Numbers of `windows` (from the first on) that are at least `bound`.
+static inline __attribute__((always_inline)) void count_windows(const dq_audit_windows *w, int bound, int first,
+                                                                const int windows) {
+  const __m512i least = _mm512_set1_epi8((char)w->bounds[bound]), zero = _mm512_setzero_si512();
+  const int line = DQ_AUDIT_WINDOWS * DQ_AUDIT_VECTOR;
+  __m512i sums[MOST_WINDOWS];
+#pragma GCC unroll 9
+  for (int i = 0; i < windows; i++) sums[i] = zero;
+  for (int64_t from = 0; from < w->vectors; from += 255) { // a counter of 8 bits takes at most one a step
+    int64_t to = w->vectors - from < 255 ? w->vectors : from + 255;
+    __m512i counters[MOST_WINDOWS];
+#pragma GCC unroll 9
+    for (int i = 0; i < windows; i++) counters[i] = zero;
+    for (int64_t v = from; v < to; v++) {
+      const uint8_t *masks = w->masks + v * line + first * DQ_AUDIT_VECTOR;
+      __mmask64 reached = _mm512_cmpge_epu8_mask(_mm512_loadu_si512(w->plane + v * DQ_AUDIT_VECTOR), least);
+#pragma GCC unroll 9
+      for (int i = 0; i < windows; i++)
+        counters[i] = _mm512_mask_add_epi8(counters[i], reached, counters[i],
+                                           _mm512_loadu_si512(masks + i * DQ_AUDIT_VECTOR));
+    }
+#pragma GCC unroll 9
+    for (int i = 0; i < windows; i++) sums[i] = _mm512_add_epi64(sums[i], _mm512_sad_epu8(counters[i], zero));
+  }
+#pragma GCC unroll 9
+  for (int i = 0; i < windows; i++)
+    w->counts[(first + i) * w->count_stride + bound] = (uint32_t)_mm512_reduce_add_epi64(sums[i]);
+}
+
+static void count_plane(const dq_audit_windows *w) {
+  for (int bound = 0; bound < w->bound_count; bound++) {
+    int first = 0;
+    for (; w->windows - first >= 9; first += 9) count_windows(w, bound, first, 9);
+    for (; w->windows - first >= 4; first += 4) count_windows(w, bound, first, 4);
+    for (; first < w->windows; first++) count_windows(w, bound, first, 1);
+  }
+}
+
+void dq_audit_totals_avx512(const uint32_t *table, int size, const uint8_t *numbers, int64_t count,
+                            uint32_t *totals) {
+  __m512i parts[4];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; i++) parts[i] = _mm512_loadu_si512(table + 16 * i);
+  for (int64_t i = 0; i < count; i += 16) {
+    __mmask16 used = left_of(count - i);
+    __m512i number = _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(used, numbers + i)), found;
+    if (size <= 64) {
+      found = _mm512_permutex2var_epi32(parts[0], number, parts[1]);
+      if (size > 32)
+        found = _mm512_mask_blend_epi32(_mm512_cmpge_epi32_mask(number, _mm512_set1_epi32(32)), found,
+                                        _mm512_permutex2var_epi32(parts[2], number, parts[3]));
+    } else {
+      found = _mm512_i32gather_epi32(number, table, 4);
+    }
+    __m512i sum = _mm512_add_epi32(_mm512_maskz_loadu_epi32(used, totals + i), found);
+    _mm512_mask_storeu_epi32(totals + i, used, sum);
+  }
 }

@@ -1,66 +1,59 @@
-// Counting over panels of the audit, in the compiler's vectors; the including file defines
-// AUDIT(name) and AUDIT_WIDTH, the int16 of one register. Counters are 16 bits wide and emptied
-// before they can wrap.
+// Counting of the audit in the compiler's vectors; the including file defines AUDIT(name) and AUDIT_WIDTH,
+// the int16 of one register.
 #include "lib/kernels/kernels_internal.h"
 
 #include <string.h>
 
 typedef uint16_t lanes_u16 __attribute__((vector_size(2 * AUDIT_WIDTH), aligned(2), may_alias));
+typedef uint8_t bytes_of_lanes __attribute__((vector_size(AUDIT_WIDTH), aligned(1), may_alias));
 
 enum { MOST_STEPS = 32767 }; // a counter takes at most one a step
 
-#define LOAD_LANES(from) (*(const lanes_u16 *)(from))
+#define WIDEN(from) __builtin_convertvector(*(const bytes_of_lanes *)(from), lanes_u16)
 
-static inline uint64_t add_up(const lanes_u16 *counters, int lanes) {
+static inline uint64_t add_up(const lanes_u16 *counters) {
   uint64_t sum = 0;
-  for (int i = 0; i < lanes && i < AUDIT_WIDTH; i++) sum += (*counters)[i];
+  for (int i = 0; i < AUDIT_WIDTH; i++) sum += (*counters)[i];
   return sum;
 }
 
-static uint64_t count_products(const int16_t *panel, const int16_t *weights, int64_t depth,
-                               int16_t shift, int lanes) {
-  lanes_u16 counters = {0}, moved = counters + (uint16_t)shift;
-  for (int64_t t = 0; t < depth; t++) {
-    // Products fit 16 bits, so wrapping ones are exact; -128..127 become 0..255.
-    lanes_u16 x = LOAD_LANES(panel + t * DQ_AUDIT_LANES) + moved;
-    lanes_u16 product = x * (uint16_t)weights[t] + 128;
-    counters -= (lanes_u16)((product >> 8) != 0);
-  }
-  return add_up(&counters, lanes);
+void AUDIT(dq_audit_fill)(const dq_audit_panel *p) {
+  int16_t *to = p->panel;
+  const lanes_u16 zero = (lanes_u16){0} + (uint16_t)p->zero;
+  for (int64_t k = 0; k < p->taps; k++)
+    for (int64_t c = 0; c < p->channels; c++, to += DQ_AUDIT_LANES) {
+      const uint8_t *plane = p->planes + c * p->plane_bytes + p->offsets[k];
+      // Whole rows are written; what is too much is overwritten by the next piece or the next row.
+      for (int i = 0; i < p->pieces; i++)
+        for (int lane = 0; lane < DQ_AUDIT_LANES; lane += AUDIT_WIDTH)
+          *(lanes_u16 *)(void *)(to + p->lane[i] + lane) = WIDEN(plane + p->from[i] + lane) - zero;
+    }
 }
 
-uint64_t AUDIT(dq_audit_products)(const int16_t *panel, const int16_t *weights, int64_t depth,
-                                  int16_t shift, int lanes) {
-  uint64_t total = 0;
-  for (int64_t from = 0; from < depth; from += MOST_STEPS) {
-    int64_t steps = depth - from < MOST_STEPS ? depth - from : MOST_STEPS;
-    for (int lane = 0; lane < lanes; lane += AUDIT_WIDTH)
-      total += count_products(panel + from * DQ_AUDIT_LANES + lane, weights + from, steps, shift,
-                              lanes - lane);
-  }
-  return total;
-}
-
-static uint64_t count_pairs(const int16_t *panel, const dq_audit_pair *pairs, int64_t count,
-                            int16_t zero, int lanes) {
-  lanes_u16 counters = {0}, moved = counters + (uint16_t)zero;
-  for (int64_t i = 0; i < count; i++) {
+static uint64_t count_pairs(const dq_audit_pair *pair, const uint8_t *first, const uint8_t *second,
+                            const uint8_t *mask, int64_t count) {
+  lanes_u16 counters = {0};
+  for (int64_t i = 0; i < count; i += AUDIT_WIDTH) {
     // At most 255 * 256 in magnitude: exact in 16 unsigned bits.
-    const int16_t *row = panel + pairs[i].tap * DQ_AUDIT_LANES;
-    lanes_u16 first = LOAD_LANES(row) + moved, second = LOAD_LANES(row + DQ_AUDIT_LANES) + moved;
-    lanes_u16 sum = first * pairs[i].first + second * pairs[i].second;
-    counters -= (lanes_u16)(sum > pairs[i].limit);
+    lanes_u16 sum = WIDEN(first + i) * pair->first + WIDEN(second + i) * pair->second;
+    counters += (lanes_u16)(sum > pair->limit) & WIDEN(mask + i);
   }
-  return add_up(&counters, lanes);
+  return add_up(&counters);
 }
 
-uint64_t AUDIT(dq_audit_pairs)(const int16_t *panel, const dq_audit_pair *pairs, int64_t count,
-                               int16_t zero, int lanes) {
+uint64_t AUDIT(dq_audit_pairs)(const dq_audit_pair *pair, const uint8_t *first, const uint8_t *second,
+                               const uint8_t *mask, int64_t count) {
+  enum { PART = MOST_STEPS / DQ_AUDIT_VECTOR * DQ_AUDIT_VECTOR };
   uint64_t total = 0;
-  for (int64_t from = 0; from < count; from += MOST_STEPS) {
-    int64_t steps = count - from < MOST_STEPS ? count - from : MOST_STEPS;
-    for (int lane = 0; lane < lanes; lane += AUDIT_WIDTH)
-      total += count_pairs(panel + lane, pairs + from, steps, zero, lanes - lane);
-  }
+  for (int64_t from = 0; from < count; from += PART)
+    total += count_pairs(pair, first + from, second + from, mask + from, count - from < PART ? count - from : PART);
   return total;
+}
+
+static void count_plane(const dq_audit_windows *w); // windows of one plane: of the including file
+
+void AUDIT(dq_audit_windows)(const dq_audit_windows *w) {
+  dq_audit_windows one = *w;
+  for (int64_t i = 0; i < w->planes; i++, one.plane += w->plane_bytes, one.counts += w->windows * w->count_stride)
+    count_plane(&one);
 }

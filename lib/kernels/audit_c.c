@@ -22,3 +22,25 @@ void dq_audit_running_c(const dq_audit_sums *s) {
       }
     }
 }
+
+// By histograms of the windows.
+static void count_plane(const dq_audit_windows *w) {
+  uint32_t seen[DQ_AUDIT_WINDOWS][256];
+  memset(seen, 0, sizeof *seen * (size_t)w->windows);
+  const uint8_t *masks = w->masks;
+  for (int64_t v = 0; v < w->vectors; v++, masks += DQ_AUDIT_WINDOWS * DQ_AUDIT_VECTOR)
+    for (int window = 0; window < w->windows; window++)
+      for (int i = 0; i < DQ_AUDIT_VECTOR; i++)
+        seen[window][w->plane[v * DQ_AUDIT_VECTOR + i]] += masks[window * DQ_AUDIT_VECTOR + i];
+  for (int window = 0; window < w->windows; window++) {
+    for (int level = 254; level >= 0; level--) seen[window][level] += seen[window][level + 1];
+    for (int bound = 0; bound < w->bound_count; bound++)
+      w->counts[window * w->count_stride + bound] = seen[window][w->bounds[bound]];
+  }
+}
+
+void dq_audit_totals_c(const uint32_t *table, int size, const uint8_t *numbers, int64_t count,
+                       uint32_t *totals) {
+  (void)size;
+  for (int64_t i = 0; i < count; i++) totals[i] += table[numbers[i]];
+}

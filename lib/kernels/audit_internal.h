@@ -4,6 +4,7 @@
 #define DQ_KERNELS_AUDIT_INTERNAL_H
 
 #include "lib/base/arena.h"
+#include "lib/kernels/audit.h"
 #include "lib/kernels/kernels_internal.h"
 
 typedef struct dq_audit_geometry {
@@ -49,54 +50,165 @@ static inline bool dq_audit_pair_can_saturate(int32_t w0, int32_t w1) {
   return highest > INT16_MAX || lowest < INT16_MIN;
 }
 
-// ---- Products by histogram (audit_products.c) ----
+// ---- Planes (audit_planes.c) ----
 
-enum {
-  DQ_AUDIT_LEVELS = 256,
-  DQ_AUDIT_STRIPES = 4, // histograms side by side: increments of one class need not wait for each other
-};
+// Every channel's padded input as unsigned bytes (s8 shifted by 128), split by stride phase: the numbers under
+// a tap are a window of out_height x out_width at offsets[tap], [kernel row][kernel column].
+typedef struct dq_audit_window_set { // taps whose windows lie in one phase
+  int64_t phase;
+  int count;
+  int64_t taps[DQ_AUDIT_WINDOWS];
+} dq_audit_window_set;
 
-// Every channel's padded input less its zero point, split by stride phase: the values under a tap are a
-// window of out_height x out_width at offsets[tap], [kernel row][kernel column].
 typedef struct dq_audit_planes {
+  const dq_conv_parameters *shape;
   int64_t height, width; // of one phase
-  int64_t words;         // of all phases of a channel
-  int64_t out_height, out_width;
+  int64_t bytes;         // of all phases of a channel
+  int64_t flat;          // from the first to behind the last number of a window, whose lines lie `width` apart
   int64_t *offsets;
+  dq_audit_window_set *sets;
+  int set_count;
+  int zero; // what stands for 0, and in the padding
+  uint8_t flip;
 } dq_audit_planes;
 
-// Inputs [from, to) whose products fit int8, as classes (levels 0..255 at first).
-typedef struct dq_audit_interval {
-  uint16_t from, to;
-} dq_audit_interval;
+static inline int64_t dq_audit_vectors(int64_t count) {
+  return (count + DQ_AUDIT_VECTOR - 1) / DQ_AUDIT_VECTOR;
+}
+// Vectors of one phase.
+static inline int64_t dq_audit_phase_vectors(const dq_audit_planes *p) {
+  return dq_audit_vectors(p->height * p->width);
+}
+static inline size_t dq_audit_planes_bytes(const dq_audit_planes *p) {
+  return (size_t)(p->shape->in_channels * p->bytes + 2 * DQ_AUDIT_VECTOR); // vectors are read whole
+}
+// Of the masks of all sets, as the windows' kernels take them.
+static inline size_t dq_audit_masks_bytes(const dq_audit_planes *p) {
+  return (size_t)(p->set_count * dq_audit_phase_vectors(p) * DQ_AUDIT_WINDOWS * DQ_AUDIT_VECTOR);
+}
 
+dq_status dq_audit_planes_new(dq_audit_planes *planes, const dq_conv_int8_parameters *parameters,
+                              dq_arena *arena, dq_error *error);
+void dq_audit_expand(const dq_audit_planes *planes, const uint8_t *input, int64_t channel, uint8_t *to);
+void dq_audit_fill_masks(const dq_audit_planes *planes, uint8_t *masks);
+// Mask of one window that begins at 0, of dq_audit_vectors(flat) vectors.
+void dq_audit_fill_mask(const dq_audit_planes *planes, uint8_t *mask);
+
+// ---- Products (audit_products.c) ----
+
+enum { DQ_AUDIT_LEVELS = 256 };
+
+// Inputs whose products fit int8, by levels and by bounds: from the from-th to before the to-th; the 0-th bound is
+// below all numbers, the one behind the last above all.
+// There are fewer than 255 bounds: 127 / w and 128 / w have 44 whole parts, on either side of 0, and raw.
 typedef struct dq_audit_intervals {
-  dq_audit_interval of[DQ_AUDIT_LEVELS]; // without repetition
+  uint16_t from[DQ_AUDIT_LEVELS], to[DQ_AUDIT_LEVELS]; // without repetition
+  uint8_t from_bound[DQ_AUDIT_LEVELS], to_bound[DQ_AUDIT_LEVELS];
   int count;
+  bool from_any; // not all from the lowest level on
   uint8_t *by_tap; // [group][tap][channel of the group]: the number of the weight's interval
 } dq_audit_intervals;
 
-typedef struct dq_audit_classes {
-  uint8_t class_of[DQ_AUDIT_LEVELS]; // by level of the input
+typedef struct dq_audit_bounds {
+  uint8_t of[DQ_AUDIT_LEVELS];
   int count;
-  int32_t lowest; // the value of level 0
-  int64_t out_group;
+  int64_t channels, out_group, depth; // of a group
   dq_audit_intervals values, stored; // stored: with raw products only
-} dq_audit_classes;
+} dq_audit_bounds;
 
-typedef struct dq_audit_histogram {
-  uint32_t counts[DQ_AUDIT_STRIPES][DQ_AUDIT_LEVELS];
-} dq_audit_histogram;
+// What a thread counts products in: so many input channels at once.
+enum { DQ_AUDIT_PLANES = 8, DQ_AUDIT_COUNTS = DQ_AUDIT_LEVELS + 64 }; // of a window
+typedef struct dq_audit_product_room {
+  uint32_t counts[DQ_AUDIT_PLANES * DQ_AUDIT_WINDOWS * DQ_AUDIT_COUNTS];
+  uint32_t totals[]; // by output channel of a group
+} dq_audit_product_room;
 
 // values, stored: [output channel][tap] in the order of the reduction; stored NULL: no raw products.
-dq_status dq_audit_classes_new(dq_audit_classes *classes, const dq_conv_int8_parameters *parameters,
-                               const int16_t *values, const int16_t *stored, dq_arena *arena,
-                               dq_error *error);
+dq_status dq_audit_bounds_new(dq_audit_bounds *bounds, const dq_conv_int8_parameters *parameters,
+                              const int16_t *values, const int16_t *stored, dq_arena *arena,
+                              dq_error *error);
 
-// Adds to products (and raw) of the group's output channels what leaves int8 under the taps of one input
-// channel, whose plane is given. Weights of its k-th place of the kernel are at first_weight + k * tap_weights.
-void dq_audit_classes_count(const dq_audit_classes *classes, const dq_audit_planes *planes,
-                            const int16_t *plane, int64_t taps, int64_t first_weight, int64_t tap_weights,
-                            dq_audit_histogram *histogram, uint64_t *products, uint64_t *raw);
+// Adds to products (and raw), by output channel, what leaves int8 under the taps of `count` (at most
+// DQ_AUDIT_PLANES) input channels from the first on; `input` are the planes of all.
+void dq_audit_count_products(const dq_audit_bounds *bounds, const dq_audit_planes *planes, const uint8_t *input,
+                             const uint8_t *masks, int64_t first, int64_t count, unsigned cpu,
+                             dq_audit_product_room *room, uint64_t *products, uint64_t *raw);
+
+// ---- One audit ----
+
+struct dq_audit {
+  dq_conv_int8_parameters parameters;
+  dq_audit_geometry geometry;
+  const void *weights;
+  const int32_t *bias;
+  bool raw, fast, by_blocks;
+  unsigned cpu;
+  dq_audit_proof *proofs;
+  int64_t outputs;                     // per channel
+  dq_audit_planes planes;
+  int16_t *values, *stored;            // [channel][tap]
+  dq_audit_bounds bounds;
+  dq_audit_pair *pairs;                // that can saturate
+  int64_t *first_pair;                 // by output channel, and the end
+  int64_t *positive, *negative;        // by output channel: sums of the weights of one sign
+  dq_conv_plan plan;
+  void *packed;                        // by panels
+  int rows;                            // by panels: output channels side by side
+  uint32_t *running;                   // by panels: [group][block][depth][rows]
+  dq_audit_block_weights *blocks;      // by blocks: [group][16 channels]
+};
+
+// What a thread works in.
+typedef struct dq_audit_bench {
+  dq_audit_counts *counts;  // by output channel
+  uint64_t *products, *raw; // by output channel
+  dq_audit_product_room *room;
+  char *sums; // what panels or blocks want
+} dq_audit_bench;
+
+typedef struct dq_audit_run_state {
+  const dq_audit *a;
+  const uint8_t *input;
+  uint8_t *planes, *masks, *mask;
+  int32_t lowest, highest; // of the input less its zero point, padding included
+  uint8_t *most;           // by input channel: the largest as unsigned, padding included
+  dq_audit_pair *pairs;    // that can saturate with this input
+  int64_t *first_pair;     // by output channel, and the end
+  char *benches, *sums;    // sums: what panels or blocks want
+  dq_audit_pairs_function *count_pairs;
+} dq_audit_run_state;
+
+static inline size_t dq_audit_aligned(size_t bytes) {
+  return (bytes + DQ_KERNEL_ALIGNMENT - 1) / DQ_KERNEL_ALIGNMENT * DQ_KERNEL_ALIGNMENT;
+}
+dq_audit_bench dq_audit_bench_of(const dq_audit_run_state *run, int thread);
+
+// Whether some prefix of a channel's sums could leave int16 with the inputs of this image.
+static inline bool dq_audit_can_leave_int16(const dq_audit_run_state *r, int64_t channel) {
+  int64_t positive = r->a->positive[channel], negative = r->a->negative[channel];
+  return positive * r->highest + negative * r->lowest > INT16_MAX ||
+         positive * r->lowest + negative * r->highest < INT16_MIN;
+}
+
+// The bounds within which a sum and its bias stay between low and high; none: nothing is within.
+static inline void dq_audit_bias_bounds(int64_t bias, int64_t low, int64_t high, int32_t *from, int32_t *to) {
+  low -= bias;
+  high -= bias;
+  bool none = low > INT32_MAX || high < INT32_MIN;
+  *from = none ? INT32_MAX : (int32_t)(low < INT32_MIN ? INT32_MIN : low);
+  *to = none ? INT32_MIN : (int32_t)(high > INT32_MAX ? INT32_MAX : high);
+}
+
+// ---- Sums and running sums by panels (audit_panels.c) or by blocks (audit_blocks.c) ----
+dq_status dq_audit_panels_new(dq_audit *audit, dq_arena *arena, dq_error *error);
+size_t dq_audit_panels_bench_bytes(const dq_audit *audit);
+size_t dq_audit_panels_scratch_bytes(const dq_audit *audit, int threads);
+void dq_audit_panels_run(const dq_audit_run_state *run, dq_pool *pool);
+
+bool dq_audit_blocks_fit(const dq_audit *audit);
+dq_status dq_audit_blocks_new(dq_audit *audit, dq_arena *arena, dq_error *error);
+size_t dq_audit_blocks_bench_bytes(const dq_audit *audit);
+size_t dq_audit_blocks_scratch_bytes(const dq_audit *audit);
+void dq_audit_blocks_run(const dq_audit_run_state *run, dq_pool *pool);
 
 #endif

@@ -302,10 +302,37 @@ typedef struct dq_audit_sums {
 } dq_audit_sums;
 typedef void dq_audit_running_function(const dq_audit_sums *sums);
 
-// How many products of `lanes` outputs lie outside int8: ((panel + shift) * weights[t]), |weight| <=
-// 128, |panel + shift| <= 255.
-typedef uint64_t dq_audit_products_function(const int16_t *panel, const int16_t *weights,
-                                            int64_t depth, int16_t shift, int lanes);
+// Fills a panel: piece i is lanes from lane[i] on, `from[i]` numbers behind the window of a tap. The window of
+// tap k of channel c is planes + c * plane_bytes + offsets[k]; DQ_AUDIT_LANES numbers behind every piece and
+// behind the panel are readable and writable.
+typedef struct dq_audit_panel {
+  const uint8_t *planes;
+  int64_t plane_bytes, channels, taps;
+  const int64_t *offsets, *from;
+  const int *lane;
+  int pieces, zero; // what is taken from the numbers
+  int16_t *panel;
+} dq_audit_panel;
+typedef void dq_audit_fill_function(const dq_audit_panel *panel);
+
+// How many numbers of each window of some planes are at least each bound:
+// counts[(plane * windows + window) * count_stride + b] of those with mask 1 and number >= bounds[b]. Planes are
+// read in whole vectors of DQ_AUDIT_VECTOR numbers; masks are [vector][DQ_AUDIT_WINDOWS][DQ_AUDIT_VECTOR] bytes,
+// 0 or 1, the same for all planes.
+enum { DQ_AUDIT_VECTOR = 64, DQ_AUDIT_WINDOWS = 16 };
+typedef struct dq_audit_windows {
+  const uint8_t *plane, *masks; // the first plane
+  int64_t planes, plane_bytes, vectors;
+  int windows;           // at most DQ_AUDIT_WINDOWS
+  const uint8_t *bounds; // 1..255; up to the next multiple of 32 they are read, and counts written
+  int bound_count, count_stride;
+  uint32_t *counts;
+} dq_audit_windows;
+typedef void dq_audit_windows_function(const dq_audit_windows *windows);
+
+// totals[i] += table[numbers[i]], modulo 2^32; the table has 256 entries, of which `size` are used.
+typedef void dq_audit_totals_function(const uint32_t *table, int size, const uint8_t *numbers, int64_t count,
+                                      uint32_t *totals);
 
 // Two neighbouring weights of one sign whose products can leave int16, as magnitudes.
 typedef struct dq_audit_pair {
@@ -313,9 +340,10 @@ typedef struct dq_audit_pair {
   uint16_t first, second;
   uint16_t limit; // the largest magnitude of the sum that does not saturate
 } dq_audit_pair;
-// How many of `count` pairs saturate in `lanes` outputs; `zero` is what makes the panel unsigned.
-typedef uint64_t dq_audit_pairs_function(const int16_t *panel, const dq_audit_pair *pairs,
-                                         int64_t count, int16_t zero, int lanes);
+// How often a pair saturates: of `count` unsigned numbers under either weight, whose vectors of
+// DQ_AUDIT_VECTOR may be read whole, those with mask 1.
+typedef uint64_t dq_audit_pairs_function(const dq_audit_pair *pair, const uint8_t *first, const uint8_t *second,
+                                         const uint8_t *mask, int64_t count);
 
 // How exact sums of `lanes` outputs of one channel compare with saturating ones.
 typedef struct dq_audit_comparison {
@@ -335,6 +363,34 @@ typedef struct dq_audit_whole {
   int32_t lowest, highest;
 } dq_audit_whole;
 typedef void dq_audit_whole_function(dq_audit_whole *whole);
+
+// Bytes of `channels` planes, channel_bytes apart, to places of channels: to[i * place_bytes + c] =
+// from[c * channel_bytes + i] ^ flip, for i below count.
+typedef void dq_audit_turn_function(const uint8_t *from, int64_t channel_bytes, int64_t channels, int64_t count,
+                                    uint8_t flip, uint8_t *to, int64_t place_bytes);
+
+// Exact sums of some outputs by blocks of DQ_AUDIT_BLOCK taps, for 16 output channels. An output is left out as
+// soon as a prefix has left int16; one that may have within a block is looked at tap by tap.
+enum { DQ_AUDIT_BLOCK = 32, DQ_AUDIT_ROWS = 16, DQ_AUDIT_CHANNELS = 16, DQ_AUDIT_TILE = 512 };
+typedef struct dq_audit_block_weights {
+  int8_t *tiles;   // [block][all, those above 0, those below][8][16 channels][4 taps]: DQ_AUDIT_TILE bytes each
+  int8_t *lines;   // [16 channels][blocks * DQ_AUDIT_BLOCK]
+  int32_t *starts; // [blocks + 1][16 channels]: less zero times the weights of all blocks before
+  int32_t low16[DQ_AUDIT_CHANNELS], high16[DQ_AUDIT_CHANNELS]; // what a sum must lie within to fit with its bias
+} dq_audit_block_weights;
+typedef struct dq_audit_block_counts { // by channel; added to
+  uint32_t left[DQ_AUDIT_CHANNELS], outside[DQ_AUDIT_CHANNELS], outside_low[DQ_AUDIT_CHANNELS];
+  int32_t lowest[DQ_AUDIT_CHANNELS], highest[DQ_AUDIT_CHANNELS];
+} dq_audit_block_counts;
+typedef struct dq_audit_block_rows {
+  const uint8_t *values;        // [DQ_AUDIT_ROWS outputs][row_bytes], in the order of the reduction
+  const uint8_t *above, *below; // the larger and the smaller of each value and zero
+  int64_t row_bytes, blocks;    // row_bytes at least blocks * DQ_AUDIT_BLOCK
+  int outputs, zero;
+} dq_audit_block_rows;
+// running: whether prefixes may leave int16 at all, of `count` times 16 channels.
+typedef void dq_audit_blocks_function(const dq_audit_block_rows *rows, const dq_audit_block_weights *weights,
+                                      const bool *running, int64_t count, dq_audit_block_counts *counts);
 
 // ---- The table ----
 enum dq_operation {

@@ -4,30 +4,17 @@
 //   6  A upper       0           1            sums of 16 rows x 16 columns each
 //   7  A lower       2           3
 #include <immintrin.h>
-#include <string.h>
 
 #include "lib/kernels/kernels_internal.h"
+#include "lib/kernels/tiles_amx.h"
 
 enum { ROWS = 16, COLUMNS = 16, LINE = 64 }; // of one tile; bytes of a row of a tile
-
-typedef struct tile_configuration { // what ldtilecfg reads (Intel SDM, volume 1, chapter 18)
-  uint8_t palette, start_row, reserved[14];
-  uint16_t row_bytes[16];
-  uint8_t rows[16];
-} tile_configuration;
 
 static void configure(const dq_block *b) {
   int upper = b->panel_rows < ROWS ? b->panel_rows : ROWS, lower = b->panel_rows - upper;
   const int rows[8] = {upper, upper, lower, lower, b->tile_words, b->tile_words, upper, lower};
-  tile_configuration to;
-  memset(&to, 0, sizeof to);
-  to.palette = 1;
-  for (int i = 0; i < 8; i++) {
-    to.rows[i] = (uint8_t)rows[i];
-    to.row_bytes[i] = (uint16_t)(rows[i] == 0 ? 0 : i < 6 ? LINE : 4 * b->tile_words);
-  }
-  // Not _tile_loadconfig, which tells the compiler of the first bytes only.
-  __asm__ volatile("ldtilecfg %0" : : "m"(to));
+  const int words = 4 * b->tile_words;
+  configure_tiles(rows, (const int[]){LINE, LINE, LINE, LINE, LINE, LINE, words, words});
 }
 
 // The lines of a tile of the next panel: while this one is multiplied and requantized, they come near.

@@ -49,10 +49,14 @@ static check_case *const sigmoid_f32_cases[] = {check_functions, NULL};
 static check_case *const tanh_f32_cases[] = {check_functions, NULL};
 static check_case *const f32_tail_cases[] = {check_tail, NULL};
 static check_case *const audit_running_cases[] = {check_audit, NULL};
-static check_case *const audit_products_cases[] = {check_audit, NULL};
+static check_case *const audit_fill_cases[] = {check_audit, NULL};
+static check_case *const audit_windows_cases[] = {check_audit, NULL};
+static check_case *const audit_totals_cases[] = {check_audit, NULL};
 static check_case *const audit_pairs_cases[] = {check_audit, NULL};
 static check_case *const audit_compare_cases[] = {check_audit, NULL};
 static check_case *const audit_whole_cases[] = {check_audit, NULL};
+static check_case *const audit_turn_cases[] = {check_audit, NULL};
+static check_case *const audit_blocks_cases[] = {check_audit, NULL};
 
 // An operation without cases does not link.
 static check_case *const *const cases[] = {
