@@ -181,6 +181,8 @@ static void add_up(const band *b) {
   const uint32_t *packed = b->call->packed;
   int64_t c = b->channel % p->out_channels, row_step = p->stride_height * plan->plane_width;
   int64_t width = sums_width(plan), vectors = width / DQ_SLIDE_LANES, runs = b->rows;
+  const dq_requantization *r = b->call->requantization;
+  uint32_t bias = r && r->bias ? (uint32_t)r->bias[c] : 0; // sums start from it: what wraps does so either way
   dq_slide slide = {.plane = b->plane,
                     .index = (const uint8_t *)(packed + index_at(plan)),
                     .weights = packed + weights_at(plan) + c * plan->depth,
@@ -188,7 +190,7 @@ static void add_up(const band *b) {
                     .words = plan->depth,
                     .vectors = vectors,
                     .step = DQ_SLIDE_LANES * p->stride_width,
-                    .start = (int32_t)packed[DQ_CONV_HEADER_WORDS + c],
+                    .start = (int32_t)(packed[DQ_CONV_HEADER_WORDS + c] + bias),
                     .sums = b->sums};
   if (plan->flat || vectors <= 1) { // one run of vectors
     runs = 1;
@@ -204,7 +206,6 @@ static void requantize(const band *b, uint8_t *to) {
   const dq_requantization *r = b->call->requantization;
   int64_t c = b->channel % plan->shape.out_channels;
   dq_requantize_rows form = {.sums = b->sums,
-                             .bias = r->bias ? r->bias + c : NULL,
                              .multipliers = r->multipliers + (r->multiplier_count == 1 ? 0 : c),
                              .output = to,
                              .rows = 1,

@@ -1,6 +1,6 @@
 // Two quantized operands to one quantized result: dequantized, combined and quantized in registers, by
 // plain loops that the compiler vectorises for the instruction set of the including file, which defines
-// PAIR(name). The arithmetic is that of the three operators one after another, so the bits are theirs.
+// PAIR(name), and PAIR_OWN_SUM when it has its own sums. The arithmetic is that of the three operators one after another, so the bits are theirs.
 #include "lib/kernels/kernels_internal.h"
 
 typedef enum pair_operation { SUM, PRODUCT } pair_operation;
@@ -64,5 +64,7 @@ static inline __attribute__((always_inline)) void pair_row(const dq_pair_row *r,
   else pair_steps(r, operation, false);
 }
 
+#ifndef PAIR_OWN_SUM
 void PAIR(dq_add_8)(const dq_pair_row *row) { pair_row(row, SUM); }
+#endif
 void PAIR(dq_multiply_8)(const dq_pair_row *row) { pair_row(row, PRODUCT); }
