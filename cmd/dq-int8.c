@@ -13,6 +13,7 @@
 #include "lib/report/report.h"
 #include "lib/report/report_accuracy.h"
 #include "lib/report/report_int8.h"
+#include "quant/agreement.h"
 #include "quant/hook_spec.h"
 #include "quant/int8.h"
 #include "quant/max_drop.h"
@@ -107,11 +108,12 @@ static const dq_option rows[] = {
      DQ_INTO(int8_options, save_precision), .help = "write the precision of every layer, for --precision"},
     {.name = "max-drop", .type = DQ_OPTION_DOUBLE, .value = "D", .maximum = 100, .group = "Quantization",
      DQ_INTO(int8_options, max_drop),
-     .help = "leave as few layers in float as keep accuracy within D percentage points, on labelled pictures",
+     .help = "leave as few layers in float as keep accuracy within D percentage points; without labels: answers",
      .details = "When 8 bits everywhere lose too much, layers are ordered by the noise that leaving them in float spares "
                 "the outputs (2 pictures of --data), for their share of layers and multiply-accumulates; the shortest "
                 "beginning of that order is looked for that holds the bound, products in float16, others in float32. "
-                "--save-precision keeps the answer, --precision replays it. Exit status 1 when the bound cannot be "
+                "Without labelled pictures D bounds the answers that differ from those in float, in percent: classes of "
+                "pictures or of their points. --save-precision keeps the answer, --precision replays it. Exit status 1 when the bound cannot be "
                 "held; the model that loses least is written all the same. --time-limit ends the search with the best "
                 "so far."},
     {.name = "exclude", .aliases = "nodes-to-exclude", .type = DQ_OPTION_LIST, .value = "PATTERN",
@@ -239,6 +241,7 @@ static dq_status measure(const int8_options *options, const dq_graph *graph, con
   if (path) DQ_TRY(dq_onnx_load(&made, path, context, error));
   const dq_graph *measured = made ? made : graph;
   dq_status status = DQ_OK;
+  if (path && !check->data) check->before.count = 0; // agreement of what a hook made is not measured
   if ((report->quantized || report->halves) && (path || !check->after.count))
     status = dq_accuracy_check_after(check, measured, context, error);
   if (status == DQ_OK && report->quantized)
@@ -288,8 +291,11 @@ static dq_status quantize(const int8_options *options, const dq_graph *original,
   check->options.shapes = settings.shapes;
   DQ_TRY(dq_accuracy_check_before(check, graph, model, context, error));
   bool searches = dq_option_given(options, "max-drop");
-  if (searches && !check->before.count)
-    return dq_fail(error, DQ_BAD_INPUT, "--max-drop needs labelled pictures: --eval, or --data with labels");
+  bool labelled = check->before.count > 0;
+  if (searches && !labelled) {
+    check->before = dq_agreement_whole(dq_max_drop_pictures(data));
+    dq_message(context, DQ_NOTE, "--max-drop: no labels: answers are compared with those of the float network");
+  }
   dq_status status =
       searches ? search_precision(options, made, graph, data, check, &settings, &report, context, error)
                : dq_int8_apply(graph, data, &settings, &report, context, error);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "lib/base/clock.h"
+#include "quant/agreement.h"
 #include "quant/float_order.h"
 
 enum { RANKING_PICTURES = 2 };
@@ -24,6 +25,12 @@ typedef struct search {
 
 double dq_accuracy_drop(const dq_result *before, const dq_result *after) {
   return (before->figures[0].value - after->figures[0].value) * before->points;
+}
+
+int64_t dq_max_drop_pictures(dq_data *data) {
+  enum { MOST = 64 };
+  int64_t pictures = dq_data_count(data);
+  return pictures < MOST ? pictures : MOST;
 }
 
 // ---- Trials ----
@@ -62,7 +69,11 @@ static dq_status measure(search *it, dq_graph *graph, int left, dq_rounding_rule
     options.precision = &map;
     DQ_TRY(dq_int8_apply_from(graph, data, &options, &it->first_report, report, &it->quiet, it->error));
   }
-  DQ_TRY(dq_accuracy_run(after, graph, it->options->eval, &it->options->accuracy, &it->quiet, it->error));
+  if (it->options->eval)
+    DQ_TRY(dq_accuracy_run(after, graph, it->options->eval, &it->options->accuracy, &it->quiet, it->error));
+  else
+    DQ_TRY(dq_agreement_run(after, it->graph, graph, data, dq_max_drop_pictures(data), &options.shapes, &it->quiet,
+                            it->error));
   *drop = dq_accuracy_drop(it->options->before, after);
   it->report->trials++;
   dq_message(it->context, DQ_NOTE, "--max-drop: %d layers in float: %s %.4g, %.4g points lost%s", left,

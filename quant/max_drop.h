@@ -9,9 +9,10 @@ typedef struct dq_max_drop_options {
   double drop;                 // percentage points of the first figure
   const dq_int8_options *int8; // how everything else is quantized; without a map of precisions or a table
   dq_data *data;               // calibration
-  dq_data *eval;               // labelled pictures
+  dq_data *eval;               // labelled pictures; NULL: answers are compared with the float network's instead, on
+                               // the first dq_max_drop_pictures of `data` (quant/agreement.h)
   dq_accuracy_options accuracy;
-  const dq_result *before;     // of the float network on `eval`
+  const dq_result *before;     // of the float network on them
   double time_limit;           // seconds, 0: none
 } dq_max_drop_options;
 
@@ -23,6 +24,9 @@ typedef struct dq_max_drop_report {
   bool held;        // drop is within the bound
   bool stopped;     // by the time limit: the best so far
 } dq_max_drop_report;
+
+// So many pictures without labels are looked at: at most 64.
+int64_t dq_max_drop_pictures(dq_data *data);
 
 // Percentage points that the first figure fell by; negative when it rose.
 double dq_accuracy_drop(const dq_result *before, const dq_result *after);

@@ -47,9 +47,16 @@ hint: a.onnx is written all the same"
   cmp plain.onnx a.onnx
 }
 
-@test "without labels, with a file of precisions" {
-  gives 3 dq-int8 "$models/small.onnx" --data "npy:$x" --max-drop 1 -o a.onnx
-  says "dq-int8: --max-drop needs labelled pictures: --eval, or --data with labels"
+@test "without labels answers are compared" {
+  pictures 40
+  gives 0 dq-int8 "$models/small.onnx" --data list.txt --task none "${harsh[@]}" --max-drop 0 --save-precision p.json -o a.onnx
+  has "dq-int8: --max-drop: no labels: answers are compared with those of the float network"
+  has "layers in float: agreement 100, 0 points lost, within the bound"
+  has "agreement  agreement  100.0000  100.0000  0.0000  %           40"
+  grep -q '"fp16"' p.json
+}
+
+@test "with a file of precisions" {
   echo '{}' >p.json
   gives 2 dq-int8 "$models/small.onnx" --data "npy:$x" --max-drop 1 --precision p.json -o a.onnx
   gives 2 dq-int8 "$models/small.onnx" --use-table p.json --max-drop 1 -o a.onnx
