@@ -15,6 +15,7 @@ typedef struct judge {
   dq_observation what; // outputs over the pictures that judge
   float **kept;        // float outputs in the order they were seen
   int64_t kept_count, next, capacity;
+  double *noises, *best_noises; // by picture: of the last trial, of the best so far
   dq_closeness *outputs;
   dq_equalize_memory *sites;
   dq_seen seen[2];     // of the best setting so far and of one that challenges it
@@ -34,8 +35,21 @@ static dq_status keep(void *user, int slot, const dq_tensor *tensor, dq_error *e
   return DQ_OK;
 }
 
+// What share of the squares of an output the squares of its error are.
+static double relative_noise(const float *exact, const dq_tensor *tensor) {
+  const float *other = tensor->data;
+  double noise = 0, power = 0;
+  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) {
+    double difference = (double)other[i] - (double)exact[i];
+    noise += difference * difference;
+    power += (double)exact[i] * (double)exact[i];
+  }
+  return power > 0 ? noise / power : 0;
+}
+
 static dq_status compare(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
   judge *it = user;
+  it->noises[it->next / it->what.count] += relative_noise(it->kept[it->next], tensor);
   return dq_closeness_add(&it->outputs[slot], tensor, it->kept[it->next++], tensor->data,
                           it->job->arena, error);
 }
@@ -48,7 +62,10 @@ static dq_status open_judge(judge *it, dq_int8_job *job) {
   it->kept = DQ_NEW_ARRAY(job->arena, it->capacity, float *);
   it->outputs = DQ_NEW_ARRAY(job->arena, graph->output_count, dq_closeness);
   it->sites = dq_equalize_memory_new(job->arena);
-  if (!names || !it->kept || !it->outputs || !it->sites) return dq_fail_memory(job->error, 0);
+  it->noises = DQ_NEW_ARRAY(job->arena, judged, double);
+  it->best_noises = DQ_NEW_ARRAY(job->arena, judged, double);
+  if (!names || !it->kept || !it->outputs || !it->sites || !it->noises || !it->best_noises)
+    return dq_fail_memory(job->error, 0);
   it->what = (dq_observation){graph,     &job->options->shapes,  names,  0,
                               job->data, job->pictures - judged, judged, "judging"};
   for (int o = 0; o < graph->output_count; o++)
@@ -68,6 +85,7 @@ static dq_status run_trial(judge *it, dq_int8_job *trial) {
   DQ_TRY(dq_int8_quantize(trial));
   it->what.graph = trial->graph;
   it->next = 0;
+  memset(it->noises, 0, (size_t)it->what.pictures * sizeof *it->noises);
   for (int o = 0; o < it->what.count; o++) dq_closeness_clear(&it->outputs[o]);
   return dq_observe(&it->what, compare, it, trial->context, trial->error);
 }
@@ -120,15 +138,25 @@ static dq_status try_setting(judge *it, const dq_int8_setting *setting, double *
   return status;
 }
 
+// Mean over the pictures of how much closer the last trial came than the best setting, in dB: of one picture as of
+// another, where the noise of a few makes most of the whole.
+static double gain_by_picture(const judge *it) {
+  double sum = 0;
+  for (int64_t p = 0; p < it->what.pictures; p++)
+    if (it->best_noises[p] > 0 && it->noises[p] > 0) sum += 10 * log10(it->best_noises[p] / it->noises[p]);
+  return it->what.pictures ? sum / (double)it->what.pictures : 0;
+}
+
 // Takes the setting when it is better than the best so far; *gain: by how much it is.
 static dq_status challenge(judge *it, const dq_int8_setting *setting, double *best, double *gain) {
   double sqnr;
   DQ_TRY(try_setting(it, setting, &sqnr, NULL));
   *gain = sqnr - *best;
   dq_message(it->job->context, DQ_DETAIL,
-             "trial: method %s, equalization %d, heads %d, bias correction %d: %.2f dB", setting->method->name,
-             setting->equalize, setting->heads, setting->bias_correction, sqnr);
+             "trial: method %s, equalization %d, heads %d, bias correction %d, exact sums %d: %.2f dB",
+             setting->method->name, setting->equalize, setting->heads, setting->bias_correction, setting->exact_sums, sqnr);
   if (!(sqnr > *best)) return DQ_OK;
+  memcpy(it->best_noises, it->noises, (size_t)it->what.pictures * sizeof *it->noises);
   *best = sqnr;
   it->job->setting = *setting;
   return DQ_OK;
@@ -177,14 +205,34 @@ static dq_status decide_method(judge *it, double *best) {
   return DQ_OK;
 }
 
+// Sums that are not rounded, where the network has additions.
+static dq_status decide_sums(judge *it, double *best) {
+  dq_int8_setting setting = it->job->setting;
+  bool any = false;
+  for (int n = 0; n < it->job->graph->node_count; n++) {
+    const dq_node *node = it->job->graph->nodes[n];
+    any |= dq_node_is(node, "Add") && !node->inputs[0]->constant && !node->inputs[1]->constant;
+  }
+  if (!any || it->job->options->symmetric) return DQ_OK;
+  setting.exact_sums = true;
+  return challenge(it, &setting, best, &it->job->report->exact_sums_gain);
+}
+
 static int by_size(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
-// Safe pairs in the layers where they cost least, as many as may be for PAIRS_MOST in all.
+// What safe pairs cost, in dB: in all or by picture, whichever is more.
+static double cost_of_trial(const judge *it, double best, double sqnr) {
+  return fmax(best - sqnr, -gain_by_picture(it));
+}
+
+// Safe pairs in the layers where they cost least, as many as may be for PAIRS_MOST. With the ranges
+// of fewer pictures, which cut off more, a trial shows about half of what they cost. In all layers they are worth
+// more: the file is then right on every processor.
 static dq_status decide_pairs(judge *it, double best) {
-  static const double PAIRS_MOST = 0.3; // dB
+  static const double EVERYWHERE_MOST = 0.3, PAIRS_MOST = 0.15; // dB
   enum { MOST_TRIALS = 4 };             // after the first
   dq_int8_setting setting = it->job->setting;
   layer_costs costs;
@@ -193,14 +241,16 @@ static dq_status decide_pairs(judge *it, double best) {
   DQ_TRY(try_setting(it, &setting, &sqnr, &costs));
   qsort(costs.noise, (size_t)costs.count, sizeof *costs.noise, by_size);
   int safe = 0, unsafe = costs.count; // so many of the cheapest: affordable, too many
+  int tried = costs.count;
   for (int i = 0;; i++) {
-    dq_message(it->job->context, DQ_DETAIL, "trial: safe pairs up to %g: %.2f dB", setting.accumulator.pairs_noise, sqnr);
-    bool affordable = sqnr >= best - PAIRS_MOST;
+    double cost = cost_of_trial(it, best, sqnr);
+    dq_message(it->job->context, DQ_DETAIL, "trial: safe pairs up to %g: %.2f dB, cost %.2f",
+               setting.accumulator.pairs_noise, sqnr, cost);
+    bool affordable = i ? cost <= PAIRS_MOST : best - sqnr <= EVERYWHERE_MOST;
     if (affordable) {
       it->job->setting = setting;
       it->job->report->pairs_cost = best - sqnr;
     }
-    int tried = i ? (safe + unsafe) / 2 : costs.count;
     if (affordable) safe = tried;
     else unsafe = tried;
     tried = (safe + unsafe) / 2;
@@ -224,6 +274,7 @@ static dq_status decide_all(judge *it) {
     DQ_TRY(challenge(it, &setting, &best, &gain));
     it->job->report->bias_correction_gain = gain;
   }
+  DQ_TRY(decide_sums(it, &best));
   return options->accumulator == DQ_ACCUMULATE_AUTO ? decide_pairs(it, best) : DQ_OK;
 }
 
@@ -235,7 +286,8 @@ dq_status dq_int8_decide(dq_int8_job *job) {
   bool automatic_sums = options->accumulator == DQ_ACCUMULATE_AUTO;
   job->setting.accumulator = (dq_accumulator_choice){
       automatic_sums ? DQ_ACCUMULATE_INT32 : options->accumulator, DQ_PAIRS_EVERYWHERE};
-  job->report->equalize_gain = job->report->bias_correction_gain = job->report->pairs_cost = NAN;
+  job->report->equalize_gain = job->report->bias_correction_gain = job->report->pairs_cost =
+      job->report->exact_sums_gain = NAN;
   const dq_calibration_table *given = options->table ? options->table : options->start;
   if (given) { // it says all
     if (automatic_sums) job->setting.accumulator = given->accumulator;

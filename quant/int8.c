@@ -141,8 +141,7 @@ static dq_status choose_range(const dq_int8_job *job, dq_choice *choice, const d
   return DQ_OK;
 }
 
-static dq_status choose_parameters(dq_int8_job *job, const dq_calibration *calibration) {
-  const dq_int8_options *options = job->options;
+static dq_status choose_ranges(dq_int8_job *job, const dq_calibration *calibration) {
   for (int v = 0; v < job->value_count; v++) {
     dq_choice *choice = &job->choices[v];
     if (!choice->quantized || choice->shares != v) continue;
@@ -153,9 +152,20 @@ static dq_status choose_parameters(dq_int8_job *job, const dq_calibration *calib
     } else {
       DQ_TRY(choose_range(job, choice, job->graph->values[v], calibration));
     }
-    choice->parameters = dq_parameters_for(choice->range.low, choice->range.high,
-                                           options->activation_type, options->symmetric);
   }
+  return calibration && job->setting.exact_sums ? dq_int8_join_sums(job, calibration) : DQ_OK;
+}
+
+static dq_status choose_parameters(dq_int8_job *job, const dq_calibration *calibration) {
+  const dq_int8_options *options = job->options;
+  DQ_TRY(choose_ranges(job, calibration));
+  for (int v = 0; v < job->value_count; v++) {
+    dq_choice *choice = &job->choices[v];
+    if (choice->quantized && choice->shares == v)
+      choice->parameters = dq_parameters_for(choice->range.low, choice->range.high, options->activation_type,
+                                             options->symmetric);
+  }
+  job->report->exact_sums = dq_int8_exact_sums(job);
   return DQ_OK;
 }
 

@@ -75,6 +75,8 @@ typedef struct dq_int8_report {
   bool bias_corrected;
   double bias_correction_gain;  // likewise
   double pairs_cost;            // dB that pairs safe in the layers chosen cost in the trial; NAN: not tried
+  int exact_sums;               // additions that are not rounded (quant/common_scale.h)
+  double exact_sums_gain;       // dB it brought in the trial; NAN: not tried
   int rounded;                  // layers rounded adaptively
   double rounding_gain;         // dB it brought on pictures that were left out; NAN: not tried
   dq_calibration_table table;               // with it the same model comes out again; owned by the graph's arena

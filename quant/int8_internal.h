@@ -31,6 +31,7 @@ typedef struct dq_int8_setting {
   bool heads;                // equalized, and in float behind
   const dq_observer *method;
   bool bias_correction;
+  bool exact_sums;           // one scale for sums and their operands where it gains (quant/common_scale.h)
   dq_accumulator_choice accumulator;
   bool adaptive; // rounding; trials are made without
 } dq_int8_setting;
@@ -86,6 +87,12 @@ dq_status dq_int8_run(dq_int8_job *job);
 // job->setting.method says how. With options->start the graph becomes what would be quantized, equalized and
 // all, with the parameters it would get. Decides nothing and writes no integers.
 dq_status dq_int8_parameters(dq_int8_job *job);
+
+// exact_sums.c: gives additions one scale for operands and result where the histograms say that it gains; after
+// ranges are chosen.
+dq_status dq_int8_join_sums(dq_int8_job *job, const dq_calibration *calibration);
+// Additions whose operands and result have one scale.
+int dq_int8_exact_sums(const dq_int8_job *job);
 
 // insert.c: the axis of a weight's output channels; -1: one scale for all.
 int dq_int8_weight_axis(const dq_int8_job *job, const dq_node *node);

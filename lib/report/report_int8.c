@@ -45,6 +45,8 @@ static const dq_column model_columns[] = {
     {"equalize_gain", "Gain of equalizing", DQ_COLUMN_SIGNIFICANT, "dB", 3, 0},
     {"bias_corrected", "Biases corrected", DQ_COLUMN_BOOL, NULL, 0, 0},
     {"bias_correction_gain", "Gain of correcting", DQ_COLUMN_SIGNIFICANT, "dB", 3, 0},
+    {"exact_sums", "Sums without rounding", DQ_COLUMN_INT, NULL, 0, 0},
+    {"exact_sums_gain", "Gain of exact sums", DQ_COLUMN_SIGNIFICANT, "dB", 3, 0},
     {"rounded", "Layers rounded adaptively", DQ_COLUMN_INT, NULL, 0, 0},
     {"rounding_gain", "Gain of rounding", DQ_COLUMN_SIGNIFICANT, "dB", 3, 0},
     {"pairs_cost", "Cost of safe pairs", DQ_COLUMN_REAL, "dB", 2, 0},
@@ -139,6 +141,9 @@ static void put_decisions(dq_table *model, const dq_int8_report *facts) {
   dq_table_put_bool(model, "bias_corrected", facts->bias_corrected);
   if (facts->bias_corrected && isfinite(facts->bias_correction_gain))
     dq_table_put_real(model, "bias_correction_gain", facts->bias_correction_gain);
+  if (facts->exact_sums) dq_table_put_int(model, "exact_sums", facts->exact_sums);
+  if (facts->exact_sums && isfinite(facts->exact_sums_gain))
+    dq_table_put_real(model, "exact_sums_gain", facts->exact_sums_gain);
   if (facts->rounded) dq_table_put_int(model, "rounded", facts->rounded);
   if (facts->rounded && isfinite(facts->rounding_gain))
     dq_table_put_real(model, "rounding_gain", facts->rounding_gain);

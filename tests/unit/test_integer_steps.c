@@ -599,6 +599,34 @@ static void pair_by_hand(void **state) {
   }
 }
 
+// With one scale for operands and result, here 45387 2^-22, a sum is the sum of the integers, cut to 8 bits.
+static void sums_of_one_scale_are_whole(void **state) {
+  (void)state;
+  enum { ALL = 256 * 256, A = 117, B = 131, SUM = 125 };
+  const float scale = 45387 * 0x1p-22f;
+  network n = open_network(0);
+  dq_value *a = input_with(&n, parameters(&n, scale, DQ_U8, A), 1, (int64_t[]){ALL});
+  dq_value *b = input_with(&n, parameters(&n, scale, DQ_U8, B), 1, (int64_t[]){ALL});
+  quantized_with(&n, NODE(&n, "Add", a, b), parameters(&n, scale, DQ_U8, SUM));
+  assert_int_equal(dq_graph_index(n.graph, false, NULL), DQ_OK);
+  for (int way = 0; way < WAYS; way++) {
+    dq_session session;
+    assert_int_equal(dq_session_open(&session, n.graph, NULL, &contexts[way], NULL), DQ_OK);
+    for (int i = 0; i < ALL; i++) {
+      ((uint8_t *)dq_plan_input(session.plan, 0)->data)[i] = (uint8_t)(i / 256);
+      ((uint8_t *)dq_plan_input(session.plan, 1)->data)[i] = (uint8_t)i;
+    }
+    assert_int_equal(dq_plan_run(session.plan, NULL), DQ_OK);
+    const uint8_t *found = dq_plan_output(session.plan, 0)->data;
+    for (int i = 0; i < ALL; i++) {
+      int sum = (i / 256 - A) + (i % 256 - B) + SUM;
+      assert_int_equal(found[i], sum < 0 ? 0 : sum > 255 ? 255 : sum);
+    }
+    dq_session_close(&session);
+  }
+  dq_graph_free(n.graph);
+}
+
 static int start(void **state) {
   (void)state;
   static const struct {
@@ -625,7 +653,7 @@ int main(void) {
       cmocka_unit_test(moves),          cmocka_unit_test(pads_with_numbers),
       cmocka_unit_test(left_alone),     cmocka_unit_test(pair_by_hand),
       cmocka_unit_test(products),       cmocka_unit_test(averages),
-      cmocka_unit_test(averages_at_edges),
+      cmocka_unit_test(averages_at_edges), cmocka_unit_test(sums_of_one_scale_are_whole),
   };
   return cmocka_run_group_tests(tests, start, end);
 }

@@ -1,0 +1,107 @@
+// One scale for sums and their operands, where it gains.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "quant/common_scale.h"
+
+enum { VALUES = 5, POINTS = 1 << 14 };
+
+typedef struct fixture {
+  dq_arena *arena;
+  dq_histogram histograms[VALUES];
+  dq_summed_value values[VALUES];
+  float points[POINTS];
+} fixture;
+
+static int start(void **state) {
+  static fixture it;
+  it = (fixture){.arena = dq_arena_new(0)};
+  *state = &it;
+  return it.arena ? 0 : -1;
+}
+
+static int end(void **state) {
+  fixture *it = *state;
+  for (int v = 0; v < VALUES; v++) dq_histogram_deinit(&it->histograms[v]);
+  dq_arena_free(it->arena);
+  return 0;
+}
+
+// Value v is spread evenly over low...high, and has that range.
+static void spread(fixture *it, int v, float low, float high) {
+  assert_int_equal(dq_histogram_init(&it->histograms[v], NULL), DQ_OK);
+  for (int i = 0; i < POINTS; i++) it->points[i] = low + (high - low) * ((float)i + 0.5f) / POINTS;
+  dq_histogram_add(&it->histograms[v], it->points, POINTS);
+  it->values[v] = (dq_summed_value){&it->histograms[v], {low, high}};
+}
+
+static void join(fixture *it, int count, const dq_sum_link *links, int link_count) {
+  dq_error error;
+  assert_int_equal(dq_common_scales(it->values, count, links, link_count, it->arena, &error), DQ_OK);
+}
+
+// Exactly: the ends are whole numbers of the scale.
+static void expect_scale(const dq_summed_value *value, float scale, int zero) {
+  assert_true(value->range.low == -(float)zero * scale);
+  assert_true(value->range.high == (float)(255 - zero) * scale);
+}
+
+// Errors of n values in steps of s: n s^2 / 12 each. Three of -1...1: 3 n s^2 / 12; with one scale the sum has
+// none, 2 n s^2 / 12. 2^(k/16) next to 2 / 255 are 2^-7 (k = -112), which cuts off 1 / 256 of 1, and 4 % more:
+// cut off are 2 n / 2 * (1 / 256)^3 / 3 = 2.0e-8 n per value, counted twice for three values 1.2e-7 n; rounding
+// costs 2 n (2^-7)^2 / 12 = 1.017e-5 n, with k = -111 1.109e-5 n. So 2^-7. The step 2^-7 takes the ends to
+// -127...128 or -128...127 steps of it; zero is round(127.5) = 128, to the even neighbour.
+static void alike_values_are_joined(void **state) {
+  fixture *it = *state;
+  for (int v = 0; v < 3; v++) spread(it, v, -1, 1);
+  join(it, 3, &(dq_sum_link){0, 1, 2}, 1);
+  for (int v = 0; v < 3; v++) expect_scale(&it->values[v], 0x1p-7f, 128);
+}
+
+// The sum reaches to -4...4: now (1 + 1 + 16) n s^2 / 12, with one scale (16 + 16) n s^2 / 12.
+static void wide_sums_stay_apart(void **state) {
+  fixture *it = *state;
+  spread(it, 0, -1, 1);
+  spread(it, 1, -1, 1);
+  spread(it, 2, -4, 4);
+  join(it, 3, &(dq_sum_link){0, 1, 2}, 1);
+  assert_true(it->values[0].range.high == 1 && it->values[2].range.high == 4);
+}
+
+// x1 = x0 + p1, x2 = x1 + p2, x0 and both sums behind a rectifier: 5 n s^2 / 12 become those of the terms.
+static void chains_have_one_scale(void **state) {
+  fixture *it = *state;
+  spread(it, 0, 0, 1);         // x0
+  spread(it, 1, -0.5f, 0.5f);  // p1
+  spread(it, 2, 0, 1);         // x1
+  spread(it, 3, -0.25f, 0.75f); // p2
+  spread(it, 4, 0, 1);         // x2
+  join(it, 5, (dq_sum_link[]){{0, 1, 2}, {2, 3, 4}}, 2);
+  const int zeros[] = {0, 128, 0, 64, 0};
+  for (int v = 0; v < 5; v++) expect_scale(&it->values[v], 0x1p-8f, zeros[v]);
+}
+
+// A link that costs does not keep another from gaining.
+static void links_are_taken_one_by_one(void **state) {
+  fixture *it = *state;
+  for (int v = 0; v < 4; v++) spread(it, v, -1, 1);
+  spread(it, 4, -16, 16);
+  join(it, 5, (dq_sum_link[]){{0, 1, 2}, {2, 3, 4}}, 2);
+  expect_scale(&it->values[2], 0x1p-7f, 128);
+  assert_true(it->values[3].range.high == 1 && it->values[4].range.high == 16);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(alike_values_are_joined, start, end),
+      cmocka_unit_test_setup_teardown(wide_sums_stay_apart, start, end),
+      cmocka_unit_test_setup_teardown(chains_have_one_scale, start, end),
+      cmocka_unit_test_setup_teardown(links_are_taken_one_by_one, start, end),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
