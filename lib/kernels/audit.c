@@ -80,7 +80,8 @@ static dq_status prepare_fast(dq_audit *a, dq_arena *arena, dq_error *error) {
   list_pairs(a);
   DQ_TRY(dq_audit_bounds_new(&a->bounds, &a->parameters, a->values, a->raw ? a->stored : NULL, arena, error));
   a->by_blocks = dq_audit_blocks_fit(a);
-  return a->by_blocks ? dq_audit_blocks_new(a, arena, error) : dq_audit_panels_new(a, arena, error);
+  if (a->by_blocks) DQ_TRY(dq_audit_blocks_new(a, arena, error));
+  return dq_audit_panels_new(a, arena, error);
 }
 
 dq_status dq_audit_new(dq_audit **audit, const dq_conv_int8_parameters *parameters,
@@ -133,7 +134,8 @@ static size_t room_bytes(const dq_audit *a) {
   return dq_audit_aligned(sizeof(dq_audit_product_room) + (size_t)a->geometry.out_group * sizeof(uint32_t));
 }
 static size_t sums_bench_bytes(const dq_audit *a) {
-  return dq_audit_aligned(a->by_blocks ? dq_audit_blocks_bench_bytes(a) : dq_audit_panels_bench_bytes(a));
+  size_t blocks = a->by_blocks ? dq_audit_blocks_bench_bytes(a) : 0, panels = dq_audit_panels_bench_bytes(a);
+  return dq_audit_aligned(blocks > panels ? blocks : panels);
 }
 static size_t bench_bytes(const dq_audit *a) {
   return counts_bytes(a) + 2 * products_bytes(a) + room_bytes(a) + sums_bench_bytes(a);
@@ -141,9 +143,10 @@ static size_t bench_bytes(const dq_audit *a) {
 
 size_t dq_audit_scratch_bytes(const dq_audit *a, int threads) {
   if (!a->fast) return DQ_KERNEL_ALIGNMENT;
+  size_t blocks = a->by_blocks ? dq_audit_blocks_scratch_bytes(a) : 0;
+  size_t panels = dq_audit_panels_scratch_bytes(a, threads);
   return planes_bytes(a) + masks_bytes(a) + mask_bytes(a) + most_bytes(a) + first_pair_bytes(a) + pairs_bytes(a) +
-         (size_t)threads * bench_bytes(a) +
-         (a->by_blocks ? dq_audit_blocks_scratch_bytes(a) : dq_audit_panels_scratch_bytes(a, threads));
+         (size_t)threads * bench_bytes(a) + (blocks > panels ? blocks : panels);
 }
 
 dq_audit_bench dq_audit_bench_of(const dq_audit_run_state *r, int thread) {
@@ -256,8 +259,7 @@ static void audit_fast(const dq_audit *a, const void *input, dq_audit_counts *co
     dq_audit_fill_mask(&a->planes, r.mask);
     dq_pool_run(pool, p->out_channels, count_pairs, &r);
   }
-  if (a->by_blocks) dq_audit_blocks_run(&r, pool);
-  else dq_audit_panels_run(&r, pool);
+  if (!a->by_blocks || !dq_audit_blocks_run(&r, pool)) dq_audit_panels_run(&r, pool);
   for (int i = 0; i < threads; i++) {
     dq_audit_bench b = dq_audit_bench_of(&r, i);
     for (int64_t o = 0; o < p->out_channels; o++) {

@@ -123,6 +123,7 @@ typedef struct block_state {
   const dq_audit_block_rows *rows;
   const dq_audit_block_weights *weights;
   uint16_t left[SIDE]; // by output, a bit for each channel
+  int64_t doubts;
 } block_state;
 
 static inline __m512i outside16(__m512i sums) { // above 65535 unsigned: outside
@@ -164,6 +165,7 @@ static inline void look_closely(block_state *s, int64_t block, const uint16_t *d
     _mm512_storeu_si512(list + count, _mm512_maskz_compress_epi8(doubt, numbers));
     count += __builtin_popcountll(doubt);
   }
+  s->doubts += count;
   for (int i = 0; i < count; i++) {
     int output = list[i] / SIDE, channel = list[i] % SIDE;
     uint32_t found = leaves(r->values + output * r->row_bytes + block * DQ_AUDIT_BLOCK,
@@ -282,12 +284,13 @@ void dq_audit_blocks_amx(const dq_audit_block_rows *rows, const dq_audit_block_w
   configure_tiles((const int[]){SIDE, SIDE, SIDE, WORDS, SIDE, WORDS, SIDE, WORDS},
                   (const int[]){LINE, LINE, HALF, LINE, HALF, LINE, HALF, LINE});
   for (int64_t i = 0; i < blocks; i++) {
-    block_state state = {rows, &weights[i], {0}};
+    block_state state = {rows, &weights[i], {0}, 0};
     const int32_t *whole;
     if (!running[i]) whole = add_blocks(&state, &room, false, false);
     else if (rows->zero) whole = add_blocks(&state, &room, true, true);
     else whole = add_blocks(&state, &room, true, false);
     count(&state, whole, &counts[i]);
+    counts[i].doubts += state.doubts;
   }
   _tile_release();
 }

@@ -1,7 +1,7 @@
 // Sums and running sums of the audit by blocks of 32 taps, products of tiles. After every block the exact prefix
 // is known, and what it has been in between lies between the prefix before and all products above 0, or below 0,
 // of the block. Outputs whose prefix is outside have left; those whose bounds are inside have not; the few
-// others are looked at tap by tap. 16 outputs are the rows of a tile, 16 channels its columns: values lie by
+// others are looked at tap by tap. Where they are not few, all is done by panels. 16 outputs are the rows of a tile, 16 channels its columns: values lie by
 // output, in the order of the reduction.
 #include "lib/kernels/audit_internal.h"
 
@@ -12,6 +12,8 @@
 enum {
   CHANNELS = DQ_AUDIT_CHANNELS,
   ROWS = DQ_AUDIT_ROWS,
+  SAMPLE = 32, // every so manieth 16 outputs are tried
+  MOST_DOUBTS = 7, // of 256: more take longer tap by tap than all by panels
   COPY = 64, // bytes are copied so many at a time; what is too much is overwritten by the next
 };
 
@@ -193,7 +195,19 @@ static void forget(const dq_audit *a, char *room) {
     for (int c = 0; c < CHANNELS; c++) parts[i].lowest[c] = INT32_MAX, parts[i].highest[c] = INT32_MIN;
 }
 
-void dq_audit_blocks_run(const dq_audit_run_state *of, dq_pool *pool) {
+// Tries some outputs; false when too many are in doubt. A few outputs are not worth a trial.
+static bool pays(run *r, int64_t tasks) {
+  const dq_audit *a = r->a;
+  char *room = dq_audit_bench_of(r->of, 0).sums;
+  const dq_audit_block_counts *parts = (const dq_audit_block_counts *)(const void *)room;
+  int64_t doubts = 0, tried = 0;
+  forget(a, room);
+  for (int64_t i = SAMPLE / 2; i < tasks; i += SAMPLE, tried++) add_rows(r, i, 0);
+  for (int64_t i = 0; i < a->parameters.shape.groups * parts_of(a); i++) doubts += parts[i].doubts;
+  return doubts <= tried * parts_of(a) * blocks_of(a) * MOST_DOUBTS;
+}
+
+bool dq_audit_blocks_run(const dq_audit_run_state *of, dq_pool *pool) {
   const dq_audit *a = of->a;
   run r = {of, a, (uint8_t *)of->sums, width_of(a), (bool *)(of->sums + places_bytes(a)),
            DQ_KERNEL_FUNCTION(audit_turn, a->cpu), DQ_KERNEL_FUNCTION(audit_blocks, a->cpu)};
@@ -202,11 +216,14 @@ void dq_audit_blocks_run(const dq_audit_run_state *of, dq_pool *pool) {
     int64_t part = o / a->geometry.out_group * parts_of(a) + o % a->geometry.out_group / CHANNELS;
     r.running[part] |= dq_audit_can_leave_int16(of, o);
   }
-  for (int i = 0; i < dq_pool_threads(pool); i++) forget(a, dq_audit_bench_of(of, i).sums);
+  int64_t tasks = a->parameters.shape.groups * ((a->outputs + ROWS - 1) / ROWS);
   dq_pool_run(pool, lines_of(a), turn_line, &r);
-  dq_pool_run(pool, a->parameters.shape.groups * ((a->outputs + ROWS - 1) / ROWS), add_rows, &r);
+  if (!pays(&r, tasks)) return false;
+  for (int i = 0; i < dq_pool_threads(pool); i++) forget(a, dq_audit_bench_of(of, i).sums);
+  dq_pool_run(pool, tasks, add_rows, &r);
   for (int i = 0; i < dq_pool_threads(pool); i++) {
     dq_audit_bench b = dq_audit_bench_of(of, i);
     to_channels(a, &b);
   }
+  return true;
 }

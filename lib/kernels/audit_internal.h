@@ -152,9 +152,9 @@ struct dq_audit {
   int64_t *first_pair;                 // by output channel, and the end
   int64_t *positive, *negative;        // by output channel: sums of the weights of one sign
   dq_conv_plan plan;
-  void *packed;                        // by panels
-  int rows;                            // by panels: output channels side by side
-  uint32_t *running;                   // by panels: [group][block][depth][rows]
+  void *packed;                        // panels: weights of the convolution
+  int rows;                            // panels: output channels side by side
+  uint32_t *running;                   // panels: [group][block][depth][rows]
   dq_audit_block_weights *blocks;      // by blocks: [group][16 channels]
 };
 
@@ -209,6 +209,7 @@ bool dq_audit_blocks_fit(const dq_audit *audit);
 dq_status dq_audit_blocks_new(dq_audit *audit, dq_arena *arena, dq_error *error);
 size_t dq_audit_blocks_bench_bytes(const dq_audit *audit);
 size_t dq_audit_blocks_scratch_bytes(const dq_audit *audit);
-void dq_audit_blocks_run(const dq_audit_run_state *run, dq_pool *pool);
+// False: too many outputs are in doubt, and nothing is counted.
+bool dq_audit_blocks_run(const dq_audit_run_state *run, dq_pool *pool);
 
 #endif

@@ -381,6 +381,7 @@ typedef struct dq_audit_block_weights {
 typedef struct dq_audit_block_counts { // by channel; added to
   uint32_t left[DQ_AUDIT_CHANNELS], outside[DQ_AUDIT_CHANNELS], outside_low[DQ_AUDIT_CHANNELS];
   int32_t lowest[DQ_AUDIT_CHANNELS], highest[DQ_AUDIT_CHANNELS];
+  int64_t doubts; // outputs that were looked at tap by tap, of all blocks of taps
 } dq_audit_block_counts;
 typedef struct dq_audit_block_rows {
   const uint8_t *values;        // [DQ_AUDIT_ROWS outputs][row_bytes], in the order of the reduction
