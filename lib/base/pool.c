@@ -1,6 +1,12 @@
+// A job is cut into pieces. Every thread has a share of its own, neighbouring pieces, which it takes from the front;
+// when it has none left it takes those of others from the back, so that nobody waits for a processor that is
+// disturbed, or for a thread that is still asleep.
+//
 // Between two jobs of a network pass a few microseconds, and the system takes longer to wake a thread: so those that
 // wait look around for a moment before they sleep.
 #include "lib/base/pool.h"
+
+#include "lib/base/clock.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -8,14 +14,18 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-enum { LOOKS = 4000 }; // 50 to 200 microseconds, as long as the processor makes a pause
+enum {
+  PIECES = 16, // of a job, for each thread
+  LINE = 64,   // bytes that processors share as one
+  LOOKS = 64,  // between two looks at the clock
+};
 
-typedef struct job {
-  void (*work)(void *argument, int64_t i, int thread);
-  void *argument;
-  int64_t count;
-  int processor; // the caller's
-} job;
+static const double PATIENCE = 100e-6; // seconds of looking around
+
+// What is left of a thread's share: number of the job (32 bits), first piece (16), end (16).
+typedef struct share {
+  _Alignas(LINE) atomic_uint_least64_t span;
+} share;
 
 typedef struct worker {
   dq_pool *pool;
@@ -24,19 +34,54 @@ typedef struct worker {
 } worker;
 
 struct dq_pool {
-  pthread_mutex_t lock;
+  // The job. All is atomic as a thread may look at one that is over; it then gets no piece of it.
+  _Atomic(dq_pool_work *) work;
+  _Atomic(void *) argument;
+  atomic_int_least64_t count;
+  atomic_int processor; // the caller's
+  atomic_uint number;   // of the job, written last
+  _Alignas(LINE) atomic_int left; // pieces that are not done
+  _Alignas(LINE) atomic_int asleep; // workers
+  atomic_bool caller_asleep, stop;
+  share *shares;
+  pthread_mutex_t lock; // only to sleep and to wake
   pthread_cond_t begin, done;
-  job job; // written before the generation, read behind it
-  atomic_uint generation; // counts jobs, so that a worker takes each once
-  atomic_int running;
-  atomic_bool stop;
-  int threads, looks; // looks: 0 where threads have to share processors
+  int threads;
+  bool looks; // not where threads have to share processors
   worker *workers; // threads - 1 of them; the caller is thread 0
 };
 
-static void run_share(const job *share, int thread, int threads) {
-  int64_t from = share->count * thread / threads, to = share->count * (thread + 1) / threads;
-  for (int64_t i = from; i < to; i++) share->work(share->argument, i, thread);
+static int piece_count(int64_t count, int threads) {
+  int64_t most = (int64_t)PIECES * threads;
+  return (int)(count < most ? count : most < UINT16_MAX ? most : UINT16_MAX);
+}
+
+// The next piece of a share, or its last; false when there is none, or it is of another job.
+static bool take(share *from, unsigned number, bool last, int *piece) {
+  uint_least64_t span = from->span;
+  for (;;) {
+    unsigned first = span >> 16 & UINT16_MAX, end = span & UINT16_MAX;
+    if (span >> 32 != number || first == end) return false;
+    *piece = (int)(last ? end - 1 : first);
+    if (atomic_compare_exchange_weak(&from->span, &span, last ? span - 1 : span + (1 << 16))) return true;
+  }
+}
+
+// Does what it can get of a job; true when nothing of it is left to do.
+static bool take_part(dq_pool *pool, unsigned number, int thread) {
+  dq_pool_work *work = pool->work;
+  void *argument = pool->argument;
+  int64_t count = pool->count;
+  int pieces = piece_count(count, pool->threads), done = 0, piece;
+  for (int other = 0; other < pool->threads; other++) {
+    share *from = &pool->shares[(thread + other) % pool->threads];
+    while (take(from, number, other > 0, &piece)) {
+      int64_t end = count * (piece + 1) / pieces;
+      for (int64_t i = count * piece / pieces; i < end; i++) work(argument, i, thread);
+      done++;
+    }
+  }
+  return done && atomic_fetch_sub(&pool->left, done) == done;
 }
 
 // What a waiting processor does not spend on its neighbour's cost.
@@ -48,21 +93,41 @@ static void rest(void) {
 #endif
 }
 
-static bool is_called(dq_pool *pool, unsigned seen) { return pool->generation != seen || pool->stop; }
+static bool is_called(dq_pool *pool, unsigned seen) { return pool->number != seen || pool->stop; }
+static bool is_done(dq_pool *pool, unsigned number) { return (void)number, !pool->left; }
+
+// Looks around for a while; whether it has come.
+static bool look_for(dq_pool *pool, bool (*come)(dq_pool *, unsigned), unsigned number) {
+  if (!pool->looks) return come(pool, number);
+  double end = dq_seconds() + PATIENCE;
+  do {
+    for (int i = 0; i < LOOKS; i++, rest())
+      if (come(pool, number)) return true;
+  } while (dq_seconds() < end);
+  return false;
+}
 
 static void wait_for_job(dq_pool *pool, unsigned seen) {
-  for (int i = 0; i < pool->looks && !is_called(pool, seen); i++) rest();
-  if (is_called(pool, seen)) return;
+  if (look_for(pool, is_called, seen)) return;
   pthread_mutex_lock(&pool->lock);
+  pool->asleep++;
   while (!is_called(pool, seen)) pthread_cond_wait(&pool->begin, &pool->lock);
+  pool->asleep--;
   pthread_mutex_unlock(&pool->lock);
 }
 
-static void wait_for_workers(dq_pool *pool) {
-  for (int i = 0; i < pool->looks && pool->running; i++) rest();
-  if (!pool->running) return;
+static void wait_for_others(dq_pool *pool) {
+  if (look_for(pool, is_done, 0)) return;
   pthread_mutex_lock(&pool->lock);
-  while (pool->running) pthread_cond_wait(&pool->done, &pool->lock);
+  pool->caller_asleep = true;
+  while (pool->left) pthread_cond_wait(&pool->done, &pool->lock);
+  pool->caller_asleep = false;
+  pthread_mutex_unlock(&pool->lock);
+}
+
+static void wake(dq_pool *pool, pthread_cond_t *sleepers) {
+  pthread_mutex_lock(&pool->lock);
+  pthread_cond_broadcast(sleepers);
   pthread_mutex_unlock(&pool->lock);
 }
 
@@ -81,47 +146,43 @@ static void *worker_main(void *argument) {
   for (unsigned seen = 0;;) {
     wait_for_job(pool, seen);
     if (pool->stop) return NULL;
-    seen = pool->generation;
-    job current = pool->job;
-    if (pool->looks) part_from(current.processor);
-    run_share(&current, self->index, pool->threads);
-    if (--pool->running) continue;
-    pthread_mutex_lock(&pool->lock);
-    pthread_cond_signal(&pool->done);
-    pthread_mutex_unlock(&pool->lock);
+    seen = pool->number;
+    if (pool->looks) part_from(pool->processor);
+    if (take_part(pool, seen, self->index) && pool->caller_asleep) wake(pool, &pool->done);
   }
 }
 
 static void stop_workers(dq_pool *pool, int started) {
-  pthread_mutex_lock(&pool->lock);
   pool->stop = true;
-  pthread_cond_broadcast(&pool->begin);
-  pthread_mutex_unlock(&pool->lock);
+  wake(pool, &pool->begin);
   for (int i = 0; i < started; i++) pthread_join(pool->workers[i].thread, NULL);
   pthread_mutex_destroy(&pool->lock);
   pthread_cond_destroy(&pool->begin);
   pthread_cond_destroy(&pool->done);
   free(pool->workers);
+  free(pool->shares);
   free(pool);
 }
 
 dq_pool *dq_pool_new(int threads) {
-  dq_pool *pool = calloc(1, sizeof *pool);
+  dq_pool *pool = aligned_alloc(LINE, sizeof *pool);
   if (!pool) return NULL;
+  *pool = (dq_pool){.threads = threads, .looks = threads <= dq_processors()};
   pthread_mutex_init(&pool->lock, NULL);
   pthread_cond_init(&pool->begin, NULL);
   pthread_cond_init(&pool->done, NULL);
-  pool->threads = threads;
-  pool->looks = threads <= dq_processors() ? LOOKS : 0;
   pool->workers = calloc((size_t)threads, sizeof *pool->workers);
+  pool->shares = aligned_alloc(LINE, (size_t)threads * sizeof *pool->shares);
+  bool room = pool->workers && pool->shares;
+  for (int t = 0; room && t < threads; t++) pool->shares[t].span = 0;
   int started = 0;
-  while (pool->workers && started < threads - 1) {
+  while (room && started < threads - 1) {
     worker *next = &pool->workers[started];
     *next = (worker){.pool = pool, .index = started + 1};
     if (pthread_create(&next->thread, NULL, worker_main, next)) break;
     started++;
   }
-  if (pool->workers && started == threads - 1) return pool;
+  if (room && started == threads - 1) return pool;
   stop_workers(pool, started);
   return NULL;
 }
@@ -132,20 +193,23 @@ void dq_pool_free(dq_pool *pool) {
 
 int dq_pool_threads(const dq_pool *pool) { return pool ? pool->threads : 1; }
 
-void dq_pool_run(dq_pool *pool, int64_t count, void (*work)(void *, int64_t, int), void *argument) {
-  job current = {work, argument, count, sched_getcpu()};
+void dq_pool_run(dq_pool *pool, int64_t count, dq_pool_work *work, void *argument) {
   if (!pool || pool->threads == 1 || count <= 1) {
-    run_share(&current, 0, 1);
+    for (int64_t i = 0; i < count; i++) work(argument, i, 0);
     return;
   }
-  pthread_mutex_lock(&pool->lock);
-  pool->job = current;
-  pool->running = pool->threads - 1;
-  pool->generation++;
-  pthread_cond_broadcast(&pool->begin);
-  pthread_mutex_unlock(&pool->lock);
-  run_share(&current, 0, pool->threads);
-  wait_for_workers(pool);
+  unsigned number = pool->number + 1;
+  unsigned pieces = (unsigned)piece_count(count, pool->threads), threads = (unsigned)pool->threads;
+  pool->work = work;
+  pool->argument = argument;
+  pool->count = count;
+  pool->processor = sched_getcpu();
+  pool->left = (int)pieces;
+  for (unsigned t = 0; t < threads; t++)
+    pool->shares[t].span = (uint_least64_t)number << 32 | pieces * t / threads << 16 | pieces * (t + 1) / threads;
+  pool->number = number;
+  if (pool->asleep) wake(pool, &pool->begin);
+  if (!take_part(pool, number, 0)) wait_for_others(pool);
 }
 
 int dq_processors(void) {

@@ -153,7 +153,6 @@ static void pools(void **state) {
       for (int64_t i = 0; i < 1000; i++) {
         assert_int_equal(t.done[i], i < counts[c]);
         if (i < counts[c]) assert_in_range(t.thread[i], 0, threads - 1);
-        if (i && i < counts[c]) assert_true(t.thread[i] >= t.thread[i - 1]); // contiguous blocks
       }
     }
     dq_pool_free(pool);
