@@ -136,8 +136,15 @@ static void multiply_panel(const dq_conv_call *call, const dq_tile *band, int64_
     dq_conv_end(call, first + (row + i) * tile.c_stride, count);
 }
 
-static void band_task(void *argument, int64_t task, int thread) {
-  const dq_conv_call *call = argument;
+typedef struct stage {
+  const dq_conv_call *call;
+  int64_t chunks; // of the panels, a task each: where there are fewer bands than threads, which then expand alike
+} stage;
+
+static void band_task(void *argument, int64_t index, int thread) {
+  const stage *s = argument;
+  const dq_conv_call *call = s->call;
+  int64_t task = index / s->chunks, chunk = index % s->chunks;
   const dq_conv_plan *plan = call->plan;
   const dq_conv_parameters *p = &plan->shape;
   int64_t bands = dq_ceil_div(p->out_height, plan->block_columns), outputs = p->out_height * p->out_width;
@@ -165,14 +172,17 @@ static void band_task(void *argument, int64_t task, int thread) {
                   .alpha = bounds.alpha};
   int64_t start = (image * p->out_channels + group * group_out(plan)) * outputs + first * p->out_width;
   int64_t count = dq_min_i64(plan->block_columns, p->out_height - first) * p->out_width;
-  for (int64_t panel = 0; panel < panels(plan); panel++)
+  int64_t end = panels(plan) * (chunk + 1) / s->chunks;
+  for (int64_t panel = panels(plan) * chunk / s->chunks; panel < end; panel++)
     multiply_panel(call, &tile, group, panel, start, count);
 }
 
 static void run(const dq_conv_call *call) {
   const dq_conv_parameters *p = &call->plan->shape;
-  int64_t bands = dq_ceil_div(p->out_height, call->plan->block_columns);
-  dq_pool_run(call->pool, p->batch * p->groups * bands, band_task, (void *)(uintptr_t)call);
+  int64_t bands = p->batch * p->groups * dq_ceil_div(p->out_height, call->plan->block_columns);
+  stage s = {.call = call, .chunks = dq_ceil_div(dq_pool_threads(call->pool), dq_max_i64(bands, 1))};
+  s.chunks = dq_min_i64(s.chunks, panels(call->plan));
+  dq_pool_run(call->pool, bands * s.chunks, band_task, &s);
 }
 
 const dq_conv_algorithm dq_conv_bands = {.name = "bands",

@@ -73,58 +73,90 @@ static void pack(const dq_conv_plan *plan, const void *weights, const void *bias
   }
 }
 
-// Sums of a panel of channels under all outputs of an image, input channels a block at a time.
-static void multiply_panel(const dq_conv_plan *plan, const float *input, const float *weights, float *sums) {
-  int64_t width = plan->multiply->columns, count = outputs(plan);
+// Sums of a panel of channels under outputs [from, end) of an image, input channels a block at a time.
+static void multiply_panel(const dq_conv_plan *plan, int64_t from, int64_t end, const float *input,
+                           const float *weights, float *sums) {
+  int64_t width = plan->multiply->columns, stride = outputs(plan);
   // Later blocks of weights come from far away: each tile brings part of the next block near.
   for (int64_t k = 0; k < plan->depth; k += plan->block_depth)
-    for (int64_t at = 0; at < count; at += plan->panel_rows) {
-      dq_tile tile = {.a = input + k * count + at,
+    for (int64_t at = from; at < end; at += plan->panel_rows) {
+      dq_tile tile = {.a = input + k * stride + at,
                       .b = weights + k * width,
-                      .c = sums + at * width,
-                      .a_stride = count,
+                      .c = sums + (at - from) * width,
+                      .a_stride = stride,
                       .b_stride = width,
                       .c_stride = width,
                       .depth = dq_min_i64(plan->block_depth, plan->depth - k),
-                      .rows = (int)dq_min_i64(plan->panel_rows, count - at),
+                      .rows = (int)dq_min_i64(plan->panel_rows, end - at),
                       .columns = (int)width,
                       .accumulate = k > 0};
-      int64_t taken = at / plan->panel_rows * tile.depth * LINE, size = tile.depth * width;
+      int64_t taken = (at - from) / plan->panel_rows * tile.depth * LINE, size = tile.depth * width;
       if (taken < size) tile.ahead = (const float *)tile.b + size + taken;
       ((dq_tile_function *)plan->multiply->function)(&tile);
     }
 }
 
-static void panel_task(void *argument, int64_t task, int thread) {
-  const dq_conv_call *call = argument;
-  const dq_conv_plan *plan = call->plan;
-  const float *packed = call->packed;
-  int64_t width = plan->multiply->columns, count = outputs(plan), panel = task % panels(plan);
-  int64_t group = task / panels(plan) % plan->shape.groups, image = task / panels(plan) / plan->shape.groups;
-  int64_t channel = group * group_out(plan) + panel * width;
-  int64_t first = (image * plan->shape.out_channels + channel) * count;
-  const float *input = (const float *)(const void *)dq_conv_input_channel(call, image, group, 0);
-  float *sums = (float *)call->scratch + (size_t)thread * thread_area(plan);
-  multiply_panel(plan, input, packed + weights_at(plan) + (group * panels(plan) + panel) * panel_words(plan), sums);
+typedef struct stage {
+  const dq_conv_call *call;
+  int64_t parts; // of the outputs of an image
+  bool by_place; // parts of all panels one after another, else parts of one
+} stage;
+
+static int64_t first_of(const stage *s, int64_t part) {
+  const dq_conv_plan *plan = s->call->plan;
+  int64_t rows = plan->panel_rows, tiles = dq_ceil_div(outputs(plan), rows);
+  return dq_min_i64(outputs(plan), tiles * part / s->parts * rows);
+}
+
+// Outputs [from, end) of the channels of a panel, of all groups and images.
+static void end_panel(const stage *s, int64_t index, int64_t from, int64_t end, const float *sums) {
+  const dq_conv_plan *plan = s->call->plan;
+  const float *packed = s->call->packed;
+  int64_t width = plan->multiply->columns, panel = index % panels(plan), image_group = index / panels(plan);
+  int64_t channel = image_group % plan->shape.groups * group_out(plan) + panel * width;
+  int64_t image = image_group / plan->shape.groups;
+  int64_t first = (image * plan->shape.out_channels + channel) * outputs(plan) + from;
   dq_bounds bounds = dq_conv_bounds(plan);
-  dq_columns end = {.from = sums,
-                    .from_stride = width,
-                    .rows = count,
-                    .columns = dq_min_i64(width, group_out(plan) - panel * width),
-                    .to = (float *)call->output + first,
-                    .to_stride = count,
-                    .bias = *(const uint32_t *)call->packed ? packed + DQ_CONV_HEADER_WORDS + channel : NULL,
-                    .leaky = bounds.leaky,
-                    .low = bounds.low,
-                    .high = bounds.high,
-                    .alpha = bounds.alpha};
-  DQ_KERNEL_FUNCTION(f32_columns, plan->cpu)(&end);
-  dq_conv_end(call, first, end.columns * count);
+  dq_columns form = {.from = sums,
+                     .from_stride = width,
+                     .rows = end - from,
+                     .columns = dq_min_i64(width, group_out(plan) - panel * width),
+                     .to = (float *)s->call->output + first,
+                     .to_stride = outputs(plan),
+                     .bias = *(const uint32_t *)s->call->packed ? packed + DQ_CONV_HEADER_WORDS + channel : NULL,
+                     .leaky = bounds.leaky,
+                     .low = bounds.low,
+                     .high = bounds.high,
+                     .alpha = bounds.alpha};
+  DQ_KERNEL_FUNCTION(f32_columns, plan->cpu)(&form);
+  for (int64_t c = 0; plan->tail.kernel && c < form.columns; c++)
+    dq_conv_end(s->call, first + c * outputs(plan), form.rows);
+}
+
+static void panel_task(void *argument, int64_t task, int thread) {
+  const stage *s = argument;
+  const dq_conv_plan *plan = s->call->plan;
+  int64_t all = plan->shape.batch * plan->shape.groups * panels(plan);
+  int64_t index = s->by_place ? task % all : task / s->parts, part = s->by_place ? task / all : task % s->parts;
+  int64_t group = index / panels(plan) % plan->shape.groups, image = index / panels(plan) / plan->shape.groups;
+  int64_t from = first_of(s, part), end = first_of(s, part + 1);
+  const float *input = (const float *)(const void *)dq_conv_input_channel(s->call, image, group, 0);
+  const float *weights = (const float *)s->call->packed + weights_at(plan) +
+                         index % (plan->shape.groups * panels(plan)) * panel_words(plan);
+  float *sums = (float *)s->call->scratch + (size_t)thread * thread_area(plan);
+  multiply_panel(plan, from, end, input, weights, sums);
+  end_panel(s, index, from, end, sums);
 }
 
 static void run(const dq_conv_call *call) {
+  enum { TASKS = 4 }; // for each thread, at least
   const dq_conv_plan *plan = call->plan;
-  dq_pool_run(call->pool, plan->shape.batch * plan->shape.groups * panels(plan), panel_task, (void *)(uintptr_t)call);
+  int64_t all = plan->shape.batch * plan->shape.groups * panels(plan), threads = dq_pool_threads(call->pool);
+  stage s = {.call = call, .parts = 1, .by_place = dq_conv_by_place(plan, (int)threads)};
+  if (threads > 1) s.parts = dq_ceil_div(TASKS * threads, dq_max_i64(all, 1));
+  if (s.by_place) s.parts = dq_ceil_div(s.parts, threads) * threads;
+  s.parts = dq_min_i64(s.parts, dq_ceil_div(outputs(plan), plan->panel_rows));
+  dq_pool_run(call->pool, all * s.parts, panel_task, &s);
 }
 
 const dq_conv_algorithm dq_conv_channels = {.name = "channels",

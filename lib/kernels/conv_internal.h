@@ -139,6 +139,14 @@ int32_t dq_conv_start(const dq_conv_plan *plan, uint32_t weight_sum);
 static inline int64_t dq_ceil_div(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
+// Whether each thread better takes a part of all planes than some of the output channels. It then reads a part of the
+// input only: elements take long to come from another processor. But all threads read all weights, of which small
+// planes have many.
+static inline bool dq_conv_by_place(const dq_conv_plan *plan, int threads) {
+  const dq_conv_parameters *p = &plan->shape;
+  enum { OUTPUTS = 4 }; // of a plane stand against the weights of a channel
+  return threads > 1 && OUTPUTS * p->out_height * p->out_width >= dq_max_i64(p->in_channels, p->out_channels);
+}
 static inline size_t dq_words(int64_t words) {
   return dq_round_up((size_t)words, 16);
 }

@@ -13,6 +13,7 @@ enum {
   BLOCK_WORDS = 48 * 1024, // of a packed block: a fraction of a second-level cache
   FLOAT_DEPTH = 384, // words of depth at a time in fp32: rows of weights stay in the first level
   FEW_PANELS = 8,
+  HELD_WORDS = 16, // of a thread: the block of columns whose panels it has packed
 };
 
 static bool always(const dq_conv_plan *plan) {
@@ -131,7 +132,7 @@ static size_t sums_area(const dq_conv_plan *plan) {
 }
 static size_t thread_area(const dq_conv_plan *plan) {
   size_t widened = widens(plan) ? dq_words(plan->block_depth * plan->panel_rows) : 0;
-  return block_area(plan) + sums_area(plan) + widened;
+  return HELD_WORDS + block_area(plan) + sums_area(plan) + widened;
 }
 static size_t scratch_words(const dq_conv_plan *plan, int threads) {
   return plane_area(plan) + (size_t)threads * thread_area(plan);
@@ -220,6 +221,7 @@ typedef struct stage {
   int64_t image, group;
   const uint32_t *planes; // expanded, or the input itself
   uint32_t *threads;      // scratch of thread 0
+  int64_t columns;        // of a block
   int64_t blocks, chunks; // tasks: blocks of columns times chunks of panels
 } stage;
 
@@ -388,25 +390,51 @@ static void multiply_panel(const stage *s, const block *b, int64_t panel) {
   else requantize_rows(s, channel, rows, (const int32_t *)b->sums, b->first, b->count);
 }
 
+static void pack_block(const stage *s, const block *b) {
+  int64_t width = s->call->plan->multiply->columns, depth = b->depth_end - b->depth_from;
+  for (int64_t at = 0; at < b->count; at += width)
+    pack_panel(s, b->depth_from, b->depth_end, b->first + at, (int)dq_min_i64(width, b->count - at),
+               b->packed + at * depth);
+}
+
 static void multiply_task(void *argument, int64_t task, int thread) {
   const stage *s = argument;
   const dq_conv_plan *plan = s->call->plan;
   int64_t index = task / s->chunks, chunk = task % s->chunks;
-  int64_t outputs = plan->shape.out_height * plan->shape.out_width, width = plan->multiply->columns;
+  int64_t outputs = plan->shape.out_height * plan->shape.out_width;
   int64_t from = panels(plan) * chunk / s->chunks, end = panels(plan) * (chunk + 1) / s->chunks;
-  block b = {.first = index * plan->block_columns,
-             .packed = s->threads + (size_t)thread * thread_area(plan)};
+  uint32_t *room = s->threads + (size_t)thread * thread_area(plan);
+  int64_t *held = (int64_t *)(void *)room;
+  block b = {.first = index * s->columns, .packed = room + HELD_WORDS};
   b.sums = b.packed + block_area(plan);
   b.widened = (float *)b.sums + sums_area(plan);
-  b.count = dq_min_i64(plan->block_columns, outputs - b.first);
+  b.count = dq_min_i64(s->columns, outputs - b.first);
   for (int64_t k = 0; k < plan->depth; k += plan->block_depth) {
     b.depth_from = k;
     b.depth_end = dq_min_i64(plan->depth, k + plan->block_depth);
-    for (int64_t at = 0; at < b.count; at += width)
-      pack_panel(s, k, b.depth_end, b.first + at, (int)dq_min_i64(width, b.count - at),
-                 b.packed + at * (b.depth_end - k));
+    if (*held != index) pack_block(s, &b);
     for (int64_t panel = from; panel < end; panel++) multiply_panel(s, &b, panel);
   }
+  *held = plan->depth <= plan->block_depth ? index : -1;
+}
+
+// Tasks by which all threads have something to do: by_place, blocks of columns as even as they can be.
+static void choose_tasks(stage *s, int threads) {
+  enum { TASKS = 4 }; // of a thread
+  const dq_conv_plan *plan = s->call->plan;
+  int64_t half = dq_max_i64(plan->multiply->columns / 2, 1); // tiles may be half as wide
+  int64_t halves = dq_ceil_div(plan->shape.out_height * plan->shape.out_width, half);
+  s->columns = plan->block_columns;
+  s->blocks = dq_ceil_div(halves * half, s->columns);
+  s->chunks = 1;
+  if (threads == 1) return;
+  if (dq_conv_by_place(plan, threads)) {
+    s->blocks = dq_ceil_div(s->blocks, threads) * threads;
+    s->columns = dq_ceil_div(halves, s->blocks) * half;
+    s->blocks = dq_ceil_div(halves * half, s->columns);
+  }
+  int64_t tasks = plan->depth <= plan->block_depth || plan->flat ? TASKS : TASKS / 2; // panels are packed for each
+  s->chunks = dq_min_i64(panels(plan), dq_ceil_div(tasks * threads, s->blocks));
 }
 
 static void run(const dq_conv_call *call) {
@@ -414,8 +442,7 @@ static void run(const dq_conv_call *call) {
   const dq_conv_parameters *p = &plan->shape;
   stage s = {.call = call, .threads = call->scratch + plane_area(plan), .planes = call->scratch};
   int threads = dq_pool_threads(call->pool);
-  s.blocks = dq_ceil_div(p->out_height * p->out_width, plan->block_columns);
-  s.chunks = threads == 1 ? 1 : dq_min_i64(panels(plan), dq_ceil_div(4 * threads, s.blocks));
+  choose_tasks(&s, threads);
   for (s.image = 0; s.image < p->batch; s.image++)
     for (s.group = 0; s.group < p->groups; s.group++) {
       if (plan->direct) {
@@ -424,6 +451,7 @@ static void run(const dq_conv_call *call) {
         dq_conv_expand_group(call, s.image, s.group, plane_stride(plan));
         memset(call->scratch + plan->group_words * plane_stride(plan), 0, DQ_CONV_SLACK_WORDS * 4);
       }
+      for (int t = 0; t < threads; t++) *(int64_t *)(void *)(s.threads + (size_t)t * thread_area(plan)) = -1;
       dq_pool_run(call->pool, s.blocks * s.chunks, multiply_task, &s);
     }
 }

@@ -179,8 +179,29 @@ static int64_t sum_stride(const dq_conv_plan *plan) {
 static size_t band_area(const dq_conv_plan *plan) {
   return dq_words(places(plan) * (value_stride(plan) + sum_stride(plan)));
 }
+
+// Whether each thread gets as many bands.
+static bool is_even(const dq_conv_plan *plan, int threads) {
+  enum { ENOUGH = 4 }; // bands per thread from which a last uneven round does not matter
+  return bands(plan) % threads == 0 || bands(plan) >= ENOUGH * threads;
+}
+
+// Lower bands where each thread then has its own: it shares no step of a band with others, and what it reads it
+// mostly wrote itself. That brings more than weights read once more and narrower panels cost.
+static dq_conv_plan plan_for(const dq_conv_plan *plan, int threads) {
+  const double worth = 1.2;
+  const dq_winograd_tiles *tile = &plan->tile;
+  dq_conv_plan own = *plan;
+  own.tile.rows = dq_ceil_div(tile->high, dq_ceil_div(bands(plan), threads) * threads);
+  if (is_even(plan, threads) || !is_even(&own, threads)) return *plan;
+  double cost = (double)bands(&own) * band_cost(&plan->shape, tile->size, own.tile.rows * tile->wide);
+  double shared = (double)bands(plan) * band_cost(&plan->shape, tile->size, tile->rows * tile->wide);
+  return cost <= worth * shared ? own : *plan;
+}
+
 static size_t scratch_words(const dq_conv_plan *plan, int threads) {
-  return (size_t)threads * (thread_area(plan) + band_area(plan));
+  dq_conv_plan own = plan_for(plan, threads);
+  return (size_t)threads * (thread_area(&own) + band_area(&own));
 }
 
 // ---- Running ----
@@ -316,11 +337,14 @@ SHARED_STEP(share_places, multiply_places, places(s->call->plan))
 SHARED_STEP(share_sums, transform_sums, s->call->plan->shape.out_channels)
 
 static void run(const dq_conv_call *call) {
-  enum { EVEN = 4 }; // bands per thread from which a last uneven round does not matter
-  const dq_conv_plan *plan = call->plan;
+  enum { SHARES = 4 }; // of a step that threads share, for each
   int threads = dq_pool_threads(call->pool);
-  stage s = {.call = call, .tasks = threads};
-  bool own = bands(plan) % threads == 0 || bands(plan) >= EVEN * threads;
+  dq_conv_plan adapted = plan_for(call->plan, threads);
+  const dq_conv_plan *plan = &adapted;
+  dq_conv_call mine = *call;
+  mine.plan = plan;
+  stage s = {.call = &mine, .tasks = SHARES * threads};
+  bool own = is_even(plan, threads);
   for (s.image = 0; s.image < plan->shape.batch; s.image++) {
     if (own) dq_pool_run(call->pool, bands(plan), band_task, &s);
     for (s.band = 0; !own && s.band < bands(plan); s.band++) {
