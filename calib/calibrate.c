@@ -33,7 +33,7 @@ static dq_status run_pictures(dq_session *session, const dq_observation *what,
                               const dq_context *context, dq_error *error) {
   dq_tensor *input;
   DQ_TRY(dq_plan_picture_input(session->plan, &input, error));
-  DQ_TRY(dq_data_set_shape(what->data, input->dims[1], input->dims[2], input->dims[3], error));
+  DQ_TRY(dq_data_set_shape(what->data, input, error));
   int64_t elements = dq_tensor_product(input, 1, 4);
   for (int64_t i = 0; i < what->pictures; i++) {
     // A network with a fixed batch above 1 sees the picture in every place.

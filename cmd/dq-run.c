@@ -240,7 +240,7 @@ static dq_status run_pictures(const run_options *options, dq_plan *plan, dq_data
   if (input->dims[0] != 1)
     return dq_fail(error, DQ_UNSUPPORTED, "the network has a fixed batch of %" PRId64 ", expected 1",
                    input->dims[0]);
-  DQ_TRY(dq_data_set_shape(data, input->dims[1], input->dims[2], input->dims[3], error));
+  DQ_TRY(dq_data_set_shape(data, input, error));
   for (int64_t i = 0; i < dq_data_count(data); i++) {
     dq_sample_info info;
     DQ_TRY(dq_data_read(data, i, input->data, &info, error));

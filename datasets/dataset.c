@@ -315,40 +315,66 @@ static bool is_ready(const dq_data *data) {
   return data->source || (data->reader->ready && data->reader->ready(data));
 }
 
-static dq_status check_shape(const dq_data *data, int64_t channels, int64_t height, int64_t width,
-                             dq_error *error) {
-  int64_t product;
-  if (channels < 1 || height < 1 || width < 1 || channels > INT32_MAX || height > INT32_MAX ||
-      width > INT32_MAX || __builtin_mul_overflow(channels * height, width, &product))
-    return dq_fail(error, DQ_BAD_INPUT,
-                   "pictures cannot have the shape %" PRId64 "x%" PRId64 "x%" PRId64, channels,
-                   height, width);
-  if (is_ready(data)) return DQ_OK;
-  if (channels != 1 && channels != 3)
-    return dq_fail(error, DQ_BAD_INPUT,
-                   "pictures have 1 or 3 channels, the model's input has %" PRId64, channels);
-  int crop = data->preprocess.crop;
-  if (crop && (crop != height || crop != width))
-    return dq_fail(error, DQ_USAGE, "preprocess: crop is %d, the model wants %" PRId64 "x%" PRId64,
-                   crop, height, width);
+bool dq_channels_last(int rank, const int64_t *dims) {
+  return rank == 4 && dims[1] != 1 && dims[1] != 3 && (dims[3] == 1 || dims[3] == 3);
+}
+
+const char *dq_picture_shape_text(const dq_tensor *input, char *text, size_t size) {
+  dq_tensor one = *input;
+  one.dims[0] = 1;
+  dq_tensor_shape_text(&one, text, size);
+  return text + (*text == '1'); // past the batch
+}
+
+static dq_status read_shape(dq_picture_shape *shape, const dq_tensor *input, dq_error *error) {
+  int64_t dims[3] = {1, 1, 1};
+  char text[DQ_SHAPE_TEXT];
+  for (int i = 1; i < 4 && i < input->rank; i++) dims[i - 1] = input->dims[i];
+  if (input->rank > 4) dims[2] = dq_tensor_product(input, 3, input->rank);
+  for (int i = 0; i < 3; i++)
+    if (dims[i] < 1 || dims[i] > INT32_MAX)
+      return dq_fail(error, DQ_BAD_INPUT, "pictures cannot have the shape N%s",
+                     dq_picture_shape_text(input, text, sizeof text));
+  bool last = dq_channels_last(input->rank, input->dims);
+  const int64_t *channels = last ? &dims[2] : dims, *plane = last ? dims : &dims[1];
+  *shape = (dq_picture_shape){(int)*channels, (int)plane[0], (int)plane[1], last};
   return DQ_OK;
 }
 
-dq_status dq_data_set_shape(dq_data *data, int64_t channels, int64_t height, int64_t width,
-                            dq_error *error) {
-  bool same = data->channels == channels && data->height == height && data->width == width;
-  if (same) return DQ_OK; // several runs over the same pictures
-  DQ_TRY(check_shape(data, channels, height, width, error));
-  if (data->reader && is_ready(data)) {
-    DQ_TRY(data->reader->fits(data, channels, height, width, error));
-  } else if (data->reader && (data->fixed_height != height || data->fixed_width != width)) {
-    dq_message(data->context, DQ_NOTE, "pictures are resized to %" PRId64 "x%" PRId64 "%s%s", width,
-               height, *data->preprocess_text ? " with " : "", data->preprocess_text);
-  }
-  data->channels = (int)channels;
-  data->height = (int)height;
-  data->width = (int)width;
+static dq_status check_picture_shape(const dq_data *data, const dq_picture_shape *shape,
+                                     const dq_tensor *input, dq_error *error) {
+  char text[DQ_SHAPE_TEXT];
+  if (shape->channels != 1 && shape->channels != 3)
+    return dq_fail(error, DQ_BAD_INPUT,
+                   "pictures have 1 or 3 channels, NxCxHxW or NxHxWxC, the model's input is N%s",
+                   dq_picture_shape_text(input, text, sizeof text));
+  int crop = data->preprocess.crop;
+  if (crop && (crop != shape->height || crop != shape->width))
+    return dq_fail(error, DQ_USAGE, "preprocess: crop is %d, the model wants %dx%d", crop,
+                   shape->height, shape->width);
   return DQ_OK;
+}
+
+dq_status dq_data_set_shape(dq_data *data, const dq_tensor *input, dq_error *error) {
+  dq_picture_shape shape, *known = &data->shape;
+  DQ_TRY(read_shape(&shape, input, error));
+  bool same = known->channels == shape.channels && known->height == shape.height &&
+              known->width == shape.width && known->channels_last == shape.channels_last;
+  if (same) return DQ_OK; // several runs over the same pictures
+  if (!is_ready(data)) DQ_TRY(check_picture_shape(data, &shape, input, error));
+  if (data->reader && is_ready(data)) {
+    DQ_TRY(data->reader->fits(data, input, error));
+  } else if (data->reader &&
+             (data->fixed_height != shape.height || data->fixed_width != shape.width)) {
+    dq_message(data->context, DQ_NOTE, "pictures are resized to %dx%d%s%s", shape.width,
+               shape.height, *data->preprocess_text ? " with " : "", data->preprocess_text);
+  }
+  data->shape = shape;
+  return DQ_OK;
+}
+
+static int64_t elements_of(const dq_data *data) {
+  return (int64_t)data->shape.channels * data->shape.height * data->shape.width;
 }
 
 static dq_status preprocess(const dq_data *data, dq_image *image, float *values,
@@ -357,16 +383,14 @@ static dq_status preprocess(const dq_data *data, dq_image *image, float *values,
   info->width = image->width;
   info->height = image->height;
   if (data->preprocess.per_patient) DQ_TRY(dq_norm_find(&data->norm, info->name, &row, error));
-  return dq_preprocess_apply(&data->preprocess, image, row, data->channels, data->height,
-                             data->width, values, &info->view, error);
+  return dq_preprocess_apply(&data->preprocess, image, row, &data->shape, values, &info->view,
+                             error);
 }
 
 static dq_status read_values(const dq_data *data, int64_t inner, float *values,
                              dq_sample_info *info, dq_error *error) {
-  if (data->source) {
-    int64_t elements = (int64_t)data->channels * data->height * data->width;
-    return data->source->read(data->state, inner, values, elements, info, error);
-  }
+  if (data->source)
+    return data->source->read(data->state, inner, values, elements_of(data), info, error);
   if (is_ready(data)) return data->reader->values(data, inner, values, error);
   dq_image image = {0};
   dq_status status = data->reader->pixels(data, inner, &image, error);
@@ -389,7 +413,7 @@ dq_status dq_data_read(const dq_data *data, int64_t index, float *values, dq_sam
   if (data->reader) data->reader->describe(data, inner, info);
   if (!values && data->source) return data->source->read(data->state, inner, NULL, 0, info, error);
   if (!values) return DQ_OK;
-  if (data->channels == 0)
+  if (data->shape.channels == 0)
     return dq_fail(error, DQ_BAD_INPUT, "pictures are read before the model's shape is known");
   return read_values(data, inner, values, info, error);
 }
@@ -404,7 +428,7 @@ typedef struct batch {
 
 static void read_one(void *argument, int64_t i, int thread) {
   batch *it = argument;
-  int64_t elements = (int64_t)it->data->channels * it->data->height * it->data->width;
+  int64_t elements = elements_of(it->data);
   (void)thread;
   it->statuses[i] = dq_data_read(it->data, it->first + i, it->values + i * elements,
                                  it->infos ? it->infos + i : NULL, NULL);
@@ -418,7 +442,7 @@ dq_status dq_data_read_batch(const dq_data *data, int64_t first, int64_t count, 
   if (!it.statuses) return dq_fail_memory(error, (size_t)count * sizeof *it.statuses);
   dq_pool_run(data->context ? data->context->pool : NULL, count, read_one, &it);
   dq_status status = DQ_OK;
-  int64_t elements = (int64_t)data->channels * data->height * data->width;
+  int64_t elements = elements_of(data);
   for (int64_t i = 0; i < count && status == DQ_OK; i++)
     if (it.statuses[i] != DQ_OK) // again, for its message
       status = dq_data_read(data, first + i, values + i * elements, NULL, error);

@@ -8,6 +8,7 @@
 
 #include "lib/base/context.h"
 #include "lib/base/status.h"
+#include "lib/base/tensor.h"
 
 typedef struct dq_data dq_data;
 
@@ -89,13 +90,18 @@ bool dq_data_natural_shape(const dq_data *data, int *channels, int *height, int 
 // be stored with a model and given back as options->preprocess.
 const char *dq_data_preprocess_text(const dq_data *data);
 
-// The model's input, needed before reading: 1 or 3 channels for pictures, anything for arrays.
-// Says once when pictures are resized. DQ_BAD_INPUT: arrays of another shape; DQ_USAGE: a crop of
-// another size.
-dq_status dq_data_set_shape(dq_data *data, int64_t channels, int64_t height, int64_t width,
-                            dq_error *error);
+// Whether the channels of pictures come last in an input of that shape, N x H x W x C: dims[3] is 1
+// or 3 and dims[1] is neither (negative: not known). Else they come first, N x C x H x W.
+bool dq_channels_last(int rank, const int64_t *dims);
 
-// Picture `index` (0 <= index < count) into `values` (channels * height * width, NCHW, batch 1).
+// The model's input with its batch, needed before reading: for pictures N x C x H x W or
+// N x H x W x C with 1 or 3 channels, for arrays their own shape. Dimensions left out are 1, those
+// past the fourth are taken together with it. Says once when pictures are resized. DQ_BAD_INPUT:
+// channels that pictures do not have, arrays of another shape; DQ_USAGE: a crop of another size.
+dq_status dq_data_set_shape(dq_data *data, const dq_tensor *input, dq_error *error);
+
+// Picture `index` (0 <= index < count) into `values`: one picture of the model's input, in its order
+// of dimensions; arrays as they are.
 // Deterministic, in any order, from any thread. `values` may be NULL (only the facts of the file
 // list: name and labels, not the size), `info` may be NULL.
 dq_status dq_data_read(const dq_data *data, int64_t index, float *values, dq_sample_info *info,

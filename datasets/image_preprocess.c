@@ -78,20 +78,24 @@ static double byte_value(const dq_preprocess *it, const dq_norm_row *norm, int c
 
 // One channel of the model's input: the table's value of every byte of the window, padding around.
 static void fill_channel(const float table[256], const dq_image *window, int source_channel,
-                         const placement *at, int pad, int height, int width, float *values) {
-  bool whole = at->columns == width && at->rows == height;
+                         const placement *at, int pad, const dq_picture_shape *shape,
+                         float *values) {
+  bool whole = at->columns == shape->width && at->rows == shape->height;
+  int64_t step = shape->channels_last ? shape->channels : 1;
+  int64_t plane = (int64_t)shape->height * shape->width;
   if (!whole)
-    for (int64_t i = 0; i < (int64_t)height * width; i++) values[i] = table[pad];
+    for (int64_t i = 0; i < plane; i++) values[i * step] = table[pad];
   const uint8_t *pixel = window->pixels + source_channel;
   for (int y = 0; y < at->rows; y++) {
-    float *row = values + (int64_t)(at->y + y) * width + at->x;
-    for (int x = 0; x < at->columns; x++, pixel += window->channels) row[x] = table[*pixel];
+    float *row = values + ((int64_t)(at->y + y) * shape->width + at->x) * step;
+    for (int x = 0; x < at->columns; x++, pixel += window->channels) row[x * step] = table[*pixel];
   }
 }
 
 dq_status dq_preprocess_apply(const dq_preprocess *it, dq_image *image, const dq_norm_row *norm,
-                              int channels, int height, int width, float *values, dq_view *view,
+                              const dq_picture_shape *shape, float *values, dq_view *view,
                               dq_error *error) {
+  int channels = shape->channels, height = shape->height, width = shape->width;
   bool grey = channels == 1 || it->colour == DQ_COLOUR_GREY;
   DQ_TRY(grey ? dq_image_to_grey(image, error) : dq_image_to_rgb(image, error));
   placement at = place(it, image, height, width);
@@ -111,8 +115,8 @@ dq_status dq_preprocess_apply(const dq_preprocess *it, dq_image *image, const dq
     float table[256];
     for (int byte = 0; byte < 256; byte++) table[byte] = (float)byte_value(it, norm, c, byte);
     int source = window.channels == 1 ? 0 : it->colour == DQ_COLOUR_BGR ? channels - 1 - c : c;
-    fill_channel(table, &window, source, &at, it->pad, height, width,
-                 values + (int64_t)c * height * width);
+    fill_channel(table, &window, source, &at, it->pad, shape,
+                 values + (shape->channels_last ? c : (int64_t)c * height * width));
   }
   if (resampled) dq_image_deinit(&window);
   if (view) fill_view(view, &at, height, width);

@@ -57,10 +57,16 @@ dq_status dq_norm_read(dq_norm *norm, const char *path, dq_arena *arena, dq_erro
 dq_status dq_norm_find(const dq_norm *norm, const char *name, const dq_norm_row **row,
                        dq_error *error);
 
-// Applies all of it: values[channels][height][width], channels 1 or 3. `image` may be converted to
-// grey or RGB in place. `norm` is needed only with per_patient.
+// A model's input without its batch: channels x height x width, or height x width x channels.
+typedef struct dq_picture_shape {
+  int channels, height, width; // 0 until known
+  bool channels_last;
+} dq_picture_shape;
+
+// Applies all of it to values of that shape, channels 1 or 3. `image` may be converted to grey or
+// RGB in place. `norm` is needed only with per_patient.
 dq_status dq_preprocess_apply(const dq_preprocess *preprocess, dq_image *image,
-                              const dq_norm_row *norm, int channels, int height, int width,
-                              float *values, dq_view *view, dq_error *error);
+                              const dq_norm_row *norm, const dq_picture_shape *shape, float *values,
+                              dq_view *view, dq_error *error);
 
 #endif

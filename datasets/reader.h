@@ -27,7 +27,7 @@ struct dq_data {
   dq_preprocess preprocess;
   const char *preprocess_text;
   dq_norm norm;
-  int channels, height, width; // the model's; 0 until set
+  dq_picture_shape shape; // of the model's input
 };
 
 // Pixels of a picture, or for arrays the values themselves. Set by the reader's open.
@@ -41,9 +41,8 @@ typedef struct dq_reader_functions {
   dq_status (*pixels)(const dq_data *data, int64_t index, dq_image *image, dq_error *error);
   // Values that need no preprocessing (NULL: never), and whether this data has them.
   dq_status (*values)(const dq_data *data, int64_t index, float *values, dq_error *error);
-  // Checks the model's shape against arrays (NULL: any will do).
-  dq_status (*fits)(const dq_data *data, int64_t channels, int64_t height, int64_t width,
-                    dq_error *error);
+  // Checks the model's input against arrays (NULL: any will do).
+  dq_status (*fits)(const dq_data *data, const dq_tensor *input, dq_error *error);
   bool (*ready)(const dq_data *data); // values() instead of pixels() and preprocessing
   void (*close)(dq_data *data);       // NULL: all is in the arena
 } dq_reader_functions;
@@ -54,6 +53,8 @@ typedef struct dq_reader_functions {
 #undef DQ_READER
 
 // Shared by the readers.
+// "x3x8x8" for an input 1x3x8x8: what stands behind its number of pictures.
+const char *dq_picture_shape_text(const dq_tensor *input, char *text, size_t size);
 void dq_sample_name(dq_sample_info *info, const char *name); // keeps the end of a long one
 // A whole number in the text without anything else around it.
 bool dq_parse_integer(const char *text, int64_t *value);

@@ -118,19 +118,17 @@ static dq_status npy_values(const dq_data *data, int64_t index, float *values, d
   return DQ_OK;
 }
 
-static dq_status npy_fits(const dq_data *data, int64_t channels, int64_t height, int64_t width,
-                          dq_error *error) {
+static dq_status npy_fits(const dq_data *data, const dq_tensor *input, dq_error *error) {
   const arrays *it = data->state;
-  const int64_t *dims = it->values.dims;
-  char text[DQ_SHAPE_TEXT];
-  bool same = it->values.rank == 4
-                  ? dims[1] == channels && dims[2] == height && dims[3] == width
-                  : dq_tensor_product(&it->values, 1, it->values.rank) == channels * height * width;
+  const dq_tensor *values = &it->values;
+  char text[DQ_SHAPE_TEXT], wanted[DQ_SHAPE_TEXT];
+  bool same = dq_tensor_product(values, 1, values->rank) == dq_tensor_product(input, 1, input->rank);
+  for (int i = 1; i < 3 && values->rank == 4; i++) // then the rest is equal as well
+    same &= values->dims[i] == (i < input->rank ? input->dims[i] : 1);
   if (same) return DQ_OK;
-  return dq_fail(error, DQ_BAD_INPUT,
-                 "%s: the array's shape is %s, the model wants Nx%" PRId64 "x%" PRId64 "x%" PRId64,
-                 it->path, dq_tensor_shape_text(&it->values, text, sizeof text), channels, height,
-                 width);
+  return dq_fail(error, DQ_BAD_INPUT, "%s: the array's shape is %s, the model wants N%s", it->path,
+                 dq_tensor_shape_text(values, text, sizeof text),
+                 dq_picture_shape_text(input, wanted, sizeof wanted));
 }
 
 const dq_reader_functions dq_reader_npy = {.open = open_npy,

@@ -372,7 +372,7 @@ typedef struct dq_array {
   int type;
   int rank;        // 0...8
   int64_t dims[8];
-  void *data;      // elements in row-major order, NCHW for pictures; read only for outputs
+  void *data;      // elements in row-major order; read only for outputs
   uint64_t bytes;  // of all elements
 } dq_array;
 
@@ -402,6 +402,7 @@ int dq_network_outputs(const dq_network *network);
 int dq_network_output(const dq_network *network, int index, dq_array *array);
 
 // Picture `index` of the data into the only input, at place `item` (0 for the first) of its batch.
+// The input is N x C x H x W, or N x H x W x C when C is 1 or 3 and H is neither.
 // `sample` may be NULL. DQ_CODE_UNSUPPORTED: several inputs; DQ_CODE_BAD_INPUT: another shape.
 dq_code dq_network_read(dq_network *network, dq_dataset *dataset, int64_t index, int64_t item,
                         dq_sample *sample, dq_failure *failure);

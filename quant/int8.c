@@ -267,7 +267,7 @@ static void note_levels(dq_int8_job *job) {
   const dq_value *value = job->levelled ? dq_graph_find(job->graph, job->levelled) : NULL;
   for (; value && value->producer; value = value->producer->inputs[0]) {
     job->choices[value->index].before_levels = true;
-    job->choices[value->index].original = NULL;
+    if (strcmp(value->name, job->levels.input)) job->choices[value->index].original = NULL;
   }
 }
 
@@ -404,7 +404,7 @@ static dq_status level_input(dq_int8_job *job) {
   DQ_TRY(dq_levels_apply(job->graph, &job->levels, &value, job->error));
   if (!value) return DQ_OK;
   job->levelled = value->name;
-  return value->is_input ? DQ_OK : dq_origin_add(job->origin, value->name, NULL, job->error);
+  return value == input ? DQ_OK : dq_origin_add(job->origin, value->name, NULL, job->error);
 }
 
 // What is written in float, and decided, before anything is equalized.

@@ -33,27 +33,44 @@ static void note_value(distinct *seen, float x) {
   seen->count++;
 }
 
-static void note_channel(distinct *seen, const float *values, int64_t count) {
+static void note_channel(distinct *seen, const float *values, int64_t count, int64_t step) {
   for (int64_t i = 0; i < count && seen->count <= LEVELS; i++) {
-    if (!i || values[i] != values[i - 1]) note_value(seen, values[i]);
+    if (!i || values[i * step] != values[(i - 1) * step]) note_value(seen, values[i * step]);
   }
 }
 
-static dq_status note_pictures(distinct *seen, const dq_observation *what, const dq_tensor *input, dq_error *error) {
-  int64_t plane = input->dims[2] * input->dims[3], pictures = what->pictures < PICTURES ? what->pictures : PICTURES;
+static dq_status note_pictures(distinct *seen, int64_t channels, const dq_observation *what, const dq_tensor *input,
+                               dq_error *error) {
+  int64_t plane = dq_tensor_product(input, 1, 4) / channels;
+  int64_t pictures = what->pictures < PICTURES ? what->pictures : PICTURES;
+  bool last = dq_channels_last(input->rank, input->dims);
   size_t bytes = (size_t)dq_tensor_product(input, 1, 4) * sizeof(float);
   float *picture = malloc(bytes + 1);
   dq_status status = picture ? DQ_OK : dq_fail_memory(error, bytes);
   for (int64_t i = 0; status == DQ_OK && i < pictures; i++) {
     status = dq_data_read(what->data, i, picture, NULL, error);
-    for (int64_t c = 0; status == DQ_OK && c < input->dims[1]; c++)
-      note_channel(&seen[c], picture + c * plane, plane);
+    for (int64_t c = 0; status == DQ_OK && c < channels; c++)
+      note_channel(&seen[c], picture + c * (last ? 1 : plane), plane, last ? channels : 1);
   }
   free(picture);
   return status;
 }
 
 // ---- Readers ----
+
+// N x H x W x C to N x C x H x W.
+static bool puts_channels_first(const dq_node *node) {
+  static const int64_t order[] = {0, 3, 1, 2};
+  int count = 0;
+  const int64_t *given = dq_node_is(node, "Transpose") ? dq_node_ints(node, "perm", &count) : NULL;
+  return given && count == 4 && !memcmp(given, order, sizeof order);
+}
+
+// The value with its channels in front that is the input, or all that is made of one with its channels last.
+static const dq_value *with_channels_first(const dq_value *input) {
+  bool turned = input && input->user_count == 1 && puts_channels_first(input->users[0]);
+  return turned ? input->users[0]->outputs[0] : input;
+}
 
 static bool is_float_constant(const dq_value *value) {
   return value && value->constant && value->constant->data && value->constant->type == DQ_F32;
@@ -152,18 +169,20 @@ dq_status dq_levels_measure(dq_input_levels *levels, const dq_observation *what,
   *levels = (dq_input_levels){0};
   for (int i = what->graph->input_count; i-- > 0;)
     if (!what->graph->inputs[i]->constant) input = what->graph->inputs[i];
-  if (!is_read_by_convolutions(input) || input->type != DQ_F32) return DQ_OK;
+  const dq_value *read = with_channels_first(input);
+  if (!is_read_by_convolutions(read) || input->type != DQ_F32) return DQ_OK;
   DQ_TRY(dq_input_tensor(what->graph, input, what->shapes, &shape, error));
-  if (shape.rank != 4) return DQ_OK;
-  if (dq_data_set_shape(what->data, shape.dims[1], shape.dims[2], shape.dims[3], error) != DQ_OK)
-    return DQ_OK; // said when the network is run
-  distinct *seen = DQ_NEW_ARRAY(arena, shape.dims[1], distinct);
-  ladder *ladders = DQ_NEW_ARRAY(arena, shape.dims[1], ladder);
+  bool last = dq_channels_last(shape.rank, shape.dims);
+  if (shape.rank != 4 || last != (read != input)) return DQ_OK;
+  if (dq_data_set_shape(what->data, &shape, error) != DQ_OK) return DQ_OK; // said when the network is run
+  int64_t channels = shape.dims[last ? 3 : 1];
+  distinct *seen = DQ_NEW_ARRAY(arena, channels, distinct);
+  ladder *ladders = DQ_NEW_ARRAY(arena, channels, ladder);
   if (!seen || !ladders) return dq_fail_memory(error, 0);
-  DQ_TRY(note_pictures(seen, what, &shape, error));
-  for (int64_t c = 0; c < shape.dims[1]; c++)
+  DQ_TRY(note_pictures(seen, channels, what, &shape, error));
+  for (int64_t c = 0; c < channels; c++)
     if (!is_ladder(&seen[c], &ladders[c])) return DQ_OK;
-  return set_levels(levels, input, ladders, shape.dims[1], arena, error);
+  return set_levels(levels, read, ladders, channels, arena, error);
 }
 
 // ---- Applying ----
@@ -235,7 +254,7 @@ static dq_value *pad_first(dq_graph *graph, dq_value *x, dq_node *conv) {
   if (!tensor || !result || !name) return NULL;
   memcpy(tensor->data, all, sizeof all);
   if (by_input && !(operands[1] = dq_graph_add_constant(graph, "pads", tensor))) return NULL;
-  dq_node *pad = dq_graph_add_node(graph, 0, "Pad", name, by_input ? 2 : 1, operands, 1, &result);
+  dq_node *pad = dq_graph_add_node(graph, conv->index, "Pad", name, by_input ? 2 : 1, operands, 1, &result);
   if (!pad || (!by_input && !dq_node_set_ints(graph, pad, "pads", all, 8))) return NULL;
   dq_node_remove_attribute(conv, "pads");
   return result;
@@ -246,7 +265,9 @@ static dq_status fail_input(const dq_input_levels *levels, const char *what, dq_
 }
 
 static dq_status check_readers(const dq_input_levels *levels, const dq_value *input, dq_error *error) {
-  if (!input || !input->is_input || !is_read_by_convolutions(input)) return fail_input(levels, "that convolutions read", error);
+  const dq_node *turn = input ? input->producer : NULL;
+  bool known = input && (turn ? puts_channels_first(turn) && turn->inputs[0]->is_input : input->is_input);
+  if (!known || !is_read_by_convolutions(input)) return fail_input(levels, "that convolutions read", error);
   for (int u = 0; u < input->user_count; u++) {
     const dq_tensor *weight = input->users[u]->inputs[1]->constant;
     if (weight->dims[1] * dq_node_int(input->users[u], "group", 1) != levels->channels)

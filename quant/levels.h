@@ -10,7 +10,7 @@
 #include "lib/graph/graph.h"
 
 typedef struct dq_input_levels {
-  const char *input;   // of the graph; NULL: nothing is known of it, or its levels are not equidistant
+  const char *input;   // of the graph, or what puts the channels of one in front; NULL: nothing is known of it, or its levels are not equidistant
   int64_t channels;
   double *factors;     // per channel, > 0: x becomes factor x + shift
   double *shifts;
@@ -19,7 +19,7 @@ typedef struct dq_input_levels {
 } dq_input_levels;
 
 // Looks at the first pictures of `what` (its graph, shapes, data, pictures) as the graph's first input takes
-// them. Nothing is found (input NULL) when it is not a picture, when something else than convolutions
+// them; of an input with its channels last, the result of the Transpose that reads it stands for it. Nothing is found (input NULL) when it is not a picture, when something else than convolutions
 // with constant weights reads it, when a channel has more than 256 values or these are not equidistant,
 // when a channel reaches over fewer than 128 levels (others may come between them) or all together over
 // more than 256. In the arena.

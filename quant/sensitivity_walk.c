@@ -160,7 +160,7 @@ static dq_status run_all(dq_walk *walk, dq_error *error) {
 static dq_status read_picture(dq_walk *walk, dq_data *data, int64_t picture, dq_error *error) {
   dq_tensor *input;
   DQ_TRY(dq_plan_picture_input(walk->exact.plan, &input, error));
-  DQ_TRY(dq_data_set_shape(data, input->dims[1], input->dims[2], input->dims[3], error));
+  DQ_TRY(dq_data_set_shape(data, input, error));
   int64_t elements = dq_tensor_product(input, 1, 4);
   for (int64_t b = 0; b < input->dims[0]; b++) // a fixed batch sees the picture in every place
     DQ_TRY(dq_data_read(data, picture, (float *)input->data + b * elements, NULL, error));

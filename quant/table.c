@@ -30,8 +30,8 @@ dq_status dq_data_hash(uint64_t *hash, const dq_graph *graph, const dq_shape_req
   if (!value) return dq_fail(error, DQ_UNSUPPORTED, "the network has no inputs");
   DQ_TRY(dq_input_tensor(graph, value, shapes, &input, error));
   if (input.rank != 4)
-    return dq_fail(error, DQ_UNSUPPORTED, "input '%s' is not a picture NxCxHxW", value->name);
-  DQ_TRY(dq_data_set_shape(data, input.dims[1], input.dims[2], input.dims[3], error));
+    return dq_fail(error, DQ_UNSUPPORTED, "input '%s' is not a picture NxCxHxW or NxHxWxC", value->name);
+  DQ_TRY(dq_data_set_shape(data, &input, error));
   size_t bytes = (size_t)dq_tensor_product(&input, 1, 4) * sizeof(float);
   float *picture = malloc(bytes + 1);
   XXH64_state_t *state = XXH64_createState();

@@ -105,8 +105,7 @@ static dq_status tell_shape(dq_network *network, dq_data *data, dq_error *error)
   if (input->rank < 2)
     return dq_fail(error, DQ_UNSUPPORTED, "input '%s' has %d dimensions, expected Nx...",
                    dq_plan_input_name(plan, 0), input->rank);
-  return dq_data_set_shape(data, input->dims[1], input->rank > 2 ? input->dims[2] : 1,
-                           input->rank > 3 ? dq_tensor_product(input, 3, input->rank) : 1, error);
+  return dq_data_set_shape(data, input, error);
 }
 
 static dq_status read_picture(dq_network *network, dq_data *data, int64_t index, int64_t item,

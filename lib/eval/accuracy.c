@@ -34,7 +34,7 @@ static dq_status open_task(accuracy_job *job, const dq_graph *graph,
                            const dq_accuracy_options *options, dq_error *error) {
   dq_plan *plan = job->runner.session.plan;
   const dq_tensor *input = dq_plan_input(plan, 0);
-  int count = dq_plan_output_count(plan);
+  int count = dq_plan_output_count(plan), rows = dq_channels_last(input->rank, input->dims) ? 1 : 2;
   for (int i = 0; i < count; i++) {
     job->outputs[i] = dq_plan_output(plan, i);
     job->shapes[i] = *job->outputs[i];
@@ -48,8 +48,8 @@ static dq_status open_task(accuracy_job *job, const dq_graph *graph,
       .output_count = count,
       .outputs = job->shapes,
       .output_names = job->names,
-      .input_height = input->rank == 4 ? input->dims[2] : 1,
-      .input_width = input->rank == 4 ? input->dims[3] : 1,
+      .input_height = input->rank == 4 ? input->dims[rows] : 1,
+      .input_width = input->rank == 4 ? input->dims[rows + 1] : 1,
       .labels = dq_data_labelled(job->data),
       .classes = dq_data_classes(job->data),
       .classes_exact = dq_data_classes_exact(job->data),

@@ -17,18 +17,20 @@ static dq_status only_input(const dq_graph *graph, const dq_value **input, dq_er
 }
 
 // The shape of the input where neither the model nor the user gives it: channels, height and width
-// of the pictures.
+// of the pictures, or height, width and channels where the model has its channels last.
 static void complete_shape(const dq_value *input, const dq_data *data,
                            const dq_runner_options *options, dq_input_shape *shape) {
-  int natural[3];
+  int channels, height, width;
   *shape = (dq_input_shape){.name = input->name};
   if (options->shapes.input_count || input->rank != 4 ||
-      !dq_data_natural_shape(data, &natural[0], &natural[1], &natural[2]))
+      !dq_data_natural_shape(data, &channels, &height, &width))
     return;
-  bool open = false;
+  for (int i = 1; i < 4; i++) shape->dims[i] = input->dims[i].size;
+  bool open = false, last = dq_channels_last(4, shape->dims);
+  const int64_t natural[] = {last ? height : channels, last ? width : height, last ? channels : width};
   for (int i = 1; i < 4; i++) {
-    open |= input->dims[i].size < 0;
-    shape->dims[i] = input->dims[i].size < 0 ? natural[i - 1] : input->dims[i].size;
+    open |= shape->dims[i] < 0;
+    if (shape->dims[i] < 0) shape->dims[i] = natural[i - 1];
   }
   bool fixed = input->dims[0].size >= 0;
   shape->dims[0] = fixed ? input->dims[0].size : options->batch > 0 ? options->batch : 1;
@@ -53,9 +55,7 @@ static dq_status open_runner(dq_runner *runner, const dq_graph *graph, dq_data *
   runner->batch = tensor->dims[0];
   if (options->batch > 0 && options->batch != runner->batch)
     dq_message(runner->context, DQ_NOTE, "the model fixes its batch to %" PRId64, runner->batch);
-  return dq_data_set_shape(data, tensor->dims[1], tensor->rank > 2 ? tensor->dims[2] : 1,
-                           tensor->rank > 3 ? dq_tensor_product(tensor, 3, tensor->rank) : 1,
-                           error);
+  return dq_data_set_shape(data, tensor, error);
 }
 
 dq_status dq_runner_open(dq_runner *runner, const dq_graph *graph, dq_data *data,

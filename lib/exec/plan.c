@@ -164,7 +164,7 @@ dq_status dq_plan_picture_input(dq_plan *plan, dq_tensor **input, dq_error *erro
   dq_tensor *only = *input = dq_plan_input(plan, 0);
   char shape[DQ_SHAPE_TEXT];
   if (only->type != DQ_F32 || only->rank != 4)
-    return dq_fail(error, DQ_UNSUPPORTED, "input '%s' is %s %s, pictures need float32 NxCxHxW",
+    return dq_fail(error, DQ_UNSUPPORTED, "input '%s' is %s %s, pictures need float32 NxCxHxW or NxHxWxC",
                    dq_plan_input_name(plan, 0), dq_dtype_name(only->type),
                    dq_tensor_shape_text(only, shape, sizeof shape));
   return DQ_OK;

@@ -33,8 +33,8 @@ int dq_plan_input_count(const dq_plan *plan);
 dq_tensor *dq_plan_input(dq_plan *plan, int i);
 const char *dq_plan_input_name(const dq_plan *plan, int i);
 
-// The input of a network that looks at pictures: its only one, float32, NxCxHxW. DQ_BAD_INPUT when there is none,
-// DQ_UNSUPPORTED when there are several or it is something else.
+// The input of a network that looks at pictures: its only one, float32, of four dimensions. DQ_BAD_INPUT when there is
+// none, DQ_UNSUPPORTED when there are several or it is something else.
 dq_status dq_plan_picture_input(dq_plan *plan, dq_tensor **input, dq_error *error);
 
 // Called right after the step that computes a value, with its elements in row-major order.

@@ -74,9 +74,8 @@ static dq_node *conv(maker *m, const char *name, dq_value *x, int64_t out, int64
   return made;
 }
 
-// A classifier of 3x8x8 pictures: conv 3x3, relu, depthwise, conv 3x3, pool, flatten, gemm; 4 classes.
-static void make_small(maker *m) {
-  dq_value *x = input(m, "x", 4, (int64_t[]){-1, 3, 8, 8});
+// A classifier of 3x8x8 maps: conv 3x3, relu, depthwise, conv 3x3, pool, flatten, gemm; 4 classes.
+static void classify(maker *m, dq_value *x) {
   conv(m, "conv1", x, 8, 3, 3, 1, value(m, "a"));
   node(m, "Relu", "relu1", 1, (dq_value *[]){value(m, "a")}, value(m, "b"));
   conv(m, "depthwise", value(m, "b"), 8, 8, 3, 8, value(m, "c"));
@@ -87,6 +86,24 @@ static void make_small(maker *m) {
   dq_value *w = weight(m, "head.weight", 2, (int64_t[]){16, 4}, 0.5f);
   node(m, "Gemm", "head", 2, (dq_value *[]){value(m, "g"), w}, value(m, "y"));
   output(m, value(m, "y"), 2, (int64_t[]){-1, 4});
+}
+
+static void make_small(maker *m) { classify(m, input(m, "x", 4, (int64_t[]){-1, 3, 8, 8})); }
+
+// The same for pictures with their channels last.
+static void make_channels_last(maker *m) {
+  dq_value *x = input(m, "x", 4, (int64_t[]){-1, 8, 8, 3});
+  dq_node *made = node(m, "Transpose", "turn", 1, (dq_value *[]){x}, value(m, "turned"));
+  dq_node_set_ints(m->graph, made, "perm", (int64_t[]){0, 3, 1, 2}, 4);
+  m->random = (dq_random){0}; // as the first of the models
+  classify(m, value(m, "turned"));
+}
+
+// One Relu of five channels, that pictures do not have.
+static void make_five_channels(maker *m) {
+  dq_value *x = input(m, "x", 4, (int64_t[]){-1, 7, 7, 5});
+  node(m, "Relu", "relu", 1, (dq_value *[]){x}, value(m, "y"));
+  output(m, value(m, "y"), 4, (int64_t[]){-1, 7, 7, 5});
 }
 
 // One Relu.
@@ -315,6 +332,8 @@ static const struct {
     {"opset_6", make_opset_6},
     {"opset_99", make_opset_99},
     {"ir_99", make_ir_99},
+    {"channels_last", make_channels_last},
+    {"five_channels", make_five_channels},
 };
 
 // Loads a model and saves it again, for tests that compare the two.

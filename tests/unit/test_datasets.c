@@ -80,7 +80,7 @@ static void list_lines(void **state) {
   assert_int_equal(open_with(&data, (dq_data_options){.spec = "good.txt", .preset = "vww"}), DQ_OK);
   assert_int_equal(dq_data_count(data), 3);
   assert_int_equal(dq_data_classes(data), 4);
-  assert_int_equal(dq_data_set_shape(data, 3, 2, 2, &error), DQ_OK);
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 3, 2, 2}}, &error), DQ_OK);
   assert_int_equal(dq_data_read(data, 1, values, &info, &error), DQ_OK);
   assert_string_equal(info.name, "grey b.pgm");
   assert_int_equal(info.label, 1);
@@ -191,13 +191,54 @@ static void letterbox(void **state) {
   put_text("one.txt", "a.ppm 0\n"); // 2x1 pixels
   assert_int_equal(open_with(&data, (dq_data_options){.spec = "one.txt", .preset = "yolox"}),
                    DQ_OK);
-  assert_int_equal(dq_data_set_shape(data, 3, 4, 4, &error), DQ_OK);
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 3, 4, 4}}, &error), DQ_OK);
   assert_int_equal(dq_data_read(data, 0, values, &info, &error), DQ_OK);
   assert_true(values[3] == 0x40 && values[32 + 3] == 0xff); // blue first
   assert_true(values[8] == 114 && values[47] == 114);
   assert_true(info.view.scale_x == 1 && info.view.scale_y == 2 && info.view.offset_y == 0);
-  assert_int_equal(dq_data_set_shape(data, 4, 4, 4, &error), DQ_BAD_INPUT);
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 4, 4, 4}}, &error), DQ_BAD_INPUT);
   dq_data_free(data);
+}
+
+// 2x2 pixels of red, green, blue, row by row.
+static void channels_last(void **state) {
+  (void)state;
+  dq_data *data;
+  float values[12], padded[4 * 4 * 3];
+  put("four.ppm", "P6 2 2 255\n\1\2\3\4\5\6\7\10\11\12\13\14", 23);
+  put_text("four.txt", "four.ppm 0\n");
+  assert_int_equal(open_with(&data, (dq_data_options){.spec = "four.txt", .preprocess = "fit=stretch"}), DQ_OK);
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 2, 2, 3}}, &error), DQ_OK);
+  assert_int_equal(dq_data_read(data, 0, values, NULL, &error), DQ_OK);
+  for (int i = 0; i < 12; i++) assert_true(values[i] == (float)(i + 1));
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 3, 2, 2}}, &error), DQ_OK);
+  assert_int_equal(dq_data_read(data, 0, values, NULL, &error), DQ_OK);
+  for (int i = 0; i < 12; i++) assert_true(values[i] == (float)(i % 4 * 3 + i / 4 + 1));
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 7, 7, 5}}, &error), DQ_BAD_INPUT);
+  assert_string_equal(error.message,
+                      "pictures have 1 or 3 channels, NxCxHxW or NxHxWxC, the model's input is Nx7x7x5");
+  dq_data_free(data);
+  // 2x1 pixels in the corner, twice as large, in 4x4: blue, green, red.
+  put_text("one.txt", "a.ppm 0\n");
+  assert_int_equal(open_with(&data, (dq_data_options){.spec = "one.txt", .preset = "yolox"}), DQ_OK);
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 4, 4, 3}}, &error), DQ_OK);
+  assert_int_equal(dq_data_read(data, 0, padded, NULL, &error), DQ_OK);
+  assert_true(padded[9] == 0x40 && padded[10] == 0x80 && padded[11] == 0xff);
+  assert_true(padded[24] == 114 && padded[47] == 114);
+  dq_data_free(data);
+}
+
+static void layouts(void **state) {
+  (void)state;
+  static const struct {
+    int64_t dims[4];
+    bool last;
+  } cases[] = {{{1, 224, 224, 3}, true}, {{1, 28, 28, 1}, true},  {{-1, -1, -1, 3}, true},
+               {{1, 3, 224, 224}, false}, {{1, 3, 3, 3}, false},  {{1, 1, 28, 1}, false},
+               {{1, 7, 7, 5}, false},     {{-1, -1, -1, -1}, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    assert_true(dq_channels_last(4, cases[i].dims) == cases[i].last);
+  assert_false(dq_channels_last(2, (int64_t[]){1, 784, 1, 1}));
 }
 
 static void records(void **state) {
@@ -215,7 +256,7 @@ static void records(void **state) {
   float values[3072];
   dq_sample_info info;
   assert_int_equal(dq_data_read(data, 1, values, NULL, &error), DQ_BAD_INPUT); // no shape yet
-  assert_int_equal(dq_data_set_shape(data, 3, 32, 32, &error), DQ_OK);
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 3, 32, 32}}, &error), DQ_OK);
   assert_int_equal(dq_data_read(data, 1, values, &info, &error), DQ_OK);
   assert_true(info.label == 9 && values[0] == 50);
   dq_data_free(data);
@@ -286,8 +327,8 @@ static void npy_arrays(void **state) {
   assert_int_equal(dq_npy_write("l.npy", labels, &error), DQ_OK);
   assert_int_equal(open_with(&data, (dq_data_options){.spec = "npy:v.npy,l.npy"}), DQ_OK);
   assert_int_equal(dq_data_classes(data), 5);
-  assert_int_equal(dq_data_set_shape(data, 1, 3, 1, &error), DQ_BAD_INPUT);
-  assert_int_equal(dq_data_set_shape(data, 1, 1, 3, &error), DQ_OK);
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 1, 3, 1}}, &error), DQ_BAD_INPUT);
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 1, 1, 3}}, &error), DQ_OK);
   float read[6];
   dq_sample_info infos[2];
   assert_int_equal(dq_data_read_batch(data, 0, 2, read, infos, &error), DQ_OK);
@@ -318,7 +359,7 @@ int main(void) {
                                      cmocka_unit_test(broken_pictures),
                                      cmocka_unit_test(folders),
                                      cmocka_unit_test(preprocessing_fields),
-                                     cmocka_unit_test(letterbox),
+                                     cmocka_unit_test(channels_last), cmocka_unit_test(layouts), cmocka_unit_test(letterbox),
                                      cmocka_unit_test(records),
                                      cmocka_unit_test(npy_headers),
                                      cmocka_unit_test(npy_arrays),

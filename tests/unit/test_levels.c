@@ -13,26 +13,30 @@
 #include "quant/levels.h"
 #include "tests/unit/small_network.h"
 
-// Pictures whose channel c holds first[c] + step[c] k, k over 0...last[c].
-static void open_pictures(network *it, const float first[3], const float step[3], const int last[3]) {
-  enum { PLANE = SIDE * SIDE };
-  static const char header[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 3, 8, 8), }";
-  float values[PICTURES][3][PLANE];
+static void replace_pictures(network *it, const char *header, const void *values, size_t size) {
   dq_error error;
-  for (int n = 0; n < PICTURES; n++)
-    for (int c = 0; c < 3; c++)
-      for (int i = 0; i < PLANE; i++)
-        values[n][c][i] = first[c] + step[c] * (float)((n * PLANE + i) % (last[c] + 1));
   FILE *file = fopen(it->path, "wb");
   assert_non_null(file);
   fprintf(file, "\x93NUMPY\x01%c%c%c%-117s\n", 0, 118, 0, header);
-  assert_int_equal(fwrite(values, sizeof values, 1, file), 1);
+  assert_int_equal(fwrite(values, size, 1, file), 1);
   fclose(file);
   char spec[80];
   snprintf(spec, sizeof spec, "npy:%s", it->path);
   dq_data_free(it->data);
   const dq_data_options from = {.spec = spec};
   if (dq_data_open(&it->data, &from, &it->context, &error) != DQ_OK) fail_msg("%s", error.message);
+}
+
+// Pictures whose channel c holds first[c] + step[c] k, k over 0...last[c].
+static void open_pictures(network *it, const float first[3], const float step[3], const int last[3]) {
+  enum { PLANE = SIDE * SIDE };
+  static const char header[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 3, 8, 8), }";
+  float values[PICTURES][3][PLANE];
+  for (int n = 0; n < PICTURES; n++)
+    for (int c = 0; c < 3; c++)
+      for (int i = 0; i < PLANE; i++)
+        values[n][c][i] = first[c] + step[c] * (float)((n * PLANE + i) % (last[c] + 1));
+  replace_pictures(it, header, values, sizeof values);
 }
 
 static void build_reader(network *it, bool padded) {
@@ -140,6 +144,46 @@ static void neutral_without_pads(void **state) {
   check_neutral(*state);
 }
 
+static dq_value *turn(network *it, const int64_t order[4]) {
+  dq_node *made = network_node(it, "Transpose", network_value(it, "x"), NULL, NULL, network_value(it, "turned"));
+  dq_node_set_ints(it->graph, made, "perm", order, 4);
+  return network_value(it, "turned");
+}
+
+// p - c - 1 for channel c of p in 0...255 of an input 1 x 8 x 8 x 3: begun at -1, -2 and -3 with steps of 1,
+// 258 levels, so one start for all, -2, and shifts -1, 0 and 1.
+static void channels_last(void **state) {
+  network *it = *state;
+  enum { ELEMENTS = PICTURES * SIDE * SIDE * 3 };
+  static const char header[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 8, 8, 3), }";
+  static const dq_dimension dims[] = {{.size = 1}, {.size = SIDE}, {.size = SIDE}, {.size = 3}};
+  float values[ELEMENTS];
+  for (int i = 0; i < ELEMENTS; i++) values[i] = (float)(i / 3 - i % 3 - 1);
+  replace_pictures(it, header, values, sizeof values);
+  network_conv(it, turn(it, (int64_t[]){0, 3, 1, 2}), "y", 3, 4, 3, 1);
+  dq_graph_set_opset(it->graph, "", 13, NULL);
+  network_finish(it);
+  it->graph->inputs[0]->dims = dims;
+  dq_input_levels levels = measure(it);
+  assert_string_equal(levels.input, "turned");
+  assert_true(levels.padded_first && levels.channels == 3);
+  for (int c = 0; c < 3; c++) assert_true(levels.factors[c] == 1 && levels.shifts[c] == c - 1);
+  check_neutral(it);
+  // Each stands behind what it reads.
+  for (int n = 0; n < it->graph->node_count; n++) {
+    const dq_node *maker = it->graph->nodes[n]->inputs[0]->producer;
+    assert_true(!maker || maker->index < n);
+  }
+}
+
+static void another_order_has_no_levels(void **state) {
+  network *it = *state;
+  open_pictures(it, (float[]){0, 0, 0}, (float[]){1, 1, 1}, (int[]){255, 255, 255});
+  network_conv(it, turn(it, (int64_t[]){0, 1, 3, 2}), "y", 3, 4, 3, 1);
+  network_finish(it);
+  assert_null(measure(it).input);
+}
+
 static void others_inputs_are_refused(void **state) {
   network *it = *state;
   build_reader(it, true);
@@ -174,7 +218,7 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, network_start, network_end)
   const struct CMUnitTest tests[] = {
       TEST(three_channels_by_hand), TEST(half_a_step), TEST(nothing_to_change), TEST(random_values_have_no_levels), TEST(few_levels_are_none),
-      TEST(neutral_in_float), TEST(neutral_without_pads), TEST(others_inputs_are_refused),
+      TEST(neutral_in_float), TEST(neutral_without_pads), TEST(channels_last), TEST(another_order_has_no_levels), TEST(others_inputs_are_refused),
       TEST(last_convolution_is_a_matrix)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,7 +79,7 @@ static void folders_of_sets(void **state) {
   assert_int_equal(dq_data_count(data), 4);
   float values[6];
   dq_sample_info info;
-  assert_int_equal(dq_data_set_shape(data, 3, 2, 1, &error), DQ_OK);
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 3, 2, 1}}, &error), DQ_OK);
   static const float firsts[] = {0, 10, 16, 20};
   for (int i = 0; i < 4; i++) {
     assert_int_equal(dq_data_read(data, i, values, &info, &error), DQ_OK);
@@ -91,7 +91,7 @@ static void folders_of_sets(void **state) {
   assert_string_equal(info.name, "test_data_set_2/input_0.pb#1");
   assert_int_equal(dq_data_read(data, 4, values, &info, &error), DQ_BAD_INPUT);
   // Another number of elements than the model wants.
-  assert_int_equal(dq_data_set_shape(data, 3, 2, 2, &error), DQ_OK);
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 3, 2, 2}}, &error), DQ_OK);
   assert_int_equal(dq_data_read(data, 0, values, &info, &error), DQ_BAD_INPUT);
   assert_non_null(strstr(error.message, "1x3x2x1"));
   dq_data_free(data);
@@ -109,7 +109,7 @@ static void one_folder(void **state) {
   float values[4];
   assert_int_equal(open_limited(&data, "pb:one", 0, 0), DQ_OK);
   assert_int_equal(dq_data_count(data), 3);
-  assert_int_equal(dq_data_set_shape(data, 4, 1, 1, &error), DQ_OK);
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 4, 1, 1}}, &error), DQ_OK);
   assert_int_equal(dq_data_read(data, 2, values, NULL, &error), DQ_OK);
   assert_true(values[0] == 9 && values[3] == 12);
   dq_data_free(data);

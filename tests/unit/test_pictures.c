@@ -102,7 +102,7 @@ static void reads_as(wire png, double red, double green, double blue) {
   put("p.png", png.data, png.size);
   wire_free(&png);
   assert_int_equal(open_picture(&data, true), DQ_OK);
-  assert_int_equal(dq_data_set_shape(data, 3, 4, 4, &error), DQ_OK);
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 3, 4, 4}}, &error), DQ_OK);
   assert_int_equal(dq_data_read(data, 0, values, NULL, &error), DQ_OK);
   for (int i = 0; i < 48; i++)
     if (fabs((double)values[i] * 255 - expected[i / 16]) > 1.01)
@@ -190,7 +190,7 @@ static void jpeg_kinds(void **state) {
   float values[48];
   put("p.png", rotated_jpeg, sizeof rotated_jpeg);
   assert_int_equal(open_picture(&data, true), DQ_OK);
-  assert_int_equal(dq_data_set_shape(data, 3, 4, 4, &error), DQ_OK);
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 3, 4, 4}}, &error), DQ_OK);
   assert_int_equal(dq_data_read(data, 0, values, &info, &error), DQ_OK);
   assert_int_equal(info.width, 16);
   assert_int_equal(info.height, 8);
