@@ -66,7 +66,8 @@ const dq_option dq_data_rows[] = {
                 "mask file or a YOLO label file. cifar10:FILE[,FILE...]: CIFAR binary records. "
                 "mnist:IMAGES,LABELS: idx files. npy:FILE[,LABELS]: arrays Nx..., float32 or "
                 "uint8. pb:DIR: input_0.pb ... output_0.pb as in the ONNX test suite. "
-                "synth:NAME[,k=v]: made on the spot."},
+                "synth:NAME[,k=v]: made on the spot. Pictures are written as the model has them, NxCxHxW or "
+                "NxHxWxC."},
     {.name = "limit", .aliases = "subset-size calibration-data-size", .type = DQ_OPTION_INT,
      .minimum = 1, .maximum = 1e9, .value = "N", .group = "Data", DATA(limit),
      .help = "use the first N pictures only"},
