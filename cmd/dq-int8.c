@@ -51,7 +51,8 @@ static const char *method_name(int index) {
 static const dq_option rows[] = {
     {.name = "method", .aliases = "calibration-method calibrate-method", .type = DQ_OPTION_ENUM,
      .choice = method_name, .value = "NAME", .preset = "percentile", .group = "Calibration",
-     DQ_INTO(int8_options, method), .help = "how a range is chosen from the values seen"},
+     DQ_INTO(int8_options, method),
+     .help = "how a range is chosen from the values seen (detectors without --method: by trial, as auto)"},
     {.name = "percentile", .type = DQ_OPTION_DOUBLE, .value = "P", .minimum = 50, .maximum = 100,
      .preset = "99.999", .group = "Calibration", DQ_INTO(int8_options, percentile),
      .help = "of --method percentile: how many percent of the values stay inside"},
@@ -173,6 +174,7 @@ static dq_status write_precision(const int8_options *options, const dq_int8_repo
 static dq_int8_options make_settings(const int8_options *options) {
   return (dq_int8_options){
       .method = dq_observer_at(options->method),
+      .method_open = !dq_option_given(options, "method") && !dq_option_given(options, "percentile"),
       .percentile = options->percentile,
       .equalize = (dq_choose)options->equalize,
       .bias_correction = (dq_choose)options->bias_correction,
@@ -187,6 +189,7 @@ static dq_int8_options make_settings(const int8_options *options) {
       .exclude_count = options->exclude.count,
       .only = options->only.items,
       .only_count = options->only.count,
+      .decode = options->data.decode,
   };
 }
 
@@ -357,7 +360,8 @@ static const dq_command command = {
         "Calibration reads one picture at a time: its memory does not grow with their number, and the "
         "file written does not depend on threads. What the options leave to be decided (--equalize, "
         "--bias-correction, --method auto) is tried on the first 40 pictures and judged on the last 24 by "
-        "the noise of the outputs against those in float. --table keeps all that was taken from data; "
+        "the noise of the outputs against those in float; of detectors by that of boxes and scores, with 64 "
+        "pictures. --table keeps all that was taken from data; "
         "--use-table writes the same file again from it.",
     .examples = "# quantize with 100 pictures\n"
                 "dq-int8 model.onnx --data calib.txt --preset imagenet -o int8.onnx\n"

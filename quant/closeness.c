@@ -52,19 +52,33 @@ double dq_closeness_mean(const dq_closeness *outputs, int count) {
   return channels ? sum / (double)channels : MOST;
 }
 
-bool dq_noise_fell(const double *before, const double *after, int64_t pictures) {
+typedef struct ratios {
+  double mean, deviation; // of ln(before / after), its standard error
+  double fell;            // in all
+} ratios;
+
+static ratios ratios_of(const double *before, const double *after, int64_t pictures) {
   double fell = 0, all = 0, sum = 0, squares = 0, count = (double)pictures;
   for (int64_t p = 0; p < pictures; p++) {
     fell += before[p] - after[p];
     all += before[p] + after[p];
   }
-  if (pictures < 2 || !(fell > 0)) return fell > 0;
+  if (!(all > 0)) return (ratios){0};
   double least = 1e-9 * all / count; // noise that is none has a logarithm too
   for (int64_t p = 0; p < pictures; p++) {
     double ratio = log((before[p] + least) / (after[p] + least));
     sum += ratio;
     squares += ratio * ratio;
   }
-  double mean = sum / count, variance = (squares - sum * mean) / (count - 1);
-  return mean > 0.5 * sqrt(fmax(0, variance) / count);
+  double mean = sum / count, variance = pictures > 1 ? (squares - sum * mean) / (count - 1) : 0;
+  return (ratios){mean, sqrt(fmax(0, variance) / count), fell};
+}
+
+double dq_noise_ratio(const double *before, const double *after, int64_t pictures) {
+  return ratios_of(before, after, pictures).mean;
+}
+
+bool dq_noise_fell(const double *before, const double *after, int64_t pictures) {
+  ratios it = ratios_of(before, after, pictures);
+  return it.fell > 0 && (pictures < 2 || it.mean > 0.5 * it.deviation);
 }

@@ -22,6 +22,9 @@ void dq_closeness_clear(dq_closeness *closeness);
 // shorter of the last two of three; the rest is one.
 double dq_closeness_mean(const dq_closeness *outputs, int count);
 
+// Mean over pictures of ln(before / after); noise that is none counts as a 1e-9th of all.
+double dq_noise_ratio(const double *before, const double *after, int64_t pictures);
+
 // Whether noise is clearly less: it is less in all, and over pictures the mean of log(before / after) is more
 // than half its standard error. Ratios, as a few pictures make most of the noise. One picture is as good as its word.
 bool dq_noise_fell(const double *before, const double *after, int64_t pictures);

@@ -4,35 +4,67 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "quant/answers.h"
 #include "quant/closeness.h"
 #include "quant/head.h"
 #include "quant/int8_internal.h"
 
 enum { TRIAL_PICTURES = 40, JUDGED_PICTURES = 24 };
+enum { DETECTOR_PICTURES = 64 }; // in trials of detectors, whose ranges have longer tails
+
+enum { MOST_OUTPUTS = 16 };      // of a detector
+
+// How a setting fared.
+typedef struct verdict {
+  double decibels; // of the outputs, or of a detector's answers
+  double *noise;   // by picture: of a detector's answers, or shares of the squares of outputs
+} verdict;
 
 typedef struct judge {
   dq_int8_job *job;
   dq_observation what; // outputs over the pictures that judge
-  float **kept;        // float outputs in the order they were seen
-  int64_t kept_count, next, capacity;
-  double *noises, *best_noises; // by picture: of the last trial, of the best so far
+  dq_tensor *shapes;   // of the outputs
+  float **kept;        // float outputs, [picture * outputs + output]
+  float **others;      // of the picture that is compared, by output
+  int64_t *seen_pictures; // by output
   dq_closeness *outputs;
+  bool detects;        // answers are compared, not outputs
+  dq_answers answers;
+  double *signal;      // of them, by picture
+  verdict now, best;   // of the trial that runs, of the best so far
   dq_equalize_memory *sites;
   dq_seen seen[2];     // of the best setting so far and of one that challenges it
 } judge;
 
 // ---- Outputs ----
 
-static dq_status keep(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
-  (void)slot;
-  judge *it = user;
-  if (it->kept_count == it->capacity)
-    return dq_fail(error, DQ_UNSUPPORTED, "an output was computed more than once for a picture");
-  float *copy = malloc(dq_tensor_bytes(tensor) + 1);
-  if (!copy) return dq_fail_memory(error, dq_tensor_bytes(tensor));
-  memcpy(copy, tensor->data, dq_tensor_bytes(tensor));
-  it->kept[it->kept_count++] = copy;
+static dq_status copy_output(float **to, const dq_tensor *tensor, dq_error *error) {
+  if (!*to) *to = malloc(dq_tensor_bytes(tensor) + 1);
+  if (!*to) return dq_fail_memory(error, dq_tensor_bytes(tensor));
+  memcpy(*to, tensor->data, dq_tensor_bytes(tensor));
   return DQ_OK;
+}
+
+static dq_status keep(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
+  judge *it = user;
+  int64_t picture = it->seen_pictures[slot]++;
+  if (picture == it->what.pictures)
+    return dq_fail(error, DQ_UNSUPPORTED, "an output was computed more than once for a picture");
+  it->shapes[slot] = *tensor;
+  return copy_output(&it->kept[picture * it->what.count + slot], tensor, error);
+}
+
+// When the last output of a picture has come.
+static dq_status compare_answers(judge *it, int64_t picture, dq_error *error) {
+  dq_tensor tensors[2][MOST_OUTPUTS];
+  const dq_tensor *pointers[2][MOST_OUTPUTS];
+  for (int o = 0; o < it->what.count; o++) {
+    tensors[0][o] = tensors[1][o] = it->shapes[o];
+    tensors[0][o].data = it->kept[picture * it->what.count + o];
+    tensors[1][o].data = it->others[o];
+    for (int i = 0; i < 2; i++) pointers[i][o] = &tensors[i][o];
+  }
+  return dq_answers_compare(&it->answers, pointers[0], pointers[1], &it->signal[picture], &it->now.noise[picture], error);
 }
 
 // What share of the squares of an output the squares of its error are.
@@ -47,36 +79,93 @@ static double relative_noise(const float *exact, const dq_tensor *tensor) {
   return power > 0 ? noise / power : 0;
 }
 
+static dq_status compare_output(judge *it, int slot, int64_t picture, const dq_tensor *tensor, dq_error *error) {
+  const float *exact = it->kept[picture * it->what.count + slot];
+  it->now.noise[picture] += relative_noise(exact, tensor);
+  return dq_closeness_add(&it->outputs[slot], tensor, exact, tensor->data, it->job->arena, error);
+}
+
 static dq_status compare(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
   judge *it = user;
-  it->noises[it->next / it->what.count] += relative_noise(it->kept[it->next], tensor);
-  return dq_closeness_add(&it->outputs[slot], tensor, it->kept[it->next++], tensor->data,
-                          it->job->arena, error);
+  int64_t picture = it->seen_pictures[slot]++;
+  if (!it->detects) return compare_output(it, slot, picture, tensor, error);
+  DQ_TRY(copy_output(&it->others[slot], tensor, error));
+  for (int o = 0; o < it->what.count; o++)
+    if (it->seen_pictures[o] <= picture) return DQ_OK;
+  return compare_answers(it, picture, error);
+}
+
+static dq_status open_answers(judge *it) {
+  dq_int8_job *job = it->job;
+  dq_tensor *tensors;
+  DQ_TRY(dq_infer(job->graph, &job->options->shapes, true, job->context, job->arena, &tensors, job->error));
+  if (it->what.count != job->graph->output_count || it->what.count > MOST_OUTPUTS) return DQ_OK;
+  return dq_answers_open(&it->answers, &it->detects, job->graph, tensors, job->options->decode, job->arena, job->error);
 }
 
 static dq_status open_judge(judge *it, dq_int8_job *job) {
   const dq_graph *graph = job->graph;
+  int outputs = graph->output_count;
   int64_t judged = job->pictures < JUDGED_PICTURES ? job->pictures : JUDGED_PICTURES;
-  const char **names = DQ_NEW_ARRAY(job->arena, graph->output_count, const char *);
-  *it = (judge){.job = job, .capacity = judged * graph->output_count};
-  it->kept = DQ_NEW_ARRAY(job->arena, it->capacity, float *);
-  it->outputs = DQ_NEW_ARRAY(job->arena, graph->output_count, dq_closeness);
+  const char **names = DQ_NEW_ARRAY(job->arena, outputs, const char *);
+  *it = (judge){.job = job};
+  it->shapes = DQ_NEW_ARRAY(job->arena, outputs, dq_tensor);
+  it->kept = DQ_NEW_ARRAY(job->arena, judged * outputs, float *);
+  it->others = DQ_NEW_ARRAY(job->arena, outputs, float *);
+  it->seen_pictures = DQ_NEW_ARRAY(job->arena, outputs, int64_t);
+  it->outputs = DQ_NEW_ARRAY(job->arena, outputs, dq_closeness);
+  it->signal = DQ_NEW_ARRAY(job->arena, judged, double);
+  it->now.noise = DQ_NEW_ARRAY(job->arena, judged, double);
+  it->best.noise = DQ_NEW_ARRAY(job->arena, judged, double);
   it->sites = dq_equalize_memory_new(job->arena);
-  it->noises = DQ_NEW_ARRAY(job->arena, judged, double);
-  it->best_noises = DQ_NEW_ARRAY(job->arena, judged, double);
-  if (!names || !it->kept || !it->outputs || !it->sites || !it->noises || !it->best_noises)
+  if (!names || !it->shapes || !it->kept || !it->others || !it->seen_pictures || !it->outputs || !it->sites ||
+      !it->signal || !it->now.noise || !it->best.noise)
     return dq_fail_memory(job->error, 0);
   it->what = (dq_observation){graph,     &job->options->shapes,  names,  0,
                               job->data, job->pictures - judged, judged, "judging"};
-  for (int o = 0; o < graph->output_count; o++)
+  for (int o = 0; o < outputs; o++)
     if (graph->outputs[o]->producer && graph->outputs[o]->type == DQ_F32)
       names[it->what.count++] = graph->outputs[o]->name;
+  DQ_TRY(open_answers(it));
   return dq_observe(&it->what, keep, it, job->context, job->error);
 }
 
 static void close_judge(judge *it) {
-  for (int64_t i = 0; i < it->kept_count; i++) free(it->kept[i]);
+  for (int64_t i = 0; it->kept && i < it->what.pictures * it->what.count; i++) free(it->kept[i]);
+  for (int o = 0; it->others && o < it->what.count; o++) free(it->others[o]);
+  dq_answers_close(&it->answers);
   for (int i = 0; i < 2; i++) dq_seen_close(&it->seen[i]);
+}
+
+// ---- Verdicts ----
+
+static double sum_of(const double *numbers, int64_t count) {
+  double sum = 0;
+  for (int64_t i = 0; i < count; i++) sum += numbers[i];
+  return sum;
+}
+
+static double decibels_of(const judge *it) {
+  if (!it->detects) return dq_closeness_mean(it->outputs, it->what.count);
+  double noise = sum_of(it->now.noise, it->what.pictures);
+  return noise > 0 ? 10 * log10(sum_of(it->signal, it->what.pictures) / noise) : INFINITY;
+}
+
+// Decibels that the trial which ran is better than the best so far; of a detector the mean over pictures.
+static double gain_of(const judge *it) {
+  if (!it->detects) return it->now.decibels - it->best.decibels;
+  return dq_noise_ratio(it->best.noise, it->now.noise, it->what.pictures) * 10 / log(10);
+}
+
+static bool is_better(const judge *it) {
+  if (!it->detects) return it->now.decibels > it->best.decibels;
+  return dq_noise_fell(it->best.noise, it->now.noise, it->what.pictures);
+}
+
+static void take_best(judge *it, const dq_int8_setting *setting) {
+  verdict best = it->best;
+  it->best = it->now, it->now = best;
+  it->job->setting = *setting;
 }
 
 // ---- Trials ----
@@ -84,8 +173,8 @@ static void close_judge(judge *it) {
 static dq_status run_trial(judge *it, dq_int8_job *trial) {
   DQ_TRY(dq_int8_quantize(trial));
   it->what.graph = trial->graph;
-  it->next = 0;
-  memset(it->noises, 0, (size_t)it->what.pictures * sizeof *it->noises);
+  memset(it->seen_pictures, 0, (size_t)it->what.count * sizeof *it->seen_pictures);
+  memset(it->now.noise, 0, (size_t)it->what.pictures * sizeof *it->now.noise);
   for (int o = 0; o < it->what.count; o++) dq_closeness_clear(&it->outputs[o]);
   return dq_observe(&it->what, compare, it, trial->context, trial->error);
 }
@@ -117,12 +206,13 @@ static dq_status seen_for(judge *it, const dq_int8_setting *setting, dq_seen **s
   return dq_seen_open(*seen, setting->equalize, setting->heads, it->job->error);
 }
 
-// SQNR of the outputs in decibels under a setting. `costs` may be NULL.
-static dq_status try_setting(judge *it, const dq_int8_setting *setting, double *sqnr, layer_costs *costs) {
+// Fills it->now. `costs` may be NULL.
+static dq_status try_setting(judge *it, const dq_int8_setting *setting, layer_costs *costs) {
   dq_int8_report report = {0};
   dq_int8_job trial = *it->job;
   trial.report = &report, trial.setting = *setting;
-  trial.pictures = trial.pictures < TRIAL_PICTURES ? trial.pictures : TRIAL_PICTURES;
+  int64_t most = it->detects ? DETECTOR_PICTURES : TRIAL_PICTURES;
+  trial.pictures = trial.pictures < most ? trial.pictures : most;
   trial.sites = it->sites;
   DQ_TRY(seen_for(it, setting, &trial.seen));
   trial.graph = dq_graph_copy(it->job->graph);
@@ -131,34 +221,23 @@ static dq_status try_setting(judge *it, const dq_int8_setting *setting, double *
   dq_status status =
       trial.arena && trial.origin ? run_trial(it, &trial) : dq_fail_memory(trial.error, 0);
   if (status == DQ_OK && costs) status = note_costs(costs, &trial, it->job->arena);
-  *sqnr = dq_closeness_mean(it->outputs, it->what.count);
+  it->now.decibels = decibels_of(it);
   dq_origin_discard(trial.origin);
   dq_arena_free(trial.arena);
   dq_graph_free(trial.graph);
   return status;
 }
 
-// Mean over the pictures of how much closer the last trial came than the best setting, in dB: of one picture as of
-// another, where the noise of a few makes most of the whole.
-static double gain_by_picture(const judge *it) {
-  double sum = 0;
-  for (int64_t p = 0; p < it->what.pictures; p++)
-    if (it->best_noises[p] > 0 && it->noises[p] > 0) sum += 10 * log10(it->best_noises[p] / it->noises[p]);
-  return it->what.pictures ? sum / (double)it->what.pictures : 0;
-}
-
-// Takes the setting when it is better than the best so far; *gain: by how much it is.
-static dq_status challenge(judge *it, const dq_int8_setting *setting, double *best, double *gain) {
-  double sqnr;
-  DQ_TRY(try_setting(it, setting, &sqnr, NULL));
-  *gain = sqnr - *best;
+// Takes the setting when it is better than the best so far, or anyway; *gain: by how much it is.
+static dq_status challenge(judge *it, const dq_int8_setting *setting, bool anyway, double *gain) {
+  DQ_TRY(try_setting(it, setting, NULL));
+  *gain = gain_of(it);
+  bool better = anyway || is_better(it);
   dq_message(it->job->context, DQ_DETAIL,
-             "trial: method %s, equalization %d, heads %d, bias correction %d, exact sums %d: %.2f dB",
-             setting->method->name, setting->equalize, setting->heads, setting->bias_correction, setting->exact_sums, sqnr);
-  if (!(sqnr > *best)) return DQ_OK;
-  memcpy(it->best_noises, it->noises, (size_t)it->what.pictures * sizeof *it->noises);
-  *best = sqnr;
-  it->job->setting = *setting;
+             "trial: method %s, equalization %d, heads %d, bias correction %d, exact sums %d: %.2f dB%s",
+             setting->method->name, setting->equalize, setting->heads, setting->bias_correction, setting->exact_sums,
+             it->now.decibels, better ? ", taken" : "");
+  if (better) take_best(it, setting);
   return DQ_OK;
 }
 
@@ -174,39 +253,42 @@ static dq_status has_heads(const dq_int8_job *job, bool *found) {
   return DQ_OK;
 }
 
-static dq_status decide_equalization(judge *it, double *best) {
-  double before = *best, gain;
-  bool found = false, heads;
+static dq_status decide_equalization(judge *it, double *all) {
+  double gain;
+  bool heads;
   DQ_TRY(has_heads(it->job, &heads));
+  *all = 0;
   if (heads) {
     dq_int8_setting setting = it->job->setting;
     setting.heads = true;
-    DQ_TRY(challenge(it, &setting, best, &gain));
+    DQ_TRY(challenge(it, &setting, false, &gain));
+    if (it->job->setting.heads) *all += gain;
   }
   for (int scope = DQ_EQUALIZE_DEPTHWISE; scope <= DQ_EQUALIZE_FULL; scope++) {
     dq_int8_setting setting = it->job->setting;
     setting.equalize = (dq_equalize_scope)scope;
-    if (it->job->options->equalize == DQ_CHOOSE_ON && !found) *best = -INFINITY;
-    found = true;
-    DQ_TRY(challenge(it, &setting, best, &gain));
+    bool wanted = it->job->options->equalize == DQ_CHOOSE_ON && scope == DQ_EQUALIZE_DEPTHWISE;
+    DQ_TRY(challenge(it, &setting, wanted, &gain));
+    if (it->job->setting.equalize == setting.equalize) *all += gain;
   }
-  it->job->report->equalize_gain = *best - before;
   return DQ_OK;
 }
 
-static dq_status decide_method(judge *it, double *best) {
+static dq_status decide_method(judge *it) {
   static const char *const names[] = {"minmax", "mse"}; // against percentile
   double gain;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     dq_int8_setting setting = it->job->setting;
     setting.method = dq_observer_find(names[i]);
-    DQ_TRY(challenge(it, &setting, best, &gain));
+    DQ_TRY(challenge(it, &setting, false, &gain));
   }
   return DQ_OK;
 }
 
+static bool is_automatic(const dq_int8_options *options) { return !strcmp(options->method->name, "auto"); }
+
 // Sums that are not rounded, where the network has additions.
-static dq_status decide_sums(judge *it, double *best) {
+static dq_status decide_sums(judge *it) {
   dq_int8_setting setting = it->job->setting;
   bool any = false;
   for (int n = 0; n < it->job->graph->node_count; n++) {
@@ -215,7 +297,7 @@ static dq_status decide_sums(judge *it, double *best) {
   }
   if (!any || it->job->options->symmetric) return DQ_OK;
   setting.exact_sums = true;
-  return challenge(it, &setting, best, &it->job->report->exact_sums_gain);
+  return challenge(it, &setting, false, &it->job->report->exact_sums_gain);
 }
 
 static int by_size(const void *a, const void *b) {
@@ -223,64 +305,71 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-// What safe pairs cost, in dB: in all or by picture, whichever is more.
-static double cost_of_trial(const judge *it, double best, double sqnr) {
-  return fmax(best - sqnr, -gain_by_picture(it));
+// Mean over the pictures of how much closer the trial that ran came than the best setting, in dB: of one picture as
+// of another, where the noise of a few makes most of the whole.
+static double gain_by_picture(const judge *it) {
+  const double *before = it->best.noise, *after = it->now.noise;
+  double sum = 0;
+  for (int64_t p = 0; p < it->what.pictures; p++)
+    if (before[p] > 0 && after[p] > 0) sum += 10 * log10(before[p] / after[p]);
+  return it->what.pictures ? sum / (double)it->what.pictures : 0;
 }
+
+// What safe pairs cost, in dB: in all or by picture, whichever is more.
+static double cost_of_trial(const judge *it) { return fmax(-gain_of(it), -gain_by_picture(it)); }
 
 // Safe pairs in the layers where they cost least, as many as may be for PAIRS_MOST. With the ranges
 // of fewer pictures, which cut off more, a trial shows about half of what they cost. In all layers they are worth
 // more: the file is then right on every processor.
-static dq_status decide_pairs(judge *it, double best) {
+static dq_status decide_pairs(judge *it) {
   static const double EVERYWHERE_MOST = 0.3, PAIRS_MOST = 0.15; // dB
   enum { MOST_TRIALS = 4 };             // after the first
   dq_int8_setting setting = it->job->setting;
   layer_costs costs;
-  double sqnr;
   setting.accumulator = (dq_accumulator_choice){DQ_ACCUMULATE_PAIRS, DQ_PAIRS_EVERYWHERE};
-  DQ_TRY(try_setting(it, &setting, &sqnr, &costs));
+  DQ_TRY(try_setting(it, &setting, &costs));
   qsort(costs.noise, (size_t)costs.count, sizeof *costs.noise, by_size);
   int safe = 0, unsafe = costs.count; // so many of the cheapest: affordable, too many
   int tried = costs.count;
   for (int i = 0;; i++) {
-    double cost = cost_of_trial(it, best, sqnr);
+    double cost = cost_of_trial(it);
     dq_message(it->job->context, DQ_DETAIL, "trial: safe pairs up to %g: %.2f dB, cost %.2f",
-               setting.accumulator.pairs_noise, sqnr, cost);
-    bool affordable = i ? cost <= PAIRS_MOST : best - sqnr <= EVERYWHERE_MOST;
+               setting.accumulator.pairs_noise, it->now.decibels, cost);
+    bool affordable = i ? cost <= PAIRS_MOST : -gain_of(it) <= EVERYWHERE_MOST;
     if (affordable) {
       it->job->setting = setting;
-      it->job->report->pairs_cost = best - sqnr;
+      it->job->report->pairs_cost = -gain_of(it);
     }
     if (affordable) safe = tried;
     else unsafe = tried;
     tried = (safe + unsafe) / 2;
     if (unsafe - safe <= 1 || i == MOST_TRIALS || (affordable && !i)) break;
     setting.accumulator.pairs_noise = costs.noise[tried - 1];
-    DQ_TRY(try_setting(it, &setting, &sqnr, NULL));
+    DQ_TRY(try_setting(it, &setting, NULL));
   }
   return DQ_OK;
 }
 
 static dq_status decide_all(judge *it) {
   const dq_int8_options *options = it->job->options;
+  dq_int8_report *report = it->job->report;
   dq_int8_setting setting = it->job->setting;
-  double best = -INFINITY, gain;
-  DQ_TRY(challenge(it, &setting, &best, &gain));
-  if (options->equalize != DQ_CHOOSE_OFF) DQ_TRY(decide_equalization(it, &best));
-  if (!strcmp(options->method->name, "auto")) DQ_TRY(decide_method(it, &best));
+  double gain;
+  DQ_TRY(challenge(it, &setting, true, &gain));
+  if (options->equalize != DQ_CHOOSE_OFF) DQ_TRY(decide_equalization(it, &report->equalize_gain));
+  if (is_automatic(options) || (options->method_open && it->detects)) DQ_TRY(decide_method(it));
   if (options->bias_correction == DQ_CHOOSE_AUTO) {
     setting = it->job->setting;
     setting.bias_correction = true;
-    DQ_TRY(challenge(it, &setting, &best, &gain));
-    it->job->report->bias_correction_gain = gain;
+    DQ_TRY(challenge(it, &setting, false, &report->bias_correction_gain));
   }
-  DQ_TRY(decide_sums(it, &best));
-  return options->accumulator == DQ_ACCUMULATE_AUTO ? decide_pairs(it, best) : DQ_OK;
+  DQ_TRY(decide_sums(it));
+  return options->accumulator == DQ_ACCUMULATE_AUTO ? decide_pairs(it) : DQ_OK;
 }
 
 dq_status dq_int8_decide(dq_int8_job *job) {
   const dq_int8_options *options = job->options;
-  bool automatic = !strcmp(options->method->name, "auto");
+  bool automatic = is_automatic(options);
   job->setting.method = automatic ? dq_observer_find("percentile") : options->method;
   job->setting.bias_correction = options->bias_correction == DQ_CHOOSE_ON;
   bool automatic_sums = options->accumulator == DQ_ACCUMULATE_AUTO;

@@ -15,7 +15,8 @@
 enum { OPSET_PER_CHANNEL = 13 }; // DequantizeLinear with an axis
 
 dq_int8_options dq_int8_defaults(void) {
-  return (dq_int8_options){.method = dq_observer_find("percentile"), .percentile = 99.999, .activation_type = DQ_U8};
+  return (dq_int8_options){.method = dq_observer_find("percentile"), .method_open = true, .percentile = 99.999,
+                          .activation_type = DQ_U8};
 }
 
 bool dq_int8_is_quantized(const dq_graph *graph) {

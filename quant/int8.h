@@ -20,6 +20,7 @@ typedef enum dq_choose { DQ_CHOOSE_AUTO, DQ_CHOOSE_ON, DQ_CHOOSE_OFF } dq_choose
 
 typedef struct dq_int8_options {
   const dq_observer *method;  // `auto`: minmax, percentile and mse are tried
+  bool method_open;           // the method is one that nobody asked for: of detectors the others are tried too
   double percentile;          // parameter of the method
   dq_choose equalize, bias_correction;
   dq_rounding_rule rounding;
@@ -41,6 +42,7 @@ typedef struct dq_int8_options {
   const char *const *operators; // names: nothing but these operators; count 0: all
   int operator_count;
   dq_shape_request shapes;    // of inputs the model leaves open
+  const char *decode;         // how a detector's outputs are read (dq_task_options); NULL: nothing is said
 } dq_int8_options;
 
 // What happened to one node that could be quantized.

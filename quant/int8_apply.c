@@ -52,6 +52,7 @@ static void take_decisions(dq_int8_report *report, const dq_int8_report *from) {
   report->equalize_gain = from->equalize_gain;
   report->bias_correction_gain = from->bias_correction_gain;
   report->pairs_cost = from->pairs_cost;
+  report->exact_sums_gain = from->exact_sums_gain;
 }
 
 dq_status dq_int8_apply_from(dq_graph *graph, dq_data *data, const dq_int8_options *options, const dq_int8_report *first,

@@ -1,0 +1,76 @@
+// Boxes and scores of two detectors compared, by hand.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "quant/answers.h"
+#include "quant/closeness.h"
+
+// One cell, one anchor, one class. In float every sigmoid is 1/2: score 1/4, box 16x16. The other says class
+// ln 3, 3/4, score 3/8, and doubles the width: the boxes overlap by 1/2. Noise (1/8)^2 + (1/4 (1 - 1/2))^2.
+static void one_candidate(void **state) {
+  (void)state;
+  dq_yolo_head head = {.anchor_count = 1, .anchors = {{16, 16}}, .classes = 1, .height = 1, .width = 1, .scale = 1};
+  dq_box boxes[2];
+  double scores[2], signal, noise;
+  dq_answers answers = {.decoder = {.head_count = 1, .heads = &head, .input_height = 32, .input_width = 32,
+                                    .classes = 1, .candidates = 1},
+                        .boxes = {&boxes[0], &boxes[1]}, .scores = {&scores[0], &scores[1]}};
+  float exact[6] = {0}, other[6] = {0, 0, logf(2), 0, 0, logf(3)};
+  dq_tensor tensors[2] = {{.type = DQ_F32, .rank = 4, .dims = {1, 6, 1, 1}, .data = exact},
+                          {.type = DQ_F32, .rank = 4, .dims = {1, 6, 1, 1}, .data = other}};
+  const dq_tensor *first = &tensors[0], *second = &tensors[1];
+  dq_error error;
+  assert_int_equal(dq_answers_compare(&answers, &first, &second, &signal, &noise, &error), DQ_OK);
+  assert_float_equal(signal, 1 / 16.0, 1e-6);
+  assert_float_equal(noise, 1 / 32.0, 1e-6);
+  exact[4] = other[4] = -20; // no object: neither counts
+  assert_int_equal(dq_answers_compare(&answers, &first, &second, &signal, &noise, &error), DQ_OK);
+  assert_true(signal == 0 && noise == 0);
+}
+
+// An input of 32x32 has 16 + 4 + 1 cells at strides 8, 16 and 32: the output is YOLOX's. One of 20 rows is not.
+static void detectors_by_shape(void **state) {
+  (void)state;
+  for (int rows = 20; rows <= 21; rows++) {
+    dq_graph *graph = dq_graph_new(0);
+    dq_arena *arena = dq_arena_new(0);
+    dq_value *x = dq_graph_add_value(graph, "x"), *y = dq_graph_add_value(graph, "y");
+    dq_graph_add_node(graph, 0, "Identity", "node", 1, &x, 1, &y);
+    x->is_input = y->is_output = true;
+    graph->inputs = &x, graph->outputs = &y, graph->input_count = graph->output_count = 1;
+    assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+    dq_tensor tensors[2];
+    tensors[x->index] = (dq_tensor){.type = DQ_F32, .rank = 4, .dims = {1, 3, 32, 32}};
+    tensors[y->index] = (dq_tensor){.type = DQ_F32, .rank = 3, .dims = {1, rows, 6}};
+    dq_answers answers;
+    bool found;
+    dq_error error;
+    assert_int_equal(dq_answers_open(&answers, &found, graph, tensors, NULL, arena, &error), DQ_OK);
+    assert_int_equal(found, rows == 21);
+    if (found) assert_int_equal(answers.decoder.classes, 1);
+    dq_answers_close(&answers);
+    dq_arena_free(arena);
+    dq_graph_free(graph);
+  }
+}
+
+// ln 2 and ln 8: their mean is ln 4.
+static void ratios_by_picture(void **state) {
+  (void)state;
+  assert_float_equal(dq_noise_ratio((double[]){2, 8}, (double[]){1, 1}, 2), log(4), 1e-6);
+  assert_float_equal(dq_noise_ratio((double[]){0, 0}, (double[]){0, 0}, 2), 0, 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(one_candidate),
+      cmocka_unit_test(detectors_by_shape),
+      cmocka_unit_test(ratios_by_picture),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
