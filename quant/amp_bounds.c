@@ -200,6 +200,15 @@ void dq_bound_normalize(dq_bound *bound, const dq_tensor *scale, const dq_tensor
   }
 }
 
+void dq_bound_seen(dq_bound *bound, double largest) {
+  for (int64_t c = 0; c < bound->channels; c++) {
+    dq_moments *m = &bound->channel[c];
+    if (fabs(m->mean) + DQ_BOUND_DEVIATIONS * m->deviation <= DQ_BOUND_DEVIATIONS * largest) continue;
+    m->mean = 0, m->deviation = largest;
+    *m = tightened(*m);
+  }
+}
+
 // Layer, instance and group normalization: n elements of deviation 1 are sqrt(n) at most.
 static dq_status bound_norm(const dq_bound_node *in, dq_bound *output) {
   const dq_tensor *gamma = elements_of(in, 1), *beta = elements_of(in, 2), *x = &in->tensors[in->node->inputs[0]->index];

@@ -1,6 +1,8 @@
 // The guard: values that may leave float16 stay float32, and so does what reads them; weights that float16 would
-// spoil as well. No data: bounds of amp_bounds.c, from what the inputs are said to be.
+// spoil as well. No data: bounds of amp_bounds.c, from what the inputs are said to be. Where these estimate too
+// much for float16, noise through the network tells whether the estimate has run away.
 #include <math.h>
+#include <string.h>
 
 #include "lib/base/half.h"
 #include "quant/amp_bounds.h"
@@ -38,7 +40,15 @@ static dq_status bound_leaf(const dq_amp_job *job, const dq_value *value, dq_bou
   return dq_bound_range(-reach, reach, job->arena, bound);
 }
 
-static dq_status find_bounds(dq_amp_job *job, dq_bound *bounds) {
+static double largest_seen(const double *seen, const dq_node *node) {
+  double largest = -1;
+  for (int i = 0; i < node->output_count; i++)
+    if (node->outputs[i]) largest = fmax(largest, seen[node->outputs[i]->index]);
+  return largest;
+}
+
+// seen: the largest magnitudes that a run has shown, by value index, negative where it has not; NULL: no run.
+static dq_status find_bounds(dq_amp_job *job, const double *seen, dq_bound *bounds) {
   dq_graph *graph = job->graph;
   dq_node **order = DQ_NEW_ARRAY(job->arena, graph->node_count, dq_node *);
   if (!order) return dq_fail_memory(job->error, 0);
@@ -55,6 +65,8 @@ static dq_status find_bounds(dq_amp_job *job, dq_bound *bounds) {
     if (dq_bound_output(&in, &output) != DQ_OK) return dq_fail_memory(job->error, 0);
     for (const dq_amp_norm *norm = job->norms; norm; norm = norm->next)
       if (norm->conv == order[n]) dq_bound_normalize(&output, norm->scale, norm->shift);
+    double largest = seen ? largest_seen(seen, order[n]) : -1;
+    if (largest >= 0) dq_bound_seen(&output, largest);
     for (int i = 0; i < order[n]->output_count; i++)
       if (order[n]->outputs[i]) bounds[order[n]->outputs[i]->index] = output;
   }
@@ -62,6 +74,32 @@ static dq_status find_bounds(dq_amp_job *job, dq_bound *bounds) {
 }
 
 // ---- Decisions ----
+
+// Whether the guard looks at a value.
+static bool is_guarded(const dq_amp_job *job, const dq_value *value) {
+  return dq_amp_is_float(job, value) && !value->constant && !dq_amp_constant(job, value);
+}
+
+static bool estimates_too_much(const dq_amp_job *job, const dq_bound *bounds) {
+  for (int v = 0; v < job->value_count; v++) {
+    bool proven;
+    double largest = dq_bound_largest(&bounds[v], &proven);
+    if (is_guarded(job, job->graph->values[v]) && largest > LARGEST && !proven && isfinite(largest)) return true;
+  }
+  return false;
+}
+
+// A network that cannot be run keeps the estimates.
+static dq_status look_at_noise(dq_amp_job *job, dq_bound *bounds) {
+  double *seen = DQ_NEW_ARRAY(job->arena, job->value_count, double);
+  if (!seen) return dq_fail_memory(job->error, 0);
+  dq_error why = {0};
+  dq_status status = dq_amp_probe_largest(job, seen, &why);
+  if (status == DQ_CANCELLED) return dq_fail(job->error, status, "%s", why.message);
+  if (status != DQ_OK) return DQ_OK;
+  memset(bounds, 0, (size_t)job->value_count * sizeof *bounds);
+  return find_bounds(job, seen, bounds);
+}
 
 static dq_status keep_value(dq_amp_job *job, const dq_value *value, double largest, bool proven) {
   const char *how = proven ? "bound" : "estimate";
@@ -79,7 +117,7 @@ static dq_status keep_value(dq_amp_job *job, const dq_value *value, double large
 static dq_status check_values(dq_amp_job *job, const dq_bound *bounds) {
   for (int v = 0; v < job->value_count; v++) {
     const dq_value *value = job->graph->values[v];
-    if (!dq_amp_is_float(job, value) || value->constant || dq_amp_constant(job, value)) continue;
+    if (!is_guarded(job, value)) continue;
     bool proven;
     double largest = dq_bound_largest(&bounds[v], &proven);
     if (isinf(largest)) job->report->unbounded++;
@@ -127,7 +165,8 @@ dq_status dq_amp_guard(dq_amp_job *job) {
   if (job->options->unguarded || job->options->only) return DQ_OK;
   dq_bound *bounds = DQ_NEW_ARRAY(job->arena, job->value_count, dq_bound);
   if (!bounds) return dq_fail_memory(job->error, 0);
-  DQ_TRY(find_bounds(job, bounds));
+  DQ_TRY(find_bounds(job, NULL, bounds));
+  if (estimates_too_much(job, bounds)) DQ_TRY(look_at_noise(job, bounds));
   DQ_TRY(check_values(job, bounds));
   return check_weights(job, bounds);
 }

@@ -85,6 +85,9 @@ dq_status dq_amp_probe_run(dq_amp_probe *probe, int step, dq_error *error);
 // A value that the next step reads, in the network as it is or with float16 weights.
 const dq_tensor *dq_amp_probe_value(const dq_amp_probe *probe, int kind, bool half, const char *name);
 void dq_amp_probe_set(dq_amp_probe *probe, const char *name, const float *elements);
+// The largest magnitude of every float32 value on both kinds of noise, by value index; negative: not seen. Fails when
+// the network cannot be run.
+dq_status dq_amp_probe_largest(const dq_amp_job *job, double *largest, dq_error *error);
 // SQNR of all outputs in dB after the last step, from the mean of both kinds' noise over signal.
 double dq_amp_probe_sqnr(const dq_amp_probe *probe);
 

@@ -112,6 +112,45 @@ void dq_amp_probe_close(dq_amp_probe *probe) {
   free(probe);
 }
 
+typedef struct seen {
+  const dq_amp_job *job;
+  double *largest;
+} seen;
+
+static dq_status see(void *user, const dq_value *value, const dq_tensor *tensor, dq_error *error) {
+  (void)error;
+  const seen *to = user;
+  const dq_value *known = dq_graph_find(to->job->graph, value->name);
+  if (tensor->type != DQ_F32 || !known) return DQ_OK;
+  double *largest = &to->largest[known->index];
+  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) {
+    double magnitude = fabs((double)((const float *)tensor->data)[i]);
+    if (!(magnitude <= *largest)) *largest = isnan(magnitude) ? INFINITY : magnitude;
+  }
+  return DQ_OK;
+}
+
+static dq_status look(const dq_amp_job *job, const dq_graph *copy, int kind, seen *to, dq_error *error) {
+  dq_plan *plan;
+  DQ_TRY(dq_plan_new(&plan, copy, NULL, job->context, error));
+  for (int i = 0; i < dq_plan_input_count(plan); i++) fill_input(dq_plan_input(plan, i), kind, job->options->input_max);
+  for (int v = 0; v < copy->value_count; v++) dq_plan_tap(plan, copy->values[v]->name);
+  dq_plan_set_tap(plan, see, to);
+  dq_status status = dq_plan_run(plan, error);
+  dq_plan_free(plan);
+  return status;
+}
+
+dq_status dq_amp_probe_largest(const dq_amp_job *job, double *largest, dq_error *error) {
+  seen to = {job, largest};
+  for (int v = 0; v < job->value_count; v++) largest[v] = -1;
+  dq_graph *copy = dq_graph_copy(job->graph);
+  dq_status status = copy && fix_inputs(job, copy) ? dq_graph_index(copy, true, error) : dq_fail_memory(error, 0);
+  for (int kind = 0; status == DQ_OK && kind < DQ_AMP_PROBES; kind++) status = look(job, copy, kind, &to, error);
+  dq_graph_free(copy);
+  return status;
+}
+
 int dq_amp_probe_steps(const dq_amp_probe *probe) { return dq_plan_step_count(probe->plans[0][0]); }
 const dq_node *dq_amp_probe_node(const dq_amp_probe *probe, int step) {
   return dq_plan_step(probe->plans[0][0], step, NULL);

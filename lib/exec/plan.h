@@ -41,7 +41,8 @@ dq_status dq_plan_picture_input(dq_plan *plan, dq_tensor **input, dq_error *erro
 typedef dq_status (*dq_tap)(void *user, const dq_value *value, const dq_tensor *tensor,
                             dq_error *error);
 // Which values `tap` is called for: by value index of the plan's graph. Inputs, and what
-// is computed from constants and shapes alone, are tapped at the start of a run. Returns false when the graph has no value of that name.
+// is computed from constants and shapes alone, are tapped at the start of a run. Returns false when
+// the graph has no value of that name.
 bool dq_plan_tap(dq_plan *plan, const char *value);
 void dq_plan_set_tap(dq_plan *plan, dq_tap tap, void *user);
 

@@ -115,6 +115,35 @@ static void decisions(void **state) {
   dq_graph_free(graph);
 }
 
+// 1024 channels that are all x0 - x1, added up with weights 8 and -8 in turns: 0, whatever x, but as they are taken for
+// independent the deviation is 8 sqrt(1024) that of one.
+static void estimates_that_run_away(void **state) {
+  (void)state;
+  dq_graph *graph = network((float[]){1, 1});
+  dq_value *x = graph->inputs[0];
+  dq_node *const old[] = {graph->nodes[0], graph->nodes[1], graph->nodes[2]};
+  for (int n = 0; n < 3; n++) dq_graph_remove_node(graph, old[n]);
+  const dq_moments wide[] = {{-INFINITY, INFINITY, 40, 5000}, {-INFINITY, INFINITY, 1, 2}, {0, 1000, 900, 5000}};
+  dq_bound bound = {3, dq_arena_copy(graph->arena, wide, sizeof wide)};
+  dq_bound_seen(&bound, 50); // 40 + 16 * 5000 and 900 + ... are more than 16 * 50, 1 + 16 * 2 is not
+  near(bound.channel[0].deviation, 50), assert_true(bound.channel[0].mean == 0);
+  near(bound.channel[1].deviation, 2);
+  assert_true(bound.channel[2].deviation == 0); // an interval that ends at the mean
+  static float all_equal[1024 * 2], in_turns[1024];
+  for (int i = 0; i < 1024; i++) all_equal[2 * i] = 1, all_equal[2 * i + 1] = -1, in_turns[i] = i % 2 ? -8 : 8;
+  dq_value *many = dq_graph_add_value(graph, "many"), *sum = dq_graph_find(graph, "y");
+  dq_value *first[] = {x, constant(graph, "first", 4, (int64_t[]){1024, 2, 1, 1}, all_equal)};
+  dq_value *second[] = {many, constant(graph, "second", 4, (int64_t[]){1, 1024, 1, 1}, in_turns)};
+  dq_graph_add_node(graph, 0, "Conv", "first", 2, first, 1, &many);
+  dq_graph_add_node(graph, 1, "Conv", "second", 2, second, 1, &sum);
+  assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+  dq_amp_options options = {0};
+  dq_amp_report report = apply(graph, &options);
+  assert_int_equal(report.guarded, 0);
+  assert_int_equal(report.halves, 2);
+  dq_graph_free(graph);
+}
+
 // x -> Conv -> BatchNormalization: one convolution whose weights are 2 / 1000 of what they were, so that nothing comes
 // near 65504. What it says of the result, mean 3 and deviation 2, counts as it did before.
 static void batch_norm_folds(void **state) {
@@ -171,6 +200,6 @@ static void weights_too_small(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(by_hand), cmocka_unit_test(decisions), cmocka_unit_test(batch_norm_folds),
-                                     cmocka_unit_test(weights_too_small)};
+                                     cmocka_unit_test(weights_too_small), cmocka_unit_test(estimates_that_run_away)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
