@@ -1,5 +1,6 @@
 // dq-amp: FP32 to FP16 mixed precision without data.
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "cmd/command.h"
@@ -262,7 +263,7 @@ static dq_status tell(const amp_options *options, const dq_amp_report *facts, co
   dq_table_put_int(model, "lost_to_zero", facts->lost_to_zero);
   if (facts->probed) {
     dq_table_put_int(model, "turned", facts->turned);
-    dq_table_put_real(model, "noise_sqnr_db", facts->noise_sqnr);
+    if (!isnan(facts->noise_sqnr)) dq_table_put_real(model, "noise_sqnr_db", facts->noise_sqnr);
   }
   dq_table_put_int(model, "casts", facts->casts);
   if (!facts->sizes_unknown) dq_table_put_int(model, "cast_bytes", facts->cast_bytes);

@@ -171,7 +171,7 @@ static void put_model(dq_table *table, const dq_study *study) {
   }
   if (!study->comparison.output_count) return;
   const dq_comparison *output = &study->comparison.outputs[0].comparison;
-  dq_table_put_real(table, "sqnr", dq_comparison_sqnr(output));
+  if (output->values || output->nonfinite) dq_table_put_real(table, "sqnr", dq_comparison_sqnr(output));
   if (study->comparison.scores)
     dq_table_put_real(table, "agreement", dq_comparison_agreement(output));
 }

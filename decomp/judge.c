@@ -12,7 +12,8 @@ struct dq_judge {
   const dq_context *context;
   int64_t pictures, step;
   int outputs;
-  float **kept;     // pictures x outputs
+  float **kept;     // pictures x outputs; NULL: cannot be compared
+  bool comparable;  // some output
 };
 
 // What one network does with the pictures: called after each with all outputs.
@@ -56,10 +57,11 @@ static dq_status keep(void *user, const dq_judge *unused, int64_t picture, const
   }
   for (int o = 0; o < judge->outputs; o++) {
     const dq_tensor *output = dq_plan_output(plan, o);
-    if (output->type != DQ_F32) continue;
+    if (output->type != DQ_F32 || !dq_plan_output_fixed(plan, o)) continue;
     float *copy = dq_arena_copy(judge->arena, output->data, dq_tensor_bytes(output));
     if (!copy) return dq_fail_memory(error, dq_tensor_bytes(output));
     judge->kept[picture * judge->outputs + o] = copy;
+    judge->comparable = true;
   }
   return DQ_OK;
 }
@@ -131,6 +133,9 @@ dq_status dq_judge_open(dq_judge **judge, const dq_graph *original, dq_data *dat
   made->pictures = pictures < count ? pictures : count;
   made->step = count / made->pictures;
   dq_status status = run(made, original, keep, made, error);
+  if (status == DQ_OK && !made->comparable)
+    status = dq_fail(error, DQ_UNSUPPORTED,
+                     "no output is float32 of one size for all pictures, so that none can be compared; --ratio and --energy do without");
   if (status != DQ_OK) {
     dq_judge_free(made);
     return status;

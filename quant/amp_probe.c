@@ -176,16 +176,20 @@ void dq_amp_probe_set(dq_amp_probe *probe, const char *name, const float *elemen
 
 double dq_amp_probe_sqnr(const dq_amp_probe *probe) {
   double shares = 0;
+  int measured = 0;
   for (int kind = 0; kind < DQ_AMP_PROBES; kind++) {
     double signal = 0, noise = 0;
     for (int o = 0; o < dq_plan_output_count(probe->plans[0][kind]); o++) {
+      if (!dq_plan_output_fixed(probe->plans[0][kind], o)) continue;
       const dq_tensor *exact = dq_plan_output(probe->plans[0][kind], o), *half = dq_plan_output(probe->plans[1][kind], o);
       for (int64_t i = 0; exact->type == DQ_F32 && i < dq_tensor_count(exact); i++) {
         double x = (double)((const float *)exact->data)[i], d = x - (double)((const float *)half->data)[i];
         signal += x * x, noise += d * d;
       }
     }
+    if (!(signal > 0)) continue;
     shares += noise / signal;
+    measured++;
   }
-  return 10 * log10(DQ_AMP_PROBES / shares);
+  return measured ? 10 * log10(measured / shares) : NAN;
 }

@@ -95,10 +95,8 @@ static dq_status compare(void *user, int slot, const dq_tensor *tensor, dq_error
   return compare_answers(it, picture, error);
 }
 
-static dq_status open_answers(judge *it) {
+static dq_status open_answers(judge *it, dq_tensor *tensors) {
   dq_int8_job *job = it->job;
-  dq_tensor *tensors;
-  DQ_TRY(dq_infer(job->graph, &job->options->shapes, true, job->context, job->arena, &tensors, job->error));
   if (it->what.count != job->graph->output_count || it->what.count > MOST_OUTPUTS) return DQ_OK;
   return dq_answers_open(&it->answers, &it->detects, job->graph, tensors, job->options->decode, job->arena, job->error);
 }
@@ -123,10 +121,12 @@ static dq_status open_judge(judge *it, dq_int8_job *job) {
     return dq_fail_memory(job->error, 0);
   it->what = (dq_observation){graph,     &job->options->shapes,  names,  0,
                               job->data, job->pictures - judged, judged, "judging"};
+  dq_tensor *tensors;
+  DQ_TRY(dq_infer(graph, &job->options->shapes, true, job->context, job->arena, &tensors, job->error));
   for (int o = 0; o < outputs; o++)
-    if (graph->outputs[o]->producer && graph->outputs[o]->type == DQ_F32)
+    if (graph->outputs[o]->producer && graph->outputs[o]->type == DQ_F32 && tensors[graph->outputs[o]->index].rank >= 0)
       names[it->what.count++] = graph->outputs[o]->name;
-  DQ_TRY(open_answers(it));
+  DQ_TRY(open_answers(it, tensors));
   return dq_observe(&it->what, keep, it, job->context, job->error);
 }
 

@@ -242,8 +242,9 @@ static dq_status judge(const rounder *it, judgement *found) {
     double before = all.noise;
     status = dq_network_pair_run(&pair, job->data, p, job->error);
     for (int o = 0; status == DQ_OK && o < dq_plan_output_count(pair.sessions[0].plan); o++)
-      status = dq_comparison_add(&all, dq_plan_output(pair.sessions[0].plan, o),
-                                 dq_plan_output(pair.sessions[1].plan, o), -1, job->error);
+      if (dq_plan_output_fixed(pair.sessions[0].plan, o))
+        status = dq_comparison_add(&all, dq_plan_output(pair.sessions[0].plan, o),
+                                   dq_plan_output(pair.sessions[1].plan, o), -1, job->error);
     found->noises[found->count++] = all.noise - before;
   }
   dq_network_pair_close(&pair);

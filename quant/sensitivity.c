@@ -238,7 +238,8 @@ static dq_status allocate(study *it) {
   it->kept = DQ_NEW_ARRAY(arena, graph->output_count, dq_tensor *);
   if (!it->sites || !it->outputs || !it->kept) return no_memory(it);
   for (int o = 0; o < graph->output_count; o++)
-    if (graph->outputs[o]->producer && it->job.tensors[graph->outputs[o]->index].type == DQ_F32)
+    if (graph->outputs[o]->producer && it->job.tensors[graph->outputs[o]->index].type == DQ_F32 &&
+        it->job.tensors[graph->outputs[o]->index].rank >= 0)
       it->outputs[it->output_count++] = o;
   return DQ_OK;
 }

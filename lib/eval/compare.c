@@ -58,6 +58,7 @@ dq_status dq_comparison_add(dq_comparison *it, const dq_tensor *reference, const
 }
 
 double dq_comparison_sqnr(const dq_comparison *it) {
+  if (!it->values && !it->nonfinite) return NAN; // nothing was compared
   if (it->noise == 0) return INFINITY;
   return 10 * log10(it->signal / it->noise);
 }

@@ -175,6 +175,11 @@ const dq_tensor *dq_plan_output(const dq_plan *plan, int i) {
   return &plan->tensors[plan->graph->outputs[i]->index];
 }
 const char *dq_plan_output_name(const dq_plan *plan, int i) { return plan->graph->outputs[i]->name; }
+bool dq_plan_output_fixed(const dq_plan *plan, int i) {
+  const dq_value *value = plan->graph->outputs[i];
+  const dq_place *place = &plan->places[value->index];
+  return place->planned || place->computed || !value->producer;
+}
 
 const dq_tensor *dq_plan_value(const dq_plan *plan, const char *name) {
   const dq_value *value = dq_graph_find(plan->graph, name);

@@ -64,6 +64,8 @@ const dq_tensor *dq_plan_value(const dq_plan *plan, const char *name);
 int dq_plan_output_count(const dq_plan *plan);
 const dq_tensor *dq_plan_output(const dq_plan *plan, int i);
 const char *dq_plan_output_name(const dq_plan *plan, int i);
+// Whether its shape is the same in every run; that of what a NonMaxSuppression picks is not.
+bool dq_plan_output_fixed(const dq_plan *plan, int i);
 
 // Bytes of the block of activations, of the most that is alive at once (a lower bound for the
 // block), of packed operands, and of scratch.

@@ -35,6 +35,7 @@ static const char *label_of(const dq_node *node) {
 }
 
 static void put_distance(dq_table *table, const dq_comparison *comparison) {
+  if (!comparison->values && !comparison->nonfinite) return; // an output whose size depends on the picture
   dq_table_put_real(table, "sqnr", dq_comparison_sqnr(comparison));
   dq_table_put_real(table, "cosine", dq_comparison_cosine(comparison));
   dq_table_put_real(table, "error", comparison->largest);

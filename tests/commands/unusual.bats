@@ -177,3 +177,20 @@ head.weight             64                  16        16" ]
   gives 0 dq-report "$models/small.onnx"
   [[ $output != *ordinary* ]]
 }
+
+@test "outputs whose size depends on the picture are not compared" {
+  local model=$models/places.onnx
+  for rounding in nearest adaptive; do
+    gives 0 dq-int8 "$model" --data "npy:$x" -o int8.onnx --rounding $rounding
+    has "Quantized:               2"
+  done
+  gives 0 dq-report int8.onnx --ref "$model" --data "npy:$x"
+  has "conv   relu  Relu"
+  [[ $output != *nan* && $output != *"SQNR:  "* ]]
+  gives 0 dq-report "$model" --sensitivity --data "npy:$x"
+  gives 0 dq-amp "$model" -o half.onnx
+  [[ $output != *"SQNR on noise"* ]]
+  gives 0 dq-tucker "$model" --ratio 0.5 --untimed -o tucker.onnx
+  gives 4 dq-tucker "$model" --data "npy:$x" --macs=-10% --untimed -o tucker.onnx
+  has "no output is float32 of one size for all pictures"
+}

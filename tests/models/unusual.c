@@ -206,6 +206,22 @@ static void two_inputs(wire *graph, wire *kept) {
   output(graph, "y");
 }
 
+// The places where a convolution is above 0: as many as the picture has.
+static void places(wire *graph, wire *kept) {
+  (void)kept;
+  conv(graph, "x", "a");
+  add(graph, wire_node("Relu", "relu", "a", "b"));
+  add(graph, wire_node("NonZero", "nonzero", "b", "c"));
+  wire cast = wire_node("Cast", "cast", "c", "y"), to = {0};
+  wire_text(&to, 1, "to");
+  wire_int(&to, 3, 1);
+  wire_int(&to, 20, 2);
+  wire_message(&cast, 5, &to);
+  add(graph, cast);
+  input(graph, "x");
+  declare(graph, 12, "y", 0, NULL);
+}
+
 static void nothing(wire *graph, wire *kept) { (void)graph, (void)kept; }
 
 static const recipe recipes[] = {
@@ -220,6 +236,7 @@ static const recipe recipes[] = {
     {"no_nodes", no_nodes, NULL, false},
     {"nothing", nothing, NULL, false},
     {"two_inputs", two_inputs, NULL, false},
+    {"places", places, NULL, false},
 };
 
 // ---- Writing ----
