@@ -157,9 +157,10 @@ static double gain_of(const judge *it) {
   return dq_noise_ratio(it->best.noise, it->now.noise, it->what.pictures) * 10 / log(10);
 }
 
-static bool is_better(const judge *it) {
-  if (!it->detects) return it->now.decibels > it->best.decibels;
-  return dq_noise_fell(it->best.noise, it->now.noise, it->what.pictures);
+// Sums without rounding change all ranges of a network for a small gain: they must show it picture by picture.
+static bool is_better(const judge *it, bool clearly) {
+  if (!it->detects && it->now.decibels <= it->best.decibels) return false;
+  return (!it->detects && !clearly) || dq_noise_fell(it->best.noise, it->now.noise, it->what.pictures);
 }
 
 static void take_best(judge *it, const dq_int8_setting *setting) {
@@ -232,7 +233,7 @@ static dq_status try_setting(judge *it, const dq_int8_setting *setting, layer_co
 static dq_status challenge(judge *it, const dq_int8_setting *setting, bool anyway, double *gain) {
   DQ_TRY(try_setting(it, setting, NULL));
   *gain = gain_of(it);
-  bool better = anyway || is_better(it);
+  bool better = anyway || is_better(it, setting->exact_sums);
   dq_message(it->job->context, DQ_DETAIL,
              "trial: method %s, equalization %d, heads %d, bias correction %d, exact sums %d: %.2f dB%s",
              setting->method->name, setting->equalize, setting->heads, setting->bias_correction, setting->exact_sums,
