@@ -84,12 +84,13 @@ typedef struct pool_job {
   char *output;
   int64_t *indices; // NULL: not wanted
   bool column_major;
-  char *rows;       // one input row per thread
+  char *rows;       // one input row per thread, row_room apart
+  size_t row_room;
   unsigned cpu;
   dq_maximum_function *find_maximum;
   dq_maximum_row maximum; // maxima by a kernel: what all rows share
-  const uint8_t **sources; // and per thread, the rows of a window
-  uint8_t *scratch;
+  uint8_t *scratch;        // and per thread, the rows of a window and room for the kernel
+  size_t scratch_room, source_bytes;
   // Tables, so that no division is left in the loops: kernel steps inside the input per output
   // position of axes 0 and 1, output positions inside it per kernel step of axis 2, and, for the
   // average, what to divide by per output position of each axis.
@@ -231,7 +232,7 @@ static void pool_plane(void *argument, int64_t plane, int thread) {
   size_t out_row = (size_t)w->output[2] * size;
   const char *input = job->input + (size_t)plane * in_plane;
   char *target = job->output + (size_t)(plane * w->output[0] * w->output[1]) * out_row;
-  char *row = job->rows + (size_t)thread * (size_t)w->input[2] * size;
+  char *row = job->rows + (size_t)thread * job->row_room;
   for (int64_t od = 0; od < w->output[0]; od++)
     for (int64_t oh = 0; oh < w->output[1]; oh++, target += out_row) {
       combine_rows(job, input, od, oh, row);
@@ -252,10 +253,11 @@ static void maximum_plane(void *argument, int64_t plane, int thread) {
   const dq_window *w = &job->window;
   const int64_t size = (int64_t)job->rules->size;
   const uint8_t *input = (const uint8_t *)job->input + plane * w->input[0] * w->input[1] * w->input[2] * size;
-  const uint8_t **rows = job->sources + thread * most_rows(w);
+  uint8_t *room = job->scratch + (size_t)thread * job->scratch_room;
+  const uint8_t **rows = (const uint8_t **)(void *)room;
   dq_maximum_row row = job->maximum;
   row.rows = rows;
-  row.scratch = job->scratch + (size_t)thread * dq_maximum_8_scratch(&row);
+  row.scratch = room + job->source_bytes;
   row.output = (uint8_t *)job->output + plane * w->output[0] * w->output[1] * w->output[2] * size;
   for (int64_t od = 0; od < w->output[0]; od++)
     for (int64_t oh = 0; oh < w->output[1]; oh++, row.output += w->output[2] * size) {
@@ -285,9 +287,10 @@ static bool prepare_maximum(pool_job *job, size_t threads, dq_arena *arena, bool
   size_t scratch = dq_maximum_8_scratch(&job->maximum);
   *used = *used && scratch <= MOST_SCRATCH;
   if (!*used) return true;
-  job->sources = DQ_NEW_ARRAY(arena, (int64_t)threads * most_rows(w), const uint8_t *);
-  job->scratch = dq_arena_alloc(arena, threads * scratch);
-  return job->sources && job->scratch;
+  job->source_bytes = (size_t)most_rows(w) * sizeof(const uint8_t *);
+  job->scratch_room = dq_thread_room(job->source_bytes + scratch);
+  job->scratch = dq_arena_array(arena, threads, job->scratch_room);
+  return job->scratch != NULL;
 }
 
 // Maximum of one window and where it lies; the first of equals wins.
@@ -363,13 +366,13 @@ static dq_status run_pool(dq_op *op, pool_kind kind) {
   int64_t cost = 4 * out[0] * out[1] * out[2];
   size_t threads = (size_t)dq_pool_threads(op->context ? op->context->pool : NULL);
   dq_arena *arena = dq_arena_new(0);
-  size_t row_bytes = threads * (size_t)job.window.input[2] * job.rules->size;
-  if (arena) job.rows = dq_arena_alloc(arena, row_bytes + 1);
+  job.row_room = dq_thread_room((size_t)job.window.input[2] * job.rules->size);
+  if (arena) job.rows = dq_arena_array(arena, threads, job.row_room);
   bool maxima, memory = job.rows && fill_tables(&job, arena) && prepare_maximum(&job, threads, arena, &maxima);
   if (memory)
     dq_op_parallel(op, planes, cost, job.indices ? pool_plane_indexed : maxima ? maximum_plane : pool_plane, &job);
   dq_arena_free(arena);
-  return memory ? DQ_OK : dq_fail_memory(op->error, row_bytes);
+  return memory ? DQ_OK : dq_fail_memory(op->error, threads * job.row_room);
 }
 
 static dq_status run_max(dq_op *op) { return run_pool(op, POOL_MAXIMUM); }

@@ -3,6 +3,7 @@
 #ifndef DQ_OPS_STRIDED_H
 #define DQ_OPS_STRIDED_H
 
+#include "lib/base/sizes.h"
 #include "lib/ops/operator.h"
 
 enum { DQ_STRIDED_RANK = 2 * DQ_MAX_RANK };
@@ -34,6 +35,13 @@ dq_status dq_run_copy(dq_op *op);
 static inline bool dq_op_readable(const dq_op *op, int i) {
   const dq_tensor *input = dq_op_input(op, i);
   return input && (input->data || dq_tensor_count(input) == 0);
+}
+
+// Bytes from the room of one thread to that of the next for `bytes` in each: no line of a cache holds parts of two,
+// which processors would take from each other at every write.
+static inline size_t dq_thread_room(size_t bytes) {
+  enum { LINE = 64 };
+  return dq_round_up(bytes + LINE, LINE);
 }
 
 // Calls work(argument, i, thread) for i in [0, count), on the pool when there is enough to do:
