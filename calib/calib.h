@@ -5,7 +5,7 @@
 
 #include "datasets/datasets.h"
 #include "lib/base/context.h"
-#include "lib/exec/infer.h"
+#include "lib/exec/plan.h"
 #include "lib/graph/graph.h"
 
 // ---- Histogram ----
@@ -73,6 +73,10 @@ typedef struct dq_observation {
   int64_t first, pictures; // which of the data, in order
   const char *doing;       // for the progress bar
 } dq_observation;
+
+// Brings a picture of the data to the plan's input; a network with a fixed batch sees it in every place. Fails as
+// dq_plan_picture_input does, and when the data does not fit.
+dq_status dq_read_picture(dq_plan *plan, dq_data *data, int64_t picture, dq_error *error);
 
 // Called for every picture and every name (slot: its place in the list) that was computed.
 typedef dq_status (*dq_observe_function)(void *user, int slot, const dq_tensor *tensor, dq_error *error);

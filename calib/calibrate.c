@@ -29,17 +29,20 @@ static int *make_slots(const dq_graph *graph, const char *const *names, int coun
   return slot;
 }
 
+dq_status dq_read_picture(dq_plan *plan, dq_data *data, int64_t picture, dq_error *error) {
+  dq_tensor *input;
+  DQ_TRY(dq_plan_picture_input(plan, &input, error));
+  DQ_TRY(dq_data_set_shape(data, input, error));
+  int64_t elements = dq_tensor_product(input, 1, 4);
+  for (int64_t b = 0; b < input->dims[0]; b++)
+    DQ_TRY(dq_data_read(data, picture, (float *)input->data + b * elements, NULL, error));
+  return DQ_OK;
+}
+
 static dq_status run_pictures(dq_session *session, const dq_observation *what,
                               const dq_context *context, dq_error *error) {
-  dq_tensor *input;
-  DQ_TRY(dq_plan_picture_input(session->plan, &input, error));
-  DQ_TRY(dq_data_set_shape(what->data, input, error));
-  int64_t elements = dq_tensor_product(input, 1, 4);
   for (int64_t i = 0; i < what->pictures; i++) {
-    // A network with a fixed batch above 1 sees the picture in every place.
-    for (int64_t b = 0; b < input->dims[0]; b++)
-      DQ_TRY(dq_data_read(what->data, what->first + i, (float *)input->data + b * elements, NULL,
-                          error));
+    DQ_TRY(dq_read_picture(session->plan, what->data, what->first + i, error));
     DQ_TRY(dq_plan_run(session->plan, error));
     dq_progress(context, what->doing, i + 1, what->pictures);
   }

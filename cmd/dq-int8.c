@@ -23,7 +23,8 @@ typedef struct int8_options {
   dq_data_arguments data;
   dq_output_options output;
   dq_report_options report;
-  int method, activations, weights, format, equalize, bias_correction, rounding, table_format, accumulator;
+  int method, activations, weights, format, equalize, bias_absorption, bias_correction, range_search,
+      rounding, table_format, accumulator;
   const char *table, *use_table, *eval, *precision, *save_precision, *retrain;
   int64_t eval_limit;
   double max_drop;
@@ -74,6 +75,17 @@ static const dq_option rows[] = {
     {.name = "bias-correction", .type = DQ_OPTION_ENUM, .choices = "auto|on|off", .preset = "auto",
      .group = "Quantization", DQ_INTO(int8_options, bias_correction),
      .help = "take back the mean shift that rounding weights makes: auto (when outputs come closer), on, off"},
+    {.name = "bias-absorption", .type = DQ_OPTION_ENUM, .choices = "auto|on|off", .preset = "auto",
+     .group = "Quantization", DQ_INTO(int8_options, bias_absorption),
+     .help = "move what channels always stay above into the next biases: auto (when outputs come clearly closer), on, off",
+     .details = "Behind Relu or Clip, where only convolutions without padding or matrix products read the value and its "
+                "range becomes narrower by a hundredth or more. Values below what the pictures of --data showed are cut."},
+    {.name = "range-search", .type = DQ_OPTION_ENUM, .choices = "auto|on|off", .preset = "auto",
+     .group = "Quantization", DQ_INTO(int8_options, range_search),
+     .help = "of some ranges take that with least error in what reads the value: auto (when outputs come clearly closer; "
+             "not with --method), on, off",
+     .details = "Ranges: that of the method, of minmax and of mse, and 0.9 to 0.5 of the first. Every operator that reads "
+                "the value is run with each of them on 8 of the pictures."},
     {.name = "accumulator", .type = DQ_OPTION_ENUM, .choices = "auto|int32|pairs|int16",
      .preset = "auto", .group = "Quantization", DQ_INTO(int8_options, accumulator),
      .help = "how narrow sums provably are: int32, pairs (neighbouring products fit int16), int16 (blocks "
@@ -177,7 +189,9 @@ static dq_int8_options make_settings(const int8_options *options) {
       .method_open = !dq_option_given(options, "method") && !dq_option_given(options, "percentile"),
       .percentile = options->percentile,
       .equalize = (dq_choose)options->equalize,
+      .bias_absorption = (dq_choose)options->bias_absorption,
       .bias_correction = (dq_choose)options->bias_correction,
+      .range_search = (dq_choose)options->range_search,
       .accumulator = (dq_accumulator)options->accumulator,
       .rounding = (dq_rounding_rule)options->rounding,
       .time_limit = options->common.time_limit,

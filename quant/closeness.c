@@ -52,6 +52,16 @@ double dq_closeness_mean(const dq_closeness *outputs, int count) {
   return channels ? sum / (double)channels : MOST;
 }
 
+double dq_relative_noise(const float *exact, const float *other, int64_t count) {
+  double noise = 0, power = 0;
+  for (int64_t i = 0; i < count; i++) {
+    double difference = (double)other[i] - (double)exact[i];
+    noise += difference * difference;
+    power += (double)exact[i] * (double)exact[i];
+  }
+  return power > 0 ? noise / power : 0;
+}
+
 typedef struct ratios {
   double mean, deviation; // of ln(before / after), its standard error
   double fell;            // in all
@@ -78,7 +88,7 @@ double dq_noise_ratio(const double *before, const double *after, int64_t picture
   return ratios_of(before, after, pictures).mean;
 }
 
-bool dq_noise_fell(const double *before, const double *after, int64_t pictures) {
+bool dq_noise_fell(const double *before, const double *after, int64_t pictures, double sureness) {
   ratios it = ratios_of(before, after, pictures);
-  return it.fell > 0 && (pictures < 2 || it.mean > 0.5 * it.deviation);
+  return it.fell > 0 && (pictures < 2 || it.mean > sureness * it.deviation);
 }

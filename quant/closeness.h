@@ -22,11 +22,17 @@ void dq_closeness_clear(dq_closeness *closeness);
 // shorter of the last two of three; the rest is one.
 double dq_closeness_mean(const dq_closeness *outputs, int count);
 
+// What share of the squares of an output the squares of its error are; 0 when they are 0.
+double dq_relative_noise(const float *exact, const float *other, int64_t count);
+
 // Mean over pictures of ln(before / after); noise that is none counts as a 1e-9th of all.
 double dq_noise_ratio(const double *before, const double *after, int64_t pictures);
 
-// Whether noise is clearly less: it is less in all, and over pictures the mean of log(before / after) is more
-// than half its standard error. Ratios, as a few pictures make most of the noise. One picture is as good as its word.
-bool dq_noise_fell(const double *before, const double *after, int64_t pictures);
+// Whether noise is less, and how surely: it is less in all, and over pictures the mean of log(before / after) is more
+// than `sureness` times its standard error. Ratios, as a few pictures make most of the noise. One picture is as good as
+// its word.
+bool dq_noise_fell(const double *before, const double *after, int64_t pictures, double sureness);
+#define DQ_CLEARLY 0.5
+#define DQ_SURELY 2.0 // by chance in one of 40
 
 #endif

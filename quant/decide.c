@@ -67,21 +67,9 @@ static dq_status compare_answers(judge *it, int64_t picture, dq_error *error) {
   return dq_answers_compare(&it->answers, pointers[0], pointers[1], &it->signal[picture], &it->now.noise[picture], error);
 }
 
-// What share of the squares of an output the squares of its error are.
-static double relative_noise(const float *exact, const dq_tensor *tensor) {
-  const float *other = tensor->data;
-  double noise = 0, power = 0;
-  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) {
-    double difference = (double)other[i] - (double)exact[i];
-    noise += difference * difference;
-    power += (double)exact[i] * (double)exact[i];
-  }
-  return power > 0 ? noise / power : 0;
-}
-
 static dq_status compare_output(judge *it, int slot, int64_t picture, const dq_tensor *tensor, dq_error *error) {
   const float *exact = it->kept[picture * it->what.count + slot];
-  it->now.noise[picture] += relative_noise(exact, tensor);
+  it->now.noise[picture] += dq_relative_noise(exact, tensor->data, dq_tensor_count(tensor));
   return dq_closeness_add(&it->outputs[slot], tensor, exact, tensor->data, it->job->arena, error);
 }
 
@@ -157,10 +145,18 @@ static double gain_of(const judge *it) {
   return dq_noise_ratio(it->best.noise, it->now.noise, it->what.pictures) * 10 / log(10);
 }
 
-// Sums without rounding change all ranges of a network for a small gain: they must show it picture by picture.
-static bool is_better(const judge *it, bool clearly) {
+// How sure a gain must be. Sums without rounding change all ranges of a network for a small gain: they must show it
+// picture by picture. So must, more surely, what cuts values off: how much shows with the ranges of few pictures is
+// chance (docs/CALIBRATION.md). 0: the figure of all together is enough.
+static double sureness_of(const dq_int8_setting *setting) {
+  if (setting->exact_sums) return DQ_CLEARLY;
+  return setting->absorption || setting->range_search ? DQ_SURELY : 0;
+}
+
+static bool is_better(const judge *it, double sureness) {
   if (!it->detects && it->now.decibels <= it->best.decibels) return false;
-  return (!it->detects && !clearly) || dq_noise_fell(it->best.noise, it->now.noise, it->what.pictures);
+  if (it->detects && sureness < DQ_CLEARLY) sureness = DQ_CLEARLY;
+  return sureness <= 0 || dq_noise_fell(it->best.noise, it->now.noise, it->what.pictures, sureness);
 }
 
 static void take_best(judge *it, const dq_int8_setting *setting) {
@@ -196,7 +192,8 @@ static dq_status note_costs(layer_costs *costs, const dq_int8_job *trial, dq_are
 }
 
 static bool is_of(const dq_seen *seen, const dq_int8_setting *setting) {
-  return seen->arena && seen->equalize == setting->equalize && seen->heads == setting->heads;
+  return seen->arena && seen->equalize == setting->equalize && seen->heads == setting->heads &&
+         seen->absorbing == setting->absorption;
 }
 
 // What was seen with the setting's equalization; nothing yet in place of what the best setting does not need.
@@ -204,7 +201,7 @@ static dq_status seen_for(judge *it, const dq_int8_setting *setting, dq_seen **s
   for (int i = 0; i < 2; i++)
     if (is_of(*seen = &it->seen[i], setting)) return DQ_OK;
   *seen = &it->seen[is_of(&it->seen[0], &it->job->setting)];
-  return dq_seen_open(*seen, setting->equalize, setting->heads, it->job->error);
+  return dq_seen_open(*seen, setting->equalize, setting->heads, setting->absorption, it->job->error);
 }
 
 // Fills it->now. `costs` may be NULL.
@@ -233,10 +230,10 @@ static dq_status try_setting(judge *it, const dq_int8_setting *setting, layer_co
 static dq_status challenge(judge *it, const dq_int8_setting *setting, bool anyway, double *gain) {
   DQ_TRY(try_setting(it, setting, NULL));
   *gain = gain_of(it);
-  bool better = anyway || is_better(it, setting->exact_sums);
+  bool better = anyway || is_better(it, sureness_of(setting));
   dq_message(it->job->context, DQ_DETAIL,
-             "trial: method %s, equalization %d, heads %d, bias correction %d, exact sums %d: %.2f dB%s",
-             setting->method->name, setting->equalize, setting->heads, setting->bias_correction, setting->exact_sums,
+             "trial: method %s, equalization %d, heads %d, bias correction %d, absorption %d, range search %d, exact sums %d: %.2f dB%s",
+             setting->method->name, setting->equalize, setting->heads, setting->bias_correction, setting->absorption, setting->range_search, setting->exact_sums,
              it->now.decibels, better ? ", taken" : "");
   if (better) take_best(it, setting);
   return DQ_OK;
@@ -287,6 +284,50 @@ static dq_status decide_method(judge *it) {
 }
 
 static bool is_automatic(const dq_int8_options *options) { return !strcmp(options->method->name, "auto"); }
+
+// Whether any biases are high: of the graph as it is equalized now, on a few pictures, as a range that does not become
+// narrower on these does not on more.
+static dq_status has_high_biases(judge *it, bool *found) {
+  enum { PICTURES = 4 };
+  const dq_int8_job *job = it->job;
+  dq_seen *seen;
+  const dq_restated *restated;
+  int count;
+  dq_absorption absorption = {0};
+  *found = false;
+  DQ_TRY(seen_for(it, &job->setting, &seen));
+  dq_graph *copy = dq_graph_copy(job->graph);
+  if (!copy) return dq_fail_memory(job->error, 0);
+  dq_observation what = {.graph = copy, .shapes = &job->options->shapes, .data = job->data,
+                         .pictures = job->pictures < PICTURES ? job->pictures : PICTURES};
+  dq_status status = dq_equalize_apply(copy, &seen->equalization, &job->options->shapes, job->arena, &restated, &count,
+                                       job->context, job->error);
+  if (status == DQ_OK) status = dq_absorption_measure(&absorption, &what, job->arena, job->context, job->error);
+  *found = absorption.count > 0;
+  dq_graph_free(copy);
+  return status;
+}
+
+static dq_status decide_absorption(judge *it) {
+  const dq_int8_options *options = it->job->options;
+  dq_int8_setting setting = it->job->setting;
+  bool any = false;
+  if (options->bias_absorption == DQ_CHOOSE_OFF) return DQ_OK;
+  DQ_TRY(has_high_biases(it, &any));
+  if (!any) return DQ_OK;
+  setting.absorption = true;
+  return challenge(it, &setting, options->bias_absorption == DQ_CHOOSE_ON, &it->job->report->absorption_gain);
+}
+
+// A method that was asked for is what its user wants.
+static dq_status decide_range_search(judge *it) {
+  const dq_int8_options *options = it->job->options;
+  dq_int8_setting setting = it->job->setting;
+  bool open = options->method_open || is_automatic(options);
+  if (options->range_search == DQ_CHOOSE_OFF || (options->range_search == DQ_CHOOSE_AUTO && !open)) return DQ_OK;
+  setting.range_search = true;
+  return challenge(it, &setting, options->range_search == DQ_CHOOSE_ON, &it->job->report->range_search_gain);
+}
 
 // Sums that are not rounded, where the network has additions.
 static dq_status decide_sums(judge *it) {
@@ -364,6 +405,8 @@ static dq_status decide_all(judge *it) {
     setting.bias_correction = true;
     DQ_TRY(challenge(it, &setting, false, &report->bias_correction_gain));
   }
+  DQ_TRY(decide_absorption(it));
+  DQ_TRY(decide_range_search(it));
   DQ_TRY(decide_sums(it));
   return options->accumulator == DQ_ACCUMULATE_AUTO ? decide_pairs(it) : DQ_OK;
 }
@@ -377,15 +420,15 @@ dq_status dq_int8_decide(dq_int8_job *job) {
   job->setting.accumulator = (dq_accumulator_choice){
       automatic_sums ? DQ_ACCUMULATE_INT32 : options->accumulator, DQ_PAIRS_EVERYWHERE};
   job->report->equalize_gain = job->report->bias_correction_gain = job->report->pairs_cost =
-      job->report->exact_sums_gain = NAN;
+      job->report->absorption_gain = job->report->range_search_gain = job->report->exact_sums_gain = NAN;
   const dq_calibration_table *given = options->table ? options->table : options->start;
   if (given) { // it says all
     if (automatic_sums) job->setting.accumulator = given->accumulator;
     if (options->start) job->setting.method = dq_observer_find(given->method);
     return DQ_OK;
   }
-  if (!automatic && options->equalize == DQ_CHOOSE_OFF && !automatic_sums &&
-      options->bias_correction != DQ_CHOOSE_AUTO)
+  if (!automatic && !automatic_sums && options->equalize == DQ_CHOOSE_OFF && options->bias_correction != DQ_CHOOSE_AUTO &&
+      options->bias_absorption == DQ_CHOOSE_OFF && options->range_search == DQ_CHOOSE_OFF)
     return DQ_OK;
   judge it;
   dq_status status = open_judge(&it, job);

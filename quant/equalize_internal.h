@@ -45,7 +45,10 @@ bool dq_head_find(dq_site *site, const dq_graph *graph, const dq_tensor *tensors
 bool dq_reader_is_free(const dq_site *site, const dq_node *node);
 // Of a value of the site; NULL: it is not one.
 const dq_site_value *dq_site_value_of(const dq_site *site, const dq_value *value);
-// The upper bound of a Clip of the site.
+// Whether a node is a Clip from 0 to a known M > 0. In a site, scaled channels must stay below M (equalize_factors.c
+// sees to that).
+bool dq_is_rectifying_clip(const dq_node *node);
+// The upper bound of a Clip.
 double dq_clip_bound(const dq_node *clip);
 
 // Input and output channel that the taps weight[a][b][...] of a Conv or ConvTranspose join.

@@ -142,8 +142,7 @@ double dq_clip_bound(const dq_node *clip) {
   return is_float_constant(given) ? (double)*(const float *)given->constant->data : NAN;
 }
 
-// Clip to 0...M: scaled channels must stay below M (equalize_factors.c sees to that).
-static bool is_rectifier(const dq_node *node) {
+bool dq_is_rectifying_clip(const dq_node *node) {
   const dq_value *given = dq_node_input(node, 1);
   if (!dq_node_is(node, "Clip") || !(dq_clip_bound(node) > 0)) return false;
   if (!given) return dq_node_float(node, "min", -INFINITY) == 0;
@@ -259,7 +258,7 @@ static bool join_channels(finder *find, const dq_node *node) {
 
 // A node inside the site, reached through one of its values.
 static bool join_node(finder *find, dq_node *node, const dq_value *from) {
-  if (dq_node_is(node, "Concat") || dq_node_is(node, "Split") || is_rectifier(node))
+  if (dq_node_is(node, "Concat") || dq_node_is(node, "Split") || dq_is_rectifying_clip(node))
     find->site->wide = true;
   if (dq_node_is(node, "Concat") || dq_node_is(node, "Split"))
     return is_along_channels(find, node) && join_channels(find, node);
@@ -274,7 +273,7 @@ static bool join_node(finder *find, dq_node *node, const dq_value *from) {
   shuffle found;
   if (is_shuffle(find, from == node->inputs[0] ? node : start_of_shuffle(node), &found))
     return unite_shuffled(find, &found);
-  if (is_rectifier(node)) {
+  if (dq_is_rectifying_clip(node)) {
     if (from == node->inputs[0]) find->site->clips[find->site->clip_count++] = node;
   } else if (!keeps_scale(node)) {
     return false;

@@ -55,6 +55,7 @@ dq_status dq_int8_join_sums(dq_int8_job *job, const dq_calibration *calibration)
   DQ_TRY(dq_common_scales(values, count, links, link_count, job->arena, job->error));
   for (int v = 0; v < count; v++) {
     dq_choice *choice = &job->choices[roots[v]];
+    choice->searched = choice->searched && choice->range.low == values[v].range.low && choice->range.high == values[v].range.high;
     choice->range = values[v].range;
     choice->clipped = dq_histogram_clipped(values[v].histogram, choice->range);
   }

@@ -103,9 +103,8 @@ static bool is_never_negative(const dq_value *value) {
   return dq_node_is(node, "Relu") || dq_node_is(node, "Sigmoid") || clipped;
 }
 
-// The range cut to what counts behind the value, when all that reads it is quantized.
-static dq_range_pair narrowed(const dq_int8_job *job, const dq_value *value, const dq_histogram *histogram,
-                              dq_range_pair range) {
+dq_range_pair dq_int8_narrow_range(const dq_int8_job *job, const dq_value *value, const dq_histogram *histogram,
+                                   dq_range_pair range) {
   for (int u = 0; u < value->user_count; u++)
     if (!value->users[u]->mark) return range;
   range = dq_narrow_range(range, dq_follower_of(value));
@@ -130,6 +129,7 @@ static dq_status choose_range(const dq_int8_job *job, dq_choice *choice, const d
   if (entry) {
     choice->range = entry->range;
     choice->clipped = entry->clipped;
+    choice->searched = entry->searched;
     if (given(job)->symmetric && is_never_negative(value)) choice->range.low = 0;
     return DQ_OK;
   }
@@ -137,7 +137,7 @@ static dq_status choose_range(const dq_int8_job *job, dq_choice *choice, const d
   const dq_histogram *histogram = &calibration->histograms[choice->slot];
   bool levelled = job->levelled && !strcmp(job->levelled, value->name);
   choice->range = levelled ? job->levels.range : job->setting.method->range(histogram, &options);
-  if (!levelled) choice->range = narrowed(job, value, histogram, choice->range);
+  if (!levelled) choice->range = dq_int8_narrow_range(job, value, histogram, choice->range);
   choice->clipped = dq_histogram_clipped(histogram, choice->range);
   return DQ_OK;
 }
@@ -154,6 +154,7 @@ static dq_status choose_ranges(dq_int8_job *job, const dq_calibration *calibrati
       DQ_TRY(choose_range(job, choice, job->graph->values[v], calibration));
     }
   }
+  if (calibration && job->setting.range_search) DQ_TRY(dq_int8_search_ranges(job, calibration));
   return calibration && job->setting.exact_sums ? dq_int8_join_sums(job, calibration) : DQ_OK;
 }
 
@@ -205,6 +206,7 @@ static dq_status calibrate(dq_int8_job *job) {
 }
 
 static void report_parameters(dq_int8_job *job) {
+  for (int v = 0; v < job->value_count; v++) job->report->searched += is_observed(job, v) && job->choices[v].searched;
   for (int i = 0; i < job->report->count; i++) {
     dq_int8_layer *layer = &job->report->layers[i];
     const dq_choice *choice = &job->choices[dq_graph_find(job->graph, layer->output)->index];
@@ -263,6 +265,20 @@ static dq_status find_equalization(dq_int8_job *job, dq_equalization *equalizati
   return DQ_OK;
 }
 
+// High biases go where they cost no range; after ranges were made alike, which raises some.
+static dq_status absorb_biases(dq_int8_job *job, const dq_restated **restated, int *count) {
+  dq_observation what = observation(job, "absorbing biases");
+  dq_absorption *absorption = &job->report->table.absorption;
+  if (given(job)) *absorption = given(job)->absorption;
+  else if (job->seen && job->seen->absorption.count) *absorption = job->seen->absorption;
+  else if (job->setting.absorption) {
+    DQ_TRY(dq_absorption_measure(absorption, &what, job->graph->arena, job->context, job->error));
+    if (job->seen) DQ_TRY(dq_seen_keep_absorption(job->seen, absorption, job->error));
+  }
+  job->report->absorbed = absorption->count;
+  return dq_absorption_apply(job->graph, absorption, job->arena, restated, count, job->error);
+}
+
 // The input on its own levels: what is written in front of its readers stays in float.
 static void note_levels(dq_int8_job *job) {
   const dq_value *value = job->levelled ? dq_graph_find(job->graph, job->levelled) : NULL;
@@ -272,24 +288,30 @@ static void note_levels(dq_int8_job *job) {
   }
 }
 
-// Equalizes, permutes, and opens the tables over the graph that comes of it.
-static dq_status equalize(dq_int8_job *job) {
-  dq_equalization *equalization = &job->report->table.equalization;
-  const dq_restated *restated;
-  int count;
-  DQ_TRY(find_equalization(job, equalization));
-  DQ_TRY(dq_equalize_apply(job->graph, equalization, &job->options->shapes, job->arena, &restated, &count,
-                           job->context, job->error));
-  job->report->equalized = equalization->count;
-  DQ_TRY(permute(job));
-  DQ_TRY(open_tables(job));
-  DQ_TRY(note_heads(job, equalization));
-  note_levels(job);
+static dq_status restate(dq_int8_job *job, const dq_restated *restated, int count) {
   for (int i = 0; i < count; i++) {
     DQ_TRY(dq_origin_add(job->origin, restated[i].value, restated[i].original, job->error));
     job->choices[dq_graph_find(job->graph, restated[i].value)->index].original = restated[i].original;
   }
   return DQ_OK;
+}
+
+// Equalizes, absorbs high biases, permutes, and opens the tables over the graph that comes of it.
+static dq_status equalize(dq_int8_job *job) {
+  dq_equalization *equalization = &job->report->table.equalization;
+  const dq_restated *restated, *lowered;
+  int count, lowered_count;
+  DQ_TRY(find_equalization(job, equalization));
+  DQ_TRY(dq_equalize_apply(job->graph, equalization, &job->options->shapes, job->arena, &restated, &count,
+                           job->context, job->error));
+  job->report->equalized = equalization->count;
+  DQ_TRY(absorb_biases(job, &lowered, &lowered_count));
+  DQ_TRY(permute(job));
+  DQ_TRY(open_tables(job));
+  DQ_TRY(note_heads(job, equalization));
+  note_levels(job);
+  DQ_TRY(restate(job, lowered, lowered_count));
+  return restate(job, restated, count);
 }
 
 static dq_status measure_means(dq_int8_job *job) {
@@ -315,7 +337,7 @@ static dq_status fill_table(dq_int8_job *job) {
   for (int v = 0; v < job->value_count; v++)
     if (is_observed(job, v))
       table->ranges[table->count++] = (dq_calibration_table_range){job->graph->values[v]->name, job->choices[v].range,
-                                                                       job->choices[v].clipped};
+                                                                   job->choices[v].searched, job->choices[v].clipped};
   table->accumulator = job->setting.accumulator;
   table->levels = job->levels;
   bool foreign = job->options->table && job->options->table->foreign;

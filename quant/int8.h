@@ -22,7 +22,7 @@ typedef struct dq_int8_options {
   const dq_observer *method;  // `auto`: minmax, percentile and mse are tried
   bool method_open;           // the method is one that nobody asked for: of detectors the others are tried too
   double percentile;          // parameter of the method
-  dq_choose equalize, bias_correction;
+  dq_choose equalize, bias_absorption, bias_correction, range_search;
   dq_rounding_rule rounding;
   double time_limit;          // of adaptive rounding, in seconds; 0: none
   const dq_calibration_table *table;      // replayed instead of looking at data and deciding; NULL: none
@@ -72,11 +72,15 @@ typedef struct dq_int8_report {
   int64_t pictures;
   bool nothing_to_do;       // the model is quantized already
   const dq_observer *method;    // the one taken
+  int absorbed;                 // values whose high biases were absorbed (quant/bias_absorption.h)
+  double absorption_gain;       // dB it brought in the trial; NAN: not tried
   int equalized;                // sites (quant/equalize.h); 0: none
   double equalize_gain;         // dB it brought in the trial; NAN: not tried
   bool bias_corrected;
   double bias_correction_gain;  // likewise
   double pairs_cost;            // dB that pairs safe in the layers chosen cost in the trial; NAN: not tried
+  int searched;                 // values whose range was found by search (quant/range_search.c)
+  double range_search_gain;     // dB it brought in the trial; NAN: not tried
   int exact_sums;               // additions that are not rounded (quant/common_scale.h)
   double exact_sums_gain;       // dB it brought in the trial; NAN: not tried
   int rounded;                  // layers rounded adaptively

@@ -52,6 +52,8 @@ static void take_decisions(dq_int8_report *report, const dq_int8_report *from) {
   report->equalize_gain = from->equalize_gain;
   report->bias_correction_gain = from->bias_correction_gain;
   report->pairs_cost = from->pairs_cost;
+  report->absorption_gain = from->absorption_gain;
+  report->range_search_gain = from->range_search_gain;
   report->exact_sums_gain = from->exact_sums_gain;
 }
 
@@ -62,6 +64,7 @@ dq_status dq_int8_apply_from(dq_graph *graph, dq_data *data, const dq_int8_optio
   // What becomes part of the report's own table must not go with `first`.
   DQ_TRY(dq_equalization_copy(&start.equalization, &first->table.equalization, graph->arena, error));
   if (!(start.means.values = dq_input_means_copy(&first->table.means, graph->arena))) return dq_fail_memory(error, 0);
+  if (!(start.absorption.values = dq_input_means_copy(&first->table.absorption, graph->arena))) return dq_fail_memory(error, 0);
   DQ_TRY(dq_input_levels_copy(&start.levels, &first->table.levels, graph->arena, error));
   rest.start = &start;
   DQ_TRY(apply(graph, data, &rest, report, context, error));

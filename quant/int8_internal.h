@@ -18,6 +18,7 @@ typedef struct dq_choice {
   bool before_levels;        // the input on its way to its levels: stays in float
   bool in_head;              // behind the products of an equalized head: stays in float
   bool constant;             // an initializer that stands where an activation does
+  bool searched;             // the range is not the method's, but one with less error behind it
   int slot;                  // in the calibration, -1: none
   dq_range_pair range;
   double clipped;            // share of the values seen outside the range
@@ -28,9 +29,11 @@ typedef struct dq_choice {
 // What trials decide.
 typedef struct dq_int8_setting {
   dq_equalize_scope equalize;
+  bool absorption;           // of high biases
   bool heads;                // equalized, and in float behind
   const dq_observer *method;
   bool bias_correction;
+  bool range_search;         // ranges with least error in what reads them (quant/range_search.c)
   bool exact_sums;           // one scale for sums and their operands where it gains (quant/common_scale.h)
   dq_accumulator_choice accumulator;
   bool adaptive; // rounding; trials are made without
@@ -87,6 +90,15 @@ dq_status dq_int8_run(dq_int8_job *job);
 // job->setting.method says how. With options->start the graph becomes what would be quantized, equalized and
 // all, with the parameters it would get. Decides nothing and writes no integers.
 dq_status dq_int8_parameters(dq_int8_job *job);
+
+// int8.c: a range cut to what counts behind the value, when all that reads it is quantized.
+dq_range_pair dq_int8_narrow_range(const dq_int8_job *job, const dq_value *value, const dq_histogram *histogram,
+                                   dq_range_pair range);
+
+// range_search.c: gives each value the one of some ranges (its own, those of other methods, shares of its own) with
+// which the results of all operators that read it, each computed in float from the value in 8 bits, have the least
+// squared error, as shares of their squares and on a few of the pictures. After ranges are chosen.
+dq_status dq_int8_search_ranges(dq_int8_job *job, const dq_calibration *calibration);
 
 // exact_sums.c: gives additions one scale for operands and result where the histograms say that it gains; after
 // ranges are chosen.

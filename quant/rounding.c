@@ -294,7 +294,7 @@ static dq_status keep_best(rounder ways[WAYS]) {
     if (after[w].sqnr > after[best].sqnr) best = w;
   }
   job->report->rounding_gain = after[best].sqnr - before.sqnr;
-  if (!dq_noise_fell(before.noises, after[best].noises, before.count)) {
+  if (!dq_noise_fell(before.noises, after[best].noises, before.count, DQ_CLEARLY)) {
     dq_message(job->context, DQ_NOTE,
                "adaptive rounding does not clearly bring the outputs closer: weights are rounded to the nearest");
     return DQ_OK;

@@ -1,6 +1,7 @@
 // Two networks side by side on the same pictures.
 #include <string.h>
 
+#include "calib/calib.h"
 #include "quant/rounding_internal.h"
 
 // What a value is computed from, by value and node index.
@@ -55,10 +56,7 @@ void dq_network_pair_close(dq_network_pair *pair) {
 
 dq_status dq_network_pair_run(dq_network_pair *pair, dq_data *data, int64_t picture, dq_error *error) {
   dq_tensor *inputs[2] = {dq_plan_input(pair->sessions[0].plan, 0), dq_plan_input(pair->sessions[1].plan, 0)};
-  int64_t elements = dq_tensor_product(inputs[0], 1, 4);
-  DQ_TRY(dq_data_set_shape(data, inputs[0], error));
-  for (int64_t b = 0; b < inputs[0]->dims[0]; b++) // a fixed batch sees the picture in every place
-    DQ_TRY(dq_data_read(data, picture, (float *)inputs[0]->data + b * elements, NULL, error));
+  DQ_TRY(dq_read_picture(pair->sessions[0].plan, data, picture, error));
   memcpy(inputs[1]->data, inputs[0]->data, dq_tensor_bytes(inputs[0]));
   for (int i = 0; i < 2; i++) DQ_TRY(dq_plan_run(pair->sessions[i].plan, error));
   return DQ_OK;

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-dq_status dq_seen_open(dq_seen *seen, dq_equalize_scope equalize, bool heads, dq_error *error) {
+dq_status dq_seen_open(dq_seen *seen, dq_equalize_scope equalize, bool heads, bool absorbing, dq_error *error) {
   dq_seen_close(seen);
-  *seen = (dq_seen){.arena = dq_arena_new(0), .equalize = equalize, .heads = heads};
+  *seen = (dq_seen){.arena = dq_arena_new(0), .equalize = equalize, .heads = heads, .absorbing = absorbing};
   seen->orders.arena = seen->arena;
   return seen->arena ? DQ_OK : dq_fail_memory(error, 0);
 }
@@ -13,6 +13,13 @@ void dq_seen_close(dq_seen *seen) {
   dq_calibration_deinit(&seen->calibration);
   dq_arena_free(seen->arena);
   *seen = (dq_seen){0};
+}
+
+dq_status dq_seen_keep_absorption(dq_seen *seen, const dq_absorption *absorption, dq_error *error) {
+  const dq_channel_means *copies = dq_input_means_copy(absorption, seen->arena);
+  if (!copies) return dq_fail_memory(error, 0);
+  seen->absorption = (dq_absorption){copies, absorption->count};
+  return DQ_OK;
 }
 
 dq_status dq_seen_keep_equalization(dq_seen *seen, const dq_equalization *equalization, dq_error *error) {
@@ -35,6 +42,13 @@ dq_status dq_seen_keep_calibration(dq_seen *seen, dq_calibration *calibration, d
   seen->calibration.names = names;
   *calibration = (dq_calibration){0};
   return DQ_OK;
+}
+
+dq_status dq_seen_keep_ranges(dq_seen *seen, const dq_observer *method, const dq_range_pair *ranges, int count,
+                              dq_error *error) {
+  seen->searched = dq_arena_copy(seen->arena, ranges, (size_t)count * sizeof *ranges);
+  seen->searched_by = method;
+  return seen->searched ? DQ_OK : dq_fail_memory(error, 0);
 }
 
 dq_status dq_seen_keep_means(dq_seen *seen, const dq_input_means *means, dq_error *error) {

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calib/calib.h"
+
 // ---- Steps ----
 
 // The step that computes a value; -1: none does, it is an input or was fused away.
@@ -158,12 +160,7 @@ static dq_status run_all(dq_walk *walk, dq_error *error) {
 }
 
 static dq_status read_picture(dq_walk *walk, dq_data *data, int64_t picture, dq_error *error) {
-  dq_tensor *input;
-  DQ_TRY(dq_plan_picture_input(walk->exact.plan, &input, error));
-  DQ_TRY(dq_data_set_shape(data, input, error));
-  int64_t elements = dq_tensor_product(input, 1, 4);
-  for (int64_t b = 0; b < input->dims[0]; b++) // a fixed batch sees the picture in every place
-    DQ_TRY(dq_data_read(data, picture, (float *)input->data + b * elements, NULL, error));
+  DQ_TRY(dq_read_picture(walk->exact.plan, data, picture, error));
   dq_plan_save(walk->exact.plan, walk->before);
   dq_plan_restore(walk->rounded.plan, walk->before);
   walk->at = 0;

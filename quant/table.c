@@ -111,6 +111,7 @@ static dq_status read_ranges(dq_calibration_table *table, json_t *values, dq_are
   json_object_foreach(values, name, entry) {
     dq_calibration_table_range *range = &table->ranges[table->count++];
     if (!(range->value = dq_arena_strdup(arena, name))) return dq_fail_memory(error, 0);
+    range->searched = json_is_true(json_object_get(entry, "searched"));
     DQ_TRY(read_range(entry, name, &range->range, error));
   }
   return DQ_OK;
@@ -167,6 +168,16 @@ static dq_status read_factors(dq_equalization *equalization, json_t *object, dq_
   return DQ_OK;
 }
 
+static dq_status read_amounts(dq_absorption *absorption, json_t *object, dq_arena *arena, dq_error *error) {
+  DQ_TRY(read_means(absorption, object, arena, error));
+  for (int v = 0; v < absorption->count; v++)
+    for (int64_t c = 0; c < absorption->values[v].channels; c++)
+      if (!(absorption->values[v].means[c] >= 0))
+        return dq_fail(error, DQ_BAD_INPUT, "value '%s': what channel %lld gives away is below 0",
+                       absorption->values[v].value, (long long)c);
+  return DQ_OK;
+}
+
 static const char *const rules[] = {[DQ_ACCUMULATE_AUTO] = "int32", // nothing asked of a table in the making
                                     [DQ_ACCUMULATE_INT32] = "int32",
                                     [DQ_ACCUMULATE_PAIRS] = "pairs",
@@ -207,6 +218,7 @@ static dq_status read_table(dq_calibration_table *table, json_t *root, dq_arena 
   DQ_TRY(read_hash(root, "data", &table->data, error));
   DQ_TRY(read_ranges(table, json_object_get(root, "values"), arena, error));
   DQ_TRY(read_factors(&table->equalization, json_object_get(root, "equalize"), arena, error));
+  DQ_TRY(read_amounts(&table->absorption, json_object_get(root, "absorb"), arena, error));
   DQ_TRY(dq_table_read_levels(&table->levels, json_object_get(root, "levels"), arena, error));
   DQ_TRY(read_accumulator(&table->accumulator, json_object_get(root, "accumulator"), error));
   DQ_TRY(dq_table_read_rounding(&table->rounding, json_object_get(root, "rounding"), arena, error));
@@ -231,6 +243,7 @@ static json_t *ranges_json(const dq_calibration_table *table) {
     json_t *entry =
         json_pack("{s:f, s:f}", "low", (double)range->range.low, "high", (double)range->range.high);
     if (range->range.low == range->range.high) json_object_set_new(entry, "silent", json_true());
+    if (range->searched) json_object_set_new(entry, "searched", json_true());
     json_object_set_new(values, range->value, entry);
   }
   return values;
@@ -268,6 +281,7 @@ bool dq_calibration_table_write_dq(const dq_calibration_table *table, FILE *to) 
                            table->preprocess, "values", ranges_json(table), "equalize",
                            factors_json(&table->equalization), "accumulator",
                            accumulator_json(&table->accumulator), "means", means_json(&table->means));
+  if (table->absorption.count) json_object_set_new(root, "absorb", means_json(&table->absorption));
   if (table->levels.input) json_object_set_new(root, "levels", dq_table_levels_json(&table->levels));
   if (table->rounding.count) json_object_set_new(root, "rounding", dq_table_rounding_json(&table->rounding));
   bool written = root && !json_dumpf(root, to, JSON_INDENT(1)) && fputc('\n', to) >= 0;

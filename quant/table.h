@@ -3,8 +3,8 @@
 //   {"schema": "dq-calibration", "version": 1, "model": "0123456789abcdef", "data": "...",
 //    "method": "percentile", "pictures": 100, "preprocess": "...",
 //    "values": {"conv1_out": {"low": 0.0, "high": 6.5}, "dead": {"low": 0.0, "high": 0.0, "silent":
-//    true}}, "equalize": {"conv1_out": [1.0, 2.5]}, "accumulator": {"rule": "pairs",
-//    "noise": 1e9}, "means": {"x": [0.1, 0.2, 0.3]},
+//    true}, "y": {"low": -1.0, "high": 0.9, "searched": true}}, "equalize": {"conv1_out": [1.0, 2.5]},
+//    "absorb": {"relu_1_out": [0.0, 0.7]}, "accumulator": {"rule": "pairs", "noise": 1e9}, "means": {"x": [0.1, 0.2, 0.3]},
 //    "levels": {"input": {"factors": [1.0, 1.02], "shifts": [0.0, 0.004], "padded": false}}}
 #ifndef DQ_QUANT_TABLE_H
 #define DQ_QUANT_TABLE_H
@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "quant/accumulator.h"
+#include "quant/bias_absorption.h"
 #include "quant/bias_correction.h"
 #include "quant/equalize.h"
 #include "quant/levels.h"
@@ -20,6 +21,7 @@
 typedef struct dq_calibration_table_range {
   const char *value;
   dq_range_pair range;
+  bool searched;  // found by search (quant/range_search.c)
   double clipped; // share of the values seen outside; 0 when read from a file
 } dq_calibration_table_range;
 
@@ -32,6 +34,7 @@ typedef struct dq_calibration_table {
   dq_calibration_table_range *ranges;
   int count;
   dq_equalization equalization;
+  dq_absorption absorption; // after it
   dq_input_levels levels; // input NULL: none; its range is among the ranges
   dq_accumulator_choice accumulator;
   bool foreign;         // another program's: it has no hashes

@@ -43,8 +43,12 @@ static const dq_column model_columns[] = {
     {"levels", "Input on its own levels", DQ_COLUMN_BOOL, NULL, 0, 0},
     {"equalized", "Values equalized", DQ_COLUMN_INT, NULL, 0, 0},
     {"equalize_gain", "Gain of equalizing", DQ_COLUMN_SIGNIFICANT, "dB", 3, 0},
+    {"absorbed", "Values with biases absorbed", DQ_COLUMN_INT, NULL, 0, 0},
+    {"absorption_gain", "Gain of absorbing", DQ_COLUMN_SIGNIFICANT, "dB", 3, 0},
     {"bias_corrected", "Biases corrected", DQ_COLUMN_BOOL, NULL, 0, 0},
     {"bias_correction_gain", "Gain of correcting", DQ_COLUMN_SIGNIFICANT, "dB", 3, 0},
+    {"searched", "Ranges by search", DQ_COLUMN_INT, NULL, 0, 0},
+    {"range_search_gain", "Gain of searching", DQ_COLUMN_SIGNIFICANT, "dB", 3, 0},
     {"exact_sums", "Sums without rounding", DQ_COLUMN_INT, NULL, 0, 0},
     {"exact_sums_gain", "Gain of exact sums", DQ_COLUMN_SIGNIFICANT, "dB", 3, 0},
     {"rounded", "Layers rounded adaptively", DQ_COLUMN_INT, NULL, 0, 0},
@@ -131,22 +135,28 @@ static void put_layer(dq_table *table, const dq_int8_layer *layer, const dq_quan
 
 // ---- The model ----
 
+static void put_gain(dq_table *model, const char *key, bool taken, double gain) {
+  if (taken && isfinite(gain)) dq_table_put_real(model, key, gain);
+}
+
+// How often it was done, when it was at all, and what it gained.
+static void put_recovery(dq_table *model, const char *key, int count, const char *gain_key, double gain) {
+  if (count) dq_table_put_int(model, key, count);
+  put_gain(model, gain_key, count > 0, gain);
+}
+
 // What the options left open, and what trials said of it.
 static void put_decisions(dq_table *model, const dq_int8_report *facts) {
   dq_table_put_text(model, "method", facts->table.method);
   if (facts->table.levels.input) dq_table_put_bool(model, "levels", true);
   dq_table_put_int(model, "equalized", facts->equalized);
-  if (facts->equalized && isfinite(facts->equalize_gain))
-    dq_table_put_real(model, "equalize_gain", facts->equalize_gain);
+  put_gain(model, "equalize_gain", facts->equalized, facts->equalize_gain);
+  put_recovery(model, "absorbed", facts->absorbed, "absorption_gain", facts->absorption_gain);
   dq_table_put_bool(model, "bias_corrected", facts->bias_corrected);
-  if (facts->bias_corrected && isfinite(facts->bias_correction_gain))
-    dq_table_put_real(model, "bias_correction_gain", facts->bias_correction_gain);
-  if (facts->exact_sums) dq_table_put_int(model, "exact_sums", facts->exact_sums);
-  if (facts->exact_sums && isfinite(facts->exact_sums_gain))
-    dq_table_put_real(model, "exact_sums_gain", facts->exact_sums_gain);
-  if (facts->rounded) dq_table_put_int(model, "rounded", facts->rounded);
-  if (facts->rounded && isfinite(facts->rounding_gain))
-    dq_table_put_real(model, "rounding_gain", facts->rounding_gain);
+  put_gain(model, "bias_correction_gain", facts->bias_corrected, facts->bias_correction_gain);
+  put_recovery(model, "searched", facts->searched, "range_search_gain", facts->range_search_gain);
+  put_recovery(model, "exact_sums", facts->exact_sums, "exact_sums_gain", facts->exact_sums_gain);
+  put_recovery(model, "rounded", facts->rounded, "rounding_gain", facts->rounding_gain);
   if (isfinite(facts->pairs_cost)) dq_table_put_real(model, "pairs_cost", facts->pairs_cost);
 }
 

@@ -139,6 +139,53 @@ refuses_data() { # STATUS SPEC WORDS [OPTION...]
   done
 }
 
+@test "high biases are absorbed where it helps, or when it is said, and tables keep them" {
+  make_models --array many.npy 48 3 8 8
+  outputs "$models/high_bias.onnx" exact "$x"
+  high=("$models/high_bias.onnx" --data npy:many.npy --equalize off)
+  gives 0 dq-int8 "${high[@]}" -o a.onnx --table t.json --json a.json
+  has "Values with biases absorbed:"
+  has "Gain of absorbing: "
+  grep -q '"absorbed": 1' a.json && grep -q '"absorption_gain": [1-9]' a.json
+  outputs a.onnx a "$x"
+  near a/y.npy exact/y.npy 0.01
+  gives 0 dq-int8 "${high[@]}" -o off.onnx --bias-absorption off
+  [[ $output != *"biases absorbed"* ]]
+  ! cmp -s a.onnx off.onnx
+  gives 0 dq-int8 "${high[@]}" -o on.onnx --bias-absorption on --threads 1 --cpu-mask c
+  cmp a.onnx on.onnx
+  gives 0 dq-int8 "${high[@]}" --use-table t.json -o b.onnx --table again.json
+  has "Values with biases absorbed:"
+  cmp a.onnx b.onnx && cmp t.json again.json
+  rm b.onnx
+  sed '/"absorb"/,/]/ s/"b"/"a"/' t.json >other.json
+  gives 3 dq-int8 "$models/high_bias.onnx" --use-table other.json -o b.onnx
+  has "cannot be absorbed behind value 'a'"
+  sed '/"absorb"/,/]/ s/ 0.0/ -1.0/' t.json >negative.json
+  gives 3 dq-int8 "$models/high_bias.onnx" --use-table negative.json -o b.onnx
+  has "is below 0"
+  [ ! -e b.onnx ]
+}
+
+@test "ranges by search: said, the same bytes everywhere, and again from their table" {
+  make_models --array many.npy 48 3 8 8
+  gives 0 dq-int8 "$models/small.onnx" --data npy:many.npy -o a.onnx --range-search on --table t.json --json a.json
+  has "Ranges by search: "
+  has "Gain of searching: "
+  grep -q '"searched": [1-9]' a.json && grep -q '"searched": true' t.json
+  gives 0 dq-int8 "$models/small.onnx" --data npy:many.npy -o off.onnx --range-search off
+  [[ $output != *"by search"* ]]
+  ! cmp -s a.onnx off.onnx
+  gives 0 dq-int8 "$models/small.onnx" --data npy:many.npy -o b.onnx --range-search on --threads 1 --cpu-mask c
+  cmp a.onnx b.onnx
+  gives 0 dq-int8 "$models/small.onnx" --data npy:many.npy --use-table t.json -o b.onnx --table again.json
+  has "Ranges by search: "
+  cmp a.onnx b.onnx && cmp t.json again.json
+  gives 0 dq-int8 "$models/small.onnx" --data npy:many.npy -o m.onnx --method minmax -v
+  [[ $stderr != *"range search 1"* ]]
+  gives 2 dq-int8 "$models/small.onnx" --data npy:many.npy -o b.onnx --range-search maybe
+}
+
 @test "adaptive rounding: the same bytes everywhere, and again from its table" {
   make_models --array many.npy 48 3 8 8
   gives 0 dq-int8 "$models/small.onnx" --data "npy:many.npy" -o a.onnx --rounding adaptive --table t.json

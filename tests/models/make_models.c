@@ -302,6 +302,16 @@ static void make_ir_99(maker *m) {
   m->graph->ir_version = 99;
 }
 
+// The first of eight channels behind a Relu is never below 10; a 1x1 convolution reads them.
+static void make_high_bias(maker *m) {
+  dq_value *x = input(m, "x", 4, (int64_t[]){-1, 3, 8, 8});
+  dq_node *made = conv(m, "conv1", x, 8, 3, 1, 1, value(m, "a"));
+  *(float *)made->inputs[2]->constant->data = 20;
+  node(m, "Relu", "relu1", 1, (dq_value *[]){value(m, "a")}, value(m, "b"));
+  conv(m, "conv2", value(m, "b"), 4, 8, 1, 1, value(m, "y"));
+  output(m, value(m, "y"), 4, (int64_t[]){-1, 4, 8, 8});
+}
+
 static const struct {
   const char *name;
   void (*make)(maker *);
@@ -334,6 +344,7 @@ static const struct {
     {"ir_99", make_ir_99},
     {"channels_last", make_channels_last},
     {"five_channels", make_five_channels},
+    {"high_bias", make_high_bias},
 };
 
 // Loads a model and saves it again, for tests that compare the two.

@@ -47,6 +47,31 @@ int network_start(void **state) {
   return *state = it, 0;
 }
 
+void network_pictures(network *it, const char *header, const void *values, size_t size) {
+  dq_error error;
+  FILE *file = fopen(it->path, "wb");
+  assert_non_null(file);
+  fprintf(file, "\x93NUMPY\x01%c%c%c%-117s\n", 0, 118, 0, header);
+  assert_int_equal(fwrite(values, size, 1, file), 1);
+  fclose(file);
+  char spec[80];
+  snprintf(spec, sizeof spec, "npy:%s", it->path);
+  dq_data_free(it->data);
+  const dq_data_options from = {.spec = spec};
+  if (dq_data_open(&it->data, &from, &it->context, &error) != DQ_OK) fail_msg("%s", error.message);
+}
+
+void network_steps(network *it, const float first[3], const float step[3], const int last[3]) {
+  enum { PLANE = SIDE * SIDE };
+  static const char header[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 3, 8, 8), }";
+  float values[PICTURES][3][PLANE];
+  for (int n = 0; n < PICTURES; n++)
+    for (int c = 0; c < 3; c++)
+      for (int i = 0; i < PLANE; i++)
+        values[n][c][i] = first[c] + step[c] * (float)((n * PLANE + i) % (last[c] + 1));
+  network_pictures(it, header, values, sizeof values);
+}
+
 int network_end(void **state) {
   network *it = *state;
   unlink(it->path);

@@ -2,6 +2,8 @@
 #ifndef DQ_TESTS_SMALL_NETWORK_H
 #define DQ_TESTS_SMALL_NETWORK_H
 
+#include <stddef.h>
+
 #include "calib/calib.h"
 
 enum { CHANNELS = 6, SIDE = 8, PICTURES = 4 };
@@ -24,6 +26,11 @@ extern const dq_shape_request no_shapes;
 // For cmocka_unit_test_setup_teardown; the state is a network.
 int network_start(void **state);
 int network_end(void **state);
+
+// Reads these pictures instead: `header` as NumPy has it, and elements.
+void network_pictures(network *it, const char *header, const void *values, size_t size);
+// Pictures whose channel c holds first[c] + step[c] k, k over 0...last[c].
+void network_steps(network *it, const float first[3], const float step[3], const int last[3]);
 
 dq_value *network_value(network *it, const char *name);
 // Inputs b and c may be NULL.

@@ -148,11 +148,11 @@ static void bias_shift_by_hand(void **state) {
 
 static void table_comes_back(void **state) {
   network *it = *state;
-  dq_calibration_table_range ranges[] = {{"a", {-1.1f, 2.3f}, 0}, {"dead", {0, 0}, 0}};
+  dq_calibration_table_range ranges[] = {{"a", {-1.1f, 2.3f}, true, 0}, {"dead", {0, 0}, false, 0}};
   const float factors[] = {0.1f, 3};
   const dq_equalize_site site = {"a", 2, factors};
   const double numbers[] = {1.0 / 3};
-  const dq_channel_means mean = {"x", 1, numbers};
+  const dq_channel_means mean = {"x", 1, numbers}, amount = {"a", 2, (double[]){0, 0.7}};
   dq_calibration_table table = {.model = 1,
                                 .data = ~0ull,
                                 .method = "mse",
@@ -162,6 +162,7 @@ static void table_comes_back(void **state) {
                                 .count = 2,
                                 .equalization = {&site, 1},
                                 .levels = {"x", 2, (double[]){1, 1.0 / 3}, (double[]){0, -0.1}, true, {0, 0}},
+                                .absorption = {&amount, 1},
                                 .means = {&mean, 1}},
                        back;
   dq_error error;
@@ -175,6 +176,8 @@ static void table_comes_back(void **state) {
               dq_calibration_table_find(&back, "a")->range.high == 2.3f);
   assert_null(dq_calibration_table_find(&back, "b"));
   assert_true(back.equalization.sites[0].factors[0] == 0.1f);
+  assert_true(dq_calibration_table_find(&back, "a")->searched && !dq_calibration_table_find(&back, "dead")->searched);
+  assert_true(back.absorption.count == 1 && back.absorption.values[0].means[1] == 0.7);
   assert_true(back.means.values[0].means[0] == 1.0 / 3);
   assert_true(back.levels.channels == 2 && back.levels.factors[1] == 1.0 / 3 && back.levels.shifts[1] == -0.1);
   assert_true(!strcmp(back.levels.input, "x") && back.levels.padded_first);
@@ -266,7 +269,7 @@ static void formats_go_by_file_name(void **state) {
 // data: 3c008912 is 0.00784518, the scale of absmax 0.996 (TensorRT's documentation).
 static void tensorrt_scales_are_hexadecimal(void **state) {
   network *it = *state;
-  dq_calibration_table_range range = {"data", {-0.99633786f, 0.5f}, 0};
+  dq_calibration_table_range range = {"data", {-0.99633786f, 0.5f}, false, 0};
   dq_calibration_table table = {.ranges = &range, .count = 1};
   dq_error error;
   assert_int_equal(dq_calibration_table_export(&table, dq_calibration_table_format_for("a.cache"),

@@ -271,18 +271,20 @@ static void closeness_by_channel(void **state) {
   assert_true(dq_closeness_mean(&closeness, 1) == 100);
 }
 
-// Noise falls to a half, a half, a quarter: logarithms ln 2, ln 2, 2 ln 2 of mean 0.92 and standard error 0.23.
+// Noise falls to a half, a half, a quarter: logarithms ln 2, ln 2, 2 ln 2 of mean 0.92 and standard error 0.23, four times
+// as much.
 // From 4, 5, 6, 5 to 6, 3, 3, 7.9 it falls in all, by 0.09 in the logarithm with a standard error of 0.30: that
 // is not clear, nor is nothing at all. Nor what rises in all, though it falls for most pictures.
 static void noise_falls_clearly(void **state) {
   (void)state;
   const double before[] = {4, 5, 6, 5}, after[] = {2, 2.5, 1.5, 0}, other[] = {6, 3, 3, 7.9}, one[] = {2, 2, 2, 50};
-  assert_true(dq_noise_fell(before, after, 3));
-  assert_false(dq_noise_fell(after, before, 3));
-  assert_false(dq_noise_fell(before, other, 4));
-  assert_false(dq_noise_fell(before, before, 4));
-  assert_false(dq_noise_fell(before, one, 4));
-  assert_true(dq_noise_fell(before, after, 1));
+  assert_true(dq_noise_fell(before, after, 3, DQ_CLEARLY) && dq_noise_fell(before, after, 3, DQ_SURELY));
+  assert_true(dq_noise_fell(before, after, 3, 3.9) && !dq_noise_fell(before, after, 3, 4.1));
+  assert_false(dq_noise_fell(after, before, 3, DQ_CLEARLY));
+  assert_false(dq_noise_fell(before, other, 4, DQ_CLEARLY));
+  assert_false(dq_noise_fell(before, before, 4, DQ_CLEARLY));
+  assert_false(dq_noise_fell(before, one, 4, DQ_CLEARLY));
+  assert_true(dq_noise_fell(before, after, 1, DQ_CLEARLY));
 }
 
 static void reach_of_sigmoids(void **state) {

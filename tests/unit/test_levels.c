@@ -13,32 +13,6 @@
 #include "quant/levels.h"
 #include "tests/unit/small_network.h"
 
-static void replace_pictures(network *it, const char *header, const void *values, size_t size) {
-  dq_error error;
-  FILE *file = fopen(it->path, "wb");
-  assert_non_null(file);
-  fprintf(file, "\x93NUMPY\x01%c%c%c%-117s\n", 0, 118, 0, header);
-  assert_int_equal(fwrite(values, size, 1, file), 1);
-  fclose(file);
-  char spec[80];
-  snprintf(spec, sizeof spec, "npy:%s", it->path);
-  dq_data_free(it->data);
-  const dq_data_options from = {.spec = spec};
-  if (dq_data_open(&it->data, &from, &it->context, &error) != DQ_OK) fail_msg("%s", error.message);
-}
-
-// Pictures whose channel c holds first[c] + step[c] k, k over 0...last[c].
-static void open_pictures(network *it, const float first[3], const float step[3], const int last[3]) {
-  enum { PLANE = SIDE * SIDE };
-  static const char header[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 3, 8, 8), }";
-  float values[PICTURES][3][PLANE];
-  for (int n = 0; n < PICTURES; n++)
-    for (int c = 0; c < 3; c++)
-      for (int i = 0; i < PLANE; i++)
-        values[n][c][i] = first[c] + step[c] * (float)((n * PLANE + i) % (last[c] + 1));
-  replace_pictures(it, header, values, sizeof values);
-}
-
 static void build_reader(network *it, bool padded) {
   dq_graph_set_opset(it->graph, "", 13, NULL);
   network_conv(it, network_value(it, "x"), "y", 3, 4, 3, 1);
@@ -59,7 +33,7 @@ static dq_input_levels measure(const network *it) {
 // own all begin at the mean, -8/3 -> -3, so the range is -1.5...126.
 static void three_channels_by_hand(void **state) {
   network *it = *state;
-  open_pictures(it, (float[]){-0.5f, 0, -3.5f}, (float[]){0.5f, 0.25f, 0.5f}, (int[]){255, 255, 255});
+  network_steps(it, (float[]){-0.5f, 0, -3.5f}, (float[]){0.5f, 0.25f, 0.5f}, (int[]){255, 255, 255});
   build_reader(it, true);
   dq_input_levels levels = measure(it);
   assert_non_null(levels.input);
@@ -76,7 +50,7 @@ static void three_channels_by_hand(void **state) {
 static void half_a_step(void **state) {
   network *it = *state;
   const float step = 2.0f / 255;
-  open_pictures(it, (float[]){-1, -1, -1}, (float[]){step, step, step}, (int[]){255, 255, 255});
+  network_steps(it, (float[]){-1, -1, -1}, (float[]){step, step, step}, (int[]){255, 255, 255});
   build_reader(it, true);
   dq_input_levels levels = measure(it);
   assert_false(levels.padded_first);
@@ -90,7 +64,7 @@ static void half_a_step(void **state) {
 // Fewer levels than 256: what is over goes to both ends, (255 - 200) / 2 = 27 below.
 static void nothing_to_change(void **state) {
   network *it = *state;
-  open_pictures(it, (float[]){0, 0, 0}, (float[]){1, 1, 1}, (int[]){200, 200, 200});
+  network_steps(it, (float[]){0, 0, 0}, (float[]){1, 1, 1}, (int[]){200, 200, 200});
   build_reader(it, true);
   dq_input_levels levels = measure(it);
   dq_value *value;
@@ -108,7 +82,7 @@ static void random_values_have_no_levels(void **state) {
 
 // Black and white: what lies between may come.
 static void few_levels_are_none(void **state) {
-  open_pictures(*state, (float[]){0, 0, 0}, (float[]){255, 255, 255}, (int[]){1, 1, 1});
+  network_steps(*state, (float[]){0, 0, 0}, (float[]){255, 255, 255}, (int[]){1, 1, 1});
   build_reader(*state, true);
   assert_null(measure(*state).input);
 }
@@ -133,13 +107,13 @@ static void check_neutral(network *it) {
 }
 
 static void neutral_in_float(void **state) {
-  open_pictures(*state, (float[]){-0.5f, 0, -3.5f}, (float[]){0.5f, 0.25f, 0.5f}, (int[]){255, 255, 255});
+  network_steps(*state, (float[]){-0.5f, 0, -3.5f}, (float[]){0.5f, 0.25f, 0.5f}, (int[]){255, 255, 255});
   build_reader(*state, true);
   check_neutral(*state);
 }
 
 static void neutral_without_pads(void **state) {
-  open_pictures(*state, (float[]){-104, -116.28f, -123.68f}, (float[]){1, 1, 1}, (int[]){255, 255, 255});
+  network_steps(*state, (float[]){-104, -116.28f, -123.68f}, (float[]){1, 1, 1}, (int[]){255, 255, 255});
   build_reader(*state, false);
   check_neutral(*state);
 }
@@ -159,7 +133,7 @@ static void channels_last(void **state) {
   static const dq_dimension dims[] = {{.size = 1}, {.size = SIDE}, {.size = SIDE}, {.size = 3}};
   float values[ELEMENTS];
   for (int i = 0; i < ELEMENTS; i++) values[i] = (float)(i / 3 - i % 3 - 1);
-  replace_pictures(it, header, values, sizeof values);
+  network_pictures(it, header, values, sizeof values);
   network_conv(it, turn(it, (int64_t[]){0, 3, 1, 2}), "y", 3, 4, 3, 1);
   dq_graph_set_opset(it->graph, "", 13, NULL);
   network_finish(it);
@@ -178,7 +152,7 @@ static void channels_last(void **state) {
 
 static void another_order_has_no_levels(void **state) {
   network *it = *state;
-  open_pictures(it, (float[]){0, 0, 0}, (float[]){1, 1, 1}, (int[]){255, 255, 255});
+  network_steps(it, (float[]){0, 0, 0}, (float[]){1, 1, 1}, (int[]){255, 255, 255});
   network_conv(it, turn(it, (int64_t[]){0, 1, 3, 2}), "y", 3, 4, 3, 1);
   network_finish(it);
   assert_null(measure(it).input);
