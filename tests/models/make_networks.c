@@ -36,10 +36,10 @@ static feature unary(network *n, const char *op, feature x) {
   return apply(n, op, 1, &x.value, x.channels, x.side, NULL);
 }
 
-static dq_value *weight(network *n, int rank, const int64_t *dims) {
+static dq_value *weight(network *n, int rank, const int64_t *dims, float gain) {
   dq_tensor *tensor = dq_tensor_new(n->graph->arena, DQ_F32, rank, dims);
   int64_t fan = rank > 1 ? dq_tensor_product(tensor, 1, rank) : 1;
-  float size = sqrtf(6.0f / (float)fan), *elements = tensor->data; // He et al., ICCV 2015
+  float size = gain * sqrtf(6.0f / (float)fan), *elements = tensor->data; // He et al., ICCV 2015
   for (int64_t i = 0; i < dq_tensor_count(tensor); i++)
     elements[i] = size * (2 * dq_random_float(&n->random) - 1);
   return dq_graph_add_constant(n->graph, "w", tensor);
@@ -47,12 +47,13 @@ static dq_value *weight(network *n, int rank, const int64_t *dims) {
 
 typedef struct window {
   int64_t height, width, stride, pad_height, pad_width, group;
+  float gain; // of the weights
 } window;
 
 static feature conv_to(network *n, feature x, int64_t out, window w) {
   int64_t side = (x.side + 2 * w.pad_height - w.height) / w.stride + 1;
   dq_value *inputs[] = {
-      x.value, weight(n, 4, (int64_t[]){out, x.channels / w.group, w.height, w.width})};
+      x.value, weight(n, 4, (int64_t[]){out, x.channels / w.group, w.height, w.width}, w.gain)};
   dq_node *node;
   feature y = apply(n, "Conv", 2, inputs, out, side, &node);
   const int64_t pads[] = {w.pad_height, w.pad_width, w.pad_height, w.pad_width};
@@ -65,16 +66,16 @@ static feature conv_to(network *n, feature x, int64_t out, window w) {
 
 // Square kernels with padding that keeps the side, and a Relu.
 static feature conv(network *n, feature x, int64_t out, int64_t kernel, int64_t stride) {
-  window w = {kernel, kernel, stride, kernel / 2, kernel / 2, 1};
+  window w = {kernel, kernel, stride, kernel / 2, kernel / 2, 1, 1};
   return unary(n, "Relu", conv_to(n, x, out / n->divisor, w));
 }
 
 static feature valid(network *n, feature x, int64_t out, int64_t kernel, int64_t stride) {
-  return unary(n, "Relu", conv_to(n, x, out / n->divisor, (window){kernel, kernel, stride, 0, 0, 1}));
+  return unary(n, "Relu", conv_to(n, x, out / n->divisor, (window){kernel, kernel, stride, 0, 0, 1, 1}));
 }
 
 static feature tall(network *n, feature x, int64_t out, int64_t height, int64_t width) {
-  window w = {height, width, 1, height / 2, width / 2, 1};
+  window w = {height, width, 1, height / 2, width / 2, 1, 1};
   return unary(n, "Relu", conv_to(n, x, out / n->divisor, w));
 }
 
@@ -104,7 +105,7 @@ static feature join(network *n, int count, const feature *parts) {
 }
 
 static feature dense(network *n, feature x, int64_t out) {
-  dq_value *inputs[] = {x.value, weight(n, 2, (int64_t[]){out, x.channels * x.side * x.side})};
+  dq_value *inputs[] = {x.value, weight(n, 2, (int64_t[]){out, x.channels * x.side * x.side}, 1)};
   dq_node *node;
   feature y = apply(n, "Gemm", 2, inputs, out, 1, &node);
   dq_node_set_int(n->graph, node, "transB", 1);
@@ -134,7 +135,7 @@ static feature resnet(network *n, feature x, const int depth[4]) {
     for (int block = 0; block < depth[stage]; block++) {
       int64_t width = 64 << stage, stride = stage && !block ? 2 : 1;
       int64_t out = 4 * width / n->divisor;
-      window point = {1, 1, 1, 0, 0, 1}, shortcut = {1, 1, stride, 0, 0, 1};
+      window point = {1, 1, 1, 0, 0, 1, 1}, shortcut = {1, 1, stride, 0, 0, 1, 1};
       feature y = conv(n, conv(n, x, width, 1, 1), width, 3, stride);
       y = conv_to(n, y, out, point);
       x = unary(n, "Relu", add(n, y, block ? x : conv_to(n, x, out, shortcut)));
@@ -160,18 +161,21 @@ static feature silu(network *n, feature x) {
 
 // Channels scaled by what their averages say (squeeze and excitation, through `inner` channels).
 static feature excite(network *n, feature x, int64_t inner) {
-  const window point = {1, 1, 1, 0, 0, 1};
+  const window point = {1, 1, 1, 0, 0, 1, 1};
   feature gate = unary(n, "GlobalAveragePool", x);
   gate.side = 1;
   gate = silu(n, conv_to(n, gate, inner, point));
   return multiply(n, x, unary(n, "Sigmoid", conv_to(n, gate, x.channels, point)));
 }
 
-// A block of EfficientNetV2: widened by a 3x3 (fused) or by a 1x1 and a depthwise 3x3, then narrowed.
+// A block of EfficientNetV2: widened by a 3x3 (fused) or by a 1x1 and a depthwise 3x3, then narrowed. What is added
+// is small (Zhang, Dauphin, Ma, "Fixup initialization", ICLR 2019, section 3), or values would grow from block to
+// block, and sigmoids of them become subnormal numbers, which no trained network is full of.
 static feature bottleneck(network *n, feature x, int64_t out, int64_t expansion, int64_t stride, bool fused) {
-  const window point = {1, 1, 1, 0, 0, 1};
+  const bool adds = stride == 1 && x.channels == out;
+  const window point = {1, 1, 1, 0, 0, 1, 1}, last = {1, 1, 1, 0, 0, 1, adds ? 0.2f : 1};
   int64_t wide = x.channels * expansion;
-  window full = {3, 3, stride, 1, 1, 1}, depthwise = {3, 3, stride, 1, 1, wide};
+  window full = {3, 3, stride, 1, 1, 1, 1}, depthwise = {3, 3, stride, 1, 1, wide, 1};
   feature y;
   if (fused) {
     y = silu(n, conv_to(n, x, expansion == 1 ? out : wide, full));
@@ -179,8 +183,8 @@ static feature bottleneck(network *n, feature x, int64_t out, int64_t expansion,
     y = silu(n, conv_to(n, silu(n, conv_to(n, x, wide, point)), wide, depthwise));
     y = excite(n, y, (x.channels + 3) / 4);
   }
-  if (!fused || expansion > 1) y = conv_to(n, y, out, point);
-  return stride == 1 && x.channels == out ? add(n, y, x) : y;
+  if (!fused || expansion > 1) y = conv_to(n, y, out, last);
+  return adds ? add(n, y, x) : y;
 }
 
 static feature efficientnetv2_s(network *n, feature x) {
@@ -189,12 +193,12 @@ static feature efficientnetv2_s(network *n, feature x) {
     bool fused;
   } stages[6] = {{1, 24, 2, 1, true},   {4, 48, 4, 2, true},   {4, 64, 4, 2, true},
                  {4, 128, 6, 2, false}, {6, 160, 9, 1, false}, {6, 256, 15, 2, false}};
-  x = silu(n, conv_to(n, x, 24 / n->divisor, (window){3, 3, 2, 1, 1, 1}));
+  x = silu(n, conv_to(n, x, 24 / n->divisor, (window){3, 3, 2, 1, 1, 1, 1}));
   for (int s = 0; s < 6; s++)
     for (int b = 0; b < stages[s].blocks; b++)
       x = bottleneck(n, x, stages[s].channels / n->divisor, stages[s].expansion, b ? 1 : stages[s].stride,
                      stages[s].fused);
-  return classify(n, silu(n, conv_to(n, x, 1280 / n->divisor, (window){1, 1, 1, 0, 0, 1})));
+  return classify(n, silu(n, conv_to(n, x, 1280 / n->divisor, (window){1, 1, 1, 0, 0, 1, 1})));
 }
 
 static feature regnety32gf(network *n, feature x) {
@@ -203,8 +207,8 @@ static feature regnety32gf(network *n, feature x) {
   for (int stage = 0; stage < 4; stage++)
     for (int block = 0; block < depth[stage]; block++) {
       int64_t width = widths[stage], stride = block ? 1 : 2, out = width / n->divisor;
-      window point = {1, 1, 1, 0, 0, 1}, shortcut = {1, 1, stride, 0, 0, 1};
-      window grouped = {3, 3, stride, 1, 1, width / 232};
+      window point = {1, 1, 1, 0, 0, 1, 1}, shortcut = {1, 1, stride, 0, 0, 1, 1};
+      window grouped = {3, 3, stride, 1, 1, width / 232, 1};
       feature y = unary(n, "Relu", conv_to(n, conv(n, x, width, 1, 1), out, grouped));
       feature gate = unary(n, "GlobalAveragePool", y);
       gate.side = 1;
