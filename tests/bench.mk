@@ -18,8 +18,15 @@ $(B)/networks/int8/%.onnx: %.onnx $(B)/dq-int8
 	@mkdir -p $(@D)
 	$(B)/dq-int8 $< --data synth:shapes --limit 2 --equalize off --bias-correction off -o $@ -q > /dev/null
 
-## bench: dq, ONNX Runtime and OpenVINO in turns, in float and in 8 bits, and the algorithms for convolutions: tables in BUILD/bench*.md
-bench: all $(BENCH_NETWORKS) $(BENCH_INT8) $(BENCH_PYTHON)
-	$(BENCH_PYTHON) tests/bench/bench.py $(B) $(BENCH_MODELS) $(BENCH_NETWORKS) \
-	  --conv $(shell echo $(filter %/squeezenet1.1.onnx %/tiny_darknet.onnx,$(BENCH_MODELS)) | tr ' ' ,) | tee $(B)/bench.md
-	$(BENCH_PYTHON) tests/bench/bench.py $(B) --peers ort,openvino,ort-exact $(BENCH_INT8) | tee $(B)/bench-int8.md
+## bench: dq, ONNX Runtime and OpenVINO in turns, in float and in 8 bits, and the algorithms for convolutions: tables in BUILD/bench-*.md (parts: bench-float, bench-int8, bench-conv; BENCH_OPTIONS='--threads 1 --rounds 3', BENCH_MODELS, BENCH_NETWORKS)
+bench: bench-conv bench-float bench-int8
+.PHONY: bench-conv bench-float bench-int8
+BENCH_CONV = $(filter %/squeezenet1.1.onnx %/tiny_darknet.onnx,$(BENCH_MODELS))
+BENCH = $(BENCH_PYTHON) tests/bench/bench.py $(B) $(BENCH_OPTIONS)
+bench-conv: all $(BENCH_PYTHON)
+	@set -o pipefail; $(BENCH) --conv $(shell echo $(BENCH_CONV) | tr ' ' ,) | tee $(B)/$@.md
+bench-float: all $(BENCH_NETWORKS) $(BENCH_PYTHON)
+	@set -o pipefail; $(BENCH) $(BENCH_MODELS) $(BENCH_NETWORKS) | tee $(B)/$@.md
+bench-int8: all $(BENCH_INT8) $(BENCH_PYTHON)
+	@set -o pipefail; $(BENCH) --peers ort,openvino,ort-exact $(BENCH_INT8) | tee $(B)/$@.md
+bench-conv bench-float bench-int8: SHELL = /bin/bash
