@@ -5,10 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "lib/base/sizes.h"
 
-enum { BLOCK_BYTES = 64 * 1024, LARGE_BYTES = 4 * 1024, ALIGNMENT = 64 };
+enum {
+  BLOCK_BYTES = 64 * 1024,
+  LARGE_BYTES = 4 * 1024,
+  ALIGNMENT = 64,
+  HUGE_BYTES = 2 * 1024 * 1024, // of a page that needs one entry instead of 512 to be found
+};
 
 typedef struct block {
   struct block *next;
@@ -47,11 +53,14 @@ void dq_arena_free(dq_arena *arena) {
 static block *add_block(block **list, size_t size) {
   block *fresh = calloc(1, sizeof *fresh);
   if (!fresh) return NULL;
-  fresh->data = aligned_alloc(ALIGNMENT, dq_round_up(size, ALIGNMENT));
-  if (!fresh->data) {
+  void *data = NULL;
+  if (posix_memalign(&data, size < HUGE_BYTES ? ALIGNMENT : HUGE_BYTES, size)) {
     free(fresh);
     return NULL;
   }
+  fresh->data = data;
+  // Whole pages of it only, so that nothing more is taken; where there are none, nothing changes.
+  if (size >= HUGE_BYTES) (void)madvise(fresh->data, size / HUGE_BYTES * HUGE_BYTES, MADV_HUGEPAGE);
   fresh->size = size;
   fresh->next = *list;
   *list = fresh;

@@ -37,6 +37,10 @@ static void arenas(void **state) {
   assert_int_equal((uintptr_t)dq_arena_alloc(arena, 100000) % 64, 0);
   assert_string_equal(dq_arena_strndup(arena, "abcdef", 3), "abc");
   assert_string_equal(dq_arena_printf(arena, "%d-%s", 7, "x"), "7-x");
+  uint8_t *pages = dq_arena_alloc(arena, (5 << 20) + 1); // on a page of 2 MB, and zeroed to its end
+  assert_int_equal((uintptr_t)pages % (2 << 20), 0);
+  assert_int_equal(pages[0] | pages[5 << 20], 0);
+  dq_arena_release(arena, pages);
   void *small = dq_arena_alloc(arena, 100), *large = dq_arena_alloc(arena, 8192);
   size_t before = dq_arena_bytes(arena);
   dq_arena_release(arena, small);
