@@ -1,19 +1,21 @@
-// 1x1 convolution in fp32 with few outputs: vectors hold output channels, rows of a tile are outputs. Where
-// a plane does not fill whole vectors (7 x 7 is 3.06 of 16), channels do.
+// Convolution in fp32 with few outputs: vectors hold output channels, rows of a tile are outputs. Where a plane
+// does not fill whole vectors (7 x 7 is 3.06 of 16), channels do. A 1x1 without strides and pads (flat) reads the
+// input where it is, others the matrix of im2col.
 //
-// Packed: header; [out_channels] bias; [groups][panels][in_channels][panel] weights, a panel as wide as the
-// tile. Scratch: per thread sums [outputs][panel].
-#include "lib/kernels/conv_internal.h"
+// Packed: header; [out_channels] bias; [groups][panels][depth][panel] weights, a panel as wide as the tile.
+// Scratch: the matrix of a group (not flat); per thread sums [outputs][panel].
+#include "lib/kernels/conv_matrix.h"
 
 #include <string.h>
 
 enum {
-  DEPTH = 256, // input channels at a time: their weights stay in the first-level cache
+  DEPTH = 256, // words of depth at a time: their weights stay in the first-level cache
   LINE = 16,   // words of a line of a cache
 };
 
-static int64_t group_in(const dq_conv_plan *plan) {
-  return plan->shape.in_channels / plan->shape.groups;
+static int64_t depth(const dq_conv_plan *plan) {
+  const dq_conv_parameters *p = &plan->shape;
+  return p->in_channels / p->groups * p->kernel_height * p->kernel_width;
 }
 static int64_t group_out(const dq_conv_plan *plan) {
   return plan->shape.out_channels / plan->shape.groups;
@@ -26,20 +28,27 @@ static int64_t panels(const dq_conv_plan *plan) {
 }
 
 static bool applicable(const dq_conv_plan *plan) {
-  return plan->float32 && !plan->half && dq_conv_is_flat(&plan->shape);
+  return plan->float32 && !plan->half;
 }
 
 static double cost(const dq_conv_plan *plan) {
   const dq_conv_parameters *p = &plan->shape;
-  enum { TURN = 12 }; // a vector of sums brought into place costs as much as so many products
-  const double steps = 1.05; // values are read in smaller pieces
-  int64_t vectors = dq_ceil_div(group_out(plan), 2 * DQ_COST_LANES) * 2;
-  return (double)(p->batch * p->groups * outputs(plan) * vectors) * (steps * (double)group_in(plan) + TURN);
+  enum {
+    TURN = 12,                 // a vector of sums brought into place costs as much as so many products
+    FILL = 100,                // a vector of the matrix does
+    MATRIX_WORDS = 384 * 1024, // that stay in a second-level cache beside the weights
+  };
+  const double steps = 1.05, far = 1.3; // values are read in smaller pieces, from far away where there are many
+  int64_t vectors = dq_ceil_div(group_out(plan), 2 * DQ_COST_LANES) * 2, words = depth(plan) * outputs(plan);
+  double each = (words > MATRIX_WORDS ? far : steps) * (double)depth(plan) + TURN;
+  double fill = dq_conv_is_flat(p) ? 0 : FILL * (double)dq_ceil_div(words, DQ_COST_LANES);
+  return (double)(p->batch * p->groups) * ((double)(outputs(plan) * vectors) * each + fill);
 }
 
 static void prepare(dq_conv_plan *plan) {
   plan->multiply = dq_kernel_find(DQ_OPERATION_f32_tile, plan->cpu);
-  plan->depth = group_in(plan);
+  plan->flat = dq_conv_is_flat(&plan->shape);
+  plan->depth = depth(plan);
   plan->block_depth = DEPTH;
   plan->panel_rows = dq_ceil_div(outputs(plan), dq_ceil_div(outputs(plan), plan->multiply->rows));
 }
@@ -57,7 +66,7 @@ static size_t thread_area(const dq_conv_plan *plan) {
   return dq_words(outputs(plan) * plan->multiply->columns);
 }
 static size_t scratch_words(const dq_conv_plan *plan, int threads) {
-  return (size_t)threads * thread_area(plan);
+  return dq_matrix_words(plan) + (size_t)threads * thread_area(plan);
 }
 
 static void pack(const dq_conv_plan *plan, const void *weights, const void *bias, uint32_t *packed) {
@@ -98,8 +107,9 @@ static void multiply_panel(const dq_conv_plan *plan, int64_t from, int64_t end, 
 
 typedef struct stage {
   const dq_conv_call *call;
-  int64_t parts; // of the outputs of an image
-  bool by_place; // parts of all panels one after another, else parts of one
+  int64_t first, panels; // of all panels of all groups and images, those whose input is there
+  int64_t parts;         // of the outputs of an image
+  bool by_place;         // parts of all panels one after another, else parts of one
 } stage;
 
 static int64_t first_of(const stage *s, int64_t part) {
@@ -133,17 +143,22 @@ static void end_panel(const stage *s, int64_t index, int64_t from, int64_t end, 
     dq_conv_end(s->call, first + c * outputs(plan), form.rows);
 }
 
+static const float *input_of(const dq_conv_call *call, int64_t image, int64_t group) {
+  return (const float *)(const void *)dq_conv_input_channel(call, image, group, 0);
+}
+
 static void panel_task(void *argument, int64_t task, int thread) {
   const stage *s = argument;
   const dq_conv_plan *plan = s->call->plan;
-  int64_t all = plan->shape.batch * plan->shape.groups * panels(plan);
-  int64_t index = s->by_place ? task % all : task / s->parts, part = s->by_place ? task / all : task % s->parts;
+  int64_t index = s->first + (s->by_place ? task % s->panels : task / s->parts);
+  int64_t part = s->by_place ? task / s->panels : task % s->parts;
   int64_t group = index / panels(plan) % plan->shape.groups, image = index / panels(plan) / plan->shape.groups;
   int64_t from = first_of(s, part), end = first_of(s, part + 1);
-  const float *input = (const float *)(const void *)dq_conv_input_channel(s->call, image, group, 0);
+  const float *matrix = (const float *)s->call->scratch;
+  const float *input = plan->flat ? input_of(s->call, image, group) : matrix;
   const float *weights = (const float *)s->call->packed + weights_at(plan) +
                          index % (plan->shape.groups * panels(plan)) * panel_words(plan);
-  float *sums = (float *)s->call->scratch + (size_t)thread * thread_area(plan);
+  float *sums = (float *)s->call->scratch + dq_matrix_words(plan) + (size_t)thread * thread_area(plan);
   multiply_panel(plan, from, end, input, weights, sums);
   end_panel(s, index, from, end, sums);
 }
@@ -151,12 +166,17 @@ static void panel_task(void *argument, int64_t task, int thread) {
 static void run(const dq_conv_call *call) {
   enum { TASKS = 4 }; // for each thread, at least
   const dq_conv_plan *plan = call->plan;
-  int64_t all = plan->shape.batch * plan->shape.groups * panels(plan), threads = dq_pool_threads(call->pool);
+  int64_t groups = plan->shape.groups, inputs = plan->shape.batch * groups, threads = dq_pool_threads(call->pool);
   stage s = {.call = call, .parts = 1, .by_place = dq_conv_by_place(plan, (int)threads)};
-  if (threads > 1) s.parts = dq_ceil_div(TASKS * threads, dq_max_i64(all, 1));
+  s.panels = (plan->flat ? inputs : 1) * panels(plan);
+  if (threads > 1) s.parts = dq_ceil_div(TASKS * threads, dq_max_i64(s.panels, 1));
   if (s.by_place) s.parts = dq_ceil_div(s.parts, threads) * threads;
   s.parts = dq_min_i64(s.parts, dq_ceil_div(outputs(plan), plan->panel_rows));
-  dq_pool_run(call->pool, all * s.parts, panel_task, &s);
+  for (; s.first < inputs * panels(plan); s.first += s.panels) {
+    int64_t input = s.first / panels(plan);
+    if (!plan->flat) dq_matrix_fill(call, input_of(call, input / groups, input % groups), false, (float *)call->scratch);
+    dq_pool_run(call->pool, s.panels * s.parts, panel_task, &s);
+  }
 }
 
 const dq_conv_algorithm dq_conv_channels = {.name = "channels",

@@ -111,28 +111,32 @@ static void fill_outputs(void *argument, int64_t y, int thread) {
     }
 }
 
+void dq_matrix_fill(const dq_conv_call *call, const float *input, bool transposed, float *matrix) {
+  const dq_conv_parameters *p = &call->plan->shape;
+  filling f = {p, input, matrix, depth(call->plan)};
+  dq_pool_run(call->pool, transposed ? p->out_height : f.depth, transposed ? fill_outputs : fill_tap, &f);
+}
+
 static void run_group(const dq_conv_call *call, int64_t image, int64_t group, bool transposed,
                       dq_matrix_multiply *multiply) {
   const dq_conv_plan *plan = call->plan;
   const dq_conv_parameters *p = &plan->shape;
   const uint32_t *packed = call->packed;
   int64_t rows = p->out_channels / p->groups, channel = group * rows;
-  filling f = {p, (const float *)(const void *)dq_conv_input_channel(call, image, group, 0),
-               (float *)call->scratch, depth(plan)};
+  const float *input = (const float *)(const void *)dq_conv_input_channel(call, image, group, 0);
   const float *bias = (const float *)packed + DQ_CONV_HEADER_WORDS;
   dq_matrix_product product = {
       .call = call,
-      .a = bias + dq_words(p->out_channels) + channel * f.depth,
-      .b = plan->flat ? f.input : f.matrix,
+      .a = bias + dq_words(p->out_channels) + channel * depth(plan),
+      .b = plan->flat ? input : (const float *)call->scratch,
       .bias = packed[0] ? bias + channel : NULL,
       .rows = rows,
       .columns = outputs(plan),
-      .depth = f.depth,
+      .depth = depth(plan),
       .transposed = transposed && !plan->flat,
       .out = (float *)call->output + (image * p->out_channels + channel) * outputs(plan),
       .scratch = call->scratch + dq_matrix_words(plan)};
-  if (!plan->flat)
-    dq_pool_run(call->pool, transposed ? p->out_height : f.depth, transposed ? fill_outputs : fill_tap, &f);
+  if (!plan->flat) dq_matrix_fill(call, input, transposed, (float *)call->scratch);
   multiply(&product);
 }
 

@@ -23,6 +23,8 @@ size_t dq_matrix_packed_words(const dq_conv_plan *plan);
 // Words of the matrix; a product's own room comes behind it.
 size_t dq_matrix_words(const dq_conv_plan *plan);
 void dq_matrix_pack(const dq_conv_plan *plan, const void *weights, const void *bias, uint32_t *packed);
+// The matrix of im2col, or of im2row where transposed, of a group's `input`, by the call's pool.
+void dq_matrix_fill(const dq_conv_call *call, const float *input, bool transposed, float *matrix);
 void dq_matrix_run(const dq_conv_call *call, bool transposed, dq_matrix_multiply *multiply);
 
 #endif

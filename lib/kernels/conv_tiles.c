@@ -50,10 +50,14 @@ static int choose_multiply(const dq_conv_plan *plan) {
 
 static double cost(const dq_conv_plan *plan) {
   const dq_conv_parameters *p = &plan->shape;
-  enum { PACK = 3 }; // a vector packed costs as much as so many products
+  enum { PACK = 3, SKIP = 32 }; // a vector packed costs as much as so many products; one of an input of which
+                                // little is multiplied, as strides leave it of a 1x1, does
   int64_t vectors = dq_ceil_div(p->out_height * p->out_width, DQ_COST_LANES);
   double depth = (double)(p->in_channels / p->groups * p->kernel_height * p->kernel_width);
-  return (double)(p->batch * p->groups * vectors) * depth * (double)(group_out(plan) + PACK);
+  double product = (double)(p->batch * p->groups * vectors) * depth * (double)(group_out(plan) + PACK);
+  bool skips = p->kernel_height * p->kernel_width == 1 && p->stride_height * p->stride_width > 1;
+  if (!skips) return product;
+  return product + (double)(p->batch * p->in_channels * dq_ceil_div(p->in_height * p->in_width, DQ_COST_LANES)) * SKIP;
 }
 
 static int64_t rows_of_panels(const dq_conv_plan *plan, const dq_kernel *multiply) {

@@ -389,12 +389,14 @@ void check_conv_matrix(checker *c) {
 }
 void check_conv_channels(checker *c) {
   dq_conv_parameters p = random_conv(c, false);
-  p.kernel_height = p.kernel_width = p.stride_height = p.stride_width = 1;
-  p.pad_top = p.pad_left = p.pad_bottom = p.pad_right = 0;
-  p.out_height = p.in_height = between(c, 1, 12);
-  p.out_width = p.in_width = between(c, 1, 12);
+  if (chance(c, 50)) { // reads the input where it is
+    p.kernel_height = p.kernel_width = p.stride_height = p.stride_width = 1;
+    p.pad_top = p.pad_left = p.pad_bottom = p.pad_right = 0;
+    p.out_height = p.in_height = between(c, 1, 12);
+    p.out_width = p.in_width = between(c, 1, 12);
+    if (chance(c, 20)) p.in_channels = 300 * p.groups; // several blocks of depth
+  }
   p.algorithm = DQ_CONV_channels;
-  if (chance(c, 10)) p.in_channels = 300 * p.groups; // several blocks of depth
   check_shape(c, p, float_case);
 }
 void check_depthwise_f32(checker *c) {
