@@ -11,12 +11,12 @@ $(B)/networks/%.onnx: $(B)/make_networks
 	@mkdir -p $(@D)
 	$(B)/make_networks $* 1 $@
 
-# The same in 8 bits, safe for pairs as by default. Their speed does not depend on how well the ranges fit.
+# The same in 8 bits, safe for pairs. Their speed does not depend on how well the ranges fit, so nothing is tried.
 BENCH_INT8 = $(patsubst %,$(B)/networks/int8/%,$(notdir $(BENCH_MODELS) $(BENCH_NETWORKS)))
 vpath %.onnx $(dir $(firstword $(BENCH_MODELS))) $(B)/networks
 $(B)/networks/int8/%.onnx: %.onnx $(B)/dq-int8
 	@mkdir -p $(@D)
-	$(B)/dq-int8 $< --data synth:shapes --limit 2 --equalize off --bias-correction off -o $@ -q > /dev/null
+	$(B)/dq-int8 $< --data synth:shapes --limit 1 --method minmax --accumulator pairs --equalize off --bias-correction off -o $@ -q > /dev/null
 
 ## bench: dq, ONNX Runtime and OpenVINO in turns, in float and in 8 bits, and the algorithms for convolutions: tables in BUILD/bench-*.md (parts: bench-float, bench-int8, bench-conv; BENCH_OPTIONS='--threads 1 --rounds 3', BENCH_MODELS, BENCH_NETWORKS)
 bench: bench-conv bench-float bench-int8
