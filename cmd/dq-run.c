@@ -212,9 +212,9 @@ static dq_status set_convolutions(const run_options *options, const char *usual,
   return DQ_OK;
 }
 
-static dq_status run_files(const run_options *options, const dq_graph *graph, dq_arena *arena,
+static dq_status run_files(const run_options *options, dq_graph *graph, dq_arena *arena,
                            const dq_context *context, dq_error *error) {
-  dq_session_options session_options = {.plain = options->plain};
+  dq_session_options session_options = {.plain = options->plain, .spent = graph};
   dq_tensor **tensors = DQ_NEW_ARRAY(arena, options->inputs.count, dq_tensor *);
   if (!tensors) return dq_fail_memory(error, 0);
   DQ_TRY(set_convolutions(options, "direct", arena, &session_options, error));
@@ -224,6 +224,7 @@ static dq_status run_files(const run_options *options, const dq_graph *graph, dq
   DQ_TRY(dq_session_open(&session, graph, &session_options, context, error));
   dq_status status = fill_inputs(&session_options.shapes, tensors, options->inputs.count,
                                                  session.plan, error);
+  for (int i = 0; i < options->inputs.count; i++) dq_arena_release(arena, tensors[i]->data); // the plan has them
   if (status == DQ_OK) status = dq_plan_run(session.plan, error);
   if (status == DQ_OK) status = print_outputs(options, session.plan, NULL, error);
   if (status == DQ_OK) status = save_outputs(options, session.plan, -1, error);
@@ -254,9 +255,9 @@ static dq_status run_pictures(const run_options *options, dq_plan *plan, dq_data
   return DQ_OK;
 }
 
-static dq_status run_data(const run_options *options, const dq_graph *graph, dq_arena *arena,
+static dq_status run_data(const run_options *options, dq_graph *graph, dq_arena *arena,
                           const dq_context *context, dq_error *error) {
-  dq_session_options session_options = {.plain = options->plain};
+  dq_session_options session_options = {.plain = options->plain, .spent = graph};
   DQ_TRY(set_convolutions(options, "auto", arena, &session_options, error));
   DQ_TRY(dq_read_shapes(&options->shapes, 1, arena, &session_options.shapes, error));
   dq_data *data = NULL;

@@ -33,7 +33,7 @@ static void find_lifetimes(dq_plan *plan) {
     if (!place->bytes) place->bytes = ALIGNMENT;
     const dq_value *value = graph->values[v];
     place->planned = !plan->tensors[v].data && plan->tensors[v].rank >= 0 &&
-                     (value->producer || value->is_input);
+                     (value->producer || (value->is_input && !value->constant));
     place->computed = plan->tensors[v].data && value->producer;
     if (value->is_output || value->is_input) place->last = plan->step_count;
   }

@@ -79,6 +79,37 @@ static dq_status prepare_step(dq_plan *plan, dq_step *step, const dq_plan_option
   return DQ_OK;
 }
 
+static int count_readers(const dq_plan *plan, const void *data) {
+  int readers = 0;
+  for (int s = 0; s < plan->step_count; s++)
+    for (int i = 0; i < plan->steps[s].op.input_count; i++) {
+      const dq_tensor *input = plan->steps[s].op.inputs[i];
+      readers += input && input->data == data;
+    }
+  return readers;
+}
+
+static void give_back(const dq_graph *graph, void *data) {
+  for (int v = 0; v < graph->value_count; v++) {
+    dq_tensor *constant = graph->values[v]->constant;
+    if (constant && constant->data == data) constant->data = NULL;
+  }
+  dq_arena_release(graph->arena, data);
+}
+
+// Constants that no step but this one needs, which has packed them.
+static void give_back_packed(dq_plan *plan, const dq_step *step, dq_graph *spent) {
+  for (int i = 0; i < step->op.input_count; i++) {
+    const dq_value *value = step->op.node->inputs[i];
+    if (!(step->op.packed >> i & 1) || !value->constant || value->is_output) continue;
+    void *data = plan->tensors[value->index].data;
+    if (count_readers(plan, data) > 1) continue;
+    plan->tensors[value->index].data = NULL;
+    give_back(plan->graph, data);
+    give_back(spent, data);
+  }
+}
+
 static dq_status prepare_steps(dq_plan *plan, const dq_plan_options *options, dq_error *error) {
   double start = dq_seconds();
   size_t before = dq_arena_bytes(plan->arena);
@@ -90,6 +121,7 @@ static dq_status prepare_steps(dq_plan *plan, const dq_plan_options *options, dq
       step->dynamic |= step->op.inputs[i] && step->op.inputs[i]->rank < 0;
     if (step->dynamic) continue;
     DQ_TRY(prepare_step(plan, step, options, &misfits));
+    if (options && options->spent) give_back_packed(plan, step, options->spent);
     convolutions += step->op.computed_by != NULL;
     if (step->op.scratch_bytes > plan->scratch_bytes) plan->scratch_bytes = step->op.scratch_bytes;
   }

@@ -18,6 +18,9 @@ typedef struct dq_plan_options {
   dq_shape_request shapes;
   const dq_conv_setting *convolutions; // the last that fits a node counts
   int convolution_count;
+  // NULL, or the graph that owns elements of constants, when no other plan needs them: weights that steps have packed
+  // are given back while planning. They are then gone from both graphs.
+  dq_graph *spent;
 } dq_plan_options;
 
 // The graph must be indexed and must outlive the plan; nodes in any order. Values that are not known

@@ -25,6 +25,7 @@ typedef struct dq_op {
   int algorithm;             // how a convolution is to be computed, a dq_conv_choice of lib/kernels
   const char *computed_by;   // set by prepare: the algorithm that was chosen; NULL: there is one way only
   bool misfit;               // set by prepare: the one asked for does not fit
+  unsigned packed;           // set by prepare: bit i: run does not read the elements of input i
   dq_error *error;
 } dq_op;
 

@@ -37,7 +37,8 @@ static dq_status open_session(dq_session *session, const dq_session_options *opt
   if (!options || !options->plain) DQ_TRY(run_passes(session->copy, shapes, context, error));
   dq_plan_options plan_options = {0};
   if (options)
-    plan_options = (dq_plan_options){options->shapes, options->convolutions, options->convolution_count};
+    plan_options =
+        (dq_plan_options){options->shapes, options->convolutions, options->convolution_count, options->spent};
   DQ_TRY(dq_plan_new(&session->plan, session->copy, &plan_options, context, error));
   for (int i = 0; options && i < options->tap_count; i++)
     dq_plan_tap(session->plan, options->taps[i]);

@@ -270,6 +270,36 @@ static void taps_change_no_bit(void **state) {
   dq_graph_free(graph);
 }
 
+// A convolution's own weights are gone when they are packed; those that two read stay, and no bit changes.
+static void packed_weights_are_given_back(void **state) {
+  (void)state;
+  enum { COUNT = 8 * 8 * 5 * 5 };
+  float values[COUNT];
+  for (int i = 0; i < COUNT; i++) values[i] = 0.01f * (float)(i % 17 - 8);
+  dq_graph *graph = new_graph();
+  dq_value *x = shaped(graph, "x", 4, (int64_t[]){1, 8, 9, 9}), *from = x;
+  dq_value *shared = constant(graph, "shared", 4, (int64_t[]){8, 8, 3, 3}, values);
+  dq_value *own = constant(graph, "own", 4, (int64_t[]){8, 8, 5, 5}, values);
+  static const char *const names[] = {"a", "b", "y"};
+  for (int i = 0; i < 3; i++) {
+    add(graph, "Conv", 2, (dq_value *[]){from, i == 1 ? own : shared}, names[i]);
+    from = dq_graph_find(graph, names[i]);
+  }
+  interface(graph, x, from);
+  from->type = DQ_F32, from->rank = -1;
+  assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+  dq_arena *arena = dq_arena_new(0);
+  dq_tensor *kept = session_run(graph, NULL, &context, arena, NULL);
+  size_t before = dq_arena_bytes(graph->arena);
+  assert_non_null(own->constant->data);
+  same_bits(kept, session_run(graph, &(dq_session_options){.spent = graph}, &context, arena, NULL));
+  assert_null(own->constant->data);
+  assert_non_null(shared->constant->data);
+  assert_int_equal(before - dq_arena_bytes(graph->arena), sizeof values);
+  dq_arena_free(arena);
+  dq_graph_free(graph);
+}
+
 // ---- Passes ----
 
 // Conv of weight 2 and bias 1, normalized with mean 3, variance 4 less epsilon, scale 6, offset 5:
@@ -466,7 +496,7 @@ static int end(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(memory_is_never_shared_too_early), cmocka_unit_test(memory_limit),
-      cmocka_unit_test(a_run_goes_back_to_a_state),
+      cmocka_unit_test(a_run_goes_back_to_a_state), cmocka_unit_test(packed_weights_are_given_back),
       cmocka_unit_test(taps_change_no_bit), cmocka_unit_test(batch_norm_by_hand),
       cmocka_unit_test(batch_norm_in_half), cmocka_unit_test(ends_of_residual_blocks),
       cmocka_unit_test(batch_norm_of_negative_variance), cmocka_unit_test(integer_convolution),
