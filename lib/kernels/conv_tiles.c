@@ -226,6 +226,7 @@ typedef struct stage {
   const uint32_t *planes; // expanded, or the input itself
   uint32_t *threads;      // scratch of thread 0
   int64_t columns;        // of a block
+  bool shared;            // by several threads: values read first come from other processors
   int64_t blocks, chunks; // tasks: blocks of columns times chunks of panels
 } stage;
 
@@ -321,6 +322,7 @@ static void requantize_rows(const stage *s, int64_t channel, int64_t rows, const
 typedef struct block {
   int64_t first, count; // columns
   int64_t depth_from, depth_end;
+  int64_t first_panel; // that reads them
   uint32_t *packed, *sums;
   float *widened; // room for the weights of a panel
 } block;
@@ -384,6 +386,9 @@ static void multiply_panel(const stage *s, const block *b, int64_t panel) {
                        : b->packed + at * tile.depth;
     tile.b_stride = in_planes ? plane_stride(plan) : width;
     tile.ahead = at ? NULL : (const uint32_t *)tile.a + tile.depth * tile.a_stride; // weights of the next panel or block
+    bool far_values = s->shared && in_planes && panel == b->first_panel && at + width < b->count;
+    if (far_values) tile.ahead = (const uint32_t *)tile.b + width;
+    tile.ahead_stride = far_values ? tile.b_stride : 0;
     ((dq_tile_function *)plan->multiply->function)(&tile);
   }
   if (!tile.finish) return;
@@ -409,7 +414,7 @@ static void multiply_task(void *argument, int64_t task, int thread) {
   int64_t from = panels(plan) * chunk / s->chunks, end = panels(plan) * (chunk + 1) / s->chunks;
   uint32_t *room = s->threads + (size_t)thread * thread_area(plan);
   int64_t *held = (int64_t *)(void *)room;
-  block b = {.first = index * s->columns, .packed = room + HELD_WORDS};
+  block b = {.first = index * s->columns, .first_panel = from, .packed = room + HELD_WORDS};
   b.sums = b.packed + block_area(plan);
   b.widened = (float *)b.sums + sums_area(plan);
   b.count = dq_min_i64(s->columns, outputs - b.first);
@@ -446,6 +451,7 @@ static void run(const dq_conv_call *call) {
   const dq_conv_parameters *p = &plan->shape;
   stage s = {.call = call, .threads = call->scratch + plane_area(plan), .planes = call->scratch};
   int threads = dq_pool_threads(call->pool);
+  s.shared = threads > 1;
   choose_tasks(&s, threads);
   for (s.image = 0; s.image < p->batch; s.image++)
     for (s.group = 0; s.group < p->groups; s.group++) {

@@ -77,6 +77,7 @@ typedef struct dq_tile {
   int64_t depth;
   int rows, columns;
   const void *ahead;    // unless NULL: what is read behind this tile, brought near a line of 64 bytes for each k
+  int64_t ahead_stride; // unless 0: fp32: two lines for each k instead, so many words apart
   bool accumulate;      // start from c
   const int32_t *start; // otherwise, integers: from start[i]; NULL: 0
   // u8s8_sums16_tile: `run_count` runs of runs[r] words, the next words of a with those of b at

@@ -41,12 +41,16 @@ static inline __attribute__((always_inline)) void store_row(const dq_tile *t, in
 
 static inline __attribute__((always_inline)) void
 add_products(const dq_tile *t, vector sums[][2], const int rows, const int vectors,
-             const bool scattered, const bool looks_ahead) {
+             const bool scattered, const bool looks_ahead, const bool looks_aside) {
   const uint32_t *a = t->a, *b = t->b;
   const char *ahead = t->ahead;
   const int64_t a_stride = t->a_stride, b_stride = t->b_stride;
   for (int64_t k = 0; k < t->depth; k++, a += a_stride, b += b_stride) {
     if (looks_ahead) __builtin_prefetch(ahead + k * 64, 0, 2);
+    if (looks_aside) {
+      __builtin_prefetch(ahead + k * t->ahead_stride * 4, 0, 2);
+      __builtin_prefetch(ahead + k * t->ahead_stride * 4 + 64, 0, 2);
+    }
     const uint32_t *from = scattered ? (const uint32_t *)t->b + t->offsets[k] : b;
     values_vector values[2];
 #pragma GCC unroll 2
@@ -65,9 +69,10 @@ static inline __attribute__((always_inline)) void tile(const dq_tile *t, const i
   vector sums[TILE_ROWS][2];
 #pragma GCC unroll 16
   for (int i = 0; i < rows; i++) start_row(t, i, sums[i], vectors);
-  if (TILE_FLOAT && t->offsets) add_products(t, sums, rows, vectors, true, false);
-  else if (TILE_FLOAT && t->ahead) add_products(t, sums, rows, vectors, false, true);
-  else add_products(t, sums, rows, vectors, false, false);
+  if (TILE_FLOAT && t->offsets) add_products(t, sums, rows, vectors, true, false, false);
+  else if (TILE_FLOAT && t->ahead_stride) add_products(t, sums, rows, vectors, false, false, true);
+  else if (TILE_FLOAT && t->ahead) add_products(t, sums, rows, vectors, false, true, false);
+  else add_products(t, sums, rows, vectors, false, false, false);
 #pragma GCC unroll 16
   for (int i = 0; i < rows; i++) {
 #if TILE_FLOAT
