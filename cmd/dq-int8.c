@@ -368,7 +368,8 @@ static const dq_command command = {
     .usage = "MODEL (--data SPEC | --use-table FILE) -o OUT [options]",
     .description =
         "Weights become int8 with one scale per output channel, activations 8 bits with one scale and "
-        "zero point per tensor, chosen on the pictures of --data. Batch normalization is folded first. "
+        "zero point per tensor, chosen on the pictures of --data. Batch normalization, and "
+        "what is multiplied or added by channel behind convolutions, is folded into them first. "
         "The model written carries QuantizeLinear and DequantizeLinear around every quantized operator, "
         "int8 weights and int32 biases; runtimes turn these into integer kernels.\n\n"
         "Calibration reads one picture at a time: its memory does not grow with their number, and the "

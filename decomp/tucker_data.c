@@ -5,7 +5,7 @@
 
 #include "decomp/responses.h"
 #include "lib/base/sizes.h"
-#include "lib/passes/batch_norm.h"
+#include "lib/passes/fold_affine.h"
 
 enum { ROUNDS = 4, REFINEMENT_ROUNDS = 20 };
 // Moments of one run over the pictures.
@@ -13,8 +13,8 @@ static const size_t MOMENT_BYTES = (size_t)1 << 30;
 
 dq_status dq_tucker_data_fold(dq_graph *graph, dq_error *error) {
   for (int n = 0; n < graph->node_count; n++) {
-    dq_node *node = graph->nodes[n], *conv = node->removed ? NULL : dq_batch_norm_conv(node);
-    if (conv) DQ_TRY(dq_batch_norm_fold(graph, conv, node, error));
+    dq_node *node = graph->nodes[n], *convolution = node->removed ? NULL : dq_affine_convolution(node);
+    if (convolution) DQ_TRY(dq_affine_fold(graph, convolution, node, error));
   }
   return dq_graph_index(graph, false, error);
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lib/passes/batch_norm.h"
+#include "lib/passes/fold_affine.h"
 #include "lib/passes/passes_internal.h"
 #include "lib/passes/raise_opset.h"
 #include "quant/focus.h"
@@ -28,10 +28,10 @@ bool dq_int8_is_quantized(const dq_graph *graph) {
   return false;
 }
 
-static dq_status fold_batch_norms(dq_graph *graph, dq_error *error) {
+static dq_status fold_affine(dq_graph *graph, dq_error *error) {
   for (int n = 0; n < graph->node_count; n++) {
-    dq_node *conv = dq_batch_norm_conv(graph->nodes[n]);
-    if (conv) DQ_TRY(dq_batch_norm_fold(graph, conv, graph->nodes[n], error));
+    dq_node *convolution = dq_affine_convolution(graph->nodes[n]);
+    if (convolution) DQ_TRY(dq_affine_fold(graph, convolution, graph->nodes[n], error));
   }
   return dq_graph_index(graph, false, error);
 }
@@ -45,16 +45,22 @@ static bool is_computed_constant(const dq_value *value, int depth) {
   return true;
 }
 
-// Weights that nodes compute from initializers (old exporters reshape them) become initializers.
-static dq_status fold_weights(dq_graph *graph, const dq_context *context, dq_error *error) {
+// Whether the node is quantized and an operand is computed from initializers, as old exporters reshape weights.
+static bool has_computed_constant(const dq_node *node) {
   enum { LONGEST_CHAIN = 8 };
-  bool any = false;
-  for (int n = 0; n < graph->node_count; n++) {
-    const dq_operator *row = dq_operator_find(graph->nodes[n]->domain, graph->nodes[n]->op_type);
-    const dq_value *weight = dq_node_input(graph->nodes[n], 1);
-    any |= row && row->quantization == DQ_QUANTIZE_COMPUTE && weight && !weight->constant &&
-           is_computed_constant(weight, LONGEST_CHAIN);
+  const dq_operator *row = dq_operator_find(node->domain, node->op_type);
+  if (!row || row->quantization == DQ_QUANTIZE_NOT || row->quantization == DQ_QUANTIZE_SHARE) return false;
+  for (int i = 0; i < node->input_count; i++) {
+    const dq_value *value = dq_node_input(node, i);
+    if (value && !value->constant && is_computed_constant(value, LONGEST_CHAIN)) return true;
   }
+  return false;
+}
+
+// Such operands become initializers.
+static dq_status fold_operands(dq_graph *graph, const dq_context *context, dq_error *error) {
+  bool any = false;
+  for (int n = 0; n < graph->node_count; n++) any |= has_computed_constant(graph->nodes[n]);
   if (!any) return DQ_OK;
   DQ_TRY(dq_pass_fold_constants(graph, NULL, context, error));
   return dq_graph_index(graph, false, error);
@@ -62,8 +68,8 @@ static dq_status fold_weights(dq_graph *graph, const dq_context *context, dq_err
 
 // What is written in float before anything is observed.
 static dq_status fold(dq_int8_job *job) {
-  DQ_TRY(fold_weights(job->graph, job->context, job->error));
-  DQ_TRY(fold_batch_norms(job->graph, job->error));
+  DQ_TRY(fold_operands(job->graph, job->context, job->error));
+  DQ_TRY(fold_affine(job->graph, job->error));
   return dq_focus_fold(job->graph, &job->options->shapes, job->context, job->error);
 }
 

@@ -374,6 +374,75 @@ static void ends_of_residual_blocks(void **state) {
   }
 }
 
+// Conv of weights 2 and 3 (two channels) and bias 1 and 0, then a Mul, an Add, a Sub or a Div of a constant. By
+// channel or one number it is folded; along a row it is not, nor a number divided by the result, nor one that gives
+// weights beyond float32.
+static void affine_by_hand(void **state) {
+  (void)state;
+  const struct {
+    const char *type;
+    bool first; // the constant is the first operand
+    int rank;
+    int64_t dims[4];
+    float c[2];
+    int nodes;
+    float expected[2]; // of x = 1 in both places: 3 and 3 before
+  } cases[] = {{"Mul", false, 4, {1, 2, 1, 1}, {2, -4}, 1, {6, -12}},
+               {"Add", true, 3, {2, 1, 1}, {0.5f, -1}, 1, {3.5f, 2}},
+               {"Add", false, 0, {0}, {2}, 1, {5, 5}},
+               {"Sub", false, 3, {2, 1, 1}, {1, 2}, 1, {2, 1}},
+               {"Sub", true, 1, {1}, {10}, 1, {7, 7}},
+               {"Div", false, 3, {2, 1, 1}, {4, 2}, 1, {0.75f, 1.5f}},
+               {"Div", true, 1, {1}, {6}, 2, {2, 2}},
+               {"Add", false, 1, {2}, {1, 1}, 2, {4, 4}},
+               {"Mul", false, 1, {1}, {2e38f}, 2, {INFINITY, INFINITY}}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    dq_graph *graph = new_graph();
+    dq_value *x = shaped(graph, "x", 4, (int64_t[]){1, 1, 1, 2});
+    const int64_t weight[] = {2, 1, 1, 1};
+    add(graph, "Conv", 3, (dq_value *[]){x, constant(graph, "w", 4, weight, (float[]){2, 3}), constant(graph, "b", 1, weight, (float[]){1, 0})}, "c");
+    dq_value *result = dq_graph_find(graph, "c"), *k = constant(graph, "k", cases[i].rank, cases[i].dims, cases[i].c);
+    add(graph, cases[i].type, 2, cases[i].first ? (dq_value *[]){k, result} : (dq_value *[]){result, k}, "y");
+    interface(graph, x, shaped(graph, "y", 4, (int64_t[]){1, 2, 1, 2}));
+    assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+    dq_session session;
+    dq_error error = {0};
+    assert_int_equal(dq_session_open(&session, graph, NULL, &context, &error), DQ_OK);
+    assert_int_equal(session.copy->node_count, cases[i].nodes);
+    float *input = dq_plan_input(session.plan, 0)->data;
+    input[0] = input[1] = 1;
+    assert_int_equal(dq_plan_run(session.plan, &error), DQ_OK);
+    const float *output = dq_plan_output(session.plan, 0)->data;
+    for (int o = 0; o < 2; o++) assert_true(output[2 * o] == cases[i].expected[o] && output[2 * o + 1] == cases[i].expected[o]);
+    dq_session_close(&session);
+    dq_graph_free(graph);
+  }
+}
+
+// ConvTranspose of two groups of two channels: weight 1, 2, 3, 4 by output channel, times 1, 10, 100, 1000.
+static void affine_behind_groups(void **state) {
+  (void)state;
+  dq_graph *graph = new_graph();
+  dq_value *x = shaped(graph, "x", 4, (int64_t[]){1, 2, 1, 1});
+  const int64_t weight[] = {2, 2, 1, 1}, factors[] = {4, 1, 1};
+  dq_node *node = add(graph, "ConvTranspose", 2, (dq_value *[]){x, constant(graph, "w", 4, weight, (float[]){1, 2, 3, 4})}, "c");
+  dq_node_set_int(graph, node, "group", 2);
+  add(graph, "Mul", 2, (dq_value *[]){dq_graph_find(graph, "c"), constant(graph, "k", 3, factors, (float[]){1, 10, 100, 1000})}, "y");
+  interface(graph, x, shaped(graph, "y", 4, (int64_t[]){1, 4, 1, 1}));
+  assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+  dq_session session;
+  dq_error error = {0};
+  assert_int_equal(dq_session_open(&session, graph, NULL, &context, &error), DQ_OK);
+  assert_int_equal(session.copy->node_count, 1);
+  float *input = dq_plan_input(session.plan, 0)->data;
+  input[0] = 1, input[1] = 2;
+  assert_int_equal(dq_plan_run(session.plan, &error), DQ_OK);
+  const float expected[] = {1, 20, 600, 8000}, *output = dq_plan_output(session.plan, 0)->data;
+  for (int o = 0; o < 4; o++) assert_true(output[o] == expected[o]);
+  dq_session_close(&session);
+  dq_graph_free(graph);
+}
+
 static dq_value *half_constant(dq_graph *graph, const char *name, int rank, float x) {
   const int64_t one[] = {1, 1, 1, 1};
   dq_tensor *tensor = dq_tensor_new(graph->arena, DQ_F16, rank, one);
@@ -498,7 +567,7 @@ int main(void) {
       cmocka_unit_test(memory_is_never_shared_too_early), cmocka_unit_test(memory_limit),
       cmocka_unit_test(a_run_goes_back_to_a_state), cmocka_unit_test(packed_weights_are_given_back),
       cmocka_unit_test(taps_change_no_bit), cmocka_unit_test(batch_norm_by_hand),
-      cmocka_unit_test(batch_norm_in_half), cmocka_unit_test(ends_of_residual_blocks),
+      cmocka_unit_test(affine_by_hand), cmocka_unit_test(affine_behind_groups), cmocka_unit_test(batch_norm_in_half), cmocka_unit_test(ends_of_residual_blocks),
       cmocka_unit_test(batch_norm_of_negative_variance), cmocka_unit_test(integer_convolution),
   };
   return cmocka_run_group_tests(tests, start, end);

@@ -1,0 +1,202 @@
+// One factor and one addend per channel behind a convolution go into its weights and its bias.
+#include "lib/passes/fold_affine.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/passes/passes_internal.h"
+
+enum { SCALE = 1, SHIFT, MEAN, VARIANCE }; // inputs of BatchNormalization
+
+static bool is_constant(const dq_value *value, int type) {
+  const dq_tensor *tensor = dq_constant_of(value);
+  return tensor && tensor->type == type;
+}
+
+static bool is_folded_norm(const dq_node *node, int type) {
+  if (!dq_node_is(node, "BatchNormalization") || node->input_count < 5 ||
+      dq_node_int(node, "training_mode", 0) || !dq_node_int(node, "spatial", 1))
+    return false;
+  for (int i = 1; i < node->output_count; i++)
+    if (node->outputs[i]) return false;
+  for (int i = SCALE; i <= VARIANCE; i++)
+    if (!is_constant(node->inputs[i], type)) return false;
+  return true;
+}
+
+// Add, Sub, Mul and Div as they are since opset 7, before which operands were broadcast by attributes. Returns the
+// input that is the constant, -1: none is.
+static int constant_operand(const dq_node *node, int type) {
+  bool divides = dq_node_is(node, "Div"), either = dq_node_is(node, "Add") || dq_node_is(node, "Sub") || dq_node_is(node, "Mul");
+  if ((!divides && !either) || node->input_count != 2 || node->attribute_count) return -1;
+  if (is_constant(node->inputs[1], type)) return 1;
+  return either && is_constant(node->inputs[0], type) ? 0 : -1;
+}
+
+// Whether the constant is one number, or one per channel of a result of `rank` dimensions.
+static bool is_by_channel(const dq_tensor *constant, int rank, int64_t channels) {
+  if (constant->rank > rank) return false;
+  for (int d = 0; d < constant->rank; d++) {
+    bool along = rank - constant->rank + d == 1;
+    if (constant->dims[d] != 1 && !(along && constant->dims[d] == channels)) return false;
+  }
+  return true;
+}
+
+static bool is_transposed(const dq_node *convolution) { return dq_node_is(convolution, "ConvTranspose"); }
+
+// Output channels of a convolution with constant weights.
+static int64_t channels_of(const dq_node *convolution) {
+  const dq_tensor *weight = convolution->inputs[1]->constant;
+  return is_transposed(convolution) ? weight->dims[1] * dq_node_int(convolution, "group", 1) : weight->dims[0];
+}
+
+static dq_node *find_convolution(const dq_node *node, int type) {
+  int side = is_folded_norm(node, type) ? SCALE : constant_operand(node, type);
+  if (side < 0) return NULL;
+  const dq_value *input = node->inputs[side == 0];
+  dq_node *producer = input ? input->producer : NULL;
+  if (!producer || !dq_is_private(input) || (!dq_node_is(producer, "Conv") && !is_transposed(producer))) return NULL;
+  const dq_value *bias = dq_node_input(producer, 2);
+  if (!is_constant(producer->inputs[1], type) || (bias && !is_constant(bias, type))) return NULL;
+  const dq_tensor *weight = producer->inputs[1]->constant;
+  if (weight->rank < 3) return NULL;
+  bool fits = is_folded_norm(node, type) || is_by_channel(node->inputs[side]->constant, weight->rank, channels_of(producer));
+  return fits ? producer : NULL;
+}
+
+dq_node *dq_affine_convolution(const dq_node *node) { return find_convolution(node, DQ_F32); }
+
+static dq_status check_length(const dq_node *node, const dq_value *value, int64_t channels, dq_error *error) {
+  char label[DQ_LABEL_TEXT];
+  if (!value || dq_tensor_count(value->constant) == channels) return DQ_OK;
+  return dq_fail(error, DQ_BAD_INPUT, "%s: '%s' has %lld elements, expected %lld", dq_node_label(node, label, sizeof label),
+                 value->name, (long long)dq_tensor_count(value->constant), (long long)channels);
+}
+
+static dq_status check(const dq_node *convolution, const dq_node *node, dq_error *error) {
+  char label[DQ_LABEL_TEXT];
+  int64_t channels = channels_of(convolution);
+  DQ_TRY(check_length(convolution, dq_node_input(convolution, 2), channels, error));
+  if (!dq_node_is(node, "BatchNormalization")) return DQ_OK;
+  for (int i = SCALE; i <= VARIANCE; i++) DQ_TRY(check_length(node, node->inputs[i], channels, error));
+  double epsilon = (double)dq_node_float(node, "epsilon", 1e-5f);
+  for (int64_t o = 0; o < channels; o++)
+    if (!(dq_tensor_get(node->inputs[VARIANCE]->constant, o) + epsilon > 0))
+      return dq_fail(error, DQ_BAD_INPUT, "%s: variance of channel %lld plus epsilon is not positive",
+                     dq_node_label(node, label, sizeof label), (long long)o);
+  return DQ_OK;
+}
+
+typedef struct affine {
+  double factor, shift;
+} affine;
+
+static affine norm_of(const dq_node *node, int64_t channel) {
+  double given[VARIANCE + 1];
+  for (int i = SCALE; i <= VARIANCE; i++) given[i] = dq_tensor_get(node->inputs[i]->constant, channel);
+  double factor = given[SCALE] / sqrt(given[VARIANCE] + (double)dq_node_float(node, "epsilon", 1e-5f));
+  return (affine){factor, given[SHIFT] - given[MEAN] * factor};
+}
+
+static affine affine_of(const dq_node *node, int type, int64_t channel) {
+  if (dq_node_is(node, "BatchNormalization")) return norm_of(node, channel);
+  int side = constant_operand(node, type);
+  const dq_tensor *constant = node->inputs[side]->constant;
+  double c = dq_tensor_get(constant, dq_tensor_count(constant) == 1 ? 0 : channel);
+  if (dq_node_is(node, "Mul")) return (affine){c, 0};
+  if (dq_node_is(node, "Div")) return (affine){1 / c, 0};
+  if (dq_node_is(node, "Add")) return (affine){1, c};
+  return side == 1 ? (affine){1, -c} : (affine){-1, c};
+}
+
+// The output channel that element `i` of the weights belongs to.
+static int64_t channel_of(const dq_node *convolution, int64_t i) {
+  const dq_tensor *weight = convolution->inputs[1]->constant;
+  int64_t taps = dq_tensor_product(weight, 2, weight->rank);
+  if (!is_transposed(convolution)) return i / (taps * weight->dims[1]);
+  int64_t inputs = weight->dims[0] / dq_node_int(convolution, "group", 1); // of one group
+  return i / (taps * weight->dims[1] * inputs) * weight->dims[1] + i / taps % weight->dims[1];
+}
+
+// `by`: of each output channel.
+static void fold_elements(const dq_node *convolution, const affine *by, dq_tensor *weight, dq_tensor *bias) {
+  const dq_tensor *old = convolution->inputs[1]->constant;
+  const dq_value *old_bias = dq_node_input(convolution, 2);
+  for (int64_t o = 0; o < dq_tensor_count(bias); o++)
+    dq_tensor_set(bias, o, (old_bias ? dq_tensor_get(old_bias->constant, o) : 0) * by[o].factor + by[o].shift);
+  for (int64_t i = 0; i < dq_tensor_count(old); i++)
+    dq_tensor_set(weight, i, dq_tensor_get(old, i) * by[channel_of(convolution, i)].factor);
+}
+
+// Whether the type holds what was folded as well as it held what there was: everything finite, and in float16 the
+// largest weight of every channel a normal number, so that no channel loses bits to its scale.
+static bool holds(const dq_node *convolution, const dq_tensor *weight, const dq_tensor *bias, double *largest) {
+  int64_t channels = dq_tensor_count(bias);
+  for (int64_t i = 0; i < dq_tensor_count(weight); i++) {
+    int64_t o = channel_of(convolution, i);
+    double size = fabs(dq_tensor_get(weight, i));
+    if (!isfinite(size)) return false;
+    largest[o] = fmax(largest[o], size);
+  }
+  for (int64_t o = 0; o < channels; o++)
+    if (!isfinite(dq_tensor_get(bias, o)) || (weight->type == DQ_F16 && largest[o] > 0 && largest[o] < 0x1p-14))
+      return false;
+  return true;
+}
+
+// The convolution reads the folded weight and bias; the old ones go when nothing else reads them.
+static dq_status replace_inputs(dq_graph *graph, dq_node *convolution, dq_tensor *weight, dq_tensor *bias,
+                                dq_error *error) {
+  dq_value **inputs = DQ_NEW_ARRAY(graph->arena, 3, dq_value *);
+  dq_value *old_weight = convolution->inputs[1], *old_bias = dq_node_input(convolution, 2);
+  char *name = dq_arena_printf(graph->arena, "%s_folded", old_weight->name);
+  char *bias_name = dq_arena_printf(graph->arena, "%s_folded_bias", old_weight->name);
+  if (!inputs || !name || !bias_name) return dq_fail_memory(error, 0);
+  inputs[0] = convolution->inputs[0];
+  inputs[1] = dq_graph_add_constant(graph, name, weight);
+  inputs[2] = dq_graph_add_constant(graph, bias_name, bias);
+  if (!inputs[1] || !inputs[2]) return dq_fail_memory(error, 0);
+  convolution->inputs = inputs;
+  convolution->input_count = 3;
+  dq_value *olds[] = {old_weight, old_bias};
+  for (int i = 0; i < 2; i++)
+    if (olds[i] && dq_is_private(olds[i])) dq_graph_remove_constant(graph, olds[i]);
+  return DQ_OK;
+}
+
+static void remove_constants(dq_graph *graph, const dq_node *node) {
+  for (int i = 0; i < node->input_count; i++)
+    if (node->inputs[i]->constant && dq_is_private(node->inputs[i])) dq_graph_remove_constant(graph, node->inputs[i]);
+}
+
+dq_status dq_affine_fold(dq_graph *graph, dq_node *convolution, dq_node *node, dq_error *error) {
+  DQ_TRY(check(convolution, node, error));
+  const dq_tensor *old = convolution->inputs[1]->constant;
+  int64_t channels = channels_of(convolution);
+  dq_tensor *weight = dq_tensor_new(graph->arena, old->type, old->rank, old->dims);
+  dq_tensor *bias = dq_tensor_new(graph->arena, old->type, 1, &channels);
+  double *largest = DQ_NEW_ARRAY(graph->arena, channels, double);
+  affine *by = DQ_NEW_ARRAY(graph->arena, channels, affine);
+  if (!weight || !bias || !largest || !by) return dq_fail_memory(error, dq_tensor_bytes(old));
+  for (int64_t o = 0; o < channels; o++) by[o] = affine_of(node, old->type, o);
+  fold_elements(convolution, by, weight, bias);
+  if (!holds(convolution, weight, bias, largest)) return DQ_OK;
+  DQ_TRY(replace_inputs(graph, convolution, weight, bias, error));
+  remove_constants(graph, node);
+  dq_take_output(convolution, node->outputs[0]);
+  dq_graph_remove_node(graph, node);
+  return DQ_OK;
+}
+
+dq_status dq_pass_fold_affine(dq_graph *copy, const dq_shape_request *shapes, const dq_context *context,
+                              dq_error *error) {
+  (void)shapes, (void)context;
+  for (int n = 0; n < copy->node_count; n++) {
+    dq_node *node = copy->nodes[n], *convolution = node->removed ? NULL : find_convolution(node, DQ_F32);
+    if (!convolution && !node->removed) convolution = find_convolution(node, DQ_F16);
+    if (convolution) DQ_TRY(dq_affine_fold(copy, convolution, node, error));
+  }
+  return DQ_OK;
+}
