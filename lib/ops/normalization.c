@@ -1,4 +1,4 @@
-// Normalizations: batch, instance, group, layer, local response, mean and variance, Lp. Means and
+// Normalizations: batch, instance, group, layer, mean and variance, Lp. Means and
 // variances are taken in double, in two passes.
 #include "lib/base/sizes.h"
 #include "lib/ops/elementwise.h"
@@ -418,63 +418,3 @@ static const dq_attribute_rule attributes_LpNormalization[] = {
     {"axis", DQ_ATTRIBUTE_INT, false}, {"p", DQ_ATTRIBUTE_INT, false}, {0}};
 const dq_operator dq_op_LpNormalization = {
     .since = {1, 22}, ROW(LpNormalization, (1, 1), (1, 1), DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF)};
-
-// ---- LRN: x / (bias + alpha / size * sum of squares of neighbouring channels) ^ beta ----
-
-typedef struct lrn_job {
-  const dq_tensor *input;
-  dq_tensor *output;
-  int64_t channels, plane, size;
-  double alpha, beta, bias;
-} lrn_job;
-
-static void lrn_span(void *argument, int64_t from, int64_t to) {
-  const lrn_job *job = argument;
-  const bool wide = job->input->type == DQ_F64;
-  for (int64_t at = from; at < to; at++) { // one channel of one picture
-    int64_t channel = at % job->channels, picture = (at - channel) * job->plane;
-    int64_t first = dq_max_i64(0, channel - (job->size - 1) / 2);
-    int64_t last = dq_min_i64(job->channels - 1, channel + job->size / 2);
-    for (int64_t i = 0; i < job->plane; i++) {
-      double squares = 0;
-      for (int64_t c = first; c <= last; c++) {
-        double x = element(job->input->data, wide, picture + c * job->plane + i);
-        squares += x * x;
-      }
-      double divisor = pow(job->bias + job->alpha / (double)job->size * squares, job->beta);
-      set_element(job->output->data, wide, at * job->plane + i,
-                  element(job->input->data, wide, at * job->plane + i) / divisor);
-    }
-  }
-}
-
-static dq_status infer_LRN(dq_op *op) {
-  DQ_TRY(check_rank(op, 2));
-  int64_t size = dq_node_int(op->node, "size", 0);
-  if (size < 1 || size > INT32_MAX)
-    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'size' is %lld", (long long)size);
-  return dq_infer_same(op);
-}
-
-static dq_status run_LRN(dq_op *op) {
-  const dq_tensor *input = op->inputs[0];
-  DQ_TRY(infer_LRN(op));
-  lrn_job job = {.input = input,
-                 .output = op->outputs[0],
-                 .channels = input->dims[1],
-                 .plane = dq_tensor_product(input, 2, input->rank),
-                 .size = dq_node_int(op->node, "size", 1),
-                 .alpha = (double)dq_node_float(op->node, "alpha", 1e-4f),
-                 .beta = (double)dq_node_float(op->node, "beta", 0.75f),
-                 .bias = (double)dq_node_float(op->node, "bias", 1)};
-  dq_spans(op->context, input->dims[0] * job.channels, DQ_GRAIN_FUNCTION / (job.plane + 1) + 1,
-           lrn_span, &job);
-  return DQ_OK;
-}
-
-static const dq_attribute_rule attributes_LRN[] = {{"size", DQ_ATTRIBUTE_INT, true},
-                                                   {"alpha", DQ_ATTRIBUTE_FLOAT, false},
-                                                   {"beta", DQ_ATTRIBUTE_FLOAT, false},
-                                                   {"bias", DQ_ATTRIBUTE_FLOAT, false},
-                                                   {0}};
-const dq_operator dq_op_LRN = {.since = {1, 13}, ROW(LRN, (1, 1), (1, 1), DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF)};

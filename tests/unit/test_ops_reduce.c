@@ -109,6 +109,31 @@ static void normalizations(void **state) {
   operator_close(&run);
 }
 
+// Channels 2, 0, 2 in 300 places, bias 12, factor 3 / 3: divisors 16^beta, 20^beta, 16^beta.
+static void local_response(void **state) {
+  (void)state;
+  enum { PLACES = 300 };
+  const float powers[] = {0.75f, 1};
+  for (int wide = 0; wide < 2; wide++)
+    for (int k = 0; k < 2; k++) {
+      double input[3 * PLACES], expected[3 * PLACES];
+      for (int i = 0; i < 3 * PLACES; i++) {
+        input[i] = i / PLACES == 1 ? 0 : 2;
+        expected[i] = input[i] / (k ? 16 : 8);
+      }
+      operator_run run;
+      operator_open(&run, "LRN", 13, 1, 1);
+      dq_node_set_int(run.graph, run.node, "size", 3);
+      dq_node_set_float(run.graph, run.node, "alpha", 3);
+      dq_node_set_float(run.graph, run.node, "beta", powers[k]);
+      dq_node_set_float(run.graph, run.node, "bias", 12);
+      operator_input(&run, 0, wide ? DQ_F64 : DQ_F32, 3, DIMS(1, 3, PLACES), input);
+      assert_int_equal(operator_execute(&run), DQ_OK);
+      operator_expect(&run, 0, wide ? DQ_F64 : DQ_F32, 3, DIMS(1, 3, PLACES), expected, 1e-6);
+      operator_close(&run);
+    }
+}
+
 static void quantizing(void **state) {
   (void)state;
   operator_run run;
@@ -138,6 +163,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(reductions),       cmocka_unit_test(empty_sets),
       cmocka_unit_test(arguments),        cmocka_unit_test(softmax_versions),
-      cmocka_unit_test(normalizations),   cmocka_unit_test(quantizing)};
+      cmocka_unit_test(normalizations),   cmocka_unit_test(local_response),
+      cmocka_unit_test(quantizing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,91 @@
+// LRN: x / (bias + alpha / size * sum of squares of neighbouring channels) ^ beta.
+#include "lib/base/sizes.h"
+#include "lib/ops/elementwise.h"
+
+#include <tgmath.h>
+
+typedef struct response_job {
+  const dq_tensor *input;
+  dq_tensor *output;
+  int64_t channels, plane, size;
+  double alpha, beta, bias;
+} response_job;
+
+enum { STRIP = 256 };
+
+// `count` elements of one plane, `at` elements from the start of the picture; `first` to `last`: its neighbours. The
+// usual power, 3 / 4, by square roots.
+#define RESPONSE_STRIP(NAME, symbol, type)                                                         \
+  static void NAME##_##symbol(const response_job *job, int64_t picture, int64_t at, int64_t first, \
+                              int64_t last, int64_t count) {                                       \
+    const type *in = (const type *)job->input->data + picture, *x = in + at;                       \
+    const type factor = (type)(job->alpha / (double)job->size), bias = (type)job->bias, beta = (type)job->beta; \
+    type *out = (type *)job->output->data + picture + at, sum[STRIP] = {0};                        \
+    const int64_t within = at % job->plane;                                                        \
+    for (int64_t c = first; c <= last; c++) {                                                      \
+      const type *neighbour = in + c * job->plane + within;                                        \
+      for (int64_t i = 0; i < count; i++) sum[i] += neighbour[i] * neighbour[i];                   \
+    }                                                                                              \
+    for (int64_t i = 0; i < count; i++) sum[i] = bias + factor * sum[i];                           \
+    if (job->beta == 0.75) for (int64_t i = 0; i < count; i++) sum[i] = sqrt(sum[i]) * sqrt(sqrt(sum[i])); \
+    else for (int64_t i = 0; i < count; i++) sum[i] = pow(sum[i], beta);                           \
+    for (int64_t i = 0; i < count; i++) out[i] = x[i] / sum[i];                                    \
+  }
+DQ_EACH_FLOAT(RESPONSE_STRIP, response)
+
+static void response_span(void *argument, int64_t from, int64_t to) {
+  const response_job *job = argument;
+  for (int64_t row = from; row < to; row++) { // one channel of one picture
+    int64_t channel = row % job->channels, picture = (row - channel) * job->plane;
+    int64_t first = dq_max_i64(0, channel - (job->size - 1) / 2);
+    int64_t last = dq_min_i64(job->channels - 1, channel + job->size / 2);
+    for (int64_t i = 0; i < job->plane; i += STRIP) {
+      int64_t at = channel * job->plane + i, count = dq_min_i64(STRIP, job->plane - i);
+      if (job->input->type == DQ_F64) response_F64(job, picture, at, first, last, count);
+      else response_F32(job, picture, at, first, last, count);
+    }
+  }
+}
+
+static dq_status infer_LRN(dq_op *op) {
+  int64_t size = dq_node_int(op->node, "size", 0);
+  if (op->inputs[0]->rank < 2)
+    return dq_op_fail(op, DQ_BAD_INPUT, "the input has %d dimensions, expected at least 2", op->inputs[0]->rank);
+  if (size < 1 || size > INT32_MAX)
+    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'size' is %lld", (long long)size);
+  return dq_infer_same(op);
+}
+
+static dq_status run_LRN(dq_op *op) {
+  const dq_tensor *input = op->inputs[0];
+  DQ_TRY(infer_LRN(op));
+  response_job job = {.input = input,
+                      .output = op->outputs[0],
+                      .channels = input->dims[1],
+                      .plane = dq_tensor_product(input, 2, input->rank),
+                      .size = dq_node_int(op->node, "size", 1),
+                      .alpha = (double)dq_node_float(op->node, "alpha", 1e-4f),
+                      .beta = (double)dq_node_float(op->node, "beta", 0.75f),
+                      .bias = (double)dq_node_float(op->node, "bias", 1)};
+  dq_spans(op->context, input->dims[0] * job.channels, DQ_GRAIN_FUNCTION / (job.plane + 1) + 1, response_span, &job);
+  return DQ_OK;
+}
+
+static const dq_attribute_rule attributes[] = {{"size", DQ_ATTRIBUTE_INT, true},
+                                               {"alpha", DQ_ATTRIBUTE_FLOAT, false},
+                                               {"beta", DQ_ATTRIBUTE_FLOAT, false},
+                                               {"bias", DQ_ATTRIBUTE_FLOAT, false},
+                                               {0}};
+const dq_operator dq_op_LRN = {
+    .name = "LRN",
+    .since = {1, 13},
+    .inputs = {1, 1},
+    .outputs = {1, 1},
+    .types = DQ_TYPES_FLOAT,
+    .attributes = attributes,
+    .infer = infer_LRN,
+    .run = run_LRN,
+    .colour = DQ_DENY,
+    .quantization = DQ_QUANTIZE_NOT,
+    .flags = DQ_OP_HALF,
+};
