@@ -132,7 +132,7 @@ def main():
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--peers", type=lambda s: [p for p in s.split(",") if p], default=["ort", "openvino"])
     parser.add_argument("--conv", type=lambda s: s.split(","), default=[])
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()  # models may stand behind options
     for threads in args.threads:
         ratios, exact = [], []
         if args.models:
