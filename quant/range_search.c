@@ -10,7 +10,7 @@
 
 enum { SHARES = 5, RANGES = SHARES + 3, MOST_INPUTS = 16 };
 // Pictures: of all those in question no more elements than this, but at least so many pictures.
-enum { MOST_ELEMENTS = 1 << 27, FEWEST_PICTURES = 16 };
+enum { MOST_ELEMENTS = 1 << 26, FEWEST_PICTURES = 16 };
 enum { FIRST_PICTURES = 3, KEPT = 3 }; // after the first pictures only its own and the best ranges go on
 
 // A value with a range of its own, and all that have its numbers.
