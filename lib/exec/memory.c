@@ -1,6 +1,8 @@
 // Places of values in one block: lifetimes from first to last use, values one after another, each in
-// the smallest gap that fits. The order is that of orders[] which needs least: by size and by breadth are
-// from Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020.
+// the smallest gap that fits. The order is that of orders[] which needs least, or one that comes of it when
+// whatever then lies highest is placed first, again and again: by size and by breadth are from Pisarchyk and Lee,
+// "Efficient memory management for deep neural net inference", 2020.
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,9 +156,8 @@ static void find_joined_offsets(dq_plan *plan) {
 }
 
 // The bytes that all need when they are placed in this order.
-static size_t place_all(dq_plan *plan, comparison *order, sized *roots, int count, int *placed) {
+static size_t place_all(dq_plan *plan, const sized *roots, int count, int *placed) {
   size_t end = 0;
-  qsort(roots, (size_t)count, sizeof *roots, order);
   for (int i = 0; i < count; i++) {
     dq_place *place = &plan->places[roots[i].value];
     place->offset = find_offset(plan, placed, i, place);
@@ -166,22 +167,46 @@ static size_t place_all(dq_plan *plan, comparison *order, sized *roots, int coun
   return end;
 }
 
-static void place_best(dq_plan *plan, sized *roots, int count, int *placed) {
-  int best = 0, tried = 0;
-  for (; tried < ORDERS && (!tried || plan->block_bytes > plan->live_bytes); tried++) {
-    size_t bytes = place_all(plan, orders[tried], roots, count, placed);
-    if (tried && bytes >= plan->block_bytes) continue;
-    plan->block_bytes = bytes;
-    best = tried;
+// Brings the value that reaches highest to the front; false when it stands there.
+static bool promote_highest(const dq_plan *plan, sized *roots, int count) {
+  int highest = 0;
+  size_t end = 0;
+  for (int i = 0; i < count; i++) {
+    const dq_place *place = &plan->places[roots[i].value];
+    if (place->offset + place->bytes <= end) continue;
+    end = place->offset + place->bytes;
+    highest = i;
   }
-  if (best != tried - 1) (void)place_all(plan, orders[best], roots, count, placed);
+  sized moved = roots[highest];
+  memmove(roots + 1, roots, (size_t)highest * sizeof *roots);
+  roots[0] = moved;
+  return highest > 0;
+}
+
+// Every order, and what comes of it when whatever lies highest is placed first. `best` holds the order that needs least.
+static void place_best(dq_plan *plan, sized *roots, sized *best, int count, int *placed) {
+  enum { PROMOTIONS = 24 }; // of each order
+  plan->block_bytes = SIZE_MAX;
+  for (int order = 0; order < ORDERS && plan->block_bytes > plan->live_bytes; order++) {
+    qsort(roots, (size_t)count, sizeof *roots, orders[order]);
+    bool more = true;
+    for (int i = 0; i <= PROMOTIONS && more && plan->block_bytes > plan->live_bytes; i++) {
+      size_t bytes = place_all(plan, roots, count, placed);
+      if (bytes < plan->block_bytes) {
+        plan->block_bytes = bytes;
+        memcpy(best, roots, (size_t)count * sizeof *roots);
+      }
+      more = promote_highest(plan, roots, count);
+    }
+  }
+  (void)place_all(plan, best, count, placed);
 }
 
 dq_status dq_plan_places(dq_plan *plan, dq_error *error) {
   int values = plan->graph->value_count, count = 0;
   find_lifetimes(plan);
   share_with_inputs(plan);
-  sized *roots = calloc((size_t)values + 1, sizeof *roots);
+  sized *roots = calloc(2 * (size_t)values + 2, sizeof *roots); // and the best order of them
   int *placed = calloc((size_t)values + 1, sizeof *placed);
   size_t *live = calloc((size_t)plan->step_count + 2, sizeof *live);
   if (!roots || !placed || !live) {
@@ -198,7 +223,7 @@ dq_status dq_plan_places(dq_plan *plan, dq_error *error) {
       roots[count++] = (sized){.bytes = p->bytes, .value = v, .first = p->first, .length = p->last - p->first + 1};
     }
   find_live_bytes(plan, roots, count);
-  place_best(plan, roots, count, placed);
+  place_best(plan, roots, roots + values + 1, count, placed);
   find_joined_offsets(plan);
   free(roots);
   free(placed);

@@ -147,7 +147,7 @@ static void same_bits(const dq_tensor *a, const dq_tensor *b) {
 // In-place results, joined values and reused memory give what a run that keeps every value gives.
 static void memory_is_never_shared_too_early(void **state) {
   (void)state;
-  int joined = 0;
+  int joined = 0, wasteful = 0; // plans that need more than the most that is alive at once
   for (uint64_t seed = 0; seed < 150; seed++) {
     dq_random random = {seed};
     dq_graph *graph = random_network(&random);
@@ -158,6 +158,7 @@ static void memory_is_never_shared_too_early(void **state) {
     for (int v = 0; v < graph->value_count; v++) graph->values[v]->is_output = true; // kept to the end
     assert_int_equal(dq_plan_new(&tapped, graph, NULL, &context, &error), DQ_OK);
     check_places(plan);
+    wasteful += plan->block_bytes > plan->live_bytes;
     for (int v = 0; v < graph->value_count; v++) joined += plan->places[v].joined >= 0;
     record kept = {0};
     for (int v = 0; v < graph->value_count; v++) assert_true(dq_plan_tap(tapped, graph->values[v]->name));
@@ -172,6 +173,7 @@ static void memory_is_never_shared_too_early(void **state) {
     dq_graph_free(graph);
   }
   assert_true(joined > 100);
+  assert_in_range(wasteful, 0, 4); // 7 without bringing forward what lies highest
 }
 
 // From any step on, with what other runs left in the memory between.
