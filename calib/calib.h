@@ -95,7 +95,7 @@ typedef struct dq_calibration {
 } dq_calibration;
 
 // Fills a histogram per name. The names must outlive the result. Fails as dq_observe does, and with
-// DQ_BAD_INPUT when an element was NaN or infinite.
+// DQ_BAD_INPUT when an element was NaN or infinite, DQ_UNSUPPORTED when a value never had any.
 dq_status dq_calibrate(dq_calibration *calibration, const dq_observation *what,
                        const dq_context *context, dq_error *error);
 void dq_calibration_deinit(dq_calibration *calibration); // safe on a zeroed struct

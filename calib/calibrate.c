@@ -76,11 +76,15 @@ static dq_status open_histograms(dq_calibration *calibration, dq_error *error) {
 }
 
 static dq_status check_seen(const dq_calibration *calibration, dq_error *error) {
-  for (int i = 0; i < calibration->count; i++)
-    if (!calibration->histograms[i].count || calibration->histograms[i].not_finite)
+  for (int i = 0; i < calibration->count; i++) {
+    if (calibration->histograms[i].not_finite)
       return dq_fail(error, DQ_BAD_INPUT, "value '%s': %llu of its elements were NaN or infinite",
                      calibration->names[i],
                      (unsigned long long)calibration->histograms[i].not_finite);
+    if (!calibration->histograms[i].count)
+      return dq_fail(error, DQ_UNSUPPORTED, "value '%s' had no elements on any picture, there is no range to find",
+                     calibration->names[i]);
+  }
   return DQ_OK;
 }
 

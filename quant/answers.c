@@ -2,8 +2,7 @@
 
 #include <math.h>
 
-
-static const double LOWEST = 0.005; // as lib/eval/detect.c has it
+#include "datasets/datasets.h"
 
 static dq_status open_decoder(dq_answers *it, bool *found, const dq_graph *graph, const dq_tensor *tensors,
                               const char *decode, dq_arena *arena, dq_error *error) {
@@ -18,9 +17,10 @@ static dq_status open_decoder(dq_answers *it, bool *found, const dq_graph *graph
       return DQ_OK;
   }
   if (!input || input->rank != 4 || !graph->output_count) return DQ_OK;
+  const int rows = dq_channels_last(4, input->dims) ? 1 : 2;
   dq_task_options options = {.decode = decode, .model_decode = dq_graph_property(graph, "decode"),
                              .output_count = graph->output_count, .outputs = outputs, .output_names = names,
-                             .input_height = input->dims[2], .input_width = input->dims[3]};
+                             .input_height = input->dims[rows], .input_width = input->dims[rows + 1]};
   dq_error reason;
   *found = dq_decoder_possible(&options) && dq_decoder_init(&it->decoder, &options, &reason) == DQ_OK;
   return DQ_OK;
@@ -56,7 +56,7 @@ dq_status dq_answers_compare(dq_answers *it, const dq_tensor *const *exact, cons
   for (int64_t i = 0; i < it->decoder.candidates; i++) {
     const double *wanted = it->scores[0] + i * classes, *got = it->scores[1] + i * classes;
     double score = largest(wanted, classes);
-    if (score <= LOWEST && largest(got, classes) <= LOWEST) continue;
+    if (score <= DQ_LOWEST_SCORE && largest(got, classes) <= DQ_LOWEST_SCORE) continue;
     double moved = score * (1 - dq_box_iou(&it->boxes[0][i], &it->boxes[1][i]));
     *noise += moved * moved;
     for (int64_t c = 0; c < classes; c++) {

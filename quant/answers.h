@@ -21,7 +21,7 @@ void dq_answers_close(dq_answers *answers); // safe on a zeroed struct
 
 // *noise: sum over candidates of the squared differences of their scores, by class, and of (m (1 - IoU))^2 with the
 // highest score m in float and the overlap of both boxes; *signal: sum of squared scores in float. Candidates with
-// no score over 0.005 in either network, which detections leave out, do not count. Outputs in the graph's order.
+// no score over DQ_LOWEST_SCORE in either network, which detections leave out, do not count. Outputs in the graph's order.
 dq_status dq_answers_compare(dq_answers *answers, const dq_tensor *const *exact, const dq_tensor *const *other,
                              double *signal, double *noise, dq_error *error);
 

@@ -5,6 +5,7 @@
 #include "lib/eval/eval.h"
 
 enum { DQ_MAX_ANCHORS = 16 };
+#define DQ_LOWEST_SCORE 0.005 // scores that are no higher do not count as detections
 
 typedef struct dq_yolo_head {
   int output; // index of the model's output

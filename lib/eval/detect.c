@@ -10,7 +10,7 @@
 #include "lib/eval/decode.h"
 #include "lib/eval/task_internal.h"
 
-static const double lowest_score = 0.005, suppression = 0.45, wanted_overlap = 0.5;
+static const double suppression = 0.45, wanted_overlap = 0.5;
 
 typedef struct found_box {
   double score;
@@ -214,7 +214,7 @@ static dq_status add_found(detection *it, int64_t class, dq_error *error) {
   int64_t count = 0;
   for (int64_t i = 0; i < it->decoder.candidates; i++) {
     double score = it->scores[i * it->decoder.classes + class];
-    if (!(score > lowest_score)) continue;
+    if (!(score > DQ_LOWEST_SCORE)) continue;
     it->column[count] = score;
     it->near[count++] = it->boxes[i];
   }

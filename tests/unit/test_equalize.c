@@ -284,6 +284,24 @@ static void tensorrt_scales_are_hexadecimal(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, network_start, network_end)
 
+// A slice of nothing has no range.
+static void values_without_elements_are_named(void **state) {
+  network *it = *state;
+  dq_graph_set_opset(it->graph, "", 13, NULL);
+  dq_tensor *none = dq_tensor_new(it->graph->arena, DQ_I64, 1, (int64_t[]){1});
+  *(int64_t *)none->data = 0;
+  dq_value *zero = dq_graph_add_constant(it->graph, "zero", none);
+  network_conv(it, network_value(it, "x"), "y", 3, 4, 3, 1);
+  network_node(it, "Slice", network_value(it, "y"), zero, zero, network_value(it, "s"));
+  network_finish(it);
+  const char *name = "s";
+  dq_observation what = network_watch(it, &name);
+  dq_calibration calibration;
+  dq_error error;
+  assert_int_equal(dq_calibrate(&calibration, &what, &it->context, &error), DQ_UNSUPPORTED);
+  assert_string_equal(error.message, "value 's' had no elements on any picture, there is no range to find");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(equalizing_is_neutral),
@@ -295,6 +313,7 @@ int main(void) {
       TEST(bad_tables_are_refused),
       TEST(replaying_gives_the_same_graph),
       TEST(missing_values_are_named),
+      TEST(values_without_elements_are_named),
       TEST(formats_go_by_file_name),
       TEST(tensorrt_scales_are_hexadecimal),
   };
