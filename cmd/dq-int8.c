@@ -85,7 +85,7 @@ static const dq_option rows[] = {
      .help = "of some ranges take that with least error in what reads the value: auto (when outputs come clearly closer; "
              "not with --method), on, off",
      .details = "Ranges: that of the method, of minmax and of mse, and 0.9 to 0.5 of the first. Every operator that reads "
-                "the value is run with each of them on 8 of the pictures."},
+                "the value is run with each of them on 16 pictures, more of small networks."},
     {.name = "accumulator", .type = DQ_OPTION_ENUM, .choices = "auto|int32|pairs|int16",
      .preset = "auto", .group = "Quantization", DQ_INTO(int8_options, accumulator),
      .help = "how narrow sums provably are: int32, pairs (neighbouring products fit int16), int16 (blocks "
