@@ -67,31 +67,71 @@ void dq_block_room(const dq_block_rule *rule, const int8_t *weights, int64_t cou
   *low = (int)-least, *high = (int)most;
 }
 
+// How far a step of a weight towards 0 brings the bound in: 0 when it does not, or there is none.
+static int brings(const dq_block_rule *rule, int weight, bool above) {
+  if (!weight) return 0;
+  return (weight > 0) == above ? rule->high : -rule->low;
+}
+
 // The weight whose step towards 0 costs the least error for each unit that it brings the bound in.
 static int64_t cheapest_step(const dq_block_rule *rule, const double *wanted, const int8_t *weights,
                              int64_t count, bool above) {
   int64_t best = 0;
   double least = INFINITY;
   for (int64_t i = 0; i < count; i++) {
-    int q = weights[i], next = q - (q > 0) + (q < 0);
-    int brings = (q > 0) == above ? rule->high : -rule->low;
-    if (!q || !brings) continue;
+    int q = weights[i], next = q - (q > 0) + (q < 0), gain = brings(rule, q, above);
+    if (!gain) continue;
     double before = wanted[i] - q, after = wanted[i] - next;
-    double cost = (after * after - before * before) / brings;
+    double cost = (after * after - before * before) / gain;
     if (cost < least) least = cost, best = i;
   }
   return best;
 }
 
-void dq_block_project(const dq_block_rule *rule, const double *wanted, int8_t *weights, int64_t count) {
+// Steps that come before any of `cost` for each unit: step k of a weight costs (2 (off + k) + 1) / gain, where `off`
+// is what the weight falls short of the wanted magnitude, more with each k.
+static int steps_below(double cost, double off, int gain, int magnitude) {
+  double steps = ceil((cost * gain - 1) / 2 - off);
+  return !gain || !(steps > 0) ? 0 : steps < magnitude ? (int)steps : magnitude;
+}
+
+// Takes many steps at once, those that one by one would be taken first, and fewer than `excess` needs.
+static void leap(const dq_block_rule *rule, const double *wanted, int8_t *weights, int64_t count, bool above,
+                 int64_t excess) {
+  int steps[DQ_LONGEST_BLOCK];
+  double gains = 0, squares = 0, offs = 0, off[DQ_LONGEST_BLOCK];
   for (int64_t i = 0; i < count; i++) {
-    double q = nearbyint(wanted[i]);
-    weights[i] = (int8_t)(q < -127 ? -127 : q > 127 ? 127 : q);
+    int q = weights[i], gain = brings(rule, q, above);
+    off[i] = q > 0 ? wanted[i] - q : q - wanted[i];
+    gains += gain, squares += (double)gain * gain, offs += gain * off[i];
   }
+  double target = (double)excess - gains; // a step of each is left, which rounding up may take
+  if (!(target > 0)) return;
+  double cost = (2 * (target + offs) + gains) / squares;
+  int64_t brought = 0;
+  for (int64_t i = 0; i < count; i++) {
+    int gain = brings(rule, weights[i], above);
+    steps[i] = steps_below(cost, off[i], gain, weights[i] < 0 ? -weights[i] : weights[i]);
+    brought += (int64_t)steps[i] * gain;
+  }
+  if (brought >= excess) return; // some weights are not worth a step: the others would take too many
+  for (int64_t i = 0; i < count; i++) weights[i] = (int8_t)(weights[i] < 0 ? weights[i] + steps[i] : weights[i] - steps[i]);
+}
+
+static int8_t nearest_weight(double wanted) {
+  const double magic = 0x1.8p52; // adding it rounds to the nearest, halves to even
+  double inside = wanted < -127 ? -127 : wanted > 127 ? 127 : wanted;
+  return (int8_t)(inside + magic - magic);
+}
+
+void dq_block_project(const dq_block_rule *rule, const double *wanted, int8_t *weights, int64_t count) {
+  for (int64_t i = 0; i < count; i++) weights[i] = nearest_weight(wanted[i]);
   for (;;) {
     bounds b = bounds_of(rule, weights, count);
     if (fits(&b)) return;
-    int64_t i = cheapest_step(rule, wanted, weights, count, b.high > INT16_MAX);
+    bool above = b.high > INT16_MAX;
+    leap(rule, wanted, weights, count, above, above ? b.high - INT16_MAX : INT16_MIN - b.low);
+    int64_t i = cheapest_step(rule, wanted, weights, count, above);
     weights[i] = (int8_t)(weights[i] - (weights[i] > 0) + (weights[i] < 0));
   }
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "quant/blocks.h"
 #include "quant/channels.h"
 #include "quant/own_constant.h"
@@ -13,40 +14,71 @@ enum { MOST_CHANNELS = 4096, MOST_SWEEPS = 20 };
 
 // ---- What pairs cost ----
 
-// Adds, to one side of the diagonal or the other, what the channels of a filter's row (count of them, `step` apart) would lose as neighbours when 127
-// steps are the filter's largest weight. Only a weight above half the limit can be part of such a pair.
-static void add_row(const float *row, int64_t step, int count, double largest, double unit, double *cost) {
-  const double limit = largest * 128 / 127;
-  const float half = (float)(limit / 2);
-  for (int i = 0; i < count; i++) {
-    float first = row[i * step];
-    if (fabsf(first) <= half) continue;
-    double left = limit - fabs((double)first), sign = first < 0 ? -1 : 1;
-    for (int j = 0; j < count; j++) {
-      float second = row[j * step];
-      double over = sign * (double)second - left;
-      bool counted = fabsf(second) > half && j < i; // both are large: from the other side
-      if (over <= 0 || i == j || counted) continue;
-      cost[(int64_t)i * count + j] += over * over * unit;
-    }
+// What the channels of a filter, at one place of its window, would lose as neighbours when 127 steps are the filter's
+// largest weight.
+typedef struct filter_row {
+  const float *weights; // by channel
+  double limit;         // of two neighbours' sum
+} filter_row;
+
+// Adds what channel i and each of `from` to `end` lose to cost[]. No branches, so that the loop is one of vectors.
+static void add_neighbours(const filter_row *row, int i, int from, int end, bool both, double unit, double *cost) {
+  const float *weights = row->weights, half = (float)(row->limit / 2);
+  const double left = row->limit - fabs((double)weights[i]), sign = weights[i] < 0 ? -1 : 1;
+  for (int j = from; j < end; j++) {
+    double over = sign * (double)weights[j] - left;
+    bool counted = !both & (fabsf(weights[j]) > half);
+    cost[j] += (over > 0) & !counted ? over * over * unit : 0;
   }
 }
 
-// Of one product that reads `count` channels from `first` on.
-static void add_reader(const dq_node *node, int64_t first, int count, double *cost) {
+// To one side of the diagonal or the other. Only a weight above half the limit can be part of such a pair; where both
+// are, the lower channel counts it. A few channels at a time, whose costs stay in the cache over all rows.
+static void add_rows(const filter_row *rows, int64_t row_count, int count, double unit, double *cost) {
+  enum { CHANNELS = 8 };
+  for (int first = 0; first < count; first += CHANNELS)
+    for (int64_t r = 0; r < row_count; r++)
+      for (int i = first; i < first + CHANNELS && i < count; i++) {
+        if (fabsf(rows[r].weights[i]) <= (float)(rows[r].limit / 2)) continue;
+        double *to = cost + (int64_t)i * count;
+        add_neighbours(&rows[r], i, 0, i, false, unit, to);
+        add_neighbours(&rows[r], i, i + 1, count, true, unit, to);
+      }
+}
+
+static double largest_of(const dq_taps *taps, const float *weights, int64_t output) {
+  double largest = 0;
+  for (int64_t t = 0; t < taps->depth; t++)
+    largest = fmax(largest, fabs((double)weights[output * taps->output_step + t * taps->step]));
+  return largest;
+}
+
+// Of one product that reads `count` channels from `first` on, some filters at a time.
+static dq_status add_reader(const dq_node *node, int64_t first, int count, double *cost, dq_error *error) {
+  enum { ROOM = 1 << 20 }; // elements
   dq_taps taps;
-  if (!dq_taps_of(&taps, node) || first % 2 || (taps.channels % 2 && taps.window > 1)) return;
+  if (!dq_taps_of(&taps, node) || first % 2 || (taps.channels % 2 && taps.window > 1)) return DQ_OK;
   const float *weights = node->inputs[1]->constant->data;
   double squares = 0;
   for (int64_t i = 0; i < taps.outputs * taps.depth; i++) squares += (double)weights[i] * (double)weights[i];
-  for (int64_t o = 0; squares > 0 && o < taps.outputs; o++) {
-    double largest = 0;
-    for (int64_t t = 0; t < taps.depth; t++)
-      largest = fmax(largest, fabs((double)weights[o * taps.output_step + t * taps.step]));
-    for (int64_t k = 0; largest > 0 && k < taps.window; k++)
-      add_row(weights + dq_tap_at(&taps, o, k * taps.channels + first), taps.window * taps.step, count, largest,
-              1 / squares, cost);
+  dq_arena *arena = dq_arena_new(0);
+  int64_t most = dq_min_i64(taps.outputs * taps.window, dq_max_i64(taps.window, ROOM / count)), row_count = 0;
+  filter_row *rows = arena ? DQ_NEW_ARRAY(arena, most, filter_row) : NULL;
+  float *room = arena ? DQ_NEW_ARRAY(arena, most * count, float) : NULL;
+  for (int64_t o = 0; rows && room && squares > 0 && o < taps.outputs; o++) {
+    double largest = largest_of(&taps, weights, o);
+    if (row_count + taps.window > most) add_rows(rows, row_count, count, 1 / squares, cost), row_count = 0;
+    for (int64_t k = 0; largest > 0 && k < taps.window; k++, row_count++) {
+      const float *from = weights + dq_tap_at(&taps, o, k * taps.channels + first);
+      float *to = room + row_count * count;
+      for (int c = 0; c < count; c++) to[c] = from[c * taps.window * taps.step];
+      rows[row_count] = (filter_row){to, largest * 128 / 127};
+    }
   }
+  if (row_count) add_rows(rows, row_count, count, 1 / squares, cost);
+  bool memory = rows && room;
+  dq_arena_free(arena);
+  return memory ? DQ_OK : dq_fail_memory(error, (size_t)(most * count) * sizeof *room);
 }
 
 // ---- Matching ----
@@ -146,29 +178,30 @@ static void make_symmetric(double *cost, int64_t count) {
 }
 
 // The products that read the set, added up; how many there are.
-static int add_costs(const permuter *p, int set, double *cost) {
-  int readers = 0;
+static dq_status add_costs(const permuter *p, int set, double *cost, int *readers) {
+  *readers = 0;
   for (int n = 0; n < p->graph->node_count; n++) {
     const dq_node *node = p->graph->nodes[n];
     if (!dq_node_mixes_channels(node)) continue;
     const dq_value_channels *channels = &p->map.values[node->inputs[0]->index];
     for (int i = 0; i < channels->count; i++) {
       if (dq_channel_set_root(&p->map, channels->parts[i].set) != set) continue;
-      add_reader(node, channels->parts[i].first, (int)p->map.sets[set].count, cost);
-      readers++;
+      DQ_TRY(add_reader(node, channels->parts[i].first, (int)p->map.sets[set].count, cost, p->error));
+      ++*readers;
     }
   }
-  return readers;
+  return DQ_OK;
 }
 
 static dq_status choose_order(permuter *p, int set, double *cost) {
-  int count = (int)p->map.sets[set].count;
+  int count = (int)p->map.sets[set].count, readers;
   matching m = {count, cost, DQ_NEW_ARRAY(p->arena, count, int)};
   burden *order = DQ_NEW_ARRAY(p->arena, count, burden);
   int64_t *result = DQ_NEW_ARRAY(p->chosen->arena, count, int64_t);
   if (!m.partner || !order || !result) return dq_fail_memory(p->error, (size_t)count * sizeof *result);
   memset(cost, 0, (size_t)count * (size_t)count * sizeof *cost);
-  if (!add_costs(p, set, cost)) return DQ_OK;
+  DQ_TRY(add_costs(p, set, cost, &readers));
+  if (!readers) return DQ_OK;
   make_symmetric(cost, count);
   for (int c = 0; c < count; c++) m.partner[c] = (c ^ 1) < count ? c ^ 1 : -1;
   double before = total(&m);

@@ -46,6 +46,44 @@ static void projection_by_hand(void **state) {
   assert_int_equal(weights[1], -61);
 }
 
+// What dq_block_project is defined as: one step at a time.
+static void project_by_steps(const dq_block_rule *rule, const double *wanted, int8_t *weights, int64_t count) {
+  for (int64_t i = 0; i < count; i++) weights[i] = (int8_t)fmin(fmax(nearbyint(wanted[i]), -127), 127);
+  for (;;) {
+    int64_t low = 0, high = 0, best = -1;
+    double least = INFINITY;
+    for (int64_t i = 0; i < count; i++) {
+      low += weights[i] * (weights[i] < 0 ? rule->high : rule->low);
+      high += weights[i] * (weights[i] < 0 ? rule->low : rule->high);
+    }
+    if (low >= INT16_MIN && high <= INT16_MAX) return;
+    for (int64_t i = 0; i < count; i++) {
+      int q = weights[i], next = q > 0 ? q - 1 : q + 1, gain = (q > 0) == (high > INT16_MAX) ? rule->high : -rule->low;
+      if (!q || !gain) continue;
+      double before = wanted[i] - q, after = wanted[i] - next, cost = (after * after - before * before) / gain;
+      if (cost < least) least = cost, best = i;
+    }
+    weights[best] = (int8_t)(weights[best] > 0 ? weights[best] - 1 : weights[best] + 1);
+  }
+}
+
+static void projection_takes_many_steps_at_once(void **state) {
+  (void)state;
+  dq_random random = {7};
+  for (int round = 0; round < 20000; round++) {
+    double wanted[DQ_LONGEST_BLOCK];
+    int8_t found[DQ_LONGEST_BLOCK], expected[DQ_LONGEST_BLOCK];
+    const dq_parameters input = {1, (int)(dq_random_next(&random) % 256), DQ_U8};
+    int64_t count = round % 2 ? 2 : 1 + (int64_t)(dq_random_next(&random) % DQ_LONGEST_BLOCK);
+    dq_block_rule rule = round % 4 == 1 ? pairs : dq_sum_rule(&input, count);
+    double size = 1 + (double)(dq_random_next(&random) % 400);
+    for (int64_t i = 0; i < count; i++) wanted[i] = size * (2 * (double)(dq_random_next(&random) % 10007) / 10007 - 1);
+    dq_block_project(&rule, wanted, found, count);
+    project_by_steps(&rule, wanted, expected, count);
+    assert_memory_equal(found, expected, (size_t)count);
+  }
+}
+
 // Inputs -10..245: four weights of 40 reach 4 * 40 * 245 = 39200, so only three fit (29400); with 33 it
 // is 32340 for four and 40425 for five.
 static void longest_block_by_hand(void **state) {
@@ -342,6 +380,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(pairs_by_hand),
       TEST(projection_by_hand),
+      TEST(projection_takes_many_steps_at_once),
       TEST(longest_block_by_hand),
       TEST(order_of_taps),
       TEST(weights_are_safe),
