@@ -264,12 +264,17 @@ typedef struct trials {
   dq_context limited; // ends a trial when the time is over
 } trials;
 
+// The original as the graph of the next trial; one that the clock has ended may have left its own.
+static dq_status load_original(trials *t, dq_error *error) {
+  dq_graph_free(t->last);
+  t->last = NULL;
+  return dq_onnx_load(&t->last, t->w->options->common.operands[0], t->w->context, error);
+}
+
 static dq_status attempt(void *user, dq_search_trial *trial, dq_error *error) {
   trials *t = user;
   work *w = t->w;
-  dq_graph_free(t->last);
-  t->last = NULL;
-  DQ_TRY(dq_onnx_load(&t->last, w->options->common.operands[0], w->context, error));
+  DQ_TRY(load_original(t, error));
   dq_error local = {0};
   w->settings.macs_share = 1 - trial->percent / 100.0;
   dq_status status = dq_tucker_apply(t->last, &w->settings, &t->last_report, &local);
@@ -309,7 +314,7 @@ static dq_status recall(trials *t, const dq_search_result *result, dq_error *err
   }
   if (result->percent) DQ_TRY(attempt(t, &trial, error));
   else {
-    DQ_TRY(dq_onnx_load(&t->last, t->w->options->common.operands[0], t->w->context, error));
+    DQ_TRY(load_original(t, error));
     t->last_report = (dq_tucker_report){0};
     t->w->check.after = t->w->check.before;
   }
