@@ -4,16 +4,11 @@
 #include <string.h>
 
 #include "calib/elements.h"
+#include "lib/passes/passes_internal.h"
 #include "quant/equalize_internal.h"
 #include "quant/own_constant.h"
 
 // ---- Where ----
-
-static bool is_float_constant(const dq_value *value) {
-  return value && value->constant && value->constant->data && value->constant->type == DQ_F32;
-}
-
-static bool is_private(const dq_value *value) { return value->user_count == 1 && !value->is_output && !value->is_captured; }
 
 static bool is_matrix(const dq_node *node) {
   return dq_node_is(node, "Gemm") && !dq_node_int(node, "transA", 0) && dq_node_float(node, "alpha", 1) == 1 &&
@@ -24,8 +19,8 @@ static bool is_matrix(const dq_node *node) {
 static bool has_bias(const dq_node *node) {
   const dq_value *bias = dq_node_input(node, 2);
   bool product = dq_node_is(node, "Conv") || dq_node_is(node, "ConvTranspose") || is_matrix(node);
-  return product && is_float_constant(dq_node_input(node, 1)) && node->inputs[1]->constant->rank >= 2 && node->outputs[0] &&
-         (!bias || (is_float_constant(bias) && bias->constant->rank == 1));
+  return product && dq_is_float_constant(dq_node_input(node, 1)) && node->inputs[1]->constant->rank >= 2 && node->outputs[0] &&
+         (!bias || (dq_is_float_constant(bias) && bias->constant->rank == 1));
 }
 
 // Without padding. Kernels of one tap need none, whatever auto_pad says.
@@ -62,7 +57,7 @@ static dq_node *writer_of(const dq_value *value) {
   if (!rectifier || value->is_output || value->is_captured || !value->user_count) return NULL;
   if (!dq_node_is(rectifier, "Relu") && !dq_is_rectifying_clip(rectifier)) return NULL;
   dq_node *writer = rectifier->inputs[0]->producer;
-  if (!writer || !has_bias(writer) || !is_private(rectifier->inputs[0])) return NULL;
+  if (!writer || !has_bias(writer) || !dq_is_private(rectifier->inputs[0])) return NULL;
   for (int u = 0; u < value->user_count; u++)
     if (!is_reader(value->users[u], value, output_channels(writer))) return NULL;
   return writer;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "lib/passes/passes_internal.h"
+
 typedef struct finder {
   dq_channel_map *map;
   const dq_tensor *tensors;
@@ -11,18 +13,14 @@ typedef struct finder {
 
 // ---- Operators ----
 
-static bool is_float_constant(const dq_value *value) {
-  return value && value->constant && value->constant->data && value->constant->type == DQ_F32;
-}
-
 static bool has_plain_bias(const dq_node *node, int64_t outputs) {
   const dq_value *bias = dq_node_input(node, 2);
-  return !bias || (is_float_constant(bias) && bias->constant->rank == 1 && bias->constant->dims[0] == outputs);
+  return !bias || (dq_is_float_constant(bias) && bias->constant->rank == 1 && bias->constant->dims[0] == outputs);
 }
 
 bool dq_node_mixes_channels(const dq_node *node) {
   const dq_value *value = dq_node_input(node, 1);
-  if (!is_float_constant(value)) return false;
+  if (!dq_is_float_constant(value)) return false;
   const dq_tensor *weight = value->constant;
   if (dq_node_is(node, "Conv"))
     return weight->rank >= 3 && dq_node_int(node, "group", 1) == 1 && has_plain_bias(node, weight->dims[0]);
@@ -34,7 +32,7 @@ bool dq_node_mixes_channels(const dq_node *node) {
 
 bool dq_node_is_depthwise(const dq_node *node) {
   const dq_value *value = dq_node_input(node, 1);
-  if (!dq_node_is(node, "Conv") || !is_float_constant(value)) return false;
+  if (!dq_node_is(node, "Conv") || !dq_is_float_constant(value)) return false;
   const dq_tensor *weight = value->constant;
   return weight->rank >= 3 && weight->dims[1] == 1 && weight->dims[0] == dq_node_int(node, "group", 1) &&
          has_plain_bias(node, weight->dims[0]);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/passes/passes_internal.h"
 #include "quant/equalize_internal.h"
 
 typedef struct finder {
@@ -100,19 +101,15 @@ static bool number_classes(finder *find) {
 
 // ---- Operators ----
 
-static bool is_float_constant(const dq_value *value) {
-  return value && value->constant && value->constant->data && value->constant->type == DQ_F32;
-}
-
 // Operators with constants that can take a factor per channel of their input or output.
 static bool is_scalable(const dq_node *node) {
   int constants = dq_node_is(node, "Conv") || dq_node_is(node, "ConvTranspose") ? 1
                   : dq_node_is(node, "BatchNormalization")                      ? 4
                                                                                 : 0;
   for (int i = 1; i <= constants; i++)
-    if (!is_float_constant(dq_node_input(node, i))) return false;
+    if (!dq_is_float_constant(dq_node_input(node, i))) return false;
   const dq_value *bias = dq_node_input(node, 2);
-  return constants && node->outputs[0] && (!bias || is_float_constant(bias)) &&
+  return constants && node->outputs[0] && (!bias || dq_is_float_constant(bias)) &&
          (constants > 1 || node->inputs[1]->constant->rank >= 3) &&
          !dq_node_int(node, "training_mode", 0);
 }
@@ -120,7 +117,7 @@ static bool is_scalable(const dq_node *node) {
 static bool is_zero_pad(const dq_node *node) {
   const dq_value *fill = dq_node_input(node, 2);
   if (!dq_node_is(node, "Pad") || dq_node_float(node, "value", 0) != 0) return false;
-  return !fill || (is_float_constant(fill) && *(const float *)fill->constant->data == 0);
+  return !fill || (dq_is_float_constant(fill) && *(const float *)fill->constant->data == 0);
 }
 
 // Operators f with f(c x) = c f(x) for c > 0, one c per channel, reading x as their first input.
@@ -128,7 +125,7 @@ static bool keeps_scale(const dq_node *node) {
   static const char *const names[] = {"Relu",        "LeakyRelu",         "MaxPool",
                                       "AveragePool", "GlobalAveragePool", "GlobalMaxPool",
                                       "Identity"};
-  if (dq_node_is(node, "PRelu")) return is_float_constant(dq_node_input(node, 1));
+  if (dq_node_is(node, "PRelu")) return dq_is_float_constant(dq_node_input(node, 1));
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (dq_node_is(node, names[i])) return node->output_count == 1 || !node->outputs[1];
   if (dq_node_is(node, "Resize"))
@@ -139,14 +136,14 @@ static bool keeps_scale(const dq_node *node) {
 double dq_clip_bound(const dq_node *clip) {
   const dq_value *given = dq_node_input(clip, 2);
   if (!given) return (double)dq_node_float(clip, "max", INFINITY);
-  return is_float_constant(given) ? (double)*(const float *)given->constant->data : NAN;
+  return dq_is_float_constant(given) ? (double)*(const float *)given->constant->data : NAN;
 }
 
 bool dq_is_rectifying_clip(const dq_node *node) {
   const dq_value *given = dq_node_input(node, 1);
   if (!dq_node_is(node, "Clip") || !(dq_clip_bound(node) > 0)) return false;
   if (!given) return dq_node_float(node, "min", -INFINITY) == 0;
-  return is_float_constant(given) && *(const float *)given->constant->data == 0;
+  return dq_is_float_constant(given) && *(const float *)given->constant->data == 0;
 }
 
 static bool is_plain_add(const finder *find, const dq_node *node) {
@@ -192,7 +189,7 @@ static dq_value *linear_operand(const finder *find, const dq_node *node) {
     if (gated && gate && (dq_node_is(gate, "Sigmoid") || dq_node_is(gate, "HardSigmoid")) &&
         dq_tensor_same_shape(tensor, &find->tensors[node->outputs[0]->index]))
       return x;
-    if (!gated && is_float_constant(other) && other->constant->rank == 2 && tensor->rank == 4)
+    if (!gated && dq_is_float_constant(other) && other->constant->rank == 2 && tensor->rank == 4)
       return x;
   }
   return NULL;

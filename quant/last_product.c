@@ -2,18 +2,16 @@
 
 #include <string.h>
 
+#include "lib/passes/passes_internal.h"
+
 static bool is_one_position(const dq_tensor *tensor) {
   return tensor->rank == 4 && dq_tensor_product(tensor, 2, 4) == 1;
-}
-
-static bool is_float_constant(const dq_value *value) {
-  return value && value->constant && value->constant->data && value->constant->type == DQ_F32;
 }
 
 // The node that brings the result of the last convolution to N x O, an output; NULL: `conv` is none.
 static dq_node *flattening(const dq_node *conv, const dq_tensor *tensors) {
   const dq_value *result = dq_node_output(conv, 0), *bias = dq_node_input(conv, 2);
-  if (!dq_node_is(conv, "Conv") || !is_float_constant(conv->inputs[1]) || (bias && !is_float_constant(bias)) ||
+  if (!dq_node_is(conv, "Conv") || !dq_is_float_constant(conv->inputs[1]) || (bias && !dq_is_float_constant(bias)) ||
       result->is_output || result->is_captured || result->user_count != 1)
     return NULL;
   const dq_tensor *weight = conv->inputs[1]->constant, *input = &tensors[conv->inputs[0]->index];

@@ -2,8 +2,6 @@
 #include "lib/passes/fold_affine.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "lib/passes/passes_internal.h"
 

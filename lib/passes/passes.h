@@ -27,7 +27,7 @@ typedef struct dq_session_options {
   bool plain;              // no passes: every node runs as it stands
   const dq_conv_setting *convolutions; // as in dq_plan_options
   int convolution_count;
-  dq_graph *spent; // as in dq_plan_options: NULL, or the graph, when this session is its last
+  dq_graph *spent; // as in dq_plan_options: NULL, or the graph, when nothing else will run it
 } dq_session_options;
 
 // The graph must outlive the session. `options` may be NULL.

@@ -20,6 +20,12 @@ static inline const dq_tensor *dq_constant_of(const dq_value *value) {
   return value && value->constant && value->constant->data ? value->constant : NULL;
 }
 
+// True for a float32 constant with elements.
+static inline bool dq_is_float_constant(const dq_value *value) {
+  const dq_tensor *tensor = dq_constant_of(value);
+  return tensor && tensor->type == DQ_F32;
+}
+
 // The only user of a private value, or NULL.
 static inline dq_node *dq_only_user(const dq_value *value) {
   return dq_is_private(value) ? value->users[0] : NULL;
