@@ -102,16 +102,11 @@ static void pack_weights(const dq_conv_plan *plan, const float *weights, float *
 
 static void pack(const dq_conv_plan *plan, const void *weights, const void *bias,
                  uint32_t *packed) {
-  const dq_conv_parameters *p = &plan->shape;
   memset(packed, 0, packed_words(plan) * 4);
   packed[0] = bias != NULL;
   dq_conv_pack_bias(plan, bias, packed + DQ_CONV_HEADER_WORDS);
   pack_weights(plan, weights, (float *)packed + weights_at(plan));
-  int64_t *offsets = (int64_t *)(void *)(packed + offsets_at(plan));
-  for (int64_t c = 0; c < plan->group_words; c++)
-    for (int64_t ky = 0; ky < p->kernel_height; ky++)
-      for (int64_t kx = 0; kx < p->kernel_width; kx++)
-        *offsets++ = c * dq_conv_plane_words(plan) + dq_conv_tap_offset(plan, ky, kx);
+  dq_conv_pack_offsets(plan, (int64_t *)(void *)(packed + offsets_at(plan)));
 }
 
 // ---- Running: a task is a band of a group of an image ----

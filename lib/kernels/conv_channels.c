@@ -133,6 +133,7 @@ static void end_panel(const stage *s, int64_t index, int64_t from, int64_t end, 
                      .columns = dq_min_i64(width, group_out(plan) - panel * width),
                      .to = (float *)s->call->output + first,
                      .to_stride = outputs(plan),
+                     .ends = true,
                      .bias = *(const uint32_t *)s->call->packed ? packed + DQ_CONV_HEADER_WORDS + channel : NULL,
                      .leaky = bounds.leaky,
                      .low = bounds.low,
@@ -174,7 +175,7 @@ static void run(const dq_conv_call *call) {
   s.parts = dq_min_i64(s.parts, dq_ceil_div(outputs(plan), plan->panel_rows));
   for (; s.first < inputs * panels(plan); s.first += s.panels) {
     int64_t input = s.first / panels(plan);
-    if (!plan->flat) dq_matrix_fill(call, input_of(call, input / groups, input % groups), false, (float *)call->scratch);
+    if (!plan->flat) dq_matrix_fill(call, input_of(call, input / groups, input % groups), (float *)call->scratch);
     dq_pool_run(call->pool, s.panels * s.parts, panel_task, &s);
   }
 }

@@ -39,6 +39,14 @@ int64_t dq_conv_tap_offset(const dq_conv_plan *plan, int64_t ky, int64_t kx) {
   return row * plan->plane_width + column;
 }
 
+void dq_conv_pack_offsets(const dq_conv_plan *plan, int64_t *offsets) {
+  const dq_conv_parameters *p = &plan->shape;
+  for (int64_t c = 0; c < plan->group_words; c++)
+    for (int64_t ky = 0; ky < p->kernel_height; ky++)
+      for (int64_t kx = 0; kx < p->kernel_width; kx++)
+        *offsets++ = c * dq_conv_plane_words(plan) + dq_conv_tap_offset(plan, ky, kx);
+}
+
 const dq_kernel *dq_conv_find_expand(const dq_conv_plan *plan) {
   int operation = plan->half && plan->word_values == 2 ? DQ_OPERATION_f16_pairs_expand
                   : plan->half             ? DQ_OPERATION_f16_expand

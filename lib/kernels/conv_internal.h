@@ -53,6 +53,8 @@ int64_t dq_conv_tap_offset(const dq_conv_plan *plan, int64_t ky, int64_t kx);
 static inline int64_t dq_conv_plane_words(const dq_conv_plan *plan) {
   return plan->slots_height * plan->slots_width * plan->plane_height * plan->plane_width;
 }
+// Where the words under output 0 are in planes that lie side by side, in the order (word of channels, tap).
+void dq_conv_pack_offsets(const dq_conv_plan *plan, int64_t *offsets);
 
 // Where the rows of a horizontal slot come from: words before first and from end on are padding.
 typedef struct dq_row_geometry {

@@ -21,18 +21,40 @@ static inline __attribute__((always_inline)) void transpose(f32_vector *x) {
 #endif
 }
 
-void COLUMNS_FUNCTION(const dq_columns *c) {
-  const f32_vector low = f32_set(c->low), high = f32_set(c->high), alpha = f32_set(c->alpha);
+// One square, or what there is of it where it is not whole; ends: there is a bias or an activation.
+static inline __attribute__((always_inline)) void turn_square(const dq_columns *c, int64_t row, int64_t column,
+                                                              const bool scattered, const bool ends, const bool whole) {
+  const f32_lanes loaded = f32_lanes_between(0, c->columns - column), stored = f32_lanes_between(0, c->rows - row);
+  const float *from = NULL;
+  float *to = c->to + column * c->to_stride + row;
+  f32_vector x[V_WORDS];
+#pragma GCC unroll 16
+  for (int i = 0; i < V_WORDS; i++) {
+    const bool there = whole || row + i < c->rows; // else a row again
+    if (there) from = scattered ? c->from + c->offsets[row + i] + column : c->from + (row + i) * c->from_stride + column;
+    x[i] = whole ? f32_load(from) : f32_load_lanes(from, loaded);
+  }
+  transpose(x);
+#pragma GCC unroll 16
+  for (int j = 0; j < V_WORDS; j++, to += c->to_stride) {
+    if (!whole && column + j >= c->columns) return;
+    if (ends && c->bias) x[j] = f32_plus(x[j], f32_set(c->bias[column + j]));
+    if (ends) x[j] = c->leaky ? f32_leaky(x[j], f32_set(c->alpha)) : f32_bounded(x[j], f32_set(c->low), f32_set(c->high));
+    if (whole) f32_store(to, x[j]);
+    else f32_store_lanes(to, x[j], stored);
+  }
+}
+
+static inline __attribute__((always_inline)) void turn(const dq_columns *form, const bool scattered, const bool ends) {
+  const dq_columns copy = *form, *c = &copy; // which no store can change
   for (int64_t column = 0; column < c->columns; column += V_WORDS)
-    for (int64_t row = 0; row < c->rows; row += V_WORDS) {
-      f32_vector x[V_WORDS];
-      for (int64_t i = 0; i < V_WORDS; i++)
-        x[i] = f32_load(c->from + (row + i < c->rows ? row + i : row) * c->from_stride + column);
-      transpose(x);
-      for (int64_t j = 0; j < V_WORDS && column + j < c->columns; j++) {
-        f32_vector y = c->bias ? f32_plus(x[j], f32_set(c->bias[column + j])) : x[j];
-        y = c->leaky ? f32_leaky(y, alpha) : f32_bounded(y, low, high);
-        f32_store_some(c->to + (column + j) * c->to_stride + row, y, (int)(c->rows - row));
-      }
-    }
+    for (int64_t row = 0; row < c->rows; row += V_WORDS)
+      if (column + V_WORDS <= c->columns && row + V_WORDS <= c->rows) turn_square(c, row, column, scattered, ends, true);
+      else turn_square(c, row, column, scattered, ends, false);
+}
+
+void COLUMNS_FUNCTION(const dq_columns *c) {
+  if (c->ends) turn(c, false, true);
+  else if (c->offsets) turn(c, true, false);
+  else turn(c, false, false);
 }

@@ -78,6 +78,7 @@ static dq_product product_f32(const dq_gemm_parameters *g, unsigned cpu) {
   p.b_column = g->transpose_b ? g->b_stride : 1;
   p.b_depth = g->transpose_b ? 1 : g->b_stride;
   p.multiply = dq_kernel_find(DQ_OPERATION_f32_tile, cpu);
+  p.turn = dq_kernel_find(DQ_OPERATION_f32_columns, cpu);
   set_blocks(&p);
   return p;
 }

@@ -11,6 +11,7 @@ typedef struct dq_product {
   const dq_gemm_int8_parameters *int8;
   const dq_kernel *multiply, *expand, *requantize;
   const dq_kernel *column_sums;                          // words of bytes: what adds them up
+  const dq_kernel *turn;                                 // float32: what exchanges rows and columns
   int64_t word_values;                                   // 1, 2 (int16) or 4 (bytes)
   int64_t rows, columns, depth;                          // depth in values
   int64_t words;                                         // depth in words, up to whole tiles

@@ -3,22 +3,25 @@
 
 #include <string.h>
 
+// Lines of `depth` floats that lie side by side, to to[k][line], to_stride apart.
+static void turn_lines(const dq_product *p, const uint32_t *from, int64_t from_stride, int64_t lines, int64_t depth,
+                       uint32_t *to, int64_t to_stride) {
+  dq_columns columns = {.from = (const float *)from,
+                        .from_stride = from_stride,
+                        .rows = lines,
+                        .columns = depth,
+                        .to = (float *)to,
+                        .to_stride = to_stride};
+  ((dq_f32_columns_function *)p->turn->function)(&columns);
+}
+
 static void pack_b_floats(const dq_product *p, int64_t from, int64_t end, int64_t first,
                           int64_t count, uint32_t *to) {
-  enum { PIECE = 16 }; // rows at a time, so that a piece of the panel stays in the first level
   int64_t width = p->multiply->columns;
-  const uint32_t *b = (const uint32_t *)(const void *)p->b + first * p->b_column;
-  if (p->b_column == 1) {
-    for (int64_t k = from; k < end; k++)
-      memcpy(to + (k - from) * width, b + k * p->b_depth, (size_t)count * 4);
-    return;
-  }
-  for (int64_t piece = from; piece < end; piece += PIECE)
-    for (int64_t j = 0; j < count; j++) {
-      const uint32_t *column = b + j * p->b_column;
-      for (int64_t k = piece; k < dq_min_i64(end, piece + PIECE); k++)
-        to[(k - from) * width + j] = column[k * p->b_depth];
-    }
+  const uint32_t *b = (const uint32_t *)(const void *)p->b + first * p->b_column + from * p->b_depth;
+  if (p->b_column != 1) turn_lines(p, b, p->b_column, count, end - from, to, width);
+  else
+    for (int64_t k = from; k < end; k++, b += p->b_depth, to += width) memcpy(to, b, (size_t)count * 4);
 }
 
 // Words of count values step apart, as the expand kernels make them.
@@ -160,18 +163,22 @@ static int32_t pack_a_tiles(const dq_product *p, int64_t row, uint32_t *to) {
   return (int32_t)sum;
 }
 
+static void pack_a_floats(const dq_product *p, int64_t from, int64_t end, int64_t first, int64_t count,
+                          uint32_t *to) {
+  const uint32_t *a = (const uint32_t *)(const void *)p->a + first * p->a_row + from * p->a_depth;
+  if (p->a_depth == 1 && p->panel_rows > 1) turn_lines(p, a, p->a_row, count, end - from, to, p->panel_rows);
+  else
+    for (int64_t k = from; k < end; k++, a += p->a_depth, to += p->panel_rows)
+      for (int64_t i = 0; i < count; i++) to[i] = a[i * p->a_row];
+}
+
 void dq_product_pack_a(const dq_product *p, int64_t from, int64_t end, int64_t first, int64_t count,
                        uint32_t *to, int32_t *row_sums) {
-  for (int64_t i = 0; i < count; i++) {
-    if (p->tiles) {
-      row_sums[i] = pack_a_tiles(p, first + i, to + i * DQ_BLOCK_WORDS);
-      continue;
-    }
-    if (!p->float32) {
-      pack_a_integers(p, from, end, first + i, to + i, row_sums + i);
-      continue;
-    }
-    const uint32_t *a = (const uint32_t *)(const void *)p->a + (first + i) * p->a_row;
-    for (int64_t k = from; k < end; k++) to[(k - from) * p->panel_rows + i] = a[k * p->a_depth];
+  if (p->float32) {
+    pack_a_floats(p, from, end, first, count, to);
+    return;
   }
+  for (int64_t i = 0; i < count; i++)
+    if (p->tiles) row_sums[i] = pack_a_tiles(p, first + i, to + i * DQ_BLOCK_WORDS);
+    else pack_a_integers(p, from, end, first + i, to + i, row_sums + i);
 }

@@ -243,15 +243,16 @@ typedef struct dq_tail {
 } dq_tail;
 typedef void dq_f32_tail_function(const dq_tail *tail);
 
-// Sums by output channel in columns: element (row, column) of from, plus bias[column] unless NULL and
-// ended as in dq_tile, goes to to[column * to_stride + row]. Rows of from are read up to whole vectors.
+// A matrix with rows and columns exchanged: element (row, column) of from goes to to[column * to_stride + row]. Where
+// it ends sums, after + bias[column] unless NULL and what follows in dq_tile.
 typedef struct dq_columns {
   const float *from;
   int64_t from_stride, rows, columns;
+  const int64_t *offsets; // unless it ends sums: row r at from + offsets[r] instead, unless NULL
   float *to;
   int64_t to_stride;
+  bool ends, leaky;
   const float *bias;
-  bool leaky;
   float low, high, alpha;
 } dq_columns;
 typedef void dq_f32_columns_function(const dq_columns *columns);

@@ -24,6 +24,16 @@ static inline float f32_load_some(const void *p, int count) {
 static inline void f32_store_some(void *p, float x, int count) {
   if (count > 0) *(float *)p = x;
 }
+typedef bool f32_lanes;
+static inline bool f32_lanes_between(int64_t first, int64_t end) {
+  return first <= 0 && end > 0;
+}
+static inline float f32_load_lanes(const float *p, bool lanes) {
+  return lanes ? *p : 0.0f;
+}
+static inline void f32_store_lanes(float *p, float x, bool lanes) {
+  if (lanes) *p = x;
+}
 static inline float f32_dot(float sum, float b, float a) {
   return fmaf(b, a, sum);
 }
