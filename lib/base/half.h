@@ -40,6 +40,13 @@ static inline uint16_t dq_float_to_half(float value) {
   return (uint16_t)(sign | ((magnitude - 0x38000000u + 0xfffu + odd) >> 13));
 }
 
+// a > b as numbers, without branches: both zeros are one, and a NaN is above nothing and below nothing.
+static inline int dq_half_above(uint16_t a, uint16_t b) {
+  int16_t a_sign = (int16_t)((int16_t)a >> 15), b_sign = (int16_t)((int16_t)b >> 15);
+  int16_t a_order = (int16_t)(((a & 0x7fff) ^ a_sign) - a_sign), b_order = (int16_t)(((b & 0x7fff) ^ b_sign) - b_sign);
+  return ((a & 0x7fff) <= 0x7c00) & ((b & 0x7fff) <= 0x7c00) & (a_order > b_order);
+}
+
 // Rounds to the nearest binary16 and back.
 static inline float dq_round_to_half(float value) { return dq_half_to_float(dq_float_to_half(value)); }
 

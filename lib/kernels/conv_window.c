@@ -1,13 +1,14 @@
-// Depthwise convolution in fp32 with the usual square kernels, straight from plane to plane: no
-// expansion, no sums in memory.
+// Depthwise convolution in float with the usual square kernels, straight from plane to plane: no expansion, no
+// sums in memory. float16 only where its sums are float16 too.
 //
 // Packed: header; [channels] bias; [channels][taps] weights. No scratch.
 #include "lib/kernels/conv_internal.h"
 
 #include <string.h>
 
-// No instruction set is given up for it.
+// No instruction set is given up for it. Sums in float16 are others than in float32: they are taken everywhere.
 static bool has_kernel(const dq_conv_plan *plan) {
+  if (plan->half) return plan->half_sums;
   return dq_kernel_find(DQ_OPERATION_f32_window, plan->cpu)->feature ==
          dq_kernel_find(DQ_OPERATION_f32_correlate, plan->cpu)->feature;
 }
@@ -22,7 +23,7 @@ static bool applicable(const dq_conv_plan *plan) {
   bool depthwise = p->groups == p->in_channels && p->groups == p->out_channels;
   bool square = p->kernel_height == p->kernel_width && p->stride_height == p->stride_width &&
                 p->dilation_height == p->dilation_width && p->dilation_width <= DQ_WINDOW_DILATION;
-  return plan->float32 && !plan->half && depthwise && square &&
+  return plan->float32 && depthwise && square &&
          (p->kernel_width == 3 || p->kernel_width == 5) &&
          (p->stride_width == 1 || (p->stride_width == 2 && p->dilation_width == 1)) &&
          has_kernel(plan);
@@ -33,16 +34,20 @@ static double cost(const dq_conv_plan *plan) {
 }
 
 static void prepare(dq_conv_plan *plan) {
-  plan->multiply = dq_kernel_find(DQ_OPERATION_f32_window, plan->cpu);
+  plan->multiply = dq_kernel_find(plan->half ? DQ_OPERATION_f16_window : DQ_OPERATION_f32_window, plan->cpu);
   plan->word_values = 1;
   plan->depth = plan->shape.kernel_height * plan->shape.kernel_width;
 }
 
-static int64_t weights_at(const dq_conv_plan *plan) {
-  return DQ_CONV_HEADER_WORDS + (int64_t)dq_words(plan->shape.out_channels);
+// Words that so many elements take.
+static size_t area(const dq_conv_plan *plan, int64_t count) {
+  return dq_words(dq_ceil_div(count * (int64_t)dq_element_bytes(plan), 4));
+}
+static size_t weights_at(const dq_conv_plan *plan) {
+  return DQ_CONV_HEADER_WORDS + area(plan, plan->shape.out_channels);
 }
 static size_t packed_words(const dq_conv_plan *plan) {
-  return (size_t)weights_at(plan) + dq_words(plan->shape.out_channels * plan->depth);
+  return weights_at(plan) + area(plan, plan->shape.out_channels * plan->depth);
 }
 static size_t scratch_words(const dq_conv_plan *plan, int threads) {
   return (void)plan, (void)threads, 0;
@@ -50,10 +55,11 @@ static size_t scratch_words(const dq_conv_plan *plan, int threads) {
 
 static void pack(const dq_conv_plan *plan, const void *weights, const void *bias,
                  uint32_t *packed) {
+  size_t channel_bytes = (size_t)plan->shape.out_channels * dq_element_bytes(plan);
   memset(packed, 0, packed_words(plan) * 4);
   packed[0] = bias != NULL;
-  dq_conv_pack_bias(plan, bias, packed + DQ_CONV_HEADER_WORDS);
-  memcpy(packed + weights_at(plan), weights, (size_t)(plan->shape.out_channels * plan->depth) * 4);
+  if (bias) memcpy(packed + DQ_CONV_HEADER_WORDS, bias, channel_bytes);
+  memcpy(packed + weights_at(plan), weights, channel_bytes * (size_t)plan->depth);
 }
 
 typedef struct stage {
@@ -70,12 +76,13 @@ static void channels_task(void *argument, int64_t task, int thread) {
   const uint32_t *packed = s->call->packed;
   int64_t tasks = dq_ceil_div(p->out_channels, s->channels);
   int64_t c = task % tasks * s->channels, plane = task / tasks * p->out_channels + c;
-  dq_bounds bounds = dq_conv_bounds(plan);
+  int64_t bytes = (int64_t)dq_element_bytes(plan);
+  dq_bounds bounds = dq_activation_bounds(&p->activation);
   dq_plane_window window = {
-      .input = (const float *)s->call->input + plane * p->in_height * p->in_width,
-      .output = (float *)s->call->output + plane * p->out_height * p->out_width,
-      .weights = (const float *)packed + weights_at(plan) + c * plan->depth,
-      .bias = packed[0] ? (const float *)packed + DQ_CONV_HEADER_WORDS + c : NULL,
+      .input = (const uint8_t *)s->call->input + plane * p->in_height * p->in_width * bytes,
+      .output = (uint8_t *)s->call->output + plane * p->out_height * p->out_width * bytes,
+      .weights = (const uint8_t *)(packed + weights_at(plan)) + c * plan->depth * bytes,
+      .bias = packed[0] ? (const uint8_t *)(packed + DQ_CONV_HEADER_WORDS) + c * bytes : NULL,
       .planes = dq_min_i64(s->channels, p->out_channels - c),
       .in_height = p->in_height,
       .in_width = p->in_width,

@@ -19,8 +19,10 @@ static inline __attribute__((always_inline)) void fold(const dq_tile *t, const f
     }
 }
 
-static inline __attribute__((always_inline)) void tile(const dq_tile *t, const int rows, const int vectors) {
+static inline __attribute__((always_inline)) void chains(const dq_tile *t, const int rows, const int vectors,
+                                                         const bool looks_ahead) {
   const uint32_t *a = t->a, *b = t->b;
+  const char *ahead = t->ahead;
   const int64_t a_stride = t->a_stride, b_stride = t->b_stride;
   for (int64_t from = 0; from < t->depth; from += DQ_HALF_CHAIN) {
     f16_vector sums[TILE_ROWS][2];
@@ -30,6 +32,7 @@ static inline __attribute__((always_inline)) void tile(const dq_tile *t, const i
       for (int v = 0; v < vectors; v++) sums[i][v] = f16_zero();
     const bool end = t->depth - from <= DQ_HALF_CHAIN;
     for (int64_t k = end ? t->depth - from : DQ_HALF_CHAIN; k > 0; k--, a += a_stride, b += b_stride) {
+      if (looks_ahead) __builtin_prefetch(ahead, 0, 2), ahead += 64;
       f16_vector values[2];
 #pragma GCC unroll 2
       for (int v = 0; v < vectors; v++) values[v] = f16_load(b + v * V_WORDS);
@@ -42,6 +45,11 @@ static inline __attribute__((always_inline)) void tile(const dq_tile *t, const i
     }
     fold(t, (const f16_vector(*)[2])sums, from == 0 && !t->accumulate, end && t->finish, rows, vectors);
   }
+}
+
+static inline __attribute__((always_inline)) void tile(const dq_tile *t, const int rows, const int vectors) {
+  if (t->ahead) chains(t, rows, vectors, true);
+  else chains(t, rows, vectors, false);
 }
 
 #include "lib/kernels/tile_rows_body.h"

@@ -2,4 +2,4 @@
 #include "lib/kernels/vector_avx2.h"
 
 #define MAXIMUM_FUNCTION dq_maximum_f32_avx2
-#include "lib/kernels/f32_maximum_body.h"
+#include "lib/kernels/float_maximum_body.h"

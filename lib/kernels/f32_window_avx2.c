@@ -2,4 +2,4 @@
 #include "lib/kernels/vector_avx2.h"
 
 #define WINDOW_FUNCTION dq_f32_window_avx2
-#include "lib/kernels/f32_window_body.h"
+#include "lib/kernels/window_body.h"

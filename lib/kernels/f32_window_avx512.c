@@ -2,4 +2,4 @@
 #include "lib/kernels/vector_avx512.h"
 
 #define WINDOW_FUNCTION dq_f32_window_avx512
-#include "lib/kernels/f32_window_body.h"
+#include "lib/kernels/window_body.h"

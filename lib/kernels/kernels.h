@@ -170,8 +170,8 @@ void dq_conv_f32_run(const dq_conv_plan *plan, const void *packed, const float *
 // binary16 input, weights, bias and output; the plan is one of fp32, with the same bits: operands are
 // widened and the result is rounded, before the activation too if that is LEAKY. Bounds of a CLIP must
 // be binary16 themselves, so that it can be applied first. Packed weights stay binary16. With half_sums
-// the sums of convolutions that are not depthwise run in binary16, 64 words of two channels at a time
-// (docs/NUMERICS.md), on any machine, but fast with AVX512-FP16 only.
+// sums run in binary16, 64 words of two channels at a time, or all taps of a depthwise convolution with a usual
+// kernel (docs/NUMERICS.md), on any machine, but fast with AVX512-FP16 only.
 dq_status dq_conv_f16_plan(const dq_conv_parameters *parameters, bool half_sums, unsigned cpu,
                            dq_conv_plan *plan, dq_error *error);
 void dq_conv_f16_pack(const dq_conv_plan *plan, const uint16_t *weights, const uint16_t *bias,
@@ -259,10 +259,6 @@ void dq_gemm_int8_reference(const dq_gemm_int8_parameters *parameters, const voi
 void dq_requantize(const dq_requantization *requantization, unsigned cpu, bool channel_is_row,
                    int64_t rows, int64_t columns, const int32_t *sums, int64_t sum_stride,
                    void *out, int64_t out_stride);
-// The same sums, without gaps, become float32 in place: (float)(sum + bias) * multiplier, the sum with the bias
-// modulo 2^32. Of the requantization multipliers and bias are read.
-void dq_dequantize_sums(const dq_requantization *scaling, bool channel_is_row, int64_t rows, int64_t columns,
-                        void *sums);
 
 // ---- Conversions of arrays; input and output of one element size may be the same array ----
 void dq_convert_f32_f16(unsigned cpu, const float *input, uint16_t *output, int64_t count);
@@ -307,8 +303,9 @@ dq_maximum_function *dq_maximum_8(unsigned cpu);
 // The same on float32: rows and output point at floats, the least number is -infinity, no scratch. Down
 // the rows, then along the window, a number is taken when it is larger than the one before it (so a NaN
 // stays only in the first row, and not at all in the result).
+// NULL: there are no vectors for it, and the caller's own loops are as good.
 dq_maximum_function *dq_maximum_f32(unsigned cpu);
-bool dq_maximum_f32_by_vectors(unsigned cpu); // else plain loops are as good
+dq_maximum_function *dq_maximum_f16(unsigned cpu); // on binary16
 
 // Two quantized operands to one: x = (float)(a - a_zero_point) * a_scale, y likewise from b, then
 // q = clamp(round_half_even((x + y) / scale) + zero_point, low, high), or with x * y; each step rounded to
@@ -323,14 +320,8 @@ typedef struct dq_pair_row {
   int32_t low, high;
   uint8_t *output;
   int64_t count;
-  bool is_short; // of a sum: set by dq_add_8_shorten, like the rest
-  float a_factor, b_factor, offset;
 } dq_pair_row;
 void dq_add_8(unsigned cpu, const dq_pair_row *row);
-// Looks for factors by which sums with the row's parameters (elements and count are not read) take fewer steps:
-//   q = clamp(round_half_even(a * a_factor + (b * b_factor + offset)), low, high), two fused multiply-adds.
-// They are set when they give the numbers above for each of the 65536 pairs of bytes.
-void dq_add_8_shorten(unsigned cpu, dq_pair_row *row);
 void dq_multiply_8(unsigned cpu, const dq_pair_row *row);
 
 typedef struct dq_range {

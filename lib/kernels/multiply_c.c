@@ -56,33 +56,6 @@ void dq_f32_correlate_c(const dq_correlation *p) {
   }
 }
 
-// The input under tap (ky, kx) of output (y, x), 0 in the padding.
-static float under_tap(const dq_plane_window *w, const float *plane, int64_t y, int64_t x, int ky,
-                       int kx) {
-  int64_t row = y * w->stride - w->pad_top + ky * w->dilation;
-  int64_t column = x * w->stride - w->pad_left + kx * w->dilation;
-  bool inside = row >= 0 && row < w->in_height && column >= 0 && column < w->in_width;
-  return inside ? plane[row * w->in_width + column] : 0.0f;
-}
-
-void dq_f32_window_c(const dq_plane_window *w) {
-  const float *from = w->input, *weights = w->weights;
-  for (int64_t plane = 0; plane < w->planes; plane++) {
-    float *to = w->output + (plane * w->out_height + w->first_row) * w->out_width;
-    for (int64_t y = w->first_row; y < w->end_row; y++)
-      for (int64_t x = 0; x < w->out_width; x++) {
-        float sum = 0;
-        for (int ky = 0; ky < w->kernel; ky++)
-          for (int kx = 0; kx < w->kernel; kx++)
-            sum = fmaf(under_tap(w, from, y, x, ky, kx), weights[ky * w->kernel + kx], sum);
-        if (w->bias) sum += w->bias[plane];
-        *to++ = finish(sum, w->leaky, w->alpha, w->low, w->high);
-      }
-    from += w->in_height * w->in_width;
-    weights += w->kernel * w->kernel;
-  }
-}
-
 void dq_i16_correlate_c(const dq_correlation *p) {
   const uint32_t *a = p->a;
   for (int64_t j = 0; j < p->count; j++) {

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/base/half.h"
 #include "lib/base/sizes.h"
 #include "lib/kernels/kernels.h"
 #include "lib/ops/strided.h"
@@ -19,13 +20,7 @@ typedef struct element_rules {
   void (*add)(void *to, const void *from, int64_t step, int64_t count);
 } element_rules;
 
-// float16 as an integer of the same order, both zeros being one.
-static inline int half_order(uint16_t half) {
-  int16_t sign = (int16_t)((int16_t)half >> 15);
-  return (int16_t)(((half & 0x7fff) ^ sign) - sign);
-}
 #define NUMBER_ABOVE(a, b) ((a) > (b))
-#define HALF_ABOVE(a, b) ((((a) & 0x7fff) <= 0x7c00) & (half_order(a) > half_order(b)))
 
 // Two loops each: the dense one vectorises. A NaN is passed over by the comparison.
 #define DEFINE_MAXIMUM(name, type, least, ABOVE)                                                   \
@@ -57,7 +52,7 @@ static inline int half_order(uint16_t half) {
   }
 DEFINE_MAXIMUM(f32, float, -INFINITY, NUMBER_ABOVE)
 DEFINE_MAXIMUM(f64, double, -(double)INFINITY, NUMBER_ABOVE)
-DEFINE_MAXIMUM(f16, uint16_t, 0xfc00, HALF_ABOVE)
+DEFINE_MAXIMUM(f16, uint16_t, 0xfc00, dq_half_above)
 DEFINE_MAXIMUM(i8, int8_t, INT8_MIN, NUMBER_ABOVE)
 DEFINE_MAXIMUM(u8, uint8_t, 0, NUMBER_ABOVE)
 DEFINE_ADD(f32, float)
@@ -273,17 +268,19 @@ static void maximum_plane(void *argument, int64_t plane, int thread) {
     }
 }
 
-// Maxima of 8 bits or float32 with the strides that the kernel is for: *used tells. false: no memory.
+// Maxima of 8 bits or float with the strides that the kernel is for: *used tells. false: no memory.
 static bool prepare_maximum(pool_job *job, size_t threads, dq_arena *arena, bool *used) {
   enum { MOST_SCRATCH = 1 << 20 }; // padding beyond reason is left to the loops
   const dq_window *w = &job->window;
   bool bytes = job->type == DQ_U8 || job->type == DQ_I8;
-  bool floats = job->type == DQ_F32 && dq_maximum_f32_by_vectors(job->cpu);
+  dq_maximum_function *floats = job->type == DQ_F32   ? dq_maximum_f32(job->cpu)
+                                : job->type == DQ_F16 ? dq_maximum_f16(job->cpu)
+                                                      : NULL;
   *used = job->kind == POOL_MAXIMUM && (bytes || floats) && !job->indices && w->stride[2] <= 2;
   job->maximum = (dq_maximum_row){.width = w->input[2], .begin = w->begin[2], .kernel = w->kernel[2],
                                   .dilation = w->dilation[2], .stride = w->stride[2], .count = w->output[2],
                                   .is_signed = job->type == DQ_I8};
-  job->find_maximum = (floats ? dq_maximum_f32 : dq_maximum_8)(job->cpu);
+  job->find_maximum = floats ? floats : dq_maximum_8(job->cpu);
   size_t scratch = dq_maximum_8_scratch(&job->maximum);
   *used = *used && scratch <= MOST_SCRATCH;
   if (!*used) return true;

@@ -1,6 +1,5 @@
 // Integer steps that execution copies contain where a file has DequantizeLinear, Conv, Gemm or MatMul, and
-// QuantizeLinear: the operators QLinearConv and QLinearMatMul with bounds for a Relu or Clip. Without
-// QuantizeLinear the result's scale and zero point are left out, and the result is float32.
+// QuantizeLinear: the operators QLinearConv and QLinearMatMul with bounds for a Relu or Clip.
 #include "lib/ops/quantized.h"
 #include "lib/ops/window.h"
 
@@ -17,7 +16,7 @@ const dq_operator dq_op_QConv = {
     .name = "QConv",
     .domain = "dq",
     .since = {1},
-    .inputs = {6, 9},
+    .inputs = {8, 9},
     .outputs = {1, 1},
     .types = TYPES_8_BIT,
     .attributes = conv_attributes,
@@ -40,7 +39,7 @@ const dq_operator dq_op_QGemm = {
     .name = "QGemm",
     .domain = "dq",
     .since = {1},
-    .inputs = {6, 9},
+    .inputs = {8, 9},
     .outputs = {1, 1},
     .types = TYPES_8_BIT,
     .attributes = gemm_attributes,
@@ -59,7 +58,7 @@ const dq_operator dq_op_QMatMul = {
     .name = "QMatMul",
     .domain = "dq",
     .since = {1},
-    .inputs = {6, 8},
+    .inputs = {8, 8},
     .outputs = {1, 1},
     .types = TYPES_8_BIT,
     .attributes = matmul_attributes,

@@ -194,7 +194,8 @@ static void half_reference(const dq_conv_parameters *p, const float *weights, co
     output[i] = dq_activate(&p->activation, dq_round_to_half(output[i]));
 }
 
-// One output of float16 sums by their definition: chains of DQ_HALF_CHAIN words of two channels.
+// One output of float16 sums by their definition: chains of DQ_HALF_CHAIN words of two channels, of which a depthwise
+// convolution has the first only.
 static float half_sums_at(const dq_conv_parameters *p, const uint16_t *weights, const uint16_t *input, int64_t oy,
                           int64_t ox) {
   int64_t channels = p->in_channels / p->groups, taps = p->kernel_height * p->kernel_width;
@@ -211,7 +212,8 @@ static float half_sums_at(const dq_conv_parameters *p, const uint16_t *weights, 
         uint16_t value = there ? input[(channel * p->in_height + y) * p->in_width + x] : 0;
         sums[half] = dq_half_fma(value, channel < channels ? weights[channel * taps + tap] : 0, sums[half]);
       }
-    float sum = dq_half_to_float(sums[0]) + dq_half_to_float(sums[1]);
+    float sum = dq_half_to_float(sums[0]);
+    if (channels > 1 || p->groups != p->out_channels) sum += dq_half_to_float(sums[1]);
     total = from ? total + sum : sum;
   }
   return total;
@@ -404,6 +406,9 @@ void check_depthwise_f32(checker *c) {
 }
 void check_window_f32(checker *c) {
   check_shape(c, random_square(c), float_case);
+}
+void check_window_f16(checker *c) {
+  check_shape(c, random_square(c), half_sums_case);
 }
 void check_conv_f16(checker *c) {
   check_float(c, false, half_case);

@@ -65,21 +65,26 @@ static void convolution_by_hand(void **state) {
   }
 }
 
-// A 1x1 convolution of one pixel whose inputs are 1, with float16 sums.
-static float half_sum(int channels, const int *at, const float *weights, int count, unsigned cpu) {
-  dq_conv_parameters p = {.batch = 1, .groups = 1, .in_channels = channels, .out_channels = 1, .in_height = 1,
-                          .in_width = 1, .kernel_height = 1, .kernel_width = 1, .stride_height = 1, .stride_width = 1,
-                          .dilation_height = 1, .dilation_width = 1, .out_height = 1, .out_width = 1};
-  uint16_t filter[200] = {0}, input[200], output;
+// A convolution to one pixel whose inputs are 1, with float16 sums and a bias: over channels with a kernel of 1x1, or
+// depthwise with one of size x size.
+static float half_sum_of(int channels, int size, const int *at, const float *weights, int count, float bias, unsigned cpu) {
+  dq_conv_parameters p = {.batch = 1, .groups = 1, .in_channels = channels, .out_channels = 1, .in_height = size,
+                          .in_width = size, .kernel_height = size, .kernel_width = size, .stride_height = 1,
+                          .stride_width = 1, .dilation_height = 1, .dilation_width = 1, .out_height = 1, .out_width = 1};
+  uint16_t filter[200] = {0}, input[200], output, offset = dq_float_to_half(bias);
+  channels *= size * size;
   for (int i = 0; i < channels; i++) input[i] = dq_float_to_half(1);
   for (int i = 0; i < count; i++) filter[at[i]] = dq_float_to_half(weights[i]);
   dq_conv_plan plan;
   assert_int_equal(dq_conv_f16_plan(&p, true, cpu, &plan, NULL), DQ_OK);
   void *packed = aligned_alloc(64, dq_conv_packed_bytes(&plan)), *scratch = aligned_alloc(64, dq_conv_scratch_bytes(&plan, 1));
-  dq_conv_f16_pack(&plan, filter, NULL, packed);
+  dq_conv_f16_pack(&plan, filter, &offset, packed);
   dq_conv_f16_run(&plan, packed, input, &output, scratch, NULL);
   free(packed), free(scratch);
   return dq_half_to_float(output);
+}
+static float half_sum(int channels, const int *at, const float *weights, int count, unsigned cpu) {
+  return half_sum_of(channels, 1, at, weights, count, 0, cpu);
 }
 
 static void float16_sums_by_hand(void **state) {
@@ -93,6 +98,11 @@ static void float16_sums_by_hand(void **state) {
     assert_true(half_sum(131, (int[]){0, 124, 126}, weights, 3, cpu) == 2048);
     assert_true(isinf(half_sum(3, (int[]){0, 2}, (float[]){65504, 65504}, 2, cpu)));
     assert_true(half_sum(131, (int[]){0, 2, 130}, (float[]){40000, 25000, -30000}, 3, cpu) == 35008); // 65000 fits
+    // Depthwise: one chain over the taps, then the bias.
+    assert_true(half_sum_of(1, 3, (int[]){0, 3, 8}, weights, 3, 0, cpu) == 2048);
+    assert_true(half_sum_of(1, 3, (int[]){5, 6, 7}, (float[]){1, 1, 2048}, 3, 0, cpu) == 2050);
+    assert_true(half_sum_of(1, 5, (int[]){0, 24}, weights, 2, 1, cpu) == 2048);
+    assert_true(half_sum_of(1, 5, (int[]){1, 2, 3}, (float[]){40000, 40000, -40000}, 3, 0, cpu) == INFINITY);
   }
 }
 
