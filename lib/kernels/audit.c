@@ -73,6 +73,7 @@ static dq_status prepare_fast(dq_audit *a, dq_arena *arena, dq_error *error) {
   if (!read_weights(a) || !sums_fit(a) || a->outputs > MOST_OUTPUTS) return DQ_OK;
   a->fast = true;
   DQ_TRY(dq_audit_planes_new(&a->planes, &a->parameters, arena, error));
+  DQ_TRY(dq_audit_frame_new(&a->frame, &a->parameters, arena, error));
   int64_t pairs = list_pairs(a);
   a->pairs = DQ_NEW_ARRAY(arena, pairs + 1, dq_audit_pair);
   a->first_pair = DQ_NEW_ARRAY(arena, channels + 1, int64_t);
@@ -116,7 +117,7 @@ static size_t planes_bytes(const dq_audit *a) {
   return dq_audit_aligned(dq_audit_planes_bytes(&a->planes));
 }
 static size_t masks_bytes(const dq_audit *a) {
-  return dq_audit_aligned(dq_audit_masks_bytes(&a->planes));
+  return a->frame.fits ? 0 : dq_audit_aligned(dq_audit_masks_bytes(&a->planes));
 }
 static size_t mask_bytes(const dq_audit *a) {
   return dq_audit_aligned((size_t)(dq_audit_vectors(a->planes.flat) * DQ_AUDIT_VECTOR));
@@ -131,7 +132,7 @@ static size_t products_bytes(const dq_audit *a) {
   return dq_audit_aligned((size_t)a->parameters.shape.out_channels * sizeof(uint64_t));
 }
 static size_t room_bytes(const dq_audit *a) {
-  return dq_audit_aligned(sizeof(dq_audit_product_room) + (size_t)a->geometry.out_group * sizeof(uint32_t));
+  return dq_audit_aligned(dq_audit_product_room_bytes(a));
 }
 static size_t sums_bench_bytes(const dq_audit *a) {
   size_t blocks = a->by_blocks ? dq_audit_blocks_bench_bytes(a) : 0, panels = dq_audit_panels_bench_bytes(a);
@@ -165,12 +166,21 @@ static void expand_channel(void *argument, int64_t channel, int thread) {
   dq_audit_expand(&r->a->planes, r->input, channel, r->planes + channel * r->a->planes.bytes);
 }
 
+// Once, where something needs them.
+static void expand(dq_audit_run_state *r, dq_pool *pool) {
+  const dq_audit *a = r->a;
+  if (r->expanded) return;
+  memset(r->planes + a->parameters.shape.in_channels * a->planes.bytes, 0, 2 * DQ_AUDIT_VECTOR);
+  dq_pool_run(pool, a->parameters.shape.in_channels, expand_channel, r);
+  r->expanded = true;
+}
+
 static void count_products(void *argument, int64_t part, int thread) {
   const dq_audit_run_state *r = argument;
   const dq_audit *a = r->a;
   dq_audit_bench b = dq_audit_bench_of(r, thread);
   int64_t first = part * DQ_AUDIT_PLANES, count = dq_min_i64(DQ_AUDIT_PLANES, a->parameters.shape.in_channels - first);
-  dq_audit_count_products(&a->bounds, &a->planes, r->planes, r->masks, first, count, a->cpu, b.room, b.products, b.raw);
+  dq_audit_count_products(r, first, count, b.room, b.products, b.raw);
 }
 
 // The numbers under a tap of an output channel.
@@ -251,15 +261,20 @@ static void audit_fast(const dq_audit *a, const void *input, dq_audit_counts *co
     for (int64_t o = 0; o < p->out_channels; o++) b.counts[o] = DQ_AUDIT_NOTHING;
     memset(b.products, 0, 2 * products_bytes(a));
   }
-  memset(r.planes + p->in_channels * a->planes.bytes, 0, 2 * DQ_AUDIT_VECTOR);
-  dq_pool_run(pool, p->in_channels, expand_channel, &r);
-  dq_audit_fill_masks(&a->planes, r.masks);
+  if (!a->frame.fits) {
+    expand(&r, pool);
+    dq_audit_fill_masks(&a->planes, r.masks);
+  }
   dq_pool_run(pool, (p->in_channels + DQ_AUDIT_PLANES - 1) / DQ_AUDIT_PLANES, count_products, &r);
   if (r.first_pair[p->out_channels]) {
+    expand(&r, pool);
     dq_audit_fill_mask(&a->planes, r.mask);
     dq_pool_run(pool, p->out_channels, count_pairs, &r);
   }
-  if (!a->by_blocks || !dq_audit_blocks_run(&r, pool)) dq_audit_panels_run(&r, pool);
+  if (!a->by_blocks || !dq_audit_blocks_run(&r, pool)) {
+    expand(&r, pool);
+    dq_audit_panels_run(&r, pool);
+  }
   for (int i = 0; i < threads; i++) {
     dq_audit_bench b = dq_audit_bench_of(&r, i);
     for (int64_t o = 0; o < p->out_channels; o++) {

@@ -110,30 +110,72 @@ void dq_audit_turn_amx(const uint8_t *from, int64_t channel_bytes, int64_t chann
                   (int)(count - i < SIDE ? count - i : SIDE), flip, to + i * place_bytes + c, place_bytes);
 }
 
+void dq_audit_rows_amx(const uint8_t *from, int64_t from_bytes, int64_t rows, int64_t count, uint8_t *to,
+                       int64_t to_bytes) {
+  for (int64_t i = 0; i < rows; i++, from += from_bytes, to += to_bytes)
+    for (int64_t j = 0; j < count; j += LINE) _mm512_storeu_si512(to + j, _mm512_loadu_si512(from + j));
+}
+
 // ---- Sums by blocks ----
 //
-//   tile registers    3  weights   5, 7  those above, below 0
-//   2  values         0  sums
-//   4, 6  at least,               1  sums before and what is added to them
-//   at most zero
+//   tile registers     6  weights   7  those above 0, and those below with their sign turned
+//   4  values          0  sums      2  what rises within the block
+//   5  of 16 more      1            3
+//
+// A prefix within a block is at most the sum before it and the rise, at least the sum with it less the rise. Sums
+// begin at 32768, so that those in int16 are 0 to 65535. A product of tiles is waited for longer than it takes, so
+// two squares of 16 outputs and 16 channels are at work at once.
+
+enum {
+  CHUNK = 9, // blocks between two looks at what is in doubt, as sums behind settle most of it; they fit the cache
+  PAIRS = SIDE / 2, // of outputs
+  BLOCK = DQ_AUDIT_BLOCK,
+  ZERO = -INT16_MIN, // where sums begin
+};
 
 typedef int32_t square[SIDE * SIDE]; // [output][channel]
+
+// Two outputs' 16 channels as 32 bits, in the order of vpackssdw.
+typedef struct pair_bits {
+  uint32_t of[PAIRS];
+} pair_bits;
+
+typedef struct half { // 16 of the outputs
+  _Alignas(64) square sums[CHUNK + 1]; // before the first block of a chunk, and with every one
+  _Alignas(64) square rises[2];
+  __m512i outside[PAIRS]; // the high words of two outputs' sums, of all blocks: 0 where none was outside
+  pair_bits doubts[CHUNK], left;
+  const uint8_t *values;
+  int outputs;
+} half;
 
 typedef struct block_state {
   const dq_audit_block_rows *rows;
   const dq_audit_block_weights *weights;
-  uint16_t left[SIDE]; // by output, a bit for each channel
-  int64_t doubts;
+  half halves[2];
+  uint8_t list[CHUNK * SIDE * SIDE + LINE], block_of[CHUNK * SIDE * SIDE + LINE];
 } block_state;
 
-static inline __m512i outside16(__m512i sums) { // above 65535 unsigned: outside
-  return _mm512_add_epi32(sums, _mm512_set1_epi32(-INT16_MIN));
+static inline int output_of(int bit) { // of 256
+  return 2 * (bit / 32) + bit / 4 % 2;
+}
+static inline int channel_of(int bit) {
+  return bit % 32 / 8 * 4 + bit % 4;
+}
+
+static inline __mmask16 outside16(__m512i sums) {
+  return _mm512_cmpgt_epu32_mask(sums, _mm512_set1_epi32(UINT16_MAX));
+}
+
+static inline __m512i sixteen_bits(const uint8_t *bytes) {
+  return _mm512_cvtepu8_epi16(_mm256_loadu_si256((const void *)bytes));
 }
 
 // Whether a prefix of the sum `start` leaves int16 within a block.
-static inline uint32_t leaves(const uint8_t *values, const int8_t *weights, __m512i zero, int32_t start) {
-  const __m512i none = _mm512_setzero_si512(), most = _mm512_set1_epi32(UINT16_MAX);
-  __m512i x = _mm512_sub_epi16(_mm512_cvtepu8_epi16(_mm256_loadu_si256((const void *)values)), zero);
+static inline uint32_t leaves(const uint8_t *values, const int8_t *weights, int32_t start, const bool shifted) {
+  const __m512i none = _mm512_setzero_si512();
+  __m512i x = sixteen_bits(values);
+  if (shifted) x = _mm512_sub_epi16(x, sixteen_bits(values + BLOCK));
   __m512i w = _mm512_cvtepi8_epi16(_mm256_loadu_si256((const void *)weights));
   __m512i second = _mm512_madd_epi16(x, _mm512_and_si512(w, _mm512_set1_epi32((int)0xffff0000u)));
   __m512i sums = _mm512_madd_epi16(x, w); // of pairs, then of all pairs up to each
@@ -141,9 +183,8 @@ static inline uint32_t leaves(const uint8_t *values, const int8_t *weights, __m5
   sums = _mm512_add_epi32(sums, _mm512_alignr_epi32(sums, none, 14));
   sums = _mm512_add_epi32(sums, _mm512_alignr_epi32(sums, none, 12));
   sums = _mm512_add_epi32(sums, _mm512_alignr_epi32(sums, none, 8));
-  sums = outside16(_mm512_add_epi32(sums, _mm512_set1_epi32(start)));
-  __m512i odd = _mm512_sub_epi32(sums, second);
-  return (_mm512_cmpgt_epu32_mask(sums, most) | _mm512_cmpgt_epu32_mask(odd, most)) != 0;
+  sums = _mm512_add_epi32(sums, _mm512_set1_epi32(start));
+  return (outside16(sums) | outside16(_mm512_sub_epi32(sums, second))) != 0;
 }
 
 _Alignas(64) static const uint8_t ascending[LINE] = {
@@ -151,146 +192,233 @@ _Alignas(64) static const uint8_t ascending[LINE] = {
     22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
     44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
 
-// Those of the outputs of a block that are in doubt.
-static inline void look_closely(block_state *s, int64_t block, const uint16_t *doubts, const int32_t *before) {
-  const dq_audit_block_rows *r = s->rows;
-  const __m512i zero = _mm512_set1_epi16((int16_t)r->zero);
-  const int32_t *start = s->weights->starts + block * DQ_AUDIT_CHANNELS;
-  uint8_t list[SIDE * SIDE + LINE]; // one list, so that one loop ends where nobody can foresee it
+// Lists what is in doubt within the blocks of a chunk and has not left: one list, so that one loop ends where
+// nobody can foresee it.
+static inline int list_doubts(block_state *s, const half *h, int blocks) {
   int count = 0;
-  for (int word = 0; word < SIDE / 4; word++) { // four outputs
-    uint64_t doubt;
-    memcpy(&doubt, doubts + 4 * word, sizeof doubt);
-    __m512i numbers = _mm512_add_epi8(_mm512_load_si512(ascending), _mm512_set1_epi8((char)(word * LINE)));
-    _mm512_storeu_si512(list + count, _mm512_maskz_compress_epi8(doubt, numbers));
-    count += __builtin_popcountll(doubt);
-  }
-  s->doubts += count;
-  for (int i = 0; i < count; i++) {
-    int output = list[i] / SIDE, channel = list[i] % SIDE;
-    uint32_t found = leaves(r->values + output * r->row_bytes + block * DQ_AUDIT_BLOCK,
-                            s->weights->lines + (channel * r->blocks + block) * DQ_AUDIT_BLOCK, zero,
-                            before[output * SIDE + channel] + start[channel]);
-    s->left[output] = (uint16_t)(s->left[output] | found << channel);
-  }
-}
-
-// now, before: sums with and without the block; most: those before and every product above 0 of the block.
-static inline __attribute__((always_inline)) void look(block_state *s, int64_t block, const int32_t *now,
-                                                       const int32_t *before, const int32_t *most,
-                                                       const bool shifted) {
-  uint16_t doubts[SIDE] = {0};
-  const __m512i before_start = _mm512_loadu_si512(s->weights->starts + block * DQ_AUDIT_CHANNELS);
-  const __m512i start = _mm512_loadu_si512(s->weights->starts + (block + 1) * DQ_AUDIT_CHANNELS);
-  const __m512i highest = _mm512_set1_epi32(INT16_MAX), lowest = _mm512_set1_epi32(INT16_MIN);
-  const __m512i widest = _mm512_set1_epi32(UINT16_MAX);
-  for (int i = 0; i < s->rows->outputs; i++) {
-    __m512i sum = _mm512_load_si512(now + i * SIDE), last = _mm512_load_si512(before + i * SIDE);
-    __m512i upper = _mm512_load_si512(most + i * SIDE);
-    if (shifted) {
-      sum = _mm512_add_epi32(sum, start);
-      last = _mm512_add_epi32(last, before_start);
-      upper = _mm512_add_epi32(upper, start);
+  for (int b = 0; b < blocks; b++) {
+    __m256i left = _mm256_loadu_si256((const void *)&h->left);
+    __m256i doubts = _mm256_andnot_si256(left, _mm256_loadu_si256((const void *)&h->doubts[b]));
+    uint64_t words[SIDE * SIDE / LINE];
+    if (_mm256_testz_si256(doubts, doubts)) continue;
+    _mm256_storeu_si256((void *)words, doubts);
+#pragma GCC unroll 4
+    for (int i = 0; i < SIDE * SIDE / LINE; i++) {
+      __m512i numbers = _mm512_add_epi8(_mm512_load_si512(ascending), _mm512_set1_epi8((char)(i * LINE)));
+      _mm512_storeu_si512(s->list + count, _mm512_maskz_compress_epi8(words[i], numbers));
+      _mm512_storeu_si512(s->block_of + count, _mm512_set1_epi8((char)b));
+      count += __builtin_popcountll(words[i]);
     }
-    __m512i lower = _mm512_sub_epi32(_mm512_add_epi32(sum, last), upper); // last and what is below 0
-    __mmask16 left = _mm512_cmpgt_epu32_mask(outside16(sum), widest) | s->left[i];
-    __mmask16 doubt = _mm512_cmpgt_epi32_mask(upper, highest) | _mm512_cmplt_epi32_mask(lower, lowest);
-    s->left[i] = left;
-    doubts[i] = (uint16_t)(doubt & ~left);
   }
-  look_closely(s, block, doubts, before);
+  return count;
 }
 
-// One block: sums with it, and sums before it with what it adds at most.
-static inline __attribute__((always_inline)) void add_block(const dq_audit_block_rows *r, int64_t block,
-                                                            const int8_t *tiles, int32_t *now,
-                                                            const int32_t *before, int32_t *most,
-                                                            const bool running, const bool shifted) {
-  _tile_loadd(2, r->values + block * DQ_AUDIT_BLOCK, (size_t)r->row_bytes);
-  _tile_loadd(3, tiles, LINE);
-  _tile_dpbusd(0, 2, 3);
-  if (!running) return;
-  _tile_loadd(1, before, LINE);
-  _tile_loadd(5, tiles + DQ_AUDIT_TILE, LINE);
-  if (shifted) {
-    _tile_loadd(4, r->above + block * DQ_AUDIT_BLOCK, (size_t)r->row_bytes);
-    _tile_loadd(6, r->below + block * DQ_AUDIT_BLOCK, (size_t)r->row_bytes);
-    _tile_loadd(7, tiles + 2 * DQ_AUDIT_TILE, LINE);
-    _tile_dpbusd(1, 4, 5);
-    _tile_dpbusd(1, 6, 7);
-  } else {
-    _tile_dpbusd(1, 2, 5);
-  }
-  _tile_stored(0, now, LINE);
-  _tile_stored(1, most, LINE);
-}
-
-// What tiles have stored is looked at one block later: until then it has reached the cache, and the tiles of
-// the next block are at work meanwhile.
-typedef struct squares {
-  _Alignas(64) square sums[3], most[2];
-} squares;
-
-// Sums of all taps are in the square that is returned.
-static inline __attribute__((always_inline)) const int32_t *add_blocks(block_state *s, squares *q,
-                                                                       const bool running, const bool shifted) {
+// Tap by tap.
+static inline __attribute__((always_inline)) void settle_doubts(const block_state *s, half *h, int64_t first,
+                                                                int count, const bool shifted) {
   const dq_audit_block_rows *r = s->rows;
-  const int8_t *tiles = s->weights->tiles;
-  int32_t *now = q->sums[0], *before = q->sums[2], *earlier = q->sums[1];
-  memset(before, 0, sizeof q->sums[2]);
-  settle();
-  _tile_zero(0);
-  for (int64_t block = 0; block < r->blocks; block++, tiles += 3 * DQ_AUDIT_TILE) {
-    add_block(r, block, tiles, now, before, q->most[block % 2], running, shifted);
-    if (running && block) look(s, block - 1, before, earlier, q->most[(block - 1) % 2], shifted);
-    int32_t *next = earlier;
-    earlier = before, before = now, now = next;
+  for (int i = 0; i < count; i++) {
+    int bit = s->list[i], b = s->block_of[i], output = output_of(bit), channel = channel_of(bit);
+    uint32_t found = leaves(h->values + output * r->row_bytes + (first + b) * r->block_bytes,
+                            s->weights->lines + (channel * r->blocks + first + b) * BLOCK,
+                            h->sums[b][output * SIDE + channel], shifted);
+    h->left.of[bit / 32] |= found << bit % 32;
   }
-  if (running) look(s, r->blocks - 1, before, earlier, q->most[(r->blocks - 1) % 2], shifted);
-  else _tile_stored(0, before, LINE);
-  settle();
-  return before;
+}
+
+static inline __m512i row_of(const int32_t *sums, int output) {
+  return _mm512_load_si512(sums + output * SIDE);
+}
+
+// Which prefixes may leave int16 within a block: in 16 bits that saturate, as numbers beyond are in doubt in any
+// case. last: sums before it, then with it.
+static inline __attribute__((always_inline)) void look(const int32_t *now, const int32_t *rise, __m512i last[PAIRS],
+                                                       __m512i outside[PAIRS], pair_bits *doubts) {
+  const __m512i ones = _mm512_set1_epi32(-1);
+#pragma GCC unroll 8
+  for (int i = 0; i < PAIRS; i++) {
+    __m512i first = row_of(now, 2 * i), second = row_of(now, 2 * i + 1);
+    __m512i high = _mm512_mask_blend_epi16(0x55555555u, first, _mm512_srli_epi32(second, 16));
+    __m512i sum = _mm512_packus_epi32(first, second); // the lower bound is below 0 where its complement is above 65535
+    __m512i furthest = _mm512_max_epu16(last[i], _mm512_xor_si512(sum, ones));
+    __m512i rises = _mm512_packus_epi32(row_of(rise, 2 * i), row_of(rise, 2 * i + 1));
+    doubts->of[i] = _mm512_cmpeq_epi16_mask(_mm512_adds_epu16(furthest, rises), ones);
+    outside[i] = _mm512_or_si512(outside[i], high);
+    last[i] = sum;
+  }
+}
+
+// Outputs whose sums were outside behind some block have left.
+static inline void leave_outside(half *h) {
+  for (int i = 0; i < PAIRS; i++) {
+    __mmask16 first = _mm512_test_epi32_mask(h->outside[i], _mm512_set1_epi32((int)0xffff0000u));
+    __mmask16 second = _mm512_test_epi32_mask(h->outside[i], _mm512_set1_epi32(UINT16_MAX));
+    __m512i both = _mm512_packs_epi32(_mm512_maskz_set1_epi32(first, -1), _mm512_maskz_set1_epi32(second, -1));
+    h->left.of[i] |= _mm512_movepi16_mask(both);
+  }
+}
+
+// What tiles have stored is looked at one block later: until then it has reached the cache, and the tiles of the
+// next block are at work meanwhile.
+static inline __attribute__((always_inline)) void look_at(half *h, int block, __m512i last[PAIRS]) {
+  look(h->sums[block + 1], h->rises[block % 2], last, h->outside, &h->doubts[block]);
+}
+
+// Returns how many outputs were in doubt.
+static inline __attribute__((always_inline)) int settle_chunk(block_state *s, half *h, int64_t first, int blocks,
+                                                              const bool shifted) {
+  leave_outside(h);
+  int count = list_doubts(s, h, blocks);
+  settle_doubts(s, h, first, count, shifted);
+  for (int i = 0; i < SIDE; i++) _mm512_store_si512(h->sums[0] + i * SIDE, row_of(h->sums[blocks], i));
+  return count;
+}
+
+// One block of both halves, or of the first.
+static inline __attribute__((always_inline)) void add_block(block_state *s, int64_t block, const bool two) {
+  const dq_audit_block_rows *r = s->rows;
+  _tile_loadd(6, s->weights->tiles + block * 2 * r->block_bytes * SIDE, LINE);
+  _tile_loadd(4, s->halves[0].values + block * r->block_bytes, (size_t)r->row_bytes);
+  _tile_dpbusd(0, 4, 6);
+  if (!two) return;
+  _tile_loadd(5, s->halves[1].values + block * r->block_bytes, (size_t)r->row_bytes);
+  _tile_dpbusd(1, 5, 6);
+}
+
+// What rises within it, and both stored as the to-th of the chunk.
+static inline __attribute__((always_inline)) void add_rise(block_state *s, int64_t block, int to, const bool two) {
+  const dq_audit_block_rows *r = s->rows;
+  half *a = &s->halves[0], *b = &s->halves[1];
+  _tile_loadd(7, s->weights->tiles + (block * 2 + 1) * r->block_bytes * SIDE, LINE);
+  _tile_zero(2);
+  _tile_dpbusd(2, 4, 7);
+  if (two) {
+    _tile_zero(3);
+    _tile_dpbusd(3, 5, 7);
+  }
+  _tile_stored(0, a->sums[to + 1], LINE);
+  if (two) _tile_stored(1, b->sums[to + 1], LINE);
+  _tile_stored(2, a->rises[to % 2], LINE);
+  if (two) _tile_stored(3, b->rises[to % 2], LINE);
+}
+
+// Returns how many outputs were in doubt.
+static inline __attribute__((always_inline)) int64_t add_running(block_state *s, const bool shifted,
+                                                                 const bool two) {
+  __m512i last[2][PAIRS];
+  int64_t blocks = s->rows->blocks, doubts = 0;
+  for (int i = 0; i < PAIRS; i++) last[0][i] = last[1][i] = _mm512_set1_epi16(INT16_MIN);
+  for (int64_t first = 0; first < blocks; first += CHUNK) {
+    int part = (int)(blocks - first < CHUNK ? blocks - first : CHUNK);
+    for (int b = 0; b < part; b++) {
+      add_block(s, first + b, two);
+      add_rise(s, first + b, b, two);
+      if (b) look_at(&s->halves[0], b - 1, last[0]);
+      if (b && two) look_at(&s->halves[1], b - 1, last[1]);
+    }
+    look_at(&s->halves[0], part - 1, last[0]);
+    if (two) look_at(&s->halves[1], part - 1, last[1]);
+    doubts += settle_chunk(s, &s->halves[0], first, part, shifted);
+    if (two) doubts += settle_chunk(s, &s->halves[1], first, part, shifted);
+  }
+  return doubts;
+}
+
+static inline __attribute__((always_inline)) void add_whole(block_state *s, const bool two) {
+  for (int64_t block = 0; block < s->rows->blocks; block++) add_block(s, block, two);
+  _tile_stored(0, s->halves[0].sums[0], LINE);
+  if (two) _tile_stored(1, s->halves[1].sums[0], LINE);
+}
+
+// The sums of all taps are in sums[0] behind it. Returns how many outputs were in doubt.
+static int64_t add_taps(block_state *s, bool running) {
+  bool two = s->halves[1].outputs > 0, shifted = s->rows->block_bytes > BLOCK;
+  if (!running && two) add_whole(s, true);
+  else if (!running) add_whole(s, false);
+  else if (shifted && two) return add_running(s, true, true);
+  else if (shifted) return add_running(s, true, false);
+  else if (two) return add_running(s, false, true);
+  else return add_running(s, false, false);
+  return 0;
 }
 
 static inline __m512i count_one(__m512i counts, __mmask16 lanes) {
   return _mm512_mask_add_epi32(counts, lanes, counts, _mm512_set1_epi32(1));
 }
 
-static void count(const block_state *s, const int32_t *sums, dq_audit_block_counts *to) {
-  const __m512i start = _mm512_loadu_si512(s->weights->starts + s->rows->blocks * DQ_AUDIT_CHANNELS);
-  const __m512i low = _mm512_loadu_si512(s->weights->low16), high = _mm512_loadu_si512(s->weights->high16);
-  __m512i left = _mm512_loadu_si512(to->left), outside = _mm512_loadu_si512(to->outside);
-  __m512i outside_low = _mm512_loadu_si512(to->outside_low);
+static void count_sums(const half *h, const dq_audit_block_weights *weights, dq_audit_block_counts *to) {
+  const __m512i low = _mm512_loadu_si512(weights->low16), high = _mm512_loadu_si512(weights->high16);
+  __m512i outside = _mm512_loadu_si512(to->outside), outside_low = _mm512_loadu_si512(to->outside_low);
   __m512i lowest = _mm512_loadu_si512(to->lowest), highest = _mm512_loadu_si512(to->highest);
-  for (int i = 0; i < s->rows->outputs; i++) {
-    __m512i sum = _mm512_add_epi32(_mm512_load_si512(sums + i * SIDE), start);
-    left = count_one(left, s->left[i]);
-    outside = count_one(outside, _mm512_cmpgt_epu32_mask(outside16(sum), _mm512_set1_epi32(UINT16_MAX)));
+  for (int i = 0; i < h->outputs; i++) {
+    __m512i from_zero = _mm512_load_si512(h->sums[0] + i * SIDE), sum = _mm512_sub_epi32(from_zero, _mm512_set1_epi32(ZERO));
+    outside = count_one(outside, outside16(from_zero));
     outside_low = count_one(outside_low, _mm512_cmplt_epi32_mask(sum, low) | _mm512_cmpgt_epi32_mask(sum, high));
     lowest = _mm512_min_epi32(lowest, sum);
     highest = _mm512_max_epi32(highest, sum);
   }
-  _mm512_storeu_si512(to->left, left);
   _mm512_storeu_si512(to->outside, outside);
   _mm512_storeu_si512(to->outside_low, outside_low);
   _mm512_storeu_si512(to->lowest, lowest);
   _mm512_storeu_si512(to->highest, highest);
 }
 
+_Alignas(64) static const int32_t zero[SIDE] = {ZERO, ZERO, ZERO, ZERO, ZERO, ZERO, ZERO, ZERO,
+                                                ZERO, ZERO, ZERO, ZERO, ZERO, ZERO, ZERO, ZERO};
+
+// The bits of outputs that are there.
+static inline uint32_t bits_of_pair(int outputs, int pair) {
+  return (outputs > 2 * pair ? 0x0f0f0f0fu : 0) | (outputs > 2 * pair + 1 ? 0xf0f0f0f0u : 0);
+}
+
+static void count_left(const half *h, uint32_t *to) {
+  __m512i words = _mm512_setzero_si512();
+  for (int i = 0; i < PAIRS; i++)
+    words = _mm512_mask_add_epi16(words, h->left.of[i] & bits_of_pair(h->outputs, i), words, _mm512_set1_epi16(1));
+  // Both outputs of a channel lie in one 128 bits, four channels apart.
+  words = _mm512_add_epi16(words, _mm512_bsrli_epi128(words, 8));
+  words = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 0, 0, 0, 0), words);
+  __m512i channels = _mm512_cvtepu16_epi32(_mm512_castsi512_si256(words));
+  _mm512_storeu_si512(to, _mm512_add_epi32(_mm512_loadu_si512(to), channels));
+}
+
+// By vectors: the compiler's memset takes longer to begin.
+static void begin(half *h) {
+  for (int i = 0; i < SIDE; i++) _mm512_store_si512(h->sums[0] + i * SIDE, _mm512_set1_epi32(ZERO));
+  for (int i = 0; i < PAIRS; i++) h->outside[i] = _mm512_setzero_si512();
+  for (int i = 0; i < PAIRS; i++) h->left.of[i] = ~bits_of_pair(h->outputs, i); // nobody looks at the others
+}
+
+// All of 16 output channels under up to 32 outputs.
+static void add_part(block_state *s, bool running, dq_audit_block_counts *counts) {
+  for (int h = 0; h < 2; h++) begin(&s->halves[h]);
+  _tile_loadd(0, zero, 0);
+  _tile_loadd(1, zero, 0);
+  counts->doubts += add_taps(s, running);
+  for (int h = 0; h < 2; h++) {
+    if (running) count_left(&s->halves[h], counts->left);
+    count_sums(&s->halves[h], s->weights, counts);
+  }
+}
+
 void dq_audit_blocks_amx(const dq_audit_block_rows *rows, const dq_audit_block_weights *weights,
-                         const bool *running, int64_t blocks, dq_audit_block_counts *counts) {
-  squares room;
-  enum { HALF = LINE / 2, WORDS = DQ_AUDIT_BLOCK / 4 };
-  configure_tiles((const int[]){SIDE, SIDE, SIDE, WORDS, SIDE, WORDS, SIDE, WORDS},
-                  (const int[]){LINE, LINE, HALF, LINE, HALF, LINE, HALF, LINE});
-  for (int64_t i = 0; i < blocks; i++) {
-    block_state state = {rows, &weights[i], {0}, 0};
-    const int32_t *whole;
-    if (!running[i]) whole = add_blocks(&state, &room, false, false);
-    else if (rows->zero) whole = add_blocks(&state, &room, true, true);
-    else whole = add_blocks(&state, &room, true, false);
-    count(&state, whole, &counts[i]);
-    counts[i].doubts += state.doubts;
+                         const bool *running, int64_t count, dq_audit_block_counts *counts) {
+  block_state state;
+  int words = (int)rows->block_bytes / 4, bytes = (int)rows->block_bytes;
+  state.rows = rows;
+  configure_tiles((const int[]){SIDE, SIDE, SIDE, SIDE, SIDE, SIDE, words, words},
+                  (const int[]){LINE, LINE, LINE, LINE, bytes, bytes, LINE, LINE});
+  settle();
+  for (int first = 0; first < rows->outputs; first += 2 * SIDE) {
+    for (int h = 0; h < 2; h++) {
+      int left = rows->outputs - first - h * SIDE;
+      state.halves[h].values = rows->values + (first + h * SIDE) * rows->row_bytes;
+      state.halves[h].outputs = left < SIDE ? left : SIDE;
+    }
+    for (int64_t i = 0; i < count; i++) {
+      state.weights = &weights[i];
+      add_part(&state, running[i], &counts[i]);
+    }
   }
   _tile_release();
 }

@@ -42,6 +42,38 @@ void dq_audit_running_avx2(const dq_audit_sums *s) {
   else running(s, ROWS);
 }
 
+static inline uint32_t add_up_words(__m256i sums) {
+  uint64_t parts[4];
+  _mm256_storeu_si256((void *)parts, sums);
+  return (uint32_t)(parts[0] + parts[1] + parts[2] + parts[3]);
+}
+
+// Four bounds at once.
+void dq_audit_reached_avx2(const dq_audit_reached *r) {
+  enum { STEP = 4, MOST = 255, HALF = DQ_AUDIT_VECTOR / 2 }; // a counter of 8 bits takes at most one a step
+  const __m256i zero = _mm256_setzero_si256();
+  int64_t halves = 2 * r->vectors;
+  for (int bound = 0; bound < r->bound_count; bound += STEP) {
+    __m256i least[STEP], sums[STEP];
+#pragma GCC unroll 4
+    for (int i = 0; i < STEP; i++) least[i] = _mm256_set1_epi8((char)r->bounds[bound + i]), sums[i] = zero;
+    for (int64_t from = 0, to; from < halves; from = to) {
+      __m256i counters[STEP] = {zero, zero, zero, zero};
+      to = halves - from < MOST ? halves : from + MOST;
+      for (int64_t v = from; v < to; v++) {
+        __m256i x = _mm256_loadu_si256((const void *)(r->numbers + v * HALF));
+#pragma GCC unroll 4
+        for (int i = 0; i < STEP; i++)
+          counters[i] = _mm256_sub_epi8(counters[i], _mm256_cmpeq_epi8(_mm256_max_epu8(x, least[i]), x));
+      }
+#pragma GCC unroll 4
+      for (int i = 0; i < STEP; i++) sums[i] = _mm256_add_epi64(sums[i], _mm256_sad_epu8(counters[i], zero));
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < STEP; i++) r->counts[bound + i] = add_up_words(sums[i]);
+  }
+}
+
 // Numbers of `windows` (from the first on) that are at least `bound`.
 static inline __attribute__((always_inline)) void count_windows(const dq_audit_windows *w, int bound, int first,
                                                                 const int windows) {
@@ -71,11 +103,7 @@ static inline __attribute__((always_inline)) void count_windows(const dq_audit_w
     for (int i = 0; i < windows; i++) sums[i] = _mm256_add_epi64(sums[i], _mm256_sad_epu8(counters[i], zero));
   }
 #pragma GCC unroll 4
-  for (int i = 0; i < windows; i++) {
-    uint64_t parts[4];
-    _mm256_storeu_si256((void *)parts, sums[i]);
-    w->counts[(first + i) * w->count_stride + bound] = (uint32_t)(parts[0] + parts[1] + parts[2] + parts[3]);
-  }
+  for (int i = 0; i < windows; i++) w->counts[(first + i) * w->count_stride + bound] = add_up_words(sums[i]);
 }
 
 static void count_plane(const dq_audit_windows *w) {

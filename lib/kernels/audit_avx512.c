@@ -126,23 +126,77 @@ static void count_plane(const dq_audit_windows *w) {
   }
 }
 
-void dq_audit_totals_avx512(const uint32_t *table, int size, const uint8_t *numbers, int64_t count,
-                            uint32_t *totals) {
-  __m512i parts[4];
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; i++) parts[i] = _mm512_loadu_si512(table + 16 * i);
-  for (int64_t i = 0; i < count; i += 16) {
-    __mmask16 used = left_of(count - i);
-    __m512i number = _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(used, numbers + i)), found;
-    if (size <= 64) {
-      found = _mm512_permutex2var_epi32(parts[0], number, parts[1]);
-      if (size > 32)
-        found = _mm512_mask_blend_epi32(_mm512_cmpge_epi32_mask(number, _mm512_set1_epi32(32)), found,
-                                        _mm512_permutex2var_epi32(parts[2], number, parts[3]));
-    } else {
+// Of 16 channels.
+static inline __attribute__((always_inline)) void add_totals(const dq_audit_totals *t, int64_t from, const int parts) {
+  __mmask16 used = left_of(t->count - from);
+  __m512i sum = _mm512_maskz_loadu_epi32(used, t->totals + from);
+  for (int tap = 0; tap < t->tap_count; tap++) {
+    const uint32_t *table = t->tables + tap * t->table_stride;
+    const uint8_t *numbers = t->numbers + t->taps[tap] * t->number_stride + from;
+    __m512i number = _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(used, numbers)), found;
+    if (!parts) {
       found = _mm512_i32gather_epi32(number, table, 4);
+    } else {
+      found = _mm512_permutex2var_epi32(_mm512_loadu_si512(table), number, _mm512_loadu_si512(table + 16));
+      if (parts > 1) {
+        __m512i more = _mm512_permutex2var_epi32(_mm512_loadu_si512(table + 32), number,
+                                                 _mm512_loadu_si512(table + 48));
+        found = _mm512_mask_blend_epi32(_mm512_cmpge_epi32_mask(number, _mm512_set1_epi32(32)), found, more);
+      }
     }
-    __m512i sum = _mm512_add_epi32(_mm512_maskz_loadu_epi32(used, totals + i), found);
-    _mm512_mask_storeu_epi32(totals + i, used, sum);
+    sum = _mm512_add_epi32(sum, found);
   }
+  _mm512_mask_storeu_epi32(t->totals + from, used, sum);
+}
+
+void dq_audit_totals_avx512(const dq_audit_totals *t) {
+  for (int64_t i = 0; i < t->count; i += 16)
+    if (t->size <= 32) add_totals(t, i, 1);
+    else if (t->size <= 64) add_totals(t, i, 2);
+    else add_totals(t, i, 0);
+}
+
+// Four bounds at once.
+void dq_audit_reached_avx512(const dq_audit_reached *r) {
+  enum { STEP = 4 };
+  for (int bound = 0; bound < r->bound_count; bound += STEP) {
+    __m512i least[STEP];
+    uint64_t counts[STEP] = {0};
+#pragma GCC unroll 4
+    for (int i = 0; i < STEP; i++) least[i] = _mm512_set1_epi8((char)r->bounds[bound + i]);
+    for (int64_t v = 0; v < r->vectors; v++) {
+      __m512i x = _mm512_loadu_si512(r->numbers + v * DQ_AUDIT_VECTOR);
+#pragma GCC unroll 4
+      for (int i = 0; i < STEP; i++)
+        counts[i] += (uint64_t)__builtin_popcountll(_mm512_cmpge_epu8_mask(x, least[i]));
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < STEP; i++) r->counts[bound + i] = (uint32_t)counts[i];
+  }
+}
+
+// Rows and columns are taken from the plane; a number in both was taken twice.
+static void trim_window(const dq_audit_trims *t, const dq_audit_trim *trim, int bound, uint32_t *counts) {
+  const uint32_t *lines = t->whole + t->count_stride + bound;
+  const __m512i bounds = _mm512_cvtepu8_epi32(_mm_loadu_si128((const void *)(t->bounds + bound)));
+  __mmask16 padding = _mm512_cmple_epu32_mask(bounds, _mm512_set1_epi32(t->zero));
+  __m512i sums = _mm512_loadu_si512(t->whole + bound);
+  sums = _mm512_mask_add_epi32(sums, padding, sums, _mm512_set1_epi32((int)trim->padding));
+  for (uint32_t rows = trim->rows; rows; rows &= rows - 1)
+    sums = _mm512_sub_epi32(sums, _mm512_loadu_si512(lines + __builtin_ctz(rows) * t->count_stride));
+  for (uint32_t columns = trim->columns; columns; columns &= columns - 1)
+    sums = _mm512_sub_epi32(sums, _mm512_loadu_si512(lines + (t->rows + __builtin_ctz(columns)) * t->count_stride));
+  for (uint32_t rows = trim->rows; rows; rows &= rows - 1)
+    for (uint32_t columns = trim->columns; columns; columns &= columns - 1) {
+      uint8_t corner = t->corners[__builtin_ctz(rows) * t->columns + __builtin_ctz(columns)];
+      __mmask16 reached = _mm512_cmple_epu32_mask(bounds, _mm512_set1_epi32(corner));
+      sums = _mm512_mask_add_epi32(sums, reached, sums, _mm512_set1_epi32(1));
+    }
+  _mm512_storeu_si512(counts + bound, sums);
+}
+
+void dq_audit_trims_avx512(const dq_audit_trims *t) {
+  for (int i = 0; i < t->windows; i++)
+    for (int bound = 0; bound < t->bound_count; bound += 16)
+      trim_window(t, &t->trims[i], bound, t->counts + i * t->count_stride);
 }

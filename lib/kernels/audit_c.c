@@ -39,8 +39,18 @@ static void count_plane(const dq_audit_windows *w) {
   }
 }
 
-void dq_audit_totals_c(const uint32_t *table, int size, const uint8_t *numbers, int64_t count,
-                       uint32_t *totals) {
-  (void)size;
-  for (int64_t i = 0; i < count; i++) totals[i] += table[numbers[i]];
+// By a histogram.
+void dq_audit_reached_c(const dq_audit_reached *r) {
+  uint32_t seen[256] = {0};
+  for (int64_t i = 0; i < r->vectors * DQ_AUDIT_VECTOR; i++) seen[r->numbers[i]]++;
+  for (int level = 254; level >= 0; level--) seen[level] += seen[level + 1];
+  for (int bound = 0; bound < r->bound_count; bound++) r->counts[bound] = seen[r->bounds[bound]];
+}
+
+void dq_audit_totals_c(const dq_audit_totals *t) {
+  for (int tap = 0; tap < t->tap_count; tap++) {
+    const uint32_t *table = t->tables + tap * t->table_stride;
+    const uint8_t *numbers = t->numbers + t->taps[tap] * t->number_stride;
+    for (int64_t i = 0; i < t->count; i++) t->totals[i] += table[numbers[i]];
+  }
 }

@@ -94,8 +94,6 @@ void dq_audit_fill_masks(const dq_audit_planes *planes, uint8_t *masks);
 // Mask of one window that begins at 0, of dq_audit_vectors(flat) vectors.
 void dq_audit_fill_mask(const dq_audit_planes *planes, uint8_t *mask);
 
-// ---- Products (audit_products.c) ----
-
 enum { DQ_AUDIT_LEVELS = 256 };
 
 // Inputs whose products fit int8, by levels and by bounds: from the from-th to before the to-th; the 0-th bound is
@@ -105,8 +103,8 @@ typedef struct dq_audit_intervals {
   uint16_t from[DQ_AUDIT_LEVELS], to[DQ_AUDIT_LEVELS]; // without repetition
   uint8_t from_bound[DQ_AUDIT_LEVELS], to_bound[DQ_AUDIT_LEVELS];
   int count;
-  bool from_any; // not all from the lowest level on
-  uint8_t *by_tap; // [group][tap][channel of the group]: the number of the weight's interval
+  bool from_any; // not all from the lowest level on; else what is outside reaches `to`
+  uint8_t *by_tap; // [group][tap][channel of the group]: the number of the weight's interval, or its `to_bound`
 } dq_audit_intervals;
 
 typedef struct dq_audit_bounds {
@@ -118,21 +116,47 @@ typedef struct dq_audit_bounds {
 
 // What a thread counts products in: so many input channels at once.
 enum { DQ_AUDIT_PLANES = 8, DQ_AUDIT_COUNTS = DQ_AUDIT_LEVELS + 64 }; // of a window
+
+// ---- Frames (audit_frames.c) ----
+
+// Where each window is the plane without a few lines at its edges, and padding.
+enum { DQ_AUDIT_EDGES = 12 };
+typedef struct dq_audit_frame {
+  bool fits; // else the rest is not set
+  int64_t height, width;
+  int top, left, rows, columns; // the most lines a window lacks: before, and on both sides
+  uint8_t flip, zero;           // of the input's bytes; in the padding, flipped
+  dq_audit_trim *trims;         // by tap
+} dq_audit_frame;
+
+typedef struct dq_audit_lines { // of one plane: how many numbers reach each bound
+  uint32_t counts[(1 + DQ_AUDIT_EDGES) * DQ_AUDIT_COUNTS]; // of all, of rows, of columns
+  uint8_t corners[DQ_AUDIT_EDGES * DQ_AUDIT_EDGES / 4];
+} dq_audit_lines;
+
+dq_status dq_audit_frame_new(dq_audit_frame *frame, const dq_conv_int8_parameters *parameters, dq_arena *arena,
+                             dq_error *error);
+size_t dq_audit_frame_bytes(const dq_audit_frame *frame); // of the room
+// Counts the lines of one plane of the input.
+void dq_audit_count_frame(const dq_audit_frame *frame, const dq_audit_bounds *bounds, const uint8_t *plane,
+                          dq_audit_reached_function *count, uint8_t *room, dq_audit_lines *lines);
+// counts[window][DQ_AUDIT_COUNTS] of some taps from them.
+void dq_audit_trim_frame(const dq_audit_frame *frame, const dq_audit_bounds *bounds, const dq_audit_lines *lines,
+                         int64_t first, int windows, dq_audit_trims_function *trim, uint32_t *counts);
+
+// ---- Products (audit_products.c) ----
+
 typedef struct dq_audit_product_room {
   uint32_t counts[DQ_AUDIT_PLANES * DQ_AUDIT_WINDOWS * DQ_AUDIT_COUNTS];
-  uint32_t totals[]; // by output channel of a group
+  uint32_t outside[DQ_AUDIT_WINDOWS * DQ_AUDIT_LEVELS]; // of intervals
+  dq_audit_lines lines;
+  uint32_t totals[]; // by output channel of a group; behind them the room of a frame
 } dq_audit_product_room;
 
 // values, stored: [output channel][tap] in the order of the reduction; stored NULL: no raw products.
 dq_status dq_audit_bounds_new(dq_audit_bounds *bounds, const dq_conv_int8_parameters *parameters,
                               const int16_t *values, const int16_t *stored, dq_arena *arena,
                               dq_error *error);
-
-// Adds to products (and raw), by output channel, what leaves int8 under the taps of `count` (at most
-// DQ_AUDIT_PLANES) input channels from the first on; `input` are the planes of all.
-void dq_audit_count_products(const dq_audit_bounds *bounds, const dq_audit_planes *planes, const uint8_t *input,
-                             const uint8_t *masks, int64_t first, int64_t count, unsigned cpu,
-                             dq_audit_product_room *room, uint64_t *products, uint64_t *raw);
 
 // ---- One audit ----
 
@@ -146,6 +170,7 @@ struct dq_audit {
   dq_audit_proof *proofs;
   int64_t outputs;                     // per channel
   dq_audit_planes planes;
+  dq_audit_frame frame;
   int16_t *values, *stored;            // [channel][tap]
   dq_audit_bounds bounds;
   dq_audit_pair *pairs;                // that can saturate
@@ -170,6 +195,7 @@ typedef struct dq_audit_run_state {
   const dq_audit *a;
   const uint8_t *input;
   uint8_t *planes, *masks, *mask;
+  bool expanded; // planes are there
   int32_t lowest, highest; // of the input less its zero point, padding included
   uint8_t *most;           // by input channel: the largest as unsigned, padding included
   dq_audit_pair *pairs;    // that can saturate with this input
@@ -182,6 +208,12 @@ static inline size_t dq_audit_aligned(size_t bytes) {
   return (bytes + DQ_KERNEL_ALIGNMENT - 1) / DQ_KERNEL_ALIGNMENT * DQ_KERNEL_ALIGNMENT;
 }
 dq_audit_bench dq_audit_bench_of(const dq_audit_run_state *run, int thread);
+
+// Adds to products (and raw), by output channel, what leaves int8 under the taps of `count` (at most
+// DQ_AUDIT_PLANES) input channels from the first on.
+void dq_audit_count_products(const dq_audit_run_state *run, int64_t first, int64_t count,
+                             dq_audit_product_room *room, uint64_t *products, uint64_t *raw);
+size_t dq_audit_product_room_bytes(const dq_audit *audit);
 
 // Whether some prefix of a channel's sums could leave int16 with the inputs of this image.
 static inline bool dq_audit_can_leave_int16(const dq_audit_run_state *r, int64_t channel) {

@@ -64,12 +64,14 @@ static void mark_ends(const dq_audit_intervals *list, bool *ends) {
   for (int i = 0; i < list->count; i++) ends[list->from[i]] = ends[list->to[i]] = true;
 }
 
-static void find_bounds(dq_audit_intervals *list, const uint8_t *bound_of) {
+static void find_bounds(dq_audit_intervals *list, const uint8_t *bound_of, int64_t weights) {
   for (int i = 0; i < list->count; i++) {
     list->from_bound[i] = bound_of[list->from[i]];
     list->to_bound[i] = bound_of[list->to[i]];
     list->from_any |= list->from_bound[i] > 0;
   }
+  for (int64_t i = 0; i < weights && list->count && !list->from_any; i++)
+    list->by_tap[i] = list->to_bound[list->by_tap[i]];
 }
 
 dq_status dq_audit_bounds_new(dq_audit_bounds *bounds, const dq_conv_int8_parameters *q, const int16_t *values,
@@ -89,62 +91,104 @@ dq_status dq_audit_bounds_new(dq_audit_bounds *bounds, const dq_conv_int8_parame
       bound_of[level] = (uint8_t)bounds->count;
     }
   bound_of[DQ_AUDIT_LEVELS] = (uint8_t)(bounds->count + 1);
-  find_bounds(&bounds->values, bound_of);
-  find_bounds(&bounds->stored, bound_of);
+  find_bounds(&bounds->values, bound_of, q->shape.out_channels * g.depth);
+  find_bounds(&bounds->stored, bound_of, q->shape.out_channels * g.depth);
   return DQ_OK;
 }
 
 // ---- Counting ----
 
-// Adds what lies outside of the intervals of the weights of one tap; reached: how many inputs reach every bound.
-static void add_outside(const dq_audit_intervals *list, const uint32_t *reached, int bounds,
-                        const uint8_t *numbers, int64_t count, dq_audit_totals_function *add, uint32_t *totals) {
-  // Of all those that do not reach `from`, and those that reach `to`.
-  uint32_t outside[DQ_AUDIT_LEVELS], missing[DQ_AUDIT_LEVELS];
-  memset(outside, 0, sizeof *outside * (size_t)list->count);
+typedef struct job {
+  const dq_audit_run_state *run;
+  const dq_audit_bounds *bounds;
+  dq_audit_product_room *room;
+  dq_audit_windows_function *count_windows;
+  dq_audit_reached_function *count_reached;
+  dq_audit_trims_function *trim;
+  dq_audit_totals_function *add;
+} job;
+
+// How many inputs under each tap lie outside of each interval: of all those that do not reach `from`, and those that
+// reach `to`; reached: how many inputs reach every bound.
+static void find_outside(const dq_audit_intervals *list, int taps, const uint32_t *reached, uint32_t *outside) {
+  for (int tap = 0; tap < taps; tap++, reached += DQ_AUDIT_COUNTS, outside += DQ_AUDIT_LEVELS)
+    for (int i = 0; i < list->count; i++)
+      outside[i] = reached[0] - reached[list->from_bound[i]] + reached[list->to_bound[i]];
+}
+
+// Under the taps of one set and one input channel; reached: by tap.
+static void add_set(const job *j, const dq_audit_intervals *list, const int64_t *taps, int count,
+                    const uint32_t *reached, int64_t channel, uint64_t *products) {
+  const dq_audit_bounds *b = j->bounds;
+  int64_t group = channel / b->channels;
+  uint32_t *totals = j->room->totals;
+  dq_audit_totals add = {reached, DQ_AUDIT_COUNTS, b->count + 2, count,
+                         list->by_tap + (group * b->depth + channel % b->channels) * b->out_group, taps,
+                         b->channels * b->out_group, b->out_group, totals};
   if (list->from_any) {
-    for (int b = 0; b < bounds; b++) missing[b] = reached[0] - reached[b];
-    add(missing, bounds, list->from_bound, list->count, outside);
+    find_outside(list, count, reached, j->room->outside);
+    add.tables = j->room->outside;
+    add.table_stride = DQ_AUDIT_LEVELS;
+    add.size = list->count;
   }
-  add(reached, bounds, list->to_bound, list->count, outside);
-  add(outside, list->count, numbers, count, totals);
+  memset(totals, 0, sizeof *totals * (size_t)b->out_group);
+  j->add(&add);
+  for (int64_t o = 0; o < b->out_group; o++) products[group * b->out_group + o] += totals[o];
 }
 
-// The taps of one set under one input channel.
-static void add_set(const dq_audit_bounds *bounds, const dq_audit_intervals *list, const dq_audit_window_set *set,
-                    const uint32_t *counts, int64_t channel, dq_audit_totals_function *add, uint32_t *totals,
-                    uint64_t *products) {
-  int64_t group = channel / bounds->channels;
-  const uint8_t *numbers = list->by_tap + (group * bounds->depth + channel % bounds->channels) * bounds->out_group;
-  memset(totals, 0, sizeof *totals * (size_t)bounds->out_group);
-  for (int i = 0; i < set->count; i++)
-    add_outside(list, counts + i * DQ_AUDIT_COUNTS + FIRST - 1, bounds->count + 2,
-                numbers + set->taps[i] * bounds->channels * bounds->out_group, bounds->out_group, add, totals);
-  for (int64_t o = 0; o < bounds->out_group; o++) products[group * bounds->out_group + o] += totals[o];
+// The counts of some windows get those of the bounds below and above all numbers; then products are added.
+static void add_windows(const job *j, const dq_audit_window_set *set, uint32_t *counts, int64_t channel,
+                        uint64_t *products, uint64_t *raw) {
+  const dq_audit_bounds *b = j->bounds;
+  for (int i = 0; i < set->count; i++) {
+    counts[i * DQ_AUDIT_COUNTS + FIRST - 1] = (uint32_t)j->run->a->outputs;
+    counts[i * DQ_AUDIT_COUNTS + FIRST + b->count] = 0;
+  }
+  add_set(j, &b->values, set->taps, set->count, counts + FIRST - 1, channel, products);
+  if (b->stored.count) add_set(j, &b->stored, set->taps, set->count, counts + FIRST - 1, channel, raw);
 }
 
-void dq_audit_count_products(const dq_audit_bounds *bounds, const dq_audit_planes *planes, const uint8_t *input,
-                             const uint8_t *masks, int64_t first, int64_t count, unsigned cpu,
+static void count_frame(const job *j, int64_t channel, uint64_t *products, uint64_t *raw) {
+  const dq_audit *a = j->run->a;
+  const dq_audit_frame *f = &a->frame;
+  uint8_t *room = (uint8_t *)(j->room->totals + a->geometry.out_group);
+  dq_audit_count_frame(f, &a->bounds, j->run->input + channel * f->height * f->width, j->count_reached, room,
+                       &j->room->lines);
+  for (int s = 0; s < a->planes.set_count; s++) {
+    const dq_audit_window_set *set = &a->planes.sets[s];
+    dq_audit_trim_frame(f, &a->bounds, &j->room->lines, set->taps[0], set->count, j->trim, j->room->counts + FIRST);
+    add_windows(j, set, j->room->counts, channel, products, raw);
+  }
+}
+
+static void count_planes(const job *j, int64_t first, int64_t count, uint64_t *products, uint64_t *raw) {
+  const dq_audit *a = j->run->a;
+  const dq_audit_planes *p = &a->planes;
+  int64_t vectors = dq_audit_phase_vectors(p);
+  for (int s = 0; s < p->set_count; s++) {
+    const dq_audit_window_set *set = &p->sets[s];
+    const uint8_t *plane = j->run->planes + first * p->bytes + set->phase * p->height * p->width;
+    dq_audit_windows windows = {plane, j->run->masks + s * vectors * DQ_AUDIT_WINDOWS * DQ_AUDIT_VECTOR,
+                                count, p->bytes, vectors, set->count, a->bounds.of, a->bounds.count,
+                                DQ_AUDIT_COUNTS, j->room->counts + FIRST};
+    j->count_windows(&windows);
+    for (int64_t i = 0; i < count; i++)
+      add_windows(j, set, j->room->counts + i * set->count * DQ_AUDIT_COUNTS, first + i, products, raw);
+  }
+}
+
+size_t dq_audit_product_room_bytes(const dq_audit *a) {
+  return sizeof(dq_audit_product_room) + (size_t)a->geometry.out_group * sizeof(uint32_t) +
+         dq_audit_frame_bytes(&a->frame);
+}
+
+void dq_audit_count_products(const dq_audit_run_state *run, int64_t first, int64_t count,
                              dq_audit_product_room *room, uint64_t *products, uint64_t *raw) {
-  dq_audit_windows_function *count_windows = DQ_KERNEL_FUNCTION(audit_windows, cpu);
-  dq_audit_totals_function *add = DQ_KERNEL_FUNCTION(audit_totals, cpu);
-  int64_t vectors = dq_audit_phase_vectors(planes);
-  for (int s = 0; s < planes->set_count; s++) {
-    const dq_audit_window_set *set = &planes->sets[s];
-    const uint8_t *plane = input + first * planes->bytes + set->phase * planes->height * planes->width;
-    dq_audit_windows windows = {plane, masks + s * vectors * DQ_AUDIT_WINDOWS * DQ_AUDIT_VECTOR,
-                                count, planes->bytes, vectors, set->count, bounds->of, bounds->count,
-                                DQ_AUDIT_COUNTS, room->counts + FIRST};
-    count_windows(&windows);
-    for (int64_t i = 0; i < count * set->count; i++) {
-      uint32_t *counts = room->counts + i * DQ_AUDIT_COUNTS + FIRST;
-      counts[-1] = (uint32_t)(planes->shape->out_height * planes->shape->out_width);
-      counts[bounds->count] = 0;
-    }
-    for (int64_t i = 0; i < count; i++) {
-      const uint32_t *counts = room->counts + i * set->count * DQ_AUDIT_COUNTS;
-      add_set(bounds, &bounds->values, set, counts, first + i, add, room->totals, products);
-      if (bounds->stored.count) add_set(bounds, &bounds->stored, set, counts, first + i, add, room->totals, raw);
-    }
-  }
+  const dq_audit *a = run->a;
+  job j = {run, &a->bounds, room, DQ_KERNEL_FUNCTION(audit_windows, a->cpu),
+           DQ_KERNEL_FUNCTION(audit_reached, a->cpu), DQ_KERNEL_FUNCTION(audit_trims, a->cpu),
+           DQ_KERNEL_FUNCTION(audit_totals, a->cpu)};
+  if (!a->frame.fits) count_planes(&j, first, count, products, raw);
+  else
+    for (int64_t i = 0; i < count; i++) count_frame(&j, first + i, products, raw);
 }

@@ -1,6 +1,8 @@
 // Conversions of arrays and stored sums: entry points that pick the kernel.
 #include "lib/kernels/kernels_internal.h"
 
+#include <string.h>
+
 void dq_convert_f32_f16(unsigned cpu, const float *input, uint16_t *output, int64_t count) {
   DQ_KERNEL_FUNCTION(f32_to_f16, cpu)(input, output, count);
 }
@@ -60,10 +62,6 @@ dq_maximum_function *dq_maximum_f32(unsigned cpu) { return by_vectors(DQ_OPERATI
 
 dq_maximum_function *dq_maximum_f16(unsigned cpu) { return by_vectors(DQ_OPERATION_maximum_f16, cpu); }
 
-void dq_add_8(unsigned cpu, const dq_pair_row *row) { DQ_KERNEL_FUNCTION(add_8, cpu)(row); }
-
-void dq_multiply_8(unsigned cpu, const dq_pair_row *row) { DQ_KERNEL_FUNCTION(multiply_8, cpu)(row); }
-
 dq_range dq_find_range(unsigned cpu, const float *input, int64_t count) {
   dq_range range;
   DQ_KERNEL_FUNCTION(range, cpu)(input, count, &range);
@@ -90,4 +88,27 @@ void dq_requantize(const dq_requantization *r, unsigned cpu, bool channel_is_row
                              .low = r->low,
                              .high = r->high};
   DQ_KERNEL_FUNCTION(requantize, cpu)(&form);
+}
+
+static inline __attribute__((always_inline)) void dequantize_row(uint8_t *at, const int32_t *bias, const float *multipliers,
+                                                                 int64_t count, const int bias_step,
+                                                                 const int multiplier_step) {
+  for (int64_t i = 0; i < count; i++) {
+    int32_t sum;
+    memcpy(&sum, at + 4 * i, 4);
+    sum = (int32_t)((uint32_t)sum + (uint32_t)bias[i * bias_step]);
+    float x = (float)sum * multipliers[i * multiplier_step];
+    memcpy(at + 4 * i, &x, 4);
+  }
+}
+
+void dq_dequantize_sums(const dq_requantization *r, bool channel_is_row, int64_t rows, int64_t columns, void *sums) {
+  static const int32_t none = 0;
+  bool own = r->multiplier_count != 1; // a multiplier of each channel
+  for (int64_t i = 0; i < rows; i++) {
+    uint8_t *at = (uint8_t *)sums + 4 * i * columns;
+    if (channel_is_row) dequantize_row(at, r->bias ? r->bias + i : &none, r->multipliers + (own ? i : 0), columns, 0, 0);
+    else if (r->bias && own) dequantize_row(at, r->bias, r->multipliers, columns, 1, 1);
+    else dequantize_row(at, r->bias ? r->bias : &none, r->multipliers, columns, r->bias != NULL, own);
+  }
 }

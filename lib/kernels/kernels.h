@@ -259,6 +259,10 @@ void dq_gemm_int8_reference(const dq_gemm_int8_parameters *parameters, const voi
 void dq_requantize(const dq_requantization *requantization, unsigned cpu, bool channel_is_row,
                    int64_t rows, int64_t columns, const int32_t *sums, int64_t sum_stride,
                    void *out, int64_t out_stride);
+// The same sums, without gaps, become float32 in place: (float)(sum + bias) * multiplier, the sum with the bias
+// modulo 2^32. Of the requantization multipliers and bias are read.
+void dq_dequantize_sums(const dq_requantization *scaling, bool channel_is_row, int64_t rows, int64_t columns,
+                        void *sums);
 
 // ---- Conversions of arrays; input and output of one element size may be the same array ----
 void dq_convert_f32_f16(unsigned cpu, const float *input, uint16_t *output, int64_t count);
@@ -320,8 +324,14 @@ typedef struct dq_pair_row {
   int32_t low, high;
   uint8_t *output;
   int64_t count;
+  bool is_short; // of a sum: set by dq_add_8_shorten, like the rest
+  float a_factor, b_factor, offset;
 } dq_pair_row;
 void dq_add_8(unsigned cpu, const dq_pair_row *row);
+// Looks for factors by which sums with the row's parameters (elements and count are not read) take fewer steps:
+//   q = clamp(round_half_even(a * a_factor + (b * b_factor + offset)), low, high), two fused multiply-adds.
+// They are set when they give the numbers above for each of the 65536 pairs of bytes.
+void dq_add_8_shorten(unsigned cpu, dq_pair_row *row);
 void dq_multiply_8(unsigned cpu, const dq_pair_row *row);
 
 typedef struct dq_range {

@@ -334,9 +334,48 @@ typedef struct dq_audit_windows {
 } dq_audit_windows;
 typedef void dq_audit_windows_function(const dq_audit_windows *windows);
 
-// totals[i] += table[numbers[i]], modulo 2^32; the table has 256 entries, of which `size` are used.
-typedef void dq_audit_totals_function(const uint32_t *table, int size, const uint8_t *numbers, int64_t count,
-                                      uint32_t *totals);
+// counts[b]: how many of `vectors` times DQ_AUDIT_VECTOR numbers are at least bounds[b].
+typedef struct dq_audit_reached {
+  const uint8_t *numbers;
+  int64_t vectors;
+  const uint8_t *bounds; // 1..255; up to the next multiple of 32 they are read, and counts written
+  int bound_count;
+  uint32_t *counts;
+} dq_audit_reached;
+typedef void dq_audit_reached_function(const dq_audit_reached *reached);
+
+// What a window lacks of a plane's rows and columns, as bits: those at the top and at the left are the lowest, then
+// those at the bottom and at the right.
+typedef struct dq_audit_trim {
+  uint32_t rows, columns;
+  uint32_t padding; // numbers of the window that lie in no row and column
+} dq_audit_trim;
+// counts[window][b] of some windows of a plane, from those of the whole plane and of the rows and columns that some
+// window lacks, all of them count_stride apart.
+typedef struct dq_audit_trims {
+  const dq_audit_trim *trims; // by window
+  int windows, rows, columns;
+  const uint32_t *whole;     // of the plane, of the rows, of the columns
+  const uint8_t *corners;    // [row][column]: the number in both
+  uint8_t zero;              // in the padding
+  const uint8_t *bounds;     // 1..255; up to the next multiple of 32 they are read, and counts written
+  int bound_count, count_stride;
+  uint32_t *counts;
+} dq_audit_trims;
+typedef void dq_audit_trims_function(const dq_audit_trims *trims);
+
+// totals[i] += tables[tap][numbers[tap][i]] of all taps, modulo 2^32; of a table `size` entries are used, 64 may be
+// read.
+typedef struct dq_audit_totals {
+  const uint32_t *tables;
+  int64_t table_stride;
+  int size, tap_count;
+  const uint8_t *numbers;
+  const int64_t *taps; // whose numbers lie number_stride apart
+  int64_t number_stride, count;
+  uint32_t *totals;
+} dq_audit_totals;
+typedef void dq_audit_totals_function(const dq_audit_totals *totals);
 
 // Two neighbouring weights of one sign whose products can leave int16, as magnitudes.
 typedef struct dq_audit_pair {
@@ -373,13 +412,17 @@ typedef void dq_audit_whole_function(dq_audit_whole *whole);
 typedef void dq_audit_turn_function(const uint8_t *from, int64_t channel_bytes, int64_t channels, int64_t count,
                                     uint8_t flip, uint8_t *to, int64_t place_bytes);
 
-// Exact sums of some outputs by blocks of DQ_AUDIT_BLOCK taps, for 16 output channels. An output is left out as
-// soon as a prefix has left int16; one that may have within a block is looked at tap by tap.
-enum { DQ_AUDIT_BLOCK = 32, DQ_AUDIT_ROWS = 16, DQ_AUDIT_CHANNELS = 16, DQ_AUDIT_TILE = 512 };
+// to[i * to_bytes + j] = from[i * from_bytes + j] for i below rows, j below count; up to the next multiple of 64 more
+// bytes of each row are read and written.
+typedef void dq_audit_rows_function(const uint8_t *from, int64_t from_bytes, int64_t rows, int64_t count, uint8_t *to,
+                                    int64_t to_bytes);
+
+// Exact sums of some outputs by blocks of DQ_AUDIT_BLOCK taps, for 16 output channels. Outputs that may leave int16
+// within a block, and have not done so at the end, are looked at tap by tap.
+enum { DQ_AUDIT_BLOCK = 32, DQ_AUDIT_ROWS = 64, DQ_AUDIT_CHANNELS = 16 };
 typedef struct dq_audit_block_weights {
-  int8_t *tiles;   // [block][all, those above 0, those below][8][16 channels][4 taps]: DQ_AUDIT_TILE bytes each
-  int8_t *lines;   // [16 channels][blocks * DQ_AUDIT_BLOCK]
-  int32_t *starts; // [blocks + 1][16 channels]: less zero times the weights of all blocks before
+  int8_t *tiles; // [block][all, those above 0][block_bytes / 4][16 channels][4 taps]
+  int8_t *lines; // [16 channels][blocks * DQ_AUDIT_BLOCK]
   int32_t low16[DQ_AUDIT_CHANNELS], high16[DQ_AUDIT_CHANNELS]; // what a sum must lie within to fit with its bias
 } dq_audit_block_weights;
 typedef struct dq_audit_block_counts { // by channel; added to
@@ -387,11 +430,12 @@ typedef struct dq_audit_block_counts { // by channel; added to
   int32_t lowest[DQ_AUDIT_CHANNELS], highest[DQ_AUDIT_CHANNELS];
   int64_t doubts; // outputs that were looked at tap by tap, of all blocks of taps
 } dq_audit_block_counts;
+// Where zero is not 0 a block holds, for each of its taps, how far the value is above zero, and then how far it is
+// below; the weights of these are those with their sign turned.
 typedef struct dq_audit_block_rows {
-  const uint8_t *values;        // [DQ_AUDIT_ROWS outputs][row_bytes], in the order of the reduction
-  const uint8_t *above, *below; // the larger and the smaller of each value and zero
-  int64_t row_bytes, blocks;    // row_bytes at least blocks * DQ_AUDIT_BLOCK
-  int outputs, zero;
+  const uint8_t *values;                  // [DQ_AUDIT_ROWS outputs][row_bytes], in the order of the reduction
+  int64_t row_bytes, blocks, block_bytes; // block_bytes: DQ_AUDIT_BLOCK or twice as many
+  int outputs;
 } dq_audit_block_rows;
 // running: whether prefixes may leave int16 at all, of `count` times 16 channels.
 typedef void dq_audit_blocks_function(const dq_audit_block_rows *rows, const dq_audit_block_weights *weights,

@@ -11,6 +11,50 @@ typedef struct sum {
   __m512i a_zero, b_zero, zero_point, low;
   __m512 a_scale, b_scale, scale, reciprocal, upper;
 } sum;
+typedef struct short_form { // by the factors of dq_add_8_shorten
+  __m512i low, high;
+  __m512 a_factor, b_factor, offset;
+} short_form;
+
+static inline __attribute__((always_inline)) __m512 numbers(const uint8_t *bytes, __mmask16 mask,
+                                                            const bool is_signed) {
+  __m128i read = _mm_maskz_loadu_epi8(mask, bytes);
+  return _mm512_cvtepi32_ps(is_signed ? _mm512_cvtepi8_epi32(read) : _mm512_cvtepu8_epi32(read));
+}
+
+static inline __attribute__((always_inline)) __m512i
+short_sixty_four(const short_form *s, const uint8_t *a, const uint8_t *b, __mmask64 mask, const bool a_signed,
+                 const bool b_signed, const bool is_signed) {
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  __m512i q[4];
+#pragma GCC unroll 4
+  for (int v = 0; v < 4; v++) {
+    const __mmask16 part = (__mmask16)(mask >> (16 * v));
+    __m512 x = _mm512_fmadd_ps(numbers(b + 16 * v, part, b_signed), s->b_factor, s->offset);
+    q[v] = _mm512_cvtps_epi32(_mm512_fmadd_ps(numbers(a + 16 * v, part, a_signed), s->a_factor, x));
+  }
+  __m512i first = _mm512_packs_epi32(q[0], q[1]), second = _mm512_packs_epi32(q[2], q[3]);
+  __m512i bytes = is_signed ? _mm512_packs_epi16(first, second) : _mm512_packus_epi16(first, second);
+  bytes = is_signed ? _mm512_min_epi8(_mm512_max_epi8(bytes, s->low), s->high)
+                    : _mm512_min_epu8(_mm512_max_epu8(bytes, s->low), s->high);
+  return _mm512_permutexvar_epi32(order, bytes);
+}
+
+static inline __attribute__((always_inline)) void short_row(const dq_pair_row *r, const bool a_signed,
+                                                            const bool b_signed, const bool is_signed) {
+  const short_form s = {.low = _mm512_set1_epi8((int8_t)r->low),
+                        .high = _mm512_set1_epi8((int8_t)r->high),
+                        .a_factor = f32_set(r->a_factor),
+                        .b_factor = f32_set(r->b_factor),
+                        .offset = f32_set(r->offset)};
+  const uint8_t *a = r->a, *b = r->b;
+  uint8_t *to = r->output;
+  int64_t left = r->count;
+  for (; left >= 64; left -= 64, a += 64, b += 64, to += 64)
+    _mm512_storeu_si512(to, short_sixty_four(&s, a, b, ~0ull, a_signed, b_signed, is_signed));
+  const __mmask64 rest = (1ull << left) - 1;
+  if (rest) _mm512_mask_storeu_epi8(to, rest, short_sixty_four(&s, a, b, rest, a_signed, b_signed, is_signed));
+}
 
 static inline __attribute__((always_inline)) __m512 scaled(__m128i bytes, __m512i zero, __m512 scale,
                                                            const bool is_signed) {
@@ -53,6 +97,14 @@ static inline __attribute__((always_inline)) void add_rows(const sum *s, uint8_t
 }
 
 void dq_add_8_avx512(const dq_pair_row *r) {
+  const bool is_signed = r->low < 0;
+  if (r->is_short && r->a_step && r->b_step) {
+    if (r->a_signed && r->b_signed) short_row(r, true, true, is_signed);
+    else if (r->a_signed) short_row(r, true, false, is_signed);
+    else if (r->b_signed) short_row(r, false, true, is_signed);
+    else short_row(r, false, false, is_signed);
+    return;
+  }
   if (!r->a_step || !r->b_step || !is_moderate(r->a_scale) || !is_moderate(r->b_scale) || !is_moderate(r->scale)) {
     pair_row(r, SUM);
     return;
@@ -68,7 +120,6 @@ void dq_add_8_avx512(const dq_pair_row *r) {
                  .scale = f32_set(r->scale),
                  .reciprocal = f32_set(1.0f / r->scale),
                  .upper = f32_set((float)(r->high - r->zero_point))};
-  const bool is_signed = r->low < 0;
   if (r->a_signed && r->b_signed) add_rows(&s, r->output, r->count, true, true, is_signed);
   else if (r->a_signed) add_rows(&s, r->output, r->count, true, false, is_signed);
   else if (r->b_signed) add_rows(&s, r->output, r->count, false, true, is_signed);

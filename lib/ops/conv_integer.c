@@ -30,10 +30,7 @@ static dq_status infer(dq_op *op, const operands *from) {
   int type = DQ_I32;
   DQ_TRY(dq_check_input_type(op, from->x, TYPES_8_BIT));
   DQ_TRY(dq_check_input_type(op, from->w, TYPES_8_BIT));
-  if (from->requantize) {
-    DQ_TRY(dq_check_input_type(op, from->requantization.y_zero_point, TYPES_8_BIT));
-    type = op->inputs[from->requantization.y_zero_point]->type;
-  }
+  if (from->requantize) DQ_TRY(dq_result_type(op, &from->requantization, &type));
   if (from->bias != DQ_NO_INPUT && dq_op_input(op, from->bias))
     DQ_TRY(dq_check_input_type(op, from->bias, DQ_BIT(DQ_I32)));
   return dq_convolution_infer(op, from->x, from->w, from->bias, type);
@@ -42,6 +39,7 @@ static dq_status infer(dq_op *op, const operands *from) {
 typedef struct integer_state {
   dq_convolution shape;
   dq_requantization requantization; // unless the output is sums
+  bool floats;                      // sums first, then scaled in place
   dq_conv_plan plan;                // one or two spatial axes
   void *packed;
   int32_t *weights; // three axes: the weights less their zero points
@@ -108,23 +106,24 @@ static dq_status prepare(dq_op *op, const operands *from, dq_arena *arena) {
   if (from->requantize)
     DQ_TRY(
         dq_read_requantization(op, &from->requantization, channels, arena, &state->requantization));
+  state->floats = from->requantize && dq_result_is_float(op, &from->requantization);
   DQ_TRY(has_kernel(state) ? prepare_kernel(op, from, &w_zero, state, arena)
                            : prepare_direct(op, from, &w_zero, state, arena));
   op->state = state;
   return DQ_OK;
 }
 
-static void run_direct(dq_op *op, const operands *from) {
+static void run_direct(dq_op *op, const operands *from, bool requantize) {
   const integer_state *state = op->state;
   const dq_tensor *x = op->inputs[from->x];
   int64_t count = dq_tensor_count(x), channels = state->shape.out_channels;
   int32_t *input = op->scratch, *sums = input + count;
   for (int64_t i = 0; i < count; i++)
     input[i] = (int32_t)dq_tensor_get_i64(x, i) - state->input_zero_point;
-  if (!from->requantize) sums = op->outputs[0]->data;
+  if (!requantize) sums = op->outputs[0]->data;
   dq_convolution_direct(&state->shape, DQ_I32, state->weights, NULL, input, sums,
                         op->context->pool);
-  if (!from->requantize) return;
+  if (!requantize) return;
   int64_t picture = dq_tensor_count(op->outputs[0]) / state->shape.batch;
   int64_t plane = picture / channels;
   for (int64_t n = 0; n < state->shape.batch; n++)
@@ -132,15 +131,26 @@ static void run_direct(dq_op *op, const operands *from) {
                   sums + n * picture, plane, (uint8_t *)op->outputs[0]->data + n * picture, plane);
 }
 
+static void scale_picture(void *argument, int64_t n, int thread) {
+  dq_op *op = argument;
+  const integer_state *state = op->state;
+  int64_t picture = dq_tensor_count(op->outputs[0]) / state->shape.batch, channels = state->shape.out_channels;
+  (void)thread;
+  dq_dequantize_sums(&state->requantization, true, channels, picture / channels,
+                     (float *)op->outputs[0]->data + n * picture);
+}
+
 static dq_status run(dq_op *op, const operands *from) {
   if (!dq_tensor_count(op->outputs[0])) return DQ_OK;
   if (!op->state) return dq_op_run_unprepared(op);
   const integer_state *state = op->state;
+  bool requantize = from->requantize && !state->floats;
   if (has_kernel(state))
     dq_conv_int8_run(&state->plan, state->packed, op->inputs[from->x]->data, op->outputs[0]->data,
-                     from->requantize ? &state->requantization : NULL, op->scratch,
+                     requantize ? &state->requantization : NULL, op->scratch,
                      op->context->pool);
-  else run_direct(op, from);
+  else run_direct(op, from, requantize);
+  if (state->floats) dq_pool_run(op->context->pool, state->shape.batch, scale_picture, op);
   return DQ_OK;
 }
 

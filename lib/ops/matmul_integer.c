@@ -63,10 +63,7 @@ static dq_status infer(dq_op *op, const operands *from) {
   dq_tensor b;
   DQ_TRY(dq_check_input_type(op, from->a, TYPES_8_BIT));
   DQ_TRY(dq_check_input_type(op, from->b, TYPES_8_BIT));
-  if (from->requantize) {
-    DQ_TRY(dq_check_input_type(op, from->requantization.y_zero_point, TYPES_8_BIT));
-    type = op->inputs[from->requantization.y_zero_point]->type;
-  }
+  if (from->requantize) DQ_TRY(dq_result_type(op, &from->requantization, &type));
   DQ_TRY(upright(op, from, &b));
   return dq_matmul_infer(op, op->inputs[from->a], &b, type);
 }
@@ -82,6 +79,7 @@ typedef struct integer_state {
   dq_matmul shape;
   dq_gemm_int8_parameters parameters; // zero points of the first product
   dq_zero_points a_zero, b_zero;
+  bool floats;  // sums first, then scaled in place
   bool dynamic; // A's zero points are read at every run
   void *packed; // NULL when B is several matrices, or not constant
   dq_requantization requantization;
@@ -124,6 +122,8 @@ static dq_status read_output(dq_op *op, const operands *from, int64_t rows, int6
                              integer_state *s, dq_arena *arena) {
   const dq_requantization_inputs *in = &from->requantization;
   if (!from->requantize) return DQ_OK;
+  s->floats = dq_result_is_float(op, in);
+  if (s->floats) return dq_read_requantization(op, in, s->shape.columns, arena, &s->requantization);
   bool by_columns = is_single(op, in->x_scale) && is_single(op, in->y_scale) &&
                     is_single(op, in->y_zero_point) &&
                     (b_matrices == 1 || is_single(op, in->w_scale));
@@ -219,13 +219,14 @@ static void run_product(dq_op *op, const operands *from, int64_t index) {
   if (p.b_zero_point_count > 1) p.b_zero_points += b_index * m->columns;
   const uint8_t *a = (const uint8_t *)op->inputs[from->a]->data + a_index * m->rows * m->depth;
   const uint8_t *b = (const uint8_t *)op->inputs[from->b]->data + b_index * m->depth * m->columns;
-  int64_t size = from->requantize ? 1 : (int64_t)sizeof(int32_t);
+  int64_t size = from->requantize && !s->floats ? 1 : (int64_t)sizeof(int32_t);
   uint8_t *out = (uint8_t *)op->outputs[0]->data + index * m->rows * m->columns * size;
-  bool direct = from->requantize && !s->by_rows;
+  bool direct = from->requantize && !s->by_rows && !s->floats;
   dq_gemm_int8(&p, op->context->cpu, a, b, s->packed, s->by_rows ? op->scratch : out,
                direct ? &s->requantization : NULL, (char *)op->scratch + s->sum_bytes,
                op->context->pool);
   if (s->by_rows) requantize_rows(op, index, b_index, out);
+  if (s->floats) dq_dequantize_sums(&s->requantization, false, m->rows, m->columns, out);
 }
 
 static dq_status run(dq_op *op, const operands *from) {

@@ -1,5 +1,6 @@
 // Integer steps that execution copies contain where a file has DequantizeLinear, Conv, Gemm or MatMul, and
-// QuantizeLinear: the operators QLinearConv and QLinearMatMul with bounds for a Relu or Clip.
+// QuantizeLinear: the operators QLinearConv and QLinearMatMul with bounds for a Relu or Clip. Without
+// QuantizeLinear the result's scale and zero point are left out, and the result is float32.
 #include "lib/ops/quantized.h"
 #include "lib/ops/window.h"
 
@@ -16,7 +17,7 @@ const dq_operator dq_op_QConv = {
     .name = "QConv",
     .domain = "dq",
     .since = {1},
-    .inputs = {8, 9},
+    .inputs = {6, 9},
     .outputs = {1, 1},
     .types = TYPES_8_BIT,
     .attributes = conv_attributes,
@@ -39,7 +40,7 @@ const dq_operator dq_op_QGemm = {
     .name = "QGemm",
     .domain = "dq",
     .since = {1},
-    .inputs = {8, 9},
+    .inputs = {6, 9},
     .outputs = {1, 1},
     .types = TYPES_8_BIT,
     .attributes = gemm_attributes,
@@ -58,7 +59,7 @@ const dq_operator dq_op_QMatMul = {
     .name = "QMatMul",
     .domain = "dq",
     .since = {1},
-    .inputs = {8, 8},
+    .inputs = {6, 8},
     .outputs = {1, 1},
     .types = TYPES_8_BIT,
     .attributes = matmul_attributes,

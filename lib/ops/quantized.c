@@ -100,24 +100,47 @@ static dq_status read_bias(const dq_op *op, int i, int64_t channels, dq_arena *a
   return DQ_OK;
 }
 
+bool dq_result_is_float(const dq_op *op, const dq_requantization_inputs *inputs) {
+  return op->row->domain && !strcmp(op->row->domain, "dq") && !dq_op_input(op, inputs->y_scale);
+}
+
+dq_status dq_result_type(const dq_op *op, const dq_requantization_inputs *inputs, int *type) {
+  *type = DQ_F32;
+  if (dq_result_is_float(op, inputs)) return DQ_OK;
+  DQ_TRY(dq_check_input_type(op, inputs->y_zero_point, DQ_BIT(DQ_U8) | DQ_BIT(DQ_I8)));
+  *type = op->inputs[inputs->y_zero_point]->type;
+  return DQ_OK;
+}
+
+// Scale, zero point and bounds of the result.
+static dq_status read_result(const dq_op *op, const dq_requantization_inputs *inputs, dq_arena *arena, float *scale,
+                             dq_requantization *r) {
+  dq_scales y;
+  dq_zero_points zero;
+  int type;
+  *scale = 1;
+  if (dq_result_is_float(op, inputs)) return DQ_OK;
+  DQ_TRY(dq_read_scales(op, inputs->y_scale, 1, 1, arena, &y));
+  DQ_TRY(dq_result_type(op, inputs, &type));
+  DQ_TRY(dq_read_zero_points(op, inputs->y_zero_point, type, 1, 1, arena, &zero));
+  *scale = y.values[0];
+  r->zero_point = zero.values[0];
+  r->output_signed = type == DQ_I8;
+  return dq_read_bounds(op, r->output_signed, &r->low, &r->high);
+}
+
 dq_status dq_read_requantization(const dq_op *op, const dq_requantization_inputs *inputs,
                                  int64_t channels, dq_arena *arena, dq_requantization *r) {
-  dq_scales x, w, y;
-  dq_zero_points zero;
+  dq_scales x, w;
+  float scale;
   memset(r, 0, sizeof *r);
   DQ_TRY(dq_read_scales(op, inputs->x_scale, 1, 1, arena, &x));
   DQ_TRY(dq_read_scales(op, inputs->w_scale, channels, 1, arena, &w));
-  DQ_TRY(dq_read_scales(op, inputs->y_scale, 1, 1, arena, &y));
-  int type = op->inputs[inputs->y_zero_point]->type;
-  DQ_TRY(dq_check_input_type(op, inputs->y_zero_point, DQ_BIT(DQ_U8) | DQ_BIT(DQ_I8)));
-  DQ_TRY(dq_read_zero_points(op, inputs->y_zero_point, type, 1, 1, arena, &zero));
+  DQ_TRY(read_result(op, inputs, arena, &scale, r));
   float *multipliers = DQ_NEW_ARRAY(arena, w.count, float);
   if (!multipliers) return dq_fail_memory(op->error, (size_t)w.count * sizeof *multipliers);
-  for (int64_t c = 0; c < w.count; c++) multipliers[c] = (x.values[0] * w.values[c]) / y.values[0];
+  for (int64_t c = 0; c < w.count; c++) multipliers[c] = (x.values[0] * w.values[c]) / scale;
   r->multipliers = multipliers;
   r->multiplier_count = w.count;
-  r->zero_point = zero.values[0];
-  r->output_signed = type == DQ_I8;
-  DQ_TRY(read_bias(op, inputs->bias, channels, arena, r));
-  return dq_read_bounds(op, r->output_signed, &r->low, &r->high);
+  return read_bias(op, inputs->bias, channels, arena, r);
 }

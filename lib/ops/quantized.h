@@ -34,16 +34,20 @@ void dq_fill_zero_points(const dq_op *op, int i, const dq_zero_points *zero_poin
 dq_status dq_read_scales(const dq_op *op, int i, int64_t channels, int64_t stacked, dq_arena *arena,
                          dq_scales *scales);
 
-// Positions of the inputs that say how sums become 8 bits.
+// Positions of the inputs that say how sums become 8 bits; rows of domain dq may leave out y_scale and
+// y_zero_point, then the result is float32.
 typedef struct dq_requantization_inputs {
   int x_scale, w_scale, y_scale, y_zero_point;
   int bias; // int32; DQ_NO_INPUT or left out: none
 } dq_requantization_inputs;
+bool dq_result_is_float(const dq_op *op, const dq_requantization_inputs *inputs);
+// The type of the result; DQ_BAD_INPUT when it does not fit.
+dq_status dq_result_type(const dq_op *op, const dq_requantization_inputs *inputs, int *type);
 
 // Reads them for an output of `channels` channels: multipliers (x_scale * w_scale[c]) / y_scale in
 // float32, in ONNX Runtime's order; bounds of the output's type, narrowed by the attributes
 // clamp_low and clamp_high of rows of domain dq. A bias of one element is repeated. All of x_scale,
-// y_scale, y_zero_point must be single.
+// y_scale, y_zero_point must be single. A float result: multipliers x_scale * w_scale[c] and the bias alone.
 dq_status dq_read_requantization(const dq_op *op, const dq_requantization_inputs *inputs,
                                  int64_t channels, dq_arena *arena,
                                  dq_requantization *requantization);

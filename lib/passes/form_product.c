@@ -53,23 +53,46 @@ static int weight_axis(const dq_node *node, const dq_quantized *w) {
   return weight->rank > 4 ? -1 : 0;
 }
 
+typedef struct product {
+  dq_quantized x, w;
+  dq_value *bias; // NULL: none
+} product;
+
+// false: the form does not fit the operands.
+static bool read_product(dq_graph *copy, const dq_node *node, product *p) {
+  bool matrices = dq_node_is(node, "MatMul"); // the second may be no constant
+  if (!dq_read_dequantize(copy, node->inputs[0], false, &p->x) ||
+      !(dq_read_dequantize(copy, node->inputs[1], true, &p->w) ||
+        (matrices && dq_read_dequantize(copy, node->inputs[1], false, &p->w))) ||
+      !read_bias(dq_node_input(node, 2), &p->x, &p->w, &p->bias))
+    return false;
+  int axis = weight_axis(node, &p->w);
+  return axis >= 0 && weight_axis_fits(node->inputs[1], axis);
+}
+
 dq_status dq_form_product(dq_graph *copy, const dq_quantized_end *end, dq_error *error) {
   dq_node *node = end->node;
-  bool matrices = dq_node_is(node, "MatMul"); // the second may be no constant
-  dq_quantized x, w;
-  dq_value *bias;
+  product p;
   // Integer sums are not the float ones bit by bit, so nothing else may see what lies between.
-  if (!end->alone || !dq_read_dequantize(copy, node->inputs[0], false, &x) ||
-      !(dq_read_dequantize(copy, node->inputs[1], true, &w) ||
-        (matrices && dq_read_dequantize(copy, node->inputs[1], false, &w))) ||
-      !read_bias(dq_node_input(node, 2), &x, &w, &bias))
-    return DQ_OK;
-  int axis = weight_axis(node, &w);
-  if (axis < 0 || !weight_axis_fits(node->inputs[1], axis)) return DQ_OK;
-  if (dq_node_is(node, "ConvTranspose")) return dq_form_transposed(copy, end, &x, &w, bias, error);
+  if (!end->alone || !read_product(copy, node, &p)) return DQ_OK;
+  if (dq_node_is(node, "ConvTranspose")) return dq_form_transposed(copy, end, &p.x, &p.w, p.bias, error);
   char *op_type = dq_arena_printf(copy->arena, "Q%s", node->op_type);
   if (!op_type) return dq_fail_memory(error, 0);
-  dq_value *inputs[] = {x.value,      x.scale,      x.zero_point,     w.value, w.scale,
-                        w.zero_point, end->y.scale, end->y.zero_point, bias};
+  dq_value *inputs[] = {p.x.value,      p.x.scale,    p.x.zero_point,    p.w.value, p.w.scale,
+                        p.w.zero_point, end->y.scale, end->y.zero_point, p.bias};
   return dq_take_end(copy, end, op_type, inputs, 9, error);
+}
+
+dq_status dq_form_float_product(dq_graph *copy, dq_node *node, dq_error *error) {
+  product p;
+  if (dq_node_is(node, "ConvTranspose") || !read_product(copy, node, &p)) return DQ_OK;
+  dq_attribute *attributes = node->attributes;
+  int attribute_count = node->attribute_count;
+  char *op_type = dq_arena_printf(copy->arena, "Q%s", node->op_type);
+  if (!op_type) return dq_fail_memory(error, 0);
+  dq_value *inputs[] = {p.x.value, p.x.scale, p.x.zero_point, p.w.value, p.w.scale, p.w.zero_point, NULL, NULL, p.bias};
+  DQ_TRY(dq_become(copy, node, op_type, inputs, p.bias ? 9 : 6, error));
+  node->attributes = attributes;
+  node->attribute_count = attribute_count;
+  return DQ_OK;
 }

@@ -30,5 +30,8 @@ dq_status dq_pass_fuse_quantized(dq_graph *copy, const dq_shape_request *shapes,
     if (dq_node_is(order[n], "QuantizeLinear")) DQ_TRY(fuse_end(copy, order[n], context, error));
     else if (dq_integer_form_of(order[n]) == DQ_FORM_MOVE) DQ_TRY(dq_form_move(copy, order[n], error));
   }
+  for (int n = 0; n < count; n++)
+    if (!order[n]->removed && dq_integer_form_of(order[n]) == DQ_FORM_PRODUCT)
+      DQ_TRY(dq_form_float_product(copy, order[n], error));
   return DQ_OK;
 }

@@ -66,6 +66,8 @@ dq_status dq_form_table(dq_graph *copy, const dq_quantized_end *end, const dq_co
 dq_status dq_form_pair(dq_graph *copy, const dq_quantized_end *end, dq_error *error);
 dq_status dq_form_concat(dq_graph *copy, const dq_quantized_end *end, dq_error *error);
 dq_status dq_form_product(dq_graph *copy, const dq_quantized_end *end, dq_error *error);
+// A product that no QuantizeLinear follows: int32 sums, scaled to float32.
+dq_status dq_form_float_product(dq_graph *copy, dq_node *node, dq_error *error);
 // A ConvTranspose whose operands have been read.
 dq_status dq_form_transposed(dq_graph *copy, const dq_quantized_end *end, const dq_quantized *x,
                              const dq_quantized *w, const dq_value *bias, dq_error *error);

@@ -367,6 +367,7 @@ void check_pair(checker *c) {
   fill_bytes(c, b.data, row.count + 1, false);
   row.a = a.data;
   row.b = b.data;
+  if (chance(c, 30)) dq_add_8_shorten(c->cpu, &row);
   for (int product = 0; product < 2; product++) {
     output_buffer out = output_new((size_t)row.count, (size_t)between(c, 0, 63));
     row.output = out.data;

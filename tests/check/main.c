@@ -53,11 +53,14 @@ static check_case *const f32_tail_cases[] = {check_tail, NULL};
 static check_case *const audit_running_cases[] = {check_audit, NULL};
 static check_case *const audit_fill_cases[] = {check_audit, NULL};
 static check_case *const audit_windows_cases[] = {check_audit, NULL};
+static check_case *const audit_reached_cases[] = {check_audit, NULL};
+static check_case *const audit_trims_cases[] = {check_audit, NULL};
 static check_case *const audit_totals_cases[] = {check_audit, NULL};
 static check_case *const audit_pairs_cases[] = {check_audit, NULL};
 static check_case *const audit_compare_cases[] = {check_audit, NULL};
 static check_case *const audit_whole_cases[] = {check_audit, NULL};
 static check_case *const audit_turn_cases[] = {check_audit, NULL};
+static check_case *const audit_rows_cases[] = {check_audit, NULL};
 static check_case *const audit_blocks_cases[] = {check_audit, NULL};
 
 // An operation without cases does not link.

@@ -13,7 +13,7 @@ both() {
     has "Written on integers:     5"
     outputs q.onnx q "$x" && outputs o.onnx o "$x" && outputs o.onnx p "$x" --plain
     near o/y.npy q/y.npy 0
-    near p/y.npy q/y.npy 0
+    near p/y.npy q/y.npy 1e-6 # the last product, whose result is not quantized, is a sum of floats there
   done
 }
 

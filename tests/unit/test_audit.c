@@ -22,23 +22,26 @@ static dq_conv_parameters square(int64_t channels, int64_t size) {
                               .out_width = 1};
 }
 
+static void run_audit(const dq_conv_int8_parameters *q, const void *weights, const int32_t *bias, bool raw,
+                      unsigned cpu, const void *input, dq_audit_counts *counts) {
+  dq_arena *arena = dq_arena_new(0);
+  dq_audit *made;
+  assert_int_equal(dq_audit_new(&made, q, weights, bias, raw, cpu & dq_cpu_detect(), arena, NULL), DQ_OK);
+  void *scratch = aligned_alloc(64, dq_round_up(dq_audit_scratch_bytes(made, 1), 64));
+  dq_audit_run(made, input, counts, scratch, NULL);
+  free(scratch);
+  dq_arena_free(arena);
+}
+
 // Counts by every instruction set present, which must be those of the definitions.
 static dq_audit_counts audit(const dq_conv_int8_parameters *q, const void *weights,
                              const int32_t *bias, const void *input) {
   dq_audit_counts expected = DQ_AUDIT_NOTHING;
   dq_audit_reference(q, weights, bias, true, input, &expected);
   for (int i = 0; i < CPUS; i++) {
-    dq_arena *arena = dq_arena_new(0);
-    dq_audit *made;
     dq_audit_counts found = DQ_AUDIT_NOTHING;
-    assert_int_equal(dq_audit_new(&made, q, weights, bias, true, cpus[i] & dq_cpu_detect(), arena,
-                                  NULL),
-                     DQ_OK);
-    void *scratch = aligned_alloc(64, dq_round_up(dq_audit_scratch_bytes(made, 1), 64));
-    dq_audit_run(made, input, &found, scratch, NULL);
+    run_audit(q, weights, bias, true, cpus[i], input, &found);
     assert_memory_equal(&expected, &found, sizeof found);
-    free(scratch);
-    dq_arena_free(arena);
   }
   return expected;
 }
@@ -100,6 +103,42 @@ static void clipped_on_both_sides(void **state) {
   counts = audit(&q, reaching, NULL, exact);
   assert_int_equal(counts.highest, INT16_MAX);
   assert_int_equal(counts.running16, 0);
+}
+
+// Sums that leave int16 within 32 taps and come back, at their end only, or come near: 8 channels of 64 taps, and the
+// same with inputs on both sides of their zero point.
+static void leave_and_come_back(void **state) {
+  (void)state;
+  enum { CHANNELS = 8, DEPTH = 64 };
+  static const int8_t begin[CHANNELS][DEPTH] = {
+      {[0] = -50, [32] = 125, 125, -125, -60},        // -10000; 15000, 40000; 3000
+      {[0] = -50, [32] = 125, -125, 125, -125},       // what rises alone leads to 40000, no prefix does
+      {[0] = -100, -100, 100, 100},                   // -40000 within the first 32
+      {[0] = 100, 100, [32] = -100, -100},            // 40000 at their end
+      {[0] = 127, 36, [40] = 1},                      // 32600, 32800 at the end of all
+      {[0] = -127, -36, [31] = -1, [63] = 1},         // -32800 at the end of the first 32
+      {[0] = 127, 36, [33] = -127, -36, -127, -36},   // 32600 to -32600
+  };
+  const uint64_t running[CHANNELS] = {1, 0, 1, 1, 1, 1, 0, 0}, whole[CHANNELS] = {0, 0, 0, 0, 1, 0, 0, 0};
+  for (int round = 0; round < 2; round++) {
+    uint8_t input[DEPTH];
+    for (int i = 0; i < DEPTH; i++) input[i] = (uint8_t)(round && i % 3 ? 10 * (i % 7) : 200);
+    dq_conv_int8_parameters q = {.shape = square(DEPTH, 1), .weight_signed = true, .input_zero_point = 40 * round};
+    q.shape.out_channels = CHANNELS;
+    dq_audit_counts expected[CHANNELS];
+    for (int o = 0; o < CHANNELS; o++) expected[o] = DQ_AUDIT_NOTHING;
+    dq_audit_reference(&q, begin, NULL, false, input, expected);
+    for (int o = 0; o < CHANNELS && !round; o++) {
+      assert_int_equal(expected[o].running16, running[o]);
+      assert_int_equal(expected[o].sum16, whole[o]);
+    }
+    for (int i = 0; i < CPUS; i++) {
+      dq_audit_counts found[CHANNELS];
+      for (int o = 0; o < CHANNELS; o++) found[o] = DQ_AUDIT_NOTHING;
+      run_audit(&q, begin, NULL, false, cpus[i], input, found);
+      assert_memory_equal(expected, found, sizeof found);
+    }
+  }
 }
 
 static void wide_sums(void **state) {
@@ -180,7 +219,7 @@ int main(void) {
       cmocka_unit_test(example_by_hand),       cmocka_unit_test(order_decides_pairs),
       cmocka_unit_test(clipped_on_both_sides), cmocka_unit_test(wide_sums),
       cmocka_unit_test(proofs_are_attained),   cmocka_unit_test(longest_block_by_hand),
-      cmocka_unit_test(bits),
+      cmocka_unit_test(leave_and_come_back),   cmocka_unit_test(bits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

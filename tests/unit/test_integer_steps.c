@@ -487,6 +487,35 @@ static void gemm(network *n) {
   quantized_with(n, y, binary_parameters(n, -3));
 }
 
+// The last product of a classifier: its result is not quantized.
+static void gemm_to_float(network *n) {
+  dq_value *x = input_with(n, binary_parameters(n, -5), 2, (int64_t[]){3, 40});
+  dq_value *w = dequantized_weight(n, 2, (int64_t[]){7, 40}, 0);
+  output(n, NODE(n, "Gemm", x, w, dequantized_bias(n, 7, true)));
+  SET_INT("transB", 1);
+}
+static void matrix_to_float(network *n) {
+  dq_value *x = input_with(n, binary_parameters(n, -5), 3, (int64_t[]){2, 5, 37});
+  dq_value *y = NODE(n, "MatMul", x, dequantized_weight(n, 2, (int64_t[]){37, 9}, -1));
+  output(n, y);
+  output(n, NODE(n, "Relu", y));
+}
+static void matrices_to_float(network *n) {
+  dq_value *x = input_with(n, binary_parameters(n, -5), 4, (int64_t[]){2, 3, 5, 37});
+  dq_value *y = input_with(n, binary_parameters(n, -6), 4, (int64_t[]){2, 1, 37, 4});
+  output(n, NODE(n, "MatMul", x, y));
+}
+static void convolution_to_float(network *n) {
+  dq_value *x = input_with(n, binary_parameters(n, -5), 4, (int64_t[]){2, 6, 7, 9});
+  dq_value *w = dequantized_weight(n, 4, (int64_t[]){5, 6, 3, 3}, 0);
+  output(n, NODE(n, "Conv", x, w, dequantized_bias(n, 5, true)));
+  SET("pads", 1, 0, 1, 1);
+}
+static void pixels_to_float(network *n) {
+  dq_value *x = input_with(n, binary_parameters(n, -5), 4, (int64_t[]){2, 6, 7, 9});
+  output(n, NODE(n, "Conv", x, dequantized_weight(n, 4, (int64_t[]){70, 6, 1, 1}, -1)));
+}
+
 static void transposed(network *n, int64_t kernel, int64_t stride, int64_t group, int64_t pad, int64_t extra, bool by_channel) {
   dq_value *x = input_with(n, binary_parameters(n, -5), 4, (int64_t[]){2, 6, 4, 5});
   int64_t outputs = 4 / group;
@@ -513,6 +542,11 @@ static void products(void **state) {
   EXACT(matrix_by_columns);
   EXACT(matrices_of_two_activations);
   EXACT(gemm);
+  EXACT(gemm_to_float);
+  EXACT(matrix_to_float);
+  EXACT(matrices_to_float);
+  EXACT(convolution_to_float);
+  EXACT(pixels_to_float);
   EXACT(transposed_2_2);
   EXACT(transposed_3_2);
   EXACT(transposed_4_2_in_groups);
@@ -599,6 +633,33 @@ static void pair_by_hand(void **state) {
   }
 }
 
+// x = (10, 20, 30, 40) less 10, w = (1, -2, 3, -4): -80, with bias 98 18; in steps of 0.1 * 0.3 in float32.
+static void float_product_by_hand(void **state) {
+  (void)state;
+  static const int8_t weights[] = {1, -2, 3, -4};
+  network n = open_network(0);
+  dq_tensor *w = dq_tensor_new(n.graph->arena, DQ_I8, 2, (int64_t[]){4, 1}), *b = dq_tensor_new(n.graph->arena, DQ_I32, 1, (int64_t[]){1});
+  memcpy(w->data, weights, sizeof weights);
+  *(int32_t *)b->data = 98;
+  dq_value *x = input_with(&n, parameters(&n, 0.1f, DQ_U8, 10), 2, (int64_t[]){1, 4});
+  affine p = parameters(&n, 0.3f, DQ_I8, 0);
+  dq_value *weight = NODE(&n, "DequantizeLinear", dq_graph_add_constant(n.graph, "w", w), p.scale, p.zero_point);
+  dq_value *bias = NODE(&n, "DequantizeLinear", dq_graph_add_constant(n.graph, "b", b), number(&n, 0.1f * 0.3f));
+  output(&n, NODE(&n, "Gemm", x, weight, bias));
+  assert_int_equal(dq_graph_index(n.graph, false, NULL), DQ_OK);
+  for (int way = 0; way < WAYS; way++) {
+    dq_session session;
+    assert_int_equal(dq_session_open(&session, n.graph, NULL, &contexts[way], NULL), DQ_OK);
+    assert_int_equal(dq_plan_step_count(session.plan), 1);
+    for (int i = 0; i < 4; i++) ((uint8_t *)dq_plan_input(session.plan, 0)->data)[i] = (uint8_t)(10 * (i + 1));
+    assert_int_equal(dq_plan_run(session.plan, NULL), DQ_OK);
+    float expected = 18 * (0.1f * 0.3f);
+    assert_memory_equal(dq_plan_output(session.plan, 0)->data, &expected, sizeof expected);
+    dq_session_close(&session);
+  }
+  dq_graph_free(n.graph);
+}
+
 // With one scale for operands and result, here 45387 2^-22, a sum is the sum of the integers, cut to 8 bits.
 static void sums_of_one_scale_are_whole(void **state) {
   (void)state;
@@ -653,7 +714,7 @@ int main(void) {
       cmocka_unit_test(moves),          cmocka_unit_test(pads_with_numbers),
       cmocka_unit_test(left_alone),     cmocka_unit_test(pair_by_hand),
       cmocka_unit_test(products),       cmocka_unit_test(averages),
-      cmocka_unit_test(averages_at_edges), cmocka_unit_test(sums_of_one_scale_are_whole),
+      cmocka_unit_test(float_product_by_hand), cmocka_unit_test(averages_at_edges), cmocka_unit_test(sums_of_one_scale_are_whole),
   };
   return cmocka_run_group_tests(tests, start, end);
 }
