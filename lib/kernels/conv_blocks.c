@@ -26,6 +26,7 @@ enum {
   BLOCK_COLUMNS = 128,     // outputs at a time: sums of a panel stay in the first level of cache
   BLOCK_WORDS = 48 * 1024, // packed or expanded at a time
   MOST_ROWS = 32,          // of a panel
+  LEVEL1 = 10 * 1024,      // words of the first level of cache that values, weights and sums may take
 };
 
 static bool applicable(const dq_conv_plan *plan) {
@@ -91,6 +92,9 @@ static void choose_block(dq_conv_plan *plan) {
   int64_t width = plan->multiply->columns;
   int64_t most = BLOCK_COLUMNS;
   if (!plan->direct) most = dq_min_i64(most, BLOCK_WORDS / plan->depth);
+  // Values of a block that stay beside a panel of weights and its sums are read from there for every panel.
+  int64_t fit = (LEVEL1 - plan->depth * plan->panel_rows) / (plan->depth + plan->panel_rows) / width * width;
+  if (plan->flat && fit >= 2 * width) most = dq_min_i64(most, fit);
   int64_t unit = row_columns(plan) == plan->shape.out_width ? width : plan->plane_width;
   int64_t units = dq_ceil_div(all_columns(plan), unit);
   int64_t blocks = dq_ceil_div(units, dq_max_i64(1, most / unit));

@@ -19,6 +19,7 @@ static void configure(const dq_block *b) {
 
 // The lines of a tile of the next panel: while this one is multiplied and requantized, they come near.
 static inline __attribute__((always_inline)) void prefetch(const uint32_t *a, const int lines) {
+  __asm__("" : "+r"(a)); // one address, not one for each line
 #pragma GCC unroll 32
   for (int i = 0; i < lines; i++) _mm_prefetch((const char *)(a + i * DQ_BLOCK_WORDS), _MM_HINT_T1);
 }

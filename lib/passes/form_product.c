@@ -83,9 +83,19 @@ dq_status dq_form_product(dq_graph *copy, const dq_quantized_end *end, dq_error 
   return dq_take_end(copy, end, op_type, inputs, 9, error);
 }
 
+// What a convolution in float does at its end, or has folded into it, would be a step of its own behind sums.
+static bool is_ended(const dq_node *node) {
+  const dq_value *result = node->outputs[0];
+  for (int u = 0; u < result->user_count; u++) {
+    dq_integer_form form = dq_integer_form_of(result->users[u]);
+    if (form == DQ_FORM_FUNCTION || form == DQ_FORM_PAIR) return dq_node_is(node, "Conv");
+  }
+  return false;
+}
+
 dq_status dq_form_float_product(dq_graph *copy, dq_node *node, dq_error *error) {
   product p;
-  if (dq_node_is(node, "ConvTranspose") || !read_product(copy, node, &p)) return DQ_OK;
+  if (dq_node_is(node, "ConvTranspose") || is_ended(node) || !read_product(copy, node, &p)) return DQ_OK;
   dq_attribute *attributes = node->attributes;
   int attribute_count = node->attribute_count;
   char *op_type = dq_arena_printf(copy->arena, "Q%s", node->op_type);

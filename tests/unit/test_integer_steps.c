@@ -516,6 +516,15 @@ static void pixels_to_float(network *n) {
   output(n, NODE(n, "Conv", x, dequantized_weight(n, 4, (int64_t[]){70, 6, 1, 1}, -1)));
 }
 
+// Stays in float, where the Relu is its end.
+static void convolution_with_an_end(void **state) {
+  (void)state;
+  network n = open_network(3);
+  dq_value *x = input_with(&n, binary_parameters(&n, -5), 4, (int64_t[]){2, 6, 7, 9});
+  output(&n, NODE(&n, "Relu", NODE(&n, "Conv", x, dequantized_weight(&n, 4, (int64_t[]){5, 6, 1, 1}, 0))));
+  expect_exact(&n, 1, "Conv with Relu");
+}
+
 static void transposed(network *n, int64_t kernel, int64_t stride, int64_t group, int64_t pad, int64_t extra, bool by_channel) {
   dq_value *x = input_with(n, binary_parameters(n, -5), 4, (int64_t[]){2, 6, 4, 5});
   int64_t outputs = 4 / group;
@@ -714,7 +723,7 @@ int main(void) {
       cmocka_unit_test(moves),          cmocka_unit_test(pads_with_numbers),
       cmocka_unit_test(left_alone),     cmocka_unit_test(pair_by_hand),
       cmocka_unit_test(products),       cmocka_unit_test(averages),
-      cmocka_unit_test(float_product_by_hand), cmocka_unit_test(averages_at_edges), cmocka_unit_test(sums_of_one_scale_are_whole),
+      cmocka_unit_test(float_product_by_hand), cmocka_unit_test(convolution_with_an_end), cmocka_unit_test(averages_at_edges), cmocka_unit_test(sums_of_one_scale_are_whole),
   };
   return cmocka_run_group_tests(tests, start, end);
 }
