@@ -40,10 +40,7 @@ void dq_dequantize_s32(const int32_t *input, float scale, float *output, int64_t
   for (int64_t i = 0; i < count; i++) output[i] = (float)input[i] * scale;
 }
 
-void dq_lookup(unsigned cpu, const uint8_t *input, const uint8_t *table, uint8_t *output,
-               int64_t count) {
-  DQ_KERNEL_FUNCTION(lookup, cpu)(input, table, output, count);
-}
+dq_lookup_function *dq_lookup(unsigned cpu) { return DQ_KERNEL_FUNCTION(lookup, cpu); }
 
 size_t dq_maximum_8_scratch(const dq_maximum_row *row) {
   enum { VECTORS = 256 }; // read beyond the end

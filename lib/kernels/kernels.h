@@ -285,8 +285,8 @@ void dq_dequantize_s32(const int32_t *input, float scale, float *output, int64_t
 
 // output[i] = table[input[i]]: any function of 8 bits. The table has 256 entries, indexed by the bits of
 // an element (an int8 -1 is 255); output may be input.
-void dq_lookup(unsigned cpu, const uint8_t *input, const uint8_t *table, uint8_t *output,
-               int64_t count);
+typedef void dq_lookup_function(const uint8_t *input, const uint8_t *table, uint8_t *output, int64_t count);
+dq_lookup_function *dq_lookup(unsigned cpu);
 
 // One row of outputs of a max pool on 8 bits: output[o] is the largest of rows[i][o * stride - begin + k *
 // dilation] over all rows and k in [0, kernel) that lie inside of a row; the least number of the type when

@@ -281,9 +281,6 @@ typedef void dq_quantize_function(const float *input, float scale, int32_t zero_
                                   bool is_signed, uint8_t *output, int64_t count);
 typedef void dq_dequantize_function(const uint8_t *input, bool is_signed, float scale,
                                     int32_t zero_point, float *output, int64_t count);
-// output[i] = table[input[i]]; table has 256 entries; output may be input.
-typedef void dq_lookup_function(const uint8_t *input, const uint8_t *table, uint8_t *output,
-                                int64_t count);
 typedef dq_maximum_function dq_maximum_8_function, dq_maximum_f32_function, dq_maximum_f16_function;
 typedef void dq_add_8_function(const dq_pair_row *row);
 typedef dq_add_8_function dq_multiply_8_function;

@@ -52,35 +52,45 @@ static dq_status infer(dq_op *op) {
 }
 
 typedef struct table_job {
-  const dq_op *op;
+  const uint8_t *input, *tables;
+  uint8_t *output;
   layout layout;
+  dq_lookup_function *look_up;
 } table_job;
 
-static unsigned cpu_of(const dq_op *op) { return op->context ? op->context->cpu : 0; }
-
 static void look_up_span(void *argument, int64_t from, int64_t to) {
-  const dq_op *op = argument;
-  dq_lookup(cpu_of(op), (const uint8_t *)op->inputs[0]->data + from, op->inputs[1]->data,
-            (uint8_t *)op->outputs[0]->data + from, to - from);
+  const table_job *job = argument;
+  job->look_up(job->input + from, job->tables, job->output + from, to - from);
 }
 
 static void look_up_channel(void *argument, int64_t i, int thread) {
   const table_job *job = argument;
   const layout *l = &job->layout;
-  const dq_op *op = job->op;
   (void)thread;
   int64_t from = l->repeats ? i / l->channels : i;
-  dq_lookup(cpu_of(op), (const uint8_t *)op->inputs[0]->data + from * l->inner,
-            (const uint8_t *)op->inputs[1]->data + i % l->channels * ENTRIES,
-            (uint8_t *)op->outputs[0]->data + i * l->inner, l->inner);
+  job->look_up(job->input + from * l->inner, job->tables + i % l->channels * ENTRIES, job->output + i * l->inner,
+               l->inner);
+}
+
+// All channels of places whose channels are neighbours.
+static void look_up_places(void *argument, int64_t from, int64_t to) {
+  const table_job *job = argument;
+  const layout *l = &job->layout;
+  for (int64_t i = from; i < to; i++)
+    for (int64_t c = 0; c < l->channels; c++)
+      job->output[i * l->channels + c] =
+          job->tables[c * ENTRIES + job->input[l->repeats ? i : i * l->channels + c]];
 }
 
 static dq_status run(dq_op *op) {
-  table_job job = {.op = op};
+  table_job job = {.input = op->inputs[0]->data, .tables = op->inputs[1]->data, .output = op->outputs[0]->data,
+                   .look_up = dq_lookup(op->context ? op->context->cpu : 0)};
   DQ_TRY(lay_out(op, &job.layout));
   const layout *l = &job.layout;
   if (l->channels == 1)
-    dq_spans(op->context, l->outer * l->inner, DQ_GRAIN, look_up_span, op);
+    dq_spans(op->context, l->outer * l->inner, DQ_GRAIN, look_up_span, &job);
+  else if (l->inner == 1)
+    dq_spans(op->context, l->outer, dq_max_i64(DQ_GRAIN / l->channels, 1), look_up_places, &job);
   else
     dq_op_parallel(op, l->outer * l->channels, l->inner, look_up_channel, &job);
   return DQ_OK;

@@ -310,7 +310,7 @@ static void requantize(void *a) {
 }
 static void look_up(void *a) {
   array_work *w = a;
-  dq_lookup(w->cpu, w->small, (const uint8_t *)w->small + ARRAY, (uint8_t *)w->small, ARRAY);
+  dq_lookup(w->cpu)(w->small, (const uint8_t *)w->small + ARRAY, (uint8_t *)w->small, ARRAY);
 }
 static void add_pair(void *a) {
   array_work *w = a;

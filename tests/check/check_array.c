@@ -242,7 +242,7 @@ void check_lookup(checker *c) {
   fill_bytes(c, input.data, count, false);
   fill_bytes(c, table.data, 256, false);
   output_buffer out = output_new((size_t)count, (size_t)between(c, 0, 63));
-  dq_lookup(c->cpu, input.data, table.data, out.data, count);
+  dq_lookup(c->cpu)(input.data, table.data, out.data, count);
   bool good = output_guards_hold(&out);
   for (int64_t i = 0; i < count; i++)
     good = good && ((uint8_t *)out.data)[i] == ((uint8_t *)table.data)[((uint8_t *)input.data)[i]];

@@ -231,6 +231,9 @@ static void offsets_of_channels(network *n) {
 static void columns(network *n) {
   quantized(n, NODE(n, "Mul", picture(n), floats(n, 1, (int64_t[]){9}, -2, 2)));
 }
+static void repeated_column(network *n) {
+  quantized(n, NODE(n, "Mul", input(n, 3, (int64_t[]){2, 7, 1}), floats(n, 1, (int64_t[]){9}, -2, 2)));
+}
 static void repeated_channel(network *n) { // an input of one channel, broadcast over six constants
   dq_value *x = input(n, 4, (int64_t[]){2, 1, 3, 5});
   quantized(n, NODE(n, "Max", x, floats(n, 3, (int64_t[]){6, 1, 1}, -1, 1)));
@@ -297,6 +300,7 @@ static void functions_of_one_value(void **state) {
   EXACT(slopes_of_channels);
   EXACT(offsets_of_channels);
   EXACT(columns);
+  EXACT(repeated_column);
   EXACT(repeated_channel);
   EXACT(more_dimensions);
   EXACT(quantized_constant);
