@@ -164,14 +164,20 @@ static dq_status choose_ranges(dq_int8_job *job, const dq_calibration *calibrati
   return calibration && job->setting.exact_sums ? dq_int8_join_sums(job, calibration) : DQ_OK;
 }
 
+static void fit_softmax(const dq_int8_job *job, const dq_value *value, dq_range_pair *range) {
+  int64_t length = dq_softmax_length(value->producer, &job->tensors[value->index], dq_graph_opset(job->graph, ""));
+  if (length > 1) range->high = dq_softmax_high(range->high, length);
+}
+
 static dq_status choose_parameters(dq_int8_job *job, const dq_calibration *calibration) {
   const dq_int8_options *options = job->options;
   DQ_TRY(choose_ranges(job, calibration));
   for (int v = 0; v < job->value_count; v++) {
     dq_choice *choice = &job->choices[v];
-    if (choice->quantized && choice->shares == v)
-      choice->parameters = dq_parameters_for(choice->range.low, choice->range.high, options->activation_type,
-                                             options->symmetric);
+    if (!choice->quantized || choice->shares != v) continue;
+    fit_softmax(job, job->graph->values[v], &choice->range);
+    choice->parameters = dq_parameters_for(choice->range.low, choice->range.high, options->activation_type,
+                                           options->symmetric);
   }
   job->report->exact_sums = dq_int8_exact_sums(job);
   return DQ_OK;

@@ -82,3 +82,16 @@ dq_range_pair dq_rectified_range(const dq_histogram *histogram, dq_range_pair ra
   }
   return range;
 }
+
+int64_t dq_softmax_length(const dq_node *node, const dq_tensor *result, int64_t opset) {
+  if (!node || !dq_node_is(node, "Softmax")) return 1;
+  int64_t axis = dq_node_int(node, "axis", opset < 13 ? 1 : -1);
+  int from = (int)(axis < 0 ? axis + result->rank : axis);
+  return dq_tensor_product(result, from, opset < 13 ? result->rank : from + 1);
+}
+
+float dq_softmax_high(float high, int64_t length) {
+  const double above = 1.0 / 8; // of a whole number: the float32 scale keeps above it too
+  double steps = fmin(floor(255 / (double)high), 128 * (double)length);
+  return (float)(255 / (steps + above));
+}

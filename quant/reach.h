@@ -29,4 +29,14 @@ double dq_slope_below(const dq_value *value, int64_t channel);
 // what is cut off there times `slope`. 0 <= slope <= 1.
 dq_range_pair dq_rectified_range(const dq_histogram *histogram, dq_range_pair range, double slope);
 
+// How many elements a Softmax adds up: along its axis, or from it on before version 13 of its opset. 1 when the node
+// is none.
+int64_t dq_softmax_length(const dq_node *node, const dq_tensor *result, int64_t opset);
+
+// The upper end of the range of a Softmax over `length` elements, at least `high`. ONNX Runtime's integer form takes
+// exponentials up to FLT_MAX / (e^5 length) in float32 times the whole part of 1 / scale: above e^5 length, which
+// rows of like elements would have, that overflows. So 1 / scale is at most 128 length, where elements that are all
+// alike are 128 steps, and just above a whole number. 0 < length, high <= 1.
+float dq_softmax_high(float high, int64_t length);
+
 #endif

@@ -299,6 +299,19 @@ static void reach_of_sigmoids(void **state) {
   assert_true(range.low == -3);
 }
 
+// 49 like elements, 1 / 49 each: 255 * 49 = 12495 steps become 128 * 49 = 6272. 255 / 0.5 = 510 steps as it is.
+static void range_of_a_softmax(void **state) {
+  (void)state;
+  assert_true(dq_softmax_high(1.0f / 49, 49) == (float)(255 / 6272.125));
+  assert_true(dq_softmax_high(0.5f, 49) == (float)(255 / 510.125));
+  assert_true(dq_softmax_high(dq_softmax_high(0.3f, 49), 49) == dq_softmax_high(0.3f, 49)); // read again from a table
+  for (int n = 2; n < 4000; n++) {
+    dq_parameters p = dq_parameters_for(0, dq_softmax_high(1.0f / (float)n, n), DQ_U8, false);
+    double e5 = 148.41315910257660;
+    assert_true(floor(1 / (double)p.scale) == (double)floorf(1 / p.scale) && 1 / (double)p.scale < e5 * n);
+  }
+}
+
 // 1000 values at 1, one at -1, slope 0.1: (1 + l)^2 / (12 * 255^2) (1000 + ...) + 0.01 (1 - l)^2 is least
 // for a lower end of -l with l = (0.02 - 0.002563) / (0.02 + 0.002563) = 0.773, of the 64ths 49 / 64.
 // Without slope nothing below 0 counts; with slope 1 everything does.
@@ -399,7 +412,7 @@ int main(void) {
       TEST(through_matmul_is_neutral), TEST(through_normalization_is_neutral),
       TEST(through_split_is_neutral),  TEST(clip_keeps_channels_at_its_bound),
       TEST(heads_are_taken_back_in_float), TEST(heads_stay_in_float),
-      TEST(factors_by_hand),           TEST(reach_of_sigmoids), TEST(range_before_a_rectifier),
+      TEST(factors_by_hand),           TEST(reach_of_sigmoids), TEST(range_of_a_softmax), TEST(range_before_a_rectifier),
       TEST(slopes_below_zero),         TEST(closeness_by_channel),
       TEST(noise_falls_clearly),
       cmocka_unit_test(one_wide_channel_costs_nothing),
