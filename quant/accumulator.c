@@ -19,7 +19,7 @@ static double reach_of(const dq_taps *taps, const int8_t *weights, int64_t outpu
                        const dq_block_rule *input, double bias) {
   int64_t low = 0, high = 0;
   for (int64_t t = 0; t < taps->depth; t++) {
-    int64_t w = weights[dq_tap_at(taps, output, t)];
+    int64_t w = weights[output * taps->output_step + t * taps->step];
     low += w < 0 ? w * input->high : w * input->low;
     high += w < 0 ? w * input->low : w * input->high;
   }

@@ -2,6 +2,7 @@
 #include "quant/blocks.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "lib/base/sizes.h"
 
@@ -146,21 +147,38 @@ typedef struct slice {
   int8_t *elements; // likewise
 } slice;
 
-// Quantizes with this scale; the squared error.
-static double quantize_slice(const slice *s, float scale) {
-  double error = 0, wanted[DQ_LONGEST_BLOCK];
-  for (int64_t o = 0; o < s->outputs; o++)
-    for (int64_t t = 0, count; t < s->depth; t += count) {
-      const float *from = s->weights + o * s->depth + t;
-      int8_t *to = s->elements + o * s->depth + t;
-      count = dq_min_i64(s->rule->length, s->depth - t);
-      for (int64_t i = 0; i < count; i++) wanted[i] = (double)(from[i] / scale);
-      dq_block_project(s->rule, wanted, to, count);
-      for (int64_t i = 0; i < count; i++) {
-        double off = (wanted[i] - to[i]) * (double)scale;
-        error += off * off;
-      }
-    }
+// Rounds every weight, then mends the blocks that are not allowed.
+static void quantize_sum(const dq_block_rule *rule, const float *from, float scale, int64_t depth, int8_t *to) {
+  for (int64_t t = 0; t < depth; t++) to[t] = dq_nearest_weight(from[t] / scale);
+  bool pairs = rule->length == 2 && rule->low == 0 && rule->high == 255;
+  for (int64_t t = 0, count; t < depth; t += count) {
+    double wanted[DQ_LONGEST_BLOCK];
+    count = dq_min_i64(rule->length, depth - t);
+    bool allowed = pairs && count == 2 ? abs(to[t] + to[t + 1]) <= 128 : dq_block_allowed(rule, to + t, count);
+    if (allowed) continue;
+    for (int64_t i = 0; i < count; i++) wanted[i] = (double)(from[t + i] / scale);
+    dq_block_project(rule, wanted, to + t, count);
+  }
+}
+
+static double squared_error(const float *from, float scale, int64_t depth, const int8_t *elements) {
+  enum { CHAINS = 4 };
+  double sums[CHAINS] = {0};
+  for (int64_t t = 0; t < depth; t++) {
+    double off = (double)(from[t] / scale) - elements[t];
+    sums[t % CHAINS] += off * off;
+  }
+  return (sums[0] + sums[1] + sums[2] + sums[3]) * (double)scale * (double)scale;
+}
+
+// Quantizes with this scale; the squared error, or one that is at least `enough`, where it ends.
+static double quantize_slice(const slice *s, float scale, double enough) {
+  double error = 0;
+  for (int64_t o = 0; o < s->outputs && error < enough; o++) {
+    const float *from = s->weights + o * s->depth;
+    quantize_sum(s->rule, from, scale, s->depth, s->elements + o * s->depth);
+    error += squared_error(from, scale, s->depth, s->elements + o * s->depth);
+  }
   return error;
 }
 
@@ -187,11 +205,21 @@ static float choose_scale(const slice *s, float scale) {
   float best = scale;
   for (int i = 0; ratio > 1 && i <= SCALE_STEPS; i++) {
     float tried = (float)((double)scale * pow(ratio, (double)i / SCALE_STEPS));
-    double error = quantize_slice(s, tried);
+    double error = quantize_slice(s, tried, least);
     if (error < least) least = error, best = tried;
   }
-  quantize_slice(s, best);
+  quantize_slice(s, best, INFINITY);
   return best;
+}
+
+// The weights of an output channel, in the order of its sum from that of memory (dq_tap_of), and back.
+static void read_in_order(const dq_taps *taps, const float *memory, float *sum) {
+  for (int64_t c = 0; c < taps->channels; c++)
+    for (int64_t k = 0; k < taps->window; k++, memory += taps->step) sum[k * taps->channels + c] = *memory;
+}
+static void write_in_order(const dq_taps *taps, const int8_t *sum, int8_t *memory) {
+  for (int64_t c = 0; c < taps->channels; c++)
+    for (int64_t k = 0; k < taps->window; k++, memory += taps->step) *memory = sum[k * taps->channels + c];
 }
 
 dq_status dq_quantize_weight_blocks(const dq_tensor *weight, const dq_taps *taps, int axis,
@@ -205,38 +233,41 @@ dq_status dq_quantize_weight_blocks(const dq_tensor *weight, const dq_taps *taps
   slice s = {rule, width, taps->depth, DQ_NEW_ARRAY(arena, size, float), DQ_NEW_ARRAY(arena, size, int8_t)};
   if (!s.weights || !s.elements) return dq_fail_memory(error, (size_t)size * sizeof(float));
   for (int64_t i = 0; i < count; i++) {
-    for (int64_t t = 0; t < size; t++)
-      s.weights[t] = from[dq_tap_at(taps, i * width + t / taps->depth, t % taps->depth)];
+    for (int64_t o = 0; o < width; o++)
+      read_in_order(taps, from + (i * width + o) * taps->output_step, s.weights + o * taps->depth);
     scales[i] = choose_scale(&s, scales[i]);
-    for (int64_t t = 0; t < size; t++)
-      to[dq_tap_at(taps, i * width + t / taps->depth, t % taps->depth)] = s.elements[t];
+    for (int64_t o = 0; o < width; o++)
+      write_in_order(taps, s.elements + o * taps->depth, to + (i * width + o) * taps->output_step);
   }
   return DQ_OK;
 }
 
 double dq_weight_noise(const dq_tensor *weight, const dq_quantized_weight *quantized) {
   int axis = quantized->axis;
-  int64_t inner = axis < 0 ? 1 : dq_tensor_product(weight, axis + 1, weight->rank);
-  int64_t count = axis < 0 ? 1 : weight->dims[axis];
+  int64_t inner = axis < 0 ? dq_tensor_count(weight) : dq_tensor_product(weight, axis + 1, weight->rank);
+  int64_t count = axis < 0 ? 1 : weight->dims[axis], at = 0;
   const float *from = weight->data, *scales = quantized->scales->data;
   const int8_t *elements = quantized->elements->data;
   double signal = 0, noise = 0;
-  for (int64_t i = 0; i < dq_tensor_count(weight); i++) {
-    double off = (double)from[i] - (double)scales[i / inner % count] * elements[i];
-    signal += (double)from[i] * (double)from[i];
-    noise += off * off;
-  }
+  for (int64_t all = dq_tensor_count(weight), which = 0; at < all; which = (which + 1) % count)
+    for (int64_t i = 0; i < inner; i++, at++) {
+      double off = (double)from[at] - (double)scales[which] * elements[at];
+      signal += (double)from[at] * (double)from[at];
+      noise += off * off;
+    }
   return signal > 0 ? noise / signal : 0;
 }
 
 bool dq_blocks_allowed(const dq_taps *taps, const int8_t *weights, const dq_block_rule *rule) {
   for (int64_t o = 0; o < taps->outputs; o++) {
     bounds b = {0, 0};
-    for (int64_t t = 0; t < taps->depth; t++) {
-      if (t % rule->length == 0) b = (bounds){0, 0};
-      widen(&b, rule, weights[dq_tap_at(taps, o, t)]);
-      if (!fits(&b)) return false;
-    }
+    int64_t in_block = 0;
+    for (int64_t k = 0; k < taps->window; k++)
+      for (int64_t c = 0; c < taps->channels; c++, in_block++) {
+        if (in_block == rule->length) b = (bounds){0, 0}, in_block = 0;
+        widen(&b, rule, weights[o * taps->output_step + (c * taps->window + k) * taps->step]);
+        if (!fits(&b)) return false;
+      }
   }
   return true;
 }

@@ -27,7 +27,7 @@ int dq_quantize_number(float x, const dq_parameters *parameters) {
   return q > highest(parameters->type) ? highest(parameters->type) : (int)q;
 }
 
-// Runs over the elements of each slice of an axis: outer x slices x inner.
+// The elements of each slice of an axis: outer x slices x inner.
 typedef struct slices {
   int64_t outer, count, inner;
 } slices;
@@ -38,27 +38,33 @@ static slices slices_of(const dq_tensor *tensor, int axis) {
                   dq_tensor_product(tensor, axis + 1, tensor->rank)};
 }
 
-static float slice_scale(const dq_tensor *weight, const slices *shape, int64_t slice) {
-  const float *from = weight->data;
-  float largest = 0;
-  for (int64_t o = 0; o < shape->outer; o++)
-    for (int64_t i = 0; i < shape->inner; i++) {
-      float size = fabsf(from[(o * shape->count + slice) * shape->inner + i]);
-      if (size > largest) largest = size;
-    }
-  double scale = (double)largest / 127;
-  return scale < (double)FLT_MIN ? 1 : (float)scale;
+static float largest_size(const float *from, int64_t count, float largest) {
+  for (int64_t i = 0; i < count; i++) {
+    float size = fabsf(from[i]);
+    largest = size > largest ? size : largest;
+  }
+  return largest;
 }
 
-static void quantize_slice(const dq_tensor *weight, const slices *shape, int64_t slice, float scale,
-                           int8_t *to) {
+// Scales of the largest magnitudes, at least `least` (NULL: 0). Goes through memory in its order.
+static void slice_scales(const dq_tensor *weight, const slices *shape, const float *least, float *scales) {
   const float *from = weight->data;
+  for (int64_t s = 0; s < shape->count; s++) scales[s] = 0;
   for (int64_t o = 0; o < shape->outer; o++)
-    for (int64_t i = 0; i < shape->inner; i++) {
-      int64_t at = (o * shape->count + slice) * shape->inner + i;
-      float q = nearbyintf(from[at] / scale);
-      to[at] = (int8_t)(q < -127 ? -127 : q > 127 ? 127 : q);
-    }
+    for (int64_t s = 0; s < shape->count; s++, from += shape->inner) scales[s] = largest_size(from, shape->inner, scales[s]);
+  for (int64_t s = 0; s < shape->count; s++) {
+    double scale = (double)scales[s] / 127;
+    scales[s] = scale < (double)FLT_MIN ? 1 : (float)scale;
+    if (least && scales[s] < least[s]) scales[s] = least[s];
+  }
+}
+
+static void quantize_span(const float *from, float scale, int64_t count, int8_t *to) {
+  for (int64_t i = 0; i < count; i++) to[i] = dq_nearest_weight(from[i] / scale);
+}
+
+static void quantize_row(const float *from, const float *scales, int64_t count, int8_t *to) {
+  for (int64_t i = 0; i < count; i++) to[i] = dq_nearest_weight(from[i] / scales[i]);
 }
 
 dq_status dq_quantize_weight(const dq_tensor *weight, int axis, const float *least, dq_arena *arena,
@@ -69,10 +75,13 @@ dq_status dq_quantize_weight(const dq_tensor *weight, int axis, const float *lea
   result->scales = dq_tensor_new(arena, DQ_F32, axis < 0 ? 0 : 1, &shape.count);
   if (!result->elements || !result->scales) return dq_fail_memory(error, dq_tensor_bytes(weight));
   float *scales = result->scales->data;
-  for (int64_t s = 0; s < shape.count; s++) {
-    scales[s] = slice_scale(weight, &shape, s);
-    if (least && scales[s] < least[s]) scales[s] = least[s];
-    quantize_slice(weight, &shape, s, scales[s], result->elements->data);
+  slice_scales(weight, &shape, least, scales);
+  const float *from = weight->data;
+  int8_t *to = result->elements->data;
+  for (int64_t o = 0; o < shape.outer; o++) {
+    if (shape.inner == 1) quantize_row(from, scales, shape.count, to);
+    for (int64_t s = 0; s < shape.count; s++, from += shape.inner, to += shape.inner)
+      if (shape.inner > 1) quantize_span(from, scales[s], shape.inner, to);
   }
   return DQ_OK;
 }

@@ -31,6 +31,13 @@ typedef struct dq_quantized_weight {
   int axis;
 } dq_quantized_weight;
 
+// A weight in steps of its scale: the nearest of -127...127, halves to even.
+static inline int8_t dq_nearest_weight(float steps) {
+  const float magic = 0x1.8p23f; // adding it leaves no bits below 1
+  steps = steps < -127 ? -127 : steps > 127 ? 127 : steps;
+  return (int8_t)(steps + magic - magic);
+}
+
 // `weight` is float32 and finite. All tensors go into the arena.
 dq_status dq_quantize_weight(const dq_tensor *weight, int axis, const float *least, dq_arena *arena,
                              dq_quantized_weight *result, dq_error *error);
