@@ -17,12 +17,17 @@ dq_int8_layer *dq_int8_layer_of(const dq_int8_job *job, const char *output) {
 // The largest magnitude that a sum and its bias can reach.
 static double reach_of(const dq_taps *taps, const int8_t *weights, int64_t output,
                        const dq_block_rule *input, double bias) {
-  int64_t low = 0, high = 0;
-  for (int64_t t = 0; t < taps->depth; t++) {
-    int64_t w = weights[output * taps->output_step + t * taps->step];
-    low += w < 0 ? w * input->high : w * input->low;
-    high += w < 0 ? w * input->low : w * input->high;
+  const int8_t *weight = weights + output * taps->output_step;
+  int64_t above = 0, below = 0;
+  for (int64_t t = 0; t < taps->depth;) {
+    int32_t some_above = 0, some_below = 0;
+    for (int64_t end = dq_min_i64(t + 65536, taps->depth); t < end; t++, weight += taps->step) {
+      some_above += *weight > 0 ? *weight : 0;
+      some_below += *weight < 0 ? *weight : 0;
+    }
+    above += some_above, below += some_below;
   }
+  int64_t low = below * input->high + above * input->low, high = below * input->low + above * input->high;
   return fmax((double)high + fabs(bias), fabs(bias) - (double)low);
 }
 

@@ -111,7 +111,9 @@ dq_status dq_quantize_bias(const dq_tensor *bias, float input_scale, const dq_te
 dq_status dq_check_finite(const dq_tensor *tensor, const char *name, dq_error *error) {
   const float *elements = tensor->data;
   int64_t count = dq_tensor_count(tensor);
-  for (int64_t i = 0; i < count; i++)
+  bool all = true;
+  for (int64_t i = 0; i < count; i++) all &= isfinite(elements[i]) != 0; // without a way out, so by vectors
+  for (int64_t i = 0; !all && i < count; i++)
     if (!isfinite(elements[i]))
       return dq_fail(error, DQ_BAD_INPUT, "tensor '%s': element %" PRId64 " is %s", name, i,
                      isnan(elements[i]) ? "NaN" : "infinite");
