@@ -125,7 +125,7 @@ static dq_status place(work *w, dq_tucker_job *job, dq_error *error) {
 }
 
 static void remove_unused(dq_graph *graph, dq_value *weight) {
-  if (!weight || weight->user_count || weight->is_output || weight->is_captured) return;
+  if (!weight || dq_value_is_read(weight)) return;
   if (weight->constant) dq_graph_remove_constant(graph, weight);
   else if (weight->producer) dq_graph_remove_node(graph, weight->producer);
 }

@@ -58,6 +58,11 @@ typedef struct dq_value {
   const void *initializer_origin; // initializer message it was read from
 } dq_value;
 
+// Whether anything needs it: a node of the indexed graph, a subgraph, or the one who runs the model. NULL: no.
+static inline bool dq_value_is_read(const dq_value *value) {
+  return value && (value->user_count || value->is_output || value->is_captured);
+}
+
 struct dq_node {
   const char *name; // may be "" (see dq_node_label)
   const char *op_type;

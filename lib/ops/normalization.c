@@ -104,7 +104,9 @@ static bool spatial(const dq_op *op) {
 }
 static bool is_training(const dq_op *op) {
   if (op->version >= 14) return dq_node_int(op->node, "training_mode", 0) != 0;
-  return op->output_count > 1; // statistics are outputs in training only
+  for (int i = 1; i < op->output_count; i++) // statistics are outputs in training only; some exporters name them anyway
+    if (dq_value_is_read(dq_node_output(op->node, i))) return true;
+  return false;
 }
 
 // Statistics per channel, or per element of a picture when not spatial.

@@ -4,8 +4,8 @@
 static bool is_identity(const dq_node *node) {
   if (dq_node_is(node, "Identity")) return true;
   if (!dq_node_is(node, "Dropout")) return false;
-  const dq_value *mask = dq_node_output(node, 1), *training = dq_node_input(node, 2);
-  bool mask_read = mask && (mask->user_count || mask->is_output || mask->is_captured);
+  const dq_value *training = dq_node_input(node, 2);
+  bool mask_read = dq_value_is_read(dq_node_output(node, 1));
   const dq_tensor *mode = dq_constant_of(training);
   return !mask_read && (!training || (mode && dq_tensor_get(mode, 0) == 0));
 }

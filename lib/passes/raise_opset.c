@@ -42,8 +42,7 @@ static int rank_of(const raise_job *job, const dq_value *value) {
 }
 
 static bool is_used(const dq_node *node, int output) {
-  const dq_value *value = dq_node_output(node, output);
-  return value && (value->user_count || value->is_output || value->is_captured);
+  return dq_value_is_read(dq_node_output(node, output));
 }
 
 static dq_status set_input(const raise_job *job, int i, dq_value *value) {
@@ -116,7 +115,8 @@ static dq_status batch_normalization_9(const raise_job *job) {
 
 static dq_status batch_normalization_14(const raise_job *job) {
   for (int i = 1; i < job->node->output_count; i++)
-    if (job->node->outputs[i]) return cannot(job, "it is in training mode");
+    if (is_used(job->node, i)) return cannot(job, "it is in training mode");
+  job->node->output_count = 1;
   return DQ_OK;
 }
 

@@ -134,6 +134,25 @@ static void test_slices(void **state) {
   assert_same_answer(graph, 18);
 }
 
+// Statistics that have a name but no reader say nothing of training.
+static void test_named_statistics(void **state) {
+  (void)state;
+  static const char *const names[] = {"scale", "bias", "mean", "variance"};
+  dq_graph *graph = one_node("BatchNormalization", 9, 4, SHAPE);
+  dq_value *inputs[5] = {graph->inputs[0]}, *outputs[5] = {graph->nodes[0]->outputs[0]};
+  for (int i = 0; i < 4; i++) {
+    dq_tensor *tensor = dq_tensor_new(graph->arena, DQ_F32, 1, (int64_t[]){3});
+    for (int c = 0; c < 3; c++) ((float *)tensor->data)[c] = (float)(1 + i + c);
+    inputs[i + 1] = dq_graph_add_constant(graph, names[i], tensor);
+    char result[16];
+    snprintf(result, sizeof result, "new_%s", names[i]);
+    outputs[i + 1] = dq_graph_add_value(graph, result);
+  }
+  graph->nodes[0]->inputs = inputs, graph->nodes[0]->input_count = 5;
+  graph->nodes[0]->outputs = outputs, graph->nodes[0]->output_count = 5;
+  assert_same_answer(graph, 15);
+}
+
 static void test_softmax_over_several_dimensions(void **state) {
   (void)state;
   static const char *const operators[] = {"Softmax", "LogSoftmax", "Hardmax"};
@@ -250,6 +269,7 @@ int main(void) {
       cmocka_unit_test(test_bounds_become_inputs),
       cmocka_unit_test(test_axes_become_inputs),
       cmocka_unit_test(test_slices),
+      cmocka_unit_test(test_named_statistics),
       cmocka_unit_test(test_softmax_over_several_dimensions),
       cmocka_unit_test(test_upsampling),
       cmocka_unit_test(test_others),
