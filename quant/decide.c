@@ -145,11 +145,11 @@ static double gain_of(const judge *it) {
   return dq_noise_ratio(it->best.noise, it->now.noise, it->what.pictures) * 10 / log(10);
 }
 
-// How sure a gain must be. Sums without rounding change all ranges of a network for a small gain: they must show it
-// picture by picture. So must, more surely, what cuts values off: how much shows with the ranges of few pictures is
-// chance (docs/CALIBRATION.md). 0: the figure of all together is enough.
-static double sureness_of(const dq_int8_setting *setting) {
-  if (setting->exact_sums) return DQ_CLEARLY;
+// How sure a gain must be. Other factors of channels and sums without rounding change all ranges of a network: a small
+// gain of theirs must show picture by picture. So must, more surely, what cuts values off: how much shows with the
+// ranges of few pictures is chance (docs/CALIBRATION.md). 0: the figure of all together is enough.
+static double sureness_of(const judge *it, const dq_int8_setting *setting) {
+  if (setting->exact_sums || setting->equalize != it->job->setting.equalize) return DQ_CLEARLY;
   return setting->absorption || setting->range_search ? DQ_SURELY : 0;
 }
 
@@ -230,7 +230,7 @@ static dq_status try_setting(judge *it, const dq_int8_setting *setting, layer_co
 static dq_status challenge(judge *it, const dq_int8_setting *setting, bool anyway, double *gain) {
   DQ_TRY(try_setting(it, setting, NULL));
   *gain = gain_of(it);
-  bool better = anyway || is_better(it, sureness_of(setting));
+  bool better = anyway || is_better(it, sureness_of(it, setting));
   dq_message(it->job->context, DQ_DETAIL,
              "trial: method %s, equalization %d, heads %d, bias correction %d, absorption %d, range search %d, exact sums %d: %.2f dB%s",
              setting->method->name, setting->equalize, setting->heads, setting->bias_correction, setting->absorption, setting->range_search, setting->exact_sums,
