@@ -40,6 +40,8 @@ typedef struct dq_amp_node {
 typedef struct dq_amp_report {
   dq_amp_node *nodes; // in the order of the graph; owned by the graph's arena
   int count, halves;
+  const char **half_values; // names of the values that exist in float16: computed so, or cast for a float16 node
+  int half_value_count;     // constants do not count; the names are also those of the graph before the conversion
   int guarded;            // nodes that the guard keeps in float32
   int proven, estimated, unbounded; // computed values that fit float16 by interval, by estimate; not known
   int casts;              // Cast nodes written

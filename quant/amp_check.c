@@ -4,7 +4,7 @@
 
 typedef struct check_job {
   const dq_graph *graph;
-  const dq_amp_report *report;
+  const bool *half;     // by value: it exists in float16 in the converted model
   dq_amp_range *ranges; // by slot
   const char **names;   // of values, by slot
   int count;
@@ -30,22 +30,29 @@ static void watch(check_job *job, const dq_value *value, const char *name, const
   job->ranges[job->count++] = (dq_amp_range){.name = name, .op_type = op_type};
 }
 
-static bool read_in_half(const check_job *job, const dq_value *value) {
-  for (int u = 0; u < value->user_count; u++)
-    if (job->report->nodes[value->users[u]->index].half) return true;
-  return false;
+// By name: the conversion folds nodes away, so that positions of the two graphs have nothing to do with each other.
+static const bool *find_half(const dq_graph *graph, const dq_amp_report *report, dq_arena *arena) {
+  bool *half = DQ_NEW_ARRAY(arena, graph->value_count, bool);
+  for (int i = 0; half && i < report->half_value_count; i++) {
+    const dq_value *value = dq_graph_find(graph, report->half_values[i]);
+    if (value) half[value->index] = true;
+  }
+  return half;
+}
+
+static bool is_watched(const check_job *job, const dq_value *value, const dq_tensor *tensors) {
+  return value && job->half[value->index] && tensors[value->index].type == DQ_F32 && !tensors[value->index].data;
 }
 
 static void find_values(check_job *job, const dq_tensor *tensors) {
   for (int i = 0; i < job->graph->input_count; i++) {
     const dq_value *input = job->graph->inputs[i];
-    if (!input->constant && tensors[input->index].type == DQ_F32 && read_in_half(job, input))
-      watch(job, input, input->name, "input");
+    if (is_watched(job, input, tensors)) watch(job, input, input->name, "input");
   }
   for (int n = 0; n < job->graph->node_count; n++) {
     const dq_node *node = job->graph->nodes[n];
-    for (int i = 0; job->report->nodes[n].half && i < node->output_count; i++)
-      if (node->outputs[i] && tensors[node->outputs[i]->index].type == DQ_F32 && !tensors[node->outputs[i]->index].data)
+    for (int i = 0; i < node->output_count; i++)
+      if (is_watched(job, node->outputs[i], tensors))
         watch(job, node->outputs[i], node->name[0] ? node->name : node->outputs[i]->name, node->op_type);
   }
 }
@@ -53,10 +60,10 @@ static void find_values(check_job *job, const dq_tensor *tensors) {
 dq_status dq_amp_check(const dq_graph *original, const dq_amp_report *report, const dq_shape_request *shapes,
                        dq_data *data, dq_arena *arena, dq_amp_range **ranges, int *count, const dq_context *context,
                        dq_error *error) {
-  check_job job = {.graph = original, .report = report,
+  check_job job = {.graph = original, .half = find_half(original, report, arena),
                    .ranges = DQ_NEW_ARRAY(arena, original->value_count, dq_amp_range),
                    .names = DQ_NEW_ARRAY(arena, original->value_count, const char *)};
-  if (!job.ranges || !job.names) return dq_fail_memory(error, 0);
+  if (!job.half || !job.ranges || !job.names) return dq_fail_memory(error, 0);
   dq_shape_request request = *shapes;
   request.stand_in = 64; // for types; the data says the sizes
   dq_tensor *tensors;

@@ -11,8 +11,9 @@ typedef struct dq_amp_range {
   int64_t elements, overflow, subnormal; // seen; beyond float16 (65520 and more); in (0, 2^-14)
 } dq_amp_range;
 
-// Runs the network as it was before the conversion on the pictures, and looks at every value that a float16 node of
-// the report computes, and at inputs that float16 nodes read. Nothing is changed. Ranges and names in the arena.
+// Runs the network as it was before the conversion (`original`, loaded again: node positions may differ from the
+// report's) on the pictures, and looks at every value that exists in float16 in the converted model, inputs and values
+// that are cast for a float16 node among them. Nothing is changed. Ranges and names in the arena.
 dq_status dq_amp_check(const dq_graph *original, const dq_amp_report *report, const dq_shape_request *shapes,
                        dq_data *data, dq_arena *arena, dq_amp_range **ranges, int *count, const dq_context *context,
                        dq_error *error);

@@ -144,6 +144,26 @@ static void settle(cut_job *job, const bool *at_source) {
   }
 }
 
+static bool exists_in_half(const dq_amp_job *amp, const dq_value *value) {
+  if (!has_say(amp, value)) return false;
+  for (int u = 0; u < value->user_count; u++)
+    for (int i = 0; i < value->users[u]->input_count; i++)
+      if (value->users[u]->inputs[i] == value && value->users[u]->mark == DQ_AMP_HALF &&
+          dq_amp_input_is_half(amp, value->users[u], i))
+        return true;
+  return amp->half[value->index];
+}
+
+static dq_status list_half_values(dq_amp_job *amp) {
+  dq_amp_report *report = amp->report;
+  report->half_values = DQ_NEW_ARRAY(amp->graph->arena, amp->value_count, const char *);
+  if (!report->half_values) return dq_fail_memory(amp->error, 0);
+  for (int v = 0; v < amp->value_count; v++)
+    if (exists_in_half(amp, amp->graph->values[v]))
+      report->half_values[report->half_value_count++] = amp->graph->values[v]->name;
+  return DQ_OK;
+}
+
 dq_status dq_amp_cut(dq_amp_job *amp) {
   int nodes = amp->graph->node_count, values = amp->value_count, pins = 0;
   int vertices = FIRST_NODE + nodes + 2 * values;
@@ -162,5 +182,5 @@ dq_status dq_amp_cut(dq_amp_job *amp) {
   if (join_all(&job) != DQ_OK || dq_min_cut_solve(job.cut, at_source, &cost) != DQ_OK)
     return dq_fail_memory(amp->error, 0);
   settle(&job, at_source);
-  return DQ_OK;
+  return list_half_values(amp);
 }

@@ -98,7 +98,7 @@ EOF
 
 @test "values looked at on data" {
   gives 0 dq-amp "$models/loud.onnx" -o out.onnx --check "npy:$x"
-  has "0 of 5 layers have values beyond 65504 on 6 pictures."
+  has "0 of 6 layers have values beyond 65504 on 6 pictures."
   cp out.onnx before.onnx
   gives 1 dq-amp "$models/loud.onnx" -o off.onnx --guard off --check "npy:$x" --limit 2 --json check.json
   says "dq-amp: $models/loud.onnx: 2 layers in float16 have values beyond 65504"
@@ -109,6 +109,17 @@ EOF
   only out.onnx before.onnx off.onnx check.json
   gives 2 dq-amp "$models/loud.onnx" -o out.onnx --limit 2
   gives 5 dq-amp "$models/loud.onnx" -o out.onnx --check npy:missing.npy
+}
+
+# Nodes of the model and of the report are not at the same places once a batch normalization is folded.
+@test "values looked at on data behind a folded batch normalization" {
+  gives 1 dq-amp "$models/loud_norm.onnx" -o off.onnx --guard off --deny-node relu2 --check "npy:$x"
+  says "dq-amp: $models/loud_norm.onnx: 2 layers in float16 have values beyond 65504"
+  has "2 of 8 layers have values beyond 65504 on 6 pictures."
+  [ "$(grep -E '^(conv2|relu2) .*%$' <<<"$output" | awk '$4 > 0 && $5 > 0' | wc -l)" -eq 2 ]
+  run ! grep -q '^conv1 ' <<<"$output"
+  gives 0 dq-amp "$models/loud_norm.onnx" -o out.onnx --check "npy:$x"
+  has "0 of 6 layers have values beyond 65504 on 6 pictures."
 }
 
 @test "facts for programs" {

@@ -215,6 +215,22 @@ static void make_loud(maker *m) {
   output(m, value(m, "y"), 4, (int64_t[]){-1, 4, 8, 8});
 }
 
+// The same with a batch normalization behind the first convolution, so that the nodes behind it change places when a
+// conversion folds it.
+static void make_loud_norm(maker *m) {
+  make_loud(m);
+  dq_value *inputs[5] = {value(m, "a0")};
+  static const char *const names[] = {"scale", "shift", "mean", "variance"};
+  for (int i = 0; i < 4; i++) {
+    dq_tensor *tensor = dq_tensor_new(m->graph->arena, DQ_F32, 1, (int64_t[]){8});
+    for (int c = 0; c < 8; c++) dq_tensor_set(tensor, c, i % 3 ? 0 : 1);
+    inputs[i + 1] = dq_graph_add_constant(m->graph, names[i], tensor);
+  }
+  m->graph->nodes[0]->outputs[0] = inputs[0];
+  dq_value *y = value(m, "a");
+  dq_graph_add_node(m->graph, 1, "BatchNormalization", "norm", 5, inputs, 1, &y);
+}
+
 static void make_unknown_operator(maker *m) {
   dq_value *x = input(m, "x", 4, (int64_t[]){1, 3, 8, 8});
   conv(m, "conv1", x, 8, 3, 3, 1, value(m, "a"));
@@ -328,6 +344,7 @@ static const struct {
     {"nan_weight", make_nan_weight},
     {"odd_weights", make_odd_weights},
     {"loud", make_loud},
+    {"loud_norm", make_loud_norm},
     {"unknown_operator", make_unknown_operator},
     {"unknown_size", make_unknown_size},
     {"open_channels", make_open_channels},
