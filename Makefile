@@ -35,7 +35,11 @@ OWN_FLAGS += $(if $(OPENBLAS),-DDQ_OPENBLAS)
 SOURCES := $(filter-out $(FOREIGN),$(wildcard $(addsuffix /*.c,$(ROOMS))))
 OBJECTS := $(SOURCES:%.c=$(B)/%.o)
 SHARED_CMD := $(filter-out cmd/dq.c cmd/dq-%.c,$(wildcard cmd/*.c))
-COMMANDS := $(patsubst cmd/%.c,$(B)/%,$(wildcard cmd/dq.c cmd/dq-*.c))
+# One program holds all commands; dq-VERB is a link to it.
+VERBS := $(sort $(patsubst cmd/dq-%.c,%,$(wildcard cmd/dq-*.c)))
+PROGRAM := cmd/dq.c $(VERBS:%=cmd/dq-%.c) $(SHARED_CMD)
+LINKS := $(VERBS:%=$(B)/dq-%)
+COMMANDS := $(B)/dq $(LINKS)
 SCHEMA := $(B)/generated/onnx.pb-c
 
 suffix_flags = $(FLAGS_$(lastword $(subst _, ,$(notdir $*))))
@@ -70,9 +74,19 @@ $(B)/libdq.a: $(OBJECTS) $(SCHEMA).o
 	$(call say,AR)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(B)/%: $(B)/cmd/%.o $(SHARED_CMD:%.c=$(B)/%.o) $(B)/libdq.a
+# The rows of the commands that there are, changed only when a command comes or goes.
+VERB_ROWS := $(patsubst %,'DQ_VERB(%)',$(subst -,_,$(VERBS)))
+$(B)/generated/verbs.def: $(VERBS:%=cmd/dq-%.c) cmd
+	@mkdir -p $(@D)
+	@printf '%s\n' $(VERB_ROWS) >$@.new
+	@cmp -s $@.new $@ || cp $@.new $@
+$(B)/cmd/dq.o: $(B)/generated/verbs.def
+
+$(B)/dq: $(PROGRAM:%.c=$(B)/%.o) $(B)/libdq.a
 	$(call say,LINK)
-	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $(filter-out %.a,$^) $(B)/libdq.a $(LIBRARIES)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
+$(LINKS): $(B)/dq
+	@ln -sf dq $@
 
 include $(wildcard tests/*.mk cmd/*.mk)
 -include $(OBJECTS:.o=.d) $(patsubst cmd/%.c,$(B)/cmd/%.d,$(wildcard cmd/*.c))

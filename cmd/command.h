@@ -1,5 +1,4 @@
-// The frame every command runs in. A command's main is one line:
-//   int main(int argc, char **argv) { return dq_command_main(argc, argv, &command); }
+// The frame every command runs in.
 #ifndef DQ_CMD_COMMAND_H
 #define DQ_CMD_COMMAND_H
 

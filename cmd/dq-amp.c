@@ -329,7 +329,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   return status;
 }
 
-static const dq_command command = {
+const dq_command dq_verb_amp = {
     .name = "dq-amp",
     .summary = "converts a model to float16 where that loses little",
     .usage = "MODEL -o OUT [options]",
@@ -357,5 +357,3 @@ static const dq_command command = {
     .check = check,
     .run = run,
 };
-
-int main(int argc, char **argv) { return dq_command_main(argc, argv, &command); }

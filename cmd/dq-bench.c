@@ -308,7 +308,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   return status;
 }
 
-static const dq_command command = {
+const dq_command dq_verb_bench = {
     .name = "dq-bench",
     .summary = "times models fairly",
     .usage = "MODEL... [--vs MODEL] [options]",
@@ -336,7 +336,3 @@ static const dq_command command = {
     .options_size = sizeof(bench_options),
     .run = run,
 };
-
-int main(int argc, char **argv) {
-  return dq_command_main(argc, argv, &command);
-}

@@ -362,7 +362,7 @@ static dq_status check(const void *parsed, dq_error *error) {
   return dq_hook_check(options->retrain, options->common.operands[0], options->output.output, error);
 }
 
-static const dq_command command = {
+const dq_command dq_verb_int8 = {
     .name = "dq-int8",
     .summary = "quantizes a model to 8-bit integers",
     .usage = "MODEL (--data SPEC | --use-table FILE) -o OUT [options]",
@@ -403,5 +403,3 @@ static const dq_command command = {
     .check = check,
     .run = run,
 };
-
-int main(int argc, char **argv) { return dq_command_main(argc, argv, &command); }

@@ -310,7 +310,7 @@ static dq_status check(const void *parsed, dq_error *error) {
   return DQ_OK;
 }
 
-static const dq_command command = {
+const dq_command dq_verb_report = {
     .name = "dq-report",
     .summary = "tells what models are, cost and lose",
     .usage = "MODEL... [--data SPEC] [--ref MODEL] [options]",
@@ -363,7 +363,3 @@ static const dq_command command = {
     .check = check,
     .run = run,
 };
-
-int main(int argc, char **argv) {
-  return dq_command_main(argc, argv, &command);
-}

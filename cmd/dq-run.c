@@ -298,7 +298,7 @@ static dq_status check(const void *parsed, dq_error *error) {
   return DQ_OK;
 }
 
-static const dq_command command = {
+const dq_command dq_verb_run = {
     .name = "dq-run",
     .summary = "runs a model and shows the answers",
     .usage = "MODEL (--data SPEC | --input NAME=FILE.npy) [options]",
@@ -320,5 +320,3 @@ static const dq_command command = {
     .check = check,
     .run = run,
 };
-
-int main(int argc, char **argv) { return dq_command_main(argc, argv, &command); }

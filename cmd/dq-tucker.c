@@ -469,7 +469,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   return status;
 }
 
-static const dq_command command = {
+const dq_command dq_verb_tucker = {
     .name = "dq-tucker",
     .summary = "makes convolutions cheaper by Tucker-2 decomposition",
     .usage = "MODEL -o OUT (--ratio R | --energy E | --vbmf | --macs -P% | --max-drop D | --ranks FILE) [options]",
@@ -516,5 +516,3 @@ static const dq_command command = {
     .check = check,
     .run = run,
 };
-
-int main(int argc, char **argv) { return dq_command_main(argc, argv, &command); }

@@ -1,132 +1,66 @@
-// dq VERB ...: runs dq-VERB, found beside this program or in PATH.
-#include <dirent.h>
-#include <errno.h>
-#include <limits.h>
-#include <spawn.h>
-#include <stdlib.h>
+// The one program. Under the name dq-VERB, a link to it, it is that command; `dq VERB ...` is the same.
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cmd/command.h"
 #include "lib/base/nearest.h"
 
-enum { VERBS = 64, VERB_SIZE = 64 };
-extern char **environ;
+// The commands of cmd/dq-*.c, sorted by verb: the Makefile writes verbs.def, one row per file.
+#define DQ_VERB(verb) extern const dq_command dq_verb_##verb;
+#include "verbs.def"
+#undef DQ_VERB
+#define DQ_VERB(verb) &dq_verb_##verb,
+static const dq_command *const commands[] = {
+#include "verbs.def"
+};
+enum { COMMANDS = sizeof commands / sizeof *commands, PREFIX = sizeof "dq-" - 1 };
 
-typedef struct verb_list {
-  char names[VERBS][VERB_SIZE]; // without "dq-", sorted
-  int count;
-} verb_list;
+static const char *verb_of(const dq_command *command) { return command->name + PREFIX; }
 
-// The folder this program lies in, "." when the system does not tell.
-static void own_folder(char folder[PATH_MAX]) {
-  ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
-  folder[length > 0 ? length : 0] = 0;
-  char *slash = strrchr(folder, '/');
-  if (slash) *slash = 0;
-  else snprintf(folder, PATH_MAX, ".");
+static const dq_command *find_verb(const char *verb) {
+  for (int i = 0; i < COMMANDS; i++)
+    if (!strcmp(verb_of(commands[i]), verb)) return commands[i];
+  return NULL;
 }
 
-static int compare_names(const void *a, const void *b) { return strcmp(a, b); }
-
-static void find_verbs(const char *folder, verb_list *verbs) {
-  verbs->count = 0;
-  DIR *directory = opendir(folder);
-  if (!directory) return;
-  for (struct dirent *entry; (entry = readdir(directory)) && verbs->count < VERBS;) {
-    const char *verb = entry->d_name + 3;
-    if (strncmp(entry->d_name, "dq-", 3) || strlen(entry->d_name) >= VERB_SIZE) continue;
-    if (strspn(verb, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(verb)) continue;
-    if (faccessat(dirfd(directory), entry->d_name, X_OK, 0)) continue;
-    snprintf(verbs->names[verbs->count++], VERB_SIZE, "%s", verb);
-  }
-  closedir(directory);
-  qsort(verbs->names, (size_t)verbs->count, VERB_SIZE, compare_names);
+// The command that the program was started as; NULL: as dq.
+static const dq_command *find_name(const char *path) {
+  const char *slash = path ? strrchr(path, '/') : NULL;
+  const char *name = slash ? slash + 1 : path;
+  return name && !strncmp(name, "dq-", PREFIX) ? find_verb(name + PREFIX) : NULL;
 }
 
-// Becomes dq-VERB with argv[0] replaced; returns only when there is no such program.
-static void become(const char *folder, const char *verb, char **argv) {
-  char path[PATH_MAX + VERB_SIZE], program[VERB_SIZE + 8];
-  if (strlen(verb) >= VERB_SIZE || strchr(verb, '/')) return;
-  snprintf(program, sizeof program, "dq-%s", verb);
-  snprintf(path, sizeof path, "%s/%s", folder, program);
-  char *before = argv[0];
-  argv[0] = program;
-  execv(path, argv);
-  execvp(program, argv);
-  argv[0] = before;
-}
-
-// The summary of a command: what stands behind " - " in the first line of its help.
-static void read_summary(const char *folder, const char *verb, char *summary, size_t size) {
-  char path[PATH_MAX + VERB_SIZE], line[256] = "", help[] = "--help";
-  int ends[2];
-  *summary = 0;
-  snprintf(path, sizeof path, "%s/dq-%s", folder, verb);
-  if (pipe(ends)) return;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_addclose(&actions, ends[0]);
-  posix_spawn_file_actions_addclose(&actions, ends[1]);
-  char *arguments[] = {path, help, NULL};
-  pid_t child;
-  bool started = !posix_spawn(&child, path, &actions, NULL, arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  FILE *stream = fdopen(ends[0], "r");
-  if (stream && started && fgets(line, sizeof line, stream)) {
-    line[strcspn(line, "\n")] = 0;
-    const char *dash = strstr(line, " - ");
-    if (dash) snprintf(summary, size, "%s", dash + 3);
-  }
-  if (stream) fclose(stream);
-  else close(ends[0]);
-  if (started) waitpid(child, NULL, 0);
-}
-
-static void list_verbs(const char *folder) {
-  verb_list verbs;
-  find_verbs(folder, &verbs);
+static void list_verbs(void) {
   printf("\nCommands:\n");
-  for (int i = 0; i < verbs.count; i++) {
-    char summary[256];
-    read_summary(folder, verbs.names[i], summary, sizeof summary);
-    printf("  %-10s %s\n", verbs.names[i], summary);
-  }
+  for (int i = 0; i < COMMANDS; i++) printf("  %-10s %s\n", verb_of(commands[i]), commands[i]->summary);
   printf("\n'dq help VERB' tells all about one of them.\n");
 }
 
 static dq_status run(const void *options, const dq_context *context, dq_error *error) {
   (void)context;
   const dq_common_options *common = options;
-  char folder[PATH_MAX];
-  own_folder(folder);
   const char *verb = common->operands[0];
   if (!strcmp(verb, "help") && common->operand_count == 1) {
     dq_options_help(common->command, stdout);
-    list_verbs(folder);
+    list_verbs();
     return DQ_OK;
   }
   if (!strcmp(verb, "help")) verb = common->operands[1];
-  verb_list verbs;
-  find_verbs(folder, &verbs);
   dq_nearest nearest = dq_nearest_begin(verb);
   dq_nearest_offer(&nearest, "help");
-  for (int i = 0; i < verbs.count; i++) dq_nearest_offer(&nearest, verbs.names[i]);
+  for (int i = 0; i < COMMANDS; i++) dq_nearest_offer(&nearest, verb_of(commands[i]));
   dq_fail(error, DQ_USAGE, "unknown command '%.200s'", verb);
   if (nearest.name) dq_error_hint(error, "did you mean 'dq %s'?", nearest.name);
   else dq_error_hint(error, "'dq help' lists the commands");
   return DQ_USAGE;
 }
 
-static const dq_command command = {
+static const dq_command front = {
     .name = "dq",
     .summary = "makes convolutional networks smaller and faster, ONNX in and ONNX out",
     .usage = "VERB [arguments] | help [VERB]",
     .description = "'dq VERB ...' is the same as 'dq-VERB ...'. Results go to standard output, "
-                   "everything else to standard error.",
+                   "everything else to standard error. A program dq-VERB in PATH adds a command.",
     .examples = "dq report model.onnx\ndq help int8",
     .operand = "VERB",
     .operands_minimum = 1,
@@ -137,15 +71,33 @@ static const dq_command command = {
     .run = run,
 };
 
+// Runs the command of this verb; returns -1 when there is none. A verb that is not of this program may be
+// that of a program dq-VERB in PATH, which then takes its place.
+static int run_verb(int argc, char **argv) {
+  const dq_command *command = find_verb(argv[0]);
+  if (command) return dq_command_main(argc, argv, command);
+  char program[64], *verb = argv[0];
+  int length = snprintf(program, sizeof program, "dq-%s", verb);
+  if (strchr(verb, '/') || length >= (int)sizeof program) return -1;
+  argv[0] = program;
+  execvp(program, argv);
+  argv[0] = verb;
+  return -1;
+}
+
 int main(int argc, char **argv) {
-  char folder[PATH_MAX], help[] = "help";
-  own_folder(folder);
+  const dq_command *command = argc > 0 ? find_name(argv[0]) : NULL;
+  if (command) return dq_command_main(argc, argv, command);
+  char help[] = "help", option[] = "--help";
   if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) argv[1] = help;
-  if (argc > 2 && !strcmp(argv[1], "help") && argv[2][0] != '-') {
-    char option[] = "--help", *arguments[] = {argv[0], option, NULL};
-    become(folder, argv[2], arguments);
-  } else if (argc > 1 && argv[1][0] != '-' && strcmp(argv[1], "help")) become(folder, argv[1], argv + 1);
-  // The verb is unknown: what follows it must not be taken for options of dq.
-  if (argc > 1 && argv[1][0] != '-') argc = argc > 3 || strcmp(argv[1], "help") ? 2 : argc;
-  return dq_command_main(argc, argv, &command);
+  if (argc > 1 && argv[1][0] != '-') {
+    bool about = !strcmp(argv[1], "help") && argc > 2 && argv[2][0] != '-';
+    char *arguments[] = {about ? argv[2] : NULL, option, NULL};
+    bool called = strcmp(argv[1], "help") != 0;
+    int status = about ? run_verb(2, arguments) : called ? run_verb(argc - 1, argv + 1) : -1;
+    if (status >= 0) return status;
+    // The verb is unknown: what follows it must not be taken for options of dq.
+    argc = argc > 3 || called ? 2 : argc;
+  }
+  return dq_command_main(argc, argv, &front);
 }

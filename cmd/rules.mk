@@ -5,7 +5,6 @@ COMMAND_TESTS := $(filter $(B)/tests/unit/test_options% $(B)/tests/unit/test_com
 $(COMMAND_TESTS): %: %.o $(UNIT_SHARED) $(SHARED_CMD:%.c=$(B)/%.o) $(B)/libdq.a
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES) -lcmocka
-.SECONDARY: $(COMMANDS:$(B)/%=$(B)/cmd/%.o)
 
 # Help, manual pages and completions all come from the option tables: the commands write them.
 MAN_PAGES := $(COMMANDS:$(B)/%=$(B)/man/%.1)
@@ -23,8 +22,9 @@ $(B)/complete/zsh/_%: $(B)/%
 $(B)/complete/fish/%.fish: $(B)/%
 	@mkdir -p $(@D)
 	$< --help-complete=fish >$@
-# Written anew each time: it holds PREFIX. There is no shared libdq, so what it needs stands in Libs;
-# as Requires.private it would bring the private libraries of those, down to gfortran's.
+# Written anew each time: it holds PREFIX. There is no shared libdq, so whoever links with it names these libraries:
+# they stand in Libs, and --libs links with --static and without. In Libs.private or Requires.private they would be
+# missing from plain --libs, and --static would bring the private libraries of those, down to gfortran's.
 .PHONY: $(B)/dq.pc
 $(B)/dq.pc:
 	@mkdir -p $(@D)
@@ -37,34 +37,38 @@ $(B)/dq.pc:
 man: $(MAN_PAGES) ## manual pages, into build/man
 completions: $(COMPLETIONS) ## shell completions, into build/complete
 
-BIN := $(DESTDIR)$(PREFIX)/bin
-LIB := $(DESTDIR)$(PREFIX)/lib
-INCLUDE := $(DESTDIR)$(PREFIX)/include
-SHARE := $(DESTDIR)$(PREFIX)/share
+TREE := $(DESTDIR)$(PREFIX)
 INSTALL ?= install
-PUBLIC_HEADER := $(wildcard lib/dq.h)
-# What was installed, for uninstall: the same names from the same variables.
-INSTALLED = $(COMMANDS:$(B)/%=$(BIN)/%) $(MAN_PAGES:$(B)/man/%=$(SHARE)/man/man1/%) \
-  $(COMMANDS:$(B)/%=$(SHARE)/bash-completion/completions/%) \
-  $(COMMANDS:$(B)/%=$(SHARE)/zsh/site-functions/_%) \
-  $(COMMANDS:$(B)/%=$(SHARE)/fish/vendor_completions.d/%.fish) \
-  $(LIB)/libdq.a $(LIB)/pkgconfig/dq.pc $(PUBLIC_HEADER:lib/%=$(INCLUDE)/%)
+# What is installed has no debug information; STRIP=: leaves it in.
+STRIP ?= strip
+DOCUMENTS := README.md CHANGELOG.md LICENSE $(wildcard docs/*.md docs/guide/*)
+BASH_FOLDER := share/bash-completion/completions
+ZSH_FOLDER := share/zsh/site-functions
+FISH_FOLDER := share/fish/vendor_completions.d
+# What is installed, for uninstall: the same names from the same variables.
+INSTALLED := $(COMMANDS:$(B)/%=bin/%) lib/libdq.a lib/pkgconfig/dq.pc include/dq.h \
+  $(MAN_PAGES:$(B)/man/%=share/man/man1/%) $(COMMANDS:$(B)/%=$(BASH_FOLDER)/%) $(COMMANDS:$(B)/%=$(ZSH_FOLDER)/_%) \
+  $(COMMANDS:$(B)/%=$(FISH_FOLDER)/%.fish) $(DOCUMENTS:%=share/doc/dq/%)
+DOCUMENT_FOLDERS := share/doc/dq/docs/guide share/doc/dq/docs share/doc/dq
 
-install: $(COMMANDS) $(MAN_PAGES) $(COMPLETIONS) $(B)/libdq.a $(B)/dq.pc ## DESTDIR= PREFIX=/usr/local
-	$(INSTALL) -d "$(BIN)" "$(LIB)/pkgconfig" "$(INCLUDE)" "$(SHARE)/man/man1" \
-	  "$(SHARE)/bash-completion/completions" "$(SHARE)/zsh/site-functions" \
-	  "$(SHARE)/fish/vendor_completions.d"
-	$(INSTALL) -m 755 $(COMMANDS) "$(BIN)"
-	$(INSTALL) -m 644 $(B)/libdq.a "$(LIB)"
-	$(INSTALL) -m 644 $(B)/dq.pc "$(LIB)/pkgconfig"
-	$(if $(PUBLIC_HEADER),$(INSTALL) -m 644 $(PUBLIC_HEADER) "$(INCLUDE)")
-	$(INSTALL) -m 644 $(MAN_PAGES) "$(SHARE)/man/man1"
-	$(INSTALL) -m 644 $(filter $(B)/complete/bash/%,$(COMPLETIONS)) "$(SHARE)/bash-completion/completions"
-	$(INSTALL) -m 644 $(filter $(B)/complete/zsh/%,$(COMPLETIONS)) "$(SHARE)/zsh/site-functions"
-	$(INSTALL) -m 644 $(filter $(B)/complete/fish/%,$(COMPLETIONS)) "$(SHARE)/fish/vendor_completions.d"
+install: $(COMMANDS) $(MAN_PAGES) $(COMPLETIONS) $(B)/libdq.a $(B)/dq.pc ## DESTDIR= PREFIX=/usr/local STRIP=strip
+	$(INSTALL) -d $(patsubst %,"$(TREE)/%",$(sort $(dir $(INSTALLED))))
+	$(INSTALL) -m 755 $(B)/dq "$(TREE)/bin"
+	$(STRIP) "$(TREE)/bin/dq"
+	for link in $(LINKS:$(B)/%=%); do ln -sf dq "$(TREE)/bin/$$link" || exit; done
+	$(INSTALL) -m 644 $(B)/libdq.a "$(TREE)/lib"
+	$(STRIP) -g "$(TREE)/lib/libdq.a"
+	$(INSTALL) -m 644 $(B)/dq.pc "$(TREE)/lib/pkgconfig"
+	$(INSTALL) -m 644 lib/dq.h "$(TREE)/include"
+	$(INSTALL) -m 644 $(MAN_PAGES) "$(TREE)/share/man/man1"
+	$(INSTALL) -m 644 $(filter $(B)/complete/bash/%,$(COMPLETIONS)) "$(TREE)/$(BASH_FOLDER)"
+	$(INSTALL) -m 644 $(filter $(B)/complete/zsh/%,$(COMPLETIONS)) "$(TREE)/$(ZSH_FOLDER)"
+	$(INSTALL) -m 644 $(filter $(B)/complete/fish/%,$(COMPLETIONS)) "$(TREE)/$(FISH_FOLDER)"
+	for file in $(DOCUMENTS); do $(INSTALL) -m 644 "$$file" "$(TREE)/share/doc/dq/$$file" || exit; done
 
 uninstall: ## removes what install put there
-	$(foreach file,$(INSTALLED),rm -f "$(file)" &&) true
+	[ ! -d "$(TREE)" ] || { cd "$(TREE)" && rm -f $(INSTALLED) && \
+	  for folder in $(DOCUMENT_FOLDERS); do rmdir "$$folder" 2>/dev/null || :; done; }
 
 deps: ## installs the Debian packages that are missing
 	@sh cmd/deps.sh

@@ -1,5 +1,5 @@
 // dq: makes convolutional networks smaller, ONNX in and ONNX out, and tells what each step costs.
-// This is the whole public interface of libdq; `pkg-config --cflags --libs --static dq` tells how to
+// This is the whole public interface of libdq; `pkg-config --cflags --libs dq` tells how to
 // build with it. docs/guide/example.c is a program that uses nothing else.
 //
 //   engine    threads, memory bound, where messages go

@@ -38,8 +38,10 @@ $(B)/tests/fuzz_replay: $(B)/tests/fuzz/replay_main.o $(B)/tests/fuzz/fuzz_onnx.
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
 
 # Commands whose convolutions clip pairs of products (tests/saturating).
-SATURATING := $(addprefix $(B)/saturating/,dq-run dq-report)
-$(B)/saturating/%: $(B)/cmd/%.o $(SHARED_CMD:%.c=$(B)/%.o) $(B)/tests/saturating/clip.o $(B)/libdq.a
+SATURATING := $(addprefix $(B)/saturating/,dq dq-run dq-report)
+$(B)/saturating/dq-%: $(B)/saturating/dq
+	@ln -sf dq $@
+$(B)/saturating/dq: $(PROGRAM:%.c=$(B)/%.o) $(B)/tests/saturating/clip.o $(B)/libdq.a
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -Wl,--wrap=dq_conv_pairs_safe,--wrap=dq_sums16_prepare \

@@ -1,5 +1,5 @@
 // Quantizes a model to int8, or converts it to float16, and runs both it and the result.
-//   cc example.c -o example $(pkg-config --cflags --libs --static dq)
+//   cc example.c -o example $(pkg-config --cflags --libs dq)
 //   ./example model.onnx small.onnx synth:shapes,size=8     int8, with these pictures
 //   ./example model.onnx small.onnx                         float16; runs on zeros
 #include <dq.h>

@@ -28,6 +28,30 @@ hint: usage: dq VERB [arguments] | help [VERB]"
 hint: 'dq help' lists the commands"
 }
 
+@test "the name the program is started under is the command" {
+  mkdir away
+  ln -s "$build/dq" away/dq-run
+  ln -s "$build/dq" away/other-name
+  gives 0 away/dq-run --version
+  [ "$output" = "$(dq-run --version)" ]
+  gives 0 away/other-name run --version
+  [ "$output" = "$(dq-run --version)" ]
+  gives 2 away/other-name
+  has "dq: no VERB given"
+}
+
+@test "a program dq-VERB in PATH is a verb" {
+  mkdir more
+  printf '#!/bin/sh\necho "$0: $*"\nexit 7\n' >more/dq-hello
+  chmod +x more/dq-hello
+  PATH=$PWD/more:$PATH
+  gives 7 dq hello --some thing
+  [ "$output" = "$PWD/more/dq-hello: --some thing" ]
+  gives 7 dq help hello
+  [ "$output" = "$PWD/more/dq-hello: --help" ]
+  gives 2 dq ./more/dq-hello
+}
+
 @test "wrong command lines" {
   for verb in $all; do
     gives 2 dq-$verb

@@ -87,7 +87,7 @@ listens() {
   local caught
   for _ in $(seq 1 1000); do
     caught=$(awk '/^SigCgt/ { print $2 }' "/proc/$1/status")
-    [[ $(<"/proc/$1/comm") == dq-* ]] && ((16#$caught & 2)) && return
+    [[ $(<"/proc/$1/comm") == dq* ]] && ((16#$caught & 2)) && return
     sleep 0.02
   done
   return 1
