@@ -162,7 +162,8 @@ ROWS
   gives 0 convert amp "$models/unknown_size.onnx" amp.onnx
   gives 0 convert tucker "$models/unknown_size.onnx" tucker.onnx
   gives 0 dq-report "$models/unknown_size.onnx"
-  outputs amp.onnx a "$x" && outputs "$models/unknown_size.onnx" b "$x"
+  outputs amp.onnx a "$x"
+  outputs "$models/unknown_size.onnx" b "$x"
   near a/y.npy b/y.npy 0.002
   gives 2 dq-tucker "$models/unknown_size.onnx" --macs -50% -o macs.onnx -q
   has "hint: give the sizes of its inputs with --shape NAME=N,C,H,W"
@@ -183,4 +184,32 @@ hint: give it with --shape x=N,C,H,W"
   gives 0 convert amp "$models/small.onnx" pipe
   wait
   cmp a.onnx b.onnx
+}
+
+# array NAME TYPE BYTES: an array of two elements, made by hand
+array() {
+  printf '\223NUMPY\1\0\166\0%-117s\n' "{'descr': '$2', 'fortran_order': False, 'shape': (2,), }" >"$1.npy"
+  printf "$3" >>"$1.npy"
+}
+
+@test "near, which these tests compare arrays with, fails as it must" {
+  array ones '<f4' '\0\0\200\77\0\0\200\77'
+  array other '<f4' '\0\0\200\77\0\0\300\77' # 1, 1.5
+  array zeros '<f4' '\0\0\0\0\0\0\0\0'
+  array nan '<f4' '\0\0\200\77\0\0\300\177'
+  array infinity '<f4' '\0\0\200\77\0\0\200\177'
+  array bytes '|u1' '\1\1'
+  make_models --array three.npy 3
+  near ones.npy ones.npy 0
+  near other.npy ones.npy 0.5
+  run -1 near other.npy ones.npy 0.49
+  run -1 near nan.npy ones.npy 1
+  run -1 near infinity.npy ones.npy 1
+  run -1 near zeros.npy ones.npy 0.5
+  for wrong in "missing.npy ones.npy" "ones.npy missing.npy" "three.npy ones.npy" "bytes.npy ones.npy" "ones.npy bytes.npy" \
+    "ones.npy nan.npy" "nan.npy nan.npy" "ones.npy infinity.npy" "ones.npy zeros.npy" "zeros.npy zeros.npy" "ones.npy three.npy"; do
+    run -2 near $wrong 1
+    [[ $output == *"cannot be compared: "* ]]
+  done
+  for share in "" x nan -1 1x; do run -2 near ones.npy ones.npy "$share"; done
 }

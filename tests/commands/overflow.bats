@@ -27,7 +27,8 @@ int8() { dq-int8 "$models/small.onnx" --data "npy:$x" -o q.onnx >/dev/null 2>&1;
   dq-report "${common[@]}" --threads 1 --json a.json >/dev/null
   dq-report "${common[@]}" --threads 3 --cpu-mask c --json b.json >/dev/null
   dq-report "${common[@]}" --threads 2 --cpu-mask avx2 --batch 4 --json c.json >/dev/null
-  cmp a.json b.json && cmp a.json c.json
+  cmp a.json b.json
+  cmp a.json c.json
 }
 
 @test "a condition" {
@@ -39,7 +40,7 @@ int8() { dq-int8 "$models/small.onnx" --data "npy:$x" -o q.onnx >/dev/null 2>&1;
 }
 
 # unproven FILE KEY: the layers of an audit whose KEY is not 0
-unproven() { grep -c "\"$2\": [1-9]" "$1" || true; }
+unproven() { grep -c "\"$2\": [1-9]" "$1" || true; } # no line is an answer, not a failure
 
 @test "safe pairs, by proof" {
   dq-int8 "$models/small.onnx" --data "npy:$x" --accumulator pairs --table t.json -o q.onnx >/dev/null 2>&1
@@ -47,7 +48,9 @@ unproven() { grep -c "\"$2\": [1-9]" "$1" || true; }
   [ "$(unproven a.json can_pair)" -eq 0 ]
   [ "$(unproven a.json can32)" -eq 0 ]
   for mask in c avx2 avx512 native; do outputs q.onnx $mask "$x" --cpu-mask $mask; done
-  cmp c/y.npy avx2/y.npy && cmp c/y.npy avx512/y.npy && cmp c/y.npy native/y.npy
+  cmp c/y.npy avx2/y.npy
+  cmp c/y.npy avx512/y.npy
+  cmp c/y.npy native/y.npy
   dq-int8 "$models/small.onnx" --data "npy:$x" --accumulator int32 -o i.onnx >/dev/null 2>&1
   gives 0 dq-report i.onnx --overflow --json b.json
   [ "$(unproven b.json can_pair)" -gt 0 ]

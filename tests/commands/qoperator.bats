@@ -11,7 +11,9 @@ both() {
   for options in "" "--symmetric" "--activations s8" "--activations s8 --symmetric --per-tensor"; do
     both $options
     has "Written on integers:     5"
-    outputs q.onnx q "$x" && outputs o.onnx o "$x" && outputs o.onnx p "$x" --plain
+    outputs q.onnx q "$x"
+    outputs o.onnx o "$x"
+    outputs o.onnx p "$x" --plain
     near o/y.npy q/y.npy 0
     near p/y.npy q/y.npy 1e-6 # the last product, whose result is not quantized, is a sum of floats there
   done
@@ -24,7 +26,8 @@ both() {
   has "com.microsoft"
   [ "$(grep -c ' Clip ' <<<"$output")" -ge 2 ]
   both --exclude conv2
-  outputs q.onnx q "$x" && outputs o.onnx o "$x"
+  outputs q.onnx q "$x"
+  outputs o.onnx o "$x"
   near o/y.npy q/y.npy 0
   dq-report o.onnx | grep -qE '^conv2 +Conv '
 }

@@ -7,7 +7,7 @@ load common
   has "depthwise"
   says ""
   dq-report "$models/small.onnx" --json a.json --csv a.csv --html a.html >text
-  [ "$(cat text)" = "" ] || [ "$(cat text)" = "$output" ]
+  [ "$(cat text)" = "$output" ]
   [[ $(head -c 1 a.json) == "{" ]]
   grep -q '"schema"' a.json
   grep -q conv1 a.csv
@@ -17,7 +17,9 @@ load common
 @test "the same bytes for any number of threads" {
   dq-report "$models/small.onnx" --json a.json --csv a.csv --html a.html --threads 1 >/dev/null
   dq-report "$models/small.onnx" --json b.json --csv b.csv --html b.html --threads 3 --cpu-mask c >/dev/null
-  cmp a.json b.json && cmp a.csv b.csv && cmp a.html b.html
+  cmp a.json b.json
+  cmp a.csv b.csv
+  cmp a.html b.html
 }
 
 @test "strange names are escaped" {

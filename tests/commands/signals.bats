@@ -28,7 +28,7 @@ look() {
 }
 
 # pause MICROSECONDS: without a program whose start would outlast a quick command
-pause() { read -r -t "$(printf '%d.%06d' $(($1 / 1000000)) $(($1 % 1000000)))" -u 8 || true; }
+pause() { read -r -t "$(printf '%d.%06d' $(($1 / 1000000)) $(($1 % 1000000)))" -u 8 || true; } # the time is over: what it waits for
 
 # signalled COMMAND...: 20 moments of a command that writes into the folder run, with three signals
 signalled() {
@@ -47,10 +47,10 @@ signalled() {
       "$@" >/dev/null 2>&1 3>&- 8>&- &
       pid=$!
       pause $(((RANDOM * 32768 + RANDOM) % (time + 1)))
-      kill -s "$name" "$pid" 2>/dev/null || true
+      kill -s "$name" "$pid" 2>/dev/null || true # it may have ended
       status=0
       wait "$pid" 2>/dev/null || status=$?
-      look "$name" "$status" || return
+      look "$name" "$status"
       rm -r run
     done
   done
@@ -109,7 +109,7 @@ listens() {
     waiting TERM dq-$verb - "${options[@]}"
     waiting TERM dq $verb - "${options[@]}"
   done
-  for i in "${pids[@]}"; do listens "$i" || return; done
+  for i in "${pids[@]}"; do listens "$i"; done
   begin=${EPOCHREALTIME/[.,]/}
   for i in "${!pids[@]}"; do kill -s "${names[i]}" "${pids[i]}"; done
   for i in "${!pids[@]}"; do

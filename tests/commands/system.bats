@@ -99,13 +99,15 @@ hint: see 'dq-${line%% *} --help'"
   for round in $(seq 1 20); do
     dq-tucker "$models/small.onnx" --ratio 0.25 --untimed -o same.onnx -q >/dev/null 3>&- & a=$!
     dq-amp "$models/small.onnx" -o same.onnx -q >/dev/null 3>&- & b=$!
-    wait $a && wait $b
+    wait $a
+    wait $b
     cmp -s same.onnx a.onnx || cmp -s same.onnx b.onnx
   done
   for round in $(seq 1 10); do
     dq-report "$models/small.onnx" --html same.html 3>&- >/dev/null & a=$!
     dq-report "$models/tiny.onnx" --html same.html 3>&- >/dev/null & b=$!
-    wait $a && wait $b
+    wait $a
+    wait $b
     found=$(md5sum <same.html)
     dq-report "$models/small.onnx" --html a.html >/dev/null
     dq-report "$models/tiny.onnx" --html b.html >/dev/null

@@ -10,12 +10,14 @@ setup_table() { dq-int8 "$models/small.onnx" --data "npy:$x" -o a.onnx --equaliz
   for name in tensorrt:t.cache onnxruntime:calibration.json ncnn:t.table; do
     setup_table --symmetric --activations s8 --table "${name#*:}"
     quantize 0 --use-table "${name#*:}" --symmetric --activations s8
-    outputs a.onnx a "$x" && outputs out.onnx b "$x"
+    outputs a.onnx a "$x"
+    outputs out.onnx b "$x"
     near b/y.npy a/y.npy 0.01
   done
   setup_table --table calibration.json # ranges, not scales: the same model but for the table's own facts
   quantize 0 --use-table calibration.json
-  outputs a.onnx a "$x" && outputs out.onnx b "$x"
+  outputs a.onnx a "$x"
+  outputs out.onnx b "$x"
   near b/y.npy a/y.npy 0
 }
 

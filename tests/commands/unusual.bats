@@ -88,7 +88,8 @@ product  Mul       FOLLOW  float32    the type of an input is not known" ]
   for verb in amp tucker; do
     gives 0 convert $verb "$model" $verb.onnx
     says ""
-    mkdir $verb && dq-run $verb.onnx --save-output $verb >/dev/null
+    mkdir $verb
+    dq-run $verb.onnx --save-output $verb >/dev/null
   done
   near amp/y.npy y.npy 0.002
   gives 0 dq-report "$model"
@@ -125,7 +126,8 @@ product  Mul       FOLLOW  float32    the type of an input is not known" ]
     gives 0 dq-run "$models/$model.onnx" --data "npy:$x"
     gives 0 dq-bench "$models/$model.onnx" --runs 1 -q
     for written in amp tucker int8; do
-      mkdir $written && dq-run $written.onnx --input one.npy --save-output $written >/dev/null
+      mkdir $written
+      dq-run $written.onnx --input one.npy --save-output $written >/dev/null
       for array in x y; do [ ! -e $array.npy ] || cmp $array.npy $written/$array.npy; done
       rm -r $written
     done

@@ -391,24 +391,47 @@ static int make_array(const char *path, int rank, char *const *texts) {
   return (int)status;
 }
 
-// Prints the largest difference of two arrays and the largest element of the second.
-static int compare_arrays(const char *left, const char *right) {
+// How far an array is from its reference: the largest difference and the largest element of the reference.
+typedef struct {
+  double difference, largest;
+  int64_t not_finite; // elements of the array
+} distance;
+
+// What makes a comparison mean nothing, or NULL: another form, a reference that is not finite or all zero.
+static const char *measure(const dq_tensor *array, const dq_tensor *reference, distance *out) {
+  if (array->type != reference->type) return "the element types differ";
+  if (!dq_tensor_same_shape(array, reference)) return "the shapes differ";
+  for (int64_t i = 0; i < dq_tensor_count(array); i++) {
+    double found = dq_tensor_get(array, i), expected = dq_tensor_get(reference, i);
+    if (!isfinite(expected)) return "the reference is not finite";
+    out->largest = fmax(out->largest, fabs(expected));
+    if (isfinite(found)) out->difference = fmax(out->difference, fabs(found - expected));
+    else out->not_finite++;
+  }
+  return out->largest > 0 ? NULL : "the reference has no element but zeros";
+}
+
+// make_models --compare ARRAY.npy REFERENCE.npy SHARE: 0 when no element is further from the reference than SHARE
+// of its largest one; 1 when one is, or is not finite; 2 when the two cannot be compared.
+static int compare_arrays(const char *left, const char *right, const char *text) {
   dq_error error = {0};
+  distance found = {0};
+  char *end;
+  double share = strtod(text, &end);
   dq_arena *arena = dq_arena_new(0);
-  dq_tensor *a, *b;
-  if (!arena || dq_npy_read(&a, left, arena, &error) != DQ_OK || dq_npy_read(&b, right, arena, &error) != DQ_OK ||
-      !dq_tensor_same_shape(a, b)) {
-    fprintf(stderr, "%s\n", error.message[0] ? error.message : "another shape");
-    return 1;
-  }
-  double most = 0, largest = 0;
-  for (int64_t i = 0; i < dq_tensor_count(a); i++) {
-    most = fmax(most, fabs(dq_tensor_get(a, i) - dq_tensor_get(b, i)));
-    largest = fmax(largest, fabs(dq_tensor_get(b, i)));
-  }
-  printf("%.9g %.9g\n", most, largest);
+  dq_tensor *array, *reference;
+  const char *problem = arena ? NULL : "out of memory";
+  if (end == text || *end || !(share >= 0)) problem = "the share is not a number from 0";
+  if (!problem &&
+      (dq_npy_read(&array, left, arena, &error) != DQ_OK || dq_npy_read(&reference, right, arena, &error) != DQ_OK))
+    problem = error.message;
+  if (!problem) problem = measure(array, reference, &found);
+  if (problem) fprintf(stderr, "%s and %s cannot be compared: %s\n", left, right, problem);
+  else
+    printf("largest difference %.9g, largest element %.9g, not finite %lld\n", found.difference, found.largest,
+           (long long)found.not_finite);
   dq_arena_free(arena);
-  return 0;
+  return problem ? 2 : found.not_finite || found.difference > share * found.largest;
 }
 
 // Whether the bytes of `part` stand somewhere in `whole`: exit status 0 or 1.
@@ -425,7 +448,7 @@ static int contains(const char *whole, const char *part) {
 int main(int argc, char **argv) {
   dq_error error = {0};
   if (argc >= 3 && !strcmp(argv[1], "--array")) return make_array(argv[2], argc - 3, argv + 3);
-  if (argc == 4 && !strcmp(argv[1], "--compare")) return compare_arrays(argv[2], argv[3]);
+  if (argc == 5 && !strcmp(argv[1], "--compare")) return compare_arrays(argv[2], argv[3], argv[4]);
   if (argc == 4 && !strcmp(argv[1], "--copy")) return copy_model(argv[2], argv[3]);
   if (argc == 4 && !strcmp(argv[1], "--contains")) return contains(argv[2], argv[3]);
   if (argc != 2) return 2;
