@@ -120,7 +120,7 @@ EOF
   says "dq-amp: $models/loud_norm.onnx: 2 layers in float16 have values beyond 65504"
   has "2 of 8 layers have values beyond 65504 on 6 pictures."
   [ "$(grep -E '^(conv2|relu2) .*%$' <<<"$output" | awk '$4 > 0 && $5 > 0' | wc -l)" -eq 2 ]
-  run ! grep -q '^conv1 ' <<<"$output"
+  run -1 grep -q '^conv1 ' <<<"$output"
   gives 0 dq-amp "$models/loud_norm.onnx" -o out.onnx --check "npy:$x"
   has "0 of 6 layers have values beyond 65504 on 6 pictures."
 }
