@@ -143,6 +143,15 @@ static dq_status run(const dq_common_options *common, dq_console *console, dq_er
   return status;
 }
 
+// Columns of the terminal behind a stream, as COLUMNS says or the terminal itself; 0: it is none.
+static int terminal_width(FILE *stream) {
+  struct winsize size;
+  if (ioctl(fileno(stream), TIOCGWINSZ, &size)) return 0;
+  const char *columns = getenv("COLUMNS");
+  int wanted = columns && strlen(columns) < 6 ? atoi(columns) : 0;
+  return wanted > 0 ? wanted : size.ws_col;
+}
+
 dq_status dq_command_report(const dq_common_options *common, const dq_report *report,
                             dq_error *error) {
   static const dq_report_format formats[] = {DQ_FORMAT_JSON, DQ_FORMAT_CSV, DQ_FORMAT_HTML};
@@ -156,9 +165,7 @@ dq_status dq_command_report(const dq_common_options *common, const dq_report *re
   }
   if (taken) return DQ_OK;
   FILE *stream = paths[MODEL] && !strcmp(paths[MODEL], "-") ? stderr : stdout;
-  dq_text_style style = {.color = dq_color_wanted(common, stream)};
-  struct winsize size;
-  if (!ioctl(fileno(stream), TIOCGWINSZ, &size)) style.width = size.ws_col;
+  dq_text_style style = {.color = dq_color_wanted(common, stream), .width = terminal_width(stream)};
   return dq_report_print(report, DQ_FORMAT_TEXT, &style, stream, error);
 }
 

@@ -112,28 +112,28 @@ static dq_status read_settings(const amp_options *options, dq_arena *arena, dq_a
 #define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
 
 static const dq_column node_columns[] = {
-    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 48},
-    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 20},
-    {"colour", "Colour", DQ_COLUMN_TEXT, NULL, 0, 8},
-    {"precision", "Precision", DQ_COLUMN_TEXT, NULL, 0, 8},
-    {"reason", "Reason", DQ_COLUMN_TEXT, NULL, 0, 80},
+    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 48, 0},
+    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 20, 1},
+    {"colour", "Colour", DQ_COLUMN_TEXT, NULL, 0, 8, 3},
+    {"precision", "Precision", DQ_COLUMN_TEXT, NULL, 0, 8, 2},
+    {"reason", "Reason", DQ_COLUMN_TEXT, NULL, 0, 80, -1},
 };
 static const dq_table_layout node_layout = {"nodes", NULL, node_columns, COUNT(node_columns),
                                             false};
 
 static const dq_column model_columns[] = {
-    {"nodes", "Nodes", DQ_COLUMN_INT, NULL, 0, 0},
-    {"float16", "In float16", DQ_COLUMN_INT, NULL, 0, 0},
-    {"guarded", "In float32 by the guard", DQ_COLUMN_INT, NULL, 0, 0},
-    {"proven", "Values proven to fit", DQ_COLUMN_INT, NULL, 0, 0},
-    {"estimated", "Values estimated to fit", DQ_COLUMN_INT, NULL, 0, 0},
-    {"unbounded", "Values of unknown range", DQ_COLUMN_INT, NULL, 0, 0},
-    {"weights", "Weights in float16", DQ_COLUMN_COUNT, NULL, 0, 0},
-    {"lost_to_zero", "Weights too small, now zero", DQ_COLUMN_INT, NULL, 0, 0},
-    {"turned", "Weights not rounded to nearest", DQ_COLUMN_COUNT, NULL, 0, 0},
-    {"noise_sqnr_db", "SQNR on noise (dB)", DQ_COLUMN_REAL, NULL, 1, 0},
-    {"casts", "Casts", DQ_COLUMN_INT, NULL, 0, 0},
-    {"cast_bytes", "Bytes cast in a run", DQ_COLUMN_BYTES, NULL, 0, 0},
+    {"nodes", "Nodes", DQ_COLUMN_INT, NULL, 0, 0, 0},
+    {"float16", "In float16", DQ_COLUMN_INT, NULL, 0, 0, 0},
+    {"guarded", "In float32 by the guard", DQ_COLUMN_INT, NULL, 0, 0, 0},
+    {"proven", "Values proven to fit", DQ_COLUMN_INT, NULL, 0, 0, 0},
+    {"estimated", "Values estimated to fit", DQ_COLUMN_INT, NULL, 0, 0, 0},
+    {"unbounded", "Values of unknown range", DQ_COLUMN_INT, NULL, 0, 0, 0},
+    {"weights", "Weights in float16", DQ_COLUMN_COUNT, NULL, 0, 0, 0},
+    {"lost_to_zero", "Weights too small, now zero", DQ_COLUMN_INT, NULL, 0, 0, 0},
+    {"turned", "Weights not rounded to nearest", DQ_COLUMN_COUNT, NULL, 0, 0, 0},
+    {"noise_sqnr_db", "SQNR on noise (dB)", DQ_COLUMN_REAL, NULL, 1, 0, 0},
+    {"casts", "Casts", DQ_COLUMN_INT, NULL, 0, 0, 0},
+    {"cast_bytes", "Bytes cast in a run", DQ_COLUMN_BYTES, NULL, 0, 0, 0},
 };
 static const dq_table_layout model_layout = {"model", NULL, model_columns, COUNT(model_columns),
                                              true};
@@ -153,8 +153,8 @@ static void put_nodes(dq_report *report, const dq_amp_report *facts) {
 }
 
 static const dq_column unlisted_columns[] = {
-    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 0},
-    {"nodes", "Nodes", DQ_COLUMN_INT, NULL, 0, 0},
+    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 0, 0},
+    {"nodes", "Nodes", DQ_COLUMN_INT, NULL, 0, 0, 0},
 };
 static const dq_table_layout unlisted_layout = {"unlisted", "Operators that no list has, left in float32",
                                                 unlisted_columns, COUNT(unlisted_columns), false};
@@ -192,12 +192,12 @@ typedef struct checked {
 } checked;
 
 static const dq_column check_columns[] = {
-    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 48},
-    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 20},
-    {"largest", "Largest", DQ_COLUMN_SIGNIFICANT, NULL, 4, 0},
-    {"overflow", "Beyond 65504", DQ_COLUMN_INT, NULL, 0, 0},
-    {"overflow_share", "Share", DQ_COLUMN_PERCENT, NULL, 3, 0},
-    {"subnormal_share", "Below 2^-14", DQ_COLUMN_PERCENT, NULL, 3, 0},
+    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 48, 0},
+    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 20, 3},
+    {"largest", "Largest", DQ_COLUMN_SIGNIFICANT, NULL, 4, 0, 2},
+    {"overflow", "Beyond 65504", DQ_COLUMN_INT, NULL, 0, 0, 1},
+    {"overflow_share", "Share", DQ_COLUMN_PERCENT, NULL, 3, 0, 1},
+    {"subnormal_share", "Below 2^-14", DQ_COLUMN_PERCENT, NULL, 3, 0, 4},
 };
 static const dq_table_layout check_layout = {"check", "Values in float16 on the pictures", check_columns,
                                              COUNT(check_columns), false};

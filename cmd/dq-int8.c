@@ -29,7 +29,7 @@ typedef struct int8_options {
   int64_t eval_limit;
   double max_drop;
   double percentile;
-  bool per_tensor, symmetric, per_channel;
+  bool per_tensor, symmetric, per_channel, overflow;
   dq_option_list exclude, only, operators, shapes;
 } int8_options;
 
@@ -119,6 +119,11 @@ static const dq_option rows[] = {
                 "float16 and casts around them, as dq-amp writes them; a Relu or Clip stays with its layer."},
     {.name = "save-precision", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Quantization",
      DQ_INTO(int8_options, save_precision), .help = "write the precision of every layer, for --precision"},
+    {.name = "overflow", .type = DQ_OPTION_FLAG, .group = "Output", DQ_INTO(int8_options, overflow),
+     .help = "show the audit of sums and pairs of products for every layer, not its summary alone",
+     .details = "Bits of the widest sum seen and of the widest possible (proven), outputs at an end of their range, pairs "
+                "of products that 16 bits would clip, and whether sums can overflow. JSON, CSV and HTML have them "
+                "without the option as well. dq-report --overflow says more."},
     {.name = "max-drop", .type = DQ_OPTION_DOUBLE, .value = "D", .maximum = 100, .group = "Quantization",
      DQ_INTO(int8_options, max_drop),
      .help = "leave as few layers in float as keep accuracy within D percentage points; without labels: answers",
@@ -158,7 +163,7 @@ static dq_status tell(const int8_options *options, const dq_int8_report *facts, 
   char title[512];
   snprintf(title, sizeof title, "INT8 quantization of %s", options->common.operands[0]);
   dq_report *report = dq_report_new("dq-int8", 1, title);
-  dq_report_int8(report, facts, layers);
+  dq_report_int8(report, facts, layers, options->overflow);
   dq_report_accuracy_change(report, &check->before, &check->after);
   dq_status status = dq_command_report(&options->common, report, error);
   dq_report_free(report);

@@ -33,6 +33,7 @@ struct dq_table {
   dq_cell *total;   // NULL: none; in the arena
   dq_cell *current; // the row the put functions fill
   bool files_only;  // not in text and CSV
+  uint64_t files_only_columns; // not in text: bit i is column i
 };
 
 typedef struct dq_chart_entry {
@@ -75,8 +76,24 @@ const char *dq_cell_text(const dq_column *column, const dq_cell *cell, int colum
 bool dq_column_numeric(const dq_column *column);
 double dq_cell_number(const dq_cell *cell); // NaN for empty and text
 
-// Whether any row or the total has something in this column.
+// Whether any row or the total has something in this column; whether text shows it when there is room.
 bool dq_table_column_used(const dq_table *table, int column);
+bool dq_table_column_shown(const dq_table *table, int column);
+
+// "SQNR (dB)".
+const char *dq_column_title(const dq_column *column, char *text, size_t size);
+
+// The widths of a table's columns as text, 0 for those that are not shown.
+enum { DQ_COLUMNS = 64, DQ_COLUMN_GAP = 2 };
+typedef struct dq_columns {
+  int count;
+  int widths[DQ_COLUMNS];
+} dq_columns;
+
+// Widths for a terminal of `available` columns, 0: no bound. Where the table is wider, columns are left out by
+// their priority; where that is not enough, reasons and then names are shortened, names only as far as those that
+// differ are shown differently: then the table stays wider than the terminal.
+void dq_columns_lay_out(const dq_table *table, int available, dq_columns *columns);
 
 dq_status dq_report_print_text(const dq_report *report, const dq_text_style *style, FILE *stream,
                                dq_error *error);

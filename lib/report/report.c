@@ -182,6 +182,11 @@ void dq_table_files_only(dq_table *table) {
   if (table) table->files_only = true;
 }
 
+void dq_table_column_files_only(dq_table *table, const char *key) {
+  int column = table ? find_column(table, key) : -1;
+  if (column >= 0 && column < DQ_COLUMNS) table->files_only_columns |= UINT64_C(1) << column;
+}
+
 int64_t dq_table_rows(const dq_table *table) { return table ? table->row_count : 0; }
 
 double dq_cell_number(const dq_cell *cell) {
@@ -199,6 +204,10 @@ bool dq_table_column_used(const dq_table *table, int column) {
   for (int64_t row = 0; row < table->row_count; row++)
     if (table->cells[row * columns + column].kind != DQ_CELL_EMPTY) return true;
   return false;
+}
+
+bool dq_table_column_shown(const dq_table *table, int column) {
+  return !(table->files_only_columns >> column & 1) && dq_table_column_used(table, column);
 }
 
 const char *dq_cell_text(const dq_column *column, const dq_cell *cell, int columns, char *text,

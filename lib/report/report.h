@@ -1,7 +1,7 @@
 // Facts described once and shown as text, CSV, JSON or HTML: a report is a few tables whose columns
 // say key, title, type and unit.
 //
-//   static const dq_column columns[] = {{"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 0}, ...};
+//   static const dq_column columns[] = {{"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 0, 0}, ...};
 //   static const dq_table_layout layers = {"layers", "Layers", columns, 4, false};
 //   dq_report *report = dq_report_new("dq-int8", 1, "INT8 quantization of a.onnx");
 //   dq_table *table = dq_report_table(report, &layers);
@@ -40,6 +40,8 @@ typedef struct dq_column {
   const char *unit; // shown behind the title, NULL: none
   int decimals;
   int width; // TEXT: columns on a terminal before the middle is cut; 0: 40
+  int priority; // what a narrow terminal shows. 0: always (names; shortened last). 1 and more: left out, the
+                // largest first, all of one number together. -1: always, cut as far as needed (reasons).
 } dq_column;
 
 typedef struct dq_table_layout { // const, outlives the report
@@ -82,6 +84,9 @@ int64_t dq_table_rows(const dq_table *table);                       // without t
 // Leaves the table out of text and CSV: facts that stand in the other formats only.
 void dq_table_files_only(dq_table *table);
 
+// Leaves a column out of text.
+void dq_table_column_files_only(dq_table *table, const char *key);
+
 // Orders the rows by a column, equal ones staying in order and empty cells last; numbers descend
 // unless `ascending`, texts ascend. DQ_USAGE for an unknown key, naming the nearest.
 dq_status dq_table_sort(dq_table *table, const char *key, bool ascending, dq_error *error);
@@ -104,7 +109,7 @@ typedef enum dq_report_format {
 
 typedef struct dq_text_style {
   bool color;
-  int width; // columns of the terminal, long names are cut for; 0: no bound
+  int width; // columns of the terminal, which wide tables leave columns out for; 0: no bound
 } dq_text_style;
 
 // Writes to a stream. `style` is for DQ_FORMAT_TEXT and may be NULL.

@@ -3,35 +3,35 @@
 #define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
 
 static const dq_column one_columns[] = {
-    {"figure", "Figure", DQ_COLUMN_TEXT, NULL, 0, 40},
-    {"key", "Key", DQ_COLUMN_TEXT, NULL, 0, 20},
-    {"value", "Value", DQ_COLUMN_REAL, NULL, 4, 0},
-    {"unit", "Unit", DQ_COLUMN_TEXT, NULL, 0, 8},
-    {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0},
+    {"figure", "Figure", DQ_COLUMN_TEXT, NULL, 0, 40, 0},
+    {"key", "Key", DQ_COLUMN_TEXT, NULL, 0, 20, 3},
+    {"value", "Value", DQ_COLUMN_REAL, NULL, 4, 0, 0},
+    {"unit", "Unit", DQ_COLUMN_TEXT, NULL, 0, 8, 1},
+    {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0, 2},
 };
 static const dq_table_layout one_layout = {"accuracy", "Accuracy", one_columns, COUNT(one_columns), false};
 
 static const dq_column change_columns[] = {
-    {"figure", "Figure", DQ_COLUMN_TEXT, NULL, 0, 40},
-    {"key", "Key", DQ_COLUMN_TEXT, NULL, 0, 20},
-    {"before", "Before", DQ_COLUMN_REAL, NULL, 4, 0},
-    {"after", "After", DQ_COLUMN_REAL, NULL, 4, 0},
-    {"change", "Change", DQ_COLUMN_REAL, NULL, 4, 0},
-    {"unit", "Unit", DQ_COLUMN_TEXT, NULL, 0, 8},
-    {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0},
+    {"figure", "Figure", DQ_COLUMN_TEXT, NULL, 0, 40, 0},
+    {"key", "Key", DQ_COLUMN_TEXT, NULL, 0, 20, 3},
+    {"before", "Before", DQ_COLUMN_REAL, NULL, 4, 0, 0},
+    {"after", "After", DQ_COLUMN_REAL, NULL, 4, 0, 0},
+    {"change", "Change", DQ_COLUMN_REAL, NULL, 4, 0, 0},
+    {"unit", "Unit", DQ_COLUMN_TEXT, NULL, 0, 8, 1},
+    {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0, 2},
 };
 static const dq_table_layout change_layout = {"accuracy", "Accuracy", change_columns, COUNT(change_columns),
                                               false};
 
 static const dq_column retrained_columns[] = {
-    {"figure", "Figure", DQ_COLUMN_TEXT, NULL, 0, 40},
-    {"key", "Key", DQ_COLUMN_TEXT, NULL, 0, 20},
-    {"before", "Before", DQ_COLUMN_REAL, NULL, 4, 0},
-    {"converted", "Converted", DQ_COLUMN_REAL, NULL, 4, 0},
-    {"after", "Retrained", DQ_COLUMN_REAL, NULL, 4, 0},
-    {"change", "Change", DQ_COLUMN_REAL, NULL, 4, 0},
-    {"unit", "Unit", DQ_COLUMN_TEXT, NULL, 0, 8},
-    {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0},
+    {"figure", "Figure", DQ_COLUMN_TEXT, NULL, 0, 40, 0},
+    {"key", "Key", DQ_COLUMN_TEXT, NULL, 0, 20, 3},
+    {"before", "Before", DQ_COLUMN_REAL, NULL, 4, 0, 0},
+    {"converted", "Converted", DQ_COLUMN_REAL, NULL, 4, 0, 0},
+    {"after", "Retrained", DQ_COLUMN_REAL, NULL, 4, 0, 0},
+    {"change", "Change", DQ_COLUMN_REAL, NULL, 4, 0, 0},
+    {"unit", "Unit", DQ_COLUMN_TEXT, NULL, 0, 8, 1},
+    {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0, 2},
 };
 static const dq_table_layout retrained_layout = {"accuracy", "Accuracy", retrained_columns,
                                                  COUNT(retrained_columns), false};

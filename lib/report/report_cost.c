@@ -3,27 +3,27 @@
 #define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
 
 static const dq_column layer_columns[] = {
-    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 32},
-    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 24},
-    {"domain", "Domain", DQ_COLUMN_TEXT, NULL, 0, 16},
-    {"shape", "Output", DQ_COLUMN_TEXT, NULL, 0, 24},
-    {"input_type", "Reads", DQ_COLUMN_TEXT, NULL, 0, 10},
-    {"output_type", "Writes", DQ_COLUMN_TEXT, NULL, 0, 10},
-    {"precision", "Precision", DQ_COLUMN_TEXT, NULL, 0, 20},
-    {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0},
-    {"parameters", "Parameters", DQ_COLUMN_COUNT, NULL, 0, 0},
-    {"weight_bytes", "Weights", DQ_COLUMN_BYTES, NULL, 0, 0},
-    {"activation_bytes", "Activations", DQ_COLUMN_BYTES, NULL, 0, 0},
-    {"problem", "Problem", DQ_COLUMN_TEXT, NULL, 0, 60},
+    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 32, 0},
+    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 24, 2},
+    {"domain", "Domain", DQ_COLUMN_TEXT, NULL, 0, 16, 9},
+    {"shape", "Output", DQ_COLUMN_TEXT, NULL, 0, 24, 3},
+    {"input_type", "Reads", DQ_COLUMN_TEXT, NULL, 0, 10, 8},
+    {"output_type", "Writes", DQ_COLUMN_TEXT, NULL, 0, 10, 8},
+    {"precision", "Precision", DQ_COLUMN_TEXT, NULL, 0, 20, 7},
+    {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0, 1},
+    {"parameters", "Parameters", DQ_COLUMN_COUNT, NULL, 0, 0, 4},
+    {"weight_bytes", "Weights", DQ_COLUMN_BYTES, NULL, 0, 0, 5},
+    {"activation_bytes", "Activations", DQ_COLUMN_BYTES, NULL, 0, 0, 6},
+    {"problem", "Problem", DQ_COLUMN_TEXT, NULL, 0, 60, -1},
 };
 static const dq_table_layout layer_layout = {"layers", "Layers", layer_columns,
                                              COUNT(layer_columns), false};
 
 static const dq_column operator_columns[] = {
-    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 32},
-    {"domain", "Domain", DQ_COLUMN_TEXT, NULL, 0, 16},
-    {"count", "Nodes", DQ_COLUMN_INT, NULL, 0, 0},
-    {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0},
+    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 32, 0},
+    {"domain", "Domain", DQ_COLUMN_TEXT, NULL, 0, 16, 3},
+    {"count", "Nodes", DQ_COLUMN_INT, NULL, 0, 0, 1},
+    {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0, 2},
 };
 static const dq_table_layout operator_layout = {"operators", "Operators", operator_columns,
                                                 COUNT(operator_columns), false};

@@ -7,7 +7,8 @@
 #include "quant/int8.h"
 
 // Adds the tables layers (a row per operator that could be quantized, with what the check found: SQNR,
-// widths, verdicts) and model.
-void dq_report_int8(dq_report *report, const dq_int8_report *facts, const dq_quantization_check *check);
+// widths, verdicts) and model. Text shows the audit of each layer where `overflow` is set; files always hold it.
+void dq_report_int8(dq_report *report, const dq_int8_report *facts, const dq_quantization_check *check,
+                    bool overflow);
 
 #endif

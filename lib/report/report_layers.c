@@ -5,26 +5,26 @@
 #define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
 
 static const dq_column comparison_columns[] = {
-    {"layer", "Layer", DQ_COLUMN_TEXT, NULL, 0, 28},
-    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 28},
-    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 20},
-    {"value", "Value", DQ_COLUMN_TEXT, NULL, 0, 24},
-    {"compared", "Compared", DQ_COLUMN_TEXT, NULL, 0, 24},
-    {"sqnr", "SQNR", DQ_COLUMN_REAL, "dB", 2, 0},
-    {"cosine", "Cosine", DQ_COLUMN_REAL, NULL, 6, 0},
-    {"error", "Largest error", DQ_COLUMN_SIGNIFICANT, NULL, 4, 0},
-    {"nonfinite", "Not finite", DQ_COLUMN_INT, NULL, 0, 0},
+    {"layer", "Layer", DQ_COLUMN_TEXT, NULL, 0, 28, 3},
+    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 28, 0},
+    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 20, 4},
+    {"value", "Value", DQ_COLUMN_TEXT, NULL, 0, 24, 5},
+    {"compared", "Compared", DQ_COLUMN_TEXT, NULL, 0, 24, 6},
+    {"sqnr", "SQNR", DQ_COLUMN_REAL, "dB", 2, 0, 1},
+    {"cosine", "Cosine", DQ_COLUMN_REAL, NULL, 6, 0, 2},
+    {"error", "Largest error", DQ_COLUMN_SIGNIFICANT, NULL, 4, 0, 2},
+    {"nonfinite", "Not finite", DQ_COLUMN_INT, NULL, 0, 0, 1},
 };
 static const dq_table_layout comparison_layout = {
     "comparison", "Compared layer by layer", comparison_columns, COUNT(comparison_columns), false};
 
 static const dq_column output_columns[] = {
-    {"output", "Output", DQ_COLUMN_TEXT, NULL, 0, 32},
-    {"sqnr", "SQNR", DQ_COLUMN_REAL, "dB", 2, 0},
-    {"cosine", "Cosine", DQ_COLUMN_REAL, NULL, 6, 0},
-    {"error", "Largest error", DQ_COLUMN_SIGNIFICANT, NULL, 4, 0},
-    {"agreement", "Top-1 agreement", DQ_COLUMN_PERCENT, NULL, 2, 0},
-    {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0},
+    {"output", "Output", DQ_COLUMN_TEXT, NULL, 0, 32, 0},
+    {"sqnr", "SQNR", DQ_COLUMN_REAL, "dB", 2, 0, 1},
+    {"cosine", "Cosine", DQ_COLUMN_REAL, NULL, 6, 0, 4},
+    {"error", "Largest error", DQ_COLUMN_SIGNIFICANT, NULL, 4, 0, 3},
+    {"agreement", "Top-1 agreement", DQ_COLUMN_PERCENT, NULL, 2, 0, 2},
+    {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0, 5},
 };
 static const dq_table_layout output_layout = {"outputs", "Outputs against the reference",
                                               output_columns, COUNT(output_columns), false};

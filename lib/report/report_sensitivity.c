@@ -3,15 +3,15 @@
 #define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
 
 static const dq_column columns[] = {
-    {"layer", "Layer", DQ_COLUMN_TEXT, NULL, 0, 40},
-    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 20},
-    {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0},
-    {"weight_bytes", "Weights", DQ_COLUMN_BYTES, NULL, 0, 0},
-    {"sqnr_weights", "SQNR of weights", DQ_COLUMN_REAL, "dB", 2, 0},
-    {"sqnr_activations", "of the result", DQ_COLUMN_REAL, "dB", 2, 0},
-    {"sqnr", "of both", DQ_COLUMN_REAL, "dB", 2, 0},
-    {"agreement", "Top-1 agreement", DQ_COLUMN_PERCENT, NULL, 2, 0},
-    {"change", "Top-1 change", DQ_COLUMN_PERCENT, NULL, 2, 0},
+    {"layer", "Layer", DQ_COLUMN_TEXT, NULL, 0, 40, 0},
+    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 20, 3},
+    {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0, 4},
+    {"weight_bytes", "Weights", DQ_COLUMN_BYTES, NULL, 0, 0, 5},
+    {"sqnr_weights", "SQNR of weights", DQ_COLUMN_REAL, "dB", 2, 0, 1},
+    {"sqnr_activations", "of the result", DQ_COLUMN_REAL, "dB", 2, 0, 1},
+    {"sqnr", "of both", DQ_COLUMN_REAL, "dB", 2, 0, 1},
+    {"agreement", "Top-1 agreement", DQ_COLUMN_PERCENT, NULL, 2, 0, 2},
+    {"change", "Top-1 change", DQ_COLUMN_PERCENT, NULL, 2, 0, 2},
 };
 static const dq_table_layout layout = {"sensitivity", "What each layer alone costs", columns, COUNT(columns), false};
 

@@ -1,14 +1,14 @@
 #include "lib/report/report_weights.h"
 
 static const dq_column columns[] = {
-    {"weight", "Weight", DQ_COLUMN_TEXT, NULL, 0, 48},
-    {"elements", "Elements", DQ_COLUMN_INT, NULL, 0, 0},
-    {"nan", "NaN", DQ_COLUMN_INT, NULL, 0, 0},
-    {"infinite", "Infinite", DQ_COLUMN_INT, NULL, 0, 0},
-    {"denormal", "Denormal", DQ_COLUMN_INT, NULL, 0, 0},
-    {"channels", "Channels", DQ_COLUMN_INT, NULL, 0, 0},
-    {"zero_channels", "all zero", DQ_COLUMN_INT, NULL, 0, 0},
-    {"outlier", "Outlier", DQ_COLUMN_SIGNIFICANT, "times the next", 3, 0},
+    {"weight", "Weight", DQ_COLUMN_TEXT, NULL, 0, 48, 0},
+    {"elements", "Elements", DQ_COLUMN_INT, NULL, 0, 0, 5},
+    {"nan", "NaN", DQ_COLUMN_INT, NULL, 0, 0, 1},
+    {"infinite", "Infinite", DQ_COLUMN_INT, NULL, 0, 0, 1},
+    {"denormal", "Denormal", DQ_COLUMN_INT, NULL, 0, 0, 2},
+    {"channels", "Channels", DQ_COLUMN_INT, NULL, 0, 0, 3},
+    {"zero_channels", "all zero", DQ_COLUMN_INT, NULL, 0, 0, 3},
+    {"outlier", "Outlier", DQ_COLUMN_SIGNIFICANT, "times the next", 3, 0, 4},
 };
 static const dq_table_layout layout = {"odd_weights", "Weights out of the ordinary", columns,
                                        (int)(sizeof columns / sizeof *columns), false};

@@ -14,18 +14,18 @@
 #include "lib/report/text.h"
 
 static const dq_column layer_columns[] = {
-    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 20},
-    {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0},
-    {"bytes", "Size", DQ_COLUMN_BYTES, NULL, 0, 0},
-    {"sqnr", "SQNR", DQ_COLUMN_REAL, "dB", 1, 0},
-    {"share", "Share", DQ_COLUMN_PERCENT, NULL, 1, 0},
-    {"scale", "Scale", DQ_COLUMN_SIGNIFICANT, NULL, 4, 0},
-    {"done", "Done", DQ_COLUMN_BOOL, NULL, 0, 0},
-    {"unused", "Unused", DQ_COLUMN_TEXT, NULL, 0, 0},
+    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 20, 0},
+    {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0, 0},
+    {"bytes", "Size", DQ_COLUMN_BYTES, NULL, 0, 0, 0},
+    {"sqnr", "SQNR", DQ_COLUMN_REAL, "dB", 1, 0, 0},
+    {"share", "Share", DQ_COLUMN_PERCENT, NULL, 1, 0, 0},
+    {"scale", "Scale", DQ_COLUMN_SIGNIFICANT, NULL, 4, 0, 0},
+    {"done", "Done", DQ_COLUMN_BOOL, NULL, 0, 0, 0},
+    {"unused", "Unused", DQ_COLUMN_TEXT, NULL, 0, 0, 0},
 };
 static const dq_table_layout layers = {"layers", "Layers", layer_columns, 8, false};
-static const dq_column model_columns[] = {{"name", "Model", DQ_COLUMN_TEXT, NULL, 0, 0},
-                                          {"nodes", "Nodes", DQ_COLUMN_INT, NULL, 0, 0}};
+static const dq_column model_columns[] = {{"name", "Model", DQ_COLUMN_TEXT, NULL, 0, 0, 0},
+                                          {"nodes", "Nodes", DQ_COLUMN_INT, NULL, 0, 0, 0}};
 static const dq_table_layout model = {"model", NULL, model_columns, 2, true};
 
 static char *shown(const dq_report *report, dq_report_format format, int width) {
