@@ -9,11 +9,12 @@
 #include "lib/base/file.h"
 #include "lib/base/sizes.h"
 
-// A compressed stream may hold far more than its header says: no single block may exceed this.
+// A compressed stream may hold far more than its header says: no single block may exceed this. What a broken
+// picture leaves out is 0, not whatever was in memory.
 enum { LARGEST_BLOCK = 1 << 30 };
 
 static void *bounded_malloc(size_t size) {
-  return size > LARGEST_BLOCK ? NULL : malloc(size);
+  return size > LARGEST_BLOCK ? NULL : calloc(1, size);
 }
 static void *bounded_realloc(void *block, size_t size) {
   return size > LARGEST_BLOCK ? NULL : realloc(block, size);
@@ -112,7 +113,7 @@ static dq_status check_header(const uint8_t *bytes, size_t size, const char *nam
     DQ_TRY(check_bytes(big_endian(bytes + PNG_WIDTH), big_endian(bytes + PNG_HEIGHT), 1, name,
                        budget, error));
   if (is_jpeg(bytes, size) && !dq_jpeg_tables_fit(bytes, size))
-    return dq_fail(error, DQ_BAD_INPUT, "%s: a Huffman table with more than 256 codes", name);
+    return dq_fail(error, DQ_BAD_INPUT, "%s: a Huffman table that is missing or has more than 255 codes", name);
   if (!stbi_info_from_memory(bytes, (int)size, &width, &height, &channels))
     return dq_fail(error, DQ_BAD_INPUT, "%s: not a JPEG, PNG, BMP or PNM picture that can be read",
                    name);

@@ -95,17 +95,27 @@ void dq_jpeg_to_rgb(uint8_t *out, const uint8_t *y, const uint8_t *cb, const uin
   }
 }
 
-enum { MARKER = 0xff, MARKER_TABLES = 0xc4, MARKER_SCAN = 0xda, MARKER_START = 0xd8 };
-enum { TABLE_LENGTHS = 16, MOST_CODES = 256 };
+enum { MARKER = 0xff, MARKER_TABLES = 0xc4, MARKER_SCAN = 0xda, MARKER_START = 0xd8, MARKER_END = 0xd9 };
+enum { MARKER_FRAME = 0xc0, MARKER_PROGRESSIVE = 0xc2 };
+// The decoder has no place for more codes, and takes number 255 for one that is not there.
+enum { TABLE_LENGTHS = 16, MOST_CODES = 255, MOST_TABLES = 4 };
 
-// The tables of the DHT segment of `length` bytes at `at` (JPEG, section B.2.4.2): a class, 16
+typedef struct jpeg_walk {
+  unsigned means, coefficients; // bit t: Huffman table t of that class has been read
+  int frame;                    // marker of the first frame; 0: none so far
+  bool ended;                   // cameras put films and the like behind the picture
+  bool scanned;                 // past the first scan a broken file may be read at any byte
+} jpeg_walk;
+
+// The tables of the DHT segment of `length` bytes at `at` (JPEG, section B.2.4.2): a class and number, 16
 // counts of codes by length, as many values. The decoder reads whole tables whatever the length
 // says, and zeros behind the `left` bytes of the file.
-static bool segment_fits(const uint8_t *at, int64_t length, int64_t left) {
-  while (length > 0) {
+static bool segment_fits(jpeg_walk *walk, const uint8_t *at, int64_t length, int64_t left) {
+  while (length > 0 && left > 0) {
     int64_t codes = 0;
     for (int i = 1; i <= TABLE_LENGTHS && i < left; i++) codes += at[i];
     if (codes > MOST_CODES) return false;
+    *(at[0] >> 4 ? &walk->coefficients : &walk->means) |= 1u << at[0] % (2 * MOST_TABLES);
     int64_t table = 1 + TABLE_LENGTHS + codes;
     if (table > left) break;
     at += table;
@@ -115,17 +125,35 @@ static bool segment_fits(const uint8_t *at, int64_t length, int64_t left) {
   return true;
 }
 
+// Whether the tables are there by which the scan whose header is at `at` (section B.2.3) is coded: a count, a
+// component and its two tables each, the first and last coefficient, and the bits that are refined.
+static bool scan_has_tables(const jpeg_walk *walk, const uint8_t *at, size_t left) {
+  size_t components = left ? at[0] : 0, end = 1 + 2 * components;
+  if (end + 3 > left) return true; // cut off: there is nothing to decode
+  bool progressive = walk->frame == MARKER_PROGRESSIVE, first = at[end] == 0;
+  bool means = first && (!progressive || at[end + 2] >> 4 == 0), coefficients = !progressive || !first;
+  for (size_t i = 1; i < end; i += 2) {
+    int means_table = at[i + 1] >> 4, table = at[i + 1] & 15;
+    if (means && !(walk->means >> means_table & 1)) return false;
+    if (coefficients && !(walk->coefficients >> table & 1)) return false;
+  }
+  return true;
+}
+
 bool dq_jpeg_tables_fit(const uint8_t *bytes, size_t size) {
-  bool scanned = false; // past the first scan a broken file may be read at any byte
+  jpeg_walk walk = {0};
   for (size_t i = 0; i + 3 < size; i++) {
     if (bytes[i] != MARKER || bytes[i + 1] == MARKER || bytes[i + 1] == 0) continue;
     int marker = bytes[i + 1];
     size_t length = (size_t)bytes[i + 2] << 8 | bytes[i + 3], left = size - i - 4;
+    const uint8_t *content = bytes + i + 4;
     if (marker == MARKER_START) continue;
-    if (marker == MARKER_SCAN) scanned = true;
-    if (marker == MARKER_TABLES && !segment_fits(bytes + i + 4, (int64_t)length - 2, (int64_t)left))
-      return false;
-    if (!scanned) i += 1 + length;
+    if (marker == MARKER_SCAN) walk.scanned = true;
+    if (marker == MARKER_END) walk.ended = true;
+    if (marker >= MARKER_FRAME && marker <= MARKER_PROGRESSIVE && !walk.frame) walk.frame = marker;
+    if (marker == MARKER_TABLES && !segment_fits(&walk, content, (int64_t)length - 2, (int64_t)left)) return false;
+    if (marker == MARKER_SCAN && !walk.ended && !scan_has_tables(&walk, content, left)) return false;
+    if (!walk.scanned) i += 1 + length;
   }
   return true;
 }

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Whether no Huffman table of the file has more than 256 codes, which stb_image does not check.
+// Whether no Huffman table of the file has more than 255 codes (pictures of 8 bits need at most 176), and every
+// scan comes behind the tables that it is coded by. stb_image checks neither.
 bool dq_jpeg_tables_fit(const uint8_t *bytes, size_t size);
 
 // Inverse DCT of dequantized coefficients (row by row) into 8x8 samples.

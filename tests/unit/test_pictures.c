@@ -197,6 +197,33 @@ static void jpeg_kinds(void **state) {
   dq_data_free(data);
 }
 
+// A scan by Huffman tables that the file does not bring, and a table of 256 codes of at most 9 bits, which no
+// encoder writes: broken, whatever happens to be in memory.
+static void jpeg_tables(void **state) {
+  (void)state;
+  static const uint8_t selectors[] = {2, 17, 3, 17, 0, 63, 0}, start[] = {255, 216};
+  static const uint8_t large[] = {255, 196, 1, 19, 2, 0, 0, 0, 0, 0, 0, 0, 1, 255, 0, 0, 0, 0, 0, 0, 0};
+  dq_data *data = NULL;
+  uint8_t file[sizeof rotated_jpeg];
+  memcpy(file, rotated_jpeg, sizeof file);
+  uint8_t *selector = (uint8_t *)memmem(file, sizeof file, selectors, sizeof selectors) + 3;
+  for (int table = 2; table < 4; table++)
+    for (int shift = 0; shift <= 4; shift += 4) { // of the coefficients 1 to 63, of the means
+      *selector = (uint8_t)(table << shift | 1 << (4 - shift));
+      put("p.png", file, sizeof file);
+      assert_int_equal(open_picture(&data, true), DQ_BAD_INPUT);
+    }
+  wire more = {0};
+  uint8_t values[256] = {0};
+  wire_append(&more, start, sizeof start);
+  wire_append(&more, large, sizeof large);
+  wire_append(&more, values, sizeof values);
+  wire_append(&more, rotated_jpeg + 2, sizeof rotated_jpeg - 2);
+  put("p.png", more.data, more.size);
+  assert_int_equal(open_picture(&data, true), DQ_BAD_INPUT);
+  wire_free(&more);
+}
+
 // Cut off anywhere the picture is skipped, with strict refused; no sample comes from nowhere.
 static void truncations(void **state) {
   (void)state;
@@ -226,6 +253,6 @@ static int leave(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(kinds), cmocka_unit_test(sizes),
                                      cmocka_unit_test(jpeg_kinds),
-                                     cmocka_unit_test(truncations)};
+                                     cmocka_unit_test(jpeg_tables), cmocka_unit_test(truncations)};
   return cmocka_run_group_tests(tests, enter, leave);
 }
