@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "lib/base/poison.h"
 #include "lib/base/sizes.h"
 
 enum {
@@ -61,6 +62,7 @@ static block *add_block(block **list, size_t size) {
   fresh->data = data;
   // Whole pages of it only, so that nothing more is taken; where there are none, nothing changes.
   if (size >= HUGE_BYTES) (void)madvise(fresh->data, size / HUGE_BYTES * HUGE_BYTES, MADV_HUGEPAGE);
+  dq_poison(fresh->data, size);
   fresh->size = size;
   fresh->next = *list;
   *list = fresh;
@@ -70,18 +72,19 @@ static block *add_block(block **list, size_t size) {
 void *dq_arena_alloc(dq_arena *arena, size_t bytes) {
   if (bytes == 0) bytes = 1;
   if (bytes > SIZE_MAX / 2) return NULL;
-  bytes = dq_round_up(bytes, bytes >= LARGE_BYTES ? ALIGNMENT : 16);
-  if (arena->limit && (bytes > arena->limit || arena->bytes > arena->limit - bytes)) return NULL;
+  size_t rounded = dq_round_up(bytes, bytes >= LARGE_BYTES ? ALIGNMENT : 16);
+  if (arena->limit && (rounded > arena->limit || arena->bytes > arena->limit - rounded)) return NULL;
   block *from = arena->small;
   if (bytes >= LARGE_BYTES) {
-    from = add_block(&arena->large, bytes);
-  } else if (!from || from->size - from->used < bytes) {
+    from = add_block(&arena->large, rounded);
+  } else if (!from || from->size - from->used < rounded + DQ_REDZONE) {
     from = add_block(&arena->small, BLOCK_BYTES);
   }
   if (!from) return NULL;
   void *memory = from->data + from->used;
-  from->used += bytes;
-  arena->bytes += bytes;
+  from->used += rounded + DQ_REDZONE;
+  arena->bytes += rounded;
+  dq_unpoison(memory, bytes);
   return memset(memory, 0, bytes);
 }
 
@@ -123,7 +126,7 @@ void dq_arena_release(dq_arena *arena, const void *memory) {
     block *found = *at;
     if (found->data != memory) continue;
     *at = found->next;
-    arena->bytes -= found->used;
+    arena->bytes -= found->size;
     free(found->data);
     free(found);
     return;

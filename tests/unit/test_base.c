@@ -14,6 +14,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/context.h"
 #include "lib/base/file.h"
+#include "lib/base/poison.h"
 #include "lib/base/sizes.h"
 #include "lib/base/tensor.h"
 
@@ -51,6 +52,26 @@ static void arenas(void **state) {
   assert_int_equal(dq_arena_bytes(arena), before - 8192);
   dq_arena_free(arena);
   dq_arena_free(NULL);
+}
+
+// Under AddressSanitizer an allocation of an arena is guarded to the byte, as one of malloc is.
+static void guarded_arenas(void **state) {
+  (void)state;
+  if (!DQ_REDZONE) skip();
+  static const size_t bytes[] = {1, 13, 100, 4000, 4095, 4097, 100001, (2 << 20) + 3};
+  dq_arena *arena = dq_arena_new(0);
+  for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+    char *memory = dq_arena_alloc(arena, bytes[i]);
+    assert_false(dq_is_poisoned(memory));
+    assert_false(dq_is_poisoned(memory + bytes[i] - 1));
+    assert_true(dq_is_poisoned(memory + bytes[i]));
+    assert_true(dq_is_poisoned(memory - 1));
+  }
+  char *released = dq_arena_alloc(arena, 8192), *kept = dq_arena_alloc(arena, 10);
+  dq_arena_release(arena, released);
+  assert_true(dq_is_poisoned(released));
+  dq_arena_free(arena);
+  assert_true(dq_is_poisoned(kept));
 }
 
 static void sizes(void **state) {
@@ -219,7 +240,7 @@ static void errors(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(arenas), cmocka_unit_test(sizes),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(arenas), cmocka_unit_test(guarded_arenas), cmocka_unit_test(sizes),
                                      cmocka_unit_test(shapes), cmocka_unit_test(outputs),
                                      cmocka_unit_test(pools), cmocka_unit_test(pool_sleeps_and_wakes), cmocka_unit_test(masks),
                                      cmocka_unit_test(errors)};
