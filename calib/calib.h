@@ -28,7 +28,7 @@ typedef struct dq_histogram {
 // Weight of the newest picture in the moving averages (ONNX Runtime's averaging_constant).
 #define DQ_MOVING_AVERAGE_CONSTANT 0.01
 
-dq_status dq_histogram_init(dq_histogram *histogram, dq_error *error);
+dq_status dq_histogram_init(dq_histogram *histogram, dq_budget *budget, dq_error *error);
 void dq_histogram_deinit(dq_histogram *histogram);
 // The values of one picture: the moving averages take one step.
 void dq_histogram_add(dq_histogram *histogram, const float *values, int64_t count);

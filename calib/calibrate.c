@@ -65,11 +65,12 @@ dq_status dq_observe(const dq_observation *what, dq_observe_function see, void *
   return status;
 }
 
-static dq_status open_histograms(dq_calibration *calibration, dq_error *error) {
+static dq_status open_histograms(dq_calibration *calibration, const dq_context *context, dq_error *error) {
+  dq_budget *budget = context ? context->budget : NULL;
   calibration->histograms = calloc((size_t)calibration->count + 1, sizeof(dq_histogram));
   if (!calibration->histograms) return dq_fail_memory(error, 0);
   for (int i = 0; i < calibration->count; i++)
-    DQ_TRY(dq_histogram_init(&calibration->histograms[i], error));
+    DQ_TRY(dq_histogram_init(&calibration->histograms[i], budget, error));
   calibration->bytes =
       (size_t)calibration->count * (sizeof(dq_histogram) + DQ_HISTOGRAM_BINS * sizeof(uint64_t));
   return DQ_OK;
@@ -99,7 +100,7 @@ dq_status dq_calibrate(dq_calibration *calibration, const dq_observation *what,
                        const dq_context *context, dq_error *error) {
   *calibration =
       (dq_calibration){.count = what->count, .names = what->names, .pictures = what->pictures};
-  dq_status status = open_histograms(calibration, error);
+  dq_status status = open_histograms(calibration, context, error);
   if (status == DQ_OK) status = dq_observe(what, add_to_histogram, calibration, context, error);
   if (status == DQ_OK) status = check_seen(calibration, error);
   if (status != DQ_OK) dq_calibration_deinit(calibration);

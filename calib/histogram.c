@@ -8,14 +8,14 @@
 enum { BINS = DQ_HISTOGRAM_BINS, HALF = BINS / 2 };
 enum { SMALLEST_EXPONENT = -126 }; // of normal numbers: scaling by a power of two below is not exact
 
-dq_status dq_histogram_init(dq_histogram *histogram, dq_error *error) {
+dq_status dq_histogram_init(dq_histogram *histogram, dq_budget *budget, dq_error *error) {
   *histogram = (dq_histogram){.exponent = SMALLEST_EXPONENT};
-  histogram->bins = calloc(BINS, sizeof *histogram->bins);
+  histogram->bins = dq_budget_alloc(budget, BINS * sizeof *histogram->bins);
   return histogram->bins ? DQ_OK : dq_fail_memory(error, BINS * sizeof *histogram->bins);
 }
 
 void dq_histogram_deinit(dq_histogram *histogram) {
-  free(histogram->bins);
+  dq_budget_free(histogram->bins);
   histogram->bins = NULL;
 }
 

@@ -128,7 +128,8 @@ static dq_status run(const dq_common_options *common, dq_console *console, dq_er
   dq_context context;
   int threads = common->threads ? (int)common->threads : dq_processors();
   DQ_TRY(dq_context_init(&context, threads, common->cpu_mask, error));
-  context.memory_limit = common->memory;
+  dq_budget budget = {.limit = common->memory};
+  context.budget = &budget;
   context.seed = (uint64_t)common->seed;
   context.message = dq_console_message;
   context.progress = dq_console_progress;
@@ -139,6 +140,9 @@ static dq_status run(const dq_common_options *common, dq_console *console, dq_er
     dq_message(&context, DQ_WARNING, "no float16 arithmetic here (AVX512-FP16): float16 sums are imitated, slowly");
   dq_status status = common->command->run(common, &context, error);
   dq_context_deinit(&context);
+  if (status == DQ_SYSTEM && !*error->hint && atomic_load(&budget.refused))
+    dq_error_hint(error, "--memory allows %zu MB and %zu MB more were asked for", budget.limit >> 20,
+                  (atomic_load(&budget.refused) >> 20) + 1);
   if (stop && status != DQ_CANCELLED) status = dq_fail(error, DQ_CANCELLED, "interrupted");
   return status;
 }

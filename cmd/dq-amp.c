@@ -322,7 +322,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   const amp_options *options = parsed;
   dq_graph *graph = NULL;
   DQ_TRY(dq_onnx_load(&graph, options->common.operands[0], context, error));
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_context_arena(context);
   dq_status status = arena ? convert(options, graph, arena, context, error) : dq_fail_memory(error, 0);
   dq_arena_free(arena);
   dq_graph_free(graph);

@@ -302,7 +302,7 @@ static dq_status measure(const bench_options *options, const dq_context *context
 }
 
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_context_arena(context);
   dq_status status = arena ? measure(parsed, context, arena, error) : dq_fail_memory(error, 0);
   dq_arena_free(arena);
   return status;

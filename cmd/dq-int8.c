@@ -339,7 +339,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
     return dq_fail(error, DQ_USAGE, "one of '--data' and '--use-table' is needed");
   DQ_TRY(dq_onnx_load(&graph, options->common.operands[0], context, error));
   dq_data *data = NULL;
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_context_arena(context);
   dq_data_arguments arguments = options->data;
   dq_remembered_preset(&arguments, graph, context);
   dq_status status = arena ? DQ_OK : dq_fail_memory(error, 0);

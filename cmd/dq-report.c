@@ -294,7 +294,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   const report_options *options = parsed;
   dq_graph *reference = NULL;
   if (options->reference) DQ_TRY(dq_onnx_load(&reference, options->reference, context, error));
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_context_arena(context);
   dq_status status =
       arena ? report_models(options, reference, context, arena, error) : dq_fail_memory(error, 0);
   dq_arena_free(arena);

@@ -277,7 +277,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   if (options->onnx_tests) return run_suite(options, context, error);
   dq_graph *graph = NULL;
   DQ_TRY(dq_onnx_load(&graph, options->common.operands[0], context, error));
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_context_arena(context);
   dq_status status = !arena                 ? dq_fail_memory(error, 0)
                      : options->data.data ? run_data(options, graph, arena, context, error)
                                           : run_files(options, graph, arena, context, error);

@@ -450,7 +450,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   dq_graph *graph = NULL;
   dq_data *data = NULL;
   DQ_TRY(dq_onnx_load(&graph, options->common.operands[0], context, error));
-  work w = {.options = options, .arena = dq_arena_new(0), .context = context};
+  work w = {.options = options, .arena = dq_context_arena(context), .context = context};
   dq_status status = w.arena ? DQ_OK : dq_fail_memory(error, sizeof(dq_arena *));
   dq_data_arguments arguments = options->data;
   dq_remembered_preset(&arguments, graph, context);

@@ -258,7 +258,7 @@ static dq_status open_all(dq_data *data, const dq_data_options *options, dq_erro
 dq_status dq_data_open(dq_data **data, const dq_data_options *options, const dq_context *context,
                        dq_error *error) {
   *data = NULL;
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_context_arena(context);
   dq_data *it = arena ? DQ_NEW(arena, dq_data) : NULL;
   if (!it) {
     dq_arena_free(arena);

@@ -63,7 +63,7 @@ void dq_files_describe(const dq_data *data, int64_t index, dq_sample_info *info)
 
 dq_status dq_files_pixels(const dq_data *data, int64_t index, dq_image *image, dq_error *error) {
   const dq_file_sample *sample = &((const dq_file_samples *)data->state)->items[index];
-  return dq_image_read(image, sample->path, data->context ? data->context->memory_limit : 0, error);
+  return dq_image_read(image, sample->path, data->context && data->context->budget ? data->context->budget->limit : 0, error);
 }
 
 void dq_files_close(dq_data *data) {

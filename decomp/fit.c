@@ -46,7 +46,7 @@ static void add_ridge(const dq_fit_problem *p) {
 }
 
 dq_status dq_fit_prepare(dq_moments *moments, const dq_tensor *weight, dq_error *error) {
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_arena_new(moments->budget);
   dq_status status = arena ? DQ_OK : dq_fail_memory(error, sizeof(dq_fit_problem));
   for (int64_t g = 0; status == DQ_OK && g < moments->group; g++) {
     dq_fit_problem p;
@@ -105,7 +105,7 @@ static dq_status explained(const dq_fit_problem *p, const regression *r, int64_t
                            dq_matrix *covariance, double *values, dq_error *error) {
   dq_matrix rows = {last - first, p->out, p->out, r->half.data + first * p->out}, copy;
   DQ_TRY(dq_matrix_multiply(true, &rows, false, &rows, 1, covariance, error));
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_arena_beside(p->arena);
   if (!arena) return dq_fail_memory(error, sizeof(double));
   dq_status status = dq_fit_new_matrix(&copy, p->out, p->out, arena, error);
   if (status == DQ_OK) {
@@ -165,7 +165,7 @@ dq_status dq_fit_errors(dq_fit_table *table, const dq_moments *moments, const dq
                         int64_t multiple, dq_arena *arena, dq_error *error) {
   DQ_TRY(open_table(table, moments, multiple, arena, error));
   for (int64_t g = 0; g < moments->group; g++) {
-    dq_arena *scratch = dq_arena_new(0);
+    dq_arena *scratch = dq_arena_beside(arena);
     if (!scratch) return dq_fail_memory(error, sizeof(dq_fit_problem));
     dq_fit_problem p;
     dq_status status = open_problem(&p, moments, weight, g, scratch, error);
@@ -281,7 +281,7 @@ dq_status dq_fit_solve(dq_fit *fit, const dq_moments *moments, const dq_tensor *
     return dq_fail_memory(error, (size_t)core * sizeof(double));
   double variance = 0;
   for (int64_t g = 0; g < m->group; g++) {
-    dq_arena *scratch = dq_arena_new(0);
+    dq_arena *scratch = dq_arena_new(m->budget);
     if (!scratch) return dq_fail_memory(error, sizeof(dq_fit_problem));
     dq_fit_problem p;
     dq_status status = open_problem(&p, m, weight, g, scratch, error);

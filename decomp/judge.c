@@ -22,7 +22,7 @@ typedef dq_status (*see_outputs)(void *user, const dq_judge *judge, int64_t pict
 
 static dq_status run_runner(const dq_judge *judge, dq_runner *runner, see_outputs see, void *user,
                             dq_error *error) {
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_context_arena(judge->context);
   float *values = arena ? DQ_NEW_ARRAY(arena, dq_runner_elements(runner), float) : NULL;
   dq_status status = values ? DQ_OK : dq_fail_memory(error, sizeof *values);
   for (int64_t i = 0; status == DQ_OK && i < judge->pictures; i++) {
@@ -99,7 +99,7 @@ static dq_status open_difference(difference *d, int outputs, dq_arena *arena, dq
 
 dq_status dq_judge_noise(const dq_judge *judge, const dq_graph *graph, double *noise,
                          dq_error *error) {
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_context_arena(judge->context);
   if (!arena) return dq_fail_memory(error, sizeof(double));
   difference d = {0};
   dq_status status = open_difference(&d, judge->outputs, arena, error);
@@ -122,7 +122,7 @@ dq_status dq_judge_open(dq_judge **judge, const dq_graph *original, dq_data *dat
                         const dq_shape_request *shapes, const dq_context *context,
                         dq_error *error) {
   *judge = NULL;
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_context_arena(context);
   dq_judge *made = arena ? DQ_NEW(arena, dq_judge) : NULL;
   if (!made) {
     dq_arena_free(arena);

@@ -26,7 +26,8 @@ dq_status dq_moments_init(dq_moments *moments, const int64_t dims[4], int64_t gr
                           .in = dims[1],
                           .out = dims[0] / group,
                           .kernel = {dims[2], dims[3]},
-                          .taps = dims[2] * dims[3]};
+                          .taps = dims[2] * dims[3],
+                          .budget = dq_arena_budget(arena)};
   if (!count_sums(dims, group, &size, &count)) return dq_fail_memory(error, SIZE_MAX);
   moments->size = size;
   moments->sums = DQ_NEW_ARRAY(arena, count, double);

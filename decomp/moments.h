@@ -17,6 +17,7 @@ typedef struct dq_moments {
   int64_t size;                 // taps * in + out + 1
   int64_t rows;                 // vectors seen
   double *sums;
+  dq_budget *budget;            // of the arena they are in
 } dq_moments;
 
 // Zeros. `dims` are those of the weight: o of all groups, i of one group, kernel height and width.

@@ -206,7 +206,7 @@ dq_status dq_tucker_budget(dq_tucker_job *jobs, int count, const dq_tucker_optio
     dq_error_hint(error, "give the sizes of its inputs with --shape NAME=N,C,H,W");
     return DQ_USAGE;
   }
-  dq_arena *scratch = dq_arena_new(0);
+  dq_arena *scratch = dq_context_arena(options->context);
   if (!scratch) return dq_fail_memory(error, sizeof(candidate));
   dq_status status = budget(jobs, count, options, report, scratch, error);
   dq_arena_free(scratch);

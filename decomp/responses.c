@@ -224,7 +224,7 @@ static dq_status measure(measurement *m, const dq_response_run *run, dq_runner r
 
 dq_status dq_responses_measure(const dq_response_run *run, const dq_response_site *sites, int count,
                                const dq_context *context, dq_error *error) {
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_context_arena(context);
   measurement m = {.count = count,
                    .both = run->current != run->original,
                    .context = context,

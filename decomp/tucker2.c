@@ -89,7 +89,7 @@ dq_status dq_hosvd_compute(dq_hosvd *hosvd, const dq_tensor *weight, int64_t gro
   hosvd->group = group;
   int64_t count = dq_tensor_count(weight), out = weight->dims[0] / group, in = weight->dims[1];
   int64_t taps = taps_of(hosvd->dims);
-  dq_arena *scratch = dq_arena_new(0);
+  dq_arena *scratch = dq_arena_beside(arena);
   double *swapped = scratch ? DQ_NEW_ARRAY(scratch, count, double) : NULL;
   if (!swapped) {
     dq_arena_free(scratch);
@@ -339,7 +339,7 @@ dq_status dq_tucker2_factors(dq_tucker2 *factors, const dq_hosvd *hosvd, int64_t
                           .rank_in = rank_in,
                           .energy_out = dq_mode_energy(&hosvd->out, rank_out),
                           .energy_in = dq_mode_energy(&hosvd->in, rank_in)};
-  dq_arena *scratch = dq_arena_new(0);
+  dq_arena *scratch = dq_arena_beside(arena);
   if (!scratch) return dq_fail_memory(error, sizeof(double));
   dq_status status = truncate(factors, hosvd, scratch, arena, error);
   if (status == DQ_OK) status = measure_error(factors, hosvd, scratch, error);
@@ -356,7 +356,7 @@ dq_status dq_tucker2_store(dq_tucker2 *factors, const dq_hosvd *hosvd, double *i
                           .energy_out = dq_mode_energy(&hosvd->out, rank_out),
                           .energy_in = dq_mode_energy(&hosvd->in, rank_in)};
   DQ_TRY(store_factors(factors, hosvd, input, core, output, arena, error));
-  dq_arena *scratch = dq_arena_new(0);
+  dq_arena *scratch = dq_arena_beside(arena);
   if (!scratch) return dq_fail_memory(error, sizeof(double));
   dq_status status = measure_error(factors, hosvd, scratch, error);
   dq_arena_free(scratch);

@@ -31,8 +31,8 @@ void dq_tucker_analysis_free(dq_tucker_analysis *analysis) {
 }
 
 dq_status dq_tucker_analysis_keep(dq_tucker_analysis *analysis, dq_tucker_job *jobs, int count,
-                                  dq_error *error) {
-  analysis->arena = dq_arena_new(0);
+                                  const dq_context *context, dq_error *error) {
+  analysis->arena = dq_context_arena(context);
   if (!analysis->arena) return dq_fail_memory(error, sizeof *analysis);
   analysis->layers = DQ_NEW_ARRAY(analysis->arena, count, kept_layer);
   analysis->owned = DQ_NEW_ARRAY(analysis->arena, 2 * count, dq_arena *);

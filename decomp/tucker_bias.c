@@ -124,7 +124,7 @@ static dq_status correct_all(shifts *all, dq_tucker_data *data, dq_error *error)
 }
 
 dq_status dq_tucker_data_bias(dq_tucker_data *data, dq_error *error) {
-  shifts all = {.arena = dq_arena_new(0)};
+  shifts all = {.arena = dq_context_arena(data->options->context)};
   if (!all.arena) return dq_fail_memory(error, sizeof(shift));
   dq_status status = correct_all(&all, data, error);
   dq_arena_free(all.arena);

@@ -75,7 +75,7 @@ dq_status dq_tucker_model_cost(const dq_graph *graph, const dq_tucker_options *o
                                dq_tensor *tensors, dq_tucker_report *report, dq_error *error) {
   static const dq_context plain = {0};
   const dq_context *context = options->context ? options->context : &plain;
-  dq_arena *scratch = dq_arena_new(0);
+  dq_arena *scratch = dq_context_arena(context);
   if (!scratch) return dq_fail_memory(error, sizeof(dq_op));
   int64_t total = 0, macs;
   bool known = tensors != NULL;

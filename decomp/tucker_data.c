@@ -19,8 +19,8 @@ dq_status dq_tucker_data_fold(dq_graph *graph, dq_error *error) {
   return dq_graph_index(graph, false, error);
 }
 
-static dq_status open_moments(dq_tucker_job *job, dq_error *error) {
-  job->sums = dq_arena_new(0);
+static dq_status open_moments(dq_tucker_job *job, const dq_context *context, dq_error *error) {
+  job->sums = dq_context_arena(context);
   if (!job->sums) return dq_fail_memory(error, sizeof(dq_moments));
   return dq_moments_init(&job->moments, job->layer->dims, job->layer->group, job->sums, error);
 }
@@ -132,7 +132,7 @@ static dq_status make_dense(dq_tucker_job *job, const dq_fit *fit, dq_error *err
 static dq_status analyse_job(dq_tucker_job *job, const dq_tucker_options *options,
                              dq_error *error) {
   if (!job->sums) return DQ_OK;
-  job->trial = dq_arena_new(0);
+  job->trial = dq_context_arena(options->context);
   if (!job->trial) return dq_fail_memory(error, sizeof(dq_fit));
   DQ_TRY(dq_moments_centre(&job->moments, error));
   DQ_TRY(dq_fit_prepare(&job->moments, job->tensor, error));
@@ -176,7 +176,7 @@ static dq_status analyse_batch(dq_tucker_data *data, int *next, dq_arena *arena,
     size_t own = dq_moments_bytes(job->layer->dims, job->layer->group);
     if (count && bytes + own > MOMENT_BYTES) break;
     DQ_TRY(dq_check_memory(data->options->context, own, "moments of responses", error));
-    DQ_TRY(open_moments(job, error));
+    DQ_TRY(open_moments(job, data->options->context, error));
     sites[count++] = site_of(job);
     bytes += own;
   }
@@ -202,7 +202,7 @@ static int count_candidates(const dq_tucker_data *data) {
 static dq_status analyse_all(dq_tucker_data *data, const dq_tucker_report *report, dq_error *error) {
   double share = common_share(data, report);
   for (int i = 0; i < data->count; i++) data->jobs[i].gain = share;
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_context_arena(data->options->context);
   if (!arena) return dq_fail_memory(error, sizeof(dq_response_site));
   dq_status status = DQ_OK;
   for (int next = 0; status == DQ_OK && next < data->count;)
@@ -222,7 +222,7 @@ dq_status dq_tucker_data_analyse(dq_tucker_data *data, const dq_tucker_report *r
   if (options->layers) return DQ_OK;
   DQ_TRY(analyse_all(data, report, error));
   if (!options->analysis) return DQ_OK;
-  return dq_tucker_analysis_keep(options->analysis, data->jobs, data->count, error);
+  return dq_tucker_analysis_keep(options->analysis, data->jobs, data->count, options->context, error);
 }
 
 // ---- Factors ----
@@ -256,7 +256,7 @@ dq_status dq_tucker_data_fit(dq_tucker_data *data, dq_tucker_job *job, dq_error 
   job->bias = true;
   DQ_TRY(dq_tucker_decide(job, data->options, error));
   if (job->layer->reason[0]) return DQ_OK;
-  DQ_TRY(open_moments(job, error));
+  DQ_TRY(open_moments(job, data->options->context, error));
   dq_status status = fit_job(data, job, error);
   close_moments(job);
   dq_arena_free(job->spectra);

@@ -26,7 +26,7 @@ dq_status dq_tucker_data_analyse(dq_tucker_data *data, const dq_tucker_report *r
 // decomp/tucker_analysis.c: takes what the analysis found out from the jobs; gives it to jobs of the same
 // network. false: there is nothing yet.
 dq_status dq_tucker_analysis_keep(dq_tucker_analysis *analysis, dq_tucker_job *jobs, int count,
-                                  dq_error *error);
+                                  const dq_context *context, dq_error *error);
 bool dq_tucker_analysis_recall(const dq_tucker_analysis *analysis, dq_tucker_job *jobs, int count);
 
 // Fits the factors of a job at its ranks: what it reads in the graph as it is now, what it should

@@ -228,7 +228,7 @@ static dq_status check_memory(const dq_tucker_job *job, const dq_tucker_options 
 
 dq_status dq_tucker_analyse(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error) {
   DQ_TRY(check_memory(job, options, error));
-  job->spectra = dq_arena_new(0);
+  job->spectra = dq_context_arena(options->context);
   if (!job->spectra) return dq_fail_memory(error, sizeof(dq_hosvd));
   const double *scale =
       options->plain || job->matrix ? NULL : dq_tucker_scale(job, job->spectra);
@@ -246,7 +246,7 @@ dq_status dq_tucker_decide(dq_tucker_job *job, const dq_tucker_options *options,
   layer->energy_in = dq_mode_energy(&job->hosvd.in, layer->ranks.in);
   if (!layer->reason[0]) dq_tucker_leave_without_gain(job, options);
   if (layer->reason[0]) return DQ_OK;
-  job->arena = dq_arena_new(0);
+  job->arena = dq_context_arena(options->context);
   if (!job->arena) return dq_fail_memory(error, sizeof(dq_tucker2));
   layer->after = dq_tucker_cost_at(job, layer->ranks);
   if (!layer->macs_known) layer->after.macs = 0;

@@ -338,7 +338,7 @@ dq_status dq_tucker_apply(dq_graph *graph, const dq_tucker_options *options,
                           dq_tucker_report *report, dq_error *error) {
   memset(report, 0, sizeof *report);
   DQ_TRY(check_options(options, error));
-  work w = {.graph = graph, .options = options, .scratch = dq_arena_new(0)};
+  work w = {.graph = graph, .options = options, .scratch = dq_context_arena(options->context)};
   if (!w.scratch) return dq_fail_memory(error, sizeof(dq_tucker_job));
   dq_origin *origin = dq_origin_begin(graph, "dq-tucker");
   dq_status status = origin ? apply(&w, report, error) : dq_fail_memory(error, sizeof(work));

@@ -49,7 +49,7 @@ static dq_status run_job(dq_amp_job *job) {
 dq_status dq_amp_convert(dq_graph *graph, const dq_amp_options *options, dq_amp_report *report,
                          const dq_context *context, dq_error *error) {
   *report = (dq_amp_report){0};
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_context_arena(context);
   if (!arena) return dq_fail_memory(error, 0);
   dq_amp_job job = {.graph = graph, .options = options, .context = context, .error = error,
                     .arena = arena, .report = report};

@@ -291,7 +291,7 @@ static dq_status choose_all(dq_amp_job *job, dq_amp_probe *probe, const layer *l
     const dq_value *output = dq_graph_find(job->graph, dq_amp_probe_node(probe, s)->outputs[0]->name);
     layer l = output && output->producer ? layers[output->producer->index] : (layer){0};
     if (l.node) {
-      dq_arena *arena = dq_arena_new(0);
+      dq_arena *arena = dq_context_arena(job->context);
       dq_status status = arena ? choose_layer(job, probe, &l, arena) : DQ_SYSTEM;
       dq_arena_free(arena);
       if (status != DQ_OK) return dq_fail_memory(error, 0);

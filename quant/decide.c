@@ -38,8 +38,8 @@ typedef struct judge {
 
 // ---- Outputs ----
 
-static dq_status copy_output(float **to, const dq_tensor *tensor, dq_error *error) {
-  if (!*to) *to = malloc(dq_tensor_bytes(tensor) + 1);
+static dq_status copy_output(float **to, const dq_tensor *tensor, const dq_context *context, dq_error *error) {
+  if (!*to) *to = dq_context_alloc(context, dq_tensor_bytes(tensor));
   if (!*to) return dq_fail_memory(error, dq_tensor_bytes(tensor));
   memcpy(*to, tensor->data, dq_tensor_bytes(tensor));
   return DQ_OK;
@@ -51,7 +51,7 @@ static dq_status keep(void *user, int slot, const dq_tensor *tensor, dq_error *e
   if (picture == it->what.pictures)
     return dq_fail(error, DQ_UNSUPPORTED, "an output was computed more than once for a picture");
   it->shapes[slot] = *tensor;
-  return copy_output(&it->kept[picture * it->what.count + slot], tensor, error);
+  return copy_output(&it->kept[picture * it->what.count + slot], tensor, it->job->context, error);
 }
 
 // When the last output of a picture has come.
@@ -77,7 +77,7 @@ static dq_status compare(void *user, int slot, const dq_tensor *tensor, dq_error
   judge *it = user;
   int64_t picture = it->seen_pictures[slot]++;
   if (!it->detects) return compare_output(it, slot, picture, tensor, error);
-  DQ_TRY(copy_output(&it->others[slot], tensor, error));
+  DQ_TRY(copy_output(&it->others[slot], tensor, it->job->context, error));
   for (int o = 0; o < it->what.count; o++)
     if (it->seen_pictures[o] <= picture) return DQ_OK;
   return compare_answers(it, picture, error);
@@ -119,8 +119,8 @@ static dq_status open_judge(judge *it, dq_int8_job *job) {
 }
 
 static void close_judge(judge *it) {
-  for (int64_t i = 0; it->kept && i < it->what.pictures * it->what.count; i++) free(it->kept[i]);
-  for (int o = 0; it->others && o < it->what.count; o++) free(it->others[o]);
+  for (int64_t i = 0; it->kept && i < it->what.pictures * it->what.count; i++) dq_budget_free(it->kept[i]);
+  for (int o = 0; it->others && o < it->what.count; o++) dq_budget_free(it->others[o]);
   dq_answers_close(&it->answers);
   for (int i = 0; i < 2; i++) dq_seen_close(&it->seen[i]);
 }
@@ -201,7 +201,7 @@ static dq_status seen_for(judge *it, const dq_int8_setting *setting, dq_seen **s
   for (int i = 0; i < 2; i++)
     if (is_of(*seen = &it->seen[i], setting)) return DQ_OK;
   *seen = &it->seen[is_of(&it->seen[0], &it->job->setting)];
-  return dq_seen_open(*seen, setting->equalize, setting->heads, setting->absorption, it->job->error);
+  return dq_seen_open(*seen, setting->equalize, setting->heads, setting->absorption, it->job->context, it->job->error);
 }
 
 // Fills it->now. `costs` may be NULL.
@@ -214,7 +214,7 @@ static dq_status try_setting(judge *it, const dq_int8_setting *setting, layer_co
   trial.sites = it->sites;
   DQ_TRY(seen_for(it, setting, &trial.seen));
   trial.graph = dq_graph_copy(it->job->graph);
-  trial.arena = dq_arena_new(0);
+  trial.arena = dq_context_arena(it->job->context);
   trial.origin = trial.graph ? dq_origin_begin(trial.graph, "trial") : NULL;
   dq_status status =
       trial.arena && trial.origin ? run_trial(it, &trial) : dq_fail_memory(trial.error, 0);

@@ -149,7 +149,7 @@ static dq_status drop_slices(dq_graph *graph, dq_error *error) {
 
 dq_status dq_focus_fold(dq_graph *graph, const dq_shape_request *shapes, const dq_context *context,
                         dq_error *error) {
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_context_arena(context);
   dq_tensor *tensors;
   bool any = false;
   dq_status status = arena ? dq_infer(graph, shapes, true, context, arena, &tensors, error) : dq_fail_memory(error, 0);

@@ -30,7 +30,7 @@ static dq_status convert_halves(dq_int8_job *job) {
 static dq_status apply(dq_graph *graph, dq_data *data, const dq_int8_options *options, dq_int8_report *report,
                        const dq_context *context, dq_error *error) {
   *report = (dq_int8_report){.table.model = dq_origin_hash(graph)};
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_context_arena(context);
   if (!arena) return dq_fail_memory(error, 0);
   dq_int8_job job = {.graph = graph, .options = options, .context = context, .error = error,
                      .arena = arena, .report = report, .data = data, .pictures = data ? dq_data_count(data) : 0,

@@ -168,7 +168,7 @@ dq_status dq_max_drop_apply(dq_graph **answer, const dq_graph *graph, dq_int8_re
   search it = {.graph = graph, .options = options, .context = context, .quiet = *context, .report = report,
                .first = dq_graph_copy(graph), .answer_report = int8, .started = dq_seconds(), .error = error};
   it.quiet.message = NULL;
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_context_arena(context);
   dq_status status = it.first && arena ? run_search(&it, arena) : dq_fail_memory(error, 0);
   if (it.answer != it.first) dq_graph_free(it.first);
   if (status != DQ_OK) dq_graph_free(it.answer);

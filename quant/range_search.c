@@ -113,10 +113,10 @@ static int target_at(const search *it, const dq_node *node, int input) {
   return moved ? -1 : t;
 }
 
-static bool grow(float **buffer, size_t *room, size_t bytes) {
+static bool grow(const dq_context *context, float **buffer, size_t *room, size_t bytes) {
   if (bytes <= *room) return true;
-  free(*buffer);
-  *buffer = malloc(bytes);
+  dq_budget_free(*buffer);
+  *buffer = dq_context_alloc(context, bytes);
   *room = *buffer ? bytes : 0;
   return *buffer != NULL;
 }
@@ -130,7 +130,7 @@ static bool keep_inputs(search *it, const dq_node *node) {
   for (int i = 0; i < node->input_count; i++) {
     const dq_tensor *tensor = tensor_of(it, node->inputs[i]);
     if (!tensor) continue;
-    if (!grow(&it->inputs[i], &it->rooms[i], dq_tensor_bytes(tensor) + 1)) return false;
+    if (!grow(it->job->context, &it->inputs[i], &it->rooms[i], dq_tensor_bytes(tensor) + 1)) return false;
     memcpy(it->inputs[i], tensor->data, dq_tensor_bytes(tensor));
   }
   return true;
@@ -177,7 +177,7 @@ static dq_status try_step(search *it, int step, const dq_node *node, dq_error *e
   DQ_TRY(dq_plan_run_steps(plan, step, step + 1, error));
   const dq_tensor *result = tensor_of(it, node->outputs[0]);
   if (!result || result->type != DQ_F32) return DQ_OK;
-  if (!grow(&it->exact, &it->room, dq_tensor_bytes(result) + 1)) return dq_fail_memory(error, 0);
+  if (!grow(it->job->context, &it->exact, &it->room, dq_tensor_bytes(result) + 1)) return dq_fail_memory(error, 0);
   memcpy(it->exact, result->data, dq_tensor_bytes(result));
   for (int i = 0; i < node->input_count; i++) {
     int t = target_at(it, node, i);
@@ -257,8 +257,8 @@ static dq_status choose(const search *it, const dq_calibration *calibration) {
 
 static void close_search(search *it) {
   dq_session_close(&it->session);
-  for (int i = 0; i < MOST_INPUTS; i++) free(it->inputs[i]);
-  free(it->exact);
+  for (int i = 0; i < MOST_INPUTS; i++) dq_budget_free(it->inputs[i]);
+  dq_budget_free(it->exact);
 }
 
 static int64_t count_pictures(const search *it) {

@@ -210,7 +210,7 @@ static bool out_of_time(const rounder *it) {
 static dq_status round_layers(rounder *it) {
   const dq_rounding_list *list = &it->job->rounding;
   for (int l = 0; l < list->count && !out_of_time(it); l++) {
-    dq_arena *scratch = dq_arena_new(0);
+    dq_arena *scratch = dq_context_arena(it->job->context);
     dq_status status = scratch ? round_layer(it, &list->layers[l], scratch) : dq_fail_memory(it->job->error, 0);
     dq_arena_free(scratch);
     if (status != DQ_OK) return status;

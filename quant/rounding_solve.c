@@ -193,7 +193,7 @@ static dq_status solve(dq_rounding_task *task, dq_arena *arena, const dq_context
 }
 
 dq_status dq_rounding_solve(const dq_rounding_task *task, const dq_context *context, dq_error *error) {
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_context_arena(context);
   if (!arena) return dq_fail_memory(error, 0);
   dq_rounding_task own = *task;
   dq_status status = solve(&own, arena, context, error);

@@ -104,8 +104,8 @@ static dq_status open_samples(samples *it, const dq_layer_sums *sums, int64_t pi
   it->count = it->positions < sums->most ? it->positions : sums->most;
   // The golden ratio spreads the phases of the pictures evenly.
   it->phase = it->count < it->positions ? fmod((double)picture * 0.6180339887498949, 1) : 0;
-  it->x = malloc((size_t)(it->count * (layer->inputs + 1)) * sizeof *it->x + 1);
-  it->y = malloc((size_t)(it->count * layer->outputs) * sizeof *it->y + 1);
+  it->x = dq_context_alloc(context, (size_t)(it->count * (layer->inputs + 1)) * sizeof *it->x);
+  it->y = dq_context_alloc(context, (size_t)(it->count * layer->outputs) * sizeof *it->y);
   return it->x && it->y ? DQ_OK : dq_fail_memory(error, 0);
 }
 
@@ -119,7 +119,7 @@ static dq_status add_products(const samples *it, const float *a, int64_t columns
   dq_gemm_parameters shape = {.rows = columns, .columns = n, .depth = it->count, .transpose_a = true,
                               .a_stride = columns, .b_stride = n, .out_stride = n, .alpha = 1};
   size_t bytes = dq_gemm_f32_scratch_bytes(&shape, context->cpu, dq_pool_threads(pool));
-  float *product = malloc((size_t)(columns * n) * sizeof *product);
+  float *product = dq_context_alloc(context, (size_t)(columns * n) * sizeof *product);
   void *scratch = aligned_alloc(64, (bytes | 63) + 1);
   dq_status status = product && scratch ? DQ_OK : dq_fail_memory(error, (size_t)(columns * n) * sizeof *product);
   if (status == DQ_OK) {
@@ -127,7 +127,7 @@ static dq_status add_products(const samples *it, const float *a, int64_t columns
     for (int64_t i = 0; i < columns * n; i++) to[i] += (double)product[i];
   }
   free(scratch);
-  free(product);
+  dq_budget_free(product);
   return status;
 }
 
@@ -144,7 +144,7 @@ dq_status dq_layer_sums_add(dq_layer_sums *sums, const dq_rounding_layer *layer,
     if (status == DQ_OK)
       status = add_products(&it, it.y, outputs, sums->answers + g * outputs * n, context, pool, error);
   }
-  free(it.y);
-  free(it.x);
+  dq_budget_free(it.y);
+  dq_budget_free(it.x);
   return status;
 }

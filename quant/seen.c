@@ -2,9 +2,10 @@
 
 #include <string.h>
 
-dq_status dq_seen_open(dq_seen *seen, dq_equalize_scope equalize, bool heads, bool absorbing, dq_error *error) {
+dq_status dq_seen_open(dq_seen *seen, dq_equalize_scope equalize, bool heads, bool absorbing, const dq_context *context,
+                       dq_error *error) {
   dq_seen_close(seen);
-  *seen = (dq_seen){.arena = dq_arena_new(0), .equalize = equalize, .heads = heads, .absorbing = absorbing};
+  *seen = (dq_seen){.arena = dq_context_arena(context), .equalize = equalize, .heads = heads, .absorbing = absorbing};
   seen->orders.arena = seen->arena;
   return seen->arena ? DQ_OK : dq_fail_memory(error, 0);
 }

@@ -25,7 +25,8 @@ typedef struct dq_seen {
 } dq_seen;
 
 // Forgets all; from here on it is of this setting.
-dq_status dq_seen_open(dq_seen *seen, dq_equalize_scope equalize, bool heads, bool absorbing, dq_error *error);
+dq_status dq_seen_open(dq_seen *seen, dq_equalize_scope equalize, bool heads, bool absorbing, const dq_context *context,
+                       dq_error *error);
 void dq_seen_close(dq_seen *seen); // safe on a zeroed struct
 
 // All keep copies of names; the histograms are moved, not copied.

@@ -296,7 +296,7 @@ dq_status dq_sensitivity_measure(dq_sensitivity *result, const dq_graph *graph, 
   if (options->pictures && options->pictures < pictures) pictures = options->pictures;
   *result = (dq_sensitivity){.pictures = pictures};
   it.job = (dq_int8_job){.graph = dq_graph_copy(graph), .options = options->int8, .context = context, .error = error,
-                         .arena = dq_arena_new(0), .report = &it.report, .data = data,
+                         .arena = dq_context_arena(context), .report = &it.report, .data = data,
                          .pictures = pictures, .setting = {.method = options->int8->method}};
   if (it.job.graph) it.job.origin = dq_origin_begin(it.job.graph, "sensitivity");
   dq_status status = it.job.origin && it.job.arena ? run_study(&it, options->ranking, arena) : no_memory(&it);

@@ -71,8 +71,8 @@ static dq_status open_sessions(dq_walk *walk, const dq_graph *exact, const dq_gr
   if (bytes != dq_plan_state_bytes(walk->rounded.plan) ||
       dq_plan_step_count(walk->exact.plan) != dq_plan_step_count(walk->rounded.plan))
     return dq_fail(error, DQ_UNSUPPORTED, "rounding weights changes how the network is run");
-  walk->before = malloc(bytes + 1);
-  walk->between = malloc(bytes + 1);
+  walk->before = dq_context_alloc(context, bytes + 1);
+  walk->between = dq_context_alloc(context, bytes + 1);
   return walk->before && walk->between ? DQ_OK : dq_fail_memory(error, bytes);
 }
 
@@ -94,8 +94,8 @@ dq_status dq_walk_open(dq_walk *walk, const dq_graph *exact, const dq_graph *rou
 void dq_walk_close(dq_walk *walk) {
   dq_session_close(&walk->exact);
   dq_session_close(&walk->rounded);
-  free(walk->before);
-  free(walk->between);
+  dq_budget_free(walk->before);
+  dq_budget_free(walk->between);
   *walk = (dq_walk){0};
 }
 

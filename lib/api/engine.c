@@ -104,7 +104,8 @@ static dq_status open_engine(dq_engine *engine, const dq_engine_options *options
   DQ_TRY(dq_cpu_mask_parse(settings.instructions ? settings.instructions : "native", &mask, error));
   int threads = settings.threads ? settings.threads : dq_processors();
   DQ_TRY(dq_context_init(&engine->context, threads, mask, error));
-  engine->context.memory_limit = settings.memory < SIZE_MAX ? (size_t)settings.memory : SIZE_MAX;
+  engine->budget.limit = settings.memory < SIZE_MAX ? (size_t)settings.memory : SIZE_MAX;
+  engine->context.budget = &engine->budget;
   engine->context.seed = settings.seed;
   engine->context.stop = &engine->stop;
   engine->context.user = engine;

@@ -45,7 +45,7 @@ dq_code dq_model_accuracy(dq_model *model, dq_dataset *dataset,
   dq_arena *arena = NULL;
   dq_status status = dq_api_check_facts(facts, &error);
   if (status == DQ_OK) status = dq_api_check_model(model, &error);
-  if (status == DQ_OK && !(arena = dq_arena_new(0))) status = dq_fail_memory(&error, 0);
+  if (status == DQ_OK && !(arena = dq_context_arena(&model->engine->context))) status = dq_fail_memory(&error, 0);
   if (status == DQ_OK) status = measure(model, dataset, options, arena, &result, &error);
   dq_arena_free(arena);
   if (status == DQ_OK) give_accuracy(&result, facts);
@@ -79,7 +79,7 @@ dq_code dq_model_compare(dq_model *model, const dq_model *reference, dq_dataset 
   if (status == DQ_OK) status = dq_api_check_model(reference, &error);
   dq_arena_free(model->comparison_arena);
   model->comparison_arena = NULL;
-  if (status == DQ_OK && !(arena = dq_arena_new(0))) status = dq_fail_memory(&error, 0);
+  if (status == DQ_OK && !(arena = dq_context_arena(&model->engine->context))) status = dq_fail_memory(&error, 0);
   if (status == DQ_OK) status = compare(model, reference, dataset, options, arena, &error);
   if (status != DQ_OK) {
     dq_arena_free(arena);

@@ -111,7 +111,7 @@ static dq_status analyse(dq_model *model, const char *const *shapes, dq_model_co
   DQ_TRY(dq_api_check_model(model, error));
   dq_arena_free(model->cost_arena);
   model->cost_arena = NULL;
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_context_arena(&model->engine->context);
   if (!arena) return dq_fail_memory(error, 0);
   dq_shape_request request;
   dq_status status = dq_api_shapes(shapes, 0, arena, &request, error);

@@ -54,7 +54,7 @@ void dq_network_close(dq_network *network) {
   if (!network) return;
   dq_session_close(&network->session);
   network->model->networks--;
-  free(network->values);
+  dq_budget_free(network->values);
   free(network);
 }
 
@@ -120,7 +120,7 @@ static dq_status read_picture(dq_network *network, dq_data *data, int64_t index,
     return dq_fail(error, DQ_USAGE, "picture %" PRId64 " of %" PRId64, index, dq_data_count(data));
   if (input->type == DQ_F32)
     return dq_data_read(data, index, (float *)input->data + item * count, &network->sample, error);
-  if (!network->values) network->values = malloc((size_t)count * sizeof *network->values);
+  if (!network->values) network->values = dq_context_alloc(&network->model->engine->context, (size_t)count * sizeof *network->values);
   if (!network->values) return dq_fail_memory(error, (size_t)count * sizeof *network->values);
   DQ_TRY(dq_data_read(data, index, network->values, &network->sample, error));
   for (int64_t i = 0; i < count; i++)

@@ -17,6 +17,7 @@
 
 struct dq_engine {
   dq_context context; // its user is the engine
+  dq_budget budget;   // of the context
   volatile sig_atomic_t stop;
   void (*message)(void *user, dq_notice notice, const char *text);
   void (*progress)(void *user, const char *what, int64_t done, int64_t total);

@@ -66,7 +66,7 @@ dq_code dq_model_amp(dq_model *model, const dq_model_amp_options *options,
                      dq_model_amp_facts *facts, dq_failure *failure) {
   dq_error error = {0};
   dq_status status = begin(model, facts, &error);
-  dq_arena *arena = status == DQ_OK ? dq_arena_new(0) : NULL;
+  dq_arena *arena = status == DQ_OK ? dq_context_arena(&model->engine->context) : NULL;
   if (status == DQ_OK)
     status = arena ? amp(model, options, arena, &error) : dq_fail_memory(&error, 0);
   dq_arena_free(arena);
@@ -173,7 +173,7 @@ dq_code dq_model_int8(dq_model *model, dq_dataset *dataset, const dq_model_int8_
                       dq_model_int8_facts *facts, dq_failure *failure) {
   dq_error error = {0};
   dq_status status = begin(model, facts, &error);
-  dq_arena *arena = status == DQ_OK ? dq_arena_new(0) : NULL;
+  dq_arena *arena = status == DQ_OK ? dq_context_arena(&model->engine->context) : NULL;
   if (status == DQ_OK)
     status = arena ? int8(model, dataset, options, arena, &error) : dq_fail_memory(&error, 0);
   dq_arena_free(arena);
@@ -257,7 +257,7 @@ dq_code dq_model_tucker(dq_model *model, const dq_model_tucker_options *options,
                         dq_model_tucker_facts *facts, dq_failure *failure) {
   dq_error error = {0};
   dq_status status = begin(model, facts, &error);
-  dq_arena *arena = status == DQ_OK ? dq_arena_new(0) : NULL;
+  dq_arena *arena = status == DQ_OK ? dq_context_arena(&model->engine->context) : NULL;
   if (status == DQ_OK)
     status = arena ? tucker(model, options, arena, &error) : dq_fail_memory(&error, 0);
   dq_arena_free(arena);

@@ -26,36 +26,46 @@ typedef struct block {
 struct dq_arena {
   block *small;  // the block small requests are cut from, first of the list
   block *large;  // one block per large request
-  size_t bytes, limit;
+  size_t bytes;
+  dq_budget *budget;
+  bool exhausted;
 };
 
-dq_arena *dq_arena_new(size_t limit) {
+dq_arena *dq_arena_new(dq_budget *budget) {
   dq_arena *arena = calloc(1, sizeof *arena);
-  if (arena) arena->limit = limit;
+  if (arena) arena->budget = budget;
   return arena;
 }
 
-static void free_blocks(block *first) {
+dq_arena *dq_arena_beside(const dq_arena *other) { return dq_arena_new(other->budget); }
+
+static void free_block(dq_arena *arena, block *old) {
+  dq_budget_give(arena->budget, old->size);
+  free(old->data);
+  free(old);
+}
+
+static void free_blocks(dq_arena *arena, block *first) {
   while (first) {
     block *next = first->next;
-    free(first->data);
-    free(first);
+    free_block(arena, first);
     first = next;
   }
 }
 
 void dq_arena_free(dq_arena *arena) {
   if (!arena) return;
-  free_blocks(arena->small);
-  free_blocks(arena->large);
+  free_blocks(arena, arena->small);
+  free_blocks(arena, arena->large);
   free(arena);
 }
 
-static block *add_block(block **list, size_t size) {
+static block *add_block(dq_arena *arena, block **list, size_t size) {
+  if (!dq_budget_take(arena->budget, size)) return NULL;
   block *fresh = calloc(1, sizeof *fresh);
-  if (!fresh) return NULL;
   void *data = NULL;
-  if (posix_memalign(&data, size < HUGE_BYTES ? ALIGNMENT : HUGE_BYTES, size)) {
+  if (!fresh || posix_memalign(&data, size < HUGE_BYTES ? ALIGNMENT : HUGE_BYTES, size)) {
+    dq_budget_give(arena->budget, size);
     free(fresh);
     return NULL;
   }
@@ -69,18 +79,22 @@ static block *add_block(block **list, size_t size) {
   return fresh;
 }
 
+static void *fail(dq_arena *arena) {
+  arena->exhausted = true;
+  return NULL;
+}
+
 void *dq_arena_alloc(dq_arena *arena, size_t bytes) {
   if (bytes == 0) bytes = 1;
-  if (bytes > SIZE_MAX / 2) return NULL;
+  if (bytes > SIZE_MAX / 2) return fail(arena);
   size_t rounded = dq_round_up(bytes, bytes >= LARGE_BYTES ? ALIGNMENT : 16);
-  if (arena->limit && (rounded > arena->limit || arena->bytes > arena->limit - rounded)) return NULL;
   block *from = arena->small;
   if (bytes >= LARGE_BYTES) {
-    from = add_block(&arena->large, rounded);
+    from = add_block(arena, &arena->large, rounded);
   } else if (!from || from->size - from->used < rounded + DQ_REDZONE) {
-    from = add_block(&arena->small, BLOCK_BYTES);
+    from = add_block(arena, &arena->small, BLOCK_BYTES);
   }
-  if (!from) return NULL;
+  if (!from) return fail(arena);
   void *memory = from->data + from->used;
   from->used += rounded + DQ_REDZONE;
   arena->bytes += rounded;
@@ -127,10 +141,11 @@ void dq_arena_release(dq_arena *arena, const void *memory) {
     if (found->data != memory) continue;
     *at = found->next;
     arena->bytes -= found->size;
-    free(found->data);
-    free(found);
+    free_block(arena, found);
     return;
   }
 }
 
 size_t dq_arena_bytes(const dq_arena *arena) { return arena->bytes; }
+dq_budget *dq_arena_budget(const dq_arena *arena) { return arena->budget; }
+bool dq_arena_exhausted(const dq_arena *arena) { return arena->exhausted; }

@@ -4,14 +4,19 @@
 
 #include <stddef.h>
 
+#include "lib/base/budget.h"
+
 typedef struct dq_arena dq_arena;
 
-// A new arena, or NULL when there is no memory. `limit` bounds the bytes it may hold; 0: no bound.
-dq_arena *dq_arena_new(size_t limit);
+// A new arena, or NULL when there is no memory. What it holds counts against `budget`, which must outlive
+// it; NULL: against none.
+dq_arena *dq_arena_new(dq_budget *budget);
+// The same on the budget of another arena.
+dq_arena *dq_arena_beside(const dq_arena *other);
 void dq_arena_free(dq_arena *arena); // NULL is fine
 
-// Zeroed memory aligned to 64 bytes for large blocks and 16 for small ones; NULL when the limit is
-// reached or the system has none left.
+// Zeroed memory aligned to 64 bytes for large blocks and 16 for small ones; NULL when the
+// budget is used up or the system has none left.
 void *dq_arena_alloc(dq_arena *arena, size_t bytes);
 
 // count * size bytes with checked multiplication.
@@ -29,6 +34,9 @@ void dq_arena_release(dq_arena *arena, const void *memory);
 
 // Bytes handed out and not given back.
 size_t dq_arena_bytes(const dq_arena *arena);
+dq_budget *dq_arena_budget(const dq_arena *arena); // NULL: none
+// Whether an allocation has failed: what a library says of its input is then no judgement of the input.
+bool dq_arena_exhausted(const dq_arena *arena);
 
 #define DQ_NEW(arena, type) ((type *)dq_arena_alloc(arena, sizeof(type)))
 #define DQ_NEW_ARRAY(arena, count, type) ((type *)dq_arena_array(arena, (size_t)(count), sizeof(type)))

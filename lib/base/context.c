@@ -49,9 +49,20 @@ dq_status dq_check_stop(const dq_context *context, dq_error *error) {
   return dq_deadline_passed(context) ? dq_fail(error, DQ_CANCELLED, "the time is over") : DQ_OK;
 }
 
+dq_arena *dq_context_arena(const dq_context *context) { return dq_arena_new(context ? context->budget : NULL); }
+
+void *dq_context_alloc(const dq_context *context, size_t bytes) {
+  return dq_budget_alloc(context ? context->budget : NULL, bytes);
+}
+
 dq_status dq_check_memory(const dq_context *context, size_t bytes, const char *what,
                           dq_error *error) {
-  if (!context || !context->memory_limit || bytes <= context->memory_limit) return DQ_OK;
-  return dq_fail(error, DQ_SYSTEM, "%s needs %zu MB of memory, --memory allows %zu MB", what,
-                 (bytes >> 20) + 1, context->memory_limit >> 20);
+  const dq_budget *budget = context ? context->budget : NULL;
+  if (!budget || !budget->limit) return DQ_OK;
+  size_t used = atomic_load(&budget->used);
+  if (used <= budget->limit && bytes <= budget->limit - used) return DQ_OK;
+  char beside[64] = "";
+  if (used >> 20) snprintf(beside, sizeof beside, " beside %zu MB in use", used >> 20);
+  return dq_fail(error, DQ_SYSTEM, "%s needs %zu MB of memory%s, --memory allows %zu MB", what, (bytes >> 20) + 1,
+                 beside, budget->limit >> 20);
 }

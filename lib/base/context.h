@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/base/arena.h"
 #include "lib/base/cpu.h"
 #include "lib/base/pool.h"
 #include "lib/base/status.h"
@@ -16,7 +17,7 @@ typedef struct dq_context {
   unsigned cpu;        // features kernels may use: detected and not masked
   bool half_sums;      // convolutions in float16 also add in float16 (docs/NUMERICS.md), else in float32
   dq_pool *pool;       // NULL: one thread
-  size_t memory_limit; // bytes, 0: none
+  dq_budget *budget;   // of memory; NULL: no limit
   uint64_t seed;
   void (*message)(void *user, dq_severity severity, const char *text);      // NULL: dropped
   void (*progress)(void *user, const char *what, int64_t done, int64_t total); // NULL: dropped
@@ -39,7 +40,13 @@ bool dq_deadline_passed(const dq_context *context);
 // DQ_CANCELLED once the user asked to stop or the deadline has passed.
 dq_status dq_check_stop(const dq_context *context, dq_error *error);
 
-// The failure that a piece of work needs `bytes` while the bound is lower; DQ_OK when it fits.
+// A new arena on the context's budget; the context may be NULL.
+dq_arena *dq_context_arena(const dq_context *context);
+// Zeroed memory on it, for dq_budget_free; NULL where there is none left.
+void *dq_context_alloc(const dq_context *context, size_t bytes);
+
+// The failure that a piece of work needs `bytes` more than the budget has left; DQ_OK when they fit. Nothing
+// is counted: the allocation does that.
 dq_status dq_check_memory(const dq_context *context, size_t bytes, const char *what,
                           dq_error *error);
 

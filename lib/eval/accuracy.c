@@ -25,7 +25,7 @@ static dq_status allocate(accuracy_job *job, dq_error *error) {
   job->shapes = calloc(outputs + 1, sizeof *job->shapes);
   job->names = calloc(outputs + 1, sizeof *job->names);
   job->infos = calloc(batch, sizeof *job->infos);
-  job->values = calloc(batch * (size_t)dq_runner_elements(&job->runner) + 1, sizeof *job->values);
+  job->values = dq_context_alloc(job->context, batch * (size_t)dq_runner_elements(&job->runner) * sizeof *job->values);
   bool done = job->outputs && job->shapes && job->names && job->infos && job->values;
   return done ? DQ_OK : dq_fail_memory(error, batch * sizeof *job->infos);
 }
@@ -107,6 +107,6 @@ dq_status dq_accuracy_run(dq_result *result, const dq_graph *graph, dq_data *dat
   free(job.shapes);
   free(job.names);
   free(job.infos);
-  free(job.values);
+  dq_budget_free(job.values);
   return status;
 }

@@ -104,16 +104,16 @@ static void *grow(void *items, int64_t count, int64_t *room, size_t size, dq_err
   return larger_items;
 }
 
-static dq_status alloc_working(detection *it, dq_error *error) {
+static dq_status alloc_working(detection *it, const dq_context *context, dq_error *error) {
   size_t candidates = (size_t)it->decoder.candidates, scores, bytes;
   if (!dq_mul_size(candidates, (size_t)it->decoder.classes, &scores) ||
       !dq_mul_size(scores, sizeof(double), &bytes))
     return dq_fail(error, DQ_BAD_INPUT, "detect: the outputs are too large");
-  it->boxes = malloc(candidates * sizeof *it->boxes);
-  it->near = malloc(candidates * sizeof *it->near);
-  it->scores = malloc(bytes);
-  it->column = malloc(candidates * sizeof *it->column);
-  it->kept = malloc(candidates * sizeof *it->kept);
+  it->boxes = dq_context_alloc(context, candidates * sizeof *it->boxes);
+  it->near = dq_context_alloc(context, candidates * sizeof *it->near);
+  it->scores = dq_context_alloc(context, bytes);
+  it->column = dq_context_alloc(context, candidates * sizeof *it->column);
+  it->kept = dq_context_alloc(context, candidates * sizeof *it->kept);
   if (!it->boxes || !it->near || !it->scores || !it->column || !it->kept)
     return dq_fail_memory(error, bytes);
   return DQ_OK;
@@ -123,7 +123,7 @@ static dq_status open_detect(dq_task *task, const dq_task_options *options, dq_e
   detection *it = task->state = calloc(1, sizeof *it);
   if (!it) return dq_fail_memory(error, sizeof *it);
   DQ_TRY(dq_decoder_init(&it->decoder, options, error));
-  return alloc_working(it, error);
+  return alloc_working(it, task->context, error);
 }
 
 static void close_detect(dq_task *task) {
@@ -132,11 +132,11 @@ static void close_detect(dq_task *task) {
   dq_decoder_deinit(&it->decoder);
   free(it->found);
   free(it->truth);
-  free(it->boxes);
-  free(it->near);
-  free(it->scores);
-  free(it->column);
-  free(it->kept);
+  dq_budget_free(it->boxes);
+  dq_budget_free(it->near);
+  dq_budget_free(it->scores);
+  dq_budget_free(it->column);
+  dq_budget_free(it->kept);
 }
 
 static dq_status add_truth(detection *it, const double numbers[5], const dq_sample_info *info,

@@ -226,23 +226,20 @@ typedef struct compare_job {
   int *candidate_layer;
   dq_data *data;
   float *picture;
-  size_t kept_bytes;
   const dq_context *context;
 } compare_job;
 
 static dq_status keep(compare_job *job, kept_value *kept, int64_t count, dq_error *error) {
   size_t bytes = (size_t)count * sizeof *kept->values;
-  DQ_TRY(dq_check_memory(job->context, job->kept_bytes + bytes, "the reference's values of one picture", error));
-  kept->values = malloc(bytes + 1);
+  DQ_TRY(dq_check_memory(job->context, bytes, "the reference's values of one picture", error));
+  kept->values = dq_context_alloc(job->context, bytes);
   if (!kept->values) return dq_fail_memory(error, bytes);
   kept->count = count;
-  job->kept_bytes += bytes;
   return DQ_OK;
 }
 
-static void forget(compare_job *job, kept_value *kept) {
-  job->kept_bytes -= (size_t)kept->count * sizeof *kept->values;
-  free(kept->values);
+static void forget(kept_value *kept) {
+  dq_budget_free(kept->values);
   *kept = (kept_value){0};
 }
 
@@ -304,7 +301,7 @@ static dq_status compare_candidate(void *user, const dq_value *value, const dq_t
     if (strcmp(pair->candidate->name, value->name)) continue;
     DQ_TRY(follow(job, &job->kept[l], error));
     compare_values(pair, &job->kept[l], tensor);
-    forget(job, &job->kept[l]);
+    forget(&job->kept[l]);
   }
   return DQ_OK;
 }
@@ -365,7 +362,7 @@ static dq_status run_pictures(compare_job *job, int64_t most, dq_error *error) {
     job->step = 0;
     DQ_TRY(dq_runner_run(&job->candidate, job->picture, 1, error));
     DQ_TRY(follow(job, NULL, error));
-    for (int l = 0; l < job->result->layer_count; l++) forget(job, &job->kept[l]); // the candidate had no such
+    for (int l = 0; l < job->result->layer_count; l++) forget(&job->kept[l]); // the candidate had no such
     DQ_TRY(compare_outputs(job, error));
     dq_progress(job->context, "comparing", i + 1, count);
   }
@@ -404,6 +401,6 @@ dq_status dq_compare_layers(dq_layer_comparison *result, const dq_graph *referen
   status = run_job(&job, reference, candidate, options, arena, error);
   dq_runner_close(&job.reference);
   dq_runner_close(&job.candidate);
-  for (int i = 0; job.kept && i < result->layer_count; i++) forget(&job, &job.kept[i]);
+  for (int i = 0; job.kept && i < result->layer_count; i++) forget(&job.kept[i]);
   return status;
 }

@@ -136,7 +136,7 @@ static dq_status run_case(suite_case *test) {
   snprintf(path, sizeof path, "%s/model.onnx", test->path);
   dq_graph *graph;
   DQ_TRY(dq_onnx_load(&graph, path, test->context, test->error));
-  test->arena = dq_arena_new(0);
+  test->arena = dq_context_arena(test->context);
   dq_status status = test->arena ? run_graph(test, graph) : dq_fail_memory(test->error, 0);
   dq_arena_free(test->arena);
   dq_graph_free(graph);

@@ -113,7 +113,7 @@ static dq_status open_pb(void **state, const char *argument, int64_t *count,
                          const dq_context *context, dq_error *error) {
   *state = NULL;
   if (!*argument) return dq_fail(error, DQ_USAGE, "pb: no folder, expected pb:DIR");
-  dq_arena *arena = dq_arena_new(context ? context->memory_limit : 0);
+  dq_arena *arena = dq_context_arena(context);
   pb_state *it = arena ? DQ_NEW(arena, pb_state) : NULL;
   if (!it) {
     dq_arena_free(arena);

@@ -8,7 +8,7 @@
 // For dq_data_options.sources. DIR holds input_0.pb, or folders test_data_set_N that do, taken in
 // the order of N; dimension 0 of a tensor counts samples. Values of any number type are given to
 // the model as they are; output_N.pb is not read. All tensors are read on opening and kept, within
-// context->memory_limit. DQ_SYSTEM: no such folder or no input_0.pb in it; DQ_BAD_INPUT: a broken
+// context->budget. DQ_SYSTEM: no such folder or no input_0.pb in it; DQ_BAD_INPUT: a broken
 // file, a scalar; DQ_UNSUPPORTED: several inputs, elements that are no numbers.
 extern const dq_data_source dq_pb_source;
 

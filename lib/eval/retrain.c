@@ -229,7 +229,7 @@ dq_status dq_retrain(const dq_graph *graph, const char *path, const dq_retrain_o
   if (!strcmp(path, "-"))
     return dq_fail(error, DQ_USAGE, "retraining needs a file to write to, not standard output");
   hook_files files = {0};
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_context_arena(context);
   if (!arena) return dq_fail_memory(error, sizeof files);
   bool bad = false;
   dq_status status = prepare(graph, path, options, arena, &files, error);

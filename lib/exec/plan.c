@@ -135,7 +135,7 @@ static dq_status prepare_steps(dq_plan *plan, const dq_plan_options *options, dq
 }
 
 static dq_status allocate(dq_plan *plan, dq_error *error) {
-  DQ_TRY(dq_check_memory(plan->context, plan->block_bytes + plan->scratch_bytes + plan->packed_bytes,
+  DQ_TRY(dq_check_memory(plan->context, plan->block_bytes + plan->scratch_bytes,
                          "running the network", error));
   plan->block = dq_arena_alloc(plan->arena, plan->block_bytes);
   plan->scratch = dq_arena_alloc(plan->arena, plan->scratch_bytes + 4096); // large blocks are aligned
@@ -166,7 +166,7 @@ static dq_status fill_plan(dq_plan *plan, const dq_plan_options *options, dq_err
 dq_status dq_plan_new(dq_plan **result, const dq_graph *graph, const dq_plan_options *options,
                       const dq_context *context, dq_error *error) {
   *result = NULL;
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_context_arena(context);
   dq_plan *plan = arena ? DQ_NEW(arena, dq_plan) : NULL;
   if (!plan) {
     dq_arena_free(arena);

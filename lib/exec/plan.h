@@ -25,7 +25,7 @@ typedef struct dq_plan_options {
 
 // The graph must be indexed and must outlive the plan; nodes in any order. Values that are not known
 // before elements are (NonZero, NonMaxSuppression) are allowed and get memory while running.
-// DQ_UNSUPPORTED names a node, DQ_SYSTEM when the block passes context->memory_limit.
+// DQ_UNSUPPORTED names a node, DQ_SYSTEM when it needs more than context->budget has left.
 dq_status dq_plan_new(dq_plan **plan, const dq_graph *graph, const dq_plan_options *options,
                       const dq_context *context, dq_error *error);
 void dq_plan_free(dq_plan *plan); // NULL is fine

@@ -26,7 +26,7 @@ static dq_status open_dynamic(dq_plan *plan, dq_step *step) {
       return dq_fail(op->error, DQ_UNSUPPORTED, "%s: the shape of output %d cannot be found",
                      op->node->name, i);
     size_t bytes = dq_tensor_bytes(output);
-    DQ_TRY(dq_check_memory(plan->context, bytes + dq_arena_bytes(plan->run_arena), "a value", op->error));
+    DQ_TRY(dq_check_memory(plan->context, bytes, "a value", op->error));
     if (!(output->data = dq_arena_alloc(plan->run_arena, bytes)))
       return dq_fail_memory(op->error, bytes);
   }
@@ -50,7 +50,7 @@ static dq_status open_run_arena(dq_plan *plan, dq_error *error) {
   for (int s = 0; s < plan->step_count; s++) dynamic |= plan->steps[s].dynamic;
   if (!dynamic) return DQ_OK;
   dq_arena_free(plan->run_arena);
-  plan->run_arena = dq_arena_new(0);
+  plan->run_arena = dq_context_arena(plan->context);
   return plan->run_arena ? DQ_OK : dq_fail_memory(error, 0);
 }
 

@@ -56,7 +56,7 @@ static bool fill_copy(dq_graph *copy, const dq_graph *graph) {
 }
 
 dq_graph *dq_graph_copy(const dq_graph *graph) {
-  dq_graph *copy = dq_graph_new(0);
+  dq_graph *copy = dq_graph_new(dq_arena_budget(graph->arena));
   if (!copy) return NULL;
   copy->path = graph->path;
   copy->name = graph->name;

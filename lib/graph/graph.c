@@ -6,8 +6,8 @@
 
 #include "lib/graph/names.h"
 
-dq_graph *dq_graph_new(size_t memory_limit) {
-  dq_arena *arena = dq_arena_new(memory_limit);
+dq_graph *dq_graph_new(dq_budget *budget) {
+  dq_arena *arena = dq_arena_new(budget);
   dq_graph *graph = arena ? DQ_NEW(arena, dq_graph) : NULL;
   struct dq_names *names = graph ? dq_names_new() : NULL;
   if (!names) {

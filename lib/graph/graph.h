@@ -113,8 +113,9 @@ struct dq_graph {
   void (*document_free)(struct dq_document *document);
 };
 
-// An empty graph; NULL when there is no memory. `memory_limit` bounds its arena (0: none).
-dq_graph *dq_graph_new(size_t memory_limit);
+// An empty graph; NULL when there is no memory. Its arena counts against
+// `budget` (NULL: none), as do those of its copies.
+dq_graph *dq_graph_new(dq_budget *budget);
 void dq_graph_free(dq_graph *graph); // NULL is fine
 
 // A copy with nodes, values and declarations of its own; tensors' elements are shared with the

@@ -42,8 +42,9 @@ bool dq_is_cut_off(const uint8_t *data, size_t size);
 typedef struct dq_raw_place {
   uint64_t offset, length;
 } dq_raw_place;
+// The copy is for dq_budget_free.
 dq_status dq_cut_raw_data(const uint8_t *data, size_t size, uint8_t **cut, size_t *cut_size,
-                          dq_error *error);
+                          const dq_context *context, dq_error *error);
 
 // tensor_proto.c
 dq_status dq_tensor_from_proto(const Onnx__TensorProto *proto, dq_document *document,

@@ -81,7 +81,7 @@ static dq_status unpack(dq_document *document, const dq_context *context, dq_err
   const dq_file *file = &document->file;
   if (!file->size) return dq_fail(error, DQ_BAD_INPUT, "empty file");
   DQ_TRY(not_onnx(file->data, file->size, error));
-  size_t memory, limit = context ? context->memory_limit : 0;
+  size_t memory;
   dq_status status = dq_scan_message(&onnx__model_proto__descriptor, file->data, file->size, &memory, error);
   if (status != DQ_OK && file->heap && dq_is_cut_off(file->data, file->size))
     return dq_fail(error, DQ_SYSTEM, "the pipe was closed after %zu bytes, in the middle of the model", file->size);
@@ -89,12 +89,11 @@ static dq_status unpack(dq_document *document, const dq_context *context, dq_err
   DQ_TRY(dq_check_memory(context, memory, "loading the model", error));
   uint8_t *cut;
   size_t cut_size;
-  DQ_TRY(dq_cut_raw_data(file->data, file->size, &cut, &cut_size, error));
+  DQ_TRY(dq_cut_raw_data(file->data, file->size, &cut, &cut_size, context, error));
   ProtobufCAllocator allocator = dq_arena_allocator(document->arena);
   document->model = onnx__model_proto__unpack(&allocator, cut_size, cut);
-  free(cut);
-  if (!document->model && limit && dq_arena_bytes(document->arena) + memory > limit)
-    return dq_fail_memory(error, memory);
+  dq_budget_free(cut);
+  if (!document->model && dq_arena_exhausted(document->arena)) return dq_fail_memory(error, memory);
   if (!document->model) return dq_fail(error, DQ_BAD_INPUT, "not a valid ONNX model");
   return restore_all_raw(document, error);
 }
@@ -381,9 +380,9 @@ static dq_status read_graph(dq_graph *graph, dq_document *document, dq_error *er
 static dq_status load(dq_graph **result, dq_file file, const char *path, const char *folder,
                       const dq_context *context, dq_error *error) {
   *result = NULL;
-  size_t limit = context ? context->memory_limit : 0;
-  dq_graph *graph = dq_graph_new(limit);
-  dq_arena *arena = dq_arena_new(limit);
+  dq_budget *budget = context ? context->budget : NULL;
+  dq_graph *graph = dq_graph_new(budget);
+  dq_arena *arena = dq_arena_new(budget);
   dq_document *document = arena ? DQ_NEW(arena, dq_document) : NULL;
   if (!graph || !document) {
     dq_file_close(&file);

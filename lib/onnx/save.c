@@ -380,7 +380,7 @@ static dq_status save_model(model_save *save, const char *path) {
 }
 
 dq_status dq_onnx_save(const dq_graph *graph, const char *path, dq_error *error) {
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_arena_beside(graph->arena);
   if (!arena) return dq_fail_memory(error, 0);
   model_save save = {.graph = graph, .arena = arena, .error = error};
   dq_status status = save_model(&save, path);

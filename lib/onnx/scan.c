@@ -185,12 +185,13 @@ typedef struct byte_buffer {
   uint8_t *data;
   size_t used, room;
   const uint8_t *base; // start of the file, for offsets
+  const dq_context *context;
 } byte_buffer;
 
 static bool append(byte_buffer *buffer, const void *data, size_t size) {
   if (size > buffer->room - buffer->used) {
     size_t room = 2 * buffer->room + size + 1024;
-    uint8_t *larger = realloc(buffer->data, room);
+    uint8_t *larger = buffer->data ? dq_budget_realloc(buffer->data, room) : dq_context_alloc(buffer->context, room);
     if (!larger) return false;
     buffer->data = larger;
     buffer->room = room;
@@ -259,10 +260,10 @@ static bool cut_message(byte_buffer *buffer, const ProtobufCMessageDescriptor *m
 }
 
 dq_status dq_cut_raw_data(const uint8_t *data, size_t size, uint8_t **cut, size_t *cut_size,
-                          dq_error *error) {
-  byte_buffer buffer = {.base = data};
+                          const dq_context *context, dq_error *error) {
+  byte_buffer buffer = {.base = data, .context = context};
   if (!append(&buffer, "", 0) || !cut_message(&buffer, &onnx__model_proto__descriptor, data, size)) {
-    free(buffer.data);
+    dq_budget_free(buffer.data);
     return dq_fail_memory(error, buffer.room);
   }
   *cut = buffer.data;

@@ -135,11 +135,11 @@ static dq_status run(dq_op *op) {
   if (dq_tensor_count(job.output) == 0) return DQ_OK;
   int64_t column = job.input->dims[1] * job.window.kernel[0] * job.window.kernel[1];
   size_t threads = (size_t)dq_pool_threads(op->context ? op->context->pool : NULL);
-  job.columns = calloc(threads * (size_t)column + 1, sizeof(float));
+  job.columns = dq_context_alloc(op->context, threads * (size_t)column * sizeof(float));
   if (!job.columns) return dq_fail_memory(op->error, threads * (size_t)column * sizeof(float));
   dq_op_parallel(op, job.output->dims[0] * job.window.output[0] * job.window.output[1],
                  column * (job.weight->dims[0] + 4), convolve_position, &job);
-  free(job.columns);
+  dq_budget_free(job.columns);
   return DQ_OK;
 }
 

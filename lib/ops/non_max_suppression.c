@@ -118,8 +118,8 @@ static dq_status select_all(const dq_op *op, int64_t *output, int64_t room, int6
   selection s;
   *total = 0;
   DQ_TRY(read_selection(op, &s));
-  scored *candidates = calloc((size_t)s.count + 1, sizeof *candidates);
-  int64_t *kept = calloc((size_t)s.count + 1, sizeof *kept);
+  scored *candidates = dq_context_alloc(op->context, (size_t)s.count * sizeof *candidates);
+  int64_t *kept = dq_context_alloc(op->context, (size_t)s.count * sizeof *kept);
   bool memory = candidates && kept;
   for (int64_t at = 0; memory && s.most > 0 && at < s.batches * s.classes; at++) {
     int64_t chosen = select_class(&s, at / s.classes, at % s.classes, candidates, kept);
@@ -131,8 +131,8 @@ static dq_status select_all(const dq_op *op, int64_t *output, int64_t room, int6
     }
     *total += chosen;
   }
-  free(candidates);
-  free(kept);
+  dq_budget_free(candidates);
+  dq_budget_free(kept);
   return memory ? DQ_OK : dq_fail_memory(op->error, (size_t)s.count * sizeof *candidates);
 }
 

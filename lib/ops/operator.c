@@ -176,7 +176,7 @@ static void narrow_outputs(const dq_op *op, const dq_op *wide) {
 }
 
 static dq_status run_as_float(dq_op *op) {
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_context_arena(op->context);
   if (!arena) return dq_fail_memory(op->error, 0);
   dq_op wide;
   dq_status status = widen(op, &wide, arena);
@@ -367,7 +367,7 @@ dq_status dq_op_prepare(dq_op *op, dq_arena *arena) {
 
 // A node outside of a plan whose row may take float16 itself.
 static dq_status run_once(dq_op *op) {
-  dq_arena *arena = dq_arena_new(op->context ? op->context->memory_limit : 0);
+  dq_arena *arena = dq_context_arena(op->context);
   if (!arena) return dq_fail_memory(op->error, 0);
   dq_op own = *op;
   own.scratch_bytes = 0;

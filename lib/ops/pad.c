@@ -126,7 +126,7 @@ static int64_t *source_offsets(const dq_op *op, const padding *p) {
   int64_t strides[DQ_MAX_RANK], total = 0;
   dq_strides(input->rank, input->dims, strides);
   for (int i = 0; i < input->rank; i++) total += output->dims[i];
-  int64_t *offsets = calloc((size_t)total + 1, sizeof *offsets), *next = offsets;
+  int64_t *offsets = dq_context_alloc(op->context, (size_t)total * sizeof *offsets), *next = offsets;
   for (int i = 0; offsets && i < input->rank; i++) {
     int64_t first = p->begin[i] < 0 ? -p->begin[i] : 0;
     int64_t kept = input->dims[i] + (p->end[i] < 0 ? p->end[i] : 0) - first;
@@ -155,7 +155,7 @@ static dq_status run_repeating(dq_op *op, const padding *p) {
     memcpy((char *)output->data + (size_t)i * size, (const char *)input->data + (size_t)from * size,
            size);
   }
-  free(offsets);
+  dq_budget_free(offsets);
   return DQ_OK;
 }
 

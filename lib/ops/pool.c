@@ -362,7 +362,7 @@ static dq_status run_pool(dq_op *op, pool_kind kind) {
   const int64_t *out = job.window.output;
   int64_t cost = 4 * out[0] * out[1] * out[2];
   size_t threads = (size_t)dq_pool_threads(op->context ? op->context->pool : NULL);
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_context_arena(op->context);
   job.row_room = dq_thread_room((size_t)job.window.input[2] * job.rules->size);
   if (arena) job.rows = dq_arena_array(arena, threads, job.row_room);
   bool maxima, memory = job.rows && fill_tables(&job, arena) && prepare_maximum(&job, threads, arena, &maxima);

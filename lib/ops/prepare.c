@@ -26,7 +26,7 @@ static dq_status run_in(dq_op *op, dq_arena *arena) {
 }
 
 dq_status dq_op_run_unprepared(dq_op *op) {
-  dq_arena *arena = dq_arena_new(op->context->memory_limit);
+  dq_arena *arena = dq_context_arena(op->context);
   if (!arena) return dq_fail_memory(op->error, 0);
   dq_status status = run_in(op, arena);
   dq_arena_free(arena);

@@ -122,7 +122,7 @@ static dq_status run_in(dq_op *op, dq_arena *arena, float_form *it) {
 }
 
 static dq_status in_arena(dq_op *op, dq_status (*work)(dq_op *, dq_arena *, float_form *)) {
-  dq_arena *arena = dq_arena_new(op->context ? op->context->memory_limit : 0);
+  dq_arena *arena = dq_context_arena(op->context);
   if (!arena) return dq_fail_memory(op->error, 0);
   float_form form;
   dq_status status = work(op, arena, &form);

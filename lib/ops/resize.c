@@ -346,10 +346,10 @@ static dq_status interpolate(dq_op *op, resize_job *job) {
   size_t threads = (size_t)dq_pool_threads(op->context ? op->context->pool : NULL);
   job->buffer_bytes = (size_t)most * sizeof(double);
   if (job->input->type == DQ_F32) job->buffer_bytes /= 2;
-  job->buffers = malloc(2 * threads * job->buffer_bytes);
+  job->buffers = dq_context_alloc(op->context, 2 * threads * job->buffer_bytes);
   if (!job->buffers) return dq_fail_memory(op->error, 2 * threads * job->buffer_bytes);
   dq_op_parallel(op, blocks, most, interpolate_block, job);
-  free(job->buffers);
+  dq_budget_free(job->buffers);
   return DQ_OK;
 }
 
@@ -378,7 +378,7 @@ static dq_status run(dq_op *op) {
   if (dq_tensor_count(job.output) == 0) return DQ_OK;
   if (dq_tensor_count(job.input) == 0)
     return dq_op_fail(op, DQ_BAD_INPUT, "an empty input cannot be resized");
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_context_arena(op->context);
   if (!arena) return dq_fail_memory(op->error, 0);
   dq_status status = run_tables(op, &job, arena);
   dq_arena_free(arena);

@@ -142,10 +142,10 @@ static dq_status run(dq_op *op) {
   int64_t rows = dq_tensor_product(input, 0, axis) * job.inner;
   if (rows == 0 || job.k == 0) return DQ_OK;
   size_t threads = (size_t)dq_pool_threads(op->context ? op->context->pool : NULL);
-  job.heaps = calloc(threads * (size_t)job.k, sizeof *job.heaps);
+  job.heaps = dq_context_alloc(op->context, threads * (size_t)job.k * sizeof *job.heaps);
   if (!job.heaps) return dq_fail_memory(op->error, threads * (size_t)job.k * sizeof *job.heaps);
   dq_op_parallel(op, rows, job.size, top_k_row, &job);
-  free(job.heaps);
+  dq_budget_free(job.heaps);
   return DQ_OK;
 }
 

@@ -61,10 +61,10 @@ static int by_slice(const void *left, const void *right, void *argument) {
 }
 
 static void release(groups *g) {
-  free(g->order);
-  free(g->inverse);
-  free(g->first);
-  free(g->counts);
+  dq_budget_free(g->order);
+  dq_budget_free(g->inverse);
+  dq_budget_free(g->first);
+  dq_budget_free(g->counts);
 }
 
 static int by_first(const void *left, const void *right) {
@@ -86,9 +86,13 @@ static void number_groups(const slices *s, groups *g, bool sorted) {
   }
 }
 
+static int64_t *new_indices(const dq_op *op, size_t count) {
+  return dq_context_alloc(op->context, count * sizeof(int64_t));
+}
+
 static dq_status find_groups(const dq_op *op, const slices *s, groups *g) {
   size_t count = (size_t)s->size + 1;
-  *g = (groups){0, calloc(count, 8), calloc(count, 8), calloc(count, 8), calloc(count, 8)};
+  *g = (groups){0, new_indices(op, count), new_indices(op, count), new_indices(op, count), new_indices(op, count)};
   if (!g->order || !g->inverse || !g->first || !g->counts) {
     release(g);
     return dq_fail_memory(op->error, 4 * count * sizeof *g->order);

@@ -67,7 +67,7 @@ dq_status dq_pass_fuse_addition(dq_graph *copy, const dq_shape_request *shapes, 
                                 dq_error *error) {
   bool any = false;
   for (int n = 0; n < copy->node_count; n++) any |= dq_node_is(copy->nodes[n], "Add");
-  dq_arena *arena = any ? dq_arena_new(0) : NULL;
+  dq_arena *arena = any ? dq_context_arena(context) : NULL;
   if (!any) return DQ_OK;
   dq_status status = arena ? fuse_all(copy, shapes, context, arena, error) : dq_fail_memory(error, 0);
   dq_arena_free(arena);

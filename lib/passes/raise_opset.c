@@ -379,7 +379,7 @@ dq_status dq_raise_opset(dq_graph *graph, int64_t to, const dq_context *context,
   if (from < DQ_OPSET_OLDEST || to > DQ_OPSET_NEWEST || graph->has_functions)
     return dq_fail(error, DQ_UNSUPPORTED, "opset %" PRId64 "%s cannot be raised to %" PRId64, from,
                    graph->has_functions ? " of a model with functions of its own" : "", to);
-  dq_arena *arena = dq_arena_new(0);
+  dq_arena *arena = dq_context_arena(context);
   if (!arena) return dq_fail_memory(error, 0);
   dq_tensor *tensors = NULL;
   dq_error ignored = {0}; // rules that need a shape or type that is not known say so

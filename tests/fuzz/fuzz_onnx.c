@@ -11,9 +11,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   dq_error error = {0};
   dq_graph *graph = NULL;
-  dq_context context = {.memory_limit = (size_t)64 << 20};
+  dq_budget budget = {.limit = (size_t)64 << 20};
+  dq_context context = {.budget = &budget};
   if (dq_onnx_load_bytes(&graph, data, size, "/nonexistent", &context, &error) != DQ_OK) return 0;
-  dq_arena *arena = dq_arena_new((size_t)256 << 20);
+  dq_arena *arena = dq_arena_new(&budget);
   dq_tensor *tensors;
   if (arena) (void)dq_infer(graph, NULL, true, &context, arena, &tensors, &error);
   dq_arena_free(arena);

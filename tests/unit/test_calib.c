@@ -24,7 +24,7 @@ static void make_picture(float *values, int picture) {
 
 static void fill(dq_histogram *histogram, int from, int to) {
   float values[VALUES];
-  assert_int_equal(dq_histogram_init(histogram, NULL), DQ_OK);
+  assert_int_equal(dq_histogram_init(histogram, NULL, NULL), DQ_OK);
   for (int p = from; p < to; p++) {
     make_picture(values, p);
     dq_histogram_add(histogram, values, VALUES);
@@ -66,7 +66,7 @@ static void merging_nothing_changes_nothing(void **state) {
 static void moving_average_follows_pictures(void **state) {
   (void)state;
   dq_histogram histogram;
-  assert_int_equal(dq_histogram_init(&histogram, NULL), DQ_OK);
+  assert_int_equal(dq_histogram_init(&histogram, NULL, NULL), DQ_OK);
   dq_histogram_add(&histogram, (float[]){-1, 2}, 2);
   dq_histogram_add(&histogram, (float[]){-2, 4}, 2);
   dq_histogram_add(&histogram, (float[]){NAN}, 1); // no picture
@@ -128,8 +128,8 @@ static void error_agrees_with_quantizing_values(void **state) {
 static void entropy_cuts_outliers_only(void **state) {
   (void)state;
   dq_histogram far, even;
-  assert_int_equal(dq_histogram_init(&far, NULL), DQ_OK);
-  assert_int_equal(dq_histogram_init(&even, NULL), DQ_OK);
+  assert_int_equal(dq_histogram_init(&far, NULL, NULL), DQ_OK);
+  assert_int_equal(dq_histogram_init(&even, NULL, NULL), DQ_OK);
   float *values = malloc(200000 * sizeof *values);
   dq_random random = {5};
   for (int i = 0; i < 200000; i++) values[i] = fabsf(dq_random_normal(&random));
@@ -151,7 +151,7 @@ static void constant_values_are_fine(void **state) {
   const float constants[] = {0, 5, -3, 1e-40f, 3e38f};
   for (size_t c = 0; c < sizeof constants / sizeof *constants; c++) {
     dq_histogram histogram;
-    assert_int_equal(dq_histogram_init(&histogram, NULL), DQ_OK);
+    assert_int_equal(dq_histogram_init(&histogram, NULL, NULL), DQ_OK);
     dq_histogram_add(&histogram, (float[]){constants[c], constants[c]}, 2);
     for (int o = 0; dq_observer_at(o); o++) {
       dq_range_pair range = dq_observer_at(o)->range(&histogram, &usual);

@@ -34,7 +34,7 @@ static int end(void **state) {
 
 // Value v is spread evenly over low...high, and has that range.
 static void spread(fixture *it, int v, float low, float high) {
-  assert_int_equal(dq_histogram_init(&it->histograms[v], NULL), DQ_OK);
+  assert_int_equal(dq_histogram_init(&it->histograms[v], NULL, NULL), DQ_OK);
   for (int i = 0; i < POINTS; i++) it->points[i] = low + (high - low) * ((float)i + 0.5f) / POINTS;
   dq_histogram_add(&it->histograms[v], it->points, POINTS);
   it->values[v] = (dq_summed_value){&it->histograms[v], {low, high}};

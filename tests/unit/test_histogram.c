@@ -15,7 +15,7 @@ enum { HALF = DQ_HISTOGRAM_BINS / 2 };
 
 static dq_histogram of(const float *values, int64_t count) {
   dq_histogram histogram;
-  assert_int_equal(dq_histogram_init(&histogram, NULL), DQ_OK);
+  assert_int_equal(dq_histogram_init(&histogram, NULL, NULL), DQ_OK);
   dq_histogram_add(&histogram, values, count);
   return histogram;
 }

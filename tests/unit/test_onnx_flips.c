@@ -182,7 +182,8 @@ static dq_status load_and(int work, const wire *model, dq_error *error) {
   dq_graph *graph = NULL;
   *error = (dq_error){0};
   DQ_TRY(dq_onnx_load_bytes(&graph, model->data, model->size, folder, &context, error));
-  dq_arena *arena = dq_arena_new((size_t)64 << 20);
+  dq_budget budget = {.limit = (size_t)64 << 20};
+  dq_arena *arena = dq_arena_new(&budget);
   dq_status status = works[work].run(graph, arena, error);
   dq_arena_free(arena);
   dq_graph_free(graph);
@@ -261,7 +262,8 @@ static int set_up(void **state) {
   if (!mkdtemp(folder) || dq_cpu_mask_parse("native", &mask, &error) != DQ_OK ||
       dq_context_init(&context, 1, mask, &error) != DQ_OK)
     return -1;
-  context.memory_limit = (size_t)256 << 20;
+  static dq_budget budget = {.limit = (size_t)256 << 20};
+  context.budget = &budget;
   snprintf(pictures, sizeof pictures, "%s/pictures.npy", folder);
   snprintf(spec, sizeof spec, "npy:%s", pictures);
   dq_arena *arena = dq_arena_new(0);

@@ -48,8 +48,10 @@ static int leave(void **state) {
 static dq_status open_limited(dq_data **data, const char *spec, int64_t limit, size_t memory) {
   dq_data_options options = {
       .spec = spec, .limit = limit, .sources = &dq_pb_source, .source_count = 1};
+  static dq_budget budget;
   static dq_context context;
-  context = (dq_context){.memory_limit = memory};
+  budget = (dq_budget){.limit = memory};
+  context = (dq_context){.budget = &budget};
   return dq_data_open(data, &options, &context, &error);
 }
 

@@ -89,7 +89,8 @@ static dq_status open_picture(dq_data **data, bool strict) {
   dq_error error = {0};
   put("list.txt", "p.png 0\n", 8);
   dq_data_options options = {.spec = "list.txt", .preset = "vww", .strict = strict};
-  dq_context context = {.memory_limit = (size_t)256 << 20};
+  static dq_budget budget = {.limit = (size_t)256 << 20};
+  static dq_context context = {.budget = &budget};
   return dq_data_open(data, &options, &context, &error);
 }
 

@@ -216,10 +216,36 @@ static void memory_limit(void **state) {
   add(graph, "Relu", 1, &x, "y");
   interface(graph, x, dq_graph_find(graph, "y"));
   assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
-  dq_context small = {.memory_limit = 1 << 20};
+  dq_budget budget = {.limit = 1 << 20};
+  dq_context small = {.budget = &budget};
   dq_error error = {0};
   dq_plan *plan = NULL;
   assert_int_equal(dq_plan_new(&plan, graph, NULL, &small, &error), DQ_SYSTEM);
+  dq_graph_free(graph);
+}
+
+// The copy of a graph and what the passes keep count as well as the values: here they are nearly all.
+static void memory_limit_of_sessions(void **state) {
+  (void)state;
+  dq_graph *graph = new_graph();
+  dq_value *x = shaped(graph, "x", 1, (int64_t[]){8}), *last = x;
+  for (int i = 0; i < 10000; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "v%d", i);
+    last = add(graph, "Neg", 1, &last, name)->outputs[0];
+  }
+  interface(graph, x, last);
+  assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+  for (int enough = 0; enough < 2; enough++) {
+    dq_budget budget = {.limit = (size_t)(enough ? 64 : 2) << 20};
+    dq_context bounded = {.budget = &budget};
+    dq_error error = {0};
+    dq_session session;
+    assert_int_equal(dq_session_open(&session, graph, NULL, &bounded, &error), enough ? DQ_OK : DQ_SYSTEM);
+    if (enough) assert_true(budget.used > (2 << 20));
+    dq_session_close(&session);
+    assert_int_equal(budget.used, 0);
+  }
   dq_graph_free(graph);
 }
 
@@ -566,7 +592,7 @@ static int end(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(memory_is_never_shared_too_early), cmocka_unit_test(memory_limit),
+      cmocka_unit_test(memory_is_never_shared_too_early), cmocka_unit_test(memory_limit), cmocka_unit_test(memory_limit_of_sessions),
       cmocka_unit_test(a_run_goes_back_to_a_state), cmocka_unit_test(packed_weights_are_given_back),
       cmocka_unit_test(taps_change_no_bit), cmocka_unit_test(batch_norm_by_hand),
       cmocka_unit_test(affine_by_hand), cmocka_unit_test(affine_behind_groups), cmocka_unit_test(batch_norm_in_half), cmocka_unit_test(ends_of_residual_blocks),
