@@ -127,6 +127,7 @@ static const dq_column model_columns[] = {
     {"quality", "Quality", DQ_COLUMN_REAL, NULL, 4, 0, 1},
     {"sqnr", "SQNR", DQ_COLUMN_REAL, "dB", 2, 0, 1},
     {"agreement", "Agreement", DQ_COLUMN_PERCENT, NULL, 2, 0, 2},
+    {"nonfinite", "Not finite", DQ_COLUMN_INT, NULL, 0, 0, 1},
     {"planned_bytes", "Planned memory", DQ_COLUMN_BYTES, NULL, 0, 0, 12},
     {"planned_over_live", "Planned over live", DQ_COLUMN_REAL, NULL, 3, 0, 12},
 };
@@ -171,9 +172,12 @@ static void put_model(dq_table *table, const dq_study *study) {
   }
   if (!study->comparison.output_count) return;
   const dq_comparison *output = &study->comparison.outputs[0].comparison;
-  if (output->values || output->nonfinite) dq_table_put_real(table, "sqnr", dq_comparison_sqnr(output));
+  if (output->values) dq_table_put_real(table, "sqnr", dq_comparison_sqnr(output));
   if (study->comparison.scores)
     dq_table_put_real(table, "agreement", dq_comparison_agreement(output));
+  if (!output->nonfinite) return;
+  dq_table_put_int(table, "nonfinite", output->nonfinite);
+  dq_table_mark(table, "nonfinite", DQ_MARK_BAD);
 }
 
 static dq_status finish(const report_options *options, const dq_report *report, dq_table *table,

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/eval/eval.h"
 #include "lib/eval/runner.h"
 
 struct dq_judge {
@@ -82,10 +83,11 @@ static dq_status compare(void *user, const dq_judge *judge, int64_t picture, con
     int64_t count = dq_tensor_count(output);
     const float *other = output->data;
     for (int64_t i = 0; i < count; i++) {
-      double e = (double)exact[i], apart = e - (double)other[i];
-      d->sum[o] += e, d->square[o] += e * e, d->noise[o] += apart * apart;
+      if (!isfinite(exact[i])) continue;
+      double e = (double)exact[i];
+      d->sum[o] += e, d->square[o] += e * e, d->noise[o] += dq_squared_error(e, (double)other[i]);
+      d->count[o]++;
     }
-    d->count[o] += (double)count;
   }
   return DQ_OK;
 }
@@ -110,6 +112,7 @@ dq_status dq_judge_noise(const dq_judge *judge, const dq_graph *graph, double *n
     if (!(d.count[o] > 0)) continue;
     double variance = d.square[o] - d.sum[o] * d.sum[o] / d.count[o];
     if (variance > 0) *noise += d.noise[o] / variance;
+    else if (isinf(d.noise[o])) *noise = INFINITY;
     measured++;
   }
   dq_arena_free(arena);

@@ -321,6 +321,7 @@ typedef struct dq_model_accuracy_facts {
   int64_t pictures;
   int figure_count; // 0: the data has no labels
   dq_figure_row figures[8];
+  int64_t nonfinite; // pictures with an output that is NaN or +infinite somewhere; such scores are wrong
 } dq_model_accuracy_facts;
 
 void dq_model_accuracy_defaults(dq_model_accuracy_options *options, size_t size);
@@ -345,12 +346,13 @@ typedef struct dq_model_compare_row {
   const char *value;     // of the reference
   const char *compared;  // of the model
   const char *layer;     // Conv, Gemm, ... of the reference whose result it is, or NULL
-  double sqnr;           // signal-to-noise ratio in dB over all pictures; infinite: equal
-  double cosine;
-  double largest;        // absolute difference
-  int64_t values;        // compared
-  int64_t nonfinite;     // left out: NaN or infinite on one side
+  double sqnr;           // signal-to-noise ratio in dB over all pictures; INFINITY: equal, -INFINITY: nonfinite is not 0
+  double cosine;         // NaN when nonfinite is not 0
+  double largest;        // absolute difference; INFINITY when nonfinite is not 0
+  int64_t values;        // elements compared, those that are finite in the reference
+  int64_t nonfinite;     // of them, those that are NaN or infinite in the model: no error is larger
   double agreement;      // percent of pictures with the same largest score; -1: no scores
+  int64_t left_out;      // elements that are NaN or infinite in the reference, left out
 } dq_model_compare_row;
 
 void dq_model_compare_defaults(dq_model_compare_options *options, size_t size);

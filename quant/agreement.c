@@ -1,14 +1,23 @@
 #include "quant/agreement.h"
 
+#include <math.h>
+
 #include "quant/rounding_internal.h"
 
-// The answer at one position; channels are `step` apart.
+// The answer at one position; channels are `step` apart. -1: all are NaN.
 static int64_t answer_of(const float *at, int64_t channels, int64_t step) {
-  if (channels == 1) return *at > 0.5F;
-  int64_t best = 0;
-  for (int64_t c = 1; c < channels; c++)
-    if (at[c * step] > at[best * step]) best = c;
+  int64_t best = -1;
+  if (channels == 1) return isnan(*at) ? -1 : *at > 0.5F;
+  for (int64_t c = 0; c < channels; c++)
+    if (!isnan(at[c * step]) && (best < 0 || at[c * step] > at[best * step])) best = c;
   return best;
+}
+
+static bool is_equal(const float *exact, const float *other, int64_t channels, int64_t step) {
+  for (int64_t c = 0; c < channels; c++)
+    if (dq_is_broken((double)exact[c * step], (double)other[c * step])) return false;
+  int64_t answer = answer_of(exact, channels, step);
+  return answer >= 0 && answer == answer_of(other, channels, step);
 }
 
 dq_status dq_agreement_add(dq_agreement *agreement, const dq_tensor *exact, const dq_tensor *other, dq_error *error) {
@@ -23,7 +32,7 @@ dq_status dq_agreement_add(dq_agreement *agreement, const dq_tensor *exact, cons
   for (int64_t n = 0; n < exact->dims[0]; n++, a += channels * step, b += channels * step)
     for (int64_t p = 0; p < step; p++) {
       agreement->answers++;
-      agreement->equal += answer_of(a + p, channels, step) == answer_of(b + p, channels, step);
+      agreement->equal += is_equal(a + p, b + p, channels, step);
     }
   return DQ_OK;
 }

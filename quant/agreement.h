@@ -12,7 +12,8 @@ typedef struct dq_agreement {
 } dq_agreement;
 
 // Adds one output of one picture, float32 NxC or NxCxHxW...: an answer per N and position, the channel that is
-// highest (the first of equal ones; with one channel: whether it is above 0.5). DQ_UNSUPPORTED: other outputs.
+// highest (the first of equal ones; with one channel: whether it is above 0.5). Where a channel of `other` is NaN or
+// infinite and that of `exact` is not, answers differ. DQ_UNSUPPORTED: other outputs.
 dq_status dq_agreement_add(dq_agreement *agreement, const dq_tensor *exact, const dq_tensor *other, dq_error *error);
 
 // Runs both graphs on the first `pictures` of the data and compares their first outputs. The result has one figure,

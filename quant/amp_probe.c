@@ -7,6 +7,7 @@
 
 #include "lib/base/half.h"
 #include "lib/base/random.h"
+#include "lib/eval/eval.h"
 #include "lib/exec/plan.h"
 #include "quant/amp_internal.h"
 
@@ -183,8 +184,8 @@ double dq_amp_probe_sqnr(const dq_amp_probe *probe) {
       if (!dq_plan_output_fixed(probe->plans[0][kind], o)) continue;
       const dq_tensor *exact = dq_plan_output(probe->plans[0][kind], o), *half = dq_plan_output(probe->plans[1][kind], o);
       for (int64_t i = 0; exact->type == DQ_F32 && i < dq_tensor_count(exact); i++) {
-        double x = (double)((const float *)exact->data)[i], d = x - (double)((const float *)half->data)[i];
-        signal += x * x, noise += d * d;
+        double x = (double)((const float *)exact->data)[i], y = (double)((const float *)half->data)[i];
+        signal += dq_squared_signal(x), noise += dq_squared_error(x, y);
       }
     }
     if (!(signal > 0)) continue;

@@ -28,7 +28,7 @@ static dq_status open_decoder(dq_answers *it, bool *found, const dq_graph *graph
 
 dq_status dq_answers_open(dq_answers *it, bool *found, const dq_graph *graph, const dq_tensor *tensors,
                           const char *decode, dq_arena *arena, dq_error *error) {
-  *it = (dq_answers){0};
+  *it = (dq_answers){.outputs = graph->output_count};
   *found = false;
   DQ_TRY(open_decoder(it, found, graph, tensors, decode, arena, error));
   for (int i = 0; *found && i < 2; i++) {
@@ -47,6 +47,15 @@ static double largest(const double *scores, int64_t count) {
   return most;
 }
 
+// Whether an element is NaN or infinite though it is not in float. What is decoded from it may look like any box: the
+// sigmoid of infinity is a score of 1.
+static bool is_broken(const dq_tensor *exact, const dq_tensor *other) {
+  const float *a = exact->data, *b = other->data;
+  for (int64_t i = 0; i < dq_tensor_count(exact); i++)
+    if (dq_is_broken((double)a[i], (double)b[i])) return true;
+  return false;
+}
+
 dq_status dq_answers_compare(dq_answers *it, const dq_tensor *const *exact, const dq_tensor *const *other,
                              double *signal, double *noise, dq_error *error) {
   int64_t classes = it->decoder.classes;
@@ -58,11 +67,13 @@ dq_status dq_answers_compare(dq_answers *it, const dq_tensor *const *exact, cons
     double score = largest(wanted, classes);
     if (score <= DQ_LOWEST_SCORE && largest(got, classes) <= DQ_LOWEST_SCORE) continue;
     double moved = score * (1 - dq_box_iou(&it->boxes[0][i], &it->boxes[1][i]));
-    *noise += moved * moved;
+    *noise += dq_squared_signal(moved);
     for (int64_t c = 0; c < classes; c++) {
-      *signal += wanted[c] * wanted[c];
-      *noise += (wanted[c] - got[c]) * (wanted[c] - got[c]);
+      *signal += dq_squared_signal(wanted[c]);
+      *noise += dq_squared_error(wanted[c], got[c]);
     }
   }
+  for (int o = 0; o < it->outputs; o++)
+    if (is_broken(exact[o], other[o])) *noise = INFINITY;
   return DQ_OK;
 }

@@ -8,6 +8,7 @@
 
 typedef struct dq_answers {
   dq_decoder decoder;
+  int outputs;       // of the network, float32
   dq_box *boxes[2];  // of both networks on one picture
   double *scores[2]; // candidates x classes
 } dq_answers;
@@ -21,7 +22,8 @@ void dq_answers_close(dq_answers *answers); // safe on a zeroed struct
 
 // *noise: sum over candidates of the squared differences of their scores, by class, and of (m (1 - IoU))^2 with the
 // highest score m in float and the overlap of both boxes; *signal: sum of squared scores in float. Candidates with
-// no score over DQ_LOWEST_SCORE in either network, which detections leave out, do not count. Outputs in the graph's order.
+// no score over DQ_LOWEST_SCORE in either network, which detections leave out, do not count. *noise is infinite when an
+// element of an output is broken (dq_is_broken). Outputs in the graph's order.
 dq_status dq_answers_compare(dq_answers *answers, const dq_tensor *const *exact, const dq_tensor *const *other,
                              double *signal, double *noise, dq_error *error);
 

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/eval/eval.h"
+
 static int channel_axis(const dq_tensor *tensor) {
   if (tensor->rank > 3) return 1;
   if (tensor->rank < 3) return -1;
@@ -24,9 +26,8 @@ dq_status dq_closeness_add(dq_closeness *closeness, const dq_tensor *shape, cons
   for (int64_t o = 0; o < outer; o++)
     for (int64_t c = 0; c < channels; c++)
       for (int64_t i = 0; i < inner; i++, exact++, other++) {
-        double difference = (double)*exact - (double)*other;
-        closeness->signal[c] += (double)*exact * (double)*exact;
-        closeness->noise[c] += difference * difference;
+        closeness->signal[c] += dq_squared_signal((double)*exact);
+        closeness->noise[c] += dq_squared_error((double)*exact, (double)*other);
       }
   return DQ_OK;
 }
@@ -45,7 +46,7 @@ double dq_closeness_mean(const dq_closeness *outputs, int count) {
   for (int o = 0; o < count; o++)
     for (int64_t c = 0; c < outputs[o].channels; c++) {
       double signal = outputs[o].signal[c], noise = outputs[o].noise[c];
-      if (!(signal > 0)) continue;
+      if (!(signal > 0) && noise < INFINITY) continue;
       sum += noise > 0 ? fmin(10 * log10(signal / noise), MOST) : MOST;
       channels++;
     }
@@ -55,11 +56,10 @@ double dq_closeness_mean(const dq_closeness *outputs, int count) {
 double dq_relative_noise(const float *exact, const float *other, int64_t count) {
   double noise = 0, power = 0;
   for (int64_t i = 0; i < count; i++) {
-    double difference = (double)other[i] - (double)exact[i];
-    noise += difference * difference;
-    power += (double)exact[i] * (double)exact[i];
+    noise += dq_squared_error((double)exact[i], (double)other[i]);
+    power += dq_squared_signal((double)exact[i]);
   }
-  return power > 0 ? noise / power : 0;
+  return power > 0 ? noise / power : noise < INFINITY ? 0 : INFINITY;
 }
 
 typedef struct ratios {
@@ -67,20 +67,37 @@ typedef struct ratios {
   double fell;            // in all
 } ratios;
 
+static bool is_finite_in_both(const double *before, const double *after, int64_t picture) {
+  return before[picture] < INFINITY && after[picture] < INFINITY;
+}
+
+// Pictures of infinite noise that there are less of now.
+static int64_t fewer_infinite(const double *before, const double *after, int64_t pictures) {
+  int64_t fewer = 0;
+  for (int64_t p = 0; p < pictures; p++) fewer += !(before[p] < INFINITY) - !(after[p] < INFINITY);
+  return fewer;
+}
+
 static ratios ratios_of(const double *before, const double *after, int64_t pictures) {
-  double fell = 0, all = 0, sum = 0, squares = 0, count = (double)pictures;
+  int64_t fewer = fewer_infinite(before, after, pictures);
+  if (fewer > 0) return (ratios){INFINITY, 0, INFINITY};
+  if (fewer < 0) return (ratios){-INFINITY, 0, -INFINITY}; // nothing that the others gain makes up for it
+  double fell = 0, all = 0, sum = 0, squares = 0, count = 0;
   for (int64_t p = 0; p < pictures; p++) {
+    if (!is_finite_in_both(before, after, p)) continue;
     fell += before[p] - after[p];
     all += before[p] + after[p];
+    count++;
   }
   if (!(all > 0)) return (ratios){0};
   double least = 1e-9 * all / count; // noise that is none has a logarithm too
   for (int64_t p = 0; p < pictures; p++) {
+    if (!is_finite_in_both(before, after, p)) continue;
     double ratio = log((before[p] + least) / (after[p] + least));
     sum += ratio;
     squares += ratio * ratio;
   }
-  double mean = sum / count, variance = pictures > 1 ? (squares - sum * mean) / (count - 1) : 0;
+  double mean = sum / count, variance = count > 1 ? (squares - sum * mean) / (count - 1) : 0;
   return (ratios){mean, sqrt(fmax(0, variance) / count), fell};
 }
 

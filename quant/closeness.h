@@ -18,14 +18,16 @@ dq_status dq_closeness_add(dq_closeness *closeness, const dq_tensor *shape, cons
 void dq_closeness_clear(dq_closeness *closeness);
 
 // Mean over the channels of all outputs of 10 log10(signal / noise), in dB, each at most 100;
-// channels that are 0 do not count. Channels run along axis 1 of four or more dimensions and along the
+// channels that are 0 do not count. -INFINITY when an element is broken (dq_is_broken). Channels run along axis 1 of four or more dimensions and along the
 // shorter of the last two of three; the rest is one.
 double dq_closeness_mean(const dq_closeness *outputs, int count);
 
-// What share of the squares of an output the squares of its error are; 0 when they are 0.
+// What share of the squares of an output the squares of its error are; 0 when they are 0, infinite when an element is
+// broken.
 double dq_relative_noise(const float *exact, const float *other, int64_t count);
 
-// Mean over pictures of ln(before / after); noise that is none counts as a 1e-9th of all.
+// Mean over pictures of ln(before / after); noise that is none counts as a 1e-9th of all. Where the pictures of infinite
+// noise become fewer it is INFINITY, where they become more -INFINITY; as many are left out.
 double dq_noise_ratio(const double *before, const double *after, int64_t pictures);
 
 // Whether noise is less, and how surely: it is less in all, and over pictures the mean of log(before / after) is more

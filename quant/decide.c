@@ -353,7 +353,7 @@ static double gain_by_picture(const judge *it) {
   const double *before = it->best.noise, *after = it->now.noise;
   double sum = 0;
   for (int64_t p = 0; p < it->what.pictures; p++)
-    if (before[p] > 0 && after[p] > 0) sum += 10 * log10(before[p] / after[p]);
+    if (before[p] > 0 && after[p] > 0 && before[p] < INFINITY) sum += 10 * log10(before[p] / after[p]);
   return it->what.pictures ? sum / (double)it->what.pictures : 0;
 }
 

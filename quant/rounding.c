@@ -239,13 +239,14 @@ static dq_status judge(const rounder *it, judgement *found) {
                            &job->options->shapes, job->context, job->error);
   int64_t first = it->fitted < job->pictures ? it->fitted : 0;
   for (int64_t p = first; status == DQ_OK && p < job->pictures; p++) {
-    double before = all.noise;
+    dq_comparison picture = {0};
     status = dq_network_pair_run(&pair, job->data, p, job->error);
     for (int o = 0; status == DQ_OK && o < dq_plan_output_count(pair.sessions[0].plan); o++)
       if (dq_plan_output_fixed(pair.sessions[0].plan, o))
-        status = dq_comparison_add(&all, dq_plan_output(pair.sessions[0].plan, o),
+        status = dq_comparison_add(&picture, dq_plan_output(pair.sessions[0].plan, o),
                                    dq_plan_output(pair.sessions[1].plan, o), -1, job->error);
-    found->noises[found->count++] = all.noise - before;
+    all.signal += picture.signal, all.noise += picture.noise, all.values += picture.values;
+    found->noises[found->count++] = picture.noise;
   }
   dq_network_pair_close(&pair);
   found->sqnr = dq_comparison_sqnr(&all);

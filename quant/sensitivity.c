@@ -31,8 +31,11 @@ static dq_status no_memory(const study *it) { return dq_fail_memory(it->job.erro
 
 static bool is_right(const study *it, const dq_tensor *scores, int64_t picture) {
   int64_t best = 0, count = dq_tensor_count(scores);
-  for (int64_t i = 1; i < count; i++)
-    if (dq_tensor_get(scores, i) > dq_tensor_get(scores, best)) best = i;
+  for (int64_t i = 0; i < count; i++) {
+    double score = dq_tensor_get(scores, i);
+    if (dq_is_no_score(score)) return false;
+    if (score > dq_tensor_get(scores, best)) best = i;
+  }
   return best == it->labels[picture];
 }
 
@@ -62,6 +65,7 @@ static dq_status compare(study *it, int slot, const dq_tensor *tensor, dq_sensit
   if (slot) { // adds to the noise, but has no say in agreement
     effect->outputs.signal += other.signal;
     effect->outputs.noise += other.noise;
+    effect->outputs.values += other.values;
   } else if (it->labels) {
     effect->right += is_right(it, tensor, it->picture);
   }

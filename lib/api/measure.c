@@ -14,7 +14,7 @@ void dq_model_accuracy_defaults(dq_model_accuracy_options *options, size_t size)
 
 static void give_accuracy(const dq_result *result, dq_model_accuracy_facts *facts) {
   dq_model_accuracy_facts known = {
-      .task = result->task, .pictures = result->pictures, .figure_count = result->count};
+      .task = result->task, .pictures = result->pictures, .figure_count = result->count, .nonfinite = result->nonfinite};
   for (int i = 0; i < result->count; i++)
     known.figures[i] = (dq_figure_row){.name = result->figures[i].name,
                                        .key = result->figures[i].key,
@@ -113,6 +113,7 @@ int dq_model_compare_at(const dq_model *model, int index, dq_model_compare_row *
       .largest = distance->largest,
       .values = distance->values,
       .nonfinite = distance->nonfinite,
+      .left_out = distance->left_out,
       .agreement = index == 0 && all->scores ? dq_comparison_agreement(distance) : -1};
   dq_api_give(row, &known, sizeof known);
   return 1;

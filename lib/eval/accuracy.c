@@ -1,6 +1,7 @@
 // One model over one data set with one task.
 #include "lib/eval/accuracy.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +102,10 @@ dq_status dq_accuracy_run(dq_result *result, const dq_graph *graph, dq_data *dat
                           dq_error *error) {
   accuracy_job job = {.data = data, .context = context};
   dq_status status = run_job(&job, result, graph, options, error);
+  if (status == DQ_OK && result->nonfinite)
+    dq_message(context, DQ_WARNING,
+               "outputs are NaN or infinite on %" PRId64 " of %" PRId64 " pictures; scores that are count as wrong",
+               result->nonfinite, result->pictures);
   dq_task_free(job.task);
   dq_runner_close(&job.runner);
   free(job.outputs);

@@ -10,25 +10,13 @@ typedef struct classification {
   dq_top top;
 } classification;
 
-static bool above(double a, double b) {
-  return a > b || (a == a && b != b);
-} // NaN is lowest
-
-int64_t dq_argmax(const double *values, int64_t count) {
-  int64_t best = 0;
-  for (int64_t i = 1; i < count; i++)
-    if (above(values[i], values[best])) best = i;
-  return best;
-}
-
 void dq_top_add(dq_top *top, const double *scores, int64_t classes, int64_t label) {
   int64_t before = 0; // classes ranked before the label
+  bool answered = true;
   for (int64_t i = 0; i < classes; i++) {
-    bool tie = !above(scores[label], scores[i]);
-    before += above(scores[i], scores[label]) || (i < label && tie);
+    before += scores[i] > scores[label] || (i < label && scores[i] == scores[label]);
+    answered = answered && !dq_is_no_score(scores[i]);
   }
-  // A score that is no number answers nothing, even when all others are none either.
-  bool answered = scores[label] == scores[label];
   top->pictures++;
   top->first += answered && before == 0;
   top->five += answered && before < 5;

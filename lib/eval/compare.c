@@ -5,17 +5,21 @@
 #include "lib/eval/task_internal.h"
 
 static void add_pair(dq_comparison *it, double reference, double other) {
-  if (!isfinite(reference) || !isfinite(other)) {
+  if (!isfinite(reference)) {
+    it->left_out++;
+    return;
+  }
+  it->values++;
+  it->signal += reference * reference;
+  it->noise += dq_squared_error(reference, other);
+  double distance = dq_is_broken(reference, other) ? INFINITY : fabs(reference - other);
+  if (distance > it->largest) it->largest = distance;
+  if (!isfinite(other)) {
     it->nonfinite++;
     return;
   }
-  double difference = reference - other;
-  it->signal += reference * reference;
-  it->noise += difference * difference;
   it->product += reference * other;
   it->other += other * other;
-  if (fabs(difference) > it->largest) it->largest = fabs(difference);
-  it->values++;
 }
 
 void dq_comparison_add_values(dq_comparison *it, const float *reference, const float *other,
@@ -23,11 +27,21 @@ void dq_comparison_add_values(dq_comparison *it, const float *reference, const f
   for (int64_t i = 0; i < count; i++) add_pair(it, (double)reference[i], (double)other[i]);
 }
 
-static int64_t first_largest(const float *values, int64_t count) {
-  int64_t best = 0;
-  for (int64_t i = 1; i < count; i++)
-    if (values[i] > values[best]) best = i;
+// Where the first of the largest elements is; NaN is never the largest. -1: all are NaN.
+static int64_t first_largest(const dq_tensor *tensor, int64_t from, int64_t count) {
+  int64_t best = -1;
+  double largest = -INFINITY;
+  for (int64_t i = 0; i < count; i++) {
+    double value = dq_tensor_get(tensor, from + i);
+    if (!(value > largest) && (best >= 0 || isnan(value))) continue;
+    best = i, largest = value;
+  }
   return best;
+}
+
+static bool agrees(const dq_tensor *reference, const dq_tensor *other, int64_t from, int64_t count) {
+  int64_t best = first_largest(reference, from, count);
+  return best >= 0 && best == first_largest(other, from, count);
 }
 
 dq_status dq_comparison_add(dq_comparison *it, const dq_tensor *reference, const dq_tensor *other,
@@ -38,32 +52,24 @@ dq_status dq_comparison_add(dq_comparison *it, const dq_tensor *reference, const
     return dq_fail(error, DQ_BAD_INPUT, "an output is %s, the reference's %s",
                    dq_tensor_shape_text(other, b, sizeof b),
                    dq_tensor_shape_text(reference, a, sizeof a));
-  int64_t from = item < 0 ? 0 : item * count, best = 0, other_best = 0;
-  if (reference->type == DQ_F32 && other->type == DQ_F32) {
-    const float *x = (const float *)reference->data + from, *y = (const float *)other->data + from;
-    dq_comparison_add_values(it, x, y, count);
-    it->pictures++;
-    it->agree += first_largest(x, count) == first_largest(y, count);
-    return DQ_OK;
-  }
-  for (int64_t i = 0; i < count; i++) {
-    double x = dq_tensor_get(reference, from + i), y = dq_tensor_get(other, from + i);
-    add_pair(it, x, y);
-    if (x > dq_tensor_get(reference, from + best)) best = i;
-    if (y > dq_tensor_get(other, from + other_best)) other_best = i;
-  }
+  int64_t from = item < 0 ? 0 : item * count, broken = it->nonfinite;
+  if (reference->type == DQ_F32 && other->type == DQ_F32)
+    dq_comparison_add_values(it, (const float *)reference->data + from, (const float *)other->data + from, count);
+  else
+    for (int64_t i = from; i < from + count; i++) add_pair(it, dq_tensor_get(reference, i), dq_tensor_get(other, i));
   it->pictures++;
-  it->agree += best == other_best;
+  it->agree += it->nonfinite == broken && agrees(reference, other, from, count);
   return DQ_OK;
 }
 
 double dq_comparison_sqnr(const dq_comparison *it) {
-  if (!it->values && !it->nonfinite) return NAN; // nothing was compared
+  if (!it->values) return NAN; // nothing was compared
   if (it->noise == 0) return INFINITY;
   return 10 * log10(it->signal / it->noise);
 }
 
 double dq_comparison_cosine(const dq_comparison *it) {
+  if (it->nonfinite || !it->values) return NAN;
   double norm = sqrt(it->signal) * sqrt(it->other);
   if (norm == 0) return it->signal == it->other;
   return it->product / norm;

@@ -109,6 +109,14 @@ void dq_decoder_deinit(dq_decoder *it) {
   memset(it, 0, sizeof *it);
 }
 
+// Fields `step` apart. What comes of one that is NaN or infinite may look like any box (the sigmoid of infinity is a
+// score of 1), so that a candidate with such a field is none.
+static bool all_finite(const double *fields, int64_t count, int64_t step) {
+  for (int64_t i = 0; i < count; i++)
+    if (!isfinite(fields[i * step])) return false;
+  return true;
+}
+
 // One anchor at one cell: t holds its fields, `plane` apart.
 static void decode_cell(const dq_decoder *it, const dq_yolo_head *head, int anchor, int64_t y,
                         int64_t x, const double *t, dq_box *box, double *scores) {
@@ -120,8 +128,9 @@ static void decode_cell(const dq_decoder *it, const dq_yolo_head *head, int anch
   double height = bounded_exp(t[3 * plane]) * head->anchors[anchor][1] / (double)it->input_height;
   *box = (dq_box){centre_x - width / 2, centre_y - height / 2, centre_x + width / 2,
                   centre_y + height / 2};
+  bool finite = all_finite(t, YOLOX_FIELDS + head->classes, plane);
   for (int64_t c = 0; c < head->classes; c++)
-    scores[c] = sigmoid(t[(YOLOX_FIELDS + c) * plane]) * object;
+    scores[c] = finite ? sigmoid(t[(YOLOX_FIELDS + c) * plane]) * object : NAN;
 }
 
 // Candidates in the order anchor, row, column.
@@ -150,7 +159,8 @@ static void decode_yolox(const dq_decoder *it, const double *o, dq_box *boxes, d
         *boxes++ =
             (dq_box){(centre_x - width / 2) / full_width, (centre_y - height / 2) / full_height,
                      (centre_x + width / 2) / full_width, (centre_y + height / 2) / full_height};
-        for (int64_t c = 0; c < it->classes; c++) *scores++ = o[4] * o[YOLOX_FIELDS + c];
+        bool finite = all_finite(o, YOLOX_FIELDS + it->classes, 1);
+        for (int64_t c = 0; c < it->classes; c++) *scores++ = finite ? o[4] * o[YOLOX_FIELDS + c] : NAN;
         o += YOLOX_FIELDS + it->classes;
       }
   }

@@ -4,6 +4,7 @@
 #ifndef DQ_EVAL_EVAL_H
 #define DQ_EVAL_EVAL_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -45,6 +46,7 @@ enum { DQ_MAX_FIGURES = 8 };
 typedef struct dq_result {
   const char *task;
   int64_t pictures;
+  int64_t nonfinite; // pictures of them with an output that is NaN or +infinite somewhere
   int count;     // 0 for "none"
   double points; // 1 when figures[0] is in percent, 100 when it is a coefficient
   dq_figure figures[DQ_MAX_FIGURES];
@@ -75,9 +77,13 @@ typedef struct dq_top {
   int64_t pictures, first, five;
 } dq_top;
 
-// Scores of one picture. Of equal scores the one with the smaller index comes first; NaN is worst.
+// Whether nothing follows from a score: NaN or +infinity, what sums that overflow leave behind. -infinity is a
+// score, as networks that mask classes write it.
+static inline bool dq_is_no_score(double score) { return !(score < INFINITY); }
+
+// Scores of one picture. Of equal scores the one with the smaller index comes first. When one of them is no score
+// the picture is answered wrong.
 void dq_top_add(dq_top *top, const double *scores, int64_t classes, int64_t label);
-int64_t dq_argmax(const double *values, int64_t count); // the first of the largest; NaN never
 
 // ---- Binary segmentation: Dice and IoU ----
 
@@ -94,10 +100,11 @@ double dq_dice_pooled(const dq_dice *dice); // 2 |P & M| / (|P| + |M|); 1 when b
 double dq_dice_slices(const dq_dice *dice);
 double dq_iou_pooled(const dq_dice *dice);
 
-// ---- Segmentation in classes: confusion[label * classes + found], pixels ----
+// ---- Segmentation in classes: confusion[label * (classes + 1) + found], pixels ----
 
+// Mask values of `classes` and more are ignored; found values of `classes` and more are no answer, which is wrong.
 void dq_confusion_add(int64_t *confusion, int64_t classes, const uint8_t *found,
-                      const uint8_t *mask, int64_t pixels); // mask values >= classes are ignored
+                      const uint8_t *mask, int64_t pixels);
 double dq_confusion_iou(const int64_t *confusion, int64_t classes, int64_t label);
 // Mean over the classes that the masks contain.
 double dq_confusion_mean_iou(const int64_t *confusion, int64_t classes);
@@ -123,12 +130,27 @@ double dq_average_precision(const uint8_t *hits, int64_t count, int64_t positive
 
 // ---- One model's outputs against another's ----
 
+// What counts as noise, wherever one network is compared with another: the squared difference of an element from the
+// reference's; infinite where the element is NaN or infinite and the reference is not; 0 where the reference itself is
+// neither number nor bound, so that nothing can come close to it.
+static inline double dq_squared_error(double reference, double other) {
+  double difference = reference - other;
+  if (isfinite(difference)) return difference * difference;
+  return isfinite(reference) ? INFINITY : 0;
+}
+// What counts as signal beside it.
+static inline double dq_squared_signal(double reference) { return isfinite(reference) ? reference * reference : 0; }
+// Whether an element is NaN or infinite though the reference is not: no error is larger.
+static inline bool dq_is_broken(double reference, double other) { return isfinite(reference) && !isfinite(other); }
+
 typedef struct dq_comparison {
-  double signal, noise;      // sums of squares of the reference and of the difference
-  double product, other;     // sums of reference * other and of other squared
-  double largest;            // largest absolute difference
-  int64_t values, nonfinite; // compared, and left out because one side is NaN or infinite
-  int64_t pictures, agree;   // argmax over a picture's values equal
+  double signal, noise;      // sums of dq_squared_signal and dq_squared_error
+  double product, other;     // sums of reference * other and of other squared, over elements finite on both sides
+  double largest;            // largest absolute difference; infinite when an element is broken
+  int64_t values;            // elements that are finite in the reference
+  int64_t nonfinite;         // of them, those that are NaN or infinite in the other
+  int64_t left_out;          // elements that are NaN or infinite in the reference
+  int64_t pictures, agree;   // whose largest value has the same place in both and of which no element is broken
 } dq_comparison;
 
 // Entry `item` along dimension 0 of both (item < 0: whole tensors). DQ_BAD_INPUT: other shapes.
@@ -136,8 +158,8 @@ dq_status dq_comparison_add(dq_comparison *comparison, const dq_tensor *referenc
                             const dq_tensor *other, int64_t item, dq_error *error);
 void dq_comparison_add_values(dq_comparison *comparison, const float *reference, const float *other,
                               int64_t count);
-double dq_comparison_sqnr(const dq_comparison *comparison); // dB; INFINITY when nothing differs
-double dq_comparison_cosine(const dq_comparison *comparison);
+double dq_comparison_sqnr(const dq_comparison *comparison); // dB; INFINITY: nothing differs; -INFINITY: an element is broken
+double dq_comparison_cosine(const dq_comparison *comparison); // NaN when an element is broken
 double dq_comparison_agreement(const dq_comparison *comparison); // percent of pictures
 
 #endif

@@ -8,7 +8,7 @@
 #include "lib/eval/task_internal.h"
 
 // Grey values above the middle are foreground.
-enum { FOREGROUND = 127, IGNORED = 255, LARGEST_CLASSES = 255 };
+enum { FOREGROUND = 127, IGNORED = 255, LARGEST_CLASSES = 255, NO_CLASS = 255 };
 
 void dq_dice_add(dq_dice *dice, const uint8_t *found, const uint8_t *mask, int64_t pixels) {
   int64_t both = 0, ours = 0, theirs = 0;
@@ -44,18 +44,18 @@ double dq_iou_pooled(const dq_dice *dice) {
 void dq_confusion_add(int64_t *confusion, int64_t classes, const uint8_t *found,
                       const uint8_t *mask, int64_t pixels) {
   for (int64_t i = 0; i < pixels; i++)
-    if (mask[i] < classes) confusion[mask[i] * classes + found[i]]++;
+    if (mask[i] < classes) confusion[mask[i] * (classes + 1) + (found[i] < classes ? found[i] : classes)]++;
 }
 
 static int64_t row_sum(const int64_t *confusion, int64_t classes, int64_t label) {
   int64_t sum = 0;
-  for (int64_t c = 0; c < classes; c++) sum += confusion[label * classes + c];
+  for (int64_t c = 0; c <= classes; c++) sum += confusion[label * (classes + 1) + c];
   return sum;
 }
 
 double dq_confusion_iou(const int64_t *confusion, int64_t classes, int64_t label) {
-  int64_t both = confusion[label * classes + label], together = row_sum(confusion, classes, label);
-  for (int64_t c = 0; c < classes; c++) together += confusion[c * classes + label];
+  int64_t both = confusion[label * (classes + 1) + label], together = row_sum(confusion, classes, label);
+  for (int64_t c = 0; c < classes; c++) together += confusion[c * (classes + 1) + label];
   together -= both;
   return together ? (double)both / (double)together : 0;
 }
@@ -74,7 +74,7 @@ double dq_confusion_mean_iou(const int64_t *confusion, int64_t classes) {
 double dq_confusion_accuracy(const int64_t *confusion, int64_t classes) {
   int64_t right = 0, all = 0;
   for (int64_t c = 0; c < classes; c++) {
-    right += confusion[c * classes + c];
+    right += confusion[c * (classes + 1) + c];
     all += row_sum(confusion, classes, c);
   }
   return all ? (double)right / (double)all : 0;
@@ -101,7 +101,7 @@ static dq_status open_segment(dq_task *task, const dq_task_options *options, dq_
   it->classes = output->dims[1];
   it->height = (int)output->dims[2];
   it->width = (int)output->dims[3];
-  it->confusion = calloc((size_t)(it->classes * it->classes), sizeof *it->confusion);
+  it->confusion = calloc((size_t)(it->classes * (it->classes + 1)), sizeof *it->confusion);
   return it->confusion ? DQ_OK : dq_fail_memory(error, sizeof *it->confusion);
 }
 
@@ -110,23 +110,29 @@ static void close_segment(dq_task *task) {
   if (it) free(it->confusion);
 }
 
-// The class of each pixel: 0 or 1 for one channel, else the first of the largest.
-static void classify_pixels(const segmentation *it, const double *values, uint8_t *found) {
-  int64_t plane = (int64_t)it->height * it->width;
-  for (int64_t i = 0; i < plane; i++) {
-    int64_t best = 0;
-    if (it->classes == 1) best = values[i] > 0.5;
-    for (int64_t c = 1; c < it->classes; c++)
-      if (values[c * plane + i] > values[best * plane + i]) best = c;
-    found[i] = (uint8_t)best;
+// The class of a pixel: 0 or 1 for one channel, else the first of the largest; NO_CLASS when one is no score.
+static uint8_t class_of(const double *values, int64_t classes, int64_t plane) {
+  int64_t best = 0;
+  for (int64_t c = 0; c < classes; c++) {
+    if (dq_is_no_score(values[c * plane])) return NO_CLASS;
+    if (values[c * plane] > values[best * plane]) best = c;
   }
+  return (uint8_t)(classes == 1 ? *values > 0.5 : best);
 }
 
-static dq_status count_pixels(segmentation *it, const uint8_t *found, dq_image *mask,
+static void classify_pixels(const segmentation *it, const double *values, uint8_t *found) {
+  int64_t plane = (int64_t)it->height * it->width;
+  for (int64_t i = 0; i < plane; i++) found[i] = class_of(values + i, it->classes, plane);
+}
+
+static dq_status count_pixels(segmentation *it, uint8_t *found, dq_image *mask,
                               dq_error *error) {
   int64_t pixels = (int64_t)mask->width * mask->height;
   if (it->classes == 1) {
-    for (int64_t i = 0; i < pixels; i++) mask->pixels[i] = mask->pixels[i] > FOREGROUND;
+    for (int64_t i = 0; i < pixels; i++) {
+      mask->pixels[i] = mask->pixels[i] > FOREGROUND;
+      if (found[i] == NO_CLASS) found[i] = !mask->pixels[i]; // wrong, whatever is there
+    }
     dq_dice_add(&it->dice, found, mask->pixels, pixels);
     return DQ_OK;
   }

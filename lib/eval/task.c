@@ -128,18 +128,29 @@ const char *dq_task_name(const dq_task *task) {
   return task->name;
 }
 
+static bool has_no_scores(const dq_tensor *output, int64_t item) {
+  bool floats = output->type == DQ_F32 || output->type == DQ_F16 || output->type == DQ_F64;
+  int64_t count = dq_item_count(output);
+  for (int64_t i = 0; floats && i < count; i++)
+    if (dq_is_no_score(dq_tensor_get(output, item * count + i))) return true;
+  return false;
+}
+
 dq_status dq_task_add(dq_task *task, const dq_tensor *const *outputs, int64_t item,
                       const dq_sample_info *info, dq_error *error) {
   if (task->functions->add) {
     dq_status status = task->functions->add(task, outputs, item, info, error);
     if (status != DQ_OK) return dq_error_prefix(error, status, "%s", info->name);
+    bool nonfinite = false;
+    for (int o = 0; o < task->output_count; o++) nonfinite = nonfinite || has_no_scores(outputs[o], item);
+    task->nonfinite += nonfinite;
   }
   task->pictures++;
   return DQ_OK;
 }
 
 dq_status dq_task_result(dq_task *task, dq_result *result, dq_error *error) {
-  *result = (dq_result){.task = task->name, .pictures = task->pictures, .points = 1};
+  *result = (dq_result){.task = task->name, .pictures = task->pictures, .nonfinite = task->nonfinite, .points = 1};
   return task->functions->result ? task->functions->result(task, result, error) : DQ_OK;
 }
 

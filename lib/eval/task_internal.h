@@ -18,7 +18,7 @@ struct dq_task {
   const char *name;
   const dq_context *context;
   int output_count;
-  int64_t pictures;
+  int64_t pictures, nonfinite; // as in dq_result
   void *state;
 };
 

@@ -29,7 +29,7 @@ typedef struct dq_chart dq_chart;
 // Adds a chart; owned by the report. NULL in, NULL out, as with tables. A chart without entries is not shown.
 dq_chart *dq_report_chart(dq_report *report, const dq_chart_layout *layout);
 
-// One entry; NaN: no such value. Infinite values fill the scale.
+// One entry; NaN: no such value. Infinite values of either sign fill the scale.
 void dq_chart_add(dq_chart *chart, const char *label, double first, double second);
 void dq_chart_mark(dq_chart *chart, dq_mark mark); // colour of the entry added last
 

@@ -64,6 +64,7 @@ static double scale_of(const dq_chart *chart) {
 
 // A value's share of the scale in hundredths of it.
 static double share_of(double value, double scale) {
+  if (isinf(value)) return 100;
   if (isnan(value) || value <= 0) return 0;
   return value >= scale ? 100 : 100 * value / scale;
 }

@@ -8,6 +8,7 @@ static const dq_column one_columns[] = {
     {"value", "Value", DQ_COLUMN_REAL, NULL, 4, 0, 0},
     {"unit", "Unit", DQ_COLUMN_TEXT, NULL, 0, 8, 1},
     {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0, 2},
+    {"nonfinite", "Not finite", DQ_COLUMN_INT, NULL, 0, 0, 1},
 };
 static const dq_table_layout one_layout = {"accuracy", "Accuracy", one_columns, COUNT(one_columns), false};
 
@@ -19,6 +20,7 @@ static const dq_column change_columns[] = {
     {"change", "Change", DQ_COLUMN_REAL, NULL, 4, 0, 0},
     {"unit", "Unit", DQ_COLUMN_TEXT, NULL, 0, 8, 1},
     {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0, 2},
+    {"nonfinite", "Not finite", DQ_COLUMN_INT, NULL, 0, 0, 1},
 };
 static const dq_table_layout change_layout = {"accuracy", "Accuracy", change_columns, COUNT(change_columns),
                                               false};
@@ -32,6 +34,7 @@ static const dq_column retrained_columns[] = {
     {"change", "Change", DQ_COLUMN_REAL, NULL, 4, 0, 0},
     {"unit", "Unit", DQ_COLUMN_TEXT, NULL, 0, 8, 1},
     {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0, 2},
+    {"nonfinite", "Not finite", DQ_COLUMN_INT, NULL, 0, 0, 1},
 };
 static const dq_table_layout retrained_layout = {"accuracy", "Accuracy", retrained_columns,
                                                  COUNT(retrained_columns), false};
@@ -43,6 +46,9 @@ static void begin_row(dq_table *table, const dq_result *result, const dq_figure 
   dq_table_put_text(table, "key", figure->key);
   if (figure->unit[0]) dq_table_put_text(table, "unit", figure->unit);
   dq_table_put_int(table, "pictures", result->pictures);
+  if (!result->nonfinite) return;
+  dq_table_put_int(table, "nonfinite", result->nonfinite);
+  dq_table_mark(table, "nonfinite", DQ_MARK_BAD);
 }
 
 void dq_report_accuracy(dq_report *report, const dq_result *result) {

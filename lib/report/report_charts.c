@@ -54,6 +54,7 @@ void dq_chart_comparison(dq_report *report, const dq_layer_comparison *compariso
     const dq_layer_pair *pair = &comparison->layers[i];
     if (!pair->comparison.values || !dq_report_shows(filter, label_of(pair->reference->producer))) continue;
     dq_chart_add(chart, label_of(pair->reference->producer), dq_comparison_sqnr(&pair->comparison), NAN);
+    if (pair->comparison.nonfinite) dq_chart_mark(chart, DQ_MARK_BAD);
   }
 }
 

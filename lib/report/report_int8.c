@@ -83,8 +83,9 @@ static void put_distance(dq_table *table, const dq_int8_layer *layer, const dq_q
   for (int i = 0; i < check->comparison.layer_count; i++) {
     const dq_layer_pair *pair = &check->comparison.layers[i];
     const dq_node *node = pair->layer ? pair->layer : pair->reference->producer;
-    if (is_called(node, layer->name) && pair->comparison.values)
-      dq_table_put_real(table, "sqnr", dq_comparison_sqnr(&pair->comparison));
+    if (!is_called(node, layer->name) || !pair->comparison.values) continue;
+    dq_table_put_real(table, "sqnr", dq_comparison_sqnr(&pair->comparison));
+    if (pair->comparison.nonfinite) dq_table_mark(table, "sqnr", DQ_MARK_BAD);
   }
 }
 

@@ -14,6 +14,7 @@ static const dq_column comparison_columns[] = {
     {"cosine", "Cosine", DQ_COLUMN_REAL, NULL, 6, 0, 2},
     {"error", "Largest error", DQ_COLUMN_SIGNIFICANT, NULL, 4, 0, 2},
     {"nonfinite", "Not finite", DQ_COLUMN_INT, NULL, 0, 0, 1},
+    {"left_out", "Left out", DQ_COLUMN_INT, NULL, 0, 0, 5},
 };
 static const dq_table_layout comparison_layout = {
     "comparison", "Compared layer by layer", comparison_columns, COUNT(comparison_columns), false};
@@ -25,6 +26,8 @@ static const dq_column output_columns[] = {
     {"error", "Largest error", DQ_COLUMN_SIGNIFICANT, NULL, 4, 0, 3},
     {"agreement", "Top-1 agreement", DQ_COLUMN_PERCENT, NULL, 2, 0, 2},
     {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0, 5},
+    {"nonfinite", "Not finite", DQ_COLUMN_INT, NULL, 0, 0, 1},
+    {"left_out", "Left out", DQ_COLUMN_INT, NULL, 0, 0, 5},
 };
 static const dq_table_layout output_layout = {"outputs", "Outputs against the reference",
                                               output_columns, COUNT(output_columns), false};
@@ -35,10 +38,15 @@ static const char *label_of(const dq_node *node) {
 }
 
 static void put_distance(dq_table *table, const dq_comparison *comparison) {
-  if (!comparison->values && !comparison->nonfinite) return; // an output whose size depends on the picture
+  if (comparison->left_out) dq_table_put_int(table, "left_out", comparison->left_out);
+  if (!comparison->values) return; // an output whose size depends on the picture
   dq_table_put_real(table, "sqnr", dq_comparison_sqnr(comparison));
   dq_table_put_real(table, "cosine", dq_comparison_cosine(comparison));
   dq_table_put_real(table, "error", comparison->largest);
+  if (!comparison->nonfinite) return;
+  dq_table_put_int(table, "nonfinite", comparison->nonfinite);
+  dq_table_mark(table, "nonfinite", DQ_MARK_BAD);
+  dq_table_mark(table, "sqnr", DQ_MARK_BAD);
 }
 
 dq_table *dq_report_comparison(dq_report *report, const dq_layer_comparison *comparison,
@@ -50,7 +58,7 @@ dq_table *dq_report_comparison(dq_report *report, const dq_layer_comparison *com
     const dq_comparison *distance = &pair->comparison;
     bool shown = dq_report_shows(filter, label_of(node)) ||
                  (pair->layer && dq_report_shows(filter, label_of(pair->layer)));
-    if (!shown || (!distance->values && !distance->nonfinite)) continue;
+    if (!shown || (!distance->values && !distance->left_out)) continue;
     dq_table_row(table);
     if (pair->layer) dq_table_put_text(table, "layer", label_of(pair->layer));
     dq_table_put_text(table, "node", label_of(node));
@@ -59,8 +67,6 @@ dq_table *dq_report_comparison(dq_report *report, const dq_layer_comparison *com
     if (strcmp(pair->reference->name, pair->candidate->name))
       dq_table_put_text(table, "compared", pair->candidate->name);
     put_distance(table, distance);
-    if (distance->nonfinite) dq_table_put_int(table, "nonfinite", distance->nonfinite);
-    if (distance->nonfinite) dq_table_mark(table, "nonfinite", DQ_MARK_BAD);
   }
   dq_table *outputs = dq_report_table(report, &output_layout);
   for (int i = 0; i < comparison->output_count; i++) {

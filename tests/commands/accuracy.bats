@@ -38,6 +38,15 @@ top-1   top1  16.6667"
   cmp a.onnx c.onnx
 }
 
+@test "scores that are not finite are wrong" {
+  pictures 12
+  gives 0 dq-report "$models/nan_weight.onnx" --data list.txt --preset vww
+  has "Figure  Key    Value  Unit  Pictures  Not finite
+------------------------------------------------
+top-1   top1  0.0000  %           12          12"
+  has "dq-report: warning: outputs are NaN or infinite on 12 of 12 pictures; scores that are count as wrong"
+}
+
 @test "pictures of their own" {
   pictures 12
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --eval list.txt --preset vww --eval-limit 8 -o a.onnx --json - -q

@@ -56,6 +56,16 @@ hint: a.onnx is written all the same"
   grep -q '"fp16"' p.json
 }
 
+# 8 bits round small probabilities to 0, whose logarithm is infinite.
+@test "answers that are not finite are no answers" {
+  gives 1 dq-int8 "$models/log_scores.onnx" --data "npy:$x" --max-drop 1 -o a.onnx
+  has "--max-drop: 0 layers in float: agreement 0, 100 points lost"
+  has "agreement  agreement  100.0000  0.0000  -100.0000  %            6"
+  gives 0 dq-int8 "$models/log_scores.onnx" --data "npy:$x" -o b.onnx
+  says "dq-int8: warning: output 'logarithms': 16 elements are NaN or infinite where the original's are not, on 6 pictures"
+  gives 0 dq-int8 "$models/log_scores.onnx" --data "npy:$x" --exclude sigmoid --max-drop 1 -o c.onnx
+}
+
 @test "with a file of precisions" {
   echo '{}' >p.json
   gives 2 dq-int8 "$models/small.onnx" --data "npy:$x" --max-drop 1 --precision p.json -o a.onnx

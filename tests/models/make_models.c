@@ -183,6 +183,17 @@ static void make_nan_weight(maker *m) {
   ((float *)dq_graph_find(m->graph, "conv2.weight")->constant->data)[5] = NAN;
 }
 
+// Logarithms of probabilities, most of which 8 bits round to 0.
+static void make_log_scores(maker *m) {
+  make_small(m);
+  m->graph->outputs[0]->is_output = false, m->graph->output_count = 0;
+  float *head = dq_graph_find(m->graph, "head.weight")->constant->data;
+  for (int i = 0; i < 64; i++) head[i] *= 40;
+  node(m, "Sigmoid", "sigmoid", 1, (dq_value *[]){value(m, "y")}, value(m, "p"));
+  node(m, "Log", "log", 1, (dq_value *[]){value(m, "p")}, value(m, "logarithms"));
+  output(m, value(m, "logarithms"), 2, (int64_t[]){-1, 4});
+}
+
 // One weight of each kind that is out of the ordinary.
 static void make_odd_weights(maker *m) {
   make_small(m);
@@ -343,6 +354,7 @@ static const struct {
     {"qoperator", make_qoperator},
     {"nan_weight", make_nan_weight},
     {"odd_weights", make_odd_weights},
+    {"log_scores", make_log_scores},
     {"loud", make_loud},
     {"loud_norm", make_loud_norm},
     {"unknown_operator", make_unknown_operator},

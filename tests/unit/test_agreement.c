@@ -41,6 +41,20 @@ static void one_channel(void **state) {
   check(4, (int64_t[]){1, 1, 2, 2}, (float[]){0.4f, 0.6f, 0.5f, 1}, (float[]){0.6f, 0.7f, 0.2f, 0.9f}, 4, 3);
 }
 
+// A channel that is NaN or infinite in the second alone: no answer of its point counts, whichever channel is highest.
+// NaN in both: the other channels decide. Nothing but NaN in both is no answer either.
+static void not_finite(void **state) {
+  (void)state;
+  check(2, (int64_t[]){1, 3}, (float[]){1, 2, 3}, (float[]){NAN, 2, 3}, 1, 0);
+  check(2, (int64_t[]){1, 3}, (float[]){1, 2, 3}, (float[]){1, 2, INFINITY}, 1, 0);
+  check(2, (int64_t[]){1, 3}, (float[]){1, 2, 3}, (float[]){-INFINITY, 2, 3}, 1, 0);
+  check(2, (int64_t[]){1, 3}, (float[]){NAN, 2, 3}, (float[]){NAN, 2, 3}, 1, 1);
+  check(2, (int64_t[]){1, 2}, (float[]){NAN, NAN}, (float[]){NAN, NAN}, 1, 0);
+  check(4, (int64_t[]){1, 1, 1, 3}, (float[]){0.6f, 0.4f, 0.7f}, (float[]){INFINITY, NAN, 0.7f}, 3, 1);
+  // One channel of a map is infinite: 100 % of nothing.
+  check(4, (int64_t[]){1, 2, 1, 2}, (float[]){1, 2, 5, 6}, (float[]){1, 2, INFINITY, INFINITY}, 2, 0);
+}
+
 static void outputs_without_answers(void **state) {
   (void)state;
   dq_arena *arena = dq_arena_new(0);
@@ -57,6 +71,7 @@ int main(void) {
       cmocka_unit_test(classes_of_points),
       cmocka_unit_test(class_of_a_picture),
       cmocka_unit_test(one_channel),
+      cmocka_unit_test(not_finite),
       cmocka_unit_test(outputs_without_answers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@ static void one_candidate(void **state) {
   dq_yolo_head head = {.anchor_count = 1, .anchors = {{16, 16}}, .classes = 1, .height = 1, .width = 1, .scale = 1};
   dq_box boxes[2];
   double scores[2], signal, noise;
-  dq_answers answers = {.decoder = {.head_count = 1, .heads = &head, .input_height = 32, .input_width = 32,
+  dq_answers answers = {.outputs = 1, .decoder = {.head_count = 1, .heads = &head, .input_height = 32, .input_width = 32,
                                     .classes = 1, .candidates = 1},
                         .boxes = {&boxes[0], &boxes[1]}, .scores = {&scores[0], &scores[1]}};
   float exact[6] = {0}, other[6] = {0, 0, logf(2), 0, 0, logf(3)};
@@ -31,6 +31,14 @@ static void one_candidate(void **state) {
   exact[4] = other[4] = -20; // no object: neither counts
   assert_int_equal(dq_answers_compare(&answers, &first, &second, &signal, &noise, &error), DQ_OK);
   assert_true(signal == 0 && noise == 0);
+  for (int i = 0; i < 6; i++) { // the sigmoid of infinity is a score of 1, the one of NaN is below every bound
+    other[i] = i % 2 ? INFINITY : NAN;
+    assert_int_equal(dq_answers_compare(&answers, &first, &second, &signal, &noise, &error), DQ_OK);
+    assert_true(noise == INFINITY);
+    other[i] = exact[i];
+  }
+  assert_int_equal(dq_answers_compare(&answers, &first, &second, &signal, &noise, &error), DQ_OK);
+  assert_true(noise == 0);
 }
 
 // An input of 32x64 has 32 + 8 + 2 cells at strides 8, 16 and 32: the output is YOLOX's, wherever the channels of the
@@ -69,6 +77,10 @@ static void ratios_by_picture(void **state) {
   (void)state;
   assert_float_equal(dq_noise_ratio((double[]){2, 8}, (double[]){1, 1}, 2), log(4), 1e-6);
   assert_float_equal(dq_noise_ratio((double[]){0, 0}, (double[]){0, 0}, 2), 0, 0);
+  const double one[] = {INFINITY, 8}, other[] = {2, INFINITY}, none[] = {1, 4};
+  assert_true(dq_noise_ratio(one, none, 2) == INFINITY && dq_noise_ratio(none, one, 2) == -INFINITY);
+  assert_float_equal(dq_noise_ratio(one, (double[]){INFINITY, 4}, 2), log(2), 1e-6);
+  assert_float_equal(dq_noise_ratio(one, other, 2), 0, 0);
 }
 
 int main(void) {

@@ -269,6 +269,19 @@ static void closeness_by_channel(void **state) {
   dq_closeness_clear(&closeness);
   assert_int_equal(dq_closeness_add(&closeness, maps, exact, exact, it->arena, &error), DQ_OK);
   assert_true(dq_closeness_mean(&closeness, 1) == 100);
+  const float bad[] = {NAN, INFINITY, -INFINITY};
+  for (int i = 0; i < 6; i++) { // in a channel of zeros as well
+    float broken[6];
+    memcpy(broken, exact, sizeof broken);
+    broken[i] = bad[i % 3];
+    dq_closeness_clear(&closeness);
+    assert_int_equal(dq_closeness_add(&closeness, maps, exact, broken, it->arena, &error), DQ_OK);
+    assert_true(dq_closeness_mean(&closeness, 1) == -INFINITY);
+    assert_true(dq_relative_noise(exact, broken, 6) == INFINITY);
+    dq_closeness_clear(&closeness); // where the network in float is no number itself nothing can come close to it
+    assert_int_equal(dq_closeness_add(&closeness, maps, broken, exact, it->arena, &error), DQ_OK);
+    assert_true(dq_closeness_mean(&closeness, 1) == 100 && dq_relative_noise(broken, exact, 6) == 0);
+  }
 }
 
 // Noise falls to a half, a half, a quarter: logarithms ln 2, ln 2, 2 ln 2 of mean 0.92 and standard error 0.23, four times
@@ -285,6 +298,12 @@ static void noise_falls_clearly(void **state) {
   assert_false(dq_noise_fell(before, before, 4, DQ_CLEARLY));
   assert_false(dq_noise_fell(before, one, 4, DQ_CLEARLY));
   assert_true(dq_noise_fell(before, after, 1, DQ_CLEARLY));
+  const double broken[] = {4, INFINITY, 6, 5}, zeros[4] = {0};
+  assert_false(dq_noise_fell(before, broken, 4, 0) || dq_noise_fell(broken, broken, 4, 0));
+  assert_true(dq_noise_fell(broken, before, 4, DQ_SURELY));
+  assert_true(dq_noise_fell(broken, (double[]){2, INFINITY, 3, 2.5}, 4, DQ_SURELY)); // by the other three
+  assert_false(dq_noise_fell(zeros, broken, 4, 0) || dq_noise_fell(zeros, broken, 1, 0));
+  assert_false(dq_noise_fell((double[]){1}, (double[]){INFINITY}, 1, 0));
 }
 
 static void reach_of_sigmoids(void **state) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "lib/eval/decode.h"
 #include "lib/eval/eval.h"
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-9)
@@ -17,20 +18,28 @@
 static void top_one_and_five(void **state) {
   (void)state;
   dq_top top = {0};
-  const double scores[7] = {1, 5, 5, 4, 3, 2, NAN};
+  const double scores[7] = {1, 5, 5, 4, 3, 2, -INFINITY};
   dq_top_add(&top, scores, 7, 1); // the first of two equal scores
   assert_int_equal(top.first, 1);
   dq_top_add(&top, scores, 7, 2); // the second of them is second
   assert_int_equal(top.first, 1);
   assert_int_equal(top.five, 2);
   dq_top_add(&top, scores, 7, 0); // sixth
-  dq_top_add(&top, scores, 7, 6); // NaN is never an answer
+  dq_top_add(&top, scores, 7, 6); // the lowest there is
   assert_int_equal(top.five, 2);
   assert_int_equal(top.pictures, 4);
-  const double none[2] = {NAN, NAN};
-  dq_top_add(&top, none, 2, 0);
-  assert_int_equal(top.first, 1);
-  assert_int_equal(dq_argmax(scores, 7), 1);
+}
+
+// A picture with a score that is NaN or +infinite is answered wrong, whatever the others say.
+static void no_scores_are_wrong(void **state) {
+  (void)state;
+  dq_top top = {0};
+  const double rows[4][2] = {{NAN, NAN}, {NAN, 1}, {1, NAN}, {1, INFINITY}};
+  for (int i = 0; i < 4; i++)
+    for (int label = 0; label < 2; label++) dq_top_add(&top, rows[i], 2, label);
+  assert_int_equal(top.pictures, 8);
+  assert_int_equal(top.first, 0);
+  assert_int_equal(top.five, 0);
 }
 
 static void dice_of_three_pictures(void **state) {
@@ -50,13 +59,17 @@ static void dice_of_three_pictures(void **state) {
 
 static void confusion_of_three_classes(void **state) {
   (void)state;
-  int64_t confusion[9] = {0};
+  int64_t confusion[12] = {0}; // the last of every four: pixels without an answer
   const uint8_t found[6] = {0, 0, 1, 1, 1, 2}, mask[6] = {0, 1, 1, 1, 0, 255};
   dq_confusion_add(confusion, 3, found, mask, 6);
   NEAR(dq_confusion_iou(confusion, 3, 0), 1.0 / 3);
   NEAR(dq_confusion_iou(confusion, 3, 1), 2.0 / 4);
   NEAR(dq_confusion_mean_iou(confusion, 3), (1.0 / 3 + 0.5) / 2); // class 2 is in no mask
   NEAR(dq_confusion_accuracy(confusion, 3), 3.0 / 5);
+  dq_confusion_add(confusion, 3, (const uint8_t[]){255}, (const uint8_t[]){0}, 1);
+  NEAR(dq_confusion_iou(confusion, 3, 0), 1.0 / 4);
+  NEAR(dq_confusion_iou(confusion, 3, 1), 2.0 / 4);
+  NEAR(dq_confusion_accuracy(confusion, 3), 3.0 / 6);
 }
 
 static void overlap_and_suppression(void **state) {
@@ -86,19 +99,118 @@ static void average_precision(void **state) {
 static void comparison(void **state) {
   (void)state;
   dq_comparison it = {0};
-  float a[4] = {3, 4, 0, NAN}, b[4] = {3, 3, 0, 1};
+  float a[4] = {3, 4, 0, NAN}, b[4] = {3, 3, 0, 1}; // the reference is no number: left out
   dq_tensor x = {DQ_F32, 2, {1, 4}, a}, y = {DQ_F32, 2, {1, 4}, b}, z = {DQ_F32, 2, {1, 3}, b};
   assert_int_equal(dq_comparison_add(&it, &x, &y, 0, NULL), DQ_OK);
   NEAR(dq_comparison_sqnr(&it), 10 * log10(25.0 / 1));
   NEAR(dq_comparison_cosine(&it), (9 + 12) / (5 * sqrt(18)));
   NEAR(it.largest, 1);
-  assert_int_equal(it.nonfinite, 1);
+  assert_true(it.nonfinite == 0 && it.left_out == 1 && it.values == 3);
   NEAR(dq_comparison_agreement(&it), 0); // 4 is largest here, the first 3 there
   assert_int_equal(dq_comparison_add(&it, &x, &z, 0, NULL), DQ_BAD_INPUT);
   dq_comparison same = {0};
   dq_comparison_add_values(&same, b, b, 4);
   assert_true(isinf(dq_comparison_sqnr(&same)));
   NEAR(dq_comparison_cosine(&same), 1);
+}
+
+// Where the reference is a number and the other is not the error is infinite, and the picture does not agree, though its
+// largest score has the same place.
+static void broken_elements(void **state) {
+  (void)state;
+  const float bad[3] = {NAN, INFINITY, -INFINITY};
+  for (int i = 0; i < 3; i++) {
+    dq_comparison it = {0};
+    float a[3] = {3, 4, 0}, b[3] = {3, 9, bad[i]};
+    dq_tensor x = {DQ_F32, 2, {1, 3}, a}, y = {DQ_F32, 2, {1, 3}, b};
+    assert_int_equal(dq_comparison_add(&it, &x, &y, 0, NULL), DQ_OK);
+    assert_true(it.nonfinite == 1 && it.left_out == 0 && it.values == 3);
+    assert_true(dq_comparison_sqnr(&it) == -INFINITY);
+    assert_true(it.largest == INFINITY && isnan(dq_comparison_cosine(&it)));
+    NEAR(dq_comparison_agreement(&it), 0);
+    dq_comparison turned = {0}; // the other way round there is nothing to come close to
+    assert_int_equal(dq_comparison_add(&turned, &y, &x, 0, NULL), DQ_OK);
+    NEAR(dq_comparison_sqnr(&turned), 10 * log10((9.0 + 81) / 25));
+    assert_true(turned.nonfinite == 0 && turned.left_out == 1);
+  }
+  dq_comparison none = {0};
+  float all[2] = {NAN, NAN};
+  dq_tensor x = {DQ_F32, 2, {1, 2}, all};
+  assert_int_equal(dq_comparison_add(&none, &x, &x, 0, NULL), DQ_OK);
+  assert_true(isnan(dq_comparison_sqnr(&none)) && none.left_out == 2);
+  NEAR(dq_comparison_agreement(&none), 0);
+}
+
+// In float16 as well, which is read element by element.
+static void broken_half(void **state) {
+  (void)state;
+  dq_comparison it = {0};
+  float a[2] = {1, 2};
+  uint16_t b[2] = {0x7c00, 0x4000}; // infinity, 2
+  dq_tensor x = {DQ_F32, 2, {1, 2}, a}, y = {DQ_F16, 2, {1, 2}, b};
+  assert_int_equal(dq_comparison_add(&it, &x, &y, 0, NULL), DQ_OK);
+  assert_true(it.nonfinite == 1 && dq_comparison_sqnr(&it) == -INFINITY);
+  NEAR(dq_comparison_agreement(&it), 0);
+}
+
+// The figure of one picture of two pixels, foreground and background (class 1 and 0), for an output of `classes` channels.
+static dq_result segment_of(int64_t classes, float *values) {
+  char path[40];
+  snprintf(path, sizeof path, "/tmp/test_eval_%d.pgm", (int)getpid());
+  FILE *file = fopen(path, "wb");
+  fprintf(file, "P5 2 1 255 %c%c", classes == 1 ? 255 : 1, 0);
+  fclose(file);
+  dq_tensor output = {DQ_F32, 4, {1, classes, 1, 2}, values};
+  const dq_tensor *outputs[] = {&output};
+  const char *names[] = {"y"};
+  const dq_task_options options = {.task = "segment", .output_count = 1, .outputs = &output, .output_names = names,
+                                   .labels = DQ_LABEL_MASK};
+  dq_sample_info info = {.name = "p", .kind = DQ_LABEL_MASK, .label_path = path, .view = {.scale_x = 1, .scale_y = 1}};
+  dq_task *task;
+  dq_error error;
+  dq_result result;
+  if (dq_task_open(&task, &options, NULL, &error) != DQ_OK) fail_msg("%s", error.message);
+  if (dq_task_add(task, outputs, 0, &info, &error) != DQ_OK) fail_msg("%s", error.message);
+  assert_int_equal(dq_task_result(task, &result, &error), DQ_OK);
+  dq_task_free(task);
+  unlink(path);
+  return result;
+}
+
+// Pixels whose values are NaN or +infinite are wrong whatever the mask says: infinity is above 0.5, NaN is not.
+static void segments_of_no_scores(void **state) {
+  (void)state;
+  dq_result right = segment_of(1, (float[]){1, -INFINITY}), wrong = segment_of(1, (float[]){INFINITY, NAN});
+  NEAR(right.figures[0].value, 1);
+  assert_int_equal(right.nonfinite, 0);
+  NEAR(wrong.figures[0].value, 0);
+  assert_int_equal(wrong.nonfinite, 1);
+  right = segment_of(2, (float[]){0, 9, 1, 0}), wrong = segment_of(2, (float[]){0, NAN, INFINITY, 0});
+  NEAR(right.figures[1].value, 100);
+  NEAR(wrong.figures[0].value, 0);
+  NEAR(wrong.figures[1].value, 0);
+}
+
+// A candidate with a field that is NaN or infinite is no detection: the sigmoid of infinity would be a score of 1.
+static void boxes_of_no_scores(void **state) {
+  (void)state;
+  dq_yolo_head head = {.anchor_count = 1, .anchors = {{16, 16}}, .classes = 1, .height = 1, .width = 1, .scale = 1};
+  const dq_decoder decoder = {.head_count = 1, .heads = &head, .input_height = 32, .input_width = 32, .classes = 1,
+                              .candidates = 1};
+  const float bad[3] = {NAN, INFINITY, -INFINITY};
+  for (int i = 0; i < 18; i++) {
+    float fields[6] = {0};
+    dq_tensor tensor = {DQ_F32, 4, {1, 6, 1, 1}, fields};
+    const dq_tensor *output = &tensor;
+    dq_box box;
+    double score;
+    dq_error error;
+    assert_int_equal(dq_decode(&decoder, &output, 0, &box, &score, &error), DQ_OK);
+    NEAR(score, 0.25);
+    fields[i / 3] = bad[i % 3];
+    assert_int_equal(dq_decode(&decoder, &output, 0, &box, &score, &error), DQ_OK);
+    assert_false(score > DQ_LOWEST_SCORE);
+  }
 }
 
 static void classify_task(void **state) {
@@ -222,11 +334,16 @@ static void decoder_text(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(top_one_and_five),
+      cmocka_unit_test(no_scores_are_wrong),
                                      cmocka_unit_test(dice_of_three_pictures),
                                      cmocka_unit_test(confusion_of_three_classes),
                                      cmocka_unit_test(overlap_and_suppression),
                                      cmocka_unit_test(average_precision),
                                      cmocka_unit_test(comparison),
+      cmocka_unit_test(broken_elements),
+      cmocka_unit_test(broken_half),
+      cmocka_unit_test(segments_of_no_scores),
+      cmocka_unit_test(boxes_of_no_scores),
                                      cmocka_unit_test(classify_task),
                                      cmocka_unit_test(detect_task),
                                      cmocka_unit_test(decoder_text)};
