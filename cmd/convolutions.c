@@ -10,6 +10,8 @@ static const char *algorithms_of(const char *text) {
   return equals ? equals + 1 : text;
 }
 
+const char *dq_convolutions_name(int index) { return dq_conv_choice_name((dq_conv_choice)index); }
+
 static dq_status unknown(const char *name, size_t length, dq_error *error) {
   dq_status status = dq_fail(error, DQ_USAGE, "option '--conv': there is no algorithm '%.*s'", (int)length, name);
   char list[300] = "";

@@ -14,6 +14,9 @@ typedef struct dq_convolutions {
   int count;
 } dq_convolutions;
 
+// The names of ALGORITHM, for the row of the option; NULL past the last.
+const char *dq_convolutions_name(int index);
+
 // Reads "ALGORITHM[,ALGORITHM...]" and "PATTERN=ALGORITHM" from the items: a way for each algorithm, or one
 // for the algorithm `usual` when there is none, each with all the patterns. DQ_USAGE names the algorithms there are.
 // Arrays are in the arena.

@@ -27,7 +27,7 @@ void dq_remembered_preset(dq_data_arguments *arguments, const dq_graph *graph,
   if (arguments->preset || arguments->preprocess) return;
   const char *text = dq_origin_preset(graph, context);
   if (!text) return;
-  *(strchr(text, '=') ? &arguments->preprocess : &arguments->preset) = text;
+  arguments->preprocess = text;
   dq_message(context, DQ_NOTE, "preprocessing: %s, as the model remembers", text);
 }
 

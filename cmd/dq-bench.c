@@ -66,6 +66,7 @@ static const dq_option rows[] = {
     {.name = "conv",
      .type = DQ_OPTION_LIST,
      .value = "[PATTERN=]ALGORITHM",
+     .choice = dq_convolutions_name,
      DQ_INTO(bench_options, convolutions),
      .help = "how convolutions are computed (default: auto, the fastest of all)",
      .details =

@@ -27,7 +27,8 @@ static const dq_option rows[] = {
      .help = "size of an input the model leaves open"},
     {.name = "save-output", .type = DQ_OPTION_FILE, .value = "DIR", DQ_INTO(run_options, save_output),
      .help = "write every output to DIR/NAME.npy (with --data: DIR/INDEX_NAME.npy)"},
-    {.name = "conv", .type = DQ_OPTION_LIST, .value = "[PATTERN=]ALGORITHM", DQ_INTO(run_options, convolutions),
+    {.name = "conv", .type = DQ_OPTION_LIST, .value = "[PATTERN=]ALGORITHM", .choice = dq_convolutions_name,
+     DQ_INTO(run_options, convolutions),
      .help = "how convolutions are computed, as for dq-bench (default: auto with --data, direct without)",
      .details = "auto may use winograd, which is faster for 3x3, with rounding errors that are larger but bounded. It "
                 "takes longer to prepare, so a single run is not made so."},

@@ -33,8 +33,9 @@ typedef struct dq_option {
   const char *name;    // long name, with '-' between words; '_' is accepted as well
   const char *aliases; // other names taken but not advertised, space separated (words of other tools)
   const char *value;   // what stands for the value in help: "FILE", "R"; NULL: from the type
-  const char *choices; // ENUM: "minmax|u8=quint8|..."; what follows '=' is another word for the same
-  const char *(*choice)(int index); // ENUM, instead of choices: name by index, NULL after the last
+  const char *choices; // ENUM: "minmax|u8=quint8|..."; what follows '=' is another word for the same.
+                       // STRING, LIST: words that help and completions offer; others are taken as well
+  const char *(*choice)(int index); // instead of choices: name by index, NULL after the last
   const char *preset;  // default as the user would type it, parsed like a value; NULL: zero
   const char *group;   // heading in help; NULL: "Options"
   const char *help;    // one line, no period

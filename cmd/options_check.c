@@ -23,7 +23,7 @@ static dq_status check_row(const dq_option_place *place, size_t options_size, dq
                    row->size, dq_option_type_size(row->type));
   if (place->offset + row->size > options_size)
     return dq_fail(error, DQ_USAGE, "'%s': target lies outside the options struct", row->name);
-  if (row->type == DQ_OPTION_ENUM && !row->choices && !row->choice)
+  if (row->type == DQ_OPTION_ENUM && !dq_option_has_choices(row))
     return dq_fail(error, DQ_USAGE, "'%s': no choices", row->name);
   if (row->minimum > row->maximum)
     return dq_fail(error, DQ_USAGE, "'%s': minimum over maximum", row->name);

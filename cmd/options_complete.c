@@ -52,7 +52,7 @@ static void bash(const dq_command *command, FILE *stream) {
     if (row->hidden || row->type == DQ_OPTION_FLAG || row->type == DQ_OPTION_FILE) continue;
     fputs("    ", stream);
     print_names(stream, row, "|");
-    if (row->type == DQ_OPTION_ENUM)
+    if (dq_option_has_choices(row))
       fprintf(stream, ") mapfile -t COMPREPLY < <(compgen -W '%s' -- \"$word\"); return;;\n",
               dq_option_choices(row, " ", choices, sizeof choices));
     else fputs(") return;;\n", stream);
@@ -85,9 +85,11 @@ static void zsh_value(FILE *stream, const dq_option *row) {
   fputc(':', stream);
   quoted(stream, dq_option_metavar(row), "[]:\\", "'\\''");
   if (row->type == DQ_OPTION_FILE) fputs(":_files", stream);
-  else if (row->type == DQ_OPTION_ENUM)
-    fprintf(stream, ":(%s)", dq_option_choices(row, " ", choices, sizeof choices));
-  else fputs(": ", stream);
+  else if (dq_option_has_choices(row)) {
+    fputs(":(", stream);
+    quoted(stream, dq_option_choices(row, " ", choices, sizeof choices), ":\\", "'\\''");
+    fputc(')', stream);
+  } else fputs(": ", stream);
 }
 
 static void zsh_front(const dq_command *command, FILE *stream) {
@@ -150,7 +152,7 @@ static void fish(const dq_command *command, FILE *stream) {
     fprintf(stream, "complete -c %s -l %s", command->name, row->name);
     if (row->letter) fprintf(stream, " -s %c", row->letter);
     if (row->type == DQ_OPTION_FILE) fputs(" -r -F", stream);
-    else if (row->type == DQ_OPTION_ENUM)
+    else if (dq_option_has_choices(row))
       fprintf(stream, " -x -a '%s'", dq_option_choices(row, " ", choices, sizeof choices));
     else if (row->type != DQ_OPTION_FLAG) fputs(" -x", stream);
     fputs(" -d '", stream);

@@ -39,7 +39,7 @@ static void wrap(FILE *stream, const char *text, int indent, int column) {
 static void describe(const dq_option *row, char text[TEXT_SIZE]) {
   char part[1024];
   size_t used = (size_t)snprintf(text, TEXT_SIZE, "%s", row->help);
-  if (row->type == DQ_OPTION_ENUM && used < TEXT_SIZE)
+  if (dq_option_has_choices(row) && used < TEXT_SIZE)
     used += (size_t)snprintf(text + used, TEXT_SIZE - used, ": %s",
                              dq_option_choices(row, ", ", part, sizeof part));
   bool number = row->type == DQ_OPTION_INT || row->type == DQ_OPTION_DOUBLE ||

@@ -26,6 +26,9 @@ const char *dq_option_metavar(const dq_option *row);
 // "0 < R <= 1" or "" when there is no bound.
 const char *dq_option_range(const dq_option *row, char *text, size_t size);
 
+// Whether the row has words that a value can be.
+static inline bool dq_option_has_choices(const dq_option *row) { return row->choices || row->choice; }
+
 // The name of choice `index` into `text` (without its other words); false after the last.
 bool dq_option_choice(const dq_option *row, int index, char *text, size_t size);
 

@@ -1,12 +1,19 @@
 // The option rows that several commands share, and the exit statuses of all of them.
 #include "cmd/options.h"
 #include "cmd/options_private.h"
+#include "datasets/datasets.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
 #define COMMON(field) DQ_INTO(dq_common_options, field)
 #define DATA(field) DQ_INTO(dq_data_arguments, field)
 #define OUTPUT(field) DQ_INTO(dq_output_options, field)
 #define REPORT(field) DQ_INTO(dq_report_options, field)
+
+static const char *instruction_set(int index) {
+  static const char *const first[] = {"c", "native"};
+  if (index < COUNT(first)) return first[index];
+  return index - COUNT(first) < DQ_CPU_FEATURES ? dq_cpu_feature_name(index - COUNT(first)) : NULL;
+}
 
 const dq_option dq_common_rows[] = {
     {.name = "threads", .type = DQ_OPTION_INT, .minimum = 1, .maximum = 1024, .value = "N",
@@ -16,11 +23,11 @@ const dq_option dq_common_rows[] = {
     {.name = "seed", .type = DQ_OPTION_INT, .maximum = 9007199254740992.0, .value = "N",
      .preset = "0", .group = "Common", COMMON(seed), .help = "start of every random choice"},
     {.name = "cpu-mask", .type = DQ_OPTION_STRING, .value = "LIST", .preset = "native",
-     .group = "Common", COMMON(cpu_mask_text),
-     .help = "instruction sets allowed: c, native, or names such as avx2,vnni",
-     .details = "c: portable C only; native: all there are. Names, each with what it builds on: avx2, avx512, "
-                "vnni, vbmi, avx512fp16, amx on x86-64; neon, fp16, dotprod, i8mm on AArch64. Features the processor does "
-                "not have are never used. Files written are the same with any."},
+     .choice = instruction_set, .group = "Common", COMMON(cpu_mask_text),
+     .help = "instruction sets allowed, with commas between",
+     .details = "c: portable C only; native: all there are. Names, each with what it builds on; neon and what follows it "
+                "are those of AArch64. Features the processor does not have are never used. Files written are the "
+                "same with any."},
     {.name = "memory", .type = DQ_OPTION_SIZE, .minimum = 1, .maximum = 0x1p50, .group = "Common",
      COMMON(memory), .help = "refuse work that needs more memory than this"},
     {.name = "time-limit", .type = DQ_OPTION_TIME, .maximum = 1e9, .open_minimum = true,
@@ -74,14 +81,14 @@ const dq_option dq_data_rows[] = {
     {.name = "batch", .aliases = "batch-size", .type = DQ_OPTION_INT, .minimum = 1,
      .maximum = 65536, .value = "N", .preset = "1", .group = "Data", DATA(batch),
      .help = "pictures run at once"},
-    {.name = "preset", .type = DQ_OPTION_STRING, .value = "NAME", .group = "Data", DATA(preset),
-     .help = "how pictures become the model's input (default: what the model remembers)",
-     .details = "imagenet, imagenet-caffe, imagenet-stretch, lite, tf, raw01, vww, darknet, yolox, "
-                "cifar, cifar-raw, mnist or lgg. A model that dq writes remembers its preset."},
+    {.name = "preset", .type = DQ_OPTION_STRING, .value = "NAME", .choice = dq_preset_name, .group = "Data",
+     DATA(preset), .help = "how pictures become the model's input, where the model does not remember it",
+     .details = "A model that dq writes remembers its preset."},
     {.name = "preprocess", .type = DQ_OPTION_STRING, .value = "K=V,...", .group = "Data",
      DATA(preprocess), .help = "overrides parts of the preset",
-     .details = "resize=256, crop=224, fit=crop|stretch|letterbox, color=rgb|bgr|grey, mean=a:b:c, "
-                "std=a:b:c, scale=s, filter=pil-bilinear|pil-bicubic, norm=FILE."},
+     .details = "resize=256, crop=224, fit=crop|stretch|letterbox|letterbox-corner|line, color=rgb|bgr|grey, "
+                "mean=a:b:c, std=a:b:c, scale=s, filter=pil-bilinear|pil-bicubic, pad=p, norm=FILE. Numbers may be "
+                "quotients: scale=1/255."},
     {.name = "labels", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Data", DATA(labels),
      .help = "labels of the pictures, or names of the classes"},
     {.name = "norm", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Data", DATA(norm),
@@ -91,8 +98,10 @@ const dq_option dq_data_rows[] = {
      .details = "classify: top-1 and top-5. segment: Dice and IoU. detect: mAP50, with --decode. "
                 "none: outputs are compared only. auto guesses from the output's shape and the "
                 "labels and says so on standard error."},
-    {.name = "decode", .type = DQ_OPTION_STRING, .value = "HOW", .group = "Data", DATA(decode),
-     .help = "how boxes come out of a detector: yolo:anchors=..., yolox"},
+    {.name = "decode", .type = DQ_OPTION_STRING, .value = "HOW", .choices = "yolox|yolo", .group = "Data",
+     DATA(decode), .help = "how boxes come out of a detector",
+     .details = "yolo takes classes and anchors from the model, or from what follows it: "
+                "yolo:classes=80,anchors=10x14:23x27/81x82:135x169,scale=1.05, heads with '/' between."},
     {.name = "strict", .type = DQ_OPTION_FLAG, .group = "Data", DATA(strict),
      .help = "a picture that cannot be read is an error, not skipped"},
 };

@@ -206,8 +206,7 @@ static dq_status open_preprocess(dq_data *data, const dq_data_options *options, 
   const char *norm;
   DQ_TRY(dq_preprocess_parse(&data->preprocess, options->preset, options->preprocess, &norm,
                              data->arena, error));
-  bool given = options->preset || (options->preprocess && *options->preprocess);
-  data->preprocess_text = given ? dq_preprocess_format(&data->preprocess, data->arena) : "";
+  data->preprocess_text = dq_preprocess_join(options->preset, options->preprocess, data->arena);
   if (!data->preprocess_text) return dq_fail_memory(error, 1);
   if (!data->preprocess.per_patient) return DQ_OK;
   if (options->norm) norm = options->norm;

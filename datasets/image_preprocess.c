@@ -44,6 +44,12 @@ static placement place_letterbox(const dq_preprocess *it, const dq_image *image,
                      .y = centred ? (height - rows) / 2 : 0};
 }
 
+static placement place_line(const dq_image *image, int height, int width) {
+  double wanted = ceil((double)height * image->width / image->height);
+  int columns = wanted < width ? (int)wanted : width;
+  return (placement){.width = columns, .height = height, .columns = columns, .rows = height};
+}
+
 static placement place(const dq_preprocess *it, const dq_image *image, int height, int width) {
   switch (it->fit) {
   case DQ_FIT_CROP:
@@ -51,6 +57,8 @@ static placement place(const dq_preprocess *it, const dq_image *image, int heigh
   case DQ_FIT_LETTERBOX:
   case DQ_FIT_LETTERBOX_CORNER:
     return place_letterbox(it, image, height, width);
+  case DQ_FIT_LINE:
+    return place_line(image, height, width);
   default:
     return (placement){.width = width, .height = height, .columns = width, .rows = height};
   }
@@ -64,7 +72,7 @@ static void fill_view(dq_view *view, const placement *at, int height, int width)
   view->offset_y = (double)(at->y - at->top) / height;
 }
 
-static double byte_value(const dq_preprocess *it, const dq_norm_row *norm, int channel, int byte) {
+static double byte_value(const dq_preprocess *it, const dq_norm_row *norm, int channel, double byte) {
   double x = byte * it->scale;
   const double *mean = it->mean, *deviation = it->std;
   if (it->per_patient) {
@@ -76,15 +84,15 @@ static double byte_value(const dq_preprocess *it, const dq_norm_row *norm, int c
   return (x - mean[channel]) / deviation[channel];
 }
 
-// One channel of the model's input: the table's value of every byte of the window, padding around.
+// One channel of the model's input: the table's value of every byte of the window, `pad` around.
 static void fill_channel(const float table[256], const dq_image *window, int source_channel,
-                         const placement *at, int pad, const dq_picture_shape *shape,
+                         const placement *at, float pad, const dq_picture_shape *shape,
                          float *values) {
   bool whole = at->columns == shape->width && at->rows == shape->height;
   int64_t step = shape->channels_last ? shape->channels : 1;
   int64_t plane = (int64_t)shape->height * shape->width;
   if (!whole)
-    for (int64_t i = 0; i < plane; i++) values[i * step] = table[pad];
+    for (int64_t i = 0; i < plane; i++) values[i * step] = pad;
   const uint8_t *pixel = window->pixels + source_channel;
   for (int y = 0; y < at->rows; y++) {
     float *row = values + ((int64_t)(at->y + y) * shape->width + at->x) * step;
@@ -115,7 +123,7 @@ dq_status dq_preprocess_apply(const dq_preprocess *it, dq_image *image, const dq
     float table[256];
     for (int byte = 0; byte < 256; byte++) table[byte] = (float)byte_value(it, norm, c, byte);
     int source = window.channels == 1 ? 0 : it->colour == DQ_COLOUR_BGR ? channels - 1 - c : c;
-    fill_channel(table, &window, source, &at, it->pad, shape,
+    fill_channel(table, &window, source, &at, (float)byte_value(it, norm, c, it->pad), shape,
                  values + (shape->channels_last ? c : (int64_t)c * height * width));
   }
   if (resampled) dq_image_deinit(&window);

@@ -42,6 +42,7 @@ static const choice fits[] = {{"crop", DQ_FIT_CROP},
                               {"stretch", DQ_FIT_STRETCH},
                               {"letterbox", DQ_FIT_LETTERBOX},
                               {"letterbox-corner", DQ_FIT_LETTERBOX_CORNER},
+                              {"line", DQ_FIT_LINE},
                               {NULL, 0}};
 static const choice colours[] = {
     {"rgb", DQ_COLOUR_RGB}, {"bgr", DQ_COLOUR_BGR}, {"grey", DQ_COLOUR_GREY}, {NULL, 0}};
@@ -62,9 +63,15 @@ static dq_status parse_choice(const char *field, const char *text, const choice 
   return dq_fail(error, DQ_USAGE, "preprocess: %s is '%s', expected one of %s", field, text, names);
 }
 
-static const char *choice_name(const choice *choices, int value) {
-  while (choices->value != value) choices++;
-  return choices->name;
+// A number or a quotient of two: "0.5", "1/255".
+static bool parse_quotient(const char *text, double *value, dq_arena *arena) {
+  char **parts;
+  double divisor = 1;
+  int count = dq_split(arena, text, '/', &parts);
+  if (count < 1 || count > 2 || !dq_parse_number(parts[0], value)) return false;
+  if (count == 2 && (!dq_parse_number(parts[1], &divisor) || divisor == 0)) return false;
+  *value /= divisor;
+  return isfinite(*value);
 }
 
 static dq_status parse_size(const char *field, const char *text, int64_t lowest, int64_t highest,
@@ -84,9 +91,9 @@ static dq_status parse_three(const char *field, const char *text, double values[
   int count = dq_split(arena, text, ':', &parts);
   if (count < 0) return dq_fail_memory(error, strlen(text));
   bool good = count == 1 || count == 3;
-  for (int i = 0; i < 3 && good; i++) good = dq_parse_number(parts[count == 1 ? 0 : i], &values[i]);
+  for (int i = 0; i < 3 && good; i++) good = parse_quotient(parts[count == 1 ? 0 : i], &values[i], arena);
   if (!good)
-    return dq_fail(error, DQ_USAGE, "preprocess: %s is '%s', expected one number or three as a:b:c",
+    return dq_fail(error, DQ_USAGE, "preprocess: %s is '%s', expected one number or three as a:b:c, each as 0.5 or 1/2",
                    field, text);
   return DQ_OK;
 }
@@ -96,12 +103,15 @@ static dq_status parse_field(dq_preprocess *it, const char *field, const char *v
   int number;
   if (!strcmp(field, "resize")) return parse_size(field, value, 0, 65536, &it->resize, error);
   if (!strcmp(field, "crop")) return parse_size(field, value, 1, 65536, &it->crop, error);
-  if (!strcmp(field, "pad")) return parse_size(field, value, 0, 255, &it->pad, error);
+  if (!strcmp(field, "pad")) {
+    if (parse_quotient(value, &it->pad, arena) && it->pad >= 0 && it->pad <= 255) return DQ_OK;
+    return dq_fail(error, DQ_USAGE, "preprocess: pad is '%s', expected a number from 0 to 255", value);
+  }
   if (!strcmp(field, "mean")) return parse_three(field, value, it->mean, arena, error);
   if (!strcmp(field, "std")) return parse_three(field, value, it->std, arena, error);
   if (!strcmp(field, "scale")) {
-    if (dq_parse_number(value, &it->scale)) return DQ_OK;
-    return dq_fail(error, DQ_USAGE, "preprocess: scale is '%s', expected a number", value);
+    if (parse_quotient(value, &it->scale, arena)) return DQ_OK;
+    return dq_fail(error, DQ_USAGE, "preprocess: scale is '%s', expected a number such as 0.5 or 1/255", value);
   }
   if (!strcmp(field, "fit")) {
     DQ_TRY(parse_choice(field, value, fits, &number, error));
@@ -158,46 +168,41 @@ static dq_status check_constants(const dq_preprocess *it, dq_error *error) {
   return DQ_OK;
 }
 
+// Fields with commas between, the name of a preset first when `named` is set.
+static dq_status parse_fields(dq_preprocess *it, const char *text, bool named, const char **norm, dq_arena *arena,
+                              dq_error *error) {
+  char **fields;
+  int count = text && *text ? dq_split(arena, text, ',', &fields) : 0;
+  if (count < 0) return dq_fail_memory(error, strlen(text));
+  for (int i = 0; i < count; i++) {
+    char *equals = strchr(fields[i], '=');
+    if (!equals && named && i == 0) {
+      DQ_TRY(find_preset(fields[i], it, error));
+      continue;
+    }
+    if (!equals) return dq_fail(error, DQ_USAGE, "preprocess: '%s', expected field=value", fields[i]);
+    *equals = 0;
+    DQ_TRY(parse_field(it, fields[i], equals + 1, norm, arena, error));
+  }
+  return DQ_OK;
+}
+
 dq_status dq_preprocess_parse(dq_preprocess *it, const char *name, const char *overrides,
                               const char **norm, dq_arena *arena, dq_error *error) {
   *it = (dq_preprocess){.fit = DQ_FIT_STRETCH, .scale = 1, .std = {1, 1, 1}};
   *norm = NULL;
-  if (name) DQ_TRY(find_preset(name, it, error));
-  if (overrides && *overrides) {
-    char **fields;
-    int count = dq_split(arena, overrides, ',', &fields);
-    if (count < 0) return dq_fail_memory(error, strlen(overrides));
-    for (int i = 0; i < count; i++) {
-      char *equals = strchr(fields[i], '=');
-      if (!equals)
-        return dq_fail(error, DQ_USAGE, "preprocess: '%s', expected field=value", fields[i]);
-      *equals = 0;
-      DQ_TRY(parse_field(it, fields[i], equals + 1, norm, arena, error));
-    }
-  }
+  DQ_TRY(parse_fields(it, name, true, norm, arena, error));
+  DQ_TRY(parse_fields(it, overrides, !name, norm, arena, error));
   return check_constants(it, error);
 }
 
-// The shortest decimal that reads back as the same number.
-static void number_text(char *text, size_t size, double value) {
-  for (int digits = 6; digits <= 17; digits++) {
-    snprintf(text, size, "%.*g", digits, value);
-    if (strtod(text, NULL) == value) return;
+const char *dq_preprocess_join(const char *name, const char *overrides, dq_arena *arena) {
+  bool both = name && *name && overrides && *overrides;
+  char *text = dq_arena_printf(arena, "%s%s%s", name ? name : "", both ? "," : "", overrides ? overrides : "");
+  for (char *at = text; at && *at; at += strcspn(at, ","), at += *at == ',') {
+    if (strncmp(at, "norm=", 5)) continue;
+    char *path = at + 5;
+    memmove(path, path + strcspn(path, ","), strlen(path + strcspn(path, ",")) + 1);
   }
-}
-
-char *dq_preprocess_format(const dq_preprocess *it, dq_arena *arena) {
-  char scale[32], mean[3][32], std[3][32];
-  number_text(scale, sizeof scale, it->scale);
-  for (int c = 0; c < 3; c++) {
-    number_text(mean[c], sizeof mean[c], it->mean[c]);
-    number_text(std[c], sizeof std[c], it->std[c]);
-  }
-  char crop[32] = "";
-  if (it->crop) snprintf(crop, sizeof crop, ",crop=%d", it->crop);
-  return dq_arena_printf(
-      arena, "fit=%s,resize=%d%s,color=%s,scale=%s,mean=%s:%s:%s,std=%s:%s:%s,filter=%s,pad=%d%s",
-      choice_name(fits, (int)it->fit), it->resize, crop, choice_name(colours, (int)it->colour),
-      scale, mean[0], mean[1], mean[2], std[0], std[1], std[2],
-      choice_name(filters, (int)it->filter), it->pad, it->per_patient ? ",norm=" : "");
+  return text;
 }

@@ -11,6 +11,7 @@ typedef enum dq_fit {
   DQ_FIT_STRETCH,          // the whole picture to the model's size
   DQ_FIT_LETTERBOX,        // whole picture, aspect kept, centred
   DQ_FIT_LETTERBOX_CORNER, // whole picture, aspect kept, top left
+  DQ_FIT_LINE,             // as high as the model, aspect kept but no wider than the model, at the left
 } dq_fit;
 
 typedef enum dq_colour { DQ_COLOUR_RGB, DQ_COLOUR_BGR, DQ_COLOUR_GREY } dq_colour;
@@ -23,7 +24,7 @@ typedef struct dq_preprocess {
   dq_filter filter;
   int resize; // short side for DQ_FIT_CROP; 0: the model's
   int crop;   // expected size of the model's input; 0: whatever it is
-  int pad;    // 0...255, where a letterbox has no picture
+  double pad; // 0...255, where a letterbox or a line has no picture
   dq_colour colour;
   double scale;
   double mean[3], std[3];
@@ -42,13 +43,15 @@ typedef struct dq_norm {
   int64_t count;
 } dq_norm;
 
-// The preset of that name (NULL: stretch, RGB, 0..255), then the overrides. `norm` receives the
-// path of a norm=FILE field, if there is one, in the arena.
+// Stretch, RGB, 0..255, then what the texts say: fields "resize=256,mean=1/2:1/2:1/2" in order, the name of a preset
+// in front of them or alone ("tf,fit=stretch"). The name may stand in one of the two. Either may be NULL. `norm`
+// receives the path of a norm=FILE field, if there is one, in the arena.
 dq_status dq_preprocess_parse(dq_preprocess *preprocess, const char *preset, const char *overrides,
                               const char **norm, dq_arena *arena, dq_error *error);
 
-// The fields in one line that dq_preprocess_parse reads back.
-char *dq_preprocess_format(const dq_preprocess *preprocess, dq_arena *arena);
+// Both texts as one that dq_preprocess_parse reads as overrides, as they were written, without the path of norm=FILE;
+// "" without any. NULL when there is no memory.
+const char *dq_preprocess_join(const char *preset, const char *overrides, dq_arena *arena);
 
 // CSV with a header row: patient, p10, p99, mean_r ... std_b in any order, other columns ignored.
 dq_status dq_norm_read(dq_norm *norm, const char *path, dq_arena *arena, dq_error *error);

@@ -1,6 +1,5 @@
 // Data sets of the public interface.
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/api/private.h"
 #include "lib/eval/pb_source.h"
@@ -14,7 +13,7 @@ void dq_dataset_defaults(dq_dataset_options *options, size_t size) {
 static void recall(dq_data_options *options, const dq_model *model, const dq_context *context) {
   if (!model || options->preset || options->preprocess) return;
   const char *text = dq_origin_preset(model->graph, context);
-  if (text) *(strchr(text, '=') ? &options->preprocess : &options->preset) = text;
+  if (text) options->preprocess = text;
 }
 
 static dq_status open_dataset(dq_dataset *dataset, const char *spec,

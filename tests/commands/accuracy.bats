@@ -75,3 +75,13 @@ dq-int8: $models/small.onnx: the labels have 8 classes, the model has 4 outputs"
   gives 5 dq-int8 "$models/small.onnx" --data "npy:$x" --eval missing.txt -o b.onnx
   [ ! -e b.onnx ]
 }
+
+@test "a model remembers its preprocessing as it was typed" {
+  pictures 4
+  gives 0 dq-int8 "$models/small.onnx" --data list.txt --preset vww --preprocess scale=1/128,mean=1/2 -o a.onnx -q
+  gives 0 dq-run a.onnx --data list.txt --limit 1
+  has "preprocessing: vww,scale=1/128,mean=1/2, as the model remembers"
+  remembered=$output
+  gives 0 dq-run a.onnx --data list.txt --limit 1 --preset vww --preprocess scale=0.0078125,mean=0.5
+  [ "$output" = "$remembered" ]
+}

@@ -1,0 +1,181 @@
+// Presets: the pixels that they make, computed by hand; numbers written as quotients; what is remembered of them.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "datasets/datasets.h"
+
+static char folder[] = "/tmp/test_presets_XXXXXX";
+static dq_error error;
+static const dq_context context;
+
+static void put(const char *name, const void *bytes, size_t size) {
+  FILE *file = fopen(name, "wb");
+  assert_non_null(file);
+  assert_int_equal(fwrite(bytes, 1, size, file), size);
+  fclose(file);
+}
+
+static int enter(void **state) {
+  (void)state;
+  if (!mkdtemp(folder) || chdir(folder)) return -1;
+  put("four.ppm", "P6 2 2 255\n\0\1\2\3\4\5\6\7\10\377\376\375", 23); // 0 1 2, 3 4 5 / 6 7 8, 255 254 253
+  put("four.txt", "four.ppm 0\n", 11);
+  return 0;
+}
+
+static int leave(void **state) {
+  (void)state;
+  char command[64];
+  snprintf(command, sizeof command, "rm -rf %s", folder);
+  return chdir("/") || system(command);
+}
+
+// A white picture of that size, as the list white.txt.
+static void put_white(int width, int height) {
+  char text[1000];
+  int head = snprintf(text, sizeof text, "P5 %d %d 255\n", width, height);
+  memset(text + head, 255, (size_t)(width * height));
+  put("white.pgm", text, (size_t)(head + width * height));
+  put("white.txt", "white.pgm 0\n", 12);
+}
+
+static dq_status open_data(dq_data **data, const char *list, const char *preset, const char *preprocess) {
+  dq_data_options options = {.spec = list, .preset = preset, .preprocess = preprocess};
+  return dq_data_open(data, &options, &context, &error);
+}
+
+// The picture of the list as 3 x height x width.
+static void read_picture(const char *list, const char *preset, const char *preprocess, int height, int width,
+                         float *values) {
+  dq_data *data;
+  assert_int_equal(open_data(&data, list, preset, preprocess), DQ_OK);
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 3, height, width}}, &error), DQ_OK);
+  assert_int_equal(dq_data_read(data, 0, values, NULL, &error), DQ_OK);
+  dq_data_free(data);
+}
+
+static void near(float value, double expected) { assert_true(fabs((double)value - expected) < 1e-6); }
+
+static void yolov8(void **state) {
+  (void)state;
+  float values[3 * 2 * 6];
+  read_picture("four.txt", "yolov8", NULL, 2, 6, values); // two columns of 114 on both sides
+  near(values[0], 114 / 255.0);
+  near(values[1], 114 / 255.0);
+  near(values[2], 0);
+  near(values[3], 3 / 255.0);
+  near(values[4], 114 / 255.0);
+  near(values[6 + 3], 1); // red of the last pixel
+  near(values[24 + 6 + 3], 253 / 255.0);
+  near(values[24 + 6 + 5], 114 / 255.0);
+}
+
+static void picodet(void **state) {
+  (void)state;
+  float values[12];
+  read_picture("four.txt", "picodet", NULL, 2, 2, values);
+  near(values[0], (0 - 0.485) / 0.229);
+  near(values[3], (1 - 0.485) / 0.229);
+  near(values[4 + 1], (4 / 255.0 - 0.456) / 0.224);
+  near(values[8 + 2], (8 / 255.0 - 0.406) / 0.225);
+}
+
+static void ppocr(void **state) {
+  (void)state;
+  float values[3 * 4 * 8];
+  read_picture("four.txt", "ppocr-det", NULL, 2, 2, values); // blue first, with the constants in that order
+  near(values[0], (2 / 255.0 - 0.485) / 0.229);
+  near(values[4 + 3], (254 / 255.0 - 0.456) / 0.224);
+  near(values[8 + 3], (1 - 0.406) / 0.225);
+  read_picture("four.txt", "ppocr-rec", NULL, 2, 4, values);
+  near(values[0], 2 / 127.5 - 1);
+  near(values[4 + 1], 253 / 127.5 - 1);
+  assert_true(values[2] == 0 && values[3] == 0 && values[4 + 2] == 0 && values[23] == 0);
+}
+
+// 5 x 3 pixels in 4 x 8: ceil(4 * 5 / 3) = 7 columns; 9 x 2 in 4 x 8: 18 columns, which are pressed into 8.
+static void lines_of_text(void **state) {
+  (void)state;
+  float values[3 * 4 * 8];
+  put_white(5, 3);
+  read_picture("white.txt", "ppocr-rec", NULL, 4, 8, values);
+  assert_true(values[6] == 1 && values[7] == 0 && values[31 - 1] == 1 && values[31] == 0);
+  put_white(9, 2);
+  read_picture("white.txt", "ppocr-rec", NULL, 4, 8, values);
+  for (int i = 0; i < 96; i++) assert_true(values[i] == 1);
+}
+
+static void quotients(void **state) {
+  (void)state;
+  float values[12], preset[12];
+  read_picture("four.txt", NULL, "scale=1/255,mean=1/2,std=1/4:1/2:-2/1", 2, 2, values);
+  near(values[0], -2);
+  near(values[3], 2);
+  near(values[4], 2 * (1 / 255.0 - 0.5));
+  near(values[8], (2 / 255.0 - 0.5) / -2);
+  read_picture("four.txt", NULL, "scale=1/255", 2, 2, values);
+  read_picture("four.txt", "darknet", NULL, 2, 2, preset);
+  assert_memory_equal(values, preset, sizeof values);
+  static const char *const wrong[] = {"scale=1/0", "scale=1/", "scale=/255", "scale=1/2/3", "mean=1/2:1", "std=0/5",
+                                      "scale=1e308/1e-308", "pad=256", "pad=-1", "pad=255/0"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    dq_data *data;
+    assert_int_equal(open_data(&data, "four.txt", NULL, wrong[i]), DQ_USAGE);
+    dq_data_free(data);
+  }
+}
+
+static void remembered_as_typed(void **state) {
+  (void)state;
+  static const char *const typed[][3] = {{"imagenet", NULL, "imagenet"},
+                                         {NULL, "scale=1/255,mean=0.5", "scale=1/255,mean=0.5"},
+                                         {"tf", "fit=stretch,pad=7", "tf,fit=stretch,pad=7"},
+                                         {NULL, "tf,fit=stretch", "tf,fit=stretch"},
+                                         {"tf,fit=stretch", "pad=1", "tf,fit=stretch,pad=1"}};
+  for (size_t i = 0; i < sizeof typed / sizeof *typed; i++) {
+    dq_data *data, *again;
+    float first[12], second[12];
+    read_picture("four.txt", typed[i][0], typed[i][1], 2, 2, first);
+    read_picture("four.txt", NULL, typed[i][2], 2, 2, second);
+    assert_memory_equal(first, second, sizeof first);
+    assert_int_equal(open_data(&data, "four.txt", typed[i][0], typed[i][1]), DQ_OK);
+    assert_string_equal(dq_data_preprocess_text(data), typed[i][2]);
+    assert_int_equal(open_data(&again, "four.txt", NULL, dq_data_preprocess_text(data)), DQ_OK);
+    dq_data_free(data);
+    dq_data_free(again);
+  }
+  dq_data *data;
+  assert_int_equal(open_data(&data, "four.txt", "tf", "vww,fit=stretch"), DQ_USAGE); // one name
+  dq_data_free(data);
+}
+
+// A path is this machine's own.
+static void paths_are_not_remembered(void **state) {
+  (void)state;
+  dq_data *data;
+  put("norm.csv", "patient,p10,p99,mean_r,mean_g,mean_b,std_r,std_g,std_b\nthe,0,255,0,0,0,1,1,1\n", 77);
+  put("the_1.ppm", "P6 1 1 255\n\0\1\2", 14);
+  put("the.txt", "the_1.ppm 0\n", 12);
+  assert_int_equal(open_data(&data, "the.txt", "lgg", "norm=norm.csv,pad=3"), DQ_OK);
+  assert_string_equal(dq_data_preprocess_text(data), "lgg,norm=,pad=3");
+  dq_data_free(data);
+  assert_int_equal(open_data(&data, "the.txt", NULL, "lgg,norm=,pad=3"), DQ_OK); // norm.csv beside the list
+  dq_data_free(data);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(yolov8),        cmocka_unit_test(picodet),   cmocka_unit_test(ppocr),
+      cmocka_unit_test(lines_of_text), cmocka_unit_test(quotients), cmocka_unit_test(remembered_as_typed),
+      cmocka_unit_test(paths_are_not_remembered),
+  };
+  return cmocka_run_group_tests(tests, enter, leave);
+}
