@@ -99,7 +99,8 @@ static const dq_column model_columns[] = {
     {"ratio", "Time ratio", DQ_COLUMN_REAL, NULL, 3, 0, 2},
     {"ratio_low", "from", DQ_COLUMN_REAL, NULL, 3, 0, 2},
     {"ratio_high", "to", DQ_COLUMN_REAL, NULL, 3, 0, 2},
-    {"verdict", "Verdict", DQ_COLUMN_TEXT, NULL, 0, 12, 2},
+    {"ratio_level", "Level", DQ_COLUMN_PERCENT, NULL, 1, 0, 5},
+    {"verdict", "Verdict", DQ_COLUMN_TEXT, NULL, 0, 24, 2},
     {"load_ms", "Load", DQ_COLUMN_REAL, "ms", 2, 0, 9},
     {"plan_ms", "Plan", DQ_COLUMN_REAL, "ms", 2, 0, 9},
     {"pack_ms", "Pack", DQ_COLUMN_REAL, "ms", 2, 0, 9},
@@ -165,11 +166,11 @@ static dq_status put_ratio(dq_table *table, const bench *it, int m, dq_error *er
   dq_table_put_real(table, "ratio", ratio.median);
   dq_table_put_real(table, "ratio_low", ratio.low);
   dq_table_put_real(table, "ratio_high", ratio.high);
-  bool tells = it->rounds >= 6 && (ratio.high < 1 || ratio.low > 1);
-  dq_table_put_text(table, "verdict",
-                    !tells           ? "cannot tell"
-                    : ratio.high < 1 ? "faster"
-                                     : "slower");
+  dq_table_put_real(table, "ratio_level", 100 * ratio.level);
+  const char *side = ratio.high < 1 ? "faster" : ratio.low > 1 ? "slower" : NULL;
+  if (!side || ratio.level >= DQ_TIME_LEVEL) dq_table_put_text(table, "verdict", side ? side : "cannot tell");
+  else if (it->rounds == 1) dq_table_put_format(table, "verdict", "%s in one run", side);
+  else dq_table_put_format(table, "verdict", "%s in all %" PRId64 " runs", side, it->rounds);
   return DQ_OK;
 }
 
@@ -320,9 +321,10 @@ const dq_command dq_verb_bench = {
         "second, "
         "the time to load and to plan, and memory. Several models take turns; each is compared "
         "with "
-        "the reference run by run, and the ratio comes with its 95 % confidence interval. When the "
-        "interval holds 1, or the times scatter or drift too much, the command says that it cannot "
-        "tell.",
+        "the reference run by run, and the ratio comes with its confidence interval of at least 95 %. When the "
+        "interval holds 1 the command says that it cannot tell, and when the times scatter or drift too much that they "
+        "are not steady. Fewer than 6 runs are too few for 95 %: the interval is then from the least to the largest "
+        "ratio, Level is the probability that it holds the median, and the verdict says no more than what was seen.",
     .examples = "# where the time goes\n"
                 "dq-bench model.onnx --per-layer\n"
                 "# is the quantized model faster on one thread?\n"

@@ -162,7 +162,7 @@ static dq_status time_whole(const work *w, const dq_tucker_report *report, dq_tu
   dq_bench_close(models, 2);
   DQ_TRY(status);
   times->before = spreads[0].median, times->after = spreads[1].median;
-  if (times->ratio.low > 1)
+  if (times->ratio.low > 1 && times->ratio.level >= DQ_TIME_LEVEL)
     dq_message(w->context, DQ_WARNING, "as a whole the model became slower: %.2f times the time",
                times->ratio.median);
   return DQ_OK;

@@ -60,7 +60,7 @@ typedef struct dq_tucker_layer {
   double error;    // relative Frobenius error of the stored factors
   double time_before, time_after; // seconds of the layer alone, with never_slower; 0: not measured
   double time_ratio, time_most; // median of the ratios after / before, measured in turns; upper end of
-                                // its 95 % interval
+                                // its interval of at least 95 % (dq_time_ratio)
   double response_error; // with data: share of the answers' variance that is missed; else 0
   // Names of the nodes put in its place and of their weights: tucker_in, tucker_core, tucker_out;
   // NULL where a mode stayed whole, and all of them when left alone.

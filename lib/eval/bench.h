@@ -26,9 +26,13 @@ const char *dq_spread_doubt(const dq_spread *spread);
 // How one model's times compare with those measured beside them, run by run.
 typedef struct dq_time_ratio {
   double median;    // of time / reference: below 1 is faster
-  double low, high; // its confidence interval (order statistics, about 95 % from 6 runs on; the
-                    // extremes below that), Conover, Practical Nonparametric Statistics, 1999, 3.2
+  double low, high; // its confidence interval: the shortest one between two runs, as many outside on either side, that
+                    // holds the median with a probability of at least DQ_TIME_LEVEL, or the extremes when not even
+                    // they do; Conover, Practical Nonparametric Statistics, 1999, 3.2
+  double level;     // that probability, exactly, 0...1; 0 for one run
 } dq_time_ratio;
+
+#define DQ_TIME_LEVEL 0.95
 
 dq_status dq_time_ratio_of(dq_time_ratio *ratio, const double *values, const double *reference,
                            int64_t count, dq_error *error);

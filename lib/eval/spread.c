@@ -61,18 +61,33 @@ const char *dq_spread_doubt(const dq_spread *spread) {
   return NULL;
 }
 
+// How many runs of `count` lie outside of the interval on either side. The number of runs below the median is binomial
+// with p = 1/2, so that the interval misses it with twice the probability of `outside` such runs or fewer. Terms by their
+// logarithms: 2^-count alone is no double beyond 1074 runs.
+static int64_t runs_outside(int64_t count, double *level) {
+  int64_t outside = 0;
+  double logarithm = -(double)count * log(2), missed = exp(logarithm);
+  for (*level = 1 - 2 * missed; outside < count; outside++) {
+    logarithm += log((double)(count - outside) / (double)(outside + 1));
+    missed += exp(logarithm);
+    if (1 - 2 * missed < DQ_TIME_LEVEL) break;
+    *level = 1 - 2 * missed;
+  }
+  return outside;
+}
+
 dq_status dq_time_ratio_of(dq_time_ratio *ratio, const double *values, const double *reference,
                            int64_t count, dq_error *error) {
   double *sorted = malloc((size_t)count * sizeof *sorted);
   if (!sorted) return dq_fail_memory(error, (size_t)count * sizeof *sorted);
   for (int64_t i = 0; i < count; i++) sorted[i] = values[i] / reference[i];
   qsort(sorted, (size_t)count, sizeof *sorted, ascending);
-  // The number of runs below the median is binomial with p = 1/2: n/2 +- 1.96 sqrt(n)/2.
-  int64_t outside = (int64_t)floor(((double)count - 1.96 * sqrt((double)count)) / 2);
-  if (outside < 0) outside = 0;
+  double level;
+  int64_t outside = runs_outside(count, &level);
   *ratio = (dq_time_ratio){.median = dq_quantile(sorted, count, 0.5),
                            .low = sorted[outside],
-                           .high = sorted[count - 1 - outside]};
+                           .high = sorted[count - 1 - outside],
+                           .level = level};
   free(sorted);
   return DQ_OK;
 }

@@ -85,7 +85,11 @@ void dq_report_tucker(dq_report *facts, const dq_tucker_report *report, const dq
   if (report->macs_known)
     dq_report_note(facts, "multiply-accumulates %+.1f %%",
                    percent_more(before->macs, after->macs));
-  if (times->before > 0)
-    dq_report_note(facts, "%.2f times the time (%.2f to %.2f)", times->ratio.median, times->ratio.low,
-                   times->ratio.high);
+  const dq_time_ratio *ratio = &times->ratio;
+  if (times->before <= 0) return;
+  if (ratio->level >= DQ_TIME_LEVEL)
+    dq_report_note(facts, "%.2f times the time (%.2f to %.2f)", ratio->median, ratio->low, ratio->high);
+  else
+    dq_report_note(facts, "%.2f times the time (%.2f to %.2f, which holds the median with %.1f %% only: too few runs)",
+                   ratio->median, ratio->low, ratio->high, 100 * ratio->level);
 }

@@ -10,6 +10,19 @@ load common
   has "half.onnx"
 }
 
+# An interval says how sure it is, and few runs are not said to be more.
+@test "levels of intervals" {
+  convert amp "$models/small.onnx" half.onnx >/dev/null
+  for runs in 1 3 5 6 16 31; do
+    gives 0 dq-bench half.onnx --vs "$models/small.onnx" --runs $runs --csv $runs.csv
+    column=$(head -1 $runs.csv | tr , '\n' | grep -n '^ratio_level$' | cut -d: -f1)
+    awk -F, -v at="$column" '/^half/ { printf "%.2f ", $at }' $runs.csv >>levels
+    grep -qE '^half.*,(cannot tell|(faster|slower)( in one run| in all [35] runs)?),' $runs.csv
+  done
+  [ "$(cat levels)" = "0.00 75.00 93.75 96.88 97.87 97.06 " ]
+  run ! grep -E ',(faster|slower),' 1.csv 3.csv 5.csv
+}
+
 @test "wrong command lines" {
   gives 2 dq-bench "$models/small.onnx" --runs 0
   has "option '--runs': '0' is out of range"

@@ -78,19 +78,63 @@ static void ratios_are_taken_turn_by_turn(void **state) {
   NEAR(ratio.high, 0.5);
 }
 
-static void interval_of_sixteen(void **state) {
-  (void)state;
-  double reference[16], times[16];
-  for (int i = 0; i < 16; i++) reference[i] = 1, times[i] = 16 - i; // ratios 16 ... 1
+static dq_time_ratio ratio_of_first(int count) {
+  enum { MOST = 5000 };
+  static double reference[MOST], times[MOST];
+  assert_true(count <= MOST);
+  for (int i = 0; i < count; i++) reference[i] = 1, times[i] = count - i; // ratios count ... 1
   dq_time_ratio ratio;
   dq_error error = {0};
-  assert_int_equal(dq_time_ratio_of(&ratio, times, reference, 16, &error), DQ_OK);
+  assert_int_equal(dq_time_ratio_of(&ratio, times, reference, count, &error), DQ_OK);
+  return ratio;
+}
+
+// P(3 or fewer of 16) = (1 + 16 + 120 + 560) / 65536 = 0.0106; of 4 or fewer, with 1820 more, 0.0384.
+static void interval_of_sixteen(void **state) {
+  (void)state;
+  dq_time_ratio ratio = ratio_of_first(16);
   NEAR(ratio.median, 8.5);
-  NEAR(ratio.low, 5); // (16 - 1.96 * 4) / 2 = 4.08: four values lie outside on either side
-  NEAR(ratio.high, 12);
-  assert_int_equal(dq_time_ratio_of(&ratio, times, reference, 3, &error), DQ_OK);
-  NEAR(ratio.low, 14); // too few for an interval: the extremes
-  NEAR(ratio.high, 16);
+  NEAR(ratio.low, 4); // three values outside on either side
+  NEAR(ratio.high, 13);
+  NEAR(ratio.level, 1 - 2 * 697.0 / 65536);
+}
+
+static void interval_of_few(void **state) {
+  (void)state;
+  const double levels[] = {0, 0.5, 0.75, 0.875, 0.9375, 0.96875};
+  for (int n = 1; n <= 6; n++) {
+    dq_time_ratio ratio = ratio_of_first(n);
+    NEAR(ratio.low, 1); // the extremes
+    NEAR(ratio.high, n);
+    NEAR(ratio.level, levels[n - 1]);
+  }
+}
+
+// By Pascal's triangle: as many outside as may be for 95 %, and no more.
+static void intervals_are_exact(void **state) {
+  (void)state;
+  enum { MOST = 200 };
+  long double chances[MOST + 1] = {1}; // of i of n
+  for (int n = 1; n <= MOST; n++) {
+    for (int i = n; i > 0; i--) chances[i] = (chances[i] + chances[i - 1]) / 2;
+    chances[0] /= 2;
+    dq_time_ratio ratio = ratio_of_first(n);
+    int outside = (int)ratio.low - 1;
+    NEAR(ratio.high, n - outside);
+    long double missed = 0;
+    for (int i = 0; i <= outside; i++) missed += 2 * chances[i];
+    assert_true(fabsl(1 - missed - (long double)ratio.level) < 1e-9L);
+    assert_true(ratio.level >= 0.95 || outside == 0);
+    assert_true(1 - missed - 2 * chances[outside + 1] < 0.95L); // one more on either side were too many
+  }
+}
+
+// Where 2^-n is no double any more: n/2 +- 1.96 sqrt(n)/2 is right to a run or two.
+static void interval_of_many(void **state) {
+  (void)state;
+  dq_time_ratio ratio = ratio_of_first(5000);
+  assert_true(fabs(ratio.low - (5000 - 1.96 * sqrt(5000)) / 2) < 2);
+  assert_true(ratio.level >= 0.95 && ratio.level < 0.952);
 }
 
 int main(void) {
@@ -98,6 +142,8 @@ int main(void) {
       cmocka_unit_test(quantiles_interpolate),         cmocka_unit_test(spread_of_five),
       cmocka_unit_test(one_value_has_no_deviation),    cmocka_unit_test(doubts_are_said),
       cmocka_unit_test(ratios_are_taken_turn_by_turn), cmocka_unit_test(interval_of_sixteen),
+      cmocka_unit_test(interval_of_few),               cmocka_unit_test(intervals_are_exact),
+      cmocka_unit_test(interval_of_many),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
