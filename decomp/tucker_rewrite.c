@@ -7,6 +7,7 @@
 #include "decomp/tucker_clock.h"
 #include "decomp/tucker_data.h"
 #include "lib/base/sizes.h"
+#include "lib/exec/check_nodes.h"
 #include "lib/passes/origin.h"
 
 typedef struct work {
@@ -338,6 +339,7 @@ dq_status dq_tucker_apply(dq_graph *graph, const dq_tucker_options *options,
                           dq_tucker_report *report, dq_error *error) {
   memset(report, 0, sizeof *report);
   DQ_TRY(check_options(options, error));
+  DQ_TRY(dq_check_nodes(graph, options->context, error));
   work w = {.graph = graph, .options = options, .scratch = dq_context_arena(options->context)};
   if (!w.scratch) return dq_fail_memory(error, sizeof(dq_tucker_job));
   dq_origin *origin = dq_origin_begin(graph, "dq-tucker");

@@ -1,6 +1,7 @@
 // Mixed precision from a float32 graph to one with float16 nodes.
 #include "quant/amp.h"
 
+#include "lib/exec/check_nodes.h"
 #include "lib/passes/origin.h"
 #include "quant/amp_internal.h"
 
@@ -49,6 +50,7 @@ static dq_status run_job(dq_amp_job *job) {
 dq_status dq_amp_convert(dq_graph *graph, const dq_amp_options *options, dq_amp_report *report,
                          const dq_context *context, dq_error *error) {
   *report = (dq_amp_report){0};
+  DQ_TRY(dq_check_nodes(graph, context, error));
   dq_arena *arena = dq_context_arena(context);
   if (!arena) return dq_fail_memory(error, 0);
   dq_amp_job job = {.graph = graph, .options = options, .context = context, .error = error,

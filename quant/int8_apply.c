@@ -2,6 +2,7 @@
 // says; float16 layers, the operator form, and what the model remembers.
 #include <string.h>
 
+#include "lib/exec/check_nodes.h"
 #include "quant/amp.h"
 #include "quant/int8_internal.h"
 #include "quant/qoperator.h"
@@ -96,6 +97,7 @@ static bool leaves_any(const dq_precision_map *map) {
 dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *options,
                         dq_int8_report *report, const dq_context *context, dq_error *error) {
   *report = (dq_int8_report){.nothing_to_do = dq_int8_is_quantized(graph)};
+  DQ_TRY(dq_check_nodes(graph, context, error));
   if (report->nothing_to_do) return DQ_OK;
   if (!data && !options->table) return dq_fail(error, DQ_USAGE, "neither data nor a table is given");
   bool mixed = !options->table && leaves_any(options->precision);

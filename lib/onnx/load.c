@@ -312,6 +312,12 @@ static dq_status read_names(dq_graph *graph, size_t count, char *const *names, d
   return DQ_OK;
 }
 
+// Execution copies name operators of their own by domain "dq"; a file that does so would be taken for one.
+static dq_status check_domain(const Onnx__NodeProto *proto, dq_error *error) {
+  if (!proto->domain || strcmp(proto->domain, "dq")) return DQ_OK;
+  return dq_fail(error, DQ_UNSUPPORTED, "operator %s of domain 'dq' is not supported", proto->op_type);
+}
+
 static dq_status read_node(dq_graph *graph, dq_document *document, const Onnx__NodeProto *proto,
                            dq_error *error) {
   char label[DQ_LABEL_TEXT];
@@ -324,7 +330,8 @@ static dq_status read_node(dq_graph *graph, dq_document *document, const Onnx__N
   if (!node) return dq_fail_memory(error, sizeof *node);
   node->domain = proto->domain && strcmp(proto->domain, "ai.onnx") ? proto->domain : "";
   node->origin = proto;
-  dq_status status = read_attributes(graph, document, proto, node, error);
+  dq_status status = check_domain(proto, error);
+  if (status == DQ_OK) status = read_attributes(graph, document, proto, node, error);
   if (status == DQ_OK) return status;
   return dq_error_prefix(error, status, "%s", dq_node_label(node, label, sizeof label));
 }

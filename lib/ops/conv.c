@@ -55,6 +55,8 @@ static dq_status infer(dq_op *op) {
   return DQ_OK;
 }
 
+static dq_status check(const dq_op *op) { return dq_convolution_check(op, WEIGHT, BIAS); }
+
 static bool is_half(const dq_op *op) {
   return op->inputs[INPUT]->type == DQ_F16;
 }
@@ -141,6 +143,7 @@ const dq_operator dq_op_Conv = {
     .outputs = {1, 1},
     .types = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64),
     .attributes = attributes,
+    .check = check,
     .infer = infer,
     .run = run,
     .prepare = prepare,

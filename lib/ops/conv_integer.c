@@ -180,6 +180,12 @@ int64_t dq_qlinear_conv_macs(const dq_op *op) {
   return dq_convolution_macs(op, qlinear_operands.w);
 }
 
+static dq_status check_integer(const dq_op *op) { return dq_convolution_check(op, integer_operands.w, DQ_NO_INPUT); }
+
+static dq_status check_qlinear(const dq_op *op) {
+  return dq_convolution_check(op, qlinear_operands.w, qlinear_operands.bias);
+}
+
 static const dq_attribute_rule attributes[] = {DQ_WINDOW_ATTRIBUTES(false), {"group", DQ_ATTRIBUTE_INT, false}, {0}};
 
 const dq_operator dq_op_ConvInteger = {
@@ -189,6 +195,7 @@ const dq_operator dq_op_ConvInteger = {
     .outputs = {1, 1},
     .types = TYPES_8_BIT,
     .attributes = attributes,
+    .check = check_integer,
     .infer = integer_infer,
     .run = integer_run,
     .prepare = integer_prepare,
@@ -204,6 +211,7 @@ const dq_operator dq_op_QLinearConv = {
     .outputs = {1, 1},
     .types = TYPES_8_BIT,
     .attributes = attributes,
+    .check = check_qlinear,
     .infer = dq_qlinear_conv_infer,
     .run = dq_qlinear_conv_run,
     .prepare = dq_qlinear_conv_prepare,

@@ -19,8 +19,16 @@ typedef struct transposed {
   int64_t batch, groups, in_channels, out_channels;
 } transposed;
 
+// What the weight tells alone; *channels: those of the output.
+static dq_status check_weight(const dq_op *op, const dq_tensor *w, int64_t *channels) {
+  DQ_TRY(dq_check_weight(op, w));
+  DQ_TRY(dq_check_groups(op, w->dims[0], "input"));
+  *channels = w->dims[1] * dq_node_int(op->node, "group", 1); // no more than the weight has elements
+  return dq_check_bias(op, dq_op_input(op, BIAS), *channels);
+}
+
 static dq_status check_shapes(const dq_op *op, transposed *t) {
-  const dq_tensor *x = op->inputs[INPUT], *w = op->inputs[WEIGHT], *b = dq_op_input(op, BIAS);
+  const dq_tensor *x = op->inputs[INPUT], *w = op->inputs[WEIGHT];
   char text[DQ_SHAPE_TEXT], other[DQ_SHAPE_TEXT];
   if (x->rank < 3 || w->rank != x->rank || w->dims[0] != x->dims[1])
     return dq_op_fail(op, DQ_BAD_INPUT,
@@ -28,26 +36,10 @@ static dq_status check_shapes(const dq_op *op, transposed *t) {
                       "dimensions and channels x output channels per group x kernel",
                       dq_tensor_shape_text(x, text, sizeof text),
                       dq_tensor_shape_text(w, other, sizeof other));
-  for (int i = 0; i < w->rank; i++)
-    if (w->dims[i] < 1)
-      return dq_op_fail(op, DQ_BAD_INPUT, "weight has shape %s, all dimensions must be above 0",
-                        dq_tensor_shape_text(w, text, sizeof text));
   t->batch = x->dims[0];
   t->in_channels = x->dims[1];
   t->groups = dq_node_int(op->node, "group", 1);
-  if (t->groups < 1 || t->in_channels % t->groups)
-    return dq_op_fail(op, DQ_BAD_INPUT,
-                      "%" PRId64 " groups do not divide %" PRId64 " input channels", t->groups,
-                      t->in_channels);
-  if (!dq_mul_i64(w->dims[1], t->groups, &t->out_channels))
-    return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " groups of %" PRId64 " output channels",
-                      t->groups, w->dims[1]);
-  if (b && (b->rank != 1 || b->dims[0] != t->out_channels))
-    return dq_op_fail(op, DQ_BAD_INPUT,
-                      "bias has shape %s, expected one element for each of %" PRId64
-                      " output channels",
-                      dq_tensor_shape_text(b, text, sizeof text), t->out_channels);
-  return DQ_OK;
+  return check_weight(op, w, &t->out_channels);
 }
 
 // A list of one number at least `least` per axis; NULL when absent. output_shape may have batch and
@@ -102,17 +94,32 @@ static dq_status read_axis(const dq_op *op, dq_window *w, int axis, dq_auto_pad 
   return DQ_OK;
 }
 
+// All that is told before the size of the input is known.
+static dq_status read_window(const dq_op *op, const dq_tensor *w, dq_window *window, const int64_t **extra,
+                             const int64_t **wanted) {
+  DQ_TRY(dq_window_check(op, w->rank - 2, w->dims + 2, window));
+  DQ_TRY(read_list(op, "output_padding", window->rank, false, 0, extra));
+  return read_list(op, "output_shape", window->rank, true, 1, wanted);
+}
+
+static dq_status check(const dq_op *op) {
+  const dq_tensor *w = op->inputs[WEIGHT];
+  const int64_t *extra, *wanted;
+  int64_t channels;
+  dq_window window;
+  if (w->rank < 0) return dq_check_groups(op, 0, "input");
+  DQ_TRY(check_weight(op, w, &channels));
+  return read_window(op, w, &window, &extra, &wanted);
+}
+
 static dq_status read_transposed(const dq_op *op, transposed *t) {
   const dq_tensor *x = op->inputs[INPUT], *w = op->inputs[WEIGHT];
   const int64_t *extra, *wanted;
   dq_auto_pad auto_pad;
   DQ_TRY(check_shapes(op, t));
   dq_window *window = &t->window;
-  DQ_TRY(dq_window_lists(op, x->rank - 2, w->dims + 2, window));
-  DQ_TRY(dq_window_pads(op, window));
+  DQ_TRY(read_window(op, w, window, &extra, &wanted));
   DQ_TRY(dq_window_auto_pad(op, &auto_pad));
-  DQ_TRY(read_list(op, "output_padding", window->rank, false, 0, &extra));
-  DQ_TRY(read_list(op, "output_shape", window->rank, true, 1, &wanted));
   for (int i = 0; i < window->rank; i++) {
     window->input[i] = x->dims[2 + i];
     if (window->input[i] < 1 || window->input[i] > INT32_MAX)
@@ -356,6 +363,7 @@ const dq_operator dq_op_ConvTranspose = {
     .outputs = {1, 1},
     .types = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64),
     .attributes = attributes,
+    .check = check,
     .infer = infer,
     .run = run,
     .prepare = prepare,

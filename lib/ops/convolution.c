@@ -7,6 +7,44 @@
 
 #include "lib/base/sizes.h"
 
+dq_status dq_check_weight(const dq_op *op, const dq_tensor *weight) {
+  char shape[DQ_SHAPE_TEXT];
+  if (weight->rank < 3)
+    return dq_op_fail(op, DQ_BAD_INPUT, "weight has shape %s, expected 3 dimensions or more",
+                      dq_tensor_shape_text(weight, shape, sizeof shape));
+  for (int i = 0; i < weight->rank; i++)
+    if (weight->dims[i] < 1)
+      return dq_op_fail(op, DQ_BAD_INPUT, "weight has shape %s, all dimensions must be above 0",
+                        dq_tensor_shape_text(weight, shape, sizeof shape));
+  return DQ_OK;
+}
+
+dq_status dq_check_bias(const dq_op *op, const dq_tensor *bias, int64_t channels) {
+  char shape[DQ_SHAPE_TEXT];
+  if (!bias || bias->rank < 0 || (bias->rank == 1 && bias->dims[0] == channels)) return DQ_OK;
+  return dq_op_fail(op, DQ_BAD_INPUT, "bias has shape %s, expected one element for each of %" PRId64 " output channels",
+                    dq_tensor_shape_text(bias, shape, sizeof shape), channels);
+}
+
+dq_status dq_check_groups(const dq_op *op, int64_t channels, const char *what) {
+  int64_t groups = dq_node_int(op->node, "group", 1);
+  if (groups < 1)
+    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'group' is %" PRId64 ", expected 1 or more", groups);
+  if (channels % groups)
+    return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " groups do not divide %" PRId64 " %s channels", groups, channels, what);
+  return DQ_OK;
+}
+
+dq_status dq_convolution_check(const dq_op *op, int weight, int bias) {
+  const dq_tensor *w = dq_op_input(op, weight);
+  dq_window window;
+  if (w->rank < 0) return dq_check_groups(op, 0, "output");
+  DQ_TRY(dq_check_weight(op, w));
+  DQ_TRY(dq_check_groups(op, w->dims[0], "output"));
+  DQ_TRY(dq_check_bias(op, bias < 0 ? NULL : dq_op_input(op, bias), w->dims[0]));
+  return dq_window_check(op, w->rank - 2, w->dims + 2, &window);
+}
+
 static dq_status check_ranks(const dq_op *op, const dq_tensor *input, const dq_tensor *weight) {
   char shape[DQ_SHAPE_TEXT];
   if (input->rank < 3)
@@ -17,26 +55,13 @@ static dq_status check_ranks(const dq_op *op, const dq_tensor *input, const dq_t
     return dq_op_fail(op, DQ_BAD_INPUT,
                       "weight has shape %s, expected %d dimensions as the input has",
                       dq_tensor_shape_text(weight, shape, sizeof shape), input->rank);
-  for (int i = 0; i < weight->rank; i++)
-    if (weight->dims[i] < 1)
-      return dq_op_fail(op, DQ_BAD_INPUT, "weight has shape %s, all dimensions must be above 0",
-                        dq_tensor_shape_text(weight, shape, sizeof shape));
-  return DQ_OK;
+  return dq_check_weight(op, weight);
 }
 
-static dq_status check_channels(const dq_op *op, const dq_tensor *weight, int64_t groups,
-                                int64_t channels) {
-  if (groups < 1)
-    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'group' is %" PRId64 ", expected 1 or more",
-                      groups);
-  if (channels % groups)
-    return dq_op_fail(op, DQ_BAD_INPUT,
-                      "%" PRId64 " groups do not divide %" PRId64 " input channels", groups,
-                      channels);
-  if (weight->dims[0] % groups)
-    return dq_op_fail(op, DQ_BAD_INPUT,
-                      "%" PRId64 " groups do not divide %" PRId64 " output channels", groups,
-                      weight->dims[0]);
+static dq_status check_channels(const dq_op *op, const dq_tensor *weight, int64_t channels) {
+  DQ_TRY(dq_check_groups(op, channels, "input"));
+  DQ_TRY(dq_check_groups(op, weight->dims[0], "output"));
+  int64_t groups = dq_node_int(op->node, "group", 1);
   if (weight->dims[1] != channels / groups)
     return dq_op_fail(op, DQ_BAD_INPUT,
                       "weight has %" PRId64 " input channels per group, expected %" PRId64
@@ -49,18 +74,12 @@ dq_status dq_convolution_read(const dq_op *op, int input, int weight, int bias,
                               dq_convolution *convolution) {
   const dq_tensor *x = dq_op_input(op, input), *w = dq_op_input(op, weight);
   const dq_tensor *b = bias < 0 ? NULL : dq_op_input(op, bias);
-  char shape[DQ_SHAPE_TEXT];
   DQ_TRY(check_ranks(op, x, w));
-  int64_t groups = dq_node_int(op->node, "group", 1);
-  DQ_TRY(check_channels(op, w, groups, x->dims[1]));
-  if (b && (b->rank != 1 || b->dims[0] != w->dims[0]))
-    return dq_op_fail(op, DQ_BAD_INPUT,
-                      "bias has shape %s, expected one element for each of %" PRId64
-                      " output channels",
-                      dq_tensor_shape_text(b, shape, sizeof shape), w->dims[0]);
+  DQ_TRY(check_channels(op, w, x->dims[1]));
+  DQ_TRY(dq_check_bias(op, b, w->dims[0]));
   DQ_TRY(dq_window_read(op, x, w->dims + 2, &convolution->window));
   convolution->batch = x->dims[0];
-  convolution->groups = groups;
+  convolution->groups = dq_node_int(op->node, "group", 1);
   convolution->in_channels = x->dims[1];
   convolution->out_channels = w->dims[0];
   return DQ_OK;

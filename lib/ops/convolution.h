@@ -13,6 +13,16 @@ typedef struct dq_convolution {
   int64_t batch, groups, in_channels, out_channels;
 } dq_convolution;
 
+// What the attributes, and the weight and the bias where they are constant, tell of any convolution, for
+// dq_operator.check: inputs are given by their positions, a bias of -1 is none.
+dq_status dq_convolution_check(const dq_op *op, int weight, int bias);
+
+// Parts of it. A weight has 3 dimensions or more, none 0; a bias (NULL and unknown ones are fine) has one element per
+// output channel; attribute "group" is at least 1 and divides `channels`, which `what` names in the message.
+dq_status dq_check_weight(const dq_op *op, const dq_tensor *weight);
+dq_status dq_check_bias(const dq_op *op, const dq_tensor *bias, int64_t channels);
+dq_status dq_check_groups(const dq_op *op, int64_t channels, const char *what);
+
 // Reads the attributes and checks all sizes; inputs are given by their positions. A bias that is
 // left out (or position -1) is fine. DQ_BAD_INPUT naming the sizes, DQ_UNSUPPORTED for more than
 // three spatial axes.

@@ -43,10 +43,15 @@ static float dropout_ratio(const dq_op *op) {
   return dq_op_known(op, 1) ? (float)dq_tensor_get(op->inputs[1], 0) : 0.5f;
 }
 
-static dq_status run_Dropout(dq_op *op) {
+static dq_status check_Dropout(const dq_op *op) {
   for (int i = 1; i < op->input_count; i++)
-    if (op->inputs[i] && dq_tensor_count(op->inputs[i]) != 1)
+    if (op->inputs[i] && op->inputs[i]->rank >= 0 && dq_tensor_count(op->inputs[i]) != 1)
       return dq_op_fail(op, DQ_BAD_INPUT, "input %d is not a scalar", i);
+  return DQ_OK;
+}
+
+static dq_status run_Dropout(dq_op *op) {
+  DQ_TRY(check_Dropout(op));
   if (is_training(op) && dropout_ratio(op) != 0)
     return dq_op_fail(op, DQ_UNSUPPORTED, "Dropout in training mode is not supported");
   copy_elements(op->inputs[0], op->outputs[0]);
@@ -69,6 +74,7 @@ const dq_operator dq_op_Dropout = {
     .outputs = {1, 2},
     .types = DQ_TYPES_FLOAT,
     .attributes = dropout_attributes,
+    .check = check_Dropout,
     .infer = infer_Dropout,
     .run = run_Dropout,
     .colour = DQ_FOLLOW,

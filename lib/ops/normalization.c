@@ -116,6 +116,18 @@ static int64_t batch_channels(const dq_op *op) {
   return spatial(op) ? input->dims[1] : dq_tensor_product(input, 1, input->rank);
 }
 
+// Constant statistics are vectors of one length.
+static dq_status check_BatchNormalization(const dq_op *op) {
+  const dq_tensor *first = NULL;
+  for (int i = 1; i < 5 && spatial(op); i++) {
+    const dq_tensor *given = op->inputs[i];
+    if (given->rank < 0) continue;
+    if (!first) first = given;
+    DQ_TRY(check_vector(op, i, first->rank == 1 ? first->dims[0] : dq_tensor_count(first)));
+  }
+  return DQ_OK;
+}
+
 static dq_status infer_BatchNormalization(dq_op *op) {
   const dq_tensor *input = op->inputs[0];
   int64_t channels = batch_channels(op);
@@ -201,6 +213,7 @@ static const dq_attribute_rule attributes_BatchNormalization[] = {
     {0}};
 const dq_operator dq_op_BatchNormalization = {
     .since = {1, 6, 7, 9, 14, 15},
+    .check = check_BatchNormalization,
     ROW(BatchNormalization, (5, 5), (1, 5), DQ_FOLLOW, DQ_QUANTIZE_TABLE, DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_CHANNEL_VECTORS)};
 
 // ---- InstanceNormalization, GroupNormalization: sets of whole planes of one picture ----

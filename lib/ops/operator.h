@@ -69,6 +69,9 @@ struct dq_operator {
   int inputs[2], outputs[2];  // least and most; DQ_ANY_NUMBER
   unsigned types;             // DQ_BIT masks that input 0 may have when run
   const dq_attribute_rule *attributes; // all known attributes; last has name NULL; NULL: none
+  // Optional: refuses (DQ_BAD_INPUT) what cannot be right whatever the shapes are. Inputs that are not constant have
+  // rank -1, type 0 and no elements; outputs are not looked at. What passes it, passes may fold and fuse.
+  dq_status (*check)(const dq_op *op);
   dq_status (*infer)(dq_op *op);       // required
   dq_status (*run)(dq_op *op);         // required
   // Optional: packs constant inputs (data known) into `arena`, sets state and scratch_bytes. Shapes
@@ -91,6 +94,12 @@ int dq_operator_version(const dq_operator *row, int64_t opset);
 // attributes; unknown attributes are told as warnings. DQ_UNSUPPORTED when there is no row.
 dq_status dq_operator_resolve(const dq_graph *graph, const dq_node *node, const dq_context *context,
                               const dq_operator **row, int *version, dq_error *error);
+
+// Puts the node's label in front of the message of a failure; returns the status.
+dq_status dq_with_label(const dq_node *node, dq_status status, dq_error *error);
+
+// The row's check, where it has one; lib/exec/check_nodes.h calls it for a graph.
+dq_status dq_op_check(dq_op *op);
 
 // The three calls, with the node's label put in front of messages, and float16 computed by float32
 // for rows that say DQ_OP_HALF. dq_op_infer leaves outputs with rank -1 when they depend on elements

@@ -25,6 +25,15 @@ static int64_t parameter_index(const linear *job, int64_t at) {
   return (outer * blocks + index / job->block) * job->inner + at % job->inner;
 }
 
+// As many zero points as scales, where both are known.
+static dq_status check_zero_point(const dq_op *op) {
+  const dq_tensor *scale = op->inputs[1], *zero_point = dq_op_input(op, 2);
+  if (!zero_point || zero_point->rank < 0 || scale->rank < 0 ||
+      dq_tensor_count(zero_point) == dq_tensor_count(scale))
+    return DQ_OK;
+  return dq_op_fail(op, DQ_BAD_INPUT, "the zero point has another shape than the scale");
+}
+
 // How the elements are laid over the parameters, from the shapes; bad input when they do not fit.
 static dq_status lay_out(const dq_op *op, linear *job) {
   const dq_tensor *input = job->input, *scale = job->scale;
@@ -32,9 +41,7 @@ static dq_status lay_out(const dq_op *op, linear *job) {
   int64_t block = dq_node_int(op->node, "block_size", 0);
   if (block < 0 || block > INT32_MAX)
     return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'block_size' is %" PRId64, block);
-  if (job->zero_point && !dq_tensor_same_shape(job->zero_point, scale) &&
-      dq_tensor_count(job->zero_point) != dq_tensor_count(scale))
-    return dq_op_fail(op, DQ_BAD_INPUT, "the zero point has another shape than the scale");
+  DQ_TRY(check_zero_point(op));
   if (!block && scale->rank <= 1 && dq_tensor_count(scale) == 1) return DQ_OK;
   int axis;
   DQ_TRY(dq_op_axis(op, dq_node_int(op->node, "axis", 1), input->rank, &axis));
@@ -155,6 +162,7 @@ const dq_operator dq_op_QuantizeLinear = {
     .outputs = {1, 1},
     .types = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F16) | DQ_BIT(DQ_I32),
     .attributes = linear_attributes,
+    .check = check_zero_point,
     .infer = infer_QuantizeLinear,
     .run = run_QuantizeLinear,
     .colour = DQ_DENY,
@@ -208,6 +216,7 @@ const dq_operator dq_op_DequantizeLinear = {
     .outputs = {1, 1},
     .types = NARROW | DQ_BIT(DQ_I32),
     .attributes = linear_attributes,
+    .check = check_zero_point,
     .infer = infer_DequantizeLinear,
     .run = run_DequantizeLinear,
     .colour = DQ_DENY,

@@ -91,6 +91,20 @@ dq_status dq_window_pads(const dq_op *op, dq_window *window) {
   return DQ_OK;
 }
 
+dq_status dq_window_check(const dq_op *op, int rank, const int64_t *kernel, dq_window *window) {
+  dq_auto_pad auto_pad;
+  DQ_TRY(dq_window_lists(op, rank, kernel, window));
+  DQ_TRY(dq_window_auto_pad(op, &auto_pad));
+  return dq_window_pads(op, window);
+}
+
+dq_status dq_pool_check(const dq_op *op) {
+  int rank;
+  dq_window window;
+  dq_node_ints(op->node, "kernel_shape", &rank);
+  return dq_window_check(op, rank, NULL, &window);
+}
+
 static dq_status slide(const dq_op *op, dq_window *window, int axis, bool round_up) {
   int64_t input = window->input[axis], extent = dq_window_extent(window, axis);
   int64_t stride = window->stride[axis], padded = input + window->begin[axis] + window->end[axis];
@@ -125,9 +139,8 @@ static void pad_same(dq_window *window, int axis, dq_auto_pad auto_pad) {
 dq_status dq_window_read(const dq_op *op, const dq_tensor *input, const int64_t *kernel,
                          dq_window *window) {
   dq_auto_pad auto_pad = DQ_PAD_NOTSET;
-  DQ_TRY(dq_window_lists(op, input->rank - 2, kernel, window));
+  DQ_TRY(dq_window_check(op, input->rank - 2, kernel, window));
   DQ_TRY(dq_window_auto_pad(op, &auto_pad));
-  DQ_TRY(dq_window_pads(op, window));
   bool round_up = auto_pad == DQ_PAD_NOTSET && dq_node_int(op->node, "ceil_mode", 0) != 0;
   for (int i = 0; i < window->rank; i++) {
     window->input[i] = input->dims[2 + i];

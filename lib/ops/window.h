@@ -37,6 +37,12 @@ dq_status dq_window_read(const dq_op *op, const dq_tensor *input, const int64_t 
 // begin, end and output are zero.
 dq_status dq_window_lists(const dq_op *op, int rank, const int64_t *kernel, dq_window *window);
 
+// The lists, pads and the word of auto_pad: all that a node tells before the size of its input is known.
+dq_status dq_window_check(const dq_op *op, int rank, const int64_t *kernel, dq_window *window);
+
+// The same of a pool, whose kernel_shape tells how many axes there are; for dq_operator.check.
+dq_status dq_pool_check(const dq_op *op);
+
 // auto_pad of a node: DQ_BAD_INPUT for an unknown word.
 typedef enum dq_auto_pad {
   DQ_PAD_NOTSET,

@@ -1,6 +1,7 @@
 // Nodes with constant inputs are run once and replaced by their results.
 #include <string.h>
 
+#include "lib/exec/check_nodes.h"
 #include "lib/passes/passes_internal.h"
 
 static bool all_constant(const dq_node *node) {
@@ -56,7 +57,7 @@ static dq_status fold(dq_graph *copy, const dq_context *context, bool weights, d
     if (!weights && dq_node_is(order[n], "DequantizeLinear")) continue;
     if (all_constant(order[n])) DQ_TRY(fold_node(copy, order[n], context, error));
   }
-  return DQ_OK;
+  return dq_check_nodes(copy, context, error);
 }
 
 dq_status dq_pass_fold_constants(dq_graph *copy, const dq_shape_request *shapes, const dq_context *context,

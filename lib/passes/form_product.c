@@ -24,7 +24,8 @@ static bool read_bias(const dq_value *value, const dq_quantized *x, const dq_qua
   if (!node || !dq_node_is(node, "DequantizeLinear")) return false;
   const dq_tensor *elements = dq_constant_of(node->inputs[0]);
   const dq_tensor *scale = dq_constant_of(node->inputs[1]), *zero = dq_constant_of(dq_node_input(node, 2));
-  if (!elements || elements->type != DQ_I32 || !scale || scale->type != DQ_F32) return false;
+  if (!elements || elements->type != DQ_I32 || !scale || scale->type != DQ_F32 || !dq_tensor_count(scale))
+    return false;
   if (dq_node_input(node, 2) && !zero) return false;
   for (int64_t i = 0; zero && i < dq_tensor_count(zero); i++)
     if (dq_tensor_get_i64(zero, i)) return false;

@@ -39,7 +39,7 @@ static int type_read(const dq_node *node) {
 
 // Scales for which the integer forms are the operators one by one: nothing overflows on the way.
 static bool are_usable(const dq_tensor *scale) {
-  if (!scale || scale->type != DQ_F32) return false;
+  if (!scale || scale->type != DQ_F32 || !dq_tensor_count(scale)) return false;
   const float *values = scale->data;
   for (int64_t i = 0; i < dq_tensor_count(scale); i++)
     if (!(values[i] > 0x1p-100f && values[i] < 0x1p100f)) return false;

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "lib/exec/check_nodes.h"
 #include "lib/passes/passes_internal.h"
 
 static const dq_pass passes[] = {
@@ -32,6 +33,7 @@ static dq_status mark_taps(dq_graph *copy, const dq_session_options *options, dq
 
 static dq_status open_session(dq_session *session, const dq_session_options *options,
                               const dq_context *context, dq_error *error) {
+  DQ_TRY(dq_check_nodes(session->copy, context, error));
   DQ_TRY(mark_taps(session->copy, options, error));
   const dq_shape_request *shapes = options ? &options->shapes : NULL;
   if (!options || !options->plain) DQ_TRY(run_passes(session->copy, shapes, context, error));
