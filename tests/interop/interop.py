@@ -54,6 +54,8 @@ def noise(model):
 
 def differ(got, expected, bound):
     """Why two lists of outputs differ by more than `bound` of the expected range; None when they do not."""
+    if len(got) != len(expected) or not expected:
+        return f"{len(got)} outputs, expected {len(expected)}"
     for g, e in zip(got, expected):
         if g.shape != e.shape:
             return f"shape {g.shape}, expected {e.shape}"
@@ -98,7 +100,8 @@ def half_alike(path, folder):
     a, b = session(path), session(out)
     feeds = noise(a)
     reference = a.run(None, feeds)
-    return differ(b.run(None, feeds), reference, 0.05) or differ(run_dq(out, feeds), reference, 0.05)
+    # 0.00025 at most in ONNX Runtime and 0.0011 here, where every value is rounded to float16
+    return differ(b.run(None, feeds), reference, 0.001) or differ(run_dq(out, feeds), reference, 0.003)
 
 
 def tucker_alike(path, folder):
@@ -394,6 +397,24 @@ def guard_holds(folder):
     return None
 
 
+def own_networks(folder):
+    """The trained network of this repository and deep ones with random weights, which are there on every machine."""
+    networks = [("datasets/shapes.onnx", None)]
+    for name, divisor in (("resnet50", 16), ("efficientnetv2_s", 8)):
+        path = os.path.join(folder, f"{name}_{divisor}.onnx")
+        dq("make_networks", name, divisor, path)
+        networks.append((path, "imagenet"))
+    for path, preset in networks:
+        name, data = os.path.basename(path), "synth:shapes"
+        guarded(f"{name} runs alike", runs_alike, path)
+        guarded(f"{name} is saved alike", saved_alike, path, folder)
+        guarded(f"{name} in float16", half_alike, path, folder)
+        guarded(f"{name} decomposed at full rank", tucker_alike, path, folder)
+        guarded(f"{name} quantized, operator by operator", int8_alike, path, data, preset, folder)
+        guarded(f"{name} leaves no product in float", all_integer, path, data, preset, folder)
+        guarded(f"{name} in both quantized forms", forms_alike, path, data, preset, folder)
+
+
 def main():
     folder = tempfile.mkdtemp()
     small = os.path.join(BUILD, "models", "small.onnx")
@@ -422,11 +443,12 @@ def main():
     attention = flat_attention(folder)
     guarded("attention over like places quantized, operator by operator", int8_alike, attention, f"npy:{calibration}", None, folder)
     guarded("attention over like places near the float model", quantized_near, attention, f"npy:{calibration}", folder)
+    own_networks(folder)
     guarded("float16 values are rounded after every operator", half_rounds, folder)
     guarded("a layer beyond 65504 is guarded, and infinite without", guard_holds, folder)
     models = sorted(glob.glob(os.path.join(ASSETS, "models", "*.onnx")))
     if not models:
-        result("real models", None, skip=f"{ASSETS}/models is not there (set DQ_ASSETS)")
+        result("large networks", None, skip=f"{ASSETS}/models is not there (set DQ_ASSETS)")
     for path in models:
         name = os.path.basename(path)
         guarded(f"{name} runs alike", runs_alike, path)
