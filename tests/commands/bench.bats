@@ -20,7 +20,7 @@ load common
     grep -qE '^half.*,(cannot tell|(faster|slower)( in one run| in all [35] runs)?),' $runs.csv
   done
   [ "$(cat levels)" = "0.00 75.00 93.75 96.88 97.87 97.06 " ]
-  run ! grep -E ',(faster|slower),' 1.csv 3.csv 5.csv
+  run -1 grep -E ',(faster|slower),' 1.csv 3.csv 5.csv
 }
 
 @test "wrong command lines" {
