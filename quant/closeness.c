@@ -2,6 +2,7 @@
 #include "quant/closeness.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/eval/eval.h"
@@ -62,11 +63,6 @@ double dq_relative_noise(const float *exact, const float *other, int64_t count) 
   return power > 0 ? noise / power : noise < INFINITY ? 0 : INFINITY;
 }
 
-typedef struct ratios {
-  double mean, deviation; // of ln(before / after), its standard error
-  double fell;            // in all
-} ratios;
-
 static bool is_finite_in_both(const double *before, const double *after, int64_t picture) {
   return before[picture] < INFINITY && after[picture] < INFINITY;
 }
@@ -78,10 +74,10 @@ static int64_t fewer_infinite(const double *before, const double *after, int64_t
   return fewer;
 }
 
-static ratios ratios_of(const double *before, const double *after, int64_t pictures) {
+dq_noise_change dq_noise_compare(const double *before, const double *after, int64_t pictures) {
   int64_t fewer = fewer_infinite(before, after, pictures);
-  if (fewer > 0) return (ratios){INFINITY, 0, INFINITY};
-  if (fewer < 0) return (ratios){-INFINITY, 0, -INFINITY}; // nothing that the others gain makes up for it
+  if (fewer > 0) return (dq_noise_change){INFINITY, 0, INFINITY, pictures};
+  if (fewer < 0) return (dq_noise_change){-INFINITY, 0, -INFINITY, pictures}; // nothing that the others gain makes up for it
   double fell = 0, all = 0, sum = 0, squares = 0, count = 0;
   for (int64_t p = 0; p < pictures; p++) {
     if (!is_finite_in_both(before, after, p)) continue;
@@ -89,7 +85,7 @@ static ratios ratios_of(const double *before, const double *after, int64_t pictu
     all += before[p] + after[p];
     count++;
   }
-  if (!(all > 0)) return (ratios){0};
+  if (!(all > 0)) return (dq_noise_change){.pictures = pictures};
   double least = 1e-9 * all / count; // noise that is none has a logarithm too
   for (int64_t p = 0; p < pictures; p++) {
     if (!is_finite_in_both(before, after, p)) continue;
@@ -98,14 +94,30 @@ static ratios ratios_of(const double *before, const double *after, int64_t pictu
     squares += ratio * ratio;
   }
   double mean = sum / count, variance = count > 1 ? (squares - sum * mean) / (count - 1) : 0;
-  return (ratios){mean, sqrt(fmax(0, variance) / count), fell};
+  return (dq_noise_change){mean, sqrt(fmax(0, variance) / count), fell, pictures};
+}
+
+bool dq_noise_is_less(const dq_noise_change *change, double sureness) {
+  return change->fell > 0 && (change->pictures < 2 || change->mean > sureness * change->deviation);
+}
+
+const char *dq_noise_reason(const dq_noise_change *change, double sureness, char *text, size_t size) {
+  static const double DECIBELS = 4.342944819032518; // 10 / ln 10
+  if (isinf(change->fell))
+    snprintf(text, size, "%s pictures have answers that are not finite", change->fell > 0 ? "fewer" : "more");
+  else if (!(change->fell > 0)) snprintf(text, size, "the pictures together have no less noise");
+  else if (change->pictures < 2) snprintf(text, size, "the only picture has less noise");
+  else
+    snprintf(text, size, "the pictures gain %.2f dB in the mean with a standard error of %.2f, asked for are %.1f of these",
+             DECIBELS * change->mean, DECIBELS * change->deviation, sureness);
+  return text;
 }
 
 double dq_noise_ratio(const double *before, const double *after, int64_t pictures) {
-  return ratios_of(before, after, pictures).mean;
+  return dq_noise_compare(before, after, pictures).mean;
 }
 
 bool dq_noise_fell(const double *before, const double *after, int64_t pictures, double sureness) {
-  ratios it = ratios_of(before, after, pictures);
-  return it.fell > 0 && (pictures < 2 || it.mean > sureness * it.deviation);
+  dq_noise_change change = dq_noise_compare(before, after, pictures);
+  return dq_noise_is_less(&change, sureness);
 }

@@ -26,13 +26,24 @@ double dq_closeness_mean(const dq_closeness *outputs, int count);
 // broken.
 double dq_relative_noise(const float *exact, const float *other, int64_t count);
 
-// Mean over pictures of ln(before / after); noise that is none counts as a 1e-9th of all. Where the pictures of infinite
-// noise become fewer it is INFINITY, where they become more -INFINITY; as many are left out.
-double dq_noise_ratio(const double *before, const double *after, int64_t pictures);
+// How the noise of pictures changed from one trial to another. Ratios, as a few pictures make most of the noise; noise that
+// is none counts as a 1e-9th of all. Where the pictures of infinite noise become fewer `mean` and `fell` are INFINITY,
+// where they become more -INFINITY; as many are left out.
+typedef struct dq_noise_change {
+  double mean, deviation; // of ln(before / after) over the pictures, and the standard error of that mean
+  double fell;            // how much less noise there is in all
+  int64_t pictures;
+} dq_noise_change;
 
-// Whether noise is less, and how surely: it is less in all, and over pictures the mean of log(before / after) is more
-// than `sureness` times its standard error. Ratios, as a few pictures make most of the noise. One picture is as good as
-// its word.
+dq_noise_change dq_noise_compare(const double *before, const double *after, int64_t pictures);
+
+// Whether there is less noise, and how surely: there is less in all, and the mean is more than `sureness` times its
+// standard error. With one picture there is no standard error, and less is enough.
+bool dq_noise_is_less(const dq_noise_change *change, double sureness);
+// Why, or why not, for a person.
+const char *dq_noise_reason(const dq_noise_change *change, double sureness, char *text, size_t size);
+
+double dq_noise_ratio(const double *before, const double *after, int64_t pictures); // the mean
 bool dq_noise_fell(const double *before, const double *after, int64_t pictures, double sureness);
 #define DQ_CLEARLY 0.5
 #define DQ_SURELY 2.0 // by chance in one of 40

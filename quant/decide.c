@@ -1,6 +1,7 @@
 // Trials: the network is quantized on the first pictures with each setting in question and judged
 // on the last ones, by how close its outputs come to those in float.
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@ typedef struct judge {
   dq_answers answers;
   double *signal;      // of them, by picture
   verdict now, best;   // of the trial that runs, of the best so far
+  bool started;        // there is a best
   dq_equalize_memory *sites;
   dq_seen seen[2];     // of the best setting so far and of one that challenges it
 } judge;
@@ -153,10 +155,15 @@ static double sureness_of(const judge *it, const dq_int8_setting *setting) {
   return setting->absorption || setting->range_search ? DQ_SURELY : 0;
 }
 
-static bool is_better(const judge *it, double sureness) {
-  if (!it->detects && it->now.decibels <= it->best.decibels) return false;
+// Whether the trial that ran is better than the best so far, and why, or why not.
+static bool is_better(const judge *it, double sureness, char *reason, size_t size) {
+  double before = it->best.decibels, after = it->now.decibels;
+  if (!it->detects && !(after > before)) return snprintf(reason, size, "no more than %.2f dB", before), false;
   if (it->detects && sureness < DQ_CLEARLY) sureness = DQ_CLEARLY;
-  return sureness <= 0 || dq_noise_fell(it->best.noise, it->now.noise, it->what.pictures, sureness);
+  if (sureness <= 0) return snprintf(reason, size, "more than %.2f dB", before), true;
+  dq_noise_change change = dq_noise_compare(it->best.noise, it->now.noise, it->what.pictures);
+  dq_noise_reason(&change, sureness, reason, size);
+  return dq_noise_is_less(&change, sureness);
 }
 
 static void take_best(judge *it, const dq_int8_setting *setting) {
@@ -228,13 +235,17 @@ static dq_status try_setting(judge *it, const dq_int8_setting *setting, layer_co
 
 // Takes the setting when it is better than the best so far, or anyway; *gain: by how much it is.
 static dq_status challenge(judge *it, const dq_int8_setting *setting, bool anyway, double *gain) {
+  char reason[200];
   DQ_TRY(try_setting(it, setting, NULL));
   *gain = gain_of(it);
-  bool better = anyway || is_better(it, sureness_of(it, setting));
+  bool better = anyway;
+  if (anyway) snprintf(reason, sizeof reason, it->started ? "asked for" : "what others are measured by");
+  else better = is_better(it, sureness_of(it, setting), reason, sizeof reason);
   dq_message(it->job->context, DQ_DETAIL,
-             "trial: method %s, equalization %d, heads %d, bias correction %d, absorption %d, range search %d, exact sums %d: %.2f dB%s",
+             "trial: method %s, equalization %d, heads %d, bias correction %d, absorption %d, range search %d, exact sums %d: %.2f dB, %s: %s",
              setting->method->name, setting->equalize, setting->heads, setting->bias_correction, setting->absorption, setting->range_search, setting->exact_sums,
-             it->now.decibels, better ? ", taken" : "");
+             it->now.decibels, better ? "taken" : "not taken", reason);
+  it->started = true;
   if (better) take_best(it, setting);
   return DQ_OK;
 }
@@ -375,9 +386,11 @@ static dq_status decide_pairs(judge *it) {
   int tried = costs.count;
   for (int i = 0;; i++) {
     double cost = cost_of_trial(it);
-    dq_message(it->job->context, DQ_DETAIL, "trial: safe pairs up to %g: %.2f dB, cost %.2f",
-               setting.accumulator.pairs_noise, it->now.decibels, cost);
-    bool affordable = i ? cost <= PAIRS_MOST : -gain_of(it) <= EVERYWHERE_MOST;
+    double most = i ? PAIRS_MOST : EVERYWHERE_MOST;
+    if (!i) cost = -gain_of(it);
+    bool affordable = cost <= most;
+    dq_message(it->job->context, DQ_DETAIL, "trial: pairs safe in %d of the %d layers that they cost something: %.2f dB, %s: costs %.2f dB, at most %.2f",
+               tried, costs.count, it->now.decibels, affordable ? "taken" : "not taken", cost, most);
     if (affordable) {
       it->job->setting = setting;
       it->job->report->pairs_cost = -gain_of(it);

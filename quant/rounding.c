@@ -295,7 +295,13 @@ static dq_status keep_best(rounder ways[WAYS]) {
     if (after[w].sqnr > after[best].sqnr) best = w;
   }
   job->report->rounding_gain = after[best].sqnr - before.sqnr;
-  if (!dq_noise_fell(before.noises, after[best].noises, before.count, DQ_CLEARLY)) {
+  char reason[200];
+  dq_noise_change change = dq_noise_compare(before.noises, after[best].noises, before.count);
+  bool clear = dq_noise_is_less(&change, DQ_CLEARLY);
+  dq_message(job->context, DQ_DETAIL, "adaptive rounding: %.2f dB to the nearest, %.2f dB after the %s, %s: %s", before.sqnr,
+             after[best].sqnr, way_names[ways[best].how], clear ? "taken" : "not taken",
+             dq_noise_reason(&change, DQ_CLEARLY, reason, sizeof reason));
+  if (!clear) {
     dq_message(job->context, DQ_NOTE,
                "adaptive rounding does not clearly bring the outputs closer: weights are rounded to the nearest");
     return DQ_OK;

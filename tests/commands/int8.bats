@@ -258,3 +258,15 @@ refuses_data() { # STATUS SPEC WORDS [OPTION...]
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o a.onnx --rounding adaptive --time-limit 0.000001s
   has "out of time: "
 }
+
+@test "-v says of every trial what was decided, and why" {
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx -v
+  [ "$(grep -c 'trial: ' <<<"$stderr")" -ge 4 ]
+  [ "$(grep 'trial: ' <<<"$stderr" | grep -cvE ' dB, (taken|not taken): .{8,}')" -eq 0 ]
+  has " dB, taken: what others are measured by"
+  [ "$(grep -cE 'not taken: no more than [0-9.]+ dB$' <<<"$stderr")" -ge 1 ]
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o on.onnx -v --equalize on
+  has " dB, taken: asked for"
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o rounded.onnx -v --rounding adaptive
+  has "adaptive rounding: "
+}

@@ -306,6 +306,27 @@ static void noise_falls_clearly(void **state) {
   assert_false(dq_noise_fell((double[]){1}, (double[]){INFINITY}, 1, 0));
 }
 
+// 2 is 10 log10 2 = 3.01 dB, 4 twice that: mean 4.01 dB, standard error 1.00.
+static void reasons_are_said(void **state) {
+  (void)state;
+  const double before[] = {4, 5, 6}, after[] = {2, 2.5, 1.5}, more[] = {8, 2, 9}, broken[] = {1, 1, NAN};
+  char text[200];
+  dq_noise_change change = dq_noise_compare(before, after, 3);
+  assert_string_equal(dq_noise_reason(&change, DQ_SURELY, text, sizeof text),
+                      "the pictures gain 4.01 dB in the mean with a standard error of 1.00, asked for are 2.0 of these");
+  assert_true(dq_noise_is_less(&change, 3.9) && !dq_noise_is_less(&change, 4.1));
+  change = dq_noise_compare(before, more, 3);
+  assert_string_equal(dq_noise_reason(&change, DQ_SURELY, text, sizeof text), "the pictures together have no less noise");
+  change = dq_noise_compare(before, after, 1);
+  assert_string_equal(dq_noise_reason(&change, DQ_SURELY, text, sizeof text), "the only picture has less noise");
+  change = dq_noise_compare(before, broken, 3);
+  assert_string_equal(dq_noise_reason(&change, DQ_SURELY, text, sizeof text),
+                      "more pictures have answers that are not finite");
+  change = dq_noise_compare(broken, before, 3);
+  assert_string_equal(dq_noise_reason(&change, DQ_SURELY, text, sizeof text),
+                      "fewer pictures have answers that are not finite");
+}
+
 static void reach_of_sigmoids(void **state) {
   (void)state;
   // 8 / (1 + e^8) = 0.0026828
@@ -433,7 +454,7 @@ int main(void) {
       TEST(heads_are_taken_back_in_float), TEST(heads_stay_in_float),
       TEST(factors_by_hand),           TEST(reach_of_sigmoids), TEST(range_of_a_softmax), TEST(range_before_a_rectifier),
       TEST(slopes_below_zero),         TEST(closeness_by_channel),
-      TEST(noise_falls_clearly),
+      TEST(noise_falls_clearly),       TEST(reasons_are_said),
       cmocka_unit_test(one_wide_channel_costs_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
