@@ -21,6 +21,10 @@ void dq_files_describe(const dq_data *data, int64_t index, dq_sample_info *info)
 dq_status dq_files_pixels(const dq_data *data, int64_t index, dq_image *image, dq_error *error);
 void dq_files_close(dq_data *data);
 
+// Whether a file is such a list: its first line names a picture, there or by its ending. Else it may hold names
+// of classes.
+dq_status dq_list_found(dq_data *data, const char *path, const char *folder, bool *found, dq_error *error);
+
 // Reads a list of lines `path label`; relative paths begin at `folder`.
 dq_status dq_list_read(dq_data *data, const char *path, const char *folder, dq_error *error);
 

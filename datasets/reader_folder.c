@@ -1,6 +1,7 @@
 // A folder of pictures: class folders, pictures with masks or boxes beside them, or plain pictures.
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,21 +109,54 @@ static dq_status add_pictures(dq_data *data, const char *folder, const char *pre
   return status;
 }
 
-static dq_status add_classes(dq_data *data, const char *folder, const names *classes,
+// The line of a file of class names, from 0; -1 when it has no such line.
+static int64_t line_of(const dq_data *data, const char *name) {
+  for (int64_t i = 0; i < data->class_name_count; i++)
+    if (!strcmp(data->class_names[i], name)) return i;
+  return -1;
+}
+
+// The labels of class folders where a file names the classes: the line that has the folder's name; where it has
+// the name of none, and as many names as there are folders, the lines in the folders' order.
+static dq_status class_labels(const dq_data *data, const names *classes, const char *file, int64_t *labels,
+                              dq_error *error) {
+  int64_t missing = -1, matched = 0;
+  for (int64_t i = 0; i < classes->count; i++) {
+    labels[i] = line_of(data, classes->items[i]);
+    matched += labels[i] >= 0;
+    if (labels[i] < 0 && missing < 0) missing = i;
+  }
+  if (matched == classes->count) return DQ_OK;
+  for (int64_t i = 0; i < classes->count; i++) labels[i] = i;
+  if (!matched && data->class_name_count == classes->count) {
+    dq_message(data->context, DQ_NOTE, "%s: line 1 names the class of folder '%s', and so on in sorted order", file,
+               classes->items[0]);
+    return DQ_OK;
+  }
+  dq_fail(error, DQ_BAD_INPUT, "%s: %" PRId64 " names for %" PRId64 " class folders, '%s' is not among them", file,
+          data->class_name_count, classes->count, classes->items[missing]);
+  dq_error_hint(error, "expected the names of the folders, in the order of the model's classes, or as many other names as "
+                       "there are folders, in their sorted order; or a list with lines 'relative/path label'");
+  return DQ_BAD_INPUT;
+}
+
+static dq_status add_classes(dq_data *data, const char *folder, const names *classes, const char *file,
                              dq_error *error) {
   const char **class_names = DQ_NEW_ARRAY(data->arena, classes->count, const char *);
-  if (!class_names) return dq_fail_memory(error, sizeof *class_names);
+  int64_t *labels = DQ_NEW_ARRAY(data->arena, classes->count, int64_t);
+  if (!class_names || !labels) return dq_fail_memory(error, sizeof *class_names);
+  for (int64_t i = 0; i < classes->count; i++) class_names[i] = classes->items[i], labels[i] = i;
+  if (file) DQ_TRY(class_labels(data, classes, file, labels, error));
   for (int64_t i = 0; i < classes->count; i++) {
     char *path = dq_join(data->arena, folder, classes->items[i]);
     char *prefix = dq_arena_printf(data->arena, "%s/", classes->items[i]);
     if (!path || !prefix) return dq_fail_memory(error, strlen(folder));
-    class_names[i] = classes->items[i];
-    DQ_TRY(add_pictures(data, path, prefix, i, NULL, error));
+    if (labels[i] >= data->classes) data->classes = labels[i] + 1;
+    DQ_TRY(add_pictures(data, path, prefix, labels[i], NULL, error));
   }
   data->kind = DQ_LABEL_CLASS;
-  data->classes = data->class_name_count = classes->count;
-  data->classes_exact = true;
-  data->class_names = class_names;
+  data->classes_exact = !file || data->class_name_count == classes->count;
+  if (!file) data->class_names = class_names, data->class_name_count = classes->count;
   data->spread_limit = true;
   return DQ_OK;
 }
@@ -139,21 +173,32 @@ static dq_status find_pair(dq_data *data, const char *folder, const char **image
   return DQ_OK;
 }
 
-static dq_status open_folder(dq_data *data, const char *folder, const dq_data_options *options,
-                             dq_error *error) {
-  if (options->labels && !dq_is_folder(options->labels))
-    return dq_list_read(data, options->labels, folder, error);
-  if (options->labels) return add_pictures(data, folder, "", -1, options->labels, error);
+static dq_status add_folder(dq_data *data, const char *folder, const char *file, dq_error *error) {
   const char *images = NULL, *labels = NULL;
   DQ_TRY(find_pair(data, folder, &images, &labels, error));
   if (labels) return add_pictures(data, images, "", -1, labels, error);
   names classes = {0};
   dq_status status = list_names(&classes, data, folder, true, error);
   if (status == DQ_OK)
-    status = classes.count ? add_classes(data, folder, &classes, error)
+    status = classes.count ? add_classes(data, folder, &classes, file, error)
                            : add_pictures(data, folder, "", -1, NULL, error);
   free(classes.items);
   return status;
+}
+
+// --labels is a folder of masks or boxes, a list of pictures, or a file with the names of classes.
+static dq_status open_folder(dq_data *data, const char *folder, const dq_data_options *options,
+                             dq_error *error) {
+  const char *labels = options->labels;
+  if (!labels) return add_folder(data, folder, NULL, error);
+  if (dq_is_folder(labels)) return add_pictures(data, folder, "", -1, labels, error);
+  bool list;
+  DQ_TRY(dq_list_found(data, labels, folder, &list, error));
+  if (list) return dq_list_read(data, labels, folder, error);
+  DQ_TRY(dq_read_class_names(data, labels, error));
+  if (!data->class_name_count)
+    return dq_fail(error, DQ_BAD_INPUT, "%s: empty, expected names of classes, or lines 'relative/path label'", labels);
+  return add_folder(data, folder, labels, error);
 }
 
 const dq_reader_functions dq_reader_folder = {.open = open_folder,

@@ -64,15 +64,35 @@ static dq_status read_line(dq_data *data, const char *folder, char *line, dq_err
   return dq_files_add(data, sample, error);
 }
 
-dq_status dq_list_read(dq_data *data, const char *path, const char *folder, dq_error *error) {
+// The text of a list, behind a byte order mark, in the arena.
+static dq_status read_text(dq_data *data, const char *path, char **text, dq_error *error) {
   dq_file file;
   DQ_TRY(dq_file_open(&file, path, error));
   bool zero = file.size && memchr(file.data, 0, file.size);
-  char *text = dq_arena_strndup(data->arena, (const char *)file.data, file.size);
+  *text = dq_arena_strndup(data->arena, (const char *)file.data, file.size);
   dq_file_close(&file);
-  if (!text) return dq_fail_memory(error, 1);
+  if (!*text) return dq_fail_memory(error, 1);
   if (zero) return dq_fail(error, DQ_BAD_INPUT, "%s: not a text file, expected a list", path);
-  if (!strncmp(text, "\xef\xbb\xbf", 3)) text += 3; // byte order mark
+  if (!strncmp(*text, "\xef\xbb\xbf", 3)) *text += 3;
+  return DQ_OK;
+}
+
+dq_status dq_list_found(dq_data *data, const char *path, const char *folder, bool *found, dq_error *error) {
+  char *line;
+  DQ_TRY(read_text(data, path, &line, error));
+  line += strspn(line, " \t\r\n");
+  line[strcspn(line, "\n")] = 0;
+  cut_spaces(&line);
+  cut_label(data, folder, line);
+  const char *picture = dq_join(data->arena, folder, line);
+  if (!picture) return dq_fail_memory(error, strlen(line));
+  *found = *line && (dq_is_file(picture) || dq_has_picture_suffix(line));
+  return DQ_OK;
+}
+
+dq_status dq_list_read(dq_data *data, const char *path, const char *folder, dq_error *error) {
+  char *text;
+  DQ_TRY(read_text(data, path, &text, error));
   for (int64_t number = 1; text; number++) {
     char *line = text;
     text = strchr(text, '\n');

@@ -78,3 +78,21 @@ load common
   make_models --array four.npy 1 4
   gives 0 dq-run "$models/strange_names.onnx" --input four.npy
 }
+
+@test "names of classes with a folder of class folders" {
+  local i
+  mkdir -p tree/safe tree/unsafe
+  for i in 1 2; do printf 'P6 8 8 255\n%0192d' $i | tee tree/safe/$i.ppm >tree/unsafe/$i.ppm; done
+  printf '%s\n' unsafe other more safe >names.txt
+  gives 0 dq-run "$models/small.onnx" --data tree --labels names.txt --preset vww --top 4
+  has "safe/1.ppm (label 3)"
+  has "unsafe/2.ppm (label 0)"
+  for i in unsafe other more safe; do has "  $i"; done
+  printf '%s\n' one two >names.txt
+  gives 0 dq-run "$models/small.onnx" --data tree --labels names.txt --preset vww
+  has "names.txt: line 1 names the class of folder 'safe', and so on in sorted order"
+  printf '%s\n' one two three >names.txt
+  gives 3 dq-run "$models/small.onnx" --data tree --labels names.txt --preset vww
+  says "dq-run: $models/small.onnx: names.txt: 3 names for 2 class folders, 'safe' is not among them
+hint: expected the names of the folders, in the order of the model's classes, or as many other names as there are folders, in their sorted order; or a list with lines 'relative/path label'"
+}

@@ -150,6 +150,53 @@ static void folders(void **state) {
   dq_data_free(data);
 }
 
+// Names of classes beside class folders: by the folders' names, in any order, or in the folders' order.
+static void names_of_class_folders(void **state) {
+  (void)state;
+  dq_data *data;
+  dq_sample_info info;
+  dq_data_options options = {.spec = "named", .preset = "vww", .labels = "names.txt"};
+  assert_int_equal(mkdir("named", 0755) | mkdir("named/unsafe", 0755) | mkdir("named/safe", 0755), 0);
+  put("named/safe/1.pgm", "P5 1 1 255\n\x0a", 12);
+  put("named/unsafe/2.pgm", "P5 1 1 255\n\x0b", 12);
+  put_text("names.txt", "unsafe\r\nother\r\nsafe\r\n"); // the model's order, with a class that no folder has
+  assert_int_equal(open_with(&data, options), DQ_OK);
+  assert_false(dq_data_classes_exact(data));
+  assert_int_equal(dq_data_classes(data), 3);
+  assert_int_equal(dq_data_read(data, 0, NULL, &info, &error), DQ_OK);
+  assert_string_equal(info.name, "safe/1.pgm");
+  assert_int_equal(info.label, 2);
+  assert_string_equal(dq_data_class_name(data, 2), "safe");
+  dq_data_free(data);
+  put_text("names.txt", "harmless picture\nharmful one\n"); // two folders, two names
+  assert_int_equal(open_with(&data, options), DQ_OK);
+  assert_true(dq_data_classes_exact(data));
+  assert_int_equal(dq_data_read(data, 1, NULL, &info, &error), DQ_OK);
+  assert_string_equal(info.name, "unsafe/2.pgm");
+  assert_string_equal(dq_data_class_name(data, info.label), "harmful one");
+  dq_data_free(data);
+  put_text("names.txt", "safe\nunsave\n"); // one fits, so that the other is a slip
+  expect_failure(options, DQ_BAD_INPUT, "names.txt: 2 names for 2 class folders, 'unsafe' is not among them");
+  put_text("names.txt", "a\nb\nc\n");
+  expect_failure(options, DQ_BAD_INPUT, "names.txt: 3 names for 2 class folders, 'safe' is not among them");
+  put_text("names.txt", "\n");
+  expect_failure(options, DQ_BAD_INPUT, "names.txt");
+  put_text("names.txt", "");
+  expect_failure(options, DQ_BAD_INPUT, "names.txt: empty");
+  put_text("names.txt", "safe/1.pgm 7\n"); // still a list
+  assert_int_equal(open_with(&data, options), DQ_OK);
+  assert_int_equal(dq_data_classes(data), 8);
+  dq_data_free(data);
+  put_text("names.txt", "safe/9.pgm 7\n");
+  expect_failure(options, DQ_BAD_INPUT, "no picture 'named/safe/9.pgm'");
+  put_text("names.txt", "tench, Tinca tinca\ngoldfish\n"); // pictures without labels: names for what a model answers
+  options.spec = "named/safe";
+  assert_int_equal(open_with(&data, options), DQ_OK);
+  assert_int_equal(dq_data_labelled(data), DQ_LABEL_NONE);
+  assert_string_equal(dq_data_class_name(data, 0), "tench, Tinca tinca");
+  dq_data_free(data);
+}
+
 static void preprocessing_fields(void **state) {
   (void)state;
   static const char *const wrong[][2] = {{"std=0", "std"},
@@ -358,6 +405,7 @@ int main(void) {
                                      cmocka_unit_test(broken_lists),
                                      cmocka_unit_test(broken_pictures),
                                      cmocka_unit_test(folders),
+                                     cmocka_unit_test(names_of_class_folders),
                                      cmocka_unit_test(preprocessing_fields),
                                      cmocka_unit_test(channels_last), cmocka_unit_test(layouts), cmocka_unit_test(letterbox),
                                      cmocka_unit_test(records),
