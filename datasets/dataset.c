@@ -109,43 +109,44 @@ static uint64_t hash_pixels(const dq_image *image) {
   return hash;
 }
 
-static void check_picture(void *argument, int64_t i, int thread) {
-  check *it = argument;
+static dq_status look_at(check *it, int64_t i, dq_error *error) {
   dq_image image = {0};
-  (void)thread;
-  i += it->first;
-  if (it->data->reader->pixels(it->data, it->data->order[i], &image, NULL) == DQ_OK) {
+  dq_status status = it->data->reader->pixels(it->data, it->data->order[i], &image, error);
+  if (status == DQ_OK) {
     it->widths[i] = image.width;
     it->heights[i] = image.height;
     it->channels[i] = (uint8_t)image.channels;
     it->hashes[i] = hash_pixels(&image);
   }
   dq_image_deinit(&image);
+  return status;
+}
+
+static void check_picture(void *argument, int64_t i, int thread) {
+  check *it = argument;
+  (void)thread;
+  (void)look_at(it, it->first + i, NULL);
 }
 
 enum { NAMED_PICTURES = 20 }; // warnings about broken pictures before only their number is told
 
-// Why picture i cannot be read: the message of trying again.
-static dq_status report_broken(dq_data *data, int64_t i, bool strict, dq_error *error) {
+// Picture i once more, alone: memory may have been short beside the others. Else why it cannot be read.
+static dq_status try_again(check *it, dq_data *data, int64_t i, bool strict, dq_error *error) {
   dq_error reason = {0};
-  dq_image image = {0};
-  dq_status status = data->reader->pixels(data, data->order[i], &image, &reason);
-  dq_image_deinit(&image);
-  if (status != DQ_OK && (strict || status != DQ_BAD_INPUT))
-    return dq_fail(error, status, "%s", reason.message);
+  dq_status status = look_at(it, i, &reason);
+  if (status == DQ_OK) return status;
+  if (strict || status != DQ_BAD_INPUT) return dq_fail(error, status, "%s", reason.message);
   if (data->skipped++ < NAMED_PICTURES)
     dq_message(data->context, DQ_WARNING, "skipped: %s", reason.message);
   return DQ_OK;
 }
 
-static dq_status drop_broken(dq_data *data, const check *it, bool strict, dq_error *error) {
+static dq_status drop_broken(dq_data *data, check *it, bool strict, dq_error *error) {
   int64_t kept = 0, total = data->count, first = -1;
   bool same = true, equal = true;
   for (int64_t i = 0; i < total; i++) {
-    if (it->widths[i] == 0) {
-      DQ_TRY(report_broken(data, i, strict, error));
-      continue;
-    }
+    if (it->widths[i] == 0) DQ_TRY(try_again(it, data, i, strict, error));
+    if (it->widths[i] == 0) continue;
     if (first < 0) first = i;
     same &= it->widths[i] == it->widths[first] && it->heights[i] == it->heights[first];
     equal &= it->hashes[i] == it->hashes[first];

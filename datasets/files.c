@@ -24,7 +24,7 @@ bool dq_is_folder(const char *path) {
 
 bool dq_is_file(const char *path) {
   struct stat info;
-  return !stat(path, &info) && !S_ISDIR(info.st_mode);
+  return !stat(path, &info) && S_ISREG(info.st_mode);
 }
 
 char *dq_join(dq_arena *arena, const char *folder, const char *name) {
@@ -63,7 +63,7 @@ void dq_files_describe(const dq_data *data, int64_t index, dq_sample_info *info)
 
 dq_status dq_files_pixels(const dq_data *data, int64_t index, dq_image *image, dq_error *error) {
   const dq_file_sample *sample = &((const dq_file_samples *)data->state)->items[index];
-  return dq_image_read(image, sample->path, data->context && data->context->budget ? data->context->budget->limit : 0, error);
+  return dq_image_read(image, sample->path, dq_data_budget(data), error);
 }
 
 void dq_files_close(dq_data *data) {

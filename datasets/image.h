@@ -4,30 +4,35 @@
 
 #include <stdint.h>
 
+#include "lib/base/budget.h"
 #include "lib/base/status.h"
 
 typedef struct dq_image {
   int width, height;
   int channels;    // 1 grey, 3 RGB
-  uint8_t *pixels; // height x width x channels, malloc'ed; NULL when there is none
+  uint8_t *pixels; // height x width x channels, of dq_budget_alloc; NULL when there is none
+  dq_budget *budget; // what they count against; NULL: nothing
 } dq_image;
 
 void dq_image_deinit(dq_image *image); // frees the pixels; safe on a zeroed struct
 
-// Allocates the pixels (not cleared). DQ_SYSTEM without memory.
-dq_status dq_image_init(dq_image *image, int width, int height, int channels, dq_error *error);
+// Allocates the pixels, zeros. DQ_SYSTEM without memory.
+dq_status dq_image_init(dq_image *image, int width, int height, int channels, dq_budget *budget,
+                        dq_error *error);
 
 // Decodes JPEG, PNG, BMP or PNM. 16-bit samples keep their high byte, alpha is dropped, CMYK
 // becomes RGB, EXIF orientation is not applied (as Pillow's Image.open). The header is checked
-// first: decoding must not need more than `budget` bytes (0: 1 GiB). Errors name the path.
-dq_status dq_image_read(dq_image *image, const char *path, size_t budget, dq_error *error);
+// first. DQ_BAD_INPUT when the file is not a regular one, is broken or cut off, would need more than the
+// limit of `budget` (NULL or none: 1 GiB) by itself, or unpacks to more than its header says; DQ_SYSTEM when
+// the budget has too little left at the moment. Errors name the path.
+dq_status dq_image_read(dq_image *image, const char *path, dq_budget *budget, dq_error *error);
 
 // The same from memory; `name` stands in messages.
 dq_status dq_image_decode(dq_image *image, const uint8_t *bytes, size_t size, const char *name,
-                          size_t budget, dq_error *error);
+                          dq_budget *budget, dq_error *error);
 
 // A mask: grey values, or the palette indices of a picture with a palette.
-dq_status dq_mask_read(dq_image *image, const char *path, size_t budget, dq_error *error);
+dq_status dq_mask_read(dq_image *image, const char *path, dq_budget *budget, dq_error *error);
 
 typedef enum dq_filter { DQ_FILTER_BILINEAR, DQ_FILTER_BICUBIC } dq_filter;
 

@@ -2,27 +2,64 @@
 #include "datasets/image.h"
 
 #include <limits.h>
+#include <stdalign.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "datasets/image_header.h"
 #include "datasets/image_jpeg.h"
 #include "lib/base/file.h"
 #include "lib/base/sizes.h"
 
-// A compressed stream may hold far more than its header says: no single block may exceed this. What a broken
-// picture leaves out is 0, not whatever was in memory.
-enum { LARGEST_BLOCK = 1 << 30 };
+// Larger pictures are refused where nobody gave a limit.
+enum { LARGEST_PICTURE = 1 << 30 };
 
-static void *bounded_malloc(size_t size) {
-  return size > LARGEST_BLOCK ? NULL : calloc(1, size);
-}
-static void *bounded_realloc(void *block, size_t size) {
-  return size > LARGEST_BLOCK ? NULL : realloc(block, size);
+// The decoder's memory while this thread decodes a picture: its hooks have no argument to hand it over by.
+// What the header lets expect bounds it, so that a compressed stream cannot unpack to more, and it counts
+// against the budget of all.
+typedef struct decoding {
+  dq_budget own, *shared;
+  bool starved; // the shared budget or the system had none left
+} decoding;
+static _Thread_local decoding current;
+
+typedef struct piece { // in front of what the decoder gets
+  alignas(max_align_t) size_t bytes; // with this
+} piece;
+
+static void *piece_alloc(size_t size) {
+  if (!dq_add_size(size, sizeof(piece), &size) || !dq_budget_take(&current.own, size)) return NULL;
+  piece *made = dq_budget_alloc(current.shared, size);
+  current.starved |= !made;
+  if (!made) return NULL;
+  made->bytes = size;
+  return made + 1;
 }
 
-#define STBI_MALLOC(size) bounded_malloc(size)
-#define STBI_REALLOC(block, size) bounded_realloc(block, size)
-#define STBI_FREE(block) free(block)
+static void piece_free(void *memory) {
+  if (!memory) return;
+  piece *old = (piece *)memory - 1;
+  dq_budget_give(&current.own, old->bytes);
+  dq_budget_free(old);
+}
+
+static void *piece_realloc(void *memory, size_t size) {
+  if (!memory) return piece_alloc(size);
+  piece *old = (piece *)memory - 1;
+  size_t before = old->bytes;
+  if (!dq_add_size(size, sizeof(piece), &size) || !dq_budget_take(&current.own, size)) return NULL;
+  piece *made = dq_budget_realloc(old, size);
+  current.starved |= !made;
+  dq_budget_give(&current.own, made ? before : size);
+  if (!made) return NULL;
+  made->bytes = size;
+  return made + 1;
+}
+
+#define STBI_MALLOC(size) piece_alloc(size)
+#define STBI_REALLOC(block, size) piece_realloc(block, size)
+#define STBI_FREE(block) piece_free(block)
 // The library takes these four by name, without parentheses: its own definitions, which have them,
 // get other names, and ours take their place.
 #define stbi__idct_block(...) stock_idct_block(__VA_ARGS__)
@@ -47,7 +84,7 @@ static void (*const stbi__YCbCr_to_RGB_row)(uint8_t *, const uint8_t *, const ui
 #define STBI_NO_LINEAR
 #define STBI_NO_HDR
 #define STBI_NO_FAILURE_STRINGS
-#define STBI_MAX_DIMENSIONS 100000
+#define STBI_MAX_DIMENSIONS DQ_LARGEST_SIDE
 // The library's own code is not held to this project's warnings; static declarations without a body
 // are reported at the end of the file, so that one is not restored.
 #pragma GCC diagnostic ignored "-Wunused-function"
@@ -61,17 +98,18 @@ static void (*const stbi__YCbCr_to_RGB_row)(uint8_t *, const uint8_t *, const ui
 enum { BYTES_WHILE_DECODING = 4 };
 
 void dq_image_deinit(dq_image *image) {
-  free(image->pixels);
+  dq_budget_free(image->pixels);
   memset(image, 0, sizeof *image);
 }
 
-dq_status dq_image_init(dq_image *image, int width, int height, int channels, dq_error *error) {
+dq_status dq_image_init(dq_image *image, int width, int height, int channels, dq_budget *budget,
+                        dq_error *error) {
   size_t bytes;
   if (width < 1 || height < 1 || !dq_mul_size((size_t)width, (size_t)height, &bytes) ||
       !dq_mul_size(bytes, (size_t)channels, &bytes))
     return dq_fail(error, DQ_BAD_INPUT, "a picture of %dx%d pixels is not possible", width, height);
-  *image = (dq_image){.width = width, .height = height, .channels = channels};
-  image->pixels = malloc(bytes);
+  *image = (dq_image){.width = width, .height = height, .channels = channels, .budget = budget};
+  image->pixels = dq_budget_alloc(budget, bytes);
   return image->pixels ? DQ_OK : dq_fail_memory(error, bytes);
 }
 
@@ -91,62 +129,83 @@ static double big_endian(const uint8_t *at) {
   return at[0] * 0x1p24 + at[1] * 0x1p16 + at[2] * 0x1p8 + at[3];
 }
 
+// What decoding a picture takes, by its header.
+static double decoding_bytes(double width, double height, int channels) {
+  return width * height * (channels < 3 ? 3 : channels) * BYTES_WHILE_DECODING;
+}
+
 static dq_status check_bytes(double width, double height, int channels, const char *name,
-                             size_t budget, dq_error *error) {
-  double needed = width * height * (channels < 3 ? 3 : channels) * BYTES_WHILE_DECODING;
-  if (budget == 0 || budget > LARGEST_BLOCK) budget = LARGEST_BLOCK;
-  if (needed <= (double)budget) return DQ_OK;
+                             const dq_budget *budget, dq_error *error) {
+  double needed = decoding_bytes(width, height, channels);
+  size_t limit = budget && budget->limit ? budget->limit : LARGEST_PICTURE;
+  if (limit > LARGEST_PICTURE) limit = LARGEST_PICTURE;
+  if (needed <= (double)limit) return DQ_OK;
   return dq_fail(error, DQ_BAD_INPUT,
                  "%s: a picture of %.0fx%.0f pixels needs %.0f bytes to decode, at most %zu are "
                  "allowed",
-                 name, width, height, needed, budget);
+                 name, width, height, needed, limit);
 }
 
-static dq_status check_header(const uint8_t *bytes, size_t size, const char *name, size_t budget,
-                              dq_error *error) {
+// `most` receives what decoding may take: a half more than the header lets expect, for pictures that are
+// stored in whole blocks or interlaced, and copies of the file.
+static dq_status check_header(const uint8_t *bytes, size_t size, const char *name, const dq_budget *budget,
+                              size_t *most, dq_error *error) {
   int width, height, channels;
   if (size == 0) return dq_fail(error, DQ_BAD_INPUT, "%s: empty file, expected a picture", name);
   if (size > INT_MAX)
     return dq_fail(error, DQ_BAD_INPUT, "%s: %zu bytes, a picture has at most %d", name, size,
                    INT_MAX);
+  DQ_TRY(dq_image_header_check(bytes, size, name, error));
   if (is_png(bytes, size)) // the library only says no to sizes it cannot count
     DQ_TRY(check_bytes(big_endian(bytes + PNG_WIDTH), big_endian(bytes + PNG_HEIGHT), 1, name,
                        budget, error));
   if (is_jpeg(bytes, size) && !dq_jpeg_tables_fit(bytes, size))
-    return dq_fail(error, DQ_BAD_INPUT, "%s: a Huffman table that is missing or has more than 255 codes", name);
+    return dq_fail(error, DQ_BAD_INPUT, "%s: a Huffman table with more than 256 codes", name);
+  current = (decoding){.own.limit = LARGEST_PICTURE};
   if (!stbi_info_from_memory(bytes, (int)size, &width, &height, &channels))
     return dq_fail(error, DQ_BAD_INPUT, "%s: not a JPEG, PNG, BMP or PNM picture that can be read",
                    name);
+  height = abs(height); // negative where a BMP's rows go from top to bottom
+  enum { BLOCK = 32, FILE_COPIES = 4, TABLES = 256 * 1024 };
+  *most = (size_t)(1.5 * decoding_bytes(width + BLOCK, height + BLOCK, channels)) + FILE_COPIES * size + TABLES;
   return check_bytes(width, height, channels, name, budget, error);
 }
 
-// Drops alpha, which stb keeps as the last of 2 or 4 channels.
-static void drop_alpha(dq_image *image, int stored) {
-  size_t count = (size_t)image->width * (size_t)image->height;
-  int kept = stored == 2 ? 1 : 3;
-  for (size_t i = 0; i < count; i++)
-    memmove(image->pixels + i * (size_t)kept, image->pixels + i * (size_t)stored, (size_t)kept);
-  image->channels = kept;
-}
-
-dq_status dq_image_decode(dq_image *image, const uint8_t *bytes, size_t size, const char *name,
-                          size_t budget, dq_error *error) {
-  memset(image, 0, sizeof *image);
-  DQ_TRY(check_header(bytes, size, name, budget, error));
-  int stored;
-  image->pixels =
-      stbi_load_from_memory(bytes, (int)size, &image->width, &image->height, &stored, 0);
-  if (!image->pixels)
-    return dq_fail(error, DQ_BAD_INPUT, "%s: the picture is broken or cut off", name);
-  image->channels = stored;
-  if (stored == 2 || stored == 4) drop_alpha(image, stored);
+// The picture without alpha, which stb keeps as the last of 2 or 4 channels.
+static dq_status take_pixels(dq_image *image, const uint8_t *pixels, int width, int height, int stored,
+                             dq_budget *budget, dq_error *error) {
+  int kept = stored < 3 ? 1 : 3;
+  DQ_TRY(dq_image_init(image, width, height, kept, budget, error));
+  size_t count = (size_t)width * (size_t)height;
+  if (kept == stored) memcpy(image->pixels, pixels, count * (size_t)kept);
+  else
+    for (size_t i = 0; i < count; i++)
+      memcpy(image->pixels + i * (size_t)kept, pixels + i * (size_t)stored, (size_t)kept);
   return DQ_OK;
 }
 
-dq_status dq_image_read(dq_image *image, const char *path, size_t budget, dq_error *error) {
+dq_status dq_image_decode(dq_image *image, const uint8_t *bytes, size_t size, const char *name,
+                          dq_budget *budget, dq_error *error) {
+  int width, height, stored;
+  size_t most = 0;
+  memset(image, 0, sizeof *image);
+  DQ_TRY(check_header(bytes, size, name, budget, &most, error));
+  current = (decoding){.own.limit = most, .shared = budget};
+  uint8_t *pixels = stbi_load_from_memory(bytes, (int)size, &width, &height, &stored, 0);
+  if (!pixels && current.starved) return dq_fail(error, DQ_SYSTEM, "%s: no memory left to decode the picture", name);
+  if (!pixels && current.own.refused)
+    return dq_fail(error, DQ_BAD_INPUT, "%s: the picture unpacks to more than its header says", name);
+  if (!pixels)
+    return dq_fail(error, DQ_BAD_INPUT, "%s: the picture is broken or cut off", name);
+  dq_status status = take_pixels(image, pixels, width, height, stored, budget, error);
+  piece_free(pixels);
+  return status;
+}
+
+dq_status dq_image_read(dq_image *image, const char *path, dq_budget *budget, dq_error *error) {
   dq_file file;
   memset(image, 0, sizeof *image);
-  DQ_TRY(dq_file_open(&file, path, error));
+  DQ_TRY(dq_file_open_regular(&file, path, error));
   dq_status status = dq_image_decode(image, file.data, file.size, path, budget, error);
   dq_file_close(&file);
   return status;
@@ -155,14 +214,14 @@ dq_status dq_image_read(dq_image *image, const char *path, size_t budget, dq_err
 // stb resolves palettes; a picture that claims to be grey keeps its indices (PNG, section 11.2.2:
 // colour types 0 and 3 store samples alike). Depths under 8 bits are then scaled to 0...255.
 static dq_status decode_indices(dq_image *image, const dq_file *file, const char *path,
-                                size_t budget, dq_error *error) {
-  uint8_t *copy = malloc(file->size);
+                                dq_budget *budget, dq_error *error) {
+  uint8_t *copy = dq_budget_alloc(budget, file->size);
   if (!copy) return dq_fail_memory(error, file->size);
   memcpy(copy, file->data, file->size);
   copy[PNG_COLOUR] = 0;
   dq_status status = dq_image_decode(image, copy, file->size, path, budget, error);
   int depth = copy[PNG_DEPTH];
-  free(copy);
+  dq_budget_free(copy);
   if (status != DQ_OK || depth >= 8) return status;
   size_t count = (size_t)image->width * (size_t)image->height;
   unsigned step = 255u / ((1u << depth) - 1);
@@ -170,10 +229,10 @@ static dq_status decode_indices(dq_image *image, const dq_file *file, const char
   return DQ_OK;
 }
 
-dq_status dq_mask_read(dq_image *image, const char *path, size_t budget, dq_error *error) {
+dq_status dq_mask_read(dq_image *image, const char *path, dq_budget *budget, dq_error *error) {
   dq_file file;
   memset(image, 0, sizeof *image);
-  DQ_TRY(dq_file_open(&file, path, error));
+  DQ_TRY(dq_file_open_regular(&file, path, error));
   bool palette = is_png(file.data, file.size) && file.data[PNG_COLOUR] == PNG_COLOUR_PALETTE;
   dq_status status = palette ? decode_indices(image, &file, path, budget, error)
                              : dq_image_decode(image, file.data, file.size, path, budget, error);

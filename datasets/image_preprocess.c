@@ -111,7 +111,7 @@ dq_status dq_preprocess_apply(const dq_preprocess *it, dq_image *image, const dq
   bool resampled = at.width != image->width || at.height != image->height ||
                    at.columns != image->width || at.rows != image->height;
   if (resampled) {
-    DQ_TRY(dq_image_init(&window, at.columns, at.rows, image->channels, error));
+    DQ_TRY(dq_image_init(&window, at.columns, at.rows, image->channels, image->budget, error));
     dq_status status =
         dq_image_resample(image, at.width, at.height, at.left, at.top, it->filter, &window, error);
     if (status != DQ_OK) {

@@ -115,7 +115,7 @@ static dq_status rows_first(const dq_image *source, const axis *columns, const a
   size_t source_bytes = (size_t)source->width * (size_t)source->channels;
   int first = rows->first[0];
   int last = rows->first[target->height - 1] + rows->length[target->height - 1];
-  uint8_t *middle = malloc((size_t)(last - first) * row_bytes);
+  uint8_t *middle = dq_budget_alloc(source->budget, (size_t)(last - first) * row_bytes);
   if (!middle) return dq_fail_memory(error, (size_t)(last - first) * row_bytes);
   for (int y = first; y < last; y++)
     filter_row(columns, target->width, target->channels, source->pixels + (size_t)y * source_bytes,
@@ -124,7 +124,7 @@ static dq_status rows_first(const dq_image *source, const axis *columns, const a
     filter_column(rows->weights + (size_t)y * (size_t)rows->taps, rows->length[y],
                   middle + (size_t)(rows->first[y] - first) * row_bytes, row_bytes, row_bytes,
                   target->pixels + (size_t)y * row_bytes);
-  free(middle);
+  dq_budget_free(middle);
   return DQ_OK;
 }
 
@@ -135,7 +135,7 @@ static dq_status columns_first(const dq_image *source, const axis *columns, cons
   int first = columns->first[0];
   int last = columns->first[target->width - 1] + columns->length[target->width - 1];
   size_t bytes = (size_t)(last - first) * channels;
-  uint8_t *middle = malloc(bytes);
+  uint8_t *middle = dq_budget_alloc(source->budget, bytes);
   if (!middle) return dq_fail_memory(error, bytes);
   const uint8_t *left = source->pixels + (size_t)first * channels;
   for (int y = 0; y < target->height; y++) {
@@ -144,7 +144,7 @@ static dq_status columns_first(const dq_image *source, const axis *columns, cons
     filter_row(columns, target->width, target->channels, middle, first,
                target->pixels + (size_t)y * (size_t)target->width * channels);
   }
-  free(middle);
+  dq_budget_free(middle);
   return DQ_OK;
 }
 
@@ -193,7 +193,7 @@ static dq_status convert(dq_image *image, int channels, dq_error *error,
                          void (*pixel)(const uint8_t *from, uint8_t *to)) {
   dq_image other;
   if (image->channels == channels) return DQ_OK;
-  DQ_TRY(dq_image_init(&other, image->width, image->height, channels, error));
+  DQ_TRY(dq_image_init(&other, image->width, image->height, channels, image->budget, error));
   size_t count = (size_t)image->width * (size_t)image->height;
   for (size_t i = 0; i < count; i++)
     pixel(image->pixels + i * (size_t)image->channels, other.pixels + i * (size_t)channels);

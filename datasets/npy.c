@@ -159,7 +159,7 @@ dq_status dq_npy_read(dq_tensor **tensor, const char *path, dq_arena *arena, dq_
   dq_file file;
   dq_tensor found;
   *tensor = NULL;
-  DQ_TRY(dq_file_open(&file, path, error));
+  DQ_TRY(dq_file_open_stream(&file, path, dq_arena_budget(arena), error));
   dq_status status = dq_npy_parse(&found, file.data, file.size, path, error);
   if (status == DQ_OK) {
     *tensor = dq_tensor_new(arena, found.type, found.rank, found.dims);

@@ -5,7 +5,7 @@
 #include "datasets/datasets.h"
 #include "datasets/image.h"
 #include "datasets/preprocess.h"
-#include "lib/base/arena.h"
+#include "lib/base/context.h"
 
 struct dq_data {
   dq_arena *arena;
@@ -53,6 +53,10 @@ typedef struct dq_reader_functions {
 #undef DQ_READER
 
 // Shared by the readers.
+// What the data count against; NULL: nothing.
+static inline dq_budget *dq_data_budget(const dq_data *data) {
+  return data->context ? data->context->budget : NULL;
+}
 // "x3x8x8" for an input 1x3x8x8: what stands behind its number of pictures.
 const char *dq_picture_shape_text(const dq_tensor *input, char *text, size_t size);
 void dq_sample_name(dq_sample_info *info, const char *name); // keeps the end of a long one

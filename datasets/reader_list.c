@@ -67,7 +67,7 @@ static dq_status read_line(dq_data *data, const char *folder, char *line, dq_err
 // The text of a list, behind a byte order mark, in the arena.
 static dq_status read_text(dq_data *data, const char *path, char **text, dq_error *error) {
   dq_file file;
-  DQ_TRY(dq_file_open(&file, path, error));
+  DQ_TRY(dq_file_open_regular(&file, path, error));
   bool zero = file.size && memchr(file.data, 0, file.size);
   *text = dq_arena_strndup(data->arena, (const char *)file.data, file.size);
   dq_file_close(&file);

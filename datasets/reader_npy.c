@@ -42,7 +42,7 @@ static void find_pictures(dq_data *data, arrays *it) {
 }
 
 static dq_status open_labels(dq_data *data, arrays *it, const char *path, dq_error *error) {
-  DQ_TRY(dq_file_open(&it->label_file, path, error));
+  DQ_TRY(dq_file_open_regular(&it->label_file, path, error));
   it->labels_opened = true;
   DQ_TRY(dq_npy_parse(&it->labels, it->label_file.data, it->label_file.size, path, error));
   if (!(DQ_BIT(it->labels.type) & DQ_TYPES_INTEGER))
@@ -71,7 +71,7 @@ static dq_status open_npy(dq_data *data, const char *argument, const dq_data_opt
   if (count < 0 || !it) return dq_fail_memory(error, sizeof *it);
   if (count > 2) return dq_fail(error, DQ_USAGE, "npy: %d files, expected FILE[,LABELS]", count);
   it->path = paths[0];
-  DQ_TRY(dq_file_open(&it->file, it->path, error));
+  DQ_TRY(dq_file_open_regular(&it->file, it->path, error));
   it->opened = true;
   DQ_TRY(dq_npy_parse(&it->values, it->file.data, it->file.size, it->path, error));
   if (it->values.rank < 1)
@@ -95,7 +95,7 @@ static void describe_npy(const dq_data *data, int64_t index, dq_sample_info *inf
 
 static dq_status npy_pixels(const dq_data *data, int64_t index, dq_image *image, dq_error *error) {
   const arrays *it = data->state;
-  DQ_TRY(dq_image_init(image, data->fixed_width, data->fixed_height, data->fixed_channels, error));
+  DQ_TRY(dq_image_init(image, data->fixed_width, data->fixed_height, data->fixed_channels, dq_data_budget(data), error));
   size_t plane = (size_t)image->width * (size_t)image->height, channels = (size_t)image->channels;
   const uint8_t *source = (const uint8_t *)it->values.data + (size_t)index * plane * channels;
   size_t step = it->channels_last ? channels : 1, jump = it->channels_last ? 1 : plane;

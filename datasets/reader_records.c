@@ -37,7 +37,7 @@ static dq_status open_files(dq_data *data, const char *argument, records **opene
   if (count < 0 || !it || !it->files) return dq_fail_memory(error, sizeof *it);
   for (int i = 0; i < count; i++) {
     it->files[i].path = paths[i];
-    DQ_TRY(dq_file_open(&it->files[i].file, paths[i], error));
+    DQ_TRY(dq_file_open_regular(&it->files[i].file, paths[i], error));
     it->file_count = i + 1;
   }
   return DQ_OK;
@@ -100,7 +100,7 @@ static dq_status cifar_pixels(const dq_data *data, int64_t index, dq_image *imag
                               dq_error *error) {
   const record_file *file;
   const uint8_t *planes = cifar_record(data, index, &file) + 1;
-  DQ_TRY(dq_image_init(image, CIFAR_SIDE, CIFAR_SIDE, 3, error));
+  DQ_TRY(dq_image_init(image, CIFAR_SIDE, CIFAR_SIDE, 3, dq_data_budget(data), error));
   for (int i = 0; i < CIFAR_PLANE; i++)
     for (int c = 0; c < 3; c++) image->pixels[3 * i + c] = planes[c * CIFAR_PLANE + i];
   return DQ_OK;
@@ -178,7 +178,7 @@ static void describe_mnist(const dq_data *data, int64_t index, dq_sample_info *i
 static dq_status mnist_pixels(const dq_data *data, int64_t index, dq_image *image,
                               dq_error *error) {
   const records *it = data->state;
-  DQ_TRY(dq_image_init(image, data->fixed_width, data->fixed_height, 1, error));
+  DQ_TRY(dq_image_init(image, data->fixed_width, data->fixed_height, 1, dq_data_budget(data), error));
   size_t bytes = (size_t)image->width * (size_t)image->height;
   memcpy(image->pixels, it->files[0].file.data + IDX_PICTURES_HEADER + (size_t)index * bytes,
          bytes);

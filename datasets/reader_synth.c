@@ -95,7 +95,7 @@ static void describe_synth(const dq_data *data, int64_t index, dq_sample_info *i
 static dq_status synth_pixels(const dq_data *data, int64_t index, dq_image *image,
                               dq_error *error) {
   const generated *it = data->state;
-  DQ_TRY(dq_image_init(image, it->synth.size, it->synth.size, it->synth.channels, error));
+  DQ_TRY(dq_image_init(image, it->synth.size, it->synth.size, it->synth.channels, dq_data_budget(data), error));
   dq_synth_picture(&it->synth, index, image->pixels);
   return DQ_OK;
 }

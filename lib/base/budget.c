@@ -43,10 +43,15 @@ void *dq_budget_realloc(void *memory, size_t bytes) {
   counted *old = (counted *)memory - 1;
   dq_budget *budget = old->budget;
   size_t before = old->bytes;
-  if (!dq_add_size(bytes, sizeof(counted), &bytes) || !dq_budget_take(budget, bytes)) return NULL;
+  if (!dq_add_size(bytes, sizeof(counted), &bytes)) return NULL;
+  size_t more = bytes > before ? bytes - before : 0;
+  if (!dq_budget_take(budget, more)) return NULL;
   counted *made = realloc(old, bytes);
-  dq_budget_give(budget, made ? before : bytes);
-  if (!made) return NULL;
+  if (!made) {
+    dq_budget_give(budget, more);
+    return NULL;
+  }
+  if (bytes < before) dq_budget_give(budget, before - bytes);
   made->bytes = bytes;
   return made + 1;
 }

@@ -8,49 +8,93 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static dq_status read_stream(dq_file *file, int descriptor, const char *path, dq_error *error) {
-  size_t room = 1 << 16, used = 0;
-  uint8_t *data = malloc(room);
-  for (;;) {
-    if (used == room) {
-      uint8_t *larger = realloc(data, room *= 2);
-      if (!larger) free(data);
-      data = larger;
-    }
-    if (!data) return dq_fail_memory(error, room);
-    ssize_t got = read(descriptor, data + used, room - used);
-    if (got == 0) break;
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      dq_fail_errno(error, path);
-      free(data);
-      return DQ_SYSTEM;
-    }
-    used += (size_t)got;
+// Streams are read whole. Neither a model nor an array is larger than this, nor a text than the other.
+static const size_t LARGEST_STREAM = (size_t)2 << 30, LARGEST_TEXT = (size_t)64 << 20;
+
+typedef struct stream {
+  uint8_t *data; // of dq_budget_alloc
+  size_t used, room, most;
+  dq_budget *budget;
+} stream;
+
+static dq_status grow(stream *it, const char *path, dq_error *error) {
+  if (it->used == it->most)
+    return dq_fail(error, DQ_SYSTEM, "%s: more than %zu MB, expected a shorter stream", path, it->most >> 20);
+  size_t room = it->room + it->room / 2 + (1 << 16);
+  if (room > it->most) room = it->most;
+  uint8_t *larger = it->data ? dq_budget_realloc(it->data, room) : dq_budget_alloc(it->budget, room);
+  if (larger) {
+    it->data = larger, it->room = room;
+    return DQ_OK;
   }
-  *file = (dq_file){.data = data, .size = used, .heap = 1};
-  return DQ_OK;
+  dq_fail(error, DQ_SYSTEM, "%s: out of memory after %zu MB: a stream is read whole, and counts against --memory", path,
+          it->used >> 20);
+  dq_error_hint(error, "a regular file is mapped instead");
+  return DQ_SYSTEM;
 }
 
-static dq_status map_or_read(dq_file *file, int descriptor, const char *path, dq_error *error) {
+static dq_status read_all(stream *it, int descriptor, const char *path, dq_error *error) {
+  for (;;) {
+    if (it->used == it->room) DQ_TRY(grow(it, path, error));
+    ssize_t got = read(descriptor, it->data + it->used, it->room - it->used);
+    if (got == 0) return DQ_OK;
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return dq_fail_errno(error, path);
+    it->used += (size_t)got;
+  }
+}
+
+static dq_status read_stream(dq_file *file, int descriptor, const char *path, size_t most, dq_budget *budget,
+                             dq_error *error) {
+  stream it = {.most = most, .budget = budget};
+  dq_status status = read_all(&it, descriptor, path, error);
+  if (status == DQ_OK) *file = (dq_file){.data = it.data, .size = it.used, .heap = 1};
+  else dq_budget_free(it.data);
+  return status;
+}
+
+typedef struct wanted {
+  bool regular; // nothing but a regular file
+  size_t most;  // bytes of a stream
+  dq_budget *budget;
+} wanted;
+
+static dq_status map_or_read(dq_file *file, int descriptor, const char *path, const wanted *how, dq_error *error) {
   struct stat info;
   if (fstat(descriptor, &info)) return dq_fail_errno(error, path);
   if (S_ISDIR(info.st_mode)) return dq_fail(error, DQ_SYSTEM, "%s: is a folder", path);
-  if (!S_ISREG(info.st_mode) || info.st_size == 0) return read_stream(file, descriptor, path, error);
+  bool regular = S_ISREG(info.st_mode);
+  if (!regular && how->regular)
+    return dq_fail(error, DQ_BAD_INPUT, "%s: a pipe or a device, expected a regular file", path);
+  if (!regular || info.st_size == 0) return read_stream(file, descriptor, path, how->most, how->budget, error);
   void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  if (data == MAP_FAILED) return read_stream(file, descriptor, path, error);
+  if (data == MAP_FAILED) return read_stream(file, descriptor, path, SIZE_MAX, how->budget, error);
   *file = (dq_file){.data = data, .size = (size_t)info.st_size, .mapped = 1};
   return DQ_OK;
 }
 
-dq_status dq_file_open(dq_file *file, const char *path, dq_error *error) {
+static dq_status open_file(dq_file *file, const char *path, const wanted *how, dq_error *error) {
   memset(file, 0, sizeof *file);
-  if (!strcmp(path, "-")) return read_stream(file, STDIN_FILENO, "standard input", error);
-  int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+  if (!strcmp(path, "-") && !how->regular)
+    return read_stream(file, STDIN_FILENO, "standard input", how->most, how->budget, error);
+  // Without O_NONBLOCK opening a pipe would wait for somebody to write into it.
+  int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (how->regular ? O_NONBLOCK : 0));
   if (descriptor < 0) return dq_fail_errno(error, path);
-  dq_status status = map_or_read(file, descriptor, path, error);
+  dq_status status = map_or_read(file, descriptor, path, how, error);
   close(descriptor);
   return status;
+}
+
+dq_status dq_file_open(dq_file *file, const char *path, dq_error *error) {
+  return open_file(file, path, &(wanted){.most = LARGEST_TEXT}, error);
+}
+
+dq_status dq_file_open_regular(dq_file *file, const char *path, dq_error *error) {
+  return open_file(file, path, &(wanted){.regular = true, .most = LARGEST_TEXT}, error);
+}
+
+dq_status dq_file_open_stream(dq_file *file, const char *path, dq_budget *budget, dq_error *error) {
+  return open_file(file, path, &(wanted){.most = LARGEST_STREAM, .budget = budget}, error);
 }
 
 void dq_file_forget(const dq_file *file, const uint8_t *data, size_t size) {
@@ -61,7 +105,7 @@ void dq_file_forget(const dq_file *file, const uint8_t *data, size_t size) {
 
 void dq_file_close(dq_file *file) {
   if (file->mapped) munmap((void *)(uintptr_t)file->data, file->size);
-  if (file->heap) free((void *)(uintptr_t)file->data);
+  if (file->heap) dq_budget_free((void *)(uintptr_t)file->data);
   memset(file, 0, sizeof *file);
 }
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "lib/base/budget.h"
 #include "lib/base/status.h"
 
 // The bytes of a file, mapped when it is a regular file and read into memory otherwise.
@@ -15,8 +16,14 @@ typedef struct dq_file {
   int heap;
 } dq_file;
 
-// `path` "-" reads standard input. Errors name the path and the system's reason (DQ_SYSTEM).
+// `path` "-" reads standard input. Errors name the path and the system's reason (DQ_SYSTEM). A pipe or a
+// device is read to its end, up to 64 MB.
 dq_status dq_file_open(dq_file *file, const char *path, dq_error *error);
+// The same for what may be large: a stream is read up to 2 GB and counts against `budget`, which must outlive the
+// file.
+dq_status dq_file_open_stream(dq_file *file, const char *path, dq_budget *budget, dq_error *error);
+// DQ_BAD_INPUT for anything but a regular file, without waiting for who might write into a pipe.
+dq_status dq_file_open_regular(dq_file *file, const char *path, dq_error *error);
 void dq_file_close(dq_file *file);
 // The bytes from `data` on, part of the file, will hardly be read again: where the file is mapped
 // their pages leave memory until somebody does.

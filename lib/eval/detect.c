@@ -177,7 +177,7 @@ static dq_status read_truth_line(detection *it, const char *line, const dq_sampl
 static dq_status read_truth(detection *it, const dq_sample_info *info, dq_error *error) {
   dq_file file;
   if (!info->label_path) return DQ_OK;
-  DQ_TRY(dq_file_open(&file, info->label_path, error));
+  DQ_TRY(dq_file_open_regular(&file, info->label_path, error));
   char *text = strndup((const char *)file.data, file.size);
   dq_file_close(&file);
   if (!text) return dq_fail_memory(error, 1);

@@ -175,7 +175,7 @@ static dq_status add_segment(dq_task *task, const dq_tensor *const *outputs, int
   if (info->view.scale_x != 1 || info->view.scale_y != 1)
     return dq_fail(error, DQ_USAGE,
                    "segment: pictures are cropped or padded, expected fit=stretch");
-  size_t budget = task->context && task->context->budget ? task->context->budget->limit : 0;
+  dq_budget *budget = task->context ? task->context->budget : NULL;
   DQ_TRY(dq_mask_read(&mask, info->label_path, budget, error));
   dq_status status = find_map(it, outputs[0], item, &mask, &map, error);
   if (status == DQ_OK) {

@@ -66,7 +66,7 @@ static dq_status open_external(dq_document *document, const char *location, dq_e
     status = dq_fail(error, DQ_BAD_INPUT, "external data '%s' is outside the model's folder", location);
   dq_external *external = status == DQ_OK ? DQ_NEW(document->arena, dq_external) : NULL;
   if (status == DQ_OK && !external) status = dq_fail_memory(error, sizeof *external);
-  if (status == DQ_OK) status = dq_file_open(&external->file, real, error);
+  if (status == DQ_OK) status = dq_file_open_regular(&external->file, real, error);
   free(folder);
   free(real);
   DQ_TRY(status);

@@ -415,7 +415,7 @@ dq_status dq_onnx_load(dq_graph **graph, const char *path, const dq_context *con
   char folder[4096];
   dq_file file;
   *graph = NULL;
-  DQ_TRY(dq_file_open(&file, path, error));
+  DQ_TRY(dq_file_open_stream(&file, path, context ? context->budget : NULL, error));
   dq_path_folder(path, folder, sizeof folder);
   dq_status status = load(graph, file, path, folder, context, error);
   return status == DQ_OK ? status : dq_error_prefix(error, status, "%s", path);
@@ -441,7 +441,7 @@ static dq_status read_tensor(const dq_file *file, dq_arena *arena, dq_tensor **t
 dq_status dq_onnx_read_tensor(const char *path, dq_arena *arena, dq_tensor **tensor,
                               const char **name, dq_error *error) {
   dq_file file;
-  DQ_TRY(dq_file_open(&file, path, error));
+  DQ_TRY(dq_file_open_stream(&file, path, dq_arena_budget(arena), error));
   dq_status status = read_tensor(&file, arena, tensor, name, error);
   dq_file_close(&file);
   return status == DQ_OK ? status : dq_error_prefix(error, status, "%s", path);

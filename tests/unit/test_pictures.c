@@ -241,6 +241,92 @@ static void truncations(void **state) {
   wire_free(&png);
 }
 
+// ---- BMP and PNM ----
+
+static void little_endian(wire *to, uint32_t number, int bytes) {
+  for (int i = 0; i < bytes; i++) wire_append(to, &(uint8_t){(uint8_t)(number >> 8 * i)}, 1);
+}
+
+// 24 bits a pixel, all of one colour.
+static wire make_bmp(int32_t width, int32_t height, int rows) {
+  wire bmp = {0};
+  wire_append(&bmp, "BM", 2);
+  little_endian(&bmp, 0, 4), little_endian(&bmp, 0, 4), little_endian(&bmp, 54, 4);
+  little_endian(&bmp, 40, 4), little_endian(&bmp, (uint32_t)width, 4), little_endian(&bmp, (uint32_t)height, 4);
+  little_endian(&bmp, 1, 2), little_endian(&bmp, 24, 2);
+  for (int i = 0; i < 6; i++) little_endian(&bmp, 0, 4);
+  for (int y = 0; y < rows; y++) {
+    for (int x = 0; x < width; x++) wire_append(&bmp, (uint8_t[]){200, 100, 10}, 3); // blue first
+    wire_append(&bmp, "\0\0\0", (size_t)((4 - 3 * width % 4) % 4));
+  }
+  return bmp;
+}
+
+static void refuses(const void *bytes, size_t size) {
+  dq_data *data = NULL;
+  put("p.png", bytes, size);
+  assert_int_equal(open_picture(&data, true), DQ_BAD_INPUT);
+}
+
+static void refuses_wire(wire file) {
+  refuses(file.data, file.size);
+  wire_free(&file);
+}
+
+static void bmp_kinds(void **state) {
+  (void)state;
+  reads_as(make_bmp(5, 3, 3), 10, 100, 200);
+  reads_as(make_bmp(5, -3, 3), 10, 100, 200);
+  wire unfilled = make_bmp(5, 3, 3);
+  unfilled.size--; // what fills up the last row may be missing
+  reads_as(unfilled, 10, 100, 200);
+}
+
+// Pixels that are not there, and sizes that the decoder would count wrongly.
+static void bmp_broken(void **state) {
+  (void)state;
+  wire whole = make_bmp(4, 3, 3);
+  for (size_t size = 0; size < whole.size; size++) refuses(whole.data, size);
+  wire_free(&whole);
+  refuses_wire(make_bmp(3000, -3000, 0));
+  refuses_wire(make_bmp(3, -100, 3));
+  refuses_wire(make_bmp(1, INT32_MIN, 1));
+  refuses_wire(make_bmp(0, 3, 3));
+  refuses_wire(make_bmp(4, 0, 0));
+}
+
+static void pnm_kinds(void **state) {
+  (void)state;
+  static const char grey[] = "P5\n# a comment\n2 # another\n1\n255\nMM";
+  reads_as(copy_of((const uint8_t *)grey, sizeof grey - 1), 77, 77, 77);
+}
+
+static void pnm_broken(void **state) {
+  (void)state;
+  static const char whole[] = "P6 2 2 255\nabcdefghijkl";
+  static const char *const headers[] = {"P6 99999999999999999999 1 255\nabc", "P5 4294967297 1 255\na", "P5 0 1 255\na",
+                                        "P5 1 1 70000\naa", "P5 1 1 0\naa", "P5 -1 1 255\na", "P5 1", "P5 #", "P5 1 1 255"};
+  for (size_t size = 0; size < sizeof whole - 1; size++) refuses(whole, size);
+  for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) refuses(headers[i], strlen(headers[i]));
+}
+
+// 10x10 pixels by the header; the data unpack to 258 zeros for every 13 bits.
+static void png_bomb(void **state) {
+  (void)state;
+  wire png = make_png(10, 10, 8, GREY, (uint16_t[]){1}), bomb = {0}, data = {0}, none = {0};
+  wire_append(&bomb, png.data, 8 + 25); // signature and IHDR
+  wire_append(&data, "\x78\x01", 2);
+  uint64_t bits = 3 | (uint64_t)0x0c << 3; // last block, fixed codes; the literal 0 is 00110000
+  int count = 3 + 8;
+  for (int i = 0; i < 100000; i++) {
+    bits |= (uint64_t)0xa3 << count; // length 258 is 11000101, then five zeros for the distance 1
+    for (count += 13; count >= 8; count -= 8, bits >>= 8) wire_append(&data, &(uint8_t){(uint8_t)bits}, 1);
+  }
+  chunk(&bomb, "IDAT", &data), chunk(&bomb, "IEND", &none);
+  refuses(bomb.data, bomb.size);
+  wire_free(&bomb), wire_free(&data), wire_free(&png);
+}
+
 static int enter(void **state) {
   (void)state;
   return !mkdtemp(folder) || chdir(folder) ? -1 : 0;
@@ -254,6 +340,9 @@ static int leave(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(kinds), cmocka_unit_test(sizes),
                                      cmocka_unit_test(jpeg_kinds),
-                                     cmocka_unit_test(jpeg_tables), cmocka_unit_test(truncations)};
+                                     cmocka_unit_test(jpeg_tables), cmocka_unit_test(truncations),
+                                     cmocka_unit_test(bmp_kinds), cmocka_unit_test(bmp_broken),
+                                     cmocka_unit_test(pnm_kinds), cmocka_unit_test(pnm_broken),
+                                     cmocka_unit_test(png_bomb)};
   return cmocka_run_group_tests(tests, enter, leave);
 }
