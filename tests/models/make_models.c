@@ -9,6 +9,7 @@
 #include "lib/base/file.h"
 #include "lib/base/random.h"
 #include "lib/onnx/onnx.h"
+#include "tests/models/peak.h"
 #include "tests/models/unusual.h"
 
 typedef struct maker {
@@ -463,6 +464,7 @@ int main(int argc, char **argv) {
   if (argc == 5 && !strcmp(argv[1], "--compare")) return compare_arrays(argv[2], argv[3], argv[4]);
   if (argc == 4 && !strcmp(argv[1], "--copy")) return copy_model(argv[2], argv[3]);
   if (argc == 4 && !strcmp(argv[1], "--contains")) return contains(argv[2], argv[3]);
+  if (argc >= 4 && !strcmp(argv[1], "--peak")) return measure_peak(argv[2], argv + 3);
   if (argc != 2) return 2;
   for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
     char path[4096];

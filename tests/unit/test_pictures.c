@@ -322,6 +322,7 @@ static void png_bomb(void **state) {
     bits |= (uint64_t)0xa3 << count; // length 258 is 11000101, then five zeros for the distance 1
     for (count += 13; count >= 8; count -= 8, bits >>= 8) wire_append(&data, &(uint8_t){(uint8_t)bits}, 1);
   }
+  little_endian(&data, (uint32_t)bits, 4), big_endian(&data, 0); // the end of the block is seven zeros
   chunk(&bomb, "IDAT", &data), chunk(&bomb, "IEND", &none);
   refuses(bomb.data, bomb.size);
   wire_free(&bomb), wire_free(&data), wire_free(&png);
