@@ -91,16 +91,16 @@ static const dq_column model_columns[] = {
     {"model", "Model", DQ_COLUMN_TEXT, NULL, 0, 40, 0},
     {"convolutions", "Conv", DQ_COLUMN_TEXT, NULL, 0, 16, 1},
     {"median_ms", "Median", DQ_COLUMN_REAL, "ms", 3, 0, 1},
-    {"minimum_ms", "Least", DQ_COLUMN_REAL, "ms", 3, 0, 5},
-    {"p95_ms", "p95", DQ_COLUMN_REAL, "ms", 3, 0, 5},
-    {"deviation_ms", "Std dev", DQ_COLUMN_REAL, "ms", 3, 0, 6},
-    {"steady", "Steady", DQ_COLUMN_BOOL, NULL, 0, 0, 3},
-    {"gmacs_per_second", "Speed", DQ_COLUMN_REAL, "GMAC/s", 2, 0, 4},
     {"ratio", "Time ratio", DQ_COLUMN_REAL, NULL, 3, 0, 2},
     {"ratio_low", "from", DQ_COLUMN_REAL, NULL, 3, 0, 2},
     {"ratio_high", "to", DQ_COLUMN_REAL, NULL, 3, 0, 2},
+    {"verdict", "Verdict", DQ_COLUMN_TEXT, NULL, 0, 32, 2},
+    {"steady", "Steady", DQ_COLUMN_BOOL, NULL, 0, 0, 3},
+    {"minimum_ms", "Least", DQ_COLUMN_REAL, "ms", 3, 0, 5},
+    {"p95_ms", "p95", DQ_COLUMN_REAL, "ms", 3, 0, 5},
+    {"deviation_ms", "Std dev", DQ_COLUMN_REAL, "ms", 3, 0, 6},
     {"ratio_level", "Level", DQ_COLUMN_PERCENT, NULL, 1, 0, 5},
-    {"verdict", "Verdict", DQ_COLUMN_TEXT, NULL, 0, 24, 2},
+    {"gmacs_per_second", "Speed", DQ_COLUMN_REAL, "GMAC/s", 2, 0, 4},
     {"load_ms", "Load", DQ_COLUMN_REAL, "ms", 2, 0, 9},
     {"plan_ms", "Plan", DQ_COLUMN_REAL, "ms", 2, 0, 9},
     {"pack_ms", "Pack", DQ_COLUMN_REAL, "ms", 2, 0, 9},
@@ -156,7 +156,8 @@ static void put_speed(dq_table *table, int64_t macs, double seconds) {
     dq_table_put_real(table, "gmacs_per_second", (double)macs / seconds * 1e-9);
 }
 
-static dq_status put_ratio(dq_table *table, const bench *it, int m, dq_error *error) {
+// `steady`: the times of model m.
+static dq_status put_ratio(dq_table *table, const bench *it, int m, bool steady, dq_error *error) {
   if (m == 0) {
     dq_table_put_text(table, "verdict", "reference");
     return DQ_OK;
@@ -167,10 +168,11 @@ static dq_status put_ratio(dq_table *table, const bench *it, int m, dq_error *er
   dq_table_put_real(table, "ratio_low", ratio.low);
   dq_table_put_real(table, "ratio_high", ratio.high);
   dq_table_put_real(table, "ratio_level", 100 * ratio.level);
-  const char *side = ratio.high < 1 ? "faster" : ratio.low > 1 ? "slower" : NULL;
-  if (!side || ratio.level >= DQ_TIME_LEVEL) dq_table_put_text(table, "verdict", side ? side : "cannot tell");
-  else if (it->rounds == 1) dq_table_put_format(table, "verdict", "%s in one run", side);
-  else dq_table_put_format(table, "verdict", "%s in all %" PRId64 " runs", side, it->rounds);
+  dq_spread reference;
+  DQ_TRY(dq_spread_of(&reference, it->models[0].times, it->rounds, error));
+  char verdict[64];
+  steady = steady && !dq_spread_doubt(&reference);
+  dq_table_put_text(table, "verdict", dq_time_verdict(&ratio, it->rounds, steady, verdict, sizeof verdict));
   return DQ_OK;
 }
 
@@ -187,7 +189,8 @@ static dq_status put_model(dq_table *table, const bench *it, int m, const dq_con
   dq_table_put_real(table, "p95_ms", spread.p95 * 1e3);
   dq_table_put_real(table, "deviation_ms", spread.deviation * 1e3);
   put_speed(table, model->macs, spread.median);
-  if (it->count > 1) DQ_TRY(put_ratio(table, it, m, error));
+  const char *doubt = dq_spread_doubt(&spread);
+  if (it->count > 1) DQ_TRY(put_ratio(table, it, m, !doubt, error));
   dq_table_put_real(table, "load_ms", model->load_time * 1e3);
   dq_table_put_real(table, "plan_ms", model->plan_time * 1e3);
   dq_table_put_real(table, "pack_ms", model->pack_time * 1e3);
@@ -195,7 +198,6 @@ static dq_status put_model(dq_table *table, const bench *it, int m, const dq_con
   dq_plan_memory memory = dq_plan_memory_of(model->session.plan);
   dq_table_put_int(table, "activation_bytes", (int64_t)memory.block);
   dq_table_put_int(table, "packed_bytes", (int64_t)memory.packed);
-  const char *doubt = dq_spread_doubt(&spread);
   dq_table_put_bool(table, "steady", !doubt);
   if (doubt) dq_message(context, DQ_WARNING, "%s: %s", it->subjects[m].path, doubt);
   return DQ_OK;
@@ -236,7 +238,11 @@ static dq_status plot(const bench *it, dq_arena *arena, dq_error *error) {
       points[count++] = (dq_roofline_point){layer->name, (double)layer->macs / (double)layer->bytes,
                                             (double)layer->macs / layer->median, layer->integer};
     }
-  return dq_roofline_write(it->options->plot, &it->peaks, points, count, error);
+  const char *first = it->subjects[0].path, *slash = strrchr(first, '/');
+  const char *title = dq_arena_printf(arena, it->count > 1 ? "Roofline: %d steps of %s and others" : "Roofline: %d steps of %s",
+                                      count, slash ? slash + 1 : first);
+  if (!title) return dq_fail_memory(error, strlen(first));
+  return dq_roofline_write(it->options->plot, title, &it->peaks, points, count, error);
 }
 
 static dq_status tell(bench *it, dq_report *report, const dq_context *context, dq_error *error) {
@@ -322,8 +328,8 @@ const dq_command dq_verb_bench = {
         "the time to load and to plan, and memory. Several models take turns; each is compared "
         "with "
         "the reference run by run, and the ratio comes with its confidence interval of at least 95 %. When the "
-        "interval holds 1 the command says that it cannot tell, and when the times scatter or drift too much that they "
-        "are not steady. Fewer than 6 runs are too few for 95 %: the interval is then from the least to the largest "
+        "interval holds 1 the command says that it cannot tell, and when the times of either model scatter or drift too "
+        "much that they are not steady: 'faster (unsteady)'. Fewer than 6 runs are too few for 95 %: the interval is then from the least to the largest "
         "ratio, Level is the probability that it holds the median, and the verdict says no more than what was seen.",
     .examples = "# where the time goes\n"
                 "dq-bench model.onnx --per-layer\n"

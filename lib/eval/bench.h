@@ -2,6 +2,8 @@
 #ifndef DQ_EVAL_BENCH_H
 #define DQ_EVAL_BENCH_H
 
+#include <stddef.h>
+
 #include "lib/passes/passes.h"
 
 // ---- Statistics of times, in seconds ----
@@ -36,6 +38,11 @@ typedef struct dq_time_ratio {
 
 dq_status dq_time_ratio_of(dq_time_ratio *ratio, const double *values, const double *reference,
                            int64_t count, dq_error *error);
+
+// What `runs` ratios say, in `text`, which it returns: "faster", "slower in all 5 runs" where the level is below
+// DQ_TIME_LEVEL, "cannot tell" where the interval holds 1. With five runs and more " (unsteady)" stands behind the
+// first two unless the times of both models are `steady`.
+const char *dq_time_verdict(const dq_time_ratio *ratio, int64_t runs, bool steady, char *text, size_t size);
 
 // ---- Running ----
 

@@ -5,7 +5,7 @@
 #include "lib/base/file.h"
 #include "lib/report/private.h"
 
-enum { WIDTH = 800, HEIGHT = 500, LEFT = 70, RIGHT = 20, TOP = 20, BOTTOM = 50 };
+enum { WIDTH = 800, HEIGHT = 500, LEFT = 70, RIGHT = 20, TOP = 44, BOTTOM = 50, LINE = 18 };
 
 // The scales: powers of ten around what is shown.
 static const double intensities[2] = {0.01, 10000}, speeds[2] = {1e7, 1e13};
@@ -33,8 +33,8 @@ static void draw_axes(FILE *stream) {
   for (double y = speeds[0]; y <= speeds[1] * 1.1; y *= 10)
     fprintf(stream, "<text x='%d' y='%.1f' text-anchor='end'>%g</text>\n", LEFT - 6, y_of(y) + 4, y * 1e-9);
   fprintf(stream,
-          "<text x='%d' y='%d' text-anchor='middle'>multiply-accumulates per byte</text>\n"
-          "<text x='16' y='%d' text-anchor='middle' transform='rotate(-90 16 %d)'>GMAC/s</text>\n</g>\n",
+          "<text x='%d' y='%d' text-anchor='middle'>multiply-accumulates per byte of inputs, weights and outputs (MAC/B)</text>\n"
+          "<text x='16' y='%d' text-anchor='middle' transform='rotate(-90 16 %d)'>speed (GMAC/s)</text>\n</g>\n",
           WIDTH / 2, HEIGHT - 10, HEIGHT / 2, HEIGHT / 2);
 }
 
@@ -54,18 +54,50 @@ static void draw_point(FILE *stream, const dq_roofline_point *point) {
   fprintf(stream, ": %.2f GMAC/s, %.2f per byte</title></circle>\n", point->speed * 1e-9, point->intensity);
 }
 
-dq_status dq_roofline_write(const char *path, const dq_peaks *peaks, const dq_roofline_point *points, int count,
-                            dq_error *error) {
+// How many points are above the peak of their kind, and how many are under it but above the slope of the bandwidth.
+static void count_above(const dq_peaks *peaks, const dq_roofline_point *points, int count, int *peak, int *slope) {
+  *peak = *slope = 0;
+  for (int i = 0; i < count; i++) {
+    bool above = points[i].speed > (points[i].integer ? peaks->int8 : peaks->float32);
+    *peak += above;
+    *slope += !above && points[i].speed > points[i].intensity * peaks->bandwidth;
+  }
+}
+
+static void draw_sentence(FILE *stream, int line, int above, int count, const char *text) {
+  fprintf(stream, "<text x='%d' y='%d' fill='#444'>%d of %d steps lie above %s</text>\n", LEFT, HEIGHT + line * LINE, above,
+          count, text);
+}
+
+static void draw(FILE *stream, const char *title, const dq_peaks *peaks, const dq_roofline_point *points, int count) {
+  int peak, slope;
+  count_above(peaks, points, count, &peak, &slope);
+  int lines = (peak > 0) + (slope > 0), height = HEIGHT + lines * LINE;
+  fprintf(stream,
+          "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' font-family='sans-serif' font-size='12'>\n<title>",
+          WIDTH, height);
+  dq_html_escaped(stream, title);
+  fprintf(stream, "</title>\n<rect width='%d' height='%d' fill='#fff'/>\n", WIDTH, height);
+  fprintf(stream, "<text x='%d' y='26' font-size='16' fill='#222'>", LEFT);
+  dq_html_escaped(stream, title);
+  fprintf(stream, "</text>\n");
+  draw_axes(stream);
+  draw_ceiling(stream, "float32", peaks->float32, peaks->bandwidth, "#1c5fb5");
+  draw_ceiling(stream, "8 bits", peaks->int8, peaks->bandwidth, "#b5541c");
+  for (int i = 0; i < count; i++) draw_point(stream, &points[i]);
+  if (peak)
+    draw_sentence(stream, 0, peak, count,
+                  "their peak: Winograd computes fewer products than the MACs counted, or the peak was disturbed.");
+  if (slope)
+    draw_sentence(stream, peak > 0, slope, count,
+                  "the slope: their values were in caches, which are faster than the memory that was measured.");
+  fprintf(stream, "</svg>\n");
+}
+
+dq_status dq_roofline_write(const char *path, const char *title, const dq_peaks *peaks, const dq_roofline_point *points,
+                            int count, dq_error *error) {
   dq_output output;
   DQ_TRY(dq_output_open(&output, path, error));
-  fprintf(output.stream,
-          "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' font-family='sans-serif' font-size='12'>\n"
-          "<rect width='%d' height='%d' fill='#fff'/>\n",
-          WIDTH, HEIGHT, WIDTH, HEIGHT);
-  draw_axes(output.stream);
-  draw_ceiling(output.stream, "float32", peaks->float32, peaks->bandwidth, "#1c5fb5");
-  draw_ceiling(output.stream, "8 bits", peaks->int8, peaks->bandwidth, "#b5541c");
-  for (int i = 0; i < count; i++) draw_point(output.stream, &points[i]);
-  fprintf(output.stream, "</svg>\n");
+  draw(output.stream, title, peaks, points, count);
   return dq_output_commit(&output, error);
 }

@@ -12,8 +12,9 @@ typedef struct dq_roofline_point {
   bool integer;            // under the 8-bit ceiling
 } dq_roofline_point;
 
-// Writes the file atomically; "-" is standard output. Points beyond the scales stand at their ends.
-dq_status dq_roofline_write(const char *path, const dq_peaks *peaks, const dq_roofline_point *points, int count,
-                            dq_error *error);
+// Writes the file atomically; "-" is standard output. Points beyond the scales stand at their ends. Where points lie
+// above their roof, sentences below the picture say how many and why that can be.
+dq_status dq_roofline_write(const char *path, const char *title, const dq_peaks *peaks, const dq_roofline_point *points,
+                            int count, dq_error *error);
 
 #endif

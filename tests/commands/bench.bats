@@ -17,10 +17,10 @@ load common
     gives 0 dq-bench half.onnx --vs "$models/small.onnx" --runs $runs --csv $runs.csv
     column=$(head -1 $runs.csv | tr , '\n' | grep -n '^ratio_level$' | cut -d: -f1)
     awk -F, -v at="$column" '/^half/ { printf "%.2f ", $at }' $runs.csv >>levels
-    grep -qE '^half.*,(cannot tell|(faster|slower)( in one run| in all [35] runs)?),' $runs.csv
+    grep -qE '^half.*,(cannot tell|(faster|slower)( in one run| in all [35] runs)?( .unsteady.)?),' $runs.csv
   done
   [ "$(cat levels)" = "0.00 75.00 93.75 96.88 97.87 97.06 " ]
-  run -1 grep -E ',(faster|slower),' 1.csv 3.csv 5.csv
+  run -1 grep -E ',(faster|slower)( .unsteady.)?,' 1.csv 3.csv 5.csv
 }
 
 @test "wrong command lines" {
@@ -48,6 +48,7 @@ load common
   gives 0 dq-bench "$models/small.onnx" --runs 3 --per-layer --plot roof.svg
   grep -q '^<svg ' roof.svg
   [ "$(grep -c '<circle' roof.svg)" -ge 1 ]
+  grep -q 'Roofline: [0-9]* steps of small.onnx</text>' roof.svg
   gives 2 dq-bench "$models/small.onnx" --plot roof2.svg
   only roof.svg
 }

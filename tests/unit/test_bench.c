@@ -4,9 +4,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "lib/eval/bench.h"
+#include "lib/report/roofline.h"
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-12)
 
@@ -137,13 +142,66 @@ static void interval_of_many(void **state) {
   assert_true(ratio.level >= 0.95 && ratio.level < 0.952);
 }
 
+static void expect_verdict(double low, double high, double level, int64_t runs, bool steady, const char *expected) {
+  char text[64];
+  dq_time_ratio ratio = {.median = (low + high) / 2, .low = low, .high = high, .level = level};
+  assert_string_equal(dq_time_verdict(&ratio, runs, steady, text, sizeof text), expected);
+}
+
+static void verdicts_say_what_is_unsteady(void **state) {
+  (void)state;
+  expect_verdict(0.8, 0.9, 0.96, 50, true, "faster");
+  expect_verdict(0.8, 0.9, 0.96, 50, false, "faster (unsteady)");
+  expect_verdict(1.1, 1.2, 0.96, 50, false, "slower (unsteady)");
+  expect_verdict(0.9, 1.1, 0.96, 50, false, "cannot tell");
+  expect_verdict(0.8, 0.9, 0.9375, 5, true, "faster in all 5 runs");
+  expect_verdict(0.8, 0.9, 0.9375, 5, false, "faster in all 5 runs (unsteady)");
+  expect_verdict(0.8, 0.9, 0.75, 3, false, "faster in all 3 runs"); // too few to be called steady, which it says
+  expect_verdict(1.5, 1.5, 0, 1, false, "slower in one run");
+}
+
+// The picture of three steps below a peak of 100 GMAC/s (8 bits: 400) and 20 GB/s.
+static char *roofline_of(const double points[3][2]) {
+  static char text[8000];
+  char path[] = "/tmp/test_bench_XXXXXX";
+  int file = mkstemp(path);
+  dq_peaks peaks = {.float32 = 100e9, .int8 = 400e9, .bandwidth = 20e9};
+  dq_roofline_point steps[3];
+  for (int i = 0; i < 3; i++) steps[i] = (dq_roofline_point){"a<b", points[i][0], points[i][1] * 1e9, i == 2};
+  dq_error error = {0};
+  assert_int_equal(dq_roofline_write(path, "Roofline: 3 steps of <a>.onnx", &peaks, steps, 3, &error), DQ_OK);
+  FILE *stream = fopen(path, "r");
+  text[fread(text, 1, sizeof text - 1, stream)] = 0;
+  fclose(stream);
+  close(file);
+  unlink(path);
+  return text;
+}
+
+static void rooflines_explain_what_is_above(void **state) {
+  (void)state;
+  // At 1 MAC per byte the roof is 20 GMAC/s, at 10 it is 100, and 200 for 8 bits.
+  const char *text = roofline_of((const double[3][2]){{1, 19}, {10, 99}, {10, 199}});
+  assert_non_null(strstr(text, ">Roofline: 3 steps of &lt;a&gt;.onnx</text>"));
+  assert_non_null(strstr(text, "(MAC/B)</text>"));
+  assert_non_null(strstr(text, ">speed (GMAC/s)</text>"));
+  assert_null(strstr(text, "steps lie above"));
+  text = roofline_of((const double[3][2]){{1, 21}, {10, 99}, {10, 201}});
+  assert_non_null(strstr(text, ">2 of 3 steps lie above the slope: their values were in caches"));
+  assert_null(strstr(text, "Winograd"));
+  text = roofline_of((const double[3][2]){{1, 19}, {10, 101}, {1, 21}});
+  assert_non_null(strstr(text, ">1 of 3 steps lie above their peak: Winograd computes fewer products than the MACs counted"));
+  assert_non_null(strstr(text, ">1 of 3 steps lie above the slope"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(quantiles_interpolate),         cmocka_unit_test(spread_of_five),
       cmocka_unit_test(one_value_has_no_deviation),    cmocka_unit_test(doubts_are_said),
       cmocka_unit_test(ratios_are_taken_turn_by_turn), cmocka_unit_test(interval_of_sixteen),
       cmocka_unit_test(interval_of_few),               cmocka_unit_test(intervals_are_exact),
-      cmocka_unit_test(interval_of_many),
+      cmocka_unit_test(interval_of_many),              cmocka_unit_test(verdicts_say_what_is_unsteady),
+      cmocka_unit_test(rooflines_explain_what_is_above),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
