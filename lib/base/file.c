@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -111,24 +112,27 @@ void dq_file_close(dq_file *file) {
 
 // Names of open temporary files, for the signal handler; a slot is free when NULL.
 enum { OPEN_OUTPUTS = 16 };
-static char *volatile open_temporaries[OPEN_OUTPUTS];
+static _Atomic(char *) open_temporaries[OPEN_OUTPUTS];
 
 static void register_temporary(char *path) {
-  for (int i = 0; i < OPEN_OUTPUTS; i++)
-    if (!open_temporaries[i]) {
-      open_temporaries[i] = path;
-      return;
-    }
+  for (int i = 0; i < OPEN_OUTPUTS; i++) {
+    char *none = NULL;
+    if (atomic_compare_exchange_strong(&open_temporaries[i], &none, path)) return;
+  }
 }
 
-static void unregister_temporary(const char *path) {
-  for (int i = 0; i < OPEN_OUTPUTS; i++)
-    if (open_temporaries[i] == path) open_temporaries[i] = NULL;
+static void unregister_temporary(char *path) {
+  for (int i = 0; i < OPEN_OUTPUTS; i++) {
+    char *own = path;
+    if (atomic_compare_exchange_strong(&open_temporaries[i], &own, NULL)) return;
+  }
 }
 
 void dq_output_remove_all(void) {
-  for (int i = 0; i < OPEN_OUTPUTS; i++)
-    if (open_temporaries[i]) unlink(open_temporaries[i]);
+  for (int i = 0; i < OPEN_OUTPUTS; i++) {
+    const char *path = open_temporaries[i];
+    if (path) unlink(path);
+  }
 }
 
 // A device or a pipe is written to, never replaced by a file.
@@ -140,6 +144,24 @@ static dq_status open_device(dq_output *output, const char *path, dq_error *erro
   dq_fail_errno(error, path);
   dq_output_discard(output);
   return DQ_SYSTEM;
+}
+
+// A new file beside `path`, whose name goes into `name` (7 characters longer). The system applies the umask, which a
+// program of several threads cannot read without changing it for a moment. -1: errno says why.
+static int create_temporary(char *name, const char *path) {
+  static const char LETTERS[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+  enum { RANDOM = 6, ATTEMPTS = 100 };
+  size_t length = strlen(path);
+  memcpy(name, path, length);
+  memcpy(name + length, ".XXXXXX", RANDOM + 2);
+  for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+    unsigned char bytes[RANDOM];
+    if (getentropy(bytes, sizeof bytes)) return -1;
+    for (int i = 0; i < RANDOM; i++) name[length + 1 + (size_t)i] = LETTERS[bytes[i] % (sizeof LETTERS - 1)];
+    int descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor >= 0 || errno != EEXIST) return descriptor;
+  }
+  return -1;
 }
 
 dq_status dq_output_open(dq_output *output, const char *path, dq_error *error) {
@@ -160,9 +182,7 @@ dq_status dq_output_open(dq_output *output, const char *path, dq_error *error) {
     dq_output_discard(output);
     return dq_fail_memory(error, length);
   }
-  memcpy(output->temporary, path, length);
-  memcpy(output->temporary + length, ".XXXXXX", 8);
-  int descriptor = mkostemp(output->temporary, O_CLOEXEC);
+  int descriptor = create_temporary(output->temporary, path);
   if (descriptor < 0) {
     dq_fail_errno(error, path);
     free(output->temporary);
@@ -171,9 +191,7 @@ dq_status dq_output_open(dq_output *output, const char *path, dq_error *error) {
     return DQ_SYSTEM;
   }
   register_temporary(output->temporary);
-  mode_t mask = umask(0);
-  umask(mask);
-  if (fchmod(descriptor, 0666 & ~mask) || !(output->stream = fdopen(descriptor, "wb"))) {
+  if (!(output->stream = fdopen(descriptor, "wb"))) {
     dq_fail_errno(error, path);
     close(descriptor);
     dq_output_discard(output);

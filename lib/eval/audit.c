@@ -53,7 +53,7 @@ static void add_picture(dq_audit_layer *layer, const dq_audit_counts *counts, ui
     dq_audit_counts_add(&all, &counts[c]);
     dq_audit_counts_add(&channel->counts, &counts[c]);
     channel->pictures16 += counts[c].running16 > 0;
-    channel->pictures32 += counts[c].running32 > 0;
+    channel->pictures32 += counts[c].running32 || counts[c].bias32;
     channel->pictures_pair += counts[c].pair > 0;
   }
   uint64_t sums = outputs * (uint64_t)layer->channels, depth = (uint64_t)layer->depth;
@@ -74,6 +74,7 @@ static void add_picture(dq_audit_layer *layer, const dq_audit_counts *counts, ui
     add_share(&layer->shares[m], found[m].count, found[m].of, layer->pictures);
   layer->lowest = dq_min_i64(layer->lowest, all.lowest);
   layer->highest = dq_max_i64(layer->highest, all.highest);
+  layer->pictures32 += all.running32 || all.bias32;
   layer->outputs += outputs;
   layer->pictures++;
 }
@@ -308,8 +309,8 @@ static dq_audit_verdict verdict(bool can, int64_t pictures) {
   return pictures ? DQ_AUDIT_OVERFLOWED : can ? DQ_AUDIT_DID_NOT : DQ_AUDIT_CANNOT;
 }
 
-static bool leaves(const dq_audit_proof *proof, int64_t low, int64_t high) {
-  return proof->lowest < low || proof->highest > high;
+static bool leaves_int16(const dq_audit_proof *proof) {
+  return proof->lowest < INT16_MIN || proof->highest > INT16_MAX;
 }
 
 dq_audit_verdict dq_audit_verdict16(const dq_audit_layer *layer, int64_t channel,
@@ -317,17 +318,15 @@ dq_audit_verdict dq_audit_verdict16(const dq_audit_layer *layer, int64_t channel
   *pictures = channel < 0     ? layer->shares[DQ_AUDIT_RUNNING16].pictures
               : layer->seen ? layer->seen[channel].pictures16
                             : 0;
-  return verdict(leaves(channel < 0 ? &layer->worst : &layer->proofs[channel], INT16_MIN, INT16_MAX),
-                 *pictures);
+  return verdict(leaves_int16(channel < 0 ? &layer->worst : &layer->proofs[channel]), *pictures);
 }
 
 dq_audit_verdict dq_audit_verdict32(const dq_audit_layer *layer, int64_t channel,
                                     int64_t *pictures) {
-  *pictures = channel < 0     ? layer->shares[DQ_AUDIT_RUNNING32].pictures
+  *pictures = channel < 0     ? layer->pictures32
               : layer->seen ? layer->seen[channel].pictures32
                             : 0;
-  return verdict(leaves(channel < 0 ? &layer->worst : &layer->proofs[channel], INT32_MIN, INT32_MAX),
-                 *pictures);
+  return verdict(channel < 0 ? layer->can32 > 0 : dq_audit_can_leave_int32(&layer->proofs[channel]), *pictures);
 }
 
 dq_audit_verdict dq_audit_verdict_pair(const dq_audit_layer *layer, int64_t channel,

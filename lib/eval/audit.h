@@ -37,7 +37,7 @@ typedef enum dq_audit_verdict {
 typedef struct dq_audit_channel {
   dq_audit_counts counts; // over all pictures
   uint64_t clamped;
-  int64_t pictures16, pictures32, pictures_pair; // with a running overflow, with a clipped pair
+  int64_t pictures16, pictures32, pictures_pair; // with a running overflow (of 32 bits also one with bias), a clipped pair
 } dq_audit_channel;
 
 typedef struct dq_audit_layer {
@@ -50,6 +50,7 @@ typedef struct dq_audit_layer {
   int64_t block16;            // dq_audit_longest_block
   int64_t can16, can32, can_pair, can_pair_any_order; // channels that can, by proof
   int64_t pictures;           // seen; 0: proofs only
+  int64_t pictures32;         // of them, those with a running sum or a sum with bias outside int32
   dq_audit_channel *seen;     // by output channel; NULL without data
   int64_t lowest, highest;    // whole sums seen
   uint64_t outputs;           // of one channel, over all pictures

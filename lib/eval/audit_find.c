@@ -219,7 +219,7 @@ static dq_status prove(dq_audit_layer *layer, const dq_audit_operands *o, dq_are
     layer->worst.pair |= proof->pair;
     layer->worst.pair_any_order |= proof->pair_any_order;
     layer->can16 += proof->lowest < INT16_MIN || proof->highest > INT16_MAX;
-    layer->can32 += proof->lowest < INT32_MIN || proof->highest > INT32_MAX;
+    layer->can32 += dq_audit_can_leave_int32(proof);
     layer->can_pair += proof->pair;
     layer->can_pair_any_order += proof->pair_any_order;
   }

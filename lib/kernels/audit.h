@@ -43,6 +43,9 @@ typedef struct dq_audit_proof {
   bool pair_any_order;     // the two largest weights of one sign could, whatever the order
 } dq_audit_proof;
 
+// Whether a sum, or a whole sum with its bias, can leave int32.
+bool dq_audit_can_leave_int32(const dq_audit_proof *proof);
+
 // One proof per output channel. weights are OIHW; bias [out_channels] int32 or NULL.
 void dq_audit_prove(const dq_conv_int8_parameters *parameters, const void *weights,
                     const int32_t *bias, dq_audit_proof *proofs);

@@ -1,5 +1,6 @@
 // The overflow audit without data (proofs) and its definitions as plain loops.
 #include "lib/kernels/audit.h"
+#include "lib/base/sizes.h"
 #include "lib/kernels/audit_internal.h"
 
 void dq_audit_counts_add(dq_audit_counts *to, const dq_audit_counts *from) {
@@ -52,6 +53,10 @@ static dq_audit_proof prove_channel(const dq_conv_int8_parameters *q, const uint
   proof.pair_any_order = dq_audit_pair_can_saturate(positive[0], positive[1]) ||
                          dq_audit_pair_can_saturate(-negative[0], -negative[1]);
   return proof;
+}
+
+bool dq_audit_can_leave_int32(const dq_audit_proof *proof) {
+  return proof->lowest + dq_min_i64(proof->bias, 0) < INT32_MIN || proof->highest + dq_max_i64(proof->bias, 0) > INT32_MAX;
 }
 
 void dq_audit_prove(const dq_conv_int8_parameters *parameters, const void *weights,

@@ -1,6 +1,7 @@
 // Products of a quantized operand and a quantized weight: int32 sums, requantized.
 #include <math.h>
 
+#include "lib/base/sizes.h"
 #include "lib/passes/quantized_pattern.h"
 
 // Scales of a weight must run along `axis` (its output channels) or be one number.
@@ -59,6 +60,63 @@ typedef struct product {
   dq_value *bias; // NULL: none
 } product;
 
+// ---- Sums that fit int32 ----
+
+// Where the weights of one output are: `outer` times `inner` neighbours, `step` apart. Of a ConvTranspose in groups those
+// of all groups are taken for one.
+typedef struct taps {
+  int64_t keys, outer, step, inner; // outputs that differ
+} taps;
+
+static taps taps_of(const dq_node *node, const dq_tensor *w) {
+  int64_t count = dq_tensor_count(w), last = w->rank ? w->dims[w->rank - 1] : 1;
+  if (dq_node_is(node, "ConvTranspose"))
+    return (taps){w->dims[1], w->dims[0], dq_tensor_product(w, 1, w->rank), dq_tensor_product(w, 2, w->rank)};
+  if (dq_node_is(node, "MatMul") && w->rank > 1) return (taps){count / dq_max_i64(w->dims[w->rank - 2], 1), w->dims[w->rank - 2], last, 1};
+  if (dq_node_is(node, "Gemm") && !dq_node_int(node, "transB", 0)) return (taps){last, w->dims[0], last, 1};
+  int64_t rows = w->rank ? w->dims[0] : 1;
+  return (taps){rows, 1, 0, count / dq_max_i64(rows, 1)};
+}
+
+// Where the weights of output `key` begin; matrices of a batch lie behind each other.
+static int64_t first_of(const taps *t, int64_t key) {
+  if (t->step && t->inner == 1) return key / t->step * t->step * t->outer + key % t->step;
+  return key * t->inner;
+}
+
+static bool fits(const product *p, const taps *t, int64_t key, int64_t least_bias, int64_t most_bias) {
+  const dq_tensor *w = p->w.value->constant, *zeros = p->w.zero_point->constant;
+  int64_t zero = dq_tensor_get_i64(zeros, key % dq_tensor_count(zeros)), low = least_bias, high = most_bias;
+  int64_t a = (dq_quantized_type(&p->x) == DQ_U8 ? 0 : -128) - dq_tensor_get_i64(p->x.zero_point->constant, 0), b = a + 255;
+  for (int64_t o = 0; o < t->outer; o++)
+    for (int64_t i = 0; i < t->inner; i++) {
+      int64_t weight = dq_tensor_get_i64(w, first_of(t, key) + o * t->step + i) - zero;
+      low += weight > 0 ? weight * a : weight * b;
+      high += weight > 0 ? weight * b : weight * a;
+    }
+  return low >= INT32_MIN && high <= INT32_MAX;
+}
+
+// Whether no sum with its bias can leave int32, where it would wrap, which the file does not say.
+static bool sums_fit(const dq_node *node, const product *p) {
+  const dq_tensor *w = dq_constant_of(p->w.value), *bias = p->bias ? dq_constant_of(p->bias) : NULL;
+  int64_t biases = bias ? dq_tensor_count(bias) : 0, least = 0, most = 0;
+  if (!w || w->rank < 2 || !dq_tensor_count(w)) return true;
+  for (int64_t i = 0; i < biases; i++) {
+    least = dq_min_i64(least, dq_tensor_get_i64(bias, i));
+    most = dq_max_i64(most, dq_tensor_get_i64(bias, i));
+  }
+  const taps t = taps_of(node, w);
+  int64_t largest = t.outer * t.inner * 255 * 255;
+  if (least - largest >= INT32_MIN && most + largest <= INT32_MAX) return true; // whatever the weights are
+  for (int64_t key = 0; key < t.keys; key++) {
+    int64_t own = biases == t.keys ? dq_tensor_get_i64(bias, key) : 0;
+    bool alone = biases == t.keys;
+    if (!fits(p, &t, key, alone ? own : least, alone ? own : most)) return false;
+  }
+  return true;
+}
+
 // false: the form does not fit the operands.
 static bool read_product(dq_graph *copy, const dq_node *node, product *p) {
   bool matrices = dq_node_is(node, "MatMul"); // the second may be no constant
@@ -68,7 +126,7 @@ static bool read_product(dq_graph *copy, const dq_node *node, product *p) {
       !read_bias(dq_node_input(node, 2), &p->x, &p->w, &p->bias))
     return false;
   int axis = weight_axis(node, &p->w);
-  return axis >= 0 && weight_axis_fits(node->inputs[1], axis);
+  return axis >= 0 && weight_axis_fits(node->inputs[1], axis) && sums_fit(node, p);
 }
 
 dq_status dq_form_product(dq_graph *copy, const dq_quantized_end *end, dq_error *error) {

@@ -9,6 +9,7 @@
 
 #include "lib/base/random.h"
 #include "lib/base/sizes.h"
+#include "lib/eval/audit.h"
 #include "lib/kernels/audit.h"
 
 static const unsigned cpus[] = {0, DQ_CPU_AVX2, DQ_CPU_AVX2 | DQ_CPU_AVX512, ~0u};
@@ -44,6 +45,24 @@ static dq_audit_counts audit(const dq_conv_int8_parameters *q, const void *weigh
     assert_memory_equal(&expected, &found, sizeof found);
   }
   return expected;
+}
+
+// Sums of -1000 to 24500 with a bias that just fits, and one that does not, to either side. The sums alone always do.
+static void bias_leaves_int32(void **state) {
+  (void)state;
+  const int8_t weight = 100;
+  const int32_t biases[] = {INT32_MAX - 24500, INT32_MIN + 1000, INT32_MAX - 24499, INT32_MIN + 999};
+  dq_conv_int8_parameters q = {.shape = square(1, 1), .weight_signed = true, .input_zero_point = 10};
+  for (int i = 0; i < 4; i++) {
+    dq_audit_proof proof;
+    dq_audit_prove(&q, &weight, &biases[i], &proof);
+    assert_true(proof.lowest == -1000 && proof.highest == 24500);
+    dq_audit_layer layer = {.channels = 1, .proofs = &proof, .worst = proof, .can32 = dq_audit_can_leave_int32(&proof)};
+    int64_t pictures;
+    for (int channel = -1; channel < 1; channel++)
+      assert_int_equal(dq_audit_verdict32(&layer, channel, &pictures), i < 2 ? DQ_AUDIT_CANNOT : DQ_AUDIT_DID_NOT);
+    assert_int_equal(dq_audit_verdict16(&layer, -1, &pictures), DQ_AUDIT_CANNOT); // of sums without bias
+  }
 }
 
 // docs/NUMERICS.md, "Overflow audit": the same numbers.
@@ -216,6 +235,7 @@ static void bits(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(bias_leaves_int32),
       cmocka_unit_test(example_by_hand),       cmocka_unit_test(order_decides_pairs),
       cmocka_unit_test(clipped_on_both_sides), cmocka_unit_test(wide_sums),
       cmocka_unit_test(proofs_are_attained),   cmocka_unit_test(longest_block_by_hand),

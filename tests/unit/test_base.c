@@ -264,8 +264,26 @@ static void errors(void **state) {
   assert_int_equal(dq_check_memory(&context, 101, "this", &error), DQ_SYSTEM);
 }
 
+// The mode of a new file is what the umask leaves of 0666, and the umask stays what it is.
+static void outputs_follow_the_umask(void **state) {
+  (void)state;
+  char path[60];
+  snprintf(path, sizeof path, "/tmp/test_base_mode_%d", (int)getpid());
+  const mode_t before = umask(027);
+  dq_output output;
+  dq_error error;
+  struct stat info;
+  assert_int_equal(dq_output_open(&output, path, &error), DQ_OK);
+  assert_int_equal(dq_output_commit(&output, &error), DQ_OK);
+  assert_int_equal(stat(path, &info), 0);
+  assert_int_equal(info.st_mode & 0777, 0640);
+  assert_int_equal(umask(before), 027);
+  unlink(path);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(budgets), cmocka_unit_test(arenas), cmocka_unit_test(guarded_arenas), cmocka_unit_test(sizes),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(outputs_follow_the_umask),
+      cmocka_unit_test(budgets), cmocka_unit_test(arenas), cmocka_unit_test(guarded_arenas), cmocka_unit_test(sizes),
                                      cmocka_unit_test(shapes), cmocka_unit_test(outputs),
                                      cmocka_unit_test(pools), cmocka_unit_test(pool_sleeps_and_wakes), cmocka_unit_test(masks),
                                      cmocka_unit_test(errors)};

@@ -673,6 +673,42 @@ static void float_product_by_hand(void **state) {
   dq_graph_free(n.graph);
 }
 
+// Four weights of 100 and inputs to 255 - 10: sums of -4000 to 98000, with a bias that leaves as much room or one less.
+static void large_bias(network *n, int32_t bias, bool quantized) {
+  static const int8_t weights[] = {100, 100, 100, 100};
+  dq_tensor *w = dq_tensor_new(n->graph->arena, DQ_I8, 4, (int64_t[]){1, 4, 1, 1}), *b = dq_tensor_new(n->graph->arena, DQ_I32, 1, (int64_t[]){1});
+  memcpy(w->data, weights, sizeof weights);
+  *(int32_t *)b->data = bias;
+  dq_value *x = input_with(n, parameters(n, 0.1f, DQ_U8, 10), 4, (int64_t[]){1, 4, 3, 5});
+  affine p = parameters(n, 0.3f, DQ_I8, 0);
+  dq_value *weight = NODE(n, "DequantizeLinear", dq_graph_add_constant(n->graph, "w", w), p.scale, p.zero_point);
+  dq_value *y = NODE(n, "Conv", x, weight, NODE(n, "DequantizeLinear", dq_graph_add_constant(n->graph, "b", b), number(n, 0.1f * 0.3f)));
+  if (quantized) quantized_with(n, y, parameters(n, 0.03f * 0x1p31f / 100, DQ_U8, 128));
+  else output(n, y);
+}
+
+// int32 wraps, and what the file says does not: a sum that may leave int32 with its bias is computed in float.
+static void sums_that_leave_int32(void **state) {
+  (void)state;
+  for (int quantized = 0; quantized < 2; quantized++)
+    for (int i = 0; i < 4; i++) {
+      const int32_t biases[] = {INT32_MAX - 98000, INT32_MIN + 4000, INT32_MAX - 98000 + 1, INT32_MIN + 4000 - 1};
+      network n = open_network(0);
+      large_bias(&n, biases[i], quantized);
+      assert_int_equal(dq_graph_index(n.graph, false, NULL), DQ_OK);
+      dq_session session;
+      assert_int_equal(dq_session_open(&session, n.graph, NULL, &contexts[0], NULL), DQ_OK);
+      bool integer = false;
+      for (int s = 0; s < dq_plan_step_count(session.plan); s++)
+        integer |= !strcmp(dq_plan_step(session.plan, s, NULL)->op_type, "QConv");
+      assert_int_equal(integer, i < 2);
+      dq_session_close(&session);
+      if (quantized) expect_exact(&n, integer ? 0 : 2, "a large bias");
+      else if (!integer) expect_exact(&n, 1, "a large bias, to float");
+      else dq_graph_free(n.graph);
+    }
+}
+
 // With one scale for operands and result, here 45387 2^-22, a sum is the sum of the integers, cut to 8 bits.
 static void sums_of_one_scale_are_whole(void **state) {
   (void)state;
@@ -727,7 +763,8 @@ int main(void) {
       cmocka_unit_test(moves),          cmocka_unit_test(pads_with_numbers),
       cmocka_unit_test(left_alone),     cmocka_unit_test(pair_by_hand),
       cmocka_unit_test(products),       cmocka_unit_test(averages),
-      cmocka_unit_test(float_product_by_hand), cmocka_unit_test(convolution_with_an_end), cmocka_unit_test(averages_at_edges), cmocka_unit_test(sums_of_one_scale_are_whole),
+      cmocka_unit_test(float_product_by_hand),
+      cmocka_unit_test(sums_that_leave_int32), cmocka_unit_test(convolution_with_an_end), cmocka_unit_test(averages_at_edges), cmocka_unit_test(sums_of_one_scale_are_whole),
   };
   return cmocka_run_group_tests(tests, start, end);
 }
