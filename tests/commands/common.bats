@@ -40,6 +40,13 @@ hint: 'dq help' lists the commands"
   has "dq: no VERB given"
 }
 
+@test "a verb takes all arguments behind it" {
+  dq-report "$models/small.onnx" --csv a.csv >a.txt
+  dq report "$models/small.onnx" --csv b.csv >b.txt
+  cmp a.txt b.txt
+  cmp a.csv b.csv
+}
+
 @test "a program dq-VERB in PATH is a verb" {
   mkdir more
   printf '#!/bin/sh\necho "$0: $*"\nexit 7\n' >more/dq-hello

@@ -93,6 +93,19 @@ static void failures(void **state) {
   dq_engine_close(NULL);
 }
 
+static void shares_of_macs(void **state) {
+  (void)state;
+  dq_model *model = load();
+  const double wrong[] = {-0.5, 1, 1.5};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    dq_model_tucker_options options;
+    dq_model_tucker_defaults(&options, sizeof options);
+    options.macs = wrong[i];
+    expect(dq_model_tucker(model, &options, NULL, &failure), DQ_CODE_USAGE, "expected above 0 and below 1");
+  }
+  dq_model_free(model);
+}
+
 // Options and results of an older or a newer program.
 static void sizes(void **state) {
   (void)state;
@@ -392,7 +405,7 @@ static void broken(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(failures),      cmocka_unit_test(sizes),      cmocka_unit_test(costs),
+      cmocka_unit_test(failures),      cmocka_unit_test(shares_of_macs), cmocka_unit_test(sizes),      cmocka_unit_test(costs),
       cmocka_unit_test(running),       cmocka_unit_test(float16),    cmocka_unit_test(int8_compared),
       cmocka_unit_test(int8_by_table), cmocka_unit_test(adaptive_rounding),
       cmocka_unit_test(decomposed),    cmocka_unit_test(broken)};

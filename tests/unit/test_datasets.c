@@ -338,23 +338,28 @@ static void npy_headers(void **state) {
   }
   put_npy("x.npy", 1, good, 7);
   assert_int_equal(dq_npy_read(&tensor, "x.npy", arena, &error), DQ_BAD_INPUT);
-  static const char *const wrong[] = {
-      "{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2), }",
-      "{'descr': '>f4', 'fortran_order': False, 'shape': (1, 2), }",
-      "{'descr': '|O', 'fortran_order': False, 'shape': (1, 2), }",
-      "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1, 2), }",
-      "{'descr': '<f4', 'fortran_order': False, 'shape': (1, -2), }",
-      "{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999999999999, 2), }",
-      "{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }",
-      "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2",
-      "{'descr': '', 'fortran_order': False, 'shape': (1, 2)}",
-      "{'descr': '<f4'}",
-      "{",
-      "",
-      "nonsense"};
+  static const struct {
+    const char *header, *message;
+  } wrong[] = {
+      {"{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2), }", ""},
+      {"{'descr': '>f4', 'fortran_order': False, 'shape': (1, 2), }", ""},
+      {"{'descr': '|O', 'fortran_order': False, 'shape': (1, 2), }", ""},
+      {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1, 2), }", ""},
+      {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, -2), }", ""},
+      {"{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999999999999, 2), }", ""},
+      {"{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }", ""},
+      {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2", ""},
+      {"{descr: '<f4', 'fortran_order': False, 'shape': (1, 2), }", "expected a quoted text"},
+      {"{'descr': '<f4', 'fortran", "expected a closing quote"},
+      {"{'descr': '', 'fortran_order': False, 'shape': (1, 2)}", ""},
+      {"{'descr': '<f4'}", ""},
+      {"{", ""},
+      {"", ""},
+      {"nonsense", ""}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-    put_npy("x.npy", 1, wrong[i], 8);
+    put_npy("x.npy", 1, wrong[i].header, 8);
     assert_int_equal(dq_npy_read(&tensor, "x.npy", arena, &error), DQ_BAD_INPUT);
+    assert_non_null(strstr(error.message, wrong[i].message));
   }
   put_npy("x.npy", 4, good, 8);
   assert_int_equal(dq_npy_read(&tensor, "x.npy", arena, &error), DQ_BAD_INPUT);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "datasets/datasets.h"
+#include "datasets/image.h"
 #include "tests/unit/wire.h"
 
 static char folder[] = "/tmp/test_pictures_XXXXXX";
@@ -328,6 +329,17 @@ static void png_bomb(void **state) {
   wire_free(&bomb), wire_free(&data), wire_free(&png);
 }
 
+// 3 x 2 values onto 6 x 3: columns 0 0 1 1 2 2; rows at (y + 0.5) 2 / 3 = 0.33, 1, 1.67, so 0 1 1.
+static void nearest_values(void **state) {
+  (void)state;
+  const uint8_t values[6] = {1, 2, 3, 4, 5, 6};
+  const uint8_t expected[18] = {1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 4, 4, 5, 5, 6, 6};
+  uint8_t target[18];
+  dq_error error = {0};
+  assert_int_equal(dq_resize_nearest(values, 3, 2, target, 6, 3, &error), DQ_OK);
+  assert_memory_equal(target, expected, sizeof expected);
+}
+
 static int enter(void **state) {
   (void)state;
   return !mkdtemp(folder) || chdir(folder) ? -1 : 0;
@@ -344,6 +356,7 @@ int main(void) {
                                      cmocka_unit_test(jpeg_tables), cmocka_unit_test(truncations),
                                      cmocka_unit_test(bmp_kinds), cmocka_unit_test(bmp_broken),
                                      cmocka_unit_test(pnm_kinds), cmocka_unit_test(pnm_broken),
-                                     cmocka_unit_test(png_bomb)};
+                                     cmocka_unit_test(png_bomb),
+                                     cmocka_unit_test(nearest_values)};
   return cmocka_run_group_tests(tests, enter, leave);
 }
