@@ -10,8 +10,7 @@ dq_status dq_accuracy_check_open(dq_accuracy_check *check, dq_data *data, const 
   static const char *const tasks[] = {NULL, "classify", "segment", "detect", "none"};
   *check = (dq_accuracy_check){.asked = spec || dq_option_given(common, "task") || dq_option_given(common, "max-drop"),
                                .options = {.task = tasks[arguments->task],
-                                           .decode = arguments->decode,
-                                           .batch = arguments->batch}};
+                                           .decode = arguments->decode}};
   if (spec) {
     dq_data_arguments other = *arguments;
     other.data = spec;

@@ -123,6 +123,16 @@ static dq_status check_standard_output(const dq_common_options *common, dq_error
   return DQ_OK;
 }
 
+// What --verbose ends with.
+static void tell_effort(const dq_context *context, double seconds) {
+  char features[256];
+  struct rusage usage = {0};
+  getrusage(RUSAGE_SELF, &usage); // Linux counts memory in kB
+  dq_message(context, DQ_DETAIL, "%.2f s, %.1f MB of memory, threads: %d, instruction sets: %s", seconds,
+             (double)usage.ru_maxrss / 1024, dq_pool_threads(context->pool),
+             dq_cpu_mask_text(context->cpu, features, sizeof features));
+}
+
 static dq_status run(const dq_common_options *common, dq_console *console, dq_error *error) {
   DQ_TRY(check_standard_output(common, error));
   dq_context context;
@@ -138,7 +148,9 @@ static dq_status run(const dq_common_options *common, dq_console *console, dq_er
   context.half_sums = common->accumulate == DQ_SUMS_FP16;
   if (context.half_sums && !(context.cpu & (DQ_CPU_AVX512FP16 | DQ_CPU_FP16)))
     dq_message(&context, DQ_WARNING, "no float16 arithmetic here (AVX512-FP16): float16 sums are imitated, slowly");
+  double start = dq_clock();
   dq_status status = common->command->run(common, &context, error);
+  tell_effort(&context, dq_clock() - start);
   dq_context_deinit(&context);
   if (status == DQ_SYSTEM && !*error->hint && atomic_load(&budget.refused))
     dq_error_hint(error, "--memory allows %zu MB and %zu MB more were asked for", budget.limit >> 20,

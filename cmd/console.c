@@ -29,6 +29,7 @@ void dq_console_init(dq_console *console, const dq_common_options *common) {
   console->command = common->command ? common->command->name : "dq";
   console->verbose = common->verbose;
   console->quiet = common->quiet;
+  console->color = dq_color_wanted(common, stderr);
   bool show = !common->quiet && common->progress != DQ_PROGRESS_NONE;
   bool automatic = common->progress == DQ_PROGRESS_AUTO && capable(stderr);
   console->bar = show && (common->progress == DQ_PROGRESS_BAR || automatic);
@@ -43,10 +44,13 @@ void dq_console_clear(dq_console *console) {
   console->drawn = false;
 }
 
-// One line; control characters of names from files would break it or the terminal.
-static void print_line(dq_console *console, const char *before, const char *text) {
+enum { PLAIN = 0, RED = 31, YELLOW = 33 }; // SGR parameters of terminals (ECMA-48)
+
+// One line, what it begins with in `colour`; control characters of names from files would break it or the terminal.
+static void print_line(dq_console *console, int colour, const char *before, const char *text) {
   dq_console_clear(console);
-  fprintf(stderr, "%s: %s", console->command, before);
+  if (console->color && colour) fprintf(stderr, "\033[%dm%s: %s\033[0m", colour, console->command, before);
+  else fprintf(stderr, "%s: %s", console->command, before);
   for (; *text; text++)
     fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stderr);
   fputc('\n', stderr);
@@ -55,11 +59,12 @@ static void print_line(dq_console *console, const char *before, const char *text
 void dq_console_message(void *user, dq_severity severity, const char *text) {
   dq_console *console = user;
   if (console->quiet || (severity == DQ_DETAIL && !console->verbose)) return;
-  print_line(console, severity == DQ_WARNING ? "warning: " : "", text);
+  bool warning = severity == DQ_WARNING;
+  print_line(console, warning ? YELLOW : PLAIN, warning ? "warning: " : "", text);
 }
 
 void dq_console_error(dq_console *console, const dq_error *error) {
-  print_line(console, "", error->message);
+  print_line(console, RED, "", error->message);
   if (*error->hint) fprintf(stderr, "hint: %s\n", error->hint);
 }
 

@@ -9,6 +9,7 @@ typedef struct dq_console {
   bool verbose, quiet;
   bool bar, plain;     // how progress is shown; neither: not at all
   int width;           // columns of the terminal
+  bool color;          // of messages
   bool drawn;          // a bar stands on the line now
   char what[64];       // the work in progress
   double start, last;  // seconds: when it began and when it was last shown

@@ -17,11 +17,11 @@ typedef struct amp_options {
   dq_output_options output;
   dq_report_options report;
   const char *retrain, *data, *policy;
-  bool keep_io, half_io, explain;
+  bool half_io, explain;
   dq_option_list allow, follow, deny, deny_nodes, shapes;
   dq_data_arguments check;
   int guard, rounding;
-  double input_max;
+  double input_max, time_limit;
 } amp_options;
 
 static const dq_option rows[] = {
@@ -54,8 +54,8 @@ static const dq_option rows[] = {
                 "estimates; --check looks at data."},
     {.name = "input-max", .type = DQ_OPTION_DOUBLE, .minimum = 1e-30, .maximum = 1e30, .value = "X", .preset = "255",
      .group = "Colours", DQ_INTO(amp_options, input_max), .help = "largest magnitude of the inputs, for the guard and balanced rounding"},
-    {.name = "keep-io", .aliases = "keep-io-types", .type = DQ_OPTION_FLAG, DQ_INTO(amp_options, keep_io),
-     .help = "inputs and outputs of the model stay float32 (the default)"},
+    {.name = "keep-io", .aliases = "keep-io-types", .type = DQ_OPTION_FLAG, .clears = true,
+     DQ_INTO(amp_options, half_io), .help = "inputs and outputs of the model stay float32 (the default); undoes --half-io"},
     {.name = "half-io", .type = DQ_OPTION_FLAG, DQ_INTO(amp_options, half_io),
      .help = "inputs and outputs of the model become float16 as well"},
     {.name = "explain", .type = DQ_OPTION_FLAG, DQ_INTO(amp_options, explain),
@@ -67,20 +67,23 @@ static const dq_option rows[] = {
                 "write), DQ_DATA and DQ_SPEC (JSON: the precision of every node) set, for --time-limit at most. What "
                 "it wrote is taken when it loads, has the same inputs, outputs, nodes and sizes of weights, is finite "
                 "and runs; else the converted model stays and the exit status is 1."},
-    {.name = "data", .type = DQ_OPTION_FILE, .value = "SPEC", .group = "Retraining", DQ_INTO(amp_options, data),
+    {.name = "data", .type = DQ_OPTION_FILE, .value = "SPEC", .group = "Retraining", DQ_INTO(amp_options, data), .needs = "retrain",
      .help = "pictures to retrain with, handed on as DQ_DATA"},
+    {.name = "time-limit", .type = DQ_OPTION_TIME, .maximum = 1e9, .open_minimum = true, .group = "Retraining",
+     DQ_INTO(amp_options, time_limit), .needs = "retrain",
+     .help = "end the command of --retrain after this time: it failed then"},
     {.name = "check", .type = DQ_OPTION_FILE, .value = "SPEC", .group = "Check", DQ_INTO(amp_options, check.data),
      .help = "look at the values on these pictures; exit status 1 when one is beyond float16",
      .details = "The original is run on the pictures, --data of the other commands says how they are named. For every "
                 "layer in float16: the largest value, the share beyond 65504 and the share below 2^-14, where float16 "
                 "has fewer digits. The model is written as it is all the same: --deny-node keeps a layer in float32."},
     {.name = "limit", .type = DQ_OPTION_INT, .minimum = 1, .maximum = 1e9, .value = "N", .group = "Check",
-     DQ_INTO(amp_options, check.limit), .help = "check on the first N pictures only"},
+     DQ_INTO(amp_options, check.limit), .needs = "check", .help = "check on the first N pictures only"},
     {.name = "preset", .type = DQ_OPTION_STRING, .value = "NAME", .choice = dq_preset_name, .group = "Check",
-     DQ_INTO(amp_options, check.preset), .help = "how pictures become the model's input, where the model does not remember it"},
+     DQ_INTO(amp_options, check.preset), .needs = "check", .help = "how pictures become the model's input, where the model does not remember it"},
     {.name = "preprocess", .type = DQ_OPTION_STRING, .value = "K=V,...", .group = "Check",
-     DQ_INTO(amp_options, check.preprocess), .help = "overrides parts of the preset"},
-    {.name = "norm", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Check", DQ_INTO(amp_options, check.norm),
+     DQ_INTO(amp_options, check.preprocess), .needs = "check", .help = "overrides parts of the preset"},
+    {.name = "norm", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Check", DQ_INTO(amp_options, check.norm), .needs = "check",
      .help = "constants per patient, for the preset lgg"},
     {.name = "shape", .type = DQ_OPTION_LIST, .value = "NAME=N,C,H,W", DQ_INTO(amp_options, shapes),
      .help = "size of an input the model leaves open"},
@@ -278,7 +281,7 @@ static dq_status retrain(const amp_options *options, const dq_graph *graph, cons
                          dq_error *error) {
   if (!options->retrain || report->nothing_to_do) return DQ_OK;
   dq_retrain_options hook = {.command = options->retrain, .original = options->common.operands[0],
-                             .data = options->data, .time_limit = options->common.time_limit, .shapes = shapes};
+                             .data = options->data, .time_limit = options->time_limit, .shapes = shapes};
   DQ_TRY(dq_amp_spec(report, arena, &hook.spec, error));
   DQ_TRY(dq_retrain_nodes(graph, arena, &hook.nodes, &hook.node_count, error));
   return dq_hook_run(graph, options->output.output, &hook, "the converted model", context, error);
@@ -315,6 +318,9 @@ static dq_status convert(const amp_options *options, dq_graph *graph, dq_arena *
 
 static dq_status check(const void *parsed, dq_error *error) {
   const amp_options *options = parsed;
+  bool bounded = options->guard == GUARD_ON || options->rounding == ROUNDING_BALANCED;
+  if (dq_option_given(options, "input-max") && !bounded)
+    return dq_fail(error, DQ_USAGE, "--input-max is for the guard and balanced rounding, both are off");
   return dq_hook_check(options->retrain, options->common.operands[0], options->output.output, error);
 }
 
@@ -350,9 +356,7 @@ const dq_command dq_verb_amp = {
     .shared = DQ_WITH_OUTPUT | DQ_WITH_REPORT,
     .output_offset = offsetof(amp_options, output),
     .report_offset = offsetof(amp_options, report),
-    .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_AT_MOST_ONE, "keep-io half-io"}, {DQ_RULE_NEEDS, "data retrain"},
-              {DQ_RULE_NEEDS, "limit check"}, {DQ_RULE_NEEDS, "preset check"}, {DQ_RULE_NEEDS, "preprocess check"},
-              {DQ_RULE_NEEDS, "norm check"}},
+    .rules = {{DQ_RULE_REQUIRED, "output"}},
     .options_size = sizeof(amp_options),
     .check = check,
     .run = run,

@@ -16,6 +16,7 @@ typedef struct bench_options {
   dq_report_options report;
   const char *reference, *plot;
   int64_t runs, warmup, batch;
+  double time_limit;
   bool per_layer;
   dq_option_list shapes, convolutions;
 } bench_options;
@@ -37,6 +38,12 @@ static const dq_option rows[] = {
      .preset = "50",
      DQ_INTO(bench_options, runs),
      .help = "runs of each model that are measured"},
+    {.name = "time-limit",
+     .type = DQ_OPTION_TIME,
+     .maximum = 1e9,
+     .open_minimum = true,
+     DQ_INTO(bench_options, time_limit),
+     .help = "measure no longer than this, with fewer runs of each model than --runs (at least one)"},
     {.name = "warmup",
      .type = DQ_OPTION_INT,
      .value = "N",
@@ -52,6 +59,7 @@ static const dq_option rows[] = {
      .type = DQ_OPTION_FILE,
      .value = "FILE",
      DQ_INTO(bench_options, plot),
+     .needs = "per-layer",
      .help = "a roofline of all steps as an SVG picture, with --per-layer",
      .details = "Speed over multiply-accumulates per byte, below what the machine was measured to reach."},
     {.name = "batch",
@@ -295,7 +303,7 @@ static dq_status measure(const bench_options *options, const dq_context *context
   DQ_TRY(list_subjects(&it, arena, error));
   dq_bench_options settings = {.runs = options->runs,
                                .warmup = options->warmup,
-                               .time_limit = options->common.time_limit,
+                               .time_limit = options->time_limit,
                                .per_layer = options->per_layer};
   DQ_TRY(dq_read_shapes(&options->shapes, options->batch, arena, &settings.shapes, error));
   if (options->per_layer) DQ_TRY(dq_measure_peaks(&it.peaks, context, error));
@@ -339,7 +347,6 @@ const dq_command dq_verb_bench = {
     .operands_minimum = 1,
     .operands_maximum = -1,
     DQ_OWN_ROWS(rows),
-    .rules = {{DQ_RULE_NEEDS, "plot per-layer"}},
     .shared = DQ_WITH_REPORT | DQ_WITH_SUMS,
     .report_offset = offsetof(bench_options, report),
     .options_size = sizeof(bench_options),

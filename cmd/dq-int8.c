@@ -8,6 +8,7 @@
 #include "cmd/command.h"
 #include "cmd/data.h"
 #include "cmd/hook.h"
+#include "lib/eval/decode.h"
 #include "lib/onnx/onnx.h"
 #include "lib/passes/origin.h"
 #include "lib/report/report.h"
@@ -23,13 +24,13 @@ typedef struct int8_options {
   dq_data_arguments data;
   dq_output_options output;
   dq_report_options report;
-  int method, activations, weights, format, equalize, bias_absorption, bias_correction, range_search,
+  int method, activations, format, equalize, bias_absorption, bias_correction, range_search,
       rounding, table_format, accumulator;
   const char *table, *use_table, *eval, *precision, *save_precision, *retrain;
   int64_t eval_limit;
   double max_drop;
-  double percentile;
-  bool per_tensor, symmetric, per_channel, overflow;
+  double percentile, time_limit;
+  bool per_tensor, symmetric, force, overflow;
   dq_option_list exclude, only, operators, shapes;
 } int8_options;
 
@@ -56,19 +57,20 @@ static const dq_option rows[] = {
      .help = "how a range is chosen from the values seen (detectors without --method: by trial, as auto)"},
     {.name = "percentile", .type = DQ_OPTION_DOUBLE, .value = "P", .minimum = 50, .maximum = 100,
      .preset = "99.999", .group = "Calibration", DQ_INTO(int8_options, percentile),
-     .help = "of --method percentile: how many percent of the values stay inside"},
+     .help = "of --method percentile and auto: how many percent of the values stay inside"},
     {.name = "table", .type = DQ_OPTION_STRING, .value = "FILE", .group = "Calibration",
      DQ_INTO(int8_options, table), .help = "write the calibration table: all that was taken from data"},
     {.name = "table-format", .type = DQ_OPTION_ENUM, .choice = table_format_name, .value = "NAME",
-     .group = "Calibration", DQ_INTO(int8_options, table_format),
+     .group = "Calibration", DQ_INTO(int8_options, table_format), .needs = "table",
      .help = "of --table: dq, tensorrt, onnxruntime, ncnn (default: by the file's name)"},
     {.name = "use-table", .type = DQ_OPTION_STRING, .value = "FILE", .group = "Calibration",
      DQ_INTO(int8_options, use_table),
-     .help = "quantize as this table says, without looking at data (--force: though it is of another "
-             "model or data)",
+     .help = "quantize as this table says, without looking at data",
      .details = "Tables of dq, TensorRT caches, ONNX Runtime's calibration.json and ncnn tables are told apart by "
                 "their contents. Those of other programs name no model: every value that needs a range must be "
                 "there. Their scales are symmetric; behind a Relu the range begins at 0."},
+    {.name = "force", .letter = 'f', .type = DQ_OPTION_FLAG, .group = "Calibration", DQ_INTO(int8_options, force),
+     .needs = "use-table", .help = "take a table of --use-table that is of another model or other data"},
     {.name = "equalize", .type = DQ_OPTION_ENUM, .choices = "auto|on|off", .preset = "auto",
      .group = "Quantization", DQ_INTO(int8_options, equalize),
      .help = "scale channels to like ranges where it is exact: auto (when outputs come closer), on, off"},
@@ -95,13 +97,9 @@ static const dq_option rows[] = {
      .help = "of weights: each to the nearest, or together so that outputs come closest (takes minutes)"},
     {.name = "per-tensor", .type = DQ_OPTION_FLAG, .group = "Quantization",
      DQ_INTO(int8_options, per_tensor), .help = "one scale per weight instead of one per output channel"},
-    {.name = "per-channel", .type = DQ_OPTION_FLAG, .hidden = true, DQ_INTO(int8_options, per_channel),
-     .help = "one scale per output channel (the default)"},
     {.name = "activations", .aliases = "activation-type", .type = DQ_OPTION_ENUM,
      .choices = "u8=quint8|s8=qint8", .preset = "u8", .group = "Quantization",
      DQ_INTO(int8_options, activations), .help = "type of the activations: u8, s8"},
-    {.name = "weights", .aliases = "weight-type", .type = DQ_OPTION_ENUM, .choices = "s8=qint8",
-     .preset = "s8", .hidden = true, DQ_INTO(int8_options, weights), .help = "type of the weights"},
     {.name = "format", .aliases = "quant-format", .type = DQ_OPTION_ENUM, .choices = "qdq|qoperator",
      .preset = "qdq", .group = "Quantization", DQ_INTO(int8_options, format),
      .help = "how quantization is written: qdq (pairs around operators), qoperator (operators on integers)",
@@ -125,7 +123,7 @@ static const dq_option rows[] = {
                 "of products that 16 bits would clip, and whether sums can overflow. JSON, CSV and HTML have them "
                 "without the option as well. dq-report --overflow says more."},
     {.name = "max-drop", .type = DQ_OPTION_DOUBLE, .value = "D", .maximum = 100, .group = "Quantization",
-     DQ_INTO(int8_options, max_drop),
+     DQ_INTO(int8_options, max_drop), .needs = "data",
      .help = "leave as few layers in float as keep accuracy within D percentage points; without labels: answers",
      .details = "When 8 bits everywhere lose too much, layers are ordered by the noise that leaving them in float spares "
                 "the outputs (2 pictures of --data), for their share of layers and multiply-accumulates; the shortest "
@@ -146,7 +144,12 @@ static const dq_option rows[] = {
     {.name = "eval", .type = DQ_OPTION_FILE, .value = "SPEC", .group = "Data", DQ_INTO(int8_options, eval),
      .help = "measure accuracy before and after on these pictures (default: --data, when it has labels)"},
     {.name = "eval-limit", .type = DQ_OPTION_INT, .minimum = 1, .maximum = 1e9, .value = "N", .group = "Data",
-     DQ_INTO(int8_options, eval_limit), .help = "of --eval: use the first N pictures only"},
+     DQ_INTO(int8_options, eval_limit), .needs = "eval", .help = "of --eval: use the first N pictures only"},
+    {.name = "time-limit", .type = DQ_OPTION_TIME, .maximum = 1e9, .open_minimum = true,
+     DQ_INTO(int8_options, time_limit), .needs = "max-drop|rounding|retrain",
+     .help = "end the search of --max-drop and --rounding adaptive, with the best so far, and the command of --retrain "
+             "after this time",
+     .details = "Each of the three has the whole time. A command that is ended failed; trials of --max-drop are completed."},
     {.name = "retrain", .type = DQ_OPTION_STRING, .value = "CMD", .group = "Retraining",
      DQ_INTO(int8_options, retrain), .help = "run this command on the quantized model and take what it writes",
      .details = "It is run by the shell with DQ_MODEL (the quantized model), DQ_ORIGINAL, DQ_OUTPUT (what it must "
@@ -199,7 +202,7 @@ static dq_int8_options make_settings(const int8_options *options) {
       .range_search = (dq_choose)options->range_search,
       .accumulator = (dq_accumulator)options->accumulator,
       .rounding = (dq_rounding_rule)options->rounding,
-      .time_limit = options->common.time_limit,
+      .time_limit = options->time_limit,
       .per_tensor = options->per_tensor,
       .activation_type = options->activations == ACTIVATIONS_S8 ? DQ_I8 : DQ_U8,
       .symmetric = options->symmetric,
@@ -220,7 +223,7 @@ static dq_status open_table(const int8_options *options, const dq_graph *graph, 
     DQ_TRY(dq_data_hash(data_hash, graph, &settings->shapes, data, error));
   if (!options->use_table) return DQ_OK;
   DQ_TRY(dq_calibration_table_load(table, options->use_table, arena, error));
-  if (!options->output.force)
+  if (!options->force)
     DQ_TRY(dq_calibration_table_check(table, options->use_table, dq_origin_hash(graph), data ? data_hash : NULL, error));
   if (!data) *data_hash = table->data;
   settings->table = table;
@@ -234,7 +237,7 @@ static dq_status search_precision(const int8_options *options, dq_graph **answer
                                   const dq_context *context, dq_error *error) {
   dq_max_drop_options search = {.drop = options->max_drop, .int8 = settings, .data = data, .eval = check->data,
                                 .accuracy = check->options, .before = &check->before,
-                                .time_limit = options->common.time_limit};
+                                .time_limit = options->time_limit};
   dq_max_drop_report found;
   DQ_TRY(dq_max_drop_apply(answer, graph, report, &found, &search, context, error));
   if (found.stopped) dq_message(context, DQ_WARNING, "--max-drop: stopped by the time limit");
@@ -247,7 +250,7 @@ static dq_status retrain(const int8_options *options, const dq_graph *graph, con
                          dq_error *error) {
   if (!options->retrain) return DQ_OK;
   dq_retrain_options hook = {.command = options->retrain, .original = options->common.operands[0],
-                             .data = options->data.data, .time_limit = options->common.time_limit,
+                             .data = options->data.data, .time_limit = options->time_limit,
                              .shapes = shapes};
   DQ_TRY(dq_int8_spec(report, arena, &hook.spec, error));
   DQ_TRY(dq_retrain_nodes(graph, arena, &hook.nodes, &hook.node_count, error));
@@ -364,6 +367,11 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
 
 static dq_status check(const void *parsed, dq_error *error) {
   const int8_options *options = parsed;
+  DQ_TRY(dq_decoder_check(options->data.decode, error));
+  const char *method = method_name(options->method);
+  bool cuts = !strcmp(method, "percentile") || !strcmp(method, "auto");
+  if (dq_option_given(options, "percentile") && !cuts)
+    return dq_fail(error, DQ_USAGE, "--percentile is of --method percentile and auto, not of %s", method);
   return dq_hook_check(options->retrain, options->common.operands[0], options->output.output, error);
 }
 
@@ -396,14 +404,18 @@ const dq_command dq_verb_int8 = {
     .operands_minimum = 1,
     .operands_maximum = 1,
     DQ_OWN_ROWS(rows),
-    .shared = DQ_WITH_DATA | DQ_WITH_OUTPUT | DQ_WITH_REPORT,
+    .shared = DQ_WITH_DATA | DQ_WITH_TASK | DQ_WITH_OUTPUT | DQ_WITH_REPORT,
     .data_offset = offsetof(int8_options, data),
     .output_offset = offsetof(int8_options, output),
     .report_offset = offsetof(int8_options, report),
-    .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_AT_MOST_ONE, "per-tensor per-channel"},
-              {DQ_RULE_NEEDS, "eval-limit eval"},
-              {DQ_RULE_NEEDS, "max-drop data"},
-              {DQ_RULE_AT_MOST_ONE, "max-drop precision use-table"}},
+    .rules = {{DQ_RULE_REQUIRED, "output"},
+              {DQ_RULE_AT_MOST_ONE, "max-drop precision use-table"},
+              {DQ_RULE_AT_MOST_ONE, "use-table method"},
+              {DQ_RULE_AT_MOST_ONE, "use-table percentile"},
+              {DQ_RULE_AT_MOST_ONE, "use-table equalize"},
+              {DQ_RULE_AT_MOST_ONE, "use-table bias-absorption"},
+              {DQ_RULE_AT_MOST_ONE, "use-table range-search"},
+              {DQ_RULE_AT_MOST_ONE, "use-table rounding"}},
     .options_size = sizeof(int8_options),
     .check = check,
     .run = run,

@@ -6,6 +6,7 @@
 
 #include "cmd/command.h"
 #include "cmd/study.h"
+#include "lib/eval/decode.h"
 #include "lib/onnx/onnx.h"
 #include "lib/report/report.h"
 #include "lib/report/report_accuracy.h"
@@ -23,6 +24,7 @@ typedef struct report_options {
   const char *reference, *sort, *table;
   bool match_names, overflow, channels, raw, sensitivity;
   double max_overflow;
+  int64_t batch;
   dq_option_list only, shapes;
 } report_options;
 
@@ -32,6 +34,7 @@ static const dq_option rows[] = {
      .type = DQ_OPTION_FILE,
      .value = "MODEL",
      DQ_INTO(report_options, reference),
+     .needs = "data",
      .help = "compare with this model layer by layer on the pictures of --data",
      .details =
          "Layers are matched through what dq wrote into the model about its origin, across "
@@ -39,6 +42,7 @@ static const dq_option rows[] = {
     {.name = "match-names",
      .type = DQ_OPTION_FLAG,
      DQ_INTO(report_options, match_names),
+     .needs = "ref",
      .help = "with --ref: match layers by name where a model does not say where it comes from"},
     {.name = "overflow",
      .type = DQ_OPTION_FLAG,
@@ -54,11 +58,13 @@ static const dq_option rows[] = {
      .type = DQ_OPTION_FLAG,
      .group = "Overflow audit",
      DQ_INTO(report_options, channels),
+     .needs = "overflow",
      .help = "with --overflow: a row for every output channel too"},
     {.name = "raw",
      .type = DQ_OPTION_FLAG,
      .group = "Overflow audit",
      DQ_INTO(report_options, raw),
+     .needs = "overflow data",
      .help = "with --overflow: products of the stored numbers too, zero points left in"},
     {.name = "max-overflow",
      .type = DQ_OPTION_PERCENT,
@@ -67,6 +73,7 @@ static const dq_option rows[] = {
      .maximum = 100,
      .group = "Overflow audit",
      DQ_INTO(report_options, max_overflow),
+     .needs = "overflow data",
      .help = "exit 1 when a layer's sums or pairs overflow int16 more often than R percent",
      .details =
          "Of any layer the share, over all pictures, of whole sums outside int16 or of pairs that "
@@ -75,15 +82,28 @@ static const dq_option rows[] = {
      .type = DQ_OPTION_FILE,
      .value = "FILE",
      DQ_INTO(report_options, table),
+     .needs = "html data",
      .help = "with --html and --data: show the values beside the ranges of this calibration table",
      .details = "Without it the page shows the ranges that a quantized model holds."},
     {.name = "sensitivity",
      .type = DQ_OPTION_FLAG,
      DQ_INTO(report_options, sensitivity),
+     .needs = "data",
      .help = "what each layer of a float model alone would cost in 8 bits, on 32 pictures unless --limit says so",
      .details =
          "The model runs with one layer's weights (per output channel), result, or both, in 8 bits and all "
          "else in float. The table begins with the layer that costs the most."},
+    {.name = "batch",
+     .aliases = "batch-size",
+     .type = DQ_OPTION_INT,
+     .value = "N",
+     .minimum = 1,
+     .maximum = 65536,
+     .preset = "1",
+     .group = "Data",
+     DQ_INTO(report_options, batch),
+     .needs = "data",
+     .help = "pictures run at once to measure accuracy and for --overflow"},
     {.name = "sort",
      .type = DQ_OPTION_STRING,
      .value = "KEY",
@@ -232,6 +252,7 @@ static dq_study_options study_options(const report_options *options) {
   return (dq_study_options){.data = &options->data,
                             .shapes = &options->shapes,
                             .seed = options->common.seed,
+                            .batch = options->batch,
                             .match_names = options->match_names,
                             .overflow = options->overflow,
                             .raw = options->raw,
@@ -308,9 +329,17 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
 
 static dq_status check(const void *parsed, dq_error *error) {
   const report_options *options = parsed;
+  DQ_TRY(dq_decoder_check(options->data.decode, error));
   if ((options->overflow || options->sensitivity) && options->common.operand_count > 1)
     return dq_fail(error, DQ_USAGE, "%s looks at one model at a time",
                    options->overflow ? "--overflow" : "--sensitivity");
+  if ((options->only.count || options->table) && options->common.operand_count > 1)
+    return dq_fail(error, DQ_USAGE, "%s is for the tables of one model, %d given", options->table ? "--table" : "--only",
+                   options->common.operand_count);
+  bool measured = dq_option_given(options, "task") || dq_option_given(options, "decode");
+  if (options->overflow && !options->reference && measured)
+    return dq_fail(error, DQ_USAGE, "--overflow measures no quality without --ref: leave %s out",
+                   dq_option_given(options, "task") ? "--task" : "--decode");
   return DQ_OK;
 }
 
@@ -348,21 +377,14 @@ const dq_command dq_verb_report = {
     .operands_minimum = 1,
     .operands_maximum = -1,
     DQ_OWN_ROWS(rows),
-    .shared = DQ_WITH_DATA | DQ_WITH_REPORT | DQ_WITH_SUMS,
+    .shared = DQ_WITH_DATA | DQ_WITH_TASK | DQ_WITH_REPORT | DQ_WITH_SUMS,
     .data_offset = offsetof(report_options, data),
     .report_offset = offsetof(report_options, report),
-    .rules = {{DQ_RULE_NEEDS, "ref data"},
-              {DQ_RULE_NEEDS, "match-names ref"},
-              {DQ_RULE_NEEDS, "sensitivity data"},
-              {DQ_RULE_AT_MOST_ONE, "overflow sensitivity"},
+    .rules = {{DQ_RULE_AT_MOST_ONE, "overflow sensitivity"},
               {DQ_RULE_AT_MOST_ONE, "ref sensitivity"},
-              {DQ_RULE_NEEDS, "table html"},
-              {DQ_RULE_NEEDS, "table data"},
-              {DQ_RULE_NEEDS, "channels overflow"},
-              {DQ_RULE_NEEDS, "raw overflow"},
-              {DQ_RULE_NEEDS, "raw data"},
-              {DQ_RULE_NEEDS, "max-overflow overflow"},
-              {DQ_RULE_NEEDS, "max-overflow data"}},
+              {DQ_RULE_AT_MOST_ONE, "sensitivity task"},
+              {DQ_RULE_AT_MOST_ONE, "sensitivity decode"},
+              {DQ_RULE_AT_MOST_ONE, "sensitivity batch"}},
     .options_size = sizeof(report_options),
     .check = check,
     .run = run,

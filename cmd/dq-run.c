@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/command.h"
 #include "cmd/convolutions.h"
@@ -17,6 +18,7 @@ typedef struct run_options {
   dq_option_list inputs, shapes, convolutions;
   const char *save_output, *onnx_tests, *only;
   int64_t top;
+  double time_limit;
   bool plain;
 } run_options;
 
@@ -36,9 +38,12 @@ static const dq_option rows[] = {
      DQ_INTO(run_options, top), .help = "print the K largest elements of a classifier's output"},
     {.name = "plain", .type = DQ_OPTION_FLAG, DQ_INTO(run_options, plain),
      .help = "run every node as it stands, without folding and fusing"},
+    {.name = "time-limit", .type = DQ_OPTION_TIME, .maximum = 1e9, .open_minimum = true,
+     DQ_INTO(run_options, time_limit), .needs = "data",
+     .help = "after this time stop behind the picture in hand; exit status 1 when pictures are left"},
     {.name = "onnx-tests", .type = DQ_OPTION_FILE, .value = "DIR", DQ_INTO(run_options, onnx_tests),
      .help = "run the cases of an ONNX node test suite instead of a model"},
-    {.name = "only", .type = DQ_OPTION_STRING, .value = "PATTERN", DQ_INTO(run_options, only),
+    {.name = "only", .type = DQ_OPTION_STRING, .value = "PATTERN", DQ_INTO(run_options, only), .needs = "onnx-tests",
      .help = "of the test suite: only the cases whose names match"},
 };
 
@@ -146,7 +151,7 @@ static dq_status print_outputs(const run_options *options, const dq_plan *plan, 
 static dq_status read_inputs(const run_options *options, dq_arena *arena, dq_shape_request *request,
                              dq_tensor **tensors, dq_error *error) {
   int count = options->inputs.count;
-  DQ_TRY(dq_read_shapes(&options->shapes, options->data.batch, arena, request, error));
+  DQ_TRY(dq_read_shapes(&options->shapes, 1, arena, request, error));
   dq_input_shape *shapes = DQ_NEW_ARRAY(arena, count + request->input_count, dq_input_shape);
   if (!shapes) return dq_fail_memory(error, 0);
   for (int i = 0; i < count; i++) {
@@ -236,14 +241,18 @@ static dq_status run_files(const run_options *options, dq_graph *graph, dq_arena
 // ---- Pictures ----
 
 static dq_status run_pictures(const run_options *options, dq_plan *plan, dq_data *data,
-                              dq_error *error) {
+                              const dq_context *context, dq_error *error) {
   dq_tensor *input;
   DQ_TRY(dq_plan_picture_input(plan, &input, error));
   if (input->dims[0] != 1)
     return dq_fail(error, DQ_UNSUPPORTED, "the network has a fixed batch of %" PRId64 ", expected 1",
                    input->dims[0]);
   DQ_TRY(dq_data_set_shape(data, input, error));
+  double start = dq_clock();
   for (int64_t i = 0; i < dq_data_count(data); i++) {
+    if (i && options->time_limit > 0 && dq_clock() - start > options->time_limit)
+      return dq_fail(error, DQ_CONDITION, "--time-limit: the first %" PRId64 " of %" PRId64 " pictures were run", i,
+                     dq_data_count(data));
     dq_sample_info info;
     DQ_TRY(dq_data_read(data, i, input->data, &info, error));
     DQ_TRY(dq_plan_run(plan, error));
@@ -252,6 +261,7 @@ static dq_status run_pictures(const run_options *options, dq_plan *plan, dq_data
     printf("\n");
     DQ_TRY(print_outputs(options, plan, data, error));
     DQ_TRY(save_outputs(options, plan, i, error));
+    if (!isatty(STDOUT_FILENO)) dq_progress(context, "pictures", i + 1, dq_data_count(data)); // else the answers show it
   }
   return DQ_OK;
 }
@@ -267,7 +277,7 @@ static dq_status run_data(const run_options *options, dq_graph *graph, dq_arena 
   DQ_TRY(dq_open_data(&data, &arguments, options->common.seed, context, error));
   dq_session session;
   dq_status status = dq_session_open(&session, graph, &session_options, context, error);
-  if (status == DQ_OK) status = run_pictures(options, session.plan, data, error);
+  if (status == DQ_OK) status = run_pictures(options, session.plan, data, context, error);
   dq_session_close(&session);
   dq_data_free(data);
   return status;
@@ -294,8 +304,6 @@ static dq_status check(const void *parsed, dq_error *error) {
     return dq_fail(error, DQ_USAGE, "--onnx-tests takes no MODEL");
   if (!options->onnx_tests && !options->common.operand_count)
     return dq_fail(error, DQ_USAGE, "no MODEL given");
-  if (options->inputs.count && options->data.data)
-    return dq_fail(error, DQ_USAGE, "--input and --data exclude each other");
   return DQ_OK;
 }
 
@@ -317,6 +325,13 @@ const dq_command dq_verb_run = {
     DQ_OWN_ROWS(rows),
     .shared = DQ_WITH_DATA | DQ_WITH_SUMS,
     .data_offset = offsetof(run_options, data),
+    .rules = {{DQ_RULE_AT_MOST_ONE, "onnx-tests data"},
+              {DQ_RULE_AT_MOST_ONE, "onnx-tests input"},
+              {DQ_RULE_AT_MOST_ONE, "onnx-tests shape"},
+              {DQ_RULE_AT_MOST_ONE, "onnx-tests save-output"},
+              {DQ_RULE_AT_MOST_ONE, "onnx-tests conv"},
+              {DQ_RULE_AT_MOST_ONE, "onnx-tests top"},
+              {DQ_RULE_AT_MOST_ONE, "input data"}},
     .options_size = sizeof(run_options),
     .check = check,
     .run = run,

@@ -11,6 +11,7 @@
 #include "decomp/ranks_file.h"
 #include "decomp/search.h"
 #include "decomp/tucker_spec.h"
+#include "lib/eval/decode.h"
 #include "lib/onnx/onnx.h"
 #include "lib/passes/origin.h"
 #include "lib/report/report_accuracy.h"
@@ -22,10 +23,10 @@ typedef struct tucker_options {
   dq_output_options output;
   dq_report_options report;
   dq_data_arguments data;
-  double ratio, energy, macs, weaken, max_drop;
+  double ratio, energy, macs, weaken, max_drop, time_limit;
   const char *ranks, *save_ranks, *retrain, *eval;
   int64_t multiple, eval_limit, every;
-  bool plain, vbmf, untimed, refine, resume, gemm;
+  bool plain, vbmf, untimed, refine, resume, gemm, force;
   dq_option_list shapes;
 } tucker_options;
 
@@ -43,7 +44,7 @@ static const dq_option rows[] = {
                 "choose, but trained weights look noisier than they are; see --weaken. A layer in "
                 "which a mode would keep a single channel is left alone."},
     {.name = "weaken", .type = DQ_OPTION_DOUBLE, .value = "W", .minimum = 0, .maximum = 1,
-     .preset = "0", .group = "Ranks", DQ_INTO(tucker_options, weaken),
+     .preset = "0", .group = "Ranks", DQ_INTO(tucker_options, weaken), .needs = "vbmf",
      .help = "with --vbmf: this share of what it drops is kept as well",
      .details = "The rank is r + W (full - r): 0 takes the rule as it is, 1 keeps the full rank."},
     {.name = "ranks", .type = DQ_OPTION_FILE, .group = "Ranks", DQ_INTO(tucker_options, ranks),
@@ -57,20 +58,24 @@ static const dq_option rows[] = {
                 "outputs, as measured layer by layer; without: for the least sum of squared error "
                 "bounds of the weights."},
     {.name = "max-drop", .type = DQ_OPTION_DOUBLE, .value = "D", .minimum = 0, .maximum = 100,
-     .group = "Ranks", DQ_INTO(tucker_options, max_drop),
+     .group = "Ranks", DQ_INTO(tucker_options, max_drop), .needs = "data",
      .help = "as few multiply-accumulates as the quality allows, at most D points lost",
      .details = "Bisection over the bound of --macs, about seven trials, each fitted to --data and "
                 "measured on the labelled pictures of --eval. The best so far is always in the "
                 "output file; --time-limit ends the search where it is. What was found is kept "
                 "beside the output (OUT.search) until the search is complete, for --resume."},
-    {.name = "resume", .type = DQ_OPTION_FLAG, .group = "Ranks", DQ_INTO(tucker_options, resume),
+    {.name = "resume", .type = DQ_OPTION_FLAG, .group = "Ranks", DQ_INTO(tucker_options, resume), .needs = "max-drop",
      .help = "go on with a search of --max-drop that was ended"},
+    {.name = "time-limit", .type = DQ_OPTION_TIME, .maximum = 1e9, .open_minimum = true,
+     DQ_INTO(tucker_options, time_limit), .needs = "max-drop|retrain",
+     .help = "end the search of --max-drop, with the best so far, or the command of --retrain after this time",
+     .details = "A command that is ended failed; with --every each has the whole time."},
     {.name = "eval", .type = DQ_OPTION_FILE, .value = "SPEC", .group = "Data",
      DQ_INTO(tucker_options, eval),
      .help = "labelled pictures to measure accuracy on (default: those of --data, when they have labels)",
      .details = "Before decomposition, after it and after --retrain; --max-drop bounds the loss there."},
     {.name = "eval-limit", .type = DQ_OPTION_INT, .minimum = 1, .maximum = 1e9, .value = "N",
-     .group = "Data", DQ_INTO(tucker_options, eval_limit),
+     .group = "Data", DQ_INTO(tucker_options, eval_limit), .needs = "eval",
      .help = "of --eval: use the first N pictures only"},
     {.name = "multiple", .type = DQ_OPTION_INT, .value = "N", .minimum = 1, .maximum = 4096,
      .preset = "1", .group = "Ranks", DQ_INTO(tucker_options, multiple),
@@ -81,6 +86,8 @@ static const dq_option rows[] = {
      .details = "Otherwise the factors are fitted to --data; without data, output channels count as "
                 "the batch normalization behind a convolution scales them, in the singular vectors "
                 "and in the energies."},
+    {.name = "force", .letter = 'f', .type = DQ_OPTION_FLAG, .group = "Ranks", DQ_INTO(tucker_options, force),
+     .help = "decompose layers too that get neither cheaper nor faster by it"},
     {.name = "gemm", .type = DQ_OPTION_FLAG, .group = "Ranks", DQ_INTO(tucker_options, gemm),
      .help = "decompose Gemm and MatMul with constant matrices too",
      .details = "Two products instead of one, at the rank of the input mode: by the truncated singular "
@@ -107,7 +114,7 @@ static const dq_option rows[] = {
                 "outputs and factors, is finite and runs; else the decomposed model stays and the "
                 "exit status is 1."},
     {.name = "every", .type = DQ_OPTION_INT, .value = "K", .minimum = 1, .maximum = 1e6,
-     .group = "Retraining", DQ_INTO(tucker_options, every),
+     .group = "Retraining", DQ_INTO(tucker_options, every), .needs = "retrain",
      .help = "decompose K layers, retrain, and so on, instead of all at once",
      .details = "Ranks are chosen for all layers first. Each step starts from what the command wrote "
                 "in the step before; when one fails, the output holds the steps until then."},
@@ -194,11 +201,11 @@ static dq_status read_settings(work *w, dq_error *error) {
   if (options->vbmf) settings->rule = DQ_RANK_VBMF, settings->parameter = options->weaken;
   if (dq_option_given(options, "macs")) settings->macs_share = 1 + options->macs / 100;
   settings->multiple = options->multiple;
-  settings->force = options->output.force;
+  settings->force = options->force;
   settings->plain = options->plain;
   settings->refine = options->refine;
   settings->matrices = options->gemm;
-  settings->never_slower = !options->untimed && !options->output.force;
+  settings->never_slower = !options->untimed && !options->force;
   DQ_TRY(dq_read_shapes(&options->shapes, 0, w->arena, &w->request, error));
   if (options->shapes.count) settings->shapes = &w->request;
   w->check.options.shapes = w->request;
@@ -216,7 +223,7 @@ static dq_status retrain(const work *w, const dq_graph *graph, const dq_tucker_r
   dq_retrain_options hook = {.command = options->retrain,
                              .original = options->common.operands[0],
                              .data = options->data.data,
-                             .time_limit = options->common.time_limit,
+                             .time_limit = options->time_limit,
                              .shapes = w->settings.shapes};
   DQ_TRY(dq_tucker_spec(report, w->arena, &hook.spec, error));
   DQ_TRY(dq_tucker_nodes(report, w->arena, &hook.nodes, &hook.node_count, error));
@@ -226,10 +233,11 @@ static dq_status retrain(const work *w, const dq_graph *graph, const dq_tucker_r
 // Usage that the table of options cannot tell, before any work.
 static dq_status check(const void *parsed, dq_error *error) {
   const tucker_options *options = parsed;
+  DQ_TRY(dq_decoder_check(options->data.decode, error));
   bool pipe = !strcmp(options->output.output, "-");
   if (dq_option_given(options, "max-drop") && (pipe || !strcmp(options->common.operands[0], "-")))
     return dq_fail(error, DQ_USAGE, "--max-drop needs files to read and to write, not '-'");
-  if (pipe && !options->untimed && !options->output.force && !options->ranks && !options->save_ranks) {
+  if (pipe && !options->untimed && !options->force && !options->ranks && !options->save_ranks) {
     dq_fail(error, DQ_USAGE, "what the clock decides needs a file: give --save-ranks");
     dq_error_hint(error, "--untimed leaves the clock out of it");
     return DQ_USAGE;
@@ -343,7 +351,7 @@ static dq_status run_search(trials *t, const dq_graph *graph, dq_error *error) {
   if (!search.state || !search.key) return dq_fail_memory(error, sizeof search);
   dq_search_result result;
   t->limited = *w->context;
-  if (options->common.time_limit > 0) t->limited.deadline = dq_clock() + options->common.time_limit;
+  if (options->time_limit > 0) t->limited.deadline = dq_clock() + options->time_limit;
   w->settings.context = &t->limited;
   DQ_TRY(dq_search(&search, &result, error));
   w->settings.context = w->context;
@@ -454,8 +462,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   dq_status status = w.arena ? DQ_OK : dq_fail_memory(error, sizeof(dq_arena *));
   dq_data_arguments arguments = options->data;
   dq_remembered_preset(&arguments, graph, context);
-  bool look = arguments.data && (!options->plain || dq_option_given(options, "max-drop"));
-  if (status == DQ_OK && look)
+  if (status == DQ_OK && arguments.data)
     status = dq_open_data(&data, &arguments, options->common.seed, context, error);
   if (status == DQ_OK)
     status = dq_accuracy_check_open(&w.check, data, &arguments, options->eval, options->eval_limit,
@@ -501,16 +508,12 @@ const dq_command dq_verb_tucker = {
     .operands_minimum = 1,
     .operands_maximum = 1,
     DQ_OWN_ROWS(rows),
-    .shared = DQ_WITH_DATA | DQ_WITH_OUTPUT | DQ_WITH_REPORT,
+    .shared = DQ_WITH_DATA | DQ_WITH_TASK | DQ_WITH_OUTPUT | DQ_WITH_REPORT,
     .data_offset = offsetof(tucker_options, data),
     .report_offset = offsetof(tucker_options, report),
     .output_offset = offsetof(tucker_options, output),
     .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_ONE_OF, "ratio energy macs max-drop ranks vbmf"},
-              {DQ_RULE_NEEDS, "weaken vbmf"},
-              {DQ_RULE_NEEDS, "max-drop data"},
-              {DQ_RULE_NEEDS, "resume max-drop"},
-              {DQ_RULE_NEEDS, "every retrain"},
-              {DQ_RULE_NEEDS, "eval-limit eval"},
+              {DQ_RULE_AT_MOST_ONE, "ranks multiple"},
               {DQ_RULE_AT_MOST_ONE, "max-drop retrain"}},
     .options_size = sizeof(tucker_options),
     .check = check,

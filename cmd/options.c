@@ -16,6 +16,8 @@ int dq_option_groups(const dq_command *command, dq_option_group groups[DQ_OPTION
     groups[count++] = (dq_option_group){command->rows, command->row_count, 0};
   if (command->shared & DQ_WITH_DATA)
     groups[count++] = (dq_option_group){dq_data_rows, dq_data_row_count, command->data_offset};
+  if (command->shared & DQ_WITH_TASK)
+    groups[count++] = (dq_option_group){dq_task_rows, dq_task_row_count, command->data_offset};
   if (command->shared & DQ_WITH_OUTPUT)
     groups[count++] = (dq_option_group){dq_output_rows, dq_output_row_count, command->output_offset};
   if (command->shared & DQ_WITH_REPORT)
@@ -250,15 +252,6 @@ static dq_status check_rule(const parser *p, const dq_option_rule *rule,
   if (rule->kind == DQ_RULE_REQUIRED) return check_required(p, rule->names, common, error);
   char first[NAME_SIZE], second[NAME_SIZE], all[512];
   const char *names = rule->names;
-  if (rule->kind == DQ_RULE_NEEDS) {
-    int place = next_word(&names, first) ? place_of_name(p->places, p->place_count, first) : -1;
-    if (place < 0 || !common->given[place]) return DQ_OK;
-    char subject[NAME_SIZE];
-    memcpy(subject, first, sizeof subject);
-    if (count_given(p, names, common, first, second)) return DQ_OK;
-    return dq_fail(error, DQ_USAGE, "option '--%s' needs %s", subject,
-                   name_list(names, " or ", all, sizeof all));
-  }
   int count = count_given(p, names, common, first, second);
   if (count > 1) {
     dq_fail(error, DQ_USAGE, "options '--%s' and '--%s' exclude each other", first, second);
@@ -269,6 +262,33 @@ static dq_status check_rule(const parser *p, const dq_option_rule *rule,
   dq_fail(error, DQ_USAGE, "give one of %s", name_list(names, " or ", all, sizeof all));
   dq_error_hint(error, "see '%s --help'", p->command->name);
   return DQ_USAGE;
+}
+
+// One word of a row's `needs`: of its alternatives, those that the command has.
+static dq_status check_need(const parser *p, const dq_option *row, const char *need, const dq_common_options *common,
+                            dq_error *error) {
+  char alternatives[2 * NAME_SIZE], name[NAME_SIZE], known[2 * NAME_SIZE] = "", all[256];
+  snprintf(alternatives, sizeof alternatives, "%s", need);
+  for (char *letter = alternatives; *letter; letter++)
+    if (*letter == '|') *letter = ' ';
+  for (const char *list = alternatives; next_word(&list, name);) {
+    int place = place_of_name(p->places, p->place_count, name);
+    if (place < 0) continue;
+    if (common->given[place]) return DQ_OK;
+    size_t used = strlen(known);
+    snprintf(known + used, sizeof known - used, "%s%s", used ? " " : "", name);
+  }
+  return dq_fail(error, DQ_USAGE, "option '--%s' needs %s", row->name, name_list(known, " or ", all, sizeof all));
+}
+
+static dq_status check_needs(const parser *p, const dq_common_options *common, dq_error *error) {
+  char need[NAME_SIZE];
+  for (int i = 0; i < p->place_count; i++) {
+    const dq_option *row = p->places[i].row;
+    const char *list = common->given[i] ? row->needs : NULL;
+    while (next_word(&list, need)) DQ_TRY(check_need(p, row, need, common, error));
+  }
+  return DQ_OK;
 }
 
 static dq_status check_operands(const dq_command *command, const dq_common_options *common,
@@ -310,6 +330,7 @@ static dq_status parse(parser *p, int argc, char **argv, void *options, dq_error
   DQ_TRY(check_operands(p->command, common, error));
   DQ_TRY(check_rules(p, p->command->rules, common, error));
   DQ_TRY(check_rules(p, shared_rules, common, error));
+  DQ_TRY(check_needs(p, common, error));
   const char *mask = common->cpu_mask_text ? common->cpu_mask_text : "native";
   dq_status status = dq_cpu_mask_parse(mask, &common->cpu_mask, error);
   if (status) return dq_error_prefix(error, status, "option '--cpu-mask'");

@@ -40,6 +40,7 @@ typedef struct dq_option {
   const char *group;   // heading in help; NULL: "Options"
   const char *help;    // one line, no period
   const char *details; // more sentences, for the man page
+  const char *needs;   // options that must be given as well, space separated; a|b: one of both is enough
   double minimum, maximum; // both 0: no bound
   size_t offset, size;     // the target in the command's struct: DQ_INTO
   dq_option_type type;
@@ -47,6 +48,7 @@ typedef struct dq_option {
   bool open_minimum; // the minimum itself is not allowed
   bool hidden;       // parsed, but in no help
   bool stop;         // nothing after it is parsed or checked (--help)
+  bool clears;       // FLAG: makes its target false, which another flag makes true
 } dq_option;
 
 // Names the target of a row: {.name = "ratio", ..., DQ_INTO(struct my_options, ratio)}.
@@ -62,7 +64,6 @@ typedef enum dq_rule_kind {
   DQ_RULE_REQUIRED,    // each must be given
   DQ_RULE_ONE_OF,      // exactly one must be given
   DQ_RULE_AT_MOST_ONE, // they exclude each other
-  DQ_RULE_NEEDS,       // the first, when given, needs one of the others
 } dq_rule_kind;
 
 typedef struct dq_option_rule {
@@ -83,7 +84,6 @@ typedef struct dq_common_options {
   const char *cpu_mask_text;
   unsigned cpu_mask;
   size_t memory;     // bytes, 0: no bound
-  double time_limit; // seconds, 0: none
   bool verbose, quiet, help, version, help_man, help_check;
   int color;         // enum dq_when
   int progress;      // enum dq_progress_kind
@@ -103,7 +103,6 @@ enum dq_switch { DQ_SWITCH_AUTO, DQ_SWITCH_ON, DQ_SWITCH_OFF };
 typedef struct dq_data_arguments {
   const char *data;
   int64_t limit; // pictures, 0: all
-  int64_t batch;
   const char *preset;     // NULL: what the model remembers
   const char *preprocess; // NULL: nothing overridden
   const char *labels;
@@ -119,17 +118,16 @@ enum dq_task_choice { DQ_CHOICE_TASK_AUTO, DQ_CHOICE_TASK_CLASSIFY, DQ_CHOICE_TA
 // Options of commands that write a model and tables of facts.
 typedef struct dq_output_options {
   const char *output; // the model
-  bool force;
 } dq_output_options;
 
 typedef struct dq_report_options {
   const char *json, *csv, *html; // NULL: not wanted; "-" is standard output
 } dq_report_options;
 
-extern const dq_option dq_common_rows[], dq_info_rows[], dq_data_rows[], dq_output_rows[],
+extern const dq_option dq_common_rows[], dq_info_rows[], dq_data_rows[], dq_task_rows[], dq_output_rows[],
     dq_report_rows[], dq_sums_rows[];
-extern const int dq_common_row_count, dq_info_row_count, dq_data_row_count, dq_output_row_count,
-    dq_report_row_count, dq_sums_row_count;
+extern const int dq_common_row_count, dq_info_row_count, dq_data_row_count, dq_task_row_count,
+    dq_output_row_count, dq_report_row_count, dq_sums_row_count;
 
 // A command's own table, for dq_command: DQ_OWN_ROWS(rows).
 #define DQ_OWN_ROWS(array) .rows = (array), .row_count = (int)(sizeof(array) / sizeof(*(array)))
@@ -141,7 +139,8 @@ typedef enum dq_shared_rows {
   DQ_WITH_OUTPUT = 2,
   DQ_WITH_REPORT = 4,
   DQ_ONLY_INFO = 8,
-  DQ_WITH_SUMS = 16 // runs models: --accumulate
+  DQ_WITH_SUMS = 16, // runs models: --accumulate
+  DQ_WITH_TASK = 32  // measures quality on the data: --task, --decode
 } dq_shared_rows;
 
 // A command: everything help, the man page and the parser need, and the function that does it.

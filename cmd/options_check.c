@@ -27,6 +27,8 @@ static dq_status check_row(const dq_option_place *place, size_t options_size, dq
     return dq_fail(error, DQ_USAGE, "'%s': no choices", row->name);
   if (row->minimum > row->maximum)
     return dq_fail(error, DQ_USAGE, "'%s': minimum over maximum", row->name);
+  if (row->clears && row->type != DQ_OPTION_FLAG)
+    return dq_fail(error, DQ_USAGE, "'%s': only a flag clears its target", row->name);
   if (!row->preset) return DQ_OK;
   if (row->type == DQ_OPTION_LIST || row->type == DQ_OPTION_FLAG)
     return dq_fail(error, DQ_USAGE, "'%s': lists and flags have no preset", row->name);
@@ -55,14 +57,36 @@ static dq_status check_pair(const dq_option *a, const dq_option *b, dq_error *er
   return DQ_OK;
 }
 
+static bool is_known(const dq_option_place *places, int count, const char *name, size_t length) {
+  for (int i = 0; i < count; i++)
+    if (strlen(places[i].row->name) == length && !strncmp(places[i].row->name, name, length)) return true;
+  return false;
+}
+
+// Every word of a row's `needs` has an alternative that the command offers.
+static dq_status check_needs(const dq_option_place *places, int count, const dq_option *row, dq_error *error) {
+  bool found = true;
+  for (const char *name = row->needs ? row->needs : "", *start = name; *name;) {
+    size_t length = strcspn(name, "| ");
+    if (name == start) found = false;
+    found = found || is_known(places, count, name, length);
+    name += length;
+    if (*name == '|') {
+      name++;
+      continue;
+    }
+    if (!found)
+      return dq_fail(error, DQ_USAGE, "'%s' needs '%.*s', which is no option", row->name, (int)(name - start), start);
+    start = name += strspn(name, " ");
+  }
+  return DQ_OK;
+}
+
 static dq_status check_rule(const dq_option_place *places, int count, const dq_option_rule *rule,
                             dq_error *error) {
   for (const char *name = rule->names + strspn(rule->names, " "); *name;) {
     size_t length = strcspn(name, " ");
-    bool found = false;
-    for (int i = 0; i < count && !found; i++)
-      found = strlen(places[i].row->name) == length && !strncmp(places[i].row->name, name, length);
-    if (!found) return dq_fail(error, DQ_USAGE, "a rule names unknown '%.*s'", (int)length, name);
+    if (!is_known(places, count, name, length)) return dq_fail(error, DQ_USAGE, "a rule names unknown '%.*s'", (int)length, name);
     name += length;
     name += strspn(name, " ");
   }
@@ -81,6 +105,7 @@ dq_status dq_options_check(const dq_command *command, dq_error *error) {
   int count = dq_option_places(command, places);
   for (int i = 0; i < count; i++) {
     DQ_TRY(check_row(&places[i], command->options_size, error));
+    DQ_TRY(check_needs(places, count, places[i].row, error));
     for (int k = 0; k < i; k++) DQ_TRY(check_pair(places[k].row, places[i].row, error));
   }
   for (int i = 0; i < DQ_OPTION_RULES && command->rules[i].names; i++)

@@ -21,7 +21,10 @@ const dq_option dq_common_rows[] = {
      .help = "threads to use (default: the processors this process may use)",
      .details = "The result never depends on the number of threads."},
     {.name = "seed", .type = DQ_OPTION_INT, .maximum = 9007199254740992.0, .value = "N",
-     .preset = "0", .group = "Common", COMMON(seed), .help = "start of every random choice"},
+     .preset = "0", .group = "Common", COMMON(seed),
+     .help = "what random numbers start from: pictures of synth: and noise",
+     .details = "Noise is what dq-amp rounds weights on, what dq-bench and dq-tucker time networks on, and what a model that "
+                "--retrain made is run on."},
     {.name = "cpu-mask", .type = DQ_OPTION_STRING, .value = "LIST", .preset = "native",
      .choice = instruction_set, .group = "Common", COMMON(cpu_mask_text),
      .help = "instruction sets allowed, with commas between",
@@ -30,9 +33,6 @@ const dq_option dq_common_rows[] = {
                 "same with any."},
     {.name = "memory", .type = DQ_OPTION_SIZE, .minimum = 1, .maximum = 0x1p50, .group = "Common",
      COMMON(memory), .help = "refuse work that needs more memory than this"},
-    {.name = "time-limit", .type = DQ_OPTION_TIME, .maximum = 1e9, .open_minimum = true,
-     .group = "Common", COMMON(time_limit),
-     .help = "stop long searches and hooks after this time, keeping the best so far"},
     {.name = "progress", .type = DQ_OPTION_ENUM, .choices = "auto|bar|plain|none", .preset = "auto",
      .group = "Common", COMMON(progress),
      .help = "how to show progress on standard error",
@@ -43,7 +43,7 @@ const dq_option dq_common_rows[] = {
      .help = "colour in tables and messages",
      .details = "auto means: on a terminal, unless NO_COLOR is set or TERM is dumb."},
     {.name = "verbose", .letter = 'v', .type = DQ_OPTION_FLAG, .group = "Common", COMMON(verbose),
-     .help = "say more on standard error"},
+     .help = "say more on standard error: what trials found, time and memory taken"},
     {.name = "quiet", .letter = 'q', .type = DQ_OPTION_FLAG, .group = "Common", COMMON(quiet),
      .help = "say only errors on standard error, no progress"},
 };
@@ -76,44 +76,43 @@ const dq_option dq_data_rows[] = {
                 "synth:NAME[,k=v]: made on the spot. Pictures are written as the model has them, NxCxHxW or "
                 "NxHxWxC."},
     {.name = "limit", .aliases = "subset-size calibration-data-size", .type = DQ_OPTION_INT,
-     .minimum = 1, .maximum = 1e9, .value = "N", .group = "Data", DATA(limit),
+     .minimum = 1, .maximum = 1e9, .value = "N", .group = "Data", DATA(limit), .needs = "data",
      .help = "use the first N pictures only"},
-    {.name = "batch", .aliases = "batch-size", .type = DQ_OPTION_INT, .minimum = 1,
-     .maximum = 65536, .value = "N", .preset = "1", .group = "Data", DATA(batch),
-     .help = "pictures run at once"},
     {.name = "preset", .type = DQ_OPTION_STRING, .value = "NAME", .choice = dq_preset_name, .group = "Data",
-     DATA(preset), .help = "how pictures become the model's input, where the model does not remember it",
+     DATA(preset), .needs = "data|eval", .help = "how pictures become the model's input, where the model does not remember it",
      .details = "A model that dq writes remembers its preset."},
     {.name = "preprocess", .type = DQ_OPTION_STRING, .value = "K=V,...", .group = "Data",
-     DATA(preprocess), .help = "overrides parts of the preset",
+     DATA(preprocess), .needs = "data|eval", .help = "overrides parts of the preset",
      .details = "resize=256, crop=224, fit=crop|stretch|letterbox|letterbox-corner|line, color=rgb|bgr|grey, "
                 "mean=a:b:c, std=a:b:c, scale=s, filter=pil-bilinear|pil-bicubic, pad=p, norm=FILE. Numbers may be "
                 "quotients: scale=1/255."},
-    {.name = "labels", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Data", DATA(labels),
+    {.name = "labels", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Data", DATA(labels), .needs = "data|eval",
      .help = "labels of the pictures, or names of the classes"},
-    {.name = "norm", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Data", DATA(norm),
+    {.name = "norm", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Data", DATA(norm), .needs = "data|eval",
      .help = "constants per patient, for the preset lgg"},
+    {.name = "strict", .type = DQ_OPTION_FLAG, .group = "Data", DATA(strict), .needs = "data|eval",
+     .help = "a picture that cannot be read is an error, not skipped"},
+};
+const int dq_data_row_count = COUNT(dq_data_rows);
+
+const dq_option dq_task_rows[] = {
     {.name = "task", .type = DQ_OPTION_ENUM, .choices = "auto|classify|segment|detect|none",
-     .preset = "auto", .group = "Data", DATA(task), .help = "what the answers are measured as",
+     .preset = "auto", .group = "Data", DATA(task), .needs = "data|eval", .help = "what the answers are measured as",
      .details = "classify: top-1 and top-5. segment: Dice and IoU. detect: mAP50, with --decode. "
                 "none: outputs are compared only. auto guesses from the output's shape and the "
                 "labels and says so on standard error."},
     {.name = "decode", .type = DQ_OPTION_STRING, .value = "HOW", .choices = "yolox|yolo", .group = "Data",
-     DATA(decode), .help = "how boxes come out of a detector",
+     DATA(decode), .needs = "data|eval", .help = "how boxes come out of a detector",
      .details = "yolo takes classes and anchors from the model, or from what follows it: "
                 "yolo:classes=80,anchors=10x14:23x27/81x82:135x169,scale=1.05, heads with '/' between."},
-    {.name = "strict", .type = DQ_OPTION_FLAG, .group = "Data", DATA(strict),
-     .help = "a picture that cannot be read is an error, not skipped"},
 };
-const int dq_data_row_count = COUNT(dq_data_rows);
+const int dq_task_row_count = COUNT(dq_task_rows);
 
 const dq_option dq_output_rows[] = {
     {.name = "output", .letter = 'o', .type = DQ_OPTION_FILE, .value = "FILE", .group = "Output",
      OUTPUT(output), .help = "the model to write, '-' for standard output",
      .details = "Written beside the target and renamed when complete: an interrupted or failed "
                 "command leaves the old file or none."},
-    {.name = "force", .letter = 'f', .type = DQ_OPTION_FLAG, .group = "Output", OUTPUT(force),
-     .help = "go on where a check would stop"},
 };
 const int dq_output_row_count = COUNT(dq_output_rows);
 

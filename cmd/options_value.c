@@ -210,7 +210,7 @@ static dq_status append(dq_option_list *list, const char *text, dq_error *error)
 
 dq_status dq_option_value(const dq_option *row, const char *text, void *target, dq_error *error) {
   if (row->type == DQ_OPTION_FLAG) {
-    *(bool *)target = true;
+    *(bool *)target = !row->clears;
     return DQ_OK;
   }
   if (!*text) return dq_fail(error, DQ_USAGE, "the value is empty");

@@ -8,7 +8,7 @@ static dq_status measure_on(const dq_study_options *options, dq_data *data, dq_s
   static const char *const tasks[] = {NULL, "classify", "segment", "detect", "none"};
   dq_accuracy_options accuracy = {.task = tasks[options->data->task],
                                   .decode = options->data->decode,
-                                  .batch = options->data->batch,
+                                  .batch = options->batch,
                                   .shapes = study->shapes};
   dq_status status =
       dq_accuracy_run(&study->accuracy, study->graph, data, &accuracy, context, error);
@@ -23,7 +23,7 @@ static dq_status measure_on(const dq_study_options *options, dq_data *data, dq_s
 static dq_status audit(const dq_study_options *options, dq_data *data, dq_study *study,
                        const dq_context *context, dq_arena *arena, dq_error *error) {
   dq_audit_options settings = {
-      .shapes = study->shapes, .batch = options->data->batch, .raw = options->raw};
+      .shapes = study->shapes, .batch = options->batch, .raw = options->raw};
   dq_status status =
       dq_audit_model(&study->audit, study->graph, data, &settings, context, arena, error);
   return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "%s", study->path);

@@ -15,6 +15,7 @@ typedef struct dq_study_options {
   const dq_data_arguments *data;
   const dq_option_list *shapes; // of --shape
   int64_t seed;
+  int64_t batch; // pictures run at once for accuracy and the audit
   bool match_names, overflow, raw, sensitivity;
   bool ranges;       // histograms of values beside their ranges
   const char *table; // the calibration table whose ranges are shown; NULL: those of the model

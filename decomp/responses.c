@@ -30,9 +30,9 @@ static int64_t output_positions(const dq_window *w) {
 }
 
 // Which positions of the output are looked at in this picture: all, or evenly spread ones.
-static void choose_positions(watched *w, int64_t picture) {
+static void choose_positions(watched *w, int64_t picture, uint64_t seed) {
   int64_t all = output_positions(&w->window);
-  dq_random random = {(uint64_t)picture};
+  dq_random random = dq_random_start(seed, (uint64_t)picture);
   int64_t step = dq_max_i64(1, all / w->rows);
   int64_t start = all > w->rows ? (int64_t)dq_random_below(&random, (uint64_t)step) : 0;
   for (int64_t r = 0; r < w->rows; r++) w->positions[r] = start + r * all / w->rows;
@@ -159,7 +159,7 @@ static void start_picture(const measurement *m) {
     for (int64_t v = 0; v < w->rows * moments->group; v++)
       memset(w->vectors + v * moments->size + dq_moments_patch(moments), 0,
              (size_t)moments->out * sizeof(double));
-    choose_positions(&m->watched[i], m->picture);
+    choose_positions(&m->watched[i], m->picture, m->context->seed);
   }
 }
 

@@ -13,13 +13,11 @@ static const double LONGEST = 0.5; // seconds for a layer, once the fewest round
 
 // ---- Networks of one layer ----
 
+// Elements are drawn by fill_weights.
 static dq_value *add_weight(dq_graph *graph, int64_t out, int64_t in, int64_t height,
                             int64_t width) {
   dq_tensor *tensor =
       dq_tensor_new(graph->arena, DQ_F32, 4, (int64_t[]){out, in, height, width});
-  dq_random random = {1};
-  for (int64_t i = 0; tensor && i < dq_tensor_count(tensor); i++)
-    ((float *)tensor->data)[i] = 0.01f * dq_random_normal(&random);
   return tensor ? dq_graph_add_constant(graph, "weight", tensor) : NULL;
 }
 
@@ -71,6 +69,15 @@ static dq_value *add_layer(dq_graph *graph, const dq_tucker_job *job, dq_ranks r
   return at;
 }
 
+static void fill_weights(dq_graph *graph, uint64_t seed) {
+  for (int w = 0; w < graph->initializer_count; w++) {
+    dq_tensor *tensor = graph->initializers[w]->constant;
+    dq_random random = dq_random_start(seed, 1);
+    for (int64_t i = 0; i < dq_tensor_count(tensor); i++)
+      ((float *)tensor->data)[i] = 0.01f * dq_random_normal(&random);
+  }
+}
+
 static dq_status open_layer(dq_session *session, dq_graph **graph, const dq_tucker_job *job,
                             dq_ranks ranks, const dq_context *context, dq_error *error) {
   *graph = dq_graph_new(0);
@@ -78,12 +85,13 @@ static dq_status open_layer(dq_session *session, dq_graph **graph, const dq_tuck
   DQ_TRY(dq_graph_set_opset(*graph, "", 13, error));
   dq_value *output = add_layer(*graph, job, ranks);
   if (!output) return dq_fail_memory(error, sizeof(dq_value));
+  fill_weights(*graph, context->seed);
   output->is_output = true;
   (*graph)->outputs[0] = output, (*graph)->output_count = 1;
   DQ_TRY(dq_graph_index(*graph, false, error));
   DQ_TRY(dq_session_open(session, *graph, NULL, context, error));
   dq_tensor *input = dq_plan_input(session->plan, 0);
-  dq_random random = {2};
+  dq_random random = dq_random_start(context->seed, 2);
   for (int64_t i = 0; i < dq_tensor_count(input); i++)
     ((float *)input->data)[i] = dq_random_float(&random) - 0.5f;
   return DQ_OK;

@@ -68,7 +68,7 @@ typedef struct dq_engine_options {
   int threads;              // 0 (default): as many as processors may be used; at most 1024
   const char *instructions; // sets allowed: "c", "avx2", "avx512" or "native" (default)
   uint64_t memory;          // bytes; work that needs more is refused; 0 (default): no bound
-  uint64_t seed;            // of every random choice; default 0
+  uint64_t seed;            // what pictures of synth: and noise start from; default 0
   // Called during calls into the library, from the calling thread. NULL (default): dropped.
   void (*message)(void *user, dq_notice notice, const char *text);
   void (*progress)(void *user, const char *what, int64_t done, int64_t total);

@@ -73,8 +73,9 @@ static bool make_half(const dq_amp_job *job, dq_graph *copy, const bool *open) {
   return true;
 }
 
-static void fill_input(dq_tensor *tensor, int kind, double input_max) {
-  dq_random random = {(uint64_t)kind};
+static void fill_input(dq_tensor *tensor, int kind, const dq_amp_job *job) {
+  dq_random random = dq_random_start(job->context ? job->context->seed : 0, (uint64_t)kind);
+  double input_max = job->options->input_max;
   float scale = (float)(input_max > 0 ? input_max : DQ_AMP_INPUT_MAX);
   memset(tensor->data, 0, dq_tensor_bytes(tensor));
   for (int64_t i = 0; tensor->type == DQ_F32 && i < dq_tensor_count(tensor); i++)
@@ -87,7 +88,7 @@ static dq_status open_plans(dq_amp_probe *probe, const dq_amp_job *job, dq_error
       dq_plan **plan = &probe->plans[half][kind];
       DQ_TRY(dq_plan_new(plan, probe->graphs[half], NULL, job->context, error));
       for (int i = 0; i < dq_plan_input_count(*plan); i++)
-        fill_input(dq_plan_input(*plan, i), kind, job->options->input_max);
+        fill_input(dq_plan_input(*plan, i), kind, job);
       if (dq_plan_step_count(*plan) != dq_plan_step_count(probe->plans[0][0]))
         return dq_fail(error, DQ_UNSUPPORTED, "weights are computed from others");
     }
@@ -134,7 +135,7 @@ static dq_status see(void *user, const dq_value *value, const dq_tensor *tensor,
 static dq_status look(const dq_amp_job *job, const dq_graph *copy, int kind, seen *to, dq_error *error) {
   dq_plan *plan;
   DQ_TRY(dq_plan_new(&plan, copy, NULL, job->context, error));
-  for (int i = 0; i < dq_plan_input_count(plan); i++) fill_input(dq_plan_input(plan, i), kind, job->options->input_max);
+  for (int i = 0; i < dq_plan_input_count(plan); i++) fill_input(dq_plan_input(plan, i), kind, job);
   for (int v = 0; v < copy->value_count; v++) dq_plan_tap(plan, copy->values[v]->name);
   dq_plan_set_tap(plan, see, to);
   dq_status status = dq_plan_run(plan, error);

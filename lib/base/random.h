@@ -9,11 +9,19 @@ typedef struct dq_random {
   uint64_t state;
 } dq_random;
 
-static inline uint64_t dq_random_next(dq_random *random) {
-  uint64_t z = (random->state += 0x9e3779b97f4a7c15u);
+static inline uint64_t dq_random_mix(uint64_t z) {
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return z ^ (z >> 31);
+}
+
+static inline uint64_t dq_random_next(dq_random *random) {
+  return dq_random_mix(random->state += 0x9e3779b97f4a7c15u);
+}
+
+// Numbers for one purpose (a small number of the caller's) among those that start from the same seed.
+static inline dq_random dq_random_start(uint64_t seed, uint64_t purpose) {
+  return (dq_random){dq_random_mix(seed) + purpose}; // mixing leaves 0 as it is
 }
 
 // Uniform in [0, 1) with 24 bits.

@@ -19,7 +19,7 @@ static dq_status make_inputs(dq_bench_model *model, const dq_context *context, d
   int count = dq_plan_input_count(model->session.plan);
   model->inputs = DQ_NEW_ARRAY(arena, count, dq_tensor *);
   if (!model->inputs) return dq_fail_memory(error, (size_t)count * sizeof *model->inputs);
-  dq_random random = {context->seed};
+  dq_random random = dq_random_start(context->seed, 0);
   for (int i = 0; i < count; i++) {
     const dq_tensor *like = dq_plan_input(model->session.plan, i);
     dq_tensor *input = dq_tensor_new(arena, like->type, like->rank, like->dims);

@@ -88,15 +88,18 @@ static dq_status init_yolo(dq_decoder *it, const dq_task_options *options, dq_er
   return DQ_OK;
 }
 
+dq_status dq_decoder_check(const char *decode, dq_error *error) {
+  if (!decode || !strcmp(decode, "yolox") || !strcmp(decode, "yolo") || !strncmp(decode, "yolo:", 5)) return DQ_OK;
+  return dq_fail(error, DQ_USAGE, "unknown decoder '%s', expected yolo, yolo:... or yolox", decode);
+}
+
 dq_status dq_decoder_init(dq_decoder *it, const dq_task_options *options, dq_error *error) {
   const char *decode = options->decode;
   *it = (dq_decoder){.input_height = options->input_height, .input_width = options->input_width};
   if (options->input_height < 1 || options->input_width < 1)
     return dq_fail(error, DQ_BAD_INPUT, "detect: the model's input has no height and width");
   if (decode && !strcmp(decode, "yolox")) return init_yolox(it, options, error);
-  if (decode && strcmp(decode, "yolo") && strncmp(decode, "yolo:", 5))
-    return dq_fail(error, DQ_USAGE, "unknown decoder '%s', expected yolo, yolo:... or yolox",
-                   decode);
+  DQ_TRY(dq_decoder_check(decode, error));
   if (decode || options->model_decode) return init_yolo(it, options, error);
   if (is_yolox(options)) return init_yolox(it, options, error);
   return dq_fail(error, DQ_USAGE,

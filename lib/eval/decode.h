@@ -24,6 +24,9 @@ typedef struct dq_decoder {
   int64_t classes, candidates; // boxes per picture
 } dq_decoder;
 
+// DQ_USAGE when `decode` (NULL: fine) begins with the name of no decoder.
+dq_status dq_decoder_check(const char *decode, dq_error *error);
+
 // Chooses the decoder (see dq_task_options) and checks it against the outputs' shapes.
 dq_status dq_decoder_init(dq_decoder *decoder, const dq_task_options *options, dq_error *error);
 void dq_decoder_deinit(dq_decoder *decoder);

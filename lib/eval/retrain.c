@@ -106,8 +106,8 @@ static dq_status check_weights(const dq_graph *made, dq_error *error) {
   return DQ_OK;
 }
 
-static void fill_noise(dq_plan *plan) {
-  dq_random random = {1};
+static void fill_noise(dq_plan *plan, uint64_t seed) {
+  dq_random random = dq_random_start(seed, 1);
   for (int p = 0; p < dq_plan_input_count(plan); p++) {
     dq_tensor *input = dq_plan_input(plan, p);
     bool real = input->type == DQ_F32 || input->type == DQ_F16 || input->type == DQ_F64;
@@ -124,7 +124,7 @@ static dq_status run_on_noise(const dq_graph *graph, const dq_retrain_options *o
   if (options->shapes) session_options.shapes = *options->shapes;
   dq_status status = dq_session_open(&session, graph, &session_options, context, error);
   if (status == DQ_OK) {
-    fill_noise(session.plan);
+    fill_noise(session.plan, context->seed);
     status = dq_plan_run(session.plan, error);
   }
   for (int i = 0; status == DQ_OK && i < dq_plan_output_count(session.plan); i++)

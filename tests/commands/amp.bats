@@ -44,8 +44,6 @@ Smaller, not faster: this processor has no float16 arithmetic." ]
   [ "$(grep -cE ' (ALLOW|FOLLOW|DENY) ' <<<"$output")" -eq 8 ]
   has "head       Gemm               DENY    float32    --deny-node"
   has "relu1      Relu               DENY    float32    --deny"
-  gives 2 dq-amp "$models/small.onnx" -o out.onnx --keep-io --half-io
-  has "options '--keep-io' and '--half-io' exclude each other"
 }
 
 @test "a policy of the user's own" {

@@ -55,7 +55,7 @@ load common
   gives 2 dq-run
   has "no MODEL given"
   gives 2 dq-run "$models/small.onnx" --input "$x" --data "npy:$x"
-  says "dq-run: --input and --data exclude each other"
+  has "options '--input' and '--data' exclude each other"
   gives 2 dq-run "$models/small.onnx"
   says "dq-run: input 'x' is not given (--input x=FILE.npy)"
   gives 2 dq-run "$models/small.onnx" --shape x=1,3,8,8

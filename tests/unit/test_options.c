@@ -19,7 +19,7 @@ typedef struct sample_options {
   int64_t multiple;
   size_t bytes;
   int method, observer;
-  bool vbmf, keep_io;
+  bool vbmf, half_io;
   dq_option_list exclude;
   const char *table;
 } sample_options;
@@ -48,10 +48,11 @@ static const dq_option rows[] = {
     {.name = "observer", .type = DQ_OPTION_ENUM, .choice = observer_name, INTO(observer),
      .help = "it's [a: list]"},
     {.name = "keep-io", .aliases = "keep-io-types", .letter = 'k', .type = DQ_OPTION_FLAG,
-     INTO(keep_io), .help = "keep inputs and outputs"},
+     INTO(half_io), .clears = true, .help = "keep inputs and outputs"},
+    {.name = "half-io", .type = DQ_OPTION_FLAG, INTO(half_io), .help = "inputs and outputs too"},
     {.name = "exclude", .aliases = "nodes-to-exclude", .letter = 'x', .type = DQ_OPTION_LIST,
      INTO(exclude), .help = "leave these nodes alone"},
-    {.name = "table", .type = DQ_OPTION_FILE, INTO(table), .help = "table of ranges"},
+    {.name = "table", .type = DQ_OPTION_FILE, INTO(table), .needs = "data", .help = "table of ranges"},
 };
 
 static dq_status unused_run(const void *options, const dq_context *context, dq_error *error) {
@@ -74,8 +75,7 @@ static const dq_command sample = {
     .output_offset = offsetof(sample_options, out),
     .report_offset = offsetof(sample_options, report),
     .rules = {{DQ_RULE_REQUIRED, "output"},
-              {DQ_RULE_ONE_OF, "ratio energy vbmf macs"},
-              {DQ_RULE_NEEDS, "table data"}},
+              {DQ_RULE_ONE_OF, "ratio energy vbmf macs"}},
     .options_size = sizeof(sample_options),
     .run = unused_run,
 };
@@ -129,6 +129,15 @@ static void table_faults_are_found(void **state) {
   broken.rows = preset, broken.row_count = 1;
   assert_int_equal(dq_options_check(&broken, &error), DQ_USAGE);
   assert_non_null(strstr(error.message, "1 to 512"));
+  dq_option needy[] = {rows[0]}, clearing[] = {rows[0]};
+  needy[0].needs = "data nothing|nobody";
+  broken.rows = needy;
+  assert_int_equal(dq_options_check(&broken, &error), DQ_USAGE);
+  assert_non_null(strstr(error.message, "'ratio' needs 'nothing|nobody'"));
+  clearing[0].clears = true;
+  broken.rows = clearing;
+  assert_int_equal(dq_options_check(&broken, &error), DQ_USAGE);
+  assert_non_null(strstr(error.message, "only a flag"));
 }
 
 static void values_arrive(void **state) {
@@ -145,7 +154,7 @@ static void values_arrive(void **state) {
   assert_true(o.wait == 5400);
   assert_int_equal(o.method, 0);
   assert_int_equal(o.observer, 1);
-  assert_true(o.keep_io && !o.vbmf);
+  assert_true(!o.vbmf && !o.half_io);
   assert_int_equal(o.exclude.count, 2);
   assert_string_equal(o.exclude.items[1], "b");
   assert_int_equal(o.common.operand_count, 2);
@@ -155,10 +164,9 @@ static void values_arrive(void **state) {
   assert_true(o.common.memory == (size_t)50 << 20);
   assert_string_equal(o.data.data, "pics");
   assert_int_equal(o.data.limit, 7);
-  assert_int_equal(o.data.batch, 1);
   assert_string_equal(o.out.output, "out");
   assert_string_equal(o.report.json, "-");
-  assert_true(dq_option_given(&o, "macs") && !dq_option_given(&o, "batch"));
+  assert_true(dq_option_given(&o, "macs") && !dq_option_given(&o, "preset"));
   dq_options_free(&sample, &o);
 }
 
@@ -167,10 +175,10 @@ static void spellings(void **state) {
   sample_options o;
   dq_error error;
   assert_int_equal(parse(BASE "--keep_io --calibrate_method quint8 --multi 4", &o, &error), DQ_OK);
-  assert_true(o.keep_io && o.method == 1 && o.multiple == 4);
+  assert_true(o.method == 1 && o.multiple == 4);
   dq_options_free(&sample, &o);
   assert_int_equal(parse(BASE "--keep-io-types --calibrate-method=UINT8", &o, &error), DQ_OK);
-  assert_true(o.keep_io && o.method == 1);
+  assert_true(o.method == 1);
   assert_int_equal(o.multiple, 8);
   dq_options_free(&sample, &o);
   assert_int_equal(parse("-o out --vbmf -- --ratio", &o, &error), DQ_OK);
@@ -226,8 +234,19 @@ static void ranges_are_named(void **state) {
   expect_failure(BASE "--memory 0", "'--memory'", NULL);
   expect_failure(BASE "--memory 5Q", "'5Q'", "k, M, G", NULL);
   expect_failure(BASE "--bytes -5", "'-5'", NULL);
-  expect_failure(BASE "--time-limit 5y", "'5y'", "s, m, h", NULL);
-  expect_failure(BASE "--time-limit 0", "'--time-limit'", NULL);
+  expect_failure(BASE "--wait 5y", "'5y'", "s, m, h", NULL);
+}
+
+static void the_last_of_two_flags_counts(void **state) {
+  (void)state;
+  sample_options o;
+  dq_error error;
+  assert_int_equal(parse(BASE "--half-io --keep-io", &o, &error), DQ_OK);
+  assert_false(o.half_io);
+  dq_options_free(&sample, &o);
+  assert_int_equal(parse(BASE "--keep-io --half-io", &o, &error), DQ_OK);
+  assert_true(o.half_io);
+  dq_options_free(&sample, &o);
 }
 
 static void rules_are_named(void **state) {
@@ -316,6 +335,7 @@ int main(void) {
       cmocka_unit_test(tables_are_sound),   cmocka_unit_test(table_faults_are_found),
       cmocka_unit_test(values_arrive),      cmocka_unit_test(spellings),
       cmocka_unit_test(mistakes_are_named), cmocka_unit_test(ranges_are_named),
+      cmocka_unit_test(the_last_of_two_flags_counts),
       cmocka_unit_test(rules_are_named),    cmocka_unit_test(help_wins),
       cmocka_unit_test(texts_name_every_option), cmocka_unit_test(nearest_names),
   };

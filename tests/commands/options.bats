@@ -1,0 +1,300 @@
+# Every option of every command does something: a table per command holds a line for each.
+load common
+load pictures
+load effects
+
+@test "options: help lists each, and a value is not empty and one of the choices" {
+  for command in dq-amp dq-bench dq-int8 dq-report dq-run dq-tucker; do
+    help=$("$command" --help)
+    for option in $(options_of "$command"); do
+      [[ $help == *"--$option"* ]] || {
+        echo "$command --help: no --$option"
+        return 1
+      }
+    done
+    for option in $("$command" --help-complete fish | sed -nE "s/^complete -c $command -l ([a-z0-9-]+).* -(x|r -F).*/\1/p"); do
+      gives 2 "$command" "--$option="
+      says "dq-${command#dq-}: option '--$option': the value is empty"
+    done
+    for option in $("$command" --help-complete fish | sed -nE "s/^complete -c $command -l ([a-z0-9-]+).* -x -a.*/\1/p" |
+      grep -vxE 'preset|decode|cpu-mask|conv'); do # these take other words too: lines below
+      gives 2 "$command" "--$option=nonsense"
+      has "option '--$option': 'nonsense'"
+    done
+  done
+}
+
+@test "options: not offered where they would do nothing" {
+  for words in "dq-run --batch 2" "dq-run --task classify" "dq-run --decode yolox" "dq-amp --force" "dq-report --time-limit 1s" \
+    "dq-int8 --batch 2" "dq-int8 --weights s8" "dq-int8 --per-channel" "dq-tucker --batch 2"; do
+    read -r command option value <<<"$words"
+    gives 2 "$command" "$models/small.onnx" "$option" $value
+    has "unknown option '$option'"
+  done
+}
+
+@test "options: one that another one must go with" {
+  local m=$models/small.onnx
+  while IFS='|' read -r line option need; do
+    read -ra words <<<"$line"
+    gives 2 "${words[@]}"
+    has "option '--$option' needs $need"
+  done <<END
+dq-report $m --limit 2|limit|'--data'
+dq-report $m --preset tf|preset|'--data'
+dq-report $m --table t --data x|table|'--html'
+dq-run $m --input $x --strict|strict|'--data'
+dq-run $m --input $x --only x|only|'--onnx-tests'
+dq-amp $m -o o.onnx --time-limit 1s|time-limit|'--retrain'
+dq-int8 $m -o o.onnx --use-table t --limit 2|limit|'--data'
+dq-int8 $m -o o.onnx --data x --force|force|'--use-table'
+dq-int8 $m -o o.onnx --data x --time-limit 1s|time-limit|'--max-drop', '--rounding' or '--retrain'
+dq-tucker $m -o o.onnx --ratio 0.5 --preset tf|preset|'--data' or '--eval'
+dq-tucker $m -o o.onnx --ratio 0.5 --time-limit 1s|time-limit|'--max-drop' or '--retrain'
+END
+}
+
+@test "options: dq-run" {
+  effects dq-run <<'END'
+input x=../x.npy | ../small.onnx | 0 y: float32 6x4
+shape x=2,3,8,9 | ../small.onnx --data npy:../x.npy | 3 ../small.onnx
+save-output . | ../small.onnx --input ../x.npy | file y.npy
+conv winograd | ../high_bias.onnx --data synth:shapes,count=2,size=8 --save-output . | differs err
+conv nonsense | ../small.onnx --input ../x.npy | 2 there is no algorithm 'nonsense'
+top 1 | ../small.onnx --input ../x.npy | differs out
+plain - | ../int8.onnx --input ../x.npy --save-output . | bytes y.npy
+time-limit 0.0000001s | ../small.onnx --data npy:../x.npy | 1 --time-limit: the first 1 of 6 pictures were run
+onnx-tests ../suite |  | 1 0 passed, 1 failed
+only none* | --onnx-tests ../suite | 3 no test cases
+data npy:../x.npy | ../small.onnx | 0 y: float32 1x4
+limit 1 | ../small.onnx --data npy:../x.npy | differs out
+preset tf | ../small.onnx --data ../list.txt | 0 p0.ppm
+preset nonsense | ../small.onnx --data ../list.txt | 2 nonsense
+preprocess scale=0.5 | ../small.onnx --data ../list.txt --preset tf | differs out
+preprocess nonsense | ../small.onnx --data ../list.txt --preset tf | 2 nonsense
+labels ../names.txt | ../small.onnx --data ../list.txt --preset tf | 0 star
+norm ../missing.csv | ../small.onnx --data ../list.txt --preset lgg | 5 missing.csv
+strict - | ../small.onnx --data ../broken.txt --preset tf | 3 broken.ppm
+accumulate fp16 | ../half.onnx --data npy:../x.npy --cpu-mask c | 0 float16 sums are imitated
+threads 3 | ../small.onnx --input ../x.npy -v | 0 threads: 3
+seed 5 | ../small.onnx --data synth:shapes,count=2,size=8 | differs out
+cpu-mask c | ../small.onnx --input ../x.npy -v | 0 instruction sets: c
+cpu-mask nonsense | ../small.onnx --input ../x.npy | 2 nonsense
+memory 1 | ../small.onnx --input ../x.npy | 5 memory
+progress plain | ../small.onnx --data synth:shapes,count=2,size=8 | elsewhere options.bats
+color always | ../nan.onnx | 5 [31m
+verbose - | ../small.onnx --input ../x.npy | 0 of memory
+quiet - | ../small.onnx --data ../broken.txt --preset tf | differs err
+END
+}
+
+@test "options: dq-bench" {
+  effects dq-bench <<'END'
+vs ../int8.onnx | ../small.onnx --runs 2 | 0 int8.onnx
+runs 7 | ../small.onnx --json - -q | 0 "runs": 7
+warmup 0 | ../small.onnx --runs 2 | drops First
+per-layer - | ../small.onnx --runs 2 | 0 conv1
+plot p.svg | ../small.onnx --runs 2 --per-layer | file p.svg
+time-limit 0.0000001s | ../small.onnx --runs 9 --json - -q | 0 "runs": 1
+batch 5 | ../small.onnx --runs 2 --json - -q | 0 "batch": 5
+conv winograd | ../small.onnx --runs 2 | 0 winograd
+conv nonsense | ../small.onnx --runs 2 | 2 there is no algorithm 'nonsense'
+shape x=2,3,9,9 | ../small.onnx --runs 2 | 3 small.onnx
+accumulate fp16 | ../half.onnx --runs 2 --cpu-mask c | 0 float16 sums are imitated
+json out.json | ../small.onnx --runs 2 | file out.json
+csv out.csv | ../small.onnx --runs 2 | file out.csv
+html out.html | ../small.onnx --runs 2 | file out.html
+threads 3 | ../small.onnx --runs 2 -v | 0 threads: 3
+seed 5 | ../small.onnx --runs 2 | elsewhere ../tables/check
+cpu-mask c | ../small.onnx --runs 2 -v | 0 instruction sets: c
+memory 1 | ../small.onnx --runs 2 | 5 memory
+progress bar | ../small.onnx --runs 1000000 --time-limit 1.3s | 0 timing
+color always | ../nan.onnx | 5 [31m
+verbose - | ../small.onnx --runs 2 | 0 of memory
+quiet - | ../half.onnx --runs 2 --accumulate fp16 --cpu-mask c | differs err
+END
+}
+
+@test "options: dq-report" {
+  effects dq-report <<'END'
+ref ../small.onnx | ../int8.onnx --data npy:../x.npy | 0 Outputs against the reference
+match-names - | ../small.onnx --ref ../odd_weights.onnx --data npy:../x.npy | 0 Compared layer by layer
+overflow - | ../int8.onnx | 0 cannot overflow
+channels - | ../int8.onnx --overflow | differs out
+raw - | ../int8.onnx --overflow --data npy:../x.npy | differs out
+max-overflow 0 | ../int8.onnx --overflow --data npy:../x.npy | 1 more than 0 %
+max-overflow 101 | ../int8.onnx --overflow --data npy:../x.npy | 2 max-overflow
+table ../table.json | ../small.onnx --data npy:../x.npy --html out.html | bytes out.html
+sensitivity - | ../small.onnx --data npy:../x.npy | differs out
+sort macs | ../small.onnx | differs out
+sort nonsense | ../small.onnx | 2 nonsense
+only relu1 | ../small.onnx | differs out
+shape x=1,3,8,8 | ../open_channels.onnx | 0 conv
+batch 4000 | ../small.onnx --data ../many.txt --memory 8M --preset tf | 5 memory
+data ../list.txt | ../small.onnx --preset tf | 0 Accuracy
+limit 2 | ../small.onnx --data ../list.txt --preset tf | differs out
+preset nonsense | ../small.onnx --data ../list.txt | 2 nonsense
+preset tf | ../int8.onnx --ref ../small.onnx --data ../list.txt | 0 Outputs against
+preprocess scale=0.5 | ../int8.onnx --ref ../small.onnx --data ../list.txt --preset tf | differs out
+labels ../labels.txt | ../small.onnx --data ../pictures --preset tf | 0 Accuracy
+norm ../missing.csv | ../small.onnx --data ../list.txt --preset lgg | 5 missing.csv
+strict - | ../small.onnx --data ../broken.txt --preset tf | 3 broken.ppm
+task none | ../small.onnx --data ../list.txt --preset tf | differs out
+task detect | ../small.onnx --data ../list.txt --preset tf | 3 detect
+decode nonsense | ../small.onnx --data ../list.txt --preset tf | 2 unknown decoder 'nonsense'
+decode yolo | ../small.onnx --data ../list.txt --preset tf --overflow | 2 --decode
+json out.json | ../small.onnx | file out.json
+csv out.csv | ../small.onnx | file out.csv
+html out.html | ../small.onnx | file out.html
+accumulate fp16 | ../half.onnx --data ../list.txt --cpu-mask c --preset tf | 0 float16 sums are imitated
+threads 3 | ../small.onnx -v | 0 threads: 3
+seed 5 | ../int8.onnx --ref ../small.onnx --data synth:shapes,count=2,size=8 --task none | differs out
+cpu-mask c | ../small.onnx -v | 0 instruction sets: c
+memory 1 | ../small.onnx | 5 memory
+progress plain | ../small.onnx --data ../list.txt --preset tf | elsewhere options.bats
+color always | ../nan.onnx | 5 [31m
+verbose - | ../small.onnx | 0 of memory
+quiet - | ../small.onnx --data ../broken.txt --preset tf | differs err
+END
+}
+
+@test "options: dq-amp" {
+  effects dq-amp <<'END'
+allow Relu | ../small.onnx -o o.onnx --explain | 0 --allow
+deny Relu | ../small.onnx -o o.onnx | bytes o.onnx
+follow Conv | ../small.onnx -o o.onnx | differs out
+deny-node conv1 | ../small.onnx -o o.onnx | bytes o.onnx
+policy ../policy.json | ../small.onnx -o o.onnx | bytes o.onnx
+rounding nearest | ../small.onnx -o o.onnx | bytes o.onnx
+guard off | ../loud.onnx -o o.onnx | bytes o.onnx
+input-max 1e-6 | ../small.onnx -o o.onnx | bytes o.onnx
+input-max 9 | ../small.onnx -o o.onnx --guard off --rounding nearest | 2 --input-max
+keep-io - | ../small.onnx -o o.onnx --half-io | bytes o.onnx
+half-io - | ../small.onnx -o o.onnx | bytes o.onnx
+explain - | ../small.onnx -o o.onnx | 0 ALLOW
+retrain false | ../small.onnx -o o.onnx | 1 retraining hook
+data npy:there | ../small.onnx -o o.onnx --retrain 'echo "with $DQ_DATA" >&2' | 1 with npy:there
+time-limit 0.1s | ../small.onnx -o o.onnx --retrain 'sleep 0.4' | 1 time limit of 0.1 s
+check npy:../x.npy | ../small.onnx -o o.onnx | 0 6 pictures
+limit 2 | ../small.onnx -o o.onnx --check npy:../x.npy | 0 2 pictures
+preset nonsense | ../small.onnx -o o.onnx --check ../list.txt | 2 nonsense
+preprocess scale=0.5 | ../small.onnx -o o.onnx --check ../list.txt --preset tf | differs out
+norm ../missing.csv | ../small.onnx -o o.onnx --check ../list.txt --preset lgg | 5 missing.csv
+shape x=1,3,8,9 | ../small.onnx -o o.onnx | 3 dimension 3 is 8, given is 9
+output o.onnx | ../small.onnx | file o.onnx
+json out.json | ../small.onnx -o o.onnx | file out.json
+csv out.csv | ../small.onnx -o o.onnx | file out.csv
+html out.html | ../small.onnx -o o.onnx | file out.html
+threads 3 | ../small.onnx -o o.onnx -v | 0 threads: 3
+seed 5 | ../small.onnx -o o.onnx | bytes o.onnx
+cpu-mask c | ../small.onnx -o o.onnx -v | 0 instruction sets: c
+memory 1 | ../small.onnx -o o.onnx | 5 memory
+progress plain | ../small.onnx -o o.onnx | elsewhere options.bats
+color always | ../nan.onnx -o o.onnx | 5 [31m
+verbose - | ../small.onnx -o o.onnx | 0 of memory
+quiet - | ../small.onnx -o o.onnx --check ../broken.txt --preset tf | differs err
+END
+}
+
+@test "options: dq-tucker" {
+  effects dq-tucker <<'END'
+ratio 0.5 | ../small.onnx -o o.onnx | file o.onnx
+energy 0.5 | ../small.onnx -o o.onnx | file o.onnx
+vbmf - | ../small.onnx -o o.onnx | file o.onnx
+macs -20% | ../small.onnx -o o.onnx | file o.onnx
+ranks ../ranks.json | ../small.onnx -o o.onnx | file o.onnx
+max-drop 100 | ../small.onnx -o o.onnx --data ../list.txt --time-limit 2s --untimed --preset tf | file o.onnx
+weaken 1 | ../small.onnx -o o.onnx --vbmf --force | bytes o.onnx
+resume - | ../small.onnx -o o.onnx --data ../list.txt --max-drop 100 --untimed --preset tf | elsewhere tucker.bats
+eval ../list.txt | ../small.onnx -o o.onnx --ratio 0.5 --preset tf | 0 Accuracy
+eval-limit 3 | ../small.onnx -o o.onnx --ratio 0.5 --eval ../list.txt --preset tf | differs out
+multiple 4 | ../small.onnx -o o.onnx --ratio 0.3 --force | bytes o.onnx
+plain - | ../small.onnx -o o.onnx --ratio 0.5 --untimed --data ../list.txt --preset tf | bytes o.onnx
+gemm - | ../small.onnx -o o.onnx --ratio 0.5 --force | bytes o.onnx
+force - | ../small.onnx -o o.onnx --ratio 1 --untimed | bytes o.onnx
+refine - | ../small.onnx -o o.onnx --ratio 0.5 --force | bytes o.onnx
+untimed - | ../small.onnx -o o.onnx --ratio 0.5 | differs out
+save-ranks r.json | ../small.onnx -o o.onnx --ratio 0.5 | file r.json
+retrain false | ../small.onnx -o o.onnx --ratio 0.5 --force | 1 retraining hook
+every 1 | ../small.onnx -o o.onnx --ratio 0.5 --force --retrain 'cp $DQ_MODEL $DQ_OUTPUT' | 0 layers 1 to 1
+time-limit 0.1s | ../small.onnx -o o.onnx --ratio 0.5 --force --retrain 'sleep 0.4' | 1 time limit of 0.1 s
+shape x=1,3,8,9 | ../small.onnx -o o.onnx --ratio 0.5 --untimed | 3 dimension 3 is 8, given is 9
+data ../list.txt | ../small.onnx -o o.onnx --ratio 0.5 --plain --preset tf | 0 Accuracy
+limit 3 | ../small.onnx -o o.onnx --ratio 0.5 --data ../list.txt --untimed --preset tf | bytes o.onnx
+preset nonsense | ../small.onnx -o o.onnx --ratio 0.5 --data ../list.txt | 2 nonsense
+preprocess scale=0.5 | ../small.onnx -o o.onnx --ratio 0.5 --data ../list.txt --untimed --preset tf | bytes o.onnx
+labels ../labels.txt | ../small.onnx -o o.onnx --ratio 0.5 --data ../pictures --preset tf | 0 Accuracy
+norm ../missing.csv | ../small.onnx -o o.onnx --ratio 0.5 --data ../list.txt --preset lgg | 5 missing.csv
+strict - | ../small.onnx -o o.onnx --ratio 0.5 --data ../broken.txt --preset tf | 3 broken.ppm
+task detect | ../small.onnx -o o.onnx --ratio 0.5 --data ../list.txt --preset tf | 3 detect
+decode nonsense | ../small.onnx -o o.onnx --ratio 0.5 --data ../list.txt --preset tf | 2 unknown decoder 'nonsense'
+output o.onnx | ../small.onnx --ratio 0.5 | file o.onnx
+json out.json | ../small.onnx -o o.onnx --ratio 0.5 | file out.json
+csv out.csv | ../small.onnx -o o.onnx --ratio 0.5 | file out.csv
+html out.html | ../small.onnx -o o.onnx --ratio 0.5 | file out.html
+threads 3 | ../small.onnx -o o.onnx --ratio 0.5 -v | 0 threads: 3
+seed 5 | ../small.onnx -o o.onnx --ratio 0.5 --data synth:shapes,count=8,size=8 --untimed | bytes o.onnx
+cpu-mask c | ../small.onnx -o o.onnx --ratio 0.5 -v | 0 instruction sets: c
+memory 1 | ../small.onnx -o o.onnx --ratio 0.5 | 5 memory
+progress plain | ../small.onnx -o o.onnx --ratio 0.5 | elsewhere options.bats
+color always | ../nan.onnx -o o.onnx --ratio 0.5 | 5 [31m
+verbose - | ../small.onnx -o o.onnx --ratio 0.5 | 0 of memory
+quiet - | ../small.onnx -o o.onnx --ratio 0.5 --data ../broken.txt --untimed --preset tf | differs err
+END
+}
+
+@test "options: dq-int8" {
+  effects dq-int8 <<'END'
+method entropy | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
+percentile 90 | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
+percentile 90 | ../small.onnx -o o.onnx --data npy:../x.npy --method minmax | 2 --percentile
+table t.json | ../small.onnx -o o.onnx --data npy:../x.npy | file t.json
+table-format ncnn | ../small.onnx -o o.onnx --data npy:../x.npy --table t.json | bytes t.json
+use-table ../table.json | ../small.onnx -o o.onnx | file o.onnx
+use-table ../table.json | ../small.onnx -o o.onnx --data npy:../x.npy --method minmax | 2 exclude each other
+force - | ../small.onnx -o o.onnx --data npy:../x.npy --use-table ../other.json | file o.onnx
+equalize off | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
+bias-correction on | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
+bias-absorption on | ../high_bias.onnx -o o.onnx --data synth:shapes,count=8,size=8 --equalize off | elsewhere int8.bats
+range-search on | ../small.onnx -o o.onnx --data npy:../x.npy -v | elsewhere int8.bats
+accumulator int16 | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
+rounding adaptive | ../small.onnx -o o.onnx --data npy:../x.npy | 0 adaptive rounding
+per-tensor - | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
+activations s8 | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
+format qoperator | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
+symmetric - | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
+precision ../precision.json | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
+overflow - | ../small.onnx -o o.onnx --data npy:../x.npy | differs out
+save-precision p.json | ../small.onnx -o o.onnx --data npy:../x.npy | file p.json
+max-drop 0 | ../small.onnx -o o.onnx --data npy:../x.npy --per-tensor --method minmax | 0 --max-drop
+exclude conv1 | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
+only conv1 | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
+operators Gemm | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
+eval ../list.txt | ../small.onnx -o o.onnx --data npy:../x.npy --preset tf | 0 Accuracy
+eval-limit 3 | ../small.onnx -o o.onnx --data npy:../x.npy --eval ../list.txt --preset tf | differs out
+time-limit 0.1s | ../small.onnx -o o.onnx --data npy:../x.npy --retrain 'sleep 0.4' | 1 time limit of 0.1 s
+retrain false | ../small.onnx -o o.onnx --data npy:../x.npy | 1 retraining hook
+shape x=1,3,8,9 | ../small.onnx -o o.onnx --data npy:../x.npy | 3 small.onnx
+data npy:../x.npy | ../small.onnx -o o.onnx | file o.onnx
+limit 3 | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
+preset nonsense | ../small.onnx -o o.onnx --data ../list.txt | 2 nonsense
+preprocess scale=0.5 | ../small.onnx -o o.onnx --data ../list.txt --preset tf | bytes o.onnx
+labels ../labels.txt | ../small.onnx -o o.onnx --data ../pictures --preset tf | 0 Accuracy
+norm ../missing.csv | ../small.onnx -o o.onnx --data ../list.txt --preset lgg | 5 missing.csv
+strict - | ../small.onnx -o o.onnx --data ../broken.txt --preset tf | 3 broken.ppm
+task detect | ../small.onnx -o o.onnx --data ../list.txt --preset tf | 3 detect
+decode nonsense | ../small.onnx -o o.onnx --data ../list.txt --preset tf | 2 unknown decoder 'nonsense'
+output o.onnx | ../small.onnx --data npy:../x.npy | file o.onnx
+json out.json | ../small.onnx -o o.onnx --data npy:../x.npy | file out.json
+csv out.csv | ../small.onnx -o o.onnx --data npy:../x.npy | file out.csv
+html out.html | ../small.onnx -o o.onnx --data npy:../x.npy | file out.html
+threads 3 | ../small.onnx -o o.onnx --data npy:../x.npy -v | 0 threads: 3
+seed 5 | ../small.onnx -o o.onnx --data synth:shapes,count=8,size=8 | bytes o.onnx
+cpu-mask c | ../small.onnx -o o.onnx --data npy:../x.npy -v | 0 instruction sets: c
+memory 1 | ../small.onnx -o o.onnx --data npy:../x.npy | 5 memory
+progress plain | ../small.onnx -o o.onnx --data npy:../x.npy | elsewhere options.bats
+color always | ../nan.onnx -o o.onnx --data npy:../x.npy | 5 [31m
+verbose - | ../small.onnx -o o.onnx --data npy:../x.npy | 0 of memory
+quiet - | ../small.onnx -o o.onnx --data ../broken.txt --preset tf | differs err
+END
+}
