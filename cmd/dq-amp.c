@@ -8,6 +8,7 @@
 #include "cmd/hook.h"
 #include "lib/onnx/onnx.h"
 #include "lib/report/report.h"
+#include "lib/report/text.h"
 #include "quant/amp.h"
 #include "quant/amp_check.h"
 #include "quant/hook_spec.h"
@@ -132,6 +133,7 @@ static const dq_column model_columns[] = {
     {"estimated", "Values estimated to fit", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"unbounded", "Values of unknown range", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"weights", "Weights in float16", DQ_COLUMN_COUNT, NULL, 0, 0, 0},
+    {"kept_weights", "Weights in float32", DQ_COLUMN_COUNT, NULL, 0, 0, 0},
     {"lost_to_zero", "Weights too small, now zero", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"turned", "Weights not rounded to nearest", DQ_COLUMN_COUNT, NULL, 0, 0, 0},
     {"noise_sqnr_db", "SQNR on noise (dB)", DQ_COLUMN_REAL, NULL, 1, 0, 0},
@@ -181,8 +183,14 @@ static void put_unlisted(dq_report *report, const dq_amp_report *facts) {
   }
 }
 
-static void note_speed(dq_report *report, const dq_context *context) {
-  dq_report_note(report, context->cpu & (DQ_CPU_AVX512FP16 | DQ_CPU_FP16)
+static void note_speed(dq_report *report, const dq_amp_report *facts, const dq_context *context) {
+  char kept[32], all[32];
+  if (facts->kept_weights > facts->weights) {
+    dq_format_count((double)facts->kept_weights, kept, sizeof kept);
+    dq_format_count((double)(facts->kept_weights + facts->weights), all, sizeof all);
+    dq_report_note(report, "Little smaller: %s of %s weights stay in float32, most of them in %s (--explain says why).", kept,
+                   all, facts->keeper);
+  } else dq_report_note(report, context->cpu & (DQ_CPU_AVX512FP16 | DQ_CPU_FP16)
                              ? "Smaller; whether it is faster depends on the runtime (dq-bench tells): this processor "
                                "has float16 arithmetic."
                              : "Smaller, not faster: this processor has no float16 arithmetic.");
@@ -263,6 +271,7 @@ static dq_status tell(const amp_options *options, const dq_amp_report *facts, co
     dq_table_put_int(model, "unbounded", facts->unbounded);
   }
   dq_table_put_int(model, "weights", facts->weights);
+  if (facts->kept_weights) dq_table_put_int(model, "kept_weights", facts->kept_weights);
   dq_table_put_int(model, "lost_to_zero", facts->lost_to_zero);
   if (facts->probed) {
     dq_table_put_int(model, "turned", facts->turned);
@@ -270,7 +279,7 @@ static dq_status tell(const amp_options *options, const dq_amp_report *facts, co
   }
   dq_table_put_int(model, "casts", facts->casts);
   if (!facts->sizes_unknown) dq_table_put_int(model, "cast_bytes", facts->cast_bytes);
-  if (facts->halves) note_speed(report, context);
+  if (facts->halves || facts->kept_weights) note_speed(report, facts, context);
   dq_status status = dq_command_report(&options->common, report, error);
   dq_report_free(report);
   return status;

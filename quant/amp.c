@@ -2,6 +2,8 @@
 #include "quant/amp.h"
 
 #include "lib/exec/check_nodes.h"
+#include <string.h>
+
 #include "lib/passes/origin.h"
 #include "quant/amp_internal.h"
 
@@ -30,6 +32,43 @@ static dq_status colour(dq_amp_job *job) {
   return dq_amp_colour(job);
 }
 
+static int64_t float_elements(const dq_value *value) {
+  const dq_tensor *tensor = value ? value->constant : NULL;
+  if (value && value->producer && dq_node_is(value->producer, "Constant")) tensor = dq_node_tensor(value->producer, "value");
+  return tensor && tensor->type == DQ_F32 ? dq_tensor_count(tensor) : 0;
+}
+
+// Weights of a node that stay in float32; one that several read belongs to the first.
+static int64_t kept_by(const dq_node *node) {
+  int64_t kept = 0;
+  for (int i = 0; i < node->input_count; i++)
+    if (node->inputs[i] && node->inputs[i]->users[0] == node) kept += float_elements(node->inputs[i]);
+  return kept;
+}
+
+typedef struct keeper {
+  const char *op_type;
+  int64_t kept;
+} keeper;
+
+static dq_status count_kept(const dq_graph *graph, dq_amp_report *report, dq_arena *arena, dq_error *error) {
+  keeper *keepers = DQ_NEW_ARRAY(arena, graph->node_count + 1, keeper); // by operator, of which there are few
+  int count = 0;
+  int64_t most = 0;
+  if (!keepers) return dq_fail_memory(error, 0);
+  for (int n = 0; n < graph->node_count; n++) {
+    int64_t kept = kept_by(graph->nodes[n]);
+    int k = 0;
+    if (!kept) continue;
+    while (k < count && strcmp(keepers[k].op_type, graph->nodes[n]->op_type)) k++;
+    if (k == count) keepers[count++].op_type = graph->nodes[n]->op_type;
+    keepers[k].kept += kept;
+    report->kept_weights += kept;
+    if (keepers[k].kept > most) most = keepers[k].kept, report->keeper = keepers[k].op_type;
+  }
+  return DQ_OK;
+}
+
 static dq_status run_job(dq_amp_job *job) {
   const dq_graph *graph = job->graph;
   bool folded;
@@ -56,6 +95,7 @@ dq_status dq_amp_convert(dq_graph *graph, const dq_amp_options *options, dq_amp_
   dq_amp_job job = {.graph = graph, .options = options, .context = context, .error = error,
                     .arena = arena, .report = report};
   dq_status status = run_job(&job);
+  if (status == DQ_OK) status = count_kept(graph, report, arena, error);
   dq_arena_free(arena);
   return status;
 }

@@ -50,6 +50,8 @@ typedef struct dq_amp_report {
   int64_t weights;        // elements stored in float16
   int64_t lost_to_zero;   // of them, those that became zero
   int64_t turned;         // of them, those that became the other neighbour so that mean errors cancel
+  int64_t kept_weights;   // elements that are still stored in float32
+  const char *keeper;     // the operator that reads most of these; NULL: there are none
   bool probed;            // noise was run to find these
   double noise_sqnr;      // dB of the outputs then, weights in float16, the rest in float32; from the mean of both noises' shares
   bool nothing_to_do;     // no float32 left to convert

@@ -88,7 +88,7 @@ void dq_amp_probe_set(dq_amp_probe *probe, const char *name, const float *elemen
 // The largest magnitude of every float32 value on both kinds of noise, by value index; negative: not seen. Fails when
 // the network cannot be run.
 dq_status dq_amp_probe_largest(const dq_amp_job *job, double *largest, dq_error *error);
-// SQNR of all outputs in dB after the last step, from the mean of both kinds' noise over signal; NaN: no output can
+// SQNR in dB after the last step of all outputs, or of what goes into the Softmax or Sigmoid that makes one, from the mean of both kinds' noise over signal; NaN: no output can
 // be compared.
 double dq_amp_probe_sqnr(const dq_amp_probe *probe);
 

@@ -82,6 +82,28 @@ static void fill_input(dq_tensor *tensor, int kind, const dq_amp_job *job) {
     ((float *)tensor->data)[i] = kind ? scale * dq_random_float(&random) : dq_random_normal(&random);
 }
 
+static bool is_any(const dq_node *node, const char *const *names) {
+  for (; *names; names++)
+    if (dq_node_is(node, *names)) return true;
+  return false;
+}
+
+// Behind a Softmax or Sigmoid that noise saturates nothing is left of an error: what goes into it is looked at instead,
+// through nodes that only move elements.
+static void look_before_saturation(dq_graph *copy) {
+  static const char *const MOVING[] = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity", NULL};
+  static const char *const SATURATING[] = {"Softmax", "Sigmoid", "HardSigmoid", "Tanh", NULL};
+  for (int o = 0; o < copy->output_count; o++) {
+    const dq_node *node = copy->outputs[o]->producer;
+    while (node && is_any(node, MOVING)) node = node->inputs[0]->producer;
+    dq_value *input = node && is_any(node, SATURATING) ? node->inputs[0] : NULL;
+    if (!input || !input->producer || input->is_output) continue;
+    copy->outputs[o]->is_output = false;
+    copy->outputs[o] = input;
+    input->is_output = true;
+  }
+}
+
 static dq_status open_plans(dq_amp_probe *probe, const dq_amp_job *job, dq_error *error) {
   for (int half = 0; half < 2; half++)
     for (int kind = 0; kind < DQ_AMP_PROBES; kind++) {
@@ -101,6 +123,7 @@ dq_status dq_amp_probe_open(dq_amp_probe **result, const dq_amp_job *job, const 
   for (int half = 0; half < 2; half++) {
     dq_graph *copy = probe->graphs[half] = dq_graph_copy(job->graph);
     if (!copy || !fix_inputs(job, copy) || (half && !make_half(job, copy, open))) return dq_fail_memory(error, 0);
+    look_before_saturation(copy);
     DQ_TRY(dq_graph_index(copy, true, error));
   }
   return open_plans(probe, job, error);

@@ -123,6 +123,15 @@ EOF
   has "0 of 6 layers have values beyond 65504 on 6 pictures."
 }
 
+@test "little smaller is said" {
+  gives 0 dq-amp "$models/small.onnx" -o out.onnx --deny Conv
+  has "Weights in float32:             1.47 k"
+  has "Little smaller: 1.47 k of 1.54 k weights stay in float32, most of them in Conv (--explain says why)."
+  [[ $output != *"Smaller, not faster"* ]]
+  gives 0 dq-amp "$models/small.onnx" -o out.onnx
+  [[ $output != *"Weights in float32"* ]]
+}
+
 @test "facts for programs" {
   gives 0 dq-amp "$models/small.onnx" -o out.onnx --json - --csv nodes.csv
   has '"schema": "dq-amp"'

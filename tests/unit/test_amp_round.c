@@ -103,6 +103,30 @@ static void random_floats(float *elements, int count, uint64_t seed) {
   for (int i = 0; i < count; i++) elements[i] = dq_random_normal(&random);
 }
 
+// What a Softmax saturated by noise leaves of an error is nothing: the figure is that of the network without it.
+static void before_saturation(void **state) {
+  (void)state;
+  float weights[16 * LAYERS], biases[4 * LAYERS];
+  random_floats(weights, 16 * LAYERS, 1), random_floats(biases, 4 * LAYERS, 2);
+  for (int i = 16 * (LAYERS - 1); i < 16 * LAYERS; i++) weights[i] *= 1000;
+  const dq_context one = {0};
+  dq_graph *plain = network(LAYERS, weights, biases);
+  double expected = convert(plain, false, &one).noise_sqnr;
+  dq_graph_free(plain);
+  const char *const ends[] = {"Softmax", "Sigmoid"};
+  for (int i = 0; i < 2; i++) {
+    dq_graph *graph = network(LAYERS, weights, biases);
+    dq_value *y = graph->outputs[0], *p = image(graph, "p"), *q = image(graph, "q");
+    dq_node *made = dq_graph_add_node(graph, graph->node_count, ends[i], "end", 1, &y, 1, &p);
+    if (!i) dq_node_set_int(graph, made, "axis", 1);
+    dq_graph_add_node(graph, graph->node_count, "Identity", "copy", 1, &p, 1, &q);
+    y->is_output = false, q->is_output = true, graph->outputs[0] = q;
+    assert_int_equal(dq_graph_index(graph, true, NULL), DQ_OK);
+    assert_true(fabs(convert(graph, false, &one).noise_sqnr - expected) < 1e-9);
+    dq_graph_free(graph);
+  }
+}
+
 // The other neighbour at most, whatever is turned; exact ones stay; equal at any number of threads.
 static void neighbours(void **state) {
   (void)state;
@@ -152,6 +176,7 @@ static void not_run(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(by_hand), cmocka_unit_test(neighbours), cmocka_unit_test(not_run)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(by_hand), cmocka_unit_test(before_saturation),
+      cmocka_unit_test(neighbours), cmocka_unit_test(not_run)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
