@@ -77,6 +77,10 @@ load common
 @test "strange names stay in their lines" {
   make_models --array four.npy 1 4
   gives 0 dq-run "$models/strange_names.onnx" --input four.npy
+  [ "${lines[0]}" = 'y,"&: float32 1x4' ]
+  [ "${#lines[@]}" -eq 5 ]
+  gives 2 dq-run "$models/strange_names.onnx" # the input's name has a line's end
+  [ "${#stderr_lines[@]}" -eq 1 ]
 }
 
 @test "names of classes with a folder of class folders" {

@@ -140,10 +140,33 @@ static void entropy_cuts_outliers_only(void **state) {
   free(values);
   dq_range_pair cut = dq_observer_find("entropy")->range(&far, &usual);
   dq_range_pair kept = dq_observer_find("entropy")->range(&even, &usual);
-  assert_true(cut.high < 15 && cut.high > 2);
-  assert_true(dq_histogram_clipped(&far, cut) > 0);
-  assert_true(kept.high > 1.9f);
+  assert_true(cut.high < 15);
+  assert_true(dq_histogram_clipped(&far, cut) == 1.0 / 200000); // the outlier and nothing else
+  assert_true(kept.high > 1.9999f);
   dq_histogram_deinit(&far), dq_histogram_deinit(&even);
+}
+
+// Of 1 to 100000, `percentile` P leaves out (100 - P) / 2 percent at each end: by hand, to a value and a half.
+static void percentile_cuts_what_it_says(void **state) {
+  (void)state;
+  enum { COUNT = 100000 };
+  static const struct {
+    double percentile;
+    float low, high;
+  } cases[] = {{90, 5000, 95000}, {99, 500, 99500}, {99.9, 50, 99950}, {99.99, 5, 99995}, {99.999, 1, 100000},
+               {100, 1, 100000}};
+  float *values = malloc(COUNT * sizeof *values);
+  for (int i = 0; i < COUNT; i++) values[i] = (float)(i + 1);
+  dq_histogram histogram;
+  assert_int_equal(dq_histogram_init(&histogram, NULL, NULL), DQ_OK);
+  dq_histogram_add(&histogram, values, COUNT);
+  free(values);
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    dq_range_options options = {cases[c].percentile, false};
+    dq_range_pair range = dq_observer_find("percentile")->range(&histogram, &options);
+    assert_true(fabsf(range.low - cases[c].low) <= 1.5f && fabsf(range.high - cases[c].high) <= 1.5f);
+  }
+  dq_histogram_deinit(&histogram);
 }
 
 static void constant_values_are_fine(void **state) {
@@ -170,6 +193,7 @@ int main(void) {
       cmocka_unit_test(mse_finds_the_least_error),
       cmocka_unit_test(error_agrees_with_quantizing_values),
       cmocka_unit_test(entropy_cuts_outliers_only),
+      cmocka_unit_test(percentile_cuts_what_it_says),
       cmocka_unit_test(constant_values_are_fine),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

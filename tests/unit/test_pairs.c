@@ -226,9 +226,16 @@ static void outputs_keep_their_order(void **state) {
 
 // ---- The clipping kernel ----
 
+enum { LAYERS = 16 };
+
 typedef struct comparison {
   const dq_graph *graph;
   int64_t outputs, different;
+  struct {
+    const char *name; // of the convolution
+    int64_t different;
+  } layers[LAYERS];
+  int layer_count;
 } comparison;
 
 static int32_t clip16(int32_t x) {
@@ -253,6 +260,15 @@ static int32_t sum_of(const dq_tensor *x, const int8_t *weights, const dq_taps *
   return sum;
 }
 
+// Where the differences of a layer are counted, whatever the picture.
+static int64_t *differences_of(comparison *all, const char *name) {
+  int i = 0;
+  while (i < all->layer_count && strcmp(all->layers[i].name, name) != 0) i++;
+  assert_true(i < LAYERS);
+  if (i == all->layer_count) all->layers[all->layer_count++].name = name;
+  return &all->layers[i].different;
+}
+
 static dq_status compare(void *user, const dq_value *value, const dq_tensor *x, dq_error *error) {
   (void)error;
   comparison *all = user;
@@ -263,7 +279,7 @@ static dq_status compare(void *user, const dq_value *value, const dq_tensor *x, 
     uint8_t zero = *(const uint8_t *)dequantize->inputs[2]->constant->data;
     int64_t window = w->dims[2] * w->dims[3], depth = w->dims[1] * window;
     const dq_taps taps = {w->dims[0], depth, w->dims[1], window, depth, 1};
-    int64_t per_group = w->dims[0] / dq_node_int(node, "group", 1);
+    int64_t before = all->different, per_group = w->dims[0] / dq_node_int(node, "group", 1);
     for (int64_t o = 0; o < taps.outputs; o++)
       for (int64_t at = 0; at < SIDE * SIDE; at++, all->outputs++) {
         int64_t group = o / per_group;
@@ -271,6 +287,7 @@ static dq_status compare(void *user, const dq_value *value, const dq_tensor *x, 
             sum_of(x, w->data, &taps, group, w->dims[2], at / SIDE, at % SIDE, o, zero, true) !=
             sum_of(x, w->data, &taps, group, w->dims[2], at / SIDE, at % SIDE, o, zero, false);
       }
+    *differences_of(all, node->name) += all->different - before;
   }
   return DQ_OK;
 }
@@ -296,14 +313,22 @@ static comparison compare_kernels(const network *it) {
   return all;
 }
 
-static comparison quantize_and_compare(network *it, dq_accumulator accumulator, dq_int8_report *report) {
+static void build(network *it) {
   network_build(it);
   set_weights(it, "a_w", (const float[]){1, 0.9f, 0.8f}, 3); // neighbours of one sign, large together
+}
+
+static void quantize(network *it, dq_accumulator accumulator, dq_int8_report *report) {
   dq_int8_options options = {.method = dq_observer_find("minmax"), .activation_type = DQ_U8,
                              .equalize = DQ_CHOOSE_OFF, .bias_correction = DQ_CHOOSE_OFF,
                              .accumulator = accumulator};
   dq_error error;
   assert_int_equal(dq_int8_apply(it->graph, it->data, &options, report, &it->context, &error), DQ_OK);
+}
+
+static comparison quantize_and_compare(network *it, dq_accumulator accumulator, dq_int8_report *report) {
+  build(it);
+  quantize(it, accumulator, report);
   return compare_kernels(it);
 }
 
@@ -326,11 +351,48 @@ static void clipping_shows_without(void **state) {
   assert_true(unsafe > 0);
 }
 
-// With automatic choice, layers are safe or said not to be, and the trial's loss is bounded.
+static double noise(const network_outputs *exact, const network_outputs *found) {
+  double sum = 0;
+  for (int p = 0; p < PICTURES; p++)
+    for (int i = 0; i < 4 * SIDE * SIDE; i++) sum += pow((double)exact->values[p][i] - (double)found->values[p][i], 2);
+  return sum;
+}
+
+// The float network's outputs, and those of a copy in 8 bits, which is left in it->graph.
+static double noise_with(network *it, dq_graph *whole, dq_accumulator accumulator, dq_int8_report *report) {
+  network_outputs exact = {0}, found = {0};
+  it->graph = whole;
+  network_run(it, &exact);
+  it->graph = dq_graph_copy(whole);
+  assert_non_null(it->graph);
+  quantize(it, accumulator, report);
+  network_run(it, &found);
+  return noise(&exact, &found);
+}
+
+// With automatic choice: the clipping kernel changes no layer that the report calls safe, and the outputs are hardly
+// worse than with sums that are safe in 32 bits alone: 0.3 dB in a trial (docs/CALIBRATION.md).
 static void automatic_choice(void **state) {
+  network *it = *state;
   dq_int8_report report;
-  quantize_and_compare(*state, DQ_ACCUMULATE_AUTO, &report);
-  assert_true(isnan(report.pairs_cost) || report.pairs_cost <= 0.3);
+  build(it);
+  dq_graph *whole = it->graph;
+  double plain = noise_with(it, whole, DQ_ACCUMULATE_INT32, &report);
+  dq_graph_free(it->graph);
+  double chosen = noise_with(it, whole, DQ_ACCUMULATE_AUTO, &report);
+  assert_true(plain > 0 && 10 * log10(chosen / plain) <= 0.3);
+  comparison all = compare_kernels(it);
+  int safe = 0, products = 0;
+  for (int i = 0; i < report.count; i++) {
+    if (report.layers[i].weight_scale_high <= 0) continue;
+    products++, safe += report.layers[i].pairs_safe;
+    int64_t different = *differences_of(&all, report.layers[i].label);
+    assert_true(!report.layers[i].pairs_safe || different == 0);
+  }
+  assert_int_equal(all.layer_count, products);
+  assert_true(safe > 0);
+  dq_graph_free(it->graph);
+  it->graph = whole;
 }
 
 // Every layer's blocks hold for its weights.
