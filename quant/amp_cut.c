@@ -55,7 +55,7 @@ static void find_pins(cut_job *job, const dq_value *value) {
   if (value->is_captured || (value->is_output && !half_io)) pin(job, value, DQ_CUT_SINK);
   for (int u = 0; u < value->user_count; u++) {
     const dq_node *user = value->users[u];
-    if (dq_amp_reads_any(user)) continue;
+    if ((u && user == value->users[u - 1]) || dq_amp_reads_any(user)) continue; // once, whatever number of inputs it is
     for (int i = 0; i < user->input_count; i++)
       if (user->inputs[i] == value)
         pin(job, value, dq_amp_input_is_half(amp, user, i) ? vertex_of(user) : DQ_CUT_SINK);
@@ -146,11 +146,12 @@ static void settle(cut_job *job, const bool *at_source) {
 
 static bool exists_in_half(const dq_amp_job *amp, const dq_value *value) {
   if (!has_say(amp, value)) return false;
-  for (int u = 0; u < value->user_count; u++)
-    for (int i = 0; i < value->users[u]->input_count; i++)
-      if (value->users[u]->inputs[i] == value && value->users[u]->mark == DQ_AMP_HALF &&
-          dq_amp_input_is_half(amp, value->users[u], i))
-        return true;
+  for (int u = 0; u < value->user_count; u++) {
+    const dq_node *user = value->users[u];
+    if ((u && user == value->users[u - 1]) || user->mark != DQ_AMP_HALF) continue;
+    for (int i = 0; i < user->input_count; i++)
+      if (user->inputs[i] == value && dq_amp_input_is_half(amp, user, i)) return true;
+  }
   return amp->half[value->index];
 }
 

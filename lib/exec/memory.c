@@ -1,7 +1,8 @@
 // Places of values in one block: lifetimes from first to last use, values one after another, each in
 // the smallest gap that fits. The order is that of orders[] which needs least, or one that comes of it when
 // whatever then lies highest is placed first, again and again: by size and by breadth are from Pisarchyk and Lee,
-// "Efficient memory management for deep neural net inference", 2020.
+// "Efficient memory management for deep neural net inference", 2020. Networks of more than MOST_ORDERED values are
+// placed once, step by step, which takes time in proportion to how many are alive at once.
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "lib/base/sizes.h"
 #include "lib/exec/plan_internal.h"
 
-enum { ALIGNMENT = 64 };
+enum { ALIGNMENT = 64, MOST_ORDERED = 4096 };
 
 static int root_of(const dq_plan *plan, int value) { return plan->places[value].root; }
 
@@ -134,13 +135,18 @@ static void insert_by_offset(const dq_plan *plan, int *placed, int count, int va
   placed[at] = value;
 }
 
-static void find_live_bytes(dq_plan *plan, sized *roots, int count) {
+// `changes` is zeroed, of step_count + 2 elements: what is alive from step to step, by wrapping differences.
+static void find_live_bytes(dq_plan *plan, sized *roots, int count, size_t *changes) {
+  for (int i = 0; i < count; i++) {
+    int end = roots[i].first + roots[i].length;
+    changes[roots[i].first < 0 ? 0 : roots[i].first] += roots[i].bytes;
+    changes[end < plan->step_count ? end : plan->step_count] -= roots[i].bytes;
+  }
+  size_t live = 0;
   for (int s = 0; s < plan->step_count; s++) {
-    size_t live = 0;
-    for (int i = 0; i < count; i++)
-      if (roots[i].first <= s && s < roots[i].first + roots[i].length) live += roots[i].bytes;
+    live += changes[s];
     if (live > plan->live_bytes) plan->live_bytes = live;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count && count <= MOST_ORDERED; i++)
       if (roots[i].first <= s && s < roots[i].first + roots[i].length && roots[i].breadth < live)
         roots[i].breadth = live;
   }
@@ -183,6 +189,28 @@ static bool promote_highest(const dq_plan *plan, sized *roots, int count) {
   return highest > 0;
 }
 
+// Those that end before `step` are taken out; how many are left.
+static int drop_ended(const dq_plan *plan, int *placed, int count, int step) {
+  int kept = 0;
+  for (int i = 0; i < count; i++)
+    if (plan->places[placed[i]].last >= step) placed[kept++] = placed[i];
+  return kept;
+}
+
+// In the order of steps, among those alive alone.
+static void place_by_step(dq_plan *plan, sized *roots, int count, int *placed) {
+  int alive = 0;
+  plan->block_bytes = 0;
+  qsort(roots, (size_t)count, sizeof *roots, by_step);
+  for (int i = 0; i < count; i++) {
+    dq_place *place = &plan->places[roots[i].value];
+    if (i && roots[i - 1].first != roots[i].first) alive = drop_ended(plan, placed, alive, place->first);
+    place->offset = find_offset(plan, placed, alive, place);
+    insert_by_offset(plan, placed, alive++, roots[i].value);
+    if (place->offset + place->bytes > plan->block_bytes) plan->block_bytes = place->offset + place->bytes;
+  }
+}
+
 // Every order, and what comes of it when whatever lies highest is placed first. `best` holds the order that needs least.
 static void place_best(dq_plan *plan, sized *roots, sized *best, int count, int *placed) {
   enum { PROMOTIONS = 24 }; // of each order
@@ -216,15 +244,17 @@ dq_status dq_plan_places(dq_plan *plan, dq_error *error) {
     return dq_fail_memory(error, (size_t)values * sizeof *roots);
   }
   dq_plan_join(plan, live);
-  free(live);
+  memset(live, 0, ((size_t)plan->step_count + 2) * sizeof *live);
   for (int v = 0; v < values; v++)
     if (is_planned(plan, v) && root_of(plan, v) == v && plan->places[v].joined < 0) {
       const dq_place *p = &plan->places[v];
       roots[count++] = (sized){.bytes = p->bytes, .value = v, .first = p->first, .length = p->last - p->first + 1};
     }
-  find_live_bytes(plan, roots, count);
-  place_best(plan, roots, roots + values + 1, count, placed);
+  find_live_bytes(plan, roots, count, live);
+  if (count > MOST_ORDERED) place_by_step(plan, roots, count, placed);
+  else place_best(plan, roots, roots + values + 1, count, placed);
   find_joined_offsets(plan);
+  free(live);
   free(roots);
   free(placed);
   return DQ_OK;

@@ -52,7 +52,7 @@ typedef struct dq_value {
   bool is_captured;        // read by a subgraph (If, Loop, Scan): must keep its name
   bool is_own;             // an initializer whose elements are this graph's and one node's alone, to be changed
   dq_node *producer;       // NULL for inputs and initializers
-  dq_node **users;         // each node once per input it reads the value through
+  dq_node **users;         // each node once per input it reads the value through, one behind the other
   int user_count;
   const void *origin;             // declaration it was read from
   const void *initializer_origin; // initializer message it was read from

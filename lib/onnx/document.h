@@ -14,7 +14,7 @@ typedef struct dq_external {
 
 // A span of an external file, to find overlaps.
 typedef struct dq_span {
-  const char *path;
+  const char *path, *tensor;
   uint64_t from, to;
 } dq_span;
 
@@ -55,5 +55,8 @@ Onnx__TensorProto *dq_tensor_to_proto(const char *name, const dq_tensor *tensor,
 // external.c: the bytes of a tensor stored beside the model.
 dq_status dq_external_bytes(dq_document *document, const Onnx__TensorProto *proto,
                             const uint8_t **data, size_t *size, dq_error *error);
+// Two tensors may share one span, but spans that overlap in part can only be a mistake: DQ_BAD_INPUT. For the end of
+// loading; the spans are sorted.
+dq_status dq_external_check(dq_document *document, dq_error *error);
 
 #endif

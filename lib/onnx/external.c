@@ -77,17 +77,27 @@ static dq_status open_external(dq_document *document, const char *location, dq_e
   return external->path ? DQ_OK : dq_fail_memory(error, strlen(location));
 }
 
-// Two tensors may share one span, but spans that overlap in part can only be a mistake.
-static dq_status check_overlap(dq_document *document, dq_span span, dq_error *error) {
-  for (size_t i = 0; i < document->span_count; i++) {
-    const dq_span *other = &document->spans[i];
-    bool same = other->from == span.from && other->to == span.to;
-    if (strcmp(other->path, span.path) || same || other->to <= span.from || span.to <= other->from)
-      continue;
+static int compare_spans(const void *a, const void *b) {
+  const dq_span *left = a, *right = b;
+  int path = strcmp(left->path, right->path);
+  if (path) return path;
+  if (left->from != right->from) return left->from < right->from ? -1 : 1;
+  return (left->to > right->to) - (left->to < right->to);
+}
+
+dq_status dq_external_check(dq_document *document, dq_error *error) {
+  if (document->span_count) qsort(document->spans, document->span_count, sizeof *document->spans, compare_spans);
+  for (size_t i = 1; i < document->span_count; i++) {
+    const dq_span *span = &document->spans[i], *before = span - 1; // reaches as far as any before it
+    if (strcmp(span->path, before->path) || span->from >= before->to || !compare_spans(span, before)) continue;
     return dq_fail(error, DQ_BAD_INPUT,
-                   "external data '%s': bytes %" PRIu64 " to %" PRIu64 " overlap another tensor's",
-                   span.path, span.from, span.to);
+                   "tensor '%s': external data '%s': bytes %" PRIu64 " to %" PRIu64 " overlap those of '%s'",
+                   span->tensor, span->path, span->from, span->to, before->tensor);
   }
+  return DQ_OK;
+}
+
+static dq_status add_span(dq_document *document, dq_span span, dq_error *error) {
   if (document->span_count == document->span_capacity) {
     size_t room = 2 * document->span_capacity + 16;
     dq_span *larger = DQ_NEW_ARRAY(document->arena, room, dq_span);
@@ -114,7 +124,8 @@ dq_status dq_external_bytes(dq_document *document, const Onnx__TensorProto *prot
                    " reach past its end at %" PRIu64,
                    place.location, place.offset, place.length, room);
   uint64_t length = place.has_length ? place.length : room - place.offset;
-  DQ_TRY(check_overlap(document, (dq_span){external->path, place.offset, place.offset + length}, error));
+  dq_span span = {external->path, proto->name ? proto->name : "", place.offset, place.offset + length};
+  if (length) DQ_TRY(add_span(document, span, error));
   *data = external->file.data + place.offset;
   *size = (size_t)length;
   return DQ_OK;

@@ -100,17 +100,35 @@ static dq_status unpack(dq_document *document, const dq_context *context, dq_err
 
 // ---- The model's header ----
 
+enum { MOST_OPSETS = 1000 };
+
+static int compare_names(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+// A name that is there twice, after sorting; NULL: all differ.
+static const char *find_twice(const char **names, size_t count) {
+  qsort(names, count, sizeof *names, compare_names);
+  for (size_t i = 1; i < count; i++)
+    if (!strcmp(names[i - 1], names[i])) return names[i];
+  return NULL;
+}
+
 static dq_status read_opsets(dq_graph *graph, const Onnx__ModelProto *model, dq_error *error) {
-  for (size_t i = 0; i < model->n_opset_import; i++) {
+  size_t count = model->n_opset_import;
+  if (count > MOST_OPSETS) // every look at a node's operator asks for one of them
+    return dq_fail(error, DQ_UNSUPPORTED, "%zu opsets are imported, at most %d are supported", count, MOST_OPSETS);
+  graph->opsets = DQ_NEW_ARRAY(graph->arena, count, dq_opset);
+  if (!graph->opsets) return dq_fail_memory(error, count * sizeof *graph->opsets);
+  const char *names[MOST_OPSETS];
+  for (size_t i = 0; i < count; i++) {
     const char *domain = model->opset_import[i]->domain;
     int64_t version = model->opset_import[i]->version;
-    if (!domain || !strcmp(domain, "ai.onnx")) domain = "";
-    if (dq_graph_opset(graph, domain))
-      return dq_fail(error, DQ_BAD_INPUT, "two opsets are imported for domain '%s'", domain);
+    names[i] = domain && strcmp(domain, "ai.onnx") ? domain : "";
     if (version <= 0)
-      return dq_fail(error, DQ_BAD_INPUT, "opset of domain '%s' is %" PRId64, domain, version);
-    DQ_TRY(dq_graph_set_opset(graph, domain, version, error));
+      return dq_fail(error, DQ_BAD_INPUT, "opset of domain '%s' is %" PRId64, names[i], version);
+    graph->opsets[graph->opset_count++] = (dq_opset){names[i], version};
   }
+  const char *twice = find_twice(names, count);
+  if (twice) return dq_fail(error, DQ_BAD_INPUT, "two opsets are imported for domain '%s'", twice);
   if (!graph->opset_count) return dq_fail(error, DQ_BAD_INPUT, "no opset is imported");
   int64_t opset = dq_graph_opset(graph, "");
   if (opset && (opset < DQ_OPSET_OLDEST || opset > DQ_OPSET_NEWEST))
@@ -288,6 +306,16 @@ static dq_status read_attribute(dq_graph *graph, dq_document *document,
   }
 }
 
+static dq_status check_attribute_names(const dq_node *node, dq_error *error) {
+  size_t count = (size_t)node->attribute_count;
+  const char **names = calloc(count + 1, sizeof *names);
+  if (!names) return dq_fail_memory(error, count * sizeof *names);
+  for (size_t i = 0; i < count; i++) names[i] = node->attributes[i].name;
+  const char *twice = find_twice(names, count);
+  free(names);
+  return twice ? dq_fail(error, DQ_BAD_INPUT, "attribute '%s' is there twice", twice) : DQ_OK;
+}
+
 static dq_status read_attributes(dq_graph *graph, dq_document *document,
                                  const Onnx__NodeProto *proto, dq_node *node, dq_error *error) {
   node->attributes = DQ_NEW_ARRAY(graph->arena, proto->n_attribute, dq_attribute);
@@ -295,11 +323,9 @@ static dq_status read_attributes(dq_graph *graph, dq_document *document,
   for (size_t i = 0; i < proto->n_attribute; i++) {
     dq_attribute attribute;
     DQ_TRY(read_attribute(graph, document, proto->attribute[i], &attribute, error));
-    if (dq_node_attribute(node, attribute.name))
-      return dq_fail(error, DQ_BAD_INPUT, "attribute '%s' is there twice", attribute.name);
     node->attributes[node->attribute_count++] = attribute;
   }
-  return DQ_OK;
+  return check_attribute_names(node, error);
 }
 
 static dq_status read_names(dq_graph *graph, size_t count, char *const *names, dq_value ***values,
@@ -380,6 +406,7 @@ static dq_status read_graph(dq_graph *graph, dq_document *document, dq_error *er
     if (value && !value->origin) DQ_TRY(read_declaration(graph, value, info, error));
   }
   mark_all_captured(graph, from);
+  DQ_TRY(dq_external_check(document, error));
   return dq_graph_index(graph, false, error);
 }
 

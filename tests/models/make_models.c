@@ -10,6 +10,7 @@
 #include "lib/base/random.h"
 #include "lib/onnx/onnx.h"
 #include "tests/models/peak.h"
+#include "tests/models/hostile.h"
 #include "tests/models/unusual.h"
 
 typedef struct maker {
@@ -463,6 +464,7 @@ int main(int argc, char **argv) {
   if (argc >= 3 && !strcmp(argv[1], "--array")) return make_array(argv[2], argc - 3, argv + 3);
   if (argc == 5 && !strcmp(argv[1], "--compare")) return compare_arrays(argv[2], argv[3], argv[4]);
   if (argc == 4 && !strcmp(argv[1], "--copy")) return copy_model(argv[2], argv[3]);
+  if (argc == 5 && !strcmp(argv[1], "--many")) return write_hostile_model(argv[2], atoi(argv[3]), argv[4]);
   if (argc == 4 && !strcmp(argv[1], "--contains")) return contains(argv[2], argv[3]);
   if (argc >= 4 && !strcmp(argv[1], "--peak")) return measure_peak(argv[2], argv + 3);
   if (argc != 2) return 2;

@@ -1,0 +1,43 @@
+# Models of very many like parts: time and memory in proportion to their number.
+load common
+
+# within SECONDS KIND COUNT STATUS COMMAND...: the command on that model, in so much processor time, which a step that
+# takes the square of COUNT would pass several times over
+within() {
+  local seconds=$1 kind=$2 count=$3 expected=$4
+  shift 4
+  sanitized && seconds=$((10 * seconds))
+  make_models --many "$kind" "$count" "$kind.onnx"
+  run --separate-stderr bash -c 'ulimit -t "$1" && shift && exec "$@"' limited "$seconds" "$@" "$kind.onnx" --memory 1G -q
+  [ "$status" -eq "$expected" ] && return
+  printf '%s on %s %s: status %s, expected %s\n%s\n' "$*" "$count" "$kind" "$status" "$expected" "$stderr"
+  return 1
+}
+
+@test "attributes of one node" {
+  within 10 attributes 100000 0 dq-report
+  within 10 attributes 100000 0 dq-amp -o amp.onnx
+}
+
+@test "opsets that are imported" {
+  within 10 opsets 900 0 dq-report
+  within 10 opsets 20000 4 dq-report
+  has "20001 opsets are imported, at most 1000 are supported"
+}
+
+@test "inputs of one node" {
+  within 10 concatenation 100000 0 dq-amp -o amp.onnx
+  within 10 concatenation 100000 0 dq-report
+  within 10 inputs 20000 0 dq-amp -o amp.onnx
+}
+
+@test "nodes in a row" {
+  within 10 relus 20000 0 dq-amp -o amp.onnx
+  within 10 relus 20000 0 dq-report
+  within 10 additions 4000 0 dq-int8 --data synth:shapes --limit 1 -o int8.onnx
+}
+
+@test "long names" {
+  within 10 long_names 100000 0 dq-report
+  within 10 long_names 100000 0 dq-tucker --ratio 0.5 --untimed -o tucker.onnx
+}
