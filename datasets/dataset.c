@@ -250,7 +250,7 @@ static dq_status open_all(dq_data *data, const dq_data_options *options, dq_erro
   if (data->reader && kind_of(data->reader)->verify) DQ_TRY(verify(data, options->strict, error));
   if (data->count == 0)
     return dq_fail(error, DQ_BAD_INPUT, "%s: no pictures that can be read", options->spec);
-  if (data->count == 1)
+  if (data->count == 1 && options->limit != 1) // else it is what was asked for
     dq_message(data->context, DQ_WARNING, "%s: a single picture", options->spec);
   return check_patients(data, error);
 }

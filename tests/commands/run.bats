@@ -100,3 +100,13 @@ load common
   says "dq-run: $models/small.onnx: names.txt: 3 names for 2 class folders, 'safe' is not among them
 hint: expected the names of the folders, in the order of the model's classes, or as many other names as there are folders, in their sorted order; or a list with lines 'relative/path label'"
 }
+
+@test "a single picture is worth a warning, unless it was asked for" {
+  make_models --array one.npy 1 3 8 8
+  gives 0 dq-run "$models/small.onnx" --data npy:one.npy
+  has "warning: npy:one.npy: a single picture"
+  gives 0 dq-run "$models/small.onnx" --data npy:one.npy --limit 1
+  [[ $stderr != *"single picture"* ]]
+  gives 0 dq-run "$models/small.onnx" --data "npy:$x" --limit 1
+  [[ $stderr != *"single picture"* ]]
+}
