@@ -31,14 +31,14 @@ void dq_remembered_preset(dq_data_arguments *arguments, const dq_graph *graph,
   dq_message(context, DQ_NOTE, "preprocessing: %s, as the model remembers", text);
 }
 
-dq_status dq_read_shapes(const dq_option_list *texts, int64_t batch, dq_arena *arena,
+dq_status dq_read_shapes(const dq_option_list *texts, const dq_graph *graph, int64_t batch, dq_arena *arena,
                          dq_shape_request *request, dq_error *error) {
   dq_input_shape *shapes = DQ_NEW_ARRAY(arena, texts->count, dq_input_shape);
   if (!shapes) return dq_fail_memory(error, (size_t)texts->count * sizeof *shapes);
   for (int i = 0; i < texts->count; i++)
     DQ_TRY(dq_input_shape_parse(texts->items[i], arena, &shapes[i], error));
   *request = (dq_shape_request){.batch = batch, .inputs = shapes, .input_count = texts->count};
-  return DQ_OK;
+  return graph ? dq_input_names(&graph, 1, request, error) : DQ_OK;
 }
 
 dq_status dq_verify_model(const char *path, const dq_context *context, dq_error *error) {

@@ -7,6 +7,7 @@
 #include "cmd/data.h"
 #include "cmd/hook.h"
 #include "lib/onnx/onnx.h"
+#include "lib/passes/origin.h"
 #include "lib/report/report.h"
 #include "lib/report/text.h"
 #include "quant/amp.h"
@@ -86,14 +87,14 @@ static const dq_option rows[] = {
      DQ_INTO(amp_options, check.preprocess), .needs = "check", .help = "overrides parts of the preset"},
     {.name = "norm", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Check", DQ_INTO(amp_options, check.norm), .needs = "check",
      .help = "constants per patient, for the preset lgg"},
-    {.name = "shape", .type = DQ_OPTION_LIST, .value = "NAME=N,C,H,W", DQ_INTO(amp_options, shapes),
-     .help = "size of an input the model leaves open"},
+    {.name = "shape", .type = DQ_OPTION_LIST, .value = DQ_SHAPE_VALUE, DQ_INTO(amp_options, shapes),
+     .help = "size of an input the model leaves open", .details = DQ_SHAPE_DETAILS},
 };
 
 enum { GUARD_ON, GUARD_OFF }; // in the order of the choices
 enum { ROUNDING_BALANCED, ROUNDING_NEAREST };
 
-static dq_status read_settings(const amp_options *options, dq_arena *arena, dq_amp_options *settings,
+static dq_status read_settings(const amp_options *options, const dq_graph *graph, dq_arena *arena, dq_amp_options *settings,
                                dq_error *error) {
   settings->half_io = options->half_io;
   settings->nearest = options->rounding == ROUNDING_NEAREST;
@@ -110,7 +111,7 @@ static dq_status read_settings(const amp_options *options, dq_arena *arena, dq_a
   DQ_TRY(dq_split_names(&options->deny, arena, &settings->deny, &settings->deny_count, error));
   settings->deny_nodes = options->deny_nodes.items;
   settings->deny_node_count = options->deny_nodes.count;
-  return dq_read_shapes(&options->shapes, 1, arena, &settings->shapes, error);
+  return dq_read_shapes(&options->shapes, graph, 1, arena, &settings->shapes, error);
 }
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
@@ -237,7 +238,7 @@ static dq_status check_data(const amp_options *options, const dq_amp_report *fac
                             dq_error *error) {
   const char *model = options->common.operands[0];
   dq_data_arguments arguments = options->check;
-  DQ_TRY(dq_onnx_load(original, model, context, error));
+  DQ_TRY(dq_model_open(original, model, context, error));
   dq_remembered_preset(&arguments, *original, context);
   dq_data *data = NULL;
   dq_status status = dq_open_data(&data, &arguments, options->common.seed, context, error);
@@ -301,7 +302,7 @@ static dq_status convert(const amp_options *options, dq_graph *graph, dq_arena *
   dq_amp_options settings = {0};
   dq_amp_report report;
   const char *model = options->common.operands[0], *path = options->output.output;
-  DQ_TRY(read_settings(options, arena, &settings, error));
+  DQ_TRY(read_settings(options, graph, arena, &settings, error));
   dq_status status = dq_amp_apply(graph, &settings, &report, context, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
   DQ_TRY(dq_onnx_save(graph, path, error));
@@ -336,7 +337,7 @@ static dq_status check(const void *parsed, dq_error *error) {
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
   const amp_options *options = parsed;
   dq_graph *graph = NULL;
-  DQ_TRY(dq_onnx_load(&graph, options->common.operands[0], context, error));
+  DQ_TRY(dq_model_open(&graph, options->common.operands[0], context, error));
   dq_arena *arena = dq_context_arena(context);
   dq_status status = arena ? convert(options, graph, arena, context, error) : dq_fail_memory(error, 0);
   dq_arena_free(arena);

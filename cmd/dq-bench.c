@@ -88,9 +88,9 @@ static const dq_option rows[] = {
          "larger; what other commands calibrate, measure and write never comes from it."},
     {.name = "shape",
      .type = DQ_OPTION_LIST,
-     .value = "NAME=N,C,H,W",
+     .value = DQ_SHAPE_VALUE,
      DQ_INTO(bench_options, shapes),
-     .help = "size of an input the model leaves open"},
+     .help = "size of an input the model leaves open", .details = DQ_SHAPE_DETAILS},
 };
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
@@ -305,7 +305,7 @@ static dq_status measure(const bench_options *options, const dq_context *context
                                .warmup = options->warmup,
                                .time_limit = options->time_limit,
                                .per_layer = options->per_layer};
-  DQ_TRY(dq_read_shapes(&options->shapes, options->batch, arena, &settings.shapes, error));
+  DQ_TRY(dq_read_shapes(&options->shapes, NULL, options->batch, arena, &settings.shapes, error));
   if (options->per_layer) DQ_TRY(dq_measure_peaks(&it.peaks, context, error));
   dq_status status =
       dq_bench_run(it.models, it.subjects, it.count, &settings, &it.rounds, context, arena, error);

@@ -10,6 +10,7 @@
 #include "cmd/hook.h"
 #include "lib/eval/decode.h"
 #include "lib/onnx/onnx.h"
+#include "lib/eval/runner.h"
 #include "lib/passes/origin.h"
 #include "lib/report/report.h"
 #include "lib/report/report_accuracy.h"
@@ -157,8 +158,8 @@ static const dq_option rows[] = {
                 "--time-limit at most. What it wrote is taken when it loads, has the same inputs, outputs, nodes and "
                 "sizes of weights, is finite and runs; else the quantized model stays and the exit status is 1. "
                 "Accuracy after is that of the model taken."},
-    {.name = "shape", .type = DQ_OPTION_LIST, .value = "NAME=N,C,H,W", DQ_INTO(int8_options, shapes),
-     .help = "size of an input the model leaves open"},
+    {.name = "shape", .type = DQ_OPTION_LIST, .value = DQ_SHAPE_VALUE, DQ_INTO(int8_options, shapes),
+     .help = "size of an input the model leaves open", .details = DQ_SHAPE_DETAILS},
 };
 
 static dq_status tell(const int8_options *options, const dq_int8_report *facts, const dq_accuracy_check *check,
@@ -263,7 +264,7 @@ static dq_status measure(const int8_options *options, const dq_graph *graph, con
                          const dq_int8_report *report, dq_accuracy_check *check, dq_quantization_check *layers,
                          dq_arena *arena, const dq_context *context, dq_error *error) {
   dq_graph *made = NULL;
-  if (path) DQ_TRY(dq_onnx_load(&made, path, context, error));
+  if (path) DQ_TRY(dq_model_open(&made, path, context, error));
   const dq_graph *measured = made ? made : graph;
   dq_status status = DQ_OK;
   if (path && !check->data) check->before.count = 0; // agreement of what a hook made is not measured
@@ -306,7 +307,8 @@ static dq_status quantize(const int8_options *options, const dq_graph *original,
   uint64_t data_hash = 0;
   const char *model = options->common.operands[0], *path = options->output.output;
   DQ_TRY(dq_split_names(&options->operators, arena, &settings.operators, &settings.operator_count, error));
-  DQ_TRY(dq_read_shapes(&options->shapes, 1, arena, &settings.shapes, error));
+  DQ_TRY(dq_read_shapes(&options->shapes, graph, 1, arena, &settings.shapes, error));
+  DQ_TRY(dq_complete_shapes(&settings.shapes, graph, data, arena, error));
   DQ_TRY(open_table(options, graph, data, &settings, &table, &data_hash, arena, error));
   dq_precision_map precision;
   if (options->precision) {
@@ -340,7 +342,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   dq_graph *graph = NULL;
   if (!options->data.data && !options->use_table)
     return dq_fail(error, DQ_USAGE, "one of '--data' and '--use-table' is needed");
-  DQ_TRY(dq_onnx_load(&graph, options->common.operands[0], context, error));
+  DQ_TRY(dq_model_open(&graph, options->common.operands[0], context, error));
   dq_data *data = NULL;
   dq_arena *arena = dq_context_arena(context);
   dq_data_arguments arguments = options->data;

@@ -8,6 +8,7 @@
 #include "cmd/study.h"
 #include "lib/eval/decode.h"
 #include "lib/onnx/onnx.h"
+#include "lib/passes/origin.h"
 #include "lib/report/report.h"
 #include "lib/report/report_accuracy.h"
 #include "lib/report/report_audit.h"
@@ -120,9 +121,9 @@ static const dq_option rows[] = {
      .help = "show only nodes whose names match the shell pattern; totals stay the model's"},
     {.name = "shape",
      .type = DQ_OPTION_LIST,
-     .value = "NAME=N,C,H,W",
+     .value = DQ_SHAPE_VALUE,
      DQ_INTO(report_options, shapes),
-     .help = "size of an input the model leaves open"},
+     .help = "size of an input the model leaves open", .details = DQ_SHAPE_DETAILS},
 };
 
 // ---- The tables ----
@@ -136,6 +137,8 @@ static const dq_column model_columns[] = {
     {"opset", "Opset", DQ_COLUMN_INT, NULL, 0, 0, 9},
     {"nodes", "Nodes", DQ_COLUMN_INT, NULL, 0, 0, 8},
     {"unsupported", "Unsupported", DQ_COLUMN_INT, NULL, 0, 0, 1},
+    {"incomplete", "Nodes not counted in full", DQ_COLUMN_INT, NULL, 0, 0, 4},
+    {"sizes", "Sizes", DQ_COLUMN_TEXT, NULL, 0, 60, 3},
     {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0, 2},
     {"int8_macs", "in int8", DQ_COLUMN_COUNT, NULL, 0, 0, 4},
     {"float_parameters", "Float parameters", DQ_COLUMN_COUNT, NULL, 0, 0, 10},
@@ -171,6 +174,7 @@ static void put_plan(dq_table *table, const dq_cost *cost) {
 }
 
 static void put_model(dq_table *table, const dq_study *study) {
+  static const char *const sums[] = {"macs", "activation_bytes", "float_parameters", "parameters", "weight_bytes"};
   const dq_cost *cost = &study->cost;
   dq_table_row(table);
   dq_table_put_text(table, "file", study->path);
@@ -179,12 +183,15 @@ static void put_model(dq_table *table, const dq_study *study) {
   dq_table_put_int(table, "nodes", cost->node_count);
   if (cost->unsupported) dq_table_put_int(table, "unsupported", cost->unsupported);
   if (cost->unsupported) dq_table_mark(table, "unsupported", DQ_MARK_BAD);
+  if (cost->incomplete) dq_table_put_int(table, "incomplete", cost->incomplete);
+  if (*cost->sizes_text) dq_table_put_text(table, "sizes", cost->sizes_text);
   dq_table_put_int(table, "macs", cost->macs);
   if (cost->int8_macs) dq_table_put_int(table, "int8_macs", cost->int8_macs);
   dq_table_put_int(table, "float_parameters", cost->float_parameters);
   dq_table_put_int(table, "parameters", cost->parameters);
   dq_table_put_int(table, "weight_bytes", cost->parameter_bytes);
   dq_table_put_int(table, "activation_bytes", cost->activation_bytes);
+  for (int i = 0; cost->incomplete && i < (cost->bodies ? 5 : 2); i++) dq_table_at_least(table, sums[i]);
   if (cost->live_bytes >= 0) dq_table_put_int(table, "live_bytes", cost->live_bytes);
   if (study->accuracy.count) {
     dq_table_put_text(table, "figure", study->accuracy.figures[0].name);
@@ -251,6 +258,7 @@ static dq_table *put_main(const report_options *options, dq_report *report, cons
 static dq_study_options study_options(const report_options *options) {
   return (dq_study_options){.data = &options->data,
                             .shapes = &options->shapes,
+                            .several = options->common.operand_count > 1,
                             .seed = options->common.seed,
                             .batch = options->batch,
                             .match_names = options->match_names,
@@ -269,6 +277,7 @@ static dq_status report_one(const report_options *options, dq_report *report, dq
   dq_report_filter filter = {is_shown, options};
   dq_status status = dq_study_run(&study, options->common.operands[0], reference, &wanted, context, arena, error);
   if (status == DQ_OK) {
+    dq_report_interface(report, &study.cost);
     table = put_main(options, report, &study, &filter);
     dq_report_operators(report, &study.cost);
     dq_report_weights(report, study.odd_weights, study.odd_weight_count);
@@ -287,11 +296,29 @@ static dq_status report_one(const report_options *options, dq_report *report, dq
   return status;
 }
 
+// A shape must be for an input of one of the models at least; one of them may come through a pipe, and is read once.
+static dq_status check_shapes(const report_options *options, const dq_context *context, dq_arena *arena,
+                              dq_error *error) {
+  int count = options->common.operand_count, loaded = 0;
+  dq_graph **graphs = DQ_NEW_ARRAY(arena, count, dq_graph *);
+  dq_shape_request request;
+  if (!graphs) return dq_fail_memory(error, (size_t)count * sizeof *graphs);
+  dq_status status = dq_read_shapes(&options->shapes, NULL, 0, arena, &request, error);
+  bool reads = request.input_count > 0;
+  for (int i = 0; i < count; i++) reads &= strcmp(options->common.operands[i], "-") != 0;
+  for (; status == DQ_OK && reads && loaded < count; loaded++)
+    status = dq_onnx_load(&graphs[loaded], options->common.operands[loaded], context, error);
+  if (status == DQ_OK && reads) status = dq_input_names((const dq_graph *const *)graphs, count, &request, error);
+  for (int i = 0; i < loaded; i++) dq_graph_free(graphs[i]);
+  return status;
+}
+
 static dq_status report_several(const report_options *options, dq_report *report,
                                 dq_graph *reference, const dq_context *context, dq_arena *arena,
                                 dq_error *error) {
   dq_study_options wanted = study_options(options);
   dq_table *table = dq_report_table(report, &models_layout);
+  DQ_TRY(check_shapes(options, context, arena, error));
   for (int i = 0; i < options->common.operand_count; i++) {
     dq_study study;
     dq_status status = dq_study_run(&study, options->common.operands[i], reference, &wanted, context, arena, error);
@@ -306,7 +333,7 @@ static dq_status report_models(const report_options *options, dq_graph *referenc
                                const dq_context *context, dq_arena *arena, dq_error *error) {
   const char *title = dq_arena_printf(
       arena, "%s", options->common.operand_count == 1 ? options->common.operands[0] : "Models");
-  dq_report *report = title ? dq_report_new("dq-report", 1, title) : NULL;
+  dq_report *report = title ? dq_report_new("dq-report", 2, title) : NULL;
   if (!report) return dq_fail_memory(error, 0);
   dq_status status = options->common.operand_count == 1
                          ? report_one(options, report, reference, context, arena, error)
@@ -318,7 +345,7 @@ static dq_status report_models(const report_options *options, dq_graph *referenc
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
   const report_options *options = parsed;
   dq_graph *reference = NULL;
-  if (options->reference) DQ_TRY(dq_onnx_load(&reference, options->reference, context, error));
+  if (options->reference) DQ_TRY(dq_model_open(&reference, options->reference, context, error));
   dq_arena *arena = dq_context_arena(context);
   dq_status status =
       arena ? report_models(options, reference, context, arena, error) : dq_fail_memory(error, 0);

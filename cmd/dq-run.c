@@ -9,7 +9,8 @@
 #include "cmd/data.h"
 #include "datasets/npy.h"
 #include "lib/eval/node_suite.h"
-#include "lib/onnx/onnx.h"
+#include "lib/eval/runner.h"
+#include "lib/passes/origin.h"
 #include "lib/passes/passes.h"
 
 typedef struct run_options {
@@ -25,8 +26,8 @@ typedef struct run_options {
 static const dq_option rows[] = {
     {.name = "input", .type = DQ_OPTION_LIST, .value = "NAME=FILE.npy", DQ_INTO(run_options, inputs),
      .help = "an input's elements from a NumPy file"},
-    {.name = "shape", .type = DQ_OPTION_LIST, .value = "NAME=N,C,H,W", DQ_INTO(run_options, shapes),
-     .help = "size of an input the model leaves open"},
+    {.name = "shape", .type = DQ_OPTION_LIST, .value = DQ_SHAPE_VALUE, DQ_INTO(run_options, shapes),
+     .help = "size of an input the model leaves open", .details = DQ_SHAPE_DETAILS},
     {.name = "save-output", .type = DQ_OPTION_FILE, .value = "DIR", DQ_INTO(run_options, save_output),
      .help = "write every output to DIR/NAME.npy (with --data: DIR/INDEX_NAME.npy)"},
     {.name = "conv", .type = DQ_OPTION_LIST, .value = "[PATTERN=]ALGORITHM", .choice = dq_convolutions_name,
@@ -148,10 +149,10 @@ static dq_status print_outputs(const run_options *options, const dq_plan *plan, 
 
 // ---- Inputs from files ----
 
-static dq_status read_inputs(const run_options *options, dq_arena *arena, dq_shape_request *request,
+static dq_status read_inputs(const run_options *options, const dq_graph *graph, dq_arena *arena, dq_shape_request *request,
                              dq_tensor **tensors, dq_error *error) {
   int count = options->inputs.count;
-  DQ_TRY(dq_read_shapes(&options->shapes, 1, arena, request, error));
+  DQ_TRY(dq_read_shapes(&options->shapes, graph, 1, arena, request, error));
   dq_input_shape *shapes = DQ_NEW_ARRAY(arena, count + request->input_count, dq_input_shape);
   if (!shapes) return dq_fail_memory(error, 0);
   for (int i = 0; i < count; i++) {
@@ -224,7 +225,7 @@ static dq_status run_files(const run_options *options, dq_graph *graph, dq_arena
   dq_tensor **tensors = DQ_NEW_ARRAY(arena, options->inputs.count, dq_tensor *);
   if (!tensors) return dq_fail_memory(error, 0);
   DQ_TRY(set_convolutions(options, "direct", arena, &session_options, error));
-  DQ_TRY(read_inputs(options, arena, &session_options.shapes, tensors, error));
+  DQ_TRY(read_inputs(options, graph, arena, &session_options.shapes, tensors, error));
   DQ_TRY(check_names(graph, &session_options.shapes, options->inputs.count, error));
   dq_session session;
   DQ_TRY(dq_session_open(&session, graph, &session_options, context, error));
@@ -270,13 +271,14 @@ static dq_status run_data(const run_options *options, dq_graph *graph, dq_arena 
                           const dq_context *context, dq_error *error) {
   dq_session_options session_options = {.plain = options->plain, .spent = graph};
   DQ_TRY(set_convolutions(options, "auto", arena, &session_options, error));
-  DQ_TRY(dq_read_shapes(&options->shapes, 1, arena, &session_options.shapes, error));
+  DQ_TRY(dq_read_shapes(&options->shapes, graph, 1, arena, &session_options.shapes, error));
   dq_data *data = NULL;
   dq_data_arguments arguments = options->data;
   dq_remembered_preset(&arguments, graph, context);
   DQ_TRY(dq_open_data(&data, &arguments, options->common.seed, context, error));
-  dq_session session;
-  dq_status status = dq_session_open(&session, graph, &session_options, context, error);
+  dq_session session = {0};
+  dq_status status = dq_complete_shapes(&session_options.shapes, graph, data, arena, error);
+  if (status == DQ_OK) status = dq_session_open(&session, graph, &session_options, context, error);
   if (status == DQ_OK) status = run_pictures(options, session.plan, data, context, error);
   dq_session_close(&session);
   dq_data_free(data);
@@ -287,7 +289,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   const run_options *options = parsed;
   if (options->onnx_tests) return run_suite(options, context, error);
   dq_graph *graph = NULL;
-  DQ_TRY(dq_onnx_load(&graph, options->common.operands[0], context, error));
+  DQ_TRY(dq_model_open(&graph, options->common.operands[0], context, error));
   dq_arena *arena = dq_context_arena(context);
   dq_status status = !arena                 ? dq_fail_memory(error, 0)
                      : options->data.data ? run_data(options, graph, arena, context, error)

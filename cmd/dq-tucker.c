@@ -12,6 +12,7 @@
 #include "decomp/search.h"
 #include "decomp/tucker_spec.h"
 #include "lib/eval/decode.h"
+#include "lib/eval/runner.h"
 #include "lib/onnx/onnx.h"
 #include "lib/passes/origin.h"
 #include "lib/report/report_accuracy.h"
@@ -118,9 +119,9 @@ static const dq_option rows[] = {
      .help = "decompose K layers, retrain, and so on, instead of all at once",
      .details = "Ranks are chosen for all layers first. Each step starts from what the command wrote "
                 "in the step before; when one fails, the output holds the steps until then."},
-    {.name = "shape", .type = DQ_OPTION_LIST, .value = "NAME=N,C,H,W",
+    {.name = "shape", .type = DQ_OPTION_LIST, .value = DQ_SHAPE_VALUE,
      DQ_INTO(tucker_options, shapes),
-     .help = "size of an input the model leaves open, to count multiply-accumulates"},
+     .help = "size of an input the model leaves open, to count multiply-accumulates", .details = DQ_SHAPE_DETAILS},
 };
 
 // What a run needs beside the command line.
@@ -191,7 +192,7 @@ static dq_status tell(const work *w, const dq_tucker_report *report, dq_error *e
   return status;
 }
 
-static dq_status read_settings(work *w, dq_error *error) {
+static dq_status read_settings(work *w, const dq_graph *graph, dq_error *error) {
   const tucker_options *options = w->options;
   dq_tucker_options *settings = &w->settings;
   settings->rule = DQ_RANK_RATIO;
@@ -206,8 +207,9 @@ static dq_status read_settings(work *w, dq_error *error) {
   settings->refine = options->refine;
   settings->matrices = options->gemm;
   settings->never_slower = !options->untimed && !options->force;
-  DQ_TRY(dq_read_shapes(&options->shapes, 0, w->arena, &w->request, error));
-  if (options->shapes.count) settings->shapes = &w->request;
+  DQ_TRY(dq_read_shapes(&options->shapes, graph, 0, w->arena, &w->request, error));
+  DQ_TRY(dq_complete_shapes(&w->request, graph, settings->data, w->arena, error));
+  if (w->request.input_count) settings->shapes = &w->request;
   w->check.options.shapes = w->request;
   if (!options->ranks) return DQ_OK;
   dq_layer_ranks *layers = NULL;
@@ -276,7 +278,7 @@ typedef struct trials {
 static dq_status load_original(trials *t, dq_error *error) {
   dq_graph_free(t->last);
   t->last = NULL;
-  return dq_onnx_load(&t->last, t->w->options->common.operands[0], t->w->context, error);
+  return dq_model_open(&t->last, t->w->options->common.operands[0], t->w->context, error);
 }
 
 static dq_status attempt(void *user, dq_search_trial *trial, dq_error *error) {
@@ -384,7 +386,7 @@ static dq_status take_step(const work *w, const dq_tucker_options *settings, con
                            dq_error *error) {
   dq_graph *graph = NULL;
   dq_tucker_report report;
-  DQ_TRY(dq_onnx_load(&graph, from, w->context, error));
+  DQ_TRY(dq_model_open(&graph, from, w->context, error));
   dq_status status = dq_tucker_apply(graph, settings, &report, error);
   if (status == DQ_OK) status = dq_onnx_save(graph, w->options->output.output, error);
   if (status == DQ_OK) status = retrain(w, graph, &report, error);
@@ -417,7 +419,7 @@ static dq_status take_steps(const work *w, const dq_tucker_report *report, dq_er
 static dq_status measure_retrained(work *w, dq_error *error) {
   dq_graph *graph = NULL;
   if (!w->check.before.count) return DQ_OK;
-  DQ_TRY(dq_onnx_load(&graph, w->options->output.output, w->context, error));
+  DQ_TRY(dq_model_open(&graph, w->options->output.output, w->context, error));
   dq_status status = dq_accuracy_check_after(&w->check, graph, w->context, error);
   dq_graph_free(graph);
   return status;
@@ -441,7 +443,7 @@ static dq_status finish(work *w, const dq_graph *graph, const dq_tucker_report *
 static dq_status decompose(work *w, dq_graph *graph, dq_error *error) {
   const char *model = w->options->common.operands[0];
   dq_tucker_report report;
-  DQ_TRY(read_settings(w, error));
+  DQ_TRY(read_settings(w, graph, error));
   DQ_TRY(dq_accuracy_check_before(&w->check, graph, model, w->context, error));
   if (dq_option_given(w->options, "max-drop")) return search(w, graph, error);
   dq_status status = dq_tucker_apply(graph, &w->settings, &report, error);
@@ -457,7 +459,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   const tucker_options *options = parsed;
   dq_graph *graph = NULL;
   dq_data *data = NULL;
-  DQ_TRY(dq_onnx_load(&graph, options->common.operands[0], context, error));
+  DQ_TRY(dq_model_open(&graph, options->common.operands[0], context, error));
   work w = {.options = options, .arena = dq_context_arena(context), .context = context};
   dq_status status = w.arena ? DQ_OK : dq_fail_memory(error, sizeof(dq_arena *));
   dq_data_arguments arguments = options->data;

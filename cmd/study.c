@@ -1,7 +1,7 @@
 // The studies of dq-report, in the order in which they are made.
 #include "cmd/study.h"
 
-#include "lib/onnx/onnx.h"
+#include "lib/passes/origin.h"
 
 static dq_status measure_on(const dq_study_options *options, dq_data *data, dq_study *study,
                             const dq_context *context, dq_arena *arena, dq_error *error) {
@@ -94,11 +94,13 @@ static dq_status measure(const dq_study_options *options, dq_study *study,
   return status;
 }
 
-dq_status dq_study_run(dq_study *study, const char *path, const dq_graph *reference, const dq_study_options *options,
+dq_status dq_study_run(dq_study *study, const char *path, dq_graph *reference, const dq_study_options *options,
                        const dq_context *context, dq_arena *arena, dq_error *error) {
   *study = (dq_study){.path = path, .reference = reference};
-  DQ_TRY(dq_onnx_load(&study->graph, path, context, error));
-  DQ_TRY(dq_read_shapes(options->shapes, 0, arena, &study->shapes, error));
+  DQ_TRY(dq_model_open(&study->graph, path, context, error));
+  DQ_TRY(dq_read_shapes(options->shapes, options->several ? NULL : study->graph, 0, arena, &study->shapes, error));
+  if (reference) DQ_TRY(dq_sizes_share(study->graph, reference, error));
+  if (reference) DQ_TRY(dq_sizes_share(reference, study->graph, error));
   const dq_shape_request *request = options->shapes->count ? &study->shapes : NULL;
   dq_status status = dq_cost_analyse(&study->cost, study->graph, request, context, arena, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", path);

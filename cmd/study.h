@@ -14,6 +14,7 @@
 typedef struct dq_study_options {
   const dq_data_arguments *data;
   const dq_option_list *shapes; // of --shape
+  bool several; // models are studied: a shape may be for another one
   int64_t seed;
   int64_t batch; // pictures run at once for accuracy and the audit
   bool match_names, overflow, raw, sensitivity;
@@ -24,7 +25,7 @@ typedef struct dq_study_options {
 typedef struct dq_study {
   const char *path;
   dq_graph *graph;           // owned
-  const dq_graph *reference; // NULL: nothing to compare with
+  dq_graph *reference;       // NULL: nothing to compare with
   dq_shape_request shapes;
   dq_cost cost;
   dq_odd_weight *odd_weights;
@@ -40,7 +41,7 @@ typedef struct dq_study {
 
 // Loads the model at `path` and measures what the options ask for; without data only what the file alone tells.
 // `study` is set whatever happens: free with dq_study_deinit; its arrays live in the arena. Errors name the file.
-dq_status dq_study_run(dq_study *study, const char *path, const dq_graph *reference, const dq_study_options *options,
+dq_status dq_study_run(dq_study *study, const char *path, dq_graph *reference, const dq_study_options *options,
                        const dq_context *context, dq_arena *arena, dq_error *error);
 void dq_study_deinit(dq_study *study); // safe on a zeroed struct
 

@@ -315,10 +315,6 @@ static bool is_ready(const dq_data *data) {
   return data->source || (data->reader->ready && data->reader->ready(data));
 }
 
-bool dq_channels_last(int rank, const int64_t *dims) {
-  return rank == 4 && dims[1] != 1 && dims[1] != 3 && (dims[3] == 1 || dims[3] == 3);
-}
-
 const char *dq_picture_shape_text(const dq_tensor *input, char *text, size_t size) {
   dq_tensor one = *input;
   one.dims[0] = 1;

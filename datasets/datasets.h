@@ -90,10 +90,6 @@ bool dq_data_natural_shape(const dq_data *data, int *channels, int *height, int 
 // be stored with a model and given back as options->preprocess.
 const char *dq_data_preprocess_text(const dq_data *data);
 
-// Whether the channels of pictures come last in an input of that shape, N x H x W x C: dims[3] is 1
-// or 3 and dims[1] is neither (negative: not known). Else they come first, N x C x H x W.
-bool dq_channels_last(int rank, const int64_t *dims);
-
 // The model's input with its batch, needed before reading: for pictures N x C x H x W or
 // N x H x W x C with 1 or 3 channels, for arrays their own shape. Dimensions left out are 1, those
 // past the fourth are taken together with it. Says once when pictures are resized. DQ_BAD_INPUT:

@@ -201,11 +201,8 @@ static dq_status budget(dq_tucker_job *jobs, int count, const dq_tucker_options 
 
 dq_status dq_tucker_budget(dq_tucker_job *jobs, int count, const dq_tucker_options *options,
                            const dq_tucker_report *report, dq_error *error) {
-  if (!report->macs_known || report->model_before.macs < 1) {
-    dq_fail(error, DQ_USAGE, "the model's multiply-accumulates are not known, a share of them cannot be kept");
-    dq_error_hint(error, "give the sizes of its inputs with --shape NAME=N,C,H,W");
-    return DQ_USAGE;
-  }
+  if (!report->macs_known || report->model_before.macs < 1)
+    return dq_fail(error, DQ_USAGE, "the model's multiply-accumulates are not known, a share of them cannot be kept");
   dq_arena *scratch = dq_context_arena(options->context);
   if (!scratch) return dq_fail_memory(error, sizeof(candidate));
   dq_status status = budget(jobs, count, options, report, scratch, error);

@@ -171,7 +171,7 @@ static dq_status open_windows(measurement *m, const dq_graph *graph, dq_plan *pl
   memcpy(shape.dims, input->dims, sizeof shape.dims);
   dq_shape_request request = {.inputs = &shape, .input_count = 1};
   dq_tensor *tensors;
-  DQ_TRY(dq_infer(graph, &request, true, m->context, m->arena, &tensors, error));
+  DQ_TRY(dq_infer(graph, &request, DQ_INFER_TOLERANT, m->context, m->arena, &tensors, error));
   for (int i = 0; i < m->count; i++) {
     const dq_value *value = dq_graph_find(graph, m->watched[i].site->input);
     DQ_TRY(open_window(&m->watched[i], &tensors[value->index], m, error));

@@ -9,7 +9,7 @@ dq_status dq_tucker_infer(const dq_graph *graph, const dq_tucker_options *option
   static const dq_context plain = {0};
   const dq_context *context = options->context ? options->context : &plain;
   dq_error local = {0};
-  dq_status status = dq_infer(graph, options->shapes, true, context, arena, tensors, &local);
+  dq_status status = dq_infer(graph, options->shapes, DQ_INFER_TOLERANT, context, arena, tensors, &local);
   if (status == DQ_OK) return DQ_OK;
   *tensors = NULL;
   if (status == DQ_USAGE && !options->shapes) {

@@ -8,6 +8,7 @@
 #include "decomp/tucker_data.h"
 #include "lib/base/sizes.h"
 #include "lib/exec/check_nodes.h"
+#include "lib/exec/sizes.h"
 #include "lib/passes/origin.h"
 
 typedef struct work {
@@ -188,9 +189,12 @@ static dq_status heed_clock(work *w, const dq_tucker_report *report, dq_error *e
 // Ranks of all layers whose spectra are known.
 static dq_status choose_all(work *w, const dq_tucker_report *report, dq_error *error) {
   const dq_tucker_options *options = w->options;
-  if (options->macs_share > 0 && !options->layers)
-    DQ_TRY(dq_tucker_budget(w->jobs, w->count, options, report, error));
-  else DQ_TRY(dq_tucker_run(w->jobs, w->count, dq_tucker_choose, options, "ranks", error));
+  if (options->macs_share > 0 && !options->layers) {
+    dq_status status = dq_tucker_budget(w->jobs, w->count, options, report, error);
+    if (status == DQ_USAGE && error && !report->macs_known)
+      dq_sizes_hint(w->graph, options->shapes, options->context, error);
+    DQ_TRY(status);
+  } else DQ_TRY(dq_tucker_run(w->jobs, w->count, dq_tucker_choose, options, "ranks", error));
   return heed_clock(w, report, error);
 }
 
@@ -348,6 +352,8 @@ dq_status dq_tucker_apply(dq_graph *graph, const dq_tucker_options *options,
   if (status == DQ_OK && report->decomposed)
     status = dq_origin_finish(origin, graph, options->context, error);
   else dq_origin_discard(origin);
+  if (status == DQ_OK && report->decomposed)
+    status = dq_origin_set_sizes(graph, options->shapes, options->context, error);
   if (status == DQ_OK && report->decomposed && options->data)
     status = remember_preset(graph, options, error);
   for (int i = 0; i < w.count; i++) {

@@ -20,7 +20,8 @@
 // library can add fields at the end, and programs built before go on working.
 //
 // Lists of names are arrays ended by NULL; NULL stands for an empty one. `shapes` are texts such as
-// "x=1,3,224,224" (or "1,3,224,224" when there is one input) for inputs that the model leaves open.
+// "x=1,3,224,224" (or "1,3,224,224" when there is one input) for inputs that the model leaves open; N keeps what the
+// model has ("x=N,3,224,224"), and fewer sizes are the last ones ("x=224,224"). DQ_CODE_USAGE: no such input.
 // Texts handed in are needed during the call only. Texts in results belong to the handle.
 //
 // One engine and all that was made with it are used by one thread at a time; several engines are
@@ -287,14 +288,15 @@ typedef struct dq_model_cost_facts {
 typedef struct dq_model_cost_row {
   size_t size;
   const char *name, *op_type; // the name of its output where the node has none
-  const char *shape;          // of the first output: "Nx64x56x56", "?" when not known
+  const char *shape;          // of the first output: "Nx64xH/4xW/4", "?" when not known
   const char *precision;      // of its weights: "fp32", "fp16", "int8"; "" when it has none
   const char *problem;        // why it cannot be run, or NULL
   int64_t macs;               // -1: not known
   int64_t parameters, parameter_bytes, activation_bytes;
 } dq_model_cost_row;
 
-// The rows hold until the next dq_model_cost or transform.
+// Sizes that are open, not in `shapes` and not remembered by the model are assumed, see docs/NUMERICS.md. The rows hold
+// until the next dq_model_cost or transform.
 dq_code dq_model_cost(dq_model *model, const char *const *shapes, dq_model_cost_facts *facts,
                       dq_failure *failure);
 int dq_model_cost_at(const dq_model *model, int index, dq_model_cost_row *row);

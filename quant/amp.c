@@ -1,28 +1,18 @@
 // Mixed precision from a float32 graph to one with float16 nodes.
 #include "quant/amp.h"
 
-#include "lib/exec/check_nodes.h"
 #include <string.h>
 
+#include "lib/exec/check_nodes.h"
+#include "lib/exec/sizes.h"
 #include "lib/passes/origin.h"
 #include "quant/amp_internal.h"
-
-enum { STAND_IN = 224 }; // types do not depend on sizes, and most networks take this one
 
 // Types of all values. A size that is not known does not matter here, unless the model fits its own alone; only
 // the bytes of casts do not count then.
 static dq_status find_types(dq_amp_job *job) {
-  dq_shape_request request = job->options->shapes;
-  dq_error first = {0};
-  dq_status status = dq_infer(job->graph, &request, true, job->context, job->arena, &job->tensors, &first);
-  if (status == DQ_USAGE && !request.input_count) {
-    request.stand_in = STAND_IN;
-    job->report->sizes_unknown = true;
-    dq_error ignored = {0};
-    if (dq_infer(job->graph, &request, true, job->context, job->arena, &job->tensors, &ignored) == DQ_OK) return DQ_OK;
-  }
-  if (status != DQ_OK && job->error) *job->error = first;
-  return status;
+  return dq_infer_assuming(job->graph, &job->options->shapes, &job->report->sizes_unknown, job->context, job->arena,
+                           &job->tensors, job->error);
 }
 
 static dq_status colour(dq_amp_job *job) {
@@ -105,7 +95,10 @@ dq_status dq_amp_apply(dq_graph *graph, const dq_amp_options *options, dq_amp_re
   dq_origin *origin = dq_origin_begin(graph, "dq-amp"); // values keep their names and meaning
   if (!origin) return dq_fail_memory(error, 0);
   dq_status status = dq_amp_convert(graph, options, report, context, error);
-  if (status == DQ_OK && !report->nothing_to_do) return dq_origin_finish(origin, graph, context, error);
+  if (status == DQ_OK && !report->nothing_to_do) {
+    DQ_TRY(dq_origin_finish(origin, graph, context, error));
+    return dq_origin_set_sizes(graph, &options->shapes, context, error);
+  }
   dq_origin_discard(origin);
   return status;
 }

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "lib/exec/sizes.h"
+
 typedef struct check_job {
   const dq_graph *graph;
   const bool *half;     // by value: it exists in float16 in the converted model
@@ -64,10 +66,8 @@ dq_status dq_amp_check(const dq_graph *original, const dq_amp_report *report, co
                    .ranges = DQ_NEW_ARRAY(arena, original->value_count, dq_amp_range),
                    .names = DQ_NEW_ARRAY(arena, original->value_count, const char *)};
   if (!job.half || !job.ranges || !job.names) return dq_fail_memory(error, 0);
-  dq_shape_request request = *shapes;
-  request.stand_in = 64; // for types; the data says the sizes
-  dq_tensor *tensors;
-  DQ_TRY(dq_infer(original, &request, true, context, arena, &tensors, error));
+  dq_tensor *tensors; // for types; the data says the sizes
+  DQ_TRY(dq_infer_assuming(original, shapes, NULL, context, arena, &tensors, error));
   find_values(&job, tensors);
   dq_observation what = {.graph = original, .shapes = shapes, .names = job.names, .count = job.count, .data = data,
                          .pictures = dq_data_count(data), .doing = "checking"};

@@ -112,7 +112,7 @@ static dq_status open_judge(judge *it, dq_int8_job *job) {
   it->what = (dq_observation){graph,     &job->options->shapes,  names,  0,
                               job->data, job->pictures - judged, judged, "judging"};
   dq_tensor *tensors;
-  DQ_TRY(dq_infer(graph, &job->options->shapes, true, job->context, job->arena, &tensors, job->error));
+  DQ_TRY(dq_infer(graph, &job->options->shapes, DQ_INFER_TOLERANT, job->context, job->arena, &tensors, job->error));
   for (int o = 0; o < outputs; o++)
     if (graph->outputs[o]->producer && graph->outputs[o]->type == DQ_F32 && tensors[graph->outputs[o]->index].rank >= 0)
       names[it->what.count++] = graph->outputs[o]->name;

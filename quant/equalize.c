@@ -193,7 +193,7 @@ dq_status dq_equalize_measure(dq_equalization *equalization, const dq_observatio
   site_list list;
   dq_equalize_memory *look = memory ? memory : dq_equalize_memory_new(arena);
   if (!look) return dq_fail_memory(error, 0);
-  DQ_TRY(dq_infer(what->graph, what->shapes, true, context, arena, &tensors, error));
+  DQ_TRY(dq_infer(what->graph, what->shapes, DQ_INFER_TOLERANT, context, arena, &tensors, error));
   DQ_TRY(list_sites(&list, what->graph, tensors, scope, heads, arena, error));
   if (!list.count) return DQ_OK;
   dq_equalize_site *sites = DQ_NEW_ARRAY(arena, list.count, dq_equalize_site);

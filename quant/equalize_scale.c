@@ -168,7 +168,7 @@ dq_status dq_equalize_apply(dq_graph *graph, const dq_equalization *equalization
   *restated = NULL, *restated_count = 0;
   if (!equalization->count) return DQ_OK;
   dq_tensor *tensors;
-  DQ_TRY(dq_infer(graph, shapes, true, context, arena, &tensors, error));
+  DQ_TRY(dq_infer(graph, shapes, DQ_INFER_TOLERANT, context, arena, &tensors, error));
   dq_site *found = DQ_NEW_ARRAY(arena, equalization->count, dq_site);
   dq_restated *list = DQ_NEW_ARRAY(arena, 3 * graph->value_count, dq_restated);
   if (!found || !list) return dq_fail_memory(error, 0);

@@ -152,7 +152,7 @@ dq_status dq_focus_fold(dq_graph *graph, const dq_shape_request *shapes, const d
   dq_arena *arena = dq_context_arena(context);
   dq_tensor *tensors;
   bool any = false;
-  dq_status status = arena ? dq_infer(graph, shapes, true, context, arena, &tensors, error) : dq_fail_memory(error, 0);
+  dq_status status = arena ? dq_infer(graph, shapes, DQ_INFER_TOLERANT, context, arena, &tensors, error) : dq_fail_memory(error, 0);
   for (int n = 0; status == DQ_OK && n < graph->node_count; n++) {
     focus found;
     if (!find_focus(&found, graph->nodes[n], tensors)) continue;

@@ -82,7 +82,7 @@ static dq_status open_tables(dq_int8_job *job) {
   for (int v = 0; v < graph->value_count; v++)
     job->choices[v] = (dq_choice){.shares = v, .slot = -1, .original = graph->values[v]->name};
   for (int n = 0; n < graph->node_count; n++) graph->nodes[n]->mark = 0;
-  return dq_infer(graph, &job->options->shapes, true, job->context, job->arena, &job->tensors, job->error);
+  return dq_infer(graph, &job->options->shapes, DQ_INFER_TOLERANT, job->context, job->arena, &job->tensors, job->error);
 }
 
 static bool is_observed(const dq_int8_job *job, int v) {

@@ -14,6 +14,7 @@ static dq_status remember(dq_int8_job *job, const dq_data *data) {
   dq_calibration_table *table = &job->report->table;
   if (!(table->preprocess = dq_arena_strdup(job->graph->arena, preprocess))) return dq_fail_memory(job->error, 0);
   DQ_TRY(dq_origin_finish(job->origin, job->graph, job->context, job->error));
+  DQ_TRY(dq_origin_set_sizes(job->graph, &job->options->shapes, job->context, job->error));
   if (!preprocess[0] || strstr(preprocess, "norm=")) return DQ_OK;
   return dq_origin_set_preset(job->graph, preprocess, job->context, job->error);
 }

@@ -51,7 +51,7 @@ static dq_status rewrite(dq_graph *graph, dq_node *conv, dq_node *mover, dq_erro
 dq_status dq_last_product(dq_graph *graph, const dq_shape_request *shapes, dq_arena *arena, const dq_context *context,
                           dq_error *error) {
   dq_tensor *tensors;
-  DQ_TRY(dq_infer(graph, shapes, true, context, arena, &tensors, error));
+  DQ_TRY(dq_infer(graph, shapes, DQ_INFER_TOLERANT, context, arena, &tensors, error));
   for (int n = 0; n < graph->node_count; n++) {
     dq_node *mover = flattening(graph->nodes[n], tensors);
     if (mover) return rewrite(graph, graph->nodes[n], mover, error);

@@ -309,7 +309,7 @@ dq_status dq_permute_for_pairs(dq_graph *graph, const dq_shape_request *shapes, 
   dq_tensor *tensors;
   int nodes = graph->node_count;
   *values = NULL, *count = 0;
-  DQ_TRY(dq_infer(graph, shapes, true, context, arena, &tensors, error));
+  DQ_TRY(dq_infer(graph, shapes, DQ_INFER_TOLERANT, context, arena, &tensors, error));
   DQ_TRY(dq_channel_map_find(&p.map, graph, tensors, arena, error));
   if (!p.chosen->orders) DQ_TRY(choose_orders(&p));
   DQ_TRY(list_values(&p, values, count));

@@ -68,14 +68,14 @@ int dq_api_count(const char *const *names) {
   return count;
 }
 
-dq_status dq_api_shapes(const char *const *texts, int64_t batch, dq_arena *arena,
+dq_status dq_api_shapes(const char *const *texts, const dq_graph *const *graphs, int graph_count, int64_t batch, dq_arena *arena,
                         dq_shape_request *request, dq_error *error) {
   int count = dq_api_count(texts);
   dq_input_shape *shapes = DQ_NEW_ARRAY(arena, count, dq_input_shape);
   if (!shapes) return dq_fail_memory(error, (size_t)count * sizeof *shapes);
   for (int i = 0; i < count; i++) DQ_TRY(dq_input_shape_parse(texts[i], arena, &shapes[i], error));
   *request = (dq_shape_request){.batch = batch, .inputs = shapes, .input_count = count};
-  return DQ_OK;
+  return dq_input_names(graphs, graph_count, request, error);
 }
 
 // ---- Engine ----

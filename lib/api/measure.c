@@ -32,7 +32,7 @@ static dq_status measure(const dq_model *model, dq_dataset *dataset,
     return dq_fail(error, DQ_USAGE, "batch is %lld, expected 1 to 65536", (long long)given.batch);
   dq_accuracy_options settings = {
       .task = given.task, .decode = given.decode, .batch = given.batch};
-  DQ_TRY(dq_api_shapes(given.shapes, given.batch, arena, &settings.shapes, error));
+  DQ_TRY(dq_api_shapes(given.shapes, (const dq_graph *const[]){model->graph}, 1, given.batch, arena, &settings.shapes, error));
   return dq_accuracy_run(result, model->graph, dataset->data, &settings, &model->engine->context,
                          error);
 }
@@ -64,7 +64,8 @@ static dq_status compare(dq_model *model, const dq_model *reference, dq_dataset 
   dq_model_compare_options given = {0};
   DQ_TRY(dq_api_take(&given, sizeof given, options, error));
   dq_layer_options settings = {.by_names = given.match_names != 0};
-  DQ_TRY(dq_api_shapes(given.shapes, 0, arena, &settings.shapes, error));
+  const dq_graph *graphs[] = {model->graph, reference->graph};
+  DQ_TRY(dq_api_shapes(given.shapes, graphs, 2, 0, arena, &settings.shapes, error));
   return dq_compare_layers(&model->comparison, reference->graph, model->graph, dataset->data,
                            &settings, &model->engine->context, arena, error);
 }

@@ -5,6 +5,7 @@
 
 #include "lib/api/private.h"
 #include "lib/onnx/onnx.h"
+#include "lib/passes/origin.h"
 
 dq_status dq_api_check_model(const dq_model *model, dq_error *error) {
   if (!model->broken) return DQ_OK;
@@ -37,7 +38,7 @@ static dq_code give_model(dq_model **model, dq_engine *engine, dq_graph *graph, 
 dq_code dq_model_load(dq_model **model, dq_engine *engine, const char *path, dq_failure *failure) {
   dq_error error = {0};
   dq_graph *graph = NULL;
-  dq_status status = dq_onnx_load(&graph, path, &engine->context, &error);
+  dq_status status = dq_model_open(&graph, path, &engine->context, &error);
   return give_model(model, engine, graph, status, &error, failure);
 }
 
@@ -47,6 +48,7 @@ dq_code dq_model_load_bytes(dq_model **model, dq_engine *engine, const void *byt
   dq_graph *graph = NULL;
   dq_status status = dq_onnx_load_bytes(&graph, bytes, count, folder ? folder : ".",
                                         &engine->context, &error);
+  if (status == DQ_OK) dq_origin_recall_sizes(graph, &engine->context);
   return give_model(model, engine, graph, status, &error, failure);
 }
 
@@ -114,7 +116,7 @@ static dq_status analyse(dq_model *model, const char *const *shapes, dq_model_co
   dq_arena *arena = dq_context_arena(&model->engine->context);
   if (!arena) return dq_fail_memory(error, 0);
   dq_shape_request request;
-  dq_status status = dq_api_shapes(shapes, 0, arena, &request, error);
+  dq_status status = dq_api_shapes(shapes, (const dq_graph *const[]){model->graph}, 1, 0, arena, &request, error);
   if (status == DQ_OK)
     status = dq_cost_analyse(&model->cost, model->graph, &request, &model->engine->context, arena,
                              error);

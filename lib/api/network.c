@@ -28,7 +28,7 @@ static dq_status open_session(dq_network *network, dq_model *model,
   if (given.batch < 1 || given.batch > 65536)
     return dq_fail(error, DQ_USAGE, "batch is %" PRId64 ", expected 1 to 65536", given.batch);
   dq_session_options settings = {.plain = given.plain != 0};
-  DQ_TRY(dq_api_shapes(given.shapes, given.batch, arena, &settings.shapes, error));
+  DQ_TRY(dq_api_shapes(given.shapes, (const dq_graph *const[]){model->graph}, 1, given.batch, arena, &settings.shapes, error));
   return dq_session_open(&network->session, model->graph, &settings, &model->engine->context,
                          error);
 }

@@ -69,8 +69,8 @@ void dq_api_give(void *to, const void *facts, size_t size);
 void dq_api_start(void *options, size_t given, const void *defaults, size_t size);
 
 int dq_api_count(const char *const *names); // of a list ended by NULL, or NULL
-// Texts of shapes into a request; arrays in the arena. DQ_USAGE.
-dq_status dq_api_shapes(const char *const *texts, int64_t batch, dq_arena *arena,
+// Texts of shapes into a request, of inputs that one of the graphs has; arrays in the arena. DQ_USAGE.
+dq_status dq_api_shapes(const char *const *texts, const dq_graph *const *graphs, int graph_count, int64_t batch, dq_arena *arena,
                         dq_shape_request *request, dq_error *error);
 
 // Whether the model can be used at all. DQ_USAGE.

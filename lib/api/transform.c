@@ -1,6 +1,7 @@
 // The transforms of the public interface: options in, the transform itself, facts out.
 #include "decomp/ranks_file.h"
 #include "lib/api/private.h"
+#include "lib/eval/runner.h"
 #include "lib/passes/origin.h"
 #include "quant/table.h"
 
@@ -46,7 +47,7 @@ static dq_status amp(dq_model *model, const dq_model_amp_options *options, dq_ar
                              .deny_count = dq_api_count(given.deny),
                              .deny_nodes = given.deny_nodes,
                              .deny_node_count = dq_api_count(given.deny_nodes)};
-  DQ_TRY(dq_api_shapes(given.shapes, 0, arena, &settings.shapes, error));
+  DQ_TRY(dq_api_shapes(given.shapes, (const dq_graph *const[]){model->graph}, 1, 0, arena, &settings.shapes, error));
   dq_status status =
       dq_amp_apply(model->graph, &settings, &model->amp, &model->engine->context, error);
   return end(model, DQ_TRANSFORM_AMP, status, error);
@@ -91,7 +92,7 @@ void dq_model_int8_defaults(dq_model_int8_options *options, size_t size) {
   dq_api_start(options, size, &int8_defaults, sizeof *options);
 }
 
-static dq_status read_int8(const dq_model_int8_options *given, dq_arena *arena,
+static dq_status read_int8(const dq_model *model, const dq_model_int8_options *given, dq_arena *arena,
                            dq_int8_options *settings, dq_error *error) {
   *settings = (dq_int8_options){.method = given->method ? dq_observer_find(given->method) : NULL,
                                 .percentile = given->percentile,
@@ -112,7 +113,7 @@ static dq_status read_int8(const dq_model_int8_options *given, dq_arena *arena,
     return dq_fail(error, DQ_USAGE, "unknown method '%s'", given->method ? given->method : "");
   if (!(given->percentile >= 50 && given->percentile <= 100))
     return dq_fail(error, DQ_USAGE, "percentile is %g, expected 50 to 100", given->percentile);
-  return dq_api_shapes(given->shapes, 0, arena, &settings->shapes, error);
+  return dq_api_shapes(given->shapes, (const dq_graph *const[]){model->graph}, 1, 0, arena, &settings->shapes, error);
 }
 
 // The table to quantize by, held against model and data; `hash` becomes that of the data.
@@ -143,7 +144,8 @@ static dq_status int8(dq_model *model, dq_dataset *dataset, const dq_model_int8_
   DQ_TRY(dq_api_take(&given, sizeof given, options, error));
   if (!dataset && !given.use_table)
     return dq_fail(error, DQ_USAGE, "neither data nor a table is given");
-  DQ_TRY(read_int8(&given, arena, &settings, error));
+  DQ_TRY(read_int8(model, &given, arena, &settings, error));
+  if (dataset) DQ_TRY(dq_complete_shapes(&settings.shapes, model->graph, dataset->data, arena, error));
   DQ_TRY(read_table(model, dataset, &given, &settings, &table, &hash, arena, error));
   dq_status status = dq_int8_apply(model->graph, dataset ? dataset->data : NULL, &settings,
                                    &model->int8, &model->engine->context, error);
@@ -205,7 +207,7 @@ void dq_model_tucker_defaults(dq_model_tucker_options *options, size_t size) {
   dq_api_start(options, size, &tucker_defaults, sizeof *options);
 }
 
-static dq_status read_tucker(const dq_model_tucker_options *options, dq_arena *arena,
+static dq_status read_tucker(const dq_model *model, const dq_model_tucker_options *options, dq_arena *arena,
                              dq_tucker_options *settings, dq_shape_request *request,
                              dq_error *error) {
   dq_model_tucker_options given = tucker_defaults;
@@ -224,7 +226,7 @@ static dq_status read_tucker(const dq_model_tucker_options *options, dq_arena *a
   settings->force = given.force != 0;
   if (!given.ranks && given.macs == 0)
     DQ_TRY(dq_rank_check(settings->rule, settings->parameter, settings->multiple, error));
-  DQ_TRY(dq_api_shapes(given.shapes, 0, arena, request, error));
+  DQ_TRY(dq_api_shapes(given.shapes, (const dq_graph *const[]){model->graph}, 1, 0, arena, request, error));
   if (request->input_count) settings->shapes = request;
   if (!given.ranks) return DQ_OK;
   dq_layer_ranks *layers = NULL;
@@ -237,7 +239,7 @@ static dq_status tucker(dq_model *model, const dq_model_tucker_options *options,
                         dq_error *error) {
   dq_tucker_options settings = {.context = &model->engine->context};
   dq_shape_request request;
-  DQ_TRY(read_tucker(options, arena, &settings, &request, error));
+  DQ_TRY(read_tucker(model, options, arena, &settings, &request, error));
   dq_status status = dq_tucker_apply(model->graph, &settings, &model->tucker, error);
   return end(model, DQ_TRANSFORM_TUCKER, status, error);
 }

@@ -131,3 +131,7 @@ const char *dq_tensor_shape_text(const dq_tensor *tensor, char *text, size_t siz
   }
   return text;
 }
+
+bool dq_channels_last(int rank, const int64_t *dims) {
+  return rank == 4 && dims[1] != 1 && dims[1] != 3 && (dims[3] == 1 || dims[3] == 3);
+}

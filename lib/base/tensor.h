@@ -37,6 +37,10 @@ int64_t dq_tensor_get_i64(const dq_tensor *tensor, int64_t index);
 // Stores a number; integers saturate, floats round to nearest even.
 void dq_tensor_set(dq_tensor *tensor, int64_t index, double value);
 
+// Whether the channels of pictures come last in an input of that shape, N x H x W x C: dims[3] is 1
+// or 3 and dims[1] is neither (negative: not known). Else they come first, N x C x H x W.
+bool dq_channels_last(int rank, const int64_t *dims);
+
 // "1x3x224x224" into `text` (for messages); returns text.
 const char *dq_tensor_shape_text(const dq_tensor *tensor, char *text, size_t size);
 enum { DQ_SHAPE_TEXT = 180 };

@@ -6,7 +6,8 @@
 
 #include "lib/base/random.h"
 #include "lib/eval/cost.h"
-#include "lib/onnx/onnx.h"
+#include "lib/exec/sizes.h"
+#include "lib/passes/origin.h"
 
 static double now(void) {
   struct timespec time;
@@ -33,17 +34,32 @@ static dq_status make_inputs(dq_bench_model *model, const dq_context *context, d
   return DQ_OK;
 }
 
+static dq_status load_model(dq_bench_model *model, const dq_bench_subject *subject, const dq_context *context,
+                            dq_error *error) {
+  double start = now();
+  DQ_TRY(dq_model_open(&model->graph, subject->path, context, error));
+  model->load_time = now() - start;
+  return DQ_OK;
+}
+
+// What is given is for an input of some model; sizes that one remembers are those of all.
+static dq_status settle_sizes(dq_bench_model *models, int count, const dq_bench_options *options, dq_arena *arena,
+                              dq_error *error) {
+  const dq_graph **graphs = DQ_NEW_ARRAY(arena, count, const dq_graph *);
+  if (!graphs) return dq_fail_memory(error, (size_t)count * sizeof *graphs);
+  for (int m = 0; m < count; m++) graphs[m] = models[m].graph;
+  for (int m = 0; m < count * count; m++) DQ_TRY(dq_sizes_share(models[m / count].graph, graphs[m % count], error));
+  return dq_input_names(graphs, count, &options->shapes, error);
+}
+
 static dq_status open_model(dq_bench_model *model, const dq_bench_subject *subject,
                             const dq_bench_options *options, const dq_context *context,
                             dq_arena *arena, dq_error *error) {
-  double start = now();
-  DQ_TRY(dq_onnx_load(&model->graph, subject->path, context, error));
   double loaded = now();
   dq_session_options session = {.shapes = options->shapes,
                                 .convolutions = subject->convolutions,
                                 .convolution_count = subject->convolution_count};
   dq_status status = dq_session_open(&model->session, model->graph, &session, context, error);
-  model->load_time = loaded - start;
   model->plan_time = now() - loaded;
   if (status == DQ_OK) model->pack_time = dq_plan_packing_time(model->session.plan);
   dq_cost cost;
@@ -146,6 +162,8 @@ dq_status dq_bench_run(dq_bench_model *models, const dq_bench_subject *subjects,
                        const dq_bench_options *options, int64_t *rounds, const dq_context *context,
                        dq_arena *arena, dq_error *error) {
   memset(models, 0, (size_t)count * sizeof *models);
+  for (int m = 0; m < count; m++) DQ_TRY(load_model(&models[m], &subjects[m], context, error));
+  DQ_TRY(settle_sizes(models, count, options, arena, error));
   for (int m = 0; m < count; m++)
     DQ_TRY(open_model(&models[m], &subjects[m], options, context, arena, error));
   DQ_TRY(run_turns(models, subjects, count, options, rounds, context, error));

@@ -80,7 +80,7 @@ typedef struct dq_bench_model {
   int layer_count;
 } dq_bench_model;
 
-// Loads and plans `count` subjects, then runs them in turns (A B A B ...); only dq_plan_run is timed.
+// Loads and plans `count` subjects, at sizes that one of them remembers where the request does not give them, then runs them in turns (A B A B ...); only dq_plan_run is timed.
 // Inputs come from context->seed, the same for every model. `*rounds` receives the rounds measured.
 // Arrays are in the arena; close the models with dq_bench_close after either outcome. Messages of
 // failures begin with the path.

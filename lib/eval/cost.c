@@ -1,13 +1,13 @@
-// Static analysis of a model: inference at batch 1 and 2, then one row per node.
+// Static analysis of a model: shapes, then one row per node.
 #include "lib/eval/cost.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "lib/base/sizes.h"
+#include "lib/eval/symbolic.h"
 #include "lib/passes/passes.h"
 
 typedef struct analysis {
@@ -15,103 +15,32 @@ typedef struct analysis {
   const dq_graph *graph;
   const dq_context *context;
   dq_arena *arena;
-  dq_tensor *single,
-      *twice;         // by value, at the requested batch and at twice that; twice may be NULL
-  const char *symbol; // NULL: the batch is fixed
+  dq_symbolic symbolic;
+  dq_tensor *shapes; // by value: symbolic.at
   bool *owned;        // by value: a node counted this constant already
 } analysis;
-
-enum { SHAPE_TEXT = 256, SYMBOL_LENGTH = 2 };
 
 static int64_t add_clamped(int64_t a, int64_t b) {
   int64_t sum;
   return dq_add_i64(a, b, &sum) ? sum : INT64_MAX;
 }
 
-// ---- The batch ----
-
-// The first input whose first dimension is open says what the batch is called.
-static const dq_value *open_batch(const dq_graph *graph) {
-  for (int i = 0; i < graph->input_count; i++) {
-    const dq_value *input = graph->inputs[i];
-    if (!input->constant && input->rank > 0 && input->dims[0].size < 0) return input;
-  }
-  return NULL;
-}
-
-// Shapes of all inputs that have the batch anywhere, at `batch`; the user's own come first.
-static dq_status batch_request(const analysis *a, const dq_shape_request *given, int64_t batch,
-                               const char *symbol, dq_shape_request *request, dq_error *error) {
-  const dq_graph *graph = a->graph;
-  int count = given ? given->input_count : 0;
-  dq_input_shape *shapes = DQ_NEW_ARRAY(a->arena, count + graph->input_count + 1, dq_input_shape);
-  if (!shapes) return dq_fail_memory(error, sizeof *shapes);
-  for (int i = 0; i < count; i++) shapes[i] = given->inputs[i];
-  for (int i = 0; symbol && i < graph->input_count; i++) {
-    const dq_value *input = graph->inputs[i];
-    if (input->constant || input->rank < 1 || input->rank > DQ_MAX_RANK) continue;
-    dq_input_shape shape = {.name = input->name, .rank = input->rank};
-    bool known = true;
-    for (int d = 0; d < input->rank; d++) {
-      const dq_dimension *dim = &input->dims[d];
-      bool is_batch = dim->size < 0 && dim->symbol && !strcmp(dim->symbol, symbol);
-      shape.dims[d] = is_batch || (d == 0 && dim->size < 0) ? batch : dim->size;
-      known &= shape.dims[d] >= 0;
-    }
-    if (known) shapes[count++] = shape;
-  }
-  *request = (dq_shape_request){.batch = batch, .inputs = shapes, .input_count = count};
-  return DQ_OK;
-}
+// ---- Shapes ----
 
 static dq_status infer_shapes(analysis *a, const dq_shape_request *given, dq_error *error) {
-  const dq_value *input = open_batch(a->graph);
-  const char *symbol = input ? input->dims[0].symbol : NULL;
-  int64_t batch = given && given->batch ? given->batch : 1;
-  dq_shape_request request;
-  DQ_TRY(batch_request(a, given, batch, symbol, &request, error));
-  DQ_TRY(dq_infer(a->graph, &request, true, a->context, a->arena, &a->single, error));
-  if (!input || (given && (given->batch || given->input_count))) return DQ_OK;
-  a->symbol = symbol && strlen(symbol) <= SYMBOL_LENGTH ? symbol : "N";
-  DQ_TRY(batch_request(a, given, 2 * batch, symbol, &request, error));
-  // A model whose reshapes fix the batch fails here: what follows the failure keeps plain numbers.
-  dq_error ignored = {0};
-  dq_infer(a->graph, &request, true, a->context, a->arena, &a->twice, &ignored);
-  return DQ_OK;
+  dq_cost *cost = a->cost;
+  DQ_TRY(dq_sizes_assume(&cost->sizes, a->graph, given, a->context, a->arena, error));
+  dq_status status =
+      dq_symbolic_infer(&a->symbolic, a->graph, &cost->sizes, given, a->context, a->arena, error);
+  a->shapes = a->symbolic.at;
+  return status;
 }
 
-// ---- Texts ----
-
-static const char *shape_text(const analysis *a, const dq_value *value) {
-  char text[SHAPE_TEXT] = "";
-  size_t at = 0;
-  const dq_tensor *one = &a->single[value->index];
-  const dq_tensor *two = a->twice ? &a->twice[value->index] : NULL;
-  bool declared = one->rank < 0;
-  int rank = declared ? value->rank : one->rank;
-  if (rank < 0) return "?";
-  if (!rank) return "scalar";
-  for (int d = 0; d < rank && at < sizeof text; d++) {
-    char *to = text + at;
-    size_t room = sizeof text - at;
-    const char *cross = d ? "x" : "";
-    int64_t size = declared ? value->dims[d].size : one->dims[d];
-    int length;
-    if (size < 0)
-      length =
-          snprintf(to, room, "%s%.16s", cross, value->dims[d].symbol ? value->dims[d].symbol : "?");
-    else if (!declared && a->symbol && two && two->rank == rank && two->dims[d] == 2 * size && size)
-      length = size == 1 ? snprintf(to, room, "%s%s", cross, a->symbol)
-                         : snprintf(to, room, "%s%" PRId64 "%s", cross, size, a->symbol);
-    else length = snprintf(to, room, "%s%" PRId64, cross, size);
-    at += (size_t)length;
-  }
-  return dq_arena_strdup(a->arena, text);
-}
+// ---- Types ----
 
 static int value_type(const analysis *a, const dq_value *value) {
   if (!value) return 0;
-  int type = a->single[value->index].type;
+  int type = a->shapes[value->index].type;
   return type ? type : value->type;
 }
 
@@ -239,11 +168,27 @@ static const char *precision_text(const analysis *a, const dq_node *node, bool m
   return dq_arena_printf(a->arena, "%s, %s weights", input, weight);
 }
 
+// Whether all shapes of a node are known, and not only declared against each other.
+static bool are_known(dq_op *op, dq_arena *arena) {
+  dq_error ignored = {0};
+  for (int i = 0; i < op->input_count; i++)
+    if (op->inputs[i] && op->inputs[i]->rank < 0) return false;
+  dq_tensor *again = DQ_NEW_ARRAY(arena, op->output_count, dq_tensor);
+  for (int i = 0; again && i < op->output_count; i++) {
+    if (!op->outputs[i]) continue;
+    if (op->outputs[i]->rank < 0) return false;
+    again[i] = *op->outputs[i];
+    op->outputs[i] = &again[i];
+  }
+  op->error = &ignored;
+  return again && dq_op_infer(op) == DQ_OK;
+}
+
 static dq_status cost_of_node(analysis *a, const dq_node *node, dq_cost_node *row,
                               dq_error *error) {
   dq_op op;
   dq_error problem = {0};
-  dq_status status = dq_op_bind(&op, a->graph, node, a->single, a->context, a->arena, &problem);
+  dq_status status = dq_op_bind(&op, a->graph, node, a->shapes, a->context, a->arena, &problem);
   if (status == DQ_UNSUPPORTED) {
     row->problem = dq_arena_strdup(a->arena, problem.message);
     return row->problem ? DQ_OK : dq_fail_memory(error, sizeof problem.message);
@@ -252,17 +197,21 @@ static dq_status cost_of_node(analysis *a, const dq_node *node, dq_cost_node *ro
     if (error) *error = problem;
     return status;
   }
-  bool shapes = true;
-  for (int i = 0; i < op.output_count; i++) shapes &= !op.outputs[i] || op.outputs[i]->rank >= 0;
-  row->macs_known = !op.row->macs || shapes;
+  row->macs_known = !op.row->macs;
   if (!op.row->macs) return DQ_OK;
-  if (shapes) row->macs = op.row->macs(&op);
+  if ((row->macs_known = are_known(&op, a->arena))) row->macs = op.row->macs(&op);
   int left, right;
   multiplied(node, &left, &right);
   row->int8 = is_eight_bit(held_type(a, dq_node_input(node, left))) &&
               is_eight_bit(held_type(a, dq_node_input(node, right)));
   row->precision = precision_text(a, node, true);
   return DQ_OK;
+}
+
+static bool has_body(const dq_node *node) {
+  for (int i = 0; i < node->attribute_count; i++)
+    if (node->attributes[i].type == DQ_ATTRIBUTE_GRAPH) return true;
+  return false;
 }
 
 static dq_status fill_row(analysis *a, int n, dq_error *error) {
@@ -272,14 +221,16 @@ static dq_status fill_row(analysis *a, int n, dq_error *error) {
   const dq_value *output = dq_node_output(node, 0);
   row->node = node;
   row->label = node->name[0] || !output ? node->name : output->name;
-  row->shape = output ? shape_text(a, output) : "";
+  row->shape = output ? dq_symbolic_shape(&a->symbolic, output, a->arena) : "";
   row->input_type = value_type(a, dq_node_input(node, 0));
   row->output_type = value_type(a, output);
   DQ_TRY(cost_of_node(a, node, row, error));
   if (!row->precision) row->precision = precision_text(a, node, false);
-  if (!row->shape || !row->precision) return dq_fail_memory(error, SHAPE_TEXT);
+  bool described = dq_cost_window_of(&row->window, node, a->shapes, a->arena);
+  if (!row->shape || !row->precision || !described) return dq_fail_memory(error, sizeof *row);
   for (int i = 0; i < node->output_count; i++) {
-    const dq_tensor *tensor = node->outputs[i] ? &a->single[node->outputs[i]->index] : NULL;
+    const dq_tensor *tensor = node->outputs[i] ? &a->shapes[node->outputs[i]->index] : NULL;
+    row->incomplete |= tensor && tensor->rank < 0;
     if (tensor && tensor->rank >= 0 && strcmp(node->op_type, "Constant"))
       row->activation_bytes = add_clamped(row->activation_bytes, (int64_t)dq_tensor_bytes(tensor));
   }
@@ -290,7 +241,43 @@ static dq_status fill_row(analysis *a, int n, dq_error *error) {
   cost->macs_complete &= row->macs_known;
   cost->activation_bytes = add_clamped(cost->activation_bytes, row->activation_bytes);
   cost->unsupported += row->problem != NULL;
+  cost->bodies |= has_body(node);
+  row->incomplete |= !row->macs_known || has_body(node);
+  cost->incomplete += row->incomplete;
   return DQ_OK;
+}
+
+// ---- Inputs, outputs and open sizes ----
+
+static bool add_port(const analysis *a, const dq_value *value, bool output) {
+  const char *shape = dq_symbolic_shape(&a->symbolic, value, a->arena);
+  a->cost->ports[a->cost->port_count++] =
+      (dq_cost_port){.name = value->name, .type = value_type(a, value), .shape = shape, .output = output};
+  return shape != NULL;
+}
+
+static dq_status describe_ports(const analysis *a, dq_error *error) {
+  const dq_graph *graph = a->graph;
+  int64_t count = (int64_t)graph->input_count + graph->output_count;
+  a->cost->ports = DQ_NEW_ARRAY(a->arena, count + 1, dq_cost_port);
+  bool done = a->cost->ports != NULL;
+  for (int i = 0; done && i < graph->input_count; i++)
+    done = graph->inputs[i]->constant || add_port(a, graph->inputs[i], false);
+  for (int i = 0; done && i < graph->output_count; i++) done = add_port(a, graph->outputs[i], true);
+  return done ? DQ_OK : dq_fail_memory(error, (size_t)count * sizeof *a->cost->ports);
+}
+
+static dq_status describe_sizes(const analysis *a, const dq_shape_request *given, dq_error *error) {
+  dq_cost *cost = a->cost;
+  const char *text = "";
+  for (int i = 0; text && i < cost->sizes.count; i++) {
+    const dq_open_size *open = &cost->sizes.open[i];
+    if (open->dimension)
+      text = dq_arena_printf(a->arena, "%s%s%s=%" PRId64, text, *text ? "," : "", open->name, open->size);
+  }
+  cost->sizes_text = text;
+  cost->sizes_option = dq_sizes_option(&cost->sizes, a->graph, given, a->arena);
+  return cost->sizes_text && cost->sizes_option ? DQ_OK : dq_fail_memory(error, sizeof *cost);
 }
 
 // ---- Totals ----
@@ -333,7 +320,7 @@ static dq_status count_operators(analysis *a, dq_error *error) {
 // What running would need. A model that cannot be run has no such figure; the rows say why.
 static dq_status find_live_memory(dq_cost *cost, const dq_graph *graph, const dq_shape_request *request,
                                   const dq_context *context, dq_error *error) {
-  if (cost->unsupported) return DQ_OK;
+  if (cost->unsupported || !cost->sizes.fit) return DQ_OK;
   dq_session session;
   dq_session_options options = {.shapes = request ? *request : (dq_shape_request){0}};
   dq_error problem = {0};
@@ -362,7 +349,8 @@ dq_status dq_cost_count(dq_cost *cost, const dq_graph *graph, const dq_shape_req
   a.owned = DQ_NEW_ARRAY(arena, graph->value_count + 1, bool);
   if (!cost->nodes || !a.owned) return dq_fail_memory(error, (size_t)graph->node_count);
   DQ_TRY(infer_shapes(&a, request, error));
-  cost->batch_symbol = a.symbol;
+  DQ_TRY(describe_ports(&a, error));
+  DQ_TRY(describe_sizes(&a, request, error));
   cost->opset = dq_graph_opset(graph, "");
   struct stat status;
   if (graph->path[0] && strcmp(graph->path, "-") && !stat(graph->path, &status))
@@ -374,6 +362,8 @@ dq_status dq_cost_count(dq_cost *cost, const dq_graph *graph, const dq_shape_req
 
 dq_status dq_cost_analyse(dq_cost *cost, const dq_graph *graph, const dq_shape_request *request,
                           const dq_context *context, dq_arena *arena, dq_error *error) {
+  dq_shape_request sized;
   DQ_TRY(dq_cost_count(cost, graph, request, context, arena, error));
-  return find_live_memory(cost, graph, request, context, error);
+  DQ_TRY(dq_sizes_request(&cost->sizes, graph, request, -1, arena, &sized, error));
+  return find_live_memory(cost, graph, &sized, context, error);
 }

@@ -11,6 +11,7 @@
 #include "lib/base/file.h"
 #include "lib/base/random.h"
 #include "lib/onnx/onnx.h"
+#include "lib/passes/origin.h"
 #include "lib/passes/passes.h"
 
 // ---- The check ----
@@ -214,7 +215,7 @@ static dq_status run_hook(const dq_graph *graph, const char *path, const hook_fi
   dq_graph *made = NULL;
   *bad = true;
   dq_status status = run_command(files, options, context, error);
-  if (status == DQ_OK) status = dq_onnx_load(&made, files->output, context, error);
+  if (status == DQ_OK) status = dq_model_open(&made, files->output, context, error);
   if (status == DQ_OK) status = dq_retrain_check(graph, made, options, context, error);
   if (status == DQ_OK) {
     *bad = false;

@@ -16,38 +16,48 @@ static dq_status only_input(const dq_graph *graph, const dq_value **input, dq_er
   return dq_fail(error, DQ_UNSUPPORTED, "the model has %d inputs, pictures need just one", count);
 }
 
-// The shape of the input where neither the model nor the user gives it: channels, height and width
-// of the pictures, or height, width and channels where the model has its channels last.
-static void complete_shape(const dq_value *input, const dq_data *data,
-                           const dq_runner_options *options, dq_input_shape *shape) {
+// The sizes of pictures for an input of rank 4, where the model leaves them open and remembers none.
+static bool natural_shape(const dq_value *input, const dq_data *data, dq_input_shape *shape) {
   int channels, height, width;
-  *shape = (dq_input_shape){.name = input->name};
-  if (options->shapes.input_count || input->rank != 4 ||
-      !dq_data_natural_shape(data, &channels, &height, &width))
-    return;
-  for (int i = 1; i < 4; i++) shape->dims[i] = input->dims[i].size;
-  bool open = false, last = dq_channels_last(4, shape->dims);
-  const int64_t natural[] = {last ? height : channels, last ? width : height, last ? channels : width};
-  for (int i = 1; i < 4; i++) {
-    open |= shape->dims[i] < 0;
-    if (shape->dims[i] < 0) shape->dims[i] = natural[i - 1];
+  int64_t sizes[4];
+  if (input->rank != 4 || !dq_data_natural_shape(data, &channels, &height, &width)) return false;
+  for (int i = 0; i < 4; i++) sizes[i] = input->dims[i].size;
+  bool open = false, last = dq_channels_last(4, sizes);
+  const int64_t natural[] = {-1, last ? height : channels, last ? width : height, last ? channels : width};
+  *shape = (dq_input_shape){.name = input->name, .rank = 4};
+  for (int i = 0; i < 4; i++) {
+    bool known = sizes[i] >= 0 || (input->usual && input->usual[i] > 0);
+    shape->dims[i] = known ? -1 : natural[i];
+    open |= shape->dims[i] >= 0;
   }
-  bool fixed = input->dims[0].size >= 0;
-  shape->dims[0] = fixed ? input->dims[0].size : options->batch > 0 ? options->batch : 1;
-  if (open) shape->rank = 4;
+  return open;
+}
+
+dq_status dq_complete_shapes(dq_shape_request *request, const dq_graph *graph, const dq_data *data,
+                             dq_arena *arena, dq_error *error) {
+  const dq_value *input = NULL;
+  dq_input_shape shape;
+  if (!data || only_input(graph, &input, NULL) != DQ_OK || !natural_shape(input, data, &shape)) return DQ_OK;
+  dq_input_shape *shapes = DQ_NEW_ARRAY(arena, request->input_count + 1, dq_input_shape);
+  if (!shapes) return dq_fail_memory(error, sizeof *shapes);
+  if (request->input_count) memcpy(shapes, request->inputs, (size_t)request->input_count * sizeof *shapes);
+  shapes[request->input_count++] = shape; // behind what the user gave, which wins
+  request->inputs = shapes;
+  return DQ_OK;
 }
 
 static dq_status open_runner(dq_runner *runner, const dq_graph *graph, dq_data *data,
                              const dq_runner_options *options, dq_error *error) {
   const dq_value *input = NULL;
   DQ_TRY(only_input(graph, &input, error));
-  dq_input_shape shape;
-  complete_shape(input, data, options, &shape);
   dq_session_options session = {
       .shapes = options->shapes, .taps = options->taps, .tap_count = options->tap_count};
   if (options->batch > 0) session.shapes.batch = options->batch;
-  if (shape.rank) session.shapes.inputs = &shape, session.shapes.input_count = 1;
-  DQ_TRY(dq_session_open(&runner->session, graph, &session, runner->context, error));
+  dq_arena *arena = dq_context_arena(runner->context);
+  dq_status status = arena ? dq_complete_shapes(&session.shapes, graph, data, arena, error) : dq_fail_memory(error, 0);
+  if (status == DQ_OK) status = dq_session_open(&runner->session, graph, &session, runner->context, error);
+  dq_arena_free(arena);
+  DQ_TRY(status);
   const dq_tensor *tensor = dq_plan_input(runner->session.plan, 0);
   if (tensor->rank < 2 || tensor->dims[0] < 1)
     return dq_fail(error, DQ_UNSUPPORTED, "input '%s' has %d dimensions, expected Nx...",

@@ -26,6 +26,11 @@ dq_status dq_runner_open(dq_runner *runner, const dq_graph *graph, dq_data *data
                          dq_error *error);
 void dq_runner_close(dq_runner *runner); // safe on a zeroed struct
 
+// Adds to a request the sizes of the pictures, where the only input leaves its size open, the request does not give
+// it, and the model remembers none. `data` may be NULL. The array is in the arena.
+dq_status dq_complete_shapes(dq_shape_request *request, const dq_graph *graph, const dq_data *data,
+                             dq_arena *arena, dq_error *error);
+
 int64_t dq_runner_elements(const dq_runner *runner); // of one picture as the model wants it
 
 // Makes `count` pictures (at most the batch), one after the other in `values`, the input of the next run;

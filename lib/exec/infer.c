@@ -5,79 +5,159 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/nearest.h"
+#include "lib/exec/sizes.h"
+
 enum { EVALUATED_ELEMENTS = 65536 }; // shapes, scales and indices are small; weights are not needed
+
+// One size at `text`: a number from 1, or N, * or ? for what the model has (-1). NULL: neither.
+static const char *read_size(const char *text, int64_t *size) {
+  *size = -1;
+  if (*text && strchr("N*?", *text)) return text + 1;
+  char *end;
+  errno = 0;
+  long long number = strtoll(text, &end, 10);
+  *size = number;
+  return end == text || errno || number < 1 ? NULL : end;
+}
 
 dq_status dq_input_shape_parse(const char *text, dq_arena *arena, dq_input_shape *shape,
                                dq_error *error) {
   const char *equals = strrchr(text, '='), *at = equals ? equals + 1 : text;
-  *shape = (dq_input_shape){.name = dq_arena_strndup(arena, text, equals ? (size_t)(equals - text) : 0)};
+  *shape = (dq_input_shape){.name = dq_arena_strndup(arena, text, equals ? (size_t)(equals - text) : 0), .last = true};
   if (!shape->name) return dq_fail_memory(error, strlen(text));
-  for (;;) {
-    char *end;
-    errno = 0;
-    long long size = strtoll(at, &end, 10);
-    if (end == at || errno || size < 1 || (*end && *end != ',' && *end != 'x') || shape->rank == DQ_MAX_RANK)
-      return dq_fail(error, DQ_USAGE, "shape '%s', expected name=1,3,224,224", text);
+  for (;; at++) {
+    int64_t size;
+    at = shape->rank < DQ_MAX_RANK ? read_size(at, &size) : NULL;
+    if (!at || (*at && *at != ',' && *at != 'x')) {
+      dq_fail(error, DQ_USAGE, "shape '%s' is not a list of sizes such as 1,3,224,224", text);
+      dq_error_hint(error, "N, * or ? keep the size that the model has: images=N,3,224,224; images=224,224 gives the "
+                           "last two sizes only");
+      return DQ_USAGE;
+    }
     shape->dims[shape->rank++] = size;
-    if (!*end) return DQ_OK;
-    at = end + 1;
+    if (!*at) return DQ_OK;
   }
 }
 
-static const dq_input_shape *find_given(const dq_shape_request *request, const dq_graph *graph,
-                                        const dq_value *input) {
-  int real_inputs = 0;
-  for (int i = 0; i < graph->input_count; i++) real_inputs += !graph->inputs[i]->constant;
-  for (int i = 0; request && i < request->input_count; i++) {
-    const char *name = request->inputs[i].name;
-    if (!strcmp(name, input->name) || (!name[0] && real_inputs == 1)) return &request->inputs[i];
+// ---- Inputs ----
+
+static int real_inputs(const dq_graph *graph) {
+  int count = 0;
+  for (int i = 0; i < graph->input_count; i++) count += !graph->inputs[i]->constant;
+  return count;
+}
+
+static bool is_for(const dq_input_shape *given, const dq_graph *graph, const dq_value *input) {
+  return !strcmp(given->name, input->name) || (!given->name[0] && real_inputs(graph) == 1);
+}
+
+// The first shape that the request has for the input, from position *i on, which moves past it; NULL: none.
+static const dq_input_shape *next_given(const dq_shape_request *request, const dq_graph *graph,
+                                        const dq_value *input, int *i) {
+  while (request && *i < request->input_count) {
+    const dq_input_shape *given = &request->inputs[(*i)++];
+    if (is_for(given, graph, input)) return given;
   }
   return NULL;
 }
 
+static int64_t size_at(const dq_input_shape *given, int rank, int dimension) {
+  int at = dimension - (rank - given->rank);
+  return at < 0 ? -1 : given->dims[at];
+}
+
+int64_t dq_input_given(const dq_graph *graph, const dq_value *input, const dq_shape_request *request,
+                       int dimension) {
+  int i = 0;
+  for (const dq_input_shape *given; (given = next_given(request, graph, input, &i));) {
+    int64_t size = size_at(given, input->rank < 0 ? given->rank : input->rank, dimension);
+    if (size >= 0) return size;
+  }
+  return -1;
+}
+
+// Whether the graph has the input; its inputs are offered as what may have been meant.
+static bool has_input(const dq_graph *graph, const char *name, dq_nearest *nearest) {
+  bool known = !name[0] && real_inputs(graph) == 1;
+  for (int i = 0; i < graph->input_count; i++) {
+    if (graph->inputs[i]->constant) continue;
+    known |= !strcmp(name, graph->inputs[i]->name);
+    dq_nearest_offer(nearest, graph->inputs[i]->name);
+  }
+  return known;
+}
+
+dq_status dq_input_names(const dq_graph *const *graphs, int count, const dq_shape_request *request, dq_error *error) {
+  for (int r = 0; request && r < request->input_count; r++) {
+    const char *name = request->inputs[r].name;
+    dq_nearest nearest = dq_nearest_begin(name);
+    bool known = false;
+    for (int g = 0; g < count; g++) known |= has_input(graphs[g], name, &nearest);
+    if (known) continue;
+    if (!name[0])
+      return dq_fail(error, DQ_USAGE, "shape: the model has %d inputs, name one as in NAME=N,3,224,224", real_inputs(graphs[0]));
+    dq_fail(error, DQ_USAGE, "shape for '%s': the model has no such input", name);
+    if (nearest.name) dq_error_hint(error, "did you mean '%s'?", nearest.name);
+    else dq_error_hint(error, "dq-report lists the inputs of a model");
+    return DQ_USAGE;
+  }
+  return DQ_OK;
+}
+
 static dq_status unknown_dimension(const dq_value *input, int i, dq_error *error) {
   const char *symbol = input->dims[i].symbol;
-  dq_fail(error, DQ_USAGE, "input '%s': dimension %d%s%s%s is not known", input->name, i,
-          symbol ? " ('" : "", symbol ? symbol : "", symbol ? "')" : "");
-  dq_error_hint(error, "give it with --shape %s=N,C,H,W", input->name);
-  return DQ_USAGE;
+  return dq_fail(error, DQ_USAGE, "input '%s': dimension %d%s%s%s is not known", input->name, i,
+                 symbol ? " ('" : "", symbol ? symbol : "", symbol ? "')" : "");
+}
+
+static dq_status check_given(const dq_value *input, const dq_input_shape *given, dq_error *error) {
+  int rank = input->rank;
+  if (rank < 0) return DQ_OK;
+  if (given->rank > rank || (given->rank < rank && !given->last))
+    return dq_fail(error, DQ_BAD_INPUT, "input '%s': the shape given has %d dimensions, expected %d",
+                   input->name, given->rank, rank);
+  for (int i = 1; i < rank; i++) { // a fixed first dimension may be changed: networks run at any batch
+    int64_t declared = input->dims[i].size, size = size_at(given, rank, i);
+    if (declared >= 0 && size >= 0 && declared != size)
+      return dq_fail(error, DQ_BAD_INPUT, "input '%s': dimension %d is %" PRId64 ", given is %" PRId64,
+                     input->name, i, declared, size);
+  }
+  return DQ_OK;
+}
+
+// What dimension `i` has: as given, as declared, as remembered, and the batch that the request says; -1: not known.
+static int64_t dimension_of(const dq_graph *graph, const dq_value *input, const dq_shape_request *request, int i) {
+  int64_t size = dq_input_given(graph, input, request, i);
+  if (size < 0 && input->rank >= 0) size = input->dims[i].size;
+  if (size < 0 && i == 0) return request && request->batch ? request->batch : 1;
+  if (size < 0 && input->usual && input->usual[i] > 0) size = input->usual[i];
+  return size;
 }
 
 dq_status dq_input_tensor(const dq_graph *graph, const dq_value *input,
                           const dq_shape_request *request, dq_tensor *tensor, dq_error *error) {
-  const dq_input_shape *given = find_given(request, graph, input);
+  int rank = input->rank, at = 0;
   if (!input->type)
     return dq_fail(error, DQ_UNSUPPORTED, "input '%s' is not a tensor or has no type", input->name);
-  if (input->rank < 0 && !given) {
+  for (const dq_input_shape *given; (given = next_given(request, graph, input, &at));) {
+    DQ_TRY(check_given(input, given, error));
+    if (rank < 0) rank = given->rank;
+  }
+  if (rank < 0) {
     dq_fail(error, DQ_USAGE, "input '%s' has no shape", input->name);
-    dq_error_hint(error, "give it with --shape %s=N,C,H,W", input->name);
+    dq_error_hint(error, "give all its sizes, as for a picture with --shape %s=1,3,224,224", input->name);
     return DQ_USAGE;
   }
-  if (given && input->rank >= 0 && given->rank != input->rank)
-    return dq_fail(error, DQ_BAD_INPUT, "input '%s': the shape given has %d dimensions, expected %d",
-                   input->name, given->rank, input->rank);
-  int64_t dims[DQ_MAX_RANK];
-  int rank = given ? given->rank : input->rank;
   if (rank > DQ_MAX_RANK)
     return dq_fail(error, DQ_UNSUPPORTED, "input '%s' has %d dimensions, at most %d are supported",
                    input->name, rank, DQ_MAX_RANK);
+  int64_t dims[DQ_MAX_RANK];
   for (int i = 0; i < rank; i++) {
-    int64_t declared = input->rank >= 0 ? input->dims[i].size : -1;
-    if (given) {
-      // A fixed first dimension may be changed: networks run at any batch.
-      if (declared >= 0 && declared != given->dims[i] && i > 0)
-        return dq_fail(error, DQ_BAD_INPUT, "input '%s': dimension %d is %" PRId64 ", given is %" PRId64,
-                       input->name, i, declared, given->dims[i]);
-      dims[i] = given->dims[i];
-    } else if (declared >= 0) {
-      dims[i] = declared;
-    } else if (i == 0) {
-      dims[i] = request && request->batch ? request->batch : 1;
-    } else if (request && request->stand_in) {
-      dims[i] = request->stand_in;
-    } else {
-      return unknown_dimension(input, i, error);
-    }
+    dims[i] = dimension_of(graph, input, request, i);
+    if (dims[i] < 0 && input->rank < 0)
+      return dq_fail(error, DQ_USAGE, "input '%s' has no shape: dimension %d must be given", input->name, i);
+    if (dims[i] < 0) return unknown_dimension(input, i, error);
   }
   return dq_tensor_shape(tensor, input->type, rank, dims, error);
 }
@@ -135,7 +215,62 @@ static dq_status infer_node(const dq_graph *graph, const dq_node *node, dq_tenso
   return can_evaluate(&op) ? evaluate(&op, arena) : DQ_OK;
 }
 
-dq_status dq_infer(const dq_graph *graph, const dq_shape_request *request, bool tolerant,
+// Input shapes, which dq_infer needs before anything else.
+static dq_status infer_input(const dq_graph *graph, const dq_value *input, const dq_shape_request *request,
+                             dq_tolerance tolerance, const dq_context *context, dq_tensor *tensor, dq_error *error) {
+  dq_error local = {0};
+  dq_status status = dq_input_tensor(graph, input, request, tensor, &local);
+  if (status == DQ_OK) return DQ_OK;
+  if (tolerance >= DQ_INFER_PARTIAL && (status == DQ_UNSUPPORTED || input->rank < 0)) {
+    *tensor = (dq_tensor){.rank = -1};
+    return DQ_OK;
+  }
+  if (status == DQ_USAGE && input->rank >= 0) dq_sizes_hint(graph, request, context, &local);
+  if (error) *error = local;
+  return status;
+}
+
+// The shape that the file declares, where it leaves nothing open; false: it does not tell.
+static bool take_declared(const dq_value *value, dq_tensor *tensor) {
+  int64_t dims[DQ_MAX_RANK];
+  *tensor = (dq_tensor){.rank = -1};
+  if (!value->type || value->rank < 0 || value->rank > DQ_MAX_RANK) return false;
+  for (int i = 0; i < value->rank; i++)
+    if ((dims[i] = value->dims[i].size) < 0) return false;
+  if (dq_tensor_shape(tensor, value->type, value->rank, dims, NULL) == DQ_OK) return true;
+  *tensor = (dq_tensor){.rank = -1};
+  return false;
+}
+
+// Outputs that inference could not tell, as the file declares them. Returns whether any was.
+static bool take_outputs(const dq_node *node, bool failed, dq_tensor *tensors) {
+  bool any = false;
+  for (int i = 0; i < node->output_count; i++) {
+    const dq_value *output = node->outputs[i];
+    if (output && (failed || tensors[output->index].rank < 0)) any |= take_declared(output, &tensors[output->index]);
+  }
+  return any;
+}
+
+static dq_status infer_nodes(const dq_graph *graph, dq_node *const *order, dq_tolerance tolerance,
+                             const dq_context *context, dq_arena *arena, dq_tensor *tensors, dq_error *error) {
+  bool declared = false; // some shapes are what the file declares
+  for (int n = 0; n < graph->node_count; n++) {
+    dq_error local = {0};
+    dq_status status = infer_node(graph, order[n], tensors, context, arena, &local);
+    bool tolerated = status == DQ_UNSUPPORTED  ? tolerance != DQ_INFER_ALL
+                     : status == DQ_BAD_INPUT ? tolerance == DQ_INFER_BROKEN || declared
+                                              : status == DQ_OK;
+    if (!tolerated) {
+      if (error) *error = local;
+      return status;
+    }
+    if (tolerance >= DQ_INFER_PARTIAL) declared |= take_outputs(order[n], status != DQ_OK, tensors);
+  }
+  return DQ_OK;
+}
+
+dq_status dq_infer(const dq_graph *graph, const dq_shape_request *request, dq_tolerance tolerance,
                    const dq_context *context, dq_arena *arena, dq_tensor **tensors,
                    dq_error *error) {
   dq_tensor *all = *tensors = DQ_NEW_ARRAY(arena, graph->value_count, dq_tensor);
@@ -144,17 +279,10 @@ dq_status dq_infer(const dq_graph *graph, const dq_shape_request *request, bool 
     const dq_value *value = graph->values[i];
     all[i].rank = -1;
     if (value->constant) all[i] = *value->constant;
-    else if (value->is_input) DQ_TRY(dq_input_tensor(graph, value, request, &all[i], error));
+    else if (value->is_input) DQ_TRY(infer_input(graph, value, request, tolerance, context, &all[i], error));
   }
   dq_node **order = DQ_NEW_ARRAY(arena, graph->node_count, dq_node *);
   if (!order) return dq_fail_memory(error, (size_t)graph->node_count * sizeof *order);
   DQ_TRY(dq_graph_order(graph, order, error));
-  for (int n = 0; n < graph->node_count; n++) {
-    dq_error local = {0};
-    dq_status status = infer_node(graph, order[n], all, context, arena, &local);
-    if (status == DQ_OK || (tolerant && status == DQ_UNSUPPORTED)) continue;
-    if (error) *error = local;
-    return status;
-  }
-  return DQ_OK;
+  return infer_nodes(graph, order, tolerance, context, arena, all, error);
 }

@@ -150,7 +150,7 @@ static dq_status allocate(dq_plan *plan, dq_error *error) {
 
 static dq_status fill_plan(dq_plan *plan, const dq_plan_options *options, dq_error *error) {
   int values = plan->graph->value_count;
-  DQ_TRY(dq_infer(plan->graph, options ? &options->shapes : NULL, false, plan->context, plan->arena,
+  DQ_TRY(dq_infer(plan->graph, options ? &options->shapes : NULL, DQ_INFER_ALL, plan->context, plan->arena,
                   &plan->tensors, error));
   plan->places = DQ_NEW_ARRAY(plan->arena, values, dq_place);
   plan->tapped = DQ_NEW_ARRAY(plan->arena, values, bool);

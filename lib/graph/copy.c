@@ -9,6 +9,7 @@ static bool copy_value(dq_graph *copy, const dq_value *value) {
   own->type = value->type;
   own->rank = value->rank;
   own->dims = value->dims;
+  own->usual = value->usual;
   own->is_input = value->is_input;
   own->is_output = value->is_output;
   own->is_captured = value->is_captured;

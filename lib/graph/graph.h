@@ -47,6 +47,7 @@ typedef struct dq_value {
   int type;                // declared element type, 0: not declared
   int rank;                // declared rank, -1: not declared
   const dq_dimension *dims;
+  const int64_t *usual;    // of inputs: a size for each dimension that is open, 0: none; NULL: for none
   dq_tensor *constant;     // initializer; its data is NULL when the type is only carried through
   bool is_input, is_output;
   bool is_captured;        // read by a subgraph (If, Loop, Scan): must keep its name

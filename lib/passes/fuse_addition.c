@@ -55,7 +55,7 @@ static dq_status fuse_all(dq_graph *copy, const dq_shape_request *shapes, const 
   dq_error ignored; // a graph whose shapes cannot be found fails when it is planned
   dq_context silent = *context;
   silent.message = NULL;
-  if (dq_infer(copy, shapes, true, &silent, arena, &tensors, &ignored) != DQ_OK) return DQ_OK;
+  if (dq_infer(copy, shapes, DQ_INFER_TOLERANT, &silent, arena, &tensors, &ignored) != DQ_OK) return DQ_OK;
   for (int n = 0; n < copy->node_count; n++) {
     int operand = find_convolution(copy->nodes[n], tensors);
     if (operand >= 0) DQ_TRY(fuse(copy, copy->nodes[n], operand, error));

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "lib/onnx/onnx.h"
+
 static const char PROPERTY[] = "dq", SCHEMA[] = "dq-model";
 enum { VERSION = 1, HASH_DIGITS = 16, MOST_STEPS = 1000 };
 
@@ -141,11 +143,12 @@ static bool valid_step(const json_t *step) {
 
 static const char *find_fault(const json_t *root) {
   const json_t *schema = json_object_get(root, "schema"), *steps = json_object_get(root, "steps");
-  const json_t *preset = json_object_get(root, "preset");
+  const json_t *preset = json_object_get(root, "preset"), *shapes = json_object_get(root, "shapes");
   if (!json_is_object(root)) return "not an object";
   if (!json_is_string(schema) || strcmp(json_string_value(schema), SCHEMA)) return "another schema";
   if (json_integer_value(json_object_get(root, "version")) != VERSION) return "another version";
   if (preset && !json_is_string(preset)) return "'preset' is not a text";
+  if (shapes && !json_is_object(shapes)) return "'shapes' is not an object";
   if (!steps) return NULL;
   if (!json_is_array(steps)) return "'steps' is not a list";
   if (json_array_size(steps) > MOST_STEPS) return "too many steps";
@@ -281,6 +284,80 @@ dq_status dq_origin_set_preset(dq_graph *graph, const char *preset, const dq_con
   json_decref(text);
   json_decref(root);
   return status;
+}
+
+// ---- Sizes ----
+
+// The sizes that `list` says of the open dimensions of an input; NULL with a fault: it does not fit.
+static const int64_t *usual_sizes(dq_arena *arena, const dq_value *input, const json_t *list, const char **fault) {
+  int64_t *sizes = DQ_NEW_ARRAY(arena, input->rank + 1, int64_t);
+  *fault = sizes ? NULL : "no memory";
+  if (!json_is_array(list) || json_array_size(list) != (size_t)input->rank) *fault = "the number of dimensions is another";
+  for (int d = 0; !*fault && d < input->rank; d++) {
+    const json_t *size = json_array_get(list, (size_t)d);
+    if (json_is_null(size)) continue;
+    if (!json_is_integer(size) || json_integer_value(size) < 1) *fault = "a size is no number from 1";
+    else if (d && input->dims[d].size < 0) sizes[d] = json_integer_value(size);
+  }
+  return *fault ? NULL : sizes;
+}
+
+void dq_origin_recall_sizes(dq_graph *graph, const dq_context *context) {
+  json_t *root = read_property(graph, context);
+  const char *name, *fault = NULL;
+  json_t *list;
+  json_object_foreach(json_object_get(root, "shapes"), name, list) {
+    dq_value *input = dq_graph_find(graph, name);
+    bool open = input && input->is_input && !input->constant && input->rank >= 0;
+    if (open) input->usual = usual_sizes(graph->arena, input, list, &fault);
+    if (!open) fault = "the model has no such input";
+    if (fault)
+      dq_message(context, DQ_WARNING, "%s: the sizes that the model remembers of input '%s' are ignored: %s", graph->path,
+                 name, fault);
+    fault = NULL;
+  }
+  json_decref(root);
+}
+
+// One input's entry: its sizes by dimension, null for those that are not open or not known. NULL: nothing to say.
+static json_t *sizes_of(const dq_graph *graph, const dq_value *input, const dq_shape_request *given) {
+  json_t *list = json_array();
+  bool any = false;
+  for (int d = 0; d < input->rank; d++) {
+    int64_t size = d && input->dims[d].size < 0 ? dq_input_given(graph, input, given, d) : 0;
+    if (size < 0 && input->usual) size = input->usual[d];
+    any |= size > 0;
+    json_array_append_new(list, size > 0 ? json_integer(size) : json_null());
+  }
+  if (any) return list;
+  json_decref(list);
+  return NULL;
+}
+
+dq_status dq_origin_set_sizes(dq_graph *graph, const dq_shape_request *given, const dq_context *context,
+                              dq_error *error) {
+  json_t *shapes = json_object();
+  dq_status status = shapes ? DQ_OK : dq_fail_memory(error, 0);
+  for (int i = 0; status == DQ_OK && i < graph->input_count; i++) {
+    const dq_value *input = graph->inputs[i];
+    json_t *list = input->constant ? NULL : sizes_of(graph, input, given);
+    if (list && json_object_set_new(shapes, input->name, list))
+      status = dq_fail(error, DQ_BAD_INPUT, "input '%s': its name is not UTF-8", input->name);
+  }
+  if (status == DQ_OK && json_object_size(shapes)) {
+    json_t *root = read_or_make(graph, context);
+    bool set = root && !json_object_set(root, "shapes", shapes);
+    status = set ? write_property(graph, root, error) : dq_fail_memory(error, 0);
+    json_decref(root);
+  }
+  json_decref(shapes);
+  return status;
+}
+
+dq_status dq_model_open(dq_graph **graph, const char *path, const dq_context *context, dq_error *error) {
+  DQ_TRY(dq_onnx_load(graph, path, context, error));
+  dq_origin_recall_sizes(*graph, context);
+  return DQ_OK;
 }
 
 // ---- Lineage ----

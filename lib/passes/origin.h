@@ -2,7 +2,7 @@
 // values they touched which value of their source each one stands for. Comparisons resolve names
 // through it.
 //
-//   {"schema": "dq-model", "version": 1, "preset": "imagenet",
+//   {"schema": "dq-model", "version": 1, "preset": "imagenet", "shapes": {"x": [null, 3, 224, 224]},
 //    "steps": [{"tool": "dq-int8", "from": "0123456789abcdef", "values": {"y_dq": "y", "t":
 //    null}}]}
 //
@@ -12,8 +12,7 @@
 #ifndef DQ_PASSES_ORIGIN_H
 #define DQ_PASSES_ORIGIN_H
 
-#include "lib/base/context.h"
-#include "lib/graph/graph.h"
+#include "lib/exec/infer.h"
 
 // Hash (XXH64) of nodes, attributes, initializers, inputs and outputs; properties, declared types
 // of values and the path do not count. The same for a graph and what loading its saved file gives.
@@ -44,6 +43,17 @@ void dq_origin_discard(dq_origin *origin); // instead of finish; NULL is fine
 const char *dq_origin_preset(const dq_graph *graph, const dq_context *context);
 dq_status dq_origin_set_preset(dq_graph *graph, const char *preset, const dq_context *context,
                                dq_error *error);
+
+// Sizes that the model leaves open and remembers, put into dq_value.usual of its inputs, but for the first
+// dimension. What does not fit the inputs is warned about and ignored.
+void dq_origin_recall_sizes(dq_graph *graph, const dq_context *context);
+// Writes the sizes that a request gives, else those recalled, of dimensions that are open; nothing when there are
+// none. `given` may be NULL.
+dq_status dq_origin_set_sizes(dq_graph *graph, const dq_shape_request *given, const dq_context *context,
+                              dq_error *error);
+
+// dq_onnx_load and dq_origin_recall_sizes.
+dq_status dq_model_open(dq_graph **graph, const char *path, const dq_context *context, dq_error *error);
 
 // ---- For comparisons ----
 

@@ -385,7 +385,7 @@ dq_status dq_raise_opset(dq_graph *graph, int64_t to, const dq_context *context,
   dq_error ignored = {0}; // rules that need a shape or type that is not known say so
   dq_context silent = context ? *context : (dq_context){0};
   silent.message = NULL;
-  dq_infer(graph, NULL, true, &silent, arena, &tensors, &ignored);
+  dq_infer(graph, NULL, DQ_INFER_TOLERANT, &silent, arena, &tensors, &ignored);
   raise_job job = {.graph = graph,
                    .tensors = tensors,
                    .tensor_count = graph->value_count,

@@ -17,6 +17,7 @@ typedef enum dq_cell_kind {
 typedef struct dq_cell {
   unsigned char kind; // dq_cell_kind
   unsigned char mark; // dq_mark
+  bool lower;         // a lower bound
   union {
     const char *text;
     int64_t whole; // INT and BOOL
@@ -33,6 +34,8 @@ struct dq_table {
   dq_cell *total;   // NULL: none; in the arena
   dq_cell *current; // the row the put functions fill
   bool files_only;  // not in text and CSV
+  bool not_csv;
+  dq_table *head;   // rows that CSV has before these; NULL: none
   uint64_t files_only_columns; // not in text: bit i is column i
 };
 

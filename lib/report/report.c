@@ -32,7 +32,10 @@ dq_report *dq_report_new(const char *schema, int version, const char *title) {
 
 void dq_report_free(dq_report *report) {
   if (!report) return;
-  for (dq_table *table = report->tables; table; table = table->next) free(table->cells);
+  for (dq_table *table = report->tables; table; table = table->next) {
+    free(table->cells);
+    if (table->head) free(table->head->cells);
+  }
   dq_arena_free(report->arena);
 }
 
@@ -40,8 +43,7 @@ static void fail_memory(dq_report *report, size_t bytes) {
   if (report->failure == DQ_OK) report->failure = dq_fail_memory(&report->failure_error, bytes);
 }
 
-dq_table *dq_report_table(dq_report *report, const dq_table_layout *layout) {
-  if (!report) return NULL;
+static dq_table *new_table(dq_report *report, const dq_table_layout *layout) {
   dq_table *table = DQ_NEW(report->arena, dq_table);
   if (!table) {
     fail_memory(report, sizeof *table);
@@ -49,10 +51,21 @@ dq_table *dq_report_table(dq_report *report, const dq_table_layout *layout) {
   }
   table->layout = layout;
   table->report = report;
+  return table;
+}
+
+dq_table *dq_report_table(dq_report *report, const dq_table_layout *layout) {
+  dq_table *table = report ? new_table(report, layout) : NULL;
+  if (!table) return NULL;
   if (report->last_table) report->last_table->next = table;
   else report->tables = table;
   report->last_table = table;
   return table;
+}
+
+dq_table *dq_table_csv_head(dq_table *table) {
+  if (table && !table->head) table->head = new_table(table->report, table->layout);
+  return table ? table->head : NULL;
 }
 
 // vprintf into the arena, of any length.
@@ -173,9 +186,18 @@ void dq_table_put_bool(dq_table *table, const char *key, bool value) {
   cell->whole = value;
 }
 
+void dq_table_at_least(dq_table *table, const char *key) {
+  dq_cell *cell = cell_of(table, key);
+  if (cell) cell->lower = true;
+}
+
 void dq_table_mark(dq_table *table, const char *key, dq_mark mark) {
   dq_cell *cell = cell_of(table, key);
   if (cell) cell->mark = (unsigned char)mark;
+}
+
+void dq_table_not_csv(dq_table *table) {
+  if (table) table->not_csv = true;
 }
 
 void dq_table_files_only(dq_table *table) {
@@ -210,17 +232,8 @@ bool dq_table_column_shown(const dq_table *table, int column) {
   return !(table->files_only_columns >> column & 1) && dq_table_column_used(table, column);
 }
 
-const char *dq_cell_text(const dq_column *column, const dq_cell *cell, int columns, char *text,
-                         size_t size) {
+static const char *number_text(const dq_column *column, const dq_cell *cell, char *text, size_t size) {
   double number = dq_cell_number(cell);
-  switch ((dq_cell_kind)cell->kind) {
-  case DQ_CELL_EMPTY: return snprintf(text, size, "%s", ""), text;
-  case DQ_CELL_BOOL: return snprintf(text, size, "%s", cell->whole ? "yes" : "no"), text;
-  case DQ_CELL_TEXT:
-    return dq_text_fit(cell->text, columns > 0 ? columns : column->width > 0 ? column->width : TEXT_WIDTH,
-                       text, size);
-  default: break;
-  }
   switch (column->type) {
   case DQ_COLUMN_COUNT: return dq_format_count(number, text, size);
   case DQ_COLUMN_BYTES: return dq_format_bytes(number, text, size);
@@ -230,6 +243,21 @@ const char *dq_cell_text(const dq_column *column, const dq_cell *cell, int colum
   }
   if (cell->kind == DQ_CELL_INT) return snprintf(text, size, "%lld", (long long)cell->whole), text;
   return dq_format_fixed(number, column->decimals, text, size);
+}
+
+const char *dq_cell_text(const dq_column *column, const dq_cell *cell, int columns, char *text,
+                         size_t size) {
+  char number[64];
+  switch ((dq_cell_kind)cell->kind) {
+  case DQ_CELL_EMPTY: return snprintf(text, size, "%s", ""), text;
+  case DQ_CELL_BOOL: return snprintf(text, size, "%s", cell->whole ? "yes" : "no"), text;
+  case DQ_CELL_TEXT:
+    return dq_text_fit(cell->text, columns > 0 ? columns : column->width > 0 ? column->width : TEXT_WIDTH,
+                       text, size);
+  default: break;
+  }
+  snprintf(text, size, "%s%s", cell->lower ? "at least " : "", number_text(column, cell, number, sizeof number));
+  return text;
 }
 
 typedef struct sorting {

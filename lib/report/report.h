@@ -79,7 +79,14 @@ void dq_table_put_int(dq_table *table, const char *key, int64_t value);
 void dq_table_put_real(dq_table *table, const char *key, double value); // NaN, Inf: null in JSON
 void dq_table_put_bool(dq_table *table, const char *key, bool value);
 void dq_table_mark(dq_table *table, const char *key, dq_mark mark); // colour of that cell
+void dq_table_at_least(dq_table *table, const char *key);            // the number there is a lower bound: people read so
 int64_t dq_table_rows(const dq_table *table);                       // without the totals
+
+// Rows with the same columns that only the CSV of the table has, before its own and never sorted; NULL: no memory.
+dq_table *dq_table_csv_head(dq_table *table);
+
+// Leaves the table out of CSV, which has the first table that is not left out.
+void dq_table_not_csv(dq_table *table);
 
 // Leaves the table out of text and CSV: facts that stand in the other formats only.
 void dq_table_files_only(dq_table *table);

@@ -5,6 +5,10 @@
 #include "lib/eval/cost.h"
 #include "lib/report/report.h"
 
+// Adds the tables interface (inputs and outputs) and, where more than the batch is open, sizes, and sentences on what
+// the figures hold for. To be called first: they come before all others.
+void dq_report_interface(dq_report *report, const dq_cost *cost);
+
 // Adds the table layers: a row per node that the filter shows, and the model's totals. Returned for
 // sorting.
 dq_table *dq_report_cost(dq_report *report, const dq_cost *cost, const dq_report_filter *filter);

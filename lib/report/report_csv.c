@@ -25,16 +25,8 @@ static void print_cell(FILE *stream, const dq_cell *cell) {
   if (cell->kind == DQ_CELL_REAL) fputs(dq_format_exact(cell->real, text, sizeof text), stream);
 }
 
-dq_status dq_report_print_csv(const dq_report *report, FILE *stream, dq_error *error) {
-  const dq_table *table = report->tables;
-  while (table && (table->layout->record || table->files_only)) table = table->next;
-  if (!table) return dq_fail(error, DQ_USAGE, "there is no table to write as CSV");
+static void print_rows(FILE *stream, const dq_table *table) {
   int columns = table->layout->column_count;
-  for (int i = 0; i < columns; i++) {
-    if (i) fputc(',', stream);
-    print_field(stream, table->layout->columns[i].key);
-  }
-  fputs("\r\n", stream);
   for (int64_t row = 0; row < table->row_count; row++) {
     for (int i = 0; i < columns; i++) {
       if (i) fputc(',', stream);
@@ -42,5 +34,18 @@ dq_status dq_report_print_csv(const dq_report *report, FILE *stream, dq_error *e
     }
     fputs("\r\n", stream);
   }
+}
+
+dq_status dq_report_print_csv(const dq_report *report, FILE *stream, dq_error *error) {
+  const dq_table *table = report->tables;
+  while (table && (table->layout->record || table->files_only || table->not_csv)) table = table->next;
+  if (!table) return dq_fail(error, DQ_USAGE, "there is no table to write as CSV");
+  for (int i = 0; i < table->layout->column_count; i++) {
+    if (i) fputc(',', stream);
+    print_field(stream, table->layout->columns[i].key);
+  }
+  fputs("\r\n", stream);
+  if (table->head) print_rows(stream, table->head);
+  print_rows(stream, table);
   return DQ_OK;
 }

@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (dq_onnx_load_bytes(&graph, data, size, "/nonexistent", &context, &error) != DQ_OK) return 0;
   dq_arena *arena = dq_arena_new(&budget);
   dq_tensor *tensors;
-  if (arena) (void)dq_infer(graph, NULL, true, &context, arena, &tensors, &error);
+  if (arena) (void)dq_infer(graph, NULL, DQ_INFER_TOLERANT, &context, arena, &tensors, &error);
   dq_arena_free(arena);
   (void)dq_onnx_save(graph, "/dev/null/no", &error);
   dq_graph *copy = dq_graph_copy(graph);

@@ -263,6 +263,67 @@ static void make_open_channels(maker *m) {
   output(m, value(m, "y"), 4, (int64_t[]){1, 8, 8, 8});
 }
 
+static dq_value *open_input(maker *m, const char *name, int type, int rank, const dq_dimension *dims) {
+  dq_value *x = input(m, name, 0, NULL);
+  x->type = type;
+  x->rank = rank;
+  x->dims = dq_arena_copy(m->graph->arena, dims, (size_t)rank * sizeof *dims);
+  return x;
+}
+
+// A classifier of pictures of any size: "height" and "width" have names.
+static void make_open_size(maker *m) {
+  dq_value *x = open_input(m, "images", DQ_F32, 4, (dq_dimension[]){{-1, "batch"}, {3, NULL}, {-1, "height"}, {-1, "width"}});
+  dq_node *first = conv(m, "conv1", x, 8, 3, 3, 1, value(m, "a"));
+  dq_node_set_ints(m->graph, first, "strides", (int64_t[]){2, 2}, 2);
+  node(m, "Relu", "relu1", 1, (dq_value *[]){value(m, "a")}, value(m, "b"));
+  dq_node *second = conv(m, "depthwise", value(m, "b"), 8, 8, 3, 8, value(m, "c"));
+  dq_node_set_ints(m->graph, second, "dilations", (int64_t[]){2, 2}, 2);
+  dq_node_set_ints(m->graph, second, "pads", (int64_t[]){1, 1, 1, 1}, 4);
+  node(m, "GlobalAveragePool", "pool", 1, (dq_value *[]){value(m, "c")}, value(m, "d"));
+  node(m, "Flatten", "flatten", 1, (dq_value *[]){value(m, "d")}, value(m, "e"));
+  node(m, "Gemm", "head", 2, (dq_value *[]){value(m, "e"), weight(m, "head.weight", 2, (int64_t[]){8, 4}, 0.5f)},
+       value(m, "y"));
+  output(m, value(m, "y"), 2, (int64_t[]){-1, 4});
+}
+
+// A network whose last layer fits pictures of 32x32 alone; the file calls height and width "?".
+static void make_fussy(maker *m) {
+  dq_value *x = open_input(m, "x", DQ_F32, 4, (dq_dimension[]){{-1, "?"}, {1, NULL}, {-1, "?"}, {-1, "?"}});
+  node(m, "Flatten", "flatten", 1, (dq_value *[]){x}, value(m, "a"));
+  node(m, "Gemm", "head", 2, (dq_value *[]){value(m, "a"), weight(m, "w", 2, (int64_t[]){1024, 2}, 0.1f)}, value(m, "y"));
+  output(m, value(m, "y"), 2, (int64_t[]){-1, 2});
+}
+
+// The same for 7x9 pictures, which nobody would guess.
+static void make_unguessed(maker *m) {
+  make_fussy(m);
+  dq_graph_find(m->graph, "w")->constant->dims[0] = 63;
+}
+
+// Two sequences of open length, and an LSTM, which dq does not run, behind one of them.
+static void make_sequences(maker *m) {
+  const dq_dimension dims[] = {{-1, "N"}, {-1, "length"}, {8, NULL}};
+  dq_value *x = open_input(m, "x", DQ_F32, 3, dims), *z = open_input(m, "z", DQ_F32, 3, dims);
+  dq_value *w = weight(m, "w", 2, (int64_t[]){8, 4}, 0.5f);
+  node(m, "Add", "add", 2, (dq_value *[]){x, z}, value(m, "a"));
+  node(m, "MatMul", "product", 2, (dq_value *[]){value(m, "a"), w}, value(m, "b"));
+  dq_value *lstm[] = {value(m, "b"), weight(m, "lstm.w", 3, (int64_t[]){1, 16, 4}, 0.5f),
+                      weight(m, "lstm.r", 3, (int64_t[]){1, 16, 4}, 0.5f)};
+  dq_node *made = node(m, "LSTM", "lstm", 3, lstm, value(m, "c"));
+  dq_node_set_int(m->graph, made, "hidden_size", 4);
+  node(m, "Relu", "relu", 1, (dq_value *[]){value(m, "c")}, value(m, "y"));
+  output(m, value(m, "y"), 4, (int64_t[]){-1, 1, -1, 4});
+}
+
+// An input of whole numbers.
+static void make_tokens(maker *m) {
+  dq_value *x = open_input(m, "tokens", DQ_I64, 2, (dq_dimension[]){{-1, "N"}, {-1, "length"}});
+  node(m, "Gather", "embed", 2, (dq_value *[]){weight(m, "table", 2, (int64_t[]){100, 8}, 1), x}, value(m, "a"));
+  node(m, "MatMul", "product", 2, (dq_value *[]){value(m, "a"), weight(m, "w", 2, (int64_t[]){8, 4}, 0.5f)}, value(m, "y"));
+  output(m, value(m, "y"), 3, (int64_t[]){-1, -1, 4});
+}
+
 static void make_bad_group(maker *m) {
   dq_value *x = input(m, "x", 4, (int64_t[]){1, 3, 8, 8});
   dq_node *made = conv(m, "conv1", x, 8, 3, 3, 1, value(m, "y"));
@@ -376,6 +437,11 @@ static const struct {
     {"channels_last", make_channels_last},
     {"five_channels", make_five_channels},
     {"high_bias", make_high_bias},
+    {"open_size", make_open_size},
+    {"fussy", make_fussy},
+    {"unguessed", make_unguessed},
+    {"sequences", make_sequences},
+    {"tokens", make_tokens},
 };
 
 // Loads a model and saves it again, for tests that compare the two.

@@ -82,7 +82,7 @@ static dq_amp_job coloured(dq_graph *graph, const dq_amp_options *options, dq_am
                     .value_count = graph->value_count};
   *report = (dq_amp_report){0};
   dq_error error = {0};
-  if (dq_infer(graph, &options->shapes, true, &context, graph->arena, &job.tensors, &error) != DQ_OK)
+  if (dq_infer(graph, &options->shapes, DQ_INFER_TOLERANT, &context, graph->arena, &job.tensors, &error) != DQ_OK)
     fail_msg("%s", error.message);
   job.half = DQ_NEW_ARRAY(graph->arena, graph->value_count, bool);
   assert_int_equal(dq_amp_colour(&job), DQ_OK);

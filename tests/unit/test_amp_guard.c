@@ -66,7 +66,7 @@ static void by_hand(void **state) {
   (void)state;
   dq_graph *graph = network((float[]){2, -1});
   dq_tensor *tensors;
-  assert_int_equal(dq_infer(graph, NULL, false, &context, graph->arena, &tensors, NULL), DQ_OK);
+  assert_int_equal(dq_infer(graph, NULL, DQ_INFER_ALL, &context, graph->arena, &tensors, NULL), DQ_OK);
   dq_bound *bounds = DQ_NEW_ARRAY(graph->arena, graph->value_count, dq_bound);
   dq_bound *x = &bounds[graph->inputs[0]->index];
   assert_int_equal(dq_bound_range(-6, 6, graph->arena, x), DQ_OK);

@@ -86,6 +86,58 @@ static void test_open_batch_and_shared_weight(void **state) {
   dq_graph_free(graph);
 }
 
+// x is N x 2 x H x H at H = 224: a convolution of 3x3 takes 2 off, one of stride 2 halves, flattening multiplies.
+static void test_open_picture(void **state) {
+  (void)state;
+  dq_graph *graph = new_graph("batch");
+  dq_value *x = graph->inputs[0];
+  x->dims = dq_arena_copy(graph->arena, (dq_dimension[]){{-1, "batch"}, {2, NULL}, {-1, "side"}, {-1, "side"}},
+                          4 * sizeof *x->dims);
+  dq_value *w = constant(graph, "w", DQ_F32, 4, (int64_t[]){2, 2, 3, 3});
+  dq_value *y = add(graph, "Conv", x, w, "y"), *z = add(graph, "Conv", x, w, "z");
+  dq_node_set_ints(graph, graph->nodes[1], "strides", (int64_t[]){2, 2}, 2);
+  dq_node_set_ints(graph, graph->nodes[1], "pads", (int64_t[]){1, 1, 1, 1}, 4);
+  add(graph, "Flatten", z, NULL, "flat");
+  add(graph, "Flatten", y, NULL, "odd");
+  dq_cost cost = analyse(graph);
+  assert_string_equal(cost.ports[0].shape, "Nx2xsidexside");
+  assert_string_equal(cost.nodes[0].shape, "Nx2xside-2xside-2");
+  assert_string_equal(cost.nodes[1].shape, "Nx2xside/2xside/2");
+  assert_string_equal(cost.nodes[2].shape, "Nxside*side/2");
+  assert_string_equal(cost.nodes[3].shape, "Nx~98568"); // 2 * 222 * 222: neither a product nor a line
+  assert_string_equal(cost.sizes_text, "side=224");
+  assert_string_equal(cost.sizes_option, "--shape x=N,2,224,224");
+  assert_int_equal(cost.macs, (222 * 222 + 112 * 112) * 2 * 18);
+  assert_string_equal(cost.nodes[1].window.kernel, "3x3");
+  assert_string_equal(cost.nodes[1].window.stride, "2");
+  assert_string_equal(cost.nodes[0].window.stride, "");
+  x->usual = (int64_t[]){0, 0, 32, 32}; // what a model remembers comes before any assumption
+  cost = analyse(graph);
+  assert_int_equal(cost.macs, (30 * 30 + 16 * 16) * 2 * 18);
+  assert_string_equal(cost.sizes_option, "");
+  dq_graph_free(graph);
+}
+
+// Behind an operator that dq does not run nothing is known but what the file declares.
+static void test_declared_shapes(void **state) {
+  (void)state;
+  dq_graph *graph = new_graph("N");
+  dq_value *w = constant(graph, "w", DQ_F32, 4, (int64_t[]){2, 2, 3, 3});
+  dq_value *a = add(graph, "Strange", graph->inputs[0], NULL, "a");
+  add(graph, "Conv", a, w, "y");
+  dq_cost cost = analyse(graph);
+  assert_string_equal(cost.nodes[1].shape, "?");
+  assert_int_equal(cost.incomplete, 2);
+  assert_false(cost.macs_complete);
+  a->type = DQ_F32, a->rank = 4;
+  a->dims = dq_arena_copy(graph->arena, (dq_dimension[]){{1, NULL}, {2, NULL}, {5, NULL}, {5, NULL}}, 4 * sizeof *a->dims);
+  cost = analyse(graph);
+  assert_string_equal(cost.nodes[1].shape, "1x2x3x3");
+  assert_int_equal(cost.macs, 2 * 9 * 18);
+  assert_int_equal(cost.incomplete, 1);
+  dq_graph_free(graph);
+}
+
 static void test_fixed_reshape_keeps_numbers(void **state) {
   (void)state;
   dq_graph *graph = new_graph("N");
@@ -198,6 +250,8 @@ static void test_counts_of_models(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_open_batch_and_shared_weight),
+      cmocka_unit_test(test_open_picture),
+      cmocka_unit_test(test_declared_shapes),
       cmocka_unit_test(test_fixed_reshape_keeps_numbers),
       cmocka_unit_test(test_planned_memory), cmocka_unit_test(test_unknown_operator_is_told),
       cmocka_unit_test(test_integer_products),

@@ -110,7 +110,7 @@ static wire classifier(void) {
 // As with --shape 1,3,6,6, or without it.
 static bool sizes_given;
 static dq_shape_request sizes(void) {
-  static const dq_input_shape only_input = {"", 4, {1, CHANNELS, SIZE, SIZE}};
+  static const dq_input_shape only_input = {.name = "", .rank = 4, .dims = {1, CHANNELS, SIZE, SIZE}};
   return (dq_shape_request){.batch = 1, .inputs = &only_input, .input_count = sizes_given};
 }
 

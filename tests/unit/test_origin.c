@@ -174,6 +174,39 @@ static void test_broken_properties_are_ignored(void **state) {
   assert_int_equal(warnings, 0);
 }
 
+// Sizes of open dimensions but the first come back; what does not fit is ignored with a warning.
+static void test_sizes(void **state) {
+  dq_graph *graph = *state;
+  dq_value *x = dq_graph_find(graph, "x");
+  const dq_dimension dims[] = {{-1, "N"}, {3, NULL}, {-1, "H"}};
+  const dq_input_shape given = {.name = "x", .rank = 3, .dims = {2, 3, 320}};
+  const dq_shape_request request = {.inputs = &given, .input_count = 1};
+  x->is_input = true, x->type = DQ_F32, x->rank = 3, x->dims = dims;
+  graph->inputs = dq_arena_copy(graph->arena, &x, sizeof x);
+  graph->input_count = 1;
+  assert_int_equal(dq_origin_set_preset(graph, "tf", &CONTEXT, NULL), DQ_OK);
+  assert_int_equal(dq_origin_set_sizes(graph, &request, &CONTEXT, NULL), DQ_OK);
+  assert_string_equal(dq_graph_property(graph, "dq"),
+                      "{\"schema\":\"dq-model\",\"version\":1,\"preset\":\"tf\",\"shapes\":{\"x\":[null,null,320]}}");
+  dq_origin_recall_sizes(graph, &CONTEXT);
+  assert_non_null(x->usual);
+  assert_int_equal(x->usual[2], 320);
+  assert_int_equal(x->usual[0], 0);
+  assert_int_equal(warnings, 0);
+  assert_int_equal(dq_origin_set_sizes(graph, NULL, &CONTEXT, NULL), DQ_OK); // what was recalled stays
+  assert_non_null(strstr(dq_graph_property(graph, "dq"), "320"));
+  static const char *const broken[] = {"{\"y\":[1]}", "{\"x\":[null,null,0]}", "{\"x\":[null,4]}", "{\"x\":3}", "[]"};
+  for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+    char text[200];
+    snprintf(text, sizeof text, "{\"schema\":\"dq-model\",\"version\":1,\"shapes\":%s}", broken[i]);
+    assert_int_equal(dq_graph_set_property(graph, "dq", text, NULL), DQ_OK);
+    x->usual = NULL, warnings = 0;
+    dq_origin_recall_sizes(graph, &CONTEXT);
+    assert_null(x->usual);
+    assert_int_equal(warnings, 1);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_steps_compose, start, end),
@@ -181,6 +214,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_broken_channels_are_ignored, start, end),
       cmocka_unit_test_setup_teardown(test_not_comparable, start, end),
       cmocka_unit_test_setup_teardown(test_preset, start, end),
+      cmocka_unit_test_setup_teardown(test_sizes, start, end),
       cmocka_unit_test_setup_teardown(test_broken_properties_are_ignored, start, end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
