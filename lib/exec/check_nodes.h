@@ -9,7 +9,8 @@
 // and values of attributes, shapes of constants, all by the operator's row (dq_operator.check). Shapes of other values
 // are not known here. Sessions begin with it, and so does every transform, so that passes may rely on what it says;
 // passes that make constants call it again, since new constants tell more. DQ_BAD_INPUT names the node. What is not
-// supported passes: commands that need not run it carry it through, a plan refuses it.
+// supported passes: commands that need not run it carry it through, a plan refuses it. DQ_UNSUPPORTED: a version that
+// is not supported, of another form than those that are.
 dq_status dq_check_nodes(const dq_graph *graph, const dq_context *context, dq_error *error);
 
 #endif

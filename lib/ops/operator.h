@@ -90,6 +90,8 @@ const dq_operator *dq_operator_at(int index);
 // The since-version that `opset` selects, 0 when the row does not support it.
 int dq_operator_version(const dq_operator *row, int64_t opset);
 
+// Counts of inputs and outputs, required ones, and types of attributes by the row alone. DQ_BAD_INPUT.
+dq_status dq_operator_fits(const dq_node *node, const dq_operator *row, const dq_context *context, dq_error *error);
 // Finds the row and version of a node and checks counts of inputs and outputs and the types of
 // attributes; unknown attributes are told as warnings. DQ_UNSUPPORTED when there is no row.
 dq_status dq_operator_resolve(const dq_graph *graph, const dq_node *node, const dq_context *context,

@@ -59,6 +59,16 @@ static int required_inputs(const dq_operator *row, const dq_node *node) {
   return row->inputs[1] == DQ_ANY_NUMBER && !row->domain ? node->input_count : row->inputs[0];
 }
 
+dq_status dq_operator_fits(const dq_node *node, const dq_operator *row, const dq_context *context, dq_error *error) {
+  DQ_TRY(check_count(node->input_count, row->inputs, "inputs", error));
+  DQ_TRY(check_count(node->output_count, row->outputs, "outputs", error));
+  for (int i = 0; i < required_inputs(row, node); i++)
+    if (!node->inputs[i])
+      return dq_fail(error, DQ_BAD_INPUT, "input %d is left out but required", i);
+  if (!node->outputs[0]) return dq_fail(error, DQ_BAD_INPUT, "output 0 is left out but required");
+  return check_attributes(node, row, context, error);
+}
+
 static dq_status resolve(const dq_graph *graph, const dq_node *node, const dq_context *context,
                          const dq_operator **row, int *version, dq_error *error) {
   *row = dq_operator_find(node->domain, node->op_type);
@@ -69,13 +79,7 @@ static dq_status resolve(const dq_graph *graph, const dq_node *node, const dq_co
     return dq_fail(error, DQ_UNSUPPORTED,
                    "operator %s is not supported in opset %" PRId64 ", the oldest supported is %d",
                    node->op_type, opset, (*row)->since[0]);
-  DQ_TRY(check_count(node->input_count, (*row)->inputs, "inputs", error));
-  DQ_TRY(check_count(node->output_count, (*row)->outputs, "outputs", error));
-  for (int i = 0; i < required_inputs(*row, node); i++)
-    if (!node->inputs[i])
-      return dq_fail(error, DQ_BAD_INPUT, "input %d is left out but required", i);
-  if (!node->outputs[0]) return dq_fail(error, DQ_BAD_INPUT, "output 0 is left out but required");
-  return check_attributes(node, *row, context, error);
+  return dq_operator_fits(node, *row, context, error);
 }
 
 dq_status dq_with_label(const dq_node *node, dq_status status, dq_error *error) {

@@ -264,6 +264,25 @@ static void domain_of_copies(void **state) {
   }
 }
 
+// Without the import of an operator set no version is supported; passes must not take such nodes for those they know.
+static void versions(void **state) {
+  (void)state;
+  for (int inputs = 0; inputs <= 2; inputs++) {
+    built b = begin();
+    dq_value *weight = constant(&b, DQ_F32, 4, (const int64_t[]){4, 4, 1, 1});
+    node(&b, "Conv", "c", 2, (dq_value *[]){b.x, weight});
+    node(&b, "Add", "y", inputs, (dq_value *[]){value(&b, "c"), b.x});
+    finish(&b, "y");
+    b.graph->opset_count = 0;
+    dq_error error = {0};
+    dq_session session;
+    assert_int_equal(dq_check_nodes(b.graph, &context, &error), inputs == 2 ? DQ_OK : DQ_UNSUPPORTED);
+    assert_int_equal(dq_session_open(&session, b.graph, NULL, &context, &error), DQ_UNSUPPORTED);
+    if (!strstr(error.message, "is not supported in opset 0")) fail_msg("%s", error.message);
+    dq_graph_free(b.graph);
+  }
+}
+
 static int start(void **state) {
   (void)state;
   return dq_context_init(&context, 1, ~0u, NULL) == DQ_OK ? 0 : -1;
@@ -278,6 +297,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(refused_before_passes),
       cmocka_unit_test(left_to_runners),
+      cmocka_unit_test(versions),
       cmocka_unit_test(domain_of_copies),
   };
   return cmocka_run_group_tests(tests, start, end);
