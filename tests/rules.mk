@@ -6,8 +6,7 @@ CHECK_OBJECTS := $(patsubst %.c,$(B)/%.o,$(wildcard tests/check/*.c))
 MODEL_OBJECTS := $(patsubst %.c,$(B)/%.o,$(filter-out %/make_networks.c,$(wildcard tests/models/*.c))) \
   $(B)/tests/unit/wire.o
 NETWORK_OBJECT := $(B)/tests/models/make_networks.o
-FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
-TEST_PROGRAMS = $(UNIT_TESTS) $(B)/dqcheck $(B)/make_networks $(B)/models/.made $(B)/tests/fuzz_replay $(SATURATING)
+TEST_PROGRAMS = $(UNIT_TESTS) $(B)/dqcheck $(B)/make_networks $(B)/models/.made $(FUZZERS) $(SATURATING)
 
 # cmocka's header compares with casts that -Wconversion dislikes.
 $(B)/tests/%.o: OWN_FLAGS += -Wno-conversion -Wno-sign-conversion
@@ -33,10 +32,6 @@ $(B)/make_networks: $(NETWORK_OBJECT) $(B)/libdq.a
 $(B)/models/.made: $(B)/make_models
 	mkdir -p $(@D) && $(B)/make_models $(@D) && touch $@
 
-$(B)/tests/fuzz_replay: $(B)/tests/fuzz/replay_main.o $(B)/tests/fuzz/fuzz_onnx.o $(B)/libdq.a
-	$(call say,LINK)
-	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(LIBRARIES)
-
 # Commands whose convolutions clip pairs of products (tests/saturating).
 SATURATING := $(addprefix $(B)/saturating/,dq dq-run dq-report)
 $(B)/saturating/dq-%: $(B)/saturating/dq
@@ -47,7 +42,7 @@ $(B)/saturating/dq: $(PROGRAM:%.c=$(B)/%.o) $(B)/tests/saturating/clip.o $(B)/li
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -Wl,--wrap=dq_conv_pairs_safe,--wrap=dq_sums16_prepare \
 	  -o $@ $^ $(LIBRARIES)
 
-.PHONY: test tests-built test-aarch64 test-audit test-large test-networks test-saturating unit asan tsan fuzz
+.PHONY: test tests-built test-aarch64 test-audit test-large test-networks test-saturating unit asan tsan
 ## test: install what is missing, build everything, run all tests
 test: deps
 	$(MAKE) -j$(shell nproc) tests-built
@@ -89,16 +84,5 @@ asan:
 tsan:
 	$(SANITIZED) B=build/tsan SANITIZE="-fsanitize=thread"
 	TSAN_OPTIONS=atexit_sleep_ms=0 tests/run build/tsan unit kernels conformance
-
-## fuzz: libFuzzer over every target for FUZZ_SECONDS (60)
-FUZZ_SECONDS ?= 60
-fuzz: $(B)/models/.made
-	@sh cmd/deps.sh fuzz
-	$(MAKE) CC=clang CFLAGS="-O1 -g" WARNINGS=-w B=build/fuzz SANITIZE="-fsanitize=address,undefined,fuzzer-no-link" build/fuzz/libdq.a
-	for t in $(FUZZ_TARGETS); do \
-	  clang -O1 -g -std=c17 -D_GNU_SOURCE -I. -Ibuild/fuzz/generated -fsanitize=address,undefined,fuzzer -o build/fuzz/$$t \
-	    tests/fuzz/fuzz_$$t.c build/fuzz/libdq.a $(LIBRARIES) && mkdir -p build/fuzz/corpus_$$t && \
-	  build/fuzz/$$t -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -max_len=65536 build/fuzz/corpus_$$t $(B)/models || exit 1; \
-	done
 
 -include $(UNIT_TESTS:%=%.d) $(UNIT_SHARED:.o=.d) $(CHECK_OBJECTS:.o=.d) $(MODEL_OBJECTS:.o=.d) $(NETWORK_OBJECT:.o=.d)

@@ -1,0 +1,63 @@
+#!/usr/bin/env bats
+# Files that once crashed programs, took all memory or did not end, in every command: status 0 to 5 within 10 s of
+# processor time, and with --memory 1G at most 1.1 GB. They are not part of the project: skipped without them.
+load common
+export broken=${broken:-${DQ_ASSETS:-$(cd "$BATS_TEST_DIRNAME/../../.." && pwd)/shared}/broken}
+
+setup() {
+  [ -d "$broken" ] || skip "$broken is not there (set DQ_ASSETS)"
+  mkdir "$BATS_TEST_TMPDIR/here"
+  cd "$BATS_TEST_TMPDIR/here"
+  touch faults
+}
+
+# A test has run all its commands, and none has left a line in `faults`.
+teardown() {
+  [ -d "$broken" ] || return 0
+  cat faults
+  [ ! -s faults ]
+}
+
+# try COMMAND...: into `faults` when its status is above 5, or it takes too much time or memory
+try() {
+  local seconds=10 ended memory used
+  if sanitized; then seconds=120; fi
+  python3 "$BATS_TEST_DIRNAME/measured.py" $seconds took "$@" --memory 1G --threads 1 >said 2>&1
+  read -r ended memory used <took
+  if sanitized; then memory=0; fi # shadow memory is resident as well
+  if [[ $ended -gt 5 || $memory -gt 1126 ]]; then
+    printf '%s: status %s, %s MB, %s s\n' "$*" "$ended" "$memory" "$used" >>faults
+    tail -n 5 said >>faults
+  fi
+}
+
+# every COMMAND...: with each file in the place of MODEL
+every() {
+  local file
+  for file in "$broken"/*; do try "${@//MODEL/$file}"; done
+}
+
+@test "broken files in dq-report" { every dq-report MODEL; }
+
+@test "broken files in dq-run" { every dq-run MODEL --data synth:shapes --limit 1; }
+
+@test "broken files in dq-bench" { every dq-bench MODEL --runs 1 --warmup 0; }
+
+@test "broken files in dq-amp" { every dq-amp MODEL -o out.onnx; }
+
+@test "broken files in dq-int8" { every dq-int8 MODEL --data synth:shapes --limit 2 -o out.onnx; }
+
+@test "broken files in dq-tucker" { every dq-tucker MODEL --ratio 0.5 --untimed -o out.onnx; }
+
+@test "broken pictures as data" {
+  local file model="$models/small.onnx"
+  for file in "$broken"/*; do
+    [[ $file != *.onnx ]] || continue
+    echo "$file" >list.txt
+    try dq-run "$model" --data list.txt
+    try dq-report "$model" --data list.txt
+    try dq-int8 "$model" --data list.txt -o out.onnx
+    try dq-amp "$model" --check list.txt -o out.onnx
+    try dq-tucker "$model" --data list.txt --ratio 0.5 --untimed -o out.onnx
+  done
+}
