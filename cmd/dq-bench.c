@@ -259,6 +259,7 @@ static dq_status tell(bench *it, dq_report *report, const dq_context *context, d
   for (int m = 0; m < it->count; m++) DQ_TRY(put_model(times, it, m, context, error));
   if (options->per_layer) {
     dq_table *layers = dq_report_table(report, &layer_layout);
+    dq_table_group(layers);
     for (int m = 0; m < it->count; m++) put_layers(layers, it, m);
   }
   struct rusage usage;

@@ -36,6 +36,7 @@ struct dq_table {
   bool files_only;  // not in text and CSV
   bool not_csv;
   dq_table *head;   // rows that CSV has before these; NULL: none
+  bool grouped;     // pages show the first column once, above the rows it is equal in
   uint64_t files_only_columns; // not in text: bit i is column i
 };
 

@@ -204,6 +204,10 @@ void dq_table_files_only(dq_table *table) {
   if (table) table->files_only = true;
 }
 
+void dq_table_group(dq_table *table) {
+  if (table) table->grouped = true;
+}
+
 void dq_table_column_files_only(dq_table *table, const char *key) {
   int column = table ? find_column(table, key) : -1;
   if (column >= 0 && column < DQ_COLUMNS) table->files_only_columns |= UINT64_C(1) << column;

@@ -91,6 +91,9 @@ void dq_table_not_csv(dq_table *table);
 // Leaves the table out of text and CSV: facts that stand in the other formats only.
 void dq_table_files_only(dq_table *table);
 
+// Pages show the first column, which is a text in every row, as a heading of the rows it is equal in.
+void dq_table_group(dq_table *table);
+
 // Leaves a column out of text.
 void dq_table_column_files_only(dq_table *table, const char *key);
 

@@ -74,3 +74,43 @@ EOF
     --screenshot="$PWD/page.png" "file://$PWD/page.html" 2>/dev/null
   [ "$(od -An -tu1 -j16 -N8 page.png | tr -s ' ')" = " 0 0 4 176 0 0 3 32" ] # 1200 by 800
 }
+
+# broken WIDTH FILE: whether the page has cells, how many with numbers, shapes, types or operators are broken into lines
+# in a window of that width, and the right edge of the last verdict while nothing is scrolled (0: none)
+broken() {
+  cat >frame.html <<EOF
+<!doctype html><body><iframe src="$2" style="width:$1px;height:900px;border:0"></iframe><p id="answer"></p><script>
+onload = () => {
+  const inner = document.querySelector("iframe").contentDocument, range = inner.createRange();
+  const cells = [...inner.querySelectorAll(".wide td, .wide th")].filter(e => e.textContent && !/^[mrp]/.test(e.className));
+  const lines = e => { range.selectNodeContents(e); return new Set([...range.getClientRects()].map(r => r.top)).size; };
+  const verdict = [...inner.querySelectorAll(".wide td")].filter(e => /^(faster|slower|cannot tell)/.test(e.textContent)).pop();
+  document.getElementById("answer").textContent =
+    [cells.length > 10, cells.filter(e => lines(e) > 1).length, verdict ? Math.round(verdict.getBoundingClientRect().right) : 0].join(" ");
+};
+</script>
+EOF
+  timeout 60 chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --allow-file-access-from-files --dump-dom \
+    "file://$PWD/frame.html" 2>/dev/null | sed -n 's/.*<p id="answer">\([^<]*\)<.*/\1/p'
+}
+
+@test "numbers, shapes and operators stay in one line, on a desk and on a phone" {
+  command -v chromium >/dev/null || skip "chromium is not installed: nothing rendered the page"
+  gives 0 dq-report "$root/datasets/shapes.onnx" --html page.html
+  for width in 390 800 1200; do [ "$(broken $width page.html)" = "true 0 0" ]; done
+  gives 0 dq-int8 "$root/datasets/shapes.onnx" --data synth:shapes --limit 8 -o out.onnx --html page.html
+  for width in 390 800 1200; do [ "$(broken $width page.html)" = "true 0 0" ]; done
+}
+
+@test "times on a page: the verdict is in sight, a model's path stands once above its steps" {
+  cp "$root/datasets/shapes.onnx" a.onnx
+  cp a.onnx b.onnx
+  gives 0 dq-bench a.onnx b.onnx --per-layer --runs 6 --html page.html
+  [ "$(sed -n '/<h2>Steps/,$p' page.html | sed 's/<wbr>//g' | grep -o '[ab]\.onnx' | tr '\n' ' ')" = "a.onnx b.onnx " ]
+  run -1 grep -qiE '<script|<link|<img|https?://|url\(|@import' page.html
+  command -v chromium >/dev/null || skip "chromium is not installed: nothing rendered the page"
+  read -r many lines right <<<"$(broken 1200 page.html)"
+  [ "$many $lines" = "true 0" ]
+  [ "$right" -gt 100 ]
+  [ "$right" -lt 1200 ]
+}
