@@ -101,6 +101,8 @@ void dq_columns_lay_out(const dq_table *table, int available, dq_columns *column
 
 dq_status dq_report_print_text(const dq_report *report, const dq_text_style *style, FILE *stream,
                                dq_error *error);
+// The table that CSV writes; NULL: none.
+const dq_table *dq_report_csv_table(const dq_report *report);
 dq_status dq_report_print_csv(const dq_report *report, FILE *stream, dq_error *error);
 dq_status dq_report_print_json(const dq_report *report, FILE *stream, dq_error *error);
 // A text with everything HTML gives a meaning escaped.

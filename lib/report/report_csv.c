@@ -36,9 +36,14 @@ static void print_rows(FILE *stream, const dq_table *table) {
   }
 }
 
-dq_status dq_report_print_csv(const dq_report *report, FILE *stream, dq_error *error) {
+const dq_table *dq_report_csv_table(const dq_report *report) {
   const dq_table *table = report->tables;
   while (table && (table->layout->record || table->files_only || table->not_csv)) table = table->next;
+  return table;
+}
+
+dq_status dq_report_print_csv(const dq_report *report, FILE *stream, dq_error *error) {
+  const dq_table *table = dq_report_csv_table(report);
   if (!table) return dq_fail(error, DQ_USAGE, "there is no table to write as CSV");
   for (int i = 0; i < table->layout->column_count; i++) {
     if (i) fputc(',', stream);

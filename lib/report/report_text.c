@@ -148,7 +148,7 @@ dq_status dq_report_print_text(const dq_report *report, const dq_text_style *sty
   (void)error;
   static const dq_text_style simple = {false, 0};
   if (!style) style = &simple;
-  bool first = true, csv = true; // CSV has the first list
+  bool first = true;
   for (const dq_table *table = report->tables; table; table = table->next) {
     if ((!table->row_count && !table->total) || table->files_only) continue;
     if (!first) fputc('\n', stream);
@@ -157,8 +157,7 @@ dq_status dq_report_print_text(const dq_report *report, const dq_text_style *sty
       fprintf(stream, "%s%s%s\n", style->color ? bold : "", table->layout->title,
               style->color ? plain : "");
     if (table->layout->record) print_record(table, style, stream);
-    else print_list(table, style, csv, stream);
-    csv = csv && table->layout->record;
+    else print_list(table, style, table == dq_report_csv_table(report), stream);
   }
   if (report->notes && !first) fputc('\n', stream);
   for (const dq_report_line *note = report->notes; note; note = note->next) {
