@@ -128,7 +128,7 @@ static void tell_effort(const dq_context *context, double seconds) {
   char features[256];
   struct rusage usage = {0};
   getrusage(RUSAGE_SELF, &usage); // Linux counts memory in kB
-  dq_message(context, DQ_DETAIL, "%.2f s, %.1f MB of memory, threads: %d, instruction sets: %s", seconds,
+  dq_message(context, DQ_DETAIL, "%.2f s, %.1f MiB of memory, threads: %d, instruction sets: %s", seconds,
              (double)usage.ru_maxrss / 1024, dq_pool_threads(context->pool),
              dq_cpu_mask_text(context->cpu, features, sizeof features));
 }
@@ -153,7 +153,7 @@ static dq_status run(const dq_common_options *common, dq_console *console, dq_er
   tell_effort(&context, dq_clock() - start);
   dq_context_deinit(&context);
   if (status == DQ_SYSTEM && !*error->hint && atomic_load(&budget.refused))
-    dq_error_hint(error, "--memory allows %zu MB and %zu MB more were asked for", budget.limit >> 20,
+    dq_error_hint(error, "--memory allows %zu MiB and %zu MiB more were asked for", budget.limit >> 20,
                   (atomic_load(&budget.refused) >> 20) + 1);
   if (stop && status != DQ_CANCELLED) status = dq_fail(error, DQ_CANCELLED, "interrupted");
   return status;

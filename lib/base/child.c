@@ -205,7 +205,7 @@ dq_status dq_child_run(const char *command, const dq_child_options *options,
     close(c.output);
   }
   if (c.dropped)
-    dq_message(context, DQ_WARNING, "output of the command beyond %lld kB was dropped",
+    dq_message(context, DQ_WARNING, "output of the command beyond %lld KiB was dropped",
                (long long)((options->output_limit ? options->output_limit : OUTPUT_LIMIT) >> 10));
   DQ_TRY(dq_check_stop(context, error));
   if (late) return dq_fail(error, DQ_CONDITION, "time limit of %g s", options->time_limit);

@@ -62,7 +62,7 @@ dq_status dq_check_memory(const dq_context *context, size_t bytes, const char *w
   size_t used = atomic_load(&budget->used);
   if (used <= budget->limit && bytes <= budget->limit - used) return DQ_OK;
   char beside[64] = "";
-  if (used >> 20) snprintf(beside, sizeof beside, " beside %zu MB in use", used >> 20);
-  return dq_fail(error, DQ_SYSTEM, "%s needs %zu MB of memory%s, --memory allows %zu MB", what, (bytes >> 20) + 1,
+  if (used >> 20) snprintf(beside, sizeof beside, " beside %zu MiB in use", used >> 20);
+  return dq_fail(error, DQ_SYSTEM, "%s needs %zu MiB of memory%s, --memory allows %zu MiB", what, (bytes >> 20) + 1,
                  beside, budget->limit >> 20);
 }

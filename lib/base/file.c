@@ -20,7 +20,7 @@ typedef struct stream {
 
 static dq_status grow(stream *it, const char *path, dq_error *error) {
   if (it->used == it->most)
-    return dq_fail(error, DQ_SYSTEM, "%s: more than %zu MB, expected a shorter stream", path, it->most >> 20);
+    return dq_fail(error, DQ_SYSTEM, "%s: more than %zu MiB, expected a shorter stream", path, it->most >> 20);
   size_t room = it->room + it->room / 2 + (1 << 16);
   if (room > it->most) room = it->most;
   uint8_t *larger = it->data ? dq_budget_realloc(it->data, room) : dq_budget_alloc(it->budget, room);
@@ -28,7 +28,7 @@ static dq_status grow(stream *it, const char *path, dq_error *error) {
     it->data = larger, it->room = room;
     return DQ_OK;
   }
-  dq_fail(error, DQ_SYSTEM, "%s: out of memory after %zu MB: a stream is read whole, and counts against --memory", path,
+  dq_fail(error, DQ_SYSTEM, "%s: out of memory after %zu MiB: a stream is read whole, and counts against --memory", path,
           it->used >> 20);
   dq_error_hint(error, "a regular file is mapped instead");
   return DQ_SYSTEM;

@@ -68,7 +68,7 @@ typedef struct wire_scan {
 static dq_status take(wire_scan *scan, size_t bytes) {
   if (bytes > scan->limit - scan->memory)
     return dq_fail(scan->error, DQ_BAD_INPUT,
-                   "the file would unpack to more than %zu MB of small parts, far more than it holds",
+                   "the file would unpack to more than %zu MiB of small parts, far more than it holds",
                    scan->limit >> 20);
   scan->memory += bytes;
   return DQ_OK;

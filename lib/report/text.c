@@ -191,6 +191,6 @@ const char *dq_format_count(double count, char *text, size_t size) {
 }
 
 const char *dq_format_bytes(double bytes, char *text, size_t size) {
-  static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   return scaled(bytes, 1024, units, 1, text, size);
 }

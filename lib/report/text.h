@@ -23,7 +23,7 @@ const char *dq_text_fit(const char *text, int columns, char *fitted, size_t size
 
 // All return `text`, which should have 32 bytes or more. NaN and infinities are nan, inf, -inf.
 const char *dq_format_count(double count, char *text, size_t size);   // 352.54 M, powers of 1000
-const char *dq_format_bytes(double bytes, char *text, size_t size);   // 4.7 MB, powers of 1024
+const char *dq_format_bytes(double bytes, char *text, size_t size);   // 4.7 MiB, powers of 1024
 const char *dq_format_percent(double percent, int decimals, char *text, size_t size); // 12.3 %
 const char *dq_format_fixed(double value, int decimals, char *text, size_t size);
 const char *dq_format_significant(double value, int digits, char *text, size_t size);

@@ -14,7 +14,7 @@ Weights too small, now zero:    0
 Weights not rounded to nearest: 152
 SQNR on noise (dB):             86.3
 Casts:                          2
-Bytes cast in a run:            1.1 kB
+Bytes cast in a run:            1.1 KiB
 
 Smaller, not faster: this processor has no float16 arithmetic." ]
   says ""

@@ -79,7 +79,7 @@ first_weight() {
 
 @test "prints 100 MB" {
   tucker 0 'yes line | head -c 100000000; cp "$DQ_MODEL" "$DQ_OUTPUT"'
-  has "output of the command beyond 1024 kB was dropped"
+  has "output of the command beyond 1024 KiB was dropped"
   ((${#stderr} < 2000000))
   sanitized || (ulimit -v 2000000 && gives 0 dq-tucker "$models/small.onnx" --threads 1 --ratio 0.5 --untimed -o out.onnx --retrain \
     'yes line | head -c 100000000 >&2; cp "$DQ_MODEL" "$DQ_OUTPUT"')

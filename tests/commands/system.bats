@@ -30,7 +30,7 @@ plain_line() {
   for verb in int8 run bench; do
     plain_line $verb "$model"
     gives 5 "${line[@]}" "${size[@]}" --memory 50M
-    [[ $stderr =~ ^"dq-$verb: $model: running the network needs "2[0-9]{2}" MB of memory, --memory allows 50 MB"$ ]]
+    [[ $stderr =~ ^"dq-$verb: $model: running the network needs "2[0-9]{2}" MiB of memory, --memory allows 50 MiB"$ ]]
     ! sanitized || continue
     gives 5 bash -c 'ulimit -v 150000 && "$@"' - "${line[@]}" "${size[@]}"
     [[ $stderr =~ ^"dq-$verb: $model: out of memory: "2[0-9]{8}" bytes needed"$ ]]
@@ -40,7 +40,7 @@ plain_line() {
   for verb in amp int8 tucker run report bench; do
     plain_line $verb "$models/small.onnx"
     gives 5 "${line[@]}" --memory 1k
-    has "--memory allows 0 MB"
+    has "--memory allows 0 MiB"
     gives 0 "${line[@]}" --memory 50M
   done
   only out.onnx

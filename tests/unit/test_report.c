@@ -75,9 +75,9 @@ static void numbers(void **state) {
   assert_string_equal(dq_format_count(1000, t, sizeof t), "1.00 k");
   assert_string_equal(dq_format_count(999999, t, sizeof t), "1.00 M");
   assert_string_equal(dq_format_count(-352540000, t, sizeof t), "-352.54 M");
-  assert_string_equal(dq_format_bytes(4942000, t, sizeof t), "4.7 MB");
+  assert_string_equal(dq_format_bytes(4942000, t, sizeof t), "4.7 MiB");
   assert_string_equal(dq_format_bytes(1023, t, sizeof t), "1023 B");
-  assert_string_equal(dq_format_bytes(1024, t, sizeof t), "1.0 kB");
+  assert_string_equal(dq_format_bytes(1024, t, sizeof t), "1.0 KiB");
   assert_string_equal(dq_format_percent(12.345, 1, t, sizeof t), "12.3 %");
   assert_string_equal(dq_format_fixed(-0.001, 2, t, sizeof t), "0.00");
   assert_string_equal(dq_format_fixed(NAN, 2, t, sizeof t), "nan");
