@@ -9,7 +9,7 @@ $(FUZZERS): $(B)/tests/fuzz/%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/driver.o
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE:%,fuzzer-no-link=%) $(LDFLAGS) -o $@ $^ $(LIBRARIES) -lstb
 
-.PHONY: fuzz fuzz-libfuzzer check-long check-long-fuzz
+.PHONY: fuzz fuzz-libfuzzer check-long-fuzz
 ## fuzz: libFuzzer over every target for FUZZ_SECONDS (60), or FUZZ_RUNS inputs
 FUZZ_SECONDS ?= 60
 FUZZ_RUNS ?=
@@ -28,7 +28,6 @@ $(B)/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/mutators.o $(FUZZ_SHARED) 
 	$(Q)$(CC) $(CFLAGS) -fsanitize=address,undefined,fuzzer -o $@ $^ $(LIBRARIES) -lstb
 
 ## check-long-fuzz: 1,000,000 mutated models, 100,000 inputs of each other target
-check-long: check-long-fuzz
 check-long-fuzz: $(FUZZERS) $(B)/models/.made
 	tests/fuzz/replay $(B) --long
 

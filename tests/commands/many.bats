@@ -6,7 +6,7 @@ load common
 within() {
   local seconds=$1 kind=$2 count=$3 expected=$4
   shift 4
-  sanitized && seconds=$((10 * seconds))
+  if sanitized; then seconds=$((10 * seconds)); fi
   make_models --many "$kind" "$count" "$kind.onnx"
   run --separate-stderr bash -c 'ulimit -t "$1" && shift && exec "$@"' limited "$seconds" "$@" "$kind.onnx" --memory 1G -q
   [ "$status" -eq "$expected" ] && return
