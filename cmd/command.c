@@ -35,8 +35,8 @@ static void ask_to_stop(int signal_number) {
   setitimer(ITIMER_REAL, &grace, NULL);
 }
 
-// An empty handler makes writes to a closed pipe fail with EPIPE and, unlike SIG_IGN, is not
-// inherited by the programs that hooks run.
+// An empty handler makes writes to a closed pipe fail with EPIPE, and those beyond the largest size of
+// files (ulimit -f) with EFBIG, and, unlike SIG_IGN, is not inherited by the programs that hooks run.
 static void nothing(int signal_number) { (void)signal_number; }
 
 static void catch_signals(void) {
@@ -44,6 +44,7 @@ static void catch_signals(void) {
   sigemptyset(&action.sa_mask);
   action.sa_handler = nothing;
   sigaction(SIGPIPE, &action, NULL);
+  sigaction(SIGXFSZ, &action, NULL);
   action.sa_handler = leave_now;
   sigaction(SIGALRM, &action, NULL);
   action.sa_handler = ask_to_stop;
@@ -186,6 +187,7 @@ dq_status dq_command_report(const dq_common_options *common, const dq_report *re
 }
 
 int dq_command_main(int argc, char **argv, const dq_command *command) {
+  catch_signals();
   hold_standard_streams();
   // Blocks of pictures and activations go back to the system when they are freed, so that peak memory
   // does not depend on the sizes that came before (glibc would raise its threshold).
@@ -201,7 +203,6 @@ int dq_command_main(int argc, char **argv, const dq_command *command) {
   }
   int status = (int)dq_options_parse(command, argc, argv, common, &error);
   if (status == DQ_OK) {
-    catch_signals();
     dq_console_init(&console, common);
     if (!answer(common, &status, &error)) status = (int)run(common, &console, &error);
   }

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -108,131 +107,6 @@ void dq_file_close(dq_file *file) {
   if (file->mapped) munmap((void *)(uintptr_t)file->data, file->size);
   if (file->heap) dq_budget_free((void *)(uintptr_t)file->data);
   memset(file, 0, sizeof *file);
-}
-
-// Names of open temporary files, for the signal handler; a slot is free when NULL.
-enum { OPEN_OUTPUTS = 16 };
-static _Atomic(char *) open_temporaries[OPEN_OUTPUTS];
-
-static void register_temporary(char *path) {
-  for (int i = 0; i < OPEN_OUTPUTS; i++) {
-    char *none = NULL;
-    if (atomic_compare_exchange_strong(&open_temporaries[i], &none, path)) return;
-  }
-}
-
-static void unregister_temporary(char *path) {
-  for (int i = 0; i < OPEN_OUTPUTS; i++) {
-    char *own = path;
-    if (atomic_compare_exchange_strong(&open_temporaries[i], &own, NULL)) return;
-  }
-}
-
-void dq_output_remove_all(void) {
-  for (int i = 0; i < OPEN_OUTPUTS; i++) {
-    const char *path = open_temporaries[i];
-    if (path) unlink(path);
-  }
-}
-
-// A device or a pipe is written to, never replaced by a file.
-static dq_status open_device(dq_output *output, const char *path, dq_error *error) {
-  output->path = strdup(path);
-  if (!output->path) return dq_fail_memory(error, strlen(path));
-  output->stream = fopen(path, "wbe");
-  if (output->stream) return DQ_OK;
-  dq_fail_errno(error, path);
-  dq_output_discard(output);
-  return DQ_SYSTEM;
-}
-
-// A new file beside `path`, whose name goes into `name` (7 characters longer). The system applies the umask, which a
-// program of several threads cannot read without changing it for a moment. -1: errno says why.
-static int create_temporary(char *name, const char *path) {
-  static const char LETTERS[] = "abcdefghijklmnopqrstuvwxyz0123456789";
-  enum { RANDOM = 6, ATTEMPTS = 100 };
-  size_t length = strlen(path);
-  memcpy(name, path, length);
-  memcpy(name + length, ".XXXXXX", RANDOM + 2);
-  for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-    unsigned char bytes[RANDOM];
-    if (getentropy(bytes, sizeof bytes)) return -1;
-    for (int i = 0; i < RANDOM; i++) name[length + 1 + (size_t)i] = LETTERS[bytes[i] % (sizeof LETTERS - 1)];
-    int descriptor = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0 || errno != EEXIST) return descriptor;
-  }
-  return -1;
-}
-
-dq_status dq_output_open(dq_output *output, const char *path, dq_error *error) {
-  memset(output, 0, sizeof *output);
-  if (!strcmp(path, "-")) {
-    output->stream = stdout;
-    return DQ_OK;
-  }
-  struct stat info;
-  bool exists = !stat(path, &info);
-  if (exists && S_ISDIR(info.st_mode))
-    return dq_fail(error, DQ_SYSTEM, "%s: is a folder, expected a file name", path);
-  if (exists && !S_ISREG(info.st_mode)) return open_device(output, path, error);
-  size_t length = strlen(path);
-  output->path = strdup(path);
-  output->temporary = malloc(length + 16);
-  if (!output->path || !output->temporary) {
-    dq_output_discard(output);
-    return dq_fail_memory(error, length);
-  }
-  int descriptor = create_temporary(output->temporary, path);
-  if (descriptor < 0) {
-    dq_fail_errno(error, path);
-    free(output->temporary);
-    output->temporary = NULL;
-    dq_output_discard(output);
-    return DQ_SYSTEM;
-  }
-  register_temporary(output->temporary);
-  if (!(output->stream = fdopen(descriptor, "wb"))) {
-    dq_fail_errno(error, path);
-    close(descriptor);
-    dq_output_discard(output);
-    return DQ_SYSTEM;
-  }
-  return DQ_OK;
-}
-
-dq_status dq_output_commit(dq_output *output, dq_error *error) {
-  const char *path = output->path ? output->path : "standard output";
-  int failed = fflush(output->stream) || ferror(output->stream);
-  if (output->path && !failed) failed = fsync(fileno(output->stream)) && errno != EINVAL;
-  if (failed) {
-    dq_fail_errno(error, path);
-    dq_output_discard(output);
-    return DQ_SYSTEM;
-  }
-  if (!output->path) return DQ_OK;
-  failed = fclose(output->stream);
-  output->stream = NULL;
-  if (failed || (output->temporary && rename(output->temporary, output->path))) {
-    dq_fail_errno(error, path);
-    dq_output_discard(output);
-    return DQ_SYSTEM;
-  }
-  if (output->temporary) unregister_temporary(output->temporary);
-  free(output->temporary);
-  output->temporary = NULL;
-  dq_output_discard(output);
-  return DQ_OK;
-}
-
-void dq_output_discard(dq_output *output) {
-  if (output->stream && output->path) fclose(output->stream);
-  if (output->temporary) {
-    unlink(output->temporary);
-    unregister_temporary(output->temporary);
-  }
-  free(output->temporary);
-  free(output->path);
-  memset(output, 0, sizeof *output);
 }
 
 void dq_path_folder(const char *path, char *folder, size_t size) {

@@ -2,6 +2,7 @@
 #ifndef DQ_BASE_FILE_H
 #define DQ_BASE_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -29,14 +30,20 @@ void dq_file_close(dq_file *file);
 // their pages leave memory until somebody does.
 void dq_file_forget(const dq_file *file, const uint8_t *data, size_t size);
 
-// A file that appears under its name only when it is complete.
+// A file that appears under its name only when it is complete. Until then it has no name at all where the
+// system can do that (O_TMPFILE), else one of its own, PATH.dq-partN, and is locked (flock).
 typedef struct dq_output {
   FILE *stream;     // write here
-  char *path;       // NULL: standard output
-  char *temporary;  // beside the target; NULL: a device or a pipe, written as it is
+  char *path;       // as given, for messages; NULL: standard output
+  char *target;     // where symbolic links lead; NULL: a device or a pipe, written as it is
+  char *temporary;  // beside the target
+  int lock;         // descriptor that holds the lock until the file has its name
+  bool named;       // `temporary` exists
 } dq_output;
 
-// Fails when the folder is missing or not writable, or the path is a folder. "-" is standard output.
+// Fails when the folder is missing or not writable, or the path is a folder. "-" is standard output. A
+// symbolic link stays, what it points to is written. Files that killed processes left beside the target are
+// removed: those of its temporary names that nobody has locked.
 dq_status dq_output_open(dq_output *output, const char *path, dq_error *error);
 // Flushes, syncs and renames; on failure nothing is left behind and the old file stays.
 dq_status dq_output_commit(dq_output *output, dq_error *error);
@@ -45,6 +52,10 @@ void dq_output_discard(dq_output *output); // safe after commit and on a zeroed 
 // Removes the temporary files of all outputs that are open: for the signal handler of a command,
 // async-signal-safe.
 void dq_output_remove_all(void);
+
+// The path of what is written when `path` is: symbolic links are followed, the last of which may lead to a file
+// that does not exist yet. For free(); NULL with errno when they lead nowhere or there is no memory.
+char *dq_output_target(const char *path);
 
 // Folder part of a path into `folder` ("." when there is none).
 void dq_path_folder(const char *path, char *folder, size_t size);

@@ -1,6 +1,7 @@
 // A graph to a file. Messages that were loaded and not changed are written back as they were; the
 // rest is made anew. Everything made here lives in an arena that is freed at the end.
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/sizes.h"
@@ -364,9 +365,12 @@ static dq_status save_model(model_save *save, const char *path) {
   if (constant_bytes(save->graph) > LARGEST_MESSAGE) {
     if (!strcmp(path, "-"))
       return dq_fail(save->error, DQ_USAGE, "a model over 2 GB needs a file name, not standard output");
-    const char *slash = strrchr(path, '/');
-    char *data_path = dq_arena_printf(save->arena, "%s.data", path);
-    save->data_name = dq_arena_printf(save->arena, "%s.data", slash ? slash + 1 : path);
+    char *target = dq_output_target(path); // the data are beside the file, not beside a link to it
+    if (!target) return dq_fail_errno(save->error, path);
+    const char *slash = strrchr(target, '/');
+    char *data_path = dq_arena_printf(save->arena, "%s.data", target);
+    save->data_name = dq_arena_printf(save->arena, "%s.data", slash ? slash + 1 : target);
+    free(target);
     if (!data_path || !save->data_name) return no_memory(save);
     DQ_TRY(dq_output_open(&data, data_path, save->error));
     save->data = &data;

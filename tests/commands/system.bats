@@ -115,3 +115,38 @@ hint: see 'dq-${line%% *} --help'"
   done
   only a.html a.onnx b.html b.onnx same.html same.onnx
 }
+
+# small.onnx has more than 2 kB, as have reports.
+@test "files may not become as large as needed" {
+  local verb
+  for verb in amp int8 tucker; do
+    command_line $verb "$models/small.onnx" out.onnx
+    gives 5 bash -c 'ulimit -f 2 && "$@"' - "${line[@]}"
+    has "dq-$verb: out.onnx: File too large"
+  done
+  gives 5 bash -c 'ulimit -f 2 && "$@"' - dq-report "$models/small.onnx" --html page.html
+  has "dq-report: page.html: File too large"
+  only
+}
+
+@test "an output that is a symbolic link" {
+  mkdir there
+  ln -s there/out.onnx link.onnx
+  for _ in 1 2; do
+    gives 0 dq-amp "$models/small.onnx" -o link.onnx
+    [ -L link.onnx ]
+    [ -f there/out.onnx ]
+    [ "$(ls -A there)" = out.onnx ]
+  done
+  gives 0 dq-report link.onnx
+  ln -s missing/out.onnx nowhere.onnx
+  gives 5 dq-amp "$models/small.onnx" -o nowhere.onnx
+  says "dq-amp: nowhere.onnx: No such file or directory"
+  only there link.onnx nowhere.onnx
+}
+
+@test "what a killed process left is removed by who writes the same file next" {
+  touch out.onnx.dq-part0 out.onnx.dq-part3 out.onnx.dq-part out.onnx.dq-partial other.onnx.dq-part0
+  gives 0 dq-amp "$models/small.onnx" -o out.onnx
+  only out.onnx out.onnx.dq-part out.onnx.dq-partial other.onnx.dq-part0
+}
