@@ -6,6 +6,7 @@
 
 #include "cmd/command.h"
 #include "cmd/study.h"
+#include "lib/graph/patterns.h"
 #include "lib/eval/decode.h"
 #include "lib/onnx/onnx.h"
 #include "lib/passes/origin.h"
@@ -278,6 +279,10 @@ static dq_status report_one(const report_options *options, dq_report *report, dq
   dq_status status = dq_study_run(&study, options->common.operands[0], reference, &wanted, context, arena, error);
   if (status == DQ_OK) {
     dq_report_interface(report, &study.cost);
+    const dq_graph *const graphs[] = {study.graph, reference};
+    status = dq_patterns_check("only", options->only.items, options->only.count, graphs, reference ? 2 : 1, error);
+  }
+  if (status == DQ_OK) {
     table = put_main(options, report, &study, &filter);
     dq_report_operators(report, &study.cost);
     dq_report_weights(report, study.odd_weights, study.odd_weight_count);

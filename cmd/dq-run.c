@@ -8,6 +8,7 @@
 #include "cmd/convolutions.h"
 #include "cmd/data.h"
 #include "datasets/npy.h"
+#include "lib/base/nearest.h"
 #include "lib/eval/node_suite.h"
 #include "lib/eval/runner.h"
 #include "lib/passes/origin.h"
@@ -183,8 +184,12 @@ static dq_status check_names(const dq_graph *graph, const dq_shape_request *requ
     if (value && value->is_input && !value->constant) continue;
     if (!inputs) return dq_fail(error, DQ_USAGE, "--input: the model has no inputs");
     if (!name[0]) return dq_fail(error, DQ_USAGE, "--input: the model has %d inputs, give NAME=FILE.npy", inputs);
+    dq_nearest nearest = dq_nearest_begin(name);
+    for (int p = 0; p < graph->input_count; p++)
+      if (!graph->inputs[p]->constant) dq_nearest_offer(&nearest, graph->inputs[p]->name);
     dq_fail(error, DQ_USAGE, "--input: the model has no input '%s'", name);
-    dq_error_hint(error, inputs == 1 ? "its input is '%s'" : "one of its inputs is '%s'", only->name);
+    if (nearest.name) dq_error_hint(error, "did you mean '%s'?", nearest.name);
+    else dq_error_hint(error, inputs == 1 ? "its input is '%s'" : "one of its inputs is '%s'", only->name);
     return DQ_USAGE;
   }
   return DQ_OK;
@@ -208,7 +213,7 @@ static dq_status fill_inputs(const dq_shape_request *request, dq_tensor *const *
 }
 
 // One way to compute convolutions: the one asked for, or the usual.
-static dq_status set_convolutions(const run_options *options, const char *usual, dq_arena *arena,
+static dq_status set_convolutions(const run_options *options, const dq_graph *graph, const char *usual, dq_arena *arena,
                                   dq_session_options *session, dq_error *error) {
   dq_convolutions *ways;
   int count;
@@ -216,7 +221,7 @@ static dq_status set_convolutions(const run_options *options, const char *usual,
   if (count > 1) return dq_fail(error, DQ_USAGE, "option '--conv': one algorithm for all layers, %d given", count);
   session->convolutions = ways->settings;
   session->convolution_count = ways->count;
-  return DQ_OK;
+  return dq_conv_settings_check(ways->settings, ways->count, &graph, 1, error);
 }
 
 static dq_status run_files(const run_options *options, dq_graph *graph, dq_arena *arena,
@@ -224,7 +229,7 @@ static dq_status run_files(const run_options *options, dq_graph *graph, dq_arena
   dq_session_options session_options = {.plain = options->plain, .spent = graph};
   dq_tensor **tensors = DQ_NEW_ARRAY(arena, options->inputs.count, dq_tensor *);
   if (!tensors) return dq_fail_memory(error, 0);
-  DQ_TRY(set_convolutions(options, "direct", arena, &session_options, error));
+  DQ_TRY(set_convolutions(options, graph, "direct", arena, &session_options, error));
   DQ_TRY(read_inputs(options, graph, arena, &session_options.shapes, tensors, error));
   DQ_TRY(check_names(graph, &session_options.shapes, options->inputs.count, error));
   dq_session session;
@@ -270,7 +275,7 @@ static dq_status run_pictures(const run_options *options, dq_plan *plan, dq_data
 static dq_status run_data(const run_options *options, dq_graph *graph, dq_arena *arena,
                           const dq_context *context, dq_error *error) {
   dq_session_options session_options = {.plain = options->plain, .spent = graph};
-  DQ_TRY(set_convolutions(options, "auto", arena, &session_options, error));
+  DQ_TRY(set_convolutions(options, graph, "auto", arena, &session_options, error));
   DQ_TRY(dq_read_shapes(&options->shapes, graph, 1, arena, &session_options.shapes, error));
   dq_data *data = NULL;
   dq_data_arguments arguments = options->data;

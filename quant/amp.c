@@ -5,6 +5,7 @@
 
 #include "lib/exec/check_nodes.h"
 #include "lib/exec/sizes.h"
+#include "lib/graph/patterns.h"
 #include "lib/passes/origin.h"
 #include "quant/amp_internal.h"
 
@@ -92,6 +93,8 @@ dq_status dq_amp_convert(dq_graph *graph, const dq_amp_options *options, dq_amp_
 
 dq_status dq_amp_apply(dq_graph *graph, const dq_amp_options *options, dq_amp_report *report,
                        const dq_context *context, dq_error *error) {
+  const dq_graph *const graphs[] = {graph};
+  DQ_TRY(dq_patterns_check("deny-node", options->deny_nodes, options->deny_node_count, graphs, 1, error));
   dq_origin *origin = dq_origin_begin(graph, "dq-amp"); // values keep their names and meaning
   if (!origin) return dq_fail_memory(error, 0);
   dq_status status = dq_amp_convert(graph, options, report, context, error);

@@ -1,9 +1,9 @@
 // Colours of nodes: which must compute in float16, which must not, and which are free for amp_cut.c.
-#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/graph/patterns.h"
 #include "quant/amp_internal.h"
 
 // Inputs that stay float32 whatever the precision of the node, from the operators' type rules.
@@ -46,7 +46,7 @@ static bool is_listed(const char *const *names, int count, const char *name) {
 
 static bool is_denied_by_name(const dq_amp_options *options, const dq_node *node) {
   for (int i = 0; i < options->deny_node_count; i++)
-    if (!fnmatch(options->deny_nodes[i], node->name, 0)) return true;
+    if (dq_pattern_fits(options->deny_nodes[i], node)) return true;
   return false;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/exec/check_nodes.h"
+#include "lib/graph/patterns.h"
 #include "quant/amp.h"
 #include "quant/int8_internal.h"
 #include "quant/qoperator.h"
@@ -99,6 +100,9 @@ dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *o
                         dq_int8_report *report, const dq_context *context, dq_error *error) {
   *report = (dq_int8_report){.nothing_to_do = dq_int8_is_quantized(graph)};
   DQ_TRY(dq_check_nodes(graph, context, error));
+  const dq_graph *const graphs[] = {graph};
+  DQ_TRY(dq_patterns_check("exclude", options->exclude, options->exclude_count, graphs, 1, error));
+  DQ_TRY(dq_patterns_check("only", options->only, options->only_count, graphs, 1, error));
   if (report->nothing_to_do) return DQ_OK;
   if (!data && !options->table) return dq_fail(error, DQ_USAGE, "neither data nor a table is given");
   bool mixed = !options->table && leaves_any(options->precision);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/graph/patterns.h"
 #include "quant/int8_internal.h"
 
 static bool is_float(const dq_int8_job *job, const dq_value *value) {
@@ -32,17 +33,22 @@ static void mark_shared(dq_int8_job *job, const dq_value *value, const dq_value 
   job->choices[value->index].shares = root_of(job, with->index);
 }
 
-static bool matches(const char *const *patterns, int count, const char *name) {
+static bool matches(const char *const *patterns, int count, const dq_node *node) {
   for (int i = 0; i < count; i++)
-    if (!fnmatch(patterns[i], name, 0)) return true;
+    if (dq_pattern_fits(patterns[i], node)) return true;
+  return false;
+}
+
+static bool is_listed(const char *const *names, int count, const char *name) {
+  for (int i = 0; i < count; i++)
+    if (!fnmatch(names[i], name, 0)) return true;
   return false;
 }
 
 static bool is_excluded(const dq_int8_options *options, const dq_node *node) {
-  return matches(options->exclude, options->exclude_count, node->name) ||
-         (options->only_count && !matches(options->only, options->only_count, node->name)) ||
-         (options->operator_count &&
-          !matches(options->operators, options->operator_count, node->op_type));
+  return matches(options->exclude, options->exclude_count, node) ||
+         (options->only_count && !matches(options->only, options->only_count, node)) ||
+         (options->operator_count && !is_listed(options->operators, options->operator_count, node->op_type));
 }
 
 static const char by_half[] = "float16 by --precision", by_float[] = "float32 by --precision";

@@ -42,13 +42,15 @@ static dq_status load_model(dq_bench_model *model, const dq_bench_subject *subje
   return DQ_OK;
 }
 
-// What is given is for an input of some model; sizes that one remembers are those of all.
-static dq_status settle_sizes(dq_bench_model *models, int count, const dq_bench_options *options, dq_arena *arena,
-                              dq_error *error) {
+// What is given is for an input or a node of some model; sizes that one remembers are those of all.
+static dq_status check_names(dq_bench_model *models, const dq_bench_subject *subjects, int count,
+                             const dq_bench_options *options, dq_arena *arena, dq_error *error) {
   const dq_graph **graphs = DQ_NEW_ARRAY(arena, count, const dq_graph *);
   if (!graphs) return dq_fail_memory(error, (size_t)count * sizeof *graphs);
   for (int m = 0; m < count; m++) graphs[m] = models[m].graph;
   for (int m = 0; m < count * count; m++) DQ_TRY(dq_sizes_share(models[m / count].graph, graphs[m % count], error));
+  for (int m = 0; m < count; m++)
+    DQ_TRY(dq_conv_settings_check(subjects[m].convolutions, subjects[m].convolution_count, graphs, count, error));
   return dq_input_names(graphs, count, &options->shapes, error);
 }
 
@@ -163,7 +165,7 @@ dq_status dq_bench_run(dq_bench_model *models, const dq_bench_subject *subjects,
                        dq_arena *arena, dq_error *error) {
   memset(models, 0, (size_t)count * sizeof *models);
   for (int m = 0; m < count; m++) DQ_TRY(load_model(&models[m], &subjects[m], context, error));
-  DQ_TRY(settle_sizes(models, count, options, arena, error));
+  DQ_TRY(check_names(models, subjects, count, options, arena, error));
   for (int m = 0; m < count; m++)
     DQ_TRY(open_model(&models[m], &subjects[m], options, context, arena, error));
   DQ_TRY(run_turns(models, subjects, count, options, rounds, context, error));

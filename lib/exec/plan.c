@@ -7,6 +7,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/exec/plan_internal.h"
+#include "lib/graph/patterns.h"
 
 static dq_status make_steps(dq_plan *plan, dq_error *error) {
   const dq_graph *graph = plan->graph;
@@ -55,6 +56,12 @@ static dq_status check_types(const dq_plan *plan, dq_error *error) {
                        dq_dtype_name(input->constant->type));
     }
   }
+  return DQ_OK;
+}
+
+dq_status dq_conv_settings_check(const dq_conv_setting *settings, int count, const dq_graph *const *graphs,
+                                 int graph_count, dq_error *error) {
+  for (int i = 0; i < count; i++) DQ_TRY(dq_patterns_check("conv", &settings[i].pattern, 1, graphs, graph_count, error));
   return DQ_OK;
 }
 

@@ -14,6 +14,10 @@ typedef struct dq_conv_setting {
   int algorithm;
 } dq_conv_setting;
 
+// Every pattern fits a node of some graph; else DQ_USAGE with the nearest name.
+dq_status dq_conv_settings_check(const dq_conv_setting *settings, int count, const dq_graph *const *graphs,
+                                 int graph_count, dq_error *error);
+
 typedef struct dq_plan_options {
   dq_shape_request shapes;
   const dq_conv_setting *convolutions; // the last that fits a node counts
