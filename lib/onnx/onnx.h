@@ -5,7 +5,7 @@
 #include "lib/base/context.h"
 #include "lib/graph/graph.h"
 
-enum { DQ_OPSET_OLDEST = 7, DQ_OPSET_NEWEST = 22, DQ_IR_OLDEST = 3, DQ_IR_NEWEST = 13 };
+enum { DQ_OPSET_OLDEST = 7, DQ_OPSET_NEWEST = 28, DQ_IR_OLDEST = 3, DQ_IR_NEWEST = 14 };
 
 // Loads a model. `path` "-" is standard input. Weights stay in the mapped file where their place is
 // aligned for their type, and are copied once where it is not. Everything not understood is kept and

@@ -67,7 +67,7 @@ ACTIVATION(LeakyRelu, (1, 6, 16), DQ_GRAIN, "alpha", 0.01f, NULL, 0, x < 0 ? a *
 ACTIVATION(Elu, (1, 6, 22), DQ_GRAIN_FUNCTION, "alpha", 1, NULL, 0, x < 0 ? a * expm1(x) : x)
 ACTIVATION(Selu, (1, 6, 22), DQ_GRAIN_FUNCTION, "alpha", 1.67326319217681884765625f, "gamma",
            1.05070102214813232421875f, x > 0 ? b * x : b * (a * expm1(x)))
-ACTIVATION(Celu, (12), DQ_GRAIN_FUNCTION, "alpha", 1, NULL, 0, x > 0 ? x : a * expm1(x / a))
+ACTIVATION(Celu, (12, 28), DQ_GRAIN_FUNCTION, "alpha", 1, NULL, 0, x > 0 ? x : a * expm1(x / a))
 ACTIVATION(HardSigmoid, (1, 6, 22), DQ_GRAIN, "alpha", 0.2f, "beta", 0.5f,
            UNIT_CLAMPED(a * x + b))
 ACTIVATION(ThresholdedRelu, (10, 22), DQ_GRAIN, "alpha", 1, NULL, 0, x > a ? x : 0)

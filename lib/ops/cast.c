@@ -161,12 +161,13 @@ static dq_status infer_CastLike(dq_op *op) {
 }
 
 static const dq_attribute_rule cast_attributes[] = {{"to", DQ_ATTRIBUTE_INT, true},
+                                                    {"round_mode", DQ_ATTRIBUTE_STRING, false}, // of float8e8m0
                                                     {"saturate", DQ_ATTRIBUTE_INT, false},
                                                     {0}};
 
 const dq_operator dq_op_Cast = {
     .name = "Cast",
-    .since = {6, 9, 13, 19, 21},
+    .since = {6, 9, 13, 19, 21, 23, 24, 25},
     .inputs = {1, 1},
     .outputs = {1, 1},
     .types = DQ_TYPES_ALL,
@@ -179,7 +180,7 @@ const dq_operator dq_op_Cast = {
 
 const dq_operator dq_op_CastLike = {
     .name = "CastLike",
-    .since = {15, 19, 21},
+    .since = {15, 19, 21, 23, 24, 25},
     .inputs = {2, 2},
     .outputs = {1, 1},
     .types = DQ_TYPES_ALL,

@@ -52,7 +52,7 @@ static dq_status run(dq_op *op) {
 
 const dq_operator dq_op_Compress = {
     .name = "Compress",
-    .since = {9, 11},
+    .since = {9, 11, 28},
     .inputs = {2, 2},
     .outputs = {1, 1},
     .types = DQ_TYPES_ALL,

@@ -63,7 +63,7 @@ static dq_status run_Constant(dq_op *op) {
 
 const dq_operator dq_op_Constant = {
     .name = "Constant",
-    .since = {1, 9, 11, 12, 13, 19, 21},
+    .since = {1, 9, 11, 12, 13, 19, 21, 23, 24, 25},
     .inputs = {0, 0},
     .outputs = {1, 1},
     .types = DQ_TYPES_ALL,
@@ -113,7 +113,7 @@ static dq_status run_ConstantOfShape(dq_op *op) {
 static const dq_attribute_rule fill_attributes[] = {{"value", DQ_ATTRIBUTE_TENSOR, false}, {0}};
 const dq_operator dq_op_ConstantOfShape = {
     .name = "ConstantOfShape",
-    .since = {9, 20, 21},
+    .since = {9, 20, 21, 23, 24, 25},
     .inputs = {1, 1},
     .outputs = {1, 1},
     .types = DQ_BIT(DQ_I64),
@@ -175,10 +175,11 @@ static dq_status run_Range(dq_op *op) {
 
 const dq_operator dq_op_Range = {
     .name = "Range",
-    .since = {11},
+    .since = {11, 27},
     .inputs = {3, 3},
     .outputs = {1, 1},
     .types = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64) | DQ_BIT(DQ_I16) | DQ_BIT(DQ_I32) | DQ_BIT(DQ_I64),
+    .attributes = (const dq_attribute_rule[]){{"stash_type", DQ_ATTRIBUTE_INT, false}, {0}}, // of float16 alone
     .infer = infer_Range,
     .run = run_Range,
     .colour = DQ_DENY,

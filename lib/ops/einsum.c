@@ -194,7 +194,7 @@ static dq_status run(dq_op *op) {
 
 const dq_operator dq_op_Einsum = {
     .name = "Einsum",
-    .since = {12},
+    .since = {12, 28},
     .inputs = {1, DQ_ANY_NUMBER},
     .outputs = {1, 1},
     .types = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64) | DQ_BIT(DQ_I32),

@@ -81,7 +81,7 @@ static dq_status run_Mod(dq_op *op) {
   bool like_dividend = dq_node_int(op->node, "fmod", 0) != 0;
   return dq_elementwise(op, like_dividend ? loops_Fmod : loops_Mod, NULL, DQ_GRAIN);
 }
-ROW(Mod, (10, 13), DQ_TYPES_NUMBER, fmod_attributes, dq_infer_binary, DQ_DENY, DQ_QUANTIZE_NOT,
+ROW(Mod, (10, 13, 28), DQ_TYPES_NUMBER, fmod_attributes, dq_infer_binary, DQ_DENY, DQ_QUANTIZE_NOT,
     DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE)
 
 // ---- Pow: the exponent may have any type of number; parameter 0 says which ----
@@ -154,13 +154,17 @@ BITS(BitwiseAnd, x &y)
 BITS(BitwiseOr, x | y)
 BITS(BitwiseXor, x ^ y)
 
-// Shifting out all bits gives 0.
+// Shifting out all bits, or by less than none, gives 0, or -1 of a negative number to the right.
 #define SHIFT(x, operation, y) ((y) < 8 * sizeof(x) ? (uint64_t)(x)operation(y) : 0)
 DQ_EACH_UNSIGNED(DQ_LOOP2, ShiftLeft, SHIFT(x, <<, y))
 DQ_EACH_UNSIGNED(DQ_LOOP2, ShiftRight, SHIFT(x, >>, y))
-static dq_loop *const loops_ShiftLeft[DQ_LOOP_TYPES] = {DQ_EACH_UNSIGNED(DQ_LOOP_ENTRY, ShiftLeft)};
+#define WITHIN(x, y) ((y) >= 0 && (y) < (int)(8 * sizeof(x)))
+DQ_EACH_SIGNED(DQ_LOOP2, ShiftLeft, WITHIN(x, y) ? (int64_t)((uint64_t)x << y) : 0)
+DQ_EACH_SIGNED(DQ_LOOP2, ShiftRight, WITHIN(x, y) ? x >> y : x < 0 ? -1 : 0)
+static dq_loop *const loops_ShiftLeft[DQ_LOOP_TYPES] = {
+    DQ_EACH_UNSIGNED(DQ_LOOP_ENTRY, ShiftLeft) DQ_EACH_SIGNED(DQ_LOOP_ENTRY, ShiftLeft)};
 static dq_loop *const loops_ShiftRight[DQ_LOOP_TYPES] = {
-    DQ_EACH_UNSIGNED(DQ_LOOP_ENTRY, ShiftRight)};
+    DQ_EACH_UNSIGNED(DQ_LOOP_ENTRY, ShiftRight) DQ_EACH_SIGNED(DQ_LOOP_ENTRY, ShiftRight)};
 static dq_status run_BitShift(dq_op *op) {
   const char *direction = dq_node_string(op->node, "direction", "");
   bool left = !strcmp(direction, "LEFT");
@@ -169,7 +173,7 @@ static dq_status run_BitShift(dq_op *op) {
                       direction);
   return dq_elementwise(op, left ? loops_ShiftLeft : loops_ShiftRight, NULL, DQ_GRAIN);
 }
-ROW(BitShift, (11), DQ_TYPES_UNSIGNED, shift_attributes, dq_infer_binary, DQ_FOLLOW,
+ROW(BitShift, (11, 28), DQ_TYPES_INTEGER, shift_attributes, dq_infer_binary, DQ_FOLLOW,
     DQ_QUANTIZE_NOT, DQ_OP_IN_PLACE)
 
 // ---- Logic ----

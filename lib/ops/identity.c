@@ -15,7 +15,7 @@ static dq_status run_Identity(dq_op *op) {
 
 const dq_operator dq_op_Identity = {
     .name = "Identity",
-    .since = {1, 13, 14, 16, 19, 21},
+    .since = {1, 13, 14, 16, 19, 21, 23, 24, 25},
     .inputs = {1, 1},
     .outputs = {1, 1},
     .types = DQ_TYPES_ALL,

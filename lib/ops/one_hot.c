@@ -45,7 +45,7 @@ static dq_status run(dq_op *op) {
 
 const dq_operator dq_op_OneHot = {
     .name = "OneHot",
-    .since = {9, 11},
+    .since = {9, 11, 28},
     .inputs = {3, 3},
     .outputs = {1, 1},
     .types = DQ_TYPES_NUMBER,

@@ -167,7 +167,7 @@ static dq_status run(dq_op *op) {
 
 const dq_operator dq_op_Pad = {
     .name = "Pad",
-    .since = {1, 2, 11, 13, 18, 19, 21},
+    .since = {1, 2, 11, 13, 18, 19, 21, 23, 24, 25},
     .inputs = {1, 4},
     .outputs = {1, 1},
     .types = DQ_TYPES_ALL,

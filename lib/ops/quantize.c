@@ -157,7 +157,7 @@ static const dq_attribute_rule linear_attributes[] = {{"axis", DQ_ATTRIBUTE_INT,
                                                       {0}};
 const dq_operator dq_op_QuantizeLinear = {
     .name = "QuantizeLinear",
-    .since = {10, 13, 19, 21},
+    .since = {10, 13, 19, 21, 23, 24, 25, 28},
     .inputs = {2, 3},
     .outputs = {1, 1},
     .types = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F16) | DQ_BIT(DQ_I32),
@@ -211,7 +211,7 @@ static dq_status run_DequantizeLinear(dq_op *op) {
 
 const dq_operator dq_op_DequantizeLinear = {
     .name = "DequantizeLinear",
-    .since = {10, 13, 19, 21},
+    .since = {10, 13, 19, 21, 23, 24, 25, 28},
     .inputs = {2, 3},
     .outputs = {1, 1},
     .types = NARROW | DQ_BIT(DQ_I32),

@@ -126,7 +126,7 @@ static dq_status infer_unsqueeze(dq_op *op) {
 
 const dq_operator dq_op_Reshape = {
     .name = "Reshape",
-    .since = {1, 5, 13, 14, 19, 21},
+    .since = {1, 5, 13, 14, 19, 21, 23, 24, 25},
     .inputs = {1, 2},
     .outputs = {1, 1},
     .types = DQ_TYPES_ALL,
@@ -143,7 +143,7 @@ const dq_operator dq_op_Reshape = {
 
 const dq_operator dq_op_Flatten = {
     .name = "Flatten",
-    .since = {1, 9, 11, 13, 21},
+    .since = {1, 9, 11, 13, 21, 23, 24, 25},
     .inputs = {1, 1},
     .outputs = {1, 1},
     .types = DQ_TYPES_ALL,
@@ -157,7 +157,7 @@ const dq_operator dq_op_Flatten = {
 
 const dq_operator dq_op_Squeeze = {
     .name = "Squeeze",
-    .since = {1, 11, 13, 21},
+    .since = {1, 11, 13, 21, 23, 24, 25},
     .inputs = {1, 2},
     .outputs = {1, 1},
     .types = DQ_TYPES_ALL,
@@ -171,7 +171,7 @@ const dq_operator dq_op_Squeeze = {
 
 const dq_operator dq_op_Unsqueeze = {
     .name = "Unsqueeze",
-    .since = {1, 11, 13, 21},
+    .since = {1, 11, 13, 21, 23, 24, 25},
     .inputs = {1, 2},
     .outputs = {1, 1},
     .types = DQ_TYPES_ALL,

@@ -47,7 +47,7 @@ static dq_status run(dq_op *op) {
 
 const dq_operator dq_op_ReverseSequence = {
     .name = "ReverseSequence",
-    .since = {10},
+    .since = {10, 28},
     .inputs = {2, 2},
     .outputs = {1, 1},
     .types = DQ_TYPES_ALL,

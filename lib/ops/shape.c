@@ -35,7 +35,7 @@ static dq_status run_size(dq_op *op) {
 
 const dq_operator dq_op_Shape = {
     .name = "Shape",
-    .since = {1, 13, 15, 19, 21},
+    .since = {1, 13, 15, 19, 21, 23, 24, 25},
     .inputs = {1, 1},
     .outputs = {1, 1},
     .types = DQ_TYPES_ALL,
@@ -51,7 +51,7 @@ const dq_operator dq_op_Shape = {
 
 const dq_operator dq_op_Size = {
     .name = "Size",
-    .since = {1, 13, 19, 21},
+    .since = {1, 13, 19, 21, 23, 24, 25},
     .inputs = {1, 1},
     .outputs = {1, 1},
     .types = DQ_TYPES_ALL,

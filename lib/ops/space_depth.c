@@ -115,21 +115,25 @@ static dq_status infer_space_to_depth(dq_op *op) {
 
 static dq_status run_space_to_depth(dq_op *op) {
   const int64_t *d = op->inputs[0]->dims;
+  static const int depth_first[] = {0, 3, 5, 1, 2, 4}, depth_last[] = {0, 1, 3, 5, 2, 4};
   int64_t b;
+  bool columns_first;
   DQ_TRY(read_block(op, &b));
-  return permute(op, (const int64_t[]){d[0], d[1], d[2] / b, b, d[3] / b, b},
-                 (const int[]){0, 3, 5, 1, 2, 4});
+  DQ_TRY(read_mode(op, &columns_first));
+  return permute(op, (const int64_t[]){d[0], d[1], d[2] / b, b, d[3] / b, b}, columns_first ? depth_last : depth_first);
 }
+
+static const dq_attribute_rule depth_attributes[] = {{"blocksize", DQ_ATTRIBUTE_INT, true},
+                                                     {"mode", DQ_ATTRIBUTE_STRING, false}, // SpaceToDepth: from 28 on
+                                                     {0}};
 
 const dq_operator dq_op_DepthToSpace = {
     .name = "DepthToSpace",
-    .since = {1, 11, 13},
+    .since = {1, 11, 13, 28},
     .inputs = {1, 1},
     .outputs = {1, 1},
     .types = DQ_TYPES_ALL,
-    .attributes = (const dq_attribute_rule[]){{"blocksize", DQ_ATTRIBUTE_INT, true},
-                                              {"mode", DQ_ATTRIBUTE_STRING, false},
-                                              {0}},
+    .attributes = depth_attributes,
     .infer = infer_depth_to_space,
     .run = run_depth_to_space,
     .colour = DQ_FOLLOW,
@@ -138,11 +142,11 @@ const dq_operator dq_op_DepthToSpace = {
 
 const dq_operator dq_op_SpaceToDepth = {
     .name = "SpaceToDepth",
-    .since = {1, 13},
+    .since = {1, 13, 28},
     .inputs = {1, 1},
     .outputs = {1, 1},
     .types = DQ_TYPES_ALL,
-    .attributes = (const dq_attribute_rule[]){{"blocksize", DQ_ATTRIBUTE_INT, true}, {0}},
+    .attributes = depth_attributes,
     .infer = infer_space_to_depth,
     .run = run_space_to_depth,
     .colour = DQ_FOLLOW,

@@ -151,7 +151,7 @@ static dq_status run(dq_op *op) {
 
 const dq_operator dq_op_TopK = {
     .name = "TopK",
-    .since = {1, 10, 11},
+    .since = {1, 10, 11, 24},
     .inputs = {1, 2},
     .outputs = {2, 2},
     .types = DQ_TYPES_NUMBER,

@@ -42,7 +42,7 @@ static dq_status run(dq_op *op) {
 
 const dq_operator dq_op_Transpose = {
     .name = "Transpose",
-    .since = {1, 13, 21},
+    .since = {1, 13, 21, 23, 24, 25},
     .inputs = {1, 1},
     .outputs = {1, 1},
     .types = DQ_TYPES_ALL,

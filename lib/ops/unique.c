@@ -151,7 +151,7 @@ static dq_status run(dq_op *op) {
 
 const dq_operator dq_op_Unique = {
     .name = "Unique",
-    .since = {11},
+    .since = {11, 28},
     .inputs = {1, 1},
     .outputs = {1, 4},
     .types = DQ_TYPES_ALL,

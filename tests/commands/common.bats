@@ -148,9 +148,9 @@ read_model() {
       says "dq-$verb: $models/$model.onnx: $words"
     done
   done <<'ROWS'
-opset_6|4|opset 6, supported are 7 to 22
-opset_99|4|opset 99, supported are 7 to 22
-ir_99|4|IR version 99, supported are 3 to 13
+opset_6|4|opset 6, supported are 7 to 28
+opset_99|4|opset 99, supported are 7 to 28
+ir_99|4|IR version 99, supported are 3 to 14
 cycle|3|node 'add' is part of a cycle or behind one
 nobody_produces|3|node 'add': input 'ghost' is not produced by anything
 bad_group|3|node 'conv1': 2 groups do not divide 3 input channels

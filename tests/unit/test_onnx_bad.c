@@ -139,15 +139,15 @@ static wire with_header(int64_t ir, int opsets, const int64_t *versions) {
 static void versions(void **state) {
   (void)state;
   wire m = with_header(0, 1, (int64_t[]){13});
-  refuses(&m, DQ_BAD_INPUT, "IR version 0, supported are 3 to 13");
+  refuses(&m, DQ_BAD_INPUT, "IR version 0, supported are 3 to 14");
   m = with_header(99, 1, (int64_t[]){13});
-  refuses(&m, DQ_UNSUPPORTED, "IR version 99, supported are 3 to 13");
+  refuses(&m, DQ_UNSUPPORTED, "IR version 99, supported are 3 to 14");
   m = with_header(7, 1, (int64_t[]){0});
   refuses(&m, DQ_BAD_INPUT, "opset of domain '' is 0");
   m = with_header(7, 1, (int64_t[]){6});
-  refuses(&m, DQ_UNSUPPORTED, "opset 6, supported are 7 to 22");
+  refuses(&m, DQ_UNSUPPORTED, "opset 6, supported are 7 to 28");
   m = with_header(7, 1, (int64_t[]){99});
-  refuses(&m, DQ_UNSUPPORTED, "opset 99, supported are 7 to 22");
+  refuses(&m, DQ_UNSUPPORTED, "opset 99, supported are 7 to 28");
   m = with_header(7, 2, (int64_t[]){13, 14});
   refuses(&m, DQ_BAD_INPUT, "two opsets");
   m = with_header(7, 0, NULL);

@@ -110,6 +110,23 @@ static void integer_edges(void **state) {
   operator_close(&run);
 }
 
+// From version 28 on: to the right the sign stays, whatever is shifted out.
+static void shifts_of_signed_numbers(void **state) {
+  (void)state;
+  static const char *const directions[] = {"LEFT", "RIGHT"};
+  static const double expected[2][5] = {{-2, -128, 0, 0, 0}, {-1, 0, -1, 0, -1}};
+  for (int i = 0; i < 2; i++) {
+    operator_run run;
+    operator_open(&run, "BitShift", 28, 2, 1);
+    dq_node_set_string(run.graph, run.node, "direction", directions[i]);
+    operator_input(&run, 0, DQ_I8, 1, DIMS(5), VALUES(-1, 1, -5, 100, -128));
+    operator_input(&run, 1, DQ_I8, 1, DIMS(5), VALUES(1, 7, 8, -1, 127));
+    assert_int_equal(operator_execute(&run), DQ_OK);
+    operator_expect(&run, 0, DQ_I8, 1, DIMS(5), expected[i], 0);
+    operator_close(&run);
+  }
+}
+
 static void special_numbers(void **state) {
   (void)state;
   unary("Round", DQ_F32, 5, VALUES(0.5, 1.5, 2.5, -0.5, -1.5), DQ_F32, VALUES(0, 2, 2, 0, -2), 0);
@@ -217,7 +234,7 @@ static void threads_do_not_matter(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(broadcasts),      cmocka_unit_test(rejects),
-      cmocka_unit_test(integer_edges),   cmocka_unit_test(special_numbers),
+      cmocka_unit_test(integer_edges),   cmocka_unit_test(shifts_of_signed_numbers), cmocka_unit_test(special_numbers),
       cmocka_unit_test(clip_bounds),     cmocka_unit_test(exponential_is_accurate),
       cmocka_unit_test(casts),           cmocka_unit_test(threads_do_not_matter)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -195,6 +195,19 @@ static void test_tile_and_expand(void **state) {
   harness_close(&h);
 }
 
+// Two channels of 2x2 pixels, one block: pixels of a channel side by side (CRD), or channels of a pixel (DCR).
+static void test_space_to_depth(void **state) {
+  (void)state;
+  harness h;
+  harness_open(&h, "", "SpaceToDepth", 28);
+  harness_input(&h, DQ_F32, DIMS(1, 2, 2, 2), FLOATS(0, 1, 2, 3, 4, 5, 6, 7));
+  dq_node_set_int(h.graph, h.node, "blocksize", 2);
+  harness_gives(&h, DQ_F32, DIMS(1, 8, 1, 1), DOUBLES(0, 4, 1, 5, 2, 6, 3, 7));
+  dq_node_set_string(h.graph, h.node, "mode", "CRD");
+  harness_gives(&h, DQ_F32, DIMS(1, 8, 1, 1), DOUBLES(0, 1, 2, 3, 4, 5, 6, 7));
+  harness_close(&h);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_reshape),
@@ -207,6 +220,7 @@ int main(void) {
       cmocka_unit_test(test_scatter_reduces),
       cmocka_unit_test(test_pad),
       cmocka_unit_test(test_tile_and_expand),
+      cmocka_unit_test(test_space_to_depth),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,7 +191,7 @@ static void test_others(void **state) {
   graph = one_node("Dropout", 7, 4, SHAPE);
   dq_node_set_float(graph, graph->nodes[0], "ratio", 0.3f);
   assert_same_answer(graph, 13);
-  assert_same_answer(one_node("Relu", 7, 4, SHAPE), 22);
+  assert_same_answer(one_node("Relu", 7, 4, SHAPE), 28);
 }
 
 static void assert_refused(dq_graph *graph, int64_t to, const char *part) {
@@ -208,7 +208,7 @@ static void test_what_changed_its_meaning_is_refused(void **state) {
   dq_node_set_int(graph, graph->nodes[0], "ceil_mode", 1);
   assert_refused(graph, 19, "node 'n': AveragePool");
   assert_refused(one_node("Nonsense", 10, 4, SHAPE), 13, "node 'n': Nonsense");
-  assert_refused(one_node("Relu", 7, 4, SHAPE), 23, "23");
+  assert_refused(one_node("Relu", 7, 4, SHAPE), 29, "29");
   graph = one_node("Resize", 11, 4, SHAPE);
   dq_node_set_string(graph, graph->nodes[0], "coordinate_transformation_mode",
                      "tf_half_pixel_for_nn");
