@@ -46,13 +46,16 @@ void dq_console_clear(dq_console *console) {
 
 enum { PLAIN = 0, RED = 31, YELLOW = 33 }; // SGR parameters of terminals (ECMA-48)
 
-// One line, what it begins with in `colour`; control characters of names from files would break it or the terminal.
+void dq_print_name(FILE *stream, const char *text) {
+  for (; *text; text++) fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stream);
+}
+
+// One line, what it begins with in `colour`.
 static void print_line(dq_console *console, int colour, const char *before, const char *text) {
   dq_console_clear(console);
   if (console->color && colour) fprintf(stderr, "\033[%dm%s: %s\033[0m", colour, console->command, before);
   else fprintf(stderr, "%s: %s", console->command, before);
-  for (; *text; text++)
-    fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stderr);
+  dq_print_name(stderr, text);
   fputc('\n', stderr);
 }
 

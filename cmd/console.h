@@ -21,6 +21,9 @@ void dq_console_init(dq_console *console, const dq_common_options *common);
 void dq_console_message(void *console, dq_severity severity, const char *text);
 void dq_console_progress(void *console, const char *what, int64_t done, int64_t total);
 
+// A name that comes from a file: control characters, which would break the line or the terminal, become '?'.
+void dq_print_name(FILE *stream, const char *text);
+
 void dq_console_clear(dq_console *console); // takes the bar off the terminal
 
 // "dq-int8: message" and, when there is one, "hint: ...".

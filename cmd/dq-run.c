@@ -129,7 +129,9 @@ static dq_status print_scores(const dq_tensor *output, int64_t top, const dq_dat
     qsort(sorted, (size_t)count, sizeof *sorted, by_score);
     for (int64_t k = 0; k < top && k < count; k++) {
       const char *name = data ? dq_data_class_name(data, sorted[k].index) : NULL;
-      printf("  %5" PRId64 "  %12.6g  %s\n", sorted[k].index, (double)sorted[k].value, name ? name : "");
+      printf("  %5" PRId64 "  %12.6g  ", sorted[k].index, (double)sorted[k].value);
+      dq_print_name(stdout, name ? name : "");
+      putchar('\n');
     }
   }
   free(sorted);
@@ -141,7 +143,8 @@ static dq_status print_outputs(const run_options *options, const dq_plan *plan, 
   for (int i = 0; i < dq_plan_output_count(plan); i++) {
     const dq_tensor *output = dq_plan_output(plan, i);
     char shape[DQ_SHAPE_TEXT];
-    printf("%s: %s %s\n", dq_plan_output_name(plan, i), dq_dtype_name(output->type),
+    dq_print_name(stdout, dq_plan_output_name(plan, i));
+    printf(": %s %s\n", dq_dtype_name(output->type),
            dq_tensor_shape_text(output, shape, sizeof shape));
     if (is_scores(output)) DQ_TRY(print_scores(output, options->top, data, error));
   }
@@ -262,7 +265,7 @@ static dq_status run_pictures(const run_options *options, dq_plan *plan, dq_data
     dq_sample_info info;
     DQ_TRY(dq_data_read(data, i, input->data, &info, error));
     DQ_TRY(dq_plan_run(plan, error));
-    printf("%s", info.name);
+    dq_print_name(stdout, info.name);
     if (info.label >= 0) printf(" (label %" PRId64 ")", info.label);
     printf("\n");
     DQ_TRY(print_outputs(options, plan, data, error));

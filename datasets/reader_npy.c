@@ -41,10 +41,19 @@ static void find_pictures(dq_data *data, arrays *it) {
   data->fixed_channels = three ? 1 : (int)(first ? dims[1] : dims[3]);
 }
 
+// Elements that begin at an odd place of the file, as a header of any length may have it, are copied.
+static dq_status align(dq_data *data, dq_tensor *tensor, dq_error *error) {
+  size_t width = dq_dtype_size(tensor->type);
+  if (!width || (uintptr_t)tensor->data % width == 0) return DQ_OK;
+  tensor->data = dq_arena_copy(data->arena, tensor->data, dq_tensor_bytes(tensor));
+  return tensor->data ? DQ_OK : dq_fail_memory(error, dq_tensor_bytes(tensor));
+}
+
 static dq_status open_labels(dq_data *data, arrays *it, const char *path, dq_error *error) {
   DQ_TRY(dq_file_open_regular(&it->label_file, path, error));
   it->labels_opened = true;
   DQ_TRY(dq_npy_parse(&it->labels, it->label_file.data, it->label_file.size, path, error));
+  DQ_TRY(align(data, &it->labels, error));
   if (!(DQ_BIT(it->labels.type) & DQ_TYPES_INTEGER))
     return dq_fail(error, DQ_BAD_INPUT, "%s: labels of type %s, expected integers", path,
                    dq_dtype_name(it->labels.type));
@@ -74,6 +83,7 @@ static dq_status open_npy(dq_data *data, const char *argument, const dq_data_opt
   DQ_TRY(dq_file_open_regular(&it->file, it->path, error));
   it->opened = true;
   DQ_TRY(dq_npy_parse(&it->values, it->file.data, it->file.size, it->path, error));
+  DQ_TRY(align(data, &it->values, error));
   if (it->values.rank < 1)
     return dq_fail(error, DQ_BAD_INPUT, "%s: a scalar, expected an array of pictures", it->path);
   data->found = it->values.dims[0];

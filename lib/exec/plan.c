@@ -106,7 +106,7 @@ static void give_back(const dq_graph *graph, void *data) {
 
 // Constants that no step but this one needs, which has packed them.
 static void give_back_packed(dq_plan *plan, const dq_step *step, dq_graph *spent) {
-  for (int i = 0; i < step->op.input_count; i++) {
+  for (int i = 0; i < step->op.input_count && step->op.packed >> i; i++) {
     const dq_value *value = step->op.node->inputs[i];
     if (!(step->op.packed >> i & 1) || !value->constant || value->is_output) continue;
     void *data = plan->tensors[value->index].data;

@@ -85,3 +85,20 @@ bmp() {
   gives 5 bash -c '{ cat "$1" && head -c 80M /dev/zero; } | dq-report - --memory 50M' - "$models/small.onnx"
   has "hint: a regular file is mapped instead"
 }
+
+@test "control characters of names stay off the terminal" {
+  pictures 1
+  cp p0.ppm "$(printf 'a\033[31mb.ppm')"
+  gives 0 dq-run "$models/small.onnx" --data . --preset vww
+  has "a?[31mb.ppm"
+  [[ $output != *$'\033'* ]]
+}
+
+# Version 2, whose header of 57 bytes leaves int64 elements at byte 69; sanitizers see the reads.
+@test "labels at an odd place of the file" {
+  local header="{'descr': '<i8', 'fortran_order': False, 'shape': (6,), }"
+  printf "\\x93NUMPY\\x02\\0\\x$(printf %02x ${#header})\\0\\0\\0$header" >labels.npy
+  for label in 1 2 3 1 2 3; do printf "\\x0$label\\0\\0\\0\\0\\0\\0\\0" >>labels.npy; done
+  gives 0 dq-run "$models/small.onnx" --data "npy:$x,labels.npy"
+  has "(label 3)"
+}
