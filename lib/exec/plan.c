@@ -202,11 +202,11 @@ dq_status dq_plan_picture_input(dq_plan *plan, dq_tensor **input, dq_error *erro
     return dq_fail(error, DQ_UNSUPPORTED, "the model has %d inputs, pictures need just one", plan->input_count);
   dq_tensor *only = *input = dq_plan_input(plan, 0);
   char shape[DQ_SHAPE_TEXT];
-  if (only->type != DQ_F32 || only->rank != 4)
-    return dq_fail(error, DQ_UNSUPPORTED, "input '%s' is %s %s, pictures need float32 NxCxHxW or NxHxWxC",
-                   dq_plan_input_name(plan, 0), dq_dtype_name(only->type),
-                   dq_tensor_shape_text(only, shape, sizeof shape));
-  return DQ_OK;
+  if (only->type == DQ_F32 && only->rank == 4) return DQ_OK;
+  dq_fail(error, DQ_UNSUPPORTED, "input '%s' is %s %s, pictures need float32 NxCxHxW or NxHxWxC",
+          dq_plan_input_name(plan, 0), dq_dtype_name(only->type), dq_tensor_shape_text(only, shape, sizeof shape));
+  dq_error_hint(error, "dq-run --input runs it on arrays; dq-amp, dq-report and dq-tucker need no data");
+  return DQ_UNSUPPORTED;
 }
 
 int dq_plan_output_count(const dq_plan *plan) { return plan->graph->output_count; }

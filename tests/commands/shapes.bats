@@ -134,3 +134,10 @@ load common
   gives 0 dq-run "$models/open_size.onnx" --data synth:shapes,count=1,size=40
   gives 0 dq-tucker "$models/open_size.onnx" --data synth:shapes,count=4,size=40 --macs -10% --untimed -o tucker.onnx
 }
+
+@test "an input of whole numbers cannot be calibrated, and what can be done instead is said" {
+  gives 4 dq-int8 "$models/tokens.onnx" --shape N,16 --data "npy:$x" -o o.onnx
+  has "input 'tokens' is int64 1x16, pictures need float32"
+  has "hint: dq-run --input runs it on arrays; dq-amp, dq-report and dq-tucker need no data"
+  gives 0 dq-amp "$models/tokens.onnx" -o o.onnx
+}
