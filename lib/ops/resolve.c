@@ -1,5 +1,6 @@
 // Checks of a node against its row: what the node itself and its constants tell, before any shape is known.
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/ops/operator.h"
@@ -26,20 +27,30 @@ static const dq_attribute_rule *find_rule(const dq_operator *row, const char *na
   return NULL;
 }
 
+// One line, however many there are: a file may hold as many as it likes.
+static void warn_unknown(const dq_node *node, const dq_operator *row, const char *first, int others,
+                         const dq_context *context) {
+  char label[DQ_LABEL_TEXT], more[32] = "";
+  if (others) snprintf(more, sizeof more, " and %d more", others);
+  dq_message(context, DQ_WARNING, "%s: attribute '%s'%s of %s %s not known and ignored",
+             dq_node_label(node, label, sizeof label), first, more, row->name, others ? "are" : "is");
+}
+
 static dq_status check_attributes(const dq_node *node, const dq_operator *row,
                                   const dq_context *context, dq_error *error) {
-  char label[DQ_LABEL_TEXT];
+  const char *first = NULL;
+  int unknown = 0;
   for (int i = 0; i < node->attribute_count; i++) {
     const dq_attribute *attribute = &node->attributes[i];
     const dq_attribute_rule *rule = find_rule(row, attribute->name);
-    if (!rule)
-      dq_message(context, DQ_WARNING, "%s: attribute '%s' of %s is not known and ignored",
-                 dq_node_label(node, label, sizeof label), attribute->name, row->name);
-    else if (rule->type != attribute->type)
+    if (!rule) {
+      if (!unknown++) first = attribute->name;
+    } else if (rule->type != attribute->type)
       return dq_fail(error, DQ_BAD_INPUT, "attribute '%s' is of type %s, expected %s",
                      attribute->name, attribute_type_name(attribute->type),
                      attribute_type_name(rule->type));
   }
+  if (unknown) warn_unknown(node, row, first, unknown - 1, context);
   for (const dq_attribute_rule *rule = row->attributes; rule && rule->name; rule++)
     if (rule->required && !dq_node_attribute(node, rule->name))
       return dq_fail(error, DQ_BAD_INPUT, "attribute '%s' is missing", rule->name);
