@@ -20,13 +20,17 @@ static int end(void **state) {
   return dq_graph_free(*state), 0;
 }
 
-static dq_value *shaped(dq_graph *graph, const char *name, int64_t channels, int64_t side) {
+// A value [any, channels, side, ...] of the given rank.
+static dq_value *ranked(dq_graph *graph, const char *name, int rank, int64_t channels, int64_t side) {
   dq_value *value = dq_graph_add_value(graph, name);
-  dq_dimension *dims = DQ_NEW_ARRAY(graph->arena, 4, dq_dimension);
-  const int64_t sizes[4] = {-1, channels, side, side};
-  for (int i = 0; i < 4; i++) dims[i].size = sizes[i];
-  value->type = DQ_F32, value->rank = 4, value->dims = dims;
+  dq_dimension *dims = DQ_NEW_ARRAY(graph->arena, rank, dq_dimension);
+  for (int i = 0; i < rank; i++) dims[i].size = i == 0 ? -1 : i == 1 ? channels : side;
+  value->type = DQ_F32, value->rank = rank, value->dims = dims;
   return value;
+}
+
+static dq_value *shaped(dq_graph *graph, const char *name, int64_t channels, int64_t side) {
+  return ranked(graph, name, 4, channels, side);
 }
 
 static void make_input(dq_graph *graph, dq_value *value) {
@@ -61,17 +65,24 @@ static dq_node *conv(dq_graph *graph, const char *name, dq_value *input, dq_valu
 
 static const dq_tucker_options QUARTER = {.rule = DQ_RANK_RATIO, .parameter = 0.25, .multiple = 1};
 
-// x -> conv1 (16 -> 16, 3x3, stride 2, bias) -> y
-static dq_node *one_conv(dq_graph *graph, dq_value *w) {
-  dq_value *x = shaped(graph, "x", 16, 8), *y = shaped(graph, "y", 16, 4);
-  dq_value *bias =
-      dq_graph_add_constant(graph, "b", dq_tensor_new(graph->arena, DQ_F32, 1, (int64_t[]){16}));
+// x -> conv1 (the weight `w` of the form of `shape`, stride 2, padding 1, bias) -> y
+static dq_node *conv_of(dq_graph *graph, dq_value *w, const dq_tensor *shape, int64_t group) {
+  const int64_t out = shape->dims[0], twos[] = {2, 2, 2}, ones[] = {1, 1, 1, 1, 1, 1};
+  const int rank = shape->rank;
+  dq_value *x = ranked(graph, "x", rank, shape->dims[1] * group, 8), *y = ranked(graph, "y", rank, out, 4);
+  x->type = y->type = shape->type;
+  dq_value *bias = dq_graph_add_constant(graph, "b", dq_tensor_new(graph->arena, shape->type, 1, &out));
   make_input(graph, x), make_output(graph, y);
   dq_node *node = conv(graph, "conv1", x, w, bias, y);
-  dq_node_set_ints(graph, node, "strides", (int64_t[]){2, 2}, 2);
-  dq_node_set_ints(graph, node, "pads", (int64_t[]){1, 1, 1, 1}, 4);
+  dq_node_set_ints(graph, node, "strides", twos, rank - 2);
+  dq_node_set_ints(graph, node, "pads", ones, 2 * (rank - 2));
+  if (group > 1) dq_node_set_int(graph, node, "group", group);
   assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
   return node;
+}
+
+static dq_node *one_conv(dq_graph *graph, dq_value *w) {
+  return conv_of(graph, w, w->constant, 1);
 }
 
 static void three_convolutions(void **state) {
@@ -156,7 +167,7 @@ static void from_a_constant_node(void **state) {
   constant->attributes[0] = (dq_attribute){
       .name = "value", .type = DQ_ATTRIBUTE_TENSOR, .tensor = source->constant, .count = 1};
   constant->attribute_count = 1;
-  one_conv(graph, w);
+  conv_of(graph, w, source->constant, 1);
   dq_tucker_report report;
   assert_int_equal(dq_tucker_apply(graph, &QUARTER, &report, NULL), DQ_OK);
   assert_int_equal(report.decomposed, 1);
@@ -168,8 +179,7 @@ static const char *reason_for(const dq_tensor *tensor, int64_t group, double rat
   dq_graph *graph = dq_graph_new(0);
   dq_tensor *copy = dq_tensor_new(graph->arena, tensor->type, tensor->rank, tensor->dims);
   memcpy(copy->data, tensor->data, dq_tensor_bytes(tensor));
-  dq_node *node = one_conv(graph, dq_graph_add_constant(graph, "w", copy));
-  dq_node_set_int(graph, node, "group", group);
+  conv_of(graph, dq_graph_add_constant(graph, "w", copy), copy, group);
   dq_tucker_options options = QUARTER;
   options.parameter = ratio, options.force = force;
   dq_tucker_report report;
