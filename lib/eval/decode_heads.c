@@ -92,6 +92,13 @@ static bool take_number(const char **at, double *value) {
   return true;
 }
 
+// Moves *at behind `mark` when that stands there; the end of the text never does.
+static bool take_mark(const char **at, char mark) {
+  const bool found = **at == mark;
+  *at += found;
+  return found;
+}
+
 // "10x14:23x27/81x82:135x169"
 static bool take_anchors(dq_decoder *decoder, const char **at) {
   for (int i = 0; i < decoder->head_count; i++) {
@@ -99,10 +106,10 @@ static bool take_anchors(dq_decoder *decoder, const char **at) {
     do {
       if (head->anchor_count == DQ_MAX_ANCHORS) return false;
       double *anchor = head->anchors[head->anchor_count++];
-      if (!take_number(at, &anchor[0]) || *(*at)++ != 'x' || !take_number(at, &anchor[1]))
+      if (!take_number(at, &anchor[0]) || !take_mark(at, 'x') || !take_number(at, &anchor[1]))
         return false;
-    } while (**at == ':' && (*at)++);
-    if (i + 1 < decoder->head_count && *(*at)++ != '/') return false;
+    } while (take_mark(at, ':'));
+    if (i + 1 < decoder->head_count && !take_mark(at, '/')) return false;
   }
   return true;
 }

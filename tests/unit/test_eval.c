@@ -315,6 +315,9 @@ static void decoder_text(void **state) {
     assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_USAGE);
     assert_null(task);
   }
+  options.decode = "yolo:classes=2,anchors=1\0behind"; // nothing behind the end is read
+  assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_USAGE);
+  assert_non_null(strstr(error.message, "cannot be read at ''"));
   options.decode = "yolo:classes=3,anchors=1x2"; // the output has 7 channels, not 8
   assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_BAD_INPUT);
   options.decode = NULL;
