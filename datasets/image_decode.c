@@ -57,6 +57,11 @@ static void *piece_realloc(void *memory, size_t size) {
   return made + 1;
 }
 
+// The library copies no bytes from or to NULL for an empty piece of a PNG, which memcpy does not allow.
+static void *copy_bytes(void *to, const void *from, size_t size) {
+  return size ? memcpy(to, from, size) : to;
+}
+
 #define STBI_MALLOC(size) piece_alloc(size)
 #define STBI_REALLOC(block, size) piece_realloc(block, size)
 #define STBI_FREE(block) piece_free(block)
@@ -90,7 +95,9 @@ static void (*const stbi__YCbCr_to_RGB_row)(uint8_t *, const uint8_t *, const ui
 #pragma GCC diagnostic ignored "-Wunused-function"
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#define memcpy copy_bytes
 #include <stb/stb_image.h>
+#undef memcpy
 #pragma GCC diagnostic pop
 
 // Bytes per pixel and channel while decoding: the result, its copy at 16 bits or a progressive

@@ -329,6 +329,19 @@ static void png_bomb(void **state) {
   wire_free(&bomb), wire_free(&data), wire_free(&png);
 }
 
+// The data of a PNG may start with an empty piece; that alone is no picture.
+static void empty_piece(void **state) {
+  (void)state;
+  const size_t header = 8 + 25; // signature and IHDR
+  wire png = make_png(5, 3, 8, RGB, (uint16_t[]){10, 100, 200}), pieces = {0}, nothing = {0}, none = {0};
+  wire_append(&pieces, png.data, header), wire_append(&nothing, png.data, header);
+  chunk(&pieces, "IDAT", &none), chunk(&nothing, "IDAT", &none), chunk(&nothing, "IEND", &none);
+  wire_append(&pieces, png.data + header, png.size - header);
+  reads_as(pieces, 10, 100, 200);
+  refuses(nothing.data, nothing.size);
+  wire_free(&nothing), wire_free(&png);
+}
+
 // 3 x 2 values onto 6 x 3: columns 0 0 1 1 2 2; rows at (y + 0.5) 2 / 3 = 0.33, 1, 1.67, so 0 1 1.
 static void nearest_values(void **state) {
   (void)state;
@@ -356,7 +369,7 @@ int main(void) {
                                      cmocka_unit_test(jpeg_tables), cmocka_unit_test(truncations),
                                      cmocka_unit_test(bmp_kinds), cmocka_unit_test(bmp_broken),
                                      cmocka_unit_test(pnm_kinds), cmocka_unit_test(pnm_broken),
-                                     cmocka_unit_test(png_bomb),
+                                     cmocka_unit_test(png_bomb), cmocka_unit_test(empty_piece),
                                      cmocka_unit_test(nearest_values)};
   return cmocka_run_group_tests(tests, enter, leave);
 }
