@@ -144,12 +144,15 @@ dq_status dq_sizes_request(const dq_sizes *sizes, const dq_graph *graph, const d
   for (int i = 0; i < graph->input_count; i++) {
     const dq_value *input = graph->inputs[i];
     if (input->constant || input->rank < 1 || input->rank > DQ_MAX_RANK) continue;
-    dq_input_shape *shape = &shapes[count++];
+    dq_input_shape *shape = &shapes[count];
     *shape = (dq_input_shape){.name = input->name, .rank = input->rank};
+    bool any = false;
     for (int d = 0; d < input->rank; d++) {
       int open = dq_sizes_find(sizes, input, d);
       shape->dims[d] = open < 0 ? -1 : sizes->open[open].size * (open == twice ? 2 : 1);
+      any |= open >= 0;
     }
+    count += any; // every shape of a request is looked at for every input: those that say nothing are left out
   }
   *request = (dq_shape_request){.batch = given ? given->batch : 0, .inputs = shapes, .input_count = count};
   return DQ_OK;

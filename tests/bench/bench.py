@@ -222,7 +222,8 @@ def main():
         titles = [title for title, _ in groups_of(args.peers)]
         ratios = {title: [] for title in titles}
         if args.models:
-            print_calls(args, threads)
+            if args.peers:
+                print_calls(args, threads)
             print(f"| model, {threads} threads | " + " | ".join(f"{n} ms" for n in ["dq", *args.peers]) + " | " +
                   " | ".join([*titles, "load dq / peers, ms"]) + " |\n" +
                   "| --- " * (len(args.peers) + len(titles) + 3) + "|")

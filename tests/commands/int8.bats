@@ -171,7 +171,7 @@ refuses_data() { # STATUS SPEC WORDS [OPTION...]
   run -1 cmp -s a.onnx off.onnx
   gives 0 dq-int8 "${high[@]}" -o on.onnx --bias-absorption on --threads 1 --cpu-mask c
   cmp a.onnx on.onnx
-  gives 0 dq-int8 "${high[@]}" --use-table t.json -o b.onnx --table again.json
+  gives 0 dq-int8 "$models/high_bias.onnx" --data npy:many.npy --use-table t.json -o b.onnx --table again.json
   has "Values with biases absorbed:"
   cmp a.onnx b.onnx
   cmp t.json again.json
@@ -198,7 +198,7 @@ refuses_data() { # STATUS SPEC WORDS [OPTION...]
   run -1 cmp -s a.onnx off.onnx
   gives 0 dq-int8 "${cut[@]}" -o b.onnx --range-search on --threads 1 --cpu-mask c
   cmp a.onnx b.onnx
-  gives 0 dq-int8 "${cut[@]}" --use-table t.json -o b.onnx --table again.json
+  gives 0 dq-int8 "$models/small.onnx" --data npy:many.npy --use-table t.json -o b.onnx --table again.json
   has "Ranges by search: "
   cmp a.onnx b.onnx
   cmp t.json again.json

@@ -4,7 +4,7 @@ load pictures
 
 @test "one row per layer, the most sensitive first" {
   gives 0 dq-report "$models/small.onnx" --sensitivity --data "npy:$x" --limit 4 --csv rows.csv
-  [[ ${lines[0]} == "What each layer alone costs" ]]
+  has "What each layer alone costs"
   has "all of them"
   has "4 pictures; signal-to-noise ratios are those of the model's outputs with one layer in 8 bits"
   says ""

@@ -147,10 +147,10 @@ product  Mul       FOLLOW  float32    the type of an input is not known" ]
   says "dq-run: input 'z' is not given (--input z=FILE.npy)"
   gives 2 dq-run "$model" --input x=a.npy --input z=a.npy --input w=a.npy
   says "dq-run: --input: the model has no input 'w'
-hint: one of its inputs is 'z'"
+hint: did you mean 'x'?"
   gives 2 dq-run "$models/tiny.onnx" --input X=small.npy
   says "dq-run: --input: the model has no input 'X'
-hint: its input is 'x'"
+hint: did you mean 'x'?"
   gives 3 dq-run "$model" --input x=small.npy --input z=a.npy
   says "dq-run: $model: input 'x': the shape given has 2 dimensions, expected 4"
   for verb in int8 run report; do
