@@ -31,6 +31,14 @@ int8() { dq-int8 "$models/small.onnx" --data "npy:$x" -o q.onnx >/dev/null 2>&1;
   cmp a.json c.json
 }
 
+@test "a layer's counts are those of its channels" {
+  dq-int8 "$models/small.onnx" --data "npy:$x" --accumulator int32 -o i.onnx >/dev/null 2>&1
+  dq-report i.onnx --overflow --channels --json c.json >/dev/null
+  channels=$(grep -c '"pair_any_order": true' c.json)
+  [ "$channels" -gt 0 ]
+  [ "$(grep -o '"can_pair_any_order": [0-9-]*' c.json | awk '{ sum += $2 } END { print sum }')" -eq "$channels" ]
+}
+
 @test "a condition" {
   int8
   gives 1 dq-report q.onnx --overflow --data "npy:$x" --max-overflow 0 --csv a.csv

@@ -202,6 +202,7 @@ static void mistakes_are_named(void **state) {
   expect_failure(BASE "--multiple 2 --multi=2", "'--multiple'", "twice", NULL);
   expect_failure("m.onnx --vbmf -o", "'--output' needs a value", "FILE", NULL);
   expect_failure(BASE "--multiple", "'--multiple' needs a value", NULL);
+  expect_failure("m.onnx -o out --ratio", "'--ratio' needs a value: R", NULL); // the first row of the table
   expect_failure(BASE "--keep-io=3", "'--keep-io' takes no value", NULL);
   expect_failure(BASE "--method minmux", "'--method'", "'minmux'", "minmax, u8, entropy",
                  "did you mean 'minmax'", NULL);

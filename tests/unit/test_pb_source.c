@@ -117,6 +117,16 @@ static void one_folder(void **state) {
   dq_data_free(data);
 }
 
+static void one_element(void **state) {
+  (void)state;
+  mkdir("single", 0700);
+  put_tensor("single/input_0.pb", DQ_F32, 1, (int64_t[]){1}, 7);
+  dq_data *data;
+  assert_int_equal(open_limited(&data, "pb:single", 0, 0), DQ_OK);
+  assert_int_equal(dq_data_count(data), 1);
+  dq_data_free(data);
+}
+
 static void failures(void **state) {
   (void)state;
   expect_failure("pb:", DQ_USAGE, "pb:DIR");
@@ -142,6 +152,6 @@ static void failures(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(folders_of_sets),
-                                     cmocka_unit_test(one_folder), cmocka_unit_test(failures)};
+                                     cmocka_unit_test(one_folder), cmocka_unit_test(one_element), cmocka_unit_test(failures)};
   return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -11,6 +11,7 @@
 
 #include "datasets/datasets.h"
 #include "datasets/image.h"
+#include "datasets/image_jpeg.h"
 #include "tests/unit/wire.h"
 
 static char folder[] = "/tmp/test_pictures_XXXXXX";
@@ -353,6 +354,18 @@ static void nearest_values(void **state) {
   assert_memory_equal(target, expected, sizeof expected);
 }
 
+// Colours of halved size are doubled as (3 nearer + further + rounding) / 4 along each axis, the ends repeated; what
+// lies behind a row is not read.
+static void jpeg_colours_doubled(void **state) {
+  (void)state;
+  uint8_t near[3] = {0, 16, 255}, far[3] = {0, 32, 255}, out[4];
+  dq_jpeg_double_row(out, near, far, 2, 0); // (0 + 0 + 1) / 4, (0 + 16 + 2) / 4, (48 + 0 + 1) / 4, (48 + 16 + 2) / 4
+  assert_memory_equal(out, ((uint8_t[]){0, 4, 12, 16}), 4);
+  // Columns 3 near + far: 0 and 80; (0 + 8) / 16, (0 + 80 + 7) / 16, (240 + 0 + 8) / 16, (240 + 80 + 7) / 16.
+  dq_jpeg_double_both(out, near, far, 2, 0);
+  assert_memory_equal(out, ((uint8_t[]){0, 5, 15, 20}), 4);
+}
+
 static int enter(void **state) {
   (void)state;
   return !mkdtemp(folder) || chdir(folder) ? -1 : 0;
@@ -370,6 +383,6 @@ int main(void) {
                                      cmocka_unit_test(bmp_kinds), cmocka_unit_test(bmp_broken),
                                      cmocka_unit_test(pnm_kinds), cmocka_unit_test(pnm_broken),
                                      cmocka_unit_test(png_bomb), cmocka_unit_test(empty_piece),
-                                     cmocka_unit_test(nearest_values)};
+                                     cmocka_unit_test(nearest_values), cmocka_unit_test(jpeg_colours_doubled)};
   return cmocka_run_group_tests(tests, enter, leave);
 }

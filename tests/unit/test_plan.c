@@ -580,6 +580,29 @@ static void integer_convolution(void **state) {
   }
 }
 
+// Shapes that depend on elements, down to a scalar: the places of what is not zero in 0 3 0 5, their elements, the sum.
+static void shapes_of_elements(void **state) {
+  (void)state;
+  dq_graph *graph = new_graph();
+  dq_value *x = shaped(graph, "x", 1, (int64_t[]){4});
+  add(graph, "NonZero", 1, &x, "places");
+  add(graph, "Gather", 2, (dq_value *[]){x, dq_graph_find(graph, "places")}, "picked");
+  dq_node *sum = add(graph, "ReduceSum", 1, (dq_value *[]){dq_graph_find(graph, "picked")}, "y");
+  assert_true(dq_node_set_int(graph, sum, "keepdims", 0));
+  interface(graph, x, shaped(graph, "y", 0, NULL));
+  assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+  dq_session session;
+  dq_error error = {0};
+  assert_int_equal(dq_session_open(&session, graph, NULL, &context, &error), DQ_OK);
+  memcpy(dq_plan_input(session.plan, 0)->data, (float[]){0, 3, 0, 5}, 4 * sizeof(float));
+  if (dq_plan_run(session.plan, &error) != DQ_OK) fail_msg("%s", error.message);
+  const dq_tensor *y = dq_plan_output(session.plan, 0);
+  assert_int_equal(y->rank, 0);
+  assert_true(*(const float *)y->data == 8);
+  dq_session_close(&session);
+  dq_graph_free(graph);
+}
+
 static int start(void **state) {
   (void)state;
   return dq_context_init(&context, 2, ~0u, NULL) == DQ_OK ? 0 : -1;
@@ -596,7 +619,7 @@ int main(void) {
       cmocka_unit_test(a_run_goes_back_to_a_state), cmocka_unit_test(packed_weights_are_given_back),
       cmocka_unit_test(taps_change_no_bit), cmocka_unit_test(batch_norm_by_hand),
       cmocka_unit_test(affine_by_hand), cmocka_unit_test(affine_behind_groups), cmocka_unit_test(batch_norm_in_half), cmocka_unit_test(ends_of_residual_blocks),
-      cmocka_unit_test(batch_norm_of_negative_variance), cmocka_unit_test(integer_convolution),
+      cmocka_unit_test(batch_norm_of_negative_variance), cmocka_unit_test(shapes_of_elements), cmocka_unit_test(integer_convolution),
   };
   return cmocka_run_group_tests(tests, start, end);
 }
