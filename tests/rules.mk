@@ -42,7 +42,7 @@ $(B)/saturating/dq: $(PROGRAM:%.c=$(B)/%.o) $(B)/tests/saturating/clip.o $(B)/li
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -Wl,--wrap=dq_conv_pairs_safe,--wrap=dq_sums16_prepare \
 	  -o $@ $^ $(LIBRARIES)
 
-.PHONY: test check-long tests-built test-aarch64 test-audit test-large test-networks test-saturating unit asan tsan
+.PHONY: test check-long tests-built test-aarch64 test-audit test-large test-networks test-saturating test-faults unit asan tsan
 ## test: install what is missing, build everything, run all tests
 test: deps
 	$(MAKE) -j$(shell nproc) tests-built
@@ -74,12 +74,16 @@ test-networks: $(B)/make_networks $(B)/dq-tucker $(B)/dq-report
 test-saturating: $(B)/dq-int8 $(B)/dq-run $(B)/dq-report $(SATURATING)
 	tests/saturating/check $(B) $${DQ_ASSETS:-../shared} all
 
+## test-faults: plants 100 small faults in copies of the source and counts those that the tests catch; FAULTS=--seed 2
+test-faults:
+	tests/mutate $(B) $(FAULTS)
+
 # What takes too long for every change. A slow check is a target whose name is added to CHECKS_LONG.
-## check-long: all slow checks, one after the other: every kernel on AArch64, the audit and the clipping kernel on all networks, large networks and files, fuzzing, both sanitizers
+## check-long: all slow checks, one after the other: every kernel on AArch64, the audit and the clipping kernel on all networks, large networks and files, planted faults, fuzzing, both sanitizers
 check-long: deps tests-built
 	for check in $(CHECKS_LONG); do $(MAKE) $$check || failed="$$failed $$check"; done; \
 	  [ -z "$$failed" ] || { echo "check-long: failed:$$failed" >&2; exit 1; }
-CHECKS_LONG = test-aarch64 test-audit test-saturating test-networks test-large check-long-fuzz asan tsan
+CHECKS_LONG = test-aarch64 test-audit test-saturating test-networks test-large test-faults check-long-fuzz asan tsan
 
 # The sanitizers' own code brings warnings of conversions that are not there without it.
 SANITIZED = $(MAKE) CFLAGS="-O1 -g -fno-omit-frame-pointer" WARNINGS="-Wall -Wextra" tests-built
