@@ -68,9 +68,10 @@ static dq_calibration_table_range *add_range(dq_calibration_table *table, const 
   return range->value ? range : NULL;
 }
 
-// A symmetric range from the largest absolute value, which must be a number above 0.
-static dq_status add_symmetric(dq_calibration_table *table, const lines *it, const char *value, double largest,
+// A symmetric range from the largest absolute value, which must be a number above 0, as float32 too.
+static dq_status add_symmetric(dq_calibration_table *table, const lines *it, const char *value, double magnitude,
                                dq_arena *arena, dq_error *error) {
+  const float largest = (float)magnitude;
   if (!isfinite(largest))
     return dq_fail(error, DQ_BAD_INPUT, "%s: line %d: value '%s': the scale is not finite", it->path, it->number, value);
   if (!(largest > 0))
@@ -79,7 +80,7 @@ static dq_status add_symmetric(dq_calibration_table *table, const lines *it, con
     return dq_fail(error, DQ_BAD_INPUT, "%s: line %d: value '%s' stands there twice", it->path, it->number, value);
   dq_calibration_table_range *range = add_range(table, value, arena);
   if (!range) return dq_fail_memory(error, 0);
-  range->range = (dq_range_pair){(float)-largest, (float)largest};
+  range->range = (dq_range_pair){-largest, largest};
   return DQ_OK;
 }
 

@@ -59,6 +59,8 @@ setup_table() { dq-int8 "$models/small.onnx" --data "npy:$x" -o a.onnx --equaliz
   refused "$says_line"
   printf 'TRT-8600\nx: 7f800000\n' >t
   refused "$says_line"
+  printf 'TRT-8600\nx: 7f7fffff\n' >t
+  refused "$says_line"
   printf 'TRT-8600\nx: 00000000\n' >t
   refused "t: line 2: value 'x': the range has no width"
   printf 'TRT-8600\nx: bc010204\n' >t
@@ -91,6 +93,10 @@ setup_table() { dq-int8 "$models/small.onnx" --data "npy:$x" -o a.onnx --equaliz
   refused "t: line 1: value 'x': the scale is not finite"
   printf 'x inf\n' >t
   refused "t: line 1: value 'x': the range has no width"
+  printf 'x 1e300\n' >t
+  refused "t: line 1: value 'x': the range has no width"
+  printf 'x 1e-43\n' >t
+  refused "t: line 1: value 'x': the scale is not finite"
   printf 'x -3\n' >t
   refused "t: line 1: value 'x': the scale is not finite"
   printf 'x 127\n' >t
