@@ -15,7 +15,7 @@
 #include "tests/fuzz/small_model.h"
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
-enum { PICTURES = 2, ELEMENTS = PICTURES * 3 * 8 * 8 };
+enum { PICTURES = 2, ELEMENTS = PICTURES * 3 * 8 * 8, CIFAR_BYTES = PICTURES * 3073 };
 
 // ---- What the kinds share ----
 
@@ -64,10 +64,13 @@ static void open_data(const char *spec, const dq_dataset_options *options) {
 
 static void open_file(const char *prefix, const char *name, const char *rest, const uint8_t *data, size_t size) {
   char spec[400];
+  dq_dataset_options options;
   const char *path = fuzz_path(name);
   fuzz_write(path, data, size);
   snprintf(spec, sizeof spec, "%s%s%s", prefix, path, rest);
-  open_data(spec, NULL);
+  dq_dataset_defaults(&options, sizeof options);
+  if (!prefix[0]) options.preset = "raw01"; // arrays and records have one
+  open_data(spec, &options);
 }
 
 // An array that fits the small network, and pictures.
@@ -89,14 +92,34 @@ static void good_picture(const char *name) {
   fuzz_write(fuzz_path(name), picture, 11 + 192);
 }
 
+// An idx file of two pictures, or of their labels.
+enum { IDX_PICTURES = 16 + 2 * 8 * 8 };
+static size_t idx_seed(uint8_t *data, bool labels) {
+  static const uint8_t header[] = {0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 8, 0, 0, 0, 8};
+  const size_t size = labels ? 8 + PICTURES : IDX_PICTURES;
+  memset(data, 3, size);
+  memcpy(data, header, labels ? 8 : sizeof header);
+  if (labels) data[3] = 1;
+  return size;
+}
+
 // ---- Kinds ----
 
 static void use_npy(const uint8_t *data, size_t size) { open_file("npy:", "x.npy", "", data, size); }
 static void use_cifar(const uint8_t *data, size_t size) { open_file("cifar10:", "x.bin", "", data, size); }
+// Pictures, with labels that fit the seed's; an idx file of one dimension are labels of good pictures.
 static void use_idx(const uint8_t *data, size_t size) {
-  char labels[160] = ",";
-  strcat(labels, fuzz_path("x.idx"));
-  open_file("mnist:", "x.idx", labels, data, size);
+  char rest[160] = ",";
+  uint8_t good[IDX_PICTURES];
+  const bool labels = size > 3 && data[3] == 1;
+  const size_t good_size = idx_seed(good, !labels);
+  const char *path = fuzz_path("good.idx");
+  fuzz_write(path, good, good_size);
+  if (labels) {
+    char prefix[160] = "mnist:";
+    strcat(strcat(prefix, path), ",");
+    open_file(prefix, "x.idx", "", data, size);
+  } else open_file("mnist:", "x.idx", strcat(rest, path), data, size);
 }
 static void use_pb(const uint8_t *data, size_t size) {
   fuzz_write(fuzz_path("input_0.pb"), data, size);
@@ -276,17 +299,17 @@ static const struct {
     {"norm", use_norm, fuzz_mutate_text,
      {"patient,p10,p99,mean_r,mean_g,mean_b,std_r,std_g,std_b\np1,1,200,0.1,0.2,0.3,1,1,1\np2,1,200,0,0,0,1,1,1\n"}},
     {"spec", use_spec, fuzz_mutate_text, {"shapes,size=8,noise=20,split=test,channels=3,count=4", "shapes"}},
-    {"table", use_table, fuzz_mutate_text, {NULL}},
-    {"ranks", use_ranks, fuzz_mutate_text,
+    {"table", use_table, fuzz_mutate_json, {NULL}},
+    {"ranks", use_ranks, fuzz_mutate_json,
      {"{\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": {\"conv1\": {\"out\": 2, \"in\": 2}, \"conv2\": {\"out\": 5, \"in\": 3}}}"}},
-    {"precision", use_precision, fuzz_mutate_text,
+    {"precision", use_precision, fuzz_mutate_json,
      {"{\"schema\": \"dq-precision\", \"version\": 1, \"layers\": {\"conv1\": \"int8\", \"conv2\": \"fp16\", \"act\": \"fp32\"}}"}},
-    {"colours", use_policy, fuzz_mutate_text,
+    {"colours", use_policy, fuzz_mutate_json,
      {"{\"schema\": \"dq-policy\", \"version\": 1, \"operators\": {\"Conv\": \"allow\", \"Relu\": \"follow\"}, \"nodes\": {\"conv*\": \"deny\"}, \"others\": \"table\"}"}},
-    {"origin", use_origin, fuzz_mutate_text, {JSON_ORIGIN}},
-    {"decode", use_decode, fuzz_mutate_text,
+    {"origin", use_origin, fuzz_mutate_json, {JSON_ORIGIN}},
+    {"decode", use_decode, fuzz_mutate_json,
      {"yolo:classes=1,anchors=10x14:23x27", "yolox", "yolo:classes=1,anchors=10x14:23x27,scale=1.05",
-      "{\"classes\": 1, \"heads\": [{\"output\": \"y\", \"anchors\": [[10, 14], [23, 27]], \"stride\": 1}]}"}},
+      "[{\"name\": \"y\", \"classes\": 1, \"anchors\": [[10, 14], [23, 27]], \"scale_x_y\": 1.05}]"}},
     {"shape", use_shape, fuzz_mutate_text, {"x=1,3,8,8", "1,3,8,8"}},
 };
 
@@ -296,14 +319,6 @@ static size_t array_seed(uint8_t *data) {
   uint8_t *bytes = fuzz_read(fuzz_path("good.npy"), &size);
   memcpy(data, bytes, size);
   free(bytes);
-  return size;
-}
-
-static size_t record_seed(uint8_t *data, bool idx) {
-  static const uint8_t header[] = {0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 8, 0, 0, 0, 8};
-  size_t size = idx ? sizeof header + 128 : 2 * 3073;
-  memset(data, 3, size);
-  if (idx) memcpy(data, header, sizeof header);
   return size;
 }
 
@@ -320,8 +335,8 @@ static size_t table_seed(int index, uint8_t *data) {
   dq_model *model = fuzz_small_model();
   dq_model_int8_defaults(&options, sizeof options);
   options.save_table = path;
-  options.equalize = options.bias_correction = DQ_CHOICE_ON;
-  options.adaptive = 1;
+  options.equalize = options.bias_correction = index ? DQ_CHOICE_OFF : DQ_CHOICE_ON; // other formats have ranges alone
+  options.adaptive = !index;
   if (dq_dataset_open(&dataset, fuzz_engine(), good_array(), NULL, &failure) != DQ_CODE_OK ||
       dq_model_int8(model, dataset, &options, NULL, &failure) != DQ_CODE_OK)
     fuzz_fail("no table: %s", failure.message);
@@ -351,9 +366,12 @@ static size_t kind_seed(size_t kind, int index, uint8_t *data) {
     }
     return size;
   }
+  if (kinds[kind].use == use_idx) return index < 2 ? idx_seed(data, index) : 0;
   if (index) return 0;
   if (kinds[kind].use == use_npy) return array_seed(data);
-  return kinds[kind].use == use_cifar || kinds[kind].use == use_idx ? record_seed(data, kinds[kind].use == use_idx) : 0;
+  if (kinds[kind].use != use_cifar) return 0;
+  memset(data, 3, CIFAR_BYTES);
+  return CIFAR_BYTES;
 }
 
 static size_t make_seed(int index, uint8_t *data) {
