@@ -41,6 +41,10 @@ static bool copy_node(dq_graph *copy, const dq_node *node) {
 static bool fill_copy(dq_graph *copy, const dq_graph *graph) {
   for (int i = 0; i < graph->value_count; i++)
     if (!copy_value(copy, graph->values[i])) return false;
+  for (int i = 0; graph->has_replacements && i < graph->value_count; i++)
+    if (graph->values[i]->replacement)
+      copy->values[i]->replacement = copy->values[graph->values[i]->replacement->index];
+  copy->has_replacements = graph->has_replacements;
   for (int i = 0; i < graph->node_count; i++)
     if (!graph->nodes[i]->removed && !copy_node(copy, graph->nodes[i])) return false;
   copy->inputs = copy_values(copy, graph->inputs, graph->input_count);

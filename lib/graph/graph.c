@@ -24,6 +24,7 @@ void dq_graph_free(dq_graph *graph) {
   if (!graph) return;
   if (graph->document) graph->document_free(graph->document);
   dq_names_free(graph->names);
+  dq_names_free(graph->node_names);
   dq_arena_free(graph->arena); // the graph itself lives in it
 }
 
@@ -57,23 +58,40 @@ dq_value *dq_graph_add_value(dq_graph *graph, const char *name) {
   return value;
 }
 
-static bool node_has_name(const dq_graph *graph, const char *name) {
-  for (int i = 0; i < graph->node_count; i++)
-    if (!strcmp(graph->nodes[i]->name, name)) return true;
-  return false;
+static bool add_node_name(dq_graph *graph, dq_node *node) {
+  if (!graph->node_names || !node->name[0] || dq_names_find(graph->node_names, node->name)) return true;
+  return dq_names_add(graph->node_names, node);
+}
+
+static bool know_node_names(dq_graph *graph) {
+  if (graph->node_names) return true;
+  if (!(graph->node_names = dq_names_new())) return false;
+  for (int i = 0; i < graph->node_count; i++) {
+    graph->nodes[i]->suffix = 0;
+    if (!add_node_name(graph, graph->nodes[i])) return false;
+  }
+  return true;
 }
 
 const char *dq_graph_fresh_name(dq_graph *graph, const char *base) {
+  if (!know_node_names(graph)) return NULL;
+  dq_node *node = dq_names_find(graph->node_names, base);
   const char *name = base;
-  for (int i = 1; name && (!name[0] || dq_graph_find(graph, name) || node_has_name(graph, name)); i++)
+  for (int i = node ? node->suffix + 1 : 1;
+       name && (!name[0] || dq_graph_find(graph, name) || dq_names_find(graph->node_names, name)); i++) {
     name = dq_arena_printf(graph->arena, "%s_%d", base, i);
+    if (node) node->suffix = i - 1; // this one may not be used
+  }
   return name;
 }
 
 dq_value *dq_graph_fresh_value(dq_graph *graph, const char *base) {
+  dq_value *value = dq_graph_find(graph, base);
   const char *name = base;
-  for (int i = 1; name && (!name[0] || dq_graph_find(graph, name)); i++)
+  for (int i = value ? value->suffix + 1 : 1; name && (!name[0] || dq_graph_find(graph, name)); i++) {
     name = dq_arena_printf(graph->arena, "%s_%d", base, i);
+    if (value) value->suffix = i;
+  }
   return name ? dq_graph_add_value(graph, name) : NULL;
 }
 
@@ -120,7 +138,7 @@ dq_node *dq_graph_add_node(dq_graph *graph, int at, const char *op_type, const c
   node->outputs = dq_arena_copy(graph->arena, outputs, (size_t)output_count * sizeof *outputs);
   node->input_count = input_count;
   node->output_count = output_count;
-  if (!node->name || !node->op_type || !node->inputs || !node->outputs) return NULL;
+  if (!node->name || !node->op_type || !node->inputs || !node->outputs || !add_node_name(graph, node)) return NULL;
   memmove(graph->nodes + at + 1, graph->nodes + at,
           (size_t)(graph->node_count - at) * sizeof *graph->nodes);
   graph->nodes[at] = node;
@@ -135,9 +153,11 @@ void dq_graph_remove_node(dq_graph *graph, dq_node *node) {
 }
 
 void dq_graph_replace_uses(dq_graph *graph, dq_value *from, dq_value *to, bool outputs) {
-  for (int n = 0; n < graph->node_count; n++)
-    for (int i = 0; i < graph->nodes[n]->input_count; i++)
-      if (graph->nodes[n]->inputs[i] == from) graph->nodes[n]->inputs[i] = to;
+  for (int u = 0; u < from->user_count; u++)
+    for (int i = 0; i < from->users[u]->input_count; i++)
+      if (from->users[u]->inputs[i] == from) from->users[u]->inputs[i] = to;
+  from->replacement = to;
+  graph->has_replacements = true;
   for (int i = 0; outputs && i < graph->output_count; i++)
     if (graph->outputs[i] == from) {
       graph->outputs[i] = to;

@@ -55,6 +55,8 @@ typedef struct dq_value {
   dq_node *producer;       // NULL for inputs and initializers
   dq_node **users;         // each node once per input it reads the value through, one behind the other
   int user_count;
+  struct dq_value *replacement;   // read instead of it from the next dq_graph_index on, or NULL
+  int suffix;                     // of the last fresh value named after it
   const void *origin;             // declaration it was read from
   const void *initializer_origin; // initializer message it was read from
 } dq_value;
@@ -76,6 +78,7 @@ struct dq_node {
   dq_attribute *attributes;
   int attribute_count;
   bool removed;       // until the next dq_graph_index
+  int suffix;         // of the last fresh node name made from its own
   int mark;           // for the use of the transform at work; 0 when made
   const void *origin; // message it was read from
 };
@@ -110,6 +113,8 @@ struct dq_graph {
   int initializer_count, initializer_capacity;
   bool has_functions;           // the model brings functions of its own
   struct dq_names *names;       // value names to values
+  struct dq_names *node_names;  // node names to nodes; NULL until the first fresh name after dq_graph_index
+  bool has_replacements;        // some value has one
   struct dq_document *document; // what lib/onnx keeps to write everything back; NULL otherwise
   void (*document_free)(struct dq_document *document);
 };
@@ -142,7 +147,8 @@ dq_node *dq_graph_add_node(dq_graph *graph, int at, const char *op_type, const c
                            int input_count, dq_value *const *inputs, int output_count,
                            dq_value *const *outputs);
 void dq_graph_remove_node(dq_graph *graph, dq_node *node); // takes effect at dq_graph_index
-// Every node input (and graph output, when `outputs` is set) that reads `from` reads `to` instead.
+// Every node input (and graph output, when `outputs` is set) that reads `from` reads `to` instead: those of the users
+// that dq_graph_index found at once, any other at the next dq_graph_index. Nothing may produce `from` until then.
 void dq_graph_replace_uses(dq_graph *graph, dq_value *from, dq_value *to, bool outputs);
 
 // Drops removed nodes, renumbers, finds producers and users, and checks: every input is produced,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/graph/graph.h"
+#include "lib/graph/names.h"
 
 static void drop_removed(dq_graph *graph) {
   int kept = 0;
@@ -11,6 +12,27 @@ static void drop_removed(dq_graph *graph) {
     if (!graph->nodes[i]->removed) graph->nodes[kept++] = graph->nodes[i];
   graph->node_count = kept;
   for (int i = 0; i < kept; i++) graph->nodes[i]->index = i;
+  dq_names_free(graph->node_names);
+  graph->node_names = NULL;
+}
+
+static dq_value *last_replacement(dq_value *value) {
+  dq_value *last = value;
+  while (last && last->replacement) last = last->replacement;
+  for (dq_value *next; value != last; value = next) { // what was passed leads to the last at once
+    next = value->replacement;
+    value->replacement = last;
+  }
+  return last;
+}
+
+static void follow_replacements(dq_graph *graph) {
+  if (!graph->has_replacements) return;
+  for (int n = 0; n < graph->node_count; n++)
+    for (int i = 0; i < graph->nodes[n]->input_count; i++)
+      graph->nodes[n]->inputs[i] = last_replacement(graph->nodes[n]->inputs[i]);
+  for (int v = 0; v < graph->value_count; v++) graph->values[v]->replacement = NULL;
+  graph->has_replacements = false;
 }
 
 static dq_status produced_twice(const dq_value *value, dq_error *error) {
@@ -133,6 +155,7 @@ static dq_status sort_nodes(dq_graph *graph, bool keep_order, dq_error *error) {
 
 dq_status dq_graph_index(dq_graph *graph, bool sort, dq_error *error) {
   drop_removed(graph);
+  follow_replacements(graph);
   DQ_TRY(find_producers(graph, error));
   DQ_TRY(check_produced(graph, error));
   DQ_TRY(find_users(graph, error));

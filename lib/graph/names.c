@@ -5,8 +5,13 @@
 #include <string.h>
 #include <xxhash.h>
 
+// The first member of values and nodes.
+typedef struct named {
+  const char *name;
+} named;
+
 struct dq_names {
-  dq_value **slots;
+  named **slots;
   size_t room, used; // room is a power of two
 };
 
@@ -27,19 +32,19 @@ void dq_names_free(struct dq_names *names) {
 }
 
 // The slot that holds the name, or the empty one where it belongs.
-static dq_value **slot_of(dq_value **slots, size_t room, const char *name) {
+static named **slot_of(named **slots, size_t room, const char *name) {
   size_t at = XXH3_64bits(name, strlen(name)) & (room - 1);
   while (slots[at] && strcmp(slots[at]->name, name)) at = (at + 1) & (room - 1);
   return &slots[at];
 }
 
-dq_value *dq_names_find(const struct dq_names *names, const char *name) {
+void *dq_names_find(const struct dq_names *names, const char *name) {
   return *slot_of(names->slots, names->room, name);
 }
 
 static bool grow(struct dq_names *names) {
   size_t room = names->room * 2;
-  dq_value **slots = calloc(room, sizeof *slots);
+  named **slots = calloc(room, sizeof *slots);
   if (!slots) return false;
   for (size_t i = 0; i < names->room; i++)
     if (names->slots[i]) *slot_of(slots, room, names->slots[i]->name) = names->slots[i];
@@ -49,9 +54,10 @@ static bool grow(struct dq_names *names) {
   return true;
 }
 
-bool dq_names_add(struct dq_names *names, dq_value *value) {
+bool dq_names_add(struct dq_names *names, void *fresh) {
   if (2 * (names->used + 1) > names->room && !grow(names)) return false;
-  *slot_of(names->slots, names->room, value->name) = value;
+  named *entry = fresh;
+  *slot_of(names->slots, names->room, entry->name) = entry;
   names->used++;
   return true;
 }

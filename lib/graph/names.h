@@ -1,4 +1,4 @@
-// A map from names to values, private to this room.
+// A map from names to what has them, private to this room: values, or nodes, whose first member is their name.
 #ifndef DQ_GRAPH_NAMES_H
 #define DQ_GRAPH_NAMES_H
 
@@ -6,7 +6,7 @@
 
 struct dq_names *dq_names_new(void);
 void dq_names_free(struct dq_names *names);
-dq_value *dq_names_find(const struct dq_names *names, const char *name);
-bool dq_names_add(struct dq_names *names, dq_value *value); // the name must be new; false: memory
+void *dq_names_find(const struct dq_names *names, const char *name); // NULL when nothing has it
+bool dq_names_add(struct dq_names *names, void *named);              // the name must be new; false: memory
 
 #endif

@@ -133,6 +133,67 @@ static void edits(void **state) {
   dq_graph_free(graph);
 }
 
+// Readers that were added after the graph was indexed, in a chain that is left out from its end, and a copy made before
+// the graph is indexed again.
+static void replaced_twice(void **state) {
+  (void)state;
+  dq_graph *graph = dq_graph_new(0);
+  dq_error error = {0};
+  join(graph, "one", "x", NULL, "a"), join(graph, "two", "a", NULL, "b"), join(graph, "three", "b", NULL, "y");
+  interface(graph, "x", "y");
+  assert_int_equal(dq_graph_index(graph, false, &error), DQ_OK);
+  dq_value *x = dq_graph_find(graph, "x"), *a = dq_graph_find(graph, "a"), *b = dq_graph_find(graph, "b");
+  dq_node *late = join(graph, "late", "b", "a", "z"), *three = graph->nodes[2];
+  dq_graph_replace_uses(graph, b, a, false);
+  dq_graph_remove_node(graph, graph->nodes[1]);
+  assert_ptr_equal(three->inputs[0], a); // at once
+  dq_graph_replace_uses(graph, a, x, false);
+  dq_graph_remove_node(graph, graph->nodes[0]);
+  dq_graph *copy = dq_graph_copy(graph);
+  assert_non_null(copy);
+  assert_string_equal(copy->nodes[0]->inputs[0]->name, "x");
+  assert_int_equal(dq_graph_index(graph, false, &error), DQ_OK);
+  assert_ptr_equal(three->inputs[0], x);
+  assert_ptr_equal(late->inputs[0], x);
+  assert_ptr_equal(late->inputs[1], x);
+  assert_int_equal(x->user_count, 3);
+  dq_node *back = join(graph, "back", "x", NULL, "a"); // the name may be used again
+  dq_graph_add_node(graph, graph->node_count, "Relu", "reader", 1, &a, 1, &b);
+  assert_int_equal(dq_graph_index(graph, false, &error), DQ_OK);
+  assert_ptr_equal(a->producer, back);
+  assert_int_equal(a->user_count, 1);
+  dq_graph_free(copy);
+  dq_graph_free(graph);
+}
+
+// 20,000 values and nodes of one name within 64 MiB: what was tried in vain is not tried, nor kept, again.
+static void names_of_many(void **state) {
+  (void)state;
+  enum { MANY = 20000 };
+  dq_budget budget = {.limit = 64 << 20};
+  dq_graph *graph = dq_graph_new(&budget);
+  dq_node *first = join(graph, "node", "x", NULL, "value");
+  for (int i = 0; i < MANY; i++) {
+    char expected[32];
+    dq_value *made = dq_graph_fresh_value(graph, "value");
+    assert_non_null(made);
+    snprintf(expected, sizeof expected, "value_%d", i + 1);
+    assert_string_equal(made->name, expected);
+    const char *name = dq_graph_fresh_name(graph, "node");
+    assert_non_null(name);
+    snprintf(expected, sizeof expected, "node_%d", i + 1);
+    assert_string_equal(name, expected);
+    assert_non_null(dq_graph_add_node(graph, graph->node_count, "Relu", name, 1, first->inputs, 1, &made));
+  }
+  interface(graph, "x", "value");
+  dq_graph_remove_node(graph, graph->nodes[1]);
+  assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+  assert_string_equal(dq_graph_fresh_name(graph, "node"), "node_1"); // its node has gone
+  assert_string_equal(dq_graph_fresh_name(graph, "node"), "node_1"); // and nobody has taken it
+  assert_string_equal(dq_graph_fresh_name(graph, "value"), "value_20001");
+  dq_graph_free(graph);
+}
+
 static void labels(void **state) {
   (void)state;
   char text[DQ_LABEL_TEXT];
@@ -145,6 +206,7 @@ static void labels(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(users_and_order), cmocka_unit_test(refused),
                                      cmocka_unit_test(random_orders), cmocka_unit_test(edits),
-                                     cmocka_unit_test(labels)};
+                                     cmocka_unit_test(labels), cmocka_unit_test(replaced_twice),
+                                     cmocka_unit_test(names_of_many)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
