@@ -1,6 +1,12 @@
 # Tables on terminals: columns are left out before names are shortened. `script` gives a terminal of a width.
 load common
 
+setup() {
+  mkdir "$BATS_TEST_TMPDIR/here"
+  cd "$BATS_TEST_TMPDIR/here"
+  script -qec true /dev/null >/dev/null || skip "script gives no terminal here"
+}
+
 # on_terminal COLUMNS COMMAND...: what it prints on a terminal so wide, in $output
 on_terminal() {
   local columns=$1
