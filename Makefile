@@ -1,5 +1,5 @@
-# dq: build, tests and installation. Sources are found by wildcard and instruction-set flags by file
-# suffix, so adding a file never edits this one.
+# dq: build, tests and installation. Sources are found by wildcard, instruction sets by the suffix of a file or by
+# the line "// Sets:" of a body, so adding a file never edits this one.
 VERSION := 0.1.0
 B ?= build
 PREFIX ?= /usr/local
@@ -17,8 +17,6 @@ OWN_FLAGS += -fno-trapping-math
 LIBRARIES = $(shell pkg-config --libs libprotobuf-c lapacke openblas jansson libxxhash) -lm -pthread
 LDFLAGS += -Wl,--gc-sections
 
-ROOMS := lib/base lib/graph lib/kernels lib/linalg lib/onnx datasets lib/ops lib/exec lib/passes calib \
-  lib/eval quant decomp lib/api lib/report
 # The instruction sets, their machines (SETS_machine) and flags (FLAGS_set), from the rows of cpu.def.
 SET_ROW = (\w+), *\w+, *"(\w+)", *(0|DQ_CPU_(\w+)), *"([^"]*)"
 SET_LINES = SETS_\1 += \2\nFLAGS_\2 = $$(FLAGS_\L\4\E) \5
@@ -32,8 +30,13 @@ FOREIGN := $(patsubst %,\%_%.c,$(filter-out $(SETS_$(MACHINE)),$(SETS_x86_64) $(
 OPENBLAS := yes
 FOREIGN += $(if $(OPENBLAS),,%_openblas.c)
 OWN_FLAGS += $(if $(OPENBLAS),-DDQ_OPENBLAS)
-SOURCES := $(filter-out $(FOREIGN),$(wildcard $(addsuffix /*.c,$(ROOMS))))
-OBJECTS := $(SOURCES:%.c=$(B)/%.o)
+FOUND := $(wildcard lib/*/*.c lib/*/*/*.c quant/*/*.c decomp/*/*.c calib/*.c datasets/*.c)
+SOURCES := $(filter-out $(FOREIGN) %_body.c,$(FOUND))
+# x_body.c is compiled to x_<set>.o for each set of its line "// Sets: ..." that this machine has; c is plain C.
+BODY_SETS := c $(SETS_$(MACHINE))
+BODIES := $(shell awk '/^\/\/ Sets: / { for (i = 3; i <= NF; i++) print FILENAME "@" $$i }' $(filter %_body.c,$(FOUND)))
+body_objects = $(patsubst %_body.c@$1,$(B)/%_$1.o,$(filter %@$1,$(BODIES)))
+OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(foreach set,$(BODY_SETS),$(call body_objects,$(set)))
 SHARED_CMD := $(filter-out cmd/dq.c cmd/dq-%.c,$(wildcard cmd/*.c))
 # One program holds all commands; dq-VERB is a link to it.
 VERBS := $(sort $(patsubst cmd/dq-%.c,%,$(wildcard cmd/dq-*.c)))
@@ -67,8 +70,16 @@ $(B)/%.o: %.c
 	$(call say,CC)
 	$(Q)$(CC) $(CFLAGS) $(OWN_FLAGS) $(suffix_flags) $(SANITIZE) -MMD -MP -c -o $@ $<
 
+define BODY_RULE
+$(call body_objects,$1): $(B)/%_$1.o: %_body.c
+	@mkdir -p $$(@D)
+	$$(call say,CC)
+	$$(Q)$$(CC) $$(CFLAGS) $$(OWN_FLAGS) $$(FLAGS_$1) -DDQ_SET=$1 $$(SANITIZE) -MMD -MP -c -o $$@ $$<
+endef
+$(foreach set,$(BODY_SETS),$(eval $(call BODY_RULE,$(set))))
+
 # The yardstick among the convolutions stays what it is whatever the rest is compiled with.
-$(B)/lib/kernels/conv_mcmk.o: CFLAGS := -O3 -g
+$(B)/lib/kernels/conv/conv_mcmk.o: override CFLAGS := -O3 -g
 
 $(B)/libdq.a: $(OBJECTS) $(SCHEMA).o
 	$(call say,AR)

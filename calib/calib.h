@@ -3,10 +3,7 @@
 #ifndef DQ_CALIB_CALIB_H
 #define DQ_CALIB_CALIB_H
 
-#include "datasets/datasets.h"
-#include "lib/base/context.h"
-#include "lib/exec/plan.h"
-#include "lib/graph/graph.h"
+#include "lib/session/observe.h"
 
 // ---- Histogram ----
 // Counts of values in bins of width 2^e around 0, the smallest e for which all values seen fit. Bins of
@@ -15,13 +12,13 @@
 enum { DQ_HISTOGRAM_BINS = 8192 }; // half of them below 0
 
 typedef struct dq_histogram {
-  int exponent;      // bin width is 2^exponent
-  uint64_t *bins;    // [DQ_HISTOGRAM_BINS]; bin i holds (i - BINS / 2) <= x / width < ... + 1
-  uint64_t count;    // finite values
+  int exponent;   // bin width is 2^exponent
+  uint64_t *bins; // [DQ_HISTOGRAM_BINS]; bin i holds (i - BINS / 2) <= x / width < ... + 1
+  uint64_t count; // finite values
   uint64_t not_finite;
-  float minimum, maximum; // of the finite values; 0 and 0 when there are none
-  uint64_t pictures;      // calls of dq_histogram_add that had finite values
-  float first_low, first_high;   // minimum and maximum of the first picture
+  float minimum, maximum;           // of the finite values; 0 and 0 when there are none
+  uint64_t pictures;                // calls of dq_histogram_add that had finite values
+  float first_low, first_high;      // minimum and maximum of the first picture
   double average_low, average_high; // exponential moving averages of the pictures' minima and maxima
 } dq_histogram;
 
@@ -50,6 +47,17 @@ double dq_histogram_clipped(const dq_histogram *histogram, dq_range_pair range);
 // which one lies on 0; `symmetric`: 254 steps around 0. Every value counts as the middle of its bin.
 double dq_histogram_error(const dq_histogram *histogram, dq_range_pair range, bool symmetric);
 
+// The bins that hold anything, for many errors of one histogram.
+typedef struct dq_filled_bins {
+  int count;
+  double width;                      // of a bin
+  double middles[DQ_HISTOGRAM_BINS]; // in widths, ascending
+  double counts[DQ_HISTOGRAM_BINS];
+} dq_filled_bins;
+
+void dq_histogram_fill(const dq_histogram *histogram, dq_filled_bins *filled);
+double dq_filled_error(const dq_filled_bins *filled, dq_range_pair range, bool symmetric); // dq_histogram_error
+
 typedef struct dq_range_options {
   double percentile; // of percentile: how many percent stay inside
   bool symmetric;    // the range will be used symmetric around 0
@@ -63,41 +71,19 @@ typedef struct dq_observer {
 const dq_observer *dq_observer_at(int index); // NULL after the last
 const dq_observer *dq_observer_find(const char *name);
 
-// ---- Observing a network ----
-typedef struct dq_observation {
-  const dq_graph *graph;
-  const dq_shape_request *shapes;
-  const char *const *names; // of values of the graph
-  int count;
-  dq_data *data;
-  int64_t first, pictures; // which of the data, in order
-  const char *doing;       // for the progress bar
-} dq_observation;
-
-// Brings a picture of the data to the plan's input; a network with a fixed batch sees it in every place. Fails as
-// dq_plan_picture_input does, and when the data does not fit.
-dq_status dq_read_picture(dq_plan *plan, dq_data *data, int64_t picture, dq_error *error);
-
-// Called for every picture and every name (slot: its place in the list) that was computed.
-typedef dq_status (*dq_observe_function)(void *user, int slot, const dq_tensor *tensor, dq_error *error);
-
-// Runs the graph on the pictures. DQ_BAD_INPUT when a named value is not float32 or the data does not
-// fit, DQ_UNSUPPORTED when the graph does not take one picture.
-dq_status dq_observe(const dq_observation *what, dq_observe_function see, void *user,
-                     const dq_context *context, dq_error *error);
-
+// ---- Calibration ----
 typedef struct dq_calibration {
   int count;
-  const char *const *names;  // of values of the graph
-  dq_histogram *histograms;  // one per name
+  const char *const *names; // of values of the graph
+  dq_histogram *histograms; // one per name
   int64_t pictures;
-  size_t bytes;              // memory the histograms take
+  size_t bytes; // memory the histograms take
 } dq_calibration;
 
 // Fills a histogram per name. The names must outlive the result. Fails as dq_observe does, and with
 // DQ_BAD_INPUT when an element was NaN or infinite, DQ_UNSUPPORTED when a value never had any.
-dq_status dq_calibrate(dq_calibration *calibration, const dq_observation *what,
-                       const dq_context *context, dq_error *error);
+dq_status dq_calibrate(dq_calibration *calibration, const dq_observation *what, const dq_context *context,
+                       dq_error *error);
 void dq_calibration_deinit(dq_calibration *calibration); // safe on a zeroed struct
 
 #endif

@@ -23,8 +23,8 @@ void dq_histogram_deinit(dq_histogram *histogram) {
 static int exponent_for(float value) {
   int exponent;
   if (value == 0) return SMALLEST_EXPONENT; // frexp says 0 for it
-  frexpf(fabsf(value), &exponent); // |value| < 2^exponent
-  exponent -= 12;                  // HALF is 2^12
+  frexpf(fabsf(value), &exponent);          // |value| < 2^exponent
+  exponent -= 12;                           // HALF is 2^12
   return exponent < SMALLEST_EXPONENT ? SMALLEST_EXPONENT : exponent;
 }
 
@@ -154,11 +154,19 @@ void dq_histogram_merge(dq_histogram *into, const dq_histogram *from) {
   }
 }
 
+// The bins of the smallest and the largest value; all others are empty.
+static void find_span(const dq_histogram *histogram, int *first, int *last) {
+  *first = HALF + (int)floor(ldexp((double)histogram->minimum, -histogram->exponent));
+  *last = HALF + (int)floor(ldexp((double)histogram->maximum, -histogram->exponent));
+}
+
 double dq_histogram_quantile(const dq_histogram *histogram, double q) {
   if (!histogram->count || q <= 0) return (double)histogram->minimum;
   if (q >= 1) return (double)histogram->maximum;
   double target = q * (double)histogram->count, below = 0, value = (double)histogram->maximum;
-  for (int i = 0; i < BINS; i++) {
+  int first, last;
+  find_span(histogram, &first, &last);
+  for (int i = first; i <= last; i++) {
     double here = (double)histogram->bins[i];
     if (here > 0 && below + here >= target) {
       value = ldexp(i - HALF + (target - below) / here, histogram->exponent);
@@ -175,25 +183,44 @@ double dq_histogram_clipped(const dq_histogram *histogram, dq_range_pair range) 
   double inverse = ldexp(1, -histogram->exponent);
   double low = floor((double)range.low * inverse) + HALF, high = floor((double)range.high * inverse) + HALF;
   uint64_t outside = 0;
-  for (int i = 0; i < BINS; i++)
+  int first, last;
+  find_span(histogram, &first, &last);
+  for (int i = first; i <= last; i++)
     if (i < low || i > high) outside += histogram->bins[i];
   return (double)outside / (double)histogram->count;
 }
 
-double dq_histogram_error(const dq_histogram *histogram, dq_range_pair range, bool symmetric) {
+void dq_histogram_fill(const dq_histogram *histogram, dq_filled_bins *filled) {
+  int first, last, count = 0;
+  find_span(histogram, &first, &last);
+  for (int i = first; i <= last; i++) {
+    if (!histogram->bins[i]) continue;
+    filled->middles[count] = i - HALF + 0.5;
+    filled->counts[count++] = (double)histogram->bins[i];
+  }
+  filled->count = count;
+  filled->width = ldexp(1, histogram->exponent);
+}
+
+double dq_filled_error(const dq_filled_bins *filled, dq_range_pair range, bool symmetric) {
   double low = range.low < 0 ? (double)range.low : 0, high = range.high > 0 ? (double)range.high : 0;
   if (symmetric) high = high > -low ? high : -low, low = -high;
-  double step = (high - low) / (symmetric ? 254 : 255), width = ldexp(1, histogram->exponent);
+  double step = (high - low) / (symmetric ? 254 : 255);
   double zero = step > 0 ? nearbyint(-low / step) : 0, top = symmetric ? 254 : 255, error = 0;
-  double bins_a_step = step > 0 ? width / step : 0;
+  double bins_a_step = step > 0 ? filled->width / step : 0;
   const double round = 0x1.8p52; // x + round - round is x rounded half to even
-  for (int i = 0; i < BINS; i++) {
-    if (!histogram->bins[i]) continue;
-    double x = i - HALF + 0.5;
+  for (int i = 0; i < filled->count; i++) {
+    double x = filled->middles[i];
     double q = x * bins_a_step + round - round + zero;
     q = q < 0 ? 0 : q > top ? top : q;
-    double difference = x * width - (q - zero) * step;
-    error += (double)histogram->bins[i] * difference * difference;
+    double difference = x * filled->width - (q - zero) * step;
+    error += filled->counts[i] * difference * difference;
   }
   return error;
+}
+
+double dq_histogram_error(const dq_histogram *histogram, dq_range_pair range, bool symmetric) {
+  dq_filled_bins filled;
+  dq_histogram_fill(histogram, &filled);
+  return dq_filled_error(&filled, range, symmetric);
 }

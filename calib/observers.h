@@ -4,7 +4,7 @@
 
 #include "calib/calib.h"
 
-#define DQ_OBSERVER(symbol, name, help)                                                            \
+#define DQ_OBSERVER(symbol, name, help)                                                                                \
   dq_range_pair dq_range_##symbol(const dq_histogram *histogram, const dq_range_options *options);
 #include "calib/observers.def"
 #undef DQ_OBSERVER

@@ -59,8 +59,7 @@ dq_range_pair dq_range_entropy(const dq_histogram *histogram, const dq_range_opt
   distribution all;
   coarsen(histogram, &all);
   if (all.last < 0) return range;
-  int above = all.last + 1 - SIDE, below = SIDE - all.first,
-      farthest = above > below ? above : below;
+  int above = all.last + 1 - SIDE, below = SIDE - all.first, farthest = above > below ? above : below;
   double width = ldexp(MERGE, histogram->exponent), least = INFINITY;
   for (int threshold = farthest; threshold >= LEVELS / 2; threshold -= STRIDE) {
     int from = SIDE - (below < threshold ? (below > 0 ? below : 0) : threshold);

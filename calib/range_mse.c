@@ -5,13 +5,14 @@ enum { STEPS = 64, ROUNDS = 3 };
 
 typedef struct search {
   const dq_histogram *histogram;
+  const dq_filled_bins *filled;
   bool symmetric;
   dq_range_pair best;
   double error;
 } search;
 
 static void attempt(search *at, dq_range_pair range) {
-  double error = dq_histogram_error(at->histogram, range, at->symmetric);
+  double error = dq_filled_error(at->filled, range, at->symmetric);
   if (error < at->error) at->error = error, at->best = range;
 }
 
@@ -32,12 +33,13 @@ static void scan(search *at, double from, double to) {
 }
 
 dq_range_pair dq_range_mse(const dq_histogram *histogram, const dq_range_options *options) {
-  search at = {histogram, options->symmetric, {histogram->minimum, histogram->maximum}, 0};
-  at.error = dq_histogram_error(histogram, at.best, options->symmetric);
+  dq_filled_bins filled;
+  dq_histogram_fill(histogram, &filled);
+  search at = {histogram, &filled, options->symmetric, {histogram->minimum, histogram->maximum}, 0};
+  at.error = dq_filled_error(&filled, at.best, options->symmetric);
   // A symmetric range is set by its larger end: both ends move together.
   if (options->symmetric) {
-    float high =
-        -histogram->minimum > histogram->maximum ? -histogram->minimum : histogram->maximum;
+    float high = -histogram->minimum > histogram->maximum ? -histogram->minimum : histogram->maximum;
     for (int i = 1; i < 8 * STEPS; i++) {
       float end = high * (float)i / (8 * STEPS);
       attempt(&at, (dq_range_pair){-end, end});

@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -13,12 +14,13 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/child.h"
 #include "lib/base/file.h"
 
 enum { EXIT_BROKEN_PIPE = 141, GRACE_MICROSECONDS = 700000 };
 
-static volatile sig_atomic_t stop;
+static atomic_bool stop;
 
 static void leave_now(int signal_number) {
   (void)signal_number;
@@ -29,8 +31,7 @@ static void leave_now(int signal_number) {
 
 // The first signal asks the work to stop and gives it a moment; the timer or a second one ends it.
 static void ask_to_stop(int signal_number) {
-  if (stop) leave_now(signal_number);
-  stop = 1;
+  if (atomic_exchange(&stop, true)) leave_now(signal_number);
   struct itimerval grace = {.it_value = {.tv_usec = GRACE_MICROSECONDS}};
   setitimer(ITIMER_REAL, &grace, NULL);
 }
@@ -106,9 +107,7 @@ static void standard_outputs(const dq_common_options *common, const char *paths[
     paths[JSON] = files->json, paths[CSV] = files->csv, paths[HTML] = files->html;
   }
   if (command->shared & DQ_WITH_OUTPUT)
-    paths[MODEL] = ((const dq_output_options *)(const void *)((const char *)common +
-                                                              command->output_offset))
-                       ->output;
+    paths[MODEL] = ((const dq_output_options *)(const void *)((const char *)common + command->output_offset))->output;
 }
 
 static dq_status check_standard_output(const dq_common_options *common, dq_error *error) {
@@ -117,8 +116,7 @@ static dq_status check_standard_output(const dq_common_options *common, dq_error
   standard_outputs(common, paths);
   for (int i = 0; i < STREAMS; i++) {
     if (!paths[i] || strcmp(paths[i], "-")) continue;
-    if (taken)
-      return dq_fail(error, DQ_USAGE, "only one of %s and %s can be '-'", taken, names[i]);
+    if (taken) return dq_fail(error, DQ_USAGE, "only one of %s and %s can be '-'", taken, names[i]);
     taken = names[i];
   }
   return DQ_OK;
@@ -149,9 +147,9 @@ static dq_status run(const dq_common_options *common, dq_console *console, dq_er
   context.half_sums = common->accumulate == DQ_SUMS_FP16;
   if (context.half_sums && !(context.cpu & (DQ_CPU_AVX512FP16 | DQ_CPU_FP16)))
     dq_message(&context, DQ_WARNING, "no float16 arithmetic here (AVX512-FP16): float16 sums are imitated, slowly");
-  double start = dq_clock();
+  double start = dq_seconds();
   dq_status status = common->command->run(common, &context, error);
-  tell_effort(&context, dq_clock() - start);
+  tell_effort(&context, dq_seconds() - start);
   dq_context_deinit(&context);
   if (status == DQ_SYSTEM && !*error->hint && atomic_load(&budget.refused))
     dq_error_hint(error, "--memory allows %zu MiB and %zu MiB more were asked for", budget.limit >> 20,
@@ -169,8 +167,7 @@ static int terminal_width(FILE *stream) {
   return wanted > 0 ? wanted : size.ws_col;
 }
 
-dq_status dq_command_report(const dq_common_options *common, const dq_report *report,
-                            dq_error *error) {
+dq_status dq_command_report(const dq_common_options *common, const dq_report *report, dq_error *error) {
   static const dq_report_format formats[] = {DQ_FORMAT_JSON, DQ_FORMAT_CSV, DQ_FORMAT_HTML};
   const char *paths[STREAMS];
   standard_outputs(common, paths);

@@ -3,14 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
+#include "lib/base/clock.h"
 
 // A terminal that understands "erase to the end of the line" and colours.
 static bool capable(FILE *stream) {
@@ -74,8 +69,7 @@ void dq_console_error(dq_console *console, const dq_error *error) {
 // "1:02:03", "4:05" or "12 s".
 static const char *duration(double seconds, char *text, size_t size) {
   long whole = seconds < 1e8 ? (long)(seconds + 0.5) : 99999999;
-  if (whole >= 3600)
-    snprintf(text, size, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
+  if (whole >= 3600) snprintf(text, size, "%ld:%02ld:%02ld", whole / 3600, whole / 60 % 60, whole % 60);
   else if (whole >= 60) snprintf(text, size, "%ld:%02ld", whole / 60, whole % 60);
   else snprintf(text, size, "%ld s", whole);
   return text;
@@ -112,7 +106,7 @@ static void draw_bar(dq_console *console, int64_t done, int64_t total, const cha
 void dq_console_progress(void *user, const char *what, int64_t done, int64_t total) {
   dq_console *console = user;
   if (!console->bar && !console->plain) return;
-  double time = now();
+  double time = dq_seconds();
   if (strncmp(console->what, what, sizeof console->what - 1)) {
     dq_console_clear(console);
     snprintf(console->what, sizeof console->what, "%s", what);

@@ -7,12 +7,12 @@
 typedef struct dq_console {
   const char *command; // in front of every line
   bool verbose, quiet;
-  bool bar, plain;     // how progress is shown; neither: not at all
-  int width;           // columns of the terminal
-  bool color;          // of messages
-  bool drawn;          // a bar stands on the line now
-  char what[64];       // the work in progress
-  double start, last;  // seconds: when it began and when it was last shown
+  bool bar, plain;    // how progress is shown; neither: not at all
+  int width;          // columns of the terminal
+  bool color;         // of messages
+  bool drawn;         // a bar stands on the line now
+  char what[64];      // the work in progress
+  double start, last; // seconds: when it began and when it was last shown
 } dq_console;
 
 void dq_console_init(dq_console *console, const dq_common_options *common);

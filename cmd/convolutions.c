@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "lib/kernels/kernels.h"
+#include "lib/kernels/conv/conv.h"
 
 // Where the names of ALGORITHM start: behind the last '=', node names may hold others.
 static const char *algorithms_of(const char *text) {
@@ -37,8 +37,8 @@ static dq_status read_name(const char **text, int *algorithm, dq_error *error) {
   return unknown(name, length, error);
 }
 
-static dq_status read_patterns(const dq_option_list *texts, dq_arena *arena, dq_conv_setting *settings,
-                               int *count, dq_error *error) {
+static dq_status read_patterns(const dq_option_list *texts, dq_arena *arena, dq_conv_setting *settings, int *count,
+                               dq_error *error) {
   for (int i = 0; i < texts->count; i++) {
     const char *text = texts->items[i], *name = algorithms_of(text);
     if (name == text) continue;

@@ -20,7 +20,7 @@ const char *dq_convolutions_name(int index);
 // Reads "ALGORITHM[,ALGORITHM...]" and "PATTERN=ALGORITHM" from the items: a way for each algorithm, or one
 // for the algorithm `usual` when there is none, each with all the patterns. DQ_USAGE names the algorithms there are.
 // Arrays are in the arena.
-dq_status dq_read_convolutions(const dq_option_list *texts, const char *usual, dq_arena *arena,
-                               dq_convolutions **ways, int *count, dq_error *error);
+dq_status dq_read_convolutions(const dq_option_list *texts, const char *usual, dq_arena *arena, dq_convolutions **ways,
+                               int *count, dq_error *error);
 
 #endif

@@ -5,38 +5,43 @@
 
 #include "lib/eval/pb_source.h"
 #include "lib/onnx/onnx.h"
-#include "lib/passes/origin.h"
+#include "lib/eval/remembered.h"
 
-dq_status dq_open_data(dq_data **data, const dq_data_arguments *arguments, int64_t seed,
-                       const dq_context *context, dq_error *error) {
-  dq_data_options options = {.spec = arguments->data,
-                             .labels = arguments->labels,
-                             .preset = arguments->preset,
-                             .preprocess = arguments->preprocess,
-                             .norm = arguments->norm,
-                             .limit = arguments->limit,
-                             .strict = arguments->strict,
-                             .seed = (uint64_t)seed,
-                             .sources = &dq_pb_source,
-                             .source_count = 1};
+dq_data_options dq_data_options_of(const dq_data_arguments *arguments, int64_t seed) {
+  return (dq_data_options){.spec = arguments->data,
+                           .labels = arguments->labels,
+                           .preset = arguments->preset,
+                           .preprocess = arguments->preprocess,
+                           .norm = arguments->norm,
+                           .limit = arguments->limit,
+                           .strict = arguments->strict,
+                           .seed = (uint64_t)seed,
+                           .sources = &dq_pb_source,
+                           .source_count = 1};
+}
+
+dq_status dq_open_data(dq_data **data, const dq_data_arguments *arguments, int64_t seed, const dq_context *context,
+                       dq_error *error) {
+  dq_data_options options = dq_data_options_of(arguments, seed);
   return dq_data_open(data, &options, context, error);
 }
 
-void dq_remembered_preset(dq_data_arguments *arguments, const dq_graph *graph,
-                          const dq_context *context) {
-  if (arguments->preset || arguments->preprocess) return;
-  const char *text = dq_origin_preset(graph, context);
-  if (!text) return;
-  arguments->preprocess = text;
-  dq_message(context, DQ_NOTE, "preprocessing: %s, as the model remembers", text);
+const char *dq_task_of(const dq_data_arguments *arguments) {
+  static const char *const tasks[] = {NULL, "classify", "segment", "detect", "none"};
+  return tasks[arguments->task];
+}
+
+void dq_recall_preset(dq_data_arguments *arguments, const dq_graph *graph, const dq_context *context) {
+  dq_data_options options = dq_data_options_of(arguments, 0);
+  dq_remembered_preset(&options, graph, context);
+  arguments->preprocess = options.preprocess;
 }
 
 dq_status dq_read_shapes(const dq_option_list *texts, const dq_graph *graph, int64_t batch, dq_arena *arena,
                          dq_shape_request *request, dq_error *error) {
   dq_input_shape *shapes = DQ_NEW_ARRAY(arena, texts->count, dq_input_shape);
   if (!shapes) return dq_fail_memory(error, (size_t)texts->count * sizeof *shapes);
-  for (int i = 0; i < texts->count; i++)
-    DQ_TRY(dq_input_shape_parse(texts->items[i], arena, &shapes[i], error));
+  for (int i = 0; i < texts->count; i++) DQ_TRY(dq_input_shape_parse(texts->items[i], arena, &shapes[i], error));
   *request = (dq_shape_request){.batch = batch, .inputs = shapes, .input_count = texts->count};
   return graph ? dq_input_names(&graph, 1, request, error) : DQ_OK;
 }
@@ -50,8 +55,8 @@ dq_status dq_verify_model(const char *path, const dq_context *context, dq_error 
   return status;
 }
 
-dq_status dq_split_names(const dq_option_list *texts, dq_arena *arena, const char *const **names,
-                         int *count, dq_error *error) {
+dq_status dq_split_names(const dq_option_list *texts, dq_arena *arena, const char *const **names, int *count,
+                         dq_error *error) {
   *count = 0;
   for (int i = 0; i < texts->count; i++) {
     ++*count;

@@ -47,6 +47,8 @@ check() {
   have protoc-c || need protoc-c protobuf-c-compiler
   [ -f /usr/include/onnx/onnx.proto ] || need /usr/include/onnx/onnx.proto libonnx-dev
   have bats || need bats bats
+  # The format of sources is compared where the release has the version that it is pinned to.
+  ! grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release || have clang-format-14 || need clang-format-14 clang-format-14
   [ "$purpose" != fuzz ] || fuzzer_links || need libFuzzer clang libclang-rt-dev
   [ "$purpose" != aarch64 ] || aarch64_links ||
     need "a compiler for AArch64" gcc-aarch64-linux-gnu libc6-dev-arm64-cross

@@ -3,16 +3,17 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "cmd/command.h"
 #include "cmd/data.h"
 #include "cmd/hook.h"
 #include "lib/onnx/onnx.h"
-#include "lib/passes/origin.h"
-#include "lib/report/report.h"
-#include "lib/report/text.h"
-#include "quant/amp.h"
-#include "quant/amp_check.h"
-#include "quant/hook_spec.h"
+#include "lib/document/origin.h"
+#include "lib/render/report.h"
+#include "lib/render/text.h"
+#include "quant/amp/amp.h"
+#include "quant/amp/amp_check.h"
+#include "quant/int8/hook_spec.h"
 
 typedef struct amp_options {
   dq_common_options common;
@@ -27,75 +28,168 @@ typedef struct amp_options {
 } amp_options;
 
 static const dq_option rows[] = {
-    {.name = "allow", .type = DQ_OPTION_LIST, .value = "OPS", .group = "Colours",
-     DQ_INTO(amp_options, allow), .help = "operators to compute in float16, with commas"},
-    {.name = "follow", .type = DQ_OPTION_LIST, .value = "OPS", .group = "Colours",
-     DQ_INTO(amp_options, follow), .help = "operators that take the precision with the fewest casts"},
-    {.name = "deny", .aliases = "op-types-to-exclude op-block-list", .type = DQ_OPTION_LIST, .value = "OPS",
-     .group = "Colours", DQ_INTO(amp_options, deny), .help = "operators to keep in float32"},
-    {.name = "deny-node", .aliases = "nodes-to-exclude node-block-list", .type = DQ_OPTION_LIST,
-     .value = "PATTERN", .group = "Colours", DQ_INTO(amp_options, deny_nodes),
+    {.name = "allow",
+     .type = DQ_OPTION_LIST,
+     .value = "OPS",
+     .group = "Colours",
+     DQ_INTO(amp_options, allow),
+     .help = "operators to compute in float16, with commas"},
+    {.name = "follow",
+     .type = DQ_OPTION_LIST,
+     .value = "OPS",
+     .group = "Colours",
+     DQ_INTO(amp_options, follow),
+     .help = "operators that take the precision with the fewest casts"},
+    {.name = "deny",
+     .aliases = "op-types-to-exclude op-block-list",
+     .type = DQ_OPTION_LIST,
+     .value = "OPS",
+     .group = "Colours",
+     DQ_INTO(amp_options, deny),
+     .help = "operators to keep in float32"},
+    {.name = "deny-node",
+     .aliases = "nodes-to-exclude node-block-list",
+     .type = DQ_OPTION_LIST,
+     .value = "PATTERN",
+     .group = "Colours",
+     DQ_INTO(amp_options, deny_nodes),
      .help = "nodes to keep in float32 whose names match the shell pattern"},
-    {.name = "policy", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Colours", DQ_INTO(amp_options, policy),
+    {.name = "policy",
+     .type = DQ_OPTION_FILE,
+     .value = "FILE",
+     .group = "Colours",
+     DQ_INTO(amp_options, policy),
      .help = "colours for operators and nodes from a file",
-     .details = "JSON: {\"schema\": \"dq-policy\", \"version\": 1, \"operators\": {\"Exp\": \"follow\"}, \"nodes\": "
-                "{\"head*\": \"deny\"}}, colours allow, follow and deny. Patterns on nodes go before operators, --allow "
-                "and its kin before both. Operators that are not listed have their own colour, or stay in float32 with "
-                "\"others\": \"deny\"."},
-    {.name = "rounding", .type = DQ_OPTION_ENUM, .choices = "balanced|nearest", .preset = "balanced", .group = "Weights",
-     DQ_INTO(amp_options, rounding), .help = "how weights become float16",
-     .details = "nearest: every weight its nearest float16. balanced: one of its two neighbours, chosen layer after layer "
-                "so that the mean errors of outputs cancel, which takes no data and no bytes. The means are those on noise "
-                "made here, normal and uniform from 0 to --input-max; a network that cannot be run keeps the nearest."},
-    {.name = "guard", .type = DQ_OPTION_ENUM, .choices = "on|off", .preset = "on", .group = "Colours",
-     DQ_INTO(amp_options, guard), .help = "keep in float32 what may leave float16",
+     .details =
+         "JSON: {\"schema\": \"dq-policy\", \"version\": 1, \"operators\": {\"Exp\": \"follow\"}, \"nodes\": "
+         "{\"head*\": \"deny\"}}, colours allow, follow and deny. Patterns on nodes go before operators, --allow "
+         "and its kin before both. Operators that are not listed have their own colour, or stay in float32 with "
+         "\"others\": \"deny\"."},
+    {.name = "rounding",
+     .type = DQ_OPTION_ENUM,
+     .choices = "balanced|nearest",
+     .preset = "balanced",
+     .group = "Weights",
+     DQ_INTO(amp_options, rounding),
+     .help = "how weights become float16",
+     .details =
+         "nearest: every weight its nearest float16. balanced: one of its two neighbours, chosen layer after layer "
+         "so that the mean errors of outputs cancel, which takes no data and no bytes. The means are those on noise "
+         "made here, normal and uniform from 0 to --input-max; a network that cannot be run keeps the nearest."},
+    {.name = "guard",
+     .type = DQ_OPTION_ENUM,
+     .choices = "on|off",
+     .preset = "on",
+     .group = "Colours",
+     DQ_INTO(amp_options, guard),
+     .help = "keep in float32 what may leave float16",
      .details = "What each value may reach is bounded without data: by intervals near the input, by the statistics "
                 "of batch normalization and of the weights behind. Where that is beyond 65504 the node stays in "
                 "float32, and what reads it too; where float16 has no numbers small enough for the weights as well. "
                 "--explain tells which and why. Intervals are proofs if the input keeps to --input-max, the rest are "
                 "estimates; --check looks at data."},
-    {.name = "input-max", .type = DQ_OPTION_DOUBLE, .minimum = 1e-30, .maximum = 1e30, .value = "X", .preset = "255",
-     .group = "Colours", DQ_INTO(amp_options, input_max), .help = "largest magnitude of the inputs, for the guard and balanced rounding"},
-    {.name = "keep-io", .aliases = "keep-io-types", .type = DQ_OPTION_FLAG, .clears = true,
-     DQ_INTO(amp_options, half_io), .help = "inputs and outputs of the model stay float32 (the default); undoes --half-io"},
-    {.name = "half-io", .type = DQ_OPTION_FLAG, DQ_INTO(amp_options, half_io),
+    {.name = "input-max",
+     .type = DQ_OPTION_DOUBLE,
+     .minimum = 1e-30,
+     .maximum = 1e30,
+     .value = "X",
+     .preset = "255",
+     .group = "Colours",
+     DQ_INTO(amp_options, input_max),
+     .help = "largest magnitude of the inputs, for the guard and balanced rounding"},
+    {.name = "keep-io",
+     .aliases = "keep-io-types",
+     .type = DQ_OPTION_FLAG,
+     .clears = true,
+     DQ_INTO(amp_options, half_io),
+     .help = "inputs and outputs of the model stay float32 (the default); undoes --half-io"},
+    {.name = "half-io",
+     .type = DQ_OPTION_FLAG,
+     DQ_INTO(amp_options, half_io),
      .help = "inputs and outputs of the model become float16 as well"},
-    {.name = "explain", .type = DQ_OPTION_FLAG, DQ_INTO(amp_options, explain),
+    {.name = "explain",
+     .type = DQ_OPTION_FLAG,
+     DQ_INTO(amp_options, explain),
      .help = "print colour, precision and reason of every node",
      .details = "The files of --json, --csv and --html hold them always."},
-    {.name = "retrain", .type = DQ_OPTION_STRING, .value = "CMD", .group = "Retraining",
-     DQ_INTO(amp_options, retrain), .help = "run this command on the converted model and take what it writes",
+    {.name = "retrain",
+     .type = DQ_OPTION_STRING,
+     .value = "CMD",
+     .group = "Retraining",
+     DQ_INTO(amp_options, retrain),
+     .help = "run this command on the converted model and take what it writes",
      .details = "It is run by the shell with DQ_MODEL (the converted model), DQ_ORIGINAL, DQ_OUTPUT (what it must "
                 "write), DQ_DATA and DQ_SPEC (JSON: the precision of every node) set, for --time-limit at most. What "
                 "it wrote is taken when it loads, has the same inputs, outputs, nodes and sizes of weights, is finite "
                 "and runs; else the converted model stays and the exit status is 1."},
-    {.name = "data", .type = DQ_OPTION_FILE, .value = "SPEC", .group = "Retraining", DQ_INTO(amp_options, data), .needs = "retrain",
+    {.name = "data",
+     .type = DQ_OPTION_FILE,
+     .value = "SPEC",
+     .group = "Retraining",
+     DQ_INTO(amp_options, data),
+     .needs = "retrain",
      .help = "pictures to retrain with, handed on as DQ_DATA"},
-    {.name = "time-limit", .type = DQ_OPTION_TIME, .maximum = 1e9, .open_minimum = true, .group = "Retraining",
-     DQ_INTO(amp_options, time_limit), .needs = "retrain",
+    {.name = "time-limit",
+     .type = DQ_OPTION_TIME,
+     .maximum = 1e9,
+     .open_minimum = true,
+     .group = "Retraining",
+     DQ_INTO(amp_options, time_limit),
+     .needs = "retrain",
      .help = "end the command of --retrain after this time: it failed then"},
-    {.name = "check", .type = DQ_OPTION_FILE, .value = "SPEC", .group = "Check", DQ_INTO(amp_options, check.data),
+    {.name = "check",
+     .type = DQ_OPTION_FILE,
+     .value = "SPEC",
+     .group = "Check",
+     DQ_INTO(amp_options, check.data),
      .help = "look at the values on these pictures; exit status 1 when one is beyond float16",
      .details = "The original is run on the pictures, --data of the other commands says how they are named. For every "
                 "layer in float16: the largest value, the share beyond 65504 and the share below 2^-14, where float16 "
                 "has fewer digits. The model is written as it is all the same: --deny-node keeps a layer in float32."},
-    {.name = "limit", .type = DQ_OPTION_INT, .minimum = 1, .maximum = 1e9, .value = "N", .group = "Check",
-     DQ_INTO(amp_options, check.limit), .needs = "check", .help = "check on the first N pictures only"},
-    {.name = "preset", .type = DQ_OPTION_STRING, .value = "NAME", .choice = dq_preset_name, .group = "Check",
-     DQ_INTO(amp_options, check.preset), .needs = "check", .help = "how pictures become the model's input, where the model does not remember it"},
-    {.name = "preprocess", .type = DQ_OPTION_STRING, .value = "K=V,...", .group = "Check",
-     DQ_INTO(amp_options, check.preprocess), .needs = "check", .help = "overrides parts of the preset"},
-    {.name = "norm", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Check", DQ_INTO(amp_options, check.norm), .needs = "check",
+    {.name = "limit",
+     .type = DQ_OPTION_INT,
+     .minimum = 1,
+     .maximum = 1e9,
+     .value = "N",
+     .group = "Check",
+     DQ_INTO(amp_options, check.limit),
+     .needs = "check",
+     .help = "check on the first N pictures only"},
+    {.name = "preset",
+     .type = DQ_OPTION_STRING,
+     .value = "NAME",
+     .choice = dq_preset_name,
+     .group = "Check",
+     DQ_INTO(amp_options, check.preset),
+     .needs = "check",
+     .help = "how pictures become the model's input, where the model does not remember it"},
+    {.name = "preprocess",
+     .type = DQ_OPTION_STRING,
+     .value = "K=V,...",
+     .group = "Check",
+     DQ_INTO(amp_options, check.preprocess),
+     .needs = "check",
+     .help = "overrides parts of the preset"},
+    {.name = "norm",
+     .type = DQ_OPTION_FILE,
+     .value = "FILE",
+     .group = "Check",
+     DQ_INTO(amp_options, check.norm),
+     .needs = "check",
      .help = "constants per patient, for the preset lgg"},
-    {.name = "shape", .type = DQ_OPTION_LIST, .value = DQ_SHAPE_VALUE, DQ_INTO(amp_options, shapes),
-     .help = "size of an input the model leaves open", .details = DQ_SHAPE_DETAILS},
+    {.name = "shape",
+     .type = DQ_OPTION_LIST,
+     .value = DQ_SHAPE_VALUE,
+     DQ_INTO(amp_options, shapes),
+     .help = "size of an input the model leaves open",
+     .details = DQ_SHAPE_DETAILS},
 };
 
 enum { GUARD_ON, GUARD_OFF }; // in the order of the choices
 enum { ROUNDING_BALANCED, ROUNDING_NEAREST };
 
-static dq_status read_settings(const amp_options *options, const dq_graph *graph, dq_arena *arena, dq_amp_options *settings,
-                               dq_error *error) {
+static dq_status read_settings(const amp_options *options, const dq_graph *graph, dq_arena *arena,
+                               dq_amp_options *settings, dq_error *error) {
   settings->half_io = options->half_io;
   settings->nearest = options->rounding == ROUNDING_NEAREST;
   settings->unguarded = options->guard == GUARD_OFF;
@@ -114,17 +208,12 @@ static dq_status read_settings(const amp_options *options, const dq_graph *graph
   return dq_read_shapes(&options->shapes, graph, 1, arena, &settings->shapes, error);
 }
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
-
 static const dq_column node_columns[] = {
-    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 48, 0},
-    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 20, 1},
-    {"colour", "Colour", DQ_COLUMN_TEXT, NULL, 0, 8, 3},
-    {"precision", "Precision", DQ_COLUMN_TEXT, NULL, 0, 8, 2},
+    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 48, 0},      {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 20, 1},
+    {"colour", "Colour", DQ_COLUMN_TEXT, NULL, 0, 8, 3},   {"precision", "Precision", DQ_COLUMN_TEXT, NULL, 0, 8, 2},
     {"reason", "Reason", DQ_COLUMN_TEXT, NULL, 0, 80, -1},
 };
-static const dq_table_layout node_layout = {"nodes", NULL, node_columns, COUNT(node_columns),
-                                            false};
+static const dq_table_layout node_layout = {"nodes", NULL, node_columns, DQ_COUNT(node_columns), false};
 
 static const dq_column model_columns[] = {
     {"nodes", "Nodes", DQ_COLUMN_INT, NULL, 0, 0, 0},
@@ -141,8 +230,7 @@ static const dq_column model_columns[] = {
     {"casts", "Casts", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"cast_bytes", "Bytes cast in a run", DQ_COLUMN_BYTES, NULL, 0, 0, 0},
 };
-static const dq_table_layout model_layout = {"model", NULL, model_columns, COUNT(model_columns),
-                                             true};
+static const dq_table_layout model_layout = {"model", NULL, model_columns, DQ_COUNT(model_columns), true};
 
 static void put_nodes(dq_report *report, const dq_amp_report *facts) {
   static const char *const colours[] = {"DENY", "ALLOW", "FOLLOW"};
@@ -163,7 +251,7 @@ static const dq_column unlisted_columns[] = {
     {"nodes", "Nodes", DQ_COLUMN_INT, NULL, 0, 0, 0},
 };
 static const dq_table_layout unlisted_layout = {"unlisted", "Operators that no list has, left in float32",
-                                                unlisted_columns, COUNT(unlisted_columns), false};
+                                                unlisted_columns, DQ_COUNT(unlisted_columns), false};
 
 // Nodes up to `until` of the operator of node i that no list has.
 static int count_unlisted(const dq_amp_report *facts, int i, int until) {
@@ -189,12 +277,14 @@ static void note_speed(dq_report *report, const dq_amp_report *facts, const dq_c
   if (facts->kept_weights > facts->weights) {
     dq_format_count((double)facts->kept_weights, kept, sizeof kept);
     dq_format_count((double)(facts->kept_weights + facts->weights), all, sizeof all);
-    dq_report_note(report, "Little smaller: %s of %s weights stay in float32, most of them in %s (--explain says why).", kept,
-                   all, facts->keeper);
-  } else dq_report_note(report, context->cpu & (DQ_CPU_AVX512FP16 | DQ_CPU_FP16)
-                             ? "Smaller; whether it is faster depends on the runtime (dq-bench tells): this processor "
-                               "has float16 arithmetic."
-                             : "Smaller, not faster: this processor has no float16 arithmetic.");
+    dq_report_note(report, "Little smaller: %s of %s weights stay in float32, most of them in %s (--explain says why).",
+                   kept, all, facts->keeper);
+  } else
+    dq_report_note(report,
+                   context->cpu & (DQ_CPU_AVX512FP16 | DQ_CPU_FP16)
+                       ? "Smaller; whether it is faster depends on the runtime (dq-bench tells): this processor "
+                         "has float16 arithmetic."
+                       : "Smaller, not faster: this processor has no float16 arithmetic.");
 }
 
 typedef struct checked {
@@ -212,7 +302,7 @@ static const dq_column check_columns[] = {
     {"subnormal_share", "Below 2^-14", DQ_COLUMN_PERCENT, NULL, 3, 0, 4},
 };
 static const dq_table_layout check_layout = {"check", "Values in float16 on the pictures", check_columns,
-                                             COUNT(check_columns), false};
+                                             DQ_COUNT(check_columns), false};
 
 static void put_check(dq_report *report, const checked *found) {
   dq_table *table = dq_report_table(report, &check_layout);
@@ -239,7 +329,7 @@ static dq_status check_data(const amp_options *options, const dq_amp_report *fac
   const char *model = options->common.operands[0];
   dq_data_arguments arguments = options->check;
   DQ_TRY(dq_model_open(original, model, context, error));
-  dq_remembered_preset(&arguments, *original, context);
+  dq_recall_preset(&arguments, *original, context);
   dq_data *data = NULL;
   dq_status status = dq_open_data(&data, &arguments, options->common.seed, context, error);
   if (status == DQ_OK) {
@@ -287,18 +377,20 @@ static dq_status tell(const amp_options *options, const dq_amp_report *facts, co
 }
 
 static dq_status retrain(const amp_options *options, const dq_graph *graph, const dq_amp_report *report,
-                         const dq_shape_request *shapes, dq_arena *arena, const dq_context *context,
-                         dq_error *error) {
+                         const dq_shape_request *shapes, dq_arena *arena, const dq_context *context, dq_error *error) {
   if (!options->retrain || report->nothing_to_do) return DQ_OK;
-  dq_retrain_options hook = {.command = options->retrain, .original = options->common.operands[0],
-                             .data = options->data, .time_limit = options->time_limit, .shapes = shapes};
+  dq_retrain_options hook = {.command = options->retrain,
+                             .original = options->common.operands[0],
+                             .data = options->data,
+                             .time_limit = options->time_limit,
+                             .shapes = shapes};
   DQ_TRY(dq_amp_spec(report, arena, &hook.spec, error));
   DQ_TRY(dq_retrain_nodes(graph, arena, &hook.nodes, &hook.node_count, error));
   return dq_hook_run(graph, options->output.output, &hook, "the converted model", context, error);
 }
 
-static dq_status convert(const amp_options *options, dq_graph *graph, dq_arena *arena,
-                         const dq_context *context, dq_error *error) {
+static dq_status convert(const amp_options *options, dq_graph *graph, dq_arena *arena, const dq_context *context,
+                         dq_error *error) {
   dq_amp_options settings = {0};
   dq_amp_report report;
   const char *model = options->common.operands[0], *path = options->output.output;
@@ -307,8 +399,7 @@ static dq_status convert(const amp_options *options, dq_graph *graph, dq_arena *
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
   DQ_TRY(dq_onnx_save(graph, path, error));
   DQ_TRY(dq_verify_model(path, context, error));
-  if (report.nothing_to_do)
-    dq_message(context, DQ_NOTE, "%s: nothing to do, no node becomes float16", model);
+  if (report.nothing_to_do) dq_message(context, DQ_NOTE, "%s: nothing to do, no node becomes float16", model);
   if (report.guarded && options->input_max == DQ_AMP_INPUT_MAX)
     dq_message(context, DQ_NOTE,
                "%s: the guard keeps %d nodes in float32, as inputs may reach %d; --input-max says how far yours reach",
@@ -349,12 +440,11 @@ const dq_command dq_verb_amp = {
     .name = "dq-amp",
     .summary = "converts a model to float16 where that loses little",
     .usage = "MODEL -o OUT [options]",
-    .description =
-        "Every operator has a colour. ALLOW (Conv, Gemm, MatMul: gain much, lose little) is computed in "
-        "float16; DENY (Exp, Softmax, norms, long sums) stays in float32; FOLLOW (Relu, Add, pools, "
-        "Concat, ...) takes the precision that casts the fewest bytes. Weights are stored in float16, casts "
-        "are written where precisions meet, one for all readers of a value. No data is needed.\n\n"
-        "On processors without float16 arithmetic this brings size, not speed; the report says so.",
+    .description = "Every operator has a colour. ALLOW (Conv, Gemm, MatMul: gain much, lose little) is computed in "
+                   "float16; DENY (Exp, Softmax, norms, long sums) stays in float32; FOLLOW (Relu, Add, pools, "
+                   "Concat, ...) takes the precision that casts the fewest bytes. Weights are stored in float16, casts "
+                   "are written where precisions meet, one for all readers of a value. No data is needed.\n\n"
+                   "On processors without float16 arithmetic this brings size, not speed; the report says so.",
     .examples = "# half the size\n"
                 "dq-amp model.onnx -o half.onnx\n"
                 "# see what happens to each node, keep the head in float32\n"

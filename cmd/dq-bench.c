@@ -3,12 +3,13 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "lib/base/sizes.h"
 #include "cmd/command.h"
 #include "cmd/convolutions.h"
 #include "cmd/data.h"
-#include "lib/eval/bench.h"
-#include "lib/eval/peaks.h"
-#include "lib/report/report.h"
+#include "lib/measure/bench.h"
+#include "lib/measure/peaks.h"
+#include "lib/render/report.h"
 #include "lib/report/roofline.h"
 
 typedef struct bench_options {
@@ -27,9 +28,8 @@ static const dq_option rows[] = {
      .value = "MODEL",
      DQ_INTO(bench_options, reference),
      .help = "the model the others' times are compared with (default: the first one)",
-     .details =
-         "Models take turns, A B A B, and times are compared within a turn, so that whatever "
-         "slows the machine for a while slows all of them."},
+     .details = "Models take turns, A B A B, and times are compared within a turn, so that whatever "
+                "slows the machine for a while slows all of them."},
     {.name = "runs",
      .type = DQ_OPTION_INT,
      .value = "N",
@@ -77,23 +77,21 @@ static const dq_option rows[] = {
      .choice = dq_convolutions_name,
      DQ_INTO(bench_options, convolutions),
      .help = "how convolutions are computed (default: auto, the fastest of all)",
-     .details =
-         "ALGORITHM is one of auto, direct (the fastest whose results are those of the other commands)"
+     .details = "ALGORITHM is one of auto, direct (the fastest whose results are those of the other commands)"
 #define DQ_CONV_ALGORITHM(symbol, name, help) ", " name " (" help ")"
-#include "lib/kernels/conv_algorithms.def"
-         ". Several with commas between them take turns like "
-         "models do, and are compared with the first. PATTERN= limits one to the layers whose names fit a "
-         "shell pattern; the last that fits counts. Where an algorithm does not fit a layer it is computed "
-         "as by auto; --per-layer shows what was used. auto may use winograd, whose rounding errors are "
-         "larger; what other commands calibrate, measure and write never comes from it."},
+#include "lib/kernels/conv/conv_algorithms.def"
+                ". Several with commas between them take turns like "
+                "models do, and are compared with the first. PATTERN= limits one to the layers whose names fit a "
+                "shell pattern; the last that fits counts. Where an algorithm does not fit a layer it is computed "
+                "as by auto; --per-layer shows what was used. auto may use winograd, whose rounding errors are "
+                "larger; what other commands calibrate, measure and write never comes from it."},
     {.name = "shape",
      .type = DQ_OPTION_LIST,
      .value = DQ_SHAPE_VALUE,
      DQ_INTO(bench_options, shapes),
-     .help = "size of an input the model leaves open", .details = DQ_SHAPE_DETAILS},
+     .help = "size of an input the model leaves open",
+     .details = DQ_SHAPE_DETAILS},
 };
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
 
 static const dq_column model_columns[] = {
     {"model", "Model", DQ_COLUMN_TEXT, NULL, 0, 40, 0},
@@ -117,8 +115,7 @@ static const dq_column model_columns[] = {
     {"activation_bytes", "Activations", DQ_COLUMN_BYTES, NULL, 0, 0, 8},
     {"packed_bytes", "Packed", DQ_COLUMN_BYTES, NULL, 0, 0, 10},
 };
-static const dq_table_layout model_layout = {"models", "Times", model_columns, COUNT(model_columns),
-                                             false};
+static const dq_table_layout model_layout = {"models", "Times", model_columns, DQ_COUNT(model_columns), false};
 
 static const dq_column layer_columns[] = {
     {"model", "Model", DQ_COLUMN_TEXT, NULL, 0, 24, 0},
@@ -133,8 +130,7 @@ static const dq_column layer_columns[] = {
     {"peak_share", "Of peak", DQ_COLUMN_PERCENT, NULL, 1, 0, 8},
     {"bytes", "Bytes", DQ_COLUMN_BYTES, NULL, 0, 0, 9},
 };
-static const dq_table_layout layer_layout = {"layers", "Steps", layer_columns, COUNT(layer_columns),
-                                             false};
+static const dq_table_layout layer_layout = {"layers", "Steps", layer_columns, DQ_COUNT(layer_columns), false};
 
 static const dq_column run_columns[] = {
     {"runs", "Runs of each model", DQ_COLUMN_INT, NULL, 0, 0, 0},
@@ -145,7 +141,7 @@ static const dq_column run_columns[] = {
     {"int8_peak", "Measured peak, 8 bits", DQ_COLUMN_REAL, "GMAC/s", 1, 0, 0},
     {"bandwidth", "Measured bandwidth", DQ_COLUMN_REAL, "GB/s", 1, 0, 0},
 };
-static const dq_table_layout run_layout = {"run", NULL, run_columns, COUNT(run_columns), true};
+static const dq_table_layout run_layout = {"run", NULL, run_columns, DQ_COUNT(run_columns), true};
 
 typedef struct bench {
   const bench_options *options;
@@ -157,11 +153,17 @@ typedef struct bench {
   int64_t rounds;
 } bench;
 
+static void put_ms(dq_table *table, const char *column, double seconds) {
+  dq_table_put_real(table, column, seconds * 1e3);
+}
+static void put_giga(dq_table *table, const char *column, double per_second) {
+  dq_table_put_real(table, column, per_second * 1e-9);
+}
+
 static void put_speed(dq_table *table, int64_t macs, double seconds) {
   if (macs < 0) return;
   dq_table_put_int(table, "macs", macs);
-  if (macs > 0 && seconds > 0)
-    dq_table_put_real(table, "gmacs_per_second", (double)macs / seconds * 1e-9);
+  if (macs > 0 && seconds > 0) put_giga(table, "gmacs_per_second", (double)macs / seconds);
 }
 
 // `steady`: the times of model m.
@@ -184,25 +186,24 @@ static dq_status put_ratio(dq_table *table, const bench *it, int m, bool steady,
   return DQ_OK;
 }
 
-static dq_status put_model(dq_table *table, const bench *it, int m, const dq_context *context,
-                           dq_error *error) {
+static dq_status put_model(dq_table *table, const bench *it, int m, const dq_context *context, dq_error *error) {
   const dq_bench_model *model = &it->models[m];
   dq_spread spread;
   DQ_TRY(dq_spread_of(&spread, model->times, it->rounds, error));
   dq_table_row(table);
   dq_table_put_text(table, "model", it->subjects[m].path);
   dq_table_put_text(table, "convolutions", it->ways[m]);
-  dq_table_put_real(table, "median_ms", spread.median * 1e3);
-  dq_table_put_real(table, "minimum_ms", spread.minimum * 1e3);
-  dq_table_put_real(table, "p95_ms", spread.p95 * 1e3);
-  dq_table_put_real(table, "deviation_ms", spread.deviation * 1e3);
+  put_ms(table, "median_ms", spread.median);
+  put_ms(table, "minimum_ms", spread.minimum);
+  put_ms(table, "p95_ms", spread.p95);
+  put_ms(table, "deviation_ms", spread.deviation);
   put_speed(table, model->macs, spread.median);
   const char *doubt = dq_spread_doubt(&spread);
   if (it->count > 1) DQ_TRY(put_ratio(table, it, m, !doubt, error));
-  dq_table_put_real(table, "load_ms", model->load_time * 1e3);
-  dq_table_put_real(table, "plan_ms", model->plan_time * 1e3);
-  dq_table_put_real(table, "pack_ms", model->pack_time * 1e3);
-  if (it->options->warmup) dq_table_put_real(table, "warmup_ms", model->warmup_time * 1e3);
+  put_ms(table, "load_ms", model->load_time);
+  put_ms(table, "plan_ms", model->plan_time);
+  put_ms(table, "pack_ms", model->pack_time);
+  if (it->options->warmup) put_ms(table, "warmup_ms", model->warmup_time);
   dq_plan_memory memory = dq_plan_memory_of(model->session.plan);
   dq_table_put_int(table, "activation_bytes", (int64_t)memory.block);
   dq_table_put_int(table, "packed_bytes", (int64_t)memory.packed);
@@ -223,7 +224,7 @@ static void put_layers(dq_table *table, const bench *it, int m) {
     dq_table_put_text(table, "node", layer->name);
     dq_table_put_text(table, "op", layer->op_type);
     dq_table_put_text(table, "algorithm", layer->algorithm);
-    dq_table_put_real(table, "median_ms", layer->median * 1e3);
+    put_ms(table, "median_ms", layer->median);
     if (total > 0) dq_table_put_real(table, "share", 100 * layer->median / total);
     put_speed(table, layer->macs, layer->median);
     double peak = layer->integer ? it->peaks.int8 : it->peaks.float32;
@@ -247,8 +248,9 @@ static dq_status plot(const bench *it, dq_arena *arena, dq_error *error) {
                                             (double)layer->macs / layer->median, layer->integer};
     }
   const char *first = it->subjects[0].path, *slash = strrchr(first, '/');
-  const char *title = dq_arena_printf(arena, it->count > 1 ? "Roofline: %d steps of %s and others" : "Roofline: %d steps of %s",
-                                      count, slash ? slash + 1 : first);
+  const char *title =
+      dq_arena_printf(arena, it->count > 1 ? "Roofline: %d steps of %s and others" : "Roofline: %d steps of %s", count,
+                      slash ? slash + 1 : first);
   if (!title) return dq_fail_memory(error, strlen(first));
   return dq_roofline_write(it->options->plot, title, &it->peaks, points, count, error);
 }
@@ -271,9 +273,9 @@ static dq_status tell(bench *it, dq_report *report, const dq_context *context, d
   dq_table_put_int(record, "batch", options->batch);
   dq_table_put_int(record, "peak_bytes", (int64_t)usage.ru_maxrss * 1024); // Linux counts in kB
   if (!options->per_layer) return dq_command_report(&options->common, report, error);
-  dq_table_put_real(record, "float32_peak", it->peaks.float32 * 1e-9);
-  dq_table_put_real(record, "int8_peak", it->peaks.int8 * 1e-9);
-  dq_table_put_real(record, "bandwidth", it->peaks.bandwidth * 1e-9);
+  put_giga(record, "float32_peak", it->peaks.float32);
+  put_giga(record, "int8_peak", it->peaks.int8);
+  put_giga(record, "bandwidth", it->peaks.bandwidth);
   return dq_command_report(&options->common, report, error);
 }
 
@@ -298,8 +300,7 @@ static dq_status list_subjects(bench *it, dq_arena *arena, dq_error *error) {
   return DQ_OK;
 }
 
-static dq_status measure(const bench_options *options, const dq_context *context, dq_arena *arena,
-                         dq_error *error) {
+static dq_status measure(const bench_options *options, const dq_context *context, dq_arena *arena, dq_error *error) {
   bench it = {.options = options};
   DQ_TRY(list_subjects(&it, arena, error));
   dq_bench_options settings = {.runs = options->runs,
@@ -308,8 +309,7 @@ static dq_status measure(const bench_options *options, const dq_context *context
                                .per_layer = options->per_layer};
   DQ_TRY(dq_read_shapes(&options->shapes, NULL, options->batch, arena, &settings.shapes, error));
   if (options->per_layer) DQ_TRY(dq_measure_peaks(&it.peaks, context, error));
-  dq_status status =
-      dq_bench_run(it.models, it.subjects, it.count, &settings, &it.rounds, context, arena, error);
+  dq_status status = dq_bench_run(it.models, it.subjects, it.count, &settings, &it.rounds, context, arena, error);
   dq_report *report = status == DQ_OK ? dq_report_new("dq-bench", 1, "Time of one run") : NULL;
   if (status == DQ_OK) status = tell(&it, report, context, error);
   if (status == DQ_OK && options->plot) status = plot(&it, arena, error);
@@ -337,8 +337,10 @@ const dq_command dq_verb_bench = {
         "the time to load and to plan, and memory. Several models take turns; each is compared "
         "with "
         "the reference run by run, and the ratio comes with its confidence interval of at least 95 %. When the "
-        "interval holds 1 the command says that it cannot tell, and when the times of either model scatter or drift too "
-        "much that they are not steady: 'faster (unsteady)'. Fewer than 6 runs are too few for 95 %: the interval is then from the least to the largest "
+        "interval holds 1 the command says that it cannot tell, and when the times of either model scatter or drift "
+        "too "
+        "much that they are not steady: 'faster (unsteady)'. Fewer than 6 runs are too few for 95 %: the interval is "
+        "then from the least to the largest "
         "ratio, Level is the probability that it holds the median, and the verdict says no more than what was seen.",
     .examples = "# where the time goes\n"
                 "dq-bench model.onnx --per-layer\n"

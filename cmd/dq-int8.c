@@ -4,29 +4,29 @@
 #include <string.h>
 
 #include "calib/calib.h"
-#include "cmd/accuracy.h"
+#include "cmd/accuracy_check.h"
 #include "cmd/command.h"
 #include "cmd/data.h"
 #include "cmd/hook.h"
 #include "lib/eval/decode.h"
 #include "lib/onnx/onnx.h"
-#include "lib/eval/runner.h"
-#include "lib/passes/origin.h"
-#include "lib/report/report.h"
+#include "lib/session/runner.h"
+#include "lib/document/origin.h"
+#include "lib/render/report.h"
 #include "lib/report/report_accuracy.h"
 #include "lib/report/report_int8.h"
-#include "quant/agreement.h"
-#include "quant/hook_spec.h"
-#include "quant/int8.h"
-#include "quant/max_drop.h"
+#include "quant/search/agreement.h"
+#include "quant/int8/hook_spec.h"
+#include "quant/int8/int8.h"
+#include "quant/search/max_drop.h"
 
 typedef struct int8_options {
   dq_common_options common;
   dq_data_arguments data;
   dq_output_options output;
   dq_report_options report;
-  int method, activations, format, equalize, bias_absorption, bias_correction, range_search,
-      rounding, table_format, accumulator;
+  int method, activations, format, equalize, bias_absorption, bias_correction, range_search, rounding, table_format,
+      accumulator;
   const char *table, *use_table, *eval, *precision, *save_precision, *retrain;
   int64_t eval_limit;
   double max_drop;
@@ -52,114 +52,241 @@ static const char *method_name(int index) {
 }
 
 static const dq_option rows[] = {
-    {.name = "method", .aliases = "calibration-method calibrate-method", .type = DQ_OPTION_ENUM,
-     .choice = method_name, .value = "NAME", .preset = "percentile", .group = "Calibration",
+    {.name = "method",
+     .aliases = "calibration-method calibrate-method",
+     .type = DQ_OPTION_ENUM,
+     .choice = method_name,
+     .value = "NAME",
+     .preset = "percentile",
+     .group = "Calibration",
      DQ_INTO(int8_options, method),
      .help = "how a range is chosen from the values seen (detectors without --method: by trial, as auto)"},
-    {.name = "percentile", .type = DQ_OPTION_DOUBLE, .value = "P", .minimum = 50, .maximum = 100,
-     .preset = "99.999", .group = "Calibration", DQ_INTO(int8_options, percentile),
+    {.name = "percentile",
+     .type = DQ_OPTION_DOUBLE,
+     .value = "P",
+     .minimum = 50,
+     .maximum = 100,
+     .preset = "99.999",
+     .group = "Calibration",
+     DQ_INTO(int8_options, percentile),
      .help = "of --method percentile and auto: how many percent of the values stay inside"},
-    {.name = "table", .type = DQ_OPTION_STRING, .value = "FILE", .group = "Calibration",
-     DQ_INTO(int8_options, table), .help = "write the calibration table: all that was taken from data"},
-    {.name = "table-format", .type = DQ_OPTION_ENUM, .choice = table_format_name, .value = "NAME",
-     .group = "Calibration", DQ_INTO(int8_options, table_format), .needs = "table",
+    {.name = "table",
+     .type = DQ_OPTION_STRING,
+     .value = "FILE",
+     .group = "Calibration",
+     DQ_INTO(int8_options, table),
+     .help = "write the calibration table: all that was taken from data"},
+    {.name = "table-format",
+     .type = DQ_OPTION_ENUM,
+     .choice = table_format_name,
+     .value = "NAME",
+     .group = "Calibration",
+     DQ_INTO(int8_options, table_format),
+     .needs = "table",
      .help = "of --table: dq, tensorrt, onnxruntime, ncnn (default: by the file's name)"},
-    {.name = "use-table", .type = DQ_OPTION_STRING, .value = "FILE", .group = "Calibration",
+    {.name = "use-table",
+     .type = DQ_OPTION_STRING,
+     .value = "FILE",
+     .group = "Calibration",
      DQ_INTO(int8_options, use_table),
      .help = "quantize as this table says, without looking at data",
      .details = "Tables of dq, TensorRT caches, ONNX Runtime's calibration.json and ncnn tables are told apart by "
                 "their contents. Those of other programs name no model: every value that needs a range must be "
                 "there. Their scales are symmetric; behind a Relu the range begins at 0."},
-    {.name = "force", .letter = 'f', .type = DQ_OPTION_FLAG, .group = "Calibration", DQ_INTO(int8_options, force),
-     .needs = "use-table", .help = "take a table of --use-table that is of another model or other data"},
-    {.name = "equalize", .type = DQ_OPTION_ENUM, .choices = "auto|on|off", .preset = "auto",
-     .group = "Quantization", DQ_INTO(int8_options, equalize),
+    {.name = "force",
+     .letter = 'f',
+     .type = DQ_OPTION_FLAG,
+     .group = "Calibration",
+     DQ_INTO(int8_options, force),
+     .needs = "use-table",
+     .help = "take a table of --use-table that is of another model or other data"},
+    {.name = "equalize",
+     .type = DQ_OPTION_ENUM,
+     .choices = "auto|on|off",
+     .preset = "auto",
+     .group = "Quantization",
+     DQ_INTO(int8_options, equalize),
      .help = "scale channels to like ranges where it is exact: auto (when outputs come closer), on, off"},
-    {.name = "bias-correction", .type = DQ_OPTION_ENUM, .choices = "auto|on|off", .preset = "auto",
-     .group = "Quantization", DQ_INTO(int8_options, bias_correction),
+    {.name = "bias-correction",
+     .type = DQ_OPTION_ENUM,
+     .choices = "auto|on|off",
+     .preset = "auto",
+     .group = "Quantization",
+     DQ_INTO(int8_options, bias_correction),
      .help = "take back the mean shift that rounding weights makes: auto (when outputs come closer), on, off"},
-    {.name = "bias-absorption", .type = DQ_OPTION_ENUM, .choices = "auto|on|off", .preset = "auto",
-     .group = "Quantization", DQ_INTO(int8_options, bias_absorption),
-     .help = "move what channels always stay above into the next biases: auto (when outputs come clearly closer), on, off",
-     .details = "Behind Relu or Clip, where only convolutions without padding or matrix products read the value and its "
-                "range becomes narrower by a hundredth or more. Values below what the pictures of --data showed are cut."},
-    {.name = "range-search", .type = DQ_OPTION_ENUM, .choices = "auto|on|off", .preset = "auto",
-     .group = "Quantization", DQ_INTO(int8_options, range_search),
-     .help = "of some ranges take that with least error in what reads the value: auto (when outputs come clearly closer; "
-             "not with --method), on, off",
-     .details = "Ranges: that of the method, of minmax and of mse, and 0.9 to 0.5 of the first. Every operator that reads "
-                "the value is run with each of them on 16 pictures, more of small networks."},
-    {.name = "accumulator", .type = DQ_OPTION_ENUM, .choices = "auto|int32|pairs|int16",
-     .preset = "auto", .group = "Quantization", DQ_INTO(int8_options, accumulator),
+    {.name = "bias-absorption",
+     .type = DQ_OPTION_ENUM,
+     .choices = "auto|on|off",
+     .preset = "auto",
+     .group = "Quantization",
+     DQ_INTO(int8_options, bias_absorption),
+     .help =
+         "move what channels always stay above into the next biases: auto (when outputs come clearly closer), on, off",
+     .details =
+         "Behind Relu or Clip, where only convolutions without padding or matrix products read the value and its "
+         "range becomes narrower by a hundredth or more. Values below what the pictures of --data showed are cut."},
+    {.name = "range-search",
+     .type = DQ_OPTION_ENUM,
+     .choices = "auto|on|off",
+     .preset = "auto",
+     .group = "Quantization",
+     DQ_INTO(int8_options, range_search),
+     .help =
+         "of some ranges take that with least error in what reads the value: auto (when outputs come clearly closer; "
+         "not with --method), on, off",
+     .details =
+         "Ranges: that of the method, of minmax and of mse, and 0.9 to 0.5 of the first. Every operator that reads "
+         "the value is run with each of them on 16 pictures, more of small networks."},
+    {.name = "accumulator",
+     .type = DQ_OPTION_ENUM,
+     .choices = "auto|int32|pairs|int16",
+     .preset = "auto",
+     .group = "Quantization",
+     DQ_INTO(int8_options, accumulator),
      .help = "how narrow sums provably are: int32, pairs (neighbouring products fit int16), int16 (blocks "
              "of the sum fit int16), auto (pairs where it costs little)"},
-    {.name = "rounding", .type = DQ_OPTION_ENUM, .choices = "nearest|adaptive", .preset = "nearest",
-     .group = "Quantization", DQ_INTO(int8_options, rounding),
+    {.name = "rounding",
+     .type = DQ_OPTION_ENUM,
+     .choices = "nearest|adaptive",
+     .preset = "nearest",
+     .group = "Quantization",
+     DQ_INTO(int8_options, rounding),
      .help = "of weights: each to the nearest, or together so that outputs come closest (takes minutes)"},
-    {.name = "per-tensor", .type = DQ_OPTION_FLAG, .group = "Quantization",
-     DQ_INTO(int8_options, per_tensor), .help = "one scale per weight instead of one per output channel"},
-    {.name = "activations", .aliases = "activation-type", .type = DQ_OPTION_ENUM,
-     .choices = "u8=quint8|s8=qint8", .preset = "u8", .group = "Quantization",
-     DQ_INTO(int8_options, activations), .help = "type of the activations: u8, s8"},
-    {.name = "format", .aliases = "quant-format", .type = DQ_OPTION_ENUM, .choices = "qdq|qoperator",
-     .preset = "qdq", .group = "Quantization", DQ_INTO(int8_options, format),
+    {.name = "per-tensor",
+     .type = DQ_OPTION_FLAG,
+     .group = "Quantization",
+     DQ_INTO(int8_options, per_tensor),
+     .help = "one scale per weight instead of one per output channel"},
+    {.name = "activations",
+     .aliases = "activation-type",
+     .type = DQ_OPTION_ENUM,
+     .choices = "u8=quint8|s8=qint8",
+     .preset = "u8",
+     .group = "Quantization",
+     DQ_INTO(int8_options, activations),
+     .help = "type of the activations: u8, s8"},
+    {.name = "format",
+     .aliases = "quant-format",
+     .type = DQ_OPTION_ENUM,
+     .choices = "qdq|qoperator",
+     .preset = "qdq",
+     .group = "Quantization",
+     DQ_INTO(int8_options, format),
      .help = "how quantization is written: qdq (pairs around operators), qoperator (operators on integers)",
      .details = "qdq: QuantizeLinear and DequantizeLinear around float operators, which runtimes make integer "
                 "kernels of. qoperator: QLinearConv and QLinearMatMul, and operators of ONNX Runtime's domain "
                 "com.microsoft for Add, Mul, Concat, pools and activations; what has no such form stays between "
                 "its pairs. The integers are the same."},
-    {.name = "symmetric", .aliases = "activation-symmetric", .type = DQ_OPTION_FLAG,
-     .group = "Quantization", DQ_INTO(int8_options, symmetric),
+    {.name = "symmetric",
+     .aliases = "activation-symmetric",
+     .type = DQ_OPTION_FLAG,
+     .group = "Quantization",
+     DQ_INTO(int8_options, symmetric),
      .help = "activations symmetric around zero (weights always are)"},
-    {.name = "precision", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Quantization",
-     DQ_INTO(int8_options, precision), .help = "take the precision of layers from a settings file: fp32, fp16, int8",
+    {.name = "precision",
+     .type = DQ_OPTION_FILE,
+     .value = "FILE",
+     .group = "Quantization",
+     DQ_INTO(int8_options, precision),
+     .help = "take the precision of layers from a settings file: fp32, fp16, int8",
      .details = "JSON: {\"schema\": \"dq-precision\", \"version\": 1, \"layers\": {\"conv1\": \"fp16\"}}. "
                 "Layers that are not named are quantized where they can be. Float16 layers have their weights in "
                 "float16 and casts around them, as dq-amp writes them; a Relu or Clip stays with its layer."},
-    {.name = "save-precision", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Quantization",
-     DQ_INTO(int8_options, save_precision), .help = "write the precision of every layer, for --precision"},
-    {.name = "overflow", .type = DQ_OPTION_FLAG, .group = "Output", DQ_INTO(int8_options, overflow),
+    {.name = "save-precision",
+     .type = DQ_OPTION_FILE,
+     .value = "FILE",
+     .group = "Quantization",
+     DQ_INTO(int8_options, save_precision),
+     .help = "write the precision of every layer, for --precision"},
+    {.name = "overflow",
+     .type = DQ_OPTION_FLAG,
+     .group = "Output",
+     DQ_INTO(int8_options, overflow),
      .help = "show the audit of sums and pairs of products for every layer, not its summary alone",
-     .details = "Bits of the widest sum seen and of the widest possible (proven), outputs at an end of their range, pairs "
-                "of products that 16 bits would clip, and whether sums can overflow. JSON, CSV and HTML have them "
-                "without the option as well. dq-report --overflow says more."},
-    {.name = "max-drop", .type = DQ_OPTION_DOUBLE, .value = "D", .maximum = 100, .group = "Quantization",
-     DQ_INTO(int8_options, max_drop), .needs = "data",
+     .details =
+         "Bits of the widest sum seen and of the widest possible (proven), outputs at an end of their range, pairs "
+         "of products that 16 bits would clip, and whether sums can overflow. JSON, CSV and HTML have them "
+         "without the option as well. dq-report --overflow says more."},
+    {.name = "max-drop",
+     .type = DQ_OPTION_DOUBLE,
+     .value = "D",
+     .maximum = 100,
+     .group = "Quantization",
+     DQ_INTO(int8_options, max_drop),
+     .needs = "data",
      .help = "leave as few layers in float as keep accuracy within D percentage points; without labels: answers",
-     .details = "When 8 bits everywhere lose too much, layers are ordered by the noise that leaving them in float spares "
-                "the outputs (2 pictures of --data), for their share of layers and multiply-accumulates; the shortest "
-                "beginning of that order is looked for that holds the bound, products in float16, others in float32. "
-                "Without labelled pictures D bounds the answers that differ from those in float, in percent: classes of "
-                "pictures or of their points. --save-precision keeps the answer, --precision replays it. Exit status 1 when the bound cannot be "
-                "held; the model that loses least is written all the same. --time-limit ends the search with the best "
-                "so far."},
-    {.name = "exclude", .aliases = "nodes-to-exclude", .type = DQ_OPTION_LIST, .value = "PATTERN",
-     .group = "Quantization", DQ_INTO(int8_options, exclude),
+     .details =
+         "When 8 bits everywhere lose too much, layers are ordered by the noise that leaving them in float spares "
+         "the outputs (2 pictures of --data), for their share of layers and multiply-accumulates; the shortest "
+         "beginning of that order is looked for that holds the bound, products in float16, others in float32. "
+         "Without labelled pictures D bounds the answers that differ from those in float, in percent: classes of "
+         "pictures or of their points. --save-precision keeps the answer, --precision replays it. Exit status 1 when "
+         "the bound cannot be "
+         "held; the model that loses least is written all the same. --time-limit ends the search with the best "
+         "so far."},
+    {.name = "exclude",
+     .aliases = "nodes-to-exclude",
+     .type = DQ_OPTION_LIST,
+     .value = "PATTERN",
+     .group = "Quantization",
+     DQ_INTO(int8_options, exclude),
      .help = "leave the nodes in float whose names match the shell pattern"},
-    {.name = "only", .aliases = "nodes-to-quantize", .type = DQ_OPTION_LIST, .value = "PATTERN",
-     .group = "Quantization", DQ_INTO(int8_options, only),
+    {.name = "only",
+     .aliases = "nodes-to-quantize",
+     .type = DQ_OPTION_LIST,
+     .value = "PATTERN",
+     .group = "Quantization",
+     DQ_INTO(int8_options, only),
      .help = "quantize the nodes only whose names match the shell pattern"},
-    {.name = "operators", .aliases = "op-types-to-quantize", .type = DQ_OPTION_LIST, .value = "OPS",
-     .group = "Quantization", DQ_INTO(int8_options, operators),
-     .help = "quantize these operators only, with commas: Conv,Gemm"},
-    {.name = "eval", .type = DQ_OPTION_FILE, .value = "SPEC", .group = "Data", DQ_INTO(int8_options, eval),
+    {.name = "operators",
+     .aliases = "op-types-to-quantize",
+     .type = DQ_OPTION_LIST,
+     .value = "OPS",
+     .group = "Quantization",
+     DQ_INTO(int8_options, operators),
+     .help = "quantize these operators only, with commas: Conv,Gemm (shell patterns)"},
+    {.name = "eval",
+     .type = DQ_OPTION_FILE,
+     .value = "SPEC",
+     .group = "Data",
+     DQ_INTO(int8_options, eval),
      .help = "measure accuracy before and after on these pictures (default: --data, when it has labels)"},
-    {.name = "eval-limit", .type = DQ_OPTION_INT, .minimum = 1, .maximum = 1e9, .value = "N", .group = "Data",
-     DQ_INTO(int8_options, eval_limit), .needs = "eval", .help = "of --eval: use the first N pictures only"},
-    {.name = "time-limit", .type = DQ_OPTION_TIME, .maximum = 1e9, .open_minimum = true,
-     DQ_INTO(int8_options, time_limit), .needs = "max-drop|rounding|retrain",
+    {.name = "eval-limit",
+     .type = DQ_OPTION_INT,
+     .minimum = 1,
+     .maximum = 1e9,
+     .value = "N",
+     .group = "Data",
+     DQ_INTO(int8_options, eval_limit),
+     .needs = "eval",
+     .help = "of --eval: use the first N pictures only"},
+    {.name = "time-limit",
+     .type = DQ_OPTION_TIME,
+     .maximum = 1e9,
+     .open_minimum = true,
+     DQ_INTO(int8_options, time_limit),
+     .needs = "max-drop|rounding|retrain",
      .help = "end the search of --max-drop and --rounding adaptive, with the best so far, and the command of --retrain "
              "after this time",
-     .details = "Each of the three has the whole time. A command that is ended failed; trials of --max-drop are completed."},
-    {.name = "retrain", .type = DQ_OPTION_STRING, .value = "CMD", .group = "Retraining",
-     DQ_INTO(int8_options, retrain), .help = "run this command on the quantized model and take what it writes",
+     .details =
+         "Each of the three has the whole time. A command that is ended failed; trials of --max-drop are completed."},
+    {.name = "retrain",
+     .type = DQ_OPTION_STRING,
+     .value = "CMD",
+     .group = "Retraining",
+     DQ_INTO(int8_options, retrain),
+     .help = "run this command on the quantized model and take what it writes",
      .details = "It is run by the shell with DQ_MODEL (the quantized model), DQ_ORIGINAL, DQ_OUTPUT (what it must "
                 "write), DQ_DATA (what --data says) and DQ_SPEC (JSON: the precision of every layer) set, for "
                 "--time-limit at most. What it wrote is taken when it loads, has the same inputs, outputs, nodes and "
                 "sizes of weights, is finite and runs; else the quantized model stays and the exit status is 1. "
                 "Accuracy after is that of the model taken."},
-    {.name = "shape", .type = DQ_OPTION_LIST, .value = DQ_SHAPE_VALUE, DQ_INTO(int8_options, shapes),
-     .help = "size of an input the model leaves open", .details = DQ_SHAPE_DETAILS},
+    {.name = "shape",
+     .type = DQ_OPTION_LIST,
+     .value = DQ_SHAPE_VALUE,
+     DQ_INTO(int8_options, shapes),
+     .help = "size of an input the model leaves open",
+     .details = DQ_SHAPE_DETAILS},
 };
 
 static dq_status tell(const int8_options *options, const dq_int8_report *facts, const dq_accuracy_check *check,
@@ -174,12 +301,11 @@ static dq_status tell(const int8_options *options, const dq_int8_report *facts, 
   return status;
 }
 
-static dq_status write_table(const int8_options *options, dq_int8_report *report, uint64_t data,
-                             dq_error *error) {
+static dq_status write_table(const int8_options *options, dq_int8_report *report, uint64_t data, dq_error *error) {
   if (!options->table || !report->quantized) return DQ_OK;
   const dq_calibration_table_format *format = dq_option_given(options, "table-format")
-                                      ? dq_calibration_table_format_at(options->table_format)
-                                      : dq_calibration_table_format_for(options->table);
+                                                  ? dq_calibration_table_format_at(options->table_format)
+                                                  : dq_calibration_table_format_for(options->table);
   report->table.data = data;
   return dq_calibration_table_export(&report->table, format, options->table, error);
 }
@@ -225,7 +351,8 @@ static dq_status open_table(const int8_options *options, const dq_graph *graph, 
   if (!options->use_table) return DQ_OK;
   DQ_TRY(dq_calibration_table_load(table, options->use_table, arena, error));
   if (!options->force)
-    DQ_TRY(dq_calibration_table_check(table, options->use_table, dq_origin_hash(graph), data ? data_hash : NULL, error));
+    DQ_TRY(
+        dq_calibration_table_check(table, options->use_table, dq_origin_hash(graph), data ? data_hash : NULL, error));
   if (!data) *data_hash = table->data;
   settings->table = table;
   settings->method = dq_observer_find(table->method) ? dq_observer_find(table->method) : settings->method;
@@ -236,8 +363,12 @@ static dq_status open_table(const int8_options *options, const dq_graph *graph, 
 static dq_status search_precision(const int8_options *options, dq_graph **answer, const dq_graph *graph, dq_data *data,
                                   dq_accuracy_check *check, const dq_int8_options *settings, dq_int8_report *report,
                                   const dq_context *context, dq_error *error) {
-  dq_max_drop_options search = {.drop = options->max_drop, .int8 = settings, .data = data, .eval = check->data,
-                                .accuracy = check->options, .before = &check->before,
+  dq_max_drop_options search = {.drop = options->max_drop,
+                                .int8 = settings,
+                                .data = data,
+                                .eval = check->data,
+                                .accuracy = check->options,
+                                .before = &check->before,
                                 .time_limit = options->time_limit};
   dq_max_drop_report found;
   DQ_TRY(dq_max_drop_apply(answer, graph, report, &found, &search, context, error));
@@ -247,11 +378,12 @@ static dq_status search_precision(const int8_options *options, dq_graph **answer
 }
 
 static dq_status retrain(const int8_options *options, const dq_graph *graph, const dq_int8_report *report,
-                         const dq_shape_request *shapes, dq_arena *arena, const dq_context *context,
-                         dq_error *error) {
+                         const dq_shape_request *shapes, dq_arena *arena, const dq_context *context, dq_error *error) {
   if (!options->retrain) return DQ_OK;
-  dq_retrain_options hook = {.command = options->retrain, .original = options->common.operands[0],
-                             .data = options->data.data, .time_limit = options->time_limit,
+  dq_retrain_options hook = {.command = options->retrain,
+                             .original = options->common.operands[0],
+                             .data = options->data.data,
+                             .time_limit = options->time_limit,
                              .shapes = shapes};
   DQ_TRY(dq_int8_spec(report, arena, &hook.spec, error));
   DQ_TRY(dq_retrain_nodes(graph, arena, &hook.nodes, &hook.node_count, error));
@@ -270,8 +402,7 @@ static dq_status measure(const int8_options *options, const dq_graph *graph, con
   if (path && !check->data) check->before.count = 0; // agreement of what a hook made is not measured
   if ((report->quantized || report->halves) && (path || !check->after.count))
     status = dq_accuracy_check_after(check, measured, context, error);
-  if (status == DQ_OK && report->quantized)
-    status = dq_quantization_check_run(layers, measured, arena, context, error);
+  if (status == DQ_OK && report->quantized) status = dq_quantization_check_run(layers, measured, arena, context, error);
   if (status == DQ_OK) status = tell(options, report, check, layers, error);
   dq_graph_free(made);
   return status;
@@ -283,10 +414,8 @@ static dq_status finish(const int8_options *options, const dq_graph *graph, cons
                         dq_arena *arena, const dq_context *context, dq_error *error) {
   const char *model = options->common.operands[0], *path = options->output.output;
   bool changed = report->quantized || report->halves;
-  if (report->nothing_to_do)
-    dq_message(context, DQ_NOTE, "%s: nothing to do, the model is quantized already", model);
-  else if (!changed)
-    dq_message(context, DQ_NOTE, "%s: nothing to do, no operator can be quantized", model);
+  if (report->nothing_to_do) dq_message(context, DQ_NOTE, "%s: nothing to do, the model is quantized already", model);
+  else if (!changed) dq_message(context, DQ_NOTE, "%s: nothing to do, no operator can be quantized", model);
   dq_error reason = {0};
   dq_status hook = changed ? retrain(options, graph, report, shapes, arena, context, &reason) : DQ_OK;
   bool retrained = options->retrain && hook == DQ_OK;
@@ -323,9 +452,8 @@ static dq_status quantize(const int8_options *options, const dq_graph *original,
     check->before = dq_agreement_whole(dq_max_drop_pictures(data));
     dq_message(context, DQ_NOTE, "--max-drop: no labels: answers are compared with those of the float network");
   }
-  dq_status status =
-      searches ? search_precision(options, made, graph, data, check, &settings, &report, context, error)
-               : dq_int8_apply(graph, data, &settings, &report, context, error);
+  dq_status status = searches ? search_precision(options, made, graph, data, check, &settings, &report, context, error)
+                              : dq_int8_apply(graph, data, &settings, &report, context, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
   const dq_graph *result = *made ? *made : graph;
   DQ_TRY(dq_onnx_save(result, path, error));
@@ -346,10 +474,9 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   dq_data *data = NULL;
   dq_arena *arena = dq_context_arena(context);
   dq_data_arguments arguments = options->data;
-  dq_remembered_preset(&arguments, graph, context);
+  dq_recall_preset(&arguments, graph, context);
   dq_status status = arena ? DQ_OK : dq_fail_memory(error, 0);
-  if (status == DQ_OK && arguments.data)
-    status = dq_open_data(&data, &arguments, options->common.seed, context, error);
+  if (status == DQ_OK && arguments.data) status = dq_open_data(&data, &arguments, options->common.seed, context, error);
   dq_accuracy_check check = {0};
   if (status == DQ_OK)
     status = dq_accuracy_check_open(&check, data, &arguments, options->eval, options->eval_limit, &options->common,
@@ -381,27 +508,27 @@ const dq_command dq_verb_int8 = {
     .name = "dq-int8",
     .summary = "quantizes a model to 8-bit integers",
     .usage = "MODEL (--data SPEC | --use-table FILE) -o OUT [options]",
-    .description =
-        "Weights become int8 with one scale per output channel, activations 8 bits with one scale and "
-        "zero point per tensor, chosen on the pictures of --data. Batch normalization, and "
-        "what is multiplied or added by channel behind convolutions, is folded into them first. "
-        "The model written carries QuantizeLinear and DequantizeLinear around every quantized operator, "
-        "int8 weights and int32 biases; runtimes turn these into integer kernels.\n\n"
-        "Calibration reads one picture at a time: its memory does not grow with their number, and the "
-        "file written does not depend on threads. What the options leave to be decided (--equalize, "
-        "--bias-correction, --method auto) is tried on the first 40 pictures and judged on the last 24 by "
-        "the noise of the outputs against those in float; of detectors by that of boxes and scores, with 64 "
-        "pictures. --table keeps all that was taken from data; "
-        "--use-table writes the same file again from it.",
-    .examples = "# quantize with 100 pictures\n"
-                "dq-int8 model.onnx --data calib.txt --preset imagenet -o int8.onnx\n"
-                "# keep the head in float\n"
-                "dq-int8 model.onnx --data pictures/ --preset darknet --exclude 'head*' -o int8.onnx\n"
-                "# at most half a point of accuracy, whatever has to stay in float for it\n"
-                "dq-int8 model.onnx --data train.txt --eval test.txt --max-drop 0.5 --save-precision p.json -o int8.onnx\n"
-                "# keep the calibration and use it again without pictures\n"
-                "dq-int8 model.onnx --data calib.txt --table calib.json -o int8.onnx\n"
-                "dq-int8 model.onnx --use-table calib.json -o again.onnx",
+    .description = "Weights become int8 with one scale per output channel, activations 8 bits with one scale and "
+                   "zero point per tensor, chosen on the pictures of --data. Batch normalization, and "
+                   "what is multiplied or added by channel behind convolutions, is folded into them first. "
+                   "The model written carries QuantizeLinear and DequantizeLinear around every quantized operator, "
+                   "int8 weights and int32 biases; runtimes turn these into integer kernels.\n\n"
+                   "Calibration reads one picture at a time: its memory does not grow with their number, and the "
+                   "file written does not depend on threads. What the options leave to be decided (--equalize, "
+                   "--bias-correction, --method auto) is tried on the first 40 pictures and judged on the last 24 by "
+                   "the noise of the outputs against those in float; of detectors by that of boxes and scores, with 64 "
+                   "pictures. --table keeps all that was taken from data; "
+                   "--use-table writes the same file again from it.",
+    .examples =
+        "# quantize with 100 pictures\n"
+        "dq-int8 model.onnx --data calib.txt --preset imagenet -o int8.onnx\n"
+        "# keep the head in float\n"
+        "dq-int8 model.onnx --data pictures/ --preset darknet --exclude 'head*' -o int8.onnx\n"
+        "# at most half a point of accuracy, whatever has to stay in float for it\n"
+        "dq-int8 model.onnx --data train.txt --eval test.txt --max-drop 0.5 --save-precision p.json -o int8.onnx\n"
+        "# keep the calibration and use it again without pictures\n"
+        "dq-int8 model.onnx --data calib.txt --table calib.json -o int8.onnx\n"
+        "dq-int8 model.onnx --use-table calib.json -o again.onnx",
     .operand = "MODEL",
     .operands_minimum = 1,
     .operands_maximum = 1,
@@ -416,6 +543,7 @@ const dq_command dq_verb_int8 = {
               {DQ_RULE_AT_MOST_ONE, "use-table percentile"},
               {DQ_RULE_AT_MOST_ONE, "use-table equalize"},
               {DQ_RULE_AT_MOST_ONE, "use-table bias-absorption"},
+              {DQ_RULE_AT_MOST_ONE, "use-table bias-correction"},
               {DQ_RULE_AT_MOST_ONE, "use-table range-search"},
               {DQ_RULE_AT_MOST_ONE, "use-table rounding"}},
     .options_size = sizeof(int8_options),

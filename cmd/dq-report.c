@@ -4,13 +4,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "cmd/command.h"
-#include "cmd/study.h"
+#include "cmd/data.h"
 #include "lib/graph/patterns.h"
 #include "lib/eval/decode.h"
 #include "lib/onnx/onnx.h"
-#include "lib/passes/origin.h"
-#include "lib/report/report.h"
+#include "lib/document/origin.h"
+#include "lib/render/report.h"
 #include "lib/report/report_accuracy.h"
 #include "lib/report/report_audit.h"
 #include "lib/report/report_charts.h"
@@ -18,6 +19,7 @@
 #include "lib/report/report_layers.h"
 #include "lib/report/report_sensitivity.h"
 #include "lib/report/report_weights.h"
+#include "lib/study/study.h"
 
 typedef struct report_options {
   dq_common_options common;
@@ -38,9 +40,8 @@ static const dq_option rows[] = {
      DQ_INTO(report_options, reference),
      .needs = "data",
      .help = "compare with this model layer by layer on the pictures of --data",
-     .details =
-         "Layers are matched through what dq wrote into the model about its origin, across "
-         "decomposition and quantization. Signal-to-noise ratios are over all pictures together."},
+     .details = "Layers are matched through what dq wrote into the model about its origin, across "
+                "decomposition and quantization. Signal-to-noise ratios are over all pictures together."},
     {.name = "match-names",
      .type = DQ_OPTION_FLAG,
      DQ_INTO(report_options, match_names),
@@ -51,11 +52,10 @@ static const dq_option rows[] = {
      .group = "Overflow audit",
      DQ_INTO(report_options, overflow),
      .help = "how often products, sums and pairs of an int8 model leave narrow integers",
-     .details =
-         "For every Conv, Gemm and MatMul with 8-bit operands: products outside int8, sums outside "
-         "int16 (whole, at any prefix, with bias), neighbouring products whose sum an unsigned-by-"
-         "signed multiplication in 16 bits clips, outputs clamped at an end; the bits that sums "
-         "take and that they can take at most. Without --data only what weights and types prove."},
+     .details = "For every Conv, Gemm and MatMul with 8-bit operands: products outside int8, sums outside "
+                "int16 (whole, at any prefix, with bias), neighbouring products whose sum an unsigned-by-"
+                "signed multiplication in 16 bits clips, outputs clamped at an end; the bits that sums "
+                "take and that they can take at most. Without --data only what weights and types prove."},
     {.name = "channels",
      .type = DQ_OPTION_FLAG,
      .group = "Overflow audit",
@@ -77,9 +77,8 @@ static const dq_option rows[] = {
      DQ_INTO(report_options, max_overflow),
      .needs = "overflow data",
      .help = "exit 1 when a layer's sums or pairs overflow int16 more often than R percent",
-     .details =
-         "Of any layer the share, over all pictures, of whole sums outside int16 or of pairs that "
-         "are clipped, whichever is larger. The report is written all the same."},
+     .details = "Of any layer the share, over all pictures, of whole sums outside int16 or of pairs that "
+                "are clipped, whichever is larger. The report is written all the same."},
     {.name = "table",
      .type = DQ_OPTION_FILE,
      .value = "FILE",
@@ -92,9 +91,8 @@ static const dq_option rows[] = {
      DQ_INTO(report_options, sensitivity),
      .needs = "data",
      .help = "what each layer of a float model alone would cost in 8 bits, on 32 pictures unless --limit says so",
-     .details =
-         "The model runs with one layer's weights (per output channel), result, or both, in 8 bits and all "
-         "else in float. The table begins with the layer that costs the most."},
+     .details = "The model runs with one layer's weights (per output channel), result, or both, in 8 bits and all "
+                "else in float. The table begins with the layer that costs the most."},
     {.name = "batch",
      .aliases = "batch-size",
      .type = DQ_OPTION_INT,
@@ -111,10 +109,9 @@ static const dq_option rows[] = {
      .value = "KEY",
      DQ_INTO(report_options, sort),
      .help = "order the table by a column, by its name in --csv",
-     .details =
-         "Numbers descend, names ascend: node, op, macs, parameters, weight_bytes, "
-         "activation_bytes; with --ref: sqnr, cosine, error; with --overflow: product, sum16, pair, "
-         "bits, ...; of several models: file, macs, ..."},
+     .details = "Numbers descend, names ascend: node, op, macs, parameters, weight_bytes, "
+                "activation_bytes; with --ref: sqnr, cosine, error; with --overflow: product, sum16, pair, "
+                "bits, ...; of several models: file, macs, ..."},
     {.name = "only",
      .type = DQ_OPTION_LIST,
      .value = "PATTERN",
@@ -124,12 +121,11 @@ static const dq_option rows[] = {
      .type = DQ_OPTION_LIST,
      .value = DQ_SHAPE_VALUE,
      DQ_INTO(report_options, shapes),
-     .help = "size of an input the model leaves open", .details = DQ_SHAPE_DETAILS},
+     .help = "size of an input the model leaves open",
+     .details = DQ_SHAPE_DETAILS},
 };
 
 // ---- The tables ----
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
 
 // One row per model, or a record when there is one model only.
 static const dq_column model_columns[] = {
@@ -156,10 +152,9 @@ static const dq_column model_columns[] = {
     {"planned_over_live", "Planned over live", DQ_COLUMN_REAL, NULL, 3, 0, 12},
 };
 enum { ALONE = 2 }; // columns at the end that tables of several models do without
-static const dq_table_layout model_layout = {"model", "Model", model_columns, COUNT(model_columns),
-                                             true};
-static const dq_table_layout models_layout = {"models", "Models", model_columns,
-                                              COUNT(model_columns) - ALONE, false};
+static const dq_table_layout model_layout = {"model", "Model", model_columns, DQ_COUNT(model_columns), true};
+static const dq_table_layout models_layout = {"models", "Models", model_columns, DQ_COUNT(model_columns) - ALONE,
+                                              false};
 
 static bool is_shown(const void *user, const char *name) {
   const report_options *options = user;
@@ -201,35 +196,29 @@ static void put_model(dq_table *table, const dq_study *study) {
   if (!study->comparison.output_count) return;
   const dq_comparison *output = &study->comparison.outputs[0].comparison;
   if (output->values) dq_table_put_real(table, "sqnr", dq_comparison_sqnr(output));
-  if (study->comparison.scores)
-    dq_table_put_real(table, "agreement", dq_comparison_agreement(output));
+  if (study->comparison.scores) dq_table_put_real(table, "agreement", dq_comparison_agreement(output));
   if (!output->nonfinite) return;
   dq_table_put_int(table, "nonfinite", output->nonfinite);
   dq_table_mark(table, "nonfinite", DQ_MARK_BAD);
 }
 
-static dq_status finish(const report_options *options, const dq_report *report, dq_table *table,
-                        dq_error *error) {
+static dq_status finish(const report_options *options, const dq_report *report, dq_table *table, dq_error *error) {
   if (options->sort) DQ_TRY(dq_table_sort(table, options->sort, false, error));
   return dq_command_report(&options->common, report, error);
 }
 
-static dq_table *put_audit(dq_report *report, const report_options *options,
-                           const dq_audit_report *found) {
-  dq_report_audit_options settings = {
-      .channels = options->channels, .shown = is_shown, .user = options};
+static dq_table *put_audit(dq_report *report, const report_options *options, const dq_audit_report *found) {
+  dq_report_audit_options settings = {.channels = options->channels, .shown = is_shown, .user = options};
   return dq_report_audit(report, found, &settings);
 }
 
 // The condition of --max-overflow, once everything is written.
-static dq_status check_overflow(const report_options *options, const dq_study *study,
-                                dq_error *error) {
+static dq_status check_overflow(const report_options *options, const dq_study *study, dq_error *error) {
   double worst = dq_audit_worst_share(&study->audit);
-  if (!dq_option_given(&options->common, "max-overflow") || worst <= options->max_overflow)
-    return DQ_OK;
+  if (!dq_option_given(&options->common, "max-overflow") || worst <= options->max_overflow) return DQ_OK;
   return dq_fail(error, DQ_CONDITION,
-                 "%s: a layer's sums or pairs overflow in %.4g %%, more than %.4g %% (--max-overflow)",
-                 study->path, worst, options->max_overflow);
+                 "%s: a layer's sums or pairs overflow in %.4g %%, more than %.4g %% (--max-overflow)", study->path,
+                 worst, options->max_overflow);
 }
 
 // What the page shows beyond the tables of the report.
@@ -250,17 +239,17 @@ static dq_table *put_main(const report_options *options, dq_report *report, cons
                           const dq_report_filter *filter) {
   if (study->sensitivity.layers) return dq_report_sensitivity(report, &study->sensitivity, filter);
   dq_table *audited = study->audit.layers ? put_audit(report, options, &study->audit) : NULL;
-  dq_table *compared =
-      study->comparison.output_count ? dq_report_comparison(report, &study->comparison, filter) : NULL;
+  dq_table *compared = study->comparison.output_count ? dq_report_comparison(report, &study->comparison, filter) : NULL;
   if (audited || compared) return audited ? audited : compared;
   return dq_report_cost(report, &study->cost, filter);
 }
 
-static dq_study_options study_options(const report_options *options) {
-  return (dq_study_options){.data = &options->data,
-                            .shapes = &options->shapes,
+// `data` outlives the result.
+static dq_study_options study_options(const report_options *options, const dq_data_options *data) {
+  return (dq_study_options){.data = data->spec ? data : NULL,
+                            .task = dq_task_of(&options->data),
+                            .decode = options->data.decode,
                             .several = options->common.operand_count > 1,
-                            .seed = options->common.seed,
                             .batch = options->batch,
                             .match_names = options->match_names,
                             .overflow = options->overflow,
@@ -272,9 +261,11 @@ static dq_study_options study_options(const report_options *options) {
 
 static dq_status report_one(const report_options *options, dq_report *report, dq_graph *reference,
                             const dq_context *context, dq_arena *arena, dq_error *error) {
-  dq_study_options wanted = study_options(options);
+  dq_data_options data = dq_data_options_of(&options->data, options->common.seed);
+  dq_study_options wanted = study_options(options, &data);
   dq_study study;
   dq_table *table = NULL;
+  DQ_TRY(dq_read_shapes(&options->shapes, NULL, 0, arena, &wanted.shapes, error));
   dq_report_filter filter = {is_shown, options};
   dq_status status = dq_study_run(&study, options->common.operands[0], reference, &wanted, context, arena, error);
   if (status == DQ_OK) {
@@ -291,8 +282,7 @@ static dq_status report_one(const report_options *options, dq_report *report, dq
     put_model(model, &study);
     put_plan(model, &study.cost);
     if (study.skipped)
-      dq_report_note(report, "%" PRId64 " pictures could not be read and were left out",
-                     study.skipped);
+      dq_report_note(report, "%" PRId64 " pictures could not be read and were left out", study.skipped);
     status = put_page(options, report, &study, table, &filter, error);
     if (status == DQ_OK) status = finish(options, report, table, error);
     if (status == DQ_OK) status = check_overflow(options, &study, error);
@@ -318,12 +308,13 @@ static dq_status check_shapes(const report_options *options, const dq_context *c
   return status;
 }
 
-static dq_status report_several(const report_options *options, dq_report *report,
-                                dq_graph *reference, const dq_context *context, dq_arena *arena,
-                                dq_error *error) {
-  dq_study_options wanted = study_options(options);
+static dq_status report_several(const report_options *options, dq_report *report, dq_graph *reference,
+                                const dq_context *context, dq_arena *arena, dq_error *error) {
+  dq_data_options data = dq_data_options_of(&options->data, options->common.seed);
+  dq_study_options wanted = study_options(options, &data);
   dq_table *table = dq_report_table(report, &models_layout);
   DQ_TRY(check_shapes(options, context, arena, error));
+  DQ_TRY(dq_read_shapes(&options->shapes, NULL, 0, arena, &wanted.shapes, error));
   for (int i = 0; i < options->common.operand_count; i++) {
     dq_study study;
     dq_status status = dq_study_run(&study, options->common.operands[i], reference, &wanted, context, arena, error);
@@ -334,10 +325,10 @@ static dq_status report_several(const report_options *options, dq_report *report
   return finish(options, report, table, error);
 }
 
-static dq_status report_models(const report_options *options, dq_graph *reference,
-                               const dq_context *context, dq_arena *arena, dq_error *error) {
-  const char *title = dq_arena_printf(
-      arena, "%s", options->common.operand_count == 1 ? options->common.operands[0] : "Models");
+static dq_status report_models(const report_options *options, dq_graph *reference, const dq_context *context,
+                               dq_arena *arena, dq_error *error) {
+  const char *title =
+      dq_arena_printf(arena, "%s", options->common.operand_count == 1 ? options->common.operands[0] : "Models");
   dq_report *report = title ? dq_report_new("dq-report", 2, title) : NULL;
   if (!report) return dq_fail_memory(error, 0);
   dq_status status = options->common.operand_count == 1
@@ -352,8 +343,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   dq_graph *reference = NULL;
   if (options->reference) DQ_TRY(dq_model_open(&reference, options->reference, context, error));
   dq_arena *arena = dq_context_arena(context);
-  dq_status status =
-      arena ? report_models(options, reference, context, arena, error) : dq_fail_memory(error, 0);
+  dq_status status = arena ? report_models(options, reference, context, arena, error) : dq_fail_memory(error, 0);
   dq_arena_free(arena);
   dq_graph_free(reference);
   return status;
@@ -366,8 +356,8 @@ static dq_status check(const void *parsed, dq_error *error) {
     return dq_fail(error, DQ_USAGE, "%s looks at one model at a time",
                    options->overflow ? "--overflow" : "--sensitivity");
   if ((options->only.count || options->table) && options->common.operand_count > 1)
-    return dq_fail(error, DQ_USAGE, "%s is for the tables of one model, %d given", options->table ? "--table" : "--only",
-                   options->common.operand_count);
+    return dq_fail(error, DQ_USAGE, "%s is for the tables of one model, %d given",
+                   options->table ? "--table" : "--only", options->common.operand_count);
   bool measured = dq_option_given(options, "task") || dq_option_given(options, "decode");
   if (options->overflow && !options->reference && measured)
     return dq_fail(error, DQ_USAGE, "--overflow measures no quality without --ref: leave %s out",
@@ -379,20 +369,19 @@ const dq_command dq_verb_report = {
     .name = "dq-report",
     .summary = "tells what models are, cost and lose",
     .usage = "MODEL... [--data SPEC] [--ref MODEL] [options]",
-    .description =
-        "For one model: every node with operator, shape, types, multiply-accumulates, parameters, "
-        "bytes "
-        "and precision, and the totals. Shapes show an open batch by its name; figures are for one "
-        "picture. Operators that dq cannot run are named and do not stop the report. Several "
-        "models give "
-        "one row each.\n\n"
-        "With --data the model runs on pictures: accuracy when they have labels. With --ref it is "
-        "compared with another model, usually the one it was made from: signal-to-noise ratio, "
-        "cosine "
-        "and largest error of every layer and output, and how often both give the same first "
-        "answer. With --overflow an int8 model is audited instead: how its products and sums would "
-        "fare in narrow integers. With --sensitivity a float model is tried with one layer after the other "
-        "in 8 bits.",
+    .description = "For one model: every node with operator, shape, types, multiply-accumulates, parameters, "
+                   "bytes "
+                   "and precision, and the totals. Shapes show an open batch by its name; figures are for one "
+                   "picture. Operators that dq cannot run are named and do not stop the report. Several "
+                   "models give "
+                   "one row each.\n\n"
+                   "With --data the model runs on pictures: accuracy when they have labels. With --ref it is "
+                   "compared with another model, usually the one it was made from: signal-to-noise ratio, "
+                   "cosine "
+                   "and largest error of every layer and output, and how often both give the same first "
+                   "answer. With --overflow an int8 model is audited instead: how its products and sums would "
+                   "fare in narrow integers. With --sensitivity a float model is tried with one layer after the other "
+                   "in 8 bits.",
     .examples = "# where the multiply-accumulates are\n"
                 "dq-report model.onnx --sort macs\n"
                 "# what quantization cost\n"

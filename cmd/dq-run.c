@@ -1,18 +1,21 @@
 // dq-run: run a model and see the answers.
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/clock.h"
 #include "cmd/command.h"
 #include "cmd/convolutions.h"
 #include "cmd/data.h"
 #include "datasets/npy.h"
 #include "lib/base/nearest.h"
+#include "lib/eval/eval.h"
 #include "lib/eval/node_suite.h"
-#include "lib/eval/runner.h"
-#include "lib/passes/origin.h"
-#include "lib/passes/passes.h"
+#include "lib/session/runner.h"
+#include "lib/document/origin.h"
+#include "lib/session/session.h"
 
 typedef struct run_options {
   dq_common_options common;
@@ -25,27 +28,59 @@ typedef struct run_options {
 } run_options;
 
 static const dq_option rows[] = {
-    {.name = "input", .type = DQ_OPTION_LIST, .value = "NAME=FILE.npy", DQ_INTO(run_options, inputs),
+    {.name = "input",
+     .type = DQ_OPTION_LIST,
+     .value = "NAME=FILE.npy",
+     DQ_INTO(run_options, inputs),
      .help = "an input's elements from a NumPy file"},
-    {.name = "shape", .type = DQ_OPTION_LIST, .value = DQ_SHAPE_VALUE, DQ_INTO(run_options, shapes),
-     .help = "size of an input the model leaves open", .details = DQ_SHAPE_DETAILS},
-    {.name = "save-output", .type = DQ_OPTION_FILE, .value = "DIR", DQ_INTO(run_options, save_output),
+    {.name = "shape",
+     .type = DQ_OPTION_LIST,
+     .value = DQ_SHAPE_VALUE,
+     DQ_INTO(run_options, shapes),
+     .help = "size of an input the model leaves open",
+     .details = DQ_SHAPE_DETAILS},
+    {.name = "save-output",
+     .type = DQ_OPTION_FILE,
+     .value = "DIR",
+     DQ_INTO(run_options, save_output),
      .help = "write every output to DIR/NAME.npy (with --data: DIR/INDEX_NAME.npy)"},
-    {.name = "conv", .type = DQ_OPTION_LIST, .value = "[PATTERN=]ALGORITHM", .choice = dq_convolutions_name,
+    {.name = "conv",
+     .type = DQ_OPTION_LIST,
+     .value = "[PATTERN=]ALGORITHM",
+     .choice = dq_convolutions_name,
      DQ_INTO(run_options, convolutions),
      .help = "how convolutions are computed, as for dq-bench (default: auto with --data, direct without)",
      .details = "auto may use winograd, which is faster for 3x3, with rounding errors that are larger but bounded. It "
                 "takes longer to prepare, so a single run is not made so."},
-    {.name = "top", .type = DQ_OPTION_INT, .value = "K", .minimum = 1, .maximum = 1000, .preset = "5",
-     DQ_INTO(run_options, top), .help = "print the K largest elements of a classifier's output"},
-    {.name = "plain", .type = DQ_OPTION_FLAG, DQ_INTO(run_options, plain),
+    {.name = "top",
+     .type = DQ_OPTION_INT,
+     .value = "K",
+     .minimum = 1,
+     .maximum = 1000,
+     .preset = "5",
+     DQ_INTO(run_options, top),
+     .help = "print the K largest elements of a classifier's output"},
+    {.name = "plain",
+     .type = DQ_OPTION_FLAG,
+     DQ_INTO(run_options, plain),
      .help = "run every node as it stands, without folding and fusing"},
-    {.name = "time-limit", .type = DQ_OPTION_TIME, .maximum = 1e9, .open_minimum = true,
-     DQ_INTO(run_options, time_limit), .needs = "data",
+    {.name = "time-limit",
+     .type = DQ_OPTION_TIME,
+     .maximum = 1e9,
+     .open_minimum = true,
+     DQ_INTO(run_options, time_limit),
+     .needs = "data",
      .help = "after this time stop behind the picture in hand; exit status 1 when pictures are left"},
-    {.name = "onnx-tests", .type = DQ_OPTION_FILE, .value = "DIR", DQ_INTO(run_options, onnx_tests),
+    {.name = "onnx-tests",
+     .type = DQ_OPTION_FILE,
+     .value = "DIR",
+     DQ_INTO(run_options, onnx_tests),
      .help = "run the cases of an ONNX node test suite instead of a model"},
-    {.name = "only", .type = DQ_OPTION_STRING, .value = "PATTERN", DQ_INTO(run_options, only), .needs = "onnx-tests",
+    {.name = "only",
+     .type = DQ_OPTION_STRING,
+     .value = "PATTERN",
+     DQ_INTO(run_options, only),
+     .needs = "onnx-tests",
      .help = "of the test suite: only the cases whose names match"},
 };
 
@@ -65,8 +100,8 @@ static void print_case(void *user, const char *name, dq_case_result result, cons
 static dq_status run_suite(const run_options *options, const dq_context *context, dq_error *error) {
   case_printer printer = {options->common.verbose};
   dq_suite_counts counts;
-  DQ_TRY(dq_suite_run(options->onnx_tests, options->only, options->plain, context, print_case, &printer,
-                      &counts, error));
+  DQ_TRY(
+      dq_suite_run(options->onnx_tests, options->only, options->plain, context, print_case, &printer, &counts, error));
   printf("%d passed, %d failed, %d skipped\n", counts.of[DQ_CASE_PASSED], counts.of[DQ_CASE_FAILED],
          counts.of[DQ_CASE_SKIPPED]);
   if (!counts.of[DQ_CASE_FAILED]) return DQ_OK;
@@ -80,15 +115,14 @@ static void file_name(const char *name, char *text, size_t size) {
   size_t i = 0;
   for (; name[i] && i + 1 < size; i++) {
     char c = name[i];
-    bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '.' ||
-                 c == '-' || c == '_';
+    bool plain =
+        (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '.' || c == '-' || c == '_';
     text[i] = plain ? c : '_';
   }
   text[i] = 0;
 }
 
-static dq_status save_outputs(const run_options *options, const dq_plan *plan, int64_t index,
-                              dq_error *error) {
+static dq_status save_outputs(const run_options *options, const dq_plan *plan, int64_t index, dq_error *error) {
   if (!options->save_output) return DQ_OK;
   for (int i = 0; i < dq_plan_output_count(plan); i++) {
     char name[200], path[4096];
@@ -112,20 +146,20 @@ typedef struct score {
   int64_t index;
 } score;
 
+// NaN last.
 static int by_score(const void *a, const void *b) {
   const score *left = a, *right = b;
-  if (left->value != right->value) return left->value < right->value ? 1 : -1;
+  if (isnan(left->value) != isnan(right->value)) return isnan(left->value) ? 1 : -1;
+  if (left->value != right->value && !isnan(left->value)) return left->value < right->value ? 1 : -1;
   return left->index < right->index ? -1 : left->index > right->index;
 }
 
-static dq_status print_scores(const dq_tensor *output, int64_t top, const dq_data *data,
-                              dq_error *error) {
+static dq_status print_scores(const dq_tensor *output, int64_t top, const dq_data *data, dq_error *error) {
   int64_t count = dq_tensor_count(output) / output->dims[0];
   score *sorted = malloc((size_t)count * sizeof *sorted);
   if (!sorted) return dq_fail_memory(error, (size_t)count * sizeof *sorted);
   for (int64_t b = 0; b < output->dims[0]; b++) {
-    for (int64_t i = 0; i < count; i++)
-      sorted[i] = (score){((const float *)output->data)[b * count + i], i};
+    for (int64_t i = 0; i < count; i++) sorted[i] = (score){((const float *)output->data)[b * count + i], i};
     qsort(sorted, (size_t)count, sizeof *sorted, by_score);
     for (int64_t k = 0; k < top && k < count; k++) {
       const char *name = data ? dq_data_class_name(data, sorted[k].index) : NULL;
@@ -138,14 +172,20 @@ static dq_status print_scores(const dq_tensor *output, int64_t top, const dq_dat
   return DQ_OK;
 }
 
-static dq_status print_outputs(const run_options *options, const dq_plan *plan, const dq_data *data,
-                               dq_error *error) {
+static void note_odd_scores(const dq_tensor *output) {
+  int64_t odd = 0, count = dq_tensor_count(output);
+  for (int64_t i = 0; i < count; i++) odd += dq_is_no_score((double)((const float *)output->data)[i]);
+  if (odd) printf(", %" PRId64 " of %" PRId64 " scores are NaN or infinite", odd, count);
+}
+
+static dq_status print_outputs(const run_options *options, const dq_plan *plan, const dq_data *data, dq_error *error) {
   for (int i = 0; i < dq_plan_output_count(plan); i++) {
     const dq_tensor *output = dq_plan_output(plan, i);
     char shape[DQ_SHAPE_TEXT];
     dq_print_name(stdout, dq_plan_output_name(plan, i));
-    printf(": %s %s\n", dq_dtype_name(output->type),
-           dq_tensor_shape_text(output, shape, sizeof shape));
+    printf(": %s %s", dq_dtype_name(output->type), dq_tensor_shape_text(output, shape, sizeof shape));
+    if (is_scores(output)) note_odd_scores(output);
+    putchar('\n');
     if (is_scores(output)) DQ_TRY(print_scores(output, options->top, data, error));
   }
   return DQ_OK;
@@ -153,8 +193,8 @@ static dq_status print_outputs(const run_options *options, const dq_plan *plan, 
 
 // ---- Inputs from files ----
 
-static dq_status read_inputs(const run_options *options, const dq_graph *graph, dq_arena *arena, dq_shape_request *request,
-                             dq_tensor **tensors, dq_error *error) {
+static dq_status read_inputs(const run_options *options, const dq_graph *graph, dq_arena *arena,
+                             dq_shape_request *request, dq_tensor **tensors, dq_error *error) {
   int count = options->inputs.count;
   DQ_TRY(dq_read_shapes(&options->shapes, graph, 1, arena, request, error));
   dq_input_shape *shapes = DQ_NEW_ARRAY(arena, count + request->input_count, dq_input_shape);
@@ -198,8 +238,8 @@ static dq_status check_names(const dq_graph *graph, const dq_shape_request *requ
   return DQ_OK;
 }
 
-static dq_status fill_inputs(const dq_shape_request *request, dq_tensor *const *tensors, int count,
-                             dq_plan *plan, dq_error *error) {
+static dq_status fill_inputs(const dq_shape_request *request, dq_tensor *const *tensors, int count, dq_plan *plan,
+                             dq_error *error) {
   for (int p = 0; p < dq_plan_input_count(plan); p++) {
     const char *name = dq_plan_input_name(plan, p);
     dq_tensor *to = dq_plan_input(plan, p);
@@ -208,8 +248,8 @@ static dq_status fill_inputs(const dq_shape_request *request, dq_tensor *const *
       if (!request->inputs[i].name[0] || !strcmp(request->inputs[i].name, name)) from = tensors[i];
     if (!from) return dq_fail(error, DQ_USAGE, "input '%s' is not given (--input %s=FILE.npy)", name, name);
     if (from->type != to->type)
-      return dq_fail(error, DQ_BAD_INPUT, "input '%s' is of type %s, expected %s", name,
-                     dq_dtype_name(from->type), dq_dtype_name(to->type));
+      return dq_fail(error, DQ_BAD_INPUT, "input '%s' is of type %s, expected %s", name, dq_dtype_name(from->type),
+                     dq_dtype_name(to->type));
     memcpy(to->data, from->data, dq_tensor_bytes(to));
   }
   return DQ_OK;
@@ -227,8 +267,8 @@ static dq_status set_convolutions(const run_options *options, const dq_graph *gr
   return dq_conv_settings_check(ways->settings, ways->count, &graph, 1, error);
 }
 
-static dq_status run_files(const run_options *options, dq_graph *graph, dq_arena *arena,
-                           const dq_context *context, dq_error *error) {
+static dq_status run_files(const run_options *options, dq_graph *graph, dq_arena *arena, const dq_context *context,
+                           dq_error *error) {
   dq_session_options session_options = {.plain = options->plain, .spent = graph};
   dq_tensor **tensors = DQ_NEW_ARRAY(arena, options->inputs.count, dq_tensor *);
   if (!tensors) return dq_fail_memory(error, 0);
@@ -237,8 +277,7 @@ static dq_status run_files(const run_options *options, dq_graph *graph, dq_arena
   DQ_TRY(check_names(graph, &session_options.shapes, options->inputs.count, error));
   dq_session session;
   DQ_TRY(dq_session_open(&session, graph, &session_options, context, error));
-  dq_status status = fill_inputs(&session_options.shapes, tensors, options->inputs.count,
-                                                 session.plan, error);
+  dq_status status = fill_inputs(&session_options.shapes, tensors, options->inputs.count, session.plan, error);
   for (int i = 0; i < options->inputs.count; i++) dq_arena_release(arena, tensors[i]->data); // the plan has them
   if (status == DQ_OK) status = dq_plan_run(session.plan, error);
   if (status == DQ_OK) status = print_outputs(options, session.plan, NULL, error);
@@ -249,46 +288,44 @@ static dq_status run_files(const run_options *options, dq_graph *graph, dq_arena
 
 // ---- Pictures ----
 
-static dq_status run_pictures(const run_options *options, dq_plan *plan, dq_data *data,
-                              const dq_context *context, dq_error *error) {
-  dq_tensor *input;
-  DQ_TRY(dq_plan_picture_input(plan, &input, error));
-  if (input->dims[0] != 1)
-    return dq_fail(error, DQ_UNSUPPORTED, "the network has a fixed batch of %" PRId64 ", expected 1",
-                   input->dims[0]);
-  DQ_TRY(dq_data_set_shape(data, input, error));
-  double start = dq_clock();
+static dq_status run_pictures(const run_options *options, dq_runner *runner, dq_error *error) {
+  dq_plan *plan = runner->session.plan;
+  dq_data *data = runner->data;
+  if (runner->batch != 1)
+    return dq_fail(error, DQ_UNSUPPORTED, "the network has a fixed batch of %" PRId64 ", expected 1", runner->batch);
+  double start = dq_seconds();
   for (int64_t i = 0; i < dq_data_count(data); i++) {
-    if (i && options->time_limit > 0 && dq_clock() - start > options->time_limit)
+    if (i && options->time_limit > 0 && dq_seconds() - start > options->time_limit)
       return dq_fail(error, DQ_CONDITION, "--time-limit: the first %" PRId64 " of %" PRId64 " pictures were run", i,
                      dq_data_count(data));
     dq_sample_info info;
-    DQ_TRY(dq_data_read(data, i, input->data, &info, error));
-    DQ_TRY(dq_plan_run(plan, error));
+    DQ_TRY(dq_runner_read(runner, i, 1, &info, error));
+    DQ_TRY(dq_runner_run(runner, error));
     dq_print_name(stdout, info.name);
     if (info.label >= 0) printf(" (label %" PRId64 ")", info.label);
     printf("\n");
     DQ_TRY(print_outputs(options, plan, data, error));
     DQ_TRY(save_outputs(options, plan, i, error));
-    if (!isatty(STDOUT_FILENO)) dq_progress(context, "pictures", i + 1, dq_data_count(data)); // else the answers show it
+    if (!isatty(STDOUT_FILENO))
+      dq_progress(runner->context, "pictures", i + 1, dq_data_count(data)); // else the answers show it
   }
   return DQ_OK;
 }
 
-static dq_status run_data(const run_options *options, dq_graph *graph, dq_arena *arena,
-                          const dq_context *context, dq_error *error) {
-  dq_session_options session_options = {.plain = options->plain, .spent = graph};
-  DQ_TRY(set_convolutions(options, graph, "auto", arena, &session_options, error));
-  DQ_TRY(dq_read_shapes(&options->shapes, graph, 1, arena, &session_options.shapes, error));
+static dq_status run_data(const run_options *options, dq_graph *graph, dq_arena *arena, const dq_context *context,
+                          dq_error *error) {
+  dq_runner_options runner_options = {.session = {.plain = options->plain, .spent = graph}};
+  dq_session_options *session = &runner_options.session;
+  DQ_TRY(set_convolutions(options, graph, "auto", arena, session, error));
+  DQ_TRY(dq_read_shapes(&options->shapes, graph, 1, arena, &session->shapes, error));
   dq_data *data = NULL;
   dq_data_arguments arguments = options->data;
-  dq_remembered_preset(&arguments, graph, context);
+  dq_recall_preset(&arguments, graph, context);
   DQ_TRY(dq_open_data(&data, &arguments, options->common.seed, context, error));
-  dq_session session = {0};
-  dq_status status = dq_complete_shapes(&session_options.shapes, graph, data, arena, error);
-  if (status == DQ_OK) status = dq_session_open(&session, graph, &session_options, context, error);
-  if (status == DQ_OK) status = run_pictures(options, session.plan, data, context, error);
-  dq_session_close(&session);
+  dq_runner runner = {0};
+  dq_status status = dq_runner_open(&runner, graph, data, &runner_options, context, error);
+  if (status == DQ_OK) status = run_pictures(options, &runner, error);
+  dq_runner_close(&runner);
   dq_data_free(data);
   return status;
 }
@@ -299,7 +336,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   dq_graph *graph = NULL;
   DQ_TRY(dq_model_open(&graph, options->common.operands[0], context, error));
   dq_arena *arena = dq_context_arena(context);
-  dq_status status = !arena                 ? dq_fail_memory(error, 0)
+  dq_status status = !arena               ? dq_fail_memory(error, 0)
                      : options->data.data ? run_data(options, graph, arena, context, error)
                                           : run_files(options, graph, arena, context, error);
   dq_arena_free(arena);
@@ -312,8 +349,7 @@ static dq_status check(const void *parsed, dq_error *error) {
   const run_options *options = parsed;
   if (options->onnx_tests && options->common.operand_count)
     return dq_fail(error, DQ_USAGE, "--onnx-tests takes no MODEL");
-  if (!options->onnx_tests && !options->common.operand_count)
-    return dq_fail(error, DQ_USAGE, "no MODEL given");
+  if (!options->onnx_tests && !options->common.operand_count) return dq_fail(error, DQ_USAGE, "no MODEL given");
   return DQ_OK;
 }
 

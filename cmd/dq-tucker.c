@@ -4,20 +4,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/accuracy.h"
+#include "lib/base/clock.h"
+#include "cmd/accuracy_check.h"
 #include "cmd/command.h"
 #include "cmd/data.h"
 #include "cmd/hook.h"
-#include "decomp/ranks_file.h"
-#include "decomp/search.h"
-#include "decomp/tucker_spec.h"
+#include "decomp/tucker/ranks_file.h"
+#include "decomp/search/search.h"
+#include "decomp/tucker/tucker_spec.h"
 #include "lib/eval/decode.h"
-#include "lib/eval/runner.h"
+#include "lib/session/runner.h"
 #include "lib/onnx/onnx.h"
-#include "lib/passes/origin.h"
+#include "lib/document/origin.h"
 #include "lib/report/report_accuracy.h"
 #include "lib/report/report_tucker.h"
-#include "quant/max_drop.h"
+#include "quant/search/max_drop.h"
 
 typedef struct tucker_options {
   dq_common_options common;
@@ -32,81 +33,160 @@ typedef struct tucker_options {
 } tucker_options;
 
 static const dq_option rows[] = {
-    {.name = "ratio", .type = DQ_OPTION_DOUBLE, .value = "R", .maximum = 1, .open_minimum = true,
-     .group = "Ranks", DQ_INTO(tucker_options, ratio),
+    {.name = "ratio",
+     .type = DQ_OPTION_DOUBLE,
+     .value = "R",
+     .maximum = 1,
+     .open_minimum = true,
+     .group = "Ranks",
+     DQ_INTO(tucker_options, ratio),
      .help = "keep this share of each mode's rank, above 0 and at most 1"},
-    {.name = "energy", .type = DQ_OPTION_DOUBLE, .value = "E", .maximum = 1, .open_minimum = true,
-     .group = "Ranks", DQ_INTO(tucker_options, energy),
+    {.name = "energy",
+     .type = DQ_OPTION_DOUBLE,
+     .value = "E",
+     .maximum = 1,
+     .open_minimum = true,
+     .group = "Ranks",
+     DQ_INTO(tucker_options, energy),
      .help = "keep this share of each mode's squared singular values",
      .details = "The smallest ranks are taken that reach it; 0.9 is a place to start."},
-    {.name = "vbmf", .type = DQ_OPTION_FLAG, .group = "Ranks", DQ_INTO(tucker_options, vbmf),
+    {.name = "vbmf",
+     .type = DQ_OPTION_FLAG,
+     .group = "Ranks",
+     DQ_INTO(tucker_options, vbmf),
      .help = "keep the singular values above the noise that the weights themselves show",
      .details = "Empirical variational Bayes matrix factorization of each unfolding: nothing to "
                 "choose, but trained weights look noisier than they are; see --weaken. A layer in "
                 "which a mode would keep a single channel is left alone."},
-    {.name = "weaken", .type = DQ_OPTION_DOUBLE, .value = "W", .minimum = 0, .maximum = 1,
-     .preset = "0", .group = "Ranks", DQ_INTO(tucker_options, weaken), .needs = "vbmf",
+    {.name = "weaken",
+     .type = DQ_OPTION_DOUBLE,
+     .value = "W",
+     .minimum = 0,
+     .maximum = 1,
+     .preset = "0",
+     .group = "Ranks",
+     DQ_INTO(tucker_options, weaken),
+     .needs = "vbmf",
      .help = "with --vbmf: this share of what it drops is kept as well",
      .details = "The rank is r + W (full - r): 0 takes the rule as it is, 1 keeps the full rank."},
-    {.name = "ranks", .type = DQ_OPTION_FILE, .group = "Ranks", DQ_INTO(tucker_options, ranks),
+    {.name = "ranks",
+     .type = DQ_OPTION_FILE,
+     .group = "Ranks",
+     DQ_INTO(tucker_options, ranks),
      .help = "take layers and ranks from a settings file, exactly",
      .details = "JSON: {\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": {\"conv1\": "
                 "{\"out\": 16, \"in\": 8}}}. Layers not named are left alone."},
-    {.name = "macs", .type = DQ_OPTION_PERCENT, .value = "-P%", .minimum = -100, .maximum = 0,
-     .open_minimum = true, .group = "Ranks", DQ_INTO(tucker_options, macs),
+    {.name = "macs",
+     .type = DQ_OPTION_PERCENT,
+     .value = "-P%",
+     .minimum = -100,
+     .maximum = 0,
+     .open_minimum = true,
+     .group = "Ranks",
+     DQ_INTO(tucker_options, macs),
      .help = "change of the whole model's multiply-accumulates, such as -50%",
      .details = "The ranks of all layers are chosen together. With --data: for the least noise in the "
                 "outputs, as measured layer by layer; without: for the least sum of squared error "
                 "bounds of the weights."},
-    {.name = "max-drop", .type = DQ_OPTION_DOUBLE, .value = "D", .minimum = 0, .maximum = 100,
-     .group = "Ranks", DQ_INTO(tucker_options, max_drop), .needs = "data",
+    {.name = "max-drop",
+     .type = DQ_OPTION_DOUBLE,
+     .value = "D",
+     .minimum = 0,
+     .maximum = 100,
+     .group = "Ranks",
+     DQ_INTO(tucker_options, max_drop),
+     .needs = "data",
      .help = "as few multiply-accumulates as the quality allows, at most D points lost",
      .details = "Bisection over the bound of --macs, about seven trials, each fitted to --data and "
                 "measured on the labelled pictures of --eval. The best so far is always in the "
                 "output file; --time-limit ends the search where it is. What was found is kept "
                 "beside the output (OUT.search) until the search is complete, for --resume."},
-    {.name = "resume", .type = DQ_OPTION_FLAG, .group = "Ranks", DQ_INTO(tucker_options, resume), .needs = "max-drop",
+    {.name = "resume",
+     .type = DQ_OPTION_FLAG,
+     .group = "Ranks",
+     DQ_INTO(tucker_options, resume),
+     .needs = "max-drop",
      .help = "go on with a search of --max-drop that was ended"},
-    {.name = "time-limit", .type = DQ_OPTION_TIME, .maximum = 1e9, .open_minimum = true,
-     DQ_INTO(tucker_options, time_limit), .needs = "max-drop|retrain",
+    {.name = "time-limit",
+     .type = DQ_OPTION_TIME,
+     .maximum = 1e9,
+     .open_minimum = true,
+     DQ_INTO(tucker_options, time_limit),
+     .needs = "max-drop|retrain",
      .help = "end the search of --max-drop, with the best so far, or the command of --retrain after this time",
      .details = "A command that is ended failed; with --every each has the whole time."},
-    {.name = "eval", .type = DQ_OPTION_FILE, .value = "SPEC", .group = "Data",
+    {.name = "eval",
+     .type = DQ_OPTION_FILE,
+     .value = "SPEC",
+     .group = "Data",
      DQ_INTO(tucker_options, eval),
      .help = "labelled pictures to measure accuracy on (default: those of --data, when they have labels)",
      .details = "Before decomposition, after it and after --retrain; --max-drop bounds the loss there."},
-    {.name = "eval-limit", .type = DQ_OPTION_INT, .minimum = 1, .maximum = 1e9, .value = "N",
-     .group = "Data", DQ_INTO(tucker_options, eval_limit), .needs = "eval",
+    {.name = "eval-limit",
+     .type = DQ_OPTION_INT,
+     .minimum = 1,
+     .maximum = 1e9,
+     .value = "N",
+     .group = "Data",
+     DQ_INTO(tucker_options, eval_limit),
+     .needs = "eval",
      .help = "of --eval: use the first N pictures only"},
-    {.name = "multiple", .type = DQ_OPTION_INT, .value = "N", .minimum = 1, .maximum = 4096,
-     .preset = "1", .group = "Ranks", DQ_INTO(tucker_options, multiple),
+    {.name = "multiple",
+     .type = DQ_OPTION_INT,
+     .value = "N",
+     .minimum = 1,
+     .maximum = 4096,
+     .preset = "1",
+     .group = "Ranks",
+     DQ_INTO(tucker_options, multiple),
      .help = "round ranks up to a multiple of N, at most to the full rank",
      .details = "Kernels compute blocks of 8 or 16 channels: ranks in between cost as much."},
-    {.name = "plain", .type = DQ_OPTION_FLAG, .group = "Ranks", DQ_INTO(tucker_options, plain),
+    {.name = "plain",
+     .type = DQ_OPTION_FLAG,
+     .group = "Ranks",
+     DQ_INTO(tucker_options, plain),
      .help = "decompose weights as they stand, whatever batch normalization follows",
      .details = "Otherwise the factors are fitted to --data; without data, output channels count as "
                 "the batch normalization behind a convolution scales them, in the singular vectors "
                 "and in the energies."},
-    {.name = "force", .letter = 'f', .type = DQ_OPTION_FLAG, .group = "Ranks", DQ_INTO(tucker_options, force),
+    {.name = "force",
+     .letter = 'f',
+     .type = DQ_OPTION_FLAG,
+     .group = "Ranks",
+     DQ_INTO(tucker_options, force),
      .help = "decompose layers too that get neither cheaper nor faster by it"},
-    {.name = "gemm", .type = DQ_OPTION_FLAG, .group = "Ranks", DQ_INTO(tucker_options, gemm),
+    {.name = "gemm",
+     .type = DQ_OPTION_FLAG,
+     .group = "Ranks",
+     DQ_INTO(tucker_options, gemm),
      .help = "decompose Gemm and MatMul with constant matrices too",
      .details = "Two products instead of one, at the rank of the input mode: by the truncated singular "
                 "value decomposition, or fitted to --data."},
-    {.name = "refine", .type = DQ_OPTION_FLAG, .group = "Ranks", DQ_INTO(tucker_options, refine),
+    {.name = "refine",
+     .type = DQ_OPTION_FLAG,
+     .group = "Ranks",
+     DQ_INTO(tucker_options, refine),
      .help = "iterate until the factors at the ranks chosen get no better",
      .details = "Higher-order orthogonal iteration: the error of the weight falls a little. With "
                 "--data: twenty rounds of the fit instead of four."},
-    {.name = "untimed", .type = DQ_OPTION_FLAG, .group = "Ranks", DQ_INTO(tucker_options, untimed),
+    {.name = "untimed",
+     .type = DQ_OPTION_FLAG,
+     .group = "Ranks",
+     DQ_INTO(tucker_options, untimed),
      .help = "no clock: take all that becomes cheaper and smaller, the same on every run",
      .details = "Otherwise every layer is timed beside its factors on this machine and with these "
                 "threads, and left alone when it does not become faster; a bound of --macs is then "
                 "shared out among the others. The clock may decide otherwise on another run: "
                 "--ranks with the file that --save-ranks names gives the same bytes again."},
-    {.name = "save-ranks", .type = DQ_OPTION_FILE, .group = "Ranks",
+    {.name = "save-ranks",
+     .type = DQ_OPTION_FILE,
+     .group = "Ranks",
      DQ_INTO(tucker_options, save_ranks),
      .help = "write the ranks chosen, for --ranks (default: OUT.ranks when the clock had a say)"},
-    {.name = "retrain", .type = DQ_OPTION_STRING, .value = "CMD", .group = "Retraining",
+    {.name = "retrain",
+     .type = DQ_OPTION_STRING,
+     .value = "CMD",
+     .group = "Retraining",
      DQ_INTO(tucker_options, retrain),
      .help = "run this command on the decomposed model and take what it writes",
      .details = "It is run by the shell with DQ_MODEL (the decomposed model), DQ_ORIGINAL, DQ_OUTPUT "
@@ -114,14 +194,23 @@ static const dq_option rows[] = {
                 "--time-limit at most. What it wrote is taken when it loads, has the same inputs, "
                 "outputs and factors, is finite and runs; else the decomposed model stays and the "
                 "exit status is 1."},
-    {.name = "every", .type = DQ_OPTION_INT, .value = "K", .minimum = 1, .maximum = 1e6,
-     .group = "Retraining", DQ_INTO(tucker_options, every), .needs = "retrain",
+    {.name = "every",
+     .type = DQ_OPTION_INT,
+     .value = "K",
+     .minimum = 1,
+     .maximum = 1e6,
+     .group = "Retraining",
+     DQ_INTO(tucker_options, every),
+     .needs = "retrain",
      .help = "decompose K layers, retrain, and so on, instead of all at once",
      .details = "Ranks are chosen for all layers first. Each step starts from what the command wrote "
                 "in the step before; when one fails, the output holds the steps until then."},
-    {.name = "shape", .type = DQ_OPTION_LIST, .value = DQ_SHAPE_VALUE,
+    {.name = "shape",
+     .type = DQ_OPTION_LIST,
+     .value = DQ_SHAPE_VALUE,
      DQ_INTO(tucker_options, shapes),
-     .help = "size of an input the model leaves open, to count multiply-accumulates", .details = DQ_SHAPE_DETAILS},
+     .help = "size of an input the model leaves open, to count multiply-accumulates",
+     .details = DQ_SHAPE_DETAILS},
 };
 
 // What a run needs beside the command line.
@@ -149,11 +238,9 @@ static int64_t bytes_of(const char *path) {
 
 // Times both files in turns, for a second or a few runs; nothing where no layer was timed, or where two
 // more models in memory are too many.
-static dq_status time_whole(const work *w, const dq_tucker_report *report, dq_tucker_times *times,
-                            dq_error *error) {
+static dq_status time_whole(const work *w, const dq_tucker_report *report, dq_tucker_times *times, dq_error *error) {
   static const int64_t MOST_BYTES = (int64_t)1 << 28;
-  const dq_bench_subject files[] = {{.path = w->options->common.operands[0]},
-                                    {.path = w->options->output.output}};
+  const dq_bench_subject files[] = {{.path = w->options->common.operands[0]}, {.path = w->options->output.output}};
   bool named = strcmp(files[0].path, "-") != 0 && strcmp(files[1].path, "-") != 0;
   bool small = named && bytes_of(files[0].path) + bytes_of(files[1].path) <= MOST_BYTES;
   *times = (dq_tucker_times){0};
@@ -163,16 +250,13 @@ static dq_status time_whole(const work *w, const dq_tucker_report *report, dq_tu
   dq_spread spreads[2];
   int64_t rounds = 0;
   dq_status status = dq_bench_run(models, files, 2, &options, &rounds, w->context, w->arena, error);
-  for (int i = 0; status == DQ_OK && i < 2; i++)
-    status = dq_spread_of(&spreads[i], models[i].times, rounds, error);
-  if (status == DQ_OK)
-    status = dq_time_ratio_of(&times->ratio, models[1].times, models[0].times, rounds, error);
+  for (int i = 0; status == DQ_OK && i < 2; i++) status = dq_spread_of(&spreads[i], models[i].times, rounds, error);
+  if (status == DQ_OK) status = dq_time_ratio_of(&times->ratio, models[1].times, models[0].times, rounds, error);
   dq_bench_close(models, 2);
   DQ_TRY(status);
   times->before = spreads[0].median, times->after = spreads[1].median;
   if (times->ratio.low > 1 && times->ratio.level >= DQ_TIME_LEVEL)
-    dq_message(w->context, DQ_WARNING, "as a whole the model became slower: %.2f times the time",
-               times->ratio.median);
+    dq_message(w->context, DQ_WARNING, "as a whole the model became slower: %.2f times the time", times->ratio.median);
   return DQ_OK;
 }
 
@@ -184,8 +268,7 @@ static dq_status tell(const work *w, const dq_tucker_report *report, dq_error *e
   snprintf(title, sizeof title, "Tucker-2 decomposition of %s", options->common.operands[0]);
   dq_report *facts = dq_report_new("dq-tucker", 1, title);
   dq_report_tucker(facts, report, &times, options->data.data && !options->plain, options->gemm);
-  if (w->check.after.count)
-    dq_report_accuracy_retrained(facts, &w->check.before, &w->decomposed, &w->check.after);
+  if (w->check.after.count) dq_report_accuracy_retrained(facts, &w->check.before, &w->decomposed, &w->check.after);
   else dq_report_accuracy_change(facts, &w->check.before, &w->decomposed);
   dq_status status = dq_command_report(&options->common, facts, error);
   dq_report_free(facts);
@@ -197,8 +280,7 @@ static dq_status read_settings(work *w, const dq_graph *graph, dq_error *error) 
   dq_tucker_options *settings = &w->settings;
   settings->rule = DQ_RANK_RATIO;
   settings->parameter = options->ratio;
-  if (dq_option_given(options, "energy"))
-    settings->rule = DQ_RANK_ENERGY, settings->parameter = options->energy;
+  if (dq_option_given(options, "energy")) settings->rule = DQ_RANK_ENERGY, settings->parameter = options->energy;
   if (options->vbmf) settings->rule = DQ_RANK_VBMF, settings->parameter = options->weaken;
   if (dq_option_given(options, "macs")) settings->macs_share = 1 + options->macs / 100;
   settings->multiple = options->multiple;
@@ -219,8 +301,7 @@ static dq_status read_settings(work *w, const dq_graph *graph, dq_error *error) 
 }
 
 // The hook, on the model that was written: a failed one leaves that.
-static dq_status retrain(const work *w, const dq_graph *graph, const dq_tucker_report *report,
-                         dq_error *error) {
+static dq_status retrain(const work *w, const dq_graph *graph, const dq_tucker_report *report, dq_error *error) {
   const tucker_options *options = w->options;
   dq_retrain_options hook = {.command = options->retrain,
                              .original = options->common.operands[0],
@@ -257,8 +338,7 @@ static const char *ranks_path(const work *w, const dq_tucker_report *report) {
   return w->options->save_ranks || has_times(report) ? default_ranks_path(w) : NULL;
 }
 
-static dq_status write_model(const work *w, const dq_graph *graph, const dq_tucker_report *report,
-                             dq_error *error) {
+static dq_status write_model(const work *w, const dq_graph *graph, const dq_tucker_report *report, dq_error *error) {
   const char *path = w->options->output.output, *ranks = ranks_path(w, report);
   DQ_TRY(dq_onnx_save(graph, path, error));
   DQ_TRY(dq_verify_model(path, w->context, error));
@@ -289,8 +369,7 @@ static dq_status attempt(void *user, dq_search_trial *trial, dq_error *error) {
   w->settings.macs_share = 1 - trial->percent / 100.0;
   dq_status status = dq_tucker_apply(t->last, &w->settings, &t->last_report, &local);
   if (status == DQ_USAGE) return DQ_OK; // no ranks go so far
-  if (status == DQ_OK)
-    status = dq_accuracy_check_after(&w->check, t->last, w->settings.context, &local);
+  if (status == DQ_OK) status = dq_accuracy_check_after(&w->check, t->last, w->settings.context, &local);
   if (status != DQ_OK) {
     if (error) *error = local;
     return status;
@@ -335,16 +414,14 @@ static dq_status run_search(trials *t, const dq_graph *graph, dq_error *error) {
   work *w = t->w;
   const tucker_options *options = w->options;
   const dq_result *before = &w->check.before;
-  if (!before->count)
-    return dq_fail(error, DQ_USAGE, "--max-drop needs labelled pictures, give --eval");
+  if (!before->count) return dq_fail(error, DQ_USAGE, "--max-drop needs labelled pictures, give --eval");
   dq_search_options search = {
       .max_drop = options->max_drop,
       .state = dq_arena_printf(w->arena, "%s.search", options->output.output),
       .key = dq_arena_printf(w->arena, "%016llx %s %" PRId64 " %s %" PRId64 " %" PRId64 " %d %d",
-                             (unsigned long long)dq_origin_hash(graph), options->data.data,
-                             options->data.limit, options->eval ? options->eval : "",
-                             options->eval_limit, options->multiple, options->refine,
-                             options->plain),
+                             (unsigned long long)dq_origin_hash(graph), options->data.data, options->data.limit,
+                             options->eval ? options->eval : "", options->eval_limit, options->multiple,
+                             options->refine, options->plain),
       .resume = options->resume,
       .attempt = attempt,
       .keep = keep,
@@ -353,26 +430,25 @@ static dq_status run_search(trials *t, const dq_graph *graph, dq_error *error) {
   if (!search.state || !search.key) return dq_fail_memory(error, sizeof search);
   dq_search_result result;
   t->limited = *w->context;
-  if (options->time_limit > 0) t->limited.deadline = dq_clock() + options->time_limit;
+  if (options->time_limit > 0) t->limited.deadline = dq_seconds() + options->time_limit;
   w->settings.context = &t->limited;
   DQ_TRY(dq_search(&search, &result, error));
   w->settings.context = w->context;
   DQ_TRY(recall(t, &result, error));
   w->check.after.count = 0; // of the last trial
   DQ_TRY(tell(w, &t->best_report, error));
-  dq_message(w->context, DQ_NOTE, "%s %.2f, %d %% fewer multiply-accumulates cost %.2f points",
-             before->figures[0].name, before->figures[0].value, result.percent, result.drop);
+  dq_message(w->context, DQ_NOTE, "%s %.2f, %d %% fewer multiply-accumulates cost %.2f points", before->figures[0].name,
+             before->figures[0].value, result.percent, result.drop);
   if (!result.complete)
-    dq_message(w->context, DQ_WARNING, "the time was over after %d trials; --resume goes on",
-               result.trials);
+    dq_message(w->context, DQ_WARNING, "the time was over after %d trials; --resume goes on", result.trials);
   return DQ_OK;
 }
 
 static dq_status search(work *w, const dq_graph *graph, dq_error *error) {
   trials t = {.w = w};
   w->settings.analysis = dq_tucker_analysis_new();
-  dq_status status = w->settings.analysis ? run_search(&t, graph, error)
-                                          : dq_fail_memory(error, sizeof(dq_tucker_analysis *));
+  dq_status status =
+      w->settings.analysis ? run_search(&t, graph, error) : dq_fail_memory(error, sizeof(dq_tucker_analysis *));
   dq_tucker_analysis_free(w->settings.analysis);
   dq_graph_free(t.last);
   dq_graph_free(t.best);
@@ -382,8 +458,7 @@ static dq_status search(work *w, const dq_graph *graph, dq_error *error) {
 // ---- --retrain ----
 
 // One step: these layers of the model at `from` are decomposed, written and retrained.
-static dq_status take_step(const work *w, const dq_tucker_options *settings, const char *from,
-                           dq_error *error) {
+static dq_status take_step(const work *w, const dq_tucker_options *settings, const char *from, dq_error *error) {
   dq_graph *graph = NULL;
   dq_tucker_report report;
   DQ_TRY(dq_model_open(&graph, from, w->context, error));
@@ -407,8 +482,7 @@ static dq_status take_steps(const work *w, const dq_tucker_report *report, dq_er
   for (int first = 0; first < count; first += every) {
     step.layers = layers + first;
     step.layer_count = count - first < every ? count - first : every;
-    dq_message(w->context, DQ_NOTE, "layers %d to %d of %d", first + 1, first + step.layer_count,
-               count);
+    dq_message(w->context, DQ_NOTE, "layers %d to %d of %d", first + 1, first + step.layer_count, count);
     const char *from = first ? w->options->output.output : w->options->common.operands[0];
     DQ_TRY(take_step(w, &step, from, error));
   }
@@ -426,8 +500,7 @@ static dq_status measure_retrained(work *w, dq_error *error) {
 }
 
 // Retrains what was written, then tells everything; what stands there is told even when the hook failed.
-static dq_status finish(work *w, const dq_graph *graph, const dq_tucker_report *report,
-                        dq_error *error) {
+static dq_status finish(work *w, const dq_graph *graph, const dq_tucker_report *report, dq_error *error) {
   dq_error reason = {0};
   dq_status hook = DQ_OK;
   if (w->options->retrain && report->decomposed) {
@@ -463,12 +536,11 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   work w = {.options = options, .arena = dq_context_arena(context), .context = context};
   dq_status status = w.arena ? DQ_OK : dq_fail_memory(error, sizeof(dq_arena *));
   dq_data_arguments arguments = options->data;
-  dq_remembered_preset(&arguments, graph, context);
-  if (status == DQ_OK && arguments.data)
-    status = dq_open_data(&data, &arguments, options->common.seed, context, error);
+  dq_recall_preset(&arguments, graph, context);
+  if (status == DQ_OK && arguments.data) status = dq_open_data(&data, &arguments, options->common.seed, context, error);
   if (status == DQ_OK)
-    status = dq_accuracy_check_open(&w.check, data, &arguments, options->eval, options->eval_limit,
-                                    &options->common, context, error);
+    status = dq_accuracy_check_open(&w.check, data, &arguments, options->eval, options->eval_limit, &options->common,
+                                    context, error);
   w.settings = (dq_tucker_options){.context = context, .data = options->plain ? NULL : data};
   if (status == DQ_OK) status = decompose(&w, graph, error);
   dq_accuracy_check_close(&w.check);
@@ -482,19 +554,18 @@ const dq_command dq_verb_tucker = {
     .name = "dq-tucker",
     .summary = "makes convolutions cheaper by Tucker-2 decomposition",
     .usage = "MODEL -o OUT (--ratio R | --energy E | --vbmf | --macs -P% | --max-drop D | --ranks FILE) [options]",
-    .description =
-        "Every convolution with a kernel larger than 1x1 becomes three: 1x1 to fewer channels, the "
-        "kernel between those, 1x1 back to the output's channels. The factors are the leading left "
-        "singular vectors of the weight's unfoldings (higher-order SVD). Depthwise and 1x1 "
-        "convolutions are left alone, and so is every layer that would not get cheaper, unless "
-        "--force is given.\n\n"
-        "With --data the factors are fitted instead, layer after layer, to the answers that the "
-        "original gives on these pictures: some hundred pictures without labels are enough, and "
-        "far more accuracy is kept.\n\n"
-        "The table tells, per layer, the ranks, the share of squared singular values kept per mode, "
-        "the relative error of the weight, with --data the share of the answers' variance that is "
-        "missed, multiply-accumulates and parameters before and after, or why the layer was left "
-        "alone. Without data and without retraining, accuracy falls quickly.",
+    .description = "Every convolution with a kernel larger than 1x1 becomes three: 1x1 to fewer channels, the "
+                   "kernel between those, 1x1 back to the output's channels. The factors are the leading left "
+                   "singular vectors of the weight's unfoldings (higher-order SVD). Depthwise and 1x1 "
+                   "convolutions are left alone, and so is every layer that would not get cheaper, unless "
+                   "--force is given.\n\n"
+                   "With --data the factors are fitted instead, layer after layer, to the answers that the "
+                   "original gives on these pictures: some hundred pictures without labels are enough, and "
+                   "far more accuracy is kept.\n\n"
+                   "The table tells, per layer, the ranks, the share of squared singular values kept per mode, "
+                   "the relative error of the weight, with --data the share of the answers' variance that is "
+                   "missed, multiply-accumulates and parameters before and after, or why the layer was left "
+                   "alone. Without data and without retraining, accuracy falls quickly.",
     .examples = "# keep half of each mode's rank\n"
                 "dq-tucker model.onnx -o small.onnx --ratio 0.5\n"
                 "# keep 90 % of the energy, at ranks that kernels like\n"
@@ -514,8 +585,11 @@ const dq_command dq_verb_tucker = {
     .data_offset = offsetof(tucker_options, data),
     .report_offset = offsetof(tucker_options, report),
     .output_offset = offsetof(tucker_options, output),
-    .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_ONE_OF, "ratio energy macs max-drop ranks vbmf"},
+    .rules = {{DQ_RULE_REQUIRED, "output"},
+              {DQ_RULE_ONE_OF, "ratio energy macs max-drop ranks vbmf"},
               {DQ_RULE_AT_MOST_ONE, "ranks multiple"},
+              {DQ_RULE_AT_MOST_ONE, "ranks untimed"},
+              {DQ_RULE_AT_MOST_ONE, "ranks force"},
               {DQ_RULE_AT_MOST_ONE, "max-drop retrain"}},
     .options_size = sizeof(tucker_options),
     .check = check,

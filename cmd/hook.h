@@ -3,7 +3,7 @@
 #define DQ_CMD_HOOK_H
 
 #include "cmd/options.h"
-#include "lib/eval/retrain.h"
+#include "lib/retrain/retrain.h"
 
 // Usage that the table of options cannot tell, before any work. NULL `command`: fine.
 dq_status dq_hook_check(const char *command, const char *input, const char *output, dq_error *error);

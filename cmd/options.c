@@ -5,15 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/options_private.h"
+#include "cmd/options_internal.h"
 #include "lib/base/nearest.h"
 
-enum { NAME_SIZE = 64, LONG_OPTIONS = 512, LETTERS = 128 };
+enum { NAME_SIZE = 64, LONG_OPTIONS = 512, LETTERS = 256 }; // what is not a letter is above any char
 
 int dq_option_groups(const dq_command *command, dq_option_group groups[DQ_OPTION_GROUPS]) {
   int count = 0;
-  if (command->row_count)
-    groups[count++] = (dq_option_group){command->rows, command->row_count, 0};
+  if (command->row_count) groups[count++] = (dq_option_group){command->rows, command->row_count, 0};
   if (command->shared & DQ_WITH_DATA)
     groups[count++] = (dq_option_group){dq_data_rows, dq_data_row_count, command->data_offset};
   if (command->shared & DQ_WITH_TASK)
@@ -22,10 +21,8 @@ int dq_option_groups(const dq_command *command, dq_option_group groups[DQ_OPTION
     groups[count++] = (dq_option_group){dq_output_rows, dq_output_row_count, command->output_offset};
   if (command->shared & DQ_WITH_REPORT)
     groups[count++] = (dq_option_group){dq_report_rows, dq_report_row_count, command->report_offset};
-  if (command->shared & DQ_WITH_SUMS)
-    groups[count++] = (dq_option_group){dq_sums_rows, dq_sums_row_count, 0};
-  if (!(command->shared & DQ_ONLY_INFO))
-    groups[count++] = (dq_option_group){dq_common_rows, dq_common_row_count, 0};
+  if (command->shared & DQ_WITH_SUMS) groups[count++] = (dq_option_group){dq_sums_rows, dq_sums_row_count, 0};
+  if (!(command->shared & DQ_ONLY_INFO)) groups[count++] = (dq_option_group){dq_common_rows, dq_common_row_count, 0};
   groups[count++] = (dq_option_group){dq_info_rows, dq_info_row_count, 0};
   return count;
 }
@@ -60,6 +57,7 @@ typedef struct parser {
   char names[LONG_OPTIONS][NAME_SIZE];
   int long_count;
   char letters[2 + 2 * LETTERS + 1];
+  int lettered[LETTERS]; // places of the options that have these letters
 } parser;
 
 static void add_long(parser *p, const char *name, int place) {
@@ -67,8 +65,7 @@ static void add_long(parser *p, const char *name, int place) {
   char *copy = p->names[p->long_count];
   snprintf(copy, NAME_SIZE, "%s", name);
   bool plain = p->places[place].row->type == DQ_OPTION_FLAG;
-  p->longs[p->long_count++] = (struct option){copy, plain ? no_argument : required_argument, NULL,
-                                              LETTERS + place};
+  p->longs[p->long_count++] = (struct option){copy, plain ? no_argument : required_argument, NULL, LETTERS + place};
 }
 
 // A name as it is and with '_' for '-'. Both have the same value, so that getopt_long does not take
@@ -95,16 +92,14 @@ static void prepare(parser *p, const dq_command *command) {
     char alias[NAME_SIZE];
     for (const char *list = row->aliases; next_word(&list, alias);) add_spellings(p, alias, i);
     if (!row->letter) continue;
+    p->lettered[(unsigned char)row->letter] = i;
     *letter++ = row->letter;
     if (row->type != DQ_OPTION_FLAG) *letter++ = ':';
   }
 }
 
-static int place_of_letter(const parser *p, int letter) {
-  for (int i = 0; i < p->place_count; i++)
-    if (p->places[i].row->letter == letter) return i;
-  return -1;
-}
+// The place of an option that getopt_long knows, by its value or letter.
+static int place_of(const parser *p, int option) { return option >= LETTERS ? option - LETTERS : p->lettered[option]; }
 
 static int place_of_name(const dq_option_place *places, int count, const char *name) {
   for (int i = 0; i < count; i++)
@@ -125,11 +120,9 @@ static dq_status fail_long(const parser *p, const char *argument, dq_error *erro
     if (row->hidden) continue;
     dq_nearest_offer(&nearest, row->name);
     if (!strncmp(row->name, name, strlen(name)) && used < sizeof candidates)
-      used += (size_t)snprintf(candidates + used, sizeof candidates - used, "%s'--%s'",
-                               used ? ", " : "", row->name);
+      used += (size_t)snprintf(candidates + used, sizeof candidates - used, "%s'--%s'", used ? ", " : "", row->name);
   }
-  if (used && *name)
-    return dq_fail(error, DQ_USAGE, "option '--%s' is short for several: %s", name, candidates);
+  if (used && *name) return dq_fail(error, DQ_USAGE, "option '--%s' is short for several: %s", name, candidates);
   dq_fail(error, DQ_USAGE, "unknown option '--%.*s'", (int)(length < 200 ? length : 200), text);
   if (nearest.name) dq_error_hint(error, "did you mean '--%s'?", nearest.name);
   else dq_error_hint(error, "see '%s --help'", p->command->name);
@@ -139,8 +132,7 @@ static dq_status fail_long(const parser *p, const char *argument, dq_error *erro
 // The failure of a '?' of getopt_long.
 static dq_status fail_unknown(const parser *p, const char *argument, dq_error *error) {
   if (optopt >= LETTERS)
-    return dq_fail(error, DQ_USAGE, "option '--%s' takes no value",
-                   p->places[optopt - LETTERS].row->name);
+    return dq_fail(error, DQ_USAGE, "option '--%s' takes no value", p->places[optopt - LETTERS].row->name);
   if (optopt == 0) return fail_long(p, argument, error);
   dq_fail(error, DQ_USAGE, "unknown option '-%c'", optopt);
   dq_error_hint(error, "see '%s --help'", p->command->name);
@@ -148,21 +140,16 @@ static dq_status fail_unknown(const parser *p, const char *argument, dq_error *e
 }
 
 static dq_status fail_missing(const parser *p, dq_error *error) {
-  int place = optopt >= LETTERS ? optopt - LETTERS : place_of_letter(p, optopt);
-  if (place < 0) return dq_fail(error, DQ_USAGE, "option '-%c' needs a value", optopt);
-  const dq_option *row = p->places[place].row;
-  return dq_fail(error, DQ_USAGE, "option '--%s' needs a value: %s", row->name,
-                 dq_option_metavar(row));
+  const dq_option *row = p->places[place_of(p, optopt)].row;
+  return dq_fail(error, DQ_USAGE, "option '--%s' needs a value: %s", row->name, dq_option_metavar(row));
 }
 
-static dq_status take(const parser *p, int place, const char *text, dq_common_options *common,
-                      dq_error *error) {
+static dq_status take(const parser *p, int place, const char *text, dq_common_options *common, dq_error *error) {
   const dq_option *row = p->places[place].row;
   if (common->given[place] && row->type != DQ_OPTION_LIST)
     return dq_fail(error, DQ_USAGE, "option '--%s' is given twice", row->name);
   common->given[place] = 1;
-  dq_status status =
-      dq_option_value(row, text ? text : "", (char *)common + p->places[place].offset, error);
+  dq_status status = dq_option_value(row, text ? text : "", (char *)common + p->places[place].offset, error);
   return status ? dq_error_prefix(error, status, "option '--%s'", row->name) : DQ_OK;
 }
 
@@ -170,16 +157,15 @@ static dq_status set_presets(const parser *p, dq_common_options *common, dq_erro
   for (int i = 0; i < p->place_count; i++) {
     const dq_option *row = p->places[i].row;
     if (!row->preset) continue;
-    dq_status status =
-        dq_option_value(row, row->preset, (char *)common + p->places[i].offset, error);
+    dq_status status = dq_option_value(row, row->preset, (char *)common + p->places[i].offset, error);
     if (status) return dq_error_prefix(error, status, "preset of '--%s'", row->name);
   }
   return DQ_OK;
 }
 
 // Sets *stopped when an option such as --help ends parsing.
-static dq_status parse_arguments(parser *p, int argc, char **argv, dq_common_options *common,
-                                 bool *stopped, dq_error *error) {
+static dq_status parse_arguments(parser *p, int argc, char **argv, dq_common_options *common, bool *stopped,
+                                 dq_error *error) {
   optind = 0; // glibc: begin anew
   opterr = 0;
   for (;;) {
@@ -188,7 +174,7 @@ static dq_status parse_arguments(parser *p, int argc, char **argv, dq_common_opt
     if (got == -1) break;
     if (got == '?') return fail_unknown(p, argv[optind > 0 ? optind - 1 : 0], error);
     if (got == ':') return fail_missing(p, error);
-    int place = got >= LETTERS ? got - LETTERS : place_of_letter(p, got);
+    int place = place_of(p, got);
     DQ_TRY(take(p, place, optarg, common, error));
     if (p->places[place].row->stop) {
       *stopped = true;
@@ -217,16 +203,15 @@ static const char *name_list(const char *names, const char *last, char *text, si
   return text;
 }
 
-static dq_status check_required(const parser *p, const char *names, const dq_common_options *common,
-                                dq_error *error) {
+static dq_status check_required(const parser *p, const char *names, const dq_common_options *common, dq_error *error) {
   char name[NAME_SIZE];
   while (next_word(&names, name)) {
     int place = place_of_name(p->places, p->place_count, name);
     if (place < 0 || common->given[place]) continue;
     const dq_option *row = p->places[place].row;
     const char *metavar = dq_option_metavar(row);
-    dq_fail(error, DQ_USAGE, "option '--%s%s%s' is needed: %s", row->name, metavar ? " " : "",
-            metavar ? metavar : "", row->help);
+    dq_fail(error, DQ_USAGE, "option '--%s%s%s' is needed: %s", row->name, metavar ? " " : "", metavar ? metavar : "",
+            row->help);
     dq_error_hint(error, "see '%s --help'", p->command->name);
     return DQ_USAGE;
   }
@@ -234,8 +219,8 @@ static dq_status check_required(const parser *p, const char *names, const dq_com
 }
 
 // Counts the given ones among `names`, keeping the first two.
-static int count_given(const parser *p, const char *names, const dq_common_options *common,
-                       char first[NAME_SIZE], char second[NAME_SIZE]) {
+static int count_given(const parser *p, const char *names, const dq_common_options *common, char first[NAME_SIZE],
+                       char second[NAME_SIZE]) {
   char name[NAME_SIZE];
   int count = 0;
   while (next_word(&names, name)) {
@@ -247,8 +232,8 @@ static int count_given(const parser *p, const char *names, const dq_common_optio
   return count;
 }
 
-static dq_status check_rule(const parser *p, const dq_option_rule *rule,
-                            const dq_common_options *common, dq_error *error) {
+static dq_status check_rule(const parser *p, const dq_option_rule *rule, const dq_common_options *common,
+                            dq_error *error) {
   if (rule->kind == DQ_RULE_REQUIRED) return check_required(p, rule->names, common, error);
   char first[NAME_SIZE], second[NAME_SIZE], all[512];
   const char *names = rule->names;
@@ -291,8 +276,7 @@ static dq_status check_needs(const parser *p, const dq_common_options *common, d
   return DQ_OK;
 }
 
-static dq_status check_operands(const dq_command *command, const dq_common_options *common,
-                                dq_error *error) {
+static dq_status check_operands(const dq_command *command, const dq_common_options *common, dq_error *error) {
   if (common->operand_count < command->operands_minimum) {
     dq_fail(error, DQ_USAGE, "%s %s given", common->operand_count ? "too few: another" : "no",
             command->operand ? command->operand : "argument");
@@ -303,8 +287,7 @@ static dq_status check_operands(const dq_command *command, const dq_common_optio
     return DQ_USAGE;
   }
   if (command->operands_maximum >= 0 && common->operand_count > command->operands_maximum) {
-    dq_fail(error, DQ_USAGE, "unexpected argument '%s'",
-            common->operands[command->operands_maximum]);
+    dq_fail(error, DQ_USAGE, "unexpected argument '%s'", common->operands[command->operands_maximum]);
     dq_error_hint(error, "usage: %s %s", command->name, command->usage ? command->usage : "");
     return DQ_USAGE;
   }
@@ -314,10 +297,9 @@ static dq_status check_operands(const dq_command *command, const dq_common_optio
 // A command without these options never breaks them.
 static const dq_option_rule shared_rules[] = {{DQ_RULE_AT_MOST_ONE, "quiet verbose"}, {0, NULL}};
 
-static dq_status check_rules(const parser *p, const dq_option_rule *rules,
-                             const dq_common_options *common, dq_error *error) {
-  for (int i = 0; i < DQ_OPTION_RULES && rules[i].names; i++)
-    DQ_TRY(check_rule(p, &rules[i], common, error));
+static dq_status check_rules(const parser *p, const dq_option_rule *rules, const dq_common_options *common,
+                             dq_error *error) {
+  for (int i = 0; i < DQ_OPTION_RULES && rules[i].names; i++) DQ_TRY(check_rule(p, &rules[i], common, error));
   return DQ_OK;
 }
 
@@ -337,8 +319,7 @@ static dq_status parse(parser *p, int argc, char **argv, void *options, dq_error
   return p->command->check ? p->command->check(options, error) : DQ_OK;
 }
 
-dq_status dq_options_parse(const dq_command *command, int argc, char **argv, void *options,
-                           dq_error *error) {
+dq_status dq_options_parse(const dq_command *command, int argc, char **argv, void *options, dq_error *error) {
   memset(options, 0, command->options_size);
   ((dq_common_options *)options)->command = command;
   parser *p = malloc(sizeof *p);

@@ -30,19 +30,19 @@ typedef struct dq_option_list {
 } dq_option_list;
 
 typedef struct dq_option {
-  const char *name;    // long name, with '-' between words; '_' is accepted as well
-  const char *aliases; // other names taken but not advertised, space separated (words of other tools)
-  const char *value;   // what stands for the value in help: "FILE", "R"; NULL: from the type
-  const char *choices; // ENUM: "minmax|u8=quint8|..."; what follows '=' is another word for the same.
-                       // STRING, LIST: words that help and completions offer; others are taken as well
+  const char *name;                 // long name, with '-' between words; '_' is accepted as well
+  const char *aliases;              // other names taken but not advertised, space separated (words of other tools)
+  const char *value;                // what stands for the value in help: "FILE", "R"; NULL: from the type
+  const char *choices;              // ENUM: "minmax|u8=quint8|..."; what follows '=' is another word for the same.
+                                    // STRING, LIST: words that help and completions offer; others are taken as well
   const char *(*choice)(int index); // instead of choices: name by index, NULL after the last
-  const char *preset;  // default as the user would type it, parsed like a value; NULL: zero
-  const char *group;   // heading in help; NULL: "Options"
-  const char *help;    // one line, no period
-  const char *details; // more sentences, for the man page
-  const char *needs;   // options that must be given as well, space separated; a|b: one of both is enough
-  double minimum, maximum; // both 0: no bound
-  size_t offset, size;     // the target in the command's struct: DQ_INTO
+  const char *preset;               // default as the user would type it, parsed like a value; NULL: zero
+  const char *group;                // heading in help; NULL: "Options"
+  const char *help;                 // one line, no period
+  const char *details;              // more sentences, for the man page
+  const char *needs;                // options that must be given as well, space separated; a|b: one of both is enough
+  double minimum, maximum;          // both 0: no bound
+  size_t offset, size;              // the target in the command's struct: DQ_INTO
   dq_option_type type;
   char letter;       // short name or 0
   bool open_minimum; // the minimum itself is not allowed
@@ -83,7 +83,7 @@ typedef struct dq_common_options {
   int64_t seed;
   const char *cpu_mask_text;
   unsigned cpu_mask;
-  size_t memory;     // bytes, 0: no bound
+  size_t memory; // bytes, 0: no bound
   bool verbose, quiet, help, version, help_man, help_check;
   int color;         // enum dq_when
   int progress;      // enum dq_progress_kind
@@ -102,7 +102,7 @@ enum dq_switch { DQ_SWITCH_AUTO, DQ_SWITCH_ON, DQ_SWITCH_OFF };
 // Options of commands that look at data.
 typedef struct dq_data_arguments {
   const char *data;
-  int64_t limit; // pictures, 0: all
+  int64_t limit;          // pictures, 0: all
   const char *preset;     // NULL: what the model remembers
   const char *preprocess; // NULL: nothing overridden
   const char *labels;
@@ -112,8 +112,13 @@ typedef struct dq_data_arguments {
   bool strict;
 } dq_data_arguments;
 
-enum dq_task_choice { DQ_CHOICE_TASK_AUTO, DQ_CHOICE_TASK_CLASSIFY, DQ_CHOICE_TASK_SEGMENT,
-                      DQ_CHOICE_TASK_DETECT, DQ_CHOICE_TASK_NONE };
+enum dq_task_choice {
+  DQ_CHOICE_TASK_AUTO,
+  DQ_CHOICE_TASK_CLASSIFY,
+  DQ_CHOICE_TASK_SEGMENT,
+  DQ_CHOICE_TASK_DETECT,
+  DQ_CHOICE_TASK_NONE
+};
 
 // Options of commands that write a model and tables of facts.
 typedef struct dq_output_options {
@@ -126,8 +131,8 @@ typedef struct dq_report_options {
 
 extern const dq_option dq_common_rows[], dq_info_rows[], dq_data_rows[], dq_task_rows[], dq_output_rows[],
     dq_report_rows[], dq_sums_rows[];
-extern const int dq_common_row_count, dq_info_row_count, dq_data_row_count, dq_task_row_count,
-    dq_output_row_count, dq_report_row_count, dq_sums_row_count;
+extern const int dq_common_row_count, dq_info_row_count, dq_data_row_count, dq_task_row_count, dq_output_row_count,
+    dq_report_row_count, dq_sums_row_count;
 
 // A command's own table, for dq_command: DQ_OWN_ROWS(rows).
 #define DQ_OWN_ROWS(array) .rows = (array), .row_count = (int)(sizeof(array) / sizeof(*(array)))
@@ -145,20 +150,20 @@ typedef enum dq_shared_rows {
 
 // A command: everything help, the man page and the parser need, and the function that does it.
 struct dq_command {
-  const char *name;        // "dq-int8"
-  const char *summary;     // one line, no period
-  const char *usage;       // after the name: "MODEL --data SPEC -o OUT [options]"
-  const char *description; // paragraphs separated by empty lines
-  const char *examples;    // lines "# what it does" and "dq-int8 ...", as typed
-  const char *operand;     // "MODEL"
+  const char *name;                       // "dq-int8"
+  const char *summary;                    // one line, no period
+  const char *usage;                      // after the name: "MODEL --data SPEC -o OUT [options]"
+  const char *description;                // paragraphs separated by empty lines
+  const char *examples;                   // lines "# what it does" and "dq-int8 ...", as typed
+  const char *operand;                    // "MODEL"
   int operands_minimum, operands_maximum; // maximum -1: any number
-  bool front; // its first operand is the VERB of another command, dq-VERB: for completions
-  const dq_option *rows;   // the command's own options
+  bool front;                             // its first operand is the VERB of another command, dq-VERB: for completions
+  const dq_option *rows;                  // the command's own options
   int row_count;
-  unsigned shared;         // dq_shared_rows, ORed
+  unsigned shared;                                  // dq_shared_rows, ORed
   size_t data_offset, output_offset, report_offset; // of the shared structs in the options struct
-  dq_option_rule rules[DQ_OPTION_RULES]; // ends with names == NULL
-  size_t options_size;     // of the struct, which starts with dq_common_options
+  dq_option_rule rules[DQ_OPTION_RULES];            // ends with names == NULL
+  size_t options_size;                              // of the struct, which starts with dq_common_options
   // Checks the parsed options further; usage errors only. May be NULL.
   dq_status (*check)(const void *options, dq_error *error);
   dq_status (*run)(const void *options, const dq_context *context, dq_error *error);
@@ -170,8 +175,7 @@ int dq_option_groups(const dq_command *command, dq_option_group groups[DQ_OPTION
 // Parses argv into `options` (command->options_size bytes, zeroed here), presets first, then checks
 // rules and operands. Failures are DQ_USAGE and name option, value and what is allowed. Strings
 // point into argv. Call dq_options_free after either outcome.
-dq_status dq_options_parse(const dq_command *command, int argc, char **argv, void *options,
-                           dq_error *error);
+dq_status dq_options_parse(const dq_command *command, int argc, char **argv, void *options, dq_error *error);
 void dq_options_free(const dq_command *command, void *options);
 
 // Whether the user gave the option (not by its preset). `options` is the command's struct.

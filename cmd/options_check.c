@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/options_private.h"
+#include "cmd/options_internal.h"
 
 static dq_status check_letters(const dq_option *row, dq_error *error) {
   if (!row->name || !*row->name) return dq_fail(error, DQ_USAGE, "a row has no name");
@@ -19,14 +19,13 @@ static dq_status check_row(const dq_option_place *place, size_t options_size, dq
   const dq_option *row = place->row;
   DQ_TRY(check_letters(row, error));
   if (row->size != dq_option_type_size(row->type))
-    return dq_fail(error, DQ_USAGE, "'%s': target has %zu bytes, its type needs %zu", row->name,
-                   row->size, dq_option_type_size(row->type));
+    return dq_fail(error, DQ_USAGE, "'%s': target has %zu bytes, its type needs %zu", row->name, row->size,
+                   dq_option_type_size(row->type));
   if (place->offset + row->size > options_size)
     return dq_fail(error, DQ_USAGE, "'%s': target lies outside the options struct", row->name);
   if (row->type == DQ_OPTION_ENUM && !dq_option_has_choices(row))
     return dq_fail(error, DQ_USAGE, "'%s': no choices", row->name);
-  if (row->minimum > row->maximum)
-    return dq_fail(error, DQ_USAGE, "'%s': minimum over maximum", row->name);
+  if (row->minimum > row->maximum) return dq_fail(error, DQ_USAGE, "'%s': minimum over maximum", row->name);
   if (row->clears && row->type != DQ_OPTION_FLAG)
     return dq_fail(error, DQ_USAGE, "'%s': only a flag clears its target", row->name);
   if (!row->preset) return DQ_OK;
@@ -82,11 +81,11 @@ static dq_status check_needs(const dq_option_place *places, int count, const dq_
   return DQ_OK;
 }
 
-static dq_status check_rule(const dq_option_place *places, int count, const dq_option_rule *rule,
-                            dq_error *error) {
+static dq_status check_rule(const dq_option_place *places, int count, const dq_option_rule *rule, dq_error *error) {
   for (const char *name = rule->names + strspn(rule->names, " "); *name;) {
     size_t length = strcspn(name, " ");
-    if (!is_known(places, count, name, length)) return dq_fail(error, DQ_USAGE, "a rule names unknown '%.*s'", (int)length, name);
+    if (!is_known(places, count, name, length))
+      return dq_fail(error, DQ_USAGE, "a rule names unknown '%.*s'", (int)length, name);
     name += length;
     name += strspn(name, " ");
   }
@@ -97,8 +96,7 @@ dq_status dq_options_check(const dq_command *command, dq_error *error) {
   dq_option_group groups[DQ_OPTION_GROUPS];
   int rows = 0;
   for (int i = dq_option_groups(command, groups) - 1; i >= 0; i--) rows += groups[i].count;
-  if (rows > DQ_OPTION_ROWS)
-    return dq_fail(error, DQ_USAGE, "%d options, at most %d", rows, DQ_OPTION_ROWS);
+  if (rows > DQ_OPTION_ROWS) return dq_fail(error, DQ_USAGE, "%d options, at most %d", rows, DQ_OPTION_ROWS);
   if (command->options_size < sizeof(dq_common_options))
     return dq_fail(error, DQ_USAGE, "the options struct must begin with dq_common_options");
   dq_option_place places[DQ_OPTION_ROWS];

@@ -1,7 +1,7 @@
 // Completion scripts for bash, zsh and fish, from the option tables.
 #include <string.h>
 
-#include "cmd/options_private.h"
+#include "cmd/options_internal.h"
 
 enum { CHOICES_SIZE = 1024 };
 
@@ -24,17 +24,20 @@ static void bash_front(const dq_command *command, FILE *stream) {
   fprintf(stream, "# bash completion for %s\n%s() {\n", command->name, function_name(command, function));
   fputs("  local word=${COMP_WORDS[COMP_CWORD]} verb=${COMP_WORDS[1]} verbs\n"
         "  if ((COMP_CWORD == 1)) || [[ $verb == help ]]; then\n"
-        "    ((COMP_CWORD > 2)) && return\n", stream);
+        "    ((COMP_CWORD > 2)) && return\n",
+        stream);
   fprintf(stream, "    verbs=$(compgen -c %s- | sed 's/^%s-//' | sort -u)\n", command->name, command->name);
   fputs("    ((COMP_CWORD == 1)) && verbs+=' help --help --version'\n"
         "    mapfile -t COMPREPLY < <(compgen -W \"$verbs\" -- \"$word\")\n"
         "    return\n  fi\n"
-        "  [[ $verb == *[!a-z0-9-]* ]] && return\n", stream);
+        "  [[ $verb == *[!a-z0-9-]* ]] && return\n",
+        stream);
   fprintf(stream, "  local command=%s-$verb function=%s_${verb//-/_}\n", command->name, function);
   fputs("  declare -F \"$function\" >/dev/null || . \"${BASH_SOURCE[0]%/*}/$command\" 2>/dev/null || return\n"
         "  COMP_WORDS=(\"$command\" \"${COMP_WORDS[@]:2}\")\n"
         "  ((COMP_CWORD--))\n"
-        "  \"$function\"\n}\n", stream);
+        "  \"$function\"\n}\n",
+        stream);
   fprintf(stream, "complete -F %s %s\n", function, command->name);
 }
 
@@ -46,7 +49,8 @@ static void bash(const dq_command *command, FILE *stream) {
   fputs("  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
         "  [[ $word == '=' ]] && word=\n"
         "  [[ $before == '=' ]] && before=${COMP_WORDS[COMP_CWORD-2]}\n"
-        "  case $before in\n", stream);
+        "  case $before in\n",
+        stream);
   for (int i = 0; i < count; i++) {
     const dq_option *row = places[i].row;
     if (row->hidden || row->type == DQ_OPTION_FLAG || row->type == DQ_OPTION_FILE) continue;
@@ -66,7 +70,8 @@ static void bash(const dq_command *command, FILE *stream) {
     print_names(stream, places[i].row, " ");
   }
   fputs("' -- \"$word\")\n  else\n    compopt -o filenames 2>/dev/null\n"
-        "    mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n  fi\n}\n", stream);
+        "    mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n  fi\n}\n",
+        stream);
   fprintf(stream, "complete -F %s %s\n", function, command->name);
 }
 
@@ -99,7 +104,8 @@ static void zsh_front(const dq_command *command, FILE *stream) {
         "  compadd help $verbs\n"
         "elif [[ $words[2] == help ]]; then\n"
         "  (( CURRENT == 3 )) && compadd $verbs\n"
-        "else\n", stream);
+        "else\n",
+        stream);
   fprintf(stream, "  words=(%s-$words[2] \"${(@)words[3,-1]}\")\n", name);
   fputs("  (( CURRENT-- ))\n  _normal\nfi\n", stream);
 }
@@ -115,8 +121,7 @@ static void zsh(const dq_command *command, FILE *stream) {
     fputs("  ", stream);
     if (row->type == DQ_OPTION_LIST) fputs("'*'", stream);
     else if (row->letter) fprintf(stream, "'(-%c --%s)'", row->letter, row->name);
-    if (row->letter)
-      fprintf(stream, "{-%c%s,--%s%s}'[", row->letter, *equals ? "+" : "", row->name, equals);
+    if (row->letter) fprintf(stream, "{-%c%s,--%s%s}'[", row->letter, *equals ? "+" : "", row->name, equals);
     else fprintf(stream, "'--%s%s[", row->name, equals);
     quoted(stream, row->help, "[]:\\", "'\\''");
     fputc(']', stream);
@@ -131,14 +136,16 @@ static void fish_front(const dq_command *command, FILE *stream) {
   const char *name = command->name;
   function_name(command, function);
   fprintf(stream, "# fish completion for %s\nfunction _%s_verbs\n", name, function);
-  fprintf(stream, "  for program in $PATH/%s-*\n    string replace -r '.*/%s-' '' -- $program\n  end\nend\n",
-          name, name);
+  fprintf(stream, "  for program in $PATH/%s-*\n    string replace -r '.*/%s-' '' -- $program\n  end\nend\n", name,
+          name);
   fprintf(stream, "function _%s_rest\n  set -l words (commandline -opc) (commandline -ct)\n", function);
   fprintf(stream, "  complete -C (string join ' ' -- %s-$words[2] $words[3..-1])\nend\n", name);
   fprintf(stream, "complete -c %s -n __fish_use_subcommand -x -a 'help (_%s_verbs)'\n", name, function);
   fprintf(stream, "complete -c %s -n '__fish_seen_subcommand_from help' -x -a '(_%s_verbs)'\n", name, function);
-  fprintf(stream, "complete -c %s -n 'not __fish_use_subcommand; and not __fish_seen_subcommand_from help' "
-          "-a '(_%s_rest)'\n", name, function);
+  fprintf(stream,
+          "complete -c %s -n 'not __fish_use_subcommand; and not __fish_seen_subcommand_from help' "
+          "-a '(_%s_rest)'\n",
+          name, function);
 }
 
 static void fish(const dq_command *command, FILE *stream) {

@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "cmd/options_private.h"
+#include "cmd/options_internal.h"
 
 enum { WIDTH = 80, HELP_COLUMN = 27, TEXT_SIZE = 2048 };
 
@@ -40,25 +40,21 @@ static void describe(const dq_option *row, char text[TEXT_SIZE]) {
   char part[1024];
   size_t used = (size_t)snprintf(text, TEXT_SIZE, "%s", row->help);
   if (dq_option_has_choices(row) && used < TEXT_SIZE)
-    used += (size_t)snprintf(text + used, TEXT_SIZE - used, ": %s",
-                             dq_option_choices(row, ", ", part, sizeof part));
-  bool number = row->type == DQ_OPTION_INT || row->type == DQ_OPTION_DOUBLE ||
-                row->type == DQ_OPTION_PERCENT;
+    used += (size_t)snprintf(text + used, TEXT_SIZE - used, ": %s", dq_option_choices(row, ", ", part, sizeof part));
+  bool number = row->type == DQ_OPTION_INT || row->type == DQ_OPTION_DOUBLE || row->type == DQ_OPTION_PERCENT;
   // Bounds that only keep nonsense out (2^53, 10^9) would tell nobody anything.
   if (number && row->maximum < 1e6 && used < TEXT_SIZE && *dq_option_range(row, part, sizeof part))
     used += (size_t)snprintf(text + used, TEXT_SIZE - used, " [%s]", part);
   if (row->preset && used < TEXT_SIZE)
     used += (size_t)snprintf(text + used, TEXT_SIZE - used, " (default: %s)", row->preset);
-  if (row->type == DQ_OPTION_LIST && used < TEXT_SIZE)
-    snprintf(text + used, TEXT_SIZE - used, "; may be repeated");
+  if (row->type == DQ_OPTION_LIST && used < TEXT_SIZE) snprintf(text + used, TEXT_SIZE - used, "; may be repeated");
 }
 
 static const char *group_name(const dq_option *row) { return row->group ? row->group : "Options"; }
 
 // Calls `print` for every visible row, a heading in front of each group; groups come in the order of
 // their first row, so a command may add rows to a shared group.
-static void each_row(const dq_command *command, FILE *stream,
-                     void (*heading)(FILE *stream, const char *name),
+static void each_row(const dq_command *command, FILE *stream, void (*heading)(FILE *stream, const char *name),
                      void (*print)(FILE *stream, const dq_option *row)) {
   dq_option_place places[DQ_OPTION_ROWS];
   bool done[DQ_OPTION_ROWS] = {false};
@@ -67,8 +63,7 @@ static void each_row(const dq_command *command, FILE *stream,
     if (done[i] || places[i].row->hidden) continue;
     heading(stream, group_name(places[i].row));
     for (int k = i; k < count; k++) {
-      if (places[k].row->hidden || strcmp(group_name(places[i].row), group_name(places[k].row)))
-        continue;
+      if (places[k].row->hidden || strcmp(group_name(places[i].row), group_name(places[k].row))) continue;
       done[k] = true;
       print(stream, places[k].row);
     }
@@ -198,5 +193,6 @@ void dq_options_man(const dq_command *command, FILE *stream) {
     fputc('\n', stream);
   }
   fputs(command->front ? ".SH \"SEE ALSO\"\n\\fBdq help\\fR lists the verbs; each has a page \\fBdq\\-VERB\\fR(1).\n"
-                       : ".SH \"SEE ALSO\"\n\\fBdq\\fR(1)\n", stream);
+                       : ".SH \"SEE ALSO\"\n\\fBdq\\fR(1)\n",
+        stream);
 }

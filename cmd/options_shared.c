@@ -1,9 +1,9 @@
 // The option rows that several commands share, and the exit statuses of all of them.
+#include "lib/base/sizes.h"
 #include "cmd/options.h"
-#include "cmd/options_private.h"
+#include "cmd/options_internal.h"
 #include "datasets/datasets.h"
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
 #define COMMON(field) DQ_INTO(dq_common_options, field)
 #define DATA(field) DQ_INTO(dq_data_arguments, field)
 #define OUTPUT(field) DQ_INTO(dq_output_options, field)
@@ -11,61 +11,127 @@
 
 static const char *instruction_set(int index) {
   static const char *const first[] = {"c", "native"};
-  if (index < COUNT(first)) return first[index];
-  return index - COUNT(first) < DQ_CPU_FEATURES ? dq_cpu_feature_name(index - COUNT(first)) : NULL;
+  if (index < DQ_COUNT(first)) return first[index];
+  return index - DQ_COUNT(first) < DQ_CPU_FEATURES ? dq_cpu_feature_name(index - DQ_COUNT(first)) : NULL;
 }
 
 const dq_option dq_common_rows[] = {
-    {.name = "threads", .type = DQ_OPTION_INT, .minimum = 1, .maximum = 1024, .value = "N",
-     .group = "Common", COMMON(threads),
+    {.name = "threads",
+     .type = DQ_OPTION_INT,
+     .minimum = 1,
+     .maximum = 1024,
+     .value = "N",
+     .group = "Common",
+     COMMON(threads),
      .help = "threads to use (default: the processors this process may use)",
      .details = "The result never depends on the number of threads."},
-    {.name = "seed", .type = DQ_OPTION_INT, .maximum = 9007199254740992.0, .value = "N",
-     .preset = "0", .group = "Common", COMMON(seed),
+    {.name = "seed",
+     .type = DQ_OPTION_INT,
+     .maximum = 9007199254740992.0,
+     .value = "N",
+     .preset = "0",
+     .group = "Common",
+     COMMON(seed),
      .help = "what random numbers start from: pictures of synth: and noise",
-     .details = "Noise is what dq-amp rounds weights on, what dq-bench and dq-tucker time networks on, and what a model that "
-                "--retrain made is run on."},
-    {.name = "cpu-mask", .type = DQ_OPTION_STRING, .value = "LIST", .preset = "native",
-     .choice = instruction_set, .group = "Common", COMMON(cpu_mask_text),
+     .details =
+         "Noise is what dq-amp rounds weights on, what dq-bench and dq-tucker time networks on, and what a model that "
+         "--retrain made is run on."},
+    {.name = "cpu-mask",
+     .type = DQ_OPTION_STRING,
+     .value = "LIST",
+     .preset = "native",
+     .choice = instruction_set,
+     .group = "Common",
+     COMMON(cpu_mask_text),
      .help = "instruction sets allowed, with commas between",
-     .details = "c: portable C only; native: all there are. Names, each with what it builds on; neon and what follows it "
-                "are those of AArch64. Features the processor does not have are never used. Files written are the "
-                "same with any."},
-    {.name = "memory", .type = DQ_OPTION_SIZE, .minimum = 1, .maximum = 0x1p50, .group = "Common",
-     COMMON(memory), .help = "refuse work that needs more memory than this"},
-    {.name = "progress", .type = DQ_OPTION_ENUM, .choices = "auto|bar|plain|none", .preset = "auto",
-     .group = "Common", COMMON(progress),
+     .details =
+         "c: portable C only; native: all there are. Names, each with what it builds on; neon and what follows it "
+         "are those of AArch64. Features the processor does not have are never used. Files written are the "
+         "same with any."},
+    {.name = "memory",
+     .type = DQ_OPTION_SIZE,
+     .minimum = 1,
+     .maximum = 0x1p50,
+     .group = "Common",
+     COMMON(memory),
+     .help = "refuse work that needs more memory than this"},
+    {.name = "progress",
+     .type = DQ_OPTION_ENUM,
+     .choices = "auto|bar|plain|none",
+     .preset = "auto",
+     .group = "Common",
+     COMMON(progress),
      .help = "how to show progress on standard error",
      .details = "auto draws a bar when standard error is a terminal and the work lasts over a "
                 "second; plain prints a line every 10 seconds."},
-    {.name = "color", .aliases = "colour", .type = DQ_OPTION_ENUM, .choices = "auto|always|never",
-     .value = "WHEN", .preset = "auto", .group = "Common", COMMON(color),
+    {.name = "color",
+     .aliases = "colour",
+     .type = DQ_OPTION_ENUM,
+     .choices = "auto|always|never",
+     .value = "WHEN",
+     .preset = "auto",
+     .group = "Common",
+     COMMON(color),
      .help = "colour in tables and messages",
      .details = "auto means: on a terminal, unless NO_COLOR is set or TERM is dumb."},
-    {.name = "verbose", .letter = 'v', .type = DQ_OPTION_FLAG, .group = "Common", COMMON(verbose),
+    {.name = "verbose",
+     .letter = 'v',
+     .type = DQ_OPTION_FLAG,
+     .group = "Common",
+     COMMON(verbose),
      .help = "say more on standard error: what trials found, time and memory taken"},
-    {.name = "quiet", .letter = 'q', .type = DQ_OPTION_FLAG, .group = "Common", COMMON(quiet),
+    {.name = "quiet",
+     .letter = 'q',
+     .type = DQ_OPTION_FLAG,
+     .group = "Common",
+     COMMON(quiet),
      .help = "say only errors on standard error, no progress"},
 };
-const int dq_common_row_count = COUNT(dq_common_rows);
+const int dq_common_row_count = DQ_COUNT(dq_common_rows);
 
 const dq_option dq_info_rows[] = {
-    {.name = "help", .letter = 'h', .type = DQ_OPTION_FLAG, .stop = true, .group = "Common",
-     COMMON(help), .help = "print this help and exit"},
-    {.name = "version", .type = DQ_OPTION_FLAG, .stop = true, .group = "Common", COMMON(version),
+    {.name = "help",
+     .letter = 'h',
+     .type = DQ_OPTION_FLAG,
+     .stop = true,
+     .group = "Common",
+     COMMON(help),
+     .help = "print this help and exit"},
+    {.name = "version",
+     .type = DQ_OPTION_FLAG,
+     .stop = true,
+     .group = "Common",
+     COMMON(version),
      .help = "print the version and exit"},
-    {.name = "help-man", .type = DQ_OPTION_FLAG, .stop = true, .hidden = true, COMMON(help_man),
+    {.name = "help-man",
+     .type = DQ_OPTION_FLAG,
+     .stop = true,
+     .hidden = true,
+     COMMON(help_man),
      .help = "print the man page"},
-    {.name = "help-complete", .type = DQ_OPTION_ENUM, .choices = "bash|zsh|fish", .stop = true,
-     .hidden = true, COMMON(help_complete), .help = "print the completion of a shell"},
-    {.name = "help-check", .type = DQ_OPTION_FLAG, .stop = true, .hidden = true, COMMON(help_check),
+    {.name = "help-complete",
+     .type = DQ_OPTION_ENUM,
+     .choices = "bash|zsh|fish",
+     .stop = true,
+     .hidden = true,
+     COMMON(help_complete),
+     .help = "print the completion of a shell"},
+    {.name = "help-check",
+     .type = DQ_OPTION_FLAG,
+     .stop = true,
+     .hidden = true,
+     COMMON(help_check),
      .help = "check the option tables"},
 };
-const int dq_info_row_count = COUNT(dq_info_rows);
+const int dq_info_row_count = DQ_COUNT(dq_info_rows);
 
 const dq_option dq_data_rows[] = {
-    {.name = "data", .aliases = "calibration-data calibrate-dataset", .type = DQ_OPTION_FILE,
-     .value = "SPEC", .group = "Data", DATA(data),
+    {.name = "data",
+     .aliases = "calibration-data calibrate-dataset",
+     .type = DQ_OPTION_FILE,
+     .value = "SPEC",
+     .group = "Data",
+     DATA(data),
      .help = "pictures: DIR, LIST.txt, cifar10:FILE, mnist:IMAGES,LABELS, npy:FILE, pb:DIR, "
              "synth:NAME",
      .details = "DIR: pictures in a folder, sub-folders being classes in sorted order unless "
@@ -75,65 +141,132 @@ const dq_option dq_data_rows[] = {
                 "uint8. pb:DIR: input_0.pb ... output_0.pb as in the ONNX test suite. "
                 "synth:NAME[,k=v]: made on the spot. Pictures are written as the model has them, NxCxHxW or "
                 "NxHxWxC."},
-    {.name = "limit", .aliases = "subset-size calibration-data-size", .type = DQ_OPTION_INT,
-     .minimum = 1, .maximum = 1e9, .value = "N", .group = "Data", DATA(limit), .needs = "data",
+    {.name = "limit",
+     .aliases = "subset-size calibration-data-size",
+     .type = DQ_OPTION_INT,
+     .minimum = 1,
+     .maximum = 1e9,
+     .value = "N",
+     .group = "Data",
+     DATA(limit),
+     .needs = "data",
      .help = "use the first N pictures only"},
-    {.name = "preset", .type = DQ_OPTION_STRING, .value = "NAME", .choice = dq_preset_name, .group = "Data",
-     DATA(preset), .needs = "data|eval", .help = "how pictures become the model's input, where the model does not remember it",
+    {.name = "preset",
+     .type = DQ_OPTION_STRING,
+     .value = "NAME",
+     .choice = dq_preset_name,
+     .group = "Data",
+     DATA(preset),
+     .needs = "data|eval",
+     .help = "how pictures become the model's input, where the model does not remember it",
      .details = "A model that dq writes remembers its preset."},
-    {.name = "preprocess", .type = DQ_OPTION_STRING, .value = "K=V,...", .group = "Data",
-     DATA(preprocess), .needs = "data|eval", .help = "overrides parts of the preset",
+    {.name = "preprocess",
+     .type = DQ_OPTION_STRING,
+     .value = "K=V,...",
+     .group = "Data",
+     DATA(preprocess),
+     .needs = "data|eval",
+     .help = "overrides parts of the preset",
      .details = "resize=256, crop=224, fit=crop|stretch|letterbox|letterbox-corner|line, color=rgb|bgr|grey, "
                 "mean=a:b:c, std=a:b:c, scale=s, filter=pil-bilinear|pil-bicubic, pad=p, norm=FILE. Numbers may be "
                 "quotients: scale=1/255."},
-    {.name = "labels", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Data", DATA(labels), .needs = "data|eval",
+    {.name = "labels",
+     .type = DQ_OPTION_FILE,
+     .value = "FILE",
+     .group = "Data",
+     DATA(labels),
+     .needs = "data|eval",
      .help = "labels of the pictures, or names of the classes"},
-    {.name = "norm", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Data", DATA(norm), .needs = "data|eval",
+    {.name = "norm",
+     .type = DQ_OPTION_FILE,
+     .value = "FILE",
+     .group = "Data",
+     DATA(norm),
+     .needs = "data|eval",
      .help = "constants per patient, for the preset lgg"},
-    {.name = "strict", .type = DQ_OPTION_FLAG, .group = "Data", DATA(strict), .needs = "data|eval",
+    {.name = "strict",
+     .type = DQ_OPTION_FLAG,
+     .group = "Data",
+     DATA(strict),
+     .needs = "data|eval",
      .help = "a picture that cannot be read is an error, not skipped"},
 };
-const int dq_data_row_count = COUNT(dq_data_rows);
+const int dq_data_row_count = DQ_COUNT(dq_data_rows);
 
 const dq_option dq_task_rows[] = {
-    {.name = "task", .type = DQ_OPTION_ENUM, .choices = "auto|classify|segment|detect|none",
-     .preset = "auto", .group = "Data", DATA(task), .needs = "data|eval", .help = "what the answers are measured as",
+    {.name = "task",
+     .type = DQ_OPTION_ENUM,
+     .choices = "auto|classify|segment|detect|none",
+     .preset = "auto",
+     .group = "Data",
+     DATA(task),
+     .needs = "data|eval",
+     .help = "what the answers are measured as",
      .details = "classify: top-1 and top-5. segment: Dice and IoU. detect: mAP50, with --decode. "
                 "none: outputs are compared only. auto guesses from the output's shape and the "
                 "labels and says so on standard error."},
-    {.name = "decode", .type = DQ_OPTION_STRING, .value = "HOW", .choices = "yolox|yolo", .group = "Data",
-     DATA(decode), .needs = "data|eval", .help = "how boxes come out of a detector",
+    {.name = "decode",
+     .type = DQ_OPTION_STRING,
+     .value = "HOW",
+     .choices = "yolox|yolo",
+     .group = "Data",
+     DATA(decode),
+     .needs = "data|eval",
+     .help = "how boxes come out of a detector",
      .details = "yolo takes classes and anchors from the model, or from what follows it: "
                 "yolo:classes=80,anchors=10x14:23x27/81x82:135x169,scale=1.05, heads with '/' between."},
 };
-const int dq_task_row_count = COUNT(dq_task_rows);
+const int dq_task_row_count = DQ_COUNT(dq_task_rows);
 
 const dq_option dq_output_rows[] = {
-    {.name = "output", .letter = 'o', .type = DQ_OPTION_FILE, .value = "FILE", .group = "Output",
-     OUTPUT(output), .help = "the model to write, '-' for standard output",
+    {.name = "output",
+     .letter = 'o',
+     .type = DQ_OPTION_FILE,
+     .value = "FILE",
+     .group = "Output",
+     OUTPUT(output),
+     .help = "the model to write, '-' for standard output",
      .details = "Written beside the target and renamed when complete: an interrupted or failed "
                 "command leaves the old file or none."},
 };
-const int dq_output_row_count = COUNT(dq_output_rows);
+const int dq_output_row_count = DQ_COUNT(dq_output_rows);
 
 const dq_option dq_report_rows[] = {
-    {.name = "json", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Output", REPORT(json),
+    {.name = "json",
+     .type = DQ_OPTION_FILE,
+     .value = "FILE",
+     .group = "Output",
+     REPORT(json),
      .help = "write the facts as JSON, '-' for standard output"},
-    {.name = "csv", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Output", REPORT(csv),
+    {.name = "csv",
+     .type = DQ_OPTION_FILE,
+     .value = "FILE",
+     .group = "Output",
+     REPORT(csv),
      .help = "write the tables as CSV, '-' for standard output"},
-    {.name = "html", .type = DQ_OPTION_FILE, .value = "FILE", .group = "Output", REPORT(html),
+    {.name = "html",
+     .type = DQ_OPTION_FILE,
+     .value = "FILE",
+     .group = "Output",
+     REPORT(html),
      .help = "write one self-contained page"},
 };
-const int dq_report_row_count = COUNT(dq_report_rows);
+const int dq_report_row_count = DQ_COUNT(dq_report_rows);
 
 const dq_option dq_sums_rows[] = {
-    {.name = "accumulate", .type = DQ_OPTION_ENUM, .choices = "fp32|fp16", .value = "TYPE", .preset = "fp32",
-     .group = "Running", COMMON(accumulate), .help = "what convolutions in float16 add in",
+    {.name = "accumulate",
+     .type = DQ_OPTION_ENUM,
+     .choices = "fp32|fp16",
+     .value = "TYPE",
+     .preset = "fp32",
+     .group = "Running",
+     COMMON(accumulate),
+     .help = "what convolutions in float16 add in",
      .details = "fp16: sums of 64 pairs of products run in float16, the sums of those in float32. Faster on processors "
                 "with float16 arithmetic (AVX512-FP16), very slow on others, and less exact: dq-report --ref tells the "
                 "loss. Depthwise convolutions and matrix products add in float32 always."},
 };
-const int dq_sums_row_count = COUNT(dq_sums_rows);
+const int dq_sums_row_count = DQ_COUNT(dq_sums_rows);
 
 const dq_exit_meaning dq_exit_meanings[] = {
     {0, "done, and every condition set holds"},

@@ -1,5 +1,5 @@
 // One value of an option: text to number, size, time, choice or string, whatever the locale is.
-#include "cmd/options_private.h"
+#include "cmd/options_internal.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -54,8 +54,7 @@ const char *dq_option_range(const dq_option *row, char *text, size_t size) {
   return text;
 }
 
-static dq_status check_range(const dq_option *row, const char *text, double value,
-                             dq_error *error) {
+static dq_status check_range(const dq_option *row, const char *text, double value, dq_error *error) {
   if (!bounded(row)) return DQ_OK;
   bool low = row->open_minimum ? !(value > row->minimum) : !(value >= row->minimum);
   if (!low && value <= row->maximum) return DQ_OK;
@@ -94,16 +93,14 @@ static dq_status read_int(const dq_option *row, const char *text, int64_t *value
   return DQ_OK;
 }
 
-static dq_status read_double(const dq_option *row, const char *text, double *value,
-                             dq_error *error) {
+static dq_status read_double(const dq_option *row, const char *text, double *value, dq_error *error) {
   const char *end;
   double parsed = read_number(text, &end);
   if (end != text && *end == '%' && row->type == DQ_OPTION_PERCENT) end++;
   char range[96];
   if (end == text || *end) {
     dq_option_range(row, range, sizeof range);
-    return dq_fail(error, DQ_USAGE, "'%s' is not a number%s%s", text,
-                   *range ? ", allowed is " : "", range);
+    return dq_fail(error, DQ_USAGE, "'%s' is not a number%s%s", text, *range ? ", allowed is " : "", range);
   }
   DQ_TRY(check_range(row, text, parsed, error));
   *value = parsed;
@@ -113,11 +110,9 @@ static dq_status read_double(const dq_option *row, const char *text, double *val
 static dq_status read_size(const dq_option *row, const char *text, size_t *value, dq_error *error) {
   const char *end;
   double number = read_number(text, &end);
-  if (end == text || number < 0)
-    return dq_fail(error, DQ_USAGE, "'%s' is not a size such as 500M or 2G", text);
+  if (end == text || number < 0) return dq_fail(error, DQ_USAGE, "'%s' is not a size such as 500M or 2G", text);
   static const char units[] = "kMGT";
-  const char *unit = *end ? strchr(units, *end == 'K' ? 'k' : *end == 'm' ? 'M' : *end == 'g' ? 'G' : *end)
-                          : NULL;
+  const char *unit = *end ? strchr(units, *end == 'K' ? 'k' : *end == 'm' ? 'M' : *end == 'g' ? 'G' : *end) : NULL;
   for (int i = 0; unit && i <= unit - units; i++) number *= 1024;
   if (unit) end++;
   if (unit && *end == 'i') end++;
@@ -138,8 +133,7 @@ static dq_status read_time(const dq_option *row, const char *text, double *value
     if (end == place || number < 0)
       return dq_fail(error, DQ_USAGE, "'%s' is not a time such as 90s, 10m or 1h30m", text);
     double unit = *end == 'm' ? 60 : *end == 'h' ? 3600 : 1;
-    if (*end && !strchr("smh", *end))
-      return dq_fail(error, DQ_USAGE, "'%s' is not a time, units are s, m, h", text);
+    if (*end && !strchr("smh", *end)) return dq_fail(error, DQ_USAGE, "'%s' is not a time, units are s, m, h", text);
     seconds += number * unit;
     place = *end ? end + 1 : end;
   } while (*place);
@@ -191,11 +185,9 @@ static dq_status read_choice(const dq_option *row, const char *text, int *value,
         *value = i;
         return DQ_OK;
       }
-    if (i < 40 && dq_option_choice(row, i, names[i], sizeof names[i]))
-      dq_nearest_offer(&nearest, names[i]);
+    if (i < 40 && dq_option_choice(row, i, names[i], sizeof names[i])) dq_nearest_offer(&nearest, names[i]);
   }
-  dq_fail(error, DQ_USAGE, "'%.80s' is not one of %s", text,
-          dq_option_choices(row, ", ", all, sizeof all));
+  dq_fail(error, DQ_USAGE, "'%.80s' is not one of %s", text, dq_option_choices(row, ", ", all, sizeof all));
   if (nearest.name) dq_error_hint(error, "did you mean '%s'?", nearest.name);
   return DQ_USAGE;
 }

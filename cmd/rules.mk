@@ -41,7 +41,7 @@ TREE := $(DESTDIR)$(PREFIX)
 INSTALL ?= install
 # What is installed has no debug information; STRIP=: leaves it in.
 STRIP ?= strip
-DOCUMENTS := README.md CHANGELOG.md LICENSE $(wildcard docs/*.md docs/guide/*)
+DOCUMENTS := README.md CHANGELOG.md LICENSE $(wildcard docs/*.md docs/guide/* docs/experiments/*)
 BASH_FOLDER := share/bash-completion/completions
 ZSH_FOLDER := share/zsh/site-functions
 FISH_FOLDER := share/fish/vendor_completions.d
@@ -49,7 +49,7 @@ FISH_FOLDER := share/fish/vendor_completions.d
 INSTALLED := $(COMMANDS:$(B)/%=bin/%) lib/libdq.a lib/pkgconfig/dq.pc include/dq.h \
   $(MAN_PAGES:$(B)/man/%=share/man/man1/%) $(COMMANDS:$(B)/%=$(BASH_FOLDER)/%) $(COMMANDS:$(B)/%=$(ZSH_FOLDER)/_%) \
   $(COMMANDS:$(B)/%=$(FISH_FOLDER)/%.fish) $(DOCUMENTS:%=share/doc/dq/%)
-DOCUMENT_FOLDERS := share/doc/dq/docs/guide share/doc/dq/docs share/doc/dq
+DOCUMENT_FOLDERS := share/doc/dq/docs/guide share/doc/dq/docs/experiments share/doc/dq/docs share/doc/dq
 
 install: $(COMMANDS) $(MAN_PAGES) $(COMPLETIONS) $(B)/libdq.a $(B)/dq.pc ## DESTDIR= PREFIX=/usr/local STRIP=strip
 	$(INSTALL) -d $(patsubst %,"$(TREE)/%",$(sort $(dir $(INSTALLED))))

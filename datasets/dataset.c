@@ -10,24 +10,17 @@
 #include "lib/base/file.h"
 
 typedef struct kind {
-  const char *prefix, *summary;
+  const char *prefix;
   bool verify;
   const dq_reader_functions *functions;
 } kind;
 
 static const kind kinds[] = {
-#define DQ_READER(symbol, prefix, verify, summary) {prefix, summary, verify, &dq_reader_##symbol},
+#define DQ_READER(symbol, prefix, verify) {prefix, verify, &dq_reader_##symbol},
 #include "datasets/readers.def"
 #undef DQ_READER
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
-
-const char *dq_data_kind_name(int index) {
-  return index >= 0 && index < KINDS ? kinds[index].prefix : NULL;
-}
-const char *dq_data_kind_summary(int index) {
-  return index >= 0 && index < KINDS ? kinds[index].summary : NULL;
-}
 
 static const kind *kind_of(const dq_reader_functions *functions) {
   const kind *it = kinds;
@@ -35,13 +28,10 @@ static const kind *kind_of(const dq_reader_functions *functions) {
   return it;
 }
 
-static bool begins(const char *text, const char *prefix) {
-  return !strncmp(text, prefix, strlen(prefix));
-}
+static bool begins(const char *text, const char *prefix) { return !strncmp(text, prefix, strlen(prefix)); }
 
 // The row whose prefix the spec begins with, else folder or list; `argument` is what follows.
-static dq_status find_kind(const char *spec, const kind **found, const char **argument,
-                           dq_error *error) {
+static dq_status find_kind(const char *spec, const kind **found, const char **argument, dq_error *error) {
   *argument = spec;
   for (const kind *it = kinds; it < kinds + KINDS; it++)
     if (strchr(it->prefix, ':') && begins(spec, it->prefix)) {
@@ -49,14 +39,12 @@ static dq_status find_kind(const char *spec, const kind **found, const char **ar
       *argument = spec + strlen(it->prefix);
       return DQ_OK;
     }
-  if (begins(spec, "pb:"))
-    return dq_fail(error, DQ_UNSUPPORTED, "'%s': ONNX test tensors cannot be read here", spec);
+  if (begins(spec, "pb:")) return dq_fail(error, DQ_UNSUPPORTED, "'%s': ONNX test tensors cannot be read here", spec);
   *found = kind_of(dq_is_folder(spec) ? &dq_reader_folder : &dq_reader_list);
   return DQ_OK;
 }
 
-static dq_status open_source(dq_data *data, const dq_data_source *source, const char *argument,
-                             dq_error *error) {
+static dq_status open_source(dq_data *data, const dq_data_source *source, const char *argument, dq_error *error) {
   data->source = source;
   return source->open(&data->state, argument, &data->found, data->context, error);
 }
@@ -66,8 +54,7 @@ static dq_status open_reader(dq_data *data, const dq_data_options *options, dq_e
   const char *argument;
   for (int i = 0; i < options->source_count; i++)
     if (begins(options->spec, options->sources[i].prefix))
-      return open_source(data, &options->sources[i],
-                         options->spec + strlen(options->sources[i].prefix), error);
+      return open_source(data, &options->sources[i], options->spec + strlen(options->sources[i].prefix), error);
   DQ_TRY(find_kind(options->spec, &found, &argument, error));
   data->reader = found->functions;
   return data->reader->open(data, argument, options, error);
@@ -78,8 +65,7 @@ static dq_status choose(dq_data *data, const dq_data_options *options, dq_error 
   int64_t limit = options->limit;
   data->count = data->found;
   if (limit > data->found)
-    dq_message(data->context, DQ_WARNING,
-               "%s: %" PRId64 " pictures, fewer than the limit of %" PRId64, options->spec,
+    dq_message(data->context, DQ_WARNING, "%s: %" PRId64 " pictures, fewer than the limit of %" PRId64, options->spec,
                data->found, limit);
   bool all = limit == 0 || limit >= data->found;
   bool files = data->reader && kind_of(data->reader)->verify;
@@ -88,8 +74,7 @@ static dq_status choose(dq_data *data, const dq_data_options *options, dq_error 
   data->order = DQ_NEW_ARRAY(data->arena, data->count, int64_t);
   if (!data->order) return dq_fail_memory(error, (size_t)data->count * sizeof(int64_t));
   for (int64_t i = 0; i < data->count; i++)
-    data->order[i] =
-        all || !data->spread_limit ? i : (int64_t)((__int128)i * data->found / data->count);
+    data->order[i] = all || !data->spread_limit ? i : (int64_t)((__int128)i * data->found / data->count);
   return DQ_OK;
 }
 
@@ -136,8 +121,7 @@ static dq_status try_again(check *it, dq_data *data, int64_t i, bool strict, dq_
   dq_status status = look_at(it, i, &reason);
   if (status == DQ_OK) return status;
   if (strict || status != DQ_BAD_INPUT) return dq_fail(error, status, "%s", reason.message);
-  if (data->skipped++ < NAMED_PICTURES)
-    dq_message(data->context, DQ_WARNING, "skipped: %s", reason.message);
+  if (data->skipped++ < NAMED_PICTURES) dq_message(data->context, DQ_WARNING, "skipped: %s", reason.message);
   return DQ_OK;
 }
 
@@ -160,8 +144,7 @@ static dq_status drop_broken(dq_data *data, check *it, bool strict, dq_error *er
     data->fixed_channels = it->channels[first];
   }
   if (data->skipped)
-    dq_message(data->context, DQ_WARNING, "%" PRId64 " of %" PRId64 " pictures skipped",
-               data->skipped, total);
+    dq_message(data->context, DQ_WARNING, "%" PRId64 " of %" PRId64 " pictures skipped", data->skipped, total);
   return DQ_OK;
 }
 
@@ -175,14 +158,11 @@ static dq_status verify(dq_data *data, bool strict, dq_error *error) {
               .channels = calloc(count, 1),
               .hashes = calloc(count, sizeof(uint64_t))};
   dq_status status = DQ_OK;
-  if (!it.widths || !it.heights || !it.channels || !it.hashes)
-    status = dq_fail_memory(error, count);
+  if (!it.widths || !it.heights || !it.channels || !it.hashes) status = dq_fail_memory(error, count);
   for (; it.first < data->count && status == DQ_OK; it.first += BLOCK) {
     int64_t left = data->count - it.first;
-    dq_pool_run(data->context ? data->context->pool : NULL, left < BLOCK ? left : BLOCK,
-                check_picture, &it);
-    dq_progress(data->context, "checking pictures", left < BLOCK ? data->count : it.first + BLOCK,
-                data->count);
+    dq_pool_run(data->context ? data->context->pool : NULL, left < BLOCK ? left : BLOCK, check_picture, &it);
+    dq_progress(data->context, "checking pictures", left < BLOCK ? data->count : it.first + BLOCK, data->count);
     status = dq_check_stop(data->context, error);
   }
   if (status == DQ_OK) status = drop_broken(data, &it, strict, error);
@@ -205,26 +185,21 @@ static const char *norm_beside(dq_data *data, const char *spec) {
 
 static dq_status open_preprocess(dq_data *data, const dq_data_options *options, dq_error *error) {
   const char *norm;
-  DQ_TRY(dq_preprocess_parse(&data->preprocess, options->preset, options->preprocess, &norm,
-                             data->arena, error));
+  DQ_TRY(dq_preprocess_parse(&data->preprocess, options->preset, options->preprocess, &norm, data->arena, error));
   data->preprocess_text = dq_preprocess_join(options->preset, options->preprocess, data->arena);
   if (!data->preprocess_text) return dq_fail_memory(error, 1);
   if (!data->preprocess.per_patient) return DQ_OK;
   if (options->norm) norm = options->norm;
   if (!norm) norm = norm_beside(data, options->spec);
-  if (!norm)
-    return dq_fail(error, DQ_USAGE, "constants per patient are wanted, expected norm=FILE");
+  if (!norm) return dq_fail(error, DQ_USAGE, "constants per patient are wanted, expected norm=FILE");
   return dq_norm_read(&data->norm, norm, data->arena, error);
 }
 
 // Files come in all sizes and colours: without any preprocessing given there is nothing to rely on.
-static dq_status check_preset(const dq_data *data, const dq_data_options *options,
-                              dq_error *error) {
+static dq_status check_preset(const dq_data *data, const dq_data_options *options, dq_error *error) {
   if (!data->reader || *data->preprocess_text || !kind_of(data->reader)->verify) return DQ_OK;
-  dq_fail(error, DQ_USAGE, "%s: how to preprocess these pictures is not known, expected a preset",
-          options->spec);
-  dq_error_hint(error,
-                "for example --preset imagenet, or --preprocess fit=stretch,scale=0.00392157");
+  dq_fail(error, DQ_USAGE, "%s: how to preprocess these pictures is not known, expected a preset", options->spec);
+  dq_error_hint(error, "for example --preset imagenet, or --preprocess fit=stretch,scale=0.00392157");
   return DQ_USAGE;
 }
 
@@ -248,15 +223,13 @@ static dq_status open_all(dq_data *data, const dq_data_options *options, dq_erro
   if (data->found == 0) return dq_fail(error, DQ_BAD_INPUT, "%s: no pictures", options->spec);
   DQ_TRY(choose(data, options, error));
   if (data->reader && kind_of(data->reader)->verify) DQ_TRY(verify(data, options->strict, error));
-  if (data->count == 0)
-    return dq_fail(error, DQ_BAD_INPUT, "%s: no pictures that can be read", options->spec);
+  if (data->count == 0) return dq_fail(error, DQ_BAD_INPUT, "%s: no pictures that can be read", options->spec);
   if (data->count == 1 && options->limit != 1) // else it is what was asked for
     dq_message(data->context, DQ_WARNING, "%s: a single picture", options->spec);
   return check_patients(data, error);
 }
 
-dq_status dq_data_open(dq_data **data, const dq_data_options *options, const dq_context *context,
-                       dq_error *error) {
+dq_status dq_data_open(dq_data **data, const dq_data_options *options, const dq_context *context, dq_error *error) {
   *data = NULL;
   dq_arena *arena = dq_context_arena(context);
   dq_data *it = arena ? DQ_NEW(arena, dq_data) : NULL;
@@ -279,24 +252,12 @@ void dq_data_free(dq_data *data) {
   dq_arena_free(data->arena);
 }
 
-int64_t dq_data_count(const dq_data *data) {
-  return data->count;
-}
-int64_t dq_data_skipped(const dq_data *data) {
-  return data->skipped;
-}
-dq_label_kind dq_data_labelled(const dq_data *data) {
-  return data->kind;
-}
-int64_t dq_data_classes(const dq_data *data) {
-  return data->classes;
-}
-bool dq_data_classes_exact(const dq_data *data) {
-  return data->classes_exact;
-}
-const char *dq_data_preprocess_text(const dq_data *data) {
-  return data->preprocess_text;
-}
+int64_t dq_data_count(const dq_data *data) { return data->count; }
+int64_t dq_data_skipped(const dq_data *data) { return data->skipped; }
+dq_label_kind dq_data_labelled(const dq_data *data) { return data->kind; }
+int64_t dq_data_classes(const dq_data *data) { return data->classes; }
+bool dq_data_classes_exact(const dq_data *data) { return data->classes_exact; }
+const char *dq_data_preprocess_text(const dq_data *data) { return data->preprocess_text; }
 
 const char *dq_data_class_name(const dq_data *data, int64_t label) {
   bool known = label >= 0 && label < data->class_name_count;
@@ -311,9 +272,7 @@ bool dq_data_natural_shape(const dq_data *data, int *channels, int *height, int 
   return *height > 0 && *width > 0;
 }
 
-static bool is_ready(const dq_data *data) {
-  return data->source || (data->reader->ready && data->reader->ready(data));
-}
+static bool is_ready(const dq_data *data) { return data->source || (data->reader->ready && data->reader->ready(data)); }
 
 const char *dq_picture_shape_text(const dq_tensor *input, char *text, size_t size) {
   dq_tensor one = *input;
@@ -337,33 +296,33 @@ static dq_status read_shape(dq_picture_shape *shape, const dq_tensor *input, dq_
   return DQ_OK;
 }
 
-static dq_status check_picture_shape(const dq_data *data, const dq_picture_shape *shape,
-                                     const dq_tensor *input, dq_error *error) {
+static dq_status check_picture_shape(const dq_data *data, const dq_picture_shape *shape, const dq_tensor *input,
+                                     dq_error *error) {
   char text[DQ_SHAPE_TEXT];
-  if (shape->channels != 1 && shape->channels != 3)
-    return dq_fail(error, DQ_BAD_INPUT,
-                   "pictures have 1 or 3 channels, NxCxHxW or NxHxWxC, the model's input is N%s",
-                   dq_picture_shape_text(input, text, sizeof text));
+  if (shape->channels != 1 && shape->channels != 3) {
+    dq_fail(error, DQ_BAD_INPUT, "pictures have 1 or 3 channels, NxCxHxW or NxHxWxC, the model's input is N%s",
+            dq_picture_shape_text(input, text, sizeof text));
+    dq_error_hint(error, "npy:FILE and pb:DIR hold arrays of any shape");
+    return DQ_BAD_INPUT;
+  }
   int crop = data->preprocess.crop;
   if (crop && (crop != shape->height || crop != shape->width))
-    return dq_fail(error, DQ_USAGE, "preprocess: crop is %d, the model wants %dx%d", crop,
-                   shape->height, shape->width);
+    return dq_fail(error, DQ_USAGE, "preprocess: crop is %d, the model wants %dx%d", crop, shape->height, shape->width);
   return DQ_OK;
 }
 
 dq_status dq_data_set_shape(dq_data *data, const dq_tensor *input, dq_error *error) {
   dq_picture_shape shape, *known = &data->shape;
   DQ_TRY(read_shape(&shape, input, error));
-  bool same = known->channels == shape.channels && known->height == shape.height &&
-              known->width == shape.width && known->channels_last == shape.channels_last;
+  bool same = known->channels == shape.channels && known->height == shape.height && known->width == shape.width &&
+              known->channels_last == shape.channels_last;
   if (same) return DQ_OK; // several runs over the same pictures
   if (!is_ready(data)) DQ_TRY(check_picture_shape(data, &shape, input, error));
   if (data->reader && is_ready(data)) {
     DQ_TRY(data->reader->fits(data, input, error));
-  } else if (data->reader &&
-             (data->fixed_height != shape.height || data->fixed_width != shape.width)) {
-    dq_message(data->context, DQ_NOTE, "pictures are resized to %dx%d%s%s", shape.width,
-               shape.height, *data->preprocess_text ? " with " : "", data->preprocess_text);
+  } else if (data->reader && (data->fixed_height != shape.height || data->fixed_width != shape.width)) {
+    dq_message(data->context, DQ_NOTE, "pictures are resized to %dx%d%s%s", shape.width, shape.height,
+               *data->preprocess_text ? " with " : "", data->preprocess_text);
   }
   data->shape = shape;
   return DQ_OK;
@@ -373,20 +332,17 @@ static int64_t elements_of(const dq_data *data) {
   return (int64_t)data->shape.channels * data->shape.height * data->shape.width;
 }
 
-static dq_status preprocess(const dq_data *data, dq_image *image, float *values,
-                            dq_sample_info *info, dq_error *error) {
+static dq_status preprocess(const dq_data *data, dq_image *image, float *values, dq_sample_info *info,
+                            dq_error *error) {
   const dq_norm_row *row = NULL;
   info->width = image->width;
   info->height = image->height;
   if (data->preprocess.per_patient) DQ_TRY(dq_norm_find(&data->norm, info->name, &row, error));
-  return dq_preprocess_apply(&data->preprocess, image, row, &data->shape, values, &info->view,
-                             error);
+  return dq_preprocess_apply(&data->preprocess, image, row, &data->shape, values, &info->view, error);
 }
 
-static dq_status read_values(const dq_data *data, int64_t inner, float *values,
-                             dq_sample_info *info, dq_error *error) {
-  if (data->source)
-    return data->source->read(data->state, inner, values, elements_of(data), info, error);
+static dq_status read_values(const dq_data *data, int64_t inner, float *values, dq_sample_info *info, dq_error *error) {
+  if (data->source) return data->source->read(data->state, inner, values, elements_of(data), info, error);
   if (is_ready(data)) return data->reader->values(data, inner, values, error);
   dq_image image = {0};
   dq_status status = data->reader->pixels(data, inner, &image, error);
@@ -395,8 +351,7 @@ static dq_status read_values(const dq_data *data, int64_t inner, float *values,
   return status;
 }
 
-dq_status dq_data_read(const dq_data *data, int64_t index, float *values, dq_sample_info *info,
-                       dq_error *error) {
+dq_status dq_data_read(const dq_data *data, int64_t index, float *values, dq_sample_info *info, dq_error *error) {
   dq_sample_info unused;
   if (!info) info = &unused;
   memset(info, 0, sizeof *info);
@@ -426,12 +381,12 @@ static void read_one(void *argument, int64_t i, int thread) {
   batch *it = argument;
   int64_t elements = elements_of(it->data);
   (void)thread;
-  it->statuses[i] = dq_data_read(it->data, it->first + i, it->values + i * elements,
-                                 it->infos ? it->infos + i : NULL, NULL);
+  it->statuses[i] =
+      dq_data_read(it->data, it->first + i, it->values + i * elements, it->infos ? it->infos + i : NULL, NULL);
 }
 
-dq_status dq_data_read_batch(const dq_data *data, int64_t first, int64_t count, float *values,
-                             dq_sample_info *infos, dq_error *error) {
+dq_status dq_data_read_batch(const dq_data *data, int64_t first, int64_t count, float *values, dq_sample_info *infos,
+                             dq_error *error) {
   batch it = {data, first, values, infos, NULL};
   if (count < 1) return DQ_OK;
   it.statuses = malloc((size_t)count * sizeof *it.statuses);

@@ -42,24 +42,23 @@ typedef struct dq_sample_info {
 // them; it may be called from several threads at once.
 typedef struct dq_data_source {
   const char *prefix; // "pb:"
-  dq_status (*open)(void **state, const char *argument, int64_t *count, const dq_context *context,
+  dq_status (*open)(void **state, const char *argument, int64_t *count, const dq_context *context, dq_error *error);
+  dq_status (*read)(const void *state, int64_t index, float *values, int64_t elements, dq_sample_info *info,
                     dq_error *error);
-  dq_status (*read)(const void *state, int64_t index, float *values, int64_t elements,
-                    dq_sample_info *info, dq_error *error);
   void (*close)(void *state);
 } dq_data_source;
 
 typedef struct dq_data_options {
-  const char *spec;       // DIR, LIST.txt, cifar10:..., mnist:..., npy:..., synth:..., pb:...
-  const char *labels;     // for a folder: a file of lines `path label`, or a folder of masks or of
-                          // box files with the pictures' names; for npy: an array of labels;
-                          // else a file with the classes' names, one per line; may be NULL
-  const char *preset;     // a row of presets.def; NULL: none
-  const char *preprocess; // "resize=256,crop=224,..." over the preset; NULL: none
-  const char *norm;       // constants per patient; NULL: norm.csv beside the pictures when needed
-  int64_t limit;          // at most so many pictures; 0: all
-  bool strict;            // a picture that cannot be read is a failure, not skipped
-  uint64_t seed;          // of synth:
+  const char *spec;              // DIR, LIST.txt, cifar10:..., mnist:..., npy:..., synth:..., pb:...
+  const char *labels;            // for a folder: a file of lines `path label`, or a folder of masks or of
+                                 // box files with the pictures' names; for npy: an array of labels;
+                                 // else a file with the classes' names, one per line; may be NULL
+  const char *preset;            // a row of presets.def; NULL: none
+  const char *preprocess;        // "resize=256,crop=224,..." over the preset; NULL: none
+  const char *norm;              // constants per patient; NULL: norm.csv beside the pictures when needed
+  int64_t limit;                 // at most so many pictures; 0: all
+  bool strict;                   // a picture that cannot be read is a failure, not skipped
+  uint64_t seed;                 // of synth:
   const dq_data_source *sources; // more kinds of spec; may be NULL
   int source_count;
 } dq_data_options;
@@ -70,8 +69,7 @@ typedef struct dq_data_options {
 // outlive only the call and the data, respectively. DQ_USAGE: unknown preset or field;
 // DQ_BAD_INPUT: no pictures, broken lists, labels or arrays; DQ_UNSUPPORTED: a spec of a kind that
 // nobody here reads; DQ_SYSTEM: missing files.
-dq_status dq_data_open(dq_data **data, const dq_data_options *options, const dq_context *context,
-                       dq_error *error);
+dq_status dq_data_open(dq_data **data, const dq_data_options *options, const dq_context *context, dq_error *error);
 void dq_data_free(dq_data *data); // NULL is fine
 
 int64_t dq_data_count(const dq_data *data);   // pictures that can be read
@@ -100,18 +98,14 @@ dq_status dq_data_set_shape(dq_data *data, const dq_tensor *input, dq_error *err
 // of dimensions; arrays as they are.
 // Deterministic, in any order, from any thread. `values` may be NULL (only the facts of the file
 // list: name and labels, not the size), `info` may be NULL.
-dq_status dq_data_read(const dq_data *data, int64_t index, float *values, dq_sample_info *info,
-                       dq_error *error);
+dq_status dq_data_read(const dq_data *data, int64_t index, float *values, dq_sample_info *info, dq_error *error);
 
 // Pictures first ... first + count - 1, one after the other in `values`, read by all threads of the
 // context's pool. `infos` holds `count` entries or is NULL.
-dq_status dq_data_read_batch(const dq_data *data, int64_t first, int64_t count, float *values,
-                             dq_sample_info *infos, dq_error *error);
+dq_status dq_data_read_batch(const dq_data *data, int64_t first, int64_t count, float *values, dq_sample_info *infos,
+                             dq_error *error);
 
-// Names of presets and of kinds of spec, for help texts: NULL past the end.
+// Names of presets, for help texts: NULL past the end.
 const char *dq_preset_name(int index);
-const char *dq_preset_summary(int index);
-const char *dq_data_kind_name(int index);
-const char *dq_data_kind_summary(int index);
 
 #endif

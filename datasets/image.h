@@ -9,16 +9,15 @@
 
 typedef struct dq_image {
   int width, height;
-  int channels;    // 1 grey, 3 RGB
-  uint8_t *pixels; // height x width x channels, of dq_budget_alloc; NULL when there is none
+  int channels;      // 1 grey, 3 RGB
+  uint8_t *pixels;   // height x width x channels, of dq_budget_alloc; NULL when there is none
   dq_budget *budget; // what they count against; NULL: nothing
 } dq_image;
 
 void dq_image_deinit(dq_image *image); // frees the pixels; safe on a zeroed struct
 
 // Allocates the pixels, zeros. DQ_SYSTEM without memory.
-dq_status dq_image_init(dq_image *image, int width, int height, int channels, dq_budget *budget,
-                        dq_error *error);
+dq_status dq_image_init(dq_image *image, int width, int height, int channels, dq_budget *budget, dq_error *error);
 
 // Decodes JPEG, PNG, BMP or PNM. 16-bit samples keep their high byte, alpha is dropped, CMYK
 // becomes RGB, EXIF orientation is not applied (as Pillow's Image.open). The header is checked
@@ -28,10 +27,10 @@ dq_status dq_image_init(dq_image *image, int width, int height, int channels, dq
 dq_status dq_image_read(dq_image *image, const char *path, dq_budget *budget, dq_error *error);
 
 // The same from memory; `name` stands in messages.
-dq_status dq_image_decode(dq_image *image, const uint8_t *bytes, size_t size, const char *name,
-                          dq_budget *budget, dq_error *error);
+dq_status dq_image_decode(dq_image *image, const uint8_t *bytes, size_t size, const char *name, dq_budget *budget,
+                          dq_error *error);
 
-// A mask: grey values, or the palette indices of a picture with a palette.
+// A mask: grey values, those of a PGM as the file has them, or the palette indices of a picture with a palette.
 dq_status dq_mask_read(dq_image *image, const char *path, dq_budget *budget, dq_error *error);
 
 typedef enum dq_filter { DQ_FILTER_BILINEAR, DQ_FILTER_BICUBIC } dq_filter;
@@ -40,13 +39,13 @@ typedef enum dq_filter { DQ_FILTER_BILINEAR, DQ_FILTER_BICUBIC } dq_filter;
 // the rectangle of `target`'s size at (left, top) is computed. Antialiased 8-bit fixed-point
 // convolution, bit for bit as the Image.resize of Pillow 13, down to the order of its two passes.
 // `target` has its size and channels (the source's) set and pixels allocated.
-dq_status dq_image_resample(const dq_image *source, int64_t width, int64_t height, int64_t left,
-                            int64_t top, dq_filter filter, dq_image *target, dq_error *error);
+dq_status dq_image_resample(const dq_image *source, int64_t width, int64_t height, int64_t left, int64_t top,
+                            dq_filter filter, dq_image *target, dq_error *error);
 
 // Nearest neighbour as Pillow's NEAREST: `values` (height x width) to target_height x target_width.
 // DQ_SYSTEM without memory.
-dq_status dq_resize_nearest(const uint8_t *values, int width, int height, uint8_t *target,
-                            int target_width, int target_height, dq_error *error);
+dq_status dq_resize_nearest(const uint8_t *values, int width, int height, uint8_t *target, int target_width,
+                            int target_height, dq_error *error);
 
 // RGB to grey and back in place of the pixels (ITU-R 601 luma in 16-bit fixed point, as Pillow's
 // L).

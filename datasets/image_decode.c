@@ -24,7 +24,7 @@ typedef struct decoding {
 } decoding;
 static _Thread_local decoding current;
 
-typedef struct piece { // in front of what the decoder gets
+typedef struct piece {               // in front of what the decoder gets
   alignas(max_align_t) size_t bytes; // with this
 } piece;
 
@@ -58,9 +58,7 @@ static void *piece_realloc(void *memory, size_t size) {
 }
 
 // The library copies no bytes from or to NULL for an empty piece of a PNG, which memcpy does not allow.
-static void *copy_bytes(void *to, const void *from, size_t size) {
-  return size ? memcpy(to, from, size) : to;
-}
+static void *copy_bytes(void *to, const void *from, size_t size) { return size ? memcpy(to, from, size) : to; }
 
 #define STBI_MALLOC(size) piece_alloc(size)
 #define STBI_REALLOC(block, size) piece_realloc(block, size)
@@ -72,18 +70,15 @@ static void *copy_bytes(void *to, const void *from, size_t size) {
 #define stbi__resample_row_hv_2(...) stock_resample_row_hv_2(__VA_ARGS__)
 #define stbi__YCbCr_to_RGB_row(...) stock_YCbCr_to_RGB_row(__VA_ARGS__)
 static void (*const stbi__idct_block)(uint8_t *, int, short *) = dq_jpeg_idct;
-static uint8_t *(*const stbi__resample_row_h_2)(uint8_t *, uint8_t *, uint8_t *, int,
-                                                int) = dq_jpeg_double_row;
-static uint8_t *(*const stbi__resample_row_hv_2)(uint8_t *, uint8_t *, uint8_t *, int,
-                                                 int) = dq_jpeg_double_both;
-static void (*const stbi__YCbCr_to_RGB_row)(uint8_t *, const uint8_t *, const uint8_t *,
-                                            const uint8_t *, int, int) = dq_jpeg_to_rgb;
+static uint8_t *(*const stbi__resample_row_h_2)(uint8_t *, uint8_t *, uint8_t *, int, int) = dq_jpeg_double_row;
+static uint8_t *(*const stbi__resample_row_hv_2)(uint8_t *, uint8_t *, uint8_t *, int, int) = dq_jpeg_double_both;
+static void (*const stbi__YCbCr_to_RGB_row)(uint8_t *, const uint8_t *, const uint8_t *, const uint8_t *, int,
+                                            int) = dq_jpeg_to_rgb;
 #define STB_IMAGE_IMPLEMENTATION
 #define STB_IMAGE_STATIC
 #define STBI_ONLY_JPEG
 #define STBI_ONLY_PNG
 #define STBI_ONLY_BMP
-#define STBI_ONLY_PNM
 #define STBI_NO_SIMD // the same bytes on every machine
 #define STBI_NO_STDIO
 #define STBI_NO_LINEAR
@@ -104,22 +99,6 @@ static void (*const stbi__YCbCr_to_RGB_row)(uint8_t *, const uint8_t *, const ui
 // JPEG's coefficients.
 enum { BYTES_WHILE_DECODING = 4 };
 
-void dq_image_deinit(dq_image *image) {
-  dq_budget_free(image->pixels);
-  memset(image, 0, sizeof *image);
-}
-
-dq_status dq_image_init(dq_image *image, int width, int height, int channels, dq_budget *budget,
-                        dq_error *error) {
-  size_t bytes;
-  if (width < 1 || height < 1 || !dq_mul_size((size_t)width, (size_t)height, &bytes) ||
-      !dq_mul_size(bytes, (size_t)channels, &bytes))
-    return dq_fail(error, DQ_BAD_INPUT, "a picture of %dx%d pixels is not possible", width, height);
-  *image = (dq_image){.width = width, .height = height, .channels = channels, .budget = budget};
-  image->pixels = dq_budget_alloc(budget, bytes);
-  return image->pixels ? DQ_OK : dq_fail_memory(error, bytes);
-}
-
 // Offsets in a PNG: 8 signature bytes, then the IHDR chunk.
 enum { PNG_WIDTH = 16, PNG_HEIGHT = 20, PNG_DEPTH = 24, PNG_COLOUR = 25, PNG_HEADER = 33 };
 enum { PNG_COLOUR_PALETTE = 3 };
@@ -128,21 +107,17 @@ static bool is_png(const uint8_t *bytes, size_t size) {
   return size > PNG_HEADER && !memcmp(bytes, "\x89PNG\r\n\x1a\n", 8);
 }
 
-static bool is_jpeg(const uint8_t *bytes, size_t size) {
-  return size > 2 && bytes[0] == 0xff && bytes[1] == 0xd8;
-}
+static bool is_jpeg(const uint8_t *bytes, size_t size) { return size > 2 && bytes[0] == 0xff && bytes[1] == 0xd8; }
 
-static double big_endian(const uint8_t *at) {
-  return at[0] * 0x1p24 + at[1] * 0x1p16 + at[2] * 0x1p8 + at[3];
-}
+static double big_endian(const uint8_t *at) { return at[0] * 0x1p24 + at[1] * 0x1p16 + at[2] * 0x1p8 + at[3]; }
 
 // What decoding a picture takes, by its header.
 static double decoding_bytes(double width, double height, int channels) {
   return width * height * (channels < 3 ? 3 : channels) * BYTES_WHILE_DECODING;
 }
 
-static dq_status check_bytes(double width, double height, int channels, const char *name,
-                             const dq_budget *budget, dq_error *error) {
+static dq_status check_bytes(double width, double height, int channels, const char *name, const dq_budget *budget,
+                             dq_error *error) {
   double needed = decoding_bytes(width, height, channels);
   size_t limit = budget && budget->limit ? budget->limit : LARGEST_PICTURE;
   if (limit > LARGEST_PICTURE) limit = LARGEST_PICTURE;
@@ -160,18 +135,15 @@ static dq_status check_header(const uint8_t *bytes, size_t size, const char *nam
   int width, height, channels;
   if (size == 0) return dq_fail(error, DQ_BAD_INPUT, "%s: empty file, expected a picture", name);
   if (size > INT_MAX)
-    return dq_fail(error, DQ_BAD_INPUT, "%s: %zu bytes, a picture has at most %d", name, size,
-                   INT_MAX);
+    return dq_fail(error, DQ_BAD_INPUT, "%s: %zu bytes, a picture has at most %d", name, size, INT_MAX);
   DQ_TRY(dq_image_header_check(bytes, size, name, error));
   if (is_png(bytes, size)) // the library only says no to sizes it cannot count
-    DQ_TRY(check_bytes(big_endian(bytes + PNG_WIDTH), big_endian(bytes + PNG_HEIGHT), 1, name,
-                       budget, error));
+    DQ_TRY(check_bytes(big_endian(bytes + PNG_WIDTH), big_endian(bytes + PNG_HEIGHT), 1, name, budget, error));
   if (is_jpeg(bytes, size) && !dq_jpeg_tables_fit(bytes, size))
     return dq_fail(error, DQ_BAD_INPUT, "%s: a Huffman table with more than 256 codes", name);
   current = (decoding){.own.limit = LARGEST_PICTURE};
   if (!stbi_info_from_memory(bytes, (int)size, &width, &height, &channels))
-    return dq_fail(error, DQ_BAD_INPUT, "%s: not a JPEG, PNG, BMP or PNM picture that can be read",
-                   name);
+    return dq_fail(error, DQ_BAD_INPUT, "%s: not a JPEG, PNG, BMP or PNM picture that can be read", name);
   height = abs(height); // negative where a BMP's rows go from top to bottom
   enum { BLOCK = 32, FILE_COPIES = 4, TABLES = 256 * 1024 };
   *most = (size_t)(1.5 * decoding_bytes(width + BLOCK, height + BLOCK, channels)) + FILE_COPIES * size + TABLES;
@@ -191,19 +163,38 @@ static dq_status take_pixels(dq_image *image, const uint8_t *pixels, int width, 
   return DQ_OK;
 }
 
-dq_status dq_image_decode(dq_image *image, const uint8_t *bytes, size_t size, const char *name,
-                          dq_budget *budget, dq_error *error) {
+// The library takes the low byte of samples of two, and scales none. `white`: what the largest sample becomes.
+static dq_status decode_pnm(dq_image *image, const uint8_t *bytes, size_t size, const dq_pnm *pnm, unsigned white,
+                            const char *name, dq_budget *budget, dq_error *error) {
+  DQ_TRY(dq_image_header_check(bytes, size, name, error));
+  DQ_TRY(check_bytes(pnm->width, pnm->height, pnm->channels, name, budget, error));
+  DQ_TRY(dq_image_init(image, pnm->width, pnm->height, pnm->channels, budget, error));
+  bool wide = pnm->largest > UINT8_MAX;
+  size_t count = (size_t)pnm->width * (size_t)pnm->height * (size_t)pnm->channels;
+  const uint8_t *at = bytes + pnm->first;
+  for (size_t i = 0; i < count; i++) {
+    unsigned sample = wide ? (unsigned)at[2 * i] << 8 | at[2 * i + 1] : at[i];
+    if (sample > pnm->largest) sample = pnm->largest;
+    sample = (sample * white + pnm->largest / 2) / pnm->largest;
+    image->pixels[i] = (uint8_t)(sample < UINT8_MAX ? sample : UINT8_MAX);
+  }
+  return DQ_OK;
+}
+
+dq_status dq_image_decode(dq_image *image, const uint8_t *bytes, size_t size, const char *name, dq_budget *budget,
+                          dq_error *error) {
   int width, height, stored;
   size_t most = 0;
+  dq_pnm pnm;
   memset(image, 0, sizeof *image);
+  if (dq_pnm_read(bytes, size, &pnm)) return decode_pnm(image, bytes, size, &pnm, UINT8_MAX, name, budget, error);
   DQ_TRY(check_header(bytes, size, name, budget, &most, error));
   current = (decoding){.own.limit = most, .shared = budget};
   uint8_t *pixels = stbi_load_from_memory(bytes, (int)size, &width, &height, &stored, 0);
   if (!pixels && current.starved) return dq_fail(error, DQ_SYSTEM, "%s: no memory left to decode the picture", name);
   if (!pixels && current.own.refused)
     return dq_fail(error, DQ_BAD_INPUT, "%s: the picture unpacks to more than its header says", name);
-  if (!pixels)
-    return dq_fail(error, DQ_BAD_INPUT, "%s: the picture is broken or cut off", name);
+  if (!pixels) return dq_fail(error, DQ_BAD_INPUT, "%s: the picture is broken or cut off", name);
   dq_status status = take_pixels(image, pixels, width, height, stored, budget, error);
   piece_free(pixels);
   return status;
@@ -220,8 +211,8 @@ dq_status dq_image_read(dq_image *image, const char *path, dq_budget *budget, dq
 
 // stb resolves palettes; a picture that claims to be grey keeps its indices (PNG, section 11.2.2:
 // colour types 0 and 3 store samples alike). Depths under 8 bits are then scaled to 0...255.
-static dq_status decode_indices(dq_image *image, const dq_file *file, const char *path,
-                                dq_budget *budget, dq_error *error) {
+static dq_status decode_indices(dq_image *image, const dq_file *file, const char *path, dq_budget *budget,
+                                dq_error *error) {
   uint8_t *copy = dq_budget_alloc(budget, file->size);
   if (!copy) return dq_fail_memory(error, file->size);
   memcpy(copy, file->data, file->size);
@@ -240,9 +231,13 @@ dq_status dq_mask_read(dq_image *image, const char *path, dq_budget *budget, dq_
   dq_file file;
   memset(image, 0, sizeof *image);
   DQ_TRY(dq_file_open_regular(&file, path, error));
+  dq_pnm pnm;
   bool palette = is_png(file.data, file.size) && file.data[PNG_COLOUR] == PNG_COLOUR_PALETTE;
-  dq_status status = palette ? decode_indices(image, &file, path, budget, error)
-                             : dq_image_decode(image, file.data, file.size, path, budget, error);
+  dq_status status;
+  if (palette) status = decode_indices(image, &file, path, budget, error);
+  else if (dq_pnm_read(file.data, file.size, &pnm)) // classes as they are
+    status = decode_pnm(image, file.data, file.size, &pnm, pnm.largest, path, budget, error);
+  else status = dq_image_decode(image, file.data, file.size, path, budget, error);
   dq_file_close(&file);
   if (status == DQ_OK) status = dq_image_to_grey(image, error);
   if (status != DQ_OK) dq_image_deinit(image);

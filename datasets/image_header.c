@@ -1,6 +1,5 @@
 #include "datasets/image_header.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 typedef struct header {
@@ -45,9 +44,7 @@ static bool is_pnm(const uint8_t *bytes, size_t size) {
   return size > 2 && bytes[0] == 'P' && (bytes[1] == '5' || bytes[1] == '6');
 }
 
-static bool is_space(uint8_t byte) {
-  return byte && strchr(" \t\n\v\f\r", byte);
-}
+static bool is_space(uint8_t byte) { return byte && strchr(" \t\n\v\f\r", byte); }
 
 // A whole number behind white space and comments; -1: there is none, or it is beyond `most`.
 static int64_t read_number(const uint8_t *bytes, size_t size, size_t *at, int64_t most) {
@@ -63,22 +60,30 @@ static int64_t read_number(const uint8_t *bytes, size_t size, size_t *at, int64_
   return *at > start && number <= most ? number : -1;
 }
 
-static bool read_pnm(const uint8_t *bytes, size_t size, header *found) {
+bool dq_pnm_read(const uint8_t *bytes, size_t size, dq_pnm *found) {
+  if (!is_pnm(bytes, size)) return false;
   size_t at = 2;
-  found->width = read_number(bytes, size, &at, DQ_LARGEST_SIDE);
-  found->height = read_number(bytes, size, &at, DQ_LARGEST_SIDE);
-  int64_t brightest = read_number(bytes, size, &at, UINT16_MAX);
-  found->first = at + 1; // one white space
-  found->row_bytes = (uint64_t)found->width * (bytes[1] == '6' ? 3 : 1) * (brightest > UINT8_MAX ? 2 : 1);
+  int64_t width = read_number(bytes, size, &at, DQ_LARGEST_SIDE),
+          height = read_number(bytes, size, &at, DQ_LARGEST_SIDE);
+  int64_t largest = read_number(bytes, size, &at, UINT16_MAX);
+  *found = (dq_pnm){(int)width, (int)height, bytes[1] == '6' ? 3 : 1, largest > 0 ? (unsigned)largest : 0,
+                    at + 1}; // one white space
+  return true;
+}
+
+static bool check_pnm(const dq_pnm *pnm, header *found) {
+  found->width = pnm->width, found->height = pnm->height, found->first = pnm->first;
+  found->row_bytes = (uint64_t)pnm->width * (uint64_t)pnm->channels * (pnm->largest > UINT8_MAX ? 2 : 1);
   found->row_bits = 8 * found->row_bytes;
-  return brightest > 0;
+  return pnm->largest > 0;
 }
 
 dq_status dq_image_header_check(const uint8_t *bytes, size_t size, const char *name, dq_error *error) {
   header found = {0};
+  dq_pnm pnm;
   bool bmp = is_bmp(bytes, size), whole = true;
-  if (!bmp && !is_pnm(bytes, size)) return DQ_OK;
-  whole = bmp ? read_bmp(bytes, &found) : read_pnm(bytes, size, &found);
+  if (!bmp && !dq_pnm_read(bytes, size, &pnm)) return DQ_OK;
+  whole = bmp ? read_bmp(bytes, &found) : check_pnm(&pnm, &found);
   if (!whole || found.width < 1 || found.height < 1 || found.width > DQ_LARGEST_SIDE || found.height > DQ_LARGEST_SIDE)
     return dq_fail(error, DQ_BAD_INPUT, "%s: broken %s header, expected a width and a height of 1 to %d pixels", name,
                    bmp ? "BMP" : "PNM", DQ_LARGEST_SIDE);

@@ -39,13 +39,9 @@ static void transform(const int64_t in[8], int64_t out[8]) {
   }
 }
 
-static int64_t descale(int64_t value, int bits) {
-  return (value + ((int64_t)1 << (bits - 1))) >> bits;
-}
+static int64_t descale(int64_t value, int bits) { return (value + ((int64_t)1 << (bits - 1))) >> bits; }
 
-static uint8_t clamp(int64_t value) {
-  return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
-}
+static uint8_t clamp(int64_t value) { return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value); }
 
 void dq_jpeg_idct(uint8_t *out, int stride, short coefficients[64]) {
   int64_t work[64], in[8], sums[8];
@@ -56,8 +52,7 @@ void dq_jpeg_idct(uint8_t *out, int stride, short coefficients[64]) {
   }
   for (int row = 0; row < 8; row++, out += stride) {
     transform(work + 8 * row, sums);
-    for (int i = 0; i < 8; i++)
-      out[i] = clamp(128 + descale(sums[i], CONSTANT_BITS + PASS_BITS + 3));
+    for (int i = 0; i < 8; i++) out[i] = clamp(128 + descale(sums[i], CONSTANT_BITS + PASS_BITS + 3));
   }
 }
 
@@ -83,8 +78,7 @@ uint8_t *dq_jpeg_double_both(uint8_t *out, uint8_t *near, uint8_t *far, int widt
   return out;
 }
 
-void dq_jpeg_to_rgb(uint8_t *out, const uint8_t *y, const uint8_t *cb, const uint8_t *cr, int count,
-                    int step) {
+void dq_jpeg_to_rgb(uint8_t *out, const uint8_t *y, const uint8_t *cb, const uint8_t *cr, int count, int step) {
   enum { BITS = 16, HALF = 1 << (BITS - 1) };
   for (int i = 0; i < count; i++, out += step) {
     int blue = cb[i] - 128, red = cr[i] - 128;

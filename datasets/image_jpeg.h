@@ -20,7 +20,6 @@ uint8_t *dq_jpeg_double_row(uint8_t *out, uint8_t *near, uint8_t *far, int width
 uint8_t *dq_jpeg_double_both(uint8_t *out, uint8_t *near, uint8_t *far, int width, int unused);
 
 // `count` pixels of YCbCr (JFIF) to RGB, `step` bytes apart; with 4 the last byte is 255.
-void dq_jpeg_to_rgb(uint8_t *out, const uint8_t *y, const uint8_t *cb, const uint8_t *cr, int count,
-                    int step);
+void dq_jpeg_to_rgb(uint8_t *out, const uint8_t *y, const uint8_t *cb, const uint8_t *cr, int count, int step);
 
 #endif

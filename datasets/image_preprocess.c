@@ -12,9 +12,7 @@ typedef struct placement {
   int x, y, columns, rows; // of the model's input
 } placement;
 
-static double larger(double a, double b) {
-  return a > b ? a : b;
-}
+static double larger(double a, double b) { return a > b ? a : b; }
 
 static placement place_crop(const dq_preprocess *it, const dq_image *image, int height, int width) {
   double side = larger(it->resize, larger(width, height));
@@ -29,12 +27,10 @@ static placement place_crop(const dq_preprocess *it, const dq_image *image, int 
                      .rows = height};
 }
 
-static placement place_letterbox(const dq_preprocess *it, const dq_image *image, int height,
-                                 int width) {
+static placement place_letterbox(const dq_preprocess *it, const dq_image *image, int height, int width) {
   double factor = (double)width / image->width, other = (double)height / image->height;
   if (other < factor) factor = other;
-  int columns = (int)larger(1, image->width * factor),
-      rows = (int)larger(1, image->height * factor);
+  int columns = (int)larger(1, image->width * factor), rows = (int)larger(1, image->height * factor);
   bool centred = it->fit == DQ_FIT_LETTERBOX;
   return (placement){.width = columns,
                      .height = rows,
@@ -52,15 +48,11 @@ static placement place_line(const dq_image *image, int height, int width) {
 
 static placement place(const dq_preprocess *it, const dq_image *image, int height, int width) {
   switch (it->fit) {
-  case DQ_FIT_CROP:
-    return place_crop(it, image, height, width);
+  case DQ_FIT_CROP: return place_crop(it, image, height, width);
   case DQ_FIT_LETTERBOX:
-  case DQ_FIT_LETTERBOX_CORNER:
-    return place_letterbox(it, image, height, width);
-  case DQ_FIT_LINE:
-    return place_line(image, height, width);
-  default:
-    return (placement){.width = width, .height = height, .columns = width, .rows = height};
+  case DQ_FIT_LETTERBOX_CORNER: return place_letterbox(it, image, height, width);
+  case DQ_FIT_LINE: return place_line(image, height, width);
+  default: return (placement){.width = width, .height = height, .columns = width, .rows = height};
   }
 }
 
@@ -85,9 +77,8 @@ static double byte_value(const dq_preprocess *it, const dq_norm_row *norm, int c
 }
 
 // One channel of the model's input: the table's value of every byte of the window, `pad` around.
-static void fill_channel(const float table[256], const dq_image *window, int source_channel,
-                         const placement *at, float pad, const dq_picture_shape *shape,
-                         float *values) {
+static void fill_channel(const float table[256], const dq_image *window, int source_channel, const placement *at,
+                         float pad, const dq_picture_shape *shape, float *values) {
   bool whole = at->columns == shape->width && at->rows == shape->height;
   int64_t step = shape->channels_last ? shape->channels : 1;
   int64_t plane = (int64_t)shape->height * shape->width;
@@ -101,19 +92,17 @@ static void fill_channel(const float table[256], const dq_image *window, int sou
 }
 
 dq_status dq_preprocess_apply(const dq_preprocess *it, dq_image *image, const dq_norm_row *norm,
-                              const dq_picture_shape *shape, float *values, dq_view *view,
-                              dq_error *error) {
+                              const dq_picture_shape *shape, float *values, dq_view *view, dq_error *error) {
   int channels = shape->channels, height = shape->height, width = shape->width;
   bool grey = channels == 1 || it->colour == DQ_COLOUR_GREY;
   DQ_TRY(grey ? dq_image_to_grey(image, error) : dq_image_to_rgb(image, error));
   placement at = place(it, image, height, width);
   dq_image window = *image;
-  bool resampled = at.width != image->width || at.height != image->height ||
-                   at.columns != image->width || at.rows != image->height;
+  bool resampled =
+      at.width != image->width || at.height != image->height || at.columns != image->width || at.rows != image->height;
   if (resampled) {
     DQ_TRY(dq_image_init(&window, at.columns, at.rows, image->channels, image->budget, error));
-    dq_status status =
-        dq_image_resample(image, at.width, at.height, at.left, at.top, it->filter, &window, error);
+    dq_status status = dq_image_resample(image, at.width, at.height, at.left, at.top, it->filter, &window, error);
     if (status != DQ_OK) {
       dq_image_deinit(&window);
       return status;

@@ -44,8 +44,8 @@ static int32_t fixed_point(double weight) {
 }
 
 // Outputs from...from + count - 1 of `input` samples resampled to `output`.
-static dq_status axis_init(axis *it, int input, int64_t output, int64_t from, int count,
-                           dq_filter filter, dq_error *error) {
+static dq_status axis_init(axis *it, int input, int64_t output, int64_t from, int count, dq_filter filter,
+                           dq_error *error) {
   double (*kernel)(double) = filter == DQ_FILTER_BICUBIC ? cubic : triangle;
   double scale = (double)input / (double)output, filter_scale = scale < 1.0 ? 1.0 : scale;
   double support = (filter == DQ_FILTER_BICUBIC ? 2.0 : 1.0) * filter_scale;
@@ -65,8 +65,7 @@ static dq_status axis_init(axis *it, int input, int64_t output, int64_t from, in
     int first = (int)(centre - support + 0.5), last = (int)(centre + support + 0.5);
     if (first < 0) first = 0;
     if (last > input) last = input;
-    for (int k = 0; k < last - first; k++)
-      sum += weights[k] = kernel((k + first - centre + 0.5) * inverse);
+    for (int k = 0; k < last - first; k++) sum += weights[k] = kernel((k + first - centre + 0.5) * inverse);
     for (int k = 0; k < last - first; k++) {
       double weight = sum != 0.0 ? weights[k] / sum : weights[k];
       it->weights[(size_t)i * (size_t)it->taps + (size_t)k] = fixed_point(weight);
@@ -84,8 +83,8 @@ static uint8_t clip(int32_t sum) {
 }
 
 // A run of a larger picture: pixels of `origin`... along the axis that is filtered.
-static void filter_row(const axis *columns, int count, int channels, const uint8_t *source,
-                       int origin, uint8_t *target) {
+static void filter_row(const axis *columns, int count, int channels, const uint8_t *source, int origin,
+                       uint8_t *target) {
   for (int i = 0; i < count; i++) {
     const int32_t *weights = columns->weights + (size_t)i * (size_t)columns->taps;
     const uint8_t *first = source + (size_t)(columns->first[i] - origin) * (size_t)channels;
@@ -98,8 +97,8 @@ static void filter_row(const axis *columns, int count, int channels, const uint8
 }
 
 // One output row of `bytes` bytes from rows that are `stride` bytes apart.
-static void filter_column(const int32_t *weights, int length, const uint8_t *rows, size_t stride,
-                          size_t bytes, uint8_t *target) {
+static void filter_column(const int32_t *weights, int length, const uint8_t *rows, size_t stride, size_t bytes,
+                          uint8_t *target) {
   for (size_t i = 0; i < bytes; i++) {
     int32_t sum = 1 << (PRECISION_BITS - 1);
     for (int k = 0; k < length; k++) sum += rows[(size_t)k * stride + i] * weights[k];
@@ -109,8 +108,8 @@ static void filter_column(const int32_t *weights, int length, const uint8_t *row
 
 // Along rows, then along columns. A pass that keeps the size has a single weight of 1 everywhere,
 // which changes nothing.
-static dq_status rows_first(const dq_image *source, const axis *columns, const axis *rows,
-                            dq_image *target, dq_error *error) {
+static dq_status rows_first(const dq_image *source, const axis *columns, const axis *rows, dq_image *target,
+                            dq_error *error) {
   size_t row_bytes = (size_t)target->width * (size_t)target->channels;
   size_t source_bytes = (size_t)source->width * (size_t)source->channels;
   int first = rows->first[0];
@@ -118,8 +117,8 @@ static dq_status rows_first(const dq_image *source, const axis *columns, const a
   uint8_t *middle = dq_budget_alloc(source->budget, (size_t)(last - first) * row_bytes);
   if (!middle) return dq_fail_memory(error, (size_t)(last - first) * row_bytes);
   for (int y = first; y < last; y++)
-    filter_row(columns, target->width, target->channels, source->pixels + (size_t)y * source_bytes,
-               0, middle + (size_t)(y - first) * row_bytes);
+    filter_row(columns, target->width, target->channels, source->pixels + (size_t)y * source_bytes, 0,
+               middle + (size_t)(y - first) * row_bytes);
   for (int y = 0; y < target->height; y++)
     filter_column(rows->weights + (size_t)y * (size_t)rows->taps, rows->length[y],
                   middle + (size_t)(rows->first[y] - first) * row_bytes, row_bytes, row_bytes,
@@ -129,8 +128,8 @@ static dq_status rows_first(const dq_image *source, const axis *columns, const a
 }
 
 // Along columns, then along rows, one output row after the other.
-static dq_status columns_first(const dq_image *source, const axis *columns, const axis *rows,
-                               dq_image *target, dq_error *error) {
+static dq_status columns_first(const dq_image *source, const axis *columns, const axis *rows, dq_image *target,
+                               dq_error *error) {
   size_t channels = (size_t)source->channels, source_bytes = (size_t)source->width * channels;
   int first = columns->first[0];
   int last = columns->first[target->width - 1] + columns->length[target->width - 1];
@@ -148,17 +147,15 @@ static dq_status columns_first(const dq_image *source, const axis *columns, cons
   return DQ_OK;
 }
 
-dq_status dq_image_resample(const dq_image *source, int64_t width, int64_t height, int64_t left,
-                            int64_t top, dq_filter filter, dq_image *target, dq_error *error) {
+dq_status dq_image_resample(const dq_image *source, int64_t width, int64_t height, int64_t left, int64_t top,
+                            dq_filter filter, dq_image *target, dq_error *error) {
   axis columns = {0}, rows = {0};
   dq_status status = axis_init(&columns, source->width, width, left, target->width, filter, error);
-  if (status == DQ_OK)
-    status = axis_init(&rows, source->height, height, top, target->height, filter, error);
+  if (status == DQ_OK) status = axis_init(&rows, source->height, height, top, target->height, filter, error);
   // As Pillow 13 does: columns first where the height shrinks by much more.
   int64_t shorter = source->height - height, narrower = source->width - width;
   bool vertical = shorter > 0 && shorter > 2 * narrower;
-  if (status == DQ_OK)
-    status = (vertical ? columns_first : rows_first)(source, &columns, &rows, target, error);
+  if (status == DQ_OK) status = (vertical ? columns_first : rows_first)(source, &columns, &rows, target, error);
   axis_deinit(&columns);
   axis_deinit(&rows);
   return status;
@@ -174,8 +171,8 @@ static void nearest_indices(int *indices, int input, int output) {
   }
 }
 
-dq_status dq_resize_nearest(const uint8_t *values, int width, int height, uint8_t *target,
-                            int target_width, int target_height, dq_error *error) {
+dq_status dq_resize_nearest(const uint8_t *values, int width, int height, uint8_t *target, int target_width,
+                            int target_height, dq_error *error) {
   size_t bytes = ((size_t)target_width + (size_t)target_height) * sizeof(int);
   int *columns = malloc(bytes);
   if (!columns) return dq_fail_memory(error, bytes);
@@ -183,8 +180,7 @@ dq_status dq_resize_nearest(const uint8_t *values, int width, int height, uint8_
   nearest_indices(columns, width, target_width);
   nearest_indices(rows, height, target_height);
   for (int y = 0; y < target_height; y++)
-    for (int x = 0; x < target_width; x++)
-      *target++ = values[(size_t)rows[y] * (size_t)width + (size_t)columns[x]];
+    for (int x = 0; x < target_width; x++) *target++ = values[(size_t)rows[y] * (size_t)width + (size_t)columns[x]];
   free(columns);
   return DQ_OK;
 }
@@ -206,14 +202,8 @@ static void luma(const uint8_t *rgb, uint8_t *grey) {
   *grey = (uint8_t)((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
 }
 
-static void replicate(const uint8_t *grey, uint8_t *rgb) {
-  rgb[0] = rgb[1] = rgb[2] = *grey;
-}
+static void replicate(const uint8_t *grey, uint8_t *rgb) { rgb[0] = rgb[1] = rgb[2] = *grey; }
 
-dq_status dq_image_to_grey(dq_image *image, dq_error *error) {
-  return convert(image, 1, error, luma);
-}
+dq_status dq_image_to_grey(dq_image *image, dq_error *error) { return convert(image, 1, error, luma); }
 
-dq_status dq_image_to_rgb(dq_image *image, dq_error *error) {
-  return convert(image, 3, error, replicate);
-}
+dq_status dq_image_to_rgb(dq_image *image, dq_error *error) { return convert(image, 3, error, replicate); }

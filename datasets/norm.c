@@ -9,8 +9,7 @@ enum { LOW, HIGH, MEAN, STD = MEAN + 3, NUMBERS = STD + 3, PATIENT = NUMBERS, CO
 static const char *const column_names[COLUMNS] = {"p10",   "p99",   "mean_r", "mean_g", "mean_b",
                                                   "std_r", "std_g", "std_b",  "patient"};
 
-static dq_status read_header(char **cells, int count, int where[COLUMNS], const char *path,
-                             dq_error *error) {
+static dq_status read_header(char **cells, int count, int where[COLUMNS], const char *path, dq_error *error) {
   for (int column = 0; column < COLUMNS; column++) {
     where[column] = -1;
     for (int i = 0; i < count; i++)
@@ -21,21 +20,21 @@ static dq_status read_header(char **cells, int count, int where[COLUMNS], const 
   return DQ_OK;
 }
 
-static dq_status read_row(dq_norm_row *row, char **cells, int count, const int where[COLUMNS],
-                          const char *path, int64_t line, dq_error *error) {
+static dq_status read_row(dq_norm_row *row, char **cells, int count, const int where[COLUMNS], const char *path,
+                          int64_t line, dq_error *error) {
   double numbers[NUMBERS];
   for (int column = 0; column < COLUMNS; column++) {
     if (where[column] >= count)
-      return dq_fail(error, DQ_BAD_INPUT, "%s: line %d: %d cells, column '%s' is missing", path,
-                     (int)line, count, column_names[column]);
+      return dq_fail(error, DQ_BAD_INPUT, "%s: line %d: %d cells, column '%s' is missing", path, (int)line, count,
+                     column_names[column]);
     const char *cell = cells[where[column]];
     if (column == PATIENT) row->patient = cell;
     else if (!dq_parse_number(cell, &numbers[column]))
-      return dq_fail(error, DQ_BAD_INPUT, "%s: line %d: %s is '%s', expected a number", path,
-                     (int)line, column_names[column], cell);
+      return dq_fail(error, DQ_BAD_INPUT, "%s: line %d: %s is '%s', expected a number", path, (int)line,
+                     column_names[column], cell);
     else if (column >= STD && numbers[column] <= 0)
-      return dq_fail(error, DQ_BAD_INPUT, "%s: line %d: %s is %s, expected more than 0", path,
-                     (int)line, column_names[column], cell);
+      return dq_fail(error, DQ_BAD_INPUT, "%s: line %d: %s is %s, expected more than 0", path, (int)line,
+                     column_names[column], cell);
   }
   if (numbers[HIGH] <= numbers[LOW])
     return dq_fail(error, DQ_BAD_INPUT, "%s: line %d: p99 is not above p10", path, (int)line);
@@ -46,8 +45,7 @@ static dq_status read_row(dq_norm_row *row, char **cells, int count, const int w
   return DQ_OK;
 }
 
-static dq_status parse(dq_norm *norm, char *text, const char *path, dq_arena *arena,
-                       dq_error *error) {
+static dq_status parse(dq_norm *norm, char *text, const char *path, dq_arena *arena, dq_error *error) {
   char **lines, **cells;
   int count = dq_split(arena, text, '\n', &lines), where[COLUMNS];
   if (count < 0) return dq_fail_memory(error, strlen(text));
@@ -74,8 +72,7 @@ dq_status dq_norm_read(dq_norm *norm, const char *path, dq_arena *arena, dq_erro
   return text ? parse(norm, text, path, arena, error) : dq_fail_memory(error, size);
 }
 
-dq_status dq_norm_find(const dq_norm *norm, const char *name, const dq_norm_row **row,
-                       dq_error *error) {
+dq_status dq_norm_find(const dq_norm *norm, const char *name, const dq_norm_row **row, dq_error *error) {
   const char *base = strrchr(name, '/');
   base = base ? base + 1 : name;
   const char *end = strrchr(base, '_');
@@ -85,6 +82,5 @@ dq_status dq_norm_find(const dq_norm *norm, const char *name, const dq_norm_row 
       *row = &norm->rows[i];
       return DQ_OK;
     }
-  return dq_fail(error, DQ_BAD_INPUT, "%s: no constants for patient '%.*s' in the norm file", name,
-                 (int)length, base);
+  return dq_fail(error, DQ_BAD_INPUT, "%s: no constants for patient '%.*s' in the norm file", name, (int)length, base);
 }

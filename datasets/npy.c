@@ -28,8 +28,7 @@ typedef struct scanner {
 } scanner;
 
 static dq_status broken(scanner *it, const char *expected) {
-  return dq_fail(it->error, DQ_BAD_INPUT, "%s: broken .npy header, expected %s", it->name,
-                 expected);
+  return dq_fail(it->error, DQ_BAD_INPUT, "%s: broken .npy header, expected %s", it->name, expected);
 }
 
 static void skip_space(scanner *it) {
@@ -78,16 +77,14 @@ static dq_status scan_shape(scanner *it, int *rank, int64_t dims[DQ_MAX_RANK]) {
 
 static dq_status element_type(scanner *it, const char *code, int *type) {
   if (*code == '>' && code[2] != '1')
-    return dq_fail(it->error, DQ_BAD_INPUT, "%s: big-endian elements '%s', expected little endian",
-                   it->name, code);
+    return dq_fail(it->error, DQ_BAD_INPUT, "%s: big-endian elements '%s', expected little endian", it->name, code);
   const char *plain = strchr("<|=>", *code) && *code ? code + 1 : code;
   for (int i = 0; i < TYPES; i++)
     if (!strcmp(types[i].code, plain)) {
       *type = types[i].type;
       return DQ_OK;
     }
-  return dq_fail(it->error, DQ_BAD_INPUT, "%s: elements of type '%s', expected numbers", it->name,
-                 code);
+  return dq_fail(it->error, DQ_BAD_INPUT, "%s: elements of type '%s', expected numbers", it->name, code);
 }
 
 // Fills type and shape from `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`.
@@ -102,8 +99,7 @@ static dq_status scan_header(scanner *it, dq_tensor *tensor) {
     if (!accept(it, ":")) return broken(it, "a colon");
     if (!strcmp(key, "descr")) {
       if (accept(it, "["))
-        return dq_fail(it->error, DQ_BAD_INPUT, "%s: structured elements, expected numbers",
-                       it->name);
+        return dq_fail(it->error, DQ_BAD_INPUT, "%s: structured elements, expected numbers", it->name);
       DQ_TRY(scan_string(it, code, sizeof code));
       DQ_TRY(element_type(it, code, &type));
     } else if (!strcmp(key, "fortran_order")) {
@@ -129,8 +125,7 @@ static dq_status scan_header(scanner *it, dq_tensor *tensor) {
 enum { MAGIC_BYTES = 6, LENGTH_AT = 8, VERSION_1_PREFIX = 10, VERSION_2_PREFIX = 12 };
 static const char magic[MAGIC_BYTES + 1] = "\x93NUMPY";
 
-dq_status dq_npy_parse(dq_tensor *tensor, const uint8_t *bytes, size_t size, const char *name,
-                       dq_error *error) {
+dq_status dq_npy_parse(dq_tensor *tensor, const uint8_t *bytes, size_t size, const char *name, dq_error *error) {
   memset(tensor, 0, sizeof *tensor);
   if (size == 0) return dq_fail(error, DQ_BAD_INPUT, "%s: empty file, expected .npy", name);
   if (size < VERSION_2_PREFIX || memcmp(bytes, magic, MAGIC_BYTES))
@@ -140,8 +135,7 @@ dq_status dq_npy_parse(dq_tensor *tensor, const uint8_t *bytes, size_t size, con
     return dq_fail(error, DQ_BAD_INPUT, "%s: .npy version %d, expected 1, 2 or 3", name, version);
   size_t prefix = version == 1 ? VERSION_1_PREFIX : VERSION_2_PREFIX;
   size_t length = bytes[LENGTH_AT] | (size_t)bytes[LENGTH_AT + 1] << 8;
-  if (version > 1)
-    length |= (size_t)bytes[LENGTH_AT + 2] << 16 | (size_t)bytes[LENGTH_AT + 3] << 24;
+  if (version > 1) length |= (size_t)bytes[LENGTH_AT + 2] << 16 | (size_t)bytes[LENGTH_AT + 3] << 24;
   if (length > size - prefix)
     return dq_fail(error, DQ_BAD_INPUT, "%s: the header of %zu bytes is cut off", name, length);
   const char *header = (const char *)bytes + prefix;
@@ -149,8 +143,7 @@ dq_status dq_npy_parse(dq_tensor *tensor, const uint8_t *bytes, size_t size, con
   DQ_TRY(scan_header(&it, tensor));
   size_t expected = dq_tensor_bytes(tensor), found = size - prefix - length;
   if (found < expected)
-    return dq_fail(error, DQ_BAD_INPUT, "%s: %zu bytes of elements, expected %zu", name, found,
-                   expected);
+    return dq_fail(error, DQ_BAD_INPUT, "%s: %zu bytes of elements, expected %zu", name, found, expected);
   tensor->data = (void *)(uintptr_t)(bytes + prefix + length);
   return DQ_OK;
 }
@@ -174,11 +167,10 @@ dq_status dq_npy_read(dq_tensor **tensor, const char *path, dq_arena *arena, dq_
 static size_t make_header(char *header, size_t size, const char *code, const dq_tensor *tensor) {
   bool single = dq_dtype_size(tensor->type) == 1;
   size_t used =
-      (size_t)snprintf(header, size, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
-                       single ? '|' : '<', code);
+      (size_t)snprintf(header, size, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", single ? '|' : '<', code);
   for (int i = 0; i < tensor->rank; i++)
-    used += (size_t)snprintf(header + used, size - used, "%s%" PRId64 "%s", i ? " " : "",
-                             tensor->dims[i], i + 1 < tensor->rank || tensor->rank == 1 ? "," : "");
+    used += (size_t)snprintf(header + used, size - used, "%s%" PRId64 "%s", i ? " " : "", tensor->dims[i],
+                             i + 1 < tensor->rank || tensor->rank == 1 ? "," : "");
   used += (size_t)snprintf(header + used, size - used, "), }");
   size_t padded = dq_round_up(VERSION_1_PREFIX + used + 1, 64) - VERSION_1_PREFIX;
   memset(header + used, ' ', padded - used - 1);

@@ -9,8 +9,7 @@
 // Reads the header of a whole file in memory. `tensor` gets type and shape, and data pointing at
 // the elements inside `bytes` (which may not be aligned to their size). DQ_BAD_INPUT: not an .npy
 // file, truncated, Fortran order, big endian, a type that is no number; `name` stands in messages.
-dq_status dq_npy_parse(dq_tensor *tensor, const uint8_t *bytes, size_t size, const char *name,
-                       dq_error *error);
+dq_status dq_npy_parse(dq_tensor *tensor, const uint8_t *bytes, size_t size, const char *name, dq_error *error);
 
 // A whole file into a tensor of the arena. "-" reads standard input.
 dq_status dq_npy_read(dq_tensor **tensor, const char *path, dq_arena *arena, dq_error *error);

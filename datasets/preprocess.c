@@ -11,46 +11,32 @@
 #define DQ_ARG(...) __VA_ARGS__
 
 typedef struct preset {
-  const char *name, *summary;
+  const char *name;
   dq_preprocess fields;
 } preset;
 
 static const preset presets[] = {
-#define DQ_PRESET(name, fit, filter, resize, pad, colour, scale, mean, std, patient, summary)      \
-  {name,                                                                                           \
-   summary,                                                                                        \
-   {DQ_FIT_##fit, DQ_FILTER_##filter, resize, 0, pad, DQ_COLOUR_##colour, scale, mean, std,        \
-    patient}},
+#define DQ_PRESET(name, fit, filter, resize, pad, colour, scale, mean, std, patient)                                   \
+  {name, {DQ_FIT_##fit, DQ_FILTER_##filter, resize, 0, pad, DQ_COLOUR_##colour, scale, mean, std, patient}},
 #include "datasets/presets.def"
 #undef DQ_PRESET
 };
 enum { PRESETS = sizeof presets / sizeof *presets };
 
-const char *dq_preset_name(int index) {
-  return index >= 0 && index < PRESETS ? presets[index].name : NULL;
-}
-const char *dq_preset_summary(int index) {
-  return index >= 0 && index < PRESETS ? presets[index].summary : NULL;
-}
+const char *dq_preset_name(int index) { return index >= 0 && index < PRESETS ? presets[index].name : NULL; }
 
 typedef struct choice {
   const char *name;
   int value;
 } choice;
 
-static const choice fits[] = {{"crop", DQ_FIT_CROP},
-                              {"stretch", DQ_FIT_STRETCH},
-                              {"letterbox", DQ_FIT_LETTERBOX},
-                              {"letterbox-corner", DQ_FIT_LETTERBOX_CORNER},
-                              {"line", DQ_FIT_LINE},
-                              {NULL, 0}};
-static const choice colours[] = {
-    {"rgb", DQ_COLOUR_RGB}, {"bgr", DQ_COLOUR_BGR}, {"grey", DQ_COLOUR_GREY}, {NULL, 0}};
-static const choice filters[] = {
-    {"pil-bilinear", DQ_FILTER_BILINEAR}, {"pil-bicubic", DQ_FILTER_BICUBIC}, {NULL, 0}};
+static const choice fits[] = {{"crop", DQ_FIT_CROP},           {"stretch", DQ_FIT_STRETCH},
+                              {"letterbox", DQ_FIT_LETTERBOX}, {"letterbox-corner", DQ_FIT_LETTERBOX_CORNER},
+                              {"line", DQ_FIT_LINE},           {NULL, 0}};
+static const choice colours[] = {{"rgb", DQ_COLOUR_RGB}, {"bgr", DQ_COLOUR_BGR}, {"grey", DQ_COLOUR_GREY}, {NULL, 0}};
+static const choice filters[] = {{"pil-bilinear", DQ_FILTER_BILINEAR}, {"pil-bicubic", DQ_FILTER_BICUBIC}, {NULL, 0}};
 
-static dq_status parse_choice(const char *field, const char *text, const choice *choices,
-                              int *value, dq_error *error) {
+static dq_status parse_choice(const char *field, const char *text, const choice *choices, int *value, dq_error *error) {
   char names[128] = "";
   for (const choice *it = choices; it->name; it++) {
     if (!strcmp(it->name, text)) {
@@ -74,19 +60,18 @@ static bool parse_quotient(const char *text, double *value, dq_arena *arena) {
   return isfinite(*value);
 }
 
-static dq_status parse_size(const char *field, const char *text, int64_t lowest, int64_t highest,
-                            int *value, dq_error *error) {
+static dq_status parse_size(const char *field, const char *text, int64_t lowest, int64_t highest, int *value,
+                            dq_error *error) {
   int64_t number;
   if (!dq_parse_integer(text, &number) || number < lowest || number > highest)
-    return dq_fail(error, DQ_USAGE, "preprocess: %s is '%s', expected a whole number from %d to %d",
-                   field, text, (int)lowest, (int)highest);
+    return dq_fail(error, DQ_USAGE, "preprocess: %s is '%s', expected a whole number from %d to %d", field, text,
+                   (int)lowest, (int)highest);
   *value = (int)number;
   return DQ_OK;
 }
 
 // One number for all channels or three with colons between.
-static dq_status parse_three(const char *field, const char *text, double values[3], dq_arena *arena,
-                             dq_error *error) {
+static dq_status parse_three(const char *field, const char *text, double values[3], dq_arena *arena, dq_error *error) {
   char **parts;
   int count = dq_split(arena, text, ':', &parts);
   if (count < 0) return dq_fail_memory(error, strlen(text));
@@ -98,8 +83,8 @@ static dq_status parse_three(const char *field, const char *text, double values[
   return DQ_OK;
 }
 
-static dq_status parse_field(dq_preprocess *it, const char *field, const char *value,
-                             const char **norm, dq_arena *arena, dq_error *error) {
+static dq_status parse_field(dq_preprocess *it, const char *field, const char *value, const char **norm,
+                             dq_arena *arena, dq_error *error) {
   int number;
   if (!strcmp(field, "resize")) return parse_size(field, value, 0, 65536, &it->resize, error);
   if (!strcmp(field, "crop")) return parse_size(field, value, 1, 65536, &it->crop, error);
@@ -159,11 +144,9 @@ static dq_status check_constants(const dq_preprocess *it, dq_error *error) {
     double lowest = -it->mean[c] / it->std[c];
     double highest = (255 * it->scale - it->mean[c]) / it->std[c];
     if (it->std[c] == 0)
-      return dq_fail(error, DQ_USAGE, "preprocess: std of channel %d is 0, expected another number",
-                     c);
+      return dq_fail(error, DQ_USAGE, "preprocess: std of channel %d is 0, expected another number", c);
     if (!isfinite((float)lowest) || !isfinite((float)highest))
-      return dq_fail(error, DQ_USAGE,
-                     "preprocess: scale, mean and std give values beyond float32 in channel %d", c);
+      return dq_fail(error, DQ_USAGE, "preprocess: scale, mean and std give values beyond float32 in channel %d", c);
   }
   return DQ_OK;
 }
@@ -187,8 +170,8 @@ static dq_status parse_fields(dq_preprocess *it, const char *text, bool named, c
   return DQ_OK;
 }
 
-dq_status dq_preprocess_parse(dq_preprocess *it, const char *name, const char *overrides,
-                              const char **norm, dq_arena *arena, dq_error *error) {
+dq_status dq_preprocess_parse(dq_preprocess *it, const char *name, const char *overrides, const char **norm,
+                              dq_arena *arena, dq_error *error) {
   *it = (dq_preprocess){.fit = DQ_FIT_STRETCH, .scale = 1, .std = {1, 1, 1}};
   *norm = NULL;
   DQ_TRY(parse_fields(it, name, true, norm, arena, error));

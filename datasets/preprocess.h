@@ -46,8 +46,8 @@ typedef struct dq_norm {
 // Stretch, RGB, 0..255, then what the texts say: fields "resize=256,mean=1/2:1/2:1/2" in order, the name of a preset
 // in front of them or alone ("tf,fit=stretch"). The name may stand in one of the two. Either may be NULL. `norm`
 // receives the path of a norm=FILE field, if there is one, in the arena.
-dq_status dq_preprocess_parse(dq_preprocess *preprocess, const char *preset, const char *overrides,
-                              const char **norm, dq_arena *arena, dq_error *error);
+dq_status dq_preprocess_parse(dq_preprocess *preprocess, const char *preset, const char *overrides, const char **norm,
+                              dq_arena *arena, dq_error *error);
 
 // Both texts as one that dq_preprocess_parse reads as overrides, as they were written, without the path of norm=FILE;
 // "" without any. NULL when there is no memory.
@@ -57,8 +57,7 @@ const char *dq_preprocess_join(const char *preset, const char *overrides, dq_are
 dq_status dq_norm_read(dq_norm *norm, const char *path, dq_arena *arena, dq_error *error);
 
 // The patient of a picture: its file name up to the last '_'. DQ_BAD_INPUT when there is no row.
-dq_status dq_norm_find(const dq_norm *norm, const char *name, const dq_norm_row **row,
-                       dq_error *error);
+dq_status dq_norm_find(const dq_norm *norm, const char *name, const dq_norm_row **row, dq_error *error);
 
 // A model's input without its batch: channels x height x width, or height x width x channels.
 typedef struct dq_picture_shape {
@@ -68,8 +67,7 @@ typedef struct dq_picture_shape {
 
 // Applies all of it to values of that shape, channels 1 or 3. `image` may be converted to grey or
 // RGB in place. `norm` is needed only with per_patient.
-dq_status dq_preprocess_apply(const dq_preprocess *preprocess, dq_image *image,
-                              const dq_norm_row *norm, const dq_picture_shape *shape, float *values,
-                              dq_view *view, dq_error *error);
+dq_status dq_preprocess_apply(const dq_preprocess *preprocess, dq_image *image, const dq_norm_row *norm,
+                              const dq_picture_shape *shape, float *values, dq_view *view, dq_error *error);
 
 #endif

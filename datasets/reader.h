@@ -33,8 +33,7 @@ struct dq_data {
 // Pixels of a picture, or for arrays the values themselves. Set by the reader's open.
 typedef struct dq_reader_functions {
   // Fills state, found, kind, classes and the fixed size. `argument` is the spec past its prefix.
-  dq_status (*open)(dq_data *data, const char *argument, const dq_data_options *options,
-                    dq_error *error);
+  dq_status (*open)(dq_data *data, const char *argument, const dq_data_options *options, dq_error *error);
   // Name and labels of a picture.
   void (*describe)(const dq_data *data, int64_t index, dq_sample_info *info);
   // Its pixels, which the caller deinits.
@@ -47,16 +46,13 @@ typedef struct dq_reader_functions {
   void (*close)(dq_data *data);       // NULL: all is in the arena
 } dq_reader_functions;
 
-#define DQ_READER(symbol, prefix, verify, summary)                                                 \
-  extern const dq_reader_functions dq_reader_##symbol;
+#define DQ_READER(symbol, prefix, verify) extern const dq_reader_functions dq_reader_##symbol;
 #include "datasets/readers.def"
 #undef DQ_READER
 
 // Shared by the readers.
 // What the data count against; NULL: nothing.
-static inline dq_budget *dq_data_budget(const dq_data *data) {
-  return data->context ? data->context->budget : NULL;
-}
+static inline dq_budget *dq_data_budget(const dq_data *data) { return data->context ? data->context->budget : NULL; }
 // "x3x8x8" for an input 1x3x8x8: what stands behind its number of pictures.
 const char *dq_picture_shape_text(const dq_tensor *input, char *text, size_t size);
 void dq_sample_name(dq_sample_info *info, const char *name); // keeps the end of a long one

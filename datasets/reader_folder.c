@@ -12,9 +12,7 @@ typedef struct names {
   int64_t count, room;
 } names;
 
-static int compare_names(const void *a, const void *b) {
-  return strcmp(*(char *const *)a, *(char *const *)b);
-}
+static int compare_names(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 static dq_status add_name(names *list, dq_arena *arena, const char *name, dq_error *error) {
   if (list->count == list->room) {
@@ -31,8 +29,7 @@ static dq_status add_name(names *list, dq_arena *arena, const char *name, dq_err
 }
 
 // The sub-folders or the pictures of a folder, sorted by bytes; hidden ones are left out.
-static dq_status list_names(names *list, dq_data *data, const char *folder, bool folders,
-                            dq_error *error) {
+static dq_status list_names(names *list, dq_data *data, const char *folder, bool folders, dq_error *error) {
   DIR *directory = opendir(folder);
   if (!directory) return dq_fail_errno(error, folder);
   dq_status status = DQ_OK;
@@ -41,23 +38,19 @@ static dq_status list_names(names *list, dq_data *data, const char *folder, bool
     if (!folders && !dq_has_picture_suffix(entry->d_name)) continue;
     char *path = dq_join(data->arena, folder, entry->d_name);
     if (!path) status = dq_fail_memory(error, strlen(entry->d_name));
-    else if (dq_is_folder(path) == folders)
-      status = add_name(list, data->arena, entry->d_name, error);
+    else if (dq_is_folder(path) == folders) status = add_name(list, data->arena, entry->d_name, error);
   }
   closedir(directory);
-  if (status == DQ_OK && list->count)
-    qsort(list->items, (size_t)list->count, sizeof *list->items, compare_names);
+  if (status == DQ_OK && list->count) qsort(list->items, (size_t)list->count, sizeof *list->items, compare_names);
   return status;
 }
 
 // The file in `folder` with the picture's name and one of the endings of labels, or NULL.
-static const char *label_beside(dq_arena *arena, const char *folder, const char *picture,
-                                dq_label_kind *kind) {
+static const char *label_beside(dq_arena *arena, const char *folder, const char *picture, dq_label_kind *kind) {
   static const char *const suffixes[] = {".txt", ".png", ".bmp", ".pgm"};
   const char *dot = strrchr(picture, '.');
   for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-    const char *path =
-        dq_arena_printf(arena, "%s/%.*s%s", folder, (int)(dot - picture), picture, suffixes[i]);
+    const char *path = dq_arena_printf(arena, "%s/%.*s%s", folder, (int)(dot - picture), picture, suffixes[i]);
     if (path && dq_is_file(path)) {
       *kind = i ? DQ_LABEL_MASK : DQ_LABEL_BOXES;
       return path;
@@ -67,29 +60,25 @@ static const char *label_beside(dq_arena *arena, const char *folder, const char 
 }
 
 // Among pictures with masks those without one are left out; without a box file there are no boxes.
-static dq_status settle_labels(dq_data *data, bool boxes, bool masks, const char *labels,
-                               dq_error *error) {
+static dq_status settle_labels(dq_data *data, bool boxes, bool masks, const char *labels, dq_error *error) {
   dq_file_samples *samples = data->state;
   if (boxes && masks)
-    return dq_fail(error, DQ_BAD_INPUT, "%s: masks and box files side by side, expected one kind",
-                   labels);
+    return dq_fail(error, DQ_BAD_INPUT, "%s: masks and box files side by side, expected one kind", labels);
   if (!boxes && !masks)
-    return dq_fail(error, DQ_BAD_INPUT, "%s: no mask or box file with the name of a picture",
-                   labels);
+    return dq_fail(error, DQ_BAD_INPUT, "%s: no mask or box file with the name of a picture", labels);
   data->kind = masks ? DQ_LABEL_MASK : DQ_LABEL_BOXES;
   int64_t kept = 0;
   for (int64_t i = 0; i < samples->count; i++)
     if (boxes || samples->items[i].label_path) samples->items[kept++] = samples->items[i];
   if (kept < samples->count)
-    dq_message(data->context, DQ_NOTE, "%s: %d of %d pictures have a mask", labels, (int)kept,
-               (int)samples->count);
+    dq_message(data->context, DQ_NOTE, "%s: %d of %d pictures have a mask", labels, (int)kept, (int)samples->count);
   samples->count = data->found = kept;
   return DQ_OK;
 }
 
 // All pictures of one folder. `prefix` stands before their names ("" or "class/").
-static dq_status add_pictures(dq_data *data, const char *folder, const char *prefix, int64_t label,
-                              const char *labels, dq_error *error) {
+static dq_status add_pictures(dq_data *data, const char *folder, const char *prefix, int64_t label, const char *labels,
+                              dq_error *error) {
   names list = {0};
   bool boxes = false, masks = false;
   dq_status status = list_names(&list, data, folder, false, error);
@@ -104,8 +93,7 @@ static dq_status add_pictures(dq_data *data, const char *folder, const char *pre
     status = dq_files_add(data, sample, error);
   }
   free(list.items);
-  if (status == DQ_OK && labels && data->found)
-    status = settle_labels(data, boxes, masks, labels, error);
+  if (status == DQ_OK && labels && data->found) status = settle_labels(data, boxes, masks, labels, error);
   return status;
 }
 
@@ -135,8 +123,9 @@ static dq_status class_labels(const dq_data *data, const names *classes, const c
   }
   dq_fail(error, DQ_BAD_INPUT, "%s: %" PRId64 " names for %" PRId64 " class folders, '%s' is not among them", file,
           data->class_name_count, classes->count, classes->items[missing]);
-  dq_error_hint(error, "expected the names of the folders, in the order of the model's classes, or as many other names as "
-                       "there are folders, in their sorted order; or a list with lines 'relative/path label'");
+  dq_error_hint(error,
+                "expected the names of the folders, in the order of the model's classes, or as many other names as "
+                "there are folders, in their sorted order; or a list with lines 'relative/path label'");
   return DQ_BAD_INPUT;
 }
 
@@ -162,8 +151,8 @@ static dq_status add_classes(dq_data *data, const char *folder, const names *cla
 }
 
 // images/ with masks/ or labels/ beside it, if that is what `folder` holds.
-static dq_status find_pair(dq_data *data, const char *folder, const char **images,
-                           const char **labels, dq_error *error) {
+static dq_status find_pair(dq_data *data, const char *folder, const char **images, const char **labels,
+                           dq_error *error) {
   *images = dq_join(data->arena, folder, "images");
   const char *masks = dq_join(data->arena, folder, "masks");
   const char *boxes = dq_join(data->arena, folder, "labels");
@@ -187,8 +176,7 @@ static dq_status add_folder(dq_data *data, const char *folder, const char *file,
 }
 
 // --labels is a folder of masks or boxes, a list of pictures, or a file with the names of classes.
-static dq_status open_folder(dq_data *data, const char *folder, const dq_data_options *options,
-                             dq_error *error) {
+static dq_status open_folder(dq_data *data, const char *folder, const dq_data_options *options, dq_error *error) {
   const char *labels = options->labels;
   if (!labels) return add_folder(data, folder, NULL, error);
   if (dq_is_folder(labels)) return add_pictures(data, folder, "", -1, labels, error);
@@ -201,7 +189,5 @@ static dq_status open_folder(dq_data *data, const char *folder, const dq_data_op
   return add_folder(data, folder, labels, error);
 }
 
-const dq_reader_functions dq_reader_folder = {.open = open_folder,
-                                              .describe = dq_files_describe,
-                                              .pixels = dq_files_pixels,
-                                              .close = dq_files_close};
+const dq_reader_functions dq_reader_folder = {
+    .open = open_folder, .describe = dq_files_describe, .pixels = dq_files_pixels, .close = dq_files_close};

@@ -25,8 +25,8 @@ static char *cut_label(dq_data *data, const char *folder, char *line) {
   return label;
 }
 
-static dq_status read_label(dq_data *data, const char *folder, const char *text,
-                            dq_file_sample *sample, dq_label_kind *kind, dq_error *error) {
+static dq_status read_label(dq_data *data, const char *folder, const char *text, dq_file_sample *sample,
+                            dq_label_kind *kind, dq_error *error) {
   bool boxes = false;
   const char *dot = strrchr(text, '.');
   if (dot) boxes = !strcmp(dot, ".txt");
@@ -34,8 +34,7 @@ static dq_status read_label(dq_data *data, const char *folder, const char *text,
     sample->label_path = dq_join(data->arena, folder, text);
     *kind = boxes ? DQ_LABEL_BOXES : DQ_LABEL_MASK;
     if (!sample->label_path) return dq_fail_memory(error, strlen(text));
-    if (!dq_is_file(sample->label_path))
-      return dq_fail(error, DQ_BAD_INPUT, "no label file '%s'", sample->label_path);
+    if (!dq_is_file(sample->label_path)) return dq_fail(error, DQ_BAD_INPUT, "no label file '%s'", sample->label_path);
     return DQ_OK;
   }
   *kind = DQ_LABEL_CLASS;
@@ -59,8 +58,7 @@ static dq_status read_line(dq_data *data, const char *folder, char *line, dq_err
     return dq_fail(error, DQ_BAD_INPUT, "%s, unlike the lines before",
                    label ? "another kind of label" : "the label is missing");
   data->kind = kind;
-  data->classes =
-      kind == DQ_LABEL_CLASS && sample.label >= data->classes ? sample.label + 1 : data->classes;
+  data->classes = kind == DQ_LABEL_CLASS && sample.label >= data->classes ? sample.label + 1 : data->classes;
   return dq_files_add(data, sample, error);
 }
 
@@ -105,15 +103,12 @@ dq_status dq_list_read(dq_data *data, const char *path, const char *folder, dq_e
   return DQ_OK;
 }
 
-static dq_status open_list(dq_data *data, const char *path, const dq_data_options *options,
-                           dq_error *error) {
+static dq_status open_list(dq_data *data, const char *path, const dq_data_options *options, dq_error *error) {
   char folder[4096];
   if (options->labels) DQ_TRY(dq_read_class_names(data, options->labels, error));
   dq_path_folder(path, folder, sizeof folder);
   return dq_list_read(data, path, folder, error);
 }
 
-const dq_reader_functions dq_reader_list = {.open = open_list,
-                                            .describe = dq_files_describe,
-                                            .pixels = dq_files_pixels,
-                                            .close = dq_files_close};
+const dq_reader_functions dq_reader_list = {
+    .open = open_list, .describe = dq_files_describe, .pixels = dq_files_pixels, .close = dq_files_close};

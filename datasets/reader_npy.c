@@ -28,8 +28,7 @@ static void find_pictures(dq_data *data, arrays *it) {
   const int64_t *dims = values->dims;
   if (values->type != DQ_U8 || values->rank < 3 || values->rank > 4) return;
   bool three = values->rank == 3;
-  bool first = !three && (dims[1] == 1 || dims[1] == 3),
-       last = !three && (dims[3] == 1 || dims[3] == 3);
+  bool first = !three && (dims[1] == 1 || dims[1] == 3), last = !three && (dims[3] == 1 || dims[3] == 3);
   if (!three && !first && !last) return;
   it->channels_last = !three && !first;
   int64_t height = three || it->channels_last ? dims[1] : dims[2];
@@ -63,8 +62,7 @@ static dq_status open_labels(dq_data *data, arrays *it, const char *path, dq_err
   for (int64_t i = 0; i < data->found; i++) {
     int64_t label = dq_tensor_get_i64(&it->labels, i);
     if (label < 0 || label >= INT32_MAX)
-      return dq_fail(error, DQ_BAD_INPUT,
-                     "%s: label %" PRId64 " of picture %" PRId64 ", expected 0 or more", path,
+      return dq_fail(error, DQ_BAD_INPUT, "%s: label %" PRId64 " of picture %" PRId64 ", expected 0 or more", path,
                      label, i);
     if (label >= data->classes) data->classes = label + 1;
   }
@@ -72,8 +70,7 @@ static dq_status open_labels(dq_data *data, arrays *it, const char *path, dq_err
   return DQ_OK;
 }
 
-static dq_status open_npy(dq_data *data, const char *argument, const dq_data_options *options,
-                          dq_error *error) {
+static dq_status open_npy(dq_data *data, const char *argument, const dq_data_options *options, dq_error *error) {
   char **paths;
   int count = dq_split(data->arena, argument, ',', &paths);
   arrays *it = data->state = DQ_NEW(data->arena, arrays);
@@ -84,13 +81,12 @@ static dq_status open_npy(dq_data *data, const char *argument, const dq_data_opt
   it->opened = true;
   DQ_TRY(dq_npy_parse(&it->values, it->file.data, it->file.size, it->path, error));
   DQ_TRY(align(data, &it->values, error));
-  if (it->values.rank < 1)
-    return dq_fail(error, DQ_BAD_INPUT, "%s: a scalar, expected an array of pictures", it->path);
+  if (it->values.rank < 1) return dq_fail(error, DQ_BAD_INPUT, "%s: a scalar, expected an array of pictures", it->path);
   data->found = it->values.dims[0];
   find_pictures(data, it);
   if (!it->pictures && (options->preset || options->preprocess))
-    dq_message(data->context, DQ_NOTE, "%s: %s values are taken as they are, without preprocessing",
-               it->path, dq_dtype_name(it->values.type));
+    dq_message(data->context, DQ_NOTE, "%s: %s values are taken as they are, without preprocessing", it->path,
+               dq_dtype_name(it->values.type));
   const char *labels = count == 2 ? paths[1] : options->labels;
   return labels ? open_labels(data, it, labels, error) : DQ_OK;
 }
@@ -105,26 +101,23 @@ static void describe_npy(const dq_data *data, int64_t index, dq_sample_info *inf
 
 static dq_status npy_pixels(const dq_data *data, int64_t index, dq_image *image, dq_error *error) {
   const arrays *it = data->state;
-  DQ_TRY(dq_image_init(image, data->fixed_width, data->fixed_height, data->fixed_channels, dq_data_budget(data), error));
+  DQ_TRY(
+      dq_image_init(image, data->fixed_width, data->fixed_height, data->fixed_channels, dq_data_budget(data), error));
   size_t plane = (size_t)image->width * (size_t)image->height, channels = (size_t)image->channels;
   const uint8_t *source = (const uint8_t *)it->values.data + (size_t)index * plane * channels;
   size_t step = it->channels_last ? channels : 1, jump = it->channels_last ? 1 : plane;
   for (size_t i = 0; i < plane; i++)
-    for (size_t c = 0; c < channels; c++)
-      image->pixels[i * channels + c] = source[i * step + c * jump];
+    for (size_t c = 0; c < channels; c++) image->pixels[i * channels + c] = source[i * step + c * jump];
   return DQ_OK;
 }
 
-static bool npy_ready(const dq_data *data) {
-  return !((const arrays *)data->state)->pictures;
-}
+static bool npy_ready(const dq_data *data) { return !((const arrays *)data->state)->pictures; }
 
 static dq_status npy_values(const dq_data *data, int64_t index, float *values, dq_error *error) {
   const arrays *it = data->state;
   int64_t count = dq_tensor_product(&it->values, 1, it->values.rank);
   (void)error;
-  for (int64_t i = 0; i < count; i++)
-    values[i] = (float)dq_tensor_get(&it->values, index * count + i);
+  for (int64_t i = 0; i < count; i++) values[i] = (float)dq_tensor_get(&it->values, index * count + i);
   return DQ_OK;
 }
 
@@ -137,8 +130,7 @@ static dq_status npy_fits(const dq_data *data, const dq_tensor *input, dq_error 
     same &= values->dims[i] == (i < input->rank ? input->dims[i] : 1);
   if (same) return DQ_OK;
   return dq_fail(error, DQ_BAD_INPUT, "%s: the array's shape is %s, the model wants N%s", it->path,
-                 dq_tensor_shape_text(values, text, sizeof text),
-                 dq_picture_shape_text(input, wanted, sizeof wanted));
+                 dq_tensor_shape_text(values, text, sizeof text), dq_picture_shape_text(input, wanted, sizeof wanted));
 }
 
 const dq_reader_functions dq_reader_npy = {.open = open_npy,

@@ -8,8 +8,8 @@
 
 enum { CIFAR_SIDE = 32, CIFAR_PLANE = CIFAR_SIDE * CIFAR_SIDE, CIFAR_RECORD = 1 + 3 * CIFAR_PLANE };
 enum { CIFAR_CLASSES = 10, MNIST_CLASSES = 10 };
-static const char *const cifar_classes[CIFAR_CLASSES] = {
-    "airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"};
+static const char *const cifar_classes[CIFAR_CLASSES] = {"airplane", "automobile", "bird",  "cat",  "deer",
+                                                         "dog",      "frog",       "horse", "ship", "truck"};
 
 typedef struct record_file {
   const char *path;
@@ -28,8 +28,7 @@ static void close_records(dq_data *data) {
 }
 
 // Maps the comma-separated files of `argument`.
-static dq_status open_files(dq_data *data, const char *argument, records **opened,
-                            dq_error *error) {
+static dq_status open_files(dq_data *data, const char *argument, records **opened, dq_error *error) {
   char **paths;
   int count = dq_split(data->arena, argument, ',', &paths);
   records *it = *opened = data->state = DQ_NEW(data->arena, records);
@@ -51,19 +50,18 @@ static void describe_record(const char *path, int64_t index, dq_sample_info *inf
 
 static dq_status check_cifar_file(const record_file *file, dq_error *error) {
   if (file->file.size == 0 || file->file.size % CIFAR_RECORD)
-    return dq_fail(error, DQ_BAD_INPUT, "%s: %zu bytes, expected a multiple of %d", file->path,
-                   file->file.size, CIFAR_RECORD);
+    return dq_fail(error, DQ_BAD_INPUT, "%s: %zu bytes, expected a multiple of %d", file->path, file->file.size,
+                   CIFAR_RECORD);
   for (int64_t i = 0; i < file->count; i++) {
     int label = file->file.data[i * CIFAR_RECORD];
     if (label >= CIFAR_CLASSES)
-      return dq_fail(error, DQ_BAD_INPUT, "%s: record %" PRId64 ": label %d, expected 0 to %d",
-                     file->path, i, label, CIFAR_CLASSES - 1);
+      return dq_fail(error, DQ_BAD_INPUT, "%s: record %" PRId64 ": label %d, expected 0 to %d", file->path, i, label,
+                     CIFAR_CLASSES - 1);
   }
   return DQ_OK;
 }
 
-static dq_status open_cifar(dq_data *data, const char *argument, const dq_data_options *options,
-                            dq_error *error) {
+static dq_status open_cifar(dq_data *data, const char *argument, const dq_data_options *options, dq_error *error) {
   records *it;
   data->class_names = cifar_classes;
   data->class_name_count = CIFAR_CLASSES;
@@ -96,8 +94,7 @@ static void describe_cifar(const dq_data *data, int64_t index, dq_sample_info *i
   describe_record(file->path, index - file->first, info);
 }
 
-static dq_status cifar_pixels(const dq_data *data, int64_t index, dq_image *image,
-                              dq_error *error) {
+static dq_status cifar_pixels(const dq_data *data, int64_t index, dq_image *image, dq_error *error) {
   const record_file *file;
   const uint8_t *planes = cifar_record(data, index, &file) + 1;
   DQ_TRY(dq_image_init(image, CIFAR_SIDE, CIFAR_SIDE, 3, dq_data_budget(data), error));
@@ -114,8 +111,7 @@ static dq_status check_idx(const record_file *file, int rank, int64_t dims[], dq
   const uint8_t *bytes = file->file.data;
   size_t header = 4 + 4 * (size_t)rank, elements = 1;
   if (file->file.size < header || bytes[0] || bytes[1] || bytes[2] != 8 || bytes[3] != rank) {
-    dq_fail(error, DQ_BAD_INPUT, "%s: not an idx file of bytes with %d dimensions", file->path,
-            rank);
+    dq_fail(error, DQ_BAD_INPUT, "%s: not an idx file of bytes with %d dimensions", file->path, rank);
     if (file->file.size > 2 && bytes[0] == 0x1f && bytes[1] == 0x8b)
       dq_error_hint(error, "it is compressed: gunzip it first");
     return DQ_BAD_INPUT;
@@ -124,12 +120,11 @@ static dq_status check_idx(const record_file *file, int rank, int64_t dims[], dq
     const uint8_t *at = bytes + 4 + 4 * i;
     dims[i] = (int64_t)at[0] << 24 | at[1] << 16 | at[2] << 8 | at[3];
     if (__builtin_mul_overflow(elements, (size_t)dims[i], &elements))
-      return dq_fail(error, DQ_BAD_INPUT, "%s: the product of the dimensions overflows",
-                     file->path);
+      return dq_fail(error, DQ_BAD_INPUT, "%s: the product of the dimensions overflows", file->path);
   }
   if (file->file.size - header != elements)
-    return dq_fail(error, DQ_BAD_INPUT, "%s: %zu bytes of elements, expected %zu", file->path,
-                   file->file.size - header, elements);
+    return dq_fail(error, DQ_BAD_INPUT, "%s: %zu bytes of elements, expected %zu", file->path, file->file.size - header,
+                   elements);
   return DQ_OK;
 }
 
@@ -139,8 +134,8 @@ static dq_status check_mnist_labels(dq_data *data, const record_file *file, dq_e
   int64_t count;
   DQ_TRY(check_idx(file, 1, &count, error));
   if (count != data->found)
-    return dq_fail(error, DQ_BAD_INPUT, "%s: %" PRId64 " labels for %" PRId64 " pictures",
-                   file->path, count, data->found);
+    return dq_fail(error, DQ_BAD_INPUT, "%s: %" PRId64 " labels for %" PRId64 " pictures", file->path, count,
+                   data->found);
   data->classes = MNIST_CLASSES;
   for (int64_t i = 0; i < count; i++) { // other sets of this form have more classes
     int label = file->file.data[IDX_LABELS_HEADER + i];
@@ -150,18 +145,16 @@ static dq_status check_mnist_labels(dq_data *data, const record_file *file, dq_e
   return DQ_OK;
 }
 
-static dq_status open_mnist(dq_data *data, const char *argument, const dq_data_options *options,
-                            dq_error *error) {
+static dq_status open_mnist(dq_data *data, const char *argument, const dq_data_options *options, dq_error *error) {
   records *it;
   int64_t dims[3];
   if (options->labels) DQ_TRY(dq_read_class_names(data, options->labels, error));
   DQ_TRY(open_files(data, argument, &it, error));
-  if (it->file_count > 2)
-    return dq_fail(error, DQ_USAGE, "mnist: %d files, expected IMAGES,LABELS", it->file_count);
+  if (it->file_count > 2) return dq_fail(error, DQ_USAGE, "mnist: %d files, expected IMAGES,LABELS", it->file_count);
   DQ_TRY(check_idx(&it->files[0], 3, dims, error));
   if (dims[0] && (dims[1] < 1 || dims[1] > LARGEST_SIDE || dims[2] < 1 || dims[2] > LARGEST_SIDE))
-    return dq_fail(error, DQ_BAD_INPUT, "%s: pictures of %" PRId64 "x%" PRId64 " pixels",
-                   it->files[0].path, dims[2], dims[1]);
+    return dq_fail(error, DQ_BAD_INPUT, "%s: pictures of %" PRId64 "x%" PRId64 " pixels", it->files[0].path, dims[2],
+                   dims[1]);
   data->found = dims[0];
   data->fixed_height = (int)dims[1];
   data->fixed_width = (int)dims[2];
@@ -175,13 +168,11 @@ static void describe_mnist(const dq_data *data, int64_t index, dq_sample_info *i
   describe_record(it->files[0].path, index, info);
 }
 
-static dq_status mnist_pixels(const dq_data *data, int64_t index, dq_image *image,
-                              dq_error *error) {
+static dq_status mnist_pixels(const dq_data *data, int64_t index, dq_image *image, dq_error *error) {
   const records *it = data->state;
   DQ_TRY(dq_image_init(image, data->fixed_width, data->fixed_height, 1, dq_data_budget(data), error));
   size_t bytes = (size_t)image->width * (size_t)image->height;
-  memcpy(image->pixels, it->files[0].file.data + IDX_PICTURES_HEADER + (size_t)index * bytes,
-         bytes);
+  memcpy(image->pixels, it->files[0].file.data + IDX_PICTURES_HEADER + (size_t)index * bytes, bytes);
   return DQ_OK;
 }
 

@@ -33,8 +33,7 @@ static dq_status parse_split(generated *it, const char *value, dq_error *error) 
   return dq_fail(error, DQ_USAGE, "synth: split is '%s', expected train, calib or test", value);
 }
 
-static dq_status parse_parameter(generated *it, int64_t numbers[PARAMETERS], char *field,
-                                 dq_error *error) {
+static dq_status parse_parameter(generated *it, int64_t numbers[PARAMETERS], char *field, dq_error *error) {
   char *value = strchr(field, '=');
   if (!value) return dq_fail(error, DQ_USAGE, "synth: '%s', expected name=value", field);
   *value++ = 0;
@@ -42,10 +41,10 @@ static dq_status parse_parameter(generated *it, int64_t numbers[PARAMETERS], cha
   for (int i = 0; i < PARAMETERS; i++) {
     const parameter *p = &parameters[i];
     if (strcmp(field, p->name)) continue;
-    if (!dq_parse_integer(value, &numbers[i]) || numbers[i] < p->lowest ||
-        numbers[i] > p->highest || (i == CHANNELS && numbers[i] == 2))
-      return dq_fail(error, DQ_USAGE, "synth: %s is '%s', expected %" PRId64 " to %" PRId64, field,
-                     value, p->lowest, p->highest);
+    if (!dq_parse_integer(value, &numbers[i]) || numbers[i] < p->lowest || numbers[i] > p->highest ||
+        (i == CHANNELS && numbers[i] == 2))
+      return dq_fail(error, DQ_USAGE, "synth: %s is '%s', expected %" PRId64 " to %" PRId64, field, value, p->lowest,
+                     p->highest);
     return DQ_OK;
   }
   dq_fail(error, DQ_USAGE, "synth: unknown parameter '%s'", field);
@@ -64,8 +63,7 @@ static dq_status name_classes(dq_data *data, dq_error *error) {
   return DQ_OK;
 }
 
-static dq_status open_synth(dq_data *data, const char *argument, const dq_data_options *options,
-                            dq_error *error) {
+static dq_status open_synth(dq_data *data, const char *argument, const dq_data_options *options, dq_error *error) {
   int64_t numbers[PARAMETERS] = {1000, 32, 3, 50};
   char **fields;
   int count = dq_split(data->arena, argument, ',', &fields);
@@ -92,13 +90,11 @@ static void describe_synth(const dq_data *data, int64_t index, dq_sample_info *i
   info->label = index % DQ_SYNTH_CLASSES;
 }
 
-static dq_status synth_pixels(const dq_data *data, int64_t index, dq_image *image,
-                              dq_error *error) {
+static dq_status synth_pixels(const dq_data *data, int64_t index, dq_image *image, dq_error *error) {
   const generated *it = data->state;
   DQ_TRY(dq_image_init(image, it->synth.size, it->synth.size, it->synth.channels, dq_data_budget(data), error));
   dq_synth_picture(&it->synth, index, image->pixels);
   return DQ_OK;
 }
 
-const dq_reader_functions dq_reader_synth = {
-    .open = open_synth, .describe = describe_synth, .pixels = synth_pixels};
+const dq_reader_functions dq_reader_synth = {.open = open_synth, .describe = describe_synth, .pixels = synth_pixels};

@@ -8,14 +8,10 @@
 #include "lib/base/random.h"
 
 // All forms lie in the square -1...1 and cover about half of it.
-static bool in_circle(double u, double v) {
-  return u * u + v * v < 0.80;
-}
-static bool in_square(double u, double v) {
-  return fabs(u) < 0.80 && fabs(v) < 0.80;
-}
+static bool in_circle(double u, double v) { return u * u + v * v < 0.80; }
+static bool in_square(double u, double v) { return fabs(u) < 0.80 && fabs(v) < 0.80; }
 static bool in_triangle(double u, double v) {
-  return v < 0.80 && v > -0.95 && 2.0 * fabs(u) < (v + 0.95) * 1.10;
+  return v < 0.80 && 2.0 * fabs(u) < (v + 0.95) * 1.10; // which is nothing above the tip, at v = -0.95
 }
 static bool in_cross(double u, double v) {
   double a = fabs(u), b = fabs(v);
@@ -28,9 +24,7 @@ static bool in_ring(double u, double v) {
 static bool in_bars(double u, double v) { // five bars, three of them filled
   return fabs(u) < 0.9 && fabs(v) < 0.9 && ((int)((v + 0.9) * (5 / 1.8)) & 1) == 0;
 }
-static bool in_columns(double u, double v) {
-  return in_bars(v, u);
-}
+static bool in_columns(double u, double v) { return in_bars(v, u); }
 static bool in_checker(double u, double v) {
   if (fabs(u) >= 0.9 || fabs(v) >= 0.9) return false;
   return (((int)((u + 0.9) * (4 / 1.8)) + (int)((v + 0.9) * (4 / 1.8))) & 1) == 0;
@@ -52,9 +46,7 @@ static const form forms[DQ_SYNTH_CLASSES] = {
     {"checkerboard", in_checker},
 };
 
-const char *dq_synth_class_name(int label) {
-  return label >= 0 && label < DQ_SYNTH_CLASSES ? forms[label].name : NULL;
-}
+const char *dq_synth_class_name(int label) { return label >= 0 && label < DQ_SYNTH_CLASSES ? forms[label].name : NULL; }
 
 // What is random about a picture.
 typedef struct scene {
@@ -112,24 +104,20 @@ static bool covered(const scene *it, double x, double y) {
   return it->inside(it->cosine * dx + it->sine * dy, it->cosine * dy - it->sine * dx);
 }
 
-static uint8_t to_byte(double value) {
-  return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value + 0.5);
-}
+static uint8_t to_byte(double value) { return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value + 0.5); }
 
 // One pixel: the share of its four sub-samples inside, between the two colours, plus noise.
-static void draw_pixel(const scene *it, dq_random *random, double x, double y, double step,
-                       int channels, uint8_t *pixel) {
+static void draw_pixel(const scene *it, dq_random *random, double x, double y, double step, int channels,
+                       uint8_t *pixel) {
   int inside = 0;
   for (int sample = 0; sample < 4; sample++)
-    inside +=
-        covered(it, x + step * ((sample & 1) - 0.5) * 0.5, y + step * ((sample >> 1) - 0.5) * 0.5);
+    inside += covered(it, x + step * ((sample & 1) - 0.5) * 0.5, y + step * ((sample >> 1) - 0.5) * 0.5);
   double share = inside * 0.25;
   double light = it->slope_x * (x - 0.5) + it->slope_y * (y - 0.5);
   double colour[3];
   for (int c = 0; c < 3; c++) colour[c] = it->back[c] + (it->fore[c] - it->back[c]) * share + light;
   if (channels == 1) colour[0] = (colour[0] + colour[1] + colour[2]) / 3;
-  for (int c = 0; c < channels; c++)
-    pixel[c] = to_byte(colour[c] + it->noise * (double)dq_random_normal(random));
+  for (int c = 0; c < channels; c++) pixel[c] = to_byte(colour[c] + it->noise * (double)dq_random_normal(random));
 }
 
 int dq_synth_picture(const dq_synth *synth, int64_t index, uint8_t *pixels) {

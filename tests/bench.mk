@@ -24,15 +24,15 @@ $(B)/networks/own/%.onnx: %.onnx $(BENCH_PYTHON)
 	@mkdir -p $(@D)
 	$(BENCH_PYTHON) tests/bench/bench.py --quantize $< $@ > $@.log 2>&1 || echo "$<: not quantized, see $@.log" >&2
 
-## bench: dq, ONNX Runtime and OpenVINO in turns, in float and in 8 bits, and the algorithms for convolutions: tables in BUILD/bench-*.md (parts: bench-float, bench-int8, bench-conv; BENCH_OPTIONS='--threads 1 --rounds 3', BENCH_MODELS, BENCH_NETWORKS)
+## bench: dq, ONNX Runtime and OpenVINO in turns, in float and in 8 bits, and the algorithms for convolutions: tables in BUILD/bench-*.md, and for `make benchmarks` BUILD/bench-*.csv (parts: bench-float, bench-int8, bench-conv; BENCH_OPTIONS='--threads 1 --rounds 3', BENCH_MODELS, BENCH_NETWORKS)
 bench: bench-conv bench-float bench-int8
 .PHONY: bench-conv bench-float bench-int8
 BENCH_CONV = $(filter %/squeezenet1.1.onnx %/tiny_darknet.onnx,$(BENCH_MODELS))
-BENCH = $(BENCH_PYTHON) tests/bench/bench.py $(B) $(BENCH_OPTIONS)
+BENCH = $(BENCH_PYTHON) tests/bench/bench.py $(B) $(BENCH_OPTIONS) --csv $(B)/$@.csv --title
 bench-conv: all $(BENCH_PYTHON)
-	@set -o pipefail; $(BENCH) --conv $(shell echo $(BENCH_CONV) | tr ' ' ,) | tee $(B)/$@.md
+	@set -o pipefail; $(BENCH) "$@: algorithms for convolutions" --conv $(shell echo $(BENCH_CONV) | tr ' ' ,) | tee $(B)/$@.md
 bench-float: all $(BENCH_NETWORKS) $(BENCH_PYTHON)
-	@set -o pipefail; $(BENCH) $(BENCH_MODELS) $(BENCH_NETWORKS) | tee $(B)/$@.md
+	@set -o pipefail; $(BENCH) "$@: dq against ONNX Runtime and OpenVINO, float32" $(BENCH_MODELS) $(BENCH_NETWORKS) | tee $(B)/$@.md
 bench-int8: all $(BENCH_INT8) $(BENCH_OWN) $(BENCH_PYTHON)
-	@set -o pipefail; $(BENCH) --peers ort,openvino,ort-own,openvino-own,ort-exact --own $(B)/networks/own $(BENCH_INT8) | tee $(B)/$@.md
+	@set -o pipefail; $(BENCH) "$@: dq against ONNX Runtime and OpenVINO, 8 bits" --peers ort,openvino,ort-own,openvino-own,ort-exact --own $(B)/networks/own $(BENCH_INT8) | tee $(B)/$@.md
 bench-conv bench-float bench-int8: SHELL = /bin/bash

@@ -19,7 +19,7 @@ fuzz: $(B)/models/.made
 	tests/fuzz/libfuzzer build/fuzz $(B)/models $(if $(FUZZ_RUNS),-runs=$(FUZZ_RUNS),-max_total_time=$(FUZZ_SECONDS)) $(FUZZ_TARGETS)
 
 # The kernels of instruction sets are built without sanitizers here: with all of them clang 14 takes 27 s instead of 3
-# for f32_tile_avx512.c and more than 13 minutes instead of 20 s for f16_window_avx512fp16.c, and with
+# for f32_tile_avx512.o and more than 13 minutes instead of 20 s for f16_window_avx512fp16.o, and with
 # AddressSanitizer alone it ends with an error of its own in requantize_avx512.c. gcc instruments them (make asan).
 # Adding 0 to NULL, as the decoder of pictures does, is defined from C2y on.
 ifneq ($(findstring fuzzer,$(SANITIZE)),)

@@ -6,7 +6,7 @@ CHECK_OBJECTS := $(patsubst %.c,$(B)/%.o,$(wildcard tests/check/*.c))
 MODEL_OBJECTS := $(patsubst %.c,$(B)/%.o,$(filter-out %/make_networks.c,$(wildcard tests/models/*.c))) \
   $(B)/tests/unit/wire.o
 NETWORK_OBJECT := $(B)/tests/models/make_networks.o
-TEST_PROGRAMS = $(UNIT_TESTS) $(B)/dqcheck $(B)/make_networks $(B)/models/.made $(FUZZERS) $(SATURATING)
+TEST_PROGRAMS = $(UNIT_TESTS) $(B)/dqcheck $(TILE_CHECK) $(B)/make_networks $(B)/models/.made $(FUZZERS) $(SATURATING)
 
 # cmocka's header compares with casts that -Wconversion dislikes.
 $(B)/tests/%.o: OWN_FLAGS += -Wno-conversion -Wno-sign-conversion
@@ -20,6 +20,19 @@ $(B)/tests/unit/%: $(B)/tests/unit/%.o $(UNIT_SHARED) $(B)/libdq.a
 $(B)/dqcheck: $(CHECK_OBJECTS) $(filter $(B)/lib/base/% $(B)/lib/kernels/%,$(OBJECTS))
 	$(call say,LINK)
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -o $@ $^ $(if $(OPENBLAS),$(shell pkg-config --libs openblas)) -lm -pthread
+
+# The same with the tile registers of AMX in memory.
+TILE_SOURCES := $(filter-out $(FOREIGN),$(wildcard lib/kernels/*/*_amx.c))
+TILE_CHECK := $(if $(filter amx,$(SETS_$(MACHINE))),$(B)/tiles/dqcheck)
+$(B)/tiles/%.o: OWN_FLAGS += -include tests/tiles/tiles.h
+$(B)/tiles/%.o: lib/kernels/%.c tests/tiles/tiles.h
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CC) $(CFLAGS) $(OWN_FLAGS) $(suffix_flags) $(SANITIZE) -MMD -MP -c -o $@ $<
+$(B)/tiles/dqcheck: $(CHECK_OBJECTS) $(TILE_SOURCES:lib/kernels/%.c=$(B)/tiles/%.o) $(B)/tests/tiles/detect.o \
+  $(filter-out %_amx.o,$(filter $(B)/lib/base/% $(B)/lib/kernels/%,$(OBJECTS)))
+	$(call say,LINK)
+	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -Wl,--wrap=dq_cpu_detect -o $@ $^ $(if $(OPENBLAS),$(shell pkg-config --libs openblas)) -lm -pthread
 
 # Small models, good and bad, that the tests of commands and the fuzzers read.
 $(B)/make_models: $(MODEL_OBJECTS) $(B)/libdq.a
@@ -42,12 +55,16 @@ $(B)/saturating/dq: $(PROGRAM:%.c=$(B)/%.o) $(B)/tests/saturating/clip.o $(B)/li
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -Wl,--wrap=dq_conv_pairs_safe,--wrap=dq_sums16_prepare \
 	  -o $@ $^ $(LIBRARIES)
 
-.PHONY: test check-long tests-built test-aarch64 test-audit test-large test-networks test-saturating test-faults unit asan tsan
+.PHONY: test check check-long tests-built test-aarch64 test-audit test-large test-networks test-saturating test-faults unit asan tsan
 ## test: install what is missing, build everything, run all tests
 test: deps
 	$(MAKE) -j$(shell nproc) tests-built
 	tests/run $(B)
 tests-built: all $(TEST_PROGRAMS)
+
+## check: the tests for a change in hand, less than a minute on 2 cores: unit, kernels, tables, the quick files of the commands
+check: all $(UNIT_TESTS) $(B)/dqcheck $(B)/support $(B)/models/.made
+	tests/run $(B) --quick
 
 ## unit: the unit tests alone
 unit: $(UNIT_TESTS)
@@ -81,19 +98,23 @@ test-faults:
 # What takes too long for every change. A slow check is a target whose name is added to CHECKS_LONG.
 ## check-long: all slow checks, one after the other: every kernel on AArch64, the audit and the clipping kernel on all networks, large networks and files, planted faults, fuzzing, both sanitizers
 check-long: deps tests-built
-	for check in $(CHECKS_LONG); do $(MAKE) $$check || failed="$$failed $$check"; done; \
-	  [ -z "$$failed" ] || { echo "check-long: failed:$$failed" >&2; exit 1; }
+	tests/long $(CHECKS_LONG)
 CHECKS_LONG = test-aarch64 test-audit test-saturating test-networks test-large test-faults check-long-fuzz asan tsan
 
 # The sanitizers' own code brings warnings of conversions that are not there without it.
 SANITIZED = $(MAKE) CFLAGS="-O1 -g -fno-omit-frame-pointer" WARNINGS="-Wall -Wextra" tests-built
-## asan: all tests but interop under AddressSanitizer and UndefinedBehaviorSanitizer
+# Left out are the groups that run nothing of this build (aarch64, tables) or programs that are built without the
+# sanitizers (api, interop).
+SANITIZED_GROUPS = unit kernels conformance commands saturating audit fuzz
+# The runtimes of gcc 12 do not always start where the system spreads addresses over more than 28 bits.
+FIXED_ADDRESSES = $(if $(shell setarch -R true 2>&1 || echo no),,setarch -R)
+## asan: all tests of this build under AddressSanitizer and UndefinedBehaviorSanitizer
 asan:
-	$(SANITIZED) B=build/asan SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
-	FLIPS=2000 tests/run build/asan unit kernels conformance commands fuzz
-## tsan: the tests that use threads under ThreadSanitizer
+	$(FIXED_ADDRESSES) $(SANITIZED) B=build/asan SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
+	FLIPS=2000 $(FIXED_ADDRESSES) tests/run build/asan $(SANITIZED_GROUPS)
+## tsan: the same under ThreadSanitizer
 tsan:
-	$(SANITIZED) B=build/tsan SANITIZE="-fsanitize=thread"
-	TSAN_OPTIONS=atexit_sleep_ms=0 tests/run build/tsan unit kernels conformance
+	$(FIXED_ADDRESSES) $(SANITIZED) B=build/tsan SANITIZE="-fsanitize=thread"
+	FLIPS=500 $(FIXED_ADDRESSES) tests/run build/tsan $(SANITIZED_GROUPS)
 
--include $(UNIT_TESTS:%=%.d) $(UNIT_SHARED:.o=.d) $(CHECK_OBJECTS:.o=.d) $(MODEL_OBJECTS:.o=.d) $(NETWORK_OBJECT:.o=.d)
+-include $(wildcard $(B)/tiles/*.d) $(UNIT_TESTS:%=%.d) $(UNIT_SHARED:.o=.d) $(CHECK_OBJECTS:.o=.d) $(MODEL_OBJECTS:.o=.d) $(NETWORK_OBJECT:.o=.d)

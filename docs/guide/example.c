@@ -16,9 +16,8 @@ static dq_code print_cost(dq_model *model, const char *title, dq_failure *failur
   dq_model_cost_facts cost = {.size = sizeof cost};
   dq_code code = dq_model_cost(model, NULL, &cost, failure);
   if (code == DQ_CODE_OK)
-    printf("%s: %d nodes, %" PRId64 " MACs (%" PRId64 " int8), %" PRId64 " parameters, %" PRId64
-           " bytes\n",
-           title, cost.nodes, cost.macs, cost.int8_macs, cost.parameters, cost.parameter_bytes);
+    printf("%s: %d nodes, %" PRId64 " MACs (%" PRId64 " int8), %" PRId64 " parameters, %" PRId64 " bytes\n", title,
+           cost.nodes, cost.macs, cost.int8_macs, cost.parameters, cost.parameter_bytes);
   return code;
 }
 
@@ -90,8 +89,7 @@ int main(int argc, char **argv) {
   dq_dataset *dataset = NULL;
   dq_code code = dq_engine_open(&engine, &options, &failure);
   if (code == DQ_CODE_OK) code = dq_model_load(&model, engine, argv[1], &failure);
-  if (code == DQ_CODE_OK && argc == 4)
-    code = dq_dataset_open(&dataset, engine, argv[3], NULL, &failure);
+  if (code == DQ_CODE_OK && argc == 4) code = dq_dataset_open(&dataset, engine, argv[3], NULL, &failure);
   if (code == DQ_CODE_OK) code = work(model, dataset, argv[2], &failure);
   if (code != DQ_CODE_OK) fprintf(stderr, "%s\n", failure.message);
   dq_dataset_close(dataset);

@@ -2,18 +2,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/api/private.h"
+#include "lib/api/api_internal.h"
 
-_Static_assert(DQ_CODE_USAGE == (int)DQ_USAGE && DQ_CODE_BAD_INPUT == (int)DQ_BAD_INPUT &&
-                   DQ_CODE_UNSUPPORTED == (int)DQ_UNSUPPORTED &&
+_Static_assert(DQ_CODE_CONDITION == (int)DQ_CONDITION && DQ_CODE_USAGE == (int)DQ_USAGE &&
+                   DQ_CODE_BAD_INPUT == (int)DQ_BAD_INPUT && DQ_CODE_UNSUPPORTED == (int)DQ_UNSUPPORTED &&
                    DQ_CODE_SYSTEM == (int)DQ_SYSTEM && DQ_CODE_CANCELLED == (int)DQ_CANCELLED,
                "codes are statuses");
-_Static_assert(DQ_NOTICE_WARNING == (int)DQ_WARNING && DQ_NOTICE_DETAIL == (int)DQ_DETAIL,
-               "notices are severities");
+_Static_assert(DQ_NOTICE_WARNING == (int)DQ_WARNING && DQ_NOTICE_DETAIL == (int)DQ_DETAIL, "notices are severities");
 
-const char *dq_version(void) {
-  return DQ_VERSION;
-}
+const char *dq_version(void) { return DQ_VERSION; }
 
 // ---- Shared by all functions ----
 
@@ -32,8 +29,7 @@ dq_status dq_api_take(void *to, size_t size, const void *options, dq_error *erro
   if (given < sizeof given || given > 65536)
     return dq_fail(error, DQ_USAGE, "options of %zu bytes, expected those set by _defaults", given);
   for (size_t i = size; i < given; i++)
-    if (((const char *)options)[i])
-      return dq_fail(error, DQ_USAGE, "options of a later version than %s", DQ_VERSION);
+    if (((const char *)options)[i]) return dq_fail(error, DQ_USAGE, "options of a later version than %s", DQ_VERSION);
   memcpy(to, options, given < size ? given : size);
   return DQ_OK;
 }
@@ -68,8 +64,8 @@ int dq_api_count(const char *const *names) {
   return count;
 }
 
-dq_status dq_api_shapes(const char *const *texts, const dq_graph *const *graphs, int graph_count, int64_t batch, dq_arena *arena,
-                        dq_shape_request *request, dq_error *error) {
+dq_status dq_api_shapes(const char *const *texts, const dq_graph *const *graphs, int graph_count, int64_t batch,
+                        dq_arena *arena, dq_shape_request *request, dq_error *error) {
   int count = dq_api_count(texts);
   dq_input_shape *shapes = DQ_NEW_ARRAY(arena, count, dq_input_shape);
   if (!shapes) return dq_fail_memory(error, (size_t)count * sizeof *shapes);
@@ -94,8 +90,7 @@ void dq_engine_defaults(dq_engine_options *options, size_t size) {
   dq_api_start(options, size, &(dq_engine_options){0}, sizeof *options);
 }
 
-static dq_status open_engine(dq_engine *engine, const dq_engine_options *options,
-                             dq_error *error) {
+static dq_status open_engine(dq_engine *engine, const dq_engine_options *options, dq_error *error) {
   dq_engine_options settings = {0};
   unsigned mask;
   DQ_TRY(dq_api_take(&settings, sizeof settings, options, error));
@@ -121,8 +116,7 @@ dq_code dq_engine_open(dq_engine **engine, const dq_engine_options *options, dq_
   dq_error error = {0};
   *engine = NULL;
   dq_engine *made = calloc(1, sizeof *made);
-  dq_status status =
-      made ? open_engine(made, options, &error) : dq_fail_memory(&error, sizeof *made);
+  dq_status status = made ? open_engine(made, options, &error) : dq_fail_memory(&error, sizeof *made);
   if (status == DQ_OK) *engine = made;
   else free(made);
   return dq_api_finish(status, &error, failure);
@@ -134,6 +128,4 @@ void dq_engine_close(dq_engine *engine) {
   free(engine);
 }
 
-void dq_engine_stop(dq_engine *engine, int stop) {
-  engine->stop = stop != 0;
-}
+void dq_engine_stop(dq_engine *engine, int stop) { atomic_store(&engine->stop, stop != 0); }

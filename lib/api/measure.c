@@ -1,5 +1,5 @@
 // Accuracy and comparison of the public interface.
-#include "lib/api/private.h"
+#include "lib/api/api_internal.h"
 #include "lib/eval/accuracy.h"
 
 // ---- Accuracy ----
@@ -13,8 +13,10 @@ void dq_model_accuracy_defaults(dq_model_accuracy_options *options, size_t size)
 }
 
 static void give_accuracy(const dq_result *result, dq_model_accuracy_facts *facts) {
-  dq_model_accuracy_facts known = {
-      .task = result->task, .pictures = result->pictures, .figure_count = result->count, .nonfinite = result->nonfinite};
+  dq_model_accuracy_facts known = {.task = result->task,
+                                   .pictures = result->pictures,
+                                   .figure_count = result->count,
+                                   .nonfinite = result->nonfinite};
   for (int i = 0; i < result->count; i++)
     known.figures[i] = (dq_figure_row){.name = result->figures[i].name,
                                        .key = result->figures[i].key,
@@ -23,23 +25,20 @@ static void give_accuracy(const dq_result *result, dq_model_accuracy_facts *fact
   dq_api_give(facts, &known, sizeof known);
 }
 
-static dq_status measure(const dq_model *model, dq_dataset *dataset,
-                         const dq_model_accuracy_options *options, dq_arena *arena,
-                         dq_result *result, dq_error *error) {
+static dq_status measure(const dq_model *model, dq_dataset *dataset, const dq_model_accuracy_options *options,
+                         dq_arena *arena, dq_result *result, dq_error *error) {
   dq_model_accuracy_options given = accuracy_defaults;
   DQ_TRY(dq_api_take(&given, sizeof given, options, error));
   if (given.batch < 1 || given.batch > 65536)
     return dq_fail(error, DQ_USAGE, "batch is %lld, expected 1 to 65536", (long long)given.batch);
-  dq_accuracy_options settings = {
-      .task = given.task, .decode = given.decode, .batch = given.batch};
-  DQ_TRY(dq_api_shapes(given.shapes, (const dq_graph *const[]){model->graph}, 1, given.batch, arena, &settings.shapes, error));
-  return dq_accuracy_run(result, model->graph, dataset->data, &settings, &model->engine->context,
-                         error);
+  dq_accuracy_options settings = {.task = given.task, .decode = given.decode, .batch = given.batch};
+  DQ_TRY(dq_api_shapes(given.shapes, (const dq_graph *const[]){model->graph}, 1, given.batch, arena, &settings.shapes,
+                       error));
+  return dq_accuracy_run(result, model->graph, dataset->data, &settings, &model->engine->context, error);
 }
 
-dq_code dq_model_accuracy(dq_model *model, dq_dataset *dataset,
-                          const dq_model_accuracy_options *options, dq_model_accuracy_facts *facts,
-                          dq_failure *failure) {
+dq_code dq_model_accuracy(dq_model *model, dq_dataset *dataset, const dq_model_accuracy_options *options,
+                          dq_model_accuracy_facts *facts, dq_failure *failure) {
   dq_error error = {0};
   dq_result result = {0};
   dq_arena *arena = NULL;
@@ -59,20 +58,18 @@ void dq_model_compare_defaults(dq_model_compare_options *options, size_t size) {
 }
 
 static dq_status compare(dq_model *model, const dq_model *reference, dq_dataset *dataset,
-                         const dq_model_compare_options *options, dq_arena *arena,
-                         dq_error *error) {
+                         const dq_model_compare_options *options, dq_arena *arena, dq_error *error) {
   dq_model_compare_options given = {0};
   DQ_TRY(dq_api_take(&given, sizeof given, options, error));
   dq_layer_options settings = {.by_names = given.match_names != 0};
   const dq_graph *graphs[] = {model->graph, reference->graph};
   DQ_TRY(dq_api_shapes(given.shapes, graphs, 2, 0, arena, &settings.shapes, error));
-  return dq_compare_layers(&model->comparison, reference->graph, model->graph, dataset->data,
-                           &settings, &model->engine->context, arena, error);
+  return dq_compare_layers(&model->comparison, reference->graph, model->graph, dataset->data, &settings,
+                           &model->engine->context, arena, error);
 }
 
 dq_code dq_model_compare(dq_model *model, const dq_model *reference, dq_dataset *dataset,
-                         const dq_model_compare_options *options, dq_model_compare_facts *facts,
-                         dq_failure *failure) {
+                         const dq_model_compare_options *options, dq_model_compare_facts *facts, dq_failure *failure) {
   dq_error error = {0};
   dq_arena *arena = NULL;
   dq_status status = dq_api_check_facts(facts, &error);
@@ -96,26 +93,22 @@ dq_code dq_model_compare(dq_model *model, const dq_model *reference, dq_dataset 
 
 int dq_model_compare_at(const dq_model *model, int index, dq_model_compare_row *row) {
   const dq_layer_comparison *all = &model->comparison;
-  if (!model->comparison_arena || index < 0 || index >= all->output_count + all->layer_count)
-    return 0;
+  if (!model->comparison_arena || index < 0 || index >= all->output_count + all->layer_count) return 0;
   bool output = index < all->output_count;
-  const dq_layer_pair *pair =
-      output ? &all->outputs[index] : &all->layers[index - all->output_count];
+  const dq_layer_pair *pair = output ? &all->outputs[index] : &all->layers[index - all->output_count];
   const dq_comparison *distance = &pair->comparison;
   const char *layer = NULL;
-  if (pair->layer)
-    layer = pair->layer->name[0] ? pair->layer->name : pair->layer->outputs[0]->name;
-  dq_model_compare_row known = {
-      .value = pair->reference->name,
-      .compared = pair->candidate->name,
-      .layer = layer,
-      .sqnr = dq_comparison_sqnr(distance),
-      .cosine = dq_comparison_cosine(distance),
-      .largest = distance->largest,
-      .values = distance->values,
-      .nonfinite = distance->nonfinite,
-      .left_out = distance->left_out,
-      .agreement = index == 0 && all->scores ? dq_comparison_agreement(distance) : -1};
+  if (pair->layer) layer = pair->layer->name[0] ? pair->layer->name : pair->layer->outputs[0]->name;
+  dq_model_compare_row known = {.value = pair->reference->name,
+                                .compared = pair->candidate->name,
+                                .layer = layer,
+                                .sqnr = dq_comparison_sqnr(distance),
+                                .cosine = dq_comparison_cosine(distance),
+                                .largest = distance->largest,
+                                .values = distance->values,
+                                .nonfinite = distance->nonfinite,
+                                .left_out = distance->left_out,
+                                .agreement = index == 0 && all->scores ? dq_comparison_agreement(distance) : -1};
   dq_api_give(row, &known, sizeof known);
   return 1;
 }

@@ -3,9 +3,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "lib/api/private.h"
+#include "lib/api/api_internal.h"
 #include "lib/onnx/onnx.h"
-#include "lib/passes/origin.h"
+#include "lib/document/origin.h"
 
 dq_status dq_api_check_model(const dq_model *model, dq_error *error) {
   if (!model->broken) return DQ_OK;
@@ -15,12 +15,14 @@ dq_status dq_api_check_model(const dq_model *model, dq_error *error) {
 void dq_api_forget(dq_model *model) {
   dq_arena_free(model->cost_arena);
   dq_arena_free(model->comparison_arena);
-  model->cost_arena = model->comparison_arena = NULL;
+  dq_arena_free(model->range_arena);
+  model->cost_arena = model->comparison_arena = model->range_arena = NULL;
+  model->range_count = 0;
   model->last = DQ_TRANSFORM_NONE;
 }
 
-static dq_code give_model(dq_model **model, dq_engine *engine, dq_graph *graph, dq_status status,
-                          dq_error *error, dq_failure *failure) {
+static dq_code give_model(dq_model **model, dq_engine *engine, dq_graph *graph, dq_status status, dq_error *error,
+                          dq_failure *failure) {
   *model = NULL;
   dq_model *made = status == DQ_OK ? calloc(1, sizeof *made) : NULL;
   if (status == DQ_OK && !made) {
@@ -42,12 +44,11 @@ dq_code dq_model_load(dq_model **model, dq_engine *engine, const char *path, dq_
   return give_model(model, engine, graph, status, &error, failure);
 }
 
-dq_code dq_model_load_bytes(dq_model **model, dq_engine *engine, const void *bytes, size_t count,
-                            const char *folder, dq_failure *failure) {
+dq_code dq_model_load_bytes(dq_model **model, dq_engine *engine, const void *bytes, size_t count, const char *folder,
+                            dq_failure *failure) {
   dq_error error = {0};
   dq_graph *graph = NULL;
-  dq_status status = dq_onnx_load_bytes(&graph, bytes, count, folder ? folder : ".",
-                                        &engine->context, &error);
+  dq_status status = dq_onnx_load_bytes(&graph, bytes, count, folder ? folder : ".", &engine->context, &error);
   if (status == DQ_OK) dq_origin_recall_sizes(graph, &engine->context);
   return give_model(model, engine, graph, status, &error, failure);
 }
@@ -72,6 +73,11 @@ void dq_model_free(dq_model *model) {
   if (!model) return;
   dq_api_forget(model);
   dq_graph_free(model->graph);
+  for (dq_replaced_graph *next, *at = model->replaced; at; at = next) {
+    next = at->next;
+    dq_graph_free(at->graph);
+    free(at);
+  }
   free(model);
 }
 
@@ -107,8 +113,7 @@ static void give_cost(const dq_model *model, dq_model_cost_facts *facts) {
   dq_api_give(facts, &known, sizeof known);
 }
 
-static dq_status analyse(dq_model *model, const char *const *shapes, dq_model_cost_facts *facts,
-                         dq_error *error) {
+static dq_status analyse(dq_model *model, const char *const *shapes, dq_model_cost_facts *facts, dq_error *error) {
   DQ_TRY(dq_api_check_facts(facts, error));
   DQ_TRY(dq_api_check_model(model, error));
   dq_arena_free(model->cost_arena);
@@ -118,16 +123,14 @@ static dq_status analyse(dq_model *model, const char *const *shapes, dq_model_co
   dq_shape_request request;
   dq_status status = dq_api_shapes(shapes, (const dq_graph *const[]){model->graph}, 1, 0, arena, &request, error);
   if (status == DQ_OK)
-    status = dq_cost_analyse(&model->cost, model->graph, &request, &model->engine->context, arena,
-                             error);
+    status = dq_cost_analyse(&model->cost, model->graph, &request, &model->engine->context, arena, error);
   if (status == DQ_OK) model->cost_arena = arena;
   else dq_arena_free(arena);
   if (status == DQ_OK) give_cost(model, facts);
   return status;
 }
 
-dq_code dq_model_cost(dq_model *model, const char *const *shapes, dq_model_cost_facts *facts,
-                      dq_failure *failure) {
+dq_code dq_model_cost(dq_model *model, const char *const *shapes, dq_model_cost_facts *facts, dq_failure *failure) {
   dq_error error = {0};
   return dq_api_finish(analyse(model, shapes, facts, &error), &error, failure);
 }

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/api/private.h"
-#include "lib/passes/passes.h"
+#include "lib/api/api_internal.h"
+#include "lib/session/session.h"
 
 struct dq_network {
   dq_model *model;
@@ -19,8 +19,7 @@ void dq_network_defaults(dq_network_options *options, size_t size) {
   dq_api_start(options, size, &network_defaults, sizeof *options);
 }
 
-static dq_status open_session(dq_network *network, dq_model *model,
-                              const dq_network_options *options, dq_arena *arena,
+static dq_status open_session(dq_network *network, dq_model *model, const dq_network_options *options, dq_arena *arena,
                               dq_error *error) {
   dq_network_options given = network_defaults;
   DQ_TRY(dq_api_take(&given, sizeof given, options, error));
@@ -28,19 +27,18 @@ static dq_status open_session(dq_network *network, dq_model *model,
   if (given.batch < 1 || given.batch > 65536)
     return dq_fail(error, DQ_USAGE, "batch is %" PRId64 ", expected 1 to 65536", given.batch);
   dq_session_options settings = {.plain = given.plain != 0};
-  DQ_TRY(dq_api_shapes(given.shapes, (const dq_graph *const[]){model->graph}, 1, given.batch, arena, &settings.shapes, error));
-  return dq_session_open(&network->session, model->graph, &settings, &model->engine->context,
-                         error);
+  DQ_TRY(dq_api_shapes(given.shapes, (const dq_graph *const[]){model->graph}, 1, given.batch, arena, &settings.shapes,
+                       error));
+  return dq_session_open(&network->session, model->graph, &settings, &model->engine->context, error);
 }
 
-dq_code dq_network_open(dq_network **network, dq_model *model, const dq_network_options *options,
-                        dq_failure *failure) {
+dq_code dq_network_open(dq_network **network, dq_model *model, const dq_network_options *options, dq_failure *failure) {
   dq_error error = {0};
   *network = NULL;
   dq_network *made = calloc(1, sizeof *made);
   dq_arena *arena = dq_arena_new(0);
-  dq_status status = made && arena ? open_session(made, model, options, arena, &error)
-                                   : dq_fail_memory(&error, sizeof *made);
+  dq_status status =
+      made && arena ? open_session(made, model, options, arena, &error) : dq_fail_memory(&error, sizeof *made);
   dq_arena_free(arena);
   if (status == DQ_OK) {
     made->model = model;
@@ -72,64 +70,56 @@ static int give_array(const dq_tensor *tensor, const char *name, dq_array *array
 }
 _Static_assert(sizeof(((dq_array *)0)->dims) == sizeof(((dq_tensor *)0)->dims), "same ranks");
 
-int dq_network_inputs(const dq_network *network) {
-  return dq_plan_input_count(network->session.plan);
-}
+int dq_network_inputs(const dq_network *network) { return dq_plan_input_count(network->session.plan); }
 
 int dq_network_input(dq_network *network, int index, dq_array *array) {
   if (index < 0 || index >= dq_network_inputs(network)) return 0;
-  return give_array(dq_plan_input(network->session.plan, index),
-                    dq_plan_input_name(network->session.plan, index), array);
+  return give_array(dq_plan_input(network->session.plan, index), dq_plan_input_name(network->session.plan, index),
+                    array);
 }
 
-int dq_network_outputs(const dq_network *network) {
-  return dq_plan_output_count(network->session.plan);
-}
+int dq_network_outputs(const dq_network *network) { return dq_plan_output_count(network->session.plan); }
 
 int dq_network_output(const dq_network *network, int index, dq_array *array) {
   if (index < 0 || index >= dq_network_outputs(network)) return 0;
-  return give_array(dq_plan_output(network->session.plan, index),
-                    dq_plan_output_name(network->session.plan, index), array);
+  return give_array(dq_plan_output(network->session.plan, index), dq_plan_output_name(network->session.plan, index),
+                    array);
 }
 
 // ---- Pictures ----
 
 static dq_status tell_shape(dq_network *network, dq_data *data, dq_error *error) {
   dq_plan *plan = network->session.plan;
-  if (!dq_plan_input_count(plan))
-    return dq_fail(error, DQ_BAD_INPUT, "the model has no inputs, pictures need one");
+  if (!dq_plan_input_count(plan)) return dq_fail(error, DQ_BAD_INPUT, "the model has no inputs, pictures need one");
   if (dq_plan_input_count(plan) != 1)
-    return dq_fail(error, DQ_UNSUPPORTED, "the model has %d inputs, pictures need just one",
-                   dq_plan_input_count(plan));
+    return dq_fail(error, DQ_UNSUPPORTED, "the model has %d inputs, pictures need just one", dq_plan_input_count(plan));
   const dq_tensor *input = dq_plan_input(plan, 0);
   if (input->rank < 2)
-    return dq_fail(error, DQ_UNSUPPORTED, "input '%s' has %d dimensions, expected Nx...",
-                   dq_plan_input_name(plan, 0), input->rank);
+    return dq_fail(error, DQ_UNSUPPORTED, "input '%s' has %d dimensions, expected Nx...", dq_plan_input_name(plan, 0),
+                   input->rank);
   return dq_data_set_shape(data, input, error);
 }
 
-static dq_status read_picture(dq_network *network, dq_data *data, int64_t index, int64_t item,
-                              dq_error *error) {
+static dq_status read_picture(dq_network *network, dq_data *data, int64_t index, int64_t item, dq_error *error) {
   DQ_TRY(tell_shape(network, data, error));
   dq_tensor *input = dq_plan_input(network->session.plan, 0);
   int64_t count = dq_tensor_product(input, 1, input->rank);
   if (item < 0 || item >= input->dims[0])
-    return dq_fail(error, DQ_USAGE, "place %" PRId64 " in a batch of %" PRId64, item,
-                   input->dims[0]);
+    return dq_fail(error, DQ_USAGE, "place %" PRId64 " in a batch of %" PRId64, item, input->dims[0]);
   if (index < 0 || index >= dq_data_count(data))
     return dq_fail(error, DQ_USAGE, "picture %" PRId64 " of %" PRId64, index, dq_data_count(data));
   if (input->type == DQ_F32)
     return dq_data_read(data, index, (float *)input->data + item * count, &network->sample, error);
-  if (!network->values) network->values = dq_context_alloc(&network->model->engine->context, (size_t)count * sizeof *network->values);
+  if (!network->values)
+    network->values = dq_context_alloc(&network->model->engine->context, (size_t)count * sizeof *network->values);
   if (!network->values) return dq_fail_memory(error, (size_t)count * sizeof *network->values);
   DQ_TRY(dq_data_read(data, index, network->values, &network->sample, error));
-  for (int64_t i = 0; i < count; i++)
-    dq_tensor_set(input, item * count + i, (double)network->values[i]);
+  for (int64_t i = 0; i < count; i++) dq_tensor_set(input, item * count + i, (double)network->values[i]);
   return DQ_OK;
 }
 
-dq_code dq_network_read(dq_network *network, dq_dataset *dataset, int64_t index, int64_t item,
-                        dq_sample *sample, dq_failure *failure) {
+dq_code dq_network_read(dq_network *network, dq_dataset *dataset, int64_t index, int64_t item, dq_sample *sample,
+                        dq_failure *failure) {
   dq_error error = {0};
   dq_status status = dq_api_check_facts(sample, &error);
   if (status == DQ_OK) status = read_picture(network, dataset->data, index, item, &error);

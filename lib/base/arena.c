@@ -24,8 +24,8 @@ typedef struct block {
 } block;
 
 struct dq_arena {
-  block *small;  // the block small requests are cut from, first of the list
-  block *large;  // one block per large request
+  block *small; // the block small requests are cut from, first of the list
+  block *large; // one block per large request
   size_t bytes;
   dq_budget *budget;
   bool exhausted;
@@ -119,9 +119,7 @@ char *dq_arena_strndup(dq_arena *arena, const char *text, size_t length) {
   return copy;
 }
 
-char *dq_arena_strdup(dq_arena *arena, const char *text) {
-  return dq_arena_strndup(arena, text, strlen(text));
-}
+char *dq_arena_strdup(dq_arena *arena, const char *text) { return dq_arena_strndup(arena, text, strlen(text)); }
 
 char *dq_arena_printf(dq_arena *arena, const char *format, ...) {
   va_list arguments, again;

@@ -24,8 +24,7 @@ void *dq_arena_array(dq_arena *arena, size_t count, size_t size);
 
 char *dq_arena_strdup(dq_arena *arena, const char *text);
 char *dq_arena_strndup(dq_arena *arena, const char *text, size_t length);
-char *dq_arena_printf(dq_arena *arena, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+char *dq_arena_printf(dq_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void *dq_arena_copy(dq_arena *arena, const void *data, size_t bytes);
 
 // Gives a large block (4 KiB and more) back before the arena ends; nothing happens to smaller ones, and to

@@ -5,12 +5,13 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/arena.h"
 
 enum { POLL_MILLISECONDS = 50, OUTPUT_LIMIT = 1 << 20 };
@@ -19,7 +20,7 @@ static const double GRACE = 0.5, GRACE_AFTER_STOP = 0.2;
 extern char **environ;
 
 // The group at work, for the signal handler; 0: none.
-static volatile pid_t running;
+static _Atomic(pid_t) running;
 
 void dq_child_kill(void) {
   pid_t process = running;
@@ -27,18 +28,12 @@ void dq_child_kill(void) {
 }
 
 typedef struct child {
-  pid_t process;     // and its group
-  int output;        // reading end of the pipe
-  int64_t room;      // bytes of output that are still passed on
+  pid_t process; // and its group
+  int output;    // reading end of the pipe
+  int64_t room;  // bytes of output that are still passed on
   int wait_status;
   bool ended, dropped;
 } child;
-
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static bool is_replaced(const char *entry, const dq_child_options *options) {
   for (int i = 0; i < options->variable_count; i++) {
@@ -76,8 +71,7 @@ static int set_attributes(posix_spawnattr_t *attributes) {
   if (!failed) failed = posix_spawnattr_setsigmask(attributes, &none);
   if (!failed) failed = posix_spawnattr_setsigdefault(attributes, &defaults);
   if (failed) return failed;
-  return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                                  POSIX_SPAWN_SETSIGDEF);
+  return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 }
 
 static int spawn(child *c, const char *command, int output, char **environment) {
@@ -94,17 +88,14 @@ static int spawn(child *c, const char *command, int output, char **environment) 
   if (!failed) failed = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   if (!failed) failed = posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
   if (!failed) failed = set_attributes(&attributes);
-  char *arguments[] = {(char *)(uintptr_t)"sh", (char *)(uintptr_t)"-c",
-                       (char *)(uintptr_t)command, NULL};
-  if (!failed)
-    failed = posix_spawn(&c->process, "/bin/sh", &actions, &attributes, arguments, environment);
+  char *arguments[] = {(char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c", (char *)(uintptr_t)command, NULL};
+  if (!failed) failed = posix_spawn(&c->process, "/bin/sh", &actions, &attributes, arguments, environment);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return failed;
 }
 
-static dq_status start(child *c, const char *command, const dq_child_options *options,
-                       dq_error *error) {
+static dq_status start(child *c, const char *command, const dq_child_options *options, dq_error *error) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC)) return dq_fail_errno(error, "pipe");
   dq_arena *arena = dq_arena_new(0);
@@ -157,24 +148,19 @@ static void watch(child *c) {
     c->output = -1;
   }
   siginfo_t information = {0};
-  if (!waitid(P_PID, (id_t)c->process, &information, WEXITED | WNOHANG | WNOWAIT) &&
-      information.si_pid == c->process)
+  if (!waitid(P_PID, (id_t)c->process, &information, WEXITED | WNOHANG | WNOWAIT) && information.si_pid == c->process)
     c->ended = true;
-}
-
-static bool is_stopped(const dq_context *context) {
-  return context && context->stop && *context->stop;
 }
 
 // Ends what is left of the group; the command itself is asked first unless it has ended. It is
 // reaped last: until then nobody else can get its number.
 static void end_group(child *c, double grace) {
-  double deadline = now() + grace;
+  double deadline = dq_seconds() + grace;
   if (!c->ended) kill(-c->process, SIGTERM);
-  while (!c->ended && now() < deadline) watch(c);
+  while (!c->ended && dq_seconds() < deadline) watch(c);
   kill(-c->process, SIGKILL);
+  running = 0; // while the number is still the command's
   while (waitpid(c->process, &c->wait_status, 0) < 0 && errno == EINTR) continue;
-  running = 0;
 }
 
 static dq_status outcome(const child *c, dq_error *error) {
@@ -187,16 +173,16 @@ static dq_status outcome(const child *c, dq_error *error) {
   return dq_fail(error, DQ_CONDITION, "exit status %d%s", status, meaning);
 }
 
-dq_status dq_child_run(const char *command, const dq_child_options *options,
-                       const dq_context *context, dq_error *error) {
+dq_status dq_child_run(const char *command, const dq_child_options *options, const dq_context *context,
+                       dq_error *error) {
   child c = {.room = options->output_limit ? options->output_limit : OUTPUT_LIMIT};
   DQ_TRY(start(&c, command, options, error));
-  double began = now();
+  double began = dq_seconds();
   bool late = false, stopped = false;
   while (!c.ended && !late && !stopped) {
     watch(&c);
-    stopped = is_stopped(context);
-    late = options->time_limit > 0 && now() - began > options->time_limit;
+    stopped = dq_is_stopped(context);
+    late = options->time_limit > 0 && dq_seconds() - began > options->time_limit;
   }
   if (c.ended) late = stopped = false;
   end_group(&c, stopped ? GRACE_AFTER_STOP : GRACE);

@@ -13,7 +13,7 @@ typedef struct dq_variable {
 typedef struct dq_child_options {
   const dq_variable *variables; // added to the environment
   int variable_count;
-  double time_limit;   // seconds, 0: none
+  double time_limit;    // seconds, 0: none
   int64_t output_limit; // bytes of output passed on; the rest is read and dropped. 0: 1 MB
 } dq_child_options;
 
@@ -26,8 +26,8 @@ typedef struct dq_child_options {
 // command at a time. `context` may be NULL.
 // DQ_CONDITION: it did not exit with 0; the message says how it ended ("exit status 3", "killed by
 // signal 9", "time limit of 10 s"). DQ_CANCELLED; DQ_SYSTEM when it cannot be started.
-dq_status dq_child_run(const char *command, const dq_child_options *options,
-                       const dq_context *context, dq_error *error);
+dq_status dq_child_run(const char *command, const dq_child_options *options, const dq_context *context,
+                       dq_error *error);
 
 // Kills the group of the command that runs now, if any: for the signal handler of a command,
 // async-signal-safe.

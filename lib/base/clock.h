@@ -2,13 +2,17 @@
 #ifndef DQ_BASE_CLOCK_H
 #define DQ_BASE_CLOCK_H
 
+#include <stdint.h>
 #include <time.h>
 
-// Seconds from some start, always forward.
-static inline double dq_seconds(void) {
+// Nanoseconds from some start, always forward.
+static inline int64_t dq_nanoseconds(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
+
+// The same in seconds.
+static inline double dq_seconds(void) { return 1e-9 * (double)dq_nanoseconds(); }
 
 #endif

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "lib/base/clock.h"
+
 dq_status dq_context_init(dq_context *context, int threads, unsigned cpu_mask, dq_error *error) {
   memset(context, 0, sizeof *context);
   context->cpu = dq_cpu_detect() & cpu_mask;
@@ -34,18 +36,14 @@ void dq_progress(const dq_context *context, const char *what, int64_t done, int6
   if (context && context->progress) context->progress(context->user, what, done, total);
 }
 
-double dq_clock(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+bool dq_deadline_passed(const dq_context *context) {
+  return context && context->deadline > 0 && dq_seconds() >= context->deadline;
 }
 
-bool dq_deadline_passed(const dq_context *context) {
-  return context && context->deadline > 0 && dq_clock() >= context->deadline;
-}
+bool dq_is_stopped(const dq_context *context) { return context && context->stop && atomic_load(context->stop); }
 
 dq_status dq_check_stop(const dq_context *context, dq_error *error) {
-  if (context && context->stop && *context->stop) return dq_fail(error, DQ_CANCELLED, "interrupted");
+  if (dq_is_stopped(context)) return dq_fail(error, DQ_CANCELLED, "interrupted");
   return dq_deadline_passed(context) ? dq_fail(error, DQ_CANCELLED, "the time is over") : DQ_OK;
 }
 
@@ -55,8 +53,7 @@ void *dq_context_alloc(const dq_context *context, size_t bytes) {
   return dq_budget_alloc(context ? context->budget : NULL, bytes);
 }
 
-dq_status dq_check_memory(const dq_context *context, size_t bytes, const char *what,
-                          dq_error *error) {
+dq_status dq_check_memory(const dq_context *context, size_t bytes, const char *what, dq_error *error) {
   const dq_budget *budget = context ? context->budget : NULL;
   if (!budget || !budget->limit) return DQ_OK;
   size_t used = atomic_load(&budget->used);

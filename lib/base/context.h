@@ -2,7 +2,7 @@
 #ifndef DQ_BASE_CONTEXT_H
 #define DQ_BASE_CONTEXT_H
 
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -14,17 +14,20 @@
 typedef enum dq_severity { DQ_NOTE, DQ_WARNING, DQ_DETAIL } dq_severity;
 
 typedef struct dq_context {
-  unsigned cpu;        // features kernels may use: detected and not masked
-  bool half_sums;      // convolutions in float16 also add in float16 (docs/NUMERICS.md), else in float32
-  dq_pool *pool;       // NULL: one thread
-  dq_budget *budget;   // of memory; NULL: no limit
+  unsigned cpu;      // features kernels may use: detected and not masked
+  bool half_sums;    // convolutions in float16 also add in float16 (docs/NUMERICS.md), else in float32
+  dq_pool *pool;     // NULL: one thread
+  dq_budget *budget; // of memory; NULL: no limit
   uint64_t seed;
-  void (*message)(void *user, dq_severity severity, const char *text);      // NULL: dropped
+  void (*message)(void *user, dq_severity severity, const char *text);         // NULL: dropped
   void (*progress)(void *user, const char *what, int64_t done, int64_t total); // NULL: dropped
-  void *user;                         // handed to both
-  const volatile sig_atomic_t *stop;  // set by Ctrl-C; NULL: never
-  double deadline;                    // by dq_clock; 0: none
+  void *user;                                                                  // handed to both
+  const atomic_bool *stop; // set by other threads and by signal handlers of any thread; NULL: never
+  double deadline;         // by dq_seconds; 0: none
 } dq_context;
+
+// A signal handler may use what is atomic only where that takes no lock.
+_Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "dq_context.stop is set by signal handlers");
 
 dq_status dq_context_init(dq_context *context, int threads, unsigned cpu_mask, dq_error *error);
 void dq_context_deinit(dq_context *context);
@@ -33,10 +36,10 @@ void dq_message(const dq_context *context, dq_severity severity, const char *for
     __attribute__((format(printf, 3, 4)));
 void dq_progress(const dq_context *context, const char *what, int64_t done, int64_t total);
 
-// Seconds of a clock that only goes forward.
-double dq_clock(void);
 bool dq_deadline_passed(const dq_context *context);
 
+// Whether the user asked to stop; false without a context.
+bool dq_is_stopped(const dq_context *context);
 // DQ_CANCELLED once the user asked to stop or the deadline has passed.
 dq_status dq_check_stop(const dq_context *context, dq_error *error);
 
@@ -47,7 +50,6 @@ void *dq_context_alloc(const dq_context *context, size_t bytes);
 
 // The failure that a piece of work needs `bytes` more than the budget has left; DQ_OK when they fit. Nothing
 // is counted: the allocation does that.
-dq_status dq_check_memory(const dq_context *context, size_t bytes, const char *what,
-                          dq_error *error);
+dq_status dq_check_memory(const dq_context *context, size_t bytes, const char *what, dq_error *error);
 
 #endif

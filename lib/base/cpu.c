@@ -20,7 +20,7 @@ unsigned dq_cpu_with_implied(unsigned mask) {
 }
 
 #define HAS(word, bits) (((word) & (bits)) == (bits))
-#define TEST(symbol, implied, present) \
+#define TEST(symbol, implied, present)                                                                                 \
   if (HAS(found, (unsigned)(implied)) && (present)) found |= DQ_CPU_##symbol;
 
 #if defined(__x86_64__)
@@ -91,8 +91,8 @@ dq_status dq_cpu_mask_parse(const char *text, unsigned *mask, dq_error *error) {
     size_t length = strcspn(name, ",");
     if (!add_named(name, length, mask)) {
       char all[128];
-      return dq_fail(error, DQ_USAGE, "unknown instruction set '%.*s', expected c, native or some of %s",
-                     (int)length, name, dq_cpu_mask_text(~0u, all, sizeof all));
+      return dq_fail(error, DQ_USAGE, "unknown instruction set '%.*s', expected c, native or some of %s", (int)length,
+                     name, dq_cpu_mask_text(~0u, all, sizeof all));
     }
     name += length;
     if (!*name) return DQ_OK;

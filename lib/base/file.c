@@ -27,8 +27,8 @@ static dq_status grow(stream *it, const char *path, dq_error *error) {
     it->data = larger, it->room = room;
     return DQ_OK;
   }
-  dq_fail(error, DQ_SYSTEM, "%s: out of memory after %zu MiB: a stream is read whole, and counts against --memory", path,
-          it->used >> 20);
+  dq_fail(error, DQ_SYSTEM, "%s: out of memory after %zu MiB: a stream is read whole, and counts against --memory",
+          path, it->used >> 20);
   dq_error_hint(error, "a regular file is mapped instead");
   return DQ_SYSTEM;
 }

@@ -33,12 +33,13 @@ void dq_file_forget(const dq_file *file, const uint8_t *data, size_t size);
 // A file that appears under its name only when it is complete. Until then it has no name at all where the
 // system can do that (O_TMPFILE), else one of its own, PATH.dq-partN, and is locked (flock).
 typedef struct dq_output {
-  FILE *stream;     // write here
-  char *path;       // as given, for messages; NULL: standard output
-  char *target;     // where symbolic links lead; NULL: a device or a pipe, written as it is
-  char *temporary;  // beside the target
-  int lock;         // descriptor that holds the lock until the file has its name
-  bool named;       // `temporary` exists
+  FILE *stream;    // write here
+  char *path;      // as given, for messages; NULL: standard output
+  char *target;    // where symbolic links lead; NULL: a device or a pipe, written as it is
+  char *temporary; // beside the target
+  int lock;        // descriptor that holds the lock until the file has its name
+  bool named;      // `temporary` exists
+  bool registered; // for dq_output_remove_all, which takes `temporary` over
 } dq_output;
 
 // Fails when the folder is missing or not writable, or the path is a folder. "-" is standard output. A
@@ -49,8 +50,8 @@ dq_status dq_output_open(dq_output *output, const char *path, dq_error *error);
 dq_status dq_output_commit(dq_output *output, dq_error *error);
 void dq_output_discard(dq_output *output); // safe after commit and on a zeroed struct
 
-// Removes the temporary files of all outputs that are open: for the signal handler of a command,
-// async-signal-safe.
+// Removes the temporary files of all outputs that are open: for the signal handler of a command, which ends the
+// process. Async-signal-safe, in any thread; what other threads do meanwhile with an output fails.
 void dq_output_remove_all(void);
 
 // The path of what is written when `path` is: symbolic links are followed, the last of which may lead to a file

@@ -14,9 +14,7 @@ typedef struct dq_nearest {
   int distance;
 } dq_nearest;
 
-static inline dq_nearest dq_nearest_begin(const char *wanted) {
-  return (dq_nearest){.wanted = wanted};
-}
+static inline dq_nearest dq_nearest_begin(const char *wanted) { return (dq_nearest){.wanted = wanted}; }
 void dq_nearest_offer(dq_nearest *nearest, const char *candidate);
 
 #endif

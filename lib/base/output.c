@@ -21,23 +21,26 @@ enum { MOST_LINKS = 40, READABLE = 0666 }; // less the umask
 enum { OPEN_OUTPUTS = 16 };
 static _Atomic(char *) open_temporaries[OPEN_OUTPUTS];
 
-static void register_temporary(char *path) {
-  for (int i = 0; i < OPEN_OUTPUTS; i++) {
+static void register_temporary(dq_output *output) {
+  for (int i = 0; i < OPEN_OUTPUTS && !output->registered; i++) {
     char *none = NULL;
-    if (atomic_compare_exchange_strong(&open_temporaries[i], &none, path)) return;
+    output->registered = atomic_compare_exchange_strong(&open_temporaries[i], &none, output->temporary);
   }
 }
 
-static void unregister_temporary(char *path) {
-  for (int i = 0; i < OPEN_OUTPUTS; i++) {
-    char *own = path;
-    if (atomic_compare_exchange_strong(&open_temporaries[i], &own, NULL)) return;
+// A name that is no longer in its slot belongs to a handler, which may run in another thread and ends the process.
+static void unregister_temporary(dq_output *output) {
+  for (int i = 0; i < OPEN_OUTPUTS && output->registered; i++) {
+    char *own = output->temporary;
+    output->registered = !atomic_compare_exchange_strong(&open_temporaries[i], &own, NULL);
   }
+  if (output->registered) output->temporary = NULL;
+  output->registered = false;
 }
 
 void dq_output_remove_all(void) {
   for (int i = 0; i < OPEN_OUTPUTS; i++) {
-    const char *path = open_temporaries[i];
+    const char *path = atomic_exchange(&open_temporaries[i], NULL);
     if (path) unlink(path);
   }
 }
@@ -126,7 +129,7 @@ static int open_named(dq_output *output) {
     (void)flock(descriptor, LOCK_EX); // where it cannot be locked, nobody removes it either
     if (is_named(descriptor, output->temporary)) {
       output->named = true;
-      register_temporary(output->temporary);
+      register_temporary(output);
       return descriptor;
     }
     close(descriptor);
@@ -154,8 +157,7 @@ dq_status dq_output_open(dq_output *output, const char *path, dq_error *error) {
   }
   struct stat info;
   bool exists = !stat(path, &info);
-  if (exists && S_ISDIR(info.st_mode))
-    return dq_fail(error, DQ_SYSTEM, "%s: is a folder, expected a file name", path);
+  if (exists && S_ISDIR(info.st_mode)) return dq_fail(error, DQ_SYSTEM, "%s: is a folder, expected a file name", path);
   output->path = strdup(path);
   if (!output->path) return dq_fail_memory(error, strlen(path));
   if (exists && !S_ISREG(info.st_mode)) return open_device(output, path, error);
@@ -173,9 +175,9 @@ static bool give_name(dq_output *output) {
   char link[64];
   snprintf(link, sizeof link, "/proc/self/fd/%d", output->lock);
   for (int i = 0; i < MOST_WRITERS && !output->named && set_temporary_name(output, i); i++) {
-    register_temporary(output->temporary);
+    register_temporary(output);
     output->named = !linkat(AT_FDCWD, link, AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW);
-    if (!output->named) unregister_temporary(output->temporary);
+    if (!output->named) unregister_temporary(output);
     if (!output->named && errno != EEXIST) return false;
   }
   return output->named;
@@ -183,7 +185,7 @@ static bool give_name(dq_output *output) {
 
 static bool put_in_place(dq_output *output) {
   if (!give_name(output) || rename(output->temporary, output->target)) return false;
-  unregister_temporary(output->temporary);
+  unregister_temporary(output);
   output->named = false;
   return true;
 }
@@ -207,7 +209,7 @@ void dq_output_discard(dq_output *output) {
   if (output->stream && output->path) fclose(output->stream);
   if (output->named) {
     unlink(output->temporary);
-    unregister_temporary(output->temporary);
+    unregister_temporary(output);
   }
   if (output->target && output->lock >= 0) close(output->lock);
   free(output->temporary);

@@ -38,16 +38,16 @@ struct dq_pool {
   _Atomic(dq_pool_work *) work;
   _Atomic(void *) argument;
   atomic_int_least64_t count;
-  atomic_int processor; // the caller's
-  atomic_uint number;   // of the job, written last
-  _Alignas(LINE) atomic_int left; // pieces that are not done
+  atomic_int processor;             // the caller's
+  atomic_uint number;               // of the job, written last
+  _Alignas(LINE) atomic_int left;   // pieces that are not done
   _Alignas(LINE) atomic_int asleep; // workers
   atomic_bool caller_asleep, stop;
   share *shares;
   pthread_mutex_t lock; // only to sleep and to wake
   pthread_cond_t begin, done;
   int threads;
-  bool looks; // not where threads have to share processors
+  bool looks;      // not where threads have to share processors
   worker *workers; // threads - 1 of them; the caller is thread 0
 };
 

@@ -9,7 +9,7 @@ typedef struct dq_pool dq_pool;
 
 // `threads` workers including the caller; NULL when there is no memory or a thread cannot start.
 dq_pool *dq_pool_new(int threads);
-void dq_pool_free(dq_pool *pool); // NULL is fine
+void dq_pool_free(dq_pool *pool);         // NULL is fine
 int dq_pool_threads(const dq_pool *pool); // 1 for NULL
 
 // Calls work(argument, i, thread) for every i in [0, count), and returns when all are done. `thread` is in

@@ -15,9 +15,7 @@ static inline uint64_t dq_random_mix(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-static inline uint64_t dq_random_next(dq_random *random) {
-  return dq_random_mix(random->state += 0x9e3779b97f4a7c15u);
-}
+static inline uint64_t dq_random_next(dq_random *random) { return dq_random_mix(random->state += 0x9e3779b97f4a7c15u); }
 
 // Numbers for one purpose (a small number of the caller's) among those that start from the same seed.
 static inline dq_random dq_random_start(uint64_t seed, uint64_t purpose) {
@@ -25,9 +23,7 @@ static inline dq_random dq_random_start(uint64_t seed, uint64_t purpose) {
 }
 
 // Uniform in [0, 1) with 24 bits.
-static inline float dq_random_float(dq_random *random) {
-  return (float)(dq_random_next(random) >> 40) * 0x1p-24f;
-}
+static inline float dq_random_float(dq_random *random) { return (float)(dq_random_next(random) >> 40) * 0x1p-24f; }
 
 // Uniform in [0, count), count > 0.
 static inline uint64_t dq_random_below(dq_random *random, uint64_t count) {

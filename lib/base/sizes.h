@@ -6,22 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-static inline bool dq_mul_size(size_t a, size_t b, size_t *product) {
-  return !__builtin_mul_overflow(a, b, product);
-}
-static inline bool dq_add_size(size_t a, size_t b, size_t *sum) {
-  return !__builtin_add_overflow(a, b, sum);
-}
-static inline bool dq_mul_i64(int64_t a, int64_t b, int64_t *product) {
-  return !__builtin_mul_overflow(a, b, product);
-}
-static inline bool dq_add_i64(int64_t a, int64_t b, int64_t *sum) {
-  return !__builtin_add_overflow(a, b, sum);
-}
+static inline bool dq_mul_size(size_t a, size_t b, size_t *product) { return !__builtin_mul_overflow(a, b, product); }
+static inline bool dq_add_size(size_t a, size_t b, size_t *sum) { return !__builtin_add_overflow(a, b, sum); }
+static inline bool dq_mul_i64(int64_t a, int64_t b, int64_t *product) { return !__builtin_mul_overflow(a, b, product); }
+static inline bool dq_add_i64(int64_t a, int64_t b, int64_t *sum) { return !__builtin_add_overflow(a, b, sum); }
 static inline int64_t dq_min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t dq_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
-static inline size_t dq_round_up(size_t value, size_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
+static inline size_t dq_round_up(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+// Elements of an array whose length the compiler knows.
+#define DQ_COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
 
 #endif

@@ -24,8 +24,7 @@ typedef struct dq_error {
 } dq_error;
 
 // Sets status and message (printf style) and returns the status. `error` may be NULL.
-dq_status dq_fail(dq_error *error, dq_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+dq_status dq_fail(dq_error *error, dq_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 // Puts "prefix: " in front of the message already there; returns error->status.
 dq_status dq_error_prefix(dq_error *error, dq_status status, const char *format, ...)
@@ -41,10 +40,10 @@ dq_status dq_fail_memory(dq_error *error, size_t bytes);
 dq_status dq_fail_errno(dq_error *error, const char *path);
 
 // Passes a failure on to the caller.
-#define DQ_TRY(expression)                                                                         \
-  do {                                                                                             \
-    dq_status dq_try_status = (expression);                                                        \
-    if (dq_try_status != DQ_OK) return dq_try_status;                                              \
+#define DQ_TRY(expression)                                                                                             \
+  do {                                                                                                                 \
+    dq_status dq_try_status = (expression);                                                                            \
+    if (dq_try_status != DQ_OK) return dq_try_status;                                                                  \
   } while (0)
 
 #endif

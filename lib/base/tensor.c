@@ -14,9 +14,7 @@ int64_t dq_tensor_product(const dq_tensor *tensor, int from, int to) {
   return product;
 }
 
-int64_t dq_tensor_count(const dq_tensor *tensor) {
-  return dq_tensor_product(tensor, 0, tensor->rank);
-}
+int64_t dq_tensor_count(const dq_tensor *tensor) { return dq_tensor_product(tensor, 0, tensor->rank); }
 
 size_t dq_tensor_bytes(const dq_tensor *tensor) {
   if (tensor->rank < 0) return 0;
@@ -24,20 +22,15 @@ size_t dq_tensor_bytes(const dq_tensor *tensor) {
 }
 
 bool dq_tensor_same_shape(const dq_tensor *a, const dq_tensor *b) {
-  return a->rank == b->rank &&
-         (a->rank <= 0 || !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof a->dims[0]));
+  return a->rank == b->rank && (a->rank <= 0 || !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof a->dims[0]));
 }
 
-dq_status dq_tensor_shape(dq_tensor *tensor, int type, int rank, const int64_t *dims,
-                          dq_error *error) {
+dq_status dq_tensor_shape(dq_tensor *tensor, int type, int rank, const int64_t *dims, dq_error *error) {
   if (rank > DQ_MAX_RANK)
-    return dq_fail(error, DQ_UNSUPPORTED, "%d dimensions, at most %d are supported", rank,
-                   DQ_MAX_RANK);
+    return dq_fail(error, DQ_UNSUPPORTED, "%d dimensions, at most %d are supported", rank, DQ_MAX_RANK);
   int64_t elements = 1, bits;
   for (int i = 0; i < rank; i++) {
-    if (dims[i] < 0)
-      return dq_fail(error, DQ_BAD_INPUT, "dimension %d is %" PRId64 ", expected 0 or more", i,
-                     dims[i]);
+    if (dims[i] < 0) return dq_fail(error, DQ_BAD_INPUT, "dimension %d is %" PRId64 ", expected 0 or more", i, dims[i]);
     // Zero dimensions do not excuse an overflow in the others: strides are products of them too.
     if (!dq_mul_i64(elements, dims[i] ? dims[i] : 1, &elements))
       return dq_fail(error, DQ_BAD_INPUT, "the product of the dimensions overflows 64 bits");
@@ -134,4 +127,18 @@ const char *dq_tensor_shape_text(const dq_tensor *tensor, char *text, size_t siz
 
 bool dq_channels_last(int rank, const int64_t *dims) {
   return rank == 4 && dims[1] != 1 && dims[1] != 3 && (dims[3] == 1 || dims[3] == 3);
+}
+
+int64_t dq_tensor_first_not_finite(const dq_tensor *tensor) {
+  int64_t count = dq_tensor_count(tensor);
+  bool all = true;
+  if (tensor->type != DQ_F32 && tensor->type != DQ_F16 && tensor->type != DQ_F64) return -1;
+  if (tensor->type == DQ_F32) {
+    const float *elements = tensor->data;
+    for (int64_t i = 0; i < count; i++) all &= isfinite(elements[i]) != 0; // without a way out, so by vectors
+    if (all) return -1;
+  }
+  for (int64_t i = 0; i < count; i++)
+    if (!isfinite(dq_tensor_get(tensor, i))) return i;
+  return -1;
 }

@@ -9,10 +9,10 @@
 enum { DQ_MAX_RANK = 8 };
 
 typedef struct dq_tensor {
-  int type;                    // dq_dtype; other ONNX ids are carried through
-  int rank;                    // 0: scalar; -1: shape not known
-  int64_t dims[DQ_MAX_RANK];   // all >= 0
-  void *data;                  // NULL: elements not known (shape inference) or none
+  int type;                  // dq_dtype; other ONNX ids are carried through
+  int rank;                  // 0: scalar; -1: shape not known
+  int64_t dims[DQ_MAX_RANK]; // all >= 0
+  void *data;                // NULL: elements not known (shape inference) or none
 } dq_tensor;
 
 // Product of the dimensions; shapes in tensors have been checked, so it cannot overflow.
@@ -23,8 +23,7 @@ size_t dq_tensor_bytes(const dq_tensor *tensor); // 0 for types whose size is no
 bool dq_tensor_same_shape(const dq_tensor *a, const dq_tensor *b);
 
 // Sets type and dims after checking them: rank at most DQ_MAX_RANK, no negative dimension, bytes fit.
-dq_status dq_tensor_shape(dq_tensor *tensor, int type, int rank, const int64_t *dims,
-                          dq_error *error);
+dq_status dq_tensor_shape(dq_tensor *tensor, int type, int rank, const int64_t *dims, dq_error *error);
 
 // A tensor with zeroed elements, owned by the arena; NULL when there is no memory.
 dq_tensor *dq_tensor_new(dq_arena *arena, int type, int rank, const int64_t *dims);
@@ -44,5 +43,8 @@ bool dq_channels_last(int rank, const int64_t *dims);
 // "1x3x224x224" into `text` (for messages); returns text.
 const char *dq_tensor_shape_text(const dq_tensor *tensor, char *text, size_t size);
 enum { DQ_SHAPE_TEXT = 180 };
+
+// The index of the first element that is NaN or infinite; -1: none is, or the elements are integers.
+int64_t dq_tensor_first_not_finite(const dq_tensor *tensor);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/eval/runner.h"
+#include "lib/session/runner.h"
 
 typedef struct accuracy_job {
   dq_runner runner;
@@ -14,25 +14,20 @@ typedef struct accuracy_job {
   const dq_tensor **outputs; // pointers into the plan
   dq_tensor *shapes;         // the same without elements
   const char **names;
-  dq_sample_info *infos; // of a batch
-  float *values;         // of a batch
   const dq_context *context;
 } accuracy_job;
 
 static dq_status allocate(accuracy_job *job, dq_error *error) {
   size_t outputs = (size_t)dq_plan_output_count(job->runner.session.plan);
-  size_t batch = (size_t)job->runner.batch;
   job->outputs = calloc(outputs + 1, sizeof *job->outputs);
   job->shapes = calloc(outputs + 1, sizeof *job->shapes);
   job->names = calloc(outputs + 1, sizeof *job->names);
-  job->infos = calloc(batch, sizeof *job->infos);
-  job->values = dq_context_alloc(job->context, batch * (size_t)dq_runner_elements(&job->runner) * sizeof *job->values);
-  bool done = job->outputs && job->shapes && job->names && job->infos && job->values;
-  return done ? DQ_OK : dq_fail_memory(error, batch * sizeof *job->infos);
+  bool done = job->outputs && job->shapes && job->names;
+  return done ? DQ_OK : dq_fail_memory(error, outputs * sizeof *job->shapes);
 }
 
-static dq_status open_task(accuracy_job *job, const dq_graph *graph,
-                           const dq_accuracy_options *options, dq_error *error) {
+static dq_status open_task(accuracy_job *job, const dq_graph *graph, const dq_accuracy_options *options,
+                           dq_error *error) {
   dq_plan *plan = job->runner.session.plan;
   const dq_tensor *input = dq_plan_input(plan, 0);
   int count = dq_plan_output_count(plan), rows = dq_channels_last(input->rank, input->dims) ? 1 : 2;
@@ -64,42 +59,35 @@ static dq_status check_batch(const accuracy_job *job, dq_error *error) {
     char text[DQ_SHAPE_TEXT];
     if (output->rank < 0 || (output->rank > 0 && output->dims[0] == job->runner.batch)) continue;
     if (job->runner.batch == 1) continue;
-    dq_fail(error, DQ_UNSUPPORTED, "output '%s' is %s: it has no dimension of pictures",
-            job->names[i], dq_tensor_shape_text(output, text, sizeof text));
+    dq_fail(error, DQ_UNSUPPORTED, "output '%s' is %s: it has no dimension of pictures", job->names[i],
+            dq_tensor_shape_text(output, text, sizeof text));
     dq_error_hint(error, "use --batch 1");
     return DQ_UNSUPPORTED;
   }
   return DQ_OK;
 }
 
-static dq_status run_pictures(accuracy_job *job, dq_error *error) {
-  int64_t count = dq_data_count(job->data);
-  for (int64_t first = 0; first < count; first += job->runner.batch) {
-    int64_t some = count - first < job->runner.batch ? count - first : job->runner.batch;
-    DQ_TRY(dq_check_stop(job->context, error));
-    DQ_TRY(dq_data_read_batch(job->data, first, some, job->values, job->infos, error));
-    DQ_TRY(dq_runner_run(&job->runner, job->values, some, error));
-    for (int64_t i = 0; i < some; i++)
-      DQ_TRY(dq_task_add(job->task, job->outputs, i, &job->infos[i], error));
-    dq_progress(job->context, "accuracy", first + some, count);
-  }
+static dq_status add_pictures(void *user, int64_t first, int64_t count, const dq_sample_info *infos, dq_error *error) {
+  (void)first;
+  accuracy_job *job = user;
+  for (int64_t i = 0; i < count; i++) DQ_TRY(dq_task_add(job->task, job->outputs, i, &infos[i], error));
   return DQ_OK;
 }
 
 static dq_status run_job(accuracy_job *job, dq_result *result, const dq_graph *graph,
                          const dq_accuracy_options *options, dq_error *error) {
-  dq_runner_options runner = {.shapes = options->shapes, .batch = options->batch};
+  dq_runner_options runner = {.session.shapes = options->shapes, .batch = options->batch};
+  const dq_picture_range all = {.step = 1, .count = dq_data_count(job->data), .doing = "accuracy"};
   DQ_TRY(dq_runner_open(&job->runner, graph, job->data, &runner, job->context, error));
   DQ_TRY(allocate(job, error));
   DQ_TRY(open_task(job, graph, options, error));
   DQ_TRY(check_batch(job, error));
-  if (strcmp(dq_task_name(job->task), "none")) DQ_TRY(run_pictures(job, error));
+  if (strcmp(dq_task_name(job->task), "none")) DQ_TRY(dq_runner_each(&job->runner, &all, add_pictures, job, error));
   return dq_task_result(job->task, result, error);
 }
 
-dq_status dq_accuracy_run(dq_result *result, const dq_graph *graph, dq_data *data,
-                          const dq_accuracy_options *options, const dq_context *context,
-                          dq_error *error) {
+dq_status dq_accuracy_run(dq_result *result, const dq_graph *graph, dq_data *data, const dq_accuracy_options *options,
+                          const dq_context *context, dq_error *error) {
   accuracy_job job = {.data = data, .context = context};
   dq_status status = run_job(&job, result, graph, options, error);
   if (status == DQ_OK && result->nonfinite)
@@ -111,7 +99,5 @@ dq_status dq_accuracy_run(dq_result *result, const dq_graph *graph, dq_data *dat
   free(job.outputs);
   free(job.shapes);
   free(job.names);
-  free(job.infos);
-  dq_budget_free(job.values);
   return status;
 }

@@ -14,8 +14,7 @@ typedef struct dq_accuracy_options {
 
 // Runs the graph on all pictures. The figures do not depend on batch or threads beyond the rounding
 // of sums. A task without labels ("none") runs nothing and has no figures.
-dq_status dq_accuracy_run(dq_result *result, const dq_graph *graph, dq_data *data,
-                          const dq_accuracy_options *options, const dq_context *context,
-                          dq_error *error);
+dq_status dq_accuracy_run(dq_result *result, const dq_graph *graph, dq_data *data, const dq_accuracy_options *options,
+                          const dq_context *context, dq_error *error);
 
 #endif

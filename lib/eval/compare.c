@@ -22,8 +22,7 @@ static void add_pair(dq_comparison *it, double reference, double other) {
   it->other += other * other;
 }
 
-void dq_comparison_add_values(dq_comparison *it, const float *reference, const float *other,
-                              int64_t count) {
+void dq_comparison_add_values(dq_comparison *it, const float *reference, const float *other, int64_t count) {
   for (int64_t i = 0; i < count; i++) add_pair(it, (double)reference[i], (double)other[i]);
 }
 
@@ -44,13 +43,12 @@ static bool agrees(const dq_tensor *reference, const dq_tensor *other, int64_t f
   return best >= 0 && best == first_largest(other, from, count);
 }
 
-dq_status dq_comparison_add(dq_comparison *it, const dq_tensor *reference, const dq_tensor *other,
-                            int64_t item, dq_error *error) {
+dq_status dq_comparison_add(dq_comparison *it, const dq_tensor *reference, const dq_tensor *other, int64_t item,
+                            dq_error *error) {
   char a[DQ_SHAPE_TEXT], b[DQ_SHAPE_TEXT];
   int64_t count = item < 0 ? dq_tensor_count(reference) : dq_item_count(reference);
   if (count != (item < 0 ? dq_tensor_count(other) : dq_item_count(other)))
-    return dq_fail(error, DQ_BAD_INPUT, "an output is %s, the reference's %s",
-                   dq_tensor_shape_text(other, b, sizeof b),
+    return dq_fail(error, DQ_BAD_INPUT, "an output is %s, the reference's %s", dq_tensor_shape_text(other, b, sizeof b),
                    dq_tensor_shape_text(reference, a, sizeof a));
   int64_t from = item < 0 ? 0 : item * count, broken = it->nonfinite;
   if (reference->type == DQ_F32 && other->type == DQ_F32)

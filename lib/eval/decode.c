@@ -14,17 +14,12 @@ enum { YOLOX_FIELDS = 5, YOLOX_LEVELS = 3 };
 static const int64_t yolox_strides[YOLOX_LEVELS] = {8, 16, 32};
 
 // Sizes beyond exp(20) are nonsense; the bound keeps them finite.
-static double bounded_exp(double x) {
-  return exp(x < 20 ? x : 20);
-}
-static double sigmoid(double x) {
-  return 1 / (1 + exp(-x));
-}
+static double bounded_exp(double x) { return exp(x < 20 ? x : 20); }
+static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
 static int64_t yolox_candidates(int64_t height, int64_t width) {
   int64_t sum = 0;
-  for (int i = 0; i < YOLOX_LEVELS; i++)
-    sum += (height / yolox_strides[i]) * (width / yolox_strides[i]);
+  for (int i = 0; i < YOLOX_LEVELS; i++) sum += (height / yolox_strides[i]) * (width / yolox_strides[i]);
   return sum;
 }
 
@@ -41,8 +36,7 @@ bool dq_decoder_possible(const dq_task_options *options) {
 static dq_status init_yolox(dq_decoder *it, const dq_task_options *options, dq_error *error) {
   char text[DQ_SHAPE_TEXT];
   if (!is_yolox(options))
-    return dq_fail(error, DQ_BAD_INPUT,
-                   "yolox: the output is %s, expected Nx%" PRId64 "x(5 + classes)",
+    return dq_fail(error, DQ_BAD_INPUT, "yolox: the output is %s, expected Nx%" PRId64 "x(5 + classes)",
                    dq_tensor_shape_text(&options->outputs[0], text, sizeof text),
                    yolox_candidates(options->input_height, options->input_width));
   it->yolox = true;
@@ -58,11 +52,9 @@ static dq_status check_head(dq_yolo_head *head, const dq_task_options *options, 
   int64_t channels = head->anchor_count * (YOLOX_FIELDS + head->classes);
   if (output->rank != 4 || output->dims[1] != channels)
     return dq_fail(error, DQ_BAD_INPUT,
-                   "yolo: output '%s' is %s, expected Nx%" PRId64 "xHxW for %d anchors and %" PRId64
-                   " classes",
-                   options->output_names[head->output],
-                   dq_tensor_shape_text(output, text, sizeof text), channels, head->anchor_count,
-                   head->classes);
+                   "yolo: output '%s' is %s, expected Nx%" PRId64 "xHxW for %d anchors and %" PRId64 " classes",
+                   options->output_names[head->output], dq_tensor_shape_text(output, text, sizeof text), channels,
+                   head->anchor_count, head->classes);
   head->height = output->dims[2];
   head->width = output->dims[3];
   return DQ_OK;
@@ -71,17 +63,15 @@ static dq_status check_head(dq_yolo_head *head, const dq_task_options *options, 
 static dq_status init_yolo(dq_decoder *it, const dq_task_options *options, dq_error *error) {
   const char *text = options->decode && strchr(options->decode, ':') ? options->decode : NULL;
   if (!text && !options->model_decode)
-    return dq_fail(
-        error, DQ_USAGE,
-        "yolo: the model does not say its anchors, expected yolo:classes=...,anchors=...");
+    return dq_fail(error, DQ_USAGE, "yolo: the model does not say its anchors, expected yolo:classes=...,anchors=...");
   DQ_TRY(text ? dq_heads_from_text(it, text, options, error)
               : dq_heads_from_json(it, options->model_decode, options, error));
   for (int i = 0; i < it->head_count; i++) {
     dq_yolo_head *head = &it->heads[i];
     DQ_TRY(check_head(head, options, error));
     if (head->classes != it->heads[0].classes)
-      return dq_fail(error, DQ_BAD_INPUT, "yolo: heads of %" PRId64 " and %" PRId64 " classes",
-                     it->heads[0].classes, head->classes);
+      return dq_fail(error, DQ_BAD_INPUT, "yolo: heads of %" PRId64 " and %" PRId64 " classes", it->heads[0].classes,
+                     head->classes);
     it->candidates += head->anchor_count * head->height * head->width;
   }
   it->classes = it->heads[0].classes;
@@ -121,30 +111,28 @@ static bool all_finite(const double *fields, int64_t count, int64_t step) {
 }
 
 // One anchor at one cell: t holds its fields, `plane` apart.
-static void decode_cell(const dq_decoder *it, const dq_yolo_head *head, int anchor, int64_t y,
-                        int64_t x, const double *t, dq_box *box, double *scores) {
+static void decode_cell(const dq_decoder *it, const dq_yolo_head *head, int anchor, int64_t y, int64_t x,
+                        const double *t, dq_box *box, double *scores) {
   int64_t plane = head->height * head->width;
   double shift = (head->scale - 1) / 2, object = sigmoid(t[4 * plane]);
   double centre_x = (sigmoid(t[0]) * head->scale - shift + (double)x) / (double)head->width;
   double centre_y = (sigmoid(t[plane]) * head->scale - shift + (double)y) / (double)head->height;
   double width = bounded_exp(t[2 * plane]) * head->anchors[anchor][0] / (double)it->input_width;
   double height = bounded_exp(t[3 * plane]) * head->anchors[anchor][1] / (double)it->input_height;
-  *box = (dq_box){centre_x - width / 2, centre_y - height / 2, centre_x + width / 2,
-                  centre_y + height / 2};
+  *box = (dq_box){centre_x - width / 2, centre_y - height / 2, centre_x + width / 2, centre_y + height / 2};
   bool finite = all_finite(t, YOLOX_FIELDS + head->classes, plane);
   for (int64_t c = 0; c < head->classes; c++)
     scores[c] = finite ? sigmoid(t[(YOLOX_FIELDS + c) * plane]) * object : NAN;
 }
 
 // Candidates in the order anchor, row, column.
-static void decode_head(const dq_decoder *it, const dq_yolo_head *head, const double *values,
-                        dq_box *boxes, double *scores) {
+static void decode_head(const dq_decoder *it, const dq_yolo_head *head, const double *values, dq_box *boxes,
+                        double *scores) {
   int64_t plane = head->height * head->width, fields = YOLOX_FIELDS + head->classes;
   for (int anchor = 0; anchor < head->anchor_count; anchor++)
     for (int64_t y = 0; y < head->height; y++)
       for (int64_t x = 0; x < head->width; x++) {
-        decode_cell(it, head, anchor, y, x, values + anchor * fields * plane + y * head->width + x,
-                    boxes++, scores);
+        decode_cell(it, head, anchor, y, x, values + anchor * fields * plane + y * head->width + x, boxes++, scores);
         scores += head->classes;
       }
 }
@@ -159,9 +147,8 @@ static void decode_yolox(const dq_decoder *it, const double *o, dq_box *boxes, d
         double centre_y = (o[1] + (double)y) * (double)stride;
         double width = bounded_exp(o[2]) * (double)stride;
         double height = bounded_exp(o[3]) * (double)stride;
-        *boxes++ =
-            (dq_box){(centre_x - width / 2) / full_width, (centre_y - height / 2) / full_height,
-                     (centre_x + width / 2) / full_width, (centre_y + height / 2) / full_height};
+        *boxes++ = (dq_box){(centre_x - width / 2) / full_width, (centre_y - height / 2) / full_height,
+                            (centre_x + width / 2) / full_width, (centre_y + height / 2) / full_height};
         bool finite = all_finite(o, YOLOX_FIELDS + it->classes, 1);
         for (int64_t c = 0; c < it->classes; c++) *scores++ = finite ? o[4] * o[YOLOX_FIELDS + c] : NAN;
         o += YOLOX_FIELDS + it->classes;
@@ -169,8 +156,8 @@ static void decode_yolox(const dq_decoder *it, const double *o, dq_box *boxes, d
   }
 }
 
-dq_status dq_decode(const dq_decoder *it, const dq_tensor *const *outputs, int64_t item,
-                    dq_box *boxes, double *scores, dq_error *error) {
+dq_status dq_decode(const dq_decoder *it, const dq_tensor *const *outputs, int64_t item, dq_box *boxes, double *scores,
+                    dq_error *error) {
   double *values;
   if (it->yolox) {
     int64_t expected = it->candidates * (YOLOX_FIELDS + it->classes);
@@ -182,8 +169,7 @@ dq_status dq_decode(const dq_decoder *it, const dq_tensor *const *outputs, int64
   for (int i = 0; i < it->head_count; i++) {
     const dq_yolo_head *head = &it->heads[i];
     int64_t cells = head->anchor_count * head->height * head->width;
-    DQ_TRY(dq_item_values(&values, outputs[head->output], item,
-                          cells * (YOLOX_FIELDS + head->classes), error));
+    DQ_TRY(dq_item_values(&values, outputs[head->output], item, cells * (YOLOX_FIELDS + head->classes), error));
     decode_head(it, head, values, boxes, scores);
     free(values);
     boxes += cells;

@@ -34,7 +34,7 @@ void dq_decoder_deinit(dq_decoder *decoder);
 bool dq_decoder_possible(const dq_task_options *options);
 
 // boxes[candidates], relative to the model's input, and scores[candidates][classes].
-dq_status dq_decode(const dq_decoder *decoder, const dq_tensor *const *outputs, int64_t item,
-                    dq_box *boxes, double *scores, dq_error *error);
+dq_status dq_decode(const dq_decoder *decoder, const dq_tensor *const *outputs, int64_t item, dq_box *boxes,
+                    double *scores, dq_error *error);
 
 #endif

@@ -17,12 +17,9 @@ static dq_status alloc_heads(dq_decoder *decoder, size_t count, dq_error *error)
   return decoder->heads ? DQ_OK : dq_fail_memory(error, count * sizeof *decoder->heads);
 }
 
-static bool positive(double value) {
-  return isfinite(value) && value > 0;
-}
+static bool positive(double value) { return isfinite(value) && value > 0; }
 
-static dq_status find_output(dq_yolo_head *head, const char *name, const dq_task_options *options,
-                             dq_error *error) {
+static dq_status find_output(dq_yolo_head *head, const char *name, const dq_task_options *options, dq_error *error) {
   for (int i = 0; i < options->output_count; i++)
     if (!strcmp(options->output_names[i], name)) {
       head->output = i;
@@ -34,21 +31,19 @@ static dq_status find_output(dq_yolo_head *head, const char *name, const dq_task
 static dq_status read_json_anchors(dq_yolo_head *head, const json_t *anchors, dq_error *error) {
   size_t count = json_array_size(anchors);
   if (count < 1 || count > DQ_MAX_ANCHORS)
-    return dq_fail(error, DQ_BAD_INPUT, "decode: %zu anchors, expected 1 to %d", count,
-                   DQ_MAX_ANCHORS);
+    return dq_fail(error, DQ_BAD_INPUT, "decode: %zu anchors, expected 1 to %d", count, DQ_MAX_ANCHORS);
   for (size_t i = 0; i < count; i++)
     for (size_t k = 0; k < 2; k++) {
       double value = json_number_value(json_array_get(json_array_get(anchors, i), k));
-      if (!positive(value))
-        return dq_fail(error, DQ_BAD_INPUT, "decode: anchor %zu is not two positive numbers", i);
+      if (!positive(value)) return dq_fail(error, DQ_BAD_INPUT, "decode: anchor %zu is not two positive numbers", i);
       head->anchors[i][k] = value;
     }
   head->anchor_count = (int)count;
   return DQ_OK;
 }
 
-static dq_status read_json_head(dq_yolo_head *head, const json_t *json,
-                                const dq_task_options *options, dq_error *error) {
+static dq_status read_json_head(dq_yolo_head *head, const json_t *json, const dq_task_options *options,
+                                dq_error *error) {
   const char *name = json_string_value(json_object_get(json, "name"));
   const json_t *scale = json_object_get(json, "scale_x_y");
   if (!name) return dq_fail(error, DQ_BAD_INPUT, "decode: a head without a name");
@@ -58,18 +53,14 @@ static dq_status read_json_head(dq_yolo_head *head, const json_t *json,
     return dq_fail(error, DQ_BAD_INPUT, "decode: head '%s' has no number of classes", name);
   head->scale = scale ? json_number_value(scale) : 1;
   if (!positive(head->scale))
-    return dq_fail(error, DQ_BAD_INPUT, "decode: head '%s': scale_x_y is not a positive number",
-                   name);
+    return dq_fail(error, DQ_BAD_INPUT, "decode: head '%s': scale_x_y is not a positive number", name);
   return read_json_anchors(head, json_object_get(json, "anchors"), error);
 }
 
-dq_status dq_heads_from_json(dq_decoder *decoder, const char *text, const dq_task_options *options,
-                             dq_error *error) {
+dq_status dq_heads_from_json(dq_decoder *decoder, const char *text, const dq_task_options *options, dq_error *error) {
   json_error_t where;
   json_t *json = json_loads(text, 0, &where);
-  if (!json)
-    return dq_fail(error, DQ_BAD_INPUT, "metadata property 'decode': line %d: %s", where.line,
-                   where.text);
+  if (!json) return dq_fail(error, DQ_BAD_INPUT, "metadata property 'decode': line %d: %s", where.line, where.text);
   dq_status status = alloc_heads(decoder, json_array_size(json), error);
   for (int i = 0; i < decoder->head_count && status == DQ_OK; i++)
     status = read_json_head(&decoder->heads[i], json_array_get(json, (size_t)i), options, error);
@@ -106,8 +97,7 @@ static bool take_anchors(dq_decoder *decoder, const char **at) {
     do {
       if (head->anchor_count == DQ_MAX_ANCHORS) return false;
       double *anchor = head->anchors[head->anchor_count++];
-      if (!take_number(at, &anchor[0]) || !take_mark(at, 'x') || !take_number(at, &anchor[1]))
-        return false;
+      if (!take_number(at, &anchor[0]) || !take_mark(at, 'x') || !take_number(at, &anchor[1])) return false;
     } while (take_mark(at, ':'));
     if (i + 1 < decoder->head_count && !take_mark(at, '/')) return false;
   }
@@ -121,8 +111,7 @@ static bool take_key(const char **at, const char *key) {
   return true;
 }
 
-dq_status dq_heads_from_text(dq_decoder *decoder, const char *text, const dq_task_options *options,
-                             dq_error *error) {
+dq_status dq_heads_from_text(dq_decoder *decoder, const char *text, const dq_task_options *options, dq_error *error) {
   double classes = 0, scale = 1;
   bool anchors = false;
   if (options->output_count < 1) return dq_fail(error, DQ_BAD_INPUT, "the model has no outputs");
@@ -136,8 +125,7 @@ dq_status dq_heads_from_text(dq_decoder *decoder, const char *text, const dq_tas
     if (!*at) break;
   }
   if (!anchors || classes < 1 || classes != floor(classes))
-    return dq_fail(error, DQ_USAGE, "decode: '%s' needs anchors and a whole number of classes",
-                   text);
+    return dq_fail(error, DQ_USAGE, "decode: '%s' needs anchors and a whole number of classes", text);
   for (int i = 0; i < decoder->head_count; i++) {
     decoder->heads[i].output = i;
     decoder->heads[i].classes = (int64_t)classes;

@@ -36,12 +36,8 @@ typedef struct detection {
   dq_box *near;
 } detection;
 
-static double smaller(double a, double b) {
-  return a < b ? a : b;
-}
-static double larger(double a, double b) {
-  return a > b ? a : b;
-}
+static double smaller(double a, double b) { return a < b ? a : b; }
+static double larger(double a, double b) { return a > b ? a : b; }
 
 double dq_box_iou(const dq_box *a, const dq_box *b) {
   double width = larger(smaller(a->x2, b->x2) - larger(a->x1, b->x1), 0);
@@ -62,8 +58,7 @@ static int by_score(const void *left, const void *right) {
   return a->index < b->index ? -1 : a->index > b->index;
 }
 
-int64_t dq_nms(const dq_box *boxes, const double *scores, int64_t count, double threshold,
-               int64_t *keep) {
+int64_t dq_nms(const dq_box *boxes, const double *scores, int64_t count, double threshold, int64_t *keep) {
   int64_t kept = 0;
   if (count < 1) return 0;
   ranked *order = malloc((size_t)count * sizeof *order);
@@ -106,16 +101,14 @@ static void *grow(void *items, int64_t count, int64_t *room, size_t size, dq_err
 
 static dq_status alloc_working(detection *it, const dq_context *context, dq_error *error) {
   size_t candidates = (size_t)it->decoder.candidates, scores, bytes;
-  if (!dq_mul_size(candidates, (size_t)it->decoder.classes, &scores) ||
-      !dq_mul_size(scores, sizeof(double), &bytes))
+  if (!dq_mul_size(candidates, (size_t)it->decoder.classes, &scores) || !dq_mul_size(scores, sizeof(double), &bytes))
     return dq_fail(error, DQ_BAD_INPUT, "detect: the outputs are too large");
   it->boxes = dq_context_alloc(context, candidates * sizeof *it->boxes);
   it->near = dq_context_alloc(context, candidates * sizeof *it->near);
   it->scores = dq_context_alloc(context, bytes);
   it->column = dq_context_alloc(context, candidates * sizeof *it->column);
   it->kept = dq_context_alloc(context, candidates * sizeof *it->kept);
-  if (!it->boxes || !it->near || !it->scores || !it->column || !it->kept)
-    return dq_fail_memory(error, bytes);
+  if (!it->boxes || !it->near || !it->scores || !it->column || !it->kept) return dq_fail_memory(error, bytes);
   return DQ_OK;
 }
 
@@ -139,28 +132,24 @@ static void close_detect(dq_task *task) {
   dq_budget_free(it->kept);
 }
 
-static dq_status add_truth(detection *it, const double numbers[5], const dq_sample_info *info,
-                           dq_error *error) {
+static dq_status add_truth(detection *it, const double numbers[5], const dq_sample_info *info, dq_error *error) {
   true_box *items = grow(it->truth, it->truth_count, &it->truth_room, sizeof *items, error);
   if (!items) return DQ_SYSTEM;
   it->truth = items;
   if (numbers[0] < 0 || numbers[0] != floor(numbers[0]))
     return dq_fail(error, DQ_BAD_INPUT, "class %g, expected a whole number from 0", numbers[0]);
   if (numbers[0] >= (double)it->decoder.classes)
-    return dq_fail(error, DQ_BAD_INPUT, "class %g, the model has %" PRId64 " classes", numbers[0],
-                   it->decoder.classes);
+    return dq_fail(error, DQ_BAD_INPUT, "class %g, the model has %" PRId64 " classes", numbers[0], it->decoder.classes);
   double x = numbers[1], y = numbers[2], width = numbers[3], height = numbers[4];
-  items[it->truth_count++] =
-      (true_box){.class = (int64_t)numbers[0],
-                 .picture = it->pictures,
-                 .box = {(x - width / 2) * info->width, (y - height / 2) * info->height,
-                         (x + width / 2) * info->width, (y + height / 2) * info->height}};
+  items[it->truth_count++] = (true_box){.class = (int64_t)numbers[0],
+                                        .picture = it->pictures,
+                                        .box = {(x - width / 2) * info->width, (y - height / 2) * info->height,
+                                                (x + width / 2) * info->width, (y + height / 2) * info->height}};
   return DQ_OK;
 }
 
 // One line: five numbers, or nothing.
-static dq_status read_truth_line(detection *it, const char *line, const dq_sample_info *info,
-                                 dq_error *error) {
+static dq_status read_truth_line(detection *it, const char *line, const dq_sample_info *info, dq_error *error) {
   double numbers[5];
   int count = 0;
   for (char *end; *(line += strspn(line, " \t\r")); line = end) {
@@ -234,14 +223,13 @@ static dq_status add_found(detection *it, int64_t class, dq_error *error) {
   return DQ_OK;
 }
 
-static dq_status add_detect(dq_task *task, const dq_tensor *const *outputs, int64_t item,
-                            const dq_sample_info *info, dq_error *error) {
+static dq_status add_detect(dq_task *task, const dq_tensor *const *outputs, int64_t item, const dq_sample_info *info,
+                            dq_error *error) {
   detection *it = task->state;
   DQ_TRY(dq_decode(&it->decoder, outputs, item, it->boxes, it->scores, error));
   place_boxes(it, info);
   DQ_TRY(read_truth(it, info, error));
-  for (int64_t class = 0; class < it->decoder.classes; class ++)
-    DQ_TRY(add_found(it, class, error));
+  for (int64_t class = 0; class < it->decoder.classes; class ++) DQ_TRY(add_found(it, class, error));
   it->pictures++;
   return DQ_OK;
 }
@@ -286,8 +274,8 @@ typedef struct precision_sums {
   int64_t classes, boxes;
 } precision_sums;
 
-static precision_sums sum_precisions(detection *it, const int64_t *first_of_picture,
-                                     const int64_t *positives, uint8_t *hits) {
+static precision_sums sum_precisions(detection *it, const int64_t *first_of_picture, const int64_t *positives,
+                                     uint8_t *hits) {
   precision_sums sums = {0};
   int64_t at = 0;
   for (int64_t class = 0; class < it->decoder.classes; class ++) {
@@ -314,13 +302,10 @@ static dq_status result_detect(dq_task *task, dq_result *result, dq_error *error
       it->truth[i].taken = false;
     }
     for (int64_t i = 0; i < it->pictures; i++) // pictures without boxes
-      if (first_of_picture[i + 1] < first_of_picture[i])
-        first_of_picture[i + 1] = first_of_picture[i];
-    if (it->found_count)
-      qsort(it->found, (size_t)it->found_count, sizeof *it->found, by_class_and_score);
+      if (first_of_picture[i + 1] < first_of_picture[i]) first_of_picture[i + 1] = first_of_picture[i];
+    if (it->found_count) qsort(it->found, (size_t)it->found_count, sizeof *it->found, by_class_and_score);
     precision_sums sums = sum_precisions(it, first_of_picture, positives, hits);
-    double classes = sums.classes ? (double)sums.classes : 1,
-           boxes = sums.boxes ? (double)sums.boxes : 1;
+    double classes = sums.classes ? (double)sums.classes : 1, boxes = sums.boxes ? (double)sums.boxes : 1;
     dq_result_add(result, "mAP50", "map50", 100 * sums.plain / classes, "%", 2);
     dq_result_add(result, "AP50 by boxes", "ap50_boxes", 100 * sums.weighted / boxes, "%", 2);
     dq_result_add(result, "boxes", "boxes", (double)it->truth_count, "", 0);

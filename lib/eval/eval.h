@@ -17,10 +17,9 @@
 typedef struct dq_task dq_task;
 
 typedef struct dq_task_options {
-  const char *task; // a row of tasks.def; NULL: guessed from outputs and labels
-  const char
-      *decode; // detect: "yolo", "yolo:classes=80,anchors=10x14:23x27/81x82:...[,scale=1.05]"
-               // (heads in output order, '/' between heads) or "yolox"; NULL: the model's
+  const char *task;         // a row of tasks.def; NULL: guessed from outputs and labels
+  const char *decode;       // detect: "yolo", "yolo:classes=80,anchors=10x14:23x27/81x82:...[,scale=1.05]"
+                            // (heads in output order, '/' between heads) or "yolox"; NULL: the model's
   const char *model_decode; // the model's metadata property `decode` (JSON); NULL: it has none
   int output_count;
   const dq_tensor *outputs; // shapes only, the pictures along dimension 0
@@ -47,24 +46,23 @@ typedef struct dq_result {
   const char *task;
   int64_t pictures;
   int64_t nonfinite; // pictures of them with an output that is NaN or +infinite somewhere
-  int count;     // 0 for "none"
-  double points; // 1 when figures[0] is in percent, 100 when it is a coefficient
+  int count;         // 0 for "none"
+  double points;     // 1 when figures[0] is in percent, 100 when it is a coefficient
   dq_figure figures[DQ_MAX_FIGURES];
 } dq_result;
 
 // Decides on the task (said in a note when it was guessed) and checks that outputs and labels fit.
 // DQ_USAGE: unknown task or decoder; DQ_BAD_INPUT: outputs or labels of another form, or another
 // number of classes.
-dq_status dq_task_open(dq_task **task, const dq_task_options *options, const dq_context *context,
-                       dq_error *error);
+dq_status dq_task_open(dq_task **task, const dq_task_options *options, const dq_context *context, dq_error *error);
 void dq_task_free(dq_task *task); // NULL is fine
 const char *dq_task_name(const dq_task *task);
 
 // Takes the outputs of one picture: entry `item` along dimension 0 of each of the output_count
 // tensors, in the model's order, of any number type. Reads the label file that `info` names.
 // Pictures without a label count as having no objects (detect) or fail.
-dq_status dq_task_add(dq_task *task, const dq_tensor *const *outputs, int64_t item,
-                      const dq_sample_info *info, dq_error *error);
+dq_status dq_task_add(dq_task *task, const dq_tensor *const *outputs, int64_t item, const dq_sample_info *info,
+                      dq_error *error);
 
 // The figures of all pictures so far; may be called again and again.
 dq_status dq_task_result(dq_task *task, dq_result *result, dq_error *error);
@@ -103,8 +101,7 @@ double dq_iou_pooled(const dq_dice *dice);
 // ---- Segmentation in classes: confusion[label * (classes + 1) + found], pixels ----
 
 // Mask values of `classes` and more are ignored; found values of `classes` and more are no answer, which is wrong.
-void dq_confusion_add(int64_t *confusion, int64_t classes, const uint8_t *found,
-                      const uint8_t *mask, int64_t pixels);
+void dq_confusion_add(int64_t *confusion, int64_t classes, const uint8_t *found, const uint8_t *mask, int64_t pixels);
 double dq_confusion_iou(const int64_t *confusion, int64_t classes, int64_t label);
 // Mean over the classes that the masks contain.
 double dq_confusion_mean_iou(const int64_t *confusion, int64_t classes);
@@ -121,8 +118,7 @@ double dq_box_iou(const dq_box *a, const dq_box *b);
 // Greedy non-maximum suppression: indices of the boxes kept, by falling score (stable), into `keep`
 // (room for count); a box goes when its overlap with a kept one is above `threshold`. Returns how
 // many are kept, or -1 without memory.
-int64_t dq_nms(const dq_box *boxes, const double *scores, int64_t count, double threshold,
-               int64_t *keep);
+int64_t dq_nms(const dq_box *boxes, const double *scores, int64_t count, double threshold, int64_t *keep);
 
 // Area under the precision-recall curve with all points, precision made monotone from the right.
 // hits[i] says whether detection i, by falling score, is a true positive; `positives` boxes exist.
@@ -144,22 +140,22 @@ static inline double dq_squared_signal(double reference) { return isfinite(refer
 static inline bool dq_is_broken(double reference, double other) { return isfinite(reference) && !isfinite(other); }
 
 typedef struct dq_comparison {
-  double signal, noise;      // sums of dq_squared_signal and dq_squared_error
-  double product, other;     // sums of reference * other and of other squared, over elements finite on both sides
-  double largest;            // largest absolute difference; infinite when an element is broken
-  int64_t values;            // elements that are finite in the reference
-  int64_t nonfinite;         // of them, those that are NaN or infinite in the other
-  int64_t left_out;          // elements that are NaN or infinite in the reference
-  int64_t pictures, agree;   // whose largest value has the same place in both and of which no element is broken
+  double signal, noise;    // sums of dq_squared_signal and dq_squared_error
+  double product, other;   // sums of reference * other and of other squared, over elements finite on both sides
+  double largest;          // largest absolute difference; infinite when an element is broken
+  int64_t values;          // elements that are finite in the reference
+  int64_t nonfinite;       // of them, those that are NaN or infinite in the other
+  int64_t left_out;        // elements that are NaN or infinite in the reference
+  int64_t pictures, agree; // whose largest value has the same place in both and of which no element is broken
 } dq_comparison;
 
 // Entry `item` along dimension 0 of both (item < 0: whole tensors). DQ_BAD_INPUT: other shapes.
-dq_status dq_comparison_add(dq_comparison *comparison, const dq_tensor *reference,
-                            const dq_tensor *other, int64_t item, dq_error *error);
-void dq_comparison_add_values(dq_comparison *comparison, const float *reference, const float *other,
-                              int64_t count);
-double dq_comparison_sqnr(const dq_comparison *comparison); // dB; INFINITY: nothing differs; -INFINITY: an element is broken
-double dq_comparison_cosine(const dq_comparison *comparison); // NaN when an element is broken
+dq_status dq_comparison_add(dq_comparison *comparison, const dq_tensor *reference, const dq_tensor *other, int64_t item,
+                            dq_error *error);
+void dq_comparison_add_values(dq_comparison *comparison, const float *reference, const float *other, int64_t count);
+double
+dq_comparison_sqnr(const dq_comparison *comparison); // dB; INFINITY: nothing differs; -INFINITY: an element is broken
+double dq_comparison_cosine(const dq_comparison *comparison);    // NaN when an element is broken
 double dq_comparison_agreement(const dq_comparison *comparison); // percent of pictures
 
 #endif

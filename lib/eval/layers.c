@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "lib/base/sizes.h"
-#include "lib/eval/runner.h"
-#include "lib/passes/origin.h"
+#include "lib/session/runner.h"
+#include "lib/document/origin.h"
 
 // ---- Which values belong together ----
 
@@ -33,8 +33,7 @@ static bool find_common_source(matching *m) {
   if (m->reference_first >= 0) return true;
   for (int i = reference_steps - 1; i >= 0; i--) {
     m->reference_first = i;
-    m->candidate_first =
-        dq_lineage_find(m->candidate_lineage, dq_lineage_source(m->reference_lineage, i));
+    m->candidate_first = dq_lineage_find(m->candidate_lineage, dq_lineage_source(m->reference_lineage, i));
     if (m->candidate_first >= 0) return true;
   }
   m->reference_first = reference_steps; // so that every name resolves to itself
@@ -50,8 +49,7 @@ static bool has_operator(const dq_value *value, const char *op_type) {
 
 static bool reads_dequantized(const dq_node *node) {
   for (int i = 0; i < node->input_count; i++)
-    if (node->inputs[i] && node->inputs[i]->producer &&
-        !strcmp(node->inputs[i]->producer->op_type, "DequantizeLinear"))
+    if (node->inputs[i] && node->inputs[i]->producer && !strcmp(node->inputs[i]->producer->op_type, "DequantizeLinear"))
       return true;
   return false;
 }
@@ -87,11 +85,9 @@ static void match_candidates(const matching *m, const dq_value **best, bool *lis
       const dq_value *value = candidate->nodes[n]->outputs[i];
       if (!value || !can_be_tapped(value)) continue;
       bool mapped;
-      const char *name =
-          dq_lineage_resolve(m->candidate_lineage, m->candidate_first, value->name, &mapped);
+      const char *name = dq_lineage_resolve(m->candidate_lineage, m->candidate_first, value->name, &mapped);
       const dq_value *source = name ? dq_graph_find(m->reference, name) : NULL;
-      if (!source || (!mapped && (listed[source->index] || inside_integer_step(value))) ||
-          inside_integer_step(source))
+      if (!source || (!mapped && (listed[source->index] || inside_integer_step(value))) || inside_integer_step(source))
         continue;
       best[source->index] = value;
       listed[source->index] = mapped;
@@ -104,14 +100,11 @@ static void match_through_source(const matching *m, const dq_value **best) {
   for (int c = 0; c < m->candidate->value_count; c++) {
     const dq_value *value = m->candidate->values[c];
     if (!can_be_tapped(value)) continue;
-    const char *name =
-        dq_lineage_resolve(m->candidate_lineage, m->candidate_first, value->name, NULL);
+    const char *name = dq_lineage_resolve(m->candidate_lineage, m->candidate_first, value->name, NULL);
     for (int r = 0; name && r < m->reference->value_count; r++) {
       const dq_value *other = m->reference->values[r];
-      if (!can_be_tapped(other) || inside_integer_step(other) || inside_integer_step(value))
-        continue;
-      const char *source =
-          dq_lineage_resolve(m->reference_lineage, m->reference_first, other->name, NULL);
+      if (!can_be_tapped(other) || inside_integer_step(other) || inside_integer_step(value)) continue;
+      const char *source = dq_lineage_resolve(m->reference_lineage, m->reference_first, other->name, NULL);
       if (source && !strcmp(source, name)) best[r] = value;
     }
   }
@@ -134,15 +127,14 @@ static const dq_node *product_of(const dq_value *value) {
 }
 
 // Which channels of the pair belong together; *comparable: they can be matched at all.
-static dq_status match_channels(const matching *m, dq_layer_pair *pair, bool *comparable,
-                                dq_arena *arena, dq_error *error) {
+static dq_status match_channels(const matching *m, dq_layer_pair *pair, bool *comparable, dq_arena *arena,
+                                dq_error *error) {
   int64_t *reference, *candidate, references, candidates;
-  DQ_TRY(dq_lineage_channels(m->reference_lineage, m->reference_first, pair->reference->name,
-                             &reference, &references, arena, error));
-  DQ_TRY(dq_lineage_channels(m->candidate_lineage, m->candidate_first, pair->candidate->name,
-                             &candidate, &candidates, arena, error));
-  *comparable = references >= 0 && candidates >= 0 &&
-                (references == candidates || !references || !candidates);
+  DQ_TRY(dq_lineage_channels(m->reference_lineage, m->reference_first, pair->reference->name, &reference, &references,
+                             arena, error));
+  DQ_TRY(dq_lineage_channels(m->candidate_lineage, m->candidate_first, pair->candidate->name, &candidate, &candidates,
+                             arena, error));
+  *comparable = references >= 0 && candidates >= 0 && (references == candidates || !references || !candidates);
   int64_t count = dq_max_i64(references, candidates);
   if (!*comparable || !count) return DQ_OK;
   int64_t *channels = DQ_NEW_ARRAY(arena, count, int64_t);
@@ -167,22 +159,21 @@ static dq_status collect_pairs(const matching *m, const dq_value *const *best, d
       if (!value || !best[value->index] || !can_be_tapped(value)) continue;
       dq_layer_pair *pair = &result->layers[result->layer_count];
       bool comparable;
-      *pair = (dq_layer_pair){
-          .reference = value, .candidate = best[value->index], .layer = product_of(value)};
+      *pair = (dq_layer_pair){.reference = value, .candidate = best[value->index], .layer = product_of(value)};
       DQ_TRY(match_channels(m, pair, &comparable, arena, error));
       result->layer_count += comparable;
     }
   if (reference->output_count != m->candidate->output_count)
-    return dq_fail(error, DQ_BAD_INPUT, "%s has %d outputs, %s has %d", m->candidate->path,
-                   m->candidate->output_count, reference->path, reference->output_count);
+    return dq_fail(error, DQ_BAD_INPUT, "%s has %d outputs, %s has %d", m->candidate->path, m->candidate->output_count,
+                   reference->path, reference->output_count);
   for (int i = 0; i < reference->output_count; i++)
     result->outputs[result->output_count++] =
         (dq_layer_pair){.reference = reference->outputs[i], .candidate = m->candidate->outputs[i]};
   return DQ_OK;
 }
 
-static dq_status match(matching *m, const dq_layer_options *options, const dq_context *context,
-                       dq_arena *arena, dq_layer_comparison *result, dq_error *error) {
+static dq_status match(matching *m, const dq_layer_options *options, const dq_context *context, dq_arena *arena,
+                       dq_layer_comparison *result, dq_error *error) {
   DQ_TRY(dq_lineage_open(&m->reference_lineage, m->reference, context, error));
   DQ_TRY(dq_lineage_open(&m->candidate_lineage, m->candidate, context, error));
   const dq_value **best = DQ_NEW_ARRAY(arena, m->reference->value_count + 1, const dq_value *);
@@ -191,16 +182,13 @@ static dq_status match(matching *m, const dq_layer_options *options, const dq_co
   bool related = find_common_source(m);
   result->by_names = !related && options->by_names;
   if (result->by_names)
-    dq_message(context, DQ_WARNING,
-               "%s does not say that it comes from %s: layers are matched by name",
+    dq_message(context, DQ_WARNING, "%s does not say that it comes from %s: layers are matched by name",
                m->candidate->path, m->reference->path);
   else if (!related)
-    dq_message(context, DQ_WARNING,
-               "%s does not say that it comes from %s: only outputs are compared",
+    dq_message(context, DQ_WARNING, "%s does not say that it comes from %s: only outputs are compared",
                m->candidate->path, m->reference->path);
   if (related || result->by_names) {
-    if (m->reference_first == dq_lineage_steps(m->reference_lineage))
-      match_candidates(m, best, listed);
+    if (m->reference_first == dq_lineage_steps(m->reference_lineage)) match_candidates(m, best, listed);
     else match_through_source(m, best);
   }
   return collect_pairs(m, best, arena, result, error);
@@ -225,7 +213,7 @@ typedef struct compare_job {
   int *reference_layer; // by value index of the session's copy: layer or -1
   int *candidate_layer;
   dq_data *data;
-  float *picture;
+
   const dq_context *context;
 } compare_job;
 
@@ -243,12 +231,9 @@ static void forget(kept_value *kept) {
   *kept = (kept_value){0};
 }
 
-static bool is_float(int type) {
-  return type == DQ_F32 || type == DQ_F16 || type == DQ_F64;
-}
+static bool is_float(int type) { return type == DQ_F32 || type == DQ_F16 || type == DQ_F64; }
 
-static dq_status keep_reference(void *user, const dq_value *value, const dq_tensor *tensor,
-                                dq_error *error) {
+static dq_status keep_reference(void *user, const dq_value *value, const dq_tensor *tensor, dq_error *error) {
   compare_job *job = user;
   int layer = job->reference_layer[value->index];
   if (layer < 0 || !is_float(tensor->type)) return DQ_OK;
@@ -274,8 +259,7 @@ static void compare_channels(dq_layer_pair *pair, const float *kept, const dq_te
 static void compare_values(dq_layer_pair *pair, const kept_value *kept, const dq_tensor *tensor) {
   if (kept->count != dq_tensor_count(tensor)) return;
   if (tensor->type == DQ_F32 && pair->channels) compare_channels(pair, kept->values, tensor);
-  else if (tensor->type == DQ_F32)
-    dq_comparison_add_values(&pair->comparison, kept->values, tensor->data, kept->count);
+  else if (tensor->type == DQ_F32) dq_comparison_add_values(&pair->comparison, kept->values, tensor->data, kept->count);
   for (int64_t i = 0; tensor->type != DQ_F32 && !pair->channels && i < kept->count; i++) {
     float other = (float)dq_tensor_get(tensor, i);
     dq_comparison_add_values(&pair->comparison, &kept->values[i], &other, 1);
@@ -290,8 +274,7 @@ static dq_status follow(compare_job *job, const kept_value *awaited, dq_error *e
   return DQ_OK;
 }
 
-static dq_status compare_candidate(void *user, const dq_value *value, const dq_tensor *tensor,
-                                   dq_error *error) {
+static dq_status compare_candidate(void *user, const dq_value *value, const dq_tensor *tensor, dq_error *error) {
   compare_job *job = user;
   int layer = job->candidate_layer[value->index];
   if (layer < 0 || !is_float(tensor->type)) return DQ_OK;
@@ -307,9 +290,8 @@ static dq_status compare_candidate(void *user, const dq_value *value, const dq_t
 }
 
 // Opens a session with all layers' values tapped.
-static dq_status open_side(compare_job *job, dq_runner *runner, const dq_graph *graph,
-                           bool candidate, const dq_layer_options *options, dq_arena *arena,
-                           dq_error *error) {
+static dq_status open_side(compare_job *job, dq_runner *runner, const dq_graph *graph, bool candidate,
+                           const dq_layer_options *options, dq_arena *arena, dq_error *error) {
   int count = job->result->layer_count;
   const char **taps = DQ_NEW_ARRAY(arena, count + 1, const char *);
   if (!taps) return dq_fail_memory(error, (size_t)count * sizeof *taps);
@@ -317,8 +299,8 @@ static dq_status open_side(compare_job *job, dq_runner *runner, const dq_graph *
     const dq_layer_pair *pair = &job->result->layers[i];
     taps[i] = candidate ? pair->candidate->name : pair->reference->name;
   }
-  dq_runner_options runner_options = {
-      .shapes = options->shapes, .batch = 1, .taps = taps, .tap_count = count};
+  dq_runner_options runner_options = {.session = {.shapes = options->shapes, .taps = taps, .tap_count = count},
+                                      .batch = 1};
   dq_status status = dq_runner_open(runner, graph, job->data, &runner_options, job->context, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", graph->path);
   const dq_graph *copy = runner->session.copy;
@@ -342,12 +324,10 @@ static dq_status compare_outputs(compare_job *job, dq_error *error) {
     const dq_tensor *candidate = dq_plan_output(job->candidate.session.plan, i);
     dq_status status = dq_comparison_add(comparison, reference, candidate, -1, error);
     if (status != DQ_OK)
-      return dq_error_prefix(error, status, "%s",
-                             dq_plan_output_name(job->candidate.session.plan, i));
+      return dq_error_prefix(error, status, "%s", dq_plan_output_name(job->candidate.session.plan, i));
     if (i == 0)
-      job->result->scores =
-          reference->rank >= 1 && dq_tensor_count(reference) > 1 &&
-          (reference->rank <= 2 || dq_tensor_product(reference, 2, reference->rank) == 1);
+      job->result->scores = reference->rank >= 1 && dq_tensor_count(reference) > 1 &&
+                            (reference->rank <= 2 || dq_tensor_product(reference, 2, reference->rank) == 1);
   }
   return DQ_OK;
 }
@@ -357,10 +337,10 @@ static dq_status run_pictures(compare_job *job, int64_t most, dq_error *error) {
   if (most) count = dq_min_i64(count, most);
   for (int64_t i = 0; i < count; i++) {
     DQ_TRY(dq_check_stop(job->context, error));
-    DQ_TRY(dq_data_read(job->data, i, job->picture, NULL, error));
-    dq_runner_fill(&job->reference, job->picture, 1);
+    DQ_TRY(dq_runner_read(&job->reference, i, 1, NULL, error));
+    DQ_TRY(dq_runner_share(&job->candidate, &job->reference, error));
     job->step = 0;
-    DQ_TRY(dq_runner_run(&job->candidate, job->picture, 1, error));
+    DQ_TRY(dq_runner_run(&job->candidate, error));
     DQ_TRY(follow(job, NULL, error));
     for (int l = 0; l < job->result->layer_count; l++) forget(&job->kept[l]); // the candidate had no such
     DQ_TRY(compare_outputs(job, error));
@@ -376,21 +356,18 @@ static dq_status run_job(compare_job *job, const dq_graph *reference, const dq_g
   if (!job->kept) return dq_fail_memory(error, sizeof *job->kept);
   DQ_TRY(open_side(job, &job->reference, reference, false, options, arena, error));
   DQ_TRY(open_side(job, &job->candidate, candidate, true, options, arena, error));
-  int64_t elements = dq_runner_elements(&job->reference);
+  const dq_tensor *read = dq_plan_input(job->reference.session.plan, 0),
+                  *shared = dq_plan_input(job->candidate.session.plan, 0);
   if (job->reference.batch != 1 || job->candidate.batch != 1)
     return dq_fail(error, DQ_UNSUPPORTED, "models with a fixed batch above 1 cannot be compared");
-  if (elements != dq_runner_elements(&job->candidate))
-    return dq_fail(error, DQ_BAD_INPUT, "%s and %s have inputs of different sizes", candidate->path,
-                   reference->path);
-  job->picture = DQ_NEW_ARRAY(arena, elements, float);
-  if (!job->picture) return dq_fail_memory(error, (size_t)elements * sizeof(float));
+  if (dq_tensor_count(read) != dq_tensor_count(shared))
+    return dq_fail(error, DQ_BAD_INPUT, "%s and %s have inputs of different sizes", candidate->path, reference->path);
   return run_pictures(job, options->pictures, error);
 }
 
-dq_status dq_compare_layers(dq_layer_comparison *result, const dq_graph *reference,
-                            const dq_graph *candidate, dq_data *data,
-                            const dq_layer_options *options, const dq_context *context,
-                            dq_arena *arena, dq_error *error) {
+dq_status dq_compare_layers(dq_layer_comparison *result, const dq_graph *reference, const dq_graph *candidate,
+                            dq_data *data, const dq_layer_options *options, const dq_context *context, dq_arena *arena,
+                            dq_error *error) {
   *result = (dq_layer_comparison){0};
   matching m = {.reference = reference, .candidate = candidate};
   dq_status status = match(&m, options, context, arena, result, error);

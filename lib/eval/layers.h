@@ -8,8 +8,8 @@
 // One value of the reference and the value of the candidate that stands for it.
 typedef struct dq_layer_pair {
   const dq_value *reference, *candidate; // of the graphs given
-  const dq_node *layer; // the Conv, Gemm, ... of the reference whose result this is, perhaps behind
-                        // a normalization and an activation; NULL: of none
+  const dq_node *layer;                  // the Conv, Gemm, ... of the reference whose result this is, perhaps behind
+                                         // a normalization and an activation; NULL: of none
   // Channel c (axis 1) of the candidate stands for channel channels[c] of the reference; NULL: for c.
   const int64_t *channels;
   int64_t channel_count;
@@ -28,8 +28,8 @@ typedef struct dq_layer_comparison {
 
 typedef struct dq_layer_options {
   dq_shape_request shapes;
-  bool by_names; // match values by name when the candidate does not say that it comes from the
-                 // reference
+  bool by_names;    // match values by name when the candidate does not say that it comes from the
+                    // reference
   int64_t pictures; // of the data, from its start; 0: all
 } dq_layer_options;
 
@@ -40,9 +40,8 @@ typedef struct dq_layer_options {
 // (between DequantizeLinear and QuantizeLinear) are left out: looking at them would change what
 // runs. The two run side by side, so that only few values are kept at any time. DQ_BAD_INPUT: the models' inputs or
 // outputs differ in number or shape.
-dq_status dq_compare_layers(dq_layer_comparison *result, const dq_graph *reference,
-                            const dq_graph *candidate, dq_data *data,
-                            const dq_layer_options *options, const dq_context *context,
-                            dq_arena *arena, dq_error *error);
+dq_status dq_compare_layers(dq_layer_comparison *result, const dq_graph *reference, const dq_graph *candidate,
+                            dq_data *data, const dq_layer_options *options, const dq_context *context, dq_arena *arena,
+                            dq_error *error);
 
 #endif

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "lib/onnx/onnx.h"
-#include "lib/passes/passes.h"
+#include "lib/session/session.h"
 
 typedef struct suite_case {
   char path[4096]; // of the case's folder
@@ -28,23 +28,20 @@ static bool close_enough(double got, double expected) {
   return fabs(got - expected) <= 1e-3 * fabs(expected) + 1e-7;
 }
 
-static dq_status compare(const dq_tensor *got, const dq_tensor *expected, const char *name,
-                         dq_error *error) {
+static dq_status compare(const dq_tensor *got, const dq_tensor *expected, const char *name, dq_error *error) {
   char a[DQ_SHAPE_TEXT], b[DQ_SHAPE_TEXT];
   if (got->type != expected->type)
-    return dq_fail(error, DQ_BAD_INPUT, "output '%s' has type %s, expected %s", name,
-                   dq_dtype_name(got->type), dq_dtype_name(expected->type));
+    return dq_fail(error, DQ_BAD_INPUT, "output '%s' has type %s, expected %s", name, dq_dtype_name(got->type),
+                   dq_dtype_name(expected->type));
   if (!dq_tensor_same_shape(got, expected))
     return dq_fail(error, DQ_BAD_INPUT, "output '%s' has shape %s, expected %s", name,
-                   dq_tensor_shape_text(got, a, sizeof a),
-                   dq_tensor_shape_text(expected, b, sizeof b));
+                   dq_tensor_shape_text(got, a, sizeof a), dq_tensor_shape_text(expected, b, sizeof b));
   bool exact = !(DQ_BIT(got->type) & DQ_TYPES_FLOAT);
   int64_t count = dq_tensor_count(expected);
   for (int64_t i = 0; i < count; i++) {
     double x = dq_tensor_get(got, i), y = dq_tensor_get(expected, i);
     if (exact ? dq_tensor_get_i64(got, i) != dq_tensor_get_i64(expected, i) : !close_enough(x, y))
-      return dq_fail(error, DQ_BAD_INPUT, "output '%s': element %" PRId64 " is %.9g, expected %.9g",
-                     name, i, x, y);
+      return dq_fail(error, DQ_BAD_INPUT, "output '%s': element %" PRId64 " is %.9g, expected %.9g", name, i, x, y);
   }
   return DQ_OK;
 }
@@ -63,8 +60,8 @@ static dq_status read_input(suite_case *test, const char *set, int i, dq_tensor 
   return exists(path) ? dq_onnx_read_tensor(path, test->arena, tensor, NULL, test->error) : DQ_OK;
 }
 
-static dq_status read_inputs(suite_case *test, const dq_graph *graph, const char *set,
-                             dq_input_shape *shapes, dq_tensor **tensors) {
+static dq_status read_inputs(suite_case *test, const dq_graph *graph, const char *set, dq_input_shape *shapes,
+                             dq_tensor **tensors) {
   for (int i = 0; i < graph->input_count; i++) {
     DQ_TRY(read_input(test, set, i, &tensors[i]));
     shapes[i].name = graph->inputs[i]->name;
@@ -74,8 +71,7 @@ static dq_status read_inputs(suite_case *test, const dq_graph *graph, const char
   return DQ_OK;
 }
 
-static dq_status fill_inputs(suite_case *test, const dq_graph *graph, dq_plan *plan,
-                             dq_tensor *const *tensors) {
+static dq_status fill_inputs(suite_case *test, const dq_graph *graph, dq_plan *plan, dq_tensor *const *tensors) {
   for (int i = 0, p = 0; i < graph->input_count; i++) {
     if (graph->inputs[i]->constant) continue;
     dq_tensor *to = dq_plan_input(plan, p++);
@@ -83,8 +79,8 @@ static dq_status fill_inputs(suite_case *test, const dq_graph *graph, dq_plan *p
       return dq_fail(test->error, DQ_UNSUPPORTED, "input '%s' of the case is not a tensor that fits",
                      graph->inputs[i]->name);
     if (!tensors[i]->data)
-      return dq_fail(test->error, DQ_UNSUPPORTED, "input '%s' has elements of type %s",
-                     graph->inputs[i]->name, dq_dtype_name(to->type));
+      return dq_fail(test->error, DQ_UNSUPPORTED, "input '%s' has elements of type %s", graph->inputs[i]->name,
+                     dq_dtype_name(to->type));
     memcpy(to->data, tensors[i]->data, dq_tensor_bytes(to));
   }
   return DQ_OK;
@@ -97,8 +93,8 @@ static dq_status compare_outputs(suite_case *test, const dq_plan *plan, const ch
     snprintf(path, sizeof path, "%s/%s/output_%d.pb", test->path, set, i);
     DQ_TRY(dq_onnx_read_tensor(path, test->arena, &expected, NULL, test->error));
     if (!expected->data)
-      return dq_fail(test->error, DQ_UNSUPPORTED, "output '%s' has elements of type %s",
-                     dq_plan_output_name(plan, i), dq_dtype_name(expected->type));
+      return dq_fail(test->error, DQ_UNSUPPORTED, "output '%s' has elements of type %s", dq_plan_output_name(plan, i),
+                     dq_dtype_name(expected->type));
     DQ_TRY(compare(dq_plan_output(plan, i), expected, dq_plan_output_name(plan, i), test->error));
   }
   return DQ_OK;
@@ -109,8 +105,7 @@ static dq_status run_set(suite_case *test, const dq_graph *graph, const char *se
   dq_tensor **tensors = DQ_NEW_ARRAY(test->arena, graph->input_count, dq_tensor *);
   if (!shapes || !tensors) return dq_fail_memory(test->error, 0);
   DQ_TRY(read_inputs(test, graph, set, shapes, tensors));
-  dq_session_options options = {.shapes = {.inputs = shapes, .input_count = graph->input_count},
-                                .plain = test->plain};
+  dq_session_options options = {.shapes = {.inputs = shapes, .input_count = graph->input_count}, .plain = test->plain};
   dq_session session;
   DQ_TRY(dq_session_open(&session, graph, &options, test->context, test->error));
   dq_status status = fill_inputs(test, graph, session.plan, tensors);
@@ -125,8 +120,7 @@ static dq_status run_graph(suite_case *test, const dq_graph *graph) {
     char set[64], path[4400];
     snprintf(set, sizeof set, "test_data_set_%d", s);
     snprintf(path, sizeof path, "%s/%s", test->path, set);
-    if (!exists(path))
-      return s ? DQ_OK : dq_fail(test->error, DQ_BAD_INPUT, "the case has no test_data_set_0");
+    if (!exists(path)) return s ? DQ_OK : dq_fail(test->error, DQ_BAD_INPUT, "the case has no test_data_set_0");
     DQ_TRY(run_set(test, graph, set));
   }
 }
@@ -145,13 +139,10 @@ static dq_status run_case(suite_case *test) {
 
 // ---- The suite ----
 
-static int by_name(const struct dirent **a, const struct dirent **b) {
-  return strcmp((*a)->d_name, (*b)->d_name);
-}
+static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
 
-static dq_status run_entries(struct dirent **entries, int count, const char *folder,
-                             const char *only, suite_case *test, dq_case_report report, void *user,
-                             dq_suite_counts *counts) {
+static dq_status run_entries(struct dirent **entries, int count, const char *folder, const char *only, suite_case *test,
+                             dq_case_report report, void *user, dq_suite_counts *counts) {
   for (int i = 0; i < count; i++) {
     char model[4400];
     const char *name = entries[i]->d_name;
@@ -174,8 +165,7 @@ static dq_status run_entries(struct dirent **entries, int count, const char *fol
 }
 
 dq_status dq_suite_run(const char *folder, const char *only, bool plain, const dq_context *context,
-                       dq_case_report report, void *user, dq_suite_counts *counts,
-                       dq_error *error) {
+                       dq_case_report report, void *user, dq_suite_counts *counts, dq_error *error) {
   struct dirent **entries;
   *counts = (dq_suite_counts){0};
   int count = scandir(folder, &entries, NULL, by_name);

@@ -11,8 +11,7 @@ typedef struct dq_suite_counts {
 } dq_suite_counts;
 
 // Called for every case; `reason` is "" for those that passed.
-typedef void (*dq_case_report)(void *user, const char *name, dq_case_result result,
-                               const char *reason);
+typedef void (*dq_case_report)(void *user, const char *name, dq_case_result result, const char *reason);
 
 // Runs every case below `folder` in the order of names; `only` (NULL: all) is a shell pattern on
 // names. A case passes when all outputs have the expected type and shape and every element agrees

@@ -35,9 +35,7 @@ static long set_number(const char *name) {
   return count >= 1 && count <= 9 && !digits[count] ? strtol(digits, NULL, 10) : -1;
 }
 
-static int is_set(const struct dirent *entry) {
-  return set_number(entry->d_name) >= 0;
-}
+static int is_set(const struct dirent *entry) { return set_number(entry->d_name) >= 0; }
 
 static int by_number(const struct dirent **a, const struct dirent **b) {
   long left = set_number((*a)->d_name), right = set_number((*b)->d_name);
@@ -58,8 +56,7 @@ static dq_status name_sets(pb_state *it, const char *folder, dq_error *error) {
   it->sets = DQ_NEW_ARRAY(it->arena, it->count, pb_set);
   bool memory = it->sets != NULL;
   for (int i = 0; memory && i < it->count; i++) {
-    it->sets[i].name =
-        alone ? "input_0.pb" : dq_arena_printf(it->arena, "%s/input_0.pb", entries[i]->d_name);
+    it->sets[i].name = alone ? "input_0.pb" : dq_arena_printf(it->arena, "%s/input_0.pb", entries[i]->d_name);
     memory = it->sets[i].name != NULL;
   }
   for (int i = 0; i < count; i++) free(entries[i]);
@@ -72,11 +69,11 @@ static dq_status name_sets(pb_state *it, const char *folder, dq_error *error) {
 static dq_status check_tensor(const pb_set *set, const char *folder, dq_error *error) {
   const dq_tensor *tensor = set->tensor;
   if (!dq_dtype_computable(tensor->type))
-    return dq_fail(error, DQ_UNSUPPORTED, "%s/%s: elements of type %s, expected numbers", folder,
-                   set->name, dq_dtype_name(tensor->type));
+    return dq_fail(error, DQ_UNSUPPORTED, "%s/%s: elements of type %s, expected numbers", folder, set->name,
+                   dq_dtype_name(tensor->type));
   if (tensor->rank < 1 || dq_tensor_count(tensor) < 1 || !tensor->data)
-    return dq_fail(error, DQ_BAD_INPUT, "%s/%s: a scalar or empty, expected samples along dimension 0",
-                   folder, set->name);
+    return dq_fail(error, DQ_BAD_INPUT, "%s/%s: a scalar or empty, expected samples along dimension 0", folder,
+                   set->name);
   return DQ_OK;
 }
 
@@ -95,8 +92,7 @@ static dq_status read_set(pb_state *it, pb_set *set, const char *folder, dq_erro
   return DQ_OK;
 }
 
-static dq_status read_all(pb_state *it, const char *folder, const dq_context *context,
-                          dq_error *error) {
+static dq_status read_all(pb_state *it, const char *folder, const dq_context *context, dq_error *error) {
   DQ_TRY(name_sets(it, folder, error));
   for (int i = 0; i < it->count; i++) {
     DQ_TRY(read_set(it, &it->sets[i], folder, error));
@@ -105,12 +101,10 @@ static dq_status read_all(pb_state *it, const char *folder, const dq_context *co
   return DQ_OK;
 }
 
-static void close_pb(void *state) {
-  dq_arena_free(((pb_state *)state)->arena);
-}
+static void close_pb(void *state) { dq_arena_free(((pb_state *)state)->arena); }
 
-static dq_status open_pb(void **state, const char *argument, int64_t *count,
-                         const dq_context *context, dq_error *error) {
+static dq_status open_pb(void **state, const char *argument, int64_t *count, const dq_context *context,
+                         dq_error *error) {
   *state = NULL;
   if (!*argument) return dq_fail(error, DQ_USAGE, "pb: no folder, expected pb:DIR");
   dq_arena *arena = dq_context_arena(context);
@@ -139,8 +133,8 @@ static const pb_set *set_of(const pb_state *it, int64_t index) {
   return &it->sets[low];
 }
 
-static dq_status read_pb(const void *state, int64_t index, float *values, int64_t elements,
-                         dq_sample_info *info, dq_error *error) {
+static dq_status read_pb(const void *state, int64_t index, float *values, int64_t elements, dq_sample_info *info,
+                         dq_error *error) {
   const pb_set *set = set_of(state, index);
   const dq_tensor *tensor = set->tensor;
   int64_t row = index - set->first, count = dq_tensor_product(tensor, 1, tensor->rank);
@@ -149,12 +143,10 @@ static dq_status read_pb(const void *state, int64_t index, float *values, int64_
   if (!values) return DQ_OK;
   char shape[DQ_SHAPE_TEXT];
   if (count != elements)
-    return dq_fail(error, DQ_BAD_INPUT,
-                   "%s: the tensor's shape is %s, the model wants %" PRId64 " elements a sample",
+    return dq_fail(error, DQ_BAD_INPUT, "%s: the tensor's shape is %s, the model wants %" PRId64 " elements a sample",
                    set->name, dq_tensor_shape_text(tensor, shape, sizeof shape), elements);
   for (int64_t i = 0; i < count; i++) values[i] = (float)dq_tensor_get(tensor, row * count + i);
   return DQ_OK;
 }
 
-const dq_data_source dq_pb_source = {
-    .prefix = "pb:", .open = open_pb, .read = read_pb, .close = close_pb};
+const dq_data_source dq_pb_source = {.prefix = "pb:", .open = open_pb, .read = read_pb, .close = close_pb};

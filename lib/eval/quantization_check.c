@@ -6,7 +6,8 @@ static void warn_of_outputs(const dq_layer_comparison *found, const dq_context *
   for (int o = 0; o < found->output_count; o++)
     if (found->outputs[o].comparison.nonfinite)
       dq_message(context, DQ_WARNING,
-                 "output '%s': %" PRId64 " elements are NaN or infinite where the original's are not, on %" PRId64 " pictures",
+                 "output '%s': %" PRId64 " elements are NaN or infinite where the original's are not, on %" PRId64
+                 " pictures",
                  found->outputs[o].reference->name, found->outputs[o].comparison.nonfinite, found->pictures);
 }
 

@@ -2,7 +2,7 @@
 #ifndef DQ_EVAL_QUANTIZATION_CHECK_H
 #define DQ_EVAL_QUANTIZATION_CHECK_H
 
-#include "lib/eval/audit.h"
+#include "lib/audit/audit.h"
 #include "lib/eval/layers.h"
 
 typedef struct dq_quantization_check {

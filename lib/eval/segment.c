@@ -32,17 +32,14 @@ double dq_dice_pooled(const dq_dice *dice) {
   return dice->sum ? 2.0 * (double)dice->intersection / (double)dice->sum : 1;
 }
 
-double dq_dice_slices(const dq_dice *dice) {
-  return dice->slice_count ? dice->slices / (double)dice->slice_count : 1;
-}
+double dq_dice_slices(const dq_dice *dice) { return dice->slice_count ? dice->slices / (double)dice->slice_count : 1; }
 
 double dq_iou_pooled(const dq_dice *dice) {
   int64_t together = dice->sum - dice->intersection;
   return together ? (double)dice->intersection / (double)together : 1;
 }
 
-void dq_confusion_add(int64_t *confusion, int64_t classes, const uint8_t *found,
-                      const uint8_t *mask, int64_t pixels) {
+void dq_confusion_add(int64_t *confusion, int64_t classes, const uint8_t *found, const uint8_t *mask, int64_t pixels) {
   for (int64_t i = 0; i < pixels; i++)
     if (mask[i] < classes) confusion[mask[i] * (classes + 1) + (found[i] < classes ? found[i] : classes)]++;
 }
@@ -90,11 +87,9 @@ typedef struct segmentation {
 static dq_status open_segment(dq_task *task, const dq_task_options *options, dq_error *error) {
   const dq_tensor *output = &options->outputs[0];
   char text[DQ_SHAPE_TEXT];
-  if (output->rank != 4 || output->dims[1] < 1 || output->dims[1] > LARGEST_CLASSES ||
-      output->dims[2] < 1 || output->dims[2] > INT32_MAX || output->dims[3] < 1 ||
-      output->dims[3] > INT32_MAX)
-    return dq_fail(error, DQ_BAD_INPUT,
-                   "segment: the output is %s, expected Nx(classes, at most %d)xHxW",
+  if (output->rank != 4 || output->dims[1] < 1 || output->dims[1] > LARGEST_CLASSES || output->dims[2] < 1 ||
+      output->dims[2] > INT32_MAX || output->dims[3] < 1 || output->dims[3] > INT32_MAX)
+    return dq_fail(error, DQ_BAD_INPUT, "segment: the output is %s, expected Nx(classes, at most %d)xHxW",
                    dq_tensor_shape_text(output, text, sizeof text), LARGEST_CLASSES);
   segmentation *it = task->state = calloc(1, sizeof *it);
   if (!it) return dq_fail_memory(error, sizeof *it);
@@ -125,8 +120,7 @@ static void classify_pixels(const segmentation *it, const double *values, uint8_
   for (int64_t i = 0; i < plane; i++) found[i] = class_of(values + i, it->classes, plane);
 }
 
-static dq_status count_pixels(segmentation *it, uint8_t *found, dq_image *mask,
-                              dq_error *error) {
+static dq_status count_pixels(segmentation *it, uint8_t *found, dq_image *mask, dq_error *error) {
   int64_t pixels = (int64_t)mask->width * mask->height;
   if (it->classes == 1) {
     for (int64_t i = 0; i < pixels; i++) {
@@ -138,16 +132,15 @@ static dq_status count_pixels(segmentation *it, uint8_t *found, dq_image *mask,
   }
   for (int64_t i = 0; i < pixels; i++)
     if (mask->pixels[i] >= it->classes && mask->pixels[i] != IGNORED)
-      return dq_fail(error, DQ_BAD_INPUT,
-                     "the mask has class %d, the model has %" PRId64 " classes", mask->pixels[i],
+      return dq_fail(error, DQ_BAD_INPUT, "the mask has class %d, the model has %" PRId64 " classes", mask->pixels[i],
                      it->classes);
   dq_confusion_add(it->confusion, it->classes, found, mask->pixels, pixels);
   return DQ_OK;
 }
 
 // The output's map at the mask's size.
-static dq_status find_map(const segmentation *it, const dq_tensor *output, int64_t item,
-                          const dq_image *mask, uint8_t **map, dq_error *error) {
+static dq_status find_map(const segmentation *it, const dq_tensor *output, int64_t item, const dq_image *mask,
+                          uint8_t **map, dq_error *error) {
   double *values;
   size_t plane = (size_t)it->height * (size_t)it->width;
   size_t pixels = (size_t)mask->width * (size_t)mask->height;
@@ -157,8 +150,7 @@ static dq_status find_map(const segmentation *it, const dq_tensor *output, int64
   dq_status status = found && *map ? DQ_OK : dq_fail_memory(error, plane + pixels);
   if (status == DQ_OK) {
     classify_pixels(it, values, found);
-    status =
-        dq_resize_nearest(found, it->width, it->height, *map, mask->width, mask->height, error);
+    status = dq_resize_nearest(found, it->width, it->height, *map, mask->width, mask->height, error);
   }
   free(found);
   free(values);
@@ -166,15 +158,14 @@ static dq_status find_map(const segmentation *it, const dq_tensor *output, int64
   return status;
 }
 
-static dq_status add_segment(dq_task *task, const dq_tensor *const *outputs, int64_t item,
-                             const dq_sample_info *info, dq_error *error) {
+static dq_status add_segment(dq_task *task, const dq_tensor *const *outputs, int64_t item, const dq_sample_info *info,
+                             dq_error *error) {
   segmentation *it = task->state;
   dq_image mask;
   uint8_t *map;
   if (!info->label_path) return dq_fail(error, DQ_BAD_INPUT, "no mask");
   if (info->view.scale_x != 1 || info->view.scale_y != 1)
-    return dq_fail(error, DQ_USAGE,
-                   "segment: pictures are cropped or padded, expected fit=stretch");
+    return dq_fail(error, DQ_USAGE, "segment: pictures are cropped or padded, expected fit=stretch");
   dq_budget *budget = task->context ? task->context->budget : NULL;
   DQ_TRY(dq_mask_read(&mask, info->label_path, budget, error));
   dq_status status = find_map(it, outputs[0], item, &mask, &map, error);
@@ -191,16 +182,14 @@ static dq_status result_segment(dq_task *task, dq_result *result, dq_error *erro
   const dq_dice *dice = &it->dice;
   (void)error;
   if (it->classes > 1) {
-    dq_result_add(result, "mIoU", "miou", 100 * dq_confusion_mean_iou(it->confusion, it->classes),
+    dq_result_add(result, "mIoU", "miou", 100 * dq_confusion_mean_iou(it->confusion, it->classes), "%", 2);
+    dq_result_add(result, "pixel accuracy", "pixel_accuracy", 100 * dq_confusion_accuracy(it->confusion, it->classes),
                   "%", 2);
-    dq_result_add(result, "pixel accuracy", "pixel_accuracy",
-                  100 * dq_confusion_accuracy(it->confusion, it->classes), "%", 2);
     return DQ_OK;
   }
   result->points = 100;
   dq_result_add(result, "Dice", "dice", dq_dice_pooled(dice), "", 4);
-  dq_result_add(result, "Dice per picture with a mask", "dice_pictures", dq_dice_slices(dice), "",
-                4);
+  dq_result_add(result, "Dice per picture with a mask", "dice_pictures", dq_dice_slices(dice), "", 4);
   dq_result_add(result, "IoU", "iou", dq_iou_pooled(dice), "", 4);
   dq_result_add(result, "empty pictures clean", "empty_clean", (double)dice->empty_clean, "", 0);
   dq_result_add(result, "empty pictures", "empty", (double)dice->empty, "", 0);

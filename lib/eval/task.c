@@ -21,36 +21,10 @@ static const kind kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-const char *dq_task_kind_name(int index) {
-  return index >= 0 && index < KINDS ? kinds[index].name : NULL;
-}
+const char *dq_task_kind_name(int index) { return index >= 0 && index < KINDS ? kinds[index].name : NULL; }
 
-int64_t dq_item_count(const dq_tensor *tensor) {
-  return tensor->rank > 0 ? dq_tensor_product(tensor, 1, tensor->rank) : 1;
-}
-
-dq_status dq_item_values(double **values, const dq_tensor *tensor, int64_t item, int64_t expected,
-                         dq_error *error) {
-  char text[DQ_SHAPE_TEXT];
-  *values = NULL;
-  int64_t count = dq_item_count(tensor), items = tensor->rank > 0 ? tensor->dims[0] : 1;
-  if (!dq_dtype_computable(tensor->type) || !tensor->data || item < 0 || item >= items ||
-      count != expected)
-    return dq_fail(error, DQ_BAD_INPUT,
-                   "picture %" PRId64 " of an output %s of type %s, expected %" PRId64 " numbers",
-                   item, dq_tensor_shape_text(tensor, text, sizeof text),
-                   dq_dtype_name(tensor->type), expected);
-  double *copy = malloc((size_t)(count ? count : 1) * sizeof *copy);
-  if (!copy) return dq_fail_memory(error, (size_t)count * sizeof *copy);
-  for (int64_t i = 0; i < count; i++) copy[i] = dq_tensor_get(tensor, item * count + i);
-  *values = copy;
-  return DQ_OK;
-}
-
-void dq_result_add(dq_result *result, const char *name, const char *key, double value,
-                   const char *unit, int decimals) {
-  if (result->count < DQ_MAX_FIGURES)
-    result->figures[result->count++] = (dq_figure){name, key, value, unit, decimals};
+void dq_result_add(dq_result *result, const char *name, const char *key, double value, const char *unit, int decimals) {
+  if (result->count < DQ_MAX_FIGURES) result->figures[result->count++] = (dq_figure){name, key, value, unit, decimals};
 }
 
 // The task whose labels the data has, if the outputs can be such a task's; else none.
@@ -59,36 +33,28 @@ static const kind *guess(const dq_task_options *options) {
   int64_t plane = first->rank == 4 ? dq_tensor_product(first, 2, 4) : 1;
   bool fits = false;
   switch (options->labels) {
-  case DQ_LABEL_CLASS:
-    fits = first->rank >= 1 && plane == 1 && dq_item_count(first) > 1;
-    break;
-  case DQ_LABEL_MASK:
-    fits = first->rank == 4 && plane > 1;
-    break;
-  case DQ_LABEL_BOXES:
-    fits = dq_decoder_possible(options);
-    break;
-  default:
-    break;
+  case DQ_LABEL_CLASS: fits = first->rank >= 1 && plane == 1 && dq_item_count(first) > 1; break;
+  case DQ_LABEL_MASK: fits = first->rank == 4 && plane > 1; break;
+  case DQ_LABEL_BOXES: fits = dq_decoder_possible(options); break;
+  default: break;
   }
   const kind *it = kinds;
   while (it->labels != (fits ? options->labels : DQ_LABEL_NONE)) it++;
   return it;
 }
 
-static dq_status choose(const dq_task_options *options, const dq_context *context,
-                        const kind **chosen, dq_error *error) {
+static dq_status choose(const dq_task_options *options, const dq_context *context, const kind **chosen,
+                        dq_error *error) {
   char text[DQ_SHAPE_TEXT];
   if (!options->task) {
     *chosen = guess(options);
-    dq_message(context, DQ_NOTE, "task: %s, guessed from the output %s and the labels",
-               (*chosen)->name, dq_tensor_shape_text(&options->outputs[0], text, sizeof text));
+    dq_message(context, DQ_NOTE, "task: %s, guessed from the output %s and the labels", (*chosen)->name,
+               dq_tensor_shape_text(&options->outputs[0], text, sizeof text));
     return DQ_OK;
   }
   for (*chosen = kinds; *chosen < kinds + KINDS; (*chosen)++)
     if (!strcmp((*chosen)->name, options->task)) return DQ_OK;
-  return dq_fail(error, DQ_USAGE, "unknown task '%s', expected classify, segment, detect or none",
-                 options->task);
+  return dq_fail(error, DQ_USAGE, "unknown task '%s', expected classify, segment, detect or none", options->task);
 }
 
 static const char *label_text(dq_label_kind labels) {
@@ -96,21 +62,18 @@ static const char *label_text(dq_label_kind labels) {
   return texts[labels];
 }
 
-dq_status dq_task_open(dq_task **task, const dq_task_options *options, const dq_context *context,
-                       dq_error *error) {
+dq_status dq_task_open(dq_task **task, const dq_task_options *options, const dq_context *context, dq_error *error) {
   const kind *chosen;
   *task = NULL;
   if (options->output_count < 1) return dq_fail(error, DQ_BAD_INPUT, "the model has no outputs");
   DQ_TRY(choose(options, context, &chosen, error));
   if (chosen->labels != DQ_LABEL_NONE && chosen->labels != options->labels)
-    return dq_fail(error, DQ_BAD_INPUT, "task '%s' needs %s, the data has %s", chosen->name,
-                   label_text(chosen->labels), label_text(options->labels));
+    return dq_fail(error, DQ_BAD_INPUT, "task '%s' needs %s, the data has %s", chosen->name, label_text(chosen->labels),
+                   label_text(options->labels));
   dq_task *it = calloc(1, sizeof *it);
   if (!it) return dq_fail_memory(error, sizeof *it);
-  *it = (dq_task){.functions = chosen->functions,
-                  .name = chosen->name,
-                  .context = context,
-                  .output_count = options->output_count};
+  *it = (dq_task){
+      .functions = chosen->functions, .name = chosen->name, .context = context, .output_count = options->output_count};
   dq_status status = it->functions->open ? it->functions->open(it, options, error) : DQ_OK;
   if (status == DQ_OK) *task = it;
   else dq_task_free(it);
@@ -124,9 +87,7 @@ void dq_task_free(dq_task *task) {
   free(task);
 }
 
-const char *dq_task_name(const dq_task *task) {
-  return task->name;
-}
+const char *dq_task_name(const dq_task *task) { return task->name; }
 
 static bool has_no_scores(const dq_tensor *output, int64_t item) {
   bool floats = output->type == DQ_F32 || output->type == DQ_F16 || output->type == DQ_F64;
@@ -136,8 +97,8 @@ static bool has_no_scores(const dq_tensor *output, int64_t item) {
   return false;
 }
 
-dq_status dq_task_add(dq_task *task, const dq_tensor *const *outputs, int64_t item,
-                      const dq_sample_info *info, dq_error *error) {
+dq_status dq_task_add(dq_task *task, const dq_tensor *const *outputs, int64_t item, const dq_sample_info *info,
+                      dq_error *error) {
   if (task->functions->add) {
     dq_status status = task->functions->add(task, outputs, item, info, error);
     if (status != DQ_OK) return dq_error_prefix(error, status, "%s", info->name);

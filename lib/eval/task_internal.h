@@ -7,8 +7,8 @@
 typedef struct dq_task_functions {
   // Checks shapes and labels and allocates the task's state (NULL: it has none).
   dq_status (*open)(dq_task *task, const dq_task_options *options, dq_error *error);
-  dq_status (*add)(dq_task *task, const dq_tensor *const *outputs, int64_t item,
-                   const dq_sample_info *info, dq_error *error);
+  dq_status (*add)(dq_task *task, const dq_tensor *const *outputs, int64_t item, const dq_sample_info *info,
+                   dq_error *error);
   dq_status (*result)(dq_task *task, dq_result *result, dq_error *error);
   void (*close)(dq_task *task);
 } dq_task_functions;
@@ -31,11 +31,9 @@ int64_t dq_item_count(const dq_tensor *tensor);
 
 // The values of entry `item` of a tensor in double, malloc'ed. DQ_BAD_INPUT when there is no such
 // entry or it does not have `expected` elements.
-dq_status dq_item_values(double **values, const dq_tensor *tensor, int64_t item, int64_t expected,
-                         dq_error *error);
+dq_status dq_item_values(double **values, const dq_tensor *tensor, int64_t item, int64_t expected, dq_error *error);
 
 // Appends a figure to a result.
-void dq_result_add(dq_result *result, const char *name, const char *key, double value,
-                   const char *unit, int decimals);
+void dq_result_add(dq_result *result, const char *name, const char *key, double value, const char *unit, int decimals);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/base/nearest.h"
-#include "lib/exec/sizes.h"
+#include "lib/exec/open_sizes.h"
 
 enum { EVALUATED_ELEMENTS = 65536 }; // shapes, scales and indices are small; weights are not needed
 
@@ -21,8 +21,7 @@ static const char *read_size(const char *text, int64_t *size) {
   return end == text || errno || number < 1 ? NULL : end;
 }
 
-dq_status dq_input_shape_parse(const char *text, dq_arena *arena, dq_input_shape *shape,
-                               dq_error *error) {
+dq_status dq_input_shape_parse(const char *text, dq_arena *arena, dq_input_shape *shape, dq_error *error) {
   const char *equals = strrchr(text, '='), *at = equals ? equals + 1 : text;
   *shape = (dq_input_shape){.name = dq_arena_strndup(arena, text, equals ? (size_t)(equals - text) : 0), .last = true};
   if (!shape->name) return dq_fail_memory(error, strlen(text));
@@ -53,8 +52,8 @@ static bool is_for(const dq_input_shape *given, const dq_graph *graph, const dq_
 }
 
 // The first shape that the request has for the input, from position *i on, which moves past it; NULL: none.
-static const dq_input_shape *next_given(const dq_shape_request *request, const dq_graph *graph,
-                                        const dq_value *input, int *i) {
+static const dq_input_shape *next_given(const dq_shape_request *request, const dq_graph *graph, const dq_value *input,
+                                        int *i) {
   while (request && *i < request->input_count) {
     const dq_input_shape *given = &request->inputs[(*i)++];
     if (is_for(given, graph, input)) return given;
@@ -67,8 +66,7 @@ static int64_t size_at(const dq_input_shape *given, int rank, int dimension) {
   return at < 0 ? -1 : given->dims[at];
 }
 
-int64_t dq_input_given(const dq_graph *graph, const dq_value *input, const dq_shape_request *request,
-                       int dimension) {
+int64_t dq_input_given(const dq_graph *graph, const dq_value *input, const dq_shape_request *request, int dimension) {
   int i = 0;
   for (const dq_input_shape *given; (given = next_given(request, graph, input, &i));) {
     int64_t size = size_at(given, input->rank < 0 ? given->rank : input->rank, dimension);
@@ -96,7 +94,8 @@ dq_status dq_input_names(const dq_graph *const *graphs, int count, const dq_shap
     for (int g = 0; g < count; g++) known |= has_input(graphs[g], name, &nearest);
     if (known) continue;
     if (!name[0])
-      return dq_fail(error, DQ_USAGE, "shape: the model has %d inputs, name one as in NAME=N,3,224,224", real_inputs(graphs[0]));
+      return dq_fail(error, DQ_USAGE, "shape: the model has %d inputs, name one as in NAME=N,3,224,224",
+                     real_inputs(graphs[0]));
     dq_fail(error, DQ_USAGE, "shape for '%s': the model has no such input", name);
     if (nearest.name) dq_error_hint(error, "did you mean '%s'?", nearest.name);
     else dq_error_hint(error, "dq-report lists the inputs of a model");
@@ -107,21 +106,21 @@ dq_status dq_input_names(const dq_graph *const *graphs, int count, const dq_shap
 
 static dq_status unknown_dimension(const dq_value *input, int i, dq_error *error) {
   const char *symbol = input->dims[i].symbol;
-  return dq_fail(error, DQ_USAGE, "input '%s': dimension %d%s%s%s is not known", input->name, i,
-                 symbol ? " ('" : "", symbol ? symbol : "", symbol ? "')" : "");
+  return dq_fail(error, DQ_USAGE, "input '%s': dimension %d%s%s%s is not known", input->name, i, symbol ? " ('" : "",
+                 symbol ? symbol : "", symbol ? "')" : "");
 }
 
 static dq_status check_given(const dq_value *input, const dq_input_shape *given, dq_error *error) {
   int rank = input->rank;
   if (rank < 0) return DQ_OK;
   if (given->rank > rank || (given->rank < rank && !given->last))
-    return dq_fail(error, DQ_BAD_INPUT, "input '%s': the shape given has %d dimensions, expected %d",
-                   input->name, given->rank, rank);
+    return dq_fail(error, DQ_BAD_INPUT, "input '%s': the shape given has %d dimensions, expected %d", input->name,
+                   given->rank, rank);
   for (int i = 1; i < rank; i++) { // a fixed first dimension may be changed: networks run at any batch
     int64_t declared = input->dims[i].size, size = size_at(given, rank, i);
     if (declared >= 0 && size >= 0 && declared != size)
-      return dq_fail(error, DQ_BAD_INPUT, "input '%s': dimension %d is %" PRId64 ", given is %" PRId64,
-                     input->name, i, declared, size);
+      return dq_fail(error, DQ_BAD_INPUT, "input '%s': dimension %d is %" PRId64 ", given is %" PRId64, input->name, i,
+                     declared, size);
   }
   return DQ_OK;
 }
@@ -135,11 +134,10 @@ static int64_t dimension_of(const dq_graph *graph, const dq_value *input, const 
   return size;
 }
 
-dq_status dq_input_tensor(const dq_graph *graph, const dq_value *input,
-                          const dq_shape_request *request, dq_tensor *tensor, dq_error *error) {
+dq_status dq_input_tensor(const dq_graph *graph, const dq_value *input, const dq_shape_request *request,
+                          dq_tensor *tensor, dq_error *error) {
   int rank = input->rank, at = 0;
-  if (!input->type)
-    return dq_fail(error, DQ_UNSUPPORTED, "input '%s' is not a tensor or has no type", input->name);
+  if (!input->type) return dq_fail(error, DQ_UNSUPPORTED, "input '%s' is not a tensor or has no type", input->name);
   for (const dq_input_shape *given; (given = next_given(request, graph, input, &at));) {
     DQ_TRY(check_given(input, given, error));
     if (rank < 0) rank = given->rank;
@@ -150,8 +148,8 @@ dq_status dq_input_tensor(const dq_graph *graph, const dq_value *input,
     return DQ_USAGE;
   }
   if (rank > DQ_MAX_RANK)
-    return dq_fail(error, DQ_UNSUPPORTED, "input '%s' has %d dimensions, at most %d are supported",
-                   input->name, rank, DQ_MAX_RANK);
+    return dq_fail(error, DQ_UNSUPPORTED, "input '%s' has %d dimensions, at most %d are supported", input->name, rank,
+                   DQ_MAX_RANK);
   int64_t dims[DQ_MAX_RANK];
   for (int i = 0; i < rank; i++) {
     dims[i] = dimension_of(graph, input, request, i);
@@ -171,8 +169,7 @@ dq_status dq_op_bind(dq_op *op, const dq_graph *graph, const dq_node *node, dq_t
   op->inputs = DQ_NEW_ARRAY(arena, node->input_count, const dq_tensor *);
   op->outputs = DQ_NEW_ARRAY(arena, node->output_count, dq_tensor *);
   if (!op->inputs || !op->outputs) return dq_fail_memory(error, 0);
-  for (int i = 0; i < node->input_count; i++)
-    op->inputs[i] = node->inputs[i] ? &tensors[node->inputs[i]->index] : NULL;
+  for (int i = 0; i < node->input_count; i++) op->inputs[i] = node->inputs[i] ? &tensors[node->inputs[i]->index] : NULL;
   for (int i = 0; i < node->output_count; i++)
     op->outputs[i] = node->outputs[i] ? &tensors[node->outputs[i]->index] : NULL;
   return DQ_OK;
@@ -190,8 +187,8 @@ static bool can_evaluate(const dq_op *op) {
     if (op->inputs[i] && !op->inputs[i]->data && !(op->row->flags & DQ_OP_SHAPE_ONLY)) return false;
   for (int i = 0; i < op->output_count; i++) {
     const dq_tensor *output = op->outputs[i];
-    if (output && (output->rank < 0 || dq_tensor_count(output) > EVALUATED_ELEMENTS ||
-                   !dq_dtype_computable(output->type)))
+    if (output &&
+        (output->rank < 0 || dq_tensor_count(output) > EVALUATED_ELEMENTS || !dq_dtype_computable(output->type)))
       return false;
   }
   return true;
@@ -206,8 +203,8 @@ static dq_status evaluate(dq_op *op, dq_arena *arena) {
   return dq_op_run(op);
 }
 
-static dq_status infer_node(const dq_graph *graph, const dq_node *node, dq_tensor *tensors,
-                            const dq_context *context, dq_arena *arena, dq_error *error) {
+static dq_status infer_node(const dq_graph *graph, const dq_node *node, dq_tensor *tensors, const dq_context *context,
+                            dq_arena *arena, dq_error *error) {
   dq_op op;
   DQ_TRY(dq_op_bind(&op, graph, node, tensors, context, arena, error));
   if (!inputs_have_shapes(&op)) return DQ_OK; // outputs stay unknown
@@ -258,7 +255,7 @@ static dq_status infer_nodes(const dq_graph *graph, dq_node *const *order, dq_to
   for (int n = 0; n < graph->node_count; n++) {
     dq_error local = {0};
     dq_status status = infer_node(graph, order[n], tensors, context, arena, &local);
-    bool tolerated = status == DQ_UNSUPPORTED  ? tolerance != DQ_INFER_ALL
+    bool tolerated = status == DQ_UNSUPPORTED ? tolerance != DQ_INFER_ALL
                      : status == DQ_BAD_INPUT ? tolerance == DQ_INFER_BROKEN || declared
                                               : status == DQ_OK;
     if (!tolerated) {
@@ -271,8 +268,7 @@ static dq_status infer_nodes(const dq_graph *graph, dq_node *const *order, dq_to
 }
 
 dq_status dq_infer(const dq_graph *graph, const dq_shape_request *request, dq_tolerance tolerance,
-                   const dq_context *context, dq_arena *arena, dq_tensor **tensors,
-                   dq_error *error) {
+                   const dq_context *context, dq_arena *arena, dq_tensor **tensors, dq_error *error) {
   dq_tensor *all = *tensors = DQ_NEW_ARRAY(arena, graph->value_count, dq_tensor);
   if (!all) return dq_fail_memory(error, (size_t)graph->value_count * sizeof *all);
   for (int i = 0; i < graph->value_count; i++) {

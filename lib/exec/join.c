@@ -13,9 +13,7 @@ static bool is_join(const dq_op *op) {
   return axis < output->rank && dq_tensor_product(output, 0, (int)axis) == 1;
 }
 
-static bool alive(const dq_place *place, int step) {
-  return place->first <= step && step <= place->last;
-}
+static bool alive(const dq_place *place, int step) { return place->first <= step && step <= place->last; }
 
 // Whether the live bytes stay below the peak when `part` lies in `whole`; then they are made so. live is by
 // step + 1.

@@ -23,9 +23,7 @@ static void share(dq_plan *plan, int value, int owner) {
   if (place->bytes > root->bytes) root->bytes = place->bytes;
 }
 
-static bool is_planned(const dq_plan *plan, int value) {
-  return plan->places[value].planned;
-}
+static bool is_planned(const dq_plan *plan, int value) { return plan->places[value].planned; }
 
 static void find_lifetimes(dq_plan *plan) {
   const dq_graph *graph = plan->graph;
@@ -59,16 +57,14 @@ static void share_with_inputs(dq_plan *plan) {
   for (int s = 0; s < plan->step_count; s++) {
     const dq_op *op = &plan->steps[s].op;
     const dq_value *input = dq_node_input(op->node, 0), *output = dq_node_output(op->node, 0);
-    if (!input || !output || !is_planned(plan, input->index) || !is_planned(plan, output->index))
-      continue;
+    if (!input || !output || !is_planned(plan, input->index) || !is_planned(plan, output->index)) continue;
     const dq_tensor *from = op->inputs[0], *to = op->outputs[0];
     if (from->type != to->type || dq_tensor_bytes(from) != dq_tensor_bytes(to)) continue;
     bool view = op->row->flags & DQ_OP_VIEW;
     bool in_place = (op->row->flags & DQ_OP_IN_PLACE) && dq_tensor_same_shape(from, to) &&
                     plan->places[root_of(plan, input->index)].last == s;
     for (int i = 1; in_place && i < op->node->input_count; i++) // another operand in the same memory
-      in_place = !op->node->inputs[i] ||
-                 root_of(plan, op->node->inputs[i]->index) != root_of(plan, input->index);
+      in_place = !op->node->inputs[i] || root_of(plan, op->node->inputs[i]->index) != root_of(plan, input->index);
     if (!view && !in_place) continue;
     share(plan, output->index, input->index);
     plan->places[root_of(plan, output->index)].in_place |= !view;
@@ -211,7 +207,8 @@ static void place_by_step(dq_plan *plan, sized *roots, int count, int *placed) {
   }
 }
 
-// Every order, and what comes of it when whatever lies highest is placed first. `best` holds the order that needs least.
+// Every order, and what comes of it when whatever lies highest is placed first. `best` holds the order that needs
+// least.
 static void place_best(dq_plan *plan, sized *roots, sized *best, int count, int *placed) {
   enum { PROMOTIONS = 24 }; // of each order
   plan->block_bytes = SIZE_MAX;

@@ -1,12 +1,11 @@
 // Making a plan.
 #include "lib/exec/plan.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/clock.h"
-#include "lib/exec/plan_internal.h"
+#include "lib/exec/spent.h"
 #include "lib/graph/patterns.h"
 
 static dq_status make_steps(dq_plan *plan, dq_error *error) {
@@ -51,9 +50,8 @@ static dq_status check_types(const dq_plan *plan, dq_error *error) {
     for (int i = 0; i < node->input_count; i++) {
       const dq_value *input = node->inputs[i];
       if (input && input->constant && !input->constant->data)
-        return dq_fail(error, DQ_UNSUPPORTED,
-                       "tensor '%s' has elements of type %s, which is not supported", input->name,
-                       dq_dtype_name(input->constant->type));
+        return dq_fail(error, DQ_UNSUPPORTED, "tensor '%s' has elements of type %s, which is not supported",
+                       input->name, dq_dtype_name(input->constant->type));
     }
   }
   return DQ_OK;
@@ -61,14 +59,15 @@ static dq_status check_types(const dq_plan *plan, dq_error *error) {
 
 dq_status dq_conv_settings_check(const dq_conv_setting *settings, int count, const dq_graph *const *graphs,
                                  int graph_count, dq_error *error) {
-  for (int i = 0; i < count; i++) DQ_TRY(dq_patterns_check("conv", &settings[i].pattern, 1, graphs, graph_count, error));
+  for (int i = 0; i < count; i++)
+    DQ_TRY(dq_patterns_check("conv", &settings[i].pattern, 1, graphs, graph_count, error));
   return DQ_OK;
 }
 
 static const dq_conv_setting *setting_of(const dq_plan_options *options, const dq_node *node) {
   for (int i = options ? options->convolution_count : 0; i > 0; i--) {
     const dq_conv_setting *setting = &options->convolutions[i - 1];
-    if (!setting->pattern || !fnmatch(setting->pattern, node->name, 0)) return setting;
+    if (!setting->pattern || dq_pattern_fits(setting->pattern, node)) return setting;
   }
   return NULL;
 }
@@ -86,38 +85,7 @@ static dq_status prepare_step(dq_plan *plan, dq_step *step, const dq_plan_option
   return DQ_OK;
 }
 
-static int count_readers(const dq_plan *plan, const void *data) {
-  int readers = 0;
-  for (int s = 0; s < plan->step_count; s++)
-    for (int i = 0; i < plan->steps[s].op.input_count; i++) {
-      const dq_tensor *input = plan->steps[s].op.inputs[i];
-      readers += input && input->data == data;
-    }
-  return readers;
-}
-
-static void give_back(const dq_graph *graph, void *data) {
-  for (int v = 0; v < graph->value_count; v++) {
-    dq_tensor *constant = graph->values[v]->constant;
-    if (constant && constant->data == data) constant->data = NULL;
-  }
-  dq_arena_release(graph->arena, data);
-}
-
-// Constants that no step but this one needs, which has packed them.
-static void give_back_packed(dq_plan *plan, const dq_step *step, dq_graph *spent) {
-  for (int i = 0; i < step->op.input_count && step->op.packed >> i; i++) {
-    const dq_value *value = step->op.node->inputs[i];
-    if (!(step->op.packed >> i & 1) || !value->constant || value->is_output) continue;
-    void *data = plan->tensors[value->index].data;
-    if (count_readers(plan, data) > 1) continue;
-    plan->tensors[value->index].data = NULL;
-    give_back(plan->graph, data);
-    give_back(spent, data);
-  }
-}
-
-static dq_status prepare_steps(dq_plan *plan, const dq_plan_options *options, dq_error *error) {
+static dq_status prepare_steps(dq_plan *plan, const dq_plan_options *options, dq_spent *spent, dq_error *error) {
   double start = dq_seconds();
   size_t before = dq_arena_bytes(plan->arena);
   int convolutions = 0, misfits = 0;
@@ -128,7 +96,7 @@ static dq_status prepare_steps(dq_plan *plan, const dq_plan_options *options, dq
       step->dynamic |= step->op.inputs[i] && step->op.inputs[i]->rank < 0;
     if (step->dynamic) continue;
     DQ_TRY(prepare_step(plan, step, options, &misfits));
-    if (options && options->spent) give_back_packed(plan, step, options->spent);
+    dq_spent_give_back(spent, plan, step);
     convolutions += step->op.computed_by != NULL;
     if (step->op.scratch_bytes > plan->scratch_bytes) plan->scratch_bytes = step->op.scratch_bytes;
   }
@@ -142,12 +110,10 @@ static dq_status prepare_steps(dq_plan *plan, const dq_plan_options *options, dq
 }
 
 static dq_status allocate(dq_plan *plan, dq_error *error) {
-  DQ_TRY(dq_check_memory(plan->context, plan->block_bytes + plan->scratch_bytes,
-                         "running the network", error));
+  DQ_TRY(dq_check_memory(plan->context, plan->block_bytes + plan->scratch_bytes, "running the network", error));
   plan->block = dq_arena_alloc(plan->arena, plan->block_bytes);
   plan->scratch = dq_arena_alloc(plan->arena, plan->scratch_bytes + 4096); // large blocks are aligned
-  if (!plan->block || !plan->scratch)
-    return dq_fail_memory(error, plan->block_bytes + plan->scratch_bytes);
+  if (!plan->block || !plan->scratch) return dq_fail_memory(error, plan->block_bytes + plan->scratch_bytes);
   for (int v = 0; v < plan->graph->value_count; v++)
     if (plan->places[v].planned)
       plan->tensors[v].data = (char *)plan->block + plan->places[plan->places[v].root].offset;
@@ -165,7 +131,11 @@ static dq_status fill_plan(dq_plan *plan, const dq_plan_options *options, dq_err
   DQ_TRY(make_steps(plan, error));
   DQ_TRY(find_inputs(plan, error));
   DQ_TRY(check_types(plan, error));
-  DQ_TRY(prepare_steps(plan, options, error));
+  dq_spent spent;
+  dq_status status = dq_spent_open(&spent, plan, options ? options->spent : NULL, error);
+  if (status == DQ_OK) status = prepare_steps(plan, options, &spent, error);
+  dq_spent_close(&spent);
+  DQ_TRY(status);
   DQ_TRY(dq_plan_places(plan, error));
   return allocate(plan, error);
 }
@@ -196,23 +166,8 @@ int dq_plan_input_count(const dq_plan *plan) { return plan->input_count; }
 dq_tensor *dq_plan_input(dq_plan *plan, int i) { return &plan->tensors[plan->inputs[i]->index]; }
 const char *dq_plan_input_name(const dq_plan *plan, int i) { return plan->inputs[i]->name; }
 
-dq_status dq_plan_picture_input(dq_plan *plan, dq_tensor **input, dq_error *error) {
-  if (!plan->input_count) return dq_fail(error, DQ_BAD_INPUT, "the model has no inputs, pictures need one");
-  if (plan->input_count > 1)
-    return dq_fail(error, DQ_UNSUPPORTED, "the model has %d inputs, pictures need just one", plan->input_count);
-  dq_tensor *only = *input = dq_plan_input(plan, 0);
-  char shape[DQ_SHAPE_TEXT];
-  if (only->type == DQ_F32 && only->rank == 4) return DQ_OK;
-  dq_fail(error, DQ_UNSUPPORTED, "input '%s' is %s %s, pictures need float32 NxCxHxW or NxHxWxC",
-          dq_plan_input_name(plan, 0), dq_dtype_name(only->type), dq_tensor_shape_text(only, shape, sizeof shape));
-  dq_error_hint(error, "dq-run --input runs it on arrays; dq-amp, dq-report and dq-tucker need no data");
-  return DQ_UNSUPPORTED;
-}
-
 int dq_plan_output_count(const dq_plan *plan) { return plan->graph->output_count; }
-const dq_tensor *dq_plan_output(const dq_plan *plan, int i) {
-  return &plan->tensors[plan->graph->outputs[i]->index];
-}
+const dq_tensor *dq_plan_output(const dq_plan *plan, int i) { return &plan->tensors[plan->graph->outputs[i]->index]; }
 const char *dq_plan_output_name(const dq_plan *plan, int i) { return plan->graph->outputs[i]->name; }
 bool dq_plan_output_fixed(const dq_plan *plan, int i) {
   const dq_value *value = plan->graph->outputs[i];
@@ -237,8 +192,7 @@ void dq_plan_set_tap(dq_plan *plan, dq_tap tap, void *user) {
 }
 
 dq_plan_memory dq_plan_memory_of(const dq_plan *plan) {
-  return (dq_plan_memory){plan->block_bytes, plan->live_bytes, plan->packed_bytes,
-                          plan->scratch_bytes};
+  return (dq_plan_memory){plan->block_bytes, plan->live_bytes, plan->packed_bytes, plan->scratch_bytes};
 }
 
 int dq_plan_step_count(const dq_plan *plan) { return plan->step_count; }

@@ -10,7 +10,7 @@ typedef struct dq_plan dq_plan;
 // How convolutions are computed: `algorithm` is a dq_conv_choice of lib/kernels, 0 the default, whose sums
 // are the same as everywhere.
 typedef struct dq_conv_setting {
-  const char *pattern; // of node names (fnmatch); NULL: all
+  const char *pattern; // dq_pattern_fits; NULL: all
   int algorithm;
 } dq_conv_setting;
 
@@ -30,8 +30,8 @@ typedef struct dq_plan_options {
 // The graph must be indexed and must outlive the plan; nodes in any order. Values that are not known
 // before elements are (NonZero, NonMaxSuppression) are allowed and get memory while running.
 // DQ_UNSUPPORTED names a node, DQ_SYSTEM when it needs more than context->budget has left.
-dq_status dq_plan_new(dq_plan **plan, const dq_graph *graph, const dq_plan_options *options,
-                      const dq_context *context, dq_error *error);
+dq_status dq_plan_new(dq_plan **plan, const dq_graph *graph, const dq_plan_options *options, const dq_context *context,
+                      dq_error *error);
 void dq_plan_free(dq_plan *plan); // NULL is fine
 
 // Inputs that are not constants, in the order of the graph. The caller fills data before every run:
@@ -40,13 +40,8 @@ int dq_plan_input_count(const dq_plan *plan);
 dq_tensor *dq_plan_input(dq_plan *plan, int i);
 const char *dq_plan_input_name(const dq_plan *plan, int i);
 
-// The input of a network that looks at pictures: its only one, float32, of four dimensions. DQ_BAD_INPUT when there is
-// none, DQ_UNSUPPORTED when there are several or it is something else.
-dq_status dq_plan_picture_input(dq_plan *plan, dq_tensor **input, dq_error *error);
-
 // Called right after the step that computes a value, with its elements in row-major order.
-typedef dq_status (*dq_tap)(void *user, const dq_value *value, const dq_tensor *tensor,
-                            dq_error *error);
+typedef dq_status (*dq_tap)(void *user, const dq_value *value, const dq_tensor *tensor, dq_error *error);
 // Which values `tap` is called for: by value index of the plan's graph. Inputs, and what
 // is computed from constants and shapes alone, are tapped at the start of a run. Returns false when
 // the graph has no value of that name.

@@ -1,14 +1,8 @@
 // Running a plan.
 #include <string.h>
-#include <time.h>
 
+#include "lib/base/clock.h"
 #include "lib/exec/plan_internal.h"
-
-static int64_t now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 static dq_status deliver(const dq_plan *plan, const dq_value *value, dq_error *error) {
   if (!value || !plan->tap || !plan->tapped[value->index]) return DQ_OK;
@@ -23,12 +17,10 @@ static dq_status open_dynamic(dq_plan *plan, dq_step *step) {
     dq_tensor *output = op->outputs[i];
     if (!output) continue;
     if (output->rank < 0)
-      return dq_fail(op->error, DQ_UNSUPPORTED, "%s: the shape of output %d cannot be found",
-                     op->node->name, i);
+      return dq_fail(op->error, DQ_UNSUPPORTED, "%s: the shape of output %d cannot be found", op->node->name, i);
     size_t bytes = dq_tensor_bytes(output);
     DQ_TRY(dq_check_memory(plan->context, bytes, "a value", op->error));
-    if (!(output->data = dq_arena_alloc(plan->run_arena, bytes)))
-      return dq_fail_memory(op->error, bytes);
+    if (!(output->data = dq_arena_alloc(plan->run_arena, bytes))) return dq_fail_memory(op->error, bytes);
   }
   return DQ_OK;
 }
@@ -36,12 +28,11 @@ static dq_status open_dynamic(dq_plan *plan, dq_step *step) {
 static dq_status run_step(dq_plan *plan, dq_step *step, dq_error *error) {
   dq_op *op = &step->op;
   op->error = error;
-  int64_t start = plan->timing ? now() : 0;
+  int64_t start = plan->timing ? dq_nanoseconds() : 0;
   if (step->dynamic) DQ_TRY(open_dynamic(plan, step));
   DQ_TRY(dq_op_run(op));
-  if (plan->timing) step->nanoseconds = now() - start;
-  for (int i = 0; i < op->output_count; i++)
-    DQ_TRY(deliver(plan, op->node->outputs[i], error));
+  if (plan->timing) step->nanoseconds = dq_nanoseconds() - start;
+  for (int i = 0; i < op->output_count; i++) DQ_TRY(deliver(plan, op->node->outputs[i], error));
   return DQ_OK;
 }
 

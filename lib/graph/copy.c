@@ -27,14 +27,13 @@ static dq_value **copy_values(dq_graph *copy, dq_value *const *values, int count
 static bool copy_node(dq_graph *copy, const dq_node *node) {
   dq_value **inputs = copy_values(copy, node->inputs, node->input_count);
   dq_value **outputs = copy_values(copy, node->outputs, node->output_count);
-  dq_node *own = inputs && outputs
-                     ? dq_graph_add_node(copy, copy->node_count, node->op_type, node->name,
-                                         node->input_count, inputs, node->output_count, outputs)
-                     : NULL;
+  dq_node *own = inputs && outputs ? dq_graph_add_node(copy, copy->node_count, node->op_type, node->name,
+                                                       node->input_count, inputs, node->output_count, outputs)
+                                   : NULL;
   if (!own || !(own->domain = dq_arena_strdup(copy->arena, node->domain))) return false;
   own->attribute_count = node->attribute_count;
-  own->attributes = dq_arena_copy(copy->arena, node->attributes,
-                                  (size_t)node->attribute_count * sizeof *node->attributes);
+  own->attributes =
+      dq_arena_copy(copy->arena, node->attributes, (size_t)node->attribute_count * sizeof *node->attributes);
   return own->attributes != NULL;
 }
 
@@ -51,11 +50,10 @@ static bool fill_copy(dq_graph *copy, const dq_graph *graph) {
   copy->outputs = copy_values(copy, graph->outputs, graph->output_count);
   copy->input_count = graph->input_count;
   copy->output_count = graph->output_count;
-  copy->opsets = dq_arena_copy(copy->arena, graph->opsets,
-                               (size_t)graph->opset_count * sizeof *graph->opsets);
+  copy->opsets = dq_arena_copy(copy->arena, graph->opsets, (size_t)graph->opset_count * sizeof *graph->opsets);
   copy->opset_count = graph->opset_count;
-  copy->properties = dq_arena_copy(copy->arena, graph->properties,
-                                   (size_t)graph->property_count * sizeof *graph->properties);
+  copy->properties =
+      dq_arena_copy(copy->arena, graph->properties, (size_t)graph->property_count * sizeof *graph->properties);
   copy->property_count = graph->property_count;
   return copy->inputs && copy->outputs && copy->opsets && copy->properties;
 }

@@ -97,8 +97,7 @@ dq_value *dq_graph_fresh_value(dq_graph *graph, const char *base) {
 
 bool dq_graph_set_constant(dq_graph *graph, dq_value *value, dq_tensor *tensor) {
   if (!value->constant) {
-    if (!reserve(graph, (void ***)&graph->initializers, graph->initializer_count,
-                 &graph->initializer_capacity))
+    if (!reserve(graph, (void ***)&graph->initializers, graph->initializer_count, &graph->initializer_capacity))
       return false;
     graph->initializers[graph->initializer_count++] = value;
   }
@@ -125,12 +124,10 @@ void dq_graph_remove_constant(dq_graph *graph, dq_value *value) {
   value->is_input = false;
 }
 
-dq_node *dq_graph_add_node(dq_graph *graph, int at, const char *op_type, const char *name,
-                           int input_count, dq_value *const *inputs, int output_count,
-                           dq_value *const *outputs) {
+dq_node *dq_graph_add_node(dq_graph *graph, int at, const char *op_type, const char *name, int input_count,
+                           dq_value *const *inputs, int output_count, dq_value *const *outputs) {
   dq_node *node = DQ_NEW(graph->arena, dq_node);
-  if (!node || !reserve(graph, (void ***)&graph->nodes, graph->node_count, &graph->node_capacity))
-    return NULL;
+  if (!node || !reserve(graph, (void ***)&graph->nodes, graph->node_count, &graph->node_capacity)) return NULL;
   node->name = dq_arena_strdup(graph->arena, name);
   node->op_type = dq_arena_strdup(graph->arena, op_type);
   node->domain = "";
@@ -139,8 +136,7 @@ dq_node *dq_graph_add_node(dq_graph *graph, int at, const char *op_type, const c
   node->input_count = input_count;
   node->output_count = output_count;
   if (!node->name || !node->op_type || !node->inputs || !node->outputs || !add_node_name(graph, node)) return NULL;
-  memmove(graph->nodes + at + 1, graph->nodes + at,
-          (size_t)(graph->node_count - at) * sizeof *graph->nodes);
+  memmove(graph->nodes + at + 1, graph->nodes + at, (size_t)(graph->node_count - at) * sizeof *graph->nodes);
   graph->nodes[at] = node;
   graph->node_count++;
   for (int i = at; i < graph->node_count; i++) graph->nodes[i]->index = i;
@@ -173,8 +169,7 @@ int64_t dq_graph_opset(const dq_graph *graph, const char *domain) {
   return 0;
 }
 
-dq_status dq_graph_set_opset(dq_graph *graph, const char *domain, int64_t version,
-                             dq_error *error) {
+dq_status dq_graph_set_opset(dq_graph *graph, const char *domain, int64_t version, dq_error *error) {
   for (int i = 0; i < graph->opset_count; i++)
     if (!strcmp(graph->opsets[i].domain, domain)) {
       graph->opsets[i].version = version;
@@ -183,8 +178,7 @@ dq_status dq_graph_set_opset(dq_graph *graph, const char *domain, int64_t versio
   dq_opset *larger = DQ_NEW_ARRAY(graph->arena, graph->opset_count + 1, dq_opset);
   char *copy = dq_arena_strdup(graph->arena, domain);
   if (!larger || !copy) return dq_fail_memory(error, sizeof *larger);
-  if (graph->opset_count)
-    memcpy(larger, graph->opsets, (size_t)graph->opset_count * sizeof *larger);
+  if (graph->opset_count) memcpy(larger, graph->opsets, (size_t)graph->opset_count * sizeof *larger);
   larger[graph->opset_count++] = (dq_opset){copy, version};
   graph->opsets = larger;
   return DQ_OK;
@@ -196,8 +190,7 @@ const char *dq_graph_property(const dq_graph *graph, const char *key) {
   return NULL;
 }
 
-dq_status dq_graph_set_property(dq_graph *graph, const char *key, const char *value,
-                                dq_error *error) {
+dq_status dq_graph_set_property(dq_graph *graph, const char *key, const char *value, dq_error *error) {
   char *copy = dq_arena_strdup(graph->arena, value);
   if (!copy) return dq_fail_memory(error, strlen(value));
   for (int i = 0; i < graph->property_count; i++)
@@ -208,8 +201,7 @@ dq_status dq_graph_set_property(dq_graph *graph, const char *key, const char *va
   dq_property *larger = DQ_NEW_ARRAY(graph->arena, graph->property_count + 1, dq_property);
   char *name = dq_arena_strdup(graph->arena, key);
   if (!larger || !name) return dq_fail_memory(error, sizeof *larger);
-  if (graph->property_count)
-    memcpy(larger, graph->properties, (size_t)graph->property_count * sizeof *larger);
+  if (graph->property_count) memcpy(larger, graph->properties, (size_t)graph->property_count * sizeof *larger);
   larger[graph->property_count++] = (dq_property){name, copy};
   graph->properties = larger;
   return DQ_OK;

@@ -24,10 +24,10 @@ typedef enum dq_attribute_type {
 
 typedef struct dq_attribute {
   const char *name;
-  int type;                   // dq_attribute_type, or another ONNX kind that only `origin` holds
+  int type; // dq_attribute_type, or another ONNX kind that only `origin` holds
   float f;
   int64_t i;
-  const char *s;              // zero-terminated; `count` bytes
+  const char *s; // zero-terminated; `count` bytes
   dq_tensor *tensor;
   const float *floats;        // `count` elements
   const int64_t *ints;        // `count` elements
@@ -43,17 +43,17 @@ typedef struct dq_dimension {
 
 typedef struct dq_value {
   const char *name;
-  int index;               // position in graph->values
-  int type;                // declared element type, 0: not declared
-  int rank;                // declared rank, -1: not declared
+  int index; // position in graph->values
+  int type;  // declared element type, 0: not declared
+  int rank;  // declared rank, -1: not declared
   const dq_dimension *dims;
-  const int64_t *usual;    // of inputs: a size for each dimension that is open, 0: none; NULL: for none
-  dq_tensor *constant;     // initializer; its data is NULL when the type is only carried through
+  const int64_t *usual; // of inputs: a size for each dimension that is open, 0: none; NULL: for none
+  dq_tensor *constant;  // initializer; its data is NULL when the type is only carried through
   bool is_input, is_output;
-  bool is_captured;        // read by a subgraph (If, Loop, Scan): must keep its name
-  bool is_own;             // an initializer whose elements are this graph's and one node's alone, to be changed
-  dq_node *producer;       // NULL for inputs and initializers
-  dq_node **users;         // each node once per input it reads the value through, one behind the other
+  bool is_captured;  // read by a subgraph (If, Loop, Scan): must keep its name
+  bool is_own;       // an initializer whose elements are this graph's and one node's alone, to be changed
+  dq_node *producer; // NULL for inputs and initializers
+  dq_node **users;   // each node once per input it reads the value through, one behind the other
   int user_count;
   struct dq_value *replacement;   // read instead of it from the next dq_graph_index on, or NULL
   int suffix;                     // of the last fresh value named after it
@@ -143,9 +143,8 @@ void dq_graph_remove_constant(dq_graph *graph, dq_value *value);
 const char *dq_graph_fresh_name(dq_graph *graph, const char *base);
 
 // Nodes. A new node goes before position `at` (graph->node_count: at the end). NULL: no memory.
-dq_node *dq_graph_add_node(dq_graph *graph, int at, const char *op_type, const char *name,
-                           int input_count, dq_value *const *inputs, int output_count,
-                           dq_value *const *outputs);
+dq_node *dq_graph_add_node(dq_graph *graph, int at, const char *op_type, const char *name, int input_count,
+                           dq_value *const *inputs, int output_count, dq_value *const *outputs);
 void dq_graph_remove_node(dq_graph *graph, dq_node *node); // takes effect at dq_graph_index
 // Every node input (and graph output, when `outputs` is set) that reads `from` reads `to` instead: those of the users
 // that dq_graph_index found at once, any other at the next dq_graph_index. Nothing may produce `from` until then.
@@ -155,6 +154,10 @@ void dq_graph_replace_uses(dq_graph *graph, dq_value *from, dq_value *to, bool o
 // nothing is produced twice, no cycle. Call after loading and after edits. When `sort` is set nodes
 // are put into topological order (stable), else the order is left alone.
 dq_status dq_graph_index(dq_graph *graph, bool sort, dq_error *error);
+
+// Leaves of an indexed graph what the values named `ends` need, and makes these its only outputs, in their order.
+// DQ_BAD_INPUT names one that is not there. Indexes.
+dq_status dq_graph_keep_part(dq_graph *graph, const char *const *ends, int count, dq_error *error);
 
 // Takes out initializers that nothing reads; indexes and sorts before and after.
 dq_status dq_graph_drop_constants(dq_graph *graph, dq_error *error);
@@ -166,8 +169,7 @@ dq_status dq_graph_order(const dq_graph *graph, dq_node **order, dq_error *error
 int64_t dq_graph_opset(const dq_graph *graph, const char *domain); // 0 when not imported
 dq_status dq_graph_set_opset(dq_graph *graph, const char *domain, int64_t version, dq_error *error);
 const char *dq_graph_property(const dq_graph *graph, const char *key); // NULL when there is none
-dq_status dq_graph_set_property(dq_graph *graph, const char *key, const char *value,
-                                dq_error *error);
+dq_status dq_graph_set_property(dq_graph *graph, const char *key, const char *value, dq_error *error);
 
 // Name of a node for messages: "node 'conv1'", or "node Conv producing 'x'"; returns text.
 const char *dq_node_label(const dq_node *node, char *text, size_t size);
@@ -187,14 +189,46 @@ const dq_tensor *dq_node_tensor(const dq_node *node, const char *name);
 bool dq_node_set_int(dq_graph *graph, dq_node *node, const char *name, int64_t value);
 bool dq_node_set_float(dq_graph *graph, dq_node *node, const char *name, float value);
 bool dq_node_set_string(dq_graph *graph, dq_node *node, const char *name, const char *value);
-bool dq_node_set_ints(dq_graph *graph, dq_node *node, const char *name, const int64_t *values,
-                      int count);
+bool dq_node_set_ints(dq_graph *graph, dq_node *node, const char *name, const int64_t *values, int count);
 // Copies an attribute of another node.
 bool dq_node_copy_attribute(dq_graph *graph, dq_node *node, const dq_attribute *attribute);
 void dq_node_remove_attribute(dq_node *node, const char *name);
 
-dq_value *dq_node_input(const dq_node *node, int i);  // NULL when left out or beyond the last
-dq_value *dq_node_output(const dq_node *node, int i); // likewise
+dq_value *dq_node_input(const dq_node *node, int i);       // NULL when left out or beyond the last
+dq_value *dq_node_output(const dq_node *node, int i);      // likewise
 bool dq_node_is(const dq_node *node, const char *op_type); // an ai.onnx operator of that name
+
+// ---- Questions about values of an indexed graph ----
+
+// True when `value` is read by exactly one node and by nothing else, so that it may vanish. NULL: false.
+static inline bool dq_is_private(const dq_value *value) {
+  return value && value->user_count == 1 && !value->is_output && !value->is_captured;
+}
+
+// The only user of a private value, or NULL.
+static inline dq_node *dq_only_user(const dq_value *value) { return dq_is_private(value) ? value->users[0] : NULL; }
+
+// The elements of a constant value; NULL when it is none or its type cannot be computed with.
+static inline const dq_tensor *dq_constant_of(const dq_value *value) {
+  return value && value->constant && value->constant->data ? value->constant : NULL;
+}
+
+// The tensor of a value that the file knows, an initializer or the output of a Constant node, or NULL. Of types that
+// are only carried through it has no elements.
+const dq_tensor *dq_known_tensor(const dq_value *value);
+// The same; NULL when it has no elements.
+const dq_tensor *dq_known_elements(const dq_value *value);
+
+// True for a float32 constant with elements.
+static inline bool dq_is_float_constant(const dq_value *value) {
+  const dq_tensor *tensor = dq_constant_of(value);
+  return tensor && tensor->type == DQ_F32;
+}
+
+// `node` writes to `output` in place of what it wrote as output 0.
+static inline void dq_take_output(dq_node *node, dq_value *output) {
+  node->outputs[0] = output;
+  output->producer = node;
+}
 
 #endif

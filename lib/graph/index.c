@@ -51,8 +51,7 @@ static dq_status find_producers(dq_graph *graph, dq_error *error) {
     for (int i = 0; i < node->output_count; i++) {
       dq_value *output = node->outputs[i];
       if (!output) continue;
-      if (output->producer || output->is_input || output->constant)
-        return produced_twice(output, error);
+      if (output->producer || output->is_input || output->constant) return produced_twice(output, error);
       output->producer = node;
     }
   }

@@ -11,13 +11,9 @@ const char *dq_node_label(const dq_node *node, char *text, size_t size) {
   return text;
 }
 
-dq_value *dq_node_input(const dq_node *node, int i) {
-  return i < node->input_count ? node->inputs[i] : NULL;
-}
+dq_value *dq_node_input(const dq_node *node, int i) { return i < node->input_count ? node->inputs[i] : NULL; }
 
-dq_value *dq_node_output(const dq_node *node, int i) {
-  return i < node->output_count ? node->outputs[i] : NULL;
-}
+dq_value *dq_node_output(const dq_node *node, int i) { return i < node->output_count ? node->outputs[i] : NULL; }
 
 bool dq_node_is(const dq_node *node, const char *op_type) {
   return (!node->domain[0] || !strcmp(node->domain, "ai.onnx")) && !strcmp(node->op_type, op_type);
@@ -74,8 +70,7 @@ static dq_attribute *open_attribute(dq_graph *graph, dq_node *node, const char *
   if (!attribute) {
     dq_attribute *larger = DQ_NEW_ARRAY(graph->arena, node->attribute_count + 1, dq_attribute);
     if (!larger) return NULL;
-    if (node->attribute_count)
-      memcpy(larger, node->attributes, (size_t)node->attribute_count * sizeof *larger);
+    if (node->attribute_count) memcpy(larger, node->attributes, (size_t)node->attribute_count * sizeof *larger);
     node->attributes = larger;
     attribute = &larger[node->attribute_count++];
   }
@@ -104,8 +99,7 @@ bool dq_node_set_string(dq_graph *graph, dq_node *node, const char *name, const 
   return true;
 }
 
-bool dq_node_set_ints(dq_graph *graph, dq_node *node, const char *name, const int64_t *values,
-                      int count) {
+bool dq_node_set_ints(dq_graph *graph, dq_node *node, const char *name, const int64_t *values, int count) {
   int64_t *copy = dq_arena_copy(graph->arena, values, (size_t)count * sizeof *values);
   dq_attribute *attribute = copy ? open_attribute(graph, node, name, DQ_ATTRIBUTE_INTS) : NULL;
   if (!attribute) return false;
@@ -128,4 +122,15 @@ void dq_node_remove_attribute(dq_node *node, const char *name) {
   for (int i = 0; i < node->attribute_count; i++)
     if (strcmp(node->attributes[i].name, name)) node->attributes[kept++] = node->attributes[i];
   node->attribute_count = kept;
+}
+
+const dq_tensor *dq_known_tensor(const dq_value *value) {
+  const dq_node *node = value ? value->producer : NULL;
+  if (node && dq_node_is(node, "Constant")) return dq_node_tensor(node, "value");
+  return value ? value->constant : NULL;
+}
+
+const dq_tensor *dq_known_elements(const dq_value *value) {
+  const dq_tensor *tensor = dq_known_tensor(value);
+  return tensor && tensor->data ? tensor : NULL;
 }

@@ -27,8 +27,7 @@ dq_status dq_factor_symmetric(int64_t size, double *a, dq_pool *pool, dq_error *
   for (int64_t k = 0; k < size; k++) {
     double *row = a + k * size;
     if (!(row[k] > 0) || !isfinite(row[k]))
-      return dq_fail(error, DQ_BAD_INPUT, "matrix is not positive definite: pivot %lld is %g",
-                     (long long)k, row[k]);
+      return dq_fail(error, DQ_BAD_INPUT, "matrix is not positive definite: pivot %lld is %g", (long long)k, row[k]);
     double root = sqrt(row[k]);
     for (int64_t j = k; j < size; j++) row[j] /= root;
     elimination step = {size, k, a};

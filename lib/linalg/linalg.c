@@ -14,9 +14,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/sizes.h"
 
-static void one_thread(void) {
-  openblas_set_num_threads(1);
-}
+static void one_thread(void) { openblas_set_num_threads(1); }
 
 // OpenBLAS takes a buffer for each call under way, keeps it for later ones, and waits for ever when the system
 // refuses one. Where the address space is limited (ulimit -v) calls take turns, so that one buffer does for all,
@@ -60,15 +58,15 @@ enum { SHORT_SIDE_LIMIT = 16000 };
 
 static dq_status check_matrix(int64_t rows, int64_t columns, const double *a, dq_error *error) {
   if (rows < 1 || columns < 1)
-    return dq_fail(error, DQ_BAD_INPUT, "matrix is %lldx%lld, expected at least 1x1",
-                   (long long)rows, (long long)columns);
+    return dq_fail(error, DQ_BAD_INPUT, "matrix is %lldx%lld, expected at least 1x1", (long long)rows,
+                   (long long)columns);
   if (rows > INT_MAX || columns > INT_MAX || dq_min_i64(rows, columns) > SHORT_SIDE_LIMIT)
-    return dq_fail(error, DQ_UNSUPPORTED, "matrix of %lldx%lld is too large to decompose",
-                   (long long)rows, (long long)columns);
+    return dq_fail(error, DQ_UNSUPPORTED, "matrix of %lldx%lld is too large to decompose", (long long)rows,
+                   (long long)columns);
   for (int64_t i = 0; i < rows * columns; i++)
     if (!isfinite(a[i]))
-      return dq_fail(error, DQ_BAD_INPUT, "matrix has %g at row %lld, column %lld", a[i],
-                     (long long)(i / columns), (long long)(i % columns));
+      return dq_fail(error, DQ_BAD_INPUT, "matrix has %g at row %lld, column %lld", a[i], (long long)(i / columns),
+                     (long long)(i % columns));
   return DQ_OK;
 }
 
@@ -103,35 +101,33 @@ static void fix_signs(int64_t count, int64_t rows, double *left, int64_t columns
 
 // SVD of a tall matrix in LAPACK's column-major form (`a` is destroyed): long_vectors gets the
 // vectors of the long side one after the other, short_columns those of the short side as columns.
-static dq_status svd_tall(dq_arena *scratch, int64_t tall, int64_t narrow, double *a,
-                          double *values, double *long_vectors, double *short_columns,
-                          dq_error *error) {
+static dq_status svd_tall(dq_arena *scratch, int64_t tall, int64_t narrow, double *a, double *values,
+                          double *long_vectors, double *short_columns, dq_error *error) {
   lapack_int m = (lapack_int)tall, n = (lapack_int)narrow;
   double best = 0;
   lapack_int *integers = DQ_NEW_ARRAY(scratch, 8 * narrow, lapack_int);
   if (!integers) return dq_fail_memory(error, (size_t)narrow * 8 * sizeof(lapack_int));
-  DQ_TRY(check_info(LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, values, long_vectors, m,
-                                        short_columns, n, &best, -1, integers),
+  DQ_TRY(check_info(LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, values, long_vectors, m, short_columns, n,
+                                        &best, -1, integers),
                     "dgesdd", error));
   if (!(best >= 1 && best <= INT_MAX))
     return dq_fail(error, DQ_UNSUPPORTED, "matrix of %dx%d is too large to decompose", m, n);
   double *work = DQ_NEW_ARRAY(scratch, best, double);
   if (!work) return dq_fail_memory(error, (size_t)best * sizeof(double));
-  return check_info(LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, values, long_vectors, m,
-                                        short_columns, n, work, (lapack_int)best, integers),
+  return check_info(LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, values, long_vectors, m, short_columns, n,
+                                        work, (lapack_int)best, integers),
                     "dgesdd", error);
 }
 
-static dq_status svd(dq_arena *scratch, int64_t rows, int64_t columns, const double *a,
-                     double *left, double *values, double *right, dq_error *error) {
+static dq_status svd(dq_arena *scratch, int64_t rows, int64_t columns, const double *a, double *left, double *values,
+                     double *right, dq_error *error) {
   bool wide = rows < columns;
   int64_t narrow = wide ? rows : columns, tall = wide ? columns : rows;
   double *copy = DQ_NEW_ARRAY(scratch, rows * columns, double);
   double *long_vectors = wide ? right : left;
   if (!long_vectors) long_vectors = DQ_NEW_ARRAY(scratch, rows * columns, double);
   double *short_columns = DQ_NEW_ARRAY(scratch, narrow * narrow, double);
-  if (!copy || !long_vectors || !short_columns)
-    return dq_fail_memory(error, (size_t)(rows * columns) * sizeof(double));
+  if (!copy || !long_vectors || !short_columns) return dq_fail_memory(error, (size_t)(rows * columns) * sizeof(double));
   // Row-major wide is column-major tall already: LAPACK then sees the transpose.
   if (wide) memcpy(copy, a, (size_t)(rows * columns) * sizeof(double));
   else transpose(rows, columns, a, copy);
@@ -143,8 +139,8 @@ static dq_status svd(dq_arena *scratch, int64_t rows, int64_t columns, const dou
   return DQ_OK;
 }
 
-dq_status dq_svd(int64_t rows, int64_t columns, const double *a, double *left, double *values,
-                 double *right, dq_error *error) {
+dq_status dq_svd(int64_t rows, int64_t columns, const double *a, double *left, double *values, double *right,
+                 dq_error *error) {
   DQ_TRY(check_matrix(rows, columns, a, error));
   bool limited;
   dq_arena *scratch = dq_arena_new(0);
@@ -160,31 +156,30 @@ dq_status dq_svd(int64_t rows, int64_t columns, const double *a, double *left, d
 
 // Eigenvalues of the symmetric n x n matrix in `vectors`, ascending; with the job 'V' the
 // eigenvectors in its place, one after the other.
-static dq_status eigen(dq_arena *scratch, char job, int64_t size, double *vectors, double *values,
-                       dq_error *error) {
+static dq_status eigen(dq_arena *scratch, char job, int64_t size, double *vectors, double *values, dq_error *error) {
   lapack_int n = (lapack_int)size, best_integers = 0;
   double best = 0;
-  DQ_TRY(check_info(LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, job, 'L', n, vectors, n, values, &best,
-                                        -1, &best_integers, -1),
-                    "dsyevd", error));
+  DQ_TRY(
+      check_info(LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, job, 'L', n, vectors, n, values, &best, -1, &best_integers, -1),
+                 "dsyevd", error));
   if (!(best >= 1 && best <= INT_MAX) || best_integers < 1)
     return dq_fail(error, DQ_UNSUPPORTED, "matrix of %dx%d is too large to decompose", n, n);
   double *work = DQ_NEW_ARRAY(scratch, best, double);
   lapack_int *integers = DQ_NEW_ARRAY(scratch, best_integers, lapack_int);
   if (!work || !integers) return dq_fail_memory(error, (size_t)best * sizeof(double));
-  return check_info(LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, job, 'L', n, vectors, n, values, work,
-                                        (lapack_int)best, integers, best_integers),
+  return check_info(LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, job, 'L', n, vectors, n, values, work, (lapack_int)best,
+                                        integers, best_integers),
                     "dsyevd", error);
 }
 
-static dq_status left_by_gram(dq_arena *scratch, int64_t rows, int64_t columns, const double *a,
-                              double *left, double *values, dq_error *error) {
+static dq_status left_by_gram(dq_arena *scratch, int64_t rows, int64_t columns, const double *a, double *left,
+                              double *values, dq_error *error) {
   double *gram = DQ_NEW_ARRAY(scratch, rows * rows, double);
   double *squares = DQ_NEW_ARRAY(scratch, rows, double);
   if (!gram || !squares) return dq_fail_memory(error, (size_t)(rows * rows) * sizeof(double));
   // The upper triangle by rows is the lower one by columns.
-  cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, (int)rows, (int)columns, 1.0, a,
-              (int)columns, 0.0, gram, (int)rows);
+  cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, (int)rows, (int)columns, 1.0, a, (int)columns, 0.0, gram,
+              (int)rows);
   DQ_TRY(eigen(scratch, 'V', rows, gram, squares, error));
   for (int64_t k = 0; k < rows; k++) {
     int64_t from = rows - 1 - k;
@@ -195,8 +190,8 @@ static dq_status left_by_gram(dq_arena *scratch, int64_t rows, int64_t columns, 
   return DQ_OK;
 }
 
-dq_status dq_left_singular(int64_t rows, int64_t columns, const double *a, double *left,
-                           double *values, dq_error *error) {
+dq_status dq_left_singular(int64_t rows, int64_t columns, const double *a, double *left, double *values,
+                           dq_error *error) {
   if (rows > columns) return dq_svd(rows, columns, a, left, values, NULL, error);
   DQ_TRY(check_matrix(rows, columns, a, error));
   bool limited;
@@ -211,76 +206,67 @@ dq_status dq_left_singular(int64_t rows, int64_t columns, const double *a, doubl
   return status;
 }
 
-dq_status dq_multiply(bool transpose_a, bool transpose_b, int64_t rows, int64_t columns,
-                      int64_t inner, const double *a, const double *b, double *c, dq_error *error) {
-  if (rows < 1 || columns < 1 || inner < 1 || rows > INT_MAX || columns > INT_MAX ||
-      inner > INT_MAX)
-    return dq_fail(error, DQ_UNSUPPORTED, "product of %lldx%lld and %lldx%lld matrices",
-                   (long long)rows, (long long)inner, (long long)inner, (long long)columns);
+dq_status dq_multiply(bool transpose_a, bool transpose_b, int64_t rows, int64_t columns, int64_t inner, const double *a,
+                      const double *b, double *c, dq_error *error) {
+  if (rows < 1 || columns < 1 || inner < 1 || rows > INT_MAX || columns > INT_MAX || inner > INT_MAX)
+    return dq_fail(error, DQ_UNSUPPORTED, "product of %lldx%lld and %lldx%lld matrices", (long long)rows,
+                   (long long)inner, (long long)inner, (long long)columns);
   bool limited;
   DQ_TRY(begin_calls(&limited, error));
-  cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
-              transpose_b ? CblasTrans : CblasNoTrans, (int)rows, (int)columns, (int)inner, 1.0, a,
-              (int)(transpose_a ? rows : inner), b, (int)(transpose_b ? inner : columns), 0.0, c,
-              (int)columns);
+  cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans, transpose_b ? CblasTrans : CblasNoTrans,
+              (int)rows, (int)columns, (int)inner, 1.0, a, (int)(transpose_a ? rows : inner), b,
+              (int)(transpose_b ? inner : columns), 0.0, c, (int)columns);
   end_calls(limited);
   return DQ_OK;
 }
 
 void dq_matrix_copy(const dq_matrix *from, const dq_matrix *to) {
   for (int64_t r = 0; r < from->rows; r++)
-    memcpy(to->data + r * to->stride, from->data + r * from->stride,
-           (size_t)from->columns * sizeof(double));
+    memcpy(to->data + r * to->stride, from->data + r * from->stride, (size_t)from->columns * sizeof(double));
 }
 
 static bool fits_lapack(const dq_matrix *m) {
-  return m->rows >= 1 && m->columns >= 1 && m->stride >= m->columns && m->rows <= INT_MAX &&
-         m->stride <= INT_MAX;
+  return m->rows >= 1 && m->columns >= 1 && m->stride >= m->columns && m->rows <= INT_MAX && m->stride <= INT_MAX;
 }
 
-dq_status dq_matrix_multiply(bool transpose_a, const dq_matrix *a, bool transpose_b,
-                             const dq_matrix *b, double keep, const dq_matrix *c, dq_error *error) {
+dq_status dq_matrix_multiply(bool transpose_a, const dq_matrix *a, bool transpose_b, const dq_matrix *b, double keep,
+                             const dq_matrix *c, dq_error *error) {
   int64_t inner = transpose_a ? a->rows : a->columns;
   if (!fits_lapack(a) || !fits_lapack(b) || !fits_lapack(c))
-    return dq_fail(error, DQ_UNSUPPORTED, "product of %lldx%lld and %lldx%lld matrices",
-                   (long long)a->rows, (long long)a->columns, (long long)b->rows,
-                   (long long)b->columns);
+    return dq_fail(error, DQ_UNSUPPORTED, "product of %lldx%lld and %lldx%lld matrices", (long long)a->rows,
+                   (long long)a->columns, (long long)b->rows, (long long)b->columns);
   bool limited;
   DQ_TRY(begin_calls(&limited, error));
-  cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
-              transpose_b ? CblasTrans : CblasNoTrans, (int)c->rows, (int)c->columns, (int)inner,
-              1.0, a->data, (int)a->stride, b->data, (int)b->stride, keep, c->data, (int)c->stride);
+  cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans, transpose_b ? CblasTrans : CblasNoTrans,
+              (int)c->rows, (int)c->columns, (int)inner, 1.0, a->data, (int)a->stride, b->data, (int)b->stride, keep,
+              c->data, (int)c->stride);
   end_calls(limited);
   return DQ_OK;
 }
 
 dq_status dq_cholesky(const dq_matrix *a, dq_error *error) {
   if (!fits_lapack(a) || a->rows != a->columns)
-    return dq_fail(error, DQ_UNSUPPORTED, "Cholesky factor of a %lldx%lld matrix",
-                   (long long)a->rows, (long long)a->columns);
+    return dq_fail(error, DQ_UNSUPPORTED, "Cholesky factor of a %lldx%lld matrix", (long long)a->rows,
+                   (long long)a->columns);
   bool limited;
   DQ_TRY(begin_calls(&limited, error));
   // The lower triangle by rows is the upper one by columns.
-  lapack_int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)a->rows, a->data,
-                                        (lapack_int)a->stride);
+  lapack_int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)a->rows, a->data, (lapack_int)a->stride);
   end_calls(limited);
   if (info > 0)
-    return dq_fail(error, DQ_BAD_INPUT, "matrix of %lldx%lld is not positive definite",
-                   (long long)a->rows, (long long)a->columns);
+    return dq_fail(error, DQ_BAD_INPUT, "matrix of %lldx%lld is not positive definite", (long long)a->rows,
+                   (long long)a->columns);
   return check_info(info, "dpotrf", error);
 }
 
-dq_status dq_solve_triangular(const dq_matrix *lower, bool transposed, const dq_matrix *b,
-                              dq_error *error) {
+dq_status dq_solve_triangular(const dq_matrix *lower, bool transposed, const dq_matrix *b, dq_error *error) {
   if (!fits_lapack(lower) || !fits_lapack(b) || lower->rows != b->rows)
-    return dq_fail(error, DQ_UNSUPPORTED, "triangular %lldx%lld system of %lldx%lld",
-                   (long long)lower->rows, (long long)lower->columns, (long long)b->rows,
-                   (long long)b->columns);
+    return dq_fail(error, DQ_UNSUPPORTED, "triangular %lldx%lld system of %lldx%lld", (long long)lower->rows,
+                   (long long)lower->columns, (long long)b->rows, (long long)b->columns);
   bool limited;
   DQ_TRY(begin_calls(&limited, error));
-  cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, transposed ? CblasTrans : CblasNoTrans,
-              CblasNonUnit, (int)b->rows, (int)b->columns, 1.0, lower->data, (int)lower->stride,
-              b->data, (int)b->stride);
+  cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, transposed ? CblasTrans : CblasNoTrans, CblasNonUnit, (int)b->rows,
+              (int)b->columns, 1.0, lower->data, (int)lower->stride, b->data, (int)b->stride);
   end_calls(limited);
   return DQ_OK;
 }
@@ -294,8 +280,7 @@ static void reverse(int64_t rows, int64_t columns, double *a) {
     }
 }
 
-dq_status dq_symmetric_eigen(int64_t size, double *a, double *values, bool vectors,
-                             dq_error *error) {
+dq_status dq_symmetric_eigen(int64_t size, double *a, double *values, bool vectors, dq_error *error) {
   DQ_TRY(check_matrix(size, size, a, error));
   bool limited;
   dq_arena *scratch = dq_arena_new(0);

@@ -18,8 +18,8 @@
 // The component of largest magnitude of each left vector is positive (the first one among equals).
 // Errors: DQ_BAD_INPUT for a zero or negative size, NaN or infinity, or no convergence;
 // DQ_UNSUPPORTED for a matrix beyond LAPACK's 32-bit sizes; DQ_SYSTEM for memory.
-dq_status dq_svd(int64_t rows, int64_t columns, const double *a, double *left, double *values,
-                 double *right, dq_error *error);
+dq_status dq_svd(int64_t rows, int64_t columns, const double *a, double *left, double *values, double *right,
+                 dq_error *error);
 
 // Left singular vectors and values of `a` as dq_svd gives them. With rows <= columns they come from
 // the eigenvectors of the rows x rows Gram matrix A A^T (dsyrk, dsyevd), else from dq_svd.
@@ -30,13 +30,13 @@ dq_status dq_svd(int64_t rows, int64_t columns, const double *a, double *left, d
 // squares of values are exact to about rows * 2^-53 of the largest square, so values below 1e-7 of
 // the largest are noise, which is also where float32 weights end. For rows > columns left vectors
 // would have to be A v / value, orthogonal only as far as the small values are exact: so dq_svd.
-dq_status dq_left_singular(int64_t rows, int64_t columns, const double *a, double *left,
-                           double *values, dq_error *error);
+dq_status dq_left_singular(int64_t rows, int64_t columns, const double *a, double *left, double *values,
+                           dq_error *error);
 
 // C = op(A) op(B) with op(A) rows x inner, op(B) inner x columns; op transposes where told, so a
 // transposed `a` is stored inner x rows. Sizes beyond LAPACK's 32 bits: DQ_UNSUPPORTED.
-dq_status dq_multiply(bool transpose_a, bool transpose_b, int64_t rows, int64_t columns,
-                      int64_t inner, const double *a, const double *b, double *c, dq_error *error);
+dq_status dq_multiply(bool transpose_a, bool transpose_b, int64_t rows, int64_t columns, int64_t inner, const double *a,
+                      const double *b, double *c, dq_error *error);
 
 // A matrix inside a larger one: row r begins at element r * stride, columns <= stride.
 typedef struct dq_matrix {
@@ -50,21 +50,19 @@ void dq_matrix_copy(const dq_matrix *from, const dq_matrix *to);
 // C = op(A) op(B) + keep C, sizes taken from C; op transposes where told. keep 0: C may hold
 // anything. Sizes that do not fit each other are the caller's fault; beyond LAPACK's 32 bits:
 // DQ_UNSUPPORTED.
-dq_status dq_matrix_multiply(bool transpose_a, const dq_matrix *a, bool transpose_b,
-                             const dq_matrix *b, double keep, const dq_matrix *c, dq_error *error);
+dq_status dq_matrix_multiply(bool transpose_a, const dq_matrix *a, bool transpose_b, const dq_matrix *b, double keep,
+                             const dq_matrix *c, dq_error *error);
 
 // A = L L^T of a symmetric positive definite matrix whose lower triangle is given: L takes the place
 // of that, the upper triangle stays as it is (dpotrf). DQ_BAD_INPUT when it is not positive definite.
 dq_status dq_cholesky(const dq_matrix *a, dq_error *error);
 // B = L^-1 B, `transposed`: B = L^-T B, for a lower triangular L (dtrsm).
-dq_status dq_solve_triangular(const dq_matrix *lower, bool transposed, const dq_matrix *b,
-                              dq_error *error);
+dq_status dq_solve_triangular(const dq_matrix *lower, bool transposed, const dq_matrix *b, dq_error *error);
 
 // Eigenvalues, descending, of the symmetric size x size matrix `a`, which is destroyed; with
 // `vectors`, row k of it is then the k-th eigenvector, its component of largest magnitude positive
 // (dsyevd). Errors as dq_svd.
-dq_status dq_symmetric_eigen(int64_t size, double *a, double *values, bool vectors,
-                             dq_error *error);
+dq_status dq_symmetric_eigen(int64_t size, double *a, double *values, bool vectors, dq_error *error);
 
 // A = R^T R of a symmetric positive definite size x size matrix whose upper triangle is given: the upper
 // triangle becomes R, the lower its mirror image, so that rows and columns of R are both contiguous.

@@ -32,8 +32,7 @@ static dq_status read_place(const Onnx__TensorProto *proto, external_place *plac
     if (!strcmp(key, "location")) place->location = value;
     else if (!strcmp(key, "offset")) good = parse_number(value, &place->offset);
     else if (!strcmp(key, "length")) good = place->has_length = parse_number(value, &place->length);
-    if (!good)
-      return dq_fail(error, DQ_BAD_INPUT, "external data: %s is '%s', expected a number", key, value);
+    if (!good) return dq_fail(error, DQ_BAD_INPUT, "external data: %s is '%s', expected a number", key, value);
   }
   return place->location ? DQ_OK : dq_fail(error, DQ_BAD_INPUT, "external data has no location");
 }
@@ -49,8 +48,7 @@ static bool path_escapes(const char *location) {
   return false;
 }
 
-static dq_status open_external(dq_document *document, const char *location, dq_external **opened,
-                               dq_error *error) {
+static dq_status open_external(dq_document *document, const char *location, dq_external **opened, dq_error *error) {
   for (*opened = document->externals; *opened; *opened = (*opened)->next)
     if (!strcmp((*opened)->path, location)) return DQ_OK;
   if (path_escapes(location))
@@ -60,8 +58,7 @@ static dq_status open_external(dq_document *document, const char *location, dq_e
   char *real = joined && folder ? realpath(joined, NULL) : NULL;
   size_t length = folder ? strlen(folder) : 0;
   dq_status status = DQ_OK;
-  if (!real)
-    status = dq_fail(error, DQ_BAD_INPUT, "external data '%s': %s", location, strerror(errno));
+  if (!real) status = dq_fail(error, DQ_BAD_INPUT, "external data '%s': %s", location, strerror(errno));
   else if (strncmp(real, folder, length) || (real[length] != '/' && strcmp(folder, "/")))
     status = dq_fail(error, DQ_BAD_INPUT, "external data '%s' is outside the model's folder", location);
   dq_external *external = status == DQ_OK ? DQ_NEW(document->arena, dq_external) : NULL;
@@ -102,8 +99,7 @@ static dq_status add_span(dq_document *document, dq_span span, dq_error *error) 
     size_t room = 2 * document->span_capacity + 16;
     dq_span *larger = DQ_NEW_ARRAY(document->arena, room, dq_span);
     if (!larger) return dq_fail_memory(error, room * sizeof *larger);
-    if (document->span_count)
-      memcpy(larger, document->spans, document->span_count * sizeof *larger);
+    if (document->span_count) memcpy(larger, document->spans, document->span_count * sizeof *larger);
     document->spans = larger;
     document->span_capacity = room;
   }
@@ -111,8 +107,8 @@ static dq_status add_span(dq_document *document, dq_span span, dq_error *error) 
   return DQ_OK;
 }
 
-dq_status dq_external_bytes(dq_document *document, const Onnx__TensorProto *proto,
-                            const uint8_t **data, size_t *size, dq_error *error) {
+dq_status dq_external_bytes(dq_document *document, const Onnx__TensorProto *proto, const uint8_t **data, size_t *size,
+                            dq_error *error) {
   external_place place;
   DQ_TRY(read_place(proto, &place, error));
   dq_external *external;
@@ -120,8 +116,7 @@ dq_status dq_external_bytes(dq_document *document, const Onnx__TensorProto *prot
   uint64_t room = external->file.size;
   if (place.offset > room || (place.has_length && place.length > room - place.offset))
     return dq_fail(error, DQ_BAD_INPUT,
-                   "external data '%s': offset %" PRIu64 " and length %" PRIu64
-                   " reach past its end at %" PRIu64,
+                   "external data '%s': offset %" PRIu64 " and length %" PRIu64 " reach past its end at %" PRIu64,
                    place.location, place.offset, place.length, room);
   uint64_t length = place.has_length ? place.length : room - place.offset;
   dq_span span = {external->path, proto->name ? proto->name : "", place.offset, place.offset + length};

@@ -14,8 +14,7 @@ ProtobufCAllocator dq_arena_allocator(dq_arena *arena) {
 }
 
 static void document_free(struct dq_document *document) {
-  for (dq_external *external = document->externals; external; external = external->next)
-    dq_file_close(&external->file);
+  for (dq_external *external = document->externals; external; external = external->next) dq_file_close(&external->file);
   dq_file_close(&document->file);
   dq_arena_free(document->arena); // the document itself lives in it
 }
@@ -53,13 +52,11 @@ static dq_status not_onnx(const uint8_t *data, size_t size, dq_error *error) {
 // ---- Unpacking ----
 
 // Puts the places of the weights in the file where the cut left a dq_raw_place.
-static dq_status restore_raw(const dq_document *document, Onnx__TensorProto *tensor,
-                             dq_error *error) {
+static dq_status restore_raw(const dq_document *document, Onnx__TensorProto *tensor, dq_error *error) {
   dq_raw_place place;
   if (!tensor || !tensor->has_raw_data) return DQ_OK;
   if (tensor->raw_data.len != sizeof place)
-    return dq_fail(error, DQ_BAD_INPUT, "tensor '%s': raw_data is malformed",
-                   tensor->name ? tensor->name : "");
+    return dq_fail(error, DQ_BAD_INPUT, "tensor '%s': raw_data is malformed", tensor->name ? tensor->name : "");
   memcpy(&place, tensor->raw_data.data, sizeof place);
   tensor->raw_data.data = (uint8_t *)(uintptr_t)document->file.data + place.offset;
   tensor->raw_data.len = (size_t)place.length;
@@ -69,8 +66,7 @@ static dq_status restore_raw(const dq_document *document, Onnx__TensorProto *ten
 static dq_status restore_all_raw(const dq_document *document, dq_error *error) {
   Onnx__GraphProto *graph = document->model->graph;
   if (!graph) return DQ_OK;
-  for (size_t i = 0; i < graph->n_initializer; i++)
-    DQ_TRY(restore_raw(document, graph->initializer[i], error));
+  for (size_t i = 0; i < graph->n_initializer; i++) DQ_TRY(restore_raw(document, graph->initializer[i], error));
   for (size_t n = 0; n < graph->n_node; n++)
     for (size_t a = 0; a < graph->node[n]->n_attribute; a++)
       DQ_TRY(restore_raw(document, graph->node[n]->attribute[a]->t, error));
@@ -102,7 +98,9 @@ static dq_status unpack(dq_document *document, const dq_context *context, dq_err
 
 enum { MOST_OPSETS = 1000 };
 
-static int compare_names(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+static int compare_names(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
 
 // A name that is there twice, after sorting; NULL: all differ.
 static const char *find_twice(const char **names, size_t count) {
@@ -123,8 +121,7 @@ static dq_status read_opsets(dq_graph *graph, const Onnx__ModelProto *model, dq_
     const char *domain = model->opset_import[i]->domain;
     int64_t version = model->opset_import[i]->version;
     names[i] = domain && strcmp(domain, "ai.onnx") ? domain : "";
-    if (version <= 0)
-      return dq_fail(error, DQ_BAD_INPUT, "opset of domain '%s' is %" PRId64, names[i], version);
+    if (version <= 0) return dq_fail(error, DQ_BAD_INPUT, "opset of domain '%s' is %" PRId64, names[i], version);
     graph->opsets[graph->opset_count++] = (dq_opset){names[i], version};
   }
   const char *twice = find_twice(names, count);
@@ -132,8 +129,8 @@ static dq_status read_opsets(dq_graph *graph, const Onnx__ModelProto *model, dq_
   if (!graph->opset_count) return dq_fail(error, DQ_BAD_INPUT, "no opset is imported");
   int64_t opset = dq_graph_opset(graph, "");
   if (opset && (opset < DQ_OPSET_OLDEST || opset > DQ_OPSET_NEWEST))
-    return dq_fail(error, DQ_UNSUPPORTED, "opset %" PRId64 ", supported are %d to %d", opset,
-                   DQ_OPSET_OLDEST, DQ_OPSET_NEWEST);
+    return dq_fail(error, DQ_UNSUPPORTED, "opset %" PRId64 ", supported are %d to %d", opset, DQ_OPSET_OLDEST,
+                   DQ_OPSET_NEWEST);
   return DQ_OK;
 }
 
@@ -142,8 +139,7 @@ static dq_status read_header(dq_graph *graph, const Onnx__ModelProto *model, dq_
   graph->ir_version = model->has_ir_version ? model->ir_version : 0;
   if (graph->ir_version < DQ_IR_OLDEST || graph->ir_version > DQ_IR_NEWEST)
     return dq_fail(error, graph->ir_version <= 0 ? DQ_BAD_INPUT : DQ_UNSUPPORTED,
-                   "IR version %" PRId64 ", supported are %d to %d", graph->ir_version,
-                   DQ_IR_OLDEST, DQ_IR_NEWEST);
+                   "IR version %" PRId64 ", supported are %d to %d", graph->ir_version, DQ_IR_OLDEST, DQ_IR_NEWEST);
   DQ_TRY(read_opsets(graph, model, error));
   graph->has_functions = model->n_functions > 0;
   graph->name = model->graph->name ? model->graph->name : "";
@@ -159,12 +155,10 @@ static dq_status read_header(dq_graph *graph, const Onnx__ModelProto *model, dq_
 
 // ---- Values ----
 
-static dq_status read_declaration(dq_graph *graph, dq_value *value,
-                                  const Onnx__ValueInfoProto *info, dq_error *error) {
+static dq_status read_declaration(dq_graph *graph, dq_value *value, const Onnx__ValueInfoProto *info, dq_error *error) {
   const Onnx__TypeProto *type = info->type;
   value->origin = info;
-  if (!type || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE || !type->tensor_type)
-    return DQ_OK;
+  if (!type || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE || !type->tensor_type) return DQ_OK;
   value->type = type->tensor_type->has_elem_type ? type->tensor_type->elem_type : 0;
   const Onnx__TensorShapeProto *shape = type->tensor_type->shape;
   if (!shape) return DQ_OK;
@@ -175,8 +169,8 @@ static dq_status read_declaration(dq_graph *graph, dq_value *value,
     dims[i].size = -1;
     if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE)
       dims[i].size = dim->dim_value < 0 ? -1 : dim->dim_value; // some exporters write -1 for "any"
-    else if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
-             dim->dim_param && dim->dim_param[0])
+    else if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && dim->dim_param &&
+             dim->dim_param[0])
       dims[i].symbol = dim->dim_param;
   }
   value->dims = dims;
@@ -198,23 +192,21 @@ static dq_status check_sizes(const dq_value *input, const Onnx__ValueInfoProto *
   return DQ_OK;
 }
 
-static dq_status add_named(dq_graph *graph, const char *name, const char *what, dq_value **value,
-                           dq_error *error) {
+static dq_status add_named(dq_graph *graph, const char *name, const char *what, dq_value **value, dq_error *error) {
   if (!name || !name[0]) return dq_fail(error, DQ_BAD_INPUT, "%s has no name", what);
   *value = dq_graph_add_value(graph, name);
   return *value ? DQ_OK : dq_fail_memory(error, strlen(name));
 }
 
-static dq_status read_interface(dq_graph *graph, size_t count, Onnx__ValueInfoProto *const *infos,
-                                bool outputs, dq_error *error) {
+static dq_status read_interface(dq_graph *graph, size_t count, Onnx__ValueInfoProto *const *infos, bool outputs,
+                                dq_error *error) {
   const char *what = outputs ? "an output of the graph" : "an input of the graph";
   dq_value **values = DQ_NEW_ARRAY(graph->arena, count, dq_value *);
   if (!values) return dq_fail_memory(error, count * sizeof *values);
   for (size_t i = 0; i < count; i++) {
     DQ_TRY(add_named(graph, infos[i]->name, what, &values[i], error));
     bool *flag = outputs ? &values[i]->is_output : &values[i]->is_input;
-    if (*flag)
-      return dq_fail(error, DQ_BAD_INPUT, "%s '%s' is listed twice", what, values[i]->name);
+    if (*flag) return dq_fail(error, DQ_BAD_INPUT, "%s '%s' is listed twice", what, values[i]->name);
     *flag = true;
     DQ_TRY(read_declaration(graph, values[i], infos[i], error));
     if (!outputs) DQ_TRY(check_sizes(values[i], infos[i], error));
@@ -231,8 +223,7 @@ static dq_status read_initializers(dq_graph *graph, dq_document *document, dq_er
     dq_value *value;
     dq_tensor *tensor;
     DQ_TRY(add_named(graph, proto->name, "an initializer", &value, error));
-    if (value->constant)
-      return dq_fail(error, DQ_BAD_INPUT, "initializer '%s' is there twice", value->name);
+    if (value->constant) return dq_fail(error, DQ_BAD_INPUT, "initializer '%s' is there twice", value->name);
     DQ_TRY(dq_tensor_from_proto(proto, document, graph->arena, &tensor, error));
     if (!dq_graph_set_constant(graph, value, tensor)) return dq_fail_memory(error, 0);
     value->initializer_origin = proto;
@@ -265,26 +256,23 @@ static int attribute_type(const Onnx__AttributeProto *proto) {
   return proto->g ? DQ_ATTRIBUTE_GRAPH : 0;
 }
 
-static dq_status read_strings(dq_graph *graph, const Onnx__AttributeProto *proto,
-                              dq_attribute *attribute, dq_error *error) {
+static dq_status read_strings(dq_graph *graph, const Onnx__AttributeProto *proto, dq_attribute *attribute,
+                              dq_error *error) {
   const char **strings = DQ_NEW_ARRAY(graph->arena, proto->n_strings, const char *);
   if (!strings) return dq_fail_memory(error, 0);
   for (size_t i = 0; i < proto->n_strings; i++)
-    if (!(strings[i] = dq_arena_strndup(graph->arena, (const char *)proto->strings[i].data,
-                                        proto->strings[i].len)))
+    if (!(strings[i] = dq_arena_strndup(graph->arena, (const char *)proto->strings[i].data, proto->strings[i].len)))
       return dq_fail_memory(error, proto->strings[i].len);
   attribute->strings = strings;
   attribute->count = proto->n_strings;
   return DQ_OK;
 }
 
-static dq_status read_attribute(dq_graph *graph, dq_document *document,
-                                const Onnx__AttributeProto *proto, dq_attribute *attribute,
-                                dq_error *error) {
-  if (!proto->name || !proto->name[0])
-    return dq_fail(error, DQ_BAD_INPUT, "an attribute has no name");
-  *attribute = (dq_attribute){.name = proto->name, .type = attribute_type(proto), .origin = proto,
-                              .f = proto->f, .i = proto->i};
+static dq_status read_attribute(dq_graph *graph, dq_document *document, const Onnx__AttributeProto *proto,
+                                dq_attribute *attribute, dq_error *error) {
+  if (!proto->name || !proto->name[0]) return dq_fail(error, DQ_BAD_INPUT, "an attribute has no name");
+  *attribute =
+      (dq_attribute){.name = proto->name, .type = attribute_type(proto), .origin = proto, .f = proto->f, .i = proto->i};
   switch (attribute->type) {
   case DQ_ATTRIBUTE_STRING:
     attribute->count = proto->s.len;
@@ -316,8 +304,8 @@ static dq_status check_attribute_names(const dq_node *node, dq_error *error) {
   return twice ? dq_fail(error, DQ_BAD_INPUT, "attribute '%s' is there twice", twice) : DQ_OK;
 }
 
-static dq_status read_attributes(dq_graph *graph, dq_document *document,
-                                 const Onnx__NodeProto *proto, dq_node *node, dq_error *error) {
+static dq_status read_attributes(dq_graph *graph, dq_document *document, const Onnx__NodeProto *proto, dq_node *node,
+                                 dq_error *error) {
   node->attributes = DQ_NEW_ARRAY(graph->arena, proto->n_attribute, dq_attribute);
   if (!node->attributes) return dq_fail_memory(error, 0);
   for (size_t i = 0; i < proto->n_attribute; i++) {
@@ -328,8 +316,7 @@ static dq_status read_attributes(dq_graph *graph, dq_document *document,
   return check_attribute_names(node, error);
 }
 
-static dq_status read_names(dq_graph *graph, size_t count, char *const *names, dq_value ***values,
-                            dq_error *error) {
+static dq_status read_names(dq_graph *graph, size_t count, char *const *names, dq_value ***values, dq_error *error) {
   *values = DQ_NEW_ARRAY(graph->arena, count, dq_value *);
   if (!*values) return dq_fail_memory(error, count * sizeof **values);
   for (size_t i = 0; i < count; i++)
@@ -344,15 +331,13 @@ static dq_status check_domain(const Onnx__NodeProto *proto, dq_error *error) {
   return dq_fail(error, DQ_UNSUPPORTED, "operator %s of domain 'dq' is not supported", proto->op_type);
 }
 
-static dq_status read_node(dq_graph *graph, dq_document *document, const Onnx__NodeProto *proto,
-                           dq_error *error) {
+static dq_status read_node(dq_graph *graph, dq_document *document, const Onnx__NodeProto *proto, dq_error *error) {
   char label[DQ_LABEL_TEXT];
   dq_value **inputs, **outputs;
   DQ_TRY(read_names(graph, proto->n_input, proto->input, &inputs, error));
   DQ_TRY(read_names(graph, proto->n_output, proto->output, &outputs, error));
-  dq_node *node = dq_graph_add_node(graph, graph->node_count, proto->op_type,
-                                    proto->name ? proto->name : "", (int)proto->n_input, inputs,
-                                    (int)proto->n_output, outputs);
+  dq_node *node = dq_graph_add_node(graph, graph->node_count, proto->op_type, proto->name ? proto->name : "",
+                                    (int)proto->n_input, inputs, (int)proto->n_output, outputs);
   if (!node) return dq_fail_memory(error, sizeof *node);
   node->domain = proto->domain && strcmp(proto->domain, "ai.onnx") ? proto->domain : "";
   node->origin = proto;
@@ -372,8 +357,7 @@ static void mark_captured(dq_graph *graph, const Onnx__GraphProto *body) {
     }
     for (size_t a = 0; a < node->n_attribute; a++) {
       if (node->attribute[a]->g) mark_captured(graph, node->attribute[a]->g);
-      for (size_t g = 0; g < node->attribute[a]->n_graphs; g++)
-        mark_captured(graph, node->attribute[a]->graphs[g]);
+      for (size_t g = 0; g < node->attribute[a]->n_graphs; g++) mark_captured(graph, node->attribute[a]->graphs[g]);
     }
   }
   for (size_t i = 0; i < body->n_output; i++) {
@@ -396,8 +380,7 @@ static dq_status read_graph(dq_graph *graph, dq_document *document, dq_error *er
   DQ_TRY(read_header(graph, document->model, error));
   DQ_TRY(read_interface(graph, from->n_input, from->input, false, error));
   DQ_TRY(read_initializers(graph, document, error));
-  for (size_t i = 0; i < from->n_node; i++)
-    DQ_TRY(read_node(graph, document, from->node[i], error));
+  for (size_t i = 0; i < from->n_node; i++) DQ_TRY(read_node(graph, document, from->node[i], error));
   DQ_TRY(read_interface(graph, from->n_output, from->output, true, error));
   if (!graph->output_count) return dq_fail(error, DQ_BAD_INPUT, "the graph has no outputs");
   for (size_t i = 0; i < from->n_value_info; i++) {
@@ -411,8 +394,8 @@ static dq_status read_graph(dq_graph *graph, dq_document *document, dq_error *er
 }
 
 // Takes over `file`; frees everything on failure.
-static dq_status load(dq_graph **result, dq_file file, const char *path, const char *folder,
-                      const dq_context *context, dq_error *error) {
+static dq_status load(dq_graph **result, dq_file file, const char *path, const char *folder, const dq_context *context,
+                      dq_error *error) {
   *result = NULL;
   dq_budget *budget = context ? context->budget : NULL;
   dq_graph *graph = dq_graph_new(budget);
@@ -429,16 +412,14 @@ static dq_status load(dq_graph **result, dq_file file, const char *path, const c
   graph->document_free = document_free;
   graph->path = dq_arena_strdup(arena, path);
   document->folder = dq_arena_strdup(arena, folder);
-  dq_status status = graph->path && document->folder ? unpack(document, context, error)
-                                                     : dq_fail_memory(error, 0);
+  dq_status status = graph->path && document->folder ? unpack(document, context, error) : dq_fail_memory(error, 0);
   if (status == DQ_OK) status = read_graph(graph, document, error);
   if (status == DQ_OK) *result = graph;
   else dq_graph_free(graph);
   return status;
 }
 
-dq_status dq_onnx_load(dq_graph **graph, const char *path, const dq_context *context,
-                       dq_error *error) {
+dq_status dq_onnx_load(dq_graph **graph, const char *path, const dq_context *context, dq_error *error) {
   char folder[4096];
   dq_file file;
   *graph = NULL;
@@ -454,8 +435,8 @@ dq_status dq_onnx_load_bytes(dq_graph **graph, const void *data, size_t size, co
   return load(graph, file, "memory", folder, context, error);
 }
 
-static dq_status read_tensor(const dq_file *file, dq_arena *arena, dq_tensor **tensor,
-                             const char **name, dq_error *error) {
+static dq_status read_tensor(const dq_file *file, dq_arena *arena, dq_tensor **tensor, const char **name,
+                             dq_error *error) {
   size_t memory;
   DQ_TRY(dq_scan_message(&onnx__tensor_proto__descriptor, file->data, file->size, &memory, error));
   ProtobufCAllocator allocator = dq_arena_allocator(arena);
@@ -465,8 +446,8 @@ static dq_status read_tensor(const dq_file *file, dq_arena *arena, dq_tensor **t
   return dq_tensor_from_proto(proto, NULL, arena, tensor, error);
 }
 
-dq_status dq_onnx_read_tensor(const char *path, dq_arena *arena, dq_tensor **tensor,
-                              const char **name, dq_error *error) {
+dq_status dq_onnx_read_tensor(const char *path, dq_arena *arena, dq_tensor **tensor, const char **name,
+                              dq_error *error) {
   dq_file file;
   DQ_TRY(dq_file_open_stream(&file, path, dq_arena_budget(arena), error));
   dq_status status = read_tensor(&file, arena, tensor, name, error);

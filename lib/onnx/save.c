@@ -24,13 +24,18 @@ static dq_status no_memory(const model_save *save) { return dq_fail_memory(save-
 
 // ---- Attributes and nodes ----
 
-static bool fill_attribute(const model_save *save, Onnx__AttributeProto *proto,
-                           const dq_attribute *attribute) {
+static bool fill_attribute(const model_save *save, Onnx__AttributeProto *proto, const dq_attribute *attribute) {
   proto->has_type = 1;
   proto->type = (Onnx__AttributeProto__AttributeType)attribute->type;
   switch (attribute->type) {
-  case DQ_ATTRIBUTE_FLOAT: proto->has_f = 1; proto->f = attribute->f; return true;
-  case DQ_ATTRIBUTE_INT: proto->has_i = 1; proto->i = attribute->i; return true;
+  case DQ_ATTRIBUTE_FLOAT:
+    proto->has_f = 1;
+    proto->f = attribute->f;
+    return true;
+  case DQ_ATTRIBUTE_INT:
+    proto->has_i = 1;
+    proto->i = attribute->i;
+    return true;
   case DQ_ATTRIBUTE_STRING:
     proto->has_s = 1;
     proto->s = (ProtobufCBinaryData){attribute->count, (uint8_t *)(uintptr_t)attribute->s};
@@ -59,8 +64,7 @@ static Onnx__AttributeProto *make_attribute(const model_save *save, const dq_att
 
 static char **value_names(const model_save *save, dq_value *const *values, int count) {
   char **names = DQ_NEW_ARRAY(save->arena, count, char *);
-  for (int i = 0; names && i < count; i++)
-    names[i] = (char *)(uintptr_t)(values[i] ? values[i]->name : "");
+  for (int i = 0; names && i < count; i++) names[i] = (char *)(uintptr_t)(values[i] ? values[i]->name : "");
   return names;
 }
 
@@ -70,8 +74,7 @@ static Onnx__NodeProto *make_node(const model_save *save, const dq_node *node) {
   onnx__node_proto__init(proto);
   if (node->origin) *proto = *(const Onnx__NodeProto *)node->origin;
   if (!proto->op_type || strcmp(proto->op_type, node->op_type)) proto->op_type = (char *)(uintptr_t)node->op_type;
-  if (node->name[0] && (!proto->name || strcmp(proto->name, node->name)))
-    proto->name = (char *)(uintptr_t)node->name;
+  if (node->name[0] && (!proto->name || strcmp(proto->name, node->name))) proto->name = (char *)(uintptr_t)node->name;
   if (node->domain[0]) proto->domain = (char *)(uintptr_t)node->domain;
   proto->n_input = (size_t)node->input_count;
   proto->input = value_names(save, node->inputs, node->input_count);
@@ -138,8 +141,7 @@ static Onnx__ValueInfoProto *make_declaration(const model_save *save, const dq_v
   return info;
 }
 
-static Onnx__ValueInfoProto *find_loaded(Onnx__ValueInfoProto *const *infos, size_t count,
-                                         const char *name) {
+static Onnx__ValueInfoProto *find_loaded(Onnx__ValueInfoProto *const *infos, size_t count, const char *name) {
   for (size_t i = 0; i < count; i++)
     if (infos[i]->name && !strcmp(infos[i]->name, name)) return infos[i];
   return NULL;
@@ -169,16 +171,14 @@ static dq_value *declared_constant(const model_save *save, const dq_value *const
   dq_dimension *dims = DQ_NEW_ARRAY(save->arena, tensor->rank, dq_dimension);
   if (!value || !dims) return NULL;
   for (int i = 0; i < tensor->rank; i++) dims[i].size = tensor->dims[i];
-  *value = (dq_value){
-      .name = constant->name, .type = tensor->type, .rank = tensor->rank, .dims = dims};
+  *value = (dq_value){.name = constant->name, .type = tensor->type, .rank = tensor->rank, .dims = dims};
   return value;
 }
 
 // The inputs, and before IR version 4 the initializers made here too: those had to be listed.
 static dq_status put_inputs(const model_save *save, Onnx__GraphProto *to) {
   const dq_graph *graph = save->graph;
-  dq_value **inputs =
-      DQ_NEW_ARRAY(save->arena, graph->input_count + graph->initializer_count, dq_value *);
+  dq_value **inputs = DQ_NEW_ARRAY(save->arena, graph->input_count + graph->initializer_count, dq_value *);
   if (!inputs) return no_memory(save);
   int count = 0;
   for (int i = 0; i < graph->input_count; i++) inputs[count++] = graph->inputs[i];
@@ -190,15 +190,12 @@ static dq_status put_inputs(const model_save *save, Onnx__GraphProto *to) {
   return put_interface(save, inputs, count, &to->input, &to->n_input);
 }
 
-static bool is_alive(const dq_value *value) {
-  return value->producer || value->is_input || value->constant;
-}
+static bool is_alive(const dq_value *value) { return value->producer || value->is_input || value->constant; }
 
 static dq_status put_declarations(const model_save *save, Onnx__GraphProto *to) {
   const dq_graph *graph = save->graph;
   size_t loaded = to->n_value_info;
-  Onnx__ValueInfoProto **infos =
-      DQ_NEW_ARRAY(save->arena, loaded + (size_t)graph->value_count, Onnx__ValueInfoProto *);
+  Onnx__ValueInfoProto **infos = DQ_NEW_ARRAY(save->arena, loaded + (size_t)graph->value_count, Onnx__ValueInfoProto *);
   if (!infos) return no_memory(save);
   size_t count = 0;
   for (size_t i = 0; i < loaded; i++) {
@@ -208,8 +205,7 @@ static dq_status put_declarations(const model_save *save, Onnx__GraphProto *to) 
   }
   for (int i = 0; i < graph->value_count; i++) {
     const dq_value *value = graph->values[i];
-    if (value->origin || !value->type || value->is_input || value->is_output || !is_alive(value))
-      continue;
+    if (value->origin || !value->type || value->is_input || value->is_output || !is_alive(value)) continue;
     if (!(infos[count++] = make_declaration(save, value))) return no_memory(save);
   }
   to->value_info = infos;
@@ -236,8 +232,7 @@ static dq_status put_outside(model_save *save, Onnx__TensorProto *proto) {
   uint64_t offset = dq_round_up(save->data_used, EXTERNAL_ALIGNMENT);
   proto->external_data = DQ_NEW_ARRAY(save->arena, 3, Onnx__StringStringEntryProto *);
   proto->n_external_data = 0;
-  if (!proto->external_data ||
-      !add_entry(save, proto, "location", dq_arena_strdup(save->arena, save->data_name)) ||
+  if (!proto->external_data || !add_entry(save, proto, "location", dq_arena_strdup(save->arena, save->data_name)) ||
       !add_entry(save, proto, "offset", dq_arena_printf(save->arena, "%llu", (unsigned long long)offset)) ||
       !add_entry(save, proto, "length", dq_arena_printf(save->arena, "%zu", length)))
     return no_memory(save);
@@ -253,8 +248,7 @@ static dq_status put_outside(model_save *save, Onnx__TensorProto *proto) {
 static Onnx__TensorProto *make_initializer(const model_save *save, const dq_value *value) {
   const Onnx__TensorProto *loaded = value->initializer_origin;
   if (!loaded) return dq_tensor_to_proto(value->name, value->constant, save->arena);
-  bool outside = loaded->has_data_location &&
-                 loaded->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+  bool outside = loaded->has_data_location && loaded->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
   if (!outside && !save->data) return (Onnx__TensorProto *)(uintptr_t)loaded;
   if (!value->constant->data) return (Onnx__TensorProto *)(uintptr_t)loaded;
   return dq_tensor_to_proto(value->name, value->constant, save->arena);
@@ -269,8 +263,7 @@ static dq_status put_initializers(model_save *save, Onnx__GraphProto *to) {
     Onnx__TensorProto *proto = make_initializer(save, graph->initializers[i]);
     if (!proto) return no_memory(save);
     to->initializer[i] = proto;
-    if (save->data && proto->has_raw_data && proto->raw_data.len >= EXTERNAL_LEAST)
-      DQ_TRY(put_outside(save, proto));
+    if (save->data && proto->has_raw_data && proto->raw_data.len >= EXTERNAL_LEAST) DQ_TRY(put_outside(save, proto));
   }
   return DQ_OK;
 }
@@ -297,7 +290,8 @@ static dq_status put_opsets(const model_save *save, Onnx__ModelProto *to) {
 
 static dq_status put_properties(const model_save *save, Onnx__ModelProto *to) {
   const dq_graph *graph = save->graph;
-  Onnx__StringStringEntryProto **made = DQ_NEW_ARRAY(save->arena, graph->property_count, Onnx__StringStringEntryProto *);
+  Onnx__StringStringEntryProto **made =
+      DQ_NEW_ARRAY(save->arena, graph->property_count, Onnx__StringStringEntryProto *);
   if (!made) return no_memory(save);
   for (int i = 0; i < graph->property_count; i++) {
     Onnx__StringStringEntryProto *proto = made[i] = DQ_NEW(save->arena, Onnx__StringStringEntryProto);
@@ -355,8 +349,7 @@ static dq_status write_message(const ProtobufCMessage *message, const char *path
 
 static size_t constant_bytes(const dq_graph *graph) {
   size_t bytes = 0;
-  for (int i = 0; i < graph->initializer_count; i++)
-    bytes += dq_tensor_bytes(graph->initializers[i]->constant);
+  for (int i = 0; i < graph->initializer_count; i++) bytes += dq_tensor_bytes(graph->initializers[i]->constant);
   return bytes;
 }
 
@@ -394,8 +387,7 @@ dq_status dq_onnx_save(const dq_graph *graph, const char *path, dq_error *error)
   return status;
 }
 
-dq_status dq_onnx_write_tensor(const char *path, const char *name, const dq_tensor *tensor,
-                               dq_error *error) {
+dq_status dq_onnx_write_tensor(const char *path, const char *name, const dq_tensor *tensor, dq_error *error) {
   dq_arena *arena = dq_arena_new(0);
   Onnx__TensorProto *proto = arena ? dq_tensor_to_proto(name, tensor, arena) : NULL;
   dq_status status = proto ? write_message(&proto->base, path, error) : dq_fail_memory(error, 0);

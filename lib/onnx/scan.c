@@ -74,8 +74,8 @@ static dq_status take(wire_scan *scan, size_t bytes) {
   return DQ_OK;
 }
 
-static dq_status scan_message(wire_scan *scan, const ProtobufCMessageDescriptor *descriptor,
-                              const uint8_t *data, size_t size, int depth);
+static dq_status scan_message(wire_scan *scan, const ProtobufCMessageDescriptor *descriptor, const uint8_t *data,
+                              size_t size, int depth);
 
 static size_t packed_room(const ProtobufCFieldDescriptor *known, size_t size) {
   switch (known->type) { // varints take at least a byte each in the file
@@ -91,12 +91,11 @@ static size_t packed_room(const ProtobufCFieldDescriptor *known, size_t size) {
 static dq_status scan_bytes(wire_scan *scan, const ProtobufCMessageDescriptor *descriptor,
                             const ProtobufCFieldDescriptor *known, const wire_field *field, int depth) {
   switch (known->type) {
-  case PROTOBUF_C_TYPE_MESSAGE:
-    return scan_message(scan, known->descriptor, field->data, field->size, depth + 1);
+  case PROTOBUF_C_TYPE_MESSAGE: return scan_message(scan, known->descriptor, field->data, field->size, depth + 1);
   case PROTOBUF_C_TYPE_STRING:
     if (memchr(field->data, 0, field->size))
-      return dq_fail(scan->error, DQ_BAD_INPUT, "%s.%s has a zero byte in its text",
-                     descriptor->short_name, known->name);
+      return dq_fail(scan->error, DQ_BAD_INPUT, "%s.%s has a zero byte in its text", descriptor->short_name,
+                     known->name);
     return take(scan, field->size + 1);
   case PROTOBUF_C_TYPE_BYTES: // raw_data is cut out before unpacking
     if (!strcmp(known->name, "raw_data")) return take(scan, sizeof(dq_raw_place));
@@ -120,24 +119,22 @@ static unsigned wire_of(ProtobufCType type) {
   }
 }
 
-static dq_status scan_field(wire_scan *scan, const ProtobufCMessageDescriptor *descriptor,
-                            const wire_field *field, int depth) {
-  const ProtobufCFieldDescriptor *known =
-      protobuf_c_message_descriptor_get_field(descriptor, field->number);
+static dq_status scan_field(wire_scan *scan, const ProtobufCMessageDescriptor *descriptor, const wire_field *field,
+                            int depth) {
+  const ProtobufCFieldDescriptor *known = protobuf_c_message_descriptor_get_field(descriptor, field->number);
   if (!known) return take(scan, (size_t)(field->end - field->begin) + sizeof(ProtobufCMessageUnknownField));
   bool repeated = known->label == PROTOBUF_C_LABEL_REPEATED;
   unsigned expected = wire_of(known->type);
   if (field->wire != expected && !(repeated && field->wire == WIRE_BYTES))
-    return dq_fail(scan->error, DQ_BAD_INPUT, "%s.%s has wire type %u, expected %u",
-                   descriptor->short_name, known->name, field->wire, expected);
+    return dq_fail(scan->error, DQ_BAD_INPUT, "%s.%s has wire type %u, expected %u", descriptor->short_name,
+                   known->name, field->wire, expected);
   if (repeated) DQ_TRY(take(scan, sizeof(void *)));
   return field->wire == WIRE_BYTES ? scan_bytes(scan, descriptor, known, field, depth) : DQ_OK;
 }
 
-static dq_status scan_message(wire_scan *scan, const ProtobufCMessageDescriptor *descriptor,
-                              const uint8_t *data, size_t size, int depth) {
-  if (depth > DEEPEST)
-    return dq_fail(scan->error, DQ_BAD_INPUT, "messages are nested more than %d deep", DEEPEST);
+static dq_status scan_message(wire_scan *scan, const ProtobufCMessageDescriptor *descriptor, const uint8_t *data,
+                              size_t size, int depth) {
+  if (depth > DEEPEST) return dq_fail(scan->error, DQ_BAD_INPUT, "messages are nested more than %d deep", DEEPEST);
   DQ_TRY(take(scan, descriptor->sizeof_message));
   const uint8_t *at = data, *end = data + size;
   bool has_operator = descriptor != &onnx__node_proto__descriptor;
@@ -153,8 +150,8 @@ static dq_status scan_message(wire_scan *scan, const ProtobufCMessageDescriptor 
   return DQ_OK;
 }
 
-dq_status dq_scan_message(const ProtobufCMessageDescriptor *descriptor, const uint8_t *data,
-                          size_t size, size_t *memory, dq_error *error) {
+dq_status dq_scan_message(const ProtobufCMessageDescriptor *descriptor, const uint8_t *data, size_t size,
+                          size_t *memory, dq_error *error) {
   // A real network unpacks to a few times its bytes without weights; 32 times is far from that.
   size_t limit;
   if (!dq_mul_size(size, 32, &limit) || !dq_add_size(limit, 1 << 20, &limit)) limit = SIZE_MAX / 2;
@@ -214,8 +211,7 @@ static const struct {
     {&onnx__attribute_proto__descriptor, 5, &onnx__tensor_proto__descriptor},
 };
 
-static const ProtobufCMessageDescriptor *below(const ProtobufCMessageDescriptor *message,
-                                               unsigned number) {
+static const ProtobufCMessageDescriptor *below(const ProtobufCMessageDescriptor *message, unsigned number) {
   for (size_t i = 0; i < sizeof way / sizeof *way; i++)
     if (way[i].message == message && way[i].number == number) return way[i].below;
   return NULL;
@@ -233,8 +229,8 @@ static void put_length(uint8_t *at, size_t length) {
     at[i] = (uint8_t)((length >> (7 * i) & 0x7f) | (i < LENGTH_BYTES - 1 ? 0x80 : 0));
 }
 
-static bool cut_message(byte_buffer *buffer, const ProtobufCMessageDescriptor *message,
-                        const uint8_t *data, size_t size) {
+static bool cut_message(byte_buffer *buffer, const ProtobufCMessageDescriptor *message, const uint8_t *data,
+                        size_t size) {
   const uint8_t *at = data, *end = data + size;
   wire_field field;
   while (at < end && read_field(&at, end, &field)) {
@@ -249,8 +245,7 @@ static bool cut_message(byte_buffer *buffer, const ProtobufCMessageDescriptor *m
       dq_raw_place place = {(uint64_t)(field.data - buffer->base), field.size};
       uint8_t length[LENGTH_BYTES];
       put_length(length, sizeof place);
-      if (!put_tag(buffer, 9) || !append(buffer, length, sizeof length) ||
-          !append(buffer, &place, sizeof place))
+      if (!put_tag(buffer, 9) || !append(buffer, length, sizeof length) || !append(buffer, &place, sizeof place))
         return false;
     } else if (!append(buffer, field.begin, (size_t)(field.end - field.begin))) {
       return false;
@@ -259,8 +254,8 @@ static bool cut_message(byte_buffer *buffer, const ProtobufCMessageDescriptor *m
   return true;
 }
 
-dq_status dq_cut_raw_data(const uint8_t *data, size_t size, uint8_t **cut, size_t *cut_size,
-                          const dq_context *context, dq_error *error) {
+dq_status dq_cut_raw_data(const uint8_t *data, size_t size, uint8_t **cut, size_t *cut_size, const dq_context *context,
+                          dq_error *error) {
   byte_buffer buffer = {.base = data, .context = context};
   if (!append(&buffer, "", 0) || !cut_message(&buffer, &onnx__model_proto__descriptor, data, size)) {
     dq_budget_free(buffer.data);

@@ -23,8 +23,7 @@ static size_t all_typed(const Onnx__TensorProto *proto) {
          proto->n_string_data + proto->n_int32_data;
 }
 
-static dq_status copy_typed(const Onnx__TensorProto *proto, dq_tensor *tensor, dq_arena *arena,
-                            dq_error *error) {
+static dq_status copy_typed(const Onnx__TensorProto *proto, dq_tensor *tensor, dq_arena *arena, dq_error *error) {
   size_t bytes = dq_tensor_bytes(tensor);
   if (!(tensor->data = dq_arena_alloc(arena, bytes))) return dq_fail_memory(error, bytes);
   int64_t count = dq_tensor_count(tensor);
@@ -37,16 +36,14 @@ static dq_status copy_typed(const Onnx__TensorProto *proto, dq_tensor *tensor, d
   }
   size_t width = dq_dtype_size(tensor->type);
   for (int64_t i = 0; i < count; i++) { // the low bytes hold the value (little endian)
-    uint64_t element = tensor->type == DQ_U32 ? proto->uint64_data[i]
-                                              : (uint64_t)(int64_t)proto->int32_data[i];
+    uint64_t element = tensor->type == DQ_U32 ? proto->uint64_data[i] : (uint64_t)(int64_t)proto->int32_data[i];
     memcpy((uint8_t *)tensor->data + (size_t)i * width, &element, width);
   }
   return DQ_OK;
 }
 
 // Points into the file where the place is aligned for the type; a misaligned place is copied.
-static dq_status take_bytes(dq_tensor *tensor, const uint8_t *data, size_t size, dq_arena *arena,
-                            dq_error *error) {
+static dq_status take_bytes(dq_tensor *tensor, const uint8_t *data, size_t size, dq_arena *arena, dq_error *error) {
   size_t expected = dq_tensor_bytes(tensor), width = dq_dtype_size(tensor->type);
   if (dq_dtype_bits(tensor->type) && size != expected)
     return dq_fail(error, DQ_BAD_INPUT, "%zu bytes of data, expected %zu", size, expected);
@@ -56,10 +53,9 @@ static dq_status take_bytes(dq_tensor *tensor, const uint8_t *data, size_t size,
   return tensor->data ? DQ_OK : dq_fail_memory(error, size);
 }
 
-static dq_status read_elements(const Onnx__TensorProto *proto, dq_document *document,
-                               dq_tensor *tensor, dq_arena *arena, dq_error *error) {
-  if (proto->has_data_location &&
-      proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) {
+static dq_status read_elements(const Onnx__TensorProto *proto, dq_document *document, dq_tensor *tensor,
+                               dq_arena *arena, dq_error *error) {
+  if (proto->has_data_location && proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) {
     const uint8_t *data;
     size_t size;
     if (!document) return dq_fail(error, DQ_UNSUPPORTED, "external data is not supported here");
@@ -77,21 +73,18 @@ static dq_status read_elements(const Onnx__TensorProto *proto, dq_document *docu
   const char *field;
   size_t count = typed_count(proto, tensor->type, &field);
   if (typed != count)
-    return dq_fail(error, DQ_BAD_INPUT, "elements of type %s are not in %s",
-                   dq_dtype_name(tensor->type), field);
+    return dq_fail(error, DQ_BAD_INPUT, "elements of type %s are not in %s", dq_dtype_name(tensor->type), field);
   if (!dq_dtype_computable(tensor->type)) return DQ_OK;
   if (count != (size_t)dq_tensor_count(tensor))
-    return dq_fail(error, DQ_BAD_INPUT, "%zu elements in %s, expected %" PRId64, count, field,
-                   dq_tensor_count(tensor));
+    return dq_fail(error, DQ_BAD_INPUT, "%zu elements in %s, expected %" PRId64, count, field, dq_tensor_count(tensor));
   return copy_typed(proto, tensor, arena, error);
 }
 
-static dq_status convert(const Onnx__TensorProto *proto, dq_document *document, dq_arena *arena,
-                         dq_tensor *tensor, dq_error *error) {
+static dq_status convert(const Onnx__TensorProto *proto, dq_document *document, dq_arena *arena, dq_tensor *tensor,
+                         dq_error *error) {
   if (proto->segment) return dq_fail(error, DQ_UNSUPPORTED, "segmented data is not supported");
   int type = proto->has_data_type ? proto->data_type : 0;
-  if (type <= 0)
-    return dq_fail(error, DQ_BAD_INPUT, "element type is %d, expected one of ONNX's", type);
+  if (type <= 0) return dq_fail(error, DQ_BAD_INPUT, "element type is %d, expected one of ONNX's", type);
   tensor->type = type;
   tensor->rank = -1;
   if (proto->n_dims > DQ_MAX_RANK) { // checked, and carried through
@@ -105,8 +98,8 @@ static dq_status convert(const Onnx__TensorProto *proto, dq_document *document, 
   return read_elements(proto, document, tensor, arena, error);
 }
 
-dq_status dq_tensor_from_proto(const Onnx__TensorProto *proto, dq_document *document,
-                               dq_arena *arena, dq_tensor **tensor, dq_error *error) {
+dq_status dq_tensor_from_proto(const Onnx__TensorProto *proto, dq_document *document, dq_arena *arena,
+                               dq_tensor **tensor, dq_error *error) {
   *tensor = DQ_NEW(arena, dq_tensor);
   if (!*tensor) return dq_fail_memory(error, sizeof **tensor);
   dq_status status = convert(proto, document, arena, *tensor, error);

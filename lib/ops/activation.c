@@ -1,23 +1,23 @@
 // Activation functions. Relu, Clip and LeakyRelu are written as the epilogues of the kernels
 // (lib/kernels), so that a fused activation gives the same bits.
+#include "lib/kernels/array/array.h"
 #include "lib/ops/elementwise.h"
 
 #include <tgmath.h>
 
-#define ROW(NAME, VERSIONS, INPUTS, TYPES, QUANTIZATION, INFER, ATTRIBUTES)                        \
-  const dq_operator dq_op_##NAME = {                                                               \
-      .name = #NAME,                                                                               \
-      .since = DQ_VERSIONS VERSIONS,                                                               \
-      .inputs = DQ_VERSIONS INPUTS,                                                                \
-      .outputs = {1, 1},                                                                           \
-      .types = TYPES,                                                                              \
-      .attributes = ATTRIBUTES,                                                                    \
-      .infer = INFER,                                                                              \
-      .run = run_##NAME,                                                                           \
-      .colour = DQ_FOLLOW,                                                                         \
-      .quantization = QUANTIZATION,                                                                \
-      .flags = DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE,                                                        \
-  };
+#define ROW(NAME, VERSIONS, INPUTS, TYPES, QUANTIZATION, INFER, ATTRIBUTES, TRAITS, ...)                               \
+  const dq_operator dq_op_##NAME = {.name = #NAME,                                                                     \
+                                    .since = DQ_VERSIONS VERSIONS,                                                     \
+                                    .inputs = DQ_VERSIONS INPUTS,                                                      \
+                                    .outputs = {1, 1},                                                                 \
+                                    .types = TYPES,                                                                    \
+                                    .attributes = ATTRIBUTES,                                                          \
+                                    .infer = INFER,                                                                    \
+                                    .run = run_##NAME,                                                                 \
+                                    .colour = DQ_FOLLOW,                                                               \
+                                    .quantization = QUANTIZATION,                                                      \
+                                    .flags = DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | TRAITS,                 \
+                                    __VA_ARGS__};
 
 static double parameter(const dq_op *op, const char *name, float fallback) {
   return (double)(name ? dq_node_float(op->node, name, fallback) : fallback);
@@ -25,27 +25,25 @@ static double parameter(const dq_op *op, const char *name, float fallback) {
 
 // A function of x and one or two float attributes: a (FIRST, default A) and b (SECOND, default
 // B, or NULL).
-#define ACTIVATION(NAME, VERSIONS, GRAIN, FIRST, A, SECOND, B, EXPRESSION)                         \
-  DQ_EACH_FLOAT(DQ_LOOP1, NAME, EXPRESSION)                                                        \
-  static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, NAME)};        \
-  static const dq_attribute_rule attributes_##NAME[] = {DQ_CONSUMED_INPUTS,                        \
-                                                        {FIRST, DQ_ATTRIBUTE_FLOAT, false},        \
-                                                        {SECOND, DQ_ATTRIBUTE_FLOAT, false},       \
-                                                        {0}};                                      \
-  static dq_status run_##NAME(dq_op *op) {                                                         \
-    const double parameters[] = {parameter(op, FIRST, A), parameter(op, SECOND, B)};               \
-    return dq_elementwise(op, loops_##NAME, parameters, GRAIN);                                    \
-  }                                                                                                \
-  ROW(NAME, VERSIONS, (1, 1), DQ_TYPES_FLOAT, DQ_QUANTIZE_TABLE, dq_infer_same, attributes_##NAME)
+#define ACTIVATION(NAME, VERSIONS, GRAIN, FIRST, A, SECOND, B, EXPRESSION, TRAITS, ...)                                \
+  DQ_EACH_FLOAT(DQ_LOOP1, NAME, EXPRESSION)                                                                            \
+  static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, NAME)};                            \
+  static const dq_attribute_rule attributes_##NAME[] = {                                                               \
+      DQ_CONSUMED_INPUTS, {FIRST, DQ_ATTRIBUTE_FLOAT, false}, {SECOND, DQ_ATTRIBUTE_FLOAT, false}, {0}};               \
+  static dq_status run_##NAME(dq_op *op) {                                                                             \
+    const double parameters[] = {parameter(op, FIRST, A), parameter(op, SECOND, B)};                                   \
+    return dq_elementwise(op, loops_##NAME, parameters, GRAIN);                                                        \
+  }                                                                                                                    \
+  ROW(NAME, VERSIONS, (1, 1), DQ_TYPES_FLOAT, DQ_QUANTIZE_TABLE, dq_infer_same, attributes_##NAME, TRAITS, __VA_ARGS__)
 
 // A function of x alone: with loops NAME_F32 and NAME_F64, or an expression.
-#define LOOPED(NAME, VERSIONS, GRAIN)                                                              \
-  static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, NAME)};        \
-  DQ_RUN_LOOPS(NAME, GRAIN)                                                                        \
-  ROW(NAME, VERSIONS, (1, 1), DQ_TYPES_FLOAT, DQ_QUANTIZE_TABLE, dq_infer_same, dq_consumed_inputs)
-#define FUNCTION(NAME, VERSIONS, GRAIN, EXPRESSION)                                                \
-  DQ_EACH_FLOAT(DQ_LOOP1, NAME, EXPRESSION)                                                        \
-  LOOPED(NAME, VERSIONS, GRAIN)
+#define LOOPED(NAME, VERSIONS, GRAIN, TRAITS, ...)                                                                     \
+  static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, NAME)};                            \
+  DQ_RUN_LOOPS(NAME, GRAIN)                                                                                            \
+  ROW(NAME, VERSIONS, (1, 1), DQ_TYPES_FLOAT, DQ_QUANTIZE_TABLE, dq_infer_same, dq_consumed_inputs, TRAITS, __VA_ARGS__)
+#define FUNCTION(NAME, VERSIONS, GRAIN, EXPRESSION, TRAITS, ...)                                                       \
+  DQ_EACH_FLOAT(DQ_LOOP1, NAME, EXPRESSION)                                                                            \
+  LOOPED(NAME, VERSIONS, GRAIN, TRAITS, __VA_ARGS__)
 
 #define UNIT_CLAMPED(y) ((y) < 0 ? 0 : (y) > 1 ? 1 : (y))
 // ln(1 + e^x) without overflow.
@@ -53,25 +51,29 @@ static double parameter(const dq_op *op, const char *name, float fallback) {
 
 DQ_KERNEL_LOOP(Sigmoid_F32, dq_sigmoid_f32)
 DQ_LOOP1(Sigmoid, 1 / (1 + exp(-x)), F64, double)
-LOOPED(Sigmoid, (1, 6, 13), DQ_GRAIN)
+LOOPED(Sigmoid, (1, 6, 13), DQ_GRAIN, DQ_OP_UNIFORM, .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})
 DQ_KERNEL_LOOP(Tanh_F32, dq_tanh_f32)
 DQ_LOOP1(Tanh, tanh(x), F64, double)
-LOOPED(Tanh, (1, 6, 13), DQ_GRAIN)
-FUNCTION(HardSwish, (14, 22), DQ_GRAIN,
-         x * UNIT_CLAMPED(x / 6 + (element)0.5))
-FUNCTION(Softplus, (1, 22), DQ_GRAIN_FUNCTION, SOFTPLUS(x))
-FUNCTION(Softsign, (1, 22), DQ_GRAIN, x / (1 + fabs(x)))
-FUNCTION(Mish, (18, 22), DQ_GRAIN_FUNCTION, x * tanh(SOFTPLUS(x)))
+LOOPED(Tanh, (1, 6, 13), DQ_GRAIN, DQ_OP_UNIFORM, .bound = DQ_BOUND_SQUEEZE, .range = {-1, 1})
+FUNCTION(HardSwish, (14, 22), DQ_GRAIN, x *UNIT_CLAMPED(x / 6 + (element)0.5), DQ_OP_UNIFORM, .bound = DQ_BOUND_SLOPE)
+FUNCTION(Softplus, (1, 22), DQ_GRAIN_FUNCTION, SOFTPLUS(x), DQ_OP_UNIFORM, .bound = DQ_BOUND_SQUEEZE,
+         .range = {0, INFINITY})
+FUNCTION(Softsign, (1, 22), DQ_GRAIN, x / (1 + fabs(x)), DQ_OP_UNIFORM, .bound = DQ_BOUND_SQUEEZE, .range = {-1, 1})
+FUNCTION(Mish, (18, 22), DQ_GRAIN_FUNCTION, x *tanh(SOFTPLUS(x)), DQ_OP_UNIFORM, .bound = DQ_BOUND_SLOPE)
 
-ACTIVATION(LeakyRelu, (1, 6, 16), DQ_GRAIN, "alpha", 0.01f, NULL, 0, x < 0 ? a * x : x)
-ACTIVATION(Elu, (1, 6, 22), DQ_GRAIN_FUNCTION, "alpha", 1, NULL, 0, x < 0 ? a * expm1(x) : x)
+ACTIVATION(LeakyRelu, (1, 6, 16), DQ_GRAIN, "alpha", 0.01f, NULL, 0, x < 0 ? a * x : x,
+           DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS, .bound = DQ_BOUND_SLOPE)
+ACTIVATION(Elu, (1, 6, 22), DQ_GRAIN_FUNCTION, "alpha", 1, NULL, 0, x < 0 ? a * expm1(x) : x, DQ_OP_UNIFORM,
+           .bound = DQ_BOUND_SQUEEZE, .range = {-1, INFINITY})
 ACTIVATION(Selu, (1, 6, 22), DQ_GRAIN_FUNCTION, "alpha", 1.67326319217681884765625f, "gamma",
-           1.05070102214813232421875f, x > 0 ? b * x : b * (a * expm1(x)))
-ACTIVATION(Celu, (12, 28), DQ_GRAIN_FUNCTION, "alpha", 1, NULL, 0, x > 0 ? x : a * expm1(x / a))
-ACTIVATION(HardSigmoid, (1, 6, 22), DQ_GRAIN, "alpha", 0.2f, "beta", 0.5f,
-           UNIT_CLAMPED(a * x + b))
-ACTIVATION(ThresholdedRelu, (10, 22), DQ_GRAIN, "alpha", 1, NULL, 0, x > a ? x : 0)
-ACTIVATION(Swish, (24), DQ_GRAIN, "alpha", 1, NULL, 0, x / (1 + DQ_EXP(-a * x)))
+           1.05070102214813232421875f, x > 0 ? b * x : b * (a * expm1(x)), DQ_OP_UNIFORM, .bound = DQ_BOUND_UNKNOWN)
+ACTIVATION(Celu, (12, 28), DQ_GRAIN_FUNCTION, "alpha", 1, NULL, 0, x > 0 ? x : a * expm1(x / a), DQ_OP_UNIFORM,
+           .bound = DQ_BOUND_UNKNOWN)
+ACTIVATION(HardSigmoid, (1, 6, 22), DQ_GRAIN, "alpha", 0.2f, "beta", 0.5f, UNIT_CLAMPED(a *x + b), DQ_OP_UNIFORM,
+           .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})
+ACTIVATION(ThresholdedRelu, (10, 22), DQ_GRAIN, "alpha", 1, NULL, 0, x > a ? x : 0, DQ_OP_UNIFORM,
+           .bound = DQ_BOUND_UNKNOWN)
+ACTIVATION(Swish, (24), DQ_GRAIN, "alpha", 1, NULL, 0, x / (1 + DQ_EXP(-a * x)), DQ_OP_UNIFORM, .bound = DQ_BOUND_SLOPE)
 
 // ---- Relu: signed integers too ----
 
@@ -80,20 +82,20 @@ DQ_EACH_SIGNED(DQ_LOOP1, Relu, x < 0 ? 0 : x)
 static dq_loop *const loops_Relu[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, Relu)
                                                        DQ_EACH_SIGNED(DQ_LOOP_ENTRY, Relu)};
 DQ_RUN_LOOPS(Relu, DQ_GRAIN)
-ROW(Relu, (1, 6, 13, 14), (1, 1), DQ_TYPES_FLOAT | DQ_TYPES_SIGNED, DQ_QUANTIZE_ABSORB,
-    dq_infer_same, dq_consumed_inputs)
+ROW(Relu, (1, 6, 13, 14), (1, 1), DQ_TYPES_FLOAT | DQ_TYPES_SIGNED, DQ_QUANTIZE_ABSORB, dq_infer_same,
+    dq_consumed_inputs, DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS, .bound = DQ_BOUND_SQUEEZE, .range = {0, INFINITY})
 
 // ---- Shrink: the bounds are floats for integers too ----
 
-#define SHRINK(NAME, symbol, type)                                                                 \
-  static void NAME##_##symbol(const dq_lane *lane) {                                               \
-    const type *in = lane->inputs[0];                                                              \
-    type *out = lane->output;                                                                      \
-    const double lambd = lane->parameters[0], bias = lane->parameters[1];                          \
-    for (int64_t i = 0; i < lane->count; i++) {                                                    \
-      double x = (double)in[i];                                                                    \
-      out[i] = (type)(x < -lambd ? x + bias : x > lambd ? x - bias : 0);                           \
-    }                                                                                              \
+#define SHRINK(NAME, symbol, type)                                                                                     \
+  static void NAME##_##symbol(const dq_lane *lane) {                                                                   \
+    const type *in = lane->inputs[0];                                                                                  \
+    type *out = lane->output;                                                                                          \
+    const double lambd = lane->parameters[0], bias = lane->parameters[1];                                              \
+    for (int64_t i = 0; i < lane->count; i++) {                                                                        \
+      double x = (double)in[i];                                                                                        \
+      out[i] = (type)(x < -lambd ? x + bias : x > lambd ? x - bias : 0);                                               \
+    }                                                                                                                  \
   }
 DQ_EACH_NUMBER(SHRINK, Shrink)
 static dq_loop *const loops_Shrink[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Shrink)};
@@ -104,7 +106,8 @@ static dq_status run_Shrink(dq_op *op) {
                                (double)dq_node_float(op->node, "bias", 0)};
   return dq_elementwise(op, loops_Shrink, parameters, DQ_GRAIN);
 }
-ROW(Shrink, (9), (1, 1), DQ_TYPES_NUMBER, DQ_QUANTIZE_TABLE, dq_infer_same, attributes_Shrink)
+ROW(Shrink, (9), (1, 1), DQ_TYPES_NUMBER, DQ_QUANTIZE_TABLE, dq_infer_same, attributes_Shrink, DQ_OP_UNIFORM,
+    .bound = DQ_BOUND_UNKNOWN)
 
 // ---- Gelu: by the error function, or its approximation by tanh (a != 0) ----
 
@@ -112,21 +115,19 @@ ROW(Shrink, (9), (1, 1), DQ_TYPES_NUMBER, DQ_QUANTIZE_TABLE, dq_infer_same, attr
 #define SQRT_2_PI 0.79788456080286535588
 DQ_EACH_FLOAT(DQ_LOOP1, GeluErf, (element)0.5 * x * (1 + erf(x * (element)SQRT_HALF)))
 DQ_EACH_FLOAT(DQ_LOOP1, GeluTanh,
-              (element)0.5 * x *
-                  (1 + tanh((element)SQRT_2_PI * (x + (element)0.044715 * x * x * x))))
+              (element)0.5 * x * (1 + tanh((element)SQRT_2_PI * (x + (element)0.044715 * x * x * x))))
 static dq_status run_Gelu(dq_op *op) {
   static dq_loop *const by_erf[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, GeluErf)};
   static dq_loop *const by_tanh[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, GeluTanh)};
   const char *approximate = dq_node_string(op->node, "approximate", "none");
   bool tanh_form = !strcmp(approximate, "tanh");
   if (!tanh_form && strcmp(approximate, "none"))
-    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'approximate' is '%s', expected none or tanh",
-                      approximate);
+    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'approximate' is '%s', expected none or tanh", approximate);
   return dq_elementwise(op, tanh_form ? by_tanh : by_erf, NULL, DQ_GRAIN_FUNCTION);
 }
-static const dq_attribute_rule attributes_Gelu[] = {{"approximate", DQ_ATTRIBUTE_STRING, false},
-                                                    {0}};
-ROW(Gelu, (20), (1, 1), DQ_TYPES_FLOAT, DQ_QUANTIZE_TABLE, dq_infer_same, attributes_Gelu)
+static const dq_attribute_rule attributes_Gelu[] = {{"approximate", DQ_ATTRIBUTE_STRING, false}, {0}};
+ROW(Gelu, (20), (1, 1), DQ_TYPES_FLOAT, DQ_QUANTIZE_TABLE, dq_infer_same, attributes_Gelu, DQ_OP_UNIFORM,
+    .bound = DQ_BOUND_SLOPE)
 
 // ---- PRelu: a slope that broadcasts to the input ----
 
@@ -135,25 +136,24 @@ DQ_LOOP2(PRelu, x < 0 ? (int64_t)x * y : x, I32, int32_t)
 DQ_LOOP2(PRelu, x < 0 ? (int64_t)((uint64_t)x * (uint64_t)y) : x, I64, int64_t)
 DQ_LOOP2(PRelu, x, U32, uint32_t)
 DQ_LOOP2(PRelu, x, U64, uint64_t)
-static dq_loop *const loops_PRelu[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, PRelu)
-    [DQ_I32] = PRelu_I32, [DQ_I64] = PRelu_I64, [DQ_U32] = PRelu_U32, [DQ_U64] = PRelu_U64};
+static dq_loop *const loops_PRelu[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, PRelu)[DQ_I32] = PRelu_I32,
+                                                    [DQ_I64] = PRelu_I64, [DQ_U32] = PRelu_U32, [DQ_U64] = PRelu_U64};
 DQ_RUN_LOOPS(PRelu, DQ_GRAIN)
-ROW(PRelu, (7, 9, 16), (2, 2),
-    DQ_TYPES_FLOAT | DQ_BIT(DQ_I32) | DQ_BIT(DQ_I64) | DQ_BIT(DQ_U32) | DQ_BIT(DQ_U64),
-    DQ_QUANTIZE_TABLE, dq_infer_unidirectional, NULL)
+ROW(PRelu, (7, 9, 16), (2, 2), DQ_TYPES_FLOAT | DQ_BIT(DQ_I32) | DQ_BIT(DQ_I64) | DQ_BIT(DQ_U32) | DQ_BIT(DQ_U64),
+    DQ_QUANTIZE_TABLE, dq_infer_unidirectional, NULL, DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS, .bound = DQ_BOUND_SLOPE)
 
 // ---- Clip: bounds as attributes up to version 6, as optional scalar inputs from 11 ----
 
-#define CLIP(NAME, symbol, type)                                                                   \
-  static void NAME##_##symbol(const dq_lane *lane) {                                               \
-    const type *in = lane->inputs[0];                                                              \
-    const type low = *(const type *)lane->inputs[1], high = *(const type *)lane->inputs[2];        \
-    type *out = lane->output;                                                                      \
-    const int64_t n = lane->count;                                                                 \
-    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                         \
-      type x = in[i] < low ? low : in[i];                                                          \
-      out[i] = x > high ? high : x;                                                                \
-    }                                                                                              \
+#define CLIP(NAME, symbol, type)                                                                                       \
+  static void NAME##_##symbol(const dq_lane *lane) {                                                                   \
+    const type *in = lane->inputs[0];                                                                                  \
+    const type low = *(const type *)lane->inputs[1], high = *(const type *)lane->inputs[2];                            \
+    type *out = lane->output;                                                                                          \
+    const int64_t n = lane->count;                                                                                     \
+    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                                             \
+      type x = in[i] < low ? low : in[i];                                                                              \
+      out[i] = x > high ? high : x;                                                                                    \
+    }                                                                                                                  \
   }
 DQ_EACH_NUMBER(CLIP, Clip)
 static dq_loop *const loops_Clip[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Clip)};
@@ -198,9 +198,7 @@ static dq_status run_Clip(dq_op *op) {
   return DQ_OK;
 }
 
-static const dq_attribute_rule attributes_Clip[] = {DQ_CONSUMED_INPUTS,
-                                                    {"min", DQ_ATTRIBUTE_FLOAT, false},
-                                                    {"max", DQ_ATTRIBUTE_FLOAT, false},
-                                                    {0}};
-ROW(Clip, (1, 6, 11, 12, 13), (1, 3), DQ_TYPES_NUMBER, DQ_QUANTIZE_ABSORB, infer_Clip,
-    attributes_Clip)
+static const dq_attribute_rule attributes_Clip[] = {
+    DQ_CONSUMED_INPUTS, {"min", DQ_ATTRIBUTE_FLOAT, false}, {"max", DQ_ATTRIBUTE_FLOAT, false}, {0}};
+ROW(Clip, (1, 6, 11, 12, 13), (1, 3), DQ_TYPES_NUMBER, DQ_QUANTIZE_ABSORB, infer_Clip, attributes_Clip, DQ_OP_UNIFORM,
+    .bound = DQ_BOUND_SQUEEZE)

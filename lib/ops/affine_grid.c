@@ -11,10 +11,9 @@ static dq_status infer(dq_op *op) {
   if (!dq_op_known(op, 1)) return dq_op_unknown(op, 0, theta->type);
   DQ_TRY(dq_op_read_ints(op, 1, size, &count));
   int axes = count - 2;
-  if (axes < 2 || axes > 3 || theta->rank != 3 || theta->dims[0] != size[0] ||
-      theta->dims[1] != axes || theta->dims[2] != axes + 1)
-    return dq_op_fail(op, DQ_BAD_INPUT,
-                      "theta is not N x 2 x 3 or N x 3 x 4 for a size of %d elements", count);
+  if (axes < 2 || axes > 3 || theta->rank != 3 || theta->dims[0] != size[0] || theta->dims[1] != axes ||
+      theta->dims[2] != axes + 1)
+    return dq_op_fail(op, DQ_BAD_INPUT, "theta is not N x 2 x 3 or N x 3 x 4 for a size of %d elements", count);
   dims[0] = size[0];
   for (int i = 0; i < axes; i++) dims[1 + i] = size[2 + i];
   dims[1 + axes] = axes;
@@ -34,15 +33,14 @@ static dq_status run(dq_op *op) {
     for (int a = 0; a < axes; a++) { // x, the last axis, comes first
       int64_t size = output->dims[axes - a], at = rest % size;
       rest /= size;
-      position[a] = !align        ? (2.0 * (double)at + 1) / (double)size - 1
+      position[a] = !align      ? (2.0 * (double)at + 1) / (double)size - 1
                     : size == 1 ? -1
                                 : 2.0 * (double)at / (double)(size - 1) - 1;
     }
     position[axes] = 1;
     for (int r = 0; r < axes; r++) {
       double sum = 0;
-      for (int c = 0; c <= axes; c++)
-        sum += dq_tensor_get(theta, (batch * axes + r) * (axes + 1) + c) * position[c];
+      for (int c = 0; c <= axes; c++) sum += dq_tensor_get(theta, (batch * axes + r) * (axes + 1) + c) * position[c];
       dq_tensor_set(output, i * axes + r, sum);
     }
   }

@@ -3,7 +3,8 @@
 // integer to integer keeps the low bits; anything but zero is true; float16 rounds once, from the
 // number itself, to nearest even with overflow to infinity.
 #include "lib/base/half.h"
-#include "lib/kernels/kernels.h"
+#include "lib/kernels/array/array.h"
+#include "lib/kernels/reference/function.h"
 #include "lib/ops/elementwise.h"
 
 // A cast goes through one of three wide forms, which hold every element exactly.
@@ -22,11 +23,11 @@ static wide_form form_of(int type) {
   return type == DQ_U64 ? AS_UINT64 : AS_INT64;
 }
 
-#define READ(symbol, type, member, value)                                                          \
-  case DQ_##symbol: {                                                                              \
-    const type *in = from;                                                                         \
-    for (int64_t i = 0; i < count; i++) to->member[i] = value;                                     \
-    break;                                                                                         \
+#define READ(symbol, type, member, value)                                                                              \
+  case DQ_##symbol: {                                                                                                  \
+    const type *in = from;                                                                                             \
+    for (int64_t i = 0; i < count; i++) to->member[i] = value;                                                         \
+    break;                                                                                                             \
   }
 #define READ_INTEGER(unused, symbol, type) READ(symbol, type, integer, (int64_t)in[i])
 
@@ -42,11 +43,8 @@ static void read_wide(int type, const void *from, int64_t count, wide *to) {
 
 // Truncates towards zero within [lowest, highest]; the ends are compared as doubles, which for
 // 64 bits are the powers of two just outside.
-#define TRUNCATED(x, type, lowest, highest)                                                        \
-  ((x) != (x) ? 0                                                                                  \
-   : (x) >= (double)(highest) ? highest                                                            \
-   : (x) <= (double)(lowest)  ? lowest                                                             \
-                              : (type)(x))
+#define TRUNCATED(x, type, lowest, highest)                                                                            \
+  ((x) != (x) ? 0 : (x) >= (double)(highest) ? highest : (x) <= (double)(lowest) ? lowest : (type)(x))
 
 // binary16 of a double, rounded once: float first, rounded to odd, keeps what the second rounding
 // needs (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
@@ -60,18 +58,17 @@ static uint16_t double_to_half(double x) {
   return dq_float_to_half(nearest);
 }
 
-#define WRITE(symbol, type, member, value)                                                         \
-  case DQ_##symbol: {                                                                              \
-    type *out = to;                                                                                \
-    for (int64_t i = 0; i < count; i++) {                                                          \
-      const __typeof__(from->member[0]) x = from->member[i];                                       \
-      out[i] = value;                                                                              \
-    }                                                                                              \
-    break;                                                                                         \
+#define WRITE(symbol, type, member, value)                                                                             \
+  case DQ_##symbol: {                                                                                                  \
+    type *out = to;                                                                                                    \
+    for (int64_t i = 0; i < count; i++) {                                                                              \
+      const __typeof__(from->member[0]) x = from->member[i];                                                           \
+      out[i] = value;                                                                                                  \
+    }                                                                                                                  \
+    break;                                                                                                             \
   }
 #define WRITE_LOW_BITS(member, symbol, type) WRITE(symbol, type, member, (type)x)
-#define WRITE_TRUNCATED(symbol, type, lowest, highest)                                             \
-  WRITE(symbol, type, number, TRUNCATED(x, type, lowest, highest))
+#define WRITE_TRUNCATED(symbol, type, lowest, highest) WRITE(symbol, type, number, TRUNCATED(x, type, lowest, highest))
 
 static void write_double(int type, const wide *from, int64_t count, void *to) {
   switch (type) {
@@ -90,21 +87,17 @@ static void write_double(int type, const wide *from, int64_t count, void *to) {
   }
 }
 
-#define WRITE_FROM_INTEGER(member)                                                                 \
-  switch (type) {                                                                                  \
-    WRITE(F32, float, member, (float)x)                                                            \
-    WRITE(F64, double, member, (double)x)                                                          \
-    WRITE(F16, uint16_t, member, double_to_half((double)x))                                        \
-    WRITE(BOOL, uint8_t, member, x != 0)                                                           \
-    DQ_EACH_INTEGER(WRITE_LOW_BITS, member)                                                        \
+#define WRITE_FROM_INTEGER(member)                                                                                     \
+  switch (type) {                                                                                                      \
+    WRITE(F32, float, member, (float)x)                                                                                \
+    WRITE(F64, double, member, (double)x)                                                                              \
+    WRITE(F16, uint16_t, member, double_to_half((double)x))                                                            \
+    WRITE(BOOL, uint8_t, member, x != 0)                                                                               \
+    DQ_EACH_INTEGER(WRITE_LOW_BITS, member)                                                                            \
   }
 
-static void write_integer(int type, const wide *from, int64_t count, void *to) {
-  WRITE_FROM_INTEGER(integer)
-}
-static void write_natural(int type, const wide *from, int64_t count, void *to) {
-  WRITE_FROM_INTEGER(natural)
-}
+static void write_integer(int type, const wide *from, int64_t count, void *to) { WRITE_FROM_INTEGER(integer) }
+static void write_natural(int type, const wide *from, int64_t count, void *to) { WRITE_FROM_INTEGER(natural) }
 
 typedef struct cast_job {
   const dq_tensor *input;
@@ -122,11 +115,9 @@ static void cast_span(void *argument, int64_t from, int64_t to) {
   if (source == target) {
     memcpy(out, in, (size_t)(to - from) * dq_dtype_size(source));
   } else if (source == DQ_F32 && target == DQ_F16) {
-    dq_convert_f32_f16(job->cpu, (const float *)(const void *)in, (uint16_t *)(void *)out,
-                       to - from);
+    dq_convert_f32_f16(job->cpu, (const float *)(const void *)in, (uint16_t *)(void *)out, to - from);
   } else if (source == DQ_F16 && target == DQ_F32) {
-    dq_convert_f16_f32(job->cpu, (const uint16_t *)(const void *)in, (float *)(void *)out,
-                       to - from);
+    dq_convert_f16_f32(job->cpu, (const uint16_t *)(const void *)in, (float *)(void *)out, to - from);
   } else {
     wide chunk;
     for (int64_t count; from < to; from += count) {
@@ -142,8 +133,7 @@ static void cast_span(void *argument, int64_t from, int64_t to) {
 static dq_status run_cast(dq_op *op) {
   cast_job job = {op->inputs[0], op->outputs[0], op->context ? op->context->cpu : 0};
   if (!dq_dtype_computable(job.output->type))
-    return dq_op_fail(op, DQ_UNSUPPORTED, "a cast to %s is not supported",
-                      dq_dtype_name(job.output->type));
+    return dq_op_fail(op, DQ_UNSUPPORTED, "a cast to %s is not supported", dq_dtype_name(job.output->type));
   dq_spans(op->context, dq_tensor_count(job.output), DQ_GRAIN, cast_span, &job);
   return DQ_OK;
 }
@@ -151,8 +141,7 @@ static dq_status run_cast(dq_op *op) {
 static dq_status infer_Cast(dq_op *op) {
   int64_t to = dq_node_int(op->node, "to", 0);
   if (to <= 0 || to > INT32_MAX)
-    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'to' is %lld, which is no type of elements",
-                      (long long)to);
+    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'to' is %lld, which is no type of elements", (long long)to);
   return dq_op_shape(op, 0, (int)to, op->inputs[0]->rank, op->inputs[0]->dims);
 }
 

@@ -12,8 +12,7 @@ static dq_status infer(dq_op *op) {
   if (!dq_op_readable(op, 1)) return dq_op_unknown(op, 0, input->type);
   DQ_TRY(dq_op_read_ints(op, 1, sizes, &count));
   if (count != (axes ? axis_count : input->rank))
-    return dq_op_fail(op, DQ_BAD_INPUT, "shape has %d elements, expected %d", count,
-                      axes ? axis_count : input->rank);
+    return dq_op_fail(op, DQ_BAD_INPUT, "shape has %d elements, expected %d", count, axes ? axis_count : input->rank);
   memcpy(dims, input->dims, sizeof dims);
   for (int i = 0; i < count; i++) {
     int axis;

@@ -14,8 +14,7 @@ static dq_status check_columns(const dq_op *op, const dq_window *window, int64_t
            !__builtin_mul_overflow(places, window->output[i], &places);
   }
   if (!fits || dims[1] % block || dims[2] != places)
-    return dq_op_fail(op, DQ_BAD_INPUT,
-                      "the columns are not N x (channels x %" PRId64 ") x %" PRId64, block, places);
+    return dq_op_fail(op, DQ_BAD_INPUT, "the columns are not N x (channels x %" PRId64 ") x %" PRId64, block, places);
   *channels = dims[1] / block;
   return DQ_OK;
 }
@@ -27,15 +26,13 @@ static dq_status read_window(const dq_op *op, dq_window *window, int64_t *channe
   DQ_TRY(dq_op_read_ints(op, 1, image, &rank));
   DQ_TRY(dq_op_read_ints(op, 2, block, &block_rank));
   if (rank != block_rank)
-    return dq_op_fail(op, DQ_BAD_INPUT, "image_shape has %d elements, block_shape %d", rank,
-                      block_rank);
+    return dq_op_fail(op, DQ_BAD_INPUT, "image_shape has %d elements, block_shape %d", rank, block_rank);
   DQ_TRY(dq_window_lists(op, rank, block, window));
   DQ_TRY(dq_window_pads(op, window));
   for (int i = 0; i < rank; i++) {
     int64_t room = image[i] + window->begin[i] + window->end[i] - dq_window_extent(window, i);
     if (image[i] < 0 || image[i] > INT32_MAX || room < 0)
-      return dq_op_fail(op, DQ_BAD_INPUT,
-                        "a block of %" PRId64 " does not fit a picture of %" PRId64, block[i],
+      return dq_op_fail(op, DQ_BAD_INPUT, "a block of %" PRId64 " does not fit a picture of %" PRId64, block[i],
                         image[i]);
     window->input[i] = image[i];
     window->output[i] = room / window->stride[i] + 1;

@@ -8,12 +8,10 @@
 static dq_status read_compress(const dq_op *op, int *axis, int64_t *size) {
   const dq_tensor *input = op->inputs[0], *condition = op->inputs[1];
   *axis = -1;
-  if (dq_node_attribute(op->node, "axis"))
-    DQ_TRY(dq_op_axis(op, dq_node_int(op->node, "axis", 0), input->rank, axis));
+  if (dq_node_attribute(op->node, "axis")) DQ_TRY(dq_op_axis(op, dq_node_int(op->node, "axis", 0), input->rank, axis));
   *size = *axis < 0 ? dq_tensor_count(input) : input->dims[*axis];
   if (condition->type != DQ_BOOL || condition->rank != 1 || condition->dims[0] > *size)
-    return dq_op_fail(op, DQ_BAD_INPUT,
-                      "the condition is no vector of at most %" PRId64 " bool elements", *size);
+    return dq_op_fail(op, DQ_BAD_INPUT, "the condition is no vector of at most %" PRId64 " bool elements", *size);
   return DQ_OK;
 }
 
@@ -23,8 +21,7 @@ static dq_status infer(dq_op *op) {
   int64_t size, taken = 0, dims[DQ_MAX_RANK];
   DQ_TRY(read_compress(op, &axis, &size));
   if (!dq_op_readable(op, 1)) return dq_op_unknown(op, 0, input->type);
-  for (int64_t i = 0; i < condition->dims[0]; i++)
-    taken += ((const uint8_t *)condition->data)[i] != 0;
+  for (int64_t i = 0; i < condition->dims[0]; i++) taken += ((const uint8_t *)condition->data)[i] != 0;
   if (axis < 0) return dq_op_shape(op, 0, input->type, 1, &taken);
   memcpy(dims, input->dims, sizeof dims);
   dims[axis] = taken;

@@ -14,15 +14,14 @@ static dq_status check_input(const dq_op *op, int i, int axis) {
   const dq_tensor *first = op->inputs[0], *input = op->inputs[i];
   if (!input) return dq_op_fail(op, DQ_BAD_INPUT, "input %d is left out", i);
   if (input->type != first->type)
-    return dq_op_fail(op, DQ_BAD_INPUT, "input %d is %s, input 0 is %s", i,
-                      dq_dtype_name(input->type), dq_dtype_name(first->type));
+    return dq_op_fail(op, DQ_BAD_INPUT, "input %d is %s, input 0 is %s", i, dq_dtype_name(input->type),
+                      dq_dtype_name(first->type));
   bool same = input->rank == first->rank;
-  for (int d = 0; same && d < first->rank; d++)
-    same = d == axis || input->dims[d] == first->dims[d];
+  for (int d = 0; same && d < first->rank; d++) same = d == axis || input->dims[d] == first->dims[d];
   char own[DQ_SHAPE_TEXT], expected[DQ_SHAPE_TEXT];
   return same ? DQ_OK
-              : dq_op_fail(op, DQ_BAD_INPUT, "input %d of shape %s does not fit %s along axis %d",
-                           i, dq_tensor_shape_text(input, own, sizeof own),
+              : dq_op_fail(op, DQ_BAD_INPUT, "input %d of shape %s does not fit %s along axis %d", i,
+                           dq_tensor_shape_text(input, own, sizeof own),
                            dq_tensor_shape_text(first, expected, sizeof expected), axis);
 }
 
@@ -69,4 +68,5 @@ const dq_operator dq_op_Concat = {
     .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_COMBINE,
     .flags = DQ_OP_JOIN,
+    .bound = DQ_BOUND_JOIN,
 };

@@ -8,9 +8,9 @@
 // ---- Constant ----
 
 static const dq_attribute_rule constant_attributes[] = {
-    {"value", DQ_ATTRIBUTE_TENSOR, false},       {"value_float", DQ_ATTRIBUTE_FLOAT, false},
-    {"value_floats", DQ_ATTRIBUTE_FLOATS, false}, {"value_int", DQ_ATTRIBUTE_INT, false},
-    {"value_ints", DQ_ATTRIBUTE_INTS, false},     {"value_string", DQ_ATTRIBUTE_STRING, false},
+    {"value", DQ_ATTRIBUTE_TENSOR, false},          {"value_float", DQ_ATTRIBUTE_FLOAT, false},
+    {"value_floats", DQ_ATTRIBUTE_FLOATS, false},   {"value_int", DQ_ATTRIBUTE_INT, false},
+    {"value_ints", DQ_ATTRIBUTE_INTS, false},       {"value_string", DQ_ATTRIBUTE_STRING, false},
     {"value_strings", DQ_ATTRIBUTE_STRINGS, false}, {0}};
 
 // The attribute seen as a tensor that points at its elements.
@@ -18,8 +18,7 @@ static dq_status constant_value(const dq_op *op, dq_tensor *value) {
   const dq_attribute *found = NULL;
   for (const dq_attribute_rule *rule = constant_attributes; rule->name && !found; rule++)
     found = dq_node_attribute(op->node, rule->name);
-  if (!found)
-    return dq_op_fail(op, DQ_UNSUPPORTED, "Constant without one of the value attributes known");
+  if (!found) return dq_op_fail(op, DQ_UNSUPPORTED, "Constant without one of the value attributes known");
   *value = (dq_tensor){.rank = 0};
   switch (found->type) {
   case DQ_ATTRIBUTE_TENSOR: *value = *found->tensor; return DQ_OK;
@@ -36,9 +35,7 @@ static dq_status constant_value(const dq_op *op, dq_tensor *value) {
   }
   value->rank = 1;
   value->dims[0] = (int64_t)found->count;
-  value->type = found->type == DQ_ATTRIBUTE_FLOATS ? DQ_F32
-                : found->type == DQ_ATTRIBUTE_INTS ? DQ_I64
-                                                   : DQ_STRING;
+  value->type = found->type == DQ_ATTRIBUTE_FLOATS ? DQ_F32 : found->type == DQ_ATTRIBUTE_INTS ? DQ_I64 : DQ_STRING;
   if (value->type == DQ_F32) value->data = (void *)(uintptr_t)found->floats;
   if (value->type == DQ_I64) value->data = (void *)(uintptr_t)found->ints;
   return DQ_OK;
@@ -54,8 +51,7 @@ static dq_status run_Constant(dq_op *op) {
   dq_tensor value;
   DQ_TRY(constant_value(op, &value));
   if (!dq_dtype_computable(value.type))
-    return dq_op_fail(op, DQ_UNSUPPORTED, "a constant of type %s is not supported",
-                      dq_dtype_name(value.type));
+    return dq_op_fail(op, DQ_UNSUPPORTED, "a constant of type %s is not supported", dq_dtype_name(value.type));
   size_t bytes = dq_tensor_bytes(&value);
   if (bytes) memcpy(op->outputs[0]->data, value.data, bytes);
   return DQ_OK;
@@ -100,8 +96,7 @@ static dq_status run_ConstantOfShape(dq_op *op) {
   int type;
   DQ_TRY(fill_type(op, &value, &type));
   if (!dq_dtype_computable(type) || (value && !value->data))
-    return dq_op_fail(op, DQ_UNSUPPORTED, "a constant of type %s is not supported",
-                      dq_dtype_name(type));
+    return dq_op_fail(op, DQ_UNSUPPORTED, "a constant of type %s is not supported", dq_dtype_name(type));
   char *to = op->outputs[0]->data;
   size_t size = dq_dtype_size(type), bytes = dq_tensor_bytes(op->outputs[0]);
   if (!value) memset(to, 0, bytes);
@@ -150,8 +145,7 @@ static dq_status infer_Range(dq_op *op) {
   for (int i = 0; i < 3; i++)
     if (dq_tensor_count(op->inputs[i]) != 1 || op->inputs[i]->type != type)
       return dq_op_fail(op, DQ_BAD_INPUT, "the inputs of Range are not three scalars of one type");
-  if (!dq_op_known(op, 0) || !dq_op_known(op, 1) || !dq_op_known(op, 2))
-    return dq_op_unknown(op, 0, type);
+  if (!dq_op_known(op, 0) || !dq_op_known(op, 1) || !dq_op_known(op, 2)) return dq_op_unknown(op, 0, type);
   int64_t count;
   DQ_TRY(range_count(op, &count));
   return dq_op_shape(op, 0, type, 1, &count);
@@ -191,19 +185,16 @@ const dq_operator dq_op_Range = {
 static dq_status infer_EyeLike(dq_op *op) {
   const dq_tensor *input = op->inputs[0];
   int64_t type = dq_node_int(op->node, "dtype", input->type);
-  if (input->rank != 2)
-    return dq_op_fail(op, DQ_BAD_INPUT, "the input has %d dimensions, expected 2", input->rank);
+  if (input->rank != 2) return dq_op_fail(op, DQ_BAD_INPUT, "the input has %d dimensions, expected 2", input->rank);
   if (type <= 0 || type > INT32_MAX)
-    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'dtype' is %" PRId64 ", no type of elements",
-                      type);
+    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'dtype' is %" PRId64 ", no type of elements", type);
   return dq_op_shape(op, 0, (int)type, 2, input->dims);
 }
 
 static dq_status run_EyeLike(dq_op *op) {
   dq_tensor *output = op->outputs[0];
   if (!dq_dtype_computable(output->type))
-    return dq_op_fail(op, DQ_UNSUPPORTED, "elements of type %s are not supported",
-                      dq_dtype_name(output->type));
+    return dq_op_fail(op, DQ_UNSUPPORTED, "elements of type %s are not supported", dq_dtype_name(output->type));
   int64_t rows = output->dims[0], columns = output->dims[1], k = dq_node_int(op->node, "k", 0);
   memset(output->data, 0, dq_tensor_bytes(output));
   if (k >= columns || k <= -rows) return DQ_OK;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/kernels/array/array.h"
 #include "lib/ops/convolution.h"
 #include "lib/ops/prepare.h"
 
@@ -44,10 +45,9 @@ static dq_status infer(dq_op *op) {
   const dq_tensor *input = op->inputs[INPUT], *bias = dq_op_input(op, BIAS);
   int type = input->type;
   if (op->inputs[WEIGHT]->type != type || (bias && bias->type != type))
-    return dq_op_fail(
-        op, DQ_BAD_INPUT, "input is %s but %s is %s", dq_dtype_name(type),
-        bias && bias->type != type ? "bias" : "weight",
-        dq_dtype_name(bias && bias->type != type ? bias->type : op->inputs[WEIGHT]->type));
+    return dq_op_fail(op, DQ_BAD_INPUT, "input is %s but %s is %s", dq_dtype_name(type),
+                      bias && bias->type != type ? "bias" : "weight",
+                      dq_dtype_name(bias && bias->type != type ? bias->type : op->inputs[WEIGHT]->type));
   DQ_TRY(dq_convolution_infer(op, INPUT, WEIGHT, BIAS, type));
   const dq_tensor *addend = dq_op_input(op, ADDEND);
   if (addend && (addend->type != type || !dq_tensor_same_shape(addend, op->outputs[0])))
@@ -57,16 +57,13 @@ static dq_status infer(dq_op *op) {
 
 static dq_status check(const dq_op *op) { return dq_convolution_check(op, WEIGHT, BIAS); }
 
-static bool is_half(const dq_op *op) {
-  return op->inputs[INPUT]->type == DQ_F16;
-}
+static bool is_half(const dq_op *op) { return op->inputs[INPUT]->type == DQ_F16; }
 
 static bool has_kernel(const dq_op *op) {
   return (op->inputs[INPUT]->type == DQ_F32 || is_half(op)) && op->inputs[INPUT]->rank <= 4;
 }
 
-static dq_status pack(const dq_op *op, const dq_conv_parameters *parameters, dq_arena *arena,
-                      conv_state *state) {
+static dq_status pack(const dq_op *op, const dq_conv_parameters *parameters, dq_arena *arena, conv_state *state) {
   const dq_tensor *bias = dq_op_input(op, BIAS);
   const void *weights = op->inputs[WEIGHT]->data, *offsets = bias ? bias->data : NULL;
   unsigned cpu = op->context->cpu;
@@ -104,11 +101,10 @@ static dq_status run_direct(dq_op *op) {
   dq_conv_parameters end = {0};
   DQ_TRY(dq_convolution_read(op, INPUT, WEIGHT, BIAS, &convolution));
   DQ_TRY(read_end(op, &end));
-  dq_convolution_direct(&convolution, input->type, op->inputs[WEIGHT]->data,
-                        bias ? bias->data : NULL, input->data, output->data, op->context->pool);
+  dq_convolution_direct(&convolution, input->type, op->inputs[WEIGHT]->data, bias ? bias->data : NULL, input->data,
+                        output->data, op->context->pool);
   int64_t count = dq_tensor_count(output);
-  if (end.activation.kind != DQ_ACTIVATION_NONE)
-    dq_activate_f32(&end.activation, output->data, output->data, count);
+  if (end.activation.kind != DQ_ACTIVATION_NONE) dq_activate_f32(&end.activation, output->data, output->data, count);
   if (!end.adds) return DQ_OK;
   dq_add_f32(output->data, op->inputs[ADDEND]->data, output->data, count);
   dq_activate_f32(&end.sum_activation, output->data, output->data, count);
@@ -122,17 +118,14 @@ static dq_status run(dq_op *op) {
   const conv_state *state = op->state;
   const void *input = op->inputs[INPUT]->data;
   if (is_half(op))
-    dq_conv_f16_run(&state->plan, state->packed, input, op->outputs[0]->data, op->scratch,
-                    op->context->pool);
+    dq_conv_f16_run(&state->plan, state->packed, input, op->outputs[0]->data, op->scratch, op->context->pool);
   else
     dq_conv_f32_run(&state->plan, state->packed, input, state->plan.tail.adds ? op->inputs[ADDEND]->data : NULL,
                     op->outputs[0]->data, op->scratch, op->context->pool);
   return DQ_OK;
 }
 
-static int64_t macs(const dq_op *op) {
-  return dq_convolution_macs(op, WEIGHT);
-}
+static int64_t macs(const dq_op *op) { return dq_convolution_macs(op, WEIGHT); }
 
 static const dq_attribute_rule attributes[] = {DQ_WINDOW_ATTRIBUTES(false), {"group", DQ_ATTRIBUTE_INT, false}, {0}};
 
@@ -151,20 +144,20 @@ const dq_operator dq_op_Conv = {
     .colour = DQ_ALLOW,
     .quantization = DQ_QUANTIZE_COMPUTE,
     .flags = DQ_OP_HALF | DQ_OP_HALF_KERNEL,
+    .bound = DQ_BOUND_CONVOLUTION,
 };
 
-static const dq_attribute_rule fused_attributes[] = {
-    DQ_WINDOW_ATTRIBUTES(false),
-    {"activation", DQ_ATTRIBUTE_STRING, false},
-    {"activation_alpha", DQ_ATTRIBUTE_FLOAT, false},
-    {"activation_high", DQ_ATTRIBUTE_FLOAT, false},
-    {"activation_low", DQ_ATTRIBUTE_FLOAT, false},
-    {"group", DQ_ATTRIBUTE_INT, false},
-    {"sum_activation", DQ_ATTRIBUTE_STRING, false},
-    {"sum_activation_alpha", DQ_ATTRIBUTE_FLOAT, false},
-    {"sum_activation_high", DQ_ATTRIBUTE_FLOAT, false},
-    {"sum_activation_low", DQ_ATTRIBUTE_FLOAT, false},
-    {0}};
+static const dq_attribute_rule fused_attributes[] = {DQ_WINDOW_ATTRIBUTES(false),
+                                                     {"activation", DQ_ATTRIBUTE_STRING, false},
+                                                     {"activation_alpha", DQ_ATTRIBUTE_FLOAT, false},
+                                                     {"activation_high", DQ_ATTRIBUTE_FLOAT, false},
+                                                     {"activation_low", DQ_ATTRIBUTE_FLOAT, false},
+                                                     {"group", DQ_ATTRIBUTE_INT, false},
+                                                     {"sum_activation", DQ_ATTRIBUTE_STRING, false},
+                                                     {"sum_activation_alpha", DQ_ATTRIBUTE_FLOAT, false},
+                                                     {"sum_activation_high", DQ_ATTRIBUTE_FLOAT, false},
+                                                     {"sum_activation_low", DQ_ATTRIBUTE_FLOAT, false},
+                                                     {0}};
 
 const dq_operator dq_op_FusedConv = {
     .name = "FusedConv",

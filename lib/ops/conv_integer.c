@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "lib/base/sizes.h"
+#include "lib/kernels/array/array.h"
 #include "lib/ops/convolution.h"
 #include "lib/ops/prepare.h"
 #include "lib/ops/quantized.h"
@@ -12,8 +13,7 @@ typedef struct operands {
   dq_requantization_inputs requantization;
 } operands;
 
-static const operands integer_operands = {
-    .x = 0, .w = 1, .x_zero_point = 2, .w_zero_point = 3, .bias = DQ_NO_INPUT};
+static const operands integer_operands = {.x = 0, .w = 1, .x_zero_point = 2, .w_zero_point = 3, .bias = DQ_NO_INPUT};
 
 static const operands qlinear_operands = {
     .x = 0,
@@ -46,13 +46,11 @@ typedef struct integer_state {
   int32_t input_zero_point;
 } integer_state;
 
-static bool has_kernel(const integer_state *state) {
-  return state->shape.window.rank <= 2;
-}
+static bool has_kernel(const integer_state *state) { return state->shape.window.rank <= 2; }
 
 // Plain loops take int32 operands that have had their zero points subtracted.
-static dq_status prepare_direct(dq_op *op, const operands *from, const dq_zero_points *zero,
-                                integer_state *state, dq_arena *arena) {
+static dq_status prepare_direct(dq_op *op, const operands *from, const dq_zero_points *zero, integer_state *state,
+                                dq_arena *arena) {
   const dq_tensor *x = op->inputs[from->x], *w = op->inputs[from->w];
   int64_t count = dq_tensor_count(w), plane = count / w->dims[0];
   state->weights = DQ_NEW_ARRAY(arena, count, int32_t);
@@ -63,15 +61,14 @@ static dq_status prepare_direct(dq_op *op, const operands *from, const dq_zero_p
     state->weights[i] = (int32_t)dq_tensor_get_i64(w, i) - offset;
   }
   size_t elements;
-  if (!dq_add_size((size_t)dq_tensor_count(x), (size_t)dq_tensor_count(op->outputs[0]),
-                   &elements) ||
+  if (!dq_add_size((size_t)dq_tensor_count(x), (size_t)dq_tensor_count(op->outputs[0]), &elements) ||
       !dq_mul_size(elements, sizeof(int32_t), &op->scratch_bytes))
     return dq_fail_memory(op->error, elements);
   return DQ_OK;
 }
 
-static dq_status prepare_kernel(dq_op *op, const operands *from, const dq_zero_points *zero,
-                                integer_state *state, dq_arena *arena) {
+static dq_status prepare_kernel(dq_op *op, const operands *from, const dq_zero_points *zero, integer_state *state,
+                                dq_arena *arena) {
   dq_conv_int8_parameters parameters = {
       .shape = dq_convolution_parameters(&state->shape),
       .input_signed = op->inputs[from->x]->type == DQ_I8,
@@ -98,14 +95,11 @@ static dq_status prepare(dq_op *op, const operands *from, dq_arena *arena) {
   if (!state) return dq_fail_memory(op->error, sizeof *state);
   DQ_TRY(dq_convolution_read(op, from->x, from->w, from->bias, &state->shape));
   int64_t channels = state->shape.out_channels;
-  DQ_TRY(
-      dq_read_zero_points(op, from->x_zero_point, op->inputs[from->x]->type, 1, 1, arena, &x_zero));
-  DQ_TRY(dq_read_zero_points(op, from->w_zero_point, op->inputs[from->w]->type, channels, 1, arena,
-                             &w_zero));
+  DQ_TRY(dq_read_zero_points(op, from->x_zero_point, op->inputs[from->x]->type, 1, 1, arena, &x_zero));
+  DQ_TRY(dq_read_zero_points(op, from->w_zero_point, op->inputs[from->w]->type, channels, 1, arena, &w_zero));
   state->input_zero_point = x_zero.count ? x_zero.values[0] : 0;
   if (from->requantize)
-    DQ_TRY(
-        dq_read_requantization(op, &from->requantization, channels, arena, &state->requantization));
+    DQ_TRY(dq_read_requantization(op, &from->requantization, channels, arena, &state->requantization));
   state->floats = from->requantize && dq_result_is_float(op, &from->requantization);
   DQ_TRY(has_kernel(state) ? prepare_kernel(op, from, &w_zero, state, arena)
                            : prepare_direct(op, from, &w_zero, state, arena));
@@ -118,17 +112,15 @@ static void run_direct(dq_op *op, const operands *from, bool requantize) {
   const dq_tensor *x = op->inputs[from->x];
   int64_t count = dq_tensor_count(x), channels = state->shape.out_channels;
   int32_t *input = op->scratch, *sums = input + count;
-  for (int64_t i = 0; i < count; i++)
-    input[i] = (int32_t)dq_tensor_get_i64(x, i) - state->input_zero_point;
+  for (int64_t i = 0; i < count; i++) input[i] = (int32_t)dq_tensor_get_i64(x, i) - state->input_zero_point;
   if (!requantize) sums = op->outputs[0]->data;
-  dq_convolution_direct(&state->shape, DQ_I32, state->weights, NULL, input, sums,
-                        op->context->pool);
+  dq_convolution_direct(&state->shape, DQ_I32, state->weights, NULL, input, sums, op->context->pool);
   if (!requantize) return;
   int64_t picture = dq_tensor_count(op->outputs[0]) / state->shape.batch;
   int64_t plane = picture / channels;
   for (int64_t n = 0; n < state->shape.batch; n++)
-    dq_requantize(&state->requantization, op->context->cpu, true, channels, plane,
-                  sums + n * picture, plane, (uint8_t *)op->outputs[0]->data + n * picture, plane);
+    dq_requantize(&state->requantization, op->context->cpu, true, channels, plane, sums + n * picture, plane,
+                  (uint8_t *)op->outputs[0]->data + n * picture, plane);
 }
 
 static void scale_picture(void *argument, int64_t n, int thread) {
@@ -147,38 +139,21 @@ static dq_status run(dq_op *op, const operands *from) {
   bool requantize = from->requantize && !state->floats;
   if (has_kernel(state))
     dq_conv_int8_run(&state->plan, state->packed, op->inputs[from->x]->data, op->outputs[0]->data,
-                     requantize ? &state->requantization : NULL, op->scratch,
-                     op->context->pool);
+                     requantize ? &state->requantization : NULL, op->scratch, op->context->pool);
   else run_direct(op, from, requantize);
   if (state->floats) dq_pool_run(op->context->pool, state->shape.batch, scale_picture, op);
   return DQ_OK;
 }
 
-static dq_status integer_infer(dq_op *op) {
-  return infer(op, &integer_operands);
-}
-static dq_status integer_prepare(dq_op *op, dq_arena *arena) {
-  return prepare(op, &integer_operands, arena);
-}
-static dq_status integer_run(dq_op *op) {
-  return run(op, &integer_operands);
-}
-static int64_t integer_macs(const dq_op *op) {
-  return dq_convolution_macs(op, integer_operands.w);
-}
+static dq_status integer_infer(dq_op *op) { return infer(op, &integer_operands); }
+static dq_status integer_prepare(dq_op *op, dq_arena *arena) { return prepare(op, &integer_operands, arena); }
+static dq_status integer_run(dq_op *op) { return run(op, &integer_operands); }
+static int64_t integer_macs(const dq_op *op) { return dq_convolution_macs(op, integer_operands.w); }
 
-dq_status dq_qlinear_conv_infer(dq_op *op) {
-  return infer(op, &qlinear_operands);
-}
-dq_status dq_qlinear_conv_prepare(dq_op *op, dq_arena *arena) {
-  return prepare(op, &qlinear_operands, arena);
-}
-dq_status dq_qlinear_conv_run(dq_op *op) {
-  return run(op, &qlinear_operands);
-}
-int64_t dq_qlinear_conv_macs(const dq_op *op) {
-  return dq_convolution_macs(op, qlinear_operands.w);
-}
+dq_status dq_qlinear_conv_infer(dq_op *op) { return infer(op, &qlinear_operands); }
+dq_status dq_qlinear_conv_prepare(dq_op *op, dq_arena *arena) { return prepare(op, &qlinear_operands, arena); }
+dq_status dq_qlinear_conv_run(dq_op *op) { return run(op, &qlinear_operands); }
+int64_t dq_qlinear_conv_macs(const dq_op *op) { return dq_convolution_macs(op, qlinear_operands.w); }
 
 static dq_status check_integer(const dq_op *op) { return dq_convolution_check(op, integer_operands.w, DQ_NO_INPUT); }
 

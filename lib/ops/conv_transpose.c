@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "lib/base/sizes.h"
-#include "lib/kernels/kernels.h"
+#include "lib/kernels/gemm/gemm.h"
 #include "lib/ops/convolution.h"
 #include "lib/ops/prepare.h"
 
@@ -34,8 +34,7 @@ static dq_status check_shapes(const dq_op *op, transposed *t) {
     return dq_op_fail(op, DQ_BAD_INPUT,
                       "input has shape %s and weight %s, expected batch x channels x spatial "
                       "dimensions and channels x output channels per group x kernel",
-                      dq_tensor_shape_text(x, text, sizeof text),
-                      dq_tensor_shape_text(w, other, sizeof other));
+                      dq_tensor_shape_text(x, text, sizeof text), dq_tensor_shape_text(w, other, sizeof other));
   t->batch = x->dims[0];
   t->in_channels = x->dims[1];
   t->groups = dq_node_int(op->node, "group", 1);
@@ -44,8 +43,8 @@ static dq_status check_shapes(const dq_op *op, transposed *t) {
 
 // A list of one number at least `least` per axis; NULL when absent. output_shape may have batch and
 // channels in front, which are skipped.
-static dq_status read_list(const dq_op *op, const char *name, int rank, bool skip_front,
-                           int64_t least, const int64_t **list) {
+static dq_status read_list(const dq_op *op, const char *name, int rank, bool skip_front, int64_t least,
+                           const int64_t **list) {
   int count;
   *list = dq_node_ints(op->node, name, &count);
   if (!*list || count == 0) {
@@ -57,12 +56,10 @@ static dq_status read_list(const dq_op *op, const char *name, int rank, bool ski
     count = rank;
   }
   if (count != rank)
-    return dq_op_fail(op, DQ_BAD_INPUT, "attribute '%s' has %d elements, expected %d", name, count,
-                      rank);
+    return dq_op_fail(op, DQ_BAD_INPUT, "attribute '%s' has %d elements, expected %d", name, count, rank);
   for (int i = 0; i < rank; i++)
     if ((*list)[i] < least || (*list)[i] > INT32_MAX)
-      return dq_op_fail(op, DQ_BAD_INPUT,
-                        "attribute '%s' holds %" PRId64 ", expected %" PRId64 " to %d", name,
+      return dq_op_fail(op, DQ_BAD_INPUT, "attribute '%s' holds %" PRId64 ", expected %" PRId64 " to %d", name,
                         (*list)[i], least, INT32_MAX);
   return DQ_OK;
 }
@@ -70,8 +67,8 @@ static dq_status read_list(const dq_op *op, const char *name, int rank, bool ski
 // Sizes of one axis, by the formulas of the ONNX specification. `wanted` is 0 when output_shape is
 // not given. SAME asks for input * stride, which an extent below the stride cannot fill: then the
 // output is as large as the windows reach, as in ONNX's own shape inference.
-static dq_status read_axis(const dq_op *op, dq_window *w, int axis, dq_auto_pad auto_pad,
-                           int64_t extra, int64_t wanted) {
+static dq_status read_axis(const dq_op *op, dq_window *w, int axis, dq_auto_pad auto_pad, int64_t extra,
+                           int64_t wanted) {
   // All terms fit 32 bits, so the sums cannot overflow.
   int64_t full = (w->input[axis] - 1) * w->stride[axis] + extra + dq_window_extent(w, axis);
   bool same = auto_pad == DQ_PAD_SAME_UPPER || auto_pad == DQ_PAD_SAME_LOWER;
@@ -87,10 +84,10 @@ static dq_status read_axis(const dq_op *op, dq_window *w, int axis, dq_auto_pad 
   w->output[axis] = wanted ? wanted : full - w->begin[axis] - w->end[axis];
   if (w->output[axis] < 1 || w->output[axis] > INT32_MAX)
     return dq_op_fail(op, DQ_BAD_INPUT,
-                      "output would have size %" PRId64 " along spatial axis %d: input %" PRId64
-                      ", kernel %" PRId64 ", stride %" PRId64 ", pads %" PRId64 " and %" PRId64,
-                      w->output[axis], axis, w->input[axis], w->kernel[axis], w->stride[axis],
-                      w->begin[axis], w->end[axis]);
+                      "output would have size %" PRId64 " along spatial axis %d: input %" PRId64 ", kernel %" PRId64
+                      ", stride %" PRId64 ", pads %" PRId64 " and %" PRId64,
+                      w->output[axis], axis, w->input[axis], w->kernel[axis], w->stride[axis], w->begin[axis],
+                      w->end[axis]);
   return DQ_OK;
 }
 
@@ -123,8 +120,7 @@ static dq_status read_transposed(const dq_op *op, transposed *t) {
   for (int i = 0; i < window->rank; i++) {
     window->input[i] = x->dims[2 + i];
     if (window->input[i] < 1 || window->input[i] > INT32_MAX)
-      return dq_op_fail(op, DQ_BAD_INPUT, "input has size %" PRId64 " along spatial axis %d",
-                        window->input[i], i);
+      return dq_op_fail(op, DQ_BAD_INPUT, "input has size %" PRId64 " along spatial axis %d", window->input[i], i);
     DQ_TRY(read_axis(op, window, i, auto_pad, extra ? extra[i] : 0, wanted ? wanted[i] : 0));
   }
   return DQ_OK;
@@ -169,40 +165,38 @@ static void reached(const dq_window *w, int axis, int64_t k, int64_t *first, int
 }
 
 // Adds one tap's plane of products into the output plane.
-#define DQ_ADD_TAP(name, type)                                                                     \
-  static void name(const dq_window *w, const int64_t *k, const type *products, type *out) {        \
-    int64_t first[3], last[3], offset[3];                                                          \
-    for (int i = 0; i < 3; i++) {                                                                  \
-      reached(w, i, k[i], &first[i], &last[i]);                                                    \
-      offset[i] = k[i] * w->dilation[i] - w->begin[i];                                             \
-    }                                                                                              \
-    int64_t stride = w->stride[2];                                                                 \
-    for (int64_t z = first[0]; z < last[0]; z++)                                                   \
-      for (int64_t y = first[1]; y < last[1]; y++) {                                               \
-        int64_t row =                                                                              \
-            (z * w->stride[0] + offset[0]) * w->output[1] + y * w->stride[1] + offset[1];          \
-        const type *from = products + (z * w->input[1] + y) * w->input[2];                         \
-        type *to = out + row * w->output[2] + offset[2];                                           \
-        for (int64_t x = first[2]; x < last[2]; x++) to[x * stride] += from[x];                    \
-      }                                                                                            \
+#define DQ_ADD_TAP(name, type)                                                                                         \
+  static void name(const dq_window *w, const int64_t *k, const type *products, type *out) {                            \
+    int64_t first[3], last[3], offset[3];                                                                              \
+    for (int i = 0; i < 3; i++) {                                                                                      \
+      reached(w, i, k[i], &first[i], &last[i]);                                                                        \
+      offset[i] = k[i] * w->dilation[i] - w->begin[i];                                                                 \
+    }                                                                                                                  \
+    int64_t stride = w->stride[2];                                                                                     \
+    for (int64_t z = first[0]; z < last[0]; z++)                                                                       \
+      for (int64_t y = first[1]; y < last[1]; y++) {                                                                   \
+        int64_t row = (z * w->stride[0] + offset[0]) * w->output[1] + y * w->stride[1] + offset[1];                    \
+        const type *from = products + (z * w->input[1] + y) * w->input[2];                                             \
+        type *to = out + row * w->output[2] + offset[2];                                                               \
+        for (int64_t x = first[2]; x < last[2]; x++) to[x * stride] += from[x];                                        \
+      }                                                                                                                \
   }
 
 // One plane of the output: taps in ascending order from +0, then the bias.
-#define DQ_ADD_TAPS(name, type, add_tap)                                                           \
-  static void name(void *argument, int64_t channel, int thread) {                                  \
-    const job *j = argument;                                                                       \
-    const dq_window *w = &j->window;                                                               \
-    const type *products = (const type *)j->columns + channel * j->taps * j->positions;            \
-    const type *bias = j->bias;                                                                    \
-    type *out = (type *)j->output + channel * j->out_plane;                                        \
-    int64_t k[3];                                                                                  \
-    (void)thread;                                                                                  \
-    for (int64_t i = 0; i < j->out_plane; i++) out[i] = 0;                                         \
-    for (k[0] = 0; k[0] < w->kernel[0]; k[0]++)                                                    \
-      for (k[1] = 0; k[1] < w->kernel[1]; k[1]++)                                                  \
-        for (k[2] = 0; k[2] < w->kernel[2]; k[2]++, products += j->positions)                      \
-          add_tap(w, k, products, out);                                                            \
-    for (int64_t i = 0; bias && i < j->out_plane; i++) out[i] += bias[channel];                    \
+#define DQ_ADD_TAPS(name, type, add_tap)                                                                               \
+  static void name(void *argument, int64_t channel, int thread) {                                                      \
+    const job *j = argument;                                                                                           \
+    const dq_window *w = &j->window;                                                                                   \
+    const type *products = (const type *)j->columns + channel * j->taps * j->positions;                                \
+    const type *bias = j->bias;                                                                                        \
+    type *out = (type *)j->output + channel * j->out_plane;                                                            \
+    int64_t k[3];                                                                                                      \
+    (void)thread;                                                                                                      \
+    for (int64_t i = 0; i < j->out_plane; i++) out[i] = 0;                                                             \
+    for (k[0] = 0; k[0] < w->kernel[0]; k[0]++)                                                                        \
+      for (k[1] = 0; k[1] < w->kernel[1]; k[1]++)                                                                      \
+        for (k[2] = 0; k[2] < w->kernel[2]; k[2]++, products += j->positions) add_tap(w, k, products, out);            \
+    for (int64_t i = 0; bias && i < j->out_plane; i++) out[i] += bias[channel];                                        \
   }
 
 DQ_ADD_TAP(add_tap_f32, float)
@@ -264,8 +258,7 @@ static dq_status size_job(dq_op *op, transpose_state *s) {
   size_t channel, columns;
   if (!dq_mul_size((size_t)j->taps, (size_t)j->positions, &channel) ||
       !dq_mul_size(channel, dq_dtype_size(type), &channel) || channel > SIZE_MAX / 8)
-    return dq_op_fail(op, DQ_UNSUPPORTED, "%" PRId64 " taps at %" PRId64 " positions overflow",
-                      j->taps, j->positions);
+    return dq_op_fail(op, DQ_UNSUPPORTED, "%" PRId64 " taps at %" PRId64 " positions overflow", j->taps, j->positions);
   int64_t fitting = (int64_t)(COLUMNS_BYTES / channel);
   j->out_channels = dq_max_i64(1, dq_min_i64(fitting, j->group_outputs));
   columns = channel * (size_t)j->out_channels; // at most COLUMNS_BYTES or one channel
@@ -306,8 +299,8 @@ static void run_job(const dq_op *op, const transpose_state *s, job *j) {
     return;
   }
   dq_gemm_parameters g = product_parameters(j);
-  dq_gemm_f32(&g, op->context->cpu, j->weight, j->input, NULL, j->columns,
-              (char *)op->scratch + s->columns_bytes, pool);
+  dq_gemm_f32(&g, op->context->cpu, j->weight, j->input, NULL, j->columns, (char *)op->scratch + s->columns_bytes,
+              pool);
   dq_pool_run(pool, j->out_channels, add_taps_f32, j);
 }
 
@@ -317,8 +310,7 @@ static void run_group(const dq_op *op, const transpose_state *s, int64_t index) 
   int64_t size = (int64_t)dq_dtype_size(op->inputs[INPUT]->type);
   job j = s->job;
   int64_t group = index % s->shape.groups, step = j.out_channels;
-  const char *weight = (const char *)op->inputs[WEIGHT]->data +
-                       group * j.in_channels * j.group_outputs * j.taps * size;
+  const char *weight = (const char *)op->inputs[WEIGHT]->data + group * j.in_channels * j.group_outputs * j.taps * size;
   j.columns = op->scratch;
   j.input = (const char *)op->inputs[INPUT]->data + index * j.in_channels * j.positions * size;
   for (int64_t first = 0; first < j.group_outputs; first += step) {
@@ -326,8 +318,7 @@ static void run_group(const dq_op *op, const transpose_state *s, int64_t index) 
     j.out_channels = dq_min_i64(step, j.group_outputs - first);
     j.weight = weight + first * j.taps * size;
     j.bias = bias ? (const char *)bias->data + channel * size : NULL;
-    j.output =
-        (char *)op->outputs[0]->data + (index * j.group_outputs + first) * j.out_plane * size;
+    j.output = (char *)op->outputs[0]->data + (index * j.group_outputs + first) * j.out_plane * size;
     run_job(op, s, &j);
   }
 }
@@ -345,16 +336,14 @@ static int64_t macs(const dq_op *op) {
   const dq_tensor *x = op->inputs[INPUT], *w = op->inputs[WEIGHT];
   int64_t count;
   if (x->rank < 0 || w->rank < 2) return 0;
-  return dq_mul_i64(dq_tensor_count(x), dq_tensor_product(w, 1, w->rank), &count) ? count
-                                                                                  : INT64_MAX;
+  return dq_mul_i64(dq_tensor_count(x), dq_tensor_product(w, 1, w->rank), &count) ? count : INT64_MAX;
 }
 
-static const dq_attribute_rule attributes[] = {
-    DQ_WINDOW_ATTRIBUTES(false),
-    {"group", DQ_ATTRIBUTE_INT, false},
-    {"output_padding", DQ_ATTRIBUTE_INTS, false},
-    {"output_shape", DQ_ATTRIBUTE_INTS, false},
-    {0}};
+static const dq_attribute_rule attributes[] = {DQ_WINDOW_ATTRIBUTES(false),
+                                               {"group", DQ_ATTRIBUTE_INT, false},
+                                               {"output_padding", DQ_ATTRIBUTE_INTS, false},
+                                               {"output_shape", DQ_ATTRIBUTE_INTS, false},
+                                               {0}};
 
 const dq_operator dq_op_ConvTranspose = {
     .name = "ConvTranspose",
@@ -371,4 +360,5 @@ const dq_operator dq_op_ConvTranspose = {
     .colour = DQ_ALLOW,
     .quantization = DQ_QUANTIZE_COMPUTE,
     .flags = DQ_OP_HALF,
+    .bound = DQ_BOUND_CONVOLUTION,
 };

@@ -28,10 +28,10 @@ dq_status dq_check_bias(const dq_op *op, const dq_tensor *bias, int64_t channels
 
 dq_status dq_check_groups(const dq_op *op, int64_t channels, const char *what) {
   int64_t groups = dq_node_int(op->node, "group", 1);
-  if (groups < 1)
-    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'group' is %" PRId64 ", expected 1 or more", groups);
+  if (groups < 1) return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'group' is %" PRId64 ", expected 1 or more", groups);
   if (channels % groups)
-    return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " groups do not divide %" PRId64 " %s channels", groups, channels, what);
+    return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " groups do not divide %" PRId64 " %s channels", groups, channels,
+                      what);
   return DQ_OK;
 }
 
@@ -48,12 +48,10 @@ dq_status dq_convolution_check(const dq_op *op, int weight, int bias) {
 static dq_status check_ranks(const dq_op *op, const dq_tensor *input, const dq_tensor *weight) {
   char shape[DQ_SHAPE_TEXT];
   if (input->rank < 3)
-    return dq_op_fail(op, DQ_BAD_INPUT,
-                      "input has shape %s, expected batch x channels x spatial dimensions",
+    return dq_op_fail(op, DQ_BAD_INPUT, "input has shape %s, expected batch x channels x spatial dimensions",
                       dq_tensor_shape_text(input, shape, sizeof shape));
   if (weight->rank != input->rank)
-    return dq_op_fail(op, DQ_BAD_INPUT,
-                      "weight has shape %s, expected %d dimensions as the input has",
+    return dq_op_fail(op, DQ_BAD_INPUT, "weight has shape %s, expected %d dimensions as the input has",
                       dq_tensor_shape_text(weight, shape, sizeof shape), input->rank);
   return dq_check_weight(op, weight);
 }
@@ -64,14 +62,13 @@ static dq_status check_channels(const dq_op *op, const dq_tensor *weight, int64_
   int64_t groups = dq_node_int(op->node, "group", 1);
   if (weight->dims[1] != channels / groups)
     return dq_op_fail(op, DQ_BAD_INPUT,
-                      "weight has %" PRId64 " input channels per group, expected %" PRId64
-                      " (%" PRId64 " channels in %" PRId64 " groups)",
+                      "weight has %" PRId64 " input channels per group, expected %" PRId64 " (%" PRId64
+                      " channels in %" PRId64 " groups)",
                       weight->dims[1], channels / groups, channels, groups);
   return DQ_OK;
 }
 
-dq_status dq_convolution_read(const dq_op *op, int input, int weight, int bias,
-                              dq_convolution *convolution) {
+dq_status dq_convolution_read(const dq_op *op, int input, int weight, int bias, dq_convolution *convolution) {
   const dq_tensor *x = dq_op_input(op, input), *w = dq_op_input(op, weight);
   const dq_tensor *b = bias < 0 ? NULL : dq_op_input(op, bias);
   DQ_TRY(check_ranks(op, x, w));
@@ -146,8 +143,8 @@ int64_t dq_convolution_macs(const dq_op *op, int weight) {
 
 void dq_convolution_tell(dq_op *op, const dq_conv_plan *plan) {
   op->computed_by = dq_conv_algorithm_name(plan);
-  op->misfit = op->algorithm > DQ_CONV_AUTO &&
-               strcmp(op->computed_by, dq_conv_choice_name((dq_conv_choice)op->algorithm));
+  op->misfit =
+      op->algorithm > DQ_CONV_AUTO && strcmp(op->computed_by, dq_conv_choice_name((dq_conv_choice)op->algorithm));
 }
 
 // ---- Plain loops ----
@@ -161,45 +158,44 @@ typedef struct direct {
 } direct;
 
 // One output element: `x` is the first input plane of its group, `w` the weights of its channel.
-#define DQ_DIRECT_SUM(name, type, multiply_add)                                                    \
-  static type name(const direct *d, const type *x, const type *w, const int64_t *position) {       \
-    int64_t first[3], last[3], start[3];                                                           \
-    const dq_window *v = &d->window;                                                               \
-    for (int i = 0; i < 3; i++) {                                                                  \
-      dq_window_inside(v, i, position[i], &first[i], &last[i]);                                    \
-      start[i] = position[i] * v->stride[i] - v->begin[i];                                         \
-    }                                                                                              \
-    type sum = 0;                                                                                  \
-    for (int64_t c = 0; c < d->in_group; c++, x += d->in_plane, w += d->taps)                      \
-      for (int64_t kz = first[0]; kz < last[0]; kz++)                                              \
-        for (int64_t ky = first[1]; ky < last[1]; ky++) {                                          \
-          int64_t z = start[0] + kz * v->dilation[0], y = start[1] + ky * v->dilation[1];          \
-          const type *x_row = x + (z * v->input[1] + y) * v->input[2];                             \
-          const type *w_row = w + (kz * v->kernel[1] + ky) * v->kernel[2];                         \
-          for (int64_t kx = first[2]; kx < last[2]; kx++)                                          \
-            sum = multiply_add(x_row[start[2] + kx * v->dilation[2]], w_row[kx], sum);             \
-        }                                                                                          \
-    return sum;                                                                                    \
+#define DQ_DIRECT_SUM(name, type, multiply_add)                                                                        \
+  static type name(const direct *d, const type *x, const type *w, const int64_t *position) {                           \
+    int64_t first[3], last[3], start[3];                                                                               \
+    const dq_window *v = &d->window;                                                                                   \
+    for (int i = 0; i < 3; i++) {                                                                                      \
+      dq_window_inside(v, i, position[i], &first[i], &last[i]);                                                        \
+      start[i] = position[i] * v->stride[i] - v->begin[i];                                                             \
+    }                                                                                                                  \
+    type sum = 0;                                                                                                      \
+    for (int64_t c = 0; c < d->in_group; c++, x += d->in_plane, w += d->taps)                                          \
+      for (int64_t kz = first[0]; kz < last[0]; kz++)                                                                  \
+        for (int64_t ky = first[1]; ky < last[1]; ky++) {                                                              \
+          int64_t z = start[0] + kz * v->dilation[0], y = start[1] + ky * v->dilation[1];                              \
+          const type *x_row = x + (z * v->input[1] + y) * v->input[2];                                                 \
+          const type *w_row = w + (kz * v->kernel[1] + ky) * v->kernel[2];                                             \
+          for (int64_t kx = first[2]; kx < last[2]; kx++)                                                              \
+            sum = multiply_add(x_row[start[2] + kx * v->dilation[2]], w_row[kx], sum);                                 \
+        }                                                                                                              \
+    return sum;                                                                                                        \
   }
 
 // One plane of the output.
-#define DQ_DIRECT_PLANE(name, type, sum)                                                           \
-  static void name(void *argument, int64_t plane, int thread) {                                    \
-    const direct *d = argument;                                                                    \
-    int64_t n = plane / d->out_channels, channel = plane % d->out_channels, p[3];                  \
-    int64_t group = channel / d->out_group;                                                        \
-    const type *x =                                                                                \
-        (const type *)d->input + (n * d->in_channels + group * d->in_group) * d->in_plane;         \
-    const type *w = (const type *)d->weight + channel * d->in_group * d->taps;                     \
-    type *out = (type *)d->output + plane * d->out_plane;                                          \
-    const type *bias = d->bias;                                                                    \
-    (void)thread;                                                                                  \
-    for (p[0] = 0; p[0] < d->window.output[0]; p[0]++)                                             \
-      for (p[1] = 0; p[1] < d->window.output[1]; p[1]++)                                           \
-        for (p[2] = 0; p[2] < d->window.output[2]; p[2]++) {                                       \
-          type value = sum(d, x, w, p);                                                            \
-          *out++ = bias ? (type)(value + bias[channel]) : value;                                   \
-        }                                                                                          \
+#define DQ_DIRECT_PLANE(name, type, sum)                                                                               \
+  static void name(void *argument, int64_t plane, int thread) {                                                        \
+    const direct *d = argument;                                                                                        \
+    int64_t n = plane / d->out_channels, channel = plane % d->out_channels, p[3];                                      \
+    int64_t group = channel / d->out_group;                                                                            \
+    const type *x = (const type *)d->input + (n * d->in_channels + group * d->in_group) * d->in_plane;                 \
+    const type *w = (const type *)d->weight + channel * d->in_group * d->taps;                                         \
+    type *out = (type *)d->output + plane * d->out_plane;                                                              \
+    const type *bias = d->bias;                                                                                        \
+    (void)thread;                                                                                                      \
+    for (p[0] = 0; p[0] < d->window.output[0]; p[0]++)                                                                 \
+      for (p[1] = 0; p[1] < d->window.output[1]; p[1]++)                                                               \
+        for (p[2] = 0; p[2] < d->window.output[2]; p[2]++) {                                                           \
+          type value = sum(d, x, w, p);                                                                                \
+          *out++ = bias ? (type)(value + bias[channel]) : value;                                                       \
+        }                                                                                                              \
   }
 
 // Sums wrap modulo 2^32: unsigned numbers do what signed ones may not.
@@ -212,8 +208,8 @@ DQ_DIRECT_PLANE(plane_f32, float, sum_f32)
 DQ_DIRECT_PLANE(plane_f64, double, sum_f64)
 DQ_DIRECT_PLANE(plane_u32, uint32_t, sum_u32)
 
-void dq_convolution_direct(const dq_convolution *convolution, int type, const void *weight,
-                           const void *bias, const void *input, void *output, dq_pool *pool) {
+void dq_convolution_direct(const dq_convolution *convolution, int type, const void *weight, const void *bias,
+                           const void *input, void *output, dq_pool *pool) {
   dq_window w = dq_window_three(&convolution->window);
   direct d = {.window = w,
               .in_group = convolution->in_channels / convolution->groups,
@@ -227,8 +223,6 @@ void dq_convolution_direct(const dq_convolution *convolution, int type, const vo
               .bias = bias,
               .input = input,
               .output = output};
-  void (*plane)(void *, int64_t, int) = type == DQ_F32   ? plane_f32
-                                        : type == DQ_F64 ? plane_f64
-                                                         : plane_u32;
+  void (*plane)(void *, int64_t, int) = type == DQ_F32 ? plane_f32 : type == DQ_F64 ? plane_f64 : plane_u32;
   dq_pool_run(pool, convolution->batch * convolution->out_channels, plane, &d);
 }

@@ -3,7 +3,7 @@
 #ifndef DQ_OPS_CONVOLUTION_H
 #define DQ_OPS_CONVOLUTION_H
 
-#include "lib/kernels/kernels.h"
+#include "lib/kernels/conv/conv.h"
 #include "lib/ops/operator.h"
 #include "lib/ops/window.h"
 
@@ -26,8 +26,7 @@ dq_status dq_check_groups(const dq_op *op, int64_t channels, const char *what);
 // Reads the attributes and checks all sizes; inputs are given by their positions. A bias that is
 // left out (or position -1) is fine. DQ_BAD_INPUT naming the sizes, DQ_UNSUPPORTED for more than
 // three spatial axes.
-dq_status dq_convolution_read(const dq_op *op, int input, int weight, int bias,
-                              dq_convolution *convolution);
+dq_status dq_convolution_read(const dq_op *op, int input, int weight, int bias, dq_convolution *convolution);
 
 // Checks as above and sets the shape of output 0.
 dq_status dq_convolution_infer(dq_op *op, int input, int weight, int bias, int type);
@@ -41,8 +40,8 @@ int64_t dq_convolution_macs(const dq_op *op, int weight);
 
 // Plain loops over any number of axes, DQ_F32 (chains of fmaf in the order of the kernels), DQ_F64
 // or DQ_I32 (sums wrap). Planes of the output are spread over the threads of `pool`.
-void dq_convolution_direct(const dq_convolution *convolution, int type, const void *weight,
-                           const void *bias, const void *input, void *output, dq_pool *pool);
+void dq_convolution_direct(const dq_convolution *convolution, int type, const void *weight, const void *bias,
+                           const void *input, void *output, dq_pool *pool);
 
 // Says in `op` which algorithm the plan of its convolution chose.
 void dq_convolution_tell(dq_op *op, const dq_conv_plan *plan);

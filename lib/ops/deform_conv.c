@@ -20,8 +20,8 @@ static dq_status check_groups(const dq_op *op, const deform_job *job) {
   if (job->group < 1 || job->offset_group < 1 || channels % job->group || outputs % job->group ||
       channels % job->offset_group || job->weight->dims[1] != channels / job->group)
     return dq_op_fail(op, DQ_BAD_INPUT,
-                      "%" PRId64 " input and %" PRId64 " output channels, a weight of %" PRId64
-                      " and groups %" PRId64 " and %" PRId64 " do not fit together",
+                      "%" PRId64 " input and %" PRId64 " output channels, a weight of %" PRId64 " and groups %" PRId64
+                      " and %" PRId64 " do not fit together",
                       channels, outputs, job->weight->dims[1], job->group, job->offset_group);
   return DQ_OK;
 }
@@ -41,13 +41,12 @@ static dq_status read_job(const dq_op *op, deform_job *job) {
                       .group = dq_node_int(op->node, "group", 1),
                       .offset_group = dq_node_int(op->node, "offset_group", 1)};
   if (job->input->rank != 4 || job->weight->rank != 4)
-    return dq_op_fail(op, DQ_UNSUPPORTED, "input and weight have %d and %d dimensions, expected 4",
-                      job->input->rank, job->weight->rank);
+    return dq_op_fail(op, DQ_UNSUPPORTED, "input and weight have %d and %d dimensions, expected 4", job->input->rank,
+                      job->weight->rank);
   DQ_TRY(check_groups(op, job));
   DQ_TRY(dq_window_read(op, job->input, &job->weight->dims[2], &job->window));
   int64_t taps = job->window.kernel[0] * job->window.kernel[1];
-  int64_t dims[4] = {job->input->dims[0], 2 * job->offset_group * taps, job->window.output[0],
-                     job->window.output[1]};
+  int64_t dims[4] = {job->input->dims[0], 2 * job->offset_group * taps, job->window.output[0], job->window.output[1]};
   char text[DQ_SHAPE_TEXT];
   if (!has_shape(job->offset, dims))
     return dq_op_fail(op, DQ_BAD_INPUT, "offsets of shape %s do not fit input and kernel",
@@ -65,9 +64,9 @@ static dq_status read_job(const dq_op *op, deform_job *job) {
 static dq_status infer(dq_op *op) {
   deform_job job;
   DQ_TRY(read_job(op, &job));
-  return dq_op_shape(op, 0, job.input->type, 4,
-                     (const int64_t[]){job.input->dims[0], job.weight->dims[0],
-                                       job.window.output[0], job.window.output[1]});
+  return dq_op_shape(
+      op, 0, job.input->type, 4,
+      (const int64_t[]){job.input->dims[0], job.weight->dims[0], job.window.output[0], job.window.output[1]});
 }
 
 // Bilinear value at (y, x); elements outside the plane are zero.
@@ -129,8 +128,8 @@ static dq_status run(dq_op *op) {
   DQ_TRY(read_job(op, &job));
   for (int i = 1; i < op->input_count; i++)
     if (op->inputs[i] && op->inputs[i]->type != op->inputs[0]->type)
-      return dq_op_fail(op, DQ_BAD_INPUT, "input %d is %s, input 0 is %s", i,
-                        dq_dtype_name(op->inputs[i]->type), dq_dtype_name(op->inputs[0]->type));
+      return dq_op_fail(op, DQ_BAD_INPUT, "input %d is %s, input 0 is %s", i, dq_dtype_name(op->inputs[i]->type),
+                        dq_dtype_name(op->inputs[0]->type));
   job.output = op->outputs[0];
   if (dq_tensor_count(job.output) == 0) return DQ_OK;
   int64_t column = job.input->dims[1] * job.window.kernel[0] * job.window.kernel[1];

@@ -22,8 +22,7 @@ typedef struct equation {
 
 static dq_status add_label(const dq_op *op, term *t, char label) {
   if (t->rank == DQ_MAX_RANK)
-    return dq_op_fail(op, DQ_BAD_INPUT, "a term of the equation has more than %d labels",
-                      DQ_MAX_RANK);
+    return dq_op_fail(op, DQ_BAD_INPUT, "a term of the equation has more than %d labels", DQ_MAX_RANK);
   t->labels[t->rank++] = label;
   return DQ_OK;
 }
@@ -54,8 +53,7 @@ static int count_letters(const char *text) {
 
 static dq_status set_sizes(const dq_op *op, equation *e, const term *t, const dq_tensor *input) {
   if (t->rank != input->rank)
-    return dq_op_fail(op, DQ_BAD_INPUT, "a term of %d labels for an input of %d dimensions",
-                      t->rank, input->rank);
+    return dq_op_fail(op, DQ_BAD_INPUT, "a term of %d labels for an input of %d dimensions", t->rank, input->rank);
   for (int i = 0; i < t->rank; i++) {
     unsigned char label = (unsigned char)t->labels[i];
     int64_t dim = input->dims[i], known = e->used[label] ? e->size[label] : 1;
@@ -85,8 +83,7 @@ static dq_status read_equation(const dq_op *op, equation *e) {
   int ellipsis = 0;
   memset(e, 0, sizeof *e);
   if (op->input_count > MOST_INPUTS)
-    return dq_op_fail(op, DQ_UNSUPPORTED, "%d inputs, at most %d are supported", op->input_count,
-                      MOST_INPUTS);
+    return dq_op_fail(op, DQ_UNSUPPORTED, "%d inputs, at most %d are supported", op->input_count, MOST_INPUTS);
   for (int i = 0; i < op->input_count; i++) {
     if (!op->inputs[i]) return dq_op_fail(op, DQ_BAD_INPUT, "input %d is left out", i);
     int own = op->inputs[i]->rank - count_letters(text);
@@ -97,8 +94,7 @@ static dq_status read_equation(const dq_op *op, equation *e) {
       return dq_op_fail(op, DQ_BAD_INPUT, "the equation has fewer terms than the node inputs");
   }
   if (!*text) return implicit_output(op, e, ellipsis);
-  if (strncmp(text, "->", 2))
-    return dq_op_fail(op, DQ_BAD_INPUT, "the equation does not end in '->' and the output");
+  if (strncmp(text, "->", 2)) return dq_op_fail(op, DQ_BAD_INPUT, "the equation does not end in '->' and the output");
   text += 2;
   DQ_TRY(read_term(op, &text, ellipsis, &e->output));
   bool seen[LETTERS] = {0};
@@ -137,8 +133,7 @@ static dq_status plan_loops(const dq_op *op, const equation *e, loops *l) {
   for (int label = 1; label < LETTERS; label++)
     if (e->used[label] && !placed[label]) labels[l->count++] = (unsigned char)label;
   if (l->count > MOST_LABELS)
-    return dq_op_fail(op, DQ_UNSUPPORTED, "%d labels, at most %d are supported", l->count,
-                      MOST_LABELS);
+    return dq_op_fail(op, DQ_UNSUPPORTED, "%d labels, at most %d are supported", l->count, MOST_LABELS);
   for (int k = 0; k < l->count; k++) {
     l->size[k] = e->size[labels[k]];
     for (int i = 0; i < op->input_count; i++) {
@@ -181,14 +176,13 @@ static dq_status run(dq_op *op) {
   DQ_TRY(plan_loops(op, &e, &l));
   for (int i = 1; i < op->input_count; i++)
     if (op->inputs[i]->type != op->inputs[0]->type)
-      return dq_op_fail(op, DQ_BAD_INPUT, "input %d is %s, input 0 is %s", i,
-                        dq_dtype_name(op->inputs[i]->type), dq_dtype_name(op->inputs[0]->type));
+      return dq_op_fail(op, DQ_BAD_INPUT, "input %d is %s, input 0 is %s", i, dq_dtype_name(op->inputs[i]->type),
+                        dq_dtype_name(op->inputs[0]->type));
   int64_t sums = 1, count = dq_tensor_count(op->outputs[0]);
   for (int k = l.output; k < l.count; k++)
     if (__builtin_mul_overflow(sums, l.size[k], &sums))
       return dq_op_fail(op, DQ_BAD_INPUT, "the sums of the equation are too long");
-  for (int64_t o = 0; o < count; o++)
-    dq_tensor_set(op->outputs[0], o, sum_products(op, &l, o, sums));
+  for (int64_t o = 0; o < count; o++) dq_tensor_set(op->outputs[0], o, sum_products(op, &l, o, sums));
   return DQ_OK;
 }
 

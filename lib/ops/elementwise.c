@@ -16,11 +16,9 @@ static void run_span(void *argument, int64_t i, int thread) {
   job->work(job->argument, i * job->grain, dq_min_i64((i + 1) * job->grain, job->count));
 }
 
-void dq_spans(const dq_context *context, int64_t count, int64_t grain, dq_span_work *work,
-              void *argument) {
+void dq_spans(const dq_context *context, int64_t count, int64_t grain, dq_span_work *work, void *argument) {
   spans job = {work, argument, count, grain};
-  if (count > 0)
-    dq_pool_run(context ? context->pool : NULL, (count - 1) / grain + 1, run_span, &job);
+  if (count > 0) dq_pool_run(context ? context->pool : NULL, (count - 1) / grain + 1, run_span, &job);
 }
 
 // The shape of the output with neighbouring dimensions joined wherever every input goes through
@@ -70,8 +68,7 @@ static void plan_walk(walk *w, const dq_tensor *const *inputs, const dq_tensor *
   }
   for (int k = 0; k < w->inputs; k++) {
     w->lane.strides[k] = w->strides[k][w->rank - 1];
-    for (int axis = 0; axis < w->rank; axis++)
-      w->strides[k][axis] *= (int64_t)dq_dtype_size(inputs[k]->type);
+    for (int axis = 0; axis < w->rank; axis++) w->strides[k][axis] *= (int64_t)dq_dtype_size(inputs[k]->type);
   }
 }
 
@@ -87,8 +84,7 @@ static void walk_span(void *argument, int64_t from, int64_t to) {
   dq_lane lane = w->lane;
   while (from < to) {
     lane.count = dq_min_i64(w->dims[last] - index[last], to - from);
-    for (int k = 0; k < w->inputs; k++)
-      lane.inputs[k] = (const char *)w->lane.inputs[k] + offsets[k];
+    for (int k = 0; k < w->inputs; k++) lane.inputs[k] = (const char *)w->lane.inputs[k] + offsets[k];
     lane.output = (char *)w->lane.output + (size_t)from * w->output_size;
     w->loop(&lane);
     from += lane.count;
@@ -103,8 +99,8 @@ static void walk_span(void *argument, int64_t from, int64_t to) {
   }
 }
 
-void dq_broadcast_run(const dq_context *context, int count, const dq_tensor *const *inputs,
-                      dq_tensor *output, dq_loop *loop, const double *parameters, int64_t grain) {
+void dq_broadcast_run(const dq_context *context, int count, const dq_tensor *const *inputs, dq_tensor *output,
+                      dq_loop *loop, const double *parameters, int64_t grain) {
   static const double zeros[2];
   int64_t elements = dq_tensor_count(output);
   if (!elements) return;
@@ -126,16 +122,13 @@ dq_status dq_op_same_types(const dq_op *op, int from) {
   return DQ_OK;
 }
 
-dq_status dq_elementwise(dq_op *op, dq_loop *const *loops, const double *parameters,
-                         int64_t grain) {
+dq_status dq_elementwise(dq_op *op, dq_loop *const *loops, const double *parameters, int64_t grain) {
   int type = op->inputs[0]->type;
   dq_loop *loop = type < DQ_LOOP_TYPES ? loops[type] : NULL;
   if (!loop)
-    return dq_op_fail(op, DQ_UNSUPPORTED, "operator %s of %s is not supported", op->row->name,
-                      dq_dtype_name(type));
+    return dq_op_fail(op, DQ_UNSUPPORTED, "operator %s of %s is not supported", op->row->name, dq_dtype_name(type));
   DQ_TRY(dq_op_same_types(op, 0));
-  dq_broadcast_run(op->context, op->input_count, op->inputs, op->outputs[0], loop, parameters,
-                   grain);
+  dq_broadcast_run(op->context, op->input_count, op->inputs, op->outputs[0], loop, parameters, grain);
   return DQ_OK;
 }
 
@@ -152,7 +145,6 @@ dq_status dq_infer_comparison(dq_op *op) {
 dq_status dq_infer_unidirectional(dq_op *op) {
   DQ_TRY(dq_infer_binary(op));
   if (op->outputs[0] && !dq_tensor_same_shape(op->outputs[0], op->inputs[0]))
-    return dq_op_fail(op, DQ_BAD_INPUT,
-                      "the other inputs do not broadcast to the shape of input 0");
+    return dq_op_fail(op, DQ_BAD_INPUT, "the other inputs do not broadcast to the shape of input 0");
   return DQ_OK;
 }

@@ -6,8 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lib/kernels/function.h"
-#include "lib/kernels/kernels.h"
+#include "lib/kernels/reference/function.h"
 #include "lib/ops/operator.h"
 
 // `count` elements of the output with the inputs at hand: input k advances by strides[k]
@@ -24,24 +23,23 @@ typedef struct dq_lane {
 typedef void dq_loop(const dq_lane *lane);
 
 enum {
-  DQ_LOOP_TYPES = DQ_U64 + 1,                  // size of tables of loops by element type
-  DQ_GRAIN = 32768, DQ_GRAIN_FUNCTION = 2048, // elements worth a thread: arithmetic, functions
+  DQ_LOOP_TYPES = DQ_U64 + 1, // size of tables of loops by element type
+  DQ_GRAIN = 32768,
+  DQ_GRAIN_FUNCTION = 2048, // elements worth a thread: arithmetic, functions
 };
 
 // Splits [0, count) into spans of `grain` and calls work for each, threaded when there are several.
 typedef void dq_span_work(void *argument, int64_t from, int64_t to);
-void dq_spans(const dq_context *context, int64_t count, int64_t grain, dq_span_work *work,
-              void *argument);
+void dq_spans(const dq_context *context, int64_t count, int64_t grain, dq_span_work *work, void *argument);
 
 // Runs `loop` over all of `output`, the inputs broadcast to its shape (inference has checked
 // that they can be). parameters NULL: zeros.
-void dq_broadcast_run(const dq_context *context, int count, const dq_tensor *const *inputs,
-                      dq_tensor *output, dq_loop *loop, const double *parameters, int64_t grain);
+void dq_broadcast_run(const dq_context *context, int count, const dq_tensor *const *inputs, dq_tensor *output,
+                      dq_loop *loop, const double *parameters, int64_t grain);
 
 // The loop of the type of input 0, run over all inputs of the op into output 0. DQ_UNSUPPORTED when
 // there is no loop for the type, DQ_BAD_INPUT when input 1 on has another type.
-dq_status dq_elementwise(dq_op *op, dq_loop *const *loops, const double *parameters,
-                         int64_t grain);
+dq_status dq_elementwise(dq_op *op, dq_loop *const *loops, const double *parameters, int64_t grain);
 
 // DQ_BAD_INPUT unless inputs `from` on have the type of input `from`.
 dq_status dq_op_same_types(const dq_op *op, int from);
@@ -56,12 +54,10 @@ dq_status dq_infer_unidirectional(dq_op *op);
 
 // X(name, type symbol, C type, rest...) for each type of a class.
 #define DQ_EACH_FLOAT(X, ...) X(__VA_ARGS__, F32, float) X(__VA_ARGS__, F64, double)
-#define DQ_EACH_SIGNED(X, ...)                                                                     \
-  X(__VA_ARGS__, I8, int8_t) X(__VA_ARGS__, I16, int16_t) X(__VA_ARGS__, I32, int32_t)             \
-  X(__VA_ARGS__, I64, int64_t)
-#define DQ_EACH_UNSIGNED(X, ...)                                                                   \
-  X(__VA_ARGS__, U8, uint8_t) X(__VA_ARGS__, U16, uint16_t) X(__VA_ARGS__, U32, uint32_t)          \
-  X(__VA_ARGS__, U64, uint64_t)
+#define DQ_EACH_SIGNED(X, ...)                                                                                         \
+  X(__VA_ARGS__, I8, int8_t) X(__VA_ARGS__, I16, int16_t) X(__VA_ARGS__, I32, int32_t) X(__VA_ARGS__, I64, int64_t)
+#define DQ_EACH_UNSIGNED(X, ...)                                                                                       \
+  X(__VA_ARGS__, U8, uint8_t) X(__VA_ARGS__, U16, uint16_t) X(__VA_ARGS__, U32, uint32_t) X(__VA_ARGS__, U64, uint64_t)
 #define DQ_EACH_INTEGER(X, ...) DQ_EACH_SIGNED(X, __VA_ARGS__) DQ_EACH_UNSIGNED(X, __VA_ARGS__)
 #define DQ_EACH_NUMBER(X, ...) DQ_EACH_FLOAT(X, __VA_ARGS__) DQ_EACH_INTEGER(X, __VA_ARGS__)
 
@@ -70,83 +66,81 @@ dq_status dq_infer_unidirectional(dq_op *op);
 
 // output = expression of x, in the type `element`; a and b are the parameters in that type.
 // Iterations touch one element each, so an output lying on the input is no dependence (ivdep).
-#define DQ_LOOP1_TO(to, name, expression, symbol, type)                                            \
-  static void name##_##symbol(const dq_lane *lane) {                                               \
-    typedef type element __attribute__((unused));                                                  \
-    const type *in = lane->inputs[0];                                                              \
-    to *out = lane->output;                                                                        \
-    const type a = (type)lane->parameters[0], b = (type)lane->parameters[1];                       \
-    const int64_t n = lane->count;                                                                 \
-    (void)a, (void)b;                                                                              \
-    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                         \
-      const type x = in[i];                                                                        \
-      out[i] = (to)(expression);                                                                   \
-    }                                                                                              \
+#define DQ_LOOP1_TO(to, name, expression, symbol, type)                                                                \
+  static void name##_##symbol(const dq_lane *lane) {                                                                   \
+    typedef type element __attribute__((unused));                                                                      \
+    const type *in = lane->inputs[0];                                                                                  \
+    to *out = lane->output;                                                                                            \
+    const type a = (type)lane->parameters[0], b = (type)lane->parameters[1];                                           \
+    const int64_t n = lane->count;                                                                                     \
+    (void)a, (void)b;                                                                                                  \
+    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                                             \
+      const type x = in[i];                                                                                            \
+      out[i] = (to)(expression);                                                                                       \
+    }                                                                                                                  \
   }
-#define DQ_LOOP1(name, expression, symbol, type)                                                   \
-  DQ_LOOP1_TO(type, name, expression, symbol, type)
+#define DQ_LOOP1(name, expression, symbol, type) DQ_LOOP1_TO(type, name, expression, symbol, type)
 
 // The loop that is a kernel of lib/kernels: function(cpu, input, output, count).
-#define DQ_KERNEL_LOOP(name, function)                                                             \
-  static void name(const dq_lane *lane) {                                                          \
-    function(lane->cpu, lane->inputs[0], lane->output, lane->count);                               \
-  }
+#define DQ_KERNEL_LOOP(name, function)                                                                                 \
+  static void name(const dq_lane *lane) { function(lane->cpu, lane->inputs[0], lane->output, lane->count); }
 
 // output = expression of x and y, any strides.
-#define DQ_LOOP2_TO(to, name, expression, symbol, type)                                            \
-  static void name##_##symbol(const dq_lane *lane) {                                               \
-    typedef type element __attribute__((unused));                                                  \
-    const type *p = lane->inputs[0], *q = lane->inputs[1];                                         \
-    const int64_t s = lane->strides[0], t = lane->strides[1], n = lane->count;                     \
-    to *out = lane->output;                                                                        \
-    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                         \
-      const type x = p[i * s], y = q[i * t];                                                       \
-      (void)x, (void)y;                                                                            \
-      out[i] = (to)(expression);                                                                   \
-    }                                                                                              \
+#define DQ_LOOP2_TO(to, name, expression, symbol, type)                                                                \
+  static void name##_##symbol(const dq_lane *lane) {                                                                   \
+    typedef type element __attribute__((unused));                                                                      \
+    const type *p = lane->inputs[0], *q = lane->inputs[1];                                                             \
+    const int64_t s = lane->strides[0], t = lane->strides[1], n = lane->count;                                         \
+    to *out = lane->output;                                                                                            \
+    _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                                             \
+      const type x = p[i * s], y = q[i * t];                                                                           \
+      (void)x, (void)y;                                                                                                \
+      out[i] = (to)(expression);                                                                                       \
+    }                                                                                                                  \
   }
-#define DQ_LOOP2(name, expression, symbol, type)                                                   \
-  DQ_LOOP2_TO(type, name, expression, symbol, type)
+#define DQ_LOOP2(name, expression, symbol, type) DQ_LOOP2_TO(type, name, expression, symbol, type)
 
 // The same with loops of their own for the strides that matter: for hot operators.
-#define DQ_LOOP2_FAST(name, expression, symbol, type)                                              \
-  static void name##_##symbol(const dq_lane *lane) {                                               \
-    typedef type element __attribute__((unused));                                                  \
-    const type *p = lane->inputs[0], *q = lane->inputs[1];                                         \
-    const int64_t s = lane->strides[0], t = lane->strides[1], n = lane->count;                     \
-    type *out = lane->output;                                                                      \
-    if (s && t) {                                                                                  \
-      _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                       \
-        const type x = p[i], y = q[i];                                                             \
-        out[i] = (type)(expression);                                                               \
-      }                                                                                            \
-    } else if (s) {                                                                                \
-      const type y = *q;                                                                           \
-      _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                       \
-        const type x = p[i];                                                                       \
-        out[i] = (type)(expression);                                                               \
-      }                                                                                            \
-    } else {                                                                                       \
-      const type x = *p;                                                                           \
-      _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                       \
-        const type y = q[i * t];                                                                   \
-        out[i] = (type)(expression);                                                               \
-      }                                                                                            \
-    }                                                                                              \
+#define DQ_LOOP2_FAST(name, expression, symbol, type)                                                                  \
+  static void name##_##symbol(const dq_lane *lane) {                                                                   \
+    typedef type element __attribute__((unused));                                                                      \
+    const type *p = lane->inputs[0], *q = lane->inputs[1];                                                             \
+    const int64_t s = lane->strides[0], t = lane->strides[1], n = lane->count;                                         \
+    type *out = lane->output;                                                                                          \
+    if (s && t) {                                                                                                      \
+      _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                                           \
+        const type x = p[i], y = q[i];                                                                                 \
+        out[i] = (type)(expression);                                                                                   \
+      }                                                                                                                \
+    } else if (s) {                                                                                                    \
+      const type y = *q;                                                                                               \
+      _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                                           \
+        const type x = p[i];                                                                                           \
+        out[i] = (type)(expression);                                                                                   \
+      }                                                                                                                \
+    } else {                                                                                                           \
+      const type x = *p;                                                                                               \
+      _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++) {                                                           \
+        const type y = q[i * t];                                                                                       \
+        out[i] = (type)(expression);                                                                                   \
+      }                                                                                                                \
+    }                                                                                                                  \
   }
 
 // Versions travel through macros as one parenthesised argument: .since = DQ_VERSIONS (1, 6).
-#define DQ_VERSIONS(...) {__VA_ARGS__}
+#define DQ_VERSIONS(...)                                                                                               \
+  { __VA_ARGS__ }
 
 // Gives a row its run function: static loops table_##name must exist.
-#define DQ_RUN_LOOPS(name, grain)                                                                  \
+#define DQ_RUN_LOOPS(name, grain)                                                                                      \
   static dq_status run_##name(dq_op *op) { return dq_elementwise(op, loops_##name, NULL, grain); }
 
 // Old versions of many operators have this attribute, which means nothing.
 extern const dq_attribute_rule dq_consumed_inputs[];
-#define DQ_CONSUMED_INPUTS {"consumed_inputs", DQ_ATTRIBUTE_INTS, false}
+#define DQ_CONSUMED_INPUTS                                                                                             \
+  { "consumed_inputs", DQ_ATTRIBUTE_INTS, false }
 
 // exp in the type of its argument.
-#define DQ_EXP(x) _Generic((x), float: dq_exp_one, default: exp)(x)
+#define DQ_EXP(x) _Generic((x), float : dq_exp_one, default : exp)(x)
 
 #endif

@@ -6,33 +6,33 @@
 static const dq_attribute_rule fmod_attributes[] = {{"fmod", DQ_ATTRIBUTE_INT, false}, {0}};
 static const dq_attribute_rule shift_attributes[] = {{"direction", DQ_ATTRIBUTE_STRING, true}, {0}};
 
-#define ROW(NAME, VERSIONS, TYPES, ATTRIBUTES, INFER, COLOUR, QUANTIZATION, FLAGS)                 \
-  const dq_operator dq_op_##NAME = {                                                               \
-      .name = #NAME,                                                                               \
-      .since = DQ_VERSIONS VERSIONS,                                                               \
-      .inputs = {2, 2},                                                                            \
-      .outputs = {1, 1},                                                                           \
-      .types = TYPES,                                                                              \
-      .attributes = ATTRIBUTES,                                                                    \
-      .infer = INFER,                                                                              \
-      .run = run_##NAME,                                                                           \
-      .colour = COLOUR,                                                                            \
-      .quantization = QUANTIZATION,                                                                \
-      .flags = FLAGS,                                                                              \
+#define ROW(NAME, VERSIONS, TYPES, ATTRIBUTES, INFER, COLOUR, QUANTIZATION, ...)                                       \
+  const dq_operator dq_op_##NAME = {                                                                                   \
+      .name = #NAME,                                                                                                   \
+      .since = DQ_VERSIONS VERSIONS,                                                                                   \
+      .inputs = {2, 2},                                                                                                \
+      .outputs = {1, 1},                                                                                               \
+      .types = TYPES,                                                                                                  \
+      .attributes = ATTRIBUTES,                                                                                        \
+      .infer = INFER,                                                                                                  \
+      .run = run_##NAME,                                                                                               \
+      .colour = COLOUR,                                                                                                \
+      .quantization = QUANTIZATION,                                                                                    \
+      .flags = __VA_ARGS__,                                                                                            \
   };
 
 // ---- Arithmetic. Integers wrap modulo 2^bits, so they are computed unsigned. ----
 
-#define ARITHMETIC(NAME, FLOAT, INTEGER, QUANTIZATION)                                             \
-  DQ_EACH_FLOAT(DQ_LOOP2_FAST, NAME, FLOAT)                                                        \
-  DQ_EACH_INTEGER(DQ_LOOP2, NAME, INTEGER)                                                         \
-  static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, NAME)};       \
-  DQ_RUN_LOOPS(NAME, DQ_GRAIN)                                                                     \
-  ROW(NAME, (7, 13, 14), DQ_TYPES_NUMBER, NULL, dq_infer_binary, DQ_FOLLOW, QUANTIZATION,          \
-      DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE)
+#define ARITHMETIC(NAME, FLOAT, INTEGER, QUANTIZATION)                                                                 \
+  DQ_EACH_FLOAT(DQ_LOOP2_FAST, NAME, FLOAT)                                                                            \
+  DQ_EACH_INTEGER(DQ_LOOP2, NAME, INTEGER)                                                                             \
+  static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, NAME)};                           \
+  DQ_RUN_LOOPS(NAME, DQ_GRAIN)                                                                                         \
+  ROW(NAME, (7, 13, 14), DQ_TYPES_NUMBER, NULL, dq_infer_binary, DQ_FOLLOW, QUANTIZATION,                              \
+      DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE, .bound = DQ_BOUND_COMBINE)
 
 // Truncating division; what C leaves undefined is 0 (by zero) and wraps (most negative by -1).
-#define DIVIDE_SIGNED(NAME, symbol, type)                                                          \
+#define DIVIDE_SIGNED(NAME, symbol, type)                                                                              \
   DQ_LOOP2(NAME, y == 0 ? 0 : y == -1 ? (element)(0u - (uint64_t)x) : x / y, symbol, type)
 #define DIVIDE_UNSIGNED(NAME, symbol, type) DQ_LOOP2(NAME, y == 0 ? 0 : x / y, symbol, type)
 
@@ -46,20 +46,15 @@ DQ_EACH_UNSIGNED(DIVIDE_UNSIGNED, Div)
 static dq_loop *const loops_Div[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Div)};
 DQ_RUN_LOOPS(Div, DQ_GRAIN)
 ROW(Div, (7, 13, 14), DQ_TYPES_NUMBER, NULL, dq_infer_binary, DQ_FOLLOW, DQ_QUANTIZE_NOT,
-    DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE)
+    DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE, .bound = DQ_BOUND_COMBINE)
 
 // ---- Mod: the sign of the divisor, or with fmod that of the dividend ----
 // Float elements without fmod are an error before opset 28; they are taken as it defines them.
 
-#define REMAINDER(NAME, symbol, type)                                                              \
-  DQ_LOOP2(NAME, y == 0 || y == (element)-1 ? 0 : x % y, symbol, type)
+#define REMAINDER(NAME, symbol, type) DQ_LOOP2(NAME, y == 0 || y == (element)-1 ? 0 : x % y, symbol, type)
 #define REMAINDER_UNSIGNED(NAME, symbol, type) DQ_LOOP2(NAME, y == 0 ? 0 : x % y, symbol, type)
-#define MODULO(NAME, symbol, type)                                                                 \
-  DQ_LOOP2(NAME,                                                                                   \
-           y == 0 || y == -1              ? 0                                                      \
-           : x % y && (x % y < 0) != (y < 0) ? x % y + y                                           \
-                                             : x % y,                                              \
-           symbol, type)
+#define MODULO(NAME, symbol, type)                                                                                     \
+  DQ_LOOP2(NAME, y == 0 || y == -1 ? 0 : x % y && (x % y < 0) != (y < 0) ? x % y + y : x % y, symbol, type)
 
 // As Python's %: a remainder of 0 has the sign of the divisor.
 static double python_modulo(double x, double y) {
@@ -74,9 +69,8 @@ DQ_EACH_SIGNED(REMAINDER, Fmod)
 DQ_EACH_UNSIGNED(REMAINDER_UNSIGNED, Fmod)
 DQ_EACH_SIGNED(MODULO, Mod)
 static dq_loop *const loops_Fmod[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Fmod)};
-static dq_loop *const loops_Mod[DQ_LOOP_TYPES] = {
-    DQ_EACH_FLOAT(DQ_LOOP_ENTRY, Mod) DQ_EACH_SIGNED(DQ_LOOP_ENTRY, Mod)
-        DQ_EACH_UNSIGNED(DQ_LOOP_ENTRY, Fmod)};
+static dq_loop *const loops_Mod[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, Mod) DQ_EACH_SIGNED(DQ_LOOP_ENTRY, Mod)
+                                                      DQ_EACH_UNSIGNED(DQ_LOOP_ENTRY, Fmod)};
 static dq_status run_Mod(dq_op *op) {
   bool like_dividend = dq_node_int(op->node, "fmod", 0) != 0;
   return dq_elementwise(op, like_dividend ? loops_Fmod : loops_Mod, NULL, DQ_GRAIN);
@@ -104,51 +98,49 @@ static int64_t saturated(double value) {
   return value >= 0x1p63 ? INT64_MAX : value < -0x1p63 ? INT64_MIN : (int64_t)value;
 }
 
-#define POW_LOOP(NAME, EXPRESSION, symbol, ctype)                                                  \
-  static void NAME##_##symbol(const dq_lane *lane) {                                               \
-    const ctype *in = lane->inputs[0];                                                             \
-    ctype *out = lane->output;                                                                     \
-    const dq_tensor exponent = exponent_of(lane);                                                  \
-    for (int64_t i = 0; i < lane->count; i++) {                                                    \
-      const ctype x = in[i * lane->strides[0]];                                                    \
-      const int64_t at = i * lane->strides[1];                                                     \
-      out[i] = (ctype)(EXPRESSION);                                                                \
-    }                                                                                              \
+#define POW_LOOP(NAME, EXPRESSION, symbol, ctype)                                                                      \
+  static void NAME##_##symbol(const dq_lane *lane) {                                                                   \
+    const ctype *in = lane->inputs[0];                                                                                 \
+    ctype *out = lane->output;                                                                                         \
+    const dq_tensor exponent = exponent_of(lane);                                                                      \
+    for (int64_t i = 0; i < lane->count; i++) {                                                                        \
+      const ctype x = in[i * lane->strides[0]];                                                                        \
+      const int64_t at = i * lane->strides[1];                                                                         \
+      out[i] = (ctype)(EXPRESSION);                                                                                    \
+    }                                                                                                                  \
   }
 #define FLOAT_POWER pow((double)x, dq_tensor_get(&exponent, at))
-#define INTEGER_POWER                                                                              \
-  (DQ_TYPES_INTEGER & DQ_BIT(exponent.type) ? integer_power(x, dq_tensor_get_i64(&exponent, at))   \
+#define INTEGER_POWER                                                                                                  \
+  (DQ_TYPES_INTEGER & DQ_BIT(exponent.type) ? integer_power(x, dq_tensor_get_i64(&exponent, at))                       \
                                             : saturated(FLOAT_POWER))
 DQ_EACH_FLOAT(DQ_LOOP2, SamePow, pow(x, y))
 DQ_EACH_FLOAT(POW_LOOP, Pow, FLOAT_POWER)
 POW_LOOP(Pow, INTEGER_POWER, I32, int32_t)
 POW_LOOP(Pow, INTEGER_POWER, I64, int64_t)
-static dq_loop *const loops_Pow[DQ_LOOP_TYPES] = {
-    DQ_EACH_FLOAT(DQ_LOOP_ENTRY, Pow)[DQ_I32] = Pow_I32, [DQ_I64] = Pow_I64};
+static dq_loop *const loops_Pow[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, Pow)[DQ_I32] = Pow_I32, [DQ_I64] =
+                                                                                                           Pow_I64};
 static dq_loop *const loops_SamePow[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, SamePow)};
 
 static dq_status run_Pow(dq_op *op) {
   int base = op->inputs[0]->type, exponent = op->inputs[1]->type;
   if (!(DQ_TYPES_NUMBER & DQ_BIT(exponent)) || !dq_dtype_computable(exponent))
-    return dq_op_fail(op, DQ_UNSUPPORTED, "an exponent of type %s is not supported",
-                      dq_dtype_name(exponent));
+    return dq_op_fail(op, DQ_UNSUPPORTED, "an exponent of type %s is not supported", dq_dtype_name(exponent));
   const double parameters[] = {exponent, 0};
   dq_loop *same = base == exponent ? loops_SamePow[base] : NULL;
-  dq_broadcast_run(op->context, 2, op->inputs, op->outputs[0], same ? same : loops_Pow[base],
-                   parameters, DQ_GRAIN_FUNCTION);
+  dq_broadcast_run(op->context, 2, op->inputs, op->outputs[0], same ? same : loops_Pow[base], parameters,
+                   DQ_GRAIN_FUNCTION);
   return DQ_OK;
 }
-ROW(Pow, (7, 12, 13, 15), DQ_TYPES_FLOAT | DQ_BIT(DQ_I32) | DQ_BIT(DQ_I64), NULL,
-    dq_infer_broadcast, DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE)
+ROW(Pow, (7, 12, 13, 15), DQ_TYPES_FLOAT | DQ_BIT(DQ_I32) | DQ_BIT(DQ_I64), NULL, dq_infer_broadcast, DQ_DENY,
+    DQ_QUANTIZE_NOT, DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE)
 
 // ---- Bits ----
 
-#define BITS(NAME, EXPRESSION)                                                                     \
-  DQ_EACH_INTEGER(DQ_LOOP2, NAME, EXPRESSION)                                                      \
-  static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_INTEGER(DQ_LOOP_ENTRY, NAME)};      \
-  DQ_RUN_LOOPS(NAME, DQ_GRAIN)                                                                     \
-  ROW(NAME, (18), DQ_TYPES_INTEGER, NULL, dq_infer_binary, DQ_FOLLOW, DQ_QUANTIZE_NOT,             \
-      DQ_OP_IN_PLACE)
+#define BITS(NAME, EXPRESSION)                                                                                         \
+  DQ_EACH_INTEGER(DQ_LOOP2, NAME, EXPRESSION)                                                                          \
+  static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_INTEGER(DQ_LOOP_ENTRY, NAME)};                          \
+  DQ_RUN_LOOPS(NAME, DQ_GRAIN)                                                                                         \
+  ROW(NAME, (18), DQ_TYPES_INTEGER, NULL, dq_infer_binary, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_OP_IN_PLACE)
 
 BITS(BitwiseAnd, x &y)
 BITS(BitwiseOr, x | y)
@@ -161,42 +153,38 @@ DQ_EACH_UNSIGNED(DQ_LOOP2, ShiftRight, SHIFT(x, >>, y))
 #define WITHIN(x, y) ((y) >= 0 && (y) < (int)(8 * sizeof(x)))
 DQ_EACH_SIGNED(DQ_LOOP2, ShiftLeft, WITHIN(x, y) ? (int64_t)((uint64_t)x << y) : 0)
 DQ_EACH_SIGNED(DQ_LOOP2, ShiftRight, WITHIN(x, y) ? x >> y : x < 0 ? -1 : 0)
-static dq_loop *const loops_ShiftLeft[DQ_LOOP_TYPES] = {
-    DQ_EACH_UNSIGNED(DQ_LOOP_ENTRY, ShiftLeft) DQ_EACH_SIGNED(DQ_LOOP_ENTRY, ShiftLeft)};
-static dq_loop *const loops_ShiftRight[DQ_LOOP_TYPES] = {
-    DQ_EACH_UNSIGNED(DQ_LOOP_ENTRY, ShiftRight) DQ_EACH_SIGNED(DQ_LOOP_ENTRY, ShiftRight)};
+static dq_loop *const loops_ShiftLeft[DQ_LOOP_TYPES] = {DQ_EACH_UNSIGNED(DQ_LOOP_ENTRY, ShiftLeft)
+                                                            DQ_EACH_SIGNED(DQ_LOOP_ENTRY, ShiftLeft)};
+static dq_loop *const loops_ShiftRight[DQ_LOOP_TYPES] = {DQ_EACH_UNSIGNED(DQ_LOOP_ENTRY, ShiftRight)
+                                                             DQ_EACH_SIGNED(DQ_LOOP_ENTRY, ShiftRight)};
 static dq_status run_BitShift(dq_op *op) {
   const char *direction = dq_node_string(op->node, "direction", "");
   bool left = !strcmp(direction, "LEFT");
   if (!left && strcmp(direction, "RIGHT"))
-    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'direction' is '%s', expected LEFT or RIGHT",
-                      direction);
+    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'direction' is '%s', expected LEFT or RIGHT", direction);
   return dq_elementwise(op, left ? loops_ShiftLeft : loops_ShiftRight, NULL, DQ_GRAIN);
 }
-ROW(BitShift, (11, 28), DQ_TYPES_INTEGER, shift_attributes, dq_infer_binary, DQ_FOLLOW,
-    DQ_QUANTIZE_NOT, DQ_OP_IN_PLACE)
+ROW(BitShift, (11, 28), DQ_TYPES_INTEGER, shift_attributes, dq_infer_binary, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_OP_IN_PLACE)
 
 // ---- Logic ----
 
-#define LOGIC(NAME, EXPRESSION)                                                                    \
-  DQ_LOOP2(NAME, EXPRESSION, BOOL, uint8_t)                                                        \
-  static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {[DQ_BOOL] = NAME##_BOOL};                   \
-  DQ_RUN_LOOPS(NAME, DQ_GRAIN)                                                                     \
-  ROW(NAME, (7), DQ_BIT(DQ_BOOL), NULL, dq_infer_comparison, DQ_FOLLOW, DQ_QUANTIZE_NOT,           \
-      DQ_OP_IN_PLACE)
+#define LOGIC(NAME, EXPRESSION)                                                                                        \
+  DQ_LOOP2(NAME, EXPRESSION, BOOL, uint8_t)                                                                            \
+  static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {[DQ_BOOL] = NAME##_BOOL};                                       \
+  DQ_RUN_LOOPS(NAME, DQ_GRAIN)                                                                                         \
+  ROW(NAME, (7), DQ_BIT(DQ_BOOL), NULL, dq_infer_comparison, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_OP_IN_PLACE)
 
-LOGIC(And, x && y)
+LOGIC(And, x &&y)
 LOGIC(Or, x || y)
 LOGIC(Xor, !x != !y)
 
 // ---- Comparison ----
 
-#define COMPARISON(NAME, VERSIONS, EXPRESSION)                                                     \
-  DQ_EACH_NUMBER(DQ_LOOP2_TO, uint8_t, NAME, EXPRESSION)                                           \
-  static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, NAME)};       \
-  DQ_RUN_LOOPS(NAME, DQ_GRAIN)                                                                     \
-  ROW(NAME, VERSIONS, DQ_TYPES_NUMBER, NULL, dq_infer_comparison, DQ_FOLLOW, DQ_QUANTIZE_NOT,      \
-      DQ_OP_HALF)
+#define COMPARISON(NAME, VERSIONS, EXPRESSION)                                                                         \
+  DQ_EACH_NUMBER(DQ_LOOP2_TO, uint8_t, NAME, EXPRESSION)                                                               \
+  static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, NAME)};                           \
+  DQ_RUN_LOOPS(NAME, DQ_GRAIN)                                                                                         \
+  ROW(NAME, VERSIONS, DQ_TYPES_NUMBER, NULL, dq_infer_comparison, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_OP_HALF)
 
 COMPARISON(Less, (7, 9, 13), x < y)
 COMPARISON(Greater, (7, 9, 13), x > y)
@@ -205,8 +193,6 @@ COMPARISON(GreaterOrEqual, (12, 16), x >= y)
 
 DQ_EACH_NUMBER(DQ_LOOP2_TO, uint8_t, Equal, x == y)
 DQ_LOOP2(Equal, !x == !y, BOOL, uint8_t)
-static dq_loop *const loops_Equal[DQ_LOOP_TYPES] = {
-    DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Equal)[DQ_BOOL] = Equal_BOOL};
+static dq_loop *const loops_Equal[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Equal)[DQ_BOOL] = Equal_BOOL};
 DQ_RUN_LOOPS(Equal, DQ_GRAIN)
-ROW(Equal, (7, 11, 13, 19), DQ_TYPES_ALL, NULL, dq_infer_comparison, DQ_FOLLOW, DQ_QUANTIZE_NOT,
-    DQ_OP_HALF)
+ROW(Equal, (7, 11, 13, 19), DQ_TYPES_ALL, NULL, dq_infer_comparison, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_OP_HALF)

@@ -1,55 +1,56 @@
 // Functions of one value: arithmetic, rounding, trigonometry, tests.
+#include "lib/kernels/array/array.h"
 #include "lib/ops/elementwise.h"
 
 #include <tgmath.h> // floor, sin and so on in the type of x
 
-#define ROW(NAME, VERSIONS, TYPES, COLOUR, INFER, ATTRIBUTES, FLAGS)                               \
-  const dq_operator dq_op_##NAME = {                                                               \
-      .name = #NAME,                                                                               \
-      .since = DQ_VERSIONS VERSIONS,                                                               \
-      .inputs = {1, 1},                                                                            \
-      .outputs = {1, 1},                                                                           \
-      .types = TYPES,                                                                              \
-      .attributes = ATTRIBUTES,                                                                    \
-      .infer = INFER,                                                                              \
-      .run = run_##NAME,                                                                           \
-      .colour = COLOUR,                                                                            \
-      .quantization = DQ_QUANTIZE_NOT,                                                             \
-      .flags = FLAGS,                                                                              \
+#define ROW(NAME, VERSIONS, TYPES, COLOUR, INFER, ATTRIBUTES, ...)                                                     \
+  const dq_operator dq_op_##NAME = {                                                                                   \
+      .name = #NAME,                                                                                                   \
+      .since = DQ_VERSIONS VERSIONS,                                                                                   \
+      .inputs = {1, 1},                                                                                                \
+      .outputs = {1, 1},                                                                                               \
+      .types = TYPES,                                                                                                  \
+      .attributes = ATTRIBUTES,                                                                                        \
+      .infer = INFER,                                                                                                  \
+      .run = run_##NAME,                                                                                               \
+      .colour = COLOUR,                                                                                                \
+      .quantization = DQ_QUANTIZE_NOT,                                                                                 \
+      .flags = __VA_ARGS__,                                                                                            \
   };
 
 // An operator on floats only.
-#define FLOAT_FUNCTION(NAME, VERSIONS, COLOUR, GRAIN, EXPRESSION)                                  \
-  DQ_EACH_FLOAT(DQ_LOOP1, NAME, EXPRESSION)                                                        \
-  LOOPED(NAME, VERSIONS, COLOUR, GRAIN)
+#define FLOAT_FUNCTION(NAME, VERSIONS, COLOUR, GRAIN, EXPRESSION, ...)                                                 \
+  DQ_EACH_FLOAT(DQ_LOOP1, NAME, EXPRESSION)                                                                            \
+  LOOPED(NAME, VERSIONS, COLOUR, GRAIN, __VA_ARGS__)
 // The same with loops NAME_F32 and NAME_F64 written already.
-#define LOOPED(NAME, VERSIONS, COLOUR, GRAIN)                                                      \
-  static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, NAME)};        \
-  DQ_RUN_LOOPS(NAME, GRAIN)                                                                        \
-  ROW(NAME, VERSIONS, DQ_TYPES_FLOAT, COLOUR, dq_infer_same, dq_consumed_inputs,                   \
-      DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE)
+#define LOOPED(NAME, VERSIONS, COLOUR, GRAIN, ...)                                                                     \
+  static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, NAME)};                            \
+  DQ_RUN_LOOPS(NAME, GRAIN)                                                                                            \
+  ROW(NAME, VERSIONS, DQ_TYPES_FLOAT, COLOUR, dq_infer_same, dq_consumed_inputs,                                       \
+      DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM, __VA_ARGS__)
 
-FLOAT_FUNCTION(Ceil, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, ceil(x))
-FLOAT_FUNCTION(Floor, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, floor(x))
-FLOAT_FUNCTION(Round, (11, 22), DQ_FOLLOW, DQ_GRAIN, nearbyint(x)) // ties to even
-FLOAT_FUNCTION(Sqrt, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, sqrt(x))
-FLOAT_FUNCTION(Reciprocal, (1, 6, 13), DQ_DENY, DQ_GRAIN, 1 / x)
+FLOAT_FUNCTION(Ceil, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, ceil(x), .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Floor, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, floor(x), .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Round, (11, 22), DQ_FOLLOW, DQ_GRAIN, nearbyint(x), .bound = DQ_BOUND_UNKNOWN) // ties to even
+FLOAT_FUNCTION(Sqrt, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, sqrt(x), .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Reciprocal, (1, 6, 13), DQ_DENY, DQ_GRAIN, 1 / x, .bound = DQ_BOUND_UNKNOWN)
 DQ_KERNEL_LOOP(Exp_F32, dq_exp_f32)
 DQ_LOOP1(Exp, exp(x), F64, double)
-LOOPED(Exp, (1, 6, 13), DQ_DENY, DQ_GRAIN)
-FLOAT_FUNCTION(Log, (1, 6, 13), DQ_DENY, DQ_GRAIN_FUNCTION, log(x))
-FLOAT_FUNCTION(Erf, (9, 13), DQ_DENY, DQ_GRAIN_FUNCTION, erf(x))
-FLOAT_FUNCTION(Sin, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, sin(x))
-FLOAT_FUNCTION(Cos, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, cos(x))
-FLOAT_FUNCTION(Tan, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, tan(x))
-FLOAT_FUNCTION(Asin, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, asin(x))
-FLOAT_FUNCTION(Acos, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, acos(x))
-FLOAT_FUNCTION(Atan, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, atan(x))
-FLOAT_FUNCTION(Sinh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, sinh(x))
-FLOAT_FUNCTION(Cosh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, cosh(x))
-FLOAT_FUNCTION(Asinh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, asinh(x))
-FLOAT_FUNCTION(Acosh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, acosh(x))
-FLOAT_FUNCTION(Atanh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, atanh(x))
+LOOPED(Exp, (1, 6, 13), DQ_DENY, DQ_GRAIN, .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Log, (1, 6, 13), DQ_DENY, DQ_GRAIN_FUNCTION, log(x), .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Erf, (9, 13), DQ_DENY, DQ_GRAIN_FUNCTION, erf(x), .bound = DQ_BOUND_SQUEEZE, .range = {-1, 1})
+FLOAT_FUNCTION(Sin, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, sin(x), .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Cos, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, cos(x), .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Tan, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, tan(x), .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Asin, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, asin(x), .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Acos, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, acos(x), .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Atan, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, atan(x), .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Sinh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, sinh(x), .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Cosh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, cosh(x), .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Asinh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, asinh(x), .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Acosh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, acosh(x), .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Atanh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, atanh(x), .bound = DQ_BOUND_UNKNOWN)
 
 // ---- With integers ----
 
@@ -64,15 +65,14 @@ DQ_EACH_UNSIGNED(DQ_LOOP1, Abs, x)
 static dq_loop *const loops_Abs[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Abs)};
 DQ_RUN_LOOPS(Abs, DQ_GRAIN)
 ROW(Abs, (1, 6, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, dq_infer_same, dq_consumed_inputs,
-    DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE)
+    DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM)
 
 DQ_EACH_FLOAT(DQ_LOOP1, Neg, -x)
 DQ_EACH_SIGNED(NEG_SIGNED, Neg)
-static dq_loop *const loops_Neg[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, Neg)
-                                                      DQ_EACH_SIGNED(DQ_LOOP_ENTRY, Neg)};
+static dq_loop *const loops_Neg[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, Neg) DQ_EACH_SIGNED(DQ_LOOP_ENTRY, Neg)};
 DQ_RUN_LOOPS(Neg, DQ_GRAIN)
-ROW(Neg, (1, 6, 13), DQ_TYPES_FLOAT | DQ_TYPES_SIGNED, DQ_FOLLOW, dq_infer_same,
-    dq_consumed_inputs, DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE)
+ROW(Neg, (1, 6, 13), DQ_TYPES_FLOAT | DQ_TYPES_SIGNED, DQ_FOLLOW, dq_infer_same, dq_consumed_inputs,
+    DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM)
 
 DQ_EACH_FLOAT(DQ_LOOP1, Sign, x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x)
 DQ_EACH_SIGNED(DQ_LOOP1, Sign, (x > 0) - (x < 0))
@@ -80,11 +80,10 @@ DQ_EACH_UNSIGNED(DQ_LOOP1, Sign, x != 0)
 static dq_loop *const loops_Sign[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Sign)};
 DQ_RUN_LOOPS(Sign, DQ_GRAIN)
 ROW(Sign, (9, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, dq_infer_same, NULL,
-    DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE)
+    DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM, .bound = DQ_BOUND_SQUEEZE, .range = {-1, 1})
 
 DQ_EACH_INTEGER(DQ_LOOP1, BitwiseNot, ~x)
-static dq_loop *const loops_BitwiseNot[DQ_LOOP_TYPES] = {
-    DQ_EACH_INTEGER(DQ_LOOP_ENTRY, BitwiseNot)};
+static dq_loop *const loops_BitwiseNot[DQ_LOOP_TYPES] = {DQ_EACH_INTEGER(DQ_LOOP_ENTRY, BitwiseNot)};
 DQ_RUN_LOOPS(BitwiseNot, DQ_GRAIN)
 ROW(BitwiseNot, (18), DQ_TYPES_INTEGER, DQ_FOLLOW, dq_infer_same, NULL, DQ_OP_IN_PLACE)
 
@@ -101,16 +100,12 @@ DQ_RUN_LOOPS(IsNaN, DQ_GRAIN)
 ROW(IsNaN, (9, 13, 20), DQ_TYPES_FLOAT, DQ_FOLLOW, dq_infer_comparison, NULL, DQ_OP_HALF)
 
 static const dq_attribute_rule isinf_attributes[] = {
-    {"detect_negative", DQ_ATTRIBUTE_INT, false},
-    {"detect_positive", DQ_ATTRIBUTE_INT, false},
-    {0}};
-DQ_EACH_FLOAT(DQ_LOOP1_TO, uint8_t, IsInf,
-              (x > 0 && isinf(x) && b != 0) || (x < 0 && isinf(x) && a != 0))
+    {"detect_negative", DQ_ATTRIBUTE_INT, false}, {"detect_positive", DQ_ATTRIBUTE_INT, false}, {0}};
+DQ_EACH_FLOAT(DQ_LOOP1_TO, uint8_t, IsInf, (x > 0 && isinf(x) && b != 0) || (x < 0 && isinf(x) && a != 0))
 static dq_loop *const loops_IsInf[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, IsInf)};
 static dq_status run_IsInf(dq_op *op) {
   const double detect[] = {dq_node_int(op->node, "detect_negative", 1) != 0,
                            dq_node_int(op->node, "detect_positive", 1) != 0};
   return dq_elementwise(op, loops_IsInf, detect, DQ_GRAIN);
 }
-ROW(IsInf, (10, 20), DQ_TYPES_FLOAT, DQ_FOLLOW, dq_infer_comparison, isinf_attributes,
-    DQ_OP_HALF)
+ROW(IsInf, (10, 20), DQ_TYPES_FLOAT, DQ_FOLLOW, dq_infer_comparison, isinf_attributes, DQ_OP_HALF)

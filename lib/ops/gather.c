@@ -7,19 +7,16 @@
 static dq_status check_indices(const dq_op *op) {
   int type = op->inputs[1]->type;
   if (type == DQ_I64 || type == DQ_I32) return DQ_OK;
-  return dq_op_fail(op, DQ_BAD_INPUT, "the indices are %s, expected int64 or int32",
-                    dq_dtype_name(type));
+  return dq_op_fail(op, DQ_BAD_INPUT, "the indices are %s, expected int64 or int32", dq_dtype_name(type));
 }
 
 // Index `i` of the indices, made positive and checked against the dimension it selects from.
 static inline dq_status read_index(const dq_op *op, int64_t i, int64_t dim, int64_t *index) {
   const dq_tensor *indices = op->inputs[1];
-  int64_t value = indices->type == DQ_I64 ? ((const int64_t *)indices->data)[i]
-                                          : ((const int32_t *)indices->data)[i];
+  int64_t value = indices->type == DQ_I64 ? ((const int64_t *)indices->data)[i] : ((const int32_t *)indices->data)[i];
   *index = value < 0 ? value + dim : value;
   if (*index >= 0 && *index < dim) return DQ_OK;
-  return dq_op_fail(op, DQ_BAD_INPUT, "index %" PRId64 " is outside a dimension of %" PRId64, value,
-                    dim);
+  return dq_op_fail(op, DQ_BAD_INPUT, "index %" PRId64 " is outside a dimension of %" PRId64, value, dim);
 }
 
 static dq_status read_axis(const dq_op *op, int *axis) {
@@ -61,12 +58,10 @@ static dq_status infer_elements(dq_op *op) {
   DQ_TRY(check_indices(op));
   DQ_TRY(read_axis(op, &axis));
   if (indices->rank != data->rank)
-    return dq_op_fail(op, DQ_BAD_INPUT, "the indices have %d dimensions, the data %d",
-                      indices->rank, data->rank);
+    return dq_op_fail(op, DQ_BAD_INPUT, "the indices have %d dimensions, the data %d", indices->rank, data->rank);
   for (int i = 0; i < data->rank; i++)
     if (i != axis && indices->dims[i] > data->dims[i])
-      return dq_op_fail(op, DQ_BAD_INPUT,
-                        "dimension %d of the indices is %" PRId64 ", that of the data %" PRId64, i,
+      return dq_op_fail(op, DQ_BAD_INPUT, "dimension %d of the indices is %" PRId64 ", that of the data %" PRId64, i,
                         indices->dims[i], data->dims[i]);
   return dq_op_shape(op, 0, data->type, indices->rank, indices->dims);
 }
@@ -86,8 +81,7 @@ static dq_status run_elements(dq_op *op) {
       rest /= indices->dims[d];
       from += (d == axis ? index : at) * strides[d];
     }
-    memcpy((char *)op->outputs[0]->data + (size_t)i * size,
-           (const char *)data->data + (size_t)from * size, size);
+    memcpy((char *)op->outputs[0]->data + (size_t)i * size, (const char *)data->data + (size_t)from * size, size);
   }
   return DQ_OK;
 }
@@ -98,20 +92,16 @@ static dq_status infer_nd(dq_op *op) {
   DQ_TRY(check_indices(op));
   int least = data->rank < indices->rank ? data->rank : indices->rank;
   if (batch < 0 || batch >= least)
-    return dq_op_fail(op, DQ_BAD_INPUT,
-                      "batch_dims is %" PRId64 ", expected 0 or more and less than %d", batch,
-                      least);
+    return dq_op_fail(op, DQ_BAD_INPUT, "batch_dims is %" PRId64 ", expected 0 or more and less than %d", batch, least);
   int64_t tuple = indices->dims[indices->rank - 1];
   if (tuple < 1 || tuple > data->rank - batch)
-    return dq_op_fail(op, DQ_BAD_INPUT,
-                      "index tuples of %" PRId64 " elements, expected 1 to %" PRId64, tuple,
+    return dq_op_fail(op, DQ_BAD_INPUT, "index tuples of %" PRId64 " elements, expected 1 to %" PRId64, tuple,
                       data->rank - batch);
   for (int i = 0; i < batch; i++)
     if (indices->dims[i] != data->dims[i])
       return dq_op_fail(op, DQ_BAD_INPUT,
-                        "batch dimension %d is %" PRId64 " in the data and %" PRId64
-                        " in the indices",
-                        i, data->dims[i], indices->dims[i]);
+                        "batch dimension %d is %" PRId64 " in the data and %" PRId64 " in the indices", i,
+                        data->dims[i], indices->dims[i]);
   int64_t dims[2 * DQ_MAX_RANK];
   int rank = 0;
   for (int i = 0; i < indices->rank - 1; i++) dims[rank++] = indices->dims[i];
@@ -136,8 +126,7 @@ static dq_status run_nd(dq_op *op) {
       DQ_TRY(read_index(op, i * tuple + d, data->dims[batch + d], &index));
       from += index * strides[batch + d];
     }
-    memcpy((char *)op->outputs[0]->data + (size_t)i * bytes,
-           (const char *)data->data + (size_t)from * size, bytes);
+    memcpy((char *)op->outputs[0]->data + (size_t)i * bytes, (const char *)data->data + (size_t)from * size, bytes);
   }
   return DQ_OK;
 }
@@ -153,6 +142,8 @@ const dq_operator dq_op_Gather = {
     .run = run_gather,
     .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
+    .flags = DQ_OP_MOVES_CHANNELS,
+    .bound = DQ_BOUND_MOVE,
 };
 
 const dq_operator dq_op_GatherElements = {

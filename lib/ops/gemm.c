@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "lib/base/sizes.h"
-#include "lib/kernels/kernels.h"
+#include "lib/kernels/gemm/gemm.h"
 #include "lib/ops/matmul.h"
 #include "lib/ops/prepare.h"
 
@@ -18,30 +18,27 @@ typedef struct product {
   void *out;
 } product;
 
-#define DQ_PRODUCT(name, type, multiply_add, scaled)                                               \
-  static void name(void *argument, int64_t i, int thread) {                                        \
-    const product *p = argument;                                                                   \
-    const type *a = (const type *)p->a + i * p->a_row, *addend = p->addend;                        \
-    type *out = (type *)p->out + i * p->columns;                                                   \
-    (void)thread;                                                                                  \
-    for (int64_t j = 0; j < p->columns; j++) {                                                     \
-      const type *b = (const type *)p->b + j * p->b_column;                                        \
-      type sum = 0;                                                                                \
-      for (int64_t k = 0; k < p->depth; k++)                                                       \
-        sum = multiply_add(a[k * p->a_column], b[k * p->b_row], sum);                              \
-      sum = scaled(sum, p->alpha);                                                                 \
-      if (addend) sum += scaled(addend[i * p->addend_row + j * p->addend_column], p->beta);        \
-      out[j] = sum;                                                                                \
-    }                                                                                              \
+#define DQ_PRODUCT(name, type, multiply_add, scaled)                                                                   \
+  static void name(void *argument, int64_t i, int thread) {                                                            \
+    const product *p = argument;                                                                                       \
+    const type *a = (const type *)p->a + i * p->a_row, *addend = p->addend;                                            \
+    type *out = (type *)p->out + i * p->columns;                                                                       \
+    (void)thread;                                                                                                      \
+    for (int64_t j = 0; j < p->columns; j++) {                                                                         \
+      const type *b = (const type *)p->b + j * p->b_column;                                                            \
+      type sum = 0;                                                                                                    \
+      for (int64_t k = 0; k < p->depth; k++) sum = multiply_add(a[k * p->a_column], b[k * p->b_row], sum);             \
+      sum = scaled(sum, p->alpha);                                                                                     \
+      if (addend) sum += scaled(addend[i * p->addend_row + j * p->addend_column], p->beta);                            \
+      out[j] = sum;                                                                                                    \
+    }                                                                                                                  \
   }
 
 // Signed integers are multiplied as unsigned ones of their width, which wrap without being
 // undefined.
 #define DQ_WRAPPING(x, y, sum) ((x) * (y) + (sum))
 
-static double scale_f64(double value, float factor) {
-  return value * (double)factor;
-}
+static double scale_f64(double value, float factor) { return value * (double)factor; }
 
 // Factors other than 1 go through double; the result is cut to a whole number and saturates.
 static int64_t scaled_i64(double value, float factor) {
@@ -71,8 +68,8 @@ DQ_PRODUCT(product_i32, uint32_t, DQ_WRAPPING, scale_i32)
 DQ_PRODUCT(product_u64, uint64_t, DQ_WRAPPING, scale_u64)
 DQ_PRODUCT(product_i64, uint64_t, DQ_WRAPPING, scale_i64)
 
-static void multiply_plain(const dq_gemm_parameters *g, int type, const void *a, const void *b,
-                           const void *addend, void *out, dq_pool *pool) {
+static void multiply_plain(const dq_gemm_parameters *g, int type, const void *a, const void *b, const void *addend,
+                           void *out, dq_pool *pool) {
   product p = {.columns = g->columns,
                .depth = g->depth,
                .a_row = g->transpose_a ? 1 : g->a_stride,
@@ -103,8 +100,7 @@ typedef struct gemm_state {
 } gemm_state;
 
 // Scratch for one product, and B packed when its elements are known and `single`.
-static dq_status prepare_product(dq_op *op, const dq_gemm_parameters *parameters, bool single,
-                                 dq_arena *arena) {
+static dq_status prepare_product(dq_op *op, const dq_gemm_parameters *parameters, bool single, dq_arena *arena) {
   unsigned cpu = op->context->cpu;
   DQ_TRY(dq_gemm_check(parameters, op->error));
   gemm_state *state = DQ_NEW(arena, gemm_state);
@@ -115,8 +111,7 @@ static dq_status prepare_product(dq_op *op, const dq_gemm_parameters *parameters
     dq_gemm_f32_pack(parameters, cpu, op->inputs[1]->data, state->packed);
   }
   op->state = state;
-  op->scratch_bytes =
-      dq_gemm_f32_scratch_bytes(parameters, cpu, dq_pool_threads(op->context->pool));
+  op->scratch_bytes = dq_gemm_f32_scratch_bytes(parameters, cpu, dq_pool_threads(op->context->pool));
   return DQ_OK;
 }
 
@@ -124,8 +119,8 @@ static dq_status check_types(const dq_op *op) {
   int type = op->inputs[0]->type;
   for (int i = 1; i < op->input_count; i++)
     if (op->inputs[i] && op->inputs[i]->type != type)
-      return dq_op_fail(op, DQ_BAD_INPUT, "input 0 is %s but input %d is %s", dq_dtype_name(type),
-                        i, dq_dtype_name(op->inputs[i]->type));
+      return dq_op_fail(op, DQ_BAD_INPUT, "input 0 is %s but input %d is %s", dq_dtype_name(type), i,
+                        dq_dtype_name(op->inputs[i]->type));
   return DQ_OK;
 }
 
@@ -138,8 +133,7 @@ static dq_status read_addend(const dq_op *op, dq_gemm_parameters *g) {
   int64_t columns = c->rank > 0 ? c->dims[c->rank - 1] : 1;
   int64_t rows = c->rank > 1 ? c->dims[c->rank - 2] : 1;
   if (c->rank > 2 || (columns != 1 && columns != g->columns) || (rows != 1 && rows != g->rows))
-    return dq_op_fail(op, DQ_BAD_INPUT,
-                      "input C has shape %s and does not broadcast to %" PRId64 "x%" PRId64,
+    return dq_op_fail(op, DQ_BAD_INPUT, "input C has shape %s and does not broadcast to %" PRId64 "x%" PRId64,
                       dq_tensor_shape_text(c, shape, sizeof shape), g->rows, g->columns);
   g->addend_row_stride = rows == 1 ? 0 : columns;
   g->addend_column_stride = columns == 1 ? 0 : 1;
@@ -196,8 +190,7 @@ static dq_status run_gemm(dq_op *op) {
   if (!op->state) return dq_op_run_unprepared(op);
   const gemm_state *state = op->state;
   g.addend = addend;
-  dq_gemm_f32(&g, op->context->cpu, a->data, b->data, state->packed, out, op->scratch,
-              op->context->pool);
+  dq_gemm_f32(&g, op->context->cpu, a->data, b->data, state->packed, out, op->scratch, op->context->pool);
   return DQ_OK;
 }
 
@@ -217,8 +210,7 @@ static const dq_attribute_rule gemm_attributes[] = {
     {NULL, 0, false}};
 
 enum {
-  PRODUCT_TYPES = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64) | DQ_BIT(DQ_U32) | DQ_BIT(DQ_U64) |
-                  DQ_BIT(DQ_I32) | DQ_BIT(DQ_I64)
+  PRODUCT_TYPES = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64) | DQ_BIT(DQ_U32) | DQ_BIT(DQ_U64) | DQ_BIT(DQ_I32) | DQ_BIT(DQ_I64)
 };
 
 const dq_operator dq_op_Gemm = {
@@ -235,6 +227,7 @@ const dq_operator dq_op_Gemm = {
     .colour = DQ_ALLOW,
     .quantization = DQ_QUANTIZE_COMPUTE,
     .flags = DQ_OP_HALF,
+    .bound = DQ_BOUND_PRODUCT,
 };
 
 // ---- MatMul ----
@@ -280,17 +273,14 @@ static dq_status run_matmul(dq_op *op) {
     const char *right = (const char *)b->data + b_index * m.depth * m.columns * size;
     char *out = (char *)op->outputs[0]->data + i * m.rows * m.columns * size;
     if (type == DQ_F32)
-      dq_gemm_f32(&g, op->context->cpu, (const float *)(const void *)left,
-                  (const float *)(const void *)right, state->packed, (float *)(void *)out,
-                  op->scratch, op->context->pool);
+      dq_gemm_f32(&g, op->context->cpu, (const float *)(const void *)left, (const float *)(const void *)right,
+                  state->packed, (float *)(void *)out, op->scratch, op->context->pool);
     else multiply_plain(&g, type, left, right, NULL, out, op->context->pool);
   }
   return DQ_OK;
 }
 
-static int64_t macs_matmul(const dq_op *op) {
-  return dq_matmul_macs(op, op->inputs[0]);
-}
+static int64_t macs_matmul(const dq_op *op) { return dq_matmul_macs(op, op->inputs[0]); }
 
 const dq_operator dq_op_MatMul = {
     .name = "MatMul",
@@ -305,4 +295,5 @@ const dq_operator dq_op_MatMul = {
     .colour = DQ_ALLOW,
     .quantization = DQ_QUANTIZE_COMPUTE,
     .flags = DQ_OP_HALF,
+    .bound = DQ_BOUND_PRODUCT,
 };

@@ -20,10 +20,8 @@ static dq_status infer(dq_op *op) {
   const dq_tensor *input = op->inputs[0];
   int64_t dims[DQ_MAX_RANK];
   if (input->rank < 2)
-    return dq_op_fail(op, DQ_BAD_INPUT, "the input has %d dimensions, expected 3 or more",
-                      input->rank);
-  if (dq_node_int(op->node, "p", 2) < 1)
-    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'p' is below 1");
+    return dq_op_fail(op, DQ_BAD_INPUT, "the input has %d dimensions, expected 3 or more", input->rank);
+  if (dq_node_int(op->node, "p", 2) < 1) return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'p' is below 1");
   for (int i = 0; i < input->rank; i++) dims[i] = i < 2 ? input->dims[i] : 1;
   return dq_op_shape(op, 0, input->type, input->rank, dims);
 }
@@ -44,12 +42,9 @@ static double reduce(const pool_job *job, int64_t first) {
   double result = job->kind == POOL_MAXIMUM ? -(double)INFINITY : 0;
   for (int64_t i = first; i < first + job->size; i++) {
     double x = dq_tensor_get(job->input, i);
-    if (job->kind == POOL_MAXIMUM)
-      result = x > result ? x : result;
-    else if (job->kind == POOL_AVERAGE)
-      result += x;
-    else
-      result += pow(fabs(x), (double)job->power);
+    if (job->kind == POOL_MAXIMUM) result = x > result ? x : result;
+    else if (job->kind == POOL_AVERAGE) result += x;
+    else result += pow(fabs(x), (double)job->power);
   }
   if (job->kind == POOL_AVERAGE) return result / (double)job->size;
   return job->kind == POOL_LP ? pow(result, 1.0 / (double)job->power) : result;
@@ -60,16 +55,13 @@ static void pool_channel(void *argument, int64_t channel, int thread) {
   const pool_job *job = argument;
   int64_t first = channel * job->size;
   if (job->kind == POOL_AVERAGE && job->input->type == DQ_F32)
-    ((float *)job->output->data)[channel] =
-        sum((const float *)job->input->data + first, job->size) / (float)job->size;
-  else
-    dq_tensor_set(job->output, channel, reduce(job, first));
+    ((float *)job->output->data)[channel] = sum((const float *)job->input->data + first, job->size) / (float)job->size;
+  else dq_tensor_set(job->output, channel, reduce(job, first));
 }
 
 static dq_status run_pool(dq_op *op, pool_kind kind) {
   const dq_tensor *input = op->inputs[0];
-  pool_job job = {kind, input, op->outputs[0], dq_tensor_product(input, 2, input->rank),
-                  dq_node_int(op->node, "p", 2)};
+  pool_job job = {kind, input, op->outputs[0], dq_tensor_product(input, 2, input->rank), dq_node_int(op->node, "p", 2)};
   dq_op_parallel(op, input->dims[0] * input->dims[1], job.size, pool_channel, &job);
   return DQ_OK;
 }
@@ -88,7 +80,8 @@ const dq_operator dq_op_GlobalAveragePool = {
     .run = run_average,
     .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_COMBINE,
-    .flags = DQ_OP_HALF,
+    .flags = DQ_OP_HALF | DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS,
+    .bound = DQ_BOUND_MOVE,
 };
 
 const dq_operator dq_op_GlobalMaxPool = {
@@ -101,7 +94,8 @@ const dq_operator dq_op_GlobalMaxPool = {
     .run = run_max,
     .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
-    .flags = DQ_OP_HALF,
+    .flags = DQ_OP_HALF | DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS | DQ_OP_LARGEST,
+    .bound = DQ_BOUND_MOVE,
 };
 
 const dq_operator dq_op_GlobalLpPool = {

@@ -27,8 +27,7 @@ typedef struct sample_taps {
   float weight[TAPS];
 } sample_taps;
 
-static dq_status read_word(const dq_op *op, const char *name, const char *const *words, int count,
-                           int *value) {
+static dq_status read_word(const dq_op *op, const char *name, const char *const *words, int count, int *value) {
   const char *word = dq_node_string(op->node, name, words[0]);
   for (int i = 0; i < count; i++)
     if (!strcmp(word, words[i])) {
@@ -66,11 +65,9 @@ static dq_status infer(dq_op *op) {
   if (job.axes == 3 && job.mode == SAMPLE_CUBIC)
     return dq_op_fail(op, DQ_UNSUPPORTED, "mode cubic needs an input of 4 dimensions");
   char left[DQ_SHAPE_TEXT], right[DQ_SHAPE_TEXT];
-  if (grid->rank != input->rank || grid->dims[0] != input->dims[0] ||
-      grid->dims[grid->rank - 1] != job.axes)
+  if (grid->rank != input->rank || grid->dims[0] != input->dims[0] || grid->dims[grid->rank - 1] != job.axes)
     return dq_op_fail(op, DQ_BAD_INPUT, "a grid of shape %s does not fit an input of shape %s",
-                      dq_tensor_shape_text(grid, left, sizeof left),
-                      dq_tensor_shape_text(input, right, sizeof right));
+                      dq_tensor_shape_text(grid, left, sizeof left), dq_tensor_shape_text(input, right, sizeof right));
   dims[0] = input->dims[0];
   dims[1] = input->dims[1];
   for (int i = 0; i < job.axes; i++) dims[2 + i] = grid->dims[1 + i];
@@ -113,8 +110,7 @@ static sample_taps find_taps(const sample_job *job, float g, int64_t size) {
   float x = job->align_corners ? (g + 1) / 2 * (length - 1) : ((g + 1) * length - 1) / 2;
   if (job->mode == SAMPLE_NEAREST) x = nearbyintf(x);
   // The cubic kernel repeats the border tap by tap instead.
-  if (job->padding == PAD_BORDER && job->mode != SAMPLE_CUBIC && (x < least || x > most))
-    x = x < 0 ? 0 : length - 1;
+  if (job->padding == PAD_BORDER && job->mode != SAMPLE_CUBIC && (x < least || x > most)) x = x < 0 ? 0 : length - 1;
   if (job->padding == PAD_REFLECTION) x = reflected(x, least, most);
   if (!(x > -8)) x = -8; // far outside is as good as further outside; NaN goes there too
   if (x > length + 8) x = length + 8;
@@ -132,8 +128,7 @@ static sample_taps find_taps(const sample_job *job, float g, int64_t size) {
     left--;
     cubic_weights(ratio, taps.weight);
   }
-  for (int i = 0; i < taps.count; i++)
-    taps.index[i] = tap_index(job, left + i, size, least, most);
+  for (int i = 0; i < taps.count; i++) taps.index[i] = tap_index(job, left + i, size, least, most);
   return taps;
 }
 
@@ -165,8 +160,7 @@ static void sample_point(void *argument, int64_t item, int thread) {
   int64_t volume = dims[0] * dims[1] * dims[2];
   const float *input = (const float *)job->input->data + batch * channels * volume;
   float *output = (float *)job->output->data + batch * channels * job->points + point;
-  for (int64_t c = 0; c < channels; c++)
-    output[c * job->points] = read_point(taps, dims, input + c * volume);
+  for (int64_t c = 0; c < channels; c++) output[c * job->points] = read_point(taps, dims, input + c * volume);
 }
 
 static dq_status run(dq_op *op) {
@@ -174,12 +168,10 @@ static dq_status run(dq_op *op) {
   DQ_TRY(read_job(op, &job));
   job.output = op->outputs[0];
   if (job.grid->type != DQ_F32)
-    return dq_op_fail(op, DQ_UNSUPPORTED, "a grid of type %s is not supported",
-                      dq_dtype_name(job.grid->type));
+    return dq_op_fail(op, DQ_UNSUPPORTED, "a grid of type %s is not supported", dq_dtype_name(job.grid->type));
   job.points = dq_tensor_product(job.output, 2, job.output->rank);
   if (dq_tensor_count(job.output) == 0) return DQ_OK;
-  if (dq_tensor_count(job.input) == 0)
-    return dq_op_fail(op, DQ_BAD_INPUT, "an empty input cannot be sampled");
+  if (dq_tensor_count(job.input) == 0) return dq_op_fail(op, DQ_BAD_INPUT, "an empty input cannot be sampled");
   dq_op_parallel(op, job.output->dims[0] * job.points, 8 * job.output->dims[1], sample_point, &job);
   return DQ_OK;
 }

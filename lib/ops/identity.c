@@ -23,7 +23,8 @@ const dq_operator dq_op_Identity = {
     .run = run_Identity,
     .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
-    .flags = DQ_OP_VIEW | DQ_OP_IN_PLACE,
+    .flags = DQ_OP_VIEW | DQ_OP_IN_PLACE | DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS,
+    .bound = DQ_BOUND_MOVE,
 };
 
 // The mask has the type of the input up to version 7 and is bool from 10.
@@ -61,8 +62,7 @@ static dq_status run_Dropout(dq_op *op) {
   return DQ_OK;
 }
 
-static const dq_attribute_rule dropout_attributes[] = {
-    {"consumed_inputs", DQ_ATTRIBUTE_INTS, false},
+static const dq_attribute_rule dropout_attributes[] = {{"consumed_inputs", DQ_ATTRIBUTE_INTS, false},
                                                        {"is_test", DQ_ATTRIBUTE_INT, false},
                                                        {"ratio", DQ_ATTRIBUTE_FLOAT, false},
                                                        {"seed", DQ_ATTRIBUTE_INT, false},
@@ -80,4 +80,5 @@ const dq_operator dq_op_Dropout = {
     .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_IN_PLACE,
+    .bound = DQ_BOUND_MOVE,
 };

@@ -15,21 +15,23 @@ enum { STRIP = 256 };
 
 // `count` elements of one plane, `at` elements from the start of the picture; `first` to `last`: its neighbours. The
 // usual power, 3 / 4, by square roots.
-#define RESPONSE_STRIP(NAME, symbol, type)                                                         \
-  static void NAME##_##symbol(const response_job *job, int64_t picture, int64_t at, int64_t first, \
-                              int64_t last, int64_t count) {                                       \
-    const type *in = (const type *)job->input->data + picture, *x = in + at;                       \
-    const type factor = (type)(job->alpha / (double)job->size), bias = (type)job->bias, beta = (type)job->beta; \
-    type *out = (type *)job->output->data + picture + at, sum[STRIP] = {0};                        \
-    const int64_t within = at % job->plane;                                                        \
-    for (int64_t c = first; c <= last; c++) {                                                      \
-      const type *neighbour = in + c * job->plane + within;                                        \
-      for (int64_t i = 0; i < count; i++) sum[i] += neighbour[i] * neighbour[i];                   \
-    }                                                                                              \
-    for (int64_t i = 0; i < count; i++) sum[i] = bias + factor * sum[i];                           \
-    if (job->beta == 0.75) for (int64_t i = 0; i < count; i++) sum[i] = sqrt(sum[i]) * sqrt(sqrt(sum[i])); \
-    else for (int64_t i = 0; i < count; i++) sum[i] = pow(sum[i], beta);                           \
-    for (int64_t i = 0; i < count; i++) out[i] = x[i] / sum[i];                                    \
+#define RESPONSE_STRIP(NAME, symbol, type)                                                                             \
+  static void NAME##_##symbol(const response_job *job, int64_t picture, int64_t at, int64_t first, int64_t last,       \
+                              int64_t count) {                                                                         \
+    const type *in = (const type *)job->input->data + picture, *x = in + at;                                           \
+    const type factor = (type)(job->alpha / (double)job->size), bias = (type)job->bias, beta = (type)job->beta;        \
+    type *out = (type *)job->output->data + picture + at, sum[STRIP] = {0};                                            \
+    const int64_t within = at % job->plane;                                                                            \
+    for (int64_t c = first; c <= last; c++) {                                                                          \
+      const type *neighbour = in + c * job->plane + within;                                                            \
+      for (int64_t i = 0; i < count; i++) sum[i] += neighbour[i] * neighbour[i];                                       \
+    }                                                                                                                  \
+    for (int64_t i = 0; i < count; i++) sum[i] = bias + factor * sum[i];                                               \
+    if (job->beta == 0.75)                                                                                             \
+      for (int64_t i = 0; i < count; i++) sum[i] = sqrt(sum[i]) * sqrt(sqrt(sum[i]));                                  \
+    else                                                                                                               \
+      for (int64_t i = 0; i < count; i++) sum[i] = pow(sum[i], beta);                                                  \
+    for (int64_t i = 0; i < count; i++) out[i] = x[i] / sum[i];                                                        \
   }
 DQ_EACH_FLOAT(RESPONSE_STRIP, response)
 
@@ -51,8 +53,7 @@ static dq_status infer_LRN(dq_op *op) {
   int64_t size = dq_node_int(op->node, "size", 0);
   if (op->inputs[0]->rank < 2)
     return dq_op_fail(op, DQ_BAD_INPUT, "the input has %d dimensions, expected at least 2", op->inputs[0]->rank);
-  if (size < 1 || size > INT32_MAX)
-    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'size' is %lld", (long long)size);
+  if (size < 1 || size > INT32_MAX) return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'size' is %lld", (long long)size);
   return dq_infer_same(op);
 }
 

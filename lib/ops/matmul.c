@@ -54,8 +54,7 @@ static bool broadcast(const stack *a, const stack *b, dq_matmul *m) {
   return true;
 }
 
-static dq_status read_stacks(const dq_op *op, const dq_tensor *a, const dq_tensor *b,
-                             dq_matmul *m) {
+static dq_status read_stacks(const dq_op *op, const dq_tensor *a, const dq_tensor *b, dq_matmul *m) {
   char a_text[DQ_SHAPE_TEXT], b_text[DQ_SHAPE_TEXT];
   memset(m, 0, sizeof *m);
   bool fits = a->rank > 0 && b->rank > 0;
@@ -68,19 +67,17 @@ static dq_status read_stacks(const dq_op *op, const dq_tensor *a, const dq_tenso
   }
   if (!fits)
     return dq_op_fail(op, DQ_BAD_INPUT, "shapes %s and %s cannot be multiplied as matrices",
-                      dq_tensor_shape_text(a, a_text, sizeof a_text),
-                      dq_tensor_shape_text(b, b_text, sizeof b_text));
+                      dq_tensor_shape_text(a, a_text, sizeof a_text), dq_tensor_shape_text(b, b_text, sizeof b_text));
   return DQ_OK;
 }
 
-dq_status dq_matmul_read(const dq_op *op, const dq_tensor *a, const dq_tensor *b,
-                         dq_matmul *matmul) {
+dq_status dq_matmul_read(const dq_op *op, const dq_tensor *a, const dq_tensor *b, dq_matmul *matmul) {
   DQ_TRY(read_stacks(op, a, b, matmul));
   stack right = stack_of(b, true);
   if (!is_single(&right)) return DQ_OK;
   if (!dq_mul_i64(matmul->rows, matmul->batch, &matmul->rows))
-    return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " matrices of %" PRId64 " rows are too many",
-                      matmul->batch, matmul->rows);
+    return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " matrices of %" PRId64 " rows are too many", matmul->batch,
+                      matmul->rows);
   matmul->batch = 1;
   matmul->rank = 0;
   return DQ_OK;

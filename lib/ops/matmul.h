@@ -14,8 +14,7 @@ typedef struct dq_matmul {
 
 // Reads the shapes of operands a and b by numpy.matmul's rules (which the ONNX operator has). When
 // B is one matrix the stack of A becomes one tall matrix and batch is 1.
-dq_status dq_matmul_read(const dq_op *op, const dq_tensor *a, const dq_tensor *b,
-                         dq_matmul *matmul);
+dq_status dq_matmul_read(const dq_op *op, const dq_tensor *a, const dq_tensor *b, dq_matmul *matmul);
 // Checks as above and sets the shape of output 0.
 dq_status dq_matmul_infer(dq_op *op, const dq_tensor *a, const dq_tensor *b, int type);
 // Which matrices of A and B product `index` multiplies.

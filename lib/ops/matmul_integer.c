@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "lib/base/sizes.h"
+#include "lib/kernels/array/array.h"
+#include "lib/kernels/gemm/gemm.h"
 #include "lib/ops/matmul.h"
 #include "lib/ops/prepare.h"
 #include "lib/ops/quantized.h"
@@ -35,12 +37,8 @@ static const operands microsoft_operands = {
 enum { TYPES_8_BIT = DQ_BIT(DQ_U8) | DQ_BIT(DQ_I8) };
 
 // dq QGemm and com.microsoft QGemm.
-static bool is_gemm(const dq_op *op) {
-  return !strcmp(op->row->name, "QGemm");
-}
-static bool transposes_b(const dq_op *op) {
-  return is_gemm(op) && dq_node_int(op->node, "transB", 0) != 0;
-}
+static bool is_gemm(const dq_op *op) { return !strcmp(op->row->name, "QGemm"); }
+static bool transposes_b(const dq_op *op) { return is_gemm(op) && dq_node_int(op->node, "transB", 0) != 0; }
 
 // B as if its matrix were stored depth x columns.
 static dq_status upright(const dq_op *op, const operands *from, dq_tensor *b) {
@@ -48,8 +46,7 @@ static dq_status upright(const dq_op *op, const operands *from, dq_tensor *b) {
   *b = *op->inputs[from->b];
   if (!is_gemm(op)) return DQ_OK;
   if (a->rank != 2 || b->rank != 2)
-    return dq_op_fail(op, DQ_BAD_INPUT, "operands have %d and %d dimensions, expected 2 each",
-                      a->rank, b->rank);
+    return dq_op_fail(op, DQ_BAD_INPUT, "operands have %d and %d dimensions, expected 2 each", a->rank, b->rank);
   if (transposes_b(op)) {
     int64_t columns = b->dims[0];
     b->dims[0] = b->dims[1];
@@ -89,12 +86,10 @@ typedef struct integer_state {
   size_t sum_bytes;   // by_rows: sums of one product, at the start of scratch
 } integer_state;
 
-static bool is_single(const dq_op *op, int i) {
-  return dq_tensor_count(op->inputs[i]) == 1;
-}
+static bool is_single(const dq_op *op, int i) { return dq_tensor_count(op->inputs[i]) == 1; }
 
-static dq_status read_rows(dq_op *op, const operands *from, int64_t rows, int64_t b_matrices,
-                           integer_state *s, dq_arena *arena) {
+static dq_status read_rows(dq_op *op, const operands *from, int64_t rows, int64_t b_matrices, integer_state *s,
+                           dq_arena *arena) {
   const dq_requantization_inputs *in = &from->requantization;
   int64_t columns = s->shape.columns, stack = s->shape.batch * s->shape.rows / rows;
   row_scales *r = &s->rows;
@@ -105,8 +100,7 @@ static dq_status read_rows(dq_op *op, const operands *from, int64_t rows, int64_
   DQ_TRY(dq_read_zero_points(op, in->y_zero_point, type, rows, stack, arena, &r->y_zero));
   s->multipliers = DQ_NEW_ARRAY(arena, columns, float);
   size_t sums;
-  if (!s->multipliers ||
-      !dq_mul_size((size_t)s->shape.rows * sizeof(int32_t), (size_t)columns, &sums))
+  if (!s->multipliers || !dq_mul_size((size_t)s->shape.rows * sizeof(int32_t), (size_t)columns, &sums))
     return dq_fail_memory(op->error, 0);
   s->by_rows = true;
   s->sum_bytes = dq_round_up(sums, DQ_KERNEL_ALIGNMENT);
@@ -118,17 +112,15 @@ static dq_status read_rows(dq_op *op, const operands *from, int64_t rows, int64_
   return DQ_OK;
 }
 
-static dq_status read_output(dq_op *op, const operands *from, int64_t rows, int64_t b_matrices,
-                             integer_state *s, dq_arena *arena) {
+static dq_status read_output(dq_op *op, const operands *from, int64_t rows, int64_t b_matrices, integer_state *s,
+                             dq_arena *arena) {
   const dq_requantization_inputs *in = &from->requantization;
   if (!from->requantize) return DQ_OK;
   s->floats = dq_result_is_float(op, in);
   if (s->floats) return dq_read_requantization(op, in, s->shape.columns, arena, &s->requantization);
-  bool by_columns = is_single(op, in->x_scale) && is_single(op, in->y_scale) &&
-                    is_single(op, in->y_zero_point) &&
+  bool by_columns = is_single(op, in->x_scale) && is_single(op, in->y_scale) && is_single(op, in->y_zero_point) &&
                     (b_matrices == 1 || is_single(op, in->w_scale));
-  if (by_columns || is_gemm(op))
-    return dq_read_requantization(op, in, s->shape.columns, arena, &s->requantization);
+  if (by_columns || is_gemm(op)) return dq_read_requantization(op, in, s->shape.columns, arena, &s->requantization);
   return read_rows(op, from, rows, b_matrices, s, arena);
 }
 
@@ -142,32 +134,29 @@ static dq_status read_operands(dq_op *op, const operands *from, integer_state *s
   int64_t a_matrices = a->rank > 2 ? dq_tensor_product(a, 0, a->rank - 2) : 1;
   int64_t b_matrices = b.rank > 2 ? dq_tensor_product(&b, 0, b.rank - 2) : 1;
   DQ_TRY(dq_read_zero_points(op, from->a_zero_point, a->type, rows, a_matrices, arena, &s->a_zero));
-  DQ_TRY(dq_read_zero_points(op, from->b_zero_point, b.type, m->columns, b_matrices, arena,
-                             &s->b_zero));
+  DQ_TRY(dq_read_zero_points(op, from->b_zero_point, b.type, m->columns, b_matrices, arena, &s->b_zero));
   DQ_TRY(read_output(op, from, rows, b_matrices, s, arena));
   bool transposed = transposes_b(op);
-  s->parameters =
-      (dq_gemm_int8_parameters){.rows = m->rows,
-                                .columns = m->columns,
-                                .depth = m->depth,
-                                .transpose_b = transposed,
-                                .a_stride = m->depth,
-                                .b_stride = transposed ? m->depth : m->columns,
-                                .out_stride = m->columns,
-                                .a_signed = a->type == DQ_I8,
-                                .b_signed = b.type == DQ_I8,
-                                .a_zero_points = s->a_zero.values,
-                                .a_zero_point_count = dq_min_i64(s->a_zero.count, m->rows),
-                                .b_zero_points = s->b_zero.values,
-                                .b_zero_point_count = dq_min_i64(s->b_zero.count, m->columns)};
+  s->parameters = (dq_gemm_int8_parameters){.rows = m->rows,
+                                            .columns = m->columns,
+                                            .depth = m->depth,
+                                            .transpose_b = transposed,
+                                            .a_stride = m->depth,
+                                            .b_stride = transposed ? m->depth : m->columns,
+                                            .out_stride = m->columns,
+                                            .a_signed = a->type == DQ_I8,
+                                            .b_signed = b.type == DQ_I8,
+                                            .a_zero_points = s->a_zero.values,
+                                            .a_zero_point_count = dq_min_i64(s->a_zero.count, m->rows),
+                                            .b_zero_points = s->b_zero.values,
+                                            .b_zero_point_count = dq_min_i64(s->b_zero.count, m->columns)};
   return dq_gemm_int8_check(&s->parameters, op->error);
 }
 
 // B and all that goes with it; A and its zero point may come from a DynamicQuantizeLinear.
 static bool parameters_known(const dq_op *op, const operands *from) {
   for (int i = 0; i < op->input_count; i++)
-    if (i != from->a && i != from->a_zero_point && i != from->b && op->inputs[i] && !op->inputs[i]->data)
-      return false;
+    if (i != from->a && i != from->a_zero_point && i != from->b && op->inputs[i] && !op->inputs[i]->data) return false;
   return true;
 }
 
@@ -184,14 +173,12 @@ static dq_status prepare(dq_op *op, const operands *from, dq_arena *arena) {
   }
   s->dynamic = dynamic;
   op->state = s;
-  op->scratch_bytes = s->sum_bytes + dq_gemm_int8_scratch_bytes(&s->parameters, cpu,
-                                                                dq_pool_threads(op->context->pool));
+  op->scratch_bytes =
+      s->sum_bytes + dq_gemm_int8_scratch_bytes(&s->parameters, cpu, dq_pool_threads(op->context->pool));
   return DQ_OK;
 }
 
-static float scale_at(const dq_scales *scales, int64_t index) {
-  return scales->values[scales->count == 1 ? 0 : index];
-}
+static float scale_at(const dq_scales *scales, int64_t index) { return scales->values[scales->count == 1 ? 0 : index]; }
 
 // The sums of product `index` (B's matrix number b_index) become 8 bits.
 static void requantize_rows(const dq_op *op, int64_t index, int64_t b_index, uint8_t *out) {
@@ -201,11 +188,10 @@ static void requantize_rows(const dq_op *op, int64_t index, int64_t b_index, uin
   for (int64_t i = 0; i < s->shape.rows; i++) {
     int64_t row = index * s->shape.rows + i;
     float a = scale_at(&s->rows.a, row), y = scale_at(&s->rows.y, row);
-    for (int64_t j = 0; j < columns; j++)
-      s->multipliers[j] = (a * scale_at(&s->rows.b, b_index * columns + j)) / y;
+    for (int64_t j = 0; j < columns; j++) s->multipliers[j] = (a * scale_at(&s->rows.b, b_index * columns + j)) / y;
     r.zero_point = s->rows.y_zero.values[s->rows.y_zero.count == 1 ? 0 : row];
-    dq_requantize(&r, op->context->cpu, false, 1, columns,
-                  (const int32_t *)op->scratch + i * columns, columns, out + i * columns, columns);
+    dq_requantize(&r, op->context->cpu, false, 1, columns, (const int32_t *)op->scratch + i * columns, columns,
+                  out + i * columns, columns);
   }
 }
 
@@ -223,8 +209,7 @@ static void run_product(dq_op *op, const operands *from, int64_t index) {
   uint8_t *out = (uint8_t *)op->outputs[0]->data + index * m->rows * m->columns * size;
   bool direct = from->requantize && !s->by_rows && !s->floats;
   dq_gemm_int8(&p, op->context->cpu, a, b, s->packed, s->by_rows ? op->scratch : out,
-               direct ? &s->requantization : NULL, (char *)op->scratch + s->sum_bytes,
-               op->context->pool);
+               direct ? &s->requantization : NULL, (char *)op->scratch + s->sum_bytes, op->context->pool);
   if (s->by_rows) requantize_rows(op, index, b_index, out);
   if (s->floats) dq_dequantize_sums(&s->requantization, false, m->rows, m->columns, out);
 }
@@ -238,32 +223,16 @@ static dq_status run(dq_op *op, const operands *from) {
   return DQ_OK;
 }
 
-static int64_t macs(const dq_op *op) {
-  return dq_matmul_macs(op, op->inputs[0]);
-}
+static int64_t macs(const dq_op *op) { return dq_matmul_macs(op, op->inputs[0]); }
 
-static dq_status integer_infer(dq_op *op) {
-  return infer(op, &integer_operands);
-}
-static dq_status integer_prepare(dq_op *op, dq_arena *arena) {
-  return prepare(op, &integer_operands, arena);
-}
-static dq_status integer_run(dq_op *op) {
-  return run(op, &integer_operands);
-}
+static dq_status integer_infer(dq_op *op) { return infer(op, &integer_operands); }
+static dq_status integer_prepare(dq_op *op, dq_arena *arena) { return prepare(op, &integer_operands, arena); }
+static dq_status integer_run(dq_op *op) { return run(op, &integer_operands); }
 
-dq_status dq_qlinear_matmul_infer(dq_op *op) {
-  return infer(op, &qlinear_operands);
-}
-dq_status dq_qlinear_matmul_prepare(dq_op *op, dq_arena *arena) {
-  return prepare(op, &qlinear_operands, arena);
-}
-dq_status dq_qlinear_matmul_run(dq_op *op) {
-  return run(op, &qlinear_operands);
-}
-int64_t dq_qlinear_matmul_macs(const dq_op *op) {
-  return macs(op);
-}
+dq_status dq_qlinear_matmul_infer(dq_op *op) { return infer(op, &qlinear_operands); }
+dq_status dq_qlinear_matmul_prepare(dq_op *op, dq_arena *arena) { return prepare(op, &qlinear_operands, arena); }
+dq_status dq_qlinear_matmul_run(dq_op *op) { return run(op, &qlinear_operands); }
+int64_t dq_qlinear_matmul_macs(const dq_op *op) { return macs(op); }
 
 const dq_operator dq_op_MatMulInteger = {
     .name = "MatMulInteger",
@@ -303,12 +272,8 @@ static dq_status microsoft_infer(dq_op *op) {
     return dq_op_fail(op, DQ_UNSUPPORTED, "a result without scale and zero point is not supported");
   return infer(op, &microsoft_operands);
 }
-static dq_status microsoft_prepare(dq_op *op, dq_arena *arena) {
-  return prepare(op, &microsoft_operands, arena);
-}
-static dq_status microsoft_run(dq_op *op) {
-  return run(op, &microsoft_operands);
-}
+static dq_status microsoft_prepare(dq_op *op, dq_arena *arena) { return prepare(op, &microsoft_operands, arena); }
+static dq_status microsoft_run(dq_op *op) { return run(op, &microsoft_operands); }
 
 static const dq_attribute_rule microsoft_attributes[] = {{"alpha", DQ_ATTRIBUTE_FLOAT, false},
                                                          {"transA", DQ_ATTRIBUTE_INT, false},

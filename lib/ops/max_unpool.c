@@ -17,10 +17,8 @@ static dq_status pooled_shape(const dq_op *op, int64_t *dims) {
   for (int i = 0; i < window.rank; i++) {
     int64_t reach;
     if (!dq_mul_i64(input->dims[2 + i] - 1, window.stride[i], &reach) ||
-        !dq_add_i64(reach, window.kernel[i] - window.begin[i] - window.end[i], &dims[2 + i]) ||
-        dims[2 + i] < 0)
-      return dq_op_fail(op, DQ_BAD_INPUT, "window and pads do not fit a dimension of %" PRId64,
-                        input->dims[2 + i]);
+        !dq_add_i64(reach, window.kernel[i] - window.begin[i] - window.end[i], &dims[2 + i]) || dims[2 + i] < 0)
+      return dq_op_fail(op, DQ_BAD_INPUT, "window and pads do not fit a dimension of %" PRId64, input->dims[2 + i]);
   }
   dq_tensor checked;
   return dq_tensor_shape(&checked, input->type, input->rank, dims, op->error);
@@ -37,8 +35,7 @@ static dq_status infer(dq_op *op) {
   if (!dq_op_readable(op, 2)) return dq_op_unknown(op, 0, input->type);
   DQ_TRY(dq_op_read_ints(op, 2, given, &count));
   if (count != input->rank)
-    return dq_op_fail(op, DQ_BAD_INPUT, "output_shape has %d elements, expected %d", count,
-                      input->rank);
+    return dq_op_fail(op, DQ_BAD_INPUT, "output_shape has %d elements, expected %d", count, input->rank);
   return dq_op_shape(op, 0, input->type, count, given);
 }
 
@@ -60,10 +57,8 @@ static dq_status run(dq_op *op) {
       inside = at < output->dims[axis];
       to += at * strides[axis];
     }
-    if (!inside)
-      return dq_op_fail(op, DQ_BAD_INPUT, "index %" PRId64 " lies outside the output", index);
-    memcpy((char *)output->data + (size_t)to * size, (const char *)input->data + (size_t)i * size,
-           size);
+    if (!inside) return dq_op_fail(op, DQ_BAD_INPUT, "index %" PRId64 " lies outside the output", index);
+    memcpy((char *)output->data + (size_t)to * size, (const char *)input->data + (size_t)i * size, size);
   }
   return DQ_OK;
 }

@@ -14,7 +14,7 @@ typedef struct scored {
 typedef struct selection {
   const float *boxes, *scores;
   int64_t batches, classes, count; // boxes per batch
-  int64_t most; // boxes kept per class
+  int64_t most;                    // boxes kept per class
   float iou_threshold, score_threshold;
   bool has_score_threshold, centered;
 } selection;
@@ -22,11 +22,11 @@ typedef struct selection {
 static dq_status check_inputs(const dq_op *op) {
   const dq_tensor *boxes = op->inputs[0], *scores = op->inputs[1];
   if (boxes->type != DQ_F32 || scores->type != DQ_F32)
-    return dq_op_fail(op, DQ_BAD_INPUT, "boxes are %s and scores %s, expected float32",
-                      dq_dtype_name(boxes->type), dq_dtype_name(scores->type));
+    return dq_op_fail(op, DQ_BAD_INPUT, "boxes are %s and scores %s, expected float32", dq_dtype_name(boxes->type),
+                      dq_dtype_name(scores->type));
   char left[DQ_SHAPE_TEXT], right[DQ_SHAPE_TEXT];
-  if (boxes->rank != 3 || scores->rank != 3 || boxes->dims[2] != 4 ||
-      boxes->dims[0] != scores->dims[0] || boxes->dims[1] != scores->dims[2])
+  if (boxes->rank != 3 || scores->rank != 3 || boxes->dims[2] != 4 || boxes->dims[0] != scores->dims[0] ||
+      boxes->dims[1] != scores->dims[2])
     return dq_op_fail(op, DQ_BAD_INPUT, "boxes of shape %s do not fit scores of shape %s",
                       dq_tensor_shape_text(boxes, left, sizeof left),
                       dq_tensor_shape_text(scores, right, sizeof right));
@@ -34,8 +34,7 @@ static dq_status check_inputs(const dq_op *op) {
     const dq_tensor *input = dq_op_input(op, i);
     int type = i == 2 ? DQ_I64 : DQ_F32;
     if (input && (input->type != type || dq_tensor_count(input) != 1))
-      return dq_op_fail(op, DQ_BAD_INPUT, "input %d is not one element of type %s", i,
-                        dq_dtype_name(type));
+      return dq_op_fail(op, DQ_BAD_INPUT, "input %d is not one element of type %s", i, dq_dtype_name(type));
   }
   return DQ_OK;
 }
@@ -47,8 +46,7 @@ static bool all_known(const dq_op *op) {
 }
 
 static dq_status read_selection(const dq_op *op, selection *s) {
-  const dq_tensor *most = dq_op_input(op, 2), *iou = dq_op_input(op, 3),
-                  *score = dq_op_input(op, 4);
+  const dq_tensor *most = dq_op_input(op, 2), *iou = dq_op_input(op, 3), *score = dq_op_input(op, 4);
   *s = (selection){.boxes = op->inputs[0]->data,
                    .scores = op->inputs[1]->data,
                    .batches = op->inputs[1]->dims[0],
@@ -60,8 +58,7 @@ static dq_status read_selection(const dq_op *op, selection *s) {
                    .has_score_threshold = score != NULL,
                    .centered = dq_node_int(op->node, "center_point_box", 0) != 0};
   if (!(s->iou_threshold >= 0 && s->iou_threshold <= 1))
-    return dq_op_fail(op, DQ_BAD_INPUT, "iou_threshold is %g, expected 0 to 1",
-                      (double)s->iou_threshold);
+    return dq_op_fail(op, DQ_BAD_INPUT, "iou_threshold is %g, expected 0 to 1", (double)s->iou_threshold);
   return DQ_OK;
 }
 
@@ -94,8 +91,7 @@ static int by_score(const void *left, const void *right) {
 }
 
 // Kept boxes of one class of one batch into `kept`; returns how many.
-static int64_t select_class(const selection *s, int64_t batch, int64_t class, scored *candidates,
-                            int64_t *kept) {
+static int64_t select_class(const selection *s, int64_t batch, int64_t class, scored *candidates, int64_t *kept) {
   const float *scores = s->scores + (batch * s->classes + class) * s->count;
   const float *boxes = s->boxes + batch * s->count * 4;
   int64_t found = 0, chosen = 0;

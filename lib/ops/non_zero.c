@@ -8,8 +8,7 @@ static dq_status infer(dq_op *op) {
   const dq_tensor *input = op->inputs[0];
   if (!dq_op_readable(op, 0)) return dq_op_unknown(op, 0, DQ_I64);
   if (!dq_dtype_computable(input->type))
-    return dq_op_fail(op, DQ_UNSUPPORTED, "elements of type %s are not supported",
-                      dq_dtype_name(input->type));
+    return dq_op_fail(op, DQ_UNSUPPORTED, "elements of type %s are not supported", dq_dtype_name(input->type));
   int64_t count = dq_tensor_count(input), dims[2] = {columns_rank(input), 0};
   for (int64_t i = 0; i < count; i++) dims[1] += dq_tensor_get(input, i) != 0;
   return dq_op_shape(op, 0, DQ_I64, 2, dims);

@@ -43,8 +43,8 @@ static moments moments_of(const dq_tensor *input, const dq_reduction *plan, int6
 }
 
 // y = x * factor + offset over `count` elements; float32 in float32.
-static void affine_run(const dq_tensor *input, dq_tensor *output, int64_t start, int64_t count,
-                       double factor, double offset) {
+static void affine_run(const dq_tensor *input, dq_tensor *output, int64_t start, int64_t count, double factor,
+                       double offset) {
   if (input->type == DQ_F64) {
     const double *in = (const double *)input->data + start;
     double *out = (double *)output->data + start;
@@ -57,16 +57,15 @@ static void affine_run(const dq_tensor *input, dq_tensor *output, int64_t start,
 }
 
 // y = (x - mean) * factor + offset for every element of a set, in double.
-static void normalize_set(const dq_tensor *input, dq_tensor *output, const dq_reduction *plan,
-                          int64_t set, double mean, double factor, double offset) {
+static void normalize_set(const dq_tensor *input, dq_tensor *output, const dq_reduction *plan, int64_t set, double mean,
+                          double factor, double offset) {
   const bool wide = input->type == DQ_F64;
   const int64_t base = dq_reduction_set(plan, set);
   for (int64_t row = 0; row < plan->rows; row++) {
     int64_t start = base + dq_reduction_row(plan, row);
     for (int64_t i = 0; i < plan->length; i++) {
       int64_t at = start + i * plan->stride;
-      set_element(output->data, wide, at,
-                  (element(input->data, wide, at) - mean) * factor + offset);
+      set_element(output->data, wide, at, (element(input->data, wide, at) - mean) * factor + offset);
     }
   }
 }
@@ -81,14 +80,13 @@ static dq_status check_vector(const dq_op *op, int i, int64_t length) {
 
 static dq_status check_rank(const dq_op *op, int least) {
   if (op->inputs[0]->rank >= least) return DQ_OK;
-  return dq_op_fail(op, DQ_BAD_INPUT, "the input has %d dimensions, expected at least %d",
-                    op->inputs[0]->rank, least);
+  return dq_op_fail(op, DQ_BAD_INPUT, "the input has %d dimensions, expected at least %d", op->inputs[0]->rank, least);
 }
 
-#define ROW(NAME, INPUTS, OUTPUTS, COLOUR, QUANTIZATION, FLAGS)  \
-  .name = #NAME, .inputs = DQ_VERSIONS INPUTS, .outputs = DQ_VERSIONS OUTPUTS,                     \
-  .types = DQ_TYPES_FLOAT, .attributes = attributes_##NAME, .infer = infer_##NAME,                 \
-  .run = run_##NAME, .colour = COLOUR, .quantization = QUANTIZATION, .flags = FLAGS
+#define ROW(NAME, INPUTS, OUTPUTS, COLOUR, QUANTIZATION, FLAGS)                                                        \
+  .name = #NAME, .inputs = DQ_VERSIONS INPUTS, .outputs = DQ_VERSIONS OUTPUTS, .types = DQ_TYPES_FLOAT,                \
+  .attributes = attributes_##NAME, .infer = infer_##NAME, .run = run_##NAME, .colour = COLOUR,                         \
+  .quantization = QUANTIZATION, .flags = FLAGS
 
 // ---- BatchNormalization ----
 
@@ -99,9 +97,7 @@ typedef struct batch_job {
   dq_reduction plan; // training: one set per channel
 } batch_job;
 
-static bool spatial(const dq_op *op) {
-  return op->version >= 9 || dq_node_int(op->node, "spatial", 1) != 0;
-}
+static bool spatial(const dq_op *op) { return op->version >= 9 || dq_node_int(op->node, "spatial", 1) != 0; }
 static bool is_training(const dq_op *op) {
   if (op->version >= 14) return dq_node_int(op->node, "training_mode", 0) != 0;
   for (int i = 1; i < op->output_count; i++) // statistics are outputs in training only; some exporters name them anyway
@@ -152,8 +148,7 @@ static void batch_plane(void *argument, int64_t from, int64_t to) {
   const dq_tensor *const *in = job->op->inputs;
   for (int64_t at = from; at < to; at++) {
     int64_t channel = at % job->channels;
-    double factor = dq_tensor_get(in[1], channel) /
-                    sqrt(dq_tensor_get(in[4], channel) + job->epsilon);
+    double factor = dq_tensor_get(in[1], channel) / sqrt(dq_tensor_get(in[4], channel) + job->epsilon);
     double offset = dq_tensor_get(in[2], channel) - dq_tensor_get(in[3], channel) * factor;
     affine_run(in[0], job->op->outputs[0], at * job->plane, job->plane, factor, offset);
   }
@@ -179,8 +174,10 @@ static void batch_channel(void *argument, int64_t from, int64_t to) {
 static dq_status run_BatchNormalization(dq_op *op) {
   const dq_tensor *input = op->inputs[0];
   if (is_training(op) && op->version < 14)
-    return dq_op_fail(op, DQ_UNSUPPORTED, "training outputs of BatchNormalization are supported "
-                                          "from version 14 on, this is %d", op->version);
+    return dq_op_fail(op, DQ_UNSUPPORTED,
+                      "training outputs of BatchNormalization are supported "
+                      "from version 14 on, this is %d",
+                      op->version);
   batch_job job = {.op = op,
                    .channels = batch_channels(op),
                    .epsilon = (double)dq_node_float(op->node, "epsilon", 1e-5f),
@@ -193,8 +190,7 @@ static dq_status run_BatchNormalization(dq_op *op) {
     return DQ_OK;
   }
   for (int i = 1; i < op->output_count && op->version >= 14; i++)
-    if (op->outputs[i]) memcpy(op->outputs[i]->data, op->inputs[2 + i]->data,
-                               dq_tensor_bytes(op->outputs[i]));
+    if (op->outputs[i]) memcpy(op->outputs[i]->data, op->inputs[2 + i]->data, dq_tensor_bytes(op->outputs[i]));
   int64_t elements = dq_tensor_count(input);
   if (!elements) return DQ_OK;
   int64_t planes = (input->rank < 2 ? 1 : input->dims[0]) * job.channels;
@@ -203,18 +199,18 @@ static dq_status run_BatchNormalization(dq_op *op) {
   return DQ_OK;
 }
 
-static const dq_attribute_rule attributes_BatchNormalization[] = {
-    DQ_CONSUMED_INPUTS,
-    {"epsilon", DQ_ATTRIBUTE_FLOAT, false},
-    {"momentum", DQ_ATTRIBUTE_FLOAT, false},
-    {"is_test", DQ_ATTRIBUTE_INT, false},
-    {"spatial", DQ_ATTRIBUTE_INT, false},
-    {"training_mode", DQ_ATTRIBUTE_INT, false},
-    {0}};
-const dq_operator dq_op_BatchNormalization = {
-    .since = {1, 6, 7, 9, 14, 15},
-    .check = check_BatchNormalization,
-    ROW(BatchNormalization, (5, 5), (1, 5), DQ_FOLLOW, DQ_QUANTIZE_TABLE, DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_CHANNEL_VECTORS)};
+static const dq_attribute_rule attributes_BatchNormalization[] = {DQ_CONSUMED_INPUTS,
+                                                                  {"epsilon", DQ_ATTRIBUTE_FLOAT, false},
+                                                                  {"momentum", DQ_ATTRIBUTE_FLOAT, false},
+                                                                  {"is_test", DQ_ATTRIBUTE_INT, false},
+                                                                  {"spatial", DQ_ATTRIBUTE_INT, false},
+                                                                  {"training_mode", DQ_ATTRIBUTE_INT, false},
+                                                                  {0}};
+const dq_operator dq_op_BatchNormalization = {.since = {1, 6, 7, 9, 14, 15},
+                                              .check = check_BatchNormalization,
+                                              .bound = DQ_BOUND_BATCH_NORM,
+                                              ROW(BatchNormalization, (5, 5), (1, 5), DQ_FOLLOW, DQ_QUANTIZE_TABLE,
+                                                  DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_CHANNEL_VECTORS)};
 
 // ---- InstanceNormalization, GroupNormalization: sets of whole planes of one picture ----
 
@@ -229,18 +225,21 @@ static void group_span(void *argument, int64_t from, int64_t to) {
   const group_job *job = argument;
   const dq_tensor *const *in = job->op->inputs;
   int64_t size = job->members * job->plane;
-  const dq_reduction set = {.rows = 1, .length = size, .stride = 1, .kept_rank = 1,
-                            .kept_dims = {INT64_MAX}, .kept_strides = {size}};
+  const dq_reduction set = {
+      .rows = 1, .length = size, .stride = 1, .kept_rank = 1, .kept_dims = {INT64_MAX}, .kept_strides = {size}};
   for (int64_t at = from; at < to; at++) {
     moments own = moments_of(in[0], &set, at);
     for (int64_t member = 0; member < job->members; member++) {
       int64_t group = at % job->groups;
       int64_t channel = job->per_group ? group : group * job->members + member;
-      const dq_reduction plane = {.rows = 1, .length = job->plane, .stride = 1, .kept_rank = 1,
-                                  .kept_dims = {INT64_MAX}, .kept_strides = {job->plane}};
+      const dq_reduction plane = {.rows = 1,
+                                  .length = job->plane,
+                                  .stride = 1,
+                                  .kept_rank = 1,
+                                  .kept_dims = {INT64_MAX},
+                                  .kept_strides = {job->plane}};
       normalize_set(in[0], job->op->outputs[0], &plane, at * job->members + member, own.mean,
-                    dq_tensor_get(in[1], channel) / sqrt(own.variance + job->epsilon),
-                    dq_tensor_get(in[2], channel));
+                    dq_tensor_get(in[1], channel) / sqrt(own.variance + job->epsilon), dq_tensor_get(in[2], channel));
     }
   }
 }
@@ -254,8 +253,7 @@ static dq_status run_groups(dq_op *op, int64_t groups, bool per_group) {
                    .plane = dq_tensor_product(input, 2, input->rank),
                    .per_group = per_group,
                    .epsilon = (double)dq_node_float(op->node, "epsilon", 1e-5f)};
-  dq_spans(op->context, input->dims[0] * groups, DQ_GRAIN / (job.members * job.plane + 1) + 1,
-           group_span, &job);
+  dq_spans(op->context, input->dims[0] * groups, DQ_GRAIN / (job.members * job.plane + 1) + 1, group_span, &job);
   return DQ_OK;
 }
 
@@ -265,20 +263,19 @@ static dq_status infer_InstanceNormalization(dq_op *op) {
   DQ_TRY(check_vector(op, 2, op->inputs[0]->dims[1]));
   return dq_infer_same(op);
 }
-static dq_status run_InstanceNormalization(dq_op *op) {
-  return run_groups(op, op->inputs[0]->dims[1], false);
-}
+static dq_status run_InstanceNormalization(dq_op *op) { return run_groups(op, op->inputs[0]->dims[1], false); }
 static const dq_attribute_rule attributes_InstanceNormalization[] = {
     DQ_CONSUMED_INPUTS, {"epsilon", DQ_ATTRIBUTE_FLOAT, false}, {0}};
 const dq_operator dq_op_InstanceNormalization = {
-    .since = {1, 6, 22}, ROW(InstanceNormalization, (3, 3), (1, 1), DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF)};
+    .since = {1, 6, 22},
+    .bound = DQ_BOUND_NORM,
+    ROW(InstanceNormalization, (3, 3), (1, 1), DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF)};
 
 static dq_status infer_GroupNormalization(dq_op *op) {
   DQ_TRY(check_rank(op, 2));
   int64_t groups = dq_node_int(op->node, "num_groups", 0), channels = op->inputs[0]->dims[1];
   if (groups < 1 || channels % groups)
-    return dq_op_fail(op, DQ_BAD_INPUT, "%lld channels in %lld groups", (long long)channels,
-                      (long long)groups);
+    return dq_op_fail(op, DQ_BAD_INPUT, "%lld channels in %lld groups", (long long)channels, (long long)groups);
   DQ_TRY(check_vector(op, 1, op->version < 21 ? groups : channels));
   DQ_TRY(check_vector(op, 2, op->version < 21 ? groups : channels));
   return dq_infer_same(op);
@@ -286,13 +283,14 @@ static dq_status infer_GroupNormalization(dq_op *op) {
 static dq_status run_GroupNormalization(dq_op *op) {
   return run_groups(op, dq_node_int(op->node, "num_groups", 1), op->version < 21);
 }
-static const dq_attribute_rule attributes_GroupNormalization[] = {
-    {"num_groups", DQ_ATTRIBUTE_INT, true},
-    {"epsilon", DQ_ATTRIBUTE_FLOAT, false},
-    {"stash_type", DQ_ATTRIBUTE_INT, false},
-    {0}};
+static const dq_attribute_rule attributes_GroupNormalization[] = {{"num_groups", DQ_ATTRIBUTE_INT, true},
+                                                                  {"epsilon", DQ_ATTRIBUTE_FLOAT, false},
+                                                                  {"stash_type", DQ_ATTRIBUTE_INT, false},
+                                                                  {0}};
 const dq_operator dq_op_GroupNormalization = {
-    .since = {18, 21}, ROW(GroupNormalization, (3, 3), (1, 1), DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF)};
+    .since = {18, 21},
+    .bound = DQ_BOUND_NORM,
+    ROW(GroupNormalization, (3, 3), (1, 1), DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF)};
 
 // ---- LayerNormalization: the dimensions from `axis` on; scale and bias broadcast ----
 
@@ -343,19 +341,18 @@ static dq_status run_LayerNormalization(dq_op *op) {
   const dq_tensor *pair[] = {op->outputs[0], op->inputs[1]};
   dq_broadcast_run(op->context, 2, pair, op->outputs[0], loops_scaled[input->type], NULL, DQ_GRAIN);
   pair[1] = dq_op_input(op, 2);
-  if (pair[1])
-    dq_broadcast_run(op->context, 2, pair, op->outputs[0], loops_shifted[input->type], NULL,
-                     DQ_GRAIN);
+  if (pair[1]) dq_broadcast_run(op->context, 2, pair, op->outputs[0], loops_shifted[input->type], NULL, DQ_GRAIN);
   return DQ_OK;
 }
 
-static const dq_attribute_rule attributes_LayerNormalization[] = {
-    {"axis", DQ_ATTRIBUTE_INT, false},
-    {"epsilon", DQ_ATTRIBUTE_FLOAT, false},
-    {"stash_type", DQ_ATTRIBUTE_INT, false},
-    {0}};
+static const dq_attribute_rule attributes_LayerNormalization[] = {{"axis", DQ_ATTRIBUTE_INT, false},
+                                                                  {"epsilon", DQ_ATTRIBUTE_FLOAT, false},
+                                                                  {"stash_type", DQ_ATTRIBUTE_INT, false},
+                                                                  {0}};
 const dq_operator dq_op_LayerNormalization = {
-    .since = {17}, ROW(LayerNormalization, (2, 3), (1, 3), DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF)};
+    .since = {17},
+    .bound = DQ_BOUND_NORM,
+    ROW(LayerNormalization, (2, 3), (1, 3), DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF)};
 
 // ---- MeanVarianceNormalization: (x - mean) / (standard deviation + 1e-9) over axes ----
 
@@ -386,13 +383,11 @@ static dq_status run_MeanVarianceNormalization(dq_op *op) {
   dq_reduction_plan(op->inputs[0], reduced, &plan);
   for (int64_t set = 0; set < plan.sets; set++) {
     moments own = moments_of(op->inputs[0], &plan, set);
-    normalize_set(op->inputs[0], op->outputs[0], &plan, set, own.mean,
-                  1 / (sqrt(own.variance) + 1e-9), 0);
+    normalize_set(op->inputs[0], op->outputs[0], &plan, set, own.mean, 1 / (sqrt(own.variance) + 1e-9), 0);
   }
   return DQ_OK;
 }
-static const dq_attribute_rule attributes_MeanVarianceNormalization[] = {
-    {"axes", DQ_ATTRIBUTE_INTS, false}, {0}};
+static const dq_attribute_rule attributes_MeanVarianceNormalization[] = {{"axes", DQ_ATTRIBUTE_INTS, false}, {0}};
 const dq_operator dq_op_MeanVarianceNormalization = {
     .since = {9, 13}, ROW(MeanVarianceNormalization, (1, 1), (1, 1), DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF)};
 
@@ -401,8 +396,7 @@ const dq_operator dq_op_MeanVarianceNormalization = {
 static dq_status infer_LpNormalization(dq_op *op) {
   int axis;
   int64_t p = dq_node_int(op->node, "p", 2);
-  if (p != 1 && p != 2)
-    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'p' is %lld, expected 1 or 2", (long long)p);
+  if (p != 1 && p != 2) return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'p' is %lld, expected 1 or 2", (long long)p);
   DQ_TRY(dq_op_axis(op, dq_node_int(op->node, "axis", -1), op->inputs[0]->rank, &axis));
   return dq_infer_same(op);
 }
@@ -431,5 +425,5 @@ static dq_status run_LpNormalization(dq_op *op) {
 }
 static const dq_attribute_rule attributes_LpNormalization[] = {
     {"axis", DQ_ATTRIBUTE_INT, false}, {"p", DQ_ATTRIBUTE_INT, false}, {0}};
-const dq_operator dq_op_LpNormalization = {
-    .since = {1, 22}, ROW(LpNormalization, (1, 1), (1, 1), DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF)};
+const dq_operator dq_op_LpNormalization = {.since = {1, 22},
+                                           ROW(LpNormalization, (1, 1), (1, 1), DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF)};

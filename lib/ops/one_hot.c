@@ -15,10 +15,8 @@ static dq_status infer(dq_op *op) {
     return dq_op_fail(op, DQ_BAD_INPUT, "depth is not one number");
   if (!dq_op_known(op, 1)) return dq_op_unknown(op, 0, values->type);
   double depth = dq_tensor_get(op->inputs[1], 0);
-  if (!(depth >= 0 && depth <= INT32_MAX))
-    return dq_op_fail(op, DQ_BAD_INPUT, "depth is %g", depth);
-  for (int i = 0; i <= indices->rank; i++)
-    dims[i] = i == axis ? (int64_t)depth : indices->dims[i < axis ? i : i - 1];
+  if (!(depth >= 0 && depth <= INT32_MAX)) return dq_op_fail(op, DQ_BAD_INPUT, "depth is %g", depth);
+  for (int i = 0; i <= indices->rank; i++) dims[i] = i == axis ? (int64_t)depth : indices->dims[i < axis ? i : i - 1];
   return dq_op_shape(op, 0, values->type, indices->rank + 1, dims);
 }
 
@@ -26,9 +24,7 @@ static dq_status run(dq_op *op) {
   const dq_tensor *indices = op->inputs[0], *values = op->inputs[2], *output = op->outputs[0];
   size_t size = dq_dtype_size(values->type);
   int axis;
-  if (!size)
-    return dq_op_fail(op, DQ_UNSUPPORTED, "values of type %s are not supported",
-                      dq_dtype_name(values->type));
+  if (!size) return dq_op_fail(op, DQ_UNSUPPORTED, "values of type %s are not supported", dq_dtype_name(values->type));
   DQ_TRY(dq_op_axis(op, dq_node_int(op->node, "axis", -1), output->rank, &axis));
   int64_t depth = output->dims[axis], inner = dq_tensor_product(output, axis + 1, output->rank);
   int64_t count = dq_tensor_count(indices);

@@ -1,40 +1,12 @@
-// Lookup in the operator table and the calls every row shares.
+// The calls that every row shares: inference, preparation, runs, float16 by float32.
 #include "lib/ops/operator.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "lib/base/sizes.h"
-#include "lib/kernels/kernels.h"
+#include "lib/kernels/array/array.h"
 #include "lib/ops/prepare.h"
-
-#define DQ_OPERATOR(symbol) extern const dq_operator dq_op_##symbol;
-#include "lib/ops/operators.def"
-#undef DQ_OPERATOR
-
-static const dq_operator *const table[] = {
-#define DQ_OPERATOR(symbol) &dq_op_##symbol,
-#include "lib/ops/operators.def"
-#undef DQ_OPERATOR
-    NULL};
-
-const dq_operator *dq_operator_at(int index) { return table[index]; }
-
-const dq_operator *dq_operator_find(const char *domain, const char *op_type) {
-  if (!strcmp(domain, "ai.onnx")) domain = "";
-  for (int i = 0; table[i]; i++)
-    if (!strcmp(table[i]->name, op_type) &&
-        !strcmp(table[i]->domain ? table[i]->domain : "", domain))
-      return table[i];
-  return NULL;
-}
-
-int dq_operator_version(const dq_operator *row, int64_t opset) {
-  int version = 0;
-  for (int i = 0; i < DQ_MAX_VERSIONS && row->since[i] && row->since[i] <= opset; i++)
-    version = row->since[i];
-  return version;
-}
 
 dq_status dq_op_infer(dq_op *op) { return dq_with_label(op->node, op->row->infer(op), op->error); }
 
@@ -250,8 +222,7 @@ static dq_status run_pieces(dq_op *op) {
   int64_t count = dq_tensor_count(op->outputs[0]), piece = op->half->piece;
   op->half->wide.error = op->error;
   op->half->wide.scratch = op->scratch;
-  for (int64_t from = 0; from < count; from += piece)
-    DQ_TRY(run_piece(op, from, dq_min_i64(piece, count - from)));
+  for (int64_t from = 0; from < count; from += piece) DQ_TRY(run_piece(op, from, dq_min_i64(piece, count - from)));
   return DQ_OK;
 }
 
@@ -268,8 +239,7 @@ static dq_status run_half(dq_op *op) {
     ((dq_tensor *)(uintptr_t)wide->inputs[i])->data = elements; // made in form_inputs
   }
   for (int i = 0; i < op->output_count; i++)
-    if (form->output_offsets[i])
-      wide->outputs[i]->data = (char *)op->scratch + form->output_offsets[i];
+    if (form->output_offsets[i]) wide->outputs[i]->data = (char *)op->scratch + form->output_offsets[i];
   DQ_TRY(op->row->run(wide));
   narrow_outputs(op, wide);
   return DQ_OK;
@@ -281,9 +251,7 @@ static dq_status prepare(dq_op *op, dq_arena *arena) {
   return half && !op->state ? prepare_half(op, arena) : DQ_OK;
 }
 
-dq_status dq_op_prepare(dq_op *op, dq_arena *arena) {
-  return dq_with_label(op->node, prepare(op, arena), op->error);
-}
+dq_status dq_op_prepare(dq_op *op, dq_arena *arena) { return dq_with_label(op->node, prepare(op, arena), op->error); }
 
 // A node outside of a plan whose row may take float16 itself.
 static dq_status run_once(dq_op *op) {
@@ -310,8 +278,7 @@ static dq_status check_type(const dq_op *op) {
   bool half = input->type == DQ_F16 && (op->row->flags & DQ_OP_HALF);
   int type = half ? DQ_F32 : input->type;
   if (dq_dtype_computable(type) && (op->row->types & DQ_BIT(type))) return DQ_OK;
-  return dq_op_fail(op, DQ_UNSUPPORTED,
-                    "operator %s (version %d) with elements of type %s is not supported",
+  return dq_op_fail(op, DQ_UNSUPPORTED, "operator %s (version %d) with elements of type %s is not supported",
                     op->row->name, op->version, dq_dtype_name(input->type));
 }
 
@@ -347,16 +314,14 @@ dq_status dq_op_read_ints(const dq_op *op, int i, int64_t *values, int *count) {
                       dq_dtype_name(input->type), input->rank);
   int64_t found = dq_tensor_count(input);
   if (found > DQ_MAX_INTS)
-    return dq_op_fail(op, DQ_UNSUPPORTED,
-                      "input %d has %" PRId64 " elements, at most %d are supported", i, found,
+    return dq_op_fail(op, DQ_UNSUPPORTED, "input %d has %" PRId64 " elements, at most %d are supported", i, found,
                       DQ_MAX_INTS);
   for (int64_t e = 0; e < found; e++) values[e] = dq_tensor_get_i64(input, e);
   *count = (int)found;
   return DQ_OK;
 }
 
-dq_status dq_op_axes(const dq_op *op, const char *attribute, int i, int64_t *values, int *count,
-                     bool *known) {
+dq_status dq_op_axes(const dq_op *op, const char *attribute, int i, int64_t *values, int *count, bool *known) {
   *known = true;
   *count = -1;
   const dq_tensor *input = dq_op_input(op, i);
@@ -368,8 +333,7 @@ dq_status dq_op_axes(const dq_op *op, const char *attribute, int i, int64_t *val
   const int64_t *ints = dq_node_ints(op->node, attribute, &found);
   if (!ints) return DQ_OK;
   if (found > DQ_MAX_INTS)
-    return dq_op_fail(op, DQ_UNSUPPORTED,
-                      "attribute '%s' has %d elements, at most %d are supported", attribute, found,
+    return dq_op_fail(op, DQ_UNSUPPORTED, "attribute '%s' has %d elements, at most %d are supported", attribute, found,
                       DQ_MAX_INTS);
   memcpy(values, ints, (size_t)found * sizeof *ints);
   *count = found;
@@ -378,8 +342,7 @@ dq_status dq_op_axes(const dq_op *op, const char *attribute, int i, int64_t *val
 
 dq_status dq_op_axis(const dq_op *op, int64_t axis, int rank, int *result) {
   if (axis < -rank || axis >= rank)
-    return dq_op_fail(op, DQ_BAD_INPUT, "axis %" PRId64 " is outside the %d dimensions", axis,
-                      rank);
+    return dq_op_fail(op, DQ_BAD_INPUT, "axis %" PRId64 " is outside the %d dimensions", axis, rank);
   *result = (int)(axis < 0 ? axis + rank : axis);
   return DQ_OK;
 }
@@ -396,8 +359,7 @@ dq_status dq_op_broadcast(const dq_op *op, int count, int *rank, int64_t *dims) 
       int64_t dim = own < 0 ? 1 : input->dims[own];
       if (dim == 1 || dim == size) continue;
       if (size != 1)
-        return dq_op_fail(op, DQ_BAD_INPUT,
-                          "inputs do not broadcast: dimension %d is %" PRId64 " and %" PRId64, axis,
+        return dq_op_fail(op, DQ_BAD_INPUT, "inputs do not broadcast: dimension %d is %" PRId64 " and %" PRId64, axis,
                           size, dim);
       size = dim;
     }

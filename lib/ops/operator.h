@@ -13,9 +13,9 @@ typedef struct dq_op {
   const dq_context *context;
   const dq_node *node;
   const dq_operator *row;
-  int version;               // the since-version of the operator that the model's opset means
+  int version; // the since-version of the operator that the model's opset means
   int input_count;
-  const dq_tensor **inputs;  // [i] NULL: left out; ->data NULL: elements not known yet (inference)
+  const dq_tensor **inputs; // [i] NULL: left out; ->data NULL: elements not known yet (inference)
   int output_count;
   dq_tensor **outputs;       // [i] NULL: left out. infer sets type and shape, run fills the data
   void *state;               // made by prepare, lives as long as the plan; NULL: not prepared
@@ -48,32 +48,54 @@ typedef enum dq_quantization {
   DQ_QUANTIZE_COMBINE, // several inputs, own output scale: Add, Mul, Concat, AveragePool
 } dq_quantization;
 
-enum { // flags
-  DQ_OP_HALF = 1,       // float16 is computed by float32 kernels, inputs and outputs converted
-  DQ_OP_VIEW = 2,       // output 0 has the elements of input 0 in the same order (Reshape)
-  DQ_OP_IN_PLACE = 4,   // output 0 may lie where input 0 of the same type and shape lies
-  DQ_OP_SHAPE_ONLY = 8, // the result depends on the shapes of the inputs only (Shape, Size)
-  DQ_OP_RANDOM = 16,    // never folded
+// How bounds on the result follow from bounds on the inputs, for values that nobody has measured.
+typedef enum dq_bound_rule {
+  DQ_BOUND_UNKNOWN, // nothing is known of the result
+  DQ_BOUND_CONVOLUTION,
+  DQ_BOUND_PRODUCT,
+  DQ_BOUND_BATCH_NORM,
+  DQ_BOUND_NORM,
+  DQ_BOUND_SQUEEZE, // no farther apart than input 0, and within `range`
+  DQ_BOUND_SLOPE,   // as input 0 above 0, below it with a slope
+  DQ_BOUND_COMBINE, // element by element of several inputs
+  DQ_BOUND_JOIN,    // elements of all inputs, channel by channel
+  DQ_BOUND_MOVE,    // elements of input 0, moved, chosen or averaged
+} dq_bound_rule;
+
+enum {                    // flags
+  DQ_OP_HALF = 1,         // float16 is computed by float32 kernels, inputs and outputs converted
+  DQ_OP_VIEW = 2,         // output 0 has the elements of input 0 in the same order (Reshape)
+  DQ_OP_IN_PLACE = 4,     // output 0 may lie where input 0 of the same type and shape lies
+  DQ_OP_SHAPE_ONLY = 8,   // the result depends on the shapes of the inputs only (Shape, Size)
+  DQ_OP_RANDOM = 16,      // never folded
   DQ_OP_ELEMENTWISE = 64, // output i depends on element i of inputs of its shape only
-  DQ_OP_CHANNEL_VECTORS = 128, // with DQ_OP_HALF: like ELEMENTWISE in inference; the other inputs are vectors by channel
+  DQ_OP_CHANNEL_VECTORS =
+      128,          // with DQ_OP_HALF: like ELEMENTWISE in inference; the other inputs are vectors by channel
   DQ_OP_JOIN = 256, // output 0 is the inputs joined along attribute "axis"; run leaves alone those that lie there
-  DQ_OP_HALF_KERNEL = 32, // with DQ_OP_HALF: prepare may take float16 itself, and then sets state
+  // f(c x) = c f(x) for one c > 0 per channel of input 0, whatever constants the other inputs are.
+  DQ_OP_HOMOGENEOUS = 512,
+  // Does the same to every channel of input 0, and leaves the channels where they are, whatever single numbers the
+  // other inputs are.
+  DQ_OP_UNIFORM = 1024,
+  DQ_OP_MOVES_CHANNELS = 2048, // elements of a channel may become those of another
+  DQ_OP_LARGEST = 4096,        // chooses the largest of several elements
+  DQ_OP_HALF_KERNEL = 32,      // with DQ_OP_HALF: prepare may take float16 itself, and then sets state
 };
 
 enum { DQ_MAX_VERSIONS = 12, DQ_ANY_NUMBER = 1 << 30 };
 
 struct dq_operator {
   const char *name;
-  const char *domain;         // NULL: ai.onnx; "dq" for rows only execution copies contain
-  int since[DQ_MAX_VERSIONS]; // versions supported, ascending, 0 after the last
-  int inputs[2], outputs[2];  // least and most; DQ_ANY_NUMBER
-  unsigned types;             // DQ_BIT masks that input 0 may have when run
+  const char *domain;                  // NULL: ai.onnx; "dq" for rows only execution copies contain
+  int since[DQ_MAX_VERSIONS];          // versions supported, ascending, 0 after the last
+  int inputs[2], outputs[2];           // least and most; DQ_ANY_NUMBER
+  unsigned types;                      // DQ_BIT masks that input 0 may have when run
   const dq_attribute_rule *attributes; // all known attributes; last has name NULL; NULL: none
   // Optional: refuses (DQ_BAD_INPUT) what cannot be right whatever the shapes are. Inputs that are not constant have
   // rank -1, type 0 and no elements; outputs are not looked at. What passes it, passes may fold and fuse.
   dq_status (*check)(const dq_op *op);
-  dq_status (*infer)(dq_op *op);       // required
-  dq_status (*run)(dq_op *op);         // required
+  dq_status (*infer)(dq_op *op); // required
+  dq_status (*run)(dq_op *op);   // required
   // Optional: packs constant inputs (data known) into `arena`, sets state and scratch_bytes. Shapes
   // are final. run must also work when state is NULL.
   dq_status (*prepare)(dq_op *op, dq_arena *arena);
@@ -81,10 +103,16 @@ struct dq_operator {
   dq_colour colour;
   dq_quantization quantization;
   unsigned flags;
+  dq_bound_rule bound;
+  // With DQ_BOUND_SQUEEZE: what every result lies in, whatever the inputs, with the defaults of the attributes;
+  // {0, 0}: inputs or attributes say it (Clip).
+  double range[2];
 };
 
 // The row of an operator, or NULL. Domain "ai.onnx" is the same as "".
 const dq_operator *dq_operator_find(const char *domain, const char *op_type);
+// The flags of a node's row; 0 when there is none.
+unsigned dq_node_flags(const dq_node *node);
 // Row `index`, NULL after the last, in the order of operators.def.
 const dq_operator *dq_operator_at(int index);
 // The since-version that `opset` selects, 0 when the row does not support it.
@@ -115,9 +143,7 @@ dq_status dq_op_run(dq_op *op);
 static inline const dq_tensor *dq_op_input(const dq_op *op, int i) {
   return i < op->input_count ? op->inputs[i] : NULL;
 }
-static inline dq_tensor *dq_op_output(const dq_op *op, int i) {
-  return i < op->output_count ? op->outputs[i] : NULL;
-}
+static inline dq_tensor *dq_op_output(const dq_op *op, int i) { return i < op->output_count ? op->outputs[i] : NULL; }
 
 // Sets the shape of output i (nothing when it is left out), with the checks of dq_tensor_shape.
 dq_status dq_op_shape(dq_op *op, int i, int type, int rank, const int64_t *dims);
@@ -134,8 +160,7 @@ dq_status dq_op_read_ints(const dq_op *op, int i, int64_t *values, int *count);
 
 // "axes" style parameter that was an attribute and became input i: *count is -1 when it is not
 // given; *known is false when the input's elements are not known yet. values[DQ_MAX_INTS].
-dq_status dq_op_axes(const dq_op *op, const char *attribute, int i, int64_t *values, int *count,
-                     bool *known);
+dq_status dq_op_axes(const dq_op *op, const char *attribute, int i, int64_t *values, int *count, bool *known);
 
 // An axis in [-rank, rank) made positive, or DQ_BAD_INPUT.
 dq_status dq_op_axis(const dq_op *op, int64_t axis, int rank, int *result);

@@ -22,8 +22,7 @@ static dq_status read_mode(const dq_op *op, pad_mode *mode) {
       *mode = (pad_mode)i;
       return DQ_OK;
     }
-  return dq_op_fail(op, DQ_BAD_INPUT, "mode is '%s', expected constant, reflect, edge or wrap",
-                    word);
+  return dq_op_fail(op, DQ_BAD_INPUT, "mode is '%s', expected constant, reflect, edge or wrap", word);
 }
 
 static dq_status read_padding(const dq_op *op, padding *p) {
@@ -38,8 +37,7 @@ static dq_status read_padding(const dq_op *op, padding *p) {
   if (!p->known) return DQ_OK;
   if (count < 0) return dq_op_fail(op, DQ_BAD_INPUT, "pads are missing");
   int padded = axis_count < 0 ? rank : axis_count;
-  if (count != 2 * padded)
-    return dq_op_fail(op, DQ_BAD_INPUT, "pads has %d elements, expected %d", count, 2 * padded);
+  if (count != 2 * padded) return dq_op_fail(op, DQ_BAD_INPUT, "pads has %d elements, expected %d", count, 2 * padded);
   for (int i = 0; i < padded; i++) {
     int axis;
     DQ_TRY(dq_op_axis(op, axis_count < 0 ? i : axes[i], rank, &axis));
@@ -58,16 +56,13 @@ static dq_status infer(dq_op *op) {
   for (int i = 0; i < input->rank; i++) {
     int64_t dim = input->dims[i];
     // What remains of the input is what the modes repeat.
-    int64_t kept = dim + (p.begin[i] < 0 ? dq_max_i64(p.begin[i], -dim) : 0) +
-                   (p.end[i] < 0 ? dq_max_i64(p.end[i], -dim) : 0);
-    if (!dq_add_i64(dim, p.begin[i], &dims[i]) || !dq_add_i64(dims[i], p.end[i], &dims[i]) ||
-        dims[i] < 0)
-      return dq_op_fail(op, DQ_BAD_INPUT,
-                        "pads %" PRId64 " and %" PRId64 " do not fit dimension %d of %" PRId64,
+    int64_t kept =
+        dim + (p.begin[i] < 0 ? dq_max_i64(p.begin[i], -dim) : 0) + (p.end[i] < 0 ? dq_max_i64(p.end[i], -dim) : 0);
+    if (!dq_add_i64(dim, p.begin[i], &dims[i]) || !dq_add_i64(dims[i], p.end[i], &dims[i]) || dims[i] < 0)
+      return dq_op_fail(op, DQ_BAD_INPUT, "pads %" PRId64 " and %" PRId64 " do not fit dimension %d of %" PRId64,
                         p.begin[i], p.end[i], i, dim);
     if (p.mode != CONSTANT && kept <= 0 && dims[i] > 0)
-      return dq_op_fail(op, DQ_BAD_INPUT, "nothing to repeat along dimension %d of %" PRId64, i,
-                        dim);
+      return dq_op_fail(op, DQ_BAD_INPUT, "nothing to repeat along dimension %d of %" PRId64, i, dim);
   }
   return dq_op_shape(op, 0, input->type, input->rank, dims);
 }
@@ -81,8 +76,7 @@ static dq_status fill_value(const dq_op *op, uint64_t *bits) {
     dq_tensor_set(&value, 0, (double)dq_node_float(op->node, "value", 0.0f));
   } else if (given) {
     if (given->type != value.type || dq_tensor_count(given) != 1)
-      return dq_op_fail(op, DQ_BAD_INPUT, "constant_value is not one element of type %s",
-                        dq_dtype_name(value.type));
+      return dq_op_fail(op, DQ_BAD_INPUT, "constant_value is not one element of type %s", dq_dtype_name(value.type));
     memcpy(bits, given->data, dq_dtype_size(value.type));
   }
   return DQ_OK;
@@ -152,8 +146,7 @@ static dq_status run_repeating(dq_op *op, const padding *p) {
       rest %= below;
       axis_offsets += output->dims[d];
     }
-    memcpy((char *)output->data + (size_t)i * size, (const char *)input->data + (size_t)from * size,
-           size);
+    memcpy((char *)output->data + (size_t)i * size, (const char *)input->data + (size_t)from * size, size);
   }
   dq_budget_free(offsets);
   return DQ_OK;
@@ -180,4 +173,5 @@ const dq_operator dq_op_Pad = {
     .run = run,
     .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
+    .bound = DQ_BOUND_MOVE,
 };

@@ -6,12 +6,11 @@
 
 enum { TYPES_8_BIT = DQ_BIT(DQ_U8) | DQ_BIT(DQ_I8) };
 
-static const dq_attribute_rule conv_attributes[] = {
-    DQ_WINDOW_ATTRIBUTES(false),
-    {"clamp_high", DQ_ATTRIBUTE_INT, false},
-    {"clamp_low", DQ_ATTRIBUTE_INT, false},
-    {"group", DQ_ATTRIBUTE_INT, false},
-    {0}};
+static const dq_attribute_rule conv_attributes[] = {DQ_WINDOW_ATTRIBUTES(false),
+                                                    {"clamp_high", DQ_ATTRIBUTE_INT, false},
+                                                    {"clamp_low", DQ_ATTRIBUTE_INT, false},
+                                                    {"group", DQ_ATTRIBUTE_INT, false},
+                                                    {0}};
 
 const dq_operator dq_op_QConv = {
     .name = "QConv",

@@ -2,7 +2,7 @@
 // and QuantizeLinear, with bounds for a Relu or Clip. The bits are those of the operators one by one.
 #include <string.h>
 
-#include "lib/kernels/kernels.h"
+#include "lib/kernels/array/array.h"
 #include "lib/ops/elementwise.h"
 #include "lib/ops/quantized.h"
 
@@ -52,20 +52,46 @@ static dq_status prepare_sum(dq_op *op, dq_arena *arena) {
 }
 
 // What the loops need, handed on as the numbers that lanes carry.
-enum { SCALE_A, SCALE_B, SCALE, ZERO_A, ZERO_B, ZERO, SIGNED_A, SIGNED_B, LOW, HIGH, SHORT, FACTOR_A, FACTOR_B, OFFSET,
-       NUMBERS };
+enum {
+  SCALE_A,
+  SCALE_B,
+  SCALE,
+  ZERO_A,
+  ZERO_B,
+  ZERO,
+  SIGNED_A,
+  SIGNED_B,
+  LOW,
+  HIGH,
+  SHORT,
+  FACTOR_A,
+  FACTOR_B,
+  OFFSET,
+  NUMBERS
+};
 
 static dq_pair_row row_of(const dq_lane *lane) {
   const double *n = lane->parameters;
-  return (dq_pair_row){.a = lane->inputs[0], .b = lane->inputs[1],
-                       .a_step = (int)lane->strides[0], .b_step = (int)lane->strides[1],
-                       .a_signed = n[SIGNED_A] != 0, .b_signed = n[SIGNED_B] != 0,
-                       .a_scale = (float)n[SCALE_A], .b_scale = (float)n[SCALE_B], .scale = (float)n[SCALE],
-                       .a_zero_point = (int32_t)n[ZERO_A], .b_zero_point = (int32_t)n[ZERO_B],
-                       .zero_point = (int32_t)n[ZERO], .low = (int32_t)n[LOW], .high = (int32_t)n[HIGH],
-                       .is_short = n[SHORT] != 0, .a_factor = (float)n[FACTOR_A],
-                       .b_factor = (float)n[FACTOR_B], .offset = (float)n[OFFSET],
-                       .output = lane->output, .count = lane->count};
+  return (dq_pair_row){.a = lane->inputs[0],
+                       .b = lane->inputs[1],
+                       .a_step = (int)lane->strides[0],
+                       .b_step = (int)lane->strides[1],
+                       .a_signed = n[SIGNED_A] != 0,
+                       .b_signed = n[SIGNED_B] != 0,
+                       .a_scale = (float)n[SCALE_A],
+                       .b_scale = (float)n[SCALE_B],
+                       .scale = (float)n[SCALE],
+                       .a_zero_point = (int32_t)n[ZERO_A],
+                       .b_zero_point = (int32_t)n[ZERO_B],
+                       .zero_point = (int32_t)n[ZERO],
+                       .low = (int32_t)n[LOW],
+                       .high = (int32_t)n[HIGH],
+                       .is_short = n[SHORT] != 0,
+                       .a_factor = (float)n[FACTOR_A],
+                       .b_factor = (float)n[FACTOR_B],
+                       .offset = (float)n[OFFSET],
+                       .output = lane->output,
+                       .count = lane->count};
 }
 
 static void add(const dq_lane *lane) {
@@ -82,11 +108,11 @@ static dq_status run_loop(dq_op *op, dq_loop *loop) {
   dq_pair_row row;
   if (op->state) row = *(const dq_pair_row *)op->state;
   else DQ_TRY(read_row(op, sign_of_b(op), &row));
-  const double numbers[NUMBERS] = {
-      [SCALE_A] = row.a_scale,     [SCALE_B] = row.b_scale,     [SCALE] = row.scale,       [ZERO_A] = row.a_zero_point,
-      [ZERO_B] = row.b_zero_point, [ZERO] = row.zero_point,     [SIGNED_A] = row.a_signed, [SIGNED_B] = row.b_signed,
-      [LOW] = row.low,             [HIGH] = row.high,           [SHORT] = row.is_short,    [FACTOR_A] = row.a_factor,
-      [FACTOR_B] = row.b_factor,   [OFFSET] = row.offset};
+  const double numbers[NUMBERS] = {[SCALE_A] = row.a_scale,     [SCALE_B] = row.b_scale,     [SCALE] = row.scale,
+                                   [ZERO_A] = row.a_zero_point, [ZERO_B] = row.b_zero_point, [ZERO] = row.zero_point,
+                                   [SIGNED_A] = row.a_signed,   [SIGNED_B] = row.b_signed,   [LOW] = row.low,
+                                   [HIGH] = row.high,           [SHORT] = row.is_short,      [FACTOR_A] = row.a_factor,
+                                   [FACTOR_B] = row.b_factor,   [OFFSET] = row.offset};
   const dq_tensor *operands[] = {op->inputs[A], op->inputs[B]};
   dq_broadcast_run(op->context, 2, operands, op->outputs[0], loop, numbers, DQ_GRAIN);
   return DQ_OK;
@@ -98,21 +124,21 @@ static dq_status run_product(dq_op *op) { return run_loop(op, multiply); }
 static const dq_attribute_rule attributes[] = {
     {"clamp_high", DQ_ATTRIBUTE_INT, false}, {"clamp_low", DQ_ATTRIBUTE_INT, false}, {0}};
 
-#define ROW(NAME, run_of, prepare_of)                                                              \
-  const dq_operator dq_op_##NAME = {                                                               \
-      .name = #NAME,                                                                               \
-      .domain = "dq",                                                                              \
-      .since = {1},                                                                                \
-      .inputs = {INPUTS, INPUTS},                                                                  \
-      .outputs = {1, 1},                                                                           \
-      .types = TYPES_8_BIT,                                                                        \
-      .attributes = attributes,                                                                    \
-      .infer = infer,                                                                              \
-      .run = run_of,                                                                               \
-      .prepare = prepare_of,                                                                       \
-      .colour = DQ_DENY,                                                                           \
-      .quantization = DQ_QUANTIZE_NOT,                                                             \
-      .flags = DQ_OP_IN_PLACE,                                                                     \
+#define ROW(NAME, run_of, prepare_of)                                                                                  \
+  const dq_operator dq_op_##NAME = {                                                                                   \
+      .name = #NAME,                                                                                                   \
+      .domain = "dq",                                                                                                  \
+      .since = {1},                                                                                                    \
+      .inputs = {INPUTS, INPUTS},                                                                                      \
+      .outputs = {1, 1},                                                                                               \
+      .types = TYPES_8_BIT,                                                                                            \
+      .attributes = attributes,                                                                                        \
+      .infer = infer,                                                                                                  \
+      .run = run_of,                                                                                                   \
+      .prepare = prepare_of,                                                                                           \
+      .colour = DQ_DENY,                                                                                               \
+      .quantization = DQ_QUANTIZE_NOT,                                                                                 \
+      .flags = DQ_OP_IN_PLACE,                                                                                         \
   };
 ROW(QAdd, run_sum, prepare_sum)
 ROW(QSub, run_sum, prepare_sum)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/base/sizes.h"
-#include "lib/kernels/kernels.h"
+#include "lib/kernels/array/array.h"
 #include "lib/ops/convolution.h"
 #include "lib/ops/prepare.h"
 #include "lib/ops/quantized.h"
@@ -17,9 +17,7 @@ enum { TYPES_8_BIT = DQ_BIT(DQ_U8) | DQ_BIT(DQ_I8) };
 // Bytes are summed as unsigned numbers: signed ones by 128 more than they are.
 static int flip_of(const dq_op *op) { return op->inputs[X]->type == DQ_I8 ? 128 : 0; }
 
-static int32_t zero_of(const dq_op *op) {
-  return (int32_t)dq_tensor_get_i64(op->inputs[X_ZERO], 0) + flip_of(op);
-}
+static int32_t zero_of(const dq_op *op) { return (int32_t)dq_tensor_get_i64(op->inputs[X_ZERO], 0) + flip_of(op); }
 
 static float multiplier_of(const dq_op *op, int64_t count) {
   float x = (float)dq_tensor_get(op->inputs[X_SCALE], 0), y = (float)dq_tensor_get(op->inputs[Y_SCALE], 0);
@@ -56,13 +54,13 @@ typedef struct steps {
 } steps;
 
 typedef struct pool_state {
-  dq_window window;       // three axes
-  steps *axis[3];         // by output position
-  int64_t *row_class;     // by output row: rows with as many kernel rows inside are requantized alike
+  dq_window window;   // three axes
+  steps *axis[3];     // by output position
+  int64_t *row_class; // by output row: rows with as many kernel rows inside are requantized alike
   dq_requantization *classes;
   int64_t class_count;
-  int64_t room;           // of one thread in scratch, sums
-  const dq_op *op;        // while running
+  int64_t room;    // of one thread in scratch, sums
+  const dq_op *op; // while running
 } pool_state;
 
 static bool fill_steps(pool_state *s, bool count_padding, dq_arena *arena) {
@@ -83,8 +81,8 @@ static bool fill_steps(pool_state *s, bool count_padding, dq_arena *arena) {
 }
 
 // Multipliers and biases (what the zero points add up to) of one row of outputs.
-static dq_status fill_class(const dq_op *op, const pool_state *s, int64_t inside, int64_t counted,
-                            dq_requantization *r, dq_arena *arena) {
+static dq_status fill_class(const dq_op *op, const pool_state *s, int64_t inside, int64_t counted, dq_requantization *r,
+                            dq_arena *arena) {
   int64_t columns = s->window.output[2];
   float *multipliers = DQ_NEW_ARRAY(arena, columns, float);
   int32_t *bias = DQ_NEW_ARRAY(arena, columns, int32_t);
@@ -94,7 +92,9 @@ static dq_status fill_class(const dq_op *op, const pool_state *s, int64_t inside
     multipliers[o] = multiplier_of(op, counted * at->counted);
     bias[o] = (int32_t)(-inside * (at->last - at->first) * zero_of(op));
   }
-  *r = (dq_requantization){.multipliers = multipliers, .multiplier_count = columns, .bias = bias,
+  *r = (dq_requantization){.multipliers = multipliers,
+                           .multiplier_count = columns,
+                           .bias = bias,
                            .zero_point = (int32_t)dq_tensor_get_i64(op->inputs[Y_ZERO], 0),
                            .output_signed = op->inputs[Y_ZERO]->type == DQ_I8};
   return dq_read_bounds(op, r->output_signed, &r->low, &r->high);
@@ -126,8 +126,7 @@ static dq_status prepare(dq_op *op, dq_arena *arena) {
   if (!s) return dq_fail_memory(op->error, sizeof *s);
   DQ_TRY(dq_window_read(op, op->inputs[X], NULL, &window));
   s->window = dq_window_three(&window);
-  if (!fill_steps(s, dq_node_int(op->node, "count_include_pad", 0) != 0, arena))
-    return dq_fail_memory(op->error, 0);
+  if (!fill_steps(s, dq_node_int(op->node, "count_include_pad", 0) != 0, arena)) return dq_fail_memory(op->error, 0);
   DQ_TRY(fill_classes(op, s, arena));
   int64_t plane = s->window.output[0] * s->window.output[1] * s->window.output[2];
   s->room = (int64_t)dq_round_up((size_t)(s->window.input[2] + plane), DQ_KERNEL_ALIGNMENT);
@@ -138,8 +137,8 @@ static dq_status prepare(dq_op *op, dq_arena *arena) {
 }
 
 // Sums down the kernel rows of output row (od, oh), one for each column of the input.
-static void sum_rows(const pool_state *s, const uint8_t *plane, const steps *d, const steps *h, int64_t od,
-                     int64_t oh, int32_t *sums) {
+static void sum_rows(const pool_state *s, const uint8_t *plane, const steps *d, const steps *h, int64_t od, int64_t oh,
+                     int32_t *sums) {
   const dq_window *w = &s->window;
   const int64_t width = w->input[2];
   const int flip = flip_of(s->op);
@@ -254,13 +253,12 @@ static dq_status run_global(dq_op *op) {
   return DQ_OK;
 }
 
-static const dq_attribute_rule attributes[] = {
-    DQ_WINDOW_ATTRIBUTES(true),
-    {"ceil_mode", DQ_ATTRIBUTE_INT, false},
-    {"clamp_high", DQ_ATTRIBUTE_INT, false},
-    {"clamp_low", DQ_ATTRIBUTE_INT, false},
-    {"count_include_pad", DQ_ATTRIBUTE_INT, false},
-    {0}};
+static const dq_attribute_rule attributes[] = {DQ_WINDOW_ATTRIBUTES(true),
+                                               {"ceil_mode", DQ_ATTRIBUTE_INT, false},
+                                               {"clamp_high", DQ_ATTRIBUTE_INT, false},
+                                               {"clamp_low", DQ_ATTRIBUTE_INT, false},
+                                               {"count_include_pad", DQ_ATTRIBUTE_INT, false},
+                                               {0}};
 
 const dq_operator dq_op_QAveragePool = {
     .name = "QAveragePool",

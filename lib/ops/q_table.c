@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "lib/base/sizes.h"
-#include "lib/kernels/kernels.h"
+#include "lib/kernels/array/array.h"
 #include "lib/ops/elementwise.h"
 #include "lib/ops/strided.h"
 
@@ -22,8 +22,8 @@ static dq_status lay_out(const dq_op *op, layout *l) {
   const dq_tensor *input = op->inputs[0], *tables = op->inputs[1];
   *l = (layout){1, 1, dq_tensor_count(input), false, input->rank, {0}};
   for (int i = 0; i < input->rank; i++) l->dims[i] = input->dims[i];
-  if (!(tables->type < 32 && (TYPES_8_BIT & DQ_BIT(tables->type))) || tables->rank < 1 ||
-      tables->rank > 2 || tables->dims[tables->rank - 1] != ENTRIES)
+  if (!(tables->type < 32 && (TYPES_8_BIT & DQ_BIT(tables->type))) || tables->rank < 1 || tables->rank > 2 ||
+      tables->dims[tables->rank - 1] != ENTRIES)
     return dq_op_fail(op, DQ_BAD_INPUT, "the tables are not rows of %d elements of 8 bits", ENTRIES);
   if (tables->rank == 1) return DQ_OK;
   // The axis counts from the end, as broadcasting does, and may lie before the first dimension.
@@ -37,8 +37,8 @@ static dq_status lay_out(const dq_op *op, layout *l) {
   if (l->channels == 1) return DQ_OK;
   l->repeats = l->dims[at] == 1;
   if (l->dims[at] != l->channels && l->dims[at] != 1)
-    return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " tables for %" PRId64 " elements along axis %" PRId64,
-                      l->channels, l->dims[at], axis);
+    return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " tables for %" PRId64 " elements along axis %" PRId64, l->channels,
+                      l->dims[at], axis);
   l->dims[at] = l->channels;
   l->outer = dq_tensor_product(input, 0, at < missing ? 0 : at - missing);
   l->inner = dq_tensor_product(input, at < missing ? 0 : at - missing + 1, input->rank);
@@ -78,21 +78,19 @@ static void look_up_places(void *argument, int64_t from, int64_t to) {
   const layout *l = &job->layout;
   for (int64_t i = from; i < to; i++)
     for (int64_t c = 0; c < l->channels; c++)
-      job->output[i * l->channels + c] =
-          job->tables[c * ENTRIES + job->input[l->repeats ? i : i * l->channels + c]];
+      job->output[i * l->channels + c] = job->tables[c * ENTRIES + job->input[l->repeats ? i : i * l->channels + c]];
 }
 
 static dq_status run(dq_op *op) {
-  table_job job = {.input = op->inputs[0]->data, .tables = op->inputs[1]->data, .output = op->outputs[0]->data,
+  table_job job = {.input = op->inputs[0]->data,
+                   .tables = op->inputs[1]->data,
+                   .output = op->outputs[0]->data,
                    .look_up = dq_lookup(op->context ? op->context->cpu : 0)};
   DQ_TRY(lay_out(op, &job.layout));
   const layout *l = &job.layout;
-  if (l->channels == 1)
-    dq_spans(op->context, l->outer * l->inner, DQ_GRAIN, look_up_span, &job);
-  else if (l->inner == 1)
-    dq_spans(op->context, l->outer, dq_max_i64(DQ_GRAIN / l->channels, 1), look_up_places, &job);
-  else
-    dq_op_parallel(op, l->outer * l->channels, l->inner, look_up_channel, &job);
+  if (l->channels == 1) dq_spans(op->context, l->outer * l->inner, DQ_GRAIN, look_up_span, &job);
+  else if (l->inner == 1) dq_spans(op->context, l->outer, dq_max_i64(DQ_GRAIN / l->channels, 1), look_up_places, &job);
+  else dq_op_parallel(op, l->outer * l->channels, l->inner, look_up_channel, &job);
   return DQ_OK;
 }
 
@@ -103,9 +101,8 @@ const dq_operator dq_op_QTable = {
     .inputs = {2, 2},
     .outputs = {1, 1},
     .types = TYPES_8_BIT,
-    .attributes = (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false},
-                                              {"least_rank", DQ_ATTRIBUTE_INT, false},
-                                              {0}},
+    .attributes =
+        (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false}, {"least_rank", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer,
     .run = run,
     .colour = DQ_DENY,

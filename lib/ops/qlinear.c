@@ -5,11 +5,11 @@
 
 #include <string.h>
 
-#include "lib/kernels/kernels.h"
+#include "lib/kernels/array/array.h"
 #include "lib/ops/quantized.h"
 
 static const dq_qlinear forms[] = {
-#define DQ_QLINEAR(name, domain, of, operand, operands, bias, result)                               \
+#define DQ_QLINEAR(name, domain, of, operand, operands, bias, result)                                                  \
   {#name, domain, #of, operand, operands, bias, result},
 #include "lib/ops/qlinear.def"
 #undef DQ_QLINEAR
@@ -106,8 +106,7 @@ static dq_status dequantize(const dq_op *op, int at, dq_arena *arena, dq_tensor 
 
 static dq_status run_in(dq_op *op, dq_arena *arena, float_form *it) {
   DQ_TRY(infer_in(op, arena, it));
-  for (int i = 0; i < it->op.input_count; i++)
-    DQ_TRY(dequantize(op, it->form->operand + 3 * i, arena, &it->inputs[i]));
+  for (int i = 0; i < it->op.input_count; i++) DQ_TRY(dequantize(op, it->form->operand + 3 * i, arena, &it->inputs[i]));
   dq_tensor *output = op->outputs[0];
   int64_t count = dq_tensor_count(output);
   unsigned cpu = op->context ? op->context->cpu : 0;
@@ -133,12 +132,12 @@ static dq_status in_arena(dq_op *op, dq_status (*work)(dq_op *, dq_arena *, floa
 static dq_status infer(dq_op *op) { return in_arena(op, infer_in); }
 static dq_status run(dq_op *op) { return in_arena(op, run_in); }
 
-#define CHANNELS {"channels_last", DQ_ATTRIBUTE_INT, false}
+#define CHANNELS                                                                                                       \
+  { "channels_last", DQ_ATTRIBUTE_INT, false }
 static const dq_attribute_rule none[] = {{0}};
 static const dq_attribute_rule alpha[] = {{"alpha", DQ_ATTRIBUTE_FLOAT, false}, {0}};
 static const dq_attribute_rule axis[] = {{"axis", DQ_ATTRIBUTE_INT, true}, {0}};
-static const dq_attribute_rule softmax[] = {
-    {"axis", DQ_ATTRIBUTE_INT, false}, {"opset", DQ_ATTRIBUTE_INT, true}, {0}};
+static const dq_attribute_rule softmax[] = {{"axis", DQ_ATTRIBUTE_INT, false}, {"opset", DQ_ATTRIBUTE_INT, true}, {0}};
 static const dq_attribute_rule channels[] = {CHANNELS, {0}};
 static const dq_attribute_rule window[] = {{"auto_pad", DQ_ATTRIBUTE_STRING, false},
                                            {"ceil_mode", DQ_ATTRIBUTE_INT, false},
@@ -150,19 +149,19 @@ static const dq_attribute_rule window[] = {{"auto_pad", DQ_ATTRIBUTE_STRING, fal
                                            {0}};
 
 // Zero points in the middle may be left out: what must be there beyond the first inputs is checked here.
-#define ROW(NAME, LEAST, MOST, TYPES, ATTRIBUTES)                                                   \
-  const dq_operator dq_op_##NAME = {                                                               \
-      .name = #NAME,                                                                               \
-      .domain = "com.microsoft",                                                                   \
-      .since = {1},                                                                                \
-      .inputs = {LEAST, MOST},                                                                     \
-      .outputs = {1, 1},                                                                           \
-      .types = TYPES,                                                                              \
-      .attributes = ATTRIBUTES,                                                                    \
-      .infer = infer,                                                                              \
-      .run = run,                                                                                  \
-      .colour = DQ_DENY,                                                                           \
-      .quantization = DQ_QUANTIZE_NOT,                                                             \
+#define ROW(NAME, LEAST, MOST, TYPES, ATTRIBUTES)                                                                      \
+  const dq_operator dq_op_##NAME = {                                                                                   \
+      .name = #NAME,                                                                                                   \
+      .domain = "com.microsoft",                                                                                       \
+      .since = {1},                                                                                                    \
+      .inputs = {LEAST, MOST},                                                                                         \
+      .outputs = {1, 1},                                                                                               \
+      .types = TYPES,                                                                                                  \
+      .attributes = ATTRIBUTES,                                                                                        \
+      .infer = infer,                                                                                                  \
+      .run = run,                                                                                                      \
+      .colour = DQ_DENY,                                                                                               \
+      .quantization = DQ_QUANTIZE_NOT,                                                                                 \
   };
 ROW(QLinearAdd, 2, 8, TYPES_8_BIT, none)
 ROW(QLinearAveragePool, 2, 5, TYPES_8_BIT, window)

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "lib/base/sizes.h"
-#include "lib/kernels/kernels.h"
+#include "lib/kernels/array/array.h"
 #include "lib/ops/elementwise.h"
 
 typedef struct linear {
@@ -28,8 +28,7 @@ static int64_t parameter_index(const linear *job, int64_t at) {
 // As many zero points as scales, where both are known.
 static dq_status check_zero_point(const dq_op *op) {
   const dq_tensor *scale = op->inputs[1], *zero_point = dq_op_input(op, 2);
-  if (!zero_point || zero_point->rank < 0 || scale->rank < 0 ||
-      dq_tensor_count(zero_point) == dq_tensor_count(scale))
+  if (!zero_point || zero_point->rank < 0 || scale->rank < 0 || dq_tensor_count(zero_point) == dq_tensor_count(scale))
     return DQ_OK;
   return dq_op_fail(op, DQ_BAD_INPUT, "the zero point has another shape than the scale");
 }
@@ -39,8 +38,7 @@ static dq_status lay_out(const dq_op *op, linear *job) {
   const dq_tensor *input = job->input, *scale = job->scale;
   job->length = dq_max_i64(dq_tensor_count(input), 1);
   int64_t block = dq_node_int(op->node, "block_size", 0);
-  if (block < 0 || block > INT32_MAX)
-    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'block_size' is %" PRId64, block);
+  if (block < 0 || block > INT32_MAX) return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'block_size' is %" PRId64, block);
   DQ_TRY(check_zero_point(op));
   if (!block && scale->rank <= 1 && dq_tensor_count(scale) == 1) return DQ_OK;
   int axis;
@@ -101,17 +99,14 @@ static void quantize_row(const linear *job, int64_t at, int64_t count, int64_t p
   }
 }
 
-static void quantize_span(void *argument, int64_t from, int64_t to) {
-  for_rows(argument, from, to, quantize_row);
-}
+static void quantize_span(void *argument, int64_t from, int64_t to) { for_rows(argument, from, to, quantize_row); }
 
 static dq_status quantized_type(const dq_op *op, int *type) {
   const dq_tensor *zero_point = dq_op_input(op, 2);
   int64_t asked = dq_node_int(op->node, "output_dtype", 0);
   *type = zero_point ? zero_point->type : asked ? (int)asked : DQ_U8;
   if (asked < 0 || asked > INT32_MAX || (zero_point && asked && asked != zero_point->type))
-    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'output_dtype' is %" PRId64
-                      ", the zero point is %s", asked,
+    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'output_dtype' is %" PRId64 ", the zero point is %s", asked,
                       zero_point ? dq_dtype_name(zero_point->type) : "left out");
   return DQ_OK;
 }
@@ -127,8 +122,8 @@ static dq_status infer_QuantizeLinear(dq_op *op) {
 // Fails unless the type is one of `types`, which quantized numbers of the operator may have.
 static dq_status check_quantized(const dq_op *op, int type, unsigned types) {
   if (dq_dtype_computable(type) && (types & DQ_BIT(type))) return DQ_OK;
-  return dq_op_fail(op, DQ_UNSUPPORTED, "%s with numbers of type %s is not supported",
-                    op->row->name, dq_dtype_name(type));
+  return dq_op_fail(op, DQ_UNSUPPORTED, "%s with numbers of type %s is not supported", op->row->name,
+                    dq_dtype_name(type));
 }
 
 enum { NARROW = (1 << DQ_U8) | (1 << DQ_I8) | (1 << DQ_U16) | (1 << DQ_I16) };
@@ -149,12 +144,10 @@ static dq_status run_QuantizeLinear(dq_op *op) {
   return run_linear(op, quantize_span);
 }
 
-static const dq_attribute_rule linear_attributes[] = {{"axis", DQ_ATTRIBUTE_INT, false},
-                                                      {"block_size", DQ_ATTRIBUTE_INT, false},
-                                                      {"output_dtype", DQ_ATTRIBUTE_INT, false},
-                                                      {"precision", DQ_ATTRIBUTE_INT, false},
-                                                      {"saturate", DQ_ATTRIBUTE_INT, false},
-                                                      {0}};
+static const dq_attribute_rule linear_attributes[] = {
+    {"axis", DQ_ATTRIBUTE_INT, false},         {"block_size", DQ_ATTRIBUTE_INT, false},
+    {"output_dtype", DQ_ATTRIBUTE_INT, false}, {"precision", DQ_ATTRIBUTE_INT, false},
+    {"saturate", DQ_ATTRIBUTE_INT, false},     {0}};
 const dq_operator dq_op_QuantizeLinear = {
     .name = "QuantizeLinear",
     .since = {10, 13, 19, 21, 23, 24, 25, 28},
@@ -181,14 +174,11 @@ static void dequantize_row(const linear *job, int64_t at, int64_t count, int64_t
   } else if (job->input->type == DQ_I8) {
     dq_dequantize_s8(job->cpu, (const int8_t *)job->input->data + at, scale, zero, out, count);
   } else {
-    for (int64_t i = 0; i < count; i++)
-      out[i] = (float)(dq_tensor_get_i64(job->input, at + i) - zero) * scale;
+    for (int64_t i = 0; i < count; i++) out[i] = (float)(dq_tensor_get_i64(job->input, at + i) - zero) * scale;
   }
 }
 
-static void dequantize_span(void *argument, int64_t from, int64_t to) {
-  for_rows(argument, from, to, dequantize_row);
-}
+static void dequantize_span(void *argument, int64_t from, int64_t to) { for_rows(argument, from, to, dequantize_row); }
 
 static dq_status infer_DequantizeLinear(dq_op *op) {
   linear job = {.input = op->inputs[0], .scale = op->inputs[1], .zero_point = dq_op_input(op, 2)};
@@ -197,15 +187,14 @@ static dq_status infer_DequantizeLinear(dq_op *op) {
     return dq_op_fail(op, DQ_BAD_INPUT, "the zero point is of type %s, the input of type %s",
                       dq_dtype_name(job.zero_point->type), dq_dtype_name(job.input->type));
   int64_t asked = dq_node_int(op->node, "output_dtype", 0);
-  return dq_op_shape(op, 0, asked > 0 && asked <= INT32_MAX ? (int)asked : job.scale->type,
-                     job.input->rank, job.input->dims);
+  return dq_op_shape(op, 0, asked > 0 && asked <= INT32_MAX ? (int)asked : job.scale->type, job.input->rank,
+                     job.input->dims);
 }
 
 static dq_status run_DequantizeLinear(dq_op *op) {
   DQ_TRY(check_quantized(op, op->inputs[0]->type, NARROW | DQ_BIT(DQ_I32)));
   if (op->outputs[0]->type != DQ_F32)
-    return dq_op_fail(op, DQ_UNSUPPORTED, "dequantizing to %s is not supported",
-                      dq_dtype_name(op->outputs[0]->type));
+    return dq_op_fail(op, DQ_UNSUPPORTED, "dequantizing to %s is not supported", dq_dtype_name(op->outputs[0]->type));
   return run_linear(op, dequantize_span);
 }
 
@@ -234,8 +223,7 @@ static dq_status infer_DynamicQuantizeLinear(dq_op *op) {
 
 static dq_status run_DynamicQuantizeLinear(dq_op *op) {
   const dq_tensor *input = op->inputs[0];
-  linear job = {
-      .input = input, .output = op->outputs[0], .cpu = op->context ? op->context->cpu : 0};
+  linear job = {.input = input, .output = op->outputs[0], .cpu = op->context ? op->context->cpu : 0};
   job.length = dq_max_i64(dq_tensor_count(input), 1);
   dq_range range = dq_find_range(job.cpu, input->data, dq_tensor_count(input));
   float low = range.minimum < 0 ? range.minimum : 0, high = range.maximum > 0 ? range.maximum : 0;

@@ -22,8 +22,7 @@ bool dq_op_known_but(const dq_op *op, int except) {
 }
 
 // How many numbers to hold for a parameter with one, `channels` or stacked * channels elements.
-static dq_status parameter_count(const dq_op *op, int i, int64_t channels, int64_t stacked,
-                                 int64_t *count) {
+static dq_status parameter_count(const dq_op *op, int i, int64_t channels, int64_t stacked, int64_t *count) {
   const dq_tensor *input = op->inputs[i];
   int64_t found = dq_tensor_count(input), all;
   char shape[DQ_SHAPE_TEXT];
@@ -34,15 +33,14 @@ static dq_status parameter_count(const dq_op *op, int i, int64_t channels, int64
                     dq_tensor_shape_text(input, shape, sizeof shape), channels);
 }
 
-dq_status dq_read_zero_points(const dq_op *op, int i, int type, int64_t channels, int64_t stacked,
-                              dq_arena *arena, dq_zero_points *zero_points) {
+dq_status dq_read_zero_points(const dq_op *op, int i, int type, int64_t channels, int64_t stacked, dq_arena *arena,
+                              dq_zero_points *zero_points) {
   *zero_points = (dq_zero_points){NULL, 0};
   if (!dq_op_input(op, i)) return DQ_OK;
   DQ_TRY(dq_check_input_type(op, i, DQ_BIT(type)));
   DQ_TRY(parameter_count(op, i, channels, stacked, &zero_points->count));
   zero_points->values = DQ_NEW_ARRAY(arena, zero_points->count, int32_t);
-  if (!zero_points->values)
-    return dq_fail_memory(op->error, (size_t)zero_points->count * sizeof(int32_t));
+  if (!zero_points->values) return dq_fail_memory(op->error, (size_t)zero_points->count * sizeof(int32_t));
   dq_fill_zero_points(op, i, zero_points);
   return DQ_OK;
 }
@@ -78,16 +76,14 @@ dq_status dq_read_bounds(const dq_op *op, bool is_signed, int32_t *lower, int32_
   }
   if (low < lowest || high > highest || low > high)
     return dq_op_fail(op, DQ_BAD_INPUT,
-                      "bounds %" PRId64 " and %" PRId64 " are not ordered within %" PRId64
-                      " to %" PRId64,
-                      low, high, lowest, highest);
+                      "bounds %" PRId64 " and %" PRId64 " are not ordered within %" PRId64 " to %" PRId64, low, high,
+                      lowest, highest);
   *lower = (int32_t)low;
   *upper = (int32_t)high;
   return DQ_OK;
 }
 
-static dq_status read_bias(const dq_op *op, int i, int64_t channels, dq_arena *arena,
-                           dq_requantization *r) {
+static dq_status read_bias(const dq_op *op, int i, int64_t channels, dq_arena *arena, dq_requantization *r) {
   int64_t count;
   if (i == DQ_NO_INPUT || !dq_op_input(op, i)) return DQ_OK;
   DQ_TRY(dq_check_input_type(op, i, DQ_BIT(DQ_I32)));
@@ -129,8 +125,8 @@ static dq_status read_result(const dq_op *op, const dq_requantization_inputs *in
   return dq_read_bounds(op, r->output_signed, &r->low, &r->high);
 }
 
-dq_status dq_read_requantization(const dq_op *op, const dq_requantization_inputs *inputs,
-                                 int64_t channels, dq_arena *arena, dq_requantization *r) {
+dq_status dq_read_requantization(const dq_op *op, const dq_requantization_inputs *inputs, int64_t channels,
+                                 dq_arena *arena, dq_requantization *r) {
   dq_scales x, w;
   float scale;
   memset(r, 0, sizeof *r);

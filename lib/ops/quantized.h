@@ -3,7 +3,7 @@
 #ifndef DQ_OPS_QUANTIZED_H
 #define DQ_OPS_QUANTIZED_H
 
-#include "lib/kernels/kernels.h"
+#include "lib/kernels/reference/forms.h"
 #include "lib/ops/operator.h"
 
 // Numbers that go with one operand: one for all, or one for each of its rows or channels.
@@ -25,14 +25,13 @@ dq_status dq_check_input_type(const dq_op *op, int i, unsigned types);
 
 // Zero points of input i (one or `channels`, or `stacked` times `channels` in all; type `type`) as
 // int32 in the arena; more than one are repeated to fill stacked * channels.
-dq_status dq_read_zero_points(const dq_op *op, int i, int type, int64_t channels, int64_t stacked,
-                              dq_arena *arena, dq_zero_points *zero_points);
+dq_status dq_read_zero_points(const dq_op *op, int i, int type, int64_t channels, int64_t stacked, dq_arena *arena,
+                              dq_zero_points *zero_points);
 // Reads the elements again, for an input whose elements are not known before it is run (until then
 // the numbers are 0).
 void dq_fill_zero_points(const dq_op *op, int i, const dq_zero_points *zero_points);
 // Scales in the same form (float32; float16 arrives widened); the elements must be known.
-dq_status dq_read_scales(const dq_op *op, int i, int64_t channels, int64_t stacked, dq_arena *arena,
-                         dq_scales *scales);
+dq_status dq_read_scales(const dq_op *op, int i, int64_t channels, int64_t stacked, dq_arena *arena, dq_scales *scales);
 
 // Positions of the inputs that say how sums become 8 bits; rows of domain dq may leave out y_scale and
 // y_zero_point, then the result is float32.
@@ -48,9 +47,8 @@ dq_status dq_result_type(const dq_op *op, const dq_requantization_inputs *inputs
 // float32, in ONNX Runtime's order; bounds of the output's type, narrowed by the attributes
 // clamp_low and clamp_high of rows of domain dq. A bias of one element is repeated. All of x_scale,
 // y_scale, y_zero_point must be single. A float result: multipliers x_scale * w_scale[c] and the bias alone.
-dq_status dq_read_requantization(const dq_op *op, const dq_requantization_inputs *inputs,
-                                 int64_t channels, dq_arena *arena,
-                                 dq_requantization *requantization);
+dq_status dq_read_requantization(const dq_op *op, const dq_requantization_inputs *inputs, int64_t channels,
+                                 dq_arena *arena, dq_requantization *requantization);
 
 // Bounds of an output of 8 bits: those of its type, narrowed by the attributes clamp_low and clamp_high of
 // rows of domain dq.

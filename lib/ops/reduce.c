@@ -78,18 +78,16 @@ typedef union wide {
 static bool is_float(int type) { return type == DQ_F32 || type == DQ_F64; }
 static int64_t order_flip(int type) { return type == DQ_U64 ? INT64_MIN : 0; }
 
-#define LOAD(symbol, type, member, value)                                                          \
-  case DQ_##symbol: {                                                                              \
-    const type *in = (const type *)input->data + offset;                                           \
-    for (int64_t i = 0; i < count; i++) to->member[i] = value;                                     \
-    break;                                                                                         \
+#define LOAD(symbol, type, member, value)                                                                              \
+  case DQ_##symbol: {                                                                                                  \
+    const type *in = (const type *)input->data + offset;                                                               \
+    for (int64_t i = 0; i < count; i++) to->member[i] = value;                                                         \
+    break;                                                                                                             \
   }
-#define LOAD_INTEGER(unused, symbol, type)                                                         \
-  LOAD(symbol, type, integer, (int64_t)in[i * stride] ^ flip)
+#define LOAD_INTEGER(unused, symbol, type) LOAD(symbol, type, integer, (int64_t)in[i * stride] ^ flip)
 
 // `count` (at most CHUNK) elements `stride` apart.
-static void load(const dq_tensor *input, int64_t offset, int64_t stride, int64_t count,
-                 int64_t flip, wide *to) {
+static void load(const dq_tensor *input, int64_t offset, int64_t stride, int64_t count, int64_t flip, wide *to) {
   switch (input->type) {
     LOAD(F32, float, number, (double)in[i * stride])
     LOAD(F64, double, number, in[i * stride])
@@ -106,9 +104,7 @@ static void store_integer(dq_tensor *output, int64_t at, int64_t value) {
 
 // ---- Reduce* ----
 
-typedef enum reduce_kind {
-  SUM, SUM_ABS, SUM_SQUARE, PRODUCT, MAXIMUM, MINIMUM, SUM_EXP
-} reduce_kind;
+typedef enum reduce_kind { SUM, SUM_ABS, SUM_SQUARE, PRODUCT, MAXIMUM, MINIMUM, SUM_EXP } reduce_kind;
 typedef enum reduce_finish { PLAIN, MEAN, ROOT, LOG } reduce_finish;
 
 typedef struct reduce_job {
@@ -120,39 +116,36 @@ typedef struct reduce_job {
 } reduce_job;
 
 // Four chains in a fixed order.
-#define SUMMED(expression)                                                                         \
-  {                                                                                                \
-    double sums[4] = {0};                                                                          \
-    int64_t i = 0;                                                                                 \
-    for (; i + 4 <= count; i += 4)                                                                 \
-      for (int k = 0; k < 4; k++) {                                                                \
-        const double x = values[i + k];                                                            \
-        sums[k] += expression;                                                                     \
-      }                                                                                            \
-    for (; i < count; i++) {                                                                       \
-      const double x = values[i];                                                                  \
-      sums[0] += expression;                                                                       \
-    }                                                                                              \
-    return total + ((sums[0] + sums[1]) + (sums[2] + sums[3]));                                    \
+#define SUMMED(expression)                                                                                             \
+  {                                                                                                                    \
+    double sums[4] = {0};                                                                                              \
+    int64_t i = 0;                                                                                                     \
+    for (; i + 4 <= count; i += 4)                                                                                     \
+      for (int k = 0; k < 4; k++) {                                                                                    \
+        const double x = values[i + k];                                                                                \
+        sums[k] += expression;                                                                                         \
+      }                                                                                                                \
+    for (; i < count; i++) {                                                                                           \
+      const double x = values[i];                                                                                      \
+      sums[0] += expression;                                                                                           \
+    }                                                                                                                  \
+    return total + ((sums[0] + sums[1]) + (sums[2] + sums[3]));                                                        \
   }
 
-static double step_number(reduce_kind kind, const double *values, int64_t count, double total,
-                          double shift) {
+static double step_number(reduce_kind kind, const double *values, int64_t count, double total, double shift) {
   switch (kind) {
   case SUM: SUMMED(x)
   case SUM_ABS: SUMMED(fabs(x))
-  case SUM_SQUARE: SUMMED(x *x)
+  case SUM_SQUARE: SUMMED(x * x)
   case SUM_EXP: SUMMED(exp(x - shift))
   case PRODUCT:
     for (int64_t i = 0; i < count; i++) total *= values[i];
     return total;
   case MAXIMUM: // NaN wins
-    for (int64_t i = 0; i < count; i++)
-      total = values[i] > total || values[i] != values[i] ? values[i] : total;
+    for (int64_t i = 0; i < count; i++) total = values[i] > total || values[i] != values[i] ? values[i] : total;
     return total;
   case MINIMUM:
-    for (int64_t i = 0; i < count; i++)
-      total = values[i] < total || values[i] != values[i] ? values[i] : total;
+    for (int64_t i = 0; i < count; i++) total = values[i] < total || values[i] != values[i] ? values[i] : total;
     return total;
   }
   return total;
@@ -244,8 +237,7 @@ static void reduce_span(void *argument, int64_t from, int64_t to) {
       continue;
     }
     int64_t total = reduce_integers(job, base);
-    if (job->finish == MEAN && type == DQ_U64)
-      total = size ? (int64_t)((uint64_t)total / (uint64_t)size) : 0;
+    if (job->finish == MEAN && type == DQ_U64) total = size ? (int64_t)((uint64_t)total / (uint64_t)size) : 0;
     else if (job->finish == MEAN) total = size ? total / size : 0;
     else if (job->finish != PLAIN) total = (int64_t)trunc(finish_number(job, (double)total, 0));
     store_integer(job->output, set, total);
@@ -287,8 +279,7 @@ static dq_status infer_reduce(dq_op *op) {
 }
 
 static dq_status reduce(dq_op *op, reduce_kind kind, reduce_finish finish) {
-  reduce_job job = {
-      .kind = kind, .finish = finish, .input = op->inputs[0], .output = op->outputs[0]};
+  reduce_job job = {.kind = kind, .finish = finish, .input = op->inputs[0], .output = op->outputs[0]};
   bool reduced[DQ_MAX_RANK], known;
   DQ_TRY(reduced_axes(op, reduced, &known));
   dq_reduction_plan(job.input, reduced, &job.plan);
@@ -296,43 +287,42 @@ static dq_status reduce(dq_op *op, reduce_kind kind, reduce_finish finish) {
   return DQ_OK;
 }
 
-static const dq_attribute_rule reduce_attributes[] = {
-    {"axes", DQ_ATTRIBUTE_INTS, false},
-    {"keepdims", DQ_ATTRIBUTE_INT, false},
-    {"noop_with_empty_axes", DQ_ATTRIBUTE_INT, false},
-    {0}};
+static const dq_attribute_rule reduce_attributes[] = {{"axes", DQ_ATTRIBUTE_INTS, false},
+                                                      {"keepdims", DQ_ATTRIBUTE_INT, false},
+                                                      {"noop_with_empty_axes", DQ_ATTRIBUTE_INT, false},
+                                                      {0}};
 
-#define WIDE_TYPES                                                                                 \
-  (DQ_TYPES_FLOAT | DQ_BIT(DQ_I32) | DQ_BIT(DQ_I64) | DQ_BIT(DQ_U32) | DQ_BIT(DQ_U64))
+#define WIDE_TYPES (DQ_TYPES_FLOAT | DQ_BIT(DQ_I32) | DQ_BIT(DQ_I64) | DQ_BIT(DQ_U32) | DQ_BIT(DQ_U64))
 
-#define ROW(NAME, VERSIONS, KIND, FINISH, TYPES, COLOUR)                                           \
-  static dq_status run_##NAME(dq_op *op) { return reduce(op, KIND, FINISH); }                      \
-  const dq_operator dq_op_##NAME = {                                                               \
-      .name = #NAME,                                                                               \
-      .since = DQ_VERSIONS VERSIONS,                                                               \
-      .inputs = {1, 2},                                                                            \
-      .outputs = {1, 1},                                                                           \
-      .types = TYPES,                                                                              \
-      .attributes = reduce_attributes,                                                             \
-      .infer = infer_reduce,                                                                       \
-      .run = run_##NAME,                                                                           \
-      .colour = COLOUR,                                                                            \
-      .quantization = DQ_QUANTIZE_NOT,                                                             \
-      .flags = DQ_OP_HALF,                                                                         \
+#define ROW(NAME, VERSIONS, KIND, FINISH, TYPES, COLOUR, BOUND)                                                        \
+  static dq_status run_##NAME(dq_op *op) { return reduce(op, KIND, FINISH); }                                          \
+  const dq_operator dq_op_##NAME = {                                                                                   \
+      .name = #NAME,                                                                                                   \
+      .since = DQ_VERSIONS VERSIONS,                                                                                   \
+      .inputs = {1, 2},                                                                                                \
+      .outputs = {1, 1},                                                                                               \
+      .types = TYPES,                                                                                                  \
+      .attributes = reduce_attributes,                                                                                 \
+      .infer = infer_reduce,                                                                                           \
+      .run = run_##NAME,                                                                                               \
+      .colour = COLOUR,                                                                                                \
+      .quantization = DQ_QUANTIZE_NOT,                                                                                 \
+      .flags = DQ_OP_HALF,                                                                                             \
+      .bound = BOUND,                                                                                                  \
   };
 
-ROW(ReduceSum, (1, 11, 13), SUM, PLAIN, WIDE_TYPES, DQ_DENY)
-ROW(ReduceMean, (1, 11, 13, 18), SUM, MEAN, WIDE_TYPES, DQ_DENY)
-ROW(ReduceProd, (1, 11, 13, 18), PRODUCT, PLAIN, WIDE_TYPES, DQ_DENY)
-ROW(ReduceL1, (1, 11, 13, 18), SUM_ABS, PLAIN, WIDE_TYPES, DQ_DENY)
-ROW(ReduceL2, (1, 11, 13, 18), SUM_SQUARE, ROOT, WIDE_TYPES, DQ_DENY)
-ROW(ReduceSumSquare, (1, 11, 13, 18), SUM_SQUARE, PLAIN, WIDE_TYPES, DQ_DENY)
-ROW(ReduceLogSum, (1, 11, 13, 18, 28), SUM, LOG, WIDE_TYPES, DQ_DENY)
-ROW(ReduceLogSumExp, (1, 11, 13, 18, 28), SUM_EXP, LOG, WIDE_TYPES, DQ_DENY)
-ROW(ReduceMax, (1, 11, 12, 13, 18, 20), MAXIMUM, PLAIN,
-    WIDE_TYPES | DQ_BIT(DQ_I8) | DQ_BIT(DQ_U8) | DQ_BIT(DQ_BOOL), DQ_FOLLOW)
-ROW(ReduceMin, (1, 11, 12, 13, 18, 20), MINIMUM, PLAIN,
-    WIDE_TYPES | DQ_BIT(DQ_I8) | DQ_BIT(DQ_U8) | DQ_BIT(DQ_BOOL), DQ_FOLLOW)
+ROW(ReduceSum, (1, 11, 13), SUM, PLAIN, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
+ROW(ReduceMean, (1, 11, 13, 18), SUM, MEAN, WIDE_TYPES, DQ_DENY, DQ_BOUND_MOVE)
+ROW(ReduceProd, (1, 11, 13, 18), PRODUCT, PLAIN, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
+ROW(ReduceL1, (1, 11, 13, 18), SUM_ABS, PLAIN, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
+ROW(ReduceL2, (1, 11, 13, 18), SUM_SQUARE, ROOT, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
+ROW(ReduceSumSquare, (1, 11, 13, 18), SUM_SQUARE, PLAIN, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
+ROW(ReduceLogSum, (1, 11, 13, 18, 28), SUM, LOG, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
+ROW(ReduceLogSumExp, (1, 11, 13, 18, 28), SUM_EXP, LOG, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
+ROW(ReduceMax, (1, 11, 12, 13, 18, 20), MAXIMUM, PLAIN, WIDE_TYPES | DQ_BIT(DQ_I8) | DQ_BIT(DQ_U8) | DQ_BIT(DQ_BOOL),
+    DQ_FOLLOW, DQ_BOUND_MOVE)
+ROW(ReduceMin, (1, 11, 12, 13, 18, 20), MINIMUM, PLAIN, WIDE_TYPES | DQ_BIT(DQ_I8) | DQ_BIT(DQ_U8) | DQ_BIT(DQ_BOOL),
+    DQ_FOLLOW, DQ_BOUND_MOVE)
 
 // ---- ArgMax, ArgMin ----
 
@@ -358,8 +348,7 @@ static void arg_span(void *argument, int64_t from, int64_t to) {
       for (int64_t i = 0; i < count; i++) {
         double x = number ? chunk.number[i] : 0;
         int64_t n = number ? 0 : chunk.integer[i];
-        bool better = job->smallest ? (x < best_number || n < best_integer)
-                                    : (x > best_number || n > best_integer);
+        bool better = job->smallest ? (x < best_number || n < best_integer) : (x > best_number || n > best_integer);
         bool equal = x == best_number && n == best_integer;
         if (at + i && !better && !(equal && job->last)) continue;
         best = at + i, best_number = x, best_integer = n;
@@ -401,19 +390,19 @@ static const dq_attribute_rule arg_attributes[] = {{"axis", DQ_ATTRIBUTE_INT, fa
                                                    {"keepdims", DQ_ATTRIBUTE_INT, false},
                                                    {"select_last_index", DQ_ATTRIBUTE_INT, false},
                                                    {0}};
-#define ARG_ROW(NAME)                                                                              \
-  const dq_operator dq_op_##NAME = {                                                               \
-      .name = #NAME,                                                                               \
-      .since = {1, 11, 12, 13},                                                                    \
-      .inputs = {1, 1},                                                                            \
-      .outputs = {1, 1},                                                                           \
-      .types = DQ_TYPES_NUMBER,                                                                    \
-      .attributes = arg_attributes,                                                                \
-      .infer = infer_arg,                                                                          \
-      .run = run_arg,                                                                              \
-      .colour = DQ_FOLLOW,                                                                         \
-      .quantization = DQ_QUANTIZE_NOT,                                                             \
-      .flags = DQ_OP_HALF,                                                                         \
+#define ARG_ROW(NAME)                                                                                                  \
+  const dq_operator dq_op_##NAME = {                                                                                   \
+      .name = #NAME,                                                                                                   \
+      .since = {1, 11, 12, 13},                                                                                        \
+      .inputs = {1, 1},                                                                                                \
+      .outputs = {1, 1},                                                                                               \
+      .types = DQ_TYPES_NUMBER,                                                                                        \
+      .attributes = arg_attributes,                                                                                    \
+      .infer = infer_arg,                                                                                              \
+      .run = run_arg,                                                                                                  \
+      .colour = DQ_FOLLOW,                                                                                             \
+      .quantization = DQ_QUANTIZE_NOT,                                                                                 \
+      .flags = DQ_OP_HALF,                                                                                             \
   };
 ARG_ROW(ArgMax)
 ARG_ROW(ArgMin)

@@ -16,8 +16,7 @@ static dq_status reshape_target(const dq_op *op, int64_t *target, int *count, bo
   }
   const int64_t *shape = dq_node_ints(op->node, "shape", count);
   if (*count > DQ_MAX_RANK)
-    return dq_op_fail(op, DQ_UNSUPPORTED, "%d dimensions, at most %d are supported", *count,
-                      DQ_MAX_RANK);
+    return dq_op_fail(op, DQ_UNSUPPORTED, "%d dimensions, at most %d are supported", *count, DQ_MAX_RANK);
   if (shape) memcpy(target, shape, (size_t)*count * sizeof *shape);
   return DQ_OK;
 }
@@ -31,14 +30,12 @@ static dq_status resolve_target(const dq_op *op, int64_t *target, int count) {
   for (int i = 0; i < count; i++) {
     if (target[i] == 0 && !keep_zero) {
       if (i >= input->rank)
-        return dq_op_fail(op, DQ_BAD_INPUT, "shape has 0 at %d, but the input has %d dimensions", i,
-                          input->rank);
+        return dq_op_fail(op, DQ_BAD_INPUT, "shape has 0 at %d, but the input has %d dimensions", i, input->rank);
       target[i] = input->dims[i];
     }
     if (target[i] < -1 || (target[i] == -1 && guessed >= 0))
       return dq_op_fail(op, DQ_BAD_INPUT, "shape holds %" PRId64 " at %d", target[i], i);
-    if (target[i] == -1)
-      guessed = i;
+    if (target[i] == -1) guessed = i;
     else if (!dq_mul_i64(product, target[i], &product))
       return dq_op_fail(op, DQ_BAD_INPUT, "the product of the dimensions overflows 64 bits");
   }
@@ -49,8 +46,7 @@ static dq_status resolve_target(const dq_op *op, int64_t *target, int count) {
     product *= target[guessed];
   }
   if (product != elements)
-    return dq_op_fail(op, DQ_BAD_INPUT,
-                      "shape asks for %" PRId64 " elements, the input has %" PRId64, product,
+    return dq_op_fail(op, DQ_BAD_INPUT, "shape asks for %" PRId64 " elements, the input has %" PRId64, product,
                       elements);
   return DQ_OK;
 }
@@ -69,16 +65,14 @@ static dq_status infer_flatten(dq_op *op) {
   const dq_tensor *input = op->inputs[0];
   int64_t axis = dq_node_int(op->node, "axis", 1);
   if (axis < -input->rank || axis > input->rank)
-    return dq_op_fail(op, DQ_BAD_INPUT, "axis %" PRId64 " is outside the %d dimensions", axis,
-                      input->rank);
+    return dq_op_fail(op, DQ_BAD_INPUT, "axis %" PRId64 " is outside the %d dimensions", axis, input->rank);
   int at = (int)(axis < 0 ? axis + input->rank : axis);
   int64_t dims[2] = {dq_tensor_product(input, 0, at), dq_tensor_product(input, at, input->rank)};
   return dq_op_shape(op, 0, input->type, 2, dims);
 }
 
 // Marks the axes of a list in [0, rank), each at most once.
-static dq_status mark_axes(const dq_op *op, const int64_t *axes, int count, int rank,
-                           bool *marked) {
+static dq_status mark_axes(const dq_op *op, const int64_t *axes, int count, int rank, bool *marked) {
   memset(marked, 0, (size_t)rank * sizeof *marked);
   for (int i = 0; i < count; i++) {
     int axis;
@@ -99,8 +93,7 @@ static dq_status infer_squeeze(dq_op *op) {
   DQ_TRY(mark_axes(op, axes, count > 0 ? count : 0, input->rank, marked));
   for (int i = 0; i < input->rank; i++) {
     if (marked[i] && input->dims[i] != 1)
-      return dq_op_fail(op, DQ_BAD_INPUT, "axis %d has size %" PRId64 ", expected 1", i,
-                        input->dims[i]);
+      return dq_op_fail(op, DQ_BAD_INPUT, "axis %d has size %" PRId64 ", expected 1", i, input->dims[i]);
     if (!(count < 0 ? input->dims[i] == 1 : marked[i])) dims[rank++] = input->dims[i];
   }
   return dq_op_shape(op, 0, input->type, rank, dims);
@@ -117,8 +110,7 @@ static dq_status infer_unsqueeze(dq_op *op) {
   if (count < 0) count = 0;
   int rank = input->rank + count;
   if (rank > DQ_MAX_RANK)
-    return dq_op_fail(op, DQ_UNSUPPORTED, "%d dimensions, at most %d are supported", rank,
-                      DQ_MAX_RANK);
+    return dq_op_fail(op, DQ_UNSUPPORTED, "%d dimensions, at most %d are supported", rank, DQ_MAX_RANK);
   DQ_TRY(mark_axes(op, axes, count, rank, marked));
   for (int i = 0, next = 0; i < rank; i++) dims[i] = marked[i] ? 1 : input->dims[next++];
   return dq_op_shape(op, 0, input->type, rank, dims);
@@ -139,6 +131,7 @@ const dq_operator dq_op_Reshape = {
     .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_VIEW,
+    .bound = DQ_BOUND_MOVE,
 };
 
 const dq_operator dq_op_Flatten = {
@@ -153,6 +146,7 @@ const dq_operator dq_op_Flatten = {
     .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_VIEW,
+    .bound = DQ_BOUND_MOVE,
 };
 
 const dq_operator dq_op_Squeeze = {
@@ -167,6 +161,7 @@ const dq_operator dq_op_Squeeze = {
     .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_VIEW,
+    .bound = DQ_BOUND_MOVE,
 };
 
 const dq_operator dq_op_Unsqueeze = {
@@ -181,4 +176,5 @@ const dq_operator dq_op_Unsqueeze = {
     .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_VIEW,
+    .bound = DQ_BOUND_MOVE,
 };

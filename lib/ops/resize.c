@@ -15,12 +15,11 @@ typedef struct resize_job {
   double extrapolation;
   const dq_tensor *input;
   dq_tensor *output;
-  char *buffers;        // two per thread
-  size_t buffer_bytes;  // of one
+  char *buffers;       // two per thread
+  size_t buffer_bytes; // of one
 } resize_job;
 
-static dq_status read_word(const dq_op *op, const char *name, const char *const *words, int count,
-                           int *value) {
+static dq_status read_word(const dq_op *op, const char *name, const char *const *words, int count, int *value) {
   const char *word = dq_node_string(op->node, name, words[0]);
   for (int i = 0; i < count; i++)
     if (!strcmp(word, words[i])) {
@@ -36,9 +35,8 @@ static bool is_old(const dq_op *op) { // Resize 10 and Upsample: only mode, alwa
 
 static dq_status read_rules(const dq_op *op, dq_resize_rules *rules) {
   static const char *const modes[] = {"nearest", "linear", "cubic"};
-  static const char *const coordinates[] = {
-      "half_pixel",       "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
-      "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
+  static const char *const coordinates[] = {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+                                            "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
   static const char *const nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
   int mode = 0, coordinate = 0, rounding = 0;
   DQ_TRY(read_word(op, "mode", modes, is_old(op) ? 2 : 3, &mode));
@@ -65,13 +63,11 @@ static dq_status read_axes(const dq_op *op, int *axes, int *count) {
   unsigned seen = 0;
   const int64_t *ints = dq_node_ints(op->node, "axes", &found);
   *count = ints && found ? found : rank;
-  if (*count > rank)
-    return dq_op_fail(op, DQ_BAD_INPUT, "%d axes, the input has %d dimensions", *count, rank);
+  if (*count > rank) return dq_op_fail(op, DQ_BAD_INPUT, "%d axes, the input has %d dimensions", *count, rank);
   for (int i = 0; i < *count; i++) {
     axes[i] = i;
     if (ints && found) DQ_TRY(dq_op_axis(op, ints[i], rank, &axes[i]));
-    if (seen & (1u << axes[i]))
-      return dq_op_fail(op, DQ_BAD_INPUT, "axis %d is given twice", axes[i]);
+    if (seen & (1u << axes[i])) return dq_op_fail(op, DQ_BAD_INPUT, "axis %d is given twice", axes[i]);
     seen |= 1u << axes[i];
   }
   return DQ_OK;
@@ -85,16 +81,14 @@ static const dq_tensor *given(const dq_op *op, int i) {
 
 static dq_status check_count(const dq_op *op, const char *what, int64_t found, int expected) {
   if (found == expected) return DQ_OK;
-  return dq_op_fail(op, DQ_BAD_INPUT, "%s has %" PRId64 " elements, expected %d", what, found,
-                    expected);
+  return dq_op_fail(op, DQ_BAD_INPUT, "%s has %" PRId64 " elements, expected %d", what, found, expected);
 }
 
 // Scale and output size of one axis from its scale; the product in float32, as runtimes take it.
 static dq_status set_scale(const dq_op *op, dq_resize_axis *axis, float scale) {
   float length = scale * (float)axis->input;
   if (!(scale > 0) || !(length < 0x1p31f))
-    return dq_op_fail(op, DQ_BAD_INPUT, "scale %g for a dimension of %" PRId64, (double)scale,
-                      axis->input);
+    return dq_op_fail(op, DQ_BAD_INPUT, "scale %g for a dimension of %" PRId64, (double)scale, axis->input);
   axis->scale = (double)scale;
   axis->scale_given = true;
   axis->output = (int64_t)floorf(length);
@@ -102,8 +96,7 @@ static dq_status set_scale(const dq_op *op, dq_resize_axis *axis, float scale) {
 }
 
 // Sizes, perhaps reduced to one scale for all axes.
-static dq_status set_sizes(const dq_op *op, resize_job *job, const dq_tensor *sizes,
-                           const int *axes, int count) {
+static dq_status set_sizes(const dq_op *op, resize_job *job, const dq_tensor *sizes, const int *axes, int count) {
   static const char *const policies[] = {"stretch", "not_larger", "not_smaller"};
   int policy = 0;
   double common = 0;
@@ -113,8 +106,7 @@ static dq_status set_sizes(const dq_op *op, resize_job *job, const dq_tensor *si
     dq_resize_axis *axis = &job->axis[axes[i]];
     axis->output = dq_tensor_get_i64(sizes, i);
     if (axis->output < 0 || axis->output > INT32_MAX || (axis->output && !axis->input))
-      return dq_op_fail(op, DQ_BAD_INPUT, "size %" PRId64 " for a dimension of %" PRId64,
-                        axis->output, axis->input);
+      return dq_op_fail(op, DQ_BAD_INPUT, "size %" PRId64 " for a dimension of %" PRId64, axis->output, axis->input);
     axis->scale = axis->input ? (double)axis->output / (double)axis->input : 1;
     bool better = policy == 1 ? axis->scale < common : axis->scale > common;
     if (i == 0 || better) common = axis->scale;
@@ -143,8 +135,7 @@ static dq_status set_roi(const dq_op *op, resize_job *job, const int *axes, int 
 
 static dq_status check_scales(const dq_op *op, const dq_tensor *scales, int count) {
   if (!(DQ_BIT(scales->type) & DQ_TYPES_FLOAT))
-    return dq_op_fail(op, DQ_BAD_INPUT, "scales are %s, expected float32",
-                      dq_dtype_name(scales->type));
+    return dq_op_fail(op, DQ_BAD_INPUT, "scales are %s, expected float32", dq_dtype_name(scales->type));
   return check_count(op, "scales", dq_tensor_count(scales), count);
 }
 
@@ -157,22 +148,19 @@ static dq_status read_job(const dq_op *op, resize_job *job, bool *known) {
   DQ_TRY(read_rules(op, &job->rules));
   DQ_TRY(read_axes(op, axes, &count));
   for (int i = 0; i < input->rank; i++)
-    job->axis[i] = (dq_resize_axis){
-        .input = input->dims[i], .output = input->dims[i], .scale = 1, .roi_end = 1};
+    job->axis[i] = (dq_resize_axis){.input = input->dims[i], .output = input->dims[i], .scale = 1, .roi_end = 1};
   const float *floats = dq_node_floats(op->node, "scales", &float_count);
   const dq_tensor *scales = given(op, op->version >= 11 ? 2 : 1);
   const dq_tensor *sizes = op->version >= 11 ? given(op, 3) : NULL;
   if (scales && sizes) return dq_op_fail(op, DQ_BAD_INPUT, "both scales and sizes are given");
   bool attribute = op->version < 9 && floats;
-  if (!scales && !sizes && !attribute)
-    return dq_op_fail(op, DQ_BAD_INPUT, "neither scales nor sizes are given");
+  if (!scales && !sizes && !attribute) return dq_op_fail(op, DQ_BAD_INPUT, "neither scales nor sizes are given");
   *known = attribute || (scales ? scales->data != NULL : sizes->data != NULL);
   if (!*known) return DQ_OK;
   if (attribute) DQ_TRY(check_count(op, "scales", float_count, count));
   if (scales) DQ_TRY(check_scales(op, scales, count));
   for (int i = 0; !sizes && i < count; i++)
-    DQ_TRY(set_scale(op, &job->axis[axes[i]],
-                     attribute ? floats[i] : (float)dq_tensor_get(scales, i)));
+    DQ_TRY(set_scale(op, &job->axis[axes[i]], attribute ? floats[i] : (float)dq_tensor_get(scales, i)));
   if (sizes) DQ_TRY(set_sizes(op, job, sizes, axes, count));
   return set_roi(op, job, axes, count);
 }
@@ -187,10 +175,8 @@ static dq_status infer(dq_op *op) {
   return dq_op_shape(op, 0, op->inputs[0]->type, job.rank, dims);
 }
 
-static inline __attribute__((always_inline)) void pick(const dq_resize_axis *axis,
-                                                       const char *restrict from,
-                                                       char *restrict to, size_t size,
-                                                       const void *outside) {
+static inline __attribute__((always_inline)) void pick(const dq_resize_axis *axis, const char *restrict from,
+                                                       char *restrict to, size_t size, const void *outside) {
   if (axis->doubled) { // no table to look into, so the compiler can interleave vectors
     for (int64_t i = 0; i < axis->input; i++) {
       memcpy(to + (size_t)(2 * i) * size, from + (size_t)i * size, size);
@@ -199,22 +185,15 @@ static inline __attribute__((always_inline)) void pick(const dq_resize_axis *axi
     return;
   }
   for (int64_t o = 0; o < axis->output; o++)
-    memcpy(to + (size_t)o * size,
-           axis->index[o] < 0 ? outside : from + (size_t)axis->index[o] * size, size);
+    memcpy(to + (size_t)o * size, axis->index[o] < 0 ? outside : from + (size_t)axis->index[o] * size, size);
 }
 
-static void pick_row(const dq_resize_axis *axis, const char *from, char *to, size_t size,
-                     const void *outside) {
-  if (axis->same)
-    memcpy(to, from, (size_t)axis->output * size);
-  else if (size == 4)
-    pick(axis, from, to, 4, outside);
-  else if (size == 1)
-    pick(axis, from, to, 1, outside);
-  else if (size == 2)
-    pick(axis, from, to, 2, outside);
-  else
-    pick(axis, from, to, 8, outside);
+static void pick_row(const dq_resize_axis *axis, const char *from, char *to, size_t size, const void *outside) {
+  if (axis->same) memcpy(to, from, (size_t)axis->output * size);
+  else if (size == 4) pick(axis, from, to, 4, outside);
+  else if (size == 1) pick(axis, from, to, 1, outside);
+  else if (size == 2) pick(axis, from, to, 2, outside);
+  else pick(axis, from, to, 8, outside);
 }
 
 // Offset in input rows of output row `row`, -1 when extrapolated.
@@ -244,60 +223,55 @@ static void nearest_rows(void *argument, int64_t item, int thread) {
   char *to = (char *)job->output->data + (size_t)(item * rows) * row_bytes;
   for (int64_t row = 0; row < rows; row++, to += row_bytes) {
     int64_t from = source_row(job, item * rows + row);
-    if (from == previous)
-      memcpy(to, to - row_bytes, row_bytes);
-    else if (from < 0)
-      dq_fill_elements(to, last->output, size, &bits);
-    else
-      pick_row(last, (const char *)job->input->data + (size_t)(from * last->input) * size, to, size,
-               &bits);
+    if (from == previous) memcpy(to, to - row_bytes, row_bytes);
+    else if (from < 0) dq_fill_elements(to, last->output, size, &bits);
+    else pick_row(last, (const char *)job->input->data + (size_t)(from * last->input) * size, to, size, &bits);
     previous = from;
   }
 }
 
 // One axis of one block: outer x input x inner to outer x output x inner, in float32 and in double.
-#define DEFINE_INTERPOLATE(name, type)                                                             \
-  static void columns_##name(const dq_resize_axis *a, type outside, int64_t outer,                 \
-                             const type *restrict from, type *restrict to) {                       \
-    for (int64_t r = 0; r < outer; r++, from += a->input, to += a->output) {                       \
-      const int32_t *index = a->index;                                                             \
-      const type *weight = a->weight_##name;                                                       \
-      if (a->taps == 2 && !a->extrapolated) {                                                           \
-        for (int64_t o = 0; o < a->output; o++)                                                    \
-          to[o] = weight[2 * o] * from[index[2 * o]] + weight[2 * o + 1] * from[index[2 * o + 1]]; \
-        continue;                                                                                  \
-      }                                                                                            \
-      for (int64_t o = 0; o < a->output; o++, index += a->taps, weight += a->taps) {               \
-        type sum = weight[0] * from[index[0] < 0 ? 0 : index[0]];                                  \
-        for (int t = 1; t < a->taps; t++) sum += weight[t] * from[index[t]];                       \
-        to[o] = index[0] < 0 ? outside : sum;                                                      \
-      }                                                                                            \
-    }                                                                                              \
-  }                                                                                                \
-  static void row_##name(const dq_resize_axis *a, type outside, int64_t o, int64_t inner,          \
-                         const type *from, type *restrict to) {                                    \
-    const int32_t *index = a->index + o * a->taps;                                                 \
-    const type *weight = a->weight_##name + o * a->taps;                                           \
-    const type *first = from + (index[0] < 0 ? 0 : index[0]) * inner;                              \
-    const type *second = from + index[1] * inner; /* there are two taps at least */                \
-    for (int64_t i = 0; i < inner; i++) to[i] = weight[0] * first[i] + weight[1] * second[i];      \
-    for (int t = 2; t < a->taps; t++) {                                                            \
-      const type *source = from + index[t] * inner;                                                \
-      for (int64_t i = 0; i < inner; i++) to[i] += weight[t] * source[i];                          \
-    }                                                                                              \
-    for (int64_t i = 0; index[0] < 0 && i < inner; i++) to[i] = outside;                           \
-  }                                                                                                \
-  static void interpolate_##name(const dq_resize_axis *a, double outside, int64_t outer,           \
-                                 int64_t inner, const void *from, void *to) {                      \
-    const type *source = from;                                                                     \
-    type *target = to;                                                                             \
-    if (inner == 1) {                                                                              \
-      columns_##name(a, (type)outside, outer, source, target);                                     \
-      return;                                                                                      \
-    }                                                                                              \
-    for (int64_t r = 0; r < outer; r++, source += a->input * inner)                                \
-      for (int64_t o = 0; o < a->output; o++, target += inner)                                     \
-        row_##name(a, (type)outside, o, inner, source, target);                                    \
+#define DEFINE_INTERPOLATE(name, type)                                                                                 \
+  static void columns_##name(const dq_resize_axis *a, type outside, int64_t outer, const type *restrict from,          \
+                             type *restrict to) {                                                                      \
+    for (int64_t r = 0; r < outer; r++, from += a->input, to += a->output) {                                           \
+      const int32_t *index = a->index;                                                                                 \
+      const type *weight = a->weight_##name;                                                                           \
+      if (a->taps == 2 && !a->extrapolated) {                                                                          \
+        for (int64_t o = 0; o < a->output; o++)                                                                        \
+          to[o] = weight[2 * o] * from[index[2 * o]] + weight[2 * o + 1] * from[index[2 * o + 1]];                     \
+        continue;                                                                                                      \
+      }                                                                                                                \
+      for (int64_t o = 0; o < a->output; o++, index += a->taps, weight += a->taps) {                                   \
+        type sum = weight[0] * from[index[0] < 0 ? 0 : index[0]];                                                      \
+        for (int t = 1; t < a->taps; t++) sum += weight[t] * from[index[t]];                                           \
+        to[o] = index[0] < 0 ? outside : sum;                                                                          \
+      }                                                                                                                \
+    }                                                                                                                  \
+  }                                                                                                                    \
+  static void row_##name(const dq_resize_axis *a, type outside, int64_t o, int64_t inner, const type *from,            \
+                         type *restrict to) {                                                                          \
+    const int32_t *index = a->index + o * a->taps;                                                                     \
+    const type *weight = a->weight_##name + o * a->taps;                                                               \
+    const type *first = from + (index[0] < 0 ? 0 : index[0]) * inner;                                                  \
+    const type *second = from + index[1] * inner; /* there are two taps at least */                                    \
+    for (int64_t i = 0; i < inner; i++) to[i] = weight[0] * first[i] + weight[1] * second[i];                          \
+    for (int t = 2; t < a->taps; t++) {                                                                                \
+      const type *source = from + index[t] * inner;                                                                    \
+      for (int64_t i = 0; i < inner; i++) to[i] += weight[t] * source[i];                                              \
+    }                                                                                                                  \
+    for (int64_t i = 0; index[0] < 0 && i < inner; i++) to[i] = outside;                                               \
+  }                                                                                                                    \
+  static void interpolate_##name(const dq_resize_axis *a, double outside, int64_t outer, int64_t inner,                \
+                                 const void *from, void *to) {                                                         \
+    const type *source = from;                                                                                         \
+    type *target = to;                                                                                                 \
+    if (inner == 1) {                                                                                                  \
+      columns_##name(a, (type)outside, outer, source, target);                                                         \
+      return;                                                                                                          \
+    }                                                                                                                  \
+    for (int64_t r = 0; r < outer; r++, source += a->input * inner)                                                    \
+      for (int64_t o = 0; o < a->output; o++, target += inner) row_##name(a, (type)outside, o, inner, source, target); \
   }
 DEFINE_INTERPOLATE(f32, float)
 DEFINE_INTERPOLATE(f64, double)
@@ -311,8 +285,7 @@ static void interpolate_block(void *argument, int64_t block, int thread) {
   char *buffer[2] = {job->buffers + (size_t)(2 * thread) * job->buffer_bytes,
                      job->buffers + (size_t)(2 * thread + 1) * job->buffer_bytes};
   const void *from = buffer[0];
-  if (single)
-    from = (const float *)job->input->data + block * in_count;
+  if (single) from = (const float *)job->input->data + block * in_count;
   else
     for (int64_t i = 0; i < in_count; i++)
       ((double *)(void *)buffer[0])[i] = dq_tensor_get(job->input, block * in_count + i);
@@ -322,10 +295,8 @@ static void interpolate_block(void *argument, int64_t block, int thread) {
     const dq_resize_axis *axis = &job->axis[a];
     outer /= axis->input;
     if (!axis->same) {
-      void *to = a == job->first && single ? (float *)job->output->data + block * out_count
-                                           : (void *)buffer[next];
-      (single ? interpolate_f32 : interpolate_f64)(axis, job->extrapolation, outer, inner, from,
-                                                   to);
+      void *to = a == job->first && single ? (float *)job->output->data + block * out_count : (void *)buffer[next];
+      (single ? interpolate_f32 : interpolate_f64)(axis, job->extrapolation, outer, inner, from, to);
       from = to;
       next = !next;
     }
@@ -361,8 +332,7 @@ static dq_status run_tables(dq_op *op, resize_job *job, dq_arena *arena) {
   }
   if (job->first == job->rank) return dq_run_copy(op);
   if (job->rules.mode != DQ_RESIZE_NEAREST) return interpolate(op, job);
-  int64_t item = job->rank > 1 ? dq_tensor_product(job->output, job->rank - 2, job->rank)
-                               : job->axis[0].output;
+  int64_t item = job->rank > 1 ? dq_tensor_product(job->output, job->rank - 2, job->rank) : job->axis[0].output;
   dq_op_parallel(op, dq_tensor_count(job->output) / item, item, nearest_rows, job);
   return DQ_OK;
 }
@@ -376,8 +346,7 @@ static dq_status run(dq_op *op) {
   job.output = op->outputs[0];
   job.extrapolation = (double)dq_node_float(op->node, "extrapolation_value", 0.0f);
   if (dq_tensor_count(job.output) == 0) return DQ_OK;
-  if (dq_tensor_count(job.input) == 0)
-    return dq_op_fail(op, DQ_BAD_INPUT, "an empty input cannot be resized");
+  if (dq_tensor_count(job.input) == 0) return dq_op_fail(op, DQ_BAD_INPUT, "an empty input cannot be resized");
   dq_arena *arena = dq_context_arena(op->context);
   if (!arena) return dq_fail_memory(op->error, 0);
   dq_status status = run_tables(op, &job, arena);
@@ -391,22 +360,22 @@ const dq_operator dq_op_Resize = {
     .inputs = {1, 4},
     .outputs = {1, 1},
     .types = DQ_TYPES_NUMBER,
-    .attributes =
-        (const dq_attribute_rule[]){{"antialias", DQ_ATTRIBUTE_INT, false},
-                                    {"axes", DQ_ATTRIBUTE_INTS, false},
-                                    {"coordinate_transformation_mode", DQ_ATTRIBUTE_STRING, false},
-                                    {"cubic_coeff_a", DQ_ATTRIBUTE_FLOAT, false},
-                                    {"exclude_outside", DQ_ATTRIBUTE_INT, false},
-                                    {"extrapolation_value", DQ_ATTRIBUTE_FLOAT, false},
-                                    {"keep_aspect_ratio_policy", DQ_ATTRIBUTE_STRING, false},
-                                    {"mode", DQ_ATTRIBUTE_STRING, false},
-                                    {"nearest_mode", DQ_ATTRIBUTE_STRING, false},
-                                    {0}},
+    .attributes = (const dq_attribute_rule[]){{"antialias", DQ_ATTRIBUTE_INT, false},
+                                              {"axes", DQ_ATTRIBUTE_INTS, false},
+                                              {"coordinate_transformation_mode", DQ_ATTRIBUTE_STRING, false},
+                                              {"cubic_coeff_a", DQ_ATTRIBUTE_FLOAT, false},
+                                              {"exclude_outside", DQ_ATTRIBUTE_INT, false},
+                                              {"extrapolation_value", DQ_ATTRIBUTE_FLOAT, false},
+                                              {"keep_aspect_ratio_policy", DQ_ATTRIBUTE_STRING, false},
+                                              {"mode", DQ_ATTRIBUTE_STRING, false},
+                                              {"nearest_mode", DQ_ATTRIBUTE_STRING, false},
+                                              {0}},
     .infer = infer,
     .run = run,
     .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_HALF,
+    .bound = DQ_BOUND_MOVE,
 };
 
 const dq_operator dq_op_Upsample = {
@@ -415,12 +384,12 @@ const dq_operator dq_op_Upsample = {
     .inputs = {1, 2},
     .outputs = {1, 1},
     .types = DQ_TYPES_NUMBER,
-    .attributes = (const dq_attribute_rule[]){{"mode", DQ_ATTRIBUTE_STRING, false},
-                                              {"scales", DQ_ATTRIBUTE_FLOATS, false},
-                                              {0}},
+    .attributes =
+        (const dq_attribute_rule[]){{"mode", DQ_ATTRIBUTE_STRING, false}, {"scales", DQ_ATTRIBUTE_FLOATS, false}, {0}},
     .infer = infer,
     .run = run,
     .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_HALF,
+    .bound = DQ_BOUND_MOVE,
 };

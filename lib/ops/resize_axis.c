@@ -65,8 +65,8 @@ static double kernel(const dq_resize_rules *rules, double x) {
 
 // Weights of one output position around x. `start`: the first tap relative to the element at the
 // left of x, which is the one strictly below x where x is whole.
-static void weigh(const dq_resize_rules *rules, const dq_resize_axis *axis, double x,
-                  double stretch, int start, int32_t *index, double *weight) {
+static void weigh(const dq_resize_rules *rules, const dq_resize_axis *axis, double x, double stretch, int start,
+                  int32_t *index, double *weight) {
   double left = ceil(x) - 1, ratio = x - left, sum = 0;
   for (int i = 0; i < axis->taps; i++) {
     double position = left + start + i;
@@ -80,36 +80,28 @@ static void weigh(const dq_resize_rules *rules, const dq_resize_axis *axis, doub
     for (int i = 0; i < axis->taps; i++) weight[i] /= sum;
 }
 
-dq_status dq_resize_axis_table(const dq_resize_rules *rules, dq_resize_axis *axis, dq_arena *arena,
-                               dq_error *error) {
-  bool crop = rules->coordinates == DQ_TF_CROP_AND_RESIZE,
-       nearest = rules->mode == DQ_RESIZE_NEAREST;
+dq_status dq_resize_axis_table(const dq_resize_rules *rules, dq_resize_axis *axis, dq_arena *arena, dq_error *error) {
+  bool crop = rules->coordinates == DQ_TF_CROP_AND_RESIZE, nearest = rules->mode == DQ_RESIZE_NEAREST;
   axis->same = axis->scale == 1 && axis->output == axis->input &&
-               !(crop && (axis->roi_start != 0 || axis->roi_end != 1)) &&
-               rules->coordinates != DQ_TF_HALF_PIXEL_FOR_NN;
+               !(crop && (axis->roi_start != 0 || axis->roi_end != 1)) && rules->coordinates != DQ_TF_HALF_PIXEL_FOR_NN;
   if (axis->same) return DQ_OK;
   double stretch = rules->antialias && !nearest ? fmin(axis->scale, 1) : 1;
   double reach = floor(-(rules->mode == DQ_RESIZE_CUBIC ? 2 : 1) / stretch) + 1;
   // Weights further out than a few times the input all fall on its edges.
-  if (reach < -1e6)
-    return dq_fail(error, DQ_UNSUPPORTED, "a scale of %g is too small for antialiasing",
-                   axis->scale);
+  if (reach < -1e6) return dq_fail(error, DQ_UNSUPPORTED, "a scale of %g is too small for antialiasing", axis->scale);
   int start = (int)reach;
   axis->taps = nearest ? 1 : 2 - 2 * start;
   size_t count = (size_t)axis->output * (size_t)axis->taps;
   axis->index = DQ_NEW_ARRAY(arena, count, int32_t);
   axis->weight_f64 = nearest ? NULL : DQ_NEW_ARRAY(arena, count, double);
   axis->weight_f32 = nearest ? NULL : DQ_NEW_ARRAY(arena, count, float);
-  if (!axis->index || (!nearest && (!axis->weight_f64 || !axis->weight_f32)))
-    return dq_fail_memory(error, count * 16);
+  if (!axis->index || (!nearest && (!axis->weight_f64 || !axis->weight_f32))) return dq_fail_memory(error, count * 16);
   axis->doubled = nearest && axis->output == 2 * axis->input;
   for (int64_t o = 0; o < axis->output; o++) {
     double x = (double)coordinate(rules, axis, o);
     int32_t *index = axis->index + o * axis->taps;
-    if (nearest)
-      *index = clamped(round_coordinate(rules, axis, x), axis->input);
-    else
-      weigh(rules, axis, x, stretch, start, index, axis->weight_f64 + o * axis->taps);
+    if (nearest) *index = clamped(round_coordinate(rules, axis, x), axis->input);
+    else weigh(rules, axis, x, stretch, start, index, axis->weight_f64 + o * axis->taps);
     if (crop && !(x >= 0 && x <= (double)(axis->input - 1))) *index = -1, axis->extrapolated = true;
     axis->doubled = axis->doubled && *index == o / 2;
   }

@@ -39,20 +39,19 @@ typedef struct dq_resize_rules {
 typedef struct dq_resize_axis {
   int64_t input, output;
   double scale;
-  bool scale_given; // the scale is the user's, not output / input
+  bool scale_given;          // the scale is the user's, not output / input
   double roi_start, roi_end; // tf_crop_and_resize
   // The tables, filled by dq_resize_axis_table:
   int taps;
-  int32_t *index; // output x taps positions in the input; -1 in the first: extrapolated
+  int32_t *index;     // output x taps positions in the input; -1 in the first: extrapolated
   double *weight_f64; // output x taps; NULL for nearest
-  float *weight_f32; // the same, rounded
-  bool extrapolated; // some position is
-  bool doubled; // nearest: output o is input o / 2
-  bool same; // nothing changes along this axis; no tables
+  float *weight_f32;  // the same, rounded
+  bool extrapolated;  // some position is
+  bool doubled;       // nearest: output o is input o / 2
+  bool same;          // nothing changes along this axis; no tables
 } dq_resize_axis;
 
 // Fills the tables of an axis with input, output >= 1. DQ_SYSTEM when there is no memory.
-dq_status dq_resize_axis_table(const dq_resize_rules *rules, dq_resize_axis *axis, dq_arena *arena,
-                               dq_error *error);
+dq_status dq_resize_axis_table(const dq_resize_rules *rules, dq_resize_axis *axis, dq_arena *arena, dq_error *error);
 
 #endif

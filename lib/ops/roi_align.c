@@ -32,8 +32,7 @@ static dq_status read_job(const dq_op *op, roi_job *job) {
   if (!job->half_pixel && strcmp(pixel, "output_half_pixel"))
     return dq_op_fail(op, DQ_BAD_INPUT, "coordinate_transformation_mode is '%s'", pixel);
   if (job->height < 1 || job->width < 1 || job->sampling_ratio < 0 || job->sampling_ratio > 1024)
-    return dq_op_fail(op, DQ_BAD_INPUT,
-                      "output %" PRId64 "x%" PRId64 " with sampling ratio %" PRId64, job->height,
+    return dq_op_fail(op, DQ_BAD_INPUT, "output %" PRId64 "x%" PRId64 " with sampling ratio %" PRId64, job->height,
                       job->width, job->sampling_ratio);
   return DQ_OK;
 }
@@ -41,16 +40,13 @@ static dq_status read_job(const dq_op *op, roi_job *job) {
 static dq_status infer(dq_op *op) {
   roi_job job;
   DQ_TRY(read_job(op, &job));
-  if (job.input->rank != 4 || job.rois->rank != 2 || job.rois->dims[1] != 4 ||
-      job.batches->rank != 1 || job.batches->dims[0] != job.rois->dims[0])
-    return dq_op_fail(op, DQ_BAD_INPUT,
-                      "expected an input of 4 dimensions, regions N x 4 and N batch indices");
+  if (job.input->rank != 4 || job.rois->rank != 2 || job.rois->dims[1] != 4 || job.batches->rank != 1 ||
+      job.batches->dims[0] != job.rois->dims[0])
+    return dq_op_fail(op, DQ_BAD_INPUT, "expected an input of 4 dimensions, regions N x 4 and N batch indices");
   if (job.batches->type != DQ_I64 && job.batches->type != DQ_I32)
-    return dq_op_fail(op, DQ_BAD_INPUT, "batch indices are %s, expected int64",
-                      dq_dtype_name(job.batches->type));
-  return dq_op_shape(
-      op, 0, job.input->type, 4,
-      (const int64_t[]){job.rois->dims[0], job.input->dims[1], job.height, job.width});
+    return dq_op_fail(op, DQ_BAD_INPUT, "batch indices are %s, expected int64", dq_dtype_name(job.batches->type));
+  return dq_op_shape(op, 0, job.input->type, 4,
+                     (const int64_t[]){job.rois->dims[0], job.input->dims[1], job.height, job.width});
 }
 
 // The two elements around a coordinate and the weight of the second. false: outside, reads zero.
@@ -109,8 +105,7 @@ static roi_region read_region(const roi_job *job, int64_t r) {
   return region;
 }
 
-static float pool_bin(const roi_job *job, const roi_region *region, const float *plane, int64_t ph,
-                      int64_t pw) {
+static float pool_bin(const roi_job *job, const roi_region *region, const float *plane, int64_t ph, int64_t pw) {
   float sum = 0, most = -INFINITY;
   int64_t count = region->samples_y * region->samples_x;
   for (int64_t i = 0; i < region->samples_y; i++)
@@ -145,14 +140,12 @@ static dq_status run(dq_op *op) {
   DQ_TRY(read_job(op, &job));
   job.output = op->outputs[0];
   if (job.rois->type != DQ_F32)
-    return dq_op_fail(op, DQ_UNSUPPORTED, "regions of type %s are not supported",
-                      dq_dtype_name(job.rois->type));
+    return dq_op_fail(op, DQ_UNSUPPORTED, "regions of type %s are not supported", dq_dtype_name(job.rois->type));
   int64_t count = job.rois->dims[0];
   for (int64_t r = 0; r < count; r++) {
     int64_t batch = dq_tensor_get_i64(job.batches, r);
     if (batch < 0 || batch >= job.input->dims[0])
-      return dq_op_fail(op, DQ_BAD_INPUT, "batch index %" PRId64 " of %" PRId64, batch,
-                        job.input->dims[0]);
+      return dq_op_fail(op, DQ_BAD_INPUT, "batch index %" PRId64 " of %" PRId64, batch, job.input->dims[0]);
   }
   if (job.input->dims[2] == 0 || job.input->dims[3] == 0)
     return dq_op_fail(op, DQ_BAD_INPUT, "an empty input cannot be sampled");
@@ -166,14 +159,13 @@ const dq_operator dq_op_RoiAlign = {
     .inputs = {3, 3},
     .outputs = {1, 1},
     .types = DQ_BIT(DQ_F32),
-    .attributes =
-        (const dq_attribute_rule[]){{"coordinate_transformation_mode", DQ_ATTRIBUTE_STRING, false},
-                                    {"mode", DQ_ATTRIBUTE_STRING, false},
-                                    {"output_height", DQ_ATTRIBUTE_INT, false},
-                                    {"output_width", DQ_ATTRIBUTE_INT, false},
-                                    {"sampling_ratio", DQ_ATTRIBUTE_INT, false},
-                                    {"spatial_scale", DQ_ATTRIBUTE_FLOAT, false},
-                                    {0}},
+    .attributes = (const dq_attribute_rule[]){{"coordinate_transformation_mode", DQ_ATTRIBUTE_STRING, false},
+                                              {"mode", DQ_ATTRIBUTE_STRING, false},
+                                              {"output_height", DQ_ATTRIBUTE_INT, false},
+                                              {"output_width", DQ_ATTRIBUTE_INT, false},
+                                              {"sampling_ratio", DQ_ATTRIBUTE_INT, false},
+                                              {"spatial_scale", DQ_ATTRIBUTE_FLOAT, false},
+                                              {0}},
     .infer = infer,
     .run = run,
     .colour = DQ_DENY,

@@ -15,8 +15,7 @@ static dq_status read_reduction(const dq_op *op, reduction *kind) {
       *kind = (reduction)i;
       return DQ_OK;
     }
-  return dq_op_fail(op, DQ_BAD_INPUT, "reduction is '%s', expected none, add, mul, max or min",
-                    word);
+  return dq_op_fail(op, DQ_BAD_INPUT, "reduction is '%s', expected none, add, mul, max or min", word);
 }
 
 // Double is exact enough for one rounding at the end: it has more than twice the digits of float32.
@@ -73,11 +72,10 @@ static void put(const dq_op *op, reduction kind, int64_t to, int64_t from, int64
 static dq_status check_types(const dq_op *op) {
   int type = op->inputs[1]->type;
   if (type != DQ_I64 && type != DQ_I32)
-    return dq_op_fail(op, DQ_BAD_INPUT, "the indices are %s, expected int64 or int32",
-                      dq_dtype_name(type));
+    return dq_op_fail(op, DQ_BAD_INPUT, "the indices are %s, expected int64 or int32", dq_dtype_name(type));
   if (op->inputs[2]->type != op->inputs[0]->type)
-    return dq_op_fail(op, DQ_BAD_INPUT, "the updates are %s, the data %s",
-                      dq_dtype_name(op->inputs[2]->type), dq_dtype_name(op->inputs[0]->type));
+    return dq_op_fail(op, DQ_BAD_INPUT, "the updates are %s, the data %s", dq_dtype_name(op->inputs[2]->type),
+                      dq_dtype_name(op->inputs[0]->type));
   reduction kind = STORE;
   return read_reduction(op, &kind);
 }
@@ -86,8 +84,7 @@ static dq_status read_index(const dq_op *op, int64_t i, int64_t dim, int64_t *in
   int64_t value = dq_tensor_get_i64(op->inputs[1], i);
   *index = value < 0 ? value + dim : value;
   if (*index >= 0 && *index < dim) return DQ_OK;
-  return dq_op_fail(op, DQ_BAD_INPUT, "index %" PRId64 " is outside a dimension of %" PRId64, value,
-                    dim);
+  return dq_op_fail(op, DQ_BAD_INPUT, "index %" PRId64 " is outside a dimension of %" PRId64, value, dim);
 }
 
 static dq_status infer_elements(dq_op *op) {
@@ -96,13 +93,11 @@ static dq_status infer_elements(dq_op *op) {
   DQ_TRY(check_types(op));
   DQ_TRY(dq_op_axis(op, dq_node_int(op->node, "axis", 0), data->rank, &axis));
   if (indices->rank != data->rank || !dq_tensor_same_shape(indices, op->inputs[2]))
-    return dq_op_fail(op, DQ_BAD_INPUT,
-                      "indices and updates need the same shape and the %d dimensions of the data",
+    return dq_op_fail(op, DQ_BAD_INPUT, "indices and updates need the same shape and the %d dimensions of the data",
                       data->rank);
   for (int i = 0; i < data->rank; i++)
     if (i != axis && indices->dims[i] > data->dims[i])
-      return dq_op_fail(op, DQ_BAD_INPUT,
-                        "dimension %d of the indices is %" PRId64 ", that of the data %" PRId64, i,
+      return dq_op_fail(op, DQ_BAD_INPUT, "dimension %d of the indices is %" PRId64 ", that of the data %" PRId64, i,
                         indices->dims[i], data->dims[i]);
   return dq_infer_same(op);
 }
@@ -136,8 +131,7 @@ static dq_status infer_nd(dq_op *op) {
     return dq_op_fail(op, DQ_BAD_INPUT, "data and indices need at least 1 dimension");
   int64_t tuple = indices->dims[indices->rank - 1];
   if (tuple > data->rank)
-    return dq_op_fail(op, DQ_BAD_INPUT,
-                      "index tuples of %" PRId64 " elements for data of %d dimensions", tuple,
+    return dq_op_fail(op, DQ_BAD_INPUT, "index tuples of %" PRId64 " elements for data of %d dimensions", tuple,
                       data->rank);
   int rank = indices->rank - 1 + data->rank - (int)tuple;
   bool fits = updates->rank == rank;
@@ -192,9 +186,8 @@ const dq_operator dq_op_ScatterElements = {
     .inputs = {3, 3},
     .outputs = {1, 1},
     .types = DQ_TYPES_ALL,
-    .attributes = (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false},
-                                              {"reduction", DQ_ATTRIBUTE_STRING, false},
-                                              {0}},
+    .attributes =
+        (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false}, {"reduction", DQ_ATTRIBUTE_STRING, false}, {0}},
     .infer = infer_elements,
     .run = run_elements,
     .colour = DQ_FOLLOW,

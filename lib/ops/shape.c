@@ -39,9 +39,8 @@ const dq_operator dq_op_Shape = {
     .inputs = {1, 1},
     .outputs = {1, 1},
     .types = DQ_TYPES_ALL,
-    .attributes = (const dq_attribute_rule[]){{"end", DQ_ATTRIBUTE_INT, false},
-                                              {"start", DQ_ATTRIBUTE_INT, false},
-                                              {0}},
+    .attributes =
+        (const dq_attribute_rule[]){{"end", DQ_ATTRIBUTE_INT, false}, {"start", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer_shape,
     .run = run_shape,
     .colour = DQ_FOLLOW,

@@ -24,10 +24,8 @@ static dq_status read_parameters(const dq_op *op, parameters *p) {
   DQ_TRY(dq_op_axes(op, "", old ? 9 : 4, p->steps, &p->step_count, &known[3]));
   p->known = known[0] && known[1] && known[2] && known[3];
   if (!p->known) return DQ_OK;
-  if (p->start_count < 0 || p->end_count < 0)
-    return dq_op_fail(op, DQ_BAD_INPUT, "starts or ends are missing");
-  if (p->end_count != p->start_count ||
-      (p->axis_count >= 0 && p->axis_count != p->start_count) ||
+  if (p->start_count < 0 || p->end_count < 0) return dq_op_fail(op, DQ_BAD_INPUT, "starts or ends are missing");
+  if (p->end_count != p->start_count || (p->axis_count >= 0 && p->axis_count != p->start_count) ||
       (p->step_count >= 0 && p->step_count != p->start_count))
     return dq_op_fail(op, DQ_BAD_INPUT, "starts, ends, axes and steps have different lengths");
   return DQ_OK;
@@ -93,8 +91,7 @@ static dq_status run(dq_op *op) {
     offset += strides[i] * s.start[i];
   }
   dq_strides(plan.rank, plan.dims, plan.to);
-  dq_strided_copy(op, &plan, size, (const char *)input->data + (size_t)offset * size,
-                  op->outputs[0]->data);
+  dq_strided_copy(op, &plan, size, (const char *)input->data + (size_t)offset * size, op->outputs[0]->data);
   return DQ_OK;
 }
 
@@ -112,4 +109,6 @@ const dq_operator dq_op_Slice = {
     .run = run,
     .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
+    .flags = DQ_OP_MOVES_CHANNELS,
+    .bound = DQ_BOUND_MOVE,
 };

@@ -1,6 +1,7 @@
 // Softmax, LogSoftmax and Hardmax. Before version 13 they see the input as a matrix cut at `axis`,
 // from 13 on they work along that axis.
 #include "lib/base/sizes.h"
+#include "lib/kernels/array/array.h"
 #include "lib/ops/elementwise.h"
 
 #include <tgmath.h>
@@ -16,27 +17,27 @@ typedef struct columns {
 
 enum { WIDTH = 64 };
 
-#define SOFTMAX_STRIP(NAME, symbol, type)                                                          \
-  static void NAME##_##symbol(const columns *job, int64_t start, int64_t width) {                  \
-    const type *in = (const type *)job->input->data + start;                                       \
-    type *out = (type *)job->output->data + start, peak[WIDTH], total[WIDTH];                      \
-    double sum[WIDTH] = {0};                                                                       \
-    for (int64_t i = 0; i < width; i++) peak[i] = in[i];                                           \
-    for (int64_t k = 1; k < job->length; k++)                                                      \
-      for (int64_t i = 0; i < width; i++)                                                          \
-        peak[i] = in[k * job->inner + i] > peak[i] ? in[k * job->inner + i] : peak[i];             \
-    for (int64_t k = 0; k < job->length; k++)                                                      \
-      for (int64_t i = 0; i < width; i++) {                                                        \
-        const type x = in[k * job->inner + i] - peak[i], e = DQ_EXP(x);                            \
-        out[k * job->inner + i] = job->logarithm ? x : e;                                          \
-        sum[i] += (double)e;                                                                       \
-      }                                                                                            \
-    for (int64_t i = 0; i < width; i++) total[i] = (type)(job->logarithm ? log(sum[i]) : sum[i]);  \
-    for (int64_t k = 0; k < job->length; k++)                                                      \
-      for (int64_t i = 0; i < width; i++) {                                                        \
-        type *at = &out[k * job->inner + i];                                                       \
-        *at = job->logarithm ? *at - total[i] : *at / total[i];                                    \
-      }                                                                                            \
+#define SOFTMAX_STRIP(NAME, symbol, type)                                                                              \
+  static void NAME##_##symbol(const columns *job, int64_t start, int64_t width) {                                      \
+    const type *in = (const type *)job->input->data + start;                                                           \
+    type *out = (type *)job->output->data + start, peak[WIDTH], total[WIDTH];                                          \
+    double sum[WIDTH] = {0};                                                                                           \
+    for (int64_t i = 0; i < width; i++) peak[i] = in[i];                                                               \
+    for (int64_t k = 1; k < job->length; k++)                                                                          \
+      for (int64_t i = 0; i < width; i++)                                                                              \
+        peak[i] = in[k * job->inner + i] > peak[i] ? in[k * job->inner + i] : peak[i];                                 \
+    for (int64_t k = 0; k < job->length; k++)                                                                          \
+      for (int64_t i = 0; i < width; i++) {                                                                            \
+        const type x = in[k * job->inner + i] - peak[i], e = DQ_EXP(x);                                                \
+        out[k * job->inner + i] = job->logarithm ? x : e;                                                              \
+        sum[i] += (double)e;                                                                                           \
+      }                                                                                                                \
+    for (int64_t i = 0; i < width; i++) total[i] = (type)(job->logarithm ? log(sum[i]) : sum[i]);                      \
+    for (int64_t k = 0; k < job->length; k++)                                                                          \
+      for (int64_t i = 0; i < width; i++) {                                                                            \
+        type *at = &out[k * job->inner + i];                                                                           \
+        *at = job->logarithm ? *at - total[i] : *at / total[i];                                                        \
+      }                                                                                                                \
   }
 DQ_EACH_FLOAT(SOFTMAX_STRIP, softmax)
 
@@ -64,49 +65,44 @@ static void softmax_row_span(void *argument, int64_t from, int64_t to) {
 }
 
 // One in the place of the first largest element, zero elsewhere.
-#define HARDMAX_STRIP(NAME, symbol, type)                                                          \
-  static void NAME##_##symbol(const columns *job, int64_t start, int64_t width) {                  \
-    for (int64_t i = start; i < start + width; i++) {                                              \
-      const type *in = (const type *)job->input->data + i;                                         \
-      type *out = (type *)job->output->data + i;                                                   \
-      int64_t best = 0;                                                                            \
-      for (int64_t k = 1; k < job->length; k++)                                                    \
-        if (in[k * job->inner] > in[best * job->inner]) best = k;                                  \
-      for (int64_t k = 0; k < job->length; k++) out[k * job->inner] = k == best;                   \
-    }                                                                                              \
+#define HARDMAX_STRIP(NAME, symbol, type)                                                                              \
+  static void NAME##_##symbol(const columns *job, int64_t start, int64_t width) {                                      \
+    for (int64_t i = start; i < start + width; i++) {                                                                  \
+      const type *in = (const type *)job->input->data + i;                                                             \
+      type *out = (type *)job->output->data + i;                                                                       \
+      int64_t best = 0;                                                                                                \
+      for (int64_t k = 1; k < job->length; k++)                                                                        \
+        if (in[k * job->inner] > in[best * job->inner]) best = k;                                                      \
+      for (int64_t k = 0; k < job->length; k++) out[k * job->inner] = k == best;                                       \
+    }                                                                                                                  \
   }
 DQ_EACH_FLOAT(HARDMAX_STRIP, hardmax)
 
 // A span of strips, in one of these four ways.
-#define STRIP_SPAN(NAME, symbol, type)                                                             \
-  static void NAME##_span_##symbol(void *argument, int64_t from, int64_t to) {                     \
-    const columns *job = argument;                                                                 \
-    for (int64_t strip = from; strip < to; strip++) {                                              \
-      int64_t column = strip % job->strips * WIDTH;                                                \
-      NAME##_##symbol(job, strip / job->strips * job->length * job->inner + column,                \
-                      dq_min_i64(WIDTH, job->inner - column));                                     \
-    }                                                                                              \
+#define STRIP_SPAN(NAME, symbol, type)                                                                                 \
+  static void NAME##_span_##symbol(void *argument, int64_t from, int64_t to) {                                         \
+    const columns *job = argument;                                                                                     \
+    for (int64_t strip = from; strip < to; strip++) {                                                                  \
+      int64_t column = strip % job->strips * WIDTH;                                                                    \
+      NAME##_##symbol(job, strip / job->strips * job->length * job->inner + column,                                    \
+                      dq_min_i64(WIDTH, job->inner - column));                                                         \
+    }                                                                                                                  \
   }
 DQ_EACH_FLOAT(STRIP_SPAN, softmax)
 DQ_EACH_FLOAT(STRIP_SPAN, hardmax)
 
 static dq_status infer_softmax(dq_op *op) {
   int axis;
-  DQ_TRY(dq_op_axis(op, dq_node_int(op->node, "axis", op->version < 13 ? 1 : -1),
-                    op->inputs[0]->rank, &axis));
+  DQ_TRY(dq_op_axis(op, dq_node_int(op->node, "axis", op->version < 13 ? 1 : -1), op->inputs[0]->rank, &axis));
   return dq_infer_same(op);
 }
 
-static dq_status run_columns(dq_op *op, dq_span_work *work32, dq_span_work *work64,
-                             bool logarithm) {
+static dq_status run_columns(dq_op *op, dq_span_work *work32, dq_span_work *work64, bool logarithm) {
   const dq_tensor *input = op->inputs[0];
   int axis;
-  DQ_TRY(dq_op_axis(op, dq_node_int(op->node, "axis", op->version < 13 ? 1 : -1), input->rank,
-                    &axis));
-  columns job = {.input = input,
-                 .output = op->outputs[0],
-                 .logarithm = logarithm,
-                 .cpu = op->context ? op->context->cpu : 0};
+  DQ_TRY(dq_op_axis(op, dq_node_int(op->node, "axis", op->version < 13 ? 1 : -1), input->rank, &axis));
+  columns job = {
+      .input = input, .output = op->outputs[0], .logarithm = logarithm, .cpu = op->context ? op->context->cpu : 0};
   int end = op->version < 13 ? input->rank : axis + 1;
   job.outer = dq_tensor_product(input, 0, axis);
   job.length = dq_tensor_product(input, axis, end);
@@ -120,31 +116,24 @@ static dq_status run_columns(dq_op *op, dq_span_work *work32, dq_span_work *work
   return DQ_OK;
 }
 
-static dq_status run_Softmax(dq_op *op) {
-  return run_columns(op, softmax_span_F32, softmax_span_F64, false);
-}
-static dq_status run_LogSoftmax(dq_op *op) {
-  return run_columns(op, softmax_span_F32, softmax_span_F64, true);
-}
-static dq_status run_Hardmax(dq_op *op) {
-  return run_columns(op, hardmax_span_F32, hardmax_span_F64, false);
-}
+static dq_status run_Softmax(dq_op *op) { return run_columns(op, softmax_span_F32, softmax_span_F64, false); }
+static dq_status run_LogSoftmax(dq_op *op) { return run_columns(op, softmax_span_F32, softmax_span_F64, true); }
+static dq_status run_Hardmax(dq_op *op) { return run_columns(op, hardmax_span_F32, hardmax_span_F64, false); }
 
 static const dq_attribute_rule softmax_attributes[] = {{"axis", DQ_ATTRIBUTE_INT, false}, {0}};
-#define ROW(NAME)                                                                                  \
-  const dq_operator dq_op_##NAME = {                                                               \
-      .name = #NAME,                                                                               \
-      .since = {1, 11, 13},                                                                        \
-      .inputs = {1, 1},                                                                            \
-      .outputs = {1, 1},                                                                           \
-      .types = DQ_TYPES_FLOAT,                                                                     \
-      .attributes = softmax_attributes,                                                            \
-      .infer = infer_softmax,                                                                      \
-      .run = run_##NAME,                                                                           \
-      .colour = DQ_DENY,                                                                           \
-      .quantization = DQ_QUANTIZE_NOT,                                                             \
-      .flags = DQ_OP_HALF,                                                                         \
-  };
-ROW(Softmax)
-ROW(LogSoftmax)
-ROW(Hardmax)
+#define ROW(NAME, ...)                                                                                                 \
+  const dq_operator dq_op_##NAME = {.name = #NAME,                                                                     \
+                                    .since = {1, 11, 13},                                                              \
+                                    .inputs = {1, 1},                                                                  \
+                                    .outputs = {1, 1},                                                                 \
+                                    .types = DQ_TYPES_FLOAT,                                                           \
+                                    .attributes = softmax_attributes,                                                  \
+                                    .infer = infer_softmax,                                                            \
+                                    .run = run_##NAME,                                                                 \
+                                    .colour = DQ_DENY,                                                                 \
+                                    .quantization = DQ_QUANTIZE_NOT,                                                   \
+                                    .flags = DQ_OP_HALF,                                                               \
+                                    __VA_ARGS__};
+ROW(Softmax, .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})
+ROW(LogSoftmax, .bound = DQ_BOUND_UNKNOWN)
+ROW(Hardmax, .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})

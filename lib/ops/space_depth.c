@@ -11,8 +11,7 @@ static dq_status read_block(const dq_op *op, int64_t *block) {
   if (*block < 1 || *block > INT16_MAX)
     return dq_op_fail(op, DQ_BAD_INPUT, "blocksize is %" PRId64 ", expected 1 or more", *block);
   if (op->inputs[0]->rank != 4)
-    return dq_op_fail(op, DQ_BAD_INPUT, "the input has %d dimensions, expected 4",
-                      op->inputs[0]->rank);
+    return dq_op_fail(op, DQ_BAD_INPUT, "the input has %d dimensions, expected 4", op->inputs[0]->rank);
   return DQ_OK;
 }
 
@@ -30,9 +29,8 @@ static dq_status infer_depth_to_space(dq_op *op) {
   DQ_TRY(read_block(op, &b));
   DQ_TRY(read_mode(op, &columns_first));
   if (d[1] % (b * b))
-    return dq_op_fail(op, DQ_BAD_INPUT,
-                      "%" PRId64 " channels are no multiple of the squared blocksize %" PRId64,
-                      d[1], b * b);
+    return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " channels are no multiple of the squared blocksize %" PRId64, d[1],
+                      b * b);
   dims[0] = d[0];
   dims[1] = d[1] / (b * b);
   if (!dq_mul_i64(d[2], b, &dims[2]) || !dq_mul_i64(d[3], b, &dims[3]))
@@ -43,17 +41,16 @@ static dq_status infer_depth_to_space(dq_op *op) {
 static dq_status permute(dq_op *op, const int64_t *dims, const int *perm) {
   dq_strided plan;
   dq_strided_permute(&plan, 6, dims, perm);
-  dq_strided_copy(op, &plan, dq_dtype_size(op->inputs[0]->type), op->inputs[0]->data,
-                  op->outputs[0]->data);
+  dq_strided_copy(op, &plan, dq_dtype_size(op->inputs[0]->type), op->inputs[0]->data, op->outputs[0]->data);
   return DQ_OK;
 }
 
 // Rows of blocks of two laid side by side: what decoders double pictures with, so in loops that vectorise.
-#define DEFINE_INTERLEAVE(name, type)                                                              \
-  static void name(const void *even, const void *odd, void *output, int64_t count) {               \
-    const type *restrict a = even, *restrict b = odd;                                              \
-    type *restrict to = output;                                                                    \
-    for (int64_t i = 0; i < count; i++) to[2 * i] = a[i], to[2 * i + 1] = b[i];                    \
+#define DEFINE_INTERLEAVE(name, type)                                                                                  \
+  static void name(const void *even, const void *odd, void *output, int64_t count) {                                   \
+    const type *restrict a = even, *restrict b = odd;                                                                  \
+    type *restrict to = output;                                                                                        \
+    for (int64_t i = 0; i < count; i++) to[2 * i] = a[i], to[2 * i + 1] = b[i];                                        \
   }
 DEFINE_INTERLEAVE(interleave_8, uint8_t)
 DEFINE_INTERLEAVE(interleave_32, uint32_t)
@@ -93,10 +90,8 @@ static dq_status run_depth_to_space(dq_op *op) {
     return DQ_OK;
   }
   if (columns_first)
-    return permute(op, (const int64_t[]){d[0], channels, b, b, d[2], d[3]},
-                   (const int[]){0, 1, 4, 2, 5, 3});
-  return permute(op, (const int64_t[]){d[0], b, b, channels, d[2], d[3]},
-                 (const int[]){0, 3, 4, 1, 5, 2});
+    return permute(op, (const int64_t[]){d[0], channels, b, b, d[2], d[3]}, (const int[]){0, 1, 4, 2, 5, 3});
+  return permute(op, (const int64_t[]){d[0], b, b, channels, d[2], d[3]}, (const int[]){0, 3, 4, 1, 5, 2});
 }
 
 static dq_status infer_space_to_depth(dq_op *op) {
@@ -104,13 +99,10 @@ static dq_status infer_space_to_depth(dq_op *op) {
   int64_t b, channels;
   DQ_TRY(read_block(op, &b));
   if (d[2] % b || d[3] % b)
-    return dq_op_fail(op, DQ_BAD_INPUT,
-                      "%" PRId64 "x%" PRId64 " is no multiple of the blocksize %" PRId64, d[2],
-                      d[3], b);
-  if (!dq_mul_i64(d[1], b * b, &channels))
-    return dq_op_fail(op, DQ_BAD_INPUT, "the dimensions overflow 64 bits");
-  return dq_op_shape(op, 0, op->inputs[0]->type, 4,
-                     (const int64_t[]){d[0], channels, d[2] / b, d[3] / b});
+    return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 "x%" PRId64 " is no multiple of the blocksize %" PRId64, d[2], d[3],
+                      b);
+  if (!dq_mul_i64(d[1], b * b, &channels)) return dq_op_fail(op, DQ_BAD_INPUT, "the dimensions overflow 64 bits");
+  return dq_op_shape(op, 0, op->inputs[0]->type, 4, (const int64_t[]){d[0], channels, d[2] / b, d[3] / b});
 }
 
 static dq_status run_space_to_depth(dq_op *op) {
@@ -138,6 +130,8 @@ const dq_operator dq_op_DepthToSpace = {
     .run = run_depth_to_space,
     .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
+    .flags = DQ_OP_MOVES_CHANNELS,
+    .bound = DQ_BOUND_MOVE,
 };
 
 const dq_operator dq_op_SpaceToDepth = {
@@ -151,4 +145,6 @@ const dq_operator dq_op_SpaceToDepth = {
     .run = run_space_to_depth,
     .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
+    .flags = DQ_OP_MOVES_CHANNELS,
+    .bound = DQ_BOUND_MOVE,
 };

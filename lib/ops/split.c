@@ -12,12 +12,10 @@ static dq_status equal_part(const dq_op *op, int64_t dim, int i, int64_t *size) 
   int count = op->output_count;
   int64_t part = (dim + count - 1) / count;
   if (dim % count && op->version < 18)
-    return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " elements do not split into %d equal parts",
-                      dim, count);
+    return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " elements do not split into %d equal parts", dim, count);
   *size = i < count - 1 ? part : dim - part * (count - 1);
   if (*size < 0)
-    return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " elements are too few for %d parts of %" PRId64,
-                      dim, count, part);
+    return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " elements are too few for %d parts of %" PRId64, dim, count, part);
   return DQ_OK;
 }
 
@@ -41,8 +39,8 @@ static dq_status read_sizes(const dq_op *op, given_sizes *given) {
     *given = (given_sizes){.tensor = input, .count = dq_tensor_count(input)};
   }
   if ((given->ints || given->tensor) && given->count != op->output_count)
-    return dq_op_fail(op, DQ_BAD_INPUT, "split has %" PRId64 " elements, the node %d outputs",
-                      given->count, op->output_count);
+    return dq_op_fail(op, DQ_BAD_INPUT, "split has %" PRId64 " elements, the node %d outputs", given->count,
+                      op->output_count);
   return DQ_OK;
 }
 
@@ -55,28 +53,24 @@ static dq_status infer(dq_op *op) {
   DQ_TRY(read_sizes(op, &given));
   int64_t parts = dq_node_int(op->node, "num_outputs", op->output_count);
   if (parts != op->output_count)
-    return dq_op_fail(op, DQ_BAD_INPUT, "num_outputs is %" PRId64 ", the node has %d outputs",
-                      parts, op->output_count);
+    return dq_op_fail(op, DQ_BAD_INPUT, "num_outputs is %" PRId64 ", the node has %d outputs", parts, op->output_count);
   for (int i = 0; i < input->rank; i++) dims[i] = input->dims[i];
   for (int i = 0; i < op->output_count; i++) {
     if (given.tensor && !dq_op_readable(op, 1)) {
       DQ_TRY(dq_op_unknown(op, i, input->type));
       continue;
     }
-    if (given.tensor)
-      dims[axis] = dq_tensor_get_i64(given.tensor, i);
-    else if (given.ints)
-      dims[axis] = given.ints[i];
-    else
-      DQ_TRY(equal_part(op, input->dims[axis], i, &dims[axis]));
+    if (given.tensor) dims[axis] = dq_tensor_get_i64(given.tensor, i);
+    else if (given.ints) dims[axis] = given.ints[i];
+    else DQ_TRY(equal_part(op, input->dims[axis], i, &dims[axis]));
     if (dims[axis] < 0 || dims[axis] > input->dims[axis] - sum)
-      return dq_op_fail(op, DQ_BAD_INPUT, "part %d of %" PRId64 " exceeds the %" PRId64 " elements",
-                        i, dims[axis], input->dims[axis]);
+      return dq_op_fail(op, DQ_BAD_INPUT, "part %d of %" PRId64 " exceeds the %" PRId64 " elements", i, dims[axis],
+                        input->dims[axis]);
     sum += dims[axis];
     DQ_TRY(dq_op_shape(op, i, input->type, input->rank, dims));
     if (i == op->output_count - 1 && sum != input->dims[axis])
-      return dq_op_fail(op, DQ_BAD_INPUT, "the parts add up to %" PRId64 " of %" PRId64 " elements",
-                        sum, input->dims[axis]);
+      return dq_op_fail(op, DQ_BAD_INPUT, "the parts add up to %" PRId64 " of %" PRId64 " elements", sum,
+                        input->dims[axis]);
   }
   return DQ_OK;
 }
@@ -93,16 +87,12 @@ static dq_status run(dq_op *op) {
   int64_t row = input->dims[axis] * inner;
   for (int i = 0; i < op->output_count; i++) {
     int64_t part = 0;
-    if (given.tensor)
-      part = dq_tensor_get_i64(given.tensor, i);
-    else if (given.ints)
-      part = given.ints[i];
-    else
-      DQ_TRY(equal_part(op, input->dims[axis], i, &part));
+    if (given.tensor) part = dq_tensor_get_i64(given.tensor, i);
+    else if (given.ints) part = given.ints[i];
+    else DQ_TRY(equal_part(op, input->dims[axis], i, &part));
     if (op->outputs[i] && dq_tensor_count(op->outputs[i])) {
       dq_strided plan = {2, {outer, part * inner}, {row, 1}, {part * inner, 1}};
-      dq_strided_copy(op, &plan, size, (const char *)input->data + (size_t)at * size,
-                      op->outputs[i]->data);
+      dq_strided_copy(op, &plan, size, (const char *)input->data + (size_t)at * size, op->outputs[i]->data);
     }
     at += part * inner;
   }
@@ -123,4 +113,6 @@ const dq_operator dq_op_Split = {
     .run = run,
     .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
+    .flags = DQ_OP_MOVES_CHANNELS,
+    .bound = DQ_BOUND_MOVE,
 };

@@ -32,8 +32,7 @@ static dq_strided merged(const dq_strided *plan) {
   for (int i = 0; i < plan->rank; i++) {
     if (plan->dims[i] == 1) continue;
     int last = out.rank - 1;
-    if (last >= 0 && out.from[last] == plan->from[i] * plan->dims[i] &&
-        out.to[last] == plan->to[i] * plan->dims[i]) {
+    if (last >= 0 && out.from[last] == plan->from[i] * plan->dims[i] && out.to[last] == plan->to[i] * plan->dims[i]) {
       out.dims[last] *= plan->dims[i];
     } else {
       last = out.rank++;
@@ -66,45 +65,37 @@ static void bring_dense_axis_inwards(dq_strided *plan) {
 }
 
 typedef struct block {
-  int64_t rows, count;                     // sizes of the two innermost axes
+  int64_t rows, count;                          // sizes of the two innermost axes
   int64_t from_row, from_step, to_row, to_step; // strides in elements
 } block;
 
-static inline __attribute__((always_inline)) void copy_tiles(const block *b, const char *from,
-                                                             char *to, int64_t size) {
+static inline __attribute__((always_inline)) void copy_tiles(const block *b, const char *from, char *to, int64_t size) {
   for (int64_t r = 0; r < b->rows; r += TILE)
     for (int64_t i = 0; i < b->count; i += TILE) {
       int64_t rows = b->rows - r < TILE ? b->rows - r : TILE;
       int64_t count = b->count - i < TILE ? b->count - i : TILE;
       for (int64_t y = r; y < r + rows; y++)
         for (int64_t x = i; x < i + count; x++)
-          memcpy(to + (y * b->to_row + x * b->to_step) * size,
-                 from + (y * b->from_row + x * b->from_step) * size, (size_t)size);
+          memcpy(to + (y * b->to_row + x * b->to_step) * size, from + (y * b->from_row + x * b->from_step) * size,
+                 (size_t)size);
     }
 }
 
-static inline __attribute__((always_inline)) void copy_rows(const block *b, const char *from,
-                                                            char *to, int64_t size) {
+static inline __attribute__((always_inline)) void copy_rows(const block *b, const char *from, char *to, int64_t size) {
   int64_t to_step = b->to_step * size, from_step = b->from_step * size;
   for (int64_t r = 0; r < b->rows; r++) {
     const char *source = from + r * b->from_row * size;
     char *target = to + r * b->to_row * size;
-    if (from_step == size && to_step == size)
-      memcpy(target, source, (size_t)(b->count * size));
-    else if (to_step == size && from_step == 0)
-      dq_fill_elements(target, b->count, (size_t)size, source);
+    if (from_step == size && to_step == size) memcpy(target, source, (size_t)(b->count * size));
+    else if (to_step == size && from_step == 0) dq_fill_elements(target, b->count, (size_t)size, source);
     else
-      for (int64_t i = 0; i < b->count; i++)
-        memcpy(target + i * to_step, source + i * from_step, (size_t)size);
+      for (int64_t i = 0; i < b->count; i++) memcpy(target + i * to_step, source + i * from_step, (size_t)size);
   }
 }
 
-static inline __attribute__((always_inline)) void copy_block(const block *b, const char *from,
-                                                             char *to, int64_t size) {
-  if (b->from_row == 1 && b->from_step != 1)
-    copy_tiles(b, from, to, size);
-  else
-    copy_rows(b, from, to, size);
+static inline __attribute__((always_inline)) void copy_block(const block *b, const char *from, char *to, int64_t size) {
+  if (b->from_row == 1 && b->from_step != 1) copy_tiles(b, from, to, size);
+  else copy_rows(b, from, to, size);
 }
 
 typedef struct job {
@@ -140,16 +131,14 @@ static void copy_item(void *argument, int64_t item, int thread) {
   }
 }
 
-void dq_strided_copy(const dq_op *op, const dq_strided *plan, size_t size, const void *from,
-                     void *to) {
+void dq_strided_copy(const dq_op *op, const dq_strided *plan, size_t size, const void *from, void *to) {
   for (int i = 0; i < plan->rank; i++)
     if (plan->dims[i] == 0) return;
   dq_strided flat = merged(plan);
   bring_dense_axis_inwards(&flat);
   int row = flat.rank - 2, inner = flat.rank - 1;
   job j = {.plan = &flat, .size = size, .from = from, .to = to};
-  j.all = (block){flat.dims[row],  flat.dims[inner], flat.from[row],
-                  flat.from[inner], flat.to[row],     flat.to[inner]};
+  j.all = (block){flat.dims[row], flat.dims[inner], flat.from[row], flat.from[inner], flat.to[row], flat.to[inner]};
   int64_t row_bytes = j.all.count * (int64_t)size;
   j.block_rows = (BLOCK_BYTES / row_bytes + TILE) / TILE * TILE;
   j.blocks = (j.all.rows + j.block_rows - 1) / j.block_rows;
@@ -168,7 +157,6 @@ void dq_fill_elements(void *to, int64_t count, size_t size, const void *value) {
 
 dq_status dq_run_copy(dq_op *op) {
   size_t bytes = dq_tensor_bytes(op->outputs[0]);
-  if (bytes && op->outputs[0]->data != op->inputs[0]->data)
-    memcpy(op->outputs[0]->data, op->inputs[0]->data, bytes);
+  if (bytes && op->outputs[0]->data != op->inputs[0]->data) memcpy(op->outputs[0]->data, op->inputs[0]->data, bytes);
   return DQ_OK;
 }

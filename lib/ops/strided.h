@@ -16,8 +16,7 @@ typedef struct dq_strided {
 } dq_strided;
 
 // Copies elements of `size` bytes; the regions must not overlap. Threaded when large.
-void dq_strided_copy(const dq_op *op, const dq_strided *plan, size_t size, const void *from,
-                     void *to);
+void dq_strided_copy(const dq_op *op, const dq_strided *plan, size_t size, const void *from, void *to);
 
 // Row-major strides of dims.
 void dq_strides(int rank, const int64_t *dims, int64_t *strides);
@@ -47,8 +46,7 @@ static inline size_t dq_thread_room(size_t bytes) {
 // Calls work(argument, i, thread) for i in [0, count), on the pool when there is enough to do:
 // `cost` is about the number of elements one call touches.
 static inline void dq_op_parallel(const dq_op *op, int64_t count, int64_t cost,
-                                  void (*work)(void *argument, int64_t i, int thread),
-                                  void *argument) {
+                                  void (*work)(void *argument, int64_t i, int thread), void *argument) {
   bool large = count > 1 && cost > (int64_t)(1 << 15) / count;
   dq_pool_run(large && op->context ? op->context->pool : NULL, count, work, argument);
 }

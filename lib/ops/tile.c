@@ -12,26 +12,22 @@ static dq_status read_repeats(const dq_op *op, int64_t *repeats, bool *known) {
   int64_t values[DQ_MAX_INTS], axes[DQ_MAX_INTS];
   bool version1 = op->version < 6;
   if (op->input_count != (version1 ? 3 : 2) || (version1 && !op->inputs[2]))
-    return dq_op_fail(op, DQ_BAD_INPUT, "%d inputs, expected %d", op->input_count,
-                      version1 ? 3 : 2);
+    return dq_op_fail(op, DQ_BAD_INPUT, "%d inputs, expected %d", op->input_count, version1 ? 3 : 2);
   *known = dq_op_readable(op, 1) && (!version1 || dq_op_readable(op, 2));
   if (!*known) return DQ_OK;
   DQ_TRY(dq_op_read_ints(op, 1, values, &count));
   for (int i = 0; i < input->rank; i++) repeats[i] = 1;
   if (version1) {
     DQ_TRY(dq_op_read_ints(op, 2, axes, &axis_count));
-    if (count != 1 || axis_count != 1)
-      return dq_op_fail(op, DQ_BAD_INPUT, "tiles and axis need one element each");
+    if (count != 1 || axis_count != 1) return dq_op_fail(op, DQ_BAD_INPUT, "tiles and axis need one element each");
     DQ_TRY(dq_op_axis(op, axes[0], input->rank, &axis));
     repeats[axis] = values[0];
   } else {
-    if (count != input->rank)
-      return dq_op_fail(op, DQ_BAD_INPUT, "%d repeats for %d dimensions", count, input->rank);
+    if (count != input->rank) return dq_op_fail(op, DQ_BAD_INPUT, "%d repeats for %d dimensions", count, input->rank);
     memcpy(repeats, values, (size_t)count * sizeof *values);
   }
   for (int i = 0; i < input->rank; i++)
-    if (repeats[i] < 0)
-      return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " repeats along axis %d", repeats[i], i);
+    if (repeats[i] < 0) return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " repeats along axis %d", repeats[i], i);
   return DQ_OK;
 }
 
@@ -76,8 +72,7 @@ static dq_status infer_expand(dq_op *op) {
     int own = i - (rank - input->rank), asked = i - (rank - count);
     int64_t dim = own < 0 ? 1 : input->dims[own], target = asked < 0 ? 1 : shape[asked];
     if (target < 0 || (dim != target && dim != 1 && target != 1))
-      return dq_op_fail(op, DQ_BAD_INPUT, "dimension of %" PRId64 " does not expand to %" PRId64,
-                        dim, target);
+      return dq_op_fail(op, DQ_BAD_INPUT, "dimension of %" PRId64 " does not expand to %" PRId64, dim, target);
     dims[i] = dim == 1 ? target : dim;
   }
   return dq_op_shape(op, 0, input->type, rank, dims);
@@ -108,6 +103,7 @@ const dq_operator dq_op_Tile = {
     .run = run_tile,
     .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
+    .bound = DQ_BOUND_MOVE,
 };
 
 const dq_operator dq_op_Expand = {
@@ -120,4 +116,5 @@ const dq_operator dq_op_Expand = {
     .run = run_expand,
     .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
+    .bound = DQ_BOUND_MOVE,
 };

@@ -53,8 +53,7 @@ static dq_status infer(dq_op *op) {
     return dq_op_unknown(op, 1, DQ_I64);
   }
   if (k > input->dims[axis])
-    return dq_op_fail(op, DQ_BAD_INPUT, "k is %" PRId64 ", the axis has %" PRId64 " elements", k,
-                      input->dims[axis]);
+    return dq_op_fail(op, DQ_BAD_INPUT, "k is %" PRId64 ", the axis has %" PRId64 " elements", k, input->dims[axis]);
   memcpy(dims, input->dims, sizeof dims);
   dims[axis] = k;
   DQ_TRY(dq_op_shape(op, 0, input->type, input->rank, dims));
@@ -65,8 +64,7 @@ static dq_status infer(dq_op *op) {
 static uint64_t key_of(const dq_tensor *tensor, int64_t i) {
   const uint64_t sign = UINT64_C(1) << 63;
   if (tensor->type == DQ_U64) return ((const uint64_t *)tensor->data)[i];
-  if (!(DQ_BIT(tensor->type) & DQ_TYPES_FLOAT))
-    return (uint64_t)dq_tensor_get_i64(tensor, i) ^ sign;
+  if (!(DQ_BIT(tensor->type) & DQ_TYPES_FLOAT)) return (uint64_t)dq_tensor_get_i64(tensor, i) ^ sign;
   double value = dq_tensor_get(tensor, i) + 0.0; // +0 and -0 are equal
   uint64_t bits;
   if (value != value) return UINT64_MAX;

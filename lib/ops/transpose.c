@@ -8,13 +8,11 @@ static dq_status read_perm(const dq_op *op, int *perm) {
   unsigned seen = 0;
   const int64_t *ints = dq_node_ints(op->node, "perm", &count);
   if (ints && count != rank)
-    return dq_op_fail(op, DQ_BAD_INPUT, "perm has %d elements, the input has %d dimensions", count,
-                      rank);
+    return dq_op_fail(op, DQ_BAD_INPUT, "perm has %d elements, the input has %d dimensions", count, rank);
   for (int i = 0; i < rank; i++) {
     int64_t axis = ints ? ints[i] : rank - 1 - i;
     if (axis < 0 || axis >= rank || (seen & (1u << axis)))
-      return dq_op_fail(op, DQ_BAD_INPUT, "perm holds %" PRId64 " at %d, expected each axis once",
-                        axis, i);
+      return dq_op_fail(op, DQ_BAD_INPUT, "perm holds %" PRId64 " at %d, expected each axis once", axis, i);
     seen |= 1u << axis;
     perm[i] = (int)axis;
   }
@@ -51,4 +49,6 @@ const dq_operator dq_op_Transpose = {
     .run = run,
     .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
+    .flags = DQ_OP_MOVES_CHANNELS,
+    .bound = DQ_BOUND_MOVE,
 };

@@ -2,13 +2,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/ops/strided.h"
 
 static dq_status infer(dq_op *op) {
   const dq_tensor *k = dq_op_input(op, 1);
   if (op->inputs[0]->rank < 2)
-    return dq_op_fail(op, DQ_BAD_INPUT, "the input has %d dimensions, expected 2 or more",
-                      op->inputs[0]->rank);
+    return dq_op_fail(op, DQ_BAD_INPUT, "the input has %d dimensions, expected 2 or more", op->inputs[0]->rank);
   if (k && (k->type != DQ_I64 || dq_tensor_count(k) != 1))
     return dq_op_fail(op, DQ_BAD_INPUT, "k is not one int64 element");
   return dq_infer_same(op);
@@ -21,18 +21,15 @@ static dq_status run(dq_op *op) {
   int64_t shift = k ? *(const int64_t *)k->data : 0;
   int64_t matrices = dq_tensor_product(input, 0, input->rank - 2);
   size_t size = dq_dtype_size(input->type);
-  shift = shift < -rows ? -rows : shift > columns ? columns : shift;
+  shift = dq_max_i64(-rows, dq_min_i64(shift, columns));
   DQ_TRY(dq_run_copy(op));
   for (int64_t row = 0; row < matrices * rows; row++) {
     // Upper keeps columns from the diagonal on, lower those up to it.
     int64_t diagonal = row % rows + shift;
-    int64_t split = upper ? diagonal : diagonal + 1;
-    split = split < 0 ? 0 : split > columns ? columns : split;
+    int64_t split = dq_max_i64(0, dq_min_i64(upper ? diagonal : diagonal + 1, columns));
     char *first = (char *)op->outputs[0]->data + (size_t)(row * columns) * size;
-    if (upper)
-      memset(first, 0, (size_t)split * size);
-    else
-      memset(first + (size_t)split * size, 0, (size_t)(columns - split) * size);
+    if (upper) memset(first, 0, (size_t)split * size);
+    else memset(first + (size_t)split * size, 0, (size_t)(columns - split) * size);
   }
   return DQ_OK;
 }

@@ -114,8 +114,7 @@ static dq_status infer(dq_op *op) {
     return DQ_OK;
   }
   if (!dq_dtype_computable(input->type))
-    return dq_op_fail(op, DQ_UNSUPPORTED, "elements of type %s are not supported",
-                      dq_dtype_name(input->type));
+    return dq_op_fail(op, DQ_UNSUPPORTED, "elements of type %s are not supported", dq_dtype_name(input->type));
   DQ_TRY(find_groups(op, &s, &g));
   int64_t count = g.count;
   release(&g);
@@ -155,9 +154,8 @@ const dq_operator dq_op_Unique = {
     .inputs = {1, 1},
     .outputs = {1, 4},
     .types = DQ_TYPES_ALL,
-    .attributes = (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false},
-                                              {"sorted", DQ_ATTRIBUTE_INT, false},
-                                              {0}},
+    .attributes =
+        (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false}, {"sorted", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer,
     .run = run,
     .colour = DQ_FOLLOW,

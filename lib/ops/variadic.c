@@ -30,12 +30,10 @@ static dq_status accumulate(dq_op *op, dq_loop *const *loops) {
   DQ_TRY(check_inputs(op));
   int type = op->inputs[0]->type;
   if (!loops[type])
-    return dq_op_fail(op, DQ_UNSUPPORTED, "operator %s of %s is not supported", op->row->name,
-                      dq_dtype_name(type));
+    return dq_op_fail(op, DQ_UNSUPPORTED, "operator %s of %s is not supported", op->row->name, dq_dtype_name(type));
   dq_tensor *output = op->outputs[0];
   const dq_tensor *pair[] = {op->inputs[0], op->inputs[op->input_count > 1]};
-  dq_broadcast_run(op->context, 2, pair, output, (op->input_count > 1 ? loops : loops_First)[type],
-                   NULL, DQ_GRAIN);
+  dq_broadcast_run(op->context, 2, pair, output, (op->input_count > 1 ? loops : loops_First)[type], NULL, DQ_GRAIN);
   pair[0] = output;
   for (int i = 2; i < op->input_count; i++) {
     pair[1] = op->inputs[i];
@@ -52,27 +50,27 @@ static dq_status run_Mean(dq_op *op) {
   DQ_TRY(accumulate(op, loops_Sum));
   const double divisor[] = {op->input_count, 0};
   const dq_tensor *sum = op->outputs[0];
-  dq_broadcast_run(op->context, 1, &sum, op->outputs[0], loops_Divide[sum->type], divisor,
-                   DQ_GRAIN);
+  dq_broadcast_run(op->context, 1, &sum, op->outputs[0], loops_Divide[sum->type], divisor, DQ_GRAIN);
   return DQ_OK;
 }
 
-#define ROW(NAME, VERSIONS, TYPES, COLOUR, QUANTIZATION)                                           \
-  const dq_operator dq_op_##NAME = {                                                               \
-      .name = #NAME,                                                                               \
-      .since = DQ_VERSIONS VERSIONS,                                                               \
-      .inputs = {1, DQ_ANY_NUMBER},                                                                \
-      .outputs = {1, 1},                                                                           \
-      .types = TYPES,                                                                              \
-      .attributes = dq_consumed_inputs,                                                            \
-      .infer = infer_variadic,                                                                     \
-      .run = run_##NAME,                                                                           \
-      .colour = COLOUR,                                                                            \
-      .quantization = QUANTIZATION,                                                                \
-      .flags = DQ_OP_HALF,                                                                         \
+#define ROW(NAME, VERSIONS, TYPES, COLOUR, QUANTIZATION, BOUND)                                                        \
+  const dq_operator dq_op_##NAME = {                                                                                   \
+      .name = #NAME,                                                                                                   \
+      .since = DQ_VERSIONS VERSIONS,                                                                                   \
+      .inputs = {1, DQ_ANY_NUMBER},                                                                                    \
+      .outputs = {1, 1},                                                                                               \
+      .types = TYPES,                                                                                                  \
+      .attributes = dq_consumed_inputs,                                                                                \
+      .infer = infer_variadic,                                                                                         \
+      .run = run_##NAME,                                                                                               \
+      .colour = COLOUR,                                                                                                \
+      .quantization = QUANTIZATION,                                                                                    \
+      .flags = DQ_OP_HALF,                                                                                             \
+      .bound = BOUND,                                                                                                  \
   };
 
-ROW(Max, (1, 6, 8, 12, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, DQ_QUANTIZE_NOT)
-ROW(Min, (1, 6, 8, 12, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, DQ_QUANTIZE_NOT)
-ROW(Sum, (1, 6, 8, 13), DQ_TYPES_FLOAT, DQ_FOLLOW, DQ_QUANTIZE_COMBINE)
-ROW(Mean, (1, 6, 8, 13), DQ_TYPES_FLOAT, DQ_DENY, DQ_QUANTIZE_NOT)
+ROW(Max, (1, 6, 8, 12, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_BOUND_COMBINE)
+ROW(Min, (1, 6, 8, 12, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_BOUND_COMBINE)
+ROW(Sum, (1, 6, 8, 13), DQ_TYPES_FLOAT, DQ_FOLLOW, DQ_QUANTIZE_COMBINE, DQ_BOUND_COMBINE)
+ROW(Mean, (1, 6, 8, 13), DQ_TYPES_FLOAT, DQ_DENY, DQ_QUANTIZE_NOT, DQ_BOUND_UNKNOWN)

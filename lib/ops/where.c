@@ -2,16 +2,16 @@
 #include "lib/ops/elementwise.h"
 
 // Elements are only moved: one loop per size serves all types.
-#define WHERE(size)                                                                                \
-  static void where_##size(const dq_lane *lane) {                                                  \
-    const uint8_t *condition = lane->inputs[0];                                                    \
-    const uint##size##_t *p = lane->inputs[1], *q = lane->inputs[2];                               \
-    const int64_t r = lane->strides[0], s = lane->strides[1], t = lane->strides[2];                \
-    uint##size##_t *out = lane->output;                                                            \
-    for (int64_t i = 0; i < lane->count; i++) {                                                    \
-      const uint##size##_t x = p[i * s], y = q[i * t];                                             \
-      out[i] = condition[i * r] ? x : y;                                                           \
-    }                                                                                              \
+#define WHERE(size)                                                                                                    \
+  static void where_##size(const dq_lane *lane) {                                                                      \
+    const uint8_t *condition = lane->inputs[0];                                                                        \
+    const uint##size##_t *p = lane->inputs[1], *q = lane->inputs[2];                                                   \
+    const int64_t r = lane->strides[0], s = lane->strides[1], t = lane->strides[2];                                    \
+    uint##size##_t *out = lane->output;                                                                                \
+    for (int64_t i = 0; i < lane->count; i++) {                                                                        \
+      const uint##size##_t x = p[i * s], y = q[i * t];                                                                 \
+      out[i] = condition[i * r] ? x : y;                                                                               \
+    }                                                                                                                  \
   }
 WHERE(8)
 WHERE(16)
@@ -34,10 +34,8 @@ static dq_status run_Where(dq_op *op) {
   DQ_TRY(dq_op_same_types(op, 1));
   int type = op->inputs[1]->type;
   if (!dq_dtype_computable(type))
-    return dq_op_fail(op, DQ_UNSUPPORTED, "operator Where of %s is not supported",
-                      dq_dtype_name(type));
-  dq_broadcast_run(op->context, 3, op->inputs, op->outputs[0], loops[dq_dtype_size(type)], NULL,
-                   DQ_GRAIN);
+    return dq_op_fail(op, DQ_UNSUPPORTED, "operator Where of %s is not supported", dq_dtype_name(type));
+  dq_broadcast_run(op->context, 3, op->inputs, op->outputs[0], loops[dq_dtype_size(type)], NULL, DQ_GRAIN);
   return DQ_OK;
 }
 
@@ -51,4 +49,5 @@ const dq_operator dq_op_Where = {
     .run = run_Where,
     .colour = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_NOT,
+    .bound = DQ_BOUND_COMBINE,
 };

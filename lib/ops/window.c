@@ -11,19 +11,17 @@
 static const int64_t limit = INT32_MAX;
 
 // An optional list of `count` integers in [least, limit]; `fallback` where it is absent.
-static dq_status read_list(const dq_op *op, const char *name, int count, int64_t least,
-                           int64_t fallback, int64_t *values) {
+static dq_status read_list(const dq_op *op, const char *name, int count, int64_t least, int64_t fallback,
+                           int64_t *values) {
   int found;
   const int64_t *ints = dq_node_ints(op->node, name, &found);
   for (int i = 0; i < count; i++) values[i] = fallback;
   if (!ints) return DQ_OK;
   if (found != count)
-    return dq_op_fail(op, DQ_BAD_INPUT, "attribute '%s' has %d elements, expected %d", name, found,
-                      count);
+    return dq_op_fail(op, DQ_BAD_INPUT, "attribute '%s' has %d elements, expected %d", name, found, count);
   for (int i = 0; i < count; i++) {
     if (ints[i] < least || ints[i] > limit)
-      return dq_op_fail(op, DQ_BAD_INPUT,
-                        "attribute '%s' holds %" PRId64 ", expected %" PRId64 " to %" PRId64, name,
+      return dq_op_fail(op, DQ_BAD_INPUT, "attribute '%s' holds %" PRId64 ", expected %" PRId64 " to %" PRId64, name,
                         ints[i], least, limit);
     values[i] = ints[i];
   }
@@ -33,16 +31,13 @@ static dq_status read_list(const dq_op *op, const char *name, int count, int64_t
 static dq_status read_kernel(const dq_op *op, const int64_t *kernel, dq_window *window) {
   int found;
   const int64_t *given = dq_node_ints(op->node, "kernel_shape", &found);
-  if (!given && !kernel)
-    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'kernel_shape' is missing");
+  if (!given && !kernel) return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'kernel_shape' is missing");
   DQ_TRY(read_list(op, "kernel_shape", window->rank, 1, 1, window->kernel));
   for (int i = 0; kernel && i < window->rank; i++) {
     if (kernel[i] < 1 || kernel[i] > limit)
-      return dq_op_fail(op, DQ_BAD_INPUT, "the kernel has size %" PRId64 " along axis %d",
-                        kernel[i], i);
+      return dq_op_fail(op, DQ_BAD_INPUT, "the kernel has size %" PRId64 " along axis %d", kernel[i], i);
     if (given && given[i] != kernel[i])
-      return dq_op_fail(op, DQ_BAD_INPUT,
-                        "attribute 'kernel_shape' holds %" PRId64 ", the weight has %" PRId64,
+      return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'kernel_shape' holds %" PRId64 ", the weight has %" PRId64,
                         given[i], kernel[i]);
     window->kernel[i] = kernel[i];
   }
@@ -52,8 +47,8 @@ static dq_status read_kernel(const dq_op *op, const int64_t *kernel, dq_window *
 dq_status dq_window_lists(const dq_op *op, int rank, const int64_t *kernel, dq_window *window) {
   memset(window, 0, sizeof *window);
   if (rank < 1 || rank > DQ_MAX_SPATIAL)
-    return dq_op_fail(op, rank < 1 ? DQ_BAD_INPUT : DQ_UNSUPPORTED,
-                      "%d spatial dimensions, supported are 1 to %d", rank, DQ_MAX_SPATIAL);
+    return dq_op_fail(op, rank < 1 ? DQ_BAD_INPUT : DQ_UNSUPPORTED, "%d spatial dimensions, supported are 1 to %d",
+                      rank, DQ_MAX_SPATIAL);
   window->rank = rank;
   DQ_TRY(read_kernel(op, kernel, window));
   DQ_TRY(read_list(op, "strides", rank, 1, 1, window->stride));
@@ -61,8 +56,7 @@ dq_status dq_window_lists(const dq_op *op, int rank, const int64_t *kernel, dq_w
   for (int i = 0; i < rank; i++) {
     int64_t extent;
     if (!dq_mul_i64(window->kernel[i] - 1, window->dilation[i], &extent) || extent >= limit)
-      return dq_op_fail(op, DQ_BAD_INPUT,
-                        "a kernel of %" PRId64 " with dilation %" PRId64 " is too large",
+      return dq_op_fail(op, DQ_BAD_INPUT, "a kernel of %" PRId64 " with dilation %" PRId64 " is too large",
                         window->kernel[i], window->dilation[i]);
   }
   return DQ_OK;
@@ -77,8 +71,7 @@ dq_status dq_window_auto_pad(const dq_op *op, dq_auto_pad *auto_pad) {
       *auto_pad = (dq_auto_pad)i;
       return DQ_OK;
     }
-  return dq_op_fail(op, DQ_BAD_INPUT,
-                    "auto_pad is '%s', expected NOTSET, VALID, SAME_UPPER or SAME_LOWER", word);
+  return dq_op_fail(op, DQ_BAD_INPUT, "auto_pad is '%s', expected NOTSET, VALID, SAME_UPPER or SAME_LOWER", word);
 }
 
 dq_status dq_window_pads(const dq_op *op, dq_window *window) {
@@ -136,8 +129,7 @@ static void pad_same(dq_window *window, int axis, dq_auto_pad auto_pad) {
   window->output[axis] = output;
 }
 
-dq_status dq_window_read(const dq_op *op, const dq_tensor *input, const int64_t *kernel,
-                         dq_window *window) {
+dq_status dq_window_read(const dq_op *op, const dq_tensor *input, const int64_t *kernel, dq_window *window) {
   dq_auto_pad auto_pad = DQ_PAD_NOTSET;
   DQ_TRY(dq_window_check(op, input->rank - 2, kernel, window));
   DQ_TRY(dq_window_auto_pad(op, &auto_pad));
@@ -145,16 +137,13 @@ dq_status dq_window_read(const dq_op *op, const dq_tensor *input, const int64_t 
   for (int i = 0; i < window->rank; i++) {
     window->input[i] = input->dims[2 + i];
     if (window->input[i] > limit)
-      return dq_op_fail(op, DQ_UNSUPPORTED, "a dimension of %" PRId64 " is too large",
-                        window->input[i]);
+      return dq_op_fail(op, DQ_UNSUPPORTED, "a dimension of %" PRId64 " is too large", window->input[i]);
     // Exporters write pads of zero beside auto_pad; only others contradict it.
     if (auto_pad != DQ_PAD_NOTSET && (window->begin[i] || window->end[i]))
       return dq_op_fail(op, DQ_BAD_INPUT, "both 'auto_pad' %s and 'pads' are given",
                         dq_node_string(op->node, "auto_pad", ""));
-    if (auto_pad == DQ_PAD_SAME_UPPER || auto_pad == DQ_PAD_SAME_LOWER)
-      pad_same(window, i, auto_pad);
-    else
-      DQ_TRY(slide(op, window, i, round_up));
+    if (auto_pad == DQ_PAD_SAME_UPPER || auto_pad == DQ_PAD_SAME_LOWER) pad_same(window, i, auto_pad);
+    else DQ_TRY(slide(op, window, i, round_up));
   }
   return DQ_OK;
 }

@@ -7,21 +7,22 @@
 enum { DQ_MAX_SPATIAL = 3 };
 
 // Rows of the attribute table of every operator with windows. kernel_shape is needed where no weight tells it.
-#define DQ_WINDOW_ATTRIBUTES(kernel_needed)                                                        \
-  {"auto_pad", DQ_ATTRIBUTE_STRING, false}, {"dilations", DQ_ATTRIBUTE_INTS, false},               \
-      {"kernel_shape", DQ_ATTRIBUTE_INTS, kernel_needed}, {"pads", DQ_ATTRIBUTE_INTS, false},      \
-      {"strides", DQ_ATTRIBUTE_INTS, false}
+#define DQ_WINDOW_ATTRIBUTES(kernel_needed)                                                                            \
+  {"auto_pad", DQ_ATTRIBUTE_STRING, false}, {"dilations", DQ_ATTRIBUTE_INTS, false},                                   \
+      {"kernel_shape", DQ_ATTRIBUTE_INTS, kernel_needed}, {"pads", DQ_ATTRIBUTE_INTS, false}, {                        \
+    "strides", DQ_ATTRIBUTE_INTS, false                                                                                \
+  }
 
 // Along each of `rank` spatial axes (in the order of the input's dimensions 2, 3, 4): output
 // position o sees the input positions o * stride - begin + k * dilation for k in [0, kernel).
 typedef struct dq_window {
-  int rank; // spatial axes, 1 to DQ_MAX_SPATIAL
+  int rank;                      // spatial axes, 1 to DQ_MAX_SPATIAL
   int64_t input[DQ_MAX_SPATIAL]; // size without padding
   int64_t kernel[DQ_MAX_SPATIAL];
   int64_t stride[DQ_MAX_SPATIAL];
   int64_t dilation[DQ_MAX_SPATIAL];
   int64_t begin[DQ_MAX_SPATIAL], end[DQ_MAX_SPATIAL]; // padding, >= 0
-  int64_t output[DQ_MAX_SPATIAL]; // >= 0
+  int64_t output[DQ_MAX_SPATIAL];                     // >= 0
 } dq_window;
 
 // Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode of a node whose input is
@@ -30,8 +31,7 @@ typedef struct dq_window {
 // needed. DQ_BAD_INPUT for strides, dilations or kernels below 1, negative pads, lists of another
 // length, pads beside auto_pad, and a window larger than the padded input; DQ_UNSUPPORTED for more
 // than DQ_MAX_SPATIAL axes. All results fit 32 bits except for what the input's sizes exceed.
-dq_status dq_window_read(const dq_op *op, const dq_tensor *input, const int64_t *kernel,
-                         dq_window *window);
+dq_status dq_window_read(const dq_op *op, const dq_tensor *input, const int64_t *kernel, dq_window *window);
 
 // The lists alone, without pads and output sizes: for transposed convolutions. `rank` spatial axes.
 // begin, end and output are zero.
@@ -44,12 +44,7 @@ dq_status dq_window_check(const dq_op *op, int rank, const int64_t *kernel, dq_w
 dq_status dq_pool_check(const dq_op *op);
 
 // auto_pad of a node: DQ_BAD_INPUT for an unknown word.
-typedef enum dq_auto_pad {
-  DQ_PAD_NOTSET,
-  DQ_PAD_VALID,
-  DQ_PAD_SAME_UPPER,
-  DQ_PAD_SAME_LOWER
-} dq_auto_pad;
+typedef enum dq_auto_pad { DQ_PAD_NOTSET, DQ_PAD_VALID, DQ_PAD_SAME_UPPER, DQ_PAD_SAME_LOWER } dq_auto_pad;
 dq_status dq_window_auto_pad(const dq_op *op, dq_auto_pad *auto_pad);
 
 // The pads attribute (begins, then ends) into window->begin and window->end; zeros when absent.
@@ -61,8 +56,7 @@ static inline int64_t dq_window_extent(const dq_window *window, int axis) {
 }
 
 // The kernel steps [*first, *last) of output position `o` that lie inside the input.
-static inline void dq_window_inside(const dq_window *window, int axis, int64_t o, int64_t *first,
-                                    int64_t *last) {
+static inline void dq_window_inside(const dq_window *window, int axis, int64_t o, int64_t *first, int64_t *last) {
   int64_t start = o * window->stride[axis] - window->begin[axis], d = window->dilation[axis];
   int64_t from = start < 0 ? (-start + d - 1) / d : 0, room = window->input[axis] - start;
   int64_t to = room <= 0 ? 0 : (room + d - 1) / d;

@@ -13,8 +13,8 @@ static bool is_constant(const dq_value *value, int type) {
 }
 
 static bool is_folded_norm(const dq_node *node, int type) {
-  if (!dq_node_is(node, "BatchNormalization") || node->input_count < 5 ||
-      dq_node_int(node, "training_mode", 0) || !dq_node_int(node, "spatial", 1))
+  if (!dq_node_is(node, "BatchNormalization") || node->input_count < 5 || dq_node_int(node, "training_mode", 0) ||
+      !dq_node_int(node, "spatial", 1))
     return false;
   for (int i = 1; i < node->output_count; i++)
     if (node->outputs[i]) return false;
@@ -26,7 +26,8 @@ static bool is_folded_norm(const dq_node *node, int type) {
 // Add, Sub, Mul and Div as they are since opset 7, before which operands were broadcast by attributes. Returns the
 // input that is the constant, -1: none is.
 static int constant_operand(const dq_node *node, int type) {
-  bool divides = dq_node_is(node, "Div"), either = dq_node_is(node, "Add") || dq_node_is(node, "Sub") || dq_node_is(node, "Mul");
+  bool divides = dq_node_is(node, "Div"),
+       either = dq_node_is(node, "Add") || dq_node_is(node, "Sub") || dq_node_is(node, "Mul");
   if ((!divides && !either) || node->input_count != 2 || node->attribute_count) return -1;
   if (is_constant(node->inputs[1], type)) return 1;
   return either && is_constant(node->inputs[0], type) ? 0 : -1;
@@ -60,7 +61,8 @@ static dq_node *find_convolution(const dq_node *node, int type) {
   if (!is_constant(producer->inputs[1], type) || (bias && !is_constant(bias, type))) return NULL;
   const dq_tensor *weight = producer->inputs[1]->constant;
   if (weight->rank < 3) return NULL;
-  bool fits = is_folded_norm(node, type) || is_by_channel(node->inputs[side]->constant, weight->rank, channels_of(producer));
+  bool fits =
+      is_folded_norm(node, type) || is_by_channel(node->inputs[side]->constant, weight->rank, channels_of(producer));
   return fits ? producer : NULL;
 }
 
@@ -69,8 +71,9 @@ dq_node *dq_affine_convolution(const dq_node *node) { return find_convolution(no
 static dq_status check_length(const dq_node *node, const dq_value *value, int64_t channels, dq_error *error) {
   char label[DQ_LABEL_TEXT];
   if (!value || dq_tensor_count(value->constant) == channels) return DQ_OK;
-  return dq_fail(error, DQ_BAD_INPUT, "%s: '%s' has %lld elements, expected %lld", dq_node_label(node, label, sizeof label),
-                 value->name, (long long)dq_tensor_count(value->constant), (long long)channels);
+  return dq_fail(error, DQ_BAD_INPUT, "%s: '%s' has %lld elements, expected %lld",
+                 dq_node_label(node, label, sizeof label), value->name, (long long)dq_tensor_count(value->constant),
+                 (long long)channels);
 }
 
 static dq_status check(const dq_node *convolution, const dq_node *node, dq_error *error) {

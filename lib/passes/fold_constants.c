@@ -23,15 +23,13 @@ static dq_status evaluate(dq_graph *copy, dq_node *node, dq_op *op, dq_error *er
   for (int i = 0; i < op->output_count; i++) {
     if (!op->outputs[i]) continue;
     node->outputs[i]->producer = NULL;
-    if (!dq_graph_set_constant(copy, node->outputs[i], op->outputs[i]))
-      return dq_fail_memory(error, 0);
+    if (!dq_graph_set_constant(copy, node->outputs[i], op->outputs[i])) return dq_fail_memory(error, 0);
   }
   dq_graph_remove_node(copy, node);
   return DQ_OK;
 }
 
-static dq_status fold_node(dq_graph *copy, dq_node *node, const dq_context *context,
-                           dq_error *error) {
+static dq_status fold_node(dq_graph *copy, dq_node *node, const dq_context *context, dq_error *error) {
   dq_op op = {.context = context, .node = node, .error = error};
   DQ_TRY(dq_operator_resolve(copy, node, NULL, &op.row, &op.version, error));
   if (op.row->flags & DQ_OP_RANDOM) return DQ_OK;
@@ -40,8 +38,7 @@ static dq_status fold_node(dq_graph *copy, dq_node *node, const dq_context *cont
   op.inputs = DQ_NEW_ARRAY(copy->arena, node->input_count, const dq_tensor *);
   op.outputs = DQ_NEW_ARRAY(copy->arena, node->output_count, dq_tensor *);
   if (!op.inputs || !op.outputs) return dq_fail_memory(error, 0);
-  for (int i = 0; i < node->input_count; i++)
-    op.inputs[i] = node->inputs[i] ? node->inputs[i]->constant : NULL;
+  for (int i = 0; i < node->input_count; i++) op.inputs[i] = node->inputs[i] ? node->inputs[i]->constant : NULL;
   for (int i = 0; i < node->output_count; i++)
     if (node->outputs[i] && !(op.outputs[i] = DQ_NEW(copy->arena, dq_tensor)))
       return dq_fail_memory(error, sizeof(dq_tensor));
@@ -60,10 +57,14 @@ static dq_status fold(dq_graph *copy, const dq_context *context, bool weights, d
   return dq_check_nodes(copy, context, error);
 }
 
+dq_status dq_fold_constants(dq_graph *graph, const dq_context *context, dq_error *error) {
+  return fold(graph, context, false, error);
+}
+
 dq_status dq_pass_fold_constants(dq_graph *copy, const dq_shape_request *shapes, const dq_context *context,
                                  dq_error *error) {
   (void)shapes;
-  return fold(copy, context, false, error);
+  return dq_fold_constants(copy, context, error);
 }
 
 dq_status dq_pass_fold_weights(dq_graph *copy, const dq_shape_request *shapes, const dq_context *context,

@@ -12,8 +12,7 @@ static bool read_bound(const dq_node *node, int input, const char *attribute, fl
     return true;
   }
   const dq_tensor *tensor = dq_constant_of(value);
-  if (!tensor || !(DQ_BIT(tensor->type) & (DQ_BIT(DQ_F32) | DQ_BIT(DQ_F16))) ||
-      dq_tensor_count(tensor) != 1)
+  if (!tensor || !(DQ_BIT(tensor->type) & (DQ_BIT(DQ_F32) | DQ_BIT(DQ_F16))) || dq_tensor_count(tensor) != 1)
     return false;
   *bound = (float)dq_tensor_get(tensor, 0);
   return true;
@@ -33,8 +32,7 @@ bool dq_find_activation(const dq_node *node, dq_found_activation *to) {
   to->kind = "Clip";
   to->low = -INFINITY;
   to->high = INFINITY;
-  return dq_node_is(node, "Clip") && read_bound(node, 1, "min", &to->low) &&
-         read_bound(node, 2, "max", &to->high);
+  return dq_node_is(node, "Clip") && read_bound(node, 1, "min", &to->low) && read_bound(node, 2, "max", &to->high);
 }
 
 static bool set_part(dq_graph *copy, dq_node *conv, const char *what, const char *part, float value) {
@@ -45,8 +43,8 @@ static bool set_part(dq_graph *copy, dq_node *conv, const char *what, const char
 bool dq_set_activation(dq_graph *copy, dq_node *conv, const char *what, const dq_found_activation *from) {
   if (!dq_node_set_string(copy, conv, what, from->kind)) return false;
   if (!strcmp(from->kind, "LeakyRelu")) return set_part(copy, conv, what, "alpha", from->alpha);
-  return strcmp(from->kind, "Clip") || (set_part(copy, conv, what, "low", from->low) &&
-                                        set_part(copy, conv, what, "high", from->high));
+  return strcmp(from->kind, "Clip") ||
+         (set_part(copy, conv, what, "low", from->low) && set_part(copy, conv, what, "high", from->high));
 }
 
 bool dq_is_kernel_convolution(const dq_node *node, unsigned types) {

@@ -49,8 +49,8 @@ static dq_status fuse(dq_graph *copy, dq_node *add, int operand, dq_error *error
   return DQ_OK;
 }
 
-static dq_status fuse_all(dq_graph *copy, const dq_shape_request *shapes, const dq_context *context,
-                          dq_arena *arena, dq_error *error) {
+static dq_status fuse_all(dq_graph *copy, const dq_shape_request *shapes, const dq_context *context, dq_arena *arena,
+                          dq_error *error) {
   dq_tensor *tensors;
   dq_error ignored; // a graph whose shapes cannot be found fails when it is planned
   dq_context silent = *context;

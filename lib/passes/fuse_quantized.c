@@ -1,7 +1,7 @@
 // Operators between DequantizeLinear and QuantizeLinear become steps on 8 bits, each by the form that
 // integer_forms.def gives it. Files written by anybody in the QDQ form run this way; what does not fit a
 // form runs in float between its conversions, to the same result.
-#include "lib/passes/quantized_pattern.h"
+#include "lib/integer/quantized_pattern.h"
 
 static dq_status fuse_end(dq_graph *copy, dq_node *quantize, const dq_context *context, dq_error *error) {
   dq_quantized_end end;

@@ -6,7 +6,9 @@
 
 enum { ENTRIES = 256 };
 
-static bool is_table(const dq_node *node) { return node && !strcmp(node->domain, "dq") && !strcmp(node->op_type, "QTable"); }
+static bool is_table(const dq_node *node) {
+  return node && !strcmp(node->domain, "dq") && !strcmp(node->op_type, "QTable");
+}
 
 // second[first[i]], row by row of the one that has several.
 static dq_tensor *composed(dq_graph *copy, const dq_tensor *first, const dq_tensor *second) {

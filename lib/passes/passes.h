@@ -2,7 +2,7 @@
 #ifndef DQ_PASSES_PASSES_H
 #define DQ_PASSES_PASSES_H
 
-#include "lib/exec/plan.h"
+#include "lib/exec/open_sizes.h"
 
 // One pass. The graph is indexed before it and after it. Values that are outputs or that
 // is_captured marks (taps) keep existing with the same elements.
@@ -14,26 +14,10 @@ typedef struct dq_pass {
 
 const dq_pass *dq_pass_at(int index); // NULL after the last
 
-// A graph made ready to run: a copy of it, the passes applied, a plan.
-typedef struct dq_session {
-  dq_graph *copy;
-  dq_plan *plan;
-} dq_session;
+// Runs all passes in the order of passes.def over a copy that is indexed.
+dq_status dq_passes_run(dq_graph *copy, const dq_shape_request *shapes, const dq_context *context, dq_error *error);
 
-typedef struct dq_session_options {
-  dq_shape_request shapes;
-  const char *const *taps; // names of values that must be delivered (dq_plan_set_tap)
-  int tap_count;
-  bool plain;              // no passes: every node runs as it stands
-  const dq_conv_setting *convolutions; // as in dq_plan_options
-  int convolution_count;
-  dq_graph *spent; // as in dq_plan_options: NULL, or the graph, when nothing else will run it
-} dq_session_options;
-
-// The graph must outlive the session. `options` may be NULL.
-dq_status dq_session_open(dq_session *session, const dq_graph *graph,
-                          const dq_session_options *options, const dq_context *context,
-                          dq_error *error);
-void dq_session_close(dq_session *session); // safe on a zeroed struct
+// Nodes with constant inputs become constants, DequantizeLinear apart. The graph is indexed before; not after.
+dq_status dq_fold_constants(dq_graph *graph, const dq_context *context, dq_error *error);
 
 #endif

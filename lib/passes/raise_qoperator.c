@@ -15,8 +15,8 @@ static dq_node *add_linear(dq_graph *copy, int at, const char *op_type, dq_value
 // One operand dequantized in front of the node; NULL: no memory.
 static dq_value *dequantized(dq_graph *copy, const dq_node *node, int at) {
   dq_value *output = dq_graph_fresh_value(copy, node->inputs[at]->name);
-  bool added = output && add_linear(copy, node->index, "DequantizeLinear", node->inputs[at],
-                                    &node->inputs[at + 1], output);
+  bool added =
+      output && add_linear(copy, node->index, "DequantizeLinear", node->inputs[at], &node->inputs[at + 1], output);
   return added ? output : NULL;
 }
 

@@ -1,29 +1,21 @@
 #include "lib/report/report_accuracy.h"
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
+#include "lib/base/sizes.h"
 
 static const dq_column one_columns[] = {
-    {"figure", "Figure", DQ_COLUMN_TEXT, NULL, 0, 40, 0},
-    {"key", "Key", DQ_COLUMN_TEXT, NULL, 0, 20, 3},
-    {"value", "Value", DQ_COLUMN_REAL, NULL, 4, 0, 0},
-    {"unit", "Unit", DQ_COLUMN_TEXT, NULL, 0, 8, 1},
-    {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0, 2},
-    {"nonfinite", "Not finite", DQ_COLUMN_INT, NULL, 0, 0, 1},
+    {"figure", "Figure", DQ_COLUMN_TEXT, NULL, 0, 40, 0},   {"key", "Key", DQ_COLUMN_TEXT, NULL, 0, 20, 3},
+    {"value", "Value", DQ_COLUMN_REAL, NULL, 4, 0, 0},      {"unit", "Unit", DQ_COLUMN_TEXT, NULL, 0, 8, 1},
+    {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0, 2}, {"nonfinite", "Not finite", DQ_COLUMN_INT, NULL, 0, 0, 1},
 };
-static const dq_table_layout one_layout = {"accuracy", "Accuracy", one_columns, COUNT(one_columns), false};
+static const dq_table_layout one_layout = {"accuracy", "Accuracy", one_columns, DQ_COUNT(one_columns), false};
 
 static const dq_column change_columns[] = {
-    {"figure", "Figure", DQ_COLUMN_TEXT, NULL, 0, 40, 0},
-    {"key", "Key", DQ_COLUMN_TEXT, NULL, 0, 20, 3},
-    {"before", "Before", DQ_COLUMN_REAL, NULL, 4, 0, 0},
-    {"after", "After", DQ_COLUMN_REAL, NULL, 4, 0, 0},
-    {"change", "Change", DQ_COLUMN_REAL, NULL, 4, 0, 0},
-    {"unit", "Unit", DQ_COLUMN_TEXT, NULL, 0, 8, 1},
-    {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0, 2},
-    {"nonfinite", "Not finite", DQ_COLUMN_INT, NULL, 0, 0, 1},
+    {"figure", "Figure", DQ_COLUMN_TEXT, NULL, 0, 40, 0},   {"key", "Key", DQ_COLUMN_TEXT, NULL, 0, 20, 3},
+    {"before", "Before", DQ_COLUMN_REAL, NULL, 4, 0, 0},    {"after", "After", DQ_COLUMN_REAL, NULL, 4, 0, 0},
+    {"change", "Change", DQ_COLUMN_REAL, NULL, 4, 0, 0},    {"unit", "Unit", DQ_COLUMN_TEXT, NULL, 0, 8, 1},
+    {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0, 2}, {"nonfinite", "Not finite", DQ_COLUMN_INT, NULL, 0, 0, 1},
 };
-static const dq_table_layout change_layout = {"accuracy", "Accuracy", change_columns, COUNT(change_columns),
-                                              false};
+static const dq_table_layout change_layout = {"accuracy", "Accuracy", change_columns, DQ_COUNT(change_columns), false};
 
 static const dq_column retrained_columns[] = {
     {"figure", "Figure", DQ_COLUMN_TEXT, NULL, 0, 40, 0},
@@ -36,8 +28,8 @@ static const dq_column retrained_columns[] = {
     {"pictures", "Pictures", DQ_COLUMN_INT, NULL, 0, 0, 2},
     {"nonfinite", "Not finite", DQ_COLUMN_INT, NULL, 0, 0, 1},
 };
-static const dq_table_layout retrained_layout = {"accuracy", "Accuracy", retrained_columns,
-                                                 COUNT(retrained_columns), false};
+static const dq_table_layout retrained_layout = {"accuracy", "Accuracy", retrained_columns, DQ_COUNT(retrained_columns),
+                                                 false};
 
 // A row with what all tables say of a figure.
 static void begin_row(dq_table *table, const dq_result *result, const dq_figure *figure) {

@@ -3,7 +3,7 @@
 #define DQ_REPORT_REPORT_ACCURACY_H
 
 #include "lib/eval/eval.h"
-#include "lib/report/report.h"
+#include "lib/render/report.h"
 
 // Adds the table accuracy: a row per figure of one model. Nothing without figures.
 void dq_report_accuracy(dq_report *report, const dq_result *result);

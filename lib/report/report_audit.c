@@ -1,10 +1,10 @@
 // The overflow audit as tables: shares per layer, verdicts and bounds, channels, what was left out.
 #include "lib/report/report_audit.h"
 
+#include "lib/base/sizes.h"
+
 #include <inttypes.h>
 #include <stdio.h>
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
 
 static const dq_column share_columns[] = {
     {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 28, 0},
@@ -26,9 +26,8 @@ static const dq_column share_columns[] = {
     {"bits", "Bits", DQ_COLUMN_INT, NULL, 0, 0, 5},
     {"proven_bits", "proven", DQ_COLUMN_INT, NULL, 0, 0, 5},
 };
-static const dq_table_layout share_layout = {
-    "overflow", "Overflow: products leave int8, sums and pairs int16", share_columns,
-    COUNT(share_columns), false};
+static const dq_table_layout share_layout = {"overflow", "Overflow: products leave int8, sums and pairs int16",
+                                             share_columns, DQ_COUNT(share_columns), false};
 
 static const dq_column verdict_columns[] = {
     {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 28, 0},
@@ -47,9 +46,8 @@ static const dq_column verdict_columns[] = {
     {"depth", "Products per sum", DQ_COLUMN_INT, NULL, 0, 0, 7},
     {"block16", "in 16 bits", DQ_COLUMN_INT, NULL, 0, 0, 7},
 };
-static const dq_table_layout verdict_layout = {"overflow_verdicts",
-                                               "Verdicts, channels that can, extreme sums",
-                                               verdict_columns, COUNT(verdict_columns), false};
+static const dq_table_layout verdict_layout = {"overflow_verdicts", "Verdicts, channels that can, extreme sums",
+                                               verdict_columns, DQ_COUNT(verdict_columns), false};
 
 static const dq_column channel_columns[] = {
     {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 28, 0},
@@ -73,8 +71,8 @@ static const dq_column channel_columns[] = {
     {"proven_lowest", "proven", DQ_COLUMN_INT, NULL, 0, 0, 13},
     {"proven_highest", "proven", DQ_COLUMN_INT, NULL, 0, 0, 13},
 };
-static const dq_table_layout channel_layout = {"overflow_channels", "Overflow per output channel",
-                                               channel_columns, COUNT(channel_columns), false};
+static const dq_table_layout channel_layout = {"overflow_channels", "Overflow per output channel", channel_columns,
+                                               DQ_COUNT(channel_columns), false};
 
 static const dq_column left_out_columns[] = {
     {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 40, 0},
@@ -82,7 +80,7 @@ static const dq_column left_out_columns[] = {
     {"reason", "Reason", DQ_COLUMN_TEXT, NULL, 0, 80, -1},
 };
 static const dq_table_layout left_out_layout = {"not_audited", "Not audited", left_out_columns,
-                                                COUNT(left_out_columns), false};
+                                                DQ_COUNT(left_out_columns), false};
 
 // How a share's columns are called; NULL: no column for its extremes.
 static const struct {
@@ -98,9 +96,7 @@ static const struct {
     {DQ_AUDIT_CLAMPED, "clamped", NULL, NULL},
 };
 
-static const char *name_of(const dq_node *node) {
-  return node->name[0] ? node->name : node->outputs[0]->name;
-}
+static const char *name_of(const dq_node *node) { return node->name[0] ? node->name : node->outputs[0]->name; }
 
 static bool is_shown(const dq_report_audit_options *options, const dq_audit_layer *layer) {
   return !options->shown || options->shown(options->user, name_of(layer->node));
@@ -110,7 +106,7 @@ static void put_shares(dq_table *table, const dq_audit_layer *layer) {
   dq_table_row(table);
   dq_table_put_text(table, "node", name_of(layer->node));
   dq_table_put_text(table, "op", layer->node->op_type);
-  for (int i = 0; i < COUNT(share_names); i++) {
+  for (int i = 0; i < DQ_COUNT(share_names); i++) {
     const dq_audit_share *share = &layer->shares[share_names[i].metric];
     if (!share->of) continue;
     dq_table_put_real(table, share_names[i].average, share->average);
@@ -121,8 +117,7 @@ static void put_shares(dq_table *table, const dq_audit_layer *layer) {
   const dq_audit_share *wide = &layer->shares[DQ_AUDIT_RUNNING32];
   if (wide->count) dq_table_put_real(table, "sum32", wide->average);
   if (layer->shares[DQ_AUDIT_PAIR].count) dq_table_mark(table, "pair", DQ_MARK_BAD);
-  if (layer->pictures)
-    dq_table_put_int(table, "bits", dq_audit_bits(layer->lowest, layer->highest));
+  if (layer->pictures) dq_table_put_int(table, "bits", dq_audit_bits(layer->lowest, layer->highest));
   dq_table_put_int(table, "proven_bits", dq_audit_bits(layer->worst.lowest, layer->worst.highest));
 }
 
@@ -154,8 +149,7 @@ static void put_all_verdicts(dq_table *table, const dq_audit_layer *layer, int64
   dq_report_put_verdict(table, "pairs", verdict, overflowed, layer->pictures);
 }
 
-static void put_bounds(dq_table *table, bool seen, int64_t lowest, int64_t highest,
-                       const dq_audit_proof *proof) {
+static void put_bounds(dq_table *table, bool seen, int64_t lowest, int64_t highest, const dq_audit_proof *proof) {
   if (seen) dq_table_put_int(table, "lowest", lowest);
   if (seen) dq_table_put_int(table, "highest", highest);
   dq_table_put_int(table, "proven_lowest", proof->lowest);
@@ -190,13 +184,11 @@ static void put_channel(dq_table *table, const dq_audit_layer *layer, int64_t ch
   dq_table_put_bool(table, "pair_any_order", proof->pair_any_order);
   dq_table_put_int(table, "proven_bits", dq_audit_bits(proof->lowest, proof->highest));
   const dq_audit_channel *seen = layer->seen ? &layer->seen[channel] : NULL;
-  put_bounds(table, sums > 0, sums ? seen->counts.lowest : 0, sums ? seen->counts.highest : 0,
-             proof);
+  put_bounds(table, sums > 0, sums ? seen->counts.lowest : 0, sums ? seen->counts.highest : 0, proof);
   if (!sums) return;
   const dq_audit_counts *counts = &seen->counts;
   put_percent(table, "product", counts->product, sums * depth);
-  if (layer->shares[DQ_AUDIT_PRODUCT_RAW].of)
-    put_percent(table, "product_raw", counts->product_raw, sums * depth);
+  if (layer->shares[DQ_AUDIT_PRODUCT_RAW].of) put_percent(table, "product_raw", counts->product_raw, sums * depth);
   put_percent(table, "sum16", counts->sum16, sums);
   put_percent(table, "running16", counts->running16, sums);
   put_percent(table, "bias16", counts->bias16, sums);
@@ -206,13 +198,11 @@ static void put_channel(dq_table *table, const dq_audit_layer *layer, int64_t ch
   dq_table_put_int(table, "bits", dq_audit_bits(counts->lowest, counts->highest));
 }
 
-dq_table *dq_report_audit(dq_report *report, const dq_audit_report *audit,
-                          const dq_report_audit_options *options) {
+dq_table *dq_report_audit(dq_report *report, const dq_audit_report *audit, const dq_report_audit_options *options) {
   dq_table *shares = dq_report_table(report, &share_layout);
   dq_table *verdicts = dq_report_table(report, &verdict_layout);
   dq_table *channels = options->channels ? dq_report_table(report, &channel_layout) : NULL;
-  dq_table *left_out =
-      audit->audited < audit->layer_count ? dq_report_table(report, &left_out_layout) : NULL;
+  dq_table *left_out = audit->audited < audit->layer_count ? dq_report_table(report, &left_out_layout) : NULL;
   for (int i = 0; i < audit->layer_count; i++) {
     const dq_audit_layer *layer = &audit->layers[i];
     if (!is_shown(options, layer)) continue;
@@ -227,7 +217,6 @@ dq_table *dq_report_audit(dq_report *report, const dq_audit_report *audit,
     put_layer_verdicts(verdicts, layer);
     for (int64_t c = 0; channels && c < layer->channels; c++) put_channel(channels, layer, c);
   }
-  if (audit->pictures)
-    dq_report_note(report, "shares are averages over %" PRId64 " pictures", audit->pictures);
+  if (audit->pictures) dq_report_note(report, "shares are averages over %" PRId64 " pictures", audit->pictures);
   return shares;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/report/text.h"
+#include "lib/render/text.h"
 
 static const char *label_of(const dq_node *node) {
   return node->name[0] || !node->outputs[0] ? node->name : node->outputs[0]->name;
@@ -13,12 +13,21 @@ static const char *label_of(const dq_node *node) {
 
 // ---- Cost ----
 
-static const dq_chart_layout mac_layout = {
-    "Multiply-accumulates by precision", "Of one picture, by what the two operands hold.", DQ_CHART_BARS,
-    {"multiply-accumulates", NULL}, DQ_COLUMN_COUNT, 0, NULL};
+static const dq_chart_layout mac_layout = {"Multiply-accumulates by precision",
+                                           "Of one picture, by what the two operands hold.",
+                                           DQ_CHART_BARS,
+                                           {"multiply-accumulates", NULL},
+                                           DQ_COLUMN_COUNT,
+                                           0,
+                                           NULL};
 static const dq_chart_layout byte_layout = {
-    "Weights by precision", "As stored in the file, by what the operands of the node that owns them hold.", DQ_CHART_BARS,
-    {"bytes", NULL}, DQ_COLUMN_BYTES, 0, NULL};
+    "Weights by precision",
+    "As stored in the file, by what the operands of the node that owns them hold.",
+    DQ_CHART_BARS,
+    {"bytes", NULL},
+    DQ_COLUMN_BYTES,
+    0,
+    NULL};
 
 static int64_t amount(const dq_cost_node *node, bool bytes) { return bytes ? node->parameter_bytes : node->macs; }
 
@@ -43,10 +52,14 @@ void dq_chart_cost(dq_report *report, const dq_cost *cost) {
 
 // ---- Comparison ----
 
-static const dq_chart_layout sqnr_layout = {
-    "Signal-to-noise ratio along the network",
-    "Of each layer's result against the reference, in the order of the network; every layer carries the noise of those before.",
-    DQ_CHART_COLUMNS, {"SQNR", NULL}, DQ_COLUMN_REAL, 1, "dB"};
+static const dq_chart_layout sqnr_layout = {"Signal-to-noise ratio along the network",
+                                            "Of each layer's result against the reference, in the order of the "
+                                            "network; every layer carries the noise of those before.",
+                                            DQ_CHART_COLUMNS,
+                                            {"SQNR", NULL},
+                                            DQ_COLUMN_REAL,
+                                            1,
+                                            "dB"};
 
 void dq_chart_comparison(dq_report *report, const dq_layer_comparison *comparison, const dq_report_filter *filter) {
   dq_chart *chart = dq_report_chart(report, &sqnr_layout);
@@ -61,11 +74,21 @@ void dq_chart_comparison(dq_report *report, const dq_layer_comparison *compariso
 // ---- Audit ----
 
 static const dq_chart_layout overflow_layout = {
-    "Overflow", "Whole sums that leave int16, and pairs of products that an unsigned-by-signed multiplication in 16 bits clips.",
-    DQ_CHART_BARS, {"pairs clipped", "sums outside int16"}, DQ_COLUMN_PERCENT, 3, NULL};
+    "Overflow",
+    "Whole sums that leave int16, and pairs of products that an unsigned-by-signed multiplication in 16 bits clips.",
+    DQ_CHART_BARS,
+    {"pairs clipped", "sums outside int16"},
+    DQ_COLUMN_PERCENT,
+    3,
+    NULL};
 static const dq_chart_layout bit_layout = {
-    "Bits of the accumulator", "Width in two's complement that the sums seen took, and that weights and types prove to be enough.",
-    DQ_CHART_BARS, {"seen", "proven"}, DQ_COLUMN_REAL, 0, NULL};
+    "Bits of the accumulator",
+    "Width in two's complement that the sums seen took, and that weights and types prove to be enough.",
+    DQ_CHART_BARS,
+    {"seen", "proven"},
+    DQ_COLUMN_REAL,
+    0,
+    NULL};
 
 static double share_of(const dq_audit_layer *layer, dq_audit_metric metric) {
   return layer->shares[metric].of ? layer->shares[metric].average : NAN;
@@ -91,10 +114,14 @@ void dq_chart_audit(dq_report *report, const dq_audit_report *audit, const dq_re
 
 enum { SHOWN_BINS = 64 };
 
-static const dq_chart_layout range_layout = {
-    "Values and the ranges chosen",
-    "How often values occur, from the smallest to the largest seen, on a logarithmic scale; shaded: what 8 bits represent.",
-    DQ_CHART_HISTOGRAMS, {"values", NULL}, DQ_COLUMN_REAL, 0, NULL};
+static const dq_chart_layout range_layout = {"Values and the ranges chosen",
+                                             "How often values occur, from the smallest to the largest seen, on a "
+                                             "logarithmic scale; shaded: what 8 bits represent.",
+                                             DQ_CHART_HISTOGRAMS,
+                                             {"values", NULL},
+                                             DQ_COLUMN_REAL,
+                                             0,
+                                             NULL};
 
 // Counts of SHOWN_BINS equal bins from low to high, by the middles of the histogram's own.
 static void bin(const dq_histogram *histogram, double low, double high, double *heights) {
@@ -113,7 +140,8 @@ static void bin(const dq_histogram *histogram, double low, double high, double *
 static void add_range(dq_chart *chart, const char *name, const dq_histogram *histogram, dq_range_pair range) {
   double heights[SHOWN_BINS];
   char text[200], numbers[4][32];
-  double low = fmin((double)histogram->minimum, (double)range.low), high = fmax((double)histogram->maximum, (double)range.high);
+  double low = fmin((double)histogram->minimum, (double)range.low),
+         high = fmax((double)histogram->maximum, (double)range.high);
   if (!(high > low)) high = low + 1;
   bin(histogram, low, high, heights);
   snprintf(text, sizeof text, "%s to %s of %s to %s; %.4g %% outside",

@@ -4,10 +4,10 @@
 #define DQ_REPORT_REPORT_CHARTS_H
 
 #include "calib/chosen.h"
-#include "lib/eval/audit.h"
-#include "lib/eval/cost.h"
+#include "lib/audit/audit.h"
+#include "lib/measure/cost.h"
 #include "lib/eval/layers.h"
-#include "lib/report/chart.h"
+#include "lib/render/chart.h"
 
 // Multiply-accumulates and bytes of weights by precision.
 void dq_chart_cost(dq_report *report, const dq_cost *cost);

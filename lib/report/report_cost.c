@@ -1,6 +1,6 @@
 #include "lib/report/report_cost.h"
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
+#include "lib/base/sizes.h"
 
 static const dq_column layer_columns[] = {
     {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 32, 0},
@@ -20,8 +20,7 @@ static const dq_column layer_columns[] = {
     {"activation_bytes", "Activations", DQ_COLUMN_BYTES, NULL, 0, 0, 6},
     {"problem", "Problem", DQ_COLUMN_TEXT, NULL, 0, 60, -1},
 };
-static const dq_table_layout layer_layout = {"layers", "Layers", layer_columns,
-                                             COUNT(layer_columns), false};
+static const dq_table_layout layer_layout = {"layers", "Layers", layer_columns, DQ_COUNT(layer_columns), false};
 
 static const dq_column operator_columns[] = {
     {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 32, 0},
@@ -29,8 +28,8 @@ static const dq_column operator_columns[] = {
     {"count", "Nodes", DQ_COLUMN_INT, NULL, 0, 0, 1},
     {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0, 2},
 };
-static const dq_table_layout operator_layout = {"operators", "Operators", operator_columns,
-                                                COUNT(operator_columns), false};
+static const dq_table_layout operator_layout = {"operators", "Operators", operator_columns, DQ_COUNT(operator_columns),
+                                                false};
 
 static const dq_column port_columns[] = {
     {"kind", "Kind", DQ_COLUMN_TEXT, NULL, 0, 6, 3},
@@ -38,7 +37,8 @@ static const dq_column port_columns[] = {
     {"type", "Type", DQ_COLUMN_TEXT, NULL, 0, 10, 2},
     {"shape", "Shape", DQ_COLUMN_TEXT, NULL, 0, 60, 1},
 };
-static const dq_table_layout port_layout = {"interface", "Inputs and outputs", port_columns, COUNT(port_columns), false};
+static const dq_table_layout port_layout = {"interface", "Inputs and outputs", port_columns, DQ_COUNT(port_columns),
+                                            false};
 
 static const dq_column size_columns[] = {
     {"name", "Size", DQ_COLUMN_TEXT, NULL, 0, 16, 0},
@@ -47,7 +47,7 @@ static const dq_column size_columns[] = {
     {"size", "Counted as", DQ_COLUMN_INT, NULL, 0, 0, 1},
     {"source", "Because it is", DQ_COLUMN_TEXT, NULL, 0, 16, 2},
 };
-static const dq_table_layout size_layout = {"sizes", "Open sizes", size_columns, COUNT(size_columns), false};
+static const dq_table_layout size_layout = {"sizes", "Open sizes", size_columns, DQ_COUNT(size_columns), false};
 
 static void put_type(dq_table *table, const char *key, int type) {
   dq_table_put_text(table, key, type ? dq_dtype_name(type) : NULL);
@@ -84,14 +84,16 @@ void dq_report_interface(dq_report *report, const dq_cost *cost) {
   }
   if (*cost->sizes_text) put_sizes(report, cost);
   if (!cost->sizes.fit)
-    dq_report_note(report, "No size that was tried fits the network (%s). What depends on sizes is not known from there "
-                           "on: give those it was made for with --shape NAME=N,3,224,224.",
+    dq_report_note(report,
+                   "No size that was tried fits the network (%s). What depends on sizes is not known from there "
+                   "on: give those it was made for with --shape NAME=N,3,224,224.",
                    cost->sizes.misfit.message);
   else if (*cost->sizes_option)
-    dq_report_note(report, "The file leaves sizes open and nobody gave them: figures are for %s (%s).", cost->sizes_text,
-                   cost->sizes_option);
+    dq_report_note(report, "The file leaves sizes open and nobody gave them: figures are for %s (%s).",
+                   cost->sizes_text, cost->sizes_option);
   if (cost->incomplete)
-    dq_report_note(report, "%d node%s could not be counted in full: what is said to be \"at least\" is without what they hide.",
+    dq_report_note(report,
+                   "%d node%s could not be counted in full: what is said to be \"at least\" is without what they hide.",
                    cost->incomplete, cost->incomplete == 1 ? "" : "s");
 }
 

@@ -2,8 +2,8 @@
 #ifndef DQ_REPORT_REPORT_COST_H
 #define DQ_REPORT_REPORT_COST_H
 
-#include "lib/eval/cost.h"
-#include "lib/report/report.h"
+#include "lib/measure/cost.h"
+#include "lib/render/report.h"
 
 // Adds the tables interface (inputs and outputs) and, where more than the batch is open, sizes, and sentences on what
 // the figures hold for. To be called first: they come before all others.

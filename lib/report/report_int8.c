@@ -1,12 +1,12 @@
 // INT8 quantization as tables, in the words of the overflow audit (report_audit.c).
 #include "lib/report/report_int8.h"
 
+#include "lib/base/sizes.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "lib/report/report_audit.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
 
 static const dq_column layer_columns[] = {
     {"layer", "Layer", DQ_COLUMN_TEXT, NULL, 0, 48, 0},
@@ -28,8 +28,7 @@ static const dq_column layer_columns[] = {
     {"block16", "Block", DQ_COLUMN_INT, NULL, 0, 0, 10},
     {"reason", "Stays in float", DQ_COLUMN_TEXT, NULL, 0, 60, -1},
 };
-static const dq_table_layout layer_layout = {"layers", NULL, layer_columns, COUNT(layer_columns),
-                                             false};
+static const dq_table_layout layer_layout = {"layers", NULL, layer_columns, DQ_COUNT(layer_columns), false};
 
 static const dq_column model_columns[] = {
     {"operators", "Operators", DQ_COLUMN_INT, NULL, 0, 0, 0},
@@ -61,8 +60,7 @@ static const dq_column model_columns[] = {
     {"pair", "Pairs clipped", DQ_COLUMN_PERCENT, NULL, 4, 0, 0},
     {"checked", "Checked on", DQ_COLUMN_INT, "pictures", 0, 0, 0},
 };
-static const dq_table_layout model_layout = {"model", NULL, model_columns, COUNT(model_columns),
-                                             true};
+static const dq_table_layout model_layout = {"model", NULL, model_columns, DQ_COUNT(model_columns), true};
 
 // ---- A layer ----
 
@@ -181,11 +179,10 @@ static void put_audit(dq_table *model, const dq_audit_report *audit) {
   if (audit->pictures) dq_table_put_int(model, "checked", audit->pictures);
 }
 
-void dq_report_int8(dq_report *report, const dq_int8_report *facts, const dq_quantization_check *check,
-                    bool overflow) {
+void dq_report_int8(dq_report *report, const dq_int8_report *facts, const dq_quantization_check *check, bool overflow) {
   static const char *const audit_keys[] = {"bits", "proven_bits", "clamped", "pair", "pairs", "int32", "block16"};
   dq_table *layers = dq_report_table(report, &layer_layout);
-  for (int i = 0; !overflow && i < COUNT(audit_keys); i++) dq_table_column_files_only(layers, audit_keys[i]);
+  for (int i = 0; !overflow && i < DQ_COUNT(audit_keys); i++) dq_table_column_files_only(layers, audit_keys[i]);
   for (int i = 0; i < facts->count; i++) put_layer(layers, &facts->layers[i], check);
   dq_table *model = dq_report_table(report, &model_layout);
   dq_table_row(model);

@@ -1,8 +1,8 @@
 #include "lib/report/report_layers.h"
 
-#include <string.h>
+#include "lib/base/sizes.h"
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
+#include <string.h>
 
 static const dq_column comparison_columns[] = {
     {"layer", "Layer", DQ_COLUMN_TEXT, NULL, 0, 28, 3},
@@ -16,8 +16,8 @@ static const dq_column comparison_columns[] = {
     {"nonfinite", "Not finite", DQ_COLUMN_INT, NULL, 0, 0, 1},
     {"left_out", "Left out", DQ_COLUMN_INT, NULL, 0, 0, 5},
 };
-static const dq_table_layout comparison_layout = {
-    "comparison", "Compared layer by layer", comparison_columns, COUNT(comparison_columns), false};
+static const dq_table_layout comparison_layout = {"comparison", "Compared layer by layer", comparison_columns,
+                                                  DQ_COUNT(comparison_columns), false};
 
 static const dq_column output_columns[] = {
     {"output", "Output", DQ_COLUMN_TEXT, NULL, 0, 32, 0},
@@ -29,12 +29,11 @@ static const dq_column output_columns[] = {
     {"nonfinite", "Not finite", DQ_COLUMN_INT, NULL, 0, 0, 1},
     {"left_out", "Left out", DQ_COLUMN_INT, NULL, 0, 0, 5},
 };
-static const dq_table_layout output_layout = {"outputs", "Outputs against the reference",
-                                              output_columns, COUNT(output_columns), false};
+static const dq_table_layout output_layout = {"outputs", "Outputs against the reference", output_columns,
+                                              DQ_COUNT(output_columns), false};
 
 static const char *label_of(const dq_node *node) {
-  return node->name[0] || !node->output_count || !node->outputs[0] ? node->name
-                                                                   : node->outputs[0]->name;
+  return node->name[0] || !node->output_count || !node->outputs[0] ? node->name : node->outputs[0]->name;
 }
 
 static void put_distance(dq_table *table, const dq_comparison *comparison) {
@@ -56,8 +55,8 @@ dq_table *dq_report_comparison(dq_report *report, const dq_layer_comparison *com
     const dq_layer_pair *pair = &comparison->layers[i];
     const dq_node *node = pair->reference->producer;
     const dq_comparison *distance = &pair->comparison;
-    bool shown = dq_report_shows(filter, label_of(node)) ||
-                 (pair->layer && dq_report_shows(filter, label_of(pair->layer)));
+    bool shown =
+        dq_report_shows(filter, label_of(node)) || (pair->layer && dq_report_shows(filter, label_of(pair->layer)));
     if (!shown || (!distance->values && !distance->left_out)) continue;
     dq_table_row(table);
     if (pair->layer) dq_table_put_text(table, "layer", label_of(pair->layer));

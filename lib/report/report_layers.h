@@ -3,7 +3,7 @@
 #define DQ_REPORT_REPORT_LAYERS_H
 
 #include "lib/eval/layers.h"
-#include "lib/report/report.h"
+#include "lib/render/report.h"
 
 // Adds the tables comparison (layers the filter shows, by the reference's or the candidate's name;
 // returned, for sorting) and outputs.

@@ -1,6 +1,6 @@
 #include "lib/report/report_sensitivity.h"
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof(*(array))))
+#include "lib/base/sizes.h"
 
 static const dq_column columns[] = {
     {"layer", "Layer", DQ_COLUMN_TEXT, NULL, 0, 40, 0},
@@ -13,7 +13,7 @@ static const dq_column columns[] = {
     {"agreement", "Top-1 agreement", DQ_COLUMN_PERCENT, NULL, 2, 0, 2},
     {"change", "Top-1 change", DQ_COLUMN_PERCENT, NULL, 2, 0, 2},
 };
-static const dq_table_layout layout = {"sensitivity", "What each layer alone costs", columns, COUNT(columns), false};
+static const dq_table_layout layout = {"sensitivity", "What each layer alone costs", columns, DQ_COUNT(columns), false};
 
 static void put_effect(dq_table *table, const dq_sensitivity *found, const dq_sensitivity_effect *effect) {
   dq_table_put_real(table, "sqnr", dq_comparison_sqnr(&effect->outputs));
@@ -32,8 +32,7 @@ dq_table *dq_report_sensitivity(dq_report *report, const dq_sensitivity *found, 
     dq_table_put_text(table, "op", layer->op_type);
     if (layer->macs) dq_table_put_int(table, "macs", layer->macs);
     if (layer->weight_bytes) dq_table_put_int(table, "weight_bytes", layer->weight_bytes);
-    if (layer->has_weights)
-      dq_table_put_real(table, "sqnr_weights", dq_comparison_sqnr(&layer->weights.outputs));
+    if (layer->has_weights) dq_table_put_real(table, "sqnr_weights", dq_comparison_sqnr(&layer->weights.outputs));
     dq_table_put_real(table, "sqnr_activations", dq_comparison_sqnr(&layer->activations.outputs));
     put_effect(table, found, &layer->both);
   }
@@ -41,7 +40,8 @@ dq_table *dq_report_sensitivity(dq_report *report, const dq_sensitivity *found, 
   dq_table_total_row(table);
   dq_table_put_text(table, "layer", "all of them");
   put_effect(table, found, &found->all);
-  dq_report_note(report, "%lld pictures; signal-to-noise ratios are those of the model's outputs with one layer in 8 bits",
+  dq_report_note(report,
+                 "%lld pictures; signal-to-noise ratios are those of the model's outputs with one layer in 8 bits",
                  (long long)found->pictures);
   return table;
 }

@@ -2,8 +2,8 @@
 #ifndef DQ_REPORT_REPORT_SENSITIVITY_H
 #define DQ_REPORT_REPORT_SENSITIVITY_H
 
-#include "lib/report/report.h"
-#include "quant/sensitivity.h"
+#include "lib/render/report.h"
+#include "quant/search/sensitivity.h"
 
 // Adds the table sensitivity, the most sensitive layer (lowest SQNR with weights and result in 8 bits)
 // first, with all layers together as the row of totals. Returned, for sorting.

@@ -35,8 +35,7 @@ static void put_times(dq_table *table, double before, double after) {
   dq_table_put_real(table, "ms_after", 1e3 * after);
 }
 
-static void put_costs(dq_table *table, bool macs_known, const dq_conv_cost *before,
-                      const dq_conv_cost *after) {
+static void put_costs(dq_table *table, bool macs_known, const dq_conv_cost *before, const dq_conv_cost *after) {
   if (macs_known) {
     dq_table_put_int(table, "macs_before", before->macs);
     dq_table_put_int(table, "macs_after", after->macs);
@@ -51,10 +50,9 @@ static void put_layer(dq_table *table, const dq_tucker_layer *layer, bool on_dat
   dq_table_row(table);
   dq_table_put_text(table, "layer", layer->name);
   if (layer->dims[0])
-    dq_table_put_format(table, "kernel", "%" PRId64 "x%" PRId64 "x%" PRId64 "x%" PRId64,
-                        layer->dims[0], layer->dims[1], layer->dims[2], layer->dims[3]);
-  if (layer->dims[0])
-    put_costs(table, layer->macs_known, &layer->before, &layer->after);
+    dq_table_put_format(table, "kernel", "%" PRId64 "x%" PRId64 "x%" PRId64 "x%" PRId64, layer->dims[0], layer->dims[1],
+                        layer->dims[2], layer->dims[3]);
+  if (layer->dims[0]) put_costs(table, layer->macs_known, &layer->before, &layer->after);
   put_times(table, layer->time_before, layer->time_after);
   dq_table_put_text(table, "reason", layer->reason);
   if (layer->reason[0]) return;
@@ -70,8 +68,8 @@ static double percent_more(int64_t before, int64_t after) {
   return before > 0 ? 100.0 * (double)(after - before) / (double)before : 0;
 }
 
-void dq_report_tucker(dq_report *facts, const dq_tucker_report *report, const dq_tucker_times *times,
-                      bool on_data, bool matrices) {
+void dq_report_tucker(dq_report *facts, const dq_tucker_report *report, const dq_tucker_times *times, bool on_data,
+                      bool matrices) {
   dq_table *table = dq_report_table(facts, &layer_table);
   for (int i = 0; i < report->count; i++) put_layer(table, &report->layers[i], on_data);
   const dq_conv_cost *before = &report->model_before, *after = &report->model_after;
@@ -79,12 +77,10 @@ void dq_report_tucker(dq_report *facts, const dq_tucker_report *report, const dq
   dq_table_put_text(table, "layer", "whole model");
   put_costs(table, report->macs_known, before, after);
   put_times(table, times->before, times->after);
-  dq_report_note(facts, "%d of %d %s decomposed; parameters %+.1f %%",
-                 report->decomposed, report->count, matrices ? "layers" : "convolutions",
-                 percent_more(before->parameters, after->parameters));
+  dq_report_note(facts, "%d of %d %s decomposed; parameters %+.1f %%", report->decomposed, report->count,
+                 matrices ? "layers" : "convolutions", percent_more(before->parameters, after->parameters));
   if (report->macs_known)
-    dq_report_note(facts, "multiply-accumulates %+.1f %%",
-                   percent_more(before->macs, after->macs));
+    dq_report_note(facts, "multiply-accumulates %+.1f %%", percent_more(before->macs, after->macs));
   const dq_time_ratio *ratio = &times->ratio;
   if (times->before <= 0) return;
   if (ratio->level >= DQ_TIME_LEVEL)

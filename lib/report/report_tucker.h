@@ -2,9 +2,9 @@
 #ifndef DQ_REPORT_REPORT_TUCKER_H
 #define DQ_REPORT_REPORT_TUCKER_H
 
-#include "decomp/decomp.h"
-#include "lib/eval/bench.h"
-#include "lib/report/report.h"
+#include "decomp/tucker/decomp.h"
+#include "lib/measure/bench.h"
+#include "lib/render/report.h"
 
 // The model as a whole, before and after, run in turns; seconds, medians.
 typedef struct dq_tucker_times {
@@ -14,7 +14,7 @@ typedef struct dq_tucker_times {
 
 // Adds the table layers, with the whole model as its last row, and notes of the totals. `on_data`: with
 // the share of the answers that is missed; `matrices`: Gemm and MatMul were looked at too.
-void dq_report_tucker(dq_report *facts, const dq_tucker_report *report, const dq_tucker_times *times,
-                      bool on_data, bool matrices);
+void dq_report_tucker(dq_report *facts, const dq_tucker_report *report, const dq_tucker_times *times, bool on_data,
+                      bool matrices);
 
 #endif

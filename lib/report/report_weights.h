@@ -2,8 +2,8 @@
 #ifndef DQ_REPORT_REPORT_WEIGHTS_H
 #define DQ_REPORT_REPORT_WEIGHTS_H
 
-#include "lib/eval/weights.h"
-#include "lib/report/report.h"
+#include "lib/measure/weights.h"
+#include "lib/render/report.h"
 
 // Adds the table odd_weights, when there is a row for it.
 void dq_report_weights(dq_report *report, const dq_odd_weight *odd, int count);

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "lib/base/file.h"
-#include "lib/report/private.h"
+#include "lib/render/report.h"
 
 enum { WIDTH = 800, HEIGHT = 500, LEFT = 70, RIGHT = 20, TOP = 44, BOTTOM = 50, LINE = 18 };
 
@@ -14,12 +14,8 @@ static double along(double value, const double ends[2]) {
   double share = log10(value / ends[0]) / log10(ends[1] / ends[0]);
   return share < 0 ? 0 : share > 1 ? 1 : share;
 }
-static double x_of(double intensity) {
-  return LEFT + along(intensity, intensities) * (WIDTH - LEFT - RIGHT);
-}
-static double y_of(double speed) {
-  return HEIGHT - BOTTOM - along(speed, speeds) * (HEIGHT - TOP - BOTTOM);
-}
+static double x_of(double intensity) { return LEFT + along(intensity, intensities) * (WIDTH - LEFT - RIGHT); }
+static double y_of(double speed) { return HEIGHT - BOTTOM - along(speed, speeds) * (HEIGHT - TOP - BOTTOM); }
 
 static void draw_axes(FILE *stream) {
   fprintf(stream, "<g fill='none' stroke='#ccc'>\n");
@@ -33,7 +29,8 @@ static void draw_axes(FILE *stream) {
   for (double y = speeds[0]; y <= speeds[1] * 1.1; y *= 10)
     fprintf(stream, "<text x='%d' y='%.1f' text-anchor='end'>%g</text>\n", LEFT - 6, y_of(y) + 4, y * 1e-9);
   fprintf(stream,
-          "<text x='%d' y='%d' text-anchor='middle'>multiply-accumulates per byte of inputs, weights and outputs (MAC/B)</text>\n"
+          "<text x='%d' y='%d' text-anchor='middle'>multiply-accumulates per byte of inputs, weights and outputs "
+          "(MAC/B)</text>\n"
           "<text x='16' y='%d' text-anchor='middle' transform='rotate(-90 16 %d)'>speed (GMAC/s)</text>\n</g>\n",
           WIDTH / 2, HEIGHT - 10, HEIGHT / 2, HEIGHT / 2);
 }
@@ -65,17 +62,18 @@ static void count_above(const dq_peaks *peaks, const dq_roofline_point *points, 
 }
 
 static void draw_sentence(FILE *stream, int line, int above, int count, const char *text) {
-  fprintf(stream, "<text x='%d' y='%d' fill='#444'>%d of %d steps lie above %s</text>\n", LEFT, HEIGHT + line * LINE, above,
-          count, text);
+  fprintf(stream, "<text x='%d' y='%d' fill='#444'>%d of %d steps lie above %s</text>\n", LEFT, HEIGHT + line * LINE,
+          above, count, text);
 }
 
 static void draw(FILE *stream, const char *title, const dq_peaks *peaks, const dq_roofline_point *points, int count) {
   int peak, slope;
   count_above(peaks, points, count, &peak, &slope);
   int lines = (peak > 0) + (slope > 0), height = HEIGHT + lines * LINE;
-  fprintf(stream,
-          "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' font-family='sans-serif' font-size='12'>\n<title>",
-          WIDTH, height);
+  fprintf(
+      stream,
+      "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' font-family='sans-serif' font-size='12'>\n<title>",
+      WIDTH, height);
   dq_html_escaped(stream, title);
   fprintf(stream, "</title>\n<rect width='%d' height='%d' fill='#fff'/>\n", WIDTH, height);
   fprintf(stream, "<text x='%d' y='26' font-size='16' fill='#222'>", LEFT);

@@ -4,7 +4,7 @@
 #ifndef DQ_REPORT_ROOFLINE_H
 #define DQ_REPORT_ROOFLINE_H
 
-#include "lib/eval/peaks.h"
+#include "lib/measure/peaks.h"
 
 typedef struct dq_roofline_point {
   const char *label;

@@ -15,8 +15,13 @@ ONNX Runtime's quantizer made (--quantize: static, QDQ, one scale per output cha
 they do not change the time). ort-exact: ONNX Runtime told not to saturate between 8-bit products. Each group has a
 ratio of its own. A peer that does not run a model is left out there. --conv models are run by the algorithms for
 convolutions instead: speed-up over mcmk on the same threads.
+
+--csv FILE keeps what is printed, with the date, the machine and the versions of the peers, for `make benchmarks`.
 """
 import argparse
+import csv
+import datetime
+import importlib.metadata
 import json
 import math
 import os
@@ -194,13 +199,48 @@ def print_calls(args, threads):
 
 def mean_of(title, ratios):
     found = [r for r in ratios if r]
-    if found:
-        print(f"{title}: geometric mean {math.exp(statistics.mean(map(math.log, found))):.3f}, "
-              f"least {min(found):.2f}\n")
+    if not found:
+        return ""
+    text = f"geometric mean {math.exp(statistics.mean(map(math.log, found))):.3f}, least {min(found):.2f}"
+    print(f"{title}: {text}\n")
+    return text
 
 
 def name_of(model):
     return os.path.splitext(os.path.basename(model))[0]
+
+
+def machine():
+    """The processor and how many of its cores this process may use."""
+    with open("/proc/cpuinfo") as info:
+        names = [line.split(":", 1)[1].strip() for line in info if line.startswith("model name")]
+    return f"{names[0] if names else 'not known'}, {len(os.sched_getaffinity(0))} processors"
+
+
+def versions(peers):
+    packages = {k.split("-")[0].replace("ort", "onnxruntime"): None for k in peers}
+    return ", ".join(f"{p} {importlib.metadata.version(p)}" for p in packages)
+
+
+class Kept:
+    """The rows of a CSV file in the form that tests/bench/benchmarks reads, written when all are there."""
+
+    def __init__(self, path, title, peers):
+        self.path, self.rows = path, []
+        self.facts = {"title": title, "command": f"`make {title.split(':')[0]}`", "machine": machine(),
+                      "measured": datetime.date.today().isoformat(),
+                      "source": "tests/bench/bench.py" + (f", {versions(peers)}" if peers else "")}
+
+    def add(self, *cells):
+        self.rows.append(cells)
+
+    def write(self):
+        if not self.path:
+            return
+        with open(self.path + ".new", "w", newline="") as file:
+            file.writelines(f"# {key}: {text}\n" for key, text in self.facts.items())
+            csv.writer(file, lineterminator="\n").writerows(self.rows)
+        os.replace(self.path + ".new", self.path)
 
 
 def main():
@@ -217,9 +257,15 @@ def main():
     parser.add_argument("--peers", type=lambda s: [p for p in s.split(",") if p], default=["ort", "openvino"])
     parser.add_argument("--own", default="", help="folder of the files that -own peers run")
     parser.add_argument("--conv", type=lambda s: s.split(","), default=[])
+    parser.add_argument("--csv", default="", help="file that keeps the figures")
+    parser.add_argument("--title", default="bench", help="title of that file, which begins with the target of make")
     args = parser.parse_intermixed_args()  # models may stand behind options
+    titles = [title for title, _ in groups_of(args.peers)]
+    algorithms = ["mcmk", "im2col", "im2row", "im2col-openblas", "im2row-openblas", "direct", "auto"]
+    kept = Kept(args.csv, args.title, args.peers if args.models else [])
+    kept.add("network", "threads", *([f"{a}, ms" for a in algorithms] if args.conv else
+                                     [*(f"{n}, ms" for n in ["dq", *args.peers]), *titles]))
     for threads in args.threads:
-        titles = [title for title, _ in groups_of(args.peers)]
         ratios = {title: [] for title in titles}
         if args.models:
             if args.peers:
@@ -234,10 +280,12 @@ def main():
             print(f"| {name_of(model)} | " + " | ".join(f"{t:.3f}" for t in times.values()) +
                   "".join(f" | {r:.2f}" if r else " | -" for r in of_model) + " | " +
                   " / ".join(f"{loads[n]:.1f}" for n in times) + " |", flush=True)
+            kept.add(name_of(model), threads, *("" if math.isnan(t) else f"{t:.3f}" for t in times.values()),
+                     *(f"{r:.2f}" if r else "" for r in of_model))
         print()
-        for title in titles:
-            mean_of(title, ratios[title])
-        algorithms = ["mcmk", "im2col", "im2row", "im2col-openblas", "im2row-openblas", "direct", "auto"]
+        means = [mean_of(title, ratios[title]) for title in titles]
+        if args.models and titles:
+            kept.add("all", threads, *[""] * (1 + len(args.peers)), *means)
         if args.conv:
             print(f"| convolutions, {threads} threads | " + " | ".join(algorithms) + " |\n" +
                   "| --- " * (len(algorithms) + 1) + "|")
@@ -246,6 +294,8 @@ def main():
             print(f"| {name_of(model)} | " +
                   " | ".join(f"{r['median_ms']:.2f} ms, x{rows[0]['median_ms'] / r['median_ms']:.2f}"
                              for r in rows) + " |", flush=True)
+            kept.add(name_of(model), threads, *(f"{r['median_ms']:.2f}" for r in rows))
+    kept.write()
 
 
 if __name__ == "__main__":

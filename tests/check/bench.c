@@ -114,11 +114,9 @@ static double time_conv(const struct shape *s, unsigned cpu, bool float32) {
   dq_requantization r = {&multiplier, 1, NULL, 100, 100, 255, false};
   conv_work w = {.requantization = float32 ? NULL : &r};
   dq_error error = {0};
-  if ((float32 ? dq_conv_f32_plan(&p, cpu, &w.plan, &error)
-               : dq_conv_int8_plan(&q, cpu, &w.plan, &error)))
+  if ((float32 ? dq_conv_f32_plan(&p, cpu, &w.plan, &error) : dq_conv_int8_plan(&q, cpu, &w.plan, &error)))
     bench_stops(&error);
-  size_t weights =
-      (size_t)(p.out_channels * (p.in_channels / p.groups) * p.kernel_height * p.kernel_width);
+  size_t weights = (size_t)(p.out_channels * (p.in_channels / p.groups) * p.kernel_height * p.kernel_width);
   size_t inputs = (size_t)(p.in_channels * p.in_height * p.in_width);
   checker c = {.random = {1}};
   void *raw = room(weights * 4);
@@ -185,8 +183,7 @@ static void bench_convolutions(unsigned cpu, bool with_c) {
       double speed = giga / time_conv(&shapes[i], levels[j].cpu, levels[j].float32);
       if (levels[j].float32) base = best = speed;
       used += snprintf(line + used, sizeof line - (size_t)used, " %11.2f", speed);
-      if (!levels[j].float32)
-        used += snprintf(line + used, sizeof line - (size_t)used, " x%-5.2f", speed / base);
+      if (!levels[j].float32) used += snprintf(line + used, sizeof line - (size_t)used, " x%-5.2f", speed / base);
     }
     printf("%8.1f%s\n", best > 0 ? giga / best * 1e6 : 0.0, line);
   }
@@ -218,8 +215,7 @@ static void run_product_int8(void *argument) {
   dq_gemm_int8(&w->int8, w->cpu, w->a, NULL, w->packed, w->out, NULL, w->scratch, NULL);
 }
 
-static double time_product(int64_t rows, int64_t columns, int64_t depth, unsigned cpu,
-                           bool float32) {
+static double time_product(int64_t rows, int64_t columns, int64_t depth, unsigned cpu, bool float32) {
   static const int32_t zero = 120;
   product_work w = {.cpu = cpu};
   w.f32 = (dq_gemm_parameters){.rows = rows,
@@ -243,10 +239,8 @@ static double time_product(int64_t rows, int64_t columns, int64_t depth, unsigne
   w.a = room((size_t)(rows * depth) * 4);
   w.out = room((size_t)(rows * columns) * 4);
   void *b = room((size_t)(columns * depth) * 4);
-  w.packed = room(float32 ? dq_gemm_f32_packed_bytes(&w.f32, cpu)
-                          : dq_gemm_int8_packed_bytes(&w.int8, cpu));
-  w.scratch = room(float32 ? dq_gemm_f32_scratch_bytes(&w.f32, cpu, 1)
-                           : dq_gemm_int8_scratch_bytes(&w.int8, cpu, 1));
+  w.packed = room(float32 ? dq_gemm_f32_packed_bytes(&w.f32, cpu) : dq_gemm_int8_packed_bytes(&w.int8, cpu));
+  w.scratch = room(float32 ? dq_gemm_f32_scratch_bytes(&w.f32, cpu, 1) : dq_gemm_int8_scratch_bytes(&w.int8, cpu, 1));
   if (float32) dq_gemm_f32_pack(&w.f32, cpu, b, w.packed);
   else dq_gemm_int8_pack(&w.int8, cpu, b, w.packed);
   double seconds = median_time(float32 ? run_product_f32 : run_product_int8, &w);
@@ -262,13 +256,12 @@ static void bench_products(unsigned cpu) {
   printf("matrix product, GMAC/s on one thread (int8: times the fp32 before it)\n%-26s", "");
   print_levels(2, cpu);
   for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
-    double giga = (double)(products[i].rows * products[i].columns * products[i].depth) * 1e-9,
-           base = 0;
+    double giga = (double)(products[i].rows * products[i].columns * products[i].depth) * 1e-9, base = 0;
     printf("%-26s", products[i].name);
     for (int j = 2; j < LEVELS; j++) {
       if (!there(j, cpu)) continue;
-      double speed = giga / time_product(products[i].rows, products[i].columns, products[i].depth,
-                                         levels[j].cpu, levels[j].float32);
+      double speed = giga / time_product(products[i].rows, products[i].columns, products[i].depth, levels[j].cpu,
+                                         levels[j].float32);
       if (levels[j].float32) base = speed;
       printf(" %11.2f", speed);
       if (!levels[j].float32) printf(" x%-5.2f", speed / base);
@@ -314,9 +307,16 @@ static void look_up(void *a) {
 }
 static void add_pair(void *a) {
   array_work *w = a;
-  dq_pair_row row = {.a = w->small, .b = (const uint8_t *)w->small + ARRAY, .a_step = 1, .b_step = 1,
-                     .a_scale = 0.02f, .b_scale = 0.03f, .scale = 0.04f, .high = 255,
-                     .output = (uint8_t *)w->floats, .count = ARRAY};
+  dq_pair_row row = {.a = w->small,
+                     .b = (const uint8_t *)w->small + ARRAY,
+                     .a_step = 1,
+                     .b_step = 1,
+                     .a_scale = 0.02f,
+                     .b_scale = 0.03f,
+                     .scale = 0.04f,
+                     .high = 255,
+                     .output = (uint8_t *)w->floats,
+                     .count = ARRAY};
   dq_add_8(w->cpu, &row);
 }
 static void range(void *a) {

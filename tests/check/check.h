@@ -3,7 +3,14 @@
 #define DQ_TESTS_CHECK_CHECK_H
 
 #include "lib/base/random.h"
-#include "lib/kernels/kernels_internal.h"
+#include "lib/kernels/array/array.h"
+#include "lib/kernels/conv/conv.h"
+#include "lib/kernels/reference/forms.h"
+#include "lib/kernels/reference/function.h"
+#include "lib/kernels/gemm/gemm.h"
+#include "lib/kernels/reference/reference.h"
+#include "lib/kernels/reference/scalar.h"
+#include "lib/kernels/table/kernel_table.h"
 
 enum { CHECK_POOLS = 3 }; // 1, 2 and 3 threads
 
@@ -63,14 +70,16 @@ void report(checker *c, bool good, const char *format, ...) __attribute__((forma
 
 // ---- One random case each ----
 typedef void check_case(checker *c);
-check_case check_conv_f32, check_depthwise_f32, check_window_f32, check_conv_channels, check_conv_int8, check_depthwise_int8,
-    check_conv_int8_pairs, check_conv_int8_sums16;
+check_case check_conv_f32, check_depthwise_f32, check_window_f32, check_conv_channels, check_conv_int8,
+    check_depthwise_int8, check_conv_int8_pairs, check_conv_int8_sums16;
 check_case check_conv_f16, check_conv_f16_sums, check_depthwise_f16, check_window_f16;
 check_case check_winograd, check_conv_matrix;
 check_case check_gemm_f32, check_gemm_int8;
-check_case check_f32_expand, check_f16_expand, check_f16_pairs_expand, check_i16_expand, check_u8s8_expand, check_copy_rows;
-check_case check_requantize, check_halves, check_halves_leaky, check_quantize, check_dequantize, check_range, check_lookup, check_pair,
-    check_maximum, check_maximum_f32, check_maximum_f16, check_functions, check_tail, check_audit;
+check_case check_f32_expand, check_f16_expand, check_f16_pairs_expand, check_i16_expand, check_u8s8_expand,
+    check_copy_rows;
+check_case check_requantize, check_halves, check_halves_leaky, check_quantize, check_dequantize, check_range,
+    check_lookup, check_pair, check_maximum, check_maximum_f32, check_maximum_f16, check_functions, check_tail,
+    check_audit;
 
 // ---- Benchmarks ----
 void bench_all(unsigned cpu, const char *only);

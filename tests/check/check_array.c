@@ -1,7 +1,7 @@
 // Kernels over arrays against scalar forms written out here or in lib/base/half.h.
 #include "tests/check/check.h"
 
-#include "lib/kernels/function.h"
+#include "lib/kernels/reference/function.h"
 
 #include "lib/base/half.h"
 #include "lib/base/sizes.h"
@@ -10,9 +10,7 @@
 #include <string.h>
 
 static int64_t array_size(checker *c) {
-  return pick(
-      c, (int64_t[]){0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 1000, between(c, 1, 5000)},
-      16);
+  return pick(c, (int64_t[]){0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 1000, between(c, 1, 5000)}, 16);
 }
 
 static void finish(checker *c, bool good, const char *what, int64_t count) {
@@ -95,28 +93,16 @@ static void check_expand(checker *c, int values, int element, expected_word *exp
   output_free(&words);
 }
 
-void check_f32_expand(checker *c) {
-  check_expand(c, 1, 4, float_word);
-}
-void check_f16_expand(checker *c) {
-  check_expand(c, 1, 2, half_word);
-}
-void check_f16_pairs_expand(checker *c) {
-  check_expand(c, chance(c, 70) ? 2 : 1, 2, halves_word);
-}
-void check_i16_expand(checker *c) {
-  check_expand(c, 2, 1, pair_word);
-}
-void check_u8s8_expand(checker *c) {
-  check_expand(c, 4, 1, byte_word);
-}
+void check_f32_expand(checker *c) { check_expand(c, 1, 4, float_word); }
+void check_f16_expand(checker *c) { check_expand(c, 1, 2, half_word); }
+void check_f16_pairs_expand(checker *c) { check_expand(c, chance(c, 70) ? 2 : 1, 2, halves_word); }
+void check_i16_expand(checker *c) { check_expand(c, 2, 1, pair_word); }
+void check_u8s8_expand(checker *c) { check_expand(c, 4, 1, byte_word); }
 
 void check_requantize(checker *c) {
-  int64_t rows = between(c, 1, 4), columns = array_size(c) % 700,
-          stride = columns + between(c, 0, 9);
+  int64_t rows = between(c, 1, 4), columns = array_size(c) % 700, stride = columns + between(c, 0, 9);
   bool by_row = chance(c, 50);
-  requantization_material m =
-      requantization_new(c, by_row ? rows : columns + 1, between(c, 1, 5000));
+  requantization_material m = requantization_new(c, by_row ? rows : columns + 1, between(c, 1, 5000));
   if (m.form.multiplier_count != 1) m.form.multiplier_count = by_row ? rows : columns;
   input_buffer sums = input_new((size_t)(rows * stride) * 4);
   for (int64_t i = 0; i < rows * stride; i++)
@@ -157,14 +143,12 @@ void check_halves(checker *c) {
   dq_convert_f32_f16(c->cpu, floats.data, to_half.data, count);
   dq_convert_f16_f32(c->cpu, halves.data, to_float.data, count);
   dq_round_f16(c->cpu, floats.data, rounded.data, count);
-  bool good =
-      output_guards_hold(&to_half) && output_guards_hold(&to_float) && output_guards_hold(&rounded);
+  bool good = output_guards_hold(&to_half) && output_guards_hold(&to_float) && output_guards_hold(&rounded);
   for (int64_t i = 0; i < count; i++) {
     float x = ((float *)floats.data)[i], widened = dq_half_to_float(((uint16_t *)halves.data)[i]);
     float there_and_back = dq_round_to_half(x);
     good = good && ((uint16_t *)to_half.data)[i] == dq_float_to_half(x) &&
-           !memcmp((float *)to_float.data + i, &widened, 4) &&
-           !memcmp((float *)rounded.data + i, &there_and_back, 4);
+           !memcmp((float *)to_float.data + i, &widened, 4) && !memcmp((float *)rounded.data + i, &there_and_back, 4);
   }
   finish(c, good, "binary16 conversion", count);
   input_free(&floats);
@@ -194,9 +178,7 @@ void check_halves_leaky(checker *c) {
 void check_quantize(checker *c) {
   int64_t count = array_size(c);
   bool is_signed = chance(c, 50);
-  float scale = chance(c, 30)   ? 0.25f
-                : chance(c, 10) ? 1e-38f
-                                : dq_random_float(&c->random) * 0.03f + 1e-4f;
+  float scale = chance(c, 30) ? 0.25f : chance(c, 10) ? 1e-38f : dq_random_float(&c->random) * 0.03f + 1e-4f;
   int32_t low = is_signed ? -128 : 0, zero = (int32_t)between(c, low, low + 255);
   input_buffer input = input_new((size_t)count * 4);
   fill_floats(c, input.data, count, (int)between(c, 0, FLOAT_MODES - 1));
@@ -276,8 +258,11 @@ void check_copy_rows(checker *c) {
 enum { MOST_ROWS = 5 }; // of a window
 
 static dq_maximum_row random_maximum(checker *c) {
-  dq_maximum_row r = {.row_count = between(c, 0, MOST_ROWS), .width = 1 + array_size(c) % 300,
-                      .kernel = between(c, 1, 5), .dilation = between(c, 1, 3), .stride = between(c, 1, 3),
+  dq_maximum_row r = {.row_count = between(c, 0, MOST_ROWS),
+                      .width = 1 + array_size(c) % 300,
+                      .kernel = between(c, 1, 5),
+                      .dilation = between(c, 1, 3),
+                      .stride = between(c, 1, 3),
                       .is_signed = chance(c, 50)};
   r.begin = between(c, 0, (r.kernel - 1) * r.dilation);
   r.count = between(c, 1, (r.width + 2 * r.begin) / r.stride + 2);
@@ -308,12 +293,8 @@ static void check_maximum_floats(checker *c, int operation, size_t size) {
   output_free(&found);
   output_free(&expected);
 }
-void check_maximum_f32(checker *c) {
-  check_maximum_floats(c, DQ_OPERATION_maximum_f32, 4);
-}
-void check_maximum_f16(checker *c) {
-  check_maximum_floats(c, DQ_OPERATION_maximum_f16, 2);
-}
+void check_maximum_f32(checker *c) { check_maximum_floats(c, DQ_OPERATION_maximum_f32, 4); }
+void check_maximum_f16(checker *c) { check_maximum_floats(c, DQ_OPERATION_maximum_f16, 2); }
 
 void check_maximum(checker *c) {
   dq_maximum_row r = random_maximum(c);
@@ -345,11 +326,19 @@ void check_maximum(checker *c) {
 }
 
 static dq_pair_row random_pair(checker *c) {
-  dq_pair_row row = {.a_step = chance(c, 80), .b_step = chance(c, 80), .a_signed = chance(c, 50),
-                     .b_signed = chance(c, 50), .a_scale = dq_random_float(&c->random) + 1e-3f,
+  dq_pair_row row = {.a_step = chance(c, 80),
+                     .b_step = chance(c, 80),
+                     .a_signed = chance(c, 50),
+                     .b_signed = chance(c, 50),
+                     .a_scale = dq_random_float(&c->random) + 1e-3f,
                      .b_scale = dq_random_float(&c->random) + 1e-3f};
   row.scale = chance(c, 20) ? row.a_scale : dq_random_float(&c->random) + 1e-2f;
   if (chance(c, 20)) row.b_scale = -row.a_scale; // a difference, with many ties
+  if (chance(c, 25)) { // scales near the ends of the range, where reciprocals and remainders leave it
+    float far = ldexpf(1, (int)between(c, -145, 110));
+    row.a_scale *= far, row.b_scale *= far, row.scale *= far;
+  }
+  if (chance(c, 10)) row.scale = ldexpf(1 + dq_random_float(&c->random), (int)between(c, -149, 126));
   row.a_zero_point = (int32_t)between(c, 0, 255) - (row.a_signed ? 128 : 0);
   row.b_zero_point = (int32_t)between(c, 0, 255) - (row.b_signed ? 128 : 0);
   int32_t least = chance(c, 50) ? -128 : 0;
@@ -391,18 +380,15 @@ void check_functions(checker *c) {
   static const struct {
     void (*array)(unsigned cpu, const float *input, float *output, int64_t count);
     float (*one)(float x);
-  } functions[] = {
-      {dq_exp_f32, dq_exp_one}, {dq_sigmoid_f32, dq_sigmoid_one}, {dq_tanh_f32, dq_tanh_one}};
+  } functions[] = {{dq_exp_f32, dq_exp_one}, {dq_sigmoid_f32, dq_sigmoid_one}, {dq_tanh_f32, dq_tanh_one}};
   int64_t count = array_size(c);
   input_buffer input = input_new((size_t)count * 4), expected = input_new((size_t)count * 4);
   fill_patterns(c, input.data, count);
   for (int k = 0; k < 3; k++) {
     output_buffer found = output_new((size_t)count * 4, (size_t)between(c, 0, 15) * 4);
     functions[k].array(c->cpu, input.data, found.data, count);
-    for (int64_t i = 0; i < count; i++)
-      ((float *)expected.data)[i] = functions[k].one(((float *)input.data)[i]);
-    finish(c, output_guards_hold(&found) && same_floats(expected.data, found.data, count),
-           "functions", count);
+    for (int64_t i = 0; i < count; i++) ((float *)expected.data)[i] = functions[k].one(((float *)input.data)[i]);
+    finish(c, output_guards_hold(&found) && same_floats(expected.data, found.data, count), "functions", count);
     output_free(&found);
   }
   input_free(&input);
@@ -426,7 +412,8 @@ void check_tail(checker *c) {
     ((float *)expected.data)[i] = x;
   }
   dq_bounds bounds = dq_activation_bounds(&activation);
-  dq_tail tail = {found.data, adds ? addend.data : NULL, count, silu, bounds.leaky, bounds.low, bounds.high, bounds.alpha};
+  dq_tail tail = {found.data,  adds ? addend.data : NULL, count, silu, bounds.leaky, bounds.low, bounds.high,
+                  bounds.alpha};
   DQ_KERNEL_FUNCTION(f32_tail, c->cpu)(&tail);
   finish(c, output_guards_hold(&found) && same_floats(expected.data, found.data, count), "tail", count);
   output_free(&found);
@@ -449,8 +436,8 @@ void check_range(checker *c) {
   expected.minimum += 0.0f;
   expected.maximum += 0.0f;
   finish(c,
-         same_floats(&expected.minimum, &found.minimum, 1) &&
-             same_floats(&expected.maximum, &found.maximum, 1) && expected.nans == found.nans,
+         same_floats(&expected.minimum, &found.minimum, 1) && same_floats(&expected.maximum, &found.maximum, 1) &&
+             expected.nans == found.nans,
          "range", count);
   input_free(&input);
 }

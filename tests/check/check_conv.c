@@ -11,9 +11,8 @@
 
 enum { MOST_MACS = 1500000 };
 
-static void random_axis(checker *c, int64_t *in, int64_t *kernel, int64_t *stride,
-                        int64_t *dilation, int64_t *before, int64_t *after, int64_t *out,
-                        int64_t limit) {
+static void random_axis(checker *c, int64_t *in, int64_t *kernel, int64_t *stride, int64_t *dilation, int64_t *before,
+                        int64_t *after, int64_t *out, int64_t limit) {
   do {
     *kernel = pick(c, (int64_t[]){1, 1, 2, 3, 3, 3, 4, 5, 7}, 9);
     *stride = pick(c, (int64_t[]){1, 1, 1, 2, 2, 3, 4}, 7);
@@ -36,10 +35,10 @@ static dq_conv_parameters random_conv(checker *c, bool depthwise) {
     p.in_channels = p.groups * (depthwise ? 1 : pick(c, (int64_t[]){1, 2, 3, 4, 5, 8, 17, 64}, 8));
     p.out_channels = p.groups * (depthwise ? 1 : tile_size(c, tile, 70));
     int64_t limit = chance(c, 20) ? 90 : 20;
-    random_axis(c, &p.in_height, &p.kernel_height, &p.stride_height, &p.dilation_height, &p.pad_top,
-                &p.pad_bottom, &p.out_height, limit);
-    random_axis(c, &p.in_width, &p.kernel_width, &p.stride_width, &p.dilation_width, &p.pad_left,
-                &p.pad_right, &p.out_width, limit);
+    random_axis(c, &p.in_height, &p.kernel_height, &p.stride_height, &p.dilation_height, &p.pad_top, &p.pad_bottom,
+                &p.out_height, limit);
+    random_axis(c, &p.in_width, &p.kernel_width, &p.stride_width, &p.dilation_width, &p.pad_left, &p.pad_right,
+                &p.out_width, limit);
     if (!depthwise && chance(c, 20)) { // what runs without expansion
       p.kernel_height = p.kernel_width = p.stride_height = p.stride_width = 1;
       p.pad_top = p.pad_left = p.pad_bottom = p.pad_right = 0;
@@ -47,8 +46,7 @@ static dq_conv_parameters random_conv(checker *c, bool depthwise) {
       p.out_width = p.in_width;
     }
     if (!depthwise && chance(c, 5)) p.groups = 1, p.in_channels = 300; // several blocks of depth
-  } while (dq_conv_macs(&p) > MOST_MACS ||
-           (!depthwise && p.groups == p.in_channels && p.groups == p.out_channels));
+  } while (dq_conv_macs(&p) > MOST_MACS || (!depthwise && p.groups == p.in_channels && p.groups == p.out_channels));
   p.activation = random_activation(c);
   return p;
 }
@@ -60,28 +58,25 @@ static dq_conv_parameters random_square(checker *c) {
     p = random_conv(c, true);
     p.kernel_height = p.kernel_width = pick(c, (int64_t[]){3, 3, 5}, 3);
     p.stride_height = p.stride_width = between(c, 1, 2);
-    p.dilation_height = p.dilation_width =
-        p.stride_width == 1 ? pick(c, (int64_t[]){1, 1, 2, 3}, 4) : 1;
-    p.out_height = dq_conv_output_size(p.in_height, p.kernel_height, p.stride_height,
-                                       p.dilation_height, p.pad_top, p.pad_bottom);
-    p.out_width = dq_conv_output_size(p.in_width, p.kernel_width, p.stride_width,
-                                      p.dilation_width, p.pad_left, p.pad_right);
+    p.dilation_height = p.dilation_width = p.stride_width == 1 ? pick(c, (int64_t[]){1, 1, 2, 3}, 4) : 1;
+    p.out_height =
+        dq_conv_output_size(p.in_height, p.kernel_height, p.stride_height, p.dilation_height, p.pad_top, p.pad_bottom);
+    p.out_width =
+        dq_conv_output_size(p.in_width, p.kernel_width, p.stride_width, p.dilation_width, p.pad_left, p.pad_right);
   } while (p.out_height < 1 || p.out_width < 1 || dq_conv_macs(&p) > MOST_MACS);
   return p;
 }
 
 static const char *conv_text(const dq_conv_parameters *p, char *text, size_t size) {
-  snprintf(
-      text, size,
-      "batch %lld groups %lld channels %lld->%lld in %lldx%lld kernel %lldx%lld stride %lld,%lld "
-      "dilation %lld,%lld pads %lld,%lld,%lld,%lld out %lldx%lld activation %d adds %d %d",
-      (long long)p->batch, (long long)p->groups, (long long)p->in_channels,
-      (long long)p->out_channels, (long long)p->in_height, (long long)p->in_width,
-      (long long)p->kernel_height, (long long)p->kernel_width, (long long)p->stride_height,
-      (long long)p->stride_width, (long long)p->dilation_height, (long long)p->dilation_width,
-      (long long)p->pad_top, (long long)p->pad_left, (long long)p->pad_bottom,
-      (long long)p->pad_right, (long long)p->out_height, (long long)p->out_width,
-      (int)p->activation.kind, p->adds, (int)p->sum_activation.kind);
+  snprintf(text, size,
+           "batch %lld groups %lld channels %lld->%lld in %lldx%lld kernel %lldx%lld stride %lld,%lld "
+           "dilation %lld,%lld pads %lld,%lld,%lld,%lld out %lldx%lld activation %d adds %d %d",
+           (long long)p->batch, (long long)p->groups, (long long)p->in_channels, (long long)p->out_channels,
+           (long long)p->in_height, (long long)p->in_width, (long long)p->kernel_height, (long long)p->kernel_width,
+           (long long)p->stride_height, (long long)p->stride_width, (long long)p->dilation_height,
+           (long long)p->dilation_width, (long long)p->pad_top, (long long)p->pad_left, (long long)p->pad_bottom,
+           (long long)p->pad_right, (long long)p->out_height, (long long)p->out_width, (int)p->activation.kind, p->adds,
+           (int)p->sum_activation.kind);
   return text;
 }
 
@@ -114,8 +109,8 @@ static bool rooms_free(plan_rooms *rooms) {
 
 // Sums in any order: 2 n roundings of products as large as the largest (Higham, Accuracy and Stability of
 // Numerical Algorithms, 2002, section 3.1), n the terms of a sum and the bias.
-static bool close_floats(const dq_conv_parameters *p, const float *expected, const float *found,
-                         const float *weights, const float *input) {
+static bool close_floats(const dq_conv_parameters *p, const float *expected, const float *found, const float *weights,
+                         const float *input) {
   double terms = (double)(p->in_channels / p->groups * p->kernel_height * p->kernel_width) + 1;
   double bound = largest_magnitude(weights, weight_count(p)) * largest_magnitude(input, input_count(p)) * terms;
   bound = fmax(bound, largest_magnitude(expected, output_count(p))) * 2 * terms * 0x1p-24;
@@ -151,9 +146,10 @@ static bool float_case(checker *c, const dq_conv_parameters *p, dq_pool *pool) {
     plan_rooms rooms = rooms_new(&plan, pool);
     dq_conv_f32_pack(&plan, weights.data, used_bias, rooms.packed.data);
     dq_conv_f32_run(&plan, rooms.packed.data, input.data, addend.data, output.data, rooms.scratch.data, pool);
-    c->reached += plan.multiply == c->row || (p->algorithm == DQ_CONV_channels && dq_kernel_find(DQ_OPERATION_f32_columns, c->cpu) == c->row);
+    c->reached += plan.multiply == c->row ||
+                  (p->algorithm == DQ_CONV_channels && dq_kernel_find(DQ_OPERATION_f32_columns, c->cpu) == c->row);
     good = (dq_conv_same_bits(p->algorithm) ? same_floats(expected.data, output.data, output_count(p))
-                  : close_floats(p, expected.data, output.data, weights.data, input.data)) &&
+                                            : close_floats(p, expected.data, output.data, weights.data, input.data)) &&
            output_guards_hold(&output);
     good = rooms_free(&rooms) && good;
   }
@@ -178,20 +174,18 @@ static void fill_halves(checker *c, uint16_t *halves, float *wide, int64_t count
 // Bits, or NaN for NaN.
 static bool rounded_floats(const float *expected, const uint16_t *found, int64_t count) {
   for (int64_t i = 0; i < count; i++)
-    if (dq_float_to_half(expected[i]) != found[i] &&
-        !(isnan(expected[i]) && isnan(dq_half_to_float(found[i]))))
+    if (dq_float_to_half(expected[i]) != found[i] && !(isnan(expected[i]) && isnan(dq_half_to_float(found[i]))))
       return false;
   return true;
 }
 
 // The float32 convolution of the widened operands, then its activation, each rounded.
-static void half_reference(const dq_conv_parameters *p, const float *weights, const float *bias,
-                           const float *input, float *output) {
+static void half_reference(const dq_conv_parameters *p, const float *weights, const float *bias, const float *input,
+                           float *output) {
   dq_conv_parameters plain = *p;
   plain.activation.kind = DQ_ACTIVATION_NONE;
   dq_conv_f32_reference(&plain, weights, bias, input, NULL, output);
-  for (int64_t i = 0; i < output_count(p); i++)
-    output[i] = dq_activate(&p->activation, dq_round_to_half(output[i]));
+  for (int64_t i = 0; i < output_count(p); i++) output[i] = dq_activate(&p->activation, dq_round_to_half(output[i]));
 }
 
 // One output of float16 sums by their definition: chains of DQ_HALF_CHAIN words of two channels, of which a depthwise
@@ -255,8 +249,7 @@ static bool half_case_of(checker *c, const dq_conv_parameters *p, bool half_sums
     dq_conv_f16_pack(&plan, halves[0].data, with_bias ? halves[1].data : NULL, rooms.packed.data);
     dq_conv_f16_run(&plan, rooms.packed.data, halves[2].data, output.data, rooms.scratch.data, pool);
     c->reached += plan.expand == c->row || plan.multiply == c->row;
-    good = rounded_floats(expected.data, output.data, output_count(p)) &&
-           output_guards_hold(&output);
+    good = rounded_floats(expected.data, output.data, output_count(p)) && output_guards_hold(&output);
     good = rooms_free(&rooms) && good;
   }
   output_free(&expected);
@@ -301,8 +294,7 @@ static bool integer_case(checker *c, const dq_conv_int8_parameters *given, weigh
   dq_conv_int8_parameters known = *given, *q = &known;
   const dq_conv_parameters *p = &q->shape;
   bool extremes = chance(c, 30);
-  input_buffer weights = input_new((size_t)weight_count(p)),
-               input = input_new((size_t)input_count(p));
+  input_buffer weights = input_new((size_t)weight_count(p)), input = input_new((size_t)input_count(p));
   fill_bytes(c, weights.data, weight_count(p), extremes);
   if (kind == PAIRS_SAFE) make_pairs_safe(q, weights.data, weight_count(p));
   if (kind == SMALL_AND_KNOWN) make_small(c, q, weights.data, weight_count(p));
@@ -317,8 +309,7 @@ static bool integer_case(checker *c, const dq_conv_int8_parameters *given, weigh
   if (good) {
     plan_rooms rooms = rooms_new(&plan, pool);
     dq_conv_int8_pack(&plan, weights.data, rooms.packed.data);
-    dq_conv_int8_run(&plan, rooms.packed.data, input.data, output.data, requantization, rooms.scratch.data,
-                     pool);
+    dq_conv_int8_run(&plan, rooms.packed.data, input.data, output.data, requantization, rooms.scratch.data, pool);
     c->reached += plan.multiply == c->row;
     good = !memcmp(expected.data, output.data, bytes) && output_guards_hold(&output);
     good = rooms_free(&rooms) && good;
@@ -336,8 +327,7 @@ static void check_shape(checker *c, dq_conv_parameters p, float_check *check) {
   char text[400];
   if (check == float_case) add_tail(c, &p);
   int pool = (int)between(c, 0, CHECK_POOLS - 1);
-  report(c, check(c, &p, c->pools[pool]), "%s, %d threads", conv_text(&p, text, sizeof text),
-         pool + 1);
+  report(c, check(c, &p, c->pools[pool]), "%s, %d threads", conv_text(&p, text, sizeof text), pool + 1);
 }
 
 static void check_float(checker *c, bool depthwise, float_check *check) {
@@ -356,29 +346,23 @@ static void check_integer(checker *c, bool depthwise, weight_kind kind) {
   if (!zeros) abort();
   bool natural = kind != ANY_WEIGHTS || chance(c, 60);
   int32_t low = q.weight_signed ? -128 : 0, usual = q.weight_signed ? 0 : 128;
-  for (int64_t i = 0; i < channels; i++)
-    zeros[i] = natural ? usual : (int32_t)between(c, low, low + 255);
+  for (int64_t i = 0; i < channels; i++) zeros[i] = natural ? usual : (int32_t)between(c, low, low + 255);
   q.weight_zero_points = zeros;
   q.pairs_safe = kind == PAIRS_SAFE;
-  q.weight_zero_point_count = natural && q.weight_signed && chance(c, 50) ? 0
-                              : chance(c, 50)                             ? 1
-                                                                          : channels;
-  requantization_material m = requantization_new(c, channels,
-                                                 q.shape.in_channels / q.shape.groups *
-                                                     q.shape.kernel_height * q.shape.kernel_width);
+  q.weight_zero_point_count = natural && q.weight_signed && chance(c, 50) ? 0 : chance(c, 50) ? 1 : channels;
+  requantization_material m = requantization_new(
+      c, channels, q.shape.in_channels / q.shape.groups * q.shape.kernel_height * q.shape.kernel_width);
   bool raw = chance(c, 30);
   bool good = integer_case(c, &q, kind, raw ? NULL : &m.form, c->pools[pool]);
   report(c, good, "%s, input %s zero %d, weights %s zeros %lld (%s), %s, %d threads",
          conv_text(&q.shape, text, sizeof text), q.input_signed ? "s8" : "u8", q.input_zero_point,
-         q.weight_signed ? "s8" : "u8", (long long)q.weight_zero_point_count,
-         natural ? "natural" : "any", raw ? "int32" : "requantized", pool + 1);
+         q.weight_signed ? "s8" : "u8", (long long)q.weight_zero_point_count, natural ? "natural" : "any",
+         raw ? "int32" : "requantized", pool + 1);
   requantization_free(&m);
   free(zeros);
 }
 
-void check_conv_f32(checker *c) {
-  check_float(c, false, float_case);
-}
+void check_conv_f32(checker *c) { check_float(c, false, float_case); }
 // The algorithms that are taken when asked for only, over the same shapes.
 void check_conv_matrix(checker *c) {
   char text[400];
@@ -401,33 +385,13 @@ void check_conv_channels(checker *c) {
   p.algorithm = DQ_CONV_channels;
   check_shape(c, p, float_case);
 }
-void check_depthwise_f32(checker *c) {
-  check_float(c, true, float_case);
-}
-void check_window_f32(checker *c) {
-  check_shape(c, random_square(c), float_case);
-}
-void check_window_f16(checker *c) {
-  check_shape(c, random_square(c), half_sums_case);
-}
-void check_conv_f16(checker *c) {
-  check_float(c, false, half_case);
-}
-void check_conv_f16_sums(checker *c) {
-  check_float(c, false, half_sums_case);
-}
-void check_depthwise_f16(checker *c) {
-  check_float(c, true, half_case);
-}
-void check_conv_int8(checker *c) {
-  check_integer(c, false, ANY_WEIGHTS);
-}
-void check_depthwise_int8(checker *c) {
-  check_integer(c, true, ANY_WEIGHTS);
-}
-void check_conv_int8_pairs(checker *c) {
-  check_integer(c, false, PAIRS_SAFE);
-}
-void check_conv_int8_sums16(checker *c) {
-  check_integer(c, false, SMALL_AND_KNOWN);
-}
+void check_depthwise_f32(checker *c) { check_float(c, true, float_case); }
+void check_window_f32(checker *c) { check_shape(c, random_square(c), float_case); }
+void check_window_f16(checker *c) { check_shape(c, random_square(c), half_sums_case); }
+void check_conv_f16(checker *c) { check_float(c, false, half_case); }
+void check_conv_f16_sums(checker *c) { check_float(c, false, half_sums_case); }
+void check_depthwise_f16(checker *c) { check_float(c, true, half_case); }
+void check_conv_int8(checker *c) { check_integer(c, false, ANY_WEIGHTS); }
+void check_depthwise_int8(checker *c) { check_integer(c, true, ANY_WEIGHTS); }
+void check_conv_int8_pairs(checker *c) { check_integer(c, false, PAIRS_SAFE); }
+void check_conv_int8_sums16(checker *c) { check_integer(c, false, SMALL_AND_KNOWN); }

@@ -27,11 +27,9 @@ static size_t stored(int64_t rows, int64_t columns, bool transposed, int64_t str
 }
 
 static void finish(checker *c, bool good, const sizes *s, bool packed, int pool) {
-  report(c, good,
-         "product %lldx%lldx%lld strides %lld %lld %lld, transposed %d %d, %s B, %d threads",
-         (long long)s->rows, (long long)s->columns, (long long)s->depth, (long long)s->a_stride,
-         (long long)s->b_stride, (long long)s->out_stride, s->transpose_a, s->transpose_b,
-         packed ? "packed" : "plain", pool + 1);
+  report(c, good, "product %lldx%lldx%lld strides %lld %lld %lld, transposed %d %d, %s B, %d threads",
+         (long long)s->rows, (long long)s->columns, (long long)s->depth, (long long)s->a_stride, (long long)s->b_stride,
+         (long long)s->out_stride, s->transpose_a, s->transpose_b, packed ? "packed" : "plain", pool + 1);
 }
 
 void check_gemm_f32(checker *c) {
@@ -66,11 +64,11 @@ void check_gemm_f32(checker *c) {
   bool use_packed = chance(c, 50), good = dq_gemm_check(&p, NULL) == DQ_OK;
   if (use_packed) dq_gemm_f32_pack(&p, c->cpu, b.data, packed.data);
   dq_gemm_f32_reference(&p, a.data, b.data, expected.data);
-  dq_gemm_f32(&p, c->cpu, a.data, use_packed ? NULL : b.data, use_packed ? packed.data : NULL,
-              out.data, scratch.data, c->pools[pool]);
+  dq_gemm_f32(&p, c->cpu, a.data, use_packed ? NULL : b.data, use_packed ? packed.data : NULL, out.data, scratch.data,
+              c->pools[pool]);
   c->reached++;
-  good = good && same_floats(expected.data, out.data, (int64_t)out_bytes / 4) &&
-         output_guards_hold(&out) && output_guards_hold(&packed) && output_guards_hold(&scratch);
+  good = good && same_floats(expected.data, out.data, (int64_t)out_bytes / 4) && output_guards_hold(&out) &&
+         output_guards_hold(&packed) && output_guards_hold(&scratch);
   finish(c, good, &s, use_packed, pool);
   input_free(&a);
   input_free(&b);
@@ -85,8 +83,7 @@ static int32_t *random_zeros(checker *c, int64_t count, bool is_signed, int64_t 
   int32_t *zeros = malloc((size_t)(count + 1) * sizeof *zeros), low = is_signed ? -128 : 0;
   if (!zeros) abort();
   bool natural = chance(c, 40);
-  for (int64_t i = 0; i < count + 1; i++)
-    zeros[i] = natural ? low + 128 : (int32_t)between(c, low, low + 255);
+  for (int64_t i = 0; i < count + 1; i++) zeros[i] = natural ? low + 128 : (int32_t)between(c, low, low + 255);
   *used = pick(c, (int64_t[]){0, 1, count}, 3);
   return zeros;
 }
@@ -111,8 +108,7 @@ void check_gemm_int8(checker *c) {
   bool extremes = chance(c, 30), raw = chance(c, 40);
   size_t a_count = stored(s.rows, s.depth, s.transpose_a, s.a_stride);
   size_t b_count = stored(s.depth, s.columns, s.transpose_b, s.b_stride);
-  size_t element = raw ? 4 : 1,
-         out_bytes = stored(s.rows, s.columns, false, s.out_stride) * element;
+  size_t element = raw ? 4 : 1, out_bytes = stored(s.rows, s.columns, false, s.out_stride) * element;
   input_buffer a = input_new(a_count), b = input_new(b_count);
   fill_bytes(c, a.data, (int64_t)a_count, extremes);
   fill_bytes(c, b.data, (int64_t)b_count, extremes);
@@ -124,8 +120,8 @@ void check_gemm_int8(checker *c) {
   bool use_packed = chance(c, 50), good = dq_gemm_int8_check(&p, NULL) == DQ_OK;
   if (use_packed) dq_gemm_int8_pack(&p, c->cpu, b.data, packed.data);
   dq_gemm_int8_reference(&p, a.data, b.data, expected.data, raw ? NULL : &m.form);
-  dq_gemm_int8(&p, c->cpu, a.data, use_packed ? NULL : b.data, use_packed ? packed.data : NULL,
-               out.data, raw ? NULL : &m.form, scratch.data, c->pools[pool]);
+  dq_gemm_int8(&p, c->cpu, a.data, use_packed ? NULL : b.data, use_packed ? packed.data : NULL, out.data,
+               raw ? NULL : &m.form, scratch.data, c->pools[pool]);
   c->reached++;
   good = good && !memcmp(expected.data, out.data, out_bytes) && output_guards_hold(&out) &&
          output_guards_hold(&packed) && output_guards_hold(&scratch);

@@ -26,8 +26,7 @@ static check_case *const winograd_input_cases[] = {check_winograd, NULL};
 static check_case *const winograd_output_cases[] = {check_winograd, NULL};
 static check_case *const f32_columns_cases[] = {check_conv_channels, NULL};
 static check_case *const f32_expand_cases[] = {check_f32_expand, NULL};
-static check_case *const f16_expand_cases[] = {check_f16_expand, check_conv_f16,
-                                               check_depthwise_f16, NULL};
+static check_case *const f16_expand_cases[] = {check_f16_expand, check_conv_f16, check_depthwise_f16, NULL};
 static check_case *const f16_pairs_expand_cases[] = {check_f16_pairs_expand, check_conv_f16_sums, NULL};
 static check_case *const i16_expand_cases[] = {check_i16_expand, NULL};
 static check_case *const u8s8_expand_cases[] = {check_u8s8_expand, NULL};
@@ -66,7 +65,7 @@ static check_case *const audit_blocks_cases[] = {check_audit, NULL};
 // An operation without cases does not link.
 static check_case *const *const cases[] = {
 #define DQ_OPERATION(operation, family) operation##_cases,
-#include "lib/kernels/kernels.def"
+#include "lib/kernels/table/kernels.def"
 };
 
 typedef struct options {
@@ -78,46 +77,30 @@ typedef struct options {
 } options;
 
 static void usage(FILE *to) {
-  fprintf(to,
-          "usage: dqcheck [--seed N] [--cases N] [--only FAMILY] [--cpu LIST] [--list] [--bench]\n"
-          "families: the second column of --list; LIST: c, native or names, as for --cpu-mask\n");
+  fprintf(to, "usage: dqcheck [--seed N] [--cases N] [--only TEXT] [--cpu LIST] [--list] [--bench]\n"
+              "TEXT: a family (the second column of --list) or part of a kernel's name; LIST: c, native or names,\n"
+              "as for --cpu-mask\n");
 }
 
 static bool parse(int count, char **arguments, options *o) {
-  static const struct option known[] = {
-      {"seed", required_argument, NULL, 's'}, {"cases", required_argument, NULL, 'n'},
-      {"only", required_argument, NULL, 'o'}, {"cpu", required_argument, NULL, 'c'},
-      {"list", no_argument, NULL, 'l'},       {"bench", no_argument, NULL, 'b'},
-      {"help", no_argument, NULL, 'h'},       {0}};
+  static const struct option known[] = {{"seed", required_argument, NULL, 's'}, {"cases", required_argument, NULL, 'n'},
+                                        {"only", required_argument, NULL, 'o'}, {"cpu", required_argument, NULL, 'c'},
+                                        {"list", no_argument, NULL, 'l'},       {"bench", no_argument, NULL, 'b'},
+                                        {"help", no_argument, NULL, 'h'},       {0}};
   *o = (options){.count = 100, .cpu = ~0u};
   dq_error error = {0};
-  for (int option; (option = getopt_long(count, arguments, "", known, NULL)) != -1;)
-    switch (option) {
-    case 's':
-      o->seed = strtoull(optarg, NULL, 10);
-      break;
-    case 'n':
-      o->count = strtoll(optarg, NULL, 10);
-      break;
-    case 'o':
-      o->only = optarg;
-      break;
-    case 'l':
-      o->list = true;
-      break;
-    case 'b':
-      o->bench = true;
-      break;
+  for (int option; (option = getopt_long(count, arguments, "", known, NULL)) != -1;) switch (option) {
+    case 's': o->seed = strtoull(optarg, NULL, 10); break;
+    case 'n': o->count = strtoll(optarg, NULL, 10); break;
+    case 'o': o->only = optarg; break;
+    case 'l': o->list = true; break;
+    case 'b': o->bench = true; break;
     case 'c':
       if (dq_cpu_mask_parse(optarg, &o->cpu, &error) == DQ_OK) break;
       fprintf(stderr, "dqcheck: %s\n", error.message);
       return false;
-    case 'h':
-      usage(stdout);
-      exit(0);
-    default:
-      usage(stderr);
-      return false;
+    case 'h': usage(stdout); exit(0);
+    default: usage(stderr); return false;
     }
   return optind == count;
 }
@@ -127,8 +110,7 @@ static void list(void) {
     const dq_kernel *row = dq_kernel_row(i);
     char features[64];
     printf("%-28s %-15s %-8s %2dx%-3d %s\n", row->symbol, dq_kernel_family(row),
-           dq_cpu_mask_text(row->feature, features, sizeof features), row->rows, row->columns,
-           row->types);
+           dq_cpu_mask_text(row->feature, features, sizeof features), row->rows, row->columns, row->types);
   }
 }
 
@@ -159,8 +141,7 @@ static checker *running;
 static void crashed(int number) {
   char text[200];
   int length = snprintf(text, sizeof text, "CRASHED with signal %d: %s (case seed %llu)\n", number,
-                        running->row ? running->row->symbol : "no kernel",
-                        (unsigned long long)running->case_seed);
+                        running->row ? running->row->symbol : "no kernel", (unsigned long long)running->case_seed);
   ssize_t written = write(STDOUT_FILENO, text, (size_t)length);
   _exit(written == length ? 1 : 5);
 }
@@ -169,14 +150,12 @@ static void charge_crashes(checker *c) {
   running = c;
   struct sigaction action = {.sa_handler = crashed};
   const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-    sigaction(signals[i], &action, NULL);
+  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaction(signals[i], &action, NULL);
 }
 
 static void print_left_out(const char *why, unsigned features) {
   char text[128];
-  if (features)
-    printf("*** NOT CHECKED, %s: %s ***\n", why, dq_cpu_mask_text(features, text, sizeof text));
+  if (features) printf("*** NOT CHECKED, %s: %s ***\n", why, dq_cpu_mask_text(features, text, sizeof text));
 }
 
 static int check_all(const options *o, unsigned present) {
@@ -187,7 +166,7 @@ static int check_all(const options *o, unsigned present) {
     if (!(c.pools[i] = dq_pool_new(i + 1))) return 5;
   for (int i = 0; i < dq_kernel_count(); i++) {
     const dq_kernel *row = dq_kernel_row(i);
-    if (o->only && strcmp(o->only, dq_kernel_family(row))) continue;
+    if (o->only && strcmp(o->only, dq_kernel_family(row)) && !strstr(row->symbol, o->only)) continue;
     unsigned needed = dq_cpu_with_implied(row->feature);
     if ((needed & present & o->cpu) == needed) check_row(&c, o, i);
     else left_out |= row->feature;

@@ -20,16 +20,13 @@ input_buffer input_new(size_t bytes) {
   input_buffer buffer;
   size_t pages = (bytes + PAGE - 1) / PAGE * PAGE;
   buffer.map_bytes = pages + PAGE;
-  buffer.map = must(
-      mmap(NULL, buffer.map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  buffer.map = must(mmap(NULL, buffer.map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   mprotect((uint8_t *)buffer.map + pages, PAGE, PROT_NONE);
   buffer.data = (uint8_t *)buffer.map + pages - bytes;
   return buffer;
 }
 
-void input_free(input_buffer *buffer) {
-  munmap(buffer->map, buffer->map_bytes);
-}
+void input_free(input_buffer *buffer) { munmap(buffer->map, buffer->map_bytes); }
 
 output_buffer output_new(size_t bytes, size_t shift) {
   output_buffer buffer = {.bytes = bytes};
@@ -50,32 +47,19 @@ bool output_guards_hold(const output_buffer *buffer) {
   return true;
 }
 
-void output_free(output_buffer *buffer) {
-  free(buffer->base);
-}
+void output_free(output_buffer *buffer) { free(buffer->base); }
 
 int64_t between(checker *c, int64_t low, int64_t high) {
   return low + (int64_t)dq_random_below(&c->random, (uint64_t)(high - low + 1));
 }
 
-int64_t pick(checker *c, const int64_t *values, int count) {
-  return values[between(c, 0, count - 1)];
-}
+int64_t pick(checker *c, const int64_t *values, int count) { return values[between(c, 0, count - 1)]; }
 
-bool chance(checker *c, int percent) {
-  return between(c, 1, 100) <= percent;
-}
+bool chance(checker *c, int percent) { return between(c, 1, 100) <= percent; }
 
 int64_t tile_size(checker *c, int64_t tile, int64_t limit) {
   if (tile < 1) tile = 16;
-  int64_t sizes[] = {1,
-                     tile - 1,
-                     tile,
-                     tile + 1,
-                     2 * tile,
-                     2 * tile + 3,
-                     between(c, 1, limit),
-                     between(c, 1, limit)};
+  int64_t sizes[] = {1, tile - 1, tile, tile + 1, 2 * tile, 2 * tile + 3, between(c, 1, limit), between(c, 1, limit)};
   int64_t size = pick(c, sizes, 8);
   return size < 1 ? 1 : size > limit ? limit : size;
 }
@@ -126,8 +110,7 @@ void requantization_free(requantization_material *m) {
 }
 
 dq_activation random_activation(checker *c) {
-  dq_activation activation = {
-      .kind = (dq_activation_kind)between(c, 0, 3), .low = -0.5f, .high = 1.5f, .alpha = 0.1f};
+  dq_activation activation = {.kind = (dq_activation_kind)between(c, 0, 3), .low = -0.5f, .high = 1.5f, .alpha = 0.1f};
   return activation;
 }
 

@@ -23,6 +23,28 @@ load common
   run -1 grep -E ',(faster|slower)( .unsteady.)?,' 1.csv 3.csv 5.csv
 }
 
+# Times, speeds and MACs say the same of every model and step, and the peaks are those that "Of peak" was counted with.
+@test "units" {
+  command -v python3 >/dev/null || skip "no python3 to read JSON with"
+  convert int8 "$models/small.onnx" int8.onnx >/dev/null
+  gives 0 dq-bench "$models/small.onnx" int8.onnx --runs 3 --per-layer --json a.json
+  python3 - <<'END'
+import json
+from math import isclose
+told = json.load(open("a.json"))
+for row in told["models"] + [step for step in told["layers"] if step["macs"]]:
+    assert isclose(row["gmacs_per_second"], row["macs"] / (row["median_ms"] / 1e3) / 1e9, rel_tol=1e-6), row
+for model in told["models"]:
+    assert model["minimum_ms"] <= model["median_ms"] <= model["p95_ms"], model
+    steps = [step for step in told["layers"] if step["model"] == model["model"]]
+    assert isclose(sum(step["share"] for step in steps), 100, rel_tol=1e-6), steps
+    peak = told["run"]["int8_peak" if "int8" in model["model"] else "float32_peak"]
+    products = [step for step in steps if step["macs"]]
+    assert products and all(isclose(step["peak_share"], 100 * step["gmacs_per_second"] / peak) for step in products), products
+assert told["run"]["bandwidth"] > 0
+END
+}
+
 @test "wrong command lines" {
   gives 2 dq-bench "$models/small.onnx" --runs 0
   has "option '--runs': '0' is out of range"

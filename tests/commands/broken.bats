@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # Files that once crashed programs, took all memory or did not end, in every command: status 0 to 5 within 10 s of
 # processor time, and with --memory 1G at most 1.1 GB. They are not part of the project: skipped without them.
-# dq-int8 may take 60 s on sensitivity_2GB.onnx, a network with large values that it calibrates until memory ends.
 load common
 export broken=${broken:-${DQ_ASSETS:-$(cd "$BATS_TEST_DIRNAME/../../.." && pwd)/shared}/broken}
 
@@ -22,7 +21,6 @@ teardown() {
 # try COMMAND...: into `faults` when its status is above 5, or it takes too much time or memory
 try() {
   local seconds=10 ended memory used
-  [[ $1 != dq-int8 || $2 != */sensitivity_2GB.onnx ]] || seconds=60
   if sanitized; then seconds=120; fi
   python3 "$BATS_TEST_DIRNAME/measured.py" $seconds took "$@" --memory 1G --threads 1 >said 2>&1
   read -r ended memory used <took

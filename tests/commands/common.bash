@@ -2,13 +2,13 @@
 # bats runs setup before each test, in a folder of its own.
 bats_require_minimum_version 1.5.0
 set -o pipefail # a failure left of a bar ends a test too
+load ../sanitizers
 
 setup_file() {
   root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
   build=$(cd "$root" && realpath "${DQ_BUILD:-build}")
   export root build models="$build/models" PATH="$build:$PATH"
-  # What a sanitizer reports ends with a status that no command has: by itself with 1, which some tests expect.
-  export ASAN_OPTIONS=exitcode=99:${ASAN_OPTIONS-} UBSAN_OPTIONS=exitcode=99:${UBSAN_OPTIONS-}
+  sanitizer_options
   unset DQ_ASSETS
   x="$BATS_FILE_TMPDIR/x.npy" maps="$BATS_FILE_TMPDIR/maps.npy"
   export x maps
@@ -41,9 +41,6 @@ has() {
   printf 'no "%s" in:\n%s\n%s\n' "$1" "$output" "$stderr"
   return 1
 }
-
-# sanitized: the programs are built with AddressSanitizer, whose shadow memory no limit of addresses allows
-sanitized() { grep -q __asan_init "$build/dq-run"; }
 
 # only FILE...: the current folder holds just these
 only() {

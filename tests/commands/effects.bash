@@ -80,7 +80,7 @@ shows() {
     ;;
   elsewhere)
     [ "$code" -eq 0 ] || return
-    grep -q -e "${option#--}" "$BATS_TEST_DIRNAME/$2"
+    grep -q -e "$option\b" "$BATS_TEST_DIRNAME/$2"
     ;;
   *)
     [ "$code" -eq "$1" ] || return

@@ -13,8 +13,7 @@ int main(int argc, char **argv) {
   if (argc != 2 || !input || !output) return 1;
   size_t size = fread(bytes, 1, sizeof bytes, input), length = strlen(argv[1]);
   char *name = NULL; // the last one is the initializer's
-  for (char *at = bytes; (at = memmem(at, size - (size_t)(at - bytes), argv[1], length)); at++)
-    name = at;
+  for (char *at = bytes; (at = memmem(at, size - (size_t)(at - bytes), argv[1], length)); at++) name = at;
   if (!name || name + length + 7 > bytes + size) return 1;
   const float half = 0.5f;
   memcpy(name + length + 3, &half, sizeof half);

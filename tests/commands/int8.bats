@@ -26,6 +26,15 @@ Pictures:                6"
   near b/y.npy c/y.npy 0.02
 }
 
+@test "an input on levels of its own stands for nothing of the source" {
+  convert_shapes() { dq-int8 "$root/datasets/shapes.onnx" --data synth:shapes,split=calib,count=8 -o out.onnx -q "$@" >/dev/null; }
+  convert_shapes --preprocess mean=0.5:0.25:0.125,std=0.5:1.5:2,scale=0.00390625
+  grep -aq '"values":{"image_levels[_0-9]*":null,' out.onnx
+  convert_shapes # bytes are their own levels
+  grep -aq '"image_DequantizeLinear_Output":"image"' out.onnx
+  run -1 grep -aqE '"image(_levels[_0-9]*)?":null' out.onnx
+}
+
 @test "choices" {
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx --exclude 'conv2' --method minmax --per-tensor \
     --activations s8 --symmetric

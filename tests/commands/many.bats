@@ -31,11 +31,16 @@ within() {
   within 10 inputs 20000 0 dq-amp -o amp.onnx
 }
 
-# dq-int8 looks for a scale of each addition: 9 s of processor time in proportion to their number.
+# The histograms of the additions take two thirds of the memory, and there is no room for those of two trials.
 @test "nodes in a row" {
   within 10 relus 20000 0 dq-amp -o amp.onnx
   within 10 relus 20000 0 dq-report
-  within 30 additions 4000 0 dq-int8 --data synth:shapes --limit 1 -o int8.onnx
+  within 30 additions 10000 0 dq-int8 --data synth:shapes --limit 1 -o int8.onnx
+}
+
+@test "weights in a row are packed and given back" {
+  make_models --array one.npy 1 3 4 4
+  within 10 convolutions 40000 0 dq-run --input x=one.npy
 }
 
 @test "long names" {

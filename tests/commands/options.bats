@@ -81,7 +81,7 @@ seed 5 | ../small.onnx --data synth:shapes,count=2,size=8 | differs out
 cpu-mask c | ../small.onnx --input ../x.npy -v | 0 instruction sets: c
 cpu-mask nonsense | ../small.onnx --input ../x.npy | 2 nonsense
 memory 1 | ../small.onnx --input ../x.npy | 5 memory
-progress plain | ../small.onnx --data synth:shapes,count=2,size=8 | elsewhere options.bats
+progress bar | ../small.onnx --data synth:shapes,count=100000000,size=8 --time-limit 1.4s | 1 pictures [
 color always | ../nan.onnx | 5 [31m
 verbose - | ../small.onnx --input ../x.npy | 0 of memory
 quiet - | ../small.onnx --data ../broken.txt --preset tf | differs err
@@ -151,7 +151,7 @@ threads 3 | ../small.onnx -v | 0 threads: 3
 seed 5 | ../int8.onnx --ref ../small.onnx --data synth:shapes,count=2,size=8 --task none | differs out
 cpu-mask c | ../small.onnx -v | 0 instruction sets: c
 memory 1 | ../small.onnx | 5 memory
-progress plain | ../small.onnx --data ../list.txt --preset tf | elsewhere options.bats
+progress bar | ../int8.onnx --ref ../small.onnx --data synth:shapes,count=50000,size=8 --task none | 0 comparing [
 color always | ../nan.onnx | 5 [31m
 verbose - | ../small.onnx | 0 of memory
 quiet - | ../small.onnx --data ../broken.txt --preset tf | differs err
@@ -189,7 +189,7 @@ threads 3 | ../small.onnx -o o.onnx -v | 0 threads: 3
 seed 5 | ../small.onnx -o o.onnx | bytes o.onnx
 cpu-mask c | ../small.onnx -o o.onnx -v | 0 instruction sets: c
 memory 1 | ../small.onnx -o o.onnx | 5 memory
-progress plain | ../small.onnx -o o.onnx | elsewhere options.bats
+progress bar | ../small.onnx -o o.onnx --check synth:shapes,count=50000,size=8 | 0 checking [
 color always | ../nan.onnx -o o.onnx | 5 [31m
 verbose - | ../small.onnx -o o.onnx | 0 of memory
 quiet - | ../small.onnx -o o.onnx --check ../broken.txt --preset tf | differs err
@@ -214,6 +214,8 @@ gemm - | ../small.onnx -o o.onnx --ratio 0.5 --force | bytes o.onnx
 force - | ../small.onnx -o o.onnx --ratio 1 --untimed | bytes o.onnx
 refine - | ../small.onnx -o o.onnx --ratio 0.5 --force | bytes o.onnx
 untimed - | ../small.onnx -o o.onnx --ratio 0.5 | differs out
+untimed - | ../small.onnx -o o.onnx --ranks ../ranks.json | 2 exclude each other
+force - | ../small.onnx -o o.onnx --ranks ../ranks.json | 2 exclude each other
 save-ranks r.json | ../small.onnx -o o.onnx --ratio 0.5 | file r.json
 retrain false | ../small.onnx -o o.onnx --ratio 0.5 --force | 1 retraining hook
 every 1 | ../small.onnx -o o.onnx --ratio 0.5 --force --retrain 'cp $DQ_MODEL $DQ_OUTPUT' | 0 layers 1 to 1
@@ -236,7 +238,7 @@ threads 3 | ../small.onnx -o o.onnx --ratio 0.5 -v | 0 threads: 3
 seed 5 | ../small.onnx -o o.onnx --ratio 0.5 --data synth:shapes,count=8,size=8 --untimed | bytes o.onnx
 cpu-mask c | ../small.onnx -o o.onnx --ratio 0.5 -v | 0 instruction sets: c
 memory 1 | ../small.onnx -o o.onnx --ratio 0.5 | 5 memory
-progress plain | ../small.onnx -o o.onnx --ratio 0.5 | elsewhere options.bats
+progress bar | "$root/datasets/shapes.onnx" -o o.onnx --ratio 0.5 --untimed --eval synth:shapes,count=40000 | 0 accuracy [
 color always | ../nan.onnx -o o.onnx --ratio 0.5 | 5 [31m
 verbose - | ../small.onnx -o o.onnx --ratio 0.5 | 0 of memory
 quiet - | ../small.onnx -o o.onnx --ratio 0.5 --data ../broken.txt --untimed --preset tf | differs err
@@ -252,6 +254,7 @@ table t.json | ../small.onnx -o o.onnx --data npy:../x.npy | file t.json
 table-format ncnn | ../small.onnx -o o.onnx --data npy:../x.npy --table t.json | bytes t.json
 use-table ../table.json | ../small.onnx -o o.onnx | file o.onnx
 use-table ../table.json | ../small.onnx -o o.onnx --data npy:../x.npy --method minmax | 2 exclude each other
+bias-correction on | ../small.onnx -o o.onnx --use-table ../table.json | 2 exclude each other
 force - | ../small.onnx -o o.onnx --data npy:../x.npy --use-table ../other.json | file o.onnx
 equalize off | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
 bias-correction on | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
@@ -292,7 +295,7 @@ threads 3 | ../small.onnx -o o.onnx --data npy:../x.npy -v | 0 threads: 3
 seed 5 | ../small.onnx -o o.onnx --data synth:shapes,count=8,size=8 | bytes o.onnx
 cpu-mask c | ../small.onnx -o o.onnx --data npy:../x.npy -v | 0 instruction sets: c
 memory 1 | ../small.onnx -o o.onnx --data npy:../x.npy | 5 memory
-progress plain | ../small.onnx -o o.onnx --data npy:../x.npy | elsewhere options.bats
+progress bar | ../small.onnx -o o.onnx --data synth:shapes,count=100000,size=8 --equalize off | 0 calibrating [
 color always | ../nan.onnx -o o.onnx --data npy:../x.npy | 5 [31m
 verbose - | ../small.onnx -o o.onnx --data npy:../x.npy | 0 of memory
 quiet - | ../small.onnx -o o.onnx --data ../broken.txt --preset tf | differs err

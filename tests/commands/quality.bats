@@ -33,7 +33,6 @@ ROWS
 }
 
 @test "networks with random weights in 8 bits: a residual one, one with squeezes and gates" {
-  ! sanitized || skip "minutes under AddressSanitizer"
   make_networks resnet50 16 residual.onnx
   int8 residual.onnx --preset imagenet
   at_least 29 residual.onnx q.onnx --preset imagenet

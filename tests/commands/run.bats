@@ -13,6 +13,19 @@ load common
   near y.npy out/y.npy 0.00001
 }
 
+@test "answers that are NaN are said to be, and come last" {
+  cp "$x" spoilt.npy
+  printf '\0\0\300\177' | dd of=spoilt.npy bs=1 seek=128 conv=notrunc status=none # an element of the first picture
+  gives 0 dq-run "$models/small.onnx" --input spoilt.npy
+  [ "${lines[0]}" = "y: float32 6x4, 4 of 24 scores are NaN or infinite" ]
+  gives 0 dq-run "$models/small.onnx" --input "$x"
+  [ "${lines[0]}" = "y: float32 6x4" ]
+  gives 0 dq-run "$models/odd_scores.onnx" --input "$x"
+  [ "${lines[0]}" = "scores: float32 6x4, 12 of 24 scores are NaN or infinite" ]
+  [[ ${lines[1]} =~ ^\ *1\ *inf ]]
+  [[ ${lines[4]} =~ ^\ *2\ *-?nan ]]
+}
+
 @test "int8 models give the same bits on every processor" {
   convert int8 "$models/small.onnx" int8.onnx >/dev/null
   outputs int8.onnx native "$x"

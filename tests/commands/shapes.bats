@@ -135,9 +135,31 @@ load common
   gives 0 dq-tucker "$models/open_size.onnx" --data synth:shapes,count=4,size=40 --macs -10% --untimed -o tucker.onnx
 }
 
-@test "an input of whole numbers cannot be calibrated, and what can be done instead is said" {
-  gives 4 dq-int8 "$models/tokens.onnx" --shape N,16 --data "npy:$x" -o o.onnx
-  has "input 'tokens' is int64 1x16, pictures need float32"
-  has "hint: dq-run --input runs it on arrays; dq-amp, dq-report and dq-tucker need no data"
+@test "an input of whole numbers takes arrays, and no pictures" {
+  make_models --array tokens.npy 6 16
+  gives 0 dq-int8 "$models/tokens.onnx" --shape N,16 --data npy:tokens.npy -o o.onnx
+  gives 0 dq-run o.onnx --shape N,16 --data npy:tokens.npy
+  gives 3 dq-int8 "$models/tokens.onnx" --shape N,16 --data "npy:$x" -o o.onnx
+  has "x.npy: the array's shape is 6x3x8x8, the model wants Nx16"
+  gives 3 dq-int8 "$models/tokens.onnx" --shape N,16 --data synth:shapes -o o.onnx
+  has "pictures have 1 or 3 channels, NxCxHxW or NxHxWxC, the model's input is Nx16"
+  has "hint: npy:FILE and pb:DIR hold arrays of any shape"
   gives 0 dq-amp "$models/tokens.onnx" -o o.onnx
+}
+
+@test "an input of two dimensions is calibrated on arrays" {
+  make_models --array rows.npy 6 4
+  gives 0 dq-int8 "$models/tiny.onnx" --data npy:rows.npy -o o.onnx
+  gives 0 dq-report o.onnx --ref "$models/tiny.onnx" --data npy:rows.npy
+  has "relu"
+}
+
+@test "an input of float16 takes the same pictures as one of float32" {
+  shapes="$root/datasets/shapes.onnx"
+  gives 0 dq-amp "$shapes" --half-io -o half.onnx
+  gives 0 dq-amp "$shapes" -o float.onnx
+  gives 0 dq-run half.onnx --data synth:shapes --limit 1
+  has "scores: float16 1x8"
+  gives 0 dq-report half.onnx --ref float.onnx --data synth:shapes,count=8
+  has "Agreement:         100.00 %"
 }

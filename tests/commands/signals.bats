@@ -94,6 +94,7 @@ listens() {
 }
 
 @test "exit status 130 within two seconds, by either name" {
+  ! built_with tsan || skip "ThreadSanitizer hands a signal on only when a read has ended"
   local verb options pids=() names=() what=() begin status i
   mkfifo pipe
   exec 9<>pipe # neither end is ever closed

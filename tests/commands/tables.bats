@@ -87,6 +87,10 @@ setup_table() { dq-int8 "$models/small.onnx" --data "npy:$x" -o a.onnx --equaliz
   refused "t: no values"
   printf 'x 127\nb\n' >t
   refused "t: line 2: expected 'name' and a scale"
+  printf 'x 127\nb \n' >t
+  refused "t: line 2: expected 'name' and a scale"
+  printf 'x 127\nb much\n' >t
+  refused "t: line 2: expected 'name' and a scale"
   printf 'x 127 5\n' >t
   refused "t: line 1: expected 'name' and a scale"
   printf 'x nan\n' >t

@@ -27,7 +27,7 @@
 #include "lib/base/context.h"
 #include "tests/fuzz/fuzz.h"
 
-#if defined __SANITIZE_ADDRESS__
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 enum { SANITIZED = 1, CASE_SECONDS = 60 };
 #else
 enum { SANITIZED = 0, CASE_SECONDS = 10 };
@@ -144,7 +144,7 @@ static int64_t peak_bytes(void) {
 static void work(int64_t end, double deadline) {
   struct itimerval cpu = {.it_value = {.tv_sec = CASE_SECONDS}}, wall = {.it_value = {.tv_sec = 6 * CASE_SECONDS}};
   int64_t before = peak_bytes();
-  for (; *current < end && dq_clock() < deadline; ++*current) {
+  for (; *current < end && dq_seconds() < deadline; ++*current) {
     setitimer(ITIMER_PROF, &cpu, NULL);
     setitimer(ITIMER_REAL, &wall, NULL);
     run_case(*current);
@@ -164,7 +164,9 @@ static void tell_finding(int status, int argc, char **argv) {
   free(data);
   int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   printf("case %" PRId64 " of %s failed: %s%s, from %s\n", *current, fuzz_target.name,
-         signal == SIGPROF || signal == SIGALRM ? "takes too long" : signal ? strsignal(signal) : "a report of a sanitizer",
+         signal == SIGPROF || signal == SIGALRM ? "takes too long"
+         : signal                               ? strsignal(signal)
+                                                : "a report of a sanitizer",
          signal || *current % BATCH ? "" : " (a leak may be of an earlier case)", path);
   printf("  replay: %s --as-is %s\n  or:     %s --case %" PRId64, argv[0], kept, argv[0], *current);
   for (int i = 1; i < argc; i++) // the seeds make the case
@@ -175,11 +177,11 @@ static void tell_finding(int status, int argc, char **argv) {
 }
 
 static int campaign(int argc, char **argv) {
-  double deadline = options.seconds > 0 ? dq_clock() + options.seconds : dq_clock() + 1e9;
+  double deadline = options.seconds > 0 ? dq_seconds() + options.seconds : dq_seconds() + 1e9;
   int64_t end = options.cases >= 0 ? options.first + options.cases : INT64_MAX;
   int failed = 0;
   fuzz_path(""); // the folder of all processes, removed by this one
-  for (*current = options.first; *current < end && dq_clock() < deadline && failed < MOST_FINDINGS;) {
+  for (*current = options.first; *current < end && dq_seconds() < deadline && failed < MOST_FINDINGS;) {
     int64_t batch_end = *current + BATCH < end ? *current + BATCH : end;
     int status = 0;
     fflush(stdout);
@@ -192,8 +194,9 @@ static int campaign(int argc, char **argv) {
     if (*current < batch_end) ++*current;
   }
   int64_t cases = *current - options.first;
-  printf("%s: %" PRId64 " cases of %d seeds: %" PRId64 " read, %" PRId64 " run, %" PRId64 " transformed\n", fuzz_target.name,
-         cases, seed_count, fuzz_reached[FUZZ_READ], fuzz_reached[FUZZ_RUN], fuzz_reached[FUZZ_CHANGED]);
+  printf("%s: %" PRId64 " cases of %d seeds: %" PRId64 " read, %" PRId64 " run, %" PRId64 " transformed\n",
+         fuzz_target.name, cases, seed_count, fuzz_reached[FUZZ_READ], fuzz_reached[FUZZ_RUN],
+         fuzz_reached[FUZZ_CHANGED]);
   printf("%" PRId64 " passed, %d failed\n", cases - failed, failed);
   return failed != 0;
 }

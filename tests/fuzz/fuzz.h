@@ -31,7 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 fuzz_mutator fuzz_mutate_bytes; // bits, numbers at any place, blocks moved, cut, doubled
 fuzz_mutator fuzz_mutate_text;  // numbers, words, lines and JSON members; then bytes now and then
-fuzz_mutator fuzz_mutate_json;  // members and elements, so that it stays JSON; as a text now and then, or when it is none
+fuzz_mutator
+    fuzz_mutate_json; // members and elements, so that it stays JSON; as a text now and then, or when it is none
 fuzz_mutator fuzz_mutate_model; // the messages of an ONNX model; bytes now and then
 
 // A number on which arithmetic breaks, or a neighbour of `value`; small ones more often than huge ones.

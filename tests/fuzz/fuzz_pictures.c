@@ -35,7 +35,8 @@ static void library_seed(bytes *to, int index) {
   uint8_t pixels[WIDTH * HEIGHT * 4];
   put_pixels(&(bytes){pixels, 0}, sizeof pixels);
   if (index < 4) stbi_write_png_to_func(put_from_stb, to, WIDTH, HEIGHT, index + 1, pixels, 0);
-  else if (index < 8) stbi_write_jpg_to_func(put_from_stb, to, WIDTH, HEIGHT, index & 1 ? 3 : 1, pixels, index < 6 ? 95 : 30);
+  else if (index < 8)
+    stbi_write_jpg_to_func(put_from_stb, to, WIDTH, HEIGHT, index & 1 ? 3 : 1, pixels, index < 6 ? 95 : 30);
   else stbi_write_bmp_to_func(put_from_stb, to, WIDTH, HEIGHT, 3, pixels);
 }
 enum { LIBRARY_SEEDS = 9 };
@@ -93,13 +94,19 @@ static size_t make_seed(int index, uint8_t *data) {
   static const struct {
     int height;
     unsigned bits, compression;
-  } bmps[] = {{HEIGHT, 1, 0}, {HEIGHT, 4, 0}, {HEIGHT, 8, 0}, {HEIGHT, 16, 0}, {HEIGHT, 16, 3}, {HEIGHT, 32, 0}, {-HEIGHT, 24, 0}};
-  static const char *const headers[] = {"P6\n13 11\n255\n", "P5\n13 11\n255\n", "P6 13 11 65535\n", "P5\n# comment\n13 11\n65535\n",
-                                        "P6\n13 11\n15\n"};
-  enum { PNGS = sizeof pngs / sizeof *pngs, BMPS = sizeof bmps / sizeof *bmps, PNMS = sizeof headers / sizeof *headers };
+  } bmps[] = {{HEIGHT, 1, 0},  {HEIGHT, 4, 0},  {HEIGHT, 8, 0},  {HEIGHT, 16, 0},
+              {HEIGHT, 16, 3}, {HEIGHT, 32, 0}, {-HEIGHT, 24, 0}};
+  static const char *const headers[] = {"P6\n13 11\n255\n", "P5\n13 11\n255\n", "P6 13 11 65535\n",
+                                        "P5\n# comment\n13 11\n65535\n", "P6\n13 11\n15\n"};
+  enum {
+    PNGS = sizeof pngs / sizeof *pngs,
+    BMPS = sizeof bmps / sizeof *bmps,
+    PNMS = sizeof headers / sizeof *headers
+  };
   bytes to = {data, 0};
   if (index < LIBRARY_SEEDS) library_seed(&to, index);
-  else if ((index -= LIBRARY_SEEDS) < PNGS) png_seed(&to, pngs[index].depth, pngs[index].colour, pngs[index].interlaced);
+  else if ((index -= LIBRARY_SEEDS) < PNGS)
+    png_seed(&to, pngs[index].depth, pngs[index].colour, pngs[index].interlaced);
   else if ((index -= PNGS) < BMPS) bmp_seed(&to, bmps[index].height, bmps[index].bits, bmps[index].compression);
   else if ((index -= BMPS) < PNMS) {
     put(&to, headers[index], strlen(headers[index]));

@@ -7,10 +7,10 @@
 #include "datasets/npy.h"
 #include "lib/eval/accuracy.h"
 #include "lib/onnx/onnx.h"
-#include "lib/passes/origin.h"
-#include "quant/policy.h"
-#include "quant/precision.h"
-#include "quant/table.h"
+#include "lib/document/origin.h"
+#include "quant/amp/policy.h"
+#include "quant/files/precision.h"
+#include "quant/files/table.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/small_model.h"
 
@@ -258,7 +258,8 @@ static void use_decode(const uint8_t *data, size_t size) {
   good_picture("b.ppm");
   fuzz_write(fuzz_path("b.txt"), "0 0.5 0.5 0.25 0.25\n", 20);
   fuzz_write(list, "b.ppm b.txt\n", 12);
-  if (property && dq_graph_set_property(graph, "decode", (const char *)data, &error) != DQ_OK) fuzz_fail("%s", error.message);
+  if (property && dq_graph_set_property(graph, "decode", (const char *)data, &error) != DQ_OK)
+    fuzz_fail("%s", error.message);
   dq_result result;
   dq_data_options data_options = {.spec = list, .preset = "raw01"};
   if (dq_data_open(&dataset, &data_options, &context, &error) != DQ_OK) fuzz_fail("%s", error.message);
@@ -278,7 +279,10 @@ static void use_shape(const uint8_t *data, size_t size) {
 
 // ---- Seeds ----
 
-#define JSON_ORIGIN "{\"schema\": \"dq-model\", \"version\": 1, \"preset\": \"imagenet\", \"steps\": [{\"tool\": \"dq-int8\", \"from\": \"0123456789abcdef\", \"values\": {\"y\": \"a\", \"c\": null, \"b\": \"b\"}}, {\"tool\": \"dq-amp\", \"from\": \"0123456789abcdee\", \"values\": {\"a\": \"x\"}, \"channels\": {\"a\": [3, 2, 1, 0]}}]}"
+#define JSON_ORIGIN                                                                                                    \
+  "{\"schema\": \"dq-model\", \"version\": 1, \"preset\": \"imagenet\", \"steps\": [{\"tool\": \"dq-int8\", "          \
+  "\"from\": \"0123456789abcdef\", \"values\": {\"y\": \"a\", \"c\": null, \"b\": \"b\"}}, {\"tool\": \"dq-amp\", "    \
+  "\"from\": \"0123456789abcdee\", \"values\": {\"a\": \"x\"}, \"channels\": {\"a\": [3, 2, 1, 0]}}]}"
 
 static const struct {
   const char *name;
@@ -291,23 +295,44 @@ static const struct {
     {"idx", use_idx, fuzz_mutate_bytes, {NULL}},
     {"pb", use_pb, fuzz_mutate_bytes, {"\x08\x01\x08\x03\x08\x08\x08\x08\x10\x01"}},
     {"npy header", use_npy, fuzz_mutate_text, {NULL}},
-    {"list", use_list, fuzz_mutate_text, {"a.ppm 1\na.ppm 0\n", "a.ppm\ta.ppm\r\n", "\xef\xbb\xbf" "a.ppm\n", "a.ppm list.txt\n"}},
+    {"list",
+     use_list,
+     fuzz_mutate_text,
+     {"a.ppm 1\na.ppm 0\n", "a.ppm\ta.ppm\r\n",
+      "\xef\xbb\xbf"
+      "a.ppm\n",
+      "a.ppm list.txt\n"}},
     {"labels", use_labels, fuzz_mutate_text, {"1\n0\n", "cat\ndog\nbird\n", "a.ppm 1\n"}},
-    {"preprocess", use_preprocess, fuzz_mutate_text,
-     {"resize=20,crop=8,fit=crop,color=bgr,mean=1:2:3,std=0.5:1:2,scale=0.1,filter=pil-bicubic", "fit=letterbox,pad=114",
-      "fit=stretch,color=grey,filter=pil-bilinear,scale=1"}},
-    {"norm", use_norm, fuzz_mutate_text,
+    {"preprocess",
+     use_preprocess,
+     fuzz_mutate_text,
+     {"resize=20,crop=8,fit=crop,color=bgr,mean=1:2:3,std=0.5:1:2,scale=0.1,filter=pil-bicubic",
+      "fit=letterbox,pad=114", "fit=stretch,color=grey,filter=pil-bilinear,scale=1"}},
+    {"norm",
+     use_norm,
+     fuzz_mutate_text,
      {"patient,p10,p99,mean_r,mean_g,mean_b,std_r,std_g,std_b\np1,1,200,0.1,0.2,0.3,1,1,1\np2,1,200,0,0,0,1,1,1\n"}},
     {"spec", use_spec, fuzz_mutate_text, {"shapes,size=8,noise=20,split=test,channels=3,count=4", "shapes"}},
     {"table", use_table, fuzz_mutate_json, {NULL}},
-    {"ranks", use_ranks, fuzz_mutate_json,
-     {"{\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": {\"conv1\": {\"out\": 2, \"in\": 2}, \"conv2\": {\"out\": 5, \"in\": 3}}}"}},
-    {"precision", use_precision, fuzz_mutate_json,
-     {"{\"schema\": \"dq-precision\", \"version\": 1, \"layers\": {\"conv1\": \"int8\", \"conv2\": \"fp16\", \"act\": \"fp32\"}}"}},
-    {"colours", use_policy, fuzz_mutate_json,
-     {"{\"schema\": \"dq-policy\", \"version\": 1, \"operators\": {\"Conv\": \"allow\", \"Relu\": \"follow\"}, \"nodes\": {\"conv*\": \"deny\"}, \"others\": \"table\"}"}},
+    {"ranks",
+     use_ranks,
+     fuzz_mutate_json,
+     {"{\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": {\"conv1\": {\"out\": 2, \"in\": 2}, \"conv2\": "
+      "{\"out\": 5, \"in\": 3}}}"}},
+    {"precision",
+     use_precision,
+     fuzz_mutate_json,
+     {"{\"schema\": \"dq-precision\", \"version\": 1, \"layers\": {\"conv1\": \"int8\", \"conv2\": \"fp16\", \"act\": "
+      "\"fp32\"}}"}},
+    {"colours",
+     use_policy,
+     fuzz_mutate_json,
+     {"{\"schema\": \"dq-policy\", \"version\": 1, \"operators\": {\"Conv\": \"allow\", \"Relu\": \"follow\"}, "
+      "\"nodes\": {\"conv*\": \"deny\"}, \"others\": \"table\"}"}},
     {"origin", use_origin, fuzz_mutate_json, {JSON_ORIGIN}},
-    {"decode", use_decode, fuzz_mutate_json,
+    {"decode",
+     use_decode,
+     fuzz_mutate_json,
      {"yolo:classes=1,anchors=10x14:23x27", "yolox", "yolo:classes=1,anchors=10x14:23x27,scale=1.05",
       "[{\"name\": \"y\", \"classes\": 1, \"anchors\": [[10, 14], [23, 27]], \"scale_x_y\": 1.05}]"}},
     {"shape", use_shape, fuzz_mutate_text, {"x=1,3,8,8", "1,3,8,8"}},

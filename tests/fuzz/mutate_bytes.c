@@ -5,10 +5,31 @@
 
 #include "tests/fuzz/fuzz.h"
 
-static const int64_t numbers[] = {0,         -1,         1,          INT64_MIN,  INT64_MAX,  INT64_MAX - 1, INT64_MIN + 1,
-                                  INT32_MAX, INT32_MIN,  1ll << 31,  1ll << 32,  1ll << 62,  UINT32_MAX,    (1ll << 32) + 1,
-                                  1ll << 40, 1ll << 16,  (1 << 16) - 1, 255,     256,        127,           128,
-                                  -128,      1ll << 20,  1000000007, 4611686018427387905};
+static const int64_t numbers[] = {0,
+                                  -1,
+                                  1,
+                                  INT64_MIN,
+                                  INT64_MAX,
+                                  INT64_MAX - 1,
+                                  INT64_MIN + 1,
+                                  INT32_MAX,
+                                  INT32_MIN,
+                                  1ll << 31,
+                                  1ll << 32,
+                                  1ll << 62,
+                                  UINT32_MAX,
+                                  (1ll << 32) + 1,
+                                  1ll << 40,
+                                  1ll << 16,
+                                  (1 << 16) - 1,
+                                  255,
+                                  256,
+                                  127,
+                                  128,
+                                  -128,
+                                  1ll << 20,
+                                  1000000007,
+                                  4611686018427387905};
 
 int64_t fuzz_integer(dq_random *random, int64_t value) {
   switch (dq_random_below(random, 6)) {
@@ -22,8 +43,8 @@ int64_t fuzz_integer(dq_random *random, int64_t value) {
 }
 
 double fuzz_real(dq_random *random) {
-  static const double reals[] = {0,       -0.0,    1,    -1,       INFINITY, -INFINITY, NAN,   FLT_MAX,
-                                 -FLT_MAX, FLT_MIN, 1e-45, DBL_MAX, DBL_MIN,  65504,     65520, 0x1p31, 1e300};
+  static const double reals[] = {0,       -0.0,  1,       -1,      INFINITY, -INFINITY, NAN,    FLT_MAX, -FLT_MAX,
+                                 FLT_MIN, 1e-45, DBL_MAX, DBL_MIN, 65504,    65520,     0x1p31, 1e300};
   uint64_t at = dq_random_below(random, 2 * sizeof reals / sizeof *reals);
   return at < sizeof reals / sizeof *reals ? reals[at] : (double)dq_random_normal(random);
 }
@@ -47,7 +68,8 @@ static void write_number(uint8_t *data, size_t size, dq_random *random) {
 }
 
 // Puts a block (of this input or the other one) at a place, moving the rest up or writing over it.
-static size_t insert(uint8_t *data, size_t size, size_t capacity, const uint8_t *from, size_t length, dq_random *random) {
+static size_t insert(uint8_t *data, size_t size, size_t capacity, const uint8_t *from, size_t length,
+                     dq_random *random) {
   uint8_t copy[4096];
   size_t at = (size_t)dq_random_below(random, size);
   if (length > sizeof copy) length = sizeof copy;

@@ -43,8 +43,22 @@ static void put(const place *at, json_t *value) {
 }
 
 static json_t *odd_value(dq_random *random) {
-  static const char *const values[] = {"null", "true", "false", "{}", "[]", "[[]]", "\"\"", "\"x\"", "0", "-1", "1e308",
-                                       "5e-324", "9223372036854775807", "-9223372036854775808", "\"*\"", "\"\\n\""};
+  static const char *const values[] = {"null",
+                                       "true",
+                                       "false",
+                                       "{}",
+                                       "[]",
+                                       "[[]]",
+                                       "\"\"",
+                                       "\"x\"",
+                                       "0",
+                                       "-1",
+                                       "1e308",
+                                       "5e-324",
+                                       "9223372036854775807",
+                                       "-9223372036854775808",
+                                       "\"*\"",
+                                       "\"\\n\""};
   return json_loads(values[dq_random_below(random, sizeof values / sizeof *values)], JSON_DECODE_ANY, NULL);
 }
 
@@ -60,7 +74,8 @@ static json_t *like_value(json_t *root, const json_t *old, dq_random *random) {
   const double real = fuzz_real(random);
   if (json_is_string(old)) return json_string(some_text(root, false, random));
   if (!json_is_number(old)) return odd_value(random);
-  if (json_is_integer(old) && dq_random_below(random, 4)) return json_integer(fuzz_integer(random, json_integer_value(old)));
+  if (json_is_integer(old) && dq_random_below(random, 4))
+    return json_integer(fuzz_integer(random, json_integer_value(old)));
   return json_real(isfinite(real) ? real : json_number_value(old) * 2);
 }
 

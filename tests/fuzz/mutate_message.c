@@ -90,7 +90,8 @@ static void mutate_bytes(const mutation *m, ProtobufCBinaryData *bytes) {
 }
 
 static char *other_text(const mutation *m, const char *old) {
-  if (!below(m, 4) || !m->word_count) return dq_arena_strndup(m->arena, old ? old : "", old && *old ? strlen(old) - 1 : 0);
+  if (!below(m, 4) || !m->word_count)
+    return dq_arena_strndup(m->arena, old ? old : "", old && *old ? strlen(old) - 1 : 0);
   return dq_arena_strdup(m->arena, m->words[below(m, m->word_count)]);
 }
 
@@ -169,7 +170,8 @@ static void mutate_single(const mutation *m, ProtobufCMessage *message, const Pr
     return;
   }
   if (!below(m, 4)) { // taken out
-    if (pointer) *(void **)value = (void *)(uintptr_t)(field->type == PROTOBUF_C_TYPE_STRING ? field->default_value : NULL);
+    if (pointer)
+      *(void **)value = (void *)(uintptr_t)(field->type == PROTOBUF_C_TYPE_STRING ? field->default_value : NULL);
     else *(protobuf_c_boolean *)quantifier(message, field) = 0;
     return;
   }

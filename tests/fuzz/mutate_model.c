@@ -6,10 +6,10 @@
 typedef struct mutation {
   dq_random *random;
   dq_arena *arena;
-  Onnx__GraphProto *graph;       // the model's, or a subgraph
+  Onnx__GraphProto *graph; // the model's, or a subgraph
   Onnx__ModelProto *model;
-  const Onnx__ModelProto *other; // to take pieces of; NULL: none
-  const char **words;            // names of values, operators and attributes
+  const Onnx__ModelProto *other;  // to take pieces of; NULL: none
+  const char **words;             // names of values, operators and attributes
   size_t word_count, value_count; // values stand in front
 } mutation;
 
@@ -21,30 +21,105 @@ static const char *const operators[] = {
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 // Attributes that operators read, each with the type it has there.
-enum { A_INT = DQ_ATTRIBUTE_INT, A_INTS = DQ_ATTRIBUTE_INTS, A_FLOAT = DQ_ATTRIBUTE_FLOAT, A_TEXT = DQ_ATTRIBUTE_STRING };
+enum {
+  A_INT = DQ_ATTRIBUTE_INT,
+  A_INTS = DQ_ATTRIBUTE_INTS,
+  A_FLOAT = DQ_ATTRIBUTE_FLOAT,
+  A_TEXT = DQ_ATTRIBUTE_STRING
+};
 static const struct {
   const char *name;
   int type;
-} attributes[] = {
-    {"axis", A_INT},           {"axes", A_INTS},         {"group", A_INT},        {"kernel_shape", A_INTS},
-    {"strides", A_INTS},       {"pads", A_INTS},         {"dilations", A_INTS},   {"output_padding", A_INTS},
-    {"output_shape", A_INTS},  {"auto_pad", A_TEXT},     {"perm", A_INTS},        {"keepdims", A_INT},
-    {"transA", A_INT},         {"transB", A_INT},        {"alpha", A_FLOAT},      {"beta", A_FLOAT},
-    {"epsilon", A_FLOAT},      {"mode", A_TEXT},         {"to", A_INT},           {"split", A_INTS},
-    {"num_outputs", A_INT},    {"blocksize", A_INT},     {"block_size", A_INT},   {"ceil_mode", A_INT},
-    {"min", A_FLOAT},          {"max", A_FLOAT},         {"training_mode", A_INT}, {"spatial", A_INT},
-    {"starts", A_INTS},        {"ends", A_INTS},         {"k", A_INT},            {"num_groups", A_INT},
-    {"count_include_pad", A_INT}, {"storage_order", A_INT}, {"allowzero", A_INT}, {"batch_dims", A_INT},
-    {"scales", A_INTS},        {"equation", A_TEXT},     {"p", A_INT},            {"size", A_INT},
-    {"direction", A_TEXT},     {"start", A_INT},         {"end", A_INT},          {"output_dtype", A_INT},
-    {"channels_last", A_INT},  {"activation", A_TEXT},   {"value", A_INT},        {"shape", A_INTS},
-    {"output_height", A_INT},  {"output_width", A_INT},  {"sampling_ratio", A_INT}, {"spatial_scale", A_FLOAT},
-    {"offset_group", A_INT},   {"largest", A_INT},       {"sorted", A_INT},       {"upper", A_INT},
-    {"coordinate_transformation_mode", A_TEXT}, {"reduction", A_TEXT}, {"time_axis", A_INT}, {"batch_axis", A_INT}};
-static const char *const texts[] = {"SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET", "nearest", "linear", "cubic", "reflect",
-                                    "edge", "constant", "wrap", "DCR", "CRD", "ij,jk->ik", "bchw,kc->bkhw", "...ii->...i",
-                                    "Relu", "sum", "mean", "none", "add", "mul", "asymmetric", "align_corners",
-                                    "tf_crop_and_resize", "bilinear", "com.microsoft", "ai.onnx", "", "dq"};
+} attributes[] = {{"axis", A_INT},
+                  {"axes", A_INTS},
+                  {"group", A_INT},
+                  {"kernel_shape", A_INTS},
+                  {"strides", A_INTS},
+                  {"pads", A_INTS},
+                  {"dilations", A_INTS},
+                  {"output_padding", A_INTS},
+                  {"output_shape", A_INTS},
+                  {"auto_pad", A_TEXT},
+                  {"perm", A_INTS},
+                  {"keepdims", A_INT},
+                  {"transA", A_INT},
+                  {"transB", A_INT},
+                  {"alpha", A_FLOAT},
+                  {"beta", A_FLOAT},
+                  {"epsilon", A_FLOAT},
+                  {"mode", A_TEXT},
+                  {"to", A_INT},
+                  {"split", A_INTS},
+                  {"num_outputs", A_INT},
+                  {"blocksize", A_INT},
+                  {"block_size", A_INT},
+                  {"ceil_mode", A_INT},
+                  {"min", A_FLOAT},
+                  {"max", A_FLOAT},
+                  {"training_mode", A_INT},
+                  {"spatial", A_INT},
+                  {"starts", A_INTS},
+                  {"ends", A_INTS},
+                  {"k", A_INT},
+                  {"num_groups", A_INT},
+                  {"count_include_pad", A_INT},
+                  {"storage_order", A_INT},
+                  {"allowzero", A_INT},
+                  {"batch_dims", A_INT},
+                  {"scales", A_INTS},
+                  {"equation", A_TEXT},
+                  {"p", A_INT},
+                  {"size", A_INT},
+                  {"direction", A_TEXT},
+                  {"start", A_INT},
+                  {"end", A_INT},
+                  {"output_dtype", A_INT},
+                  {"channels_last", A_INT},
+                  {"activation", A_TEXT},
+                  {"value", A_INT},
+                  {"shape", A_INTS},
+                  {"output_height", A_INT},
+                  {"output_width", A_INT},
+                  {"sampling_ratio", A_INT},
+                  {"spatial_scale", A_FLOAT},
+                  {"offset_group", A_INT},
+                  {"largest", A_INT},
+                  {"sorted", A_INT},
+                  {"upper", A_INT},
+                  {"coordinate_transformation_mode", A_TEXT},
+                  {"reduction", A_TEXT},
+                  {"time_axis", A_INT},
+                  {"batch_axis", A_INT}};
+static const char *const texts[] = {"SAME_UPPER",
+                                    "SAME_LOWER",
+                                    "VALID",
+                                    "NOTSET",
+                                    "nearest",
+                                    "linear",
+                                    "cubic",
+                                    "reflect",
+                                    "edge",
+                                    "constant",
+                                    "wrap",
+                                    "DCR",
+                                    "CRD",
+                                    "ij,jk->ik",
+                                    "bchw,kc->bkhw",
+                                    "...ii->...i",
+                                    "Relu",
+                                    "sum",
+                                    "mean",
+                                    "none",
+                                    "add",
+                                    "mul",
+                                    "asymmetric",
+                                    "align_corners",
+                                    "tf_crop_and_resize",
+                                    "bilinear",
+                                    "com.microsoft",
+                                    "ai.onnx",
+                                    "",
+                                    "dq"};
 
 static uint64_t below(const mutation *m, uint64_t count) { return dq_random_below(m->random, count); }
 static char *text(const mutation *m, const char *s) { return dq_arena_strdup(m->arena, s); }
@@ -129,11 +204,41 @@ static Onnx__NodeProto *insert_before(const mutation *m, const char *op_type) {
 }
 
 static const char *some_operator(const mutation *m) {
-  static const char *const usual[] = {"Conv", "ConvTranspose", "Gemm", "MatMul", "BatchNormalization", "Relu", "Clip", "Add",
-                                      "Mul", "Concat", "Reshape", "Transpose", "MaxPool", "AveragePool", "GlobalAveragePool",
-                                      "Resize", "Slice", "Split", "Pad", "Sigmoid", "Softmax", "QuantizeLinear",
-                                      "DequantizeLinear", "Constant", "Identity", "Cast", "PRelu", "LeakyRelu", "Squeeze",
-                                      "Unsqueeze", "Flatten", "ReduceMean", "QLinearConv", "Gather", "DepthToSpace"};
+  static const char *const usual[] = {"Conv",
+                                      "ConvTranspose",
+                                      "Gemm",
+                                      "MatMul",
+                                      "BatchNormalization",
+                                      "Relu",
+                                      "Clip",
+                                      "Add",
+                                      "Mul",
+                                      "Concat",
+                                      "Reshape",
+                                      "Transpose",
+                                      "MaxPool",
+                                      "AveragePool",
+                                      "GlobalAveragePool",
+                                      "Resize",
+                                      "Slice",
+                                      "Split",
+                                      "Pad",
+                                      "Sigmoid",
+                                      "Softmax",
+                                      "QuantizeLinear",
+                                      "DequantizeLinear",
+                                      "Constant",
+                                      "Identity",
+                                      "Cast",
+                                      "PRelu",
+                                      "LeakyRelu",
+                                      "Squeeze",
+                                      "Unsqueeze",
+                                      "Flatten",
+                                      "ReduceMean",
+                                      "QLinearConv",
+                                      "Gather",
+                                      "DepthToSpace"};
   return below(m, 2) ? usual[below(m, COUNT(usual))] : operators[below(m, COUNT(operators))];
 }
 
@@ -299,9 +404,9 @@ static void any_field(mutation *m) {
 }
 
 static void (*const mutations[])(mutation *) = {
-    any_field,     any_field,       any_field,           any_field,     set_attribute, set_attribute, set_attribute, change_tensor,
-    change_tensor, rewire,          rewire,              add_operand,   add_operand,   splice,        splice,        change_operator,
-    double_node,   insert_operator, insert_quantization, declare,       change_version};
+    any_field,     any_field,       any_field,   any_field,       set_attribute,       set_attribute, set_attribute,
+    change_tensor, change_tensor,   rewire,      rewire,          add_operand,         add_operand,   splice,
+    splice,        change_operator, double_node, insert_operator, insert_quantization, declare,       change_version};
 
 // ---- The bytes of a model ----
 

@@ -65,9 +65,10 @@ static size_t new_number(const uint8_t *data, span place, char *text, size_t roo
 }
 
 static size_t new_text(char *text, size_t room, dq_random *random) {
-  static const char *const words[] = {"\"\"",  "null", "true", "{}", "[]", "0",     "1e999", "\"\\u0000\"", "\"x\"", "[[[[[[[[",
-                                      "-",     "nan",  "inf",  ",",  ":",  "\n\n",  "\r\n",  "\xef\xbb\xbf",  "\xff", "\"layers\": {}",
-                                      "0x1p3", " ",    "#",    "=",  "/",  "../..", "%s%n",  "1;2",           "\t",   "\"version\": 2"};
+  static const char *const words[] = {
+      "\"\"",  "null", "true", "{}", "[]", "0",     "1e999", "\"\\u0000\"",  "\"x\"", "[[[[[[[[",
+      "-",     "nan",  "inf",  ",",  ":",  "\n\n",  "\r\n",  "\xef\xbb\xbf", "\xff",  "\"layers\": {}",
+      "0x1p3", " ",    "#",    "=",  "/",  "../..", "%s%n",  "1;2",          "\t",    "\"version\": 2"};
   uint64_t which = dq_random_below(random, sizeof words / sizeof *words + 1);
   if (which < sizeof words / sizeof *words) return (size_t)snprintf(text, room, "%s", words[which]);
   memset(text, 'a', room);
@@ -83,7 +84,8 @@ static size_t change(uint8_t *data, size_t size, size_t capacity, const uint8_t 
   case 0: return replace(data, size, capacity, place, "", 0);
   case 1: // twice
     memcpy(text, data + place.at, place.size < sizeof text ? place.size : sizeof text);
-    return replace(data, size, capacity, (span){place.at, 0}, text, place.size < sizeof text ? place.size : sizeof text);
+    return replace(data, size, capacity, (span){place.at, 0}, text,
+                   place.size < sizeof text ? place.size : sizeof text);
   case 2: return replace(data, size, capacity, place, text, new_text(text, sizeof text, random));
   case 3:
     if (other_size) { // the like of it in the other text

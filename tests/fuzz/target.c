@@ -83,7 +83,7 @@ uint8_t *fuzz_read(const char *path, size_t *size) {
   uint8_t *data = malloc(file.size + 1);
   if (!data) fuzz_fail("no memory for %s", path);
   memcpy(data, file.data, file.size);
-  data[*size = file.size] = 0;
+  data[ *size = file.size] = 0;
   dq_file_close(&file);
   return data;
 }

@@ -172,7 +172,8 @@ static void make_attributes(maker *m) {
   dq_node *node = add(m, "Relu", &m->x, 1, y);
   dq_attribute *attributes = DQ_NEW_ARRAY(m->graph->arena, m->count, dq_attribute);
   for (int i = 0; i < m->count; i++)
-    attributes[i] = (dq_attribute){.name = dq_arena_printf(m->graph->arena, "a%d", i), .type = DQ_ATTRIBUTE_INT, .i = i};
+    attributes[i] =
+        (dq_attribute){.name = dq_arena_printf(m->graph->arena, "a%d", i), .type = DQ_ATTRIBUTE_INT, .i = i};
   node->attributes = attributes;
   node->attribute_count = m->count;
   set_outputs(m, &y, 1);
@@ -212,11 +213,21 @@ static void make_long_names(maker *m) {
 static const struct {
   const char *kind;
   void (*make)(maker *m);
-} kinds[] = {{"additions", make_additions},       {"attributes", make_attributes}, {"concatenation", make_concatenation},
-             {"constants", make_constants},       {"convolutions", make_convolutions}, {"identities", make_identities},
-             {"initializers", make_initializers}, {"inputs", make_inputs},         {"long_names", make_long_names},
-             {"opsets", make_opsets},             {"outputs", make_outputs},       {"properties", make_properties},
-             {"readers", make_readers},           {"relus", make_relus},           {"sigmoids", make_sigmoids}};
+} kinds[] = {{"additions", make_additions},
+             {"attributes", make_attributes},
+             {"concatenation", make_concatenation},
+             {"constants", make_constants},
+             {"convolutions", make_convolutions},
+             {"identities", make_identities},
+             {"initializers", make_initializers},
+             {"inputs", make_inputs},
+             {"long_names", make_long_names},
+             {"opsets", make_opsets},
+             {"outputs", make_outputs},
+             {"properties", make_properties},
+             {"readers", make_readers},
+             {"relus", make_relus},
+             {"sigmoids", make_sigmoids}};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

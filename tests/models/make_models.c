@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "datasets/npy.h"
-#include "lib/base/file.h"
 #include "lib/base/random.h"
 #include "lib/onnx/onnx.h"
-#include "tests/models/peak.h"
+#include "tests/models/arrays.h"
+#include "tests/models/files.h"
 #include "tests/models/hostile.h"
+#include "tests/models/peak.h"
 #include "tests/models/unusual.h"
 
 typedef struct maker {
@@ -55,13 +55,12 @@ static dq_value *weight(maker *m, const char *name, int rank, const int64_t *dim
   return dq_graph_add_constant(m->graph, name, tensor);
 }
 
-static dq_node *node(maker *m, const char *op, const char *name, int count, dq_value **inputs,
-                     dq_value *result) {
+static dq_node *node(maker *m, const char *op, const char *name, int count, dq_value **inputs, dq_value *result) {
   return dq_graph_add_node(m->graph, m->graph->node_count, op, name, count, inputs, 1, &result);
 }
 
-static dq_node *conv(maker *m, const char *name, dq_value *x, int64_t out, int64_t in, int64_t kernel,
-                     int64_t group, dq_value *y) {
+static dq_node *conv(maker *m, const char *name, dq_value *x, int64_t out, int64_t in, int64_t kernel, int64_t group,
+                     dq_value *y) {
   char text[64];
   snprintf(text, sizeof text, "%s.weight", name);
   dq_value *w = weight(m, text, 4, (int64_t[]){out, in / group, kernel, kernel},
@@ -174,8 +173,8 @@ static void make_qoperator(maker *m) {
   dq_value *none = dq_graph_add_constant(m->graph, "none", dq_tensor_scalar_i8(arena, DQ_I8, 0));
   dq_value *weight_value = dq_graph_add_constant(m->graph, "w", w);
   node(m, "QuantizeLinear", "q", 3, (dq_value *[]){x, scale, zero}, value(m, "xq"));
-  node(m, "QLinearConv", "conv", 8,
-       (dq_value *[]){value(m, "xq"), scale, zero, weight_value, scale, none, scale, zero}, value(m, "yq"));
+  node(m, "QLinearConv", "conv", 8, (dq_value *[]){value(m, "xq"), scale, zero, weight_value, scale, none, scale, zero},
+       value(m, "yq"));
   node(m, "DequantizeLinear", "dq", 3, (dq_value *[]){value(m, "yq"), scale, zero}, value(m, "y"));
   output(m, value(m, "y"), 4, (int64_t[]){1, 1, 4, 4});
 }
@@ -194,6 +193,17 @@ static void make_log_scores(maker *m) {
   node(m, "Sigmoid", "sigmoid", 1, (dq_value *[]){value(m, "y")}, value(m, "p"));
   node(m, "Log", "log", 1, (dq_value *[]){value(m, "p")}, value(m, "logarithms"));
   output(m, value(m, "logarithms"), 2, (int64_t[]){-1, 4});
+}
+
+// Of four scores the second is infinite, the third NaN.
+static void make_odd_scores(maker *m) {
+  make_small(m);
+  m->graph->outputs[0]->is_output = false, m->graph->output_count = 0;
+  dq_tensor *added = dq_tensor_new(m->graph->arena, DQ_F32, 1, (int64_t[]){4});
+  memcpy(added->data, (const float[]){0, INFINITY, NAN, 0}, 4 * sizeof(float));
+  dq_value *inputs[] = {value(m, "y"), dq_graph_add_constant(m->graph, "added", added)};
+  node(m, "Add", "add", 2, inputs, value(m, "scores"));
+  output(m, value(m, "scores"), 2, (int64_t[]){-1, 4});
 }
 
 // One weight of each kind that is out of the ordinary.
@@ -273,7 +283,8 @@ static dq_value *open_input(maker *m, const char *name, int type, int rank, cons
 
 // A classifier of pictures of any size: "height" and "width" have names.
 static void make_open_size(maker *m) {
-  dq_value *x = open_input(m, "images", DQ_F32, 4, (dq_dimension[]){{-1, "batch"}, {3, NULL}, {-1, "height"}, {-1, "width"}});
+  dq_value *x =
+      open_input(m, "images", DQ_F32, 4, (dq_dimension[]){{-1, "batch"}, {3, NULL}, {-1, "height"}, {-1, "width"}});
   dq_node *first = conv(m, "conv1", x, 8, 3, 3, 1, value(m, "a"));
   dq_node_set_ints(m->graph, first, "strides", (int64_t[]){2, 2}, 2);
   node(m, "Relu", "relu1", 1, (dq_value *[]){value(m, "a")}, value(m, "b"));
@@ -291,7 +302,8 @@ static void make_open_size(maker *m) {
 static void make_fussy(maker *m) {
   dq_value *x = open_input(m, "x", DQ_F32, 4, (dq_dimension[]){{-1, "?"}, {1, NULL}, {-1, "?"}, {-1, "?"}});
   node(m, "Flatten", "flatten", 1, (dq_value *[]){x}, value(m, "a"));
-  node(m, "Gemm", "head", 2, (dq_value *[]){value(m, "a"), weight(m, "w", 2, (int64_t[]){1024, 2}, 0.1f)}, value(m, "y"));
+  node(m, "Gemm", "head", 2, (dq_value *[]){value(m, "a"), weight(m, "w", 2, (int64_t[]){1024, 2}, 0.1f)},
+       value(m, "y"));
   output(m, value(m, "y"), 2, (int64_t[]){-1, 2});
 }
 
@@ -320,7 +332,8 @@ static void make_sequences(maker *m) {
 static void make_tokens(maker *m) {
   dq_value *x = open_input(m, "tokens", DQ_I64, 2, (dq_dimension[]){{-1, "N"}, {-1, "length"}});
   node(m, "Gather", "embed", 2, (dq_value *[]){weight(m, "table", 2, (int64_t[]){100, 8}, 1), x}, value(m, "a"));
-  node(m, "MatMul", "product", 2, (dq_value *[]){value(m, "a"), weight(m, "w", 2, (int64_t[]){8, 4}, 0.5f)}, value(m, "y"));
+  node(m, "MatMul", "product", 2, (dq_value *[]){value(m, "a"), weight(m, "w", 2, (int64_t[]){8, 4}, 0.5f)},
+       value(m, "y"));
   output(m, value(m, "y"), 3, (int64_t[]){-1, -1, 4});
 }
 
@@ -418,6 +431,7 @@ static const struct {
     {"nan_weight", make_nan_weight},
     {"odd_weights", make_odd_weights},
     {"log_scores", make_log_scores},
+    {"odd_scores", make_odd_scores},
     {"loud", make_loud},
     {"loud_norm", make_loud_norm},
     {"unknown_operator", make_unknown_operator},
@@ -443,87 +457,6 @@ static const struct {
     {"sequences", make_sequences},
     {"tokens", make_tokens},
 };
-
-// Loads a model and saves it again, for tests that compare the two.
-static int copy_model(const char *from, const char *to) {
-  dq_error error = {0};
-  dq_graph *graph = NULL;
-  dq_status status = dq_onnx_load(&graph, from, NULL, &error);
-  if (status == DQ_OK) status = dq_onnx_save(graph, to, &error);
-  if (status != DQ_OK) fprintf(stderr, "%s\n", error.message);
-  dq_graph_free(graph);
-  return status;
-}
-
-// Arrays of normal numbers: make_models --array FILE.npy DIM...
-static int make_array(const char *path, int rank, char *const *texts) {
-  int64_t dims[DQ_MAX_RANK];
-  dq_error error = {0};
-  dq_random random = {1};
-  dq_arena *arena = dq_arena_new(0);
-  for (int i = 0; i < rank && i < DQ_MAX_RANK; i++) dims[i] = atoll(texts[i]);
-  dq_tensor *tensor = arena && rank <= DQ_MAX_RANK ? dq_tensor_new(arena, DQ_F32, rank, dims) : NULL;
-  if (!tensor) return 5;
-  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) dq_tensor_set(tensor, i, (double)dq_random_normal(&random));
-  dq_status status = dq_npy_write(path, tensor, &error);
-  if (status != DQ_OK) fprintf(stderr, "%s\n", error.message);
-  dq_arena_free(arena);
-  return (int)status;
-}
-
-// How far an array is from its reference: the largest difference and the largest element of the reference.
-typedef struct {
-  double difference, largest;
-  int64_t not_finite; // elements of the array
-} distance;
-
-// What makes a comparison mean nothing, or NULL: another form, a reference that is not finite or all zero.
-static const char *measure(const dq_tensor *array, const dq_tensor *reference, distance *out) {
-  if (array->type != reference->type) return "the element types differ";
-  if (!dq_tensor_same_shape(array, reference)) return "the shapes differ";
-  for (int64_t i = 0; i < dq_tensor_count(array); i++) {
-    double found = dq_tensor_get(array, i), expected = dq_tensor_get(reference, i);
-    if (!isfinite(expected)) return "the reference is not finite";
-    out->largest = fmax(out->largest, fabs(expected));
-    if (isfinite(found)) out->difference = fmax(out->difference, fabs(found - expected));
-    else out->not_finite++;
-  }
-  return out->largest > 0 ? NULL : "the reference has no element but zeros";
-}
-
-// make_models --compare ARRAY.npy REFERENCE.npy SHARE: 0 when no element is further from the reference than SHARE
-// of its largest one; 1 when one is, or is not finite; 2 when the two cannot be compared.
-static int compare_arrays(const char *left, const char *right, const char *text) {
-  dq_error error = {0};
-  distance found = {0};
-  char *end;
-  double share = strtod(text, &end);
-  dq_arena *arena = dq_arena_new(0);
-  dq_tensor *array, *reference;
-  const char *problem = arena ? NULL : "out of memory";
-  if (end == text || *end || !(share >= 0)) problem = "the share is not a number from 0";
-  if (!problem &&
-      (dq_npy_read(&array, left, arena, &error) != DQ_OK || dq_npy_read(&reference, right, arena, &error) != DQ_OK))
-    problem = error.message;
-  if (!problem) problem = measure(array, reference, &found);
-  if (problem) fprintf(stderr, "%s and %s cannot be compared: %s\n", left, right, problem);
-  else
-    printf("largest difference %.9g, largest element %.9g, not finite %lld\n", found.difference, found.largest,
-           (long long)found.not_finite);
-  dq_arena_free(arena);
-  return problem ? 2 : found.not_finite || found.difference > share * found.largest;
-}
-
-// Whether the bytes of `part` stand somewhere in `whole`: exit status 0 or 1.
-static int contains(const char *whole, const char *part) {
-  dq_file a, b;
-  dq_error error = {0};
-  if (dq_file_open(&a, whole, &error) != DQ_OK || dq_file_open(&b, part, &error) != DQ_OK) return 5;
-  int found = b.size && memmem(a.data, a.size, b.data, b.size);
-  dq_file_close(&a);
-  dq_file_close(&b);
-  return !found;
-}
 
 int main(int argc, char **argv) {
   dq_error error = {0};

@@ -1,7 +1,8 @@
 // Writes large networks with random weights: make_networks NAME DIVISOR FILE. The shapes are those of
 // vgg16 (Simonyan, Zisserman, ICLR 2015, configuration D), resnet50 and resnet152 (He, Zhang, Ren, Sun, CVPR 2016;
 // the stride in the 3x3 as torchvision has it), inception_v3 (Szegedy et al., CVPR 2016, without the
-// auxiliary head), efficientnetv2_s (Tan, Le, ICML 2021, table 4) and regnety32gf (Radosavovic et al., CVPR 2020). DIVISOR divides all channels.
+// auxiliary head), efficientnetv2_s (Tan, Le, ICML 2021, table 4) and regnety32gf (Radosavovic et al., CVPR 2020).
+// DIVISOR divides all channels.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,11 +24,10 @@ typedef struct feature {
   int64_t channels, side;
 } feature;
 
-static feature apply(network *n, const char *op, int count, dq_value **inputs, int64_t channels,
-                     int64_t side, dq_node **made) {
+static feature apply(network *n, const char *op, int count, dq_value **inputs, int64_t channels, int64_t side,
+                     dq_node **made) {
   dq_value *to = dq_graph_fresh_value(n->graph, "v");
-  dq_node *node =
-      dq_graph_add_node(n->graph, n->graph->node_count, op, "", count, inputs, 1, &to);
+  dq_node *node = dq_graph_add_node(n->graph, n->graph->node_count, op, "", count, inputs, 1, &to);
   if (made) *made = node;
   return (feature){to, channels, side};
 }
@@ -40,8 +40,7 @@ static dq_value *weight(network *n, int rank, const int64_t *dims, float gain) {
   dq_tensor *tensor = dq_tensor_new(n->graph->arena, DQ_F32, rank, dims);
   int64_t fan = rank > 1 ? dq_tensor_product(tensor, 1, rank) : 1;
   float size = gain * sqrtf(6.0f / (float)fan), *elements = tensor->data; // He et al., ICCV 2015
-  for (int64_t i = 0; i < dq_tensor_count(tensor); i++)
-    elements[i] = size * (2 * dq_random_float(&n->random) - 1);
+  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) elements[i] = size * (2 * dq_random_float(&n->random) - 1);
   return dq_graph_add_constant(n->graph, "w", tensor);
 }
 
@@ -52,8 +51,7 @@ typedef struct window {
 
 static feature conv_to(network *n, feature x, int64_t out, window w) {
   int64_t side = (x.side + 2 * w.pad_height - w.height) / w.stride + 1;
-  dq_value *inputs[] = {
-      x.value, weight(n, 4, (int64_t[]){out, x.channels / w.group, w.height, w.width}, w.gain)};
+  dq_value *inputs[] = {x.value, weight(n, 4, (int64_t[]){out, x.channels / w.group, w.height, w.width}, w.gain)};
   dq_node *node;
   feature y = apply(n, "Conv", 2, inputs, out, side, &node);
   const int64_t pads[] = {w.pad_height, w.pad_width, w.pad_height, w.pad_width};
@@ -79,8 +77,7 @@ static feature tall(network *n, feature x, int64_t out, int64_t height, int64_t 
   return unary(n, "Relu", conv_to(n, x, out / n->divisor, w));
 }
 
-static feature pool(network *n, const char *op, feature x, int64_t kernel, int64_t stride,
-                    int64_t pad) {
+static feature pool(network *n, const char *op, feature x, int64_t kernel, int64_t stride, int64_t pad) {
   dq_node *node;
   int64_t side = (x.side + 2 * pad - kernel) / stride + 1;
   feature y = apply(n, op, 1, &x.value, x.channels, side, &node);
@@ -143,21 +140,15 @@ static feature resnet(network *n, feature x, const int depth[4]) {
   return classify(n, x);
 }
 
-static feature resnet50(network *n, feature x) {
-  return resnet(n, x, (const int[]){3, 4, 6, 3});
-}
+static feature resnet50(network *n, feature x) { return resnet(n, x, (const int[]){3, 4, 6, 3}); }
 
-static feature resnet152(network *n, feature x) {
-  return resnet(n, x, (const int[]){3, 8, 36, 3});
-}
+static feature resnet152(network *n, feature x) { return resnet(n, x, (const int[]){3, 8, 36, 3}); }
 
 static feature multiply(network *n, feature x, feature y) {
   return apply(n, "Mul", 2, (dq_value *[]){x.value, y.value}, x.channels, x.side, NULL);
 }
 
-static feature silu(network *n, feature x) {
-  return multiply(n, x, unary(n, "Sigmoid", x));
-}
+static feature silu(network *n, feature x) { return multiply(n, x, unary(n, "Sigmoid", x)); }
 
 // Channels scaled by what their averages say (squeeze and excitation, through `inner` channels).
 static feature excite(network *n, feature x, int64_t inner) {
@@ -235,7 +226,7 @@ static feature inception_c(network *n, feature x, int64_t c) {
 
 static feature inception_e(network *n, feature x) {
   feature a = conv(n, x, 384, 1, 1), b = conv(n, conv(n, x, 448, 1, 1), 384, 3, 1);
-  const feature parts[] = {conv(n, x, 320, 1, 1),  tall(n, a, 384, 1, 3), tall(n, a, 384, 3, 1),
+  const feature parts[] = {conv(n, x, 320, 1, 1), tall(n, a, 384, 1, 3), tall(n, a, 384, 3, 1),
                            tall(n, b, 384, 1, 3), tall(n, b, 384, 3, 1), average(n, x, 192)};
   return join(n, 6, parts);
 }
@@ -308,6 +299,7 @@ int main(int argc, char **argv) {
     if (status != DQ_OK) fprintf(stderr, "%s\n", error.message);
     return (int)status;
   }
-  fprintf(stderr, "usage: make_networks vgg16|resnet50|resnet152|efficientnetv2_s|inception_v3|regnety32gf DIVISOR FILE\n");
+  fprintf(stderr,
+          "usage: make_networks vgg16|resnet50|resnet152|efficientnetv2_s|inception_v3|regnety32gf DIVISOR FILE\n");
   return 2;
 }

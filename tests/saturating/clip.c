@@ -5,7 +5,8 @@
 // there the proof stays.
 #include <math.h>
 
-#include "lib/kernels/conv_internal.h"
+#include "lib/kernels/conv/conv.h"
+#include "lib/kernels/conv/conv_sums16.h"
 
 bool __real_dq_conv_pairs_safe(const dq_conv_int8_parameters *parameters, const void *weights);
 bool __wrap_dq_conv_pairs_safe(const dq_conv_int8_parameters *parameters, const void *weights);

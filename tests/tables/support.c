@@ -6,8 +6,7 @@
 #include "lib/ops/operator.h"
 
 static void print_versions(const dq_operator *row) {
-  for (int i = 0; i < DQ_MAX_VERSIONS && row->since[i]; i++)
-    printf("%s%d", i ? ", " : "", row->since[i]);
+  for (int i = 0; i < DQ_MAX_VERSIONS && row->since[i]; i++) printf("%s%d", i ? ", " : "", row->since[i]);
 }
 
 static void print_types(const dq_operator *row) {

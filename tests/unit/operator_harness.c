@@ -1,7 +1,10 @@
 // One operator with its inputs, for tests of the operator table.
 #include "tests/unit/operator_harness.h"
 
+#include <math.h>
 #include <string.h>
+
+enum { BEHIND = 64 }; // bytes behind an output that nobody may write
 
 void harness_open(harness *h, const char *domain, const char *op_type, int opset) {
   memset(h, 0, sizeof *h);
@@ -13,9 +16,13 @@ void harness_open(harness *h, const char *domain, const char *op_type, int opset
   h->node = dq_graph_add_node(h->graph, 0, op_type, "n", 0, NULL, 1, &output);
   assert_non_null(h->node);
   h->node->domain = domain;
+  h->node->outputs = DQ_NEW_ARRAY(h->graph->arena, HARNESS_OUTPUTS, dq_value *);
+  h->node->outputs[0] = output;
+  for (int i = 1; i < HARNESS_OUTPUTS; i++) h->node->outputs[i] = dq_graph_fresh_value(h->graph, "output");
   h->node->inputs = DQ_NEW_ARRAY(h->graph->arena, HARNESS_INPUTS, dq_value *);
-  h->output = DQ_NEW(h->graph->arena, dq_tensor);
-  assert_non_null(h->output);
+  for (int i = 0; i < HARNESS_OUTPUTS; i++) assert_non_null(h->outputs[i] = DQ_NEW(h->graph->arena, dq_tensor));
+  h->output = h->outputs[0];
+  h->output_count = 1;
 }
 
 void harness_close(harness *h) {
@@ -33,26 +40,28 @@ dq_tensor *harness_input(harness *h, int type, int rank, const int64_t *dims, co
   return h->inputs[i];
 }
 
-void harness_skip(harness *h) {
-  h->node->input_count++;
-}
+void harness_skip(harness *h) { h->node->input_count++; }
 
 dq_status harness_infer(harness *h) {
+  h->node->output_count = h->output_count;
   h->op = (dq_op){.context = &h->context,
                   .node = h->node,
                   .input_count = h->node->input_count,
                   .inputs = (const dq_tensor **)h->inputs,
-                  .output_count = 1,
-                  .outputs = &h->output,
+                  .output_count = h->output_count,
+                  .outputs = h->outputs,
                   .error = &h->error};
-  DQ_TRY(
-      dq_operator_resolve(h->graph, h->node, &h->context, &h->op.row, &h->op.version, &h->error));
+  DQ_TRY(dq_operator_resolve(h->graph, h->node, &h->context, &h->op.row, &h->op.version, &h->error));
   return dq_op_infer(&h->op);
 }
 
 static dq_status run(harness *h) {
-  h->output->data = dq_arena_alloc(h->graph->arena, dq_tensor_bytes(h->output));
-  assert_non_null(h->output->data);
+  for (int i = 0; i < h->output_count; i++) { // bytes behind it hold what must stay
+    if (!h->outputs[i]) continue;
+    size_t bytes = dq_tensor_bytes(h->outputs[i]);
+    assert_non_null(h->outputs[i]->data = dq_arena_alloc(h->graph->arena, bytes + BEHIND));
+    memset((char *)h->outputs[i]->data + bytes, 0x5a, BEHIND);
+  }
   return dq_op_run(&h->op);
 }
 
@@ -78,19 +87,30 @@ void harness_refuses(harness *h, dq_status status, const char *words) {
     fail_msg("status %d '%s', expected %d and '%s'", found, h->error.message, status, words);
 }
 
-static void check(const harness *h, int type, int rank, const int64_t *dims,
-                  const double *elements) {
-  assert_int_equal(h->output->type, type);
-  assert_int_equal(h->output->rank, rank);
-  for (int i = 0; i < rank; i++) assert_int_equal(h->output->dims[i], dims[i]);
-  for (int64_t i = 0; i < dq_tensor_count(h->output); i++)
-    if (dq_tensor_get(h->output, i) != elements[i])
-      fail_msg("element %d is %g, expected %g", (int)i, dq_tensor_get(h->output, i), elements[i]);
+void harness_gave(const harness *h, int i, int type, int rank, const int64_t *dims, const double *elements,
+                  double tolerance) {
+  const dq_tensor *output = h->outputs[i];
+  assert_int_equal(output->type, type);
+  assert_int_equal(output->rank, rank);
+  for (int d = 0; d < rank; d++) assert_int_equal(output->dims[d], dims[d]);
+  for (int64_t k = 0; k < dq_tensor_count(output); k++) {
+    double found = dq_tensor_get(output, k), wanted = elements[k];
+    if (found != wanted && !(fabs(found - wanted) <= tolerance) && (found == found || wanted == wanted))
+      fail_msg("output %d, element %d is %.9g, expected %.9g", i, (int)k, found, wanted);
+  }
+  const uint8_t *behind = (const uint8_t *)output->data + dq_tensor_bytes(output);
+  for (int k = 0; k < BEHIND; k++)
+    if (behind[k] != 0x5a) fail_msg("output %d: byte %d behind its elements was written", i, k);
+}
+
+void harness_is_near(harness *h, int rank, const int64_t *dims, const double *elements, double tolerance) {
+  if (harness_run(h) != DQ_OK) fail_msg("%s", h->error.message);
+  harness_gave(h, 0, h->output->type, rank, dims, elements, tolerance);
 }
 
 void harness_gives(harness *h, int type, int rank, const int64_t *dims, const double *elements) {
   if (harness_run(h) != DQ_OK) fail_msg("%s", h->error.message);
-  check(h, type, rank, dims, elements);
+  harness_gave(h, 0, type, rank, dims, elements, 0);
   if (harness_prepare(h) != DQ_OK) fail_msg("%s", h->error.message);
-  check(h, type, rank, dims, elements);
+  harness_gave(h, 0, type, rank, dims, elements, 0);
 }

@@ -11,14 +11,16 @@
 
 #include "lib/ops/operator.h"
 
-enum { HARNESS_INPUTS = 12 };
+enum { HARNESS_INPUTS = 12, HARNESS_OUTPUTS = 4 };
 
 typedef struct harness {
   dq_context context;
   dq_graph *graph;
   dq_node *node; // set attributes on it
   dq_tensor *inputs[HARNESS_INPUTS];
-  dq_tensor *output;
+  dq_tensor *output;                   // the first of outputs
+  dq_tensor *outputs[HARNESS_OUTPUTS]; // NULL: left out
+  int output_count;                    // 1, or what a test sets it to
   dq_op op;
   dq_error error;
 } harness;
@@ -35,13 +37,21 @@ dq_status harness_infer(harness *h);   // resolves and infers; sets h->output's 
 dq_status harness_run(harness *h);     // without a plan
 dq_status harness_prepare(harness *h); // then runs as a plan does, all inputs constant
 
-#define DIMS(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__}
-#define FLOATS(...) (float[]){__VA_ARGS__}
+#define DIMS(...)                                                                                                      \
+  (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
+#define FLOATS(...)                                                                                                    \
+  (float[]) { __VA_ARGS__ }
 
 // Fails the test unless infer gives `status` and a message with `words`.
 void harness_refuses(harness *h, dq_status status, const char *words);
 // Fails the test unless the output has this shape and these elements, prepared and not.
 void harness_gives(harness *h, int type, int rank, const int64_t *dims, const double *elements);
-#define DOUBLES(...) (double[]){__VA_ARGS__}
+// Fails the test unless output i of the last run has this shape and elements no further than `tolerance` from these.
+void harness_gave(const harness *h, int i, int type, int rank, const int64_t *dims, const double *elements,
+                  double tolerance);
+// Runs, and fails the test unless the output has elements no further than `tolerance` from these.
+void harness_is_near(harness *h, int rank, const int64_t *dims, const double *elements, double tolerance);
+#define DOUBLES(...)                                                                                                   \
+  (double[]) { __VA_ARGS__ }
 
 #endif

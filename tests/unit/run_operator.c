@@ -21,12 +21,10 @@ void operator_open(operator_run *run, const char *op_type, int opset, int inputs
 
 void operator_close(operator_run *run) { dq_graph_free(run->graph); }
 
-dq_tensor *operator_input(operator_run *run, int i, int type, int rank, const int64_t *dims,
-                          const double *values) {
+dq_tensor *operator_input(operator_run *run, int i, int type, int rank, const int64_t *dims, const double *values) {
   dq_tensor *tensor = run->inputs[i] = dq_tensor_new(run->graph->arena, type, rank, dims);
   assert_non_null(tensor);
-  for (int64_t e = 0; values && e < dq_tensor_count(tensor); e++)
-    dq_tensor_set(tensor, e, values[e]);
+  for (int64_t e = 0; values && e < dq_tensor_count(tensor); e++) dq_tensor_set(tensor, e, values[e]);
   return tensor;
 }
 
@@ -55,8 +53,8 @@ dq_status operator_execute(operator_run *run) {
   return dq_op_run(&op);
 }
 
-void operator_expect(operator_run *run, int i, int type, int rank, const int64_t *dims,
-                     const double *values, double tolerance) {
+void operator_expect(operator_run *run, int i, int type, int rank, const int64_t *dims, const double *values,
+                     double tolerance) {
   const dq_tensor *output = &run->outputs[i];
   if (run->error.message[0]) print_message("%s\n", run->error.message);
   assert_int_equal(output->type, type);

@@ -19,11 +19,10 @@ typedef struct operator_run {
 void operator_open(operator_run *run, const char *op_type, int opset, int inputs, int outputs);
 void operator_close(operator_run *run);
 // An input tensor with elements from `values` (NULL: zeros), converted to `type`.
-dq_tensor *operator_input(operator_run *run, int i, int type, int rank, const int64_t *dims,
-                          const double *values);
+dq_tensor *operator_input(operator_run *run, int i, int type, int rank, const int64_t *dims, const double *values);
 dq_status operator_execute(operator_run *run);
 // Fails the test unless output i has this type and shape and elements within `tolerance`.
-void operator_expect(operator_run *run, int i, int type, int rank, const int64_t *dims,
-                     const double *values, double tolerance);
+void operator_expect(operator_run *run, int i, int type, int rank, const int64_t *dims, const double *values,
+                     double tolerance);
 
 #endif

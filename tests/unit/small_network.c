@@ -18,8 +18,7 @@
 static void write_pictures(const char *path) {
   FILE *file = fopen(path, "wb");
   char header[118];
-  int length = snprintf(header, sizeof header,
-                        "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 3, %d, %d), }",
+  int length = snprintf(header, sizeof header, "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, 3, %d, %d), }",
                         PICTURES, SIDE, SIDE);
   memset(header + length, ' ', sizeof header - (size_t)length);
   header[sizeof header - 1] = '\n';
@@ -42,8 +41,7 @@ int network_start(void **state) {
   char spec[80];
   snprintf(spec, sizeof spec, "npy:%s", it->path);
   dq_error error;
-  assert_int_equal(dq_data_open(&it->data, &(dq_data_options){.spec = spec}, &it->context, &error),
-                   DQ_OK);
+  assert_int_equal(dq_data_open(&it->data, &(dq_data_options){.spec = spec}, &it->context, &error), DQ_OK);
   return *state = it, 0;
 }
 
@@ -67,8 +65,7 @@ void network_steps(network *it, const float first[3], const float step[3], const
   float values[PICTURES][3][PLANE];
   for (int n = 0; n < PICTURES; n++)
     for (int c = 0; c < 3; c++)
-      for (int i = 0; i < PLANE; i++)
-        values[n][c][i] = first[c] + step[c] * (float)((n * PLANE + i) % (last[c] + 1));
+      for (int i = 0; i < PLANE; i++) values[n][c][i] = first[c] + step[c] * (float)((n * PLANE + i) % (last[c] + 1));
   network_pictures(it, header, values, sizeof values);
 }
 
@@ -81,9 +78,7 @@ int network_end(void **state) {
   return free(it), 0;
 }
 
-dq_value *network_value(network *it, const char *name) {
-  return dq_graph_add_value(it->graph, name);
-}
+dq_value *network_value(network *it, const char *name) { return dq_graph_add_value(it->graph, name); }
 
 // Random numbers; those of output channel `o` are 4^(o mod 5) times as large.
 static dq_value *weight(network *it, const char *name, int64_t o, int64_t i, int64_t k) {
@@ -95,18 +90,12 @@ static dq_value *weight(network *it, const char *name, int64_t o, int64_t i, int
   return dq_graph_add_constant(it->graph, name, tensor);
 }
 
-dq_node *network_node(network *it, const char *op_type, dq_value *a, dq_value *b, dq_value *c,
-                     dq_value *y) {
+dq_node *network_node(network *it, const char *op_type, dq_value *a, dq_value *b, dq_value *c, dq_value *y) {
   dq_value *inputs[] = {a, b, c};
-  return dq_graph_add_node(it->graph, it->graph->node_count, op_type, y->name,
-                           c   ? 3
-                           : b ? 2
-                               : 1,
-                           inputs, 1, &y);
+  return dq_graph_add_node(it->graph, it->graph->node_count, op_type, y->name, c ? 3 : b ? 2 : 1, inputs, 1, &y);
 }
 
-void network_conv(network *it, dq_value *x, const char *y, int64_t from, int64_t to, int64_t k,
-                 int64_t group) {
+void network_conv(network *it, dq_value *x, const char *y, int64_t from, int64_t to, int64_t k, int64_t group) {
   char name[40];
   snprintf(name, sizeof name, "%s_w", y);
   dq_value *w = weight(it, name, to, from / group, k);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "quant/agreement.h"
+#include "quant/search/agreement.h"
 
 static dq_tensor *tensor(dq_arena *arena, int rank, const int64_t *dims, const float *elements) {
   dq_tensor *it = dq_tensor_new(arena, DQ_F32, rank, dims);
@@ -14,12 +14,13 @@ static dq_tensor *tensor(dq_arena *arena, int rank, const int64_t *dims, const f
   return it;
 }
 
-static void check(int rank, const int64_t *dims, const float *exact, const float *other, int64_t answers, int64_t equal) {
+static void check(int rank, const int64_t *dims, const float *exact, const float *other, int64_t answers,
+                  int64_t equal) {
   dq_arena *arena = dq_arena_new(0);
   dq_agreement agreement = {0};
   dq_error error;
-  assert_int_equal(dq_agreement_add(&agreement, tensor(arena, rank, dims, exact), tensor(arena, rank, dims, other), &error),
-                   DQ_OK);
+  assert_int_equal(
+      dq_agreement_add(&agreement, tensor(arena, rank, dims, exact), tensor(arena, rank, dims, other), &error), DQ_OK);
   assert_int_equal(agreement.answers, answers);
   assert_int_equal(agreement.equal, equal);
   dq_arena_free(arena);
@@ -68,11 +69,8 @@ static void outputs_without_answers(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(classes_of_points),
-      cmocka_unit_test(class_of_a_picture),
-      cmocka_unit_test(one_channel),
-      cmocka_unit_test(not_finite),
-      cmocka_unit_test(outputs_without_answers),
+      cmocka_unit_test(classes_of_points), cmocka_unit_test(class_of_a_picture),      cmocka_unit_test(one_channel),
+      cmocka_unit_test(not_finite),        cmocka_unit_test(outputs_without_answers),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "quant/amp.h"
+#include "quant/amp/amp.h"
 
 static dq_value *shaped(dq_graph *graph, const char *name) {
   dq_value *value = dq_graph_add_value(graph, name);

@@ -12,7 +12,7 @@
 #include "lib/base/random.h"
 #include "lib/graph/min_cut.h"
 #include "lib/onnx/onnx.h"
-#include "quant/amp_internal.h"
+#include "quant/amp/amp_internal.h"
 
 static const dq_context context = {0};
 
@@ -21,7 +21,8 @@ static void cut_by_hand(void **state) {
   // source -3-> 2 -1-> 3 -2-> sink, 2 -1-> sink, and 4 that hangs at the source alone: cut 1 + 1.
   dq_arena *arena = dq_arena_new(0);
   dq_min_cut *cut = dq_min_cut_new(arena, 5);
-  static const int edges[][3] = {{DQ_CUT_SOURCE, 2, 3}, {2, 3, 1}, {3, DQ_CUT_SINK, 2}, {2, DQ_CUT_SINK, 1}, {DQ_CUT_SOURCE, 4, 1}};
+  static const int edges[][3] = {
+      {DQ_CUT_SOURCE, 2, 3}, {2, 3, 1}, {3, DQ_CUT_SINK, 2}, {2, DQ_CUT_SINK, 1}, {DQ_CUT_SOURCE, 4, 1}};
   for (int i = 0; i < 5; i++)
     assert_int_equal(dq_min_cut_edge(cut, edges[i][0], edges[i][1], edges[i][2], i == 1), DQ_OK);
   bool at_source[5];
@@ -78,7 +79,11 @@ static void greedy(const dq_amp_job *job, dq_node *const *order, bool *half) {
 
 // Colours a graph, and gives the price of the greedy rule and of the cut.
 static dq_amp_job coloured(dq_graph *graph, const dq_amp_options *options, dq_amp_report *report) {
-  dq_amp_job job = {.graph = graph, .options = options, .context = &context, .arena = graph->arena, .report = report,
+  dq_amp_job job = {.graph = graph,
+                    .options = options,
+                    .context = &context,
+                    .arena = graph->arena,
+                    .report = report,
                     .value_count = graph->value_count};
   *report = (dq_amp_report){0};
   dq_error error = {0};
@@ -148,7 +153,8 @@ static dq_graph *random_network(dq_random *random) {
     char name[16];
     snprintf(name, sizeof name, "v%d", n);
     made[n + 1] = dq_graph_add_value(graph, name);
-    dq_node *node = dq_graph_add_node(graph, n, names[kind], name, kind == 1 || kind == 2 ? 1 : 2, inputs, 1, &made[n + 1]);
+    dq_node *node =
+        dq_graph_add_node(graph, n, names[kind], name, kind == 1 || kind == 2 ? 1 : 2, inputs, 1, &made[n + 1]);
     if (kind >= 3) dq_node_set_int(graph, node, "axis", 0);
   }
   graph->inputs = DQ_NEW_ARRAY(graph->arena, 1, dq_value *);
@@ -195,10 +201,21 @@ static void best_of_all(void **state) {
 // Models of $DQ_ASSETS: never more than the greedy rule, at most 2 casts in plain CNNs.
 static void real_models(void **state) {
   (void)state;
-  static const char *const names[] = {"squeezenet1.1", "tiny_darknet", "mobilenetv1_025_224", "mobilenetv2_100_224_deq_ptq",
-                                      "efficientnet_lite0", "resnet20_cifar10", "resnet56_cifar10", "mlperftiny_resnet8_cifar10",
-                                      "mlperftiny_vww_mobilenetv1_025_96", "mnist_cntk", "unet_lgg_small_selftrained",
-                                      "yolo_fastest_1.1", "yolo_fastest_1.1_xl", "yolox_nano", "espnetv2_voc_s2_384"};
+  static const char *const names[] = {"squeezenet1.1",
+                                      "tiny_darknet",
+                                      "mobilenetv1_025_224",
+                                      "mobilenetv2_100_224_deq_ptq",
+                                      "efficientnet_lite0",
+                                      "resnet20_cifar10",
+                                      "resnet56_cifar10",
+                                      "mlperftiny_resnet8_cifar10",
+                                      "mlperftiny_vww_mobilenetv1_025_96",
+                                      "mnist_cntk",
+                                      "unet_lgg_small_selftrained",
+                                      "yolo_fastest_1.1",
+                                      "yolo_fastest_1.1_xl",
+                                      "yolox_nano",
+                                      "espnetv2_voc_s2_384"};
   const char *assets = getenv("DQ_ASSETS");
   int found = 0;
   for (size_t i = 0; assets && i < sizeof names / sizeof *names; i++) {

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "lib/base/half.h"
-#include "quant/amp.h"
-#include "quant/amp_bounds.h"
+#include "quant/amp/amp.h"
+#include "quant/amp/amp_bounds.h"
 
 static const dq_context context = {0};
 
@@ -36,9 +36,11 @@ static dq_graph *network(const float *weights) {
   dq_value *x = image(graph, "x", 2), *c = dq_graph_add_value(graph, "c"), *r = dq_graph_add_value(graph, "r");
   dq_value *y = image(graph, "y", 1);
   static const int64_t one = 1;
-  dq_value *conv[] = {x, constant(graph, "w", 4, (int64_t[]){1, 2, 1, 1}, weights), constant(graph, "b", 1, &one, (float[]){0.5f})};
-  dq_value *norm[] = {r, constant(graph, "gamma", 1, &one, (float[]){-2}), constant(graph, "beta", 1, &one, (float[]){3}),
-                      constant(graph, "mean", 1, &one, (float[]){1}), constant(graph, "variance", 1, &one, (float[]){4})};
+  dq_value *conv[] = {x, constant(graph, "w", 4, (int64_t[]){1, 2, 1, 1}, weights),
+                      constant(graph, "b", 1, &one, (float[]){0.5f})};
+  dq_value *norm[] = {r, constant(graph, "gamma", 1, &one, (float[]){-2}),
+                      constant(graph, "beta", 1, &one, (float[]){3}), constant(graph, "mean", 1, &one, (float[]){1}),
+                      constant(graph, "variance", 1, &one, (float[]){4})};
   dq_graph_add_node(graph, 0, "Conv", "c", 3, conv, 1, &c);
   dq_graph_add_node(graph, 1, "Relu", "r", 1, &c, 1, &r);
   dq_node *last = dq_graph_add_node(graph, 2, "BatchNormalization", "y", 5, norm, 1, &y);
@@ -76,12 +78,109 @@ static void by_hand(void **state) {
   dq_moments r = bound_of(graph, tensors, bounds, 1).channel[0];
   assert_true(r.low == 0);
   near(r.high, 18.5);
-  near(r.mean, 3.3466), near(r.deviation, 4.6923); // of max(x, 0), x normal with mean 0.5 and deviation sqrt(60)
+  near(r.mean, 3.3466), near(r.deviation, 4.6923);  // of max(x, 0), x normal with mean 0.5 and deviation sqrt(60)
   dq_bound y = bound_of(graph, tensors, bounds, 2); // -(r - 1) + 3 is in [-14.5, 4]
-  near(y.channel[0].low, -14.5), near(y.channel[0].high, 4), near(y.channel[0].mean, 3), near(y.channel[0].deviation, 2);
+  near(y.channel[0].low, -14.5), near(y.channel[0].high, 4), near(y.channel[0].mean, 3),
+      near(y.channel[0].deviation, 2);
   bool proven;
   near(dq_bound_largest(&y, &proven), 14.5); // 3 + 16 * 2 is more
   assert_true(proven);
+  dq_graph_free(graph);
+}
+
+// Functions whose results lie in a range say so of inputs that nothing is known of: anywhere in it.
+static void ranges_of_functions(void **state) {
+  (void)state;
+  static const struct {
+    const char *op_type;
+    double low, high; // 1 above the other: nothing is known
+  } cases[] = {{"Sigmoid", 0, 1}, {"HardSigmoid", 0, 1}, {"Softmax", 0, 1}, {"Hardmax", 0, 1},
+               {"Tanh", -1, 1},   {"Softsign", -1, 1},   {"Erf", -1, 1},    {"Sign", -1, 1},
+               {"Relu", 1, 0},    {"Elu", 1, 0},         {"Softplus", 1, 0}};
+  dq_graph *graph = network((float[]){2, -1});
+  dq_tensor *tensors;
+  assert_int_equal(dq_infer(graph, NULL, DQ_INFER_ALL, &context, graph->arena, &tensors, NULL), DQ_OK);
+  dq_bound *bounds = DQ_NEW_ARRAY(graph->arena, graph->value_count, dq_bound);
+  dq_node *node = graph->nodes[1];
+  dq_bound_node in = {node, tensors, bounds, graph->arena};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    dq_bound output = {0};
+    node->op_type = cases[i].op_type;
+    assert_int_equal(dq_bound_output(&in, &output), DQ_OK);
+    bool known = cases[i].low < cases[i].high;
+    assert_int_equal(output.channels, known);
+    if (!known) continue;
+    const dq_moments *m = output.channel;
+    assert_true(m->low == cases[i].low && m->high == cases[i].high);
+    assert_true(m->mean == (m->low + m->high) / 2 && m->deviation == (m->high - m->low) / 2);
+  }
+  node->op_type = "Clip"; // of opset 6
+  dq_node_set_float(graph, node, "min", -2);
+  dq_node_set_float(graph, node, "max", 6);
+  dq_bound output = {0};
+  assert_int_equal(dq_bound_output(&in, &output), DQ_OK);
+  assert_int_equal(output.channels, 1);
+  assert_true(output.channel[0].low == -2 && output.channel[0].high == 6);
+  dq_graph_free(graph);
+}
+
+// x anywhere in -2...4 (mean 1, deviation sqrt 3) and y in 1...3 (mean 2, deviation 1 / sqrt 3).
+static void two_values_combined(void **state) {
+  (void)state;
+  const double sum = sqrt(3) + 1 / sqrt(3);
+  const struct {
+    const char *op_type;
+    dq_moments expected;
+  } cases[] = {{"Add", {-1, 7, 3, sum}},
+               {"Sub", {-5, 3, -1, sum}},
+               {"Mul", {-6, 12, 2, 6}},  // 3 hypot(1, sqrt 3); 4 hypot(2, 1 / sqrt 3) is more
+               {"Div", {-2, 4, 0.5, 2}}, // by 1/3...1, mean 1/2, deviation 2/3: 1 hypot(1, sqrt 3)
+               {"Max", {-2, 4, 1.5, sqrt(3) + 0.5}},
+               {"Min", {-2, 4, 1.5, sqrt(3) + 0.5}}};
+  dq_graph *graph = network((float[]){2, -1});
+  dq_tensor *tensors;
+  assert_int_equal(dq_infer(graph, NULL, DQ_INFER_ALL, &context, graph->arena, &tensors, NULL), DQ_OK);
+  dq_bound *bounds = DQ_NEW_ARRAY(graph->arena, graph->value_count, dq_bound);
+  dq_node *node = graph->nodes[1];
+  dq_value *operands[] = {graph->inputs[0], dq_graph_find(graph, "c")};
+  node->inputs = operands, node->input_count = 2;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    node->op_type = cases[i].op_type;
+    assert_int_equal(dq_bound_range(-2, 4, graph->arena, &bounds[operands[0]->index]), DQ_OK);
+    assert_int_equal(dq_bound_range(1, 3, graph->arena, &bounds[operands[1]->index]), DQ_OK);
+    const dq_moments found = bound_of(graph, tensors, bounds, 1).channel[0], *expected = &cases[i].expected;
+    near(found.low, expected->low), near(found.high, expected->high);
+    near(found.mean, expected->mean), near(found.deviation, expected->deviation);
+  }
+  node->op_type = "Div"; // by what may be 0
+  assert_int_equal(dq_bound_range(0, 3, graph->arena, &bounds[operands[1]->index]), DQ_OK);
+  assert_true(isinf(bound_of(graph, tensors, bounds, 1).channel[0].deviation));
+  assert_int_equal(dq_bound_range(-3, -1, graph->arena, &bounds[operands[1]->index]), DQ_OK);
+  const dq_moments found = bound_of(graph, tensors, bounds, 1).channel[0];
+  near(found.low, -4), near(found.high, 2), near(found.mean, -0.5), near(found.deviation, 2);
+  dq_graph_free(graph);
+}
+
+// n elements of mean 0 and deviation 1 are sqrt(n) at most, times 3, and 4 more.
+static void normalized_values(void **state) {
+  (void)state;
+  dq_graph *graph = network((float[]){2, -1});
+  const int64_t two = 2;
+  dq_value *operands[] = {graph->inputs[0], constant(graph, "scale", 1, &two, (float[]){2, -3}),
+                          constant(graph, "shift", 1, &two, (float[]){1, -4})};
+  dq_tensor *tensors;
+  assert_int_equal(dq_infer(graph, NULL, DQ_INFER_ALL, &context, graph->arena, &tensors, NULL), DQ_OK);
+  dq_bound *bounds = DQ_NEW_ARRAY(graph->arena, graph->value_count, dq_bound);
+  dq_node *node = graph->nodes[1];
+  node->inputs = operands, node->input_count = 3;
+  const char *const names[] = {"LayerNormalization", "InstanceNormalization", "GroupNormalization"};
+  const double reach = sqrt((double)dq_tensor_count(&tensors[operands[0]->index]));
+  for (int i = 0; i < 3; i++) {
+    node->op_type = names[i];
+    dq_moments m = bound_of(graph, tensors, bounds, 1).channel[0];
+    near(m.low, -3 * reach - 4), near(m.high, 3 * reach + 4), near(m.deviation, 7);
+    assert_true(m.mean == 0);
+  }
   dq_graph_free(graph);
 }
 
@@ -161,14 +260,15 @@ static void batch_norm_folds(void **state) {
   assert_int_equal(report.guarded, 0);
   const dq_tensor *w = graph->nodes[1]->inputs[1]->constant, *b = graph->nodes[1]->inputs[2]->constant;
   assert_true(w->type == DQ_F16 && b->type == DQ_F16);
-  assert_int_equal(((const uint16_t *)w->data)[0], dq_float_to_half(-0.6f)); // 300 * -2 / 1000
+  assert_int_equal(((const uint16_t *)w->data)[0], dq_float_to_half(-0.6f));               // 300 * -2 / 1000
   assert_int_equal(((const uint16_t *)b->data)[0], dq_float_to_half(3 + 0.5f * 2 / 1000)); // 3 - 2 (0.5 - 1) / 1000
   dq_graph_free(graph);
   dq_bound bound;
   dq_arena *arena = dq_arena_new(0);
   assert_int_equal(dq_bound_range(-100, 100, arena, &bound), DQ_OK);
   float scale = -2, shift = 3;
-  const dq_tensor tensors[] = {{.type = DQ_F32, .rank = 1, .dims = {1}, .data = &scale}, {.type = DQ_F32, .rank = 1, .dims = {1}, .data = &shift}};
+  const dq_tensor tensors[] = {{.type = DQ_F32, .rank = 1, .dims = {1}, .data = &scale},
+                               {.type = DQ_F32, .rank = 1, .dims = {1}, .data = &shift}};
   dq_bound_normalize(&bound, &tensors[0], &tensors[1]);
   near(bound.channel[0].mean, 3), near(bound.channel[0].deviation, 2), near(bound.channel[0].high, 100);
   dq_arena_free(arena);
@@ -199,7 +299,13 @@ static void weights_too_small(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(by_hand), cmocka_unit_test(decisions), cmocka_unit_test(batch_norm_folds),
-                                     cmocka_unit_test(weights_too_small), cmocka_unit_test(estimates_that_run_away)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(by_hand),
+                                     cmocka_unit_test(ranges_of_functions),
+                                     cmocka_unit_test(two_values_combined),
+                                     cmocka_unit_test(normalized_values),
+                                     cmocka_unit_test(decisions),
+                                     cmocka_unit_test(batch_norm_folds),
+                                     cmocka_unit_test(weights_too_small),
+                                     cmocka_unit_test(estimates_that_run_away)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

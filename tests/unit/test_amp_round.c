@@ -10,7 +10,7 @@
 
 #include "lib/base/half.h"
 #include "lib/base/random.h"
-#include "quant/amp.h"
+#include "quant/amp/amp.h"
 
 enum { CHANNELS = 4, LAYERS = 3, PIXELS = 32 };
 
@@ -40,7 +40,8 @@ static dq_graph *network(int layers, const float *weights, const float *biases) 
   for (int l = 0; l < layers; l++) {
     char name[4] = {'w', (char)('0' + l)};
     dq_value *inputs[3] = {value};
-    inputs[1] = dq_graph_add_constant(graph, name, tensor(graph, 4, (int64_t[]){CHANNELS, CHANNELS, 1, 1}, weights + 16 * l));
+    inputs[1] =
+        dq_graph_add_constant(graph, name, tensor(graph, 4, (int64_t[]){CHANNELS, CHANNELS, 1, 1}, weights + 16 * l));
     name[0] = 'b';
     if (biases) inputs[2] = dq_graph_add_constant(graph, name, tensor(graph, 1, (int64_t[]){CHANNELS}, biases + 4 * l));
     name[0] = 'c';
@@ -177,6 +178,6 @@ static void not_run(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(by_hand), cmocka_unit_test(before_saturation),
-      cmocka_unit_test(neighbours), cmocka_unit_test(not_run)};
+                                     cmocka_unit_test(neighbours), cmocka_unit_test(not_run)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

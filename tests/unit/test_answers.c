@@ -7,8 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "quant/answers.h"
-#include "quant/closeness.h"
+#include "quant/error/answers.h"
+#include "quant/error/closeness.h"
 
 // One cell, one anchor, one class. In float every sigmoid is 1/2: score 1/4, box 16x16. The other says class
 // ln 3, 3/4, score 3/8, and doubles the width: the boxes overlap by 1/2. Noise (1/8)^2 + (1/4 (1 - 1/2))^2.
@@ -17,9 +17,12 @@ static void one_candidate(void **state) {
   dq_yolo_head head = {.anchor_count = 1, .anchors = {{16, 16}}, .classes = 1, .height = 1, .width = 1, .scale = 1};
   dq_box boxes[2];
   double scores[2], signal, noise;
-  dq_answers answers = {.outputs = 1, .decoder = {.head_count = 1, .heads = &head, .input_height = 32, .input_width = 32,
-                                    .classes = 1, .candidates = 1},
-                        .boxes = {&boxes[0], &boxes[1]}, .scores = {&scores[0], &scores[1]}};
+  dq_answers answers = {
+      .outputs = 1,
+      .decoder =
+          {.head_count = 1, .heads = &head, .input_height = 32, .input_width = 32, .classes = 1, .candidates = 1},
+      .boxes = {&boxes[0], &boxes[1]},
+      .scores = {&scores[0], &scores[1]}};
   float exact[6] = {0}, other[6] = {0, 0, logf(2), 0, 0, logf(3)};
   dq_tensor tensors[2] = {{.type = DQ_F32, .rank = 4, .dims = {1, 6, 1, 1}, .data = exact},
                           {.type = DQ_F32, .rank = 4, .dims = {1, 6, 1, 1}, .data = other}};
@@ -55,7 +58,8 @@ static void detectors_by_shape(void **state) {
     graph->inputs = &x, graph->outputs = &y, graph->input_count = graph->output_count = 1;
     assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
     dq_tensor tensors[2];
-    tensors[x->index] = (dq_tensor){.type = DQ_F32, .rank = 4, .dims = {1, last ? 32 : 3, last ? 64 : 32, last ? 3 : 64}};
+    tensors[x->index] =
+        (dq_tensor){.type = DQ_F32, .rank = 4, .dims = {1, last ? 32 : 3, last ? 64 : 32, last ? 3 : 64}};
     tensors[y->index] = (dq_tensor){.type = DQ_F32, .rank = 3, .dims = {1, rows, 6}};
     dq_answers answers;
     bool found;

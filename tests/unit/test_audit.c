@@ -9,17 +9,26 @@
 
 #include "lib/base/random.h"
 #include "lib/base/sizes.h"
-#include "lib/eval/audit.h"
-#include "lib/kernels/audit.h"
+#include "lib/audit/audit.h"
+#include "lib/kernels/audit/conv_audit.h"
 
 static const unsigned cpus[] = {0, DQ_CPU_AVX2, DQ_CPU_AVX2 | DQ_CPU_AVX512, ~0u};
 enum { CPUS = sizeof cpus / sizeof *cpus };
 
 static dq_conv_parameters square(int64_t channels, int64_t size) {
-  return (dq_conv_parameters){.batch = 1, .groups = 1, .in_channels = channels, .out_channels = 1,
-                              .in_height = size, .in_width = size, .kernel_height = size,
-                              .kernel_width = size, .stride_height = 1, .stride_width = 1,
-                              .dilation_height = 1, .dilation_width = 1, .out_height = 1,
+  return (dq_conv_parameters){.batch = 1,
+                              .groups = 1,
+                              .in_channels = channels,
+                              .out_channels = 1,
+                              .in_height = size,
+                              .in_width = size,
+                              .kernel_height = size,
+                              .kernel_width = size,
+                              .stride_height = 1,
+                              .stride_width = 1,
+                              .dilation_height = 1,
+                              .dilation_width = 1,
+                              .out_height = 1,
                               .out_width = 1};
 }
 
@@ -35,8 +44,8 @@ static void run_audit(const dq_conv_int8_parameters *q, const void *weights, con
 }
 
 // Counts by every instruction set present, which must be those of the definitions.
-static dq_audit_counts audit(const dq_conv_int8_parameters *q, const void *weights,
-                             const int32_t *bias, const void *input) {
+static dq_audit_counts audit(const dq_conv_int8_parameters *q, const void *weights, const int32_t *bias,
+                             const void *input) {
   dq_audit_counts expected = DQ_AUDIT_NOTHING;
   dq_audit_reference(q, weights, bias, true, input, &expected);
   for (int i = 0; i < CPUS; i++) {
@@ -65,14 +74,50 @@ static void bias_leaves_int32(void **state) {
   }
 }
 
+// Each channel is judged by its own proof and its own pictures, the layer by the worst of them and by those of all.
+static void verdicts_by_channel(void **state) {
+  (void)state;
+  dq_audit_proof proofs[] = {{.lowest = -32768, .highest = 32767}, // stays within all
+                             {.highest = INT64_C(1) << 31, .pair = true},
+                             {.lowest = -32769}}; // leaves int16 alone
+  dq_audit_channel seen[] = {
+      {.pictures16 = 0}, {.pictures16 = 4, .pictures32 = 2, .pictures_pair = 1}, {.pictures16 = 3}};
+  dq_audit_layer layer = {.channels = 3,
+                          .proofs = proofs,
+                          .can16 = 2,
+                          .can32 = 1,
+                          .can_pair = 1,
+                          .can_pair_any_order = 1,
+                          .worst = {.lowest = -32769, .highest = INT64_C(1) << 31, .pair = true}};
+  const dq_audit_verdict no = DQ_AUDIT_CANNOT, can = DQ_AUDIT_DID_NOT, did = DQ_AUDIT_OVERFLOWED;
+  const struct {
+    dq_audit_verdict (*of)(const dq_audit_layer *layer, int64_t channel, int64_t *pictures);
+    dq_audit_verdict proven[4], found[4]; // of the layer, then of the channels
+    int64_t pictures[4];
+  } cases[] = {{dq_audit_verdict16, {can, no, can, can}, {did, no, did, did}, {7, 0, 4, 3}},
+               {dq_audit_verdict32, {can, no, can, no}, {did, no, did, no}, {2, 0, 2, 0}},
+               {dq_audit_verdict_pair, {can, no, can, no}, {did, no, did, no}, {1, 0, 1, 0}}};
+  for (int data = 0; data < 2; data++) {
+    if (data)
+      layer.seen = seen, layer.shares[DQ_AUDIT_RUNNING16].pictures = 7, layer.pictures32 = 2,
+      layer.shares[DQ_AUDIT_PAIR].pictures = 1;
+    for (int i = 0; i < 3; i++)
+      for (int64_t channel = -1; channel < 3; channel++) {
+        int64_t pictures = -1;
+        assert_int_equal(cases[i].of(&layer, channel, &pictures),
+                         (data ? cases[i].found : cases[i].proven)[channel + 1]);
+        assert_int_equal(pictures, data ? cases[i].pictures[channel + 1] : 0);
+      }
+  }
+}
+
 // docs/NUMERICS.md, "Overflow audit": the same numbers.
 static void example_by_hand(void **state) {
   (void)state;
   const uint8_t input[] = {250, 200, 210, 10};
   const int8_t weights[] = {100, 90, -100, 127};
   const int32_t bias = 15000;
-  dq_conv_int8_parameters q = {.shape = square(1, 2), .weight_signed = true,
-                               .input_zero_point = 10};
+  dq_conv_int8_parameters q = {.shape = square(1, 2), .weight_signed = true, .input_zero_point = 10};
   dq_audit_counts counts = audit(&q, weights, &bias, input);
   assert_int_equal(counts.product, 3);
   assert_int_equal(counts.product_raw, 4);
@@ -130,13 +175,13 @@ static void leave_and_come_back(void **state) {
   (void)state;
   enum { CHANNELS = 8, DEPTH = 64 };
   static const int8_t begin[CHANNELS][DEPTH] = {
-      {[0] = -50, [32] = 125, 125, -125, -60},        // -10000; 15000, 40000; 3000
-      {[0] = -50, [32] = 125, -125, 125, -125},       // what rises alone leads to 40000, no prefix does
-      {[0] = -100, -100, 100, 100},                   // -40000 within the first 32
-      {[0] = 100, 100, [32] = -100, -100},            // 40000 at their end
-      {[0] = 127, 36, [40] = 1},                      // 32600, 32800 at the end of all
-      {[0] = -127, -36, [31] = -1, [63] = 1},         // -32800 at the end of the first 32
-      {[0] = 127, 36, [33] = -127, -36, -127, -36},   // 32600 to -32600
+      {[0] = -50, [32] = 125, 125, -125, -60},      // -10000; 15000, 40000; 3000
+      {[0] = -50, [32] = 125, -125, 125, -125},     // what rises alone leads to 40000, no prefix does
+      {[0] = -100, -100, 100, 100},                 // -40000 within the first 32
+      {[0] = 100, 100, [32] = -100, -100},          // 40000 at their end
+      {[0] = 127, 36, [40] = 1},                    // 32600, 32800 at the end of all
+      {[0] = -127, -36, [31] = -1, [63] = 1},       // -32800 at the end of the first 32
+      {[0] = 127, 36, [33] = -127, -36, -127, -36}, // 32600 to -32600
   };
   const uint64_t running[CHANNELS] = {1, 0, 1, 1, 1, 1, 0, 0}, whole[CHANNELS] = {0, 0, 0, 0, 1, 0, 0, 0};
   for (int round = 0; round < 2; round++) {
@@ -183,8 +228,7 @@ static void proofs_are_attained(void **state) {
   enum { DEPTH = 37 };
   dq_random random = {.state = 7};
   for (int round = 0; round < 60; round++) {
-    dq_conv_int8_parameters q = {.shape = square(DEPTH, 1), .weight_signed = true,
-                                 .input_signed = round % 2};
+    dq_conv_int8_parameters q = {.shape = square(DEPTH, 1), .weight_signed = true, .input_signed = round % 2};
     int low = q.input_signed ? -128 : 0;
     q.input_zero_point = low + (int)(dq_random_next(&random) % 256);
     int8_t weights[DEPTH];
@@ -235,7 +279,7 @@ static void bits(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(bias_leaves_int32),
+      cmocka_unit_test(bias_leaves_int32),     cmocka_unit_test(verdicts_by_channel),
       cmocka_unit_test(example_by_hand),       cmocka_unit_test(order_decides_pairs),
       cmocka_unit_test(clipped_on_both_sides), cmocka_unit_test(wide_sums),
       cmocka_unit_test(proofs_are_attained),   cmocka_unit_test(longest_block_by_hand),

@@ -1,4 +1,5 @@
 // The ground everything stands on: arenas, sizes, outputs, threads, instruction-set masks.
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -134,6 +135,56 @@ static void shapes(void **state) {
 // ---- Outputs ----
 
 static char folder[] = "/tmp/test_base_XXXXXX";
+
+// The numbers, names and bits of ONNX's TensorProto.DataType. Elements of less than a byte are packed.
+static void types(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    int bits;
+    bool computable;
+  } onnx[] = {{"unknown type", 0, false},
+              {"float32", 32, true},
+              {"uint8", 8, true},
+              {"int8", 8, true},
+              {"uint16", 16, true},
+              {"int16", 16, true},
+              {"int32", 32, true},
+              {"int64", 64, true},
+              {"string", 0, false},
+              {"bool", 8, true},
+              {"float16", 16, true},
+              {"float64", 64, true},
+              {"uint32", 32, true},
+              {"uint64", 64, true},
+              {"complex64", 64, false},
+              {"complex128", 128, false},
+              {"bfloat16", 16, false},
+              {"float8e4m3fn", 8, false},
+              {"float8e4m3fnuz", 8, false},
+              {"float8e5m2", 8, false},
+              {"float8e5m2fnuz", 8, false},
+              {"uint4", 4, false},
+              {"int4", 4, false},
+              {"float4e2m1", 4, false},
+              {"float8e8m0", 8, false},
+              {"uint2", 2, false},
+              {"int2", 2, false}};
+  for (int type = 0; type < (int)(sizeof onnx / sizeof *onnx); type++) {
+    assert_string_equal(dq_dtype_name(type), onnx[type].name);
+    assert_int_equal(dq_dtype_known(type), type != 0);
+    assert_int_equal(dq_dtype_computable(type), onnx[type].computable);
+    assert_int_equal(dq_dtype_bits(type), onnx[type].bits);
+    assert_int_equal(dq_dtype_size(type), onnx[type].computable ? onnx[type].bits / 8 : 0);
+    dq_tensor nine = {.type = type, .rank = 2, .dims = {3, 3}}, scalar = {.type = type},
+              unknown = {.type = type, .rank = -1};
+    assert_int_equal(dq_tensor_bytes(&nine), (9 * onnx[type].bits + 7) / 8);
+    assert_int_equal(dq_tensor_bytes(&scalar), (onnx[type].bits + 7) / 8);
+    assert_int_equal(dq_tensor_bytes(&unknown), 0);
+  }
+  assert_string_equal(dq_dtype_name(99), "unknown type");
+  assert_true(!dq_dtype_known(99) && !dq_dtype_known(-1) && !dq_dtype_computable(99) && !dq_dtype_computable(-1));
+}
 
 static void expect_content(const char *path, const char *text) {
   dq_file file;
@@ -339,10 +390,37 @@ static void outputs_follow_the_umask(void **state) {
   unlink(path);
 }
 
+static void first_not_finite(void **state) {
+  (void)state;
+  float values[] = {1, -3e38f, INFINITY, NAN};
+  uint16_t halves[] = {0x3c00, 0x7c00}; // 1 and infinity
+  int8_t integers[] = {127, -128};
+  dq_tensor tensor = {.type = DQ_F32, .rank = 1, .dims = {2}, .data = values};
+  assert_int_equal(dq_tensor_first_not_finite(&tensor), -1);
+  tensor.dims[0] = 4;
+  assert_int_equal(dq_tensor_first_not_finite(&tensor), 2);
+  assert_int_equal(dq_tensor_first_not_finite(&(dq_tensor){.type = DQ_F16, .rank = 1, .dims = {2}, .data = halves}), 1);
+  assert_int_equal(dq_tensor_first_not_finite(&(dq_tensor){.type = DQ_I8, .rank = 1, .dims = {2}, .data = integers}),
+                   -1);
+  tensor.dims[0] = 0;
+  assert_int_equal(dq_tensor_first_not_finite(&tensor), -1);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(outputs_follow_the_umask), cmocka_unit_test(budgets), cmocka_unit_test(arenas), cmocka_unit_test(guarded_arenas), cmocka_unit_test(sizes),
-                                     cmocka_unit_test(shapes), cmocka_unit_test(stale_outputs), cmocka_unit_test(linked_outputs), cmocka_unit_test(outputs),
-                                     cmocka_unit_test(pools), cmocka_unit_test(pool_sleeps_and_wakes), cmocka_unit_test(masks),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(first_not_finite),
+                                     cmocka_unit_test(outputs_follow_the_umask),
+                                     cmocka_unit_test(budgets),
+                                     cmocka_unit_test(arenas),
+                                     cmocka_unit_test(guarded_arenas),
+                                     cmocka_unit_test(sizes),
+                                     cmocka_unit_test(shapes),
+                                     cmocka_unit_test(types),
+                                     cmocka_unit_test(stale_outputs),
+                                     cmocka_unit_test(linked_outputs),
+                                     cmocka_unit_test(outputs),
+                                     cmocka_unit_test(pools),
+                                     cmocka_unit_test(pool_sleeps_and_wakes),
+                                     cmocka_unit_test(masks),
                                      cmocka_unit_test(errors)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "lib/eval/bench.h"
+#include "lib/measure/bench.h"
 #include "lib/report/roofline.h"
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-12)
@@ -190,17 +190,23 @@ static void rooflines_explain_what_is_above(void **state) {
   assert_non_null(strstr(text, ">2 of 3 steps lie above the slope: their values were in caches"));
   assert_null(strstr(text, "Winograd"));
   text = roofline_of((const double[3][2]){{1, 19}, {10, 101}, {1, 21}});
-  assert_non_null(strstr(text, ">1 of 3 steps lie above their peak: Winograd computes fewer products than the MACs counted"));
+  assert_non_null(
+      strstr(text, ">1 of 3 steps lie above their peak: Winograd computes fewer products than the MACs counted"));
   assert_non_null(strstr(text, ">1 of 3 steps lie above the slope"));
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(quantiles_interpolate),         cmocka_unit_test(spread_of_five),
-      cmocka_unit_test(one_value_has_no_deviation),    cmocka_unit_test(doubts_are_said),
-      cmocka_unit_test(ratios_are_taken_turn_by_turn), cmocka_unit_test(interval_of_sixteen),
-      cmocka_unit_test(interval_of_few),               cmocka_unit_test(intervals_are_exact),
-      cmocka_unit_test(interval_of_many),              cmocka_unit_test(verdicts_say_what_is_unsteady),
+      cmocka_unit_test(quantiles_interpolate),
+      cmocka_unit_test(spread_of_five),
+      cmocka_unit_test(one_value_has_no_deviation),
+      cmocka_unit_test(doubts_are_said),
+      cmocka_unit_test(ratios_are_taken_turn_by_turn),
+      cmocka_unit_test(interval_of_sixteen),
+      cmocka_unit_test(interval_of_few),
+      cmocka_unit_test(intervals_are_exact),
+      cmocka_unit_test(interval_of_many),
+      cmocka_unit_test(verdicts_say_what_is_unsteady),
       cmocka_unit_test(rooflines_explain_what_is_above),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

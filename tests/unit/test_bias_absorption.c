@@ -7,8 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "quant/bias_absorption.h"
-#include "quant/int8.h"
+#include "quant/rewrite/bias_absorption.h"
+#include "quant/int8/int8.h"
 #include "tests/unit/small_network.h"
 
 static dq_value *constant(network *it, const char *name, int rank, const int64_t *dims, const float *elements) {
@@ -32,7 +32,8 @@ static void build(network *it, dq_value *bound) {
   const float first[] = {1, 0, 0, 0, 1, 0, 0, 0, 2.5f}, second[] = {1, 1, 0.5f, 1, 2, 0.5f, 1, 3, 0.5f, 1, 4, 0.5f};
   network_node(it, "Conv", network_value(it, "x"), constant(it, "first", 4, (int64_t[]){3, 3, 1, 1}, first),
                constant(it, "high", 1, (int64_t[]){3}, (float[]){0, 2, 0}), network_value(it, "h"));
-  network_node(it, bound ? "Clip" : "Relu", network_value(it, "h"), bound ? scalar(it, "zero", 0) : NULL, bound, network_value(it, "m"));
+  network_node(it, bound ? "Clip" : "Relu", network_value(it, "h"), bound ? scalar(it, "zero", 0) : NULL, bound,
+               network_value(it, "m"));
   network_node(it, "Conv", network_value(it, "m"), constant(it, "second", 4, (int64_t[]){4, 3, 1, 1}, second), NULL,
                network_value(it, "y"));
   network_finish(it);
@@ -42,7 +43,8 @@ static dq_absorption measure(const network *it) {
   dq_observation what = network_watch(it, NULL);
   dq_absorption absorption;
   dq_error error;
-  if (dq_absorption_measure(&absorption, &what, it->arena, &it->context, &error) != DQ_OK) fail_msg("%s", error.message);
+  if (dq_absorption_measure(&absorption, &what, it->arena, &it->context, &error) != DQ_OK)
+    fail_msg("%s", error.message);
   return absorption;
 }
 
@@ -123,8 +125,9 @@ static void through_groups(void **state) {
   build(it, NULL);
   dq_graph_find(it->graph, "y")->producer->inputs[0] = network_value(it, "f");
   const float taps[] = {0.5f, -1, 2, 1, 1, 1, 0.25f, 0, 3};
-  dq_node *depthwise = network_node(it, "Conv", network_value(it, "m"), constant(it, "taps", 4, (int64_t[]){3, 1, 1, 3}, taps),
-                                    constant(it, "base", 1, (int64_t[]){3}, (float[]){4, 3, 2}), network_value(it, "d"));
+  dq_node *depthwise =
+      network_node(it, "Conv", network_value(it, "m"), constant(it, "taps", 4, (int64_t[]){3, 1, 1, 3}, taps),
+                   constant(it, "base", 1, (int64_t[]){3}, (float[]){4, 3, 2}), network_value(it, "d"));
   dq_node_set_int(it->graph, depthwise, "group", 3);
   network_node(it, "Relu", network_value(it, "d"), NULL, NULL, network_value(it, "f"));
   dq_error error;
@@ -148,12 +151,13 @@ static void through_matrices(void **state) {
   network_steps(it, (float[]){0, 0, 0}, (float[]){step, step, step}, (int[]){63, 63, 63});
   dq_graph_set_opset(it->graph, "", 13, NULL);
   network_node(it, "Flatten", network_value(it, "x"), NULL, NULL, network_value(it, "flat"));
-  dq_node *gemm = network_node(it, "Gemm", network_value(it, "flat"), constant(it, "first", 2, (int64_t[]){2, INPUTS}, first), NULL,
-                               network_value(it, "h"));
+  dq_node *gemm = network_node(it, "Gemm", network_value(it, "flat"),
+                               constant(it, "first", 2, (int64_t[]){2, INPUTS}, first), NULL, network_value(it, "h"));
   dq_node_set_int(it->graph, gemm, "transB", 1);
   network_node(it, "Relu", network_value(it, "h"), NULL, NULL, network_value(it, "m"));
-  network_node(it, "Gemm", network_value(it, "m"), constant(it, "second", 2, (int64_t[]){2, 4}, (float[]){1, 2, 3, 4, 5, 6, 7, 8}),
-               NULL, network_value(it, "y"));
+  network_node(it, "Gemm", network_value(it, "m"),
+               constant(it, "second", 2, (int64_t[]){2, 4}, (float[]){1, 2, 3, 4, 5, 6, 7, 8}), NULL,
+               network_value(it, "y"));
   network_finish(it);
   network_run(it, &before);
   dq_absorption absorption = measure(it);
@@ -175,7 +179,8 @@ static void quantized(void **state) {
   options.equalize = options.bias_correction = options.range_search = DQ_CHOOSE_OFF;
   dq_int8_report report;
   dq_error error;
-  if (dq_int8_apply(it->graph, it->data, &options, &report, &it->context, &error) != DQ_OK) fail_msg("%s", error.message);
+  if (dq_int8_apply(it->graph, it->data, &options, &report, &it->context, &error) != DQ_OK)
+    fail_msg("%s", error.message);
   assert_int_equal(report.absorbed, 1);
   assert_true(isfinite(report.absorption_gain));
   assert_int_equal(report.table.absorption.count, 1);
@@ -186,8 +191,8 @@ static void quantized(void **state) {
 int main(void) {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, network_start, network_end)
   const struct CMUnitTest tests[] = {
-      TEST(amounts_by_hand), TEST(three_deviations), TEST(bounds_that_are_reached), TEST(padding_is_refused),
-      TEST(other_readers_are_refused), TEST(through_groups), TEST(through_matrices), TEST(quantized),
+      TEST(amounts_by_hand),           TEST(three_deviations), TEST(bounds_that_are_reached), TEST(padding_is_refused),
+      TEST(other_readers_are_refused), TEST(through_groups),   TEST(through_matrices),        TEST(quantized),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

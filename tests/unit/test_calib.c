@@ -43,8 +43,7 @@ static void halves_give_the_same_ranges_as_the_whole(void **state) {
   assert_int_equal(first.pictures, whole.pictures);
   assert_memory_equal(first.bins, whole.bins, DQ_HISTOGRAM_BINS * sizeof *whole.bins);
   for (int o = 0; dq_observer_at(o); o++) {
-    dq_range_pair a = dq_observer_at(o)->range(&whole, &usual),
-                  b = dq_observer_at(o)->range(&first, &usual);
+    dq_range_pair a = dq_observer_at(o)->range(&whole, &usual), b = dq_observer_at(o)->range(&first, &usual);
     assert_true(a.low == b.low && a.high == b.high);
   }
   dq_histogram_deinit(&whole), dq_histogram_deinit(&first), dq_histogram_deinit(&second);
@@ -153,8 +152,8 @@ static void percentile_cuts_what_it_says(void **state) {
   static const struct {
     double percentile;
     float low, high;
-  } cases[] = {{90, 5000, 95000}, {99, 500, 99500}, {99.9, 50, 99950}, {99.99, 5, 99995}, {99.999, 1, 100000},
-               {100, 1, 100000}};
+  } cases[] = {{90, 5000, 95000}, {99, 500, 99500},    {99.9, 50, 99950},
+               {99.99, 5, 99995}, {99.999, 1, 100000}, {100, 1, 100000}};
   float *values = malloc(COUNT * sizeof *values);
   for (int i = 0; i < COUNT; i++) values[i] = (float)(i + 1);
   dq_histogram histogram;

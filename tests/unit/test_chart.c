@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "calib/chosen.h"
-#include "lib/report/chart.h"
+#include "lib/render/chart.h"
 
 static char *page;
 static size_t page_size;
@@ -63,7 +63,8 @@ static void columns(void **state) {
 
 static void histogram(void **state) {
   (void)state;
-  static const dq_chart_layout layout = {"Values", "Help.", DQ_CHART_HISTOGRAMS, {"values", NULL}, DQ_COLUMN_REAL, 0, NULL};
+  static const dq_chart_layout layout = {"Values", "Help.", DQ_CHART_HISTOGRAMS, {"values", NULL}, DQ_COLUMN_REAL,
+                                         0,        NULL};
   dq_report *report = dq_report_new("test", 1, "t");
   const double heights[] = {1, 0.5};
   const dq_chart_histogram values = {"v", "text", heights, 2, -1, 3, 0, 2};
@@ -80,7 +81,8 @@ static void histogram(void **state) {
 static void ranges_of_quantizers(void **state) {
   (void)state;
   dq_graph *graph = dq_graph_new(0);
-  dq_value *x = dq_graph_add_value(graph, "x"), *y = dq_graph_add_value(graph, "y"), *z = dq_graph_add_value(graph, "z");
+  dq_value *x = dq_graph_add_value(graph, "x"), *y = dq_graph_add_value(graph, "y"),
+           *z = dq_graph_add_value(graph, "z");
   dq_value *inputs[] = {x, dq_graph_add_constant(graph, "s", dq_tensor_scalar_f32(graph->arena, 0.5f)),
                         dq_graph_add_constant(graph, "o", dq_tensor_scalar_i8(graph->arena, DQ_U8, 10))};
   dq_graph_add_node(graph, 0, "QuantizeLinear", "q", 3, inputs, 1, &y);

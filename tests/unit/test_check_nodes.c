@@ -11,7 +11,7 @@
 
 #include "lib/exec/check_nodes.h"
 #include "lib/onnx/onnx.h"
-#include "lib/passes/passes.h"
+#include "lib/session/session.h"
 
 static dq_context context;
 
@@ -115,9 +115,7 @@ static void weight_left_out(built *b) {
   dq_node *conv = node(b, "Conv", "c", 2, (dq_value *[]){b->x, NULL});
   node(b, "Relu", "y", 1, conv->outputs);
 }
-static void wrong_attribute(built *b) {
-  dq_node_set_float(b->graph, convolve(b, "Conv", 4, square, 8), "group", 2);
-}
+static void wrong_attribute(built *b) { dq_node_set_float(b->graph, convolve(b, "Conv", 4, square, 8), "group", 2); }
 static void empty_addend(built *b) { node(b, "Add", "y", 2, (dq_value *[]){b->x, NULL}); }
 
 // x -> Conv 'c' -> BatchNormalization 'y' with the statistics of so many channels.
@@ -278,7 +276,8 @@ static void versions(void **state) {
     dq_session session;
     assert_int_equal(dq_check_nodes(b.graph, &context, &error), inputs == 2 ? DQ_OK : DQ_UNSUPPORTED);
     assert_int_equal(dq_session_open(&session, b.graph, NULL, &context, &error), DQ_UNSUPPORTED);
-    if (!strstr(error.message, "is not supported in opset 0")) fail_msg("%s", error.message);
+    if (!strstr(error.message, "the model imports no version of ONNX's operators (opset_import)"))
+      fail_msg("%s", error.message);
     dq_graph_free(b.graph);
   }
 }

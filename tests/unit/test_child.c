@@ -65,8 +65,7 @@ static void much_output(void **state) {
   dq_context context = {.message = count_messages, .user = &messages};
   dup2(file, STDERR_FILENO);
   dq_child_options options = {.output_limit = 1000};
-  dq_status status =
-      dq_child_run("yes | head -c 20000000; yes | head -c 20 >&2", &options, &context, NULL);
+  dq_status status = dq_child_run("yes | head -c 20000000; yes | head -c 20 >&2", &options, &context, NULL);
   dup2(kept, STDERR_FILENO);
   struct stat info;
   assert_int_equal(fstat(file, &info), 0);
@@ -76,10 +75,10 @@ static void much_output(void **state) {
   assert_int_equal(messages, 1);
 }
 
-static volatile sig_atomic_t stop;
+static atomic_bool stop;
 static void set_stop(int number) {
   (void)number;
-  stop = 1;
+  stop = true;
 }
 
 // A stop ends the command and what it started in the background.

@@ -40,8 +40,14 @@ static dq_status run(const void *options, const dq_context *context, dq_error *e
 }
 
 static const dq_command command = {
-    .name = "dq-frame", .summary = "a command for tests", .usage = "WHAT", .operand = "WHAT",
-    .operands_minimum = 1, .operands_maximum = 1, .options_size = sizeof(dq_common_options), .run = run,
+    .name = "dq-frame",
+    .summary = "a command for tests",
+    .usage = "WHAT",
+    .operand = "WHAT",
+    .operands_minimum = 1,
+    .operands_maximum = 1,
+    .options_size = sizeof(dq_common_options),
+    .run = run,
 };
 
 // Starts the command with one argument; standard output and error go to the descriptors.
@@ -108,8 +114,7 @@ static void signals_end_deaf_work(void **state) {
     kill(child, signals[i]);
     assert_int_equal(finish(child), DQ_CANCELLED);
     clock_gettime(CLOCK_MONOTONIC, &after);
-    double seconds = (double)(after.tv_sec - before.tv_sec) +
-                     1e-9 * (double)(after.tv_nsec - before.tv_nsec);
+    double seconds = (double)(after.tv_sec - before.tv_sec) + 1e-9 * (double)(after.tv_nsec - before.tv_nsec);
     assert_true(seconds < 1);
     assert_int_equal(rmdir(output_path), 0); // empty: the temporary file is gone
     close(ends[0]);
@@ -119,8 +124,7 @@ static void signals_end_deaf_work(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(statuses_and_messages),
-                                     cmocka_unit_test(lost_output),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(statuses_and_messages), cmocka_unit_test(lost_output),
                                      cmocka_unit_test(signals_end_deaf_work)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

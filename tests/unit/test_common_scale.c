@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "quant/common_scale.h"
+#include "quant/numeric/common_scale.h"
 
 enum { VALUES = 5, POINTS = 1 << 14 };
 
@@ -76,11 +76,11 @@ static void wide_sums_stay_apart(void **state) {
 // x1 = x0 + p1, x2 = x1 + p2, x0 and both sums behind a rectifier: 5 n s^2 / 12 become those of the terms.
 static void chains_have_one_scale(void **state) {
   fixture *it = *state;
-  spread(it, 0, 0, 1);         // x0
-  spread(it, 1, -0.5f, 0.5f);  // p1
-  spread(it, 2, 0, 1);         // x1
+  spread(it, 0, 0, 1);          // x0
+  spread(it, 1, -0.5f, 0.5f);   // p1
+  spread(it, 2, 0, 1);          // x1
   spread(it, 3, -0.25f, 0.75f); // p2
-  spread(it, 4, 0, 1);         // x2
+  spread(it, 4, 0, 1);          // x2
   join(it, 5, (dq_sum_link[]){{0, 1, 2}, {2, 3, 4}}, 2);
   const int zeros[] = {0, 128, 0, 64, 0};
   for (int v = 0; v < 5; v++) expect_scale(&it->values[v], 0x1p-8f, zeros[v]);

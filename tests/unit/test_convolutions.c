@@ -1,4 +1,4 @@
-// The choice among algorithms for convolutions, and the errors of Winograd's filtering.
+// The choice among algorithms for convolutions, the errors of Winograd's filtering, and bytes at all distances.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,8 +8,11 @@
 
 #include <cmocka.h>
 
+#include "lib/base/cpu.h"
 #include "lib/base/random.h"
-#include "lib/kernels/kernels.h"
+#include "lib/kernels/array/array.h"
+#include "lib/kernels/conv/conv.h"
+#include "lib/kernels/reference/reference.h"
 
 static dq_conv_parameters three_by_three(int64_t in, int64_t out, int64_t side) {
   return (dq_conv_parameters){.batch = 1,
@@ -72,8 +75,8 @@ static void what_does_not_fit_counts_as_auto(void **state) {
 static void large_tiles_up_to_where_they_are_exact_enough(void **state) {
   (void)state;
   // 256 (in + 18) 2^-24 passes 0.01 from 638 channels on.
-  assert_int_equal(plan_of(three_by_three(637, 14, 64), DQ_CONV_winograd).tile.size, 4);
-  assert_int_equal(plan_of(three_by_three(638, 14, 64), DQ_CONV_winograd).tile.size, 2);
+  assert_int_equal(plan_of(three_by_three(637, 14, 64), DQ_CONV_winograd).winograd.size, 4);
+  assert_int_equal(plan_of(three_by_three(638, 14, 64), DQ_CONV_winograd).winograd.size, 2);
 }
 
 // ---- Errors ----
@@ -135,7 +138,7 @@ static void errors_stay_below_the_bound(void **state) {
     int64_t in = channels[i / 2], side = in > 100 ? 8 : 20;
     dq_conv_parameters p = three_by_three(in, 1, side);
     dq_conv_plan plan = plan_of(p, DQ_CONV_winograd);
-    double growth = plan.tile.size == 2 ? 64.0 / 9 : 256, operations = plan.tile.size == 2 ? 8 : 18;
+    double growth = plan.winograd.size == 2 ? 64.0 / 9 : 256, operations = plan.winograd.size == 2 ? 8 : 18;
     errors found = errors_of(p, i % 2);
     assert_true(found.worst <= growth * ((double)in + operations) * 0x1p-24);
     assert_true(found.worst <= DQ_WINOGRAD_ERROR);
@@ -189,6 +192,46 @@ static void tails_as_steps_of_their_own(void **state) {
   }
 }
 
+// ---- Depthwise on bytes ----
+// One channel of out_width columns and three rows, every input under a window: the sums against the plain loops.
+static void same_sums(dq_conv_int8_parameters q) {
+  dq_conv_parameters *p = &q.shape;
+  uint8_t x[1024], w[64];
+  int32_t sums[64], expected[64];
+  p->in_width = (p->out_width - 1) * p->stride_width + (p->kernel_width - 1) * p->dilation_width + 1;
+  p->in_height = (p->out_height - 1) * p->stride_height + (p->kernel_height - 1) * p->dilation_height + 1;
+  assert_true(p->in_width * p->in_height <= 1024 && p->kernel_width * p->kernel_height <= 64);
+  for (int i = 0; i < 1024; i++) x[i] = (uint8_t)(i * 37 + i / 256);
+  for (int i = 0; i < 64; i++) w[i] = (uint8_t)(i * 11 + 1);
+  dq_conv_plan plan;
+  assert_int_equal(dq_conv_int8_plan(&q, dq_cpu_detect(), &plan, NULL), DQ_OK);
+  void *packed = room(dq_conv_packed_bytes(&plan)), *scratch = room(dq_conv_scratch_bytes(&plan, 1));
+  memset(scratch, 0, dq_conv_scratch_bytes(&plan, 1));
+  dq_conv_int8_pack(&plan, w, packed);
+  dq_conv_int8_run(&plan, packed, x, sums, NULL, scratch, NULL);
+  dq_conv_int8_reference(&q, w, x, expected, NULL);
+  assert_memory_equal(sums, expected, (size_t)(p->out_width * p->out_height) * 4);
+  free(packed), free(scratch);
+}
+
+// Whatever the distances between taps, columns and rows: where two rows of outputs fit one vector, and where the
+// second lies too far from the first for that.
+static void depthwise_bytes_at_all_distances(void **state) {
+  (void)state;
+  dq_conv_parameters shape = three_by_three(1, 1, 8);
+  shape.algorithm = DQ_CONV_slide;
+  shape.pad_top = shape.pad_left = shape.pad_bottom = shape.pad_right = 0;
+  shape.out_height = 3, shape.kernel_height = 2;
+  for (int64_t choice = 0; choice < 2 * 4 * 4 * 3 * 16; choice++) {
+    shape.out_width = choice % 2 ? 8 : 5;
+    shape.stride_height = choice / 2 % 4 + 1;
+    shape.stride_width = choice / 8 % 4 + 1;
+    shape.dilation_width = choice / 32 % 3 + 1;
+    shape.kernel_width = choice / 96 % 16 + 1;
+    same_sums((dq_conv_int8_parameters){.shape = shape, .weight_signed = true, .input_zero_point = 7});
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(only_auto_takes_other_bits),
@@ -197,6 +240,7 @@ int main(void) {
       cmocka_unit_test(errors_stay_below_the_bound),
       cmocka_unit_test(ones),
       cmocka_unit_test(tails_as_steps_of_their_own),
+      cmocka_unit_test(depthwise_bytes_at_all_distances),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "lib/eval/cost.h"
+#include "lib/measure/cost.h"
 #include "lib/onnx/onnx.h"
 
 static dq_context context;
@@ -42,16 +42,13 @@ static dq_graph *new_graph(const char *symbol) {
   return graph;
 }
 
-static dq_value *add(dq_graph *graph, const char *op_type, dq_value *a, dq_value *b,
-                     const char *output) {
+static dq_value *add(dq_graph *graph, const char *op_type, dq_value *a, dq_value *b, const char *output) {
   dq_value *inputs[] = {a, b}, *value = dq_graph_add_value(graph, output);
-  assert_non_null(
-      dq_graph_add_node(graph, graph->node_count, op_type, output, b ? 2 : 1, inputs, 1, &value));
+  assert_non_null(dq_graph_add_node(graph, graph->node_count, op_type, output, b ? 2 : 1, inputs, 1, &value));
   return value;
 }
 
-static dq_value *constant(dq_graph *graph, const char *name, int type, int rank,
-                          const int64_t *dims) {
+static dq_value *constant(dq_graph *graph, const char *name, int type, int rank, const int64_t *dims) {
   return dq_graph_add_constant(graph, name, dq_tensor_new(graph->arena, type, rank, dims));
 }
 
@@ -59,8 +56,7 @@ static dq_cost analyse(dq_graph *graph) {
   dq_cost cost;
   dq_error error = {0};
   assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
-  if (dq_cost_analyse(&cost, graph, NULL, &context, arena, &error) != DQ_OK)
-    fail_msg("%s", error.message);
+  if (dq_cost_analyse(&cost, graph, NULL, &context, arena, &error) != DQ_OK) fail_msg("%s", error.message);
   return cost;
 }
 
@@ -130,7 +126,8 @@ static void test_declared_shapes(void **state) {
   assert_int_equal(cost.incomplete, 2);
   assert_false(cost.macs_complete);
   a->type = DQ_F32, a->rank = 4;
-  a->dims = dq_arena_copy(graph->arena, (dq_dimension[]){{1, NULL}, {2, NULL}, {5, NULL}, {5, NULL}}, 4 * sizeof *a->dims);
+  a->dims =
+      dq_arena_copy(graph->arena, (dq_dimension[]){{1, NULL}, {2, NULL}, {5, NULL}, {5, NULL}}, 4 * sizeof *a->dims);
   cost = analyse(graph);
   assert_string_equal(cost.nodes[1].shape, "1x2x3x3");
   assert_int_equal(cost.macs, 2 * 9 * 18);
@@ -203,8 +200,7 @@ static void test_integer_products(void **state) {
   (void)state;
   dq_graph *graph = new_graph("N");
   dq_value *scale = dq_graph_add_constant(graph, "s", dq_tensor_scalar_f32(graph->arena, 0.5f));
-  dq_value *x =
-      dequantized(graph, add(graph, "QuantizeLinear", graph->inputs[0], scale, "q"), "dx");
+  dq_value *x = dequantized(graph, add(graph, "QuantizeLinear", graph->inputs[0], scale, "q"), "dx");
   dq_value *w = dequantized(graph, constant(graph, "w", DQ_I8, 4, (int64_t[]){2, 2, 3, 3}), "dw");
   dq_value *y = add(graph, "Conv", x, w, "y");
   add(graph, "Conv", y, w, "z");
@@ -235,8 +231,7 @@ static void test_counts_of_models(void **state) {
     assert_int_equal(dq_onnx_load(&graph, path, &context, NULL), DQ_OK);
     dq_cost cost = analyse(graph);
     assert_int_equal(cost.macs, json_integer_value(json_object_get(expected, "macs")));
-    assert_int_equal(cost.float_parameters,
-                     json_integer_value(json_object_get(expected, "float_parameters")));
+    assert_int_equal(cost.float_parameters, json_integer_value(json_object_get(expected, "float_parameters")));
     assert_int_equal(cost.node_count, json_integer_value(json_object_get(expected, "nodes")));
     assert_int_equal(cost.opset, json_integer_value(json_object_get(expected, "opset")));
     assert_int_equal(cost.file_bytes, json_integer_value(json_object_get(expected, "bytes")));
@@ -253,7 +248,8 @@ int main(void) {
       cmocka_unit_test(test_open_picture),
       cmocka_unit_test(test_declared_shapes),
       cmocka_unit_test(test_fixed_reshape_keeps_numbers),
-      cmocka_unit_test(test_planned_memory), cmocka_unit_test(test_unknown_operator_is_told),
+      cmocka_unit_test(test_planned_memory),
+      cmocka_unit_test(test_unknown_operator_is_told),
       cmocka_unit_test(test_integer_products),
       cmocka_unit_test(test_counts_of_models),
   };

@@ -34,9 +34,7 @@ static void put(const char *name, const void *bytes, size_t size) {
   assert_int_equal(fwrite(bytes, 1, size, file), size);
   fclose(file);
 }
-static void put_text(const char *name, const char *text) {
-  put(name, text, strlen(text));
-}
+static void put_text(const char *name, const char *text) { put(name, text, strlen(text)); }
 
 static int enter(void **state) {
   (void)state;
@@ -46,8 +44,7 @@ static int enter(void **state) {
   put_text("broken.jpg", "\xff\xd8\xff\xe0 not a picture");
   put_text("empty.png", "");
   // A header that claims 50000x50000 pixels.
-  put("bomb.png", "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\xc3\x50\0\0\xc3\x50\x08\x02\0\0\0........",
-      37);
+  put("bomb.png", "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\xc3\x50\0\0\xc3\x50\x08\x02\0\0\0........", 37);
   return 0;
 }
 
@@ -105,8 +102,7 @@ static void broken_lists(void **state) {
                                          {"", "no pictures"}};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
     put_text("list.txt", lists[i][0]);
-    expect_failure((dq_data_options){.spec = "list.txt", .preset = "vww"}, DQ_BAD_INPUT,
-                   lists[i][1]);
+    expect_failure((dq_data_options){.spec = "list.txt", .preset = "vww"}, DQ_BAD_INPUT, lists[i][1]);
   }
   expect_failure((dq_data_options){.spec = "none.txt", .preset = "vww"}, DQ_SYSTEM, "none.txt");
 }
@@ -122,13 +118,10 @@ static void broken_pictures(void **state) {
   assert_int_equal(warnings, 4);
   assert_string_equal(last_warning, "3 of 5 pictures skipped");
   dq_data_free(data);
-  expect_failure((dq_data_options){.spec = "some.txt", .preset = "vww", .strict = true},
-                 DQ_BAD_INPUT, "broken.jpg");
+  expect_failure((dq_data_options){.spec = "some.txt", .preset = "vww", .strict = true}, DQ_BAD_INPUT, "broken.jpg");
   put_text("some.txt", "bomb.png 0\n");
-  expect_failure((dq_data_options){.spec = "some.txt", .preset = "vww", .strict = true},
-                 DQ_BAD_INPUT, "50000x50000");
-  expect_failure((dq_data_options){.spec = "some.txt", .preset = "vww"}, DQ_BAD_INPUT,
-                 "no pictures that can be read");
+  expect_failure((dq_data_options){.spec = "some.txt", .preset = "vww", .strict = true}, DQ_BAD_INPUT, "50000x50000");
+  expect_failure((dq_data_options){.spec = "some.txt", .preset = "vww"}, DQ_BAD_INPUT, "no pictures that can be read");
 }
 
 static void folders(void **state) {
@@ -140,8 +133,7 @@ static void folders(void **state) {
   put("tree/zebra/1.pgm", "P5 1 1 255\n\x0a", 12);
   put("tree/ant/1.pgm", "P5 1 1 255\n\x0b", 12);
   put("tree/ant/2.pgm", "P5 1 1 255\n\x0c", 12);
-  assert_int_equal(open_with(&data, (dq_data_options){.spec = "tree", .preset = "vww", .limit = 2}),
-                   DQ_OK);
+  assert_int_equal(open_with(&data, (dq_data_options){.spec = "tree", .preset = "vww", .limit = 2}), DQ_OK);
   assert_int_equal(dq_data_count(data), 2); // spread over three: the first and the second
   assert_true(dq_data_classes_exact(data));
   assert_string_equal(dq_data_class_name(data, 1), "zebra");
@@ -211,8 +203,7 @@ static void preprocessing_fields(void **state) {
                                          {"resize", "resize"},
                                          {"mean=1e300,std=1e-300", "float32"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-    expect_failure((dq_data_options){.spec = "good.txt", .preprocess = wrong[i][0]}, DQ_USAGE,
-                   wrong[i][1]);
+    expect_failure((dq_data_options){.spec = "good.txt", .preprocess = wrong[i][0]}, DQ_USAGE, wrong[i][1]);
   expect_failure((dq_data_options){.spec = "good.txt", .preset = "imagnet"}, DQ_USAGE, "imagnet");
   expect_failure((dq_data_options){.spec = "good.txt", .preset = "lgg"}, DQ_USAGE, "norm=FILE");
   expect_failure((dq_data_options){.spec = "good.txt"}, DQ_USAGE, "preset");
@@ -221,8 +212,7 @@ static void preprocessing_fields(void **state) {
     dq_data_options options = {.spec = "synth:shapes", .preset = dq_preset_name(i)};
     if (!strcmp(options.preset, "lgg")) continue;
     assert_int_equal(open_with(&data, options), DQ_OK);
-    options =
-        (dq_data_options){.spec = "synth:shapes", .preprocess = dq_data_preprocess_text(data)};
+    options = (dq_data_options){.spec = "synth:shapes", .preprocess = dq_data_preprocess_text(data)};
     assert_int_equal(open_with(&again, options), DQ_OK);
     assert_string_equal(dq_data_preprocess_text(data), dq_data_preprocess_text(again));
     dq_data_free(data);
@@ -236,8 +226,7 @@ static void letterbox(void **state) {
   dq_sample_info info;
   float values[3 * 4 * 4];
   put_text("one.txt", "a.ppm 0\n"); // 2x1 pixels
-  assert_int_equal(open_with(&data, (dq_data_options){.spec = "one.txt", .preset = "yolox"}),
-                   DQ_OK);
+  assert_int_equal(open_with(&data, (dq_data_options){.spec = "one.txt", .preset = "yolox"}), DQ_OK);
   assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 3, 4, 4}}, &error), DQ_OK);
   assert_int_equal(dq_data_read(data, 0, values, &info, &error), DQ_OK);
   assert_true(values[3] == 0x40 && values[32 + 3] == 0xff); // blue first
@@ -262,8 +251,7 @@ static void channels_last(void **state) {
   assert_int_equal(dq_data_read(data, 0, values, NULL, &error), DQ_OK);
   for (int i = 0; i < 12; i++) assert_true(values[i] == (float)(i % 4 * 3 + i / 4 + 1));
   assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 7, 7, 5}}, &error), DQ_BAD_INPUT);
-  assert_string_equal(error.message,
-                      "pictures have 1 or 3 channels, NxCxHxW or NxHxWxC, the model's input is Nx7x7x5");
+  assert_string_equal(error.message, "pictures have 1 or 3 channels, NxCxHxW or NxHxWxC, the model's input is Nx7x7x5");
   dq_data_free(data);
   // 2x1 pixels in the corner, twice as large, in 4x4: blue, green, red.
   put_text("one.txt", "a.ppm 0\n");
@@ -280,9 +268,8 @@ static void layouts(void **state) {
   static const struct {
     int64_t dims[4];
     bool last;
-  } cases[] = {{{1, 224, 224, 3}, true}, {{1, 28, 28, 1}, true},  {{-1, -1, -1, 3}, true},
-               {{1, 3, 224, 224}, false}, {{1, 3, 3, 3}, false},  {{1, 1, 28, 1}, false},
-               {{1, 7, 7, 5}, false},     {{-1, -1, -1, -1}, false}};
+  } cases[] = {{{1, 224, 224, 3}, true}, {{1, 28, 28, 1}, true}, {{-1, -1, -1, 3}, true}, {{1, 3, 224, 224}, false},
+               {{1, 3, 3, 3}, false},    {{1, 1, 28, 1}, false}, {{1, 7, 7, 5}, false},   {{-1, -1, -1, -1}, false}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     assert_true(dq_channels_last(4, cases[i].dims) == cases[i].last);
   assert_false(dq_channels_last(2, (int64_t[]){1, 784, 1, 1}));
@@ -309,12 +296,46 @@ static void records(void **state) {
   dq_data_free(data);
   put("images", "\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x01\x07\x08", 18);
   put("labels", "\0\0\x08\x01\0\0\0\x01\x05", 9);
-  expect_failure((dq_data_options){.spec = "mnist:images,labels"}, DQ_BAD_INPUT,
-                 "1 labels for 2 pictures");
+  expect_failure((dq_data_options){.spec = "mnist:images,labels"}, DQ_BAD_INPUT, "1 labels for 2 pictures");
   put("images", "\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x01\x07", 17);
   expect_failure((dq_data_options){.spec = "mnist:images"}, DQ_BAD_INPUT, "expected 2");
   put("images", "\0\0\x08\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x07", 17);
   expect_failure((dq_data_options){.spec = "mnist:images"}, DQ_BAD_INPUT, "overflows");
+}
+
+// Two pictures of 3 x 2 pixels, one row after the other, with labels.
+static void idx_files(void **state) {
+  (void)state;
+  dq_data *data;
+  dq_sample_info info;
+  float values[6];
+  put("images", "\0\0\x08\x03\0\0\0\x02\0\0\0\x02\0\0\0\x03\1\2\3\4\5\6\x0b\x0c\x0d\x0e\x0f\xff", 28);
+  put("labels", "\0\0\x08\x01\0\0\0\x02\x05\x0c", 10);
+  for (int labels = 0; labels < 2; labels++) {
+    dq_data_options options = {.spec = labels ? "mnist:images,labels" : "mnist:images", .preset = "mnist"};
+    assert_int_equal(open_with(&data, options), DQ_OK);
+    assert_int_equal(dq_data_count(data), 2);
+    assert_int_equal(dq_data_classes(data), labels ? 13 : 0); // more than ten digits
+    assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 1, 2, 3}}, &error), DQ_OK);
+    for (int picture = 0; picture < 2; picture++) {
+      info.label = -7;
+      assert_int_equal(dq_data_read(data, picture, values, &info, &error), DQ_OK);
+      for (int i = 0; i < 6; i++) assert_true(values[i] == (float)(picture && i == 5 ? 255 : picture ? 11 + i : 1 + i));
+      if (labels) assert_int_equal(info.label, picture ? 12 : 5);
+      assert_string_equal(info.name, picture ? "images#1" : "images#0");
+    }
+    dq_data_free(data);
+  }
+  expect_failure((dq_data_options){.spec = "mnist:images,labels,labels"}, DQ_USAGE, "3 files, expected IMAGES,LABELS");
+  expect_failure((dq_data_options){.spec = "mnist:labels"}, DQ_BAD_INPUT,
+                 "labels: not an idx file of bytes with 3 dimensions");
+  expect_failure((dq_data_options){.spec = "mnist:images,images"}, DQ_BAD_INPUT,
+                 "images: not an idx file of bytes with 1 dimensions");
+  put("images", "\0\0\x08\x03\0\0\0\x01\0\1\0\1\0\0\0\0", 16);
+  expect_failure((dq_data_options){.spec = "mnist:images"}, DQ_BAD_INPUT, "images: pictures of 0x65537 pixels");
+  put("images", "\x1f\x8b\x08\0", 4);
+  expect_failure((dq_data_options){.spec = "mnist:images"}, DQ_BAD_INPUT, "not an idx file");
+  assert_string_equal(error.hint, "it is compressed: gunzip it first");
 }
 
 static void put_npy(const char *name, int version, const char *header, size_t elements) {
@@ -340,22 +361,21 @@ static void npy_headers(void **state) {
   assert_int_equal(dq_npy_read(&tensor, "x.npy", arena, &error), DQ_BAD_INPUT);
   static const struct {
     const char *header, *message;
-  } wrong[] = {
-      {"{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2), }", ""},
-      {"{'descr': '>f4', 'fortran_order': False, 'shape': (1, 2), }", ""},
-      {"{'descr': '|O', 'fortran_order': False, 'shape': (1, 2), }", ""},
-      {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1, 2), }", ""},
-      {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, -2), }", ""},
-      {"{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999999999999, 2), }", ""},
-      {"{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }", ""},
-      {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2", ""},
-      {"{descr: '<f4', 'fortran_order': False, 'shape': (1, 2), }", "expected a quoted text"},
-      {"{'descr': '<f4', 'fortran", "expected a closing quote"},
-      {"{'descr': '', 'fortran_order': False, 'shape': (1, 2)}", ""},
-      {"{'descr': '<f4'}", ""},
-      {"{", ""},
-      {"", ""},
-      {"nonsense", ""}};
+  } wrong[] = {{"{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2), }", ""},
+               {"{'descr': '>f4', 'fortran_order': False, 'shape': (1, 2), }", ""},
+               {"{'descr': '|O', 'fortran_order': False, 'shape': (1, 2), }", ""},
+               {"{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1, 2), }", ""},
+               {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, -2), }", ""},
+               {"{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999999999999, 2), }", ""},
+               {"{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }", ""},
+               {"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2", ""},
+               {"{descr: '<f4', 'fortran_order': False, 'shape': (1, 2), }", "expected a quoted text"},
+               {"{'descr': '<f4', 'fortran", "expected a closing quote"},
+               {"{'descr': '', 'fortran_order': False, 'shape': (1, 2)}", ""},
+               {"{'descr': '<f4'}", ""},
+               {"{", ""},
+               {"", ""},
+               {"nonsense", ""}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     put_npy("x.npy", 1, wrong[i].header, 8);
     assert_int_equal(dq_npy_read(&tensor, "x.npy", arena, &error), DQ_BAD_INPUT);
@@ -399,6 +419,12 @@ static void generated_shapes(void **state) {
   synth.split = DQ_SPLIT_TEST;
   dq_synth_picture(&synth, 11, test);
   assert_true(memcmp(train, test, sizeof train) != 0);
+  uint64_t hash = UINT64_C(0xcbf29ce484222325); // FNV-1a: the same bytes on every machine, two pictures of each class
+  for (int64_t index = 0; index < 2 * DQ_SYNTH_CLASSES; index++) {
+    assert_int_equal(dq_synth_picture(&synth, index, test), index % DQ_SYNTH_CLASSES);
+    for (size_t i = 0; i < sizeof test; i++) hash = (hash ^ test[i]) * UINT64_C(0x100000001b3);
+  }
+  assert_int_equal(hash, UINT64_C(0x797014252aa4e33c));
   expect_failure((dq_data_options){.spec = "synth:faces"}, DQ_USAGE, "faces");
   expect_failure((dq_data_options){.spec = "synth:shapes,size=4"}, DQ_USAGE, "size");
   expect_failure((dq_data_options){.spec = "synth:shapes,split=all"}, DQ_USAGE, "split");
@@ -412,8 +438,11 @@ int main(void) {
                                      cmocka_unit_test(folders),
                                      cmocka_unit_test(names_of_class_folders),
                                      cmocka_unit_test(preprocessing_fields),
-                                     cmocka_unit_test(channels_last), cmocka_unit_test(layouts), cmocka_unit_test(letterbox),
+                                     cmocka_unit_test(channels_last),
+                                     cmocka_unit_test(layouts),
+                                     cmocka_unit_test(letterbox),
                                      cmocka_unit_test(records),
+                                     cmocka_unit_test(idx_files),
                                      cmocka_unit_test(npy_headers),
                                      cmocka_unit_test(npy_arrays),
                                      cmocka_unit_test(generated_shapes)};

@@ -12,8 +12,8 @@
 
 #include "lib/base/random.h"
 #include "lib/passes/passes.h"
-#include "quant/int8.h"
-#include "quant/table.h"
+#include "quant/int8/int8.h"
+#include "quant/files/table.h"
 #include "tests/unit/small_network.h"
 
 static double spread(const network *it, const char *name) {
@@ -50,12 +50,11 @@ static void equalizing_is_neutral(void **state) {
   int count;
   dq_error error;
   assert_int_equal(
-      dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_ALL, false, NULL, it->arena, &it->context, &error),
-      DQ_OK);
+      dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_ALL, false, NULL, it->arena, &it->context, &error), DQ_OK);
   assert_int_equal(equalization.count, 3); // a, b and sum
-  assert_int_equal(dq_equalize_apply(it->graph, &equalization, &no_shapes, it->arena, &restated,
-                                     &count, &it->context, &error),
-                   DQ_OK);
+  assert_int_equal(
+      dq_equalize_apply(it->graph, &equalization, &no_shapes, it->arena, &restated, &count, &it->context, &error),
+      DQ_OK);
   network_run(it, &after);
   assert_true(network_difference(&before, &after) <= 1e-5);
   assert_true(spread(it, "a_act") > 0);
@@ -70,9 +69,9 @@ static void depthwise_scope_takes_depthwise_only(void **state) {
   dq_observation what = network_watch(it, NULL);
   dq_equalization equalization;
   dq_error error;
-  assert_int_equal(dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_DEPTHWISE, false, NULL, it->arena,
-                                       &it->context, &error),
-                   DQ_OK);
+  assert_int_equal(
+      dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_DEPTHWISE, false, NULL, it->arena, &it->context, &error),
+      DQ_OK);
   assert_int_equal(equalization.count, 1);
   assert_string_equal(equalization.sites[0].value, "a_act");
   float least = INFINITY, most = 0;
@@ -90,9 +89,8 @@ static void silu_is_scaled_for_depthwise_only(void **state) {
   dq_observation what = network_watch(it, NULL);
   dq_equalization equalization;
   dq_error error;
-  assert_int_equal(dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_FULL, false, NULL, it->arena, &it->context,
-                                       &error),
-                   DQ_OK);
+  assert_int_equal(
+      dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_FULL, false, NULL, it->arena, &it->context, &error), DQ_OK);
   assert_int_equal(equalization.count, 2);
   assert_string_equal(equalization.sites[1].value, "sum_act");
 }
@@ -105,9 +103,9 @@ static void outputs_are_never_scaled(void **state) {
   dq_observation what = network_watch(it, NULL);
   dq_equalization equalization;
   dq_error error;
-  assert_int_equal(dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_DEPTHWISE, false, NULL, it->arena,
-                                       &it->context, &error),
-                   DQ_OK);
+  assert_int_equal(
+      dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_DEPTHWISE, false, NULL, it->arena, &it->context, &error),
+      DQ_OK);
   assert_int_equal(equalization.count, 0);
 }
 
@@ -115,16 +113,15 @@ static void unknown_sites_are_refused(void **state) {
   network *it = *state;
   network_build(it);
   const float factors[CHANNELS] = {1, 1, 1, 1, 1, 1};
-  const dq_equalize_site sites[] = {{"nobody", CHANNELS, factors},
-                                    {"a_act", CHANNELS - 1, factors}};
+  const dq_equalize_site sites[] = {{"nobody", CHANNELS, factors}, {"a_act", CHANNELS - 1, factors}};
   for (int s = 0; s < 2; s++) {
     dq_equalization equalization = {&sites[s], 1};
     const dq_restated *restated;
     int count;
     dq_error error;
-    assert_int_equal(dq_equalize_apply(it->graph, &equalization, &no_shapes, it->arena, &restated,
-                                       &count, &it->context, &error),
-                     DQ_BAD_INPUT);
+    assert_int_equal(
+        dq_equalize_apply(it->graph, &equalization, &no_shapes, it->arena, &restated, &count, &it->context, &error),
+        DQ_BAD_INPUT);
     assert_non_null(strstr(error.message, sites[s].value));
   }
 }
@@ -134,7 +131,7 @@ static void bias_shift_by_hand(void **state) {
   dq_tensor *w = dq_tensor_new(it->graph->arena, DQ_F32, 4, (int64_t[]){2, 2, 1, 1});
   memcpy(w->data, (float[]){1.2f, 2.4f, -0.4f, 3}, 16);
   dq_node *made = network_node(it, "Conv", network_value(it, "x"), dq_graph_add_constant(it->graph, "w", w), NULL,
-                       network_value(it, "y"));
+                               network_value(it, "y"));
   dq_channel_means means = {"x", 2, (double[]){10, 100}};
   double shift[2];
   assert_true(dq_bias_shift(made, &means, (int8_t[]){1, 2, 0, 2}, (float[]){1, 1.5f}, 2, shift));
@@ -229,8 +226,7 @@ static void replaying_gives_the_same_graph(void **state) {
                              .activation_type = DQ_U8};
   dq_int8_report report, second;
   dq_error error;
-  assert_int_equal(dq_int8_apply(it->graph, it->data, &options, &report, &it->context, &error),
-                   DQ_OK);
+  assert_int_equal(dq_int8_apply(it->graph, it->data, &options, &report, &it->context, &error), DQ_OK);
   assert_true(report.equalized > 0 && report.bias_corrected && report.quantized > 0);
   options.table = &report.table;
   assert_int_equal(dq_int8_apply(again, NULL, &options, &second, &it->context, &error), DQ_OK);
@@ -248,12 +244,10 @@ static void missing_values_are_named(void **state) {
   network *it = *state;
   network_build(it);
   dq_calibration_table table = {.method = "mse", .preprocess = ""};
-  dq_int8_options options = {
-      .method = dq_observer_find("mse"), .table = &table, .activation_type = DQ_U8};
+  dq_int8_options options = {.method = dq_observer_find("mse"), .table = &table, .activation_type = DQ_U8};
   dq_int8_report report;
   dq_error error;
-  assert_int_equal(dq_int8_apply(it->graph, NULL, &options, &report, &it->context, &error),
-                   DQ_BAD_INPUT);
+  assert_int_equal(dq_int8_apply(it->graph, NULL, &options, &report, &it->context, &error), DQ_BAD_INPUT);
   assert_non_null(strstr(error.message, "'x'"));
 }
 
@@ -272,8 +266,7 @@ static void tensorrt_scales_are_hexadecimal(void **state) {
   dq_calibration_table_range range = {"data", {-0.99633786f, 0.5f}, false, 0};
   dq_calibration_table table = {.ranges = &range, .count = 1};
   dq_error error;
-  assert_int_equal(dq_calibration_table_export(&table, dq_calibration_table_format_for("a.cache"),
-                                               it->path, &error),
+  assert_int_equal(dq_calibration_table_export(&table, dq_calibration_table_format_for("a.cache"), it->path, &error),
                    DQ_OK);
   char text[100] = {0};
   FILE *file = fopen(it->path, "r");
@@ -306,7 +299,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(equalizing_is_neutral),
       TEST(depthwise_scope_takes_depthwise_only),
-      TEST(silu_is_scaled_for_depthwise_only), TEST(outputs_are_never_scaled),
+      TEST(silu_is_scaled_for_depthwise_only),
+      TEST(outputs_are_never_scaled),
       TEST(unknown_sites_are_refused),
       TEST(bias_shift_by_hand),
       TEST(table_comes_back),

@@ -8,21 +8,19 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "quant/closeness.h"
-#include "quant/equalize_internal.h"
-#include "quant/head.h"
-#include "quant/int8.h"
-#include "quant/reach.h"
+#include "quant/error/closeness.h"
+#include "quant/rewrite/equalize_internal.h"
+#include "quant/rewrite/head.h"
+#include "quant/int8/int8.h"
+#include "quant/numeric/reach.h"
 #include "tests/unit/small_network.h"
 
 // ---- Operators that a site runs through ----
 
-static dq_value *floats(network *it, const char *name, int64_t rows, int64_t columns, float first,
-                        float step) {
+static dq_value *floats(network *it, const char *name, int64_t rows, int64_t columns, float first, float step) {
   int64_t dims[] = {rows, columns};
   dq_tensor *tensor = dq_tensor_new(it->graph->arena, DQ_F32, columns ? 2 : 1, dims);
-  for (int64_t i = 0; i < dq_tensor_count(tensor); i++)
-    ((float *)tensor->data)[i] = first + step * (float)i;
+  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) ((float *)tensor->data)[i] = first + step * (float)i;
   return dq_graph_add_constant(it->graph, name, tensor);
 }
 
@@ -39,62 +37,52 @@ static dq_value *scalar(network *it, const char *name, float x) {
 
 // Each writes "m" from "a", of CHANNELS channels.
 static void through_clip(network *it) {
-  network_node(it, "Clip", network_value(it, "a"), scalar(it, "zero", 0), scalar(it, "six", 6),
-               network_value(it, "m"));
+  network_node(it, "Clip", network_value(it, "a"), scalar(it, "zero", 0), scalar(it, "six", 6), network_value(it, "m"));
 }
 
 static void through_concat(network *it) {
   network_conv(it, network_value(it, "x"), "other", 3, 2, 1, 1);
   network_conv(it, network_value(it, "x"), "third", 3, CHANNELS - 2, 1, 1);
-  dq_node *concat = network_node(it, "Concat", network_value(it, "other"), network_value(it, "third"),
-                                 NULL, network_value(it, "joined"));
+  dq_node *concat = network_node(it, "Concat", network_value(it, "other"), network_value(it, "third"), NULL,
+                                 network_value(it, "joined"));
   dq_node_set_int(it->graph, concat, "axis", 1);
-  network_node(it, "Add", network_value(it, "a"), network_value(it, "joined"), NULL,
-               network_value(it, "m"));
+  network_node(it, "Add", network_value(it, "a"), network_value(it, "joined"), NULL, network_value(it, "m"));
 }
 
 static void through_shuffle(network *it) {
-  network_node(it, "Reshape", network_value(it, "a"),
-               shape(it, "five", 5, (int64_t[]){1, 2, CHANNELS / 2, SIDE, SIDE}), NULL,
-               network_value(it, "split"));
-  dq_node *transpose = network_node(it, "Transpose", network_value(it, "split"), NULL, NULL,
-                                    network_value(it, "swapped"));
+  network_node(it, "Reshape", network_value(it, "a"), shape(it, "five", 5, (int64_t[]){1, 2, CHANNELS / 2, SIDE, SIDE}),
+               NULL, network_value(it, "split"));
+  dq_node *transpose =
+      network_node(it, "Transpose", network_value(it, "split"), NULL, NULL, network_value(it, "swapped"));
   dq_node_set_ints(it->graph, transpose, "perm", (int64_t[]){0, 2, 1, 3, 4}, 5);
-  network_node(it, "Reshape", network_value(it, "swapped"),
-               shape(it, "four", 4, (int64_t[]){1, CHANNELS, SIDE, SIDE}), NULL,
-               network_value(it, "m"));
+  network_node(it, "Reshape", network_value(it, "swapped"), shape(it, "four", 4, (int64_t[]){1, CHANNELS, SIDE, SIDE}),
+               NULL, network_value(it, "m"));
 }
 
 static void through_gate(network *it) {
-  network_node(it, "GlobalAveragePool", network_value(it, "a"), NULL, NULL,
-               network_value(it, "pooled"));
+  network_node(it, "GlobalAveragePool", network_value(it, "a"), NULL, NULL, network_value(it, "pooled"));
   network_conv(it, network_value(it, "pooled"), "squeezed", CHANNELS, CHANNELS, 1, 1);
   network_node(it, "Sigmoid", network_value(it, "squeezed"), NULL, NULL, network_value(it, "gate"));
-  network_node(it, "Mul", network_value(it, "gate"), network_value(it, "a"), NULL,
-               network_value(it, "m"));
+  network_node(it, "Mul", network_value(it, "gate"), network_value(it, "a"), NULL, network_value(it, "m"));
 }
 
 static void through_matmul(network *it) {
-  network_node(it, "MatMul", floats(it, "rows", SIDE, SIDE, -0.3f, 0.02f), network_value(it, "a"),
-               NULL, network_value(it, "m"));
+  network_node(it, "MatMul", floats(it, "rows", SIDE, SIDE, -0.3f, 0.02f), network_value(it, "a"), NULL,
+               network_value(it, "m"));
 }
 
 static void through_normalization(network *it) {
   dq_value *inputs[] = {network_value(it, "a"), floats(it, "gamma", CHANNELS, 0, 1, 0.5f),
-                        floats(it, "beta", CHANNELS, 0, -1, 0.25f),
-                        floats(it, "mean", CHANNELS, 0, 0.5f, -0.25f),
+                        floats(it, "beta", CHANNELS, 0, -1, 0.25f), floats(it, "mean", CHANNELS, 0, 0.5f, -0.25f),
                         floats(it, "variance", CHANNELS, 0, 1, 1)};
   dq_value *output = network_value(it, "m");
-  dq_graph_add_node(it->graph, it->graph->node_count, "BatchNormalization", "bn", 5, inputs, 1,
-                    &output);
+  dq_graph_add_node(it->graph, it->graph->node_count, "BatchNormalization", "bn", 5, inputs, 1, &output);
 }
 
 static void through_split(network *it) {
   dq_value *outputs[] = {network_value(it, "front"), network_value(it, "back")};
-  dq_value *inputs[] = {network_value(it, "a"),
-                        shape(it, "parts", 2, (int64_t[]){CHANNELS - 2, 2})};
-  dq_node *split = dq_graph_add_node(it->graph, it->graph->node_count, "Split", "split", 2, inputs,
-                                     2, outputs);
+  dq_value *inputs[] = {network_value(it, "a"), shape(it, "parts", 2, (int64_t[]){CHANNELS - 2, 2})};
+  dq_node *split = dq_graph_add_node(it->graph, it->graph->node_count, "Split", "split", 2, inputs, 2, outputs);
   dq_node_set_int(it->graph, split, "axis", 1);
   dq_node *concat = network_node(it, "Concat", outputs[1], outputs[0], NULL, network_value(it, "m"));
   dq_node_set_int(it->graph, concat, "axis", 1);
@@ -112,8 +100,8 @@ static void build(network *it, void (*middle)(network *)) {
 static const float *measure(network *it, dq_equalize_scope scope, dq_equalization *equalization) {
   dq_observation what = network_watch(it, NULL);
   dq_error error;
-  assert_int_equal(
-      dq_equalize_measure(equalization, &what, scope, false, NULL, it->arena, &it->context, &error), DQ_OK);
+  assert_int_equal(dq_equalize_measure(equalization, &what, scope, false, NULL, it->arena, &it->context, &error),
+                   DQ_OK);
   for (int s = 0; s < equalization->count; s++)
     if (!strcmp(equalization->sites[s].value, "m")) return equalization->sites[s].factors;
   return NULL;
@@ -123,9 +111,9 @@ static void apply(network *it, const dq_equalization *equalization) {
   const dq_restated *restated;
   int count;
   dq_error error;
-  assert_int_equal(dq_equalize_apply(it->graph, equalization, &no_shapes, it->arena, &restated,
-                                     &count, &it->context, &error),
-                   DQ_OK);
+  assert_int_equal(
+      dq_equalize_apply(it->graph, equalization, &no_shapes, it->arena, &restated, &count, &it->context, &error),
+      DQ_OK);
 }
 
 static void check_neutral(void **state, void (*middle)(network *)) {
@@ -148,7 +136,7 @@ static void check_neutral(void **state, void (*middle)(network *)) {
   assert_true(network_difference(&before, &after) <= 1e-5);
 }
 
-#define NEUTRAL(middle) \
+#define NEUTRAL(middle)                                                                                                \
   static void middle##_is_neutral(void **state) { check_neutral(state, middle); }
 NEUTRAL(through_clip)
 NEUTRAL(through_concat)
@@ -180,8 +168,8 @@ static void build_head(network *it) {
   network_conv(it, network_value(it, "m"), "boxes", CHANNELS, 2, 1, 1);
   network_conv(it, network_value(it, "m"), "logits", CHANNELS, 2, 1, 1);
   network_node(it, "Sigmoid", network_value(it, "logits"), NULL, NULL, network_value(it, "scores"));
-  dq_node *concat = network_node(it, "Concat", network_value(it, "boxes"), network_value(it, "scores"),
-                                 NULL, network_value(it, "y"));
+  dq_node *concat =
+      network_node(it, "Concat", network_value(it, "boxes"), network_value(it, "scores"), NULL, network_value(it, "y"));
   dq_node_set_int(it->graph, concat, "axis", 1);
   network_finish(it);
 }
@@ -198,9 +186,8 @@ static void heads_are_taken_back_in_float(void **state) {
   assert_false(in_head[network_value(it, "m")->index] || in_head[network_value(it, "a")->index]);
   dq_equalization equalization;
   dq_observation what = network_watch(it, NULL);
-  assert_int_equal(dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_NONE, true, NULL, it->arena,
-                                       &it->context, &error),
-                   DQ_OK);
+  assert_int_equal(
+      dq_equalize_measure(&equalization, &what, DQ_EQUALIZE_NONE, true, NULL, it->arena, &it->context, &error), DQ_OK);
   assert_int_equal(equalization.count, 2);
   apply(it, &equalization);
   assert_int_equal(it->graph->node_count, 8); // two Mul more
@@ -216,8 +203,7 @@ static void heads_stay_in_float(void **state) {
   options.bias_correction = DQ_CHOOSE_OFF;
   dq_int8_report report;
   dq_error error;
-  assert_int_equal(dq_int8_apply(it->graph, it->data, &options, &report, &it->context, &error),
-                   DQ_OK);
+  assert_int_equal(dq_int8_apply(it->graph, it->data, &options, &report, &it->context, &error), DQ_OK);
   int behind = 0;
   for (int i = 0; i < report.count; i++) {
     behind += !strcmp(report.layers[i].reason, "behind the last product");
@@ -284,10 +270,9 @@ static void closeness_by_channel(void **state) {
   }
 }
 
-// Noise falls to a half, a half, a quarter: logarithms ln 2, ln 2, 2 ln 2 of mean 0.92 and standard error 0.23, four times
-// as much.
-// From 4, 5, 6, 5 to 6, 3, 3, 7.9 it falls in all, by 0.09 in the logarithm with a standard error of 0.30: that
-// is not clear, nor is nothing at all. Nor what rises in all, though it falls for most pictures.
+// Noise falls to a half, a half, a quarter: logarithms ln 2, ln 2, 2 ln 2 of mean 0.92 and standard error 0.23, four
+// times as much. From 4, 5, 6, 5 to 6, 3, 3, 7.9 it falls in all, by 0.09 in the logarithm with a standard error of
+// 0.30: that is not clear, nor is nothing at all. Nor what rises in all, though it falls for most pictures.
 static void noise_falls_clearly(void **state) {
   (void)state;
   const double before[] = {4, 5, 6, 5}, after[] = {2, 2.5, 1.5, 0}, other[] = {6, 3, 3, 7.9}, one[] = {2, 2, 2, 50};
@@ -312,11 +297,13 @@ static void reasons_are_said(void **state) {
   const double before[] = {4, 5, 6}, after[] = {2, 2.5, 1.5}, more[] = {8, 2, 9}, broken[] = {1, 1, NAN};
   char text[200];
   dq_noise_change change = dq_noise_compare(before, after, 3);
-  assert_string_equal(dq_noise_reason(&change, DQ_SURELY, text, sizeof text),
-                      "the pictures gain 4.01 dB in the mean with a standard error of 1.00, asked for are 2.0 of these");
+  assert_string_equal(
+      dq_noise_reason(&change, DQ_SURELY, text, sizeof text),
+      "the pictures gain 4.01 dB in the mean with a standard error of 1.00, asked for are 2.0 of these");
   assert_true(dq_noise_is_less(&change, 3.9) && !dq_noise_is_less(&change, 4.1));
   change = dq_noise_compare(before, more, 3);
-  assert_string_equal(dq_noise_reason(&change, DQ_SURELY, text, sizeof text), "the pictures together have no less noise");
+  assert_string_equal(dq_noise_reason(&change, DQ_SURELY, text, sizeof text),
+                      "the pictures together have no less noise");
   change = dq_noise_compare(before, after, 1);
   assert_string_equal(dq_noise_reason(&change, DQ_SURELY, text, sizeof text), "the only picture has less noise");
   change = dq_noise_compare(before, broken, 3);
@@ -416,8 +403,7 @@ static double quantized_sqnr(network *it, dq_choose equalize, float times) {
   options.equalize = equalize, options.bias_correction = DQ_CHOOSE_OFF;
   dq_int8_report report;
   dq_error error;
-  assert_int_equal(dq_int8_apply(it->graph, it->data, &options, &report, &it->context, &error),
-                   DQ_OK);
+  assert_int_equal(dq_int8_apply(it->graph, it->data, &options, &report, &it->context, &error), DQ_OK);
   network_run(it, &after);
   double signal = 0, noise = 0;
   for (int p = 0; p < PICTURES; p++)
@@ -447,14 +433,24 @@ static void one_wide_channel_costs_nothing(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(through_clip_is_neutral),   TEST(through_concat_is_neutral),
-      TEST(through_shuffle_is_neutral), TEST(through_gate_is_neutral),
-      TEST(through_matmul_is_neutral), TEST(through_normalization_is_neutral),
-      TEST(through_split_is_neutral),  TEST(clip_keeps_channels_at_its_bound),
-      TEST(heads_are_taken_back_in_float), TEST(heads_stay_in_float),
-      TEST(factors_by_hand),           TEST(reach_of_sigmoids), TEST(range_of_a_softmax), TEST(range_before_a_rectifier),
-      TEST(slopes_below_zero),         TEST(closeness_by_channel),
-      TEST(noise_falls_clearly),       TEST(reasons_are_said),
+      TEST(through_clip_is_neutral),
+      TEST(through_concat_is_neutral),
+      TEST(through_shuffle_is_neutral),
+      TEST(through_gate_is_neutral),
+      TEST(through_matmul_is_neutral),
+      TEST(through_normalization_is_neutral),
+      TEST(through_split_is_neutral),
+      TEST(clip_keeps_channels_at_its_bound),
+      TEST(heads_are_taken_back_in_float),
+      TEST(heads_stay_in_float),
+      TEST(factors_by_hand),
+      TEST(reach_of_sigmoids),
+      TEST(range_of_a_softmax),
+      TEST(range_before_a_rectifier),
+      TEST(slopes_below_zero),
+      TEST(closeness_by_channel),
+      TEST(noise_falls_clearly),
+      TEST(reasons_are_said),
       cmocka_unit_test(one_wide_channel_costs_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

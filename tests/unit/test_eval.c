@@ -14,6 +14,7 @@
 #include "lib/eval/eval.h"
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-9)
+#define CLOSE(a, b) assert_true(fabs((a) - (b)) < 1e-6) // of logits in float32
 
 static void top_one_and_five(void **state) {
   (void)state;
@@ -114,8 +115,8 @@ static void comparison(void **state) {
   NEAR(dq_comparison_cosine(&same), 1);
 }
 
-// Where the reference is a number and the other is not the error is infinite, and the picture does not agree, though its
-// largest score has the same place.
+// Where the reference is a number and the other is not the error is infinite, and the picture does not agree, though
+// its largest score has the same place.
 static void broken_elements(void **state) {
   (void)state;
   const float bad[3] = {NAN, INFINITY, -INFINITY};
@@ -153,7 +154,8 @@ static void broken_half(void **state) {
   NEAR(dq_comparison_agreement(&it), 0);
 }
 
-// The figure of one picture of two pixels, foreground and background (class 1 and 0), for an output of `classes` channels.
+// The figure of one picture of two pixels, foreground and background (class 1 and 0), for an output of `classes`
+// channels.
 static dq_result segment_of(int64_t classes, float *values) {
   char path[40];
   snprintf(path, sizeof path, "/tmp/test_eval_%d.pgm", (int)getpid());
@@ -163,8 +165,8 @@ static dq_result segment_of(int64_t classes, float *values) {
   dq_tensor output = {DQ_F32, 4, {1, classes, 1, 2}, values};
   const dq_tensor *outputs[] = {&output};
   const char *names[] = {"y"};
-  const dq_task_options options = {.task = "segment", .output_count = 1, .outputs = &output, .output_names = names,
-                                   .labels = DQ_LABEL_MASK};
+  const dq_task_options options = {
+      .task = "segment", .output_count = 1, .outputs = &output, .output_names = names, .labels = DQ_LABEL_MASK};
   dq_sample_info info = {.name = "p", .kind = DQ_LABEL_MASK, .label_path = path, .view = {.scale_x = 1, .scale_y = 1}};
   dq_task *task;
   dq_error error;
@@ -191,12 +193,82 @@ static void segments_of_no_scores(void **state) {
   NEAR(wrong.figures[1].value, 0);
 }
 
+// Two anchors over 2 x 3 cells of an input of 48 x 32, in the order anchor, row, column. Logits of 0 give the middle of
+// a cell and the size of the anchor; ln 3 and -ln 3 give sigmoids of 3/4 and 1/4.
+static void boxes_of_cells_by_hand(void **state) {
+  (void)state;
+  enum { HIGH = 2, WIDE = 3, PLANE = HIGH * WIDE, FIELDS = 7, CANDIDATES = 2 * PLANE };
+  const float third = logf(3);
+  dq_yolo_head head = {.anchor_count = 2, .anchors = {{24, 8}, {12, 16}}, .classes = 2, .height = HIGH, .width = WIDE};
+  const dq_decoder decoder = {
+      .head_count = 1, .heads = &head, .input_height = 32, .input_width = 48, .classes = 2, .candidates = CANDIDATES};
+  float fields[2 * FIELDS * PLANE] = {0}, *own = fields + FIELDS * PLANE + WIDE + 2; // of anchor 1, row 1, column 2
+  own[0] = third, own[PLANE] = -third, own[2 * PLANE] = logf(2), own[3 * PLANE] = -logf(2);
+  own[4 * PLANE] = third, own[5 * PLANE] = third, own[6 * PLANE] = -third;
+  dq_tensor tensor = {DQ_F32, 4, {1, 2 * FIELDS, HIGH, WIDE}, fields};
+  const dq_tensor *output = &tensor;
+  for (int scale = 1; scale < 3; scale++) {
+    head.scale = scale; // stretches centres over the cells beside: 2 sigmoid - 1/2
+    dq_box boxes[CANDIDATES];
+    double scores[2 * CANDIDATES];
+    dq_error error;
+    assert_int_equal(dq_decode(&decoder, &output, 0, boxes, scores, &error), DQ_OK);
+    for (int i = 0; i < CANDIDATES; i++) {
+      bool last = i == CANDIDATES - 1, second = i >= PLANE;
+      double x = (i % WIDE + (!last ? 0.5 : scale == 1 ? 0.75 : 1)) / WIDE;
+      double y = (i / WIDE % HIGH + (!last ? 0.5 : scale == 1 ? 0.25 : 0)) / HIGH;
+      double width = second ? 0.25 : 0.5, height = second ? 0.5 : 0.25;
+      if (last) width *= 2, height /= 2;
+      CLOSE(boxes[i].x1, x - width / 2);
+      CLOSE(boxes[i].x2, x + width / 2);
+      CLOSE(boxes[i].y1, y - height / 2);
+      CLOSE(boxes[i].y2, y + height / 2);
+      CLOSE(scores[2 * i], last ? 9 / 16. : 0.25);
+      CLOSE(scores[2 * i + 1], last ? 3 / 16. : 0.25);
+    }
+  }
+}
+
+// YOLOX on 64 x 32: cells of 8, 16 and 32 pixels, row by row. Fields are offsets in cells, logarithms of sizes in
+// cells, and scores.
+static void boxes_of_yolox_by_hand(void **state) {
+  (void)state;
+  enum { CANDIDATES = 8 * 4 + 4 * 2 + 2 * 1, FIELDS = 7 };
+  const dq_decoder decoder = {
+      .yolox = true, .input_height = 32, .input_width = 64, .classes = 2, .candidates = CANDIDATES};
+  float fields[CANDIDATES][FIELDS];
+  for (int i = 0; i < CANDIDATES; i++)
+    memcpy(fields[i], ((float[]){0.25f, 0.5f, logf(2), 0, 0.5f, 0.25f, 0.125f}), sizeof fields[i]);
+  dq_tensor tensor = {DQ_F32, 3, {1, CANDIDATES, FIELDS}, fields};
+  const dq_tensor *output = &tensor;
+  dq_box boxes[CANDIDATES];
+  double scores[2 * CANDIDATES];
+  dq_error error;
+  assert_int_equal(dq_decode(&decoder, &output, 0, boxes, scores, &error), DQ_OK);
+  for (int level = 0, i = 0; level < 3; level++) {
+    int stride = 8 << level;
+    for (int y = 0; y < 32 / stride; y++)
+      for (int x = 0; x < 64 / stride; x++, i++) { // 2 cells wide, 1 high
+        CLOSE(boxes[i].x1, (x + 0.25 - 1) * stride / 64);
+        CLOSE(boxes[i].x2, (x + 0.25 + 1) * stride / 64);
+        CLOSE(boxes[i].y1, (y + 0.5 - 0.5) * stride / 32);
+        CLOSE(boxes[i].y2, (y + 0.5 + 0.5) * stride / 32);
+        CLOSE(scores[2 * i], 0.125);
+        CLOSE(scores[2 * i + 1], 0.0625);
+      }
+  }
+  fields[3][3] = NAN;
+  assert_int_equal(dq_decode(&decoder, &output, 0, boxes, scores, &error), DQ_OK);
+  assert_false(scores[6] > DQ_LOWEST_SCORE || scores[7] > DQ_LOWEST_SCORE);
+  CLOSE(scores[8], 0.125);
+}
+
 // A candidate with a field that is NaN or infinite is no detection: the sigmoid of infinity would be a score of 1.
 static void boxes_of_no_scores(void **state) {
   (void)state;
   dq_yolo_head head = {.anchor_count = 1, .anchors = {{16, 16}}, .classes = 1, .height = 1, .width = 1, .scale = 1};
-  const dq_decoder decoder = {.head_count = 1, .heads = &head, .input_height = 32, .input_width = 32, .classes = 1,
-                              .candidates = 1};
+  const dq_decoder decoder = {
+      .head_count = 1, .heads = &head, .input_height = 32, .input_width = 32, .classes = 1, .candidates = 1};
   const float bad[3] = {NAN, INFINITY, -INFINITY};
   for (int i = 0; i < 18; i++) {
     float fields[6] = {0};
@@ -221,11 +293,8 @@ static void classify_task(void **state) {
   dq_tensor output = {DQ_F32, 2, {2, 3}, scores};
   const dq_tensor *outputs[] = {&output};
   const char *names[] = {"y"};
-  dq_task_options options = {.output_count = 1,
-                             .outputs = &output,
-                             .output_names = names,
-                             .labels = DQ_LABEL_CLASS,
-                             .classes = 4};
+  dq_task_options options = {
+      .output_count = 1, .outputs = &output, .output_names = names, .labels = DQ_LABEL_CLASS, .classes = 4};
   assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_BAD_INPUT);
   assert_string_equal(error.message, "the labels have 4 classes, the model has 3 outputs");
   options.classes = 3;
@@ -272,12 +341,8 @@ static void detect_task(void **state) {
                              .input_height = 16,
                              .labels = DQ_LABEL_BOXES};
   assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_OK);
-  dq_sample_info info = {.name = "p",
-                         .kind = DQ_LABEL_BOXES,
-                         .label_path = path,
-                         .width = 100,
-                         .height = 100,
-                         .view = {1, 1, 0, 0}};
+  dq_sample_info info = {
+      .name = "p", .kind = DQ_LABEL_BOXES, .label_path = path, .width = 100, .height = 100, .view = {1, 1, 0, 0}};
   assert_int_equal(dq_task_add(task, outputs, 0, &info, &error), DQ_OK);
   dq_result result;
   assert_int_equal(dq_task_result(task, &result, &error), DQ_OK);
@@ -337,16 +402,18 @@ static void decoder_text(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(top_one_and_five),
-      cmocka_unit_test(no_scores_are_wrong),
+                                     cmocka_unit_test(no_scores_are_wrong),
                                      cmocka_unit_test(dice_of_three_pictures),
                                      cmocka_unit_test(confusion_of_three_classes),
                                      cmocka_unit_test(overlap_and_suppression),
                                      cmocka_unit_test(average_precision),
                                      cmocka_unit_test(comparison),
-      cmocka_unit_test(broken_elements),
-      cmocka_unit_test(broken_half),
-      cmocka_unit_test(segments_of_no_scores),
-      cmocka_unit_test(boxes_of_no_scores),
+                                     cmocka_unit_test(broken_elements),
+                                     cmocka_unit_test(broken_half),
+                                     cmocka_unit_test(segments_of_no_scores),
+                                     cmocka_unit_test(boxes_of_cells_by_hand),
+                                     cmocka_unit_test(boxes_of_yolox_by_hand),
+                                     cmocka_unit_test(boxes_of_no_scores),
                                      cmocka_unit_test(classify_task),
                                      cmocka_unit_test(detect_task),
                                      cmocka_unit_test(decoder_text)};

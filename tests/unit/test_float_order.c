@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "quant/float_order.h"
+#include "quant/search/float_order.h"
 
 enum { NODES = 4 };
 
@@ -21,8 +21,18 @@ static dq_sensitivity_effect noise(double share) {
 
 static void check(double of_a, double of_b, const int *expected, const int *ends, int steps) {
   dq_sensitivity_layer layers[] = {
-      {.label = "a", .around = around_a, .around_count = 2, .product = 0, .activations = noise(of_a), .weights = noise(0.1)},
-      {.label = "b", .around = around_b, .around_count = 2, .product = 1, .activations = noise(of_b), .weights = noise(0.1)},
+      {.label = "a",
+       .around = around_a,
+       .around_count = 2,
+       .product = 0,
+       .activations = noise(of_a),
+       .weights = noise(0.1)},
+      {.label = "b",
+       .around = around_b,
+       .around_count = 2,
+       .product = 1,
+       .activations = noise(of_b),
+       .weights = noise(0.1)},
   };
   dq_sensitivity found = {.layers = layers, .count = 2, .nodes = nodes, .node_count = NODES};
   dq_arena *arena = dq_arena_new(0);

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "quant/focus.h"
+#include "quant/rewrite/focus.h"
 #include "tests/unit/small_network.h"
 
 static dq_value *number(network *it, int64_t value) {

@@ -88,8 +88,8 @@ static void random_orders(void **state) {
     char names[NODES + 1][8] = {"x"};
     for (int n = 1; n <= NODES; n++) {
       snprintf(names[n], sizeof names[n], "v%d", n);
-      join(graph, names[n], names[dq_random_below(&random, (uint64_t)n)],
-           names[dq_random_below(&random, (uint64_t)n)], names[n]);
+      join(graph, names[n], names[dq_random_below(&random, (uint64_t)n)], names[dq_random_below(&random, (uint64_t)n)],
+           names[n]);
     }
     for (int n = NODES - 1; n > 0; n--) {
       int other = (int)dq_random_below(&random, (uint64_t)n + 1);
@@ -203,10 +203,32 @@ static void labels(void **state) {
   dq_graph_free(graph);
 }
 
+// x -> a -> b -> y, and a -> z: of the part that ends in a and b nothing behind them is left.
+static void part(void **state) {
+  (void)state;
+  dq_error error = {0};
+  dq_graph *graph = dq_graph_new(0);
+  join(graph, "one", "x", NULL, "a"), join(graph, "two", "a", NULL, "b");
+  join(graph, "three", "b", NULL, "y"), join(graph, "four", "a", NULL, "z");
+  interface(graph, "x", "y");
+  assert_int_equal(dq_graph_index(graph, false, &error), DQ_OK);
+  assert_int_equal(dq_graph_keep_part(graph, (const char *[]){"b", "a", "b"}, 3, &error), DQ_OK);
+  assert_int_equal(graph->node_count, 2);
+  assert_string_equal(graph->nodes[0]->name, "one");
+  assert_string_equal(graph->nodes[1]->name, "two");
+  assert_int_equal(graph->output_count, 2);
+  assert_string_equal(graph->outputs[0]->name, "b");
+  assert_string_equal(graph->outputs[1]->name, "a");
+  assert_false(value(graph, "y")->is_output);
+  assert_int_equal(dq_graph_keep_part(graph, (const char *[]){"nothing"}, 1, &error), DQ_BAD_INPUT);
+  assert_string_equal(error.message, "there is no value 'nothing'");
+  dq_graph_free(graph);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(users_and_order), cmocka_unit_test(refused),
-                                     cmocka_unit_test(random_orders), cmocka_unit_test(edits),
-                                     cmocka_unit_test(labels), cmocka_unit_test(replaced_twice),
-                                     cmocka_unit_test(names_of_many)};
+                                     cmocka_unit_test(random_orders),   cmocka_unit_test(edits),
+                                     cmocka_unit_test(labels),          cmocka_unit_test(replaced_twice),
+                                     cmocka_unit_test(names_of_many),   cmocka_unit_test(part)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,10 +16,10 @@ static void known_values(void **state) {
   assert_int_equal(dq_float_to_half(65519.996f), 0x7bff);
   assert_int_equal(dq_float_to_half(65520.0f), 0x7c00);
   assert_int_equal(dq_float_to_half(0x1p-24f), 0x0001);
-  assert_int_equal(dq_float_to_half(0x1p-25f), 0x0000);           // tie to even: down
-  assert_int_equal(dq_float_to_half(0x1.8p-24f), 0x0002);         // tie to even: up
-  assert_int_equal(dq_float_to_half(1.0f + 0x1p-11f), 0x3c00);    // tie to even: down
-  assert_int_equal(dq_float_to_half(1.0f + 0x1.8p-10f), 0x3c02);  // tie to even: up
+  assert_int_equal(dq_float_to_half(0x1p-25f), 0x0000);          // tie to even: down
+  assert_int_equal(dq_float_to_half(0x1.8p-24f), 0x0002);        // tie to even: up
+  assert_int_equal(dq_float_to_half(1.0f + 0x1p-11f), 0x3c00);   // tie to even: down
+  assert_int_equal(dq_float_to_half(1.0f + 0x1.8p-10f), 0x3c02); // tie to even: up
   assert_int_equal(dq_float_to_half(-0.0f), 0x8000);
 }
 
@@ -59,8 +59,8 @@ static void fused_is_nearest(void **state) {
     }
     if (i % 3 == 0) f[2] = dq_float_to_half(-dq_half_to_float(f[0]) * dq_half_to_float(f[1])); // nearly nothing is left
     if ((f[2] & 0x7c00) == 0x7c00) continue;
-    __float128 exact = (__float128)dq_half_to_float(f[0]) * (__float128)dq_half_to_float(f[1]) +
-                       (__float128)dq_half_to_float(f[2]);
+    __float128 exact =
+        (__float128)dq_half_to_float(f[0]) * (__float128)dq_half_to_float(f[1]) + (__float128)dq_half_to_float(f[2]);
     uint16_t found = dq_half_fma(f[0], f[1], f[2]);
     __float128 size = exact < 0 ? -exact : exact;
     if (size >= 65520) {
@@ -78,8 +78,7 @@ static void fused_is_nearest(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(known_values),
-                                     cmocka_unit_test(every_half_survives), cmocka_unit_test(fused_by_hand),
-                                     cmocka_unit_test(fused_is_nearest)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(known_values), cmocka_unit_test(every_half_survives),
+                                     cmocka_unit_test(fused_by_hand), cmocka_unit_test(fused_is_nearest)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

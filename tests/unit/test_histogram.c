@@ -95,7 +95,8 @@ static void quantiles(void **state) {
   assert_true(dq_histogram_quantile(&h, 0) == 0 && dq_histogram_quantile(&h, 1) == 999);
   // 250 of 1000 lie up to 249; linear within the bin 249 ... 249.25 that holds the last of them.
   assert_true(fabs(dq_histogram_quantile(&h, 0.25) - 249.25) < 1e-9);
-  dq_range_pair range = dq_observer_find("percentile")->range(&h, &(dq_range_options){.percentile = 90}); // 5 % off each end
+  dq_range_pair range =
+      dq_observer_find("percentile")->range(&h, &(dq_range_options){.percentile = 90}); // 5 % off each end
   assert_true(fabs((double)range.low - 49.25) < 1e-4 && fabs((double)range.high - 949.25) < 1e-4);
   range = dq_observer_find("minmax")->range(&h, &(dq_range_options){0});
   assert_true(range.low == 0 && range.high == 999);
@@ -108,8 +109,7 @@ static void order_and_merging(void **state) {
   enum { COUNT = 3000 };
   static float values[COUNT], backwards[COUNT];
   dq_random random = {4};
-  for (int i = 0; i < COUNT; i++)
-    values[i] = ldexpf(dq_random_normal(&random), (int)dq_random_below(&random, 40) - 20);
+  for (int i = 0; i < COUNT; i++) values[i] = ldexpf(dq_random_normal(&random), (int)dq_random_below(&random, 40) - 20);
   values[5] = FLT_MAX, values[6] = -FLT_MAX, values[7] = FLT_TRUE_MIN, values[8] = -FLT_TRUE_MIN, values[9] = -0.0f;
   for (int i = 0; i < COUNT; i++) backwards[COUNT - 1 - i] = values[i];
   dq_histogram whole = of(values, COUNT), other = of(backwards, COUNT);
@@ -133,7 +133,8 @@ static void order_and_merging(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(many_values), cmocka_unit_test(by_hand), cmocka_unit_test(zeros_keep_bins_fine),
-                                     cmocka_unit_test(quantiles), cmocka_unit_test(order_and_merging)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(many_values), cmocka_unit_test(by_hand),
+                                     cmocka_unit_test(zeros_keep_bins_fine), cmocka_unit_test(quantiles),
+                                     cmocka_unit_test(order_and_merging)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

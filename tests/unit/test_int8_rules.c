@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "lib/base/random.h"
-#include "lib/passes/passes.h"
-#include "quant/int8.h"
+#include "lib/session/session.h"
+#include "quant/int8/int8.h"
 
 static dq_context context;
 static dq_graph *graph;
@@ -34,9 +34,8 @@ static dq_value *node_of(const char *op_type, const char *to, int count, dq_valu
   assert_non_null(dq_graph_add_node(graph, graph->node_count, op_type, to, count, inputs, 1, &output));
   return output;
 }
-#define NODE(op_type, to, ...)                                                                     \
-  node_of(op_type, to, (int)(sizeof((dq_value *[]){__VA_ARGS__}) / sizeof(dq_value *)),            \
-          (dq_value *[]){__VA_ARGS__})
+#define NODE(op_type, to, ...)                                                                                         \
+  node_of(op_type, to, (int)(sizeof((dq_value *[]){__VA_ARGS__}) / sizeof(dq_value *)), (dq_value *[]){__VA_ARGS__})
 static dq_value *set(dq_value *value, const char *name, int64_t to) {
   dq_node_set_int(graph, graph->nodes[graph->node_count - 1], name, to);
   return value;
@@ -66,8 +65,10 @@ static void quantize(dq_value *output) {
   assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
   dq_data_options from = {.spec = "synth:shapes,split=calib,count=2"};
   if (dq_data_open(&data, &from, &context, &error) != DQ_OK) fail_msg("%s", error.message);
-  dq_int8_options options = {.method = dq_observer_find("minmax"), .equalize = DQ_CHOOSE_OFF,
-                             .bias_correction = DQ_CHOOSE_OFF, .activation_type = DQ_U8};
+  dq_int8_options options = {.method = dq_observer_find("minmax"),
+                             .equalize = DQ_CHOOSE_OFF,
+                             .bias_correction = DQ_CHOOSE_OFF,
+                             .activation_type = DQ_U8};
   if (dq_int8_apply(graph, data, &options, &report, &context, &error) != DQ_OK) fail_msg("%s", error.message);
   dq_data_free(data);
   dq_session session; // what was written runs

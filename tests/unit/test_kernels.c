@@ -10,7 +10,9 @@
 #include <cmocka.h>
 
 #include "lib/base/half.h"
-#include "lib/kernels/kernels.h"
+#include "lib/kernels/array/array.h"
+#include "lib/kernels/conv/conv.h"
+#include "lib/kernels/gemm/gemm.h"
 
 // 2x2 kernel over 1x3x3, no padding: every output is the sum of a window weighted 1 2 / 3 4.
 static dq_conv_parameters small_conv(void) {
@@ -36,12 +38,11 @@ static void *room(size_t bytes) {
   return pointer;
 }
 
-static void run_f32(const dq_conv_parameters *p, unsigned cpu, const float *weights,
-                    const float *bias, const float *input, float *output) {
+static void run_f32(const dq_conv_parameters *p, unsigned cpu, const float *weights, const float *bias,
+                    const float *input, float *output) {
   dq_conv_plan plan;
   assert_int_equal(dq_conv_f32_plan(p, cpu, &plan, NULL), DQ_OK);
-  void *packed = room(dq_conv_packed_bytes(&plan)),
-       *scratch = room(dq_conv_scratch_bytes(&plan, 1));
+  void *packed = room(dq_conv_packed_bytes(&plan)), *scratch = room(dq_conv_scratch_bytes(&plan, 1));
   dq_conv_f32_pack(&plan, weights, bias, packed);
   dq_conv_f32_run(&plan, packed, input, NULL, output, scratch, NULL);
   free(packed);
@@ -67,17 +68,30 @@ static void convolution_by_hand(void **state) {
 
 // A convolution to one pixel whose inputs are 1, with float16 sums and a bias: over channels with a kernel of 1x1, or
 // depthwise with one of size x size.
-static float half_sum_of(int channels, int size, const int *at, const float *weights, int count, float bias, unsigned cpu) {
-  dq_conv_parameters p = {.batch = 1, .groups = 1, .in_channels = channels, .out_channels = 1, .in_height = size,
-                          .in_width = size, .kernel_height = size, .kernel_width = size, .stride_height = 1,
-                          .stride_width = 1, .dilation_height = 1, .dilation_width = 1, .out_height = 1, .out_width = 1};
+static float half_sum_of(int channels, int size, const int *at, const float *weights, int count, float bias,
+                         unsigned cpu) {
+  dq_conv_parameters p = {.batch = 1,
+                          .groups = 1,
+                          .in_channels = channels,
+                          .out_channels = 1,
+                          .in_height = size,
+                          .in_width = size,
+                          .kernel_height = size,
+                          .kernel_width = size,
+                          .stride_height = 1,
+                          .stride_width = 1,
+                          .dilation_height = 1,
+                          .dilation_width = 1,
+                          .out_height = 1,
+                          .out_width = 1};
   uint16_t filter[200] = {0}, input[200], output, offset = dq_float_to_half(bias);
   channels *= size * size;
   for (int i = 0; i < channels; i++) input[i] = dq_float_to_half(1);
   for (int i = 0; i < count; i++) filter[at[i]] = dq_float_to_half(weights[i]);
   dq_conv_plan plan;
   assert_int_equal(dq_conv_f16_plan(&p, true, cpu, &plan, NULL), DQ_OK);
-  void *packed = aligned_alloc(64, dq_conv_packed_bytes(&plan)), *scratch = aligned_alloc(64, dq_conv_scratch_bytes(&plan, 1));
+  void *packed = aligned_alloc(64, dq_conv_packed_bytes(&plan)),
+       *scratch = aligned_alloc(64, dq_conv_scratch_bytes(&plan, 1));
   dq_conv_f16_pack(&plan, filter, &offset, packed);
   dq_conv_f16_run(&plan, packed, input, &output, scratch, NULL);
   free(packed), free(scratch);
@@ -119,8 +133,7 @@ static void padding_is_the_zero_point(void **state) {
     dq_conv_plan plan;
     int32_t output[16];
     assert_int_equal(dq_conv_int8_plan(&q, native ? dq_cpu_detect() : 0, &plan, NULL), DQ_OK);
-    void *packed = room(dq_conv_packed_bytes(&plan)),
-         *scratch = room(dq_conv_scratch_bytes(&plan, 1));
+    void *packed = room(dq_conv_packed_bytes(&plan)), *scratch = room(dq_conv_scratch_bytes(&plan, 1));
     dq_conv_int8_pack(&plan, weights, packed);
     dq_conv_int8_run(&plan, packed, input, output, NULL, scratch, NULL);
     for (int i = 0; i < 16; i++) assert_int_equal(output[i], 0);
@@ -182,6 +195,26 @@ static void product_by_hand(void **state) {
   }
 }
 
+static size_t int8_scratch(int64_t depth, int64_t columns, unsigned cpu) {
+  dq_gemm_int8_parameters p = {
+      .rows = 64, .columns = columns, .depth = depth, .a_stride = depth, .b_stride = columns, .out_stride = columns};
+  return dq_gemm_int8_scratch_bytes(&p, cpu, 1);
+}
+
+// Of B scratch holds 192 KiB, or one panel of columns where that is more; sums and products are little at such depths.
+static void scratch_of_products_is_bounded(void **state) {
+  (void)state;
+  for (int native = 0; native < 2; native++) {
+    unsigned cpu = native ? dq_cpu_detect() : 0;
+    assert_int_equal(int8_scratch(1000000, 4096, cpu), int8_scratch(1000000, 1, cpu));
+    assert_in_range(int8_scratch(1024, 1000000, cpu), 96 << 10, 512 << 10);
+    dq_gemm_parameters f = {.rows = 64, .columns = 100000, .depth = 100000};
+    f.a_stride = f.b_stride = f.out_stride = 100000;
+    assert_in_range(dq_gemm_f32_scratch_bytes(&f, cpu, 1), 96 << 10, 512 << 10);
+    assert_int_equal(dq_gemm_f32_scratch_bytes(&f, cpu, 3), 3 * dq_gemm_f32_scratch_bytes(&f, cpu, 1));
+  }
+}
+
 static void refusals(void **state) {
   (void)state;
   dq_error error;
@@ -207,18 +240,29 @@ static void refusals(void **state) {
   dq_conv_plan plan;
   assert_int_equal(dq_conv_int8_plan(&q, 0, &plan, &error), DQ_BAD_INPUT);
   assert_string_equal(error.message, "zero point of the input is -1, expected 0 to 255");
-  dq_gemm_parameters g = {
-      .rows = 2, .columns = 2, .depth = 3, .a_stride = 2, .b_stride = 2, .out_stride = 2};
+  dq_gemm_parameters g = {.rows = 2, .columns = 2, .depth = 3, .a_stride = 2, .b_stride = 2, .out_stride = 2};
   assert_int_equal(dq_gemm_check(&g, &error), DQ_BAD_INPUT);
   assert_string_equal(error.message, "matrix A has rows of 3 elements but a stride of 2");
+  const int64_t most = (INT64_C(1) << 53) - 1; // elements of a matrix
+  g = (dq_gemm_parameters){.rows = most, .columns = 1, .depth = 1, .a_stride = 1, .b_stride = 1, .out_stride = 1};
+  assert_int_equal(dq_gemm_check(&g, &error), DQ_OK);
+  g.rows++;
+  assert_int_equal(dq_gemm_check(&g, &error), DQ_BAD_INPUT);
+  assert_string_equal(error.message, "matrix product sizes overflow (A is 9007199254740992x1)");
+  g.rows = INT64_C(1) << 33, g.a_stride = INT64_C(1) << 33; // elements that fit no int64_t
+  assert_int_equal(dq_gemm_check(&g, &error), DQ_BAD_INPUT);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(convolution_by_hand),    cmocka_unit_test(padding_is_the_zero_point),
-      cmocka_unit_test(requantization_by_hand), cmocka_unit_test(quantization_by_hand),
-      cmocka_unit_test(product_by_hand),        cmocka_unit_test(float16_sums_by_hand),
-             cmocka_unit_test(refusals),
+      cmocka_unit_test(convolution_by_hand),
+      cmocka_unit_test(padding_is_the_zero_point),
+      cmocka_unit_test(requantization_by_hand),
+      cmocka_unit_test(quantization_by_hand),
+      cmocka_unit_test(product_by_hand),
+      cmocka_unit_test(float16_sums_by_hand),
+      cmocka_unit_test(refusals),
+      cmocka_unit_test(scratch_of_products_is_bounded),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 #include "datasets/npy.h"
 #include "lib/base/random.h"
 #include "lib/eval/layers.h"
-#include "lib/passes/origin.h"
+#include "lib/document/origin.h"
 
 static dq_context context;
 static dq_arena *arena;
@@ -37,8 +37,7 @@ static int start(void **state) {
   context.message = count_warnings;
   dq_tensor *data = dq_tensor_new(arena, DQ_F32, 4, (int64_t[]){PICTURES, 1, SIDE, SIDE});
   dq_random random = {1};
-  for (int64_t i = 0; i < dq_tensor_count(data); i++)
-    dq_tensor_set(data, i, (double)dq_random_normal(&random));
+  for (int64_t i = 0; i < dq_tensor_count(data); i++) dq_tensor_set(data, i, (double)dq_random_normal(&random));
   return dq_npy_write(path, data, NULL) == DQ_OK ? 0 : -1;
 }
 
@@ -77,8 +76,7 @@ static dq_graph *new_graph(float factor, const char *first) {
   return graph;
 }
 
-static dq_layer_comparison compare(const dq_graph *reference, const dq_graph *candidate,
-                                   bool by_names) {
+static dq_layer_comparison compare(const dq_graph *reference, const dq_graph *candidate, bool by_names) {
   char spec[64];
   snprintf(spec, sizeof spec, "npy:%s", path);
   dq_data_options data_options = {.spec = spec};
@@ -88,8 +86,7 @@ static dq_layer_comparison compare(const dq_graph *reference, const dq_graph *ca
   dq_error error = {0};
   warnings = 0;
   if (dq_data_open(&data, &data_options, &context, &error) != DQ_OK) fail_msg("%s", error.message);
-  dq_status status =
-      dq_compare_layers(&result, reference, candidate, data, &options, &context, arena, &error);
+  dq_status status = dq_compare_layers(&result, reference, candidate, data, &options, &context, arena, &error);
   if (status != DQ_OK) fail_msg("%s", error.message);
   dq_data_free(data);
   return result;

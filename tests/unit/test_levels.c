@@ -9,8 +9,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "quant/last_product.h"
-#include "quant/levels.h"
+#include "quant/rewrite/last_product.h"
+#include "quant/rewrite/levels.h"
 #include "tests/unit/small_network.h"
 
 static void build_reader(network *it, bool padded) {
@@ -190,9 +190,11 @@ static void last_convolution_is_a_matrix(void **state) {
 
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, network_start, network_end)
-  const struct CMUnitTest tests[] = {
-      TEST(three_channels_by_hand), TEST(half_a_step), TEST(nothing_to_change), TEST(random_values_have_no_levels), TEST(few_levels_are_none),
-      TEST(neutral_in_float), TEST(neutral_without_pads), TEST(channels_last), TEST(another_order_has_no_levels), TEST(others_inputs_are_refused),
-      TEST(last_convolution_is_a_matrix)};
+  const struct CMUnitTest tests[] = {TEST(three_channels_by_hand),      TEST(half_a_step),
+                                     TEST(nothing_to_change),           TEST(random_values_have_no_levels),
+                                     TEST(few_levels_are_none),         TEST(neutral_in_float),
+                                     TEST(neutral_without_pads),        TEST(channels_last),
+                                     TEST(another_order_has_no_levels), TEST(others_inputs_are_refused),
+                                     TEST(last_convolution_is_a_matrix)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

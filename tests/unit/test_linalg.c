@@ -58,8 +58,7 @@ static void check_shape(int64_t rows, int64_t columns) {
   for (int64_t r = 0; r < rows; r++)
     for (int64_t c = 0; c < columns; c++) {
       double sum = 0;
-      for (int64_t k = 0; k < count; k++)
-        sum += values[k] * left[k * rows + r] * right[k * columns + c];
+      for (int64_t k = 0; k < count; k++) sum += values[k] * left[k * rows + r] * right[k * columns + c];
       assert_true(fabs(sum - a[r * columns + c]) < 1e-11);
     }
   assert_int_equal(dq_left_singular(rows, columns, a, again, again_values, NULL), DQ_OK);
@@ -76,10 +75,8 @@ static void check_shape(int64_t rows, int64_t columns) {
 
 static void every_kind_of_shape(void **state) {
   (void)state;
-  const int64_t shapes[][2] = {{1, 1},  {1, 7},  {7, 1},   {5, 5},
-                               {8, 72}, {72, 8}, {33, 35}, {60, 20}};
-  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-    check_shape(shapes[i][0], shapes[i][1]);
+  const int64_t shapes[][2] = {{1, 1}, {1, 7}, {7, 1}, {5, 5}, {8, 72}, {72, 8}, {33, 35}, {60, 20}};
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) check_shape(shapes[i][0], shapes[i][1]);
 }
 
 static void same_bytes_again(void **state) {
@@ -117,8 +114,7 @@ static void products(void **state) {
   const double expected[] = {4, 5, 10, 11};
   for (int way = 0; way < 4; way++) {
     double c[4];
-    assert_int_equal(
-        dq_multiply(way & 1, way & 2, 2, 2, 3, way & 1 ? at : a, way & 2 ? bt : b, c, NULL), DQ_OK);
+    assert_int_equal(dq_multiply(way & 1, way & 2, 2, 2, 3, way & 1 ? at : a, way & 2 ? bt : b, c, NULL), DQ_OK);
     assert_memory_equal(c, expected, sizeof c);
   }
 }
@@ -137,9 +133,8 @@ static void bad_input(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(two_by_two_by_hand), cmocka_unit_test(every_kind_of_shape),
-      cmocka_unit_test(same_bytes_again),   cmocka_unit_test(rank_one_and_zero),
-      cmocka_unit_test(products),           cmocka_unit_test(bad_input)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(two_by_two_by_hand), cmocka_unit_test(every_kind_of_shape),
+                                     cmocka_unit_test(same_bytes_again),   cmocka_unit_test(rank_one_and_zero),
+                                     cmocka_unit_test(products),           cmocka_unit_test(bad_input)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

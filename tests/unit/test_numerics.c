@@ -10,18 +10,14 @@
 #include <cmocka.h>
 
 #include "calib/calib.h"
-#include "lib/kernels/kernels.h"
-#include "quant/amp.h"
-#include "quant/parameters.h"
+#include "lib/kernels/conv/conv.h"
+#include "quant/amp/amp.h"
+#include "quant/numeric/parameters.h"
 
 #define NEAR(a, b) assert_true(fabs((double)(a) - (double)(b)) < 1e-7)
 
-static int start(void **state) {
-  return (*state = dq_arena_new(0)) ? 0 : -1;
-}
-static int end(void **state) {
-  return dq_arena_free(*state), 0;
-}
+static int start(void **state) { return (*state = dq_arena_new(0)) ? 0 : -1; }
+static int end(void **state) { return dq_arena_free(*state), 0; }
 
 // -1...3 in 255 steps: 0 lies at 63.75, which rounds to 64.
 static void scale_and_zero_point(void **state) {
@@ -39,6 +35,23 @@ static void scale_and_zero_point(void **state) {
   assert_true(p.scale == (float)(3.0 / 255) && p.zero_point == 0);
   p = dq_parameters_for(0, 0, DQ_U8, false);
   assert_true(p.scale == 1 && p.zero_point == 0);
+  p = dq_parameters_for(0, 255 * 0x1p-126f, DQ_U8, false); // the least scale
+  assert_true(p.scale == 0x1p-126f && p.zero_point == 0);
+  p = dq_parameters_for(0, nextafterf(255 * 0x1p-126f, 0), DQ_U8, false); // counts as no width
+  assert_true(p.scale == 1 && p.zero_point == 0);
+  p = dq_parameters_for(-0x1p-130f, 0x1p-130f, DQ_U8, true);
+  assert_true(p.scale == 1 && p.zero_point == 128);
+}
+
+// Slices whose scale would be below the smallest normal number count as zeros.
+static void least_scales_of_weights(void **state) {
+  dq_tensor *weight = dq_tensor_new(*state, DQ_F32, 2, (int64_t[]){3, 2});
+  const float least = 127 * 0x1p-126f;
+  memcpy(weight->data, (float[]){least, -0x1p-126f, -nextafterf(least, 0), 0x1p-126f, 0, -1}, 24);
+  dq_quantized_weight result;
+  assert_int_equal(dq_quantize_weight(weight, 0, (float[]){0, 0, 0.5f}, *state, &result, NULL), DQ_OK);
+  assert_memory_equal(result.scales->data, ((float[]){0x1p-126f, 1, 0.5f}), 12);
+  assert_memory_equal(result.elements->data, ((int8_t[]){127, -1, 0, 0, 0, -2}), 6);
 }
 
 static void weights_and_biases(void **state) {
@@ -53,8 +66,7 @@ static void weights_and_biases(void **state) {
   memcpy(bias->data, (float[]){0.25f, -3.5f}, 8);
   float *sw = result.scales->data;
   sw[0] = 0.25f, sw[1] = 0.5f;
-  assert_int_equal(
-      dq_quantize_bias(bias, 0.125f, result.scales, *state, &elements, &scales, NULL), DQ_OK);
+  assert_int_equal(dq_quantize_bias(bias, 0.125f, result.scales, *state, &elements, &scales, NULL), DQ_OK);
   assert_memory_equal(elements->data, ((int32_t[]){8, -56}), 8);
   float least, large = 1024;
   dq_bias_scale_floor(&large, 1, 0x1p-16f, &least);
@@ -85,13 +97,22 @@ static void percentiles(void **state) {
 // (10-10) 1 + (20-10) (-2) + (30-10) 3 + (40-10) (-4) = -80; + 98 = 18; 18 / 4 = 4.5, to 4; + 3.
 static void integer_sum(void **state) {
   (void)state;
-  dq_conv_int8_parameters q = {.shape = {.batch = 1, .groups = 1, .in_channels = 1,
-                                         .out_channels = 1, .in_height = 2, .in_width = 2,
-                                         .kernel_height = 2, .kernel_width = 2,
-                                         .stride_height = 1, .stride_width = 1,
-                                         .dilation_height = 1, .dilation_width = 1,
-                                         .out_height = 1, .out_width = 1},
-                               .weight_signed = true, .input_zero_point = 10};
+  dq_conv_int8_parameters q = {.shape = {.batch = 1,
+                                         .groups = 1,
+                                         .in_channels = 1,
+                                         .out_channels = 1,
+                                         .in_height = 2,
+                                         .in_width = 2,
+                                         .kernel_height = 2,
+                                         .kernel_width = 2,
+                                         .stride_height = 1,
+                                         .stride_width = 1,
+                                         .dilation_height = 1,
+                                         .dilation_width = 1,
+                                         .out_height = 1,
+                                         .out_width = 1},
+                               .weight_signed = true,
+                               .input_zero_point = 10};
   const int8_t weights[] = {1, -2, 3, -4};
   const uint8_t input[] = {10, 20, 30, 40};
   int32_t sum, bias = 98;
@@ -151,9 +172,11 @@ static void casts_of_one_convolution(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(scale_and_zero_point), cmocka_unit_test(weights_and_biases),
-      cmocka_unit_test(percentiles),          cmocka_unit_test(integer_sum),
-      cmocka_unit_test(casts_of_one_convolution)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(scale_and_zero_point),
+                                     cmocka_unit_test(weights_and_biases),
+                                     cmocka_unit_test(least_scales_of_weights),
+                                     cmocka_unit_test(percentiles),
+                                     cmocka_unit_test(integer_sum),
+                                     cmocka_unit_test(casts_of_one_convolution)};
   return cmocka_run_group_tests(tests, start, end);
 }

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "lib/base/random.h"
+#include "lib/onnx/document.h"
 #include "lib/onnx/onnx.h"
 #include "tests/unit/wire.h"
 
@@ -210,7 +211,8 @@ static void sizes_in_unknown_fields(void **state) {
     wire_message(&graph, 11, &input);
     wire m = wire_model(&graph);
     refuses(&m, DQ_UNSUPPORTED,
-            whole ? "input 'later': the shape is in an unknown form" : "input 'later': dimension 0 is in an unknown form");
+            whole ? "input 'later': the shape is in an unknown form"
+                  : "input 'later': dimension 0 is in an unknown form");
   }
 }
 
@@ -231,7 +233,6 @@ static void long_names(void **state) {
 
 // ---- Hostile structure ----
 
-
 static size_t peak_bytes(void) {
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);
@@ -247,8 +248,7 @@ static void refuses_quickly(wire *model, const char *words) {
   own = (double)clock() / CLOCKS_PER_SEC - own;
 #if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
   if (own > 1) fail_msg("%.2f s", own);
-  if (peak_bytes() > before + ((size_t)100 << 20) + size)
-    fail_msg("%zu MB", (peak_bytes() - before) >> 20);
+  if (peak_bytes() > before + ((size_t)100 << 20) + size) fail_msg("%zu MB", (peak_bytes() - before) >> 20);
 #endif
   (void)size, (void)before;
 }
@@ -445,15 +445,50 @@ static int remove_folder(void **state) {
   return rmdir(folder);
 }
 
+static void *count_bytes(void *user, size_t size) {
+  *(size_t *)user += size;
+  return malloc(size);
+}
+static void free_bytes(void *user, void *pointer) {
+  (void)user;
+  free(pointer);
+}
+
+// What the scan says that unpacking takes is what it asks for, where no number is packed.
+static void memory_of_unpacking(void **state) {
+  (void)state;
+  wire graph = wire_relu_graph(), model = wire_model(&graph), note = {0};
+  wire_text(&note, 1, "key");
+  wire_text(&note, 2, "the value");
+  wire_message(&model, 14, &note); // metadata_props
+  wire_text(&model, 2, "a producer");
+  size_t promised, taken = 0;
+  assert_int_equal(dq_scan_message(&onnx__model_proto__descriptor, model.data, model.size, &promised, NULL), DQ_OK);
+  ProtobufCAllocator allocator = {count_bytes, free_bytes, &taken};
+  Onnx__ModelProto *unpacked = onnx__model_proto__unpack(&allocator, model.size, model.data);
+  assert_non_null(unpacked);
+  assert_int_equal(promised, taken);
+  assert_string_equal(unpacked->producer_name, "a producer");
+  onnx__model_proto__free_unpacked(unpacked, &allocator);
+  wire_free(&model);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(other_formats),    cmocka_unit_test(tensor_sizes),
-      cmocka_unit_test(types_passed_through), cmocka_unit_test(versions),
-      cmocka_unit_test(graphs),           cmocka_unit_test(long_names),
+      cmocka_unit_test(other_formats),
+      cmocka_unit_test(tensor_sizes),
+      cmocka_unit_test(types_passed_through),
+      cmocka_unit_test(versions),
+      cmocka_unit_test(graphs),
+      cmocka_unit_test(long_names),
       cmocka_unit_test(sizes_in_unknown_fields),
-      cmocka_unit_test(deep_nesting),     cmocka_unit_test(huge_length),
-      cmocka_unit_test(million_empty),    cmocka_unit_test(every_truncation),
-      cmocka_unit_test(external_data),    cmocka_unit_test(external_data_of_5_gb),
+      cmocka_unit_test(deep_nesting),
+      cmocka_unit_test(huge_length),
+      cmocka_unit_test(memory_of_unpacking),
+      cmocka_unit_test(million_empty),
+      cmocka_unit_test(every_truncation),
+      cmocka_unit_test(external_data),
+      cmocka_unit_test(external_data_of_5_gb),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

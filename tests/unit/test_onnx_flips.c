@@ -9,13 +9,13 @@
 #include <cmocka.h>
 
 #include "datasets/npy.h"
-#include "decomp/decomp.h"
+#include "decomp/tucker/decomp.h"
 #include "lib/base/random.h"
-#include "lib/eval/cost.h"
+#include "lib/measure/cost.h"
 #include "lib/onnx/onnx.h"
-#include "lib/passes/passes.h"
-#include "quant/amp.h"
-#include "quant/int8.h"
+#include "lib/session/session.h"
+#include "quant/amp/amp.h"
+#include "quant/int8/int8.h"
 #include "tests/unit/wire.h"
 
 enum { CHANNELS = 3, SIZE = 6, MAPS = 6, CLASSES = 4, PICTURES = 16 };

@@ -24,8 +24,7 @@ static const char *path_of(const char *name) {
 
 static void load(dq_graph **graph, const wire *model) {
   dq_error error = {0};
-  if (dq_onnx_load_bytes(graph, model->data, model->size, folder, NULL, &error) != DQ_OK)
-    fail_msg("%s", error.message);
+  if (dq_onnx_load_bytes(graph, model->data, model->size, folder, NULL, &error) != DQ_OK) fail_msg("%s", error.message);
 }
 
 static void save(const dq_graph *graph, const char *path) {
@@ -108,8 +107,8 @@ static wire model_with(int type, bool raw) {
 
 static void elements(void **state) {
   (void)state;
-  static const int types[] = {DQ_F32, DQ_F16, DQ_F64, DQ_I8, DQ_U8, DQ_I16, DQ_U16,
-                              DQ_I32, DQ_U32, DQ_I64, DQ_U64, DQ_BOOL};
+  static const int types[] = {DQ_F32, DQ_F16, DQ_F64, DQ_I8,  DQ_U8,  DQ_I16,
+                              DQ_U16, DQ_I32, DQ_U32, DQ_I64, DQ_U64, DQ_BOOL};
   for (size_t t = 0; t < sizeof types / sizeof *types; t++)
     for (int raw = 0; raw < 2; raw++) {
       wire model = model_with(types[t], raw);
@@ -396,9 +395,8 @@ static int remove_folder(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(elements),   cmocka_unit_test(external_elements),
-      cmocka_unit_test(everything_is_kept), cmocka_unit_test(edited),
-      cmocka_unit_test(initializers_as_inputs), cmocka_unit_test(real_models),
+      cmocka_unit_test(elements), cmocka_unit_test(external_elements),      cmocka_unit_test(everything_is_kept),
+      cmocka_unit_test(edited),   cmocka_unit_test(initializers_as_inputs), cmocka_unit_test(real_models),
   };
   const struct CMUnitTest large[] = {cmocka_unit_test(larger_than_a_message)};
   if (getenv("DQ_TEST_LARGE")) return cmocka_run_group_tests(large, make_folder, remove_folder);

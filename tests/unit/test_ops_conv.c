@@ -4,9 +4,7 @@
 
 #include "tests/unit/operator_harness.h"
 
-static void open_conv(harness *h, const char *op_type) {
-  harness_open(h, "", op_type, 13);
-}
+static void open_conv(harness *h, const char *op_type) { harness_open(h, "", op_type, 13); }
 
 static void test_conv_by_hand(void **state) {
   (void)state;
@@ -49,15 +47,13 @@ static void test_conv_paths_agree(void **state) {
     harness h;
     open_conv(&h, "Conv");
     bool three = path == 1;
-    const int64_t x2[] = {2, 4, 6, 5}, x3[] = {2, 4, 1, 6, 5}, w2[] = {4, 2, 3, 2},
-                  w3[] = {4, 2, 1, 3, 2};
+    const int64_t x2[] = {2, 4, 6, 5}, x3[] = {2, 4, 1, 6, 5}, w2[] = {4, 2, 3, 2}, w3[] = {4, 2, 1, 3, 2};
     dq_tensor *tensors[] = {harness_input(&h, types[path], three ? 5 : 4, three ? x3 : x2, NULL),
                             harness_input(&h, types[path], three ? 5 : 4, three ? w3 : w2, NULL),
                             harness_input(&h, types[path], DIMS(4), NULL)};
     const float *from[] = {x, w, b};
     for (int t = 0; t < 3; t++)
-      for (int64_t i = 0; i < dq_tensor_count(tensors[t]); i++)
-        dq_tensor_set(tensors[t], i, (double)from[t][i]);
+      for (int64_t i = 0; i < dq_tensor_count(tensors[t]); i++) dq_tensor_set(tensors[t], i, (double)from[t][i]);
     dq_node_set_int(h.graph, h.node, "group", 2);
     assert_int_equal(harness_prepare(&h), DQ_OK);
     assert_int_equal(dq_tensor_count(h.output), 128);
@@ -123,8 +119,7 @@ static void test_conv_refuses(void **state) {
     harness_input(&h, DQ_F32, c->x_rank, c->x, NULL);
     harness_input(&h, DQ_F32, c->w_rank, c->w, NULL);
     if (c->bias) harness_input(&h, DQ_F32, DIMS(c->bias), NULL);
-    if (c->attribute && c->count)
-      dq_node_set_ints(h.graph, h.node, c->attribute, c->values, c->count);
+    if (c->attribute && c->count) dq_node_set_ints(h.graph, h.node, c->attribute, c->values, c->count);
     else if (c->attribute) dq_node_set_int(h.graph, h.node, c->attribute, c->values[0]);
     harness_refuses(&h, DQ_BAD_INPUT, c->words);
     harness_close(&h);
@@ -159,13 +154,11 @@ static void test_transpose_by_hand(void **state) {
     open_conv(&h, "ConvTranspose");
     const double x[] = {1, 2}, w[] = {1, 10, 100}, b[] = {0.5};
     const int64_t x_dims[] = {1, 1, 1, 2}, w_dims[] = {1, 1, 1, 3}, b_dims[] = {1};
-    dq_tensor *tensors[] = {harness_input(&h, types[t], 4, x_dims, NULL),
-                            harness_input(&h, types[t], 4, w_dims, NULL),
+    dq_tensor *tensors[] = {harness_input(&h, types[t], 4, x_dims, NULL), harness_input(&h, types[t], 4, w_dims, NULL),
                             harness_input(&h, types[t], 1, b_dims, NULL)};
     const double *from[] = {x, w, b};
     for (int k = 0; k < 3; k++)
-      for (int64_t i = 0; i < dq_tensor_count(tensors[k]); i++)
-        dq_tensor_set(tensors[k], i, from[k][i]);
+      for (int64_t i = 0; i < dq_tensor_count(tensors[k]); i++) dq_tensor_set(tensors[k], i, from[k][i]);
     dq_node_set_ints(h.graph, h.node, "strides", (int64_t[]){1, 2}, 2);
     harness_gives(&h, types[t], DIMS(1, 1, 1, 5), DOUBLES(1.5, 10.5, 102.5, 20.5, 200.5));
     assert_int_equal(h.op.row->macs(&h.op), 2 * 3);
@@ -211,8 +204,7 @@ static void test_transpose_refuses(void **state) {
     harness_input(&h, DQ_F32, c->x_rank, c->x, NULL);
     harness_input(&h, DQ_F32, c->w_rank, c->w, NULL);
     if (c->bias) harness_input(&h, DQ_F32, DIMS(c->bias), NULL);
-    if (c->attribute && c->count)
-      dq_node_set_ints(h.graph, h.node, c->attribute, c->values, c->count);
+    if (c->attribute && c->count) dq_node_set_ints(h.graph, h.node, c->attribute, c->values, c->count);
     else if (c->attribute) dq_node_set_int(h.graph, h.node, c->attribute, c->values[0]);
     harness_refuses(&h, DQ_BAD_INPUT, c->words);
     harness_close(&h);

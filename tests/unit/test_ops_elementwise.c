@@ -10,11 +10,13 @@
 
 #include "tests/unit/run_operator.h"
 
-#define DIMS(...) (int64_t[]){__VA_ARGS__}
-#define VALUES(...) (double[]){__VA_ARGS__}
+#define DIMS(...)                                                                                                      \
+  (int64_t[]) { __VA_ARGS__ }
+#define VALUES(...)                                                                                                    \
+  (double[]) { __VA_ARGS__ }
 
-static void unary(const char *name, int type, int count, const double *in, int out_type,
-                  const double *out, double tolerance) {
+static void unary(const char *name, int type, int count, const double *in, int out_type, const double *out,
+                  double tolerance) {
   operator_run run;
   operator_open(&run, name, 22, 1, 1);
   operator_input(&run, 0, type, 1, DIMS(count), in);
@@ -23,8 +25,8 @@ static void unary(const char *name, int type, int count, const double *in, int o
   operator_close(&run);
 }
 
-static void binary(const char *name, int type, int count, const double *a, const double *b,
-                   int out_type, const double *out) {
+static void binary(const char *name, int type, int count, const double *a, const double *b, int out_type,
+                   const double *out) {
   operator_run run;
   operator_open(&run, name, 22, 2, 1);
   operator_input(&run, 0, type, 1, DIMS(count), a);
@@ -41,8 +43,7 @@ static void broadcasts(void **state) {
   operator_input(&run, 0, DQ_F32, 3, DIMS(2, 1, 3), VALUES(1, 2, 3, 4, 5, 6));
   operator_input(&run, 1, DQ_F32, 2, DIMS(2, 1), VALUES(10, 20));
   assert_int_equal(operator_execute(&run), DQ_OK);
-  operator_expect(&run, 0, DQ_F32, 3, DIMS(2, 2, 3),
-                  VALUES(-9, -8, -7, -19, -18, -17, -6, -5, -4, -16, -15, -14), 0);
+  operator_expect(&run, 0, DQ_F32, 3, DIMS(2, 2, 3), VALUES(-9, -8, -7, -19, -18, -17, -6, -5, -4, -16, -15, -14), 0);
   operator_close(&run);
 
   operator_open(&run, "Add", 14, 2, 1); // a zero dimension with a one: nothing to do
@@ -93,8 +94,7 @@ static void integer_edges(void **state) {
   (void)state;
   binary("Div", DQ_I32, 5, VALUES(7, -7, 5, INT32_MIN, 9), VALUES(2, 2, 0, -1, -1), DQ_I32,
          VALUES(3, -3, 0, INT32_MIN, -9));
-  binary("Mod", DQ_I8, 5, VALUES(7, -7, 7, -128, 5), VALUES(3, 3, -3, -1, 0), DQ_I8,
-         VALUES(1, 2, -2, 0, 0));
+  binary("Mod", DQ_I8, 5, VALUES(7, -7, 7, -128, 5), VALUES(3, 3, -3, -1, 0), DQ_I8, VALUES(1, 2, -2, 0, 0));
   binary("Add", DQ_U8, 2, VALUES(250, 3), VALUES(10, 4), DQ_U8, VALUES(4, 7));
   binary("Mul", DQ_I16, 2, VALUES(32767, -5), VALUES(32767, 3), DQ_I16, VALUES(1, -15));
   binary("Pow", DQ_I64, 5, VALUES(3, -1, 2, 0, 7), VALUES(39, -3, -1, 0, 2), DQ_I64,
@@ -127,12 +127,119 @@ static void shifts_of_signed_numbers(void **state) {
   }
 }
 
+// Functions against the C library's in double.
+static void functions(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    double (*function)(double x);
+    double from; // three arguments, 0.25 apart
+  } cases[] = {{"Sin", sin, -1},       {"Cos", cos, -1},     {"Tan", tan, -1},     {"Asin", asin, -0.5},
+               {"Acos", acos, -0.5},   {"Atan", atan, -2},   {"Sinh", sinh, -1},   {"Cosh", cosh, -1},
+               {"Tanh", tanh, -1},     {"Asinh", asinh, -2}, {"Acosh", acosh, 1},  {"Atanh", atanh, -0.5},
+               {"Exp", exp, -1},       {"Log", log, 0.5},    {"Sqrt", sqrt, 0.25}, {"Erf", erf, -0.5},
+               {"Floor", floor, -0.5}, {"Ceil", ceil, -0.5}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    double x[3], y[3];
+    for (int k = 0; k < 3; k++) x[k] = cases[i].from + 0.25 * k, y[k] = cases[i].function(x[k]);
+    unary(cases[i].name, DQ_F32, 3, x, DQ_F32, y, 1e-6);
+    unary(cases[i].name, DQ_F64, 3, x, DQ_F64, y, 1e-6);
+  }
+}
+
+static void signs_and_logic(void **state) {
+  (void)state;
+  unary("Sign", DQ_F32, 4, VALUES(-2.5, 0, 3, NAN), DQ_F32, VALUES(-1, 0, 1, NAN), 0);
+  unary("Sign", DQ_I8, 3, VALUES(-128, 0, 7), DQ_I8, VALUES(-1, 0, 1), 0);
+  unary("Sign", DQ_U16, 2, VALUES(0, 65535), DQ_U16, VALUES(0, 1), 0);
+  unary("Abs", DQ_U8, 2, VALUES(0, 255), DQ_U8, VALUES(0, 255), 0);
+  unary("Neg", DQ_I16, 3, VALUES(5, -7, -32768), DQ_I16, VALUES(-5, 7, -32768), 0);
+  unary("IsNaN", DQ_F32, 3, VALUES(NAN, INFINITY, 0), DQ_BOOL, VALUES(1, 0, 0), 0);
+  unary("Not", DQ_BOOL, 2, VALUES(1, 0), DQ_BOOL, VALUES(0, 1), 0);
+  unary("BitwiseNot", DQ_I8, 2, VALUES(0, 5), DQ_I8, VALUES(-1, -6), 0);
+  unary("BitwiseNot", DQ_U8, 2, VALUES(0, 5), DQ_U8, VALUES(255, 250), 0);
+  binary("And", DQ_BOOL, 4, VALUES(0, 0, 1, 1), VALUES(0, 1, 0, 1), DQ_BOOL, VALUES(0, 0, 0, 1));
+  binary("Or", DQ_BOOL, 4, VALUES(0, 0, 1, 1), VALUES(0, 1, 0, 1), DQ_BOOL, VALUES(0, 1, 1, 1));
+  binary("Xor", DQ_BOOL, 4, VALUES(0, 0, 1, 1), VALUES(0, 1, 0, 1), DQ_BOOL, VALUES(0, 1, 1, 0));
+  binary("Equal", DQ_BOOL, 4, VALUES(0, 0, 1, 1), VALUES(0, 1, 0, 1), DQ_BOOL, VALUES(1, 0, 0, 1));
+  binary("BitwiseAnd", DQ_I32, 2, VALUES(12, -1), VALUES(10, 7), DQ_I32, VALUES(8, 7));
+  binary("BitwiseOr", DQ_U8, 2, VALUES(12, 0), VALUES(10, 7), DQ_U8, VALUES(14, 7));
+  binary("BitwiseXor", DQ_U64, 2, VALUES(12, 5), VALUES(10, 5), DQ_U64, VALUES(6, 0));
+}
+
+// x below, equal to and above y; what is not a number is none of it.
+static void comparisons(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    double expected[4];
+  } cases[] = {{"Less", {1, 0, 0, 0}},
+               {"LessOrEqual", {1, 1, 0, 0}},
+               {"Greater", {0, 0, 1, 0}},
+               {"GreaterOrEqual", {0, 1, 1, 0}},
+               {"Equal", {0, 1, 0, 0}}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    binary(cases[i].name, DQ_F32, 4, VALUES(-1, 2, 3, NAN), VALUES(0, 2, -3, NAN), DQ_BOOL, cases[i].expected);
+    binary(cases[i].name, DQ_F64, 4, VALUES(-1, 2, 3, NAN), VALUES(0, 2, -3, 1), DQ_BOOL, cases[i].expected);
+    binary(cases[i].name, DQ_I8, 3, VALUES(-128, 2, 3), VALUES(127, 2, -3), DQ_BOOL, cases[i].expected);
+    binary(cases[i].name, DQ_U8, 3, VALUES(1, 2, 200), VALUES(255, 2, 100), DQ_BOOL, cases[i].expected);
+    binary(cases[i].name, DQ_U64, 3, VALUES(1, 2, 0x1p63), VALUES(0x1p63, 2, 1), DQ_BOOL, cases[i].expected);
+  }
+}
+
+// The remainder has the divisor's sign, or, by fmod, the dividend's.
+static void remainders(void **state) {
+  (void)state;
+  for (int fmod = 0; fmod < 2; fmod++) {
+    const int types[] = {DQ_F32, DQ_F64, DQ_I32, DQ_I8};
+    for (int t = 0; t < 4; t++) {
+      if (!fmod && t < 2) continue; // of floats it is fmod
+      operator_run run;
+      operator_open(&run, "Mod", 13, 2, 1);
+      dq_node_set_int(run.graph, run.node, "fmod", fmod);
+      operator_input(&run, 0, types[t], 1, DIMS(5), VALUES(7, -7, 7, -7, 6));
+      operator_input(&run, 1, types[t], 1, DIMS(5), VALUES(3, 3, -3, -3, 3));
+      assert_int_equal(operator_execute(&run), DQ_OK);
+      operator_expect(&run, 0, types[t], 1, DIMS(5), fmod ? VALUES(1, -1, 1, -1, 0) : VALUES(1, 2, -2, -1, 0), 0);
+      operator_close(&run);
+    }
+  }
+  binary("Mod", DQ_U8, 3, VALUES(200, 7, 7), VALUES(7, 7, 0), DQ_U8, VALUES(4, 0, 0));
+  binary("Div", DQ_U8, 3, VALUES(200, 7, 7), VALUES(7, 7, 0), DQ_U8, VALUES(28, 1, 0));
+  binary("Pow", DQ_F32, 4, VALUES(2, 4, -2, 0), VALUES(10, 0.5, 3, 0), DQ_F32, VALUES(1024, 2, -8, 1));
+  binary("Pow", DQ_I32, 3, VALUES(3, -2, 10), VALUES(4, 3, 0), DQ_I32, VALUES(81, -8, 1));
+}
+
+// Of three operands, the second of which repeats.
+static void several_operands(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    double expected[4];
+  } cases[] = {{"Sum", {12, 23, 14, 25}},
+               {"Mean", {4, 23 / 3., 14 / 3., 25 / 3.}},
+               {"Max", {10, 20, 10, 20}},
+               {"Min", {1, 1, 1, 1}}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    operator_run run;
+    operator_open(&run, cases[i].name, 13, 3, 1);
+    operator_input(&run, 0, DQ_F64, 2, DIMS(2, 2), VALUES(1, 2, 3, 4));
+    operator_input(&run, 1, DQ_F64, 1, DIMS(2), VALUES(10, 20));
+    operator_input(&run, 2, DQ_F64, 0, NULL, VALUES(1));
+    assert_int_equal(operator_execute(&run), DQ_OK);
+    operator_expect(&run, 0, DQ_F64, 2, DIMS(2, 2), cases[i].expected, 1e-12);
+    operator_close(&run);
+  }
+  binary("Max", DQ_I8, 2, VALUES(-128, 5), VALUES(127, -5), DQ_I8, VALUES(127, 5));
+  binary("Min", DQ_U8, 2, VALUES(200, 5), VALUES(100, 6), DQ_U8, VALUES(100, 5));
+  unary("Sum", DQ_F32, 2, VALUES(1.5, -2), DQ_F32, VALUES(1.5, -2), 0); // alone
+}
+
 static void special_numbers(void **state) {
   (void)state;
   unary("Round", DQ_F32, 5, VALUES(0.5, 1.5, 2.5, -0.5, -1.5), DQ_F32, VALUES(0, 2, 2, 0, -2), 0);
   unary("Sigmoid", DQ_F32, 4, VALUES(0, 100, -200, NAN), DQ_F32, VALUES(0.5, 1, 0, NAN), 0);
-  unary("Exp", DQ_F32, 4, VALUES(0, INFINITY, -INFINITY, NAN), DQ_F32, VALUES(1, INFINITY, 0, NAN),
-        0);
+  unary("Exp", DQ_F32, 4, VALUES(0, INFINITY, -INFINITY, NAN), DQ_F32, VALUES(1, INFINITY, 0, NAN), 0);
   unary("Relu", DQ_F16, 3, VALUES(-1, 2.5, NAN), DQ_F16, VALUES(0, 2.5, NAN), 0);
   unary("IsInf", DQ_F32, 4, VALUES(INFINITY, -INFINITY, NAN, 1), DQ_BOOL, VALUES(1, 1, 0, 0), 0);
   unary("Softplus", DQ_F32, 2, VALUES(200, -200), DQ_F32, VALUES(200, 0), 1e-30);
@@ -213,8 +320,7 @@ static void threads_do_not_matter(void **state) {
   operator_run runs[2];
   for (int k = 0; k < 2; k++) {
     operator_open(&runs[k], "Add", 14, 2, 1);
-    assert_int_equal(
-        dq_context_init(&runs[k].context, k ? 3 : 1, ~0u, &runs[k].error), DQ_OK);
+    assert_int_equal(dq_context_init(&runs[k].context, k ? 3 : 1, ~0u, &runs[k].error), DQ_OK);
     float *a = operator_input(&runs[k], 0, DQ_F32, 3, DIMS(7, 300, 101), NULL)->data;
     float *b = operator_input(&runs[k], 1, DQ_F32, 2, DIMS(300, 1), NULL)->data;
     for (int i = 0; i < 7 * 300 * 101; i++) a[i] = (float)i;
@@ -223,8 +329,7 @@ static void threads_do_not_matter(void **state) {
   }
   const float *out = runs[1].outputs[0].data;
   assert_memory_equal(out, runs[0].outputs[0].data, dq_tensor_bytes(&runs[0].outputs[0]));
-  for (int i = 0; i < 7 * 300 * 101; i++)
-    assert_true(out[i] == (float)i + 0.25f * (float)(i / 101 % 300));
+  for (int i = 0; i < 7 * 300 * 101; i++) assert_true(out[i] == (float)i + 0.25f * (float)(i / 101 % 300));
   for (int k = 0; k < 2; k++) {
     dq_context_deinit(&runs[k].context);
     operator_close(&runs[k]);
@@ -232,10 +337,19 @@ static void threads_do_not_matter(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(broadcasts),      cmocka_unit_test(rejects),
-      cmocka_unit_test(integer_edges),   cmocka_unit_test(shifts_of_signed_numbers), cmocka_unit_test(special_numbers),
-      cmocka_unit_test(clip_bounds),     cmocka_unit_test(exponential_is_accurate),
-      cmocka_unit_test(casts),           cmocka_unit_test(threads_do_not_matter)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(broadcasts),
+                                     cmocka_unit_test(rejects),
+                                     cmocka_unit_test(integer_edges),
+                                     cmocka_unit_test(shifts_of_signed_numbers),
+                                     cmocka_unit_test(functions),
+                                     cmocka_unit_test(signs_and_logic),
+                                     cmocka_unit_test(comparisons),
+                                     cmocka_unit_test(remainders),
+                                     cmocka_unit_test(several_operands),
+                                     cmocka_unit_test(special_numbers),
+                                     cmocka_unit_test(clip_bounds),
+                                     cmocka_unit_test(exponential_is_accurate),
+                                     cmocka_unit_test(casts),
+                                     cmocka_unit_test(threads_do_not_matter)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-// Gemm and MatMul: hand-computed cases in every type, broadcasting, what is refused.
+// Gemm, MatMul and Einsum: hand-computed cases in every type, broadcasting, what is refused.
 #include "tests/unit/operator_harness.h"
 
 static const int types[] = {DQ_F32, DQ_F64, DQ_F16, DQ_I32, DQ_I64, DQ_U32, DQ_U64};
@@ -83,6 +83,66 @@ static void test_matmul(void **state) {
     }
 }
 
+static void test_einsum(void **state) {
+  (void)state;
+  static const struct {
+    const char *equation;
+    int inputs, rank;
+    int64_t dims[3][3]; // of the inputs, elements 1, 2, 3, ..., and of the output; ends at 0
+    double expected[8];
+  } cases[] = {{"ij,jk->ik", 2, 2, {{2, 3}, {3, 2}, {2, 2}}, {22, 28, 49, 64}},
+               {" i j , j k ", 2, 2, {{2, 3}, {3, 2}, {2, 2}}, {22, 28, 49, 64}}, // labels that occur once, sorted
+               {"ba", 1, 2, {{2, 3}, {3, 2}}, {1, 4, 2, 5, 3, 6}},
+               {"ii->i", 1, 1, {{3, 3}, {3}}, {1, 5, 9}},
+               {"ii", 1, 0, {{3, 3}, {0}}, {15}},
+               {"ij->", 1, 0, {{2, 3}, {0}}, {21}},
+               {"i,j->ji", 2, 2, {{2}, {3}, {3, 2}}, {1, 2, 2, 4, 3, 6}},
+               {"...ij,...jk->...ik", 2, 3, {{2, 1, 2}, {1, 2, 1}, {2, 1, 1}}, {5, 11}}, // the second repeats
+               {"...a,a", 2, 1, {{2, 2}, {2}, {2}}, {5, 11}},
+               {"i,i,i->i", 3, 1, {{2}, {2}, {2}}, {1, 8}},
+               {"i,j,k->", 3, 0, {{2}, {3}, {2}}, {3 * 6 * 3}}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (int t = 0; t < 3; t++) {
+      const int types_of[] = {DQ_F32, DQ_F64, DQ_I32};
+      harness h;
+      harness_open(&h, "", "Einsum", 12);
+      for (int k = 0; k < cases[i].inputs; k++) {
+        int rank = 0;
+        while (rank < 3 && cases[i].dims[k][rank]) rank++;
+        numbers(&h, types_of[t], rank, cases[i].dims[k]);
+      }
+      dq_node_set_string(h.graph, h.node, "equation", cases[i].equation);
+      const int64_t scalar[1] = {0}, *dims = cases[i].inputs < 3 ? cases[i].dims[cases[i].inputs] : (int64_t[]){2};
+      harness_gives(&h, types_of[t], cases[i].rank, cases[i].rank ? dims : scalar, cases[i].expected);
+      harness_close(&h);
+    }
+}
+
+static void test_einsum_refuses(void **state) {
+  (void)state;
+  static const struct {
+    const char *equation, *words;
+  } cases[] = {{"ij,jk->il", "output label 'l' is unknown or given twice"},
+               {"ij,jk->ii", "output label 'i' is unknown or given twice"},
+               {"ij,j$->ik", "the equation has '$'"},
+               {"ij", "fewer terms than the node inputs"},
+               {"ij,jk=ik", "the equation has '='"},
+               {"ij,jk-ik", "does not end in '->' and the output"},
+               {"ij,jk->ik,", "more after the output"},
+               {"ij,ik->jk", "label 'i' has the sizes 2 and 3"},
+               {"ijk,jk->ik", "a term of 3 labels for an input of 2 dimensions"},
+               {"i,jk->ik", "a term of 1 labels for an input of 2 dimensions"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    harness h;
+    harness_open(&h, "", "Einsum", 12);
+    numbers(&h, DQ_F32, DIMS(2, 3));
+    numbers(&h, DQ_F32, DIMS(3, 2));
+    dq_node_set_string(h.graph, h.node, "equation", cases[i].equation);
+    harness_refuses(&h, DQ_BAD_INPUT, cases[i].words);
+    harness_close(&h);
+  }
+}
+
 static void test_refuses(void **state) {
   (void)state;
   static const struct {
@@ -119,10 +179,8 @@ static void test_refuses(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_gemm),
-      cmocka_unit_test(test_gemm_addends),
-      cmocka_unit_test(test_matmul),
-      cmocka_unit_test(test_refuses),
+      cmocka_unit_test(test_gemm),   cmocka_unit_test(test_gemm_addends),   cmocka_unit_test(test_matmul),
+      cmocka_unit_test(test_einsum), cmocka_unit_test(test_einsum_refuses), cmocka_unit_test(test_refuses),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,18 +5,12 @@
 
 #include "tests/unit/operator_harness.h"
 
-#define U8(...)                                                                                    \
-  (uint8_t[]) {                                                                                    \
-    __VA_ARGS__                                                                                    \
-  }
-#define I8(...)                                                                                    \
-  (int8_t[]) {                                                                                     \
-    __VA_ARGS__                                                                                    \
-  }
-#define I32(...)                                                                                   \
-  (int32_t[]) {                                                                                    \
-    __VA_ARGS__                                                                                    \
-  }
+#define U8(...)                                                                                                        \
+  (uint8_t[]) { __VA_ARGS__ }
+#define I8(...)                                                                                                        \
+  (int8_t[]) { __VA_ARGS__ }
+#define I32(...)                                                                                                       \
+  (int32_t[]) { __VA_ARGS__ }
 #define SCALAR 0, NULL
 
 // A convolution of one channel to two: multipliers 0.5 and 0.125. `axes` spatial axes.
@@ -132,9 +126,8 @@ static void test_qlinear_matmul(void **state) {
     harness_input(&h, DQ_I8, SCALAR, I8(0));
     harness_input(&h, DQ_F32, rank, a, y_scale);
     harness_input(&h, DQ_U8, rank, a, y_zero);
-    const double expected[][8] = {{7, 7, 8, 9, 13, 15, 16, 19},
-                                  {7, 7, 9.5, 11, 13, 23, 13.5, 21},
-                                  {7, 7, 9.5, 11, 13, 39, 16, 55}};
+    const double expected[][8] = {
+        {7, 7, 8, 9, 13, 15, 16, 19}, {7, 7, 9.5, 11, 13, 23, 13.5, 21}, {7, 7, 9.5, 11, 13, 39, 16, 55}};
     double rounded[8];
     // Ties go to even before the zero point, which is odd, is added.
     for (int i = 0; i < 8; i++) rounded[i] = nearbyint(expected[form][i] - 1) + 1;

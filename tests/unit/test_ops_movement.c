@@ -5,11 +5,8 @@
 
 static const float six[] = {0, 1, 2, 3, 4, 5};
 
-static void ints(harness *h, int64_t count, const int64_t *values) {
-  harness_input(h, DQ_I64, 1, &count, values);
-}
-#define INTS(h, ...)                                                                               \
-  ints(h, (int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (int64_t[]){__VA_ARGS__})
+static void ints(harness *h, int64_t count, const int64_t *values) { harness_input(h, DQ_I64, 1, &count, values); }
+#define INTS(h, ...) ints(h, (int64_t)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (int64_t[]){__VA_ARGS__})
 
 static void open_six(harness *h, const char *op_type, int opset) {
   harness_open(h, "", op_type, opset);
@@ -101,8 +98,7 @@ static void test_transpose_all(void **state) {
         rest /= dims[perm[i]];
       }
       for (int i = 0; i < 5; i++) from = from * dims[i] + at[i];
-      assert_memory_equal((char *)h.output->data + (size_t)o * size,
-                          (char *)input->data + (size_t)from * size, size);
+      assert_memory_equal((char *)h.output->data + (size_t)o * size, (char *)input->data + (size_t)from * size, size);
     }
     harness_close(&h);
   }
@@ -118,6 +114,41 @@ static void test_concat(void **state) {
   harness_gives(&h, DQ_F32, DIMS(2, 4), DOUBLES(0, 1, 2, 8, 3, 4, 5, 9));
   dq_node_set_int(h.graph, h.node, "axis", 0);
   harness_refuses(&h, DQ_BAD_INPUT, "input 1 of shape 2x0 does not fit");
+  harness_close(&h);
+}
+
+static void test_split(void **state) {
+  (void)state;
+  harness h;
+  float ten[10];
+  for (int i = 0; i < 10; i++) ten[i] = (float)i;
+  harness_open(&h, "", "Split", 13);
+  harness_input(&h, DQ_F32, DIMS(2, 5), ten);
+  INTS(&h, 1, 0, 3, 1);
+  dq_node_set_int(h.graph, h.node, "axis", -1);
+  h.output_count = 4;
+  h.outputs[3] = NULL; // nobody asks for it
+  assert_int_equal(harness_run(&h), DQ_OK);
+  harness_gave(&h, 0, DQ_F32, DIMS(2, 1), DOUBLES(0, 5), 0);
+  harness_gave(&h, 1, DQ_F32, DIMS(2, 0), NULL, 0);
+  harness_gave(&h, 2, DQ_F32, DIMS(2, 3), DOUBLES(1, 2, 3, 6, 7, 8), 0);
+  memcpy(h.inputs[1]->data, (int64_t[]){1, 0, 3, 2}, 32);
+  harness_refuses(&h, DQ_BAD_INPUT, "part 3 of 2 exceeds the 5 elements");
+  memcpy(h.inputs[1]->data, (int64_t[]){1, 0, 3, 0}, 32);
+  harness_refuses(&h, DQ_BAD_INPUT, "the parts add up to 4 of 5 elements");
+  h.inputs[1]->dims[0] = 3;
+  harness_refuses(&h, DQ_BAD_INPUT, "split has 3 elements, the node 4 outputs");
+  harness_close(&h);
+  harness_open(&h, "", "Split", 18); // the last part is the smaller one
+  harness_input(&h, DQ_F32, DIMS(5, 2), ten);
+  h.output_count = 3;
+  dq_node_set_int(h.graph, h.node, "num_outputs", 3);
+  assert_int_equal(harness_run(&h), DQ_OK);
+  harness_gave(&h, 0, DQ_F32, DIMS(2, 2), DOUBLES(0, 1, 2, 3), 0);
+  harness_gave(&h, 1, DQ_F32, DIMS(2, 2), DOUBLES(4, 5, 6, 7), 0);
+  harness_gave(&h, 2, DQ_F32, DIMS(1, 2), DOUBLES(8, 9), 0);
+  dq_node_set_int(h.graph, h.node, "num_outputs", 2);
+  harness_refuses(&h, DQ_BAD_INPUT, "num_outputs is 2, the node has 3 outputs");
   harness_close(&h);
 }
 
@@ -210,17 +241,12 @@ static void test_space_to_depth(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_reshape),
-      cmocka_unit_test(test_squeeze_and_unsqueeze),
-      cmocka_unit_test(test_transpose),
-      cmocka_unit_test(test_transpose_all),
-      cmocka_unit_test(test_concat),
-      cmocka_unit_test(test_slice),
-      cmocka_unit_test(test_gather_refuses_indices_outside),
-      cmocka_unit_test(test_scatter_reduces),
-      cmocka_unit_test(test_pad),
-      cmocka_unit_test(test_tile_and_expand),
-      cmocka_unit_test(test_space_to_depth),
+      cmocka_unit_test(test_reshape),         cmocka_unit_test(test_squeeze_and_unsqueeze),
+      cmocka_unit_test(test_transpose),       cmocka_unit_test(test_transpose_all),
+      cmocka_unit_test(test_concat),          cmocka_unit_test(test_split),
+      cmocka_unit_test(test_slice),           cmocka_unit_test(test_gather_refuses_indices_outside),
+      cmocka_unit_test(test_scatter_reduces), cmocka_unit_test(test_pad),
+      cmocka_unit_test(test_tile_and_expand), cmocka_unit_test(test_space_to_depth),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

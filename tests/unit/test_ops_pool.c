@@ -1,4 +1,5 @@
 // Windows and pools: geometry, hand-computed values, what is refused, any number of threads.
+#include <math.h>
 #include <string.h>
 
 #include "lib/base/random.h"
@@ -38,6 +39,59 @@ static void test_max_pool_of_negative_integers(void **state) {
   set_all(&h, "pads", 1, 4);
   harness_gives(&h, DQ_I8, DIMS(1, 1, 3, 3), DOUBLES(-5, -5, -6, -5, -5, -6, -7, -7, -8));
   harness_close(&h);
+}
+
+// Where the largest lie, counted through all planes; of equals it is the first.
+static void test_max_pool_indices(void **state) {
+  (void)state;
+  static const int types[] = {DQ_F32, DQ_F64, DQ_I8, DQ_U8};
+  for (int t = 0; t < 4; t++) {
+    harness h;
+    open_pool(&h, "MaxPool", 2, 12);
+    dq_tensor *x = harness_input(&h, types[t], DIMS(1, 2, 2, 3), NULL);
+    const double values[] = {1, 5, 5, 9, 2, 3, 7, 7, 7, 7, 7, 8};
+    for (int i = 0; i < 12; i++) dq_tensor_set(x, i, values[i]);
+    harness_gives(&h, types[t], DIMS(1, 2, 1, 2), DOUBLES(9, 5, 7, 8)); // without indices
+    h.output_count = 2;
+    assert_int_equal(harness_run(&h), DQ_OK);
+    harness_gave(&h, 0, types[t], DIMS(1, 2, 1, 2), DOUBLES(9, 5, 7, 8), 0);
+    harness_gave(&h, 1, DQ_I64, DIMS(1, 2, 1, 2), DOUBLES(3, 1, 6, 11), 0);
+    dq_node_set_int(h.graph, h.node, "storage_order", 1); // columns after each other
+    assert_int_equal(harness_run(&h), DQ_OK);
+    harness_gave(&h, 1, DQ_I64, DIMS(1, 2, 1, 2), DOUBLES(1, 2, 6, 11), 0);
+    dq_node_set_int(h.graph, h.node, "storage_order", 0);
+    set_all(&h, "strides", 2, 2);
+    set_all(&h, "pads", 1, 4);
+    assert_int_equal(harness_run(&h), DQ_OK);
+    harness_gave(&h, 0, types[t], DIMS(1, 2, 2, 2), DOUBLES(1, 5, 9, 3, 7, 7, 7, 8), 0);
+    harness_gave(&h, 1, DQ_I64, DIMS(1, 2, 2, 2), DOUBLES(0, 1, 3, 5, 6, 7, 9, 11), 0);
+    harness_close(&h);
+  }
+}
+
+// Roots of the sums of powers; padding adds nothing.
+static void test_lp_pool(void **state) {
+  (void)state;
+  for (int wide = 0; wide < 2; wide++)
+    for (int p = 0; p < 4; p++) { // 0: the default, 2
+      harness h;
+      open_pool(&h, "LpPool", 2, 18);
+      dq_tensor *x = harness_input(&h, wide ? DQ_F64 : DQ_F32, DIMS(1, 1, 2, 3), NULL);
+      const double values[] = {1, -2, 3, -4, 5, -6};
+      for (int i = 0; i < 6; i++) dq_tensor_set(x, i, values[i]);
+      if (p) dq_node_set_int(h.graph, h.node, "p", p);
+      const double sums[4][2] = {{46, 74}, {12, 16}, {46, 74}, {1 + 8 + 64 + 125, 8 + 27 + 125 + 216}};
+      const double root = p ? p : 2, expected[] = {pow(sums[p][0], 1 / root), pow(sums[p][1], 1 / root)};
+      harness_is_near(&h, DIMS(1, 1, 1, 2), expected, 1e-5);
+      set_all(&h, "pads", 1, 4);
+      set_all(&h, "strides", 2, 2);
+      harness_is_near(
+          &h, DIMS(1, 1, 2, 2),
+          DOUBLES(1, pow(pow(2, root) + pow(3, root), 1 / root), 4, pow(pow(5, root) + pow(6, root), 1 / root)), 1e-5);
+      dq_node_set_int(h.graph, h.node, "p", 0);
+      harness_refuses(&h, DQ_BAD_INPUT, "attribute 'p' is below 1");
+      harness_close(&h);
+    }
 }
 
 static void test_average_divides_by_what_it_saw(void **state) {
@@ -108,8 +162,7 @@ static void test_threads_and_half(void **state) {
   (void)state;
   static float elements[16 * 64 * 64];
   dq_random random = {1};
-  for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
-    elements[i] = dq_random_float(&random);
+  for (size_t i = 0; i < sizeof elements / sizeof *elements; i++) elements[i] = dq_random_float(&random);
   harness h;
   open_pool(&h, "AveragePool", 3, 19);
   harness_input(&h, DQ_F32, DIMS(1, 16, 64, 64), elements);
@@ -124,7 +177,8 @@ static void test_threads_and_half(void **state) {
   // Rows 1 2 -2, NaN -1 -inf, -0 0 -3 in windows of 2 by 2: a NaN is passed over, of two zeros the first stays.
   harness_open(&h, "", "MaxPool", 12);
   dq_node_set_ints(h.graph, h.node, "kernel_shape", (int64_t[]){2, 2}, 2);
-  harness_input(&h, DQ_F16, DIMS(1, 1, 3, 3), (uint16_t[]){0x3c00, 0x4000, 0xc000, 0x7e00, 0xbc00, 0xfc00, 0x8000, 0, 0xc200});
+  harness_input(&h, DQ_F16, DIMS(1, 1, 3, 3),
+                (uint16_t[]){0x3c00, 0x4000, 0xc000, 0x7e00, 0xbc00, 0xfc00, 0x8000, 0, 0xc200});
   harness_gives(&h, DQ_F16, DIMS(1, 1, 2, 2), DOUBLES(2, 2, 0, 0));
   harness_close(&h);
   harness_open(&h, "", "GlobalMaxPool", 13);
@@ -146,6 +200,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_max_pool_pads_and_ceil),
       cmocka_unit_test(test_max_pool_of_negative_integers),
+      cmocka_unit_test(test_max_pool_indices),
+      cmocka_unit_test(test_lp_pool),
       cmocka_unit_test(test_average_divides_by_what_it_saw),
       cmocka_unit_test(test_same_padding_puts_the_odd_element),
       cmocka_unit_test(test_bad_windows),

@@ -2,9 +2,12 @@
 #include "lib/ops/qlinear.h"
 #include "tests/unit/operator_harness.h"
 
-#define U8(...) (uint8_t[]){__VA_ARGS__}
-#define I8(...) (int8_t[]){__VA_ARGS__}
-#define I32(...) (int32_t[]){__VA_ARGS__}
+#define U8(...)                                                                                                        \
+  (uint8_t[]) { __VA_ARGS__ }
+#define I8(...)                                                                                                        \
+  (int8_t[]) { __VA_ARGS__ }
+#define I32(...)                                                                                                       \
+  (int32_t[]) { __VA_ARGS__ }
 #define SCALAR 0, NULL
 
 static void step_u8(harness *h, float scale, uint8_t zero_point) {

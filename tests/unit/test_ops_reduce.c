@@ -8,14 +8,16 @@
 
 #include "tests/unit/run_operator.h"
 
-#define DIMS(...) (int64_t[]){__VA_ARGS__}
-#define VALUES(...) (double[]){__VA_ARGS__}
+#define DIMS(...)                                                                                                      \
+  (int64_t[]) { __VA_ARGS__ }
+#define VALUES(...)                                                                                                    \
+  (double[]) { __VA_ARGS__ }
 
 static const double COUNTED[24] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,
                                    13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24};
 
-static void reduce_over(const char *name, int type, int axes, const double *axis, int out_rank,
-                        const int64_t *dims, const double *out) {
+static void reduce_over(const char *name, int type, int axes, const double *axis, int out_rank, const int64_t *dims,
+                        const double *out) {
   operator_run run;
   operator_open(&run, name, 20, 2, 1);
   dq_node_set_int(run.graph, run.node, "keepdims", 0);
@@ -29,8 +31,7 @@ static void reduce_over(const char *name, int type, int axes, const double *axis
 static void reductions(void **state) {
   (void)state;
   reduce_over("ReduceSum", DQ_F32, 2, VALUES(0, -1), 1, DIMS(3), VALUES(68, 100, 132));
-  reduce_over("ReduceMean", DQ_I32, 1, VALUES(1), 2, DIMS(2, 4),
-              VALUES(5, 6, 7, 8, 17, 18, 19, 20));
+  reduce_over("ReduceMean", DQ_I32, 1, VALUES(1), 2, DIMS(2, 4), VALUES(5, 6, 7, 8, 17, 18, 19, 20));
   reduce_over("ReduceMax", DQ_U64, 1, VALUES(-3), 2, DIMS(3, 4),
               VALUES(13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24));
   reduce_over("ReduceMin", DQ_F16, 0, NULL, 0, NULL, VALUES(1));
@@ -42,8 +43,12 @@ static void empty_sets(void **state) {
   static const struct {
     const char *name;
     double value;
-  } cases[] = {{"ReduceSum", 0},         {"ReduceProd", 1},     {"ReduceMax", -INFINITY},
-               {"ReduceMin", INFINITY},  {"ReduceLogSum", -INFINITY}, {"ReduceL2", 0},
+  } cases[] = {{"ReduceSum", 0},
+               {"ReduceProd", 1},
+               {"ReduceMax", -INFINITY},
+               {"ReduceMin", INFINITY},
+               {"ReduceLogSum", -INFINITY},
+               {"ReduceL2", 0},
                {"ReduceLogSumExp", -INFINITY}};
   for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
     operator_run run;
@@ -70,6 +75,84 @@ static void arguments(void **state) {
   operator_input(&run, 0, DQ_F32, 2, DIMS(0, 3), NULL);
   assert_int_equal(operator_execute(&run), DQ_BAD_INPUT);
   operator_close(&run);
+}
+
+static void other_reductions(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    int type;
+    double expected[2]; // of (1, -2, 3) and (4, 5, -6)
+  } cases[] = {{"ReduceL1", DQ_F32, {6, 15}},
+               {"ReduceL1", DQ_I32, {6, 15}},
+               {"ReduceL2", DQ_F64, {3.7416573867739413, 8.774964387392123}},
+               {"ReduceProd", DQ_F32, {-6, -120}},
+               {"ReduceProd", DQ_I64, {-6, -120}},
+               {"ReduceMin", DQ_I8, {-2, -6}},
+               {"ReduceMin", DQ_F64, {-2, -6}},
+               {"ReduceMax", DQ_I32, {3, 5}},
+               {"ReduceSumSquare", DQ_I32, {14, 77}},
+               {"ReduceSum", DQ_I64, {2, 3}},
+               {"ReduceMean", DQ_F32, {2 / 3., 1}},
+               {"ReduceLogSum", DQ_F64, {0.6931471805599453, 1.0986122886681098}}, // ln 2, ln 3
+               {"ReduceLogSumExp",
+                DQ_F64,
+                {3.132845248231872, 5.313273671560141}}}; // 3 + ln(1 + e^-2 + e^-5), 5 + ln(1 + e^-1 + e^-11)
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    operator_run run;
+    operator_open(&run, cases[i].name, 20, 2, 1);
+    operator_input(&run, 0, cases[i].type, 2, DIMS(2, 3), VALUES(1, -2, 3, 4, 5, -6));
+    operator_input(&run, 1, DQ_I64, 1, DIMS(1), VALUES(-1));
+    assert_int_equal(operator_execute(&run), DQ_OK);
+    operator_expect(&run, 0, cases[i].type, 2, DIMS(2, 1), cases[i].expected, 1e-6);
+    operator_close(&run);
+  }
+}
+
+static void running_sums(void **state) {
+  (void)state;
+  static const struct {
+    int exclusive, reverse;
+    double axis, expected[6];
+  } cases[] = {{0, 0, 1, {1, 3, 6, 4, 9, 15}},
+               {1, 0, -1, {0, 1, 3, 0, 4, 9}},
+               {0, 1, 1, {6, 5, 3, 15, 11, 6}},
+               {1, 1, 1, {5, 3, 0, 11, 6, 0}},
+               {0, 0, 0, {1, 2, 3, 5, 7, 9}}};
+  const int types[] = {DQ_F32, DQ_F64, DQ_I32, DQ_I64};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (int t = 0; t < 4; t++) {
+      operator_run run;
+      operator_open(&run, "CumSum", 14, 2, 1);
+      dq_node_set_int(run.graph, run.node, "exclusive", cases[i].exclusive);
+      dq_node_set_int(run.graph, run.node, "reverse", cases[i].reverse);
+      operator_input(&run, 0, types[t], 2, DIMS(2, 3), COUNTED);
+      operator_input(&run, 1, DQ_I64, 0, NULL, &cases[i].axis);
+      assert_int_equal(operator_execute(&run), DQ_OK);
+      operator_expect(&run, 0, types[t], 2, DIMS(2, 3), cases[i].expected, 0);
+      operator_close(&run);
+    }
+}
+
+// -1 to 4 widened to hold 0, in 255 steps; numbers of one sign, and zeros alone.
+static void dynamic_quantization(void **state) {
+  (void)state;
+  static const struct {
+    double x[3], y[3], scale, zero_point;
+  } cases[] = {{{-1, 0, 4}, {0, 51, 255}, 5 / 255., 51},
+               {{1, 2.5, 4}, {64, 159, 255}, 4 / 255., 0},
+               {{-4, -2.5, -1}, {0, 96, 191}, 4 / 255., 255},
+               {{0, 0, 0}, {0, 0, 0}, 1, 0}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    operator_run run;
+    operator_open(&run, "DynamicQuantizeLinear", 11, 1, 3);
+    operator_input(&run, 0, DQ_F32, 1, DIMS(3), cases[i].x);
+    assert_int_equal(operator_execute(&run), DQ_OK);
+    operator_expect(&run, 0, DQ_U8, 1, DIMS(3), cases[i].y, 0);
+    operator_expect(&run, 1, DQ_F32, 0, NULL, &cases[i].scale, 1e-9);
+    operator_expect(&run, 2, DQ_U8, 0, NULL, &cases[i].zero_point, 0);
+    operator_close(&run);
+  }
 }
 
 static void softmax_versions(void **state) {
@@ -160,10 +243,10 @@ static void quantizing(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reductions),       cmocka_unit_test(empty_sets),
-      cmocka_unit_test(arguments),        cmocka_unit_test(softmax_versions),
-      cmocka_unit_test(normalizations),   cmocka_unit_test(local_response),
-      cmocka_unit_test(quantizing)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(reductions),       cmocka_unit_test(empty_sets),
+                                     cmocka_unit_test(arguments),        cmocka_unit_test(other_reductions),
+                                     cmocka_unit_test(running_sums),     cmocka_unit_test(dynamic_quantization),
+                                     cmocka_unit_test(softmax_versions), cmocka_unit_test(normalizations),
+                                     cmocka_unit_test(local_response),   cmocka_unit_test(quantizing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,8 +5,7 @@
 #include "tests/unit/operator_harness.h"
 
 // The scales input of an open Resize whose roi is left out.
-static void open_resize(harness *h, const char *mode, int count, const float *elements,
-                        const float *scale) {
+static void open_resize(harness *h, const char *mode, int count, const float *elements, const float *scale) {
   harness_open(h, "", "Resize", 19);
   harness_input(h, DQ_F32, 1, (int64_t[]){count}, elements);
   harness_skip(h);
@@ -73,8 +72,7 @@ static void test_upsample_attribute(void **state) {
   harness h;
   harness_open(&h, "", "Upsample", 7);
   harness_input(&h, DQ_F32, DIMS(2), FLOATS(1, 2));
-  dq_attribute scales = {
-      .name = "scales", .type = DQ_ATTRIBUTE_FLOATS, .floats = FLOATS(2), .count = 1};
+  dq_attribute scales = {.name = "scales", .type = DQ_ATTRIBUTE_FLOATS, .floats = FLOATS(2), .count = 1};
   dq_node_copy_attribute(h.graph, h.node, &scales);
   harness_gives(&h, DQ_F32, DIMS(4), DOUBLES(1, 1, 2, 2));
   harness_close(&h);
@@ -87,25 +85,40 @@ static void test_top_k_with_nan(void **state) {
   harness_input(&h, DQ_F32, DIMS(5), FLOATS(1, NAN, -0.0f, 0, 7));
   harness_input(&h, DQ_I64, DIMS(1), (int64_t[]){3});
   dq_node_set_int(h.graph, h.node, "largest", 0);
-  dq_tensor indices = {0}, *outputs[2];
-  h.node->outputs = DQ_NEW_ARRAY(h.graph->arena, 2, dq_value *);
-  h.node->outputs[0] = dq_graph_add_value(h.graph, "values");
-  h.node->outputs[1] = dq_graph_add_value(h.graph, "indices");
-  h.node->output_count = 2;
-  assert_int_equal(harness_infer(&h), DQ_OK);
-  outputs[0] = h.output;
-  outputs[1] = &indices;
-  h.op.outputs = outputs;
-  h.op.output_count = 2;
-  assert_int_equal(dq_op_infer(&h.op), DQ_OK);
-  int64_t found[3];
-  float values[3];
-  h.output->data = values;
-  indices.data = found;
-  assert_int_equal(dq_op_run(&h.op), DQ_OK);
-  assert_int_equal(found[0], 2); // zeros are equal, the lower index first
-  assert_int_equal(found[1], 3);
-  assert_int_equal(found[2], 0);
+  h.output_count = 2;
+  assert_int_equal(harness_run(&h), DQ_OK);
+  harness_gave(&h, 0, DQ_F32, DIMS(3), DOUBLES(0, 0, 1), 0); // zeros are equal, the lower index first
+  harness_gave(&h, 1, DQ_I64, DIMS(3), DOUBLES(2, 3, 0), 0);
+  dq_node_set_int(h.graph, h.node, "largest", 1); // what is not a number is larger than any
+  assert_int_equal(harness_run(&h), DQ_OK);
+  harness_gave(&h, 0, DQ_F32, DIMS(3), DOUBLES(NAN, 7, 1), 0);
+  harness_gave(&h, 1, DQ_I64, DIMS(3), DOUBLES(1, 4, 0), 0);
+  h.outputs[0] = NULL; // only where they are
+  assert_int_equal(harness_run(&h), DQ_OK);
+  harness_gave(&h, 1, DQ_I64, DIMS(3), DOUBLES(1, 4, 0), 0);
+  harness_close(&h);
+}
+
+// Enough rows for both threads: of each column of 101 numbers, in an order without neighbours, the 60 largest.
+static void test_top_k_in_threads(void **state) {
+  (void)state;
+  enum { SIZE = 101, COLUMNS = 700, K = 60 };
+  static double values[K * COLUMNS], indices[K * COLUMNS];
+  harness h;
+  harness_open(&h, "", "TopK", 11);
+  dq_tensor *x = harness_input(&h, DQ_I32, DIMS(SIZE, COLUMNS), NULL);
+  harness_input(&h, DQ_I64, DIMS(1), (int64_t[]){K});
+  dq_node_set_int(h.graph, h.node, "axis", 0);
+  for (int c = 0; c < COLUMNS; c++)
+    for (int i = 0; i < SIZE; i++) { // 37 has no factor in common with 101: each column holds 0 to 100
+      int value = (i * 37 + c) % SIZE, rank = SIZE - 1 - value;
+      ((int32_t *)x->data)[i * COLUMNS + c] = value + c;
+      if (rank < K) values[rank * COLUMNS + c] = value + c, indices[rank * COLUMNS + c] = i;
+    }
+  h.output_count = 2;
+  assert_int_equal(harness_run(&h), DQ_OK);
+  harness_gave(&h, 0, DQ_I32, DIMS(K, COLUMNS), values, 0);
+  harness_gave(&h, 1, DQ_I64, DIMS(K, COLUMNS), indices, 0);
   harness_close(&h);
 }
 
@@ -125,10 +138,10 @@ static void test_non_max_suppression(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_nearest_doubles),   cmocka_unit_test(test_linear),
+      cmocka_unit_test(test_nearest_doubles),    cmocka_unit_test(test_linear),
       cmocka_unit_test(test_sizes_and_integers), cmocka_unit_test(test_bad_scales),
       cmocka_unit_test(test_upsample_attribute), cmocka_unit_test(test_top_k_with_nan),
-      cmocka_unit_test(test_non_max_suppression),
+      cmocka_unit_test(test_top_k_in_threads),   cmocka_unit_test(test_non_max_suppression),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

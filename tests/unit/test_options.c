@@ -31,27 +31,62 @@ static const char *observer_name(int index) {
 
 #define INTO(field) DQ_INTO(sample_options, field)
 static const dq_option rows[] = {
-    {.name = "ratio", .type = DQ_OPTION_DOUBLE, .maximum = 1, .open_minimum = true, .value = "R",
-     .group = "Rank", INTO(ratio), .help = "share of each mode's rank kept"},
-    {.name = "energy", .type = DQ_OPTION_DOUBLE, .maximum = 1, .open_minimum = true, .value = "E",
-     .group = "Rank", INTO(energy), .help = "squared singular values kept"},
+    {.name = "ratio",
+     .type = DQ_OPTION_DOUBLE,
+     .maximum = 1,
+     .open_minimum = true,
+     .value = "R",
+     .group = "Rank",
+     INTO(ratio),
+     .help = "share of each mode's rank kept"},
+    {.name = "energy",
+     .type = DQ_OPTION_DOUBLE,
+     .maximum = 1,
+     .open_minimum = true,
+     .value = "E",
+     .group = "Rank",
+     INTO(energy),
+     .help = "squared singular values kept"},
     {.name = "vbmf", .type = DQ_OPTION_FLAG, .group = "Rank", INTO(vbmf), .help = "ranks by VBMF"},
-    {.name = "macs", .type = DQ_OPTION_PERCENT, .minimum = -100, .maximum = 0, .group = "Rank",
-     INTO(macs), .help = "wanted change of the MACs", .details = ".starts with a dot\\n."},
-    {.name = "multiple", .type = DQ_OPTION_INT, .minimum = 1, .maximum = 512, .preset = "8",
-     INTO(multiple), .help = "ranks are multiples of this"},
+    {.name = "macs",
+     .type = DQ_OPTION_PERCENT,
+     .minimum = -100,
+     .maximum = 0,
+     .group = "Rank",
+     INTO(macs),
+     .help = "wanted change of the MACs",
+     .details = ".starts with a dot\\n."},
+    {.name = "multiple",
+     .type = DQ_OPTION_INT,
+     .minimum = 1,
+     .maximum = 512,
+     .preset = "8",
+     INTO(multiple),
+     .help = "ranks are multiples of this"},
     {.name = "bytes", .type = DQ_OPTION_SIZE, INTO(bytes), .help = "a size"},
     {.name = "wait", .type = DQ_OPTION_TIME, INTO(wait), .help = "a time"},
-    {.name = "method", .aliases = "calibration-method calibrate-method", .type = DQ_OPTION_ENUM,
-     .choices = "minmax|u8=quint8=uint8|entropy", .preset = "entropy", INTO(method),
+    {.name = "method",
+     .aliases = "calibration-method calibrate-method",
+     .type = DQ_OPTION_ENUM,
+     .choices = "minmax|u8=quint8=uint8|entropy",
+     .preset = "entropy",
+     INTO(method),
      .help = "how ranges are found"},
-    {.name = "observer", .type = DQ_OPTION_ENUM, .choice = observer_name, INTO(observer),
-     .help = "it's [a: list]"},
-    {.name = "keep-io", .aliases = "keep-io-types", .letter = 'k', .type = DQ_OPTION_FLAG,
-     INTO(half_io), .clears = true, .help = "keep inputs and outputs"},
+    {.name = "observer", .type = DQ_OPTION_ENUM, .choice = observer_name, INTO(observer), .help = "it's [a: list]"},
+    {.name = "keep-io",
+     .aliases = "keep-io-types",
+     .letter = 'k',
+     .type = DQ_OPTION_FLAG,
+     INTO(half_io),
+     .clears = true,
+     .help = "keep inputs and outputs"},
     {.name = "half-io", .type = DQ_OPTION_FLAG, INTO(half_io), .help = "inputs and outputs too"},
-    {.name = "exclude", .aliases = "nodes-to-exclude", .letter = 'x', .type = DQ_OPTION_LIST,
-     INTO(exclude), .help = "leave these nodes alone"},
+    {.name = "exclude",
+     .aliases = "nodes-to-exclude",
+     .letter = 'x',
+     .type = DQ_OPTION_LIST,
+     INTO(exclude),
+     .help = "leave these nodes alone"},
     {.name = "table", .type = DQ_OPTION_FILE, INTO(table), .needs = "data", .help = "table of ranges"},
 };
 
@@ -74,8 +109,7 @@ static const dq_command sample = {
     .data_offset = offsetof(sample_options, data),
     .output_offset = offsetof(sample_options, out),
     .report_offset = offsetof(sample_options, report),
-    .rules = {{DQ_RULE_REQUIRED, "output"},
-              {DQ_RULE_ONE_OF, "ratio energy vbmf macs"}},
+    .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_ONE_OF, "ratio energy vbmf macs"}},
     .options_size = sizeof(sample_options),
     .run = unused_run,
 };
@@ -147,7 +181,8 @@ static void values_arrive(void **state) {
   assert_int_equal(parse("--macs -50% m.onnx --multiple=16 --bytes 1.5G --wait 1h30m --method MinMax "
                          "-kx 'a*' -o out --exclude b second --observer second --threads 3 "
                          "--data pics --limit 7 --json - --memory 50M --table t --seed 5",
-                         &o, &error), DQ_OK);
+                         &o, &error),
+                   DQ_OK);
   assert_true(o.macs == -50);
   assert_int_equal(o.multiple, 16);
   assert_true(o.bytes == (size_t)3 << 29);
@@ -197,6 +232,7 @@ static void mistakes_are_named(void **state) {
   expect_failure(BASE "--retio 1", "unknown option '--retio'", "did you mean '--ratio'", NULL);
   expect_failure(BASE "--xyzzy", "unknown option '--xyzzy'", "dq-sample --help", NULL);
   expect_failure(BASE "-Z", "unknown option '-Z'", NULL);
+  expect_failure(BASE "-\xc3\xa9", "unknown option '-\xc3'", "dq-sample --help", NULL); // no ASCII
   expect_failure(BASE "--m 3", "short for several", "--macs", "--method", NULL);
   expect_failure(BASE "--vbmf", "'--vbmf'", "twice", NULL);
   expect_failure(BASE "--multiple 2 --multi=2", "'--multiple'", "twice", NULL);
@@ -204,8 +240,8 @@ static void mistakes_are_named(void **state) {
   expect_failure(BASE "--multiple", "'--multiple' needs a value", NULL);
   expect_failure("m.onnx -o out --ratio", "'--ratio' needs a value: R", NULL); // the first row of the table
   expect_failure(BASE "--keep-io=3", "'--keep-io' takes no value", NULL);
-  expect_failure(BASE "--method minmux", "'--method'", "'minmux'", "minmax, u8, entropy",
-                 "did you mean 'minmax'", NULL);
+  expect_failure(BASE "--method minmux", "'--method'", "'minmux'", "minmax, u8, entropy", "did you mean 'minmax'",
+                 NULL);
   expect_failure(BASE "--observer third", "first, second", NULL);
   expect_failure(BASE "--cpu-mask sse9", "'--cpu-mask'", "'sse9'", NULL);
   expect_failure(BASE "--table=", "'--table'", "empty", NULL);
@@ -333,12 +369,17 @@ static void nearest_names(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(tables_are_sound),   cmocka_unit_test(table_faults_are_found),
-      cmocka_unit_test(values_arrive),      cmocka_unit_test(spellings),
-      cmocka_unit_test(mistakes_are_named), cmocka_unit_test(ranges_are_named),
+      cmocka_unit_test(tables_are_sound),
+      cmocka_unit_test(table_faults_are_found),
+      cmocka_unit_test(values_arrive),
+      cmocka_unit_test(spellings),
+      cmocka_unit_test(mistakes_are_named),
+      cmocka_unit_test(ranges_are_named),
       cmocka_unit_test(the_last_of_two_flags_counts),
-      cmocka_unit_test(rules_are_named),    cmocka_unit_test(help_wins),
-      cmocka_unit_test(texts_name_every_option), cmocka_unit_test(nearest_names),
+      cmocka_unit_test(rules_are_named),
+      cmocka_unit_test(help_wins),
+      cmocka_unit_test(texts_name_every_option),
+      cmocka_unit_test(nearest_names),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

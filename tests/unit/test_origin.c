@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "lib/passes/origin.h"
+#include "lib/document/origin.h"
 
 static int warnings;
 
@@ -69,7 +69,8 @@ static void test_broken_channels_are_ignored(void **state) {
                                          "\"orders\":[[0,2]],\"channels\":{\"y\":0}",
                                          "\"orders\":[[1,0]],\"channels\":{\"y\":1}",
                                          "\"orders\":[[]],\"channels\":{\"y\":0}",
-                                         "\"orders\":3,\"channels\":{}", "\"channels\":{\"y\":0}"};
+                                         "\"orders\":3,\"channels\":{}",
+                                         "\"channels\":{\"y\":0}"};
   dq_graph *graph = *state;
   for (size_t i = 0; i < sizeof channels / sizeof *channels; i++) {
     char text[300];

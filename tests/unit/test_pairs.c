@@ -10,10 +10,11 @@
 #include <cmocka.h>
 
 #include "lib/base/random.h"
-#include "lib/passes/passes.h"
-#include "quant/blocks.h"
-#include "quant/int8_internal.h"
-#include "quant/permute.h"
+#include "lib/session/session.h"
+#include "quant/numeric/blocks.h"
+#include "quant/int8/stages.h"
+#include "quant/rewrite/channels.h"
+#include "quant/rewrite/permute.h"
 #include "tests/unit/small_network.h"
 
 static const dq_block_rule pairs = DQ_PAIR_RULE;
@@ -176,8 +177,8 @@ static void permuting_is_neutral(void **state) {
   const dq_permuted_value *values;
   int count;
   dq_error error;
-  assert_int_equal(
-      dq_permute_for_pairs(it->graph, &no_shapes, NULL, &values, &count, it->arena, &it->context, &error), DQ_OK);
+  assert_int_equal(dq_permute_for_pairs(it->graph, &no_shapes, NULL, &values, &count, it->arena, &it->context, &error),
+                   DQ_OK);
   assert_true(count > 0);
   for (int i = 0; i < count; i++) {
     assert_true(strcmp(values[i].value, "x") && strcmp(values[i].value, "y"));
@@ -185,6 +186,39 @@ static void permuting_is_neutral(void **state) {
   }
   network_run(it, &after);
   assert_true(network_difference(&before, &after) <= 1e-5);
+}
+
+// Channels of convolutions keep one order through a Relu and behind a Concat, where each has its own place.
+static void channels_behind_a_concatenation(void **state) {
+  network *it = *state;
+  network_conv(it, network_value(it, "x"), "a", 3, 2, 1, 1);
+  network_conv(it, network_value(it, "x"), "b", 3, 4, 1, 1);
+  network_node(it, "Relu", network_value(it, "a"), NULL, NULL, network_value(it, "r"));
+  dq_node *concat = network_node(it, "Concat", network_value(it, "r"), network_value(it, "b"), network_value(it, "a"),
+                                 network_value(it, "m"));
+  dq_node_set_int(it->graph, concat, "axis", 1);
+  network_conv(it, network_value(it, "m"), "y", 8, 4, 1, 1);
+  dq_graph_set_opset(it->graph, "", 13, NULL);
+  network_finish(it);
+  dq_tensor *tensors;
+  dq_error error;
+  assert_int_equal(dq_infer(it->graph, &no_shapes, DQ_INFER_TOLERANT, &it->context, it->arena, &tensors, &error),
+                   DQ_OK);
+  dq_channel_map map;
+  assert_int_equal(dq_channel_map_find(&map, it->graph, tensors, it->arena, &error), DQ_OK);
+  const dq_value_channels *a = &map.values[network_value(it, "a")->index],
+                          *b = &map.values[network_value(it, "b")->index];
+  const dq_value_channels *m = &map.values[network_value(it, "m")->index];
+  assert_true(a->count == 1 && b->count == 1 && m->count == 3);
+  int first = dq_channel_set_root(&map, a->parts[0].set), second = dq_channel_set_root(&map, b->parts[0].set);
+  assert_true(first != second && map.sets[first].count == 2 && map.sets[second].count == 4);
+  const int expected[] = {first, second, first};
+  const int64_t places[] = {0, 2, 6};
+  for (int i = 0; i < 3; i++) {
+    assert_int_equal(dq_channel_set_root(&map, m->parts[i].set), expected[i]);
+    assert_int_equal(m->parts[i].first, places[i]);
+  }
+  assert_true(!map.sets[first].fixed && !map.sets[second].fixed);
 }
 
 static void set_weights(network *it, const char *name, const float *row, int64_t count) {
@@ -202,8 +236,8 @@ static void large_neighbours_part(void **state) {
   const dq_permuted_value *values;
   int count;
   dq_error error;
-  assert_int_equal(
-      dq_permute_for_pairs(it->graph, &no_shapes, NULL, &values, &count, it->arena, &it->context, &error), DQ_OK);
+  assert_int_equal(dq_permute_for_pairs(it->graph, &no_shapes, NULL, &values, &count, it->arena, &it->context, &error),
+                   DQ_OK);
   const dq_permuted_value *sum = NULL;
   for (int i = 0; i < count; i++)
     if (!strcmp(values[i].value, "sum_act")) sum = &values[i];
@@ -219,8 +253,8 @@ static void outputs_keep_their_order(void **state) {
   const dq_permuted_value *values;
   int count;
   dq_error error;
-  assert_int_equal(
-      dq_permute_for_pairs(it->graph, &no_shapes, NULL, &values, &count, it->arena, &it->context, &error), DQ_OK);
+  assert_int_equal(dq_permute_for_pairs(it->graph, &no_shapes, NULL, &values, &count, it->arena, &it->context, &error),
+                   DQ_OK);
   for (int i = 0; i < count; i++) assert_int_not_equal(strncmp(values[i].value, "sum", 3), 0);
 }
 
@@ -238,14 +272,12 @@ typedef struct comparison {
   int layer_count;
 } comparison;
 
-static int32_t clip16(int32_t x) {
-  return x > INT16_MAX ? INT16_MAX : x < INT16_MIN ? INT16_MIN : x;
-}
+static int32_t clip16(int32_t x) { return x > INT16_MAX ? INT16_MAX : x < INT16_MIN ? INT16_MIN : x; }
 
 // One output of a convolution of stride 1 that keeps the size: all products of unsigned inputs with
 // signed weights, pairs clipped to 16 bits or not. The share of the zero point is the same in both.
-static int32_t sum_of(const dq_tensor *x, const int8_t *weights, const dq_taps *taps, int64_t group,
-                      int64_t k, int64_t oy, int64_t ox, int64_t o, uint8_t zero, bool clipped) {
+static int32_t sum_of(const dq_tensor *x, const int8_t *weights, const dq_taps *taps, int64_t group, int64_t k,
+                      int64_t oy, int64_t ox, int64_t o, uint8_t zero, bool clipped) {
   int32_t sum = 0, pair = 0;
   for (int64_t t = 0; t < taps->depth; t++) {
     int64_t place = t / taps->channels, c = group * taps->channels + t % taps->channels;
@@ -283,9 +315,8 @@ static dq_status compare(void *user, const dq_value *value, const dq_tensor *x, 
     for (int64_t o = 0; o < taps.outputs; o++)
       for (int64_t at = 0; at < SIDE * SIDE; at++, all->outputs++) {
         int64_t group = o / per_group;
-        all->different +=
-            sum_of(x, w->data, &taps, group, w->dims[2], at / SIDE, at % SIDE, o, zero, true) !=
-            sum_of(x, w->data, &taps, group, w->dims[2], at / SIDE, at % SIDE, o, zero, false);
+        all->different += sum_of(x, w->data, &taps, group, w->dims[2], at / SIDE, at % SIDE, o, zero, true) !=
+                          sum_of(x, w->data, &taps, group, w->dims[2], at / SIDE, at % SIDE, o, zero, false);
       }
     *differences_of(all, node->name) += all->different - before;
   }
@@ -319,8 +350,10 @@ static void build(network *it) {
 }
 
 static void quantize(network *it, dq_accumulator accumulator, dq_int8_report *report) {
-  dq_int8_options options = {.method = dq_observer_find("minmax"), .activation_type = DQ_U8,
-                             .equalize = DQ_CHOOSE_OFF, .bias_correction = DQ_CHOOSE_OFF,
+  dq_int8_options options = {.method = dq_observer_find("minmax"),
+                             .activation_type = DQ_U8,
+                             .equalize = DQ_CHOOSE_OFF,
+                             .bias_correction = DQ_CHOOSE_OFF,
                              .accumulator = accumulator};
   dq_error error;
   assert_int_equal(dq_int8_apply(it->graph, it->data, &options, report, &it->context, &error), DQ_OK);
@@ -419,14 +452,18 @@ static void deep_sums_are_kept_in_int32(void **state) {
   dq_tensor *w = dq_tensor_new(it->graph->arena, DQ_F32, 2, (int64_t[]){DEPTH, 2});
   for (int64_t i = 0; i < 2 * DEPTH; i++) ((float *)w->data)[i] = 1;
   dq_value *weight = dq_graph_add_constant(it->graph, "w", w);
-  dq_node *product =
-      network_node(it, "MatMul", network_value(it, "x"), weight, NULL, network_value(it, "y"));
+  dq_node *product = network_node(it, "MatMul", network_value(it, "x"), weight, NULL, network_value(it, "y"));
   dq_int8_layer layer = {.output = "y"};
   dq_int8_report report = {.layers = &layer, .count = 1};
   dq_int8_options options = {0};
   dq_error error;
-  dq_int8_job job = {.graph = it->graph, .options = &options, .arena = it->arena, .report = &report,
-                     .error = &error, .setting.accumulator.rule = DQ_ACCUMULATE_INT32};
+  const dq_int8_input in = dq_int8_input_of(&options, NULL, NULL);
+  dq_int8_job job = {.in = &in,
+                     .graph = it->graph,
+                     .arena = it->arena,
+                     .report = &report,
+                     .error = &error,
+                     .setting.accumulator.rule = DQ_ACCUMULATE_INT32};
   float least[2] = {0, 0};
   const dq_parameters input = {1, 0, DQ_U8};
   dq_quantized_weight result;
@@ -447,6 +484,7 @@ int main(void) {
       TEST(order_of_taps),
       TEST(weights_are_safe),
       TEST(permuting_is_neutral),
+      TEST(channels_behind_a_concatenation),
       TEST(large_neighbours_part),
       TEST(outputs_keep_their_order),
       TEST(clipping_changes_nothing_with_safe_pairs),

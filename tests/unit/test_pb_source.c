@@ -46,8 +46,7 @@ static int leave(void **state) {
 }
 
 static dq_status open_limited(dq_data **data, const char *spec, int64_t limit, size_t memory) {
-  dq_data_options options = {
-      .spec = spec, .limit = limit, .sources = &dq_pb_source, .source_count = 1};
+  dq_data_options options = {.spec = spec, .limit = limit, .sources = &dq_pb_source, .source_count = 1};
   static dq_budget budget;
   static dq_context context;
   budget = (dq_budget){.limit = memory};
@@ -66,8 +65,8 @@ static void folders_of_sets(void **state) {
   (void)state;
   mkdir("sets", 0700);
   // Ordered by number, not by name; other folders do not count.
-  static const char *const names[] = {"test_data_set_0", "test_data_set_2", "test_data_set_10",
-                                      "test_data_set_x", "other"};
+  static const char *const names[] = {"test_data_set_0", "test_data_set_2", "test_data_set_10", "test_data_set_x",
+                                      "other"};
   for (int i = 0; i < 5; i++) {
     char path[100];
     snprintf(path, sizeof path, "sets/%s", names[i]);
@@ -151,7 +150,7 @@ static void failures(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(folders_of_sets),
-                                     cmocka_unit_test(one_folder), cmocka_unit_test(one_element), cmocka_unit_test(failures)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(folders_of_sets), cmocka_unit_test(one_folder),
+                                     cmocka_unit_test(one_element), cmocka_unit_test(failures)};
   return cmocka_run_group_tests(tests, enter, leave);
 }

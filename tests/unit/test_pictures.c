@@ -134,46 +134,38 @@ static void sizes(void **state) {
 
 // Full cyan as CMYK, 8x8, and blue, 16x8, whose EXIF says it is rotated by 90 degrees.
 static const uint8_t cmyk_jpeg[] = {
-    255, 216, 255, 238, 0, 14, 65, 100, 111, 98, 101, 0, 100, 0, 0, 0, 0, 0,
-    255, 219, 0, 67, 0, 3, 2, 2, 3, 2, 2, 3, 3, 3, 3, 4, 3, 3,
-    4, 5, 8, 5, 5, 4, 4, 5, 10, 7, 7, 6, 8, 12, 10, 12, 12, 11,
-    10, 11, 11, 13, 14, 18, 16, 13, 14, 17, 14, 11, 11, 16, 22, 16, 17, 19,
-    20, 21, 21, 21, 12, 15, 23, 24, 22, 20, 24, 18, 20, 21, 20, 255, 192, 0,
-    20, 8, 0, 8, 0, 8, 4, 67, 17, 0, 77, 17, 0, 89, 17, 0, 75, 17,
-    0, 255, 196, 0, 31, 0, 0, 1, 5, 1, 1, 1, 1, 1, 1, 0, 0, 0,
-    0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 255, 196,
-    0, 181, 16, 0, 2, 1, 3, 3, 2, 4, 3, 5, 5, 4, 4, 0, 0, 1,
-    125, 1, 2, 3, 0, 4, 17, 5, 18, 33, 49, 65, 6, 19, 81, 97, 7, 34,
-    113, 20, 50, 129, 145, 161, 8, 35, 66, 177, 193, 21, 82, 209, 240, 36, 51, 98,
-    114, 130, 9, 10, 22, 23, 24, 25, 26, 37, 38, 39, 40, 41, 42, 52, 53, 54,
-    55, 56, 57, 58, 67, 68, 69, 70, 71, 72, 73, 74, 83, 84, 85, 86, 87, 88,
-    89, 90, 99, 100, 101, 102, 103, 104, 105, 106, 115, 116, 117, 118, 119, 120, 121, 122,
-    131, 132, 133, 134, 135, 136, 137, 138, 146, 147, 148, 149, 150, 151, 152, 153, 154, 162,
-    163, 164, 165, 166, 167, 168, 169, 170, 178, 179, 180, 181, 182, 183, 184, 185, 186, 194,
-    195, 196, 197, 198, 199, 200, 201, 202, 210, 211, 212, 213, 214, 215, 216, 217, 218, 225,
-    226, 227, 228, 229, 230, 231, 232, 233, 234, 241, 242, 243, 244, 245, 246, 247, 248, 249,
-    250, 255, 218, 0, 14, 4, 67, 0, 77, 0, 89, 0, 75, 0, 0, 63, 0, 252,
-    170, 175, 213, 58, 253, 83, 175, 213, 58, 255, 217,
+    255, 216, 255, 238, 0,   14,  65,  100, 111, 98,  101, 0,   100, 0,   0,   0,   0,   0,   255, 219, 0,   67,  0,
+    3,   2,   2,   3,   2,   2,   3,   3,   3,   3,   4,   3,   3,   4,   5,   8,   5,   5,   4,   4,   5,   10,  7,
+    7,   6,   8,   12,  10,  12,  12,  11,  10,  11,  11,  13,  14,  18,  16,  13,  14,  17,  14,  11,  11,  16,  22,
+    16,  17,  19,  20,  21,  21,  21,  12,  15,  23,  24,  22,  20,  24,  18,  20,  21,  20,  255, 192, 0,   20,  8,
+    0,   8,   0,   8,   4,   67,  17,  0,   77,  17,  0,   89,  17,  0,   75,  17,  0,   255, 196, 0,   31,  0,   0,
+    1,   5,   1,   1,   1,   1,   1,   1,   0,   0,   0,   0,   0,   0,   0,   0,   1,   2,   3,   4,   5,   6,   7,
+    8,   9,   10,  11,  255, 196, 0,   181, 16,  0,   2,   1,   3,   3,   2,   4,   3,   5,   5,   4,   4,   0,   0,
+    1,   125, 1,   2,   3,   0,   4,   17,  5,   18,  33,  49,  65,  6,   19,  81,  97,  7,   34,  113, 20,  50,  129,
+    145, 161, 8,   35,  66,  177, 193, 21,  82,  209, 240, 36,  51,  98,  114, 130, 9,   10,  22,  23,  24,  25,  26,
+    37,  38,  39,  40,  41,  42,  52,  53,  54,  55,  56,  57,  58,  67,  68,  69,  70,  71,  72,  73,  74,  83,  84,
+    85,  86,  87,  88,  89,  90,  99,  100, 101, 102, 103, 104, 105, 106, 115, 116, 117, 118, 119, 120, 121, 122, 131,
+    132, 133, 134, 135, 136, 137, 138, 146, 147, 148, 149, 150, 151, 152, 153, 154, 162, 163, 164, 165, 166, 167, 168,
+    169, 170, 178, 179, 180, 181, 182, 183, 184, 185, 186, 194, 195, 196, 197, 198, 199, 200, 201, 202, 210, 211, 212,
+    213, 214, 215, 216, 217, 218, 225, 226, 227, 228, 229, 230, 231, 232, 233, 234, 241, 242, 243, 244, 245, 246, 247,
+    248, 249, 250, 255, 218, 0,   14,  4,   67,  0,   77,  0,   89,  0,   75,  0,   0,   63,  0,   252, 170, 175, 213,
+    58,  253, 83,  175, 213, 58,  255, 217,
 };
 static const uint8_t rotated_jpeg[] = {
-    255, 216, 255, 224, 0, 16, 74, 70, 73, 70, 0, 1, 1, 0, 0, 1, 0, 1,
-    0, 0, 255, 225, 0, 34, 69, 120, 105, 102, 0, 0, 77, 77, 0, 42, 0, 0,
-    0, 8, 0, 1, 1, 18, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0,
-    0, 0, 255, 219, 0, 67, 0, 3, 2, 2, 3, 2, 2, 3, 3, 3, 3, 4,
-    3, 3, 4, 5, 8, 5, 5, 4, 4, 5, 10, 7, 7, 6, 8, 12, 10, 12,
-    12, 11, 10, 11, 11, 13, 14, 18, 16, 13, 14, 17, 14, 11, 11, 16, 22, 16,
-    17, 19, 20, 21, 21, 21, 12, 15, 23, 24, 22, 20, 24, 18, 20, 21, 20, 255,
-    219, 0, 67, 1, 3, 4, 4, 5, 4, 5, 9, 5, 5, 9, 20, 13, 11, 13,
-    20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20,
-    20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20,
-    20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 255, 192, 0, 17,
-    8, 0, 8, 0, 16, 3, 1, 34, 0, 2, 17, 1, 3, 17, 1, 255, 196, 0,
-    21, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    0, 9, 255, 196, 0, 20, 16, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    0, 0, 0, 0, 0, 0, 255, 196, 0, 21, 1, 1, 1, 0, 0, 0, 0, 0,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 6, 9, 255, 196, 0, 20, 17, 1, 0,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 218, 0,
-    12, 3, 1, 0, 2, 17, 3, 17, 0, 63, 0, 158, 224, 42, 152, 59, 255, 217,
+    255, 216, 255, 224, 0,  16,  74,  70, 73,  70,  0,   1,   1,  0,  0,  1,   0,   1,   0,   0,   255, 225, 0,   34,
+    69,  120, 105, 102, 0,  0,   77,  77, 0,   42,  0,   0,   0,  8,  0,  1,   1,   18,  0,   3,   0,   0,   0,   1,
+    0,   6,   0,   0,   0,  0,   0,   0,  255, 219, 0,   67,  0,  3,  2,  2,   3,   2,   2,   3,   3,   3,   3,   4,
+    3,   3,   4,   5,   8,  5,   5,   4,  4,   5,   10,  7,   7,  6,  8,  12,  10,  12,  12,  11,  10,  11,  11,  13,
+    14,  18,  16,  13,  14, 17,  14,  11, 11,  16,  22,  16,  17, 19, 20, 21,  21,  21,  12,  15,  23,  24,  22,  20,
+    24,  18,  20,  21,  20, 255, 219, 0,  67,  1,   3,   4,   4,  5,  4,  5,   9,   5,   5,   9,   20,  13,  11,  13,
+    20,  20,  20,  20,  20, 20,  20,  20, 20,  20,  20,  20,  20, 20, 20, 20,  20,  20,  20,  20,  20,  20,  20,  20,
+    20,  20,  20,  20,  20, 20,  20,  20, 20,  20,  20,  20,  20, 20, 20, 20,  20,  20,  20,  20,  20,  20,  20,  20,
+    20,  20,  255, 192, 0,  17,  8,   0,  8,   0,   16,  3,   1,  34, 0,  2,   17,  1,   3,   17,  1,   255, 196, 0,
+    21,  0,   1,   1,   0,  0,   0,   0,  0,   0,   0,   0,   0,  0,  0,  0,   0,   0,   0,   9,   255, 196, 0,   20,
+    16,  1,   0,   0,   0,  0,   0,   0,  0,   0,   0,   0,   0,  0,  0,  0,   0,   0,   255, 196, 0,   21,  1,   1,
+    1,   0,   0,   0,   0,  0,   0,   0,  0,   0,   0,   0,   0,  0,  0,  6,   9,   255, 196, 0,   20,  17,  1,   0,
+    0,   0,   0,   0,   0,  0,   0,   0,  0,   0,   0,   0,   0,  0,  0,  255, 218, 0,   12,  3,   1,   0,   2,   17,
+    3,   17,  0,   63,  0,  158, 224, 42, 152, 59,  255, 217,
 };
 
 static wire copy_of(const uint8_t *data, size_t size) {
@@ -198,6 +190,21 @@ static void jpeg_kinds(void **state) {
   assert_int_equal(info.width, 16);
   assert_int_equal(info.height, 8);
   dq_data_free(data);
+}
+
+// Wherever a JPEG is cut off: the marker of its end is missing.
+static void jpeg_cut_off(void **state) {
+  (void)state;
+  const uint8_t marker[] = {0xff, 0xd9}, more[] = "a film";
+  for (size_t size = 0; size < sizeof rotated_jpeg; size++) {
+    dq_data *data = NULL;
+    put("p.png", rotated_jpeg, size);
+    assert_int_equal(open_picture(&data, true), DQ_BAD_INPUT);
+  }
+  assert_memory_equal(rotated_jpeg + sizeof rotated_jpeg - 2, marker, 2);
+  wire longer = copy_of(rotated_jpeg, sizeof rotated_jpeg);
+  wire_append(&longer, more, sizeof more); // what cameras put behind
+  reads_as(longer, 0, 0, 254);
 }
 
 // A scan by Huffman tables that the file does not bring, and a table of 256 codes of at most 9 bits, which no
@@ -303,11 +310,41 @@ static void pnm_kinds(void **state) {
   reads_as(copy_of((const uint8_t *)grey, sizeof grey - 1), 77, 77, 77);
 }
 
+// Samples are numbers up to the largest of the header, in two bytes where that is above 255, the high one first.
+static void pnm_scales(void **state) {
+  (void)state;
+  static const uint8_t words[] = "P6 1 1 65535\n\x12\x34\x80\x00\xff\xff"; // 255 * 4660 / 65535 = 18.13, 127.5, 255
+  static const uint8_t tens[] = "P5 1 1 1023\n\x02\x00";                   // 255 * 512 / 1023 = 127.6
+  static const uint8_t percents[] = "P6 1 1 100\n\x00\x32\xc8";            // 0, 127.5, beyond the largest
+  reads_as(copy_of(words, sizeof words - 1), 18, 128, 255);
+  reads_as(copy_of(tens, sizeof tens - 1), 128, 128, 128);
+  reads_as(copy_of(percents, sizeof percents - 1), 0, 128, 255);
+}
+
+// A mask holds classes, which the largest sample does not scale.
+static void pnm_masks(void **state) {
+  (void)state;
+  static const uint8_t mask[] = "P5 3 1 20\n\x00\x07\x14";
+  dq_image image;
+  dq_error error;
+  put("p.pgm", mask, sizeof mask - 1);
+  assert_int_equal(dq_mask_read(&image, "p.pgm", NULL, &error), DQ_OK);
+  assert_memory_equal(image.pixels, mask + sizeof mask - 4, 3);
+  dq_image_deinit(&image);
+}
+
 static void pnm_broken(void **state) {
   (void)state;
   static const char whole[] = "P6 2 2 255\nabcdefghijkl";
-  static const char *const headers[] = {"P6 99999999999999999999 1 255\nabc", "P5 4294967297 1 255\na", "P5 0 1 255\na",
-                                        "P5 1 1 70000\naa", "P5 1 1 0\naa", "P5 -1 1 255\na", "P5 1", "P5 #", "P5 1 1 255"};
+  static const char *const headers[] = {"P6 99999999999999999999 1 255\nabc",
+                                        "P5 4294967297 1 255\na",
+                                        "P5 0 1 255\na",
+                                        "P5 1 1 70000\naa",
+                                        "P5 1 1 0\naa",
+                                        "P5 -1 1 255\na",
+                                        "P5 1",
+                                        "P5 #",
+                                        "P5 1 1 255"};
   for (size_t size = 0; size < sizeof whole - 1; size++) refuses(whole, size);
   for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) refuses(headers[i], strlen(headers[i]));
 }
@@ -372,17 +409,18 @@ static int enter(void **state) {
 }
 static int leave(void **state) {
   (void)state;
-  unlink("p.png"), unlink("list.txt");
+  unlink("p.png"), unlink("p.pgm"), unlink("list.txt");
   return chdir("/") || rmdir(folder);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(kinds), cmocka_unit_test(sizes),
-                                     cmocka_unit_test(jpeg_kinds),
-                                     cmocka_unit_test(jpeg_tables), cmocka_unit_test(truncations),
-                                     cmocka_unit_test(bmp_kinds), cmocka_unit_test(bmp_broken),
-                                     cmocka_unit_test(pnm_kinds), cmocka_unit_test(pnm_broken),
-                                     cmocka_unit_test(png_bomb), cmocka_unit_test(empty_piece),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(kinds),          cmocka_unit_test(sizes),
+                                     cmocka_unit_test(jpeg_kinds),     cmocka_unit_test(jpeg_cut_off),
+                                     cmocka_unit_test(jpeg_tables),    cmocka_unit_test(truncations),
+                                     cmocka_unit_test(bmp_kinds),      cmocka_unit_test(bmp_broken),
+                                     cmocka_unit_test(pnm_kinds),      cmocka_unit_test(pnm_scales),
+                                     cmocka_unit_test(pnm_masks),      cmocka_unit_test(pnm_broken),
+                                     cmocka_unit_test(png_bomb),       cmocka_unit_test(empty_piece),
                                      cmocka_unit_test(nearest_values), cmocka_unit_test(jpeg_colours_doubled)};
   return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -124,8 +124,8 @@ static void quotients(void **state) {
   read_picture("four.txt", NULL, "scale=1/255", 2, 2, values);
   read_picture("four.txt", "darknet", NULL, 2, 2, preset);
   assert_memory_equal(values, preset, sizeof values);
-  static const char *const wrong[] = {"scale=1/0", "scale=1/", "scale=/255", "scale=1/2/3", "mean=1/2:1", "std=0/5",
-                                      "scale=1e308/1e-308", "pad=256", "pad=-1", "pad=255/0"};
+  static const char *const wrong[] = {"scale=1/0", "scale=1/",           "scale=/255", "scale=1/2/3", "mean=1/2:1",
+                                      "std=0/5",   "scale=1e308/1e-308", "pad=256",    "pad=-1",      "pad=255/0"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     dq_data *data;
     assert_int_equal(open_data(&data, "four.txt", NULL, wrong[i]), DQ_USAGE);
@@ -173,8 +173,12 @@ static void paths_are_not_remembered(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(yolov8),        cmocka_unit_test(picodet),   cmocka_unit_test(ppocr),
-      cmocka_unit_test(lines_of_text), cmocka_unit_test(quotients), cmocka_unit_test(remembered_as_typed),
+      cmocka_unit_test(yolov8),
+      cmocka_unit_test(picodet),
+      cmocka_unit_test(ppocr),
+      cmocka_unit_test(lines_of_text),
+      cmocka_unit_test(quotients),
+      cmocka_unit_test(remembered_as_typed),
       cmocka_unit_test(paths_are_not_remembered),
   };
   return cmocka_run_group_tests(tests, enter, leave);

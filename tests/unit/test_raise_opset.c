@@ -11,8 +11,8 @@
 
 #include "lib/base/random.h"
 #include "lib/onnx/onnx.h"
-#include "lib/passes/passes.h"
-#include "lib/passes/raise_opset.h"
+#include "lib/session/session.h"
+#include "lib/document/raise_opset.h"
 
 static dq_context context;
 
@@ -46,13 +46,11 @@ static dq_graph *one_node(const char *op_type, int64_t opset, int rank, const in
 static float *answer(const dq_graph *graph, int64_t *count) {
   dq_session session;
   dq_error error = {0};
-  if (dq_session_open(&session, graph, NULL, &context, &error) != DQ_OK)
-    fail_msg("%s", error.message);
+  if (dq_session_open(&session, graph, NULL, &context, &error) != DQ_OK) fail_msg("%s", error.message);
   dq_random random = {5};
   for (int i = 0; i < dq_plan_input_count(session.plan); i++) {
     dq_tensor *input = dq_plan_input(session.plan, i);
-    for (int64_t k = 0; k < dq_tensor_count(input); k++)
-      dq_tensor_set(input, k, (double)dq_random_normal(&random));
+    for (int64_t k = 0; k < dq_tensor_count(input); k++) dq_tensor_set(input, k, (double)dq_random_normal(&random));
   }
   if (dq_plan_run(session.plan, &error) != DQ_OK) fail_msg("%s", error.message);
   const dq_tensor *output = dq_plan_output(session.plan, 0);
@@ -74,8 +72,7 @@ static void assert_same_answer(dq_graph *graph, int64_t to) {
   assert_int_equal(before_count, after_count);
   for (int64_t i = 0; i < before_count; i++)
     if (!(fabsf(before[i] - after[i]) <= 1e-6f * (1 + fabsf(before[i]))))
-      fail_msg("%s: element %d: %g, then %g", graph->nodes[0]->op_type, (int)i, (double)before[i],
-               (double)after[i]);
+      fail_msg("%s: element %d: %g, then %g", graph->nodes[0]->op_type, (int)i, (double)before[i], (double)after[i]);
   free(before);
   free(after);
   dq_graph_free(graph);
@@ -83,8 +80,7 @@ static void assert_same_answer(dq_graph *graph, int64_t to) {
 
 static const int64_t SHAPE[] = {2, 3, 4, 5};
 
-static dq_graph *with_ints(const char *op_type, int64_t opset, const char *name,
-                           const int64_t *values, int count) {
+static dq_graph *with_ints(const char *op_type, int64_t opset, const char *name, const int64_t *values, int count) {
   dq_graph *graph = one_node(op_type, opset, 4, SHAPE);
   assert_true(dq_node_set_ints(graph, graph->nodes[0], name, values, count));
   return graph;
@@ -210,8 +206,7 @@ static void test_what_changed_its_meaning_is_refused(void **state) {
   assert_refused(one_node("Nonsense", 10, 4, SHAPE), 13, "node 'n': Nonsense");
   assert_refused(one_node("Relu", 7, 4, SHAPE), 29, "29");
   graph = one_node("Resize", 11, 4, SHAPE);
-  dq_node_set_string(graph, graph->nodes[0], "coordinate_transformation_mode",
-                     "tf_half_pixel_for_nn");
+  dq_node_set_string(graph, graph->nodes[0], "coordinate_transformation_mode", "tf_half_pixel_for_nn");
   assert_refused(graph, 13, "tf_half_pixel_for_nn");
 }
 
@@ -240,8 +235,7 @@ static void test_table_is_complete(void **state) {
       char text[80];
       snprintf(text, sizeof text, "%s %d", row->name, row->since[i]);
       bool meant = false;
-      for (size_t k = 0; k < sizeof refused / sizeof *refused; k++)
-        meant |= !strcmp(text, refused[k]);
+      for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) meant |= !strcmp(text, refused[k]);
       if (!meant) gaps++, printf("not in raise_opset.def: %s\n", text);
     }
   }

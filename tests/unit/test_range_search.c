@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "quant/int8.h"
+#include "quant/int8/int8.h"
 #include "tests/unit/small_network.h"
 
 // x -1x1-> h = (x0, 8 x1) -Relu-> m -1x1-> y, where every channel of x holds k / 63, k in 0...63. y reads x0, and x1
@@ -20,7 +20,8 @@ static void build(network *it, float weight) {
   network_node(it, "Relu", network_value(it, "h"), NULL, NULL, network_value(it, "m"));
   network_conv(it, network_value(it, "m"), "y", 2, 4, 1, 1);
   network_finish(it);
-  float *first = dq_graph_find(it->graph, "h_w")->constant->data, *second = dq_graph_find(it->graph, "y_w")->constant->data;
+  float *first = dq_graph_find(it->graph, "h_w")->constant->data,
+        *second = dq_graph_find(it->graph, "y_w")->constant->data;
   memcpy(first, (float[]){1, 0, 0, 0, 8, 0}, 6 * sizeof *first);
   memset(dq_graph_find(it->graph, "h_b")->constant->data, 0, 2 * sizeof *first);
   for (int o = 0; o < 4; o++) second[2 * o] = 1, second[2 * o + 1] = weight;
@@ -64,8 +65,42 @@ static void what_is_read_is_not(void **state) {
   assert_true(searched.table.ranges[0].range.high == plain.table.ranges[0].range.high);
 }
 
+static void count_trials(void *user, dq_severity severity, const char *text) {
+  (void)severity;
+  *(int *)user += !strncmp(text, "trial:", 6);
+}
+
+// What the search needs beside the network: the wide value and the result behind it once more. Where that is more than
+// there is, nothing is tried before it is said.
+static void too_little_memory_is_said_first(void **state) {
+  network *it = *state;
+  const float step[3] = {0.02f, 0.02f, 0.02f};
+  int trials;
+  network_steps(it, (float[]){0, 0, 0}, step, (int[]){63, 63, 63});
+  dq_graph_set_opset(it->graph, "", 13, NULL);
+  network_conv(it, network_value(it, "x"), "m", 3, 4096, 1, 1); // 1 MiB
+  network_conv(it, network_value(it, "m"), "y", 4096, 4, 1, 1);
+  network_finish(it);
+  for (int search = 0; search < 2; search++) {
+    dq_int8_options options = dq_int8_defaults();
+    if (!search) options.range_search = DQ_CHOOSE_OFF;
+    dq_budget budget = {.limit = 3 << 20};
+    it->context.budget = &budget, it->context.message = count_trials, it->context.user = &trials, trials = 0;
+    dq_int8_report report;
+    dq_error error = {0};
+    dq_graph *copy = dq_graph_copy(it->graph);
+    assert_int_equal(dq_int8_apply(copy, it->data, &options, &report, &it->context, &error),
+                     search ? DQ_SYSTEM : DQ_OK);
+    dq_graph_free(copy);
+    assert_int_equal(trials > 0, !search);
+    if (search) assert_non_null(strstr(error.message, "the range search needs"));
+    assert_int_equal(budget.used, 0);
+  }
+}
+
 int main(void) {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, network_start, network_end)
-  const struct CMUnitTest tests[] = {TEST(what_is_not_read_is_cut), TEST(what_is_read_is_not)};
+  const struct CMUnitTest tests[] = {TEST(what_is_not_read_is_cut), TEST(what_is_read_is_not),
+                                     TEST(too_little_memory_is_said_first)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

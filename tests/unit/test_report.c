@@ -10,18 +10,14 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "lib/report/report.h"
-#include "lib/report/text.h"
+#include "lib/render/report.h"
+#include "lib/render/text.h"
 
 static const dq_column layer_columns[] = {
-    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 20, 0},
-    {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0, 0},
-    {"bytes", "Size", DQ_COLUMN_BYTES, NULL, 0, 0, 0},
-    {"sqnr", "SQNR", DQ_COLUMN_REAL, "dB", 1, 0, 0},
-    {"share", "Share", DQ_COLUMN_PERCENT, NULL, 1, 0, 0},
-    {"scale", "Scale", DQ_COLUMN_SIGNIFICANT, NULL, 4, 0, 0},
-    {"done", "Done", DQ_COLUMN_BOOL, NULL, 0, 0, 0},
-    {"unused", "Unused", DQ_COLUMN_TEXT, NULL, 0, 0, 0},
+    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 20, 0},     {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0, 0},
+    {"bytes", "Size", DQ_COLUMN_BYTES, NULL, 0, 0, 0},    {"sqnr", "SQNR", DQ_COLUMN_REAL, "dB", 1, 0, 0},
+    {"share", "Share", DQ_COLUMN_PERCENT, NULL, 1, 0, 0}, {"scale", "Scale", DQ_COLUMN_SIGNIFICANT, NULL, 4, 0, 0},
+    {"done", "Done", DQ_COLUMN_BOOL, NULL, 0, 0, 0},      {"unused", "Unused", DQ_COLUMN_TEXT, NULL, 0, 0, 0},
 };
 static const dq_table_layout layers = {"layers", "Layers", layer_columns, 8, false};
 static const dq_column model_columns[] = {{"name", "Model", DQ_COLUMN_TEXT, NULL, 0, 0, 0},
@@ -74,6 +70,11 @@ static void numbers(void **state) {
   assert_string_equal(dq_format_count(999, t, sizeof t), "999");
   assert_string_equal(dq_format_count(1000, t, sizeof t), "1.00 k");
   assert_string_equal(dq_format_count(999999, t, sizeof t), "1.00 M");
+  assert_string_equal(dq_format_count(999960, t, sizeof t), "999.96 k");
+  assert_string_equal(dq_format_count(999994, t, sizeof t), "999.99 k");
+  assert_string_equal(dq_format_count(999996, t, sizeof t), "1.00 M");
+  assert_string_equal(dq_format_bytes(1048473, t, sizeof t), "1023.9 KiB"); // 1023.899
+  assert_string_equal(dq_format_bytes(1048535, t, sizeof t), "1.0 MiB");    // 1023.96
   assert_string_equal(dq_format_count(-352540000, t, sizeof t), "-352.54 M");
   assert_string_equal(dq_format_bytes(4942000, t, sizeof t), "4.7 MiB");
   assert_string_equal(dq_format_bytes(1023, t, sizeof t), "1023 B");
@@ -93,7 +94,10 @@ static void names(void **state) {
   assert_string_equal(dq_text_fit("a\nb\x01", 20, t, sizeof t), "a\\nb\\x01");
   assert_string_equal(dq_text_fit("abcdefghijklmnop", 9, t, sizeof t), "abc...nop");
   assert_string_equal(dq_text_fit("\xff\xc0\x80", 9, t, sizeof t), "???");
-  assert_string_equal(dq_text_fit("\xe2\x80\xae" "x", 9, t, sizeof t), "?x");
+  assert_string_equal(dq_text_fit("\xe2\x80\xae"
+                                  "x",
+                                  9, t, sizeof t),
+                      "?x");
   assert_int_equal(dq_text_columns("\xf0\x9f\x98\x80"), 2);
   assert_int_equal(dq_text_columns("e\xcc\x81"), 1);
   dq_text_fit("\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80", 7, t, sizeof t);
@@ -113,15 +117,14 @@ static void text_is_aligned(void **state) {
   dq_table *table;
   dq_report *report = sample(&table);
   char *text = shown(report, DQ_FORMAT_TEXT, 0);
-  static const char expected[] =
-      "Model: a.onnx\nNodes: 3\n\nLayers\n"
-      "Node               MACs  SQNR (dB)  Scale  Done\n"
-      "-----------------------------------------------\n"
-      "conv1          352.54 M       41.2    0.1  yes\n"
-      "a \"b\", c\\n<i>    1.00 k        inf         \n"
-      "\xf0\x9f\x98\x80 ?                999        nan         \n"
-      "-----------------------------------------------\n"
-      "total          352.54 M                    \n\n3 layers\n";
+  static const char expected[] = "Model: a.onnx\nNodes: 3\n\nLayers\n"
+                                 "Node               MACs  SQNR (dB)  Scale  Done\n"
+                                 "-----------------------------------------------\n"
+                                 "conv1          352.54 M       41.2    0.1  yes\n"
+                                 "a \"b\", c\\n<i>    1.00 k        inf         \n"
+                                 "\xf0\x9f\x98\x80 ?                999        nan         \n"
+                                 "-----------------------------------------------\n"
+                                 "total          352.54 M                    \n\n3 layers\n";
   assert_string_equal(text, expected);
   free(text);
   dq_report_free(report);
@@ -155,8 +158,7 @@ static void json_reads_back(void **state) {
   assert_true(json_is_null(json_object_get(second, "sqnr")));
   assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 2), "node")),
                       "\xf0\x9f\x98\x80 \xef\xbf\xbd");
-  assert_string_equal(json_string_value(json_object_get(json_object_get(root, "model"), "name")),
-                      "a.onnx");
+  assert_string_equal(json_string_value(json_object_get(json_object_get(root, "model"), "name")), "a.onnx");
   assert_non_null(json_object_get(root, "layers_total"));
   json_decref(root);
   free(text);
@@ -173,6 +175,34 @@ static void html_is_escaped(void **state) {
   assert_non_null(strstr(text, "<title>Sample &lt;1&gt;</title>"));
   assert_non_null(strstr(text, "<td class=\"n bad\">41.2</td>"));
   assert_null(strstr(text, "<script"));
+  free(text);
+  dq_report_free(report);
+}
+
+// The classes by which pages break lines and align: n, numbers; m, names; r, reasons; p, phrases; k, anything short.
+static void html_cells_by_kind(void **state) {
+  (void)state;
+  static const dq_column columns[] = {{"name", "Name", DQ_COLUMN_TEXT, NULL, 0, 40, 0},
+                                      {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0, 1},
+                                      {"kind", "Kind", DQ_COLUMN_TEXT, NULL, 0, 24, 2},
+                                      {"phrase", "Phrase", DQ_COLUMN_TEXT, NULL, 0, 25, 3},
+                                      {"reason", "Reason", DQ_COLUMN_TEXT, NULL, 0, 0, -1}};
+  static const dq_table_layout layout = {"cells", "Cells", columns, 5, false};
+  dq_report *report = dq_report_new("dq-sample", 2, "Cells");
+  dq_table *table = dq_report_table(report, &layout);
+  dq_table_row(table);
+  dq_table_put_text(table, "name", "stem.conv");
+  dq_table_put_int(table, "macs", 12);
+  dq_table_put_text(table, "kind", "Conv");
+  dq_table_put_text(table, "phrase", "a word");
+  dq_table_put_text(table, "reason", "why not");
+  dq_table_row(table);
+  dq_table_put_text(table, "macs", "at least");
+  char *text = shown(report, DQ_FORMAT_HTML, 0);
+  assert_non_null(strstr(text, "<td class=\"m\">stem.<wbr>conv</td><td class=\"n\">12</td><td class=\"k\">Conv</td>"
+                               "<td class=\"p\">a word</td><td class=\"r\">why not</td>"));
+  assert_non_null(strstr(text, "<td class=\"m\"></td><td class=\"k\">at least</td><td class=\"k\"></td>"
+                               "<td class=\"p\"></td><td class=\"r\"></td>"));
   free(text);
   dq_report_free(report);
 }
@@ -225,10 +255,15 @@ static void narrow_terminals_cut_names(void **state) {
 int main(void) {
   setlocale(LC_ALL, "de_DE.UTF-8"); // where it exists, a decimal comma must not show
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(numbers),         cmocka_unit_test(names),
-      cmocka_unit_test(text_is_aligned), cmocka_unit_test(csv_is_quoted),
-      cmocka_unit_test(json_reads_back), cmocka_unit_test(html_is_escaped),
-      cmocka_unit_test(rows_are_sorted), cmocka_unit_test(faults_are_reported),
+      cmocka_unit_test(numbers),
+      cmocka_unit_test(names),
+      cmocka_unit_test(text_is_aligned),
+      cmocka_unit_test(csv_is_quoted),
+      cmocka_unit_test(json_reads_back),
+      cmocka_unit_test(html_is_escaped),
+      cmocka_unit_test(html_cells_by_kind),
+      cmocka_unit_test(rows_are_sorted),
+      cmocka_unit_test(faults_are_reported),
       cmocka_unit_test(narrow_terminals_cut_names),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

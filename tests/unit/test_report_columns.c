@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "lib/report/report.h"
+#include "lib/render/report.h"
 
 // Natural widths: name 20 as the rows say, speed 5, low and high 4 each, note 6, reason as long as its text.
 static const dq_column columns[] = {

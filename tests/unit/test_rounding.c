@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "lib/linalg/linalg.h"
-#include "quant/rounding.h"
+#include "quant/numeric/rounding.h"
 
 static const dq_context context = {0};
 
@@ -17,8 +17,8 @@ static void together_is_better_than_each(void **state) {
   const double gram[] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, weights[] = {0.4, 0.4};
   const float scale = 1;
   int8_t elements[] = {0, 0};
-  dq_rounding_task task = {.outputs = 1, .inputs = 2, .gram = gram, .weights = weights, .scales = &scale,
-                           .elements = elements};
+  dq_rounding_task task = {
+      .outputs = 1, .inputs = 2, .gram = gram, .weights = weights, .scales = &scale, .elements = elements};
   dq_error error;
   assert_int_equal(dq_rounding_solve(&task, &context, &error), DQ_OK);
   assert_int_equal(elements[0], 1);
@@ -34,8 +34,14 @@ static void pairs_stay_safe(void **state) {
   const dq_block_rule pairs = DQ_PAIR_RULE;
   const dq_taps taps = {1, 2, 2, 1, 2, 1};
   int8_t elements[] = {70, 58};
-  dq_rounding_task task = {.outputs = 1, .inputs = 2, .gram = gram, .weights = weights, .scales = &scale,
-                           .elements = elements, .rule = &pairs, .taps = &taps};
+  dq_rounding_task task = {.outputs = 1,
+                           .inputs = 2,
+                           .gram = gram,
+                           .weights = weights,
+                           .scales = &scale,
+                           .elements = elements,
+                           .rule = &pairs,
+                           .taps = &taps};
   dq_error error;
   assert_int_equal(dq_rounding_solve(&task, &context, &error), DQ_OK);
   assert_true(dq_block_allowed(&pairs, elements, 2));
@@ -55,8 +61,13 @@ static void the_bias_takes_the_mean(void **state) {
   const float scale = 1;
   int8_t elements[] = {0, 0};
   double bias = 0.5;
-  dq_rounding_task task = {.outputs = 1, .inputs = 2, .gram = gram, .weights = weights, .scales = &scale,
-                           .elements = elements, .bias = &bias};
+  dq_rounding_task task = {.outputs = 1,
+                           .inputs = 2,
+                           .gram = gram,
+                           .weights = weights,
+                           .scales = &scale,
+                           .elements = elements,
+                           .bias = &bias};
   dq_error error;
   assert_int_equal(dq_rounding_solve(&task, &context, &error), DQ_OK);
   assert_int_equal(elements[0], 0);
@@ -75,8 +86,14 @@ static void follows_the_float_network(void **state) {
   const float scale = 0.01f;
   int8_t elements[] = {100};
   double bias = 0;
-  dq_rounding_task task = {.outputs = 1, .inputs = 1, .gram = gram, .answers = answers, .weights = weights,
-                           .scales = &scale, .elements = elements, .bias = &bias};
+  dq_rounding_task task = {.outputs = 1,
+                           .inputs = 1,
+                           .gram = gram,
+                           .answers = answers,
+                           .weights = weights,
+                           .scales = &scale,
+                           .elements = elements,
+                           .bias = &bias};
   dq_error error;
   assert_int_equal(dq_rounding_solve(&task, &context, &error), DQ_OK);
   assert_int_equal(elements[0], 100); // its mean alone

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "quant/sensitivity.h"
+#include "quant/search/sensitivity.h"
 
 // Two pictures of two channels and one point: (1, 1) and (0.5, 0), both of class 0.
 static dq_status open_two(void **state, const char *argument, int64_t *count, const dq_context *context,

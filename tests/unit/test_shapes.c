@@ -8,10 +8,10 @@
 #include <cmocka.h>
 
 #include "calib/calib.h"
-#include "decomp/decomp.h"
+#include "decomp/tucker/decomp.h"
 #include "lib/eval/accuracy.h"
 #include "lib/onnx/onnx.h"
-#include "quant/int8.h"
+#include "quant/int8/int8.h"
 
 #define MODEL "datasets/shapes.onnx"
 #define CALIBRATION "synth:shapes,split=calib,count=128"
@@ -20,9 +20,9 @@
 static dq_context context;
 static dq_error error;
 
-#define MUST(call)                                                                                 \
-  do {                                                                                             \
-    if ((call) != DQ_OK) fail_msg("%s", error.message);                                            \
+#define MUST(call)                                                                                                     \
+  do {                                                                                                                 \
+    if ((call) != DQ_OK) fail_msg("%s", error.message);                                                                \
   } while (0)
 
 static dq_graph *load(void) {
@@ -51,8 +51,7 @@ static double accuracy(const dq_graph *graph, const char *spec) {
 
 static void quantize(dq_graph *graph) {
   dq_data *data = open_data(CALIBRATION);
-  dq_int8_options options = {
-      .method = dq_observer_find("percentile"), .percentile = 99.999, .activation_type = DQ_U8};
+  dq_int8_options options = {.method = dq_observer_find("percentile"), .percentile = 99.999, .activation_type = DQ_U8};
   dq_int8_report report;
   MUST(dq_int8_apply(graph, data, &options, &report, &context, &error));
   assert_true(report.quantized > 10);

@@ -7,21 +7,16 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "decomp/ranks.h"
+#include "decomp/ranks/ranks.h"
 #include "lib/base/random.h"
 
-static int start(void **state) {
-  return (*state = dq_arena_new(0)) ? 0 : -1;
-}
-static int end(void **state) {
-  return dq_arena_free(*state), 0;
-}
+static int start(void **state) { return (*state = dq_arena_new(0)) ? 0 : -1; }
+static int end(void **state) { return dq_arena_free(*state), 0; }
 
 static dq_tensor *random_weight(dq_arena *arena, const int64_t dims[4], float scale) {
   dq_tensor *weight = dq_tensor_new(arena, DQ_F32, 4, dims);
   dq_random random = {7};
-  for (int64_t i = 0; i < dq_tensor_count(weight); i++)
-    ((float *)weight->data)[i] = scale * dq_random_normal(&random);
+  for (int64_t i = 0; i < dq_tensor_count(weight); i++) ((float *)weight->data)[i] = scale * dq_random_normal(&random);
   return weight;
 }
 
@@ -67,8 +62,7 @@ static void energy_by_hand(void **state) {
   } cases[] = {{1e-9, 1}, {0.5, 1}, {0.9, 1}, {0.9001, 2}, {1, 2}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     dq_ranks ranks;
-    assert_int_equal(dq_rank_choose(DQ_RANK_ENERGY, cases[i].energy, 1, &hosvd, &ranks, NULL),
-                     DQ_OK);
+    assert_int_equal(dq_rank_choose(DQ_RANK_ENERGY, cases[i].energy, 1, &hosvd, &ranks, NULL), DQ_OK);
     assert_int_equal(ranks.out, cases[i].rank);
     assert_int_equal(ranks.in, cases[i].rank);
   }
@@ -82,8 +76,7 @@ static void full_rank_is_exact(void **state) {
     dq_hosvd hosvd;
     dq_tucker2 factors;
     assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, NULL, *state, NULL), DQ_OK);
-    assert_int_equal(
-        dq_tucker2_factors(&factors, &hosvd, hosvd.out.rank, hosvd.in.rank, *state, NULL), DQ_OK);
+    assert_int_equal(dq_tucker2_factors(&factors, &hosvd, hosvd.out.rank, hosvd.in.rank, *state, NULL), DQ_OK);
     assert_true(factors.error < 1e-6);
     assert_true(relative_error(*state, &factors, weight) < 1e-6);
     assert_true((factors.output == NULL) == (hosvd.out.rank == dims[i][0]));
@@ -119,8 +112,7 @@ static void vectors_are_orthonormal(void **state) {
       for (int64_t k = 0; k <= j; k++) {
         double sum = 0;
         for (int64_t i = 0; i < modes[m]->size; i++)
-          sum +=
-              modes[m]->vectors[j * modes[m]->size + i] * modes[m]->vectors[k * modes[m]->size + i];
+          sum += modes[m]->vectors[j * modes[m]->size + i] * modes[m]->vectors[k * modes[m]->size + i];
         assert_true(fabs(sum - (j == k)) < 1e-12);
       }
 }
@@ -154,15 +146,13 @@ static void refinement_lowers_the_error(void **state) {
 static void round_8bit(int64_t count, double *values) {
   double largest = 1e-300;
   for (int64_t i = 0; i < count; i++) largest = fmax(largest, fabs(values[i]));
-  for (int64_t i = 0; i < count; i++)
-    values[i] = nearbyint(values[i] / largest * 127) * largest / 127;
+  for (int64_t i = 0; i < count; i++) values[i] = nearbyint(values[i] / largest * 127) * largest / 127;
 }
 
 enum { CHANNELS = 32, RANK = 16, PICTURES = 64 };
 
 // y = A x for all pictures; when `rounded`, the weights row by row and x all together.
-static void layer_8bit(int64_t rows, int64_t columns, const double *a, double *x, double *y,
-                       bool rounded) {
+static void layer_8bit(int64_t rows, int64_t columns, const double *a, double *x, double *y, bool rounded) {
   double row[CHANNELS];
   if (rounded) round_8bit(columns * PICTURES, x);
   for (int64_t r = 0; r < rows; r++) {
@@ -216,8 +206,7 @@ static void unbalanced_factors_lose_in_8_bits(void **state) {
     for (int i = 0; i < CHANNELS; i++) {
       double sum = 0;
       for (int a = 0; a < RANK; a++)
-        for (int b = 0; b < RANK; b++)
-          sum += u[o * RANK + a] * g[a * RANK + b] * v[b * CHANNELS + i];
+        for (int b = 0; b < RANK; b++) sum += u[o * RANK + a] * g[a * RANK + b] * v[b * CHANNELS + i];
       all += sum * sum;
     }
   assert_true(fabs(all - (1 - pow(0.49, RANK)) / 0.51) < 1e-12);
@@ -326,14 +315,11 @@ static void ratio_and_multiple(void **state) {
   const struct {
     double ratio;
     int64_t multiple, out, in;
-  } cases[] = {{0.1, 1, 3, 1},   {0.5, 1, 15, 5},  {0.34, 1, 11, 4},
-               {1e-6, 1, 1, 1},  {1, 1, 30, 10},   {0.5, 8, 16, 8},
-               {0.34, 4, 12, 4}, {0.9, 8, 30, 10}, {0.5, 100, 30, 10}};
+  } cases[] = {{0.1, 1, 3, 1},  {0.5, 1, 15, 5},  {0.34, 1, 11, 4}, {1e-6, 1, 1, 1},   {1, 1, 30, 10},
+               {0.5, 8, 16, 8}, {0.34, 4, 12, 4}, {0.9, 8, 30, 10}, {0.5, 100, 30, 10}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     dq_ranks ranks;
-    assert_int_equal(
-        dq_rank_choose(DQ_RANK_RATIO, cases[i].ratio, cases[i].multiple, &hosvd, &ranks, NULL),
-        DQ_OK);
+    assert_int_equal(dq_rank_choose(DQ_RANK_RATIO, cases[i].ratio, cases[i].multiple, &hosvd, &ranks, NULL), DQ_OK);
     assert_int_equal(ranks.out, cases[i].out);
     assert_int_equal(ranks.in, cases[i].in);
   }

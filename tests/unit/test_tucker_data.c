@@ -7,24 +7,19 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "decomp/decomp.h"
-#include "decomp/fit.h"
-#include "decomp/judge.h"
+#include "decomp/tucker/decomp.h"
+#include "decomp/fit/fit.h"
+#include "decomp/search/judge.h"
 #include "lib/base/random.h"
 #include "lib/base/sizes.h"
 
-static int start(void **state) {
-  return (*state = dq_arena_new(0)) ? 0 : -1;
-}
-static int end(void **state) {
-  return dq_arena_free(*state), 0;
-}
+static int start(void **state) { return (*state = dq_arena_new(0)) ? 0 : -1; }
+static int end(void **state) { return dq_arena_free(*state), 0; }
 
 static dq_tensor *random_weight(dq_arena *arena, const int64_t dims[4], uint64_t seed) {
   dq_tensor *weight = dq_tensor_new(arena, DQ_F32, 4, dims);
   dq_random random = {seed};
-  for (int64_t i = 0; i < dq_tensor_count(weight); i++)
-    ((float *)weight->data)[i] = dq_random_normal(&random);
+  for (int64_t i = 0; i < dq_tensor_count(weight); i++) ((float *)weight->data)[i] = dq_random_normal(&random);
   return weight;
 }
 
@@ -42,27 +37,25 @@ static void moments_by_hand(void **state) {
 }
 
 // Patches with independent elements of the variances `spread`, answered by the weight exactly.
-static void fill(dq_moments *m, const dq_tensor *weight, const double *spread, double offset,
-                 int64_t rows, const dq_context *context, dq_arena *arena) {
+static void fill(dq_moments *m, const dq_tensor *weight, const double *spread, double offset, int64_t rows,
+                 const dq_context *context, dq_arena *arena) {
   dq_random random = {11};
   double *vectors = DQ_NEW_ARRAY(arena, rows * m->group * m->size, double);
   int64_t patch = dq_moments_patch(m);
   for (int64_t r = 0; r < rows; r++)
     for (int64_t g = 0; g < m->group; g++) {
       double *v = vectors + (r * m->group + g) * m->size;
-      for (int64_t p = 0; p < patch; p++)
-        v[p] = offset + sqrt(spread[p % m->in]) * (double)dq_random_normal(&random);
+      for (int64_t p = 0; p < patch; p++) v[p] = offset + sqrt(spread[p % m->in]) * (double)dq_random_normal(&random);
       for (int64_t o = 0; o < m->out; o++)
         for (int64_t p = 0; p < patch; p++)
-          v[patch + o] += v[p] * (double)((float *)weight->data)[((g * m->out + o) * m->in +
-                                                                  p % m->in) * m->taps + p / m->in];
+          v[patch + o] +=
+              v[p] * (double)((float *)weight->data)[((g * m->out + o) * m->in + p % m->in) * m->taps + p / m->in];
       v[m->size - 1] = 1;
     }
   assert_int_equal(dq_moments_add(m, rows, vectors, context, NULL), DQ_OK);
 }
 
-static void ready(dq_moments *m, const dq_tensor *weight, int64_t group, const double *spread,
-                  dq_arena *arena) {
+static void ready(dq_moments *m, const dq_tensor *weight, int64_t group, const double *spread, dq_arena *arena) {
   assert_int_equal(dq_moments_init(m, weight->dims, group, arena, NULL), DQ_OK);
   fill(m, weight, spread, 2, 4000, NULL, arena);
   assert_int_equal(dq_moments_centre(m, NULL), DQ_OK);
@@ -187,23 +180,19 @@ static dq_value *shaped(dq_graph *graph, const char *name, int64_t channels, int
   return value;
 }
 
-static dq_value *conv(dq_graph *graph, const char *name, dq_value *from, int64_t in, int64_t out,
-                      dq_value *to) {
+static dq_value *conv(dq_graph *graph, const char *name, dq_value *from, int64_t in, int64_t out, dq_value *to) {
   dq_tensor *tensor = random_weight(graph->arena, (int64_t[]){out, in, 3, 3}, (uint64_t)(in + out));
-  for (int64_t i = 0; i < dq_tensor_count(tensor); i++)
-    ((float *)tensor->data)[i] /= (float)(9 * in);
+  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) ((float *)tensor->data)[i] /= (float)(9 * in);
   dq_value *weight = dq_graph_add_constant(graph, "w", tensor);
   dq_tensor *bias = dq_tensor_new(graph->arena, DQ_F32, 1, &out);
   for (int64_t o = 0; o < out; o++) ((float *)bias->data)[o] = 0.1f * (float)(o % 3);
   dq_value *inputs[] = {from, weight, dq_graph_add_constant(graph, "bias", bias)};
-  dq_node *node =
-      dq_graph_add_node(graph, graph->node_count, "Conv", name, 3, inputs, 1, &to);
+  dq_node *node = dq_graph_add_node(graph, graph->node_count, "Conv", name, 3, inputs, 1, &to);
   dq_node_set_ints(graph, node, "pads", (int64_t[]){1, 1, 1, 1}, 4);
   return to;
 }
 
-static dq_value *apply(dq_graph *graph, const char *op, const char *name, dq_value *a,
-                       dq_value *b) {
+static dq_value *apply(dq_graph *graph, const char *op, const char *name, dq_value *a, dq_value *b) {
   dq_value *inputs[] = {a, b}, *to = dq_graph_add_value(graph, name);
   dq_graph_add_node(graph, graph->node_count, op, name, b ? 2 : 1, inputs, 1, &to);
   return to;
@@ -216,10 +205,8 @@ static dq_graph *residual(void) {
   dq_value *x = shaped(graph, "x", 3, 12);
   graph->inputs = DQ_NEW_ARRAY(graph->arena, 1, dq_value *);
   graph->inputs[0] = x, graph->input_count = 1, x->is_input = true;
-  dq_value *a = apply(graph, "Relu", "a",
-                      conv(graph, "conv0", x, 3, 12, dq_graph_add_value(graph, "c0")), NULL);
-  dq_value *b = apply(graph, "Relu", "b",
-                      conv(graph, "conv1", a, 12, 12, dq_graph_add_value(graph, "c1")), NULL);
+  dq_value *a = apply(graph, "Relu", "a", conv(graph, "conv0", x, 3, 12, dq_graph_add_value(graph, "c0")), NULL);
+  dq_value *b = apply(graph, "Relu", "b", conv(graph, "conv1", a, 12, 12, dq_graph_add_value(graph, "c1")), NULL);
   dq_value *c = conv(graph, "conv2", b, 12, 12, dq_graph_add_value(graph, "c2"));
   dq_value *y = apply(graph, "Relu", "y", apply(graph, "Add", "sum", c, a), NULL);
   graph->outputs = DQ_NEW_ARRAY(graph->arena, 1, dq_value *);
@@ -235,8 +222,7 @@ static dq_data *pictures(const dq_context *context) {
   return data;
 }
 
-static double noise_with(const dq_tucker_options *options, dq_data *data,
-                         const dq_context *context) {
+static double noise_with(const dq_tucker_options *options, dq_data *data, const dq_context *context) {
   dq_graph *graph = residual(), *original = residual();
   dq_tucker_report report;
   dq_error error;
@@ -268,8 +254,7 @@ static void data_lowers_the_noise(void **state) {
   double with = noise_with(&options, data, &context);
   print_message("noise %.4f without data, %.4f with\n", without, with);
   assert_true(with < 0.5 * without);
-  options = (dq_tucker_options){
-      .rule = DQ_RANK_RATIO, .parameter = 0.4, .multiple = 1, .context = &context};
+  options = (dq_tucker_options){.rule = DQ_RANK_RATIO, .parameter = 0.4, .multiple = 1, .context = &context};
   without = noise_with(&options, data, &context);
   options.data = data;
   with = noise_with(&options, data, &context);
@@ -283,8 +268,7 @@ static bool same_initializers(const dq_graph *a, const dq_graph *b) {
   bool same = a->initializer_count == b->initializer_count;
   for (int i = 0; same && i < a->initializer_count; i++) {
     const dq_tensor *left = a->initializers[i]->constant, *right = b->initializers[i]->constant;
-    same = dq_tensor_bytes(left) == dq_tensor_bytes(right) &&
-           !memcmp(left->data, right->data, dq_tensor_bytes(left));
+    same = dq_tensor_bytes(left) == dq_tensor_bytes(right) && !memcmp(left->data, right->data, dq_tensor_bytes(left));
   }
   return same;
 }
@@ -303,8 +287,8 @@ static void analysis_is_kept(void **state) {
     dq_tucker_report report;
     dq_tucker_analysis *fresh = i ? dq_tucker_analysis_new() : NULL;
     for (int g = 0; g < 2; g++) {
-      dq_tucker_options options = {.macs_share = shares[i], .multiple = 1, .data = data, .context = &context,
-                                   .analysis = g ? fresh : kept};
+      dq_tucker_options options = {
+          .macs_share = shares[i], .multiple = 1, .data = data, .context = &context, .analysis = g ? fresh : kept};
       graphs[g] = residual();
       assert_int_equal(dq_tucker_apply(graphs[g], &options, &report, NULL), DQ_OK);
       assert_true(report.decomposed > 0);
@@ -324,8 +308,7 @@ static dq_value *add_matrix(dq_graph *graph, const char *name, int64_t in, int64
   dq_tensor *tensor = dq_tensor_new(graph->arena, DQ_F32, 2, (int64_t[]){in, out});
   for (int64_t i = 0; i < in; i++)
     for (int64_t o = 0; o < out; o++)
-      ((float *)tensor->data)[i * out + o] =
-          0.1f * (float)((i % 3 + 1) * (o % 2 + 1) - (i % 5) * (o % 3));
+      ((float *)tensor->data)[i * out + o] = 0.1f * (float)((i % 3 + 1) * (o % 2 + 1) - (i % 5) * (o % 3));
   return dq_graph_add_constant(graph, name, tensor);
 }
 
@@ -416,7 +399,8 @@ static void transposed(void **state) {
   assert_int_equal(dq_context_init(&context, 1, 0, NULL), DQ_OK);
   dq_data *data = pictures(&context);
   dq_graph *graph = widening(), *original = widening();
-  dq_tucker_options options = {.rule = DQ_RANK_RATIO, .parameter = 1, .multiple = 1, .force = true, .context = &context};
+  dq_tucker_options options = {
+      .rule = DQ_RANK_RATIO, .parameter = 1, .multiple = 1, .force = true, .context = &context};
   dq_tucker_report report, again;
   assert_int_equal(dq_tucker_apply(graph, &options, &report, NULL), DQ_OK);
   assert_int_equal(report.decomposed, 1);

@@ -10,15 +10,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "decomp/ranks_file.h"
+#include "decomp/tucker/ranks_file.h"
 #include "lib/base/random.h"
 
-static int start(void **state) {
-  return (*state = dq_graph_new(0)) ? 0 : -1;
-}
-static int end(void **state) {
-  return dq_graph_free(*state), 0;
-}
+static int start(void **state) { return (*state = dq_graph_new(0)) ? 0 : -1; }
+static int end(void **state) { return dq_graph_free(*state), 0; }
 
 // A value [any, channels, side, ...] of the given rank.
 static dq_value *ranked(dq_graph *graph, const char *name, int rank, int64_t channels, int64_t side) {
@@ -56,11 +52,10 @@ static dq_value *weight(dq_graph *graph, const char *name, int64_t o, int64_t i,
   return dq_graph_add_constant(graph, name, tensor);
 }
 
-static dq_node *conv(dq_graph *graph, const char *name, dq_value *input, dq_value *w,
-                     dq_value *bias, dq_value *output) {
+static dq_node *conv(dq_graph *graph, const char *name, dq_value *input, dq_value *w, dq_value *bias,
+                     dq_value *output) {
   dq_value *inputs[] = {input, w, bias};
-  return dq_graph_add_node(graph, graph->node_count, "Conv", name, bias ? 3 : 2, inputs, 1,
-                           &output);
+  return dq_graph_add_node(graph, graph->node_count, "Conv", name, bias ? 3 : 2, inputs, 1, &output);
 }
 
 static const dq_tucker_options QUARTER = {.rule = DQ_RANK_RATIO, .parameter = 0.25, .multiple = 1};
@@ -81,9 +76,7 @@ static dq_node *conv_of(dq_graph *graph, dq_value *w, const dq_tensor *shape, in
   return node;
 }
 
-static dq_node *one_conv(dq_graph *graph, dq_value *w) {
-  return conv_of(graph, w, w->constant, 1);
-}
+static dq_node *one_conv(dq_graph *graph, dq_value *w) { return conv_of(graph, w, w->constant, 1); }
 
 static void three_convolutions(void **state) {
   dq_graph *graph = *state;
@@ -108,8 +101,7 @@ static void three_convolutions(void **state) {
   assert_null(dq_graph_find(graph, "w")->constant);
   const int64_t *in = graph->nodes[0]->inputs[1]->constant->dims;
   const int64_t *core = graph->nodes[1]->inputs[1]->constant->dims;
-  assert_true(in[0] == 4 && in[1] == 16 && in[2] == 1 && core[0] == 4 && core[1] == 4 &&
-              core[3] == 3);
+  assert_true(in[0] == 4 && in[1] == 16 && in[2] == 1 && core[0] == 4 && core[1] == 4 && core[3] == 3);
   const dq_tucker_layer *layer = &report.layers[0];
   assert_string_equal(layer->reason, "");
   assert_true(layer->macs_known && layer->error < 0.01 && layer->energy_out > 0.999);
@@ -164,8 +156,8 @@ static void from_a_constant_node(void **state) {
   dq_value *source = weight(graph, "source", 16, 16, 3), *w = dq_graph_add_value(graph, "w");
   dq_node *constant = dq_graph_add_node(graph, 0, "Constant", "c", 0, &w, 1, &w);
   constant->attributes = DQ_NEW(graph->arena, dq_attribute);
-  constant->attributes[0] = (dq_attribute){
-      .name = "value", .type = DQ_ATTRIBUTE_TENSOR, .tensor = source->constant, .count = 1};
+  constant->attributes[0] =
+      (dq_attribute){.name = "value", .type = DQ_ATTRIBUTE_TENSOR, .tensor = source->constant, .count = 1};
   constant->attribute_count = 1;
   conv_of(graph, w, source->constant, 1);
   dq_tucker_report report;
@@ -186,8 +178,7 @@ static const char *reason_for(const dq_tensor *tensor, int64_t group, double rat
   assert_int_equal(dq_tucker_apply(graph, &options, &report, NULL), DQ_OK);
   strcpy(reason, report.layers[0].reason);
   const dq_tucker_layer *layer = &report.layers[0];
-  int parts = 1 + (force || layer->ranks.in < layer->dims[1]) +
-              (force || layer->ranks.out < layer->dims[0] / group);
+  int parts = 1 + (force || layer->ranks.in < layer->dims[1]) + (force || layer->ranks.out < layer->dims[0] / group);
   assert_int_equal(graph->node_count, reason[0] ? 1 : parts);
   dq_graph_free(graph);
   return reason;
@@ -199,12 +190,9 @@ static void left_alone(void **state) {
   assert_string_equal(reason_for(WEIGHT(DQ_F32, 4, 16, 16, 1, 1), 1, 0.5, false), "1x1 kernel");
   assert_string_equal(reason_for(WEIGHT(DQ_F32, 4, 16, 1, 3, 3), 16, 0.5, false), "depthwise");
   assert_string_equal(reason_for(WEIGHT(DQ_F32, 4, 16, 4, 3, 3), 4, 0.5, false), "");
-  assert_string_equal(reason_for(WEIGHT(DQ_F32, 3, 16, 16, 3), 1, 0.5, false),
-                      "1-dimensional kernel");
-  assert_string_equal(reason_for(WEIGHT(DQ_F32, 5, 16, 16, 3, 3, 3), 1, 0.5, false),
-                      "3-dimensional kernel");
-  assert_string_equal(reason_for(WEIGHT(DQ_F16, 4, 16, 16, 3, 3), 1, 0.5, false),
-                      "weight is float16, not float32");
+  assert_string_equal(reason_for(WEIGHT(DQ_F32, 3, 16, 16, 3), 1, 0.5, false), "1-dimensional kernel");
+  assert_string_equal(reason_for(WEIGHT(DQ_F32, 5, 16, 16, 3, 3, 3), 1, 0.5, false), "3-dimensional kernel");
+  assert_string_equal(reason_for(WEIGHT(DQ_F16, 4, 16, 16, 3, 3), 1, 0.5, false), "weight is float16, not float32");
   dq_tensor *full = weight(*state, "w", 16, 16, 3)->constant;
   assert_string_equal(reason_for(full, 1, 1, false), "full rank on both sides");
   assert_string_equal(reason_for(full, 1, 1, true), ""); // three convolutions with square factors
@@ -298,17 +286,14 @@ static void bound_out_of_reach(void **state) {
 static void bad_ranks_files(void **state) {
   static const struct {
     const char *text, *message;
-  } cases[] = {
-      {"", "line"},
-      {"{]", "line 1"},
-      {"[]", "schema"},
-      {"{\"schema\": \"dq-ranks\", \"version\": 2}", "version"},
-      {"{\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": []}", "no layers"},
-      {"{\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": {\"a\": {\"out\": 0, \"in\": 1}}}",
-       "'a'"},
-      {"{\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": {\"a\": {\"out\": 1}}}", "'in'"},
-      {"{\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": {\"a\": {}, \"a\": {}}}",
-       "duplicate"}};
+  } cases[] = {{"", "line"},
+               {"{]", "line 1"},
+               {"[]", "schema"},
+               {"{\"schema\": \"dq-ranks\", \"version\": 2}", "version"},
+               {"{\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": []}", "no layers"},
+               {"{\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": {\"a\": {\"out\": 0, \"in\": 1}}}", "'a'"},
+               {"{\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": {\"a\": {\"out\": 1}}}", "'in'"},
+               {"{\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": {\"a\": {}, \"a\": {}}}", "duplicate"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char path[] = "/tmp/dq-ranks-XXXXXX";
     FILE *stream = fdopen(mkstemp(path), "w");
@@ -403,8 +388,7 @@ static void matrices(void **state) {
     if (kind) dq_node_set_float(graph, node, "alpha", 2);
     assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
     const dq_layer_ranks given = {"p", {6, 2}};
-    dq_tucker_options options = {
-        .multiple = 1, .matrices = true, .layers = &given, .layer_count = 1};
+    dq_tucker_options options = {.multiple = 1, .matrices = true, .layers = &given, .layer_count = 1};
     dq_tucker_report report;
     assert_int_equal(dq_tucker_apply(graph, &options, &report, NULL), DQ_OK);
     assert_int_equal(report.decomposed, 1);
@@ -439,11 +423,8 @@ static void slower_is_left_alone(void **state) {
     dq_node_set_ints(graph, node, "pads", (int64_t[]){1, 1, 1, 1}, 4);
     dq_graph_set_opset(graph, "", 13, NULL);
     assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
-    dq_tucker_options options = {.rule = DQ_RANK_RATIO,
-                                 .parameter = quarter ? 0.25 : 1,
-                                 .multiple = 1,
-                                 .force = !quarter,
-                                 .never_slower = true};
+    dq_tucker_options options = {
+        .rule = DQ_RANK_RATIO, .parameter = quarter ? 0.25 : 1, .multiple = 1, .force = !quarter, .never_slower = true};
     dq_tucker_report report;
     assert_int_equal(dq_tucker_apply(graph, &options, &report, NULL), DQ_OK);
     assert_int_equal(report.decomposed, quarter);

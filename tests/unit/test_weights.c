@@ -8,7 +8,7 @@
 #include <math.h>
 #include <cmocka.h>
 
-#include "lib/eval/weights.h"
+#include "lib/measure/weights.h"
 
 static void add(dq_graph *graph, const char *name, int type, int64_t rows, int64_t columns, const double *elements) {
   dq_tensor *tensor = dq_tensor_new(graph->arena, type, columns ? 2 : 1, (int64_t[]){rows, columns});
@@ -25,7 +25,7 @@ static void odd_and_ordinary(void **state) {
   add(graph, "integers", DQ_I32, 2, 2, (double[]){0, 0, 0, 4000});
   add(graph, "not finite", DQ_F32, 2, 2, (double[]){(double)NAN, (double)-INFINITY, (double)INFINITY, 1});
   add(graph, "dead channel", DQ_F64, 3, 2, (double[]){0, 0, 1, 2, 0, -0.0});
-  add(graph, "one large", DQ_F32, 2, 2, (double[]){2, -80, 1, 1});  // 80 / 2 = 40
+  add(graph, "one large", DQ_F32, 2, 2, (double[]){2, -80, 1, 1});    // 80 / 2 = 40
   add(graph, "not so large", DQ_F32, 2, 2, (double[]){2, -64, 1, 1}); // 32 is not over 32
   add(graph, "small", DQ_F16, 2, 2, (double[]){0x1p-14, 0x1p-15, -0x1p-24, 0x1p-14});
   dq_odd_weight *odd;

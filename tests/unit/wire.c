@@ -79,8 +79,8 @@ static void entry(wire *tensor, const char *key, const char *value) {
   wire_message(tensor, 13, &pair);
 }
 
-wire wire_external(const char *name, int rank, const int64_t *dims, const char *location,
-                   const char *offset, const char *length) {
+wire wire_external(const char *name, int rank, const int64_t *dims, const char *location, const char *offset,
+                   const char *length) {
   wire tensor = wire_tensor(name, 1, rank, dims);
   entry(&tensor, "location", location);
   entry(&tensor, "offset", offset);

@@ -26,8 +26,8 @@ void wire_message(wire *w, unsigned field, wire *inner);
 wire wire_declaration(const char *name, int rank, const int64_t *dims);
 // TensorProto with name, type and dims; add the elements.
 wire wire_tensor(const char *name, int type, int rank, const int64_t *dims);
-wire wire_external(const char *name, int rank, const int64_t *dims, const char *location,
-                   const char *offset, const char *length); // float32; NULL: left out
+wire wire_external(const char *name, int rank, const int64_t *dims, const char *location, const char *offset,
+                   const char *length); // float32; NULL: left out
 wire wire_node(const char *op_type, const char *name, const char *input, const char *output);
 // A model of IR version 7, opset 13 around a graph, which it frees.
 wire wire_model(wire *graph);

@@ -1,0 +1,64 @@
+#include "cmd/accuracy_check.h"
+
+#include <string.h>
+
+#include "quant/search/max_drop.h"
+
+dq_status dq_accuracy_check_open(dq_accuracy_check *check, dq_data *data, const dq_data_arguments *arguments,
+                                 const char *spec, int64_t limit, const dq_common_options *common,
+                                 const dq_context *context, dq_error *error) {
+  *check = (dq_accuracy_check){.asked = spec || dq_option_given(common, "task") || dq_option_given(common, "max-drop"),
+                               .options = {.task = dq_task_of(arguments), .decode = arguments->decode}};
+  if (spec) {
+    dq_data_arguments other = *arguments;
+    other.data = spec;
+    other.limit = limit;
+    if (arguments->data) other.labels = NULL; // they belong to --data
+    DQ_TRY(dq_open_data(&check->opened, &other, common->seed, context, error));
+    data = check->opened;
+  }
+  bool labelled = data && dq_data_labelled(data) != DQ_LABEL_NONE;
+  if (spec && !labelled) return dq_fail(error, DQ_BAD_INPUT, "%s: the pictures have no labels", spec);
+  if (labelled && arguments->task != DQ_CHOICE_TASK_NONE) check->data = data;
+  return DQ_OK;
+}
+
+void dq_accuracy_check_close(dq_accuracy_check *check) {
+  dq_data_free(check->opened);
+  check->opened = check->data = NULL;
+}
+
+dq_status dq_accuracy_check_before(dq_accuracy_check *check, const dq_graph *graph, const char *path,
+                                   const dq_context *context, dq_error *error) {
+  if (!check->data) return DQ_OK;
+  dq_error reason = {0};
+  dq_status status = dq_accuracy_run(&check->before, graph, check->data, &check->options, context, &reason);
+  if (status == DQ_OK) {
+    check->options.task = check->before.task; // as guessed, which need not be said twice
+    return DQ_OK;
+  }
+  bool fatal = check->asked || status == DQ_SYSTEM || status == DQ_CANCELLED;
+  if (fatal) {
+    if (error) *error = reason;
+    return dq_error_prefix(error, status, "%s", path);
+  }
+  dq_message(context, DQ_WARNING, "accuracy is not measured: %s", reason.message);
+  check->before = (dq_result){0};
+  return DQ_OK;
+}
+
+dq_status dq_accuracy_check_after(dq_accuracy_check *check, const dq_graph *graph, const dq_context *context,
+                                  dq_error *error) {
+  if (!check->before.count) return DQ_OK;
+  return dq_accuracy_run(&check->after, graph, check->data, &check->options, context, error);
+}
+
+dq_status dq_accuracy_check_drop(const dq_accuracy_check *check, double most, const char *path, dq_error *error) {
+  if (!check->before.count || !check->after.count) return DQ_OK;
+  double drop = dq_accuracy_drop(&check->before, &check->after);
+  if (drop <= most + 1e-9) return DQ_OK;
+  dq_fail(error, DQ_CONDITION, "%s fell by %.4g points, more than %.4g (--max-drop)", check->before.figures[0].name,
+          drop, most);
+  dq_error_hint(error, "%s is written all the same", path);
+  return DQ_CONDITION;
+}

@@ -1,0 +1,68 @@
+// Channels between the factors are free up to an orthogonal matrix. As singular vectors leave them, the
+// first carry nearly all, and what has one scale for all channels (8-bit activations) or for a whole
+// row (8-bit weights) loses the others. The discrete Hartley transform (Bracewell, J. Opt. Soc. Am. 73,
+// 1983), H[j,k] = (cos + sin)(2 pi j k / n) / sqrt(n), is orthogonal and symmetric for every n and gives
+// each channel the same share of the first, strongest one.
+#include <math.h>
+
+#include "decomp/factor/tucker2.h"
+#include "lib/linalg/linalg.h"
+
+static double *hartley(int64_t n, dq_arena *arena) {
+  double *h = DQ_NEW_ARRAY(arena, n * n, double);
+  for (int64_t j = 0; h && j < n; j++)
+    for (int64_t k = 0; k < n; k++) {
+      double angle = 2 * M_PI * (double)(j * k % n) / (double)n;
+      h[j * n + k] = (cos(angle) + sin(angle)) / sqrt((double)n);
+    }
+  return h;
+}
+
+typedef struct mixing {
+  const double *out, *in; // transforms; NULL where there is no factor
+  double *room;           // for one group's largest factor
+} mixing;
+
+// One group. `first`, `last`: the 1x1 factors, or NULL.
+static dq_status mix_group(const dq_tucker2 *f, const mixing *m, int64_t in, int64_t out, int64_t taps, double *first,
+                           double *core, double *last, dq_error *error) {
+  int64_t a = f->rank_out, b = f->rank_in;
+  dq_matrix room = {a, b * taps, b * taps, m->room}, whole = {a, b * taps, b * taps, core};
+  if (m->out) {
+    DQ_TRY(dq_multiply(false, false, a, b * taps, a, m->out, core, m->room, error));
+    dq_matrix_copy(&room, &whole);
+    room = (dq_matrix){out, a, a, m->room}, whole = (dq_matrix){out, a, a, last};
+    DQ_TRY(dq_multiply(false, false, out, a, a, last, m->out, m->room, error));
+    dq_matrix_copy(&room, &whole);
+  }
+  if (!m->in) return DQ_OK;
+  for (int64_t k = 0; k < a; k++) {
+    DQ_TRY(dq_multiply(false, false, b, taps, b, m->in, core + k * b * taps, m->room, error));
+    room = (dq_matrix){b, taps, taps, m->room}, whole = (dq_matrix){b, taps, taps, core + k * b * taps};
+    dq_matrix_copy(&room, &whole);
+  }
+  room = (dq_matrix){b, in, in, m->room}, whole = (dq_matrix){b, in, in, first};
+  DQ_TRY(dq_multiply(false, false, b, in, b, m->in, first, m->room, error));
+  dq_matrix_copy(&room, &whole);
+  return DQ_OK;
+}
+
+dq_status dq_tucker2_spread(const dq_tucker2 *factors, const int64_t dims[4], double *input, double *core,
+                            double *output, dq_error *error) {
+  dq_arena *arena = dq_arena_new(0);
+  if (!arena) return dq_fail_memory(error, sizeof(mixing));
+  int64_t a = factors->rank_out, b = factors->rank_in, taps = dims[2] * dims[3];
+  int64_t in = dims[1], out = dims[0] / factors->group;
+  int64_t sizes[] = {a * b * taps, out * a, b * in}, most = 0;
+  for (int i = 0; i < 3; i++) most = sizes[i] > most ? sizes[i] : most;
+  mixing m = {.room = DQ_NEW_ARRAY(arena, most, double)};
+  if (output) m.out = hartley(a, arena);
+  if (input) m.in = hartley(b, arena);
+  dq_status status =
+      m.room && (m.out || !output) && (m.in || !input) ? DQ_OK : dq_fail_memory(error, (size_t)most * sizeof(double));
+  for (int64_t g = 0; status == DQ_OK && g < factors->group; g++)
+    status = mix_group(factors, &m, in, out, taps, input ? input + g * b * in : NULL, core + g * a * b * taps,
+                       output ? output + g * out * a : NULL, error);
+  dq_arena_free(arena);
+  return status;
+}

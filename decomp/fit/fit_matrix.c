@@ -1,0 +1,27 @@
+// Matrices for the fit.
+#include "decomp/fit/fit_internal.h"
+#include "lib/base/sizes.h"
+
+dq_matrix dq_fit_matrix(int64_t rows, int64_t columns, double *data) {
+  return (dq_matrix){rows, columns, columns, data};
+}
+
+dq_status dq_fit_new_matrix(dq_matrix *m, int64_t rows, int64_t columns, dq_arena *arena, dq_error *error) {
+  *m = dq_fit_matrix(rows, columns, DQ_NEW_ARRAY(arena, rows * columns, double));
+  return m->data ? DQ_OK : dq_fail_memory(error, (size_t)(rows * columns) * sizeof(double));
+}
+
+void dq_fit_transpose(const dq_matrix *from, const dq_matrix *to) {
+  enum { BLOCK = 32 };
+  for (int64_t top = 0; top < from->rows; top += BLOCK)
+    for (int64_t left = 0; left < from->columns; left += BLOCK)
+      for (int64_t r = top; r < dq_min_i64(top + BLOCK, from->rows); r++)
+        for (int64_t c = left; c < dq_min_i64(left + BLOCK, from->columns); c++)
+          to->data[c * to->stride + r] = from->data[r * from->stride + c];
+}
+
+double dq_fit_trace(const dq_matrix *m) {
+  double sum = 0;
+  for (int64_t i = 0; i < m->rows; i++) sum += m->data[i * m->stride + i];
+  return sum;
+}

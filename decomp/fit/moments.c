@@ -1,0 +1,82 @@
+#include "decomp/fit/moments.h"
+
+#include <math.h>
+
+#include "lib/base/sizes.h"
+
+// Columns that one piece of work computes: the pieces are the same for any number of threads.
+enum { PANEL = 192 };
+
+static bool count_sums(const int64_t dims[4], int64_t group, int64_t *size, int64_t *count) {
+  int64_t square;
+  return dq_mul_i64(dims[1], dims[2] * dims[3], size) && dq_add_i64(*size, dims[0] / group + 1, size) &&
+         dq_mul_i64(*size, *size, &square) && dq_mul_i64(square, group, count) &&
+         *count < INT64_MAX / (int64_t)sizeof(double);
+}
+
+size_t dq_moments_bytes(const int64_t dims[4], int64_t group) {
+  int64_t size, count;
+  return count_sums(dims, group, &size, &count) ? (size_t)count * sizeof(double) : SIZE_MAX;
+}
+
+dq_status dq_moments_init(dq_moments *moments, const int64_t dims[4], int64_t group, dq_arena *arena, dq_error *error) {
+  int64_t size, count;
+  *moments = (dq_moments){.group = group,
+                          .in = dims[1],
+                          .out = dims[0] / group,
+                          .kernel = {dims[2], dims[3]},
+                          .taps = dims[2] * dims[3],
+                          .budget = dq_arena_budget(arena)};
+  if (!count_sums(dims, group, &size, &count)) return dq_fail_memory(error, SIZE_MAX);
+  moments->size = size;
+  moments->sums = DQ_NEW_ARRAY(arena, count, double);
+  return moments->sums ? DQ_OK : dq_fail_memory(error, (size_t)count * sizeof(double));
+}
+
+typedef struct addition {
+  dq_moments *moments;
+  int64_t rows, panels;
+  double *vectors;
+} addition;
+
+// One panel of columns of one group's matrix, down to its diagonal block.
+static void add_panel(void *argument, int64_t index, int thread) {
+  (void)thread;
+  const addition *work = argument;
+  const dq_moments *m = work->moments;
+  int64_t group = index / work->panels, first = index % work->panels * PANEL;
+  int64_t width = dq_min_i64(PANEL, m->size - first);
+  dq_matrix left = {work->rows, first + width, m->group * m->size, work->vectors + group * m->size};
+  dq_matrix right = {work->rows, width, left.stride, left.data + first};
+  dq_matrix sums = dq_moments_view(m, group, 0, first + width, first, width);
+  dq_matrix_multiply(true, &left, false, &right, 1, &sums, NULL); // sizes were checked
+}
+
+dq_status dq_moments_add(dq_moments *moments, int64_t rows, double *vectors, const dq_context *context,
+                         dq_error *error) {
+  if (moments->group * moments->size > INT32_MAX)
+    return dq_fail(error, DQ_UNSUPPORTED, "patches of %lld elements are too large", (long long)moments->size);
+  addition work = {moments, rows, (moments->size + PANEL - 1) / PANEL, vectors};
+  dq_pool_run(context ? context->pool : NULL, moments->group * work.panels, add_panel, &work);
+  moments->rows += rows;
+  return DQ_OK;
+}
+
+dq_status dq_moments_centre(dq_moments *moments, dq_error *error) {
+  int64_t last = moments->size - 1;
+  if (!moments->rows) return dq_fail(error, DQ_BAD_INPUT, "nothing was seen of this layer");
+  for (int64_t g = 0; g < moments->group; g++) {
+    double *all = moments->sums + g * moments->size * moments->size;
+    double *means = all + last * moments->size;
+    for (int64_t c = 0; c <= last; c++) means[c] = all[c * moments->size + last] / (double)moments->rows;
+    for (int64_t r = 0; r < last; r++)
+      for (int64_t c = r; c < last; c++) {
+        double *value = &all[r * moments->size + c];
+        *value = *value / (double)moments->rows - means[r] * means[c];
+        if (!isfinite(*value)) return dq_fail(error, DQ_BAD_INPUT, "values are not finite on the data");
+        all[c * moments->size + r] = *value;
+      }
+    for (int64_t r = 0; r < last; r++) all[r * moments->size + last] = means[r];
+  }
+  return DQ_OK;
+}

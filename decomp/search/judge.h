@@ -1,0 +1,22 @@
+// How far a network's outputs are from the original's on pictures.
+#ifndef DQ_DECOMP_JUDGE_H
+#define DQ_DECOMP_JUDGE_H
+
+#include "datasets/datasets.h"
+#include "lib/exec/infer.h"
+#include "lib/graph/graph.h"
+
+typedef struct dq_judge dq_judge;
+
+// Runs the original on `pictures` pictures, spread evenly over the data, and keeps its float32
+// outputs. Graph, data, shapes (may be NULL) and context outlive the judge. Errors as
+// dq_runner_open.
+dq_status dq_judge_open(dq_judge **judge, const dq_graph *original, dq_data *data, int64_t pictures,
+                        const dq_shape_request *shapes, const dq_context *context, dq_error *error);
+void dq_judge_free(dq_judge *judge); // NULL is fine
+
+// Sum of squared differences of the outputs over the outputs' variance (sum of squares about the
+// mean of all elements of that output), mean over the outputs. INFINITY when one is not finite.
+dq_status dq_judge_noise(const dq_judge *judge, const dq_graph *graph, double *noise, dq_error *error);
+
+#endif

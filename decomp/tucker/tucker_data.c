@@ -1,0 +1,253 @@
+#include "decomp/tucker/tucker_data.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "decomp/fit/responses.h"
+#include "lib/base/sizes.h"
+#include "lib/passes/fold_affine.h"
+
+enum { ROUNDS = 4, REFINEMENT_ROUNDS = 20 };
+// Moments of one run over the pictures.
+static const size_t MOMENT_BYTES = (size_t)1 << 30;
+
+dq_status dq_tucker_data_fold(dq_graph *graph, dq_error *error) {
+  for (int n = 0; n < graph->node_count; n++) {
+    dq_node *node = graph->nodes[n], *convolution = node->removed ? NULL : dq_affine_convolution(node);
+    if (convolution) DQ_TRY(dq_affine_fold(graph, convolution, node, error));
+  }
+  return dq_graph_index(graph, false, error);
+}
+
+static dq_status open_moments(dq_tucker_job *job, const dq_context *context, dq_error *error) {
+  job->sums = dq_context_arena(context);
+  if (!job->sums) return dq_fail_memory(error, sizeof(dq_moments));
+  return dq_moments_init(&job->moments, job->layer->dims, job->layer->group, job->sums, error);
+}
+
+static void close_moments(dq_tucker_job *job) {
+  dq_arena_free(job->sums);
+  job->sums = NULL;
+}
+
+static dq_response_site site_of(dq_tucker_job *job) {
+  return (dq_response_site){.node = job->node,
+                            .input = dq_node_input(job->node, 0)->name,
+                            .output = dq_node_output(job->node, 0)->name,
+                            .beside = job->beside,
+                            .matrix = job->matrix,
+                            .moments = &job->moments};
+}
+
+static dq_status measure(const dq_tucker_data *data, const dq_graph *current, const dq_response_site *sites, int count,
+                         const char *doing, dq_error *error) {
+  static const dq_context plain = {0};
+  const dq_tucker_options *options = data->options;
+  dq_response_run run = {.original = data->original,
+                         .current = current,
+                         .shapes = options->shapes,
+                         .data = options->data,
+                         .pictures = dq_data_count(options->data),
+                         .doing = doing};
+  return dq_responses_measure(&run, sites, count, options->context ? options->context : &plain, error);
+}
+
+// ---- Analysis ----
+
+// Singular values whose squares are what each further direction explains.
+static void set_spectrum(dq_mode *mode, double *values, const double *errors, int64_t count) {
+  double before = 1;
+  for (int64_t k = 0; k < mode->rank; k++) {
+    double after = k < count ? errors[k] : 0;
+    values[k] = sqrt(fmax(before - after, 0));
+    before = fmin(before, after);
+  }
+  mode->values = values;
+}
+
+// Errors at every in-rank, straight lines between those of the table.
+static void interpolate(const dq_fit_table *table, int64_t full, double *errors) {
+  double before = 1;
+  int64_t from = 0;
+  for (int64_t i = 0; i < table->in_count; i++) {
+    int64_t to = dq_min_i64(table->in_ranks[i], full);
+    double after = table->errors[i * table->out + table->out - 1];
+    for (int64_t k = from; k < to; k++)
+      errors[k] = before + (after - before) * (double)(k + 1 - from) / (double)(to - from);
+    from = to, before = after;
+  }
+}
+
+static dq_status set_spectra(dq_tucker_job *job, dq_error *error) {
+  const dq_fit_table *table = &job->table;
+  dq_mode *out = &job->hosvd.out, *in = &job->hosvd.in;
+  double *values = DQ_NEW_ARRAY(job->trial, 2 * (out->size + in->size), double);
+  if (!values) return dq_fail_memory(error, (size_t)(out->size + in->size) * sizeof *values);
+  double *errors = values + out->size + in->size;
+  interpolate(table, in->rank, errors);
+  set_spectrum(in, values, errors, in->rank);
+  set_spectrum(out, values + in->size, table->errors + (table->in_count - 1) * table->out, out->size);
+  return DQ_OK;
+}
+
+// The ranks with the least error among those with at most a share of the layer's
+// multiply-accumulates; the cheapest when there are none.
+static dq_ranks trial_ranks(const dq_tucker_job *job, double share) {
+  const dq_fit_table *table = &job->table;
+  dq_ranks best = {job->matrix ? table->out : 1, table->in_ranks[0]};
+  double least = INFINITY;
+  for (int64_t i = 0; i < table->in_count; i++)
+    for (int64_t a = job->matrix ? table->out : 1; a <= table->out; a++) {
+      dq_ranks ranks = {a, table->in_ranks[i]};
+      double error = table->errors[i * table->out + a - 1];
+      if (error >= least || !dq_tucker2_ranks_fit(&job->hosvd, a, ranks.in)) continue;
+      double macs = (double)dq_tucker_cost_at(job, ranks).macs;
+      if (macs > share * (double)job->layer->before.macs) continue;
+      least = error, best = ranks;
+    }
+  return best;
+}
+
+static dq_status make_dense(dq_tucker_job *job, const dq_fit *fit, dq_error *error) {
+  dq_tucker2 factors;
+  int64_t count = dq_tensor_count(job->tensor);
+  double *weight = DQ_NEW_ARRAY(job->trial, count, double);
+  job->dense = dq_tensor_new(job->trial, DQ_F32, 4, job->tensor->dims);
+  job->shift = dq_tensor_new(job->trial, DQ_F32, 1, job->tensor->dims);
+  if (!weight || !job->dense || !job->shift) return dq_fail_memory(error, (size_t)count * sizeof(double));
+  DQ_TRY(dq_tucker2_store(&factors, &job->hosvd, fit->input, fit->core, fit->output, fit->rank_out, fit->rank_in,
+                          job->trial, error));
+  DQ_TRY(dq_tucker2_reconstruct(&factors, weight, error));
+  for (int64_t i = 0; i < count; i++) ((float *)job->dense->data)[i] = (float)weight[i];
+  for (int64_t o = 0; o < job->shift->dims[0]; o++) ((float *)job->shift->data)[o] = (float)fit->bias[o];
+  return DQ_OK;
+}
+
+// Table and trial of a job from its moments, which are freed.
+static dq_status analyse_job(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error) {
+  if (!job->sums) return DQ_OK;
+  job->trial = dq_context_arena(options->context);
+  if (!job->trial) return dq_fail_memory(error, sizeof(dq_fit));
+  DQ_TRY(dq_moments_centre(&job->moments, error));
+  DQ_TRY(dq_fit_prepare(&job->moments, job->tensor, error));
+  DQ_TRY(dq_fit_errors(&job->table, &job->moments, job->tensor, options->multiple, job->trial, error));
+  DQ_TRY(set_spectra(job, error));
+  if (options->macs_share > 0) {
+    dq_fit fit;
+    job->layer->ranks = trial_ranks(job, job->gain);
+    DQ_TRY(dq_fit_solve(&fit, &job->moments, job->tensor, job->layer->ranks.out, job->layer->ranks.in, 0, job->trial,
+                        error));
+    DQ_TRY(make_dense(job, &fit, error));
+    const dq_fit_table *table = &job->table;
+    int64_t i = 0;
+    while (table->in_ranks[i] != job->layer->ranks.in) i++;
+    job->layer->response_error = table->errors[i * table->out + job->layer->ranks.out - 1];
+  }
+  close_moments(job);
+  return DQ_OK;
+}
+
+// The share of its multiply-accumulates that every layer would keep if all kept the same; for an analysis
+// that serves several bounds, one of half.
+static double common_share(const dq_tucker_data *data, const dq_tucker_report *report) {
+  double layers = 0, total = (double)report->model_before.macs;
+  double kept = data->options->analysis ? 0.5 : data->options->macs_share;
+  for (int i = 0; i < data->count; i++)
+    if (!data->jobs[i].layer->reason[0]) layers += (double)data->jobs[i].layer->before.macs;
+  double wanted = (1 - kept) * total;
+  return layers > 0 ? fmin(0.95, fmax(0.1, 1 - wanted / layers)) : 1;
+}
+
+static dq_status analyse_batch(dq_tucker_data *data, int *next, dq_arena *arena, dq_error *error) {
+  dq_response_site *sites = DQ_NEW_ARRAY(arena, data->count, dq_response_site);
+  if (!sites) return dq_fail_memory(error, (size_t)data->count * sizeof *sites);
+  size_t bytes = 0;
+  int count = 0;
+  for (; *next < data->count; ++*next) {
+    dq_tucker_job *job = &data->jobs[*next];
+    if (job->layer->reason[0]) continue;
+    size_t own = dq_moments_bytes(job->layer->dims, job->layer->group);
+    if (count && bytes + own > MOMENT_BYTES) break;
+    DQ_TRY(dq_check_memory(data->options->context, own, "moments of responses", error));
+    DQ_TRY(open_moments(job, data->options->context, error));
+    sites[count++] = site_of(job);
+    bytes += own;
+  }
+  if (!count) return DQ_OK;
+  DQ_TRY(measure(data, data->original, sites, count, "responses", error));
+  return dq_tucker_run(data->jobs, data->count, analyse_job, data->options, "errors at all ranks", error);
+}
+
+// Answers to which the network itself adds something cannot be fitted.
+static int count_candidates(const dq_tucker_data *data) {
+  int count = 0;
+  for (int i = 0; i < data->count; i++) {
+    dq_tucker_job *job = &data->jobs[i];
+    const dq_value *bias = dq_node_input(job->node, 2);
+    if (!job->layer->reason[0] && bias && !bias->constant) strcpy(job->layer->reason, "bias is not constant");
+    count += !job->layer->reason[0];
+  }
+  return count;
+}
+
+static dq_status analyse_all(dq_tucker_data *data, const dq_tucker_report *report, dq_error *error) {
+  double share = common_share(data, report);
+  for (int i = 0; i < data->count; i++) data->jobs[i].gain = share;
+  dq_arena *arena = dq_context_arena(data->options->context);
+  if (!arena) return dq_fail_memory(error, sizeof(dq_response_site));
+  dq_status status = DQ_OK;
+  for (int next = 0; status == DQ_OK && next < data->count;) status = analyse_batch(data, &next, arena, error);
+  dq_arena_free(arena);
+  if (status == DQ_OK && data->options->macs_share > 0) status = dq_tucker_gains(data, error);
+  return status;
+}
+
+dq_status dq_tucker_data_analyse(dq_tucker_data *data, const dq_tucker_report *report, dq_error *error) {
+  const dq_tucker_options *options = data->options;
+  int candidates = count_candidates(data);
+  bool known = dq_tucker_analysis_recall(options->analysis, data->jobs, data->count);
+  if (!candidates || known) return DQ_OK;
+  DQ_TRY(dq_tucker_run(data->jobs, data->count, dq_tucker_analyse, options, "singular values", error));
+  if (options->layers) return DQ_OK;
+  DQ_TRY(analyse_all(data, report, error));
+  if (!options->analysis) return DQ_OK;
+  return dq_tucker_analysis_keep(options->analysis, data->jobs, data->count, options->context, error);
+}
+
+// ---- Factors ----
+
+static dq_status take(dq_tucker_job *job, const dq_fit *fit, dq_error *error) {
+  dq_tucker_layer *layer = job->layer;
+  DQ_TRY(dq_tucker2_store(&job->factors, &job->hosvd, fit->input, fit->core, fit->output, layer->ranks.out,
+                          layer->ranks.in, job->arena, error));
+  job->bias_fitted = dq_tensor_new(job->arena, DQ_F32, 1, job->tensor->dims);
+  if (!job->bias_fitted) return dq_fail_memory(error, sizeof(dq_tensor));
+  for (int64_t o = 0; o < layer->dims[0]; o++) ((float *)job->bias_fitted->data)[o] = (float)fit->bias[o];
+  layer->error = job->factors.error;
+  layer->response_error = fit->error;
+  return DQ_OK;
+}
+
+static dq_status fit_job(dq_tucker_data *data, dq_tucker_job *job, dq_error *error) {
+  dq_response_site site = site_of(job);
+  dq_fit fit;
+  DQ_TRY(measure(data, data->graph, &site, 1, job->layer->name, error));
+  DQ_TRY(dq_moments_centre(&job->moments, error));
+  DQ_TRY(dq_fit_prepare(&job->moments, job->tensor, error));
+  DQ_TRY(dq_fit_solve(&fit, &job->moments, job->tensor, job->layer->ranks.out, job->layer->ranks.in,
+                      data->options->refine ? REFINEMENT_ROUNDS : ROUNDS, job->sums, error));
+  return take(job, &fit, error);
+}
+
+dq_status dq_tucker_data_fit(dq_tucker_data *data, dq_tucker_job *job, dq_error *error) {
+  job->bias = true;
+  DQ_TRY(dq_tucker_decide(job, data->options, error));
+  if (job->layer->reason[0]) return DQ_OK;
+  DQ_TRY(open_moments(job, data->options->context, error));
+  dq_status status = fit_job(data, job, error);
+  close_moments(job);
+  dq_arena_free(job->spectra);
+  job->spectra = NULL;
+  if (status != DQ_OK) return dq_error_prefix(error, status, "layer '%s'", job->layer->name);
+  return DQ_OK;
+}

@@ -1,0 +1,60 @@
+// Data sets of the public interface.
+#include <stdlib.h>
+
+#include "lib/api/api_internal.h"
+#include "lib/eval/pb_source.h"
+#include "lib/eval/remembered.h"
+
+void dq_dataset_defaults(dq_dataset_options *options, size_t size) {
+  dq_api_start(options, size, &(dq_dataset_options){0}, sizeof *options);
+}
+
+static dq_status open_dataset(dq_dataset *dataset, const char *spec, const dq_dataset_options *options,
+                              dq_error *error) {
+  dq_dataset_options settings = {0};
+  const dq_context *context = &dataset->engine->context;
+  DQ_TRY(dq_api_take(&settings, sizeof settings, options, error));
+  if (settings.model) DQ_TRY(dq_api_check_model(settings.model, error));
+  dq_data_options wanted = {.spec = spec,
+                            .labels = settings.labels,
+                            .preset = settings.preset,
+                            .preprocess = settings.preprocess,
+                            .norm = settings.norm,
+                            .limit = settings.limit,
+                            .strict = settings.strict != 0,
+                            .seed = context->seed,
+                            .sources = &dq_pb_source,
+                            .source_count = 1};
+  if (settings.model) dq_remembered_preset(&wanted, settings.model->graph, context);
+  return dq_data_open(&dataset->data, &wanted, context, error);
+}
+
+dq_code dq_dataset_open(dq_dataset **dataset, dq_engine *engine, const char *spec, const dq_dataset_options *options,
+                        dq_failure *failure) {
+  dq_error error = {0};
+  *dataset = NULL;
+  dq_dataset *made = calloc(1, sizeof *made);
+  dq_status status = DQ_OK;
+  if (!made) status = dq_fail_memory(&error, sizeof *made);
+  else {
+    made->engine = engine;
+    status = open_dataset(made, spec, options, &error);
+  }
+  if (status == DQ_OK) *dataset = made;
+  else dq_dataset_close(made);
+  return dq_api_finish(status, &error, failure);
+}
+
+void dq_dataset_close(dq_dataset *dataset) {
+  if (!dataset) return;
+  dq_data_free(dataset->data);
+  free(dataset);
+}
+
+int64_t dq_dataset_count(const dq_dataset *dataset) { return dq_data_count(dataset->data); }
+
+int64_t dq_dataset_skipped(const dq_dataset *dataset) { return dq_data_skipped(dataset->data); }
+
+const char *dq_dataset_class_name(const dq_dataset *dataset, int64_t label) {
+  return dq_data_class_name(dataset->data, label);
+}

@@ -1,0 +1,278 @@
+// The INT8 transform of the public interface, and the search for the layers that stay in float.
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/api/api_internal.h"
+#include "lib/document/origin.h"
+#include "lib/eval/decode.h"
+#include "lib/session/runner.h"
+#include "quant/files/table.h"
+#include "quant/search/agreement.h"
+#include "quant/search/max_drop.h"
+
+_Static_assert(DQ_CHOICE_ON == (int)DQ_CHOOSE_ON && DQ_CHOICE_OFF == (int)DQ_CHOOSE_OFF, "choices are the same");
+_Static_assert(DQ_SUMS_INT32 == (int)DQ_ACCUMULATE_INT32 && DQ_SUMS_INT16 == (int)DQ_ACCUMULATE_INT16,
+               "accumulators are the same");
+
+static const dq_model_int8_options int8_defaults = {.max_drop = -1};
+static const double default_percentile = 99.999;
+
+void dq_model_int8_defaults(dq_model_int8_options *options, size_t size) {
+  dq_api_start(options, size, &int8_defaults, sizeof *options);
+}
+
+// What one call works with.
+typedef struct work {
+  dq_model *model;
+  dq_data *data; // NULL: there is a table
+  dq_model_int8_options given;
+  dq_int8_options settings;
+  dq_calibration_table table;                // of use_table
+  const dq_calibration_table_format *format; // of save_table
+  dq_precision_map precision;
+  uint64_t hash; // of the data, or of the table's
+  dq_max_drop_report search;
+  dq_arena *arena;
+  const dq_context *context;
+} work;
+
+static dq_status check_ranges(const dq_model_int8_options *given, dq_error *error) {
+  if (given->percentile != 0 && !(given->percentile >= 50 && given->percentile <= 100))
+    return dq_fail(error, DQ_USAGE, "percentile is %g, expected 50 to 100", given->percentile);
+  if (!(given->max_drop <= 100))
+    return dq_fail(error, DQ_USAGE, "max_drop is %g, expected 0 to 100, or less than 0 for no bound", given->max_drop);
+  if (!(given->time_limit >= 0 && given->time_limit <= 1e9))
+    return dq_fail(error, DQ_USAGE, "time_limit is %g, expected 0 to 1e9", given->time_limit);
+  const struct {
+    const char *name;
+    int value, last;
+  } choices[] = {
+      {"equalize", (int)given->equalize, DQ_CHOICE_OFF},
+      {"bias_correction", (int)given->bias_correction, DQ_CHOICE_OFF},
+      {"bias_absorption", (int)given->bias_absorption, DQ_CHOICE_OFF},
+      {"range_search", (int)given->range_search, DQ_CHOICE_OFF},
+      {"sums", (int)given->sums, DQ_SUMS_INT16},
+      {"form", (int)given->form, DQ_FORM_OPERATOR},
+  };
+  for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+    if (choices[i].value < 0 || choices[i].value > choices[i].last)
+      return dq_fail(error, DQ_USAGE, "%s is %d, expected 0 to %d", choices[i].name, choices[i].value, choices[i].last);
+  return DQ_OK;
+}
+
+// A table replays what these options decide.
+static dq_status check_table(const dq_model_int8_options *given, dq_error *error) {
+  const struct {
+    const char *name;
+    bool given;
+  } decided[] = {
+      {"method", given->method != NULL},
+      {"percentile", given->percentile != 0},
+      {"equalize", given->equalize != DQ_CHOICE_AUTO},
+      {"bias_correction", given->bias_correction != DQ_CHOICE_AUTO},
+      {"bias_absorption", given->bias_absorption != DQ_CHOICE_AUTO},
+      {"range_search", given->range_search != DQ_CHOICE_AUTO},
+      {"adaptive", given->adaptive != 0},
+  };
+  for (size_t i = 0; i < sizeof decided / sizeof *decided; i++)
+    if (decided[i].given)
+      return dq_fail(error, DQ_USAGE, "use_table is given with %s, which the table decides", decided[i].name);
+  return DQ_OK;
+}
+
+// Options that do not go together.
+static dq_status check_pairs(const dq_model_int8_options *given, dq_error *error) {
+  int sources = (given->max_drop >= 0) + !!given->precision + !!given->use_table;
+  if (sources > 1)
+    return dq_fail(error, DQ_USAGE, "%d of max_drop, precision and use_table are given, expected at most one", sources);
+  if (given->eval && given->max_drop < 0)
+    return dq_fail(error, DQ_USAGE, "eval is given without max_drop, which measures on it");
+  if (given->table_format && !given->save_table)
+    return dq_fail(error, DQ_USAGE, "table_format is given without save_table, the file that has it");
+  if (given->use_table) DQ_TRY(check_table(given, error));
+  const char *method = given->method ? given->method : "percentile";
+  if (given->percentile != 0 && strcmp(method, "percentile") != 0 && strcmp(method, "auto") != 0)
+    return dq_fail(error, DQ_USAGE, "percentile is of the methods 'percentile' and 'auto', not of '%s'", method);
+  return DQ_OK;
+}
+
+static dq_status read_format(work *w, dq_error *error) {
+  const char *name = w->given.table_format;
+  if (!name) w->format = w->given.save_table ? dq_calibration_table_format_for(w->given.save_table) : NULL;
+  for (int i = 0; name && !w->format; i++) {
+    const dq_calibration_table_format *format = dq_calibration_table_format_at(i);
+    if (!format) return dq_fail(error, DQ_USAGE, "unknown table_format '%s'", name);
+    if (!strcmp(format->name, name)) w->format = format;
+  }
+  return DQ_OK;
+}
+
+static dq_status read_settings(work *w, dq_error *error) {
+  const dq_model_int8_options *given = &w->given;
+  const dq_graph *graph = w->model->graph;
+  w->settings = (dq_int8_options){.method = dq_observer_find(given->method ? given->method : "percentile"),
+                                  .method_open = !given->method && given->percentile == 0,
+                                  .percentile = given->percentile != 0 ? given->percentile : default_percentile,
+                                  .equalize = (dq_choose)given->equalize,
+                                  .bias_absorption = (dq_choose)given->bias_absorption,
+                                  .bias_correction = (dq_choose)given->bias_correction,
+                                  .range_search = (dq_choose)given->range_search,
+                                  .accumulator = (dq_accumulator)given->sums,
+                                  .rounding = given->adaptive ? DQ_ROUND_ADAPTIVE : DQ_ROUND_NEAREST,
+                                  .time_limit = given->time_limit,
+                                  .per_tensor = given->per_tensor != 0,
+                                  .activation_type = given->signed_activations ? DQ_I8 : DQ_U8,
+                                  .symmetric = given->symmetric != 0,
+                                  .qoperator = given->form == DQ_FORM_OPERATOR,
+                                  .exclude = given->exclude,
+                                  .exclude_count = dq_api_count(given->exclude),
+                                  .only = given->only,
+                                  .only_count = dq_api_count(given->only),
+                                  .operators = given->operators,
+                                  .operator_count = dq_api_count(given->operators),
+                                  .decode = given->decode};
+  if (!w->settings.method) return dq_fail(error, DQ_USAGE, "unknown method '%s'", given->method);
+  DQ_TRY(dq_decoder_check(given->decode, error));
+  DQ_TRY(read_format(w, error));
+  DQ_TRY(dq_api_shapes(given->shapes, &graph, 1, 1, w->arena, &w->settings.shapes, error));
+  if (w->data) DQ_TRY(dq_complete_shapes(&w->settings.shapes, graph, w->data, w->arena, error));
+  if (!given->precision) return DQ_OK;
+  w->settings.precision = &w->precision;
+  return dq_precision_load(&w->precision, given->precision, graph, w->arena, error);
+}
+
+// The table to quantize by, compared with model and data.
+static dq_status read_table(work *w, dq_error *error) {
+  const dq_model_int8_options *given = &w->given;
+  const dq_graph *graph = w->model->graph;
+  if (w->data && (given->save_table || given->use_table))
+    DQ_TRY(dq_data_hash(&w->hash, graph, &w->settings.shapes, w->data, error));
+  if (!given->use_table) return DQ_OK;
+  DQ_TRY(dq_calibration_table_load(&w->table, given->use_table, w->arena, error));
+  if (!given->force)
+    DQ_TRY(dq_calibration_table_check(&w->table, given->use_table, dq_origin_hash(graph), w->data ? &w->hash : NULL,
+                                      error));
+  if (!w->data) w->hash = w->table.data;
+  const dq_observer *method = dq_observer_find(w->table.method);
+  if (method) w->settings.method = method;
+  w->settings.table = &w->table;
+  return DQ_OK;
+}
+
+// The answer of the search takes the place of the model's graph, whose weights it reads.
+static dq_status replace_graph(dq_model *model, dq_graph *answer, dq_error *error) {
+  dq_replaced_graph *old = malloc(sizeof *old);
+  if (!old) {
+    dq_graph_free(answer);
+    return dq_fail_memory(error, sizeof *old);
+  }
+  *old = (dq_replaced_graph){.graph = model->graph, .next = model->replaced};
+  model->replaced = old;
+  model->graph = answer;
+  return DQ_OK;
+}
+
+static dq_status search(work *w, dq_error *error) {
+  dq_data *eval = w->given.eval ? w->given.eval->data : w->data;
+  dq_result before = {0};
+  dq_graph *answer = NULL;
+  dq_max_drop_options options = {
+      .drop = w->given.max_drop,
+      .int8 = &w->settings,
+      .data = w->data,
+      .eval = eval,
+      .accuracy = {.task = w->given.task, .decode = w->given.decode, .shapes = w->settings.shapes},
+      .before = &before,
+      .time_limit = w->given.time_limit};
+  if (w->given.eval && dq_data_labelled(eval) == DQ_LABEL_NONE)
+    return dq_fail(error, DQ_BAD_INPUT, "the pictures of eval have no labels");
+  bool labelled = dq_data_labelled(eval) != DQ_LABEL_NONE;
+  if (labelled) DQ_TRY(dq_accuracy_run(&before, w->model->graph, eval, &options.accuracy, w->context, error));
+  if (before.count) options.accuracy.task = before.task;
+  else {
+    before = dq_agreement_whole(dq_max_drop_pictures(w->data));
+    options.eval = NULL;
+  }
+  DQ_TRY(dq_max_drop_apply(&answer, w->model->graph, &w->model->int8, &w->search, &options, w->context, error));
+  return replace_graph(w->model, answer, error);
+}
+
+static dq_status write_files(work *w, dq_error *error) {
+  dq_int8_report *report = &w->model->int8;
+  if (w->given.save_table && report->quantized) {
+    report->table.data = w->hash;
+    DQ_TRY(dq_calibration_table_export(&report->table, w->format, w->given.save_table, error));
+  }
+  if (!w->given.save_precision || !report->count) return DQ_OK;
+  dq_precision_map map;
+  DQ_TRY(dq_int8_precision(report, w->arena, &map, error));
+  return dq_precision_save(&map, w->given.save_precision, error);
+}
+
+static dq_status int8(work *w, const dq_model_int8_options *options, dq_error *error) {
+  w->given = int8_defaults;
+  DQ_TRY(dq_api_take(&w->given, sizeof w->given, options, error));
+  DQ_TRY(check_ranges(&w->given, error));
+  DQ_TRY(check_pairs(&w->given, error));
+  if (!w->data && !w->given.use_table) return dq_fail(error, DQ_USAGE, "neither data nor a table is given");
+  DQ_TRY(read_settings(w, error));
+  DQ_TRY(read_table(w, error));
+  dq_status status = w->given.max_drop >= 0
+                         ? search(w, error)
+                         : dq_int8_apply(w->model->graph, w->data, &w->settings, &w->model->int8, w->context, error);
+  DQ_TRY(dq_api_end(w->model, DQ_TRANSFORM_INT8, status, error));
+  return write_files(w, error);
+}
+
+static void give_int8(const work *w, dq_model_int8_facts *facts) {
+  const dq_int8_report *report = &w->model->int8;
+  dq_model_int8_facts known = {.operators = report->count,
+                               .quantized = report->quantized,
+                               .activations = report->values,
+                               .pictures = report->pictures,
+                               .calibration_bytes = report->calibration_bytes,
+                               .nothing_to_do = report->nothing_to_do,
+                               .method = report->quantized ? report->table.method : NULL,
+                               .equalized = report->equalized,
+                               .bias_corrected = report->bias_corrected,
+                               .rounded = report->rounded,
+                               .absorbed = report->absorbed,
+                               .searched = report->searched,
+                               .half_nodes = report->halves,
+                               .integer_operators = report->lowered,
+                               .held = w->search.held,
+                               .drop = w->search.drop,
+                               .left_in_float = w->search.left,
+                               .trials = w->search.trials,
+                               .stopped = w->search.stopped};
+  dq_api_give(facts, &known, sizeof known);
+}
+
+dq_code dq_model_int8(dq_model *model, dq_dataset *dataset, const dq_model_int8_options *options,
+                      dq_model_int8_facts *facts, dq_failure *failure) {
+  dq_error error = {0};
+  const dq_context *context = &model->engine->context;
+  work w = {.model = model, .data = dataset ? dataset->data : NULL, .context = context};
+  dq_status status = dq_api_begin(model, facts, &error);
+  if (status == DQ_OK && !(w.arena = dq_context_arena(context))) status = dq_fail_memory(&error, 0);
+  if (status == DQ_OK) status = int8(&w, options, &error);
+  dq_arena_free(w.arena);
+  if (status == DQ_OK) give_int8(&w, facts);
+  return dq_api_finish(status, &error, failure);
+}
+
+int dq_model_int8_at(const dq_model *model, int index, dq_model_int8_row *row) {
+  if (model->last != DQ_TRANSFORM_INT8 || index < 0 || index >= model->int8.count) return 0;
+  const dq_int8_layer *layer = &model->int8.layers[index];
+  dq_model_int8_row known = {.name = layer->name,
+                             .op_type = layer->op_type,
+                             .reason = layer->reason,
+                             .low = (double)layer->range.low,
+                             .high = (double)layer->range.high,
+                             .scale = (double)layer->parameters.scale,
+                             .zero_point = layer->parameters.zero_point,
+                             .weight_scale_low = (double)layer->weight_scale_low,
+                             .weight_scale_high = (double)layer->weight_scale_high};
+  dq_api_give(row, &known, sizeof known);
+  return 1;
+}

@@ -1,0 +1,237 @@
+// Finding the layers of a model that multiply 8-bit numbers, in the form with DequantizeLinear and
+// QuantizeLinear around them or as operators on integers.
+#include <string.h>
+
+#include "lib/base/sizes.h"
+#include "lib/audit/audit_internal.h"
+#include "lib/ops/qlinear.h"
+
+static bool is_8_bit(int type) { return type == DQ_U8 || type == DQ_I8; }
+
+// An operand: stored numbers, and the zero point (NULL: none).
+typedef struct operand {
+  const dq_value *value, *zero;
+  int axis; // of several zero points, of the stored weight; -1: of the output
+} operand;
+
+static bool read_dequantize(const dq_value *value, operand *to) {
+  const dq_node *node = value ? value->producer : NULL;
+  if (!node || !dq_node_is(node, "DequantizeLinear") || !node->inputs[0]) return false;
+  *to = (operand){node->inputs[0], dq_node_input(node, 2), (int)dq_node_int(node, "axis", 1)};
+  const dq_tensor *zero = dq_known_elements(to->zero), *elements = dq_known_elements(to->value);
+  int type = zero ? zero->type : elements ? elements->type : to->value->type;
+  return is_8_bit(type) || (!to->zero && !type);
+}
+
+// The QuantizeLinear that ends a step, behind at most an activation or two.
+static const dq_node *quantizer_behind(const dq_value *value) {
+  enum { LONGEST_STEP = 3 };
+  for (int i = 0; i < LONGEST_STEP && value && value->user_count == 1; i++) {
+    const dq_node *next = value->users[0];
+    if (dq_node_is(next, "QuantizeLinear")) return next;
+    value = dq_node_output(next, 0);
+  }
+  return NULL;
+}
+
+typedef struct found {
+  operand x, w;
+  const dq_value *bias; // int32 numbers
+  const dq_value *y, *y_zero;
+  bool convolution, transposed_w; // a matrix product's weight is [columns][depth]
+} found;
+
+static const char *read_explicit(const dq_node *node, found *f) {
+  bool x = read_dequantize(dq_node_input(node, 0), &f->x);
+  bool w = read_dequantize(dq_node_input(node, 1), &f->w);
+  if (!x && !w) return "";
+  if (dq_node_is(node, "ConvTranspose")) return "transposed convolutions are not audited";
+  if (!x) return "its input is not quantized";
+  if (!w) return "its weight is not quantized";
+  const dq_value *bias = dq_node_input(node, 2);
+  if (bias && bias->producer && dq_node_is(bias->producer, "DequantizeLinear")) f->bias = bias->producer->inputs[0];
+  if (dq_node_float(node, "alpha", 1) != 1 || dq_node_float(node, "beta", 1) != 1) f->bias = NULL;
+  if (dq_node_int(node, "transA", 0)) return "its input is transposed";
+  f->convolution = dq_node_is(node, "Conv");
+  f->transposed_w = dq_node_int(node, "transB", 0) != 0;
+  const dq_node *end = quantizer_behind(node->outputs[0]);
+  if (end) f->y = end->outputs[0], f->y_zero = dq_node_input(end, 2);
+  return NULL;
+}
+
+// QLinearConv, QLinearMatMul, QGemm.
+static bool read_qlinear(const dq_node *node, found *f) {
+  const dq_qlinear *form = dq_qlinear_find(node->domain, node->op_type);
+  bool product = form && (!strcmp(form->of, "Conv") || !strcmp(form->of, "Gemm") || !strcmp(form->of, "MatMul"));
+  if (!product) return false;
+  f->convolution = !strcmp(form->of, "Conv");
+  f->transposed_w = dq_node_int(node, "transB", 0) != 0;
+  f->x = (operand){dq_node_input(node, form->operand), dq_node_input(node, form->operand + 2), -1};
+  f->w = (operand){dq_node_input(node, form->operand + 3), dq_node_input(node, form->operand + 5), -1};
+  f->bias = form->bias < 0 ? NULL : dq_node_input(node, form->bias);
+  f->y = node->outputs[0];
+  f->y_zero = dq_node_input(node, form->result + 1);
+  return true;
+}
+
+// "" : not a layer of 8-bit numbers; another text: why it is not audited; NULL: found.
+static const char *read_layer(const dq_node *node, found *f) {
+  *f = (found){0};
+  if (!node->output_count || !node->outputs[0]) return "";
+  if (dq_node_is(node, "Conv") || dq_node_is(node, "Gemm") || dq_node_is(node, "MatMul") ||
+      dq_node_is(node, "ConvTranspose"))
+    return read_explicit(node, f);
+  if (read_qlinear(node, f)) return NULL;
+  f->convolution = dq_node_is(node, "ConvInteger");
+  if (!f->convolution && !dq_node_is(node, "MatMulInteger")) return "";
+  f->x = (operand){dq_node_input(node, 0), dq_node_input(node, 2), -1};
+  f->w = (operand){dq_node_input(node, 1), dq_node_input(node, 3), -1};
+  return NULL;
+}
+
+static dq_status read_zero_points(const dq_tensor *zero, int64_t channels, dq_conv_int8_parameters *q, dq_arena *arena,
+                                  dq_error *error) {
+  int64_t count = zero ? dq_tensor_count(zero) : 0;
+  if (!count) return DQ_OK;
+  int32_t *values = DQ_NEW_ARRAY(arena, count, int32_t);
+  if (!values) return dq_fail_memory(error, (size_t)channels * sizeof *values);
+  for (int64_t i = 0; i < count; i++) values[i] = (int32_t)dq_tensor_get_i64(zero, i);
+  q->weight_zero_points = values;
+  q->weight_zero_point_count = count;
+  return DQ_OK;
+}
+
+static const char *check_weight(const found *f, const dq_tensor *w, const dq_tensor *zero) {
+  if (!w || !is_8_bit(w->type)) return "its weight is not a constant of 8 bits";
+  if (f->convolution ? w->rank != 3 && w->rank != 4 : w->rank != 2)
+    return "its weight has a number of dimensions that is not audited";
+  for (int i = 0; i < w->rank; i++)
+    if (w->dims[i] < 1) return "its weight is empty";
+  if (f->w.zero && (!zero || zero->type != w->type)) return "the zero point of its weight is computed while running";
+  int axis = f->convolution || f->transposed_w ? 0 : 1;
+  int64_t count = zero ? dq_tensor_count(zero) : 1;
+  int given = f->w.axis < 0 ? f->w.axis + w->rank : f->w.axis;
+  if (count > 1 && (count != w->dims[axis] || (f->w.axis != -1 && given != axis)))
+    return "its weight has zero points that are not one per output channel";
+  return NULL;
+}
+
+static const char *check_input(const found *f, const dq_tensor *zero) {
+  if (!f->x.value) return "its input is left out";
+  if (f->x.zero && !zero) return "the zero point of its input is computed while running";
+  if (zero && (!is_8_bit(zero->type) || dq_tensor_count(zero) != 1)) return "its input has several zero points";
+  return dq_known_elements(f->x.value) ? "its input is constant" : NULL;
+}
+
+static void read_shape(const found *f, const dq_node *node, const dq_tensor *w, dq_conv_parameters *p) {
+  int columns = f->transposed_w ? 0 : 1;
+  *p = (dq_conv_parameters){.batch = 1,
+                            .groups = 1,
+                            .kernel_height = 1,
+                            .kernel_width = 1,
+                            .stride_height = 1,
+                            .stride_width = 1,
+                            .dilation_height = 1,
+                            .dilation_width = 1,
+                            .in_height = 1,
+                            .out_height = 1};
+  if (!f->convolution) {
+    p->out_channels = w->dims[columns];
+    p->in_channels = w->dims[1 - columns];
+    return;
+  }
+  p->groups = dq_node_int(node, "group", 1);
+  p->out_channels = w->dims[0];
+  p->in_channels = w->dims[1] * p->groups;
+  p->kernel_height = w->rank == 4 ? w->dims[2] : 1;
+  p->kernel_width = w->dims[w->rank - 1];
+}
+
+static dq_status arrange_weights(const found *f, dq_audit_operands *o, dq_arena *arena, dq_error *error) {
+  o->weights = o->w->data;
+  if (f->convolution || f->transposed_w) return DQ_OK;
+  int64_t depth = o->w->dims[0], columns = o->w->dims[1];
+  uint8_t *turned = DQ_NEW_ARRAY(arena, depth * columns, uint8_t);
+  if (!turned) return dq_fail_memory(error, (size_t)(depth * columns));
+  const uint8_t *from = o->w->data;
+  for (int64_t k = 0; k < depth; k++)
+    for (int64_t j = 0; j < columns; j++) turned[j * depth + k] = from[k * columns + j];
+  o->weights = turned;
+  return DQ_OK;
+}
+
+static dq_status read_operands(const found *f, const dq_node *node, dq_audit_layer *layer, dq_audit_operands *o,
+                               dq_arena *arena, dq_error *error) {
+  const dq_tensor *w = dq_known_elements(f->w.value), *w_zero = dq_known_elements(f->w.zero);
+  const dq_tensor *x_zero = dq_known_elements(f->x.zero), *y_zero = dq_known_elements(f->y_zero);
+  layer->reason = check_input(f, x_zero);
+  if (!layer->reason) layer->reason = check_weight(f, w, w_zero);
+  if (layer->reason) return DQ_OK;
+  *o = (dq_audit_operands){.convolution = f->convolution, .x = f->x.value, .y = f->y, .w = w};
+  dq_conv_int8_parameters *q = &o->parameters;
+  read_shape(f, node, w, &q->shape);
+  if (q->shape.groups < 1 || q->shape.out_channels % q->shape.groups) {
+    layer->reason = "its groups do not divide its channels";
+    return DQ_OK;
+  }
+  int x_type = x_zero ? x_zero->type : f->x.value->type;
+  q->input_signed = x_type == DQ_I8;
+  q->weight_signed = w->type == DQ_I8;
+  q->input_zero_point = x_zero ? (int32_t)dq_tensor_get_i64(x_zero, 0) : 0;
+  DQ_TRY(read_zero_points(w_zero, q->shape.out_channels, q, arena, error));
+  DQ_TRY(arrange_weights(f, o, arena, error));
+  const dq_tensor *bias = dq_known_elements(f->bias);
+  if (bias && bias->type == DQ_I32 && dq_tensor_count(bias) == q->shape.out_channels) o->bias = bias->data;
+  if (y_zero && is_8_bit(y_zero->type)) {
+    o->y_type = y_zero->type;
+    o->y_zero = dq_tensor_get_i64(y_zero, 0);
+  } else if (f->y && !f->y_zero) {
+    o->y_type = DQ_U8;
+  } else {
+    o->y = NULL;
+  }
+  return DQ_OK;
+}
+
+static dq_status prove(dq_audit_layer *layer, const dq_audit_operands *o, dq_arena *arena, dq_error *error) {
+  const dq_conv_parameters *p = &o->parameters.shape;
+  layer->channels = p->out_channels;
+  layer->depth = p->in_channels / p->groups * p->kernel_height * p->kernel_width;
+  layer->has_bias = o->bias != NULL;
+  layer->proofs = DQ_NEW_ARRAY(arena, layer->channels, dq_audit_proof);
+  if (!layer->proofs) return dq_fail_memory(error, (size_t)layer->channels * sizeof *layer->proofs);
+  dq_audit_prove(&o->parameters, o->weights, o->bias, layer->proofs);
+  layer->block16 = dq_audit_longest_block(&o->parameters, o->weights);
+  for (int64_t c = 0; c < layer->channels; c++) {
+    const dq_audit_proof *proof = &layer->proofs[c];
+    layer->worst.lowest = dq_min_i64(layer->worst.lowest, proof->lowest);
+    layer->worst.highest = dq_max_i64(layer->worst.highest, proof->highest);
+    layer->worst.pair |= proof->pair;
+    layer->worst.pair_any_order |= proof->pair_any_order;
+    layer->can16 += proof->lowest < INT16_MIN || proof->highest > INT16_MAX;
+    layer->can32 += dq_audit_can_leave_int32(proof);
+    layer->can_pair += proof->pair;
+    layer->can_pair_any_order += proof->pair_any_order;
+  }
+  return DQ_OK;
+}
+
+dq_status dq_audit_find(dq_audit_report *report, const dq_graph *graph, dq_audit_operands **operands, dq_arena *arena,
+                        dq_error *error) {
+  *report = (dq_audit_report){.layers = DQ_NEW_ARRAY(arena, graph->node_count + 1, dq_audit_layer)};
+  *operands = DQ_NEW_ARRAY(arena, graph->node_count + 1, dq_audit_operands);
+  if (!report->layers || !*operands) return dq_fail_memory(error, (size_t)graph->node_count * sizeof *report->layers);
+  for (int n = 0; n < graph->node_count; n++) {
+    found f;
+    const char *reason = read_layer(graph->nodes[n], &f);
+    if (reason && !reason[0]) continue;
+    dq_audit_layer *layer = &report->layers[report->layer_count];
+    dq_audit_operands *o = &(*operands)[report->layer_count++];
+    *layer = (dq_audit_layer){.node = graph->nodes[n], .reason = reason};
+    if (!reason) DQ_TRY(read_operands(&f, graph->nodes[n], layer, o, arena, error));
+    if (layer->reason) continue;
+    DQ_TRY(prove(layer, o, arena, error));
+    report->audited++;
+  }
+  return DQ_OK;
+}

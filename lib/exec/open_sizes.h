@@ -1,0 +1,68 @@
+// Sizes of inputs that a model leaves open: what each is called, where it comes from, and an assumption under which
+// the network can be counted when nobody has said it.
+#ifndef DQ_EXEC_OPEN_SIZES_H
+#define DQ_EXEC_OPEN_SIZES_H
+
+#include "lib/exec/infer.h"
+
+typedef enum dq_size_source {
+  DQ_SIZE_DEFAULT,    // the batch: 1
+  DQ_SIZE_GIVEN,      // by the request, for another dimension of the same symbol
+  DQ_SIZE_REMEMBERED, // dq_value.usual
+  DQ_SIZE_ASSUMED
+} dq_size_source;
+
+// One size: of the open first dimensions of all inputs (the batch), of the dimensions with one symbol, or of one
+// dimension without. Channels, height and width of a picture are never the batch, whatever their symbol.
+typedef struct dq_open_size {
+  const char *name;      // in shapes, no two alike: the file's symbol where it is a plain word of at most 16 letters,
+                         // else C, H, W by its place in a picture, or D and the dimension; the batch is N unless its
+                         // symbol has one or two letters
+  const char *symbol;    // in the file; NULL: none, or no word
+  const dq_value *input; // the first input that has it, and where
+  int dimension;
+  int64_t size;
+  dq_size_source source;
+} dq_open_size;
+
+typedef struct dq_sizes {
+  dq_open_size *open;
+  int count;
+  bool fit;        // false: the network contradicts itself at every size that was tried, as it does at these
+  dq_error misfit; // how, at the sizes in `open`
+} dq_sizes;
+
+// The sizes that are open when `given` (or NULL) is requested. Those that nobody knows are assumed: the first of the
+// following at which shape inference succeeds. Height and width of inputs of rank 4 and 5 from 224, 256, 320, 416,
+// 512, 640 (squares), 48 x 320, 32 x 320, then 192, 160, 128, 96, 64, 32, 28 and 16; channels from 3, 1, 4 and 2; all
+// others from 128, 256, 512, 576, 1024, 4096, 16000, 64, 32, 16, 8, 4, 2 and 1. Arrays are in the arena. DQ_SYSTEM,
+// DQ_CANCELLED, and what a request deserves that contradicts the inputs.
+dq_status dq_sizes_assume(dq_sizes *sizes, const dq_graph *graph, const dq_shape_request *given,
+                          const dq_context *context, dq_arena *arena, dq_error *error);
+
+// `given` with all sizes filled in; that of open[twice] doubled (-1: none). Arrays in the arena.
+dq_status dq_sizes_request(const dq_sizes *sizes, const dq_graph *graph, const dq_shape_request *given, int twice,
+                           dq_arena *arena, dq_shape_request *request, dq_error *error);
+
+bool dq_sizes_assumed(const dq_sizes *sizes); // whether any is
+
+// dq_infer with what is not known assumed, for those who need types only; *assumed (may be NULL): whether anything
+// was. DQ_USAGE when a size is not known and none fits.
+dq_status dq_infer_assuming(const dq_graph *graph, const dq_shape_request *given, bool *assumed,
+                            const dq_context *context, dq_arena *arena, dq_tensor **tensors, dq_error *error);
+
+// The open size that a dimension of an input has; -1: none.
+int dq_sizes_find(const dq_sizes *sizes, const dq_value *input, int dimension);
+
+// Inputs of `to` for which nothing is remembered remember what inputs of `from` with the same name do, so that both
+// run at the same size. DQ_SYSTEM.
+dq_status dq_sizes_share(dq_graph *to, const dq_graph *from, dq_error *error);
+
+// Options that give all sizes which are assumed, "--shape x=N,3,224,224", in the arena; NULL: no memory.
+const char *dq_sizes_option(const dq_sizes *sizes, const dq_graph *graph, const dq_shape_request *given,
+                            dq_arena *arena);
+
+// The hint for a size that is not known: options with sizes that the network takes.
+void dq_sizes_hint(const dq_graph *graph, const dq_shape_request *given, const dq_context *context, dq_error *error);
+
+#endif

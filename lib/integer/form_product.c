@@ -1,0 +1,166 @@
+// Products of a quantized operand and a quantized weight: int32 sums, requantized.
+#include <math.h>
+
+#include "lib/base/sizes.h"
+#include "lib/integer/quantized_pattern.h"
+
+// Scales of a weight must run along `axis` (its output channels) or be one number.
+static bool weight_axis_fits(const dq_value *dequantized, int axis) {
+  const dq_node *node = dequantized->producer;
+  const dq_tensor *scale = node->inputs[1]->constant, *weight = node->inputs[0]->constant;
+  if (dq_tensor_count(scale) == 1) return true;
+  if (!weight || axis >= weight->rank) return false;
+  int64_t given = dq_node_int(node, "axis", 1);
+  if (given < 0) given += weight->rank;
+  return given == axis && scale->rank == 1 && scale->dims[0] == weight->dims[axis];
+}
+
+// The bias as int32 in steps of sx * sw: true with *bias NULL when there is none. A float bias is no
+// integer and stays out.
+static bool read_bias(const dq_value *value, const dq_quantized *x, const dq_quantized *w, dq_value **bias) {
+  *bias = NULL;
+  if (!value) return true;
+  const dq_node *node = value->producer;
+  if (!node || !dq_node_is(node, "DequantizeLinear")) return false;
+  const dq_tensor *elements = dq_constant_of(node->inputs[0]);
+  const dq_tensor *scale = dq_constant_of(node->inputs[1]), *zero = dq_constant_of(dq_node_input(node, 2));
+  if (!elements || elements->type != DQ_I32 || !scale || scale->type != DQ_F32 || !dq_tensor_count(scale)) return false;
+  if (dq_node_input(node, 2) && !zero) return false;
+  for (int64_t i = 0; zero && i < dq_tensor_count(zero); i++)
+    if (dq_tensor_get_i64(zero, i)) return false;
+  const float *sx = x->scale->constant->data, *sw = w->scale->constant->data, *sb = scale->data;
+  int64_t weights = dq_tensor_count(w->scale->constant), scales = dq_tensor_count(scale);
+  int64_t count = weights > scales ? weights : scales;
+  for (int64_t i = 0; i < count; i++) { // written by others in float32: a few roundings apart
+    double product = (double)sx[0] * (double)sw[i % weights];
+    if (fabs((double)sb[i % scales] - product) > 1e-5 * product) return false;
+  }
+  *bias = node->inputs[0];
+  return true;
+}
+
+static bool is_matrix_product(const dq_node *node, const dq_quantized *w) {
+  return w->value->constant->rank == 2 && !dq_node_int(node, "transA", 0) && dq_node_float(node, "alpha", 1) == 1 &&
+         dq_node_float(node, "beta", 1) == 1;
+}
+
+// Which axis of the weight the scales may run along, -1: the form does not fit.
+static int weight_axis(const dq_node *node, const dq_quantized *w) {
+  const dq_tensor *weight = dq_constant_of(w->value);
+  if (dq_node_is(node, "MatMul")) return weight && weight->rank == 2 ? 1 : DQ_MAX_RANK;
+  if (dq_node_is(node, "Gemm")) return !is_matrix_product(node, w) ? -1 : dq_node_int(node, "transB", 0) ? 0 : 1;
+  if (dq_node_is(node, "ConvTranspose")) return 1;
+  return weight->rank > 4 ? -1 : 0;
+}
+
+typedef struct product {
+  dq_quantized x, w;
+  dq_value *bias; // NULL: none
+} product;
+
+// ---- Sums that fit int32 ----
+
+// Where the weights of one output are: `outer` times `inner` neighbours, `step` apart. Of a ConvTranspose in groups
+// those of all groups are taken for one.
+typedef struct taps {
+  int64_t keys, outer, step, inner; // outputs that differ
+} taps;
+
+// `w` has two dimensions or more, none of them 0.
+static taps taps_of(const dq_node *node, const dq_tensor *w) {
+  int64_t count = dq_tensor_count(w), rows = w->dims[0], last = w->dims[w->rank - 1], depth = w->dims[w->rank - 2];
+  if (dq_node_is(node, "ConvTranspose"))
+    return (taps){w->dims[1], rows, dq_tensor_product(w, 1, w->rank), dq_tensor_product(w, 2, w->rank)};
+  if (dq_node_is(node, "MatMul")) return (taps){count / depth, depth, last, 1};
+  if (dq_node_is(node, "Gemm") && !dq_node_int(node, "transB", 0)) return (taps){last, rows, last, 1};
+  return (taps){rows, 1, 0, count / rows};
+}
+
+// Where the weights of output `key` begin; matrices of a batch lie behind each other.
+static int64_t first_of(const taps *t, int64_t key) {
+  if (t->step && t->inner == 1) return key / t->step * t->step * t->outer + key % t->step;
+  return key * t->inner;
+}
+
+static bool fits(const product *p, const taps *t, int64_t key, int64_t least_bias, int64_t most_bias) {
+  const dq_tensor *w = p->w.value->constant, *zeros = p->w.zero_point->constant;
+  int64_t zero = dq_tensor_get_i64(zeros, key % dq_tensor_count(zeros)), low = least_bias, high = most_bias;
+  int64_t a = (dq_quantized_type(&p->x) == DQ_U8 ? 0 : -128) - dq_tensor_get_i64(p->x.zero_point->constant, 0),
+          b = a + 255;
+  for (int64_t o = 0; o < t->outer; o++)
+    for (int64_t i = 0; i < t->inner; i++) {
+      int64_t weight = dq_tensor_get_i64(w, first_of(t, key) + o * t->step + i) - zero;
+      low += weight > 0 ? weight * a : weight * b;
+      high += weight > 0 ? weight * b : weight * a;
+    }
+  return low >= INT32_MIN && high <= INT32_MAX;
+}
+
+// Whether no sum with its bias can leave int32, where it would wrap, which the file does not say.
+static bool sums_fit(const dq_node *node, const product *p) {
+  const dq_tensor *w = dq_constant_of(p->w.value), *bias = p->bias ? dq_constant_of(p->bias) : NULL;
+  int64_t biases = bias ? dq_tensor_count(bias) : 0, least = 0, most = 0;
+  if (!w || w->rank < 2 || !dq_tensor_count(w)) return true;
+  for (int64_t i = 0; i < biases; i++) {
+    least = dq_min_i64(least, dq_tensor_get_i64(bias, i));
+    most = dq_max_i64(most, dq_tensor_get_i64(bias, i));
+  }
+  const taps t = taps_of(node, w);
+  int64_t largest = t.outer * t.inner * 255 * 255;
+  if (least - largest >= INT32_MIN && most + largest <= INT32_MAX) return true; // whatever the weights are
+  for (int64_t key = 0; key < t.keys; key++) {
+    int64_t own = biases == t.keys ? dq_tensor_get_i64(bias, key) : 0;
+    bool alone = biases == t.keys;
+    if (!fits(p, &t, key, alone ? own : least, alone ? own : most)) return false;
+  }
+  return true;
+}
+
+// false: the form does not fit the operands.
+static bool read_product(dq_graph *copy, const dq_node *node, product *p) {
+  bool matrices = dq_node_is(node, "MatMul"); // the second may be no constant
+  if (!dq_read_dequantize(copy, node->inputs[0], false, &p->x) ||
+      !(dq_read_dequantize(copy, node->inputs[1], true, &p->w) ||
+        (matrices && dq_read_dequantize(copy, node->inputs[1], false, &p->w))) ||
+      !read_bias(dq_node_input(node, 2), &p->x, &p->w, &p->bias))
+    return false;
+  int axis = weight_axis(node, &p->w);
+  return axis >= 0 && weight_axis_fits(node->inputs[1], axis) && sums_fit(node, p);
+}
+
+dq_status dq_form_product(dq_graph *copy, const dq_quantized_end *end, dq_error *error) {
+  dq_node *node = end->node;
+  product p;
+  // Integer sums are not the float ones bit by bit, so nothing else may see what lies between.
+  if (!end->alone || !read_product(copy, node, &p)) return DQ_OK;
+  if (dq_node_is(node, "ConvTranspose")) return dq_form_transposed(copy, end, &p.x, &p.w, p.bias, error);
+  char *op_type = dq_arena_printf(copy->arena, "Q%s", node->op_type);
+  if (!op_type) return dq_fail_memory(error, 0);
+  dq_value *inputs[] = {p.x.value,      p.x.scale,    p.x.zero_point,    p.w.value, p.w.scale,
+                        p.w.zero_point, end->y.scale, end->y.zero_point, p.bias};
+  return dq_take_end(copy, end, op_type, inputs, 9, error);
+}
+
+// What a convolution in float does at its end, or has folded into it, would be a step of its own behind sums.
+static bool is_ended(const dq_node *node) {
+  const dq_value *result = node->outputs[0];
+  for (int u = 0; u < result->user_count; u++) {
+    dq_integer_form form = dq_integer_form_of(result->users[u]);
+    if (form == DQ_FORM_FUNCTION || form == DQ_FORM_PAIR) return dq_node_is(node, "Conv");
+  }
+  return false;
+}
+
+dq_status dq_form_float_product(dq_graph *copy, dq_node *node, dq_error *error) {
+  product p;
+  if (dq_node_is(node, "ConvTranspose") || is_ended(node) || !read_product(copy, node, &p)) return DQ_OK;
+  dq_attribute *attributes = node->attributes;
+  int attribute_count = node->attribute_count;
+  char *op_type = dq_arena_printf(copy->arena, "Q%s", node->op_type);
+  if (!op_type) return dq_fail_memory(error, 0);
+  dq_value *inputs[] = {p.x.value, p.x.scale, p.x.zero_point, p.w.value, p.w.scale, p.w.zero_point, NULL, NULL, p.bias};
+  DQ_TRY(dq_become(copy, node, op_type, inputs, p.bias ? 9 : 6, error));
+  node->attributes = attributes;
+  node->attribute_count = attribute_count;
+  return DQ_OK;
+}

@@ -1,0 +1,143 @@
+// Reading the parts of a quantized operator.
+#include "lib/integer/quantized_pattern.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool is_8_bit(int type) { return type == DQ_U8 || type == DQ_I8; }
+
+static const struct {
+  const char *op_type;
+  dq_integer_form form;
+} rows[] = {
+#define DQ_INTEGER_FORM(op_type, form) {#op_type, DQ_FORM_##form},
+#include "lib/integer/integer_forms.def"
+#undef DQ_INTEGER_FORM
+};
+
+dq_integer_form dq_integer_form_of(const dq_node *node) {
+  for (size_t i = 0; node && i < sizeof rows / sizeof *rows; i++)
+    if (dq_node_is(node, rows[i].op_type)) return rows[i].form;
+  return DQ_FORM_NONE;
+}
+
+// A zero-point operand where the file leaves it out (uint8 0).
+static dq_value *zero_point_of(dq_graph *copy, const dq_node *node, int type) {
+  dq_value *given = dq_node_input(node, 2);
+  if (given) return dq_constant_of(given) ? given : NULL;
+  return dq_graph_add_constant(copy, "zero_point", dq_tensor_scalar_i8(copy->arena, type, 0));
+}
+
+// Type of the elements a DequantizeLinear reads: of its zero point, or of the constant.
+static int type_read(const dq_node *node) {
+  const dq_value *zero_point = dq_node_input(node, 2);
+  if (zero_point && zero_point->constant) return zero_point->constant->type;
+  const dq_value *value = node->inputs[0];
+  if (value->constant) return value->constant->type;
+  return zero_point ? 0 : DQ_U8;
+}
+
+// Scales for which the integer forms are the operators one by one: nothing overflows on the way.
+static bool are_usable(const dq_tensor *scale) {
+  if (!scale || scale->type != DQ_F32 || !dq_tensor_count(scale)) return false;
+  const float *values = scale->data;
+  for (int64_t i = 0; i < dq_tensor_count(scale); i++)
+    if (!(values[i] > 0x1p-100f && values[i] < 0x1p100f)) return false;
+  return true;
+}
+
+bool dq_read_dequantize(dq_graph *copy, const dq_value *value, bool constant, dq_quantized *operand) {
+  const dq_node *node = value ? value->producer : NULL;
+  if (!node || !dq_node_is(node, "DequantizeLinear") || dq_node_int(node, "block_size", 0)) return false;
+  int type = type_read(node);
+  const dq_tensor *scale = dq_constant_of(node->inputs[1]);
+  if (!is_8_bit(type) || !are_usable(scale)) return false;
+  *operand = (dq_quantized){node->inputs[0], node->inputs[1], zero_point_of(copy, node, type)};
+  if (!operand->zero_point) return false;
+  if (constant) return dq_constant_of(operand->value) != NULL;
+  return dq_tensor_count(scale) == 1;
+}
+
+bool dq_same_parameters(const dq_quantized *a, const dq_quantized *b) {
+  const dq_tensor *x = a->zero_point->constant, *y = b->zero_point->constant;
+  return x->type == y->type && dq_tensor_get_i64(x, 0) == dq_tensor_get_i64(y, 0) &&
+         dq_quantized_scale(a) == dq_quantized_scale(b);
+}
+
+// Bounds of a Relu or Clip before quantization.
+static bool read_clip(const dq_node *node, float *low, float *high) {
+  if (dq_node_is(node, "Relu")) {
+    *low = 0;
+    return true;
+  }
+  if (!dq_node_is(node, "Clip")) return false;
+  float *bounds[] = {low, high};
+  const char *const names[] = {"min", "max"};
+  for (int i = 0; i < 2; i++) {
+    const dq_value *given = dq_node_input(node, i + 1);
+    const dq_tensor *bound = dq_constant_of(given);
+    if (given && (!bound || bound->type != DQ_F32 || dq_tensor_count(bound) != 1)) return false;
+    *bounds[i] = bound ? *(const float *)bound->data : dq_node_float(node, names[i], *bounds[i]);
+  }
+  return true;
+}
+
+// A bound before quantization, as the quantized number it becomes.
+static int64_t quantized_bound(float bound, const dq_quantized *y) {
+  int type = dq_quantized_type(y);
+  double lowest = type == DQ_U8 ? 0 : -128, highest = type == DQ_U8 ? 255 : 127;
+  double q = nearbyint((double)(bound / dq_quantized_scale(y))) + dq_tensor_get(y->zero_point->constant, 0);
+  return (int64_t)(q < lowest ? lowest : q > highest ? highest : q);
+}
+
+bool dq_read_end(dq_graph *copy, dq_node *quantize, dq_quantized_end *end) {
+  if (!dq_node_is(quantize, "QuantizeLinear") || dq_node_int(quantize, "block_size", 0)) return false;
+  const dq_tensor *scale = dq_constant_of(quantize->inputs[1]);
+  if (!are_usable(scale) || dq_tensor_count(scale) != 1) return false;
+  const dq_value *from = quantize->inputs[0];
+  *end = (dq_quantized_end){.quantize = quantize, .node = from->producer, .alone = dq_is_private(from)};
+  end->y = (dq_quantized){quantize->outputs[0], quantize->inputs[1], zero_point_of(copy, quantize, DQ_U8)};
+  if (!end->y.zero_point || !is_8_bit(dq_quantized_type(&end->y))) return false;
+  float low = -INFINITY, high = INFINITY;
+  if (end->node && read_clip(end->node, &low, &high)) {
+    from = end->node->inputs[0];
+    end->node = from->producer;
+    end->alone = end->alone && dq_is_private(from);
+  }
+  end->low = quantized_bound(low, &end->y);
+  end->high = quantized_bound(high, &end->y);
+  return low <= high;
+}
+
+dq_status dq_become(dq_graph *copy, dq_node *node, const char *op_type, dq_value *const *inputs, int count,
+                    dq_error *error) {
+  dq_value **kept = dq_arena_copy(copy->arena, inputs, (size_t)count * sizeof *inputs);
+  if (!kept) return dq_fail_memory(error, (size_t)count * sizeof *inputs);
+  node->inputs = kept;
+  node->input_count = count - (count && !inputs[count - 1]);
+  node->op_type = op_type;
+  node->domain = "dq";
+  node->attribute_count = 0;
+  return DQ_OK;
+}
+
+dq_status dq_set_bounds(dq_graph *copy, dq_node *node, const dq_quantized_end *end, dq_error *error) {
+  return dq_node_set_int(copy, node, "clamp_low", end->low) && dq_node_set_int(copy, node, "clamp_high", end->high)
+             ? DQ_OK
+             : dq_fail_memory(error, 0);
+}
+
+dq_status dq_take_end(dq_graph *copy, const dq_quantized_end *end, const char *op_type, dq_value *const *inputs,
+                      int count, dq_error *error) {
+  dq_node *node = end->node, *activation = end->quantize->inputs[0]->producer;
+  dq_attribute *attributes = node->attributes;
+  int attribute_count = node->attribute_count;
+  DQ_TRY(dq_become(copy, node, op_type, inputs, count, error));
+  node->attributes = attributes;
+  node->attribute_count = attribute_count;
+  DQ_TRY(dq_set_bounds(copy, node, end, error));
+  if (activation != node) dq_graph_remove_node(copy, activation);
+  dq_graph_remove_node(copy, end->quantize);
+  dq_take_output(node, end->y.value);
+  return DQ_OK;
+}

@@ -1,0 +1,177 @@
+// Convolution in fp32 with few input or output channels: a band of output rows is expanded once per kernel
+// column, so that under every tap lie outputs without gaps, and the tiles read it where it is.
+// Packing panels would cost as much there as multiplying them.
+//
+// Packed: header; [out_channels] bias; [groups][panels][depth][panel_rows] weights; [depth] offsets
+// of 64 bits in the band. Scratch: a band per thread.
+#include "lib/kernels/conv/conv_internal.h"
+
+#include <string.h>
+
+enum {
+  MOST_CHANNELS = 64,     // of a group's input or output
+  BAND_WORDS = 96 * 1024, // a fraction of a second-level cache
+  LEAST_ROWS = 4,         // of a band: fewer repeat too much of the rows between bands
+};
+
+static int64_t group_in(const dq_conv_plan *plan) { return plan->shape.in_channels / plan->shape.groups; }
+static int64_t group_out(const dq_conv_plan *plan) { return plan->shape.out_channels / plan->shape.groups; }
+static int64_t panels(const dq_conv_plan *plan) { return dq_ceil_div(group_out(plan), plan->panel_rows); }
+
+// Words of a band of so many output rows.
+static int64_t band_words(const dq_conv_parameters *p, int64_t rows) {
+  int64_t input_rows = (rows - 1) * p->stride_height + (p->kernel_height - 1) * p->dilation_height + 1;
+  return p->in_channels / p->groups * p->kernel_width * p->out_width * input_rows;
+}
+
+// Output rows of a band: of those that fit, the number with the least work, counted in vectors: what
+// is computed, and what is expanded, once for all output channels.
+static int64_t choose_rows(const dq_conv_plan *plan) {
+  const dq_conv_parameters *p = &plan->shape;
+  int64_t best = 1, least = INT64_MAX, width = plan->multiply->columns;
+  for (int64_t rows = 1; rows <= p->out_height && (rows == 1 || band_words(p, rows) <= BAND_WORDS); rows++) {
+    int64_t columns = dq_ceil_div(rows * p->out_width, width) * width;
+    int64_t sums = columns * group_in(plan) * p->kernel_height * p->kernel_width * group_out(plan);
+    int64_t work = dq_ceil_div(p->out_height, rows) * (sums + 8 * band_words(p, rows));
+    if (work <= least) least = work, best = rows;
+  }
+  return best;
+}
+
+static bool applicable(const dq_conv_plan *plan) {
+  const dq_conv_parameters *p = &plan->shape;
+  int64_t rows = dq_min_i64(p->out_height, LEAST_ROWS);
+  bool few = group_in(plan) <= MOST_CHANNELS || group_out(plan) <= MOST_CHANNELS;
+  return plan->float32 && !plan->half && !dq_conv_is_flat(p) && few && band_words(p, rows) <= BAND_WORDS;
+}
+
+static double cost(const dq_conv_plan *plan) {
+  const dq_conv_parameters *p = &plan->shape;
+  enum { EXPAND = 2 }; // a vector of a tap brought into the band costs as much as so many products
+  int64_t vectors = dq_ceil_div(p->out_height * p->out_width, DQ_COST_LANES);
+  double depth = (double)(group_in(plan) * p->kernel_height * p->kernel_width);
+  return (double)(p->batch * p->groups * vectors) * depth * (double)(group_out(plan) + EXPAND);
+}
+
+static void prepare(dq_conv_plan *plan) {
+  const dq_conv_parameters *p = &plan->shape;
+  plan->multiply = dq_kernel_find(DQ_OPERATION_f32_tile, plan->cpu);
+  plan->word_values = 1;
+  plan->expand = dq_conv_find_expand(plan);
+  plan->group_words = group_in(plan);
+  plan->depth = plan->group_words * p->kernel_height * p->kernel_width;
+  plan->panel_rows = dq_ceil_div(group_out(plan), dq_ceil_div(group_out(plan), plan->multiply->rows));
+  plan->bands.rows = choose_rows(plan);
+  plan->planes.gapless = true;
+  dq_conv_prepare_planes(plan, plan->bands.rows);
+}
+
+static int64_t weights_at(const dq_conv_plan *plan) {
+  return DQ_CONV_HEADER_WORDS + (int64_t)dq_words(plan->shape.out_channels);
+}
+static int64_t offsets_at(const dq_conv_plan *plan) {
+  int64_t rows = plan->shape.groups * panels(plan) * plan->panel_rows;
+  return weights_at(plan) + (int64_t)dq_words(rows * plan->depth);
+}
+static size_t packed_words(const dq_conv_plan *plan) { return (size_t)offsets_at(plan) + dq_words(2 * plan->depth); }
+static size_t band_area(const dq_conv_plan *plan) {
+  return dq_words(plan->group_words * dq_conv_plane_words(plan) + DQ_CONV_SLACK_WORDS);
+}
+static size_t scratch_words(const dq_conv_plan *plan, int threads) { return (size_t)threads * band_area(plan); }
+
+static void pack_weights(const dq_conv_plan *plan, const float *weights, float *to) {
+  for (int64_t group = 0; group < plan->shape.groups; group++)
+    for (int64_t o = 0; o < group_out(plan); o++, weights += plan->depth) {
+      int64_t panel = group * panels(plan) + o / plan->panel_rows;
+      float *row = to + panel * plan->panel_rows * plan->depth + o % plan->panel_rows;
+      for (int64_t k = 0; k < plan->depth; k++) row[k * plan->panel_rows] = weights[k];
+    }
+}
+
+static void pack(const dq_conv_plan *plan, const void *weights, const void *bias, uint32_t *packed) {
+  memset(packed, 0, packed_words(plan) * 4);
+  packed[0] = bias != NULL;
+  dq_conv_pack_bias(plan, bias, packed + DQ_CONV_HEADER_WORDS);
+  pack_weights(plan, weights, (float *)packed + weights_at(plan));
+  dq_conv_pack_offsets(plan, (int64_t *)(void *)(packed + offsets_at(plan)));
+}
+
+// ---- Running: a task is a band of a group of an image ----
+static void multiply_panel(const dq_conv_call *call, const dq_tile *band, int64_t group, int64_t panel, int64_t first,
+                           int64_t count) {
+  const dq_conv_plan *plan = call->plan;
+  int64_t row = panel * plan->panel_rows, channel = group * group_out(plan) + row;
+  const float *packed = call->packed, *bias = packed + DQ_CONV_HEADER_WORDS;
+  float *out = (float *)call->output + first;
+  dq_tile tile = *band;
+  tile.a = packed + weights_at(plan) + (group * panels(plan) + panel) * plan->panel_rows * plan->depth;
+  tile.rows = (int)dq_min_i64(plan->panel_rows, group_out(plan) - row);
+  tile.bias = tile.bias ? bias + channel : NULL;
+  for (int64_t at = 0; at < count; at += plan->multiply->columns) {
+    tile.b = (const float *)band->b + at;
+    tile.c = out + row * tile.c_stride + at;
+    tile.columns = (int)dq_min_i64(plan->multiply->columns, count - at);
+    ((dq_tile_function *)plan->multiply->function)(&tile);
+  }
+  for (int64_t i = 0; plan->tail.kernel && i < tile.rows; i++)
+    dq_conv_end(call, first + (row + i) * tile.c_stride, count);
+}
+
+typedef struct stage {
+  const dq_conv_call *call;
+  int64_t chunks; // of the panels, a task each: where there are fewer bands than threads, which then expand alike
+} stage;
+
+static void band_task(void *argument, int64_t index, int thread) {
+  const stage *s = argument;
+  const dq_conv_call *call = s->call;
+  int64_t task = index / s->chunks, chunk = index % s->chunks;
+  const dq_conv_plan *plan = call->plan;
+  const dq_conv_parameters *p = &plan->shape;
+  int64_t bands = dq_ceil_div(p->out_height, plan->bands.rows), outputs = p->out_height * p->out_width;
+  int64_t first = task % bands * plan->bands.rows;
+  int64_t group = task / bands % p->groups, image = task / bands / p->groups;
+  uint32_t *band = call->scratch + (size_t)thread * band_area(plan);
+  for (int64_t c = 0; c < plan->group_words; c++) {
+    const uint8_t *channel = dq_conv_input_channel(call, image, group, c);
+    dq_conv_expand_plane(plan, (const uint8_t *const[4]){channel}, first, band + c * dq_conv_plane_words(plan));
+  }
+  memset(band + plan->group_words * dq_conv_plane_words(plan), 0, DQ_CONV_SLACK_WORDS * 4);
+  const uint32_t *packed = call->packed;
+  dq_bounds bounds = dq_conv_bounds(plan);
+  dq_tile tile = {.a_stride = plan->panel_rows,
+                  .b = band,
+                  .offsets = (const int64_t *)(const void *)(packed + offsets_at(plan)),
+                  .c_stride = outputs,
+                  .depth = plan->depth,
+                  .finish = true,
+                  .leaky = bounds.leaky,
+                  .bias = packed[0] ? (const float *)packed : NULL,
+                  .low = bounds.low,
+                  .high = bounds.high,
+                  .alpha = bounds.alpha};
+  int64_t start = (image * p->out_channels + group * group_out(plan)) * outputs + first * p->out_width;
+  int64_t count = dq_min_i64(plan->bands.rows, p->out_height - first) * p->out_width;
+  int64_t end = panels(plan) * (chunk + 1) / s->chunks;
+  for (int64_t panel = panels(plan) * chunk / s->chunks; panel < end; panel++)
+    multiply_panel(call, &tile, group, panel, start, count);
+}
+
+static void run(const dq_conv_call *call) {
+  const dq_conv_parameters *p = &call->plan->shape;
+  int64_t bands = p->batch * p->groups * dq_ceil_div(p->out_height, call->plan->bands.rows);
+  stage s = {.call = call, .chunks = dq_ceil_div(dq_pool_threads(call->pool), dq_max_i64(bands, 1))};
+  s.chunks = dq_min_i64(s.chunks, panels(call->plan));
+  dq_pool_run(call->pool, bands * s.chunks, band_task, &s);
+}
+
+const dq_conv_algorithm dq_conv_bands = {.name = "bands",
+                                         .applicable = applicable,
+                                         .same_bits = true,
+                                         .ends = true,
+                                         .cost = cost,
+                                         .prepare = prepare,
+                                         .packed_words = packed_words,
+                                         .scratch_words = scratch_words,
+                                         .pack = pack,
+                                         .run = run};

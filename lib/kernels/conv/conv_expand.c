@@ -1,0 +1,274 @@
+// Expansion of convolution inputs and weights into words.
+#include "lib/kernels/conv/conv_internal.h"
+
+#include <string.h>
+
+// Kernel positions k have phase (k * dilation) % stride, which repeats after this many positions.
+static int64_t slot_period(int64_t kernel, int64_t stride, int64_t dilation) {
+  int64_t a = stride, b = dilation % stride;
+  while (b) {
+    int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return dq_min_i64(kernel, stride / a);
+}
+
+bool dq_conv_is_flat(const dq_conv_parameters *p) {
+  return p->kernel_height == 1 && p->kernel_width == 1 && p->stride_height == 1 && p->stride_width == 1 &&
+         !p->pad_top && !p->pad_left && p->out_height == p->in_height && p->out_width == p->in_width;
+}
+
+void dq_conv_prepare_planes(dq_conv_plan *plan, int64_t rows) {
+  const dq_conv_parameters *p = &plan->shape;
+  plan->planes.slots_height = slot_period(p->kernel_height, p->stride_height, p->dilation_height);
+  plan->planes.slots_width =
+      plan->planes.gapless ? p->kernel_width : slot_period(p->kernel_width, p->stride_width, p->dilation_width);
+  plan->planes.height = rows + (p->kernel_height - 1) * p->dilation_height / p->stride_height;
+  plan->planes.width = p->out_width;
+  if (!plan->planes.gapless) plan->planes.width += (p->kernel_width - 1) * p->dilation_width / p->stride_width;
+}
+
+int64_t dq_conv_tap_offset(const dq_conv_plan *plan, int64_t ky, int64_t kx) {
+  const dq_conv_parameters *p = &plan->shape;
+  int64_t slot = ky % plan->planes.slots_height * plan->planes.slots_width + kx % plan->planes.slots_width;
+  int64_t row = slot * plan->planes.height + ky * p->dilation_height / p->stride_height;
+  int64_t column = plan->planes.gapless ? 0 : kx * p->dilation_width / p->stride_width;
+  return row * plan->planes.width + column;
+}
+
+void dq_conv_pack_offsets(const dq_conv_plan *plan, int64_t *offsets) {
+  const dq_conv_parameters *p = &plan->shape;
+  for (int64_t c = 0; c < plan->group_words; c++)
+    for (int64_t ky = 0; ky < p->kernel_height; ky++)
+      for (int64_t kx = 0; kx < p->kernel_width; kx++)
+        *offsets++ = c * dq_conv_plane_words(plan) + dq_conv_tap_offset(plan, ky, kx);
+}
+
+const dq_kernel *dq_conv_find_expand(const dq_conv_plan *plan) {
+  int operation = plan->half && plan->word_values == 2 ? DQ_OPERATION_f16_pairs_expand
+                  : plan->half                         ? DQ_OPERATION_f16_expand
+                  : plan->float32                      ? DQ_OPERATION_f32_expand
+                  : plan->word_values == 4             ? DQ_OPERATION_u8s8_expand
+                                                       : DQ_OPERATION_i16_expand;
+  return dq_kernel_find(operation, plan->cpu);
+}
+
+void dq_conv_pack_bias(const dq_conv_plan *plan, const void *bias, uint32_t *words) {
+  if (!bias) return;
+  int64_t count = plan->shape.out_channels;
+  if (plan->half) ((dq_f16_to_f32_function *)plan->widen->function)(bias, (float *)words, count);
+  else memcpy(words, bias, (size_t)count * 4);
+}
+
+// A Leaky rectifier is applied to values that were rounded, as an operator of its own would; the
+// others give the same before rounding.
+static bool rounds_first(const dq_conv_plan *plan) {
+  return plan->half && plan->shape.activation.kind == DQ_ACTIVATION_LEAKY;
+}
+
+dq_bounds dq_conv_bounds(const dq_conv_plan *plan) {
+  const dq_activation none = {.kind = DQ_ACTIVATION_NONE};
+  return dq_activation_bounds(rounds_first(plan) ? &none : &plan->shape.activation);
+}
+
+void dq_conv_narrow(const dq_conv_plan *plan, const float *sums, uint16_t *to, int64_t count) {
+  if (rounds_first(plan))
+    ((dq_f32_to_f16_leaky_function *)plan->narrow->function)(sums, plan->shape.activation.alpha, to, count);
+  else ((dq_f32_to_f16_function *)plan->narrow->function)(sums, to, count);
+}
+
+static void fill(uint32_t *words, int64_t count, uint32_t word) {
+  for (int64_t i = 0; i < count; i++) words[i] = word;
+}
+
+static int64_t clamp(int64_t value, int64_t low, int64_t high) {
+  return value < low ? low : value > high ? high : value;
+}
+
+// The input's zero point as words of bytes hold it.
+static uint32_t byte_zero(const dq_conv_plan *plan) {
+  return (uint32_t)(plan->int8.input_zero_point + dq_byte_shift(plan->multiply, plan->int8.input_signed));
+}
+
+uint32_t dq_conv_pad_word(const dq_conv_plan *plan) {
+  return plan->word_values == 4 ? (byte_zero(plan) & 0xffu) * 0x01010101u : 0;
+}
+
+int32_t dq_conv_start(const dq_conv_plan *plan, uint32_t weight_sum) {
+  return plan->word_values == 4 ? (int32_t)(0u - weight_sum * byte_zero(plan)) : 0;
+}
+
+dq_row_geometry dq_conv_row_geometry(const dq_conv_plan *plan, int64_t slot) {
+  const dq_conv_parameters *p = &plan->shape;
+  int64_t stride = p->stride_width, width = plan->planes.width;
+  int64_t phase = plan->planes.gapless ? slot * p->dilation_width : slot * p->dilation_width % stride;
+  int64_t shift = phase - p->pad_left; // x = column * stride + shift
+  int64_t first = shift < 0 ? dq_ceil_div(-shift, stride) : 0;
+  int64_t end = p->in_width > shift ? dq_ceil_div(p->in_width - shift, stride) : 0;
+  first = clamp(first, 0, width);
+  end = clamp(end, first, width);
+  return (dq_row_geometry){first, end, width, (first * stride + shift) * (int64_t)dq_element_bytes(plan),
+                           dq_conv_pad_word(plan)};
+}
+
+void dq_conv_expand_lines(const dq_conv_plan *plan, const dq_row_geometry *g, const void *const rows[4], int64_t lines,
+                          uint32_t *words) {
+  const dq_conv_parameters *p = &plan->shape;
+  int64_t row_bytes = p->in_width * (int64_t)dq_element_bytes(plan);
+  dq_expansion expansion = {.words = words,
+                            .lines = lines,
+                            .width = g->width,
+                            .first = g->first,
+                            .line_step = p->stride_height * row_bytes,
+                            .end = g->end,
+                            .stride = p->stride_width,
+                            .pad = g->pad,
+                            .is_signed = plan->int8.input_signed,
+                            .flips = dq_byte_shift(plan->multiply, plan->int8.input_signed) != 0,
+                            .zero_point = plan->int8.input_zero_point};
+  if (g->end == g->first || lines == 0) {
+    fill(words, lines * g->width, g->pad);
+    return;
+  }
+  for (int64_t i = 0; i < plan->word_values; i++)
+    expansion.rows[i] = rows[i] ? (const uint8_t *)rows[i] + g->offset : NULL;
+  bool one_run =
+      p->stride_width == 1 && p->stride_height == 1 && g->first == 0 && g->end == g->width && g->width == p->in_width;
+  if (one_run) {
+    expansion.width = expansion.end = lines * g->width;
+    expansion.lines = 1;
+  }
+  ((dq_expand_function *)plan->expand->function)(&expansion);
+}
+
+// Expands one slot of a plane, whose line 0 is input row `top` (maybe above the input).
+static void expand_slot(const dq_conv_plan *plan, const uint8_t *const channels[4], int64_t top,
+                        const dq_row_geometry *geometry, uint32_t *words) {
+  const dq_conv_parameters *p = &plan->shape;
+  int64_t stride = p->stride_height, height = plan->planes.height, width = plan->planes.width;
+  int64_t first = clamp(top < 0 ? dq_ceil_div(-top, stride) : 0, 0, height);
+  int64_t end = clamp(p->in_height > top ? dq_ceil_div(p->in_height - top, stride) : 0, first, height);
+  size_t row_bytes = (size_t)p->in_width * dq_element_bytes(plan);
+  fill(words, first * width, geometry->pad);
+  fill(words + end * width, (height - end) * width, geometry->pad);
+  if (end == first) return;
+  const void *rows[4];
+  for (int64_t i = 0; i < plan->word_values; i++) {
+    // A value past the last has weight 0; 0 times infinity is none, though.
+    const uint8_t *channel = channels[i] || plan->half ? channels[i] : channels[0];
+    rows[i] = channel ? channel + (size_t)(first * stride + top) * row_bytes : NULL;
+  }
+  dq_conv_expand_lines(plan, geometry, rows, end - first, words + first * width);
+}
+
+void dq_conv_expand_plane(const dq_conv_plan *plan, const uint8_t *const channels[4], int64_t first_row,
+                          uint32_t *words) {
+  const dq_conv_parameters *p = &plan->shape;
+  for (int64_t slot_y = 0; slot_y < plan->planes.slots_height; slot_y++) {
+    int64_t phase = slot_y * p->dilation_height % p->stride_height;
+    int64_t top = first_row * p->stride_height + phase - p->pad_top;
+    for (int64_t slot_x = 0; slot_x < plan->planes.slots_width; slot_x++) {
+      dq_row_geometry geometry = dq_conv_row_geometry(plan, slot_x);
+      expand_slot(plan, channels, top, &geometry, words);
+      words += plan->planes.height * plan->planes.width;
+    }
+  }
+}
+
+const uint8_t *dq_conv_input_channel(const dq_conv_call *call, int64_t image, int64_t group, int64_t channel) {
+  const dq_conv_parameters *p = &call->plan->shape;
+  int64_t index = image * p->in_channels + group * (p->in_channels / p->groups) + channel;
+  return (const uint8_t *)call->input + (size_t)(index * p->in_height * p->in_width) * dq_element_bytes(call->plan);
+}
+
+typedef struct group_expansion {
+  const dq_conv_call *call;
+  int64_t image, group, plane_stride;
+} group_expansion;
+
+static void expand_task(void *argument, int64_t word, int thread) {
+  (void)thread;
+  const group_expansion *e = argument;
+  const dq_conv_plan *plan = e->call->plan;
+  int64_t channels = plan->shape.in_channels / plan->shape.groups, first = word * plan->word_values;
+  const uint8_t *from[4] = {0};
+  for (int64_t i = 0; i < plan->word_values && first + i < channels; i++)
+    from[i] = dq_conv_input_channel(e->call, e->image, e->group, first + i);
+  dq_conv_expand_plane(plan, from, 0, e->call->scratch + word * e->plane_stride);
+}
+
+void dq_conv_expand_group(const dq_conv_call *call, int64_t image, int64_t group, int64_t plane_stride) {
+  group_expansion expansion = {call, image, group, plane_stride};
+  dq_pool_run(call->pool, call->plan->group_words, expand_task, &expansion);
+}
+
+// ---- From planes to panels, and back to rows ----
+enum { MOST_COLUMNS = 64 }; // of any kernel
+
+// A run of outputs of one row inside a panel.
+typedef struct segment {
+  int64_t source;
+  int to, count;
+} segment;
+
+static int find_segments(const dq_conv_plan *plan, const dq_panel *panel, segment *segments) {
+  int64_t width = plan->shape.out_width, y = panel->first / width, x = panel->first % width;
+  int used = 0;
+  for (int at = 0; at < panel->count; used++, y++, x = 0) {
+    int run = (int)dq_min_i64(width - x, panel->count - at);
+    segments[used] = (segment){y * plan->planes.width + x, at, run};
+    at += run;
+  }
+  return used;
+}
+
+// Copies whole 16-word pieces: what is too much is overwritten by what follows, or lies in the
+// slack.
+static void copy_segments(const segment *segments, int count, const uint32_t *from, uint32_t *to) {
+  for (int i = 0; i < count; i++)
+    for (int at = 0; at < segments[i].count; at += 16)
+      memcpy(to + segments[i].to + at, from + segments[i].source + at, 64);
+}
+
+void dq_conv_pack_panel(const dq_conv_plan *plan, const uint32_t *planes, int64_t plane_stride, const int64_t *offsets,
+                        dq_panel panel, uint32_t *to) {
+  int64_t width = plan->multiply->columns;
+  int64_t taps = plan->shape.kernel_height * plan->shape.kernel_width;
+  segment segments[MOST_COLUMNS];
+  int used = find_segments(plan, &panel, segments);
+  const uint32_t *plane = planes + panel.from / taps * plane_stride;
+  int64_t tap = panel.from % taps;
+  for (int64_t k = panel.from; k < panel.end; k++, to += width) {
+    if (panel.count < width) memset(to, 0, (size_t)width * 4);
+    copy_segments(segments, used, plane + offsets[tap], to);
+    if (++tap == taps) tap = 0, plane += plane_stride;
+  }
+}
+
+void dq_conv_copy_rows(const void *source, size_t from_stride, uint8_t *to, size_t bytes, int64_t rows) {
+  const uint8_t *from = source;
+  uint8_t *end = to + (size_t)rows * bytes;
+  size_t whole = dq_round_up(bytes, 16);
+  for (; rows > 0; rows--, from += from_stride, to += bytes) {
+    if (bytes > 256 || whole > (size_t)(end - to)) {
+      memcpy(to, from, bytes);
+      continue;
+    }
+    for (size_t at = 0; at < bytes; at += 16) memcpy(to + at, from + at, 16);
+  }
+}
+
+bool dq_natural_zero_points(const int32_t *zero_points, int64_t count, bool is_signed) {
+  if (count == 0) return is_signed;
+  for (int64_t i = 0; i < count; i++)
+    if (zero_points[i] != (is_signed ? 0 : 128)) return false;
+  return true;
+}
+
+uint32_t dq_weight_word(int64_t word_values, const int32_t *values, int64_t count) {
+  uint32_t word = 0;
+  uint32_t bits = 32 / (uint32_t)word_values, mask = word_values == 4 ? 0xffu : 0xffffu;
+  for (int64_t i = 0; i < count; i++) word |= ((uint32_t)values[i] & mask) << (bits * (uint32_t)i);
+  return word;
+}

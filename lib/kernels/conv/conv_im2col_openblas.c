@@ -1,0 +1,32 @@
+// im2col and im2row with OpenBLAS, which uses one thread per call: columns are shared out over the pool.
+#include "lib/kernels/conv/conv_matrix.h"
+
+#include <cblas.h>
+
+static void multiply_columns(void *argument, int64_t task, int thread) {
+  const dq_matrix_product *m = argument;
+  int64_t tasks = dq_pool_threads(m->pool);
+  int64_t from = m->columns * task / tasks, count = m->columns * (task + 1) / tasks - from;
+  const float *b = m->b + from * (m->transposed ? m->depth : 1);
+  (void)thread;
+  if (!count) return;
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, m->transposed ? CblasTrans : CblasNoTrans, (blasint)m->rows, (blasint)count,
+              (blasint)m->depth, 1.0f, m->a, (blasint)m->depth, b, (blasint)(m->transposed ? m->depth : m->columns),
+              0.0f, m->out + from, (blasint)m->out_stride);
+  for (int64_t i = 0; i < m->rows; i++)
+    for (int64_t j = from; j < from + count; j++) {
+      float *at = m->out + i * m->out_stride + j;
+      *at = dq_activate(&m->plan->shape.activation, *at + (m->bias ? m->bias[i] : 0.0f));
+    }
+}
+
+static void multiply(const dq_matrix_product *product) {
+  dq_pool_run(product->pool, dq_pool_threads(product->pool), multiply_columns, (void *)(uintptr_t)product);
+}
+
+static size_t scratch_words(const dq_conv_plan *plan, int64_t columns, bool transposed, int threads) {
+  return (void)plan, (void)columns, (void)transposed, (void)threads, 0;
+}
+
+DQ_MATRIX_ALGORITHM(dq_conv_im2col_openblas, "im2col-openblas", matrix, false, openblas_set_num_threads(1))
+DQ_MATRIX_ALGORITHM(dq_conv_im2row_openblas, "im2row-openblas", rows, false, openblas_set_num_threads(1))

@@ -1,0 +1,69 @@
+// Convolution as a product of the weights with a matrix of the input: what im2col and im2row share.
+#ifndef DQ_KERNELS_CONV_MATRIX_H
+#define DQ_KERNELS_CONV_MATRIX_H
+
+#include "lib/kernels/conv/conv_internal.h"
+
+// out [rows][columns] = activation(a [rows][depth] b + bias of the row), b [depth][columns] (im2col), or
+// transposed [columns][depth] (im2row).
+typedef struct dq_matrix_product {
+  const dq_conv_plan *plan;
+  dq_pool *pool;             // that shares the product
+  const float *a, *b, *bias; // bias NULL: none
+  int64_t rows, columns, depth;
+  bool transposed;
+  float *out;
+  int64_t out_stride;
+  void *scratch; // scratch of the product alone
+} dq_matrix_product;
+typedef void dq_matrix_multiply(const dq_matrix_product *product);
+// Words of scratch that a product of so many columns needs.
+typedef size_t dq_matrix_product_scratch(const dq_conv_plan *plan, int64_t columns, bool transposed, int threads);
+
+static inline int64_t dq_matrix_depth(const dq_conv_plan *plan) {
+  const dq_conv_parameters *p = &plan->shape;
+  return p->in_channels / p->groups * p->kernel_height * p->kernel_width;
+}
+
+bool dq_matrix_applicable(const dq_conv_plan *plan);
+
+// im2col (conv_matrix.c).
+size_t dq_matrix_packed_words(const dq_conv_plan *plan);
+size_t dq_matrix_words(const dq_conv_plan *plan); // of the matrix alone
+size_t dq_matrix_scratch_words(const dq_conv_plan *plan, int threads, dq_matrix_product_scratch *product_scratch);
+void dq_matrix_pack(const dq_conv_plan *plan, const void *weights, const void *bias, uint32_t *packed);
+// The matrix of a group's `input`, by the call's pool.
+void dq_matrix_fill(const dq_conv_call *call, const float *input, float *matrix);
+// The product of a group with b where the input is.
+dq_matrix_product dq_matrix_group(const dq_conv_call *call, int64_t image, int64_t group);
+void dq_matrix_run(const dq_conv_call *call, dq_matrix_multiply *multiply, dq_matrix_product_scratch *product_scratch);
+
+// im2row (conv_rows.c): the same of a strip of outputs at a time.
+void dq_rows_prepare(dq_conv_plan *plan);
+size_t dq_rows_packed_words(const dq_conv_plan *plan);
+size_t dq_rows_scratch_words(const dq_conv_plan *plan, int threads, dq_matrix_product_scratch *product_scratch);
+void dq_rows_pack(const dq_conv_plan *plan, const void *weights, const void *bias, uint32_t *packed);
+void dq_rows_run(const dq_conv_call *call, dq_matrix_multiply *multiply, dq_matrix_product_scratch *product_scratch);
+
+#define DQ_MATRIX_PREPARE_matrix NULL
+#define DQ_MATRIX_PREPARE_rows dq_rows_prepare
+// An algorithm of either form (matrix or rows) by `multiply` and `scratch_words` of the including file; `first` is done
+// before every run.
+#define DQ_MATRIX_ALGORITHM(symbol, text, form, bits, first)                                                           \
+  static size_t form##_scratch(const dq_conv_plan *plan, int threads) {                                                \
+    return dq_##form##_scratch_words(plan, threads, scratch_words);                                                    \
+  }                                                                                                                    \
+  static void form##_run(const dq_conv_call *call) {                                                                   \
+    first;                                                                                                             \
+    dq_##form##_run(call, multiply, scratch_words);                                                                    \
+  }                                                                                                                    \
+  const dq_conv_algorithm symbol = {.name = text,                                                                      \
+                                    .applicable = dq_matrix_applicable,                                                \
+                                    .same_bits = bits,                                                                 \
+                                    .prepare = DQ_MATRIX_PREPARE_##form,                                               \
+                                    .packed_words = dq_##form##_packed_words,                                          \
+                                    .scratch_words = form##_scratch,                                                   \
+                                    .pack = dq_##form##_pack,                                                          \
+                                    .run = form##_run};
+
+#endif

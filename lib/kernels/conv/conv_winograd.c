@@ -1,0 +1,347 @@
+// 3x3 convolution of stride 1 by Winograd's minimal filtering F(m x m, 3 x 3), m = 2 or 4 (Lavin and
+// Gray, "Fast Algorithms for Convolutional Neural Networks", CVPR 2016, section 4.1): m x m outputs
+// from (m + 2)^2 products instead of 9 m^2,
+//   Y = A^T [ sum over input channels of (G g G^T) * (B^T d B) ] A.
+// The sums of all tiles at one place of a tile are a matrix product. Rounding errors are larger than
+// those of a plain sum (docs/NUMERICS.md), the same on every instruction set and thread count.
+//
+// A band is some rows of tiles; what it holds between the steps should stay in the second-level cache.
+// Packed: header; [out_channels] bias; [places][panels][in_channels][panel_rows] transformed weights.
+// Scratch: per thread a padded plane, its parts, lines of output; values [places][panels of
+// columns][in_channels][columns] and sums [places][out_channels][tiles] of one band per thread.
+#include "lib/kernels/conv/conv_internal.h"
+
+#include <string.h>
+
+enum {
+  BAND_BYTES = 3 * 512 * 1024, // of values and sums, for a second-level cache of 2 MB
+  SKEW = 16,                   // words between places, so that they do not fall on the same lines of a cache
+  VECTORS = 80,                // words read or written past the end of buffers: m + 1 vectors of at most 16
+};
+
+static int64_t side(int size) { return size + 2; }
+static int64_t places(const dq_conv_plan *plan) { return side(plan->winograd.size) * side(plan->winograd.size); }
+static int64_t panels(const dq_conv_plan *plan) { return dq_ceil_div(plan->shape.out_channels, plan->panel_rows); }
+static int64_t bands(const dq_conv_plan *plan) { return dq_ceil_div(plan->winograd.high, plan->winograd.rows); }
+
+// ---- Choice ----
+// The bound of docs/NUMERICS.md on the error of an output in units of the largest input times the sum
+// of the magnitudes of its weights, when those are alike.
+static double error_bound(int size, int64_t channels) {
+  const double growth = size == 2 ? 64.0 / 9 : 256, operations = size == 2 ? 8 : 18;
+  return growth * ((double)channels + operations) * 0x1p-24;
+}
+
+static bool accurate(int size, int64_t channels) { return error_bound(size, channels) <= DQ_WINOGRAD_ERROR; }
+
+static bool applicable(const dq_conv_plan *plan) {
+  const dq_conv_parameters *p = &plan->shape;
+  return plan->float32 && !plan->half && p->groups == 1 && p->kernel_height == 3 && p->kernel_width == 3 &&
+         p->stride_height == 1 && p->stride_width == 1 && p->dilation_height == 1 && p->dilation_width == 1 &&
+         accurate(2, p->in_channels);
+}
+
+// Time in multiply-adds of whole vectors: products, transforms, weights brought from memory.
+static double band_cost(const dq_conv_parameters *p, int size, int64_t tiles) {
+  int64_t vectors = dq_ceil_div(tiles, DQ_COST_LANES);
+  double in = (double)p->in_channels, out = (double)p->out_channels, v = (double)vectors;
+  double count = (double)(side(size) * side(size));
+  double bytes = count * (in + out) * v * DQ_COST_LANES * 4;
+  double products = count * in * out * (v * (bytes > BAND_BYTES ? 1.5 : 1.1) + 1);
+  return products + (in + out) * v * 10 * count;
+}
+
+// Chooses the rows of a band; returns the cost of the whole.
+static double choose_rows(const dq_conv_parameters *p, int size, dq_conv_winograd_plan *tiles) {
+  double least = 0;
+  tiles->size = size;
+  tiles->high = dq_ceil_div(p->out_height, size);
+  tiles->wide = dq_ceil_div(p->out_width, size);
+  for (int64_t rows = 1; rows <= tiles->high; rows++) {
+    int64_t whole = tiles->high / rows, rest = tiles->high % rows;
+    double cost = (double)whole * band_cost(p, size, rows * tiles->wide);
+    if (rest) cost += band_cost(p, size, rest * tiles->wide);
+    if (rows > 1 && cost >= least) continue;
+    least = cost;
+    tiles->rows = rows;
+  }
+  return least * (double)p->batch;
+}
+
+static double choose_tiles(const dq_conv_plan *plan, dq_conv_winograd_plan *tiles) {
+  const dq_conv_parameters *p = &plan->shape;
+  dq_conv_winograd_plan larger;
+  double least = choose_rows(p, 2, tiles);
+  if (!accurate(4, p->in_channels)) return least;
+  double cost = choose_rows(p, 4, &larger);
+  if (cost >= least) return least;
+  *tiles = larger;
+  return cost;
+}
+
+static double cost(const dq_conv_plan *plan) {
+  dq_conv_winograd_plan tiles;
+  return choose_tiles(plan, &tiles);
+}
+
+static void prepare(dq_conv_plan *plan) {
+  plan->multiply = dq_kernel_find(DQ_OPERATION_f32_tile, plan->cpu);
+  int64_t out = plan->shape.out_channels;
+  plan->panel_rows = dq_ceil_div(out, dq_ceil_div(out, plan->multiply->rows));
+  choose_tiles(plan, &plan->winograd);
+}
+
+// ---- Packing ----
+static int64_t place_words(const dq_conv_plan *plan) {
+  return panels(plan) * plan->shape.in_channels * plan->panel_rows;
+}
+
+static size_t packed_words(const dq_conv_plan *plan) {
+  return DQ_CONV_HEADER_WORDS + dq_words(plan->shape.out_channels) + dq_words(places(plan) * place_words(plan));
+}
+
+// U = G g G^T, in double.
+static void transform_weights(int size, const float *weights, double *to) {
+  static const double two[4][3] = {{1, 0, 0}, {.5, .5, .5}, {.5, -.5, .5}, {0, 0, 1}};
+  static const double four[6][3] = {
+      {1. / 4, 0, 0},
+      {-1. / 6, -1. / 6, -1. / 6},
+      {-1. / 6, 1. / 6, -1. / 6},
+      {1. / 24, 1. / 12, 1. / 6},
+      {1. / 24, -1. / 12, 1. / 6},
+      {0, 0, 1},
+  };
+  const double(*g)[3] = size == 2 ? two : four;
+  for (int i = 0; i < side(size); i++) {
+    double row[3];
+    for (int x = 0; x < 3; x++)
+      row[x] = g[i][0] * (double)weights[x] + g[i][1] * (double)weights[3 + x] + g[i][2] * (double)weights[6 + x];
+    for (int j = 0; j < side(size); j++) *to++ = row[0] * g[j][0] + row[1] * g[j][1] + row[2] * g[j][2];
+  }
+}
+
+static void pack(const dq_conv_plan *plan, const void *weights, const void *bias, uint32_t *packed) {
+  const dq_conv_parameters *p = &plan->shape;
+  memset(packed, 0, packed_words(plan) * 4);
+  packed[0] = bias != NULL;
+  dq_conv_pack_bias(plan, bias, packed + DQ_CONV_HEADER_WORDS);
+  float *first = (float *)packed + DQ_CONV_HEADER_WORDS + dq_words(p->out_channels);
+  const float *from = weights;
+  for (int64_t o = 0; o < p->out_channels; o++)
+    for (int64_t c = 0; c < p->in_channels; c++, from += 9) {
+      double transformed[36];
+      transform_weights(plan->winograd.size, from, transformed);
+      float *to = first + (o / plan->panel_rows * p->in_channels + c) * plan->panel_rows + o % plan->panel_rows;
+      for (int64_t k = 0; k < places(plan); k++) to[k * place_words(plan)] = (float)transformed[k];
+    }
+}
+
+// ---- Rooms ----
+static int64_t band_columns(const dq_conv_plan *plan) {
+  int64_t width = plan->multiply->columns;
+  return dq_ceil_div(plan->winograd.rows * plan->winograd.wide, width) * width;
+}
+static int64_t plane_width(const dq_conv_plan *plan) { return plan->winograd.wide * plan->winograd.size + 2; }
+static size_t plane_area(const dq_conv_plan *plan) {
+  return dq_words((plan->winograd.rows * plan->winograd.size + 2) * plane_width(plan) + VECTORS);
+}
+static int64_t part_stride(const dq_conv_plan *plan) {
+  return (plan->winograd.rows + 1) * plan->winograd.wide + VECTORS;
+}
+static size_t parts_area(const dq_conv_plan *plan) {
+  return dq_words(plan->winograd.size * side(plan->winograd.size) * part_stride(plan));
+}
+static int64_t line_stride(const dq_conv_plan *plan) { return plan->winograd.size * band_columns(plan) + VECTORS; }
+static size_t thread_area(const dq_conv_plan *plan) {
+  return plane_area(plan) + parts_area(plan) + dq_words(plan->winograd.size * line_stride(plan));
+}
+static int64_t value_stride(const dq_conv_plan *plan) { return band_columns(plan) * plan->shape.in_channels + SKEW; }
+static int64_t sum_stride(const dq_conv_plan *plan) { return band_columns(plan) * plan->shape.out_channels + SKEW; }
+static size_t band_area(const dq_conv_plan *plan) {
+  return dq_words(places(plan) * (value_stride(plan) + sum_stride(plan)));
+}
+
+// Whether each thread gets as many bands.
+static bool is_even(const dq_conv_plan *plan, int threads) {
+  enum { ENOUGH = 4 }; // bands per thread from which a last uneven round does not matter
+  return bands(plan) % threads == 0 || bands(plan) >= ENOUGH * threads;
+}
+
+// Lower bands where each thread then has its own: it shares no step of a band with others, and what it reads it
+// mostly wrote itself. That brings more than weights read once more and narrower panels cost.
+static dq_conv_plan plan_for(const dq_conv_plan *plan, int threads) {
+  const double worth = 1.2;
+  const dq_conv_winograd_plan *tile = &plan->winograd;
+  dq_conv_plan own = *plan;
+  own.winograd.rows = dq_ceil_div(tile->high, dq_ceil_div(bands(plan), threads) * threads);
+  if (is_even(plan, threads) || !is_even(&own, threads)) return *plan;
+  double cost = (double)bands(&own) * band_cost(&plan->shape, tile->size, own.winograd.rows * tile->wide);
+  double shared = (double)bands(plan) * band_cost(&plan->shape, tile->size, tile->rows * tile->wide);
+  return cost <= worth * shared ? own : *plan;
+}
+
+static size_t scratch_words(const dq_conv_plan *plan, int threads) {
+  dq_conv_plan own = plan_for(plan, threads);
+  return (size_t)threads * (thread_area(&own) + band_area(&own));
+}
+
+// ---- Running ----
+typedef struct stage {
+  const dq_conv_call *call;
+  int64_t image, tasks;
+  int64_t band; // of a stage that all threads share
+} stage;
+
+typedef struct band {
+  const stage *stage;
+  int64_t first, rows; // of tiles
+  float *plane, *parts, *lines, *values, *sums;
+} band;
+
+// Rooms of a band: those of `thread`, and values and sums of `slot`.
+static band band_of(const stage *s, int64_t index, int thread, int slot) {
+  const dq_conv_plan *plan = s->call->plan;
+  int threads = dq_pool_threads(s->call->pool);
+  float *scratch = (float *)s->call->scratch;
+  band b = {.stage = s, .first = index * plan->winograd.rows};
+  b.rows = dq_min_i64(plan->winograd.rows, plan->winograd.high - b.first);
+  b.plane = scratch + (size_t)thread * thread_area(plan);
+  b.parts = b.plane + plane_area(plan);
+  b.lines = b.parts + parts_area(plan);
+  b.values = scratch + (size_t)threads * thread_area(plan) + (size_t)slot * band_area(plan);
+  b.sums = b.values + places(plan) * value_stride(plan);
+  return b;
+}
+
+static void transform_channels(const band *b, int64_t from, int64_t end) {
+  const dq_conv_call *call = b->stage->call;
+  const dq_conv_plan *plan = call->plan;
+  const dq_conv_parameters *p = &plan->shape;
+  int64_t size = plan->winograd.size, top = b->first * size - p->pad_top;
+  int64_t first = dq_min_i64(dq_max_i64(top, 0), p->in_height);
+  int64_t last = dq_min_i64(p->in_height, top + b->rows * size + 2);
+  dq_winograd_input form = {.size = plan->winograd.size,
+                            .tiles_high = b->rows,
+                            .tiles_wide = plan->winograd.wide,
+                            .lines = dq_max_i64(0, last - first),
+                            .width = p->in_width,
+                            .taken = dq_max_i64(0, dq_min_i64(p->in_width, plane_width(plan) - p->pad_left)),
+                            .pad_left = p->pad_left,
+                            .pad_top = first - top,
+                            .plane = b->plane,
+                            .plane_width = plane_width(plan),
+                            .parts = b->parts,
+                            .part_stride = part_stride(plan),
+                            .place_stride = value_stride(plan),
+                            .panel = plan->multiply->columns,
+                            .panel_stride = plan->multiply->columns * p->in_channels};
+  memset(b->plane, 0, (plane_area(plan) + parts_area(plan)) * sizeof(float));
+  dq_winograd_input_function *transform = DQ_KERNEL_FUNCTION(winograd_input, plan->cpu);
+  const float *image = (const float *)call->input + b->stage->image * p->in_channels * p->in_height * p->in_width;
+  for (int64_t c = from; c < end; c++) {
+    form.rows = image + (c * p->in_height + first) * p->in_width;
+    form.to = b->values + c * form.panel;
+    transform(&form);
+  }
+}
+
+static void multiply_places(const band *b, int64_t from, int64_t end) {
+  const dq_conv_call *call = b->stage->call;
+  const dq_conv_plan *plan = call->plan;
+  const dq_conv_parameters *p = &plan->shape;
+  int64_t width = plan->multiply->columns, columns = band_columns(plan), tiles = b->rows * plan->winograd.wide;
+  const float *weights = (const float *)call->packed + DQ_CONV_HEADER_WORDS + dq_words(p->out_channels);
+  dq_tile tile = {.a_stride = plan->panel_rows, .b_stride = width, .c_stride = columns, .depth = p->in_channels};
+  for (int64_t place = from; place < end; place++)
+    for (int64_t row = 0; row < p->out_channels; row += plan->panel_rows) {
+      tile.a = weights + place * place_words(plan) + row * p->in_channels;
+      tile.rows = (int)dq_min_i64(plan->panel_rows, p->out_channels - row);
+      for (int64_t at = 0; at < tiles; at += width) {
+        tile.b = b->values + place * value_stride(plan) + at * p->in_channels;
+        tile.c = b->sums + place * sum_stride(plan) + row * columns + at;
+        tile.columns = (int)dq_min_i64(width, dq_ceil_div(tiles - at, width / 2) * (width / 2));
+        tile.ahead = at ? NULL : (const float *)tile.a + tile.depth * tile.a_stride; // the next panel
+        ((dq_tile_function *)plan->multiply->function)(&tile);
+      }
+    }
+}
+
+static void transform_sums(const band *b, int64_t from, int64_t end) {
+  const dq_conv_call *call = b->stage->call;
+  const dq_conv_plan *plan = call->plan;
+  const dq_conv_parameters *p = &plan->shape;
+  const uint32_t *packed = call->packed;
+  dq_bounds bounds = dq_conv_bounds(plan);
+  int64_t row = b->first * plan->winograd.size;
+  dq_winograd_output form = {.size = plan->winograd.size,
+                             .tiles_high = b->rows,
+                             .tiles_wide = plan->winograd.wide,
+                             .place_stride = sum_stride(plan),
+                             .lines = b->lines,
+                             .line_stride = line_stride(plan),
+                             .rows = dq_min_i64(b->rows * plan->winograd.size, p->out_height - row),
+                             .width = p->out_width,
+                             .has_bias = packed[0] != 0,
+                             .leaky = bounds.leaky,
+                             .low = bounds.low,
+                             .high = bounds.high,
+                             .alpha = bounds.alpha};
+  dq_winograd_output_function *transform = DQ_KERNEL_FUNCTION(winograd_output, plan->cpu);
+  float *image = (float *)call->output + b->stage->image * p->out_channels * p->out_height * p->out_width;
+  for (int64_t o = from; o < end; o++) {
+    form.from = b->sums + o * band_columns(plan);
+    form.to = image + (o * p->out_height + row) * p->out_width;
+    form.bias = ((const float *)packed)[DQ_CONV_HEADER_WORDS + o];
+    transform(&form);
+    dq_conv_end(call, form.to - (float *)call->output, form.rows * form.width);
+  }
+}
+
+static void band_task(void *argument, int64_t index, int thread) {
+  const stage *s = argument;
+  const dq_conv_plan *plan = s->call->plan;
+  band b = band_of(s, index, thread, thread);
+  transform_channels(&b, 0, plan->shape.in_channels);
+  multiply_places(&b, 0, places(plan));
+  transform_sums(&b, 0, plan->shape.out_channels);
+}
+
+// One band by all threads: `task` takes its share of a step.
+#define SHARED_STEP(name, step, count)                                                                                 \
+  static void name(void *argument, int64_t task, int thread) {                                                         \
+    const stage *s = argument;                                                                                         \
+    band b = band_of(s, s->band, thread, 0);                                                                           \
+    step(&b, (count)*task / s->tasks, (count) * (task + 1) / s->tasks);                                                \
+  }
+SHARED_STEP(share_channels, transform_channels, s->call->plan->shape.in_channels)
+SHARED_STEP(share_places, multiply_places, places(s->call->plan))
+SHARED_STEP(share_sums, transform_sums, s->call->plan->shape.out_channels)
+
+static void run(const dq_conv_call *call) {
+  enum { SHARES = 4 }; // of a step that threads share, for each
+  int threads = dq_pool_threads(call->pool);
+  dq_conv_plan adapted = plan_for(call->plan, threads);
+  const dq_conv_plan *plan = &adapted;
+  dq_conv_call mine = *call;
+  mine.plan = plan;
+  stage s = {.call = &mine, .tasks = SHARES * threads};
+  bool own = is_even(plan, threads);
+  for (s.image = 0; s.image < plan->shape.batch; s.image++) {
+    if (own) dq_pool_run(call->pool, bands(plan), band_task, &s);
+    for (s.band = 0; !own && s.band < bands(plan); s.band++) {
+      dq_pool_run(call->pool, s.tasks, share_channels, &s);
+      dq_pool_run(call->pool, s.tasks, share_places, &s);
+      dq_pool_run(call->pool, s.tasks, share_sums, &s);
+    }
+  }
+}
+
+const dq_conv_algorithm dq_conv_winograd = {.name = "winograd",
+                                            .applicable = applicable,
+                                            .ends = true,
+                                            .cost = cost,
+                                            .prepare = prepare,
+                                            .packed_words = packed_words,
+                                            .scratch_words = scratch_words,
+                                            .pack = pack,
+                                            .run = run};

@@ -1,0 +1,47 @@
+// Inside of the matrix products: fp32 and int8 share one blocked product of words.
+#ifndef DQ_KERNELS_GEMM_INTERNAL_H
+#define DQ_KERNELS_GEMM_INTERNAL_H
+
+#include "lib/base/pool.h"
+#include "lib/kernels/reference/scalar.h"
+#include "lib/kernels/table/kernel_table.h"
+
+#include "lib/base/sizes.h"
+
+typedef struct dq_product {
+  const dq_gemm_parameters *float32; // one of the two
+  const dq_gemm_int8_parameters *int8;
+  const dq_kernel *multiply, *expand, *requantize;
+  const dq_kernel *column_sums;                          // words of bytes: what adds them up
+  const dq_kernel *transpose;                            // float32: what exchanges rows and columns
+  int64_t word_values;                                   // 1, 2 (int16) or 4 (bytes)
+  int64_t rows, columns, depth;                          // depth in values
+  int64_t words;                                         // depth in words, up to whole tiles
+  int64_t tiles, tile_words;                             // of depth (dq_block); tiles 0: dq_tile
+  int64_t a_row, a_depth, b_column, b_depth, out_stride; // steps in elements
+  int64_t panel_rows, block_columns, block_words;        // packed at a time
+  // Of a run.
+  const uint8_t *a, *b;
+  const uint32_t *packed; // NULL: b is packed block by block
+  void *out;
+  const dq_requantization *requantization;
+  uint32_t *scratch;
+  int64_t blocks, chunks; // tasks: blocks of columns times chunks of rows
+} dq_product;
+
+// Packs depth words [from, end) of columns [first, first + count), count at most a panel, to
+// to[k][panel width]; columns past count are 0.
+void dq_product_pack_b(const dq_product *p, int64_t from, int64_t end, int64_t first, int64_t count, uint32_t *to);
+// Sums over the whole depth of the bytes of a packed panel; only for words of bytes.
+void dq_product_column_sums(const dq_product *p, const uint32_t *panel, int32_t *sums);
+// Packs rows [first, first + count) to to[k][panel_rows], or [tiles][panel_rows][DQ_BLOCK_WORDS];
+// row_sums (of the signed bytes) only for words of bytes.
+void dq_product_pack_a(const dq_product *p, int64_t from, int64_t end, int64_t first, int64_t count, uint32_t *to,
+                       int32_t *row_sums);
+
+size_t dq_product_packed_words(const dq_product *p);
+void dq_product_pack(const dq_product *p, uint32_t *packed); // all of p->b
+size_t dq_product_scratch_words(const dq_product *p, int threads);
+void dq_product_run(dq_product *p, dq_pool *pool);
+
+#endif

@@ -1,0 +1,349 @@
+// Plain structs and function types of kernels: what a convolution, a matrix product and every kernel of kernels.def
+// takes. Nothing here needs more than the C library, so that a program that dq writes can ship these files.
+#ifndef DQ_KERNELS_FORMS_H
+#define DQ_KERNELS_FORMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// ---- Activation at the end of a kernel ----
+typedef enum dq_activation_kind {
+  DQ_ACTIVATION_NONE,
+  DQ_ACTIVATION_RELU,  // x < 0 ? 0 : x (NaN stays NaN)
+  DQ_ACTIVATION_CLIP,  // the larger of x and low, then the smaller of that and high; NaN stays NaN
+  DQ_ACTIVATION_LEAKY, // x < 0 ? alpha * x : x
+  DQ_ACTIVATION_SILU,  // x * sigmoid(x), sigmoid as dq_sigmoid_f32; of float32 convolutions only
+} dq_activation_kind;
+
+typedef struct dq_activation {
+  dq_activation_kind kind;
+  float low, high; // CLIP
+  float alpha;     // LEAKY
+} dq_activation;
+
+// ---- Parameters ----
+// 2-D convolution of NCHW input [batch][in_channels][in_height][in_width] with OIHW weights
+// [out_channels][in_channels / groups][kernel_height][kernel_width] to NCHW output. A 1-D
+// convolution is one of height 1. pad_bottom and pad_right only bound the windows; padding counts
+// as 0.
+typedef struct dq_conv_parameters {
+  int64_t batch, groups, in_channels, out_channels;
+  int64_t in_height, in_width;
+  int64_t kernel_height, kernel_width;
+  int64_t stride_height, stride_width;
+  int64_t dilation_height, dilation_width;
+  int64_t pad_top, pad_left, pad_bottom, pad_right;
+  int64_t out_height, out_width;
+  dq_activation activation;     // fp32 only; int8 fuses Relu and Clip in dq_requantization low and high
+  bool adds;                    // fp32 only: an operand of the output's shape is added behind the activation,
+  dq_activation sum_activation; // and this ends the sum (not SILU)
+  int algorithm;                // a dq_conv_choice (conv.h); one that does not fit counts as DQ_CONV_AUTO
+} dq_conv_parameters;
+
+// 8-bit operands. Zero points are numbers of the operand's type.
+typedef struct dq_conv_int8_parameters {
+  dq_conv_parameters shape;
+  bool input_signed, weight_signed; // int8 or uint8
+  int32_t input_zero_point;
+  // weight_zero_point_count is 0 (all zero), 1, or out_channels; read by plan and by pack.
+  const int32_t *weight_zero_points;
+  int64_t weight_zero_point_count;
+  bool pairs_safe;     // what dq_conv_pairs_safe says of the weights; false when that was not asked
+  const void *weights; // those that will be packed, for the plan to look at; NULL: not known yet
+} dq_conv_int8_parameters;
+
+// How an int32 sum becomes 8 bits:
+//   q = clamp(round_half_even((float)(sum + bias) * multiplier) + zero_point, low, high)
+// computed as ONNX Runtime does (clamped in float before rounding, same result). NaN gives low.
+typedef struct dq_requantization {
+  const float *multipliers; // multiplier_count: 1 or one per channel (convolution: output channel;
+  int64_t multiplier_count; // matrix product: column)
+  const int32_t *bias;      // one per channel or NULL; the sum with the bias wraps modulo 2^32
+  int32_t zero_point;       // of the output
+  int32_t low, high;        // bounds in quantized numbers, within the output's type, low <= high
+  bool output_signed;       // int8 or uint8
+} dq_requantization;
+
+// fp32: out = activation(alpha * (op(A) op(B)) + beta * addend), row-major, with op(A) rows x depth
+// and op(B) depth x columns. Strides are elements from one stored row to the next. Bits: product =
+// one chain of fmaf from +0 over depth ascending; * alpha unless it is 1; + (beta * addend), the
+// product by beta left out when it is 1; then the activation.
+typedef struct dq_gemm_parameters {
+  int64_t rows, columns, depth;
+  bool transpose_a, transpose_b; // A is stored depth x rows, B columns x depth
+  int64_t a_stride, b_stride, out_stride;
+  float alpha, beta;
+  const float *addend; // NULL: none; element (i, j) at i * addend_row_stride + j * addend_column_stride
+  int64_t addend_row_stride, addend_column_stride; // 0 repeats
+  dq_activation activation;
+} dq_gemm_parameters;
+
+// int8: sum over depth of (a - zero point of the row) (b - zero point of the column), modulo 2^32.
+typedef struct dq_gemm_int8_parameters {
+  int64_t rows, columns, depth;
+  bool transpose_a, transpose_b;
+  int64_t a_stride, b_stride, out_stride;
+  bool a_signed, b_signed;
+  const int32_t *a_zero_points; // count 0 (zero), 1, or rows
+  int64_t a_zero_point_count;
+  const int32_t *b_zero_points; // count 0 (zero), 1, or columns
+  int64_t b_zero_point_count;
+} dq_gemm_int8_parameters;
+
+// ---- Calling forms ----
+// A word is 32 bits: one float, two int16 or four bytes that are multiplied with a word of weights
+// and added to one 32-bit sum.
+
+// A tile of sums: sum[i][j] = start + dot(a[k][i], b[k][j]) over k ascending. Words of b are read
+// up to whole vectors (the kernel's columns); words of c beyond `columns` are neither read nor
+// written.
+typedef struct dq_tile {
+  const void *a, *b;      // k-th words at a + k * a_stride and b + k * b_stride
+  const int64_t *offsets; // fp32: k-th words of b at b + offsets[k] instead, unless NULL
+  void *c;
+  int64_t a_stride, b_stride, c_stride; // words
+  int64_t depth;
+  int rows, columns;
+  const void *ahead;    // unless NULL: what is read behind this tile, brought near a line of 64 bytes for each k
+  int64_t ahead_stride; // unless 0: fp32: two lines for each k instead, so many words apart
+  bool accumulate;      // start from c
+  const int32_t *start; // otherwise, integers: from start[i]; NULL: 0
+  // u8s8_sums16_tile: `run_count` runs of runs[r] words, the next words of a with those of b at
+  // b + *steps++ * b_stride; depth is not used.
+  const uint32_t *steps, *runs;
+  int64_t run_count;
+  // The end of fp32 sums: + bias[i] unless NULL; then low and high bounds as DQ_ACTIVATION_CLIP
+  // (infinite: none), or the slope below zero.
+  bool finish, leaky;
+  const float *bias;
+  float low, high, alpha;
+} dq_tile;
+typedef void dq_tile_function(const dq_tile *tile);
+typedef dq_tile_function dq_f32_tile_function, dq_i16_tile_function, dq_u8s8_tile_function, dq_u8s8_pair_tile_function,
+    dq_u8s8_sums16_tile_function, dq_f16_tile_function;
+
+// f16_tile: a word is two float16 of neighbouring channels. Sums of DQ_HALF_CHAIN words run in float16 from +0, each
+// a chain of fused multiply-adds, the first channels of the words apart from the second; then the two become float32,
+// are added, and their sum is added to the float32 total (which the first one starts). finish as for fp32.
+enum { DQ_HALF_CHAIN = 64 };
+
+// Exact sums of bytes, signed weights times unsigned values, on hardware that multiplies whole tiles:
+// the depth is cut into `tiles` of tile_words (at most DQ_BLOCK_WORDS) words. sum[i][j] = sum over t
+// and k of dot(a[t][i][k], b[offset of tile t + k * b_stride + column j]).
+enum { DQ_BLOCK_WORDS = 16 };
+typedef struct dq_block {
+  const uint32_t *a;      // [panels of rows][tiles][panel_rows][DQ_BLOCK_WORDS]
+  const uint32_t *b;      // column j at j / columns of the row of the table * b_panel + the rest; columns
+                          // are read up to whole ones of the row, words of depth up to tile_words
+  const int64_t *offsets; // words; NULL: t * b_tile
+  int64_t b_stride, b_panel, b_tile, tiles, rows, columns;
+  int tile_words, panel_rows; // panel_rows: at most the row's, and at most `rows`
+  int32_t *sums;              // [panel_rows][columns up to whole ones]; of one panel at a time
+  int64_t sums_stride;
+  void (*finish)(void *argument, int64_t row, int64_t rows); // when those rows are in sums
+  void *argument;
+} dq_block;
+typedef void dq_block_function(const dq_block *block);
+typedef dq_block_function dq_u8s8_block_function;
+
+// One row of sums over a flat plane: c[j] = start + dot(b[offsets[t] + j], a[t]) over t ascending,
+// for j below count rounded up to the kernel's columns (b and c are that long); fp32 ends as a
+// tile does.
+typedef struct dq_correlation {
+  const void *a, *b;
+  void *c;
+  const int64_t *offsets;
+  int64_t taps, count;
+  int32_t start; // integers
+  bool leaky, has_bias;
+  float bias, low, high, alpha;
+} dq_correlation;
+typedef void dq_correlate_function(const dq_correlation *correlation);
+typedef dq_correlate_function dq_f32_correlate_function, dq_i16_correlate_function, dq_u8s8_correlate_function;
+
+// Sums over a plane of bytes: sum of lane i of vector v = start + sum over k of dot(weights[k], the four bytes
+// at v * step + offsets[k] + index[4 i .. 4 i + 3]). Vectors have DQ_SLIDE_LANES lanes; 64 bytes are read at
+// each offset, and whole vectors of sums written.
+enum { DQ_SLIDE_LANES = 16, DQ_SLIDE_REACH = 64 };
+typedef struct dq_slide {
+  const uint8_t *plane;
+  const uint8_t *index; // [4 DQ_SLIDE_LANES], below DQ_SLIDE_REACH
+  const uint32_t *weights;
+  const int64_t *offsets;
+  int64_t words; // of weights, at least 1
+  int64_t vectors, step;
+  int32_t start;
+  int32_t *sums; // [vectors][DQ_SLIDE_LANES]
+} dq_slide;
+typedef void dq_u8s8_slide_function(const dq_slide *slide);
+
+// Rows of `bytes` from one distance to another, their top bits flipped if asked.
+typedef struct dq_row_copy {
+  const uint8_t *from;
+  uint8_t *to;
+  int64_t from_step, to_step, rows, bytes;
+  bool flips;
+} dq_row_copy;
+typedef void dq_copy_rows_function(const dq_row_copy *copy);
+
+// Output rows [first_row, end_row) of planes of a depthwise convolution with a square kernel of 3 or
+// 5 and stride 1, or stride 2 without dilation (which is at most DQ_WINDOW_DILATION): taps in the
+// order (row, column), padding enters as +0; then + bias and the end as in dq_tile. f16_window: elements are
+// binary16 and every step is rounded to it; low and high are binary16 or infinite, alpha is not rounded.
+enum { DQ_WINDOW_DILATION = 32 };
+typedef struct dq_plane_window {
+  const void *input, *weights; // [planes][in_height][in_width], [planes][kernel][kernel]
+  const void *bias;            // [planes] or NULL
+  void *output;                // [planes][out_height][out_width]
+  int64_t planes, first_row, end_row;
+  int64_t in_height, in_width, out_height, out_width, pad_top, pad_left, dilation;
+  int kernel, stride;
+  bool leaky;
+  float low, high, alpha;
+} dq_plane_window;
+typedef void dq_f32_window_function(const dq_plane_window *window);
+typedef dq_f32_window_function dq_f16_window_function;
+
+// Lines of `width` words from as many rows as a word has values: words [first, end) of a line come
+// from every stride-th element, from rows[i] + line * line_step (bytes) on, the others are `pad`. A
+// float stays as it is; binary16 becomes float, or stays as it is, two to a word, where rows[1] may be
+// NULL for zeros; int16 is value - zero_point; bytes get their top bit flipped if asked.
+typedef struct dq_expansion {
+  const void *rows[4]; // the element of word `first`
+  void *words;
+  int64_t lines, line_step, width, first, end, stride;
+  uint32_t pad;
+  bool is_signed, flips; // int16; bytes
+  int32_t zero_point;
+} dq_expansion;
+typedef void dq_expand_function(const dq_expansion *expansion);
+typedef dq_expand_function dq_f32_expand_function, dq_f16_expand_function, dq_i16_expand_function,
+    dq_u8s8_expand_function, dq_f16_pairs_expand_function;
+// The transforms of Winograd's filtering F(m x m, 3 x 3), m = size (2 or 4), of a band of tiles_high x
+// tiles_wide tiles of one channel. A tile is (m + 2)^2 values of the input, m apart, and becomes as many
+// places; m x m outputs come from as many sums. Buffers are read and written up to whole vectors.
+typedef struct dq_winograd_input {
+  int size;
+  int64_t tiles_high, tiles_wide;
+  const float *rows; // `lines` lines, `width` apart: those of the band that are inside of the input; the first
+  int64_t lines, width, taken; // `taken` values of each are used
+  int64_t pad_left, pad_top;   // zeros before them, in columns and lines
+  float *plane; // scratch of tiles_high m + 2 lines of plane_width and m + 1 vectors, zeroed by the caller once for
+  int64_t plane_width; // all channels
+  float *parts;        // scratch of m (m + 2) part_stride, part_stride >= (tiles_high + 1) tiles_wide and a vector
+  int64_t part_stride;
+  // Place p of tile t = y * tiles_wide + x goes to to[p * place_stride + t / panel * panel_stride + t % panel].
+  float *to;
+  int64_t place_stride, panel, panel_stride;
+} dq_winograd_input;
+typedef void dq_winograd_input_function(const dq_winograd_input *input);
+
+typedef struct dq_winograd_output {
+  int size;
+  int64_t tiles_high, tiles_wide;
+  const float *from; // place p of tile t at p * place_stride + t
+  int64_t place_stride;
+  float *lines; // scratch of m line_stride, line_stride >= m tiles_high tiles_wide and m vectors
+  int64_t line_stride;
+  float *to; // `rows` rows of `width` values, at most what the tiles hold
+  int64_t rows, width;
+  bool has_bias, leaky; // and the end as in dq_tile
+  float bias, low, high, alpha;
+} dq_winograd_output;
+typedef void dq_winograd_output_function(const dq_winograd_output *output);
+
+// What follows a float32 convolution's activation, in place: x sigmoid(x) if asked; + addend unless
+// NULL; then the end as in dq_tile.
+typedef struct dq_tail {
+  float *values;
+  const float *addend;
+  int64_t count;
+  bool silu, leaky;
+  float low, high, alpha;
+} dq_tail;
+typedef void dq_f32_tail_function(const dq_tail *tail);
+
+// A matrix with rows and columns exchanged: element (row, column) of from goes to to[column * to_stride + row]. Where
+// it ends sums, after + bias[column] unless NULL and what follows in dq_tile.
+typedef struct dq_columns {
+  const float *from;
+  int64_t from_stride, rows, columns;
+  const int64_t *offsets; // unless it ends sums: row r at from + offsets[r] instead, unless NULL
+  float *to;
+  int64_t to_stride;
+  bool ends, leaky;
+  const float *bias;
+  float low, high, alpha;
+} dq_columns;
+typedef void dq_f32_columns_function(const dq_columns *columns);
+
+// Rows of sums to 8 bits. bias and multipliers advance by the steps (0 or 1) per column and per row.
+typedef struct dq_requantize_rows {
+  const int32_t *sums, *bias; // bias NULL: none
+  const float *multipliers;
+  uint8_t *output;
+  int64_t rows, columns, sums_stride, output_stride;
+  int bias_step, multiplier_step, bias_row, multiplier_row;
+  int32_t zero_point, low, high;
+} dq_requantize_rows;
+typedef void dq_requantize_function(const dq_requantize_rows *rows);
+
+// output[i] = table[input[i]]: any function of 8 bits. The table has 256 entries, indexed by the bits of
+// an element (an int8 -1 is 255); output may be input.
+typedef void dq_lookup_function(const uint8_t *input, const uint8_t *table, uint8_t *output, int64_t count);
+
+// One row of outputs of a max pool on 8 bits: output[o] is the largest of rows[i][o * stride - begin + k *
+// dilation] over all rows and k in [0, kernel) that lie inside of a row; the least number of the type when
+// none does.
+typedef struct dq_maximum_row {
+  const uint8_t *const *rows;
+  int64_t row_count, width; // rows may be 0
+  int64_t begin, kernel, dilation, stride;
+  uint8_t *output;
+  int64_t count;
+  bool is_signed;
+  uint8_t *scratch; // dq_maximum_8_scratch bytes
+} dq_maximum_row;
+typedef void dq_maximum_function(const dq_maximum_row *row);
+
+// Two quantized operands to one: x = (float)(a - a_zero_point) * a_scale, y likewise from b, then
+// q = clamp(round_half_even((x + y) / scale) + zero_point, low, high), or with x * y; each step rounded to
+// float32 as DequantizeLinear, Add or Mul, QuantizeLinear do. A difference is a sum with b_scale negated.
+// low and high lie within the output's type, which their range tells. output may be a or b.
+typedef struct dq_pair_row {
+  const uint8_t *a, *b;
+  int a_step, b_step; // 1, or 0: one element for all
+  bool a_signed, b_signed;
+  float a_scale, b_scale, scale;
+  int32_t a_zero_point, b_zero_point, zero_point;
+  int32_t low, high;
+  uint8_t *output;
+  int64_t count;
+  bool is_short; // of a sum: set by dq_add_8_shorten, like the rest
+  float a_factor, b_factor, offset;
+} dq_pair_row;
+
+typedef struct dq_range {
+  float minimum, maximum; // of the elements that are not NaN; +infinity, -infinity when there are
+                          // none; a zero is +0
+  int64_t nans;
+} dq_range;
+
+typedef void dq_f32_to_f16_function(const float *input, uint16_t *output, int64_t count);
+typedef void dq_f16_to_f32_function(const uint16_t *input, float *output, int64_t count);
+typedef void dq_round_f16_function(const float *input, float *output, int64_t count);
+// Rounded, then the slope below zero, then rounded again, as a LeakyRelu of its own.
+typedef void dq_f32_to_f16_leaky_function(const float *input, float alpha, uint16_t *output, int64_t count);
+typedef void dq_exp_f32_function(const float *input, float *output, int64_t count);
+typedef dq_exp_f32_function dq_sigmoid_f32_function, dq_tanh_f32_function;
+typedef void dq_quantize_function(const float *input, float scale, int32_t zero_point, bool is_signed, uint8_t *output,
+                                  int64_t count);
+typedef void dq_dequantize_function(const uint8_t *input, bool is_signed, float scale, int32_t zero_point,
+                                    float *output, int64_t count);
+typedef dq_maximum_function dq_maximum_8_function, dq_maximum_f32_function, dq_maximum_f16_function;
+typedef void dq_add_8_function(const dq_pair_row *row);
+typedef dq_add_8_function dq_multiply_8_function;
+typedef void dq_range_function(const float *input, int64_t count, dq_range *range);
+
+#endif

@@ -1,3 +1,0 @@
-// Requantization, compiled for the instruction set named by the file.
-#define REQUANTIZE_FUNCTION dq_requantize_c
-#include "lib/kernels/requantize_body.h"

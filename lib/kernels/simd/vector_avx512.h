@@ -1,0 +1,161 @@
+// The vector operations that bodies are written in, for AVX-512 (F, BW, DQ, VL): 16 words.
+#ifndef DQ_KERNELS_VECTOR_AVX512_H
+#define DQ_KERNELS_VECTOR_AVX512_H
+
+#include <immintrin.h>
+
+#include "lib/kernels/table/kernel_table.h"
+
+#define V_WORDS 16
+typedef __m512 f32_vector;
+typedef __m512i i32_vector;
+
+// Lanes below count; count may be below 0 or above V_WORDS.
+static inline __mmask16 v_mask(int count) {
+  return (__mmask16)(count >= V_WORDS ? 0xffffu : count <= 0 ? 0u : (1u << count) - 1u);
+}
+
+static inline __m512 f32_zero(void) { return _mm512_setzero_ps(); }
+static inline __m512 f32_set(float x) { return _mm512_set1_ps(x); }
+static inline __m512 f32_load(const void *p) { return _mm512_loadu_ps(p); }
+static inline void f32_store(void *p, __m512 x) { _mm512_storeu_ps(p, x); }
+static inline __m512 f32_load_some(const void *p, int count) { return _mm512_maskz_loadu_ps(v_mask(count), p); }
+static inline void f32_store_some(void *p, __m512 x, int count) { _mm512_mask_storeu_ps(p, v_mask(count), x); }
+// Some of the lanes: those in [first, end), loaded with +0 in the others, which are not touched.
+typedef __mmask16 f32_lanes;
+static inline f32_lanes f32_lanes_between(int64_t first, int64_t end) {
+  __mmask16 below = v_mask(first < V_WORDS ? (int)first : V_WORDS);
+  return (f32_lanes)(v_mask(end < V_WORDS ? (int)end : V_WORDS) & ~below);
+}
+static inline __m512 f32_load_lanes(const float *p, f32_lanes lanes) { return _mm512_maskz_loadu_ps(lanes, p); }
+static inline void f32_store_lanes(float *p, __m512 x, f32_lanes lanes) { _mm512_mask_storeu_ps(p, lanes, x); }
+static inline __m512 f32_choose(f32_lanes lanes, __m512 inside, __m512 outside) {
+  return _mm512_mask_blend_ps(lanes, outside, inside);
+}
+// a where it is larger, else b, NaN or not.
+static inline __m512 f32_larger(__m512 a, __m512 b) { return _mm512_max_ps(a, b); }
+// Elements 0, 2, 4 ... and 1, 3, 5 ... of two vectors.
+static inline __m512 f32_even(__m512 low, __m512 high) {
+  const __m512i from = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  return _mm512_permutex2var_ps(low, from, high);
+}
+static inline __m512 f32_odd(__m512 low, __m512 high) {
+  const __m512i from = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+  return _mm512_permutex2var_ps(low, from, high);
+}
+static inline __m512 f32_broadcast(const void *p) { return _mm512_set1_ps(*(const float *)p); }
+static inline __m512 f32_dot(__m512 sum, __m512 b, __m512 a) { return _mm512_fmadd_ps(b, a, sum); }
+static inline __m512 f32_plus(__m512 a, __m512 b) { return _mm512_add_ps(a, b); }
+static inline __m512 f32_bounded(__m512 x, __m512 low, __m512 high) {
+  return _mm512_min_ps(high, _mm512_max_ps(low, x));
+}
+static inline __m512 f32_leaky(__m512 x, __m512 alpha) {
+  __mmask16 below = _mm512_cmp_ps_mask(x, _mm512_setzero_ps(), _CMP_LT_OQ);
+  return _mm512_mask_mul_ps(x, below, alpha, x);
+}
+static inline __m512 f32_minus(__m512 a, __m512 b) { return _mm512_sub_ps(a, b); }
+// What f32_even and f32_odd parted, side by side again.
+static inline void f32_merge_2(__m512 x[2]) {
+  const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+  const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
+  __m512 first = _mm512_permutex2var_ps(x[0], low, x[1]);
+  x[1] = _mm512_permutex2var_ps(x[0], high, x[1]);
+  x[0] = first;
+}
+
+// Factors and rows of a tile; words of values are loaded side by side, a word of weights into all lanes.
+#define F32_TILE_ROWS 14
+static inline __m512 f32_values(const void *p) { return f32_load(p); }
+static inline __m512 f32_weight(const void *p) { return f32_broadcast(p); }
+
+static inline __m512i i32_zero(void) { return _mm512_setzero_si512(); }
+static inline __m512i i32_set(int32_t x) { return _mm512_set1_epi32(x); }
+static inline __m512i i32_load(const void *p) { return _mm512_loadu_si512(p); }
+static inline void i32_store(void *p, __m512i x) { _mm512_storeu_si512(p, x); }
+static inline __m512i i32_load_some(const void *p, int count) { return _mm512_maskz_loadu_epi32(v_mask(count), p); }
+static inline void i32_store_some(void *p, __m512i x, int count) { _mm512_mask_storeu_epi32(p, v_mask(count), x); }
+static inline __m512i i32_broadcast(const void *p) { return _mm512_set1_epi32(*(const int32_t *)p); }
+
+// Words of two int16: exact, |sum of two products| < 2^31 for |factors| <= 255.
+#define I16_TILE_ROWS 12
+static inline __m512i i16_values(const void *p) { return i32_load(p); }
+static inline __m512i i16_weight(const void *p) { return i32_broadcast(p); }
+static inline __m512i i16_dot(__m512i sum, __m512i b, __m512i a) {
+  return _mm512_add_epi32(sum, _mm512_madd_epi16(b, a));
+}
+
+// Words of four bytes, b unsigned, a signed: neighbouring products added in 16 bits, which clips, then in 32.
+#define PAIR_TILE_ROWS 12
+static inline __m512i pair_values(const void *p) { return i32_load(p); }
+static inline __m512i pair_weight(const void *p) { return i32_broadcast(p); }
+static inline __m512i pair_products(__m512i b, __m512i a) { return _mm512_maddubs_epi16(b, a); }
+static inline __m512i pair_widened(__m512i sum, __m512i products) {
+  return _mm512_add_epi32(sum, _mm512_madd_epi16(products, _mm512_set1_epi16(1)));
+}
+static inline __m512i pair_dot(__m512i sum, __m512i b, __m512i a) { return pair_widened(sum, pair_products(b, a)); }
+
+// The same with sums of 16 bits over several words.
+#define SUMS16_TILE_ROWS 12
+static inline __m512i i16_plus(__m512i a, __m512i b) { return _mm512_add_epi16(a, b); }
+
+// ---- Bytes ----
+typedef __m512i u8_vector;
+static inline __mmask64 u8_mask(int64_t count) { return count >= 64 ? ~0ull : (1ull << count) - 1; }
+static inline u8_vector u8_load(const uint8_t *p) { return _mm512_loadu_si512(p); }
+static inline void u8_store(uint8_t *p, u8_vector x) { _mm512_storeu_si512(p, x); }
+static inline u8_vector u8_load_some(const uint8_t *p, int64_t count) {
+  return _mm512_maskz_loadu_epi8(u8_mask(count), p);
+}
+static inline void u8_store_some(uint8_t *p, u8_vector x, int64_t count) {
+  _mm512_mask_storeu_epi8(p, u8_mask(count), x);
+}
+static inline u8_vector u8_set(int x) { return _mm512_set1_epi8((char)x); }
+// 16 bytes, again and again.
+static inline u8_vector u8_repeated(const uint8_t *p) {
+  return _mm512_broadcast_i32x4(_mm_loadu_si128((const void *)p));
+}
+static inline u8_vector u8_minus(u8_vector a, u8_vector b) { return _mm512_sub_epi8(a, b); }
+static inline u8_vector u8_plus_saturated(u8_vector a, u8_vector b) { return _mm512_adds_epu8(a, b); }
+// In every 16 bytes: byte index % 16 of part, 0 where the top bit of the index is set.
+static inline u8_vector u8_shuffled(u8_vector part, u8_vector index) { return _mm512_shuffle_epi8(part, index); }
+static inline u8_vector u8_or(u8_vector a, u8_vector b) { return _mm512_or_si512(a, b); }
+static inline u8_vector u8_larger_signed(u8_vector a, u8_vector b) { return _mm512_max_epi8(a, b); }
+static inline u8_vector u8_larger_unsigned(u8_vector a, u8_vector b) { return _mm512_max_epu8(a, b); }
+// Bytes 0, 2, 4... of a followed by b.
+static inline u8_vector u8_even(u8_vector a, u8_vector b) {
+  __m256i low = _mm512_cvtepi16_epi8(a), high = _mm512_cvtepi16_epi8(b);
+  return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
+
+// ---- Lines of dq_expansion ----
+static inline uint32_t v_bits_below(int64_t count) {
+  return count >= 16 ? 0xffffu : count <= 0 ? 0 : (1u << count) - 1;
+}
+// Bit i to bit 2 i.
+static inline uint32_t v_spread(uint32_t bits) {
+  bits = (bits | bits << 8) & 0x00ff00ffu;
+  bits = (bits | bits << 4) & 0x0f0f0f0fu;
+  bits = (bits | bits << 2) & 0x33333333u;
+  return (bits | bits << 1) & 0x55555555u;
+}
+// Of the 16 words of a line from `at` on: those taken from the input (spread: at elements two
+// apart), and those that exist.
+typedef struct word_range {
+  uint32_t taken, spread, stored;
+} word_range;
+static inline word_range i32_word_range(const dq_expansion *e, int64_t at) {
+  uint32_t taken = v_bits_below(e->end - at) & ~v_bits_below(e->first - at);
+  return (word_range){taken, v_spread(taken), v_bits_below(e->width - at)};
+}
+static inline void i32_store_range(uint32_t *to, __m512i words, word_range range, __m512i pad) {
+  words = _mm512_mask_blend_epi32((__mmask16)range.taken, pad, words);
+  _mm512_mask_storeu_epi32(to, (__mmask16)range.stored, words);
+}
+// The taken bytes, stride (1 or 2) apart, widened to words; no other byte is read.
+static inline __attribute__((always_inline)) __m512i i32_take_bytes(const uint8_t *from, word_range range,
+                                                                    const int stride) {
+  if (stride == 1) return _mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8((__mmask16)range.taken, from));
+  return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi8(range.spread, from));
+}
+
+#endif

@@ -1,0 +1,13 @@
+// The vector operations that bodies are written in, for AVX-512 VNNI.
+#ifndef DQ_KERNELS_VECTOR_VNNI_H
+#define DQ_KERNELS_VECTOR_VNNI_H
+
+#include "lib/kernels/simd/vector_avx512.h"
+
+// Words of four bytes, b unsigned, a signed: four products without saturation.
+#define U8S8_TILE_ROWS 14
+static inline __m512i u8s8_values(const void *p) { return i32_load(p); }
+static inline __m512i u8s8_weight(const void *p) { return i32_broadcast(p); }
+static inline __m512i u8s8_dot(__m512i sum, __m512i b, __m512i a) { return _mm512_dpbusd_epi32(sum, b, a); }
+
+#endif

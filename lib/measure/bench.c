@@ -1,0 +1,173 @@
+// Models run in turns.
+#include "lib/measure/bench.h"
+
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/random.h"
+#include "lib/measure/cost.h"
+#include "lib/exec/open_sizes.h"
+#include "lib/document/origin.h"
+
+static dq_status make_inputs(dq_bench_model *model, const dq_context *context, dq_arena *arena, dq_error *error) {
+  int count = dq_plan_input_count(model->session.plan);
+  model->inputs = DQ_NEW_ARRAY(arena, count, dq_tensor *);
+  if (!model->inputs) return dq_fail_memory(error, (size_t)count * sizeof *model->inputs);
+  dq_random random = dq_random_start(context->seed, 0);
+  for (int i = 0; i < count; i++) {
+    const dq_tensor *like = dq_plan_input(model->session.plan, i);
+    dq_tensor *input = dq_tensor_new(arena, like->type, like->rank, like->dims);
+    if (!input) return dq_fail_memory(error, dq_tensor_bytes(like));
+    model->inputs[i] = input;
+    if (!(DQ_BIT(input->type) & DQ_TYPES_FLOAT)) continue;
+    int64_t elements = dq_tensor_count(input);
+    for (int64_t e = 0; e < elements; e++) dq_tensor_set(input, e, 2.0 * (double)dq_random_float(&random) - 1.0);
+  }
+  return DQ_OK;
+}
+
+static dq_status load_model(dq_bench_model *model, const dq_bench_subject *subject, const dq_context *context,
+                            dq_error *error) {
+  double start = dq_seconds();
+  DQ_TRY(dq_model_open(&model->graph, subject->path, context, error));
+  model->load_time = dq_seconds() - start;
+  return DQ_OK;
+}
+
+// What is given is for an input or a node of some model; sizes that one remembers are those of all.
+static dq_status check_names(dq_bench_model *models, const dq_bench_subject *subjects, int count,
+                             const dq_bench_options *options, dq_arena *arena, dq_error *error) {
+  const dq_graph **graphs = DQ_NEW_ARRAY(arena, count, const dq_graph *);
+  if (!graphs) return dq_fail_memory(error, (size_t)count * sizeof *graphs);
+  for (int m = 0; m < count; m++) graphs[m] = models[m].graph;
+  for (int m = 0; m < count * count; m++) DQ_TRY(dq_sizes_share(models[m / count].graph, graphs[m % count], error));
+  for (int m = 0; m < count; m++)
+    DQ_TRY(dq_conv_settings_check(subjects[m].convolutions, subjects[m].convolution_count, graphs, count, error));
+  return dq_input_names(graphs, count, &options->shapes, error);
+}
+
+static dq_status open_model(dq_bench_model *model, const dq_bench_subject *subject, const dq_bench_options *options,
+                            const dq_context *context, dq_arena *arena, dq_error *error) {
+  double loaded = dq_seconds();
+  dq_session_options session = {.shapes = options->shapes,
+                                .convolutions = subject->convolutions,
+                                .convolution_count = subject->convolution_count};
+  dq_status status = dq_session_open(&model->session, model->graph, &session, context, error);
+  model->plan_time = dq_seconds() - loaded;
+  if (status == DQ_OK) model->pack_time = dq_plan_packing_time(model->session.plan);
+  dq_cost cost;
+  if (status == DQ_OK) status = dq_cost_count(&cost, model->graph, &options->shapes, context, arena, error);
+  if (status == DQ_OK) status = make_inputs(model, context, arena, error);
+  if (status != DQ_OK) return dq_error_prefix(error, status, "%s", subject->path);
+  model->macs = cost.macs_complete ? cost.macs : -1;
+  model->times = DQ_NEW_ARRAY(arena, options->runs, double);
+  return model->times ? DQ_OK : dq_fail_memory(error, (size_t)options->runs * sizeof(double));
+}
+
+// One run; a run may overwrite its inputs, so they are filled in anew, outside the time.
+static dq_status run_once(dq_bench_model *model, double *seconds, dq_error *error) {
+  dq_plan *plan = model->session.plan;
+  for (int i = 0; i < dq_plan_input_count(plan); i++) {
+    dq_tensor *input = dq_plan_input(plan, i);
+    memcpy(input->data, model->inputs[i]->data, dq_tensor_bytes(input));
+  }
+  double start = dq_seconds();
+  DQ_TRY(dq_plan_run(plan, error));
+  *seconds = dq_seconds() - start;
+  return DQ_OK;
+}
+
+static dq_status run_turns(dq_bench_model *models, const dq_bench_subject *subjects, int count,
+                           const dq_bench_options *options, int64_t *rounds, const dq_context *context,
+                           dq_error *error) {
+  double start = 0;
+  *rounds = 0;
+  for (int64_t round = -options->warmup; round < options->runs; round++) {
+    if (round == 0) start = dq_seconds();
+    if (round > 0 && options->time_limit > 0 && dq_seconds() - start > options->time_limit) break;
+    for (int m = 0; m < count; m++) {
+      DQ_TRY(dq_check_stop(context, error));
+      double seconds = 0;
+      dq_status status = run_once(&models[m], &seconds, error);
+      if (status != DQ_OK) return dq_error_prefix(error, status, "%s", subjects[m].path);
+      if (round == -options->warmup) models[m].warmup_time = seconds;
+      if (round >= 0) models[m].times[round] = seconds;
+    }
+    if (round >= 0) *rounds = round + 1;
+    dq_progress(context, "timing", round + options->warmup + 1, options->warmup + options->runs);
+  }
+  return DQ_OK;
+}
+
+// Multiply-accumulates of the steps: the nodes of the copy that is run.
+static dq_status name_layers(dq_bench_model *model, const dq_bench_options *options, const dq_context *context,
+                             dq_arena *arena, dq_error *error) {
+  dq_cost cost;
+  DQ_TRY(dq_cost_count(&cost, model->session.copy, &options->shapes, context, arena, error));
+  for (int s = 0; s < model->layer_count; s++) {
+    const dq_node *node = dq_plan_step(model->session.plan, s, NULL);
+    dq_bench_layer *layer = &model->layers[s];
+    *layer = (dq_bench_layer){.name = node->name,
+                              .op_type = node->op_type,
+                              .algorithm = dq_plan_step_algorithm(model->session.plan, s),
+                              .macs = -1,
+                              .bytes = dq_plan_step_bytes(model->session.plan, s),
+                              .integer = dq_plan_step_integer(model->session.plan, s)};
+    for (int i = 0; i < cost.node_count; i++)
+      if (cost.nodes[i].node == node) {
+        layer->name = cost.nodes[i].label;
+        if (cost.nodes[i].macs_known) layer->macs = cost.nodes[i].macs;
+      }
+  }
+  return DQ_OK;
+}
+
+static dq_status time_layers(dq_bench_model *model, const dq_bench_options *options, int64_t rounds,
+                             const dq_context *context, dq_arena *arena, dq_error *error) {
+  dq_plan *plan = model->session.plan;
+  int steps = model->layer_count = dq_plan_step_count(plan);
+  model->layers = DQ_NEW_ARRAY(arena, steps, dq_bench_layer);
+  double *times = DQ_NEW_ARRAY(arena, (int64_t)steps * rounds, double);
+  if (!model->layers || !times) return dq_fail_memory(error, (size_t)steps * sizeof *times);
+  DQ_TRY(name_layers(model, options, context, arena, error));
+  dq_plan_set_timing(plan, true);
+  for (int64_t round = 0; round < rounds; round++) {
+    double whole;
+    DQ_TRY(dq_check_stop(context, error));
+    DQ_TRY(run_once(model, &whole, error));
+    for (int s = 0; s < steps; s++) {
+      int64_t nanoseconds = 0;
+      dq_plan_step(plan, s, &nanoseconds);
+      times[s * rounds + round] = (double)nanoseconds * 1e-9;
+    }
+  }
+  dq_plan_set_timing(plan, false);
+  for (int s = 0; s < steps; s++) {
+    dq_spread spread;
+    DQ_TRY(dq_spread_of(&spread, times + s * rounds, rounds, error));
+    model->layers[s].median = spread.median;
+  }
+  return DQ_OK;
+}
+
+dq_status dq_bench_run(dq_bench_model *models, const dq_bench_subject *subjects, int count,
+                       const dq_bench_options *options, int64_t *rounds, const dq_context *context, dq_arena *arena,
+                       dq_error *error) {
+  memset(models, 0, (size_t)count * sizeof *models);
+  for (int m = 0; m < count; m++) DQ_TRY(load_model(&models[m], &subjects[m], context, error));
+  DQ_TRY(check_names(models, subjects, count, options, arena, error));
+  for (int m = 0; m < count; m++) DQ_TRY(open_model(&models[m], &subjects[m], options, context, arena, error));
+  DQ_TRY(run_turns(models, subjects, count, options, rounds, context, error));
+  for (int m = 0; m < count && options->per_layer; m++) {
+    dq_status status = time_layers(&models[m], options, *rounds, context, arena, error);
+    if (status != DQ_OK) return dq_error_prefix(error, status, "%s", subjects[m].path);
+  }
+  return DQ_OK;
+}
+
+void dq_bench_close(dq_bench_model *models, int count) {
+  for (int m = 0; m < count; m++) {
+    dq_session_close(&models[m].session);
+    dq_graph_free(models[m].graph);
+  }
+}

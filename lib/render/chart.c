@@ -1,0 +1,67 @@
+#include <math.h>
+#include <string.h>
+
+#include "lib/render/render_internal.h"
+
+static void fail(dq_report *report, size_t bytes) {
+  if (report->failure == DQ_OK) report->failure = dq_fail_memory(&report->failure_error, bytes);
+}
+
+dq_chart *dq_report_chart(dq_report *report, const dq_chart_layout *layout) {
+  dq_chart *chart = report ? DQ_NEW(report->arena, dq_chart) : NULL;
+  if (!chart) {
+    if (report) fail(report, sizeof *chart);
+    return NULL;
+  }
+  *chart = (dq_chart){.layout = layout, .report = report, .line = NAN};
+  if (report->last_chart) report->last_chart->next = chart;
+  else report->charts = chart;
+  report->last_chart = chart;
+  return chart;
+}
+
+static dq_chart_entry *add_entry(dq_chart *chart, const char *label) {
+  dq_chart_entry *entry = DQ_NEW(chart->report->arena, dq_chart_entry);
+  const char *own = dq_arena_strdup(chart->report->arena, label);
+  if (!entry || !own) {
+    fail(chart->report, sizeof *entry);
+    return NULL;
+  }
+  entry->label = own;
+  if (chart->last) chart->last->next = entry;
+  else chart->entries = entry;
+  chart->last = entry;
+  chart->count++;
+  return entry;
+}
+
+void dq_chart_add(dq_chart *chart, const char *label, double first, double second) {
+  dq_chart_entry *entry = chart ? add_entry(chart, label) : NULL;
+  if (entry) entry->values[0] = first, entry->values[1] = second;
+}
+
+void dq_chart_mark(dq_chart *chart, dq_mark mark) {
+  if (chart && chart->last) chart->last->mark = mark;
+}
+
+void dq_chart_line(dq_chart *chart, double value, const char *label) {
+  if (!chart) return;
+  chart->line = value;
+  chart->line_label = label;
+}
+
+void dq_chart_add_histogram(dq_chart *chart, const dq_chart_histogram *histogram) {
+  dq_chart_entry *entry = chart ? add_entry(chart, histogram->label) : NULL;
+  if (!entry) return;
+  dq_arena *arena = chart->report->arena;
+  entry->histogram = dq_arena_copy(arena, histogram, sizeof *histogram);
+  double *heights = dq_arena_copy(arena, histogram->heights, (size_t)histogram->count * sizeof *heights);
+  const char *text = dq_arena_strdup(arena, histogram->text);
+  if (!entry->histogram || !heights || !text) {
+    fail(chart->report, sizeof *histogram);
+    entry->histogram = NULL;
+    return;
+  }
+  entry->histogram->heights = heights;
+  entry->histogram->text = text;
+}

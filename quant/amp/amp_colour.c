@@ -1,0 +1,177 @@
+// Colours of nodes: which must compute in float16, which must not, and which are free for amp_cut.c.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/graph/patterns.h"
+#include "quant/amp/amp_internal.h"
+
+// Inputs that stay float32 whatever the precision of the node, from the operators' type rules.
+static const struct {
+  const char *op_type;
+  int first, last;
+} float_inputs[] = {
+    {"Resize", 1, 2}, // roi (also of the input's type, but read as coordinates), scales
+    {"Upsample", 1, 1},
+};
+
+bool dq_amp_is_float(const dq_amp_job *job, const dq_value *value) {
+  return value && value->index < job->value_count && job->tensors[value->index].type == DQ_F32;
+}
+
+const dq_tensor *dq_amp_constant(const dq_amp_job *job, const dq_value *value) {
+  if (!dq_amp_is_float(job, value)) return NULL;
+  return dq_known_elements(value);
+}
+
+bool dq_amp_reads_any(const dq_node *node) { return node->mark == DQ_AMP_NEUTRAL || dq_node_is(node, "Cast"); }
+
+bool dq_amp_input_is_half(const dq_amp_job *job, const dq_node *node, int i) {
+  if (!dq_amp_is_float(job, node->inputs[i])) return false;
+  for (size_t r = 0; r < sizeof float_inputs / sizeof *float_inputs; r++)
+    if (dq_node_is(node, float_inputs[r].op_type) && i >= float_inputs[r].first && i <= float_inputs[r].last)
+      return false;
+  return true;
+}
+
+static const char CHOSEN[] = "--allow"; // by the user, whatever the node reads
+
+static bool is_listed(const char *const *names, int count, const char *name) {
+  for (int i = 0; i < count; i++)
+    if (!strcmp(names[i], name)) return true;
+  return false;
+}
+
+static bool is_denied_by_name(const dq_amp_options *options, const dq_node *node) {
+  for (int i = 0; i < options->deny_node_count; i++)
+    if (dq_pattern_fits(options->deny_nodes[i], node)) return true;
+  return false;
+}
+
+// With a list of nodes: those on it, and what follows.
+static void choose_from_list(const dq_amp_options *options, const dq_node *node, const dq_operator *row,
+                             dq_amp_node *entry) {
+  const char *label = node->name[0] || !node->outputs[0] ? node->name : node->outputs[0]->name;
+  entry->colour = is_listed(options->only, options->only_count, label) ? DQ_ALLOW
+                  : row && row->colour == DQ_FOLLOW                    ? DQ_FOLLOW
+                                                                       : DQ_DENY;
+  entry->reason = "not chosen";
+  if (entry->colour == DQ_ALLOW) entry->reason = CHOSEN;
+}
+
+static void choose_colour(const dq_amp_job *job, const dq_node *node, dq_amp_node *entry) {
+  const dq_amp_options *options = job->options;
+  const dq_operator *row = dq_operator_find(node->domain, node->op_type);
+  entry->colour = row ? row->colour : DQ_DENY;
+  entry->reason = row ? "the operator's colour" : "the operator is not known";
+  if (options->only) {
+    choose_from_list(options, node, row, entry);
+    return;
+  }
+  const char *unlisted = !row ? entry->reason : "the policy does not list the operator";
+  if (options->policy && options->policy->complete) entry->colour = DQ_DENY, entry->reason = unlisted;
+  const dq_policy_rule *rule = options->policy ? dq_policy_find(options->policy, node) : NULL;
+  if (rule) entry->colour = rule->colour, entry->reason = rule->reason;
+  if (is_listed(options->allow, options->allow_count, node->op_type)) entry->colour = DQ_ALLOW, entry->reason = CHOSEN;
+  if (is_listed(options->follow, options->follow_count, node->op_type))
+    entry->colour = DQ_FOLLOW, entry->reason = "--follow";
+  if (is_listed(options->deny, options->deny_count, node->op_type)) entry->colour = DQ_DENY, entry->reason = "--deny";
+  if (is_denied_by_name(options, node)) entry->colour = DQ_DENY, entry->reason = "--deny-node";
+  entry->unlisted = entry->reason == unlisted;
+}
+
+// Bounds of Clip beyond float16 mean "no bound", and infinity says the same.
+static bool may_overflow(const dq_node *node) { return dq_node_is(node, "Clip"); }
+
+static bool constant_fits(const dq_tensor *tensor) {
+  const float *elements = tensor->data;
+  int64_t count = dq_tensor_count(tensor);
+  for (int64_t i = 0; i < count; i++)
+    if (fabsf(elements[i]) >= 65520 && isfinite(elements[i])) return false; // rounds to infinity
+  return true;
+}
+
+static bool constants_fit(const dq_amp_job *job, const dq_node *node) {
+  for (int i = 0; i < node->input_count; i++) {
+    const dq_tensor *constant = dq_amp_input_is_half(job, node, i) ? dq_amp_constant(job, node->inputs[i]) : NULL;
+    if (constant && !may_overflow(node) && !constant_fits(constant)) return false;
+  }
+  return true;
+}
+
+// A node that neither reads nor writes float32, or that only looks at shapes.
+static bool is_neutral(const dq_amp_job *job, const dq_node *node) {
+  const dq_operator *row = dq_operator_find(node->domain, node->op_type);
+  if (row && (row->flags & DQ_OP_SHAPE_ONLY)) return true;
+  for (int i = 0; i < node->input_count; i++)
+    if (dq_amp_is_float(job, node->inputs[i])) return false;
+  for (int i = 0; i < node->output_count; i++)
+    if (dq_amp_is_float(job, node->outputs[i])) return false;
+  return true;
+}
+
+// Behind an operator that nobody knows types are not known either, and may be float32.
+static bool reads_unknown(const dq_amp_job *job, const dq_node *node) {
+  for (int i = 0; i < node->input_count; i++)
+    if (node->inputs[i] && !job->tensors[node->inputs[i]->index].type) return true;
+  return false;
+}
+
+// Part of an int8 product: runtimes compute it on the integers, which casts in between would prevent.
+static bool is_quantized(const dq_node *node) {
+  for (int i = 0; i < node->input_count; i++)
+    if (node->inputs[i] && node->inputs[i]->producer && dq_node_is(node->inputs[i]->producer, "DequantizeLinear"))
+      return true;
+  return false;
+}
+
+// A conversion from a wide type, which may hold numbers that float16 does not.
+static bool narrows(const dq_amp_job *job, const dq_node *node) {
+  if (!dq_node_is(node, "Cast") || !node->input_count || !node->inputs[0]) return false;
+  int from = job->tensors[node->inputs[0]->index].type;
+  return from != DQ_F32 && from != DQ_F16 && dq_dtype_size(from) > 1;
+}
+
+static bool has_body(const dq_node *node) {
+  for (int i = 0; i < node->attribute_count; i++)
+    if (node->attributes[i].type == DQ_ATTRIBUTE_GRAPH) return true;
+  return false;
+}
+
+// Why a node cannot compute in float16 whatever its colour; NULL when it can.
+static const char *obstacle(const dq_amp_job *job, const dq_node *node, const dq_amp_node *entry) {
+  if (is_quantized(node) && entry->reason != CHOSEN) return "its input is quantized";
+  if (reads_unknown(job, node)) return "the type of an input is not known";
+  if (narrows(job, node)) return "converts numbers that may be beyond 65504";
+  if (!constants_fit(job, node)) return "a constant is beyond 65504, the largest float16";
+  return NULL;
+}
+
+static void colour_node(dq_amp_job *job, dq_node *node, dq_amp_node *entry) {
+  entry->name = node->name;
+  entry->op_type = node->op_type;
+  choose_colour(job, node, entry);
+  const char *against = entry->colour == DQ_DENY ? NULL : obstacle(job, node, entry);
+  if (against) entry->reason = against;
+  node->mark = entry->colour == DQ_DENY || against ? DQ_AMP_FULL
+               : entry->colour == DQ_ALLOW         ? DQ_AMP_HALF
+                                                   : DQ_AMP_FREE;
+  if (has_body(node)) {
+    node->mark = DQ_AMP_FULL;
+    entry->unlisted = false;
+    entry->reason = "its body is left alone";
+  } else if (dq_node_is(node, "Constant") || is_neutral(job, node)) {
+    node->mark = DQ_AMP_NEUTRAL;
+    entry->reason = "no float32 to compute with";
+  }
+  entry->neutral = node->mark == DQ_AMP_NEUTRAL;
+}
+
+dq_status dq_amp_colour(dq_amp_job *job) {
+  dq_graph *graph = job->graph;
+  job->report->nodes = DQ_NEW_ARRAY(graph->arena, graph->node_count, dq_amp_node);
+  if (!job->report->nodes) return dq_fail_memory(job->error, 0);
+  job->report->count = graph->node_count;
+  for (int n = 0; n < graph->node_count; n++) colour_node(job, graph->nodes[n], &job->report->nodes[n]);
+  return DQ_OK;
+}

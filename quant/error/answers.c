@@ -1,0 +1,83 @@
+#include "quant/error/answers.h"
+
+#include <math.h>
+
+#include "datasets/datasets.h"
+
+static dq_status open_decoder(dq_answers *it, bool *found, const dq_graph *graph, const dq_tensor *tensors,
+                              const char *decode, dq_arena *arena, dq_error *error) {
+  const dq_tensor *input = graph->input_count ? &tensors[graph->inputs[0]->index] : NULL;
+  dq_tensor *outputs = DQ_NEW_ARRAY(arena, graph->output_count, dq_tensor);
+  const char **names = DQ_NEW_ARRAY(arena, graph->output_count, const char *);
+  if (!outputs || !names) return dq_fail_memory(error, 0);
+  for (int o = 0; o < graph->output_count; o++) {
+    outputs[o] = tensors[graph->outputs[o]->index];
+    names[o] = graph->outputs[o]->name;
+    if (outputs[o].type != DQ_F32 || outputs[o].rank < 3 || outputs[o].dims[0] != 1 || !graph->outputs[o]->producer)
+      return DQ_OK;
+  }
+  if (!input || input->rank != 4 || !graph->output_count) return DQ_OK;
+  const int rows = dq_channels_last(4, input->dims) ? 1 : 2;
+  dq_task_options options = {.decode = decode,
+                             .model_decode = dq_graph_property(graph, "decode"),
+                             .output_count = graph->output_count,
+                             .outputs = outputs,
+                             .output_names = names,
+                             .input_height = input->dims[rows],
+                             .input_width = input->dims[rows + 1]};
+  dq_error reason;
+  *found = dq_decoder_possible(&options) && dq_decoder_init(&it->decoder, &options, &reason) == DQ_OK;
+  return DQ_OK;
+}
+
+dq_status dq_answers_open(dq_answers *it, bool *found, const dq_graph *graph, const dq_tensor *tensors,
+                          const char *decode, dq_arena *arena, dq_error *error) {
+  *it = (dq_answers){.outputs = graph->output_count};
+  *found = false;
+  DQ_TRY(open_decoder(it, found, graph, tensors, decode, arena, error));
+  for (int i = 0; *found && i < 2; i++) {
+    it->boxes[i] = DQ_NEW_ARRAY(arena, it->decoder.candidates, dq_box);
+    it->scores[i] = DQ_NEW_ARRAY(arena, it->decoder.candidates * it->decoder.classes, double);
+    if (!it->boxes[i] || !it->scores[i]) return dq_fail_memory(error, 0);
+  }
+  return DQ_OK;
+}
+
+void dq_answers_close(dq_answers *it) { dq_decoder_deinit(&it->decoder); }
+
+static double largest(const double *scores, int64_t count) {
+  double most = 0;
+  for (int64_t c = 0; c < count; c++) most = fmax(most, scores[c]);
+  return most;
+}
+
+// Whether an element is NaN or infinite though it is not in float. What is decoded from it may look like any box: the
+// sigmoid of infinity is a score of 1.
+static bool is_broken(const dq_tensor *exact, const dq_tensor *other) {
+  const float *a = exact->data, *b = other->data;
+  for (int64_t i = 0; i < dq_tensor_count(exact); i++)
+    if (dq_is_broken((double)a[i], (double)b[i])) return true;
+  return false;
+}
+
+dq_status dq_answers_compare(dq_answers *it, const dq_tensor *const *exact, const dq_tensor *const *other,
+                             double *signal, double *noise, dq_error *error) {
+  int64_t classes = it->decoder.classes;
+  DQ_TRY(dq_decode(&it->decoder, exact, 0, it->boxes[0], it->scores[0], error));
+  DQ_TRY(dq_decode(&it->decoder, other, 0, it->boxes[1], it->scores[1], error));
+  *signal = *noise = 0;
+  for (int64_t i = 0; i < it->decoder.candidates; i++) {
+    const double *wanted = it->scores[0] + i * classes, *got = it->scores[1] + i * classes;
+    double score = largest(wanted, classes);
+    if (score <= DQ_LOWEST_SCORE && largest(got, classes) <= DQ_LOWEST_SCORE) continue;
+    double moved = score * (1 - dq_box_iou(&it->boxes[0][i], &it->boxes[1][i]));
+    *noise += dq_squared_signal(moved);
+    for (int64_t c = 0; c < classes; c++) {
+      *signal += dq_squared_signal(wanted[c]);
+      *noise += dq_squared_error(wanted[c], got[c]);
+    }
+  }
+  for (int o = 0; o < it->outputs; o++)
+    if (is_broken(exact[o], other[o])) *noise = INFINITY;
+  return DQ_OK;
+}

@@ -1,0 +1,124 @@
+// How close outputs come to those in float.
+#include "quant/error/closeness.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/eval/eval.h"
+
+static int channel_axis(const dq_tensor *tensor) {
+  if (tensor->rank > 3) return 1;
+  if (tensor->rank < 3) return -1;
+  return tensor->dims[2] < tensor->dims[1] ? 2 : 1;
+}
+
+dq_status dq_closeness_add(dq_closeness *closeness, const dq_tensor *shape, const float *exact, const float *other,
+                           dq_arena *arena, dq_error *error) {
+  int axis = channel_axis(shape);
+  int64_t channels = axis < 0 ? 1 : shape->dims[axis];
+  int64_t inner = axis < 0 ? dq_tensor_count(shape) : dq_tensor_product(shape, axis + 1, shape->rank);
+  int64_t outer = axis < 0 ? 1 : dq_tensor_product(shape, 0, axis);
+  if (!closeness->channels) {
+    *closeness = (dq_closeness){DQ_NEW_ARRAY(arena, channels, double), DQ_NEW_ARRAY(arena, channels, double), channels};
+    if (!closeness->signal || !closeness->noise) return dq_fail_memory(error, 0);
+  }
+  for (int64_t o = 0; o < outer; o++)
+    for (int64_t c = 0; c < channels; c++)
+      for (int64_t i = 0; i < inner; i++, exact++, other++) {
+        closeness->signal[c] += dq_squared_signal((double)*exact);
+        closeness->noise[c] += dq_squared_error((double)*exact, (double)*other);
+      }
+  return DQ_OK;
+}
+
+void dq_closeness_clear(dq_closeness *closeness) {
+  size_t bytes = (size_t)closeness->channels * sizeof *closeness->signal;
+  if (!bytes) return;
+  memset(closeness->signal, 0, bytes);
+  memset(closeness->noise, 0, bytes);
+}
+
+double dq_closeness_mean(const dq_closeness *outputs, int count) {
+  static const double MOST = 100;
+  double sum = 0;
+  int64_t channels = 0;
+  for (int o = 0; o < count; o++)
+    for (int64_t c = 0; c < outputs[o].channels; c++) {
+      double signal = outputs[o].signal[c], noise = outputs[o].noise[c];
+      if (!(signal > 0) && noise < INFINITY) continue;
+      sum += noise > 0 ? fmin(10 * log10(signal / noise), MOST) : MOST;
+      channels++;
+    }
+  return channels ? sum / (double)channels : MOST;
+}
+
+double dq_relative_noise(const float *exact, const float *other, int64_t count) {
+  double noise = 0, power = 0;
+  for (int64_t i = 0; i < count; i++) {
+    noise += dq_squared_error((double)exact[i], (double)other[i]);
+    power += dq_squared_signal((double)exact[i]);
+  }
+  return power > 0 ? noise / power : noise < INFINITY ? 0 : INFINITY;
+}
+
+static bool is_finite_in_both(const double *before, const double *after, int64_t picture) {
+  return before[picture] < INFINITY && after[picture] < INFINITY;
+}
+
+// Pictures of infinite noise that there are less of now.
+static int64_t fewer_infinite(const double *before, const double *after, int64_t pictures) {
+  int64_t fewer = 0;
+  for (int64_t p = 0; p < pictures; p++) fewer += !(before[p] < INFINITY) - !(after[p] < INFINITY);
+  return fewer;
+}
+
+dq_noise_change dq_noise_compare(const double *before, const double *after, int64_t pictures) {
+  int64_t fewer = fewer_infinite(before, after, pictures);
+  if (fewer > 0) return (dq_noise_change){INFINITY, 0, INFINITY, pictures};
+  if (fewer < 0)
+    return (dq_noise_change){-INFINITY, 0, -INFINITY, pictures}; // nothing that the others gain makes up for it
+  double fell = 0, all = 0, sum = 0, squares = 0, count = 0;
+  for (int64_t p = 0; p < pictures; p++) {
+    if (!is_finite_in_both(before, after, p)) continue;
+    fell += before[p] - after[p];
+    all += before[p] + after[p];
+    count++;
+  }
+  if (!(all > 0)) return (dq_noise_change){.pictures = pictures};
+  double least = 1e-9 * all / count; // noise that is none has a logarithm too
+  for (int64_t p = 0; p < pictures; p++) {
+    if (!is_finite_in_both(before, after, p)) continue;
+    double ratio = log((before[p] + least) / (after[p] + least));
+    sum += ratio;
+    squares += ratio * ratio;
+  }
+  double mean = sum / count, variance = count > 1 ? (squares - sum * mean) / (count - 1) : 0;
+  return (dq_noise_change){mean, sqrt(fmax(0, variance) / count), fell, pictures};
+}
+
+bool dq_noise_is_less(const dq_noise_change *change, double sureness) {
+  return change->fell > 0 && (change->pictures < 2 || change->mean > sureness * change->deviation);
+}
+
+const char *dq_noise_reason(const dq_noise_change *change, double sureness, char *text, size_t size) {
+  static const double DECIBELS = 4.342944819032518; // 10 / ln 10
+  if (isinf(change->fell))
+    snprintf(text, size, "%s pictures have answers that are not finite", change->fell > 0 ? "fewer" : "more");
+  else if (!(change->fell > 0)) snprintf(text, size, "the pictures together have no less noise");
+  else if (change->pictures < 2) snprintf(text, size, "the only picture has less noise");
+  else
+    snprintf(text, size,
+             "the pictures gain %.2f dB in the mean with a standard error of %.2f, asked for are %.1f of these",
+             DECIBELS * change->mean, DECIBELS * change->deviation, sureness);
+  return text;
+}
+
+double dq_noise_ratio(const double *before, const double *after, int64_t pictures) {
+  return dq_noise_compare(before, after, pictures).mean;
+}
+
+bool dq_noise_fell(const double *before, const double *after, int64_t pictures, double sureness) {
+  dq_noise_change change = dq_noise_compare(before, after, pictures);
+  return dq_noise_is_less(&change, sureness);
+}

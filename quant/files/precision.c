@@ -1,0 +1,92 @@
+#include "quant/files/precision.h"
+
+#include <string.h>
+
+#include "lib/base/nearest.h"
+#include "lib/settings/settings_file.h"
+
+static const char SCHEMA[] = "dq-precision";
+enum { VERSION = 1, PRECISIONS = 3 };
+static const char *const names[PRECISIONS] = {"int8", "fp16", "fp32"};
+
+const char *dq_precision_name(dq_precision precision) { return names[precision]; }
+
+const char *dq_layer_label(const dq_node *node) {
+  bool unnamed = !node->name[0] && node->output_count && node->outputs[0];
+  return unnamed ? node->outputs[0]->name : node->name;
+}
+
+static bool is_layer(const dq_node *node, const char *layer) {
+  if (node->name[0] && !strcmp(node->name, layer)) return true;
+  return node->output_count && node->outputs[0] && !strcmp(node->outputs[0]->name, layer);
+}
+
+const dq_layer_precision *dq_precision_find(const dq_precision_map *map, const dq_node *node) {
+  for (int i = 0; map && i < map->count; i++)
+    if (is_layer(node, map->layers[i].layer)) return &map->layers[i];
+  return NULL;
+}
+
+// ---- Reading ----
+
+static dq_status check_layer(const dq_settings_file *settings, const char *layer, const dq_graph *graph,
+                             dq_error *error) {
+  dq_nearest nearest = dq_nearest_begin(layer);
+  for (int n = 0; n < graph->node_count; n++) {
+    if (is_layer(graph->nodes[n], layer)) return DQ_OK;
+    dq_nearest_offer(&nearest, dq_layer_label(graph->nodes[n]));
+  }
+  dq_settings_fail(settings, layer, "unknown layer", "", error);
+  if (nearest.name) dq_error_hint(error, "did you mean '%s'?", nearest.name);
+  return DQ_BAD_INPUT;
+}
+
+static dq_status read_precision(const dq_settings_file *settings, const char *layer, const json_t *value,
+                                dq_precision *precision, dq_error *error) {
+  const char *text = json_string_value(value);
+  for (int i = 0; text && i < PRECISIONS; i++)
+    if (!strcmp(text, names[i])) {
+      *precision = (dq_precision)i;
+      return DQ_OK;
+    }
+  char about[160];
+  snprintf(about, sizeof about, ": unknown precision%s%.40s%s, expected int8, fp16 or fp32", text ? " '" : "",
+           text ? text : "", text ? "'" : "");
+  return dq_settings_fail(settings, layer, "layer", about, error);
+}
+
+static dq_status read_layers(const dq_settings_file *settings, dq_precision_map *map, const dq_graph *graph,
+                             dq_arena *arena, dq_error *error) {
+  json_t *layers = json_object_get(settings->root, "layers"), *value;
+  if (!json_object_size(layers)) return dq_fail(error, DQ_BAD_INPUT, "%s: no layers", settings->path);
+  map->layers = DQ_NEW_ARRAY(arena, json_object_size(layers), dq_layer_precision);
+  if (!map->layers) return dq_fail_memory(error, 0);
+  const char *name;
+  json_object_foreach(layers, name, value) {
+    dq_layer_precision *layer = &map->layers[map->count++];
+    if (!(layer->layer = dq_arena_strdup(arena, name))) return dq_fail_memory(error, strlen(name));
+    DQ_TRY(check_layer(settings, name, graph, error));
+    DQ_TRY(read_precision(settings, name, value, &layer->precision, error));
+  }
+  return DQ_OK;
+}
+
+dq_status dq_precision_load(dq_precision_map *map, const char *path, const dq_graph *graph, dq_arena *arena,
+                            dq_error *error) {
+  *map = (dq_precision_map){0};
+  dq_settings_file settings;
+  DQ_TRY(dq_settings_open(&settings, path, SCHEMA, VERSION, error));
+  dq_status status = read_layers(&settings, map, graph, arena, error);
+  dq_settings_close(&settings);
+  return status;
+}
+
+// ---- Writing ----
+
+dq_status dq_precision_save(const dq_precision_map *map, const char *path, dq_error *error) {
+  json_t *layers = json_object();
+  for (int i = 0; i < map->count; i++)
+    json_object_set_new(layers, map->layers[i].layer, json_string(names[map->layers[i].precision]));
+  return dq_settings_save(json_pack("{s:s, s:i, s:o}", "schema", SCHEMA, "version", VERSION, "layers", layers), path,
+                          error);
+}

@@ -1,0 +1,364 @@
+// Choosing a setting by trials: the prepared network is quantized on the first pictures with each setting in question
+// and scored on the last ones (evaluator.h).
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "quant/int8/evaluator.h"
+#include "quant/int8/stages.h"
+#include "quant/rewrite/head.h"
+
+enum { TRIAL_PICTURES = 40 };
+enum { DETECTOR_PICTURES = 64 }; // in trials of detectors, whose ranges have longer tails
+
+typedef struct trials {
+  dq_int8_job *job; // whose setting is the best so far
+  dq_evaluator evaluator;
+  dq_score now, best; // of the trial that ran, of the best setting so far
+  bool started;       // there is a best
+  dq_equalize_memory *sites;
+  dq_observed observed[2]; // with the best setting so far, and with one that is tried
+} trials;
+
+static dq_status open_trials(trials *all, dq_int8_job *job) {
+  *all = (trials){.job = job, .sites = dq_equalize_memory_new(job->arena)};
+  all->now.noise = DQ_NEW_ARRAY(job->arena, DQ_EVALUATED_PICTURES, double);
+  all->best.noise = DQ_NEW_ARRAY(job->arena, DQ_EVALUATED_PICTURES, double);
+  if (!all->sites || !all->now.noise || !all->best.noise) return dq_fail_memory(job->error, 0);
+  return dq_evaluator_open(&all->evaluator, job);
+}
+
+static void close_trials(trials *all) {
+  dq_evaluator_close(&all->evaluator);
+  for (int i = 0; i < 2; i++) dq_observed_close(&all->observed[i]);
+}
+
+// Decibels that the trial which ran is better than the best setting so far.
+static double gain_of(const trials *all) { return dq_score_gain(&all->evaluator, &all->best, &all->now); }
+
+// How sure a gain must be. Other factors of channels and sums without rounding change all ranges of a network: a small
+// gain of theirs must show picture by picture. So must, more surely, what cuts values off: how much shows with the
+// ranges of few pictures is chance (docs/CALIBRATION.md). 0: the figure of all together is enough.
+static double required_confidence(const trials *all, const dq_int8_setting *setting) {
+  if (setting->exact_sums || setting->equalize != all->job->setting.equalize) return DQ_CLEARLY;
+  return setting->absorption || setting->range_search ? DQ_SURELY : 0;
+}
+
+// Whether the trial that ran is better than the best so far, and why, or why not.
+static bool is_better(const trials *all, double confidence, char *reason, size_t size) {
+  double before = all->best.decibels, after = all->now.decibels;
+  if (!all->evaluator.detects && !(after > before))
+    return snprintf(reason, size, "no more than %.2f dB", before), false;
+  if (all->evaluator.detects && confidence < DQ_CLEARLY) confidence = DQ_CLEARLY;
+  if (confidence <= 0) return snprintf(reason, size, "more than %.2f dB", before), true;
+  dq_noise_change change = dq_noise_compare(all->best.noise, all->now.noise, all->evaluator.what.pictures);
+  dq_noise_reason(&change, confidence, reason, size);
+  return dq_noise_is_less(&change, confidence);
+}
+
+static void accept(trials *all, const dq_int8_setting *setting) {
+  dq_score best = all->best;
+  all->best = all->now, all->now = best;
+  all->job->setting = *setting;
+}
+
+// ---- Trials ----
+
+// What a rule on sums costs each layer (dq_int8_layer.block_noise).
+typedef struct layer_costs {
+  double *noise;
+  int count;
+} layer_costs;
+
+static dq_status note_costs(layer_costs *costs, const dq_int8_job *trial, dq_arena *arena) {
+  const dq_int8_report *report = trial->report;
+  *costs = (layer_costs){DQ_NEW_ARRAY(arena, report->count + 1, double), 0};
+  if (!costs->noise) return dq_fail_memory(trial->error, 0);
+  for (int i = 0; i < report->count; i++)
+    if (report->layers[i].block_noise > 0) costs->noise[costs->count++] = report->layers[i].block_noise;
+  return DQ_OK;
+}
+
+static bool is_of(const dq_observed *observed, const dq_int8_setting *setting) {
+  return observed->arena && observed->equalize == setting->equalize && observed->heads == setting->heads &&
+         observed->absorbing == setting->absorption;
+}
+
+// Where the budget does not hold the histograms that `observed` still needs, those of the other setting are given back:
+// trials that share its equalization measure them once more.
+static void free_memory_for(trials *all, const dq_observed *observed) {
+  dq_calibration *other = &all->observed[observed == &all->observed[0]].calibration;
+  bool fits = dq_check_memory(all->job->in->context, other->bytes, "a calibration", NULL) == DQ_OK;
+  if (!observed->calibration.count && !fits) dq_calibration_deinit(other);
+}
+
+// What was measured with the setting's equalization; nothing yet, in place of what the best setting does not need.
+static dq_status observed_for(trials *all, const dq_int8_setting *setting, dq_observed **observed) {
+  *observed = &all->observed[!is_of(&all->observed[0], setting)];
+  if (!is_of(*observed, setting)) {
+    *observed = &all->observed[is_of(&all->observed[0], &all->job->setting)];
+    DQ_TRY(dq_observed_open(*observed, setting->equalize, setting->heads, setting->absorption, all->job->in->context,
+                            all->job->error));
+  }
+  free_memory_for(all, *observed);
+  return DQ_OK;
+}
+
+// Fills all->now. `costs` may be NULL.
+static dq_status try_setting(trials *all, const dq_int8_setting *setting, layer_costs *costs) {
+  dq_int8_report report = {0};
+  dq_int8_job trial = *all->job;
+  trial.report = &report, trial.setting = *setting;
+  int64_t most = all->evaluator.detects ? DETECTOR_PICTURES : TRIAL_PICTURES;
+  trial.pictures = trial.pictures < most ? trial.pictures : most;
+  trial.sites = all->sites;
+  DQ_TRY(observed_for(all, setting, &trial.observed));
+  trial.graph = dq_graph_copy(all->job->graph);
+  trial.arena = dq_context_arena(all->job->in->context);
+  trial.origin = trial.graph ? dq_origin_begin(trial.graph, "trial") : NULL;
+  dq_status status = trial.arena && trial.origin ? dq_int8_quantize(&trial) : dq_fail_memory(trial.error, 0);
+  if (status == DQ_OK) status = dq_evaluate(&all->evaluator, trial.graph, &all->now);
+  if (status == DQ_OK && costs) status = note_costs(costs, &trial, all->job->arena);
+  dq_origin_discard(trial.origin);
+  dq_arena_free(trial.arena);
+  dq_graph_free(trial.graph);
+  return status;
+}
+
+// Accepts the setting when it is better than the best so far, or anyway. *gain: decibels that it is better.
+static dq_status try_and_compare(trials *all, const dq_int8_setting *setting, bool anyway, double *gain) {
+  char reason[200];
+  DQ_TRY(try_setting(all, setting, NULL));
+  *gain = gain_of(all);
+  bool better = anyway;
+  if (anyway) snprintf(reason, sizeof reason, all->started ? "asked for" : "what others are measured by");
+  else better = is_better(all, required_confidence(all, setting), reason, sizeof reason);
+  dq_message(all->job->in->context, DQ_DETAIL,
+             "trial: method %s, equalization %d, heads %d, bias correction %d, absorption %d, range search %d, exact "
+             "sums %d: %.2f dB, %s: %s",
+             setting->method->name, setting->equalize, setting->heads, setting->bias_correction, setting->absorption,
+             setting->range_search, setting->exact_sums, all->now.decibels, better ? "taken" : "not taken", reason);
+  all->started = true;
+  if (better) accept(all, setting);
+  return DQ_OK;
+}
+
+// Whether a convolution's result is read by nothing but the head of the network.
+static dq_status has_heads(const dq_int8_job *job, bool *found) {
+  bool *in_head;
+  *found = false;
+  DQ_TRY(dq_head_values(job->graph, &in_head, job->arena, job->error));
+  for (int n = 0; n < job->graph->node_count; n++) {
+    const dq_node *node = job->graph->nodes[n];
+    *found |= dq_node_is(node, "Conv") && in_head[node->outputs[0]->index];
+  }
+  return DQ_OK;
+}
+
+static dq_status decide_equalization(trials *all, double *whole_gain) {
+  double gain;
+  bool heads;
+  DQ_TRY(has_heads(all->job, &heads));
+  *whole_gain = 0;
+  if (heads) {
+    dq_int8_setting setting = all->job->setting;
+    setting.heads = true;
+    DQ_TRY(try_and_compare(all, &setting, false, &gain));
+    if (all->job->setting.heads) *whole_gain += gain;
+  }
+  for (int scope = DQ_EQUALIZE_DEPTHWISE; scope <= DQ_EQUALIZE_FULL; scope++) {
+    dq_int8_setting setting = all->job->setting;
+    setting.equalize = (dq_equalize_scope)scope;
+    bool wanted = all->job->in->options->equalize == DQ_CHOOSE_ON && scope == DQ_EQUALIZE_DEPTHWISE;
+    DQ_TRY(try_and_compare(all, &setting, wanted, &gain));
+    if (all->job->setting.equalize == setting.equalize) *whole_gain += gain;
+  }
+  return DQ_OK;
+}
+
+static dq_status decide_method(trials *all) {
+  static const char *const names[] = {"minmax", "mse"}; // against percentile
+  double gain;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    dq_int8_setting setting = all->job->setting;
+    setting.method = dq_observer_find(names[i]);
+    DQ_TRY(try_and_compare(all, &setting, false, &gain));
+  }
+  return DQ_OK;
+}
+
+static bool is_automatic(const dq_int8_options *options) { return !strcmp(options->method->name, "auto"); }
+
+// Whether any biases are high: of the graph as it is equalized now, on a few pictures, as a range that does not become
+// narrower on these does not on more.
+static dq_status has_high_biases(trials *all, bool *found) {
+  enum { PICTURES = 4 };
+  const dq_int8_job *job = all->job;
+  dq_observed *observed;
+  const dq_restated *restated;
+  int count;
+  dq_absorption absorption = {0};
+  *found = false;
+  DQ_TRY(observed_for(all, &job->setting, &observed));
+  dq_graph *copy = dq_graph_copy(job->graph);
+  if (!copy) return dq_fail_memory(job->error, 0);
+  dq_observation what = {.graph = copy,
+                         .shapes = &job->in->options->shapes,
+                         .data = job->in->data,
+                         .pictures = job->pictures < PICTURES ? job->pictures : PICTURES};
+  dq_status status = dq_equalize_apply(copy, &observed->equalization, &job->in->options->shapes, job->arena, &restated,
+                                       &count, job->in->context, job->error);
+  if (status == DQ_OK) status = dq_absorption_measure(&absorption, &what, job->arena, job->in->context, job->error);
+  *found = absorption.count > 0;
+  dq_graph_free(copy);
+  return status;
+}
+
+static dq_status decide_absorption(trials *all) {
+  const dq_int8_options *options = all->job->in->options;
+  dq_int8_setting setting = all->job->setting;
+  bool any = false;
+  if (options->bias_absorption == DQ_CHOOSE_OFF) return DQ_OK;
+  DQ_TRY(has_high_biases(all, &any));
+  if (!any) return DQ_OK;
+  setting.absorption = true;
+  return try_and_compare(all, &setting, options->bias_absorption == DQ_CHOOSE_ON, &all->job->report->absorption_gain);
+}
+
+// A method that was asked for is kept, without a search.
+static bool tries_search(const dq_int8_options *options) {
+  bool open = options->method_open || is_automatic(options);
+  return options->range_search == DQ_CHOOSE_ON || (options->range_search == DQ_CHOOSE_AUTO && open);
+}
+
+static dq_status decide_range_search(trials *all) {
+  const dq_int8_options *options = all->job->in->options;
+  dq_int8_setting setting = all->job->setting;
+  if (!tries_search(options)) return DQ_OK;
+  setting.range_search = true;
+  return try_and_compare(all, &setting, options->range_search == DQ_CHOOSE_ON, &all->job->report->range_search_gain);
+}
+
+// Sums that are not rounded, where the network has additions.
+static dq_status decide_sums(trials *all) {
+  dq_int8_setting setting = all->job->setting;
+  bool any = false;
+  for (int n = 0; n < all->job->graph->node_count; n++) {
+    const dq_node *node = all->job->graph->nodes[n];
+    any |= dq_node_is(node, "Add") && !node->inputs[0]->constant && !node->inputs[1]->constant;
+  }
+  if (!any || all->job->in->options->symmetric) return DQ_OK;
+  setting.exact_sums = true;
+  return try_and_compare(all, &setting, false, &all->job->report->exact_sums_gain);
+}
+
+static int by_size(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+// What safe pairs cost, in dB: of all pictures together or by picture, whichever is more.
+static double cost_of_trial(const trials *all) {
+  return fmax(-gain_of(all), -dq_score_gain_by_picture(&all->evaluator, &all->best, &all->now));
+}
+
+// Safe pairs in the layers where they cost least, as many as may be for PAIRS_MOST. With the ranges
+// of fewer pictures, which cut off more, a trial shows about half of what they cost. In all layers they are worth
+// more: the file is then right on every processor.
+static dq_status decide_pairs(trials *all) {
+  static const double EVERYWHERE_MOST = 0.3, PAIRS_MOST = 0.15; // dB
+  enum { MOST_TRIALS = 4 };                                     // after the first
+  dq_int8_setting setting = all->job->setting;
+  layer_costs costs;
+  setting.accumulator = (dq_accumulator_choice){DQ_ACCUMULATE_PAIRS, DQ_PAIRS_EVERYWHERE};
+  DQ_TRY(try_setting(all, &setting, &costs));
+  qsort(costs.noise, (size_t)costs.count, sizeof *costs.noise, by_size);
+  int safe = 0, unsafe = costs.count; // so many of the cheapest: affordable, too many
+  int tried = costs.count;
+  for (int i = 0;; i++) {
+    double cost = cost_of_trial(all);
+    double most = i ? PAIRS_MOST : EVERYWHERE_MOST;
+    if (!i) cost = -gain_of(all);
+    bool affordable = cost <= most;
+    dq_message(
+        all->job->in->context, DQ_DETAIL,
+        "trial: pairs safe in %d of the %d layers that they cost something: %.2f dB, %s: costs %.2f dB, at most %.2f",
+        tried, costs.count, all->now.decibels, affordable ? "taken" : "not taken", cost, most);
+    if (affordable) {
+      all->job->setting = setting;
+      all->job->report->pairs_cost = -gain_of(all);
+    }
+    if (affordable) safe = tried;
+    else unsafe = tried;
+    tried = (safe + unsafe) / 2;
+    if (unsafe - safe <= 1 || i == MOST_TRIALS || (affordable && !i)) break;
+    setting.accumulator.pairs_noise = costs.noise[tried - 1];
+    DQ_TRY(try_setting(all, &setting, NULL));
+  }
+  return DQ_OK;
+}
+
+static dq_status decide_all(trials *all) {
+  const dq_int8_options *options = all->job->in->options;
+  dq_int8_report *report = all->job->report;
+  dq_int8_setting setting = all->job->setting;
+  double gain;
+  DQ_TRY(try_and_compare(all, &setting, true, &gain));
+  if (options->equalize != DQ_CHOOSE_OFF) DQ_TRY(decide_equalization(all, &report->equalize_gain));
+  if (is_automatic(options) || (options->method_open && all->evaluator.detects)) DQ_TRY(decide_method(all));
+  if (options->bias_correction == DQ_CHOOSE_AUTO) {
+    setting = all->job->setting;
+    setting.bias_correction = true;
+    DQ_TRY(try_and_compare(all, &setting, false, &report->bias_correction_gain));
+  }
+  DQ_TRY(decide_absorption(all));
+  DQ_TRY(decide_range_search(all));
+  DQ_TRY(decide_sums(all));
+  return options->accumulator == DQ_ACCUMULATE_AUTO ? decide_pairs(all) : DQ_OK;
+}
+
+static bool leaves_anything_open(const dq_int8_options *options) {
+  return is_automatic(options) || options->accumulator == DQ_ACCUMULATE_AUTO || options->equalize != DQ_CHOOSE_OFF ||
+         options->bias_correction == DQ_CHOOSE_AUTO || options->bias_absorption != DQ_CHOOSE_OFF ||
+         options->range_search != DQ_CHOOSE_OFF;
+}
+
+// What the options say, before trials.
+static dq_int8_setting setting_of(const dq_int8_options *options) {
+  bool open_sums = options->accumulator == DQ_ACCUMULATE_AUTO;
+  return (dq_int8_setting){
+      .method = is_automatic(options) ? dq_observer_find("percentile") : options->method,
+      .bias_correction = options->bias_correction == DQ_CHOOSE_ON,
+      .accumulator = {open_sums ? DQ_ACCUMULATE_INT32 : options->accumulator, DQ_PAIRS_EVERYWHERE},
+  };
+}
+
+// Trials take long: the memory that the last of them needs is asked for first.
+static dq_status check_memory(const dq_int8_job *job) {
+  dq_int8_report report = {0};
+  dq_int8_job look = *job;
+  look.report = &report;
+  if (!tries_search(job->in->options)) return DQ_OK;
+  DQ_TRY(dq_int8_open_tables(&look));
+  DQ_TRY(dq_int8_select(&look));
+  return dq_int8_check_search(&look);
+}
+
+dq_status dq_int8_choose(dq_int8_job *job) {
+  const dq_int8_options *options = job->in->options;
+  const dq_calibration_table *given = job->in->given;
+  dq_int8_report *report = job->report;
+  job->setting = setting_of(options);
+  report->equalize_gain = report->bias_correction_gain = report->pairs_cost = report->absorption_gain =
+      report->range_search_gain = report->exact_sums_gain = NAN;
+  if (given && options->accumulator == DQ_ACCUMULATE_AUTO) job->setting.accumulator = given->accumulator;
+  if (given && options->start) job->setting.method = dq_observer_find(given->method);
+  if (given || !leaves_anything_open(options)) return DQ_OK;
+  DQ_TRY(check_memory(job));
+  trials all;
+  dq_status status = open_trials(&all, job);
+  if (status == DQ_OK) status = decide_all(&all);
+  close_trials(&all);
+  return status;
+}

@@ -1,0 +1,75 @@
+// Additions of quantized values that are not rounded (quant/numeric/common_scale.h).
+#include <string.h>
+
+#include "quant/numeric/common_scale.h"
+#include "quant/int8/stages.h"
+
+static int root_of(const dq_int8_job *job, const dq_value *value) { return job->choices[value->index].shares; }
+
+static bool has_own_scale(const dq_int8_job *job, int root) {
+  const dq_value_choice *choice = &job->choices[root];
+  return choice->quantized && !choice->constant && choice->range.low < choice->range.high;
+}
+
+static bool are_alike(const dq_tensor *a, const dq_tensor *b) {
+  return a->rank == b->rank && !memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims);
+}
+
+// A quantized addition of two values of equal shapes; `link` has the values whose parameters hold.
+static bool find_link(const dq_int8_job *job, const dq_node *node, dq_sum_link *link) {
+  if (!node->mark || !dq_node_is(node, "Add")) return false;
+  *link = (dq_sum_link){root_of(job, node->inputs[0]), root_of(job, node->inputs[1]), root_of(job, node->outputs[0])};
+  return link->left != link->right && link->sum != link->left && link->sum != link->right &&
+         has_own_scale(job, link->left) && has_own_scale(job, link->right) && has_own_scale(job, link->sum) &&
+         are_alike(&job->tensors[node->inputs[0]->index], &job->tensors[node->inputs[1]->index]);
+}
+
+// The place of a value in a list that it is added to when it is new.
+static int place_of(int root, int *roots, int *count) {
+  for (int i = 0; i < *count; i++)
+    if (roots[i] == root) return i;
+  roots[*count] = root;
+  return (*count)++;
+}
+
+dq_status dq_int8_join_sums(dq_int8_job *job, const dq_calibration *calibration) {
+  const dq_graph *graph = job->graph;
+  int *roots = DQ_NEW_ARRAY(job->arena, job->value_count, int), count = 0, link_count = 0;
+  dq_sum_link *links = DQ_NEW_ARRAY(job->arena, graph->node_count, dq_sum_link);
+  if (!roots || !links) return dq_fail_memory(job->error, 0);
+  for (int n = 0; n < graph->node_count; n++) {
+    dq_sum_link *link = &links[link_count];
+    if (!find_link(job, graph->nodes[n], link)) continue;
+    link->left = place_of(link->left, roots, &count);
+    link->right = place_of(link->right, roots, &count);
+    link->sum = place_of(link->sum, roots, &count);
+    link_count++;
+  }
+  if (!link_count) return DQ_OK;
+  dq_summed_value *values = DQ_NEW_ARRAY(job->arena, count, dq_summed_value);
+  if (!values) return dq_fail_memory(job->error, 0);
+  for (int v = 0; v < count; v++) {
+    const dq_value_choice *choice = &job->choices[roots[v]];
+    values[v] = (dq_summed_value){&calibration->histograms[choice->slot], choice->range};
+  }
+  DQ_TRY(dq_common_scales(values, count, links, link_count, job->arena, job->error));
+  for (int v = 0; v < count; v++) {
+    dq_value_choice *choice = &job->choices[roots[v]];
+    choice->searched =
+        choice->searched && choice->range.low == values[v].range.low && choice->range.high == values[v].range.high;
+    choice->range = values[v].range;
+    choice->clipped = dq_histogram_clipped(values[v].histogram, choice->range);
+  }
+  return DQ_OK;
+}
+
+int dq_int8_exact_sums(const dq_int8_job *job) {
+  int count = 0;
+  for (int n = 0; n < job->graph->node_count; n++) {
+    dq_sum_link link;
+    if (!find_link(job, job->graph->nodes[n], &link)) continue;
+    float scale = job->choices[link.sum].parameters.scale;
+    count += scale == job->choices[link.left].parameters.scale && scale == job->choices[link.right].parameters.scale;
+  }
+  return count;
+}

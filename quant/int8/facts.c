@@ -1,0 +1,110 @@
+#include "quant/int8/facts.h"
+
+// Where a fact comes from.
+typedef enum fact_source { NOT_WANTED, GIVEN, REMEMBERED, MEASURED } fact_source;
+
+static fact_source source_of(const dq_int8_job *job, bool wanted, bool remembered) {
+  if (job->in->given) return GIVEN;
+  if (!wanted) return NOT_WANTED;
+  return job->observed && remembered ? REMEMBERED : MEASURED;
+}
+
+static dq_observation observation(const dq_int8_job *job, const char *doing) {
+  return (dq_observation){.graph = job->graph,
+                          .shapes = &job->in->options->shapes,
+                          .data = job->in->data,
+                          .pictures = job->pictures,
+                          .doing = doing};
+}
+
+dq_status dq_int8_equalization(dq_int8_job *job, dq_equalization *equalization) {
+  dq_observation what = observation(job, "equalizing");
+  switch (source_of(job, true, job->observed && job->observed->equalized)) {
+  case GIVEN: *equalization = job->in->given->equalization; return DQ_OK;
+  case REMEMBERED: *equalization = job->observed->equalization; return DQ_OK;
+  default: break;
+  }
+  DQ_TRY(dq_equalize_measure(equalization, &what, job->setting.equalize, job->setting.heads, job->sites,
+                             job->graph->arena, job->in->context, job->error));
+  return job->observed ? dq_observed_keep_equalization(job->observed, equalization, job->error) : DQ_OK;
+}
+
+dq_status dq_int8_absorption(dq_int8_job *job, dq_absorption *absorption) {
+  dq_observation what = observation(job, "absorbing biases");
+  switch (source_of(job, job->setting.absorption, job->observed && job->observed->absorption.count)) {
+  case NOT_WANTED: return DQ_OK;
+  case GIVEN: *absorption = job->in->given->absorption; return DQ_OK;
+  case REMEMBERED: *absorption = job->observed->absorption; return DQ_OK;
+  default: break;
+  }
+  DQ_TRY(dq_absorption_measure(absorption, &what, job->graph->arena, job->in->context, job->error));
+  return job->observed ? dq_observed_keep_absorption(job->observed, absorption, job->error) : DQ_OK;
+}
+
+dq_status dq_int8_means(dq_int8_job *job) {
+  dq_observation what = observation(job, "correcting biases");
+  switch (source_of(job, job->setting.bias_correction, job->observed && job->observed->means.count)) {
+  case NOT_WANTED: return DQ_OK;
+  case GIVEN: job->means = job->in->given->means; return DQ_OK;
+  case REMEMBERED:
+    return dq_observed_permuted_means(job->observed, job->permuted, job->permuted_count, &job->means, job->graph->arena,
+                                      job->error);
+  default: break;
+  }
+  DQ_TRY(dq_input_means_measure(&job->means, &what, job->graph->arena, job->in->context, job->error));
+  return job->observed && !job->permuted_count ? dq_observed_keep_means(job->observed, &job->means, job->error) : DQ_OK;
+}
+
+dq_status dq_int8_levels(dq_int8_job *job) {
+  dq_observation what = observation(job, "");
+  switch (source_of(job, !job->in->options->symmetric, false)) {
+  case NOT_WANTED: return DQ_OK;
+  case GIVEN: job->levels = job->in->given->levels; return DQ_OK;
+  default: return dq_levels_measure(&job->levels, &what, job->graph->arena, job->error);
+  }
+}
+
+const dq_calibration_table_range *dq_int8_given_range(const dq_int8_job *job, int v) {
+  return job->in->given ? dq_calibration_table_find(job->in->given, job->graph->values[v]->name) : NULL;
+}
+
+dq_status dq_int8_histograms(dq_int8_job *job, const char *const *names, int count, dq_calibration *own,
+                             const dq_calibration **found) {
+  dq_observation what = observation(job, "calibrating");
+  *own = (dq_calibration){0};
+  *found = NULL;
+  if (!count) return DQ_OK;
+  if (job->observed && dq_observed_has_calibration(job->observed, names, count)) {
+    *found = &job->observed->calibration;
+    return DQ_OK;
+  }
+  what.names = names, what.count = count;
+  DQ_TRY(dq_calibrate(own, &what, job->in->context, job->error));
+  job->report->calibration_bytes = own->bytes;
+  job->report->pictures = own->pictures;
+  *found = own;
+  if (!job->observed) return DQ_OK;
+  *found = &job->observed->calibration;
+  return dq_observed_keep_calibration(job->observed, own, job->error);
+}
+
+const dq_range_pair *dq_int8_searched_ranges(const dq_int8_job *job) {
+  return job->observed && job->observed->searched_by == job->setting.method ? job->observed->searched : NULL;
+}
+
+dq_status dq_int8_keep_searched_ranges(dq_int8_job *job, int histogram_count) {
+  if (!job->observed) return DQ_OK;
+  dq_range_pair *ranges = DQ_NEW_ARRAY(job->arena, histogram_count, dq_range_pair);
+  if (!ranges) return dq_fail_memory(job->error, 0);
+  for (int v = 0; v < job->value_count; v++)
+    if (job->choices[v].slot >= 0) ranges[job->choices[v].slot] = job->choices[v].range;
+  return dq_observed_keep_ranges(job->observed, job->setting.method, ranges, histogram_count, job->error);
+}
+
+const dq_accumulator_choice *dq_int8_order_rule(const dq_int8_job *job) {
+  return job->in->given ? &job->in->given->accumulator : &job->setting.accumulator;
+}
+
+const dq_rounding *dq_int8_given_rounding(const dq_int8_job *job) {
+  return job->in->options->table ? &job->in->options->table->rounding : NULL;
+}

@@ -1,0 +1,262 @@
+// Writes QuantizeLinear/DequantizeLinear pairs, int8 weights and int32 biases into the graph.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "quant/int8/stages.h"
+#include "quant/rewrite/own_constant.h"
+
+enum { NAME_TEXT = 1024 };
+
+static dq_status no_memory(const dq_int8_job *job) { return dq_fail_memory(job->error, 0); }
+
+static dq_value *add_constant(dq_graph *graph, const char *base, const char *suffix, dq_tensor *tensor) {
+  char *name = dq_arena_printf(graph->arena, "%s%s", base, suffix);
+  return name && tensor ? dq_graph_add_constant(graph, name, tensor) : NULL;
+}
+
+static dq_value *fresh_value(dq_graph *graph, const char *base, const char *suffix) {
+  char *name = dq_arena_printf(graph->arena, "%s%s", base, suffix);
+  return name ? dq_graph_fresh_value(graph, name) : NULL;
+}
+
+// One conversion node (QuantizeLinear or DequantizeLinear) at position `at`.
+static dq_node *add_conversion(dq_graph *graph, int at, const char *op_type, const char *base, dq_value *input,
+                               dq_value *scale, dq_value *zero_point, dq_value *output) {
+  dq_value *inputs[] = {input, scale, zero_point};
+  char *wanted = dq_arena_printf(graph->arena, "%s_%s", base, op_type);
+  const char *name = wanted ? dq_graph_fresh_name(graph, wanted) : NULL;
+  return name ? dq_graph_add_node(graph, at, op_type, name, zero_point ? 3 : 2, inputs, 1, &output) : NULL;
+}
+
+// Scale and zero point of a value as initializers.
+typedef struct parameter_values {
+  dq_value *scale, *zero_point;
+} parameter_values;
+
+static dq_status add_parameters(dq_int8_job *job, const char *base, const dq_parameters *parameters,
+                                parameter_values *values) {
+  dq_arena *arena = job->graph->arena;
+  values->scale = add_constant(job->graph, base, "_scale", dq_tensor_scalar_f32(arena, parameters->scale));
+  values->zero_point = add_constant(job->graph, base, "_zero_point",
+                                    dq_tensor_scalar_i8(arena, parameters->type, parameters->zero_point));
+  return values->scale && values->zero_point ? DQ_OK : no_memory(job);
+}
+
+// ---- Weights and biases ----
+
+int dq_int8_weight_axis(const dq_int8_job *job, const dq_node *node) {
+  if (job->in->options->per_tensor) return -1;
+  if (dq_node_is(node, "ConvTranspose")) // axis 1 holds the channels of one group
+    return dq_node_int(node, "group", 1) == 1 ? 1 : -1;
+  if (dq_node_is(node, "MatMul")) return node->inputs[1]->constant->rank == 2 ? 1 : -1;
+  if (dq_node_is(node, "Gemm")) return dq_node_int(node, "transB", 0) ? 0 : 1;
+  return 0;
+}
+
+// The bias of a product when it can be an int32 in steps of sx sw; NULL otherwise.
+static dq_value *integer_bias(const dq_node *node) {
+  dq_value *bias = dq_node_input(node, 2);
+  if (!bias || !bias->constant || !bias->constant->data || bias->constant->type != DQ_F32) return NULL;
+  bool plain =
+      dq_node_is(node, "Conv") || dq_node_is(node, "ConvTranspose") ||
+      (dq_node_is(node, "Gemm") && dq_node_float(node, "alpha", 1) == 1 && dq_node_float(node, "beta", 1) == 1);
+  return plain && bias->constant->rank == 1 ? bias : NULL;
+}
+
+static dq_value *dequantized(dq_int8_job *job, const char *base, dq_node *before, dq_tensor *elements,
+                             dq_tensor *scales, dq_tensor *zero_points, int axis) {
+  dq_graph *graph = job->graph;
+  dq_value *quantized = add_constant(graph, base, "_quantized", elements);
+  dq_value *scale = add_constant(graph, base, "_quantized_scale", scales);
+  dq_value *zero = zero_points ? add_constant(graph, base, "_quantized_zero_point", zero_points) : NULL;
+  dq_value *output = fresh_value(graph, base, "_DequantizeLinear_Output");
+  if (!quantized || !scale || (zero_points && !zero) || !output) return NULL;
+  dq_node *node = add_conversion(graph, before->index, "DequantizeLinear", base, quantized, scale, zero, output);
+  if (!node || (axis > 0 && !dq_node_set_int(graph, node, "axis", axis))) return NULL;
+  // Axis 0 is not the default (1).
+  if (axis == 0 && !dq_node_set_int(graph, node, "axis", 0)) return NULL;
+  return output;
+}
+
+static void note_weight(dq_int8_job *job, const dq_node *node, const dq_tensor *scales) {
+  for (int i = 0; i < job->report->count; i++) {
+    dq_int8_layer *layer = &job->report->layers[i];
+    if (strcmp(layer->output, node->outputs[0]->name)) continue;
+    const float *scale = scales->data;
+    layer->weight_scale_low = layer->weight_scale_high = scale[0];
+    for (int64_t s = 1; s < dq_tensor_count(scales); s++) {
+      if (scale[s] < layer->weight_scale_low) layer->weight_scale_low = scale[s];
+      if (scale[s] > layer->weight_scale_high) layer->weight_scale_high = scale[s];
+    }
+  }
+}
+
+// The bias with the mean taken back by which rounding the weights shifts the output; the bias itself
+// where nothing is known of the input; NULL: no memory.
+static const dq_tensor *corrected_bias(dq_int8_job *job, const dq_node *node, const dq_tensor *bias,
+                                       const dq_quantized_weight *weight) {
+  const dq_channel_means *means = dq_input_means_find(&job->means, node->inputs[0]->name);
+  int64_t count = dq_tensor_count(bias);
+  if (!means || node->inputs[1]->constant->dims[0] != count) return bias;
+  double *shift = DQ_NEW_ARRAY(job->arena, count, double);
+  dq_tensor *corrected = dq_tensor_new(job->arena, DQ_F32, 1, &count);
+  if (!shift || !corrected) return NULL;
+  if (!dq_bias_shift(node, means, weight->elements->data, weight->scales->data, dq_tensor_count(weight->scales), shift))
+    return bias;
+  for (int64_t o = 0; o < count; o++)
+    ((float *)corrected->data)[o] = (float)((double)((const float *)bias->data)[o] + shift[o]);
+  return corrected;
+}
+
+static dq_status quantize_bias(dq_int8_job *job, dq_node *node, const dq_tensor *bias, float input_scale,
+                               const dq_quantized_weight *weight, const char *base) {
+  dq_tensor *elements, *scales;
+  DQ_TRY(dq_quantize_bias(bias, input_scale, weight->scales, job->graph->arena, &elements, &scales, job->error));
+  node->inputs[2] = dequantized(job, base, node, elements, scales, NULL, 0);
+  return node->inputs[2] ? DQ_OK : no_memory(job);
+}
+
+static dq_status quantize_weights(dq_int8_job *job, dq_node *node, const dq_parameters *input) {
+  dq_value *weight = node->inputs[1], *bias = integer_bias(node);
+  int axis = dq_int8_weight_axis(job, node);
+  DQ_TRY(dq_check_finite(weight->constant, weight->name, job->error));
+  if (bias) DQ_TRY(dq_check_finite(bias->constant, bias->name, job->error));
+  int64_t slices = axis < 0 ? 1 : weight->constant->dims[axis];
+  int64_t count = bias ? dq_tensor_count(bias->constant) : 0;
+  float *least = DQ_NEW_ARRAY(job->arena, count > slices ? count : slices, float);
+  if (!least) return no_memory(job);
+  if (bias) {
+    dq_bias_scale_floor(bias->constant->data, count, input->scale, least);
+    for (int64_t i = 1; axis < 0 && i < count; i++) // one scale must hold all
+      if (least[i] > least[0]) least[0] = least[i];
+  }
+  dq_quantized_weight result;
+  DQ_TRY(dq_int8_quantize_weight(job, node, axis, least, input, &result));
+  note_weight(job, node, result.scales);
+  const dq_tensor *corrected = bias ? corrected_bias(job, node, bias->constant, &result) : NULL;
+  if (bias && !corrected) return no_memory(job);
+  dq_tensor *zeros = dq_tensor_new(job->graph->arena, DQ_I8, result.scales->rank, result.scales->dims);
+  node->inputs[1] = dequantized(job, weight->name, node, result.elements, result.scales, zeros, axis);
+  if (!zeros || !node->inputs[1]) return no_memory(job);
+  if (!job->setting.adaptive) dq_own_constant_release(job->graph, weight); // which compares with it
+  return bias ? quantize_bias(job, node, corrected, input->scale, &result, bias->name) : DQ_OK;
+}
+
+static dq_status quantize_products(dq_int8_job *job) {
+  dq_graph *graph = job->graph;
+  int count = graph->node_count;
+  dq_node **nodes = dq_arena_copy(job->arena, graph->nodes, (size_t)count * sizeof *nodes);
+  if (!nodes) return no_memory(job);
+  for (int n = 0; n < count; n++) {
+    const dq_operator *row = dq_operator_find(nodes[n]->domain, nodes[n]->op_type);
+    if (!nodes[n]->mark || row->quantization != DQ_QUANTIZE_COMPUTE || !dq_int8_is_weight(job, nodes[n], 1)) continue;
+    int root = job->choices[nodes[n]->inputs[0]->index].shares;
+    DQ_TRY(quantize_weights(job, nodes[n], &job->choices[root].parameters));
+  }
+  return DQ_OK;
+}
+
+// ---- Activations ----
+
+// Which users read the value after the pair: quantized ones, and all when its producer is quantized, so
+// that nothing reads the sum in float and keeps the producer from running in integers.
+static bool reads_pair(const dq_value *value, const dq_node *user) {
+  return (value->producer && value->producer->mark) || user->mark;
+}
+
+static void redirect(dq_node *user, const dq_value *from, dq_value *to) {
+  for (int i = 0; i < user->input_count; i++)
+    if (user->inputs[i] == from) user->inputs[i] = to;
+}
+
+// An initializer where an activation stands (the other operand of an Add): stored in 8 bits.
+static dq_status insert_constant(dq_int8_job *job, dq_value *value, const dq_parameters *parameters) {
+  dq_graph *graph = job->graph;
+  const dq_tensor *from = value->constant;
+  dq_tensor *elements = dq_tensor_new(graph->arena, parameters->type, from->rank, from->dims);
+  parameter_values values;
+  DQ_TRY(add_parameters(job, value->name, parameters, &values));
+  dq_value *quantized = add_constant(graph, value->name, "_quantized", elements);
+  dq_value *output = fresh_value(graph, value->name, "_DequantizeLinear_Output");
+  if (!quantized || !output) return no_memory(job);
+  for (int64_t i = 0; i < dq_tensor_count(from); i++)
+    dq_tensor_set(elements, i, dq_quantize_number(((const float *)from->data)[i], parameters));
+  int first = graph->node_count;
+  for (int u = 0; u < value->user_count; u++) {
+    dq_node *user = value->users[u];
+    const dq_operator *row = dq_operator_find(user->domain, user->op_type);
+    bool operand = row && row->quantization == DQ_QUANTIZE_COMPUTE && user->inputs[0] == value && user->mark;
+    if (!row || (row->quantization != DQ_QUANTIZE_COMBINE && !operand)) continue;
+    if (user->index < first) first = user->index;
+    redirect(user, value, output);
+  }
+  return add_conversion(graph, first, "DequantizeLinear", value->name, quantized, values.scale, values.zero_point,
+                        output)
+             ? DQ_OK
+             : no_memory(job);
+}
+
+// The pair behind a value. A graph output keeps its name behind the pair: its producer writes to a new
+// value in front of it.
+static dq_status insert_pair(dq_int8_job *job, dq_value *value, const parameter_values *values) {
+  dq_graph *graph = job->graph;
+  const char *base = value->name;
+  dq_value *source = value, *result;
+  bool renamed = value->is_output && value->producer && value->producer->mark;
+  dq_value *quantized = fresh_value(graph, base, "_QuantizeLinear_Output");
+  if (renamed) {
+    source = fresh_value(graph, base, "_QuantizeLinear_Input");
+    result = value;
+  } else {
+    result = fresh_value(graph, base, "_DequantizeLinear_Output");
+  }
+  if (!quantized || !source || !result) return no_memory(job);
+  dq_node *producer = value->producer;
+  for (int u = 0; u < value->user_count; u++)
+    if (!renamed && reads_pair(value, value->users[u])) redirect(value->users[u], value, result);
+  for (int i = 0; renamed && i < producer->output_count; i++)
+    if (producer->outputs[i] == value) producer->outputs[i] = source;
+  DQ_TRY(dq_origin_add(job->origin, quantized->name, NULL, job->error));
+  DQ_TRY(dq_origin_add(job->origin, result->name, job->choices[value->index].original, job->error));
+  int at = producer ? producer->index + 1 : 0;
+  return add_conversion(graph, at, "QuantizeLinear", base, source, values->scale, values->zero_point, quantized) &&
+                 add_conversion(graph, at + 1, "DequantizeLinear", base, quantized, values->scale, values->zero_point,
+                                result)
+             ? DQ_OK
+             : no_memory(job);
+}
+
+static bool needs_pair(const dq_value *value) {
+  if (value->is_output && value->producer && value->producer->mark) return true;
+  for (int u = 0; u < value->user_count; u++)
+    if (reads_pair(value, value->users[u])) return true;
+  return false;
+}
+
+static dq_status quantize_activations(dq_int8_job *job) {
+  parameter_values *made = DQ_NEW_ARRAY(job->arena, job->value_count, parameter_values);
+  if (!made) return no_memory(job);
+  for (int v = 0; v < job->value_count; v++) {
+    const dq_value_choice *choice = &job->choices[v];
+    dq_value *value = job->graph->values[v];
+    if (!choice->quantized || !needs_pair(value)) continue;
+    const dq_parameters *parameters = &job->choices[choice->shares].parameters;
+    if (choice->constant) {
+      DQ_TRY(insert_constant(job, value, parameters));
+      continue;
+    }
+    int root = choice->shares;
+    if (!made[root].scale) DQ_TRY(add_parameters(job, job->graph->values[root]->name, parameters, &made[root]));
+    DQ_TRY(insert_pair(job, value, &made[root]));
+    job->report->values++;
+  }
+  return DQ_OK;
+}
+
+dq_status dq_int8_insert(dq_int8_job *job) {
+  dq_graph *graph = job->graph;
+  DQ_TRY(quantize_products(job)); // first: it looks up the values that activations are then taken from
+  DQ_TRY(quantize_activations(job));
+  return dq_graph_drop_constants(graph, job->error);
+}

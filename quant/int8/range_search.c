@@ -1,0 +1,333 @@
+// Range search by output error (quant/int8/job.h): the network in float, step by step, and every step that
+// reads a value in question once more with each of its ranges.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/session/runner.h"
+#include "quant/error/closeness.h"
+#include "quant/int8/facts.h"
+#include "quant/int8/stages.h"
+
+enum { SHARES = 5, RANGES = SHARES + 3, MOST_INPUTS = 16 };
+// Pictures: of all those in question no more elements than this, but at least so many pictures.
+enum { MOST_ELEMENTS = 1 << 26, FEWEST_PICTURES = 16 };
+enum { FIRST_PICTURES = 3, KEPT = 3 }; // after the first pictures only its own and the best ranges go on
+
+// A value with a range of its own, and all that have its numbers.
+typedef struct target {
+  int root;
+  int count; // of ranges; the first is the one it has
+  dq_range_pair ranges[RANGES];
+  dq_parameters parameters[RANGES];
+  double noise[RANGES]; // in the results of all that reads it
+  bool dropped[RANGES];
+} target;
+
+typedef struct search {
+  dq_int8_job *job;
+  target *targets;
+  int count;
+  dq_runner runner;
+  int *target_of;             // by value of the session's graph; -1: none
+  float *inputs[MOST_INPUTS]; // of the step at hand, as they are
+  size_t rooms[MOST_INPUTS];  // bytes
+  float *exact;               // its result
+  size_t room;
+} search;
+
+// ---- Ranges ----
+
+static void add_range(target *it, dq_range_pair range) {
+  static const double ALIKE = 0.02;
+  const dq_range_pair *own = &it->ranges[0];
+  double width = it->count ? (double)own->high - (double)own->low : 0;
+  for (int i = 0; i < it->count; i++)
+    if (fabs((double)range.low - (double)it->ranges[i].low) + fabs((double)range.high - (double)it->ranges[i].high) <
+        ALIKE * width)
+      return;
+  it->ranges[it->count++] = range;
+}
+
+static void list_ranges(const dq_int8_job *job, target *it, const dq_histogram *histogram) {
+  static const char *const methods[] = {"minmax", "mse"};
+  static const double shares[SHARES] = {0.9, 0.8, 0.7, 0.6, 0.5};
+  const dq_int8_options *options = job->in->options;
+  const dq_range_options how = {options->percentile, options->symmetric};
+  const dq_value *value = job->graph->values[it->root];
+  dq_range_pair own = job->choices[it->root].range;
+  add_range(it, own);
+  for (size_t m = 0; m < sizeof methods / sizeof *methods; m++)
+    add_range(it, dq_int8_narrow_range(job, value, histogram, dq_observer_find(methods[m])->range(histogram, &how)));
+  for (int s = 0; s < SHARES; s++)
+    add_range(it, (dq_range_pair){(float)(shares[s] * (double)own.low), (float)(shares[s] * (double)own.high)});
+  for (int r = 0; r < it->count; r++)
+    it->parameters[r] =
+        dq_parameters_for(it->ranges[r].low, it->ranges[r].high, options->activation_type, options->symmetric);
+}
+
+// Whether a value has a range that could be another one.
+static bool is_target(const dq_int8_job *job, int v) {
+  const dq_value_choice *choice = &job->choices[v];
+  bool levelled = job->levelled && !strcmp(job->levelled, job->graph->values[v]->name);
+  return choice->quantized && choice->shares == v && !choice->constant && !levelled;
+}
+
+// Without a calibration the targets have no ranges.
+static dq_status list_targets(search *it, const dq_calibration *calibration) {
+  const dq_int8_job *job = it->job;
+  it->targets = DQ_NEW_ARRAY(job->arena, job->value_count, target);
+  if (!it->targets) return dq_fail_memory(job->error, 0);
+  for (int v = 0; v < job->value_count; v++) {
+    const dq_value_choice *choice = &job->choices[v];
+    if (!is_target(job, v) || (calibration && !(choice->range.low < choice->range.high))) continue;
+    target *here = &it->targets[it->count++];
+    *here = (target){.root = v};
+    if (calibration) list_ranges(job, here, &calibration->histograms[choice->slot]);
+  }
+  return DQ_OK;
+}
+
+// ---- Running ----
+
+static dq_status open_session(search *it) {
+  dq_int8_job *job = it->job;
+  const char **taps = DQ_NEW_ARRAY(job->arena, job->value_count, const char *);
+  int *of_root = DQ_NEW_ARRAY(job->arena, job->value_count, int);
+  dq_runner_options options = {.session = {.shapes = job->in->options->shapes, .taps = taps}};
+  if (!taps || !of_root) return dq_fail_memory(job->error, 0);
+  for (int v = 0; v < job->value_count; v++) of_root[v] = -1;
+  for (int t = 0; t < it->count; t++) of_root[it->targets[t].root] = t;
+  for (int v = 0; v < job->value_count; v++)
+    if (job->choices[v].quantized && of_root[job->choices[v].shares] >= 0)
+      taps[options.session.tap_count++] = job->graph->values[v]->name;
+  DQ_TRY(dq_runner_open(&it->runner, job->graph, job->in->data, &options, job->in->context, job->error));
+  const dq_graph *copy = it->runner.session.copy;
+  it->target_of = DQ_NEW_ARRAY(job->arena, copy->value_count, int);
+  if (!it->target_of) return dq_fail_memory(job->error, 0);
+  for (int v = 0; v < copy->value_count; v++) it->target_of[v] = -1;
+  for (int i = 0; i < options.session.tap_count; i++) {
+    const dq_value *here = dq_graph_find(copy, taps[i]);
+    if (here) it->target_of[here->index] = of_root[job->choices[dq_graph_find(job->graph, taps[i])->index].shares];
+  }
+  return DQ_OK;
+}
+
+static int target_at(const search *it, const dq_node *node, int input) {
+  const dq_value *value = node->inputs[input], *result = node->outputs[0];
+  int t = value ? it->target_of[value->index] : -1;
+  bool moved = t >= 0 && result && it->target_of[result->index] == t;
+  return moved ? -1 : t;
+}
+
+static bool grow(const dq_context *context, float **buffer, size_t *room, size_t bytes) {
+  if (bytes <= *room) return true;
+  dq_budget_free(*buffer);
+  *buffer = dq_context_alloc(context, bytes);
+  *room = *buffer ? bytes : 0;
+  return *buffer != NULL;
+}
+
+static const dq_tensor *tensor_of(const search *it, const dq_value *value) {
+  const dq_tensor *tensor = value && !value->constant ? dq_plan_value(it->runner.session.plan, value->name) : NULL;
+  return tensor && tensor->data && tensor->rank >= 0 ? tensor : NULL;
+}
+
+static bool keep_inputs(search *it, const dq_node *node) {
+  for (int i = 0; i < node->input_count; i++) {
+    const dq_tensor *tensor = tensor_of(it, node->inputs[i]);
+    if (!tensor) continue;
+    if (!grow(it->job->in->context, &it->inputs[i], &it->rooms[i], dq_tensor_bytes(tensor) + 1)) return false;
+    memcpy(it->inputs[i], tensor->data, dq_tensor_bytes(tensor));
+  }
+  return true;
+}
+
+static void restore_inputs(const search *it, const dq_node *node) {
+  for (int i = 0; i < node->input_count; i++) {
+    const dq_tensor *tensor = tensor_of(it, node->inputs[i]);
+    if (tensor) memcpy(tensor->data, it->inputs[i], dq_tensor_bytes(tensor));
+  }
+}
+
+// What a value is after QuantizeLinear and DequantizeLinear. 1.5 * 2^23 rounds to the nearest, halves to even.
+static void round_values(float *to, const float *from, int64_t count, const dq_parameters *parameters) {
+  const float magic = 0x1.8p23f, scale = parameters->scale;
+  float low = (float)((parameters->type == DQ_U8 ? 0 : -128) - parameters->zero_point), high = low + 255;
+  for (int64_t i = 0; i < count; i++) {
+    float q = from[i] / scale;
+    q = q < low ? low : q > high ? high : q;
+    to[i] = ((q + magic) - magic) * scale;
+  }
+}
+
+// The step with one range of a target. Squares of shares: a picture whose peaks are cut off counts for more than
+// several that lose as much together.
+static dq_status try_range(search *it, int step, const dq_node *node, int t, int range, dq_error *error) {
+  target *here = &it->targets[t];
+  restore_inputs(it, node);
+  for (int i = 0; i < node->input_count; i++) {
+    const dq_tensor *tensor = target_at(it, node, i) == t ? tensor_of(it, node->inputs[i]) : NULL;
+    if (tensor) round_values(tensor->data, it->inputs[i], dq_tensor_count(tensor), &here->parameters[range]);
+  }
+  DQ_TRY(dq_plan_run_steps(it->runner.session.plan, step, step + 1, error));
+  const dq_tensor *result = tensor_of(it, node->outputs[0]);
+  double noise = dq_relative_noise(it->exact, result->data, dq_tensor_count(result));
+  here->noise[range] += noise * noise;
+  return DQ_OK;
+}
+
+// All ranges of what the step reads, then the step itself.
+static dq_status try_step(search *it, int step, const dq_node *node, dq_error *error) {
+  dq_plan *plan = it->runner.session.plan;
+  if (!keep_inputs(it, node)) return dq_fail_memory(error, 0);
+  DQ_TRY(dq_plan_run_steps(plan, step, step + 1, error));
+  const dq_tensor *result = tensor_of(it, node->outputs[0]);
+  if (!result || result->type != DQ_F32) return DQ_OK;
+  if (!grow(it->job->in->context, &it->exact, &it->room, dq_tensor_bytes(result) + 1)) return dq_fail_memory(error, 0);
+  memcpy(it->exact, result->data, dq_tensor_bytes(result));
+  for (int i = 0; i < node->input_count; i++) {
+    int t = target_at(it, node, i);
+    bool again = false;
+    for (int k = 0; k < i; k++) again = again || target_at(it, node, k) == t;
+    for (int r = 0; t >= 0 && !again && r < it->targets[t].count; r++)
+      if (!it->targets[t].dropped[r]) DQ_TRY(try_range(it, step, node, t, r, error));
+  }
+  restore_inputs(it, node);
+  memcpy(result->data, it->exact, dq_tensor_bytes(result)); // perhaps in the place of an input
+  return DQ_OK;
+}
+
+static bool reads_targets(const search *it, const dq_node *node) {
+  bool any = false;
+  for (int i = 0; i < node->input_count; i++) any = any || target_at(it, node, i) >= 0;
+  return any && node->input_count <= MOST_INPUTS && node->output_count == 1;
+}
+
+static dq_status try_picture(search *it, int64_t picture) {
+  const dq_int8_job *job = it->job;
+  dq_plan *plan = it->runner.session.plan;
+  DQ_TRY(dq_runner_read(&it->runner, picture, 1, NULL, job->error));
+  for (int s = 0; s < dq_plan_step_count(plan); s++) {
+    const dq_node *node = dq_plan_step(plan, s, NULL);
+    DQ_TRY(reads_targets(it, node) ? try_step(it, s, node, job->error) : dq_plan_run_steps(plan, s, s + 1, job->error));
+  }
+  return DQ_OK;
+}
+
+// ---- Choosing ----
+
+static int best_range(const target *it) {
+  int best = -1;
+  for (int r = 0; r < it->count; r++)
+    if (!it->dropped[r] && (best < 0 || it->noise[r] < it->noise[best])) best = r;
+  return best;
+}
+
+// Drops all but the best; the value's own stays, which later pictures' peaks may speak for.
+static void drop_ranges(target *it) {
+  bool kept[RANGES] = {true};
+  it->dropped[0] = true;
+  for (int k = 1; k < KEPT && k < it->count; k++) {
+    int best = best_range(it);
+    kept[best] = it->dropped[best] = true;
+  }
+  for (int r = 0; r < it->count; r++) it->dropped[r] = !kept[r];
+}
+
+static void set_range(dq_value_choice *choice, dq_range_pair range, const dq_calibration *calibration) {
+  choice->searched = range.low != choice->range.low || range.high != choice->range.high;
+  choice->range = range;
+  choice->clipped = dq_histogram_clipped(&calibration->histograms[choice->slot], range);
+}
+
+// As an earlier trial found them.
+static void take_known(dq_int8_job *job, const dq_range_pair *known, const dq_calibration *calibration) {
+  for (int v = 0; v < job->value_count; v++)
+    if (job->choices[v].slot >= 0) set_range(&job->choices[v], known[job->choices[v].slot], calibration);
+}
+
+static dq_status choose(const search *it, const dq_calibration *calibration) {
+  dq_int8_job *job = it->job;
+  for (int t = 0; t < it->count; t++) {
+    const target *here = &it->targets[t];
+    set_range(&job->choices[here->root], here->ranges[best_range(here)], calibration);
+  }
+  return dq_int8_keep_searched_ranges(job, calibration->count);
+}
+
+static void close_search(search *it) {
+  dq_runner_close(&it->runner);
+  for (int i = 0; i < MOST_INPUTS; i++) dq_budget_free(it->inputs[i]);
+  dq_budget_free(it->exact);
+}
+
+static int64_t count_pictures(const search *it) {
+  const dq_int8_job *job = it->job;
+  int64_t elements = 1;
+  for (int t = 0; t < it->count; t++)
+    if (job->tensors[it->targets[t].root].rank >= 0) elements += dq_tensor_count(&job->tensors[it->targets[t].root]);
+  int64_t pictures = MOST_ELEMENTS / elements;
+  if (pictures < FEWEST_PICTURES) pictures = FEWEST_PICTURES;
+  return pictures < job->pictures ? pictures : job->pictures;
+}
+
+static dq_status run_search(search *it, const dq_calibration *calibration) {
+  const dq_int8_job *job = it->job;
+  int64_t count = count_pictures(it);
+  DQ_TRY(open_session(it));
+  for (int64_t p = 0; p < count; p++) {
+    DQ_TRY(try_picture(it, p * job->pictures / count));
+    for (int t = 0; p + 1 == FIRST_PICTURES && t < it->count; t++) drop_ranges(&it->targets[t]);
+    dq_progress(job->in->context, "searching ranges", p + 1, count);
+  }
+  return choose(it, calibration);
+}
+
+dq_status dq_int8_search_ranges(dq_int8_job *job, const dq_calibration *calibration) {
+  search it = {.job = job};
+  const dq_range_pair *known = dq_int8_searched_ranges(job);
+  if (known) {
+    take_known(job, known, calibration);
+    return DQ_OK;
+  }
+  DQ_TRY(list_targets(&it, calibration));
+  dq_status status = it.count ? run_search(&it, calibration) : DQ_OK;
+  close_search(&it);
+  return status;
+}
+
+// ---- Memory ----
+
+// Widens the sizes of the buffers to what try_step needs for a node.
+static void add_need(search *it, const dq_node *node) {
+  const dq_tensor *result = tensor_of(it, node->outputs[0]);
+  for (int i = 0; i < node->input_count; i++) {
+    const dq_tensor *tensor = tensor_of(it, node->inputs[i]);
+    if (tensor && dq_tensor_bytes(tensor) > it->rooms[i]) it->rooms[i] = dq_tensor_bytes(tensor);
+  }
+  if (result && dq_tensor_bytes(result) > it->room) it->room = dq_tensor_bytes(result);
+}
+
+static dq_status check_need(search *it) {
+  const dq_int8_job *job = it->job;
+  DQ_TRY(list_targets(it, NULL));
+  DQ_TRY(open_session(it));
+  for (int s = 0; s < dq_plan_step_count(it->runner.session.plan); s++) {
+    const dq_node *node = dq_plan_step(it->runner.session.plan, s, NULL);
+    if (reads_targets(it, node)) add_need(it, node);
+  }
+  size_t bytes = it->room;
+  for (int i = 0; i < MOST_INPUTS; i++) bytes += it->rooms[i];
+  dq_status status = dq_check_memory(job->in->context, bytes, "the range search", job->error);
+  if (status != DQ_OK) dq_error_hint(job->error, "--range-search off leaves it out");
+  return status;
+}
+
+dq_status dq_int8_check_search(dq_int8_job *job) {
+  search it = {.job = job};
+  if (!job->in->context || !job->in->context->budget || !job->in->context->budget->limit) return DQ_OK;
+  dq_status status = check_need(&it);
+  close_search(&it);
+  return status;
+}

@@ -1,0 +1,362 @@
+// Adaptive rounding of a quantized graph, layer after layer.
+#include "quant/numeric/rounding.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "lib/base/clock.h"
+#include "lib/base/sizes.h"
+#include "lib/eval/eval.h"
+#include "quant/error/closeness.h"
+#include "lib/session/pair.h"
+#include "quant/int8/facts.h"
+#include "quant/int8/stages.h"
+#include "quant/int8/rounding_internal.h"
+
+const dq_rounded_layer *dq_rounding_find(const dq_rounding *rounding, const char *output) {
+  for (int i = 0; i < rounding->count; i++)
+    if (!strcmp(rounding->layers[i].output, output)) return &rounding->layers[i];
+  return NULL;
+}
+
+// ---- What stands in the graph ----
+
+// The integers of a layer as they were inserted, and a copy of them.
+typedef struct written {
+  dq_tensor *weight, *bias;              // int8; int32 or NULL
+  const dq_tensor *scales, *bias_scales; // float32
+  const int8_t *weight_before;
+  const int32_t *bias_before;
+  dq_block_rule rule; // that the weights keep to; length 0: none
+} written;
+
+static const dq_node *dequantize_of(const dq_node *node, int i, int type) {
+  const dq_value *value = dq_node_input(node, i);
+  const dq_node *from = value ? value->producer : NULL;
+  if (!from || !dq_node_is(from, "DequantizeLinear")) return NULL;
+  const dq_tensor *elements = from->inputs[0]->constant;
+  return elements && elements->type == type && from->inputs[1]->constant ? from : NULL;
+}
+
+// false when there is a bias that is no int32.
+static bool find_written(written *it, const dq_node *node, dq_arena *arena) {
+  const dq_node *weight = dequantize_of(node, 1, DQ_I8), *bias = dequantize_of(node, 2, DQ_I32);
+  if (!weight || (dq_node_input(node, 2) && !bias)) return false;
+  *it = (written){.weight = weight->inputs[0]->constant, .scales = weight->inputs[1]->constant};
+  it->weight_before = dq_arena_copy(arena, it->weight->data, dq_tensor_bytes(it->weight));
+  if (!bias) return it->weight_before != NULL;
+  it->bias = bias->inputs[0]->constant, it->bias_scales = bias->inputs[1]->constant;
+  it->bias_before = dq_arena_copy(arena, it->bias->data, dq_tensor_bytes(it->bias));
+  return it->weight_before && it->bias_before;
+}
+
+static bool fits(const written *it, const dq_rounded_layer *layer) {
+  return layer->weights == dq_tensor_count(it->weight) && layer->channels == (it->bias ? dq_tensor_count(it->bias) : 0);
+}
+
+static void write_layer(const written *it, const dq_rounded_layer *layer) {
+  int8_t *elements = it->weight->data;
+  for (int64_t i = 0; i < layer->weights; i++) {
+    int q = it->weight_before[i] + layer->offsets[i];
+    elements[i] = (int8_t)(q < -127 ? -127 : q > 127 ? 127 : q);
+  }
+  const float *scales = it->bias ? it->bias_scales->data : NULL;
+  bool one = it->bias && dq_tensor_count(it->bias_scales) == 1;
+  for (int64_t o = 0; o < layer->channels; o++)
+    dq_tensor_set(it->bias, o, layer->bias[o] / (double)scales[one ? 0 : o]);
+}
+
+static void restore(const written *it) {
+  memcpy(it->weight->data, it->weight_before, dq_tensor_bytes(it->weight));
+  if (it->bias) memcpy(it->bias->data, it->bias_before, dq_tensor_bytes(it->bias));
+}
+
+// Type and zero point of what a layer reads; false when it does not stand there.
+static bool input_of(const dq_node *node, dq_parameters *input) {
+  const dq_node *from = node->inputs[0] ? node->inputs[0]->producer : NULL;
+  const dq_value *zero = from && dq_node_is(from, "DequantizeLinear") ? dq_node_input(from, 2) : NULL;
+  if (!zero || !zero->constant) return false;
+  *input = (dq_parameters){1, (int)dq_tensor_get_i64(zero->constant, 0), zero->constant->type};
+  return true;
+}
+
+// What a layer's weights were made to keep to; length 0: nothing.
+static dq_block_rule rule_of(const dq_int8_job *job, const dq_rounding_layer *layer) {
+  static const dq_block_rule pairs = DQ_PAIR_RULE, none = {0, 0, 0};
+  const dq_int8_layer *known = dq_int8_layer_of(job, layer->output);
+  dq_accumulator asked = job->setting.accumulator.rule;
+  dq_parameters input;
+  if (!known) return none;
+  if (asked == DQ_ACCUMULATE_PAIRS && known->pairs_safe) return pairs;
+  if (asked == DQ_ACCUMULATE_INT16 && known->int16_block && input_of(layer->node, &input))
+    return dq_sum_rule(&input, dq_min_i64(layer->taps.depth, DQ_SHORTEST_BLOCK));
+  return none;
+}
+
+// ---- One layer ----
+
+// Ways to round: after the sums of the float network, so that a layer makes up for what the layers before it do; after
+// those of its float weights on the same inputs, but with the means of the float network; after those alone.
+typedef enum way { FLOAT_NETWORK, FLOAT_MEANS, LAYER_ALONE, WAYS } way;
+static const char *const way_names[WAYS] = {"float network", "float network's means", "layer alone"};
+
+// Where the weight of output o (of all groups) and input i stands.
+static int64_t place(const dq_rounding_layer *layer, int64_t o, int64_t i) {
+  return layer->by_inputs ? i * layer->outputs + o : o * layer->inputs + i;
+}
+
+static dq_status open_task(dq_rounding_task *task, const dq_rounding_layer *layer, const written *it, int64_t group,
+                           dq_arena *arena, dq_error *error) {
+  int64_t n = layer->inputs, outputs = layer->outputs;
+  double *weights = DQ_NEW_ARRAY(arena, outputs * n, double);
+  float *scales = DQ_NEW_ARRAY(arena, outputs, float);
+  *task = (dq_rounding_task){.outputs = outputs,
+                             .inputs = n,
+                             .weights = weights,
+                             .scales = scales,
+                             .elements = DQ_NEW_ARRAY(arena, outputs * n, int8_t),
+                             .bias = it->bias ? DQ_NEW_ARRAY(arena, outputs, double) : NULL};
+  if (!weights || !scales || !task->elements || (it->bias && !task->bias)) return dq_fail_memory(error, 0);
+  const float *from = it->scales->data, *exact = layer->weight->data;
+  bool one = dq_tensor_count(it->scales) == 1;
+  for (int64_t o = 0; o < outputs; o++) {
+    if (it->bias) task->bias[o] = (double)((const float *)layer->bias->data)[group * outputs + o];
+    scales[o] = from[one ? 0 : group * outputs + o];
+    for (int64_t i = 0; i < n; i++) {
+      int64_t at = place(layer, group * outputs + o, i);
+      weights[o * n + i] = (double)exact[at];
+      task->elements[o * n + i] = it->weight_before[at];
+    }
+  }
+  return DQ_OK;
+}
+
+static dq_status solve_group(const dq_rounding_layer *layer, const written *it, const dq_layer_sums *sums, way how,
+                             int64_t group, int8_t *offsets, double *bias, dq_arena *arena, const dq_context *context,
+                             dq_error *error) {
+  dq_rounding_task task;
+  int64_t n = layer->inputs, outputs = layer->outputs;
+  DQ_TRY(open_task(&task, layer, it, group, arena, error));
+  task.gram = sums->grams + group * (n + 1) * (n + 1);
+  task.answers = how == LAYER_ALONE ? NULL : sums->answers + group * outputs * (n + 1);
+  task.refit = how == FLOAT_NETWORK;
+  task.rule = it->rule.length ? &it->rule : NULL, task.taps = &layer->taps;
+  DQ_TRY(dq_rounding_solve(&task, context, error));
+  for (int64_t o = 0; o < outputs; o++) {
+    if (bias) bias[group * outputs + o] = task.bias[o];
+    for (int64_t i = 0; i < n; i++) {
+      int64_t at = place(layer, group * outputs + o, i);
+      offsets[at] = (int8_t)(task.elements[o * n + i] - it->weight_before[at]);
+    }
+  }
+  return DQ_OK;
+}
+
+// ---- The graph ----
+
+typedef struct rounder {
+  dq_int8_job *job;
+  const dq_graph *exact;     // the float graph
+  dq_rounded_layer *rounded; // `count` so far
+  written *written;
+  int count;
+  int64_t fitted; // pictures that weights are fitted to
+  way how;
+  double started; // by dq_seconds
+} rounder;
+
+static dq_status sum_pictures(rounder *it, const dq_rounding_layer *layer, dq_layer_sums *sums) {
+  dq_int8_job *job = it->job;
+  const dq_rounding_list *list = &job->rounding;
+  dq_network_pair pair;
+  dq_status status = dq_network_pair_open(&pair, (const dq_graph *[]){it->exact, job->graph},
+                                          (const char *[]){layer->output, layer->node->inputs[0]->name}, job->in->data,
+                                          &job->in->options->shapes, job->in->context, job->error);
+  for (int64_t p = 0; status == DQ_OK && p < it->fitted; p++) {
+    status = dq_network_pair_run(&pair, p, job->error);
+    if (status == DQ_OK)
+      status = dq_layer_sums_add(sums, layer, dq_plan_output(dq_network_pair_plan(&pair, 1), 0),
+                                 dq_plan_output(dq_network_pair_plan(&pair, 0), 0), p, job->in->context, job->error);
+    if (status == DQ_OK) status = dq_check_stop(job->in->context, job->error);
+    dq_progress(job->in->context, it->how ? "rounding again" : "rounding weights",
+                (layer - list->layers) * it->fitted + p + 1, list->count * it->fitted);
+  }
+  dq_network_pair_close(&pair);
+  return status;
+}
+
+static dq_status round_layer(rounder *it, const dq_rounding_layer *layer, dq_arena *scratch) {
+  dq_int8_job *job = it->job;
+  written *here = &it->written[it->count];
+  dq_layer_sums sums;
+  if (!find_written(here, layer->node, job->arena)) return DQ_OK;
+  here->rule = rule_of(job, layer);
+  int64_t weights = dq_tensor_count(layer->weight), channels = here->bias ? layer->groups * layer->outputs : 0;
+  int8_t *offsets = DQ_NEW_ARRAY(job->graph->arena, weights, int8_t);
+  double *bias = channels ? DQ_NEW_ARRAY(job->graph->arena, channels, double) : NULL;
+  if (!offsets || (channels && !bias)) return dq_fail_memory(job->error, 0);
+  DQ_TRY(dq_layer_sums_open(&sums, layer, it->fitted, scratch, job->error));
+  DQ_TRY(sum_pictures(it, layer, &sums));
+  for (int64_t g = 0; g < layer->groups; g++)
+    DQ_TRY(solve_group(layer, here, &sums, it->how, g, offsets, bias, scratch, job->in->context, job->error));
+  it->rounded[it->count] = (dq_rounded_layer){layer->output, weights, offsets, channels, bias};
+  write_layer(here, &it->rounded[it->count++]);
+  return DQ_OK;
+}
+
+static bool out_of_time(const rounder *it) {
+  double limit = it->job->in->options->time_limit;
+  return limit > 0 && dq_seconds() - it->started > limit;
+}
+
+static dq_status round_layers(rounder *it) {
+  const dq_rounding_list *list = &it->job->rounding;
+  for (int l = 0; l < list->count && !out_of_time(it); l++) {
+    dq_arena *scratch = dq_context_arena(it->job->in->context);
+    dq_status status = scratch ? round_layer(it, &list->layers[l], scratch) : dq_fail_memory(it->job->error, 0);
+    dq_arena_free(scratch);
+    if (status != DQ_OK) return status;
+  }
+  if (it->count < list->count && out_of_time(it))
+    dq_message(it->job->in->context, DQ_WARNING, "out of time: %d of %d layers are rounded adaptively", it->count,
+               list->count);
+  return DQ_OK;
+}
+
+// Noise of the outputs on the pictures that nothing was fitted to.
+typedef struct judgement {
+  double *noises; // of each picture
+  int64_t count;
+  double sqnr; // of all, in dB
+} judgement;
+
+static dq_status judge(const rounder *it, judgement *found) {
+  dq_int8_job *job = it->job;
+  dq_network_pair pair;
+  dq_comparison all = {0};
+  *found = (judgement){.noises = DQ_NEW_ARRAY(job->arena, job->pictures, double)};
+  if (!found->noises) return dq_fail_memory(job->error, 0);
+  dq_status status =
+      dq_network_pair_open(&pair, (const dq_graph *[]){it->exact, job->graph}, (const char *[]){NULL, NULL},
+                           job->in->data, &job->in->options->shapes, job->in->context, job->error);
+  int64_t first = it->fitted < job->pictures ? it->fitted : 0;
+  for (int64_t p = first; status == DQ_OK && p < job->pictures; p++) {
+    dq_comparison picture = {0};
+    status = dq_network_pair_run(&pair, p, job->error);
+    for (int o = 0; status == DQ_OK && o < dq_plan_output_count(dq_network_pair_plan(&pair, 0)); o++)
+      if (dq_plan_output_fixed(dq_network_pair_plan(&pair, 0), o))
+        status = dq_comparison_add(&picture, dq_plan_output(dq_network_pair_plan(&pair, 0), o),
+                                   dq_plan_output(dq_network_pair_plan(&pair, 1), o), -1, job->error);
+    all.signal += picture.signal, all.noise += picture.noise, all.values += picture.values;
+    found->noises[found->count++] = picture.noise;
+  }
+  dq_network_pair_close(&pair);
+  found->sqnr = dq_comparison_sqnr(&all);
+  return status;
+}
+
+// Rounds one way, judges, and leaves the graph as it was.
+static dq_status attempt(rounder *it, judgement *found) {
+  dq_int8_job *job = it->job;
+  it->rounded = DQ_NEW_ARRAY(job->graph->arena, job->rounding.count, dq_rounded_layer);
+  it->written = DQ_NEW_ARRAY(job->arena, job->rounding.count, written);
+  if (!it->rounded || !it->written) return dq_fail_memory(job->error, 0);
+  DQ_TRY(round_layers(it));
+  DQ_TRY(judge(it, found));
+  dq_message(job->in->context, DQ_DETAIL, "adaptive rounding, after the %s: %.2f dB", way_names[it->how], found->sqnr);
+  for (int l = 0; l < it->count; l++) restore(&it->written[l]);
+  return DQ_OK;
+}
+
+// Which layers are safe for pairs now, and how long their blocks are.
+static void note_blocks(const dq_int8_job *job) {
+  const dq_block_rule pairs = DQ_PAIR_RULE;
+  for (int l = 0; l < job->rounding.count; l++) {
+    const dq_rounding_layer *layer = &job->rounding.layers[l];
+    dq_int8_layer *known = dq_int8_layer_of(job, layer->output);
+    const dq_node *weight = dequantize_of(layer->node, 1, DQ_I8);
+    if (!known || !weight) continue;
+    const int8_t *elements = weight->inputs[0]->constant->data;
+    known->pairs_safe = dq_blocks_allowed(&layer->taps, elements, &pairs);
+    dq_parameters input;
+    if (!known->int16_block || !input_of(layer->node, &input)) continue;
+    const dq_block_rule sums = dq_sum_rule(&input, 1);
+    known->int16_block = dq_longest_block(&layer->taps, elements, &sums);
+  }
+}
+
+// Leaves the best of the ways in the graph, or none.
+static dq_status keep_best(rounder ways[WAYS]) {
+  dq_int8_job *job = ways[0].job;
+  judgement before, after[WAYS];
+  int best = 0;
+  DQ_TRY(judge(&ways[0], &before));
+  for (int w = 0; w < WAYS; w++) {
+    DQ_TRY(attempt(&ways[w], &after[w]));
+    if (after[w].sqnr > after[best].sqnr) best = w;
+  }
+  job->report->rounding_gain = after[best].sqnr - before.sqnr;
+  char reason[200];
+  dq_noise_change change = dq_noise_compare(before.noises, after[best].noises, before.count);
+  bool clear = dq_noise_is_less(&change, DQ_CLEARLY);
+  dq_message(job->in->context, DQ_DETAIL, "adaptive rounding: %.2f dB to the nearest, %.2f dB after the %s, %s: %s",
+             before.sqnr, after[best].sqnr, way_names[ways[best].how], clear ? "taken" : "not taken",
+             dq_noise_reason(&change, DQ_CLEARLY, reason, sizeof reason));
+  if (!clear) {
+    dq_message(job->in->context, DQ_NOTE,
+               "adaptive rounding does not clearly bring the outputs closer: weights are rounded to the nearest");
+    return DQ_OK;
+  }
+  const rounder *it = &ways[best];
+  for (int l = 0; l < it->count; l++) write_layer(&it->written[l], &it->rounded[l]);
+  job->report->table.rounding = (dq_rounding){it->rounded, it->count};
+  job->report->rounded = it->count;
+  note_blocks(job);
+  return DQ_OK;
+}
+
+// As a table says.
+static dq_status replay(dq_int8_job *job, const dq_rounding *rounding) {
+  for (int l = 0; l < job->rounding.count; l++) {
+    const dq_rounding_layer *layer = &job->rounding.layers[l];
+    const dq_rounded_layer *rounded = dq_rounding_find(rounding, layer->output);
+    written it;
+    if (!rounded || !find_written(&it, layer->node, job->arena)) continue;
+    if (!fits(&it, rounded))
+      return dq_fail(job->error, DQ_BAD_INPUT, "value '%s': the table's rounding is of another weight", layer->output);
+    write_layer(&it, rounded);
+    it.rule = rule_of(job, layer);
+    if (it.rule.length && !dq_blocks_allowed(&layer->taps, it.weight->data, &it.rule))
+      return dq_fail(job->error, DQ_BAD_INPUT, "value '%s': the table's rounding does not keep %s", layer->output,
+                     job->setting.accumulator.rule == DQ_ACCUMULATE_PAIRS ? "pairs safe" : "blocks within 16 bits");
+  }
+  job->report->table.rounding = *rounding;
+  job->report->rounded = rounding->count;
+  note_blocks(job);
+  return DQ_OK;
+}
+
+dq_status dq_int8_list_rounding(dq_int8_job *job) {
+  dq_graph *graph = job->graph;
+  dq_node **order = DQ_NEW_ARRAY(job->arena, graph->node_count, dq_node *);
+  job->rounding = (dq_rounding_list){DQ_NEW_ARRAY(job->arena, graph->node_count, dq_rounding_layer), 0};
+  if (!order || !job->rounding.layers) return dq_fail_memory(job->error, 0);
+  DQ_TRY(dq_graph_order(graph, order, job->error));
+  for (int n = 0; n < graph->node_count; n++)
+    if (order[n]->mark && dq_rounding_layer_of(&job->rounding.layers[job->rounding.count], order[n]))
+      job->rounding.count++;
+  return DQ_OK;
+}
+
+dq_status dq_int8_round(dq_int8_job *job, const dq_graph *exact) {
+  enum { JUDGED_PICTURES = 64 }; // at most a third of all
+  const dq_rounding *given = dq_int8_given_rounding(job);
+  if (given) return replay(job, given);
+  int64_t judged = job->pictures / 3 < JUDGED_PICTURES ? job->pictures / 3 : JUDGED_PICTURES;
+  rounder ways[WAYS];
+  for (int w = 0; w < WAYS; w++) {
+    ways[w] =
+        (rounder){.job = job, .exact = exact, .fitted = job->pictures - judged, .how = (way)w, .started = dq_seconds()};
+  }
+  return keep_best(ways);
+}

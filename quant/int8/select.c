@@ -1,0 +1,271 @@
+// Which values are quantized: by the quantization rule of each operator's row.
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/graph/patterns.h"
+#include "quant/int8/stages.h"
+
+dq_status dq_int8_open_tables(dq_int8_job *job) {
+  dq_graph *graph = job->graph;
+  job->value_count = graph->value_count;
+  job->choices = DQ_NEW_ARRAY(job->arena, graph->value_count, dq_value_choice);
+  job->report->layers = DQ_NEW_ARRAY(graph->arena, graph->node_count, dq_int8_layer);
+  if (!job->choices || !job->report->layers) return dq_fail_memory(job->error, 0);
+  for (int v = 0; v < graph->value_count; v++)
+    job->choices[v] = (dq_value_choice){.shares = v, .slot = -1, .original = graph->values[v]->name};
+  for (int n = 0; n < graph->node_count; n++) graph->nodes[n]->mark = 0;
+  return dq_infer(graph, &job->in->options->shapes, DQ_INFER_TOLERANT, job->in->context, job->arena, &job->tensors,
+                  job->error);
+}
+
+dq_status dq_int8_check_weights(const dq_int8_job *job) {
+  for (int n = 0; n < job->graph->node_count; n++) {
+    const dq_node *node = job->graph->nodes[n];
+    for (int i = 0; node->mark && i < node->input_count; i++) {
+      const dq_value *value = node->inputs[i];
+      if (value && value->constant && value->constant->data && value->constant->type == DQ_F32)
+        DQ_TRY(dq_check_finite(value->constant, value->name, job->error));
+    }
+  }
+  return DQ_OK;
+}
+
+static bool is_float(const dq_int8_job *job, const dq_value *value) {
+  return value && job->tensors[value->index].type == DQ_F32;
+}
+
+bool dq_int8_is_weight(const dq_int8_job *job, const dq_node *node, int i) {
+  const dq_value *value = dq_node_input(node, i);
+  return i == 1 && is_float(job, value) && value->constant && value->constant->data;
+}
+
+static int root_of(const dq_int8_job *job, int value) {
+  dq_value_choice *choices = job->choices;
+  while (choices[value].shares != value) // paths are halved, so that long chains cost no more than short ones
+    value = choices[value].shares = choices[choices[value].shares].shares;
+  return value;
+}
+
+static void mark(dq_int8_job *job, const dq_value *value) {
+  dq_value_choice *choice = &job->choices[value->index];
+  choice->quantized = true;
+  choice->constant = value->constant != NULL;
+}
+
+static void mark_shared(dq_int8_job *job, const dq_value *value, const dq_value *with) {
+  mark(job, value);
+  job->choices[value->index].shares = root_of(job, with->index);
+}
+
+static bool matches(const char *const *patterns, int count, const dq_node *node) {
+  for (int i = 0; i < count; i++)
+    if (dq_pattern_fits(patterns[i], node)) return true;
+  return false;
+}
+
+static bool is_listed(const char *const *names, int count, const char *name) {
+  for (int i = 0; i < count; i++)
+    if (!fnmatch(names[i], name, 0)) return true;
+  return false;
+}
+
+static bool is_excluded(const dq_int8_options *options, const dq_node *node) {
+  return matches(options->exclude, options->exclude_count, node) ||
+         (options->only_count && !matches(options->only, options->only_count, node)) ||
+         (options->operator_count && !is_listed(options->operators, options->operator_count, node->op_type));
+}
+
+static const char by_half[] = "float16 by --precision", by_float[] = "float32 by --precision";
+
+// Why the user wants a node left in float; NULL: not so.
+static const char *left_in_float(const dq_int8_options *options, const dq_node *node) {
+  const dq_layer_precision *given = dq_precision_find(options->precision, node);
+  if (given && given->precision == DQ_PRECISION_FP16) return by_half;
+  if (given && given->precision == DQ_PRECISION_FP32) return by_float;
+  return is_excluded(options, node) ? "excluded" : NULL;
+}
+
+static dq_quantization rule_of(const dq_node *node) {
+  const dq_operator *row = node ? dq_operator_find(node->domain, node->op_type) : NULL;
+  return row ? row->quantization : DQ_QUANTIZE_NOT;
+}
+
+// A Relu or Clip that belongs to a product which is left in float stays with it: quantizing between the
+// two would cost and bring nothing.
+static const char *left_with_product(const dq_int8_options *options, const dq_node *node) {
+  const dq_value *input = node->inputs[0];
+  const dq_node *producer = input->producer;
+  bool product = rule_of(producer) == DQ_QUANTIZE_COMPUTE;
+  return product && dq_is_private(input) && !dq_precision_find(options->precision, node)
+             ? left_in_float(options, producer)
+             : NULL;
+}
+
+static bool is_marked(const dq_int8_job *job, const dq_value *value) {
+  return value && job->choices[value->index].quantized;
+}
+
+// Relu and Clip take the place of the value they follow: only their result is quantized, and what shared
+// the value's parameters (parts of a Concat) takes those of the result. So does one function of another:
+// the two are one table, or run in float together.
+static bool absorb(dq_int8_job *job, const dq_node *node) {
+  const dq_value *input = node->inputs[0];
+  const dq_node *producer = input->producer;
+  if (!dq_is_private(input) || !producer || !producer->mark || !is_marked(job, input) ||
+      job->choices[input->index].shares != input->index)
+    return false;
+  job->choices[input->index].quantized = false;
+  job->choices[input->index].shares = node->outputs[0]->index;
+  mark(job, node->outputs[0]);
+  return true;
+}
+
+// Whether the result of a node is only moved on its way to outputs of the graph: nothing computes with
+// it, so that 8 bits would cost accuracy and bring nothing.
+static bool only_gathers_outputs(const dq_node *node) {
+  const dq_value *value = node->outputs[0];
+  for (int u = 0; u < value->user_count; u++) {
+    bool moves = rule_of(value->users[u]) == DQ_QUANTIZE_SHARE || dq_node_is(value->users[u], "Concat");
+    if (!moves || !only_gathers_outputs(value->users[u])) return false;
+  }
+  return value->user_count > 0 || value->is_output;
+}
+
+// A part that nothing but the Concat reads is rounded once, to the numbers of the result.
+static void share_parts(dq_int8_job *job, const dq_node *concat) {
+  int result = concat->outputs[0]->index;
+  for (int i = 0; i < concat->input_count; i++) {
+    const dq_value *part = concat->inputs[i];
+    dq_value_choice *choice = &job->choices[part->index];
+    bool own = dq_is_private(part) && part->producer && part->producer->mark && choice->shares == part->index;
+    if (own) choice->shares = result;
+  }
+}
+
+// Runtimes have matrix products of integers that write float, but no such convolutions.
+static bool writes_float(const dq_node *node) {
+  return (dq_node_is(node, "Gemm") || dq_node_is(node, "MatMul")) && only_gathers_outputs(node);
+}
+
+static const char *select_compute(dq_int8_job *job, const dq_node *node) {
+  const dq_value *weight = dq_node_input(node, 1);
+  if (weight->constant && !dq_int8_is_weight(job, node, 1)) return "weight is not float32";
+  bool matrix = dq_node_is(node, "MatMul");
+  if (!weight->constant && !matrix) return "weight is not constant";
+  mark(job, node->inputs[0]);
+  if (!weight->constant) mark(job, weight);
+  if (!writes_float(node)) mark(job, node->outputs[0]);
+  return NULL;
+}
+
+static const char *select_combine(dq_int8_job *job, const dq_node *node) {
+  for (int i = 0; i < node->input_count; i++)
+    if (node->inputs[i] && !is_float(job, node->inputs[i])) return "an input is not float32";
+  if (only_gathers_outputs(node)) return "only gathers outputs";
+  for (int i = 0; i < node->input_count; i++)
+    if (node->inputs[i]) mark(job, node->inputs[i]);
+  mark(job, node->outputs[0]);
+  if (dq_node_is(node, "Concat")) share_parts(job, node);
+  return NULL;
+}
+
+// All that reads a value computes on 8 bits, perhaps after moving it.
+static bool leads_to_quantized(const dq_int8_job *job, const dq_value *value) {
+  for (int u = 0; u < value->user_count; u++) {
+    const dq_node *user = value->users[u];
+    dq_quantization rule = rule_of(user);
+    if (left_in_float(job->in->options, user) || rule == DQ_QUANTIZE_NOT || rule == DQ_QUANTIZE_ABSORB) return false;
+    if (rule == DQ_QUANTIZE_SHARE && !leads_to_quantized(job, user->outputs[0])) return false;
+    if (dq_node_is(user, "Concat") && (only_gathers_outputs(user) || !leads_to_quantized(job, user->outputs[0])))
+      return false;
+  }
+  return value->user_count > 0 && !value->is_output;
+}
+
+// An input of the network that is moved first (slices, transposed, padded) is quantized before that.
+static const char *select_share(dq_int8_job *job, const dq_node *node) {
+  const dq_value *input = node->inputs[0];
+  if (!is_marked(job, input) && !(input->is_input && leads_to_quantized(job, node->outputs[0]))) return "";
+  mark(job, input);
+  mark_shared(job, node->outputs[0], input);
+  return NULL;
+}
+
+// Operands other than the first that a function has: slopes, means, variances.
+static bool has_constants(const dq_int8_job *job, const dq_node *node) {
+  for (int i = 1; i < node->input_count; i++)
+    if (node->inputs[i] && !(is_float(job, node->inputs[i]) && node->inputs[i]->constant)) return false;
+  return true;
+}
+
+// A result that is computed from constants and shapes alone costs nothing at run time.
+static bool is_known(const dq_int8_job *job, const dq_node *node) {
+  for (int i = 0; i < node->output_count; i++)
+    if (node->outputs[i] && !job->tensors[node->outputs[i]->index].data) return false;
+  return true;
+}
+
+// NULL when the node is quantized, else the reason why not; "" when there is nothing to say.
+static const char *select_node(dq_int8_job *job, const dq_node *node, dq_quantization rule) {
+  if (rule == DQ_QUANTIZE_NOT || (dq_node_output(node, 0) && job->choices[node->outputs[0]->index].before_levels))
+    return "";
+  if (rule != DQ_QUANTIZE_COMPUTE && dq_node_output(node, 0) && job->choices[node->outputs[0]->index].in_head)
+    return "behind the last product";
+  if (!node->input_count || !is_float(job, dq_node_input(node, 0)) || !dq_node_output(node, 0)) return "";
+  if (is_known(job, node)) return "";
+  const char *wish = left_in_float(job->in->options, node);
+  if (!wish && rule == DQ_QUANTIZE_ABSORB) wish = left_with_product(job->in->options, node);
+  if (wish) return wish;
+  switch (rule) {
+  case DQ_QUANTIZE_COMPUTE: return select_compute(job, node);
+  case DQ_QUANTIZE_COMBINE: return select_combine(job, node);
+  case DQ_QUANTIZE_SHARE: return select_share(job, node);
+  case DQ_QUANTIZE_TABLE:
+    if (!has_constants(job, node)) return "an operand is not constant";
+    if (node->output_count > 1 || dq_node_int(node, "training_mode", 0)) return "training";
+    if (rule_of(node->inputs[0]->producer) == DQ_QUANTIZE_TABLE && absorb(job, node)) return NULL;
+    break;
+  case DQ_QUANTIZE_ABSORB:
+    if (absorb(job, node)) return NULL;
+    break;
+  default: break;
+  }
+  mark(job, node->inputs[0]);
+  mark(job, node->outputs[0]);
+  return NULL;
+}
+
+static dq_status report_node(dq_int8_job *job, const dq_node *node, const char *reason) {
+  if (reason && !reason[0]) return DQ_OK;
+  char label[DQ_LABEL_TEXT];
+  dq_int8_layer *layer = &job->report->layers[job->report->count++];
+  layer->name =
+      node->name[0] ? node->name : dq_arena_strdup(job->graph->arena, dq_node_label(node, label, sizeof label));
+  layer->op_type = node->op_type;
+  layer->label = dq_layer_label(node);
+  layer->precision = !reason ? DQ_PRECISION_INT8 : reason == by_half ? DQ_PRECISION_FP16 : DQ_PRECISION_FP32;
+  layer->output = node->outputs[0]->name;
+  if (!layer->name) return dq_fail_memory(job->error, sizeof label);
+  snprintf(layer->reason, sizeof layer->reason, "%s", reason ? reason : "");
+  job->report->quantized += !reason;
+  if (reason == by_half) job->halves[job->half_count++] = layer->label;
+  return DQ_OK;
+}
+
+dq_status dq_int8_select(dq_int8_job *job) {
+  dq_graph *graph = job->graph;
+  dq_node **order = DQ_NEW_ARRAY(job->arena, graph->node_count, dq_node *);
+  job->halves = DQ_NEW_ARRAY(job->arena, graph->node_count, const char *);
+  job->half_count = 0;
+  if (!order || !job->halves) return dq_fail_memory(job->error, 0);
+  DQ_TRY(dq_graph_order(graph, order, job->error));
+  for (int n = 0; n < graph->node_count; n++) {
+    const dq_operator *row = dq_operator_find(order[n]->domain, order[n]->op_type);
+    const char *reason = row ? select_node(job, order[n], row->quantization) : "";
+    order[n]->mark = !reason;
+    DQ_TRY(report_node(job, order[n], reason));
+  }
+  for (int v = 0; v < job->value_count; v++) job->choices[v].shares = root_of(job, v);
+  return DQ_OK;
+}

@@ -1,0 +1,278 @@
+// Weights whose partial sums provably fit 16 bits.
+#include "quant/numeric/blocks.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "lib/base/sizes.h"
+
+enum { SCALE_STEPS = 8 }; // scales tried between that of the largest weight and that of the largest block
+
+bool dq_taps_of(dq_taps *taps, const dq_node *node) {
+  const dq_value *value = dq_node_input(node, 1);
+  const dq_tensor *weight = value ? value->constant : NULL;
+  if (!weight || weight->rank < 2 || !dq_tensor_count(weight)) return false;
+  if (dq_node_is(node, "Conv")) {
+    int64_t channels = weight->dims[1], depth = dq_tensor_product(weight, 1, weight->rank);
+    *taps = (dq_taps){weight->dims[0], depth, channels, depth / channels, depth, 1};
+    return true;
+  }
+  bool gemm = dq_node_is(node, "Gemm");
+  if (weight->rank != 2 || (!gemm && !dq_node_is(node, "MatMul"))) return false;
+  int64_t rows = weight->dims[0], columns = weight->dims[1];
+  *taps = gemm && dq_node_int(node, "transB", 0) ? (dq_taps){rows, columns, columns, 1, columns, 1}
+                                                 : (dq_taps){columns, rows, rows, 1, 1, columns};
+  return true;
+}
+
+dq_block_rule dq_sum_rule(const dq_parameters *input, int64_t length) {
+  int low = (input->type == DQ_U8 ? 0 : -128) - input->zero_point;
+  return (dq_block_rule){length, low, low + 255};
+}
+
+// ---- One block ----
+
+// What a block can come to: [low, high] holds 0.
+typedef struct bounds {
+  int64_t low, high;
+} bounds;
+
+static void widen(bounds *b, const dq_block_rule *rule, int weight) {
+  b->low += weight < 0 ? weight * rule->high : weight * rule->low;
+  b->high += weight < 0 ? weight * rule->low : weight * rule->high;
+}
+
+static bool fits(const bounds *b) { return b->low >= INT16_MIN && b->high <= INT16_MAX; }
+
+static bounds bounds_of(const dq_block_rule *rule, const int8_t *weights, int64_t count) {
+  bounds b = {0, 0};
+  for (int64_t i = 0; i < count; i++) widen(&b, rule, weights[i]);
+  return b;
+}
+
+bool dq_block_allowed(const dq_block_rule *rule, const int8_t *weights, int64_t count) {
+  bounds b = bounds_of(rule, weights, count);
+  return fits(&b);
+}
+
+void dq_block_room(const dq_block_rule *rule, const int8_t *weights, int64_t count, int64_t at, int *low, int *high) {
+  bounds others = {0, 0};
+  for (int64_t i = 0; i < count; i++)
+    if (i != at) widen(&others, rule, weights[i]);
+  int64_t above = INT16_MAX - others.high, below = others.low - INT16_MIN; // what the others leave, >= 0
+  int64_t most = 127, least = 127;                                         // magnitudes, positive and negative
+  if (rule->high > 0) most = dq_min_i64(most, above / rule->high), least = dq_min_i64(least, below / rule->high);
+  if (rule->low < 0) most = dq_min_i64(most, below / -rule->low), least = dq_min_i64(least, above / -rule->low);
+  *low = (int)-least, *high = (int)most;
+}
+
+// How far a step of a weight towards 0 brings the bound in: 0 when it does not, or there is none.
+static int brings(const dq_block_rule *rule, int weight, bool above) {
+  if (!weight) return 0;
+  return (weight > 0) == above ? rule->high : -rule->low;
+}
+
+// The weight whose step towards 0 costs the least error for each unit that it brings the bound in.
+static int64_t cheapest_step(const dq_block_rule *rule, const double *wanted, const int8_t *weights, int64_t count,
+                             bool above) {
+  int64_t best = 0;
+  double least = INFINITY;
+  for (int64_t i = 0; i < count; i++) {
+    int q = weights[i], next = q - (q > 0) + (q < 0), gain = brings(rule, q, above);
+    if (!gain) continue;
+    double before = wanted[i] - q, after = wanted[i] - next;
+    double cost = (after * after - before * before) / gain;
+    if (cost < least) least = cost, best = i;
+  }
+  return best;
+}
+
+// Steps that come before any of `cost` for each unit: step k of a weight costs (2 (off + k) + 1) / gain, where `off`
+// is what the weight falls short of the wanted magnitude, more with each k.
+static int steps_below(double cost, double off, int gain, int magnitude) {
+  double steps = ceil((cost * gain - 1) / 2 - off);
+  return !gain || !(steps > 0) ? 0 : steps < magnitude ? (int)steps : magnitude;
+}
+
+// Takes many steps at once, those that one by one would be taken first, and fewer than `excess` needs.
+static void leap(const dq_block_rule *rule, const double *wanted, int8_t *weights, int64_t count, bool above,
+                 int64_t excess) {
+  int steps[DQ_LONGEST_BLOCK];
+  double gains = 0, squares = 0, offs = 0, off[DQ_LONGEST_BLOCK];
+  for (int64_t i = 0; i < count; i++) {
+    int q = weights[i], gain = brings(rule, q, above);
+    off[i] = q > 0 ? wanted[i] - q : q - wanted[i];
+    gains += gain, squares += (double)gain * gain, offs += gain * off[i];
+  }
+  double target = (double)excess - gains; // a step of each is left, which rounding up may take
+  if (!(target > 0)) return;
+  double cost = (2 * (target + offs) + gains) / squares;
+  int64_t brought = 0;
+  for (int64_t i = 0; i < count; i++) {
+    int gain = brings(rule, weights[i], above);
+    steps[i] = steps_below(cost, off[i], gain, weights[i] < 0 ? -weights[i] : weights[i]);
+    brought += (int64_t)steps[i] * gain;
+  }
+  if (brought >= excess) return; // some weights are not worth a step: the others would take too many
+  for (int64_t i = 0; i < count; i++)
+    weights[i] = (int8_t)(weights[i] < 0 ? weights[i] + steps[i] : weights[i] - steps[i]);
+}
+
+static int8_t nearest_weight(double wanted) {
+  const double magic = 0x1.8p52; // adding it rounds to the nearest, halves to even
+  double inside = wanted < -127 ? -127 : wanted > 127 ? 127 : wanted;
+  return (int8_t)(inside + magic - magic);
+}
+
+void dq_block_project(const dq_block_rule *rule, const double *wanted, int8_t *weights, int64_t count) {
+  for (int64_t i = 0; i < count; i++) weights[i] = nearest_weight(wanted[i]);
+  for (;;) {
+    bounds b = bounds_of(rule, weights, count);
+    if (fits(&b)) return;
+    bool above = b.high > INT16_MAX;
+    leap(rule, wanted, weights, count, above, above ? b.high - INT16_MAX : INT16_MIN - b.low);
+    int64_t i = cheapest_step(rule, wanted, weights, count, above);
+    weights[i] = (int8_t)(weights[i] - (weights[i] > 0) + (weights[i] < 0));
+  }
+}
+
+// ---- A weight ----
+
+// A slice of a weight that has one scale: its output channels, each in the order of its sum.
+typedef struct slice {
+  const dq_block_rule *rule;
+  int64_t outputs, depth;
+  float *weights;   // [outputs][depth]
+  int8_t *elements; // likewise
+} slice;
+
+// Rounds every weight, then mends the blocks that are not allowed.
+static void quantize_sum(const dq_block_rule *rule, const float *from, float scale, int64_t depth, int8_t *to) {
+  for (int64_t t = 0; t < depth; t++) to[t] = dq_nearest_weight(from[t] / scale);
+  bool pairs = rule->length == 2 && rule->low == 0 && rule->high == 255;
+  for (int64_t t = 0, count; t < depth; t += count) {
+    double wanted[DQ_LONGEST_BLOCK];
+    count = dq_min_i64(rule->length, depth - t);
+    bool allowed = pairs && count == 2 ? abs(to[t] + to[t + 1]) <= 128 : dq_block_allowed(rule, to + t, count);
+    if (allowed) continue;
+    for (int64_t i = 0; i < count; i++) wanted[i] = (double)(from[t + i] / scale);
+    dq_block_project(rule, wanted, to + t, count);
+  }
+}
+
+static double squared_error(const float *from, float scale, int64_t depth, const int8_t *elements) {
+  enum { CHAINS = 4 };
+  double sums[CHAINS] = {0};
+  for (int64_t t = 0; t < depth; t++) {
+    double off = (double)(from[t] / scale) - elements[t];
+    sums[t % CHAINS] += off * off;
+  }
+  return (sums[0] + sums[1] + sums[2] + sums[3]) * (double)scale * (double)scale;
+}
+
+// Quantizes with this scale; the squared error, or one that is at least `enough`, where it ends.
+static double quantize_slice(const slice *s, float scale, double enough) {
+  double error = 0;
+  for (int64_t o = 0; o < s->outputs && error < enough; o++) {
+    const float *from = s->weights + o * s->depth;
+    quantize_sum(s->rule, from, scale, s->depth, s->elements + o * s->depth);
+    error += squared_error(from, scale, s->depth, s->elements + o * s->depth);
+  }
+  return error;
+}
+
+// The scale with which no block of the real weights leaves int16, with room for rounding.
+static double scale_of_largest_block(const slice *s) {
+  double largest = 0;
+  for (int64_t o = 0; o < s->outputs; o++)
+    for (int64_t t = 0; t < s->depth; t += s->rule->length) {
+      double low = 0, high = 0;
+      for (int64_t i = t; i < t + s->rule->length && i < s->depth; i++) {
+        double w = (double)s->weights[o * s->depth + i];
+        low += w < 0 ? w * s->rule->high : w * s->rule->low;
+        high += w < 0 ? w * s->rule->low : w * s->rule->high;
+      }
+      largest = fmax(largest, fmax(high / INT16_MAX, low / INT16_MIN));
+    }
+  return largest * 129 / 128;
+}
+
+// `scale` is that of the largest weight.
+static float choose_scale(const slice *s, float scale) {
+  double most = scale_of_largest_block(s), least = INFINITY;
+  double ratio = most > (double)scale ? most / (double)scale : 1;
+  float best = scale;
+  for (int i = 0; ratio > 1 && i <= SCALE_STEPS; i++) {
+    float tried = (float)((double)scale * pow(ratio, (double)i / SCALE_STEPS));
+    double error = quantize_slice(s, tried, least);
+    if (error < least) least = error, best = tried;
+  }
+  quantize_slice(s, best, INFINITY);
+  return best;
+}
+
+// The weights of an output channel, in the order of its sum from that of memory (dq_tap_of), and back.
+static void read_in_order(const dq_taps *taps, const float *memory, float *sum) {
+  for (int64_t c = 0; c < taps->channels; c++)
+    for (int64_t k = 0; k < taps->window; k++, memory += taps->step) sum[k * taps->channels + c] = *memory;
+}
+static void write_in_order(const dq_taps *taps, const int8_t *sum, int8_t *memory) {
+  for (int64_t c = 0; c < taps->channels; c++)
+    for (int64_t k = 0; k < taps->window; k++, memory += taps->step) *memory = sum[k * taps->channels + c];
+}
+
+dq_status dq_quantize_weight_blocks(const dq_tensor *weight, const dq_taps *taps, int axis, const float *least,
+                                    const dq_block_rule *rule, dq_arena *arena, dq_quantized_weight *result,
+                                    dq_error *error) {
+  DQ_TRY(dq_quantize_weight(weight, axis, least, arena, result, error));
+  float *scales = result->scales->data;
+  const float *from = weight->data;
+  int8_t *to = result->elements->data;
+  int64_t count = dq_tensor_count(result->scales), width = taps->outputs / count, size = width * taps->depth;
+  slice s = {rule, width, taps->depth, DQ_NEW_ARRAY(arena, size, float), DQ_NEW_ARRAY(arena, size, int8_t)};
+  if (!s.weights || !s.elements) return dq_fail_memory(error, (size_t)size * sizeof(float));
+  for (int64_t i = 0; i < count; i++) {
+    for (int64_t o = 0; o < width; o++)
+      read_in_order(taps, from + (i * width + o) * taps->output_step, s.weights + o * taps->depth);
+    scales[i] = choose_scale(&s, scales[i]);
+    for (int64_t o = 0; o < width; o++)
+      write_in_order(taps, s.elements + o * taps->depth, to + (i * width + o) * taps->output_step);
+  }
+  return DQ_OK;
+}
+
+double dq_weight_noise(const dq_tensor *weight, const dq_quantized_weight *quantized) {
+  int axis = quantized->axis;
+  int64_t inner = axis < 0 ? dq_tensor_count(weight) : dq_tensor_product(weight, axis + 1, weight->rank);
+  int64_t count = axis < 0 ? 1 : weight->dims[axis], at = 0;
+  const float *from = weight->data, *scales = quantized->scales->data;
+  const int8_t *elements = quantized->elements->data;
+  double signal = 0, noise = 0;
+  for (int64_t all = dq_tensor_count(weight), which = 0; at < all; which = (which + 1) % count)
+    for (int64_t i = 0; i < inner; i++, at++) {
+      double off = (double)from[at] - (double)scales[which] * elements[at];
+      signal += (double)from[at] * (double)from[at];
+      noise += off * off;
+    }
+  return signal > 0 ? noise / signal : 0;
+}
+
+bool dq_blocks_allowed(const dq_taps *taps, const int8_t *weights, const dq_block_rule *rule) {
+  for (int64_t o = 0; o < taps->outputs; o++) {
+    bounds b = {0, 0};
+    int64_t in_block = 0;
+    for (int64_t k = 0; k < taps->window; k++)
+      for (int64_t c = 0; c < taps->channels; c++, in_block++) {
+        if (in_block == rule->length) b = (bounds){0, 0}, in_block = 0;
+        widen(&b, rule, weights[o * taps->output_step + (c * taps->window + k) * taps->step]);
+        if (!fits(&b)) return false;
+      }
+  }
+  return true;
+}
+
+int64_t dq_longest_block(const dq_taps *taps, const int8_t *weights, const dq_block_rule *rule) {
+  dq_block_rule tried = *rule;
+  for (tried.length = taps->depth; !dq_blocks_allowed(taps, weights, &tried);) tried.length--;
+  return tried.length;
+}

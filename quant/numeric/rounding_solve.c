@@ -1,0 +1,203 @@
+// Adaptive rounding of one group of output channels, from sums over samples to 8-bit weights.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/linalg/linalg.h"
+#include "quant/numeric/rounding.h"
+
+enum { SWEEPS = 8 };
+static const double DAMPING = 0.01; // added to the variances, of their mean: few samples say little
+
+typedef struct rounding {
+  const dq_rounding_task *task;
+  double *weigh;         // the damped covariance of the inputs
+  double *factor;        // its upper Cholesky factor, inputs in `order`
+  int64_t *order;        // inputs by rising variance: the last is rounded first, the others make up for it
+  const int8_t *nearest; // the weights, each rounded by itself
+  double *error, *push;  // vectors per output
+} rounding;
+
+// ---- Covariance ----
+
+// Sums of products about the means (about 0 without a bias to take them), per sample, damped. false: no
+// sample differs from the others.
+static bool covariance(const dq_rounding_task *task, double damping, double *h) {
+  int64_t n = task->inputs, stride = n + 1;
+  double count = task->gram[n * stride + n], trace = 0;
+  if (!(count > 0)) return false;
+  for (int64_t i = 0; i < n; i++) {
+    double mean = task->bias ? task->gram[i * stride + n] / count : 0;
+    for (int64_t j = 0; j < n; j++)
+      h[i * n + j] = task->gram[i * stride + j] / count - mean * (task->gram[j * stride + n] / count);
+    trace += h[i * n + i];
+  }
+  for (int64_t i = 0; i < n; i++) h[i * n + i] += damping * trace / (double)n;
+  return trace > 0;
+}
+
+typedef struct ranked {
+  double variance;
+  int64_t index;
+} ranked;
+
+static int compare_ranked(const void *a, const void *b) {
+  const ranked *x = a, *y = b;
+  if (x->variance < y->variance || x->variance > y->variance) return x->variance < y->variance ? -1 : 1;
+  return x->index < y->index ? -1 : 1;
+}
+
+static dq_status factorize(rounding *it, dq_arena *arena, const dq_context *context, dq_error *error) {
+  int64_t n = it->task->inputs;
+  ranked *list = DQ_NEW_ARRAY(arena, n, ranked);
+  it->factor = DQ_NEW_ARRAY(arena, n * n, double);
+  it->order = DQ_NEW_ARRAY(arena, n, int64_t);
+  if (!list || !it->factor || !it->order) return dq_fail_memory(error, (size_t)(n * n) * sizeof(double));
+  for (int64_t i = 0; i < n; i++) list[i] = (ranked){it->weigh[i * n + i], i};
+  qsort(list, (size_t)n, sizeof *list, compare_ranked);
+  for (int64_t i = 0; i < n; i++) it->order[i] = list[i].index;
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j < n; j++) it->factor[i * n + j] = it->weigh[it->order[i] * n + it->order[j]];
+  return dq_factor_symmetric(n, it->factor, context->pool, error);
+}
+
+// ---- Rounding ----
+
+// What the other weights of its block leave weight `i` of the output channel `q`.
+static void room(const dq_rounding_task *task, const int8_t *q, int64_t i, int *low, int *high) {
+  int8_t block[DQ_LONGEST_BLOCK];
+  int64_t tap = dq_tap_of(task->taps, i), length = task->rule->length, first = tap / length * length, count = 0;
+  for (int64_t t = first; t < first + length && t < task->inputs; t++) block[count++] = q[dq_tap_within(task->taps, t)];
+  dq_block_room(task->rule, block, count, tap - first, low, high);
+}
+
+// The best allowed value of weight `i`, given the others as they are now.
+static int8_t bounded(const rounding *it, const int8_t *q, int64_t i, double wanted, int nearest) {
+  int low = -127, high = 127;
+  if (it->task->rule) room(it->task, q, i, &low, &high);
+  double least = fmax(low, nearest - DQ_ROUNDING_REACH), most = fmin(high, nearest + DQ_ROUNDING_REACH);
+  return (int8_t)fmin(fmax(nearbyint(wanted), least), most);
+}
+
+// Rounds one weight after the other, each where the errors made so far are best made up for.
+static void nearest_plane(const rounding *it, int64_t o, const int8_t *nearest, int8_t *q) {
+  int64_t n = it->task->inputs;
+  double scale = (double)it->task->scales[o], *push = it->push + o * n;
+  for (int64_t k = n - 1; k >= 0; k--) {
+    int64_t i = it->order[k];
+    const double *row = it->factor + k * n; // of the mirrored half: the factor's column k
+    double wanted = it->task->weights[o * n + i];
+    q[i] = bounded(it, q, i, (wanted - push[k] / row[k]) / scale, nearest[i]);
+    double error = q[i] * scale - wanted;
+    for (int64_t j = 0; j < k; j++) push[j] += row[j] * error;
+  }
+}
+
+// Steps of single weights as long as one lessens (q - w) H (q - w)^T.
+static void descend(const rounding *it, int64_t o, const int8_t *nearest, int8_t *q) {
+  int64_t n = it->task->inputs;
+  double scale = (double)it->task->scales[o], *error = it->error + o * n, *slope = it->push + o * n;
+  memset(slope, 0, (size_t)n * sizeof *slope);
+  for (int64_t i = 0; i < n; i++) {
+    error[i] = q[i] * scale - it->task->weights[o * n + i];
+    for (int64_t j = 0; j < n; j++) slope[j] += error[i] * it->weigh[i * n + j];
+  }
+  bool moved = true;
+  for (int sweep = 0; moved && sweep < SWEEPS; sweep++) {
+    moved = false;
+    for (int64_t i = 0; i < n; i++) {
+      const double *row = it->weigh + i * n;
+      int8_t to = bounded(it, q, i, q[i] - slope[i] / (scale * row[i]), nearest[i]);
+      if (to == q[i]) continue;
+      double by = (to - q[i]) * scale;
+      for (int64_t j = 0; j < n; j++) slope[j] += by * row[j];
+      q[i] = to;
+      moved = true;
+    }
+  }
+}
+
+static void round_row(void *argument, int64_t o, int thread) {
+  (void)thread;
+  const rounding *it = argument;
+  int64_t at = o * it->task->inputs;
+  nearest_plane(it, o, it->nearest + at, it->task->elements + at);
+  descend(it, o, it->nearest + at, it->task->elements + at);
+}
+
+// ---- Bias ----
+
+// b + (w - q) E x, or E y - q E x.
+static void set_bias(const dq_rounding_task *task) {
+  int64_t n = task->inputs, stride = n + 1;
+  double count = task->gram[n * stride + n];
+  for (int64_t o = 0; count > 0 && o < task->outputs; o++) {
+    double mean = task->answers ? task->answers[o * stride + n] / count : task->bias[o];
+    for (int64_t i = 0; i < n; i++) {
+      double weight = task->answers ? 0 : task->weights[o * n + i];
+      weight -= task->elements[o * n + i] * (double)task->scales[o];
+      mean += weight * (task->gram[i * stride + n] / count);
+    }
+    task->bias[o] = mean;
+  }
+}
+
+// ---- Following the float network ----
+
+// How far y lies from what the weights give, times each input, about the means and per sample.
+static void remainder_of(const dq_rounding_task *task, const double *h, int64_t o, double *to) {
+  int64_t n = task->inputs, stride = n + 1;
+  const double *y = task->answers + o * stride, *means = task->gram + n * stride;
+  double count = means[n];
+  for (int64_t j = 0; j < n; j++) {
+    to[j] = y[j] / count - y[n] / count * (means[j] / count);
+    for (int64_t i = 0; i < n; i++) to[j] -= task->weights[o * n + i] * h[i * n + j];
+  }
+}
+
+// The weights that, with the inputs as they are, come closest to the float network's sums: a ridge regression
+// drawn to the float weights. It weakens inputs that are more noise than signal and makes up for errors of the
+// layers before, as far as other inputs tell them. Samples are few and alike: without RIDGE it learns them by
+// heart.
+static dq_status follow(dq_rounding_task *task, dq_arena *arena, const dq_context *context, dq_error *error) {
+  static const double RIDGE = 0.3; // added to the variances, of their mean
+  int64_t n = task->inputs;
+  double *h = DQ_NEW_ARRAY(arena, n * n, double), *weights = DQ_NEW_ARRAY(arena, task->outputs * n, double);
+  if (!h || !weights) return dq_fail_memory(error, (size_t)(n * n) * sizeof *h);
+  if (!covariance(task, 0, h)) return DQ_OK;
+  for (int64_t o = 0; o < task->outputs; o++) remainder_of(task, h, o, weights + o * n);
+  covariance(task, RIDGE, h);
+  DQ_TRY(dq_factor_symmetric(n, h, context->pool, error));
+  for (int64_t o = 0; o < task->outputs; o++) {
+    dq_solve_factored(n, h, weights + o * n);
+    for (int64_t i = 0; i < n; i++) weights[o * n + i] += task->weights[o * n + i];
+  }
+  task->weights = weights;
+  return DQ_OK;
+}
+
+static dq_status solve(dq_rounding_task *task, dq_arena *arena, const dq_context *context, dq_error *error) {
+  if (task->answers && task->refit && task->bias) DQ_TRY(follow(task, arena, context, error));
+  int64_t n = task->inputs, size = task->outputs * n;
+  rounding it = {.task = task,
+                 .weigh = DQ_NEW_ARRAY(arena, n * n, double),
+                 .nearest = dq_arena_copy(arena, task->elements, (size_t)size),
+                 .error = DQ_NEW_ARRAY(arena, size, double),
+                 .push = DQ_NEW_ARRAY(arena, size, double)};
+  if (!it.weigh || !it.nearest || !it.error || !it.push) return dq_fail_memory(error, (size_t)(n * n) * sizeof(double));
+  if (covariance(task, DAMPING, it.weigh)) {
+    DQ_TRY(factorize(&it, arena, context, error));
+    dq_pool_run(task->outputs > 1 ? context->pool : NULL, task->outputs, round_row, &it);
+  }
+  if (task->bias) set_bias(task);
+  return DQ_OK;
+}
+
+dq_status dq_rounding_solve(const dq_rounding_task *task, const dq_context *context, dq_error *error) {
+  dq_arena *arena = dq_context_arena(context);
+  if (!arena) return dq_fail_memory(error, 0);
+  dq_rounding_task own = *task;
+  dq_status status = solve(&own, arena, context, error);
+  dq_arena_free(arena);
+  return status;
+}

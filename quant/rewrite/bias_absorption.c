@@ -1,0 +1,219 @@
+#include "quant/rewrite/bias_absorption.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "calib/elements.h"
+#include "quant/rewrite/equalize_internal.h"
+#include "quant/rewrite/own_constant.h"
+
+// ---- Where ----
+
+static bool is_matrix(const dq_node *node) {
+  return dq_node_is(node, "Gemm") && !dq_node_int(node, "transA", 0) && dq_node_float(node, "alpha", 1) == 1 &&
+         dq_node_float(node, "beta", 1) == 1;
+}
+
+// A product that has a bias of one number per output channel, or none.
+static bool has_bias(const dq_node *node) {
+  const dq_value *bias = dq_node_input(node, 2);
+  bool product = dq_node_is(node, "Conv") || dq_node_is(node, "ConvTranspose") || is_matrix(node);
+  return product && dq_is_float_constant(dq_node_input(node, 1)) && node->inputs[1]->constant->rank >= 2 &&
+         node->outputs[0] && (!bias || (dq_is_float_constant(bias) && bias->constant->rank == 1));
+}
+
+// Without padding. Kernels of one tap need none, whatever auto_pad says.
+static bool reads_inside(const dq_node *node) {
+  const dq_tensor *weight = node->inputs[1]->constant;
+  const char *rule = dq_node_string(node, "auto_pad", "NOTSET");
+  int count = 0;
+  const int64_t *pads = dq_node_ints(node, "pads", &count);
+  for (int i = 0; i < count; i++)
+    if (pads[i]) return false;
+  return !strcmp(rule, "NOTSET") || !strcmp(rule, "VALID") || dq_tensor_product(weight, 2, weight->rank) == 1;
+}
+
+static int64_t input_channels(const dq_node *node) {
+  const dq_tensor *weight = node->inputs[1]->constant;
+  if (is_matrix(node)) return weight->dims[dq_node_int(node, "transB", 0) ? 1 : 0];
+  return weight->dims[1] * dq_node_int(node, "group", 1);
+}
+
+static int64_t output_channels(const dq_node *node) {
+  const dq_tensor *weight = node->inputs[1]->constant;
+  if (is_matrix(node)) return weight->dims[dq_node_int(node, "transB", 0) ? 0 : 1];
+  return dq_node_is(node, "ConvTranspose") ? weight->dims[1] * dq_node_int(node, "group", 1) : weight->dims[0];
+}
+
+static bool is_reader(const dq_node *node, const dq_value *value, int64_t channels) {
+  bool fits =
+      (is_matrix(node) || (dq_node_is(node, "Conv") && node->inputs[1] && node->inputs[1]->constant)) && has_bias(node);
+  return fits && node->inputs[0] == value && (is_matrix(node) || reads_inside(node)) &&
+         input_channels(node) == channels;
+}
+
+// The product in front of the rectifier that writes the value, when its channels can be given away; NULL: they cannot.
+static dq_node *writer_of(const dq_value *value) {
+  const dq_node *rectifier = value->producer;
+  if (!rectifier || value->is_output || value->is_captured || !value->user_count) return NULL;
+  if (!dq_node_is(rectifier, "Relu") && !dq_is_rectifying_clip(rectifier)) return NULL;
+  dq_node *writer = rectifier->inputs[0]->producer;
+  if (!writer || !has_bias(writer) || !dq_is_private(rectifier->inputs[0])) return NULL;
+  for (int u = 0; u < value->user_count; u++)
+    if (!is_reader(value->users[u], value, output_channels(writer))) return NULL;
+  return writer;
+}
+
+// ---- How much ----
+
+typedef struct channel_sums {
+  int64_t channels, count; // elements per channel
+  double *low, *high, *sum, *power;
+} channel_sums;
+
+static dq_status note(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
+  channel_sums *it = (channel_sums *)user + slot;
+  if (tensor->rank < 2 || tensor->dims[1] != it->channels)
+    return dq_fail(error, DQ_UNSUPPORTED, "a value has other channels than the weights say");
+  const float *at = tensor->data;
+  int64_t inner = dq_tensor_product(tensor, 2, tensor->rank);
+  for (int64_t n = 0; n < tensor->dims[0]; n++)
+    for (int64_t c = 0; c < it->channels; c++, at += inner) {
+      dq_extremes reach = dq_extremes_of(at, inner);
+      it->low[c] = fmin(it->low[c], reach.not_finite ? 0 : (double)reach.low);
+      it->high[c] = fmax(it->high[c], (double)reach.high);
+      it->sum[c] += dq_sum_of(at, inner);
+      it->power[c] += dq_power_of(at, inner);
+    }
+  it->count += tensor->dims[0] * inner;
+  return DQ_OK;
+}
+
+static bool open_sums(channel_sums *it, int64_t channels, dq_arena *arena) {
+  *it = (channel_sums){channels,
+                       0,
+                       DQ_NEW_ARRAY(arena, channels, double),
+                       DQ_NEW_ARRAY(arena, channels, double),
+                       DQ_NEW_ARRAY(arena, channels, double),
+                       DQ_NEW_ARRAY(arena, channels, double)};
+  for (int64_t c = 0; it->low && c < channels; c++) it->low[c] = INFINITY;
+  return it->low && it->high && it->sum && it->power;
+}
+
+// What a channel could give away.
+static double spare_of(const channel_sums *it, int64_t c, double bound) {
+  double mean = it->sum[c] / (double)it->count;
+  double deviation = sqrt(fmax(0, it->power[c] / (double)it->count - mean * mean));
+  double spare = fmin(it->low[c], mean - 3 * deviation);
+  return spare > 0 && it->high[c] < bound ? spare : 0;
+}
+
+// Of what could be given away, no more than brings every channel below the one that reaches highest then. Whether
+// the range of the value becomes narrower by a share that counts.
+static bool find_amounts(const channel_sums *it, const dq_value *value, double *amounts) {
+  static const double NARROWER = 0.99;
+  const dq_node *rectifier = value->producer;
+  double bound = dq_node_is(rectifier, "Clip") ? dq_clip_bound(rectifier) : INFINITY, before = 0, after = 0;
+  for (int64_t c = 0; it->count && c < it->channels; c++) {
+    before = fmax(before, it->high[c]);
+    after = fmax(after, it->high[c] - spare_of(it, c, bound));
+  }
+  for (int64_t c = 0; it->count && c < it->channels; c++) amounts[c] = (double)(float)fmax(0, it->high[c] - after);
+  return after < NARROWER * before;
+}
+
+dq_status dq_absorption_measure(dq_absorption *absorption, const dq_observation *what, dq_arena *arena,
+                                const dq_context *context, dq_error *error) {
+  const dq_graph *graph = what->graph;
+  dq_observation watched = *what;
+  const char **names = DQ_NEW_ARRAY(arena, graph->value_count, const char *);
+  channel_sums *sums = DQ_NEW_ARRAY(arena, graph->value_count, channel_sums);
+  dq_channel_means *values = DQ_NEW_ARRAY(arena, graph->value_count, dq_channel_means);
+  *absorption = (dq_absorption){values, 0};
+  if (!names || !sums || !values) return dq_fail_memory(error, 0);
+  watched.names = names, watched.count = 0, watched.doing = "absorbing biases";
+  for (int v = 0; v < graph->value_count; v++) {
+    const dq_node *writer = writer_of(graph->values[v]);
+    if (!writer) continue;
+    if (!open_sums(&sums[watched.count], output_channels(writer), arena)) return dq_fail_memory(error, 0);
+    names[watched.count++] = graph->values[v]->name;
+  }
+  if (!watched.count) return DQ_OK;
+  DQ_TRY(dq_observe(&watched, note, sums, context, error));
+  for (int i = 0; i < watched.count; i++) {
+    double *amounts = DQ_NEW_ARRAY(arena, sums[i].channels, double);
+    if (!amounts) return dq_fail_memory(error, 0);
+    if (find_amounts(&sums[i], dq_graph_find(graph, names[i]), amounts))
+      values[absorption->count++] = (dq_channel_means){names[i], sums[i].channels, amounts};
+  }
+  return DQ_OK;
+}
+
+// ---- Moving ----
+
+// The elements of a node's bias, its own from here on; NULL: no memory.
+static float *own_bias(dq_graph *graph, dq_node *node) {
+  if (dq_node_input(node, 2)) {
+    dq_tensor *own = dq_own_constant(graph, node, 2);
+    return own ? own->data : NULL;
+  }
+  int64_t count = output_channels(node);
+  dq_tensor *zeros = dq_tensor_new(graph->arena, DQ_F32, 1, &count);
+  char *name = dq_arena_printf(graph->arena, "%s_bias", node->outputs[0]->name);
+  dq_value **inputs = DQ_NEW_ARRAY(graph->arena, 3, dq_value *);
+  dq_value *value = zeros && name && inputs ? dq_graph_add_constant(graph, name, zeros) : NULL;
+  if (!value) return NULL;
+  value->is_own = true;
+  inputs[0] = node->inputs[0], inputs[1] = node->inputs[1], inputs[2] = value;
+  node->inputs = inputs, node->input_count = 3;
+  return zeros->data;
+}
+
+static dq_status take(dq_graph *graph, dq_node *writer, const dq_channel_means *from, dq_error *error) {
+  float *bias = own_bias(graph, writer);
+  if (!bias) return dq_fail_memory(error, 0);
+  for (int64_t c = 0; c < from->channels; c++) bias[c] = (float)((double)bias[c] - from->means[c]);
+  return DQ_OK;
+}
+
+// Adds to the bias of every output the sum over inputs and taps of weight times amount.
+static dq_status give(dq_graph *graph, dq_node *reader, const dq_channel_means *to, dq_arena *arena, dq_error *error) {
+  const dq_tensor *weight = reader->inputs[1]->constant;
+  const float *at = weight->data;
+  int64_t taps = dq_tensor_product(weight, 2, weight->rank), outputs = output_channels(reader);
+  float *bias = own_bias(graph, reader);
+  double *sums = DQ_NEW_ARRAY(arena, outputs, double);
+  if (!bias || !sums) return dq_fail_memory(error, 0);
+  bool by_inputs = is_matrix(reader) && !dq_node_int(reader, "transB", 0);
+  for (int64_t a = 0; a < weight->dims[0]; a++)
+    for (int64_t b = 0; b < weight->dims[1]; b++) {
+      dq_weight_channels joined = by_inputs ? (dq_weight_channels){a, b} : dq_weight_channels_at(reader, a, b);
+      for (int64_t t = 0; t < taps; t++) sums[joined.output] += (double)*at++ * to->means[joined.input];
+    }
+  for (int64_t o = 0; o < outputs; o++) bias[o] = (float)((double)bias[o] + sums[o]);
+  return DQ_OK;
+}
+
+static dq_status move(dq_graph *graph, const dq_channel_means *amounts, dq_restated *restated, int *count,
+                      dq_arena *arena, dq_error *error) {
+  const dq_value *value = dq_graph_find(graph, amounts->value);
+  dq_node *writer = value ? writer_of(value) : NULL;
+  if (!writer || output_channels(writer) != amounts->channels)
+    return dq_fail(error, DQ_BAD_INPUT, "biases of %lld channels cannot be absorbed behind value '%s'",
+                   (long long)amounts->channels, amounts->value);
+  DQ_TRY(take(graph, writer, amounts, error));
+  for (int u = 0; u < value->user_count; u++) DQ_TRY(give(graph, value->users[u], amounts, arena, error));
+  restated[(*count)++] = (dq_restated){value->name, NULL};
+  restated[(*count)++] = (dq_restated){writer->outputs[0]->name, NULL};
+  return DQ_OK;
+}
+
+dq_status dq_absorption_apply(dq_graph *graph, const dq_absorption *absorption, dq_arena *arena,
+                              const dq_restated **restated, int *restated_count, dq_error *error) {
+  dq_restated *list = DQ_NEW_ARRAY(arena, 2 * absorption->count + 1, dq_restated);
+  *restated = list, *restated_count = 0;
+  if (!list) return dq_fail_memory(error, 0);
+  for (int i = 0; i < absorption->count; i++)
+    DQ_TRY(move(graph, &absorption->values[i], list, restated_count, arena, error));
+  return absorption->count ? dq_graph_drop_constants(graph, error) : DQ_OK;
+}

@@ -1,0 +1,104 @@
+#include "quant/rewrite/bias_correction.h"
+
+#include <string.h>
+
+#include "calib/elements.h"
+
+typedef struct sums {
+  double **sum;      // per name, per channel
+  int64_t *channels; // per name, 0: not seen yet
+  int64_t *elements; // per name: of one channel
+  dq_arena *arena;
+} sums;
+
+static dq_status add_means(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
+  sums *all = user;
+  if (tensor->rank < 2) return DQ_OK;
+  if (!all->sum[slot]) {
+    all->channels[slot] = tensor->dims[1];
+    all->sum[slot] = DQ_NEW_ARRAY(all->arena, tensor->dims[1], double);
+    if (!all->sum[slot]) return dq_fail_memory(error, 0);
+  }
+  const float *at = tensor->data;
+  int64_t inner = dq_tensor_product(tensor, 2, tensor->rank);
+  for (int64_t n = 0; n < tensor->dims[0]; n++)
+    for (int64_t c = 0; c < tensor->dims[1]; c++, at += inner) all->sum[slot][c] += dq_sum_of(at, inner);
+  all->elements[slot] += tensor->dims[0] * inner;
+  return DQ_OK;
+}
+
+static bool has_correctable_weight(const dq_node *node) {
+  const dq_value *weight = dq_node_input(node, 1);
+  return (dq_node_is(node, "Conv") || dq_node_is(node, "Gemm")) && weight && weight->constant &&
+         weight->constant->type == DQ_F32 && node->inputs[0] && !node->inputs[0]->constant;
+}
+
+static int list_inputs(const dq_graph *graph, const char **names, bool *listed) {
+  int count = 0;
+  for (int n = 0; n < graph->node_count; n++) {
+    const dq_node *node = graph->nodes[n];
+    if (!has_correctable_weight(node) || listed[node->inputs[0]->index]) continue;
+    listed[node->inputs[0]->index] = true;
+    names[count++] = node->inputs[0]->name;
+  }
+  return count;
+}
+
+dq_status dq_input_means_measure(dq_input_means *means, const dq_observation *what, dq_arena *arena,
+                                 const dq_context *context, dq_error *error) {
+  int nodes = what->graph->node_count;
+  const char **names = DQ_NEW_ARRAY(arena, nodes, const char *);
+  bool *listed = DQ_NEW_ARRAY(arena, what->graph->value_count, bool);
+  sums all = {DQ_NEW_ARRAY(arena, nodes, double *), DQ_NEW_ARRAY(arena, nodes, int64_t),
+              DQ_NEW_ARRAY(arena, nodes, int64_t), arena};
+  dq_channel_means *values = DQ_NEW_ARRAY(arena, nodes, dq_channel_means);
+  if (!names || !listed || !all.sum || !all.channels || !all.elements || !values) return dq_fail_memory(error, 0);
+  dq_observation inputs = *what;
+  inputs.names = names, inputs.count = list_inputs(what->graph, names, listed);
+  inputs.doing = "correcting biases";
+  DQ_TRY(dq_observe(&inputs, add_means, &all, context, error));
+  *means = (dq_input_means){values, 0};
+  for (int i = 0; i < inputs.count; i++) {
+    if (!all.elements[i]) continue;
+    for (int64_t c = 0; c < all.channels[i]; c++) all.sum[i][c] /= (double)all.elements[i];
+    values[means->count++] = (dq_channel_means){names[i], all.channels[i], all.sum[i]};
+  }
+  return DQ_OK;
+}
+
+const dq_channel_means *dq_input_means_find(const dq_input_means *means, const char *value) {
+  for (int i = 0; i < means->count; i++)
+    if (!strcmp(means->values[i].value, value)) return &means->values[i];
+  return NULL;
+}
+
+bool dq_bias_shift(const dq_node *node, const dq_channel_means *means, const int8_t *elements, const float *scales,
+                   int64_t scale_count, double *shift) {
+  if (!has_correctable_weight(node)) return false;
+  const dq_tensor *weight = node->inputs[1]->constant;
+  bool matrix = dq_node_is(node, "Gemm");
+  if (weight->rank < 2 || (matrix && (!dq_node_int(node, "transB", 0) || dq_node_int(node, "transA", 0)))) return false;
+  int64_t groups = matrix ? 1 : dq_node_int(node, "group", 1), within = weight->dims[1];
+  int64_t outputs = weight->dims[0] / groups, taps = dq_tensor_product(weight, 2, weight->rank), at = 0;
+  if (means->channels != within * groups) return false;
+  const float *exact = weight->data;
+  for (int64_t o = 0; o < weight->dims[0]; o++) {
+    double scale = (double)scales[scale_count > 1 ? o : 0];
+    shift[o] = 0;
+    for (int64_t i = 0; i < within; i++)
+      for (int64_t t = 0; t < taps; t++, at++)
+        shift[o] += ((double)exact[at] - scale * elements[at]) * means->means[o / outputs * within + i];
+  }
+  return true;
+}
+
+dq_channel_means *dq_input_means_copy(const dq_input_means *means, dq_arena *arena) {
+  dq_channel_means *copies = DQ_NEW_ARRAY(arena, means->count + 1, dq_channel_means);
+  for (int i = 0; copies && i < means->count; i++) {
+    const dq_channel_means *from = &means->values[i];
+    copies[i] = (dq_channel_means){dq_arena_strdup(arena, from->value), from->channels,
+                                   dq_arena_copy(arena, from->means, (size_t)from->channels * sizeof *from->means)};
+    if (!copies[i].value || !copies[i].means) return NULL;
+  }
+  return copies;
+}

@@ -1,0 +1,225 @@
+// Equalization: which sites a graph has, and what is seen of them on pictures.
+#include "quant/rewrite/equalize.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "calib/elements.h"
+#include "quant/rewrite/equalize_internal.h"
+#include "quant/rewrite/head.h"
+
+// ---- Sites ----
+
+typedef struct site_list {
+  dq_site *sites;
+  int count;
+} site_list;
+
+static bool is_reader(const dq_node *node) {
+  return dq_node_is(node, "Conv") || dq_node_is(node, "ConvTranspose") || dq_node_is(node, "BatchNormalization");
+}
+
+static dq_status find_heads(site_list *list, const dq_graph *graph, const dq_tensor *tensors, dq_arena *arena,
+                            dq_error *error) {
+  bool *in_head;
+  DQ_TRY(dq_head_values(graph, &in_head, arena, error));
+  for (int v = 0; v < graph->value_count; v++) {
+    dq_site *site = &list->sites[list->count];
+    if (!dq_head_find(site, graph, tensors, in_head, graph->values[v], arena)) continue;
+    list->count++;
+  }
+  return DQ_OK;
+}
+
+// x Sigmoid(x) takes one more Mul per element, which is worth it only where nothing is lost.
+static bool is_worth_it(const dq_site *site) { return site->free_readers || !site->silu_count; }
+
+static dq_status find_sites(site_list *list, const dq_graph *graph, const dq_tensor *tensors, dq_equalize_scope scope,
+                            dq_arena *arena, dq_error *error) {
+  bool *done = DQ_NEW_ARRAY(arena, graph->value_count, bool);
+  if (!done) return dq_fail_memory(error, 0);
+  for (int n = 0; n < graph->node_count; n++) {
+    dq_node *node = graph->nodes[n];
+    dq_value *value = is_reader(node) ? dq_node_input(node, 0) : NULL;
+    if (!value || done[value->index]) continue;
+    done[value->index] = true;
+    dq_site *site = &list->sites[list->count];
+    bool found = dq_site_find(site, graph, tensors, value, arena);
+    for (int v = 0; v < site->value_count; v++) done[site->values[v].value->index] = true;
+    if (!found || !is_worth_it(site) || (scope == DQ_EQUALIZE_DEPTHWISE && !site->free_readers) ||
+        (scope == DQ_EQUALIZE_NARROW && site->wide))
+      continue;
+    list->count++;
+  }
+  return DQ_OK;
+}
+
+// What is equalized under a scope, with heads or without.
+static dq_status list_sites(site_list *list, const dq_graph *graph, const dq_tensor *tensors, dq_equalize_scope scope,
+                            bool heads, dq_arena *arena, dq_error *error) {
+  *list = (site_list){DQ_NEW_ARRAY(arena, 2 * graph->node_count, dq_site), 0};
+  if (!list->sites) return dq_fail_memory(error, 0);
+  if (scope != DQ_EQUALIZE_NONE) DQ_TRY(find_sites(list, graph, tensors, scope, arena, error));
+  return heads ? find_heads(list, graph, tensors, arena, error) : DQ_OK;
+}
+
+// ---- Observing ----
+
+// One value as the pictures show it, per channel.
+typedef struct seen {
+  const char *name;
+  dq_channel_extents extents;
+  int64_t channels, count; // elements per channel
+} seen;
+
+struct dq_equalize_memory {
+  dq_arena *arena;
+  seen *values;
+  int count, room;
+};
+
+dq_equalize_memory *dq_equalize_memory_new(dq_arena *arena) {
+  dq_equalize_memory *memory = DQ_NEW_ARRAY(arena, 1, dq_equalize_memory);
+  if (memory) memory->arena = arena;
+  return memory;
+}
+
+static const seen *find_seen(const dq_equalize_memory *memory, const char *name) {
+  for (int i = 0; i < memory->count; i++)
+    if (!strcmp(memory->values[i].name, name)) return &memory->values[i];
+  return NULL;
+}
+
+static bool add_seen(dq_equalize_memory *memory, const char *name, int64_t channels) {
+  dq_arena *arena = memory->arena;
+  if (find_seen(memory, name)) return true;
+  if (memory->count == memory->room) {
+    int room = 2 * memory->room + 64;
+    seen *values = DQ_NEW_ARRAY(arena, room, seen);
+    if (!values) return false;
+    if (memory->count) memcpy(values, memory->values, (size_t)memory->count * sizeof *values);
+    memory->values = values, memory->room = room;
+  }
+  seen *it = &memory->values[memory->count++];
+  *it = (seen){dq_arena_strdup(arena, name),
+               {DQ_NEW_ARRAY(arena, channels, double), DQ_NEW_ARRAY(arena, channels, double),
+                DQ_NEW_ARRAY(arena, channels, double)},
+               channels,
+               0};
+  return it->name && it->extents.low && it->extents.high && it->extents.power;
+}
+
+// Values of sites, and arguments of their SiLUs.
+static dq_status add_sites(dq_equalize_memory *memory, const site_list *list, dq_error *error) {
+  for (int s = 0; s < list->count; s++) {
+    const dq_site *site = &list->sites[s];
+    bool added = true;
+    for (int v = 0; added && v < site->value_count; v++)
+      added = add_seen(memory, site->values[v].value->name, site->values[v].channels);
+    for (int k = 0; added && k < site->silu_count; k++)
+      added = add_seen(memory, site->silus[k].conv->outputs[0]->name, site->values[site->silus[k].value].channels);
+    if (!added) return dq_fail_memory(error, 0);
+  }
+  return DQ_OK;
+}
+
+static dq_status note(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
+  (void)error;
+  seen *it = (seen *)user + slot;
+  const float *at = tensor->data;
+  int64_t inner = dq_tensor_product(tensor, 2, tensor->rank);
+  for (int64_t n = 0; n < tensor->dims[0]; n++)
+    for (int64_t c = 0; c < tensor->dims[1]; c++, at += inner) {
+      dq_extremes reach = dq_extremes_of(at, inner);
+      it->extents.low[c] = fmax(it->extents.low[c], -(double)reach.low);
+      it->extents.high[c] = fmax(it->extents.high[c], (double)reach.high);
+      it->extents.power[c] += dq_power_of(at, inner);
+    }
+  it->count += tensor->dims[0] * inner;
+  return DQ_OK;
+}
+
+// Watches all values that were added since `from`.
+static dq_status observe_new(dq_equalize_memory *memory, int from, const dq_observation *what, dq_arena *arena,
+                             const dq_context *context, dq_error *error) {
+  int count = memory->count - from;
+  if (!count) return DQ_OK;
+  const char **names = DQ_NEW_ARRAY(arena, count, const char *);
+  if (!names) return dq_fail_memory(error, 0);
+  seen *all = memory->values + from;
+  for (int i = 0; i < count; i++) names[i] = all[i].name;
+  dq_observation watched = *what;
+  watched.names = names, watched.count = count, watched.doing = "equalizing";
+  DQ_TRY(dq_observe(&watched, note, all, context, error));
+  for (int i = 0; i < count; i++)
+    for (int64_t c = 0; all[i].count && c < all[i].channels; c++) all[i].extents.power[c] /= (double)all[i].count;
+  return DQ_OK;
+}
+
+static dq_channel_extents extents_of(const dq_equalize_memory *memory, const dq_value *value) {
+  return find_seen(memory, value->name)->extents;
+}
+
+// What the factors of a site take: its values', then its SiLUs' arguments'.
+static dq_status site_factors(const dq_site *site, const dq_equalize_memory *memory, bool share, float *factors,
+                              dq_arena *arena, dq_error *error) {
+  dq_channel_extents *extents = DQ_NEW_ARRAY(arena, site->value_count + site->silu_count, dq_channel_extents);
+  if (!extents) return dq_fail_memory(error, 0);
+  for (int v = 0; v < site->value_count; v++) extents[v] = extents_of(memory, site->values[v].value);
+  for (int k = 0; k < site->silu_count; k++)
+    extents[site->value_count + k] = extents_of(memory, site->silus[k].conv->outputs[0]);
+  return dq_site_factors(site, extents, extents + site->value_count, share, factors, arena, error);
+}
+
+// Sees what the sites need; with a memory that others will look into, what any scope may need.
+static dq_status see_sites(dq_equalize_memory *memory, bool lasting, const site_list *list, const dq_observation *what,
+                           const dq_tensor *tensors, dq_arena *arena, const dq_context *context, dq_error *error) {
+  int from = memory->count;
+  if (lasting && !from) {
+    site_list every;
+    DQ_TRY(list_sites(&every, what->graph, tensors, DQ_EQUALIZE_ALL, true, arena, error));
+    DQ_TRY(add_sites(memory, &every, error));
+  }
+  DQ_TRY(add_sites(memory, list, error));
+  return observe_new(memory, from, what, arena, context, error);
+}
+
+dq_status dq_equalize_measure(dq_equalization *equalization, const dq_observation *what, dq_equalize_scope scope,
+                              bool heads, dq_equalize_memory *memory, dq_arena *arena, const dq_context *context,
+                              dq_error *error) {
+  *equalization = (dq_equalization){0};
+  if (scope == DQ_EQUALIZE_NONE && !heads) return DQ_OK;
+  dq_tensor *tensors;
+  site_list list;
+  dq_equalize_memory *look = memory ? memory : dq_equalize_memory_new(arena);
+  if (!look) return dq_fail_memory(error, 0);
+  DQ_TRY(dq_infer(what->graph, what->shapes, DQ_INFER_TOLERANT, context, arena, &tensors, error));
+  DQ_TRY(list_sites(&list, what->graph, tensors, scope, heads, arena, error));
+  if (!list.count) return DQ_OK;
+  dq_equalize_site *sites = DQ_NEW_ARRAY(arena, list.count, dq_equalize_site);
+  if (!sites) return dq_fail_memory(error, 0);
+  DQ_TRY(see_sites(look, memory != NULL, &list, what, tensors, arena, context, error));
+  for (int s = 0; s < list.count; s++) {
+    const dq_site *site = &list.sites[s];
+    float *factors = DQ_NEW_ARRAY(arena, site->class_count, float);
+    if (!factors) return dq_fail_memory(error, 0);
+    DQ_TRY(site_factors(site, look, scope != DQ_EQUALIZE_FULL && !site->head, factors, arena, error));
+    sites[s] = (dq_equalize_site){site->values[0].value->name, site->class_count, factors};
+  }
+  *equalization = (dq_equalization){sites, list.count};
+  return DQ_OK;
+}
+
+dq_status dq_equalization_copy(dq_equalization *copy, const dq_equalization *equalization, dq_arena *arena,
+                               dq_error *error) {
+  dq_equalize_site *sites = DQ_NEW_ARRAY(arena, equalization->count + 1, dq_equalize_site);
+  if (!sites) return dq_fail_memory(error, 0);
+  for (int s = 0; s < equalization->count; s++) {
+    const dq_equalize_site *from = &equalization->sites[s];
+    sites[s] = (dq_equalize_site){dq_arena_strdup(arena, from->value), from->channels,
+                                  dq_arena_copy(arena, from->factors, (size_t)from->channels * sizeof *from->factors)};
+    if (!sites[s].value || !sites[s].factors) return dq_fail_memory(error, 0);
+  }
+  *copy = (dq_equalization){sites, equalization->count};
+  return DQ_OK;
+}

@@ -1,0 +1,176 @@
+// Equalization: the scaling of weights and biases by factors that are given.
+#include "quant/rewrite/equalize_internal.h"
+#include "quant/rewrite/head.h"
+#include "quant/rewrite/own_constant.h"
+
+// Taps times the factor of their output channel, or divided by that of their input channel.
+static dq_status scale_weight(dq_graph *graph, dq_node *node, const double *inputs, const double *outputs,
+                              dq_error *error) {
+  const dq_tensor *weight = node->inputs[1]->constant;
+  int64_t rows = weight->dims[0], columns = weight->dims[1];
+  int64_t taps = dq_tensor_product(weight, 2, weight->rank);
+  dq_tensor *own = dq_own_constant(graph, node, 1);
+  if (!own) return dq_fail_memory(error, 0);
+  float *at = own->data;
+  for (int64_t a = 0; a < rows; a++)
+    for (int64_t b = 0; b < columns; b++, at += taps) {
+      dq_weight_channels channels = dq_weight_channels_at(node, a, b);
+      double factor = outputs ? outputs[channels.output] : 1 / inputs[channels.input];
+      for (int64_t t = 0; t < taps; t++) at[t] = (float)((double)at[t] * factor);
+    }
+  return DQ_OK;
+}
+
+// One element per channel; `exponent` -1 divides.
+static dq_status scale_vector(dq_graph *graph, dq_node *node, int input, const double *factors, int exponent,
+                              dq_error *error) {
+  int64_t count = dq_tensor_count(node->inputs[input]->constant);
+  dq_tensor *own = dq_own_constant(graph, node, input);
+  if (!own) return dq_fail_memory(error, 0);
+  float *at = own->data;
+  for (int64_t c = 0; c < count; c++)
+    at[c] = (float)(exponent < 0 ? (double)at[c] / factors[c] : (double)at[c] * factors[c]);
+  return DQ_OK;
+}
+
+static dq_status scale_writer(dq_graph *graph, dq_node *node, const double *factors, dq_error *error) {
+  if (dq_node_is(node, "BatchNormalization")) DQ_TRY(scale_vector(graph, node, 1, factors, 1, error));
+  else DQ_TRY(scale_weight(graph, node, NULL, factors, error));
+  return dq_node_input(node, 2) ? scale_vector(graph, node, 2, factors, 1, error) : DQ_OK;
+}
+
+// gamma (x - mean) / deviation + beta with x' = c x: gamma / c and c mean.
+static dq_status scale_reader(dq_graph *graph, dq_node *node, const double *factors, dq_error *error) {
+  if (!dq_node_is(node, "BatchNormalization")) return scale_weight(graph, node, factors, NULL, error);
+  DQ_TRY(scale_vector(graph, node, 1, factors, -1, error));
+  return scale_vector(graph, node, 3, factors, 1, error);
+}
+
+// x / c in front of node `at`, named after x with `suffix`; NULL: no memory.
+static dq_value *add_inverse(dq_graph *graph, int at, dq_value *x, const char *base, const char *suffix,
+                             const double *factors, int64_t channels, dq_value *result) {
+  dq_tensor *inverse = dq_tensor_new(graph->arena, DQ_F32, 4, (int64_t[]){1, channels, 1, 1});
+  char *name = dq_arena_printf(graph->arena, "%s_inverse", base);
+  char *wanted = dq_arena_printf(graph->arena, "%s%s", base, suffix);
+  if (!inverse || !name || !wanted) return NULL;
+  for (int64_t c = 0; c < channels; c++) ((float *)inverse->data)[c] = (float)(1 / factors[c]);
+  dq_value *operands[] = {x, dq_graph_add_constant(graph, name, inverse)};
+  if (!result) result = dq_graph_fresh_value(graph, wanted);
+  const char *node = dq_graph_fresh_name(graph, wanted);
+  bool added = operands[1] && result && node && dq_graph_add_node(graph, at, "Mul", node, 2, operands, 1, &result);
+  return added ? result : NULL;
+}
+
+// The sigmoid reads x' / c, so that x' Sigmoid(x' / c) = c SiLU(x).
+static dq_status scale_sigmoid(dq_graph *graph, dq_node *sigmoid, const double *factors, int64_t channels,
+                               dq_restated *restated, dq_error *error) {
+  dq_value *x = sigmoid->inputs[0];
+  dq_value **inputs = DQ_NEW_ARRAY(graph->arena, 1, dq_value *);
+  dq_value *result = add_inverse(graph, sigmoid->index, x, x->name, "_plain", factors, channels, NULL);
+  if (!result || !inputs) return dq_fail_memory(error, 0);
+  inputs[0] = result;
+  sigmoid->inputs = inputs;
+  *restated = (dq_restated){result->name, x->name};
+  return DQ_OK;
+}
+
+typedef struct scaling {
+  dq_graph *graph;
+  const dq_site *site;
+  const float *factors; // by class
+  double *channels;     // room for the factors of a value's channels
+  dq_restated *restated;
+  int *count;
+  dq_error *error;
+} scaling;
+
+static const double *factors_of(const scaling *it, const dq_site_value *value) {
+  for (int64_t c = 0; c < value->channels; c++) it->channels[c] = (double)it->factors[value->classes[c]];
+  return it->channels;
+}
+
+static dq_status scale_silu(const scaling *it, const dq_silu *silu) {
+  const dq_site_value *value = &it->site->values[silu->value];
+  const double *factors = factors_of(it, value);
+  it->restated[(*it->count)++] = (dq_restated){silu->conv->outputs[0]->name, NULL};
+  DQ_TRY(scale_writer(it->graph, silu->conv, factors, it->error));
+  return scale_sigmoid(it->graph, silu->sigmoid, factors, value->channels, &it->restated[(*it->count)++], it->error);
+}
+
+// The convolution writes to a new value, x / c of which is what it was.
+static dq_status scale_head(const scaling *it) {
+  const dq_site_value *value = it->site->values;
+  dq_node *conv = it->site->writers[0];
+  const double *factors = factors_of(it, value);
+  bool even = true;
+  for (int64_t c = 0; c < value->channels; c++) even = even && factors[c] == 1;
+  if (even) return DQ_OK;
+  DQ_TRY(scale_writer(it->graph, conv, factors, it->error));
+  const char *name = value->value->name;
+  char *wanted = dq_arena_printf(it->graph->arena, "%s_scaled", name);
+  dq_value *scaled = wanted ? dq_graph_fresh_value(it->graph, wanted) : NULL;
+  if (!scaled) return dq_fail_memory(it->error, 0);
+  conv->outputs[0] = scaled;
+  it->restated[(*it->count)++] = (dq_restated){scaled->name, NULL};
+  return add_inverse(it->graph, conv->index + 1, scaled, name, "_plain", factors, value->channels, value->value)
+             ? DQ_OK
+             : dq_fail_memory(it->error, 0);
+}
+
+static dq_status scale_site(const scaling *it) {
+  const dq_site *site = it->site;
+  if (site->head) return scale_head(it);
+  for (int v = 0; v < site->value_count; v++)
+    it->restated[(*it->count)++] = (dq_restated){site->values[v].value->name, NULL};
+  for (int w = 0; w < site->writer_count; w++) {
+    const dq_site_value *value = dq_site_value_of(site, site->writers[w]->outputs[0]);
+    DQ_TRY(scale_writer(it->graph, site->writers[w], factors_of(it, value), it->error));
+  }
+  for (int r = 0; r < site->reader_count; r++) {
+    const dq_site_value *value = dq_site_value_of(site, site->readers[r]->inputs[0]);
+    DQ_TRY(scale_reader(it->graph, site->readers[r], factors_of(it, value), it->error));
+  }
+  for (int s = 0; s < site->silu_count; s++) DQ_TRY(scale_silu(it, &site->silus[s]));
+  return DQ_OK;
+}
+
+// All sites before any is scaled: changes move nodes.
+static dq_status find_given(dq_site *found, dq_graph *graph, const dq_equalization *equalization,
+                            const dq_tensor *tensors, dq_arena *arena, dq_error *error) {
+  bool *in_head;
+  DQ_TRY(dq_head_values(graph, &in_head, arena, error));
+  for (int s = 0; s < equalization->count; s++) {
+    const dq_equalize_site *site = &equalization->sites[s];
+    dq_value *value = dq_graph_find(graph, site->value);
+    bool is_site = value && (dq_head_find(&found[s], graph, tensors, in_head, value, arena) ||
+                             dq_site_find(&found[s], graph, tensors, value, arena));
+    if (!is_site || found[s].class_count != site->channels)
+      return dq_fail(error, DQ_BAD_INPUT, "value '%s' cannot be equalized over %lld channels", site->value,
+                     (long long)site->channels);
+  }
+  return DQ_OK;
+}
+
+dq_status dq_equalize_apply(dq_graph *graph, const dq_equalization *equalization, const dq_shape_request *shapes,
+                            dq_arena *arena, const dq_restated **restated, int *restated_count,
+                            const dq_context *context, dq_error *error) {
+  *restated = NULL, *restated_count = 0;
+  if (!equalization->count) return DQ_OK;
+  dq_tensor *tensors;
+  DQ_TRY(dq_infer(graph, shapes, DQ_INFER_TOLERANT, context, arena, &tensors, error));
+  dq_site *found = DQ_NEW_ARRAY(arena, equalization->count, dq_site);
+  dq_restated *list = DQ_NEW_ARRAY(arena, 3 * graph->value_count, dq_restated);
+  if (!found || !list) return dq_fail_memory(error, 0);
+  DQ_TRY(find_given(found, graph, equalization, tensors, arena, error));
+  for (int s = 0; s < equalization->count; s++) {
+    int64_t most = 0;
+    for (int v = 0; v < found[s].value_count; v++)
+      if (found[s].values[v].channels > most) most = found[s].values[v].channels;
+    scaling it = {graph, &found[s], equalization->sites[s].factors, NULL, list, restated_count, error};
+    it.channels = DQ_NEW_ARRAY(arena, most, double);
+    if (!it.channels) return dq_fail_memory(error, 0);
+    DQ_TRY(scale_site(&it));
+  }
+  *restated = list;
+  return dq_graph_drop_constants(graph, error);
+}

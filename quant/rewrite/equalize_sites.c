@@ -1,0 +1,350 @@
+// Which values of a graph may be scaled per channel: everything that writes or reads them can make
+// up for it exactly.
+#include <math.h>
+#include <string.h>
+
+#include "quant/rewrite/equalize_internal.h"
+
+typedef struct finder {
+  const dq_graph *graph;
+  const dq_tensor *tensors;
+  dq_site *site;
+  dq_arena *arena;
+  int *first;  // by value index: the first of its channels' entries, -1: not in the site
+  int *parent; // union-find over entries
+  int *place;  // by value index: in site->values
+  int entries, capacity;
+} finder;
+
+// ---- Classes ----
+
+static int root_of(finder *find, int entry) {
+  while (find->parent[entry] != entry) entry = find->parent[entry] = find->parent[find->parent[entry]];
+  return entry;
+}
+
+static bool reserve(finder *find, int64_t more) {
+  if (more > INT32_MAX - find->entries) return false;
+  if (find->entries + more <= find->capacity) return true;
+  int64_t capacity = 2 * (find->entries + more);
+  if (capacity > INT32_MAX) return false;
+  int *parent = DQ_NEW_ARRAY(find->arena, capacity, int);
+  if (!parent) return false;
+  if (find->entries) memcpy(parent, find->parent, (size_t)find->entries * sizeof *parent);
+  find->parent = parent;
+  find->capacity = (int)capacity;
+  return true;
+}
+
+static int64_t channels_of(const finder *find, const dq_value *value) { return find->tensors[value->index].dims[1]; }
+
+// Takes the value into the site; false when it cannot be scaled.
+static bool join(finder *find, dq_value *value) {
+  if (!value) return false;
+  if (find->first[value->index] >= 0) return true;
+  const dq_tensor *tensor = &find->tensors[value->index];
+  if (tensor->type != DQ_F32 || tensor->rank < 3 || value->is_input || value->is_output || value->is_captured ||
+      value->constant || !reserve(find, tensor->dims[1]))
+    return false;
+  find->first[value->index] = find->entries;
+  for (int64_t c = 0; c < tensor->dims[1]; c++, find->entries++) find->parent[find->entries] = find->entries;
+  find->place[value->index] = find->site->value_count;
+  find->site->values[find->site->value_count++] = (dq_site_value){value, tensor->dims[1], NULL};
+  return true;
+}
+
+static void unite_entries(finder *find, int one, int other) {
+  int a = root_of(find, one), b = root_of(find, other);
+  if (a < b) find->parent[b] = a;
+  else find->parent[a] = b;
+}
+
+// Channels of `part` have the factors of those of `whole` from `offset` on.
+static bool unite(finder *find, dq_value *whole, int64_t offset, dq_value *part) {
+  if (!join(find, whole) || !join(find, part)) return false;
+  if (offset + channels_of(find, part) > channels_of(find, whole)) return false;
+  for (int64_t c = 0; c < channels_of(find, part); c++)
+    unite_entries(find, find->first[whole->index] + (int)(offset + c), find->first[part->index] + (int)c);
+  return true;
+}
+
+static bool unite_equal(finder *find, dq_value *a, dq_value *b) {
+  return join(find, a) && join(find, b) && channels_of(find, a) == channels_of(find, b) && unite(find, a, 0, b);
+}
+
+// Numbers the classes in the order in which the values' channels come.
+static bool number_classes(finder *find) {
+  dq_site *site = find->site;
+  int *numbers = DQ_NEW_ARRAY(find->arena, find->entries + 1, int);
+  if (!numbers) return false;
+  for (int e = 0; e < find->entries; e++) numbers[e] = -1;
+  for (int v = 0; v < site->value_count; v++) {
+    dq_site_value *value = &site->values[v];
+    int *classes = DQ_NEW_ARRAY(find->arena, value->channels, int);
+    if (!classes) return false;
+    for (int64_t c = 0; c < value->channels; c++) {
+      int root = root_of(find, find->first[value->value->index] + (int)c);
+      if (numbers[root] < 0) numbers[root] = (int)site->class_count++;
+      classes[c] = numbers[root];
+    }
+    value->classes = classes;
+  }
+  return true;
+}
+
+// ---- Operators ----
+
+// Operators with constants that can take a factor per channel of their input or output.
+static bool is_scalable(const dq_node *node) {
+  int constants = dq_node_is(node, "Conv") || dq_node_is(node, "ConvTranspose") ? 1
+                  : dq_node_is(node, "BatchNormalization")                      ? 4
+                                                                                : 0;
+  for (int i = 1; i <= constants; i++)
+    if (!dq_is_float_constant(dq_node_input(node, i))) return false;
+  const dq_value *bias = dq_node_input(node, 2);
+  return constants && node->outputs[0] && (!bias || dq_is_float_constant(bias)) &&
+         (constants > 1 || node->inputs[1]->constant->rank >= 3) && !dq_node_int(node, "training_mode", 0);
+}
+
+static bool is_zero_pad(const dq_node *node) {
+  const dq_value *fill = dq_node_input(node, 2);
+  if (!dq_node_is(node, "Pad") || dq_node_float(node, "value", 0) != 0) return false;
+  return !fill || (dq_is_float_constant(fill) && *(const float *)fill->constant->data == 0);
+}
+
+// Operators f with f(c x) = c f(x) for c > 0, one c per channel, reading x as their first input.
+static bool keeps_scale(const dq_node *node) {
+  if (dq_node_flags(node) & DQ_OP_HOMOGENEOUS) {
+    for (int i = 1; i < node->input_count; i++)
+      if (!dq_is_float_constant(node->inputs[i])) return false;
+    return node->output_count == 1 || !node->outputs[1];
+  }
+  if (dq_node_is(node, "Resize"))
+    return strcmp(dq_node_string(node, "coordinate_transformation_mode", ""), "tf_crop_and_resize");
+  return is_zero_pad(node);
+}
+
+double dq_clip_bound(const dq_node *clip) {
+  const dq_value *given = dq_node_input(clip, 2);
+  if (!given) return (double)dq_node_float(clip, "max", INFINITY);
+  return dq_is_float_constant(given) ? (double)*(const float *)given->constant->data : NAN;
+}
+
+bool dq_is_rectifying_clip(const dq_node *node) {
+  const dq_value *given = dq_node_input(node, 1);
+  if (!dq_node_is(node, "Clip") || !(dq_clip_bound(node) > 0)) return false;
+  if (!given) return dq_node_float(node, "min", -INFINITY) == 0;
+  return dq_is_float_constant(given) && *(const float *)given->constant->data == 0;
+}
+
+static bool is_plain_add(const finder *find, const dq_node *node) {
+  if (!dq_node_is(node, "Add")) return false;
+  const dq_tensor *result = &find->tensors[node->outputs[0]->index];
+  return dq_tensor_same_shape(&find->tensors[node->inputs[0]->index], result) &&
+         dq_tensor_same_shape(&find->tensors[node->inputs[1]->index], result);
+}
+
+static bool is_along_channels(const finder *find, const dq_node *node) {
+  int64_t axis = dq_node_int(node, "axis", dq_node_is(node, "Split") ? 0 : 1);
+  return axis == 1 || axis == 1 - find->tensors[node->outputs[0]->index].rank;
+}
+
+static bool is_private(const dq_value *value, int users) {
+  return value->user_count == users && !value->is_output && !value->is_captured;
+}
+
+// The Sigmoid when `node` is Mul(x, Sigmoid(x)) with x from a convolution and nothing else reading
+// either; NULL otherwise.
+static dq_node *silu_sigmoid(const dq_node *node) {
+  if (!dq_node_is(node, "Mul")) return NULL;
+  for (int i = 0; i < 2; i++) {
+    const dq_value *x = node->inputs[i], *gate = node->inputs[1 - i];
+    dq_node *sigmoid = gate->producer;
+    if (sigmoid && dq_node_is(sigmoid, "Sigmoid") && sigmoid->inputs[0] == x && is_private(x, 2) &&
+        is_private(gate, 1) && x->producer && is_scalable(x->producer))
+      return sigmoid;
+  }
+  return NULL;
+}
+
+// The operand that `node` scales as a whole: of Mul(x, Sigmoid(...)) it is x, of a MatMul with a
+// constant along the last two axes the other one; NULL: none.
+static dq_value *linear_operand(const finder *find, const dq_node *node) {
+  bool gated = dq_node_is(node, "Mul");
+  if (!gated && !dq_node_is(node, "MatMul")) return NULL;
+  for (int i = 0; i < 2; i++) {
+    dq_value *x = node->inputs[i];
+    const dq_value *other = node->inputs[1 - i];
+    const dq_node *gate = other->producer;
+    const dq_tensor *tensor = &find->tensors[x->index];
+    if (gated && gate && (dq_node_is(gate, "Sigmoid") || dq_node_is(gate, "HardSigmoid")) &&
+        dq_tensor_same_shape(tensor, &find->tensors[node->outputs[0]->index]))
+      return x;
+    if (!gated && dq_is_float_constant(other) && other->constant->rank == 2 && tensor->rank == 4) return x;
+  }
+  return NULL;
+}
+
+// A shuffle of channels: Reshape to N,a,b,H,W, Transpose of a and b, Reshape back.
+typedef struct shuffle {
+  dq_value *input, *output;
+  int64_t a, b; // output channel j a + i is input channel i b + j
+} shuffle;
+
+static bool is_shuffle(const finder *find, const dq_node *first, shuffle *found) {
+  static const int64_t swapped[] = {0, 2, 1, 3, 4};
+  const dq_node *transpose = first ? dq_only_user(first->outputs[0]) : NULL;
+  const dq_node *last = transpose ? dq_only_user(transpose->outputs[0]) : NULL;
+  int count = 0;
+  if (!last || !dq_node_is(first, "Reshape") || !dq_node_is(transpose, "Transpose") || !dq_node_is(last, "Reshape"))
+    return false;
+  const int64_t *order = dq_node_ints(transpose, "perm", &count);
+  const dq_tensor *middle = &find->tensors[first->outputs[0]->index];
+  if (count != 5 || memcmp(order, swapped, sizeof swapped) || middle->rank != 5) return false;
+  *found = (shuffle){first->inputs[0], last->outputs[0], middle->dims[1], middle->dims[2]};
+  const dq_tensor *input = &find->tensors[found->input->index];
+  return input->rank == 4 && input->dims[1] == found->a * found->b &&
+         dq_tensor_same_shape(input, &find->tensors[found->output->index]);
+}
+
+// The first node of the shuffle that ends in `node`; `node` itself otherwise.
+static const dq_node *start_of_shuffle(const dq_node *node) {
+  const dq_node *before = node->inputs[0] ? node->inputs[0]->producer : NULL;
+  const dq_node *first = before && before->inputs[0] ? before->inputs[0]->producer : NULL;
+  return first && dq_node_is(node, "Reshape") && dq_node_is(before, "Transpose") ? first : node;
+}
+
+// ---- Finding ----
+
+static bool unite_shuffled(finder *find, const shuffle *it) {
+  if (!join(find, it->input) || !join(find, it->output)) return false;
+  for (int64_t i = 0; i < it->a; i++)
+    for (int64_t j = 0; j < it->b; j++)
+      unite_entries(find, find->first[it->input->index] + (int)(i * it->b + j),
+                    find->first[it->output->index] + (int)(j * it->a + i));
+  return true;
+}
+
+static bool join_channels(finder *find, const dq_node *node) {
+  bool split = dq_node_is(node, "Split");
+  dq_value *whole = split ? node->inputs[0] : node->outputs[0];
+  int count = split ? node->output_count : node->input_count;
+  int64_t offset = 0;
+  for (int i = 0; i < count; i++) {
+    dq_value *part = split ? node->outputs[i] : node->inputs[i];
+    if (!part || !unite(find, whole, offset, part)) return false;
+    offset += channels_of(find, part);
+  }
+  return true;
+}
+
+// A node inside the site, reached through one of its values.
+static bool join_node(finder *find, dq_node *node, const dq_value *from) {
+  if (dq_node_is(node, "Concat") || dq_node_is(node, "Split") || dq_is_rectifying_clip(node)) find->site->wide = true;
+  if (dq_node_is(node, "Concat") || dq_node_is(node, "Split"))
+    return is_along_channels(find, node) && join_channels(find, node);
+  if (is_plain_add(find, node))
+    return unite_equal(find, node->outputs[0], node->inputs[0]) && unite_equal(find, node->outputs[0], node->inputs[1]);
+  dq_value *operand = linear_operand(find, node);
+  if (operand) return (from == operand || from == node->outputs[0]) && unite_equal(find, node->outputs[0], operand);
+  if (from != node->inputs[0] && from != node->outputs[0]) return false;
+  shuffle found;
+  if (is_shuffle(find, from == node->inputs[0] ? node : start_of_shuffle(node), &found))
+    return unite_shuffled(find, &found);
+  if (dq_is_rectifying_clip(node)) {
+    if (from == node->inputs[0]) find->site->clips[find->site->clip_count++] = node;
+  } else if (!keeps_scale(node)) {
+    return false;
+  }
+  return unite_equal(find, node->outputs[0], node->inputs[0]);
+}
+
+static bool join_producer(finder *find, const dq_value *value) {
+  dq_site *site = find->site;
+  dq_node *node = value->producer;
+  if (!node) return false;
+  if (is_scalable(node)) {
+    site->writers[site->writer_count++] = node;
+    return node->outputs[0] == value;
+  }
+  dq_node *sigmoid = silu_sigmoid(node);
+  if (!sigmoid) return join_node(find, node, value);
+  site->silus[site->silu_count++] = (dq_silu){sigmoid->inputs[0]->producer, sigmoid, find->place[value->index]};
+  return true;
+}
+
+static bool join_user(finder *find, const dq_value *value, dq_node *node) {
+  dq_site *site = find->site;
+  if (node->inputs[0] != value || !is_scalable(node)) return join_node(find, node, value);
+  for (int r = 0; r < site->reader_count; r++)
+    if (site->readers[r] == node) return true;
+  site->readers[site->reader_count++] = node;
+  return true;
+}
+
+static bool open_site(finder *find) {
+  int values = find->graph->value_count, nodes = find->graph->node_count;
+  dq_site *site = find->site;
+  *site = (dq_site){.values = DQ_NEW_ARRAY(find->arena, values, dq_site_value),
+                    .writers = DQ_NEW_ARRAY(find->arena, values, dq_node *),
+                    .readers = DQ_NEW_ARRAY(find->arena, nodes, dq_node *),
+                    .clips = DQ_NEW_ARRAY(find->arena, values, dq_node *),
+                    .silus = DQ_NEW_ARRAY(find->arena, values, dq_silu),
+                    .free_readers = true};
+  find->first = DQ_NEW_ARRAY(find->arena, values, int);
+  find->place = DQ_NEW_ARRAY(find->arena, values, int);
+  if (!site->values || !site->writers || !site->readers || !site->clips || !site->silus || !find->first || !find->place)
+    return false;
+  for (int v = 0; v < values; v++) find->first[v] = -1;
+  return true;
+}
+
+bool dq_site_find(dq_site *site, const dq_graph *graph, const dq_tensor *tensors, dq_value *value, dq_arena *arena) {
+  finder find = {.graph = graph, .tensors = tensors, .site = site, .arena = arena};
+  if (!open_site(&find) || !join(&find, value)) return false;
+  for (int i = 0; i < site->value_count; i++) {
+    dq_value *here = site->values[i].value;
+    if (!join_producer(&find, here)) return false;
+    for (int u = 0; u < here->user_count; u++)
+      if (!join_user(&find, here, here->users[u])) return false;
+  }
+  for (int r = 0; r < site->reader_count; r++)
+    site->free_readers = site->free_readers && dq_reader_is_free(site, site->readers[r]);
+  return site->reader_count > 0 && number_classes(&find);
+}
+
+bool dq_head_find(dq_site *site, const dq_graph *graph, const dq_tensor *tensors, const bool *in_head, dq_value *value,
+                  dq_arena *arena) {
+  finder find = {.graph = graph, .tensors = tensors, .site = site, .arena = arena};
+  const dq_tensor *tensor = &tensors[value->index];
+  if (!in_head[value->index] || !value->producer || !is_scalable(value->producer) ||
+      dq_node_is(value->producer, "BatchNormalization") || tensor->rank != 4 || !open_site(&find))
+    return false;
+  int *classes = DQ_NEW_ARRAY(arena, tensor->dims[1], int);
+  if (!classes) return false;
+  for (int64_t c = 0; c < tensor->dims[1]; c++) classes[c] = (int)c;
+  site->class_count = tensor->dims[1];
+  site->values[site->value_count++] = (dq_site_value){value, tensor->dims[1], classes};
+  site->writers[site->writer_count++] = value->producer;
+  site->head = true;
+  return true;
+}
+
+bool dq_reader_is_free(const dq_site *site, const dq_node *node) {
+  int64_t channels = dq_site_value_of(site, node->inputs[0])->channels;
+  return dq_node_is(node, "BatchNormalization") ||
+         (dq_node_is(node, "Conv") && channels > 1 && dq_node_int(node, "group", 1) == channels);
+}
+
+const dq_site_value *dq_site_value_of(const dq_site *site, const dq_value *value) {
+  for (int v = 0; v < site->value_count; v++)
+    if (site->values[v].value == value) return &site->values[v];
+  return NULL;
+}
+
+dq_weight_channels dq_weight_channels_at(const dq_node *node, int64_t a, int64_t b) {
+  const dq_tensor *weight = node->inputs[1]->constant;
+  int64_t within = weight->dims[1], groups = dq_node_int(node, "group", 1);
+  int64_t joined = a / (weight->dims[0] / groups) * within + b;
+  return dq_node_is(node, "ConvTranspose") ? (dq_weight_channels){a, joined} : (dq_weight_channels){joined, a};
+}

@@ -1,0 +1,15 @@
+// The first layer of some detectors (YOLOv5, YOLOX: "Focus"): four strided Slices of the input, one per
+// place in a square of 2x2 pixels, a Concat of them and a convolution. Together they are one convolution
+// of stride 2.
+#ifndef DQ_QUANT_FOCUS_H
+#define DQ_QUANT_FOCUS_H
+
+#include "lib/exec/infer.h"
+
+// Makes every such convolution read the source of the Slices: W'[o, c, 2y + v, 2x + u] = W[o, b C + c, y, x]
+// for operand b of the Concat, which starts at row v and column u and has C channels; stride 2, padding and
+// kernel twice as large. The same products are added, in another order; convolutions of other strides,
+// dilations or groups and odd heights or widths are left alone. The graph is indexed before and after.
+dq_status dq_focus_fold(dq_graph *graph, const dq_shape_request *shapes, const dq_context *context, dq_error *error);
+
+#endif
