@@ -2,11 +2,11 @@
 #include "lib/ops/operator.h"
 
 #include <inttypes.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "lib/base/sizes.h"
 #include "lib/kernels/array/array.h"
-#include "lib/ops/prepare.h"
 
 dq_status dq_op_infer(dq_op *op) { return dq_with_label(op->node, op->row->infer(op), op->error); }
 
@@ -242,6 +242,16 @@ static dq_status run_half(dq_op *op) {
     if (form->output_offsets[i]) wide->outputs[i]->data = (char *)op->scratch + form->output_offsets[i];
   DQ_TRY(op->row->run(wide));
   narrow_outputs(op, wide);
+  return DQ_OK;
+}
+
+dq_status dq_op_alloc(const dq_op *op, dq_arena *arena, size_t bytes, void **memory) {
+  enum { ALIGNMENT = 64 };
+  size_t padded;
+  char *block = dq_add_size(bytes, ALIGNMENT, &padded) ? dq_arena_alloc(arena, padded) : NULL;
+  if (!block) return dq_fail_memory(op->error, bytes);
+  size_t past = (uintptr_t)block % ALIGNMENT;
+  *memory = block + (past ? ALIGNMENT - past : 0);
   return DQ_OK;
 }
 

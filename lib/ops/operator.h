@@ -150,6 +150,10 @@ dq_status dq_op_shape(dq_op *op, int i, int type, int rank, const int64_t *dims)
 // Output i cannot be known yet.
 dq_status dq_op_unknown(dq_op *op, int i, int type);
 
+// Zeroed memory aligned to 64 bytes, as kernels want it, for a state or a scratch; not NULL even for 0 bytes. The
+// arena owns it. DQ_SYSTEM when there is none.
+dq_status dq_op_alloc(const dq_op *op, dq_arena *arena, size_t bytes, void **memory);
+
 // True when input i is there and its elements are known.
 bool dq_op_known(const dq_op *op, int i);
 

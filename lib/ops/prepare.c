@@ -1,21 +1,6 @@
 // Running operators that pack constants, without a plan.
 #include "lib/ops/prepare.h"
 
-#include <stdint.h>
-
-#include "lib/base/sizes.h"
-
-enum { ALIGNMENT = 64 };
-
-dq_status dq_op_alloc(const dq_op *op, dq_arena *arena, size_t bytes, void **memory) {
-  size_t padded;
-  char *block = dq_add_size(bytes, ALIGNMENT, &padded) ? dq_arena_alloc(arena, padded) : NULL;
-  if (!block) return dq_fail_memory(op->error, bytes);
-  size_t past = (uintptr_t)block % ALIGNMENT;
-  *memory = block + (past ? ALIGNMENT - past : 0);
-  return DQ_OK;
-}
-
 static dq_status run_in(dq_op *op, dq_arena *arena) {
   dq_op own = *op;
   own.scratch_bytes = 0;

@@ -9,7 +9,4 @@
 // op->state. DQ_SYSTEM when there is no memory, DQ_BAD_INPUT when prepare leaves no state.
 dq_status dq_op_run_unprepared(dq_op *op);
 
-// Zeroed memory aligned to 64 bytes, as kernels want it, or DQ_SYSTEM; not NULL even for 0 bytes.
-dq_status dq_op_alloc(const dq_op *op, dq_arena *arena, size_t bytes, void **memory);
-
 #endif

@@ -97,6 +97,8 @@ dq_status dq_report_print_text(const dq_report *report, const dq_text_style *sty
 const dq_table *dq_report_csv_table(const dq_report *report);
 dq_status dq_report_print_csv(const dq_report *report, FILE *stream, dq_error *error);
 dq_status dq_report_print_json(const dq_report *report, FILE *stream, dq_error *error);
+// As dq_html_escaped; a page may break the line behind each character of `breaks`.
+void dq_html_escaped_breaking(FILE *stream, const char *text, const char *breaks);
 extern const char dq_chart_style[];
 void dq_report_print_charts(const dq_report *report, FILE *stream);
 dq_status dq_report_print_html(const dq_report *report, FILE *stream, dq_error *error);

@@ -129,7 +129,8 @@ dq_status dq_report_print(const dq_report *report, dq_report_format format, cons
 dq_status dq_report_write(const dq_report *report, dq_report_format format, const char *path,
                           const dq_text_style *style, dq_error *error);
 
-// Writes a text to `stream`; characters that have a meaning in HTML are escaped.
+// Writes a text to `stream`; characters that have a meaning in HTML are escaped, control characters are written as
+// \n and \xNN, bytes that are not UTF-8 as U+FFFD. A text of more than 1000 characters ends in an ellipsis.
 void dq_html_escaped(FILE *stream, const char *text);
 
 #endif

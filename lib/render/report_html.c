@@ -4,7 +4,7 @@
 #include "lib/render/render_internal.h"
 #include "lib/render/text.h"
 
-enum { LONGEST_NAME = 1000, COLUMNS = 64 };
+enum { COLUMNS = 64 };
 
 static const char head[] = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
@@ -33,37 +33,6 @@ static const char style_sheet[] =
     ".bad { color: var(--bad); font-weight: 600; }\n";
 static const char *const mark_classes[] = {"", "good", "warn", "bad"};
 
-static void print_character(FILE *stream, const char *text, int length, int32_t code) {
-  if (code < 0) fputs("&#xfffd;", stream);
-  else if (code == '&') fputs("&amp;", stream);
-  else if (code == '<') fputs("&lt;", stream);
-  else if (code == '>') fputs("&gt;", stream);
-  else if (code == '"') fputs("&quot;", stream);
-  else if (code == '\'') fputs("&#39;", stream);
-  else if (code == '\n') fputs("\\n", stream);
-  else if (code < 0x20 || (code >= 0x7f && code < 0xa0)) fprintf(stream, "\\x%02x", (unsigned)code);
-  else fwrite(text, 1, (size_t)length, stream);
-}
-
-// `breaks`: a line may be broken behind each of these characters.
-static void print_escaped(FILE *stream, const char *text, const char *breaks) {
-  for (int count = 0; *text; count++) {
-    if (count == LONGEST_NAME) {
-      fputs("&hellip;", stream);
-      return;
-    }
-    int32_t code;
-    int length = dq_utf8_next(text, &code);
-    print_character(stream, text, length, code);
-    if (length == 1 && strchr(breaks, *text) && text[1]) fputs("<wbr>", stream);
-    text += length;
-  }
-}
-
-// Text with everything HTML gives a meaning escaped; control characters are shown as \n and \xNN,
-// bytes that are not UTF-8 as U+FFFD, and endless names end in an ellipsis.
-void dq_html_escaped(FILE *stream, const char *text) { print_escaped(stream, text, ""); }
-
 // How the texts of a column break into lines: m, names, behind their separators; r, reasons, and p, phrases,
 // between words; k, anything short, never.
 static char text_class(const dq_column *column) {
@@ -78,7 +47,7 @@ static void print_cell(FILE *stream, const dq_column *column, const dq_cell *cel
   const char *mark = mark_classes[cell->mark];
   char text[256], shape = number ? 'n' : text_class(column);
   fprintf(stream, "<td class=\"%c%s%s\">", shape, *mark ? " " : "", mark);
-  if (cell->kind == DQ_CELL_TEXT) print_escaped(stream, cell->text, shape == 'm' ? "/._:" : "");
+  if (cell->kind == DQ_CELL_TEXT) dq_html_escaped_breaking(stream, cell->text, shape == 'm' ? "/._:" : "");
   else fputs(dq_cell_text(column, cell, 0, text, sizeof text), stream);
   fputs("</td>", stream);
 }
@@ -143,7 +112,7 @@ static void print_group(FILE *stream, const listing *it, int64_t row) {
   if (cell->kind != DQ_CELL_TEXT || (row && !strcmp(cell->text, cell[-columns].text))) return;
   for (int i = 0; i < it->count; i++) shown += it->used[i];
   fprintf(stream, "<tr class=\"group\"><th colspan=\"%d\">", shown);
-  print_escaped(stream, cell->text, "/._:");
+  dq_html_escaped_breaking(stream, cell->text, "/._:");
   fputs("</th></tr>\n", stream);
 }
 

@@ -3,7 +3,7 @@
 // of the block. Outputs whose sum is outside have left; those whose bounds are inside have not; the few others are
 // looked at tap by tap. Where they are not few, all is done by panels. 16 outputs are the rows of a tile, 16
 // channels its columns: values lie by output, in the order of the reduction.
-#include "lib/kernels/audit/conv_audit_internal.h"
+#include "lib/kernels/audit/audit_state.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 // What the windows of a convolution without stride have in common: each is the whole plane without some rows and
 // columns at its edges, and padding. So numbers that reach bounds are counted once for all taps, and those of the
 // edges apart.
-#include "lib/kernels/audit/conv_audit_internal.h"
+#include "lib/kernels/audit/audit_state.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 // ones are sums in int16 that saturate at every addition: an end that differs from the exact one has been
 // clipped. One that agrees may have been clipped on both sides only if it touched the largest number; such
 // outputs are computed again.
-#include "lib/kernels/audit/conv_audit_internal.h"
+#include "lib/kernels/audit/audit_state.h"
 
 #include <string.h>
 

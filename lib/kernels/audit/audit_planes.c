@@ -1,5 +1,5 @@
 // The planes of the audit: the padded input of every channel as unsigned bytes, and the windows of the taps.
-#include "lib/kernels/audit/conv_audit_internal.h"
+#include "lib/kernels/audit/audit_state.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 // interval of inputs, and weights have few different intervals: 127 / w has 21 different whole parts. How many
 // inputs under a tap reach every end of an interval gives the count of every interval, and every weight takes
 // that of its own.
-#include "lib/kernels/audit/conv_audit_internal.h"
+#include "lib/kernels/audit/audit_state.h"
 
 #include <string.h>
 

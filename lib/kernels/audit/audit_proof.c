@@ -1,7 +1,7 @@
 // The overflow audit without data (proofs) and its definitions as plain loops.
-#include "lib/kernels/audit/conv_audit.h"
+#include "lib/kernels/audit/audit_proof.h"
 #include "lib/base/sizes.h"
-#include "lib/kernels/audit/conv_audit_internal.h"
+#include "lib/kernels/audit/audit_state.h"
 
 void dq_audit_counts_add(dq_audit_counts *to, const dq_audit_counts *from) {
   to->product += from->product;

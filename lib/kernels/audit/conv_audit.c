@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "lib/base/sizes.h"
-#include "lib/kernels/audit/conv_audit_internal.h"
+#include "lib/kernels/audit/audit_state.h"
 
 enum { MOST_OUTPUTS = 1 << 28 }; // of a channel: what is counted under the taps of one input fits 32 bits
 

@@ -1,10 +1,10 @@
 // What the definitions and the fast path of the audit share: the order of a reduction and the forms
 // of a weight.
-#ifndef DQ_KERNELS_CONV_AUDIT_INTERNAL_H
-#define DQ_KERNELS_CONV_AUDIT_INTERNAL_H
+#ifndef DQ_KERNELS_AUDIT_STATE_H
+#define DQ_KERNELS_AUDIT_STATE_H
 
 #include "lib/base/arena.h"
-#include "lib/kernels/audit/conv_audit.h"
+#include "lib/kernels/audit/audit_proof.h"
 #include "lib/kernels/conv/conv.h"
 #include "lib/kernels/reference/scalar.h"
 
