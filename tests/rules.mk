@@ -55,7 +55,7 @@ $(B)/saturating/dq: $(PROGRAM:%.c=$(B)/%.o) $(B)/tests/saturating/clip.o $(B)/li
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -Wl,--wrap=dq_conv_pairs_safe,--wrap=dq_sums16_prepare \
 	  -o $@ $^ $(LIBRARIES)
 
-.PHONY: test check check-long tests-built test-aarch64 test-audit test-large test-networks test-saturating test-faults unit asan tsan
+.PHONY: test check check-long snapshots tests-built test-aarch64 test-audit test-large test-networks test-saturating test-faults unit asan tsan
 ## test: install what is missing, build everything, run all tests
 test: deps
 	$(MAKE) -j$(shell nproc) tests-built
@@ -65,6 +65,10 @@ tests-built: all $(TEST_PROGRAMS)
 ## check: the tests for a change in hand, less than a minute on 2 cores: unit, kernels, tables, the quick files of the commands
 check: all $(UNIT_TESTS) $(B)/dqcheck $(B)/support $(B)/models/.made
 	tests/run $(B) --quick
+
+## snapshots: tests/snapshots anew, as the commands print now; read the difference before it is committed
+snapshots: all $(B)/models/.made
+	tests/snapshots/run $(B) --write
 
 ## unit: the unit tests alone
 unit: $(UNIT_TESTS)

@@ -61,6 +61,9 @@ outputs() {
 # 2: the two cannot be compared (a missing file, another type or shape, a B of zeros or of what is not finite)
 near() { make_models --compare "$1" "$2" "$3"; }
 
+# shows NAME [COMMON OPTION...]: the commands of the transcript tests/snapshots/NAME.txt give what is shown there
+shows() { "$root/tests/snapshots/run" "$build" "$@"; }
+
 # The command line that converts MODEL to OUT with each of the programs that write models, in `line`.
 command_line() {
   local verb=$1 model=$2 out=$3

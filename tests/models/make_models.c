@@ -8,6 +8,8 @@
 #include "lib/base/random.h"
 #include "lib/onnx/onnx.h"
 #include "tests/models/arrays.h"
+#include "tests/models/described.h"
+#include "tests/models/digest.h"
 #include "tests/models/files.h"
 #include "tests/models/hostile.h"
 #include "tests/models/peak.h"
@@ -462,6 +464,8 @@ int main(int argc, char **argv) {
   dq_error error = {0};
   if (argc >= 3 && !strcmp(argv[1], "--array")) return make_array(argv[2], argc - 3, argv + 3);
   if (argc == 5 && !strcmp(argv[1], "--compare")) return compare_arrays(argv[2], argv[3], argv[4]);
+  if (argc == 4 && !strcmp(argv[1], "--describe")) return write_described_model(argv[2], argv[3]);
+  if (argc == 3 && !strcmp(argv[1], "--digest")) return print_digest(argv[2]);
   if (argc == 4 && !strcmp(argv[1], "--copy")) return copy_model(argv[2], argv[3]);
   if (argc == 5 && !strcmp(argv[1], "--many")) return write_hostile_model(argv[2], atoi(argv[3]), argv[4]);
   if (argc == 4 && !strcmp(argv[1], "--contains")) return contains(argv[2], argv[3]);

@@ -1,0 +1,9 @@
+# Recorded outputs: what takes longer than the ones of snapshots.bats.
+load common
+
+@test "dq-tucker" { shows tucker; }
+@test "dq-run: answers, with every algorithm of the convolutions" { shows run; }
+@test "dq-int8: methods of calibration" { shows int8_methods; }
+@test "dq-int8: options that change what is written" { shows int8_options; }
+@test "dq-int8: operators on integers" { shows int8_operators; }
+@test "dq-int8: tables, precisions, searches" { shows int8_tables; }
