@@ -233,14 +233,14 @@ static const dq_column model_columns[] = {
 static const dq_table_layout model_layout = {"model", NULL, model_columns, DQ_COUNT(model_columns), true};
 
 static void put_nodes(dq_report *report, const dq_amp_report *facts) {
-  static const char *const colours[] = {"DENY", "ALLOW", "FOLLOW"};
+  static const char *const categories[] = {"DENY", "ALLOW", "FOLLOW"};
   dq_table *table = dq_report_table(report, &node_layout);
   for (int i = 0; i < facts->count; i++) {
     const dq_amp_node *node = &facts->nodes[i];
     dq_table_row(table);
     dq_table_put_text(table, "node", node->name[0] ? node->name : "(no name)");
     dq_table_put_text(table, "op", node->op_type);
-    dq_table_put_text(table, "colour", colours[node->colour]);
+    dq_table_put_text(table, "colour", categories[node->category]);
     dq_table_put_text(table, "precision", node->neutral ? "-" : node->half ? "float16" : "float32");
     dq_table_put_text(table, "reason", node->reason);
   }
@@ -277,14 +277,15 @@ static void note_speed(dq_report *report, const dq_amp_report *facts, const dq_c
   if (facts->kept_weights > facts->weights) {
     dq_format_count((double)facts->kept_weights, kept, sizeof kept);
     dq_format_count((double)(facts->kept_weights + facts->weights), all, sizeof all);
-    dq_report_note(report, "Little smaller: %s of %s weights stay in float32, most of them in %s (--explain says why).",
-                   kept, all, facts->keeper);
+    dq_report_add_note(report,
+                       "Little smaller: %s of %s weights stay in float32, most of them in %s (--explain says why).",
+                       kept, all, facts->keeper);
   } else
-    dq_report_note(report,
-                   context->cpu & (DQ_CPU_AVX512FP16 | DQ_CPU_FP16)
-                       ? "Smaller; whether it is faster depends on the runtime (dq-bench tells): this processor "
-                         "has float16 arithmetic."
-                       : "Smaller, not faster: this processor has no float16 arithmetic.");
+    dq_report_add_note(report,
+                       context->cpu & (DQ_CPU_AVX512FP16 | DQ_CPU_FP16)
+                           ? "Smaller; whether it is faster depends on the runtime (dq-bench tells): this processor "
+                             "has float16 arithmetic."
+                           : "Smaller, not faster: this processor has no float16 arithmetic.");
 }
 
 typedef struct checked {
@@ -318,8 +319,8 @@ static void put_check(dq_report *report, const checked *found) {
     dq_table_put_real(table, "subnormal_share", share * (double)range->subnormal);
     if (range->overflow) dq_table_mark(table, "overflow", DQ_MARK_BAD);
   }
-  dq_report_note(report, "%d of %d layers have values beyond 65504 on %" PRId64 " pictures.", found->overflowed,
-                 found->count, found->pictures);
+  dq_report_add_note(report, "%d of %d layers have values beyond 65504 on %" PRId64 " pictures.", found->overflowed,
+                     found->count, found->pictures);
 }
 
 // Looks at the model as it was, which `graph` no longer is.
@@ -365,7 +366,7 @@ static dq_status tell(const amp_options *options, const dq_amp_report *facts, co
   if (facts->kept_weights) dq_table_put_int(model, "kept_weights", facts->kept_weights);
   dq_table_put_int(model, "lost_to_zero", facts->lost_to_zero);
   if (facts->probed) {
-    dq_table_put_int(model, "turned", facts->turned);
+    dq_table_put_int(model, "turned", facts->not_nearest);
     if (!isnan(facts->noise_sqnr)) dq_table_put_real(model, "noise_sqnr_db", facts->noise_sqnr);
   }
   dq_table_put_int(model, "casts", facts->casts);

@@ -282,7 +282,7 @@ static dq_status report_one(const report_options *options, dq_report *report, dq
     put_model(model, &study);
     put_plan(model, &study.cost);
     if (study.skipped)
-      dq_report_note(report, "%" PRId64 " pictures could not be read and were left out", study.skipped);
+      dq_report_add_note(report, "%" PRId64 " pictures could not be read and were left out", study.skipped);
     status = put_page(options, report, &study, table, &filter, error);
     if (status == DQ_OK) status = finish(options, report, table, error);
     if (status == DQ_OK) status = check_overflow(options, &study, error);

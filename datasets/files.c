@@ -40,12 +40,12 @@ dq_status dq_files_add(dq_data *data, dq_file_sample sample, dq_error *error) {
     samples = data->state = DQ_NEW(data->arena, dq_file_samples);
     if (!samples) return dq_fail_memory(error, sizeof *samples);
   }
-  if (samples->count == samples->room) {
-    int64_t room = samples->room ? samples->room * 2 : 256;
-    dq_file_sample *items = realloc(samples->items, (size_t)room * sizeof *items);
-    if (!items) return dq_fail_memory(error, (size_t)room * sizeof *items);
+  if (samples->count == samples->capacity) {
+    int64_t capacity = samples->capacity ? samples->capacity * 2 : 256;
+    dq_file_sample *items = realloc(samples->items, (size_t)capacity * sizeof *items);
+    if (!items) return dq_fail_memory(error, (size_t)capacity * sizeof *items);
     samples->items = items;
-    samples->room = room;
+    samples->capacity = capacity;
   }
   if (!sample.name || !sample.path) return dq_fail_memory(error, sizeof sample);
   samples->items[samples->count++] = sample;

@@ -13,7 +13,7 @@ typedef struct dq_file_sample {
 
 typedef struct dq_file_samples {
   dq_file_sample *items; // grows on the heap; freed by dq_files_close
-  int64_t count, room;
+  int64_t count, capacity;
 } dq_file_samples;
 
 dq_status dq_files_add(dq_data *data, dq_file_sample sample, dq_error *error);

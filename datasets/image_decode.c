@@ -29,7 +29,7 @@ typedef struct piece {               // in front of what the decoder gets
 } piece;
 
 static void *piece_alloc(size_t size) {
-  if (!dq_add_size(size, sizeof(piece), &size) || !dq_budget_take(&current.own, size)) return NULL;
+  if (!dq_add_size(size, sizeof(piece), &size) || !dq_budget_reserve(&current.own, size)) return NULL;
   piece *made = dq_budget_alloc(current.shared, size);
   current.starved |= !made;
   if (!made) return NULL;
@@ -40,7 +40,7 @@ static void *piece_alloc(size_t size) {
 static void piece_free(void *memory) {
   if (!memory) return;
   piece *old = (piece *)memory - 1;
-  dq_budget_give(&current.own, old->bytes);
+  dq_budget_release(&current.own, old->bytes);
   dq_budget_free(old);
 }
 
@@ -48,10 +48,10 @@ static void *piece_realloc(void *memory, size_t size) {
   if (!memory) return piece_alloc(size);
   piece *old = (piece *)memory - 1;
   size_t before = old->bytes;
-  if (!dq_add_size(size, sizeof(piece), &size) || !dq_budget_take(&current.own, size)) return NULL;
+  if (!dq_add_size(size, sizeof(piece), &size) || !dq_budget_reserve(&current.own, size)) return NULL;
   piece *made = dq_budget_realloc(old, size);
   current.starved |= !made;
-  dq_budget_give(&current.own, made ? before : size);
+  dq_budget_release(&current.own, made ? before : size);
   if (!made) return NULL;
   made->bytes = size;
   return made + 1;
@@ -151,7 +151,7 @@ static dq_status check_header(const uint8_t *bytes, size_t size, const char *nam
 }
 
 // The picture without alpha, which stb keeps as the last of 2 or 4 channels.
-static dq_status take_pixels(dq_image *image, const uint8_t *pixels, int width, int height, int stored,
+static dq_status copy_pixels(dq_image *image, const uint8_t *pixels, int width, int height, int stored,
                              dq_budget *budget, dq_error *error) {
   int kept = stored < 3 ? 1 : 3;
   DQ_TRY(dq_image_init(image, width, height, kept, budget, error));
@@ -195,7 +195,7 @@ dq_status dq_image_decode(dq_image *image, const uint8_t *bytes, size_t size, co
   if (!pixels && current.own.refused)
     return dq_fail(error, DQ_BAD_INPUT, "%s: the picture unpacks to more than its header says", name);
   if (!pixels) return dq_fail(error, DQ_BAD_INPUT, "%s: the picture is broken or cut off", name);
-  dq_status status = take_pixels(image, pixels, width, height, stored, budget, error);
+  dq_status status = copy_pixels(image, pixels, width, height, stored, budget, error);
   piece_free(pixels);
   return status;
 }

@@ -14,8 +14,8 @@ typedef struct placement {
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
-static placement place_crop(const dq_preprocess *it, const dq_image *image, int height, int width) {
-  double side = larger(it->resize, larger(width, height));
+static placement place_crop(const dq_preprocess *preprocess, const dq_image *image, int height, int width) {
+  double side = larger(preprocess->resize, larger(width, height));
   double factor = side / (image->width < image->height ? image->width : image->height);
   int64_t full_width = (int64_t)larger(width, rint(image->width * factor));
   int64_t full_height = (int64_t)larger(height, rint(image->height * factor));
@@ -27,11 +27,11 @@ static placement place_crop(const dq_preprocess *it, const dq_image *image, int 
                      .rows = height};
 }
 
-static placement place_letterbox(const dq_preprocess *it, const dq_image *image, int height, int width) {
+static placement place_letterbox(const dq_preprocess *preprocess, const dq_image *image, int height, int width) {
   double factor = (double)width / image->width, other = (double)height / image->height;
   if (other < factor) factor = other;
   int columns = (int)larger(1, image->width * factor), rows = (int)larger(1, image->height * factor);
-  bool centred = it->fit == DQ_FIT_LETTERBOX;
+  bool centred = preprocess->fit == DQ_FIT_LETTERBOX;
   return (placement){.width = columns,
                      .height = rows,
                      .columns = columns,
@@ -46,11 +46,11 @@ static placement place_line(const dq_image *image, int height, int width) {
   return (placement){.width = columns, .height = height, .columns = columns, .rows = height};
 }
 
-static placement place(const dq_preprocess *it, const dq_image *image, int height, int width) {
-  switch (it->fit) {
-  case DQ_FIT_CROP: return place_crop(it, image, height, width);
+static placement place(const dq_preprocess *preprocess, const dq_image *image, int height, int width) {
+  switch (preprocess->fit) {
+  case DQ_FIT_CROP: return place_crop(preprocess, image, height, width);
   case DQ_FIT_LETTERBOX:
-  case DQ_FIT_LETTERBOX_CORNER: return place_letterbox(it, image, height, width);
+  case DQ_FIT_LETTERBOX_CORNER: return place_letterbox(preprocess, image, height, width);
   case DQ_FIT_LINE: return place_line(image, height, width);
   default: return (placement){.width = width, .height = height, .columns = width, .rows = height};
   }
@@ -64,10 +64,10 @@ static void fill_view(dq_view *view, const placement *at, int height, int width)
   view->offset_y = (double)(at->y - at->top) / height;
 }
 
-static double byte_value(const dq_preprocess *it, const dq_norm_row *norm, int channel, double byte) {
-  double x = byte * it->scale;
-  const double *mean = it->mean, *deviation = it->std;
-  if (it->per_patient) {
+static double byte_value(const dq_preprocess *preprocess, const dq_norm_row *norm, int channel, double byte) {
+  double x = byte * preprocess->scale;
+  const double *mean = preprocess->mean, *deviation = preprocess->std;
+  if (preprocess->per_patient) {
     x = (byte - norm->low) / (norm->high - norm->low);
     x = x < 0 ? 0 : x > 1 ? 1 : x;
     mean = norm->mean;
@@ -91,18 +91,19 @@ static void fill_channel(const float table[256], const dq_image *window, int sou
   }
 }
 
-dq_status dq_preprocess_apply(const dq_preprocess *it, dq_image *image, const dq_norm_row *norm,
+dq_status dq_preprocess_apply(const dq_preprocess *preprocess, dq_image *image, const dq_norm_row *norm,
                               const dq_picture_shape *shape, float *values, dq_view *view, dq_error *error) {
   int channels = shape->channels, height = shape->height, width = shape->width;
-  bool grey = channels == 1 || it->colour == DQ_COLOUR_GREY;
+  bool grey = channels == 1 || preprocess->colour == DQ_COLOUR_GREY;
   DQ_TRY(grey ? dq_image_to_grey(image, error) : dq_image_to_rgb(image, error));
-  placement at = place(it, image, height, width);
+  placement at = place(preprocess, image, height, width);
   dq_image window = *image;
   bool resampled =
       at.width != image->width || at.height != image->height || at.columns != image->width || at.rows != image->height;
   if (resampled) {
     DQ_TRY(dq_image_init(&window, at.columns, at.rows, image->channels, image->budget, error));
-    dq_status status = dq_image_resample(image, at.width, at.height, at.left, at.top, it->filter, &window, error);
+    dq_status status =
+        dq_image_resample(image, at.width, at.height, at.left, at.top, preprocess->filter, &window, error);
     if (status != DQ_OK) {
       dq_image_deinit(&window);
       return status;
@@ -110,9 +111,9 @@ dq_status dq_preprocess_apply(const dq_preprocess *it, dq_image *image, const dq
   }
   for (int c = 0; c < channels; c++) {
     float table[256];
-    for (int byte = 0; byte < 256; byte++) table[byte] = (float)byte_value(it, norm, c, byte);
-    int source = window.channels == 1 ? 0 : it->colour == DQ_COLOUR_BGR ? channels - 1 - c : c;
-    fill_channel(table, &window, source, &at, (float)byte_value(it, norm, c, it->pad), shape,
+    for (int byte = 0; byte < 256; byte++) table[byte] = (float)byte_value(preprocess, norm, c, byte);
+    int source = window.channels == 1 ? 0 : preprocess->colour == DQ_COLOUR_BGR ? channels - 1 - c : c;
+    fill_channel(table, &window, source, &at, (float)byte_value(preprocess, norm, c, preprocess->pad), shape,
                  values + (shape->channels_last ? c : (int64_t)c * height * width));
   }
   if (resampled) dq_image_deinit(&window);

@@ -12,11 +12,11 @@ enum { PRECISION_BITS = 32 - 8 - 2 };
 
 // Weights of a run of outputs along one axis: output i is the sum over k < length[i] of
 // weights[i * taps + k] * input[first[i] + k].
-typedef struct axis {
+typedef struct resize_axis {
   int taps;
   int *first, *length;
   int32_t *weights;
-} axis;
+} resize_axis;
 
 static double triangle(double x) {
   x = fabs(x);
@@ -32,10 +32,10 @@ static double cubic(double x) {
   return 0.0;
 }
 
-static void axis_deinit(axis *it) {
-  free(it->first);
-  free(it->length);
-  free(it->weights);
+static void axis_deinit(resize_axis *axis) {
+  free(axis->first);
+  free(axis->length);
+  free(axis->weights);
 }
 
 static int32_t fixed_point(double weight) {
@@ -44,21 +44,21 @@ static int32_t fixed_point(double weight) {
 }
 
 // Outputs from...from + count - 1 of `input` samples resampled to `output`.
-static dq_status axis_init(axis *it, int input, int64_t output, int64_t from, int count, dq_filter filter,
+static dq_status axis_init(resize_axis *axis, int input, int64_t output, int64_t from, int count, dq_filter filter,
                            dq_error *error) {
   double (*kernel)(double) = filter == DQ_FILTER_BICUBIC ? cubic : triangle;
   double scale = (double)input / (double)output, filter_scale = scale < 1.0 ? 1.0 : scale;
   double support = (filter == DQ_FILTER_BICUBIC ? 2.0 : 1.0) * filter_scale;
   double inverse = 1.0 / filter_scale;
-  it->taps = (int)ceil(support) * 2 + 1;
-  size_t entries = (size_t)it->taps * (size_t)count;
-  it->first = malloc((size_t)count * sizeof *it->first);
-  it->length = malloc((size_t)count * sizeof *it->length);
-  it->weights = calloc(entries, sizeof *it->weights);
-  double *weights = malloc((size_t)it->taps * sizeof *weights);
-  if (!it->first || !it->length || !it->weights || !weights) {
+  axis->taps = (int)ceil(support) * 2 + 1;
+  size_t entries = (size_t)axis->taps * (size_t)count;
+  axis->first = malloc((size_t)count * sizeof *axis->first);
+  axis->length = malloc((size_t)count * sizeof *axis->length);
+  axis->weights = calloc(entries, sizeof *axis->weights);
+  double *weights = malloc((size_t)axis->taps * sizeof *weights);
+  if (!axis->first || !axis->length || !axis->weights || !weights) {
     free(weights);
-    return dq_fail_memory(error, entries * sizeof *it->weights);
+    return dq_fail_memory(error, entries * sizeof *axis->weights);
   }
   for (int i = 0; i < count; i++) {
     double centre = ((double)(from + i) + 0.5) * scale, sum = 0.0;
@@ -68,10 +68,10 @@ static dq_status axis_init(axis *it, int input, int64_t output, int64_t from, in
     for (int k = 0; k < last - first; k++) sum += weights[k] = kernel((k + first - centre + 0.5) * inverse);
     for (int k = 0; k < last - first; k++) {
       double weight = sum != 0.0 ? weights[k] / sum : weights[k];
-      it->weights[(size_t)i * (size_t)it->taps + (size_t)k] = fixed_point(weight);
+      axis->weights[(size_t)i * (size_t)axis->taps + (size_t)k] = fixed_point(weight);
     }
-    it->first[i] = first;
-    it->length[i] = last - first;
+    axis->first[i] = first;
+    axis->length[i] = last - first;
   }
   free(weights);
   return DQ_OK;
@@ -83,7 +83,7 @@ static uint8_t clip(int32_t sum) {
 }
 
 // A run of a larger picture: pixels of `origin`... along the axis that is filtered.
-static void filter_row(const axis *columns, int count, int channels, const uint8_t *source, int origin,
+static void filter_row(const resize_axis *columns, int count, int channels, const uint8_t *source, int origin,
                        uint8_t *target) {
   for (int i = 0; i < count; i++) {
     const int32_t *weights = columns->weights + (size_t)i * (size_t)columns->taps;
@@ -108,8 +108,8 @@ static void filter_column(const int32_t *weights, int length, const uint8_t *row
 
 // Along rows, then along columns. A pass that keeps the size has a single weight of 1 everywhere,
 // which changes nothing.
-static dq_status rows_first(const dq_image *source, const axis *columns, const axis *rows, dq_image *target,
-                            dq_error *error) {
+static dq_status rows_first(const dq_image *source, const resize_axis *columns, const resize_axis *rows,
+                            dq_image *target, dq_error *error) {
   size_t row_bytes = (size_t)target->width * (size_t)target->channels;
   size_t source_bytes = (size_t)source->width * (size_t)source->channels;
   int first = rows->first[0];
@@ -128,8 +128,8 @@ static dq_status rows_first(const dq_image *source, const axis *columns, const a
 }
 
 // Along columns, then along rows, one output row after the other.
-static dq_status columns_first(const dq_image *source, const axis *columns, const axis *rows, dq_image *target,
-                               dq_error *error) {
+static dq_status columns_first(const dq_image *source, const resize_axis *columns, const resize_axis *rows,
+                               dq_image *target, dq_error *error) {
   size_t channels = (size_t)source->channels, source_bytes = (size_t)source->width * channels;
   int first = columns->first[0];
   int last = columns->first[target->width - 1] + columns->length[target->width - 1];
@@ -149,7 +149,7 @@ static dq_status columns_first(const dq_image *source, const axis *columns, cons
 
 dq_status dq_image_resample(const dq_image *source, int64_t width, int64_t height, int64_t left, int64_t top,
                             dq_filter filter, dq_image *target, dq_error *error) {
-  axis columns = {0}, rows = {0};
+  resize_axis columns = {0}, rows = {0};
   dq_status status = axis_init(&columns, source->width, width, left, target->width, filter, error);
   if (status == DQ_OK) status = axis_init(&rows, source->height, height, top, target->height, filter, error);
   // As Pillow 13 does: columns first where the height shrinks by much more.

@@ -27,99 +27,99 @@ typedef struct scanner {
   dq_error *error;
 } scanner;
 
-static dq_status broken(scanner *it, const char *expected) {
-  return dq_fail(it->error, DQ_BAD_INPUT, "%s: broken .npy header, expected %s", it->name, expected);
+static dq_status broken(scanner *scan, const char *expected) {
+  return dq_fail(scan->error, DQ_BAD_INPUT, "%s: broken .npy header, expected %s", scan->name, expected);
 }
 
-static void skip_space(scanner *it) {
-  while (it->at < it->end && (*it->at == ' ' || *it->at == '\n' || *it->at == '\t')) it->at++;
+static void skip_space(scanner *scan) {
+  while (scan->at < scan->end && (*scan->at == ' ' || *scan->at == '\n' || *scan->at == '\t')) scan->at++;
 }
 
-static bool accept(scanner *it, const char *text) {
-  skip_space(it);
+static bool accept(scanner *scan, const char *text) {
+  skip_space(scan);
   size_t length = strlen(text);
-  if ((size_t)(it->end - it->at) < length || memcmp(it->at, text, length)) return false;
-  it->at += length;
+  if ((size_t)(scan->end - scan->at) < length || memcmp(scan->at, text, length)) return false;
+  scan->at += length;
   return true;
 }
 
-static dq_status scan_string(scanner *it, char *text, size_t size) {
-  skip_space(it);
-  if (it->at >= it->end || (*it->at != '\'' && *it->at != '"')) return broken(it, "a quoted text");
-  char quote = *it->at++;
+static dq_status scan_string(scanner *scan, char *text, size_t size) {
+  skip_space(scan);
+  if (scan->at >= scan->end || (*scan->at != '\'' && *scan->at != '"')) return broken(scan, "a quoted text");
+  char quote = *scan->at++;
   size_t used = 0;
-  for (; it->at < it->end && *it->at != quote; it->at++) {
-    if (used + 1 >= size) return broken(it, "a short text");
-    text[used++] = *it->at;
+  for (; scan->at < scan->end && *scan->at != quote; scan->at++) {
+    if (used + 1 >= size) return broken(scan, "a short text");
+    text[used++] = *scan->at;
   }
-  if (it->at >= it->end) return broken(it, "a closing quote");
-  it->at++;
+  if (scan->at >= scan->end) return broken(scan, "a closing quote");
+  scan->at++;
   text[used] = 0;
   return DQ_OK;
 }
 
-static dq_status scan_shape(scanner *it, int *rank, int64_t dims[DQ_MAX_RANK]) {
-  if (!accept(it, "(")) return broken(it, "the shape in parentheses");
-  for (*rank = 0; !accept(it, ")"); (*rank)++) {
+static dq_status scan_shape(scanner *scan, int *rank, int64_t dims[DQ_MAX_RANK]) {
+  if (!accept(scan, "(")) return broken(scan, "the shape in parentheses");
+  for (*rank = 0; !accept(scan, ")"); (*rank)++) {
     if (*rank == DQ_MAX_RANK)
-      return dq_fail(it->error, DQ_BAD_INPUT, "%s: more than %d dimensions", it->name, DQ_MAX_RANK);
-    if (it->at >= it->end || *it->at < '0' || *it->at > '9') return broken(it, "a dimension");
+      return dq_fail(scan->error, DQ_BAD_INPUT, "%s: more than %d dimensions", scan->name, DQ_MAX_RANK);
+    if (scan->at >= scan->end || *scan->at < '0' || *scan->at > '9') return broken(scan, "a dimension");
     int64_t value = 0;
-    for (; it->at < it->end && *it->at >= '0' && *it->at <= '9'; it->at++)
-      if (!dq_mul_i64(value, 10, &value) || !dq_add_i64(value, *it->at - '0', &value))
-        return dq_fail(it->error, DQ_BAD_INPUT, "%s: a dimension overflows 64 bits", it->name);
+    for (; scan->at < scan->end && *scan->at >= '0' && *scan->at <= '9'; scan->at++)
+      if (!dq_mul_i64(value, 10, &value) || !dq_add_i64(value, *scan->at - '0', &value))
+        return dq_fail(scan->error, DQ_BAD_INPUT, "%s: a dimension overflows 64 bits", scan->name);
     dims[*rank] = value;
-    accept(it, "L"); // written by Python 2
-    if (!accept(it, ",") && (it->at >= it->end || *it->at != ')')) return broken(it, "a comma");
+    accept(scan, "L"); // written by Python 2
+    if (!accept(scan, ",") && (scan->at >= scan->end || *scan->at != ')')) return broken(scan, "a comma");
   }
   return DQ_OK;
 }
 
-static dq_status element_type(scanner *it, const char *code, int *type) {
+static dq_status element_type(scanner *scan, const char *code, int *type) {
   if (*code == '>' && code[2] != '1')
-    return dq_fail(it->error, DQ_BAD_INPUT, "%s: big-endian elements '%s', expected little endian", it->name, code);
+    return dq_fail(scan->error, DQ_BAD_INPUT, "%s: big-endian elements '%s', expected little endian", scan->name, code);
   const char *plain = strchr("<|=>", *code) && *code ? code + 1 : code;
   for (int i = 0; i < TYPES; i++)
     if (!strcmp(types[i].code, plain)) {
       *type = types[i].type;
       return DQ_OK;
     }
-  return dq_fail(it->error, DQ_BAD_INPUT, "%s: elements of type '%s', expected numbers", it->name, code);
+  return dq_fail(scan->error, DQ_BAD_INPUT, "%s: elements of type '%s', expected numbers", scan->name, code);
 }
 
 // Fills type and shape from `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`.
-static dq_status scan_header(scanner *it, dq_tensor *tensor) {
+static dq_status scan_header(scanner *scan, dq_tensor *tensor) {
   int type = DQ_UNKNOWN_TYPE, rank = -1;
   int64_t dims[DQ_MAX_RANK];
   bool fortran = false;
-  if (!accept(it, "{")) return broken(it, "a dictionary");
-  while (!accept(it, "}")) {
+  if (!accept(scan, "{")) return broken(scan, "a dictionary");
+  while (!accept(scan, "}")) {
     char key[32], code[32];
-    DQ_TRY(scan_string(it, key, sizeof key));
-    if (!accept(it, ":")) return broken(it, "a colon");
+    DQ_TRY(scan_string(scan, key, sizeof key));
+    if (!accept(scan, ":")) return broken(scan, "a colon");
     if (!strcmp(key, "descr")) {
-      if (accept(it, "["))
-        return dq_fail(it->error, DQ_BAD_INPUT, "%s: structured elements, expected numbers", it->name);
-      DQ_TRY(scan_string(it, code, sizeof code));
-      DQ_TRY(element_type(it, code, &type));
+      if (accept(scan, "["))
+        return dq_fail(scan->error, DQ_BAD_INPUT, "%s: structured elements, expected numbers", scan->name);
+      DQ_TRY(scan_string(scan, code, sizeof code));
+      DQ_TRY(element_type(scan, code, &type));
     } else if (!strcmp(key, "fortran_order")) {
-      fortran = accept(it, "True");
-      if (!fortran && !accept(it, "False")) return broken(it, "True or False");
+      fortran = accept(scan, "True");
+      if (!fortran && !accept(scan, "False")) return broken(scan, "True or False");
     } else if (!strcmp(key, "shape")) {
-      DQ_TRY(scan_shape(it, &rank, dims));
+      DQ_TRY(scan_shape(scan, &rank, dims));
     } else {
-      return broken(it, "descr, fortran_order or shape");
+      return broken(scan, "descr, fortran_order or shape");
     }
-    accept(it, ",");
+    accept(scan, ",");
   }
-  if (type == DQ_UNKNOWN_TYPE || rank < 0) return broken(it, "descr and shape");
+  if (type == DQ_UNKNOWN_TYPE || rank < 0) return broken(scan, "descr and shape");
   if (fortran && rank > 1) {
-    dq_fail(it->error, DQ_BAD_INPUT, "%s: Fortran order, expected C order", it->name);
-    dq_error_hint(it->error, "save numpy.ascontiguousarray(x)");
+    dq_fail(scan->error, DQ_BAD_INPUT, "%s: Fortran order, expected C order", scan->name);
+    dq_error_hint(scan->error, "save numpy.ascontiguousarray(x)");
     return DQ_BAD_INPUT;
   }
-  dq_status status = dq_tensor_shape(tensor, type, rank, dims, it->error);
-  return status == DQ_OK ? DQ_OK : dq_error_prefix(it->error, status, "%s", it->name);
+  dq_status status = dq_tensor_shape(tensor, type, rank, dims, scan->error);
+  return status == DQ_OK ? DQ_OK : dq_error_prefix(scan->error, status, "%s", scan->name);
 }
 
 enum { MAGIC_BYTES = 6, LENGTH_AT = 8, VERSION_1_PREFIX = 10, VERSION_2_PREFIX = 12 };
@@ -139,8 +139,8 @@ dq_status dq_npy_parse(dq_tensor *tensor, const uint8_t *bytes, size_t size, con
   if (length > size - prefix)
     return dq_fail(error, DQ_BAD_INPUT, "%s: the header of %zu bytes is cut off", name, length);
   const char *header = (const char *)bytes + prefix;
-  scanner it = {header, header + length, name, error};
-  DQ_TRY(scan_header(&it, tensor));
+  scanner scan = {header, header + length, name, error};
+  DQ_TRY(scan_header(&scan, tensor));
   size_t expected = dq_tensor_bytes(tensor), found = size - prefix - length;
   if (found < expected)
     return dq_fail(error, DQ_BAD_INPUT, "%s: %zu bytes of elements, expected %zu", name, found, expected);

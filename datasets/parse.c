@@ -40,8 +40,8 @@ int dq_split(dq_arena *arena, const char *text, char separator, char ***parts) {
 }
 
 void dq_sample_name(dq_sample_info *info, const char *name) {
-  size_t length = strlen(name), room = sizeof info->name - 1;
-  if (length > room) name += length - room;
+  size_t length = strlen(name), capacity = sizeof info->name - 1;
+  if (length > capacity) name += length - capacity;
   memcpy(info->name, name, strlen(name) + 1);
 }
 

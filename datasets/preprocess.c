@@ -38,13 +38,13 @@ static const choice filters[] = {{"pil-bilinear", DQ_FILTER_BILINEAR}, {"pil-bic
 
 static dq_status parse_choice(const char *field, const char *text, const choice *choices, int *value, dq_error *error) {
   char names[128] = "";
-  for (const choice *it = choices; it->name; it++) {
-    if (!strcmp(it->name, text)) {
-      *value = it->value;
+  for (const choice *row = choices; row->name; row++) {
+    if (!strcmp(row->name, text)) {
+      *value = row->value;
       return DQ_OK;
     }
     size_t used = strlen(names);
-    snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", it->name);
+    snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", row->name);
   }
   return dq_fail(error, DQ_USAGE, "preprocess: %s is '%s', expected one of %s", field, text, names);
 }
@@ -83,38 +83,38 @@ static dq_status parse_three(const char *field, const char *text, double values[
   return DQ_OK;
 }
 
-static dq_status parse_field(dq_preprocess *it, const char *field, const char *value, const char **norm,
+static dq_status parse_field(dq_preprocess *preprocess, const char *field, const char *value, const char **norm,
                              dq_arena *arena, dq_error *error) {
   int number;
-  if (!strcmp(field, "resize")) return parse_size(field, value, 0, 65536, &it->resize, error);
-  if (!strcmp(field, "crop")) return parse_size(field, value, 1, 65536, &it->crop, error);
+  if (!strcmp(field, "resize")) return parse_size(field, value, 0, 65536, &preprocess->resize, error);
+  if (!strcmp(field, "crop")) return parse_size(field, value, 1, 65536, &preprocess->crop, error);
   if (!strcmp(field, "pad")) {
-    if (parse_quotient(value, &it->pad, arena) && it->pad >= 0 && it->pad <= 255) return DQ_OK;
+    if (parse_quotient(value, &preprocess->pad, arena) && preprocess->pad >= 0 && preprocess->pad <= 255) return DQ_OK;
     return dq_fail(error, DQ_USAGE, "preprocess: pad is '%s', expected a number from 0 to 255", value);
   }
-  if (!strcmp(field, "mean")) return parse_three(field, value, it->mean, arena, error);
-  if (!strcmp(field, "std")) return parse_three(field, value, it->std, arena, error);
+  if (!strcmp(field, "mean")) return parse_three(field, value, preprocess->mean, arena, error);
+  if (!strcmp(field, "std")) return parse_three(field, value, preprocess->std, arena, error);
   if (!strcmp(field, "scale")) {
-    if (parse_quotient(value, &it->scale, arena)) return DQ_OK;
+    if (parse_quotient(value, &preprocess->scale, arena)) return DQ_OK;
     return dq_fail(error, DQ_USAGE, "preprocess: scale is '%s', expected a number such as 0.5 or 1/255", value);
   }
   if (!strcmp(field, "fit")) {
     DQ_TRY(parse_choice(field, value, fits, &number, error));
-    it->fit = (dq_fit)number;
+    preprocess->fit = (dq_fit)number;
     return DQ_OK;
   }
   if (!strcmp(field, "color")) {
     DQ_TRY(parse_choice(field, value, colours, &number, error));
-    it->colour = (dq_colour)number;
+    preprocess->colour = (dq_colour)number;
     return DQ_OK;
   }
   if (!strcmp(field, "filter")) {
     DQ_TRY(parse_choice(field, value, filters, &number, error));
-    it->filter = (dq_filter)number;
+    preprocess->filter = (dq_filter)number;
     return DQ_OK;
   }
   if (!strcmp(field, "norm")) {
-    it->per_patient = true;
+    preprocess->per_patient = true;
     if (*value) *norm = value;
     return DQ_OK;
   }
@@ -139,11 +139,11 @@ static dq_status find_preset(const char *name, dq_preprocess *fields, dq_error *
 }
 
 // No byte may become NaN or infinite.
-static dq_status check_constants(const dq_preprocess *it, dq_error *error) {
-  for (int c = 0; c < 3 && !it->per_patient; c++) {
-    double lowest = -it->mean[c] / it->std[c];
-    double highest = (255 * it->scale - it->mean[c]) / it->std[c];
-    if (it->std[c] == 0)
+static dq_status check_constants(const dq_preprocess *preprocess, dq_error *error) {
+  for (int c = 0; c < 3 && !preprocess->per_patient; c++) {
+    double lowest = -preprocess->mean[c] / preprocess->std[c];
+    double highest = (255 * preprocess->scale - preprocess->mean[c]) / preprocess->std[c];
+    if (preprocess->std[c] == 0)
       return dq_fail(error, DQ_USAGE, "preprocess: std of channel %d is 0, expected another number", c);
     if (!isfinite((float)lowest) || !isfinite((float)highest))
       return dq_fail(error, DQ_USAGE, "preprocess: scale, mean and std give values beyond float32 in channel %d", c);
@@ -152,31 +152,31 @@ static dq_status check_constants(const dq_preprocess *it, dq_error *error) {
 }
 
 // Fields with commas between, the name of a preset first when `named` is set.
-static dq_status parse_fields(dq_preprocess *it, const char *text, bool named, const char **norm, dq_arena *arena,
-                              dq_error *error) {
+static dq_status parse_fields(dq_preprocess *preprocess, const char *text, bool named, const char **norm,
+                              dq_arena *arena, dq_error *error) {
   char **fields;
   int count = text && *text ? dq_split(arena, text, ',', &fields) : 0;
   if (count < 0) return dq_fail_memory(error, strlen(text));
   for (int i = 0; i < count; i++) {
     char *equals = strchr(fields[i], '=');
     if (!equals && named && i == 0) {
-      DQ_TRY(find_preset(fields[i], it, error));
+      DQ_TRY(find_preset(fields[i], preprocess, error));
       continue;
     }
     if (!equals) return dq_fail(error, DQ_USAGE, "preprocess: '%s', expected field=value", fields[i]);
     *equals = 0;
-    DQ_TRY(parse_field(it, fields[i], equals + 1, norm, arena, error));
+    DQ_TRY(parse_field(preprocess, fields[i], equals + 1, norm, arena, error));
   }
   return DQ_OK;
 }
 
-dq_status dq_preprocess_parse(dq_preprocess *it, const char *name, const char *overrides, const char **norm,
+dq_status dq_preprocess_parse(dq_preprocess *preprocess, const char *name, const char *overrides, const char **norm,
                               dq_arena *arena, dq_error *error) {
-  *it = (dq_preprocess){.fit = DQ_FIT_STRETCH, .scale = 1, .std = {1, 1, 1}};
+  *preprocess = (dq_preprocess){.fit = DQ_FIT_STRETCH, .scale = 1, .std = {1, 1, 1}};
   *norm = NULL;
-  DQ_TRY(parse_fields(it, name, true, norm, arena, error));
-  DQ_TRY(parse_fields(it, overrides, !name, norm, arena, error));
-  return check_constants(it, error);
+  DQ_TRY(parse_fields(preprocess, name, true, norm, arena, error));
+  DQ_TRY(parse_fields(preprocess, overrides, !name, norm, arena, error));
+  return check_constants(preprocess, error);
 }
 
 const char *dq_preprocess_join(const char *name, const char *overrides, dq_arena *arena) {

@@ -9,18 +9,18 @@
 
 typedef struct names {
   char **items; // sorted; in the data's arena
-  int64_t count, room;
+  int64_t count, capacity;
 } names;
 
 static int compare_names(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
 static dq_status add_name(names *list, dq_arena *arena, const char *name, dq_error *error) {
-  if (list->count == list->room) {
-    int64_t room = list->room ? list->room * 2 : 64;
-    char **items = realloc(list->items, (size_t)room * sizeof *items);
-    if (!items) return dq_fail_memory(error, (size_t)room * sizeof *items);
+  if (list->count == list->capacity) {
+    int64_t capacity = list->capacity ? list->capacity * 2 : 64;
+    char **items = realloc(list->items, (size_t)capacity * sizeof *items);
+    if (!items) return dq_fail_memory(error, (size_t)capacity * sizeof *items);
     list->items = items;
-    list->room = room;
+    list->capacity = capacity;
   }
   char *copy = dq_arena_strdup(arena, name);
   if (!copy) return dq_fail_memory(error, strlen(name));

@@ -17,27 +17,27 @@ typedef struct record_file {
   int64_t first, count; // pictures before it, and its own
 } record_file;
 
-typedef struct records {
+typedef struct record_reader {
   record_file *files; // CIFAR: all; MNIST: pictures and, when there are any, labels
   int file_count;
-} records;
+} record_reader;
 
 static void close_records(dq_data *data) {
-  records *it = data->state;
-  for (int i = 0; it && i < it->file_count; i++) dq_file_close(&it->files[i].file);
+  record_reader *reader = data->state;
+  for (int i = 0; reader && i < reader->file_count; i++) dq_file_close(&reader->files[i].file);
 }
 
 // Maps the comma-separated files of `argument`.
-static dq_status open_files(dq_data *data, const char *argument, records **opened, dq_error *error) {
+static dq_status open_files(dq_data *data, const char *argument, record_reader **opened, dq_error *error) {
   char **paths;
   int count = dq_split(data->arena, argument, ',', &paths);
-  records *it = *opened = data->state = DQ_NEW(data->arena, records);
-  if (it && count > 0) it->files = DQ_NEW_ARRAY(data->arena, count, record_file);
-  if (count < 0 || !it || !it->files) return dq_fail_memory(error, sizeof *it);
+  record_reader *reader = *opened = data->state = DQ_NEW(data->arena, record_reader);
+  if (reader && count > 0) reader->files = DQ_NEW_ARRAY(data->arena, count, record_file);
+  if (count < 0 || !reader || !reader->files) return dq_fail_memory(error, sizeof *reader);
   for (int i = 0; i < count; i++) {
-    it->files[i].path = paths[i];
-    DQ_TRY(dq_file_open_regular(&it->files[i].file, paths[i], error));
-    it->file_count = i + 1;
+    reader->files[i].path = paths[i];
+    DQ_TRY(dq_file_open_regular(&reader->files[i].file, paths[i], error));
+    reader->file_count = i + 1;
   }
   return DQ_OK;
 }
@@ -62,16 +62,16 @@ static dq_status check_cifar_file(const record_file *file, dq_error *error) {
 }
 
 static dq_status open_cifar(dq_data *data, const char *argument, const dq_data_options *options, dq_error *error) {
-  records *it;
+  record_reader *reader;
   data->class_names = cifar_classes;
   data->class_name_count = CIFAR_CLASSES;
   if (options->labels) DQ_TRY(dq_read_class_names(data, options->labels, error));
-  DQ_TRY(open_files(data, argument, &it, error));
-  for (int i = 0; i < it->file_count; i++) {
-    it->files[i].first = data->found;
-    it->files[i].count = (int64_t)(it->files[i].file.size / CIFAR_RECORD);
-    DQ_TRY(check_cifar_file(&it->files[i], error));
-    data->found += it->files[i].count;
+  DQ_TRY(open_files(data, argument, &reader, error));
+  for (int i = 0; i < reader->file_count; i++) {
+    reader->files[i].first = data->found;
+    reader->files[i].count = (int64_t)(reader->files[i].file.size / CIFAR_RECORD);
+    DQ_TRY(check_cifar_file(&reader->files[i], error));
+    data->found += reader->files[i].count;
   }
   data->kind = DQ_LABEL_CLASS;
   data->classes = CIFAR_CLASSES;
@@ -82,8 +82,8 @@ static dq_status open_cifar(dq_data *data, const char *argument, const dq_data_o
 }
 
 static const uint8_t *cifar_record(const dq_data *data, int64_t index, const record_file **file) {
-  const records *it = data->state;
-  *file = it->files;
+  const record_reader *reader = data->state;
+  *file = reader->files;
   while (index >= (*file)->first + (*file)->count) (*file)++;
   return (*file)->file.data + (index - (*file)->first) * CIFAR_RECORD;
 }
@@ -146,33 +146,34 @@ static dq_status check_mnist_labels(dq_data *data, const record_file *file, dq_e
 }
 
 static dq_status open_mnist(dq_data *data, const char *argument, const dq_data_options *options, dq_error *error) {
-  records *it;
+  record_reader *reader;
   int64_t dims[3];
   if (options->labels) DQ_TRY(dq_read_class_names(data, options->labels, error));
-  DQ_TRY(open_files(data, argument, &it, error));
-  if (it->file_count > 2) return dq_fail(error, DQ_USAGE, "mnist: %d files, expected IMAGES,LABELS", it->file_count);
-  DQ_TRY(check_idx(&it->files[0], 3, dims, error));
+  DQ_TRY(open_files(data, argument, &reader, error));
+  if (reader->file_count > 2)
+    return dq_fail(error, DQ_USAGE, "mnist: %d files, expected IMAGES,LABELS", reader->file_count);
+  DQ_TRY(check_idx(&reader->files[0], 3, dims, error));
   if (dims[0] && (dims[1] < 1 || dims[1] > LARGEST_SIDE || dims[2] < 1 || dims[2] > LARGEST_SIDE))
-    return dq_fail(error, DQ_BAD_INPUT, "%s: pictures of %" PRId64 "x%" PRId64 " pixels", it->files[0].path, dims[2],
-                   dims[1]);
+    return dq_fail(error, DQ_BAD_INPUT, "%s: pictures of %" PRId64 "x%" PRId64 " pixels", reader->files[0].path,
+                   dims[2], dims[1]);
   data->found = dims[0];
   data->fixed_height = (int)dims[1];
   data->fixed_width = (int)dims[2];
   data->fixed_channels = 1;
-  return it->file_count == 2 ? check_mnist_labels(data, &it->files[1], error) : DQ_OK;
+  return reader->file_count == 2 ? check_mnist_labels(data, &reader->files[1], error) : DQ_OK;
 }
 
 static void describe_mnist(const dq_data *data, int64_t index, dq_sample_info *info) {
-  const records *it = data->state;
-  if (it->file_count == 2) info->label = it->files[1].file.data[IDX_LABELS_HEADER + index];
-  describe_record(it->files[0].path, index, info);
+  const record_reader *reader = data->state;
+  if (reader->file_count == 2) info->label = reader->files[1].file.data[IDX_LABELS_HEADER + index];
+  describe_record(reader->files[0].path, index, info);
 }
 
 static dq_status mnist_pixels(const dq_data *data, int64_t index, dq_image *image, dq_error *error) {
-  const records *it = data->state;
+  const record_reader *reader = data->state;
   DQ_TRY(dq_image_init(image, data->fixed_width, data->fixed_height, 1, dq_data_budget(data), error));
   size_t bytes = (size_t)image->width * (size_t)image->height;
-  memcpy(image->pixels, it->files[0].file.data + IDX_PICTURES_HEADER + (size_t)index * bytes, bytes);
+  memcpy(image->pixels, reader->files[0].file.data + IDX_PICTURES_HEADER + (size_t)index * bytes, bytes);
   return DQ_OK;
 }
 

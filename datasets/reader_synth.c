@@ -7,10 +7,10 @@
 #include "datasets/reader.h"
 #include "datasets/synth.h"
 
-typedef struct generated {
+typedef struct synth_reader {
   dq_synth synth;
   const char *split;
-} generated;
+} synth_reader;
 
 static const char *const split_names[] = {"train", "calib", "test"};
 
@@ -23,21 +23,21 @@ enum { COUNT, SIZE, CHANNELS, NOISE, PARAMETERS };
 static const parameter parameters[PARAMETERS] = {
     {"count", 1, INT64_C(1) << 40}, {"size", 8, 512}, {"channels", 1, 3}, {"noise", 0, 100}};
 
-static dq_status parse_split(generated *it, const char *value, dq_error *error) {
+static dq_status parse_split(synth_reader *reader, const char *value, dq_error *error) {
   for (int i = 0; i < 3; i++)
     if (!strcmp(value, split_names[i])) {
-      it->synth.split = (dq_split_kind)i;
-      it->split = split_names[i];
+      reader->synth.split = (dq_split_kind)i;
+      reader->split = split_names[i];
       return DQ_OK;
     }
   return dq_fail(error, DQ_USAGE, "synth: split is '%s', expected train, calib or test", value);
 }
 
-static dq_status parse_parameter(generated *it, int64_t numbers[PARAMETERS], char *field, dq_error *error) {
+static dq_status parse_parameter(synth_reader *reader, int64_t numbers[PARAMETERS], char *field, dq_error *error) {
   char *value = strchr(field, '=');
   if (!value) return dq_fail(error, DQ_USAGE, "synth: '%s', expected name=value", field);
   *value++ = 0;
-  if (!strcmp(field, "split")) return parse_split(it, value, error);
+  if (!strcmp(field, "split")) return parse_split(reader, value, error);
   for (int i = 0; i < PARAMETERS; i++) {
     const parameter *p = &parameters[i];
     if (strcmp(field, p->name)) continue;
@@ -67,33 +67,34 @@ static dq_status open_synth(dq_data *data, const char *argument, const dq_data_o
   int64_t numbers[PARAMETERS] = {1000, 32, 3, 50};
   char **fields;
   int count = dq_split(data->arena, argument, ',', &fields);
-  generated *it = data->state = DQ_NEW(data->arena, generated);
-  if (count < 0 || !it) return dq_fail_memory(error, sizeof *it);
-  it->synth.split = DQ_SPLIT_TEST;
-  it->split = split_names[DQ_SPLIT_TEST];
+  synth_reader *reader = data->state = DQ_NEW(data->arena, synth_reader);
+  if (count < 0 || !reader) return dq_fail_memory(error, sizeof *reader);
+  reader->synth.split = DQ_SPLIT_TEST;
+  reader->split = split_names[DQ_SPLIT_TEST];
   if (strcmp(fields[0], "shapes"))
     return dq_fail(error, DQ_USAGE, "synth: unknown set '%s', expected shapes", fields[0]);
-  for (int i = 1; i < count; i++) DQ_TRY(parse_parameter(it, numbers, fields[i], error));
-  it->synth.seed = options->seed;
-  it->synth.size = data->fixed_width = data->fixed_height = (int)numbers[SIZE];
-  it->synth.channels = data->fixed_channels = (int)numbers[CHANNELS];
-  it->synth.noise = (int)numbers[NOISE];
+  for (int i = 1; i < count; i++) DQ_TRY(parse_parameter(reader, numbers, fields[i], error));
+  reader->synth.seed = options->seed;
+  reader->synth.size = data->fixed_width = data->fixed_height = (int)numbers[SIZE];
+  reader->synth.channels = data->fixed_channels = (int)numbers[CHANNELS];
+  reader->synth.noise = (int)numbers[NOISE];
   data->found = numbers[COUNT];
   return name_classes(data, error);
 }
 
 static void describe_synth(const dq_data *data, int64_t index, dq_sample_info *info) {
-  const generated *it = data->state;
+  const synth_reader *reader = data->state;
   char name[64];
-  snprintf(name, sizeof name, "shapes/%s#%" PRId64, it->split, index);
+  snprintf(name, sizeof name, "shapes/%s#%" PRId64, reader->split, index);
   dq_sample_name(info, name);
   info->label = index % DQ_SYNTH_CLASSES;
 }
 
 static dq_status synth_pixels(const dq_data *data, int64_t index, dq_image *image, dq_error *error) {
-  const generated *it = data->state;
-  DQ_TRY(dq_image_init(image, it->synth.size, it->synth.size, it->synth.channels, dq_data_budget(data), error));
-  dq_synth_picture(&it->synth, index, image->pixels);
+  const synth_reader *reader = data->state;
+  DQ_TRY(dq_image_init(image, reader->synth.size, reader->synth.size, reader->synth.channels, dq_data_budget(data),
+                       error));
+  dq_synth_picture(&reader->synth, index, image->pixels);
   return DQ_OK;
 }
 

@@ -49,7 +49,7 @@ static const form forms[DQ_SYNTH_CLASSES] = {
 const char *dq_synth_class_name(int label) { return label >= 0 && label < DQ_SYNTH_CLASSES ? forms[label].name : NULL; }
 
 // What is random about a picture.
-typedef struct scene {
+typedef struct synth_scene {
   bool (*inside)(double u, double v);
   double x, y, radius, sine, cosine; // place, half side, turn
   double back[3], fore[3];           // colours
@@ -57,67 +57,67 @@ typedef struct scene {
   double specks[4][3];               // x, y, squared radius
   int speck_count;
   double noise; // standard deviation
-} scene;
+} synth_scene;
 
 static double between(dq_random *random, double low, double high) {
   return low + (high - low) * (double)dq_random_float(random);
 }
 
-static void draw_colours(scene *it, dq_random *random, double hardness) {
+static void draw_colours(synth_scene *scene, dq_random *random, double hardness) {
   double contrast = between(random, 70 - 40 * hardness, 120 - 40 * hardness);
   double back = between(random, 30, 225);
   double fore = back > 127.5 ? back - contrast : back + contrast;
   for (int c = 0; c < 3; c++) {
-    it->back[c] = back + between(random, -25, 25);
-    it->fore[c] = fore + between(random, -25, 25);
+    scene->back[c] = back + between(random, -25, 25);
+    scene->fore[c] = fore + between(random, -25, 25);
   }
-  it->slope_x = between(random, -40, 40) * hardness;
-  it->slope_y = between(random, -40, 40) * hardness;
-  it->noise = between(random, 10, 60) * hardness;
+  scene->slope_x = between(random, -40, 40) * hardness;
+  scene->slope_y = between(random, -40, 40) * hardness;
+  scene->noise = between(random, 10, 60) * hardness;
 }
 
-static void draw_scene(scene *it, dq_random *random, int label, double hardness) {
-  it->inside = forms[label].inside;
-  it->radius = between(random, 0.20, 0.42);
-  it->x = between(random, it->radius, 1 - it->radius);
-  it->y = between(random, it->radius, 1 - it->radius);
+static void draw_scene(synth_scene *scene, dq_random *random, int label, double hardness) {
+  scene->inside = forms[label].inside;
+  scene->radius = between(random, 0.20, 0.42);
+  scene->x = between(random, scene->radius, 1 - scene->radius);
+  scene->y = between(random, scene->radius, 1 - scene->radius);
   // A turn of at most 28 degrees by the tangent of half the angle, which needs no library function.
   double half = between(random, -0.25, 0.25);
-  it->cosine = (1 - half * half) / (1 + half * half);
-  it->sine = 2 * half / (1 + half * half);
-  draw_colours(it, random, hardness);
-  it->speck_count = (int)dq_random_below(random, 5);
-  for (int i = 0; i < it->speck_count; i++) {
+  scene->cosine = (1 - half * half) / (1 + half * half);
+  scene->sine = 2 * half / (1 + half * half);
+  draw_colours(scene, random, hardness);
+  scene->speck_count = (int)dq_random_below(random, 5);
+  for (int i = 0; i < scene->speck_count; i++) {
     double radius = between(random, 0.02, 0.07);
-    it->specks[i][0] = between(random, 0, 1);
-    it->specks[i][1] = between(random, 0, 1);
-    it->specks[i][2] = radius * radius;
+    scene->specks[i][0] = between(random, 0, 1);
+    scene->specks[i][1] = between(random, 0, 1);
+    scene->specks[i][2] = radius * radius;
   }
 }
 
-static bool covered(const scene *it, double x, double y) {
-  for (int i = 0; i < it->speck_count; i++) {
-    double dx = x - it->specks[i][0], dy = y - it->specks[i][1];
-    if (dx * dx + dy * dy < it->specks[i][2]) return (i & 1) == 0;
+static bool covered(const synth_scene *scene, double x, double y) {
+  for (int i = 0; i < scene->speck_count; i++) {
+    double dx = x - scene->specks[i][0], dy = y - scene->specks[i][1];
+    if (dx * dx + dy * dy < scene->specks[i][2]) return (i & 1) == 0;
   }
-  double dx = (x - it->x) / it->radius, dy = (y - it->y) / it->radius;
-  return it->inside(it->cosine * dx + it->sine * dy, it->cosine * dy - it->sine * dx);
+  double dx = (x - scene->x) / scene->radius, dy = (y - scene->y) / scene->radius;
+  return scene->inside(scene->cosine * dx + scene->sine * dy, scene->cosine * dy - scene->sine * dx);
 }
 
 static uint8_t to_byte(double value) { return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value + 0.5); }
 
 // One pixel: the share of its four sub-samples inside, between the two colours, plus noise.
-static void draw_pixel(const scene *it, dq_random *random, double x, double y, double step, int channels,
+static void draw_pixel(const synth_scene *scene, dq_random *random, double x, double y, double step, int channels,
                        uint8_t *pixel) {
   int inside = 0;
   for (int sample = 0; sample < 4; sample++)
-    inside += covered(it, x + step * ((sample & 1) - 0.5) * 0.5, y + step * ((sample >> 1) - 0.5) * 0.5);
+    inside += covered(scene, x + step * ((sample & 1) - 0.5) * 0.5, y + step * ((sample >> 1) - 0.5) * 0.5);
   double share = inside * 0.25;
-  double light = it->slope_x * (x - 0.5) + it->slope_y * (y - 0.5);
+  double light = scene->slope_x * (x - 0.5) + scene->slope_y * (y - 0.5);
   double colour[3];
-  for (int c = 0; c < 3; c++) colour[c] = it->back[c] + (it->fore[c] - it->back[c]) * share + light;
+  for (int c = 0; c < 3; c++) colour[c] = scene->back[c] + (scene->fore[c] - scene->back[c]) * share + light;
   if (channels == 1) colour[0] = (colour[0] + colour[1] + colour[2]) / 3;
-  for (int c = 0; c < channels; c++) pixel[c] = to_byte(colour[c] + it->noise * (double)dq_random_normal(random));
+  for (int c = 0; c < channels; c++) pixel[c] = to_byte(colour[c] + scene->noise * (double)dq_random_normal(random));
 }
 
 int dq_synth_picture(const dq_synth *synth, int64_t index, uint8_t *pixels) {
@@ -127,12 +127,12 @@ int dq_synth_picture(const dq_synth *synth, int64_t index, uint8_t *pixels) {
   random.state = dq_random_next(&random) + (uint64_t)synth->split;
   random.state = dq_random_next(&random) + (uint64_t)index;
   random.state = dq_random_next(&random);
-  scene it;
-  draw_scene(&it, &random, label, synth->noise / 100.0);
+  synth_scene scene;
+  draw_scene(&scene, &random, label, synth->noise / 100.0);
   double step = 1.0 / synth->size;
   for (int y = 0; y < synth->size; y++)
     for (int x = 0; x < synth->size; x++) {
-      draw_pixel(&it, &random, (x + 0.5) * step, (y + 0.5) * step, step, synth->channels, pixels);
+      draw_pixel(&scene, &random, (x + 0.5) * step, (y + 0.5) * step, step, synth->channels, pixels);
       pixels += synth->channels;
     }
   return label;

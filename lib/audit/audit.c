@@ -16,7 +16,7 @@ typedef struct layer_state {
   dq_audit *audit;       // made when the shape is first seen
   int64_t dims[DQ_MAX_RANK];
   int rank;
-  uint8_t *turned; // a matrix product's input as [depth][rows]
+  uint8_t *transposed; // a matrix product's input as [depth][rows]
 } layer_state;
 
 typedef struct audit_job {
@@ -134,8 +134,8 @@ static dq_status prepare(audit_job *job, int index, const dq_tensor *x, dq_conv_
   DQ_TRY(dq_check_memory(job->context, bytes, "the audit of a layer", error));
   DQ_TRY(grow_scratch(job, bytes, error));
   if (o->convolution) return DQ_OK;
-  state->turned = DQ_NEW_ARRAY(job->arena, parameters->shape.in_width * parameters->shape.in_channels, uint8_t);
-  return state->turned ? DQ_OK : dq_fail_memory(error, 0);
+  state->transposed = DQ_NEW_ARRAY(job->arena, parameters->shape.in_width * parameters->shape.in_channels, uint8_t);
+  return state->transposed ? DQ_OK : dq_fail_memory(error, 0);
 }
 
 static dq_status audit_input(audit_job *job, int index, const dq_tensor *x, dq_error *error) {
@@ -148,10 +148,11 @@ static dq_status audit_input(audit_job *job, int index, const dq_tensor *x, dq_e
   int64_t images = dq_min_i64(dq_tensor_count(x) / bytes, job->pictures);
   for (int64_t n = 0; n < images; n++) {
     const uint8_t *image = (const uint8_t *)x->data + n * bytes;
-    for (int64_t i = 0; state->turned && i < bytes; i++)
-      state->turned[i % q.shape.in_channels * q.shape.in_width + i / q.shape.in_channels] = image[i];
+    for (int64_t i = 0; state->transposed && i < bytes; i++)
+      state->transposed[i % q.shape.in_channels * q.shape.in_width + i / q.shape.in_channels] = image[i];
     for (int64_t c = 0; c < layer->channels; c++) job->counts[c] = DQ_AUDIT_NOTHING;
-    dq_audit_run(state->audit, state->turned ? state->turned : image, job->counts, job->scratch, job->context->pool);
+    dq_audit_run(state->audit, state->transposed ? state->transposed : image, job->counts, job->scratch,
+                 job->context->pool);
     add_picture(layer, job->counts, (uint64_t)(q.shape.out_height * q.shape.out_width), job->options->raw);
   }
   return DQ_OK;

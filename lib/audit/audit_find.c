@@ -151,12 +151,12 @@ static dq_status arrange_weights(const found *f, dq_audit_operands *o, dq_arena 
   o->weights = o->w->data;
   if (f->convolution || f->transposed_w) return DQ_OK;
   int64_t depth = o->w->dims[0], columns = o->w->dims[1];
-  uint8_t *turned = DQ_NEW_ARRAY(arena, depth * columns, uint8_t);
-  if (!turned) return dq_fail_memory(error, (size_t)(depth * columns));
+  uint8_t *transposed = DQ_NEW_ARRAY(arena, depth * columns, uint8_t);
+  if (!transposed) return dq_fail_memory(error, (size_t)(depth * columns));
   const uint8_t *from = o->w->data;
   for (int64_t k = 0; k < depth; k++)
-    for (int64_t j = 0; j < columns; j++) turned[j * depth + k] = from[k * columns + j];
-  o->weights = turned;
+    for (int64_t j = 0; j < columns; j++) transposed[j * depth + k] = from[k * columns + j];
+  o->weights = transposed;
   return DQ_OK;
 }
 

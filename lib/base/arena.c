@@ -40,7 +40,7 @@ dq_arena *dq_arena_new(dq_budget *budget) {
 dq_arena *dq_arena_beside(const dq_arena *other) { return dq_arena_new(other->budget); }
 
 static void free_block(dq_arena *arena, block *old) {
-  dq_budget_give(arena->budget, old->size);
+  dq_budget_release(arena->budget, old->size);
   free(old->data);
   free(old);
 }
@@ -61,11 +61,11 @@ void dq_arena_free(dq_arena *arena) {
 }
 
 static block *add_block(dq_arena *arena, block **list, size_t size) {
-  if (!dq_budget_take(arena->budget, size)) return NULL;
+  if (!dq_budget_reserve(arena->budget, size)) return NULL;
   block *fresh = calloc(1, sizeof *fresh);
   void *data = NULL;
   if (!fresh || posix_memalign(&data, size < HUGE_BYTES ? ALIGNMENT : HUGE_BYTES, size)) {
-    dq_budget_give(arena->budget, size);
+    dq_budget_release(arena->budget, size);
     free(fresh);
     return NULL;
   }

@@ -5,7 +5,7 @@
 
 #include "lib/base/sizes.h"
 
-bool dq_budget_take(dq_budget *budget, size_t bytes) {
+bool dq_budget_reserve(dq_budget *budget, size_t bytes) {
   if (!budget) return true;
   size_t used = atomic_load(&budget->used), sum;
   do {
@@ -18,7 +18,7 @@ bool dq_budget_take(dq_budget *budget, size_t bytes) {
   return true;
 }
 
-void dq_budget_give(dq_budget *budget, size_t bytes) {
+void dq_budget_release(dq_budget *budget, size_t bytes) {
   if (budget) atomic_fetch_sub(&budget->used, bytes);
 }
 
@@ -29,10 +29,10 @@ typedef struct counted {
 } counted;
 
 void *dq_budget_alloc(dq_budget *budget, size_t bytes) {
-  if (!dq_add_size(bytes, sizeof(counted), &bytes) || !dq_budget_take(budget, bytes)) return NULL;
+  if (!dq_add_size(bytes, sizeof(counted), &bytes) || !dq_budget_reserve(budget, bytes)) return NULL;
   counted *made = calloc(1, bytes);
   if (!made) {
-    dq_budget_give(budget, bytes);
+    dq_budget_release(budget, bytes);
     return NULL;
   }
   *made = (counted){.budget = budget, .bytes = bytes};
@@ -45,13 +45,13 @@ void *dq_budget_realloc(void *memory, size_t bytes) {
   size_t before = old->bytes;
   if (!dq_add_size(bytes, sizeof(counted), &bytes)) return NULL;
   size_t more = bytes > before ? bytes - before : 0;
-  if (!dq_budget_take(budget, more)) return NULL;
+  if (!dq_budget_reserve(budget, more)) return NULL;
   counted *made = realloc(old, bytes);
   if (!made) {
-    dq_budget_give(budget, more);
+    dq_budget_release(budget, more);
     return NULL;
   }
-  if (bytes < before) dq_budget_give(budget, before - bytes);
+  if (bytes < before) dq_budget_release(budget, before - bytes);
   made->bytes = bytes;
   return made + 1;
 }
@@ -59,6 +59,6 @@ void *dq_budget_realloc(void *memory, size_t bytes) {
 void dq_budget_free(void *memory) {
   if (!memory) return;
   counted *old = (counted *)memory - 1;
-  dq_budget_give(old->budget, old->bytes);
+  dq_budget_release(old->budget, old->bytes);
   free(old);
 }

@@ -15,8 +15,8 @@ typedef struct dq_budget {
 
 // Counts `bytes` as used, or leaves them out and says no where they would pass the limit. A NULL budget
 // has no limit.
-bool dq_budget_take(dq_budget *budget, size_t bytes);
-void dq_budget_give(dq_budget *budget, size_t bytes);
+bool dq_budget_reserve(dq_budget *budget, size_t bytes);
+void dq_budget_release(dq_budget *budget, size_t bytes);
 
 // calloc, realloc and free that count; the memory is aligned for every type. NULL where the budget or the
 // system has none left. dq_budget_realloc wants memory of dq_budget_alloc, which stays as it is when it

@@ -28,9 +28,9 @@ void dq_child_kill(void) {
 }
 
 typedef struct child {
-  pid_t process; // and its group
-  int output;    // reading end of the pipe
-  int64_t room;  // bytes of output that are still passed on
+  pid_t process;     // and its group
+  int output;        // reading end of the pipe
+  int64_t remaining; // bytes of output that are still passed on
   int wait_status;
   bool ended, dropped;
 } child;
@@ -115,8 +115,8 @@ static dq_status start(child *c, const char *command, const dq_child_options *op
 }
 
 static void pass_on(child *c, const char *bytes, size_t count) {
-  size_t taken = (int64_t)count <= c->room ? count : (size_t)c->room;
-  c->room -= (int64_t)taken;
+  size_t taken = (int64_t)count <= c->remaining ? count : (size_t)c->remaining;
+  c->remaining -= (int64_t)taken;
   if (taken < count) c->dropped = true;
   while (taken) {
     ssize_t written = write(STDERR_FILENO, bytes, taken);
@@ -175,7 +175,7 @@ static dq_status outcome(const child *c, dq_error *error) {
 
 dq_status dq_child_run(const char *command, const dq_child_options *options, const dq_context *context,
                        dq_error *error) {
-  child c = {.room = options->output_limit ? options->output_limit : OUTPUT_LIMIT};
+  child c = {.remaining = options->output_limit ? options->output_limit : OUTPUT_LIMIT};
   DQ_TRY(start(&c, command, options, error));
   double began = dq_seconds();
   bool late = false, stopped = false;

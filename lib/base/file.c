@@ -11,45 +11,46 @@
 // Streams are read whole. Neither a model nor an array is larger than this, nor a text than the other.
 static const size_t LARGEST_STREAM = (size_t)2 << 30, LARGEST_TEXT = (size_t)64 << 20;
 
-typedef struct stream {
+typedef struct stream_reader {
   uint8_t *data; // of dq_budget_alloc
-  size_t used, room, most;
+  size_t used, capacity, most;
   dq_budget *budget;
-} stream;
+} stream_reader;
 
-static dq_status grow(stream *it, const char *path, dq_error *error) {
-  if (it->used == it->most)
-    return dq_fail(error, DQ_SYSTEM, "%s: more than %zu MiB, expected a shorter stream", path, it->most >> 20);
-  size_t room = it->room + it->room / 2 + (1 << 16);
-  if (room > it->most) room = it->most;
-  uint8_t *larger = it->data ? dq_budget_realloc(it->data, room) : dq_budget_alloc(it->budget, room);
+static dq_status grow(stream_reader *reader, const char *path, dq_error *error) {
+  if (reader->used == reader->most)
+    return dq_fail(error, DQ_SYSTEM, "%s: more than %zu MiB, expected a shorter stream", path, reader->most >> 20);
+  size_t capacity = reader->capacity + reader->capacity / 2 + (1 << 16);
+  if (capacity > reader->most) capacity = reader->most;
+  uint8_t *larger =
+      reader->data ? dq_budget_realloc(reader->data, capacity) : dq_budget_alloc(reader->budget, capacity);
   if (larger) {
-    it->data = larger, it->room = room;
+    reader->data = larger, reader->capacity = capacity;
     return DQ_OK;
   }
   dq_fail(error, DQ_SYSTEM, "%s: out of memory after %zu MiB: a stream is read whole, and counts against --memory",
-          path, it->used >> 20);
+          path, reader->used >> 20);
   dq_error_hint(error, "a regular file is mapped instead");
   return DQ_SYSTEM;
 }
 
-static dq_status read_all(stream *it, int descriptor, const char *path, dq_error *error) {
+static dq_status read_all(stream_reader *reader, int descriptor, const char *path, dq_error *error) {
   for (;;) {
-    if (it->used == it->room) DQ_TRY(grow(it, path, error));
-    ssize_t got = read(descriptor, it->data + it->used, it->room - it->used);
+    if (reader->used == reader->capacity) DQ_TRY(grow(reader, path, error));
+    ssize_t got = read(descriptor, reader->data + reader->used, reader->capacity - reader->used);
     if (got == 0) return DQ_OK;
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return dq_fail_errno(error, path);
-    it->used += (size_t)got;
+    reader->used += (size_t)got;
   }
 }
 
 static dq_status read_stream(dq_file *file, int descriptor, const char *path, size_t most, dq_budget *budget,
                              dq_error *error) {
-  stream it = {.most = most, .budget = budget};
-  dq_status status = read_all(&it, descriptor, path, error);
-  if (status == DQ_OK) *file = (dq_file){.data = it.data, .size = it.used, .heap = 1};
-  else dq_budget_free(it.data);
+  stream_reader reader = {.most = most, .budget = budget};
+  dq_status status = read_all(&reader, descriptor, path, error);
+  if (status == DQ_OK) *file = (dq_file){.data = reader.data, .size = reader.used, .heap = 1};
+  else dq_budget_free(reader.data);
   return status;
 }
 

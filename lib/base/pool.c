@@ -57,7 +57,7 @@ static int piece_count(int64_t count, int threads) {
 }
 
 // The next piece of a share, or its last; false when there is none, or it is of another job.
-static bool take(share *from, unsigned number, bool last, int *piece) {
+static bool claim_piece(share *from, unsigned number, bool last, int *piece) {
   uint_least64_t span = from->span;
   for (;;) {
     unsigned first = span >> 16 & UINT16_MAX, end = span & UINT16_MAX;
@@ -68,14 +68,14 @@ static bool take(share *from, unsigned number, bool last, int *piece) {
 }
 
 // Does what it can get of a job; true when nothing of it is left to do.
-static bool take_part(dq_pool *pool, unsigned number, int thread) {
+static bool run_share(dq_pool *pool, unsigned number, int thread) {
   dq_pool_work *work = pool->work;
   void *argument = pool->argument;
   int64_t count = pool->count;
   int pieces = piece_count(count, pool->threads), done = 0, piece;
   for (int other = 0; other < pool->threads; other++) {
     share *from = &pool->shares[(thread + other) % pool->threads];
-    while (take(from, number, other > 0, &piece)) {
+    while (claim_piece(from, number, other > 0, &piece)) {
       int64_t end = count * (piece + 1) / pieces;
       for (int64_t i = count * piece / pieces; i < end; i++) work(argument, i, thread);
       done++;
@@ -148,7 +148,7 @@ static void *worker_main(void *argument) {
     if (pool->stop) return NULL;
     seen = pool->number;
     if (pool->looks) part_from(pool->processor);
-    if (take_part(pool, seen, self->index) && pool->caller_asleep) wake(pool, &pool->done);
+    if (run_share(pool, seen, self->index) && pool->caller_asleep) wake(pool, &pool->done);
   }
 }
 
@@ -173,16 +173,16 @@ dq_pool *dq_pool_new(int threads) {
   pthread_cond_init(&pool->done, NULL);
   pool->workers = calloc((size_t)threads, sizeof *pool->workers);
   pool->shares = aligned_alloc(LINE, (size_t)threads * sizeof *pool->shares);
-  bool room = pool->workers && pool->shares;
-  for (int t = 0; room && t < threads; t++) pool->shares[t].span = 0;
+  bool ready = pool->workers && pool->shares;
+  for (int t = 0; ready && t < threads; t++) pool->shares[t].span = 0;
   int started = 0;
-  while (room && started < threads - 1) {
+  while (ready && started < threads - 1) {
     worker *next = &pool->workers[started];
     *next = (worker){.pool = pool, .index = started + 1};
     if (pthread_create(&next->thread, NULL, worker_main, next)) break;
     started++;
   }
-  if (room && started == threads - 1) return pool;
+  if (ready && started == threads - 1) return pool;
   stop_workers(pool, started);
   return NULL;
 }
@@ -209,7 +209,7 @@ void dq_pool_run(dq_pool *pool, int64_t count, dq_pool_work *work, void *argumen
     pool->shares[t].span = (uint_least64_t)number << 32 | pieces * t / threads << 16 | pieces * (t + 1) / threads;
   pool->number = number;
   if (pool->asleep) wake(pool, &pool->begin);
-  if (!take_part(pool, number, 0)) wait_for_others(pool);
+  if (!run_share(pool, number, 0)) wait_for_others(pool);
 }
 
 int dq_processors(void) {

@@ -34,8 +34,8 @@ dq_status dq_error_prefix(dq_error *error, dq_status status, const char *format,
   size_t used = (size_t)length < sizeof prefixed - 3 ? (size_t)length : sizeof prefixed - 3;
   prefixed[used++] = ':';
   prefixed[used++] = ' ';
-  size_t room = sizeof prefixed - used - 1, rest = strlen(error->message);
-  if (rest > room) rest = room;
+  size_t available = sizeof prefixed - used - 1, rest = strlen(error->message);
+  if (rest > available) rest = available;
   memcpy(prefixed + used, error->message, rest);
   prefixed[used + rest] = 0;
   memcpy(error->message, prefixed, sizeof prefixed);

@@ -32,31 +32,31 @@ static dq_status open_classify(dq_task *task, const dq_task_options *options, dq
   if (options->classes > classes || (options->classes_exact && options->classes != classes))
     return dq_fail(error, DQ_BAD_INPUT, "the labels have %" PRId64 " classes, the model has %" PRId64 " outputs",
                    options->classes, classes);
-  classification *it = task->state = calloc(1, sizeof *it);
-  if (!it) return dq_fail_memory(error, sizeof *it);
-  it->classes = classes;
+  classification *state = task->state = calloc(1, sizeof *state);
+  if (!state) return dq_fail_memory(error, sizeof *state);
+  state->classes = classes;
   return DQ_OK;
 }
 
 static dq_status add_classify(dq_task *task, const dq_tensor *const *outputs, int64_t item, const dq_sample_info *info,
                               dq_error *error) {
-  classification *it = task->state;
+  classification *state = task->state;
   double *scores;
-  if (info->label < 0 || info->label >= it->classes)
+  if (info->label < 0 || info->label >= state->classes)
     return dq_fail(error, DQ_BAD_INPUT, "label %" PRId64 ", the model has %" PRId64 " outputs", info->label,
-                   it->classes);
-  DQ_TRY(dq_item_values(&scores, outputs[0], item, it->classes, error));
-  dq_top_add(&it->top, scores, it->classes, info->label);
+                   state->classes);
+  DQ_TRY(dq_item_values(&scores, outputs[0], item, state->classes, error));
+  dq_top_add(&state->top, scores, state->classes, info->label);
   free(scores);
   return DQ_OK;
 }
 
 static dq_status result_classify(dq_task *task, dq_result *result, dq_error *error) {
-  const classification *it = task->state;
-  double pictures = it->top.pictures ? (double)it->top.pictures : 1;
+  const classification *state = task->state;
+  double pictures = state->top.pictures ? (double)state->top.pictures : 1;
   (void)error;
-  dq_result_add(result, "top-1", "top1", 100.0 * (double)it->top.first / pictures, "%", 2);
-  if (it->classes > 5) dq_result_add(result, "top-5", "top5", 100.0 * (double)it->top.five / pictures, "%", 2);
+  dq_result_add(result, "top-1", "top1", 100.0 * (double)state->top.first / pictures, "%", 2);
+  if (state->classes > 5) dq_result_add(result, "top-5", "top5", 100.0 * (double)state->top.five / pictures, "%", 2);
   return DQ_OK;
 }
 

@@ -4,26 +4,26 @@
 
 #include "lib/eval/task_internal.h"
 
-static void add_pair(dq_comparison *it, double reference, double other) {
+static void add_pair(dq_comparison *comparison, double reference, double other) {
   if (!isfinite(reference)) {
-    it->left_out++;
+    comparison->left_out++;
     return;
   }
-  it->values++;
-  it->signal += reference * reference;
-  it->noise += dq_squared_error(reference, other);
+  comparison->values++;
+  comparison->signal += reference * reference;
+  comparison->noise += dq_squared_error(reference, other);
   double distance = dq_is_broken(reference, other) ? INFINITY : fabs(reference - other);
-  if (distance > it->largest) it->largest = distance;
+  if (distance > comparison->largest) comparison->largest = distance;
   if (!isfinite(other)) {
-    it->nonfinite++;
+    comparison->nonfinite++;
     return;
   }
-  it->product += reference * other;
-  it->other += other * other;
+  comparison->product += reference * other;
+  comparison->other += other * other;
 }
 
-void dq_comparison_add_values(dq_comparison *it, const float *reference, const float *other, int64_t count) {
-  for (int64_t i = 0; i < count; i++) add_pair(it, (double)reference[i], (double)other[i]);
+void dq_comparison_add_values(dq_comparison *comparison, const float *reference, const float *other, int64_t count) {
+  for (int64_t i = 0; i < count; i++) add_pair(comparison, (double)reference[i], (double)other[i]);
 }
 
 // Where the first of the largest elements is; NaN is never the largest. -1: all are NaN.
@@ -43,36 +43,38 @@ static bool agrees(const dq_tensor *reference, const dq_tensor *other, int64_t f
   return best >= 0 && best == first_largest(other, from, count);
 }
 
-dq_status dq_comparison_add(dq_comparison *it, const dq_tensor *reference, const dq_tensor *other, int64_t item,
+dq_status dq_comparison_add(dq_comparison *comparison, const dq_tensor *reference, const dq_tensor *other, int64_t item,
                             dq_error *error) {
   char a[DQ_SHAPE_TEXT], b[DQ_SHAPE_TEXT];
   int64_t count = item < 0 ? dq_tensor_count(reference) : dq_item_count(reference);
   if (count != (item < 0 ? dq_tensor_count(other) : dq_item_count(other)))
     return dq_fail(error, DQ_BAD_INPUT, "an output is %s, the reference's %s", dq_tensor_shape_text(other, b, sizeof b),
                    dq_tensor_shape_text(reference, a, sizeof a));
-  int64_t from = item < 0 ? 0 : item * count, broken = it->nonfinite;
+  int64_t from = item < 0 ? 0 : item * count, broken = comparison->nonfinite;
   if (reference->type == DQ_F32 && other->type == DQ_F32)
-    dq_comparison_add_values(it, (const float *)reference->data + from, (const float *)other->data + from, count);
+    dq_comparison_add_values(comparison, (const float *)reference->data + from, (const float *)other->data + from,
+                             count);
   else
-    for (int64_t i = from; i < from + count; i++) add_pair(it, dq_tensor_get(reference, i), dq_tensor_get(other, i));
-  it->pictures++;
-  it->agree += it->nonfinite == broken && agrees(reference, other, from, count);
+    for (int64_t i = from; i < from + count; i++)
+      add_pair(comparison, dq_tensor_get(reference, i), dq_tensor_get(other, i));
+  comparison->pictures++;
+  comparison->agree += comparison->nonfinite == broken && agrees(reference, other, from, count);
   return DQ_OK;
 }
 
-double dq_comparison_sqnr(const dq_comparison *it) {
-  if (!it->values) return NAN; // nothing was compared
-  if (it->noise == 0) return INFINITY;
-  return 10 * log10(it->signal / it->noise);
+double dq_comparison_sqnr(const dq_comparison *comparison) {
+  if (!comparison->values) return NAN; // nothing was compared
+  if (comparison->noise == 0) return INFINITY;
+  return 10 * log10(comparison->signal / comparison->noise);
 }
 
-double dq_comparison_cosine(const dq_comparison *it) {
-  if (it->nonfinite || !it->values) return NAN;
-  double norm = sqrt(it->signal) * sqrt(it->other);
-  if (norm == 0) return it->signal == it->other;
-  return it->product / norm;
+double dq_comparison_cosine(const dq_comparison *comparison) {
+  if (comparison->nonfinite || !comparison->values) return NAN;
+  double norm = sqrt(comparison->signal) * sqrt(comparison->other);
+  if (norm == 0) return comparison->signal == comparison->other;
+  return comparison->product / norm;
 }
 
-double dq_comparison_agreement(const dq_comparison *it) {
-  return it->pictures ? 100.0 * (double)it->agree / (double)it->pictures : 100;
+double dq_comparison_agreement(const dq_comparison *comparison) {
+  return comparison->pictures ? 100.0 * (double)comparison->agree / (double)comparison->pictures : 100;
 }

@@ -33,15 +33,15 @@ bool dq_decoder_possible(const dq_task_options *options) {
   return options->decode || options->model_decode || is_yolox(options);
 }
 
-static dq_status init_yolox(dq_decoder *it, const dq_task_options *options, dq_error *error) {
+static dq_status init_yolox(dq_decoder *decoder, const dq_task_options *options, dq_error *error) {
   char text[DQ_SHAPE_TEXT];
   if (!is_yolox(options))
     return dq_fail(error, DQ_BAD_INPUT, "yolox: the output is %s, expected Nx%" PRId64 "x(5 + classes)",
                    dq_tensor_shape_text(&options->outputs[0], text, sizeof text),
                    yolox_candidates(options->input_height, options->input_width));
-  it->yolox = true;
-  it->candidates = options->outputs[0].dims[1];
-  it->classes = options->outputs[0].dims[2] - YOLOX_FIELDS;
+  decoder->yolox = true;
+  decoder->candidates = options->outputs[0].dims[1];
+  decoder->classes = options->outputs[0].dims[2] - YOLOX_FIELDS;
   return DQ_OK;
 }
 
@@ -60,21 +60,21 @@ static dq_status check_head(dq_yolo_head *head, const dq_task_options *options, 
   return DQ_OK;
 }
 
-static dq_status init_yolo(dq_decoder *it, const dq_task_options *options, dq_error *error) {
+static dq_status init_yolo(dq_decoder *decoder, const dq_task_options *options, dq_error *error) {
   const char *text = options->decode && strchr(options->decode, ':') ? options->decode : NULL;
   if (!text && !options->model_decode)
     return dq_fail(error, DQ_USAGE, "yolo: the model does not say its anchors, expected yolo:classes=...,anchors=...");
-  DQ_TRY(text ? dq_heads_from_text(it, text, options, error)
-              : dq_heads_from_json(it, options->model_decode, options, error));
-  for (int i = 0; i < it->head_count; i++) {
-    dq_yolo_head *head = &it->heads[i];
+  DQ_TRY(text ? dq_heads_from_text(decoder, text, options, error)
+              : dq_heads_from_json(decoder, options->model_decode, options, error));
+  for (int i = 0; i < decoder->head_count; i++) {
+    dq_yolo_head *head = &decoder->heads[i];
     DQ_TRY(check_head(head, options, error));
-    if (head->classes != it->heads[0].classes)
-      return dq_fail(error, DQ_BAD_INPUT, "yolo: heads of %" PRId64 " and %" PRId64 " classes", it->heads[0].classes,
-                     head->classes);
-    it->candidates += head->anchor_count * head->height * head->width;
+    if (head->classes != decoder->heads[0].classes)
+      return dq_fail(error, DQ_BAD_INPUT, "yolo: heads of %" PRId64 " and %" PRId64 " classes",
+                     decoder->heads[0].classes, head->classes);
+    decoder->candidates += head->anchor_count * head->height * head->width;
   }
-  it->classes = it->heads[0].classes;
+  decoder->classes = decoder->heads[0].classes;
   return DQ_OK;
 }
 
@@ -83,23 +83,23 @@ dq_status dq_decoder_check(const char *decode, dq_error *error) {
   return dq_fail(error, DQ_USAGE, "unknown decoder '%s', expected yolo, yolo:... or yolox", decode);
 }
 
-dq_status dq_decoder_init(dq_decoder *it, const dq_task_options *options, dq_error *error) {
+dq_status dq_decoder_init(dq_decoder *decoder, const dq_task_options *options, dq_error *error) {
   const char *decode = options->decode;
-  *it = (dq_decoder){.input_height = options->input_height, .input_width = options->input_width};
+  *decoder = (dq_decoder){.input_height = options->input_height, .input_width = options->input_width};
   if (options->input_height < 1 || options->input_width < 1)
     return dq_fail(error, DQ_BAD_INPUT, "detect: the model's input has no height and width");
-  if (decode && !strcmp(decode, "yolox")) return init_yolox(it, options, error);
+  if (decode && !strcmp(decode, "yolox")) return init_yolox(decoder, options, error);
   DQ_TRY(dq_decoder_check(decode, error));
-  if (decode || options->model_decode) return init_yolo(it, options, error);
-  if (is_yolox(options)) return init_yolox(it, options, error);
+  if (decode || options->model_decode) return init_yolo(decoder, options, error);
+  if (is_yolox(options)) return init_yolox(decoder, options, error);
   return dq_fail(error, DQ_USAGE,
                  "detect: how to read boxes from the outputs is not known, expected "
                  "--decode yolo:... or yolox");
 }
 
-void dq_decoder_deinit(dq_decoder *it) {
-  free(it->heads);
-  memset(it, 0, sizeof *it);
+void dq_decoder_deinit(dq_decoder *decoder) {
+  free(decoder->heads);
+  memset(decoder, 0, sizeof *decoder);
 }
 
 // Fields `step` apart. What comes of one that is NaN or infinite may look like any box (the sigmoid of infinity is a
@@ -111,14 +111,14 @@ static bool all_finite(const double *fields, int64_t count, int64_t step) {
 }
 
 // One anchor at one cell: t holds its fields, `plane` apart.
-static void decode_cell(const dq_decoder *it, const dq_yolo_head *head, int anchor, int64_t y, int64_t x,
+static void decode_cell(const dq_decoder *decoder, const dq_yolo_head *head, int anchor, int64_t y, int64_t x,
                         const double *t, dq_box *box, double *scores) {
   int64_t plane = head->height * head->width;
   double shift = (head->scale - 1) / 2, object = sigmoid(t[4 * plane]);
   double centre_x = (sigmoid(t[0]) * head->scale - shift + (double)x) / (double)head->width;
   double centre_y = (sigmoid(t[plane]) * head->scale - shift + (double)y) / (double)head->height;
-  double width = bounded_exp(t[2 * plane]) * head->anchors[anchor][0] / (double)it->input_width;
-  double height = bounded_exp(t[3 * plane]) * head->anchors[anchor][1] / (double)it->input_height;
+  double width = bounded_exp(t[2 * plane]) * head->anchors[anchor][0] / (double)decoder->input_width;
+  double height = bounded_exp(t[3 * plane]) * head->anchors[anchor][1] / (double)decoder->input_height;
   *box = (dq_box){centre_x - width / 2, centre_y - height / 2, centre_x + width / 2, centre_y + height / 2};
   bool finite = all_finite(t, YOLOX_FIELDS + head->classes, plane);
   for (int64_t c = 0; c < head->classes; c++)
@@ -126,51 +126,52 @@ static void decode_cell(const dq_decoder *it, const dq_yolo_head *head, int anch
 }
 
 // Candidates in the order anchor, row, column.
-static void decode_head(const dq_decoder *it, const dq_yolo_head *head, const double *values, dq_box *boxes,
+static void decode_head(const dq_decoder *decoder, const dq_yolo_head *head, const double *values, dq_box *boxes,
                         double *scores) {
   int64_t plane = head->height * head->width, fields = YOLOX_FIELDS + head->classes;
   for (int anchor = 0; anchor < head->anchor_count; anchor++)
     for (int64_t y = 0; y < head->height; y++)
       for (int64_t x = 0; x < head->width; x++) {
-        decode_cell(it, head, anchor, y, x, values + anchor * fields * plane + y * head->width + x, boxes++, scores);
+        decode_cell(decoder, head, anchor, y, x, values + anchor * fields * plane + y * head->width + x, boxes++,
+                    scores);
         scores += head->classes;
       }
 }
 
-static void decode_yolox(const dq_decoder *it, const double *o, dq_box *boxes, double *scores) {
-  double full_width = (double)it->input_width, full_height = (double)it->input_height;
+static void decode_yolox(const dq_decoder *decoder, const double *o, dq_box *boxes, double *scores) {
+  double full_width = (double)decoder->input_width, full_height = (double)decoder->input_height;
   for (int level = 0; level < YOLOX_LEVELS; level++) {
     int64_t stride = yolox_strides[level];
-    for (int64_t y = 0; y < it->input_height / stride; y++)
-      for (int64_t x = 0; x < it->input_width / stride; x++) {
+    for (int64_t y = 0; y < decoder->input_height / stride; y++)
+      for (int64_t x = 0; x < decoder->input_width / stride; x++) {
         double centre_x = (o[0] + (double)x) * (double)stride;
         double centre_y = (o[1] + (double)y) * (double)stride;
         double width = bounded_exp(o[2]) * (double)stride;
         double height = bounded_exp(o[3]) * (double)stride;
         *boxes++ = (dq_box){(centre_x - width / 2) / full_width, (centre_y - height / 2) / full_height,
                             (centre_x + width / 2) / full_width, (centre_y + height / 2) / full_height};
-        bool finite = all_finite(o, YOLOX_FIELDS + it->classes, 1);
-        for (int64_t c = 0; c < it->classes; c++) *scores++ = finite ? o[4] * o[YOLOX_FIELDS + c] : NAN;
-        o += YOLOX_FIELDS + it->classes;
+        bool finite = all_finite(o, YOLOX_FIELDS + decoder->classes, 1);
+        for (int64_t c = 0; c < decoder->classes; c++) *scores++ = finite ? o[4] * o[YOLOX_FIELDS + c] : NAN;
+        o += YOLOX_FIELDS + decoder->classes;
       }
   }
 }
 
-dq_status dq_decode(const dq_decoder *it, const dq_tensor *const *outputs, int64_t item, dq_box *boxes, double *scores,
-                    dq_error *error) {
+dq_status dq_decode(const dq_decoder *decoder, const dq_tensor *const *outputs, int64_t item, dq_box *boxes,
+                    double *scores, dq_error *error) {
   double *values;
-  if (it->yolox) {
-    int64_t expected = it->candidates * (YOLOX_FIELDS + it->classes);
+  if (decoder->yolox) {
+    int64_t expected = decoder->candidates * (YOLOX_FIELDS + decoder->classes);
     DQ_TRY(dq_item_values(&values, outputs[0], item, expected, error));
-    decode_yolox(it, values, boxes, scores);
+    decode_yolox(decoder, values, boxes, scores);
     free(values);
     return DQ_OK;
   }
-  for (int i = 0; i < it->head_count; i++) {
-    const dq_yolo_head *head = &it->heads[i];
+  for (int i = 0; i < decoder->head_count; i++) {
+    const dq_yolo_head *head = &decoder->heads[i];
     int64_t cells = head->anchor_count * head->height * head->width;
     DQ_TRY(dq_item_values(&values, outputs[head->output], item, cells * (YOLOX_FIELDS + head->classes), error));
-    decode_head(it, head, values, boxes, scores);
+    decode_head(decoder, head, values, boxes, scores);
     free(values);
     boxes += cells;
     scores += cells * head->classes;

@@ -75,7 +75,7 @@ static dq_status fail_text(const char *text, const char *at, dq_error *error) {
 }
 
 // A positive number at *at, which moves behind it.
-static bool take_number(const char **at, double *value) {
+static bool parse_number(const char **at, double *value) {
   char *end;
   *value = strtod(*at, &end);
   if (end == *at || !positive(*value)) return false;
@@ -84,27 +84,27 @@ static bool take_number(const char **at, double *value) {
 }
 
 // Moves *at behind `mark` when that stands there; the end of the text never does.
-static bool take_mark(const char **at, char mark) {
+static bool parse_mark(const char **at, char mark) {
   const bool found = **at == mark;
   *at += found;
   return found;
 }
 
 // "10x14:23x27/81x82:135x169"
-static bool take_anchors(dq_decoder *decoder, const char **at) {
+static bool parse_anchors(dq_decoder *decoder, const char **at) {
   for (int i = 0; i < decoder->head_count; i++) {
     dq_yolo_head *head = &decoder->heads[i];
     do {
       if (head->anchor_count == DQ_MAX_ANCHORS) return false;
       double *anchor = head->anchors[head->anchor_count++];
-      if (!take_number(at, &anchor[0]) || !take_mark(at, 'x') || !take_number(at, &anchor[1])) return false;
-    } while (take_mark(at, ':'));
-    if (i + 1 < decoder->head_count && !take_mark(at, '/')) return false;
+      if (!parse_number(at, &anchor[0]) || !parse_mark(at, 'x') || !parse_number(at, &anchor[1])) return false;
+    } while (parse_mark(at, ':'));
+    if (i + 1 < decoder->head_count && !parse_mark(at, '/')) return false;
   }
   return true;
 }
 
-static bool take_key(const char **at, const char *key) {
+static bool parse_key(const char **at, const char *key) {
   size_t length = strlen(key);
   if (strncmp(*at, key, length)) return false;
   *at += length;
@@ -118,9 +118,9 @@ dq_status dq_heads_from_text(dq_decoder *decoder, const char *text, const dq_tas
   DQ_TRY(alloc_heads(decoder, (size_t)options->output_count, error));
   for (const char *at = strchr(text, ':') + 1;; at++) {
     bool good = false;
-    if (take_key(&at, "classes=")) good = take_number(&at, &classes) && classes <= MAX_CLASSES;
-    else if (take_key(&at, "scale=")) good = take_number(&at, &scale);
-    else if (take_key(&at, "anchors=")) good = !anchors && (anchors = take_anchors(decoder, &at));
+    if (parse_key(&at, "classes=")) good = parse_number(&at, &classes) && classes <= MAX_CLASSES;
+    else if (parse_key(&at, "scale=")) good = parse_number(&at, &scale);
+    else if (parse_key(&at, "anchors=")) good = !anchors && (anchors = parse_anchors(decoder, &at));
     if (!good || (*at && *at != ',')) return fail_text(text, at, error);
     if (!*at) break;
   }

@@ -90,66 +90,68 @@ double dq_average_precision(const uint8_t *hits, int64_t count, int64_t positive
   return area;
 }
 
-static void *grow(void *items, int64_t count, int64_t *room, size_t size, dq_error *error) {
-  if (count < *room) return items;
-  int64_t more = *room ? *room * 2 : 1024;
+static void *grow(void *items, int64_t count, int64_t *capacity, size_t size, dq_error *error) {
+  if (count < *capacity) return items;
+  int64_t more = *capacity ? *capacity * 2 : 1024;
   void *larger_items = realloc(items, (size_t)more * size);
-  if (larger_items) *room = more;
+  if (larger_items) *capacity = more;
   else dq_fail_memory(error, (size_t)more * size);
   return larger_items;
 }
 
-static dq_status alloc_working(detection *it, const dq_context *context, dq_error *error) {
-  size_t candidates = (size_t)it->decoder.candidates, scores, bytes;
-  if (!dq_mul_size(candidates, (size_t)it->decoder.classes, &scores) || !dq_mul_size(scores, sizeof(double), &bytes))
+static dq_status alloc_working(detection *state, const dq_context *context, dq_error *error) {
+  size_t candidates = (size_t)state->decoder.candidates, scores, bytes;
+  if (!dq_mul_size(candidates, (size_t)state->decoder.classes, &scores) || !dq_mul_size(scores, sizeof(double), &bytes))
     return dq_fail(error, DQ_BAD_INPUT, "detect: the outputs are too large");
-  it->boxes = dq_context_alloc(context, candidates * sizeof *it->boxes);
-  it->near = dq_context_alloc(context, candidates * sizeof *it->near);
-  it->scores = dq_context_alloc(context, bytes);
-  it->column = dq_context_alloc(context, candidates * sizeof *it->column);
-  it->kept = dq_context_alloc(context, candidates * sizeof *it->kept);
-  if (!it->boxes || !it->near || !it->scores || !it->column || !it->kept) return dq_fail_memory(error, bytes);
+  state->boxes = dq_context_alloc(context, candidates * sizeof *state->boxes);
+  state->near = dq_context_alloc(context, candidates * sizeof *state->near);
+  state->scores = dq_context_alloc(context, bytes);
+  state->column = dq_context_alloc(context, candidates * sizeof *state->column);
+  state->kept = dq_context_alloc(context, candidates * sizeof *state->kept);
+  if (!state->boxes || !state->near || !state->scores || !state->column || !state->kept)
+    return dq_fail_memory(error, bytes);
   return DQ_OK;
 }
 
 static dq_status open_detect(dq_task *task, const dq_task_options *options, dq_error *error) {
-  detection *it = task->state = calloc(1, sizeof *it);
-  if (!it) return dq_fail_memory(error, sizeof *it);
-  DQ_TRY(dq_decoder_init(&it->decoder, options, error));
-  return alloc_working(it, task->context, error);
+  detection *state = task->state = calloc(1, sizeof *state);
+  if (!state) return dq_fail_memory(error, sizeof *state);
+  DQ_TRY(dq_decoder_init(&state->decoder, options, error));
+  return alloc_working(state, task->context, error);
 }
 
 static void close_detect(dq_task *task) {
-  detection *it = task->state;
-  if (!it) return;
-  dq_decoder_deinit(&it->decoder);
-  free(it->found);
-  free(it->truth);
-  dq_budget_free(it->boxes);
-  dq_budget_free(it->near);
-  dq_budget_free(it->scores);
-  dq_budget_free(it->column);
-  dq_budget_free(it->kept);
+  detection *state = task->state;
+  if (!state) return;
+  dq_decoder_deinit(&state->decoder);
+  free(state->found);
+  free(state->truth);
+  dq_budget_free(state->boxes);
+  dq_budget_free(state->near);
+  dq_budget_free(state->scores);
+  dq_budget_free(state->column);
+  dq_budget_free(state->kept);
 }
 
-static dq_status add_truth(detection *it, const double numbers[5], const dq_sample_info *info, dq_error *error) {
-  true_box *items = grow(it->truth, it->truth_count, &it->truth_room, sizeof *items, error);
+static dq_status add_truth(detection *state, const double numbers[5], const dq_sample_info *info, dq_error *error) {
+  true_box *items = grow(state->truth, state->truth_count, &state->truth_room, sizeof *items, error);
   if (!items) return DQ_SYSTEM;
-  it->truth = items;
+  state->truth = items;
   if (numbers[0] < 0 || numbers[0] != floor(numbers[0]))
     return dq_fail(error, DQ_BAD_INPUT, "class %g, expected a whole number from 0", numbers[0]);
-  if (numbers[0] >= (double)it->decoder.classes)
-    return dq_fail(error, DQ_BAD_INPUT, "class %g, the model has %" PRId64 " classes", numbers[0], it->decoder.classes);
+  if (numbers[0] >= (double)state->decoder.classes)
+    return dq_fail(error, DQ_BAD_INPUT, "class %g, the model has %" PRId64 " classes", numbers[0],
+                   state->decoder.classes);
   double x = numbers[1], y = numbers[2], width = numbers[3], height = numbers[4];
-  items[it->truth_count++] = (true_box){.class = (int64_t)numbers[0],
-                                        .picture = it->pictures,
-                                        .box = {(x - width / 2) * info->width, (y - height / 2) * info->height,
-                                                (x + width / 2) * info->width, (y + height / 2) * info->height}};
+  items[state->truth_count++] = (true_box){.class = (int64_t)numbers[0],
+                                           .picture = state->pictures,
+                                           .box = {(x - width / 2) * info->width, (y - height / 2) * info->height,
+                                                   (x + width / 2) * info->width, (y + height / 2) * info->height}};
   return DQ_OK;
 }
 
 // One line: five numbers, or nothing.
-static dq_status read_truth_line(detection *it, const char *line, const dq_sample_info *info, dq_error *error) {
+static dq_status read_truth_line(detection *state, const char *line, const dq_sample_info *info, dq_error *error) {
   double numbers[5];
   int count = 0;
   for (char *end; *(line += strspn(line, " \t\r")); line = end) {
@@ -160,10 +162,10 @@ static dq_status read_truth_line(detection *it, const char *line, const dq_sampl
   }
   if (count == 0) return DQ_OK;
   if (count < 5) return dq_fail(error, DQ_BAD_INPUT, "%d numbers, expected five", count);
-  return add_truth(it, numbers, info, error);
+  return add_truth(state, numbers, info, error);
 }
 
-static dq_status read_truth(detection *it, const dq_sample_info *info, dq_error *error) {
+static dq_status read_truth(detection *state, const dq_sample_info *info, dq_error *error) {
   dq_file file;
   if (!info->label_path) return DQ_OK;
   DQ_TRY(dq_file_open_regular(&file, info->label_path, error));
@@ -176,7 +178,7 @@ static dq_status read_truth(detection *it, const dq_sample_info *info, dq_error 
     next = strchr(line, '\n');
     if (next) *next++ = 0;
     number++;
-    status = read_truth_line(it, line, info, error);
+    status = read_truth_line(state, line, info, error);
   }
   free(text);
   if (status == DQ_OK) return DQ_OK;
@@ -188,10 +190,10 @@ static double clip(double value, double offset, double scale) {
 }
 
 // From the model's input to pixels of the picture.
-static void place_boxes(detection *it, const dq_sample_info *info) {
+static void place_boxes(detection *state, const dq_sample_info *info) {
   const dq_view *view = &info->view;
-  for (int64_t i = 0; i < it->decoder.candidates; i++) {
-    dq_box *box = &it->boxes[i];
+  for (int64_t i = 0; i < state->decoder.candidates; i++) {
+    dq_box *box = &state->boxes[i];
     box->x1 = clip(box->x1, view->offset_x, view->scale_x) * info->width;
     box->x2 = clip(box->x2, view->offset_x, view->scale_x) * info->width;
     box->y1 = clip(box->y1, view->offset_y, view->scale_y) * info->height;
@@ -199,38 +201,38 @@ static void place_boxes(detection *it, const dq_sample_info *info) {
   }
 }
 
-static dq_status add_found(detection *it, int64_t class, dq_error *error) {
+static dq_status add_found(detection *state, int64_t class, dq_error *error) {
   int64_t count = 0;
-  for (int64_t i = 0; i < it->decoder.candidates; i++) {
-    double score = it->scores[i * it->decoder.classes + class];
+  for (int64_t i = 0; i < state->decoder.candidates; i++) {
+    double score = state->scores[i * state->decoder.classes + class];
     if (!(score > DQ_LOWEST_SCORE)) continue;
-    it->column[count] = score;
-    it->near[count++] = it->boxes[i];
+    state->column[count] = score;
+    state->near[count++] = state->boxes[i];
   }
-  int64_t kept = dq_nms(it->near, it->column, count, suppression, it->kept);
+  int64_t kept = dq_nms(state->near, state->column, count, suppression, state->kept);
   if (kept < 0) return dq_fail_memory(error, (size_t)count * sizeof(ranked));
   for (int64_t i = 0; i < kept; i++) {
-    found_box *items = grow(it->found, it->found_count, &it->found_room, sizeof *items, error);
+    found_box *items = grow(state->found, state->found_count, &state->found_room, sizeof *items, error);
     if (!items) return DQ_SYSTEM;
-    it->found = items;
-    items[it->found_count] = (found_box){.score = it->column[it->kept[i]],
-                                         .class = class,
-                                         .picture = it->pictures,
-                                         .order = it->found_count,
-                                         .box = it->near[it->kept[i]]};
-    it->found_count++;
+    state->found = items;
+    items[state->found_count] = (found_box){.score = state->column[state->kept[i]],
+                                            .class = class,
+                                            .picture = state->pictures,
+                                            .order = state->found_count,
+                                            .box = state->near[state->kept[i]]};
+    state->found_count++;
   }
   return DQ_OK;
 }
 
 static dq_status add_detect(dq_task *task, const dq_tensor *const *outputs, int64_t item, const dq_sample_info *info,
                             dq_error *error) {
-  detection *it = task->state;
-  DQ_TRY(dq_decode(&it->decoder, outputs, item, it->boxes, it->scores, error));
-  place_boxes(it, info);
-  DQ_TRY(read_truth(it, info, error));
-  for (int64_t class = 0; class < it->decoder.classes; class ++) DQ_TRY(add_found(it, class, error));
-  it->pictures++;
+  detection *state = task->state;
+  DQ_TRY(dq_decode(&state->decoder, outputs, item, state->boxes, state->scores, error));
+  place_boxes(state, info);
+  DQ_TRY(read_truth(state, info, error));
+  for (int64_t class = 0; class < state->decoder.classes; class ++) DQ_TRY(add_found(state, class, error));
+  state->pictures++;
   return DQ_OK;
 }
 
@@ -242,12 +244,12 @@ static int by_class_and_score(const void *left, const void *right) {
 }
 
 // The first true box of the class that overlaps most among those not taken; it must overlap enough.
-static bool match(detection *it, const found_box *box, const int64_t *first_of_picture) {
+static bool match(detection *state, const found_box *box, const int64_t *first_of_picture) {
   true_box *best = NULL;
   double overlap = -1;
   int64_t end = first_of_picture[box->picture + 1];
   for (int64_t i = first_of_picture[box->picture]; i < end; i++) {
-    true_box *truth = &it->truth[i];
+    true_box *truth = &state->truth[i];
     if (truth->class != box->class || truth->taken) continue;
     double value = dq_box_iou(&box->box, &truth->box);
     if (value > overlap) {
@@ -260,12 +262,12 @@ static bool match(detection *it, const found_box *box, const int64_t *first_of_p
 }
 
 // Average precision of one class, whose detections begin at *at.
-static double class_precision(detection *it, int64_t class, int64_t positives, int64_t *at,
+static double class_precision(detection *state, int64_t class, int64_t positives, int64_t *at,
                               const int64_t *first_of_picture, uint8_t *hits) {
   int64_t count = 0;
-  while (*at < it->found_count && it->found[*at].class < class) (*at)++;
-  for (; *at < it->found_count && it->found[*at].class == class; (*at)++)
-    hits[count++] = match(it, &it->found[*at], first_of_picture);
+  while (*at < state->found_count && state->found[*at].class < class) (*at)++;
+  for (; *at < state->found_count && state->found[*at].class == class; (*at)++)
+    hits[count++] = match(state, &state->found[*at], first_of_picture);
   return dq_average_precision(hits, count, positives);
 }
 
@@ -274,13 +276,13 @@ typedef struct precision_sums {
   int64_t classes, boxes;
 } precision_sums;
 
-static precision_sums sum_precisions(detection *it, const int64_t *first_of_picture, const int64_t *positives,
+static precision_sums sum_precisions(detection *state, const int64_t *first_of_picture, const int64_t *positives,
                                      uint8_t *hits) {
   precision_sums sums = {0};
   int64_t at = 0;
-  for (int64_t class = 0; class < it->decoder.classes; class ++) {
+  for (int64_t class = 0; class < state->decoder.classes; class ++) {
     if (positives[class] == 0) continue;
-    double value = class_precision(it, class, positives[class], &at, first_of_picture, hits);
+    double value = class_precision(state, class, positives[class], &at, first_of_picture, hits);
     sums.plain += value;
     sums.weighted += value * (double)positives[class];
     sums.classes++;
@@ -290,28 +292,28 @@ static precision_sums sum_precisions(detection *it, const int64_t *first_of_pict
 }
 
 static dq_status result_detect(dq_task *task, dq_result *result, dq_error *error) {
-  detection *it = task->state;
-  int64_t *first_of_picture = calloc((size_t)it->pictures + 1, sizeof *first_of_picture);
-  int64_t *positives = calloc((size_t)it->decoder.classes, sizeof *positives);
-  uint8_t *hits = malloc((size_t)it->found_count + 1);
+  detection *state = task->state;
+  int64_t *first_of_picture = calloc((size_t)state->pictures + 1, sizeof *first_of_picture);
+  int64_t *positives = calloc((size_t)state->decoder.classes, sizeof *positives);
+  uint8_t *hits = malloc((size_t)state->found_count + 1);
   dq_status status = DQ_OK;
   if (first_of_picture && positives && hits) {
-    for (int64_t i = 0; i < it->truth_count; i++) {
-      positives[it->truth[i].class]++;
-      first_of_picture[it->truth[i].picture + 1] = i + 1;
-      it->truth[i].taken = false;
+    for (int64_t i = 0; i < state->truth_count; i++) {
+      positives[state->truth[i].class]++;
+      first_of_picture[state->truth[i].picture + 1] = i + 1;
+      state->truth[i].taken = false;
     }
-    for (int64_t i = 0; i < it->pictures; i++) // pictures without boxes
+    for (int64_t i = 0; i < state->pictures; i++) // pictures without boxes
       if (first_of_picture[i + 1] < first_of_picture[i]) first_of_picture[i + 1] = first_of_picture[i];
-    if (it->found_count) qsort(it->found, (size_t)it->found_count, sizeof *it->found, by_class_and_score);
-    precision_sums sums = sum_precisions(it, first_of_picture, positives, hits);
+    if (state->found_count) qsort(state->found, (size_t)state->found_count, sizeof *state->found, by_class_and_score);
+    precision_sums sums = sum_precisions(state, first_of_picture, positives, hits);
     double classes = sums.classes ? (double)sums.classes : 1, boxes = sums.boxes ? (double)sums.boxes : 1;
     dq_result_add(result, "mAP50", "map50", 100 * sums.plain / classes, "%", 2);
     dq_result_add(result, "AP50 by boxes", "ap50_boxes", 100 * sums.weighted / boxes, "%", 2);
-    dq_result_add(result, "boxes", "boxes", (double)it->truth_count, "", 0);
-    dq_result_add(result, "detections", "detections", (double)it->found_count, "", 0);
+    dq_result_add(result, "boxes", "boxes", (double)state->truth_count, "", 0);
+    dq_result_add(result, "detections", "detections", (double)state->found_count, "", 0);
   } else {
-    status = dq_fail_memory(error, (size_t)it->found_count);
+    status = dq_fail_memory(error, (size_t)state->found_count);
   }
   free(first_of_picture);
   free(positives);

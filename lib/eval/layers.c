@@ -217,7 +217,7 @@ typedef struct compare_job {
   const dq_context *context;
 } compare_job;
 
-static dq_status keep(compare_job *job, kept_value *kept, int64_t count, dq_error *error) {
+static dq_status store(compare_job *job, kept_value *kept, int64_t count, dq_error *error) {
   size_t bytes = (size_t)count * sizeof *kept->values;
   DQ_TRY(dq_check_memory(job->context, bytes, "the reference's values of one picture", error));
   kept->values = dq_context_alloc(job->context, bytes);
@@ -233,12 +233,12 @@ static void forget(kept_value *kept) {
 
 static bool is_float(int type) { return type == DQ_F32 || type == DQ_F16 || type == DQ_F64; }
 
-static dq_status keep_reference(void *user, const dq_value *value, const dq_tensor *tensor, dq_error *error) {
+static dq_status store_reference(void *user, const dq_value *value, const dq_tensor *tensor, dq_error *error) {
   compare_job *job = user;
   int layer = job->reference_layer[value->index];
   if (layer < 0 || !is_float(tensor->type)) return DQ_OK;
   kept_value *kept = &job->kept[layer];
-  DQ_TRY(keep(job, kept, dq_tensor_count(tensor), error));
+  DQ_TRY(store(job, kept, dq_tensor_count(tensor), error));
   if (tensor->type == DQ_F32) memcpy(kept->values, tensor->data, dq_tensor_bytes(tensor));
   else
     for (int64_t i = 0; i < kept->count; i++) kept->values[i] = (float)dq_tensor_get(tensor, i);
@@ -312,7 +312,7 @@ static dq_status open_side(compare_job *job, dq_runner *runner, const dq_graph *
     if (value) layers[value->index] = i;
   }
   *(candidate ? &job->candidate_layer : &job->reference_layer) = layers;
-  dq_plan_set_tap(runner->session.plan, candidate ? compare_candidate : keep_reference, job);
+  dq_plan_set_tap(runner->session.plan, candidate ? compare_candidate : store_reference, job);
   return DQ_OK;
 }
 

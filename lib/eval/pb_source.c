@@ -42,26 +42,26 @@ static int by_number(const struct dirent **a, const struct dirent **b) {
   return left != right ? (left > right) - (left < right) : strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static bool exists(pb_state *it, const char *folder, const char *name) {
-  const char *path = dq_arena_printf(it->arena, "%s/%s", folder, name);
+static bool exists(pb_state *source, const char *folder, const char *name) {
+  const char *path = dq_arena_printf(source->arena, "%s/%s", folder, name);
   return path && !access(path, F_OK);
 }
 
-static dq_status name_sets(pb_state *it, const char *folder, dq_error *error) {
+static dq_status name_sets(pb_state *source, const char *folder, dq_error *error) {
   struct dirent **entries;
   int count = scandir(folder, &entries, is_set, by_number);
   if (count < 0) return dq_fail_errno(error, folder);
-  bool alone = count == 0 || exists(it, folder, "input_0.pb");
-  it->count = alone ? 1 : count;
-  it->sets = DQ_NEW_ARRAY(it->arena, it->count, pb_set);
-  bool memory = it->sets != NULL;
-  for (int i = 0; memory && i < it->count; i++) {
-    it->sets[i].name = alone ? "input_0.pb" : dq_arena_printf(it->arena, "%s/input_0.pb", entries[i]->d_name);
-    memory = it->sets[i].name != NULL;
+  bool alone = count == 0 || exists(source, folder, "input_0.pb");
+  source->count = alone ? 1 : count;
+  source->sets = DQ_NEW_ARRAY(source->arena, source->count, pb_set);
+  bool memory = source->sets != NULL;
+  for (int i = 0; memory && i < source->count; i++) {
+    source->sets[i].name = alone ? "input_0.pb" : dq_arena_printf(source->arena, "%s/input_0.pb", entries[i]->d_name);
+    memory = source->sets[i].name != NULL;
   }
   for (int i = 0; i < count; i++) free(entries[i]);
   free(entries);
-  return memory ? DQ_OK : dq_fail_memory(error, (size_t)it->count * sizeof *it->sets);
+  return memory ? DQ_OK : dq_fail_memory(error, (size_t)source->count * sizeof *source->sets);
 }
 
 // ---- Reading them ----
@@ -77,25 +77,25 @@ static dq_status check_tensor(const pb_set *set, const char *folder, dq_error *e
   return DQ_OK;
 }
 
-static dq_status read_set(pb_state *it, pb_set *set, const char *folder, dq_error *error) {
+static dq_status read_set(pb_state *source, pb_set *set, const char *folder, dq_error *error) {
   int length = (int)strlen(set->name) - (int)strlen("input_0.pb");
-  const char *path = dq_arena_printf(it->arena, "%s/%s", folder, set->name);
-  const char *second = dq_arena_printf(it->arena, "%s/%.*sinput_1.pb", folder, length, set->name);
+  const char *path = dq_arena_printf(source->arena, "%s/%s", folder, set->name);
+  const char *second = dq_arena_printf(source->arena, "%s/%.*sinput_1.pb", folder, length, set->name);
   if (!path || !second) return dq_fail_memory(error, strlen(folder));
   if (!access(second, F_OK))
     return dq_fail(error, DQ_UNSUPPORTED, "%s: several inputs, expected input_0.pb alone", second);
-  DQ_TRY(dq_onnx_read_tensor(path, it->arena, &set->tensor, NULL, error));
+  DQ_TRY(dq_onnx_read_tensor(path, source->arena, &set->tensor, NULL, error));
   DQ_TRY(check_tensor(set, folder, error));
-  set->first = it->samples;
-  if (__builtin_add_overflow(it->samples, set->tensor->dims[0], &it->samples))
+  set->first = source->samples;
+  if (__builtin_add_overflow(source->samples, set->tensor->dims[0], &source->samples))
     return dq_fail(error, DQ_BAD_INPUT, "%s: too many samples", path);
   return DQ_OK;
 }
 
-static dq_status read_all(pb_state *it, const char *folder, const dq_context *context, dq_error *error) {
-  DQ_TRY(name_sets(it, folder, error));
-  for (int i = 0; i < it->count; i++) {
-    DQ_TRY(read_set(it, &it->sets[i], folder, error));
+static dq_status read_all(pb_state *source, const char *folder, const dq_context *context, dq_error *error) {
+  DQ_TRY(name_sets(source, folder, error));
+  for (int i = 0; i < source->count; i++) {
+    DQ_TRY(read_set(source, &source->sets[i], folder, error));
     DQ_TRY(dq_check_stop(context, error));
   }
   return DQ_OK;
@@ -108,29 +108,29 @@ static dq_status open_pb(void **state, const char *argument, int64_t *count, con
   *state = NULL;
   if (!*argument) return dq_fail(error, DQ_USAGE, "pb: no folder, expected pb:DIR");
   dq_arena *arena = dq_context_arena(context);
-  pb_state *it = arena ? DQ_NEW(arena, pb_state) : NULL;
-  if (!it) {
+  pb_state *source = arena ? DQ_NEW(arena, pb_state) : NULL;
+  if (!source) {
     dq_arena_free(arena);
-    return dq_fail_memory(error, sizeof *it);
+    return dq_fail_memory(error, sizeof *source);
   }
-  it->arena = arena;
-  dq_status status = read_all(it, argument, context, error);
-  if (status == DQ_OK) *count = it->samples;
-  if (status == DQ_OK) *state = it;
-  else close_pb(it);
+  source->arena = arena;
+  dq_status status = read_all(source, argument, context, error);
+  if (status == DQ_OK) *count = source->samples;
+  if (status == DQ_OK) *state = source;
+  else close_pb(source);
   return status;
 }
 
 // ---- Samples ----
 
-static const pb_set *set_of(const pb_state *it, int64_t index) {
-  int low = 0, high = it->count - 1; // the last set that begins at or before the index
+static const pb_set *set_of(const pb_state *source, int64_t index) {
+  int low = 0, high = source->count - 1; // the last set that begins at or before the index
   while (low < high) {
     int middle = low + (high - low + 1) / 2;
-    if (it->sets[middle].first <= index) low = middle;
+    if (source->sets[middle].first <= index) low = middle;
     else high = middle - 1;
   }
-  return &it->sets[low];
+  return &source->sets[low];
 }
 
 static dq_status read_pb(const void *state, int64_t index, float *values, int64_t elements, dq_sample_info *info,

@@ -91,18 +91,18 @@ static dq_status open_segment(dq_task *task, const dq_task_options *options, dq_
       output->dims[2] > INT32_MAX || output->dims[3] < 1 || output->dims[3] > INT32_MAX)
     return dq_fail(error, DQ_BAD_INPUT, "segment: the output is %s, expected Nx(classes, at most %d)xHxW",
                    dq_tensor_shape_text(output, text, sizeof text), LARGEST_CLASSES);
-  segmentation *it = task->state = calloc(1, sizeof *it);
-  if (!it) return dq_fail_memory(error, sizeof *it);
-  it->classes = output->dims[1];
-  it->height = (int)output->dims[2];
-  it->width = (int)output->dims[3];
-  it->confusion = calloc((size_t)(it->classes * (it->classes + 1)), sizeof *it->confusion);
-  return it->confusion ? DQ_OK : dq_fail_memory(error, sizeof *it->confusion);
+  segmentation *state = task->state = calloc(1, sizeof *state);
+  if (!state) return dq_fail_memory(error, sizeof *state);
+  state->classes = output->dims[1];
+  state->height = (int)output->dims[2];
+  state->width = (int)output->dims[3];
+  state->confusion = calloc((size_t)(state->classes * (state->classes + 1)), sizeof *state->confusion);
+  return state->confusion ? DQ_OK : dq_fail_memory(error, sizeof *state->confusion);
 }
 
 static void close_segment(dq_task *task) {
-  segmentation *it = task->state;
-  if (it) free(it->confusion);
+  segmentation *state = task->state;
+  if (state) free(state->confusion);
 }
 
 // The class of a pixel: 0 or 1 for one channel, else the first of the largest; NO_CLASS when one is no score.
@@ -115,42 +115,42 @@ static uint8_t class_of(const double *values, int64_t classes, int64_t plane) {
   return (uint8_t)(classes == 1 ? *values > 0.5 : best);
 }
 
-static void classify_pixels(const segmentation *it, const double *values, uint8_t *found) {
-  int64_t plane = (int64_t)it->height * it->width;
-  for (int64_t i = 0; i < plane; i++) found[i] = class_of(values + i, it->classes, plane);
+static void classify_pixels(const segmentation *state, const double *values, uint8_t *found) {
+  int64_t plane = (int64_t)state->height * state->width;
+  for (int64_t i = 0; i < plane; i++) found[i] = class_of(values + i, state->classes, plane);
 }
 
-static dq_status count_pixels(segmentation *it, uint8_t *found, dq_image *mask, dq_error *error) {
+static dq_status count_pixels(segmentation *state, uint8_t *found, dq_image *mask, dq_error *error) {
   int64_t pixels = (int64_t)mask->width * mask->height;
-  if (it->classes == 1) {
+  if (state->classes == 1) {
     for (int64_t i = 0; i < pixels; i++) {
       mask->pixels[i] = mask->pixels[i] > FOREGROUND;
       if (found[i] == NO_CLASS) found[i] = !mask->pixels[i]; // wrong, whatever is there
     }
-    dq_dice_add(&it->dice, found, mask->pixels, pixels);
+    dq_dice_add(&state->dice, found, mask->pixels, pixels);
     return DQ_OK;
   }
   for (int64_t i = 0; i < pixels; i++)
-    if (mask->pixels[i] >= it->classes && mask->pixels[i] != IGNORED)
+    if (mask->pixels[i] >= state->classes && mask->pixels[i] != IGNORED)
       return dq_fail(error, DQ_BAD_INPUT, "the mask has class %d, the model has %" PRId64 " classes", mask->pixels[i],
-                     it->classes);
-  dq_confusion_add(it->confusion, it->classes, found, mask->pixels, pixels);
+                     state->classes);
+  dq_confusion_add(state->confusion, state->classes, found, mask->pixels, pixels);
   return DQ_OK;
 }
 
 // The output's map at the mask's size.
-static dq_status find_map(const segmentation *it, const dq_tensor *output, int64_t item, const dq_image *mask,
+static dq_status find_map(const segmentation *state, const dq_tensor *output, int64_t item, const dq_image *mask,
                           uint8_t **map, dq_error *error) {
   double *values;
-  size_t plane = (size_t)it->height * (size_t)it->width;
+  size_t plane = (size_t)state->height * (size_t)state->width;
   size_t pixels = (size_t)mask->width * (size_t)mask->height;
-  DQ_TRY(dq_item_values(&values, output, item, it->classes * (int64_t)plane, error));
+  DQ_TRY(dq_item_values(&values, output, item, state->classes * (int64_t)plane, error));
   uint8_t *found = malloc(plane);
   *map = malloc(pixels);
   dq_status status = found && *map ? DQ_OK : dq_fail_memory(error, plane + pixels);
   if (status == DQ_OK) {
-    classify_pixels(it, values, found);
-    status = dq_resize_nearest(found, it->width, it->height, *map, mask->width, mask->height, error);
+    classify_pixels(state, values, found);
+    status = dq_resize_nearest(found, state->width, state->height, *map, mask->width, mask->height, error);
   }
   free(found);
   free(values);
@@ -160,7 +160,7 @@ static dq_status find_map(const segmentation *it, const dq_tensor *output, int64
 
 static dq_status add_segment(dq_task *task, const dq_tensor *const *outputs, int64_t item, const dq_sample_info *info,
                              dq_error *error) {
-  segmentation *it = task->state;
+  segmentation *state = task->state;
   dq_image mask;
   uint8_t *map;
   if (!info->label_path) return dq_fail(error, DQ_BAD_INPUT, "no mask");
@@ -168,9 +168,9 @@ static dq_status add_segment(dq_task *task, const dq_tensor *const *outputs, int
     return dq_fail(error, DQ_USAGE, "segment: pictures are cropped or padded, expected fit=stretch");
   dq_budget *budget = task->context ? task->context->budget : NULL;
   DQ_TRY(dq_mask_read(&mask, info->label_path, budget, error));
-  dq_status status = find_map(it, outputs[0], item, &mask, &map, error);
+  dq_status status = find_map(state, outputs[0], item, &mask, &map, error);
   if (status == DQ_OK) {
-    status = count_pixels(it, map, &mask, error);
+    status = count_pixels(state, map, &mask, error);
     free(map);
   }
   dq_image_deinit(&mask);
@@ -178,13 +178,13 @@ static dq_status add_segment(dq_task *task, const dq_tensor *const *outputs, int
 }
 
 static dq_status result_segment(dq_task *task, dq_result *result, dq_error *error) {
-  const segmentation *it = task->state;
-  const dq_dice *dice = &it->dice;
+  const segmentation *state = task->state;
+  const dq_dice *dice = &state->dice;
   (void)error;
-  if (it->classes > 1) {
-    dq_result_add(result, "mIoU", "miou", 100 * dq_confusion_mean_iou(it->confusion, it->classes), "%", 2);
-    dq_result_add(result, "pixel accuracy", "pixel_accuracy", 100 * dq_confusion_accuracy(it->confusion, it->classes),
-                  "%", 2);
+  if (state->classes > 1) {
+    dq_result_add(result, "mIoU", "miou", 100 * dq_confusion_mean_iou(state->confusion, state->classes), "%", 2);
+    dq_result_add(result, "pixel accuracy", "pixel_accuracy",
+                  100 * dq_confusion_accuracy(state->confusion, state->classes), "%", 2);
     return DQ_OK;
   }
   result->points = 100;

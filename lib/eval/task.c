@@ -38,9 +38,9 @@ static const kind *guess(const dq_task_options *options) {
   case DQ_LABEL_BOXES: fits = dq_decoder_possible(options); break;
   default: break;
   }
-  const kind *it = kinds;
-  while (it->labels != (fits ? options->labels : DQ_LABEL_NONE)) it++;
-  return it;
+  const kind *opened = kinds;
+  while (opened->labels != (fits ? options->labels : DQ_LABEL_NONE)) opened++;
+  return opened;
 }
 
 static dq_status choose(const dq_task_options *options, const dq_context *context, const kind **chosen,
@@ -70,13 +70,13 @@ dq_status dq_task_open(dq_task **task, const dq_task_options *options, const dq_
   if (chosen->labels != DQ_LABEL_NONE && chosen->labels != options->labels)
     return dq_fail(error, DQ_BAD_INPUT, "task '%s' needs %s, the data has %s", chosen->name, label_text(chosen->labels),
                    label_text(options->labels));
-  dq_task *it = calloc(1, sizeof *it);
-  if (!it) return dq_fail_memory(error, sizeof *it);
-  *it = (dq_task){
+  dq_task *opened = calloc(1, sizeof *opened);
+  if (!opened) return dq_fail_memory(error, sizeof *opened);
+  *opened = (dq_task){
       .functions = chosen->functions, .name = chosen->name, .context = context, .output_count = options->output_count};
-  dq_status status = it->functions->open ? it->functions->open(it, options, error) : DQ_OK;
-  if (status == DQ_OK) *task = it;
-  else dq_task_free(it);
+  dq_status status = opened->functions->open ? opened->functions->open(opened, options, error) : DQ_OK;
+  if (status == DQ_OK) *task = opened;
+  else dq_task_free(opened);
   return status;
 }
 

@@ -157,7 +157,7 @@ dq_status dq_graph_index(dq_graph *graph, bool sort, dq_error *error);
 
 // Leaves of an indexed graph what the values named `ends` need, and makes these its only outputs, in their order.
 // DQ_BAD_INPUT names one that is not there. Indexes.
-dq_status dq_graph_keep_part(dq_graph *graph, const char *const *ends, int count, dq_error *error);
+dq_status dq_graph_restrict_to(dq_graph *graph, const char *const *ends, int count, dq_error *error);
 
 // Takes out initializers that nothing reads; indexes and sorts before and after.
 dq_status dq_graph_drop_constants(dq_graph *graph, dq_error *error);
@@ -226,7 +226,7 @@ static inline bool dq_is_float_constant(const dq_value *value) {
 }
 
 // `node` writes to `output` in place of what it wrote as output 0.
-static inline void dq_take_output(dq_node *node, dq_value *output) {
+static inline void dq_node_set_output(dq_node *node, dq_value *output) {
   node->outputs[0] = output;
   output->producer = node;
 }

@@ -27,7 +27,7 @@ static dq_status set_outputs(dq_graph *graph, const char *const *ends, int count
   return DQ_OK;
 }
 
-dq_status dq_graph_keep_part(dq_graph *graph, const char *const *ends, int count, dq_error *error) {
+dq_status dq_graph_restrict_to(dq_graph *graph, const char *const *ends, int count, dq_error *error) {
   dq_node **order = DQ_NEW_ARRAY(graph->arena, graph->node_count, dq_node *);
   bool *values = DQ_NEW_ARRAY(graph->arena, graph->value_count, bool);
   bool *nodes = DQ_NEW_ARRAY(graph->arena, graph->node_count, bool);

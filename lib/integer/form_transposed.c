@@ -96,7 +96,7 @@ static bool add_shuffle(dq_graph *copy, const transposed *t, dq_node *conv, dq_v
   dq_value *packed = dq_graph_fresh_value(copy, "subpixels"),
            *whole = cut ? dq_graph_fresh_value(copy, "uncut") : output;
   if (!packed || !whole) return false;
-  dq_take_output(conv, packed);
+  dq_node_set_output(conv, packed);
   if (cut) { // in front of it, the shuffle
     int64_t ends[] = {t->end[0] ? -t->end[0] : INT64_MAX, t->end[1] ? -t->end[1] : INT64_MAX};
     dq_value *inputs[] = {whole, indices(copy, t->begin, 2), indices(copy, ends, 2),

@@ -138,6 +138,6 @@ dq_status dq_take_end(dq_graph *copy, const dq_quantized_end *end, const char *o
   DQ_TRY(dq_set_bounds(copy, node, end, error));
   if (activation != node) dq_graph_remove_node(copy, activation);
   dq_graph_remove_node(copy, end->quantize);
-  dq_take_output(node, end->y.value);
+  dq_node_set_output(node, end->y.value);
   return DQ_OK;
 }

@@ -16,10 +16,10 @@ typedef struct elimination {
 
 static void eliminate_row(void *argument, int64_t i, int thread) {
   (void)thread;
-  const elimination *it = argument;
-  const double *pivot = it->a + it->pivot * it->size;
-  int64_t row = it->pivot + 1 + i;
-  subtract(row, it->size, pivot[row], pivot, it->a + row * it->size);
+  const elimination *step = argument;
+  const double *pivot = step->a + step->pivot * step->size;
+  int64_t row = step->pivot + 1 + i;
+  subtract(row, step->size, pivot[row], pivot, step->a + row * step->size);
 }
 
 dq_status dq_factor_symmetric(int64_t size, double *a, dq_pool *pool, dq_error *error) {

@@ -28,12 +28,12 @@ static bool address_space_is_limited(void) {
   return !getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur != RLIM_INFINITY;
 }
 
-static bool has_room(void) {
+static bool address_space_suffices(void) {
   if (buffer_is_there) return true;
   size_t size = BLAS_BUFFER + (64 << 10); // it aligns
-  void *room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (room == MAP_FAILED) return false;
-  munmap(room, size);
+  void *block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (block == MAP_FAILED) return false;
+  munmap(block, size);
   return buffer_is_there = true;
 }
 
@@ -44,7 +44,7 @@ static dq_status begin_calls(bool *limited, dq_error *error) {
   *limited = address_space_is_limited();
   if (!*limited) return DQ_OK;
   pthread_mutex_lock(&turns);
-  if (has_room()) return DQ_OK;
+  if (address_space_suffices()) return DQ_OK;
   pthread_mutex_unlock(&turns);
   return dq_fail_memory(error, BLAS_BUFFER);
 }
@@ -229,7 +229,7 @@ static bool fits_lapack(const dq_matrix *m) {
   return m->rows >= 1 && m->columns >= 1 && m->stride >= m->columns && m->rows <= INT_MAX && m->stride <= INT_MAX;
 }
 
-dq_status dq_matrix_multiply(bool transpose_a, const dq_matrix *a, bool transpose_b, const dq_matrix *b, double keep,
+dq_status dq_matrix_multiply(bool transpose_a, const dq_matrix *a, bool transpose_b, const dq_matrix *b, double beta,
                              const dq_matrix *c, dq_error *error) {
   int64_t inner = transpose_a ? a->rows : a->columns;
   if (!fits_lapack(a) || !fits_lapack(b) || !fits_lapack(c))
@@ -238,7 +238,7 @@ dq_status dq_matrix_multiply(bool transpose_a, const dq_matrix *a, bool transpos
   bool limited;
   DQ_TRY(begin_calls(&limited, error));
   cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans, transpose_b ? CblasTrans : CblasNoTrans,
-              (int)c->rows, (int)c->columns, (int)inner, 1.0, a->data, (int)a->stride, b->data, (int)b->stride, keep,
+              (int)c->rows, (int)c->columns, (int)inner, 1.0, a->data, (int)a->stride, b->data, (int)b->stride, beta,
               c->data, (int)c->stride);
   end_calls(limited);
   return DQ_OK;

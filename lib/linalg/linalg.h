@@ -50,7 +50,7 @@ void dq_matrix_copy(const dq_matrix *from, const dq_matrix *to);
 // C = op(A) op(B) + keep C, sizes taken from C; op transposes where told. keep 0: C may hold
 // anything. Sizes that do not fit each other are the caller's fault; beyond LAPACK's 32 bits:
 // DQ_UNSUPPORTED.
-dq_status dq_matrix_multiply(bool transpose_a, const dq_matrix *a, bool transpose_b, const dq_matrix *b, double keep,
+dq_status dq_matrix_multiply(bool transpose_a, const dq_matrix *a, bool transpose_b, const dq_matrix *b, double beta,
                              const dq_matrix *c, dq_error *error);
 
 // A = L L^T of a symmetric positive definite matrix whose lower triangle is given: L takes the place

@@ -96,12 +96,12 @@ dq_status dq_external_check(dq_document *document, dq_error *error) {
 
 static dq_status add_span(dq_document *document, dq_span span, dq_error *error) {
   if (document->span_count == document->span_capacity) {
-    size_t room = 2 * document->span_capacity + 16;
-    dq_span *larger = DQ_NEW_ARRAY(document->arena, room, dq_span);
-    if (!larger) return dq_fail_memory(error, room * sizeof *larger);
+    size_t capacity = 2 * document->span_capacity + 16;
+    dq_span *larger = DQ_NEW_ARRAY(document->arena, capacity, dq_span);
+    if (!larger) return dq_fail_memory(error, capacity * sizeof *larger);
     if (document->span_count) memcpy(larger, document->spans, document->span_count * sizeof *larger);
     document->spans = larger;
-    document->span_capacity = room;
+    document->span_capacity = capacity;
   }
   document->spans[document->span_count++] = span;
   return DQ_OK;
@@ -113,12 +113,12 @@ dq_status dq_external_bytes(dq_document *document, const Onnx__TensorProto *prot
   DQ_TRY(read_place(proto, &place, error));
   dq_external *external;
   DQ_TRY(open_external(document, place.location, &external, error));
-  uint64_t room = external->file.size;
-  if (place.offset > room || (place.has_length && place.length > room - place.offset))
+  uint64_t capacity = external->file.size;
+  if (place.offset > capacity || (place.has_length && place.length > capacity - place.offset))
     return dq_fail(error, DQ_BAD_INPUT,
                    "external data '%s': offset %" PRIu64 " and length %" PRIu64 " reach past its end at %" PRIu64,
-                   place.location, place.offset, place.length, room);
-  uint64_t length = place.has_length ? place.length : room - place.offset;
+                   place.location, place.offset, place.length, capacity);
+  uint64_t length = place.has_length ? place.length : capacity - place.offset;
   dq_span span = {external->path, proto->name ? proto->name : "", place.offset, place.offset + length};
   if (length) DQ_TRY(add_span(document, span, error));
   *data = external->file.data + place.offset;

@@ -65,7 +65,7 @@ typedef struct wire_scan {
   dq_error *error;
 } wire_scan;
 
-static dq_status take(wire_scan *scan, size_t bytes) {
+static dq_status count_bytes(wire_scan *scan, size_t bytes) {
   if (bytes > scan->limit - scan->memory)
     return dq_fail(scan->error, DQ_BAD_INPUT,
                    "the file would unpack to more than %zu MiB of small parts, far more than it holds",
@@ -77,7 +77,7 @@ static dq_status take(wire_scan *scan, size_t bytes) {
 static dq_status scan_message(wire_scan *scan, const ProtobufCMessageDescriptor *descriptor, const uint8_t *data,
                               size_t size, int depth);
 
-static size_t packed_room(const ProtobufCFieldDescriptor *known, size_t size) {
+static size_t packed_bytes(const ProtobufCFieldDescriptor *known, size_t size) {
   switch (known->type) { // varints take at least a byte each in the file
   case PROTOBUF_C_TYPE_INT32:
   case PROTOBUF_C_TYPE_UINT32:
@@ -96,11 +96,11 @@ static dq_status scan_bytes(wire_scan *scan, const ProtobufCMessageDescriptor *d
     if (memchr(field->data, 0, field->size))
       return dq_fail(scan->error, DQ_BAD_INPUT, "%s.%s has a zero byte in its text", descriptor->short_name,
                      known->name);
-    return take(scan, field->size + 1);
+    return count_bytes(scan, field->size + 1);
   case PROTOBUF_C_TYPE_BYTES: // raw_data is cut out before unpacking
-    if (!strcmp(known->name, "raw_data")) return take(scan, sizeof(dq_raw_place));
-    return take(scan, field->size + sizeof(ProtobufCBinaryData));
-  default: return take(scan, packed_room(known, field->size));
+    if (!strcmp(known->name, "raw_data")) return count_bytes(scan, sizeof(dq_raw_place));
+    return count_bytes(scan, field->size + sizeof(ProtobufCBinaryData));
+  default: return count_bytes(scan, packed_bytes(known, field->size));
   }
 }
 
@@ -122,20 +122,20 @@ static unsigned wire_of(ProtobufCType type) {
 static dq_status scan_field(wire_scan *scan, const ProtobufCMessageDescriptor *descriptor, const wire_field *field,
                             int depth) {
   const ProtobufCFieldDescriptor *known = protobuf_c_message_descriptor_get_field(descriptor, field->number);
-  if (!known) return take(scan, (size_t)(field->end - field->begin) + sizeof(ProtobufCMessageUnknownField));
+  if (!known) return count_bytes(scan, (size_t)(field->end - field->begin) + sizeof(ProtobufCMessageUnknownField));
   bool repeated = known->label == PROTOBUF_C_LABEL_REPEATED;
   unsigned expected = wire_of(known->type);
   if (field->wire != expected && !(repeated && field->wire == WIRE_BYTES))
     return dq_fail(scan->error, DQ_BAD_INPUT, "%s.%s has wire type %u, expected %u", descriptor->short_name,
                    known->name, field->wire, expected);
-  if (repeated) DQ_TRY(take(scan, sizeof(void *)));
+  if (repeated) DQ_TRY(count_bytes(scan, sizeof(void *)));
   return field->wire == WIRE_BYTES ? scan_bytes(scan, descriptor, known, field, depth) : DQ_OK;
 }
 
 static dq_status scan_message(wire_scan *scan, const ProtobufCMessageDescriptor *descriptor, const uint8_t *data,
                               size_t size, int depth) {
   if (depth > DEEPEST) return dq_fail(scan->error, DQ_BAD_INPUT, "messages are nested more than %d deep", DEEPEST);
-  DQ_TRY(take(scan, descriptor->sizeof_message));
+  DQ_TRY(count_bytes(scan, descriptor->sizeof_message));
   const uint8_t *at = data, *end = data + size;
   bool has_operator = descriptor != &onnx__node_proto__descriptor;
   while (at < end) {
@@ -180,18 +180,19 @@ bool dq_is_cut_off(const uint8_t *data, size_t size) {
 
 typedef struct byte_buffer {
   uint8_t *data;
-  size_t used, room;
+  size_t used, capacity;
   const uint8_t *base; // start of the file, for offsets
   const dq_context *context;
 } byte_buffer;
 
 static bool append(byte_buffer *buffer, const void *data, size_t size) {
-  if (size > buffer->room - buffer->used) {
-    size_t room = 2 * buffer->room + size + 1024;
-    uint8_t *larger = buffer->data ? dq_budget_realloc(buffer->data, room) : dq_context_alloc(buffer->context, room);
+  if (size > buffer->capacity - buffer->used) {
+    size_t capacity = 2 * buffer->capacity + size + 1024;
+    uint8_t *larger =
+        buffer->data ? dq_budget_realloc(buffer->data, capacity) : dq_context_alloc(buffer->context, capacity);
     if (!larger) return false;
     buffer->data = larger;
-    buffer->room = room;
+    buffer->capacity = capacity;
   }
   if (size) memcpy(buffer->data + buffer->used, data, size);
   buffer->used += size;
@@ -259,7 +260,7 @@ dq_status dq_cut_raw_data(const uint8_t *data, size_t size, uint8_t **cut, size_
   byte_buffer buffer = {.base = data, .context = context};
   if (!append(&buffer, "", 0) || !cut_message(&buffer, &onnx__model_proto__descriptor, data, size)) {
     dq_budget_free(buffer.data);
-    return dq_fail_memory(error, buffer.room);
+    return dq_fail_memory(error, buffer.capacity);
   }
   *cut = buffer.data;
   *cut_size = buffer.used;

@@ -43,7 +43,7 @@ static dq_status copy_typed(const Onnx__TensorProto *proto, dq_tensor *tensor, d
 }
 
 // Points into the file where the place is aligned for the type; a misaligned place is copied.
-static dq_status take_bytes(dq_tensor *tensor, const uint8_t *data, size_t size, dq_arena *arena, dq_error *error) {
+static dq_status copy_elements(dq_tensor *tensor, const uint8_t *data, size_t size, dq_arena *arena, dq_error *error) {
   size_t expected = dq_tensor_bytes(tensor), width = dq_dtype_size(tensor->type);
   if (dq_dtype_bits(tensor->type) && size != expected)
     return dq_fail(error, DQ_BAD_INPUT, "%zu bytes of data, expected %zu", size, expected);
@@ -60,12 +60,12 @@ static dq_status read_elements(const Onnx__TensorProto *proto, dq_document *docu
     size_t size;
     if (!document) return dq_fail(error, DQ_UNSUPPORTED, "external data is not supported here");
     DQ_TRY(dq_external_bytes(document, proto, &data, &size, error));
-    return take_bytes(tensor, data, size, arena, error);
+    return copy_elements(tensor, data, size, arena, error);
   }
   size_t typed = all_typed(proto);
   if (proto->has_raw_data) {
     if (typed) return dq_fail(error, DQ_BAD_INPUT, "both raw_data and a typed field are set");
-    DQ_TRY(take_bytes(tensor, proto->raw_data.data, proto->raw_data.len, arena, error));
+    DQ_TRY(copy_elements(tensor, proto->raw_data.data, proto->raw_data.len, arena, error));
     if (document && tensor->data != proto->raw_data.data) // copied: once in memory is enough
       dq_file_forget(&document->file, proto->raw_data.data, proto->raw_data.len);
     return DQ_OK;

@@ -14,7 +14,7 @@
                                     .attributes = ATTRIBUTES,                                                          \
                                     .infer = INFER,                                                                    \
                                     .run = run_##NAME,                                                                 \
-                                    .colour = DQ_FOLLOW,                                                               \
+                                    .category = DQ_FOLLOW,                                                             \
                                     .quantization = QUANTIZATION,                                                      \
                                     .flags = DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | TRAITS,                 \
                                     __VA_ARGS__};

@@ -56,7 +56,7 @@ const dq_operator dq_op_AffineGrid = {
     .attributes = (const dq_attribute_rule[]){{"align_corners", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer,
     .run = run,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_HALF,
 };

@@ -163,7 +163,7 @@ const dq_operator dq_op_Cast = {
     .attributes = cast_attributes,
     .infer = infer_Cast,
     .run = run_cast,
-    .colour = DQ_FOLLOW,
+    .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_NOT,
 };
 
@@ -176,6 +176,6 @@ const dq_operator dq_op_CastLike = {
     .attributes = cast_attributes + 1,
     .infer = infer_CastLike,
     .run = run_cast,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
 };

@@ -52,6 +52,6 @@ const dq_operator dq_op_CenterCropPad = {
     .attributes = (const dq_attribute_rule[]){{"axes", DQ_ATTRIBUTE_INTS, false}, {0}},
     .infer = infer,
     .run = run,
-    .colour = DQ_FOLLOW,
+    .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_NOT,
 };

@@ -95,7 +95,7 @@ const dq_operator dq_op_Col2Im = {
                                               {0}},
     .infer = infer,
     .run = run,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_HALF,
 };

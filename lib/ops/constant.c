@@ -66,7 +66,7 @@ const dq_operator dq_op_Constant = {
     .attributes = constant_attributes,
     .infer = infer_Constant,
     .run = run_Constant,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
 };
 
@@ -115,7 +115,7 @@ const dq_operator dq_op_ConstantOfShape = {
     .attributes = fill_attributes,
     .infer = infer_ConstantOfShape,
     .run = run_ConstantOfShape,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
 };
 
@@ -176,7 +176,7 @@ const dq_operator dq_op_Range = {
     .attributes = (const dq_attribute_rule[]){{"stash_type", DQ_ATTRIBUTE_INT, false}, {0}}, // of float16 alone
     .infer = infer_Range,
     .run = run_Range,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
 };
 
@@ -214,7 +214,7 @@ const dq_operator dq_op_EyeLike = {
     .attributes = eye_attributes,
     .infer = infer_EyeLike,
     .run = run_EyeLike,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_SHAPE_ONLY,
 };

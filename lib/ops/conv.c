@@ -141,7 +141,7 @@ const dq_operator dq_op_Conv = {
     .run = run,
     .prepare = prepare,
     .macs = macs,
-    .colour = DQ_ALLOW,
+    .category = DQ_ALLOW,
     .quantization = DQ_QUANTIZE_COMPUTE,
     .flags = DQ_OP_HALF | DQ_OP_HALF_KERNEL,
     .bound = DQ_BOUND_CONVOLUTION,
@@ -171,7 +171,7 @@ const dq_operator dq_op_FusedConv = {
     .run = run,
     .prepare = prepare,
     .macs = macs,
-    .colour = DQ_ALLOW,
+    .category = DQ_ALLOW,
     .quantization = DQ_QUANTIZE_COMPUTE,
     .flags = DQ_OP_HALF | DQ_OP_HALF_KERNEL,
 };

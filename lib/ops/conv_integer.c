@@ -175,7 +175,7 @@ const dq_operator dq_op_ConvInteger = {
     .run = integer_run,
     .prepare = integer_prepare,
     .macs = integer_macs,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
 };
 
@@ -191,6 +191,6 @@ const dq_operator dq_op_QLinearConv = {
     .run = dq_qlinear_conv_run,
     .prepare = dq_qlinear_conv_prepare,
     .macs = dq_qlinear_conv_macs,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
 };

@@ -163,7 +163,7 @@ const dq_operator dq_op_DeformConv = {
     .infer = infer,
     .run = run,
     .macs = macs,
-    .colour = DQ_DENY, // float16 offsets miss the elements of large pictures
+    .category = DQ_DENY, // float16 offsets miss the elements of large pictures
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_HALF,
 };

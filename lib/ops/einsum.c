@@ -195,7 +195,7 @@ const dq_operator dq_op_Einsum = {
     .attributes = (const dq_attribute_rule[]){{"equation", DQ_ATTRIBUTE_STRING, true}, {0}},
     .infer = infer,
     .run = run,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_HALF,
 };

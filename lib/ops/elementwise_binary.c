@@ -16,7 +16,7 @@ static const dq_attribute_rule shift_attributes[] = {{"direction", DQ_ATTRIBUTE_
       .attributes = ATTRIBUTES,                                                                                        \
       .infer = INFER,                                                                                                  \
       .run = run_##NAME,                                                                                               \
-      .colour = COLOUR,                                                                                                \
+      .category = COLOUR,                                                                                              \
       .quantization = QUANTIZATION,                                                                                    \
       .flags = __VA_ARGS__,                                                                                            \
   };

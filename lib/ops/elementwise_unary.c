@@ -14,7 +14,7 @@
       .attributes = ATTRIBUTES,                                                                                        \
       .infer = INFER,                                                                                                  \
       .run = run_##NAME,                                                                                               \
-      .colour = COLOUR,                                                                                                \
+      .category = COLOUR,                                                                                              \
       .quantization = DQ_QUANTIZE_NOT,                                                                                 \
       .flags = __VA_ARGS__,                                                                                            \
   };

@@ -140,7 +140,7 @@ const dq_operator dq_op_Gather = {
     .attributes = (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer_gather,
     .run = run_gather,
-    .colour = DQ_FOLLOW,
+    .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_MOVES_CHANNELS,
     .bound = DQ_BOUND_MOVE,
@@ -155,7 +155,7 @@ const dq_operator dq_op_GatherElements = {
     .attributes = (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer_elements,
     .run = run_elements,
-    .colour = DQ_FOLLOW,
+    .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
 };
 
@@ -168,6 +168,6 @@ const dq_operator dq_op_GatherND = {
     .attributes = (const dq_attribute_rule[]){{"batch_dims", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer_nd,
     .run = run_nd,
-    .colour = DQ_FOLLOW,
+    .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
 };

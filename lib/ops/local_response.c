@@ -86,7 +86,7 @@ const dq_operator dq_op_LRN = {
     .attributes = attributes,
     .infer = infer_LRN,
     .run = run_LRN,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_HALF,
 };

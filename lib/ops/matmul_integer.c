@@ -244,7 +244,7 @@ const dq_operator dq_op_MatMulInteger = {
     .run = integer_run,
     .prepare = integer_prepare,
     .macs = macs,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
 };
 
@@ -258,7 +258,7 @@ const dq_operator dq_op_QLinearMatMul = {
     .run = dq_qlinear_matmul_run,
     .prepare = dq_qlinear_matmul_prepare,
     .macs = dq_qlinear_matmul_macs,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_HALF, // scales of version 21 may be float16
 };
@@ -292,6 +292,6 @@ const dq_operator dq_op_MicrosoftQGemm = {
     .run = microsoft_run,
     .prepare = microsoft_prepare,
     .macs = macs,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
 };

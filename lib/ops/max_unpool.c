@@ -75,6 +75,6 @@ const dq_operator dq_op_MaxUnpool = {
                                               {0}},
     .infer = infer,
     .run = run,
-    .colour = DQ_FOLLOW,
+    .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_NOT,
 };

@@ -154,6 +154,6 @@ const dq_operator dq_op_NonMaxSuppression = {
     .attributes = (const dq_attribute_rule[]){{"center_point_box", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer,
     .run = run,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
 };

@@ -39,6 +39,6 @@ const dq_operator dq_op_NonZero = {
     .types = DQ_TYPES_ALL,
     .infer = infer,
     .run = run,
-    .colour = DQ_FOLLOW,
+    .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_NOT,
 };

@@ -85,7 +85,7 @@ static dq_status check_rank(const dq_op *op, int least) {
 
 #define ROW(NAME, INPUTS, OUTPUTS, COLOUR, QUANTIZATION, FLAGS)                                                        \
   .name = #NAME, .inputs = DQ_VERSIONS INPUTS, .outputs = DQ_VERSIONS OUTPUTS, .types = DQ_TYPES_FLOAT,                \
-  .attributes = attributes_##NAME, .infer = infer_##NAME, .run = run_##NAME, .colour = COLOUR,                         \
+  .attributes = attributes_##NAME, .infer = infer_##NAME, .run = run_##NAME, .category = COLOUR,                       \
   .quantization = QUANTIZATION, .flags = FLAGS
 
 // ---- BatchNormalization ----

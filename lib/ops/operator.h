@@ -35,8 +35,8 @@ typedef struct dq_attribute_rule {
   bool required; // for every version
 } dq_attribute_rule;
 
-// Colour for mixed precision: loses; gains much and loses little; takes the colour of its inputs.
-typedef enum dq_colour { DQ_DENY, DQ_ALLOW, DQ_FOLLOW } dq_colour;
+// Colour for mixed precision: loses; gains much and loses little; takes the category of its inputs.
+typedef enum dq_category { DQ_DENY, DQ_ALLOW, DQ_FOLLOW } dq_category;
 
 // How the operator is quantized to int8.
 typedef enum dq_quantization {
@@ -100,7 +100,7 @@ struct dq_operator {
   // are final. run must also work when state is NULL.
   dq_status (*prepare)(dq_op *op, dq_arena *arena);
   int64_t (*macs)(const dq_op *op); // multiply-accumulates from the shapes; NULL: none
-  dq_colour colour;
+  dq_category category;
   dq_quantization quantization;
   unsigned flags;
   dq_bound_rule bound;

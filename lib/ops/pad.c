@@ -171,7 +171,7 @@ const dq_operator dq_op_Pad = {
                                               {0}},
     .infer = infer,
     .run = run,
-    .colour = DQ_FOLLOW,
+    .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .bound = DQ_BOUND_MOVE,
 };

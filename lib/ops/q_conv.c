@@ -24,7 +24,7 @@ const dq_operator dq_op_QConv = {
     .run = dq_qlinear_conv_run,
     .prepare = dq_qlinear_conv_prepare,
     .macs = dq_qlinear_conv_macs,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
 };
 
@@ -47,7 +47,7 @@ const dq_operator dq_op_QGemm = {
     .run = dq_qlinear_matmul_run,
     .prepare = dq_qlinear_matmul_prepare,
     .macs = dq_qlinear_matmul_macs,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
 };
 
@@ -66,6 +66,6 @@ const dq_operator dq_op_QMatMul = {
     .run = dq_qlinear_matmul_run,
     .prepare = dq_qlinear_matmul_prepare,
     .macs = dq_qlinear_matmul_macs,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
 };

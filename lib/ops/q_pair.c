@@ -136,7 +136,7 @@ static const dq_attribute_rule attributes[] = {
       .infer = infer,                                                                                                  \
       .run = run_of,                                                                                                   \
       .prepare = prepare_of,                                                                                           \
-      .colour = DQ_DENY,                                                                                               \
+      .category = DQ_DENY,                                                                                             \
       .quantization = DQ_QUANTIZE_NOT,                                                                                 \
       .flags = DQ_OP_IN_PLACE,                                                                                         \
   };

@@ -271,7 +271,7 @@ const dq_operator dq_op_QAveragePool = {
     .infer = infer,
     .run = run,
     .prepare = prepare,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
 };
 
@@ -288,6 +288,6 @@ const dq_operator dq_op_QGlobalAveragePool = {
     .attributes = global_attributes,
     .infer = infer_global,
     .run = run_global,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
 };

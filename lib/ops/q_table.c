@@ -105,7 +105,7 @@ const dq_operator dq_op_QTable = {
         (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false}, {"least_rank", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer,
     .run = run,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_IN_PLACE,
 };

@@ -160,7 +160,7 @@ static const dq_attribute_rule window[] = {{"auto_pad", DQ_ATTRIBUTE_STRING, fal
       .attributes = ATTRIBUTES,                                                                                        \
       .infer = infer,                                                                                                  \
       .run = run,                                                                                                      \
-      .colour = DQ_DENY,                                                                                               \
+      .category = DQ_DENY,                                                                                             \
       .quantization = DQ_QUANTIZE_NOT,                                                                                 \
   };
 ROW(QLinearAdd, 2, 8, TYPES_8_BIT, none)

@@ -158,7 +158,7 @@ const dq_operator dq_op_QuantizeLinear = {
     .check = check_zero_point,
     .infer = infer_QuantizeLinear,
     .run = run_QuantizeLinear,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_HALF,
 };
@@ -208,7 +208,7 @@ const dq_operator dq_op_DequantizeLinear = {
     .check = check_zero_point,
     .infer = infer_DequantizeLinear,
     .run = run_DequantizeLinear,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_HALF,
 };
@@ -248,6 +248,6 @@ const dq_operator dq_op_DynamicQuantizeLinear = {
     .types = DQ_BIT(DQ_F32),
     .infer = infer_DynamicQuantizeLinear,
     .run = run_DynamicQuantizeLinear,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
 };

@@ -305,7 +305,7 @@ static const dq_attribute_rule reduce_attributes[] = {{"axes", DQ_ATTRIBUTE_INTS
       .attributes = reduce_attributes,                                                                                 \
       .infer = infer_reduce,                                                                                           \
       .run = run_##NAME,                                                                                               \
-      .colour = COLOUR,                                                                                                \
+      .category = COLOUR,                                                                                              \
       .quantization = DQ_QUANTIZE_NOT,                                                                                 \
       .flags = DQ_OP_HALF,                                                                                             \
       .bound = BOUND,                                                                                                  \
@@ -400,7 +400,7 @@ static const dq_attribute_rule arg_attributes[] = {{"axis", DQ_ATTRIBUTE_INT, fa
       .attributes = arg_attributes,                                                                                    \
       .infer = infer_arg,                                                                                              \
       .run = run_arg,                                                                                                  \
-      .colour = DQ_FOLLOW,                                                                                             \
+      .category = DQ_FOLLOW,                                                                                           \
       .quantization = DQ_QUANTIZE_NOT,                                                                                 \
       .flags = DQ_OP_HALF,                                                                                             \
   };
@@ -452,7 +452,7 @@ const dq_operator dq_op_CumSum = {
     .attributes = cumsum_attributes,
     .infer = dq_infer_same,
     .run = run_CumSum,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_HALF,
 };

@@ -52,6 +52,6 @@ const dq_operator dq_op_ReverseSequence = {
                                               {0}},
     .infer = infer,
     .run = run,
-    .colour = DQ_FOLLOW,
+    .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
 };

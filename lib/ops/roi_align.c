@@ -168,7 +168,7 @@ const dq_operator dq_op_RoiAlign = {
                                               {0}},
     .infer = infer,
     .run = run,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_HALF,
 };

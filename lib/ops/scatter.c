@@ -175,7 +175,7 @@ const dq_operator dq_op_Scatter = {
     .attributes = (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer_elements,
     .run = run_elements,
-    .colour = DQ_FOLLOW,
+    .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_IN_PLACE,
 };
@@ -190,7 +190,7 @@ const dq_operator dq_op_ScatterElements = {
         (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false}, {"reduction", DQ_ATTRIBUTE_STRING, false}, {0}},
     .infer = infer_elements,
     .run = run_elements,
-    .colour = DQ_FOLLOW,
+    .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_IN_PLACE,
 };
@@ -204,7 +204,7 @@ const dq_operator dq_op_ScatterND = {
     .attributes = (const dq_attribute_rule[]){{"reduction", DQ_ATTRIBUTE_STRING, false}, {0}},
     .infer = infer_nd,
     .run = run_nd,
-    .colour = DQ_FOLLOW,
+    .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_IN_PLACE,
 };

@@ -43,7 +43,7 @@ const dq_operator dq_op_Shape = {
         (const dq_attribute_rule[]){{"end", DQ_ATTRIBUTE_INT, false}, {"start", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer_shape,
     .run = run_shape,
-    .colour = DQ_FOLLOW,
+    .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_SHAPE_ONLY,
 };
@@ -56,7 +56,7 @@ const dq_operator dq_op_Size = {
     .types = DQ_TYPES_ALL,
     .infer = infer_size,
     .run = run_size,
-    .colour = DQ_FOLLOW,
+    .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_SHAPE_ONLY,
 };

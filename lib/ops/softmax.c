@@ -130,7 +130,7 @@ static const dq_attribute_rule softmax_attributes[] = {{"axis", DQ_ATTRIBUTE_INT
                                     .attributes = softmax_attributes,                                                  \
                                     .infer = infer_softmax,                                                            \
                                     .run = run_##NAME,                                                                 \
-                                    .colour = DQ_DENY,                                                                 \
+                                    .category = DQ_DENY,                                                               \
                                     .quantization = DQ_QUANTIZE_NOT,                                                   \
                                     .flags = DQ_OP_HALF,                                                               \
                                     __VA_ARGS__};

@@ -111,7 +111,7 @@ const dq_operator dq_op_Split = {
                                               {0}},
     .infer = infer,
     .run = run,
-    .colour = DQ_FOLLOW,
+    .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_MOVES_CHANNELS,
     .bound = DQ_BOUND_MOVE,

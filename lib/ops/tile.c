@@ -101,7 +101,7 @@ const dq_operator dq_op_Tile = {
     .types = DQ_TYPES_ALL,
     .infer = infer_tile,
     .run = run_tile,
-    .colour = DQ_FOLLOW,
+    .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .bound = DQ_BOUND_MOVE,
 };
@@ -114,7 +114,7 @@ const dq_operator dq_op_Expand = {
     .types = DQ_TYPES_ALL,
     .infer = infer_expand,
     .run = run_expand,
-    .colour = DQ_FOLLOW,
+    .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .bound = DQ_BOUND_MOVE,
 };

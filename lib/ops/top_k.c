@@ -160,6 +160,6 @@ const dq_operator dq_op_TopK = {
                                               {0}},
     .infer = infer,
     .run = run,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
 };

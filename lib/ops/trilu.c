@@ -43,7 +43,7 @@ const dq_operator dq_op_Trilu = {
     .attributes = (const dq_attribute_rule[]){{"upper", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer,
     .run = run,
-    .colour = DQ_FOLLOW,
+    .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_IN_PLACE,
 };

@@ -64,7 +64,7 @@ static dq_status run_Mean(dq_op *op) {
       .attributes = dq_consumed_inputs,                                                                                \
       .infer = infer_variadic,                                                                                         \
       .run = run_##NAME,                                                                                               \
-      .colour = COLOUR,                                                                                                \
+      .category = COLOUR,                                                                                              \
       .quantization = QUANTIZATION,                                                                                    \
       .flags = DQ_OP_HALF,                                                                                             \
       .bound = BOUND,                                                                                                  \

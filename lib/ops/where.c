@@ -47,7 +47,7 @@ const dq_operator dq_op_Where = {
     .types = DQ_BIT(DQ_BOOL),
     .infer = infer_Where,
     .run = run_Where,
-    .colour = DQ_FOLLOW,
+    .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_NOT,
     .bound = DQ_BOUND_COMBINE,
 };

@@ -77,8 +77,8 @@ typedef struct pool_job {
   char *output;
   int64_t *indices; // NULL: not wanted
   bool column_major;
-  char *rows; // one input row per thread, row_room apart
-  size_t row_room;
+  char *rows; // one input row per thread, row_capacity apart
+  size_t row_capacity;
   unsigned cpu;
   dq_maximum_function *find_maximum;
   dq_maximum_row maximum; // maxima by a kernel: what all rows share
@@ -216,7 +216,7 @@ static void pool_plane(void *argument, int64_t plane, int thread) {
   size_t out_row = (size_t)w->output[2] * size;
   const char *input = job->input + (size_t)plane * in_plane;
   char *target = job->output + (size_t)(plane * w->output[0] * w->output[1]) * out_row;
-  char *row = job->rows + (size_t)thread * job->row_room;
+  char *row = job->rows + (size_t)thread * job->row_capacity;
   for (int64_t od = 0; od < w->output[0]; od++)
     for (int64_t oh = 0; oh < w->output[1]; oh++, target += out_row) {
       combine_rows(job, input, od, oh, row);
@@ -355,13 +355,13 @@ static dq_status run_pool(dq_op *op, pool_kind kind) {
   int64_t cost = 4 * out[0] * out[1] * out[2];
   size_t threads = (size_t)dq_pool_threads(op->context ? op->context->pool : NULL);
   dq_arena *arena = dq_context_arena(op->context);
-  job.row_room = dq_thread_room((size_t)job.window.input[2] * job.rules->size);
-  if (arena) job.rows = dq_arena_array(arena, threads, job.row_room);
+  job.row_capacity = dq_thread_room((size_t)job.window.input[2] * job.rules->size);
+  if (arena) job.rows = dq_arena_array(arena, threads, job.row_capacity);
   bool maxima, memory = job.rows && fill_tables(&job, arena) && prepare_maximum(&job, threads, arena, &maxima);
   if (memory)
     dq_op_parallel(op, planes, cost, job.indices ? pool_plane_indexed : maxima ? maximum_plane : pool_plane, &job);
   dq_arena_free(arena);
-  return memory ? DQ_OK : dq_fail_memory(op->error, threads * job.row_room);
+  return memory ? DQ_OK : dq_fail_memory(op->error, threads * job.row_capacity);
 }
 
 static dq_status run_max(dq_op *op) { return run_pool(op, POOL_MAXIMUM); }
@@ -385,7 +385,7 @@ const dq_operator dq_op_MaxPool = {
     .check = dq_pool_check,
     .infer = infer,
     .run = run_max,
-    .colour = DQ_FOLLOW,
+    .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS | DQ_OP_LARGEST,
     .bound = DQ_BOUND_MOVE,
@@ -401,7 +401,7 @@ const dq_operator dq_op_AveragePool = {
     .check = dq_pool_check,
     .infer = infer,
     .run = run_average,
-    .colour = DQ_FOLLOW,
+    .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_COMBINE,
     .flags = DQ_OP_HALF | DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS,
     .bound = DQ_BOUND_MOVE,
@@ -417,7 +417,7 @@ const dq_operator dq_op_LpPool = {
     .check = dq_pool_check,
     .infer = infer,
     .run = run_lp,
-    .colour = DQ_DENY,
+    .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_HALF,
 };

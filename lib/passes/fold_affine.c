@@ -186,7 +186,7 @@ dq_status dq_affine_fold(dq_graph *graph, dq_node *convolution, dq_node *node, d
   if (!holds(convolution, weight, bias, largest)) return DQ_OK;
   DQ_TRY(replace_inputs(graph, convolution, weight, bias, error));
   remove_constants(graph, node);
-  dq_take_output(convolution, node->outputs[0]);
+  dq_node_set_output(convolution, node->outputs[0]);
   dq_graph_remove_node(graph, node);
   return DQ_OK;
 }

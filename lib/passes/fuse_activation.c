@@ -68,7 +68,7 @@ dq_status dq_pass_fuse_activation(dq_graph *copy, const dq_shape_request *shapes
     conv->domain = "dq";
     conv->op_type = "FusedConv";
     if (!dq_set_activation(copy, conv, "activation", &found)) return dq_fail_memory(error, 0);
-    dq_take_output(conv, node->outputs[0]);
+    dq_node_set_output(conv, node->outputs[0]);
     dq_graph_remove_node(copy, node);
   }
   return DQ_OK;

@@ -44,7 +44,7 @@ static dq_status fuse(dq_graph *copy, dq_node *add, int operand, dq_error *error
     output = next->outputs[0];
     dq_graph_remove_node(copy, next);
   }
-  dq_take_output(conv, output);
+  dq_node_set_output(conv, output);
   dq_graph_remove_node(copy, add);
   return DQ_OK;
 }

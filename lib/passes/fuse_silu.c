@@ -23,7 +23,7 @@ dq_status dq_pass_fuse_silu(dq_graph *copy, const dq_shape_request *shapes, cons
     conv->domain = "dq";
     conv->op_type = "FusedConv";
     if (!dq_set_activation(copy, conv, "activation", &silu)) return dq_fail_memory(error, 0);
-    dq_take_output(conv, product->outputs[0]);
+    dq_node_set_output(conv, product->outputs[0]);
     dq_graph_remove_node(copy, sigmoid);
     dq_graph_remove_node(copy, product);
   }

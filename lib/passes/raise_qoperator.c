@@ -43,7 +43,7 @@ static dq_status raise_node(dq_graph *copy, dq_node *node, const dq_qlinear *for
   node->domain = "";
   node->inputs = inputs;
   node->input_count = operands;
-  dq_take_output(node, result);
+  dq_node_set_output(node, result);
   dq_node_remove_attribute(node, "channels_last");
   dq_node_remove_attribute(node, "opset");
   return DQ_OK;

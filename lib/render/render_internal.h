@@ -24,7 +24,7 @@ struct dq_table {
   dq_report *report;
   dq_table *next;
   dq_cell *cells; // row_count rows of column_count cells, malloc
-  int64_t row_count, row_room;
+  int64_t row_count, row_capacity;
   dq_cell *total;   // NULL: none; in the arena
   dq_cell *current; // the row the put functions fill
   bool files_only;  // not in text and CSV

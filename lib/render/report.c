@@ -79,7 +79,7 @@ static const char *arena_vprintf(dq_arena *arena, const char *format, va_list ar
   return text;
 }
 
-void dq_report_note(dq_report *report, const char *format, ...) {
+void dq_report_add_note(dq_report *report, const char *format, ...) {
   if (!report) return;
   dq_report_line *note = DQ_NEW(report->arena, dq_report_line);
   va_list arguments;
@@ -100,17 +100,17 @@ void dq_table_row(dq_table *table) {
   if (!table) return;
   size_t columns = (size_t)table->layout->column_count;
   table->current = NULL;
-  if (table->row_count == table->row_room) {
-    int64_t room = table->row_room ? 2 * table->row_room : 16;
+  if (table->row_count == table->row_capacity) {
+    int64_t capacity = table->row_capacity ? 2 * table->row_capacity : 16;
     size_t bytes;
     dq_cell *larger = NULL;
-    if (dq_mul_size((size_t)room * columns, sizeof *larger, &bytes)) larger = realloc(table->cells, bytes);
+    if (dq_mul_size((size_t)capacity * columns, sizeof *larger, &bytes)) larger = realloc(table->cells, bytes);
     if (!larger) {
       fail_memory(table->report, bytes);
       return;
     }
     table->cells = larger;
-    table->row_room = room;
+    table->row_capacity = capacity;
   }
   table->current = table->cells + (size_t)table->row_count++ * columns;
   memset(table->current, 0, columns * sizeof *table->current);

@@ -65,7 +65,7 @@ void dq_report_free(dq_report *report);
 dq_table *dq_report_table(dq_report *report, const dq_table_layout *layout);
 
 // A sentence below the tables; "notes" in JSON.
-void dq_report_note(dq_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void dq_report_add_note(dq_report *report, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // Begins a row of empty cells, or the row of totals, which is shown last and has an object of its own
 // in JSON ("layers_total"). The put functions fill cells of the row begun last.

@@ -116,9 +116,10 @@ static void shorten(dq_columns *columns, const int least[], int available) {
 static void widen(const dq_table *table, dq_columns *columns, int priority, int available) {
   for (int i = 0; i < columns->count; i++) {
     const dq_column *column = column_at(table, i);
-    int room = available - sum_of(columns);
-    if (!columns->widths[i] || column->type != DQ_COLUMN_TEXT || column->priority != priority || room <= 0) continue;
-    columns->widths[i] = widest_cell(table, i, smaller(columns->widths[i] + room, CELL_SIZE / 4));
+    int available_columns = available - sum_of(columns);
+    if (!columns->widths[i] || column->type != DQ_COLUMN_TEXT || column->priority != priority || available_columns <= 0)
+      continue;
+    columns->widths[i] = widest_cell(table, i, smaller(columns->widths[i] + available_columns, CELL_SIZE / 4));
   }
 }
 

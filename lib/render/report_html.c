@@ -80,21 +80,21 @@ typedef struct listing {
   bool used[COLUMNS];
 } listing;
 
-static void print_row(FILE *stream, const listing *it, const dq_cell *cells) {
+static void print_row(FILE *stream, const listing *list, const dq_cell *cells) {
   fputs("<tr>", stream);
-  for (int i = 0; i < it->count; i++)
-    if (it->used[i]) print_cell(stream, &it->table->layout->columns[i], &cells[i]);
+  for (int i = 0; i < list->count; i++)
+    if (list->used[i]) print_cell(stream, &list->table->layout->columns[i], &cells[i]);
   fputs("</tr>\n", stream);
 }
 
 // Names are as wide as the longest one, up to a limit, so that many columns do not press them into a word a line.
-static void print_head(FILE *stream, const listing *it, int column) {
+static void print_head(FILE *stream, const listing *list, int column) {
   enum { WIDEST_NAME = 20 };
-  const dq_column *about = &it->table->layout->columns[column];
+  const dq_column *about = &list->table->layout->columns[column];
   char shape = dq_column_numeric(about) ? 'n' : text_class(about);
   int longest = 0;
-  for (int64_t row = 0; shape == 'm' && row < it->table->row_count; row++) {
-    const dq_cell *cell = &it->table->cells[row * it->table->layout->column_count + column];
+  for (int64_t row = 0; shape == 'm' && row < list->table->row_count; row++) {
+    const dq_cell *cell = &list->table->cells[row * list->table->layout->column_count + column];
     int length = cell->kind == DQ_CELL_TEXT ? dq_text_columns(cell->text) : 0;
     if (length > longest) longest = length;
   }
@@ -106,11 +106,11 @@ static void print_head(FILE *stream, const listing *it, int column) {
 }
 
 // What the rows below have in common, where they begin to.
-static void print_group(FILE *stream, const listing *it, int64_t row) {
-  int columns = it->table->layout->column_count, shown = 0;
-  const dq_cell *cell = &it->table->cells[row * columns];
+static void print_group(FILE *stream, const listing *list, int64_t row) {
+  int columns = list->table->layout->column_count, shown = 0;
+  const dq_cell *cell = &list->table->cells[row * columns];
   if (cell->kind != DQ_CELL_TEXT || (row && !strcmp(cell->text, cell[-columns].text))) return;
-  for (int i = 0; i < it->count; i++) shown += it->used[i];
+  for (int i = 0; i < list->count; i++) shown += list->used[i];
   fprintf(stream, "<tr class=\"group\"><th colspan=\"%d\">", shown);
   dq_html_escaped_breaking(stream, cell->text, "/._:");
   fputs("</th></tr>\n", stream);
@@ -118,20 +118,20 @@ static void print_group(FILE *stream, const listing *it, int64_t row) {
 
 static void print_list(FILE *stream, const dq_table *table) {
   int columns = table->layout->column_count;
-  listing it = {.table = table, .count = columns < COLUMNS ? columns : COLUMNS};
-  for (int i = 0; i < it.count; i++) it.used[i] = dq_table_column_used(table, i) && (i || !table->grouped);
+  listing list = {.table = table, .count = columns < COLUMNS ? columns : COLUMNS};
+  for (int i = 0; i < list.count; i++) list.used[i] = dq_table_column_used(table, i) && (i || !table->grouped);
   fputs("<div class=\"wide\"><table>\n<thead><tr>", stream);
-  for (int i = 0; i < it.count; i++)
-    if (it.used[i]) print_head(stream, &it, i);
+  for (int i = 0; i < list.count; i++)
+    if (list.used[i]) print_head(stream, &list, i);
   fputs("</tr></thead>\n<tbody>\n", stream);
   for (int64_t row = 0; row < table->row_count; row++) {
-    if (table->grouped) print_group(stream, &it, row);
-    print_row(stream, &it, table->cells + row * columns);
+    if (table->grouped) print_group(stream, &list, row);
+    print_row(stream, &list, table->cells + row * columns);
   }
   fputs("</tbody>\n", stream);
   if (table->total) {
     fputs("<tfoot>", stream);
-    print_row(stream, &it, table->total);
+    print_row(stream, &list, table->total);
     fputs("</tfoot>\n", stream);
   }
   fputs("</table></div>\n", stream);

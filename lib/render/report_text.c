@@ -24,10 +24,10 @@ static void spaces(FILE *stream, int count) {
 
 // `text` in its column; nothing follows the last column's text.
 static void print_aligned(FILE *stream, const char *text, int width, bool right, bool last, const char *code) {
-  int room = width - dq_text_columns(text);
-  if (right) spaces(stream, room);
+  int padding = width - dq_text_columns(text);
+  if (right) spaces(stream, padding);
   fprintf(stream, "%s%s%s", code, text, *code ? plain : "");
-  if (!right && !last) spaces(stream, room);
+  if (!right && !last) spaces(stream, padding);
 }
 
 static int last_shown(const layout *l) {

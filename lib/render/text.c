@@ -71,7 +71,7 @@ static int next_piece(const char *text, piece *shown) {
 }
 
 // Appends pieces of `text` up to `columns` and to what fits into `fitted`; returns how far it came.
-static const char *take_head(const char *text, int columns, char *fitted, size_t size) {
+static const char *copy_head(const char *text, int columns, char *fitted, size_t size) {
   size_t used = 0;
   *fitted = 0;
   while (*text) {
@@ -96,20 +96,20 @@ static const char *find_tail(const char *text, int columns, size_t size) {
     if ((*start & 0xc0) == 0x80 && start > text) continue;
     char rest[1024];
     if (size > sizeof rest) size = sizeof rest;
-    if (!*take_head(start, columns, rest, size)) return start;
+    if (!*copy_head(start, columns, rest, size)) return start;
   }
 }
 
 const char *dq_text_fit(const char *text, int columns, char *fitted, size_t size) {
   if (columns < 4) columns = 4;
-  if (!*take_head(text, columns, fitted, size)) return fitted;
+  if (!*copy_head(text, columns, fitted, size)) return fitted;
   int head = (columns - 3 + 1) / 2, tail = columns - 3 - head;
   size_t head_room = (size - 3) / 2;
-  take_head(text, head, fitted, head_room);
+  copy_head(text, head, fitted, head_room);
   size_t used = strlen(fitted);
   memcpy(fitted + used, "...", 4);
   used += 3;
-  take_head(find_tail(text, tail, size - used), tail, fitted + used, size - used);
+  copy_head(find_tail(text, tail, size - used), tail, fitted + used, size - used);
   return fitted;
 }
 

@@ -217,6 +217,6 @@ dq_table *dq_report_audit(dq_report *report, const dq_audit_report *audit, const
     put_layer_verdicts(verdicts, layer);
     for (int64_t c = 0; channels && c < layer->channels; c++) put_channel(channels, layer, c);
   }
-  if (audit->pictures) dq_report_note(report, "shares are averages over %" PRId64 " pictures", audit->pictures);
+  if (audit->pictures) dq_report_add_note(report, "shares are averages over %" PRId64 " pictures", audit->pictures);
   return shares;
 }

@@ -84,17 +84,17 @@ void dq_report_interface(dq_report *report, const dq_cost *cost) {
   }
   if (*cost->sizes_text) put_sizes(report, cost);
   if (!cost->sizes.fit)
-    dq_report_note(report,
-                   "No size that was tried fits the network (%s). What depends on sizes is not known from there "
-                   "on: give those it was made for with --shape NAME=N,3,224,224.",
-                   cost->sizes.misfit.message);
+    dq_report_add_note(report,
+                       "No size that was tried fits the network (%s). What depends on sizes is not known from there "
+                       "on: give those it was made for with --shape NAME=N,3,224,224.",
+                       cost->sizes.misfit.message);
   else if (*cost->sizes_option)
-    dq_report_note(report, "The file leaves sizes open and nobody gave them: figures are for %s (%s).",
-                   cost->sizes_text, cost->sizes_option);
+    dq_report_add_note(report, "The file leaves sizes open and nobody gave them: figures are for %s (%s).",
+                       cost->sizes_text, cost->sizes_option);
   if (cost->incomplete)
-    dq_report_note(report,
-                   "%d node%s could not be counted in full: what is said to be \"at least\" is without what they hide.",
-                   cost->incomplete, cost->incomplete == 1 ? "" : "s");
+    dq_report_add_note(
+        report, "%d node%s could not be counted in full: what is said to be \"at least\" is without what they hide.",
+        cost->incomplete, cost->incomplete == 1 ? "" : "s");
 }
 
 // Inputs and outputs as rows of the CSV, which is one table.

@@ -40,8 +40,8 @@ dq_table *dq_report_sensitivity(dq_report *report, const dq_sensitivity *found, 
   dq_table_total_row(table);
   dq_table_put_text(table, "layer", "all of them");
   put_effect(table, found, &found->all);
-  dq_report_note(report,
-                 "%lld pictures; signal-to-noise ratios are those of the model's outputs with one layer in 8 bits",
-                 (long long)found->pictures);
+  dq_report_add_note(report,
+                     "%lld pictures; signal-to-noise ratios are those of the model's outputs with one layer in 8 bits",
+                     (long long)found->pictures);
   return table;
 }

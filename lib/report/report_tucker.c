@@ -77,15 +77,16 @@ void dq_report_tucker(dq_report *facts, const dq_tucker_report *report, const dq
   dq_table_put_text(table, "layer", "whole model");
   put_costs(table, report->macs_known, before, after);
   put_times(table, times->before, times->after);
-  dq_report_note(facts, "%d of %d %s decomposed; parameters %+.1f %%", report->decomposed, report->count,
-                 matrices ? "layers" : "convolutions", percent_more(before->parameters, after->parameters));
+  dq_report_add_note(facts, "%d of %d %s decomposed; parameters %+.1f %%", report->decomposed, report->count,
+                     matrices ? "layers" : "convolutions", percent_more(before->parameters, after->parameters));
   if (report->macs_known)
-    dq_report_note(facts, "multiply-accumulates %+.1f %%", percent_more(before->macs, after->macs));
+    dq_report_add_note(facts, "multiply-accumulates %+.1f %%", percent_more(before->macs, after->macs));
   const dq_time_ratio *ratio = &times->ratio;
   if (times->before <= 0) return;
   if (ratio->level >= DQ_TIME_LEVEL)
-    dq_report_note(facts, "%.2f times the time (%.2f to %.2f)", ratio->median, ratio->low, ratio->high);
+    dq_report_add_note(facts, "%.2f times the time (%.2f to %.2f)", ratio->median, ratio->low, ratio->high);
   else
-    dq_report_note(facts, "%.2f times the time (%.2f to %.2f, which holds the median with %.1f %% only: too few runs)",
-                   ratio->median, ratio->low, ratio->high, 100 * ratio->level);
+    dq_report_add_note(facts,
+                       "%.2f times the time (%.2f to %.2f, which holds the median with %.1f %% only: too few runs)",
+                       ratio->median, ratio->low, ratio->high, 100 * ratio->level);
 }

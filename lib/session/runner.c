@@ -79,7 +79,7 @@ static dq_status open_session(dq_runner *runner, const dq_graph *graph, const dq
 static dq_status open_part(dq_runner *runner, const dq_graph *graph, const dq_runner_options *options,
                            dq_error *error) {
   if (!(runner->part = dq_graph_copy(graph))) return dq_fail_memory(error, 0);
-  return dq_graph_keep_part(runner->part, options->ends, options->end_count, error);
+  return dq_graph_restrict_to(runner->part, options->ends, options->end_count, error);
 }
 
 static dq_status open_runner(dq_runner *runner, const dq_graph *graph, const dq_runner_options *options,

@@ -17,11 +17,11 @@ static dq_status find_types(dq_amp_job *job) {
                            &job->tensors, job->error);
 }
 
-static dq_status colour(dq_amp_job *job) {
+static dq_status category(dq_amp_job *job) {
   job->value_count = job->graph->value_count;
   for (int n = 0; n < job->graph->node_count; n++) job->graph->nodes[n]->mark = 0;
   DQ_TRY(find_types(job));
-  return dq_amp_colour(job);
+  return dq_amp_categorize(job);
 }
 
 static int64_t float_elements(const dq_value *value) {
@@ -65,9 +65,9 @@ static dq_status count_kept(const dq_graph *graph, dq_amp_report *report, dq_are
 static dq_status run_job(dq_amp_job *job) {
   const dq_graph *graph = job->graph;
   bool folded;
-  DQ_TRY(colour(job));
+  DQ_TRY(category(job));
   DQ_TRY(dq_amp_fold(job, &folded));
-  if (folded) DQ_TRY(colour(job));
+  if (folded) DQ_TRY(category(job));
   job->half = DQ_NEW_ARRAY(job->arena, graph->value_count, bool);
   job->rounded = DQ_NEW_ARRAY(job->arena, graph->value_count, uint16_t *);
   if (!job->half || !job->rounded) return dq_fail_memory(job->error, (size_t)graph->value_count);

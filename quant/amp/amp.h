@@ -1,4 +1,4 @@
-// Mixed precision without data: colours every node and computes in float16 where that loses little.
+// Mixed precision without data: categories every node and computes in float16 where that loses little.
 #ifndef DQ_QUANT_AMP_H
 #define DQ_QUANT_AMP_H
 
@@ -14,8 +14,8 @@ typedef struct dq_amp_options {
   bool nearest;            // every weight becomes the nearest float16 (else they are rounded so that errors cancel)
   bool unguarded;          // values that may leave float16 become float16 all the same
   double input_max;        // largest magnitude of the inputs; 0: DQ_AMP_INPUT_MAX
-  const dq_policy *policy; // colours of the user's own instead of the operator table's; NULL: none
-  // Operators by name that take another colour than the table's and the policy's; later lists win.
+  const dq_policy *policy; // categories of the user's own instead of the operator table's; NULL: none
+  // Operators by name that take another category than the table's and the policy's; later lists win.
   const char *const *allow, *const *follow, *const *deny;
   int allow_count, follow_count, deny_count;
   const char *const *deny_nodes; // shell patterns on node names
@@ -29,11 +29,11 @@ typedef struct dq_amp_options {
 
 typedef struct dq_amp_node {
   const char *name, *op_type;
-  dq_colour colour;
+  dq_category category;
   bool half;     // computed in float16
   bool neutral;  // has no float to compute with (shapes, indices)
   bool guarded;  // would be float16 but for the guard
-  bool unlisted; // no list has a colour for the operator
+  bool unlisted; // no list has a category for the operator
   const char *reason;
 } dq_amp_node;
 
@@ -49,7 +49,7 @@ typedef struct dq_amp_report {
   bool sizes_unknown;   // an input leaves its size open: cast_bytes mean nothing
   int64_t weights;      // elements stored in float16
   int64_t lost_to_zero; // of them, those that became zero
-  int64_t turned;       // of them, those that became the other neighbour so that mean errors cancel
+  int64_t not_nearest;  // of them, those that became the other neighbour so that mean errors cancel
   int64_t kept_weights; // elements that are still stored in float32
   const char *keeper;   // the operator that reads most of these; NULL: there are none
   bool probed;          // noise was run to find these

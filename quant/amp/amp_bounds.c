@@ -203,7 +203,7 @@ void dq_bound_normalize(dq_bound *bound, const dq_tensor *scale, const dq_tensor
   }
 }
 
-void dq_bound_seen(dq_bound *bound, double largest) {
+void dq_bound_limit(dq_bound *bound, double largest) {
   for (int64_t c = 0; c < bound->channels; c++) {
     dq_moments *m = &bound->channel[c];
     if (fabs(m->mean) + DQ_BOUND_DEVIATIONS * m->deviation <= DQ_BOUND_DEVIATIONS * largest) continue;

@@ -46,7 +46,7 @@ double dq_bound_largest(const dq_bound *bound, bool *proven);
 
 // Where the estimate says more than DQ_BOUND_DEVIATIONS times `largest`, the largest magnitude that a run has
 // shown, it is that: mean 0, deviation `largest`. Estimates multiply from layer to layer, what is seen does not.
-void dq_bound_seen(dq_bound *bound, double largest);
+void dq_bound_limit(dq_bound *bound, double largest);
 
 // What is known of the result of a convolution that a batch normalization was folded into, beside its interval.
 void dq_bound_normalize(dq_bound *bound, const dq_tensor *scale, const dq_tensor *shift);

@@ -12,7 +12,7 @@ typedef struct check_job {
   int count;
 } check_job;
 
-static dq_status see(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
+static dq_status on_value(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
   (void)error;
   dq_amp_range *range = &((check_job *)user)->ranges[slot];
   const float *elements = tensor->data;
@@ -77,7 +77,7 @@ dq_status dq_amp_check(const dq_graph *original, const dq_amp_report *report, co
                          .data = data,
                          .pictures = dq_data_count(data),
                          .doing = "checking"};
-  DQ_TRY(dq_observe(&what, see, &job, context, error));
+  DQ_TRY(dq_observe(&what, on_value, &job, context, error));
   *ranges = job.ranges;
   *count = job.count;
   return DQ_OK;

@@ -1,7 +1,7 @@
 // Which free nodes compute in float16, so that the fewest bytes are cast.
 //
 // A value needs one cast when its producer and its readers do not all agree, however many disagree: what a
-// value joins is an edge of a hypergraph with the bytes of a cast as its weight, and the cheapest colouring is
+// value joins is an edge of a hypergraph with the bytes of a cast as its weight, and the cheapest categorization is
 // a minimum cut between the nodes that must be float16 and those that must not. Edges that join more than two
 // nodes become two vertices with one edge between them (E. L. Lawler, Cutsets and partitions of hypergraphs,
 // Networks 3 (1973)), which keeps the cut exact.

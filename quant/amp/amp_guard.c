@@ -66,7 +66,7 @@ static dq_status find_bounds(dq_amp_job *job, const double *seen, dq_bound *boun
     for (const dq_amp_norm *norm = job->norms; norm; norm = norm->next)
       if (norm->conv == order[n]) dq_bound_normalize(&output, norm->scale, norm->shift);
     double largest = seen ? largest_seen(seen, order[n]) : -1;
-    if (largest >= 0) dq_bound_seen(&output, largest);
+    if (largest >= 0) dq_bound_limit(&output, largest);
     for (int i = 0; i < order[n]->output_count; i++)
       if (order[n]->outputs[i]) bounds[order[n]->outputs[i]->index] = output;
   }
@@ -101,7 +101,7 @@ static dq_status look_at_noise(dq_amp_job *job, dq_bound *bounds) {
   return find_bounds(job, seen, bounds);
 }
 
-static dq_status keep_value(dq_amp_job *job, const dq_value *value, double largest, bool proven) {
+static dq_status guard_value(dq_amp_job *job, const dq_value *value, double largest, bool proven) {
   const char *how = proven ? "bound" : "estimate";
   dq_arena *arena = job->graph->arena;
   if (value->producer)
@@ -122,7 +122,7 @@ static dq_status check_values(dq_amp_job *job, const dq_bound *bounds) {
     bool proven;
     double largest = dq_bound_largest(&bounds[v], &proven);
     if (isinf(largest)) job->report->unbounded++;
-    else if (largest > LARGEST) DQ_TRY(keep_value(job, value, largest, proven));
+    else if (largest > LARGEST) DQ_TRY(guard_value(job, value, largest, proven));
     else *(proven ? &job->report->proven : &job->report->estimated) += 1;
   }
   return DQ_OK;
@@ -153,7 +153,7 @@ static dq_status check_weights(dq_amp_job *job, const dq_bound *bounds) {
   for (int n = 0; n < job->graph->node_count; n++) {
     dq_node *node = job->graph->nodes[n];
     const dq_operator *row = dq_operator_find(node->domain, node->op_type);
-    if (!may_be_half(node) || !row || row->colour != DQ_ALLOW || node->input_count < 2) continue;
+    if (!may_be_half(node) || !row || row->category != DQ_ALLOW || node->input_count < 2) continue;
     double error = dq_amp_constant(job, node->inputs[1]) ? spoiled(job, node, bounds) : 0;
     if (error <= WORST_ROUNDING) continue;
     DQ_TRY(

@@ -1,4 +1,4 @@
-// The stages of dq_amp_convert: colour the nodes, cut between the precisions, rewrite the graph.
+// The stages of dq_amp_convert: category the nodes, cut between the precisions, rewrite the graph.
 #ifndef DQ_QUANT_AMP_INTERNAL_H
 #define DQ_QUANT_AMP_INTERNAL_H
 
@@ -39,10 +39,10 @@ typedef struct dq_amp_norm {
 // is rounded once. Marks must be set; *folded: the graph has changed, and they are no longer.
 dq_status dq_amp_fold(dq_amp_job *job, bool *folded);
 
-// ---- amp_colour.c ----
+// ---- amp_category.c ----
 
 // Fills report->nodes and the marks of nodes.
-dq_status dq_amp_colour(dq_amp_job *job);
+dq_status dq_amp_categorize(dq_amp_job *job);
 // Whether input i of a float16 node is float16 (else it keeps its type: scales of Resize, indices).
 bool dq_amp_input_is_half(const dq_amp_job *job, const dq_node *node, int i);
 bool dq_amp_is_float(const dq_amp_job *job, const dq_value *value);

@@ -141,7 +141,7 @@ typedef struct seen {
   double *largest;
 } seen;
 
-static dq_status see(void *user, const dq_value *value, const dq_tensor *tensor, dq_error *error) {
+static dq_status on_value(void *user, const dq_value *value, const dq_tensor *tensor, dq_error *error) {
   (void)error;
   const seen *to = user;
   const dq_value *known = dq_graph_find(to->job->graph, value->name);
@@ -159,7 +159,7 @@ static dq_status look(const dq_amp_job *job, const dq_graph *copy, int kind, see
   DQ_TRY(dq_plan_new(&plan, copy, NULL, job->context, error));
   for (int i = 0; i < dq_plan_input_count(plan); i++) fill_input(dq_plan_input(plan, i), kind, job);
   for (int v = 0; v < copy->value_count; v++) dq_plan_tap(plan, copy->values[v]->name);
-  dq_plan_set_tap(plan, see, to);
+  dq_plan_set_tap(plan, on_value, to);
   dq_status status = dq_plan_run(plan, error);
   dq_plan_free(plan);
   return status;

@@ -107,7 +107,7 @@ static dq_status retarget(dq_amp_job *job, dq_node *node) {
 }
 
 // A float16 value whose name stays float32: its producer writes to a new value in front of a cast.
-static dq_status keep_full(dq_amp_job *job, dq_value *output, variants *all) {
+static dq_status keep_float32(dq_amp_job *job, dq_value *output, variants *all) {
   dq_graph *graph = job->graph;
   char *name = dq_arena_printf(graph->arena, "%s_fp16", output->name);
   dq_value *source = name ? dq_graph_fresh_value(graph, name) : NULL;
@@ -133,13 +133,13 @@ static dq_status rewrite_named(dq_amp_job *job, variants *all) {
     dq_value *output = graph->outputs[i];
     bool half = job->half[output->index];
     if (half && (!output->producer || (half_io && !output->is_captured))) declare(output, DQ_F16);
-    else if (half) DQ_TRY(keep_full(job, output, all));
+    else if (half) DQ_TRY(keep_float32(job, output, all));
     if (half_io && (!half || output->is_captured) && job->tensors[output->index].type == DQ_F32)
       dq_message(job->context, DQ_NOTE, "output '%s' stays float32", output->name);
   }
   for (int v = 0; v < job->value_count; v++) {
     dq_value *value = graph->values[v];
-    if (job->half[v] && value->is_captured && !value->is_output) DQ_TRY(keep_full(job, value, all));
+    if (job->half[v] && value->is_captured && !value->is_output) DQ_TRY(keep_float32(job, value, all));
   }
   return DQ_OK;
 }

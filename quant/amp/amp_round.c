@@ -15,7 +15,7 @@
 #include "lib/base/half.h"
 #include "quant/amp/amp_internal.h"
 
-enum { MOST_TURNS = 64 }; // of an output channel
+enum { MOST_FLIPS = 64 }; // of an output channel
 #define ENOUGH 1e-14      // of the output's energy: less is not gained
 
 // One output channel: its weights in the order of the input's channels and taps, then its bias, whose input is 1.
@@ -37,14 +37,14 @@ typedef struct layer {
   // variances there.
   double *exact[DQ_AMP_PROBES], *mean[DQ_AMP_PROBES], *variance[DQ_AMP_PROBES];
   uint16_t *to, *bias_to;
-  choice *choices; // by thread
-  int64_t *turned; // by output channel
+  choice *choices;      // by thread
+  int64_t *not_nearest; // by output channel
 } layer;
 
 // ---- Which layers ----
 
 // An initializer of float32 that this node alone reads, and as float16.
-static const dq_value *own_constant(const dq_amp_job *job, const dq_node *node, int i, int64_t count) {
+static const dq_value *private_constant(const dq_amp_job *job, const dq_node *node, int i, int64_t count) {
   const dq_value *value = dq_node_input(node, i);
   if (!value || !value->constant || !dq_amp_constant(job, value) || value->user_count != 1) return NULL;
   if (dq_amp_read_as_float(job, value) || (count && dq_tensor_count(value->constant) != count)) return NULL;
@@ -79,7 +79,7 @@ static const dq_value *added_bias(const dq_amp_job *job, const layer *l) {
   const dq_value *output = l->node->outputs[0];
   const dq_node *add = output->user_count == 1 && !output->is_output ? output->users[0] : NULL;
   if (!add || !dq_node_is(add, "Add") || add->mark != DQ_AMP_HALF) return NULL;
-  const dq_value *bias = own_constant(job, add, add->inputs[0] == output, l->groups * l->outputs);
+  const dq_value *bias = private_constant(job, add, add->inputs[0] == output, l->groups * l->outputs);
   int from_right = dq_node_is(l->node, "Conv") ? job->tensors[output->index].rank - 1 : 1;
   if (!bias || bias->constant->rank < from_right) return NULL;
   bool by_channel = bias->constant->dims[bias->constant->rank - from_right] == l->groups * l->outputs;
@@ -89,13 +89,14 @@ static const dq_value *added_bias(const dq_amp_job *job, const layer *l) {
 static bool read_layer(const dq_amp_job *job, const dq_node *node, layer *l) {
   bool conv = dq_node_is(node, "Conv"), product = dq_node_is(node, "Gemm") || dq_node_is(node, "MatMul");
   *l = (layer){.node = node};
-  if (node->mark != DQ_AMP_HALF || (!conv && !product) || !(l->weight = own_constant(job, node, 1, 0))) return false;
+  if (node->mark != DQ_AMP_HALF || (!conv && !product) || !(l->weight = private_constant(job, node, 1, 0)))
+    return false;
   l->input = node->inputs[0];
   const dq_tensor *x = &job->tensors[l->input->index], *w = l->weight->constant;
   if (l->input == l->weight || dq_amp_constant(job, l->input) || !(conv ? read_conv(w, l) : read_product(w, x, l)))
     return false;
   if (x->rank <= l->axis || x->dims[l->axis] != l->groups * l->inputs) return false;
-  if (dq_node_input(node, 2)) l->bias = own_constant(job, node, 2, l->groups * l->outputs);
+  if (dq_node_input(node, 2)) l->bias = private_constant(job, node, 2, l->groups * l->outputs);
   else l->bias = added_bias(job, l);
   return true;
 }
@@ -152,16 +153,16 @@ static balance find_balance(const layer *l, int64_t channel, const choice *c) {
 // What turning an element costs apart from what it does to the shift there is: the square of its own step, and the
 // noise it adds.
 static double cost_of(const balance *b, const choice *c, int64_t i) {
-  double square = 0, variance = 0, turned = c->error[i] + c->step[i];
+  double square = 0, variance = 0, not_nearest = c->error[i] + c->step[i];
   for (int k = 0; k < DQ_AMP_PROBES; k++) {
     square += b->mean[k][i] * b->mean[k][i] * b->scale[k];
     variance += b->variance[k][i] * b->scale[k];
   }
-  return square * c->step[i] * c->step[i] + (turned * turned - c->error[i] * c->error[i]) * variance;
+  return square * c->step[i] * c->step[i] + (not_nearest * not_nearest - c->error[i] * c->error[i]) * variance;
 }
 
 // The listed element that is best turned, -1: none; those that would not help leave the list.
-static int64_t find_turn(const balance *b, choice *c) {
+static int64_t find_flip(const balance *b, choice *c) {
   double factor[DQ_AMP_PROBES], best = 0;
   for (int k = 0; k < DQ_AMP_PROBES; k++) factor[k] = 2 * b->shift[k] * b->scale[k];
   int64_t found = -1, kept = 0;
@@ -178,7 +179,7 @@ static int64_t find_turn(const balance *b, choice *c) {
   return found;
 }
 
-static void turn(balance *b, choice *c, int64_t i) {
+static void flip(balance *b, choice *c, int64_t i) {
   for (int k = 0; k < DQ_AMP_PROBES; k++) b->shift[k] += c->step[i] * b->mean[k][i];
   c->half[i] = other_neighbour(c->weight[i], c->half[i]);
   c->error[i] += c->step[i], c->step[i] = -c->step[i];
@@ -187,13 +188,13 @@ static void turn(balance *b, choice *c, int64_t i) {
 
 static void turn_all(balance *b, choice *c) {
   for (int64_t i = 0; i < c->count; i++) c->cost[i] = cost_of(b, c, i);
-  for (int turns = 0; turns < MOST_TURNS;) {
+  for (int flips = 0; flips < MOST_FLIPS;) {
     c->listed_count = 0;
     for (int64_t i = 0; i < c->count; i++)
       if (c->step[i] != 0) c->listed[c->listed_count++] = i;
-    int64_t i = find_turn(b, c);
+    int64_t i = find_flip(b, c);
     if (i < 0) return;
-    for (; i >= 0 && turns < MOST_TURNS; turns++, i = find_turn(b, c)) turn(b, c, i);
+    for (; i >= 0 && flips < MOST_FLIPS; flips++, i = find_flip(b, c)) flip(b, c, i);
   }
 }
 
@@ -204,7 +205,7 @@ static void choose_channel(void *argument, int64_t channel, int thread) {
   balance b = find_balance(l, channel, c);
   turn_all(&b, c);
   for (int64_t i = 0; i < c->count; i++) {
-    l->turned[channel] += c->half[i] != dq_float_to_half((float)c->weight[i]);
+    l->not_nearest[channel] += c->half[i] != dq_float_to_half((float)c->weight[i]);
     if (i < l->inputs * l->taps) l->to[weight_at(l, channel, i)] = c->half[i];
     else if (l->bias_to) l->bias_to[channel] = c->half[i];
   }
@@ -281,10 +282,10 @@ static dq_status choose_layer(dq_amp_job *job, dq_amp_probe *probe, layer *l, dq
   DQ_TRY(make_choices(l, dq_pool_threads(job->context->pool), arena));
   l->to = DQ_NEW_ARRAY(job->arena, dq_tensor_count(l->weight->constant), uint16_t);
   if (l->bias) l->bias_to = DQ_NEW_ARRAY(job->arena, channels, uint16_t);
-  l->turned = DQ_NEW_ARRAY(arena, channels, int64_t);
-  if (!l->to || (l->bias && !l->bias_to) || !l->turned) return DQ_SYSTEM;
+  l->not_nearest = DQ_NEW_ARRAY(arena, channels, int64_t);
+  if (!l->to || (l->bias && !l->bias_to) || !l->not_nearest) return DQ_SYSTEM;
   dq_pool_run(job->context->pool, channels, choose_channel, l);
-  for (int64_t c = 0; c < channels; c++) job->report->turned += l->turned[c];
+  for (int64_t c = 0; c < channels; c++) job->report->not_nearest += l->not_nearest[c];
   job->rounded[l->weight->index] = l->to;
   if (l->bias) job->rounded[l->bias->index] = l->bias_to;
   DQ_TRY(use(probe, l->weight, l->to, arena));
@@ -311,7 +312,7 @@ static dq_status choose_all(dq_amp_job *job, dq_amp_probe *probe, const layer *l
 // Back to nearest where not all could be chosen.
 static void forget(dq_amp_job *job) {
   for (int v = 0; v < job->value_count; v++) job->rounded[v] = NULL;
-  job->report->turned = 0;
+  job->report->not_nearest = 0;
 }
 
 // The same noise with all weights nearest: what was chosen must be better.

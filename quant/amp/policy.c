@@ -8,7 +8,7 @@
 
 static const char SCHEMA[] = "dq-policy";
 enum { VERSION = 1, COLOURS = 3 };
-static const char *const colours[COLOURS] = {[DQ_DENY] = "deny", [DQ_ALLOW] = "allow", [DQ_FOLLOW] = "follow"};
+static const char *const categories[COLOURS] = {[DQ_DENY] = "deny", [DQ_ALLOW] = "allow", [DQ_FOLLOW] = "follow"};
 
 const dq_policy_rule *dq_policy_find(const dq_policy *policy, const dq_node *node) {
   for (int i = policy->node_count; i-- > 0;)
@@ -18,12 +18,12 @@ const dq_policy_rule *dq_policy_find(const dq_policy *policy, const dq_node *nod
   return NULL;
 }
 
-static dq_status read_colour(const dq_settings_file *settings, const char *name, const json_t *value, dq_colour *colour,
-                             dq_error *error) {
+static dq_status read_category(const dq_settings_file *settings, const char *name, const json_t *value,
+                               dq_category *category, dq_error *error) {
   const char *text = json_string_value(value);
   for (int i = 0; text && i < COLOURS; i++)
-    if (!strcmp(text, colours[i])) {
-      *colour = (dq_colour)i;
+    if (!strcmp(text, categories[i])) {
+      *category = (dq_category)i;
       return DQ_OK;
     }
   return dq_settings_fail(settings, name, "the colour of", ": expected \"allow\", \"follow\" or \"deny\"", error);
@@ -42,7 +42,7 @@ static dq_status read_rules(const dq_settings_file *settings, const char *field,
     rule->name = dq_arena_strdup(arena, name);
     rule->reason = dq_arena_printf(arena, "%s '%s'", reason, name);
     if (!rule->name || !rule->reason) return dq_fail_memory(error, strlen(name));
-    DQ_TRY(read_colour(settings, name, value, &rule->colour, error));
+    DQ_TRY(read_category(settings, name, value, &rule->category, error));
   }
   return DQ_OK;
 }

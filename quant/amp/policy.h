@@ -9,7 +9,7 @@
 typedef struct dq_policy_rule {
   const char *name;   // an operator's name, or a shell pattern on node names
   const char *reason; // for people
-  dq_colour colour;
+  dq_category category;
 } dq_policy_rule;
 
 typedef struct dq_policy {
@@ -23,7 +23,7 @@ typedef struct dq_policy {
 const dq_policy_rule *dq_policy_find(const dq_policy *policy, const dq_node *node);
 
 // Reads a file into the arena. DQ_BAD_INPUT names the path, and the line where it can: not JSON, another schema, an
-// unknown field or colour, nothing in it.
+// unknown field or category, nothing in it.
 dq_status dq_policy_load(dq_policy *policy, const char *path, dq_arena *arena, dq_error *error);
 
 #endif

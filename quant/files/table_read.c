@@ -32,24 +32,24 @@ bool dq_calibration_table_is_ncnn(const char *text, size_t size) { return text !
 
 // ---- Lines ----
 
-typedef struct lines {
+typedef struct line_reader {
   const char *path, *at, *end;
   int number;
   char text[LONGEST_LINE];
-} lines;
+} line_reader;
 
 // The next line that is not empty, without its end; false after the last or when it is too long.
-static bool next_line(lines *it) {
-  while (it->at < it->end) {
-    const char *stop = memchr(it->at, '\n', (size_t)(it->end - it->at));
-    size_t length = (size_t)((stop ? stop : it->end) - it->at);
-    it->number++;
-    if (length >= sizeof it->text) length = sizeof it->text - 1; // the rest cannot be a number
-    memcpy(it->text, it->at, length);
-    it->text[length] = 0;
-    it->at = stop ? stop + 1 : it->end;
-    it->text[strcspn(it->text, "\r")] = 0;
-    if (it->text[0]) return true;
+static bool next_line(line_reader *reader) {
+  while (reader->at < reader->end) {
+    const char *stop = memchr(reader->at, '\n', (size_t)(reader->end - reader->at));
+    size_t length = (size_t)((stop ? stop : reader->end) - reader->at);
+    reader->number++;
+    if (length >= sizeof reader->text) length = sizeof reader->text - 1; // the rest cannot be a number
+    memcpy(reader->text, reader->at, length);
+    reader->text[length] = 0;
+    reader->at = stop ? stop + 1 : reader->end;
+    reader->text[strcspn(reader->text, "\r")] = 0;
+    if (reader->text[0]) return true;
   }
   return false;
 }
@@ -57,8 +57,8 @@ static bool next_line(lines *it) {
 // Room for a range more; NULL: no memory.
 static dq_calibration_table_range *add_range(dq_calibration_table *table, const char *value, dq_arena *arena) {
   if (!(table->count & (table->count - 1))) { // full at powers of two
-    int room = table->count ? 2 * table->count : 1;
-    dq_calibration_table_range *larger = DQ_NEW_ARRAY(arena, room, dq_calibration_table_range);
+    int capacity = table->count ? 2 * table->count : 1;
+    dq_calibration_table_range *larger = DQ_NEW_ARRAY(arena, capacity, dq_calibration_table_range);
     if (!larger) return NULL;
     if (table->count) memcpy(larger, table->ranges, (size_t)table->count * sizeof *larger);
     table->ranges = larger;
@@ -69,64 +69,67 @@ static dq_calibration_table_range *add_range(dq_calibration_table *table, const 
 }
 
 // A symmetric range from the largest absolute value, which must be a number above 0, as float32 too.
-static dq_status add_symmetric(dq_calibration_table *table, const lines *it, const char *value, double magnitude,
-                               dq_arena *arena, dq_error *error) {
+static dq_status add_symmetric(dq_calibration_table *table, const line_reader *reader, const char *value,
+                               double magnitude, dq_arena *arena, dq_error *error) {
   const float largest = (float)magnitude;
   if (!isfinite(largest))
-    return dq_fail(error, DQ_BAD_INPUT, "%s: line %d: value '%s': the scale is not finite", it->path, it->number,
-                   value);
+    return dq_fail(error, DQ_BAD_INPUT, "%s: line %d: value '%s': the scale is not finite", reader->path,
+                   reader->number, value);
   if (!(largest > 0))
-    return dq_fail(error, DQ_BAD_INPUT, "%s: line %d: value '%s': the range has no width", it->path, it->number, value);
+    return dq_fail(error, DQ_BAD_INPUT, "%s: line %d: value '%s': the range has no width", reader->path, reader->number,
+                   value);
   if (dq_calibration_table_find(table, value))
-    return dq_fail(error, DQ_BAD_INPUT, "%s: line %d: value '%s' stands there twice", it->path, it->number, value);
+    return dq_fail(error, DQ_BAD_INPUT, "%s: line %d: value '%s' stands there twice", reader->path, reader->number,
+                   value);
   dq_calibration_table_range *range = add_range(table, value, arena);
   if (!range) return dq_fail_memory(error, 0);
   range->range = (dq_range_pair){-largest, largest};
   return DQ_OK;
 }
 
-static dq_status fail_line(const lines *it, const char *expected, dq_error *error) {
-  return dq_fail(error, DQ_BAD_INPUT, "%s: line %d: expected %s", it->path, it->number, expected);
+static dq_status fail_line(const line_reader *reader, const char *expected, dq_error *error) {
+  return dq_fail(error, DQ_BAD_INPUT, "%s: line %d: expected %s", reader->path, reader->number, expected);
 }
 
 // "NAME: 3c010a14": the bits of the float32 scale, the most significant digit first.
-static dq_status read_tensorrt_line(dq_calibration_table *table, lines *it, dq_arena *arena, dq_error *error) {
-  char *colon = strrchr(it->text, ':'), *end = NULL;
+static dq_status read_tensorrt_line(dq_calibration_table *table, line_reader *reader, dq_arena *arena,
+                                    dq_error *error) {
+  char *colon = strrchr(reader->text, ':'), *end = NULL;
   const char *digits = colon ? colon + 1 + strspn(colon + 1, " ") : "";
   if (!colon || strlen(digits) != 8 || strspn(digits, "0123456789abcdefABCDEF") != 8)
-    return fail_line(it, "'name: ' and 8 hexadecimal digits", error);
+    return fail_line(reader, "'name: ' and 8 hexadecimal digits", error);
   uint32_t bits = (uint32_t)strtoul(digits, &end, 16);
   float scale;
   memcpy(&scale, &bits, sizeof scale);
   *colon = 0;
-  return add_symmetric(table, it, it->text, (double)scale * 127, arena, error);
+  return add_symmetric(table, reader, reader->text, (double)scale * 127, arena, error);
 }
 
 // "NAME 97.27": 127 / the largest absolute value. Lines of weights, NAME_param_N, have a scale per channel
 // and are not needed.
-static dq_status read_ncnn_line(dq_calibration_table *table, lines *it, dq_arena *arena, dq_error *error) {
-  char *space = strchr(it->text, ' '), *end = NULL;
-  if (!space) return fail_line(it, "'name' and a scale", error);
+static dq_status read_ncnn_line(dq_calibration_table *table, line_reader *reader, dq_arena *arena, dq_error *error) {
+  char *space = strchr(reader->text, ' '), *end = NULL;
+  if (!space) return fail_line(reader, "'name' and a scale", error);
   *space = 0;
-  if (strstr(it->text, "_param_")) return DQ_OK;
+  if (strstr(reader->text, "_param_")) return DQ_OK;
   double scale = strtod(space + 1, &end);
-  if (end == space + 1 || end[strspn(end, " ")]) return fail_line(it, "'name' and a scale", error);
+  if (end == space + 1 || end[strspn(end, " ")]) return fail_line(reader, "'name' and a scale", error);
   if (isnan(scale) || scale < 0) scale = NAN;
-  return add_symmetric(table, it, it->text, scale > 0 && isinf(scale) ? 0 : 127 / scale, arena, error);
+  return add_symmetric(table, reader, reader->text, scale > 0 && isinf(scale) ? 0 : 127 / scale, arena, error);
 }
 
 static dq_status read_lines(dq_calibration_table *table, const char *path, bool heading,
-                            dq_status (*read)(dq_calibration_table *, lines *, dq_arena *, dq_error *), dq_arena *arena,
-                            dq_error *error) {
+                            dq_status (*read)(dq_calibration_table *, line_reader *, dq_arena *, dq_error *),
+                            dq_arena *arena, dq_error *error) {
   dq_file file;
   DQ_TRY(dq_file_open(&file, path, error));
-  lines *it = DQ_NEW(arena, lines);
-  dq_status status = it ? DQ_OK : dq_fail_memory(error, sizeof *it);
-  if (it) {
-    *it = (lines){.path = path, .at = (const char *)file.data, .end = (const char *)file.data + file.size};
-    if (heading) next_line(it);
+  line_reader *reader = DQ_NEW(arena, line_reader);
+  dq_status status = reader ? DQ_OK : dq_fail_memory(error, sizeof *reader);
+  if (reader) {
+    *reader = (line_reader){.path = path, .at = (const char *)file.data, .end = (const char *)file.data + file.size};
+    if (heading) next_line(reader);
   }
-  while (status == DQ_OK && next_line(it)) status = read(table, it, arena, error);
+  while (status == DQ_OK && next_line(reader)) status = read(table, reader, arena, error);
   if (status == DQ_OK && !table->count) status = dq_fail(error, DQ_BAD_INPUT, "%s: no values", path);
   dq_file_close(&file);
   table->symmetric = true;

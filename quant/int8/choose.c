@@ -41,8 +41,8 @@ static double gain_of(const trials *all) { return dq_score_gain(&all->evaluator,
 // gain of theirs must show picture by picture. So must, more surely, what cuts values off: how much shows with the
 // ranges of few pictures is chance (docs/CALIBRATION.md). 0: the figure of all together is enough.
 static double required_confidence(const trials *all, const dq_int8_setting *setting) {
-  if (setting->exact_sums || setting->equalize != all->job->setting.equalize) return DQ_CLEARLY;
-  return setting->absorption || setting->range_search ? DQ_SURELY : 0;
+  if (setting->exact_sums || setting->equalize != all->job->setting.equalize) return DQ_HALF_STANDARD_ERROR;
+  return setting->absorption || setting->range_search ? DQ_TWO_STANDARD_ERRORS : 0;
 }
 
 // Whether the trial that ran is better than the best so far, and why, or why not.
@@ -50,7 +50,7 @@ static bool is_better(const trials *all, double confidence, char *reason, size_t
   double before = all->best.decibels, after = all->now.decibels;
   if (!all->evaluator.detects && !(after > before))
     return snprintf(reason, size, "no more than %.2f dB", before), false;
-  if (all->evaluator.detects && confidence < DQ_CLEARLY) confidence = DQ_CLEARLY;
+  if (all->evaluator.detects && confidence < DQ_HALF_STANDARD_ERROR) confidence = DQ_HALF_STANDARD_ERROR;
   if (confidence <= 0) return snprintf(reason, size, "more than %.2f dB", before), true;
   dq_noise_change change = dq_noise_compare(all->best.noise, all->now.noise, all->evaluator.what.pictures);
   dq_noise_reason(&change, confidence, reason, size);

@@ -23,7 +23,7 @@ static dq_status store_exact(void *user, int slot, const dq_tensor *tensor, dq_e
 }
 
 // When the last output of a picture has come.
-static dq_status compare_answers(dq_evaluator *evaluator, int64_t picture, dq_error *error) {
+static dq_status compare_detections(dq_evaluator *evaluator, int64_t picture, dq_error *error) {
   dq_tensor tensors[2][MOST_OUTPUTS];
   const dq_tensor *pointers[2][MOST_OUTPUTS];
   for (int o = 0; o < evaluator->what.count; o++) {
@@ -32,15 +32,15 @@ static dq_status compare_answers(dq_evaluator *evaluator, int64_t picture, dq_er
     tensors[1][o].data = evaluator->others[o];
     for (int i = 0; i < 2; i++) pointers[i][o] = &tensors[i][o];
   }
-  return dq_answers_compare(&evaluator->answers, pointers[0], pointers[1], &evaluator->signal[picture],
-                            &evaluator->score->noise[picture], error);
+  return dq_detection_error_compare(&evaluator->detection, pointers[0], pointers[1], &evaluator->signal[picture],
+                                    &evaluator->score->noise[picture], error);
 }
 
 static dq_status compare_output(dq_evaluator *evaluator, int slot, int64_t picture, const dq_tensor *tensor,
                                 dq_error *error) {
   const float *exact = evaluator->exact[picture * evaluator->what.count + slot];
   evaluator->score->noise[picture] += dq_relative_noise(exact, tensor->data, dq_tensor_count(tensor));
-  return dq_closeness_add(&evaluator->outputs[slot], tensor, exact, tensor->data, evaluator->job->arena, error);
+  return dq_output_error_add(&evaluator->outputs[slot], tensor, exact, tensor->data, evaluator->job->arena, error);
 }
 
 static dq_status compare(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
@@ -50,14 +50,14 @@ static dq_status compare(void *user, int slot, const dq_tensor *tensor, dq_error
   DQ_TRY(copy_output(&evaluator->others[slot], tensor, evaluator->job->in->context, error));
   for (int o = 0; o < evaluator->what.count; o++)
     if (evaluator->pictures_done[o] <= picture) return DQ_OK;
-  return compare_answers(evaluator, picture, error);
+  return compare_detections(evaluator, picture, error);
 }
 
-static dq_status open_answers(dq_evaluator *evaluator, dq_tensor *tensors) {
+static dq_status open_detection(dq_evaluator *evaluator, dq_tensor *tensors) {
   const dq_int8_job *job = evaluator->job;
   if (evaluator->what.count != job->graph->output_count || evaluator->what.count > MOST_OUTPUTS) return DQ_OK;
-  return dq_answers_open(&evaluator->answers, &evaluator->detects, job->graph, tensors, job->in->options->decode,
-                         job->arena, job->error);
+  return dq_detection_error_open(&evaluator->detection, &evaluator->detects, job->graph, tensors,
+                                 job->in->options->decode, job->arena, job->error);
 }
 
 dq_status dq_evaluator_open(dq_evaluator *evaluator, const dq_int8_job *job) {
@@ -70,7 +70,7 @@ dq_status dq_evaluator_open(dq_evaluator *evaluator, const dq_int8_job *job) {
   evaluator->exact = DQ_NEW_ARRAY(job->arena, evaluated * outputs, float *);
   evaluator->others = DQ_NEW_ARRAY(job->arena, outputs, float *);
   evaluator->pictures_done = DQ_NEW_ARRAY(job->arena, outputs, int64_t);
-  evaluator->outputs = DQ_NEW_ARRAY(job->arena, outputs, dq_closeness);
+  evaluator->outputs = DQ_NEW_ARRAY(job->arena, outputs, dq_output_error);
   evaluator->signal = DQ_NEW_ARRAY(job->arena, evaluated, double);
   if (!names || !evaluator->shapes || !evaluator->exact || !evaluator->others || !evaluator->pictures_done ||
       !evaluator->outputs || !evaluator->signal)
@@ -83,7 +83,7 @@ dq_status dq_evaluator_open(dq_evaluator *evaluator, const dq_int8_job *job) {
   for (int o = 0; o < outputs; o++)
     if (graph->outputs[o]->producer && graph->outputs[o]->type == DQ_F32 && tensors[graph->outputs[o]->index].rank >= 0)
       names[evaluator->what.count++] = graph->outputs[o]->name;
-  DQ_TRY(open_answers(evaluator, tensors));
+  DQ_TRY(open_detection(evaluator, tensors));
   return dq_observe(&evaluator->what, store_exact, evaluator, job->in->context, job->error);
 }
 
@@ -91,7 +91,7 @@ void dq_evaluator_close(dq_evaluator *evaluator) {
   for (int64_t i = 0; evaluator->exact && i < evaluator->what.pictures * evaluator->what.count; i++)
     dq_budget_free(evaluator->exact[i]);
   for (int o = 0; evaluator->others && o < evaluator->what.count; o++) dq_budget_free(evaluator->others[o]);
-  dq_answers_close(&evaluator->answers);
+  dq_detection_error_close(&evaluator->detection);
 }
 
 static double sum_of(const double *numbers, int64_t count) {
@@ -101,7 +101,7 @@ static double sum_of(const double *numbers, int64_t count) {
 }
 
 static double decibels_of(const dq_evaluator *evaluator) {
-  if (!evaluator->detects) return dq_closeness_mean(evaluator->outputs, evaluator->what.count);
+  if (!evaluator->detects) return dq_output_error_sqnr(evaluator->outputs, evaluator->what.count);
   double noise = sum_of(evaluator->score->noise, evaluator->what.pictures);
   return noise > 0 ? 10 * log10(sum_of(evaluator->signal, evaluator->what.pictures) / noise) : INFINITY;
 }
@@ -112,7 +112,7 @@ dq_status dq_evaluate(dq_evaluator *evaluator, const dq_graph *quantized, dq_sco
   evaluator->what.graph = quantized;
   memset(evaluator->pictures_done, 0, (size_t)evaluator->what.count * sizeof *evaluator->pictures_done);
   memset(score->noise, 0, (size_t)evaluator->what.pictures * sizeof *score->noise);
-  for (int o = 0; o < evaluator->what.count; o++) dq_closeness_clear(&evaluator->outputs[o]);
+  for (int o = 0; o < evaluator->what.count; o++) dq_output_error_clear(&evaluator->outputs[o]);
   DQ_TRY(dq_observe(&evaluator->what, compare, evaluator, job->in->context, job->error));
   score->decibels = decibels_of(evaluator);
   return DQ_OK;

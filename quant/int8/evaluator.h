@@ -3,8 +3,8 @@
 #ifndef DQ_QUANT_EVALUATOR_H
 #define DQ_QUANT_EVALUATOR_H
 
-#include "quant/error/answers.h"
-#include "quant/error/closeness.h"
+#include "quant/error/detection_error.h"
+#include "quant/error/output_error.h"
 #include "quant/int8/job.h"
 
 enum { DQ_EVALUATED_PICTURES = 24 }; // at most, the last ones of the job
@@ -21,9 +21,9 @@ typedef struct dq_evaluator {
   float **exact;          // float outputs, [picture * outputs + output]
   float **others;         // of the picture that is compared, by output
   int64_t *pictures_done; // by output
-  dq_closeness *outputs;
+  dq_output_error *outputs;
   bool detects; // answers of a detector are compared, not outputs
-  dq_answers answers;
+  dq_detection_error detection;
   double *signal;  // of the answers, by picture
   dq_score *score; // of the form that runs
 } dq_evaluator;

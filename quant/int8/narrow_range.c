@@ -1,5 +1,5 @@
 #include "quant/int8/stages.h"
-#include "quant/numeric/reach.h"
+#include "quant/numeric/activation_range.h"
 
 dq_range_pair dq_int8_narrow_range(const dq_int8_job *job, const dq_value *value, const dq_histogram *histogram,
                                    dq_range_pair range) {

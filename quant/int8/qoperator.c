@@ -101,14 +101,14 @@ static dq_status take_result(lowering *it, dq_node *node, const ending *end) {
   if (end->activation) dq_graph_remove_node(graph, end->activation);
   dq_graph_remove_node(graph, end->quantize);
   if (!cuts) {
-    dq_take_output(node, result);
+    dq_node_set_output(node, result);
     return DQ_OK;
   }
   char *wanted = dq_arena_printf(graph->arena, "%s_unclipped", result->name);
   dq_value *whole = wanted ? dq_graph_fresh_value(graph, wanted) : NULL;
   dq_value *bounds[] = {whole, add_bound(it, result->name, type, low), add_bound(it, result->name, type, high)};
   if (!whole || !bounds[1] || !bounds[2]) return no_memory(it);
-  dq_take_output(node, whole);
+  dq_node_set_output(node, whole);
   if (!dq_graph_add_node(graph, node->index + 1, "Clip", end->activation->name, 3, bounds, 1, &result))
     return no_memory(it);
   return dq_origin_add(it->origin, whole->name, NULL, it->error);
@@ -177,7 +177,7 @@ static void lower_move(lowering *it, dq_node *node, bool *done) {
   const dq_node *from = dequantize_of(node->inputs[0], false);
   if (!from || !same_parameters(from, end.quantize)) return;
   node->inputs[0] = from->inputs[0];
-  dq_take_output(node, end.quantize->outputs[0]);
+  dq_node_set_output(node, end.quantize->outputs[0]);
   dq_graph_remove_node(it->graph, end.quantize);
   *done = true;
 }

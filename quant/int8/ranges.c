@@ -3,7 +3,7 @@
 
 #include "quant/int8/facts.h"
 #include "quant/int8/stages.h"
-#include "quant/numeric/reach.h"
+#include "quant/numeric/activation_range.h"
 
 bool dq_int8_is_observed(const dq_int8_job *job, int v) {
   const dq_value_choice *choice = &job->choices[v];

@@ -7,7 +7,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/sizes.h"
 #include "lib/eval/eval.h"
-#include "quant/error/closeness.h"
+#include "quant/error/output_error.h"
 #include "lib/session/pair.h"
 #include "quant/int8/facts.h"
 #include "quant/int8/stages.h"
@@ -138,7 +138,7 @@ static dq_status solve_group(const dq_rounding_layer *layer, const written *it, 
   int64_t n = layer->inputs, outputs = layer->outputs;
   DQ_TRY(open_task(&task, layer, it, group, arena, error));
   task.gram = sums->grams + group * (n + 1) * (n + 1);
-  task.answers = how == LAYER_ALONE ? NULL : sums->answers + group * outputs * (n + 1);
+  task.responses = how == LAYER_ALONE ? NULL : sums->responses + group * outputs * (n + 1);
   task.refit = how == FLOAT_NETWORK;
   task.rule = it->rule.length ? &it->rule : NULL, task.taps = &layer->taps;
   DQ_TRY(dq_rounding_solve(&task, context, error));
@@ -298,10 +298,10 @@ static dq_status keep_best(rounder ways[WAYS]) {
   job->report->rounding_gain = after[best].sqnr - before.sqnr;
   char reason[200];
   dq_noise_change change = dq_noise_compare(before.noises, after[best].noises, before.count);
-  bool clear = dq_noise_is_less(&change, DQ_CLEARLY);
+  bool clear = dq_noise_is_less(&change, DQ_HALF_STANDARD_ERROR);
   dq_message(job->in->context, DQ_DETAIL, "adaptive rounding: %.2f dB to the nearest, %.2f dB after the %s, %s: %s",
              before.sqnr, after[best].sqnr, way_names[ways[best].how], clear ? "taken" : "not taken",
-             dq_noise_reason(&change, DQ_CLEARLY, reason, sizeof reason));
+             dq_noise_reason(&change, DQ_HALF_STANDARD_ERROR, reason, sizeof reason));
   if (!clear) {
     dq_message(job->in->context, DQ_NOTE,
                "adaptive rounding does not clearly bring the outputs closer: weights are rounded to the nearest");

@@ -20,7 +20,7 @@ bool dq_rounding_layer_of(dq_rounding_layer *layer, dq_node *node);
 
 // Of all groups, one after the other, as dq_rounding_task has them.
 typedef struct dq_layer_sums {
-  double *grams, *answers;
+  double *grams, *responses;
   int64_t most; // samples taken of a picture
 } dq_layer_sums;
 

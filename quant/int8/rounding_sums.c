@@ -40,8 +40,8 @@ dq_status dq_layer_sums_open(dq_layer_sums *sums, const dq_rounding_layer *layer
   if (wanted < SAMPLES_AT_LEAST) wanted = SAMPLES_AT_LEAST;
   sums->most = (wanted + pictures - 1) / pictures;
   sums->grams = DQ_NEW_ARRAY(arena, layer->groups * n * n, double);
-  sums->answers = DQ_NEW_ARRAY(arena, layer->groups * layer->outputs * n, double);
-  return sums->grams && sums->answers ? DQ_OK : dq_fail_memory(error, (size_t)(n * n) * sizeof(double));
+  sums->responses = DQ_NEW_ARRAY(arena, layer->groups * layer->outputs * n, double);
+  return sums->grams && sums->responses ? DQ_OK : dq_fail_memory(error, (size_t)(n * n) * sizeof(double));
 }
 
 // ---- Samples of one picture ----
@@ -152,7 +152,7 @@ dq_status dq_layer_sums_add(dq_layer_sums *sums, const dq_rounding_layer *layer,
     for (int64_t s = 0; s < it.count; s++) read_sample(&it, g, s);
     status = add_products(&it, it.x, n, sums->grams + g * n * n, context, pool, error);
     if (status == DQ_OK)
-      status = add_products(&it, it.y, outputs, sums->answers + g * outputs * n, context, pool, error);
+      status = add_products(&it, it.y, outputs, sums->responses + g * outputs * n, context, pool, error);
   }
   dq_budget_free(it.y);
   dq_budget_free(it.x);

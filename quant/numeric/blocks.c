@@ -55,7 +55,8 @@ bool dq_block_allowed(const dq_block_rule *rule, const int8_t *weights, int64_t 
   return fits(&b);
 }
 
-void dq_block_room(const dq_block_rule *rule, const int8_t *weights, int64_t count, int64_t at, int *low, int *high) {
+void dq_block_free_range(const dq_block_rule *rule, const int8_t *weights, int64_t count, int64_t at, int *low,
+                         int *high) {
   bounds others = {0, 0};
   for (int64_t i = 0; i < count; i++)
     if (i != at) widen(&others, rule, weights[i]);

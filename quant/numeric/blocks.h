@@ -56,7 +56,8 @@ dq_block_rule dq_sum_rule(const dq_parameters *input, int64_t length);
 bool dq_block_allowed(const dq_block_rule *rule, const int8_t *weights, int64_t count);
 
 // From what to what weight `at` of an allowed block may be while the others stay; holds 0.
-void dq_block_room(const dq_block_rule *rule, const int8_t *weights, int64_t count, int64_t at, int *low, int *high);
+void dq_block_free_range(const dq_block_rule *rule, const int8_t *weights, int64_t count, int64_t at, int *low,
+                         int *high);
 
 // The allowed block near the real weights `wanted` (in steps of the scale): rounded to nearest, then
 // taken towards 0 one by one, each time where it costs least squared error for what it brings.

@@ -20,7 +20,7 @@ typedef struct value_errors {
 } value_errors;
 
 // Values that have one scale by the links that are taken.
-typedef struct search {
+typedef struct scale_search {
   const value_errors *errors;
   const dq_sum_link *links;
   int value_count, link_count;
@@ -29,7 +29,7 @@ typedef struct search {
   double *gain; // by group
   int *scale;   // by group
   char *role;   // scratch by value: 0, TERM or SUM
-} search;
+} scale_search;
 enum { TERM = 1, SUM = 2 };
 
 // ---- Errors of one value ----
@@ -113,84 +113,85 @@ static void find_errors(const dq_summed_value *value, moments *all, value_errors
 // ---- Groups ----
 
 // What the values with a role gain from one scale, and which.
-static double gain_of_roles(const search *it, int *scale) {
+static double gain_of_roles(const scale_search *search, int *scale) {
   int from = INT32_MIN, end = INT32_MAX;
   double now = 0, least = INFINITY;
-  for (int v = 0; v < it->value_count; v++) {
-    if (!it->role[v]) continue;
-    const value_errors *errors = &it->errors[v];
+  for (int v = 0; v < search->value_count; v++) {
+    if (!search->role[v]) continue;
+    const value_errors *errors = &search->errors[v];
     now += errors->now;
     if (errors->first > from) from = errors->first;
     if (errors->first + SCALES < end) end = errors->first + SCALES;
   }
   for (int k = from; k < end; k++) {
     double all = 0;
-    for (int v = 0; v < it->value_count; v++)
-      if (it->role[v])
-        all += it->role[v] == SUM ? it->errors[v].sum[k - it->errors[v].first]
-                                  : it->errors[v].term[k - it->errors[v].first];
+    for (int v = 0; v < search->value_count; v++)
+      if (search->role[v])
+        all += search->role[v] == SUM ? search->errors[v].sum[k - search->errors[v].first]
+                                      : search->errors[v].term[k - search->errors[v].first];
     if (all < least) least = all, *scale = k;
   }
   return now - least;
 }
 
-static void give_roles(const search *it, int l) {
-  const dq_sum_link *link = &it->links[l];
-  if (it->role[link->left] != SUM) it->role[link->left] = TERM;
-  if (it->role[link->right] != SUM) it->role[link->right] = TERM;
-  it->role[link->sum] = SUM;
+static void give_roles(const scale_search *search, int l) {
+  const dq_sum_link *link = &search->links[l];
+  if (search->role[link->left] != SUM) search->role[link->left] = TERM;
+  if (search->role[link->right] != SUM) search->role[link->right] = TERM;
+  search->role[link->sum] = SUM;
 }
 
-static bool is_of(const search *it, int value, const int groups[3]) {
-  return it->group[value] == groups[0] || it->group[value] == groups[1] || it->group[value] == groups[2];
+static bool is_of(const scale_search *search, int value, const int groups[3]) {
+  return search->group[value] == groups[0] || search->group[value] == groups[1] || search->group[value] == groups[2];
 }
 
 // What taking a link gains beyond what the groups it joins gain already.
-static double gain_of_link(const search *it, int l, int *scale) {
-  const dq_sum_link *link = &it->links[l];
-  int groups[3] = {it->group[link->left], it->group[link->right], it->group[link->sum]};
-  for (int v = 0; v < it->value_count; v++) it->role[v] = 0;
-  give_roles(it, l);
-  for (int i = 0; i < it->link_count; i++)
-    if (it->taken[i] && is_of(it, it->links[i].left, groups)) give_roles(it, i);
-  double gain = gain_of_roles(it, scale) - it->gain[groups[0]];
-  if (groups[1] != groups[0]) gain -= it->gain[groups[1]];
-  if (groups[2] != groups[0] && groups[2] != groups[1]) gain -= it->gain[groups[2]];
+static double gain_of_link(const scale_search *search, int l, int *scale) {
+  const dq_sum_link *link = &search->links[l];
+  int groups[3] = {search->group[link->left], search->group[link->right], search->group[link->sum]};
+  for (int v = 0; v < search->value_count; v++) search->role[v] = 0;
+  give_roles(search, l);
+  for (int i = 0; i < search->link_count; i++)
+    if (search->taken[i] && is_of(search, search->links[i].left, groups)) give_roles(search, i);
+  double gain = gain_of_roles(search, scale) - search->gain[groups[0]];
+  if (groups[1] != groups[0]) gain -= search->gain[groups[1]];
+  if (groups[2] != groups[0] && groups[2] != groups[1]) gain -= search->gain[groups[2]];
   return gain;
 }
 
-static void take(search *it, int l, double gain, int scale) {
-  const dq_sum_link *link = &it->links[l];
-  int groups[3] = {it->group[link->left], it->group[link->right], it->group[link->sum]};
+static void apply(scale_search *search, int l, double gain, int scale) {
+  const dq_sum_link *link = &search->links[l];
+  int groups[3] = {search->group[link->left], search->group[link->right], search->group[link->sum]};
   for (int i = 0; i < 3; i++) {
     bool counted = (i > 0 && groups[i] == groups[0]) || (i > 1 && groups[i] == groups[1]);
-    gain += counted ? 0 : it->gain[groups[i]];
+    gain += counted ? 0 : search->gain[groups[i]];
   }
-  for (int v = 0; v < it->value_count; v++)
-    if (is_of(it, v, groups)) it->group[v] = groups[0];
-  it->taken[l] = true, it->gain[groups[0]] = gain, it->scale[groups[0]] = scale;
+  for (int v = 0; v < search->value_count; v++)
+    if (is_of(search, v, groups)) search->group[v] = groups[0];
+  search->taken[l] = true, search->gain[groups[0]] = gain, search->scale[groups[0]] = scale;
 }
 
-static bool take_best(search *it) {
+static bool apply_best(scale_search *search) {
   int best = -1, best_scale = 0, scale = 0;
   double most = 0;
-  for (int l = 0; l < it->link_count; l++) {
-    if (it->taken[l]) continue;
-    double gain = gain_of_link(it, l, &scale);
+  for (int l = 0; l < search->link_count; l++) {
+    if (search->taken[l]) continue;
+    double gain = gain_of_link(search, l, &scale);
     if (gain > most) most = gain, best = l, best_scale = scale;
   }
-  if (best >= 0) take(it, best, most, best_scale);
+  if (best >= 0) apply(search, best, most, best_scale);
   return best >= 0;
 }
 
-static dq_status open_search(search *it, dq_arena *arena, dq_error *error) {
-  it->taken = DQ_NEW_ARRAY(arena, it->link_count, bool);
-  it->group = DQ_NEW_ARRAY(arena, it->value_count, int);
-  it->gain = DQ_NEW_ARRAY(arena, it->value_count, double);
-  it->scale = DQ_NEW_ARRAY(arena, it->value_count, int);
-  it->role = DQ_NEW_ARRAY(arena, it->value_count, char);
-  if (!it->taken || !it->group || !it->gain || !it->scale || !it->role) return dq_fail_memory(error, 0);
-  for (int v = 0; v < it->value_count; v++) it->group[v] = v;
+static dq_status open_search(scale_search *search, dq_arena *arena, dq_error *error) {
+  search->taken = DQ_NEW_ARRAY(arena, search->link_count, bool);
+  search->group = DQ_NEW_ARRAY(arena, search->value_count, int);
+  search->gain = DQ_NEW_ARRAY(arena, search->value_count, double);
+  search->scale = DQ_NEW_ARRAY(arena, search->value_count, int);
+  search->role = DQ_NEW_ARRAY(arena, search->value_count, char);
+  if (!search->taken || !search->group || !search->gain || !search->scale || !search->role)
+    return dq_fail_memory(error, 0);
+  for (int v = 0; v < search->value_count; v++) search->group[v] = v;
   return DQ_OK;
 }
 
@@ -198,14 +199,14 @@ dq_status dq_common_scales(dq_summed_value *values, int value_count, const dq_su
                            dq_arena *arena, dq_error *error) {
   value_errors *errors = DQ_NEW_ARRAY(arena, value_count, value_errors);
   moments *all = DQ_NEW_ARRAY(arena, 1, moments);
-  search it = {.errors = errors, .links = links, .value_count = value_count, .link_count = link_count};
+  scale_search search = {.errors = errors, .links = links, .value_count = value_count, .link_count = link_count};
   if (!errors || !all) return dq_fail_memory(error, 0);
-  DQ_TRY(open_search(&it, arena, error));
+  DQ_TRY(open_search(&search, arena, error));
   for (int v = 0; v < value_count; v++) find_errors(&values[v], all, &errors[v]);
-  while (take_best(&it)) continue;
+  while (apply_best(&search)) continue;
   for (int v = 0; v < value_count; v++) {
-    int group = it.group[v], scale = it.scale[group];
-    if (it.gain[group] > 0) values[v].range = range_at(scale_at(scale), errors[v].zero[scale - errors[v].first]);
+    int group = search.group[v], scale = search.scale[group];
+    if (search.gain[group] > 0) values[v].range = range_at(scale_at(scale), errors[v].zero[scale - errors[v].first]);
   }
   return DQ_OK;
 }

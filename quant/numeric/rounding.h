@@ -48,7 +48,7 @@ typedef struct dq_rounding_task {
   const double *gram; // sum over samples of x x^T, (inputs + 1) squared; the last of x is the constant 1
   // Sum over samples of y x^T, y the sums that the float network has, outputs x (inputs + 1); NULL: those that
   // the float weights give with x are wanted instead.
-  const double *answers;
+  const double *responses;
   bool refit;            // with answers: the weights follow them too, not the bias alone
   const double *weights; // outputs x inputs, in float
   const float *scales;   // one per output

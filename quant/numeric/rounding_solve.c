@@ -9,14 +9,14 @@
 enum { SWEEPS = 8 };
 static const double DAMPING = 0.01; // added to the variances, of their mean: few samples say little
 
-typedef struct rounding {
+typedef struct rounding_state {
   const dq_rounding_task *task;
   double *weigh;         // the damped covariance of the inputs
   double *factor;        // its upper Cholesky factor, inputs in `order`
   int64_t *order;        // inputs by rising variance: the last is rounded first, the others make up for it
   const int8_t *nearest; // the weights, each rounded by itself
   double *error, *push;  // vectors per output
-} rounding;
+} rounding_state;
 
 // ---- Covariance ----
 
@@ -47,67 +47,67 @@ static int compare_ranked(const void *a, const void *b) {
   return x->index < y->index ? -1 : 1;
 }
 
-static dq_status factorize(rounding *it, dq_arena *arena, const dq_context *context, dq_error *error) {
-  int64_t n = it->task->inputs;
+static dq_status factorize(rounding_state *state, dq_arena *arena, const dq_context *context, dq_error *error) {
+  int64_t n = state->task->inputs;
   ranked *list = DQ_NEW_ARRAY(arena, n, ranked);
-  it->factor = DQ_NEW_ARRAY(arena, n * n, double);
-  it->order = DQ_NEW_ARRAY(arena, n, int64_t);
-  if (!list || !it->factor || !it->order) return dq_fail_memory(error, (size_t)(n * n) * sizeof(double));
-  for (int64_t i = 0; i < n; i++) list[i] = (ranked){it->weigh[i * n + i], i};
+  state->factor = DQ_NEW_ARRAY(arena, n * n, double);
+  state->order = DQ_NEW_ARRAY(arena, n, int64_t);
+  if (!list || !state->factor || !state->order) return dq_fail_memory(error, (size_t)(n * n) * sizeof(double));
+  for (int64_t i = 0; i < n; i++) list[i] = (ranked){state->weigh[i * n + i], i};
   qsort(list, (size_t)n, sizeof *list, compare_ranked);
-  for (int64_t i = 0; i < n; i++) it->order[i] = list[i].index;
+  for (int64_t i = 0; i < n; i++) state->order[i] = list[i].index;
   for (int64_t i = 0; i < n; i++)
-    for (int64_t j = 0; j < n; j++) it->factor[i * n + j] = it->weigh[it->order[i] * n + it->order[j]];
-  return dq_factor_symmetric(n, it->factor, context->pool, error);
+    for (int64_t j = 0; j < n; j++) state->factor[i * n + j] = state->weigh[state->order[i] * n + state->order[j]];
+  return dq_factor_symmetric(n, state->factor, context->pool, error);
 }
 
 // ---- Rounding ----
 
 // What the other weights of its block leave weight `i` of the output channel `q`.
-static void room(const dq_rounding_task *task, const int8_t *q, int64_t i, int *low, int *high) {
+static void free_range(const dq_rounding_task *task, const int8_t *q, int64_t i, int *low, int *high) {
   int8_t block[DQ_LONGEST_BLOCK];
   int64_t tap = dq_tap_of(task->taps, i), length = task->rule->length, first = tap / length * length, count = 0;
   for (int64_t t = first; t < first + length && t < task->inputs; t++) block[count++] = q[dq_tap_within(task->taps, t)];
-  dq_block_room(task->rule, block, count, tap - first, low, high);
+  dq_block_free_range(task->rule, block, count, tap - first, low, high);
 }
 
 // The best allowed value of weight `i`, given the others as they are now.
-static int8_t bounded(const rounding *it, const int8_t *q, int64_t i, double wanted, int nearest) {
+static int8_t bounded(const rounding_state *state, const int8_t *q, int64_t i, double wanted, int nearest) {
   int low = -127, high = 127;
-  if (it->task->rule) room(it->task, q, i, &low, &high);
+  if (state->task->rule) free_range(state->task, q, i, &low, &high);
   double least = fmax(low, nearest - DQ_ROUNDING_REACH), most = fmin(high, nearest + DQ_ROUNDING_REACH);
   return (int8_t)fmin(fmax(nearbyint(wanted), least), most);
 }
 
 // Rounds one weight after the other, each where the errors made so far are best made up for.
-static void nearest_plane(const rounding *it, int64_t o, const int8_t *nearest, int8_t *q) {
-  int64_t n = it->task->inputs;
-  double scale = (double)it->task->scales[o], *push = it->push + o * n;
+static void nearest_plane(const rounding_state *state, int64_t o, const int8_t *nearest, int8_t *q) {
+  int64_t n = state->task->inputs;
+  double scale = (double)state->task->scales[o], *push = state->push + o * n;
   for (int64_t k = n - 1; k >= 0; k--) {
-    int64_t i = it->order[k];
-    const double *row = it->factor + k * n; // of the mirrored half: the factor's column k
-    double wanted = it->task->weights[o * n + i];
-    q[i] = bounded(it, q, i, (wanted - push[k] / row[k]) / scale, nearest[i]);
+    int64_t i = state->order[k];
+    const double *row = state->factor + k * n; // of the mirrored half: the factor's column k
+    double wanted = state->task->weights[o * n + i];
+    q[i] = bounded(state, q, i, (wanted - push[k] / row[k]) / scale, nearest[i]);
     double error = q[i] * scale - wanted;
     for (int64_t j = 0; j < k; j++) push[j] += row[j] * error;
   }
 }
 
 // Steps of single weights as long as one lessens (q - w) H (q - w)^T.
-static void descend(const rounding *it, int64_t o, const int8_t *nearest, int8_t *q) {
-  int64_t n = it->task->inputs;
-  double scale = (double)it->task->scales[o], *error = it->error + o * n, *slope = it->push + o * n;
+static void descend(const rounding_state *state, int64_t o, const int8_t *nearest, int8_t *q) {
+  int64_t n = state->task->inputs;
+  double scale = (double)state->task->scales[o], *error = state->error + o * n, *slope = state->push + o * n;
   memset(slope, 0, (size_t)n * sizeof *slope);
   for (int64_t i = 0; i < n; i++) {
-    error[i] = q[i] * scale - it->task->weights[o * n + i];
-    for (int64_t j = 0; j < n; j++) slope[j] += error[i] * it->weigh[i * n + j];
+    error[i] = q[i] * scale - state->task->weights[o * n + i];
+    for (int64_t j = 0; j < n; j++) slope[j] += error[i] * state->weigh[i * n + j];
   }
   bool moved = true;
   for (int sweep = 0; moved && sweep < SWEEPS; sweep++) {
     moved = false;
     for (int64_t i = 0; i < n; i++) {
-      const double *row = it->weigh + i * n;
-      int8_t to = bounded(it, q, i, q[i] - slope[i] / (scale * row[i]), nearest[i]);
+      const double *row = state->weigh + i * n;
+      int8_t to = bounded(state, q, i, q[i] - slope[i] / (scale * row[i]), nearest[i]);
       if (to == q[i]) continue;
       double by = (to - q[i]) * scale;
       for (int64_t j = 0; j < n; j++) slope[j] += by * row[j];
@@ -119,10 +119,10 @@ static void descend(const rounding *it, int64_t o, const int8_t *nearest, int8_t
 
 static void round_row(void *argument, int64_t o, int thread) {
   (void)thread;
-  const rounding *it = argument;
-  int64_t at = o * it->task->inputs;
-  nearest_plane(it, o, it->nearest + at, it->task->elements + at);
-  descend(it, o, it->nearest + at, it->task->elements + at);
+  const rounding_state *state = argument;
+  int64_t at = o * state->task->inputs;
+  nearest_plane(state, o, state->nearest + at, state->task->elements + at);
+  descend(state, o, state->nearest + at, state->task->elements + at);
 }
 
 // ---- Bias ----
@@ -132,9 +132,9 @@ static void set_bias(const dq_rounding_task *task) {
   int64_t n = task->inputs, stride = n + 1;
   double count = task->gram[n * stride + n];
   for (int64_t o = 0; count > 0 && o < task->outputs; o++) {
-    double mean = task->answers ? task->answers[o * stride + n] / count : task->bias[o];
+    double mean = task->responses ? task->responses[o * stride + n] / count : task->bias[o];
     for (int64_t i = 0; i < n; i++) {
-      double weight = task->answers ? 0 : task->weights[o * n + i];
+      double weight = task->responses ? 0 : task->weights[o * n + i];
       weight -= task->elements[o * n + i] * (double)task->scales[o];
       mean += weight * (task->gram[i * stride + n] / count);
     }
@@ -147,7 +147,7 @@ static void set_bias(const dq_rounding_task *task) {
 // How far y lies from what the weights give, times each input, about the means and per sample.
 static void remainder_of(const dq_rounding_task *task, const double *h, int64_t o, double *to) {
   int64_t n = task->inputs, stride = n + 1;
-  const double *y = task->answers + o * stride, *means = task->gram + n * stride;
+  const double *y = task->responses + o * stride, *means = task->gram + n * stride;
   double count = means[n];
   for (int64_t j = 0; j < n; j++) {
     to[j] = y[j] / count - y[n] / count * (means[j] / count);
@@ -177,17 +177,18 @@ static dq_status follow(dq_rounding_task *task, dq_arena *arena, const dq_contex
 }
 
 static dq_status solve(dq_rounding_task *task, dq_arena *arena, const dq_context *context, dq_error *error) {
-  if (task->answers && task->refit && task->bias) DQ_TRY(follow(task, arena, context, error));
+  if (task->responses && task->refit && task->bias) DQ_TRY(follow(task, arena, context, error));
   int64_t n = task->inputs, size = task->outputs * n;
-  rounding it = {.task = task,
-                 .weigh = DQ_NEW_ARRAY(arena, n * n, double),
-                 .nearest = dq_arena_copy(arena, task->elements, (size_t)size),
-                 .error = DQ_NEW_ARRAY(arena, size, double),
-                 .push = DQ_NEW_ARRAY(arena, size, double)};
-  if (!it.weigh || !it.nearest || !it.error || !it.push) return dq_fail_memory(error, (size_t)(n * n) * sizeof(double));
-  if (covariance(task, DAMPING, it.weigh)) {
-    DQ_TRY(factorize(&it, arena, context, error));
-    dq_pool_run(task->outputs > 1 ? context->pool : NULL, task->outputs, round_row, &it);
+  rounding_state state = {.task = task,
+                          .weigh = DQ_NEW_ARRAY(arena, n * n, double),
+                          .nearest = dq_arena_copy(arena, task->elements, (size_t)size),
+                          .error = DQ_NEW_ARRAY(arena, size, double),
+                          .push = DQ_NEW_ARRAY(arena, size, double)};
+  if (!state.weigh || !state.nearest || !state.error || !state.push)
+    return dq_fail_memory(error, (size_t)(n * n) * sizeof(double));
+  if (covariance(task, DAMPING, state.weigh)) {
+    DQ_TRY(factorize(&state, arena, context, error));
+    dq_pool_run(task->outputs > 1 ? context->pool : NULL, task->outputs, round_row, &state);
   }
   if (task->bias) set_bias(task);
   return DQ_OK;

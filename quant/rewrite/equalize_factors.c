@@ -8,7 +8,7 @@
 
 #include "lib/ops/operator.h"
 #include "quant/rewrite/equalize_internal.h"
-#include "quant/numeric/reach.h"
+#include "quant/numeric/activation_range.h"
 
 // Channels below this share of the widest are taken to be that wide: silent ones would become noise.
 static const double LEAST = 1e-4;

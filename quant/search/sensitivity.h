@@ -51,7 +51,7 @@ typedef struct dq_sensitivity_options {
 // Batch normalization is folded first, ranges are those of the pictures, nothing is equalized, biases stay
 // as they are; with int8->start the network is the one that would be quantized, equalized, with the ranges it gives. A
 // product's result is what stands behind the Relu or Clip after it; operators that keep their input's scale have no
-// row. One variant after the other runs in float32 from the layer on (quant/search/sensitivity_walk.h); the graph stays
+// row. One variant after the other runs in float32 from the layer on (quant/search/layer_error_runs.h); the graph stays
 // as it is; the result does not depend on threads. In the arena. DQ_UNSUPPORTED: nothing can be quantized.
 dq_status dq_sensitivity_measure(dq_sensitivity *result, const dq_graph *graph, dq_data *data,
                                  const dq_sensitivity_options *options, const dq_context *context, dq_arena *arena,

@@ -30,13 +30,13 @@ static void print_types(const dq_operator *row) {
 }
 
 static void print_row(const dq_operator *row) {
-  static const char *const colours[] = {"DENY", "ALLOW", "FOLLOW"};
+  static const char *const categories[] = {"DENY", "ALLOW", "FOLLOW"};
   static const char *const rules[] = {"", "compute", "share", "absorb", "table", "combine"};
   printf("| %s%s%s | ", row->domain ? row->domain : "", row->domain ? " " : "", row->name);
   print_versions(row);
   printf(" | ");
   print_types(row);
-  printf(" | %s | %s |\n", colours[row->colour], rules[row->quantization]);
+  printf(" | %s | %s |\n", categories[row->category], rules[row->quantization]);
 }
 
 int main(void) {

@@ -1,4 +1,4 @@
-// Mixed precision: colours, casts, constants that do not fit, what stays.
+// Mixed precision: categories, casts, constants that do not fit, what stays.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,17 +60,17 @@ static int casts(const dq_graph *graph) {
   return count;
 }
 
-static void colours(void **state) {
+static void categories(void **state) {
   (void)state;
   dq_graph *graph = network(1);
   dq_amp_options options = {0};
   dq_amp_report report = apply(graph, &options);
   assert_int_equal(report.count, 4);
   static const bool half[] = {true, true, false, true};
-  static const dq_colour colour[] = {DQ_ALLOW, DQ_FOLLOW, DQ_DENY, DQ_ALLOW};
+  static const dq_category category[] = {DQ_ALLOW, DQ_FOLLOW, DQ_DENY, DQ_ALLOW};
   for (int i = 0; i < 4; i++) {
     assert_int_equal(report.nodes[i].half, half[i]);
-    assert_int_equal(report.nodes[i].colour, colour[i]);
+    assert_int_equal(report.nodes[i].category, category[i]);
   }
   assert_int_equal(report.casts, 4); // x, before and after the softmax, y
   assert_int_equal(casts(graph), 4);
@@ -129,7 +129,7 @@ static void constants(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(colours), cmocka_unit_test(half_interface),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(categories), cmocka_unit_test(half_interface),
                                      cmocka_unit_test(lists), cmocka_unit_test(constants)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-// Casts are the fewest: minimum cuts by hand, against every colouring of small random networks, and against the greedy
-// rule (a node that follows is float16 when all its computed inputs are) on them and on real models.
+// Casts are the fewest: minimum cuts by hand, against every categorization of small random networks, and against the
+// greedy rule (a node that follows is float16 when all its computed inputs are) on them and on real models.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static void cut_by_hand(void **state) {
   dq_arena_free(arena);
 }
 
-// ---- What a colouring costs, counted from the graph alone ----
+// ---- What a categorization costs, counted from the graph alone ----
 
 typedef struct price {
   int64_t bytes;
@@ -78,7 +78,7 @@ static void greedy(const dq_amp_job *job, dq_node *const *order, bool *half) {
 }
 
 // Colours a graph, and gives the price of the greedy rule and of the cut.
-static dq_amp_job coloured(dq_graph *graph, const dq_amp_options *options, dq_amp_report *report) {
+static dq_amp_job categorized(dq_graph *graph, const dq_amp_options *options, dq_amp_report *report) {
   dq_amp_job job = {.graph = graph,
                     .options = options,
                     .context = &context,
@@ -90,7 +90,7 @@ static dq_amp_job coloured(dq_graph *graph, const dq_amp_options *options, dq_am
   if (dq_infer(graph, &options->shapes, DQ_INFER_TOLERANT, &context, graph->arena, &job.tensors, &error) != DQ_OK)
     fail_msg("%s", error.message);
   job.half = DQ_NEW_ARRAY(graph->arena, graph->value_count, bool);
-  assert_int_equal(dq_amp_colour(&job), DQ_OK);
+  assert_int_equal(dq_amp_categorize(&job), DQ_OK);
   return job;
 }
 
@@ -101,7 +101,7 @@ static void halves_of(const dq_amp_report *report, bool *half) {
 static void compare(dq_graph *graph, price *rule, price *cut) {
   dq_amp_options options = {.shapes = {.batch = 1}};
   dq_amp_report report;
-  dq_amp_job job = coloured(graph, &options, &report);
+  dq_amp_job job = categorized(graph, &options, &report);
   dq_node **order = DQ_NEW_ARRAY(graph->arena, graph->node_count, dq_node *);
   bool *half = DQ_NEW_ARRAY(graph->arena, graph->node_count, bool);
   assert_int_equal(dq_graph_order(graph, order, NULL), DQ_OK);
@@ -174,7 +174,7 @@ static void best_of_all(void **state) {
     dq_graph *graph = random_network(&random);
     dq_amp_options options = {0};
     dq_amp_report report;
-    dq_amp_job job = coloured(graph, &options, &report);
+    dq_amp_job job = categorized(graph, &options, &report);
     int free_nodes[NODES], count = 0;
     bool half[NODES];
     for (int n = 0; n < NODES; n++) {
@@ -182,8 +182,8 @@ static void best_of_all(void **state) {
       if (graph->nodes[n]->mark == DQ_AMP_FREE) free_nodes[count++] = n;
     }
     price best = {INT64_MAX, 0};
-    for (unsigned colours = 0; colours < 1u << count; colours++) {
-      for (int i = 0; i < count; i++) half[free_nodes[i]] = colours >> i & 1;
+    for (unsigned categories = 0; categories < 1u << count; categories++) {
+      for (int i = 0; i < count; i++) half[free_nodes[i]] = categories >> i & 1;
       price here = price_of(&job, half);
       if (here.bytes < best.bytes || (here.bytes == best.bytes && here.casts < best.casts)) best = here;
     }

@@ -224,7 +224,7 @@ static void estimates_that_run_away(void **state) {
   for (int n = 0; n < 3; n++) dq_graph_remove_node(graph, old[n]);
   const dq_moments wide[] = {{-INFINITY, INFINITY, 40, 5000}, {-INFINITY, INFINITY, 1, 2}, {0, 1000, 900, 5000}};
   dq_bound bound = {3, dq_arena_copy(graph->arena, wide, sizeof wide)};
-  dq_bound_seen(&bound, 50); // 40 + 16 * 5000 and 900 + ... are more than 16 * 50, 1 + 16 * 2 is not
+  dq_bound_limit(&bound, 50); // 40 + 16 * 5000 and 900 + ... are more than 16 * 50, 1 + 16 * 2 is not
   near(bound.channel[0].deviation, 50), assert_true(bound.channel[0].mean == 0);
   near(bound.channel[1].deviation, 2);
   assert_true(bound.channel[2].deviation == 0); // an interval that ends at the mean

@@ -83,7 +83,7 @@ static void by_hand(void **state) {
   dq_graph *graph = network(1, weights, NULL);
   dq_amp_report report = convert(graph, false, &context);
   assert_true(report.probed);
-  assert_int_equal(report.turned, 4);
+  assert_int_equal(report.not_nearest, 4);
   const uint16_t *found = halves(graph, "w0");
   for (int o = 0; o < 4; o++) {
     int sum = 0;
@@ -94,7 +94,7 @@ static void by_hand(void **state) {
   graph = network(1, weights, NULL);
   report = convert(graph, true, &context);
   assert_false(report.probed);
-  assert_int_equal(report.turned, 0);
+  assert_int_equal(report.not_nearest, 0);
   for (int i = 0; i < 16; i++) assert_int_equal(halves(graph, "w0")[i], 0x3c00);
   dq_graph_free(graph);
 }
@@ -139,7 +139,7 @@ static void neighbours(void **state) {
   dq_graph *a = network(LAYERS, weights, biases), *b = network(LAYERS, weights, biases);
   dq_amp_report report = convert(a, false, &one);
   convert(b, false, &three);
-  assert_true(report.turned > 0 && report.turned < report.weights);
+  assert_true(report.not_nearest > 0 && report.not_nearest < report.weights);
   assert_true(report.noise_sqnr > 50);
   for (int l = 0; l < LAYERS; l++)
     for (int kind = 0; kind < 2; kind++) {
@@ -171,7 +171,7 @@ static void not_run(void **state) {
   graph->nodes[1]->op_type = "Mystery";
   dq_amp_report report = convert(graph, false, &context);
   assert_false(report.probed);
-  assert_int_equal(report.turned, 0);
+  assert_int_equal(report.not_nearest, 0);
   for (int i = 0; i < 16; i++) assert_int_equal(halves(graph, "w0")[i], dq_float_to_half(weights[i]));
   dq_graph_free(graph);
 }

@@ -212,7 +212,7 @@ static void part(void **state) {
   join(graph, "three", "b", NULL, "y"), join(graph, "four", "a", NULL, "z");
   interface(graph, "x", "y");
   assert_int_equal(dq_graph_index(graph, false, &error), DQ_OK);
-  assert_int_equal(dq_graph_keep_part(graph, (const char *[]){"b", "a", "b"}, 3, &error), DQ_OK);
+  assert_int_equal(dq_graph_restrict_to(graph, (const char *[]){"b", "a", "b"}, 3, &error), DQ_OK);
   assert_int_equal(graph->node_count, 2);
   assert_string_equal(graph->nodes[0]->name, "one");
   assert_string_equal(graph->nodes[1]->name, "two");
@@ -220,7 +220,7 @@ static void part(void **state) {
   assert_string_equal(graph->outputs[0]->name, "b");
   assert_string_equal(graph->outputs[1]->name, "a");
   assert_false(value(graph, "y")->is_output);
-  assert_int_equal(dq_graph_keep_part(graph, (const char *[]){"nothing"}, 1, &error), DQ_BAD_INPUT);
+  assert_int_equal(dq_graph_restrict_to(graph, (const char *[]){"nothing"}, 1, &error), DQ_BAD_INPUT);
   assert_string_equal(error.message, "there is no value 'nothing'");
   dq_graph_free(graph);
 }

@@ -35,7 +35,7 @@ static void rules(void **state) {
   assert_true(policy.operator_count == 2 && policy.node_count == 3 && policy.complete);
   static const struct {
     const char *op_type, *name, *output;
-    int colour; // -1: none
+    int category; // -1: none
     const char *reason;
   } cases[] = {{"Conv", "stem", "a", DQ_ALLOW, "policy: operator 'Conv'"},
                {"Exp", "stem2", "b", DQ_FOLLOW, "policy: operator 'Exp'"},
@@ -48,7 +48,7 @@ static void rules(void **state) {
     dq_value *output = dq_graph_add_value(graph, cases[i].output);
     const dq_node *node = dq_graph_add_node(graph, 0, cases[i].op_type, cases[i].name, 0, NULL, 1, &output);
     const dq_policy_rule *rule = dq_policy_find(&policy, node);
-    assert_int_equal(rule ? (int)rule->colour : -1, cases[i].colour);
+    assert_int_equal(rule ? (int)rule->category : -1, cases[i].category);
     if (rule) assert_string_equal(rule->reason, cases[i].reason);
   }
   assert_int_equal(load(&policy, ", \"nodes\": {\"a\": \"allow\"}, \"others\": \"table\"", graph->arena, &error),

@@ -58,7 +58,7 @@ static dq_report *sample(dq_table **table) {
   dq_table_total_row(*table);
   dq_table_put_text(*table, "node", "total");
   dq_table_put_int(*table, "macs", 352541999);
-  dq_report_note(report, "%d layers", 3);
+  dq_report_add_note(report, "%d layers", 3);
   return report;
 }
 

@@ -57,7 +57,7 @@ static void pairs_stay_safe(void **state) {
 static void the_bias_takes_the_mean(void **state) {
   (void)state;
   const double gram[] = {16, 24, 8, 24, 36, 12, 8, 12, 4}, weights[] = {0.4, 0.4};
-  const double answers[] = {40, 60, 20};
+  const double responses[] = {40, 60, 20};
   const float scale = 1;
   int8_t elements[] = {0, 0};
   double bias = 0.5;
@@ -73,7 +73,7 @@ static void the_bias_takes_the_mean(void **state) {
   assert_int_equal(elements[0], 0);
   assert_int_equal(elements[1], 0);
   assert_float_equal(bias, 2.5, 1e-12);
-  task.answers = answers;
+  task.responses = responses;
   assert_int_equal(dq_rounding_solve(&task, &context, &error), DQ_OK);
   assert_float_equal(bias, 5, 1e-12);
 }
@@ -82,14 +82,14 @@ static void the_bias_takes_the_mean(void **state) {
 // 1 - 0.5 / (1 + 0.3) = 0.6154, 62 steps of 0.01.
 static void follows_the_float_network(void **state) {
   (void)state;
-  const double gram[] = {2, 0, 0, 2}, weights[] = {1}, answers[] = {1, 0};
+  const double gram[] = {2, 0, 0, 2}, weights[] = {1}, responses[] = {1, 0};
   const float scale = 0.01f;
   int8_t elements[] = {100};
   double bias = 0;
   dq_rounding_task task = {.outputs = 1,
                            .inputs = 1,
                            .gram = gram,
-                           .answers = answers,
+                           .responses = responses,
                            .weights = weights,
                            .scales = &scale,
                            .elements = elements,

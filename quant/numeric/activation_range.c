@@ -1,5 +1,5 @@
 // What the function behind a value makes of its range.
-#include "quant/numeric/reach.h"
+#include "quant/numeric/activation_range.h"
 
 #include <math.h>
 

@@ -1,11 +1,11 @@
-#include "quant/error/answers.h"
+#include "quant/error/detection_error.h"
 
 #include <math.h>
 
 #include "datasets/datasets.h"
 
-static dq_status open_decoder(dq_answers *it, bool *found, const dq_graph *graph, const dq_tensor *tensors,
-                              const char *decode, dq_arena *arena, dq_error *error) {
+static dq_status open_decoder(dq_detection_error *detection, bool *found, const dq_graph *graph,
+                              const dq_tensor *tensors, const char *decode, dq_arena *arena, dq_error *error) {
   const dq_tensor *input = graph->input_count ? &tensors[graph->inputs[0]->index] : NULL;
   dq_tensor *outputs = DQ_NEW_ARRAY(arena, graph->output_count, dq_tensor);
   const char **names = DQ_NEW_ARRAY(arena, graph->output_count, const char *);
@@ -26,24 +26,24 @@ static dq_status open_decoder(dq_answers *it, bool *found, const dq_graph *graph
                              .input_height = input->dims[rows],
                              .input_width = input->dims[rows + 1]};
   dq_error reason;
-  *found = dq_decoder_possible(&options) && dq_decoder_init(&it->decoder, &options, &reason) == DQ_OK;
+  *found = dq_decoder_possible(&options) && dq_decoder_init(&detection->decoder, &options, &reason) == DQ_OK;
   return DQ_OK;
 }
 
-dq_status dq_answers_open(dq_answers *it, bool *found, const dq_graph *graph, const dq_tensor *tensors,
-                          const char *decode, dq_arena *arena, dq_error *error) {
-  *it = (dq_answers){.outputs = graph->output_count};
+dq_status dq_detection_error_open(dq_detection_error *detection, bool *found, const dq_graph *graph,
+                                  const dq_tensor *tensors, const char *decode, dq_arena *arena, dq_error *error) {
+  *detection = (dq_detection_error){.outputs = graph->output_count};
   *found = false;
-  DQ_TRY(open_decoder(it, found, graph, tensors, decode, arena, error));
+  DQ_TRY(open_decoder(detection, found, graph, tensors, decode, arena, error));
   for (int i = 0; *found && i < 2; i++) {
-    it->boxes[i] = DQ_NEW_ARRAY(arena, it->decoder.candidates, dq_box);
-    it->scores[i] = DQ_NEW_ARRAY(arena, it->decoder.candidates * it->decoder.classes, double);
-    if (!it->boxes[i] || !it->scores[i]) return dq_fail_memory(error, 0);
+    detection->boxes[i] = DQ_NEW_ARRAY(arena, detection->decoder.candidates, dq_box);
+    detection->scores[i] = DQ_NEW_ARRAY(arena, detection->decoder.candidates * detection->decoder.classes, double);
+    if (!detection->boxes[i] || !detection->scores[i]) return dq_fail_memory(error, 0);
   }
   return DQ_OK;
 }
 
-void dq_answers_close(dq_answers *it) { dq_decoder_deinit(&it->decoder); }
+void dq_detection_error_close(dq_detection_error *detection) { dq_decoder_deinit(&detection->decoder); }
 
 static double largest(const double *scores, int64_t count) {
   double most = 0;
@@ -60,24 +60,24 @@ static bool is_broken(const dq_tensor *exact, const dq_tensor *other) {
   return false;
 }
 
-dq_status dq_answers_compare(dq_answers *it, const dq_tensor *const *exact, const dq_tensor *const *other,
-                             double *signal, double *noise, dq_error *error) {
-  int64_t classes = it->decoder.classes;
-  DQ_TRY(dq_decode(&it->decoder, exact, 0, it->boxes[0], it->scores[0], error));
-  DQ_TRY(dq_decode(&it->decoder, other, 0, it->boxes[1], it->scores[1], error));
+dq_status dq_detection_error_compare(dq_detection_error *detection, const dq_tensor *const *exact,
+                                     const dq_tensor *const *other, double *signal, double *noise, dq_error *error) {
+  int64_t classes = detection->decoder.classes;
+  DQ_TRY(dq_decode(&detection->decoder, exact, 0, detection->boxes[0], detection->scores[0], error));
+  DQ_TRY(dq_decode(&detection->decoder, other, 0, detection->boxes[1], detection->scores[1], error));
   *signal = *noise = 0;
-  for (int64_t i = 0; i < it->decoder.candidates; i++) {
-    const double *wanted = it->scores[0] + i * classes, *got = it->scores[1] + i * classes;
+  for (int64_t i = 0; i < detection->decoder.candidates; i++) {
+    const double *wanted = detection->scores[0] + i * classes, *got = detection->scores[1] + i * classes;
     double score = largest(wanted, classes);
     if (score <= DQ_LOWEST_SCORE && largest(got, classes) <= DQ_LOWEST_SCORE) continue;
-    double moved = score * (1 - dq_box_iou(&it->boxes[0][i], &it->boxes[1][i]));
+    double moved = score * (1 - dq_box_iou(&detection->boxes[0][i], &detection->boxes[1][i]));
     *noise += dq_squared_signal(moved);
     for (int64_t c = 0; c < classes; c++) {
       *signal += dq_squared_signal(wanted[c]);
       *noise += dq_squared_error(wanted[c], got[c]);
     }
   }
-  for (int o = 0; o < it->outputs; o++)
+  for (int o = 0; o < detection->outputs; o++)
     if (is_broken(exact[o], other[o])) *noise = INFINITY;
   return DQ_OK;
 }

@@ -52,31 +52,32 @@ static bool is_denied_by_name(const dq_amp_options *options, const dq_node *node
 static void choose_from_list(const dq_amp_options *options, const dq_node *node, const dq_operator *row,
                              dq_amp_node *entry) {
   const char *label = node->name[0] || !node->outputs[0] ? node->name : node->outputs[0]->name;
-  entry->colour = is_listed(options->only, options->only_count, label) ? DQ_ALLOW
-                  : row && row->colour == DQ_FOLLOW                    ? DQ_FOLLOW
-                                                                       : DQ_DENY;
+  entry->category = is_listed(options->only, options->only_count, label) ? DQ_ALLOW
+                    : row && row->category == DQ_FOLLOW                  ? DQ_FOLLOW
+                                                                         : DQ_DENY;
   entry->reason = "not chosen";
-  if (entry->colour == DQ_ALLOW) entry->reason = CHOSEN;
+  if (entry->category == DQ_ALLOW) entry->reason = CHOSEN;
 }
 
-static void choose_colour(const dq_amp_job *job, const dq_node *node, dq_amp_node *entry) {
+static void choose_category(const dq_amp_job *job, const dq_node *node, dq_amp_node *entry) {
   const dq_amp_options *options = job->options;
   const dq_operator *row = dq_operator_find(node->domain, node->op_type);
-  entry->colour = row ? row->colour : DQ_DENY;
+  entry->category = row ? row->category : DQ_DENY;
   entry->reason = row ? "the operator's colour" : "the operator is not known";
   if (options->only) {
     choose_from_list(options, node, row, entry);
     return;
   }
   const char *unlisted = !row ? entry->reason : "the policy does not list the operator";
-  if (options->policy && options->policy->complete) entry->colour = DQ_DENY, entry->reason = unlisted;
+  if (options->policy && options->policy->complete) entry->category = DQ_DENY, entry->reason = unlisted;
   const dq_policy_rule *rule = options->policy ? dq_policy_find(options->policy, node) : NULL;
-  if (rule) entry->colour = rule->colour, entry->reason = rule->reason;
-  if (is_listed(options->allow, options->allow_count, node->op_type)) entry->colour = DQ_ALLOW, entry->reason = CHOSEN;
+  if (rule) entry->category = rule->category, entry->reason = rule->reason;
+  if (is_listed(options->allow, options->allow_count, node->op_type))
+    entry->category = DQ_ALLOW, entry->reason = CHOSEN;
   if (is_listed(options->follow, options->follow_count, node->op_type))
-    entry->colour = DQ_FOLLOW, entry->reason = "--follow";
-  if (is_listed(options->deny, options->deny_count, node->op_type)) entry->colour = DQ_DENY, entry->reason = "--deny";
-  if (is_denied_by_name(options, node)) entry->colour = DQ_DENY, entry->reason = "--deny-node";
+    entry->category = DQ_FOLLOW, entry->reason = "--follow";
+  if (is_listed(options->deny, options->deny_count, node->op_type)) entry->category = DQ_DENY, entry->reason = "--deny";
+  if (is_denied_by_name(options, node)) entry->category = DQ_DENY, entry->reason = "--deny-node";
   entry->unlisted = entry->reason == unlisted;
 }
 
@@ -138,7 +139,7 @@ static bool has_body(const dq_node *node) {
   return false;
 }
 
-// Why a node cannot compute in float16 whatever its colour; NULL when it can.
+// Why a node cannot compute in float16 whatever its category; NULL when it can.
 static const char *obstacle(const dq_amp_job *job, const dq_node *node, const dq_amp_node *entry) {
   if (is_quantized(node) && entry->reason != CHOSEN) return "its input is quantized";
   if (reads_unknown(job, node)) return "the type of an input is not known";
@@ -147,15 +148,15 @@ static const char *obstacle(const dq_amp_job *job, const dq_node *node, const dq
   return NULL;
 }
 
-static void colour_node(dq_amp_job *job, dq_node *node, dq_amp_node *entry) {
+static void categorize_node(dq_amp_job *job, dq_node *node, dq_amp_node *entry) {
   entry->name = node->name;
   entry->op_type = node->op_type;
-  choose_colour(job, node, entry);
-  const char *against = entry->colour == DQ_DENY ? NULL : obstacle(job, node, entry);
+  choose_category(job, node, entry);
+  const char *against = entry->category == DQ_DENY ? NULL : obstacle(job, node, entry);
   if (against) entry->reason = against;
-  node->mark = entry->colour == DQ_DENY || against ? DQ_AMP_FULL
-               : entry->colour == DQ_ALLOW         ? DQ_AMP_HALF
-                                                   : DQ_AMP_FREE;
+  node->mark = entry->category == DQ_DENY || against ? DQ_AMP_FULL
+               : entry->category == DQ_ALLOW         ? DQ_AMP_HALF
+                                                     : DQ_AMP_FREE;
   if (has_body(node)) {
     node->mark = DQ_AMP_FULL;
     entry->unlisted = false;
@@ -167,11 +168,11 @@ static void colour_node(dq_amp_job *job, dq_node *node, dq_amp_node *entry) {
   entry->neutral = node->mark == DQ_AMP_NEUTRAL;
 }
 
-dq_status dq_amp_colour(dq_amp_job *job) {
+dq_status dq_amp_categorize(dq_amp_job *job) {
   dq_graph *graph = job->graph;
   job->report->nodes = DQ_NEW_ARRAY(graph->arena, graph->node_count, dq_amp_node);
   if (!job->report->nodes) return dq_fail_memory(job->error, 0);
   job->report->count = graph->node_count;
-  for (int n = 0; n < graph->node_count; n++) colour_node(job, graph->nodes[n], &job->report->nodes[n]);
+  for (int n = 0; n < graph->node_count; n++) categorize_node(job, graph->nodes[n], &job->report->nodes[n]);
   return DQ_OK;
 }

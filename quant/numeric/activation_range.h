@@ -1,7 +1,7 @@
 // How far the argument of a function counts: Sigmoid(x) and x Sigmoid(x) stand still beyond some
 // bound, a rectifier shrinks what lies below 0, and 8 bits are better spent on the rest.
-#ifndef DQ_QUANT_REACH_H
-#define DQ_QUANT_REACH_H
+#ifndef DQ_QUANT_ACTIVATION_RANGE_H
+#define DQ_QUANT_ACTIVATION_RANGE_H
 
 #include "calib/calib.h"
 #include "lib/graph/graph.h"

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "quant/error/answers.h"
-#include "quant/error/closeness.h"
+#include "quant/error/detection_error.h"
+#include "quant/error/output_error.h"
 
 // One cell, one anchor, one class. In float every sigmoid is 1/2: score 1/4, box 16x16. The other says class
 // ln 3, 3/4, score 3/8, and doubles the width: the boxes overlap by 1/2. Noise (1/8)^2 + (1/4 (1 - 1/2))^2.
@@ -17,7 +17,7 @@ static void one_candidate(void **state) {
   dq_yolo_head head = {.anchor_count = 1, .anchors = {{16, 16}}, .classes = 1, .height = 1, .width = 1, .scale = 1};
   dq_box boxes[2];
   double scores[2], signal, noise;
-  dq_answers answers = {
+  dq_detection_error detection = {
       .outputs = 1,
       .decoder =
           {.head_count = 1, .heads = &head, .input_height = 32, .input_width = 32, .classes = 1, .candidates = 1},
@@ -28,19 +28,19 @@ static void one_candidate(void **state) {
                           {.type = DQ_F32, .rank = 4, .dims = {1, 6, 1, 1}, .data = other}};
   const dq_tensor *first = &tensors[0], *second = &tensors[1];
   dq_error error;
-  assert_int_equal(dq_answers_compare(&answers, &first, &second, &signal, &noise, &error), DQ_OK);
+  assert_int_equal(dq_detection_error_compare(&detection, &first, &second, &signal, &noise, &error), DQ_OK);
   assert_float_equal(signal, 1 / 16.0, 1e-6);
   assert_float_equal(noise, 1 / 32.0, 1e-6);
   exact[4] = other[4] = -20; // no object: neither counts
-  assert_int_equal(dq_answers_compare(&answers, &first, &second, &signal, &noise, &error), DQ_OK);
+  assert_int_equal(dq_detection_error_compare(&detection, &first, &second, &signal, &noise, &error), DQ_OK);
   assert_true(signal == 0 && noise == 0);
   for (int i = 0; i < 6; i++) { // the sigmoid of infinity is a score of 1, the one of NaN is below every bound
     other[i] = i % 2 ? INFINITY : NAN;
-    assert_int_equal(dq_answers_compare(&answers, &first, &second, &signal, &noise, &error), DQ_OK);
+    assert_int_equal(dq_detection_error_compare(&detection, &first, &second, &signal, &noise, &error), DQ_OK);
     assert_true(noise == INFINITY);
     other[i] = exact[i];
   }
-  assert_int_equal(dq_answers_compare(&answers, &first, &second, &signal, &noise, &error), DQ_OK);
+  assert_int_equal(dq_detection_error_compare(&detection, &first, &second, &signal, &noise, &error), DQ_OK);
   assert_true(noise == 0);
 }
 
@@ -61,16 +61,16 @@ static void detectors_by_shape(void **state) {
     tensors[x->index] =
         (dq_tensor){.type = DQ_F32, .rank = 4, .dims = {1, last ? 32 : 3, last ? 64 : 32, last ? 3 : 64}};
     tensors[y->index] = (dq_tensor){.type = DQ_F32, .rank = 3, .dims = {1, rows, 6}};
-    dq_answers answers;
+    dq_detection_error detection;
     bool found;
     dq_error error;
-    assert_int_equal(dq_answers_open(&answers, &found, graph, tensors, NULL, arena, &error), DQ_OK);
+    assert_int_equal(dq_detection_error_open(&detection, &found, graph, tensors, NULL, arena, &error), DQ_OK);
     assert_int_equal(found, rows == 42);
     if (found) {
-      assert_int_equal(answers.decoder.classes, 1);
-      assert_true(answers.decoder.input_height == 32 && answers.decoder.input_width == 64);
+      assert_int_equal(detection.decoder.classes, 1);
+      assert_true(detection.decoder.input_height == 32 && detection.decoder.input_width == 64);
     }
-    dq_answers_close(&answers);
+    dq_detection_error_close(&detection);
     dq_arena_free(arena);
     dq_graph_free(graph);
   }

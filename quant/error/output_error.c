@@ -1,5 +1,5 @@
 // How close outputs come to those in float.
-#include "quant/error/closeness.h"
+#include "quant/error/output_error.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,33 +13,34 @@ static int channel_axis(const dq_tensor *tensor) {
   return tensor->dims[2] < tensor->dims[1] ? 2 : 1;
 }
 
-dq_status dq_closeness_add(dq_closeness *closeness, const dq_tensor *shape, const float *exact, const float *other,
-                           dq_arena *arena, dq_error *error) {
+dq_status dq_output_error_add(dq_output_error *output_error, const dq_tensor *shape, const float *exact,
+                              const float *other, dq_arena *arena, dq_error *error) {
   int axis = channel_axis(shape);
   int64_t channels = axis < 0 ? 1 : shape->dims[axis];
   int64_t inner = axis < 0 ? dq_tensor_count(shape) : dq_tensor_product(shape, axis + 1, shape->rank);
   int64_t outer = axis < 0 ? 1 : dq_tensor_product(shape, 0, axis);
-  if (!closeness->channels) {
-    *closeness = (dq_closeness){DQ_NEW_ARRAY(arena, channels, double), DQ_NEW_ARRAY(arena, channels, double), channels};
-    if (!closeness->signal || !closeness->noise) return dq_fail_memory(error, 0);
+  if (!output_error->channels) {
+    *output_error =
+        (dq_output_error){DQ_NEW_ARRAY(arena, channels, double), DQ_NEW_ARRAY(arena, channels, double), channels};
+    if (!output_error->signal || !output_error->noise) return dq_fail_memory(error, 0);
   }
   for (int64_t o = 0; o < outer; o++)
     for (int64_t c = 0; c < channels; c++)
       for (int64_t i = 0; i < inner; i++, exact++, other++) {
-        closeness->signal[c] += dq_squared_signal((double)*exact);
-        closeness->noise[c] += dq_squared_error((double)*exact, (double)*other);
+        output_error->signal[c] += dq_squared_signal((double)*exact);
+        output_error->noise[c] += dq_squared_error((double)*exact, (double)*other);
       }
   return DQ_OK;
 }
 
-void dq_closeness_clear(dq_closeness *closeness) {
-  size_t bytes = (size_t)closeness->channels * sizeof *closeness->signal;
+void dq_output_error_clear(dq_output_error *output_error) {
+  size_t bytes = (size_t)output_error->channels * sizeof *output_error->signal;
   if (!bytes) return;
-  memset(closeness->signal, 0, bytes);
-  memset(closeness->noise, 0, bytes);
+  memset(output_error->signal, 0, bytes);
+  memset(output_error->noise, 0, bytes);
 }
 
-double dq_closeness_mean(const dq_closeness *outputs, int count) {
+double dq_output_error_sqnr(const dq_output_error *outputs, int count) {
   static const double MOST = 100;
   double sum = 0;
   int64_t channels = 0;
@@ -97,11 +98,11 @@ dq_noise_change dq_noise_compare(const double *before, const double *after, int6
   return (dq_noise_change){mean, sqrt(fmax(0, variance) / count), fell, pictures};
 }
 
-bool dq_noise_is_less(const dq_noise_change *change, double sureness) {
-  return change->fell > 0 && (change->pictures < 2 || change->mean > sureness * change->deviation);
+bool dq_noise_is_less(const dq_noise_change *change, double confidence) {
+  return change->fell > 0 && (change->pictures < 2 || change->mean > confidence * change->deviation);
 }
 
-const char *dq_noise_reason(const dq_noise_change *change, double sureness, char *text, size_t size) {
+const char *dq_noise_reason(const dq_noise_change *change, double confidence, char *text, size_t size) {
   static const double DECIBELS = 4.342944819032518; // 10 / ln 10
   if (isinf(change->fell))
     snprintf(text, size, "%s pictures have answers that are not finite", change->fell > 0 ? "fewer" : "more");
@@ -110,7 +111,7 @@ const char *dq_noise_reason(const dq_noise_change *change, double sureness, char
   else
     snprintf(text, size,
              "the pictures gain %.2f dB in the mean with a standard error of %.2f, asked for are %.1f of these",
-             DECIBELS * change->mean, DECIBELS * change->deviation, sureness);
+             DECIBELS * change->mean, DECIBELS * change->deviation, confidence);
   return text;
 }
 
@@ -118,7 +119,7 @@ double dq_noise_ratio(const double *before, const double *after, int64_t picture
   return dq_noise_compare(before, after, pictures).mean;
 }
 
-bool dq_noise_fell(const double *before, const double *after, int64_t pictures, double sureness) {
+bool dq_noise_fell(const double *before, const double *after, int64_t pictures, double confidence) {
   dq_noise_change change = dq_noise_compare(before, after, pictures);
-  return dq_noise_is_less(&change, sureness);
+  return dq_noise_is_less(&change, confidence);
 }
