@@ -46,7 +46,8 @@ BASH_FOLDER := share/bash-completion/completions
 ZSH_FOLDER := share/zsh/site-functions
 FISH_FOLDER := share/fish/vendor_completions.d
 # What is installed, for uninstall: the same names from the same variables.
-INSTALLED := $(COMMANDS:$(B)/%=bin/%) lib/libdq.a lib/pkgconfig/dq.pc include/dq.h \
+HEADERS := lib/dq.h $(wildcard lib/dq_*.h)
+INSTALLED := $(COMMANDS:$(B)/%=bin/%) lib/libdq.a lib/pkgconfig/dq.pc $(HEADERS:lib/%=include/%) \
   $(MAN_PAGES:$(B)/man/%=share/man/man1/%) $(COMMANDS:$(B)/%=$(BASH_FOLDER)/%) $(COMMANDS:$(B)/%=$(ZSH_FOLDER)/_%) \
   $(COMMANDS:$(B)/%=$(FISH_FOLDER)/%.fish) $(DOCUMENTS:%=share/doc/dq/%)
 DOCUMENT_FOLDERS := share/doc/dq/docs/guide share/doc/dq/docs/experiments share/doc/dq/docs share/doc/dq
@@ -59,7 +60,7 @@ install: $(COMMANDS) $(MAN_PAGES) $(COMPLETIONS) $(B)/libdq.a $(B)/dq.pc ## DEST
 	$(INSTALL) -m 644 $(B)/libdq.a "$(TREE)/lib"
 	$(STRIP) -g "$(TREE)/lib/libdq.a"
 	$(INSTALL) -m 644 $(B)/dq.pc "$(TREE)/lib/pkgconfig"
-	$(INSTALL) -m 644 lib/dq.h "$(TREE)/include"
+	$(INSTALL) -m 644 $(HEADERS) "$(TREE)/include"
 	$(INSTALL) -m 644 $(MAN_PAGES) "$(TREE)/share/man/man1"
 	$(INSTALL) -m 644 $(filter $(B)/complete/bash/%,$(COMPLETIONS)) "$(TREE)/$(BASH_FOLDER)"
 	$(INSTALL) -m 644 $(filter $(B)/complete/zsh/%,$(COMPLETIONS)) "$(TREE)/$(ZSH_FOLDER)"
