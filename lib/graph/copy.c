@@ -1,4 +1,5 @@
-// A copy for execution: nodes, values and attributes of its own, elements of tensors shared.
+// A copy: nodes, values and attributes of its own; elements of tensors, and what the file says beyond the graph,
+// shared.
 #include <string.h>
 
 #include "lib/graph/graph.h"
@@ -13,9 +14,12 @@ static bool copy_value(dq_graph *copy, const dq_value *value) {
   own->is_input = value->is_input;
   own->is_output = value->is_output;
   own->is_captured = value->is_captured;
+  own->origin = value->origin;
   if (!value->constant) return true;
   dq_tensor *tensor = dq_arena_copy(copy->arena, value->constant, sizeof *tensor);
-  return tensor && dq_graph_set_constant(copy, own, tensor);
+  if (!tensor || !dq_graph_set_constant(copy, own, tensor)) return false;
+  own->initializer_origin = value->initializer_origin;
+  return true;
 }
 
 static dq_value **copy_values(dq_graph *copy, dq_value *const *values, int count) {
@@ -31,6 +35,7 @@ static bool copy_node(dq_graph *copy, const dq_node *node) {
                                                        node->input_count, inputs, node->output_count, outputs)
                                    : NULL;
   if (!own || !(own->domain = dq_arena_strdup(copy->arena, node->domain))) return false;
+  own->origin = node->origin;
   own->attribute_count = node->attribute_count;
   own->attributes =
       dq_arena_copy(copy->arena, node->attributes, (size_t)node->attribute_count * sizeof *node->attributes);
@@ -65,6 +70,7 @@ dq_graph *dq_graph_copy(const dq_graph *graph) {
   copy->name = graph->name;
   copy->ir_version = graph->ir_version;
   copy->has_functions = graph->has_functions;
+  copy->document = graph->document; // which frees it
   if (fill_copy(copy, graph) && dq_graph_index(copy, true, NULL) == DQ_OK) return copy;
   dq_graph_free(copy);
   return NULL;

@@ -22,7 +22,7 @@ dq_graph *dq_graph_new(dq_budget *budget) {
 
 void dq_graph_free(dq_graph *graph) {
   if (!graph) return;
-  if (graph->document) graph->document_free(graph->document);
+  if (graph->document_free) graph->document_free(graph->document);
   dq_names_free(graph->names);
   dq_names_free(graph->node_names);
   dq_arena_free(graph->arena); // the graph itself lives in it

@@ -116,7 +116,8 @@ struct dq_graph {
   struct dq_names *node_names;  // node names to nodes; NULL until the first fresh name after dq_graph_index
   bool has_replacements;        // some value has one
   struct dq_document *document; // what lib/onnx keeps to write everything back; NULL otherwise
-  void (*document_free)(struct dq_document *document);
+  void (*document_free)(
+      struct dq_document *document); // NULL: none, or it belongs to the graph that this one is a copy of
 };
 
 // An empty graph; NULL when there is no memory. Its arena counts against
@@ -124,7 +125,7 @@ struct dq_graph {
 dq_graph *dq_graph_new(dq_budget *budget);
 void dq_graph_free(dq_graph *graph); // NULL is fine
 
-// A copy with nodes, values and declarations of its own; tensors' elements are shared with the
+// A copy with nodes, values and declarations of its own; tensors' elements and the document are shared with the
 // original, which must outlive it. NULL when there is no memory.
 dq_graph *dq_graph_copy(const dq_graph *graph);
 

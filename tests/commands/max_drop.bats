@@ -20,6 +20,13 @@ harsh=(--preset vww --method percentile --percentile 90 --symmetric --per-tensor
   cmp a.onnx b.onnx
 }
 
+@test "what dq does not know in the file is kept by the search as well" {
+  gives 0 dq-int8 "$root/datasets/shapes.onnx" --data synth:shapes --limit 24 --method minmax --max-drop 100 -o a.onnx
+  dq-int8 "$root/datasets/shapes.onnx" --data synth:shapes --limit 24 --method minmax -o b.onnx -q >/dev/null
+  grep -qa pytorch b.onnx
+  cmp a.onnx b.onnx
+}
+
 @test "some do, and the answer replays" {
   answers 40
   gives 0 dq-int8 "$models/small.onnx" --data answers.txt "${harsh[@]}" -o plain.onnx -q
