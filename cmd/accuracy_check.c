@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "quant/search/max_drop.h"
-
 dq_status dq_accuracy_check_open(dq_accuracy_check *check, dq_data *data, const dq_data_arguments *arguments,
                                  const char *spec, int64_t limit, const dq_common_options *common,
                                  const dq_context *context, dq_error *error) {

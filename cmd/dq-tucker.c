@@ -1,24 +1,20 @@
 // dq-tucker: Tucker-2 decomposition of a model's convolutions.
 #include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "lib/base/clock.h"
 #include "cmd/accuracy_check.h"
 #include "cmd/command.h"
 #include "cmd/data.h"
 #include "cmd/hook.h"
 #include "decomp/tucker/ranks_file.h"
-#include "decomp/search/search.h"
-#include "decomp/tucker/tucker_spec.h"
+#include "decomp/search/tucker_retrain.h"
+#include "decomp/search/tucker_search.h"
 #include "lib/eval/decode.h"
 #include "lib/session/runner.h"
-#include "lib/onnx/onnx.h"
 #include "lib/document/origin.h"
+#include "lib/onnx/onnx.h"
 #include "lib/report/report_accuracy.h"
 #include "lib/report/report_tucker.h"
-#include "quant/search/max_drop.h"
 
 typedef struct tucker_options {
   dq_common_options common;
@@ -224,48 +220,13 @@ typedef struct work {
   const dq_context *context;
 } work;
 
-// Whether the clock had a say.
-static bool has_times(const dq_tucker_report *report) {
-  for (int i = 0; i < report->count; i++)
-    if (report->layers[i].time_before > 0) return true;
-  return false;
-}
-
-static int64_t bytes_of(const char *path) {
-  struct stat info;
-  return stat(path, &info) ? INT64_MAX / 2 : info.st_size;
-}
-
-// Times both files in turns, for a second or a few runs; nothing where no layer was timed, or where two
-// more models in memory are too many.
-static dq_status time_whole(const work *w, const dq_tucker_report *report, dq_tucker_times *times, dq_error *error) {
-  static const int64_t MOST_BYTES = (int64_t)1 << 28;
-  const dq_bench_subject files[] = {{.path = w->options->common.operands[0]}, {.path = w->options->output.output}};
-  bool named = strcmp(files[0].path, "-") != 0 && strcmp(files[1].path, "-") != 0;
-  bool small = named && bytes_of(files[0].path) + bytes_of(files[1].path) <= MOST_BYTES;
-  *times = (dq_tucker_times){0};
-  if (!small || !report->decomposed || !has_times(report)) return DQ_OK;
-  const dq_bench_options options = {.shapes = w->request, .runs = 31, .warmup = 3, .time_limit = 1};
-  dq_bench_model models[2] = {0};
-  dq_spread spreads[2];
-  int64_t rounds = 0;
-  dq_status status = dq_bench_run(models, files, 2, &options, &rounds, w->context, w->arena, error);
-  for (int i = 0; status == DQ_OK && i < 2; i++) status = dq_spread_of(&spreads[i], models[i].times, rounds, error);
-  if (status == DQ_OK) status = dq_time_ratio_of(&times->ratio, models[1].times, models[0].times, rounds, error);
-  dq_bench_close(models, 2);
-  DQ_TRY(status);
-  times->before = spreads[0].median, times->after = spreads[1].median;
-  if (times->ratio.low > 1 && times->ratio.level >= DQ_TIME_LEVEL)
-    dq_message(w->context, DQ_WARNING, "as a whole the model became slower: %.2f times the time", times->ratio.median);
-  return DQ_OK;
-}
-
-static dq_status tell(const work *w, const dq_tucker_report *report, dq_error *error) {
+static dq_status report_all(const work *w, const dq_tucker_report *report, dq_error *error) {
   const tucker_options *options = w->options;
+  const char *model = options->common.operands[0];
   dq_tucker_times times;
   char title[512];
-  DQ_TRY(time_whole(w, report, &times, error));
-  snprintf(title, sizeof title, "Tucker-2 decomposition of %s", options->common.operands[0]);
+  DQ_TRY(dq_tucker_time_files(&times, report, model, options->output.output, &w->request, w->context, error));
+  snprintf(title, sizeof title, "Tucker-2 decomposition of %s", model);
   dq_report *facts = dq_report_new("dq-tucker", 1, title);
   dq_report_tucker(facts, report, &times, options->data.data && !options->plain, options->gemm);
   if (w->check.after.count) dq_report_accuracy_retrained(facts, &w->check.before, &w->decomposed, &w->check.after);
@@ -300,19 +261,6 @@ static dq_status read_settings(work *w, const dq_graph *graph, dq_error *error) 
   return DQ_OK;
 }
 
-// The hook, on the model that was written: a failed one leaves that.
-static dq_status retrain(const work *w, const dq_graph *graph, const dq_tucker_report *report, dq_error *error) {
-  const tucker_options *options = w->options;
-  dq_retrain_options hook = {.command = options->retrain,
-                             .original = options->common.operands[0],
-                             .data = options->data.data,
-                             .time_limit = options->time_limit,
-                             .shapes = w->settings.shapes};
-  DQ_TRY(dq_tucker_spec(report, w->arena, &hook.spec, error));
-  DQ_TRY(dq_tucker_nodes(report, w->arena, &hook.nodes, &hook.node_count, error));
-  return dq_hook_run(graph, options->output.output, &hook, "the decomposed model", w->context, error);
-}
-
 // Usage that the table of options cannot tell, before any work.
 static dq_status check(const void *parsed, dq_error *error) {
   const tucker_options *options = parsed;
@@ -333,160 +281,72 @@ static const char *default_ranks_path(const work *w) {
   return dq_arena_printf(w->arena, "%s.ranks", w->options->output.output);
 }
 
-// Where the ranks go: as asked, or beside the output when only the clock knows them; NULL: nowhere.
-static const char *ranks_path(const work *w, const dq_tucker_report *report) {
-  return w->options->save_ranks || has_times(report) ? default_ranks_path(w) : NULL;
-}
-
-static dq_status write_model(const work *w, const dq_graph *graph, const dq_tucker_report *report, dq_error *error) {
-  const char *path = w->options->output.output, *ranks = ranks_path(w, report);
+// The ranks go where they are asked for, or beside the output when only the clock knows them.
+static dq_status write_model(void *user, const dq_graph *graph, const dq_tucker_report *report, dq_error *error) {
+  const work *w = user;
+  const char *path = w->options->output.output;
+  bool ranks = w->options->save_ranks || dq_tucker_has_times(report);
   DQ_TRY(dq_onnx_save(graph, path, error));
   DQ_TRY(dq_verify_model(path, w->context, error));
-  return ranks ? dq_ranks_save(ranks, report, error) : DQ_OK;
+  return ranks ? dq_ranks_save(default_ranks_path(w), report, error) : DQ_OK;
 }
 
 // ---- --max-drop ----
 
-typedef struct trials {
-  work *w;
-  dq_graph *last, *best; // of the last trial, of the best one
-  dq_tucker_report last_report, best_report;
-  dq_context limited; // ends a trial when the time is over
-} trials;
-
-// The original as the graph of the next trial; one that the clock has ended may have left its own.
-static dq_status load_original(trials *t, dq_error *error) {
-  dq_graph_free(t->last);
-  t->last = NULL;
-  return dq_model_open(&t->last, t->w->options->common.operands[0], t->w->context, error);
-}
-
-static dq_status attempt(void *user, dq_search_trial *trial, dq_error *error) {
-  trials *t = user;
-  work *w = t->w;
-  DQ_TRY(load_original(t, error));
-  dq_error local = {0};
-  w->settings.macs_share = 1 - trial->percent / 100.0;
-  dq_status status = dq_tucker_apply(t->last, &w->settings, &t->last_report, &local);
-  if (status == DQ_USAGE) return DQ_OK; // no ranks go so far
-  if (status == DQ_OK) status = dq_accuracy_check_after(&w->check, t->last, w->settings.context, &local);
-  if (status != DQ_OK) {
-    if (error) *error = local;
-    return status;
-  }
-  trial->possible = true;
-  trial->drop = dq_accuracy_drop(&w->check.before, &w->check.after);
-  return DQ_OK;
-}
-
-static dq_status keep(void *user, const dq_search_trial *trial, dq_error *error) {
-  (void)trial;
-  trials *t = user;
-  dq_graph_free(t->best);
-  t->best = t->last, t->best_report = t->last_report;
-  t->last = NULL;
-  t->w->decomposed = t->w->check.after;
-  return write_model(t->w, t->best, &t->best_report, error);
-}
-
-// The best model of an earlier run is made again, from its ranks where the clock had a say; without any,
-// the original is written.
-static dq_status recall(trials *t, const dq_search_result *result, dq_error *error) {
-  if (t->best) return DQ_OK;
-  dq_search_trial trial = {.percent = result->percent};
-  dq_tucker_options *settings = &t->w->settings;
-  const char *ranks = default_ranks_path(t->w);
-  dq_layer_ranks *layers = NULL;
-  if (result->percent && settings->never_slower && ranks && !access(ranks, R_OK)) {
-    DQ_TRY(dq_ranks_load(ranks, t->w->arena, &layers, &settings->layer_count, error));
-    settings->layers = layers;
-  }
-  if (result->percent) DQ_TRY(attempt(t, &trial, error));
-  else {
-    DQ_TRY(load_original(t, error));
-    t->last_report = (dq_tucker_report){0};
-    t->w->check.after = t->w->check.before;
-  }
-  return keep(t, &trial, error);
-}
-
-static dq_status run_search(trials *t, const dq_graph *graph, dq_error *error) {
-  work *w = t->w;
-  const tucker_options *options = w->options;
-  const dq_result *before = &w->check.before;
-  if (!before->count) return dq_fail(error, DQ_USAGE, "--max-drop needs labelled pictures, give --eval");
-  dq_search_options search = {
-      .max_drop = options->max_drop,
-      .state = dq_arena_printf(w->arena, "%s.search", options->output.output),
-      .key = dq_arena_printf(w->arena, "%016llx %s %" PRId64 " %s %" PRId64 " %" PRId64 " %d %d",
-                             (unsigned long long)dq_origin_hash(graph), options->data.data, options->data.limit,
-                             options->eval ? options->eval : "", options->eval_limit, options->multiple,
-                             options->refine, options->plain),
-      .resume = options->resume,
-      .attempt = attempt,
-      .keep = keep,
-      .user = t,
-      .context = &t->limited};
-  if (!search.state || !search.key) return dq_fail_memory(error, sizeof search);
-  dq_search_result result;
-  t->limited = *w->context;
-  if (options->time_limit > 0) t->limited.deadline = dq_seconds() + options->time_limit;
-  w->settings.context = &t->limited;
-  DQ_TRY(dq_search(&search, &result, error));
-  w->settings.context = w->context;
-  DQ_TRY(recall(t, &result, error));
-  w->check.after.count = 0; // of the last trial
-  DQ_TRY(tell(w, &t->best_report, error));
-  dq_message(w->context, DQ_NOTE, "%s %.2f, %d %% fewer multiply-accumulates cost %.2f points", before->figures[0].name,
-             before->figures[0].value, result.percent, result.drop);
-  if (!result.complete)
-    dq_message(w->context, DQ_WARNING, "the time was over after %d trials; --resume goes on", result.trials);
+static dq_status report_search(work *w, const dq_tucker_report *report, const dq_tucker_search_report *found,
+                               dq_error *error) {
+  const dq_figure *figure = w->check.before.figures;
+  w->decomposed = found->after;
+  DQ_TRY(report_all(w, report, error));
+  dq_message(w->context, DQ_NOTE, "%s %.2f, %d %% fewer multiply-accumulates cost %.2f points", figure->name,
+             figure->value, found->percent, found->drop);
+  if (!found->complete)
+    dq_message(w->context, DQ_WARNING, "the time was over after %d trials; --resume goes on", found->trials);
   return DQ_OK;
 }
 
 static dq_status search(work *w, const dq_graph *graph, dq_error *error) {
-  trials t = {.w = w};
-  w->settings.analysis = dq_tucker_analysis_new();
-  dq_status status =
-      w->settings.analysis ? run_search(&t, graph, error) : dq_fail_memory(error, sizeof(dq_tucker_analysis *));
-  dq_tucker_analysis_free(w->settings.analysis);
-  dq_graph_free(t.last);
-  dq_graph_free(t.best);
+  const tucker_options *options = w->options;
+  if (!w->check.before.count) return dq_fail(error, DQ_USAGE, "--max-drop needs labelled pictures, give --eval");
+  const dq_tucker_search_options settings = {
+      .max_drop = options->max_drop,
+      .tucker = &w->settings,
+      .eval = w->check.data,
+      .accuracy = &w->check.options,
+      .before = &w->check.before,
+      .time_limit = options->time_limit,
+      .state = dq_arena_printf(w->arena, "%s.search", options->output.output),
+      .pictures = dq_arena_printf(w->arena, "%s %" PRId64 " %s %" PRId64, options->data.data, options->data.limit,
+                                  options->eval ? options->eval : "", options->eval_limit),
+      .resume = options->resume,
+      .ranks = default_ranks_path(w),
+      .found = write_model,
+      .user = w};
+  if (!settings.state || !settings.pictures) return dq_fail_memory(error, 0);
+  dq_graph *answer = NULL;
+  dq_tucker_report report;
+  dq_tucker_search_report found;
+  DQ_TRY(dq_tucker_search(&answer, graph, &report, &found, &settings, error));
+  dq_status status = report_search(w, &report, &found, error);
+  dq_graph_free(answer);
   return status;
 }
 
 // ---- --retrain ----
 
-// One step: these layers of the model at `from` are decomposed, written and retrained.
-static dq_status take_step(const work *w, const dq_tucker_options *settings, const char *from, dq_error *error) {
-  dq_graph *graph = NULL;
-  dq_tucker_report report;
-  DQ_TRY(dq_model_open(&graph, from, w->context, error));
-  dq_status status = dq_tucker_apply(graph, settings, &report, error);
-  if (status == DQ_OK) status = dq_onnx_save(graph, w->options->output.output, error);
-  if (status == DQ_OK) status = retrain(w, graph, &report, error);
-  dq_graph_free(graph);
-  return status;
-}
-
-// The layers that `report` decomposed, some at a time, the first from the original.
-static dq_status take_steps(const work *w, const dq_tucker_report *report, dq_error *error) {
-  dq_layer_ranks *layers = DQ_NEW_ARRAY(w->arena, report->count + 1, dq_layer_ranks);
-  if (!layers) return dq_fail_memory(error, (size_t)report->count * sizeof *layers);
-  int count = 0, every = (int)w->options->every;
-  for (int i = 0; i < report->count; i++)
-    if (!report->layers[i].reason[0])
-      layers[count++] = (dq_layer_ranks){report->layers[i].name, report->layers[i].ranks};
-  dq_tucker_options step = w->settings;
-  step.macs_share = 0;
-  for (int first = 0; first < count; first += every) {
-    step.layers = layers + first;
-    step.layer_count = count - first < every ? count - first : every;
-    dq_message(w->context, DQ_NOTE, "layers %d to %d of %d", first + 1, first + step.layer_count, count);
-    const char *from = first ? w->options->output.output : w->options->common.operands[0];
-    DQ_TRY(take_step(w, &step, from, error));
-  }
-  return DQ_OK;
+// The hook, on the model that was written: a failed one leaves that.
+static dq_status retrain(const work *w, const dq_graph *graph, const dq_tucker_report *report, dq_error *error) {
+  const tucker_options *options = w->options;
+  const char *path = options->output.output;
+  const dq_retrain_options hook = {.command = options->retrain,
+                                   .original = options->common.operands[0],
+                                   .data = options->data.data,
+                                   .time_limit = options->time_limit,
+                                   .shapes = w->settings.shapes};
+  dq_status status = options->every
+                         ? dq_tucker_retrain_steps(report, path, &hook, &w->settings, (int)options->every, error)
+                         : dq_tucker_retrain(graph, report, path, &hook, w->context, error);
+  return dq_hook_end(status, path, "the decomposed model", error);
 }
 
 // Accuracy of what the hook made of the output.
@@ -499,15 +359,15 @@ static dq_status measure_retrained(work *w, dq_error *error) {
   return status;
 }
 
-// Retrains what was written, then tells everything; what stands there is told even when the hook failed.
+// Retrains what was written, then reports everything; what stands there is reported even when the hook failed.
 static dq_status finish(work *w, const dq_graph *graph, const dq_tucker_report *report, dq_error *error) {
   dq_error reason = {0};
   dq_status hook = DQ_OK;
   if (w->options->retrain && report->decomposed) {
-    hook = w->options->every ? take_steps(w, report, &reason) : retrain(w, graph, report, &reason);
+    hook = retrain(w, graph, report, &reason);
     if (hook == DQ_OK) DQ_TRY(measure_retrained(w, error));
   }
-  if (hook == DQ_OK || hook == DQ_CONDITION) DQ_TRY(tell(w, report, error));
+  if (hook == DQ_OK || hook == DQ_CONDITION) DQ_TRY(report_all(w, report, error));
   if (!report->decomposed) dq_message(w->context, DQ_WARNING, "nothing was decomposed");
   if (hook != DQ_OK && error) *error = reason;
   return hook;

@@ -16,6 +16,10 @@ typedef struct dq_model_retrain_options {
   const char *data;     // what the command is told about pictures; NULL (default): nothing
   double time_limit;    // seconds after which the command is ended and has failed, 0 or more; 0 (default): none
   const char *const *shapes;
+  // Of a decomposition: its layers are decomposed so many at a time, the first in the file `original`, the next in what
+  // the command made of these, and so on; the command runs after each step. 0 (default): all at once.
+  int every;
+  const dq_model_tucker_options *tucker; // of every: the options of the decomposition; its ranks are the model's
 } dq_model_retrain_options;
 
 void dq_model_retrain_defaults(dq_model_retrain_options *options, size_t size);
@@ -24,7 +28,8 @@ void dq_model_retrain_defaults(dq_model_retrain_options *options, size_t size);
 // did). What the command prints goes to standard error, and one command runs in a process at a time. What it wrote
 // takes the place of the file when it loads, has the inputs, outputs, nodes and sizes of weights of the model, is
 // finite and runs. `model` stays as it is: load the file to go on. DQ_CODE_CONDITION: the command failed, or its model
-// is not taken, and the file is as it was. DQ_CODE_USAGE: the model was not transformed, or `path` is "-".
+// is not taken, and the file is as it was (with `every`: as the step before left it, decomposed). DQ_CODE_USAGE: the
+// model was not transformed, or `path` is "-".
 dq_code dq_model_retrain(const dq_model *model, const char *path, const dq_model_retrain_options *options,
                          dq_failure *failure);
 

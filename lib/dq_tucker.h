@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 // Tucker-2: every convolution with a kernel larger than 1x1 becomes three cheaper ones. Exactly one
-// of ratio, energy, macs, ranks and vbmf is given.
+// of ratio, energy, macs, ranks, vbmf and max_drop is given.
 typedef struct dq_model_tucker_options {
   size_t size;
   double ratio;      // share of each mode's rank to keep, above 0 and at most 1; 0: not given
@@ -28,6 +28,13 @@ typedef struct dq_model_tucker_options {
                     // NULL (default): the weights alone are looked at
   int never_slower; // leave layers alone that are not measured to become faster on this machine, so that the result
                     // may differ from run to run (save the ranks); not with force or ranks; default 0
+  // As few multiply-accumulates as keep the accuracy within this many percentage points of the model's, 0...100, on
+  // labelled pictures, by bisection over `macs`. `data` must be given, too. Below 0 (default): no bound.
+  double max_drop;
+  dq_dataset *eval;          // labelled pictures for max_drop; NULL (default): `data`
+  const char *task, *decode; // as in dq_model_accuracy_options, for max_drop
+  double time_limit;         // seconds for max_drop, 0 (default): none; the best so far is taken, and the result may
+                             // differ from run to run
 } dq_model_tucker_options;
 
 typedef struct dq_model_tucker_facts {
@@ -35,6 +42,10 @@ typedef struct dq_model_tucker_facts {
   int convolutions, decomposed;
   int64_t macs_before, macs_after; // of the whole model; -1: not known
   int64_t parameters_before, parameters_after;
+  // With max_drop, else 0: trials made, whether the time limit ended the search, and the percentage points lost. Where
+  // no trial holds the bound, the model stays as it was and the counts above are 0, the others -1 and 0.
+  int trials, stopped;
+  double drop;
 } dq_model_tucker_facts;
 
 typedef struct dq_model_tucker_row {

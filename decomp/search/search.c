@@ -39,7 +39,7 @@ static dq_status read_trials(search *s, const json_t *root, dq_error *error) {
 
 static dq_status load(search *s, dq_error *error) {
   const char *path = s->options->state;
-  if (!s->options->resume || access(path, F_OK) != 0) return DQ_OK;
+  if (!path || !s->options->resume || access(path, F_OK) != 0) return DQ_OK;
   dq_file file;
   DQ_TRY(dq_file_open(&file, path, error));
   json_error_t where;
@@ -63,6 +63,7 @@ static json_t *make_json(const search *s) {
 }
 
 static dq_status store(const search *s, dq_error *error) {
+  if (!s->options->state) return DQ_OK;
   json_t *root = make_json(s);
   if (!root) return dq_fail_memory(error, sizeof *s);
   dq_output output;
@@ -131,6 +132,6 @@ dq_status dq_search(const dq_search_options *options, dq_search_result *result, 
     else high = middle;
   }
   result->trials = s.count;
-  if (result->complete) unlink(options->state);
+  if (result->complete && options->state) unlink(options->state);
   return DQ_OK;
 }

@@ -20,7 +20,7 @@ typedef dq_status (*dq_search_keep)(void *user, const dq_search_trial *trial, dq
 
 typedef struct dq_search_options {
   double max_drop;   // points
-  const char *state; // file that remembers the trials
+  const char *state; // file that remembers the trials; NULL: none
   const char *key;   // what the trials depend on: a state with another key is not resumed
   bool resume;       // trials in the file are not made again
   dq_search_try attempt;

@@ -36,7 +36,7 @@ dq_status dq_tucker_data_fit(dq_tucker_data *data, dq_tucker_job *job, dq_error 
 // left between the means of their outputs and the original's.
 dq_status dq_tucker_data_bias(dq_tucker_data *data, dq_error *error);
 
-// Gains (decomp/search/judge.h): every layer alone is replaced by its trial.
+// Gains (decomp/tucker/judge.h): every layer alone is replaced by its trial.
 dq_status dq_tucker_gains(dq_tucker_data *data, dq_error *error);
 
 #endif

@@ -3,7 +3,7 @@
 // of several layers then add up as if they were independent.
 #include <math.h>
 
-#include "decomp/search/judge.h"
+#include "decomp/tucker/judge.h"
 #include "decomp/tucker/tucker_data.h"
 
 enum { PICTURES = 32 };

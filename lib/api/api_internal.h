@@ -87,5 +87,14 @@ void dq_api_forget(dq_model *model);
 dq_status dq_api_begin(dq_model *model, const void *facts, dq_error *error);
 // After a transform that ended with `status`: marks the model as transformed, or as one that can only be freed.
 dq_status dq_api_end(dq_model *model, dq_transform transform, dq_status status, dq_error *error);
+// The answer of a search takes the place of the model's graph, whose weights it reads; it is freed with the model, or
+// at once when there is no memory.
+dq_status dq_api_replace(dq_model *model, dq_graph *answer, dq_error *error);
+
+// The caller's options of a decomposition as those of the transform, which point into the arena and to `request`; what
+// is left of the caller's in `given`. DQ_USAGE; errors of a file of ranks.
+dq_status dq_api_tucker(const dq_model *model, const dq_model_tucker_options *options, dq_arena *arena,
+                        dq_model_tucker_options *given, dq_tucker_options *settings, dq_shape_request *request,
+                        dq_error *error);
 
 #endif

@@ -1,5 +1,4 @@
 // The INT8 transform of the public interface, and the search for the layers that stay in float.
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/api/api_internal.h"
@@ -159,19 +158,6 @@ static dq_status read_table(work *w, dq_error *error) {
   return DQ_OK;
 }
 
-// The answer of the search takes the place of the model's graph, whose weights it reads.
-static dq_status replace_graph(dq_model *model, dq_graph *answer, dq_error *error) {
-  dq_replaced_graph *old = malloc(sizeof *old);
-  if (!old) {
-    dq_graph_free(answer);
-    return dq_fail_memory(error, sizeof *old);
-  }
-  *old = (dq_replaced_graph){.graph = model->graph, .next = model->replaced};
-  model->replaced = old;
-  model->graph = answer;
-  return DQ_OK;
-}
-
 static dq_status search(work *w, dq_error *error) {
   dq_data *eval = w->given.eval ? w->given.eval->data : w->data;
   dq_result before = {0};
@@ -194,7 +180,7 @@ static dq_status search(work *w, dq_error *error) {
     options.eval = NULL;
   }
   DQ_TRY(dq_max_drop_apply(&answer, w->model->graph, &w->model->int8, &w->search, &options, w->context, error));
-  return replace_graph(w->model, answer, error);
+  return dq_api_replace(w->model, answer, error);
 }
 
 static dq_status write_files(work *w, dq_error *error) {

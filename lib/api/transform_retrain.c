@@ -1,5 +1,5 @@
 // The retraining hook of the public interface, on the file of a model that was transformed.
-#include "decomp/tucker/tucker_spec.h"
+#include "decomp/search/tucker_retrain.h"
 #include "lib/api/api_internal.h"
 #include "lib/retrain/retrain.h"
 #include "quant/int8/hook_spec.h"
@@ -8,17 +8,27 @@ void dq_model_retrain_defaults(dq_model_retrain_options *options, size_t size) {
   dq_api_start(options, size, &(dq_model_retrain_options){0}, sizeof *options);
 }
 
-// What the last transform did, and the nodes that the command must keep.
-static dq_status describe(const dq_model *model, dq_retrain_options *hook, dq_arena *arena, dq_error *error) {
-  switch (model->last) {
-  case DQ_TRANSFORM_NONE: return dq_fail(error, DQ_USAGE, "the model was not transformed: there is nothing to retrain");
-  case DQ_TRANSFORM_AMP: DQ_TRY(dq_amp_spec(&model->amp, arena, &hook->spec, error)); break;
-  case DQ_TRANSFORM_INT8: DQ_TRY(dq_int8_spec(&model->int8, arena, &hook->spec, error)); break;
-  case DQ_TRANSFORM_TUCKER:
-    DQ_TRY(dq_tucker_spec(&model->tucker, arena, &hook->spec, error));
-    return dq_tucker_nodes(&model->tucker, arena, &hook->nodes, &hook->node_count, error);
-  }
-  return dq_retrain_nodes(model->graph, arena, &hook->nodes, &hook->node_count, error);
+// On a model that was not decomposed: what the last transform did, and the nodes that the command must keep.
+static dq_status retrain_weights(const dq_model *model, const char *path, dq_retrain_options *hook, dq_arena *arena,
+                                 dq_error *error) {
+  if (model->last == DQ_TRANSFORM_NONE)
+    return dq_fail(error, DQ_USAGE, "the model was not transformed: there is nothing to retrain");
+  if (model->last == DQ_TRANSFORM_AMP) DQ_TRY(dq_amp_spec(&model->amp, arena, &hook->spec, error));
+  else DQ_TRY(dq_int8_spec(&model->int8, arena, &hook->spec, error));
+  DQ_TRY(dq_retrain_nodes(model->graph, arena, &hook->nodes, &hook->node_count, error));
+  return dq_retrain(model->graph, path, hook, &model->engine->context, error);
+}
+
+static dq_status retrain_steps(const dq_model *model, const char *path, const dq_retrain_options *hook,
+                               const dq_model_retrain_options *options, dq_arena *arena, dq_error *error) {
+  dq_model_tucker_options given;
+  dq_tucker_options settings;
+  dq_shape_request request;
+  if (model->last != DQ_TRANSFORM_TUCKER)
+    return dq_fail(error, DQ_USAGE, "every is given, but the last transform was no decomposition");
+  if (!options->tucker) return dq_fail(error, DQ_USAGE, "every is given without tucker, how layers are decomposed");
+  DQ_TRY(dq_api_tucker(model, options->tucker, arena, &given, &settings, &request, error));
+  return dq_tucker_retrain_steps(&model->tucker, path, hook, &settings, options->every, error);
 }
 
 static dq_status retrain(const dq_model *model, const char *path, const dq_model_retrain_options *options,
@@ -30,14 +40,16 @@ static dq_status retrain(const dq_model *model, const char *path, const dq_model
     return dq_fail(error, DQ_USAGE, "%s is missing", given.command ? "original" : "command");
   if (!(given.time_limit >= 0 && given.time_limit <= 1e9))
     return dq_fail(error, DQ_USAGE, "time_limit is %g, expected 0 to 1e9", given.time_limit);
+  if (given.every < 0) return dq_fail(error, DQ_USAGE, "every is %d, expected 0 or more", given.every);
   DQ_TRY(dq_api_shapes(given.shapes, (const dq_graph *const[]){model->graph}, 1, 1, arena, &shapes, error));
   dq_retrain_options hook = {.command = given.command,
                              .original = given.original,
                              .data = given.data,
                              .time_limit = given.time_limit,
                              .shapes = &shapes};
-  DQ_TRY(describe(model, &hook, arena, error));
-  return dq_retrain(model->graph, path, &hook, &model->engine->context, error);
+  if (given.every) return retrain_steps(model, path, &hook, &given, arena, error);
+  if (model->last != DQ_TRANSFORM_TUCKER) return retrain_weights(model, path, &hook, arena, error);
+  return dq_tucker_retrain(model->graph, &model->tucker, path, &hook, &model->engine->context, error);
 }
 
 dq_code dq_model_retrain(const dq_model *model, const char *path, const dq_model_retrain_options *options,

@@ -101,3 +101,7 @@ dq_status dq_accuracy_run(dq_result *result, const dq_graph *graph, dq_data *dat
   free(job.names);
   return status;
 }
+
+double dq_accuracy_drop(const dq_result *before, const dq_result *after) {
+  return (before->figures[0].value - after->figures[0].value) * before->points;
+}

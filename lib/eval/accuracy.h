@@ -17,4 +17,7 @@ typedef struct dq_accuracy_options {
 dq_status dq_accuracy_run(dq_result *result, const dq_graph *graph, dq_data *data, const dq_accuracy_options *options,
                           const dq_context *context, dq_error *error);
 
+// Percentage points that the first figure fell by; negative when it rose.
+double dq_accuracy_drop(const dq_result *before, const dq_result *after);
+
 #endif

@@ -2,15 +2,8 @@
 #ifndef DQ_REPORT_REPORT_TUCKER_H
 #define DQ_REPORT_REPORT_TUCKER_H
 
-#include "decomp/tucker/decomp.h"
-#include "lib/measure/bench.h"
+#include "decomp/tucker/tucker_times.h"
 #include "lib/render/report.h"
-
-// The model as a whole, before and after, run in turns; seconds, medians.
-typedef struct dq_tucker_times {
-  double before, after; // 0: not measured
-  dq_time_ratio ratio;
-} dq_tucker_times;
 
 // Adds the table layers, with the whole model as its last row, and notes of the totals. `on_data`: with
 // the share of the answers that is missed; `matrices`: Gemm and MatMul were looked at too.

@@ -23,10 +23,6 @@ typedef struct float_search {
   dq_error *error;
 } float_search;
 
-double dq_accuracy_drop(const dq_result *before, const dq_result *after) {
-  return (before->figures[0].value - after->figures[0].value) * before->points;
-}
-
 int64_t dq_max_drop_pictures(dq_data *data) {
   enum { MOST = 64 };
   int64_t pictures = dq_data_count(data);

@@ -28,9 +28,6 @@ typedef struct dq_max_drop_report {
 // So many pictures without labels are looked at: at most 64.
 int64_t dq_max_drop_pictures(dq_data *data);
 
-// Percentage points that the first figure fell by; negative when it rose.
-double dq_accuracy_drop(const dq_result *before, const dq_result *after);
-
 // Quantizes with all layers in 8 bits; when that loses too much, orders the layers by what leaving them in float
 // spares the outputs (quant/search/float_order.h, on the first 2 pictures of `data`) and finds the shortest beginning
 // of that order that, left in float (products float16, others float32), keeps within the bound: 1, 2, 4, ... steps

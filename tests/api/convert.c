@@ -55,14 +55,16 @@ static const field amp_fields[] = {AMP(INTEGER, half_io), AMP(LIST, allow),     
                                    AMP(LIST, deny),       AMP(LIST, deny_nodes), AMP(LIST, shapes),
                                    AMP(INTEGER, nearest), AMP(TEXT, policy),     AMP(INTEGER, unguarded),
                                    AMP(REAL, input_max),  AMP(DATA, check),      {0}};
-static const field tucker_fields[] = {TUCKER(REAL, ratio),    TUCKER(REAL, energy),          TUCKER(REAL, macs),
-                                      TUCKER(TEXT, ranks),    TUCKER(LONG, multiple),        TUCKER(INTEGER, plain),
-                                      TUCKER(INTEGER, force), TUCKER(LIST, shapes),          TUCKER(INTEGER, vbmf),
-                                      TUCKER(REAL, weaken),   TUCKER(INTEGER, refine),       TUCKER(INTEGER, matrices),
-                                      TUCKER(DATA, data),     TUCKER(INTEGER, never_slower), {0}};
+static const field tucker_fields[] = {
+    TUCKER(REAL, ratio),    TUCKER(REAL, energy),          TUCKER(REAL, macs),       TUCKER(TEXT, ranks),
+    TUCKER(LONG, multiple), TUCKER(INTEGER, plain),        TUCKER(INTEGER, force),   TUCKER(LIST, shapes),
+    TUCKER(INTEGER, vbmf),  TUCKER(REAL, weaken),          TUCKER(INTEGER, refine),  TUCKER(INTEGER, matrices),
+    TUCKER(DATA, data),     TUCKER(INTEGER, never_slower), TUCKER(REAL, max_drop),   TUCKER(DATA, eval),
+    TUCKER(TEXT, task),     TUCKER(TEXT, decode),          TUCKER(REAL, time_limit), {0}};
 #define RETRAIN(kind, name)                                                                                            \
   { "retrain." #name, kind, offsetof(dq_model_retrain_options, name) }
-static const field retrain_fields[] = {RETRAIN(TEXT, command), RETRAIN(TEXT, data), RETRAIN(REAL, time_limit), {0}};
+static const field retrain_fields[] = {
+    RETRAIN(TEXT, command), RETRAIN(TEXT, data), RETRAIN(REAL, time_limit), RETRAIN(INTEGER, every), {0}};
 
 #define SOURCE(kind, name)                                                                                             \
   { "data." #name, kind, offsetof(dq_dataset_options, name) }
@@ -82,6 +84,7 @@ typedef struct work {
   dq_model *model;
   dq_dataset *data, *other; // NULL: not given; `other`: eval or check
   dq_dataset_options source;
+  dq_model_tucker_options tucker;
   dq_failure failure;
 } work;
 
@@ -104,9 +107,12 @@ static dq_code set(work *w, const field *row, void *options, char *value) {
   case LONG: *(int64_t *)to = atoll(value); break;
   case LIST: set_list(value, to); break;
   case DATA:
-    if (!strcmp(row->name, "data")) w->other = NULL;
-    else if (dq_dataset_open(&w->other, w->engine, value, &source, &w->failure) != DQ_CODE_OK) return w->failure.code;
-    *(dq_dataset **)to = w->other ? w->other : w->data;
+    if (!strcmp(row->name, "data")) *(dq_dataset **)to = w->data;
+    else {
+      dq_code code = dq_dataset_open(&w->other, w->engine, value, &source, &w->failure);
+      if (code != DQ_CODE_OK) return code;
+      *(dq_dataset **)to = w->other;
+    }
   }
   return DQ_CODE_OK;
 }
@@ -156,10 +162,9 @@ static dq_code halve(work *w, char **arguments, int *held) {
 }
 
 static dq_code decompose(work *w, char **arguments) {
-  dq_model_tucker_options options;
-  dq_model_tucker_defaults(&options, sizeof options);
-  dq_code code = read_fields(w, tucker_fields, &options, arguments);
-  if (code == DQ_CODE_OK) code = dq_model_tucker(w->model, &options, NULL, &w->failure);
+  dq_model_tucker_defaults(&w->tucker, sizeof w->tucker);
+  dq_code code = read_fields(w, tucker_fields, &w->tucker, arguments);
+  if (code == DQ_CODE_OK) code = dq_model_tucker(w->model, &w->tucker, NULL, &w->failure);
   for (; code == DQ_CODE_OK && *arguments; arguments++)
     if (!strncmp(*arguments, "save_ranks=", 11))
       code = dq_model_tucker_save_ranks(w->model, *arguments + 11, &w->failure);
@@ -176,6 +181,7 @@ static dq_code retrain(work *w, char **arguments) {
   dq_model_retrain_options options;
   dq_model_retrain_defaults(&options, sizeof options);
   options.original = arguments[2];
+  options.tucker = &w->tucker;
   dq_code code = read_fields(w, retrain_fields, &options, arguments + 4);
   if (code != DQ_CODE_OK || !options.command) return code;
   return dq_model_retrain(w->model, arguments[3], &options, &w->failure);

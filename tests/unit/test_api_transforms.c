@@ -282,6 +282,11 @@ static void retrained(void **state) {
   options.command = "cp \"$DQ_ORIGINAL\" \"$DQ_OUTPUT\""; // another precision
   api_expect(dq_model_retrain(model, path, &options, &api_failure), DQ_CODE_CONDITION, "expected float16");
   api_assert_same_files(path, copy);
+  options.every = 1;
+  api_expect(dq_model_retrain(model, path, &options, &api_failure), DQ_CODE_USAGE, "no decomposition");
+  options.every = -1;
+  api_expect(dq_model_retrain(model, path, &options, &api_failure), DQ_CODE_USAGE, "every is -1");
+  options.every = 0;
   options.command = "cp \"$DQ_MODEL\" \"$DQ_OUTPUT\"";
   assert_int_equal(dq_model_retrain(model, path, &options, &api_failure), DQ_CODE_OK);
   api_assert_same_files(path, copy);
@@ -320,6 +325,37 @@ static void float16_checked(void **state) {
   dq_dataset_close(dataset);
 }
 
+// What a search for ranks wants, and what it answers: at a bound of 100 points only ranks are the limit.
+static void decomposed_by_search(void **state) {
+  (void)state;
+  dq_model *model = api_load();
+  dq_dataset *arrays = labelled_arrays();
+  dq_model_tucker_options options;
+  dq_model_tucker_facts facts = {.size = sizeof facts};
+  dq_model_tucker_defaults(&options, sizeof options);
+  options.max_drop = 0;
+  api_expect(dq_model_tucker(model, &options, NULL, &api_failure), DQ_CODE_USAGE, "without data");
+  options.data = arrays, options.ratio = 0.5;
+  api_expect(dq_model_tucker(model, &options, NULL, &api_failure), DQ_CODE_USAGE, "expected one");
+  options.ratio = 0, options.max_drop = 101;
+  api_expect(dq_model_tucker(model, &options, NULL, &api_failure), DQ_CODE_USAGE, "max_drop is 101");
+  options.max_drop = -1, options.ratio = 0.5, options.eval = arrays;
+  api_expect(dq_model_tucker(model, &options, NULL, &api_failure), DQ_CODE_USAGE, "eval is given without max_drop");
+  options.eval = NULL, options.time_limit = 1;
+  api_expect(dq_model_tucker(model, &options, NULL, &api_failure), DQ_CODE_USAGE, "time_limit is given without");
+  options.ratio = 0, options.max_drop = 100, options.task = "classify";
+  assert_int_equal(dq_model_tucker(model, &options, &facts, &api_failure), DQ_CODE_OK);
+  assert_true(facts.decomposed > 0 && facts.trials > 1 && facts.drop <= 100);
+  assert_true(facts.macs_after < facts.macs_before);
+  dq_model_free(model);
+  model = api_load();
+  options.time_limit = 1e-9; // over before the first trial: the model stays as it is
+  assert_int_equal(dq_model_tucker(model, &options, &facts, &api_failure), DQ_CODE_OK);
+  assert_true(facts.stopped && !facts.decomposed && !facts.trials);
+  dq_dataset_close(arrays);
+  dq_model_free(model);
+}
+
 // Rules of ranks exclude each other; data, refinement and matrices are taken.
 static void decomposed_on_data(void **state) {
   (void)state;
@@ -354,10 +390,11 @@ static void decomposed_on_data(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(float16),         cmocka_unit_test(int8_compared),
-                                     cmocka_unit_test(int8_by_table),   cmocka_unit_test(adaptive_rounding),
-                                     cmocka_unit_test(int8_refused),    cmocka_unit_test(int8_of_bounded_loss),
-                                     cmocka_unit_test(decomposed),      cmocka_unit_test(retrained),
-                                     cmocka_unit_test(float16_checked), cmocka_unit_test(decomposed_on_data)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(float16),           cmocka_unit_test(int8_compared),
+                                     cmocka_unit_test(int8_by_table),     cmocka_unit_test(adaptive_rounding),
+                                     cmocka_unit_test(int8_refused),      cmocka_unit_test(int8_of_bounded_loss),
+                                     cmocka_unit_test(decomposed),        cmocka_unit_test(decomposed_by_search),
+                                     cmocka_unit_test(retrained),         cmocka_unit_test(float16_checked),
+                                     cmocka_unit_test(decomposed_on_data)};
   return cmocka_run_group_tests(tests, api_enter, api_leave);
 }

@@ -9,7 +9,7 @@
 
 #include "decomp/tucker/decomp.h"
 #include "decomp/fit/fit.h"
-#include "decomp/search/judge.h"
+#include "decomp/tucker/judge.h"
 #include "lib/base/random.h"
 #include "lib/base/sizes.h"
 

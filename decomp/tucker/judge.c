@@ -1,4 +1,4 @@
-#include "decomp/search/judge.h"
+#include "decomp/tucker/judge.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,0 +1,163 @@
+// The decomposition of the public interface, and the search for the fewest multiply-accumulates.
+#include "decomp/search/tucker_search.h"
+#include "decomp/tucker/ranks_file.h"
+#include "lib/api/api_internal.h"
+#include "lib/eval/decode.h"
+#include "lib/session/runner.h"
+
+static const dq_model_tucker_options tucker_defaults = {.multiple = 1, .max_drop = -1};
+
+void dq_model_tucker_defaults(dq_model_tucker_options *options, size_t size) {
+  dq_api_start(options, size, &tucker_defaults, sizeof *options);
+}
+
+static dq_status read_rule(const dq_model_tucker_options *given, dq_tucker_options *settings, dq_error *error) {
+  int rules = (given->ratio != 0) + (given->energy != 0) + (given->macs != 0) + !!given->ranks + (given->vbmf != 0) +
+              (given->max_drop >= 0);
+  if (rules != 1)
+    return dq_fail(error, DQ_USAGE, "%d of ratio, energy, macs, ranks, vbmf and max_drop are given, expected one",
+                   rules);
+  if (given->macs != 0 && !(given->macs > 0 && given->macs < 1))
+    return dq_fail(error, DQ_USAGE, "macs is %g, expected above 0 and below 1", given->macs);
+  if (given->ranks && (given->force || given->multiple != 1))
+    return dq_fail(error, DQ_USAGE, "ranks is given with %s, which changes no rank of the file",
+                   given->force ? "force" : "multiple");
+  if (given->weaken != 0 && !given->vbmf) return dq_fail(error, DQ_USAGE, "weaken is given without vbmf");
+  settings->rule = given->vbmf ? DQ_RANK_VBMF : given->energy != 0 ? DQ_RANK_ENERGY : DQ_RANK_RATIO;
+  settings->parameter = given->vbmf ? given->weaken : given->energy != 0 ? given->energy : given->ratio;
+  settings->macs_share = given->macs;
+  settings->multiple = given->multiple;
+  if (given->ranks || given->macs != 0 || given->max_drop >= 0) return DQ_OK;
+  return dq_rank_check(settings->rule, settings->parameter, settings->multiple, error);
+}
+
+// Options of max_drop.
+static dq_status check_search(const dq_model_tucker_options *given, dq_error *error) {
+  if (!(given->max_drop <= 100))
+    return dq_fail(error, DQ_USAGE, "max_drop is %g, expected 0 to 100, or less than 0 for no bound", given->max_drop);
+  if (!(given->time_limit >= 0 && given->time_limit <= 1e9))
+    return dq_fail(error, DQ_USAGE, "time_limit is %g, expected 0 to 1e9", given->time_limit);
+  if (given->max_drop >= 0 && !given->data)
+    return dq_fail(error, DQ_USAGE, "max_drop is given without data, the pictures that trials are fitted to");
+  if (given->max_drop >= 0) return DQ_OK;
+  const char *alone = given->eval ? "eval" : given->time_limit != 0 ? "time_limit" : NULL;
+  return alone ? dq_fail(error, DQ_USAGE, "%s is given without max_drop, which it is for", alone) : DQ_OK;
+}
+
+dq_status dq_api_tucker(const dq_model *model, const dq_model_tucker_options *options, dq_arena *arena,
+                        dq_model_tucker_options *given, dq_tucker_options *settings, dq_shape_request *request,
+                        dq_error *error) {
+  const dq_graph *graph = model->graph;
+  *given = tucker_defaults;
+  *settings = (dq_tucker_options){.context = &model->engine->context};
+  DQ_TRY(dq_api_take(given, sizeof *given, options, error));
+  DQ_TRY(read_rule(given, settings, error));
+  DQ_TRY(check_search(given, error));
+  if (given->never_slower && (given->force || given->ranks))
+    return dq_fail(error, DQ_USAGE, "never_slower is given with %s, which leaves it nothing to decide",
+                   given->force ? "force" : "ranks");
+  settings->plain = given->plain != 0;
+  settings->force = given->force != 0;
+  settings->refine = given->refine != 0;
+  settings->matrices = given->matrices != 0;
+  settings->never_slower = given->never_slower != 0;
+  settings->data = given->data && !given->plain ? given->data->data : NULL;
+  DQ_TRY(dq_api_shapes(given->shapes, &graph, 1, 0, arena, request, error));
+  DQ_TRY(dq_complete_shapes(request, graph, settings->data, arena, error));
+  if (request->input_count) settings->shapes = request;
+  if (!given->ranks) return DQ_OK;
+  dq_layer_ranks *layers = NULL;
+  DQ_TRY(dq_ranks_load(given->ranks, arena, &layers, &settings->layer_count, error));
+  settings->layers = layers;
+  return DQ_OK;
+}
+
+static dq_status search(dq_model *model, const dq_model_tucker_options *given, const dq_tucker_options *settings,
+                        const dq_shape_request *request, dq_tucker_search_report *found, dq_error *error) {
+  const dq_context *context = &model->engine->context;
+  dq_accuracy_options accuracy = {.task = given->task, .decode = given->decode, .shapes = *request};
+  dq_result before = {0};
+  dq_graph *answer = NULL;
+  const dq_tucker_search_options options = {.max_drop = given->max_drop,
+                                            .tucker = settings,
+                                            .eval = given->eval ? given->eval->data : given->data->data,
+                                            .accuracy = &accuracy,
+                                            .before = &before,
+                                            .time_limit = given->time_limit};
+  DQ_TRY(dq_decoder_check(given->decode, error));
+  if (dq_data_labelled(options.eval) == DQ_LABEL_NONE)
+    return dq_fail(error, DQ_BAD_INPUT, "the pictures of %s have no labels, which max_drop needs",
+                   given->eval ? "eval" : "data");
+  DQ_TRY(dq_accuracy_run(&before, model->graph, options.eval, &accuracy, context, error));
+  if (!before.count) return dq_fail(error, DQ_USAGE, "max_drop needs a task, which 'none' is not");
+  accuracy.task = before.task;
+  DQ_TRY(dq_tucker_search(&answer, model->graph, &model->tucker, found, &options, error));
+  return dq_api_replace(model, answer, error);
+}
+
+static dq_status tucker(dq_model *model, const dq_model_tucker_options *options, dq_arena *arena,
+                        dq_tucker_search_report *found, dq_error *error) {
+  dq_model_tucker_options given;
+  dq_tucker_options settings;
+  dq_shape_request request;
+  DQ_TRY(dq_api_tucker(model, options, arena, &given, &settings, &request, error));
+  dq_status status = given.max_drop >= 0 ? search(model, &given, &settings, &request, found, error)
+                                         : dq_tucker_apply(model->graph, &settings, &model->tucker, error);
+  return dq_api_end(model, DQ_TRANSFORM_TUCKER, status, error);
+}
+
+static void give_tucker(const dq_tucker_report *report, const dq_tucker_search_report *found,
+                        dq_model_tucker_facts *facts) {
+  dq_model_tucker_facts known = {.convolutions = report->count,
+                                 .decomposed = report->decomposed,
+                                 .macs_before = report->macs_known ? report->model_before.macs : -1,
+                                 .macs_after = report->macs_known ? report->model_after.macs : -1,
+                                 .parameters_before = report->model_before.parameters,
+                                 .parameters_after = report->model_after.parameters,
+                                 .trials = found->trials,
+                                 .stopped = !found->complete,
+                                 .drop = found->drop};
+  dq_api_give(facts, &known, sizeof known);
+}
+
+dq_code dq_model_tucker(dq_model *model, const dq_model_tucker_options *options, dq_model_tucker_facts *facts,
+                        dq_failure *failure) {
+  dq_error error = {0};
+  dq_tucker_search_report found = {.complete = true};
+  dq_status status = dq_api_begin(model, facts, &error);
+  dq_arena *arena = status == DQ_OK ? dq_context_arena(&model->engine->context) : NULL;
+  if (status == DQ_OK) status = arena ? tucker(model, options, arena, &found, &error) : dq_fail_memory(&error, 0);
+  dq_arena_free(arena);
+  if (status == DQ_OK) give_tucker(&model->tucker, &found, facts);
+  return dq_api_finish(status, &error, failure);
+}
+
+int dq_model_tucker_at(const dq_model *model, int index, dq_model_tucker_row *row) {
+  if (model->last != DQ_TRANSFORM_TUCKER || index < 0 || index >= model->tucker.count) return 0;
+  const dq_tucker_layer *layer = &model->tucker.layers[index];
+  dq_model_tucker_row known = {.name = layer->name,
+                               .reason = layer->reason,
+                               .dims = {layer->dims[0], layer->dims[1], layer->dims[2], layer->dims[3]},
+                               .rank_out = layer->ranks.out,
+                               .rank_in = layer->ranks.in,
+                               .energy_out = layer->energy_out,
+                               .energy_in = layer->energy_in,
+                               .error = layer->error,
+                               .macs_before = layer->macs_known ? layer->before.macs : -1,
+                               .macs_after = layer->macs_known ? layer->after.macs : -1,
+                               .parameters_before = layer->before.parameters,
+                               .parameters_after = layer->after.parameters,
+                               .response_error = layer->response_error,
+                               .time_before = layer->time_before,
+                               .time_after = layer->time_after};
+  dq_api_give(row, &known, sizeof known);
+  return 1;
+}
+
+dq_code dq_model_tucker_save_ranks(const dq_model *model, const char *path, dq_failure *failure) {
+  dq_error error = {0};
+  dq_status status = model->last == DQ_TRANSFORM_TUCKER
+                         ? dq_ranks_save(path, &model->tucker, &error)
+                         : dq_fail(&error, DQ_USAGE, "the last transform was no decomposition");
+  return dq_api_finish(status, &error, failure);
+}
