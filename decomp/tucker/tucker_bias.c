@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "calib/calib.h"
+#include "lib/ops/product.h"
 #include "decomp/tucker/tucker_data.h"
 
 typedef struct shift {
@@ -19,17 +20,17 @@ typedef struct shifts {
 } shifts;
 
 static bool computes(const dq_node *node) {
-  static const char *const types[] = {"Conv", "ConvTranspose", "Gemm", "MatMul"};
-  for (int i = 0; i < 4; i++)
-    if (dq_node_is(node, types[i])) return true;
-  return false;
+  dq_product product;
+  return dq_product_of(node, &product) && !product.integer;
 }
 
-// A convolution or Gemm whose bias is one constant per channel, or left out.
+// A product whose bias is one constant per channel, or left out.
 static bool can_shift(const dq_node *node) {
-  if (!dq_node_is(node, "Conv") && !dq_node_is(node, "Gemm")) return false;
-  if (node->outputs[0]->is_captured || dq_node_float(node, "beta", 1) != 1) return false;
-  const dq_value *bias = dq_node_input(node, 2);
+  dq_product product;
+  if (!dq_product_of(node, &product) || product.integer || product.kind == DQ_TRANSPOSED_CONVOLUTION ||
+      product.at.bias == DQ_NO_INPUT || product.beta != 1 || node->outputs[0]->is_captured)
+    return false;
+  const dq_value *bias = dq_node_input(node, product.at.bias);
   return !bias || (bias->constant && bias->constant->type == DQ_F32 && bias->constant->rank == 1);
 }
 

@@ -108,9 +108,10 @@ dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tensor *tensors, bool o
   if (!job->weight || !dq_node_input(job->node, 0) || !dq_node_output(job->node, 0))
     return dq_fail(error, DQ_BAD_INPUT, "%s: %s has %d inputs, expected 2 or 3",
                    dq_node_label(job->node, label, sizeof label), job->node->op_type, job->node->input_count);
-  job->transposed = dq_node_is(job->node, "ConvTranspose");
+  dq_product_of(job->node, &job->product);
+  job->transposed = job->product.kind == DQ_TRANSPOSED_CONVOLUTION;
   job->bias = dq_node_input(job->node, 2) != NULL;
-  job->layer->group = dq_node_int(job->node, "group", 1);
+  job->layer->group = job->product.groups;
   job->beside = find_beside(job, tensors);
   job->tensor = dq_known_tensor(job->weight);
   if (job->tensor) DQ_TRY(examine_weight(job, tensors, arena, error));

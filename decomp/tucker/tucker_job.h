@@ -4,12 +4,14 @@
 
 #include "decomp/tucker/decomp.h"
 #include "decomp/fit/fit.h"
+#include "lib/ops/product.h"
 
 typedef struct dq_tucker_job {
   dq_node *node;
   dq_tucker_layer *layer;
   const dq_layer_ranks *given; // NULL: the rule decides
   dq_value *weight;
+  dq_product product;
   const dq_tensor *tensor; // elements of the weight; NULL: not constant
   bool bias;
   bool matrix;     // a Gemm or MatMul: `tensor` is a copy of its weight as a 1x1 kernel

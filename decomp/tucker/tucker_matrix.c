@@ -7,12 +7,13 @@
 #include "lib/base/sizes.h"
 
 bool dq_tucker_is_matrix(const dq_node *node) {
-  const dq_value *weight = dq_node_input(node, 1);
-  if (dq_node_is(node, "Gemm")) return weight && !dq_node_int(node, "transA", 0);
-  return dq_node_is(node, "MatMul") && weight;
+  dq_product product;
+  return dq_product_of(node, &product) && product.kind == DQ_MATRIX_PRODUCT && !product.integer &&
+         dq_node_input(node, 1) && (product.at.weight != 1 || product.data_axis == -1);
 }
 
-static bool is_transposed(const dq_node *node) { return dq_node_is(node, "Gemm") && dq_node_int(node, "transB", 0); }
+// Factors are written as the same operator: Gemm with transB, which has a bias, or MatMul.
+static bool is_gemm(const dq_tucker_job *job) { return job->product.at.bias != DQ_NO_INPUT; }
 
 static void transpose(int64_t rows, int64_t columns, const float *from, float *to) {
   for (int64_t r = 0; r < rows; r++)
@@ -29,8 +30,8 @@ static bool has_plain_bias(const dq_node *node, int64_t out) {
 
 // The weight as out x in, with the factor that the operator applies to it.
 static void load_weight(const dq_tucker_job *job, const dq_tensor *stored, dq_tensor *weight) {
-  float *values = weight->data, alpha = dq_node_float(job->node, "alpha", 1);
-  if (is_transposed(job->node)) memcpy(values, stored->data, dq_tensor_bytes(stored));
+  float *values = weight->data, alpha = job->product.alpha;
+  if (job->product.outputs_first) memcpy(values, stored->data, dq_tensor_bytes(stored));
   else transpose(weight->dims[1], weight->dims[0], stored->data, values);
   for (int64_t i = 0; alpha != 1 && i < dq_tensor_count(weight); i++) values[i] *= alpha;
 }
@@ -41,13 +42,12 @@ dq_status dq_tucker_matrix_examine(dq_tucker_job *job, const dq_tensor *tensors,
   job->matrix = true;
   job->weight = dq_node_input(job->node, 1);
   layer->group = 1;
-  const dq_tensor *stored = job->weight->constant;
-  if (!stored || stored->type != DQ_F32 || stored->rank != 2 || dq_tensor_count(stored) < 1) {
+  if (!dq_float_product(job->node, &job->product) || job->product.stacked) {
     strcpy(layer->reason, "no constant float32 matrix");
     return DQ_OK;
   }
-  bool turned = is_transposed(job->node);
-  int64_t out = stored->dims[turned ? 0 : 1], in = stored->dims[turned ? 1 : 0];
+  const dq_tensor *stored = job->weight->constant;
+  int64_t out = job->product.outputs, in = job->product.inputs;
   memcpy(layer->dims, (int64_t[]){out, in, 1, 1}, sizeof layer->dims);
   dq_tensor *weight = dq_tensor_new(arena, DQ_F32, 4, layer->dims);
   if (!weight) return dq_fail_memory(error, dq_tensor_bytes(stored));
@@ -69,7 +69,7 @@ dq_status dq_tucker_matrix_examine(dq_tucker_job *job, const dq_tensor *tensors,
 // A factor as the operator wants it: out x in for Gemm with transB, in x out for MatMul.
 static dq_value *add_factor(dq_graph *graph, const dq_tucker_job *job, const char *part, const dq_tensor *factor) {
   int64_t out = factor->dims[0], in = factor->dims[1];
-  bool gemm = dq_node_is(job->node, "Gemm");
+  bool gemm = is_gemm(job);
   const char *name = dq_arena_printf(graph->arena, "%s/%s_weight", job->layer->name, part);
   dq_tensor *tensor = dq_tensor_new(graph->arena, DQ_F32, 2, gemm ? (int64_t[]){out, in} : (int64_t[]){in, out});
   if (!name || !tensor) return NULL;
@@ -85,7 +85,7 @@ static dq_node *add_product(dq_graph *graph, dq_tucker_job *job, const char *par
   dq_value *inputs[] = {from, weight, bias};
   dq_node *node =
       name ? dq_graph_add_node(graph, job->node->index, job->node->op_type, name, bias ? 3 : 2, inputs, 1, &to) : NULL;
-  if (!node || !dq_node_is(node, "Gemm")) return node;
+  if (!node || !is_gemm(job)) return node;
   return dq_node_set_int(graph, node, "transB", 1) ? node : NULL;
 }
 
@@ -112,8 +112,7 @@ static dq_node *add_last(dq_graph *graph, dq_tucker_job *job, dq_value *between)
   memcpy(bias->data, fitted->data, dq_tensor_bytes(fitted));
   job->bias_value = dq_graph_add_constant(graph, name, bias);
   if (!job->bias_value) return NULL;
-  if (dq_node_is(job->node, "Gemm"))
-    return add_product(graph, job, "tucker_core", between, job->core, job->bias_value, output);
+  if (is_gemm(job)) return add_product(graph, job, "tucker_core", between, job->core, job->bias_value, output);
   dq_value *product = dq_graph_fresh_value(graph, name);
   if (!product) return NULL;
   product->type = DQ_F32;

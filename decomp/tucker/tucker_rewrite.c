@@ -258,8 +258,9 @@ static dq_status assign_given_ranks(work *w, dq_error *error) {
 }
 
 static bool is_candidate(const work *w, const dq_node *node) {
-  return dq_node_is(node, "Conv") || dq_node_is(node, "ConvTranspose") ||
-         (w->options->matrices && dq_tucker_is_matrix(node));
+  dq_product product;
+  bool found = dq_product_of(node, &product) && !product.integer;
+  return found && (product.kind != DQ_MATRIX_PRODUCT || (w->options->matrices && dq_tucker_is_matrix(node)));
 }
 
 static dq_status examine_all(work *w, dq_tucker_report *report, dq_error *error) {
@@ -302,7 +303,7 @@ static dq_status note_origin(const work *w, dq_origin *origin, dq_error *error) 
     for (int n = 0; job->core && n < w->graph->node_count; n++) {
       const dq_node *node = w->graph->nodes[n];
       const dq_value *weight = dq_node_input(node, 1);
-      bool followed = job->output || (job->bias_fitted && dq_node_is(node, "MatMul"));
+      bool followed = job->output || (job->bias_fitted && job->product.at.bias == DQ_NO_INPUT);
       bool inner = weight && (weight == job->input || (weight == job->core && followed));
       if (inner) DQ_TRY(dq_origin_add(origin, node->outputs[0]->name, NULL, error));
     }

@@ -4,7 +4,7 @@
 
 #include "lib/base/sizes.h"
 #include "lib/audit/audit_internal.h"
-#include "lib/ops/qlinear.h"
+#include "lib/ops/product.h"
 
 static bool is_8_bit(int type) { return type == DQ_U8 || type == DQ_I8; }
 
@@ -38,54 +38,49 @@ typedef struct found {
   operand x, w;
   const dq_value *bias; // int32 numbers
   const dq_value *y, *y_zero;
-  bool convolution, transposed_w; // a matrix product's weight is [columns][depth]
+  dq_product product;
 } found;
 
+static bool is_convolution(const found *f) { return f->product.kind == DQ_CONVOLUTION; }
+
+// Why inputs and outputs that lie along other axes are not audited; NULL: they do not.
+static const char *read_axes(const found *f) {
+  if (is_convolution(f)) return NULL;
+  if (f->product.result_axis != -1) return "its weight is its first operand";
+  return f->product.data_axis == -1 ? NULL : "its input is transposed";
+}
+
 static const char *read_explicit(const dq_node *node, found *f) {
-  bool x = read_dequantize(dq_node_input(node, 0), &f->x);
-  bool w = read_dequantize(dq_node_input(node, 1), &f->w);
+  const dq_product *product = &f->product;
+  bool x = read_dequantize(dq_node_input(node, product->at.data), &f->x);
+  bool w = read_dequantize(dq_node_input(node, product->at.weight), &f->w);
   if (!x && !w) return "";
-  if (dq_node_is(node, "ConvTranspose")) return "transposed convolutions are not audited";
+  if (product->kind == DQ_TRANSPOSED_CONVOLUTION) return "transposed convolutions are not audited";
   if (!x) return "its input is not quantized";
   if (!w) return "its weight is not quantized";
-  const dq_value *bias = dq_node_input(node, 2);
+  const dq_value *bias = dq_node_input(node, product->at.bias);
   if (bias && bias->producer && dq_node_is(bias->producer, "DequantizeLinear")) f->bias = bias->producer->inputs[0];
-  if (dq_node_float(node, "alpha", 1) != 1 || dq_node_float(node, "beta", 1) != 1) f->bias = NULL;
-  if (dq_node_int(node, "transA", 0)) return "its input is transposed";
-  f->convolution = dq_node_is(node, "Conv");
-  f->transposed_w = dq_node_int(node, "transB", 0) != 0;
+  if (product->alpha != 1 || product->beta != 1) f->bias = NULL;
+  const char *reason = read_axes(f);
+  if (reason) return reason;
   const dq_node *end = quantizer_behind(node->outputs[0]);
   if (end) f->y = end->outputs[0], f->y_zero = dq_node_input(end, 2);
   return NULL;
 }
 
-// QLinearConv, QLinearMatMul, QGemm.
-static bool read_qlinear(const dq_node *node, found *f) {
-  const dq_qlinear *form = dq_qlinear_find(node->domain, node->op_type);
-  bool product = form && (!strcmp(form->of, "Conv") || !strcmp(form->of, "Gemm") || !strcmp(form->of, "MatMul"));
-  if (!product) return false;
-  f->convolution = !strcmp(form->of, "Conv");
-  f->transposed_w = dq_node_int(node, "transB", 0) != 0;
-  f->x = (operand){dq_node_input(node, form->operand), dq_node_input(node, form->operand + 2), -1};
-  f->w = (operand){dq_node_input(node, form->operand + 3), dq_node_input(node, form->operand + 5), -1};
-  f->bias = form->bias < 0 ? NULL : dq_node_input(node, form->bias);
-  f->y = node->outputs[0];
-  f->y_zero = dq_node_input(node, form->result + 1);
-  return true;
-}
-
 // "" : not a layer of 8-bit numbers; another text: why it is not audited; NULL: found.
 static const char *read_layer(const dq_node *node, found *f) {
   *f = (found){0};
-  if (!node->output_count || !node->outputs[0]) return "";
-  if (dq_node_is(node, "Conv") || dq_node_is(node, "Gemm") || dq_node_is(node, "MatMul") ||
-      dq_node_is(node, "ConvTranspose"))
-    return read_explicit(node, f);
-  if (read_qlinear(node, f)) return NULL;
-  f->convolution = dq_node_is(node, "ConvInteger");
-  if (!f->convolution && !dq_node_is(node, "MatMulInteger")) return "";
-  f->x = (operand){dq_node_input(node, 0), dq_node_input(node, 2), -1};
-  f->w = (operand){dq_node_input(node, 1), dq_node_input(node, 3), -1};
+  if (!node->output_count || !node->outputs[0] || !dq_product_of(node, &f->product)) return "";
+  const dq_product_operands *at = &f->product.at;
+  if (!f->product.integer) return read_explicit(node, f);
+  f->x = (operand){dq_node_input(node, at->data), dq_node_input(node, at->data_zero_point), -1};
+  f->w = (operand){dq_node_input(node, at->weight), dq_node_input(node, at->weight_zero_point), -1};
+  f->bias = dq_node_input(node, at->bias);
+  const char *reason = read_axes(f);
+  if (reason || at->result_scale == DQ_NO_INPUT) return reason;
+  f->y = node->outputs[0];
+  f->y_zero = dq_node_input(node, at->result_zero_point);
   return NULL;
 }
 
@@ -101,19 +96,19 @@ static dq_status read_zero_points(const dq_tensor *zero, int64_t channels, dq_co
   return DQ_OK;
 }
 
-static const char *check_weight(const found *f, const dq_tensor *w, const dq_tensor *zero) {
+static const char *check_weight(found *f, const dq_tensor *w, const dq_tensor *zero) {
   if (!w || !is_8_bit(w->type)) return "its weight is not a constant of 8 bits";
-  if (f->convolution ? w->rank != 3 && w->rank != 4 : w->rank != 2)
+  if (is_convolution(f) ? w->rank != 3 && w->rank != 4 : w->rank != 2)
     return "its weight has a number of dimensions that is not audited";
   for (int i = 0; i < w->rank; i++)
     if (w->dims[i] < 1) return "its weight is empty";
   if (f->w.zero && (!zero || zero->type != w->type)) return "the zero point of its weight is computed while running";
-  int axis = f->convolution || f->transposed_w ? 0 : 1;
+  int axis = f->product.outputs_first ? 0 : 1;
   int64_t count = zero ? dq_tensor_count(zero) : 1;
   int given = f->w.axis < 0 ? f->w.axis + w->rank : f->w.axis;
   if (count > 1 && (count != w->dims[axis] || (f->w.axis != -1 && given != axis)))
     return "its weight has zero points that are not one per output channel";
-  return NULL;
+  return dq_product_lay_out(&f->product, w) ? NULL : "its groups do not divide its channels";
 }
 
 static const char *check_input(const found *f, const dq_tensor *zero) {
@@ -123,57 +118,47 @@ static const char *check_input(const found *f, const dq_tensor *zero) {
   return dq_known_elements(f->x.value) ? "its input is constant" : NULL;
 }
 
-static void read_shape(const found *f, const dq_node *node, const dq_tensor *w, dq_conv_parameters *p) {
-  int columns = f->transposed_w ? 0 : 1;
-  *p = (dq_conv_parameters){.batch = 1,
-                            .groups = 1,
-                            .kernel_height = 1,
-                            .kernel_width = 1,
-                            .stride_height = 1,
-                            .stride_width = 1,
-                            .dilation_height = 1,
-                            .dilation_width = 1,
-                            .in_height = 1,
-                            .out_height = 1};
-  if (!f->convolution) {
-    p->out_channels = w->dims[columns];
-    p->in_channels = w->dims[1 - columns];
-    return;
-  }
-  p->groups = dq_node_int(node, "group", 1);
-  p->out_channels = w->dims[0];
-  p->in_channels = w->dims[1] * p->groups;
-  p->kernel_height = w->rank == 4 ? w->dims[2] : 1;
-  p->kernel_width = w->dims[w->rank - 1];
+// A matrix product as a convolution of one place.
+static dq_conv_parameters shape_of(const found *f, const dq_tensor *w) {
+  bool convolution = is_convolution(f);
+  return (dq_conv_parameters){.batch = 1,
+                              .groups = f->product.groups,
+                              .out_channels = dq_product_outputs(&f->product),
+                              .in_channels = dq_product_inputs(&f->product),
+                              .kernel_height = convolution && w->rank == 4 ? w->dims[2] : 1,
+                              .kernel_width = convolution ? w->dims[w->rank - 1] : 1,
+                              .stride_height = 1,
+                              .stride_width = 1,
+                              .dilation_height = 1,
+                              .dilation_width = 1,
+                              .in_height = 1,
+                              .out_height = 1};
 }
 
 static dq_status arrange_weights(const found *f, dq_audit_operands *o, dq_arena *arena, dq_error *error) {
+  const dq_product *product = &f->product;
   o->weights = o->w->data;
-  if (f->convolution || f->transposed_w) return DQ_OK;
-  int64_t depth = o->w->dims[0], columns = o->w->dims[1];
-  uint8_t *transposed = DQ_NEW_ARRAY(arena, depth * columns, uint8_t);
-  if (!transposed) return dq_fail_memory(error, (size_t)(depth * columns));
+  if (product->outputs_first) return DQ_OK;
+  uint8_t *arranged = DQ_NEW_ARRAY(arena, product->inputs * product->outputs, uint8_t);
+  if (!arranged) return dq_fail_memory(error, (size_t)(product->inputs * product->outputs));
   const uint8_t *from = o->w->data;
-  for (int64_t k = 0; k < depth; k++)
-    for (int64_t j = 0; j < columns; j++) transposed[j * depth + k] = from[k * columns + j];
-  o->weights = transposed;
+  for (int64_t c = 0; c < product->outputs; c++)
+    for (int64_t k = 0; k < product->inputs; k++)
+      arranged[c * product->inputs + k] = from[dq_product_at(product, c, k, 0)];
+  o->weights = arranged;
   return DQ_OK;
 }
 
-static dq_status read_operands(const found *f, const dq_node *node, dq_audit_layer *layer, dq_audit_operands *o,
-                               dq_arena *arena, dq_error *error) {
+static dq_status read_operands(found *f, dq_audit_layer *layer, dq_audit_operands *o, dq_arena *arena,
+                               dq_error *error) {
   const dq_tensor *w = dq_known_elements(f->w.value), *w_zero = dq_known_elements(f->w.zero);
   const dq_tensor *x_zero = dq_known_elements(f->x.zero), *y_zero = dq_known_elements(f->y_zero);
   layer->reason = check_input(f, x_zero);
   if (!layer->reason) layer->reason = check_weight(f, w, w_zero);
   if (layer->reason) return DQ_OK;
-  *o = (dq_audit_operands){.convolution = f->convolution, .x = f->x.value, .y = f->y, .w = w};
+  *o = (dq_audit_operands){.convolution = is_convolution(f), .x = f->x.value, .y = f->y, .w = w};
   dq_conv_int8_parameters *q = &o->parameters;
-  read_shape(f, node, w, &q->shape);
-  if (q->shape.groups < 1 || q->shape.out_channels % q->shape.groups) {
-    layer->reason = "its groups do not divide its channels";
-    return DQ_OK;
-  }
+  q->shape = shape_of(f, w);
   int x_type = x_zero ? x_zero->type : f->x.value->type;
   q->input_signed = x_type == DQ_I8;
   q->weight_signed = w->type == DQ_I8;
@@ -228,7 +213,7 @@ dq_status dq_audit_find(dq_audit_report *report, const dq_graph *graph, dq_audit
     dq_audit_layer *layer = &report->layers[report->layer_count];
     dq_audit_operands *o = &(*operands)[report->layer_count++];
     *layer = (dq_audit_layer){.node = graph->nodes[n], .reason = reason};
-    if (!reason) DQ_TRY(read_operands(&f, graph->nodes[n], layer, o, arena, error));
+    if (!reason) DQ_TRY(read_operands(&f, layer, o, arena, error));
     if (layer->reason) continue;
     DQ_TRY(prove(layer, o, arena, error));
     report->audited++;

@@ -195,7 +195,7 @@ bool dq_node_set_ints(dq_graph *graph, dq_node *node, const char *name, const in
 bool dq_node_copy_attribute(dq_graph *graph, dq_node *node, const dq_attribute *attribute);
 void dq_node_remove_attribute(dq_node *node, const char *name);
 
-dq_value *dq_node_input(const dq_node *node, int i);       // NULL when left out or beyond the last
+dq_value *dq_node_input(const dq_node *node, int i);       // NULL when left out, below 0 or beyond the last
 dq_value *dq_node_output(const dq_node *node, int i);      // likewise
 bool dq_node_is(const dq_node *node, const char *op_type); // an ai.onnx operator of that name
 

@@ -11,7 +11,7 @@ const char *dq_node_label(const dq_node *node, char *text, size_t size) {
   return text;
 }
 
-dq_value *dq_node_input(const dq_node *node, int i) { return i < node->input_count ? node->inputs[i] : NULL; }
+dq_value *dq_node_input(const dq_node *node, int i) { return i >= 0 && i < node->input_count ? node->inputs[i] : NULL; }
 
 dq_value *dq_node_output(const dq_node *node, int i) { return i < node->output_count ? node->outputs[i] : NULL; }
 

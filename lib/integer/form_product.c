@@ -39,57 +39,38 @@ static bool read_bias(const dq_value *value, const dq_quantized *x, const dq_qua
   return true;
 }
 
-static bool is_matrix_product(const dq_node *node, const dq_quantized *w) {
-  return w->value->constant->rank == 2 && !dq_node_int(node, "transA", 0) && dq_node_float(node, "alpha", 1) == 1 &&
-         dq_node_float(node, "beta", 1) == 1;
-}
-
-// Which axis of the weight the scales may run along, -1: the form does not fit.
-static int weight_axis(const dq_node *node, const dq_quantized *w) {
+// Which axis of the weight the scales may run along; DQ_MAX_RANK: one scale for all; -1: the form does not fit. Lays
+// out the weight.
+static int weight_axis(dq_product *view, const dq_quantized *w) {
   const dq_tensor *weight = dq_constant_of(w->value);
-  if (dq_node_is(node, "MatMul")) return weight && weight->rank == 2 ? 1 : DQ_MAX_RANK;
-  if (dq_node_is(node, "Gemm")) return !is_matrix_product(node, w) ? -1 : dq_node_int(node, "transB", 0) ? 0 : 1;
-  if (dq_node_is(node, "ConvTranspose")) return 1;
-  return weight->rank > 4 ? -1 : 0;
+  if (!dq_product_is_plain(view)) return -1;
+  if (!weight) return DQ_MAX_RANK;
+  if (weight->rank > view->ranks[1] || (view->kind == DQ_CONVOLUTION && weight->rank > 4)) return -1;
+  bool laid_out = dq_product_lay_out(view, weight);
+  if (view->kind == DQ_MATRIX_PRODUCT && (!laid_out || view->stacked)) return DQ_MAX_RANK;
+  return laid_out ? view->output_axis : -1;
 }
 
 typedef struct product {
   dq_quantized x, w;
   dq_value *bias; // NULL: none
+  dq_product view;
 } product;
 
 // ---- Sums that fit int32 ----
 
-// Where the weights of one output are: `outer` times `inner` neighbours, `step` apart. Of a ConvTranspose in groups
-// those of all groups are taken for one.
-typedef struct taps {
-  int64_t keys, outer, step, inner; // outputs that differ
-} taps;
-
-// `w` has two dimensions or more, none of them 0.
-static taps taps_of(const dq_node *node, const dq_tensor *w) {
-  int64_t count = dq_tensor_count(w), rows = w->dims[0], last = w->dims[w->rank - 1], depth = w->dims[w->rank - 2];
-  if (dq_node_is(node, "ConvTranspose"))
-    return (taps){w->dims[1], rows, dq_tensor_product(w, 1, w->rank), dq_tensor_product(w, 2, w->rank)};
-  if (dq_node_is(node, "MatMul")) return (taps){count / depth, depth, last, 1};
-  if (dq_node_is(node, "Gemm") && !dq_node_int(node, "transB", 0)) return (taps){last, rows, last, 1};
-  return (taps){rows, 1, 0, count / rows};
-}
-
-// Where the weights of output `key` begin; matrices of a batch lie behind each other.
-static int64_t first_of(const taps *t, int64_t key) {
-  if (t->step && t->inner == 1) return key / t->step * t->step * t->outer + key % t->step;
-  return key * t->inner;
-}
-
-static bool fits(const product *p, const taps *t, int64_t key, int64_t least_bias, int64_t most_bias) {
+// Whether no sum of output `output` of all groups, of matrix `matrix`, leaves int32.
+static bool fits(const product *p, int64_t matrix, int64_t output, int64_t least_bias, int64_t most_bias) {
   const dq_tensor *w = p->w.value->constant, *zeros = p->w.zero_point->constant;
-  int64_t zero = dq_tensor_get_i64(zeros, key % dq_tensor_count(zeros)), low = least_bias, high = most_bias;
+  const dq_product *view = &p->view;
+  int64_t place = matrix * dq_product_outputs(view) + output;
+  int64_t zero = dq_tensor_get_i64(zeros, place % dq_tensor_count(zeros)), low = least_bias, high = most_bias;
   int64_t a = (dq_quantized_type(&p->x) == DQ_U8 ? 0 : -128) - dq_tensor_get_i64(p->x.zero_point->constant, 0),
           b = a + 255;
-  for (int64_t o = 0; o < t->outer; o++)
-    for (int64_t i = 0; i < t->inner; i++) {
-      int64_t weight = dq_tensor_get_i64(w, first_of(t, key) + o * t->step + i) - zero;
+  for (int64_t i = 0; i < view->inputs; i++)
+    for (int64_t t = 0; t < view->taps; t++) {
+      int64_t at = matrix * view->by_matrix + dq_product_at(view, output, i, t);
+      int64_t weight = dq_tensor_get_i64(w, at) - zero;
       low += weight > 0 ? weight * a : weight * b;
       high += weight > 0 ? weight * b : weight * a;
     }
@@ -97,35 +78,36 @@ static bool fits(const product *p, const taps *t, int64_t key, int64_t least_bia
 }
 
 // Whether no sum with its bias can leave int32, where it would wrap, which the file does not say.
-static bool sums_fit(const dq_node *node, const product *p) {
-  const dq_tensor *w = dq_constant_of(p->w.value), *bias = p->bias ? dq_constant_of(p->bias) : NULL;
-  int64_t biases = bias ? dq_tensor_count(bias) : 0, least = 0, most = 0;
-  if (!w || w->rank < 2 || !dq_tensor_count(w)) return true;
+static bool sums_fit(const product *p) {
+  const dq_tensor *bias = p->bias ? dq_constant_of(p->bias) : NULL;
+  const dq_product *view = &p->view;
+  int64_t biases = bias ? dq_tensor_count(bias) : 0, least = 0, most = 0, outputs = dq_product_outputs(view);
+  if (!outputs) return true;
   for (int64_t i = 0; i < biases; i++) {
     least = dq_min_i64(least, dq_tensor_get_i64(bias, i));
     most = dq_max_i64(most, dq_tensor_get_i64(bias, i));
   }
-  const taps t = taps_of(node, w);
-  int64_t largest = t.outer * t.inner * 255 * 255;
+  int64_t largest = dq_product_depth(view) * 255 * 255;
   if (least - largest >= INT32_MIN && most + largest <= INT32_MAX) return true; // whatever the weights are
-  for (int64_t key = 0; key < t.keys; key++) {
-    int64_t own = biases == t.keys ? dq_tensor_get_i64(bias, key) : 0;
-    bool alone = biases == t.keys;
-    if (!fits(p, &t, key, alone ? own : least, alone ? own : most)) return false;
-  }
+  bool alone = biases == outputs;
+  for (int64_t m = 0; m < view->matrices; m++)
+    for (int64_t o = 0; o < outputs; o++) {
+      int64_t own = alone ? dq_tensor_get_i64(bias, o) : 0;
+      if (!fits(p, m, o, alone ? own : least, alone ? own : most)) return false;
+    }
   return true;
 }
 
 // false: the form does not fit the operands.
 static bool read_product(dq_graph *copy, const dq_node *node, product *p) {
-  bool matrices = dq_node_is(node, "MatMul"); // the second may be no constant
-  if (!dq_read_dequantize(copy, node->inputs[0], false, &p->x) ||
+  if (!dq_product_of(node, &p->view) || p->view.at.weight != 1 ||
+      !dq_read_dequantize(copy, node->inputs[0], false, &p->x) ||
       !(dq_read_dequantize(copy, node->inputs[1], true, &p->w) ||
-        (matrices && dq_read_dequantize(copy, node->inputs[1], false, &p->w))) ||
-      !read_bias(dq_node_input(node, 2), &p->x, &p->w, &p->bias))
+        (p->view.computed_weight && dq_read_dequantize(copy, node->inputs[1], false, &p->w))) ||
+      !read_bias(dq_node_input(node, p->view.at.bias), &p->x, &p->w, &p->bias))
     return false;
-  int axis = weight_axis(node, &p->w);
-  return axis >= 0 && weight_axis_fits(node->inputs[1], axis) && sums_fit(node, p);
+  int axis = weight_axis(&p->view, &p->w);
+  return axis >= 0 && weight_axis_fits(node->inputs[1], axis) && sums_fit(p);
 }
 
 dq_status dq_form_product(dq_graph *copy, const dq_quantized_end *end, dq_error *error) {
@@ -133,7 +115,7 @@ dq_status dq_form_product(dq_graph *copy, const dq_quantized_end *end, dq_error 
   product p;
   // Integer sums are not the float ones bit by bit, so nothing else may see what lies between.
   if (!end->alone || !read_product(copy, node, &p)) return DQ_OK;
-  if (dq_node_is(node, "ConvTranspose")) return dq_form_transposed(copy, end, &p.x, &p.w, p.bias, error);
+  if (p.view.kind == DQ_TRANSPOSED_CONVOLUTION) return dq_form_transposed(copy, end, &p.x, &p.w, p.bias, error);
   char *op_type = dq_arena_printf(copy->arena, "Q%s", node->op_type);
   if (!op_type) return dq_fail_memory(error, 0);
   dq_value *inputs[] = {p.x.value,      p.x.scale,    p.x.zero_point,    p.w.value, p.w.scale,
@@ -142,18 +124,19 @@ dq_status dq_form_product(dq_graph *copy, const dq_quantized_end *end, dq_error 
 }
 
 // What a convolution in float does at its end, or has folded into it, would be a step of its own behind sums.
-static bool is_ended(const dq_node *node) {
+static bool is_ended(const dq_node *node, dq_product_kind kind) {
   const dq_value *result = node->outputs[0];
   for (int u = 0; u < result->user_count; u++) {
     dq_integer_form form = dq_integer_form_of(result->users[u]);
-    if (form == DQ_FORM_FUNCTION || form == DQ_FORM_PAIR) return dq_node_is(node, "Conv");
+    if (form == DQ_FORM_FUNCTION || form == DQ_FORM_PAIR) return kind == DQ_CONVOLUTION;
   }
   return false;
 }
 
 dq_status dq_form_float_product(dq_graph *copy, dq_node *node, dq_error *error) {
   product p;
-  if (dq_node_is(node, "ConvTranspose") || is_ended(node) || !read_product(copy, node, &p)) return DQ_OK;
+  if (!read_product(copy, node, &p) || p.view.kind == DQ_TRANSPOSED_CONVOLUTION || is_ended(node, p.view.kind))
+    return DQ_OK;
   dq_attribute *attributes = node->attributes;
   int attribute_count = node->attribute_count;
   char *op_type = dq_arena_printf(copy->arena, "Q%s", node->op_type);

@@ -133,10 +133,10 @@ static void count_initializers(analysis *a) {
 
 // Which two inputs are multiplied, for operators that have multiply-accumulates.
 static void multiplied(const dq_node *node, int *left, int *right) {
-  bool with_scales = !strcmp(node->op_type, "QLinearConv") || !strcmp(node->op_type, "QLinearMatMul") ||
-                     !strcmp(node->op_type, "QGemm");
-  *left = 0;
-  *right = with_scales ? 3 : 1;
+  dq_product product;
+  bool found = dq_product_of(node, &product);
+  *left = found ? product.at.data : 0;
+  *right = found ? product.at.weight : 1;
 }
 
 static const char *precision_text(const analysis *a, const dq_node *node, bool multiplies) {

@@ -3,15 +3,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/ops/product.h"
+
 // Which input holds the weights of a convolution, N x C x kernel; -1: it is none.
 static int weight_input(const dq_node *node) {
-  static const struct {
-    const char *op_type;
-    int weight;
-  } convolutions[] = {{"Conv", 1}, {"ConvTranspose", 1}, {"ConvInteger", 1}, {"DeformConv", 1}, {"QLinearConv", 3}};
-  for (size_t i = 0; i < sizeof convolutions / sizeof *convolutions; i++)
-    if (!strcmp(node->op_type, convolutions[i].op_type)) return convolutions[i].weight;
-  return -1;
+  dq_product product;
+  if (dq_product_of(node, &product)) return product.kind == DQ_MATRIX_PRODUCT ? -1 : product.at.weight;
+  return dq_node_is(node, "DeformConv") ? 1 : -1;
 }
 
 // "3x3"; with `brief` one number where all are the same, and "" where that is 1. NULL: no memory.

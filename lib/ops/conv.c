@@ -127,6 +127,10 @@ static dq_status run(dq_op *op) {
 
 static int64_t macs(const dq_op *op) { return dq_convolution_macs(op, WEIGHT); }
 
+static void product(const dq_node *node, dq_product *to) {
+  dq_describe_convolution(node, DQ_CONVOLUTION, DQ_FLOAT_OPERANDS(BIAS), to);
+}
+
 static const dq_attribute_rule attributes[] = {DQ_WINDOW_ATTRIBUTES(false), {"group", DQ_ATTRIBUTE_INT, false}, {0}};
 
 const dq_operator dq_op_Conv = {
@@ -140,11 +144,12 @@ const dq_operator dq_op_Conv = {
     .infer = infer,
     .run = run,
     .prepare = prepare,
+    .product = product,
     .macs = macs,
     .category = DQ_ALLOW,
     .quantization = DQ_QUANTIZE_COMPUTE,
     .flags = DQ_OP_HALF | DQ_OP_HALF_KERNEL,
-    .bound = DQ_BOUND_CONVOLUTION,
+    .bound = DQ_BOUND_PRODUCT,
 };
 
 static const dq_attribute_rule fused_attributes[] = {DQ_WINDOW_ATTRIBUTES(false),
@@ -170,6 +175,7 @@ const dq_operator dq_op_FusedConv = {
     .infer = infer,
     .run = run,
     .prepare = prepare,
+    .product = product,
     .macs = macs,
     .category = DQ_ALLOW,
     .quantization = DQ_QUANTIZE_COMPUTE,

@@ -155,6 +155,15 @@ dq_status dq_qlinear_conv_prepare(dq_op *op, dq_arena *arena) { return prepare(o
 dq_status dq_qlinear_conv_run(dq_op *op) { return run(op, &qlinear_operands); }
 int64_t dq_qlinear_conv_macs(const dq_op *op) { return dq_convolution_macs(op, qlinear_operands.w); }
 
+static void describe(const dq_node *node, const operands *from, dq_product *to) {
+  const dq_requantization_inputs *requantization = from->requantize ? &from->requantization : NULL;
+  dq_describe_convolution(node, DQ_CONVOLUTION,
+                          dq_integer_operands(from->x, from->x_zero_point, from->w, from->w_zero_point, requantization),
+                          to);
+}
+static void integer_product(const dq_node *node, dq_product *to) { describe(node, &integer_operands, to); }
+void dq_qlinear_conv_product(const dq_node *node, dq_product *to) { describe(node, &qlinear_operands, to); }
+
 static dq_status check_integer(const dq_op *op) { return dq_convolution_check(op, integer_operands.w, DQ_NO_INPUT); }
 
 static dq_status check_qlinear(const dq_op *op) {
@@ -174,6 +183,7 @@ const dq_operator dq_op_ConvInteger = {
     .infer = integer_infer,
     .run = integer_run,
     .prepare = integer_prepare,
+    .product = integer_product,
     .macs = integer_macs,
     .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
@@ -190,6 +200,7 @@ const dq_operator dq_op_QLinearConv = {
     .infer = dq_qlinear_conv_infer,
     .run = dq_qlinear_conv_run,
     .prepare = dq_qlinear_conv_prepare,
+    .product = dq_qlinear_conv_product,
     .macs = dq_qlinear_conv_macs,
     .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,

@@ -339,6 +339,10 @@ static int64_t macs(const dq_op *op) {
   return dq_mul_i64(dq_tensor_count(x), dq_tensor_product(w, 1, w->rank), &count) ? count : INT64_MAX;
 }
 
+static void product(const dq_node *node, dq_product *to) {
+  dq_describe_convolution(node, DQ_TRANSPOSED_CONVOLUTION, DQ_FLOAT_OPERANDS(BIAS), to);
+}
+
 static const dq_attribute_rule attributes[] = {DQ_WINDOW_ATTRIBUTES(false),
                                                {"group", DQ_ATTRIBUTE_INT, false},
                                                {"output_padding", DQ_ATTRIBUTE_INTS, false},
@@ -356,9 +360,10 @@ const dq_operator dq_op_ConvTranspose = {
     .infer = infer,
     .run = run,
     .prepare = prepare,
+    .product = product,
     .macs = macs,
     .category = DQ_ALLOW,
     .quantization = DQ_QUANTIZE_COMPUTE,
     .flags = DQ_OP_HALF,
-    .bound = DQ_BOUND_CONVOLUTION,
+    .bound = DQ_BOUND_PRODUCT,
 };

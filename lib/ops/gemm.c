@@ -201,6 +201,8 @@ static int64_t macs_gemm(const dq_op *op) {
   return dq_mul_i64(dq_tensor_count(y), depth, &macs) ? macs : INT64_MAX;
 }
 
+static void describe_gemm(const dq_node *node, dq_product *to) { dq_describe_gemm(node, DQ_FLOAT_OPERANDS(2), to); }
+
 static const dq_attribute_rule gemm_attributes[] = {
     {"alpha", DQ_ATTRIBUTE_FLOAT, false},
     {"beta", DQ_ATTRIBUTE_FLOAT, false},
@@ -223,6 +225,7 @@ const dq_operator dq_op_Gemm = {
     .infer = infer_gemm,
     .run = run_gemm,
     .prepare = prepare_gemm,
+    .product = describe_gemm,
     .macs = macs_gemm,
     .category = DQ_ALLOW,
     .quantization = DQ_QUANTIZE_COMPUTE,
@@ -282,6 +285,10 @@ static dq_status run_matmul(dq_op *op) {
 
 static int64_t macs_matmul(const dq_op *op) { return dq_matmul_macs(op, op->inputs[0]); }
 
+static void describe_matmul(const dq_node *node, dq_product *to) {
+  dq_describe_matmul(node, DQ_FLOAT_OPERANDS(DQ_NO_INPUT), to);
+}
+
 const dq_operator dq_op_MatMul = {
     .name = "MatMul",
     .since = {1, 9, 13},
@@ -291,6 +298,7 @@ const dq_operator dq_op_MatMul = {
     .infer = infer_matmul,
     .run = run_matmul,
     .prepare = prepare_matmul,
+    .product = describe_matmul,
     .macs = macs_matmul,
     .category = DQ_ALLOW,
     .quantization = DQ_QUANTIZE_COMPUTE,

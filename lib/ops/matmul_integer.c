@@ -234,6 +234,23 @@ dq_status dq_qlinear_matmul_prepare(dq_op *op, dq_arena *arena) { return prepare
 dq_status dq_qlinear_matmul_run(dq_op *op) { return run(op, &qlinear_operands); }
 int64_t dq_qlinear_matmul_macs(const dq_op *op) { return macs(op); }
 
+static dq_product_operands positions(const operands *from) {
+  const dq_requantization_inputs *requantization = from->requantize ? &from->requantization : NULL;
+  return dq_integer_operands(from->a, from->a_zero_point, from->b, from->b_zero_point, requantization);
+}
+static void integer_product(const dq_node *node, dq_product *to) {
+  dq_describe_matmul(node, positions(&integer_operands), to);
+}
+void dq_qlinear_gemm_product(const dq_node *node, dq_product *to) {
+  dq_describe_gemm(node, positions(&qlinear_operands), to);
+}
+// A MatMul has no bias.
+void dq_qlinear_matmul_product(const dq_node *node, dq_product *to) {
+  dq_product_operands at = positions(&qlinear_operands);
+  at.bias = DQ_NO_INPUT;
+  dq_describe_matmul(node, at, to);
+}
+
 const dq_operator dq_op_MatMulInteger = {
     .name = "MatMulInteger",
     .since = {10},
@@ -243,6 +260,7 @@ const dq_operator dq_op_MatMulInteger = {
     .infer = integer_infer,
     .run = integer_run,
     .prepare = integer_prepare,
+    .product = integer_product,
     .macs = macs,
     .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
@@ -257,6 +275,7 @@ const dq_operator dq_op_QLinearMatMul = {
     .infer = dq_qlinear_matmul_infer,
     .run = dq_qlinear_matmul_run,
     .prepare = dq_qlinear_matmul_prepare,
+    .product = dq_qlinear_matmul_product,
     .macs = dq_qlinear_matmul_macs,
     .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
@@ -275,6 +294,10 @@ static dq_status microsoft_infer(dq_op *op) {
 static dq_status microsoft_prepare(dq_op *op, dq_arena *arena) { return prepare(op, &microsoft_operands, arena); }
 static dq_status microsoft_run(dq_op *op) { return run(op, &microsoft_operands); }
 
+static void microsoft_product(const dq_node *node, dq_product *to) {
+  dq_describe_gemm(node, positions(&microsoft_operands), to);
+}
+
 static const dq_attribute_rule microsoft_attributes[] = {{"alpha", DQ_ATTRIBUTE_FLOAT, false},
                                                          {"transA", DQ_ATTRIBUTE_INT, false},
                                                          {"transB", DQ_ATTRIBUTE_INT, false},
@@ -291,6 +314,7 @@ const dq_operator dq_op_MicrosoftQGemm = {
     .infer = microsoft_infer,
     .run = microsoft_run,
     .prepare = microsoft_prepare,
+    .product = microsoft_product,
     .macs = macs,
     .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,

@@ -5,6 +5,7 @@
 
 #include "lib/base/context.h"
 #include "lib/graph/graph.h"
+#include "lib/ops/product.h"
 
 typedef struct dq_operator dq_operator;
 
@@ -51,8 +52,7 @@ typedef enum dq_quantization {
 // How bounds on the result follow from bounds on the inputs, for values that nobody has measured.
 typedef enum dq_bound_rule {
   DQ_BOUND_UNKNOWN, // nothing is known of the result
-  DQ_BOUND_CONVOLUTION,
-  DQ_BOUND_PRODUCT,
+  DQ_BOUND_PRODUCT, // sums of products, as the view of the product says
   DQ_BOUND_BATCH_NORM,
   DQ_BOUND_NORM,
   DQ_BOUND_SQUEEZE, // no farther apart than input 0, and within `range`
@@ -99,6 +99,8 @@ struct dq_operator {
   // Optional: packs constant inputs (data known) into `arena`, sets state and scratch_bytes. Shapes
   // are final. run must also work when state is NULL.
   dq_status (*prepare)(dq_op *op, dq_arena *arena);
+  // Optional, for sums of products of data and a weight: operands, axes and attributes of a node.
+  void (*product)(const dq_node *node, dq_product *product);
   int64_t (*macs)(const dq_op *op); // multiply-accumulates from the shapes; NULL: none
   dq_category category;
   dq_quantization quantization;

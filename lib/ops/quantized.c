@@ -125,6 +125,21 @@ static dq_status read_result(const dq_op *op, const dq_requantization_inputs *in
   return dq_read_bounds(op, r->output_signed, &r->low, &r->high);
 }
 
+dq_product_operands dq_integer_operands(int data, int data_zero_point, int weight, int weight_zero_point,
+                                        const dq_requantization_inputs *requantization) {
+  static const dq_requantization_inputs none = {DQ_NO_INPUT, DQ_NO_INPUT, DQ_NO_INPUT, DQ_NO_INPUT, DQ_NO_INPUT};
+  const dq_requantization_inputs *scales = requantization ? requantization : &none;
+  return (dq_product_operands){.data = data,
+                               .weight = weight,
+                               .bias = scales->bias,
+                               .data_scale = scales->x_scale,
+                               .weight_scale = scales->w_scale,
+                               .result_scale = scales->y_scale,
+                               .data_zero_point = data_zero_point,
+                               .weight_zero_point = weight_zero_point,
+                               .result_zero_point = scales->y_zero_point};
+}
+
 dq_status dq_read_requantization(const dq_op *op, const dq_requantization_inputs *inputs, int64_t channels,
                                  dq_arena *arena, dq_requantization *r) {
   dq_scales x, w;

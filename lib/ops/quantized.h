@@ -17,9 +17,6 @@ typedef struct dq_scales {
   int64_t count;
 } dq_scales;
 
-// An input with this position is left out by the operator's definition.
-enum { DQ_NO_INPUT = -1 };
-
 // Input i is there and has one of the types in `types` (DQ_BIT masks), or DQ_BAD_INPUT.
 dq_status dq_check_input_type(const dq_op *op, int i, unsigned types);
 
@@ -39,6 +36,11 @@ typedef struct dq_requantization_inputs {
   int x_scale, w_scale, y_scale, y_zero_point;
   int bias; // int32; DQ_NO_INPUT or left out: none
 } dq_requantization_inputs;
+
+// Operands of a product on integers that gives int32 sums (requantization NULL) or requantizes them.
+dq_product_operands dq_integer_operands(int data, int data_zero_point, int weight, int weight_zero_point,
+                                        const dq_requantization_inputs *requantization);
+
 bool dq_result_is_float(const dq_op *op, const dq_requantization_inputs *inputs);
 // The type of the result; DQ_BAD_INPUT when it does not fit.
 dq_status dq_result_type(const dq_op *op, const dq_requantization_inputs *inputs, int *type);
@@ -62,11 +64,14 @@ dq_status dq_qlinear_conv_infer(dq_op *op);
 dq_status dq_qlinear_conv_prepare(dq_op *op, dq_arena *arena);
 dq_status dq_qlinear_conv_run(dq_op *op);
 int64_t dq_qlinear_conv_macs(const dq_op *op);
+void dq_qlinear_conv_product(const dq_node *node, dq_product *to);
 
 // QLinearMatMul. dq QGemm is the same with one matrix each, a bias and attribute transB.
 dq_status dq_qlinear_matmul_infer(dq_op *op);
 dq_status dq_qlinear_matmul_prepare(dq_op *op, dq_arena *arena);
 dq_status dq_qlinear_matmul_run(dq_op *op);
 int64_t dq_qlinear_matmul_macs(const dq_op *op);
+void dq_qlinear_matmul_product(const dq_node *node, dq_product *to);
+void dq_qlinear_gemm_product(const dq_node *node, dq_product *to);
 
 #endif

@@ -43,12 +43,9 @@ static bool is_by_channel(const dq_tensor *constant, int rank, int64_t channels)
   return true;
 }
 
-static bool is_transposed(const dq_node *convolution) { return dq_node_is(convolution, "ConvTranspose"); }
-
-// Output channels of a convolution with constant weights.
-static int64_t channels_of(const dq_node *convolution) {
-  const dq_tensor *weight = convolution->inputs[1]->constant;
-  return is_transposed(convolution) ? weight->dims[1] * dq_node_int(convolution, "group", 1) : weight->dims[0];
+// A convolution, perhaps transposed, with constant weights.
+static bool read_convolution(const dq_node *node, dq_product *product) {
+  return dq_product_read(node, product) && !product->integer && product->kind != DQ_MATRIX_PRODUCT;
 }
 
 static dq_node *find_convolution(const dq_node *node, int type) {
@@ -56,13 +53,13 @@ static dq_node *find_convolution(const dq_node *node, int type) {
   if (side < 0) return NULL;
   const dq_value *input = node->inputs[side == 0];
   dq_node *producer = input ? input->producer : NULL;
-  if (!producer || !dq_is_private(input) || (!dq_node_is(producer, "Conv") && !is_transposed(producer))) return NULL;
+  dq_product product;
+  if (!producer || !dq_is_private(input) || !read_convolution(producer, &product)) return NULL;
   const dq_value *bias = dq_node_input(producer, 2);
   if (!is_constant(producer->inputs[1], type) || (bias && !is_constant(bias, type))) return NULL;
   const dq_tensor *weight = producer->inputs[1]->constant;
-  if (weight->rank < 3) return NULL;
-  bool fits =
-      is_folded_norm(node, type) || is_by_channel(node->inputs[side]->constant, weight->rank, channels_of(producer));
+  bool fits = is_folded_norm(node, type) ||
+              is_by_channel(node->inputs[side]->constant, weight->rank, dq_product_outputs(&product));
   return fits ? producer : NULL;
 }
 
@@ -76,9 +73,8 @@ static dq_status check_length(const dq_node *node, const dq_value *value, int64_
                  (long long)channels);
 }
 
-static dq_status check(const dq_node *convolution, const dq_node *node, dq_error *error) {
+static dq_status check(const dq_node *convolution, int64_t channels, const dq_node *node, dq_error *error) {
   char label[DQ_LABEL_TEXT];
-  int64_t channels = channels_of(convolution);
   DQ_TRY(check_length(convolution, dq_node_input(convolution, 2), channels, error));
   if (!dq_node_is(node, "BatchNormalization")) return DQ_OK;
   for (int i = SCALE; i <= VARIANCE; i++) DQ_TRY(check_length(node, node->inputs[i], channels, error));
@@ -112,38 +108,41 @@ static affine affine_of(const dq_node *node, int type, int64_t channel) {
   return side == 1 ? (affine){1, -c} : (affine){-1, c};
 }
 
-// The output channel that element `i` of the weights belongs to.
-static int64_t channel_of(const dq_node *convolution, int64_t i) {
-  const dq_tensor *weight = convolution->inputs[1]->constant;
-  int64_t taps = dq_tensor_product(weight, 2, weight->rank);
-  if (!is_transposed(convolution)) return i / (taps * weight->dims[1]);
-  int64_t inputs = weight->dims[0] / dq_node_int(convolution, "group", 1); // of one group
-  return i / (taps * weight->dims[1] * inputs) * weight->dims[1] + i / taps % weight->dims[1];
-}
-
 // `by`: of each output channel.
-static void fold_elements(const dq_node *convolution, const affine *by, dq_tensor *weight, dq_tensor *bias) {
+static void fold_elements(const dq_node *convolution, const dq_product *p, const affine *by, dq_tensor *weight,
+                          dq_tensor *bias) {
   const dq_tensor *old = convolution->inputs[1]->constant;
   const dq_value *old_bias = dq_node_input(convolution, 2);
-  for (int64_t o = 0; o < dq_tensor_count(bias); o++)
+  for (int64_t o = 0; o < dq_product_outputs(p); o++) {
     dq_tensor_set(bias, o, (old_bias ? dq_tensor_get(old_bias->constant, o) : 0) * by[o].factor + by[o].shift);
-  for (int64_t i = 0; i < dq_tensor_count(old); i++)
-    dq_tensor_set(weight, i, dq_tensor_get(old, i) * by[channel_of(convolution, i)].factor);
+    for (int64_t i = 0; i < p->inputs; i++)
+      for (int64_t t = 0; t < p->taps; t++) {
+        int64_t at = dq_product_at(p, o, i, t);
+        dq_tensor_set(weight, at, dq_tensor_get(old, at) * by[o].factor);
+      }
+  }
+}
+
+// The largest |w| of an output channel; INFINITY when one is not finite.
+static double largest_of(const dq_product *p, const dq_tensor *weight, int64_t output) {
+  double largest = 0;
+  for (int64_t i = 0; i < p->inputs; i++)
+    for (int64_t t = 0; t < p->taps; t++) {
+      double size = fabs(dq_tensor_get(weight, dq_product_at(p, output, i, t)));
+      if (!isfinite(size)) return INFINITY;
+      largest = fmax(largest, size);
+    }
+  return largest;
 }
 
 // Whether the type holds what was folded as well as it held what there was: everything finite, and in float16 the
 // largest weight of every channel a normal number, so that no channel loses bits to its scale.
-static bool holds(const dq_node *convolution, const dq_tensor *weight, const dq_tensor *bias, double *largest) {
-  int64_t channels = dq_tensor_count(bias);
-  for (int64_t i = 0; i < dq_tensor_count(weight); i++) {
-    int64_t o = channel_of(convolution, i);
-    double size = fabs(dq_tensor_get(weight, i));
-    if (!isfinite(size)) return false;
-    largest[o] = fmax(largest[o], size);
+static bool holds(const dq_product *p, const dq_tensor *weight, const dq_tensor *bias) {
+  for (int64_t o = 0; o < dq_product_outputs(p); o++) {
+    double largest = largest_of(p, weight, o);
+    if (!isfinite(largest) || !isfinite(dq_tensor_get(bias, o))) return false;
+    if (weight->type == DQ_F16 && largest > 0 && largest < 0x1p-14) return false;
   }
-  for (int64_t o = 0; o < channels; o++)
-    if (!isfinite(dq_tensor_get(bias, o)) || (weight->type == DQ_F16 && largest[o] > 0 && largest[o] < 0x1p-14))
-      return false;
   return true;
 }
 
@@ -173,17 +172,18 @@ static void remove_constants(dq_graph *graph, const dq_node *node) {
 }
 
 dq_status dq_affine_fold(dq_graph *graph, dq_node *convolution, dq_node *node, dq_error *error) {
-  DQ_TRY(check(convolution, node, error));
+  dq_product product;
+  if (!read_convolution(convolution, &product)) return DQ_OK;
+  int64_t channels = dq_product_outputs(&product);
+  DQ_TRY(check(convolution, channels, node, error));
   const dq_tensor *old = convolution->inputs[1]->constant;
-  int64_t channels = channels_of(convolution);
   dq_tensor *weight = dq_tensor_new(graph->arena, old->type, old->rank, old->dims);
   dq_tensor *bias = dq_tensor_new(graph->arena, old->type, 1, &channels);
-  double *largest = DQ_NEW_ARRAY(graph->arena, channels, double);
   affine *by = DQ_NEW_ARRAY(graph->arena, channels, affine);
-  if (!weight || !bias || !largest || !by) return dq_fail_memory(error, dq_tensor_bytes(old));
+  if (!weight || !bias || !by) return dq_fail_memory(error, dq_tensor_bytes(old));
   for (int64_t o = 0; o < channels; o++) by[o] = affine_of(node, old->type, o);
-  fold_elements(convolution, by, weight, bias);
-  if (!holds(convolution, weight, bias, largest)) return DQ_OK;
+  fold_elements(convolution, &product, by, weight, bias);
+  if (!holds(&product, weight, bias)) return DQ_OK;
   DQ_TRY(replace_inputs(graph, convolution, weight, bias, error));
   remove_constants(graph, node);
   dq_node_set_output(convolution, node->outputs[0]);

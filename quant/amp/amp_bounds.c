@@ -86,18 +86,15 @@ double dq_bound_largest(const dq_bound *bound, bool *proven) {
 
 typedef struct sum_job {
   const float *weights, *bias;
-  int64_t outputs, inputs, taps; // of a group; taps: kernel positions
-  int64_t groups;
-  int64_t by_output, by_input, by_tap, by_group; // strides of the weights
-  bool padded;                                   // elements beyond the border are 0
-  double scale;
+  const dq_product *product;
+  bool padded; // elements beyond the border are 0
 } sum_job;
 
-static void add_channel(const sum_job *job, dq_moments x, const float *w, dq_moments *sum) {
+static void add_channel(const sum_job *job, dq_moments x, int64_t output, int64_t input, dq_moments *sum) {
   double total = 0, square = 0;
   if (job->padded) x.low = fmin(x.low, 0), x.high = fmax(x.high, 0);
-  for (int64_t t = 0; t < job->taps; t++) {
-    double weight = job->scale * (double)w[t * job->by_tap];
+  for (int64_t t = 0; t < job->product->taps; t++) {
+    double weight = (double)job->product->alpha * (double)job->weights[dq_product_at(job->product, output, input, t)];
     if (weight == 0) continue;
     sum->low += weight * (weight > 0 ? x.low : x.high);
     sum->high += weight * (weight > 0 ? x.high : x.low);
@@ -109,20 +106,18 @@ static void add_channel(const sum_job *job, dq_moments x, const float *w, dq_mom
 
 static dq_status sums(const dq_bound_node *in, const sum_job *job, dq_bound *output) {
   const dq_bound *x = &in->bounds[in->node->inputs[0]->index];
-  int64_t channels = job->groups * job->outputs;
+  const dq_product *p = job->product;
+  int64_t channels = dq_product_outputs(p);
   if (!x->channels) return DQ_OK;
   dq_bound one = {1, DQ_NEW(in->arena, dq_moments)};
   if (!one.channel) return DQ_SYSTEM;
   one.channel[0] = all_channels(x);
-  if (x->channels != job->groups * job->inputs) x = &one;
+  if (x->channels != dq_product_inputs(p)) x = &one;
   DQ_TRY(make(in->arena, channels, output));
   for (int64_t o = 0; o < channels; o++) {
-    int64_t group = o / job->outputs;
-    const float *w = job->weights + group * job->by_group + o % job->outputs * job->by_output;
     dq_moments sum = {0};
-    for (int64_t i = 0; i < job->inputs; i++)
-      add_channel(job, *at(x, group * job->inputs + i), w + i * job->by_input, &sum);
-    double bias = job->bias ? (double)job->bias[o] : 0;
+    for (int64_t i = 0; i < p->inputs; i++) add_channel(job, *at(x, o / p->outputs * p->inputs + i), o, i, &sum);
+    double bias = job->bias ? (double)p->beta * (double)job->bias[o] : 0;
     output->channel[o] = tightened((dq_moments){sum.low + bias, sum.high + bias, sum.mean + bias, sqrt(sum.deviation)});
   }
   return DQ_OK;
@@ -135,41 +130,26 @@ static const dq_tensor *elements_of(const dq_bound_node *in, int i) {
 }
 
 // The bias of `channels`; false: there is one that is not known.
-static bool find_bias(const dq_bound_node *in, int64_t channels, const float **bias) {
-  const dq_tensor *tensor = elements_of(in, 2);
+static bool find_bias(const dq_bound_node *in, const dq_product *product, const float **bias) {
+  const dq_value *value = dq_node_input(in->node, product->at.bias);
+  const dq_tensor *tensor = value ? elements_of(in, product->at.bias) : NULL;
   *bias = tensor ? tensor->data : NULL;
-  return !dq_node_input(in->node, 2) || (tensor && dq_tensor_count(tensor) == channels);
+  return !value || (tensor && dq_tensor_count(tensor) == dq_product_outputs(product));
 }
 
-static dq_status bound_conv(const dq_bound_node *in, dq_bound *output) {
-  const dq_tensor *w = elements_of(in, 1);
-  int64_t groups = dq_node_int(in->node, "group", 1);
-  if (!w || w->rank < 3 || groups < 1) return DQ_OK;
-  bool transposed = dq_node_is(in->node, "ConvTranspose");
-  int64_t taps = 1;
-  for (int d = 2; d < w->rank; d++) taps *= w->dims[d];
-  sum_job job = {.weights = w->data, .groups = groups, .taps = taps, .by_tap = 1, .padded = true, .scale = 1};
-  if (transposed) job.inputs = w->dims[0] / groups, job.outputs = w->dims[1];
-  else job.inputs = w->dims[1], job.outputs = w->dims[0] / groups;
-  job.by_input = transposed ? job.outputs * taps : taps;
-  job.by_output = transposed ? taps : job.inputs * taps;
-  job.by_group = job.inputs * job.outputs * taps;
-  return find_bias(in, groups * job.outputs, &job.bias) ? sums(in, &job, output) : DQ_OK;
-}
-
+// Convolutions and products with one matrix.
 static dq_status bound_product(const dq_bound_node *in, dq_bound *output) {
   const dq_tensor *w = elements_of(in, 1);
-  bool gemm = dq_node_is(in->node, "Gemm");
-  if (!w || w->rank != 2 || dq_node_int(in->node, "transA", 0)) return DQ_OK;
-  bool transposed = gemm && dq_node_int(in->node, "transB", 0);
-  sum_job job = {
-      .weights = w->data, .groups = 1, .taps = 1, .scale = gemm ? (double)dq_node_float(in->node, "alpha", 1) : 1};
-  job.inputs = w->dims[transposed], job.outputs = w->dims[!transposed];
-  job.by_input = transposed ? 1 : job.outputs, job.by_output = transposed ? job.inputs : 1;
-  if (!find_bias(in, job.outputs, &job.bias)) return DQ_OK;
+  dq_product product;
+  if (!w || !dq_product_of(in->node, &product) || product.at.weight != 1 || !dq_product_lay_out(&product, w) ||
+      product.stacked)
+    return DQ_OK;
+  bool matrix = product.kind == DQ_MATRIX_PRODUCT;
+  sum_job job = {.weights = w->data, .product = &product, .padded = !matrix};
+  if ((matrix && product.data_axis != -1) || !find_bias(in, &product, &job.bias)) return DQ_OK;
   DQ_TRY(sums(in, &job, output));
   const dq_tensor *result = &in->tensors[in->node->outputs[0]->index];
-  if (output->channels && result->rank != 2) output->channel[0] = all_channels(output), output->channels = 1;
+  if (matrix && output->channels && result->rank != 2) output->channel[0] = all_channels(output), output->channels = 1;
   return DQ_OK;
 }
 
@@ -425,11 +405,9 @@ static dq_status bound_nothing(const dq_bound_node *in, dq_bound *output) {
 
 dq_status dq_bound_output(const dq_bound_node *in, dq_bound *output) {
   static dq_status (*const rules[])(const dq_bound_node *, dq_bound *) = {
-      [DQ_BOUND_UNKNOWN] = bound_nothing, [DQ_BOUND_CONVOLUTION] = bound_conv,
-      [DQ_BOUND_PRODUCT] = bound_product, [DQ_BOUND_BATCH_NORM] = bound_batch_norm,
-      [DQ_BOUND_NORM] = bound_norm,       [DQ_BOUND_SQUEEZE] = bound_squeeze,
-      [DQ_BOUND_SLOPE] = bound_leaky,     [DQ_BOUND_COMBINE] = bound_combine,
-      [DQ_BOUND_JOIN] = bound_concat,     [DQ_BOUND_MOVE] = bound_move};
+      [DQ_BOUND_UNKNOWN] = bound_nothing, [DQ_BOUND_PRODUCT] = bound_product, [DQ_BOUND_BATCH_NORM] = bound_batch_norm,
+      [DQ_BOUND_NORM] = bound_norm,       [DQ_BOUND_SQUEEZE] = bound_squeeze, [DQ_BOUND_SLOPE] = bound_leaky,
+      [DQ_BOUND_COMBINE] = bound_combine, [DQ_BOUND_JOIN] = bound_concat,     [DQ_BOUND_MOVE] = bound_move};
   const dq_operator *row = dq_operator_find(in->node->domain, in->node->op_type);
   *output = (dq_bound){0};
   return row && !row->domain && dq_node_input(in->node, 0) ? rules[row->bound](in, output) : DQ_OK;

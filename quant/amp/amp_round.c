@@ -29,10 +29,10 @@ typedef struct choice {
 // A node whose weights are chosen.
 typedef struct layer {
   const dq_node *node;
-  const dq_value *input, *weight, *bias;         // bias NULL: none to choose
-  int64_t groups, outputs, inputs, taps;         // of a group
-  int64_t by_output, by_input, by_tap, by_group; // strides of the weights
-  int axis;                                      // channels of the input
+  const dq_value *input, *weight, *bias; // bias NULL: none to choose
+  int64_t groups, outputs, inputs, taps; // of a group
+  dq_product product;
+  int axis; // channels of the input
   // For each kind of noise, group and element of a choice: means in the network as it is and in the rounded one, and
   // variances there.
   double *exact[DQ_AMP_PROBES], *mean[DQ_AMP_PROBES], *variance[DQ_AMP_PROBES];
@@ -51,52 +51,31 @@ static const dq_value *private_constant(const dq_amp_job *job, const dq_node *no
   return value;
 }
 
-static bool read_conv(const dq_tensor *w, layer *l) {
-  l->groups = dq_node_int(l->node, "group", 1);
-  if (w->rank < 3 || l->groups < 1 || w->dims[0] % l->groups) return false;
-  l->taps = 1;
-  for (int d = 2; d < w->rank; d++) l->taps *= w->dims[d];
-  l->inputs = w->dims[1], l->outputs = w->dims[0] / l->groups;
-  l->by_tap = 1, l->by_input = l->taps, l->by_output = l->inputs * l->taps, l->by_group = l->outputs * l->by_output;
-  l->axis = 1;
-  return true;
-}
-
-static bool read_product(const dq_tensor *w, const dq_tensor *x, layer *l) {
-  bool gemm = dq_node_is(l->node, "Gemm"), transposed = gemm && dq_node_int(l->node, "transB", 0);
-  bool plain =
-      !gemm || ((double)dq_node_float(l->node, "alpha", 1) == 1 && (double)dq_node_float(l->node, "beta", 1) == 1);
-  if (w->rank != 2 || x->rank < 2 || !plain || (gemm && dq_node_int(l->node, "transA", 0))) return false;
-  l->groups = l->taps = 1;
-  l->inputs = w->dims[transposed], l->outputs = w->dims[!transposed];
-  l->by_input = transposed ? 1 : l->outputs, l->by_output = transposed ? l->inputs : 1;
-  l->axis = x->rank - 1;
-  return true;
-}
-
 // A constant per channel that an Add behind the node brings, as old exporters write a bias; NULL: none.
 static const dq_value *added_bias(const dq_amp_job *job, const layer *l) {
   const dq_value *output = l->node->outputs[0];
   const dq_node *add = output->user_count == 1 && !output->is_output ? output->users[0] : NULL;
   if (!add || !dq_node_is(add, "Add") || add->mark != DQ_AMP_HALF) return NULL;
   const dq_value *bias = private_constant(job, add, add->inputs[0] == output, l->groups * l->outputs);
-  int from_right = dq_node_is(l->node, "Conv") ? job->tensors[output->index].rank - 1 : 1;
+  int from_right = l->product.kind == DQ_CONVOLUTION ? job->tensors[output->index].rank - 1 : 1;
   if (!bias || bias->constant->rank < from_right) return NULL;
   bool by_channel = bias->constant->dims[bias->constant->rank - from_right] == l->groups * l->outputs;
   return by_channel ? bias : NULL;
 }
 
 static bool read_layer(const dq_amp_job *job, const dq_node *node, layer *l) {
-  bool conv = dq_node_is(node, "Conv"), product = dq_node_is(node, "Gemm") || dq_node_is(node, "MatMul");
   *l = (layer){.node = node};
-  if (node->mark != DQ_AMP_HALF || (!conv && !product) || !(l->weight = private_constant(job, node, 1, 0)))
+  dq_product *p = &l->product;
+  if (node->mark != DQ_AMP_HALF || !dq_float_product(node, p) || !dq_product_is_plain(p) || p->stacked ||
+      p->kind == DQ_TRANSPOSED_CONVOLUTION || !(l->weight = private_constant(job, node, 1, 0)))
     return false;
   l->input = node->inputs[0];
-  const dq_tensor *x = &job->tensors[l->input->index], *w = l->weight->constant;
-  if (l->input == l->weight || dq_amp_constant(job, l->input) || !(conv ? read_conv(w, l) : read_product(w, x, l)))
-    return false;
-  if (x->rank <= l->axis || x->dims[l->axis] != l->groups * l->inputs) return false;
-  if (dq_node_input(node, 2)) l->bias = private_constant(job, node, 2, l->groups * l->outputs);
+  const dq_tensor *x = &job->tensors[l->input->index];
+  l->groups = p->groups, l->outputs = p->outputs, l->inputs = p->inputs, l->taps = p->taps;
+  l->axis = p->data_axis < 0 ? x->rank + p->data_axis : p->data_axis;
+  if (l->input == l->weight || dq_amp_constant(job, l->input) || x->rank < 2) return false;
+  if (x->rank <= l->axis || x->dims[l->axis] != dq_product_inputs(p)) return false;
+  if (dq_node_input(node, p->at.bias)) l->bias = private_constant(job, node, p->at.bias, dq_product_outputs(p));
   else l->bias = added_bias(job, l);
   return true;
 }
@@ -112,8 +91,7 @@ static uint16_t other_neighbour(double x, uint16_t half) {
 }
 
 static int64_t weight_at(const layer *l, int64_t channel, int64_t i) {
-  return channel / l->outputs * l->by_group + channel % l->outputs * l->by_output + i / l->taps * l->by_input +
-         i % l->taps * l->by_tap;
+  return dq_product_at(&l->product, channel, i / l->taps, i % l->taps);
 }
 
 static void start(const layer *l, int64_t channel, choice *c) {

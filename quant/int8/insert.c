@@ -46,22 +46,17 @@ static dq_status add_parameters(dq_int8_job *job, const char *base, const dq_par
 // ---- Weights and biases ----
 
 int dq_int8_weight_axis(const dq_int8_job *job, const dq_node *node) {
-  if (job->in->options->per_tensor) return -1;
-  if (dq_node_is(node, "ConvTranspose")) // axis 1 holds the channels of one group
-    return dq_node_int(node, "group", 1) == 1 ? 1 : -1;
-  if (dq_node_is(node, "MatMul")) return node->inputs[1]->constant->rank == 2 ? 1 : -1;
-  if (dq_node_is(node, "Gemm")) return dq_node_int(node, "transB", 0) ? 0 : 1;
-  return 0;
+  dq_product product;
+  if (job->in->options->per_tensor || !dq_float_product(node, &product)) return -1;
+  return dq_product_channel_axis(&product);
 }
 
 // The bias of a product when it can be an int32 in steps of sx sw; NULL otherwise.
 static dq_value *integer_bias(const dq_node *node) {
-  dq_value *bias = dq_node_input(node, 2);
-  if (!bias || !bias->constant || !bias->constant->data || bias->constant->type != DQ_F32) return NULL;
-  bool plain =
-      dq_node_is(node, "Conv") || dq_node_is(node, "ConvTranspose") ||
-      (dq_node_is(node, "Gemm") && dq_node_float(node, "alpha", 1) == 1 && dq_node_float(node, "beta", 1) == 1);
-  return plain && bias->constant->rank == 1 ? bias : NULL;
+  dq_product product;
+  if (!dq_product_of(node, &product) || product.alpha != 1 || product.beta != 1) return NULL;
+  dq_value *bias = dq_node_input(node, product.at.bias);
+  return dq_is_float_constant(bias) && bias->constant->rank == 1 ? bias : NULL;
 }
 
 static dq_value *dequantized(dq_int8_job *job, const char *base, dq_node *before, dq_tensor *elements,

@@ -102,7 +102,7 @@ static const char *const way_names[WAYS] = {"float network", "float network's me
 
 // Where the weight of output o (of all groups) and input i stands.
 static int64_t place(const dq_rounding_layer *layer, int64_t o, int64_t i) {
-  return layer->by_inputs ? i * layer->outputs + o : o * layer->inputs + i;
+  return dq_product_at(&layer->product, o, i / layer->product.taps, i % layer->product.taps);
 }
 
 static dq_status open_task(dq_rounding_task *task, const dq_rounding_layer *layer, const written *it, int64_t group,

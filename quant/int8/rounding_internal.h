@@ -3,16 +3,17 @@
 #define DQ_QUANT_ROUNDING_INTERNAL_H
 
 #include "lib/exec/infer.h"
+#include "lib/ops/product.h"
 #include "quant/numeric/rounding.h"
 
-// A Conv, or a Gemm without transA, whose weights are rounded.
+// A product whose weights are rounded: a convolution, or one of two matrices that has a bias (Gemm) and no factors.
 typedef struct dq_rounding_layer {
   dq_node *node;                   // of the quantized graph
   const char *input, *output;      // values of the float graph
   const dq_tensor *weight, *bias;  // in float; no bias: NULL
   int64_t groups, outputs, inputs; // of one group
-  bool by_inputs;                  // the weight is inputs x outputs
-  dq_taps taps;                    // of its sums
+  dq_product product;
+  dq_taps taps; // of its sums
 } dq_rounding_layer;
 
 // What a layer is; false when it is none of these.

@@ -12,26 +12,23 @@ enum { SAMPLES_AT_LEAST = 32768, SAMPLES_PER_INPUT = 32 };
 enum { MOST_INPUTS = 4608 }; // of one output; the solver takes some inputs^2 doubles
 
 bool dq_rounding_layer_of(dq_rounding_layer *layer, dq_node *node) {
-  const dq_value *value = dq_node_input(node, 1);
-  const dq_tensor *weight = value ? value->constant : NULL;
-  bool conv = dq_node_is(node, "Conv");
-  bool matrix = dq_node_is(node, "Gemm") && !dq_node_int(node, "transA", 0) && dq_node_float(node, "alpha", 1) == 1 &&
-                dq_node_float(node, "beta", 1) == 1;
-  if (!weight || !weight->data || weight->type != DQ_F32 || weight->rank < 2 || (!conv && !matrix)) return false;
-  int64_t groups = conv ? dq_node_int(node, "group", 1) : 1;
-  bool by_inputs = matrix && !dq_node_int(node, "transB", 0);
-  int64_t outputs = weight->dims[by_inputs ? 1 : 0];
-  *layer = (dq_rounding_layer){node,
-                               node->inputs[0]->name,
-                               node->outputs[0]->name,
-                               weight,
-                               dq_node_input(node, 2) ? node->inputs[2]->constant : NULL,
-                               groups,
-                               outputs / groups,
-                               dq_tensor_count(weight) / outputs,
-                               by_inputs,
-                               {0}};
-  return layer->inputs <= MOST_INPUTS && dq_taps_of(&layer->taps, node);
+  dq_product p;
+  dq_taps taps;
+  // Without an input for a bias there is nothing that takes the means up.
+  bool fits = dq_float_product(node, &p) && dq_product_is_plain(&p) && p.at.bias != DQ_NO_INPUT;
+  if (!fits || !dq_taps_of(&taps, node)) return false;
+  const dq_value *bias = dq_node_input(node, p.at.bias);
+  *layer = (dq_rounding_layer){.node = node,
+                               .input = node->inputs[p.at.data]->name,
+                               .output = node->outputs[0]->name,
+                               .weight = node->inputs[p.at.weight]->constant,
+                               .bias = bias ? bias->constant : NULL,
+                               .product = p,
+                               .groups = p.groups,
+                               .outputs = p.outputs,
+                               .inputs = dq_product_depth(&p),
+                               .taps = taps};
+  return layer->inputs <= MOST_INPUTS;
 }
 
 dq_status dq_layer_sums_open(dq_layer_sums *sums, const dq_rounding_layer *layer, int64_t pictures, dq_arena *arena,
@@ -97,10 +94,10 @@ static dq_status open_samples(samples *it, const dq_layer_sums *sums, int64_t pi
                               dq_error *error) {
   const dq_rounding_layer *layer = it->layer;
   dq_convolution shape;
-  if (dq_node_is(layer->node, "Conv")) {
+  if (layer->product.kind == DQ_CONVOLUTION) {
     const dq_tensor *inputs[] = {it->input, layer->weight};
     dq_op op = {.context = context, .node = layer->node, .input_count = 2, .inputs = inputs, .error = error};
-    DQ_TRY(dq_convolution_read(&op, 0, 1, -1, &shape));
+    DQ_TRY(dq_convolution_read(&op, 0, 1, DQ_NO_INPUT, &shape));
     it->window = dq_window_three(&shape.window);
     it->positions = it->window.output[0] * it->window.output[1] * it->window.output[2];
   } else {

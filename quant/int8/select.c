@@ -145,14 +145,15 @@ static void share_parts(dq_int8_job *job, const dq_node *concat) {
 
 // Runtimes have matrix products of integers that write float, but no such convolutions.
 static bool writes_float(const dq_node *node) {
-  return (dq_node_is(node, "Gemm") || dq_node_is(node, "MatMul")) && only_gathers_outputs(node);
+  dq_product product;
+  return dq_product_of(node, &product) && product.kind == DQ_MATRIX_PRODUCT && only_gathers_outputs(node);
 }
 
 static const char *select_compute(dq_int8_job *job, const dq_node *node) {
   const dq_value *weight = dq_node_input(node, 1);
   if (weight->constant && !dq_int8_is_weight(job, node, 1)) return "weight is not float32";
-  bool matrix = dq_node_is(node, "MatMul");
-  if (!weight->constant && !matrix) return "weight is not constant";
+  dq_product product;
+  if (!weight->constant && !(dq_product_of(node, &product) && product.computed_weight)) return "weight is not constant";
   mark(job, node->inputs[0]);
   if (!weight->constant) mark(job, weight);
   if (!writes_float(node)) mark(job, node->outputs[0]);

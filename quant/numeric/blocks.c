@@ -5,23 +5,15 @@
 #include <stdlib.h>
 
 #include "lib/base/sizes.h"
+#include "lib/ops/product.h"
 
 enum { SCALE_STEPS = 8 }; // scales tried between that of the largest weight and that of the largest block
 
 bool dq_taps_of(dq_taps *taps, const dq_node *node) {
-  const dq_value *value = dq_node_input(node, 1);
-  const dq_tensor *weight = value ? value->constant : NULL;
-  if (!weight || weight->rank < 2 || !dq_tensor_count(weight)) return false;
-  if (dq_node_is(node, "Conv")) {
-    int64_t channels = weight->dims[1], depth = dq_tensor_product(weight, 1, weight->rank);
-    *taps = (dq_taps){weight->dims[0], depth, channels, depth / channels, depth, 1};
-    return true;
-  }
-  bool gemm = dq_node_is(node, "Gemm");
-  if (weight->rank != 2 || (!gemm && !dq_node_is(node, "MatMul"))) return false;
-  int64_t rows = weight->dims[0], columns = weight->dims[1];
-  *taps = gemm && dq_node_int(node, "transB", 0) ? (dq_taps){rows, columns, columns, 1, columns, 1}
-                                                 : (dq_taps){columns, rows, rows, 1, 1, columns};
+  dq_product p;
+  if (!dq_float_product(node, &p) || p.kind == DQ_TRANSPOSED_CONVOLUTION || p.stacked) return false;
+  int64_t step = p.taps > 1 ? p.by_tap : p.by_input;
+  *taps = (dq_taps){dq_product_outputs(&p), dq_product_depth(&p), p.inputs, p.taps, p.by_output, step};
   return true;
 }
 

@@ -19,8 +19,7 @@ typedef struct dq_taps {
   int64_t output_step, step; // elements between output channels, and between memory's own taps
 } dq_taps;
 
-// Of a Conv, Gemm, or MatMul with a constant float32 weight of two dimensions; false: of none of
-// these.
+// Of a convolution or a product with one matrix, the weight a float32 constant; false: of none of these.
 bool dq_taps_of(dq_taps *taps, const dq_node *node);
 
 // The place of a tap among the weights of an output channel as memory has them, channel by channel, and back.

@@ -9,17 +9,12 @@
 
 // ---- Where ----
 
-static bool is_matrix(const dq_node *node) {
-  return dq_node_is(node, "Gemm") && !dq_node_int(node, "transA", 0) && dq_node_float(node, "alpha", 1) == 1 &&
-         dq_node_float(node, "beta", 1) == 1;
-}
-
 // A product that has a bias of one number per output channel, or none.
-static bool has_bias(const dq_node *node) {
-  const dq_value *bias = dq_node_input(node, 2);
-  bool product = dq_node_is(node, "Conv") || dq_node_is(node, "ConvTranspose") || is_matrix(node);
-  return product && dq_is_float_constant(dq_node_input(node, 1)) && node->inputs[1]->constant->rank >= 2 &&
-         node->outputs[0] && (!bias || (dq_is_float_constant(bias) && bias->constant->rank == 1));
+static bool has_bias(const dq_node *node, dq_product *product) {
+  if (!dq_float_product(node, product) || !dq_product_is_plain(product) || product->at.bias == DQ_NO_INPUT)
+    return false;
+  const dq_value *bias = dq_node_input(node, product->at.bias);
+  return node->outputs[0] && (!bias || (dq_is_float_constant(bias) && bias->constant->rank == 1));
 }
 
 // Without padding. Kernels of one tap need none, whatever auto_pad says.
@@ -33,34 +28,23 @@ static bool reads_inside(const dq_node *node) {
   return !strcmp(rule, "NOTSET") || !strcmp(rule, "VALID") || dq_tensor_product(weight, 2, weight->rank) == 1;
 }
 
-static int64_t input_channels(const dq_node *node) {
-  const dq_tensor *weight = node->inputs[1]->constant;
-  if (is_matrix(node)) return weight->dims[dq_node_int(node, "transB", 0) ? 1 : 0];
-  return weight->dims[1] * dq_node_int(node, "group", 1);
-}
-
-static int64_t output_channels(const dq_node *node) {
-  const dq_tensor *weight = node->inputs[1]->constant;
-  if (is_matrix(node)) return weight->dims[dq_node_int(node, "transB", 0) ? 0 : 1];
-  return dq_node_is(node, "ConvTranspose") ? weight->dims[1] * dq_node_int(node, "group", 1) : weight->dims[0];
-}
-
 static bool is_reader(const dq_node *node, const dq_value *value, int64_t channels) {
-  bool fits =
-      (is_matrix(node) || (dq_node_is(node, "Conv") && node->inputs[1] && node->inputs[1]->constant)) && has_bias(node);
-  return fits && node->inputs[0] == value && (is_matrix(node) || reads_inside(node)) &&
-         input_channels(node) == channels;
+  dq_product product;
+  return has_bias(node, &product) && product.kind != DQ_TRANSPOSED_CONVOLUTION && node->inputs[0] == value &&
+         (product.kind == DQ_MATRIX_PRODUCT || reads_inside(node)) && dq_product_inputs(&product) == channels;
 }
 
 // The product in front of the rectifier that writes the value, when its channels can be given away; NULL: they cannot.
-static dq_node *writer_of(const dq_value *value) {
+static dq_node *writer_of(const dq_value *value, int64_t *channels) {
   const dq_node *rectifier = value->producer;
+  dq_product product;
   if (!rectifier || value->is_output || value->is_captured || !value->user_count) return NULL;
   if (!dq_node_is(rectifier, "Relu") && !dq_is_rectifying_clip(rectifier)) return NULL;
   dq_node *writer = rectifier->inputs[0]->producer;
-  if (!writer || !has_bias(writer) || !dq_is_private(rectifier->inputs[0])) return NULL;
+  if (!writer || !has_bias(writer, &product) || !dq_is_private(rectifier->inputs[0])) return NULL;
+  *channels = dq_product_outputs(&product);
   for (int u = 0; u < value->user_count; u++)
-    if (!is_reader(value->users[u], value, output_channels(writer))) return NULL;
+    if (!is_reader(value->users[u], value, *channels)) return NULL;
   return writer;
 }
 
@@ -133,9 +117,9 @@ dq_status dq_absorption_measure(dq_absorption *absorption, const dq_observation 
   if (!names || !sums || !values) return dq_fail_memory(error, 0);
   watched.names = names, watched.count = 0, watched.doing = "absorbing biases";
   for (int v = 0; v < graph->value_count; v++) {
-    const dq_node *writer = writer_of(graph->values[v]);
-    if (!writer) continue;
-    if (!open_sums(&sums[watched.count], output_channels(writer), arena)) return dq_fail_memory(error, 0);
+    int64_t channels;
+    if (!writer_of(graph->values[v], &channels)) continue;
+    if (!open_sums(&sums[watched.count], channels, arena)) return dq_fail_memory(error, 0);
     names[watched.count++] = graph->values[v]->name;
   }
   if (!watched.count) return DQ_OK;
@@ -152,12 +136,11 @@ dq_status dq_absorption_measure(dq_absorption *absorption, const dq_observation 
 // ---- Moving ----
 
 // The elements of a node's bias, its own from here on; NULL: no memory.
-static float *own_bias(dq_graph *graph, dq_node *node) {
+static float *own_bias(dq_graph *graph, dq_node *node, int64_t count) {
   if (dq_node_input(node, 2)) {
     dq_tensor *own = dq_own_constant(graph, node, 2);
     return own ? own->data : NULL;
   }
-  int64_t count = output_channels(node);
   dq_tensor *zeros = dq_tensor_new(graph->arena, DQ_F32, 1, &count);
   char *name = dq_arena_printf(graph->arena, "%s_bias", node->outputs[0]->name);
   dq_value **inputs = DQ_NEW_ARRAY(graph->arena, 3, dq_value *);
@@ -170,7 +153,7 @@ static float *own_bias(dq_graph *graph, dq_node *node) {
 }
 
 static dq_status take(dq_graph *graph, dq_node *writer, const dq_channel_means *from, dq_error *error) {
-  float *bias = own_bias(graph, writer);
+  float *bias = own_bias(graph, writer, from->channels);
   if (!bias) return dq_fail_memory(error, 0);
   for (int64_t c = 0; c < from->channels; c++) bias[c] = (float)((double)bias[c] - from->means[c]);
   return DQ_OK;
@@ -178,18 +161,17 @@ static dq_status take(dq_graph *graph, dq_node *writer, const dq_channel_means *
 
 // Adds to the bias of every output the sum over inputs and taps of weight times amount.
 static dq_status give(dq_graph *graph, dq_node *reader, const dq_channel_means *to, dq_arena *arena, dq_error *error) {
-  const dq_tensor *weight = reader->inputs[1]->constant;
-  const float *at = weight->data;
-  int64_t taps = dq_tensor_product(weight, 2, weight->rank), outputs = output_channels(reader);
-  float *bias = own_bias(graph, reader);
+  dq_product p;
+  if (!dq_float_product(reader, &p)) return DQ_OK;
+  const float *weights = reader->inputs[1]->constant->data;
+  int64_t outputs = dq_product_outputs(&p);
+  float *bias = own_bias(graph, reader, outputs);
   double *sums = DQ_NEW_ARRAY(arena, outputs, double);
   if (!bias || !sums) return dq_fail_memory(error, 0);
-  bool by_inputs = is_matrix(reader) && !dq_node_int(reader, "transB", 0);
-  for (int64_t a = 0; a < weight->dims[0]; a++)
-    for (int64_t b = 0; b < weight->dims[1]; b++) {
-      dq_weight_channels joined = by_inputs ? (dq_weight_channels){a, b} : dq_weight_channels_at(reader, a, b);
-      for (int64_t t = 0; t < taps; t++) sums[joined.output] += (double)*at++ * to->means[joined.input];
-    }
+  for (int64_t o = 0; o < outputs; o++)
+    for (int64_t i = 0; i < p.inputs; i++)
+      for (int64_t t = 0; t < p.taps; t++)
+        sums[o] += (double)weights[dq_product_at(&p, o, i, t)] * to->means[o / p.outputs * p.inputs + i];
   for (int64_t o = 0; o < outputs; o++) bias[o] = (float)((double)bias[o] + sums[o]);
   return DQ_OK;
 }
@@ -197,8 +179,9 @@ static dq_status give(dq_graph *graph, dq_node *reader, const dq_channel_means *
 static dq_status move(dq_graph *graph, const dq_channel_means *amounts, dq_restated *restated, int *count,
                       dq_arena *arena, dq_error *error) {
   const dq_value *value = dq_graph_find(graph, amounts->value);
-  dq_node *writer = value ? writer_of(value) : NULL;
-  if (!writer || output_channels(writer) != amounts->channels)
+  int64_t channels;
+  dq_node *writer = value ? writer_of(value, &channels) : NULL;
+  if (!writer || channels != amounts->channels)
     return dq_fail(error, DQ_BAD_INPUT, "biases of %lld channels cannot be absorbed behind value '%s'",
                    (long long)amounts->channels, amounts->value);
   DQ_TRY(take(graph, writer, amounts, error));

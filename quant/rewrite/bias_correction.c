@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "calib/elements.h"
+#include "lib/ops/product.h"
 
 typedef struct sums {
   double **sum;      // per name, per channel
@@ -27,17 +28,18 @@ static dq_status add_means(void *user, int slot, const dq_tensor *tensor, dq_err
   return DQ_OK;
 }
 
-static bool has_correctable_weight(const dq_node *node) {
-  const dq_value *weight = dq_node_input(node, 1);
-  return (dq_node_is(node, "Conv") || dq_node_is(node, "Gemm")) && weight && weight->constant &&
-         weight->constant->type == DQ_F32 && node->inputs[0] && !node->inputs[0]->constant;
+// A constant weight, an input for the bias, and data that vary.
+static bool has_correctable_weight(const dq_node *node, dq_product *product) {
+  return dq_float_product(node, product) && product->kind != DQ_TRANSPOSED_CONVOLUTION &&
+         product->at.bias != DQ_NO_INPUT && node->inputs[0] && !node->inputs[0]->constant;
 }
 
 static int list_inputs(const dq_graph *graph, const char **names, bool *listed) {
   int count = 0;
   for (int n = 0; n < graph->node_count; n++) {
     const dq_node *node = graph->nodes[n];
-    if (!has_correctable_weight(node) || listed[node->inputs[0]->index]) continue;
+    dq_product product;
+    if (!has_correctable_weight(node, &product) || listed[node->inputs[0]->index]) continue;
     listed[node->inputs[0]->index] = true;
     names[count++] = node->inputs[0]->name;
   }
@@ -74,20 +76,18 @@ const dq_channel_means *dq_input_means_find(const dq_input_means *means, const c
 
 bool dq_bias_shift(const dq_node *node, const dq_channel_means *means, const int8_t *elements, const float *scales,
                    int64_t scale_count, double *shift) {
-  if (!has_correctable_weight(node)) return false;
-  const dq_tensor *weight = node->inputs[1]->constant;
-  bool matrix = dq_node_is(node, "Gemm");
-  if (weight->rank < 2 || (matrix && (!dq_node_int(node, "transB", 0) || dq_node_int(node, "transA", 0)))) return false;
-  int64_t groups = matrix ? 1 : dq_node_int(node, "group", 1), within = weight->dims[1];
-  int64_t outputs = weight->dims[0] / groups, taps = dq_tensor_product(weight, 2, weight->rank), at = 0;
-  if (means->channels != within * groups) return false;
-  const float *exact = weight->data;
-  for (int64_t o = 0; o < weight->dims[0]; o++) {
+  dq_product p;
+  bool upright = has_correctable_weight(node, &p) && p.outputs_first && (p.kind == DQ_CONVOLUTION || p.data_axis == -1);
+  if (!upright || means->channels != dq_product_inputs(&p)) return false;
+  const float *exact = node->inputs[1]->constant->data;
+  for (int64_t o = 0; o < dq_product_outputs(&p); o++) {
     double scale = (double)scales[scale_count > 1 ? o : 0];
     shift[o] = 0;
-    for (int64_t i = 0; i < within; i++)
-      for (int64_t t = 0; t < taps; t++, at++)
-        shift[o] += ((double)exact[at] - scale * elements[at]) * means->means[o / outputs * within + i];
+    for (int64_t i = 0; i < p.inputs; i++)
+      for (int64_t t = 0; t < p.taps; t++) {
+        int64_t at = dq_product_at(&p, o, i, t);
+        shift[o] += ((double)exact[at] - scale * elements[at]) * means->means[o / p.outputs * p.inputs + i];
+      }
   }
   return true;
 }

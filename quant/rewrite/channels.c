@@ -11,29 +11,21 @@ typedef struct finder {
 
 // ---- Operators ----
 
-static bool has_plain_bias(const dq_node *node, int64_t outputs) {
-  const dq_value *bias = dq_node_input(node, 2);
-  return !bias || (dq_is_float_constant(bias) && bias->constant->rank == 1 && bias->constant->dims[0] == outputs);
+static bool has_plain_bias(const dq_node *node, const dq_product *product) {
+  const dq_value *bias = dq_node_input(node, product->at.bias);
+  return !bias || (dq_is_float_constant(bias) && bias->constant->rank == 1 &&
+                   bias->constant->dims[0] == dq_product_outputs(product));
 }
 
-bool dq_node_mixes_channels(const dq_node *node) {
-  const dq_value *value = dq_node_input(node, 1);
-  if (!dq_is_float_constant(value)) return false;
-  const dq_tensor *weight = value->constant;
-  if (dq_node_is(node, "Conv"))
-    return weight->rank >= 3 && dq_node_int(node, "group", 1) == 1 && has_plain_bias(node, weight->dims[0]);
-  if (weight->rank != 2) return false;
-  if (dq_node_is(node, "MatMul")) return true;
-  return dq_node_is(node, "Gemm") && !dq_node_int(node, "transA", 0) &&
-         has_plain_bias(node, weight->dims[dq_node_int(node, "transB", 0) ? 0 : 1]);
+bool dq_node_mixes_channels(const dq_node *node, dq_product *product) {
+  if (!dq_float_product(node, product) || product->kind == DQ_TRANSPOSED_CONVOLUTION || product->stacked) return false;
+  bool upright = product->kind == DQ_CONVOLUTION || product->data_axis == -1;
+  return upright && product->groups == 1 && has_plain_bias(node, product);
 }
 
-bool dq_node_is_depthwise(const dq_node *node) {
-  const dq_value *value = dq_node_input(node, 1);
-  if (!dq_node_is(node, "Conv") || !dq_is_float_constant(value)) return false;
-  const dq_tensor *weight = value->constant;
-  return weight->rank >= 3 && weight->dims[1] == 1 && weight->dims[0] == dq_node_int(node, "group", 1) &&
-         has_plain_bias(node, weight->dims[0]);
+bool dq_node_is_depthwise(const dq_node *node, dq_product *product) {
+  return dq_float_product(node, product) && product->kind == DQ_CONVOLUTION && product->inputs == 1 &&
+         product->outputs == 1 && has_plain_bias(node, product);
 }
 
 static bool is_one_of(const dq_node *node, const char *const *names) {
@@ -158,9 +150,11 @@ static dq_status visit(finder *f, const dq_node *node, dq_error *error) {
   const dq_value *input = dq_node_input(node, 0), *output = dq_node_output(node, 0);
   if (input && output) {
     // A matrix product mixes the last axis, which is that of the channels only in a matrix.
-    bool matrix = !dq_node_is(node, "Conv") && f->tensors[input->index].rank != 2;
-    if (dq_node_mixes_channels(node) && !matrix) return new_channels(f, output, false, error);
-    if (((dq_node_is_depthwise(node) || is_uniform(node)) && same_channels(f, input, output)) ||
+    dq_product product;
+    bool mixes = dq_node_mixes_channels(node, &product);
+    if (mixes && (product.kind == DQ_CONVOLUTION || f->tensors[input->index].rank == 2))
+      return new_channels(f, output, false, error);
+    if (((dq_node_is_depthwise(node, &product) || is_uniform(node)) && same_channels(f, input, output)) ||
         only_drops_ones(f, node)) {
       f->map->values[output->index] = f->map->values[input->index];
       return DQ_OK;

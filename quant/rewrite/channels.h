@@ -5,6 +5,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/graph/graph.h"
+#include "lib/ops/product.h"
 
 // Channels that must keep one order wherever they appear.
 typedef struct dq_channel_set {
@@ -40,9 +41,9 @@ dq_status dq_channel_map_find(dq_channel_map *map, const dq_graph *graph, const 
 int dq_channel_set_root(const dq_channel_map *map, int set);
 
 // A product that reads its whole input for every output channel, so that the order of either is free:
-// Conv without groups, Gemm, MatMul, with constant float32 weight and bias.
-bool dq_node_mixes_channels(const dq_node *node);
+// a convolution without groups or a product with one matrix, with constant float32 weight and bias.
+bool dq_node_mixes_channels(const dq_node *node, dq_product *product);
 // A convolution with one filter per channel.
-bool dq_node_is_depthwise(const dq_node *node);
+bool dq_node_is_depthwise(const dq_node *node, dq_product *product);
 
 #endif

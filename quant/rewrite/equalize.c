@@ -16,7 +16,9 @@ typedef struct site_list {
 } site_list;
 
 static bool is_reader(const dq_node *node) {
-  return dq_node_is(node, "Conv") || dq_node_is(node, "ConvTranspose") || dq_node_is(node, "BatchNormalization");
+  dq_product product;
+  return dq_node_is(node, "BatchNormalization") ||
+         (dq_product_of(node, &product) && !product.integer && product.kind != DQ_MATRIX_PRODUCT);
 }
 
 static dq_status find_heads(site_list *list, const dq_graph *graph, const dq_tensor *tensors, dq_arena *arena,

@@ -68,13 +68,13 @@ static void note_value(const dq_site_value *value, const dq_channel_extents *ext
 static void note_reader(const dq_site *site, const dq_node *reader, class_facts *facts) {
   if (dq_reader_is_free(site, reader)) return;
   const dq_site_value *value = dq_site_value_of(site, reader->inputs[0]);
-  const dq_tensor *weight = reader->inputs[1]->constant;
-  int64_t taps = dq_tensor_product(weight, 2, weight->rank);
-  const float *at = weight->data;
-  for (int64_t a = 0; a < weight->dims[0]; a++)
-    for (int64_t b = 0; b < weight->dims[1]; b++, at += taps) {
-      double *to = &facts->weight[value->classes[dq_weight_channels_at(reader, a, b).input]];
-      for (int64_t t = 0; t < taps; t++) *to = fmax(*to, fabs((double)at[t]));
+  const float *weights = reader->inputs[1]->constant->data;
+  dq_product p;
+  if (!dq_float_product(reader, &p)) return;
+  for (int64_t o = 0; o < dq_product_outputs(&p); o++)
+    for (int64_t i = 0; i < p.inputs; i++) {
+      double *to = &facts->weight[value->classes[o / p.outputs * p.inputs + i]];
+      for (int64_t t = 0; t < p.taps; t++) *to = fmax(*to, fabs((double)weights[dq_product_at(&p, o, i, t)]));
     }
 }
 

@@ -50,12 +50,6 @@ bool dq_is_rectifying_clip(const dq_node *node);
 // The upper bound of a Clip.
 double dq_clip_bound(const dq_node *clip);
 
-// Input and output channel that the taps weight[a][b][...] of a Conv or ConvTranspose join.
-typedef struct dq_weight_channels {
-  int64_t input, output;
-} dq_weight_channels;
-dq_weight_channels dq_weight_channels_at(const dq_node *node, int64_t a, int64_t b);
-
 // What one pass over pictures saw of a value, per channel.
 typedef struct dq_channel_extents {
   double *low, *high; // how far it reaches below and above 0, both >= 0

@@ -6,17 +6,17 @@
 // Taps times the factor of their output channel, or divided by that of their input channel.
 static dq_status scale_weight(dq_graph *graph, dq_node *node, const double *inputs, const double *outputs,
                               dq_error *error) {
-  const dq_tensor *weight = node->inputs[1]->constant;
-  int64_t rows = weight->dims[0], columns = weight->dims[1];
-  int64_t taps = dq_tensor_product(weight, 2, weight->rank);
-  dq_tensor *own = dq_own_constant(graph, node, 1);
+  dq_product p;
+  dq_tensor *own = dq_float_product(node, &p) ? dq_own_constant(graph, node, 1) : NULL;
   if (!own) return dq_fail_memory(error, 0);
-  float *at = own->data;
-  for (int64_t a = 0; a < rows; a++)
-    for (int64_t b = 0; b < columns; b++, at += taps) {
-      dq_weight_channels channels = dq_weight_channels_at(node, a, b);
-      double factor = outputs ? outputs[channels.output] : 1 / inputs[channels.input];
-      for (int64_t t = 0; t < taps; t++) at[t] = (float)((double)at[t] * factor);
+  float *weights = own->data;
+  for (int64_t o = 0; o < dq_product_outputs(&p); o++)
+    for (int64_t i = 0; i < p.inputs; i++) {
+      double factor = outputs ? outputs[o] : 1 / inputs[o / p.outputs * p.inputs + i];
+      for (int64_t t = 0; t < p.taps; t++) {
+        float *at = &weights[dq_product_at(&p, o, i, t)];
+        *at = (float)((double)*at * factor);
+      }
     }
   return DQ_OK;
 }

@@ -96,14 +96,14 @@ static bool number_classes(finder *find) {
 
 // Operators with constants that can take a factor per channel of their input or output.
 static bool is_scalable(const dq_node *node) {
-  int constants = dq_node_is(node, "Conv") || dq_node_is(node, "ConvTranspose") ? 1
-                  : dq_node_is(node, "BatchNormalization")                      ? 4
-                                                                                : 0;
-  for (int i = 1; i <= constants; i++)
+  enum { NORM_CONSTANTS = 4 };
+  bool norm = dq_node_is(node, "BatchNormalization");
+  for (int i = 1; norm && i <= NORM_CONSTANTS; i++)
     if (!dq_is_float_constant(dq_node_input(node, i))) return false;
   const dq_value *bias = dq_node_input(node, 2);
-  return constants && node->outputs[0] && (!bias || dq_is_float_constant(bias)) &&
-         (constants > 1 || node->inputs[1]->constant->rank >= 3) && !dq_node_int(node, "training_mode", 0);
+  dq_product product;
+  return (norm || (dq_float_product(node, &product) && product.kind != DQ_MATRIX_PRODUCT)) && node->outputs[0] &&
+         (!bias || dq_is_float_constant(bias)) && !dq_node_int(node, "training_mode", 0);
 }
 
 static bool is_zero_pad(const dq_node *node) {
@@ -332,19 +332,13 @@ bool dq_head_find(dq_site *site, const dq_graph *graph, const dq_tensor *tensors
 
 bool dq_reader_is_free(const dq_site *site, const dq_node *node) {
   int64_t channels = dq_site_value_of(site, node->inputs[0])->channels;
-  return dq_node_is(node, "BatchNormalization") ||
-         (dq_node_is(node, "Conv") && channels > 1 && dq_node_int(node, "group", 1) == channels);
+  dq_product product;
+  return dq_node_is(node, "BatchNormalization") || (dq_product_of(node, &product) && product.kind == DQ_CONVOLUTION &&
+                                                    channels > 1 && product.groups == channels);
 }
 
 const dq_site_value *dq_site_value_of(const dq_site *site, const dq_value *value) {
   for (int v = 0; v < site->value_count; v++)
     if (site->values[v].value == value) return &site->values[v];
   return NULL;
-}
-
-dq_weight_channels dq_weight_channels_at(const dq_node *node, int64_t a, int64_t b) {
-  const dq_tensor *weight = node->inputs[1]->constant;
-  int64_t within = weight->dims[1], groups = dq_node_int(node, "group", 1);
-  int64_t joined = a / (weight->dims[0] / groups) * within + b;
-  return dq_node_is(node, "ConvTranspose") ? (dq_weight_channels){a, joined} : (dq_weight_channels){joined, a};
 }

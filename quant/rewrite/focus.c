@@ -63,10 +63,9 @@ static bool all_are(const dq_node *node, const char *name, int64_t wanted) {
 }
 
 static bool is_plain_conv(const dq_node *node) {
-  const dq_value *weight = dq_node_input(node, 1);
-  return dq_node_is(node, "Conv") && weight && weight->constant && weight->constant->data &&
-         weight->constant->type == DQ_F32 && weight->constant->rank == 4 && dq_node_int(node, "group", 1) == 1 &&
-         all_are(node, "strides", 1) && all_are(node, "dilations", 1) &&
+  dq_product product;
+  return dq_float_product(node, &product) && product.kind == DQ_CONVOLUTION && product.groups == 1 &&
+         node->inputs[1]->constant->rank == 4 && all_are(node, "strides", 1) && all_are(node, "dilations", 1) &&
          !strcmp(dq_node_string(node, "auto_pad", "NOTSET"), "NOTSET");
 }
 

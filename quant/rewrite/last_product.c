@@ -9,7 +9,8 @@ static bool is_one_position(const dq_tensor *tensor) {
 // The node that brings the result of the last convolution to N x O, an output; NULL: `conv` is none.
 static dq_node *flattening(const dq_node *conv, const dq_tensor *tensors) {
   const dq_value *result = dq_node_output(conv, 0), *bias = dq_node_input(conv, 2);
-  if (!dq_node_is(conv, "Conv") || !dq_is_float_constant(conv->inputs[1]) || (bias && !dq_is_float_constant(bias)) ||
+  dq_product product;
+  if (!dq_float_product(conv, &product) || product.kind != DQ_CONVOLUTION || (bias && !dq_is_float_constant(bias)) ||
       result->is_output || result->is_captured || result->user_count != 1)
     return NULL;
   const dq_tensor *weight = conv->inputs[1]->constant, *input = &tensors[conv->inputs[0]->index];

@@ -72,14 +72,11 @@ static const dq_value *with_channels_first(const dq_value *input) {
   return turned ? input->users[0]->outputs[0] : input;
 }
 
-static bool is_float_constant(const dq_value *value) {
-  return value && value->constant && value->constant->data && value->constant->type == DQ_F32;
-}
-
 static bool is_reader(const dq_node *node, const dq_value *input) {
   const dq_value *bias = dq_node_input(node, 2);
-  return dq_node_is(node, "Conv") && node->inputs[0] == input && node->inputs[1] != input &&
-         is_float_constant(node->inputs[1]) && (!bias || is_float_constant(bias));
+  dq_product product;
+  return dq_float_product(node, &product) && product.kind == DQ_CONVOLUTION && node->inputs[0] == input &&
+         node->inputs[1] != input && (!bias || dq_is_float_constant(bias));
 }
 
 static bool is_read_by_convolutions(const dq_value *input) {
@@ -226,16 +223,16 @@ static dq_tensor *own_bias(dq_graph *graph, dq_node *conv) {
 
 // w x = w / f (f x + s) - s w / f.
 static dq_status take_back(dq_graph *graph, dq_node *conv, const dq_input_levels *levels, dq_error *error) {
-  dq_tensor *weight = dq_own_constant(graph, conv, 1), *bias = own_bias(graph, conv);
-  if (!weight || !bias) return dq_fail_memory(error, 0);
-  int64_t outputs = weight->dims[0], within = weight->dims[1], taps = dq_tensor_product(weight, 2, weight->rank);
-  int64_t group = outputs * within / levels->channels; // outputs per group
-  float *at = weight->data;
-  for (int64_t o = 0; o < outputs; o++) {
+  dq_product p;
+  dq_tensor *weight = dq_float_product(conv, &p) ? dq_own_constant(graph, conv, 1) : NULL;
+  dq_tensor *bias = weight ? own_bias(graph, conv) : NULL;
+  if (!bias) return dq_fail_memory(error, 0);
+  for (int64_t o = 0; o < dq_product_outputs(&p); o++) {
     double sum = 0;
-    for (int64_t i = 0; i < within; i++)
-      for (int64_t t = 0; t < taps; t++, at++) {
-        int64_t c = o / group * within + i;
+    for (int64_t i = 0; i < p.inputs; i++)
+      for (int64_t t = 0; t < p.taps; t++) {
+        int64_t c = o / p.outputs * p.inputs + i;
+        float *at = (float *)weight->data + dq_product_at(&p, o, i, t);
         *at = (float)((double)*at / levels->factors[c]);
         sum += (double)*at * levels->shifts[c];
       }
@@ -273,8 +270,8 @@ static dq_status check_readers(const dq_input_levels *levels, const dq_value *in
   bool known = input && (turn ? puts_channels_first(turn) && turn->inputs[0]->is_input : input->is_input);
   if (!known || !is_read_by_convolutions(input)) return fail_input(levels, "that convolutions read", error);
   for (int u = 0; u < input->user_count; u++) {
-    const dq_tensor *weight = input->users[u]->inputs[1]->constant;
-    if (weight->dims[1] * dq_node_int(input->users[u], "group", 1) != levels->channels)
+    dq_product product;
+    if (!dq_float_product(input->users[u], &product) || dq_product_inputs(&product) != levels->channels)
       return fail_input(levels, "of as many channels", error);
   }
   int count;

@@ -183,7 +183,8 @@ static dq_status add_costs(const permuter *p, int set, double *cost, int *reader
   *readers = 0;
   for (int n = 0; n < p->graph->node_count; n++) {
     const dq_node *node = p->graph->nodes[n];
-    if (!dq_node_mixes_channels(node)) continue;
+    dq_product product;
+    if (!dq_node_mixes_channels(node, &product)) continue;
     const dq_value_channels *channels = &p->map.values[node->inputs[0]->index];
     for (int i = 0; i < channels->count; i++) {
       if (dq_channel_set_root(&p->map, channels->parts[i].set) != set) continue;
@@ -274,18 +275,18 @@ static dq_status permute_constant(const permuter *p, dq_node *node, int input, i
 }
 
 static dq_status permute_node(permuter *p, dq_node *node) {
-  bool mixes = dq_node_mixes_channels(node), depthwise = dq_node_is_depthwise(node);
+  dq_product product;
+  bool mixes = dq_node_mixes_channels(node, &product), depthwise = !mixes && dq_node_is_depthwise(node, &product);
   if (!mixes && !depthwise) return DQ_OK;
   int64_t in_count, out_count;
   dq_status status = DQ_OK;
   const int64_t *in = order_of(p, node->inputs[0], &in_count, &status);
   const int64_t *out = order_of(p, node->outputs[0], &out_count, &status);
-  bool by_rows = dq_node_is(node, "Conv") || dq_node_int(node, "transB", 0);
   DQ_TRY(status);
-  if (in && mixes) DQ_TRY(permute_constant(p, node, 1, by_rows ? 1 : 0, in));
+  if (in && mixes) DQ_TRY(permute_constant(p, node, 1, product.input_axis, in));
   if (!out) return DQ_OK;
-  DQ_TRY(permute_constant(p, node, 1, by_rows ? 0 : 1, out));
-  return dq_node_input(node, 2) ? permute_constant(p, node, 2, 0, out) : DQ_OK;
+  DQ_TRY(permute_constant(p, node, 1, product.output_axis, out));
+  return dq_node_input(node, product.at.bias) ? permute_constant(p, node, product.at.bias, 0, out) : DQ_OK;
 }
 
 static dq_status list_values(permuter *p, const dq_permuted_value **values, int *count) {
