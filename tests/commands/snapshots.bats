@@ -49,6 +49,8 @@ load common
   gives 1 snapshots/run "$build" far
   printf '# factors\n$ echo 12\n13\n' >snapshots/whole.txt
   gives 1 snapshots/run "$build" whole
+  printf '# factors\n$ echo 0.999999999999\n1\n' >snapshots/one.txt
+  gives 0 snapshots/run "$build" one
   printf '# factors\n$ echo "0.123456789012,2"\n0.12346,2\n' >snapshots/long.txt
   gives 0 snapshots/run "$build" long
   printf '# factors\n$ echo "0.123456789012,2"\n0.12348,2\n' >snapshots/long.txt

@@ -3,6 +3,9 @@ load common
 
 @test "dq-tucker" { shows tucker; }
 @test "dq-run: answers, with every algorithm of the convolutions" { shows run; }
+@test "operators that the other networks do not have" { shows operators; }
+@test "pictures, presets, and what answers are measured as" { shows data; }
+@test "help, completions, searches, dq-bench" { shows commands; }
 @test "dq-int8: methods of calibration" { shows int8_methods; }
 @test "dq-int8: options that change what is written" { shows int8_options; }
 @test "dq-int8: operators on integers" { shows int8_operators; }

@@ -3,15 +3,15 @@
 load common
 
 @test "plain C, 3 threads" {
-  for name in amp run int8_networks int8_operators; do shows $name --cpu-mask c --threads 3; done
+  for name in amp run operators int8_networks int8_operators; do shows $name --cpu-mask c --threads 3; done
 }
 
 @test "AVX2, 1 thread" {
-  for name in report amp tucker run int8_networks int8_methods int8_options int8_operators int8_tables; do
+  for name in report amp tucker run operators data int8_networks int8_methods int8_options int8_operators int8_tables; do
     shows $name --cpu-mask avx2 --threads 1
   done
 }
 
 @test "AVX-512, 2 threads" {
-  for name in report amp run int8_networks int8_operators; do shows $name --cpu-mask avx512 --threads 2; done
+  for name in report amp run operators data int8_operators; do shows $name --cpu-mask avx512 --threads 2; done
 }

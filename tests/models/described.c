@@ -62,7 +62,7 @@ static bool set_attribute(description *d, dq_node *node, char *text) {
   *value++ = 0;
   double list[MOST];
   int64_t ints[MOST];
-  if (strchr(value, ',')) {
+  if (strchr(value, ',') && strchr("-0123456789", *value)) {
     int count = numbers(value, list);
     for (int i = 0; i < count; i++) ints[i] = (int64_t)list[i];
     return dq_node_set_ints(d->graph, node, text, ints, count);
@@ -87,7 +87,7 @@ static void declare(description *d, bool is_input, char **words, int count) {
     dims[i - 1].size = atoll(words[i]);
     dims[i - 1].symbol = dims[i - 1].size < 0 ? "N" : NULL;
   }
-  value->type = DQ_F32, value->rank = count - 1, value->dims = dims;
+  value->type = DQ_F32, value->rank = count > 1 ? count - 1 : -1, value->dims = dims;
   if (is_input) value->is_input = true, d->graph->inputs = appended(d, d->graph->inputs, &d->graph->input_count, value);
   else value->is_output = true, d->graph->outputs = appended(d, d->graph->outputs, &d->graph->output_count, value);
 }
@@ -96,6 +96,11 @@ static void declare(description *d, bool is_input, char **words, int count) {
 static bool read_line(description *d, char **words, int count) {
   if (!strcmp(words[0], "input") || !strcmp(words[0], "output")) {
     declare(d, words[0][0] == 'i', words + 1, count - 1);
+    return true;
+  }
+  if (count < 3) return false;
+  if (!strcmp(words[0], "opset") && !strcmp(words[1], "=")) {
+    d->graph->opsets[0].version = atoll(words[2]);
     return true;
   }
   if (strcmp(words[1], "=") != 0) return false;
@@ -121,7 +126,7 @@ static int read_lines(description *d, FILE *file) {
     for (char *word = strtok(line, " \n"); word && count < 2 * MOST; word = strtok(NULL, " \n")) words[count++] = word;
     if (!count || *words[0] == '#') continue;
     for (int i = 0; i < count; i++) words[i] = dq_arena_copy(d->graph->arena, words[i], strlen(words[i]) + 1);
-    if (count >= 3 && read_line(d, words, count)) continue;
+    if (count >= 2 && read_line(d, words, count)) continue;
     fprintf(stderr, "line %d cannot be read\n", number);
     return 2;
   }

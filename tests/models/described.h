@@ -3,8 +3,9 @@
 #define DQ_TESTS_MODELS_DESCRIBED_H
 
 // make_models --describe TEXT MODEL: writes the model that the text describes. Lines:
+//   opset = VERSION                  13 where no line says so
 //   input NAME DIM...                a float32 input; DIM -1 is the batch
-//   output NAME DIM...
+//   output NAME DIM...               without dimensions: of any shape
 //   NAME[,NAME...] = OPERATOR OPERAND... [ATTRIBUTE=VALUE...]
 // An operand is the name of a value, - for none, or a constant: w(DIMS) random numbers whose sums over all but the
 // first dimension have variance 1, b(DIMS) random numbers of deviation 0.1, p(DIMS) random numbers from 0.5 to 1.5,
