@@ -150,3 +150,16 @@ hint: see 'dq-${line%% *} --help'"
   gives 0 dq-amp "$models/small.onnx" -o out.onnx
   only out.onnx out.onnx.dq-part out.onnx.dq-partial other.onnx.dq-part0
 }
+
+@test "results that cannot be written are told beside a condition that does not hold, not beside an error" {
+  dq-int8 "$models/small.onnx" --data "npy:$x" -o int8.onnx --accumulator int32 -q >/dev/null
+  gives 1 dq-report int8.onnx --overflow --max-overflow 0 --data "npy:$x" -q
+  gives 5 bash -c 'dq-report int8.onnx --overflow --max-overflow 0 --data "npy:$x" -q >/dev/full'
+  says "dq-report: standard output: No space left on device"
+  printf 'P6\n8 8\n255\n%0192d' 1 >good.ppm
+  printf 'P6\n8 8\n255\n' >broken.ppm
+  printf 'good.ppm 1\nbroken.ppm 1\n' >list.txt
+  gives 3 dq-run "$models/small.onnx" --data list.txt --preset raw01 --strict
+  gives 3 bash -c 'dq-run "$models/small.onnx" --data list.txt --preset raw01 --strict >/dev/full'
+  has "broken.ppm"
+}

@@ -197,6 +197,17 @@ static void int8_refused(void **state) {
 #undef REFUSED
   plain.percentile = 0;
   assert_int_equal(dq_model_int8(model, dataset, &plain, NULL, &api_failure), DQ_CODE_OK);
+  plain.method = NULL;
+#define TAKEN(field, value)                                                                                            \
+  options = plain, options.field = value;                                                                              \
+  if (dq_model_int8(model, dataset, &options, NULL, &api_failure) == DQ_CODE_USAGE)                                    \
+  assert_null(strstr(api_failure.message, ", expected "))
+  TAKEN(percentile, 50); // the ends of a range belong to it
+  TAKEN(percentile, 100);
+  TAKEN(max_drop, 0);
+  TAKEN(max_drop, 100);
+  TAKEN(time_limit, 1e9);
+#undef TAKEN
   dq_dataset_close(dataset);
   dq_model_free(model);
 }

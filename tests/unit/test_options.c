@@ -148,6 +148,29 @@ static void tables_are_sound(void **state) {
   if (dq_options_check(&sample, &error)) fail_msg("%s", error.message);
 }
 
+// Names taken but not advertised are words of a list: each of them counts, wherever it stands, and no part of one.
+static void names_are_found_among_aliases(void **state) {
+  (void)state;
+  static const struct {
+    const char *aliases;
+    bool taken;
+  } cases[] = {{"other", true},           {"other one", true}, {"one other", true}, {"a b other c", true},
+               {"another", false},        {"others", false},   {"oth er", false},   {"one another", false},
+               {"one others two", false}, {"one  other", true}};
+  for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++)
+    for (int turned = 0; turned < 2; turned++) {
+      dq_error error = {0};
+      dq_option pair[] = {rows[0], rows[0]};
+      pair[!turned].name = "other", pair[turned].aliases = cases[i].aliases;
+      pair[0].letter = pair[1].letter = 0;
+      dq_command command = sample;
+      command.rows = pair, command.row_count = 2;
+      dq_status status = dq_options_check(&command, &error);
+      if (cases[i].taken != (status == DQ_USAGE && strstr(error.message, "share a name")))
+        fail_msg("'%s': '%s'", cases[i].aliases, error.message);
+    }
+}
+
 static void table_faults_are_found(void **state) {
   (void)state;
   dq_error error = {0};
@@ -370,6 +393,7 @@ static void nearest_names(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(tables_are_sound),
+      cmocka_unit_test(names_are_found_among_aliases),
       cmocka_unit_test(table_faults_are_found),
       cmocka_unit_test(values_arrive),
       cmocka_unit_test(spellings),
