@@ -7,13 +7,6 @@
 #include "lib/exec/infer.h"
 #include "lib/graph/graph.h"
 
-// Of the option --shape, in every command that has it.
-#define DQ_SHAPE_VALUE "NAME=N,3,224,224"
-#define DQ_SHAPE_DETAILS                                                                                               \
-  "N, * or ? keep the size that the model has. Fewer sizes than dimensions are those of the last ones: "               \
-  "--shape 320,320. NAME= may be missing when there is one input. A model that dq writes remembers sizes "             \
-  "that its source left open, but for the batch."
-
 // What the options of a command say about pictures, for dq_data_open.
 dq_data_options dq_data_options_of(const dq_data_arguments *arguments, int64_t seed);
 // The name of --task; NULL: to be guessed.

@@ -7,6 +7,7 @@
 #include "cmd/command.h"
 #include "cmd/data.h"
 #include "cmd/hook.h"
+#include "cmd/options_rows.h"
 #include "lib/onnx/onnx.h"
 #include "lib/document/origin.h"
 #include "lib/render/report.h"
@@ -112,16 +113,13 @@ static const dq_option rows[] = {
      DQ_INTO(amp_options, explain),
      .help = "print colour, precision and reason of every node",
      .details = "The files of --json, --csv and --html hold them always."},
-    {.name = "retrain",
-     .type = DQ_OPTION_STRING,
-     .value = "CMD",
-     .group = "Retraining",
-     DQ_INTO(amp_options, retrain),
-     .help = "run this command on the converted model and take what it writes",
-     .details = "It is run by the shell with DQ_MODEL (the converted model), DQ_ORIGINAL, DQ_OUTPUT (what it must "
-                "write), DQ_DATA and DQ_SPEC (JSON: the precision of every node) set, for --time-limit at most. What "
-                "it wrote is taken when it loads, has the same inputs, outputs, nodes and sizes of weights, is finite "
-                "and runs; else the converted model stays and the exit status is 1."},
+    DQ_ROW_RETRAIN(
+        amp_options, retrain, .help = "run this command on the converted model and take what it writes",
+        .details =
+            "It is run by the shell with DQ_MODEL (the converted model), DQ_ORIGINAL, DQ_OUTPUT (what it must "
+            "write), DQ_DATA and DQ_SPEC (JSON: the precision of every node) set, for --time-limit at most. What "
+            "it wrote is taken when it loads, has the same inputs, outputs, nodes and sizes of weights, is finite "
+            "and runs; else the converted model stays and the exit status is 1."),
     {.name = "data",
      .type = DQ_OPTION_FILE,
      .value = "SPEC",
@@ -129,14 +127,8 @@ static const dq_option rows[] = {
      DQ_INTO(amp_options, data),
      .needs = "retrain",
      .help = "pictures to retrain with, handed on as DQ_DATA"},
-    {.name = "time-limit",
-     .type = DQ_OPTION_TIME,
-     .maximum = 1e9,
-     .open_minimum = true,
-     .group = "Retraining",
-     DQ_INTO(amp_options, time_limit),
-     .needs = "retrain",
-     .help = "end the command of --retrain after this time: it failed then"},
+    DQ_ROW_TIME_LIMIT(amp_options, time_limit, .group = "Retraining", .needs = "retrain",
+                      .help = "end the command of --retrain after this time: it failed then"),
     {.name = "check",
      .type = DQ_OPTION_FILE,
      .value = "SPEC",
@@ -177,12 +169,7 @@ static const dq_option rows[] = {
      DQ_INTO(amp_options, check.norm),
      .needs = "check",
      .help = "constants per patient, for the preset lgg"},
-    {.name = "shape",
-     .type = DQ_OPTION_LIST,
-     .value = DQ_SHAPE_VALUE,
-     DQ_INTO(amp_options, shapes),
-     .help = "size of an input the model leaves open",
-     .details = DQ_SHAPE_DETAILS},
+    DQ_ROW_SHAPE(amp_options, shapes, ""),
 };
 
 enum { GUARD_ON, GUARD_OFF }; // in the order of the choices

@@ -7,6 +7,7 @@
 #include "cmd/command.h"
 #include "cmd/convolutions.h"
 #include "cmd/data.h"
+#include "cmd/options_rows.h"
 #include "lib/measure/bench.h"
 #include "lib/measure/peaks.h"
 #include "lib/render/report.h"
@@ -38,12 +39,8 @@ static const dq_option rows[] = {
      .preset = "50",
      DQ_INTO(bench_options, runs),
      .help = "runs of each model that are measured"},
-    {.name = "time-limit",
-     .type = DQ_OPTION_TIME,
-     .maximum = 1e9,
-     .open_minimum = true,
-     DQ_INTO(bench_options, time_limit),
-     .help = "measure no longer than this, with fewer runs of each model than --runs (at least one)"},
+    DQ_ROW_TIME_LIMIT(bench_options, time_limit,
+                      .help = "measure no longer than this, with fewer runs of each model than --runs (at least one)"),
     {.name = "warmup",
      .type = DQ_OPTION_INT,
      .value = "N",
@@ -85,12 +82,7 @@ static const dq_option rows[] = {
                 "shell pattern; the last that fits counts. Where an algorithm does not fit a layer it is computed "
                 "as by auto; --per-layer shows what was used. auto may use winograd, whose rounding errors are "
                 "larger; what other commands calibrate, measure and write never comes from it."},
-    {.name = "shape",
-     .type = DQ_OPTION_LIST,
-     .value = DQ_SHAPE_VALUE,
-     DQ_INTO(bench_options, shapes),
-     .help = "size of an input the model leaves open",
-     .details = DQ_SHAPE_DETAILS},
+    DQ_ROW_SHAPE(bench_options, shapes, ""),
 };
 
 static const dq_column model_columns[] = {

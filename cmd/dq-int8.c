@@ -8,6 +8,7 @@
 #include "cmd/command.h"
 #include "cmd/data.h"
 #include "cmd/hook.h"
+#include "cmd/options_rows.h"
 #include "lib/eval/decode.h"
 #include "lib/onnx/onnx.h"
 #include "lib/session/runner.h"
@@ -17,7 +18,7 @@
 #include "lib/report/report_int8.h"
 #include "quant/search/agreement.h"
 #include "quant/int8/hook_spec.h"
-#include "quant/int8/int8.h"
+#include "quant/int8/int8_files.h"
 #include "quant/search/max_drop.h"
 
 typedef struct int8_options {
@@ -100,43 +101,26 @@ static const dq_option rows[] = {
      DQ_INTO(int8_options, force),
      .needs = "use-table",
      .help = "take a table of --use-table that is of another model or other data"},
-    {.name = "equalize",
-     .type = DQ_OPTION_ENUM,
-     .choices = "auto|on|off",
-     .preset = "auto",
-     .group = "Quantization",
-     DQ_INTO(int8_options, equalize),
-     .help = "scale channels to like ranges where it is exact: auto (when outputs come closer), on, off"},
-    {.name = "bias-correction",
-     .type = DQ_OPTION_ENUM,
-     .choices = "auto|on|off",
-     .preset = "auto",
-     .group = "Quantization",
-     DQ_INTO(int8_options, bias_correction),
-     .help = "take back the mean shift that rounding weights makes: auto (when outputs come closer), on, off"},
-    {.name = "bias-absorption",
-     .type = DQ_OPTION_ENUM,
-     .choices = "auto|on|off",
-     .preset = "auto",
-     .group = "Quantization",
-     DQ_INTO(int8_options, bias_absorption),
-     .help =
-         "move what channels always stay above into the next biases: auto (when outputs come clearly closer), on, off",
-     .details =
-         "Behind Relu or Clip, where only convolutions without padding or matrix products read the value and its "
-         "range becomes narrower by a hundredth or more. Values below what the pictures of --data showed are cut."},
-    {.name = "range-search",
-     .type = DQ_OPTION_ENUM,
-     .choices = "auto|on|off",
-     .preset = "auto",
-     .group = "Quantization",
-     DQ_INTO(int8_options, range_search),
-     .help =
-         "of some ranges take that with least error in what reads the value: auto (when outputs come clearly closer; "
-         "not with --method), on, off",
-     .details =
-         "Ranges: that of the method, of minmax and of mse, and 0.9 to 0.5 of the first. Every operator that reads "
-         "the value is run with each of them on 16 pictures, more of small networks."},
+    DQ_ROW_SWITCH("equalize", int8_options, equalize, .group = "Quantization",
+                  .help = "scale channels to like ranges where it is exact: auto (when outputs come closer), on, off"),
+    DQ_ROW_SWITCH("bias-correction", int8_options, bias_correction, .group = "Quantization",
+                  .help =
+                      "take back the mean shift that rounding weights makes: auto (when outputs come closer), on, off"),
+    DQ_ROW_SWITCH(
+        "bias-absorption", int8_options, bias_absorption, .group = "Quantization",
+        .help = "move what channels always stay above into the next biases: auto (when outputs come clearly closer), "
+                "on, off",
+        .details =
+            "Behind Relu or Clip, where only convolutions without padding or matrix products read the value and its "
+            "range becomes narrower by a hundredth or more. Values below what the pictures of --data showed are cut."),
+    DQ_ROW_SWITCH(
+        "range-search", int8_options, range_search, .group = "Quantization",
+        .help = "of some ranges take that with least error in what reads the value: auto (when outputs come clearly "
+                "closer; "
+                "not with --method), on, off",
+        .details =
+            "Ranges: that of the method, of minmax and of mse, and 0.9 to 0.5 of the first. Every operator that reads "
+            "the value is run with each of them on 16 pictures, more of small networks."),
     {.name = "accumulator",
      .type = DQ_OPTION_ENUM,
      .choices = "auto|int32|pairs|int16",
@@ -245,78 +229,26 @@ static const dq_option rows[] = {
      .group = "Quantization",
      DQ_INTO(int8_options, operators),
      .help = "quantize these operators only, with commas: Conv,Gemm (shell patterns)"},
-    {.name = "eval",
-     .type = DQ_OPTION_FILE,
-     .value = "SPEC",
-     .group = "Data",
-     DQ_INTO(int8_options, eval),
-     .help = "measure accuracy before and after on these pictures (default: --data, when it has labels)"},
-    {.name = "eval-limit",
-     .type = DQ_OPTION_INT,
-     .minimum = 1,
-     .maximum = 1e9,
-     .value = "N",
-     .group = "Data",
-     DQ_INTO(int8_options, eval_limit),
-     .needs = "eval",
-     .help = "of --eval: use the first N pictures only"},
-    {.name = "time-limit",
-     .type = DQ_OPTION_TIME,
-     .maximum = 1e9,
-     .open_minimum = true,
-     DQ_INTO(int8_options, time_limit),
-     .needs = "max-drop|rounding|retrain",
-     .help = "end the search of --max-drop and --rounding adaptive, with the best so far, and the command of --retrain "
-             "after this time",
-     .details =
-         "Each of the three has the whole time. A command that is ended failed; trials of --max-drop are completed."},
-    {.name = "retrain",
-     .type = DQ_OPTION_STRING,
-     .value = "CMD",
-     .group = "Retraining",
-     DQ_INTO(int8_options, retrain),
-     .help = "run this command on the quantized model and take what it writes",
-     .details = "It is run by the shell with DQ_MODEL (the quantized model), DQ_ORIGINAL, DQ_OUTPUT (what it must "
-                "write), DQ_DATA (what --data says) and DQ_SPEC (JSON: the precision of every layer) set, for "
-                "--time-limit at most. What it wrote is taken when it loads, has the same inputs, outputs, nodes and "
-                "sizes of weights, is finite and runs; else the quantized model stays and the exit status is 1. "
-                "Accuracy after is that of the model taken."},
-    {.name = "shape",
-     .type = DQ_OPTION_LIST,
-     .value = DQ_SHAPE_VALUE,
-     DQ_INTO(int8_options, shapes),
-     .help = "size of an input the model leaves open",
-     .details = DQ_SHAPE_DETAILS},
+    DQ_ROW_EVAL(int8_options, eval,
+                .help = "measure accuracy before and after on these pictures (default: --data, when it has labels)"),
+    DQ_ROW_EVAL_LIMIT(int8_options, eval_limit),
+    DQ_ROW_TIME_LIMIT(
+        int8_options, time_limit, .needs = "max-drop|rounding|retrain",
+        .help =
+            "end the search of --max-drop and --rounding adaptive, with the best so far, and the command of --retrain "
+            "after this time",
+        .details = "Each of the three has the whole time. A command that is ended failed; trials of --max-drop are "
+                   "completed."),
+    DQ_ROW_RETRAIN(
+        int8_options, retrain, .help = "run this command on the quantized model and take what it writes",
+        .details =
+            "It is run by the shell with DQ_MODEL (the quantized model), DQ_ORIGINAL, DQ_OUTPUT (what it must "
+            "write), DQ_DATA (what --data says) and DQ_SPEC (JSON: the precision of every layer) set, for "
+            "--time-limit at most. What it wrote is taken when it loads, has the same inputs, outputs, nodes and "
+            "sizes of weights, is finite and runs; else the quantized model stays and the exit status is 1. "
+            "Accuracy after is that of the model taken."),
+    DQ_ROW_SHAPE(int8_options, shapes, ""),
 };
-
-static dq_status tell(const int8_options *options, const dq_int8_report *facts, const dq_accuracy_check *check,
-                      const dq_quantization_check *layers, dq_error *error) {
-  char title[512];
-  snprintf(title, sizeof title, "INT8 quantization of %s", options->common.operands[0]);
-  dq_report *report = dq_report_new("dq-int8", 1, title);
-  dq_report_int8(report, facts, layers, options->overflow);
-  dq_report_accuracy_change(report, &check->before, &check->after);
-  dq_status status = dq_command_report(&options->common, report, error);
-  dq_report_free(report);
-  return status;
-}
-
-static dq_status write_table(const int8_options *options, dq_int8_report *report, uint64_t data, dq_error *error) {
-  if (!options->table || !report->quantized) return DQ_OK;
-  const dq_calibration_table_format *format = dq_option_given(options, "table-format")
-                                                  ? dq_calibration_table_format_at(options->table_format)
-                                                  : dq_calibration_table_format_for(options->table);
-  report->table.data = data;
-  return dq_calibration_table_export(&report->table, format, options->table, error);
-}
-
-static dq_status write_precision(const int8_options *options, const dq_int8_report *report, dq_arena *arena,
-                                 dq_error *error) {
-  if (!options->save_precision || !report->count) return DQ_OK;
-  dq_precision_map map;
-  DQ_TRY(dq_int8_precision(report, arena, &map, error));
-  return dq_precision_save(&map, options->save_precision, error);
-}
 
 static dq_int8_options make_settings(const int8_options *options) {
   return (dq_int8_options){
@@ -342,155 +274,163 @@ static dq_int8_options make_settings(const int8_options *options) {
   };
 }
 
-// Reads --use-table and compares hashes; *data_hash is that of the data, or of the table's without data.
-static dq_status open_table(const int8_options *options, const dq_graph *graph, dq_data *data,
-                            dq_int8_options *settings, dq_calibration_table *table, uint64_t *data_hash,
-                            dq_arena *arena, dq_error *error) {
-  if (data && (options->table || options->use_table))
-    DQ_TRY(dq_data_hash(data_hash, graph, &settings->shapes, data, error));
-  if (!options->use_table) return DQ_OK;
-  DQ_TRY(dq_calibration_table_load(table, options->use_table, arena, error));
-  if (!options->force)
-    DQ_TRY(
-        dq_calibration_table_check(table, options->use_table, dq_origin_hash(graph), data ? data_hash : NULL, error));
-  if (!data) *data_hash = table->data;
-  settings->table = table;
-  settings->method = dq_observer_find(table->method) ? dq_observer_find(table->method) : settings->method;
-  return DQ_OK;
+// What a run needs beside the command line.
+typedef struct work {
+  const int8_options *options;
+  const dq_graph *original;
+  dq_graph *graph, *made; // the model, quantized in place; what the search made in its place, NULL: nothing
+  dq_data *data;          // NULL: there is a table
+  dq_int8_options settings;
+  dq_int8_files files;
+  dq_precision_map precision;
+  dq_int8_report report;
+  dq_accuracy_check check;
+  dq_arena *arena;
+  const dq_context *context;
+} work;
+
+static dq_status read_settings(work *w, dq_error *error) {
+  const int8_options *options = w->options;
+  dq_int8_options *settings = &w->settings;
+  *settings = make_settings(options);
+  DQ_TRY(dq_split_names(&options->operators, w->arena, &settings->operators, &settings->operator_count, error));
+  DQ_TRY(dq_read_shapes(&options->shapes, w->graph, 1, w->arena, &settings->shapes, error));
+  DQ_TRY(dq_complete_shapes(&settings->shapes, w->graph, w->data, w->arena, error));
+  DQ_TRY(dq_int8_files_read(&w->files, w->graph, w->data, settings, w->arena, error));
+  w->check.options.shapes = settings->shapes;
+  if (!options->precision) return DQ_OK;
+  settings->precision = &w->precision;
+  return dq_precision_load(&w->precision, options->precision, w->graph, w->arena, error);
 }
 
 // Quantizes as far as accuracy allows, which gives a graph of its own.
-static dq_status search_precision(const int8_options *options, dq_graph **answer, const dq_graph *graph, dq_data *data,
-                                  dq_accuracy_check *check, const dq_int8_options *settings, dq_int8_report *report,
-                                  const dq_context *context, dq_error *error) {
-  dq_max_drop_options search = {.drop = options->max_drop,
-                                .int8 = settings,
-                                .data = data,
-                                .eval = check->data,
-                                .accuracy = check->options,
-                                .before = &check->before,
-                                .time_limit = options->time_limit};
+static dq_status search_precision(work *w, dq_error *error) {
+  dq_max_drop_options search = {.drop = w->options->max_drop,
+                                .int8 = &w->settings,
+                                .data = w->data,
+                                .eval = w->check.data,
+                                .accuracy = w->check.options,
+                                .before = &w->check.before,
+                                .time_limit = w->options->time_limit};
   dq_max_drop_report found;
-  DQ_TRY(dq_max_drop_apply(answer, graph, report, &found, &search, context, error));
-  if (found.stopped) dq_message(context, DQ_WARNING, "--max-drop: stopped by the time limit");
-  check->after = found.after;
+  if (!w->check.before.count) {
+    w->check.before = dq_agreement_whole(dq_max_drop_pictures(w->data));
+    dq_message(w->context, DQ_NOTE, "--max-drop: no labels: answers are compared with those of the float network");
+  }
+  DQ_TRY(dq_max_drop_apply(&w->made, w->graph, &w->report, &found, &search, w->context, error));
+  if (found.stopped) dq_message(w->context, DQ_WARNING, "--max-drop: stopped by the time limit");
+  w->check.after = found.after;
   return DQ_OK;
 }
 
-static dq_status retrain(const int8_options *options, const dq_graph *graph, const dq_int8_report *report,
-                         const dq_shape_request *shapes, dq_arena *arena, const dq_context *context, dq_error *error) {
+static const dq_graph *result_of(const work *w) { return w->made ? w->made : w->graph; }
+
+static dq_status retrain(const work *w, dq_error *error) {
+  const int8_options *options = w->options;
   if (!options->retrain) return DQ_OK;
   dq_retrain_options hook = {.command = options->retrain,
                              .original = options->common.operands[0],
                              .data = options->data.data,
                              .time_limit = options->time_limit,
-                             .shapes = shapes};
-  DQ_TRY(dq_int8_spec(report, arena, &hook.spec, error));
-  DQ_TRY(dq_retrain_nodes(graph, arena, &hook.nodes, &hook.node_count, error));
-  return dq_hook_run(graph, options->output.output, &hook, "the quantized model", context, error);
+                             .shapes = &w->settings.shapes};
+  DQ_TRY(dq_int8_spec(&w->report, w->arena, &hook.spec, error));
+  DQ_TRY(dq_retrain_nodes(result_of(w), w->arena, &hook.nodes, &hook.node_count, error));
+  return dq_hook_run(result_of(w), options->output.output, &hook, "the quantized model", w->context, error);
+}
+
+static dq_status print_report(const work *w, const dq_quantization_check *layers, dq_error *error) {
+  char title[512];
+  snprintf(title, sizeof title, "INT8 quantization of %s", w->options->common.operands[0]);
+  dq_report *report = dq_report_new("dq-int8", 1, title);
+  dq_report_int8(report, &w->report, layers, w->options->overflow);
+  dq_report_accuracy_change(report, &w->check.before, &w->check.after);
+  dq_status status = dq_command_report(&w->options->common, report, error);
+  dq_report_free(report);
+  return status;
 }
 
 // Accuracy, and layers one by one, then the tables: of the graph as it was quantized, or of what a hook
 // put into `path`.
-static dq_status measure(const int8_options *options, const dq_graph *graph, const char *path,
-                         const dq_int8_report *report, dq_accuracy_check *check, dq_quantization_check *layers,
-                         dq_arena *arena, const dq_context *context, dq_error *error) {
-  dq_graph *made = NULL;
-  if (path) DQ_TRY(dq_model_open(&made, path, context, error));
-  const dq_graph *measured = made ? made : graph;
+static dq_status measure(work *w, const char *path, dq_error *error) {
+  dq_quantization_check layers = {
+      .original = w->original, .data = w->data, .pictures = CHECKED_PICTURES, .shapes = w->settings.shapes};
+  dq_graph *retrained = NULL;
+  if (path) DQ_TRY(dq_model_open(&retrained, path, w->context, error));
+  const dq_graph *measured = retrained ? retrained : result_of(w);
   dq_status status = DQ_OK;
-  if (path && !check->data) check->before.count = 0; // agreement of what a hook made is not measured
-  if ((report->quantized || report->halves) && (path || !check->after.count))
-    status = dq_accuracy_check_after(check, measured, context, error);
-  if (status == DQ_OK && report->quantized) status = dq_quantization_check_run(layers, measured, arena, context, error);
-  if (status == DQ_OK) status = tell(options, report, check, layers, error);
-  dq_graph_free(made);
+  if (path && !w->check.data) w->check.before.count = 0; // agreement of what a hook made is not measured
+  if ((w->report.quantized || w->report.halves) && (path || !w->check.after.count))
+    status = dq_accuracy_check_after(&w->check, measured, w->context, error);
+  if (status == DQ_OK && w->report.quantized)
+    status = dq_quantization_check_run(&layers, measured, w->arena, w->context, error);
+  if (status == DQ_OK) status = print_report(w, &layers, error);
+  dq_graph_free(retrained);
   return status;
 }
 
 // What follows when the model is written: the hook, accuracy, the tables, conditions.
-static dq_status finish(const int8_options *options, const dq_graph *graph, const dq_shape_request *shapes,
-                        const dq_int8_report *report, dq_accuracy_check *check, dq_quantization_check *layers,
-                        dq_arena *arena, const dq_context *context, dq_error *error) {
-  const char *model = options->common.operands[0], *path = options->output.output;
+static dq_status finish(work *w, dq_error *error) {
+  const char *model = w->options->common.operands[0], *path = w->options->output.output;
+  const dq_int8_report *report = &w->report;
   bool changed = report->quantized || report->halves;
-  if (report->nothing_to_do) dq_message(context, DQ_NOTE, "%s: nothing to do, the model is quantized already", model);
-  else if (!changed) dq_message(context, DQ_NOTE, "%s: nothing to do, no operator can be quantized", model);
+  if (report->nothing_to_do)
+    dq_message(w->context, DQ_NOTE, "%s: nothing to do, the model is quantized already", model);
+  else if (!changed) dq_message(w->context, DQ_NOTE, "%s: nothing to do, no operator can be quantized", model);
   dq_error reason = {0};
-  dq_status hook = changed ? retrain(options, graph, report, shapes, arena, context, &reason) : DQ_OK;
-  bool retrained = options->retrain && hook == DQ_OK;
-  if (hook == DQ_OK || hook == DQ_CONDITION) // what stands there is told even when the hook failed
-    DQ_TRY(measure(options, graph, retrained ? path : NULL, report, check, layers, arena, context, error));
+  dq_status hook = changed ? retrain(w, &reason) : DQ_OK;
+  bool retrained = w->options->retrain && hook == DQ_OK;
+  // what stands there is reported even when the hook failed
+  if (hook == DQ_OK || hook == DQ_CONDITION) DQ_TRY(measure(w, retrained ? path : NULL, error));
   if (hook != DQ_OK) *error = reason;
-  if (hook != DQ_OK || !dq_option_given(options, "max-drop")) return hook;
-  return dq_accuracy_check_drop(check, options->max_drop, path, error);
+  if (hook != DQ_OK || !dq_option_given(w->options, "max-drop")) return hook;
+  return dq_accuracy_check_drop(&w->check, w->options->max_drop, path, error);
 }
 
-// Quantizes and writes; *made: what was made in the place of `graph`, NULL: nothing.
-static dq_status quantize(const int8_options *options, const dq_graph *original, dq_graph *graph, dq_graph **made,
-                          dq_data *data, dq_accuracy_check *check, dq_arena *arena, const dq_context *context,
-                          dq_error *error) {
-  dq_int8_options settings = make_settings(options);
-  dq_int8_report report;
-  dq_calibration_table table;
-  uint64_t data_hash = 0;
-  const char *model = options->common.operands[0], *path = options->output.output;
-  DQ_TRY(dq_split_names(&options->operators, arena, &settings.operators, &settings.operator_count, error));
-  DQ_TRY(dq_read_shapes(&options->shapes, graph, 1, arena, &settings.shapes, error));
-  DQ_TRY(dq_complete_shapes(&settings.shapes, graph, data, arena, error));
-  DQ_TRY(open_table(options, graph, data, &settings, &table, &data_hash, arena, error));
-  dq_precision_map precision;
-  if (options->precision) {
-    DQ_TRY(dq_precision_load(&precision, options->precision, graph, arena, error));
-    settings.precision = &precision;
-  }
-  check->options.shapes = settings.shapes;
-  DQ_TRY(dq_accuracy_check_before(check, graph, model, context, error));
-  bool searches = dq_option_given(options, "max-drop");
-  bool labelled = check->before.count > 0;
-  if (searches && !labelled) {
-    check->before = dq_agreement_whole(dq_max_drop_pictures(data));
-    dq_message(context, DQ_NOTE, "--max-drop: no labels: answers are compared with those of the float network");
-  }
-  dq_status status = searches ? search_precision(options, made, graph, data, check, &settings, &report, context, error)
-                              : dq_int8_apply(graph, data, &settings, &report, context, error);
+static dq_status quantize(work *w, dq_error *error) {
+  const char *model = w->options->common.operands[0], *path = w->options->output.output;
+  DQ_TRY(read_settings(w, error));
+  DQ_TRY(dq_accuracy_check_before(&w->check, w->graph, model, w->context, error));
+  dq_status status = dq_option_given(w->options, "max-drop")
+                         ? search_precision(w, error)
+                         : dq_int8_apply(w->graph, w->data, &w->settings, &w->report, w->context, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
-  const dq_graph *result = *made ? *made : graph;
-  DQ_TRY(dq_onnx_save(result, path, error));
-  DQ_TRY(dq_verify_model(path, context, error));
-  DQ_TRY(write_table(options, &report, data_hash, error));
-  DQ_TRY(write_precision(options, &report, arena, error));
-  dq_quantization_check layers = {
-      .original = original, .data = data, .pictures = CHECKED_PICTURES, .shapes = settings.shapes};
-  return finish(options, result, &settings.shapes, &report, check, &layers, arena, context, error);
+  DQ_TRY(dq_onnx_save(result_of(w), path, error));
+  DQ_TRY(dq_verify_model(path, w->context, error));
+  DQ_TRY(dq_int8_files_write(&w->files, &w->report, w->arena, error));
+  return finish(w, error);
 }
 
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
   const int8_options *options = parsed;
-  dq_graph *graph = NULL;
   if (!options->data.data && !options->use_table)
     return dq_fail(error, DQ_USAGE, "one of '--data' and '--use-table' is needed");
-  DQ_TRY(dq_model_open(&graph, options->common.operands[0], context, error));
-  dq_data *data = NULL;
-  dq_arena *arena = dq_context_arena(context);
+  work w = {.options = options,
+            .files = {.use_table = options->use_table,
+                      .force = options->force,
+                      .table = options->table,
+                      .precision = options->save_precision},
+            .context = context};
+  if (dq_option_given(options, "table-format")) w.files.format = dq_calibration_table_format_at(options->table_format);
+  DQ_TRY(dq_model_open(&w.graph, options->common.operands[0], context, error));
+  w.arena = dq_context_arena(context);
   dq_data_arguments arguments = options->data;
-  dq_recall_preset(&arguments, graph, context);
-  dq_status status = arena ? DQ_OK : dq_fail_memory(error, 0);
-  if (status == DQ_OK && arguments.data) status = dq_open_data(&data, &arguments, options->common.seed, context, error);
-  dq_accuracy_check check = {0};
+  dq_recall_preset(&arguments, w.graph, context);
+  dq_status status = w.arena ? DQ_OK : dq_fail_memory(error, 0);
+  if (status == DQ_OK && arguments.data)
+    status = dq_open_data(&w.data, &arguments, options->common.seed, context, error);
   if (status == DQ_OK)
-    status = dq_accuracy_check_open(&check, data, &arguments, options->eval, options->eval_limit, &options->common,
+    status = dq_accuracy_check_open(&w.check, w.data, &arguments, options->eval, options->eval_limit, &options->common,
                                     context, error);
-  dq_graph *original = dq_graph_copy(graph);
+  dq_graph *original = dq_graph_copy(w.graph);
   if (status == DQ_OK && !original) status = dq_fail_memory(error, 0);
-  dq_graph *made = NULL;
-  if (status == DQ_OK) status = quantize(options, original, graph, &made, data, &check, arena, context, error);
-  dq_graph_free(made);
+  w.original = original;
+  if (status == DQ_OK) status = quantize(&w, error);
+  dq_graph_free(w.made);
   dq_graph_free(original);
-  dq_accuracy_check_close(&check);
-  dq_data_free(data);
-  dq_arena_free(arena);
-  dq_graph_free(graph);
+  dq_accuracy_check_close(&w.check);
+  dq_data_free(w.data);
+  dq_arena_free(w.arena);
+  dq_graph_free(w.graph);
   return status;
 }
 

@@ -7,6 +7,7 @@
 #include "lib/base/sizes.h"
 #include "cmd/command.h"
 #include "cmd/data.h"
+#include "cmd/options_rows.h"
 #include "lib/graph/patterns.h"
 #include "lib/eval/decode.h"
 #include "lib/onnx/onnx.h"
@@ -117,12 +118,7 @@ static const dq_option rows[] = {
      .value = "PATTERN",
      DQ_INTO(report_options, only),
      .help = "show only nodes whose names match the shell pattern; totals stay the model's"},
-    {.name = "shape",
-     .type = DQ_OPTION_LIST,
-     .value = DQ_SHAPE_VALUE,
-     DQ_INTO(report_options, shapes),
-     .help = "size of an input the model leaves open",
-     .details = DQ_SHAPE_DETAILS},
+    DQ_ROW_SHAPE(report_options, shapes, ""),
 };
 
 // ---- The tables ----

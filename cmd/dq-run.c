@@ -9,6 +9,7 @@
 #include "cmd/command.h"
 #include "cmd/convolutions.h"
 #include "cmd/data.h"
+#include "cmd/options_rows.h"
 #include "datasets/npy.h"
 #include "lib/base/nearest.h"
 #include "lib/eval/eval.h"
@@ -33,12 +34,7 @@ static const dq_option rows[] = {
      .value = "NAME=FILE.npy",
      DQ_INTO(run_options, inputs),
      .help = "an input's elements from a NumPy file"},
-    {.name = "shape",
-     .type = DQ_OPTION_LIST,
-     .value = DQ_SHAPE_VALUE,
-     DQ_INTO(run_options, shapes),
-     .help = "size of an input the model leaves open",
-     .details = DQ_SHAPE_DETAILS},
+    DQ_ROW_SHAPE(run_options, shapes, ""),
     {.name = "save-output",
      .type = DQ_OPTION_FILE,
      .value = "DIR",
@@ -64,13 +60,8 @@ static const dq_option rows[] = {
      .type = DQ_OPTION_FLAG,
      DQ_INTO(run_options, plain),
      .help = "run every node as it stands, without folding and fusing"},
-    {.name = "time-limit",
-     .type = DQ_OPTION_TIME,
-     .maximum = 1e9,
-     .open_minimum = true,
-     DQ_INTO(run_options, time_limit),
-     .needs = "data",
-     .help = "after this time stop behind the picture in hand; exit status 1 when pictures are left"},
+    DQ_ROW_TIME_LIMIT(run_options, time_limit, .needs = "data",
+                      .help = "after this time stop behind the picture in hand; exit status 1 when pictures are left"),
     {.name = "onnx-tests",
      .type = DQ_OPTION_FILE,
      .value = "DIR",

@@ -6,6 +6,7 @@
 #include "cmd/command.h"
 #include "cmd/data.h"
 #include "cmd/hook.h"
+#include "cmd/options_rows.h"
 #include "decomp/tucker/ranks_file.h"
 #include "decomp/search/tucker_retrain.h"
 #include "decomp/search/tucker_search.h"
@@ -103,30 +104,14 @@ static const dq_option rows[] = {
      DQ_INTO(tucker_options, resume),
      .needs = "max-drop",
      .help = "go on with a search of --max-drop that was ended"},
-    {.name = "time-limit",
-     .type = DQ_OPTION_TIME,
-     .maximum = 1e9,
-     .open_minimum = true,
-     DQ_INTO(tucker_options, time_limit),
-     .needs = "max-drop|retrain",
-     .help = "end the search of --max-drop, with the best so far, or the command of --retrain after this time",
-     .details = "A command that is ended failed; with --every each has the whole time."},
-    {.name = "eval",
-     .type = DQ_OPTION_FILE,
-     .value = "SPEC",
-     .group = "Data",
-     DQ_INTO(tucker_options, eval),
-     .help = "labelled pictures to measure accuracy on (default: those of --data, when they have labels)",
-     .details = "Before decomposition, after it and after --retrain; --max-drop bounds the loss there."},
-    {.name = "eval-limit",
-     .type = DQ_OPTION_INT,
-     .minimum = 1,
-     .maximum = 1e9,
-     .value = "N",
-     .group = "Data",
-     DQ_INTO(tucker_options, eval_limit),
-     .needs = "eval",
-     .help = "of --eval: use the first N pictures only"},
+    DQ_ROW_TIME_LIMIT(
+        tucker_options, time_limit, .needs = "max-drop|retrain",
+        .help = "end the search of --max-drop, with the best so far, or the command of --retrain after this time",
+        .details = "A command that is ended failed; with --every each has the whole time."),
+    DQ_ROW_EVAL(tucker_options, eval,
+                .help = "labelled pictures to measure accuracy on (default: those of --data, when they have labels)",
+                .details = "Before decomposition, after it and after --retrain; --max-drop bounds the loss there."),
+    DQ_ROW_EVAL_LIMIT(tucker_options, eval_limit),
     {.name = "multiple",
      .type = DQ_OPTION_INT,
      .value = "N",
@@ -179,17 +164,12 @@ static const dq_option rows[] = {
      .group = "Ranks",
      DQ_INTO(tucker_options, save_ranks),
      .help = "write the ranks chosen, for --ranks (default: OUT.ranks when the clock had a say)"},
-    {.name = "retrain",
-     .type = DQ_OPTION_STRING,
-     .value = "CMD",
-     .group = "Retraining",
-     DQ_INTO(tucker_options, retrain),
-     .help = "run this command on the decomposed model and take what it writes",
-     .details = "It is run by the shell with DQ_MODEL (the decomposed model), DQ_ORIGINAL, DQ_OUTPUT "
-                "(what it must write), DQ_DATA and DQ_SPEC (JSON: layers, ranks, factors) set, for "
-                "--time-limit at most. What it wrote is taken when it loads, has the same inputs, "
-                "outputs and factors, is finite and runs; else the decomposed model stays and the "
-                "exit status is 1."},
+    DQ_ROW_RETRAIN(tucker_options, retrain, .help = "run this command on the decomposed model and take what it writes",
+                   .details = "It is run by the shell with DQ_MODEL (the decomposed model), DQ_ORIGINAL, DQ_OUTPUT "
+                              "(what it must write), DQ_DATA and DQ_SPEC (JSON: layers, ranks, factors) set, for "
+                              "--time-limit at most. What it wrote is taken when it loads, has the same inputs, "
+                              "outputs and factors, is finite and runs; else the decomposed model stays and the "
+                              "exit status is 1."),
     {.name = "every",
      .type = DQ_OPTION_INT,
      .value = "K",
@@ -201,12 +181,7 @@ static const dq_option rows[] = {
      .help = "decompose K layers, retrain, and so on, instead of all at once",
      .details = "Ranks are chosen for all layers first. Each step starts from what the command wrote "
                 "in the step before; when one fails, the output holds the steps until then."},
-    {.name = "shape",
-     .type = DQ_OPTION_LIST,
-     .value = DQ_SHAPE_VALUE,
-     DQ_INTO(tucker_options, shapes),
-     .help = "size of an input the model leaves open, to count multiply-accumulates",
-     .details = DQ_SHAPE_DETAILS},
+    DQ_ROW_SHAPE(tucker_options, shapes, ", to count multiply-accumulates"),
 };
 
 // What a run needs beside the command line.

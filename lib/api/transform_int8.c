@@ -2,10 +2,9 @@
 #include <string.h>
 
 #include "lib/api/api_internal.h"
-#include "lib/document/origin.h"
 #include "lib/eval/decode.h"
 #include "lib/session/runner.h"
-#include "quant/files/table.h"
+#include "quant/int8/int8_files.h"
 #include "quant/search/agreement.h"
 #include "quant/search/max_drop.h"
 
@@ -26,10 +25,8 @@ typedef struct work {
   dq_data *data; // NULL: there is a table
   dq_model_int8_options given;
   dq_int8_options settings;
-  dq_calibration_table table;                // of use_table
-  const dq_calibration_table_format *format; // of save_table
+  dq_int8_files files;
   dq_precision_map precision;
-  uint64_t hash; // of the data, or of the table's
   dq_max_drop_report search;
   dq_arena *arena;
   const dq_context *context;
@@ -95,13 +92,17 @@ static dq_status check_pairs(const dq_model_int8_options *given, dq_error *error
   return DQ_OK;
 }
 
-static dq_status read_format(work *w, dq_error *error) {
-  const char *name = w->given.table_format;
-  if (!name) w->format = w->given.save_table ? dq_calibration_table_format_for(w->given.save_table) : NULL;
-  for (int i = 0; name && !w->format; i++) {
+static dq_status read_files(work *w, dq_error *error) {
+  const dq_model_int8_options *given = &w->given;
+  const char *name = given->table_format;
+  w->files = (dq_int8_files){.use_table = given->use_table,
+                             .force = given->force != 0,
+                             .table = given->save_table,
+                             .precision = given->save_precision};
+  for (int i = 0; name && !w->files.format; i++) {
     const dq_calibration_table_format *format = dq_calibration_table_format_at(i);
     if (!format) return dq_fail(error, DQ_USAGE, "unknown table_format '%s'", name);
-    if (!strcmp(format->name, name)) w->format = format;
+    if (!strcmp(format->name, name)) w->files.format = format;
   }
   return DQ_OK;
 }
@@ -132,30 +133,12 @@ static dq_status read_settings(work *w, dq_error *error) {
                                   .decode = given->decode};
   if (!w->settings.method) return dq_fail(error, DQ_USAGE, "unknown method '%s'", given->method);
   DQ_TRY(dq_decoder_check(given->decode, error));
-  DQ_TRY(read_format(w, error));
+  DQ_TRY(read_files(w, error));
   DQ_TRY(dq_api_shapes(given->shapes, &graph, 1, 1, w->arena, &w->settings.shapes, error));
   if (w->data) DQ_TRY(dq_complete_shapes(&w->settings.shapes, graph, w->data, w->arena, error));
   if (!given->precision) return DQ_OK;
   w->settings.precision = &w->precision;
   return dq_precision_load(&w->precision, given->precision, graph, w->arena, error);
-}
-
-// The table to quantize by, compared with model and data.
-static dq_status read_table(work *w, dq_error *error) {
-  const dq_model_int8_options *given = &w->given;
-  const dq_graph *graph = w->model->graph;
-  if (w->data && (given->save_table || given->use_table))
-    DQ_TRY(dq_data_hash(&w->hash, graph, &w->settings.shapes, w->data, error));
-  if (!given->use_table) return DQ_OK;
-  DQ_TRY(dq_calibration_table_load(&w->table, given->use_table, w->arena, error));
-  if (!given->force)
-    DQ_TRY(dq_calibration_table_check(&w->table, given->use_table, dq_origin_hash(graph), w->data ? &w->hash : NULL,
-                                      error));
-  if (!w->data) w->hash = w->table.data;
-  const dq_observer *method = dq_observer_find(w->table.method);
-  if (method) w->settings.method = method;
-  w->settings.table = &w->table;
-  return DQ_OK;
 }
 
 static dq_status search(work *w, dq_error *error) {
@@ -183,18 +166,6 @@ static dq_status search(work *w, dq_error *error) {
   return dq_api_replace(w->model, answer, error);
 }
 
-static dq_status write_files(work *w, dq_error *error) {
-  dq_int8_report *report = &w->model->int8;
-  if (w->given.save_table && report->quantized) {
-    report->table.data = w->hash;
-    DQ_TRY(dq_calibration_table_export(&report->table, w->format, w->given.save_table, error));
-  }
-  if (!w->given.save_precision || !report->count) return DQ_OK;
-  dq_precision_map map;
-  DQ_TRY(dq_int8_precision(report, w->arena, &map, error));
-  return dq_precision_save(&map, w->given.save_precision, error);
-}
-
 static dq_status int8(work *w, const dq_model_int8_options *options, dq_error *error) {
   w->given = int8_defaults;
   DQ_TRY(dq_api_take(&w->given, sizeof w->given, options, error));
@@ -202,12 +173,12 @@ static dq_status int8(work *w, const dq_model_int8_options *options, dq_error *e
   DQ_TRY(check_pairs(&w->given, error));
   if (!w->data && !w->given.use_table) return dq_fail(error, DQ_USAGE, "neither data nor a table is given");
   DQ_TRY(read_settings(w, error));
-  DQ_TRY(read_table(w, error));
+  DQ_TRY(dq_int8_files_read(&w->files, w->model->graph, w->data, &w->settings, w->arena, error));
   dq_status status = w->given.max_drop >= 0
                          ? search(w, error)
                          : dq_int8_apply(w->model->graph, w->data, &w->settings, &w->model->int8, w->context, error);
   DQ_TRY(dq_api_end(w->model, DQ_TRANSFORM_INT8, status, error));
-  return write_files(w, error);
+  return dq_int8_files_write(&w->files, &w->model->int8, w->arena, error);
 }
 
 static void give_int8(const work *w, dq_model_int8_facts *facts) {

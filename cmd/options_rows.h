@@ -1,0 +1,48 @@
+// Rows of options that several commands have: how a value is read is the same everywhere, and each command names the
+// field that it goes into, and the fields of dq_option that are its own (help, details, needs).
+#ifndef DQ_CMD_OPTIONS_ROWS_H
+#define DQ_CMD_OPTIONS_ROWS_H
+
+#include "cmd/options.h"
+
+// Labelled pictures to measure on, and how many of them.
+#define DQ_ROW_EVAL(target, field, ...)                                                                                \
+  { .name = "eval", .type = DQ_OPTION_FILE, .value = "SPEC", .group = "Data", DQ_INTO(target, field), __VA_ARGS__ }
+#define DQ_ROW_EVAL_LIMIT(target, field)                                                                               \
+  {                                                                                                                    \
+    .name = "eval-limit", .type = DQ_OPTION_INT, .minimum = 1, .maximum = 1e9, .value = "N", .group = "Data",          \
+    DQ_INTO(target, field), .needs = "eval", .help = "of --eval: use the first N pictures only"                        \
+  }
+
+// Seconds, or with a unit; above 0.
+#define DQ_ROW_TIME_LIMIT(target, field, ...)                                                                          \
+  {                                                                                                                    \
+    .name = "time-limit", .type = DQ_OPTION_TIME, .maximum = 1e9, .open_minimum = true, DQ_INTO(target, field),        \
+    __VA_ARGS__                                                                                                        \
+  }
+
+// The retraining hook (cmd/hook.h).
+#define DQ_ROW_RETRAIN(target, field, ...)                                                                             \
+  {                                                                                                                    \
+    .name = "retrain", .type = DQ_OPTION_STRING, .value = "CMD", .group = "Retraining", DQ_INTO(target, field),        \
+    __VA_ARGS__                                                                                                        \
+  }
+
+// Sizes that the model leaves open, for dq_read_shapes.
+#define DQ_ROW_SHAPE(target, field, purpose)                                                                           \
+  {                                                                                                                    \
+    .name = "shape", .type = DQ_OPTION_LIST, .value = "NAME=N,3,224,224", DQ_INTO(target, field),                      \
+    .help = "size of an input the model leaves open" purpose,                                                          \
+    .details = "N, * or ? keep the size that the model has. Fewer sizes than dimensions are those of the last ones: "  \
+               "--shape 320,320. NAME= may be missing when there is one input. A model that dq writes remembers "      \
+               "sizes that its source left open, but for the batch."                                                   \
+  }
+
+// A step that is taken, left out, or decided by itself: enum dq_switch.
+#define DQ_ROW_SWITCH(text, target, field, ...)                                                                        \
+  {                                                                                                                    \
+    .name = text, .type = DQ_OPTION_ENUM, .choices = "auto|on|off", .preset = "auto", DQ_INTO(target, field),          \
+    __VA_ARGS__                                                                                                        \
+  }
+
+#endif
