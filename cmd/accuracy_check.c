@@ -3,14 +3,15 @@
 #include <string.h>
 
 dq_status dq_accuracy_check_open(dq_accuracy_check *check, dq_data *data, const dq_data_arguments *arguments,
-                                 const char *spec, int64_t limit, const dq_common_options *common,
+                                 const dq_eval_arguments *eval, const dq_common_options *common,
                                  const dq_context *context, dq_error *error) {
+  const char *spec = eval->spec;
   *check = (dq_accuracy_check){.asked = spec || dq_option_given(common, "task") || dq_option_given(common, "max-drop"),
                                .options = {.task = dq_task_of(arguments), .decode = arguments->decode}};
   if (spec) {
     dq_data_arguments other = *arguments;
     other.data = spec;
-    other.limit = limit;
+    other.limit = eval->limit;
     if (arguments->data) other.labels = NULL; // they belong to --data
     DQ_TRY(dq_open_data(&check->opened, &other, common->seed, context, error));
     data = check->opened;

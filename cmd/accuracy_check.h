@@ -14,10 +14,16 @@ typedef struct dq_accuracy_check {
   dq_result before, after; // count 0: not measured
 } dq_accuracy_check;
 
-// Opens what --eval names (`spec`, its first `limit` pictures, 0: all), or takes `data`, which may be
-// NULL, when it has labels. `arguments` say how pictures are read, the task and the decoder.
+// What --eval and --eval-limit say.
+typedef struct dq_eval_arguments {
+  const char *spec; // NULL: not given
+  int64_t limit;    // pictures, 0: all
+} dq_eval_arguments;
+
+// Opens what --eval names, or takes `data`, which may be NULL, when it has labels. `arguments` say how pictures are
+// read, the task and the decoder.
 dq_status dq_accuracy_check_open(dq_accuracy_check *check, dq_data *data, const dq_data_arguments *arguments,
-                                 const char *spec, int64_t limit, const dq_common_options *common,
+                                 const dq_eval_arguments *eval, const dq_common_options *common,
                                  const dq_context *context, dq_error *error);
 void dq_accuracy_check_close(dq_accuracy_check *check); // safe on a zeroed struct
 

@@ -279,6 +279,7 @@ typedef struct checked {
   dq_amp_range *ranges;
   int count, overflowed; // layers
   int64_t pictures;
+  dq_graph *original; // owns names that the table shows; NULL: none
 } checked;
 
 static const dq_column check_columns[] = {
@@ -312,17 +313,16 @@ static void put_check(dq_report *report, const checked *found) {
 
 // Looks at the model as it was, which `graph` no longer is.
 static dq_status check_data(const amp_options *options, const dq_amp_report *facts, const dq_shape_request *shapes,
-                            dq_arena *arena, dq_graph **original, checked *found, const dq_context *context,
-                            dq_error *error) {
+                            dq_arena *arena, checked *found, const dq_context *context, dq_error *error) {
   const char *model = options->common.operands[0];
   dq_data_arguments arguments = options->check;
-  DQ_TRY(dq_model_open(original, model, context, error));
-  dq_recall_preset(&arguments, *original, context);
+  DQ_TRY(dq_model_open(&found->original, model, context, error));
+  dq_recall_preset(&arguments, found->original, context);
   dq_data *data = NULL;
   dq_status status = dq_open_data(&data, &arguments, options->common.seed, context, error);
   if (status == DQ_OK) {
     found->pictures = dq_data_count(data);
-    status = dq_amp_check(*original, facts, shapes, data, arena, &found->ranges, &found->count, context, error);
+    status = dq_amp_check(found->original, facts, shapes, data, arena, &found->ranges, &found->count, context, error);
     if (status != DQ_OK) dq_error_prefix(error, status, "%s", model);
   }
   for (int i = 0; i < found->count; i++) found->overflowed += found->ranges[i].overflow > 0;
@@ -392,13 +392,11 @@ static dq_status convert(const amp_options *options, dq_graph *graph, dq_arena *
     dq_message(context, DQ_NOTE,
                "%s: the guard keeps %d nodes in float32, as inputs may reach %d; --input-max says how far yours reach",
                model, report.guarded, DQ_AMP_INPUT_MAX);
-  dq_graph *original = NULL; // owns names that the table shows
   checked found = {0};
   status = DQ_OK;
-  if (options->check.data)
-    status = check_data(options, &report, &settings.shapes, arena, &original, &found, context, error);
+  if (options->check.data) status = check_data(options, &report, &settings.shapes, arena, &found, context, error);
   if (status == DQ_OK) status = tell(options, &report, &found, context, error);
-  dq_graph_free(original);
+  dq_graph_free(found.original);
   DQ_TRY(status);
   DQ_TRY(retrain(options, graph, &report, &settings.shapes, arena, context, error));
   if (!found.overflowed) return DQ_OK;

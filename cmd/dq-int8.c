@@ -28,10 +28,9 @@ typedef struct int8_options {
   dq_report_options report;
   int method, activations, format, equalize, bias_absorption, bias_correction, range_search, rounding, table_format,
       accumulator;
-  const char *table, *use_table, *eval, *precision, *save_precision, *retrain;
-  int64_t eval_limit;
-  double max_drop;
-  double percentile, time_limit;
+  const char *table, *use_table, *precision, *save_precision, *retrain;
+  dq_eval_arguments eval;
+  double max_drop, percentile, time_limit;
   bool per_tensor, symmetric, force, overflow;
   dq_option_list exclude, only, operators, shapes;
 } int8_options;
@@ -229,9 +228,9 @@ static const dq_option rows[] = {
      .group = "Quantization",
      DQ_INTO(int8_options, operators),
      .help = "quantize these operators only, with commas: Conv,Gemm (shell patterns)"},
-    DQ_ROW_EVAL(int8_options, eval,
+    DQ_ROW_EVAL(int8_options, eval.spec,
                 .help = "measure accuracy before and after on these pictures (default: --data, when it has labels)"),
-    DQ_ROW_EVAL_LIMIT(int8_options, eval_limit),
+    DQ_ROW_EVAL_LIMIT(int8_options, eval.limit),
     DQ_ROW_TIME_LIMIT(
         int8_options, time_limit, .needs = "max-drop|rounding|retrain",
         .help =
@@ -419,8 +418,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   if (status == DQ_OK && arguments.data)
     status = dq_open_data(&w.data, &arguments, options->common.seed, context, error);
   if (status == DQ_OK)
-    status = dq_accuracy_check_open(&w.check, w.data, &arguments, options->eval, options->eval_limit, &options->common,
-                                    context, error);
+    status = dq_accuracy_check_open(&w.check, w.data, &arguments, &options->eval, &options->common, context, error);
   dq_graph *original = dq_graph_copy(w.graph);
   if (status == DQ_OK && !original) status = dq_fail_memory(error, 0);
   w.original = original;

@@ -91,8 +91,9 @@ static void print_case(void *user, const char *name, dq_case_result result, cons
 static dq_status run_suite(const run_options *options, const dq_context *context, dq_error *error) {
   case_printer printer = {options->common.verbose};
   dq_suite_counts counts;
-  DQ_TRY(
-      dq_suite_run(options->onnx_tests, options->only, options->plain, context, print_case, &printer, &counts, error));
+  const dq_suite_options suite = {
+      .only = options->only, .plain = options->plain, .report = print_case, .user = &printer};
+  DQ_TRY(dq_suite_run(options->onnx_tests, &suite, context, &counts, error));
   printf("%d passed, %d failed, %d skipped\n", counts.of[DQ_CASE_PASSED], counts.of[DQ_CASE_FAILED],
          counts.of[DQ_CASE_SKIPPED]);
   if (!counts.of[DQ_CASE_FAILED]) return DQ_OK;

@@ -23,8 +23,9 @@ typedef struct tucker_options {
   dq_report_options report;
   dq_data_arguments data;
   double ratio, energy, macs, weaken, max_drop, time_limit;
-  const char *ranks, *save_ranks, *retrain, *eval;
-  int64_t multiple, eval_limit, every;
+  const char *ranks, *save_ranks, *retrain;
+  dq_eval_arguments eval;
+  int64_t multiple, every;
   bool plain, vbmf, untimed, refine, resume, gemm, force;
   dq_option_list shapes;
 } tucker_options;
@@ -108,10 +109,10 @@ static const dq_option rows[] = {
         tucker_options, time_limit, .needs = "max-drop|retrain",
         .help = "end the search of --max-drop, with the best so far, or the command of --retrain after this time",
         .details = "A command that is ended failed; with --every each has the whole time."),
-    DQ_ROW_EVAL(tucker_options, eval,
+    DQ_ROW_EVAL(tucker_options, eval.spec,
                 .help = "labelled pictures to measure accuracy on (default: those of --data, when they have labels)",
                 .details = "Before decomposition, after it and after --retrain; --max-drop bounds the loss there."),
-    DQ_ROW_EVAL_LIMIT(tucker_options, eval_limit),
+    DQ_ROW_EVAL_LIMIT(tucker_options, eval.limit),
     {.name = "multiple",
      .type = DQ_OPTION_INT,
      .value = "N",
@@ -292,7 +293,7 @@ static dq_status search(work *w, const dq_graph *graph, dq_error *error) {
       .time_limit = options->time_limit,
       .state = dq_arena_printf(w->arena, "%s.search", options->output.output),
       .pictures = dq_arena_printf(w->arena, "%s %" PRId64 " %s %" PRId64, options->data.data, options->data.limit,
-                                  options->eval ? options->eval : "", options->eval_limit),
+                                  options->eval.spec ? options->eval.spec : "", options->eval.limit),
       .resume = options->resume,
       .ranks = default_ranks_path(w),
       .found = write_model,
@@ -374,8 +375,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   dq_recall_preset(&arguments, graph, context);
   if (status == DQ_OK && arguments.data) status = dq_open_data(&data, &arguments, options->common.seed, context, error);
   if (status == DQ_OK)
-    status = dq_accuracy_check_open(&w.check, data, &arguments, options->eval, options->eval_limit, &options->common,
-                                    context, error);
+    status = dq_accuracy_check_open(&w.check, data, &arguments, &options->eval, &options->common, context, error);
   w.settings = (dq_tucker_options){.context = context, .data = options->plain ? NULL : data};
   if (status == DQ_OK) status = decompose(&w, graph, error);
   dq_accuracy_check_close(&w.check);

@@ -35,12 +35,16 @@ dq_status dq_mask_read(dq_image *image, const char *path, dq_budget *budget, dq_
 
 typedef enum dq_filter { DQ_FILTER_BILINEAR, DQ_FILTER_BICUBIC } dq_filter;
 
-// A window of an enlarged or reduced picture: the source resampled to width x height, of which only
-// the rectangle of `target`'s size at (left, top) is computed. Antialiased 8-bit fixed-point
-// convolution, bit for bit as the Image.resize of Pillow 13, down to the order of its two passes.
-// `target` has its size and channels (the source's) set and pixels allocated.
-dq_status dq_image_resample(const dq_image *source, int64_t width, int64_t height, int64_t left, int64_t top,
-                            dq_filter filter, dq_image *target, dq_error *error);
+// An enlarged or reduced picture of width x height, and where in it a window begins.
+typedef struct dq_resampling {
+  int64_t width, height, left, top;
+  dq_filter filter;
+} dq_resampling;
+
+// A window of a picture resampled: only the rectangle of `target`'s size at (left, top) is computed. Antialiased 8-bit
+// fixed-point convolution, bit for bit as the Image.resize of Pillow 13, down to the order of its two passes. `target`
+// has its size and channels (the source's) set and pixels allocated.
+dq_status dq_image_resample(const dq_image *source, const dq_resampling *to, dq_image *target, dq_error *error);
 
 // Nearest neighbour as Pillow's NEAREST: `values` (height x width) to target_height x target_width.
 // DQ_SYSTEM without memory.

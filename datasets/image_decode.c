@@ -163,15 +163,23 @@ static dq_status copy_pixels(dq_image *image, const uint8_t *pixels, int width, 
   return DQ_OK;
 }
 
+// A picture as it is stored, its name for messages, and what may be taken for its pixels.
+typedef struct stored_picture {
+  const uint8_t *bytes;
+  size_t size;
+  const char *name;
+  dq_budget *budget;
+} stored_picture;
+
 // The library takes the low byte of samples of two, and scales none. `white`: what the largest sample becomes.
-static dq_status decode_pnm(dq_image *image, const uint8_t *bytes, size_t size, const dq_pnm *pnm, unsigned white,
-                            const char *name, dq_budget *budget, dq_error *error) {
-  DQ_TRY(dq_image_header_check(bytes, size, name, error));
-  DQ_TRY(check_bytes(pnm->width, pnm->height, pnm->channels, name, budget, error));
-  DQ_TRY(dq_image_init(image, pnm->width, pnm->height, pnm->channels, budget, error));
+static dq_status decode_pnm(dq_image *image, const stored_picture *stored, const dq_pnm *pnm, unsigned white,
+                            dq_error *error) {
+  DQ_TRY(dq_image_header_check(stored->bytes, stored->size, stored->name, error));
+  DQ_TRY(check_bytes(pnm->width, pnm->height, pnm->channels, stored->name, stored->budget, error));
+  DQ_TRY(dq_image_init(image, pnm->width, pnm->height, pnm->channels, stored->budget, error));
   bool wide = pnm->largest > UINT8_MAX;
   size_t count = (size_t)pnm->width * (size_t)pnm->height * (size_t)pnm->channels;
-  const uint8_t *at = bytes + pnm->first;
+  const uint8_t *at = stored->bytes + pnm->first;
   for (size_t i = 0; i < count; i++) {
     unsigned sample = wide ? (unsigned)at[2 * i] << 8 | at[2 * i + 1] : at[i];
     if (sample > pnm->largest) sample = pnm->largest;
@@ -187,7 +195,8 @@ dq_status dq_image_decode(dq_image *image, const uint8_t *bytes, size_t size, co
   size_t most = 0;
   dq_pnm pnm;
   memset(image, 0, sizeof *image);
-  if (dq_pnm_read(bytes, size, &pnm)) return decode_pnm(image, bytes, size, &pnm, UINT8_MAX, name, budget, error);
+  if (dq_pnm_read(bytes, size, &pnm))
+    return decode_pnm(image, &(stored_picture){bytes, size, name, budget}, &pnm, UINT8_MAX, error);
   DQ_TRY(check_header(bytes, size, name, budget, &most, error));
   current = (decoding){.own.limit = most, .shared = budget};
   uint8_t *pixels = stbi_load_from_memory(bytes, (int)size, &width, &height, &stored, 0);
@@ -236,7 +245,7 @@ dq_status dq_mask_read(dq_image *image, const char *path, dq_budget *budget, dq_
   dq_status status;
   if (palette) status = decode_indices(image, &file, path, budget, error);
   else if (dq_pnm_read(file.data, file.size, &pnm)) // classes as they are
-    status = decode_pnm(image, file.data, file.size, &pnm, pnm.largest, path, budget, error);
+    status = decode_pnm(image, &(stored_picture){file.data, file.size, path, budget}, &pnm, pnm.largest, error);
   else status = dq_image_decode(image, file.data, file.size, path, budget, error);
   dq_file_close(&file);
   if (status == DQ_OK) status = dq_image_to_grey(image, error);

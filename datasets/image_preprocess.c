@@ -102,8 +102,8 @@ dq_status dq_preprocess_apply(const dq_preprocess *preprocess, dq_image *image, 
       at.width != image->width || at.height != image->height || at.columns != image->width || at.rows != image->height;
   if (resampled) {
     DQ_TRY(dq_image_init(&window, at.columns, at.rows, image->channels, image->budget, error));
-    dq_status status =
-        dq_image_resample(image, at.width, at.height, at.left, at.top, preprocess->filter, &window, error);
+    const dq_resampling to = {at.width, at.height, at.left, at.top, preprocess->filter};
+    dq_status status = dq_image_resample(image, &to, &window, error);
     if (status != DQ_OK) {
       dq_image_deinit(&window);
       return status;

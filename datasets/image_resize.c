@@ -147,13 +147,13 @@ static dq_status columns_first(const dq_image *source, const resize_axis *column
   return DQ_OK;
 }
 
-dq_status dq_image_resample(const dq_image *source, int64_t width, int64_t height, int64_t left, int64_t top,
-                            dq_filter filter, dq_image *target, dq_error *error) {
+dq_status dq_image_resample(const dq_image *source, const dq_resampling *to, dq_image *target, dq_error *error) {
   resize_axis columns = {0}, rows = {0};
-  dq_status status = axis_init(&columns, source->width, width, left, target->width, filter, error);
-  if (status == DQ_OK) status = axis_init(&rows, source->height, height, top, target->height, filter, error);
+  dq_status status = axis_init(&columns, source->width, to->width, to->left, target->width, to->filter, error);
+  if (status == DQ_OK)
+    status = axis_init(&rows, source->height, to->height, to->top, target->height, to->filter, error);
   // As Pillow 13 does: columns first where the height shrinks by much more.
-  int64_t shorter = source->height - height, narrower = source->width - width;
+  int64_t shorter = source->height - to->height, narrower = source->width - to->width;
   bool vertical = shorter > 0 && shorter > 2 * narrower;
   if (status == DQ_OK) status = (vertical ? columns_first : rows_first)(source, &columns, &rows, target, error);
   axis_deinit(&columns);

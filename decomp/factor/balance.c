@@ -19,31 +19,38 @@ static double *hartley(int64_t n, dq_arena *arena) {
 }
 
 typedef struct mixing {
+  int64_t a, b; // ranks out and in of a group
+  int64_t inputs, outputs, taps;
   const double *out, *in; // transforms; NULL where there is no factor
   double *room;           // for one group's largest factor
 } mixing;
 
+// What has the same size takes the place of `to`.
+static void put(const mixing *m, dq_matrix to) {
+  dq_matrix made = dq_matrix_tight(to.rows, to.columns, m->room);
+  dq_matrix_copy(&made, &to);
+}
+
 // One group. `first`, `last`: the 1x1 factors, or NULL.
-static dq_status mix_group(const dq_tucker2 *f, const mixing *m, int64_t in, int64_t out, int64_t taps, double *first,
-                           double *core, double *last, dq_error *error) {
-  int64_t a = f->rank_out, b = f->rank_in;
-  dq_matrix room = {a, b * taps, b * taps, m->room}, whole = {a, b * taps, b * taps, core};
+static dq_status mix_group(const mixing *m, double *first, double *core, double *last, dq_error *error) {
+  int64_t a = m->a, b = m->b, taps = m->taps;
+  dq_matrix out = dq_matrix_tight(a, a, m->out), in = dq_matrix_tight(b, b, m->in);
   if (m->out) {
-    DQ_TRY(dq_multiply(false, false, a, b * taps, a, m->out, core, m->room, error));
-    dq_matrix_copy(&room, &whole);
-    room = (dq_matrix){out, a, a, m->room}, whole = (dq_matrix){out, a, a, last};
-    DQ_TRY(dq_multiply(false, false, out, a, a, last, m->out, m->room, error));
-    dq_matrix_copy(&room, &whole);
+    dq_matrix rows = dq_matrix_tight(a, b * taps, core), columns = dq_matrix_tight(m->outputs, a, last);
+    DQ_TRY(dq_multiply(out, rows, m->room, error));
+    put(m, rows);
+    DQ_TRY(dq_multiply(columns, out, m->room, error));
+    put(m, columns);
   }
   if (!m->in) return DQ_OK;
   for (int64_t k = 0; k < a; k++) {
-    DQ_TRY(dq_multiply(false, false, b, taps, b, m->in, core + k * b * taps, m->room, error));
-    room = (dq_matrix){b, taps, taps, m->room}, whole = (dq_matrix){b, taps, taps, core + k * b * taps};
-    dq_matrix_copy(&room, &whole);
+    dq_matrix one = dq_matrix_tight(b, taps, core + k * b * taps);
+    DQ_TRY(dq_multiply(in, one, m->room, error));
+    put(m, one);
   }
-  room = (dq_matrix){b, in, in, m->room}, whole = (dq_matrix){b, in, in, first};
-  DQ_TRY(dq_multiply(false, false, b, in, b, m->in, first, m->room, error));
-  dq_matrix_copy(&room, &whole);
+  dq_matrix rows = dq_matrix_tight(b, m->inputs, first);
+  DQ_TRY(dq_multiply(in, rows, m->room, error));
+  put(m, rows);
   return DQ_OK;
 }
 
@@ -55,13 +62,13 @@ dq_status dq_tucker2_spread(const dq_tucker2 *factors, const int64_t dims[4], do
   int64_t in = dims[1], out = dims[0] / factors->group;
   int64_t sizes[] = {a * b * taps, out * a, b * in}, most = 0;
   for (int i = 0; i < 3; i++) most = sizes[i] > most ? sizes[i] : most;
-  mixing m = {.room = DQ_NEW_ARRAY(arena, most, double)};
+  mixing m = {.a = a, .b = b, .inputs = in, .outputs = out, .taps = taps, .room = DQ_NEW_ARRAY(arena, most, double)};
   if (output) m.out = hartley(a, arena);
   if (input) m.in = hartley(b, arena);
   dq_status status =
       m.room && (m.out || !output) && (m.in || !input) ? DQ_OK : dq_fail_memory(error, (size_t)most * sizeof(double));
   for (int64_t g = 0; status == DQ_OK && g < factors->group; g++)
-    status = mix_group(factors, &m, in, out, taps, input ? input + g * b * in : NULL, core + g * a * b * taps,
+    status = mix_group(&m, input ? input + g * b * in : NULL, core + g * a * b * taps,
                        output ? output + g * out * a : NULL, error);
   dq_arena_free(arena);
   return status;

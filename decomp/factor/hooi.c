@@ -19,11 +19,10 @@ typedef struct iteration {
   double *vectors, *values;
 } iteration;
 
-// Squares that the leading `rank` left vectors of a rows x columns matrix keep; the vectors to `to`.
-static dq_status lead(const iteration *it, int64_t rows, int64_t columns, const double *matrix, int64_t rank,
-                      double *to, double *kept, dq_error *error) {
-  DQ_TRY(dq_left_singular(rows, columns, matrix, it->vectors, it->values, error));
-  memcpy(to, it->vectors, (size_t)(rank * rows) * sizeof(double));
+// Squares that the leading `rank` left vectors of a tight matrix keep; the vectors to `to`.
+static dq_status lead(const iteration *it, dq_matrix m, int64_t rank, double *to, double *kept, dq_error *error) {
+  DQ_TRY(dq_left_singular(m.rows, m.columns, m.data, it->vectors, it->values, error));
+  memcpy(to, it->vectors, (size_t)(rank * m.rows) * sizeof(double));
   *kept = 0;
   for (int64_t k = 0; k < rank; k++) *kept += it->values[k] * it->values[k];
   return DQ_OK;
@@ -32,21 +31,23 @@ static dq_status lead(const iteration *it, int64_t rows, int64_t columns, const 
 // U from W x_in V^T, unfolded along the outputs.
 static dq_status improve_out(const iteration *it, double *kept, dq_error *error) {
   int64_t columns = it->rank_in * it->taps;
+  dq_matrix v = dq_matrix_tight(it->rank_in, it->in, it->v);
   for (int64_t o = 0; o < it->out; o++)
-    DQ_TRY(dq_multiply(false, false, it->rank_in, it->taps, it->in, it->v, it->weight + o * it->in * it->taps,
-                       it->part + o * columns, error));
-  return lead(it, it->out, columns, it->part, it->rank_out, it->u, kept, error);
+    DQ_TRY(dq_multiply(v, dq_matrix_tight(it->in, it->taps, it->weight + o * it->in * it->taps), it->part + o * columns,
+                       error));
+  return lead(it, dq_matrix_tight(it->out, columns, it->part), it->rank_out, it->u, kept, error);
 }
 
 // V from W x_out U^T, unfolded along the inputs.
 static dq_status improve_in(const iteration *it, double *kept, dq_error *error) {
   int64_t rows = it->rank_out;
-  DQ_TRY(dq_multiply(false, false, rows, it->in * it->taps, it->out, it->u, it->weight, it->part, error));
+  DQ_TRY(dq_multiply(dq_matrix_tight(rows, it->out, it->u), dq_matrix_tight(it->out, it->in * it->taps, it->weight),
+                     it->part, error));
   for (int64_t r = 0; r < rows; r++)
     for (int64_t i = 0; i < it->in; i++)
       memcpy(it->turned + (i * rows + r) * it->taps, it->part + (r * it->in + i) * it->taps,
              (size_t)it->taps * sizeof(double));
-  return lead(it, it->in, rows * it->taps, it->turned, it->rank_in, it->v, kept, error);
+  return lead(it, dq_matrix_tight(it->in, rows * it->taps, it->turned), it->rank_in, it->v, kept, error);
 }
 
 static dq_status iterate(const iteration *it, dq_error *error) {

@@ -124,7 +124,8 @@ static dq_status project(const dq_hosvd *hosvd, int64_t group, int64_t rank_out,
   const double *left = cut ? hosvd->scaled : hosvd->weight; // r_out x i x taps
   left += group * out->size * in->size * taps;
   if (cut) {
-    DQ_TRY(dq_multiply(false, false, rank_out, in->size * taps, out->size, u, left, half, error));
+    DQ_TRY(dq_multiply(dq_matrix_tight(rank_out, out->size, u), dq_matrix_tight(out->size, in->size * taps, left), half,
+                       error));
     left = half;
   }
   if (is_whole(hosvd, in, rank_in)) {
@@ -132,8 +133,8 @@ static dq_status project(const dq_hosvd *hosvd, int64_t group, int64_t rank_out,
     return DQ_OK;
   }
   for (int64_t a = 0; a < rank_out; a++)
-    DQ_TRY(dq_multiply(false, false, rank_in, taps, in->size, v, left + a * in->size * taps, core + a * rank_in * taps,
-                       error));
+    DQ_TRY(dq_multiply(dq_matrix_tight(rank_in, in->size, v),
+                       dq_matrix_tight(in->size, taps, left + a * in->size * taps), core + a * rank_in * taps, error));
   return DQ_OK;
 }
 
@@ -248,16 +249,20 @@ typedef struct group_factors {
 static dq_status reconstruct_group(const group_factors *f, double *half, double *weight, dq_error *error) {
   const double *left = f->g; // o x r_in x taps
   if (f->u) {
-    DQ_TRY(dq_multiply(false, false, f->out, f->rank_in * f->taps, f->rank_out, f->u, f->g, half, error));
+    DQ_TRY(dq_multiply(dq_matrix_tight(f->out, f->rank_out, f->u),
+                       dq_matrix_tight(f->rank_out, f->rank_in * f->taps, f->g), half, error));
     left = half;
   }
   if (!f->v) {
     memcpy(weight, left, (size_t)(f->out * f->in * f->taps) * sizeof(double));
     return DQ_OK;
   }
-  for (int64_t o = 0; o < f->out; o++)
-    DQ_TRY(dq_multiply(true, false, f->in, f->taps, f->rank_in, f->v, left + o * f->rank_in * f->taps,
-                       weight + o * f->in * f->taps, error));
+  dq_matrix v = dq_matrix_tight(f->rank_in, f->in, f->v);
+  for (int64_t o = 0; o < f->out; o++) {
+    dq_matrix core = dq_matrix_tight(f->rank_in, f->taps, left + o * f->rank_in * f->taps);
+    dq_matrix taps = dq_matrix_tight(f->in, f->taps, weight + o * f->in * f->taps);
+    DQ_TRY(dq_matrix_multiply(true, &v, false, &core, 0, &taps, error));
+  }
   return DQ_OK;
 }
 
@@ -330,14 +335,14 @@ dq_status dq_tucker2_factors(dq_tucker2 *factors, const dq_hosvd *hosvd, int64_t
   return status;
 }
 
-dq_status dq_tucker2_store(dq_tucker2 *factors, const dq_hosvd *hosvd, double *input, double *core, double *output,
-                           int64_t rank_out, int64_t rank_in, dq_arena *arena, dq_error *error) {
+dq_status dq_tucker2_store(dq_tucker2 *factors, const dq_hosvd *hosvd, const dq_tucker2_exact *exact, dq_arena *arena,
+                           dq_error *error) {
   *factors = (dq_tucker2){.group = hosvd->group,
-                          .rank_out = rank_out,
-                          .rank_in = rank_in,
-                          .energy_out = dq_mode_energy(&hosvd->out, rank_out),
-                          .energy_in = dq_mode_energy(&hosvd->in, rank_in)};
-  DQ_TRY(store_factors(factors, hosvd, input, core, output, arena, error));
+                          .rank_out = exact->rank_out,
+                          .rank_in = exact->rank_in,
+                          .energy_out = dq_mode_energy(&hosvd->out, exact->rank_out),
+                          .energy_in = dq_mode_energy(&hosvd->in, exact->rank_in)};
+  DQ_TRY(store_factors(factors, hosvd, exact->input, exact->core, exact->output, arena, error));
   dq_arena *scratch = dq_arena_beside(arena);
   if (!scratch) return dq_fail_memory(error, sizeof(double));
   dq_status status = measure_error(factors, hosvd, scratch, error);
@@ -363,17 +368,16 @@ dq_conv_cost dq_conv_cost_whole(const int64_t dims[4], bool bias, int64_t positi
                         .parameters = saturating_sum(weights, bias ? dims[0] : 0)};
 }
 
-dq_conv_cost dq_conv_cost_tucker2(const int64_t dims[4], int64_t group, bool bias, int64_t in_positions,
-                                  int64_t core_positions, int64_t out_positions, int64_t rank_out, int64_t rank_in,
-                                  bool square) {
+dq_conv_cost dq_conv_cost_tucker2(const int64_t dims[4], int64_t group, bool bias, const dq_conv_positions *positions,
+                                  int64_t rank_out, int64_t rank_in, bool square) {
   int64_t outs = saturating_product((int64_t[]){group, rank_out}, 2);
   int64_t ins = saturating_product((int64_t[]){group, rank_in}, 2);
   const int64_t core[4] = {outs, rank_in, dims[2], dims[3]};
   const int64_t input[4] = {ins, dims[1], 1, 1}, output[4] = {dims[0], rank_out, 1, 1};
-  dq_conv_cost total = dq_conv_cost_whole(core, false, core_positions);
+  dq_conv_cost total = dq_conv_cost_whole(core, false, positions->core);
   dq_conv_cost first = {0}, last = {0};
-  if (rank_in < dims[1] || square) first = dq_conv_cost_whole(input, false, in_positions);
-  if (outs < dims[0] || square) last = dq_conv_cost_whole(output, false, out_positions);
+  if (rank_in < dims[1] || square) first = dq_conv_cost_whole(input, false, positions->in);
+  if (outs < dims[0] || square) last = dq_conv_cost_whole(output, false, positions->out);
   total.macs = saturating_sum(total.macs, saturating_sum(first.macs, last.macs));
   total.parameters = saturating_sum(total.parameters, saturating_sum(first.parameters, last.parameters));
   total.parameters = saturating_sum(total.parameters, bias ? dims[0] : 0);

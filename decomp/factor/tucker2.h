@@ -72,11 +72,15 @@ bool dq_tucker2_ranks_fit(const dq_hosvd *hosvd, int64_t rank_out, int64_t rank_
 dq_status dq_tucker2_factors(dq_tucker2 *factors, const dq_hosvd *hosvd, int64_t rank_out, int64_t rank_in,
                              dq_arena *arena, dq_error *error);
 
-// The same from factors found otherwise, in double and in the layout of the weights: `input` and
-// `output` NULL for a mode that stays whole; the arrays are changed. `hosvd` tells the error and the
-// energies.
-dq_status dq_tucker2_store(dq_tucker2 *factors, const dq_hosvd *hosvd, double *input, double *core, double *output,
-                           int64_t rank_out, int64_t rank_in, dq_arena *arena, dq_error *error);
+// Factors in double, in the layout of the weights.
+typedef struct dq_tucker2_exact {
+  int64_t rank_out, rank_in;
+  double *input, *core, *output; // input, output: NULL for a mode that stays whole
+} dq_tucker2_exact;
+
+// The same from factors found otherwise, whose arrays are changed. `hosvd` tells the error and the energies.
+dq_status dq_tucker2_store(dq_tucker2 *factors, const dq_hosvd *hosvd, const dq_tucker2_exact *exact, dq_arena *arena,
+                           dq_error *error);
 
 // Mixes the channels between the factors by an orthogonal matrix so that all of them carry about the
 // same (decomp/factor/balance.c); what the factors stand for stays the same. Of `factors` group and ranks are
@@ -98,11 +102,14 @@ typedef struct dq_conv_cost {
 // (batch x oh x ow), or inputs when it is transposed. The number of groups changes nothing.
 dq_conv_cost dq_conv_cost_whole(const int64_t dims[4], bool bias, int64_t positions);
 
-// The same decomposed: the first 1x1 runs on `in_positions` (batch x h x w of the input), the last one on
-// `out_positions`, the core on `core_positions`: those of the output, of a transposed convolution those of
-// the input; a mode at rank == channels of a group has no 1x1 unless `square`.
-dq_conv_cost dq_conv_cost_tucker2(const int64_t dims[4], int64_t group, bool bias, int64_t in_positions,
-                                  int64_t core_positions, int64_t out_positions, int64_t rank_out, int64_t rank_in,
-                                  bool square);
+// How many places (batch x h x w) the first 1x1, the core and the last 1x1 run on: those of the input, of the output,
+// of a transposed convolution of the input, and of the output.
+typedef struct dq_conv_positions {
+  int64_t in, core, out;
+} dq_conv_positions;
+
+// The same decomposed; a mode at rank == channels of a group has no 1x1 unless `square`.
+dq_conv_cost dq_conv_cost_tucker2(const int64_t dims[4], int64_t group, bool bias, const dq_conv_positions *positions,
+                                  int64_t rank_out, int64_t rank_in, bool square);
 
 #endif

@@ -256,9 +256,10 @@ static dq_status solve_and_store(dq_fit *fit, const dq_fit_problem *p, int64_t g
   return store_bias(p, &f, fit->bias + group * p->out, error);
 }
 
-dq_status dq_fit_solve(dq_fit *fit, const dq_moments *moments, const dq_tensor *weight, int64_t rank_out,
-                       int64_t rank_in, int rounds, dq_arena *arena, dq_error *error) {
+dq_status dq_fit_solve(dq_fit *fit, const dq_moments *moments, const dq_tensor *weight, dq_ranks ranks, int rounds,
+                       dq_arena *arena, dq_error *error) {
   const dq_moments *m = moments;
+  int64_t rank_out = ranks.out, rank_in = ranks.in;
   int64_t core = m->group * rank_out * rank_in * m->taps;
   *fit = (dq_fit){.rank_out = rank_out, .rank_in = rank_in};
   fit->core = DQ_NEW_ARRAY(arena, core, double);

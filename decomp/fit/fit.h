@@ -16,6 +16,7 @@
 #define DQ_DECOMP_FIT_H
 
 #include "decomp/fit/moments.h"
+#include "decomp/ranks/ranks.h"
 #include "lib/base/tensor.h"
 
 #define DQ_FIT_RIDGE 1e-3
@@ -48,7 +49,7 @@ typedef struct dq_fit {
 
 // At these ranks (the channels of a group: no factor), V refined in `rounds` rounds. Owned by the
 // arena. DQ_BAD_INPUT when the moments are singular beyond the ridge.
-dq_status dq_fit_solve(dq_fit *fit, const dq_moments *moments, const dq_tensor *weight, int64_t rank_out,
-                       int64_t rank_in, int rounds, dq_arena *arena, dq_error *error);
+dq_status dq_fit_solve(dq_fit *fit, const dq_moments *moments, const dq_tensor *weight, dq_ranks ranks, int rounds,
+                       dq_arena *arena, dq_error *error);
 
 #endif

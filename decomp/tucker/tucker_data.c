@@ -115,7 +115,8 @@ static dq_status make_dense(dq_tucker_job *job, const dq_fit *fit, dq_error *err
   job->dense = dq_tensor_new(job->trial, DQ_F32, 4, job->tensor->dims);
   job->shift = dq_tensor_new(job->trial, DQ_F32, 1, job->tensor->dims);
   if (!weight || !job->dense || !job->shift) return dq_fail_memory(error, (size_t)count * sizeof(double));
-  DQ_TRY(dq_tucker2_store(&factors, &job->hosvd, fit->input, fit->core, fit->output, fit->rank_out, fit->rank_in,
+  DQ_TRY(dq_tucker2_store(&factors, &job->hosvd,
+                          &(dq_tucker2_exact){fit->rank_out, fit->rank_in, fit->input, fit->core, fit->output},
                           job->trial, error));
   DQ_TRY(dq_tucker2_reconstruct(&factors, weight, error));
   for (int64_t i = 0; i < count; i++) ((float *)job->dense->data)[i] = (float)weight[i];
@@ -135,8 +136,7 @@ static dq_status analyse_job(dq_tucker_job *job, const dq_tucker_options *option
   if (options->macs_share > 0) {
     dq_fit fit;
     job->layer->ranks = trial_ranks(job, job->gain);
-    DQ_TRY(dq_fit_solve(&fit, &job->moments, job->tensor, job->layer->ranks.out, job->layer->ranks.in, 0, job->trial,
-                        error));
+    DQ_TRY(dq_fit_solve(&fit, &job->moments, job->tensor, job->layer->ranks, 0, job->trial, error));
     DQ_TRY(make_dense(job, &fit, error));
     const dq_fit_table *table = &job->table;
     int64_t i = 0;
@@ -218,8 +218,9 @@ dq_status dq_tucker_data_analyse(dq_tucker_data *data, const dq_tucker_report *r
 
 static dq_status take(dq_tucker_job *job, const dq_fit *fit, dq_error *error) {
   dq_tucker_layer *layer = job->layer;
-  DQ_TRY(dq_tucker2_store(&job->factors, &job->hosvd, fit->input, fit->core, fit->output, layer->ranks.out,
-                          layer->ranks.in, job->arena, error));
+  DQ_TRY(dq_tucker2_store(&job->factors, &job->hosvd,
+                          &(dq_tucker2_exact){layer->ranks.out, layer->ranks.in, fit->input, fit->core, fit->output},
+                          job->arena, error));
   job->bias_fitted = dq_tensor_new(job->arena, DQ_F32, 1, job->tensor->dims);
   if (!job->bias_fitted) return dq_fail_memory(error, sizeof(dq_tensor));
   for (int64_t o = 0; o < layer->dims[0]; o++) ((float *)job->bias_fitted->data)[o] = (float)fit->bias[o];
@@ -234,7 +235,7 @@ static dq_status fit_job(dq_tucker_data *data, dq_tucker_job *job, dq_error *err
   DQ_TRY(measure(data, data->graph, &site, 1, job->layer->name, error));
   DQ_TRY(dq_moments_centre(&job->moments, error));
   DQ_TRY(dq_fit_prepare(&job->moments, job->tensor, error));
-  DQ_TRY(dq_fit_solve(&fit, &job->moments, job->tensor, job->layer->ranks.out, job->layer->ranks.in,
+  DQ_TRY(dq_fit_solve(&fit, &job->moments, job->tensor, job->layer->ranks,
                       data->options->refine ? REFINEMENT_ROUNDS : ROUNDS, job->sums, error));
   return take(job, &fit, error);
 }

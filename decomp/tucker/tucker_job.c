@@ -45,12 +45,12 @@ dq_tensor *dq_tucker_turned(const dq_tensor *weight, dq_arena *arena) {
 }
 
 static void find_positions(dq_tucker_job *job, const dq_tensor *tensors) {
-  job->layer->macs_known = dq_tucker_positions(job->node, tensors, &job->positions_in, &job->positions_out);
+  job->layer->macs_known = dq_tucker_positions(job->node, tensors, &job->positions.in, &job->positions.out);
   if (job->transposed && !job->layer->macs_known) { // strides widen the output
-    job->positions_out = job->positions_in;
-    job->positions_in = 1;
+    job->positions.out = job->positions.in;
+    job->positions.in = 1;
   }
-  job->positions_core = job->transposed ? job->positions_in : job->positions_out;
+  job->positions.core = job->transposed ? job->positions.in : job->positions.out;
 }
 
 static dq_status examine_weight(dq_tucker_job *job, const dq_tensor *tensors, dq_arena *arena, dq_error *error) {
@@ -83,7 +83,7 @@ static dq_status examine_weight(dq_tucker_job *job, const dq_tensor *tensors, dq
                    (long long)tensor->dims[0]);
   find_positions(job, tensors);
   note_input_shape(job, tensors);
-  dq_conv_cost cost = dq_conv_cost_whole(job->layer->dims, job->bias, job->positions_core);
+  dq_conv_cost cost = dq_conv_cost_whole(job->layer->dims, job->bias, job->positions.core);
   if (!job->layer->macs_known) cost.macs = 0;
   job->layer->before = job->layer->after = cost;
   leave_by_kind(job);
@@ -125,8 +125,8 @@ dq_status dq_tucker_examine(dq_tucker_job *job, const dq_tensor *tensors, bool o
 }
 
 dq_conv_cost dq_tucker_cost_at(const dq_tucker_job *job, dq_ranks ranks) {
-  return dq_conv_cost_tucker2(job->layer->dims, job->layer->group, job->bias, job->positions_in, job->positions_core,
-                              job->positions_out, ranks.out, ranks.in, job->hosvd.square);
+  return dq_conv_cost_tucker2(job->layer->dims, job->layer->group, job->bias, &job->positions, ranks.out, ranks.in,
+                              job->hosvd.square);
 }
 
 // The channels of a group: ranks at which a mode stays whole.
@@ -179,7 +179,7 @@ dq_status dq_tucker_choose(dq_tucker_job *job, const dq_tucker_options *options,
 void dq_tucker_leave_without_gain(dq_tucker_job *job, const dq_tucker_options *options) {
   const dq_tucker_layer *layer = job->layer;
   dq_ranks ranks = layer->ranks;
-  dq_conv_cost whole = dq_conv_cost_whole(layer->dims, job->bias, job->positions_core);
+  dq_conv_cost whole = dq_conv_cost_whole(layer->dims, job->bias, job->positions.core);
   dq_conv_cost after = dq_tucker_cost_at(job, ranks);
   if (same_ranks(ranks, channels(layer)) && !job->hosvd.square)
     leave(job, options->macs_share > 0 ? "within the bound as it is" : "full rank on both sides");

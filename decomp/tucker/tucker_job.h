@@ -14,10 +14,10 @@ typedef struct dq_tucker_job {
   dq_product product;
   const dq_tensor *tensor; // elements of the weight; NULL: not constant
   bool bias;
-  bool matrix;     // a Gemm or MatMul: `tensor` is a copy of its weight as a 1x1 kernel
-  bool transposed; // a ConvTranspose: `tensor` is a copy of its weight with the output channels first
-  int64_t positions_in, positions_core, positions_out; // relative to each other only when !layer->macs_known
-  dq_arena *spectra;                                   // owns hosvd
+  bool matrix;                 // a Gemm or MatMul: `tensor` is a copy of its weight as a 1x1 kernel
+  bool transposed;             // a ConvTranspose: `tensor` is a copy of its weight with the output channels first
+  dq_conv_positions positions; // relative to each other only when !layer->macs_known
+  dq_arena *spectra;           // owns hosvd
   dq_hosvd hosvd;
   dq_arena *arena; // owns the factors
   dq_tucker2 factors;

@@ -56,8 +56,8 @@ dq_status dq_tucker_matrix_examine(dq_tucker_job *job, const dq_tensor *tensors,
   job->bias = dq_node_input(job->node, 2) != NULL;
   const dq_tensor *output = tensors ? &tensors[dq_node_output(job->node, 0)->index] : NULL;
   layer->macs_known = output && output->rank > 0;
-  job->positions_in = job->positions_core = job->positions_out = layer->macs_known ? dq_tensor_count(output) / out : 1;
-  layer->before = dq_conv_cost_whole(layer->dims, job->bias, job->positions_core);
+  job->positions.in = job->positions.core = job->positions.out = layer->macs_known ? dq_tensor_count(output) / out : 1;
+  layer->before = dq_conv_cost_whole(layer->dims, job->bias, job->positions.core);
   if (!layer->macs_known) layer->before.macs = 0;
   layer->after = layer->before;
   if (on_data && !has_plain_bias(job->node, out)) strcpy(layer->reason, "bias is not one per output");

@@ -67,12 +67,18 @@ static dq_status add_weights(work *w, dq_tucker_job *job, dq_error *error) {
   return DQ_OK;
 }
 
-// One convolution named LAYER/PART before the original's position; `output` NULL: a new value.
-// Returns the value it produces, or NULL without memory.
-static dq_value *add_conv(work *w, dq_tucker_job *job, const char *op, const char *part, dq_value *input,
-                          dq_value *weight, dq_value *bias, dq_value *output, dq_node **made) {
-  dq_graph *graph = w->graph;
-  const char *base = dq_arena_printf(graph->arena, "%s/%s", job->layer->name, part);
+// One of the convolutions that stand for a layer.
+typedef struct factor_conv {
+  const char *op, *name; // the name behind that of the layer
+  dq_value *weight, *bias;
+  dq_value *output; // NULL: a new value
+} factor_conv;
+
+// A convolution on `input` before the original's position. Returns the value it produces, or NULL without memory.
+static dq_value *add_conv(dq_graph *graph, const dq_tucker_job *job, const factor_conv *conv, dq_value *input,
+                          dq_node **made) {
+  dq_value *output = conv->output;
+  const char *base = dq_arena_printf(graph->arena, "%s/%s", job->layer->name, conv->name);
   const char *name = base ? dq_graph_fresh_name(graph, base) : NULL;
   if (!name) return NULL;
   if (!output) {
@@ -81,8 +87,8 @@ static dq_value *add_conv(work *w, dq_tucker_job *job, const char *op, const cha
     if (!output) return NULL;
     output->type = DQ_F32;
   }
-  dq_value *inputs[3] = {input, weight, bias};
-  *made = dq_graph_add_node(graph, job->node->index, op, name, bias ? 3 : 2, inputs, 1, &output);
+  dq_value *inputs[3] = {input, conv->weight, conv->bias};
+  *made = dq_graph_add_node(graph, job->node->index, conv->op, name, conv->bias ? 3 : 2, inputs, 1, &output);
   return *made ? output : NULL;
 }
 
@@ -97,18 +103,19 @@ static bool add_convs(work *w, dq_tucker_job *job) {
   dq_value *output = dq_node_output(job->node, 0);
   dq_node *node;
   if (job->input) {
-    value = add_conv(w, job, "Conv", "tucker_in", value, job->input, NULL, NULL, &node);
+    const factor_conv first = {.op = "Conv", .name = "tucker_in", .weight = job->input};
+    value = add_conv(graph, job, &first, value, &node);
     if (!value || !set_1x1(graph, node, job->layer->group)) return false;
     job->layer->nodes[0] = node->name;
   }
   bool last = !job->output;
-  value = add_conv(w, job, job->node->op_type, "tucker_core", value, job->core, last ? bias : NULL,
-                   last ? output : NULL, &node);
+  const factor_conv core = {job->node->op_type, "tucker_core", job->core, last ? bias : NULL, last ? output : NULL};
+  value = add_conv(graph, job, &core, value, &node);
   for (int i = 0; value && i < job->node->attribute_count; i++)
     if (!dq_node_copy_attribute(graph, node, &job->node->attributes[i])) return false;
   if (value) job->layer->nodes[1] = node->name;
   if (!value || last) return value != NULL;
-  value = add_conv(w, job, "Conv", "tucker_out", value, job->output, bias, output, &node);
+  value = add_conv(graph, job, &(factor_conv){"Conv", "tucker_out", job->output, bias, output}, value, &node);
   if (value) job->layer->nodes[2] = node->name;
   return value && set_1x1(graph, node, job->layer->group);
 }

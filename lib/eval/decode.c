@@ -110,15 +110,22 @@ static bool all_finite(const double *fields, int64_t count, int64_t step) {
   return true;
 }
 
-// One anchor at one cell: t holds its fields, `plane` apart.
-static void decode_cell(const dq_decoder *decoder, const dq_yolo_head *head, int anchor, int64_t y, int64_t x,
-                        const double *t, dq_box *box, double *scores) {
+// One anchor at one cell of a head.
+typedef struct cell {
+  const dq_yolo_head *head;
+  int anchor;
+  int64_t y, x;
+} cell;
+
+// t holds the fields of the cell, `plane` apart.
+static void decode_cell(const dq_decoder *decoder, const cell *at, const double *t, dq_box *box, double *scores) {
+  const dq_yolo_head *head = at->head;
   int64_t plane = head->height * head->width;
   double shift = (head->scale - 1) / 2, object = sigmoid(t[4 * plane]);
-  double centre_x = (sigmoid(t[0]) * head->scale - shift + (double)x) / (double)head->width;
-  double centre_y = (sigmoid(t[plane]) * head->scale - shift + (double)y) / (double)head->height;
-  double width = bounded_exp(t[2 * plane]) * head->anchors[anchor][0] / (double)decoder->input_width;
-  double height = bounded_exp(t[3 * plane]) * head->anchors[anchor][1] / (double)decoder->input_height;
+  double centre_x = (sigmoid(t[0]) * head->scale - shift + (double)at->x) / (double)head->width;
+  double centre_y = (sigmoid(t[plane]) * head->scale - shift + (double)at->y) / (double)head->height;
+  double width = bounded_exp(t[2 * plane]) * head->anchors[at->anchor][0] / (double)decoder->input_width;
+  double height = bounded_exp(t[3 * plane]) * head->anchors[at->anchor][1] / (double)decoder->input_height;
   *box = (dq_box){centre_x - width / 2, centre_y - height / 2, centre_x + width / 2, centre_y + height / 2};
   bool finite = all_finite(t, YOLOX_FIELDS + head->classes, plane);
   for (int64_t c = 0; c < head->classes; c++)
@@ -132,8 +139,8 @@ static void decode_head(const dq_decoder *decoder, const dq_yolo_head *head, con
   for (int anchor = 0; anchor < head->anchor_count; anchor++)
     for (int64_t y = 0; y < head->height; y++)
       for (int64_t x = 0; x < head->width; x++) {
-        decode_cell(decoder, head, anchor, y, x, values + anchor * fields * plane + y * head->width + x, boxes++,
-                    scores);
+        const cell at = {head, anchor, y, x};
+        decode_cell(decoder, &at, values + anchor * fields * plane + y * head->width + x, boxes++, scores);
         scores += head->classes;
       }
 }

@@ -141,14 +141,14 @@ static dq_status run_case(suite_case *test) {
 
 static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
 
-static dq_status run_entries(struct dirent **entries, int count, const char *folder, const char *only, suite_case *test,
-                             dq_case_report report, void *user, dq_suite_counts *counts) {
+static dq_status run_entries(struct dirent **entries, int count, const char *folder, const dq_suite_options *options,
+                             suite_case *test, dq_suite_counts *counts) {
   for (int i = 0; i < count; i++) {
     char model[4400];
     const char *name = entries[i]->d_name;
     snprintf(test->path, sizeof test->path, "%s/%s", folder, name);
     snprintf(model, sizeof model, "%s/model.onnx", test->path);
-    if (name[0] == '.' || !exists(model) || (only && fnmatch(only, name, 0))) continue;
+    if (name[0] == '.' || !exists(model) || (options->only && fnmatch(options->only, name, 0))) continue;
     dq_error local = {0};
     dq_error *outer = test->error;
     test->error = &local;
@@ -159,19 +159,19 @@ static dq_status run_entries(struct dirent **entries, int count, const char *fol
                             : status == DQ_UNSUPPORTED ? DQ_CASE_SKIPPED
                                                        : DQ_CASE_FAILED;
     counts->of[result]++;
-    if (report) report(user, name, result, local.message);
+    if (options->report) options->report(options->user, name, result, local.message);
   }
   return DQ_OK;
 }
 
-dq_status dq_suite_run(const char *folder, const char *only, bool plain, const dq_context *context,
-                       dq_case_report report, void *user, dq_suite_counts *counts, dq_error *error) {
+dq_status dq_suite_run(const char *folder, const dq_suite_options *options, const dq_context *context,
+                       dq_suite_counts *counts, dq_error *error) {
   struct dirent **entries;
   *counts = (dq_suite_counts){0};
   int count = scandir(folder, &entries, NULL, by_name);
   if (count < 0) return dq_fail_errno(error, folder);
-  suite_case test = {.context = context, .plain = plain, .error = error};
-  dq_status status = run_entries(entries, count, folder, only, &test, report, user, counts);
+  suite_case test = {.context = context, .plain = options->plain, .error = error};
+  dq_status status = run_entries(entries, count, folder, options, &test, counts);
   for (int i = 0; i < count; i++) free(entries[i]);
   free(entries);
   if (status == DQ_OK && !(counts->of[0] + counts->of[1] + counts->of[2]))

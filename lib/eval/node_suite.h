@@ -13,12 +13,18 @@ typedef struct dq_suite_counts {
 // Called for every case; `reason` is "" for those that passed.
 typedef void (*dq_case_report)(void *user, const char *name, dq_case_result result, const char *reason);
 
-// Runs every case below `folder` in the order of names; `only` (NULL: all) is a shell pattern on
-// names. A case passes when all outputs have the expected type and shape and every element agrees
-// within |a - b| <= 1e-3 |expected| + 1e-7, the suite's own bounds, integers and booleans exactly
-// (results of quantization within one step). A case whose operator or type is not supported is
-// skipped with the reason. `plain` runs without passes.
-dq_status dq_suite_run(const char *folder, const char *only, bool plain, const dq_context *context,
-                       dq_case_report report, void *user, dq_suite_counts *counts, dq_error *error);
+typedef struct dq_suite_options {
+  const char *only;      // shell pattern on names of cases; NULL: all
+  bool plain;            // without passes
+  dq_case_report report; // NULL: none
+  void *user;            // handed to it
+} dq_suite_options;
+
+// Runs every case below `folder` in the order of names. A case passes when all outputs have the expected type and shape
+// and every element agrees within |a - b| <= 1e-3 |expected| + 1e-7, the suite's own bounds, integers and booleans
+// exactly (results of quantization within one step). A case whose operator or type is not supported is skipped with the
+// reason.
+dq_status dq_suite_run(const char *folder, const dq_suite_options *options, const dq_context *context,
+                       dq_suite_counts *counts, dq_error *error);
 
 #endif

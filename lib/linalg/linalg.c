@@ -99,59 +99,69 @@ static void fix_signs(int64_t count, int64_t rows, double *left, int64_t columns
   }
 }
 
-// SVD of a tall matrix in LAPACK's column-major form (`a` is destroyed): long_vectors gets the
+// A matrix to decompose, and where its parts go, as in dq_svd.
+typedef struct svd_job {
+  int64_t rows, columns;
+  const double *a;
+  double *left, *values, *right; // right: NULL where it is not wanted
+  dq_arena *scratch;
+} svd_job;
+
+// SVD of the matrix or its transpose, tall and in LAPACK's column-major form (`a` is destroyed): long_vectors gets the
 // vectors of the long side one after the other, short_columns those of the short side as columns.
-static dq_status svd_tall(dq_arena *scratch, int64_t tall, int64_t narrow, double *a, double *values,
-                          double *long_vectors, double *short_columns, dq_error *error) {
-  lapack_int m = (lapack_int)tall, n = (lapack_int)narrow;
+static dq_status svd_tall(const svd_job *job, double *a, double *long_vectors, double *short_columns, dq_error *error) {
+  lapack_int m = (lapack_int)dq_max_i64(job->rows, job->columns), n = (lapack_int)dq_min_i64(job->rows, job->columns);
   double best = 0;
-  lapack_int *integers = DQ_NEW_ARRAY(scratch, 8 * narrow, lapack_int);
-  if (!integers) return dq_fail_memory(error, (size_t)narrow * 8 * sizeof(lapack_int));
-  DQ_TRY(check_info(LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, values, long_vectors, m, short_columns, n,
-                                        &best, -1, integers),
+  lapack_int *integers = DQ_NEW_ARRAY(job->scratch, 8 * (int64_t)n, lapack_int);
+  if (!integers) return dq_fail_memory(error, (size_t)n * 8 * sizeof(lapack_int));
+  DQ_TRY(check_info(LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, job->values, long_vectors, m, short_columns,
+                                        n, &best, -1, integers),
                     "dgesdd", error));
   if (!(best >= 1 && best <= INT_MAX))
     return dq_fail(error, DQ_UNSUPPORTED, "matrix of %dx%d is too large to decompose", m, n);
-  double *work = DQ_NEW_ARRAY(scratch, best, double);
+  double *work = DQ_NEW_ARRAY(job->scratch, best, double);
   if (!work) return dq_fail_memory(error, (size_t)best * sizeof(double));
-  return check_info(LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, values, long_vectors, m, short_columns, n,
-                                        work, (lapack_int)best, integers),
+  return check_info(LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'S', m, n, a, m, job->values, long_vectors, m, short_columns,
+                                        n, work, (lapack_int)best, integers),
                     "dgesdd", error);
 }
 
-static dq_status svd(dq_arena *scratch, int64_t rows, int64_t columns, const double *a, double *left, double *values,
-                     double *right, dq_error *error) {
+static dq_status by_division(const svd_job *job, dq_error *error) {
+  int64_t rows = job->rows, columns = job->columns, narrow = dq_min_i64(rows, columns);
   bool wide = rows < columns;
-  int64_t narrow = wide ? rows : columns, tall = wide ? columns : rows;
-  double *copy = DQ_NEW_ARRAY(scratch, rows * columns, double);
-  double *long_vectors = wide ? right : left;
-  if (!long_vectors) long_vectors = DQ_NEW_ARRAY(scratch, rows * columns, double);
-  double *short_columns = DQ_NEW_ARRAY(scratch, narrow * narrow, double);
+  double *copy = DQ_NEW_ARRAY(job->scratch, rows * columns, double);
+  double *long_vectors = wide ? job->right : job->left;
+  if (!long_vectors) long_vectors = DQ_NEW_ARRAY(job->scratch, rows * columns, double);
+  double *short_columns = DQ_NEW_ARRAY(job->scratch, narrow * narrow, double);
   if (!copy || !long_vectors || !short_columns) return dq_fail_memory(error, (size_t)(rows * columns) * sizeof(double));
   // Row-major wide is column-major tall already: LAPACK then sees the transpose.
-  if (wide) memcpy(copy, a, (size_t)(rows * columns) * sizeof(double));
-  else transpose(rows, columns, a, copy);
-  DQ_TRY(svd_tall(scratch, tall, narrow, copy, values, long_vectors, short_columns, error));
-  double *short_vectors = wide ? left : right;
+  if (wide) memcpy(copy, job->a, (size_t)(rows * columns) * sizeof(double));
+  else transpose(rows, columns, job->a, copy);
+  DQ_TRY(svd_tall(job, copy, long_vectors, short_columns, error));
+  double *short_vectors = wide ? job->left : job->right;
   // Column-major V^T holds vector k as row k, strided; ours are contiguous.
   if (short_vectors) transpose(narrow, narrow, short_columns, short_vectors);
-  fix_signs(narrow, rows, left, columns, right);
+  fix_signs(narrow, rows, job->left, columns, job->right);
   return DQ_OK;
+}
+
+// Decomposes a matrix by one of the methods, with scratch memory of its own.
+static dq_status decompose(svd_job job, dq_status (*method)(const svd_job *job, dq_error *error), dq_error *error) {
+  DQ_TRY(check_matrix(job.rows, job.columns, job.a, error));
+  bool limited;
+  if (!(job.scratch = dq_arena_new(0))) return dq_fail_memory(error, sizeof(double));
+  dq_status status = begin_calls(&limited, error);
+  if (status == DQ_OK) {
+    status = method(&job, error);
+    end_calls(limited);
+  }
+  dq_arena_free(job.scratch);
+  return status;
 }
 
 dq_status dq_svd(int64_t rows, int64_t columns, const double *a, double *left, double *values, double *right,
                  dq_error *error) {
-  DQ_TRY(check_matrix(rows, columns, a, error));
-  bool limited;
-  dq_arena *scratch = dq_arena_new(0);
-  if (!scratch) return dq_fail_memory(error, sizeof(double));
-  dq_status status = begin_calls(&limited, error);
-  if (status == DQ_OK) {
-    status = svd(scratch, rows, columns, a, left, values, right, error);
-    end_calls(limited);
-  }
-  dq_arena_free(scratch);
-  return status;
+  return decompose((svd_job){rows, columns, a, left, values, right, NULL}, by_division, error);
 }
 
 // Eigenvalues of the symmetric n x n matrix in `vectors`, ascending; with the job 'V' the
@@ -172,52 +182,37 @@ static dq_status eigen(dq_arena *scratch, char job, int64_t size, double *vector
                     "dsyevd", error);
 }
 
-static dq_status left_by_gram(dq_arena *scratch, int64_t rows, int64_t columns, const double *a, double *left,
-                              double *values, dq_error *error) {
-  double *gram = DQ_NEW_ARRAY(scratch, rows * rows, double);
-  double *squares = DQ_NEW_ARRAY(scratch, rows, double);
+static dq_status left_by_gram(const svd_job *job, dq_error *error) {
+  int64_t rows = job->rows, columns = job->columns;
+  double *gram = DQ_NEW_ARRAY(job->scratch, rows * rows, double);
+  double *squares = DQ_NEW_ARRAY(job->scratch, rows, double);
   if (!gram || !squares) return dq_fail_memory(error, (size_t)(rows * rows) * sizeof(double));
   // The upper triangle by rows is the lower one by columns.
-  cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, (int)rows, (int)columns, 1.0, a, (int)columns, 0.0, gram,
+  cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, (int)rows, (int)columns, 1.0, job->a, (int)columns, 0.0, gram,
               (int)rows);
-  DQ_TRY(eigen(scratch, 'V', rows, gram, squares, error));
+  DQ_TRY(eigen(job->scratch, 'V', rows, gram, squares, error));
   for (int64_t k = 0; k < rows; k++) {
     int64_t from = rows - 1 - k;
-    values[k] = squares[from] > 0 ? sqrt(squares[from]) : 0;
-    memcpy(left + k * rows, gram + from * rows, (size_t)rows * sizeof(double));
+    job->values[k] = squares[from] > 0 ? sqrt(squares[from]) : 0;
+    memcpy(job->left + k * rows, gram + from * rows, (size_t)rows * sizeof(double));
   }
-  fix_signs(rows, rows, left, columns, NULL);
+  fix_signs(rows, rows, job->left, columns, NULL);
   return DQ_OK;
 }
 
 dq_status dq_left_singular(int64_t rows, int64_t columns, const double *a, double *left, double *values,
                            dq_error *error) {
-  if (rows > columns) return dq_svd(rows, columns, a, left, values, NULL, error);
-  DQ_TRY(check_matrix(rows, columns, a, error));
-  bool limited;
-  dq_arena *scratch = dq_arena_new(0);
-  if (!scratch) return dq_fail_memory(error, sizeof(double));
-  dq_status status = begin_calls(&limited, error);
-  if (status == DQ_OK) {
-    status = left_by_gram(scratch, rows, columns, a, left, values, error);
-    end_calls(limited);
-  }
-  dq_arena_free(scratch);
-  return status;
+  return decompose((svd_job){rows, columns, a, left, values, NULL, NULL}, rows > columns ? by_division : left_by_gram,
+                   error);
 }
 
-dq_status dq_multiply(bool transpose_a, bool transpose_b, int64_t rows, int64_t columns, int64_t inner, const double *a,
-                      const double *b, double *c, dq_error *error) {
-  if (rows < 1 || columns < 1 || inner < 1 || rows > INT_MAX || columns > INT_MAX || inner > INT_MAX)
-    return dq_fail(error, DQ_UNSUPPORTED, "product of %lldx%lld and %lldx%lld matrices", (long long)rows,
-                   (long long)inner, (long long)inner, (long long)columns);
-  bool limited;
-  DQ_TRY(begin_calls(&limited, error));
-  cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans, transpose_b ? CblasTrans : CblasNoTrans,
-              (int)rows, (int)columns, (int)inner, 1.0, a, (int)(transpose_a ? rows : inner), b,
-              (int)(transpose_b ? inner : columns), 0.0, c, (int)columns);
-  end_calls(limited);
-  return DQ_OK;
+dq_matrix dq_matrix_tight(int64_t rows, int64_t columns, const double *data) {
+  return (dq_matrix){rows, columns, columns, (double *)(uintptr_t)data};
+}
+
+dq_status dq_multiply(dq_matrix a, dq_matrix b, double *c, dq_error *error) {
+  dq_matrix product = dq_matrix_tight(a.rows, b.columns, c);
+  return dq_matrix_multiply(false, &a, false, &b, 0, &product, error);
 }
 
 void dq_matrix_copy(const dq_matrix *from, const dq_matrix *to) {

@@ -33,16 +33,14 @@ dq_status dq_svd(int64_t rows, int64_t columns, const double *a, double *left, d
 dq_status dq_left_singular(int64_t rows, int64_t columns, const double *a, double *left, double *values,
                            dq_error *error);
 
-// C = op(A) op(B) with op(A) rows x inner, op(B) inner x columns; op transposes where told, so a
-// transposed `a` is stored inner x rows. Sizes beyond LAPACK's 32 bits: DQ_UNSUPPORTED.
-dq_status dq_multiply(bool transpose_a, bool transpose_b, int64_t rows, int64_t columns, int64_t inner, const double *a,
-                      const double *b, double *c, dq_error *error);
-
 // A matrix inside a larger one: row r begins at element r * stride, columns <= stride.
 typedef struct dq_matrix {
   int64_t rows, columns, stride;
   double *data;
 } dq_matrix;
+
+// One whose rows follow each other without a gap; `data` is written to only where the matrix is a result.
+dq_matrix dq_matrix_tight(int64_t rows, int64_t columns, const double *data);
 
 // Elements of one matrix into another of the same size.
 void dq_matrix_copy(const dq_matrix *from, const dq_matrix *to);
@@ -52,6 +50,9 @@ void dq_matrix_copy(const dq_matrix *from, const dq_matrix *to);
 // DQ_UNSUPPORTED.
 dq_status dq_matrix_multiply(bool transpose_a, const dq_matrix *a, bool transpose_b, const dq_matrix *b, double beta,
                              const dq_matrix *c, dq_error *error);
+
+// C = A B, whose rows follow each other without a gap. Errors as dq_matrix_multiply.
+dq_status dq_multiply(dq_matrix a, dq_matrix b, double *c, dq_error *error);
 
 // A = L L^T of a symmetric positive definite matrix whose lower triangle is given: L takes the place
 // of that, the upper triangle stays as it is (dpotrf). DQ_BAD_INPUT when it is not positive definite.

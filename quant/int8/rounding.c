@@ -131,27 +131,6 @@ static dq_status open_task(dq_rounding_task *task, const dq_rounding_layer *laye
   return DQ_OK;
 }
 
-static dq_status solve_group(const dq_rounding_layer *layer, const written *it, const dq_layer_sums *sums, way how,
-                             int64_t group, int8_t *offsets, double *bias, dq_arena *arena, const dq_context *context,
-                             dq_error *error) {
-  dq_rounding_task task;
-  int64_t n = layer->inputs, outputs = layer->outputs;
-  DQ_TRY(open_task(&task, layer, it, group, arena, error));
-  task.gram = sums->grams + group * (n + 1) * (n + 1);
-  task.responses = how == LAYER_ALONE ? NULL : sums->responses + group * outputs * (n + 1);
-  task.refit = how == FLOAT_NETWORK;
-  task.rule = it->rule.length ? &it->rule : NULL, task.taps = &layer->taps;
-  DQ_TRY(dq_rounding_solve(&task, context, error));
-  for (int64_t o = 0; o < outputs; o++) {
-    if (bias) bias[group * outputs + o] = task.bias[o];
-    for (int64_t i = 0; i < n; i++) {
-      int64_t at = place(layer, group * outputs + o, i);
-      offsets[at] = (int8_t)(task.elements[o * n + i] - it->weight_before[at]);
-    }
-  }
-  return DQ_OK;
-}
-
 // ---- The graph ----
 
 typedef struct rounder {
@@ -185,6 +164,28 @@ static dq_status sum_pictures(rounder *it, const dq_rounding_layer *layer, dq_la
   return status;
 }
 
+// One group of a layer: what becomes of its weights (by how much they move) and biases (NULL: none).
+static dq_status solve_group(const rounder *it, const dq_rounding_layer *layer, const dq_layer_sums *sums,
+                             int64_t group, int8_t *offsets, double *bias, dq_arena *arena) {
+  const written *here = &it->written[it->count];
+  dq_rounding_task task;
+  int64_t n = layer->inputs, outputs = layer->outputs;
+  DQ_TRY(open_task(&task, layer, here, group, arena, it->job->error));
+  task.gram = sums->grams + group * (n + 1) * (n + 1);
+  task.responses = it->how == LAYER_ALONE ? NULL : sums->responses + group * outputs * (n + 1);
+  task.refit = it->how == FLOAT_NETWORK;
+  task.rule = here->rule.length ? &here->rule : NULL, task.taps = &layer->taps;
+  DQ_TRY(dq_rounding_solve(&task, it->job->in->context, it->job->error));
+  for (int64_t o = 0; o < outputs; o++) {
+    if (bias) bias[group * outputs + o] = task.bias[o];
+    for (int64_t i = 0; i < n; i++) {
+      int64_t at = place(layer, group * outputs + o, i);
+      offsets[at] = (int8_t)(task.elements[o * n + i] - here->weight_before[at]);
+    }
+  }
+  return DQ_OK;
+}
+
 static dq_status round_layer(rounder *it, const dq_rounding_layer *layer, dq_arena *scratch) {
   dq_int8_job *job = it->job;
   written *here = &it->written[it->count];
@@ -197,8 +198,7 @@ static dq_status round_layer(rounder *it, const dq_rounding_layer *layer, dq_are
   if (!offsets || (channels && !bias)) return dq_fail_memory(job->error, 0);
   DQ_TRY(dq_layer_sums_open(&sums, layer, it->fitted, scratch, job->error));
   DQ_TRY(sum_pictures(it, layer, &sums));
-  for (int64_t g = 0; g < layer->groups; g++)
-    DQ_TRY(solve_group(layer, here, &sums, it->how, g, offsets, bias, scratch, job->in->context, job->error));
+  for (int64_t g = 0; g < layer->groups; g++) DQ_TRY(solve_group(it, layer, &sums, g, offsets, bias, scratch));
   it->rounded[it->count] = (dq_rounded_layer){layer->output, weights, offsets, channels, bias};
   write_layer(here, &it->rounded[it->count++]);
   return DQ_OK;

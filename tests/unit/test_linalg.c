@@ -114,7 +114,11 @@ static void products(void **state) {
   const double expected[] = {4, 5, 10, 11};
   for (int way = 0; way < 4; way++) {
     double c[4];
-    assert_int_equal(dq_multiply(way & 1, way & 2, 2, 2, 3, way & 1 ? at : a, way & 2 ? bt : b, c, NULL), DQ_OK);
+    dq_matrix left = way & 1 ? dq_matrix_tight(3, 2, at) : dq_matrix_tight(2, 3, a);
+    dq_matrix right = way & 2 ? dq_matrix_tight(2, 3, bt) : dq_matrix_tight(3, 2, b),
+              product = dq_matrix_tight(2, 2, c);
+    assert_int_equal(dq_matrix_multiply(way & 1, &left, way & 2, &right, 0, &product, NULL), DQ_OK);
+    if (!way) assert_int_equal(dq_multiply(left, right, c, NULL), DQ_OK);
     assert_memory_equal(c, expected, sizeof c);
   }
 }
@@ -129,7 +133,7 @@ static void bad_input(void **state) {
   assert_int_equal(dq_svd(2, 2, a, left, values, NULL, &error), DQ_BAD_INPUT);
   assert_int_equal(dq_svd(0, 2, a, left, values, NULL, &error), DQ_BAD_INPUT);
   assert_int_equal(dq_svd(20000, 20000, a, left, values, NULL, &error), DQ_UNSUPPORTED);
-  assert_int_equal(dq_multiply(false, false, 0, 1, 1, a, a, a, &error), DQ_UNSUPPORTED);
+  assert_int_equal(dq_multiply(dq_matrix_tight(0, 1, a), dq_matrix_tight(1, 1, a), a, &error), DQ_UNSUPPORTED);
 }
 
 int main(void) {

@@ -281,7 +281,8 @@ static void group_by_group(void **state) {
   assert_int_equal(dq_hosvd_compute(&hosvd, weight, 3, NULL, *state, &error), DQ_BAD_INPUT);
   // 2 groups x (3 x 6 + 2 x 3 x 9) + 8 x 2 weights
   const int64_t dims[4] = {8, 6, 3, 3};
-  assert_int_equal(dq_conv_cost_tucker2(dims, 2, false, 1, 1, 1, 2, 3, false).parameters, 36 + 108 + 16);
+  assert_int_equal(dq_conv_cost_tucker2(dims, 2, false, &(dq_conv_positions){1, 1, 1}, 2, 3, false).parameters,
+                   36 + 108 + 16);
 }
 
 // With a scale the factors still stand for the weight, exactly so at full rank; errors move to the
@@ -341,12 +342,12 @@ static void costs_by_hand(void **state) {
   const int64_t dims[4] = {128, 64, 3, 3};
   dq_conv_cost whole = dq_conv_cost_whole(dims, true, 784);
   assert_true(whole.macs == 57802752 && whole.parameters == 73728 + 128);
-  dq_conv_cost both = dq_conv_cost_tucker2(dims, 1, true, 3136, 784, 784, 32, 16, false);
+  dq_conv_cost both = dq_conv_cost_tucker2(dims, 1, true, &(dq_conv_positions){3136, 784, 784}, 32, 16, false);
   assert_true(both.macs == 3211264 + 3612672 + 3211264);
   assert_true(both.parameters == 1024 + 4608 + 4096 + 128);
-  dq_conv_cost last = dq_conv_cost_tucker2(dims, 1, false, 3136, 784, 784, 32, 64, false);
+  dq_conv_cost last = dq_conv_cost_tucker2(dims, 1, false, &(dq_conv_positions){3136, 784, 784}, 32, 64, false);
   assert_true(last.macs == (32 * 64 * 9 + 4096) * 784 && last.parameters == 32 * 64 * 9 + 4096);
-  dq_conv_cost same = dq_conv_cost_tucker2(dims, 1, true, 3136, 784, 784, 128, 64, false);
+  dq_conv_cost same = dq_conv_cost_tucker2(dims, 1, true, &(dq_conv_positions){3136, 784, 784}, 128, 64, false);
   assert_true(same.macs == whole.macs && same.parameters == whole.parameters);
   const int64_t huge[4] = {INT64_MAX / 2, 4, 3, 3};
   assert_true(dq_conv_cost_whole(huge, true, 9).macs == INT64_MAX);

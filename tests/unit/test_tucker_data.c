@@ -84,7 +84,7 @@ static void regression_by_hand(void **state) {
   assert_true(fabs(table.errors[0] - lost) < 1e-12 && fabs(table.errors[1] - lost) < 1e-12);
   assert_true(fabs(table.errors[2] - lost) < 1e-12 && fabs(table.errors[3]) < 1e-12);
   dq_fit fit;
-  assert_int_equal(dq_fit_solve(&fit, &m, weight, 1, 1, 2, *state, NULL), DQ_OK);
+  assert_int_equal(dq_fit_solve(&fit, &m, weight, (dq_ranks){1, 1}, 2, *state, NULL), DQ_OK);
   assert_true(fabs(fit.error - lost) < 1e-12);
   assert_true(fabs(fit.output[0] * fit.core[0] * fit.input[0] - 1) < 1e-9);
   assert_true(fabs(fit.output[1]) < 1e-9 && fabs(fit.input[1]) < 1e-9);
@@ -103,9 +103,9 @@ static void exact_where_it_can_be(void **state) {
   dq_moments m;
   ready(&m, weight, 1, spread, *state);
   dq_fit fit;
-  assert_int_equal(dq_fit_solve(&fit, &m, weight, 3, 4, 0, *state, NULL), DQ_OK);
+  assert_int_equal(dq_fit_solve(&fit, &m, weight, (dq_ranks){3, 4}, 0, *state, NULL), DQ_OK);
   assert_true(fit.error < 1e-9);
-  assert_int_equal(dq_fit_solve(&fit, &m, weight, 5, 6, 0, *state, NULL), DQ_OK);
+  assert_int_equal(dq_fit_solve(&fit, &m, weight, (dq_ranks){5, 6}, 0, *state, NULL), DQ_OK);
   assert_true(!fit.input && !fit.output);
   for (int64_t i = 0; i < 5 * 6 * 9; i++) assert_true(fabs(fit.core[i] - (double)w[i]) < 1e-6);
   for (int64_t o = 0; o < 5; o++) assert_true(fabs(fit.bias[o]) < 1e-6);
@@ -127,7 +127,7 @@ static void table_and_refinement(void **state) {
         if (a > 1) assert_true(last <= table.errors[i * table.out + a - 2] + 1e-12);
         for (int rounds = 0; rounds < 4; rounds++) {
           dq_fit fit;
-          assert_int_equal(dq_fit_solve(&fit, &m, weight, a, i + 1, rounds, *state, NULL), DQ_OK);
+          assert_int_equal(dq_fit_solve(&fit, &m, weight, (dq_ranks){a, i + 1}, rounds, *state, NULL), DQ_OK);
           if (!rounds) assert_true(fabs(fit.error - last) < 1e-9);
           assert_true(fit.error <= last + 1e-9);
           last = fit.error;
@@ -165,7 +165,7 @@ static void constant_input(void **state) {
   dq_moments m;
   ready(&m, weight, 1, (double[]){0, 0}, *state);
   dq_fit fit;
-  assert_int_equal(dq_fit_solve(&fit, &m, weight, 2, 1, 2, *state, NULL), DQ_OK);
+  assert_int_equal(dq_fit_solve(&fit, &m, weight, (dq_ranks){2, 1}, 2, *state, NULL), DQ_OK);
   assert_true(fit.error >= 0 && fit.error < 1 && isfinite(fit.bias[0]));
 }
 
