@@ -6,18 +6,9 @@
 #include <tgmath.h>
 
 #define ROW(NAME, VERSIONS, INPUTS, TYPES, QUANTIZATION, INFER, ATTRIBUTES, TRAITS, ...)                               \
-  const dq_operator dq_op_##NAME = {.name = #NAME,                                                                     \
-                                    .since = DQ_VERSIONS VERSIONS,                                                     \
-                                    .inputs = DQ_VERSIONS INPUTS,                                                      \
-                                    .outputs = {1, 1},                                                                 \
-                                    .types = TYPES,                                                                    \
-                                    .attributes = ATTRIBUTES,                                                          \
-                                    .infer = INFER,                                                                    \
-                                    .run = run_##NAME,                                                                 \
-                                    .category = DQ_FOLLOW,                                                             \
-                                    .quantization = QUANTIZATION,                                                      \
-                                    .flags = DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | TRAITS,                 \
-                                    __VA_ARGS__};
+  DQ_ELEMENTWISE_ROW(NAME, VERSIONS, INPUTS, TYPES, ATTRIBUTES, INFER, .category = DQ_FOLLOW,                          \
+                     .quantization = QUANTIZATION, .flags = DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | TRAITS,  \
+                     __VA_ARGS__)
 
 static double parameter(const dq_op *op, const char *name, float fallback) {
   return (double)(name ? dq_node_float(op->node, name, fallback) : fallback);

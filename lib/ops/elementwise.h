@@ -50,6 +50,19 @@ dq_status dq_infer_comparison(dq_op *op);
 // Type and shape of input 0, to which the other inputs broadcast, of the same type.
 dq_status dq_infer_unidirectional(dq_op *op);
 
+// The row of an operator of inputs and one output that run_NAME computes: versions and numbers of inputs in
+// parentheses, then what else the row says, as designated fields.
+#define DQ_ELEMENTWISE_ROW(NAME, VERSIONS, INPUTS, TYPES, ATTRIBUTES, INFER, ...)                                      \
+  const dq_operator dq_op_##NAME = {.name = #NAME,                                                                     \
+                                    .since = DQ_VERSIONS VERSIONS,                                                     \
+                                    .inputs = DQ_VERSIONS INPUTS,                                                      \
+                                    .outputs = {1, 1},                                                                 \
+                                    .types = TYPES,                                                                    \
+                                    .attributes = ATTRIBUTES,                                                          \
+                                    .infer = INFER,                                                                    \
+                                    .run = run_##NAME,                                                                 \
+                                    __VA_ARGS__};
+
 // ---- Writing loops ----
 
 // X(name, type symbol, C type, rest...) for each type of a class.

@@ -7,19 +7,8 @@ static const dq_attribute_rule fmod_attributes[] = {{"fmod", DQ_ATTRIBUTE_INT, f
 static const dq_attribute_rule shift_attributes[] = {{"direction", DQ_ATTRIBUTE_STRING, true}, {0}};
 
 #define ROW(NAME, VERSIONS, TYPES, ATTRIBUTES, INFER, COLOUR, QUANTIZATION, ...)                                       \
-  const dq_operator dq_op_##NAME = {                                                                                   \
-      .name = #NAME,                                                                                                   \
-      .since = DQ_VERSIONS VERSIONS,                                                                                   \
-      .inputs = {2, 2},                                                                                                \
-      .outputs = {1, 1},                                                                                               \
-      .types = TYPES,                                                                                                  \
-      .attributes = ATTRIBUTES,                                                                                        \
-      .infer = INFER,                                                                                                  \
-      .run = run_##NAME,                                                                                               \
-      .category = COLOUR,                                                                                              \
-      .quantization = QUANTIZATION,                                                                                    \
-      .flags = __VA_ARGS__,                                                                                            \
-  };
+  DQ_ELEMENTWISE_ROW(NAME, VERSIONS, (2, 2), TYPES, ATTRIBUTES, INFER, .category = COLOUR,                             \
+                     .quantization = QUANTIZATION, .flags = __VA_ARGS__)
 
 // ---- Arithmetic. Integers wrap modulo 2^bits, so they are computed unsigned. ----
 

@@ -5,19 +5,8 @@
 #include <tgmath.h> // floor, sin and so on in the type of x
 
 #define ROW(NAME, VERSIONS, TYPES, COLOUR, INFER, ATTRIBUTES, ...)                                                     \
-  const dq_operator dq_op_##NAME = {                                                                                   \
-      .name = #NAME,                                                                                                   \
-      .since = DQ_VERSIONS VERSIONS,                                                                                   \
-      .inputs = {1, 1},                                                                                                \
-      .outputs = {1, 1},                                                                                               \
-      .types = TYPES,                                                                                                  \
-      .attributes = ATTRIBUTES,                                                                                        \
-      .infer = INFER,                                                                                                  \
-      .run = run_##NAME,                                                                                               \
-      .category = COLOUR,                                                                                              \
-      .quantization = DQ_QUANTIZE_NOT,                                                                                 \
-      .flags = __VA_ARGS__,                                                                                            \
-  };
+  DQ_ELEMENTWISE_ROW(NAME, VERSIONS, (1, 1), TYPES, ATTRIBUTES, INFER, .category = COLOUR,                             \
+                     .quantization = DQ_QUANTIZE_NOT, .flags = __VA_ARGS__)
 
 // An operator on floats only.
 #define FLOAT_FUNCTION(NAME, VERSIONS, COLOUR, GRAIN, EXPRESSION, ...)                                                 \

@@ -74,13 +74,9 @@ static dq_status run_elements(dq_op *op) {
   DQ_TRY(read_axis(op, &axis));
   dq_strides(data->rank, data->dims, strides);
   for (int64_t i = 0; i < count; i++) {
-    int64_t rest = i, from = 0, index;
+    int64_t index;
     DQ_TRY(read_index(op, i, data->dims[axis], &index));
-    for (int d = data->rank - 1; d >= 0; d--) {
-      int64_t at = rest % indices->dims[d];
-      rest /= indices->dims[d];
-      from += (d == axis ? index : at) * strides[d];
-    }
+    int64_t from = dq_place_along(indices, i, strides, axis, index);
     memcpy((char *)op->outputs[0]->data + (size_t)i * size, (const char *)data->data + (size_t)from * size, size);
   }
   return DQ_OK;

@@ -27,24 +27,14 @@ typedef struct sample_taps {
   float weight[TAPS];
 } sample_taps;
 
-static dq_status read_word(const dq_op *op, const char *name, const char *const *words, int count, int *value) {
-  const char *word = dq_node_string(op->node, name, words[0]);
-  for (int i = 0; i < count; i++)
-    if (!strcmp(word, words[i])) {
-      *value = i % 3;
-      return DQ_OK;
-    }
-  return dq_op_fail(op, DQ_BAD_INPUT, "attribute '%s' is '%s', which is not known", name, word);
-}
-
 static dq_status read_job(const dq_op *op, sample_job *job) {
   // Version 16 says bilinear and bicubic for what is linear and cubic later. The first is the
   // default; the order modulo 3 is that of the types above, turned by one.
   static const char *const modes[] = {"linear", "cubic", "nearest", "bilinear", "bicubic"};
   static const char *const paddings[] = {"zeros", "border", "reflection"};
   int mode = 0, padding = 0;
-  DQ_TRY(read_word(op, "mode", modes, 5, &mode));
-  DQ_TRY(read_word(op, "padding_mode", paddings, 3, &padding));
+  DQ_TRY(dq_op_word(op, "mode", modes, 5, &mode));
+  DQ_TRY(dq_op_word(op, "padding_mode", paddings, 3, &padding));
   *job = (sample_job){.mode = (sample_mode)((mode + 1) % 3),
                       .padding = (sample_padding)padding,
                       .align_corners = dq_node_int(op->node, "align_corners", 0) != 0,

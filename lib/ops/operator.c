@@ -357,6 +357,16 @@ dq_status dq_op_axis(const dq_op *op, int64_t axis, int rank, int *result) {
   return DQ_OK;
 }
 
+dq_status dq_op_word(const dq_op *op, const char *attribute, const char *const *words, int count, int *index) {
+  const char *word = dq_node_string(op->node, attribute, words[0]);
+  for (int i = 0; i < count; i++)
+    if (!strcmp(word, words[i])) {
+      *index = i;
+      return DQ_OK;
+    }
+  return dq_op_fail(op, DQ_BAD_INPUT, "attribute '%s' is '%s', which is not known", attribute, word);
+}
+
 dq_status dq_op_broadcast(const dq_op *op, int count, int *rank, int64_t *dims) {
   *rank = 0;
   for (int i = 0; i < count; i++)

@@ -171,6 +171,10 @@ dq_status dq_op_axes(const dq_op *op, const char *attribute, int i, int64_t *val
 // An axis in [-rank, rank) made positive, or DQ_BAD_INPUT.
 dq_status dq_op_axis(const dq_op *op, int64_t axis, int rank, int *result);
 
+// The index of the text of an attribute among the words that it may be, the first of which is its default, or
+// DQ_BAD_INPUT.
+dq_status dq_op_word(const dq_op *op, const char *attribute, const char *const *words, int count, int *index);
+
 // Shape that broadcasting the inputs [0, count) gives (ONNX multidirectional), or DQ_BAD_INPUT.
 dq_status dq_op_broadcast(const dq_op *op, int count, int *rank, int64_t *dims);
 

@@ -19,16 +19,6 @@ typedef struct resize_job {
   size_t buffer_bytes; // of one
 } resize_job;
 
-static dq_status read_word(const dq_op *op, const char *name, const char *const *words, int count, int *value) {
-  const char *word = dq_node_string(op->node, name, words[0]);
-  for (int i = 0; i < count; i++)
-    if (!strcmp(word, words[i])) {
-      *value = i;
-      return DQ_OK;
-    }
-  return dq_op_fail(op, DQ_BAD_INPUT, "attribute '%s' is '%s', which is not known", name, word);
-}
-
 static bool is_old(const dq_op *op) { // Resize 10 and Upsample: only mode, always asymmetric
   return op->version < 11;
 }
@@ -39,9 +29,9 @@ static dq_status read_rules(const dq_op *op, dq_resize_rules *rules) {
                                             "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
   static const char *const nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
   int mode = 0, coordinate = 0, rounding = 0;
-  DQ_TRY(read_word(op, "mode", modes, is_old(op) ? 2 : 3, &mode));
-  DQ_TRY(read_word(op, "coordinate_transformation_mode", coordinates, 7, &coordinate));
-  DQ_TRY(read_word(op, "nearest_mode", nearest, 4, &rounding));
+  DQ_TRY(dq_op_word(op, "mode", modes, is_old(op) ? 2 : 3, &mode));
+  DQ_TRY(dq_op_word(op, "coordinate_transformation_mode", coordinates, 7, &coordinate));
+  DQ_TRY(dq_op_word(op, "nearest_mode", nearest, 4, &rounding));
   *rules = (dq_resize_rules){.mode = (dq_resize_mode)mode,
                              .coordinates = (dq_resize_coordinates)coordinate,
                              .nearest = (dq_resize_nearest)rounding};
@@ -100,7 +90,7 @@ static dq_status set_sizes(const dq_op *op, resize_job *job, const dq_tensor *si
   static const char *const policies[] = {"stretch", "not_larger", "not_smaller"};
   int policy = 0;
   double common = 0;
-  DQ_TRY(read_word(op, "keep_aspect_ratio_policy", policies, 3, &policy));
+  DQ_TRY(dq_op_word(op, "keep_aspect_ratio_policy", policies, 3, &policy));
   DQ_TRY(check_count(op, "sizes", dq_tensor_count(sizes), count));
   for (int i = 0; i < count; i++) {
     dq_resize_axis *axis = &job->axis[axes[i]];

@@ -112,14 +112,9 @@ static dq_status run_elements(dq_op *op) {
   DQ_TRY(dq_run_copy(op));
   dq_strides(data->rank, data->dims, strides);
   for (int64_t i = 0; i < count; i++) {
-    int64_t rest = i, to = 0, index;
+    int64_t index;
     DQ_TRY(read_index(op, i, data->dims[axis], &index));
-    for (int d = data->rank - 1; d >= 0; d--) {
-      int64_t at = rest % indices->dims[d];
-      rest /= indices->dims[d];
-      to += (d == axis ? index : at) * strides[d];
-    }
-    put(op, kind, to, i, 1);
+    put(op, kind, dq_place_along(indices, i, strides, axis, index), i, 1);
   }
   return DQ_OK;
 }

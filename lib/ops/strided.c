@@ -14,6 +14,16 @@ void dq_strides(int rank, const int64_t *dims, int64_t *strides) {
   }
 }
 
+int64_t dq_place_along(const dq_tensor *tensor, int64_t i, const int64_t *strides, int axis, int64_t index) {
+  int64_t place = 0;
+  for (int d = tensor->rank - 1; d >= 0; d--) {
+    int64_t at = i % tensor->dims[d];
+    i /= tensor->dims[d];
+    place += (d == axis ? index : at) * strides[d];
+  }
+  return place;
+}
+
 void dq_strided_permute(dq_strided *plan, int rank, const int64_t *dims, const int *perm) {
   int64_t strides[DQ_STRIDED_RANK];
   dq_strides(rank, dims, strides);

@@ -21,6 +21,10 @@ void dq_strided_copy(const dq_op *op, const dq_strided *plan, size_t size, const
 // Row-major strides of dims.
 void dq_strides(int rank, const int64_t *dims, int64_t *strides);
 
+// Where in an array of these strides the position of element i of `tensor` lies, with `index` in its place along the
+// axis.
+int64_t dq_place_along(const dq_tensor *tensor, int64_t i, const int64_t *strides, int axis, int64_t index);
+
 // The plan of a transposition: the dense output's axis i is axis perm[i] of the dense input `dims`.
 void dq_strided_permute(dq_strided *plan, int rank, const int64_t *dims, const int *perm);
 

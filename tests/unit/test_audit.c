@@ -11,26 +11,10 @@
 #include "lib/base/sizes.h"
 #include "lib/audit/audit.h"
 #include "lib/kernels/audit/conv_audit.h"
+#include "tests/unit/square_convolution.h"
 
 static const unsigned cpus[] = {0, DQ_CPU_AVX2, DQ_CPU_AVX2 | DQ_CPU_AVX512, ~0u};
 enum { CPUS = sizeof cpus / sizeof *cpus };
-
-static dq_conv_parameters square(int64_t channels, int64_t size) {
-  return (dq_conv_parameters){.batch = 1,
-                              .groups = 1,
-                              .in_channels = channels,
-                              .out_channels = 1,
-                              .in_height = size,
-                              .in_width = size,
-                              .kernel_height = size,
-                              .kernel_width = size,
-                              .stride_height = 1,
-                              .stride_width = 1,
-                              .dilation_height = 1,
-                              .dilation_width = 1,
-                              .out_height = 1,
-                              .out_width = 1};
-}
 
 static void run_audit(const dq_conv_int8_parameters *q, const void *weights, const int32_t *bias, bool raw,
                       unsigned cpu, const void *input, dq_audit_counts *counts) {
@@ -61,7 +45,7 @@ static void bias_leaves_int32(void **state) {
   (void)state;
   const int8_t weight = 100;
   const int32_t biases[] = {INT32_MAX - 24500, INT32_MIN + 1000, INT32_MAX - 24499, INT32_MIN + 999};
-  dq_conv_int8_parameters q = {.shape = square(1, 1), .weight_signed = true, .input_zero_point = 10};
+  dq_conv_int8_parameters q = {.shape = square_convolution(1, 1), .weight_signed = true, .input_zero_point = 10};
   for (int i = 0; i < 4; i++) {
     dq_audit_proof proof;
     dq_audit_prove(&q, &weight, &biases[i], &proof);
@@ -117,7 +101,7 @@ static void example_by_hand(void **state) {
   const uint8_t input[] = {250, 200, 210, 10};
   const int8_t weights[] = {100, 90, -100, 127};
   const int32_t bias = 15000;
-  dq_conv_int8_parameters q = {.shape = square(1, 2), .weight_signed = true, .input_zero_point = 10};
+  dq_conv_int8_parameters q = {.shape = square_convolution(1, 2), .weight_signed = true, .input_zero_point = 10};
   dq_audit_counts counts = audit(&q, weights, &bias, input);
   assert_int_equal(counts.product, 3);
   assert_int_equal(counts.product_raw, 4);
@@ -140,7 +124,7 @@ static void example_by_hand(void **state) {
 static void order_decides_pairs(void **state) {
   (void)state;
   const int8_t apart[] = {100, -5, 90, -6}, beside[] = {100, 28, -100, -29};
-  dq_conv_int8_parameters q = {.shape = square(4, 1), .weight_signed = true};
+  dq_conv_int8_parameters q = {.shape = square_convolution(4, 1), .weight_signed = true};
   dq_audit_proof proof;
   dq_audit_prove(&q, apart, NULL, &proof);
   assert_true(!proof.pair && proof.pair_any_order);
@@ -156,7 +140,7 @@ static void clipped_on_both_sides(void **state) {
   (void)state;
   const uint8_t input[] = {255, 255, 255, 255, 255, 3, 2, 0};
   const int8_t weights[] = {127, 127, -127, -127, -127, -127, -1, 0};
-  dq_conv_int8_parameters q = {.shape = square(8, 1), .weight_signed = true};
+  dq_conv_int8_parameters q = {.shape = square_convolution(8, 1), .weight_signed = true};
   dq_audit_counts counts = audit(&q, weights, NULL, input);
   assert_int_equal(counts.lowest, INT16_MIN);
   assert_int_equal(counts.running16, 1);
@@ -187,7 +171,8 @@ static void leave_and_come_back(void **state) {
   for (int round = 0; round < 2; round++) {
     uint8_t input[DEPTH];
     for (int i = 0; i < DEPTH; i++) input[i] = (uint8_t)(round && i % 3 ? 10 * (i % 7) : 200);
-    dq_conv_int8_parameters q = {.shape = square(DEPTH, 1), .weight_signed = true, .input_zero_point = 40 * round};
+    dq_conv_int8_parameters q = {
+        .shape = square_convolution(DEPTH, 1), .weight_signed = true, .input_zero_point = 40 * round};
     q.shape.out_channels = CHANNELS;
     dq_audit_counts expected[CHANNELS];
     for (int o = 0; o < CHANNELS; o++) expected[o] = DQ_AUDIT_NOTHING;
@@ -212,7 +197,7 @@ static void wide_sums(void **state) {
   int8_t *weights = malloc(DEPTH);
   memset(input, 255, DEPTH);
   memset(weights, 127, DEPTH);
-  dq_conv_int8_parameters q = {.shape = square(DEPTH, 1), .weight_signed = true};
+  dq_conv_int8_parameters q = {.shape = square_convolution(DEPTH, 1), .weight_signed = true};
   dq_audit_counts counts = audit(&q, weights, NULL, input);
   assert_int_equal(counts.highest, (int64_t)DEPTH * 255 * 127);
   assert_int_equal(counts.sum32, 1);
@@ -228,7 +213,8 @@ static void proofs_are_attained(void **state) {
   enum { DEPTH = 37 };
   dq_random random = {.state = 7};
   for (int round = 0; round < 60; round++) {
-    dq_conv_int8_parameters q = {.shape = square(DEPTH, 1), .weight_signed = true, .input_signed = round % 2};
+    dq_conv_int8_parameters q = {
+        .shape = square_convolution(DEPTH, 1), .weight_signed = true, .input_signed = round % 2};
     int low = q.input_signed ? -128 : 0;
     q.input_zero_point = low + (int)(dq_random_next(&random) % 256);
     int8_t weights[DEPTH];
@@ -254,7 +240,7 @@ static void proofs_are_attained(void **state) {
 static void longest_block_by_hand(void **state) {
   (void)state;
   int8_t weights[12];
-  dq_conv_int8_parameters q = {.shape = square(12, 1), .weight_signed = true, .input_zero_point = 10};
+  dq_conv_int8_parameters q = {.shape = square_convolution(12, 1), .weight_signed = true, .input_zero_point = 10};
   memset(weights, 40, sizeof weights);
   assert_int_equal(dq_audit_longest_block(&q, weights), 3);
   memset(weights, 33, sizeof weights);

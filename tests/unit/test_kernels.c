@@ -13,6 +13,7 @@
 #include "lib/kernels/array/array.h"
 #include "lib/kernels/conv/conv.h"
 #include "lib/kernels/gemm/gemm.h"
+#include "tests/unit/square_convolution.h"
 
 // 2x2 kernel over 1x3x3, no padding: every output is the sum of a window weighted 1 2 / 3 4.
 static dq_conv_parameters small_conv(void) {
@@ -70,20 +71,7 @@ static void convolution_by_hand(void **state) {
 // depthwise with one of size x size.
 static float half_sum_of(int channels, int size, const int *at, const float *weights, int count, float bias,
                          unsigned cpu) {
-  dq_conv_parameters p = {.batch = 1,
-                          .groups = 1,
-                          .in_channels = channels,
-                          .out_channels = 1,
-                          .in_height = size,
-                          .in_width = size,
-                          .kernel_height = size,
-                          .kernel_width = size,
-                          .stride_height = 1,
-                          .stride_width = 1,
-                          .dilation_height = 1,
-                          .dilation_width = 1,
-                          .out_height = 1,
-                          .out_width = 1};
+  dq_conv_parameters p = square_convolution(channels, size);
   uint16_t filter[200] = {0}, input[200], output, offset = dq_float_to_half(bias);
   channels *= size * size;
   for (int i = 0; i < channels; i++) input[i] = dq_float_to_half(1);
