@@ -144,7 +144,7 @@ static dq_status run(const dq_common_options *common, dq_console *console, dq_er
   context.progress = dq_console_progress;
   context.user = console;
   context.stop = &stop;
-  context.half_sums = common->accumulate == DQ_SUMS_FP16;
+  context.half_sums = common->accumulate == DQ_ACCUMULATION_FP16;
   if (context.half_sums && !(context.cpu & (DQ_CPU_AVX512FP16 | DQ_CPU_FP16)))
     dq_message(&context, DQ_WARNING, "no float16 arithmetic here (AVX512-FP16): float16 sums are imitated, slowly");
   double start = dq_seconds();

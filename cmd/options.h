@@ -94,7 +94,7 @@ typedef struct dq_common_options {
 
 enum dq_when { DQ_WHEN_AUTO, DQ_WHEN_ALWAYS, DQ_WHEN_NEVER };
 enum dq_progress_kind { DQ_PROGRESS_AUTO, DQ_PROGRESS_BAR, DQ_PROGRESS_PLAIN, DQ_PROGRESS_NONE };
-enum dq_accumulation { DQ_SUMS_FP32, DQ_SUMS_FP16 };
+enum dq_accumulation { DQ_ACCUMULATION_FP32, DQ_ACCUMULATION_FP16 };
 enum dq_shell { DQ_SHELL_BASH, DQ_SHELL_ZSH, DQ_SHELL_FISH };
 // AUTO, ON, OFF: the choices "auto|on|off" of options that decide by themselves.
 enum dq_switch { DQ_SWITCH_AUTO, DQ_SWITCH_ON, DQ_SWITCH_OFF };

@@ -100,7 +100,7 @@ static dq_status parse_field(dq_preprocess *preprocess, const char *field, const
   }
   if (!strcmp(field, "fit")) {
     DQ_TRY(parse_choice(field, value, fits, &number, error));
-    preprocess->fit = (dq_fit)number;
+    preprocess->fit = (dq_picture_fit)number;
     return DQ_OK;
   }
   if (!strcmp(field, "color")) {

@@ -6,13 +6,13 @@
 #include "datasets/image.h"
 #include "lib/base/arena.h"
 
-typedef enum dq_fit {
+typedef enum dq_picture_fit {
   DQ_FIT_CROP,             // short side to `resize`, then the centre
   DQ_FIT_STRETCH,          // the whole picture to the model's size
   DQ_FIT_LETTERBOX,        // whole picture, aspect kept, centred
   DQ_FIT_LETTERBOX_CORNER, // whole picture, aspect kept, top left
   DQ_FIT_LINE,             // as high as the model, aspect kept but no wider than the model, at the left
-} dq_fit;
+} dq_picture_fit;
 
 typedef enum dq_colour { DQ_COLOUR_RGB, DQ_COLOUR_BGR, DQ_COLOUR_GREY } dq_colour;
 
@@ -20,7 +20,7 @@ typedef enum dq_colour { DQ_COLOUR_RGB, DQ_COLOUR_BGR, DQ_COLOUR_GREY } dq_colou
 // model's channels; with `per_patient`, x * scale is clip((x - p10) / (p99 - p10), 0, 1) and mean
 // and std come from the norm file.
 typedef struct dq_preprocess {
-  dq_fit fit;
+  dq_picture_fit fit;
   dq_filter filter;
   int resize; // short side for DQ_FIT_CROP; 0: the model's
   int crop;   // expected size of the model's input; 0: whatever it is

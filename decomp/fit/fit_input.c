@@ -96,13 +96,17 @@ typedef struct descent {
   dq_matrix half;              // rank_in x in
 } descent;
 
+// Added to the diagonal before a matrix is inverted, as a share of its mean: well above the rounding of the moments
+// (1e-16 of the largest), well below what the pictures tell; the second one is for a matrix of zeros.
+static const double RIDGE = 1e-10, LEAST_RIDGE = 1e-300;
+
 static dq_status invert(const dq_matrix *a, dq_matrix *inverse, dq_arena *arena, dq_error *error) {
   dq_matrix lower;
   int64_t n = a->rows;
   DQ_TRY(dq_fit_new_matrix(&lower, n, n, arena, error));
   DQ_TRY(dq_fit_new_matrix(inverse, n, n, arena, error));
   dq_matrix_copy(a, &lower);
-  double small = 1e-10 * dq_fit_trace(a) / (double)n + 1e-300;
+  double small = RIDGE * dq_fit_trace(a) / (double)n + LEAST_RIDGE;
   for (int64_t i = 0; i < n; i++) {
     lower.data[i * n + i] += small;
     inverse->data[i * n + i] = 1;

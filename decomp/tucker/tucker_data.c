@@ -147,6 +147,10 @@ static dq_status analyse_job(dq_tucker_job *job, const dq_tucker_options *option
   return DQ_OK;
 }
 
+// A trial keeps at least so much of a layer that some rank is left, and leaves out so much that its noise can be told
+// from rounding. Chosen, not measured.
+static const double LEAST_TRIED = 0.1, MOST_TRIED = 0.95;
+
 // The share of its multiply-accumulates that every layer would keep if all kept the same; for an analysis
 // that serves several bounds, one of half.
 static double common_share(const dq_tucker_data *data, const dq_tucker_report *report) {
@@ -155,7 +159,7 @@ static double common_share(const dq_tucker_data *data, const dq_tucker_report *r
   for (int i = 0; i < data->count; i++)
     if (!data->jobs[i].layer->reason[0]) layers += (double)data->jobs[i].layer->before.macs;
   double wanted = (1 - kept) * total;
-  return layers > 0 ? fmin(0.95, fmax(0.1, 1 - wanted / layers)) : 1;
+  return layers > 0 ? fmin(MOST_TRIED, fmax(LEAST_TRIED, 1 - wanted / layers)) : 1;
 }
 
 static dq_status analyse_batch(dq_tucker_data *data, int *next, dq_arena *arena, dq_error *error) {

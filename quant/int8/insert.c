@@ -6,8 +6,6 @@
 #include "quant/int8/stages.h"
 #include "quant/rewrite/own_constant.h"
 
-enum { NAME_TEXT = 1024 };
-
 static dq_status no_memory(const dq_int8_job *job) { return dq_fail_memory(job->error, 0); }
 
 static dq_value *add_constant(dq_graph *graph, const char *base, const char *suffix, dq_tensor *tensor) {
