@@ -36,26 +36,26 @@ static void float16(void **state) {
   dq_model_free(model);
 }
 
-static void put_npy(const char *path, const char *type, const char *shape, size_t bytes) {
+static void put_npy(const char *path, const char *type, const char *shape, size_t bytes, int byte) {
   FILE *file = fopen(path, "wb");
   assert_non_null(file);
   char header[119] = "";
   snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", type, shape);
   fwrite("\x93NUMPY\x01\0\x76\0", 1, 10, file);
   fprintf(file, "%-117s\n", header);
-  for (size_t i = 0; i < bytes; i++) fputc(0, file);
+  for (size_t i = 0; i < bytes; i++) fputc(byte, file);
   fclose(file);
 }
 
-// Two pictures of zeros, both of class 0.
-static dq_dataset *labelled_arrays(void) {
+// Two pictures whose bytes are all the same, as float32 numbers, both of class 0.
+static dq_dataset *labelled_arrays(int byte) {
   char folder[] = "/tmp/test_api_XXXXXX", x[64], y[64], spec[160];
   assert_non_null(mkdtemp(folder));
   snprintf(x, sizeof x, "%s/x.npy", folder);
   snprintf(y, sizeof y, "%s/y.npy", folder);
   snprintf(spec, sizeof spec, "npy:%s,%s", x, y);
-  put_npy(x, "<f4", "2, 3, 8, 8", 2 * 3 * 8 * 8 * 4);
-  put_npy(y, "|u1", "2,", 2);
+  put_npy(x, "<f4", "2, 3, 8, 8", 2 * 3 * 8 * 8 * 4, byte);
+  put_npy(y, "|u1", "2,", 2, 0);
   dq_dataset *dataset = api_pictures(spec);
   unlink(x); // mapped
   unlink(y);
@@ -94,7 +94,7 @@ static void int8_compared(void **state) {
   task.task = "classify";
   api_expect(dq_model_accuracy(model, dataset, &task, &accuracy, &api_failure), DQ_CODE_BAD_INPUT, "8 classes");
   dq_dataset_close(dataset);
-  dataset = labelled_arrays();
+  dataset = labelled_arrays(0);
   assert_int_equal(dq_model_accuracy(model, dataset, &task, &accuracy, &api_failure), DQ_CODE_OK);
   assert_int_equal(accuracy.pictures, 2);
   assert_string_equal(accuracy.figures[0].key, "top1");
@@ -336,11 +336,32 @@ static void float16_checked(void **state) {
   dq_dataset_close(dataset);
 }
 
+// The first value that is checked, the input, counts like the others.
+static void float16_of_large_inputs(void **state) {
+  (void)state;
+  dq_model *model = api_load();
+  dq_model_amp_options options;
+  dq_model_amp_defaults(&options, sizeof options);
+  options.check = labelled_arrays(0x4f); // 3.5e9
+  options.unguarded = 1;
+  dq_model_amp_facts facts = {.size = sizeof facts};
+  dq_model_amp_range range = {.size = sizeof range};
+  assert_int_equal(dq_model_amp(model, &options, &facts, &api_failure), DQ_CODE_OK);
+  int overflowed = 0;
+  for (int i = 0; dq_model_amp_range_at(model, i, &range); i++) {
+    assert_true(i > 0 || range.overflow == 2 * 3 * 8 * 8);
+    overflowed += range.overflow > 0;
+  }
+  assert_int_equal(facts.overflowed, overflowed);
+  dq_dataset_close((dq_dataset *)options.check);
+  dq_model_free(model);
+}
+
 // What a search for ranks wants, and what it answers: at a bound of 100 points only ranks are the limit.
 static void decomposed_by_search(void **state) {
   (void)state;
   dq_model *model = api_load();
-  dq_dataset *arrays = labelled_arrays();
+  dq_dataset *arrays = labelled_arrays(0);
   dq_model_tucker_options options;
   dq_model_tucker_facts facts = {.size = sizeof facts};
   dq_model_tucker_defaults(&options, sizeof options);
@@ -401,11 +422,17 @@ static void decomposed_on_data(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(float16),           cmocka_unit_test(int8_compared),
-                                     cmocka_unit_test(int8_by_table),     cmocka_unit_test(adaptive_rounding),
-                                     cmocka_unit_test(int8_refused),      cmocka_unit_test(int8_of_bounded_loss),
-                                     cmocka_unit_test(decomposed),        cmocka_unit_test(decomposed_by_search),
-                                     cmocka_unit_test(retrained),         cmocka_unit_test(float16_checked),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(float16),
+                                     cmocka_unit_test(int8_compared),
+                                     cmocka_unit_test(int8_by_table),
+                                     cmocka_unit_test(adaptive_rounding),
+                                     cmocka_unit_test(int8_refused),
+                                     cmocka_unit_test(int8_of_bounded_loss),
+                                     cmocka_unit_test(decomposed),
+                                     cmocka_unit_test(decomposed_by_search),
+                                     cmocka_unit_test(retrained),
+                                     cmocka_unit_test(float16_checked),
+                                     cmocka_unit_test(float16_of_large_inputs),
                                      cmocka_unit_test(decomposed_on_data)};
   return cmocka_run_group_tests(tests, api_enter, api_leave);
 }
