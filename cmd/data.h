@@ -4,7 +4,7 @@
 
 #include "cmd/options.h"
 #include "datasets/datasets.h"
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 #include "lib/graph/graph.h"
 
 // What the options of a command say about pictures, for dq_data_open.

@@ -105,6 +105,7 @@ static const dq_column model_columns[] = {
     {"warmup_ms", "First", DQ_COLUMN_REAL, "ms", 2, 0, 9},
     {"macs", "MACs", DQ_COLUMN_COUNT, NULL, 0, 0, 7},
     {"activation_bytes", "Activations", DQ_COLUMN_BYTES, NULL, 0, 0, 8},
+    {"workspace_bytes", "Workspace", DQ_COLUMN_BYTES, NULL, 0, 0, 10},
     {"packed_bytes", "Packed", DQ_COLUMN_BYTES, NULL, 0, 0, 10},
 };
 static const dq_table_layout model_layout = {"models", "Times", model_columns, DQ_COUNT(model_columns), false};
@@ -197,7 +198,8 @@ static dq_status put_model(dq_table *table, const bench *it, int m, const dq_con
   put_ms(table, "pack_ms", model->pack_time);
   if (it->options->warmup) put_ms(table, "warmup_ms", model->warmup_time);
   dq_plan_memory memory = dq_plan_memory_of(model->session.plan);
-  dq_table_put_int(table, "activation_bytes", (int64_t)memory.block);
+  dq_table_put_int(table, "activation_bytes", (int64_t)dq_schedule_bytes(model->session.schedule));
+  dq_table_put_int(table, "workspace_bytes", (int64_t)memory.workspace);
   dq_table_put_int(table, "packed_bytes", (int64_t)memory.packed);
   dq_table_put_bool(table, "steady", !doubt);
   if (doubt) dq_message(context, DQ_WARNING, "%s: %s", it->subjects[m].path, doubt);

@@ -5,7 +5,7 @@
 
 #include "datasets/datasets.h"
 #include "decomp/fit/moments.h"
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 #include "lib/graph/graph.h"
 
 // One convolution or product with a matrix. Where its output goes into an addition only, the other operand may be

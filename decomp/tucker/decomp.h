@@ -5,7 +5,7 @@
 #include "datasets/datasets.h"
 #include "decomp/ranks/ranks.h"
 #include "lib/base/context.h"
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 
 // Ranks of one layer as a settings file gives them.
 typedef struct dq_layer_ranks {

@@ -3,7 +3,7 @@
 #define DQ_DECOMP_JUDGE_H
 
 #include "datasets/datasets.h"
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 #include "lib/graph/graph.h"
 
 typedef struct dq_judge dq_judge;

@@ -8,8 +8,8 @@
 #include "decomp/tucker/tucker_data.h"
 #include "lib/base/nearest.h"
 #include "lib/base/sizes.h"
-#include "lib/exec/check_nodes.h"
-#include "lib/exec/open_sizes.h"
+#include "lib/schedule/check_nodes.h"
+#include "lib/schedule/open_sizes.h"
 #include "lib/document/origin.h"
 
 typedef struct work {

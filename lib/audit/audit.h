@@ -5,7 +5,7 @@
 #define DQ_EVAL_AUDIT_H
 
 #include "datasets/datasets.h"
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 #include "lib/kernels/audit/conv_audit.h"
 
 typedef enum dq_audit_metric {

@@ -12,7 +12,7 @@
 #ifndef DQ_PASSES_ORIGIN_H
 #define DQ_PASSES_ORIGIN_H
 
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 
 // Hash (XXH64) of nodes, attributes, initializers, inputs and outputs; properties, declared types
 // of values and the path do not count. The same for a graph and what loading its saved file gives.

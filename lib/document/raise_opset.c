@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 #include "lib/onnx/onnx.h"
 
 typedef struct raise_job {

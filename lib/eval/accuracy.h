@@ -3,7 +3,7 @@
 #define DQ_EVAL_ACCURACY_H
 
 #include "lib/eval/eval.h"
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 
 typedef struct dq_accuracy_options {
   const char *task;   // NULL: guessed from the outputs and the labels

@@ -3,7 +3,7 @@
 #define DQ_EVAL_LAYERS_H
 
 #include "lib/eval/eval.h"
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 
 // One value of the reference and the value of the candidate that stands for it.
 typedef struct dq_layer_pair {

@@ -1,9 +1,9 @@
-// A plan: the nodes of a graph in order, every value's place in one block of memory, constant
-// operands packed. Made once, run many times.
+// A plan: a schedule bound to this machine. Kernels are chosen, constant operands packed, and the block of the schedule
+// and the workspace of the kernels allocated. Made once, run many times.
 #ifndef DQ_EXEC_PLAN_H
 #define DQ_EXEC_PLAN_H
 
-#include "lib/exec/infer.h"
+#include "lib/schedule/schedule.h"
 
 typedef struct dq_plan dq_plan;
 
@@ -18,21 +18,25 @@ typedef struct dq_conv_setting {
 dq_status dq_conv_settings_check(const dq_conv_setting *settings, int count, const dq_graph *const *graphs,
                                  int graph_count, dq_error *error);
 
-typedef struct dq_plan_options {
-  dq_shape_request shapes;
+typedef struct dq_binding {
   const dq_conv_setting *convolutions; // the last that fits a node counts
   int convolution_count;
   // NULL, or the graph that owns elements of constants, when no other plan needs them: weights that steps have packed
-  // are given back while planning. They are then gone from both graphs.
+  // are given back while binding. They are then gone from both graphs, and the plan cannot be packed again.
   dq_graph *spent;
-} dq_plan_options;
+} dq_binding;
 
-// The graph must be indexed and must outlive the plan; nodes in any order. Values that are not known
-// before elements are (NonZero, NonMaxSuppression) are allowed and get memory while running.
-// DQ_UNSUPPORTED names a node, DQ_SYSTEM when it needs more than context->budget has left.
-dq_status dq_plan_new(dq_plan **plan, const dq_graph *graph, const dq_plan_options *options, const dq_context *context,
-                      dq_error *error);
+// Binds a schedule to the processor and the threads of the context. The schedule and its graph must outlive the plan.
+// `binding` may be NULL, and is not needed afterwards. DQ_UNSUPPORTED names a node, DQ_SYSTEM when the plan needs more
+// than context->budget has left.
+dq_status dq_plan_bind(dq_plan **plan, const dq_schedule *schedule, const dq_binding *binding,
+                       const dq_context *context, dq_error *error);
+// Schedules the graph and binds the schedule, which the plan then owns. `request` and `binding` may be NULL.
+dq_status dq_plan_new(dq_plan **plan, const dq_graph *graph, const dq_shape_request *request, const dq_binding *binding,
+                      const dq_context *context, dq_error *error);
 void dq_plan_free(dq_plan *plan); // NULL is fine
+
+const dq_schedule *dq_plan_schedule(const dq_plan *plan);
 
 // Inputs that are not constants, in the order of the graph. The caller fills data before every run:
 // a run may overwrite it.
@@ -69,10 +73,10 @@ const char *dq_plan_output_name(const dq_plan *plan, int i);
 // Whether its shape is the same in every run; that of what a NonMaxSuppression picks is not.
 bool dq_plan_output_fixed(const dq_plan *plan, int i);
 
-// Bytes of the block of activations, of the most that is alive at once (a lower bound for the
-// block), of packed operands, and of scratch.
+// Bytes that binding adds to those of the schedule (dq_schedule_bytes): of packed operands, and of the workspace that
+// the steps share, the most that one of them asks for. Both depend on the processor, the workspace on threads too.
 typedef struct dq_plan_memory {
-  size_t block, live, packed, scratch;
+  size_t packed, workspace;
 } dq_plan_memory;
 dq_plan_memory dq_plan_memory_of(const dq_plan *plan);
 
@@ -83,7 +87,7 @@ void dq_plan_set_timing(dq_plan *plan, bool on);
 // Bytes of a step's inputs, weights among them, and outputs; whether its first input has 8 bits.
 int64_t dq_plan_step_bytes(const dq_plan *plan, int i);
 bool dq_plan_step_integer(const dq_plan *plan, int i);
-double dq_plan_packing_time(const dq_plan *plan); // seconds, of bringing constant operands into order
+double dq_plan_packing_time(const dq_plan *plan); // seconds, of bringing constant operands into order, the last time
 // What dq_conv_algorithm_name says of a step; NULL when there is but one way to compute it.
 const char *dq_plan_step_algorithm(const dq_plan *plan, int i);
 

@@ -25,11 +25,14 @@ static dq_status open_dynamic(dq_plan *plan, dq_step *step) {
   return DQ_OK;
 }
 
-static dq_status run_step(dq_plan *plan, dq_step *step, dq_error *error) {
+static bool is_dynamic(const dq_plan *plan, int s) { return dq_schedule_step_at(plan->schedule, s)->dynamic; }
+
+static dq_status run_step(dq_plan *plan, int s, dq_error *error) {
+  dq_step *step = &plan->steps[s];
   dq_op *op = &step->op;
   op->error = error;
   int64_t start = plan->timing ? dq_nanoseconds() : 0;
-  if (step->dynamic) DQ_TRY(open_dynamic(plan, step));
+  if (is_dynamic(plan, s)) DQ_TRY(open_dynamic(plan, step));
   DQ_TRY(dq_op_run(op));
   if (plan->timing) step->nanoseconds = dq_nanoseconds() - start;
   for (int i = 0; i < op->output_count; i++) DQ_TRY(deliver(plan, op->node->outputs[i], error));
@@ -38,7 +41,7 @@ static dq_status run_step(dq_plan *plan, dq_step *step, dq_error *error) {
 
 static dq_status open_run_arena(dq_plan *plan, dq_error *error) {
   bool dynamic = false;
-  for (int s = 0; s < plan->step_count; s++) dynamic |= plan->steps[s].dynamic;
+  for (int s = 0; s < plan->step_count; s++) dynamic |= is_dynamic(plan, s);
   if (!dynamic) return DQ_OK;
   dq_arena_free(plan->run_arena);
   plan->run_arena = dq_context_arena(plan->context);
@@ -47,9 +50,11 @@ static dq_status open_run_arena(dq_plan *plan, dq_error *error) {
 
 // What is there before the first step.
 static dq_status deliver_known(const dq_plan *plan, dq_error *error) {
-  for (int i = 0; i < plan->input_count; i++) DQ_TRY(deliver(plan, plan->inputs[i], error));
+  for (int i = 0; i < dq_plan_input_count(plan); i++)
+    DQ_TRY(deliver(plan, dq_schedule_input(plan->schedule, i), error));
   for (int v = 0; plan->tap && v < plan->graph->value_count; v++)
-    if (plan->places[v].computed) DQ_TRY(deliver(plan, plan->graph->values[v], error));
+    if (dq_schedule_place(plan->schedule, v)->storage == DQ_STORED_SCHEDULE)
+      DQ_TRY(deliver(plan, plan->graph->values[v], error));
   return DQ_OK;
 }
 
@@ -60,19 +65,19 @@ dq_status dq_plan_run_steps(dq_plan *plan, int from, int end, dq_error *error) {
   }
   for (int s = from; s < end; s++) {
     DQ_TRY(dq_check_stop(plan->context, error));
-    DQ_TRY(run_step(plan, &plan->steps[s], error));
+    DQ_TRY(run_step(plan, s, error));
   }
   return DQ_OK;
 }
 
 dq_status dq_plan_run(dq_plan *plan, dq_error *error) { return dq_plan_run_steps(plan, 0, plan->step_count, error); }
 
-size_t dq_plan_state_bytes(const dq_plan *plan) { return plan->block_bytes; }
+size_t dq_plan_state_bytes(const dq_plan *plan) { return dq_schedule_bytes(plan->schedule); }
 
 void dq_plan_save(const dq_plan *plan, void *state) {
-  if (plan->block_bytes) memcpy(state, plan->block, plan->block_bytes);
+  if (dq_plan_state_bytes(plan)) memcpy(state, plan->block, dq_plan_state_bytes(plan));
 }
 
 void dq_plan_restore(dq_plan *plan, const void *state) {
-  if (plan->block_bytes) memcpy(plan->block, state, plan->block_bytes);
+  if (dq_plan_state_bytes(plan)) memcpy(plan->block, state, dq_plan_state_bytes(plan));
 }

@@ -3,7 +3,7 @@
 #ifndef DQ_PASSES_QUANTIZED_PATTERN_H
 #define DQ_PASSES_QUANTIZED_PATTERN_H
 
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 
 typedef enum dq_integer_form {
   DQ_FORM_NONE,

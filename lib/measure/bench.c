@@ -6,7 +6,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/random.h"
 #include "lib/measure/cost.h"
-#include "lib/exec/open_sizes.h"
+#include "lib/schedule/open_sizes.h"
 #include "lib/document/origin.h"
 
 static dq_status make_inputs(dq_bench_model *model, const dq_context *context, dq_arena *arena, dq_error *error) {

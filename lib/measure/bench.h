@@ -56,7 +56,7 @@ typedef struct dq_bench_options {
 // What is run: a model and how its convolutions are computed.
 typedef struct dq_bench_subject {
   const char *path;
-  const dq_conv_setting *convolutions; // as in dq_plan_options
+  const dq_conv_setting *convolutions; // as in dq_binding
   int convolution_count;
 } dq_bench_subject;
 

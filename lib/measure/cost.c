@@ -298,14 +298,14 @@ static dq_status count_operators(analysis *a, dq_error *error) {
   return DQ_OK;
 }
 
-// What running would need. A model that cannot be run has no such figure; the rows say why.
+// What running would need on any machine. A model that cannot be run has no such figure; the rows say why.
 static dq_status find_live_memory(dq_cost *cost, const dq_graph *graph, const dq_shape_request *request,
                                   const dq_context *context, dq_error *error) {
   if (cost->unsupported || !cost->sizes.fit) return DQ_OK;
   dq_session session;
   dq_session_options options = {.shapes = request ? *request : (dq_shape_request){0}};
   dq_error problem = {0};
-  dq_status status = dq_session_open(&session, graph, &options, context, &problem);
+  dq_status status = dq_session_schedule(&session, graph, &options, context, &problem);
   if (status == DQ_CANCELLED) {
     if (error) *error = problem;
     return status;
@@ -314,9 +314,8 @@ static dq_status find_live_memory(dq_cost *cost, const dq_graph *graph, const dq
     dq_message(context, DQ_WARNING, "live memory is not known: %s", problem.message);
     return DQ_OK;
   }
-  dq_plan_memory memory = dq_plan_memory_of(session.plan);
-  cost->live_bytes = (int64_t)memory.live;
-  cost->planned_bytes = (int64_t)memory.block;
+  cost->live_bytes = (int64_t)dq_schedule_live_bytes(session.schedule);
+  cost->planned_bytes = (int64_t)dq_schedule_bytes(session.schedule);
   dq_session_close(&session);
   return DQ_OK;
 }

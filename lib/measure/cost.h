@@ -4,7 +4,7 @@
 #define DQ_EVAL_COST_H
 
 #include "lib/measure/cost_window.h"
-#include "lib/exec/open_sizes.h"
+#include "lib/schedule/open_sizes.h"
 
 typedef struct dq_cost_node {
   const dq_node *node;
@@ -58,7 +58,7 @@ typedef struct dq_cost {
   int64_t activation_bytes; // of all nodes' outputs
   int64_t file_bytes;       // -1: not a file
   int64_t live_bytes;       // most alive at once while running, -1: cannot be run
-  int64_t planned_bytes;    // of the block they are placed in, -1: as above
+  int64_t planned_bytes;    // of the block they are placed in (dq_schedule_bytes), -1: as above
   int unsupported;          // nodes with a problem
   int64_t opset;
   dq_sizes sizes;           // that the model leaves open, at which all this is counted
@@ -71,11 +71,11 @@ typedef struct dq_cost {
 // Transpose of its own, the node behind that), so a shared one is counted once. Weights are
 // constants of float types, of 4-bit and 8-bit integers, and int32 biases of quantized operators; a
 // scalar scale or zero point counts as well, indices and shapes (int64) do not. Everything is in
-// the arena. `request` may be NULL. Open sizes are assumed (lib/exec/open_sizes.h); where none fits, and of nodes that
-// dq does not run, what is known is counted. DQ_BAD_INPUT for nodes that contradict themselves at the sizes given.
+// the arena. `request` may be NULL. Open sizes are assumed (lib/schedule/open_sizes.h); where none fits, and of nodes
+// that dq does not run, what is known is counted. DQ_BAD_INPUT for nodes that contradict themselves at the sizes given.
 dq_status dq_cost_analyse(dq_cost *cost, const dq_graph *graph, const dq_shape_request *request,
                           const dq_context *context, dq_arena *arena, dq_error *error);
-// The same without the memory of a run, for which the network is planned and its weights are packed.
+// The same without the memory of a run, for which a copy of the network goes through the passes and is scheduled.
 dq_status dq_cost_count(dq_cost *cost, const dq_graph *graph, const dq_shape_request *request,
                         const dq_context *context, dq_arena *arena, dq_error *error);
 

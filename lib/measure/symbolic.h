@@ -3,7 +3,7 @@
 #ifndef DQ_EVAL_SYMBOLIC_H
 #define DQ_EVAL_SYMBOLIC_H
 
-#include "lib/exec/open_sizes.h"
+#include "lib/schedule/open_sizes.h"
 
 typedef struct dq_symbolic {
   const dq_sizes *sizes;

@@ -130,7 +130,7 @@ dq_status dq_operator_resolve(const dq_graph *graph, const dq_node *node, const 
 // Puts the node's label in front of the message of a failure; returns the status.
 dq_status dq_with_label(const dq_node *node, dq_status status, dq_error *error);
 
-// The row's check, where it has one; lib/exec/check_nodes.h calls it for a graph.
+// The row's check, where it has one; lib/schedule/check_nodes.h calls it for a graph.
 dq_status dq_op_check(dq_op *op);
 
 // The three calls, with the node's label put in front of messages, and float16 computed by float32

@@ -1,7 +1,7 @@
 // Nodes with constant inputs are run once and replaced by their results.
 #include <string.h>
 
-#include "lib/exec/check_nodes.h"
+#include "lib/schedule/check_nodes.h"
 #include "lib/passes/passes_internal.h"
 
 static bool all_constant(const dq_node *node) {

@@ -2,7 +2,7 @@
 #ifndef DQ_PASSES_PASSES_H
 #define DQ_PASSES_PASSES_H
 
-#include "lib/exec/open_sizes.h"
+#include "lib/schedule/open_sizes.h"
 
 // One pass. The graph is indexed before it and after it. Values that are outputs or that
 // is_captured marks (taps) keep existing with the same elements.

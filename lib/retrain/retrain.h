@@ -3,7 +3,7 @@
 #ifndef DQ_EVAL_RETRAIN_H
 #define DQ_EVAL_RETRAIN_H
 
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 
 typedef struct dq_retrain_options {
   const char *command;      // run by the shell

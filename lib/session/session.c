@@ -1,6 +1,6 @@
 #include "lib/session/session.h"
 
-#include "lib/exec/check_nodes.h"
+#include "lib/schedule/check_nodes.h"
 #include "lib/passes/passes.h"
 
 static dq_status mark_taps(dq_graph *copy, const dq_session_options *options, dq_error *error) {
@@ -12,32 +12,44 @@ static dq_status mark_taps(dq_graph *copy, const dq_session_options *options, dq
   return DQ_OK;
 }
 
-static dq_status open_session(dq_session *session, const dq_session_options *options, const dq_context *context,
-                              dq_error *error) {
+static dq_status make_schedule(dq_session *session, const dq_session_options *options, const dq_context *context,
+                               dq_error *error) {
   DQ_TRY(dq_check_nodes(session->copy, context, error));
   DQ_TRY(mark_taps(session->copy, options, error));
   const dq_shape_request *shapes = options ? &options->shapes : NULL;
   if (!options || !options->plain) DQ_TRY(dq_passes_run(session->copy, shapes, context, error));
-  dq_plan_options plan_options = {0};
-  if (options)
-    plan_options =
-        (dq_plan_options){options->shapes, options->convolutions, options->convolution_count, options->spent};
-  DQ_TRY(dq_plan_new(&session->plan, session->copy, &plan_options, context, error));
+  return dq_schedule_new(&session->schedule, session->copy, shapes, context, error);
+}
+
+static dq_status bind(dq_session *session, const dq_session_options *options, const dq_context *context,
+                      dq_error *error) {
+  dq_binding binding = {0};
+  if (options) binding = (dq_binding){options->convolutions, options->convolution_count, options->spent};
+  DQ_TRY(dq_plan_bind(&session->plan, session->schedule, &binding, context, error));
   for (int i = 0; options && i < options->tap_count; i++) dq_plan_tap(session->plan, options->taps[i]);
   return DQ_OK;
 }
 
-dq_status dq_session_open(dq_session *session, const dq_graph *graph, const dq_session_options *options,
-                          const dq_context *context, dq_error *error) {
+dq_status dq_session_schedule(dq_session *session, const dq_graph *graph, const dq_session_options *options,
+                              const dq_context *context, dq_error *error) {
   *session = (dq_session){.copy = dq_graph_copy(graph)};
   if (!session->copy) return dq_fail_memory(error, 0);
-  dq_status status = open_session(session, options, context, error);
+  dq_status status = make_schedule(session, options, context, error);
+  if (status != DQ_OK) dq_session_close(session);
+  return status;
+}
+
+dq_status dq_session_open(dq_session *session, const dq_graph *graph, const dq_session_options *options,
+                          const dq_context *context, dq_error *error) {
+  DQ_TRY(dq_session_schedule(session, graph, options, context, error));
+  dq_status status = bind(session, options, context, error);
   if (status != DQ_OK) dq_session_close(session);
   return status;
 }
 
 void dq_session_close(dq_session *session) {
   dq_plan_free(session->plan);
+  dq_schedule_free(session->schedule);
   dq_graph_free(session->copy);
   *session = (dq_session){0};
 }

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "lib/exec/check_nodes.h"
-#include "lib/exec/open_sizes.h"
+#include "lib/schedule/check_nodes.h"
+#include "lib/schedule/open_sizes.h"
 #include "lib/graph/patterns.h"
 #include "lib/document/origin.h"
 #include "lib/ops/operator_names.h"

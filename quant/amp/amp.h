@@ -2,7 +2,7 @@
 #ifndef DQ_QUANT_AMP_H
 #define DQ_QUANT_AMP_H
 
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 #include "lib/graph/graph.h"
 #include "lib/ops/operator.h"
 #include "quant/amp/policy.h"

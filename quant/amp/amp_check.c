@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "lib/exec/open_sizes.h"
+#include "lib/schedule/open_sizes.h"
 
 typedef struct check_job {
   const dq_graph *graph;

@@ -108,7 +108,7 @@ static dq_status open_plans(dq_amp_probe *probe, const dq_amp_job *job, dq_error
   for (int half = 0; half < 2; half++)
     for (int kind = 0; kind < DQ_AMP_PROBES; kind++) {
       dq_plan **plan = &probe->plans[half][kind];
-      DQ_TRY(dq_plan_new(plan, probe->graphs[half], NULL, job->context, error));
+      DQ_TRY(dq_plan_new(plan, probe->graphs[half], NULL, NULL, job->context, error));
       for (int i = 0; i < dq_plan_input_count(*plan); i++) fill_input(dq_plan_input(*plan, i), kind, job);
       if (dq_plan_step_count(*plan) != dq_plan_step_count(probe->plans[0][0]))
         return dq_fail(error, DQ_UNSUPPORTED, "weights are computed from others");
@@ -156,7 +156,7 @@ static dq_status on_value(void *user, const dq_value *value, const dq_tensor *te
 
 static dq_status look(const dq_amp_job *job, const dq_graph *copy, int kind, seen *to, dq_error *error) {
   dq_plan *plan;
-  DQ_TRY(dq_plan_new(&plan, copy, NULL, job->context, error));
+  DQ_TRY(dq_plan_new(&plan, copy, NULL, NULL, job->context, error));
   for (int i = 0; i < dq_plan_input_count(plan); i++) fill_input(dq_plan_input(plan, i), kind, job);
   for (int v = 0; v < copy->value_count; v++) dq_plan_tap(plan, copy->values[v]->name);
   dq_plan_set_tap(plan, on_value, to);

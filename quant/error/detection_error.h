@@ -4,7 +4,7 @@
 #define DQ_QUANT_DETECTION_ERROR_H
 
 #include "lib/eval/decode.h"
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 
 typedef struct dq_detection_error {
   dq_decoder decoder;

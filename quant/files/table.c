@@ -9,7 +9,7 @@
 #include <xxhash.h>
 
 #include "lib/settings/settings_file.h"
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 #include "quant/files/table_internal.h"
 
 static const char SCHEMA[] = "dq-calibration";

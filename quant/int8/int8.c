@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lib/exec/check_nodes.h"
+#include "lib/schedule/check_nodes.h"
 #include "lib/graph/patterns.h"
 #include "lib/ops/operator_names.h"
 #include "quant/amp/amp.h"

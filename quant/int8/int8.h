@@ -4,7 +4,7 @@
 #define DQ_QUANT_INT8_H
 
 #include "calib/calib.h"
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 #include "lib/graph/graph.h"
 #include "quant/numeric/accumulator.h"
 #include "quant/rewrite/bias_correction.h"

@@ -4,7 +4,7 @@
 #define DQ_QUANT_JOB_H
 
 #include "lib/document/origin.h"
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 #include "quant/int8/int8.h"
 #include "quant/int8/observed.h"
 #include "quant/int8/rounding_internal.h"

@@ -1,5 +1,5 @@
 // Preparation: what is written in float before anything is decided or measured. Nothing here looks at a setting.
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 #include "lib/passes/fold_affine.h"
 #include "lib/passes/passes.h"
 #include "quant/int8/facts.h"

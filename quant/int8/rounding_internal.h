@@ -2,7 +2,7 @@
 #ifndef DQ_QUANT_ROUNDING_INTERNAL_H
 #define DQ_QUANT_ROUNDING_INTERNAL_H
 
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 #include "lib/ops/product.h"
 #include "quant/numeric/rounding.h"
 

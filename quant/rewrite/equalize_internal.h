@@ -2,7 +2,7 @@
 #ifndef DQ_QUANT_EQUALIZE_INTERNAL_H
 #define DQ_QUANT_EQUALIZE_INTERNAL_H
 
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 #include "quant/rewrite/equalize.h"
 
 // Channels that must have one factor are one class: those that an addition joins, or a channel

@@ -4,7 +4,7 @@
 #ifndef DQ_QUANT_FOCUS_H
 #define DQ_QUANT_FOCUS_H
 
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 
 // Makes every such convolution read the source of the Slices: W'[o, c, 2y + v, 2x + u] = W[o, b C + c, y, x]
 // for operand b of the Concat, which starts at row v and column u and has C channels; stride 2, padding and

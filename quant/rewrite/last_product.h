@@ -2,7 +2,7 @@
 #ifndef DQ_QUANT_LAST_PRODUCT_H
 #define DQ_QUANT_LAST_PRODUCT_H
 
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 
 // Writes `Conv -> Flatten` (Reshape, Squeeze) to an output of the graph, the convolution 1x1 over one position,
 // as `Flatten -> Gemm`: runtimes have matrix products of integers that write float, but no such convolutions, so

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 #include "quant/rewrite/own_constant.h"
 
 enum { LEVELS = 256, FEWEST = 128, PICTURES = 32 };

@@ -4,7 +4,7 @@
 #ifndef DQ_QUANT_PERMUTE_H
 #define DQ_QUANT_PERMUTE_H
 
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 #include "lib/graph/graph.h"
 
 // A value whose channels (axis 1) have another order now.

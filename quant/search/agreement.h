@@ -5,7 +5,7 @@
 
 #include "datasets/datasets.h"
 #include "lib/eval/eval.h"
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 
 typedef struct dq_agreement {
   int64_t answers, equal;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "lib/exec/check_nodes.h"
+#include "lib/schedule/check_nodes.h"
 #include "lib/onnx/onnx.h"
 #include "lib/session/session.h"
 

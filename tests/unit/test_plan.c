@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "lib/base/random.h"
-#include "lib/exec/plan_internal.h"
 #include "lib/kernels/conv/conv.h"
 #include "lib/onnx/onnx.h"
 #include "tests/unit/plan_harness.h"
+#include "tests/unit/schedule_harness.h"
 
 // ---- Memory ----
 
@@ -45,29 +45,6 @@ static dq_graph *random_network(dq_random *random) {
   return graph;
 }
 
-// Two values with memory of their own that are needed at the same step do not share a byte.
-static void check_places(const dq_plan *plan) {
-  for (int a = 0; a < plan->graph->value_count; a++) {
-    const dq_place *left = &plan->places[a];
-    if (!left->planned || left->root != a) continue;
-    if (left->joined >= 0) { // inside of the whole, for no longer than that
-      const dq_place *whole = &plan->places[left->joined];
-      assert_true(left->offset >= whole->offset && left->offset + left->shift >= left->shift);
-      assert_true(left->first >= whole->first && left->last <= whole->last);
-      continue;
-    }
-    assert_true(left->offset + left->bytes <= plan->block_bytes);
-    for (int b = 0; b < a; b++) {
-      const dq_place *right = &plan->places[b];
-      if (!right->planned || right->root != b || right->joined >= 0 || left->last < right->first ||
-          right->last < left->first)
-        continue;
-      assert_true(left->offset + left->bytes <= right->offset || right->offset + right->bytes <= left->offset);
-    }
-  }
-  assert_true(plan->block_bytes >= plan->live_bytes);
-}
-
 // In-place results, joined values and reused memory give what a run that keeps every value gives.
 static void memory_is_never_shared_too_early(void **state) {
   (void)state;
@@ -78,12 +55,13 @@ static void memory_is_never_shared_too_early(void **state) {
     dq_arena *arena = dq_arena_new(0);
     dq_plan *plan, *tapped;
     dq_error error = {0};
-    assert_int_equal(dq_plan_new(&plan, graph, NULL, &context, &error), DQ_OK);
+    assert_int_equal(dq_plan_new(&plan, graph, NULL, NULL, &context, &error), DQ_OK);
+    const dq_schedule *schedule = dq_plan_schedule(plan);
+    check_places(schedule);
     for (int v = 0; v < graph->value_count; v++) graph->values[v]->is_output = true; // kept to the end
-    assert_int_equal(dq_plan_new(&tapped, graph, NULL, &context, &error), DQ_OK);
-    check_places(plan);
-    wasteful += plan->block_bytes > plan->live_bytes;
-    for (int v = 0; v < graph->value_count; v++) joined += plan->places[v].joined >= 0;
+    assert_int_equal(dq_plan_new(&tapped, graph, NULL, NULL, &context, &error), DQ_OK);
+    wasteful += dq_schedule_bytes(schedule) > dq_schedule_live_bytes(schedule);
+    for (int v = 0; v < graph->value_count; v++) joined += dq_schedule_place(schedule, v)->joined >= 0;
     record kept = {0};
     for (int v = 0; v < graph->value_count; v++) assert_true(dq_plan_tap(tapped, graph->values[v]->name));
     dq_plan_set_tap(tapped, keep_value, &kept);
@@ -109,8 +87,8 @@ static void a_run_goes_back_to_a_state(void **state) {
     dq_arena *arena = dq_arena_new(0);
     dq_plan *plan, *twin;
     dq_error error = {0};
-    assert_int_equal(dq_plan_new(&plan, graph, NULL, &context, &error), DQ_OK);
-    assert_int_equal(dq_plan_new(&twin, graph, NULL, &context, &error), DQ_OK);
+    assert_int_equal(dq_plan_new(&plan, graph, NULL, NULL, &context, &error), DQ_OK);
+    assert_int_equal(dq_plan_new(&twin, graph, NULL, NULL, &context, &error), DQ_OK);
     const dq_tensor *whole = run_plan(plan, arena, seed);
     void *kept = malloc(dq_plan_state_bytes(plan));
     assert_int_equal(dq_plan_state_bytes(twin), dq_plan_state_bytes(plan));
@@ -144,7 +122,7 @@ static void memory_limit(void **state) {
   dq_context small = {.budget = &budget};
   dq_error error = {0};
   dq_plan *plan = NULL;
-  assert_int_equal(dq_plan_new(&plan, graph, NULL, &small, &error), DQ_SYSTEM);
+  assert_int_equal(dq_plan_new(&plan, graph, NULL, NULL, &small, &error), DQ_SYSTEM);
   dq_graph_free(graph);
 }
 
@@ -288,11 +266,11 @@ static void settings_of_convolutions(void **state) {
                {{"*Conv", "?"}, {"im2col", "im2row", ""}},           {{"Conv", "stem"}, {"", "", ""}}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     dq_conv_setting settings[] = {{cases[i].patterns[0], DQ_CONV_im2col}, {cases[i].patterns[1], DQ_CONV_im2row}};
-    dq_plan_options options = {.convolutions = settings, .convolution_count = 2};
+    dq_binding binding = {.convolutions = settings, .convolution_count = 2};
     dq_plan *plan;
-    assert_int_equal(dq_plan_new(&plan, graph, &options, &context, NULL), DQ_OK);
+    assert_int_equal(dq_plan_new(&plan, graph, NULL, &binding, &context, NULL), DQ_OK);
     for (int s = 0; s < 3; s++) {
-      const char *found = plan->steps[s].op.computed_by;
+      const char *found = dq_plan_step_algorithm(plan, s);
       if (*cases[i].expected[s]) assert_string_equal(found, cases[i].expected[s]);
       else assert_true(strcmp(found, "im2col") && strcmp(found, "im2row"));
     }

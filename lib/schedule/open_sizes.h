@@ -1,9 +1,9 @@
 // Sizes of inputs that a model leaves open: what each is called, where it comes from, and an assumption under which
 // the network can be counted when nobody has said it.
-#ifndef DQ_EXEC_OPEN_SIZES_H
-#define DQ_EXEC_OPEN_SIZES_H
+#ifndef DQ_SCHEDULE_OPEN_SIZES_H
+#define DQ_SCHEDULE_OPEN_SIZES_H
 
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 
 typedef enum dq_size_source {
   DQ_SIZE_DEFAULT,    // the batch: 1

@@ -1,4 +1,4 @@
-#include "lib/exec/check_nodes.h"
+#include "lib/schedule/check_nodes.h"
 
 static const dq_tensor unknown = {.rank = -1};
 

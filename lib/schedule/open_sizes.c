@@ -1,4 +1,4 @@
-#include "lib/exec/open_sizes.h"
+#include "lib/schedule/open_sizes.h"
 
 #include "lib/base/sizes.h"
 

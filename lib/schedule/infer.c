@@ -1,4 +1,4 @@
-#include "lib/exec/infer.h"
+#include "lib/schedule/infer.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lib/base/nearest.h"
-#include "lib/exec/open_sizes.h"
+#include "lib/schedule/open_sizes.h"
 
 enum { EVALUATED_ELEMENTS = 65536 }; // shapes, scales and indices are small; weights are not needed
 
@@ -160,19 +160,24 @@ dq_status dq_input_tensor(const dq_graph *graph, const dq_value *input, const dq
   return dq_tensor_shape(tensor, input->type, rank, dims, error);
 }
 
-dq_status dq_op_bind(dq_op *op, const dq_graph *graph, const dq_node *node, dq_tensor *tensors,
-                     const dq_context *context, dq_arena *arena, dq_error *error) {
-  *op = (dq_op){.context = context, .node = node, .error = error};
-  DQ_TRY(dq_operator_resolve(graph, node, context, &op->row, &op->version, error));
+dq_status dq_op_connect(dq_op *op, dq_tensor *tensors, dq_arena *arena) {
+  const dq_node *node = op->node;
   op->input_count = node->input_count;
   op->output_count = node->output_count;
   op->inputs = DQ_NEW_ARRAY(arena, node->input_count, const dq_tensor *);
   op->outputs = DQ_NEW_ARRAY(arena, node->output_count, dq_tensor *);
-  if (!op->inputs || !op->outputs) return dq_fail_memory(error, 0);
+  if (!op->inputs || !op->outputs) return dq_fail_memory(op->error, 0);
   for (int i = 0; i < node->input_count; i++) op->inputs[i] = node->inputs[i] ? &tensors[node->inputs[i]->index] : NULL;
   for (int i = 0; i < node->output_count; i++)
     op->outputs[i] = node->outputs[i] ? &tensors[node->outputs[i]->index] : NULL;
   return DQ_OK;
+}
+
+dq_status dq_op_bind(dq_op *op, const dq_graph *graph, const dq_node *node, dq_tensor *tensors,
+                     const dq_context *context, dq_arena *arena, dq_error *error) {
+  *op = (dq_op){.context = context, .node = node, .error = error};
+  DQ_TRY(dq_operator_resolve(graph, node, context, &op->row, &op->version, error));
+  return dq_op_connect(op, tensors, arena);
 }
 
 static bool inputs_have_shapes(const dq_op *op) {
@@ -203,10 +208,11 @@ static dq_status evaluate(dq_op *op, dq_arena *arena) {
   return dq_op_run(op);
 }
 
+// `arena` owns elements, `passing` what is needed no longer.
 static dq_status infer_node(const dq_graph *graph, const dq_node *node, dq_tensor *tensors, const dq_context *context,
-                            dq_arena *arena, dq_error *error) {
+                            dq_arena *arena, dq_arena *passing, dq_error *error) {
   dq_op op;
-  DQ_TRY(dq_op_bind(&op, graph, node, tensors, context, arena, error));
+  DQ_TRY(dq_op_bind(&op, graph, node, tensors, context, passing, error));
   if (!inputs_have_shapes(&op)) return DQ_OK; // outputs stay unknown
   DQ_TRY(dq_op_infer(&op));
   return can_evaluate(&op) ? evaluate(&op, arena) : DQ_OK;
@@ -249,12 +255,15 @@ static bool take_outputs(const dq_node *node, bool failed, dq_tensor *tensors) {
   return any;
 }
 
-static dq_status infer_nodes(const dq_graph *graph, dq_node *const *order, dq_tolerance tolerance,
-                             const dq_context *context, dq_arena *arena, dq_tensor *tensors, dq_error *error) {
+static dq_status infer_nodes(const dq_graph *graph, dq_tolerance tolerance, const dq_context *context, dq_arena *arena,
+                             dq_arena *passing, dq_tensor *tensors, dq_error *error) {
+  dq_node **order = DQ_NEW_ARRAY(passing, graph->node_count, dq_node *);
+  if (!order) return dq_fail_memory(error, (size_t)graph->node_count * sizeof *order);
+  DQ_TRY(dq_graph_order(graph, order, error));
   bool declared = false; // some shapes are what the file declares
   for (int n = 0; n < graph->node_count; n++) {
     dq_error local = {0};
-    dq_status status = infer_node(graph, order[n], tensors, context, arena, &local);
+    dq_status status = infer_node(graph, order[n], tensors, context, arena, passing, &local);
     bool tolerated = status == DQ_UNSUPPORTED ? tolerance != DQ_INFER_ALL
                      : status == DQ_BAD_INPUT ? tolerance == DQ_INFER_BROKEN || declared
                                               : status == DQ_OK;
@@ -277,8 +286,9 @@ dq_status dq_infer(const dq_graph *graph, const dq_shape_request *request, dq_to
     if (value->constant) all[i] = *value->constant;
     else if (value->is_input) DQ_TRY(infer_input(graph, value, request, tolerance, context, &all[i], error));
   }
-  dq_node **order = DQ_NEW_ARRAY(arena, graph->node_count, dq_node *);
-  if (!order) return dq_fail_memory(error, (size_t)graph->node_count * sizeof *order);
-  DQ_TRY(dq_graph_order(graph, order, error));
-  return infer_nodes(graph, order, tolerance, context, arena, all, error);
+  dq_arena *passing = dq_arena_beside(arena);
+  dq_status status =
+      passing ? infer_nodes(graph, tolerance, context, arena, passing, all, error) : dq_fail_memory(error, 0);
+  dq_arena_free(passing);
+  return status;
 }

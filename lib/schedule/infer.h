@@ -1,6 +1,6 @@
 // Shapes, types and small constants of every value of a graph, from the shapes of its inputs.
-#ifndef DQ_EXEC_INFER_H
-#define DQ_EXEC_INFER_H
+#ifndef DQ_SCHEDULE_INFER_H
+#define DQ_SCHEDULE_INFER_H
 
 #include "lib/graph/graph.h"
 #include "lib/ops/operator.h"
@@ -57,5 +57,7 @@ dq_status dq_infer(const dq_graph *graph, const dq_shape_request *request, dq_to
 // One node's dq_op over those tensors, resolved and ready for dq_op_infer. Arrays in the arena.
 dq_status dq_op_bind(dq_op *op, const dq_graph *graph, const dq_node *node, dq_tensor *tensors,
                      const dq_context *context, dq_arena *arena, dq_error *error);
+// The part of it behind the resolution: op has its node and error, and gets its inputs and outputs.
+dq_status dq_op_connect(dq_op *op, dq_tensor *tensors, dq_arena *arena);
 
 #endif

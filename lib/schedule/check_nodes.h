@@ -1,6 +1,6 @@
 // Checks of all nodes of a graph that was not made here, before anything is changed in it.
-#ifndef DQ_EXEC_CHECK_NODES_H
-#define DQ_EXEC_CHECK_NODES_H
+#ifndef DQ_SCHEDULE_CHECK_NODES_H
+#define DQ_SCHEDULE_CHECK_NODES_H
 
 #include "lib/graph/graph.h"
 #include "lib/ops/operator.h"

@@ -1,0 +1,149 @@
+// Binding a schedule to this machine: kernels chosen, constants packed, memory allocated; and packing again.
+#include <inttypes.h>
+
+#include "lib/base/clock.h"
+#include "lib/exec/plan_internal.h"
+#include "lib/exec/spent.h"
+#include "lib/graph/patterns.h"
+
+static const dq_conv_setting *setting_of(const dq_binding *binding, const dq_node *node) {
+  for (int i = binding ? binding->convolution_count : 0; i > 0; i--) {
+    const dq_conv_setting *setting = &binding->convolutions[i - 1];
+    if (!setting->pattern || dq_pattern_fits(setting->pattern, node)) return setting;
+  }
+  return NULL;
+}
+
+static dq_status make_steps(dq_plan *plan, const dq_binding *binding, dq_error *error) {
+  plan->step_count = dq_schedule_step_count(plan->schedule);
+  plan->steps = DQ_NEW_ARRAY(plan->arena, plan->step_count, dq_step);
+  if (!plan->steps) return dq_fail_memory(error, (size_t)plan->step_count * sizeof *plan->steps);
+  for (int s = 0; s < plan->step_count; s++) {
+    const dq_schedule_step *from = dq_schedule_step_at(plan->schedule, s);
+    const dq_conv_setting *setting = setting_of(binding, from->node);
+    dq_step *step = &plan->steps[s];
+    if (setting) step->algorithm = setting->algorithm, step->named = setting->pattern != NULL;
+    step->op = (dq_op){.node = from->node, .error = error};
+    DQ_TRY(dq_op_connect(&step->op, plan->tensors, plan->arena));
+  }
+  return DQ_OK;
+}
+
+// Types and shapes with the elements that are known, which tell steps what is constant. `known` is by value index and
+// holds elements that were computed from constants anew; NULL: those of the schedule.
+static void load_tensors(dq_plan *plan, const dq_tensor *known) {
+  for (int v = 0; v < plan->graph->value_count; v++) {
+    const dq_tensor *constant = plan->graph->values[v]->constant;
+    plan->tensors[v] = known ? known[v] : *dq_schedule_tensor(plan->schedule, v);
+    if (constant) plan->tensors[v].data = constant->data;
+  }
+}
+
+static void give_block(dq_plan *plan) {
+  for (int v = 0; v < plan->graph->value_count; v++) {
+    const dq_place *place = dq_schedule_place(plan->schedule, v);
+    if (place->storage == DQ_STORED_BLOCK) plan->tensors[v].data = (char *)plan->block + place->offset;
+  }
+}
+
+// The op as it is before dq_op_prepare.
+static void reset_op(const dq_plan *plan, int s, dq_error *error) {
+  const dq_schedule_step *from = dq_schedule_step_at(plan->schedule, s);
+  dq_op *op = &plan->steps[s].op;
+  *op = (dq_op){.context = plan->context,
+                .node = from->node,
+                .row = from->row,
+                .version = from->version,
+                .input_count = op->input_count,
+                .inputs = op->inputs,
+                .output_count = op->output_count,
+                .outputs = op->outputs,
+                .algorithm = plan->steps[s].algorithm,
+                .error = error};
+}
+
+static dq_status prepare_steps(dq_plan *plan, dq_spent *spent, dq_error *error) {
+  double start = dq_seconds();
+  size_t before = dq_arena_bytes(plan->packing);
+  plan->workspace_bytes = 0;
+  for (int s = 0; s < plan->step_count; s++) {
+    reset_op(plan, s, error);
+    if (dq_schedule_step_at(plan->schedule, s)->dynamic) continue; // shapes are not final
+    dq_op *op = &plan->steps[s].op;
+    DQ_TRY(dq_op_prepare(op, plan->packing));
+    if (spent) dq_spent_give_back(spent, plan, &plan->steps[s]);
+    if (op->scratch_bytes > plan->workspace_bytes) plan->workspace_bytes = op->scratch_bytes;
+  }
+  plan->packed_bytes = dq_arena_bytes(plan->packing) - before;
+  plan->packing_time = dq_seconds() - start;
+  return DQ_OK;
+}
+
+static dq_status pack_and_give_back(dq_plan *plan, dq_graph *owner, dq_error *error) {
+  dq_spent spent;
+  dq_status status = dq_spent_open(&spent, plan, owner, error);
+  if (status == DQ_OK) status = prepare_steps(plan, &spent, error);
+  dq_spent_close(&spent);
+  return status;
+}
+
+// Layers whose own setting does not fit are named, those of a setting for all are counted.
+static void report_misfits(const dq_plan *plan) {
+  int convolutions = 0, misfits = 0;
+  for (int s = 0; s < plan->step_count; s++) {
+    const dq_op *op = &plan->steps[s].op;
+    convolutions += op->computed_by != NULL;
+    if (!op->misfit) continue;
+    if (!plan->steps[s].named) misfits++;
+    else
+      dq_message(plan->context, DQ_NOTE, "node '%s': the algorithm asked for does not fit, '%s' is used",
+                 op->node->name, op->computed_by);
+  }
+  if (misfits)
+    dq_message(plan->context, DQ_NOTE,
+               "%d of %d convolutions do not fit the algorithm asked for and are computed as by auto", misfits,
+               convolutions);
+}
+
+// The block, which stays for as long as the plan does, unless it is there already, and the workspace.
+static dq_status allocate(dq_plan *plan, dq_error *error) {
+  size_t block = plan->block ? 0 : dq_schedule_bytes(plan->schedule);
+  DQ_TRY(dq_check_memory(plan->context, block + plan->workspace_bytes, "running the network", error));
+  if (!plan->block) plan->block = dq_arena_alloc(plan->arena, block);
+  void *workspace = dq_arena_alloc(plan->packing, plan->workspace_bytes + 4096); // large blocks are aligned
+  if (!plan->block || !workspace) return dq_fail_memory(error, block + plan->workspace_bytes);
+  for (int s = 0; s < plan->step_count; s++) plan->steps[s].op.scratch = workspace;
+  return DQ_OK;
+}
+
+static dq_status bind(dq_plan *plan, const dq_binding *binding, dq_error *error) {
+  int values = plan->graph->value_count;
+  plan->tensors = DQ_NEW_ARRAY(plan->arena, values, dq_tensor);
+  plan->tapped = DQ_NEW_ARRAY(plan->arena, values, bool);
+  plan->packing = dq_context_arena(plan->context);
+  if (!plan->tensors || !plan->tapped || !plan->packing)
+    return dq_fail_memory(error, (size_t)values * sizeof *plan->tensors);
+  DQ_TRY(make_steps(plan, binding, error));
+  load_tensors(plan, NULL);
+  DQ_TRY(pack_and_give_back(plan, binding ? binding->spent : NULL, error));
+  report_misfits(plan);
+  DQ_TRY(allocate(plan, error));
+  give_block(plan);
+  return DQ_OK;
+}
+
+dq_status dq_plan_bind(dq_plan **result, const dq_schedule *schedule, const dq_binding *binding,
+                       const dq_context *context, dq_error *error) {
+  *result = NULL;
+  dq_arena *arena = dq_context_arena(context);
+  dq_plan *plan = arena ? DQ_NEW(arena, dq_plan) : NULL;
+  if (!plan) {
+    dq_arena_free(arena);
+    return dq_fail_memory(error, sizeof *plan);
+  }
+  *plan = (dq_plan){.arena = arena, .schedule = schedule, .graph = dq_schedule_graph(schedule), .context = context};
+  dq_status status = bind(plan, binding, error);
+  if (status == DQ_OK) *result = plan;
+  else dq_plan_free(plan);
+  return status;
+}
