@@ -147,3 +147,83 @@ dq_status dq_plan_bind(dq_plan **result, const dq_schedule *schedule, const dq_b
   else dq_plan_free(plan);
   return status;
 }
+
+// ---- Packing again ----
+
+// The shapes of the inputs that the schedule was made for.
+static dq_status request_of(const dq_schedule *schedule, dq_arena *arena, dq_shape_request *request, dq_error *error) {
+  int count = dq_schedule_input_count(schedule);
+  dq_input_shape *shapes = DQ_NEW_ARRAY(arena, count, dq_input_shape);
+  if (!shapes) return dq_fail_memory(error, (size_t)count * sizeof *shapes);
+  for (int i = 0; i < count; i++) {
+    const dq_value *input = dq_schedule_input(schedule, i);
+    const dq_tensor *tensor = dq_schedule_tensor(schedule, input->index);
+    shapes[i] = (dq_input_shape){.name = input->name, .rank = tensor->rank};
+    for (int d = 0; d < tensor->rank; d++) shapes[i].dims[d] = tensor->dims[d];
+  }
+  *request = (dq_shape_request){.inputs = shapes, .input_count = count};
+  return DQ_OK;
+}
+
+// Everything is as the schedule has it: types and shapes, and which elements are known.
+static dq_status check_known(const dq_schedule *schedule, const dq_tensor *known, dq_error *error) {
+  const dq_graph *graph = dq_schedule_graph(schedule);
+  for (int v = 0; v < graph->value_count; v++) {
+    const dq_tensor *before = dq_schedule_tensor(schedule, v), *now = &known[v];
+    bool same = before->type == now->type && dq_tensor_same_shape(before, now);
+    if (same && (now->data || !before->data)) continue;
+    char expected[DQ_SHAPE_TEXT], found[DQ_SHAPE_TEXT];
+    return dq_fail(error, DQ_BAD_INPUT,
+                   "value '%s': the changed constants make it %s of shape %s, the plan is for %s of shape %s",
+                   graph->values[v]->name, dq_dtype_name(now->type), dq_tensor_shape_text(now, found, sizeof found),
+                   dq_dtype_name(before->type), dq_tensor_shape_text(before, expected, sizeof expected));
+  }
+  return DQ_OK;
+}
+
+// A plan that was allowed to may have given elements back, this one or another.
+static dq_status check_elements(const dq_graph *graph, dq_error *error) {
+  for (int v = 0; v < graph->value_count; v++) {
+    const dq_value *value = graph->values[v];
+    if (!value->constant || value->constant->data || !value->user_count) continue;
+    return dq_fail(error, DQ_USAGE,
+                   "the elements of '%s' were given back when they were packed: the plan cannot be packed again",
+                   value->name);
+  }
+  return DQ_OK;
+}
+
+// What follows from the constants as they are now, in `arena`.
+static dq_status infer_again(const dq_plan *plan, dq_arena *arena, dq_tensor **known, dq_error *error) {
+  dq_context quiet = *plan->context; // what is to be warned of was told while scheduling
+  quiet.message = NULL;
+  dq_shape_request request;
+  DQ_TRY(request_of(plan->schedule, arena, &request, error));
+  DQ_TRY(dq_infer(plan->graph, &request, DQ_INFER_ALL, &quiet, arena, known, error));
+  return check_known(plan->schedule, *known, error);
+}
+
+static dq_status pack_again(dq_plan *plan, const dq_tensor *known, dq_error *error) {
+  load_tensors(plan, known);
+  dq_status status = prepare_steps(plan, NULL, error);
+  if (status == DQ_OK) status = allocate(plan, error);
+  give_block(plan);
+  if (status == DQ_OK) return DQ_OK;
+  dq_arena_free(plan->packing);
+  plan->packing = NULL;
+  return status;
+}
+
+dq_status dq_plan_repack(dq_plan *plan, dq_error *error) {
+  DQ_TRY(check_elements(plan->graph, error));
+  dq_arena *arena = dq_context_arena(plan->context);
+  dq_tensor *known;
+  dq_status status = arena ? infer_again(plan, arena, &known, error) : dq_fail_memory(error, 0);
+  if (status != DQ_OK) {
+    dq_arena_free(arena);
+    return status;
+  }
+  dq_arena_free(plan->packing);
+  plan->packing = arena;
+  return pack_again(plan, known, error);
+}

@@ -38,6 +38,15 @@ void dq_plan_free(dq_plan *plan); // NULL is fine
 
 const dq_schedule *dq_plan_schedule(const dq_plan *plan);
 
+// Packs the constants anew when their elements have changed in the graph; types and shapes must be as before. Values
+// that follow from constants alone are computed again, kernels are chosen again, as some are taken only for weights
+// that permit them (safe pairs). The plan then answers as a new plan of the graph does, bit for bit. Pointers to
+// tensors and the contents of inputs stay; outputs and states (dq_plan_save) are those of the old constants until the
+// next run. The old packed operands are freed first, so no more memory is needed than for one plan. DQ_USAGE when
+// elements were given back, DQ_BAD_INPUT when a type or a shape would change: the plan stays as it was. When packing
+// itself fails (DQ_SYSTEM, or what an operator refuses), the plan does not run until packing succeeds.
+dq_status dq_plan_repack(dq_plan *plan, dq_error *error);
+
 // Inputs that are not constants, in the order of the graph. The caller fills data before every run:
 // a run may overwrite it.
 int dq_plan_input_count(const dq_plan *plan);

@@ -59,6 +59,7 @@ static dq_status deliver_known(const dq_plan *plan, dq_error *error) {
 }
 
 dq_status dq_plan_run_steps(dq_plan *plan, int from, int end, dq_error *error) {
+  if (!plan->packing) return dq_fail(error, DQ_USAGE, "packing the changed constants failed: the plan does not run");
   if (from == 0) {
     DQ_TRY(open_run_arena(plan, error));
     DQ_TRY(deliver_known(plan, error));
