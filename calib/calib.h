@@ -1,23 +1,23 @@
-// Calibration: the range of every value that is to be quantized, observed on pictures. One pass, one
-// picture at a time; memory depends on the number of values only.
+// Calibration: the range of every value that is to be quantized, found by running the float network on pictures. Each
+// picture runs once. A value takes 64 KiB for its histogram, however many pictures there are.
 #ifndef DQ_CALIB_CALIB_H
 #define DQ_CALIB_CALIB_H
 
 #include "lib/session/observe.h"
 
 // ---- Histogram ----
-// Counts of values in bins of width 2^e around 0, the smallest e for which all values seen fit. Bins of
-// the next width are pairs of bins, so the counts depend neither on order nor on how the values were
-// divided: two halves merged are the whole.
+// A histogram counts elements in bins of equal width 2^e around 0, with the smallest e for which all elements fit. A
+// bin of width 2^(e + 1) is exactly two bins of width 2^e. The counts therefore do not depend on the order of the
+// elements, and histograms of two halves of the pictures can be merged without loss.
 enum { DQ_HISTOGRAM_BINS = 8192 }; // half of them below 0
 
 typedef struct dq_histogram {
-  int exponent;   // bin width is 2^exponent
-  uint64_t *bins; // [DQ_HISTOGRAM_BINS]; bin i holds (i - BINS / 2) <= x / width < ... + 1
-  uint64_t count; // finite values
-  uint64_t not_finite;
-  float minimum, maximum;           // of the finite values; 0 and 0 when there are none
-  uint64_t pictures;                // calls of dq_histogram_add that had finite values
+  int exponent;           // bin width is 2^exponent
+  uint64_t *bins;         // [DQ_HISTOGRAM_BINS]; bin i counts the x with i - BINS / 2 <= x / width < i - BINS / 2 + 1
+  uint64_t count;         // of finite elements
+  uint64_t not_finite;    // elements that are NaN or infinite; no bin counts them
+  float minimum, maximum; // of the finite elements; 0 and 0 when there are none
+  uint64_t pictures;      // calls of dq_histogram_add with at least one finite element
   float first_low, first_high;      // minimum and maximum of the first picture
   double average_low, average_high; // exponential moving averages of the pictures' minima and maxima
 } dq_histogram;
@@ -25,15 +25,17 @@ typedef struct dq_histogram {
 // Weight of the newest picture in the moving averages (ONNX Runtime's averaging_constant).
 #define DQ_MOVING_AVERAGE_CONSTANT 0.01
 
+// Makes an empty histogram. Its 64 KiB of bins count against `budget` (NULL: against none), which must outlive it.
+// DQ_SYSTEM: there is no memory.
 dq_status dq_histogram_init(dq_histogram *histogram, dq_budget *budget, dq_error *error);
 void dq_histogram_deinit(dq_histogram *histogram);
-// The values of one picture: the moving averages take one step.
+// Counts the `count` elements of one picture. The moving averages advance by one step.
 void dq_histogram_add(dq_histogram *histogram, const float *values, int64_t count);
-// `from` saw the pictures after those of `into`. Equal to one histogram of all of them; the moving
-// averages to rounding of float64.
+// Adds the counts of `from`, whose pictures came after those of `into`. The result is that of one histogram of all
+// pictures; the moving averages agree to the rounding of float64.
 void dq_histogram_merge(dq_histogram *into, const dq_histogram *from);
-// The value below which the share `q` of all values lies, linear within a bin, between minimum and
-// maximum. 0 <= q <= 1.
+// The quantile `q` (0 to 1) of the finite elements, interpolated linearly within its bin and limited to [minimum,
+// maximum]. 0 for an empty histogram.
 double dq_histogram_quantile(const dq_histogram *histogram, double q);
 
 // ---- Ranges ----
@@ -41,35 +43,42 @@ typedef struct dq_range_pair {
   float low, high; // low <= 0 <= high is not implied
 } dq_range_pair;
 
-// The share of the values that lies outside the range, by bins: those that hold a bound count as inside.
+// The share (0 to 1) of the finite elements outside the range. A bin that contains an end of the range counts as
+// inside.
 double dq_histogram_clipped(const dq_histogram *histogram, dq_range_pair range);
-// Sum of squared errors of all values when the range, widened to hold 0, is divided into 255 steps of
-// which one lies on 0; `symmetric`: 254 steps around 0. Every value counts as the middle of its bin.
+// The sum of squared errors when all elements are quantized with the range, widened to hold 0: 255 steps with the zero
+// point on a step, or 254 steps around 0 when `symmetric`. Every element counts as the middle of its bin.
 double dq_histogram_error(const dq_histogram *histogram, dq_range_pair range, bool symmetric);
 
-// The bins that hold anything, for many errors of one histogram.
+// The bins of a histogram that are not empty. dq_filled_error on them is much quicker than dq_histogram_error where
+// many ranges are tried on one histogram. The struct takes 128 KiB.
 typedef struct dq_filled_bins {
   int count;
-  double width;                      // of a bin
-  double middles[DQ_HISTOGRAM_BINS]; // in widths, ascending
+  double width;                      // of a bin, in the unit of the value
+  double middles[DQ_HISTOGRAM_BINS]; // as multiples of `width`, ascending
   double counts[DQ_HISTOGRAM_BINS];
 } dq_filled_bins;
 
 void dq_histogram_fill(const dq_histogram *histogram, dq_filled_bins *filled);
-double dq_filled_error(const dq_filled_bins *filled, dq_range_pair range, bool symmetric); // dq_histogram_error
+// The result of dq_histogram_error on the histogram that `filled` was made from.
+double dq_filled_error(const dq_filled_bins *filled, dq_range_pair range, bool symmetric);
 
 typedef struct dq_range_options {
-  double percentile; // of percentile: how many percent stay inside
-  bool symmetric;    // the range will be used symmetric around 0
+  // For the observer `percentile`: percent of the elements inside the range (0 to 100). Half of the others lie below
+  // it, half above.
+  double percentile;
+  bool symmetric; // the quantization is symmetric around 0
 } dq_range_options;
 
+// A rule that makes a range from a histogram, a row of observers.def.
 typedef struct dq_observer {
   const char *name, *help;
+  // The range for a histogram with at least one finite element.
   dq_range_pair (*range)(const dq_histogram *histogram, const dq_range_options *options);
 } dq_observer;
 
-const dq_observer *dq_observer_at(int index); // NULL after the last
-const dq_observer *dq_observer_find(const char *name);
+const dq_observer *dq_observer_at(int index);          // in the order of observers.def; NULL after the last
+const dq_observer *dq_observer_find(const char *name); // NULL: there is none of that name
 
 // ---- Calibration ----
 typedef struct dq_calibration {
@@ -77,11 +86,12 @@ typedef struct dq_calibration {
   const char *const *names; // of values of the graph
   dq_histogram *histograms; // one per name
   int64_t pictures;
-  size_t bytes; // memory the histograms take
+  size_t bytes; // of all histograms
 } dq_calibration;
 
-// Fills a histogram per name. The names must outlive the result. Fails as dq_observe does, and with
-// DQ_BAD_INPUT when an element was NaN or infinite, DQ_UNSUPPORTED when a value never had any.
+// Runs the graph on the pictures of `what` and makes one histogram for each of its names, which must outlive the
+// result. After a failure nothing has to be freed. Statuses are those of dq_observe, and DQ_BAD_INPUT when a value had
+// a NaN or infinite element, DQ_UNSUPPORTED when a value had no element on any picture.
 dq_status dq_calibrate(dq_calibration *calibration, const dq_observation *what, const dq_context *context,
                        dq_error *error);
 void dq_calibration_deinit(dq_calibration *calibration); // safe on a zeroed struct

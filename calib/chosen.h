@@ -1,4 +1,4 @@
-// The ranges that were chosen for the values of a network, beside what the values are on data.
+// The ranges that a quantized model stores for its values, read back from its QuantizeLinear nodes.
 #ifndef DQ_CALIB_CHOSEN_H
 #define DQ_CALIB_CHOSEN_H
 
@@ -10,9 +10,9 @@ typedef struct dq_chosen {
   int count;
 } dq_chosen;
 
-// What each QuantizeLinear of a graph with one constant scale and zero point can represent,
-// [scale (qmin - zero_point), scale (qmax - zero_point)], for the value it reads. Only float32 values. In the
-// arena.
+// Lists the inputs of all QuantizeLinear nodes with one constant float32 scale and a constant 8-bit zero point (or
+// none), each with the range that its integers represent: [scale (qmin - zero_point), scale (qmax - zero_point)].
+// The lists are in the arena, the names belong to the graph. DQ_SYSTEM: there is no memory.
 dq_status dq_chosen_of(dq_chosen *chosen, const dq_graph *graph, dq_arena *arena, dq_error *error);
 
 #endif

@@ -1,5 +1,5 @@
-// What the elements of a tensor come to. Eight lanes, added up at the end: vectors in every compiler, and
-// one order of sums on every processor.
+// Extremes, sums and sums of squares of float32 elements. Sums are computed in double precision in eight partial sums
+// (element i in partial sum i mod 8), so that compilers vectorize them and every processor adds in the same order.
 #ifndef DQ_CALIB_ELEMENTS_H
 #define DQ_CALIB_ELEMENTS_H
 

@@ -5,7 +5,7 @@
 
 #include "lib/eval/pb_source.h"
 #include "lib/onnx/onnx.h"
-#include "lib/eval/remembered.h"
+#include "lib/eval/stored_preset.h"
 
 dq_data_options dq_data_options_of(const dq_data_arguments *arguments, int64_t seed) {
   return (dq_data_options){.spec = arguments->data,
@@ -33,7 +33,7 @@ const char *dq_task_of(const dq_data_arguments *arguments) {
 
 void dq_recall_preset(dq_data_arguments *arguments, const dq_graph *graph, const dq_context *context) {
   dq_data_options options = dq_data_options_of(arguments, 0);
-  dq_remembered_preset(&options, graph, context);
+  dq_apply_stored_preset(&options, graph, context);
   arguments->preprocess = options.preprocess;
 }
 

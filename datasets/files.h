@@ -1,11 +1,11 @@
-// Data sets whose pictures are files of their own: folders and lists.
+// Data sets in which each picture is a file: folders and lists. Private to this module.
 #ifndef DQ_DATASETS_FILES_H
 #define DQ_DATASETS_FILES_H
 
 #include "datasets/reader.h"
 
 typedef struct dq_file_sample {
-  const char *name; // as the data set says it
+  const char *name; // in the data set
   const char *path;
   int64_t label;          // -1: none
   const char *label_path; // NULL: none
@@ -16,19 +16,22 @@ typedef struct dq_file_samples {
   int64_t count, capacity;
 } dq_file_samples;
 
+// Appends a picture; its texts must live as long as the data. DQ_SYSTEM: there is no memory.
 dq_status dq_files_add(dq_data *data, dq_file_sample sample, dq_error *error);
+// describe, pixels and close of dq_reader_functions for such data.
 void dq_files_describe(const dq_data *data, int64_t index, dq_sample_info *info);
 dq_status dq_files_pixels(const dq_data *data, int64_t index, dq_image *image, dq_error *error);
 void dq_files_close(dq_data *data);
 
-// Whether a file is such a list: its first line names a picture, there or by its ending. Else it may hold names
-// of classes.
+// *found says whether a file is a list of pictures: its first line names a file that exists or has the ending of a
+// picture. Other files may have names of classes. DQ_SYSTEM: the file cannot be read.
 dq_status dq_list_found(dq_data *data, const char *path, const char *folder, bool *found, dq_error *error);
 
-// Reads a list of lines `path label`; relative paths begin at `folder`.
+// Adds the pictures of a list of lines `path label`. Relative paths begin at `folder`. DQ_BAD_INPUT: a line is broken;
+// DQ_SYSTEM: the file cannot be read.
 dq_status dq_list_read(dq_data *data, const char *path, const char *folder, dq_error *error);
 
-// folder/name in the arena; NULL without memory. An absolute name stays as it is.
+// "FOLDER/NAME", or NAME when it is an absolute path, in the arena; NULL: there is no memory.
 char *dq_join(dq_arena *arena, const char *folder, const char *name);
 bool dq_is_folder(const char *path);
 bool dq_is_file(const char *path);

@@ -1,4 +1,4 @@
-// Pictures of bytes: decoding, resampling and preprocessing.
+// Pictures with a byte for each sample: decoding, resampling and conversion of colours.
 #ifndef DQ_DATASETS_IMAGE_H
 #define DQ_DATASETS_IMAGE_H
 
@@ -9,9 +9,9 @@
 
 typedef struct dq_image {
   int width, height;
-  int channels;      // 1 grey, 3 RGB
-  uint8_t *pixels;   // height x width x channels, of dq_budget_alloc; NULL when there is none
-  dq_budget *budget; // what they count against; NULL: nothing
+  int channels;      // 1: grey; 3: RGB
+  uint8_t *pixels;   // height x width x channels, owned (dq_budget_alloc); NULL: there are none
+  dq_budget *budget; // the budget that the pixels count against; NULL: none
 } dq_image;
 
 void dq_image_deinit(dq_image *image); // frees the pixels; safe on a zeroed struct
@@ -19,40 +19,43 @@ void dq_image_deinit(dq_image *image); // frees the pixels; safe on a zeroed str
 // Allocates the pixels, zeros. DQ_SYSTEM without memory.
 dq_status dq_image_init(dq_image *image, int width, int height, int channels, dq_budget *budget, dq_error *error);
 
-// Decodes JPEG, PNG, BMP or PNM. 16-bit samples keep their high byte, alpha is dropped, CMYK
-// becomes RGB, EXIF orientation is not applied (as Pillow's Image.open). The header is checked
-// first. DQ_BAD_INPUT when the file is not a regular one, is broken or cut off, would need more than the
-// limit of `budget` (NULL or none: 1 GiB) by itself, or unpacks to more than its header says; DQ_SYSTEM when
-// the budget has too little left at the moment. Errors name the path.
+// Decodes a JPEG, PNG, BMP or PNM file. Of 16-bit samples the high byte is used, alpha is dropped, CMYK becomes RGB,
+// and the orientation of EXIF is not applied, as by Image.open of Pillow. The caller calls dq_image_deinit after
+// success. Messages begin with the path. DQ_BAD_INPUT: the path is not a regular file, the file is broken or cut off,
+// its pixels alone would need more than the limit of `budget` (1 GiB without a limit), or it unpacks to more than its
+// header says; DQ_SYSTEM: the file cannot be read, or the budget has too little left.
 dq_status dq_image_read(dq_image *image, const char *path, dq_budget *budget, dq_error *error);
 
-// The same from memory; `name` stands in messages.
+// As dq_image_read from the bytes of a file in memory. Messages begin with `name`.
 dq_status dq_image_decode(dq_image *image, const uint8_t *bytes, size_t size, const char *name, dq_budget *budget,
                           dq_error *error);
 
-// A mask: grey values, those of a PGM as the file has them, or the palette indices of a picture with a palette.
+// Reads a mask, with one channel: the indices of a picture with a palette, the samples of a PGM without scaling, else
+// grey values. Statuses as for dq_image_read.
 dq_status dq_mask_read(dq_image *image, const char *path, dq_budget *budget, dq_error *error);
 
 typedef enum dq_filter { DQ_FILTER_BILINEAR, DQ_FILTER_BICUBIC } dq_filter;
 
-// An enlarged or reduced picture of width x height, and where in it a window begins.
+// The size to which a picture is resampled, and the place of the rectangle of the result that is computed.
 typedef struct dq_resampling {
-  int64_t width, height, left, top;
+  int64_t width, height; // of the whole result
+  int64_t left, top;     // of the rectangle
   dq_filter filter;
 } dq_resampling;
 
-// A window of a picture resampled: only the rectangle of `target`'s size at (left, top) is computed. Antialiased 8-bit
-// fixed-point convolution, bit for bit as the Image.resize of Pillow 13, down to the order of its two passes. `target`
-// has its size and channels (the source's) set and pixels allocated.
+// Resamples the source to to->width x to->height and stores the rectangle at (left, top) of the result in `target`,
+// whose size, channels (those of the source) and pixels are set; only that rectangle is computed. The filter is an
+// antialiased convolution in 8-bit fixed point with the bits of Image.resize of Pillow 13, which depend on the order of
+// the horizontal and the vertical pass. DQ_SYSTEM: there is no memory.
 dq_status dq_image_resample(const dq_image *source, const dq_resampling *to, dq_image *target, dq_error *error);
 
-// Nearest neighbour as Pillow's NEAREST: `values` (height x width) to target_height x target_width.
-// DQ_SYSTEM without memory.
+// Resizes `values` (height x width) to target_height x target_width by the nearest neighbour, as NEAREST of Pillow.
+// DQ_SYSTEM: there is no memory.
 dq_status dq_resize_nearest(const uint8_t *values, int width, int height, uint8_t *target, int target_width,
                             int target_height, dq_error *error);
 
-// RGB to grey and back in place of the pixels (ITU-R 601 luma in 16-bit fixed point, as Pillow's
-// L).
+// Replace the pixels by grey ones (luma of ITU-R BT.601 in 16-bit fixed point, as mode L of Pillow), or by RGB with
+// equal channels. Nothing happens when the picture is grey, or RGB, already. DQ_SYSTEM: there is no memory.
 dq_status dq_image_to_grey(dq_image *image, dq_error *error);
 dq_status dq_image_to_rgb(dq_image *image, dq_error *error);
 

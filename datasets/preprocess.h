@@ -1,4 +1,4 @@
-// From a picture of bytes to a model's input tensor: the fields of a preset and what they do.
+// Preprocessing: the fields of a preset, and their application to a picture.
 #ifndef DQ_DATASETS_PREPROCESS_H
 #define DQ_DATASETS_PREPROCESS_H
 
@@ -7,24 +7,24 @@
 #include "lib/base/arena.h"
 
 typedef enum dq_picture_fit {
-  DQ_FIT_CROP,             // short side to `resize`, then the centre
-  DQ_FIT_STRETCH,          // the whole picture to the model's size
-  DQ_FIT_LETTERBOX,        // whole picture, aspect kept, centred
-  DQ_FIT_LETTERBOX_CORNER, // whole picture, aspect kept, top left
-  DQ_FIT_LINE,             // as high as the model, aspect kept but no wider than the model, at the left
+  DQ_FIT_CROP,             // the short side is resized to `resize`, then the centre is cut out
+  DQ_FIT_STRETCH,          // the picture is resized to the size of the input
+  DQ_FIT_LETTERBOX,        // the picture is resized with its aspect ratio, and padded on both sides
+  DQ_FIT_LETTERBOX_CORNER, // the same, with the picture at the top left
+  DQ_FIT_LINE,             // resized to the height of the input with its aspect ratio, at most as wide, at the left
 } dq_picture_fit;
 
 typedef enum dq_colour { DQ_COLOUR_RGB, DQ_COLOUR_BGR, DQ_COLOUR_GREY } dq_colour;
 
-// value = (x * scale - mean) / std with x in 0...255 and a constant per channel in the order of the
-// model's channels; with `per_patient`, x * scale is clip((x - p10) / (p99 - p10), 0, 1) and mean
-// and std come from the norm file.
+// An element is (x * scale - mean) / std for a byte x (0 to 255), with mean and std of its channel, in the order of the
+// channels of the model. With `per_patient`, min(max((x - p10) / (p99 - p10), 0), 1) stands for x * scale, and mean and
+// std come from the norm file.
 typedef struct dq_preprocess {
   dq_picture_fit fit;
   dq_filter filter;
-  int resize; // short side for DQ_FIT_CROP; 0: the model's
-  int crop;   // expected size of the model's input; 0: whatever it is
-  double pad; // 0...255, where a letterbox or a line has no picture
+  int resize; // short side in pixels for DQ_FIT_CROP; 0: that of the input
+  int crop;   // size in pixels that the input must have; 0: any
+  double pad; // 0 to 255: the byte outside of the picture
   dq_colour colour;
   double scale;
   double mean[3], std[3];
@@ -34,7 +34,7 @@ typedef struct dq_preprocess {
 // Constants of one patient.
 typedef struct dq_norm_row {
   const char *patient;
-  double low, high; // 10th and 99th percentile
+  double low, high; // 10th and 99th percentile (p10, p99) of the bytes
   double mean[3], std[3];
 } dq_norm_row;
 
@@ -43,30 +43,35 @@ typedef struct dq_norm {
   int64_t count;
 } dq_norm;
 
-// Stretch, RGB, 0..255, then what the texts say: fields "resize=256,mean=1/2:1/2:1/2" in order, the name of a preset
-// in front of them or alone ("tf,fit=stretch"). The name may stand in one of the two. Either may be NULL. `norm`
-// receives the path of a norm=FILE field, if there is one, in the arena.
+// Reads a preprocessing from two texts, either of which may be NULL. A text has the form "tf", "fit=crop,resize=256" or
+// "tf,fit=stretch": the name of a preset, fields, or a name and fields that override it. `overrides` may begin with a
+// name only when `preset` is NULL. Without any field pictures are stretched, and elements are RGB bytes from 0 to 255.
+// *norm receives the value of a field norm=FILE, in the arena, or NULL. DQ_USAGE: an unknown name, field or value.
 dq_status dq_preprocess_parse(dq_preprocess *preprocess, const char *preset, const char *overrides, const char **norm,
                               dq_arena *arena, dq_error *error);
 
-// Both texts as one that dq_preprocess_parse reads as overrides, as they were written, without the path of norm=FILE;
-// "" without any. NULL when there is no memory.
+// Both texts as one text, in the arena, that dq_preprocess_parse accepts as `overrides`; a field norm=FILE is left out.
+// "" when both are NULL. NULL: there is no memory.
 const char *dq_preprocess_join(const char *preset, const char *overrides, dq_arena *arena);
 
-// CSV with a header row: patient, p10, p99, mean_r ... std_b in any order, other columns ignored.
+// Reads a CSV file with the columns patient, p10, p99, mean_r, mean_g, mean_b, std_r, std_g and std_b in any order;
+// other columns are ignored. Rows are in the arena. DQ_BAD_INPUT: a column is missing or a number is broken; DQ_SYSTEM:
+// the file cannot be read.
 dq_status dq_norm_read(dq_norm *norm, const char *path, dq_arena *arena, dq_error *error);
 
-// The patient of a picture: its file name up to the last '_'. DQ_BAD_INPUT when there is no row.
+// Finds the row of the patient of a picture, which is the file name up to its last '_'. DQ_BAD_INPUT: the file has no
+// such row.
 dq_status dq_norm_find(const dq_norm *norm, const char *name, const dq_norm_row **row, dq_error *error);
 
-// A model's input without its batch: channels x height x width, or height x width x channels.
+// The input of a model without its batch: channels x height x width, or height x width x channels.
 typedef struct dq_picture_shape {
   int channels, height, width; // 0 until known
   bool channels_last;
 } dq_picture_shape;
 
-// Applies all of it to values of that shape, channels 1 or 3. `image` may be converted to grey or
-// RGB in place. `norm` is needed only with per_patient.
+// Writes the preprocessed picture to `values`, channels * height * width elements in the order of `shape`, which has 1
+// or 3 channels. `view` receives the place of the picture in the input. `image` may be converted to grey or RGB. `norm`
+// is used only with per_patient, else it may be NULL. DQ_SYSTEM: there is no memory.
 dq_status dq_preprocess_apply(const dq_preprocess *preprocess, dq_image *image, const dq_norm_row *norm,
                               const dq_picture_shape *shape, float *values, dq_view *view, dq_error *error);
 

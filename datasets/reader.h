@@ -1,4 +1,4 @@
-// What a kind of data is inside: the functions of a row of readers.def and the open data set.
+// The functions behind a row of readers.def, and an open data set. Private to this module.
 #ifndef DQ_DATASETS_READER_H
 #define DQ_DATASETS_READER_H
 
@@ -13,56 +13,58 @@ struct dq_data {
   const struct dq_reader_functions *reader; // NULL for an external source
   const dq_data_source *source;
   void *state;    // of the reader or source
-  int64_t found;  // pictures the reader has
-  int64_t count;  // pictures offered
-  int64_t *order; // offered index -> reader's index; NULL: the same
+  int64_t found;  // number of pictures of the reader
+  int64_t count;  // number of pictures for the caller, without broken ones and those beyond the limit
+  int64_t *order; // index of the caller -> index of the reader; NULL: they are equal
   int64_t skipped;
   dq_label_kind kind;
   int64_t classes;
   bool classes_exact;
   const char *const *class_names; // class_name_count of them
   int64_t class_name_count;
-  bool spread_limit;                             // sample evenly instead of from the start
-  int fixed_width, fixed_height, fixed_channels; // of all pictures; 0: they differ
+  bool spread_limit;                             // a limit selects pictures evenly, not the first ones
+  int fixed_width, fixed_height, fixed_channels; // common to all pictures; 0: they differ
   dq_preprocess preprocess;
   const char *preprocess_text;
   dq_norm norm;
   dq_picture_shape shape; // of the model's input
 };
 
-// Pixels of a picture, or for arrays the values themselves. Set by the reader's open.
 typedef struct dq_reader_functions {
-  // Fills state, found, kind, classes and the fixed size. `argument` is the spec past its prefix.
+  // Fills state, found, kind, classes and the fixed size of `data`. `argument` is the specification behind its prefix.
   dq_status (*open)(dq_data *data, const char *argument, const dq_data_options *options, dq_error *error);
   // Name and labels of a picture.
   void (*describe)(const dq_data *data, int64_t index, dq_sample_info *info);
-  // Its pixels, which the caller deinits.
+  // The pixels of a picture; the caller calls dq_image_deinit.
   dq_status (*pixels)(const dq_data *data, int64_t index, dq_image *image, dq_error *error);
-  // Values that need no preprocessing (NULL: never), and whether this data has them.
+  // Elements that need no preprocessing, as those of arrays. NULL: the reader never has them.
   dq_status (*values)(const dq_data *data, int64_t index, float *values, dq_error *error);
-  // Checks the model's input against arrays (NULL: any will do).
+  // Checks whether the arrays fit the input of the model. NULL: every input fits.
   dq_status (*fits)(const dq_data *data, const dq_tensor *input, dq_error *error);
-  bool (*ready)(const dq_data *data); // values() instead of pixels() and preprocessing
-  void (*close)(dq_data *data);       // NULL: all is in the arena
+  bool (*ready)(const dq_data *data); // whether values() is called for this data, not pixels()
+  void (*close)(dq_data *data);       // NULL: the arena owns everything
 } dq_reader_functions;
 
 #define DQ_READER(symbol, prefix, verify) extern const dq_reader_functions dq_reader_##symbol;
 #include "datasets/readers.def"
 #undef DQ_READER
 
-// Shared by the readers.
-// What the data count against; NULL: nothing.
+// ---- Shared by the readers ----
+
+// The budget that memory of the data counts against; NULL: none.
 static inline dq_budget *dq_data_budget(const dq_data *data) { return data->context ? data->context->budget : NULL; }
-// "x3x8x8" for an input 1x3x8x8: what stands behind its number of pictures.
+// Writes the shape of an input without its first dimension, such as "x3x8x8" for 1x3x8x8, into `text` and returns
+// `text`.
 const char *dq_picture_shape_text(const dq_tensor *input, char *text, size_t size);
-void dq_sample_name(dq_sample_info *info, const char *name); // keeps the end of a long one
-// A whole number in the text without anything else around it.
+void dq_sample_name(dq_sample_info *info, const char *name); // sets info->name; of a long name the end
+// Read a text that is one number and nothing else: a whole one of 64 bits, or a finite one. False: it is not.
 bool dq_parse_integer(const char *text, int64_t *value);
-bool dq_parse_number(const char *text, double *value); // finite
-// Splits "a,b,c" in the arena; returns the count or -1 without memory.
+bool dq_parse_number(const char *text, double *value);
+// Splits a text such as "a,b,c" into *parts, in the arena. Returns their number; -1: there is no memory.
 int dq_split(dq_arena *arena, const char *text, char separator, char ***parts);
 
-// The classes' names from a file, one per line.
+// Reads the names of the classes from a file with one name on each line; data->class_name_count may be 0 then.
+// DQ_SYSTEM: the file cannot be read.
 dq_status dq_read_class_names(dq_data *data, const char *path, dq_error *error);
 
 #endif

@@ -1,5 +1,5 @@
-// Pictures made on the spot: simple shapes with random place, size, turn, colour and noise. The
-// same seed gives the same bytes on every machine (no library functions, no contraction).
+// Generated pictures: simple shapes with random position, size, rotation, colour and noise. The same seed gives the
+// same bytes on every machine, because the generator uses no function of the C library and no contraction.
 #ifndef DQ_DATASETS_SYNTH_H
 #define DQ_DATASETS_SYNTH_H
 
@@ -13,16 +13,16 @@ enum { DQ_SYNTH_CLASSES = 8 };
 
 typedef struct dq_synth {
   uint64_t seed;
-  dq_split_kind split; // pictures of different splits never share their random numbers
-  int size;            // pixels along a side, 8...512
+  dq_split_kind split; // different splits have different pictures
+  int size;            // pixels along a side, 8 to 512
   int channels;        // 1 or 3
-  int noise;           // 0...100: how hard it is
+  int noise;           // 0 to 100: the higher, the harder the pictures are to classify
 } dq_synth;
 
-// Picture `index` (any number from 0) into pixels[size][size][channels]; returns its label, which
-// is index modulo DQ_SYNTH_CLASSES, so that every stretch of pictures is balanced.
+// Draws picture `index` (0 or more) into pixels[size][size][channels] and returns its label, index modulo
+// DQ_SYNTH_CLASSES, so that every run of pictures has all classes equally often.
 int dq_synth_picture(const dq_synth *synth, int64_t index, uint8_t *pixels);
 
-const char *dq_synth_class_name(int label); // NULL past the end
+const char *dq_synth_class_name(int label); // NULL after the last class
 
 #endif

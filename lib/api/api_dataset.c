@@ -3,7 +3,7 @@
 
 #include "lib/api/api_internal.h"
 #include "lib/eval/pb_source.h"
-#include "lib/eval/remembered.h"
+#include "lib/eval/stored_preset.h"
 
 void dq_dataset_defaults(dq_dataset_options *options, size_t size) {
   dq_api_start(options, size, &(dq_dataset_options){0}, sizeof *options);
@@ -25,7 +25,7 @@ static dq_status open_dataset(dq_dataset *dataset, const char *spec, const dq_da
                             .seed = context->seed,
                             .sources = &dq_pb_source,
                             .source_count = 1};
-  if (settings.model) dq_remembered_preset(&wanted, settings.model->graph, context);
+  if (settings.model) dq_apply_stored_preset(&wanted, settings.model->graph, context);
   return dq_data_open(&dataset->data, &wanted, context, error);
 }
 

@@ -1,4 +1,4 @@
-// Shared by the files of the model's overflow audit: the operands of a layer.
+// The operands of a layer, shared by the files of this module.
 #ifndef DQ_EVAL_AUDIT_INTERNAL_H
 #define DQ_EVAL_AUDIT_INTERNAL_H
 
@@ -6,19 +6,19 @@
 
 typedef struct dq_audit_operands {
   bool convolution;      // else a matrix product
-  const dq_value *x, *y; // quantized; y NULL: the output is not
+  const dq_value *x, *y; // quantized input and output; y NULL: the output is not quantized
   const dq_tensor *w;
   const void *weights; // OIHW, or [columns][depth]
-  const int32_t *bias; // NULL: none in int32
+  const int32_t *bias; // NULL: the layer has no int32 bias
   int y_type;
   int64_t y_zero;
-  // Types, zero points, and of the shape channels, groups and kernel; a matrix product as a 1x1
-  // convolution.
+  // Types and zero points, and the number of channels, groups and the kernel size in its shape. A matrix product is
+  // described as a convolution with a 1x1 kernel.
   dq_conv_int8_parameters parameters;
 } dq_audit_operands;
 
-// One layer per Conv, ConvTranspose, Gemm or MatMul with an 8-bit operand; operands[i] belongs to
-// layers[i]. Both in the arena.
+// Fills report->layers with all Conv, ConvTranspose, Gemm and MatMul nodes that have an 8-bit operand. (*operands)[i]
+// belongs to layer i. Both arrays are in the arena. DQ_SYSTEM: there is no memory.
 dq_status dq_audit_find(dq_audit_report *report, const dq_graph *graph, dq_audit_operands **operands, dq_arena *arena,
                         dq_error *error);
 

@@ -8,35 +8,38 @@
 
 typedef struct dq_arena dq_arena;
 
-// A new arena, or NULL when there is no memory. What it holds counts against `budget`, which must outlive
-// it; NULL: against none.
+// Makes an arena whose memory counts against `budget`, which must outlive it; NULL: against no budget. NULL when there
+// is no memory. An arena is for one thread at a time.
 dq_arena *dq_arena_new(dq_budget *budget);
-// The same on the budget of another arena.
+// Makes an arena on the budget of another arena.
 dq_arena *dq_arena_beside(const dq_arena *other);
-void dq_arena_free(dq_arena *arena); // NULL is fine
+void dq_arena_free(dq_arena *arena); // NULL is allowed
 
-// Zeroed memory aligned to 64 bytes for large blocks and 16 for small ones; NULL when the
-// budget is used up or the system has none left.
+// Zeroed memory, aligned to 64 bytes from 4 KiB on and to 16 bytes below; never NULL for 0 bytes. NULL when the budget
+// or the memory of the system is used up.
 void *dq_arena_alloc(dq_arena *arena, size_t bytes);
 
-// count * size bytes with checked multiplication.
+// As dq_arena_alloc for count * size bytes; NULL also when the product overflows.
 void *dq_arena_array(dq_arena *arena, size_t count, size_t size);
 
+// Copies of a text (or its first `length` bytes), a formatted text and a copy of memory; NULL when there is no memory.
 char *dq_arena_strdup(dq_arena *arena, const char *text);
 char *dq_arena_strndup(dq_arena *arena, const char *text, size_t length);
 char *dq_arena_printf(dq_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void *dq_arena_copy(dq_arena *arena, const void *data, size_t bytes);
 
-// Gives a large block (4 KiB and more) back before the arena ends; nothing happens to smaller ones, and to
-// memory of another arena.
+// Frees one allocation of 4 KiB or more before the arena is freed. Smaller allocations, and memory that is not of this
+// arena, stay as they are. The search takes time in proportion to the number of large allocations.
 void dq_arena_release(dq_arena *arena, const void *memory);
 
-// Bytes handed out and not given back.
+// Bytes that are allocated at present.
 size_t dq_arena_bytes(const dq_arena *arena);
 dq_budget *dq_arena_budget(const dq_arena *arena); // NULL: none
-// Whether an allocation has failed: what a library says of its input is then no judgement of the input.
+// Whether any allocation has failed so far. A library that allocates from the arena and then reports a broken input may
+// in truth have had no memory.
 bool dq_arena_exhausted(const dq_arena *arena);
 
+// One zeroed object, or an array of them, of a type; NULL when there is no memory.
 #define DQ_NEW(arena, type) ((type *)dq_arena_alloc(arena, sizeof(type)))
 #define DQ_NEW_ARRAY(arena, count, type) ((type *)dq_arena_array(arena, (size_t)(count), sizeof(type)))
 

@@ -1,4 +1,4 @@
-// Commands of the user that run as a child process with a bounded time and everything they started.
+// Runs a command of the user in a child process, with a time limit, and ends every process that the command started.
 #ifndef DQ_BASE_CHILD_H
 #define DQ_BASE_CHILD_H
 
@@ -17,20 +17,20 @@ typedef struct dq_child_options {
   int64_t output_limit; // bytes of output passed on; the rest is read and dropped. 0: 1 MB
 } dq_child_options;
 
-// Runs `command` by /bin/sh in a process group of its own and waits for it. Standard input is empty;
-// standard output and error both go to the standard error of this process, through a pipe that is
-// always read, so that no amount of output fills memory or blocks the command.
+// Runs `command` by /bin/sh in a process group of its own and waits for its end. Its standard input is empty. Its
+// standard output and standard error both go to the standard error of this process, through a pipe that is read all the
+// time: output beyond the limit is dropped, and never blocks the command.
 //
-// When the time is over or context->stop is set, the group gets SIGTERM and half a second (after a
-// stop 0.2 s); then, and when the command ends by itself, what is left of the group is killed. One
+// When the time is over or context->stop is set, the group gets SIGTERM, and SIGKILL half a second later (0.2 s after
+// a stop). When the command ends by itself, processes of the group that still run are killed. A process runs one
 // command at a time. `context` may be NULL.
-// DQ_CONDITION: it did not exit with 0; the message says how it ended ("exit status 3", "killed by
-// signal 9", "time limit of 10 s"). DQ_CANCELLED; DQ_SYSTEM when it cannot be started.
+//
+// DQ_CONDITION: the command did not exit with status 0; the message has the reason ("exit status 3", "killed by
+// signal 9", "time limit of 10 s"). DQ_CANCELLED: context->stop was set. DQ_SYSTEM: the command cannot be started.
 dq_status dq_child_run(const char *command, const dq_child_options *options, const dq_context *context,
                        dq_error *error);
 
-// Kills the group of the command that runs now, if any: for the signal handler of a command,
-// async-signal-safe.
+// Kills the process group of the command that runs now, if there is one. Async-signal-safe, for signal handlers.
 void dq_child_kill(void);
 
 #endif

@@ -1,4 +1,5 @@
-// What every piece of work is given: processor features, threads, memory bound, where messages go.
+// What every longer computation is given: features of the processor, threads, the memory budget, the receiver of
+// messages, and the request to stop.
 #ifndef DQ_BASE_CONTEXT_H
 #define DQ_BASE_CONTEXT_H
 
@@ -14,42 +15,49 @@
 typedef enum dq_severity { DQ_NOTE, DQ_WARNING, DQ_DETAIL } dq_severity;
 
 typedef struct dq_context {
-  unsigned cpu;      // features kernels may use: detected and not masked
+  unsigned cpu;      // set of features (lib/base/cpu.h) that kernels may use
   bool half_sums;    // convolutions in float16 also add in float16 (docs/NUMERICS.md), else in float32
   dq_pool *pool;     // NULL: one thread
   dq_budget *budget; // of memory; NULL: no limit
   uint64_t seed;
-  void (*message)(void *user, dq_severity severity, const char *text);         // NULL: dropped
-  void (*progress)(void *user, const char *what, int64_t done, int64_t total); // NULL: dropped
-  void *user;                                                                  // handed to both
-  const atomic_bool *stop; // set by other threads and by signal handlers of any thread; NULL: never
-  double deadline;         // by dq_seconds; 0: none
+  void (*message)(void *user, dq_severity severity, const char *text);         // NULL: messages are dropped
+  void (*progress)(void *user, const char *what, int64_t done, int64_t total); // NULL: progress is not reported
+  void *user;                                                                  // first argument of both callbacks
+  const atomic_bool *stop; // another thread or a signal handler sets it to end the work; NULL: never
+  double deadline;         // the work ends at this value of dq_seconds(); 0: none
 } dq_context;
 
 // A signal handler may use what is atomic only where that takes no lock.
 _Static_assert(ATOMIC_BOOL_LOCK_FREE == 2, "dq_context.stop is set by signal handlers");
 
+// Zeroes the context, detects the features of the processor and keeps those in `cpu_mask`, and starts `threads` - 1
+// threads (1 or less: none). DQ_SYSTEM: the threads cannot be started.
 dq_status dq_context_init(dq_context *context, int threads, unsigned cpu_mask, dq_error *error);
+// Ends the threads. The owner of the budget and of the other members frees these.
 void dq_context_deinit(dq_context *context);
 
+// In all functions from here on `context` may be NULL: then nothing is reported, limited or stopped.
+
+// Formats a message of at most 1023 bytes and passes it to context->message.
 void dq_message(const dq_context *context, dq_severity severity, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+// Reports that `done` of `total` steps of the work `what` are finished.
 void dq_progress(const dq_context *context, const char *what, int64_t done, int64_t total);
 
 bool dq_deadline_passed(const dq_context *context);
 
-// Whether the user asked to stop; false without a context.
+// Whether context->stop is set; the deadline does not count.
 bool dq_is_stopped(const dq_context *context);
-// DQ_CANCELLED once the user asked to stop or the deadline has passed.
+// DQ_CANCELLED once context->stop is set or the deadline has passed, else DQ_OK.
 dq_status dq_check_stop(const dq_context *context, dq_error *error);
 
-// A new arena on the context's budget; the context may be NULL.
+// A new arena on the budget of the context; NULL when there is no memory.
 dq_arena *dq_context_arena(const dq_context *context);
-// Zeroed memory on it, for dq_budget_free; NULL where there is none left.
+// Zeroed memory on the budget of the context, which the caller frees with dq_budget_free; NULL when there is none left.
 void *dq_context_alloc(const dq_context *context, size_t bytes);
 
-// The failure that a piece of work needs `bytes` more than the budget has left; DQ_OK when they fit. Nothing
-// is counted: the allocation does that.
+// DQ_SYSTEM, with `what` in the message, when `bytes` are more than the budget has left; else DQ_OK. The function
+// reserves nothing; the allocation that follows does.
 dq_status dq_check_memory(const dq_context *context, size_t bytes, const char *what, dq_error *error);
 
 #endif

@@ -1,5 +1,5 @@
-// What the processor and the operating system offer, found at run time (x86-64: CPUID and XGETBV;
-// AArch64: what Linux tells a program of it).
+// Instruction sets that the processor has and the operating system permits, detected at run time (x86-64: CPUID and
+// XGETBV; AArch64: the auxiliary vector of Linux).
 #ifndef DQ_BASE_CPU_H
 #define DQ_BASE_CPU_H
 
@@ -18,15 +18,16 @@ enum { // a set of features is an OR of these
 #include "lib/base/cpu.def"
 };
 
-unsigned dq_cpu_detect(void); // all features present
-const char *dq_cpu_feature_name(int index);
-unsigned dq_cpu_with_implied(unsigned features); // avx512: avx2 and avx512
+unsigned dq_cpu_detect(void);               // the set of all features that this process can use
+const char *dq_cpu_feature_name(int index); // a row of cpu.def, as options name it
+// The set with all features that its members presuppose; for example avx512 presupposes avx2.
+unsigned dq_cpu_with_implied(unsigned features);
 
-// A mask from a comma-separated list of c (nothing), native (everything) and names of features, which
-// stand for what they imply too.
+// Reads a comma-separated list into a set: `c` stands for no feature, `native` for every feature, and the name of a
+// feature for the feature with all that it presupposes. DQ_USAGE: an unknown name.
 dq_status dq_cpu_mask_parse(const char *text, unsigned *mask, dq_error *error);
 
-// "avx2,avx512" into `text`; "c" for the empty set. Returns text.
+// Writes the names of a set, such as "avx2,avx512", or "c" for the empty set, into `text` and returns `text`.
 const char *dq_cpu_mask_text(unsigned mask, char *text, size_t size);
 
 #endif

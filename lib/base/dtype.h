@@ -24,10 +24,10 @@ enum {
   DQ_TYPES_ALL = DQ_TYPES_NUMBER | (1 << DQ_BOOL), // everything operators compute with
 };
 
-const char *dq_dtype_name(int type); // "float32"; "type 99" style text for unknown ids
-bool dq_dtype_computable(int type);  // operators can compute with it
-int dq_dtype_bits(int type);         // bits per element, 0 when unknown or a string
-size_t dq_dtype_size(int type);      // bytes per element of a computable type, else 0
-bool dq_dtype_known(int type);
+const char *dq_dtype_name(int type); // "float32"; a static text for unknown numbers as well
+bool dq_dtype_computable(int type);  // whether operators compute with the type: DQ_TYPES_ALL
+int dq_dtype_bits(int type);         // bits of an element; 0 for strings and unknown types
+size_t dq_dtype_size(int type);      // bytes of an element of a computable type, else 0
+bool dq_dtype_known(int type);       // whether ONNX has a type of this number
 
 #endif

@@ -9,7 +9,7 @@
 #include "lib/base/budget.h"
 #include "lib/base/status.h"
 
-// The bytes of a file, mapped when it is a regular file and read into memory otherwise.
+// The bytes of a file. A regular file is mapped into memory; a pipe or a device is read.
 typedef struct dq_file {
   const uint8_t *data; // never NULL after a successful open
   size_t size;
@@ -17,48 +17,53 @@ typedef struct dq_file {
   int heap;
 } dq_file;
 
-// `path` "-" reads standard input. Errors name the path and the system's reason (DQ_SYSTEM). A pipe or a
-// device is read to its end, up to 64 MB.
+// Opens a file; `path` "-" is standard input. A pipe or a device is read to its end, at most 64 MB. DQ_SYSTEM, with
+// the path and the reason of the system: the file cannot be opened or read, or a stream is longer.
 dq_status dq_file_open(dq_file *file, const char *path, dq_error *error);
-// The same for what may be large: a stream is read up to 2 GB and counts against `budget`, which must outlive the
-// file.
+// As dq_file_open, for files that may be large: a pipe or a device is read up to 2 GB, and its bytes count against
+// `budget` (NULL: none), which must outlive the file.
 dq_status dq_file_open_stream(dq_file *file, const char *path, dq_budget *budget, dq_error *error);
-// DQ_BAD_INPUT for anything but a regular file, without waiting for who might write into a pipe.
+// As dq_file_open, for regular files only: DQ_BAD_INPUT for anything else. Opening a pipe without a writer does not
+// block.
 dq_status dq_file_open_regular(dq_file *file, const char *path, dq_error *error);
+// Unmaps or frees the bytes; a zeroed struct is allowed.
 void dq_file_close(dq_file *file);
-// The bytes from `data` on, part of the file, will hardly be read again: where the file is mapped
-// their pages leave memory until somebody does.
+// Says that `size` bytes at `data`, inside the file, will hardly be read again. Where the file is mapped the system may
+// reuse their memory, and reads the file again when somebody needs them. The contents do not change.
 void dq_file_forget(const dq_file *file, const uint8_t *data, size_t size);
 
-// A file that appears under its name only when it is complete. Until then it has no name at all where the
-// system can do that (O_TMPFILE), else one of its own, PATH.dq-partN, and is locked (flock).
+// A file that appears under its name only when it is complete. Until then it has no name where the file system supports
+// that (O_TMPFILE); elsewhere its name is PATH.dq-partN, and the file is locked (flock).
 typedef struct dq_output {
-  FILE *stream;    // write here
+  FILE *stream;    // the caller writes here
   char *path;      // as given, for messages; NULL: standard output
-  char *target;    // where symbolic links lead; NULL: a device or a pipe, written as it is
-  char *temporary; // beside the target
+  char *target;    // `path` with symbolic links resolved; NULL: a device or a pipe, which is written directly
+  char *temporary; // path of the unfinished file, in the folder of the target
   int lock;        // descriptor that holds the lock until the file has its name
   bool named;      // `temporary` exists
-  bool registered; // for dq_output_remove_all, which takes `temporary` over
+  bool registered; // dq_output_remove_all removes and frees `temporary`
 } dq_output;
 
-// Fails when the folder is missing or not writable, or the path is a folder. "-" is standard output. A
-// symbolic link stays, what it points to is written. Files that killed processes left beside the target are
-// removed: those of its temporary names that nobody has locked.
+// Opens an unfinished file for `path`; "-" is standard output. A symbolic link stays, and the file that it points to is
+// written. Unfinished files of killed processes for the same target are removed: those that no process has locked.
+// DQ_SYSTEM: the folder is missing or not writable, or the path is a folder.
 dq_status dq_output_open(dq_output *output, const char *path, dq_error *error);
-// Flushes, syncs and renames; on failure nothing is left behind and the old file stays.
+// Flushes the file, syncs it to the disk and gives it its name. DQ_SYSTEM: nothing is left behind, and a file that had
+// the name before stays.
 dq_status dq_output_commit(dq_output *output, dq_error *error);
-void dq_output_discard(dq_output *output); // safe after commit and on a zeroed struct
+// Closes and removes the unfinished file. Nothing happens after dq_output_commit and on a zeroed struct.
+void dq_output_discard(dq_output *output);
 
-// Removes the temporary files of all outputs that are open: for the signal handler of a command, which ends the
-// process. Async-signal-safe, in any thread; what other threads do meanwhile with an output fails.
+// Removes the unfinished files of all open outputs of the process, for a signal handler that ends the process.
+// Async-signal-safe, in any thread. Operations of other threads on an open output fail afterwards.
 void dq_output_remove_all(void);
 
-// The path of what is written when `path` is: symbolic links are followed, the last of which may lead to a file
-// that does not exist yet. For free(); NULL with errno when they lead nowhere or there is no memory.
+// The path of the file that is written when `path` is opened: symbolic links are resolved; the last one may lead to a
+// file that does not exist yet. The caller frees the result with free(). NULL, with errno set, when a link cannot be
+// resolved or there is no memory.
 char *dq_output_target(const char *path);
 
-// Folder part of a path into `folder` ("." when there is none).
+// Copies the folder of a path into `folder` of `size` bytes; "." when the path has no folder.
 void dq_path_folder(const char *path, char *folder, size_t size);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+// Exact; a NaN becomes a quiet NaN.
 static inline float dq_half_to_float(uint16_t half) {
   uint32_t sign = (uint32_t)(half & 0x8000u) << 16, exponent = (half >> 10) & 31u;
   uint32_t mantissa = half & 1023u, bits;
@@ -22,6 +23,7 @@ static inline float dq_half_to_float(uint16_t half) {
   return value;
 }
 
+// Magnitudes of 65520 and more become infinite, those of 2^-25 and less zero; the sign stays.
 static inline uint16_t dq_float_to_half(float value) {
   uint32_t bits;
   memcpy(&bits, &value, 4);
@@ -40,7 +42,7 @@ static inline uint16_t dq_float_to_half(float value) {
   return (uint16_t)(sign | ((magnitude - 0x38000000u + 0xfffu + odd) >> 13));
 }
 
-// a > b as numbers, without branches: both zeros are one, and a NaN is above nothing and below nothing.
+// Whether a > b as numbers (1 or 0), without branches: +0 and -0 are equal, and every comparison with a NaN gives 0.
 static inline int dq_half_above(uint16_t a, uint16_t b) {
   int16_t a_sign = (int16_t)((int16_t)a >> 15), b_sign = (int16_t)((int16_t)b >> 15);
   int16_t a_order = (int16_t)(((a & 0x7fff) ^ a_sign) - a_sign), b_order = (int16_t)(((b & 0x7fff) ^ b_sign) - b_sign);

@@ -1,17 +1,17 @@
-// The nearest known name to a mistyped one, for "did you mean".
+// Finds the known name that is most similar to a mistyped one, for hints of the form "did you mean".
 #ifndef DQ_BASE_NEAREST_H
 #define DQ_BASE_NEAREST_H
 
-// Letters inserted, deleted, replaced or exchanged with their neighbour to make `b` of `a`, upper
-// and lower case and - and _ being the same (optimal string alignment: Damerau 1964, Levenshtein
-// 1966). Names over 63 bytes are compared in their first 63.
+// The edit distance of two names: the least number of letters to insert, delete, replace or exchange with their
+// neighbour (optimal string alignment: F. J. Damerau, 1964; V. I. Levenshtein, 1966). Upper and lower case are the
+// same letter, so are - and _. Only the first 63 bytes of a name count.
 int dq_name_distance(const char *a, const char *b);
 
-// The best candidate so far: offer every known name, then read `name`.
+// The most similar name so far. The caller offers every known name, and then reads `name`.
 typedef struct dq_nearest {
   const char *wanted;
-  const char *name; // NULL while nothing is near enough to be worth saying
-  int distance;
+  const char *name; // the caller's pointer; NULL: no name was similar enough for a hint
+  int distance;     // of `name` from `wanted`
 } dq_nearest;
 
 static inline dq_nearest dq_nearest_begin(const char *wanted) { return (dq_nearest){.wanted = wanted}; }

@@ -1,4 +1,5 @@
-// Memory that nobody may touch, as AddressSanitizer is told it; without the sanitizer nothing happens.
+// Marks memory that must not be read or written, so that AddressSanitizer reports an access. In builds without the
+// sanitizer the macros do nothing.
 #ifndef DQ_BASE_POISON_H
 #define DQ_BASE_POISON_H
 
@@ -14,7 +15,7 @@
 
 #ifdef DQ_POISON
 #include <sanitizer/asan_interface.h>
-enum { DQ_REDZONE = 64 }; // poisoned bytes behind whatever is cut from a larger block
+enum { DQ_REDZONE = 64 }; // marked bytes behind every part of a larger block
 #define dq_poison(memory, bytes) ASAN_POISON_MEMORY_REGION(memory, bytes)
 #define dq_unpoison(memory, bytes) ASAN_UNPOISON_MEMORY_REGION(memory, bytes)
 #define dq_is_poisoned(address) (__asan_address_is_poisoned(address) != 0)

@@ -1,5 +1,5 @@
-// A pool of threads. Which thread does what depends on their speed: work must give the same result on any, and
-// in any order.
+// A pool of threads that share the indices of a loop. Which thread calls which index depends on the speed of the
+// threads. The work must therefore give the same result in every order and on every thread.
 #ifndef DQ_BASE_POOL_H
 #define DQ_BASE_POOL_H
 
@@ -7,17 +7,19 @@
 
 typedef struct dq_pool dq_pool;
 
-// `threads` workers including the caller; NULL when there is no memory or a thread cannot start.
+// Starts threads - 1 threads; the caller of dq_pool_run is the last one. NULL when there is no memory or a thread
+// cannot be started.
 dq_pool *dq_pool_new(int threads);
-void dq_pool_free(dq_pool *pool);         // NULL is fine
-int dq_pool_threads(const dq_pool *pool); // 1 for NULL
+void dq_pool_free(dq_pool *pool);         // ends the threads; NULL is allowed
+int dq_pool_threads(const dq_pool *pool); // with the caller; 1 for NULL
 
-// Calls work(argument, i, thread) for every i in [0, count), and returns when all are done. `thread` is in
-// [0, threads), no two calls have the same at a time; 0 is the caller. The first thread begins with the first i, the
-// last one with the last ones, so that jobs over the same data find it near. Not reentrant: work must not call it.
+// Calls work(argument, i, thread) once for every i in [0, count) and returns when all calls have returned. `thread` is
+// in [0, threads), 0 for the caller; no two calls that run at the same time have the same number. A thread begins with
+// the same part of [0, count) in every run, so that data of the last run may still be in its cache. A NULL pool runs
+// everything in the caller. `work` must not call dq_pool_run on the same pool.
 typedef void dq_pool_work(void *argument, int64_t i, int thread);
 void dq_pool_run(dq_pool *pool, int64_t count, dq_pool_work *work, void *argument);
 
-int dq_processors(void); // those this process may use
+int dq_processors(void); // number of processors that this process may run on
 
 #endif

@@ -1,4 +1,5 @@
-// Checked arithmetic for sizes that come from files: no product or sum may wrap.
+// Checked arithmetic for sizes that come from files. dq_mul_* and dq_add_* return false when the result does not fit
+// its type; what they stored is then of no use.
 #ifndef DQ_BASE_SIZES_H
 #define DQ_BASE_SIZES_H
 
@@ -12,6 +13,7 @@ static inline bool dq_mul_i64(int64_t a, int64_t b, int64_t *product) { return !
 static inline bool dq_add_i64(int64_t a, int64_t b, int64_t *sum) { return !__builtin_add_overflow(a, b, sum); }
 static inline int64_t dq_min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t dq_max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+// The least multiple of `multiple` (> 0) that is not below `value`; the caller makes sure that it fits.
 static inline size_t dq_round_up(size_t value, size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 // Elements of an array whose length the compiler knows.

@@ -1,5 +1,5 @@
-// Results of everything that can fail: a status (which is also the exit status of a command) and a
-// one-line message written for the person who typed the command.
+// The result of every function that can fail: a status, which is also the exit status of a command, and a message of
+// one line for the person who gave the command.
 #ifndef DQ_BASE_STATUS_H
 #define DQ_BASE_STATUS_H
 
@@ -8,38 +8,40 @@
 
 typedef enum dq_status {
   DQ_OK = 0,
-  DQ_CONDITION = 1,   // done, but a condition the user set does not hold
-  DQ_USAGE = 2,       // the command line is wrong
-  DQ_BAD_INPUT = 3,   // an input is broken or does not fit
-  DQ_UNSUPPORTED = 4, // the input is valid but not supported
-  DQ_SYSTEM = 5,      // memory, disk, permission
-  DQ_CANCELLED = 130, // the user pressed Ctrl-C
+  DQ_CONDITION = 1,   // the work is done, and a condition that the user set does not hold
+  DQ_USAGE = 2,       // an option or an argument is wrong
+  DQ_BAD_INPUT = 3,   // an input is broken, or does not fit another input
+  DQ_UNSUPPORTED = 4, // the input is valid, but dq does not support it
+  DQ_SYSTEM = 5,      // no memory, no space on the disk, no permission, no such file
+  DQ_CANCELLED = 130, // the user interrupted the work, or its deadline passed
 } dq_status;
 
-// Filled by the function that fails; callers up the stack put the place in front ("node 'conv1': ").
+// The function that fails fills the struct; its callers put the place in front of the message ("node 'conv1': ").
 typedef struct dq_error {
   dq_status status;
   char message[1024]; // no trailing period, no newline, names in single quotes
   char hint[256];     // optional second line, without "hint: "
 } dq_error;
 
-// Sets status and message (printf style) and returns the status. `error` may be NULL.
+// In all functions `error` may be NULL: then only the status is returned. Longer messages are cut off.
+
+// Sets status and message (printf style), clears the hint, and returns the status.
 dq_status dq_fail(dq_error *error, dq_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-// Puts "prefix: " in front of the message already there; returns error->status.
+// Puts the formatted text and ": " in front of the message, and returns `status`.
 dq_status dq_error_prefix(dq_error *error, dq_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-// Sets the hint line.
+// Sets the hint: a second line on what to do. dq_fail must be called before it.
 void dq_error_hint(dq_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// The DQ_SYSTEM failure of an allocation of `bytes` bytes.
+// Reports that an allocation of `bytes` bytes (0: unknown) failed. Returns DQ_SYSTEM.
 dq_status dq_fail_memory(dq_error *error, size_t bytes);
 
-// The DQ_SYSTEM failure of a system call on `path`, with the reason of errno.
+// Reports that a system call on `path` failed, with the reason in errno. Returns DQ_SYSTEM.
 dq_status dq_fail_errno(dq_error *error, const char *path);
 
-// Passes a failure on to the caller.
+// Evaluates an expression once, and returns its status from the calling function unless it is DQ_OK.
 #define DQ_TRY(expression)                                                                                             \
   do {                                                                                                                 \
     dq_status dq_try_status = (expression);                                                                            \

@@ -9,42 +9,46 @@
 enum { DQ_MAX_RANK = 8 };
 
 typedef struct dq_tensor {
-  int type;                  // dq_dtype; other ONNX ids are carried through
+  int type;                  // dq_dtype; other ONNX numbers are carried through
   int rank;                  // 0: scalar; -1: shape not known
   int64_t dims[DQ_MAX_RANK]; // all >= 0
-  void *data;                // NULL: elements not known (shape inference) or none
+  void *data;                // NULL: there are no elements, or they are not known (shape inference)
 } dq_tensor;
 
-// Product of the dimensions; shapes in tensors have been checked, so it cannot overflow.
+// The number of elements: the product of the dimensions, which cannot overflow because dq_tensor_shape checked it. 1
+// for a scalar.
 int64_t dq_tensor_count(const dq_tensor *tensor);
-// Product of dims[from..to).
+// The product of dims[from] to dims[to - 1]; 1 when from == to.
 int64_t dq_tensor_product(const dq_tensor *tensor, int from, int to);
-size_t dq_tensor_bytes(const dq_tensor *tensor); // 0 for types whose size is not known
-bool dq_tensor_same_shape(const dq_tensor *a, const dq_tensor *b);
+size_t dq_tensor_bytes(const dq_tensor *tensor); // of all elements; 0 for types that are not computable
+bool dq_tensor_same_shape(const dq_tensor *a, const dq_tensor *b); // rank and dimensions; types may differ
 
-// Sets type and dims after checking them: rank at most DQ_MAX_RANK, no negative dimension, bytes fit.
+// Sets type and dimensions, and leaves `data` as it is. DQ_UNSUPPORTED: the rank is above
+// DQ_MAX_RANK; DQ_BAD_INPUT: a dimension is negative, or the number of elements is 2^56 or more.
 dq_status dq_tensor_shape(dq_tensor *tensor, int type, int rank, const int64_t *dims, dq_error *error);
 
 // A tensor with zeroed elements, owned by the arena; NULL when there is no memory.
 dq_tensor *dq_tensor_new(dq_arena *arena, int type, int rank, const int64_t *dims);
 dq_tensor *dq_tensor_scalar_f32(dq_arena *arena, float value);
-dq_tensor *dq_tensor_scalar_i8(dq_arena *arena, int type, int value); // DQ_I8 or DQ_U8
+dq_tensor *dq_tensor_scalar_i8(dq_arena *arena, int type, int value); // type DQ_I8 or DQ_U8
 
-// Element `index` as a number, for any computable type.
+// Element `index` (0 <= index < count) of a computable type as a number. dq_tensor_get is exact but for integers beyond
+// 2^53; dq_tensor_get_i64 is exact for integers.
 double dq_tensor_get(const dq_tensor *tensor, int64_t index);
 int64_t dq_tensor_get_i64(const dq_tensor *tensor, int64_t index);
-// Stores a number; integers saturate, floats round to nearest even.
+// Stores a number, rounded to the nearest one that the type can hold, ties to even. Integer types limit it to their
+// range and store 0 for NaN.
 void dq_tensor_set(dq_tensor *tensor, int64_t index, double value);
 
-// Whether the channels of pictures come last in an input of that shape, N x H x W x C: dims[3] is 1
-// or 3 and dims[1] is neither (negative: not known). Else they come first, N x C x H x W.
+// Whether an input of this shape has its channels in the last dimension (N x H x W x C): rank 4, dims[3] is 1 or 3 and
+// dims[1] is neither. Else the channels come second (N x C x H x W). Unknown dimensions are negative.
 bool dq_channels_last(int rank, const int64_t *dims);
 
-// "1x3x224x224" into `text` (for messages); returns text.
+// Writes a shape such as "1x3x224x224" into `text` (DQ_SHAPE_TEXT bytes are always enough), and returns `text`.
 const char *dq_tensor_shape_text(const dq_tensor *tensor, char *text, size_t size);
 enum { DQ_SHAPE_TEXT = 180 };
 
-// The index of the first element that is NaN or infinite; -1: none is, or the elements are integers.
+// The index of the first element that is NaN or infinite; -1 when there is none, as in every integer tensor.
 int64_t dq_tensor_first_not_finite(const dq_tensor *tensor);
 
 #endif

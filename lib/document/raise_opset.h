@@ -1,19 +1,19 @@
-// Raising the opset of a document: nodes keep their meaning.
-#ifndef DQ_PASSES_RAISE_OPSET_H
-#define DQ_PASSES_RAISE_OPSET_H
+// Raises the opset of a document graph without changing what its nodes compute.
+#ifndef DQ_DOCUMENT_RAISE_OPSET_H
+#define DQ_DOCUMENT_RAISE_OPSET_H
 
 #include "lib/base/context.h"
 #include "lib/graph/graph.h"
 
-// Raises the default domain's opset of an indexed graph to `to` and the IR version to the least
-// that this opset needs (initializers that IR versions before 4 forced to be inputs are inputs no
-// more); nothing when it is that high already. Nodes whose operator changed its form are rewritten;
-// those whose meaning would change are not guessed at: DQ_UNSUPPORTED names node and operator.
-// Operators that the old opset does not have are taken to be written for `to` already. The graph is
-// indexed afterwards; after a failure it may only be freed.
+// Raises the opset of the domain ai.onnx of an indexed graph to version `to`, and the IR version to the least one that
+// this opset needs; initializers that IR versions below 4 list as inputs are then no longer inputs. Nothing happens
+// when the opset is that high already. Nodes whose operator has another form in the new version are rewritten. A node
+// of an operator that the old opset does not have is regarded as written for version `to`. The graph is indexed
+// afterwards; after a failure it may only be freed. DQ_UNSUPPORTED, with node and operator: the new version has no form
+// with the meaning of the node; DQ_SYSTEM: there is no memory.
 dq_status dq_raise_opset(dq_graph *graph, int64_t to, const dq_context *context, dq_error *error);
 
-// Whether it is known what version `version` of an operator changed (for tests of the table).
+// Whether raise_opset.def has a row for what version `version` of an operator changed. For tests of the table.
 bool dq_raise_is_known(const char *op_type, int version);
 
 #endif

@@ -1,4 +1,4 @@
-// How good a model is on labelled data.
+// Measures the quality of a model on labelled data.
 #ifndef DQ_EVAL_ACCURACY_H
 #define DQ_EVAL_ACCURACY_H
 
@@ -6,14 +6,16 @@
 #include "lib/schedule/infer.h"
 
 typedef struct dq_accuracy_options {
-  const char *task;   // NULL: guessed from the outputs and the labels
-  const char *decode; // of a detector; NULL: the model's metadata property `decode`
-  int64_t batch;      // pictures per run, 0: 1
+  const char *task;   // a row of tasks.def; NULL: chosen by the outputs of the model and the labels
+  const char *decode; // how to read boxes (see dq_task_options); NULL: as the metadata property `decode` says
+  int64_t batch;      // pictures per run; 0: 1
   dq_shape_request shapes;
 } dq_accuracy_options;
 
-// Runs the graph on all pictures. The figures do not depend on batch or threads beyond the rounding
-// of sums. A task without labels ("none") runs nothing and has no figures.
+// Runs the graph on all pictures and compares its outputs with the labels. The figures do not depend on the batch or
+// the number of threads, but for the rounding of sums. For data without labels (task "none") nothing runs, and `result`
+// has no figures. Statuses are those of opening a session and a task and of reading pictures, and DQ_UNSUPPORTED when
+// an output has no dimension of pictures.
 dq_status dq_accuracy_run(dq_result *result, const dq_graph *graph, dq_data *data, const dq_accuracy_options *options,
                           const dq_context *context, dq_error *error);
 

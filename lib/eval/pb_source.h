@@ -5,11 +5,11 @@
 
 #include "datasets/datasets.h"
 
-// For dq_data_options.sources. DIR holds input_0.pb, or folders test_data_set_N that do, taken in
-// the order of N; dimension 0 of a tensor counts samples. Values of any number type are given to
-// the model as they are; output_N.pb is not read. All tensors are read on opening and kept, within
-// context->budget. DQ_SYSTEM: no such folder or no input_0.pb in it; DQ_BAD_INPUT: a broken
-// file, a scalar; DQ_UNSUPPORTED: several inputs, elements that are no numbers.
+// An element of dq_data_options.sources. DIR contains input_0.pb, or folders test_data_set_N that contain it, which are
+// read in the order of N. Dimension 0 of a tensor counts pictures. Elements of any computable type become float32
+// without preprocessing; output_N.pb is not read. Opening reads all tensors into memory, within context->budget.
+// DQ_SYSTEM: there is no such folder, or no input_0.pb in it; DQ_BAD_INPUT: a file is broken or has a scalar;
+// DQ_UNSUPPORTED: there are several inputs, or the elements are not numbers.
 extern const dq_data_source dq_pb_source;
 
 #endif

@@ -1,4 +1,4 @@
-// What a quantized model's layers have become: how far from the original's, and how wide their sums are.
+// Checks a quantized model layer by layer: the error of each layer against the float model, and the width of its sums.
 #ifndef DQ_EVAL_QUANTIZATION_CHECK_H
 #define DQ_EVAL_QUANTIZATION_CHECK_H
 
@@ -6,20 +6,20 @@
 #include "lib/eval/layers.h"
 
 typedef struct dq_quantization_check {
-  // What to look at, set by the caller.
-  const dq_graph *original;
-  dq_data *data;    // NULL: proofs alone
-  int64_t pictures; // of the data, from its start; 0: all
+  // Set by the caller.
+  const dq_graph *original; // the float model
+  dq_data *data;            // NULL: nothing runs, and the audit has proofs only
+  int64_t pictures;         // of the data, from its start; 0: all
   dq_shape_request shapes;
-  // What was found.
-  bool compared, audited; // which of the two hold
+  // Results.
+  bool compared, audited; // whether `comparison` and `audit` are valid
   dq_layer_comparison comparison;
   dq_audit_report audit;
 } dq_quantization_check;
 
-// Compares `quantized` with the original, of which its origin map speaks, and audits it (audit.h). A
-// model without layers of 8-bit numbers is not audited, which is no failure. Results point into both
-// graphs and the arena.
+// Compares `quantized` with the original by its origin (dq_compare_layers), and audits it (dq_audit_model). A model
+// without layers on 8-bit numbers is not audited, which is no failure. Results point into both graphs and the arena.
+// Statuses are those of these two functions.
 dq_status dq_quantization_check_run(dq_quantization_check *check, const dq_graph *quantized, dq_arena *arena,
                                     const dq_context *context, dq_error *error);
 

@@ -1,11 +1,11 @@
-// What a task is inside: the functions of a row of tasks.def and the parts they share.
+// The functions behind a row of tasks.def, and what they share. Private to this module.
 #ifndef DQ_EVAL_TASK_INTERNAL_H
 #define DQ_EVAL_TASK_INTERNAL_H
 
 #include "lib/eval/eval.h"
 
 typedef struct dq_task_functions {
-  // Checks shapes and labels and allocates the task's state (NULL: it has none).
+  // Checks shapes and labels and allocates task->state; NULL: the task has neither checks nor state.
   dq_status (*open)(dq_task *task, const dq_task_options *options, dq_error *error);
   dq_status (*add)(dq_task *task, const dq_tensor *const *outputs, int64_t item, const dq_sample_info *info,
                    dq_error *error);
@@ -26,14 +26,14 @@ struct dq_task {
 #include "lib/eval/tasks.def"
 #undef DQ_TASK
 
-// Elements of one entry along dimension 0.
+// The number of elements of one entry along dimension 0.
 int64_t dq_item_count(const dq_tensor *tensor);
 
-// The values of entry `item` of a tensor in double, malloc'ed. DQ_BAD_INPUT when there is no such
-// entry or it does not have `expected` elements.
+// Copies entry `item` along dimension 0 of a tensor of any computable type to doubles, which the caller frees with
+// free(). DQ_BAD_INPUT: there is no such entry, or it does not have `expected` elements; DQ_SYSTEM: there is no memory.
 dq_status dq_item_values(double **values, const dq_tensor *tensor, int64_t item, int64_t expected, dq_error *error);
 
-// Appends a figure to a result.
+// Appends a figure to a result, which must have fewer than DQ_MAX_FIGURES. `name`, `key` and `unit` are not copied.
 void dq_result_add(dq_result *result, const char *name, const char *key, double value, const char *unit, int decimals);
 
 #endif

@@ -1,5 +1,6 @@
-// A network as a document: values joined by nodes, in the order of the file. Everything belongs to
-// the graph's arena. Transforms edit it through the functions here; execution works on a copy.
+// The graph of a network: nodes that read and write values. The document graph has the order, the names and the fields
+// of the file, and transforms edit it through these functions; a run works on a copy. The arena of the graph owns
+// everything in it, also the strings that the functions here are given: they are copied.
 #ifndef DQ_GRAPH_GRAPH_H
 #define DQ_GRAPH_GRAPH_H
 
@@ -33,7 +34,7 @@ typedef struct dq_attribute {
   const int64_t *ints;        // `count` elements
   const char *const *strings; // `count` elements
   size_t count;
-  const void *origin; // message it was read from, written back as it is; NULL when made here
+  const void *origin; // the protobuf message of the file, which is written back as it is; NULL: a transform made this
 } dq_attribute;
 
 typedef struct dq_dimension {
@@ -47,21 +48,24 @@ typedef struct dq_value {
   int type;  // declared element type, 0: not declared
   int rank;  // declared rank, -1: not declared
   const dq_dimension *dims;
-  const int64_t *usual; // of inputs: a size for each dimension that is open, 0: none; NULL: for none
-  dq_tensor *constant;  // initializer; its data is NULL when the type is only carried through
+  // Of an input: the size that the model suggests for each open dimension, 0 for a dimension without one; NULL: it
+  // suggests none.
+  const int64_t *usual;
+  dq_tensor *constant; // elements of an initializer; `data` is NULL when the type is only carried through
   bool is_input, is_output;
-  bool is_captured;  // read by a subgraph (If, Loop, Scan): must keep its name
-  bool is_own;       // an initializer whose elements are this graph's and one node's alone, to be changed
+  bool is_captured;  // a subgraph (If, Loop, Scan) reads the value, so that its name must not change
+  bool is_own;       // an initializer whose elements no other graph and no other node shares: they may be changed
   dq_node *producer; // NULL for inputs and initializers
-  dq_node **users;   // each node once per input it reads the value through, one behind the other
+  dq_node **users;   // a node stands here once for each of its inputs that reads the value
   int user_count;
-  struct dq_value *replacement;   // read instead of it from the next dq_graph_index on, or NULL
-  int suffix;                     // of the last fresh value named after it
-  const void *origin;             // declaration it was read from
-  const void *initializer_origin; // initializer message it was read from
+  struct dq_value *replacement;   // the value that dq_graph_index puts in the place of this one, or NULL
+  int suffix;                     // number of the last fresh value that was named after this one
+  const void *origin;             // protobuf declaration, or NULL
+  const void *initializer_origin; // protobuf initializer, or NULL
 } dq_value;
 
-// Whether anything needs it: a node of the indexed graph, a subgraph, or the one who runs the model. NULL: no.
+// Whether a node of the indexed graph or a subgraph reads the value, or the value is an output of the model. False for
+// NULL.
 static inline bool dq_value_is_read(const dq_value *value) {
   return value && (value->user_count || value->is_output || value->is_captured);
 }
@@ -77,10 +81,10 @@ struct dq_node {
   int output_count;
   dq_attribute *attributes;
   int attribute_count;
-  bool removed;       // until the next dq_graph_index
-  int suffix;         // of the last fresh node name made from its own
-  int mark;           // for the use of the transform at work; 0 when made
-  const void *origin; // message it was read from
+  bool removed;       // dq_graph_index will take the node out
+  int suffix;         // number of the last fresh name that was made from the name of this node
+  int mark;           // free for the transform that works on the graph; 0 in a new node
+  const void *origin; // protobuf message, or NULL
 };
 
 typedef struct dq_opset {
@@ -112,96 +116,119 @@ struct dq_graph {
   dq_value **initializers;
   int initializer_count, initializer_capacity;
   bool has_functions;           // the model brings functions of its own
-  struct dq_names *names;       // value names to values
-  struct dq_names *node_names;  // node names to nodes; NULL until the first fresh name after dq_graph_index
-  bool has_replacements;        // some value has one
-  struct dq_document *document; // what lib/onnx keeps to write everything back; NULL otherwise
-  void (*document_free)(
-      struct dq_document *document); // NULL: none, or it belongs to the graph that this one is a copy of
+  struct dq_names *names;       // finds values by name
+  struct dq_names *node_names;  // finds nodes by name; NULL until the first fresh name after dq_graph_index
+  bool has_replacements;        // some value has a replacement
+  struct dq_document *document; // what lib/onnx needs to write unknown fields back; NULL: the graph is not from a file
+  // Frees the document; NULL: there is none, or the graph that this one was copied from owns it.
+  void (*document_free)(struct dq_document *document);
 };
 
-// An empty graph; NULL when there is no memory. Its arena counts against
-// `budget` (NULL: none), as do those of its copies.
+// A graph without nodes and values; NULL when there is no memory. Its arena, and the arenas of its copies, count
+// against `budget` (NULL: none).
 dq_graph *dq_graph_new(dq_budget *budget);
-void dq_graph_free(dq_graph *graph); // NULL is fine
+void dq_graph_free(dq_graph *graph); // NULL is allowed
 
-// A copy with nodes, values and declarations of its own; tensors' elements and the document are shared with the
-// original, which must outlive it. NULL when there is no memory.
+// A copy with nodes, values and declarations of its own. The elements of tensors and the document are shared with the
+// original, which must outlive the copy. NULL when there is no memory.
 dq_graph *dq_graph_copy(const dq_graph *graph);
 
-// Values. Names are unique in a graph; "" never names one.
-dq_value *dq_graph_find(const dq_graph *graph, const char *name); // NULL when there is none
-dq_value *dq_graph_add_value(dq_graph *graph, const char *name);  // finds or makes; NULL: memory
-// A fresh value whose name starts with `base`.
+// ---- Values ----
+// The name of a value is unique in its graph; no value has the name "". Functions that make a value or a name return
+// NULL when there is no memory.
+
+dq_value *dq_graph_find(const dq_graph *graph, const char *name); // NULL: there is none of that name
+// The value of that name, which is made when the graph has none.
+dq_value *dq_graph_add_value(dq_graph *graph, const char *name);
+// A new value whose name begins with `base`.
 dq_value *dq_graph_fresh_value(dq_graph *graph, const char *base);
-// A new initializer named after `base`; the tensor must live as long as the graph.
+// A new initializer whose name begins with `base`. The tensor is not copied and must live as long as the graph.
 dq_value *dq_graph_add_constant(dq_graph *graph, const char *base, dq_tensor *tensor);
-// Makes a value that exists an initializer. false: no memory.
+// Makes a value of the graph an initializer, or gives an initializer other elements. The tensor is not copied. False:
+// there is no memory.
 bool dq_graph_set_constant(dq_graph *graph, dq_value *value, dq_tensor *tensor);
-// Takes an initializer out of the graph (when nothing uses it any more).
+// Takes an initializer, which nothing may read any more, out of the graph.
 void dq_graph_remove_constant(dq_graph *graph, dq_value *value);
-// A name for a node that no node and no value has.
+// A name that begins with `base` and that no node and no value has, for a new node.
 const char *dq_graph_fresh_name(dq_graph *graph, const char *base);
 
-// Nodes. A new node goes before position `at` (graph->node_count: at the end). NULL: no memory.
+// ---- Nodes ----
+
+// Inserts a node of the domain ai.onnx in front of position `at` (graph->node_count: at the end). Producers
+// and users are known from the next dq_graph_index on. Takes time in proportion to the nodes behind the new one. NULL:
+// there is no memory.
 dq_node *dq_graph_add_node(dq_graph *graph, int at, const char *op_type, const char *name, int input_count,
                            dq_value *const *inputs, int output_count, dq_value *const *outputs);
-void dq_graph_remove_node(dq_graph *graph, dq_node *node); // takes effect at dq_graph_index
-// Every node input (and graph output, when `outputs` is set) that reads `from` reads `to` instead: those of the users
-// that dq_graph_index found at once, any other at the next dq_graph_index. Nothing may produce `from` until then.
+// Marks a node as removed; the next dq_graph_index takes it out.
+void dq_graph_remove_node(dq_graph *graph, dq_node *node);
+// Lets all nodes, and the outputs of the model when `outputs` is set, read the value `to` in place of `from`. Nodes
+// that are in from->users change at once, other nodes at the next dq_graph_index; until then no node may produce
+// `from`.
 void dq_graph_replace_uses(dq_graph *graph, dq_value *from, dq_value *to, bool outputs);
 
-// Drops removed nodes, renumbers, finds producers and users, and checks: every input is produced,
-// nothing is produced twice, no cycle. Call after loading and after edits. When `sort` is set nodes
-// are put into topological order (stable), else the order is left alone.
+// Brings the graph up to date after it was loaded or edited: takes removed nodes out, numbers nodes and values, finds
+// the producer and the users of each value. With `sort` the nodes are brought into topological order (stable), else
+// they keep their order. DQ_BAD_INPUT: an input or output that nothing produces, a value that two nodes produce, or a
+// cycle; DQ_SYSTEM: there is no memory. Linear in the size of the graph.
 dq_status dq_graph_index(dq_graph *graph, bool sort, dq_error *error);
 
-// Leaves of an indexed graph what the values named `ends` need, and makes these its only outputs, in their order.
-// DQ_BAD_INPUT names one that is not there. Indexes.
+// Reduces an indexed graph to the nodes that the values named `ends` depend on, makes these values its only outputs, in
+// their order, and indexes it. DQ_BAD_INPUT: the graph has no value of such a name.
 dq_status dq_graph_restrict_to(dq_graph *graph, const char *const *ends, int count, dq_error *error);
 
-// Takes out initializers that nothing reads; indexes and sorts before and after.
+// Removes the initializers that nothing reads. The graph is indexed and sorted before and after; statuses are those of
+// dq_graph_index.
 dq_status dq_graph_drop_constants(dq_graph *graph, dq_error *error);
 
-// Nodes in an order in which everything is produced before it is read, into order[node_count]; the
-// graph must be indexed.
+// Stores the nodes of an indexed graph in topological order, in order[node_count] of the caller. The graph stays as it
+// is. DQ_BAD_INPUT: a cycle; DQ_SYSTEM: there is no memory.
 dq_status dq_graph_order(const dq_graph *graph, dq_node **order, dq_error *error);
 
-int64_t dq_graph_opset(const dq_graph *graph, const char *domain); // 0 when not imported
+// ---- Facts about the model ----
+
+int64_t dq_graph_opset(const dq_graph *graph, const char *domain); // version; 0: the model does not import the domain
+// Sets the version of a domain, which is imported when it was not. DQ_SYSTEM: there is no memory.
 dq_status dq_graph_set_opset(dq_graph *graph, const char *domain, int64_t version, dq_error *error);
-const char *dq_graph_property(const dq_graph *graph, const char *key); // NULL when there is none
+// A metadata property of the model; NULL: there is none of that key.
+const char *dq_graph_property(const dq_graph *graph, const char *key);
+// Adds a property, or replaces the one of that key. DQ_SYSTEM: there is no memory.
 dq_status dq_graph_set_property(dq_graph *graph, const char *key, const char *value, dq_error *error);
 
-// Name of a node for messages: "node 'conv1'", or "node Conv producing 'x'"; returns text.
+// Writes what messages call a node, "node 'conv1'" or without a name "node Conv producing 'x'", into `text`
+// (DQ_LABEL_TEXT bytes) and returns `text`.
 const char *dq_node_label(const dq_node *node, char *text, size_t size);
 enum { DQ_LABEL_TEXT = 256 };
 
-// Attributes. Getters return the fallback when the attribute is not there.
+// ---- Attributes of a node ----
+
+// These return the attribute of a name, or the fallback when the node has none of that name and type.
 const dq_attribute *dq_node_attribute(const dq_node *node, const char *name);
 int64_t dq_node_int(const dq_node *node, const char *name, int64_t fallback);
 float dq_node_float(const dq_node *node, const char *name, float fallback);
 const char *dq_node_string(const dq_node *node, const char *name, const char *fallback);
-// NULL and count 0 when not there.
+// NULL, and a count of 0, when the node has no such attribute.
 const int64_t *dq_node_ints(const dq_node *node, const char *name, int *count);
 const float *dq_node_floats(const dq_node *node, const char *name, int *count);
 const dq_tensor *dq_node_tensor(const dq_node *node, const char *name);
 
-// Setters replace or add; false: no memory.
+// These add an attribute or replace the one of that name; the value is copied. False: there is no memory.
 bool dq_node_set_int(dq_graph *graph, dq_node *node, const char *name, int64_t value);
 bool dq_node_set_float(dq_graph *graph, dq_node *node, const char *name, float value);
 bool dq_node_set_string(dq_graph *graph, dq_node *node, const char *name, const char *value);
 bool dq_node_set_ints(dq_graph *graph, dq_node *node, const char *name, const int64_t *values, int count);
-// Copies an attribute of another node.
+// Adds a copy of an attribute of another node. Elements and texts are shared with the other node, whose graph must live
+// as long as this one.
 bool dq_node_copy_attribute(dq_graph *graph, dq_node *node, const dq_attribute *attribute);
 void dq_node_remove_attribute(dq_node *node, const char *name);
 
-dq_value *dq_node_input(const dq_node *node, int i);       // NULL when left out, below 0 or beyond the last
-dq_value *dq_node_output(const dq_node *node, int i);      // likewise
-bool dq_node_is(const dq_node *node, const char *op_type); // an ai.onnx operator of that name
+dq_value *dq_node_input(const dq_node *node, int i);  // NULL: the optional input is left out, or there is no input i
+dq_value *dq_node_output(const dq_node *node, int i); // NULL as for inputs
+bool dq_node_is(const dq_node *node, const char *op_type); // whether it is this operator of the domain ai.onnx
 
-// ---- Questions about values of an indexed graph ----
+// ---- Facts about values of an indexed graph ----
 
-// True when `value` is read by exactly one node and by nothing else, so that it may vanish. NULL: false.
+// Whether exactly one input of one node reads the value, and neither a subgraph nor the outputs of the model do: a
+// rewrite of that node may then remove the value. False for NULL.
 static inline bool dq_is_private(const dq_value *value) {
   return value && value->user_count == 1 && !value->is_output && !value->is_captured;
 }
@@ -209,24 +236,24 @@ static inline bool dq_is_private(const dq_value *value) {
 // The only user of a private value, or NULL.
 static inline dq_node *dq_only_user(const dq_value *value) { return dq_is_private(value) ? value->users[0] : NULL; }
 
-// The elements of a constant value; NULL when it is none or its type cannot be computed with.
+// The tensor of an initializer; NULL for other values, for NULL, and for types that are only carried through.
 static inline const dq_tensor *dq_constant_of(const dq_value *value) {
   return value && value->constant && value->constant->data ? value->constant : NULL;
 }
 
-// The tensor of a value that the file knows, an initializer or the output of a Constant node, or NULL. Of types that
-// are only carried through it has no elements.
+// The tensor of an initializer or of the output of a Constant node; NULL for other values and for NULL. Its `data` is
+// NULL for types that are only carried through.
 const dq_tensor *dq_known_tensor(const dq_value *value);
-// The same; NULL when it has no elements.
+// As dq_known_tensor, and NULL also when the tensor has no elements in memory.
 const dq_tensor *dq_known_elements(const dq_value *value);
 
-// True for a float32 constant with elements.
+// Whether the value is a float32 initializer.
 static inline bool dq_is_float_constant(const dq_value *value) {
   const dq_tensor *tensor = dq_constant_of(value);
   return tensor && tensor->type == DQ_F32;
 }
 
-// `node` writes to `output` in place of what it wrote as output 0.
+// Makes `output` the output 0 of the node, and the node its producer.
 static inline void dq_node_set_output(dq_node *node, dq_value *output) {
   node->outputs[0] = output;
   output->producer = node;

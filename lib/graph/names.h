@@ -1,12 +1,14 @@
-// A map from names to what has them, private to this room: values, or nodes, whose first member is their name.
+// A hash table that finds objects by their names, private to this module. The objects are values or nodes; the first
+// member of both is their name. The table owns neither.
 #ifndef DQ_GRAPH_NAMES_H
 #define DQ_GRAPH_NAMES_H
 
 #include "lib/graph/graph.h"
 
-struct dq_names *dq_names_new(void);
+struct dq_names *dq_names_new(void); // NULL: there is no memory
 void dq_names_free(struct dq_names *names);
-void *dq_names_find(const struct dq_names *names, const char *name); // NULL when nothing has it
-bool dq_names_add(struct dq_names *names, void *named);              // the name must be new; false: memory
+void *dq_names_find(const struct dq_names *names, const char *name); // NULL: no object has that name
+// Adds an object whose name no other object in the table has. False: there is no memory.
+bool dq_names_add(struct dq_names *names, void *named);
 
 #endif

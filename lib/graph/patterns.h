@@ -4,11 +4,12 @@
 
 #include "lib/graph/graph.h"
 
-// Whether a pattern (fnmatch) fits a node's name, or the name of its first output where the node has none.
+// Whether a pattern (POSIX fnmatch without flags) matches the name of a node, or the name of its first output where the
+// node has no name.
 bool dq_pattern_fits(const char *pattern, const dq_node *node);
 
-// Every pattern fits a node of some graph; else DQ_USAGE with the nearest name. `option` is what the patterns were
-// given to, without "--". NULL patterns are passed over.
+// DQ_USAGE, with the most similar name as the hint, when a pattern matches no node of any of the graphs. `option` is
+// the name of the option, without "--", that has the patterns as its values. NULL patterns count as matching.
 dq_status dq_patterns_check(const char *option, const char *const *patterns, int count, const dq_graph *const *graphs,
                             int graph_count, dq_error *error);
 

@@ -1,6 +1,7 @@
-// Dense linear algebra in double precision for decompositions; the only door to LAPACKE and cblas.
-// All matrices are row-major and tightly packed. OpenBLAS is set to one thread on first use, so the
-// same machine gives the same bytes on every run; the instruction sets are OpenBLAS's own choice.
+// Dense linear algebra in double precision for decompositions. Only this module calls LAPACKE and CBLAS. Matrices are
+// row-major, and contiguous unless they are a dq_matrix. OpenBLAS is set to one thread on first use, so the same
+// machine gives the same bytes in every run; OpenBLAS chooses the instruction sets itself, so other machines may differ
+// in the last bits.
 #ifndef DQ_LINALG_LINALG_H
 #define DQ_LINALG_LINALG_H
 
@@ -33,44 +34,47 @@ dq_status dq_svd(int64_t rows, int64_t columns, const double *a, double *left, d
 dq_status dq_left_singular(int64_t rows, int64_t columns, const double *a, double *left, double *values,
                            dq_error *error);
 
-// A matrix inside a larger one: row r begins at element r * stride, columns <= stride.
+// A matrix that may be part of a larger one: row r begins at element r * stride, columns <= stride.
 typedef struct dq_matrix {
   int64_t rows, columns, stride;
   double *data;
 } dq_matrix;
 
-// One whose rows follow each other without a gap; `data` is written to only where the matrix is a result.
+// A matrix whose rows follow each other without a gap. `data` is not copied; it is written to only where the matrix is
+// a result.
 dq_matrix dq_matrix_tight(int64_t rows, int64_t columns, const double *data);
 
-// Elements of one matrix into another of the same size.
+// Copies the elements of one matrix into another of the same size; their strides may differ.
 void dq_matrix_copy(const dq_matrix *from, const dq_matrix *to);
 
-// C = op(A) op(B) + keep C, sizes taken from C; op transposes where told. keep 0: C may hold
-// anything. Sizes that do not fit each other are the caller's fault; beyond LAPACK's 32 bits:
-// DQ_UNSUPPORTED.
+// C = op(A) op(B) + beta C (dgemm), op(A) is the transpose of A with `transpose_a`, else A; op(B) likewise. The sizes
+// must fit each other. With beta 0 the old elements of C are not read. DQ_UNSUPPORTED: a size is beyond the 32 bits of
+// BLAS.
 dq_status dq_matrix_multiply(bool transpose_a, const dq_matrix *a, bool transpose_b, const dq_matrix *b, double beta,
                              const dq_matrix *c, dq_error *error);
 
-// C = A B, whose rows follow each other without a gap. Errors as dq_matrix_multiply.
+// C = A B (dgemm) into the a.rows x b.columns elements of `c`, without a gap between the rows. Statuses as for
+// dq_matrix_multiply.
 dq_status dq_multiply(dq_matrix a, dq_matrix b, double *c, dq_error *error);
 
-// A = L L^T of a symmetric positive definite matrix whose lower triangle is given: L takes the place
-// of that, the upper triangle stays as it is (dpotrf). DQ_BAD_INPUT when it is not positive definite.
+// The Cholesky factor L of a symmetric positive definite matrix A = L L^T (dpotrf). Only the lower triangle of `a` is
+// read, and L replaces it; the upper triangle stays as it is. DQ_BAD_INPUT: the matrix is not positive definite.
 dq_status dq_cholesky(const dq_matrix *a, dq_error *error);
-// B = L^-1 B, `transposed`: B = L^-T B, for a lower triangular L (dtrsm).
+// Replaces B by L^-1 B, or with `transposed` by L^-T B, for a lower triangular matrix L (dtrsm). DQ_UNSUPPORTED as for
+// dq_multiply.
 dq_status dq_solve_triangular(const dq_matrix *lower, bool transposed, const dq_matrix *b, dq_error *error);
 
-// Eigenvalues, descending, of the symmetric size x size matrix `a`, which is destroyed; with
-// `vectors`, row k of it is then the k-th eigenvector, its component of largest magnitude positive
-// (dsyevd). Errors as dq_svd.
+// The eigenvalues, in descending order, of the symmetric size x size matrix `a` (dsyevd). The matrix is overwritten:
+// with `vectors`, row k becomes the k-th eigenvector, of length 1 and with a positive component of largest magnitude.
+// Statuses as for dq_svd.
 dq_status dq_symmetric_eigen(int64_t size, double *a, double *values, bool vectors, dq_error *error);
 
-// A = R^T R of a symmetric positive definite size x size matrix whose upper triangle is given: the upper
-// triangle becomes R, the lower its mirror image, so that rows and columns of R are both contiguous.
-// Unlike dq_cholesky the bits are the same on every machine and at any number of threads; `pool` may be
-// NULL. DQ_BAD_INPUT when it is not positive definite.
+// The Cholesky factor R of a symmetric positive definite size x size matrix A = R^T R. Only the upper triangle of `a`
+// is read; R replaces it, and R^T the lower triangle, so that rows and columns of R are both contiguous. Unlike
+// dq_cholesky the result has the same bits on every machine and at any number of threads; `pool` may be NULL. It takes
+// size^3 / 3 operations. DQ_BAD_INPUT: the matrix is not positive definite.
 dq_status dq_factor_symmetric(int64_t size, double *a, dq_pool *pool, dq_error *error);
-// x = A^-1 x with what dq_factor_symmetric left of A.
+// Replaces x by A^-1 x, with the matrix that dq_factor_symmetric made of A as `factor`.
 void dq_solve_factored(int64_t size, const double *factor, double *x);
 
 #endif

@@ -1,4 +1,4 @@
-// The insides of a report, for the files that show it.
+// The members of reports, tables and charts, for the files of this module that build and print them.
 #ifndef DQ_RENDER_INTERNAL_H
 #define DQ_RENDER_INTERNAL_H
 
@@ -11,7 +11,7 @@ typedef enum dq_cell_kind { DQ_CELL_EMPTY, DQ_CELL_TEXT, DQ_CELL_INT, DQ_CELL_RE
 typedef struct dq_cell {
   unsigned char kind; // dq_cell_kind
   unsigned char mark; // dq_mark
-  bool lower;         // a lower bound
+  bool lower;         // the number is a lower bound (dq_table_at_least)
   union {
     const char *text;
     int64_t whole; // INT and BOOL
@@ -25,13 +25,13 @@ struct dq_table {
   dq_table *next;
   dq_cell *cells; // row_count rows of column_count cells, malloc
   int64_t row_count, row_capacity;
-  dq_cell *total;   // NULL: none; in the arena
-  dq_cell *current; // the row the put functions fill
-  bool files_only;  // not in text and CSV
-  bool not_csv;
-  dq_table *head;              // rows that CSV has before these; NULL: none
-  bool grouped;                // pages show the first column once, above the rows it is equal in
-  uint64_t files_only_columns; // not in text: bit i is column i
+  dq_cell *total;              // NULL: none; in the arena
+  dq_cell *current;            // the row that the put functions fill
+  bool files_only;             // see dq_table_files_only
+  bool not_csv;                // see dq_table_not_csv
+  dq_table *head;              // rows that CSV has in front of these (dq_table_csv_head); NULL: none
+  bool grouped;                // see dq_table_group
+  uint64_t files_only_columns; // bit i is set when text leaves column i out
 };
 
 typedef struct dq_chart_entry {
@@ -64,40 +64,43 @@ struct dq_report {
   dq_table *tables, *last_table;
   dq_chart *charts, *last_chart;
   dq_report_line *notes, *last_note;
-  dq_status failure; // the first one while building, DQ_OK: none
+  dq_status failure; // the first failure while the report was built; DQ_OK: none
   dq_error failure_error;
 };
 
-// A cell as people read it, at most `columns` wide when it is a text. Returns `text`.
+// Writes a cell in the format for people into `text` of `size` bytes and returns `text`. A text is cut to `columns`
+// columns of a terminal.
 const char *dq_cell_text(const dq_column *column, const dq_cell *cell, int columns, char *text, size_t size);
 bool dq_column_numeric(const dq_column *column);
-double dq_cell_number(const dq_cell *cell); // NaN for empty and text
+double dq_cell_number(const dq_cell *cell); // NaN for empty cells and texts
 
-// Whether any row or the total has something in this column; whether text shows it when there is room.
+// Whether any row or the row of totals has a cell in this column that is not empty.
 bool dq_table_column_used(const dq_table *table, int column);
+// Whether text shows the column when the terminal is wide enough.
 bool dq_table_column_shown(const dq_table *table, int column);
 
-// "SQNR (dB)".
+// Writes title and unit, such as "SQNR (dB)", into `text` and returns `text`.
 const char *dq_column_title(const dq_column *column, char *text, size_t size);
 
-// The widths of a table's columns as text, 0 for those that are not shown.
+// Widths of the columns of a table as text, in columns of the terminal; 0 for a column that is not shown.
 enum { DQ_COLUMNS = 64, DQ_COLUMN_GAP = 2 };
 typedef struct dq_columns {
   int count;
   int widths[DQ_COLUMNS];
 } dq_columns;
 
-// Widths for a terminal of `available` columns, 0: no bound. Where the table is wider, columns are left out by
-// their priority; where that is not enough, reasons and then names are shortened, names only as far as those that
-// differ are shown differently: then the table stays wider than the terminal.
+// Computes widths for a terminal of `available` columns; 0: no limit. Where the table is too wide, columns are left out
+// by their priority. Where that is not enough, reasons and then names are shortened. Different names stay different, so
+// that a table can remain wider than the terminal.
 void dq_columns_lay_out(const dq_table *table, int available, dq_columns *columns);
 
+// Each prints a report in one format to the stream. DQ_SYSTEM: writing failed, or there is no memory.
 dq_status dq_report_print_text(const dq_report *report, const dq_text_style *style, FILE *stream, dq_error *error);
-// The table that CSV writes; NULL: none.
+// The table that CSV writes; NULL: the report has none.
 const dq_table *dq_report_csv_table(const dq_report *report);
 dq_status dq_report_print_csv(const dq_report *report, FILE *stream, dq_error *error);
 dq_status dq_report_print_json(const dq_report *report, FILE *stream, dq_error *error);
-// As dq_html_escaped; a page may break the line behind each character of `breaks`.
+// As dq_html_escaped, with an optional line break behind each character that is in `breaks`.
 void dq_html_escaped_breaking(FILE *stream, const char *text, const char *breaks);
 extern const char dq_chart_style[];
 void dq_report_print_charts(const dq_report *report, FILE *stream);

@@ -1,32 +1,33 @@
-// Names and numbers as people read them: UTF-8 safe cutting and escaping, and numbers with units,
-// the same in every locale.
+// Texts for people: names are cut and escaped without breaking UTF-8, numbers are written with units and in the same
+// way in every locale.
 #ifndef DQ_REPORT_TEXT_H
 #define DQ_REPORT_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-// Bytes of the UTF-8 character at `text` and its code point; a byte that begins none counts as one
-// character with the code point -1. `text` must not be at its end.
+// The number of bytes of the UTF-8 character at `text`; *code receives its code point. A byte that begins no character
+// counts as one character with the code point -1. `text` must not be empty.
 int dq_utf8_next(const char *text, int32_t *code);
 
-// Columns a code point takes on a terminal: 0 for combining marks, 2 for wide letters and emoji.
+// Columns of a terminal that a code point takes: 0 for combining marks, 2 for wide letters and emoji, else 1.
 int dq_utf8_columns(int32_t code);
 
-// Columns of a text that dq_text_fit made.
+// Columns of a terminal that a text takes, which dq_text_fit must have written.
 int dq_text_columns(const char *text);
 
-// `text` for one line of a terminal, at most `columns` wide: control characters become \n, \t or
-// \xNN, bytes that are not UTF-8 become ?, and a longer text loses its middle to "...", since
-// both ends of a node's name tell it from others. Returns `fitted` (size bytes, at least 16).
+// Writes `text` for one line of a terminal, at most `columns` wide, into `fitted` of `size` bytes (16 or more), and
+// returns `fitted`. Control characters become \n, \t or \xNN, bytes that are not UTF-8 become ?. Of a longer text the
+// middle becomes "...", because the names of nodes differ at both ends.
 const char *dq_text_fit(const char *text, int columns, char *fitted, size_t size);
 
-// All return `text`, which should have 32 bytes or more. NaN and infinities are nan, inf, -inf.
+// Each writes a number into `text` of `size` bytes (32 are enough) and returns `text`. NaN and infinite numbers are
+// written as nan, inf and -inf.
 const char *dq_format_count(double count, char *text, size_t size);                   // 352.54 M, powers of 1000
 const char *dq_format_bytes(double bytes, char *text, size_t size);                   // 4.7 MiB, powers of 1024
 const char *dq_format_percent(double percent, int decimals, char *text, size_t size); // 12.3 %
 const char *dq_format_fixed(double value, int decimals, char *text, size_t size);
 const char *dq_format_significant(double value, int digits, char *text, size_t size);
-const char *dq_format_exact(double value, char *text, size_t size); // shortest that reads back equal
+const char *dq_format_exact(double value, char *text, size_t size); // as few digits as give the same double when read
 
 #endif

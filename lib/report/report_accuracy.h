@@ -1,19 +1,19 @@
-// Quality on labelled data as tables.
+// Tables of the quality of a model on labelled data.
 #ifndef DQ_REPORT_REPORT_ACCURACY_H
 #define DQ_REPORT_REPORT_ACCURACY_H
 
 #include "lib/eval/eval.h"
 #include "lib/render/report.h"
 
-// Adds the table accuracy: a row per figure of one model. Nothing without figures.
+// Adds the table `accuracy` with a row for each figure of one model. Adds nothing when there are no figures.
 void dq_report_accuracy(dq_report *report, const dq_result *result);
 
-// The same of a model and of what became of it, measured on the same pictures: figure, before, after,
-// and after - before.
+// Adds the table `accuracy` for a model before and after a conversion, measured on the same pictures. Its columns are
+// figure, before, after, and after - before.
 void dq_report_accuracy_change(dq_report *report, const dq_result *before, const dq_result *after);
 
-// The same with what the model was between conversion and retraining: figure, before, converted,
-// retrained, and retrained - before.
+// As dq_report_accuracy_change for a model that was converted and then retrained (`after`). Its columns are figure,
+// before, converted, retrained, and retrained - before.
 void dq_report_accuracy_retrained(dq_report *report, const dq_result *before, const dq_result *converted,
                                   const dq_result *after);
 

@@ -1,5 +1,5 @@
-// The figures of a model's page: what costs where, how much of narrow sums is used, what quantization lost
-// along the network, and the values beside the ranges chosen for them.
+// The charts of the HTML page of a model: its cost, the width of its sums, the error of its layers, and its values with
+// their ranges.
 #ifndef DQ_REPORT_REPORT_CHARTS_H
 #define DQ_REPORT_REPORT_CHARTS_H
 
@@ -9,13 +9,16 @@
 #include "lib/eval/layers.h"
 #include "lib/render/chart.h"
 
-// Multiply-accumulates and bytes of weights by precision.
+// `filter` selects layers or values by name; NULL: all.
+
+// Charts of the multiply-accumulates and of the bytes of weights in each precision.
 void dq_chart_cost(dq_report *report, const dq_cost *cost);
-// Signal-to-noise ratio of each compared layer, in the order of the network.
+// A chart of the SQNR of each compared layer, in the order of the network.
 void dq_chart_comparison(dq_report *report, const dq_layer_comparison *comparison, const dq_report_filter *filter);
-// Sums outside int16 and pairs clipped, and the bits that sums took against those proven.
+// Charts of the share of sums and of pairs outside int16, and of the observed and proven bits of each layer.
 void dq_chart_audit(dq_report *report, const dq_audit_report *audit, const dq_report_filter *filter);
-// Histograms of values with the range chosen for each; calibration->names are chosen->values.
+// Histograms of values with the range of each marked. Entry i of `calibration` must be the value chosen->values[i].
+// DQ_SYSTEM: there is no memory.
 dq_status dq_chart_ranges(dq_report *report, const dq_calibration *calibration, const dq_chosen *chosen,
                           const dq_report_filter *filter, dq_error *error);
 

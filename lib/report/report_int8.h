@@ -1,4 +1,4 @@
-// What INT8 quantization did to a model, layer by layer and in all.
+// Tables of an INT8 quantization.
 #ifndef DQ_REPORT_REPORT_INT8_H
 #define DQ_REPORT_REPORT_INT8_H
 
@@ -6,8 +6,9 @@
 #include "lib/render/report.h"
 #include "quant/int8/int8.h"
 
-// Adds the tables layers (a row per operator that could be quantized, with what the check found: SQNR,
-// widths, verdicts) and model. Text shows the audit of each layer where `overflow` is set; files always hold it.
+// Adds the table `layers`, with a row for each node of an operator that dq-int8 can quantize and the results of the
+// check (SQNR, widths, verdicts), and the table `model`. With `overflow` text shows the columns of the overflow audit;
+// the other formats always have them.
 void dq_report_int8(dq_report *report, const dq_int8_report *facts, const dq_quantization_check *check, bool overflow);
 
 #endif

@@ -9,11 +9,12 @@
 typedef struct dq_roofline_point {
   const char *label;
   double intensity, speed; // MACs per byte, MACs per second; both above 0
-  bool integer;            // under the 8-bit ceiling
+  bool integer;            // its ceiling is that of 8-bit products, else that of float32
 } dq_roofline_point;
 
-// Writes the file atomically; "-" is standard output. Points beyond the scales stand at their ends. Where points lie
-// above their roof, sentences below the picture say how many and why that can be.
+// Writes the picture to a file, which appears under its name when it is complete; "-" is standard output. A point
+// beyond an axis is drawn at the end of that axis. When points lie above their ceiling, sentences below the picture say
+// how many and what the reason can be. DQ_SYSTEM: the file cannot be written.
 dq_status dq_roofline_write(const char *path, const char *title, const dq_peaks *peaks, const dq_roofline_point *points,
                             int count, dq_error *error);
 

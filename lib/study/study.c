@@ -2,7 +2,7 @@
 #include "lib/study/study.h"
 
 #include "lib/document/origin.h"
-#include "lib/eval/remembered.h"
+#include "lib/eval/stored_preset.h"
 
 static dq_status measure_on(const dq_study_options *options, dq_data *data, dq_study *study, const dq_context *context,
                             dq_arena *arena, dq_error *error) {
@@ -75,7 +75,7 @@ static dq_status measure(const dq_study_options *options, dq_study *study, const
   if (!options->data) return options->overflow ? audit(options, NULL, study, context, arena, error) : DQ_OK;
   dq_data_options wanted = *options->data;
   if (options->sensitivity && !wanted.limit) wanted.limit = SENSITIVITY_PICTURES;
-  dq_remembered_preset(&wanted, study->graph, context);
+  dq_apply_stored_preset(&wanted, study->graph, context);
   dq_data *data = NULL;
   DQ_TRY(dq_data_open(&data, &wanted, context, error));
   study->skipped = dq_data_skipped(data);

@@ -1,15 +1,16 @@
-// The stages of dq_amp_convert: category the nodes, cut between the precisions, rewrite the graph.
+// The stages of dq_amp_convert: choosing categories, the guard, the cut between the precisions, rounding, and the
+// rewrite of the graph. All functions return DQ_SYSTEM when there is no memory.
 #ifndef DQ_QUANT_AMP_INTERNAL_H
 #define DQ_QUANT_AMP_INTERNAL_H
 
 #include "quant/amp/amp.h"
 
-// What dq_node.mark says of a node.
+// The values of dq_node.mark.
 enum {
   DQ_AMP_FULL,    // computes in float32
   DQ_AMP_HALF,    // computes in float16
-  DQ_AMP_NEUTRAL, // takes any type
-  DQ_AMP_FREE,    // FULL or HALF, as amp_cut.c decides
+  DQ_AMP_NEUTRAL, // computes with no floats, or accepts any type
+  DQ_AMP_FREE,    // amp_cut.c will choose FULL or HALF
 };
 
 typedef struct dq_amp_job {
@@ -28,76 +29,84 @@ typedef struct dq_amp_job {
 
 // ---- amp_fold.c ----
 
-// What a folded batch normalization says of the result of its convolution: mean `shift`, deviation |scale|.
+// The estimate that a folded batch normalization gives for the result of its convolution: mean `shift`, deviation
+// |scale| (amp_bounds.h).
 typedef struct dq_amp_norm {
   const dq_node *conv;
   const dq_tensor *scale, *shift; // one element per channel
   struct dq_amp_norm *next;
 } dq_amp_norm;
 
-// Folds batch normalizations that would become float16 into the convolutions in front of them, so that their product
-// is rounded once. Marks must be set; *folded: the graph has changed, and they are no longer.
+// Folds batch normalizations that would become float16 into the convolutions in front of them, so that the product of
+// both is rounded once. The marks must be set. *folded says whether the graph has changed; the marks are then invalid.
 dq_status dq_amp_fold(dq_amp_job *job, bool *folded);
 
 // ---- amp_category.c ----
 
-// Fills report->nodes and the marks of nodes.
+// Chooses the categories: fills report->nodes and the marks of nodes.
 dq_status dq_amp_categorize(dq_amp_job *job);
-// Whether input i of a float16 node is float16 (else it keeps its type: scales of Resize, indices).
+// Whether input i of a float16 node must be float16. Other inputs keep their type, such as indices and the scales of
+// Resize.
 bool dq_amp_input_is_half(const dq_amp_job *job, const dq_node *node, int i);
-bool dq_amp_is_float(const dq_amp_job *job, const dq_value *value);
+bool dq_amp_is_float(const dq_amp_job *job, const dq_value *value); // whether its type in the document is float32
 // The float32 elements of an initializer or of a Constant node; NULL for other values.
 const dq_tensor *dq_amp_constant(const dq_amp_job *job, const dq_value *value);
-// Whether a node reads any type as it comes, so that nothing needs casting for it.
+// Whether a node accepts inputs of any type, so that no cast is needed in front of it.
 bool dq_amp_reads_any(const dq_node *node);
 
 // ---- amp_guard.c ----
 
-// Marks what may leave float16 as float32, with the reason; counts values by what is known of them.
+// Marks nodes with values that may pass 65504 as DQ_AMP_FULL, with the reason, and counts report->proven, estimated and
+// unbounded.
 dq_status dq_amp_guard(dq_amp_job *job);
 
 // ---- amp_cut.c ----
 
-// Decides about the free nodes; fills report->halves and `half`.
+// Chooses the precision of the nodes marked DQ_AMP_FREE by a minimum cut over the bytes of casts (lib/graph/min_cut.h);
+// fills report->halves and job->half.
 dq_status dq_amp_cut(dq_amp_job *job);
-// Bytes a cast of a value reads and writes.
+// The bytes that a cast of a value reads and writes in one run with batch 1.
 int64_t dq_amp_cast_bytes(const dq_amp_job *job, const dq_value *value);
 
 // ---- amp_round.c ----
 
-// Chooses for the weights and biases of float16 nodes which of the two neighbouring float16 each becomes; fills
-// `rounded`. Networks that cannot be run keep the nearest.
+// Balanced rounding: chooses for each weight and bias of float16 nodes one of the two neighbouring float16 numbers and
+// fills job->rounded. A network that cannot run is rounded to the nearest.
 dq_status dq_amp_round(dq_amp_job *job);
 
 // ---- amp_probe.c ----
 
-// The network as it is and with float16 weights, both on two kinds of noise, run side by side.
+// Two copies of the network, one with float32 and one with float16 weights, that run step by step on two kinds of
+// random input.
 enum { DQ_AMP_PROBES = 2 };
 typedef struct dq_amp_probe dq_amp_probe;
 
-// Constants of float16 nodes are rounded to nearest, but the values `open` (by index) wait for dq_amp_probe_set.
-// Fails when the network cannot be run.
+// Opens both copies. Constants of float16 nodes are rounded to the nearest in the second one, except those with open[i]
+// (i: index of the value), which the caller sets by dq_amp_probe_set. The caller closes *probe. Statuses as for
+// dq_session_open when the network cannot run.
 dq_status dq_amp_probe_open(dq_amp_probe **probe, const dq_amp_job *job, const bool *open, dq_error *error);
-void dq_amp_probe_close(dq_amp_probe *probe); // NULL is fine
+void dq_amp_probe_close(dq_amp_probe *probe); // NULL is allowed
 int dq_amp_probe_steps(const dq_amp_probe *probe);
-const dq_node *dq_amp_probe_node(const dq_amp_probe *probe, int step);
+const dq_node *dq_amp_probe_node(const dq_amp_probe *probe, int step); // of the graph of the job; NULL: none
+// Runs one step of both copies on both inputs. Steps must run in order.
 dq_status dq_amp_probe_run(dq_amp_probe *probe, int step, dq_error *error);
-// A value that the next step reads, in the network as it is or with float16 weights.
+// A value that the next step reads, on input `kind` (0 or 1), of the copy with float16 weights (`half`) or the other.
 const dq_tensor *dq_amp_probe_value(const dq_amp_probe *probe, int kind, bool half, const char *name);
+// Sets the elements of a constant in the copy with float16 weights; they are copied.
 void dq_amp_probe_set(dq_amp_probe *probe, const char *name, const float *elements);
-// The largest magnitude of every float32 value on both kinds of noise, by value index; negative: not seen. Fails when
-// the network cannot be run.
+// Runs the float network on both inputs and stores the largest magnitude of every float32 value in largest[index of the
+// value]; negative: the value did not occur. Statuses as for dq_amp_probe_open.
 dq_status dq_amp_probe_largest(const dq_amp_job *job, double *largest, dq_error *error);
-// SQNR in dB after the last step of all outputs, or of what goes into the Softmax or Sigmoid that makes one, from the
-// mean of both kinds' noise over signal; NaN: no output can be compared.
+// After the last step: the SQNR of all outputs in dB, from the mean of the noise-to-signal ratios on both inputs. Where
+// a Softmax or Sigmoid makes an output, its input is compared. NaN: no output can be compared.
 double dq_amp_probe_sqnr(const dq_amp_probe *probe);
 
 // ---- amp_rewrite.c ----
 
-// True when some reader of a constant needs it in float32.
+// Whether a reader of a constant needs it in float32.
 bool dq_amp_read_as_float(const dq_amp_job *job, const dq_value *value);
 
-// Casts, float16 constants, declarations.
+// Inserts casts, converts constants to float16, and sets the declared types of values.
 dq_status dq_amp_rewrite(dq_amp_job *job);
 
 #endif

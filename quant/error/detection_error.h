@@ -1,5 +1,6 @@
-// How close a detector's answers come to those in float: the boxes and scores that its outputs stand for, picture by
-// picture. Outputs themselves say little of it: most scores are next to nothing, and boxes count where scores are high.
+// The detection error: the difference of a converted detector from the float network, measured on the boxes and scores
+// that its outputs stand for, picture by picture. The raw outputs are a poor measure, because most scores are close to
+// 0, and errors of boxes matter only where the scores are high.
 #ifndef DQ_QUANT_DETECTION_ERROR_H
 #define DQ_QUANT_DETECTION_ERROR_H
 
@@ -8,22 +9,24 @@
 
 typedef struct dq_detection_error {
   dq_decoder decoder;
-  int outputs;       // of the network, float32
-  dq_box *boxes[2];  // of both networks on one picture
-  double *scores[2]; // candidates x classes
+  int outputs;       // number of outputs of the network, all float32
+  dq_box *boxes[2];  // of the float network and of the other network on one picture
+  double *scores[2]; // [candidates][classes] of both
 } dq_detection_error;
 
-// For a graph with one picture per run whose outputs are boxes and scores that can be read: `decode` (NULL: nothing
-// said) as in dq_task_options, the model's own property, or YOLOX by its shape. `tensors` as from dq_infer. *found
-// false: it is no such network. Arrays in the arena; safe to close then.
+// Prepares the comparison for a graph with a batch of 1 whose outputs can be decoded: by `decode` (as in
+// dq_task_options; NULL: not given), by the property `decode` of the model, or as YOLOX by their shapes. `tensors` is
+// the result of dq_infer. *found is false when the graph is not such a network; that is no failure. Arrays are in the
+// arena. dq_detection_error_close may be called in every case. DQ_SYSTEM: there is no memory.
 dq_status dq_detection_error_open(dq_detection_error *detection, bool *found, const dq_graph *graph,
                                   const dq_tensor *tensors, const char *decode, dq_arena *arena, dq_error *error);
 void dq_detection_error_close(dq_detection_error *detection); // safe on a zeroed struct
 
-// *noise: sum over candidates of the squared differences of their scores, by class, and of (m (1 - IoU))^2 with the
-// highest score m in float and the overlap of both boxes; *signal: sum of squared scores in float. Candidates with
-// no score over DQ_LOWEST_SCORE in either network, which detections leave out, do not count. *noise is infinite when an
-// element of an output is broken (dq_is_broken). Outputs in the graph's order.
+// Compares the outputs of both networks on one picture, in the order of the graph. Over the candidates with a score
+// above DQ_LOWEST_SCORE in either network, *signal is the sum of the squared scores of the float network over all
+// classes, and *noise the sum of the squared differences of the scores and of (m (1 - IoU))^2, where m is the highest
+// score of the candidate in the float network and IoU the overlap of its two boxes. *noise is infinite when an element
+// of an output is broken (dq_is_broken). Statuses as for dq_decode.
 dq_status dq_detection_error_compare(dq_detection_error *detection, const dq_tensor *const *exact,
                                      const dq_tensor *const *other, double *signal, double *noise, dq_error *error);
 

@@ -1,5 +1,5 @@
-// How close outputs come to those in float, when their channels are of unlike range: boxes and scores
-// of a detector, classes of a segmentation.
+// The output error of a converted network against the float network, for outputs whose channels have different ranges:
+// boxes and scores of a detector, classes of a segmentation. Each channel counts alike.
 #ifndef DQ_QUANT_OUTPUT_ERROR_H
 #define DQ_QUANT_OUTPUT_ERROR_H
 
@@ -8,44 +8,56 @@
 #include "lib/base/tensor.h"
 
 typedef struct dq_output_error {
-  double *signal, *noise; // sums of squares by channel; of the whole where there are no channels
-  int64_t channels;       // 0: nothing was added yet
+  double *signal, *noise; // [channels]: sums of dq_squared_signal and dq_squared_error
+  int64_t channels;       // 0: no picture was added yet; 1 for outputs without channels
 } dq_output_error;
 
-// Adds one output of one picture, float32; shapes are the same in all calls.
+// Adds one output of one picture. `exact` (the float network) and `other` have the float32 elements of the shape, which
+// is the same in all calls. Channels are along axis 1 of four or more dimensions, and along the shorter of the last two
+// of three dimensions; an output of fewer dimensions is one channel. The first call on a zeroed struct allocates the
+// sums in the arena. DQ_SYSTEM: there is no memory.
 dq_status dq_output_error_add(dq_output_error *output_error, const dq_tensor *shape, const float *exact,
                               const float *other, dq_arena *arena, dq_error *error);
+// Sets the sums to 0, so that other pictures can be added.
 void dq_output_error_clear(dq_output_error *output_error);
 
-// Mean over the channels of all outputs of 10 log10(signal / noise), in dB, each at most 100;
-// channels that are 0 do not count. -INFINITY when an element is broken (dq_is_broken). Channels run along axis 1 of
-// four or more dimensions and along the shorter of the last two of three; the rest is one.
+// The mean SQNR in dB over the channels of `count` outputs; the higher, the smaller the error. The SQNR of a channel
+// counts as at most 100 dB, and channels without signal are left out. -INFINITY when an element is broken
+// (dq_is_broken).
 double dq_output_error_sqnr(const dq_output_error *outputs, int count);
 
-// What share of the squares of an output the squares of its error are; 0 when they are 0, infinite when an element is
-// broken.
+// The noise of one output as a share of its signal: sum (exact - other)^2 / sum exact^2. 0 for an output of zeros,
+// infinite when an element is broken.
 double dq_relative_noise(const float *exact, const float *other, int64_t count);
 
-// How the noise of pictures changed from one trial to another. Ratios, as a few pictures make most of the noise; noise
-// that is none counts as a 1e-9th of all. Where the pictures of infinite noise become fewer `mean` and `fell` are
-// INFINITY, where they become more -INFINITY; as many are left out.
+// The change of the noise of pictures from one trial to another. Ratios are compared, because otherwise the few
+// pictures with most of the noise would decide alone; a noise of 0 counts as 1e-9 of the mean noise. When fewer
+// pictures than before have infinite noise, `mean` and `fell` are INFINITY, when more have, -INFINITY; when their
+// number is the same, they are left out.
 typedef struct dq_noise_change {
-  double mean, deviation; // of ln(before / after) over the pictures, and the standard error of that mean
-  double fell;            // how much less noise there is in all
+  double mean, deviation; // mean of ln(before / after) over the pictures, and its standard error
+  double fell;            // sum of before - after over the pictures
   int64_t pictures;
 } dq_noise_change;
 
+// `before` and `after` have the noise of each picture, 0 or more.
 dq_noise_change dq_noise_compare(const double *before, const double *after, int64_t pictures);
 
-// Whether there is less noise, and how surely: there is less in all, and the mean is more than `confidence` times its
-// standard error. With one picture there is no standard error, and less is enough.
+// Whether there is less noise with a confidence of `confidence` standard errors: the sum over the pictures fell, and
+// the mean of the logarithms is more than `confidence` times its standard error. With a single picture there is no
+// standard error, and a lower sum is enough.
 bool dq_noise_is_less(const dq_noise_change *change, double confidence);
-// Why, or why not, for a person.
+// Writes why dq_noise_is_less is true or false, as a part of a sentence, into `text` and returns `text`.
 const char *dq_noise_reason(const dq_noise_change *change, double confidence, char *text, size_t size);
 
-double dq_noise_ratio(const double *before, const double *after, int64_t pictures); // the mean
+// The member `mean` of dq_noise_compare: mean of ln(before / after) over the pictures.
+double dq_noise_ratio(const double *before, const double *after, int64_t pictures);
+// dq_noise_is_less of dq_noise_compare.
 bool dq_noise_fell(const double *before, const double *after, int64_t pictures, double confidence);
+
+// Values for `confidence`. If the noise did not change, a mean would lie above two standard errors by chance in one of
+// 40 trials (normal distribution), and above half a standard error in one of 3.
 #define DQ_HALF_STANDARD_ERROR 0.5
-#define DQ_TWO_STANDARD_ERRORS 2.0 // by chance in one of 40
+#define DQ_TWO_STANDARD_ERRORS 2.0
 
 #endif

@@ -1,4 +1,4 @@
-// A precision for each layer, as --precision reads it and searches write it:
+// A precision for each layer, in the file that the option --precision reads and that searches write:
 //   {"schema": "dq-precision", "version": 1, "layers": {"conv1": "int8", "conv2": "fp16", "fc": "fp32"}}
 #ifndef DQ_QUANT_PRECISION_H
 #define DQ_QUANT_PRECISION_H
@@ -18,17 +18,18 @@ typedef struct dq_precision_map {
   int count;
 } dq_precision_map;
 
-// What files call a node: its name, or its first output's when it has none.
+// The label of a node in files: its name, or the name of its first output when it has no name. The graph owns it.
 const char *dq_layer_label(const dq_node *node);
 
-// The entry of a node; NULL: the map does not say.
+// The entry of a node; NULL: the map has none.
 const dq_layer_precision *dq_precision_find(const dq_precision_map *map, const dq_node *node);
 
-// Reads a file for this graph, into the arena. DQ_BAD_INPUT names the path, the line and the layer: not
-// JSON, another schema, no layers, a layer twice, a layer that the graph does not have (with the nearest
-// one that it has), another precision.
+// Reads a file for this graph. The arena owns the map. DQ_BAD_INPUT, with path, line and layer: the file is not JSON,
+// has another schema, no layers, a layer twice, a layer that the graph does not have (the hint is the most similar
+// one), or an unknown precision; DQ_SYSTEM: it cannot be read.
 dq_status dq_precision_load(dq_precision_map *map, const char *path, const dq_graph *graph, dq_arena *arena,
                             dq_error *error);
+// Writes a file, which appears under its name when it is complete. DQ_SYSTEM: it cannot be written.
 dq_status dq_precision_save(const dq_precision_map *map, const char *path, dq_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-// Calibration tables: all that quantization took from data, so that it can be repeated without.
+// Calibration tables: everything that a quantization took from data, so that it can be repeated without the data.
 //
 //   {"schema": "dq-calibration", "version": 1, "model": "0123456789abcdef", "data": "...",
 //    "method": "percentile", "pictures": 100, "preprocess": "...",
@@ -21,58 +21,60 @@
 typedef struct dq_calibration_table_range {
   const char *value;
   dq_range_pair range;
-  bool searched;  // found by search (quant/int8/range_search.c)
-  double clipped; // share of the values seen outside; 0 when read from a file
+  bool searched;  // by the range search (quant/int8/range_search.c)
+  double clipped; // share (0 to 1) of the elements outside the range; 0 in a table from a file
 } dq_calibration_table_range;
 
 typedef struct dq_calibration_table {
   uint64_t model;         // dq_origin_hash
   uint64_t data;          // dq_data_hash
-  const char *method;     // name of the rule that chose the ranges
-  const char *preprocess; // that the model written remembers; "": none
-  int64_t pictures;
+  const char *method;     // name of the observer that made the ranges
+  const char *preprocess; // the preprocessing that the converted model stores; "": none
+  int64_t pictures;       // of the calibration
   dq_calibration_table_range *ranges;
   int count;
   dq_equalization equalization;
-  dq_absorption absorption; // after it
-  dq_input_levels levels;   // input NULL: none; its range is among the ranges
+  dq_absorption absorption; // applied after the equalization
+  dq_input_levels levels;   // the input grid; levels.input NULL: none. Its range is among the ranges
   dq_accumulator_choice accumulator;
-  bool foreign;   // another program's: it has no hashes
-  bool symmetric; // its ranges are scales of absolute values
+  bool foreign;   // written by another program: the table has no hashes
+  bool symmetric; // the ranges are symmetric around 0
   dq_rounding rounding;
-  dq_input_means means; // for bias correction; count 0: biases were not corrected
+  dq_input_means means; // for the bias correction; count 0: biases were not corrected
 } dq_calibration_table;
 
-// Hash (XXH64) of all pictures as the graph reads them, in order. DQ_BAD_INPUT when they do not
-// fit.
+// The hash (XXH64) of all pictures, preprocessed for the input of the graph, in their order. Reads all pictures.
+// DQ_BAD_INPUT: the data do not fit the graph; else as dq_data_read.
 dq_status dq_data_hash(uint64_t *hash, const dq_graph *graph, const dq_shape_request *shapes, dq_data *data,
                        dq_error *error);
 
-// NULL when there is none of that name.
+// The range of a value; NULL: the table has none of that name.
 const dq_calibration_table_range *dq_calibration_table_find(const dq_calibration_table *table, const char *value);
 
-// DQ_BAD_INPUT with both hashes when the table was made for another model or (data not NULL) other
-// data.
+// DQ_BAD_INPUT, with both hashes, when the table was made for another model, or for other data (`data` NULL: any data).
+// DQ_OK for a foreign table. `path` stands in messages.
 dq_status dq_calibration_table_check(const dq_calibration_table *table, const char *path, uint64_t model,
                                      const uint64_t *data, dq_error *error);
 
-// Into the arena, in any of the formats: which one the contents tell. DQ_BAD_INPUT names the path, and line
-// or value: not JSON, another schema, bounds that are not finite, low above high, or a range without width
-// that is not marked silent.
+// Reads a table in any of the formats; the contents decide which. The arena owns the table. DQ_BAD_INPUT, with the path
+// and the line or the value: the file has no known format or another schema, an end of a range is not finite, the lower
+// end is above the upper one, or a range has no width and is not marked as silent; DQ_SYSTEM: the file cannot be read.
 dq_status dq_calibration_table_load(dq_calibration_table *table, const char *path, dq_arena *arena, dq_error *error);
+// Writes a table in the format of dq; the file appears under its name when it is complete. DQ_SYSTEM: writing failed.
 dq_status dq_calibration_table_save(const dq_calibration_table *table, const char *path, dq_error *error);
 
-// How a table is read and written.
+// A format of tables, a row of table_formats.def.
 typedef struct dq_calibration_table_format {
   const char *name, *help;
-  bool (*write)(const dq_calibration_table *table, FILE *to); // false: no memory, or writing failed
-  bool (*is)(const char *text, size_t size);                  // a file's contents, those of earlier rows left out
+  bool (*write)(const dq_calibration_table *table, FILE *to); // false: there is no memory, or writing failed
+  bool (*is)(const char *text, size_t size); // whether the contents of a file are in this format and in none above it
   dq_status (*read)(dq_calibration_table *table, const char *path, dq_arena *arena, dq_error *error);
 } dq_calibration_table_format;
 const dq_calibration_table_format *dq_calibration_table_format_at(int index); // NULL after the last
-// The format a file name stands for: `*.cache` tensorrt, `calibration.json` onnxruntime, `*.table`
-// ncnn, else dq.
+// The format that belongs to the name of a file: `*.cache` tensorrt, `calibration.json` onnxruntime, `*.table` ncnn,
+// every other name dq.
 const dq_calibration_table_format *dq_calibration_table_format_for(const char *path);
+// As dq_calibration_table_save in another format.
 dq_status dq_calibration_table_export(const dq_calibration_table *table, const dq_calibration_table_format *format,
                                       const char *path, dq_error *error);
 

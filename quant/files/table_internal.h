@@ -14,11 +14,13 @@
 #include "quant/files/table_formats.def"
 #undef DQ_TABLE_FORMAT
 
-// table_rounding.c: the member "rounding"; none: every weight is rounded to the nearest.
+// table_rounding.c: reads and writes the member "rounding" of the JSON object. Without it every weight is rounded to
+// the nearest. The _json functions return a new reference; NULL: there is no memory. DQ_BAD_INPUT: the member is
+// broken.
 dq_status dq_table_read_rounding(dq_rounding *rounding, json_t *object, dq_arena *arena, dq_error *error);
 json_t *dq_table_rounding_json(const dq_rounding *rounding);
 
-// table_levels.c: the member "levels"; none: the input is read as it is.
+// table_levels.c: reads and writes the member "levels", the input grid. Without it the input is quantized as it is.
 dq_status dq_table_read_levels(dq_input_levels *levels, json_t *object, dq_arena *arena, dq_error *error);
 json_t *dq_table_levels_json(const dq_input_levels *levels);
 

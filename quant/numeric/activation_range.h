@@ -1,5 +1,6 @@
-// How far the argument of a function counts: Sigmoid(x) and x Sigmoid(x) stand still beyond some
-// bound, a rectifier shrinks what lies below 0, and 8 bits are better spent on the rest.
+// Ranges of activations in front of functions that do not need all of their argument. Sigmoid(x) and x Sigmoid(x) are
+// nearly constant beyond some bound, and a rectifier shrinks what lies below 0. A narrower range has finer quantization
+// steps. docs/CALIBRATION.md has the derivations.
 #ifndef DQ_QUANT_ACTIVATION_RANGE_H
 #define DQ_QUANT_ACTIVATION_RANGE_H
 
@@ -8,35 +9,38 @@
 
 typedef enum dq_follower { DQ_FOLLOWER_NONE, DQ_FOLLOWER_SIGMOID, DQ_FOLLOWER_SILU } dq_follower;
 
-// The function that is all that reads the value: Sigmoid, or Sigmoid and the product with it.
+// The function that alone reads the value: SIGMOID when a Sigmoid is its only user, SILU when its users are a Sigmoid
+// and the product with the result of that Sigmoid, else NONE.
 dq_follower dq_follower_of(const dq_value *value);
 
-// The depth below 0 from which on x Sigmoid(x) stays within `step` of 0, at least 1.278 (its
-// minimum). step > 0.
+// The least d >= 1.278 (the minimum of x Sigmoid(x) is at -1.278) with |x Sigmoid(x)| <= step for all x <= -d. step >
+// 0.
 double dq_silu_depth(double step);
 
-// The range of a value, cut to what its follower can tell from the rest when the result has 8 bits.
-// Sigmoid: beyond ln(2 * 255 - 1) it is within half a step of 0 or 1. x Sigmoid(x): below the depth
-// from which on it stays within a step of high / 255.
+// The part of a range that changes the 8-bit result of the function behind the value. For SIGMOID the range is limited
+// to
+// +-ln(2 * 255 - 1), beyond which the function is within half a quantization step of 0 or 1. For SILU the lower end is
+// limited to -dq_silu_depth(high / 255). For NONE the range is unchanged.
 dq_range_pair dq_narrow_range(dq_range_pair range, dq_follower follower);
 
-// What a LeakyRelu or PRelu that is all that reads the value leaves of a difference below 0: the size
-// of the channel's slope, at most 1; 1 when there is none. `channel` -1: the largest of all.
+// The factor, 0 to 1, by which the function that alone reads the value shrinks a difference below 0: |slope| of a
+// LeakyRelu, or of a channel of a PRelu, at most 1; `channel` -1: the largest of all channels. 1 for other functions.
 double dq_slope_below(const dq_value *value, int64_t channel);
 
-// The range with its lower end where the squared error is least behind a rectifier of that slope
-// below 0, of 64 ends between 0 and the given one: steps of a 255th of the range, errors below 0 and
-// what is cut off there times `slope`. 0 <= slope <= 1.
+// The range with the lower end, of 64 candidates between 0 and range.low, that has the least squared error behind a
+// rectifier with that slope below 0: errors of rounding with steps of 1/255 of the range, and of clamping, both times
+// `slope` below 0. 0 <= slope <= 1.
 dq_range_pair dq_rectified_range(const dq_histogram *histogram, dq_range_pair range, double slope);
 
-// How many elements a Softmax adds up: along its axis, or from it on before version 13 of its opset. 1 when the node
-// is none.
+// The number of elements that a Softmax adds for each of its sums: those along its axis, or with an opset below 13
+// those from its axis on. 1 when the node is not a Softmax. `result` has the shape of its output.
 int64_t dq_softmax_length(const dq_node *node, const dq_tensor *result, int64_t opset);
 
-// The upper end of the range of a Softmax over `length` elements, at least `high`. ONNX Runtime's integer form takes
-// exponentials up to FLT_MAX / (e^5 length) in float32 times the whole part of 1 / scale: above e^5 length, which
-// rows of like elements would have, that overflows. So 1 / scale is at most 128 length, where elements that are all
-// alike are 128 steps, and just above a whole number. 0 < length, high <= 1.
+// The upper end of the range of the result of a Softmax over `length` elements, at least `high`. length > 0, high <= 1.
+//
+// The integer Softmax of ONNX Runtime multiplies exponentials of up to FLT_MAX / (e^5 length) by the integer part of
+// 1 / scale in float32, which overflows from 1 / scale > e^5 length on. The result therefore has 1 / scale of at most
+// 128 length (equal elements are then 128 steps each), just above a whole number.
 float dq_softmax_high(float high, int64_t length);
 
 #endif

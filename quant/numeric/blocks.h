@@ -1,28 +1,30 @@
-// Weights whose partial sums provably fit 16 bits. A sum of products is cut, in its order (kernel row,
-// kernel column, input channel of the group; lib/kernels/audit/conv_audit.h), into blocks of a few taps, and the
-// weights of each block are kept so small that no input can carry the block outside int16.
+// Weights whose partial sums provably fit int16. The products of a sum, in the order of the engine (kernel row, kernel
+// column, input channel of the group; lib/kernels/audit/conv_audit.h), are divided into blocks of a few neighbours. A
+// tap is one place of that order. The weights of a block are limited so that no input makes its sum leave int16.
 //
 // Two rules are used:
-//   pairs   2 taps, inputs 0..255: what vpmaddubsw adds in 16 bits. |w0 + w1| <= 128 says the same, as
-//           255 * 128 = 32640 fits and 255 * 129 = 32895 does not.
-//   int16   blocks of a few taps, inputs less their zero point
+//   pairs   2 taps, inputs 0 to 255: the sums that vpmaddubsw adds in int16. For weights of one sign the rule is
+//           |w0 + w1| <= 128, because 255 * 128 = 32640 fits int16 and 255 * 129 = 32895 does not.
+//   int16   blocks of up to DQ_LONGEST_BLOCK taps, inputs less their zero point
 #ifndef DQ_QUANT_BLOCKS_H
 #define DQ_QUANT_BLOCKS_H
 
 #include "lib/graph/graph.h"
 #include "quant/numeric/parameters.h"
 
-// Where the taps of an output channel lie in the weight of a product, in the order of its sum.
+// The places of taps in the weight of a product.
 typedef struct dq_taps {
-  int64_t outputs, depth;    // output channels; products of one
-  int64_t channels, window;  // of the input (of a group); places of the kernel
-  int64_t output_step, step; // elements between output channels, and between memory's own taps
+  int64_t outputs, depth;    // number of output channels, and of taps (products) of each
+  int64_t channels, window;  // input channels of a group; height x width of the kernel. depth = channels * window
+  int64_t output_step, step; // distance in elements between output channels, and between neighbours of one of them
 } dq_taps;
 
-// Of a convolution or a product with one matrix, the weight a float32 constant; false: of none of these.
+// Fills `taps` for a convolution, or for a product with one matrix, whose weight is a float32 constant. False: the node
+// is neither.
 bool dq_taps_of(dq_taps *taps, const dq_node *node);
 
-// The place of a tap among the weights of an output channel as memory has them, channel by channel, and back.
+// In memory the weights of an output channel stand channel by channel, in the sum kernel place by kernel place. These
+// map the place of a tap in the sum to its place in memory (both 0 to depth - 1), and back.
 static inline int64_t dq_tap_within(const dq_taps *taps, int64_t tap) {
   return tap % taps->channels * taps->window + tap / taps->channels;
 }
@@ -35,49 +37,50 @@ static inline int64_t dq_tap_at(const dq_taps *taps, int64_t output, int64_t tap
   return output * taps->output_step + dq_tap_within(taps, tap) * taps->step;
 }
 
-// Every `length` taps from the first on, with inputs from `low` (<= 0) to `high` (>= 0), must fit
-// int16; a shorter block at the end too.
+// Every block of `length` taps, counted from the first tap, and the shorter block at the end must have sums within
+// int16 for all inputs from `low` (<= 0) to `high` (>= 0).
 typedef struct dq_block_rule {
   int64_t length; // 1..DQ_LONGEST_BLOCK
   int low, high;
 } dq_block_rule;
 enum {
   DQ_LONGEST_BLOCK = 64,
-  DQ_SHORTEST_BLOCK = 4, // that weights are made to allow: below, adding up blocks costs more than it saves
+  DQ_SHORTEST_BLOCK = 4, // of the int16 rule; the addition of shorter blocks costs more than it saves
 };
 
-// The neighbours that vpmaddubsw adds up.
+// The pairs that vpmaddubsw adds.
 #define DQ_PAIR_RULE ((dq_block_rule){2, 0, 255})
-// Sums of `length` products with inputs less their zero point.
+// The rule for blocks of `length` products with inputs of these parameters, less their zero point.
 dq_block_rule dq_sum_rule(const dq_parameters *input, int64_t length);
 
-// Whether a block of `count` weights is allowed.
+// Whether one block of `count` weights (at most rule->length) obeys the rule.
 bool dq_block_allowed(const dq_block_rule *rule, const int8_t *weights, int64_t count);
 
-// From what to what weight `at` of an allowed block may be while the others stay; holds 0.
+// The interval [*low, *high] within which weight `at` of a block that obeys the rule may change while the other weights
+// stay as they are. It contains 0 and lies within -127 to 127.
 void dq_block_free_range(const dq_block_rule *rule, const int8_t *weights, int64_t count, int64_t at, int *low,
                          int *high);
 
-// The allowed block near the real weights `wanted` (in steps of the scale): rounded to nearest, then
-// taken towards 0 one by one, each time where it costs least squared error for what it brings.
+// Stores in `weights` a block that obeys the rule, close to the real weights `wanted` (in multiples of the scale). They
+// are rounded to the nearest; then single weights move towards 0 by one step, each time the one with the least increase
+// of the squared error for the decrease of the sum, until the block obeys the rule.
 void dq_block_project(const dq_block_rule *rule, const double *wanted, int8_t *weights, int64_t count);
 
-// As dq_quantize_weight, with every block allowed. A slice that needs it gets the scale, between its
-// own and that at which rounding alone would do, which has the least squared error of the weights
-// when what is left over is projected.
+// As dq_quantize_weight, with blocks that all obey the rule. A slice (output channel) whose rounded weights do not obey
+// it gets the scale with the least squared error of the weights after dq_block_project, between the scale of
+// dq_quantize_weight and the one with which rounding to the nearest obeys the rule.
 dq_status dq_quantize_weight_blocks(const dq_tensor *weight, const dq_taps *taps, int axis, const float *least,
                                     const dq_block_rule *rule, dq_arena *arena, dq_quantized_weight *result,
                                     dq_error *error);
 
-// Whether every block of a quantized weight is allowed.
+// Whether every block of a quantized weight obeys the rule.
 bool dq_blocks_allowed(const dq_taps *taps, const int8_t *weights, const dq_block_rule *rule);
 
-// Sum of squared differences of a weight and its quantized form, as a share of its sum of squares.
+// The sum of squared differences of a weight from its quantized form, divided by the sum of its squares.
 double dq_weight_noise(const dq_tensor *weight, const dq_quantized_weight *quantized);
 
-// The longest block, at most `depth`, into which all sums of a layer may be cut: every block of that
-// length fits int16 with the inputs of the rule, whose length is not used. At least 1, as single products
-// of 8-bit numbers fit.
+// The largest number of taps, 1 to taps->depth, for which all blocks of that length fit int16 with the inputs of the
+// rule; rule->length is not used. A single product of 8-bit numbers always fits.
 int64_t dq_longest_block(const dq_taps *taps, const int8_t *weights, const dq_block_rule *rule);
 
 #endif

@@ -1,17 +1,17 @@
-// Adaptive rounding: the weights of an output channel are rounded together, so that its sums on the
-// pictures come closest to those of the float weights, with the inputs that the quantized layers before it
-// really give.
+// Adaptive rounding: the weights of an output channel are rounded together, so that its sums on the pictures are as
+// close as possible to those of the float weights. The inputs are those that the quantized layers in front really give.
 //
-// With weights w, rounded weights q and the covariance H of the inputs x, the error of the sums about their
-// mean is E ((q - w) (x - E x))^2 = (q - w) H (q - w)^T; the mean goes into the bias. Layer after layer, q
-// is found by Babai's nearest plane algorithm on the Cholesky factor of H, in which the error of rounding
-// one weight is made up for by the next ones (this is what GPTQ computes: Frantar et al. 2023), and then
-// by single steps up and down until none helps. AdaRound (Nagel et al. 2020, "Up or Down?") states the
-// problem and searches by gradients, up or down only.
+// With float weights w, rounded weights q and the covariance H of the inputs x, the variance of the error of the sums
+// is E ((q - w) (x - E x))^2 = (q - w) H (q - w)^T; the bias corrects its mean. The layers are rounded one after the
+// other. In each, q is found by the nearest plane algorithm (L. Babai, On Lovasz' lattice reduction and the nearest
+// lattice point problem, Combinatorica 6, 1986) on the Cholesky factor of H: later weights compensate the error of
+// rounding the earlier ones, as in GPTQ (E. Frantar et al., ICLR 2023). Then single weights move by a step as long as
+// that decreases the error. AdaRound (M. Nagel et al., Up or Down? Adaptive Rounding for Post-Training Quantization,
+// ICML 2020) states the problem.
 //
-// What the sums should come closest to may also be those of the float network, whose inputs are exact
-// (AdaRound's asymmetric reconstruction): in their means, by the bias; or in all, and then w is first replaced
-// by the weights that a ridge regression finds for the inputs as they are.
+// The target can also be the sums of the float network, which has exact inputs (the asymmetric reconstruction of
+// AdaRound). Then either the bias alone makes the means equal, or w is first replaced by the weights that a ridge
+// regression from the inputs to these sums gives.
 #ifndef DQ_QUANT_ROUNDING_H
 #define DQ_QUANT_ROUNDING_H
 
@@ -22,13 +22,13 @@
 
 typedef enum dq_rounding_rule { DQ_ROUND_NEAREST, DQ_ROUND_ADAPTIVE } dq_rounding_rule;
 
-// What became of one layer. Weights are in the order of its 8-bit weight.
+// The rounding of one layer.
 typedef struct dq_rounded_layer {
-  const char *output; // the value it computes
+  const char *output; // name of the value that the layer computes
   int64_t weights;
-  const int8_t *offsets; // steps from the nearest, within +-DQ_ROUNDING_REACH
-  int64_t channels;      // 0: it has no bias
-  const double *bias;    // before it is rounded itself
+  const int8_t *offsets; // [weights], in the order of the weight: steps from the nearest integer, +-DQ_ROUNDING_REACH
+  int64_t channels;      // number of elements of the bias; 0: the layer has no bias
+  const double *bias;    // [channels], before it is quantized
 } dq_rounded_layer;
 
 typedef struct dq_rounding {
@@ -36,33 +36,35 @@ typedef struct dq_rounding {
   int count; // 0: all weights are rounded to the nearest
 } dq_rounding;
 
-enum { DQ_ROUNDING_REACH = 40 };
+enum { DQ_ROUNDING_REACH = 40 }; // the largest offset, in quantization steps
 
-// NULL when there is none of that name.
+// The rounding of the layer with this output; NULL: there is none.
 const dq_rounded_layer *dq_rounding_find(const dq_rounding *rounding, const char *output);
 
 // ---- One group of output channels that read the same inputs ----
 
 typedef struct dq_rounding_task {
-  int64_t outputs, inputs;
-  const double *gram; // sum over samples of x x^T, (inputs + 1) squared; the last of x is the constant 1
-  // Sum over samples of y x^T, y the sums that the float network has, outputs x (inputs + 1); NULL: those that
-  // the float weights give with x are wanted instead.
+  int64_t outputs, inputs; // output channels; weights of each
+  // [inputs + 1][inputs + 1]: sum over the samples of x x^T; the last element of x is the constant 1.
+  const double *gram;
+  // [outputs][inputs + 1]: sum over the samples of y x^T, where y are the sums of the float network; NULL: the target
+  // are the sums of the float weights with the inputs x.
   const double *responses;
-  bool refit;            // with answers: the weights follow them too, not the bias alone
-  const double *weights; // outputs x inputs, in float
-  const float *scales;   // one per output
-  int8_t *elements;      // outputs x inputs: rounded to the nearest; then as well as can be
-  // What blocks of an output channel's weights keep to, and did when rounded to the nearest; NULL: nothing.
+  bool refit;            // with responses: the weights are fitted to them too, not the bias alone
+  const double *weights; // [outputs][inputs], float weights
+  const float *scales;   // [outputs]
+  int8_t *elements;      // [outputs][inputs]; input: rounded to the nearest; result: rounded together
+  // The rule that the blocks of weights obey before and after; NULL: none.
   const dq_block_rule *rule;
-  const dq_taps *taps; // with a rule: which weights are a block
-  // Per output, or NULL: there is none and means count as errors. The bias in float; then the one with
-  // which the mean over the samples is that of `answers`, or of the float weights on the same inputs.
+  const dq_taps *taps; // with a rule: the taps of the weights
+  // [outputs]; input: the float bias; result: the bias with which the mean of the sums over the samples is that of the
+  // target. NULL: there is no bias, and the error of the mean counts as well.
   double *bias;
 } dq_rounding_task;
 
-// DQ_BAD_INPUT when the covariance has elements that are not finite. The same bits at any number of threads
-// and on every machine.
+// Rounds the weights of the task. It takes O(inputs^3 + outputs inputs^2) operations and two matrices of inputs^2
+// doubles. The result has the same bits at any number of threads and on every machine. DQ_BAD_INPUT: an element of the
+// covariance is not finite; DQ_SYSTEM: there is no memory; DQ_CANCELLED.
 dq_status dq_rounding_solve(const dq_rounding_task *task, const dq_context *context, dq_error *error);
 
 #endif

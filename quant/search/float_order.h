@@ -1,21 +1,24 @@
-// In which order the nodes of a network are best left in float.
+// The order in which nodes of a network should be left in float.
 #ifndef DQ_QUANT_FLOAT_ORDER_H
 #define DQ_QUANT_FLOAT_ORDER_H
 
 #include "quant/search/sensitivity.h"
 
 typedef struct dq_float_order {
-  int *nodes; // places in dq_sensitivity.nodes, each once
-  int *ends;  // by step: how many of `nodes` are left in float after it
-  int steps;  // the last leaves them all
+  int *nodes; // indices into dq_sensitivity.nodes, each once
+  int *ends;  // [steps]: number of `nodes`, from the first on, that are in float after the step
+  int steps;  // after the last step all nodes are in float
 } dq_float_order;
 
-// A result is rounded as long as one node that writes or reads it is in 8 bits; weights are as long as their product
-// is. So a step leaves all that stands around one result, or one product, and spares what is no longer rounded
-// then: that which spares the most noise of the outputs for what it leaves. A node costs its share of the nodes
-// plus its share of the multiply-accumulates. Noises (of dq_sensitivity_layer.weights and .activations, over the
-// signal) are taken to add up. What spares nothing comes in one last step. Equal ones in the order of the network. In
-// the arena.
+// Orders the nodes of a network by the noise that leaving them in float avoids. The order is in the arena. DQ_SYSTEM:
+// there is no memory.
+//
+// A result is rounded while any node that writes or reads it is in 8 bits, and weights are rounded while their product
+// is in 8 bits. One step therefore leaves in float either all nodes around one result, or one product, and avoids the
+// noise of everything that is then no longer rounded. Each step is the one with the highest ratio of avoided noise to
+// cost. The noise is that of the outputs over their signal (dq_sensitivity_layer.weights and .activations), and noises
+// are assumed to add; the cost of a node is its share of the nodes plus its share of the multiply-accumulates. Of equal
+// steps the first in the network is taken. The last step has all nodes that avoid no noise.
 dq_status dq_float_order_find(dq_float_order *order, const dq_sensitivity *found, dq_arena *arena, dq_error *error);
 
 #endif

@@ -1,5 +1,6 @@
-// A network step by step on one picture after the other, with one layer at a time in 8 bits: what stands before the
-// layer is computed once and kept, only what follows runs again.
+// Runs that show the error of each layer alone. On every picture the float network runs once, and then once for each
+// variant, with one layer in 8 bits. The state of the network in front of the layer is saved, so that a variant runs
+// the steps from its layer on only.
 #ifndef DQ_QUANT_LAYER_ERROR_RUNS_H
 #define DQ_QUANT_LAYER_ERROR_RUNS_H
 
@@ -12,7 +13,7 @@ typedef struct dq_layer_error_row {
   dq_parameters parameters;
 } dq_layer_error_row;
 
-// What is in 8 bits: nothing; of one row its weights, its result, both; of all rows both.
+// What is in 8 bits in a run: nothing; the weights, the result or both of one row; both of all rows.
 typedef enum dq_layer_error_kind {
   DQ_LAYER_ERROR_EXACT,
   DQ_LAYER_ERROR_WEIGHTS,
@@ -21,43 +22,47 @@ typedef enum dq_layer_error_kind {
   DQ_LAYER_ERROR_ALL
 } dq_layer_error_kind;
 
-// The outputs of the plan are those with `row` (-1 for EXACT and ALL) in 8 bits.
+// A callback that receives the plan after each run, to read its outputs. `row` is the row in 8 bits, -1 for EXACT and
+// ALL. A status other than DQ_OK ends the runs.
 typedef dq_status (*dq_layer_error_on_outputs)(void *user, int row, dq_layer_error_kind kind, const dq_plan *plan,
                                                dq_error *error);
 
 typedef struct dq_layer_error_variant {
-  int row, start; // the first step that it changes
+  int row, start; // start: the first step that the variant changes
   dq_layer_error_kind kind;
 } dq_layer_error_variant;
 
 typedef struct dq_layer_error_runs {
   dq_runner exact;
-  dq_session rounded;     // the same graph with the weights of all rows in 8 bits
-  void *before, *between; // states (dq_plan_save)
+  dq_session rounded;     // the graph with the weights of all rows in 8 bits
+  void *before, *between; // saved states (dq_plan_save): in front of the layer; behind its product
   const dq_layer_error_row *rows;
   int row_count;
-  int *products, *results;          // their steps, by row
+  int *products, *results;          // by row: steps of its product and of its result
   dq_layer_error_variant *variants; // in the order of their first steps
   int variant_count;
   int *by_result; // rows in the order of their results
-  int at;         // step that `before` stands in front of
+  int at;         // `before` is the state in front of this step
 } dq_layer_error_runs;
 
 typedef struct dq_layer_error_input {
-  const dq_graph *exact, *rounded; // of the same nodes and values
+  const dq_graph *exact, *rounded; // float network; the same with weights of all rows in 8 bits
   dq_data *data;
   const dq_shape_request *shapes;
   const dq_layer_error_row *rows;
   int count;
-  bool both; // all three kinds of every row that has weights; else weights and result, each alone
+  bool both; // runs weights and result together too; else only each alone
 } dq_layer_error_input;
 
-// Arrays in the arena; what `input` points at outlives the walk. Safe to close when it fails.
+// Opens the sessions and orders the variants. Arrays are in the arena, and the members of `input` must outlive `runs`.
+// dq_layer_error_runs_close may be called also after a failure. DQ_UNSUPPORTED: the two graphs do not give the same
+// steps; DQ_SYSTEM: there is no memory; else as dq_runner_open.
 dq_status dq_layer_error_runs_open(dq_layer_error_runs *runs, const dq_layer_error_input *input, dq_arena *arena,
                                    const dq_context *context, dq_error *error);
 void dq_layer_error_runs_close(dq_layer_error_runs *runs);
 
-// All kinds on one picture of the data, EXACT first.
+// Runs all variants on one picture of the data and calls `on_outputs` after each, EXACT first, ALL second. Statuses are
+// those of reading the picture and of the callback.
 dq_status dq_layer_error_runs_on_picture(dq_layer_error_runs *runs, int64_t picture,
                                          dq_layer_error_on_outputs on_outputs, void *user, dq_error *error);
 

@@ -1,4 +1,4 @@
-// How few layers must stay in float for accuracy to fall by no more than a bound.
+// Searches the smallest number of layers to leave in float for an accuracy loss within a bound.
 #ifndef DQ_QUANT_MAX_DROP_H
 #define DQ_QUANT_MAX_DROP_H
 
@@ -6,36 +6,41 @@
 #include "quant/int8/int8.h"
 
 typedef struct dq_max_drop_options {
-  double drop;                 // percentage points of the first figure
-  const dq_int8_options *int8; // how everything else is quantized; without a map of precisions or a table
-  dq_data *data;               // calibration
-  dq_data *eval;               // labelled pictures; NULL: answers are compared with the float network's instead, on
-                               // the first dq_max_drop_pictures of `data` (quant/search/agreement.h)
+  double drop;                 // the bound: loss of the first figure in percentage points
+  const dq_int8_options *int8; // options of the quantization, without precisions and without a table
+  dq_data *data;               // pictures for the calibration
+  dq_data *eval; // labelled pictures; NULL: the agreement with the float network is measured instead, on the
+                 // first dq_max_drop_pictures of `data` (quant/search/agreement.h)
   dq_accuracy_options accuracy;
-  const dq_result *before; // of the float network on them
-  double time_limit;       // seconds, 0: none
+  const dq_result *before; // figures of the float network on the same pictures
+  double time_limit;       // in seconds; 0: none
 } dq_max_drop_options;
 
 typedef struct dq_max_drop_report {
-  int layers, left; // that may stay in float; that do
+  int layers, left; // layers that could stay in float; those of the answer that do
   int trials;
-  double drop;     // of the answer, in points
-  dq_result after; // its figures
-  bool held;       // drop is within the bound
-  bool stopped;    // by the time limit: the best so far
+  double drop;     // loss of the answer in percentage points
+  dq_result after; // figures of the answer
+  bool held;       // whether the loss is within the bound
+  bool stopped;    // the time limit ended the search; the answer is the best trial
 } dq_max_drop_report;
 
-// So many pictures without labels are looked at: at most 64.
+// The number of pictures, at most 64, on which agreement is measured.
 int64_t dq_max_drop_pictures(dq_data *data);
 
-// Quantizes with all layers in 8 bits; when that loses too much, orders the layers by what leaving them in float
-// spares the outputs (quant/search/float_order.h, on the first 2 pictures of `data`) and finds the shortest beginning
-// of that order that, left in float (products float16, others float32), keeps within the bound: 1, 2, 4, ... steps
-// until it holds, then by bisection. Decisions and ranges are those of the first trial, so that dq_int8_apply with the
-// answer's precisions gives the same graph. With adaptive rounding trials round to the nearest, and the answer is
-// rounded, measured and lengthened until it holds. When nothing holds, or time is over, the answer is what lost
-// least. Each trial is said in a note.
-// *answer is a copy of the graph, which stays as it is and must outlive it; `int8` is the answer's report.
+// Quantizes a copy of the graph, *answer, with as few layers in float as the search finds. The graph itself does not
+// change and must outlive the copy, which the caller frees. `int8` receives the report of the answer. A message reports
+// each trial, which quantizes a copy and measures it on all pictures of `eval`.
+//
+// The first trial has all layers in 8 bits. When it loses too much, the layers are ordered (dq_float_order_find, with
+// sensitivities on the first 2 pictures of `data`), and the shortest beginning of the order is searched with which the
+// loss is within the bound: with 1, 2, 4, ... steps, then by bisection. Products of that beginning are computed in
+// float16, other nodes in float32. All trials use the decisions and ranges of the first one, so that dq_int8_apply with
+// the precisions of the answer gives the same graph. With adaptive rounding the trials round to the nearest; the answer
+// is then rounded adaptively and measured, and gets more layers in float until it is within the bound. When no trial is
+// within the bound, or the time is over, the answer is the trial with the least loss.
+//
+// Statuses are those of dq_int8_apply, dq_sensitivity_measure and dq_accuracy_run.
 dq_status dq_max_drop_apply(dq_graph **answer, const dq_graph *graph, dq_int8_report *int8, dq_max_drop_report *report,
                             const dq_max_drop_options *options, const dq_context *context, dq_error *error);
 

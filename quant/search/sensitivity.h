@@ -1,5 +1,5 @@
-// What each layer alone costs: the float network with one layer's weights, or its result, or both, put
-// through 8 bits and back, against the network as it is.
+// The sensitivity of each layer: the error of the outputs when only the weights, only the result, or both of one layer
+// are quantized to 8 bits and back, and everything else is float.
 #ifndef DQ_QUANT_SENSITIVITY_H
 #define DQ_QUANT_SENSITIVITY_H
 
@@ -7,24 +7,24 @@
 #include "quant/int8/int8.h"
 
 typedef struct dq_sensitivity_effect {
-  dq_comparison outputs; // all float outputs over all pictures; agreement is the first output's
-  int64_t right;         // pictures whose label has the highest score, with labels
+  dq_comparison outputs; // all float outputs over all pictures; its agreement is that of the first output
+  int64_t right;         // with labels: pictures whose highest score is the class of the label
 } dq_sensitivity_effect;
 
 typedef struct dq_sensitivity_layer {
-  const char *label, *op_type; // an input of the network: its name and "Input"
+  const char *label, *op_type; // for an input of the network its name and "Input"
   bool is_input;
-  bool has_weights;                                 // a product with constant weights
-  int64_t macs, weight_bytes;                       // at batch 1; of the float weights
-  dq_sensitivity_effect weights, activations, both; // without weights: activations and both are the same
-  // Places in `nodes` of what must be left in float for its result not to be rounded: all that writes or reads it,
-  // or what has its numbers. Count 0: the result is not rounded.
+  bool has_weights;                                 // the layer is a product with constant weights
+  int64_t macs, weight_bytes;                       // multiply-accumulates at batch 1; bytes of the float weights
+  dq_sensitivity_effect weights, activations, both; // without weights `activations` and `both` are equal
+  // Indices into dq_sensitivity.nodes of the nodes that must all be in float for the result of the layer not to be
+  // rounded: those that write or read the result or a value with the same numbers. Count 0: the result is not rounded.
   const int *around;
   int around_count;
-  int product; // place in `nodes` of the product with weights; -1: none
+  int product; // index into dq_sensitivity.nodes of the product with weights; -1: there is none
 } dq_sensitivity_layer;
 
-// A node that is quantized.
+// A node that quantization would compute in 8 bits.
 typedef struct dq_sensitivity_node {
   const char *label;
   int64_t macs;
@@ -36,23 +36,26 @@ typedef struct dq_sensitivity {
   int count;
   dq_sensitivity_node *nodes; // in the order of the graph
   int node_count;
-  dq_sensitivity_effect all; // every layer at once
-  int64_t pictures, right;   // right: of the network as it is
-  bool scores;               // the first output is one vector of scores per picture: agreement means top-1
-  bool labelled;             // with class labels: `right` is counted
+  dq_sensitivity_effect all; // of all layers in 8 bits together
+  int64_t pictures, right;   // right: as in dq_sensitivity_effect, for the float network
+  bool scores;               // the first output is one vector of scores for each picture: agreement is top-1 agreement
+  bool labelled;             // the data has class labels, so that `right` is counted
 } dq_sensitivity;
 
 typedef struct dq_sensitivity_options {
-  const dq_int8_options *int8; // method, types, layers left out
-  bool ranking;                // weights and activations, each alone; `both` is left empty
-  int64_t pictures;            // at most so many of the data, from its start; 0: all
+  const dq_int8_options *int8; // observer, types, and the layers that are left out
+  bool ranking;                // measures weights and activations, each alone; `both` stays empty
+  int64_t pictures;            // the largest number of pictures of the data, from its start; 0: all
 } dq_sensitivity_options;
 
-// Batch normalization is folded first, ranges are those of the pictures, nothing is equalized, biases stay
-// as they are; with int8->start the network is the one that would be quantized, equalized, with the ranges it gives. A
-// product's result is what stands behind the Relu or Clip after it; operators that keep their input's scale have no
-// row. One variant after the other runs in float32 from the layer on (quant/search/layer_error_runs.h); the graph stays
-// as it is; the result does not depend on threads. In the arena. DQ_UNSUPPORTED: nothing can be quantized.
+// Measures the sensitivity of all layers. Batch normalization is folded first, ranges come from the pictures, values
+// are not equalized, and biases stay as they are; with int8->start the network and the ranges are those of that table,
+// with its equalization. The result of a product is the value behind the Relu or Clip that follows it. Operators that
+// keep the scale of their input have no row.
+//
+// On each picture the network runs once for each variant from its layer on (quant/search/layer_error_runs.h), so that
+// the time grows with the square of the number of layers. The graph does not change, and the result does not depend on
+// threads. The arena owns the result. DQ_UNSUPPORTED: no layer can be quantized; else as for dq_calibrate.
 dq_status dq_sensitivity_measure(dq_sensitivity *result, const dq_graph *graph, dq_data *data,
                                  const dq_sensitivity_options *options, const dq_context *context, dq_arena *arena,
                                  dq_error *error);
