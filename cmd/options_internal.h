@@ -23,7 +23,8 @@ size_t dq_option_type_size(dq_option_type type);
 // What stands for the value in help, or NULL for flags.
 const char *dq_option_metavar(const dq_option *row);
 
-// "0 < R <= 1" or "" when there is no bound.
+// Writes the bounds of the option's value, such as "0 < R <= 1", or "" when it has none, into `text` of `size` bytes
+// and returns `text`.
 const char *dq_option_range(const dq_option *row, char *text, size_t size);
 
 // Whether the row has words that a value can be.

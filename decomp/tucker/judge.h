@@ -15,8 +15,9 @@ dq_status dq_judge_open(dq_judge **judge, const dq_graph *original, dq_data *dat
                         const dq_shape_request *shapes, const dq_context *context, dq_error *error);
 void dq_judge_free(dq_judge *judge); // NULL is fine
 
-// Sum of squared differences of the outputs over the outputs' variance (sum of squares about the
-// mean of all elements of that output), mean over the outputs. INFINITY when one is not finite.
+// Runs `graph`, a converted copy of the original, on the pictures of the judge. *noise is the mean over the outputs of
+// the sum of squared differences from the original, divided by the sum of squares of the original about the mean of
+// that output; INFINITY when an element of an output is not finite. Statuses as for dq_runner_open.
 dq_status dq_judge_noise(const dq_judge *judge, const dq_graph *graph, double *noise, dq_error *error);
 
 #endif

@@ -47,8 +47,8 @@ const dq_schedule *dq_plan_schedule(const dq_plan *plan);
 // itself fails (DQ_SYSTEM, or what an operator refuses), the plan does not run until packing succeeds.
 dq_status dq_plan_repack(dq_plan *plan, dq_error *error);
 
-// Inputs that are not constants, in the order of the graph. The caller fills data before every run:
-// a run may overwrite it.
+// The inputs that are not constants, in the order of the graph; 0 <= i < dq_plan_input_count. The plan owns the tensor
+// and its memory. The caller writes the elements before every run, because a run may overwrite them.
 int dq_plan_input_count(const dq_plan *plan);
 dq_tensor *dq_plan_input(dq_plan *plan, int i);
 const char *dq_plan_input_name(const dq_plan *plan, int i);

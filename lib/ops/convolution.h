@@ -13,8 +13,8 @@ typedef struct dq_convolution {
   int64_t batch, groups, in_channels, out_channels;
 } dq_convolution;
 
-// What the attributes, and the weight and the bias where they are constant, tell of any convolution, for
-// dq_operator.check: inputs are given by their positions, a bias of -1 is none.
+// The check of any convolution for dq_operator.check: its attributes, and its weight and bias where they are constant.
+// `weight` and `bias` are positions among the inputs; bias -1: the operator has none. DQ_BAD_INPUT or DQ_UNSUPPORTED.
 dq_status dq_convolution_check(const dq_op *op, int weight, int bias);
 
 // Parts of it. A weight has 3 dimensions or more, none 0; a bias (NULL and unknown ones are fine) has one element per

@@ -47,7 +47,8 @@ dq_status dq_op_same_types(const dq_op *op, int from);
 // dq_infer_broadcast and dq_infer_compare that check the types too.
 dq_status dq_infer_binary(dq_op *op);
 dq_status dq_infer_comparison(dq_op *op);
-// Type and shape of input 0, to which the other inputs broadcast, of the same type.
+// Sets output 0 to the type and shape of input 0. DQ_BAD_INPUT: another input has another type, or does not broadcast
+// to the shape of input 0.
 dq_status dq_infer_unidirectional(dq_op *op);
 
 // The row of an operator of inputs and one output that run_NAME computes: versions and numbers of inputs in

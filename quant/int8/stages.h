@@ -26,7 +26,9 @@ dq_status dq_int8_quantize(dq_int8_job *job);
 
 // select.c: opens the tables of the job over its graph as it is now: choices, layers of the report, shapes and types.
 dq_status dq_int8_open_tables(dq_int8_job *job);
-// select.c: decides which values are quantized and which share parameters.
+// select.c: sets the mark of every node that will run in 8 bits, reports the reason for each other node, and fills
+// job->choices: which values are quantized, and which of them share parameters. Changes nothing else in the graph.
+// DQ_BAD_INPUT: the graph has a cycle; DQ_SYSTEM: there is no memory.
 dq_status dq_int8_select(dq_int8_job *job);
 // DQ_BAD_INPUT names a weight of a quantized node with NaN or infinity; pictures would only show that some activation
 // is not finite.

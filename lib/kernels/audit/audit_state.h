@@ -83,6 +83,9 @@ static inline size_t dq_audit_masks_bytes(const dq_audit_planes *p) {
   return (size_t)(p->set_count * dq_audit_phase_vectors(p) * DQ_AUDIT_WINDOWS * DQ_AUDIT_VECTOR);
 }
 
+// Computes the layout of the padded planes of an input, of which dq_audit_expand writes one channel: a phase has the
+// elements of one row and one column modulo the strides, so that the window of a tap is contiguous within its rows.
+// `parameters` must outlive `planes`; the arrays are in the arena. DQ_SYSTEM: there is no memory.
 dq_status dq_audit_planes_new(dq_audit_planes *planes, const dq_conv_int8_parameters *parameters, dq_arena *arena,
                               dq_error *error);
 void dq_audit_expand(const dq_audit_planes *planes, const uint8_t *input, int64_t channel, uint8_t *to);
