@@ -137,8 +137,9 @@ static int known_rank(const dq_value *value, int steps) {
   if (value->constant) return value->constant->rank;
   const dq_node *node = value->producer;
   if (!node || steps == LONGEST_RANK_WALK) return -1;
-  if (dq_node_is(node, "Conv") && node->inputs[1]->constant) return node->inputs[1]->constant->rank;
-  if (!strcmp(node->op_type, "QConv")) return node->inputs[3]->constant->rank;
+  dq_product product;
+  if (dq_product_read(node, &product) && product.kind == DQ_CONVOLUTION)
+    return node->inputs[product.at.weight]->constant->rank;
   bool table = !strcmp(node->op_type, "QTable"); // of one row: several may add dimensions
   if (keeps_rank(node) || (table && node->inputs[1]->constant->rank == 1))
     return known_rank(node->inputs[0], steps + 1);

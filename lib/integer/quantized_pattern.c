@@ -6,21 +6,6 @@
 
 static bool is_8_bit(int type) { return type == DQ_U8 || type == DQ_I8; }
 
-static const struct {
-  const char *op_type;
-  dq_integer_form form;
-} rows[] = {
-#define DQ_INTEGER_FORM(op_type, form) {#op_type, DQ_FORM_##form},
-#include "lib/integer/integer_forms.def"
-#undef DQ_INTEGER_FORM
-};
-
-dq_integer_form dq_integer_form_of(const dq_node *node) {
-  for (size_t i = 0; node && i < sizeof rows / sizeof *rows; i++)
-    if (dq_node_is(node, rows[i].op_type)) return rows[i].form;
-  return DQ_FORM_NONE;
-}
-
 // A zero-point operand where the file leaves it out (uint8 0).
 static dq_value *zero_point_of(dq_graph *copy, const dq_node *node, int type) {
   dq_value *given = dq_node_input(node, 2);
@@ -64,24 +49,6 @@ bool dq_same_parameters(const dq_quantized *a, const dq_quantized *b) {
          dq_quantized_scale(a) == dq_quantized_scale(b);
 }
 
-// Bounds of a Relu or Clip before quantization.
-static bool read_clip(const dq_node *node, float *low, float *high) {
-  if (dq_node_is(node, "Relu")) {
-    *low = 0;
-    return true;
-  }
-  if (!dq_node_is(node, "Clip")) return false;
-  float *bounds[] = {low, high};
-  const char *const names[] = {"min", "max"};
-  for (int i = 0; i < 2; i++) {
-    const dq_value *given = dq_node_input(node, i + 1);
-    const dq_tensor *bound = dq_constant_of(given);
-    if (given && (!bound || bound->type != DQ_F32 || dq_tensor_count(bound) != 1)) return false;
-    *bounds[i] = bound ? *(const float *)bound->data : dq_node_float(node, names[i], *bounds[i]);
-  }
-  return true;
-}
-
 // A bound before quantization, as the quantized number it becomes.
 static int64_t quantized_bound(float bound, const dq_quantized *y) {
   int type = dq_quantized_type(y);
@@ -99,7 +66,7 @@ bool dq_read_end(dq_graph *copy, dq_node *quantize, dq_quantized_end *end) {
   end->y = (dq_quantized){quantize->outputs[0], quantize->inputs[1], zero_point_of(copy, quantize, DQ_U8)};
   if (!end->y.zero_point || !is_8_bit(dq_quantized_type(&end->y))) return false;
   float low = -INFINITY, high = INFINITY;
-  if (end->node && read_clip(end->node, &low, &high)) {
+  if (dq_clamp_of(end->node, &low, &high)) {
     from = end->node->inputs[0];
     end->node = from->producer;
     end->alone = end->alone && dq_is_private(from);

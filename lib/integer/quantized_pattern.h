@@ -5,20 +5,6 @@
 
 #include "lib/schedule/infer.h"
 
-typedef enum dq_integer_form {
-  DQ_FORM_NONE,
-  DQ_FORM_MOVE,
-  DQ_FORM_FUNCTION,
-  DQ_FORM_PAIR,
-  DQ_FORM_CONCAT,
-  DQ_FORM_PRODUCT,
-  DQ_FORM_AVERAGE,
-  DQ_FORMS
-} dq_integer_form;
-
-// The row of integer_forms.def for the node's operator.
-dq_integer_form dq_integer_form_of(const dq_node *node);
-
 // A DequantizeLinear of 8-bit elements with constant float32 parameters, all scales above 0 and finite.
 typedef struct dq_quantized {
   dq_value *value, *scale, *zero_point; // zero_point may be NULL in the file; never here

@@ -73,8 +73,14 @@ DQ_EACH_SIGNED(DQ_LOOP1, Relu, x < 0 ? 0 : x)
 static dq_loop *const loops_Relu[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, Relu)
                                                        DQ_EACH_SIGNED(DQ_LOOP_ENTRY, Relu)};
 DQ_RUN_LOOPS(Relu, DQ_GRAIN)
+static bool clamp_Relu(const dq_node *node, float *low, float *high) {
+  (void)node;
+  *low = 0, *high = INFINITY;
+  return true;
+}
 ROW(Relu, (1, 6, 13, 14), (1, 1), DQ_TYPES_FLOAT | DQ_TYPES_SIGNED, DQ_QUANTIZE_ABSORB, dq_infer_same,
-    dq_consumed_inputs, DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS, .bound = DQ_BOUND_SQUEEZE, .range = {0, INFINITY})
+    dq_consumed_inputs, DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS, .clamp = clamp_Relu, .bound = DQ_BOUND_SQUEEZE,
+    .range = {0, INFINITY})
 
 // ---- Shrink: the bounds are floats for integers too ----
 
@@ -191,5 +197,16 @@ static dq_status run_Clip(dq_op *op) {
 
 static const dq_attribute_rule attributes_Clip[] = {
     DQ_CONSUMED_INPUTS, {"min", DQ_ATTRIBUTE_FLOAT, false}, {"max", DQ_ATTRIBUTE_FLOAT, false}, {0}};
+// A bound that is an attribute before version 11 and an optional input since.
+static bool read_bound(const dq_node *node, int input, const char *attribute, float fallback, float *bound) {
+  const dq_value *given = dq_node_input(node, input);
+  const dq_tensor *constant = dq_constant_of(given);
+  *bound = constant ? (float)dq_tensor_get(constant, 0) : dq_node_float(node, attribute, fallback);
+  if (!given) return true;
+  return constant && (DQ_BIT(constant->type) & (DQ_BIT(DQ_F32) | DQ_BIT(DQ_F16))) && dq_tensor_count(constant) == 1;
+}
+static bool clamp_Clip(const dq_node *node, float *low, float *high) {
+  return read_bound(node, 1, "min", -INFINITY, low) && read_bound(node, 2, "max", INFINITY, high);
+}
 ROW(Clip, (1, 6, 11, 12, 13), (1, 3), DQ_TYPES_NUMBER, DQ_QUANTIZE_ABSORB, infer_Clip, attributes_Clip, DQ_OP_UNIFORM,
-    .bound = DQ_BOUND_SQUEEZE)
+    .clamp = clamp_Clip, .bound = DQ_BOUND_SQUEEZE)

@@ -67,6 +67,7 @@ const dq_operator dq_op_Concat = {
     .run = run,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_COMBINE,
+    .integer_form = DQ_FORM_CONCAT,
     .flags = DQ_OP_JOIN,
     .bound = DQ_BOUND_JOIN,
 };

@@ -18,7 +18,7 @@ static const dq_attribute_rule shift_attributes[] = {{"direction", DQ_ATTRIBUTE_
   static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, NAME)};                           \
   DQ_RUN_LOOPS(NAME, DQ_GRAIN)                                                                                         \
   ROW(NAME, (7, 13, 14), DQ_TYPES_NUMBER, NULL, dq_infer_binary, DQ_FOLLOW, QUANTIZATION,                              \
-      DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE, .bound = DQ_BOUND_COMBINE)
+      DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE, .integer_form = DQ_FORM_PAIR, .bound = DQ_BOUND_COMBINE)
 
 // Truncating division; what C leaves undefined is 0 (by zero) and wraps (most negative by -1).
 #define DIVIDE_SIGNED(NAME, symbol, type)                                                                              \
@@ -35,7 +35,7 @@ DQ_EACH_UNSIGNED(DIVIDE_UNSIGNED, Div)
 static dq_loop *const loops_Div[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Div)};
 DQ_RUN_LOOPS(Div, DQ_GRAIN)
 ROW(Div, (7, 13, 14), DQ_TYPES_NUMBER, NULL, dq_infer_binary, DQ_FOLLOW, DQ_QUANTIZE_NOT,
-    DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE, .bound = DQ_BOUND_COMBINE)
+    DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE, .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_COMBINE)
 
 // ---- Mod: the sign of the divisor, or with fmod that of the dividend ----
 // Float elements without fmod are an error before opset 28; they are taken as it defines them.
@@ -121,7 +121,7 @@ static dq_status run_Pow(dq_op *op) {
   return DQ_OK;
 }
 ROW(Pow, (7, 12, 13, 15), DQ_TYPES_FLOAT | DQ_BIT(DQ_I32) | DQ_BIT(DQ_I64), NULL, dq_infer_broadcast, DQ_DENY,
-    DQ_QUANTIZE_NOT, DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE)
+    DQ_QUANTIZE_NOT, DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE, .integer_form = DQ_FORM_FUNCTION)
 
 // ---- Bits ----
 

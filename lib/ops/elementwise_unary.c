@@ -19,16 +19,23 @@
   ROW(NAME, VERSIONS, DQ_TYPES_FLOAT, COLOUR, dq_infer_same, dq_consumed_inputs,                                       \
       DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM, __VA_ARGS__)
 
-FLOAT_FUNCTION(Ceil, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, ceil(x), .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Floor, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, floor(x), .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Round, (11, 22), DQ_FOLLOW, DQ_GRAIN, nearbyint(x), .bound = DQ_BOUND_UNKNOWN) // ties to even
-FLOAT_FUNCTION(Sqrt, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, sqrt(x), .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Reciprocal, (1, 6, 13), DQ_DENY, DQ_GRAIN, 1 / x, .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Ceil, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, ceil(x), .integer_form = DQ_FORM_FUNCTION,
+               .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Floor, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, floor(x), .integer_form = DQ_FORM_FUNCTION,
+               .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Round, (11, 22), DQ_FOLLOW, DQ_GRAIN, nearbyint(x), .integer_form = DQ_FORM_FUNCTION,
+               .bound = DQ_BOUND_UNKNOWN) // ties to even
+FLOAT_FUNCTION(Sqrt, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, sqrt(x), .integer_form = DQ_FORM_FUNCTION,
+               .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Reciprocal, (1, 6, 13), DQ_DENY, DQ_GRAIN, 1 / x, .integer_form = DQ_FORM_FUNCTION,
+               .bound = DQ_BOUND_UNKNOWN)
 DQ_KERNEL_LOOP(Exp_F32, dq_exp_f32)
 DQ_LOOP1(Exp, exp(x), F64, double)
-LOOPED(Exp, (1, 6, 13), DQ_DENY, DQ_GRAIN, .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Log, (1, 6, 13), DQ_DENY, DQ_GRAIN_FUNCTION, log(x), .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Erf, (9, 13), DQ_DENY, DQ_GRAIN_FUNCTION, erf(x), .bound = DQ_BOUND_SQUEEZE, .range = {-1, 1})
+LOOPED(Exp, (1, 6, 13), DQ_DENY, DQ_GRAIN, .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Log, (1, 6, 13), DQ_DENY, DQ_GRAIN_FUNCTION, log(x), .integer_form = DQ_FORM_FUNCTION,
+               .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Erf, (9, 13), DQ_DENY, DQ_GRAIN_FUNCTION, erf(x), .integer_form = DQ_FORM_FUNCTION,
+               .bound = DQ_BOUND_SQUEEZE, .range = {-1, 1})
 FLOAT_FUNCTION(Sin, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, sin(x), .bound = DQ_BOUND_UNKNOWN)
 FLOAT_FUNCTION(Cos, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, cos(x), .bound = DQ_BOUND_UNKNOWN)
 FLOAT_FUNCTION(Tan, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, tan(x), .bound = DQ_BOUND_UNKNOWN)
@@ -54,14 +61,14 @@ DQ_EACH_UNSIGNED(DQ_LOOP1, Abs, x)
 static dq_loop *const loops_Abs[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Abs)};
 DQ_RUN_LOOPS(Abs, DQ_GRAIN)
 ROW(Abs, (1, 6, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, dq_infer_same, dq_consumed_inputs,
-    DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM)
+    DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM, .integer_form = DQ_FORM_FUNCTION)
 
 DQ_EACH_FLOAT(DQ_LOOP1, Neg, -x)
 DQ_EACH_SIGNED(NEG_SIGNED, Neg)
 static dq_loop *const loops_Neg[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, Neg) DQ_EACH_SIGNED(DQ_LOOP_ENTRY, Neg)};
 DQ_RUN_LOOPS(Neg, DQ_GRAIN)
 ROW(Neg, (1, 6, 13), DQ_TYPES_FLOAT | DQ_TYPES_SIGNED, DQ_FOLLOW, dq_infer_same, dq_consumed_inputs,
-    DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM)
+    DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM, .integer_form = DQ_FORM_FUNCTION)
 
 DQ_EACH_FLOAT(DQ_LOOP1, Sign, x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x)
 DQ_EACH_SIGNED(DQ_LOOP1, Sign, (x > 0) - (x < 0))

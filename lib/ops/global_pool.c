@@ -80,6 +80,7 @@ const dq_operator dq_op_GlobalAveragePool = {
     .run = run_average,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_COMBINE,
+    .integer_form = DQ_FORM_AVERAGE,
     .flags = DQ_OP_HALF | DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS,
     .bound = DQ_BOUND_MOVE,
 };

@@ -79,6 +79,7 @@ const dq_operator dq_op_Dropout = {
     .run = run_Dropout,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
+    .integer_form = DQ_FORM_NONE,
     .flags = DQ_OP_IN_PLACE,
     .bound = DQ_BOUND_MOVE,
 };

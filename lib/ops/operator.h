@@ -49,6 +49,19 @@ typedef enum dq_quantization {
   DQ_QUANTIZE_COMBINE, // several inputs, own output scale: Add, Mul, Concat, AveragePool
 } dq_quantization;
 
+// How the operator is computed on 8 bits between DequantizeLinear and QuantizeLinear in an execution copy.
+typedef enum dq_integer_form {
+  DQ_FORM_OF_QUANTIZATION, // as the rule above says: COMPUTE is PRODUCT, SHARE is MOVE, ABSORB and TABLE are FUNCTION
+  DQ_FORM_NONE,            // runs in float between its conversions
+  DQ_FORM_MOVE,            // only moves elements: computed on 8 bits, DequantizeLinear behind it
+  DQ_FORM_FUNCTION,        // a function of each element (other operands constant): a table of 256 results
+  DQ_FORM_PAIR,            // the same; of two quantized operands dq Q<operator>
+  DQ_FORM_CONCAT,          // of operands with the result's parameters, brought to them by tables where they differ
+  DQ_FORM_PRODUCT,         // int32 sums, requantized, or scaled to float32, as the view of the product says
+  DQ_FORM_AVERAGE,         // int32 sums, requantized: dq Q<operator>
+  DQ_FORMS
+} dq_integer_form;
+
 // How bounds on the result follow from bounds on the inputs, for values that nobody has measured.
 typedef enum dq_bound_rule {
   DQ_BOUND_UNKNOWN, // nothing is known of the result
@@ -79,7 +92,9 @@ enum {                    // flags
   DQ_OP_UNIFORM = 1024,
   DQ_OP_MOVES_CHANNELS = 2048, // elements of a channel may become those of another
   DQ_OP_LARGEST = 4096,        // chooses the largest of several elements
-  DQ_OP_HALF_KERNEL = 32,      // with DQ_OP_HALF: prepare may take float16 itself, and then sets state
+  // Other runtimes move 8-bit numbers with it too, so that the operator form needs no conversion around it.
+  DQ_OP_MOVES_8_BIT = 8192,
+  DQ_OP_HALF_KERNEL = 32, // with DQ_OP_HALF: prepare may take float16 itself, and then sets state
 };
 
 enum { DQ_MAX_VERSIONS = 12, DQ_ANY_NUMBER = 1 << 30 };
@@ -104,6 +119,10 @@ struct dq_operator {
   int64_t (*macs)(const dq_op *op); // multiply-accumulates from the shapes; NULL: none
   dq_category category;
   dq_quantization quantization;
+  dq_integer_form integer_form;
+  // Optional, for operators that cut their input 0 at two bounds (Relu, Clip): the bounds, -INFINITY and INFINITY
+  // where there is none; false: they are not known.
+  bool (*clamp)(const dq_node *node, float *low, float *high);
   unsigned flags;
   dq_bound_rule bound;
   // With DQ_BOUND_SQUEEZE: what every result lies in, whatever the inputs, with the defaults of the attributes;
@@ -115,6 +134,11 @@ struct dq_operator {
 const dq_operator *dq_operator_find(const char *domain, const char *op_type);
 // The flags of a node's row; 0 when there is none.
 unsigned dq_node_flags(const dq_node *node);
+// How an operator of ai.onnx runs on 8 bits, its row's rule of quantization taken for the form where the row has none
+// of its own; DQ_FORM_NONE for all others.
+dq_integer_form dq_integer_form_of(const dq_node *node);
+// The bounds of an operator of ai.onnx that cuts its input; false: it does not, or the bounds are not known.
+bool dq_clamp_of(const dq_node *node, float *low, float *high);
 // Row `index`, NULL after the last, in the order of operators.def.
 const dq_operator *dq_operator_at(int index);
 // The since-version that `opset` selects, 0 when the row does not support it.

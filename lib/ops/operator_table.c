@@ -18,6 +18,30 @@ unsigned dq_node_flags(const dq_node *node) {
   return row ? row->flags : 0;
 }
 
+static const dq_operator *onnx_row(const dq_node *node) {
+  const dq_operator *row = node ? dq_operator_find(node->domain, node->op_type) : NULL;
+  return row && !row->domain ? row : NULL;
+}
+
+dq_integer_form dq_integer_form_of(const dq_node *node) {
+  static const dq_integer_form by_rule[] = {
+      [DQ_QUANTIZE_NOT] = DQ_FORM_NONE,       [DQ_QUANTIZE_COMPUTE] = DQ_FORM_PRODUCT,
+      [DQ_QUANTIZE_SHARE] = DQ_FORM_MOVE,     [DQ_QUANTIZE_ABSORB] = DQ_FORM_FUNCTION,
+      [DQ_QUANTIZE_TABLE] = DQ_FORM_FUNCTION, [DQ_QUANTIZE_COMBINE] = DQ_FORM_NONE,
+  };
+  const dq_operator *row = onnx_row(node);
+  if (!row) return DQ_FORM_NONE;
+  return row->integer_form ? row->integer_form : by_rule[row->quantization];
+}
+
+bool dq_clamp_of(const dq_node *node, float *low, float *high) {
+  const dq_operator *row = onnx_row(node);
+  float least, most;
+  if (!row || !row->clamp || !row->clamp(node, &least, &most)) return false;
+  *low = least, *high = most;
+  return true;
+}
+
 const dq_operator *dq_operator_at(int index) { return table[index]; }
 
 const dq_operator *dq_operator_find(const char *domain, const char *op_type) {

@@ -130,7 +130,7 @@ const dq_operator dq_op_Reshape = {
     .run = dq_run_copy,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
-    .flags = DQ_OP_VIEW,
+    .flags = DQ_OP_MOVES_8_BIT | DQ_OP_VIEW,
     .bound = DQ_BOUND_MOVE,
 };
 
@@ -145,7 +145,7 @@ const dq_operator dq_op_Flatten = {
     .run = dq_run_copy,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
-    .flags = DQ_OP_VIEW,
+    .flags = DQ_OP_MOVES_8_BIT | DQ_OP_VIEW,
     .bound = DQ_BOUND_MOVE,
 };
 
@@ -160,7 +160,7 @@ const dq_operator dq_op_Squeeze = {
     .run = dq_run_copy,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
-    .flags = DQ_OP_VIEW,
+    .flags = DQ_OP_MOVES_8_BIT | DQ_OP_VIEW,
     .bound = DQ_BOUND_MOVE,
 };
 
@@ -175,6 +175,6 @@ const dq_operator dq_op_Unsqueeze = {
     .run = dq_run_copy,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
-    .flags = DQ_OP_VIEW,
+    .flags = DQ_OP_MOVES_8_BIT | DQ_OP_VIEW,
     .bound = DQ_BOUND_MOVE,
 };

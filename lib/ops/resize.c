@@ -364,7 +364,7 @@ const dq_operator dq_op_Resize = {
     .run = run,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
-    .flags = DQ_OP_HALF,
+    .flags = DQ_OP_MOVES_8_BIT | DQ_OP_HALF,
     .bound = DQ_BOUND_MOVE,
 };
 

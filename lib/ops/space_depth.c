@@ -130,7 +130,7 @@ const dq_operator dq_op_DepthToSpace = {
     .run = run_depth_to_space,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
-    .flags = DQ_OP_MOVES_CHANNELS,
+    .flags = DQ_OP_MOVES_8_BIT | DQ_OP_MOVES_CHANNELS,
     .bound = DQ_BOUND_MOVE,
 };
 
@@ -145,6 +145,6 @@ const dq_operator dq_op_SpaceToDepth = {
     .run = run_space_to_depth,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
-    .flags = DQ_OP_MOVES_CHANNELS,
+    .flags = DQ_OP_MOVES_8_BIT | DQ_OP_MOVES_CHANNELS,
     .bound = DQ_BOUND_MOVE,
 };

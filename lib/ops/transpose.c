@@ -49,6 +49,6 @@ const dq_operator dq_op_Transpose = {
     .run = run,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
-    .flags = DQ_OP_MOVES_CHANNELS,
+    .flags = DQ_OP_MOVES_8_BIT | DQ_OP_MOVES_CHANNELS,
     .bound = DQ_BOUND_MOVE,
 };

@@ -54,7 +54,7 @@ static dq_status run_Mean(dq_op *op) {
   return DQ_OK;
 }
 
-#define ROW(NAME, VERSIONS, TYPES, COLOUR, QUANTIZATION, BOUND)                                                        \
+#define ROW(NAME, VERSIONS, TYPES, COLOUR, QUANTIZATION, FORM, BOUND)                                                  \
   const dq_operator dq_op_##NAME = {                                                                                   \
       .name = #NAME,                                                                                                   \
       .since = DQ_VERSIONS VERSIONS,                                                                                   \
@@ -66,11 +66,12 @@ static dq_status run_Mean(dq_op *op) {
       .run = run_##NAME,                                                                                               \
       .category = COLOUR,                                                                                              \
       .quantization = QUANTIZATION,                                                                                    \
+      .integer_form = FORM,                                                                                            \
       .flags = DQ_OP_HALF,                                                                                             \
       .bound = BOUND,                                                                                                  \
   };
 
-ROW(Max, (1, 6, 8, 12, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_BOUND_COMBINE)
-ROW(Min, (1, 6, 8, 12, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_BOUND_COMBINE)
-ROW(Sum, (1, 6, 8, 13), DQ_TYPES_FLOAT, DQ_FOLLOW, DQ_QUANTIZE_COMBINE, DQ_BOUND_COMBINE)
-ROW(Mean, (1, 6, 8, 13), DQ_TYPES_FLOAT, DQ_DENY, DQ_QUANTIZE_NOT, DQ_BOUND_UNKNOWN)
+ROW(Max, (1, 6, 8, 12, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_FORM_FUNCTION, DQ_BOUND_COMBINE)
+ROW(Min, (1, 6, 8, 12, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_FORM_FUNCTION, DQ_BOUND_COMBINE)
+ROW(Sum, (1, 6, 8, 13), DQ_TYPES_FLOAT, DQ_FOLLOW, DQ_QUANTIZE_COMBINE, DQ_FORM_NONE, DQ_BOUND_COMBINE)
+ROW(Mean, (1, 6, 8, 13), DQ_TYPES_FLOAT, DQ_DENY, DQ_QUANTIZE_NOT, DQ_FORM_NONE, DQ_BOUND_UNKNOWN)

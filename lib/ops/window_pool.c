@@ -387,7 +387,7 @@ const dq_operator dq_op_MaxPool = {
     .run = run_max,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
-    .flags = DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS | DQ_OP_LARGEST,
+    .flags = DQ_OP_MOVES_8_BIT | DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS | DQ_OP_LARGEST,
     .bound = DQ_BOUND_MOVE,
 };
 
@@ -403,6 +403,7 @@ const dq_operator dq_op_AveragePool = {
     .run = run_average,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_COMBINE,
+    .integer_form = DQ_FORM_AVERAGE,
     .flags = DQ_OP_HALF | DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS,
     .bound = DQ_BOUND_MOVE,
 };

@@ -4,35 +4,15 @@
 
 #include "lib/passes/passes_internal.h"
 
-// A bound of Clip: attribute before version 11, optional constant input after. false: not constant.
-static bool read_bound(const dq_node *node, int input, const char *attribute, float *bound) {
-  const dq_value *value = dq_node_input(node, input);
-  if (!value) {
-    *bound = dq_node_float(node, attribute, *bound);
-    return true;
-  }
-  const dq_tensor *tensor = dq_constant_of(value);
-  if (!tensor || !(DQ_BIT(tensor->type) & (DQ_BIT(DQ_F32) | DQ_BIT(DQ_F16))) || dq_tensor_count(tensor) != 1)
-    return false;
-  *bound = (float)dq_tensor_get(tensor, 0);
-  return true;
-}
-
 bool dq_find_activation(const dq_node *node, dq_found_activation *to) {
   *to = (dq_found_activation){0};
-  if (dq_node_is(node, "Relu")) {
-    to->kind = "Relu";
-    return true;
-  }
   if (dq_node_is(node, "LeakyRelu")) {
     to->kind = "LeakyRelu";
     to->alpha = dq_node_float(node, "alpha", 0.01f);
     return true;
   }
-  to->kind = "Clip";
-  to->low = -INFINITY;
-  to->high = INFINITY;
-  return dq_node_is(node, "Clip") && read_bound(node, 1, "min", &to->low) && read_bound(node, 2, "max", &to->high);
+  to->kind = node->op_type;
+  return dq_clamp_of(node, &to->low, &to->high);
 }
 
 static bool set_part(dq_graph *copy, dq_node *conv, const char *what, const char *part, float value) {
@@ -48,9 +28,10 @@ bool dq_set_activation(dq_graph *copy, dq_node *conv, const char *what, const dq
 }
 
 bool dq_is_kernel_convolution(const dq_node *node, unsigned types) {
-  bool fused = node && !strcmp(node->domain, "dq") && !strcmp(node->op_type, "FusedConv");
-  if (!node || node->removed || !(fused || dq_node_is(node, "Conv"))) return false;
-  const dq_tensor *weight = dq_constant_of(dq_node_input(node, 1));
+  dq_product product;
+  if (!node || node->removed || !dq_product_of(node, &product) || product.kind != DQ_CONVOLUTION || product.integer)
+    return false;
+  const dq_tensor *weight = dq_constant_of(dq_node_input(node, product.at.weight));
   return weight && weight->rank <= 4 && (DQ_BIT(weight->type) & types);
 }
 

@@ -1,5 +1,5 @@
 // Operators between DequantizeLinear and QuantizeLinear become steps on 8 bits, each by the form that
-// integer_forms.def gives it. Files written by anybody in the QDQ form run this way; what does not fit a
+// the row of its operator gives it. Files written by anybody in the QDQ form run this way; what does not fit a
 // form runs in float between its conversions, to the same result.
 #include "lib/integer/quantized_pattern.h"
 

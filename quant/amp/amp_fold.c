@@ -17,7 +17,9 @@ dq_status dq_amp_fold(dq_amp_job *job, bool *folded) {
   for (int n = 0; n < graph->node_count && !job->options->only; n++) {
     dq_node *node = graph->nodes[n],
             *conv = dq_node_is(node, "BatchNormalization") ? dq_affine_convolution(node) : NULL;
-    if (!conv || !dq_node_is(conv, "Conv") || conv->mark != DQ_AMP_HALF || job->report->nodes[n].category == DQ_DENY)
+    dq_product product;
+    if (!conv || !dq_product_of(conv, &product) || product.kind != DQ_CONVOLUTION || conv->mark != DQ_AMP_HALF ||
+        job->report->nodes[n].category == DQ_DENY)
       continue;
     DQ_TRY(fold(job, conv, node));
     *folded = true;

@@ -32,15 +32,9 @@ typedef struct ending {
   float low, high;
 } ending;
 
-static bool read_bounds(const dq_node *node, ending *to) {
-  to->activation = (dq_node *)(uintptr_t)node;
-  to->low = 0;
-  if (dq_node_is(node, "Relu")) return true;
-  const dq_value *low = dq_node_input(node, 1), *high = dq_node_input(node, 2);
-  if (!dq_node_is(node, "Clip") || (low && !dq_constant_of(low)) || (high && !dq_constant_of(high))) return false;
-  to->low = low ? (float)dq_tensor_get(low->constant, 0) : -INFINITY;
-  to->high = high ? (float)dq_tensor_get(high->constant, 0) : INFINITY;
-  return true;
+static bool read_bounds(dq_node *node, ending *to) {
+  to->activation = node;
+  return dq_clamp_of(node, &to->low, &to->high);
 }
 
 static bool read_ending(const dq_value *value, ending *to) {
@@ -69,8 +63,8 @@ static bool attributes_fit(const dq_node *node) {
   const int64_t *dilations = dq_node_ints(node, "dilations", &count);
   for (int i = 0; dq_node_is(node, "AveragePool") && i < count; i++)
     if (dilations[i] != 1) return false;
-  if (!dq_node_is(node, "Gemm")) return true;
-  return dq_node_float(node, "alpha", 1) == 1 && dq_node_float(node, "beta", 1) == 1 && !dq_node_int(node, "transA", 0);
+  dq_product product;
+  return !dq_product_of(node, &product) || dq_product_is_plain(&product);
 }
 
 // ---- Writing ----
@@ -161,14 +155,14 @@ static dq_status lower_node(lowering *it, dq_node *node, bool *done) {
 
 // ---- Operators that only move elements ----
 
-// Those with kernels for 8-bit numbers in ONNX Runtime that take and give elements as they are.
+static bool interpolates(const dq_node *node) {
+  const char *mode = dq_node_string(node, "mode", "");
+  return !strcmp(mode, "linear") || !strcmp(mode, "cubic");
+}
+
 static bool moves(const dq_node *node) {
-  static const char *const names[] = {"DepthToSpace", "Flatten", "MaxPool",   "Reshape",  "Slice",
-                                      "SpaceToDepth", "Squeeze", "Transpose", "Unsqueeze"};
-  if (dq_node_is(node, "Resize")) return !strcmp(dq_node_string(node, "mode", "nearest"), "nearest");
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (dq_node_is(node, names[i])) return node->output_count == 1;
-  return false;
+  return dq_integer_form_of(node) == DQ_FORM_MOVE && (dq_node_flags(node) & DQ_OP_MOVES_8_BIT) &&
+         node->output_count == 1 && !interpolates(node);
 }
 
 static void lower_move(lowering *it, dq_node *node, bool *done) {

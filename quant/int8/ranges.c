@@ -20,13 +20,13 @@ static dq_range_pair range_of_constant(const dq_tensor *tensor) {
   return range;
 }
 
-// Tables of scales do not say on which side of 0 values lie; a Relu does.
+// Tables of scales do not say on which side of 0 values lie; a Relu or Sigmoid does.
 static bool is_never_negative(const dq_value *value) {
   const dq_node *node = value->producer;
   if (!node) return false;
-  const dq_value *low = dq_node_is(node, "Clip") ? dq_node_input(node, 1) : NULL;
-  bool clipped = low && low->constant && low->constant->data && dq_tensor_get(low->constant, 0) >= 0;
-  return dq_node_is(node, "Relu") || dq_node_is(node, "Sigmoid") || clipped;
+  float low, high;
+  const dq_operator *row = dq_operator_find(node->domain, node->op_type);
+  return (dq_clamp_of(node, &low, &high) && low >= 0) || (row && row->range[0] >= 0 && row->range[1] > 0);
 }
 
 // From what is given, else from the histogram.

@@ -121,12 +121,14 @@ static bool absorb(dq_int8_job *job, const dq_node *node) {
   return true;
 }
 
+static bool joins(const dq_node *node) { return dq_node_flags(node) & DQ_OP_JOIN; }
+
 // Whether the result of a node is only moved on its way to outputs of the graph: nothing computes with
 // it, so that 8 bits would cost accuracy and bring nothing.
 static bool only_gathers_outputs(const dq_node *node) {
   const dq_value *value = node->outputs[0];
   for (int u = 0; u < value->user_count; u++) {
-    bool moves = rule_of(value->users[u]) == DQ_QUANTIZE_SHARE || dq_node_is(value->users[u], "Concat");
+    bool moves = rule_of(value->users[u]) == DQ_QUANTIZE_SHARE || joins(value->users[u]);
     if (!moves || !only_gathers_outputs(value->users[u])) return false;
   }
   return value->user_count > 0 || value->is_output;
@@ -167,7 +169,7 @@ static const char *select_combine(dq_int8_job *job, const dq_node *node) {
   for (int i = 0; i < node->input_count; i++)
     if (node->inputs[i]) mark(job, node->inputs[i]);
   mark(job, node->outputs[0]);
-  if (dq_node_is(node, "Concat")) share_parts(job, node);
+  if (joins(node)) share_parts(job, node);
   return NULL;
 }
 
@@ -178,8 +180,7 @@ static bool leads_to_quantized(const dq_int8_job *job, const dq_value *value) {
     dq_quantization rule = rule_of(user);
     if (left_in_float(job->in->options, user) || rule == DQ_QUANTIZE_NOT || rule == DQ_QUANTIZE_ABSORB) return false;
     if (rule == DQ_QUANTIZE_SHARE && !leads_to_quantized(job, user->outputs[0])) return false;
-    if (dq_node_is(user, "Concat") && (only_gathers_outputs(user) || !leads_to_quantized(job, user->outputs[0])))
-      return false;
+    if (joins(user) && (only_gathers_outputs(user) || !leads_to_quantized(job, user->outputs[0]))) return false;
   }
   return value->user_count > 0 && !value->is_output;
 }

@@ -39,7 +39,8 @@ static dq_node *writer_of(const dq_value *value, int64_t *channels) {
   const dq_node *rectifier = value->producer;
   dq_product product;
   if (!rectifier || value->is_output || value->is_captured || !value->user_count) return NULL;
-  if (!dq_node_is(rectifier, "Relu") && !dq_is_rectifying_clip(rectifier)) return NULL;
+  float low, high;
+  if (!dq_clamp_of(rectifier, &low, &high) || low != 0 || !(high > 0)) return NULL;
   dq_node *writer = rectifier->inputs[0]->producer;
   if (!writer || !has_bias(writer, &product) || !dq_is_private(rectifier->inputs[0])) return NULL;
   *channels = dq_product_outputs(&product);
@@ -97,7 +98,7 @@ static double spare_of(const channel_sums *it, int64_t c, double bound) {
 static bool find_amounts(const channel_sums *it, const dq_value *value, double *amounts) {
   static const double NARROWER = 0.99;
   const dq_node *rectifier = value->producer;
-  double bound = dq_node_is(rectifier, "Clip") ? dq_clip_bound(rectifier) : INFINITY, before = 0, after = 0;
+  double bound = dq_clip_bound(rectifier), before = 0, after = 0;
   for (int64_t c = 0; it->count && c < it->channels; c++) {
     before = fmax(before, it->high[c]);
     after = fmax(after, it->high[c] - spare_of(it, c, bound));

@@ -127,7 +127,7 @@ static bool join_operands(finder *f, const dq_node *node) {
 }
 
 static bool concatenate(finder *f, const dq_node *node) {
-  if (!dq_node_is(node, "Concat") || dq_node_int(node, "axis", 0) != 1) return false;
+  if (!(dq_node_flags(node) & DQ_OP_JOIN) || dq_node_int(node, "axis", 0) != 1) return false;
   int count = 0;
   for (int i = 0; i < node->input_count; i++) {
     const dq_value_channels *channels = &f->map->values[node->inputs[i]->index];

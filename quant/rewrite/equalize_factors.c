@@ -30,8 +30,9 @@ static double largest(const double *numbers, int64_t count) {
 // instead, and what lies between operators that are not quantized stays in float.
 static bool is_stored(const dq_value *value) {
   const dq_node *next = value->user_count == 1 ? value->users[0] : NULL;
-  if (next && (dq_node_is(next, "Relu") || dq_node_is(next, "Clip"))) return false;
-  const dq_operator *row = dq_operator_find(value->producer->domain, value->producer->op_type);
+  const dq_operator *row = next ? dq_operator_find(next->domain, next->op_type) : NULL;
+  if (row && row->quantization == DQ_QUANTIZE_ABSORB) return false;
+  row = dq_operator_find(value->producer->domain, value->producer->op_type);
   if (row && row->quantization != DQ_QUANTIZE_NOT) return true;
   for (int u = 0; u < value->user_count; u++) {
     row = dq_operator_find(value->users[u]->domain, value->users[u]->op_type);

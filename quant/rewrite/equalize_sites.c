@@ -125,16 +125,13 @@ static bool keeps_scale(const dq_node *node) {
 }
 
 double dq_clip_bound(const dq_node *clip) {
-  const dq_value *given = dq_node_input(clip, 2);
-  if (!given) return (double)dq_node_float(clip, "max", INFINITY);
-  return dq_is_float_constant(given) ? (double)*(const float *)given->constant->data : NAN;
+  float low, high;
+  return dq_clamp_of(clip, &low, &high) ? (double)high : NAN;
 }
 
 bool dq_is_rectifying_clip(const dq_node *node) {
-  const dq_value *given = dq_node_input(node, 1);
-  if (!dq_node_is(node, "Clip") || !(dq_clip_bound(node) > 0)) return false;
-  if (!given) return dq_node_float(node, "min", -INFINITY) == 0;
-  return dq_is_float_constant(given) && *(const float *)given->constant->data == 0;
+  float low, high;
+  return !(dq_node_flags(node) & DQ_OP_HOMOGENEOUS) && dq_clamp_of(node, &low, &high) && low == 0 && high > 0;
 }
 
 static bool is_plain_add(const finder *find, const dq_node *node) {
@@ -240,9 +237,9 @@ static bool join_channels(finder *find, const dq_node *node) {
 
 // A node inside the site, reached through one of its values.
 static bool join_node(finder *find, dq_node *node, const dq_value *from) {
-  if (dq_node_is(node, "Concat") || dq_node_is(node, "Split") || dq_is_rectifying_clip(node)) find->site->wide = true;
-  if (dq_node_is(node, "Concat") || dq_node_is(node, "Split"))
-    return is_along_channels(find, node) && join_channels(find, node);
+  bool joins = (dq_node_flags(node) & DQ_OP_JOIN) || dq_node_is(node, "Split");
+  if (joins || dq_is_rectifying_clip(node)) find->site->wide = true;
+  if (joins) return is_along_channels(find, node) && join_channels(find, node);
   if (is_plain_add(find, node))
     return unite_equal(find, node->outputs[0], node->inputs[0]) && unite_equal(find, node->outputs[0], node->inputs[1]);
   dq_value *operand = linear_operand(find, node);

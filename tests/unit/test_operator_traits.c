@@ -1,5 +1,5 @@
 // What the rows of operators say of themselves, held for every row that says it: homogeneous, uniform by channel,
-// range.
+// range, form on 8 bits, bounds.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -100,7 +100,68 @@ static void range(void **state) {
   assert_true(rows >= 10);
 }
 
+// The form of each operator on 8 bits, from its rule of quantization or its own.
+static void integer_forms(void **state) {
+  (void)state;
+  static const struct {
+    const char *domain, *op_type;
+    dq_integer_form form;
+  } expected[] = {
+      {"", "Conv", DQ_FORM_PRODUCT},
+      {"", "MatMul", DQ_FORM_PRODUCT},
+      {"", "Sigmoid", DQ_FORM_FUNCTION},
+      {"", "Relu", DQ_FORM_FUNCTION},
+      {"", "Exp", DQ_FORM_FUNCTION},
+      {"", "Max", DQ_FORM_FUNCTION},
+      {"", "MaxPool", DQ_FORM_MOVE},
+      {"", "Identity", DQ_FORM_MOVE},
+      {"", "Add", DQ_FORM_PAIR},
+      {"", "Sub", DQ_FORM_PAIR},
+      {"", "Concat", DQ_FORM_CONCAT},
+      {"", "AveragePool", DQ_FORM_AVERAGE},
+      {"", "Sin", DQ_FORM_NONE},
+      {"", "Sum", DQ_FORM_NONE},
+      {"", "Dropout", DQ_FORM_NONE},
+      {"", "QLinearConv", DQ_FORM_NONE},
+      {"com.example", "Conv", DQ_FORM_NONE},
+  };
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+    dq_node node = {.domain = expected[i].domain, .op_type = expected[i].op_type};
+    if (dq_integer_form_of(&node) != expected[i].form) fail_msg("%s has another form", expected[i].op_type);
+  }
+  assert_int_equal(dq_integer_form_of(NULL), DQ_FORM_NONE);
+}
+
+// Bounds of Relu and of Clip by attributes, by inputs and without; a bound that is computed is not known.
+static void clamps(void **state) {
+  (void)state;
+  operator_run run;
+  float low = 7, high = 7;
+  operator_open(&run, "Clip", OPSET, 3, 1);
+  dq_value *const *given = run.node->inputs;
+  assert_false(dq_clamp_of(run.node, &low, &high));
+  assert_true(low == 7 && high == 7);
+  run.node->inputs[1] = dq_graph_add_constant(run.graph, "low", dq_tensor_scalar_f32(run.graph->arena, -2));
+  assert_false(dq_clamp_of(run.node, &low, &high));
+  run.node->input_count = 2;
+  assert_true(dq_clamp_of(run.node, &low, &high));
+  assert_true(given[1]->constant && low == -2 && high == INFINITY);
+  run.node->input_count = 1;
+  assert_true(dq_clamp_of(run.node, &low, &high));
+  assert_true(low == -INFINITY && high == INFINITY);
+  assert_true(dq_node_set_float(run.graph, run.node, "min", 1) && dq_node_set_float(run.graph, run.node, "max", 6));
+  assert_true(dq_clamp_of(run.node, &low, &high));
+  assert_true(low == 1 && high == 6);
+  run.node->op_type = "Relu";
+  assert_true(dq_clamp_of(run.node, &low, &high));
+  assert_true(low == 0 && high == INFINITY);
+  run.node->op_type = "Sigmoid";
+  assert_false(dq_clamp_of(run.node, &low, &high));
+  operator_close(&run);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(homogeneous), cmocka_unit_test(uniform), cmocka_unit_test(range)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(homogeneous), cmocka_unit_test(uniform), cmocka_unit_test(range),
+                                     cmocka_unit_test(integer_forms), cmocka_unit_test(clamps)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
