@@ -8,13 +8,15 @@
 #include "lib/base/half.h"
 #include "lib/base/random.h"
 #include "lib/eval/eval.h"
-#include "lib/exec/plan.h"
+#include "lib/session/session.h"
 #include "quant/amp/amp_internal.h"
 
 struct dq_amp_probe {
   dq_graph *graphs[2]; // as it is; with float16 weights
-  dq_plan *plans[2][DQ_AMP_PROBES];
+  dq_session sessions[2][DQ_AMP_PROBES];
 };
+
+static dq_plan *plan_of(const dq_amp_probe *probe, bool half, int kind) { return probe->sessions[half][kind].plan; }
 
 // Inputs as they were found to be, whatever the user asked and the model left open.
 static bool fix_inputs(const dq_amp_job *job, dq_graph *copy) {
@@ -104,13 +106,20 @@ static void look_before_saturation(dq_graph *copy) {
   }
 }
 
-static dq_status open_plans(dq_amp_probe *probe, const dq_amp_job *job, dq_error *error) {
+// A session in which every node runs as it stands, with noise in its inputs. `taps` may be NULL.
+static dq_status open_session(dq_session *session, const dq_amp_job *job, const dq_graph *graph, int kind,
+                              const char *const *taps, dq_error *error) {
+  dq_session_options options = {.taps = taps, .tap_count = taps ? graph->value_count : 0, .plain = true};
+  DQ_TRY(dq_session_open(session, graph, &options, job->context, error));
+  for (int i = 0; i < dq_plan_input_count(session->plan); i++) fill_input(dq_plan_input(session->plan, i), kind, job);
+  return DQ_OK;
+}
+
+static dq_status open_sessions(dq_amp_probe *probe, const dq_amp_job *job, dq_error *error) {
   for (int half = 0; half < 2; half++)
     for (int kind = 0; kind < DQ_AMP_PROBES; kind++) {
-      dq_plan **plan = &probe->plans[half][kind];
-      DQ_TRY(dq_plan_new(plan, probe->graphs[half], NULL, NULL, job->context, error));
-      for (int i = 0; i < dq_plan_input_count(*plan); i++) fill_input(dq_plan_input(*plan, i), kind, job);
-      if (dq_plan_step_count(*plan) != dq_plan_step_count(probe->plans[0][0]))
+      DQ_TRY(open_session(&probe->sessions[half][kind], job, probe->graphs[half], kind, NULL, error));
+      if (dq_plan_step_count(plan_of(probe, half, kind)) != dq_plan_step_count(plan_of(probe, false, 0)))
         return dq_fail(error, DQ_UNSUPPORTED, "weights are computed from others");
     }
   return DQ_OK;
@@ -125,12 +134,12 @@ dq_status dq_amp_probe_open(dq_amp_probe **result, const dq_amp_job *job, const 
     look_before_saturation(copy);
     DQ_TRY(dq_graph_index(copy, true, error));
   }
-  return open_plans(probe, job, error);
+  return open_sessions(probe, job, error);
 }
 
 void dq_amp_probe_close(dq_amp_probe *probe) {
   for (int half = 0; probe && half < 2; half++) {
-    for (int kind = 0; kind < DQ_AMP_PROBES; kind++) dq_plan_free(probe->plans[half][kind]);
+    for (int kind = 0; kind < DQ_AMP_PROBES; kind++) dq_session_close(&probe->sessions[half][kind]);
     dq_graph_free(probe->graphs[half]);
   }
   free(probe);
@@ -154,14 +163,13 @@ static dq_status on_value(void *user, const dq_value *value, const dq_tensor *te
   return DQ_OK;
 }
 
-static dq_status look(const dq_amp_job *job, const dq_graph *copy, int kind, seen *to, dq_error *error) {
-  dq_plan *plan;
-  DQ_TRY(dq_plan_new(&plan, copy, NULL, NULL, job->context, error));
-  for (int i = 0; i < dq_plan_input_count(plan); i++) fill_input(dq_plan_input(plan, i), kind, job);
-  for (int v = 0; v < copy->value_count; v++) dq_plan_tap(plan, copy->values[v]->name);
-  dq_plan_set_tap(plan, on_value, to);
-  dq_status status = dq_plan_run(plan, error);
-  dq_plan_free(plan);
+static dq_status look(const dq_amp_job *job, const dq_graph *copy, int kind, const char *const *names, seen *to,
+                      dq_error *error) {
+  dq_session session;
+  DQ_TRY(open_session(&session, job, copy, kind, names, error));
+  dq_plan_set_tap(session.plan, on_value, to);
+  dq_status status = dq_plan_run(session.plan, error);
+  dq_session_close(&session);
   return status;
 }
 
@@ -170,30 +178,33 @@ dq_status dq_amp_probe_largest(const dq_amp_job *job, double *largest, dq_error 
   for (int v = 0; v < job->value_count; v++) largest[v] = -1;
   dq_graph *copy = dq_graph_copy(job->graph);
   dq_status status = copy && fix_inputs(job, copy) ? dq_graph_index(copy, true, error) : dq_fail_memory(error, 0);
-  for (int kind = 0; status == DQ_OK && kind < DQ_AMP_PROBES; kind++) status = look(job, copy, kind, &to, error);
+  const char **names = status == DQ_OK ? DQ_NEW_ARRAY(copy->arena, copy->value_count, const char *) : NULL;
+  if (status == DQ_OK && !names) status = dq_fail_memory(error, 0);
+  for (int v = 0; names && v < copy->value_count; v++) names[v] = copy->values[v]->name;
+  for (int kind = 0; status == DQ_OK && kind < DQ_AMP_PROBES; kind++) status = look(job, copy, kind, names, &to, error);
   dq_graph_free(copy);
   return status;
 }
 
-int dq_amp_probe_steps(const dq_amp_probe *probe) { return dq_plan_step_count(probe->plans[0][0]); }
+int dq_amp_probe_steps(const dq_amp_probe *probe) { return dq_plan_step_count(plan_of(probe, false, 0)); }
 const dq_node *dq_amp_probe_node(const dq_amp_probe *probe, int step) {
-  return dq_plan_step(probe->plans[0][0], step, NULL);
+  return dq_plan_step(plan_of(probe, false, 0), step, NULL);
 }
 
 dq_status dq_amp_probe_run(dq_amp_probe *probe, int step, dq_error *error) {
   for (int half = 0; half < 2; half++)
     for (int kind = 0; kind < DQ_AMP_PROBES; kind++)
-      DQ_TRY(dq_plan_run_steps(probe->plans[half][kind], step, step + 1, error));
+      DQ_TRY(dq_plan_run_steps(plan_of(probe, half, kind), step, step + 1, error));
   return DQ_OK;
 }
 
 const dq_tensor *dq_amp_probe_value(const dq_amp_probe *probe, int kind, bool half, const char *name) {
-  return dq_plan_value(probe->plans[half][kind], name);
+  return dq_plan_value(plan_of(probe, half, kind), name);
 }
 
 void dq_amp_probe_set(dq_amp_probe *probe, const char *name, const float *elements) {
   for (int kind = 0; kind < DQ_AMP_PROBES; kind++) {
-    const dq_tensor *tensor = dq_plan_value(probe->plans[1][kind], name);
+    const dq_tensor *tensor = dq_plan_value(plan_of(probe, true, kind), name);
     memcpy(tensor->data, elements, dq_tensor_bytes(tensor));
   }
 }
@@ -203,10 +214,10 @@ double dq_amp_probe_sqnr(const dq_amp_probe *probe) {
   int measured = 0;
   for (int kind = 0; kind < DQ_AMP_PROBES; kind++) {
     double signal = 0, noise = 0;
-    for (int o = 0; o < dq_plan_output_count(probe->plans[0][kind]); o++) {
-      if (!dq_plan_output_fixed(probe->plans[0][kind], o)) continue;
-      const dq_tensor *exact = dq_plan_output(probe->plans[0][kind], o),
-                      *half = dq_plan_output(probe->plans[1][kind], o);
+    for (int o = 0; o < dq_plan_output_count(plan_of(probe, false, kind)); o++) {
+      if (!dq_plan_output_fixed(plan_of(probe, false, kind), o)) continue;
+      const dq_tensor *exact = dq_plan_output(plan_of(probe, false, kind), o),
+                      *half = dq_plan_output(plan_of(probe, true, kind), o);
       for (int64_t i = 0; exact->type == DQ_F32 && i < dq_tensor_count(exact); i++) {
         double x = (double)((const float *)exact->data)[i], y = (double)((const float *)half->data)[i];
         signal += dq_squared_signal(x), noise += dq_squared_error(x, y);
