@@ -125,6 +125,7 @@ static const dq_option rows[] = {
      .value = "SPEC",
      .group = "Retraining",
      DQ_INTO(amp_options, data),
+     .joined = true,
      .needs = "retrain",
      .help = "pictures to retrain with, handed on as DQ_DATA"},
     DQ_ROW_TIME_LIMIT(amp_options, time_limit, .group = "Retraining", .needs = "retrain",
@@ -134,6 +135,7 @@ static const dq_option rows[] = {
      .value = "SPEC",
      .group = "Check",
      DQ_INTO(amp_options, check.data),
+     .joined = true,
      .help = "look at the values on these pictures; exit status 1 when one is beyond float16",
      .details = "The original is run on the pictures, --data of the other commands says how they are named. For every "
                 "layer in float16: the largest value, the share beyond 65504 and the share below 2^-14, where float16 "

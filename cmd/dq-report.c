@@ -29,7 +29,6 @@ typedef struct report_options {
   const char *reference, *sort, *table;
   bool match_names, overflow, channels, raw, sensitivity;
   double max_overflow;
-  int64_t batch;
   dq_option_list only, shapes;
 } report_options;
 
@@ -94,17 +93,6 @@ static const dq_option rows[] = {
      .help = "what each layer of a float model alone would cost in 8 bits, on 32 pictures unless --limit says so",
      .details = "The model runs with one layer's weights (per output channel), result, or both, in 8 bits and all "
                 "else in float. The table begins with the layer that costs the most."},
-    {.name = "batch",
-     .aliases = "batch-size",
-     .type = DQ_OPTION_INT,
-     .value = "N",
-     .minimum = 1,
-     .maximum = 65536,
-     .preset = "1",
-     .group = "Data",
-     DQ_INTO(report_options, batch),
-     .needs = "data",
-     .help = "pictures run at once to measure accuracy and for --overflow"},
     {.name = "sort",
      .type = DQ_OPTION_STRING,
      .value = "KEY",
@@ -246,7 +234,7 @@ static dq_study_options study_options(const report_options *options, const dq_da
                             .task = dq_task_of(&options->data),
                             .decode = options->data.decode,
                             .several = options->common.operand_count > 1,
-                            .batch = options->batch,
+                            .batch = options->data.batch,
                             .match_names = options->match_names,
                             .overflow = options->overflow,
                             .raw = options->raw,

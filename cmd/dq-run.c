@@ -14,7 +14,7 @@
 #include "lib/base/nearest.h"
 #include "lib/eval/eval.h"
 #include "lib/eval/node_suite.h"
-#include "lib/session/runner.h"
+#include "lib/session/batch.h"
 #include "lib/document/origin.h"
 #include "lib/session/session.h"
 
@@ -114,14 +114,15 @@ static void file_name(const char *name, char *text, size_t size) {
   text[i] = 0;
 }
 
-static dq_status save_outputs(const run_options *options, const dq_plan *plan, int64_t index, dq_error *error) {
+static dq_status save_outputs(const run_options *options, const dq_plan *plan, const dq_tensor *outputs, int64_t index,
+                              dq_error *error) {
   if (!options->save_output) return DQ_OK;
   for (int i = 0; i < dq_plan_output_count(plan); i++) {
     char name[200], path[4096];
     file_name(dq_plan_output_name(plan, i), name, sizeof name);
     if (index < 0) snprintf(path, sizeof path, "%s/%s.npy", options->save_output, name);
     else snprintf(path, sizeof path, "%s/%06" PRId64 "_%s.npy", options->save_output, index, name);
-    DQ_TRY(dq_npy_write(path, dq_plan_output(plan, i), error));
+    DQ_TRY(dq_npy_write(path, &outputs[i], error));
   }
   return DQ_OK;
 }
@@ -170,9 +171,10 @@ static void note_odd_scores(const dq_tensor *output) {
   if (odd) printf(", %" PRId64 " of %" PRId64 " scores are NaN or infinite", odd, count);
 }
 
-static dq_status print_outputs(const run_options *options, const dq_plan *plan, const dq_data *data, dq_error *error) {
+static dq_status print_outputs(const run_options *options, const dq_plan *plan, const dq_tensor *outputs,
+                               const dq_data *data, dq_error *error) {
   for (int i = 0; i < dq_plan_output_count(plan); i++) {
-    const dq_tensor *output = dq_plan_output(plan, i);
+    const dq_tensor *output = &outputs[i];
     char shape[DQ_SHAPE_TEXT];
     dq_print_name(stdout, dq_plan_output_name(plan, i));
     printf(": %s %s", dq_dtype_name(output->type), dq_tensor_shape_text(output, shape, sizeof shape));
@@ -247,6 +249,15 @@ static dq_status fill_inputs(const dq_shape_request *request, dq_tensor *const *
   return DQ_OK;
 }
 
+static dq_status give_outputs(const run_options *options, const dq_plan *plan, dq_arena *arena, dq_error *error) {
+  int count = dq_plan_output_count(plan);
+  dq_tensor *outputs = DQ_NEW_ARRAY(arena, count, dq_tensor);
+  if (!outputs) return dq_fail_memory(error, (size_t)count * sizeof *outputs);
+  for (int i = 0; i < count; i++) outputs[i] = *dq_plan_output(plan, i);
+  DQ_TRY(print_outputs(options, plan, outputs, NULL, error));
+  return save_outputs(options, plan, outputs, -1, error);
+}
+
 // One way to compute convolutions: the one asked for, or the usual.
 static dq_status set_convolutions(const run_options *options, const dq_graph *graph, const char *usual, dq_arena *arena,
                                   dq_session_options *session, dq_error *error) {
@@ -272,53 +283,90 @@ static dq_status run_files(const run_options *options, dq_graph *graph, dq_arena
   dq_status status = fill_inputs(&session_options.shapes, tensors, options->inputs.count, session.plan, error);
   for (int i = 0; i < options->inputs.count; i++) dq_arena_release(arena, tensors[i]->data); // the plan has them
   if (status == DQ_OK) status = dq_plan_run(session.plan, error);
-  if (status == DQ_OK) status = print_outputs(options, session.plan, NULL, error);
-  if (status == DQ_OK) status = save_outputs(options, session.plan, -1, error);
+  if (status == DQ_OK) status = give_outputs(options, session.plan, arena, error);
   dq_session_close(&session);
   return status;
 }
 
 // ---- Pictures ----
 
-static dq_status run_pictures(const run_options *options, dq_runner *runner, dq_error *error) {
-  dq_plan *plan = runner->session.plan;
-  dq_data *data = runner->data;
-  if (runner->batch != 1)
-    return dq_fail(error, DQ_UNSUPPORTED, "the network has a fixed batch of %" PRId64 ", expected 1", runner->batch);
-  double start = dq_seconds();
-  for (int64_t i = 0; i < dq_data_count(data); i++) {
-    if (i && options->time_limit > 0 && dq_seconds() - start > options->time_limit)
+typedef struct pictures_job {
+  const run_options *options;
+  dq_runner runner;
+  dq_data *data;
+  dq_tensor *alone;   // by value index of the graph: as one picture gives it; NULL: pictures run alone
+  dq_tensor *outputs; // of one picture
+  const dq_graph *graph;
+} pictures_job;
+
+static dq_status open_outputs(pictures_job *job, dq_arena *arena, dq_error *error) {
+  int64_t wish = job->options->data.batch, batch = job->runner.batch;
+  if (batch != 1 && batch != wish) {
+    dq_fail(error, DQ_UNSUPPORTED, "the network has a fixed batch of %" PRId64 ", expected %" PRId64, batch, wish);
+    dq_error_hint(error, "use --batch %" PRId64, batch);
+    return DQ_UNSUPPORTED;
+  }
+  job->outputs = DQ_NEW_ARRAY(arena, job->graph->output_count, dq_tensor);
+  return job->outputs ? DQ_OK : dq_fail_memory(error, sizeof *job->outputs);
+}
+
+static dq_status give_picture(pictures_job *job, int64_t picture, const dq_sample_info *info, dq_error *error) {
+  dq_plan *plan = job->runner.session.plan;
+  for (int i = 0; i < dq_plan_output_count(plan); i++) {
+    const char *name = dq_plan_output_name(plan, i);
+    const dq_tensor *alone = job->alone ? &job->alone[dq_graph_find(job->graph, name)->index] : NULL;
+    DQ_TRY(dq_batch_part(&job->outputs[i], dq_plan_output(plan, i), alone, job->runner.batch, picture, name, error));
+  }
+  dq_print_name(stdout, info->name);
+  if (info->label >= 0) printf(" (label %" PRId64 ")", info->label);
+  printf("\n");
+  DQ_TRY(print_outputs(job->options, plan, job->outputs, job->data, error));
+  return save_outputs(job->options, plan, job->outputs, job->runner.first + picture, error);
+}
+
+static dq_status run_batch(pictures_job *job, int64_t first, dq_sample_info *infos, dq_error *error) {
+  int64_t all = dq_data_count(job->data), count = all - first < job->runner.batch ? all - first : job->runner.batch;
+  DQ_TRY(dq_runner_read(&job->runner, first, count, infos, error));
+  DQ_TRY(dq_runner_run(&job->runner, error));
+  for (int64_t p = 0; p < count; p++) DQ_TRY(give_picture(job, p, &infos[p], error));
+  if (!isatty(STDOUT_FILENO)) dq_progress(job->runner.context, "pictures", first + count, all); // else answers show it
+  return DQ_OK;
+}
+
+static dq_status run_pictures(pictures_job *job, dq_arena *arena, dq_error *error) {
+  int64_t batch = job->runner.batch;
+  double limit = job->options->time_limit, start = dq_seconds();
+  dq_sample_info *infos = DQ_NEW_ARRAY(arena, batch, dq_sample_info);
+  if (!infos) return dq_fail_memory(error, (size_t)batch * sizeof *infos);
+  for (int64_t i = 0; i < dq_data_count(job->data); i += batch) {
+    if (i && limit > 0 && dq_seconds() - start > limit)
       return dq_fail(error, DQ_CONDITION, "--time-limit: the first %" PRId64 " of %" PRId64 " pictures were run", i,
-                     dq_data_count(data));
-    dq_sample_info info;
-    DQ_TRY(dq_runner_read(runner, i, 1, &info, error));
-    DQ_TRY(dq_runner_run(runner, error));
-    dq_print_name(stdout, info.name);
-    if (info.label >= 0) printf(" (label %" PRId64 ")", info.label);
-    printf("\n");
-    DQ_TRY(print_outputs(options, plan, data, error));
-    DQ_TRY(save_outputs(options, plan, i, error));
-    if (!isatty(STDOUT_FILENO))
-      dq_progress(runner->context, "pictures", i + 1, dq_data_count(data)); // else the answers show it
+                     dq_data_count(job->data));
+    DQ_TRY(run_batch(job, i, infos, error));
   }
   return DQ_OK;
 }
 
 static dq_status run_data(const run_options *options, dq_graph *graph, dq_arena *arena, const dq_context *context,
                           dq_error *error) {
+  pictures_job job = {.options = options, .graph = graph};
   dq_runner_options runner_options = {.session = {.plain = options->plain, .spent = graph}};
   dq_session_options *session = &runner_options.session;
   DQ_TRY(set_convolutions(options, graph, "auto", arena, session, error));
   DQ_TRY(dq_read_shapes(&options->shapes, graph, 1, arena, &session->shapes, error));
-  dq_data *data = NULL;
   dq_data_arguments arguments = options->data;
   dq_recall_preset(&arguments, graph, context);
-  DQ_TRY(dq_open_data(&data, &arguments, options->common.seed, context, error));
-  dq_runner runner = {0};
-  dq_status status = dq_runner_open(&runner, graph, data, &runner_options, context, error);
-  if (status == DQ_OK) status = run_pictures(options, &runner, error);
-  dq_runner_close(&runner);
-  dq_data_free(data);
+  DQ_TRY(dq_open_data(&job.data, &arguments, options->common.seed, context, error));
+  dq_status status = DQ_OK;
+  if (options->data.batch > 1) { // before the plan takes the weights away
+    runner_options.batch = options->data.batch;
+    status = dq_infer_alone(graph, &session->shapes, job.data, context, arena, &job.alone, error);
+  }
+  if (status == DQ_OK) status = dq_runner_open(&job.runner, graph, job.data, &runner_options, context, error);
+  if (status == DQ_OK) status = open_outputs(&job, arena, error);
+  if (status == DQ_OK) status = run_pictures(&job, arena, error);
+  dq_runner_close(&job.runner);
+  dq_data_free(job.data);
   return status;
 }
 

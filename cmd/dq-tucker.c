@@ -11,7 +11,7 @@
 #include "decomp/search/tucker_retrain.h"
 #include "decomp/search/tucker_search.h"
 #include "lib/eval/decode.h"
-#include "lib/session/runner.h"
+#include "lib/session/batch.h"
 #include "lib/document/origin.h"
 #include "lib/onnx/onnx.h"
 #include "lib/report/report_accuracy.h"
@@ -228,6 +228,10 @@ static dq_status read_settings(work *w, const dq_graph *graph, dq_error *error) 
   settings->never_slower = !options->untimed && !options->force;
   DQ_TRY(dq_read_shapes(&options->shapes, graph, 0, w->arena, &w->request, error));
   DQ_TRY(dq_complete_shapes(&w->request, graph, settings->data, w->arena, error));
+  settings->batch = options->data.batch;
+  DQ_TRY(dq_settle_batch(&settings->batch, graph, &w->request, settings->data ? settings->data : w->check.data,
+                         w->context, error));
+  w->check.options.batch = settings->batch;
   if (w->request.input_count) settings->shapes = &w->request;
   w->check.options.shapes = w->request;
   if (!options->ranks) return DQ_OK;

@@ -144,12 +144,33 @@ static dq_status fail_missing(const parser *p, dq_error *error) {
   return dq_fail(error, DQ_USAGE, "option '--%s' needs a value: %s", row->name, dq_option_metavar(row));
 }
 
+// One value more for an option of several: 'a=1' and 'b=2' become 'a=1;b=2'.
+static dq_status join(const dq_option *row, const char *text, const char **value, dq_common_options *common,
+                      dq_error *error) {
+  if (!strchr(*value, '=') || !strchr(text, '=')) {
+    dq_fail(error, DQ_USAGE, "option '--%s' is given twice", row->name);
+    dq_error_hint(error, "a model with several inputs takes --%s INPUT=SPEC for each of them", row->name);
+    return DQ_USAGE;
+  }
+  size_t size = strlen(*value) + strlen(text) + 2;
+  const char **items = realloc(common->joined.items, ((size_t)common->joined.count + 1) * sizeof *items);
+  if (items) common->joined.items = items;
+  char *joined = items ? malloc(size) : NULL;
+  if (!joined) return dq_fail_memory(error, size);
+  snprintf(joined, size, "%s;%s", *value, text);
+  items[common->joined.count++] = joined;
+  *value = joined;
+  return DQ_OK;
+}
+
 static dq_status take(const parser *p, int place, const char *text, dq_common_options *common, dq_error *error) {
   const dq_option *row = p->places[place].row;
+  char *target = (char *)common + p->places[place].offset;
+  if (common->given[place] && row->joined) return join(row, text, (const char **)(void *)target, common, error);
   if (common->given[place] && row->type != DQ_OPTION_LIST)
     return dq_fail(error, DQ_USAGE, "option '--%s' is given twice", row->name);
   common->given[place] = 1;
-  dq_status status = dq_option_value(row, text ? text : "", (char *)common + p->places[place].offset, error);
+  dq_status status = dq_option_value(row, text ? text : "", target, error);
   return status ? dq_error_prefix(error, status, "option '--%s'", row->name) : DQ_OK;
 }
 
@@ -340,6 +361,9 @@ void dq_options_free(const dq_command *command, void *options) {
       free(list->items);
       *list = (dq_option_list){0};
     }
+  for (int i = 0; i < common->joined.count; i++) free((void *)common->joined.items[i]);
+  free(common->joined.items);
+  common->joined = (dq_option_list){0};
   free(common->operands);
   common->operands = NULL;
   common->operand_count = 0;

@@ -47,6 +47,7 @@ typedef struct dq_option {
   char letter;       // short name or 0
   bool open_minimum; // the minimum itself is not allowed
   bool hidden;       // parsed, but in no help
+  bool joined;       // STRING, FILE: may be given again when each value is NAME=...; the values are joined by ';'
   bool stop;         // nothing after it is parsed or checked (--help)
   bool clears;       // FLAG: makes its target false, which another flag makes true
 } dq_option;
@@ -90,6 +91,7 @@ typedef struct dq_common_options {
   int accumulate;    // enum dq_accumulation
   int help_complete; // enum dq_shell
   unsigned char given[DQ_OPTION_ROWS];
+  dq_option_list joined; // values of options that were given several times
 } dq_common_options;
 
 enum dq_when { DQ_WHEN_AUTO, DQ_WHEN_ALWAYS, DQ_WHEN_NEVER };
@@ -103,6 +105,7 @@ enum dq_switch { DQ_SWITCH_AUTO, DQ_SWITCH_ON, DQ_SWITCH_OFF };
 typedef struct dq_data_arguments {
   const char *data;
   int64_t limit;          // pictures, 0: all
+  int64_t batch;          // pictures run at once
   const char *preset;     // NULL: what the model remembers
   const char *preprocess; // NULL: nothing overridden
   const char *labels;

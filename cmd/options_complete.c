@@ -119,7 +119,7 @@ static void zsh(const dq_command *command, FILE *stream) {
     if (row->hidden) continue;
     const char *equals = row->type == DQ_OPTION_FLAG ? "" : "=";
     fputs("  ", stream);
-    if (row->type == DQ_OPTION_LIST) fputs("'*'", stream);
+    if (row->type == DQ_OPTION_LIST || row->joined) fputs("'*'", stream);
     else if (row->letter) fprintf(stream, "'(-%c --%s)'", row->letter, row->name);
     if (row->letter) fprintf(stream, "{-%c%s,--%s%s}'[", row->letter, *equals ? "+" : "", row->name, equals);
     else fprintf(stream, "'--%s%s[", row->name, equals);

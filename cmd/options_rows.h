@@ -7,7 +7,10 @@
 
 // Labelled pictures to measure on, and how many of them.
 #define DQ_ROW_EVAL(target, field, ...)                                                                                \
-  { .name = "eval", .type = DQ_OPTION_FILE, .value = "SPEC", .group = "Data", DQ_INTO(target, field), __VA_ARGS__ }
+  {                                                                                                                    \
+    .name = "eval", .type = DQ_OPTION_FILE, .value = "SPEC", .group = "Data", DQ_INTO(target, field), .joined = true,  \
+    __VA_ARGS__                                                                                                        \
+  }
 #define DQ_ROW_EVAL_LIMIT(target, field)                                                                               \
   {                                                                                                                    \
     .name = "eval-limit", .type = DQ_OPTION_INT, .minimum = 1, .maximum = 1e9, .value = "N", .group = "Data",          \

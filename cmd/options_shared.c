@@ -132,15 +132,18 @@ const dq_option dq_data_rows[] = {
      .value = "SPEC",
      .group = "Data",
      DATA(data),
+     .joined = true,
      .help = "pictures: DIR, LIST.txt, cifar10:FILE, mnist:IMAGES,LABELS, npy:FILE, pb:DIR, "
-             "synth:NAME",
+             "synth:NAME; INPUT=SPEC for each of several inputs",
      .details = "DIR: pictures in a folder, sub-folders being classes in sorted order unless "
                 "--labels is given. LIST.txt: lines 'relative/path label'; a label may also be a "
                 "mask file or a YOLO label file. cifar10:FILE[,FILE...]: CIFAR binary records. "
                 "mnist:IMAGES,LABELS: idx files. npy:FILE[,LABELS]: arrays Nx..., float32 or "
                 "uint8. pb:DIR: input_0.pb ... output_0.pb as in the ONNX test suite. "
                 "synth:NAME[,k=v]: made on the spot. Pictures are written as the model has them, NxCxHxW or "
-                "NxHxWxC."},
+                "NxHxWxC. A model with several inputs takes --data INPUT=SPEC once for each input, by its name: "
+                "--data left=pictures/ --data right=npy:right.npy, all with as many samples, or pb:DIR with "
+                "input_0.pb, input_1.pb, ... in the order of the inputs."},
     {.name = "limit",
      .aliases = "subset-size calibration-data-size",
      .type = DQ_OPTION_INT,
@@ -151,6 +154,21 @@ const dq_option dq_data_rows[] = {
      DATA(limit),
      .needs = "data",
      .help = "use the first N pictures only"},
+    {.name = "batch",
+     .aliases = "batch-size",
+     .type = DQ_OPTION_INT,
+     .minimum = 1,
+     .maximum = 65536,
+     .value = "N",
+     .preset = "1",
+     .group = "Data",
+     DATA(batch),
+     .needs = "data|eval",
+     .help = "pictures run at once",
+     .details =
+         "Results are the same with any batch, the last pictures too where they are fewer. More pictures at once "
+         "take more memory. A model that fixes its batch keeps that, which a note says. One at a time run the "
+         "layers that dq-report --ref, --sensitivity and dq-int8 --rounding adaptive compare."},
     {.name = "preset",
      .type = DQ_OPTION_STRING,
      .value = "NAME",

@@ -45,8 +45,22 @@ static dq_status find_kind(const char *spec, const kind **found, const char **ar
 }
 
 static dq_status open_source(dq_data *data, const dq_data_source *source, const char *argument, dq_error *error) {
+  int inputs = 1;
   data->source = source;
-  return source->open(&data->state, argument, &data->found, data->context, error);
+  DQ_TRY(source->open(&data->state, argument, &data->found, &inputs, data->context, error));
+  if (inputs == 1) return DQ_OK;
+  if (data->name)
+    return dq_fail(error, DQ_USAGE, "%s%s holds %d inputs, expected one for '%s'; leave '%s=' out", source->prefix,
+                   argument, inputs, data->name, data->name);
+  return dq_parts_of_source(data, inputs, error);
+}
+
+bool dq_has_kind(const char *text, const dq_data_options *options) {
+  for (int i = 0; i < options->source_count; i++)
+    if (begins(text, options->sources[i].prefix)) return true;
+  for (const kind *it = kinds; it < kinds + KINDS; it++)
+    if (strchr(it->prefix, ':') && begins(text, it->prefix)) return true;
+  return false;
 }
 
 static dq_status open_reader(dq_data *data, const dq_data_options *options, dq_error *error) {
@@ -61,20 +75,20 @@ static dq_status open_reader(dq_data *data, const dq_data_options *options, dq_e
 }
 
 // At most `limit` pictures: the first ones, or evenly spread where they are sorted by class.
-static dq_status choose(dq_data *data, const dq_data_options *options, dq_error *error) {
+static dq_status choose(dq_data *data, const dq_data_options *options, bool spread, dq_error *error) {
   int64_t limit = options->limit;
   data->count = data->found;
-  if (limit > data->found)
+  if (limit > data->found && !data->beside)
     dq_message(data->context, DQ_WARNING, "%s: %" PRId64 " pictures, fewer than the limit of %" PRId64, options->spec,
                data->found, limit);
   bool all = limit == 0 || limit >= data->found;
   bool files = data->reader && kind_of(data->reader)->verify;
   if (!all) data->count = limit;
-  if (!files && (all || !data->spread_limit)) return DQ_OK;
+  if (!files && (all || !spread)) return DQ_OK;
   data->order = DQ_NEW_ARRAY(data->arena, data->count, int64_t);
   if (!data->order) return dq_fail_memory(error, (size_t)data->count * sizeof(int64_t));
   for (int64_t i = 0; i < data->count; i++)
-    data->order[i] = all || !data->spread_limit ? i : (int64_t)((__int128)i * data->found / data->count);
+    data->order[i] = all || !spread ? i : (int64_t)((__int128)i * data->found / data->count);
   return DQ_OK;
 }
 
@@ -214,31 +228,48 @@ static dq_status check_patients(const dq_data *data, dq_error *error) {
   return DQ_OK;
 }
 
-static dq_status open_all(dq_data *data, const dq_data_options *options, dq_error *error) {
+dq_status dq_data_find(dq_data *data, const dq_data_options *options, dq_error *error) {
   if (!options->spec || !*options->spec) return dq_fail(error, DQ_USAGE, "no data given");
   if (options->limit < 0) return dq_fail(error, DQ_USAGE, "limit is negative");
   DQ_TRY(open_preprocess(data, options, error));
   DQ_TRY(open_reader(data, options, error));
   DQ_TRY(check_preset(data, options, error));
-  if (data->found == 0) return dq_fail(error, DQ_BAD_INPUT, "%s: no pictures", options->spec);
-  DQ_TRY(choose(data, options, error));
+  return data->found ? DQ_OK : dq_fail(error, DQ_BAD_INPUT, "%s: no pictures", options->spec);
+}
+
+dq_status dq_data_choose(dq_data *data, const dq_data_options *options, bool spread, dq_error *error) {
+  DQ_TRY(choose(data, options, spread, error));
   if (data->reader && kind_of(data->reader)->verify) DQ_TRY(verify(data, options->strict, error));
   if (data->count == 0) return dq_fail(error, DQ_BAD_INPUT, "%s: no pictures that can be read", options->spec);
-  if (data->count == 1 && options->limit != 1) // else it is what was asked for
+  if (data->count == 1 && options->limit != 1 && !data->beside) // else it is what was asked for
     dq_message(data->context, DQ_WARNING, "%s: a single picture", options->spec);
   return check_patients(data, error);
 }
 
-dq_status dq_data_open(dq_data **data, const dq_data_options *options, const dq_context *context, dq_error *error) {
-  *data = NULL;
+dq_status dq_data_new(dq_data **data, const dq_context *context, dq_error *error) {
   dq_arena *arena = dq_context_arena(context);
-  dq_data *it = arena ? DQ_NEW(arena, dq_data) : NULL;
-  if (!it) {
+  *data = arena ? DQ_NEW(arena, dq_data) : NULL;
+  if (!*data) {
     dq_arena_free(arena);
-    return dq_fail_memory(error, sizeof *it);
+    return dq_fail_memory(error, sizeof **data);
   }
-  it->arena = arena;
-  it->context = context;
+  (*data)->arena = arena;
+  (*data)->context = context;
+  return DQ_OK;
+}
+
+static dq_status open_all(dq_data *data, const dq_data_options *options, dq_error *error) {
+  if (dq_names_inputs(options)) return dq_parts_open(data, options, error);
+  DQ_TRY(dq_data_find(data, options, error));
+  DQ_TRY(dq_data_choose(data, options, data->spread_limit, error));
+  for (int i = 0; i < data->part_count; i++) data->parts[i]->count = data->count;
+  return DQ_OK;
+}
+
+dq_status dq_data_open(dq_data **data, const dq_data_options *options, const dq_context *context, dq_error *error) {
+  dq_data *it;
+  *data = NULL;
+  DQ_TRY(dq_data_new(&it, context, error));
   dq_status status = open_all(it, options, error);
   if (status == DQ_OK) *data = it;
   else dq_data_free(it);
@@ -247,10 +278,18 @@ dq_status dq_data_open(dq_data **data, const dq_data_options *options, const dq_
 
 void dq_data_free(dq_data *data) {
   if (!data) return;
+  for (int i = 0; i < data->part_count; i++) dq_data_free(data->parts[i]);
   if (data->reader && data->reader->close) data->reader->close(data);
-  if (data->source && data->source->close && data->state) data->source->close(data->state);
+  if (data->source && data->source->close && data->state && !data->borrowed) data->source->close(data->state);
   dq_arena_free(data->arena);
 }
+
+int dq_data_part_count(const dq_data *data) { return data->part_count ? data->part_count : 1; }
+dq_data *dq_data_part(dq_data *data, int part) { return data->part_count ? data->parts[part] : data; }
+const char *dq_data_part_name(const dq_data *data, int part) {
+  return data->part_count ? data->parts[part]->name : NULL;
+}
+int dq_data_main_part(const dq_data *data) { return data->main_part; }
 
 int64_t dq_data_count(const dq_data *data) { return data->count; }
 int64_t dq_data_skipped(const dq_data *data) { return data->skipped; }
@@ -342,7 +381,7 @@ static dq_status preprocess(const dq_data *data, dq_image *image, float *values,
 }
 
 static dq_status read_values(const dq_data *data, int64_t inner, float *values, dq_sample_info *info, dq_error *error) {
-  if (data->source) return data->source->read(data->state, inner, values, elements_of(data), info, error);
+  if (data->source) return data->source->read(data->state, data->input, inner, values, elements_of(data), info, error);
   if (is_ready(data)) return data->reader->values(data, inner, values, error);
   dq_image image = {0};
   dq_status status = data->reader->pixels(data, inner, &image, error);
@@ -360,9 +399,10 @@ dq_status dq_data_read(const dq_data *data, int64_t index, float *values, dq_sam
   info->view = (dq_view){.scale_x = 1, .scale_y = 1};
   if (index < 0 || index >= data->count)
     return dq_fail(error, DQ_BAD_INPUT, "picture %" PRId64 " of %" PRId64, index, data->count);
+  if (data->part_count && !values) return dq_data_read(data->parts[data->main_part], index, NULL, info, error);
   int64_t inner = data->order ? data->order[index] : index;
   if (data->reader) data->reader->describe(data, inner, info);
-  if (!values && data->source) return data->source->read(data->state, inner, NULL, 0, info, error);
+  if (!values && data->source) return data->source->read(data->state, data->input, inner, NULL, 0, info, error);
   if (!values) return DQ_OK;
   if (data->shape.channels == 0)
     return dq_fail(error, DQ_BAD_INPUT, "pictures are read before the model's shape is known");

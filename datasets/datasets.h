@@ -40,17 +40,20 @@ typedef struct dq_sample_info {
 // preprocessing.
 typedef struct dq_data_source {
   const char *prefix; // of a specification, such as "pb:"
-  // Opens the data that `argument`, the specification behind the prefix, names. *count receives the number of pictures.
-  dq_status (*open)(void **state, const char *argument, int64_t *count, const dq_context *context, dq_error *error);
-  // Reads picture `index` into `elements` floats. With `values` NULL only `info` is filled, as far as that is possible
+  // Opens the data that `argument`, the specification behind the prefix, names. *count receives the number of pictures,
+  // *inputs that of the inputs of a network that there are tensors for.
+  dq_status (*open)(void **state, const char *argument, int64_t *count, int *inputs, const dq_context *context,
+                    dq_error *error);
+  // Reads picture `index` of an input into `elements` floats. With `values` NULL only `info` is filled, as far as that is possible
   // without reading the elements. May be called from several threads at the same time.
-  dq_status (*read)(const void *state, int64_t index, float *values, int64_t elements, dq_sample_info *info,
+  dq_status (*read)(const void *state, int input, int64_t index, float *values, int64_t elements, dq_sample_info *info,
                     dq_error *error);
   void (*close)(void *state);
 } dq_data_source;
 
 typedef struct dq_data_options {
-  const char *spec;              // DIR, LIST.txt, cifar10:..., mnist:..., npy:..., synth:..., pb:...
+  const char *spec;              // DIR, LIST.txt, cifar10:..., mnist:..., npy:..., synth:..., pb:...; or, by the names
+                                 // of a network's inputs, NAME=SPEC or NAME=SPEC;NAME=SPEC
   const char *labels;            // for a folder: a file of lines `path label`, or a folder of masks or of
                                  // box files with the pictures' names; for npy: an array of labels;
                                  // else a file with the classes' names, one per line; may be NULL
@@ -72,6 +75,10 @@ typedef struct dq_data_options {
 // DQ_USAGE: an unknown preset or field; DQ_BAD_INPUT: there are no pictures, a list, label or array is broken, or, with
 // `strict`, a picture; DQ_UNSUPPORTED: neither this module nor a source reads this kind of specification; DQ_SYSTEM: a
 // file is missing, or there is no memory.
+//
+// Data for several inputs have a part for each, with as many samples as the others (else DQ_BAD_INPUT), in the same
+// order; a sample that cannot be read is then a failure. `labels` belong to the first part; names and labels of
+// samples are those of the first part that has labels, or of the first.
 dq_status dq_data_open(dq_data **data, const dq_data_options *options, const dq_context *context, dq_error *error);
 void dq_data_free(dq_data *data); // NULL is allowed
 
@@ -87,6 +94,12 @@ const char *dq_data_class_name(const dq_data *data, int64_t label);
 // The size of the input for a model that leaves it open: the common size of all pictures, else the crop of the
 // preprocessing. False: there is neither.
 bool dq_data_natural_shape(const dq_data *data, int *channels, int *height, int *width);
+// Parts of data for several inputs; other data are their own only part.
+int dq_data_part_count(const dq_data *data);
+dq_data *dq_data_part(dq_data *data, int part);
+// The input that a part is for; NULL: parts are for the inputs in their order.
+const char *dq_data_part_name(const dq_data *data, int part);
+int dq_data_main_part(const dq_data *data); // whose names and labels are those of the samples
 // The preset and the fields that override it as one text, "" for none. A model can store the text, and
 // dq_data_options.preprocess accepts it. The data owns it.
 const char *dq_data_preprocess_text(const dq_data *data);
@@ -99,7 +112,7 @@ const char *dq_data_preprocess_text(const dq_data *data);
 dq_status dq_data_set_shape(dq_data *data, const dq_tensor *input, dq_error *error);
 
 // Reads picture `index` (0 <= index < count), preprocessed, into `values`: the elements of one picture in the order of
-// the dimensions of the input. Elements of arrays are not changed. The result does not depend on the order of calls;
+// the dimensions of the input. Elements of arrays are not changed. Data with several parts are read part by part. The result does not depend on the order of calls;
 // any thread may call. `values` may be NULL: then `info` receives name and labels without the size. `info` may be NULL.
 // DQ_BAD_INPUT: the file is broken; DQ_SYSTEM: it cannot be read, or there is no memory.
 dq_status dq_data_read(const dq_data *data, int64_t index, float *values, dq_sample_info *info, dq_error *error);

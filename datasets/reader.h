@@ -12,10 +12,16 @@ struct dq_data {
   const dq_context *context;
   const struct dq_reader_functions *reader; // NULL for an external source
   const dq_data_source *source;
-  void *state;    // of the reader or source
-  int64_t found;  // number of pictures of the reader
-  int64_t count;  // number of pictures for the caller, without broken ones and those beyond the limit
-  int64_t *order; // index of the caller -> index of the reader; NULL: they are equal
+  void *state;      // of the reader or source
+  int input;        // of the source
+  bool borrowed;    // the state is that of the data that this is a part of
+  bool beside;      // a part after the first: what holds for all parts was said of the first
+  const char *name; // of the input that this part is for; NULL: none was given
+  dq_data **parts;  // NULL: the data are their own only part
+  int part_count, main_part;
+  int64_t found;  // pictures the reader has
+  int64_t count;  // pictures offered
+  int64_t *order; // offered index -> reader's index; NULL: the same
   int64_t skipped;
   dq_label_kind kind;
   int64_t classes;
@@ -48,6 +54,20 @@ typedef struct dq_reader_functions {
 #define DQ_READER(symbol, prefix, verify) extern const dq_reader_functions dq_reader_##symbol;
 #include "datasets/readers.def"
 #undef DQ_READER
+
+// Opening in two steps, between which the parts of data for several inputs are compared: the reader finds its
+// samples; those offered are chosen, evenly spread over what was found or from its start, and checked.
+dq_status dq_data_find(dq_data *data, const dq_data_options *options, dq_error *error);
+dq_status dq_data_choose(dq_data *data, const dq_data_options *options, bool spread, dq_error *error);
+dq_status dq_data_new(dq_data **data, const dq_context *context, dq_error *error);
+// Whether a text begins with a kind of data, such as "npy:".
+bool dq_has_kind(const char *text, const dq_data_options *options);
+
+// Data for several inputs (parts.c). Whether a specification has the form NAME=SPEC;NAME=SPEC.
+bool dq_names_inputs(const dq_data_options *options);
+dq_status dq_parts_open(dq_data *data, const dq_data_options *options, dq_error *error);
+// Parts of a source that is open and holds `count` inputs.
+dq_status dq_parts_of_source(dq_data *data, int count, dq_error *error);
 
 // ---- Shared by the readers ----
 

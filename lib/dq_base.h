@@ -77,7 +77,9 @@ typedef struct dq_dataset_options {
 void dq_dataset_defaults(dq_dataset_options *options, size_t size);
 // `spec` is what the commands take as --data: a folder, a list file, "cifar10:FILE",
 // "mnist:IMAGES,LABELS", "npy:FILE", "pb:DIR" or "synth:shapes". Pictures are found, and each decoded
-// once, here. The data's files must not change while it is open.
+// once, here. The data's files must not change while it is open. Data for several inputs of a model are
+// "NAME=SPEC;NAME=SPEC", with as many pictures or arrays for each, or a "pb:DIR" with input_0.pb, input_1.pb, ...;
+// `labels` then belong to the first, and a picture that cannot be read is a failure.
 dq_code dq_dataset_open(dq_dataset **dataset, dq_engine *engine, const char *spec, const dq_dataset_options *options,
                         dq_failure *failure);
 void dq_dataset_close(dq_dataset *dataset);

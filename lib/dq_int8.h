@@ -56,6 +56,7 @@ typedef struct dq_model_int8_options {
   const char *task, *decode; // as in dq_model_accuracy_options, for max_drop; decode for detectors' trials as well
   double time_limit;         // seconds for max_drop and adaptive rounding each, 0 (default): none; the best so far
                              // is taken, and the result may differ from run to run
+  int64_t batch;             // pictures run at once, at most 65536; the result is the same; 0 (default): 1
 } dq_model_int8_options;
 
 typedef struct dq_model_int8_facts {

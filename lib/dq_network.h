@@ -47,9 +47,10 @@ int dq_network_input(dq_network *network, int index, dq_array *array);
 int dq_network_outputs(const dq_network *network);
 int dq_network_output(const dq_network *network, int index, dq_array *array);
 
-// Picture `index` of the data into the only input, at place `item` (0 for the first) of its batch.
-// The input is N x C x H x W, or N x H x W x C when C is 1 or 3 and H is neither.
-// `sample` may be NULL. DQ_CODE_UNSUPPORTED: several inputs; DQ_CODE_BAD_INPUT: another shape.
+// Sample `index` of the data into all inputs, at place `item` (0 for the first) of their batch. An input for pictures
+// is N x C x H x W, or N x H x W x C when C is 1 or 3 and H is neither. Inputs without a common first dimension take
+// one sample as a whole, at place 0. `sample` may be NULL. DQ_CODE_USAGE: data for an input that the model does not
+// have, or not for all; DQ_CODE_BAD_INPUT: another number of inputs, another shape.
 dq_code dq_network_read(dq_network *network, dq_dataset *dataset, int64_t index, int64_t item, dq_sample *sample,
                         dq_failure *failure);
 // Inputs are filled before every run, which may overwrite them; outputs hold until the next.

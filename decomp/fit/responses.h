@@ -27,6 +27,7 @@ typedef struct dq_response_run {
   dq_data *data;
   int64_t pictures;  // the first so many
   const char *doing; // for the progress bar
+  int64_t batch;     // pictures run at once; 0: 1. A model that fixes its batch keeps that. The result is the same.
 } dq_response_run;
 
 // Runs both networks on the pictures, side by side and no further than the sites need, and adds to

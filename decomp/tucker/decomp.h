@@ -37,6 +37,7 @@ typedef struct dq_tucker_options {
   // Pictures to fit the factors to; NULL: the weights alone are looked at. Batch normalization behind
   // convolutions is then folded first.
   dq_data *data;
+  int64_t batch;                // pictures run at once; 0: 1. The result is the same.
   dq_tucker_analysis *analysis; // with data and macs_share: filled by the first call; NULL: not kept
   // Leaves a layer alone that is not measured to become faster on this machine (not with given
   // ranks). The ranks of the result replay what the clock decided.

@@ -82,7 +82,8 @@ static dq_status observe(shifts *all, const dq_tucker_data *data, const dq_graph
                          .count = all->count,
                          .data = options->data,
                          .pictures = dq_data_count(options->data),
-                         .doing = "means of the outputs"};
+                         .doing = "means of the outputs",
+                         .batch = options->batch};
   all->weight = sign / (double)what.pictures;
   return dq_observe(&what, add_means, all, options->context, error);
 }

@@ -48,7 +48,8 @@ static dq_status measure(const dq_tucker_data *data, const dq_graph *current, co
                          .shapes = options->shapes,
                          .data = options->data,
                          .pictures = dq_data_count(options->data),
-                         .doing = doing};
+                         .doing = doing,
+                         .batch = options->batch};
   return dq_responses_measure(&run, sites, count, options->context ? options->context : &plain, error);
 }
 

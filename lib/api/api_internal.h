@@ -77,6 +77,11 @@ int dq_api_count(const char *const *names); // of a list ended by NULL, or NULL
 dq_status dq_api_shapes(const char *const *texts, const dq_graph *const *graphs, int graph_count, int64_t batch,
                         dq_arena *arena, dq_shape_request *request, dq_error *error);
 
+// Checks a `batch` of options, and makes of it what the model takes. `data` may be NULL. Fails as dq_settle_batch, and
+// with DQ_USAGE.
+dq_status dq_api_batch(int64_t *batch, const dq_model *model, const dq_shape_request *shapes, dq_data *data,
+                       dq_error *error);
+
 // Whether the model can be used at all. DQ_USAGE.
 dq_status dq_api_check_model(const dq_model *model, dq_error *error);
 // Drops what was computed about the model.

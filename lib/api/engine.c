@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/api/api_internal.h"
+#include "lib/session/batch.h"
 
 _Static_assert(DQ_CODE_CONDITION == (int)DQ_CONDITION && DQ_CODE_USAGE == (int)DQ_USAGE &&
                    DQ_CODE_BAD_INPUT == (int)DQ_BAD_INPUT && DQ_CODE_UNSUPPORTED == (int)DQ_UNSUPPORTED &&
@@ -72,6 +73,13 @@ dq_status dq_api_shapes(const char *const *texts, const dq_graph *const *graphs,
   for (int i = 0; i < count; i++) DQ_TRY(dq_input_shape_parse(texts[i], arena, &shapes[i], error));
   *request = (dq_shape_request){.batch = batch, .inputs = shapes, .input_count = count};
   return dq_input_names(graphs, graph_count, request, error);
+}
+
+dq_status dq_api_batch(int64_t *batch, const dq_model *model, const dq_shape_request *shapes, dq_data *data,
+                       dq_error *error) {
+  if (*batch < 0 || *batch > 65536)
+    return dq_fail(error, DQ_USAGE, "batch is %lld, expected 0 to 65536", (long long)*batch);
+  return dq_settle_batch(batch, model->graph, shapes, data, &model->engine->context, error);
 }
 
 // ---- Engine ----

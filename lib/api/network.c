@@ -4,12 +4,15 @@
 #include <string.h>
 
 #include "lib/api/api_internal.h"
+#include "lib/session/inputs.h"
 #include "lib/session/session.h"
 
 struct dq_network {
   dq_model *model;
   dq_session session;
-  float *values; // one picture, where the input is not float32; NULL: not needed so far
+  int64_t batch;
+  float *values; // one picture of an input that is not float32, of at most `room` elements
+  int64_t room;
   dq_sample_info sample;
 };
 
@@ -29,6 +32,7 @@ static dq_status open_session(dq_network *network, dq_model *model, const dq_net
   dq_session_options settings = {.plain = given.plain != 0};
   DQ_TRY(dq_api_shapes(given.shapes, (const dq_graph *const[]){model->graph}, 1, given.batch, arena, &settings.shapes,
                        error));
+  network->batch = given.batch;
   return dq_session_open(&network->session, model->graph, &settings, &model->engine->context, error);
 }
 
@@ -88,41 +92,61 @@ int dq_network_output(const dq_network *network, int index, dq_array *array) {
 
 // ---- Pictures ----
 
-static dq_status tell_shape(dq_network *network, dq_data *data, dq_error *error) {
-  dq_plan *plan = network->session.plan;
-  if (!dq_plan_input_count(plan)) return dq_fail(error, DQ_BAD_INPUT, "the model has no inputs, pictures need one");
-  if (dq_plan_input_count(plan) != 1)
-    return dq_fail(error, DQ_UNSUPPORTED, "the model has %d inputs, pictures need just one", dq_plan_input_count(plan));
-  const dq_tensor *input = dq_plan_input(plan, 0);
-  if (input->rank < 2)
-    return dq_fail(error, DQ_UNSUPPORTED, "input '%s' has %d dimensions, expected Nx...", dq_plan_input_name(plan, 0),
-                   input->rank);
-  return dq_data_set_shape(data, input, error);
+// Room for one picture in floats, of an input of another type.
+static dq_status make_room(dq_network *network, int64_t count, dq_error *error) {
+  if (count <= network->room) return DQ_OK;
+  dq_budget_free(network->values);
+  network->values = dq_context_alloc(&network->model->engine->context, (size_t)count * sizeof *network->values);
+  network->room = network->values ? count : 0;
+  return network->values ? DQ_OK : dq_fail_memory(error, (size_t)count * sizeof *network->values);
 }
 
-static dq_status read_picture(dq_network *network, dq_data *data, int64_t index, int64_t item, dq_error *error) {
-  DQ_TRY(tell_shape(network, data, error));
-  dq_tensor *input = dq_plan_input(network->session.plan, 0);
-  int64_t count = dq_tensor_product(input, 1, input->rank);
-  if (item < 0 || item >= input->dims[0])
-    return dq_fail(error, DQ_USAGE, "place %" PRId64 " in a batch of %" PRId64, item, input->dims[0]);
+static dq_status read_input(dq_network *network, const dq_fed_inputs *inputs, int i, int64_t index, int64_t item,
+                            dq_error *error) {
+  const dq_fed_input *from = &inputs->items[i];
+  dq_tensor *input = dq_plan_input(network->session.plan, i);
+  int64_t count = dq_tensor_product(&from->shape, 1, from->shape.rank);
+  if (input->type == DQ_F32) return dq_data_read(from->data, index, (float *)input->data + item * count, NULL, error);
+  DQ_TRY(make_room(network, count, error));
+  DQ_TRY(dq_data_read(from->data, index, network->values, NULL, error));
+  for (int64_t e = 0; e < count; e++) dq_tensor_set(input, item * count + e, (double)network->values[e]);
+  return DQ_OK;
+}
+
+static dq_status match_inputs(dq_network *network, dq_fed_inputs *inputs, dq_data *data, dq_arena *arena,
+                              dq_error *error) {
+  dq_plan *plan = network->session.plan;
+  DQ_TRY(dq_inputs_match(inputs, network->session.copy, data, arena, error));
+  const dq_tensor **tensors = DQ_NEW_ARRAY(arena, inputs->count, const dq_tensor *);
+  if (!tensors) return dq_fail_memory(error, sizeof *tensors);
+  for (int i = 0; i < inputs->count; i++) tensors[i] = dq_plan_input(plan, i);
+  return dq_inputs_set_shapes(inputs, tensors, network->batch, error);
+}
+
+static dq_status read_picture(dq_network *network, dq_data *data, int64_t index, int64_t item, dq_arena *arena,
+                              dq_error *error) {
+  dq_fed_inputs inputs;
+  DQ_TRY(match_inputs(network, &inputs, data, arena, error));
+  if (item < 0 || item >= inputs.batch)
+    return dq_fail(error, DQ_USAGE, "place %" PRId64 " in a batch of %" PRId64, item, inputs.batch);
   if (index < 0 || index >= dq_data_count(data))
     return dq_fail(error, DQ_USAGE, "picture %" PRId64 " of %" PRId64, index, dq_data_count(data));
-  if (input->type == DQ_F32)
-    return dq_data_read(data, index, (float *)input->data + item * count, &network->sample, error);
-  if (!network->values)
-    network->values = dq_context_alloc(&network->model->engine->context, (size_t)count * sizeof *network->values);
-  if (!network->values) return dq_fail_memory(error, (size_t)count * sizeof *network->values);
-  DQ_TRY(dq_data_read(data, index, network->values, &network->sample, error));
-  for (int64_t i = 0; i < count; i++) dq_tensor_set(input, item * count + i, (double)network->values[i]);
-  return DQ_OK;
+  for (int i = 0; i < inputs.count; i++) {
+    DQ_TRY(dq_input_tell(&inputs, i, error));
+    dq_status status = read_input(network, &inputs, i, index, item, error);
+    if (status != DQ_OK) return dq_input_failed(&inputs, i, status, error);
+  }
+  return dq_data_read(data, index, NULL, &network->sample, error);
 }
 
 dq_code dq_network_read(dq_network *network, dq_dataset *dataset, int64_t index, int64_t item, dq_sample *sample,
                         dq_failure *failure) {
   dq_error error = {0};
   dq_status status = dq_api_check_facts(sample, &error);
-  if (status == DQ_OK) status = read_picture(network, dataset->data, index, item, &error);
+  dq_arena *arena = dq_arena_new(0);
+  if (status == DQ_OK && !arena) status = dq_fail_memory(&error, sizeof *network);
+  if (status == DQ_OK) status = read_picture(network, dataset->data, index, item, arena, &error);
+  dq_arena_free(arena);
   dq_sample known = {.name = network->sample.name, .label = network->sample.label};
   if (status == DQ_OK) dq_api_give(sample, &known, sizeof known);
   return dq_api_finish(status, &error, failure);

@@ -130,12 +130,14 @@ static dq_status read_settings(work *w, dq_error *error) {
                                   .only_count = dq_api_count(given->only),
                                   .operators = given->operators,
                                   .operator_count = dq_api_count(given->operators),
-                                  .decode = given->decode};
+                                  .decode = given->decode,
+                                  .batch = given->batch};
   if (!w->settings.method) return dq_fail(error, DQ_USAGE, "unknown method '%s'", given->method);
   DQ_TRY(dq_decoder_check(given->decode, error));
   DQ_TRY(read_files(w, error));
   DQ_TRY(dq_api_shapes(given->shapes, &graph, 1, 1, w->arena, &w->settings.shapes, error));
   if (w->data) DQ_TRY(dq_complete_shapes(&w->settings.shapes, graph, w->data, w->arena, error));
+  DQ_TRY(dq_api_batch(&w->settings.batch, w->model, &w->settings.shapes, w->data, error));
   if (!given->precision) return DQ_OK;
   w->settings.precision = &w->precision;
   return dq_precision_load(&w->precision, given->precision, graph, w->arena, error);
@@ -145,14 +147,16 @@ static dq_status search(work *w, dq_error *error) {
   dq_data *eval = w->given.eval ? w->given.eval->data : w->data;
   dq_result before = {0};
   dq_graph *answer = NULL;
-  dq_max_drop_options options = {
-      .drop = w->given.max_drop,
-      .int8 = &w->settings,
-      .data = w->data,
-      .eval = eval,
-      .accuracy = {.task = w->given.task, .decode = w->given.decode, .shapes = w->settings.shapes},
-      .before = &before,
-      .time_limit = w->given.time_limit};
+  dq_max_drop_options options = {.drop = w->given.max_drop,
+                                 .int8 = &w->settings,
+                                 .data = w->data,
+                                 .eval = eval,
+                                 .accuracy = {.task = w->given.task,
+                                              .decode = w->given.decode,
+                                              .batch = w->settings.batch,
+                                              .shapes = w->settings.shapes},
+                                 .before = &before,
+                                 .time_limit = w->given.time_limit};
   if (w->given.eval && dq_data_labelled(eval) == DQ_LABEL_NONE)
     return dq_fail(error, DQ_BAD_INPUT, "the pictures of eval have no labels");
   bool labelled = dq_data_labelled(eval) != DQ_LABEL_NONE;

@@ -64,6 +64,8 @@ dq_status dq_api_tucker(const dq_model *model, const dq_model_tucker_options *op
   settings->data = given->data && !given->plain ? given->data->data : NULL;
   DQ_TRY(dq_api_shapes(given->shapes, &graph, 1, 0, arena, request, error));
   DQ_TRY(dq_complete_shapes(request, graph, settings->data, arena, error));
+  settings->batch = given->batch;
+  DQ_TRY(dq_api_batch(&settings->batch, model, request, settings->data, error));
   if (request->input_count) settings->shapes = request;
   if (!given->ranks) return DQ_OK;
   dq_layer_ranks *layers = NULL;
@@ -75,7 +77,8 @@ dq_status dq_api_tucker(const dq_model *model, const dq_model_tucker_options *op
 static dq_status search(dq_model *model, const dq_model_tucker_options *given, const dq_tucker_options *settings,
                         const dq_shape_request *request, dq_tucker_search_report *found, dq_error *error) {
   const dq_context *context = &model->engine->context;
-  dq_accuracy_options accuracy = {.task = given->task, .decode = given->decode, .shapes = *request};
+  dq_accuracy_options accuracy = {
+      .task = given->task, .decode = given->decode, .batch = settings->batch, .shapes = *request};
   dq_result before = {0};
   dq_graph *answer = NULL;
   const dq_tucker_search_options options = {.max_drop = given->max_drop,

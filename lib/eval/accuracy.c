@@ -29,7 +29,7 @@ static dq_status allocate(accuracy_job *job, dq_error *error) {
 static dq_status open_task(accuracy_job *job, const dq_graph *graph, const dq_accuracy_options *options,
                            dq_error *error) {
   dq_plan *plan = job->runner.session.plan;
-  const dq_tensor *input = dq_plan_input(plan, 0);
+  const dq_tensor *input = dq_runner_main_input(&job->runner);
   int count = dq_plan_output_count(plan), rows = dq_channels_last(input->rank, input->dims) ? 1 : 2;
   for (int i = 0; i < count; i++) {
     job->outputs[i] = dq_plan_output(plan, i);

@@ -356,12 +356,10 @@ static dq_status run_job(compare_job *job, const dq_graph *reference, const dq_g
   if (!job->kept) return dq_fail_memory(error, sizeof *job->kept);
   DQ_TRY(open_side(job, &job->reference, reference, false, options, arena, error));
   DQ_TRY(open_side(job, &job->candidate, candidate, true, options, arena, error));
-  const dq_tensor *read = dq_plan_input(job->reference.session.plan, 0),
-                  *shared = dq_plan_input(job->candidate.session.plan, 0);
   if (job->reference.batch != 1 || job->candidate.batch != 1)
     return dq_fail(error, DQ_UNSUPPORTED, "models with a fixed batch above 1 cannot be compared");
-  if (dq_tensor_count(read) != dq_tensor_count(shared))
-    return dq_fail(error, DQ_BAD_INPUT, "%s and %s have inputs of different sizes", candidate->path, reference->path);
+  dq_status status = dq_runner_check_share(&job->candidate, &job->reference, error);
+  if (status != DQ_OK) return dq_error_prefix(error, status, "%s and %s", candidate->path, reference->path);
   return run_pictures(job, options->pictures, error);
 }
 

@@ -12,15 +12,16 @@
 static const char set_prefix[] = "test_data_set_";
 
 typedef struct pb_set {
-  const char *name; // "test_data_set_0/input_0.pb"
-  dq_tensor *tensor;
-  int64_t first; // index of its first sample
+  const char *name;    // "test_data_set_0/"; "" where the files lie in DIR itself
+  dq_tensor **tensors; // by input
+  bool whole;          // tensors without a common dimension 0 are one sample
+  int64_t first;       // index of its first sample
 } pb_set;
 
 typedef struct pb_state {
   dq_arena *arena;
   pb_set *sets;
-  int count;
+  int count, inputs;
   int64_t samples;
 } pb_state;
 
@@ -56,7 +57,7 @@ static dq_status name_sets(pb_state *source, const char *folder, dq_error *error
   source->sets = DQ_NEW_ARRAY(source->arena, source->count, pb_set);
   bool memory = source->sets != NULL;
   for (int i = 0; memory && i < source->count; i++) {
-    source->sets[i].name = alone ? "input_0.pb" : dq_arena_printf(source->arena, "%s/input_0.pb", entries[i]->d_name);
+    source->sets[i].name = alone ? "" : dq_arena_printf(source->arena, "%s/", entries[i]->d_name);
     memory = source->sets[i].name != NULL;
   }
   for (int i = 0; i < count; i++) free(entries[i]);
@@ -66,29 +67,46 @@ static dq_status name_sets(pb_state *source, const char *folder, dq_error *error
 
 // ---- Reading them ----
 
-static dq_status check_tensor(const pb_set *set, const char *folder, dq_error *error) {
-  const dq_tensor *tensor = set->tensor;
+static dq_status check_tensor(const dq_tensor *tensor, const char *path, bool alone, dq_error *error) {
   if (!dq_dtype_computable(tensor->type))
-    return dq_fail(error, DQ_UNSUPPORTED, "%s/%s: elements of type %s, expected numbers", folder, set->name,
+    return dq_fail(error, DQ_UNSUPPORTED, "%s: elements of type %s, expected numbers", path,
                    dq_dtype_name(tensor->type));
-  if (tensor->rank < 1 || dq_tensor_count(tensor) < 1 || !tensor->data)
-    return dq_fail(error, DQ_BAD_INPUT, "%s/%s: a scalar or empty, expected samples along dimension 0", folder,
-                   set->name);
+  if (dq_tensor_count(tensor) < 1 || !tensor->data || (alone && tensor->rank < 1))
+    return dq_fail(error, DQ_BAD_INPUT, "%s: %s, expected samples along dimension 0", path,
+                   alone ? "a scalar or empty" : "empty");
   return DQ_OK;
 }
 
+// How many files input_0.pb, input_1.pb, ... a set has.
+static int count_inputs(pb_state *source, const char *folder, const pb_set *set) {
+  int count = 1; // the first is read in any case, for its message
+  while (exists(source, folder, dq_arena_printf(source->arena, "%sinput_%d.pb", set->name, count))) count++;
+  return count;
+}
+
+static int64_t samples_of(pb_set *set, int inputs) {
+  int64_t count = set->tensors[0]->rank ? set->tensors[0]->dims[0] : 0;
+  for (int i = 0; i < inputs; i++) set->whole |= set->tensors[i]->rank < 1 || set->tensors[i]->dims[0] != count;
+  return set->whole ? 1 : count;
+}
+
 static dq_status read_set(pb_state *source, pb_set *set, const char *folder, dq_error *error) {
-  int length = (int)strlen(set->name) - (int)strlen("input_0.pb");
-  const char *path = dq_arena_printf(source->arena, "%s/%s", folder, set->name);
-  const char *second = dq_arena_printf(source->arena, "%s/%.*sinput_1.pb", folder, length, set->name);
-  if (!path || !second) return dq_fail_memory(error, strlen(folder));
-  if (!access(second, F_OK))
-    return dq_fail(error, DQ_UNSUPPORTED, "%s: several inputs, expected input_0.pb alone", second);
-  DQ_TRY(dq_onnx_read_tensor(path, source->arena, &set->tensor, NULL, error));
-  DQ_TRY(check_tensor(set, folder, error));
+  int inputs = count_inputs(source, folder, set);
+  if (set == source->sets) source->inputs = inputs;
+  if (inputs != source->inputs)
+    return dq_fail(error, DQ_BAD_INPUT, "%s/%s: %d files input_N.pb, expected %d as in '%s'", folder, set->name, inputs,
+                   source->inputs, source->sets->name);
+  set->tensors = DQ_NEW_ARRAY(source->arena, inputs, dq_tensor *);
+  if (!set->tensors) return dq_fail_memory(error, sizeof *set->tensors);
+  for (int i = 0; i < inputs; i++) {
+    const char *path = dq_arena_printf(source->arena, "%s/%sinput_%d.pb", folder, set->name, i);
+    if (!path) return dq_fail_memory(error, strlen(folder));
+    DQ_TRY(dq_onnx_read_tensor(path, source->arena, &set->tensors[i], NULL, error));
+    DQ_TRY(check_tensor(set->tensors[i], path, inputs == 1, error));
+  }
   set->first = source->samples;
-  if (__builtin_add_overflow(source->samples, set->tensor->dims[0], &source->samples))
-    return dq_fail(error, DQ_BAD_INPUT, "%s: too many samples", path);
+  if (__builtin_add_overflow(source->samples, samples_of(set, inputs), &source->samples))
+    return dq_fail(error, DQ_BAD_INPUT, "%s/%s: too many samples", folder, set->name);
   return DQ_OK;
 }
 
@@ -103,7 +121,7 @@ static dq_status read_all(pb_state *source, const char *folder, const dq_context
 
 static void close_pb(void *state) { dq_arena_free(((pb_state *)state)->arena); }
 
-static dq_status open_pb(void **state, const char *argument, int64_t *count, const dq_context *context,
+static dq_status open_pb(void **state, const char *argument, int64_t *count, int *inputs, const dq_context *context,
                          dq_error *error) {
   *state = NULL;
   if (!*argument) return dq_fail(error, DQ_USAGE, "pb: no folder, expected pb:DIR");
@@ -115,7 +133,7 @@ static dq_status open_pb(void **state, const char *argument, int64_t *count, con
   }
   source->arena = arena;
   dq_status status = read_all(source, argument, context, error);
-  if (status == DQ_OK) *count = source->samples;
+  if (status == DQ_OK) *count = source->samples, *inputs = source->inputs;
   if (status == DQ_OK) *state = source;
   else close_pb(source);
   return status;
@@ -133,18 +151,20 @@ static const pb_set *set_of(const pb_state *source, int64_t index) {
   return &source->sets[low];
 }
 
-static dq_status read_pb(const void *state, int64_t index, float *values, int64_t elements, dq_sample_info *info,
-                         dq_error *error) {
+static dq_status read_pb(const void *state, int input, int64_t index, float *values, int64_t elements,
+                         dq_sample_info *info, dq_error *error) {
   const pb_set *set = set_of(state, index);
-  const dq_tensor *tensor = set->tensor;
-  int64_t row = index - set->first, count = dq_tensor_product(tensor, 1, tensor->rank);
-  if (tensor->dims[0] == 1) snprintf(info->name, sizeof info->name, "%s", set->name);
-  else snprintf(info->name, sizeof info->name, "%s#%" PRId64, set->name, row);
+  const dq_tensor *tensor = set->tensors[input];
+  int64_t row = index - set->first;
+  int64_t count = set->whole ? dq_tensor_count(tensor) : dq_tensor_product(tensor, 1, tensor->rank);
+  if (set->whole || tensor->dims[0] == 1) snprintf(info->name, sizeof info->name, "%sinput_%d.pb", set->name, input);
+  else snprintf(info->name, sizeof info->name, "%sinput_%d.pb#%" PRId64, set->name, input, row);
   if (!values) return DQ_OK;
   char shape[DQ_SHAPE_TEXT];
   if (count != elements)
-    return dq_fail(error, DQ_BAD_INPUT, "%s: the tensor's shape is %s, the model wants %" PRId64 " elements a sample",
-                   set->name, dq_tensor_shape_text(tensor, shape, sizeof shape), elements);
+    return dq_fail(error, DQ_BAD_INPUT,
+                   "%sinput_%d.pb: the tensor's shape is %s, the model wants %" PRId64 " elements a sample", set->name,
+                   input, dq_tensor_shape_text(tensor, shape, sizeof shape), elements);
   for (int64_t i = 0; i < count; i++) values[i] = (float)dq_tensor_get(tensor, row * count + i);
   return DQ_OK;
 }

@@ -5,11 +5,13 @@
 
 #include "datasets/datasets.h"
 
-// An element of dq_data_options.sources. DIR contains input_0.pb, or folders test_data_set_N that contain it, which are
-// read in the order of N. Dimension 0 of a tensor counts pictures. Elements of any computable type become float32
-// without preprocessing; output_N.pb is not read. Opening reads all tensors into memory, within context->budget.
-// DQ_SYSTEM: there is no such folder, or no input_0.pb in it; DQ_BAD_INPUT: a file is broken or has a scalar;
-// DQ_UNSUPPORTED: there are several inputs, or the elements are not numbers.
+// For dq_data_options.sources. DIR holds input_0.pb, input_1.pb, ..., one for each input of the network, or folders
+// test_data_set_N that do, taken in the order of N. Dimension 0 of a tensor counts samples; the tensors of a set that
+// differ in it, scalars among them, are one sample together. Values of any number type are given to
+// the model as they are; output_N.pb is not read. All tensors are read on opening and kept, within
+// context->budget. DQ_SYSTEM: no such folder or no input_0.pb in it; DQ_BAD_INPUT: a broken
+// file, an empty tensor, a scalar for the only input, sets with another number of inputs; DQ_UNSUPPORTED: elements
+// that are no numbers.
 extern const dq_data_source dq_pb_source;
 
 #endif

@@ -2,20 +2,36 @@
 
 #include <stdlib.h>
 
-typedef struct tap_table {
-  const int *slot; // by value index of the session's graph: which name, -1 for none
+#include "lib/session/batch.h"
+
+typedef struct observation_job {
+  const dq_observation *what;
+  const int *slot;        // by value index of the session's graph: which name, -1 for none
+  const dq_tensor *alone; // by value index of the observed graph: as one picture gives it; NULL: pictures run alone
+  const dq_runner *runner;
   dq_observe_function on_value;
   void *user;
-} tap_table;
+} observation_job;
+
+static dq_status deliver_batch(const observation_job *job, int slot, const dq_tensor *tensor, dq_error *error) {
+  const char *name = job->what->names[slot];
+  const dq_tensor *alone = &job->alone[dq_graph_find(job->what->graph, name)->index];
+  for (int64_t p = 0; p < job->runner->count; p++) {
+    dq_tensor one;
+    DQ_TRY(dq_batch_part(&one, tensor, alone, job->runner->batch, p, name, error));
+    DQ_TRY(job->on_value(job->user, slot, &one, error));
+  }
+  return DQ_OK;
+}
 
 static dq_status deliver(void *user, const dq_value *value, const dq_tensor *tensor, dq_error *error) {
-  const tap_table *table = user;
-  int slot = table->slot[value->index];
+  const observation_job *job = user;
+  int slot = job->slot[value->index];
   if (slot < 0) return DQ_OK;
   if (tensor->type != DQ_F32)
     return dq_fail(error, DQ_BAD_INPUT, "value '%s' is of type %s, expected float32", value->name,
                    dq_dtype_name(tensor->type));
-  return table->on_value(table->user, slot, tensor, error);
+  return job->alone ? deliver_batch(job, slot, tensor, error) : job->on_value(job->user, slot, tensor, error);
 }
 
 static int *make_slots(const dq_graph *graph, const char *const *names, int count) {
@@ -25,18 +41,34 @@ static int *make_slots(const dq_graph *graph, const char *const *names, int coun
   return slot;
 }
 
+static dq_status run(observation_job *job, dq_runner *runner, const dq_context *context, dq_error *error) {
+  const dq_observation *what = job->what;
+  // Only where the batch is what was wished for. A model that fixes its batch sees one picture in all places of it, so
+  // that every value is of one picture.
+  bool together = what->batch > 1 && runner->batch == what->batch;
+  const dq_picture_range range = {what->first, 1, what->pictures, .one_by_one = !together, .doing = what->doing};
+  dq_arena *arena = dq_context_arena(context);
+  dq_tensor *alone = NULL;
+  dq_status status = arena ? DQ_OK : dq_fail_memory(error, 0);
+  if (status == DQ_OK && together)
+    status = dq_infer_alone(what->graph, what->shapes, what->data, context, arena, &alone, error);
+  job->alone = alone;
+  job->runner = runner;
+  dq_plan_set_tap(runner->session.plan, deliver, job);
+  if (status == DQ_OK) status = dq_runner_each(runner, &range, NULL, NULL, error);
+  dq_arena_free(arena);
+  return status;
+}
+
 dq_status dq_observe(const dq_observation *what, dq_observe_function on_value, void *user, const dq_context *context,
                      dq_error *error) {
-  dq_runner_options options = {.session = {.shapes = *what->shapes, .taps = what->names, .tap_count = what->count}};
+  dq_runner_options options = {.session = {.shapes = *what->shapes, .taps = what->names, .tap_count = what->count},
+                               .batch = what->batch};
   dq_runner runner;
   DQ_TRY(dq_runner_open(&runner, what->graph, what->data, &options, context, error));
   int *slot = make_slots(runner.session.copy, what->names, what->count);
-  dq_status status = slot ? DQ_OK : dq_fail_memory(error, 0);
-  tap_table table = {slot, on_value, user};
-  dq_plan_set_tap(runner.session.plan, deliver, &table);
-  // A model that fixes its batch sees one picture in all places of it, so that every value is of one picture.
-  const dq_picture_range range = {what->first, 1, what->pictures, .one_by_one = true, .doing = what->doing};
-  if (status == DQ_OK) status = dq_runner_each(&runner, &range, NULL, NULL, error);
+  observation_job job = {.what = what, .slot = slot, .on_value = on_value, .user = user};
+  dq_status status = slot ? run(&job, &runner, context, error) : dq_fail_memory(error, 0);
   free(slot);
   dq_runner_close(&runner);
   return status;

@@ -12,13 +12,16 @@ typedef struct dq_observation {
   dq_data *data;
   int64_t first, pictures; // which of the data, in order
   const char *doing;       // for the progress bar
+  int64_t batch;           // pictures run at once; 0: 1. A model that fixes its batch keeps that.
 } dq_observation;
 
-// Called for every picture and every name (slot: its place in the list) that was computed.
+// Called for every picture and every name (slot: its place in the list) that was computed, with the value as one
+// picture gives it: for each name in the order of the pictures, in any order of names.
 typedef dq_status (*dq_observe_function)(void *user, int slot, const dq_tensor *tensor, dq_error *error);
 
 // Runs the graph on the pictures. DQ_BAD_INPUT when a named value is not float32 or the data does not
-// fit, else as dq_runner_open.
+// fit; DQ_UNSUPPORTED when a batch above 1 was wished for and a value does not consist of one part for each picture;
+// else as dq_runner_open.
 dq_status dq_observe(const dq_observation *what, dq_observe_function on_value, void *user, const dq_context *context,
                      dq_error *error);
 

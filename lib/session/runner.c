@@ -5,20 +5,6 @@
 
 #include "lib/base/budget.h"
 
-static const char no_inputs[] = "the model has no inputs, pictures need one";
-
-static dq_status only_input(const dq_graph *graph, const dq_value **input, dq_error *error) {
-  int count = 0;
-  for (int i = 0; i < graph->input_count; i++) {
-    if (graph->inputs[i]->constant) continue;
-    *input = graph->inputs[i];
-    count++;
-  }
-  if (count == 1) return DQ_OK;
-  if (!count) return dq_fail(error, DQ_BAD_INPUT, no_inputs);
-  return dq_fail(error, DQ_UNSUPPORTED, "the model has %d inputs, pictures need just one", count);
-}
-
 // The sizes of pictures for an input of rank 4, where the model leaves them open and remembers none.
 static bool natural_shape(const dq_value *input, const dq_data *data, dq_input_shape *shape) {
   int channels, height, width;
@@ -36,44 +22,26 @@ static bool natural_shape(const dq_value *input, const dq_data *data, dq_input_s
   return open;
 }
 
-dq_status dq_complete_shapes(dq_shape_request *request, const dq_graph *graph, const dq_data *data, dq_arena *arena,
+dq_status dq_complete_shapes(dq_shape_request *request, const dq_graph *graph, dq_data *data, dq_arena *arena,
                              dq_error *error) {
-  const dq_value *input = NULL;
-  dq_input_shape shape;
-  if (!data || only_input(graph, &input, NULL) != DQ_OK || !natural_shape(input, data, &shape)) return DQ_OK;
-  dq_input_shape *shapes = DQ_NEW_ARRAY(arena, request->input_count + 1, dq_input_shape);
+  dq_fed_inputs inputs;
+  if (!data || dq_inputs_match(&inputs, graph, data, arena, NULL) != DQ_OK) return DQ_OK; // said by dq_runner_open
+  dq_input_shape *shapes = DQ_NEW_ARRAY(arena, request->input_count + inputs.count, dq_input_shape);
   if (!shapes) return dq_fail_memory(error, sizeof *shapes);
   if (request->input_count) memcpy(shapes, request->inputs, (size_t)request->input_count * sizeof *shapes);
-  shapes[request->input_count++] = shape; // behind what the user gave, which wins
+  for (int i = 0; i < inputs.count; i++) // behind what the user gave, which wins
+    if (natural_shape(inputs.items[i].value, inputs.items[i].data, &shapes[request->input_count]))
+      request->input_count++;
   request->inputs = shapes;
   return DQ_OK;
 }
 
-dq_status dq_picture_input(dq_plan *plan, dq_tensor **input, dq_error *error) {
-  int count = dq_plan_input_count(plan);
-  if (!count) return dq_fail(error, DQ_BAD_INPUT, no_inputs);
-  if (count > 1) return dq_fail(error, DQ_UNSUPPORTED, "the model has %d inputs, pictures need just one", count);
-  dq_tensor *only = *input = dq_plan_input(plan, 0);
-  char shape[DQ_SHAPE_TEXT];
-  if (only->rank >= 2 && only->dims[0] >= 1) return DQ_OK;
-  dq_fail(error, DQ_UNSUPPORTED, "input '%s' is %s %s, pictures need a first dimension of their number",
-          dq_plan_input_name(plan, 0), dq_dtype_name(only->type), dq_tensor_shape_text(only, shape, sizeof shape));
-  dq_error_hint(error, "dq-run --input runs it on arrays; dq-amp, dq-report and dq-tucker need no data");
-  return DQ_UNSUPPORTED;
-}
-
 static dq_status open_session(dq_runner *runner, const dq_graph *graph, const dq_runner_options *options,
                               dq_error *error) {
-  const dq_value *input = NULL;
   dq_session_options session = options->session;
-  DQ_TRY(only_input(graph, &input, error));
   if (options->batch > 0) session.shapes.batch = options->batch;
-  dq_arena *arena = dq_context_arena(runner->context);
-  dq_status status =
-      arena ? dq_complete_shapes(&session.shapes, graph, runner->data, arena, error) : dq_fail_memory(error, 0);
-  if (status == DQ_OK) status = dq_session_open(&runner->session, graph, &session, runner->context, error);
-  dq_arena_free(arena);
-  return status;
+  DQ_TRY(dq_complete_shapes(&session.shapes, graph, runner->data, runner->arena, error));
+  return dq_session_open(&runner->session, graph, &session, runner->context, error);
 }
 
 static dq_status open_part(dq_runner *runner, const dq_graph *graph, const dq_runner_options *options,
@@ -82,19 +50,40 @@ static dq_status open_part(dq_runner *runner, const dq_graph *graph, const dq_ru
   return dq_graph_restrict_to(runner->part, options->ends, options->end_count, error);
 }
 
-static dq_status open_runner(dq_runner *runner, const dq_graph *graph, const dq_runner_options *options,
-                             dq_error *error) {
-  dq_tensor *input;
-  if (options->end_count) DQ_TRY(open_part(runner, graph, options, error));
-  DQ_TRY(open_session(runner, runner->part ? runner->part : graph, options, error));
-  DQ_TRY(dq_picture_input(runner->session.plan, &input, error));
-  runner->batch = input->dims[0];
+// Room for the pictures of an input whose type is not float32.
+static dq_status open_values(dq_runner *runner, int i, dq_error *error) {
+  const dq_tensor *input = dq_plan_input(runner->session.plan, i);
+  size_t bytes = (size_t)dq_tensor_count(input) * sizeof **runner->values;
+  if (input->type == DQ_F32) return DQ_OK;
+  runner->values[i] = dq_context_alloc(runner->context, bytes);
+  return runner->values[i] ? DQ_OK : dq_fail_memory(error, bytes);
+}
+
+static dq_status open_inputs(dq_runner *runner, const dq_runner_options *options, dq_error *error) {
+  int count = runner->inputs.count;
+  const dq_tensor **tensors = DQ_NEW_ARRAY(runner->arena, count, const dq_tensor *);
+  runner->values = DQ_NEW_ARRAY(runner->arena, count, float *);
+  if (!tensors || !runner->values) return dq_fail_memory(error, sizeof *tensors);
+  for (int i = 0; i < count; i++) tensors[i] = dq_plan_input(runner->session.plan, i);
+  DQ_TRY(dq_inputs_set_shapes(&runner->inputs, tensors, options->batch, error));
+  runner->batch = runner->inputs.batch;
   if (options->batch > 0 && options->batch != runner->batch)
     dq_message(runner->context, DQ_NOTE, "the model fixes its batch to %" PRId64, runner->batch);
-  size_t bytes = (size_t)dq_tensor_count(input) * sizeof *runner->values;
-  if (input->type != DQ_F32 && !(runner->values = dq_context_alloc(runner->context, bytes)))
-    return dq_fail_memory(error, bytes);
-  return dq_data_set_shape(runner->data, input, error);
+  for (int i = 0; i < count; i++) {
+    DQ_TRY(open_values(runner, i, error));
+    DQ_TRY(dq_input_tell(&runner->inputs, i, error));
+  }
+  return DQ_OK;
+}
+
+static dq_status open_runner(dq_runner *runner, const dq_graph *graph, const dq_runner_options *options,
+                             dq_error *error) {
+  if (!(runner->arena = dq_context_arena(runner->context))) return dq_fail_memory(error, 0);
+  if (options->end_count) DQ_TRY(open_part(runner, graph, options, error));
+  if (runner->part) graph = runner->part;
+  DQ_TRY(dq_inputs_match(&runner->inputs, graph, runner->data, runner->arena, error));
+  DQ_TRY(open_session(runner, graph, options, error));
+  return open_inputs(runner, options, error);
 }
 
 dq_status dq_runner_open(dq_runner *runner, const dq_graph *graph, dq_data *data, const dq_runner_options *options,
@@ -108,39 +97,79 @@ dq_status dq_runner_open(dq_runner *runner, const dq_graph *graph, dq_data *data
 void dq_runner_close(dq_runner *runner) {
   dq_session_close(&runner->session);
   dq_graph_free(runner->part);
-  dq_budget_free(runner->values);
+  for (int i = 0; runner->values && i < runner->inputs.count; i++) dq_budget_free(runner->values[i]);
+  dq_arena_free(runner->arena);
   *runner = (dq_runner){0};
 }
 
-static float *values_of(const dq_runner *runner) {
-  return runner->values ? runner->values : dq_plan_input(runner->session.plan, 0)->data;
+static float *values_of(const dq_runner *runner, int i) {
+  return runner->values[i] ? runner->values[i] : dq_plan_input(runner->session.plan, i)->data;
 }
 
-static void convert_values(dq_runner *runner) {
-  dq_tensor *input = dq_plan_input(runner->session.plan, 0);
-  for (int64_t i = 0; runner->values && i < dq_tensor_count(input); i++)
-    dq_tensor_set(input, i, (double)runner->values[i]);
+static void convert_values(dq_runner *runner, int i) {
+  dq_tensor *input = dq_plan_input(runner->session.plan, i);
+  for (int64_t e = 0; runner->values[i] && e < dq_tensor_count(input); e++)
+    dq_tensor_set(input, e, (double)runner->values[i][e]);
+}
+
+static dq_status read_input(dq_runner *runner, int i, dq_sample_info *infos, dq_error *error) {
+  const dq_fed_input *input = &runner->inputs.items[i];
+  int64_t size = dq_tensor_product(&input->shape, 1, input->shape.rank), count = runner->count;
+  float *values = values_of(runner, i);
+  DQ_TRY(dq_input_tell(&runner->inputs, i, error)); // another network may have told it another one
+  dq_status status = dq_data_read_batch(input->data, runner->first, count, values, infos, error);
+  if (status != DQ_OK) return dq_input_failed(&runner->inputs, i, status, error);
+  for (int64_t p = count; p < runner->batch; p++)
+    memcpy(values + p * size, values + p % count * size, (size_t)size * sizeof *values);
+  convert_values(runner, i);
+  return DQ_OK;
+}
+
+static dq_data *main_part(const dq_runner *runner) {
+  return dq_data_part(runner->data, dq_data_main_part(runner->data));
+}
+
+const dq_tensor *dq_runner_main_input(const dq_runner *runner) {
+  int i = 0;
+  while (runner->inputs.items[i].data != main_part(runner)) i++;
+  return dq_plan_input(runner->session.plan, i);
 }
 
 dq_status dq_runner_read(dq_runner *runner, int64_t first, int64_t count, dq_sample_info *infos, dq_error *error) {
-  dq_tensor *input = dq_plan_input(runner->session.plan, 0);
-  int64_t size = dq_tensor_product(input, 1, input->rank);
-  float *values = values_of(runner);
-  DQ_TRY(dq_data_set_shape(runner->data, input, error)); // another network may have told it another one
-  DQ_TRY(dq_data_read_batch(runner->data, first, count, values, infos, error));
-  for (int64_t p = count; p < runner->batch; p++)
-    memcpy(values + p * size, values + p % count * size, (size_t)size * sizeof *values);
-  convert_values(runner);
+  runner->first = first, runner->count = count;
+  for (int i = 0; i < runner->inputs.count; i++)
+    DQ_TRY(read_input(runner, i, runner->inputs.items[i].data == main_part(runner) ? infos : NULL, error));
+  return DQ_OK;
+}
+
+// The input of another network that has the same pictures; -1: there is none.
+static int find_input(const dq_runner *from, const dq_runner *to, int input) {
+  if (from->inputs.count == 1 && to->inputs.count == 1) return 0;
+  for (int i = 0; i < from->inputs.count; i++)
+    if (!strcmp(from->inputs.items[i].value->name, to->inputs.items[input].value->name)) return i;
+  return -1;
+}
+
+dq_status dq_runner_check_share(const dq_runner *to, const dq_runner *from, dq_error *error) {
+  for (int i = 0; i < to->inputs.count; i++) {
+    int other = find_input(from, to, i);
+    if (other < 0)
+      return dq_fail(error, DQ_BAD_INPUT, "the two networks have other inputs: only one has '%s'",
+                     to->inputs.items[i].value->name);
+    if (dq_tensor_count(dq_plan_input(to->session.plan, i)) !=
+        dq_tensor_count(dq_plan_input(from->session.plan, other)))
+      return dq_fail(error, DQ_BAD_INPUT, "the two networks have inputs of different sizes");
+  }
   return DQ_OK;
 }
 
 dq_status dq_runner_share(dq_runner *to, const dq_runner *from, dq_error *error) {
-  dq_tensor *input = dq_plan_input(to->session.plan, 0);
-  const dq_tensor *read = dq_plan_input(from->session.plan, 0);
-  if (dq_tensor_count(input) != dq_tensor_count(read))
-    return dq_fail(error, DQ_BAD_INPUT, "the two networks have inputs of different sizes");
-  memcpy(values_of(to), values_of(from), (size_t)dq_tensor_count(read) * sizeof(float));
-  convert_values(to);
+  DQ_TRY(dq_runner_check_share(to, from, error));
+  for (int i = 0; i < to->inputs.count; i++) {
+    size_t count = (size_t)dq_tensor_count(dq_plan_input(to->session.plan, i));
+    memcpy(values_of(to, i), values_of(from, find_input(from, to, i)), count * sizeof(float));
+    convert_values(to, i);
+  }
   return DQ_OK;
 }
 

@@ -9,7 +9,7 @@
 #include <xxhash.h>
 
 #include "lib/settings/settings_file.h"
-#include "lib/schedule/infer.h"
+#include "lib/session/inputs.h"
 #include "quant/files/table_internal.h"
 
 static const char SCHEMA[] = "dq-calibration";
@@ -17,33 +17,33 @@ enum { VERSION = 1, HASH_TEXT = 17 };
 
 // ---- Hashes ----
 
-static const dq_value *picture_input(const dq_graph *graph) {
-  for (int i = 0; i < graph->input_count; i++)
-    if (!graph->inputs[i]->constant) return graph->inputs[i];
-  return NULL;
+// All samples of one input.
+static dq_status hash_input(XXH64_state_t *state, const dq_fed_inputs *inputs, int i, dq_error *error) {
+  const dq_fed_input *input = &inputs->items[i];
+  size_t bytes = (size_t)dq_tensor_product(&input->shape, 1, input->shape.rank) * sizeof(float);
+  DQ_TRY(dq_input_tell(inputs, i, error));
+  float *picture = malloc(bytes + 1);
+  dq_status status = picture ? DQ_OK : dq_fail_memory(error, bytes);
+  for (int64_t s = 0; status == DQ_OK && s < dq_data_count(input->data); s++) {
+    status = dq_data_read(input->data, s, picture, NULL, error);
+    if (status == DQ_OK) XXH64_update(state, picture, bytes);
+  }
+  free(picture);
+  return dq_input_failed(inputs, i, status, error);
 }
 
 dq_status dq_data_hash(uint64_t *hash, const dq_graph *graph, const dq_shape_request *shapes, dq_data *data,
                        dq_error *error) {
-  const dq_value *value = picture_input(graph);
-  dq_tensor input;
-  if (!value) return dq_fail(error, DQ_UNSUPPORTED, "the network has no inputs");
-  DQ_TRY(dq_input_tensor(graph, value, shapes, &input, error));
-  if (input.rank != 4)
-    return dq_fail(error, DQ_UNSUPPORTED, "input '%s' is not a picture NxCxHxW or NxHxWxC", value->name);
-  DQ_TRY(dq_data_set_shape(data, &input, error));
-  size_t bytes = (size_t)dq_tensor_product(&input, 1, 4) * sizeof(float);
-  float *picture = malloc(bytes + 1);
+  dq_fed_inputs inputs = {0};
+  dq_arena *arena = dq_arena_new(0);
   XXH64_state_t *state = XXH64_createState();
-  dq_status status = picture && state ? DQ_OK : dq_fail_memory(error, bytes);
+  dq_status status = arena && state ? DQ_OK : dq_fail_memory(error, sizeof inputs);
   if (state) XXH64_reset(state, 0);
-  for (int64_t i = 0; status == DQ_OK && i < dq_data_count(data); i++) {
-    status = dq_data_read(data, i, picture, NULL, error);
-    if (status == DQ_OK) XXH64_update(state, picture, bytes);
-  }
+  if (status == DQ_OK) status = dq_inputs_open(&inputs, graph, shapes, data, arena, error);
+  for (int i = 0; status == DQ_OK && i < inputs.count; i++) status = hash_input(state, &inputs, i, error);
   if (status == DQ_OK) *hash = XXH64_digest(state);
   XXH64_freeState(state);
-  free(picture);
+  dq_arena_free(arena);
   return status;
 }
 

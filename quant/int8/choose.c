@@ -206,7 +206,8 @@ static dq_status has_high_biases(trials *all, bool *found) {
   dq_observation what = {.graph = copy,
                          .shapes = &job->in->options->shapes,
                          .data = job->in->data,
-                         .pictures = job->pictures < PICTURES ? job->pictures : PICTURES};
+                         .pictures = job->pictures < PICTURES ? job->pictures : PICTURES,
+                         .batch = job->in->options->batch};
   dq_status status = dq_equalize_apply(copy, &observed->equalization, &job->in->options->shapes, job->arena, &restated,
                                        &count, job->in->context, job->error);
   if (status == DQ_OK) status = dq_absorption_measure(&absorption, &what, job->arena, job->in->context, job->error);

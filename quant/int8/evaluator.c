@@ -75,8 +75,13 @@ dq_status dq_evaluator_open(dq_evaluator *evaluator, const dq_int8_job *job) {
   if (!names || !evaluator->shapes || !evaluator->exact || !evaluator->others || !evaluator->pictures_done ||
       !evaluator->outputs || !evaluator->signal)
     return dq_fail_memory(job->error, 0);
-  evaluator->what = (dq_observation){graph,         &job->in->options->shapes, names,     0,
-                                     job->in->data, job->pictures - evaluated, evaluated, "judging"};
+  evaluator->what = (dq_observation){.graph = graph,
+                                     .shapes = &job->in->options->shapes,
+                                     .names = names,
+                                     .data = job->in->data,
+                                     .first = job->pictures - evaluated,
+                                     .pictures = evaluated,
+                                     .doing = "judging"};
   dq_tensor *tensors;
   DQ_TRY(dq_infer(graph, &job->in->options->shapes, DQ_INFER_TOLERANT, job->in->context, job->arena, &tensors,
                   job->error));
@@ -84,6 +89,7 @@ dq_status dq_evaluator_open(dq_evaluator *evaluator, const dq_int8_job *job) {
     if (graph->outputs[o]->producer && graph->outputs[o]->type == DQ_F32 && tensors[graph->outputs[o]->index].rank >= 0)
       names[evaluator->what.count++] = graph->outputs[o]->name;
   DQ_TRY(open_detection(evaluator, tensors));
+  if (!evaluator->detects) evaluator->what.batch = job->in->options->batch; // boxes need all outputs of a picture
   return dq_observe(&evaluator->what, store_exact, evaluator, job->in->context, job->error);
 }
 

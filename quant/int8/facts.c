@@ -14,6 +14,7 @@ static dq_observation observation(const dq_int8_job *job, const char *doing) {
                           .shapes = &job->in->options->shapes,
                           .data = job->in->data,
                           .pictures = job->pictures,
+                          .batch = job->in->options->batch,
                           .doing = doing};
 }
 

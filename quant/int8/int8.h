@@ -43,6 +43,7 @@ typedef struct dq_int8_options {
   int operator_count;
   dq_shape_request shapes; // of inputs the model leaves open
   const char *decode;      // how a detector's outputs are read (dq_task_options); NULL: nothing is said
+  int64_t batch;           // pictures run at once to observe values; 0: 1. The result is the same.
 } dq_int8_options;
 
 // What happened to one node that could be quantized.

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/schedule/infer.h"
+#include "lib/session/inputs.h"
 #include "quant/rewrite/own_constant.h"
 
 enum { LEVELS = 256, FEWEST = 128, PICTURES = 32 };
@@ -39,16 +39,15 @@ static void note_channel(distinct *seen, const float *values, int64_t count, int
   }
 }
 
-static dq_status note_pictures(distinct *seen, int64_t channels, const dq_observation *what, const dq_tensor *input,
-                               dq_error *error) {
+static dq_status note_pictures(distinct *seen, int64_t channels, int64_t pictures, const dq_data *data,
+                               const dq_tensor *input, dq_error *error) {
   int64_t plane = dq_tensor_product(input, 1, 4) / channels;
-  int64_t pictures = what->pictures < PICTURES ? what->pictures : PICTURES;
   bool last = dq_channels_last(input->rank, input->dims);
   size_t bytes = (size_t)dq_tensor_product(input, 1, 4) * sizeof(float);
   float *picture = malloc(bytes + 1);
   dq_status status = picture ? DQ_OK : dq_fail_memory(error, bytes);
-  for (int64_t i = 0; status == DQ_OK && i < pictures; i++) {
-    status = dq_data_read(what->data, i, picture, NULL, error);
+  for (int64_t i = 0; status == DQ_OK && i < pictures && i < PICTURES; i++) {
+    status = dq_data_read(data, i, picture, NULL, error);
     for (int64_t c = 0; status == DQ_OK && c < channels; c++)
       note_channel(&seen[c], picture + c * (last ? 1 : plane), plane, last ? channels : 1);
   }
@@ -164,26 +163,32 @@ static dq_status set_levels(dq_input_levels *levels, const dq_value *input, cons
   return DQ_OK;
 }
 
-dq_status dq_levels_measure(dq_input_levels *levels, const dq_observation *what, dq_arena *arena, dq_error *error) {
-  const dq_value *input = NULL;
-  dq_tensor shape;
-  *levels = (dq_input_levels){0};
-  for (int i = what->graph->input_count; i-- > 0;)
-    if (!what->graph->inputs[i]->constant) input = what->graph->inputs[i];
-  const dq_value *read = with_channels_first(input);
+static dq_status measure_input(dq_input_levels *levels, const dq_fed_inputs *inputs, int i, int64_t pictures,
+                               dq_arena *arena, dq_error *error) {
+  const dq_value *input = inputs->items[i].value, *read = with_channels_first(input);
+  const dq_tensor *shape = &inputs->items[i].shape;
   if (!is_read_by_convolutions(read) || input->type != DQ_F32) return DQ_OK;
-  DQ_TRY(dq_input_tensor(what->graph, input, what->shapes, &shape, error));
-  bool last = dq_channels_last(shape.rank, shape.dims);
-  if (shape.rank != 4 || last != (read != input)) return DQ_OK;
-  if (dq_data_set_shape(what->data, &shape, error) != DQ_OK) return DQ_OK; // said when the network is run
-  int64_t channels = shape.dims[last ? 3 : 1];
+  bool last = dq_channels_last(shape->rank, shape->dims);
+  if (shape->rank != 4 || last != (read != input)) return DQ_OK;
+  if (dq_input_tell(inputs, i, error) != DQ_OK) return DQ_OK; // said when the network is run
+  int64_t channels = shape->dims[last ? 3 : 1];
   distinct *seen = DQ_NEW_ARRAY(arena, channels, distinct);
   ladder *ladders = DQ_NEW_ARRAY(arena, channels, ladder);
   if (!seen || !ladders) return dq_fail_memory(error, 0);
-  DQ_TRY(note_pictures(seen, channels, what, &shape, error));
+  DQ_TRY(note_pictures(seen, channels, pictures, inputs->items[i].data, shape, error));
   for (int64_t c = 0; c < channels; c++)
     if (!is_ladder(&seen[c], &ladders[c])) return DQ_OK;
   return set_levels(levels, read, ladders, channels, arena, error);
+}
+
+dq_status dq_levels_measure(dq_input_levels *levels, const dq_observation *what, dq_arena *arena, dq_error *error) {
+  dq_fed_inputs inputs;
+  *levels = (dq_input_levels){0};
+  if (dq_inputs_open(&inputs, what->graph, what->shapes, what->data, arena, NULL) != DQ_OK)
+    return DQ_OK; // said when the network is run
+  for (int i = 0; i < inputs.count && !levels->input; i++)
+    DQ_TRY(measure_input(levels, &inputs, i, what->pictures, arena, error));
+  return DQ_OK;
 }
 
 // ---- Applying ----

@@ -19,11 +19,11 @@ typedef struct dq_input_levels {
   dq_range_pair range; // of the result, 255 steps of which one lies on 0
 } dq_input_levels;
 
-// Looks at the first pictures of `what` (its graph, shapes, data, pictures) as the graph's first input takes
-// them; of an input with its channels last, the result of the Transpose that reads it stands for it. Nothing is found
-// (input NULL) when it is not a picture, when something else than convolutions with constant weights reads it, when a
-// channel has more than 256 values or these are not equidistant, when a channel reaches over fewer than 128 levels
-// (others may come between them) or all together over more than 256. In the arena.
+// Looks at the first pictures of `what` (its graph, shapes, data, pictures) as the graph's inputs take them, up to the
+// first input whose levels are found; of an input with its channels last, the result of the Transpose that reads it
+// stands for it. Nothing is found (input NULL) when it is not a picture, when something else than convolutions with
+// constant weights reads it, when a channel has more than 256 values or these are not equidistant, when a channel
+// reaches over fewer than 128 levels (others may come between them) or all together over more than 256. In the arena.
 dq_status dq_levels_measure(dq_input_levels *levels, const dq_observation *what, dq_arena *arena, dq_error *error);
 
 dq_status dq_input_levels_copy(dq_input_levels *copy, const dq_input_levels *levels, dq_arena *arena, dq_error *error);

@@ -25,8 +25,8 @@ load effects
 }
 
 @test "options: not offered where they would do nothing" {
-  for words in "dq-run --batch 2" "dq-run --task classify" "dq-run --decode yolox" "dq-amp --force" "dq-report --time-limit 1s" \
-    "dq-int8 --batch 2" "dq-int8 --weights s8" "dq-int8 --per-channel" "dq-tucker --batch 2"; do
+  for words in "dq-run --task classify" "dq-run --decode yolox" "dq-amp --force" "dq-report --time-limit 1s" \
+    "dq-amp --batch 2" "dq-int8 --weights s8" "dq-int8 --per-channel"; do
     read -r command option value <<<"$words"
     gives 2 "$command" "$models/small.onnx" "$option" $value
     has "unknown option '$option'"
@@ -68,6 +68,7 @@ onnx-tests ../suite |  | 1 0 passed, 1 failed
 only none* | --onnx-tests ../suite | 3 no test cases
 data npy:../x.npy | ../small.onnx | 0 y: float32 1x4
 limit 1 | ../small.onnx --data npy:../x.npy | differs out
+batch 20000 | ../small.onnx --data npy:../x.npy --memory 8M | 5 memory
 preset tf | ../small.onnx --data ../list.txt | 0 p0.ppm
 preset nonsense | ../small.onnx --data ../list.txt | 2 nonsense
 preprocess scale=0.5 | ../small.onnx --data ../list.txt --preset tf | differs out
@@ -223,6 +224,7 @@ time-limit 0.1s | ../small.onnx -o o.onnx --ratio 0.5 --force --retrain 'sleep 0
 shape x=1,3,8,9 | ../small.onnx -o o.onnx --ratio 0.5 --untimed | 3 dimension 3 is 8, given is 9
 data ../list.txt | ../small.onnx -o o.onnx --ratio 0.5 --plain --preset tf | 0 Accuracy
 limit 3 | ../small.onnx -o o.onnx --ratio 0.5 --data ../list.txt --untimed --preset tf | bytes o.onnx
+batch 20000 | ../small.onnx -o o.onnx --ratio 0.5 --data npy:../x.npy --memory 8M | 5 memory
 preset nonsense | ../small.onnx -o o.onnx --ratio 0.5 --data ../list.txt | 2 nonsense
 preprocess scale=0.5 | ../small.onnx -o o.onnx --ratio 0.5 --data ../list.txt --untimed --preset tf | bytes o.onnx
 labels ../labels.txt | ../small.onnx -o o.onnx --ratio 0.5 --data ../pictures --preset tf | 0 Accuracy
@@ -280,6 +282,7 @@ retrain false | ../small.onnx -o o.onnx --data npy:../x.npy | 1 retraining hook
 shape x=1,3,8,9 | ../small.onnx -o o.onnx --data npy:../x.npy | 3 small.onnx
 data npy:../x.npy | ../small.onnx -o o.onnx | file o.onnx
 limit 3 | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
+batch 20000 | ../small.onnx -o o.onnx --data npy:../x.npy --memory 8M | 5 memory
 preset nonsense | ../small.onnx -o o.onnx --data ../list.txt | 2 nonsense
 preprocess scale=0.5 | ../small.onnx -o o.onnx --data ../list.txt --preset tf | bytes o.onnx
 labels ../labels.txt | ../small.onnx -o o.onnx --data ../pictures --preset tf | 0 Accuracy

@@ -166,8 +166,9 @@ hint: did you mean 'x'?"
   gives 3 dq-run "$model" --input x=small.npy --input z=a.npy
   says "dq-run: $model: input 'x': the shape given has 2 dimensions, expected 4"
   for verb in int8 run report; do
-    gives 4 dq-$verb "$model" --data "npy:$maps" $([ $verb != int8 ] || echo -o out.onnx)
-    says "dq-$verb: $model: the model has 2 inputs, pictures need just one"
+    gives 3 dq-$verb "$model" --data "npy:$maps" $([ $verb != int8 ] || echo -o out.onnx)
+    says "dq-$verb: $model: the model has 2 inputs, 'x', 'z'; the data are for 1
+hint: give the option once for each: x=SPEC, z=SPEC"
   done
 }
 

@@ -6,17 +6,46 @@
 
 #include "datasets/npy.h"
 #include "lib/base/random.h"
+#include "lib/onnx/onnx.h"
 
-int make_array(const char *path, int rank, char *const *texts) {
+// Elements by their places, in the order of the array.
+static int write_array(const char *path, int type, int rank, char *const *texts,
+                       double (*element)(void *user, int64_t i), void *user) {
   int64_t dims[DQ_MAX_RANK];
   dq_error error = {0};
-  dq_random random = {1};
   dq_arena *arena = dq_arena_new(0);
   for (int i = 0; i < rank && i < DQ_MAX_RANK; i++) dims[i] = atoll(texts[i]);
-  dq_tensor *tensor = arena && rank <= DQ_MAX_RANK ? dq_tensor_new(arena, DQ_F32, rank, dims) : NULL;
+  dq_tensor *tensor = arena && rank <= DQ_MAX_RANK ? dq_tensor_new(arena, type, rank, dims) : NULL;
   if (!tensor) return 5;
-  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) dq_tensor_set(tensor, i, (double)dq_random_normal(&random));
+  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) dq_tensor_set(tensor, i, element(user, i));
   dq_status status = dq_npy_write(path, tensor, &error);
+  if (status != DQ_OK) fprintf(stderr, "%s\n", error.message);
+  dq_arena_free(arena);
+  return (int)status;
+}
+
+static double normal(void *user, int64_t i) {
+  (void)i;
+  return (double)dq_random_normal(user);
+}
+
+int make_array(const char *path, int rank, char *const *texts) {
+  dq_random random = {1};
+  return write_array(path, DQ_F32, rank, texts, normal, &random);
+}
+
+static double whole(void *user, int64_t i) { return (double)((7 * i + i / 5) % *(int *)user); }
+
+int make_whole_array(const char *path, int below, int rank, char *const *texts) {
+  return write_array(path, DQ_I64, rank, texts, whole, &below);
+}
+
+int make_tensor(const char *from, const char *to) {
+  dq_error error = {0};
+  dq_tensor *tensor;
+  dq_arena *arena = dq_arena_new(0);
+  dq_status status = arena ? dq_npy_read(&tensor, from, arena, &error) : DQ_SYSTEM;
+  if (status == DQ_OK) status = dq_onnx_write_tensor(to, "x", tensor, &error);
   if (status != DQ_OK) fprintf(stderr, "%s\n", error.message);
   dq_arena_free(arena);
   return (int)status;

@@ -12,70 +12,10 @@
 #include "tests/models/digest.h"
 #include "tests/models/files.h"
 #include "tests/models/hostile.h"
+#include "tests/models/maker.h"
 #include "tests/models/peak.h"
+#include "tests/models/sides.h"
 #include "tests/models/unusual.h"
-
-typedef struct maker {
-  dq_graph *graph;
-  dq_random random;
-} maker;
-
-static dq_value *value(maker *m, const char *name) { return dq_graph_add_value(m->graph, name); }
-
-static void declare(maker *m, dq_value *v, int type, int rank, const int64_t *dims, const char *batch) {
-  dq_dimension *own = DQ_NEW_ARRAY(m->graph->arena, rank, dq_dimension);
-  for (int i = 0; i < rank; i++) own[i] = (dq_dimension){dims[i], dims[i] < 0 ? batch : NULL};
-  v->type = type;
-  v->rank = rank;
-  v->dims = own;
-}
-
-static dq_value *input(maker *m, const char *name, int rank, const int64_t *dims) {
-  dq_value *v = value(m, name);
-  declare(m, v, DQ_F32, rank, dims, "N");
-  v->is_input = true;
-  dq_value **inputs = DQ_NEW_ARRAY(m->graph->arena, m->graph->input_count + 1, dq_value *);
-  for (int i = 0; i < m->graph->input_count; i++) inputs[i] = m->graph->inputs[i];
-  inputs[m->graph->input_count++] = v;
-  m->graph->inputs = inputs;
-  return v;
-}
-
-static void output(maker *m, dq_value *v, int rank, const int64_t *dims) {
-  declare(m, v, DQ_F32, rank, dims, "N");
-  v->is_output = true;
-  dq_value **outputs = DQ_NEW_ARRAY(m->graph->arena, m->graph->output_count + 1, dq_value *);
-  for (int i = 0; i < m->graph->output_count; i++) outputs[i] = m->graph->outputs[i];
-  outputs[m->graph->output_count++] = v;
-  m->graph->outputs = outputs;
-}
-
-static dq_value *weight(maker *m, const char *name, int rank, const int64_t *dims, float size) {
-  dq_tensor *tensor = dq_tensor_new(m->graph->arena, DQ_F32, rank, dims);
-  float *elements = tensor->data;
-  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) elements[i] = size * dq_random_normal(&m->random);
-  return dq_graph_add_constant(m->graph, name, tensor);
-}
-
-static dq_node *node(maker *m, const char *op, const char *name, int count, dq_value **inputs, dq_value *result) {
-  return dq_graph_add_node(m->graph, m->graph->node_count, op, name, count, inputs, 1, &result);
-}
-
-static dq_node *conv(maker *m, const char *name, dq_value *x, int64_t out, int64_t in, int64_t kernel, int64_t group,
-                     dq_value *y) {
-  char text[64];
-  snprintf(text, sizeof text, "%s.weight", name);
-  dq_value *w = weight(m, text, 4, (int64_t[]){out, in / group, kernel, kernel},
-                       1 / sqrtf((float)(in / group * kernel * kernel)));
-  snprintf(text, sizeof text, "%s.bias", name);
-  dq_value *b = weight(m, text, 1, &out, 0.1f);
-  dq_node *made = node(m, "Conv", name, 3, (dq_value *[]){x, w, b}, y);
-  int64_t pad = kernel / 2;
-  dq_node_set_ints(m->graph, made, "kernel_shape", (int64_t[]){kernel, kernel}, 2);
-  dq_node_set_ints(m->graph, made, "pads", (int64_t[]){pad, pad, pad, pad}, 4);
-  dq_node_set_int(m->graph, made, "group", group);
-  return made;
-}
 
 // A classifier of 3x8x8 maps: conv 3x3, relu, depthwise, conv 3x3, pool, flatten, gemm; 4 classes.
 static void classify(maker *m, dq_value *x) {
@@ -275,14 +215,6 @@ static void make_open_channels(maker *m) {
   output(m, value(m, "y"), 4, (int64_t[]){1, 8, 8, 8});
 }
 
-static dq_value *open_input(maker *m, const char *name, int type, int rank, const dq_dimension *dims) {
-  dq_value *x = input(m, name, 0, NULL);
-  x->type = type;
-  x->rank = rank;
-  x->dims = dq_arena_copy(m->graph->arena, dims, (size_t)rank * sizeof *dims);
-  return x;
-}
-
 // A classifier of pictures of any size: "height" and "width" have names.
 static void make_open_size(maker *m) {
   dq_value *x =
@@ -458,11 +390,16 @@ static const struct {
     {"unguessed", make_unguessed},
     {"sequences", make_sequences},
     {"tokens", make_tokens},
+    {"sides", make_sides},
+    {"words", make_words},
+    {"gained", make_gained},
 };
 
 int main(int argc, char **argv) {
   dq_error error = {0};
   if (argc >= 3 && !strcmp(argv[1], "--array")) return make_array(argv[2], argc - 3, argv + 3);
+  if (argc >= 4 && !strcmp(argv[1], "--whole")) return make_whole_array(argv[2], atoi(argv[3]), argc - 4, argv + 4);
+  if (argc == 4 && !strcmp(argv[1], "--tensor")) return make_tensor(argv[2], argv[3]);
   if (argc == 5 && !strcmp(argv[1], "--compare")) return compare_arrays(argv[2], argv[3], argv[4]);
   if (argc == 4 && !strcmp(argv[1], "--describe")) return write_described_model(argv[2], argv[3]);
   if (argc == 3 && !strcmp(argv[1], "--digest")) return print_digest(argv[2]);

@@ -155,7 +155,13 @@ static dq_status keep(void *user, int slot, const dq_tensor *tensor, dq_error *e
 }
 
 dq_observation network_watch(const network *it, const char *const *names) {
-  return (dq_observation){it->graph, &no_shapes, names, 1, it->data, 0, PICTURES, "watching"};
+  return (dq_observation){.graph = it->graph,
+                          .shapes = &no_shapes,
+                          .names = names,
+                          .count = 1,
+                          .data = it->data,
+                          .pictures = PICTURES,
+                          .doing = "watching"};
 }
 
 void network_run(const network *it, network_outputs *all) {

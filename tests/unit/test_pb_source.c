@@ -140,8 +140,8 @@ static void failures(void **state) {
   expect_failure("pb:scalar", DQ_BAD_INPUT, "scalar");
   mkdir("two", 0700);
   put_tensor("two/input_0.pb", DQ_F32, 1, (int64_t[]){2}, 1);
-  put_tensor("two/input_1.pb", DQ_F32, 1, (int64_t[]){2}, 1);
-  expect_failure("pb:two", DQ_UNSUPPORTED, "input_1.pb");
+  put_tensor("two/input_1.pb", DQ_F32, 2, (int64_t[]){2, 0}, 1);
+  expect_failure("pb:two", DQ_BAD_INPUT, "two/input_1.pb: empty");
   mkdir("large", 0700);
   put_tensor("large/input_0.pb", DQ_F32, 2, (int64_t[]){1, 1 << 18}, 1);
   dq_data *data;

@@ -10,16 +10,16 @@
 #include "quant/search/sensitivity.h"
 
 // Two pictures of two channels and one point: (1, 1) and (0.5, 0), both of class 0.
-static dq_status open_two(void **state, const char *argument, int64_t *count, const dq_context *context,
+static dq_status open_two(void **state, const char *argument, int64_t *count, int *inputs, const dq_context *context,
                           dq_error *error) {
   (void)state, (void)argument, (void)context, (void)error;
-  *count = 2;
+  *count = 2, *inputs = 1;
   return DQ_OK;
 }
 
-static dq_status read_two(const void *state, int64_t index, float *values, int64_t elements, dq_sample_info *info,
-                          dq_error *error) {
-  (void)state, (void)elements, (void)error;
+static dq_status read_two(const void *state, int input, int64_t index, float *values, int64_t elements,
+                          dq_sample_info *info, dq_error *error) {
+  (void)state, (void)input, (void)elements, (void)error;
   static const float pictures[2][2] = {{1, 1}, {0.5f, 0}};
   if (values) memcpy(values, pictures[index], sizeof *pictures);
   if (info) *info = (dq_sample_info){.label = -1};

@@ -1,0 +1,116 @@
+// Data for several inputs of a network: NAME=SPEC;NAME=SPEC, or a source that holds tensors for each.
+#include <inttypes.h>
+#include <string.h>
+
+#include "datasets/files.h"
+#include "datasets/reader.h"
+
+static size_t name_length(const char *text) { return strcspn(text, "="); }
+
+// A folder or list whose path has a '=' is what it was before inputs had names.
+bool dq_names_inputs(const dq_data_options *options) {
+  const char *spec = options->spec;
+  if (!spec || !strchr(spec, '=') || dq_has_kind(spec, options)) return false;
+  return name_length(spec) > 0 && !dq_is_folder(spec) && !dq_is_file(spec);
+}
+
+// "left=npy:left.npy" in its two pieces, which stay in `text`.
+static dq_status split_part(char *text, const char **name, const char **spec, dq_error *error) {
+  char *equals = strchr(text, '=');
+  if (!equals || equals == text || !equals[1])
+    return dq_fail(error, DQ_USAGE, "data '%s': expected NAME=SPEC, NAME being an input of the model", text);
+  *equals = 0;
+  *name = text;
+  *spec = equals + 1;
+  return DQ_OK;
+}
+
+static dq_status check_names(const dq_data *data, dq_error *error) {
+  for (int i = 0; i < data->part_count; i++)
+    for (int k = 0; k < i; k++)
+      if (!strcmp(data->parts[i]->name, data->parts[k]->name))
+        return dq_fail(error, DQ_USAGE, "data for input '%s' are given twice", data->parts[i]->name);
+  return DQ_OK;
+}
+
+static dq_status check_counts(const dq_data *data, const char *const *specs, dq_error *error) {
+  const dq_data *first = data->parts[0];
+  for (int i = 1; i < data->part_count; i++) {
+    const dq_data *part = data->parts[i];
+    if (part->found == first->found) continue;
+    return dq_fail(error, DQ_BAD_INPUT,
+                   "input '%s' has %" PRId64 " samples (%s), input '%s' has %" PRId64 " (%s); expected equal numbers",
+                   first->name, first->found, specs[0], part->name, part->found, specs[i]);
+  }
+  return DQ_OK;
+}
+
+// What is said of samples is what their main part says.
+static void take_facts(dq_data *data) {
+  while (data->main_part < data->part_count && data->parts[data->main_part]->kind == DQ_LABEL_NONE) data->main_part++;
+  if (data->main_part == data->part_count) data->main_part = 0;
+  const dq_data *from = data->parts[data->main_part];
+  data->found = from->found, data->count = from->count;
+  data->kind = from->kind;
+  data->classes = from->classes, data->classes_exact = from->classes_exact;
+  data->class_names = from->class_names, data->class_name_count = from->class_name_count;
+  data->preprocess_text = from->preprocess_text;
+}
+
+// The options of a part: of all parts, or none, a picture is left out.
+static dq_data_options options_of(const dq_data_options *options, const char *spec, int part) {
+  dq_data_options own = *options;
+  own.spec = spec;
+  own.strict = true;
+  if (part) own.labels = NULL;
+  return own;
+}
+
+static dq_status open_part(dq_data *data, const dq_data_options *options, char *text, const char **spec,
+                           dq_error *error) {
+  const char *name = NULL;
+  DQ_TRY(split_part(text, &name, spec, error));
+  dq_data **part = &data->parts[data->part_count];
+  DQ_TRY(dq_data_new(part, data->context, error));
+  (*part)->beside = data->part_count > 0;
+  dq_data_options own = options_of(options, *spec, data->part_count++);
+  if (!((*part)->name = dq_arena_strdup((*part)->arena, name))) return dq_fail_memory(error, 1);
+  dq_status status = dq_data_find(*part, &own, error);
+  return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "data for input '%s'", name);
+}
+
+dq_status dq_parts_open(dq_data *data, const dq_data_options *options, dq_error *error) {
+  char **texts;
+  int count = dq_split(data->arena, options->spec, ';', &texts);
+  data->parts = count < 0 ? NULL : DQ_NEW_ARRAY(data->arena, count, dq_data *);
+  const char **specs = data->parts ? DQ_NEW_ARRAY(data->arena, count, const char *) : NULL;
+  if (!specs) return dq_fail_memory(error, 1);
+  bool spread = false;
+  for (int i = 0; i < count; i++) {
+    DQ_TRY(open_part(data, options, texts[i], &specs[i], error));
+    spread |= data->parts[i]->spread_limit;
+  }
+  DQ_TRY(check_names(data, error));
+  DQ_TRY(check_counts(data, specs, error));
+  for (int i = 0; i < count; i++) {
+    dq_data_options own = options_of(options, specs[i], i);
+    dq_status status = dq_data_choose(data->parts[i], &own, spread, error);
+    if (status != DQ_OK) return dq_error_prefix(error, status, "data for input '%s'", data->parts[i]->name);
+  }
+  take_facts(data);
+  return DQ_OK;
+}
+
+dq_status dq_parts_of_source(dq_data *data, int count, dq_error *error) {
+  data->parts = DQ_NEW_ARRAY(data->arena, count, dq_data *);
+  if (!data->parts) return dq_fail_memory(error, 1);
+  for (int i = 0; i < count; i++) {
+    DQ_TRY(dq_data_new(&data->parts[i], data->context, error));
+    data->part_count++;
+    dq_data *part = data->parts[i];
+    part->source = data->source, part->state = data->state, part->borrowed = true;
+    part->input = i, part->found = data->found;
+    part->preprocess_text = data->preprocess_text;
+  }
+  return DQ_OK;
+}

@@ -1,0 +1,51 @@
+#include "lib/session/batch.h"
+
+#include <inttypes.h>
+
+dq_status dq_infer_alone(const dq_graph *graph, const dq_shape_request *shapes, dq_data *data,
+                         const dq_context *context, dq_arena *arena, dq_tensor **tensors, dq_error *error) {
+  dq_shape_request one = *shapes;
+  one.batch = 1;
+  DQ_TRY(dq_complete_shapes(&one, graph, data, arena, error));
+  return dq_infer(graph, &one, DQ_INFER_TOLERANT, context, arena, tensors, error);
+}
+
+// Whether the first dimension, and no other, is so many times that of one picture.
+static bool is_sum_of_parts(const dq_tensor *tensor, const dq_tensor *alone, int64_t batch) {
+  if (alone->rank < 1 || alone->rank != tensor->rank || tensor->dims[0] != alone->dims[0] * batch) return false;
+  for (int d = 1; d < alone->rank; d++)
+    if (alone->dims[d] != tensor->dims[d]) return false;
+  return true;
+}
+
+dq_status dq_batch_part(dq_tensor *part, const dq_tensor *tensor, const dq_tensor *alone, int64_t batch,
+                        int64_t picture, const char *name, dq_error *error) {
+  char shape[DQ_SHAPE_TEXT];
+  *part = *tensor;
+  if (batch == 1 || (alone->data && dq_tensor_same_shape(alone, tensor))) return DQ_OK;
+  if (!is_sum_of_parts(tensor, alone, batch)) {
+    dq_fail(error, DQ_UNSUPPORTED, "value '%s' is %s for %" PRId64 " pictures, which has no part for each", name,
+            dq_tensor_shape_text(tensor, shape, sizeof shape), batch);
+    dq_error_hint(error, "use --batch 1");
+    return DQ_UNSUPPORTED;
+  }
+  part->dims[0] = alone->dims[0];
+  part->data = (char *)tensor->data + (size_t)picture * dq_tensor_bytes(part);
+  return DQ_OK;
+}
+
+dq_status dq_settle_batch(int64_t *batch, const dq_graph *graph, const dq_shape_request *shapes, dq_data *data,
+                          const dq_context *context, dq_error *error) {
+  if (*batch <= 1 || !data) return DQ_OK;
+  dq_fed_inputs inputs = {0};
+  dq_shape_request request = *shapes;
+  request.batch = *batch;
+  dq_arena *arena = dq_context_arena(context);
+  dq_status status = arena ? dq_complete_shapes(&request, graph, data, arena, error) : dq_fail_memory(error, 0);
+  if (status == DQ_OK) status = dq_inputs_open(&inputs, graph, &request, data, arena, error);
+  dq_arena_free(arena);
+  if (status != DQ_OK || inputs.batch == *batch) return status;
+  dq_message(context, DQ_NOTE, "the model fixes its batch to %" PRId64, inputs.batch);
+  *batch = 1;
+  return DQ_OK;
+}
