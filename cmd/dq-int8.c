@@ -288,16 +288,6 @@ typedef struct work {
   const dq_context *context;
 } work;
 
-// Pictures run at once to observe values, and to measure accuracy.
-static dq_status settle_batch(work *w, dq_error *error) {
-  int64_t *batch = &w->settings.batch;
-  *batch = w->options->data.batch;
-  dq_status status =
-      dq_settle_batch(batch, w->graph, &w->settings.shapes, w->data ? w->data : w->check.data, w->context, error);
-  w->check.options.batch = *batch;
-  return status == DQ_OK ? status : dq_error_prefix(error, status, "%s", w->options->common.operands[0]);
-}
-
 static dq_status read_settings(work *w, dq_error *error) {
   const int8_options *options = w->options;
   dq_int8_options *settings = &w->settings;
@@ -307,7 +297,10 @@ static dq_status read_settings(work *w, dq_error *error) {
   DQ_TRY(dq_complete_shapes(&settings->shapes, w->graph, w->data, w->arena, error));
   DQ_TRY(dq_int8_files_read(&w->files, w->graph, w->data, settings, w->arena, error));
   w->check.options.shapes = settings->shapes;
-  DQ_TRY(settle_batch(w, error));
+  settings->batch = options->data.batch;
+  DQ_TRY(dq_settle_batch(&settings->batch, w->graph, &settings->shapes, w->data ? w->data : w->check.data, w->context,
+                         error));
+  w->check.options.batch = settings->batch;
   if (!options->precision) return DQ_OK;
   settings->precision = &w->precision;
   return dq_precision_load(&w->precision, options->precision, w->graph, w->arena, error);

@@ -82,7 +82,7 @@ setup() {
   gives 0 dq-int8 "$models/gained.onnx" "${gained[@]}" -o int8.onnx
   gives 0 dq-report int8.onnx --ref "$models/gained.onnx" "${gained[@]}"
   gives 4 dq-int8 "$models/gained.onnx" "${gained[@]}" -o no.onnx --batch 2
-  says "dq-int8: $models/gained.onnx: inputs 'x', 'size', 'gain' have no common first dimension that counts samples, expected 2 in each
+  says "dq-int8: inputs 'x', 'size', 'gain' have no common first dimension that counts samples, expected 2 in each
 hint: use --batch 1"
 }
 
