@@ -44,8 +44,8 @@ typedef struct dq_data_source {
   // *inputs that of the inputs of a network that there are tensors for.
   dq_status (*open)(void **state, const char *argument, int64_t *count, int *inputs, const dq_context *context,
                     dq_error *error);
-  // Reads picture `index` of an input into `elements` floats. With `values` NULL only `info` is filled, as far as that is possible
-  // without reading the elements. May be called from several threads at the same time.
+  // Reads picture `index` of an input into `elements` floats. With `values` NULL only `info` is filled, as far as that
+  // is possible without reading the elements. May be called from several threads at the same time.
   dq_status (*read)(const void *state, int input, int64_t index, float *values, int64_t elements, dq_sample_info *info,
                     dq_error *error);
   void (*close)(void *state);
@@ -112,9 +112,10 @@ const char *dq_data_preprocess_text(const dq_data *data);
 dq_status dq_data_set_shape(dq_data *data, const dq_tensor *input, dq_error *error);
 
 // Reads picture `index` (0 <= index < count), preprocessed, into `values`: the elements of one picture in the order of
-// the dimensions of the input. Elements of arrays are not changed. Data with several parts are read part by part. The result does not depend on the order of calls;
-// any thread may call. `values` may be NULL: then `info` receives name and labels without the size. `info` may be NULL.
-// DQ_BAD_INPUT: the file is broken; DQ_SYSTEM: it cannot be read, or there is no memory.
+// the dimensions of the input. Elements of arrays are not changed. Data with several parts are read part by part. The
+// result does not depend on the order of calls; any thread may call. `values` may be NULL: then `info` receives name
+// and labels without the size. `info` may be NULL. DQ_BAD_INPUT: the file is broken; DQ_SYSTEM: it cannot be read, or
+// there is no memory.
 dq_status dq_data_read(const dq_data *data, int64_t index, float *values, dq_sample_info *info, dq_error *error);
 
 // Reads the pictures first to first + count - 1, one behind the other, into `values`, on all threads of the pool of the
