@@ -212,6 +212,7 @@ typedef struct compare_job {
   int step;             // of the reference's plan, the next
   int *reference_layer; // by value index of the session's copy: layer or -1
   int *candidate_layer;
+  int *next_layer; // by layer: the next one with the same value of the candidate, or -1
   dq_data *data;
 
   const dq_context *context;
@@ -276,14 +277,11 @@ static dq_status follow(compare_job *job, const kept_value *awaited, dq_error *e
 
 static dq_status compare_candidate(void *user, const dq_value *value, const dq_tensor *tensor, dq_error *error) {
   compare_job *job = user;
-  int layer = job->candidate_layer[value->index];
-  if (layer < 0 || !is_float(tensor->type)) return DQ_OK;
+  if (!is_float(tensor->type)) return DQ_OK;
   // Several values of the reference may stand behind one of the candidate's.
-  for (int l = layer; l < job->result->layer_count; l++) {
-    dq_layer_pair *pair = &job->result->layers[l];
-    if (strcmp(pair->candidate->name, value->name)) continue;
+  for (int l = job->candidate_layer[value->index]; l >= 0; l = job->next_layer[l]) {
     DQ_TRY(follow(job, &job->kept[l], error));
-    compare_values(pair, &job->kept[l], tensor);
+    compare_values(&job->result->layers[l], &job->kept[l], tensor);
     forget(&job->kept[l]);
   }
   return DQ_OK;
@@ -304,13 +302,16 @@ static dq_status open_side(compare_job *job, dq_runner *runner, const dq_graph *
   dq_status status = dq_runner_open(runner, graph, job->data, &runner_options, job->context, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", graph->path);
   const dq_graph *copy = runner->session.copy;
-  int *layers = DQ_NEW_ARRAY(arena, copy->value_count + 1, int);
-  if (!layers) return dq_fail_memory(error, (size_t)copy->value_count * sizeof *layers);
+  int *layers = DQ_NEW_ARRAY(arena, copy->value_count + 1, int), *next = DQ_NEW_ARRAY(arena, count + 1, int);
+  if (!layers || !next) return dq_fail_memory(error, (size_t)copy->value_count * sizeof *layers);
   for (int i = 0; i < copy->value_count; i++) layers[i] = -1;
   for (int i = count - 1; i >= 0; i--) {
     const dq_value *value = dq_graph_find(copy, taps[i]);
-    if (value) layers[value->index] = i;
+    if (!value) continue;
+    next[i] = layers[value->index];
+    layers[value->index] = i;
   }
+  if (candidate) job->next_layer = next;
   *(candidate ? &job->candidate_layer : &job->reference_layer) = layers;
   dq_plan_set_tap(runner->session.plan, candidate ? compare_candidate : store_reference, job);
   return DQ_OK;
