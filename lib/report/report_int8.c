@@ -4,7 +4,9 @@
 #include "lib/base/sizes.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "lib/report/report_audit.h"
 
@@ -70,41 +72,44 @@ static bool is_called(const dq_node *node, const char *name) {
   return !strcmp(node->name, name) || (!node->name[0] && !strcmp(dq_node_label(node, label, sizeof label), name));
 }
 
-// What a check says of layers, and where the last ones that were looked for were found: layers are asked for in nearly
-// the order of the check, so that each search is short.
-typedef struct check_search {
-  const dq_quantization_check *check;
-  int audited, compared;
-} check_search;
-
-static const dq_audit_layer *audit_of(check_search *search, const char *name) {
-  const dq_audit_report *audit = &search->check->audit;
-  for (int tried = 0; tried < audit->layer_count; tried++) {
-    int i = (search->audited + tried) % audit->layer_count;
-    if (!is_called(audit->layers[i].node, name)) continue;
-    search->audited = i;
-    return &audit->layers[i];
-  }
+static const dq_audit_layer *audit_of(const dq_quantization_check *check, const char *name) {
+  for (int i = 0; i < check->audit.layer_count; i++)
+    if (is_called(check->audit.layers[i].node, name)) return &check->audit.layers[i];
   return NULL;
 }
 
-static const dq_layer_pair *pair_of(check_search *search, const char *name) {
-  const dq_layer_comparison *comparison = &search->check->comparison;
-  for (int tried = 0; tried < comparison->layer_count; tried++) {
-    int i = (search->compared + tried) % comparison->layer_count;
-    const dq_layer_pair *pair = &comparison->layers[i];
-    if (!pair->comparison.values || !is_called(pair->layer ? pair->layer : pair->reference->producer, name)) continue;
-    search->compared = i;
-    return pair;
+// The pairs of the comparison, with hashes of their names: models have tens of thousands of layers.
+typedef struct named_pairs {
+  const dq_layer_comparison *comparison;
+  uint64_t *hashes; // NULL: there is no memory, and names are compared
+} named_pairs;
+
+static const dq_node *node_of(const dq_layer_pair *pair) {
+  return pair->layer ? pair->layer : pair->reference->producer;
+}
+
+static uint64_t hash_of(const char *name) { return XXH3_64bits(name, strlen(name)); }
+
+static named_pairs name_pairs(const dq_layer_comparison *comparison) {
+  named_pairs pairs = {comparison, malloc((size_t)(comparison->layer_count + 1) * sizeof *pairs.hashes)};
+  char label[DQ_LABEL_TEXT];
+  for (int i = 0; pairs.hashes && i < comparison->layer_count; i++) {
+    const dq_node *node = node_of(&comparison->layers[i]);
+    pairs.hashes[i] = hash_of(node->name[0] ? node->name : dq_node_label(node, label, sizeof label));
   }
-  return NULL;
+  return pairs;
 }
 
 // Of the layer's result, for a product behind its activation.
-static void put_distance(dq_table *table, const dq_layer_pair *pair) {
-  if (!pair) return;
-  dq_table_put_real(table, "sqnr", dq_comparison_sqnr(&pair->comparison));
-  if (pair->comparison.nonfinite) dq_table_mark(table, "sqnr", DQ_MARK_BAD);
+static void put_distance(dq_table *table, const dq_int8_layer *layer, const named_pairs *pairs) {
+  uint64_t hash = hash_of(layer->name);
+  for (int i = 0; i < pairs->comparison->layer_count; i++) {
+    if (pairs->hashes && pairs->hashes[i] != hash) continue;
+    const dq_layer_pair *pair = &pairs->comparison->layers[i];
+    if (!pair->comparison.values || !is_called(node_of(pair), layer->name)) continue;
+    dq_table_put_real(table, "sqnr", dq_comparison_sqnr(&pair->comparison));
+    if (pair->comparison.nonfinite) dq_table_mark(table, "sqnr", DQ_MARK_BAD);
+  }
 }
 
 static void put_share(dq_table *table, const char *key, const dq_audit_share *share) {
@@ -128,7 +133,8 @@ static void put_sums(dq_table *table, const dq_audit_layer *layer) {
   dq_report_put_verdict(table, "int32", verdict, overflowed, layer->pictures);
 }
 
-static void put_layer(dq_table *table, const dq_int8_layer *layer, check_search *search) {
+static void put_layer(dq_table *table, const dq_int8_layer *layer, const dq_quantization_check *check,
+                      const named_pairs *pairs) {
   dq_table_row(table);
   dq_table_put_text(table, "layer", layer->name);
   dq_table_put_text(table, "op", layer->op_type);
@@ -144,8 +150,8 @@ static void put_layer(dq_table *table, const dq_int8_layer *layer, check_search 
     dq_table_put_real(table, "scale", (double)layer->parameters.scale);
     dq_table_put_int(table, "zero_point", layer->parameters.zero_point);
   }
-  put_distance(table, pair_of(search, layer->name));
-  put_sums(table, audit_of(search, layer->name));
+  put_distance(table, layer, pairs);
+  put_sums(table, audit_of(check, layer->name));
   if (layer->weight_scale_high <= 0) return;
   dq_table_put_real(table, "weight_scale_low", (double)layer->weight_scale_low);
   dq_table_put_real(table, "weight_scale_high", (double)layer->weight_scale_high);
@@ -203,8 +209,9 @@ void dq_report_int8(dq_report *report, const dq_int8_report *facts, const dq_qua
   static const char *const audit_keys[] = {"bits", "proven_bits", "clamped", "pair", "pairs", "int32", "block16"};
   dq_table *layers = dq_report_table(report, &layer_layout);
   for (int i = 0; !overflow && i < DQ_COUNT(audit_keys); i++) dq_table_column_files_only(layers, audit_keys[i]);
-  check_search search = {.check = check};
-  for (int i = 0; i < facts->count; i++) put_layer(layers, &facts->layers[i], &search);
+  named_pairs pairs = name_pairs(&check->comparison);
+  for (int i = 0; i < facts->count; i++) put_layer(layers, &facts->layers[i], check, &pairs);
+  free(pairs.hashes);
   dq_table *model = dq_report_table(report, &model_layout);
   dq_table_row(model);
   dq_table_put_int(model, "operators", facts->count);
