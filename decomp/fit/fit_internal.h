@@ -24,7 +24,10 @@ typedef struct dq_fit_factors {
 // fit_input.c: rows of `basis` (count x in) are directions of the input channels by falling
 // contribution to the answers, were the kernel positions not correlated.
 dq_status dq_fit_input_basis(const dq_fit_problem *p, dq_matrix *basis, dq_error *error);
-// Brings V closer to the best one for the U and G there are.
+// Improves f->v in place, by at most 8 steps of preconditioned conjugate gradients on the normal equations of V,
+// towards the least squares solution for the present U and G, which stay as they are. f->cut_in must be set;
+// f->unexplained is not computed again. Each step multiplies a rank_out x patch matrix by p->xx. DQ_BAD_INPUT: a matrix
+// of the preconditioner is not positive definite; DQ_SYSTEM: there is no memory.
 dq_status dq_fit_improve_input(const dq_fit_problem *p, dq_fit_factors *f, dq_error *error);
 // Gives the channels of V^T x unit covariance (mean over the kernel positions); G takes it back.
 dq_status dq_fit_whiten(const dq_fit_problem *p, dq_fit_factors *f, dq_error *error);

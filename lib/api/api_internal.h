@@ -72,7 +72,8 @@ void dq_api_give(void *to, const void *facts, size_t size);
 // Sets the caller's options, of `given` bytes, to the defaults.
 void dq_api_start(void *options, size_t given, const void *defaults, size_t size);
 
-int dq_api_count(const char *const *names); // of a list ended by NULL, or NULL
+// The number of names in a list that NULL ends. A list that is NULL itself has none.
+int dq_api_count(const char *const *names);
 // Texts of shapes into a request, of inputs that one of the graphs has; arrays in the arena. DQ_USAGE.
 dq_status dq_api_shapes(const char *const *texts, const dq_graph *const *graphs, int graph_count, int64_t batch,
                         dq_arena *arena, dq_shape_request *request, dq_error *error);
@@ -92,12 +93,17 @@ void dq_api_forget(dq_model *model);
 dq_status dq_api_begin(dq_model *model, const void *facts, dq_error *error);
 // After a transform that ended with `status`: marks the model as transformed, or as one that can only be freed.
 dq_status dq_api_end(dq_model *model, dq_transform transform, dq_status status, dq_error *error);
-// The answer of a search takes the place of the model's graph, whose weights it reads; it is freed with the model, or
-// at once when there is no memory.
+// Makes `answer`, the graph that a search found, the graph of the model. The model owns `answer` from here on. The
+// graph that it replaces stays until the model is freed, because `answer` reads its weights. DQ_SYSTEM: there is no
+// memory; `answer` has then been freed, and the model keeps its graph.
 dq_status dq_api_replace(dq_model *model, dq_graph *answer, dq_error *error);
 
-// The caller's options of a decomposition as those of the transform, which point into the arena and to `request`; what
-// is left of the caller's in `given`. DQ_USAGE; errors of a file of ranks.
+// Converts the public options of a decomposition (NULL: the defaults, which lack a rule) to those of dq_tucker_apply.
+// *given gets a copy of the caller's options, with defaults for the fields that the caller's struct does not have; a
+// search reads max_drop, eval, task, decode and time_limit there. *settings points into the arena, to the caller's data
+// and to *request, so these must outlive it; *request gets the shapes, completed from the data. The model does not
+// change. DQ_USAGE: the options are invalid or contradict each other; also statuses of dq_complete_shapes, dq_api_batch
+// and dq_ranks_load.
 dq_status dq_api_tucker(const dq_model *model, const dq_model_tucker_options *options, dq_arena *arena,
                         dq_model_tucker_options *given, dq_tucker_options *settings, dq_shape_request *request,
                         dq_error *error);

@@ -37,8 +37,9 @@ dq_status dq_origin_add_channels(dq_origin *origin, const char *value, const int
 dq_status dq_origin_finish(dq_origin *origin, dq_graph *graph, const dq_context *context, dq_error *error);
 void dq_origin_discard(dq_origin *origin); // frees a step that will not be finished; NULL is allowed
 
-// The preprocessing that the model stores, as text for dq_data_options.preset or .preprocess. The arena of the graph
-// owns it. NULL: the model stores none.
+// The preprocessing that the model stores, as text for dq_data_options.preset or .preprocess. Every call makes a copy,
+// which the arena of the graph owns. NULL: the model stores none, the property `dq` is broken (which is reported as a
+// warning), or there is no memory.
 const char *dq_origin_preset(const dq_graph *graph, const dq_context *context);
 // Stores a preprocessing in the model. DQ_SYSTEM: there is no memory.
 dq_status dq_origin_set_preset(dq_graph *graph, const char *preset, const dq_context *context, dq_error *error);

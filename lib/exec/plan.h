@@ -53,12 +53,14 @@ int dq_plan_input_count(const dq_plan *plan);
 dq_tensor *dq_plan_input(dq_plan *plan, int i);
 const char *dq_plan_input_name(const dq_plan *plan, int i);
 
-// Called right after the step that computes a value, with its elements in row-major order.
+// Called right after the step that computes a value, with its elements in row-major order, which later steps may
+// overwrite. A status other than DQ_OK ends the run, which returns it.
 typedef dq_status (*dq_tap)(void *user, const dq_value *value, const dq_tensor *tensor, dq_error *error);
-// Which values `tap` is called for: by value index of the plan's graph. Inputs, and what
-// is computed from constants and shapes alone, are tapped at the start of a run. Returns false when
-// the graph has no value of that name.
+// Adds the value of that name to those that the tap of dq_plan_set_tap is called for in every later run; no value is
+// ever taken out again. The tap gets inputs, and values computed from constants and shapes alone, at the start of a
+// run, and is never called for initializers. False: the graph of the plan has no value of that name.
 bool dq_plan_tap(dq_plan *plan, const char *value);
+// Sets the tap, which replaces the one before; NULL: none. `user` is its first argument.
 void dq_plan_set_tap(dq_plan *plan, dq_tap tap, void *user);
 
 dq_status dq_plan_run(dq_plan *plan, dq_error *error);

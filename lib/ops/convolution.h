@@ -34,8 +34,9 @@ dq_status dq_convolution_infer(dq_op *op, int input, int weight, int bias, int t
 // The form of the kernels; one or two spatial axes only.
 dq_conv_parameters dq_convolution_parameters(const dq_convolution *convolution);
 
-// Multiply-accumulates of a node whose output has its shape: elements of the output times the taps
-// of one; 0 when a shape is not known.
+// Multiply-accumulates of a convolution: the elements of output 0, times C/groups, times the elements of the kernel.
+// The addition of the bias does not count. `weight` is a position among the inputs; both shapes must have been
+// inferred. 0 when one of them is not known, INT64_MAX when the product does not fit.
 int64_t dq_convolution_macs(const dq_op *op, int weight);
 
 // Plain loops over any number of axes, DQ_F32 (chains of fmaf in the order of the kernels), DQ_F64

@@ -146,8 +146,10 @@ int dq_operator_version(const dq_operator *row, int64_t opset);
 
 // Counts of inputs and outputs, required ones, and types of attributes by the row alone. DQ_BAD_INPUT.
 dq_status dq_operator_fits(const dq_node *node, const dq_operator *row, const dq_context *context, dq_error *error);
-// Finds the row and version of a node and checks counts of inputs and outputs and the types of
-// attributes; unknown attributes are told as warnings. DQ_UNSUPPORTED when there is no row.
+// Finds the row of a node's operator and the since-version that the opset of the graph selects, and checks the node as
+// dq_operator_fits does. *row is static. Attributes that the row does not list are no failure: one warning for each
+// node reports them. DQ_UNSUPPORTED: the table has no such operator (*row is then NULL), or the graph imports no opset
+// that the row supports (*version is then 0); DQ_BAD_INPUT: the node does not fit the row.
 dq_status dq_operator_resolve(const dq_graph *graph, const dq_node *node, const dq_context *context,
                               const dq_operator **row, int *version, dq_error *error);
 

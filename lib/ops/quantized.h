@@ -59,7 +59,11 @@ dq_status dq_read_bounds(const dq_op *op, bool is_signed, int32_t *lower, int32_
 // All inputs but `except` that are given have known elements.
 bool dq_op_known_but(const dq_op *op, int except);
 
-// QLinearConv, whose calls serve dq QConv too.
+// QLinearConv, whose calls serve dq QConv too. The calls are those of dq_operator (lib/ops/operator.h), with the inputs
+// in ONNX's order. Infer gives output 0 the shape N x M x spatial, and the type of y_zero_point, or float32 where dq
+// QConv leaves out y_scale. Infer needs shapes and types of the inputs, not elements. DQ_BAD_INPUT: x, w or
+// y_zero_point is not uint8 or int8, the bias is not int32, or a size does not fit; also statuses of
+// dq_convolution_read.
 dq_status dq_qlinear_conv_infer(dq_op *op);
 dq_status dq_qlinear_conv_prepare(dq_op *op, dq_arena *arena);
 dq_status dq_qlinear_conv_run(dq_op *op);

@@ -28,9 +28,11 @@ typedef struct dq_window {
 // Reads kernel_shape, strides, dilations, pads, auto_pad and ceil_mode of a node whose input is
 // N x C x spatial, and computes the output sizes. `kernel`: spatial sizes of a convolution's weight
 // (one per spatial axis), which kernel_shape must repeat when it is there; NULL: kernel_shape is
-// needed. DQ_BAD_INPUT for strides, dilations or kernels below 1, negative pads, lists of another
-// length, pads beside auto_pad, and a window larger than the padded input; DQ_UNSUPPORTED for more
-// than DQ_MAX_SPATIAL axes. All results fit 32 bits except for what the input's sizes exceed.
+// needed. Only the shape of `input` is read. DQ_BAD_INPUT for strides, dilations or kernels below 1, negative pads,
+// lists of another length, pads other than 0 beside auto_pad, a number or an extent (dq_window_extent) above INT32_MAX,
+// and an axis without an output position, as when the window is larger than the padded input; DQ_UNSUPPORTED for more
+// than DQ_MAX_SPATIAL axes, and an input size above INT32_MAX. So only `output` can exceed INT32_MAX: it is at most
+// input + begin + end.
 dq_status dq_window_read(const dq_op *op, const dq_tensor *input, const int64_t *kernel, dq_window *window);
 
 // The lists alone, without pads and output sizes: for transposed convolutions. `rank` spatial axes.

@@ -16,7 +16,9 @@ typedef struct dq_found_activation {
   float low, high, alpha;
 } dq_found_activation;
 bool dq_find_activation(const dq_node *node, dq_found_activation *found); // false: it is none
-// Writes attributes that begin with `what`; false: no memory.
+// Describes an activation in attributes of `conv`: `what` ("activation" or "sum_activation") gets its kind, WHAT_alpha
+// the slope of a LeakyRelu, WHAT_low and WHAT_high the bounds of a Clip. The arena of `copy` owns the attributes.
+// False: there is no memory.
 bool dq_set_activation(dq_graph *copy, dq_node *conv, const char *what, const dq_found_activation *found);
 // A Conv or FusedConv by kernels: constant weight of one of `types`, at most two spatial axes.
 bool dq_is_kernel_convolution(const dq_node *node, unsigned types);

@@ -14,8 +14,10 @@ typedef struct dq_amp_range {
 } dq_amp_range;
 
 // Runs `original`, the graph before the conversion, in float32 on all pictures, and counts the elements of every value
-// in report->half_values. The graph may have been loaded again: values are found by name. (*ranges)[*count] and the
-// names are in the arena. Statuses as for dq_observe.
+// in report->half_values that is float32 and does not follow from constants alone. The graph may have been loaded
+// again: values are found by name. `shapes` must not be NULL. (*ranges)[*count] is in the arena: first the inputs, then
+// the outputs of nodes, both in the order of the graph. Its texts belong to `original`. Statuses as for
+// dq_infer_assuming and dq_observe.
 dq_status dq_amp_check(const dq_graph *original, const dq_amp_report *report, const dq_shape_request *shapes,
                        dq_data *data, dq_arena *arena, dq_amp_range **ranges, int *count, const dq_context *context,
                        dq_error *error);

@@ -45,8 +45,9 @@ dq_status dq_amp_fold(dq_amp_job *job, bool *folded);
 
 // Chooses the categories: fills report->nodes and the marks of nodes.
 dq_status dq_amp_categorize(dq_amp_job *job);
-// Whether input i of a float16 node must be float16. Other inputs keep their type, such as indices and the scales of
-// Resize.
+// Whether input i (0 <= i < node->input_count) must be float16 when the node computes in float16; the mark of the node
+// is not read. False for inputs that keep their type: those that are left out or not float32 in the document, such as
+// indices, and the roi and scales of Resize.
 bool dq_amp_input_is_half(const dq_amp_job *job, const dq_node *node, int i);
 bool dq_amp_is_float(const dq_amp_job *job, const dq_value *value); // whether its type in the document is float32
 // The float32 elements of an initializer or of a Constant node; NULL for other values.
@@ -81,9 +82,11 @@ dq_status dq_amp_round(dq_amp_job *job);
 enum { DQ_AMP_PROBES = 2 };
 typedef struct dq_amp_probe dq_amp_probe;
 
-// Opens both copies. Constants of float16 nodes are rounded to the nearest in the second one, except those with open[i]
-// (i: index of the value), which the caller sets by dq_amp_probe_set. The caller closes *probe. Statuses as for
-// dq_session_open when the network cannot run.
+// Opens both copies of job->graph, whose nodes must have their marks. Constants that become float16 are rounded to the
+// nearest float16 in the second copy, except those with open[i] (i: index of the value; job->value_count elements),
+// which must be initializers; the caller sets them by dq_amp_probe_set before the first step that reads them. The
+// caller closes *probe, also after a failure. DQ_UNSUPPORTED: a constant is computed from an open one; other statuses
+// as for dq_session_open. Each copy is planned twice, once for each kind of input.
 dq_status dq_amp_probe_open(dq_amp_probe **probe, const dq_amp_job *job, const bool *open, dq_error *error);
 void dq_amp_probe_close(dq_amp_probe *probe); // NULL is allowed
 int dq_amp_probe_steps(const dq_amp_probe *probe);

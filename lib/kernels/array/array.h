@@ -50,7 +50,10 @@ dq_maximum_function *dq_maximum_f16(unsigned cpu);
 void dq_add_8(unsigned cpu, const dq_pair_row *row);
 // Looks for factors by which sums with the row's parameters (elements and count are not read) take fewer steps:
 //   q = clamp(round_half_even(a * a_factor + (b * b_factor + offset)), low, high), two fused multiply-adds.
-// They are set when they give the numbers above for each of the 65536 pairs of bytes.
+// row->is_short, a_factor, b_factor and offset are set when this formula gives the same bytes as that of dq_pair_row
+// for each of the 65536 pairs of bytes. Otherwise, and always where the table has only plain loops, is_short becomes
+// false and the factors are of no use. It computes dq_add_8 on all pairs, then tries at most 49 pairs of factors near
+// the quotients of the scales, each on all pairs until one differs.
 void dq_add_8_shorten(unsigned cpu, dq_pair_row *row);
 void dq_multiply_8(unsigned cpu, const dq_pair_row *row);
 

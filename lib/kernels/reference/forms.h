@@ -178,7 +178,9 @@ typedef struct dq_slide {
 } dq_slide;
 typedef void dq_u8s8_slide_function(const dq_slide *slide);
 
-// Rows of `bytes` from one distance to another, their top bits flipped if asked.
+// Copies `rows` rows (at least 0) of `bytes` bytes each: row r from from + r * from_step to to + r * to_step, steps in
+// bytes. Source and destination must not overlap. Bytes of the destination between two rows keep their values. `flips`
+// inverts bit 7 of every byte, which turns int8 into uint8 with an offset of 128, and back.
 typedef struct dq_row_copy {
   const uint8_t *from;
   uint8_t *to;
