@@ -14,11 +14,17 @@
 #include "lib/base/arena.h"
 #include "lib/base/sizes.h"
 
-static void one_thread(void) { openblas_set_num_threads(1); }
+static int blas_threads; // that OpenBLAS started with
+
+static void one_thread(void) {
+  blas_threads = openblas_get_num_threads();
+  openblas_set_num_threads(1);
+}
 
 // OpenBLAS takes a buffer for each call under way, keeps it for later ones, and waits for ever when the system
-// refuses one. Where the address space is limited (ulimit -v) calls take turns, so that one buffer does for all,
-// and before the first one it is tried whether there is room.
+// refuses one. Its own threads, which do nothing here, take one each when they start, which may be at any time. Where
+// the address space is limited (ulimit -v) calls take turns, so that one buffer does for all of them, and before the
+// first one a trial shows whether there is space for a buffer for each thread.
 enum { BLAS_BUFFER = 128 << 20 };
 static pthread_mutex_t turns = PTHREAD_MUTEX_INITIALIZER;
 static bool buffer_is_there; // under `turns`
@@ -28,12 +34,14 @@ static bool address_space_is_limited(void) {
   return !getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur != RLIM_INFINITY;
 }
 
-static bool address_space_suffices(void) {
+static bool take_buffer(void) {
   if (buffer_is_there) return true;
-  size_t size = BLAS_BUFFER + (64 << 10); // it aligns
+  size_t size = (size_t)BLAS_BUFFER * (size_t)(blas_threads > 1 ? blas_threads : 1) + (16 << 20); // others allocate too
   void *block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (block == MAP_FAILED) return false;
   munmap(block, size);
+  double one = 1, square; // the call takes the buffer, before other threads can take that space
+  cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, 1, 1, 1.0, &one, 1, 0.0, &square, 1);
   return buffer_is_there = true;
 }
 
@@ -44,7 +52,7 @@ static dq_status begin_calls(bool *limited, dq_error *error) {
   *limited = address_space_is_limited();
   if (!*limited) return DQ_OK;
   pthread_mutex_lock(&turns);
-  if (address_space_suffices()) return DQ_OK;
+  if (take_buffer()) return DQ_OK;
   pthread_mutex_unlock(&turns);
   return dq_fail_memory(error, BLAS_BUFFER);
 }
