@@ -1,6 +1,15 @@
 # Recorded outputs, those that take little time: `make snapshots` records them anew.
 load common
 
+copy_runner() { # the runner of transcripts and what it reads, in the folder of the test
+  mkdir snapshots tables
+  cp "$root"/tests/snapshots/run snapshots
+  cp "$root"/tests/tables/shown tables
+  cp "$root"/tests/snapshots/gates.model snapshots
+  mkdir ../datasets
+  touch ../datasets/shapes.onnx
+}
+
 @test "dq-report: models, costs, losses, audits" { shows report; }
 @test "dq-amp" { shows amp; }
 @test "dq-int8: networks with many kinds of operators" { shows int8_networks; }
@@ -13,12 +22,7 @@ load common
 }
 
 @test "a transcript that is not there, has no commands, or shows something else, fails" {
-  mkdir snapshots tables
-  cp "$root"/tests/snapshots/run snapshots
-  cp "$root"/tests/tables/shown tables
-  cp "$root"/tests/snapshots/gates.model snapshots
-  mkdir ../datasets
-  touch ../datasets/shapes.onnx
+  copy_runner
   gives 1 snapshots/run "$build" nowhere
   says "$PWD/snapshots/nowhere.txt has no commands"
   echo "# nothing" >snapshots/empty.txt
@@ -37,12 +41,7 @@ load common
 }
 
 @test "numbers of factors: whole ones exactly, others within a unit of the last digit" {
-  mkdir snapshots tables
-  cp "$root"/tests/snapshots/run snapshots
-  cp "$root"/tests/tables/shown tables
-  cp "$root"/tests/snapshots/gates.model snapshots
-  mkdir ../datasets
-  touch ../datasets/shapes.onnx
+  copy_runner
   printf '# factors\n$ echo a 0.1234 12 1.50e-03 x\na 0.1235 12 1.51e-03 x\n' >snapshots/near.txt
   gives 0 snapshots/run "$build" near
   printf '# factors\n$ echo 0.1234\n0.1236\n' >snapshots/far.txt
