@@ -8,53 +8,60 @@
 extern "C" {
 #endif
 
-// float16: nodes that gain much and lose little (Conv, Gemm, MatMul) and those between them.
+// Conversion to float16 of the nodes that gain much and lose little accuracy (Conv, Gemm, MatMul), and of those between
+// them. Each operator has a category: ALLOW (float16), DENY (float32) or FOLLOW (whatever casts fewer bytes).
 typedef struct dq_model_amp_options {
   size_t size;
-  int half_io;                              // inputs and outputs become float16 as well; default 0
-  const char *const *allow, *const *follow; // operators that are, or adapt to, float16
-  const char *const *deny;                  // operators that stay float32
-  const char *const *deny_nodes;            // shell patterns on the names of nodes that stay so
-  const char *const *shapes;                // of inputs the model leaves open, for cast_bytes and rounding
-  int nearest;        // every weight the nearest float16, not the one of two that lets mean errors cancel; default 0
-  const char *policy; // file with categories of operators and nodes; NULL (default): those of dq
-  int unguarded;      // nodes that may leave float16 become float16 all the same; default 0
-  double input_max;   // largest magnitude of the inputs, 1e-30...1e30, for the guard and the rounding; 0 (default): 255
-  dq_dataset *check;  // run the model as it was on them, for dq_model_amp_range_at and the facts; NULL (default): none
+  int half_io;                              // inputs and outputs of the model become float16 as well; default 0
+  const char *const *allow, *const *follow; // operators whose category becomes ALLOW, or FOLLOW
+  const char *const *deny;                  // operators whose category becomes DENY
+  const char *const *deny_nodes;            // shell patterns on names of nodes that stay float32
+  const char *const *shapes;                // for cast_bytes and the rounding of weights
+  int nearest;        // round every weight to the nearest float16; default 0: balanced rounding, up or down so that the
+                      // mean errors of an output channel cancel
+  const char *policy; // path of a file with categories of operators and nodes; NULL (default): those of dq
+  int unguarded;      // convert also nodes where a value may leave the range of float16; default 0
+  double input_max;   // largest |x| of the inputs, 1e-30 to 1e30, for the guard and the rounding; 0 (default): 255
+  dq_dataset *check;  // pictures on which the model as it was is run, to observe the values that become float16: see
+                      // dq_model_amp_range_at; NULL (default): none
 } dq_model_amp_options;
 
 typedef struct dq_model_amp_facts {
   size_t size;
-  int nodes, half_nodes;   // all, and those in float16 now; 0 of them: nothing to do
-  int casts;               // Cast nodes written
-  int64_t cast_bytes;      // read and written by them in a run of batch 1; -1: a size is open
-  int64_t weights;         // elements stored in float16
-  int64_t lost_to_zero;    // of them, those too small, which are 0 now
+  int nodes, half_nodes;   // number of nodes (and of rows), and of those that are float16 now; half_nodes 0: unchanged
+  int casts;               // Cast nodes that were written
+  int64_t cast_bytes;      // bytes that these read and write in a run of batch 1; -1: a size is open
+  int64_t weights;         // elements of weights stored in float16
+  int64_t lost_to_zero;    // how many of these elements were too small for float16 and are 0 now
   int guarded;             // nodes that the guard keeps in float32
-  int64_t kept_weights;    // elements that are still stored in float32
+  int64_t kept_weights;    // elements of weights that are still stored in float32
   int64_t pictures;        // of `check`; 0: none
-  int checked, overflowed; // values looked at on these, and those of them that leave float16
+  int checked, overflowed; // values observed on these pictures (rows of dq_model_amp_range_at), and those of them with
+                           // an element beyond float16
 } dq_model_amp_facts;
 
+// One node, in the order of the model before the conversion.
 typedef struct dq_model_amp_row {
   size_t size;
   const char *name, *op_type;
-  int half;           // computed in float16
-  const char *reason; // why, or why not
+  int half;           // 1: computed in float16; 0: in float32
+  const char *reason; // why
 } dq_model_amp_row;
 
-// What one value that exists in float16 now was in the model before, on the pictures of `check`.
+// One value that is float16 now: its elements in the model as it was, on the pictures of `check`.
 typedef struct dq_model_amp_range {
   size_t size;
-  const char *name, *op_type; // of the node that computes it; of inputs the name of the value and "input"
-  double largest;             // finite magnitude
-  int64_t elements;           // seen, on all pictures
-  int64_t overflow;           // of them, those beyond float16 (65520 and more), NaN and infinity
-  int64_t subnormal;          // of them, those in (0, 2^-14), where float16 has fewer digits
+  const char *name, *op_type; // of the node that computes the value; of an input its name and "input"
+  double largest;             // largest finite |x|
+  int64_t elements;           // number of elements, on all pictures
+  int64_t overflow;           // elements beyond float16: |x| of 65520 and more, NaN and infinity
+  int64_t subnormal;          // elements with |x| in (0, 2^-14), where float16 has fewer digits
 } dq_model_amp_range;
 
 void dq_model_amp_defaults(dq_model_amp_options *options, size_t size);
-// `options` and `facts` may be NULL, here and below.
+// Converts the model in place. DQ_CODE_USAGE: an option is out of its range or names an unknown operator;
+// DQ_CODE_BAD_INPUT: the policy or the pictures of `check` do not fit; DQ_CODE_UNSUPPORTED: the version of an operator
+// is not supported, or dq cannot run a node on the pictures of `check`.
 dq_code dq_model_amp(dq_model *model, const dq_model_amp_options *options, dq_model_amp_facts *facts,
                      dq_failure *failure);
 int dq_model_amp_at(const dq_model *model, int index, dq_model_amp_row *row);

@@ -17,45 +17,51 @@ const char *dq_version(void);
 // The numbers are also the exit statuses of the commands.
 typedef enum dq_code {
   DQ_CODE_OK = 0,
-  DQ_CODE_CONDITION = 1,   // done, but a condition does not hold: a command of dq_model_retrain failed
-  DQ_CODE_USAGE = 2,       // an argument or option is wrong
-  DQ_CODE_BAD_INPUT = 3,   // a file is broken or does not fit
-  DQ_CODE_UNSUPPORTED = 4, // it is valid but not supported
-  DQ_CODE_SYSTEM = 5,      // memory, disk, permission
-  DQ_CODE_CANCELLED = 130  // dq_engine_stop
+  DQ_CODE_CONDITION = 1,   // the work is done, but a condition does not hold: the command of dq_model_retrain failed
+  DQ_CODE_USAGE = 2,       // an argument or option is wrong, or the handle is in a state that does not allow the call
+  DQ_CODE_BAD_INPUT = 3,   // a model, data or another file is broken, or does not fit what it is used with
+  DQ_CODE_UNSUPPORTED = 4, // the model or file is valid, but uses something that dq does not support
+  DQ_CODE_SYSTEM = 5,      // the system refused: memory, disk, permission, no such file
+  DQ_CODE_CANCELLED = 130  // dq_engine_stop ended the work
 } dq_code;
 
-// Written by a call that fails, untouched otherwise. One line each, for people; the layout is final.
+// Written by a call that fails; a call that succeeds leaves it unchanged. Later versions do not change the layout.
 typedef struct dq_failure {
   dq_code code;
-  char message[1024]; // names the thing: "model.onnx: node 'conv1': ..."
-  char hint[256];     // what to do about it, or ""
+  char message[1024]; // one line that names the file, node or field: "model.onnx: node 'conv1': ..."
+  char hint[256];     // one line that says what to do, or ""
 } dq_failure;
 
 // ---- Engine ----
 
 typedef struct dq_engine dq_engine;
 
-typedef enum dq_notice { DQ_NOTICE_NOTE, DQ_NOTICE_WARNING, DQ_NOTICE_DETAIL } dq_notice;
+typedef enum dq_notice {
+  DQ_NOTICE_NOTE,    // what the user may want to know
+  DQ_NOTICE_WARNING, // what may make the result worse than expected
+  DQ_NOTICE_DETAIL   // what the commands print with -v
+} dq_notice;
 
 typedef struct dq_engine_options {
   size_t size;
-  int threads;              // 0 (default): as many as processors may be used; at most 1024
-  const char *instructions; // sets allowed: "c", "avx2", "avx512" or "native" (default)
-  uint64_t memory;          // bytes; work that needs more is refused; 0 (default): no bound
-  uint64_t seed;            // what pictures of synth: and noise start from; default 0
-  // Called during calls into the library, from the calling thread. NULL (default): dropped.
+  int threads;              // 0 (default): one for each processor that the process may use; at most 1024
+  const char *instructions; // instruction sets allowed: "c" (none), "avx2", "avx512", ..., with what they build on, or
+                            // "native" (all that the machine has); NULL (default): "native"
+  uint64_t memory;          // bytes; work that needs more is refused with DQ_CODE_SYSTEM; 0 (default): no limit
+  uint64_t seed;            // of random numbers: pictures of "synth:", and noise; default 0
+  // Both callbacks run in the thread that called the library, during that call. NULL (default): nothing is reported.
+  // `text` and `what` (the name of the work) hold during the callback; `done` of `total` steps are finished.
   void (*message)(void *user, dq_notice notice, const char *text);
   void (*progress)(void *user, const char *what, int64_t done, int64_t total);
-  void *user; // handed to both
+  void *user; // first argument of both callbacks
 } dq_engine_options;
 
 void dq_engine_defaults(dq_engine_options *options, size_t size);
-// `options` may be NULL: the defaults.
+// Starts the threads of the engine. DQ_CODE_USAGE: the number of threads or the instruction set is not valid.
 dq_code dq_engine_open(dq_engine **engine, const dq_engine_options *options, dq_failure *failure);
 void dq_engine_close(dq_engine *engine);
-// Asks the work under way to end soon with DQ_CODE_CANCELLED, and all later work at once, until it is
-// called with 0. The only function that may be called from other threads and from signal handlers.
+// With `stop` other than 0, work that runs ends soon with DQ_CODE_CANCELLED, and work that begins later ends at once,
+// until the function is called with 0. This is the only function that other threads and signal handlers may call.
 void dq_engine_stop(dq_engine *engine, int stop);
 
 // ---- Data ----
@@ -65,50 +71,62 @@ typedef struct dq_model dq_model;
 
 typedef struct dq_dataset_options {
   size_t size;
-  const char *labels;     // file of labels or class names, or folder of masks; NULL (default): none
-  const char *preset;     // how pictures become an input, by name: "imagenet"; NULL (default): none
-  const char *preprocess; // fields over the preset: "resize=256,crop=224"; NULL (default): none
-  const dq_model *model;  // its remembered preprocessing counts where neither is given; may be NULL
-  const char *norm;       // file of constants per patient; NULL (default): found beside the pictures
+  const char *labels;     // path of a file of labels or class names, or of a folder of masks or of files of boxes; NULL
+                          // (default): what the data itself has
+  const char *preset;     // how a picture becomes an input, by name ("imagenet"); NULL (default): none
+  const char *preprocess; // fields that replace those of the preset: "resize=256,crop=224"; NULL (default): none
+  const dq_model *model;  // the preprocessing that this model records is used where neither preset nor preprocess is
+                          // given; read during the call; NULL (default): none
+  const char *norm;       // file of normalization constants by patient; NULL (default): found beside the pictures
   int64_t limit;          // at most so many pictures; 0 (default): all
-  int strict;             // a picture that cannot be read is a failure, not left out
+  int strict;             // a picture that cannot be read is a failure (DQ_CODE_BAD_INPUT); default 0: it is left out
 } dq_dataset_options;
 
 void dq_dataset_defaults(dq_dataset_options *options, size_t size);
-// `spec` is what the commands take as --data: a folder, a list file, "cifar10:FILE",
-// "mnist:IMAGES,LABELS", "npy:FILE", "pb:DIR" or "synth:shapes". Pictures are found, and each decoded
-// once, here. The data's files must not change while it is open. Data for several inputs of a model are
-// "NAME=SPEC;NAME=SPEC", with as many pictures or arrays for each, or a "pb:DIR" with input_0.pb, input_1.pb, ...;
-// `labels` then belong to the first, and a picture that cannot be read is a failure.
+// Finds the pictures that `spec` names and decodes each once, to leave out those that cannot be read. `spec` is what
+// the commands take as --data: a folder, a list file, "cifar10:FILE", "mnist:IMAGES,LABELS", "npy:FILE", "pb:DIR" or
+// "synth:shapes". The files must not change while the dataset is open. Data for several inputs of a model are
+// "NAME=SPEC;NAME=SPEC", with equally many pictures or arrays for each input, or a "pb:DIR" with input_0.pb,
+// input_1.pb, ...; `labels` then belong to the first input, and a picture that cannot be read is a failure.
+// DQ_CODE_USAGE: an option is not valid; DQ_CODE_BAD_INPUT: a file is broken, labels do not fit, or no picture can be
+// read; DQ_CODE_UNSUPPORTED: dq does not know this kind of specification; DQ_CODE_SYSTEM: a file cannot be opened.
 dq_code dq_dataset_open(dq_dataset **dataset, dq_engine *engine, const char *spec, const dq_dataset_options *options,
                         dq_failure *failure);
 void dq_dataset_close(dq_dataset *dataset);
 int64_t dq_dataset_count(const dq_dataset *dataset);   // pictures that can be read, at least 1
-int64_t dq_dataset_skipped(const dq_dataset *dataset); // left out because they are broken
-// NULL when the class has no name.
+int64_t dq_dataset_skipped(const dq_dataset *dataset); // pictures that were left out because they cannot be read
+// The name of class `label`, from 0; the text belongs to the dataset. NULL: the class has no name.
 const char *dq_dataset_class_name(const dq_dataset *dataset, int64_t label);
 
 // ---- Models ----
 
-// `path` "-" is standard input. The file must not change while the model is there. Everything in it
-// that dq does not know is kept and written back.
+// Loads an ONNX file; `path` "-" is standard input. Weights stay in the mapped file, so the file must not change until
+// the model is freed. dq_model_save writes back everything in the file that dq does not know. DQ_CODE_BAD_INPUT: the
+// file is no valid model; DQ_CODE_UNSUPPORTED: the model uses a form of ONNX that dq cannot carry; DQ_CODE_SYSTEM: the
+// file cannot be read. Operators that dq cannot run are no failure here, but where the model is run or transformed.
 dq_code dq_model_load(dq_model **model, dq_engine *engine, const char *path, dq_failure *failure);
-// From memory, which must outlive the model; external data is looked for in `folder` (NULL: ".").
+// Loads a model from `count` bytes in memory, which must not change until the model is freed. Files of external data
+// are looked for in `folder` (NULL: the current folder). Codes as dq_model_load.
 dq_code dq_model_load_bytes(dq_model **model, dq_engine *engine, const void *bytes, size_t count, const char *folder,
                             dq_failure *failure);
-// Writes the model ("-": standard output) and loads a file again as a check. The file appears under its
-// name when it is complete; weights go to PATH.data where it would pass 2 GB. It may be the file the
-// model was loaded from. The same model gives the same bytes.
+// Writes the model to `path` ("-": standard output) and, of a regular file, loads the result again as a check. The file
+// appears under its name when it is complete; it may be the file that the model was loaded from. Weights go to
+// PATH.data where the file would pass 2 GB. The same model gives the same bytes. DQ_CODE_USAGE: a transform of the
+// model failed; DQ_CODE_SYSTEM: the file cannot be written.
 dq_code dq_model_save(const dq_model *model, const char *path, dq_failure *failure);
 void dq_model_free(dq_model *model);
 
-// Inputs that are not weights, in the order of the model. NULL beyond the last.
+// The number of inputs that are not weights.
 int dq_model_input_count(const dq_model *model);
+// The name of input `index` of these, in the order of the model; the text belongs to the model. NULL: no such input.
 const char *dq_model_input_name(const dq_model *model, int index);
 
-// The transforms below change the model in place. They want no network open on it, and after a
-// failure it can only be freed. The _row functions tell about one node or layer of the transform done
-// last; they return 0, and touch nothing, when `index` is not one or another transform came last.
+// Transforms (dq_model_amp, dq_model_int8, dq_model_tucker) change the model in place. No network may be open on the
+// model (DQ_CODE_USAGE). Free a model after a failed transform: every later call on it may return DQ_CODE_USAGE.
+//
+// The functions whose names end in _at fill a row on one node, layer or value of the last call that made such rows, and
+// return 1. `index` counts from 0. They return 0 and leave the row unchanged when there is no row `index`, or when
+// another transform came last. Texts in rows belong to the model and hold until its next transform.
 
 #ifdef __cplusplus
 }

@@ -8,93 +8,113 @@
 extern "C" {
 #endif
 
-// INT8: weights int8, activations 8 bits with a scale and zero point chosen on data; written as
-// QuantizeLinear and DequantizeLinear around every quantized operator. The opset becomes at least 13.
-// A step that is taken, left out, or tried: taken when the outputs come closer to the float model's.
+// INT8 quantization: weights become int8, activations 8-bit integers with a scale and zero point chosen on data. The
+// opset becomes at least 13.
+
+// Whether a step is done. AUTO: the step is tried, and kept when it brings the outputs closer to those of the float
+// model.
 typedef enum dq_choice { DQ_CHOICE_AUTO, DQ_CHOICE_ON, DQ_CHOICE_OFF } dq_choice;
 
-// What sums of products provably fit: int32; int16 for every two neighbouring products, which some processors add up
-// and clip; int16 for blocks of every sum. AUTO: pairs, in the layers where that costs little.
-typedef enum dq_sums { DQ_SUMS_AUTO, DQ_SUMS_INT32, DQ_SUMS_PAIRS, DQ_SUMS_INT16 } dq_sums;
+// Which sums of products provably fit their integer type, whatever the input.
+typedef enum dq_sums {
+  DQ_SUMS_AUTO,  // DQ_SUMS_PAIRS in the layers where that costs little accuracy, else DQ_SUMS_INT32
+  DQ_SUMS_INT32, // whole sums fit int32
+  DQ_SUMS_PAIRS, // also, any two neighbouring products fit int16: the instruction vpmaddubsw does not saturate
+  DQ_SUMS_INT16  // blocks of neighbouring products fit int16
+} dq_sums;
 
-// How quantization is written. QDQ: QuantizeLinear and DequantizeLinear around float operators. OPERATOR: QLinearConv
-// and QLinearMatMul, and operators of ONNX Runtime's domain com.microsoft; what has no such form keeps its pairs.
-typedef enum dq_form { DQ_FORM_QDQ, DQ_FORM_OPERATOR } dq_form;
+// How quantization is written.
+typedef enum dq_form {
+  DQ_FORM_QDQ,     // QuantizeLinear and DequantizeLinear around float operators
+  DQ_FORM_OPERATOR // QLinearConv, QLinearMatMul and operators of the domain com.microsoft (ONNX Runtime); operators
+                   // that have no such form stay between QuantizeLinear and DequantizeLinear
+} dq_form;
 
 typedef struct dq_model_int8_options {
   size_t size;
-  // How ranges are chosen: "minmax", "ema", "percentile", "entropy", "mse" or "auto", the best of three by trial. NULL
-  // (default): "auto" for detectors unless percentile is given, else "percentile".
+  // How ranges are chosen: "minmax", "ema", "percentile", "entropy", "mse", or "auto", which takes the best of minmax,
+  // percentile and mse by trial. NULL (default): "auto" for detectors unless percentile is given, else "percentile".
   const char *method;
-  double percentile;          // of "percentile" and "auto": percent of the values inside, 50...100; 0 (default): 99.999
-  int per_tensor;             // one scale per weight, not one per output channel; default 0
-  int signed_activations;     // int8 instead of uint8; default 0
-  int symmetric;              // activations around 0; default 0
-  const char *const *exclude; // shell patterns on names of nodes that stay in float
-  const char *const *only;    // shell patterns: quantize no others; empty: all
-  const char *const *operators; // quantize no others: "Conv", "Gemm"; empty: all
+  double percentile; // of "percentile" and "auto": percent of the elements inside the range, 50 to 100; 0 (default):
+                     // 99.999
+  int per_tensor;    // one scale for each weight, in place of one for each output channel; default 0
+  int signed_activations;       // activations are int8 in place of uint8; default 0
+  int symmetric;                // ranges of activations are symmetric around 0; default 0
+  const char *const *exclude;   // shell patterns on names of nodes that stay in float
+  const char *const *only;      // shell patterns on names: only these nodes are quantized; empty: all
+  const char *const *operators; // operators such as "Conv" and "Gemm": only these are quantized; empty: all
   const char *const *shapes;
-  dq_choice equalize;         // scale channels to like ranges where that is exact; default AUTO
-  dq_choice bias_correction;  // take back the mean shift of rounded weights; default AUTO
-  const char *save_table;     // file to write all to that was taken from data; NULL (default): none
-  const char *use_table;      // such a file to quantize by, without options that it decides; the data may be NULL
-  int force;                  // use_table though it is of another model or data; default 0
-  dq_sums sums;               // default AUTO
-  int adaptive;               // weights of a sum are rounded together, on the data; default 0
-  dq_choice bias_absorption;  // move what channels always stay above into the next biases; default AUTO
-  dq_choice range_search;     // take ranges with the least error in the operators that read them; default AUTO:
-                              // when outputs come clearly closer, and never where method is given
-  dq_form form;               // default QDQ
-  const char *table_format;   // of save_table: "dq", "tensorrt", "onnxruntime", "ncnn"; NULL (default): by its name
-  const char *precision;      // settings file with the precision of layers: fp32, fp16, int8; NULL (default): none
-  const char *save_precision; // file to write the precision of every layer to, for `precision`; NULL (default): none
-  // As few layers stay in float as keep the accuracy within this many percentage points of the float model's, 0...100,
-  // on `eval`, or on the dataset where it has labels. Without labels the bound is on the share of answers that differ
-  // from the float model's, in percent. Below 0 (default): no bound. Not together with precision or use_table.
+  dq_choice equalize;        // scale channels so that their ranges are similar, where that is exact; default AUTO
+  dq_choice bias_correction; // add to biases what the rounding of weights changed in the mean; default AUTO
+  const char *save_table;    // path of a calibration table to write, which holds everything that was taken from data;
+                             // NULL (default): none
+  const char *use_table;     // path of a calibration table of format "dq" that is applied in place of calibration;
+                             // `dataset` may then be NULL. NULL (default): none
+  int force;                 // apply use_table although it is of another model or other data; default 0
+  dq_sums sums;              // default AUTO
+  int adaptive;              // adaptive rounding: round the weights of a sum together, on the data; default 0
+  dq_choice bias_absorption; // move a constant that channels always exceed into the biases behind; default AUTO
+  dq_choice range_search;    // choose ranges by the error in the operators that read the value; default AUTO: kept when
+                             // the outputs come clearly closer, and not tried where method is given
+  dq_form form;              // default DQ_FORM_QDQ
+  const char *table_format;  // of save_table: "dq", "tensorrt", "onnxruntime", "ncnn"; NULL (default): by its name
+  const char *precision;     // path of a settings file with the precision of layers (fp32, fp16, int8); NULL (default):
+                             // none
+  const char *save_precision; // path of a file to write with the precision of every layer, for `precision`; NULL
+                              // (default): none
+  // The largest loss of accuracy against the float model in percentage points, 0 to 100: as few layers as possible stay
+  // in float so that the loss is not larger. It is measured on `eval`, or on the dataset where that has labels. Without
+  // labels the bound holds for the percentage of pictures with another prediction than that of the float model. Below 0
+  // (default): no bound. Not together with precision or use_table.
   double max_drop;
   dq_dataset *eval;          // labelled pictures for max_drop; NULL (default): the dataset
-  const char *task, *decode; // as in dq_model_accuracy_options, for max_drop; decode for detectors' trials as well
-  double time_limit;         // seconds for max_drop and adaptive rounding each, 0 (default): none; the best so far
-                             // is taken, and the result may differ from run to run
-  int64_t batch;             // pictures run at once, at most 65536; the result is the same; 0 (default): 1
+  const char *task, *decode; // as in dq_model_accuracy_options, for max_drop; `decode` also for trials of detectors
+  double time_limit; // seconds, for the search of max_drop and for adaptive rounding each; then the best so far is
+                     // taken, and the result may differ from run to run; 0 (default): none
+  int64_t batch;     // pictures that one run takes, at most 65536; the result is the same; 0 (default): 1
 } dq_model_int8_options;
 
 typedef struct dq_model_int8_facts {
   size_t size;
-  int operators, quantized;   // that could be quantized, and that were
-  int activations;            // that got a scale
-  int64_t pictures;           // looked at
-  uint64_t calibration_bytes; // memory the histograms took
-  int nothing_to_do;          // the model was quantized already
+  int operators, quantized;   // number of operators that could be quantized, and of those that were; rows: `operators`
+  int activations;            // activations that got a scale
+  int64_t pictures;           // that were observed
+  uint64_t calibration_bytes; // memory of the histograms
+  int nothing_to_do;          // the model was quantized already and did not change
   const char *method;         // that chose the ranges; NULL: nothing was quantized
   int equalized;              // places where channels were equalized
-  int bias_corrected;
-  int rounded;           // layers rounded adaptively; 0 too where rounding to the nearest is closer
-  int absorbed;          // values whose high biases were absorbed
-  int searched;          // values whose range was found by search
-  int half_nodes;        // nodes computed in float16, by precision or max_drop
-  int integer_operators; // operators written on integers, with DQ_FORM_OPERATOR
-  // With max_drop, else 0: whether the bound is held (where it is not, the model is the one that loses least), layers
-  // left in float, trials made, whether the time limit ended the search, and the percentage points lost.
+  int bias_corrected;         // whether biases were corrected
+  int rounded;                // layers with adaptive rounding; 0 also where rounding to the nearest was closer
+  int absorbed;               // values whose high biases were absorbed
+  int searched;               // values whose range was found by search
+  int half_nodes;             // nodes that became float16, by `precision` or max_drop
+  int integer_operators;      // operators that were written on integers, with DQ_FORM_OPERATOR
+  // Results of max_drop, else 0: whether the loss is within the bound (where it is not, the model is the one with the
+  // smallest loss), the number of layers left in float, the number of trials, whether the time limit ended the search,
+  // and the loss in percentage points.
   int held, left_in_float, trials, stopped;
   double drop;
 } dq_model_int8_facts;
 
+// One operator that could be quantized, in the order of the model.
 typedef struct dq_model_int8_row {
   size_t size;
   const char *name, *op_type;
-  const char *reason; // why it stays in float; "": quantized, and the rest holds
-  double low, high;   // range of its output
-  double scale;       // x = scale (q - zero_point); 0: its output has none, being fused with
-                      // the activation that follows
+  const char *reason; // why the operator stays in float (the fields below then mean nothing); "": quantized
+  double low, high;   // range of the output
+  double scale;       // of the output: x = scale (q - zero_point); 0: the output is not quantized, because it is fused
+                      // with the activation that follows
   int zero_point;
-  double weight_scale_low, weight_scale_high; // over output channels; 0: it has no weight
+  double weight_scale_low, weight_scale_high; // smallest and largest scale of the output channels; 0: no weight
 } dq_model_int8_row;
 
 void dq_model_int8_defaults(dq_model_int8_options *options, size_t size);
-// Reads every picture of `dataset`, of the same engine. The result depends on the set of pictures, the
-// model and the options. Files that the options name are written after the model was quantized. DQ_CODE_USAGE: an
-// option is out of its range, or does not go with another one.
+// Quantizes the model in place on every picture of `dataset`, which belongs to the same engine. The result depends on
+// the set of pictures, the model and the options. The files that the options name are written after the model was
+// quantized. DQ_CODE_USAGE: an option is out of its range or contradicts another one, or there are neither data nor a
+// table; DQ_CODE_BAD_INPUT: a weight holds NaN or infinity, pictures do not fit, labels are missing, or a file does not
+// fit the model; DQ_CODE_UNSUPPORTED: dq cannot run a node or the version of an operator; DQ_CODE_SYSTEM: a file cannot
+// be read or written.
 dq_code dq_model_int8(dq_model *model, dq_dataset *dataset, const dq_model_int8_options *options,
                       dq_model_int8_facts *facts, dq_failure *failure);
 int dq_model_int8_at(const dq_model *model, int index, dq_model_int8_row *row);

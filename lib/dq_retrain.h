@@ -11,25 +11,27 @@ extern "C" {
 // Retraining: a command of the user gets a converted model and writes a better one.
 typedef struct dq_model_retrain_options {
   size_t size;
-  const char *command;  // run by the shell
-  const char *original; // path of the model before its conversion
-  const char *data;     // what the command is told about pictures; NULL (default): nothing
-  double time_limit;    // seconds after which the command is ended and has failed, 0 or more; 0 (default): none
+  const char *command;  // the shell runs it; must be given
+  const char *original; // path of the model before its conversion; must be given
+  const char *data;     // text that the command gets as DQ_DATA, such as a path of pictures; NULL (default): none
+  double time_limit;    // seconds after which the command is ended and has failed; 0 (default): none
   const char *const *shapes;
-  // Of a decomposition: its layers are decomposed so many at a time, the first in the file `original`, the next in what
-  // the command made of these, and so on; the command runs after each step. 0 (default): all at once.
+  // Of a decomposition: the number of layers of a step. The first step decomposes these layers in the file `original`,
+  // each later one in what the command made of the step before; the command runs after each step. 0 (default): all
+  // layers are one step.
   int every;
-  const dq_model_tucker_options *tucker; // of every: the options of the decomposition; its ranks are the model's
+  const dq_model_tucker_options *tucker; // the options of the decomposition, for `every`; ranks are those of the model
 } dq_model_retrain_options;
 
 void dq_model_retrain_defaults(dq_model_retrain_options *options, size_t size);
-// Runs the command on the file `path`, to which `model` was saved after its last transform, with the variables DQ_MODEL
-// (a copy of the file), DQ_ORIGINAL, DQ_OUTPUT (what it must write), DQ_DATA and DQ_SPEC (JSON: what the transform
-// did). What the command prints goes to standard error, and one command runs in a process at a time. What it wrote
-// takes the place of the file when it loads, has the inputs, outputs, nodes and sizes of weights of the model, is
-// finite and runs. `model` stays as it is: load the file to go on. DQ_CODE_CONDITION: the command failed, or its model
-// is not taken, and the file is as it was (with `every`: as the step before left it, decomposed). DQ_CODE_USAGE: the
-// model was not transformed, or `path` is "-".
+// Runs the command on the file `path`, to which `model` was saved after its last transform, and waits for its end. The
+// command has these environment variables: DQ_MODEL (path of a copy of the file), DQ_ORIGINAL, DQ_OUTPUT (path of the
+// model that the command must write), DQ_DATA, and DQ_SPEC (path of a JSON file on what the transform did). Its output
+// goes to standard error. One command runs in a process at a time. What the command wrote replaces the file `path` when
+// it loads, has the inputs, outputs, nodes and sizes of weights of `model`, is finite and runs. `model` does not
+// change: load the file to go on with it. DQ_CODE_CONDITION: the command failed, or its model was refused; the file is
+// as it was (with `every`: as the step before left it, decomposed). DQ_CODE_USAGE: the model was not transformed,
+// `path` is "-", or an option is missing or out of its range.
 dq_code dq_model_retrain(const dq_model *model, const char *path, const dq_model_retrain_options *options,
                          dq_failure *failure);
 
