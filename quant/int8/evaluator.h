@@ -1,5 +1,5 @@
-// How close the outputs of quantized forms of a network come to those in float, on pictures that no range was taken
-// from.
+// The output error of quantized forms of a network, which trials compare. It is measured on the last pictures of a job,
+// against the outputs of the float network.
 #ifndef DQ_QUANT_EVALUATOR_H
 #define DQ_QUANT_EVALUATOR_H
 
@@ -7,39 +7,43 @@
 #include "quant/error/output_error.h"
 #include "quant/int8/job.h"
 
-enum { DQ_EVALUATED_PICTURES = 24 }; // at most, the last ones of the job
+enum { DQ_EVALUATED_PICTURES = 24 }; // the largest number of pictures that an evaluator runs
 
 typedef struct dq_score {
-  double decibels; // SQNR of the outputs, or of a detector's answers
-  double *noise;   // by picture: of a detector's answers, or shares of the squares of outputs
+  double decibels; // SQNR in dB over all pictures: of the outputs, or of the predictions of a detector; INFINITY: equal
+  double *noise;   // by picture, owned by the caller: the noise of the predictions, or the sum over the outputs of
+                   // noise / sum of squares of the float output
 } dq_score;
 
 typedef struct dq_evaluator {
   const dq_int8_job *job;
-  dq_observation what;    // outputs, over the pictures that are evaluated
-  dq_tensor *shapes;      // of the outputs
-  float **exact;          // float outputs, [picture * outputs + output]
-  float **others;         // of the picture that is compared, by output
-  int64_t *pictures_done; // by output
-  dq_output_error *outputs;
-  bool detects; // answers of a detector are compared, not outputs
+  dq_observation what;      // the graph that runs, its float32 outputs by name, and the pictures (first, pictures)
+  dq_tensor *shapes;        // by output: type and shape
+  float **exact;            // float outputs, [picture * what.count + output]
+  float **others;           // by output: the output of the quantized form on the current picture
+  int64_t *pictures_done;   // by output
+  dq_output_error *outputs; // by output
+  bool detects;             // the predictions of a detector are compared, not its outputs
   dq_detection_error detection;
-  double *signal;  // of the answers, by picture
-  dq_score *score; // of the form that runs
+  double *signal;  // by picture: the sum of squares of the predictions in float
+  dq_score *score; // result of the form that runs
 } dq_evaluator;
 
-// Runs the job's graph, in float, and keeps its outputs. The tables are in the job's arena; `job` and its graph outlive
-// the evaluator. Safe to close when it fails.
+// Runs the graph of the job, in float, on its last pictures and stores the outputs, which takes
+// DQ_EVALUATED_PICTURES times the bytes of the outputs. Tables are in the arena of the job; `job` and its graph must
+// outlive the evaluator. The caller closes the evaluator, also after a failure. Statuses as dq_infer and dq_observe;
+// the message goes to job->error.
 dq_status dq_evaluator_open(dq_evaluator *evaluator, const dq_int8_job *job);
-void dq_evaluator_close(dq_evaluator *evaluator); // safe on a zeroed struct
+void dq_evaluator_close(dq_evaluator *evaluator); // allowed on a zeroed struct
 
-// Scores a quantized form of the graph. `score->noise` holds evaluator->what.pictures numbers.
+// Runs `quantized`, a form of the graph with outputs of the same names and shapes, on the same pictures and fills
+// *score. The caller provides score->noise with evaluator->what.pictures elements. Statuses as dq_observe.
 dq_status dq_evaluate(dq_evaluator *evaluator, const dq_graph *quantized, dq_score *score);
 
-// Decibels that `score` is better than `best`: of outputs as a whole, of a detector's answers the mean over pictures.
+// The gain of `score` over `best` in dB; above 0: `score` is better. Of outputs the difference of both SQNRs, of
+// predictions of a detector the mean over the pictures.
 double dq_score_gain(const dq_evaluator *evaluator, const dq_score *best, const dq_score *score);
-// The same as a mean over pictures of any network: of one picture as of another, where the noise of a few makes most of
-// the whole.
+// The gain in dB as a mean over the pictures for every network, so that a few pictures with large noise do not decide.
 double dq_score_gain_by_picture(const dq_evaluator *evaluator, const dq_score *best, const dq_score *score);
 
 #endif

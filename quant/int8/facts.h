@@ -1,32 +1,39 @@
-// Facts about a network that are taken from data. Each comes from one of three places, asked in this order: the table
-// that is given, what an earlier trial measured, a measurement on the job's pictures, which is kept for later trials.
+// Facts about a network that are taken from data. Each comes from one of three places, asked in this order: the
+// calibration table that is given (job->in->given), what an earlier trial measured (job->observed), or a measurement on
+// the pictures of the job, which is stored in job->observed for later trials. Results belong to the table, to
+// job->observed, or to the arena of the job's graph; the caller frees none of them unless stated. Functions that
+// measure run the network on the pictures and return statuses as dq_observe; messages go to job->error.
 #ifndef DQ_QUANT_FACTS_H
 #define DQ_QUANT_FACTS_H
 
 #include "quant/int8/job.h"
 
-// Factors of channels, before equalization.
+// The factors of channels for equalization; job->graph must not be equalized yet.
 dq_status dq_int8_equalization(dq_int8_job *job, dq_equalization *equalization);
-// High biases to absorb, after equalization; count 0: none, or the setting wants none.
+// The amounts for bias absorption; job->graph must be equalized already. *absorption stays unchanged when the setting
+// wants no absorption, so the caller zeroes it before.
 dq_status dq_int8_absorption(dq_int8_job *job, dq_absorption *absorption);
-// Means of the inputs of products, into job->means, in the order that the channels have now; count 0: the setting wants
-// no bias correction.
+// Stores the means of the inputs of products in job->means, in the order that the channels have now. job->means stays
+// unchanged when the setting wants no bias correction.
 dq_status dq_int8_means(dq_int8_job *job);
-// Levels of the input, into job->levels; input NULL: it has none, or activations are symmetric.
+// Stores the input grid in job->levels; job->levels.input is NULL when the input has none or activations are symmetric.
 dq_status dq_int8_levels(dq_int8_job *job);
-// The range that the table has for value `v`; NULL: none.
+// The range that the table has for the value with index `v`; NULL: there is no table, or it lacks the value.
 const dq_calibration_table_range *dq_int8_given_range(const dq_int8_job *job, int v);
-// Histograms of the named values, as many as `count`. *found is NULL when there are no names; it is `own`, which the
-// caller frees by dq_calibration_deinit in any case, or belongs to job->observed. `names` outlives *found.
+// The histograms of the `count` values `names`, in their order, in *found. *found is NULL when count is 0; else it is
+// `own` or belongs to job->observed. The caller frees `own` by dq_calibration_deinit in all cases, also after a
+// failure, and leaves `names` in place as long as it uses *found.
 dq_status dq_int8_histograms(dq_int8_job *job, const char *const *names, int count, dq_calibration *own,
                              const dq_calibration **found);
-// Ranges that an earlier trial found by search, one per histogram; NULL: none did, with this method.
+// The ranges that an earlier trial with the same method found by range search, one for each histogram
+// (dq_value_choice.slot); NULL: there was no such trial.
 const dq_range_pair *dq_int8_searched_ranges(const dq_int8_job *job);
-// Keeps the ranges of all values that have a histogram for later trials.
+// Stores the ranges of all values that have a histogram in job->observed. `histogram_count` is the number of
+// histograms. DQ_SYSTEM: there is no memory.
 dq_status dq_int8_keep_searched_ranges(dq_int8_job *job, int histogram_count);
-// The rule on sums by which channels were ordered: of a table that it was made with.
+// The rule on sums by which the order of channels is chosen: that of the table, else that of the setting.
 const dq_accumulator_choice *dq_int8_order_rule(const dq_int8_job *job);
-// Adaptive rounding as the table has it; NULL: it is to be found.
+// The adaptive rounding that options->table has; NULL: there is no such table, and the rounding is to be found.
 const dq_rounding *dq_int8_given_rounding(const dq_int8_job *job);
 
 #endif

@@ -1,5 +1,5 @@
-// Affine INT8 quantization of a document graph, in the explicit form: QuantizeLinear and
-// DequantizeLinear around every quantized operator, int8 weights.
+// Affine INT8 quantization of a document graph in QDQ form: QuantizeLinear and DequantizeLinear around every quantized
+// operator, int8 weights.
 #ifndef DQ_QUANT_INT8_H
 #define DQ_QUANT_INT8_H
 
@@ -14,104 +14,110 @@
 #include "quant/files/precision.h"
 #include "quant/files/table.h"
 
-// A step that is taken, left out, or tried: taken when the outputs come closer to the float network's
-// on pictures that the trial was not calibrated with.
+// Whether a step is done. AUTO: a trial decides; the step is kept when it brings the outputs closer to those of the
+// float network on the last pictures of the data (quant/int8/evaluator.h).
 typedef enum dq_choose { DQ_CHOOSE_AUTO, DQ_CHOOSE_ON, DQ_CHOOSE_OFF } dq_choose;
 
 typedef struct dq_int8_options {
-  const dq_observer *method; // `auto`: minmax, percentile and mse are tried
-  bool method_open;          // the method is one that nobody asked for: of detectors the others are tried too
-  double percentile;         // parameter of the method
+  const dq_observer *method; // how ranges are chosen; `auto`: trials choose among minmax, percentile and mse
+  bool method_open;          // the user asked for no method, so that trials choose one for detectors
+  double percentile;         // parameter of the method: percent of the elements inside the range, 50 to 100
   dq_choose equalize, bias_absorption, bias_correction, range_search;
   dq_rounding_rule rounding;
   double time_limit;                 // of adaptive rounding, in seconds; 0: none
-  const dq_calibration_table *table; // replayed instead of looking at data and deciding; NULL: none
-  // Decisions and ranges to begin with, those of the same network with other layers in float; what it lacks, and
-  // adaptive rounding, is taken from the data. NULL: none. Not with `table`.
+  const dq_calibration_table *table; // applied in place of calibration and trials; NULL: none
+  // Decisions and ranges of the same network with other layers in float. What the table lacks, and adaptive rounding,
+  // is taken from the data. NULL: none. Not together with `table`.
   const dq_calibration_table *start;
   dq_accumulator accumulator;
-  bool per_tensor;            // one scale per weight instead of one per output channel
+  bool per_tensor;            // one scale for each weight, in place of one for each output channel
   int activation_type;        // DQ_U8 or DQ_I8
-  bool symmetric;             // activations too
-  bool qoperator;             // written as operators on integers (quant/int8/qoperator.h)
-  const char *const *exclude; // shell patterns on node names: these nodes stay in float
+  bool symmetric;             // also activations have ranges that are symmetric around 0
+  bool qoperator;             // write the operator form (quant/int8/qoperator.h)
+  const char *const *exclude; // shell patterns on names of nodes: these nodes stay in float
   int exclude_count;
-  const char *const *only; // shell patterns: nothing but these nodes; count 0: all
+  const char *const *only; // shell patterns on names of nodes: only these nodes are quantized; count 0: all
   int only_count;
   const dq_precision_map *precision; // layers that stay in float32 or become float16; NULL: none
-  const char *const *operators;      // names: nothing but these operators; count 0: all
+  const char *const *operators;      // shell patterns on operators: only these are quantized; count 0: all
   int operator_count;
-  dq_shape_request shapes; // of inputs the model leaves open
-  const char *decode;      // how a detector's outputs are read (dq_task_options); NULL: nothing is said
-  int64_t batch;           // pictures run at once to observe values; 0: 1. The result is the same.
+  dq_shape_request shapes; // of inputs that the model leaves open
+  const char *decode;      // how the outputs of a detector are decoded (dq_task_options); NULL: as the model says
+  int64_t batch;           // pictures that one run takes; 0: 1. The result is the same.
 } dq_int8_options;
 
-// What happened to one node that could be quantized.
+// The result for one node that could be quantized.
 typedef struct dq_int8_layer {
   const char *name, *op_type;
-  const char *label; // as settings files call it (dq_layer_label)
+  const char *label; // name of the layer in settings files (dq_layer_label)
   dq_precision precision;
-  char reason[120];                          // why it stays in float; "" when quantized
-  const char *output;                        // value that carries its result after quantization
+  char reason[120];                          // why the node stays in float; "": it is quantized
+  const char *output;                        // value that has the result of the node after quantization
   dq_parameters parameters;                  // of the output
-  dq_range_pair range;                       // chosen for the output
-  double clipped;                            // share of the values seen that lies outside it
-  float weight_scale_low, weight_scale_high; // 0 when it has no weight
-  bool pairs_safe;                           // no pair of products can leave int16 (lib/kernels/audit/conv_audit.h)
-  double block_noise;                        // what a rule on blocks of the sum adds to (or, kept to, would add to) the
-                                             // squared error of the weights, as a share of their squares; 0: nothing
-  int64_t int16_block;                       // with DQ_ACCUMULATE_INT16: taps whose sums fit int16; 0: not asked
+  dq_range_pair range;                       // of the output
+  double clipped;                            // share of the observed elements outside the range, 0 to 1
+  float weight_scale_low, weight_scale_high; // smallest and largest scale of the weight; 0: no weight
+  bool pairs_safe;                           // every pair is a safe pair (lib/kernels/audit/conv_audit.h)
+  double block_noise;                        // by how much the rule on blocks of the sum increases the squared error of
+                                             // the weights (or would, where it is not kept), as a share of the sum of
+                                             // their squares; 0: not at all
+  int64_t int16_block;                       // with DQ_ACCUMULATE_INT16: products of a block; 0: no such rule
 } dq_int8_layer;
 
+// The gains are those of the trial that decided the step, in dB (above 0: better); NAN: there was no trial.
 typedef struct dq_int8_report {
-  dq_int8_layer *layers; // in the order of the graph; owned by the graph's arena
-  int count, quantized;
-  int values;               // activations that got a scale
-  int halves;               // nodes computed in float16, by options->precision
-  int lowered;              // operators written on integers, with options->qoperator
-  size_t calibration_bytes; // memory of the histograms
-  int64_t pictures;
-  bool nothing_to_do;        // the model is quantized already
-  const dq_observer *method; // the one taken
+  dq_int8_layer *layers;     // in the order of the graph; in the arena of the graph
+  int count, quantized;      // number of layers, and of those that are quantized
+  int values;                // activations that got a scale
+  int halves;                // nodes that became float16, by options->precision
+  int lowered;               // operators written on integers, with options->qoperator
+  size_t calibration_bytes;  // memory of the histograms
+  int64_t pictures;          // that were observed
+  bool nothing_to_do;        // the model is quantized already; all other fields are 0
+  const dq_observer *method; // the method that chose the ranges
   int absorbed;              // values whose high biases were absorbed (quant/rewrite/bias_absorption.h)
-  double absorption_gain;    // dB it brought in the trial; NAN: not tried
-  int equalized;             // sites (quant/rewrite/equalize.h); 0: none
-  double equalize_gain;      // dB it brought in the trial; NAN: not tried
+  double absorption_gain;
+  int equalized; // sites that were equalized (quant/rewrite/equalize.h)
+  double equalize_gain;
   bool bias_corrected;
-  double bias_correction_gain; // likewise
-  double pairs_cost;           // dB that pairs safe in the layers chosen cost in the trial; NAN: not tried
-  int searched;                // values whose range was found by search (quant/int8/range_search.c)
-  double range_search_gain;    // dB it brought in the trial; NAN: not tried
-  int exact_sums;              // additions that are not rounded (quant/numeric/common_scale.h)
-  double exact_sums_gain;      // dB it brought in the trial; NAN: not tried
-  int rounded;                 // layers rounded adaptively
-  double rounding_gain;        // dB it brought on pictures that were left out; NAN: not tried
-  dq_calibration_table table;  // with it the same model comes out again; owned by the graph's arena
+  double bias_correction_gain;
+  double pairs_cost; // dB that safe pairs in the chosen layers lose; NAN: there was no trial
+  int searched;      // values whose range comes from range search (quant/int8/range_search.c)
+  double range_search_gain;
+  int exact_sums; // sums without rounding (quant/numeric/common_scale.h)
+  double exact_sums_gain;
+  int rounded;                // layers with adaptive rounding
+  double rounding_gain;       // on pictures that were not used for rounding
+  dq_calibration_table table; // a conversion with this table gives the same model; in the arena of the graph
 } dq_int8_report;
 
-// Of what is to be measured on data a map of precisions leaves nothing to chance: trials and ranges are those of
-// the network with all layers in 8 bits, then the map is applied (options->start).
+// Quantizes the graph in place: folds batch normalization, decides by trials what the options leave open, calibrates on
+// `data`, and writes QuantizeLinear and DequantizeLinear. The opset becomes at least 13. A graph that is quantized
+// already does not change (report->nothing_to_do). With options->precision, trials and ranges are those of the network
+// with all layers in 8 bits; then the map is applied (options->start). `data` may be NULL with options->table. *report
+// holds as long as the graph. The result does not depend on the number of threads. After a failure the graph can only
+// be freed.
 //
-// Folds batch normalization, decides what the options leave open, calibrates on `data` (may be NULL with
-// options->table; DQ_BAD_INPUT names a value the table does not have), and writes QuantizeLinear/DequantizeLinear into
-// the graph; raises the opset to 13 where it is lower. The result does not depend on the number of threads. On failure
-// the graph may only be freed. DQ_BAD_INPUT names weights with NaN or infinity.
+// DQ_USAGE: a pattern matches no node, or there are neither data nor a table; DQ_BAD_INPUT: a weight holds NaN or
+// infinity, pictures do not fit, or the table lacks a value; DQ_UNSUPPORTED: dq cannot run a node or the version of an
+// operator; DQ_SYSTEM: there is no memory; DQ_CANCELLED.
 dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *options, dq_int8_report *report,
                         const dq_context *context, dq_error *error);
 
-// The same with the decisions and ranges of `first`, a report of the same network with other layers in float, and
-// on the same data. What its table lacks is observed.
+// Does the same with the decisions and ranges of `first`, a report on the same network with other layers in float and
+// on the same data, without trials. What first->table lacks is observed. `first` may be freed after the call.
 dq_status dq_int8_apply_from(dq_graph *graph, dq_data *data, const dq_int8_options *options,
                              const dq_int8_report *first, dq_int8_report *report, const dq_context *context,
                              dq_error *error);
 
-// What dq-int8 does when nothing else is said.
+// The options of dq-int8 on its command line without options.
 dq_int8_options dq_int8_defaults(void);
 
-// Whether a graph holds operators of quantization already.
+// Whether a graph has operators of quantization, such as QuantizeLinear, already.
 bool dq_int8_is_quantized(const dq_graph *graph);
 
-// The precision of every layer of a report, with which the same layers come out again. In the arena.
+// The precisions of all layers of a report, as options->precision takes them. *map is in the arena; its names belong to
+// the report. DQ_SYSTEM: there is no memory.
 dq_status dq_int8_precision(const dq_int8_report *report, dq_arena *arena, dq_precision_map *map, dq_error *error);
 
 #endif

@@ -1,5 +1,5 @@
-// One INT8 quantization on its way: what it is made from, the setting, and what there is so far. Nodes that are
-// quantized have mark 1. The stages that work on it stand in stages.h.
+// The state of one INT8 quantization: its input, the setting, and the intermediate results. Nodes that are quantized
+// have mark 1. The stages that change it stand in stages.h.
 #ifndef DQ_QUANT_JOB_H
 #define DQ_QUANT_JOB_H
 
@@ -12,30 +12,30 @@
 
 // What is decided about one value of the graph.
 typedef struct dq_value_choice {
-  bool quantized;     // gets a QuantizeLinear/DequantizeLinear pair
-  int shares;         // value index whose parameters it takes; its own index: own ones
-  bool before_levels; // the input on its way to its levels: stays in float
-  bool in_head;       // behind the products of an equalized head: stays in float
-  bool constant;      // an initializer that stands where an activation does
-  bool searched;      // the range is not the method's, but one with less error behind it
-  int slot;           // in the calibration, -1: none
+  bool quantized;     // a QuantizeLinear/DequantizeLinear pair is written behind the value
+  int shares;         // index of the value whose parameters this one has; its own index: it has its own
+  bool before_levels; // the input in front of the Mul and Add that bring it to its input grid: stays in float
+  bool in_head;       // behind the products of an equalized output head: stays in float
+  bool constant;      // an initializer in the place of an activation
+  bool searched;      // the range comes from range search, not from the method
+  int slot;           // index of its histogram in the calibration, -1: none
   dq_range_pair range;
-  double clipped; // share of the values seen outside the range
+  double clipped; // share of the observed elements outside the range, 0 to 1
   dq_parameters parameters;
-  const char *original; // the value of the source it stands for; NULL: none
+  const char *original; // the value of the source that this one stands for; NULL: none
 } dq_value_choice;
 
-// What trials decide (choose.c).
+// The steps that the options leave open; trials choose them (choose.c).
 typedef struct dq_int8_setting {
   dq_equalize_scope equalize;
-  bool absorption; // of high biases
-  bool heads;      // equalized, and in float behind
+  bool absorption; // bias absorption
+  bool heads;      // equalize the output head too, and leave what lies behind its products in float
   const dq_observer *method;
   bool bias_correction;
-  bool range_search; // ranges with least error in what reads them (quant/int8/range_search.c)
-  bool exact_sums;   // one scale for sums and their operands where it gains (quant/numeric/common_scale.h)
+  bool range_search; // quant/int8/range_search.c
+  bool exact_sums;   // one scale for additions and their operands where that gains (quant/numeric/common_scale.h)
   dq_accumulator_choice accumulator;
-  bool adaptive; // rounding; trials are made without
+  bool adaptive; // adaptive rounding; trials run without it
 } dq_int8_setting;
 
 // Layers whose weights can be rounded adaptively, in the order they run.
@@ -44,7 +44,7 @@ typedef struct dq_rounding_list {
   int count;
 } dq_rounding_list;
 
-// What a quantization is made from; constant while it is made.
+// The input of a quantization; it does not change.
 typedef struct dq_int8_input {
   const dq_int8_options *options;
   // Every decision, and the ranges of the values that it has: options->table or options->start; NULL: what the options
@@ -57,19 +57,19 @@ typedef struct dq_int8_input {
 typedef struct dq_int8_job {
   const dq_int8_input *in;
   dq_int8_setting setting;
-  int64_t pictures; // of the data, from its start
-  dq_error *error;
+  int64_t pictures; // number of pictures to calibrate on, the first ones of the data
+  dq_error *error;  // receives the message of every function that takes the job
 
-  // What there is so far.
-  dq_graph *graph;
-  dq_arena *arena;   // for the job's own tables
-  dq_origin *origin; // which values stand for which of the source
+  // Intermediate results.
+  dq_graph *graph;   // changed in place
+  dq_arena *arena;   // of the tables that end with the job; what the report needs is in graph->arena
+  dq_origin *origin; // which values stand for which values of the source
   dq_int8_report *report;
   dq_tensor *tensors;       // shapes and types by value index
   dq_value_choice *choices; // by value index, as many as the graph had when selecting
   int value_count;
-  dq_input_levels levels; // of the input; their range holds for the value `levelled`
-  const char *levelled;   // NULL: none
+  dq_input_levels levels; // the input grid; its range holds for the value `levelled`
+  const char *levelled;   // name of the value that has the input grid; NULL: none
   const char **halves;    // labels of the nodes that become float16
   int half_count;
   const dq_permuted_value *permuted; // values whose channels have another order than in the source
@@ -77,12 +77,13 @@ typedef struct dq_int8_job {
   dq_rounding_list rounding;
   dq_input_means means; // of the inputs of products; none without bias correction
 
-  // What trials have measured already, for those that follow; NULL: none.
-  dq_equalize_memory *sites; // of all that may be equalized
-  dq_observed *observed;     // with the setting's equalization
+  // Measurements that trials share, owned by choose.c; NULL: every measurement is made anew.
+  dq_equalize_memory *sites; // ranges of the channels of all values that may be equalized
+  dq_observed *observed;     // of the setting's equalization
 } dq_int8_job;
 
-// `options`, `data` and `context` outlive the result.
+// The input of a job from the arguments of dq_int8_apply; `given` is options->table, else options->start. The result
+// points to `options`, `data` and `context`, which must outlive it.
 dq_int8_input dq_int8_input_of(const dq_int8_options *options, dq_data *data, const dq_context *context);
 
 #endif

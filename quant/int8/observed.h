@@ -1,5 +1,5 @@
-// What trials of one setting of equalization share: what was seen on the pictures, so that only what a
-// trial changes is done again.
+// What was measured on the pictures with one setting of equalization and absorption. Trials that keep this setting
+// share it, so that the pictures are not run again.
 #ifndef DQ_QUANT_OBSERVED_H
 #define DQ_QUANT_OBSERVED_H
 
@@ -10,26 +10,31 @@
 #include "quant/rewrite/permute.h"
 
 typedef struct dq_observed {
-  dq_arena *arena; // NULL: nothing was seen; else of all below but the histograms
+  dq_arena *arena; // owns everything below except the histograms; NULL: the struct is closed
+  // The setting.
   dq_equalize_scope equalize;
-  bool heads;
-  bool absorbing;           // of high biases
-  dq_absorption absorption; // count 0: none
-  bool equalized;           // the next holds
+  bool heads;     // dq_int8_setting.heads
+  bool absorbing; // dq_int8_setting.absorption
+  // The measurements.
+  dq_absorption absorption; // count 0: not measured
+  bool equalized;           // `equalization` is set
   dq_equalization equalization;
-  dq_calibration calibration;     // count 0: none
-  const dq_observer *searched_by; // method that ranges were searched from; NULL: they were not
-  const dq_range_pair *searched;  // one per histogram
-  dq_input_means means;           // in the order of channels of the source; count 0: none
+  dq_calibration calibration;     // count 0: not measured
+  const dq_observer *searched_by; // method whose ranges the range search began with; NULL: no search was made
+  const dq_range_pair *searched;  // result of the range search, one for each histogram
+  dq_input_means means;           // in the order of channels of the source; count 0: not measured
   dq_channel_orders orders;
 } dq_observed;
 
-// Forgets all; from here on it is of this setting.
+// Closes *seen, which is zeroed or open, and opens it for this setting without measurements. The caller closes it.
+// DQ_SYSTEM: there is no memory.
 dq_status dq_observed_open(dq_observed *seen, dq_equalize_scope equalize, bool heads, bool absorbing,
                            const dq_context *context, dq_error *error);
-void dq_observed_close(dq_observed *seen); // safe on a zeroed struct
+void dq_observed_close(dq_observed *seen); // allowed on a zeroed struct
 
-// All keep copies of names; the histograms are moved, not copied.
+// These functions store a copy of a measurement in seen->arena, in the place of an earlier one. dq_observed_keep_ranges
+// takes `count` ranges. dq_observed_keep_calibration moves the histograms and leaves *calibration zeroed, also after a
+// failure. DQ_SYSTEM: there is no memory.
 dq_status dq_observed_keep_absorption(dq_observed *seen, const dq_absorption *absorption, dq_error *error);
 dq_status dq_observed_keep_equalization(dq_observed *seen, const dq_equalization *equalization, dq_error *error);
 dq_status dq_observed_keep_calibration(dq_observed *seen, dq_calibration *calibration, dq_error *error);
@@ -37,9 +42,10 @@ dq_status dq_observed_keep_ranges(dq_observed *seen, const dq_observer *method, 
                                   dq_error *error);
 dq_status dq_observed_keep_means(dq_observed *seen, const dq_input_means *means, dq_error *error);
 
-// Whether the histograms are those of these values, in this order.
+// Whether seen->calibration has the histograms of exactly these values, in this order.
 bool dq_observed_has_calibration(const dq_observed *seen, const char *const *names, int count);
-// The means as they are when these values have changed the order of their channels; in the arena.
+// Copies seen->means into *means, with the channels of each value of `permuted` (`count` elements) in its new order.
+// The copy is in `arena`. DQ_SYSTEM: there is no memory.
 dq_status dq_observed_permuted_means(const dq_observed *seen, const dq_permuted_value *permuted, int count,
                                      dq_input_means *means, dq_arena *arena, dq_error *error);
 

@@ -1,30 +1,38 @@
-// The stages of INT8 quantization, in the order they run. Data flows one way: prepare the float graph, choose the
-// setting, quantize with it. Choosing quantizes copies of the prepared graph; no stage calls one before it.
+// The stages of INT8 quantization, in the order they run: prepare the float graph, choose the setting, quantize with
+// the setting. Choosing quantizes copies of the prepared graph. No stage calls an earlier one.
+//
+// All functions work on job->graph, write their message to job->error, and return DQ_SYSTEM when there is no memory.
+// After a failure the graph can only be freed. Functions that observe pictures also return the statuses of dq_observe.
 #ifndef DQ_QUANT_STAGES_H
 #define DQ_QUANT_STAGES_H
 
 #include "quant/int8/job.h"
 
-// ---- Preparing (prepare.c) ----
-// Rewrites the job's graph in float: folds constants, batch normalization and slices of every second pixel.
+// ---- Preparing (prepare_graph.c) ----
+// Rewrites the graph in float: folds constants that weights are computed from, batch normalization, and slices of every
+// second pixel (quant/rewrite/focus.h).
 dq_status dq_int8_fold(dq_int8_job *job);
-// The same; a last convolution becomes a matrix product, and the input is brought to its own levels. *any: whether any
-// node can be quantized; without one there is nothing to choose and the graph may be one that cannot be run.
+// Does what dq_int8_fold does, writes a last convolution as a matrix product (quant/rewrite/last_product.h), and brings
+// the input to its input grid. *any receives whether any node can be quantized; without one there is nothing to choose,
+// and dq may be unable to run the graph. DQ_BAD_INPUT names a weight with NaN or infinity.
 dq_status dq_int8_prepare(dq_int8_job *job, bool *any);
 
 // ---- Choosing (choose.c) ----
-// Puts into job->setting what the options say, what is given says, and for the rest what trials on copies of the
-// prepared graph find best. Writes nothing but the setting and what the report says of trials.
+// Fills job->setting: from the options, from job->in->given, and for the rest from trials on copies of the prepared
+// graph. Besides the setting, only fields of the report on trials change. Each trial quantizes a copy and runs it on
+// DQ_EVALUATED_PICTURES pictures; most of the time of a conversion is spent here.
 dq_status dq_int8_choose(dq_int8_job *job);
 
-// ---- Quantizing (quantize.c) ----
-// Finds the parameters of the job's values: equalizes, absorbs biases and permutes channels as the setting says, or
-// leaves the graph as it is (`rewrite` false); selects values, takes ranges and parameters. Writes no integers.
+// ---- Quantizing (apply_setting.c) ----
+// Finds the parameters of all values. With `rewrite` it first equalizes, absorbs biases and permutes channels as the
+// setting says; otherwise the graph stays as it is. Then it selects values and chooses their ranges and parameters. It
+// writes no integers.
 dq_status dq_int8_find_parameters(dq_int8_job *job, bool rewrite);
-// All of it with job->setting: the graph becomes the quantized one.
+// Finds the parameters and writes the integers, as job->setting says: the graph becomes the quantized one.
 dq_status dq_int8_quantize(dq_int8_job *job);
 
-// select.c: opens the tables of the job over its graph as it is now: choices, layers of the report, shapes and types.
+// select.c: creates the tables of the job for its graph as it is now: job->choices, job->tensors and the layers of the
+// report.
 dq_status dq_int8_open_tables(dq_int8_job *job);
 // select.c: sets the mark of every node that will run in 8 bits, reports the reason for each other node, and fills
 // job->choices: which values are quantized, and which of them share parameters. Changes nothing else in the graph.
@@ -36,43 +44,49 @@ dq_status dq_int8_check_weights(const dq_int8_job *job);
 // True when input `i` of the node is a weight: constant, float32, of a product.
 bool dq_int8_is_weight(const dq_int8_job *job, const dq_node *node, int i);
 
-// ranges.c: ranges and parameters of all selected values, and what the report and the table say of them.
+// ranges.c: chooses the range and the parameters of every selected value, from the given table or on the pictures, and
+// stores them in job->choices, the report and its table. DQ_BAD_INPUT names a value that the table does not have.
 dq_status dq_int8_find_ranges(dq_int8_job *job);
-// Whether value `v` has parameters of its own that are taken from pictures.
+// Whether the value with index `v` has parameters of its own that come from pictures.
 bool dq_int8_is_observed(const dq_int8_job *job, int v);
 
-// narrow_range.c: a range cut to what counts behind the value, when all that reads it is quantized.
+// narrow_range.c: cuts a range to the part that the operators behind the value tell apart, such as the bounds of a
+// Clip. The range stays as it is when a node that reads the value is not quantized.
 dq_range_pair dq_int8_narrow_range(const dq_int8_job *job, const dq_value *value, const dq_histogram *histogram,
                                    dq_range_pair range);
 
-// range_search.c: gives each value the one of some ranges (its own, those of other methods, shares of its own) with
-// which the results of all operators that read it, each computed in float from the value in 8 bits, have the least
-// squared error, as shares of their squares and on a few of the pictures. After ranges are chosen.
+// range_search.c: the range search, after ranges are chosen. The candidates for a value are its own range, those of
+// other methods and shares of its own. Each operator that reads the value is computed in float from the value in 8
+// bits, on a few of the pictures; the candidate with the least squared error, as a share of the squares of the results,
+// is stored in job->choices. `calibration` has the histograms of the values, by dq_value_choice.slot.
 dq_status dq_int8_search_ranges(dq_int8_job *job, const dq_calibration *calibration);
-// DQ_SYSTEM when the search would need more memory than the context's budget has left. After dq_int8_select.
+// DQ_SYSTEM when the search would need more memory than the budget of the context has left. After dq_int8_select.
 dq_status dq_int8_check_search(dq_int8_job *job);
 
-// exact_sums.c: gives additions one scale for operands and result where the histograms say that it gains; after
-// ranges are chosen.
+// exact_sums.c: gives an addition one scale for its operands and its result where the histograms say that this gains;
+// changes the ranges in job->choices, after they are chosen. `calibration` as above.
 dq_status dq_int8_join_sums(dq_int8_job *job, const dq_calibration *calibration);
-// Additions whose operands and result have one scale.
+// The number of additions whose operands and result have one scale.
 int dq_int8_exact_sums(const dq_int8_job *job);
 
-// insert.c: the axis of a weight's output channels; -1: one scale for all.
+// insert.c: the axis of the output channels in the weight of a node; -1: the weight has one scale.
 int dq_int8_weight_axis(const dq_int8_job *job, const dq_node *node);
-// accumulator.c: quantizes the weight of a product as the options and the setting say of sums.
-// `input` is the quantized input's; `least` and the result as in dq_quantize_weight.
+// accumulator.c: quantizes the weight of a product so that its sums fit as the options and the setting say. `input` are
+// the parameters of the quantized input; `least` (one element for each slice, may be changed) and *result (in the arena
+// of the graph) are those of dq_quantize_weight.
 dq_status dq_int8_quantize_weight(dq_int8_job *job, const dq_node *node, int axis, float *least,
                                   const dq_parameters *input, dq_quantized_weight *result);
-// accumulator.c: what is reported of the layer that computes a value; NULL: nothing.
+// accumulator.c: the layer of the report whose result is the value `output`; NULL: there is none.
 dq_int8_layer *dq_int8_layer_of(const dq_int8_job *job, const char *output);
-// insert.c: writes pairs, weights and biases into the graph.
+// insert.c: writes QuantizeLinear/DequantizeLinear pairs, int8 weights and int32 biases into the graph.
 dq_status dq_int8_insert(dq_int8_job *job);
 
-// rounding.c: lists the layers, before insertion.
+// rounding.c: lists in job->rounding the layers whose weights can be rounded adaptively, in the order they run; before
+// dq_int8_insert.
 dq_status dq_int8_list_rounding(dq_int8_job *job);
-// Rounds their weights, after insertion, so that outputs come closest to those of `exact`, the graph before
-// it; or as the table says.
+// rounding.c: rounds the weights of these layers, after dq_int8_insert, so that their outputs come closest to those of
+// `exact`, a copy of the graph before it; or as the table has them. Weights stay rounded to the nearest where that is
+// closer on the last third of the pictures (at most 64), which are left out of the sums.
 dq_status dq_int8_round(dq_int8_job *job, const dq_graph *exact);
 
 #endif

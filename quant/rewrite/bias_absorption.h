@@ -1,30 +1,32 @@
-// High-bias absorption: a channel behind a rectifier that always stays well above 0 wastes the lower part of its
-// range. What it stays above is taken out of the bias in front of the rectifier and given to the biases of what reads
-// the value, times their weights (Nagel et al., "Data-Free Quantization Through Weight Equalization and Bias
-// Correction", 2019, section 4.1.3; here the smallest value is observed too). The network is the same on all pictures
-// that were looked at; on others a value below the amount becomes the amount.
+// Bias absorption: a channel behind a rectifier that always stays well above 0 wastes the lower part of its range. An
+// amount that the channel always exceeds is subtracted from the bias in front of the rectifier, and added, times the
+// weights, to the biases of the products that read the value (Nagel et al., "Data-Free Quantization Through Weight
+// Equalization and Bias Correction", 2019, section 4.1.3; here the smallest element is observed too). The network
+// computes the same on all observed pictures; on others an element below the amount becomes the amount.
 #ifndef DQ_QUANT_BIAS_ABSORPTION_H
 #define DQ_QUANT_BIAS_ABSORPTION_H
 
 #include "quant/rewrite/bias_correction.h"
 #include "quant/rewrite/equalize.h"
 
-// Amounts, 0 or more, per channel of a value, by the value's name; kept as means are.
+// The amounts, 0 or more and in units of the value, of each channel: `means` of dq_channel_means holds the amounts.
 typedef dq_input_means dq_absorption;
 
-// A value can give its channels away when
-//   - Relu, or Clip from 0 to M, writes it, behind a Conv, ConvTranspose or Gemm that nothing else reads,
-//   - all that reads it are Conv without padding (at the border 0 would stand for the amount) and Gemm, with constant
-//     weights and biases, and it is no output of the network.
-// A channel can spare the smaller of its least value and of its mean less three deviations on the pictures of `what`
-// (its graph, shapes, data, first, pictures), nothing when that is not above 0 or when M was reached, which would have
-// to come down. It gives no more than brings it below the channel that then reaches highest, and a value is listed
-// where its range so becomes narrower by a hundredth at least. Everything goes into the arena.
+// Finds the amounts on the pictures of `what` (its graph, shapes, data, first and pictures; names are ignored). A value
+// can be absorbed when
+//   - Relu, or Clip from 0 to M, computes it behind a Conv, ConvTranspose or Gemm whose result nothing else reads, and
+//   - only Conv without padding (padding with 0 would stand for the amount) and Gemm read it, with constant weights and
+//     biases, and it is no output of the network.
+// The amount of a channel is at most the smaller of its least element and its mean less three standard deviations, and
+// 0 when the channel reaches M. It is no larger than what brings the channel down to the one that then has the largest
+// maximum. A value is listed where its range becomes narrower by at least 1 %. Everything is in the arena. The graph
+// does not change. Statuses as dq_observe.
 dq_status dq_absorption_measure(dq_absorption *absorption, const dq_observation *what, dq_arena *arena,
                                 const dq_context *context, dq_error *error);
 
-// Changes biases, or adds them. *restated (in the arena) lists the values that no longer stand for themselves.
-// DQ_BAD_INPUT names a value that cannot give its channels away.
+// Changes biases in the graph, and adds those that are missing. *restated (in the arena, *restated_count elements)
+// lists the values that differ from their originals from now on. DQ_BAD_INPUT names a value that cannot be absorbed, as
+// of a table of another network; DQ_SYSTEM: there is no memory.
 dq_status dq_absorption_apply(dq_graph *graph, const dq_absorption *absorption, dq_arena *arena,
                               const dq_restated **restated, int *restated_count, dq_error *error);
 

@@ -1,5 +1,5 @@
-// Which channels of a network's values may change places without changing what it computes: where every
-// operator that writes, passes on or reads them can follow.
+// Which channels of the values of a network may change their order without changing what the network computes: those
+// for which every operator that computes, passes on or reads them can be reordered too.
 #ifndef DQ_QUANT_CHANNELS_H
 #define DQ_QUANT_CHANNELS_H
 
@@ -9,41 +9,42 @@
 
 // Channels that must keep one order wherever they appear.
 typedef struct dq_channel_set {
-  int64_t count;
-  bool fixed; // something reads them by their place
-  int joined; // the set this one was joined to; itself when to none
+  int64_t count; // of channels
+  bool fixed;    // the order cannot change, because something reads the channels by their place
+  int joined;    // index of the set that this one was joined to; its own index: to none
 } dq_channel_set;
 
-// Consecutive channels (axis 1) of a value: all channels of a set.
+// Consecutive channels (axis 1) of a value, which are all channels of one set.
 typedef struct dq_channel_part {
-  int set;
-  int64_t first;
+  int set;       // index in dq_channel_map.sets; see dq_channel_set_root
+  int64_t first; // the first of these channels in the value
 } dq_channel_part;
 
 typedef struct dq_value_channels {
   dq_channel_part *parts; // one, or several behind a Concat
-  int count;              // 0: no channels are known of the value
+  int count;              // 0: the channels of the value are not known
 } dq_value_channels;
 
 typedef struct dq_channel_map {
   dq_channel_set *sets;
-  int set_count, set_room;
+  int set_count, set_room;   // used and allocated elements of `sets`
   dq_value_channels *values; // by value index
 } dq_channel_map;
 
-// `tensors` as from dq_infer. Everything in the arena. Weights and biases must be constants of their
-// convolutions for these to follow; depthwise convolutions, activations, pools, and additions and
-// multiplications of like values pass an order on.
+// Fills *map for the graph; everything is in the arena. `tensors` are those of dq_infer. Products with constant weights
+// and biases can be reordered; depthwise convolutions, activations, pools, and additions and multiplications of values
+// of the same shape pass an order on. DQ_BAD_INPUT: the graph has a cycle; DQ_SYSTEM: there is no memory.
 dq_status dq_channel_map_find(dq_channel_map *map, const dq_graph *graph, const dq_tensor *tensors, dq_arena *arena,
                               dq_error *error);
 
-// The set that a set has been joined to.
+// The index of the set that set `set` has been joined to, after all steps; `fixed` and `count` of that set hold.
 int dq_channel_set_root(const dq_channel_map *map, int set);
 
-// A product that reads its whole input for every output channel, so that the order of either is free:
-// a convolution without groups or a product with one matrix, with constant float32 weight and bias.
+// Whether the node is a product that reads its whole input for every output channel, so that the orders of its input
+// and output channels are free: a convolution without groups or a product with one matrix, with constant float32 weight
+// and bias. *product then describes the product.
 bool dq_node_mixes_channels(const dq_node *node, dq_product *product);
-// A convolution with one filter per channel.
+// Whether the node is a convolution with one filter for each channel. *product then describes the product.
 bool dq_node_is_depthwise(const dq_node *node, dq_product *product);
 
 #endif

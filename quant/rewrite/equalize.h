@@ -1,7 +1,7 @@
-// Cross-layer equalization: channels of a value are scaled to like ranges by the convolutions that
-// write it, and scaled back by the convolutions that read it. Neutral in float, so that one scale
-// per tensor loses less in 8 bits (Nagel et al., "Data-Free Quantization Through Weight
-// Equalization and Bias Correction", 2019; here the ranges are observed, not bounded).
+// Cross-layer equalization: the convolutions that compute a value scale its channels so that their ranges are similar,
+// and the convolutions that read the value scale them back. The float network computes the same, and one scale for the
+// whole value loses less in 8 bits (Nagel et al., "Data-Free Quantization Through Weight Equalization and Bias
+// Correction", 2019; here the ranges are observed, not bounded by the weights).
 #ifndef DQ_QUANT_EQUALIZE_H
 #define DQ_QUANT_EQUALIZE_H
 
@@ -11,9 +11,10 @@
 // Values that must be scaled together, because additions or operators that keep the scale join
 // them.
 typedef struct dq_equalize_site {
-  const char *value;    // one of them, which convolutions read
-  int64_t channels;     // of the value; with Concat and Split, of everything that must be scaled alike
-  const float *factors; // every channel is multiplied by its own, > 0 and finite
+  const char *value; // name of one of them, which convolutions read
+  int64_t channels;  // number of factors: the channels of the value, or with Concat and Split the classes of channels
+                     // that must have the same factor (dq_site.class_count)
+  const float *factors; // [channels], by which the channels are multiplied; > 0 and finite
 } dq_equalize_site;
 
 typedef struct dq_equalization {
@@ -21,41 +22,45 @@ typedef struct dq_equalization {
   int count;
 } dq_equalization;
 
-// Which sites: those whose readers have a scale of their own per channel (depthwise convolutions and
-// normalizations: nothing is lost), or all, where the range is shared between value and weight.
+// Which sites are equalized.
 typedef enum dq_equalize_scope {
   DQ_EQUALIZE_NONE,
-  DQ_EQUALIZE_DEPTHWISE,
-  DQ_EQUALIZE_NARROW, // all but those that run through Clip or Concat
-  DQ_EQUALIZE_ALL,
-  DQ_EQUALIZE_FULL, // all, and the range is the value's alone
+  DQ_EQUALIZE_DEPTHWISE, // those whose readers have a scale for each channel (depthwise convolutions, normalizations),
+                         // so that their weights lose nothing
+  DQ_EQUALIZE_NARROW, // all but those with a Clip or Concat inside
+  DQ_EQUALIZE_ALL,    // all; the factors balance the ranges of the value and of the weights that read it
+  DQ_EQUALIZE_FULL,   // all; the factors make the ranges of the channels of the value equal, whatever the weights
 } dq_equalize_scope;
 
-// What was seen of values on pictures, by name, so that other scopes need not look again.
+// The ranges of channels that were observed on pictures, by the name of the value, so that other scopes need no run.
 typedef struct dq_equalize_memory dq_equalize_memory;
 
-// Empty, in the arena, where what is seen goes too; NULL: no memory.
+// An empty memory; the arena owns it and everything that is stored in it. NULL: there is no memory.
 dq_equalize_memory *dq_equalize_memory_new(dq_arena *arena);
 
-// Finds the sites of a graph, with `heads` also those of its head (quant/rewrite/head.h), and the factors from the
-// ranges seen on the pictures of `what` (its graph, shapes, data, first, pictures; names are ignored). Batch
-// normalizations should be folded before. `memory` (NULL: none) is of the same graph or copies of it and of the same
-// pictures; what it lacks is seen for all scopes at once. Everything else goes into the arena.
+// Finds the sites of a graph, with `heads` also those in front of its output head (quant/rewrite/head.h), and their
+// factors from the ranges on the pictures of `what` (its graph, shapes, data, first and pictures; names are ignored).
+// Batch normalizations should be folded before. `memory` (NULL: none) must be of the same graph or copies of it and of
+// the same pictures; ranges that it lacks are observed for all scopes in one run and stored there. *equalization is in
+// the arena; its names belong to the graph, which does not change. Statuses as dq_infer and dq_observe.
 dq_status dq_equalize_measure(dq_equalization *equalization, const dq_observation *what, dq_equalize_scope scope,
                               bool heads, dq_equalize_memory *memory, dq_arena *arena, const dq_context *context,
                               dq_error *error);
 
+// Copies all of *equalization, also names and factors, into the arena. DQ_SYSTEM: there is no memory.
 dq_status dq_equalization_copy(dq_equalization *copy, const dq_equalization *equalization, dq_arena *arena,
                                dq_error *error);
 
-// A value that no longer stands for itself: what of the graph before it equals, NULL: nothing.
+// A value that a rewrite changed: `original` names the value of the graph before the rewrite that it equals now; NULL:
+// none does.
 typedef struct dq_restated {
   const char *value, *original;
 } dq_restated;
 
-// Scales weights and biases; what a head reads is multiplied back. `shapes` as for dq_infer. Through x Sigmoid(x)
-// (SiLU) by a multiplication of the sigmoid's argument. *restated (in the arena) lists the values whose meaning
-// changed. DQ_BAD_INPUT names a site that the graph does not have.
+// Multiplies weights and biases of the graph by the factors. In front of an output head a Mul restores the value;
+// through x Sigmoid(x) (SiLU) a Mul restores the argument of the sigmoid. `shapes` as for dq_infer. *restated (in the
+// arena, *restated_count elements) lists the values that changed. DQ_BAD_INPUT names a site that the graph does not
+// have, as of a table of another network; also statuses of dq_infer. After a failure the graph can only be freed.
 dq_status dq_equalize_apply(dq_graph *graph, const dq_equalization *equalization, const dq_shape_request *shapes,
                             dq_arena *arena, const dq_restated **restated, int *restated_count,
                             const dq_context *context, dq_error *error);

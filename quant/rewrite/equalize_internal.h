@@ -5,12 +5,12 @@
 #include "lib/schedule/infer.h"
 #include "quant/rewrite/equalize.h"
 
-// Channels that must have one factor are one class: those that an addition joins, or a channel
-// before and behind a Concat. Without such joints the classes of a value are its channels.
+// Channels that must have the same factor are one class: the channels that an addition joins, or a channel in front of
+// and behind a Concat. Without such operators each channel of a value is a class.
 typedef struct dq_site_value {
   dq_value *value;
-  int64_t channels;
-  const int *classes; // [channel], below class_count of the site
+  int64_t channels;   // axis 1
+  const int *classes; // [channels]: the class of each channel, 0 to class_count of the site - 1
 } dq_site_value;
 
 // x from a convolution, gate = Sigmoid(x), y = x gate.
@@ -27,37 +27,39 @@ typedef struct dq_site {
   dq_node **clips;       // 0...M, within the site
   dq_silu *silus;
   int value_count, writer_count, reader_count, clip_count, silu_count;
-  bool free_readers; // all are
-  bool wide;         // a Clip or Concat is within: the factors are more of the pictures' making
-  bool head;         // the only value is a product's that nothing but the network's head reads, which takes
-                     // the factors back in float
+  bool free_readers; // dq_reader_is_free holds for all readers
+  bool wide;         // a Clip or Concat is inside, so that the factors depend more on the pictures
+  bool head;         // the only value is the result of a product that only the output head of the network reads; a Mul
+                     // in float restores the value there
 } dq_site;
 
-// The site that holds `value`; false when there is none. `tensors` as from dq_infer; arrays in the
-// arena.
+// Fills *site with the site that contains `value`; its arrays are in the arena. `tensors` are those of dq_infer. False:
+// the value cannot be equalized, or there is no memory.
 bool dq_site_find(dq_site *site, const dq_graph *graph, const dq_tensor *tensors, dq_value *value, dq_arena *arena);
-// The site of a convolution's result that is in the head (quant/rewrite/head.h) of the network.
+// The same for `value`, the result of a convolution in front of the output head; `in_head` is that of dq_head_values.
 bool dq_head_find(dq_site *site, const dq_graph *graph, const dq_tensor *tensors, const bool *in_head, dq_value *value,
                   dq_arena *arena);
-// Whether a reader has a scale of its own for every channel it reads: a depthwise convolution in its
-// weight, a normalization because it is not quantized.
+// Whether a reader has a scale for every channel that it reads: a depthwise convolution in its weight, a normalization
+// because it is not quantized.
 bool dq_reader_is_free(const dq_site *site, const dq_node *node);
-// Of a value of the site; NULL: it is not one.
+// The element of site->values for a value; NULL: the value does not belong to the site.
 const dq_site_value *dq_site_value_of(const dq_site *site, const dq_value *value);
-// Whether a node is a Clip from 0 to a known M > 0. In a site, scaled channels must stay below M (equalize_factors.c
-// sees to that).
+// Whether a node is a Clip from 0 to a known M > 0. The factors of a site (equalize_factors.c) keep scaled channels
+// below M.
 bool dq_is_rectifying_clip(const dq_node *node);
-// The upper bound of a Clip.
+// The upper bound of a Clip; NAN: it is not a constant.
 double dq_clip_bound(const dq_node *clip);
 
-// What one pass over pictures saw of a value, per channel.
+// What one pass over pictures observed of a value, [channels] each.
 typedef struct dq_channel_extents {
-  double *low, *high; // how far it reaches below and above 0, both >= 0
-  double *power;      // mean square
+  double *low, *high; // largest distances from 0 downwards and upwards, both >= 0
+  double *power;      // mean of the squares
 } dq_channel_extents;
 
-// Factors of a site, [class_count]; `share`: with weights that lose by them. `values` and `silus` (the convolutions'
-// results) are what was seen of the site's values and of its SiLUs' arguments. In equalize_factors.c.
+// Computes factors[class_count] of a site. With `share` they balance the ranges of the values and of the weights that
+// read them; otherwise only those of the values count. `values` has one element for each site->values, `silus` one for
+// each site->silus (the argument of the sigmoid). The arena takes temporary tables. DQ_SYSTEM: there is no memory. In
+// equalize_factors.c.
 dq_status dq_site_factors(const dq_site *site, const dq_channel_extents *values, const dq_channel_extents *silus,
                           bool share, float *factors, dq_arena *arena, dq_error *error);
 

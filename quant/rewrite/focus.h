@@ -6,10 +6,11 @@
 
 #include "lib/schedule/infer.h"
 
-// Makes every such convolution read the source of the Slices: W'[o, c, 2y + v, 2x + u] = W[o, b C + c, y, x]
-// for operand b of the Concat, which starts at row v and column u and has C channels; stride 2, padding and
-// kernel twice as large. The same products are added, in another order; convolutions of other strides,
-// dilations or groups and odd heights or widths are left alone. The graph is indexed before and after.
+// Makes every such convolution read the source of the Slices: W'[o, c, 2y + v, 2x + u] = W[o, b C + c, y, x] for
+// operand b of the Concat, which starts at row v and column u and has C channels; the stride becomes 2, padding and
+// kernel twice as large. The same products are added in another order. Convolutions with other strides, dilations or
+// groups, and inputs of odd height or width, stay as they are. The graph must be indexed, and is indexed again when it
+// changed. `shapes` as for dq_infer, whose statuses the function returns; DQ_SYSTEM: there is no memory.
 dq_status dq_focus_fold(dq_graph *graph, const dq_shape_request *shapes, const dq_context *context, dq_error *error);
 
 #endif

@@ -4,10 +4,11 @@
 
 #include "lib/schedule/infer.h"
 
-// Writes `Conv -> Flatten` (Reshape, Squeeze) to an output of the graph, the convolution 1x1 over one position,
-// as `Flatten -> Gemm`: runtimes have matrix products of integers that write float, but no such convolutions, so
-// that the scores need not be rounded to 8 bits. The Gemm keeps the convolution's name and attributes that
-// concern it; results are the same to the order of the sum. `shapes` as for dq_infer.
+// Writes the first `Conv -> Flatten` (or Reshape, Squeeze) in front of an output of the graph, with a 1x1 convolution
+// over one position, as `Flatten -> Gemm`. Runtimes have integer matrix products that write float, but no such
+// convolutions; with a Gemm the scores need not be rounded to 8 bits. The Gemm has the name of the convolution; the
+// results differ only by the order of the sum. Other graphs stay as they are. `shapes` as for dq_infer; the arena takes
+// its tables. Statuses as dq_infer; DQ_SYSTEM: there is no memory.
 dq_status dq_last_product(dq_graph *graph, const dq_shape_request *shapes, dq_arena *arena, const dq_context *context,
                           dq_error *error);
 

@@ -4,14 +4,14 @@
 
 #include "lib/graph/graph.h"
 
-// Makes input `input` of a node, a float32 initializer, a copy that this node alone reads, unless it is one
-// already, and returns its tensor, owned by the graph; NULL: memory. The other readers keep the old one. The
-// copy of X is called X_adjusted, with a number when that is taken; a copy of a copy (which a copied graph
-// makes, as it shares elements with its original) is not longer, as names are part of the file.
+// Replaces input `input` of a node, which must be a float32 initializer, by a copy that only this node reads, unless it
+// is such a copy already. Returns the tensor of the copy, which the graph owns and the caller may change; NULL: there
+// is no memory. Other readers keep the old initializer. The copy of X is called X_adjusted, with a number where that
+// name is taken; a copy of X_adjusted gets no second ending, because names are part of the file.
 dq_tensor *dq_own_constant(dq_graph *graph, dq_node *node, int input);
 
-// Gives back the elements of such a copy, which nothing reads any more, nor any copy of the graph; other
-// constants stay.
+// Frees the elements of such a copy and removes `value` from the graph. Nothing may read the value any more, also in no
+// copy of the graph. Nothing happens when `value` is not such a copy.
 void dq_own_constant_release(dq_graph *graph, dq_value *value);
 
 #endif
