@@ -1,7 +1,7 @@
-// Tucker-2 factors by least squares on what a layer really reads and should answer, known through
-// second moments (decomp/fit/moments.h).
+// Tucker-2 factors by least squares between what a layer reads and its responses in the original network, both known
+// through second moments (decomp/fit/moments.h).
 //
-// With x a patch, t the answer, R the weight that the factors stand for and b the bias, E||t - Rx -
+// With x a patch, t the response, R the weight that the factors stand for and b the bias, E||t - Rx -
 // b||^2 is least for b = E t - R E x and
 //   - U, G given V: reduced-rank regression of t on the reduced patches z = V^T x (Izenman, J.
 //     Multivariate Analysis 5, 1975): U = leading eigenvectors of the covariance of the unrestricted
@@ -10,8 +10,8 @@
 // V starts from the singular vectors of the weight with its input channels weighted by the square
 // root of their covariance, its columns in the order of what they contribute.
 //
-// A ridge of DQ_FIT_RIDGE times the mean variance of a patch's elements holds R to the weight W where
-// the pictures say little: as if independent patches of that variance had been answered by W.
+// A ridge of DQ_FIT_RIDGE times the mean variance of a patch's elements keeps R close to the weight W in directions
+// that hardly occur on the pictures: as if W had computed the responses of independent patches of that variance too.
 #ifndef DQ_DECOMP_FIT_H
 #define DQ_DECOMP_FIT_H
 
@@ -21,34 +21,38 @@
 
 #define DQ_FIT_RIDGE 1e-3
 
-// Share of the answers' variance that is missed, by ranks. An in-rank equal to the channels means no
-// factor there, likewise for out-ranks.
+// Response errors, by ranks of one group. A response error is the share (0 to 1) of the variance of the responses that
+// the factors miss. A rank that is the number of channels means that the mode stays whole.
 typedef struct dq_fit_table {
-  int64_t in_count, out; // out: channels of a group
-  int64_t *in_ranks;     // ascending, the last are the channels of a group
-  double *errors;        // in_count x out: entry [i][a - 1] at ranks in_ranks[i] and a
-  double variance;       // of the answers, all channels together
+  int64_t in_count, out; // number of in-ranks; output channels of a group
+  int64_t *in_ranks;     // [in_count], ascending; the last is the number of input channels of a group
+  double *errors;        // [in_count][out]: entry [i][a - 1] is the error at in-rank in_ranks[i] and out-rank a
+  double variance;       // of the responses, summed over all channels
 } dq_fit_table;
 
-// `moments` as dq_moments_centre leaves them; they get the ridge. At most DQ_FIT_IN_RANKS in-ranks
-// are looked at, evenly spread over the multiples of `multiple`, and the channels.
-enum { DQ_FIT_IN_RANKS = 32 };
+enum { DQ_FIT_IN_RANKS = 32 }; // the largest number of in-ranks of a table besides the last one
+
+// Adds the ridge to *moments, once, after dq_moments_centre and before the functions below. `weight` is float32 with
+// the dimensions that the moments were opened with. DQ_SYSTEM: there is no memory.
 dq_status dq_fit_prepare(dq_moments *moments, const dq_tensor *weight, dq_error *error);
+// Computes the errors at all out-ranks and at DQ_FIT_IN_RANKS in-ranks or fewer, evenly spread over the multiples of
+// `multiple` (>= 1). The table is in the arena. DQ_BAD_INPUT as dq_fit_solve.
 dq_status dq_fit_errors(dq_fit_table *table, const dq_moments *moments, const dq_tensor *weight, int64_t multiple,
                         dq_arena *arena, dq_error *error);
 
-// The factors, in the layout of convolution weights; groups one after the other.
+// The factors, in the layout of dq_tucker2; groups one after the other.
 typedef struct dq_fit {
-  int64_t rank_out, rank_in;
-  double *input;  // group r_in x i; NULL: the mode stays whole
-  double *core;   // group r_out x r_in x taps
-  double *output; // group o x r_out; NULL: the mode stays whole
-  double *bias;   // group o
-  double error;   // share of the answers' variance that is missed
+  int64_t rank_out, rank_in; // of one group
+  double *input;             // [group r_in][i]; NULL: the mode stays whole
+  double *core;              // [group r_out][r_in][taps]
+  double *output;            // [group o][r_out], o of one group; NULL: the mode stays whole
+  double *bias;              // [group o]
+  double error;              // response error
 } dq_fit;
 
-// At these ranks (the channels of a group: no factor), V refined in `rounds` rounds. Owned by the
-// arena. DQ_BAD_INPUT when the moments are singular beyond the ridge.
+// Computes the factors at these ranks, which are 1 to the number of channels of a group (then the mode stays whole); V
+// is refined in `rounds` rounds. The result is in the arena. DQ_BAD_INPUT: the moments are singular in spite of the
+// ridge; DQ_SYSTEM: there is no memory.
 dq_status dq_fit_solve(dq_fit *fit, const dq_moments *moments, const dq_tensor *weight, dq_ranks ranks, int rounds,
                        dq_arena *arena, dq_error *error);
 

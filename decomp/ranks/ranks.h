@@ -5,12 +5,13 @@
 
 #include "decomp/factor/tucker2.h"
 
+// The ranks of one group, for the output channels and the input channels.
 typedef struct dq_ranks {
   int64_t out, in;
 } dq_ranks;
 
-// Chooses ranks between 1 and each mode's full rank from the spectra and the rule's parameter; 0 for
-// a mode in which the rule finds nothing to keep, whose layer is better left alone.
+// Chooses ranks from 1 to the full rank of each mode from the singular values and the parameter of the rule; 0 for a
+// mode in which the rule finds no singular value to keep, so that the layer should stay as it is.
 typedef dq_ranks (*dq_rank_choice)(const dq_hosvd *hosvd, double parameter);
 
 typedef enum dq_rank_rule {
@@ -20,20 +21,21 @@ typedef enum dq_rank_rule {
   DQ_RANK_RULE_COUNT
 } dq_rank_rule;
 
-const char *dq_rank_rule_name(dq_rank_rule rule); // "ratio"
+const char *dq_rank_rule_name(dq_rank_rule rule); // such as "ratio"
+// Stores the rule of that name in *rule. False: there is none, and *rule is unchanged.
 bool dq_rank_rule_find(const char *name, dq_rank_rule *rule);
 
-// The parameter lies in (0, 1], or [0, 1] where ranks.def says so; multiple is at least 1: else
-// DQ_USAGE.
+// DQ_USAGE: the parameter is not in (0, 1], or [0, 1] where ranks.def says so, or multiple is below 1.
 dq_status dq_rank_check(dq_rank_rule rule, double parameter, int64_t multiple, dq_error *error);
 
-// Ranks by the rule, each then rounded up to a multiple of `multiple` (1: as they are) but not
-// above the full rank; 0 stays 0. Fails as dq_rank_check does.
+// Stores in *ranks the ranks that the rule chooses, each rounded up to a multiple of `multiple` (1: unchanged) but not
+// above the full rank; 0 stays 0. Statuses as dq_rank_check.
 dq_status dq_rank_choose(dq_rank_rule rule, double parameter, int64_t multiple, const dq_hosvd *hosvd, dq_ranks *ranks,
                          dq_error *error);
 
-// The rank of one mode by empirical variational Bayes matrix factorization: singular values of its
-// unfolding (mode->size x columns; `group` of them, looked at together) above the noise. May be 0.
+// The rank of one mode by empirical variational Bayes matrix factorization (VBMF): the number of singular values above
+// the estimated noise, of an unfolding of mode->size x `columns` elements for each of `group` groups, which are treated
+// together. The rank may be 0.
 int64_t dq_vbmf_rank(const dq_mode *mode, int64_t columns, int64_t group);
 
 #define DQ_RANK_RULE(symbol, name, choose, unit, zero) dq_ranks choose(const dq_hosvd *hosvd, double parameter);

@@ -1,5 +1,5 @@
-// The fewest multiply-accumulates at which a network still answers well enough: a search over the
-// bound that dq_tucker_options.macs_share sets.
+// The fewest multiply-accumulates with which a network stays within a bound on its loss of accuracy: a search over
+// dq_tucker_options.macs_share.
 #ifndef DQ_DECOMP_SEARCH_H
 #define DQ_DECOMP_SEARCH_H
 
@@ -8,38 +8,39 @@
 #include "lib/base/context.h"
 
 typedef struct dq_search_trial {
-  int percent;   // multiply-accumulates taken away
-  bool possible; // false: no ranks take so many away, `drop` means nothing
-  double drop;   // of the quality, in points
+  int percent;   // percentage of the multiply-accumulates that the trial removes, 1 to 99
+  bool possible; // false: no ranks remove that many, and `drop` means nothing
+  double drop;   // loss of accuracy in percentage points
 } dq_search_trial;
 
-// Decomposes for trial->percent, measures, fills in the rest; `keep` tells afterwards that it is the
-// best so far.
+// Makes a trial: decomposes for trial->percent, measures, and sets `possible` and `drop`.
 typedef dq_status (*dq_search_try)(void *user, dq_search_trial *trial, dq_error *error);
+// Called after a trial that is the best so far, so that its result can be stored.
 typedef dq_status (*dq_search_keep)(void *user, const dq_search_trial *trial, dq_error *error);
 
 typedef struct dq_search_options {
-  double max_drop;   // points
-  const char *state; // file that remembers the trials; NULL: none
-  const char *key;   // what the trials depend on: a state with another key is not resumed
-  bool resume;       // trials in the file are not made again
+  double max_drop;   // largest loss allowed, in percentage points
+  const char *state; // path of a file that records the trials; NULL: none
+  const char *key;   // text of everything that trials depend on: a state with another key is refused
+  bool resume;       // take the trials that the file has in place of making them
   dq_search_try attempt;
   dq_search_keep keep;
-  void *user;
-  const dq_context *context; // its deadline ends the search, and a trial that runs then
+  void *user;                // first argument of both
+  const dq_context *context; // its deadline ends the search, also within a trial
 } dq_search_options;
 
 typedef struct dq_search_result {
-  int percent;   // the most with which the drop holds; 0: none
-  double drop;   // there
-  int trials;    // made or taken from the file
-  bool complete; // false: the time was over first
+  int percent;   // largest percentage whose loss is within the bound; 0: none is
+  double drop;   // loss at that percentage
+  int trials;    // made, or taken from the file
+  bool complete; // false: the deadline ended the search
 } dq_search_result;
 
-// Bisection over 1 to 99 percent: the quality is taken to fall with the multiply-accumulates. After
-// every trial the state is written, atomically; it is removed when the search is complete. The same
-// trials give the same result, so that a search that was resumed ends as one that was not
-// interrupted. DQ_BAD_INPUT for a state that is none or has another key; errors of the functions.
+// Bisection over 1 to 99 percent, at most 7 trials; it assumes that the accuracy falls as multiply-accumulates are
+// removed. The state is written after every trial, as a whole or not at all, and removed when the search is complete.
+// The same trials give the same result, so that a resumed search ends as one that was not interrupted. DQ_BAD_INPUT:
+// the file of the state is broken or has another key; DQ_SYSTEM: the file cannot be read or written; also statuses of
+// `attempt` and `keep`.
 dq_status dq_search(const dq_search_options *options, dq_search_result *result, dq_error *error);
 
 #endif

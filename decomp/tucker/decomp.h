@@ -7,75 +7,76 @@
 #include "lib/base/context.h"
 #include "lib/schedule/infer.h"
 
-// Ranks of one layer as a settings file gives them.
+// The ranks of one layer, as a settings file gives them.
 typedef struct dq_layer_ranks {
-  const char *layer; // name of the convolution, or of its output when it has none
-  dq_ranks ranks;
+  const char *layer; // name of the convolution; of one without a name, that of its output
+  dq_ranks ranks;    // of one group
 } dq_layer_ranks;
 
-// What is known of a network on data before ranks are chosen, kept from one dq_tucker_apply to the next
-// ones with the same graph, data and options but for macs_share: errors at all ranks, and gains, which
-// are measured as for half of the multiply-accumulates. NULL: no memory.
+// What was measured of a network on data before ranks are chosen: response errors at all ranks, and how much each layer
+// counts for the outputs (measured at half of the multiply-accumulates). It is stored from one dq_tucker_apply to the
+// next ones with the same graph, data and options; only macs_share may differ. _new returns NULL when there is no
+// memory.
 typedef struct dq_tucker_analysis dq_tucker_analysis;
 dq_tucker_analysis *dq_tucker_analysis_new(void);
-void dq_tucker_analysis_free(dq_tucker_analysis *analysis); // NULL is fine
+void dq_tucker_analysis_free(dq_tucker_analysis *analysis); // NULL is allowed
 
 typedef struct dq_tucker_options {
   dq_rank_rule rule;
   double parameter; // of the rule, in (0, 1] ([0, 1] for vbmf)
-  int64_t multiple; // ranks are rounded up to a multiple of this; 1: as they are
-  // In (0, 1), instead of the rule: ranks such that the whole model keeps at most this share of its
+  int64_t multiple; // ranks are rounded up to a multiple of this; 1: unchanged
+  // In (0, 1): in place of the rule, ranks such that the whole model has at most this share of its
   // multiply-accumulates. 0: the rule.
   double macs_share;
-  // Given ranks instead of the rule: exactly these layers at exactly these ranks. NULL: the rule.
+  // In place of the rule: decompose exactly these layers at exactly these ranks. NULL: the rule.
   const dq_layer_ranks *layers;
   int layer_count;
-  // Unless `plain`: a convolution that only a batch normalization reads is decomposed, and its
-  // energies are measured, with every output channel scaled as that does it (it is no part of the
-  // result).
+  // False: of a convolution that only a batch normalization reads, output channels are weighted by the factors of the
+  // normalization, in the decomposition and in its energies.
   bool plain;
-  // Pictures to fit the factors to; NULL: the weights alone are looked at. Batch normalization behind
-  // convolutions is then folded first.
+  // Pictures to which the factors are fitted; batch normalization behind convolutions is then folded first. NULL: the
+  // factors come from the weights alone.
   dq_data *data;
-  int64_t batch;                // pictures run at once; 0: 1. The result is the same.
-  dq_tucker_analysis *analysis; // with data and macs_share: filled by the first call; NULL: not kept
-  // Leaves a layer alone that is not measured to become faster on this machine (not with given
-  // ranks). The ranks of the result replay what the clock decided.
+  int64_t batch;                // pictures that one run takes; 0: 1. The result is the same.
+  dq_tucker_analysis *analysis; // with data and macs_share: the first call fills it, later ones read it; NULL: none
+  // Leaves layers as they are unless a measurement on this machine shows that they become faster (not with given
+  // ranks). The ranks of the report give the same model again without measuring.
   bool never_slower;
-  bool matrices;                  // Gemm and MatMul with constant matrices too
-  bool refine;                    // iterates until the factors at these ranks get no better
-  bool force;                     // also where neither multiply-accumulates nor parameters fall, at the rule's ranks
-  const dq_shape_request *shapes; // what is known of the inputs beyond their declarations, or NULL
-  const dq_context *context;      // threads, progress, memory bound, stop; may be NULL
+  bool matrices;                  // decompose also Gemm and MatMul with constant matrices
+  bool refine;                    // repeat the decomposition until the factors at these ranks get no better
+  bool force;                     // decompose also where neither multiply-accumulates nor parameters become fewer
+  const dq_shape_request *shapes; // sizes that the inputs leave open; NULL: none
+  const dq_context *context;      // may be NULL
 } dq_tucker_options;
 
-// What was done to one Conv node, or why nothing.
+// The result for one layer.
 typedef struct dq_tucker_layer {
-  const char *name; // as in dq_layer_ranks
-  char reason[120]; // why it was left alone; "" when decomposed
-  int64_t dims[4];  // o, i of a group, kernel height, kernel width; zeros when not known
-  int64_t group;    // ranks count within a group
-  dq_ranks full;    // of the unfoldings, 0 when not computed
-  dq_ranks ranks;   // chosen; the channels where a mode stayed whole
-  double energy_out, energy_in;
-  double error;                   // relative Frobenius error of the stored factors
+  const char *name;             // as in dq_layer_ranks
+  char reason[120];             // why the layer stays as it is; "": it was decomposed
+  int64_t dims[4];              // output channels, input channels of a group, kernel height, kernel width; 0: not known
+  int64_t group;                // number of groups
+  dq_ranks full;                // full ranks of the unfoldings; 0: not computed
+  dq_ranks ranks;               // the chosen ranks of one group; the number of channels where a mode stays whole
+  double energy_out, energy_in; // dq_mode_energy at the ranks, 0 to 1
+  double error;                 // relative error of the stored factors in the Frobenius norm
   double time_before, time_after; // seconds of the layer alone, with never_slower; 0: not measured
-  double time_ratio, time_most;   // median of the ratios after / before, measured in turns; upper end of
-                                  // its interval of at least 95 % (dq_time_ratio)
-  double response_error;          // with data: share of the answers' variance that is missed; else 0
-  // Names of the nodes put in its place and of their weights: tucker_in, tucker_core, tucker_out;
-  // NULL where a mode stayed whole, and all of them when left alone.
+  double time_ratio, time_most;   // median of the ratios after / before, measured in turns, and the upper end of its
+                                  // confidence interval of at least 95 % (dq_time_ratio)
+  double response_error;          // with data: share (0 to 1) of the variance of the responses that is missed; else 0
+  // Names of the nodes that replaced the layer and of their weights, in the order tucker_in, tucker_core, tucker_out;
+  // NULL where a mode stays whole, and all NULL for a layer that stays as it is.
   const char *nodes[3], *factors[3];
-  bool macs_known;            // false: macs are 0 because the shape of the layer's output is not known
-  dq_conv_cost before, after; // equal when left alone
+  bool macs_known;            // false: the shape of the output is not known, and macs of both costs are 0
+  dq_conv_cost before, after; // equal for a layer that stays as it is
 } dq_tucker_layer;
 
 typedef struct dq_tucker_report {
-  dq_tucker_layer *layers; // every Conv (Gemm, MatMul) node in the order of the graph; owned by the graph's arena
-  int count, decomposed;
-  // The whole model: multiply-accumulates of all operators, elements of all float initializers.
+  dq_tucker_layer *layers; // all Conv and ConvTranspose nodes (with `matrices` also Gemm and MatMul), in the order of
+                           // the graph; in the arena of the graph
+  int count, decomposed;   // number of layers, and of those that were decomposed
+  // Multiply-accumulates of all operators and elements of all float initializers of the model.
   dq_conv_cost model_before, model_after;
-  bool macs_known; // false: of some operator not, and the multiply-accumulates are 0
+  bool macs_known; // false: those of some operator are not known, and macs of both costs are 0
 } dq_tucker_report;
 
 // Replaces the Conv nodes of a document graph by Tucker-2 factors:
@@ -86,17 +87,18 @@ typedef struct dq_tucker_report {
 // weight that several convolutions share is decomposed for each (stored once for equal ranks) and
 // taken out of the graph when nothing else uses it.
 //
-// Left alone, with the reason: 1x1 kernels, depthwise convolutions, kernels of one or
-// three dimensions, weights that are not constant float32, full rank on both sides, and (without
-// `force`) decompositions that would not lower multiply-accumulates and parameters. A mode whose
-// 1x1 costs more than it saves stays whole: the error is then lower at a lower cost.
+// These layers stay as they are, with the reason in the report: 1x1 kernels, depthwise convolutions, kernels of one or
+// three dimensions, weights that are not constant float32, layers at full rank in both modes, and (without `force`)
+// decompositions that would lower neither multiply-accumulates nor parameters. A mode whose 1x1 convolution costs more
+// than it saves stays whole, which has a lower error at a lower cost.
 //
-// Multiply-accumulates come from inferred shapes, else from declared ones; where neither are known
-// the strides still tell whether a decomposition gains.
+// Multiply-accumulates come from inferred shapes, else from declared ones. Where neither are known, the strides decide
+// whether a decomposition gains.
 //
-// The result does not depend on the number of threads. On failure the graph may only be freed.
-// Errors: DQ_BAD_INPUT for NaN or infinity in a weight (naming the initializer), given ranks that
-// are out of range or name no convolution; DQ_USAGE for options; DQ_CANCELLED; DQ_SYSTEM.
+// The result does not depend on the number of threads. After a failure the graph can only be freed. DQ_BAD_INPUT: a
+// weight (named in the message) holds NaN or infinity, or given ranks are out of range or name no convolution;
+// DQ_USAGE: an option is out of its range, or macs_share cannot be reached; DQ_UNSUPPORTED: dq cannot run a node on the
+// data; DQ_SYSTEM: there is no memory; DQ_CANCELLED.
 dq_status dq_tucker_apply(dq_graph *graph, const dq_tucker_options *options, dq_tucker_report *report, dq_error *error);
 
 #endif

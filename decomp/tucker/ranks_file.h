@@ -1,4 +1,4 @@
-// Settings file of ranks per layer, as --ranks reads it and searches write it:
+// Settings file of ranks by layer, which the option --ranks reads and --save-ranks writes:
 //   {"schema": "dq-ranks", "version": 1,
 //    "layers": {"conv1": {"out": 16, "in": 8}, ...}}
 #ifndef DQ_DECOMP_RANKS_FILE_H
@@ -6,13 +6,14 @@
 
 #include "decomp/tucker/decomp.h"
 
-// Reads the layers in the order of the file, owned by the arena. Errors name the path, and line or
-// layer: DQ_SYSTEM, DQ_BAD_INPUT (not JSON, another schema, a layer twice, ranks below 1). An empty
-// object stands for a model in which nothing was decomposed: a list, but of no layers.
+// Reads the layers, in the order of the file, into (*layers)[*count], in the arena. An empty "layers" stands for a
+// model in which nothing was decomposed: *count is 0 and *layers is not NULL. Messages name the path and the line or
+// layer. DQ_SYSTEM: the file cannot be read; DQ_BAD_INPUT: the file is no JSON, has another schema, names a layer
+// twice, or has a rank below 1.
 dq_status dq_ranks_load(const char *path, dq_arena *arena, dq_layer_ranks **layers, int *count, dq_error *error);
 
-// Writes the ranks of the layers that were decomposed, atomically: with them the same model comes
-// out again.
+// Writes the ranks of all layers that were decomposed; a decomposition with these ranks gives the same model. The file
+// is written as a whole or not at all. DQ_SYSTEM: the file cannot be written.
 dq_status dq_ranks_save(const char *path, const dq_tucker_report *report, dq_error *error);
 
 #endif

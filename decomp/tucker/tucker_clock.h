@@ -4,13 +4,13 @@
 
 #include "decomp/tucker/tucker_job.h"
 
-// Times the layer as it is and as its factors at the ranks chosen, each as a network of its own on
-// noise, in turns, and sets time_before, time_after (medians) and time_ratio of its record. A layer
-// whose input is not known is not measured: its times stay 0. Only the shapes of the factors matter.
+// Measures the layer as it is and as factors at the chosen ranks, in turns, each as a network of one layer on noise.
+// Sets time_before and time_after (medians, in seconds), time_ratio and time_most of job->layer. The times stay 0 when
+// the shape of the input of the layer is not known. The factors need not be computed before. Statuses as dq_bench_run.
 dq_status dq_tucker_clock(dq_tucker_job *job, const dq_tucker_options *options, dq_error *error);
 
-// Times the jobs without a reason that have not been timed at their ranks, and gives a reason to those
-// that are not faster. *left receives how many that were. Nothing else may run on the pool.
+// Calls dq_tucker_clock for the jobs without a reason that were not measured at their ranks yet, and gives a reason to
+// those that are not faster, whose number *left receives. No other work may run on the pool at the same time.
 dq_status dq_tucker_clock_all(dq_tucker_job *jobs, int count, const dq_tucker_options *options, int *left,
                               dq_error *error);
 

@@ -1,42 +1,46 @@
-// Tucker-2 on data: what ranks cost in answers, and factors fitted to the answers of the original.
+// Tucker-2 on data: the response error at each rank, and factors that are fitted to the responses of the original.
+// Functions that run networks on the pictures return statuses as dq_runner_open, and DQ_CANCELLED.
 #ifndef DQ_DECOMP_TUCKER_DATA_H
 #define DQ_DECOMP_TUCKER_DATA_H
 
 #include "decomp/tucker/tucker_job.h"
 
 typedef struct dq_tucker_data {
-  dq_graph *graph;          // as it is now
-  const dq_graph *original; // with batch normalization folded
+  dq_graph *graph;          // the graph, which is decomposed layer by layer
+  const dq_graph *original; // the graph before that, with batch normalization folded
   const dq_tucker_options *options;
-  dq_tucker_job *jobs;
+  dq_tucker_job *jobs; // [count], owned by the caller
   int count;
 } dq_tucker_data;
 
-// Folds the batch normalizations behind convolutions of the document.
+// Folds the batch normalizations behind convolutions of the graph into these. DQ_SYSTEM: there is no memory.
 dq_status dq_tucker_data_fold(dq_graph *graph, dq_error *error);
 
-// Fills the error table of every job without a reason from one run over the pictures, or several
-// when the moments of all layers together would take too much memory; the modes' singular values
-// become those of the answers. For a share of multiply-accumulates the gains are measured too.
-// The graph must still be the original. Nothing of it for given ranks. An analysis that is kept is taken
-// instead, or filled.
+// Fills the table of response errors of every job without a reason, from one run over the pictures, or from several
+// when the moments of all layers together would take too much memory. The singular values of the modes become those of
+// the responses. With options->macs_share it also measures the gains (dq_tucker_gains). The graph must still be the
+// original. With given ranks nothing happens. options->analysis is read in place of measuring when it is filled, else
+// filled.
 dq_status dq_tucker_data_analyse(dq_tucker_data *data, const dq_tucker_report *report, dq_error *error);
 
-// decomp/tucker/tucker_analysis.c: takes what the analysis found out from the jobs; gives it to jobs of the same
-// network. false: there is nothing yet.
+// decomp/tucker/tucker_analysis.c: moves the tables and gains of the jobs into the analysis, where the jobs still read
+// them. DQ_SYSTEM: there is no memory.
 dq_status dq_tucker_analysis_keep(dq_tucker_analysis *analysis, dq_tucker_job *jobs, int count,
                                   const dq_context *context, dq_error *error);
+// Sets the tables and gains of jobs of the same network from the analysis, which must outlive the jobs. False: the
+// analysis is not filled, and the jobs are unchanged.
 bool dq_tucker_analysis_recall(const dq_tucker_analysis *analysis, dq_tucker_job *jobs, int count);
 
-// Fits the factors of a job at its ranks: what it reads in the graph as it is now, what it should
-// answer in the original. A reason when the ranks gain nothing.
+// Fits the factors of a job at its ranks, between what the layer reads in data->graph as it is now and its responses in
+// data->original. Sets the reason of the layer, and no factors, when the ranks gain nothing.
 dq_status dq_tucker_data_fit(dq_tucker_data *data, dq_tucker_job *job, dq_error *error);
 
-// Once all factors are in the graph: moves the biases of the last convolutions and Gemms by what is
-// left between the means of their outputs and the original's.
+// To be called once all factors are in the graph: adds to the biases of the last convolutions and Gemms the difference
+// that is left between the means of their outputs and those of the original.
 dq_status dq_tucker_data_bias(dq_tucker_data *data, dq_error *error);
 
-// Gains (decomp/tucker/judge.h): every layer alone is replaced by its trial.
+// Measures job->gain of every job without a reason: the output error (decomp/tucker/judge.h) of the original with this
+// one layer replaced by its trial, divided by the response error of the trial.
 dq_status dq_tucker_gains(dq_tucker_data *data, dq_error *error);
 
 #endif
