@@ -1,5 +1,6 @@
 // A plan: a schedule bound to this machine. Kernels are chosen, constant operands packed, and the block of the schedule
-// and the workspace of the kernels allocated. Made once, run many times.
+// and the workspace of the kernels allocated. A plan is made once and run many times, by one thread at a time; a run
+// uses the pool of the context.
 #ifndef DQ_EXEC_PLAN_H
 #define DQ_EXEC_PLAN_H
 
@@ -10,41 +11,42 @@ typedef struct dq_plan dq_plan;
 // How convolutions are computed: `algorithm` is a dq_conv_choice of lib/kernels, 0 the default, whose sums
 // are the same as everywhere.
 typedef struct dq_conv_setting {
-  const char *pattern; // dq_pattern_fits; NULL: all
+  const char *pattern; // shell pattern on names of nodes (dq_pattern_fits); NULL: all convolutions
   int algorithm;
 } dq_conv_setting;
 
-// Every pattern fits a node of some graph; else DQ_USAGE with the nearest name.
+// DQ_USAGE, with the nearest name as a hint: a pattern fits no node of any of the graphs.
 dq_status dq_conv_settings_check(const dq_conv_setting *settings, int count, const dq_graph *const *graphs,
                                  int graph_count, dq_error *error);
 
 typedef struct dq_binding {
-  const dq_conv_setting *convolutions; // the last that fits a node counts
+  const dq_conv_setting *convolutions; // [convolution_count]; of several that fit a node the last counts
   int convolution_count;
-  // NULL, or the graph that owns elements of constants, when no other plan needs them: weights that steps have packed
-  // are given back while binding. They are then gone from both graphs, and the plan cannot be packed again.
+  // The graph whose copy the schedule's graph is and which owns the elements of constants, when no other plan needs
+  // them; NULL: none. Binding then frees the weights that steps have packed. They are gone from both graphs, and the
+  // plan cannot be packed again.
   dq_graph *spent;
 } dq_binding;
 
-// Binds a schedule to the processor and the threads of the context. The schedule and its graph must outlive the plan.
-// `binding` may be NULL, and is not needed afterwards. DQ_UNSUPPORTED names a node, DQ_SYSTEM when the plan needs more
-// than context->budget has left.
+// Binds a schedule to the processor and the threads of the context. The schedule, its graph and the context must
+// outlive the plan; `binding` (may be NULL) is read during the call only. The caller frees *plan. DQ_UNSUPPORTED names
+// a node that dq cannot run; DQ_SYSTEM: the plan needs more than context->budget has left.
 dq_status dq_plan_bind(dq_plan **plan, const dq_schedule *schedule, const dq_binding *binding,
                        const dq_context *context, dq_error *error);
 // Schedules the graph and binds the schedule, which the plan then owns. `request` and `binding` may be NULL.
 dq_status dq_plan_new(dq_plan **plan, const dq_graph *graph, const dq_shape_request *request, const dq_binding *binding,
                       const dq_context *context, dq_error *error);
-void dq_plan_free(dq_plan *plan); // NULL is fine
+void dq_plan_free(dq_plan *plan); // NULL is allowed
 
 const dq_schedule *dq_plan_schedule(const dq_plan *plan);
 
-// Packs the constants anew when their elements have changed in the graph; types and shapes must be as before. Values
-// that follow from constants alone are computed again, kernels are chosen again, as some are taken only for weights
-// that permit them (safe pairs). The plan then answers as a new plan of the graph does, bit for bit. Pointers to
+// Packs the constants again after their elements have changed in the graph; types and shapes must be as before. Values
+// that follow from constants alone are computed again, and kernels are chosen again, because some need weights of a
+// certain form (safe pairs). The plan then gives the results of a new plan of the graph, bit for bit. Pointers to
 // tensors and the contents of inputs stay; outputs and states (dq_plan_save) are those of the old constants until the
-// next run. The old packed operands are freed first, so no more memory is needed than for one plan. DQ_USAGE when
-// elements were given back, DQ_BAD_INPUT when a type or a shape would change: the plan stays as it was. When packing
-// itself fails (DQ_SYSTEM, or what an operator refuses), the plan does not run until packing succeeds.
+// next run. The old packed operands are freed first, so no more memory is needed than for one plan. DQ_USAGE: binding
+// freed weights (dq_binding.spent); DQ_BAD_INPUT: a type or a shape would change; after both the plan is as it was.
+// When packing itself fails (DQ_SYSTEM, or a status of an operator), the plan does not run until packing succeeds.
 dq_status dq_plan_repack(dq_plan *plan, dq_error *error);
 
 // The inputs that are not constants, in the order of the graph; 0 <= i < dq_plan_input_count. The plan owns the tensor
@@ -63,43 +65,50 @@ bool dq_plan_tap(dq_plan *plan, const char *value);
 // Sets the tap, which replaces the one before; NULL: none. `user` is its first argument.
 void dq_plan_set_tap(dq_plan *plan, dq_tap tap, void *user);
 
+// Runs all steps. DQ_CANCELLED: context->stop was set, or the deadline passed; DQ_USAGE: dq_plan_repack failed before;
+// also statuses of operators, such as DQ_BAD_INPUT for an index out of its range, and of the tap.
 dq_status dq_plan_run(dq_plan *plan, dq_error *error);
 
-// A run in parts, so that several plans can be run side by side: steps [from, end) of dq_plan_step_count; a run
-// starts with from = 0, and parts follow each other.
+// Runs the steps from `from` to `end` - 1 (of dq_plan_step_count), so that several plans can run side by side. A run
+// starts with from = 0, and each part starts where the one before ended. Statuses as dq_plan_run.
 dq_status dq_plan_run_steps(dq_plan *plan, int from, int end, dq_error *error);
-// Between two steps all that later ones read lies in so many bytes, which may be kept and gone back to, also by
-// another plan of the same graph whose constants have other elements. Values of steps whose shapes depend on
-// elements are not among them: they stay until a run begins anew.
+// The state between two steps: everything that later steps read is in a block of dq_plan_state_bytes bytes.
+// dq_plan_save copies it to `state`, dq_plan_restore back, also into another plan of the same graph whose constants
+// have other elements. Values whose shapes depend on elements are not included; they stay until the next run begins.
 size_t dq_plan_state_bytes(const dq_plan *plan);
 void dq_plan_save(const dq_plan *plan, void *state);
 void dq_plan_restore(dq_plan *plan, const void *state);
-// The value of that name, valid from the step that computes it to the last that reads it; NULL: there is none.
+// The value of that name, owned by the plan; its elements hold from the step that computes it to the last that reads
+// it. NULL: the graph of the plan has no such value.
 const dq_tensor *dq_plan_value(const dq_plan *plan, const char *name);
 
-// Outputs in the order of the graph, valid until the next run.
+// The outputs, in the order of the graph; 0 <= i < dq_plan_output_count. The plan owns the tensors; their elements hold
+// until the next run.
 int dq_plan_output_count(const dq_plan *plan);
 const dq_tensor *dq_plan_output(const dq_plan *plan, int i);
 const char *dq_plan_output_name(const dq_plan *plan, int i);
-// Whether its shape is the same in every run; that of what a NonMaxSuppression picks is not.
+// Whether the shape of output `i` is the same in every run; that of the boxes which a NonMaxSuppression keeps is not.
 bool dq_plan_output_fixed(const dq_plan *plan, int i);
 
-// Bytes that binding adds to those of the schedule (dq_schedule_bytes): of packed operands, and of the workspace that
-// the steps share, the most that one of them asks for. Both depend on the processor, the workspace on threads too.
+// Bytes that binding needs in addition to those of the schedule (dq_schedule_bytes). Both depend on the processor, the
+// workspace also on the number of threads.
 typedef struct dq_plan_memory {
-  size_t packed, workspace;
+  size_t packed;    // packed operands of all steps
+  size_t workspace; // scratch that the steps share: the most that one of them needs
 } dq_plan_memory;
 dq_plan_memory dq_plan_memory_of(const dq_plan *plan);
 
-// Steps, for time per layer: the node, and the nanoseconds of its last run when timing is on.
+// The steps, for the time of each layer; 0 <= i < dq_plan_step_count. dq_plan_step returns the node of a step. With
+// timing on, *nanoseconds (NULL is allowed) receives the time of the step in the last run.
 int dq_plan_step_count(const dq_plan *plan);
 const dq_node *dq_plan_step(const dq_plan *plan, int i, int64_t *nanoseconds);
-void dq_plan_set_timing(dq_plan *plan, bool on);
-// Bytes of a step's inputs, weights among them, and outputs; whether its first input has 8 bits.
+void dq_plan_set_timing(dq_plan *plan, bool on); // off at first
+// The bytes of the inputs (also weights) and outputs of a step.
 int64_t dq_plan_step_bytes(const dq_plan *plan, int i);
-bool dq_plan_step_integer(const dq_plan *plan, int i);
-double dq_plan_packing_time(const dq_plan *plan); // seconds, of bringing constant operands into order, the last time
-// What dq_conv_algorithm_name says of a step; NULL when there is but one way to compute it.
+bool dq_plan_step_integer(const dq_plan *plan, int i); // whether the first input of the step has 8 bits
+double dq_plan_packing_time(const dq_plan *plan);      // seconds that packing took, the last time
+// The name of the algorithm of a step (dq_conv_algorithm_name), static; NULL: there is only one way to compute the
+// step.
 const char *dq_plan_step_algorithm(const dq_plan *plan, int i);
 
 #endif

@@ -5,8 +5,8 @@
 
 typedef struct dq_step {
   dq_op op;
-  int algorithm; // asked for, a dq_conv_choice
-  bool named;    // asked for by the name of the node
+  int algorithm; // the dq_conv_choice that a dq_conv_setting asks for
+  bool named;    // that setting has a pattern
   int64_t nanoseconds;
 } dq_step;
 

@@ -1,5 +1,7 @@
-// What the integer forms of fuse_quantized share: reading DequantizeLinear, QuantizeLinear and what lies
-// before it, and putting nodes of domain dq in their place.
+// What the integer forms of the pass fuse_quantized share: reading DequantizeLinear, QuantizeLinear and the node in
+// front of it, and replacing them by nodes of the domain dq. All functions work on an execution copy, whose arena owns
+// what they create. Those that return a status return DQ_SYSTEM when there is no memory; what does not fit is no
+// failure.
 #ifndef DQ_PASSES_QUANTIZED_PATTERN_H
 #define DQ_PASSES_QUANTIZED_PATTERN_H
 
@@ -10,56 +12,66 @@ typedef struct dq_quantized {
   dq_value *value, *scale, *zero_point; // zero_point may be NULL in the file; never here
 } dq_quantized;
 
-// Reads the DequantizeLinear that produces `value`. `constant`: its elements are constant, and scales may
-// run along an axis; otherwise one scale. false: something else, or not of that form.
+// Reads the DequantizeLinear that produces `value` (NULL is allowed) into *operand. With `constant` the 8-bit elements
+// must be constant, and there may be a scale for each slice along an axis; without it there must be one scale. A
+// missing zero point becomes a new constant of the copy. False: `value` has another producer, or one of another form.
 bool dq_read_dequantize(dq_graph *copy, const dq_value *value, bool constant, dq_quantized *operand);
-// Type of the elements (DQ_U8 or DQ_I8).
+// The type of the elements, DQ_U8 or DQ_I8.
 static inline int dq_quantized_type(const dq_quantized *operand) { return operand->zero_point->constant->type; }
+// The first scale.
 static inline float dq_quantized_scale(const dq_quantized *operand) {
   return *(const float *)operand->scale->constant->data;
 }
-// Both stand for the same numbers: one type, scale and zero point.
+// Whether type, scale and zero point of both are equal, so that equal integers stand for equal numbers.
 bool dq_same_parameters(const dq_quantized *a, const dq_quantized *b);
 
-// A QuantizeLinear to 8 bits with constant parameters, and the Relu or Clip before it if there is one.
+// A QuantizeLinear to 8 bits with one constant scale, and the Relu or Clip in front of it if there is one.
 typedef struct dq_quantized_end {
   dq_node *quantize;
-  dq_node *node;     // produces what is bounded and quantized; NULL: no node does
-  dq_quantized y;    // value: the output of `quantize`
-  int64_t low, high; // bounds of the result in quantized numbers
-  bool alone;        // nothing else reads the values between node and quantize
+  dq_node *node;     // the node in front of both; NULL: there is none
+  dq_quantized y;    // the result: its value is the output of `quantize`
+  int64_t low, high; // bounds of the result as integers
+  bool alone;        // nothing else reads the values between `node` and `quantize`
 } dq_quantized_end;
+// Reads such an end into *end. False: `quantize` is no QuantizeLinear of this form.
 bool dq_read_end(dq_graph *copy, dq_node *quantize, dq_quantized_end *end);
 
-// `node` becomes a dq operator with these inputs (NULL at the end: left out) and no attributes.
+// Makes `node` a node of operator `op_type` (static text) of the domain dq with inputs[count], which are copied, and
+// without attributes. A last input of NULL is left out.
 dq_status dq_become(dq_graph *copy, dq_node *node, const char *op_type, dq_value *const *inputs, int count,
                     dq_error *error);
-// The node before the end becomes a dq operator that keeps its attributes, with the bounds, and makes what
-// QuantizeLinear made; what lay between goes.
+// Makes end->node such a node, with its own attributes and the bounds of `end`, which computes the output of
+// end->quantize. The QuantizeLinear and the activation in front of it are removed.
 dq_status dq_take_end(dq_graph *copy, const dq_quantized_end *end, const char *op_type, dq_value *const *inputs,
                       int count, dq_error *error);
-// Attributes clamp_low and clamp_high of a dq node, where the bounds are narrower than the type.
+// Sets the attributes clamp_low and clamp_high of a node of the domain dq where the bounds are narrower than the type.
 dq_status dq_set_bounds(dq_graph *copy, dq_node *node, const dq_quantized_end *end, dq_error *error);
 
-// ---- The forms: each leaves what does not fit it alone ----
+// ---- The forms. Each checks whether it applies, and changes nothing where it does not ----
 
-// The node's QuantizeLinear becomes dq QTable when what is quantized is a function of one quantized value,
-// and vanishes when the function changes nothing; *done tells.
+// Replaces QuantizeLinear by dq.QTable when its input is a function of one quantized value, or removes it when the
+// function changes nothing. *done receives whether the form applied.
 dq_status dq_form_table(dq_graph *copy, const dq_quantized_end *end, const dq_context *context, bool *done,
                         dq_error *error);
+// Replaces Add, Sub or Mul of two quantized values by dq.QAdd, dq.QSub or dq.QMul.
 dq_status dq_form_pair(dq_graph *copy, const dq_quantized_end *end, dq_error *error);
+// Makes a Concat of quantized values read integers; those with other parameters than the result go through dq.QTable.
 dq_status dq_form_concat(dq_graph *copy, const dq_quantized_end *end, dq_error *error);
+// Replaces Conv, ConvTranspose, Gemm or MatMul of quantized values by dq.QConv, dq.QGemm or dq.QMatMul.
 dq_status dq_form_product(dq_graph *copy, const dq_quantized_end *end, dq_error *error);
-// A product that no QuantizeLinear follows: int32 sums, scaled to float32.
+// Does the same for a product that no QuantizeLinear follows: its int32 sums are scaled to float32.
 dq_status dq_form_float_product(dq_graph *copy, dq_node *node, dq_error *error);
-// A ConvTranspose whose operands have been read.
+// Replaces the ConvTranspose end->node of a quantized value x and weight w (`bias` NULL: none) by dq.QConv and
+// DepthToSpace.
 dq_status dq_form_transposed(dq_graph *copy, const dq_quantized_end *end, const dq_quantized *x, const dq_quantized *w,
                              const dq_value *bias, dq_error *error);
+// Replaces AveragePool or GlobalAveragePool of a quantized value by dq.QAveragePool or dq.QGlobalAveragePool.
 dq_status dq_form_average(dq_graph *copy, const dq_quantized_end *end, dq_error *error);
-// The node reads 8 bits, DequantizeLinear goes behind it.
+// Makes an operator that only moves elements read integers, with DequantizeLinear behind it.
 dq_status dq_form_move(dq_graph *copy, dq_node *node, dq_error *error);
 
-// A node dq QTable from x to the numbers that `end` says, in front of `before`; *output: what it makes.
+// Adds a node dq.QTable in front of `before` that requantizes x to the parameters and bounds of `end`. *output receives
+// its result, a new value.
 dq_status dq_requantize_by_table(dq_graph *copy, const dq_quantized *x, const dq_quantized_end *end,
                                  const dq_node *before, dq_value **output, dq_error *error);
 

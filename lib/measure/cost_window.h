@@ -9,10 +9,10 @@ typedef struct dq_cost_window {
   const char *kernel;   // "3x3", "" when the node has no window or its size is not known
   const char *stride;   // "2", "2x1" when axes differ; "" when it is 1 everywhere
   const char *dilation; // likewise
-  int64_t groups;       // of channels; 0 when there is one
+  int64_t groups;       // number of groups of channels; 0: the node has one group, or no window
 } dq_cost_window;
 
-// Describes a node; `tensors` are those of dq_infer, the texts are in the arena. false: no memory.
+// Describes a node. `tensors` are those of dq_infer; the texts are in the arena. False: there is no memory.
 bool dq_cost_window_of(dq_cost_window *window, const dq_node *node, const dq_tensor *tensors, dq_arena *arena);
 
 #endif

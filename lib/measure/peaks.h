@@ -1,5 +1,5 @@
-// What the machine can do at most, measured: the ceilings of a roofline (Williams, Waterman, Patterson,
-// "Roofline: An Insightful Visual Performance Model", CACM 52(4), 2009).
+// Measured limits of the machine: the ceilings of a roofline (Williams, Waterman, Patterson, "Roofline: An Insightful
+// Visual Performance Model", CACM 52(4), 2009).
 #ifndef DQ_EVAL_PEAKS_H
 #define DQ_EVAL_PEAKS_H
 
@@ -10,8 +10,9 @@ typedef struct dq_peaks {
   double bandwidth;     // bytes per second that all threads read from 64 MB
 } dq_peaks;
 
-// The best of several products of packed matrices that stay in a core's caches, and of several passes over
-// 64 MB; takes about a fifth of a second. DQ_SYSTEM without memory.
+// Measures the peaks, each as the best of several runs: products of packed matrices that stay in the caches of a core,
+// and passes over 64 MB. Takes about 0.2 s on the pool of the context, which should have no other work. DQ_SYSTEM:
+// there is no memory.
 dq_status dq_measure_peaks(dq_peaks *peaks, const dq_context *context, dq_error *error);
 
 #endif

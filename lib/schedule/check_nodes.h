@@ -1,16 +1,16 @@
-// Checks of all nodes of a graph that was not made here, before anything is changed in it.
+// Checks of all nodes of a graph that comes from a file, before anything is changed in it.
 #ifndef DQ_SCHEDULE_CHECK_NODES_H
 #define DQ_SCHEDULE_CHECK_NODES_H
 
 #include "lib/graph/graph.h"
 #include "lib/ops/operator.h"
 
-// Refuses the first node, in the order of the graph, that its operator cannot be: counts and required inputs, types
-// and values of attributes, shapes of constants, all by the operator's row (dq_operator.check). Shapes of other values
-// are not known here. Sessions begin with it, and so does every transform, so that passes may rely on what it says;
-// passes that make constants call it again, since new constants tell more. DQ_BAD_INPUT names the node. What is not
-// supported passes: commands that need not run it carry it through, a plan refuses it. DQ_UNSUPPORTED: a version that
-// is not supported, of another form than those that are.
+// Checks each node, in the order of the graph, against its operator's row (dq_operator.check): numbers of inputs and
+// outputs, required inputs, types and values of attributes, shapes of constants. Shapes of other values are not known
+// here. Every session and every transform begins with this check, so that passes may rely on it; passes that create
+// constants call it again. DQ_BAD_INPUT names the first node that is invalid. Operators that dq does not know are no
+// failure here, since commands that do not run them carry them through; a schedule refuses them. DQ_UNSUPPORTED: the
+// version of an operator is not supported, and its form differs from that of the versions that are.
 dq_status dq_check_nodes(const dq_graph *graph, const dq_context *context, dq_error *error);
 
 #endif

@@ -51,20 +51,20 @@ typedef struct dq_place {
 } dq_place;
 
 // Schedules an indexed graph, which must outlive the schedule and keep its structure; nodes in any order. `request` may
-// be NULL. Values that are not known before elements are (NonZero, NonMaxSuppression) are allowed: DQ_STORED_RUN.
-// `context` lends the pool with which small constants are computed, and the budget, which must outlive the schedule.
-// DQ_UNSUPPORTED names a node, or an input or a constant whose type is not computed with; dq_infer has the rest.
-// Time in proportion to nodes and values, but for networks of at most 4096 values, whose places are tried in several
-// orders.
+// be NULL. Values whose shapes depend on elements (NonZero, NonMaxSuppression) are allowed: DQ_STORED_RUN. Small
+// constants are computed on the pool of `context`; its budget must outlive the schedule. DQ_UNSUPPORTED names a node
+// that dq cannot run, or an input or a constant with a type that dq does not compute with; else statuses as dq_infer.
+// The time is proportional to the numbers of nodes and values; for networks of at most 4096 values several orders of
+// places are tried.
 dq_status dq_schedule_new(dq_schedule **schedule, const dq_graph *graph, const dq_shape_request *request,
                           const dq_context *context, dq_error *error);
-void dq_schedule_free(dq_schedule *schedule); // NULL is fine
+void dq_schedule_free(dq_schedule *schedule); // NULL is allowed
 
-// A schedule is read-only from here on, so several may read it at once. All pointers are its own, or the graph's, and
-// live as long as it does.
+// A schedule does not change any more, so several threads may read it. All pointers below belong to the schedule or to
+// its graph, and hold until the schedule is freed.
 const dq_graph *dq_schedule_graph(const dq_schedule *schedule);
 
-// Nodes that are run, in an order in which every one stands behind those that it reads.
+// The steps, in an order in which every node follows those whose results it reads; 0 <= step < count.
 int dq_schedule_step_count(const dq_schedule *schedule);
 const dq_schedule_step *dq_schedule_step_at(const dq_schedule *schedule, int step);
 
@@ -72,13 +72,13 @@ const dq_schedule_step *dq_schedule_step_at(const dq_schedule *schedule, int ste
 int dq_schedule_input_count(const dq_schedule *schedule);
 const dq_value *dq_schedule_input(const dq_schedule *schedule, int i);
 
-// By value index of the graph. Of the tensor, the type and the shape, row-major; rank -1 for DQ_STORED_RUN; elements
-// for DQ_STORED_SCHEDULE alone, else NULL: those that followed from the constants when the graph was scheduled.
+// Tensor and place of the value with index `value`. The tensor has type and shape; its rank is -1 for DQ_STORED_RUN. It
+// has elements for DQ_STORED_SCHEDULE only: those that followed from the constants when the graph was scheduled.
 const dq_tensor *dq_schedule_tensor(const dq_schedule *schedule, int value);
 const dq_place *dq_schedule_place(const dq_schedule *schedule, int value);
 
-// Bytes of the block, and of the most that values need at any one step: a lower bound for the block of any schedule
-// with these lifetimes.
+// The bytes of the block (the planned memory), and the most bytes that values need at any one step (the peak live
+// memory), which is a lower bound of the block of any schedule with these lifetimes.
 size_t dq_schedule_bytes(const dq_schedule *schedule);
 size_t dq_schedule_live_bytes(const dq_schedule *schedule);
 

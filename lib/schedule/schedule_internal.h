@@ -15,10 +15,11 @@ struct dq_schedule {
   size_t block_bytes, live_bytes;
 };
 
-// places.c: decides roots, lifetimes and offsets; sets block_bytes and live_bytes.
+// places.c: decides roots, lifetimes and offsets of all places; sets block_bytes and live_bytes. Steps and tensors must
+// be set. DQ_SYSTEM: there is no memory.
 dq_status dq_schedule_places(dq_schedule *schedule, dq_error *error);
 
-// join.c: puts inputs of concatenations into their results. DQ_SYSTEM.
+// join.c: places inputs of concatenations inside of their results (dq_place.joined). DQ_SYSTEM: there is no memory.
 dq_status dq_schedule_join(dq_schedule *schedule, dq_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-// Values of a network on pictures, each given to a callback.
+// Runs a network on pictures and passes values of it to a callback.
 #ifndef DQ_SESSION_OBSERVE_H
 #define DQ_SESSION_OBSERVE_H
 
@@ -6,22 +6,24 @@
 
 typedef struct dq_observation {
   const dq_graph *graph;
-  const dq_shape_request *shapes;
-  const char *const *names; // of values of the graph
+  const dq_shape_request *shapes; // of inputs that the model leaves open
+  const char *const *names;       // [count]: names of float32 values of the graph
   int count;
   dq_data *data;
-  int64_t first, pictures; // which of the data, in order
-  const char *doing;       // for the progress bar
-  int64_t batch;           // pictures run at once; 0: 1. A model that fixes its batch keeps that.
+  int64_t first, pictures; // the pictures first to first + pictures - 1
+  const char *doing;       // name of the work in reports of progress
+  int64_t batch;           // pictures that one run takes; 0: 1. A model that fixes its batch keeps that.
 } dq_observation;
 
-// Called for every picture and every name (slot: its place in the list) that was computed, with the value as one
-// picture gives it: for each name in the order of the pictures, in any order of names.
+// Called for every picture and every name (`slot` is its index in the list) whose value was computed, with the part of
+// that picture, row-major; its elements hold during the call only. For each name the calls are in the order of the
+// pictures; the order of the names is not defined. All calls come from the thread of dq_observe. A status other than
+// DQ_OK ends the run.
 typedef dq_status (*dq_observe_function)(void *user, int slot, const dq_tensor *tensor, dq_error *error);
 
-// Runs the graph on the pictures. DQ_BAD_INPUT when a named value is not float32 or the data does not
-// fit; DQ_UNSUPPORTED when a batch above 1 was wished for and a value does not consist of one part for each picture;
-// else as dq_runner_open.
+// Runs the graph on the pictures and calls on_value. DQ_BAD_INPUT: a named value does not exist or is not float32, or
+// the data do not fit; DQ_UNSUPPORTED: `batch` is above 1 and a value does not consist of one part for each picture;
+// also statuses of dq_runner_open, dq_runner_each and on_value.
 dq_status dq_observe(const dq_observation *what, dq_observe_function on_value, void *user, const dq_context *context,
                      dq_error *error);
 

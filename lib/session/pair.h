@@ -8,14 +8,17 @@ typedef struct dq_network_pair {
   dq_runner runners[2];
 } dq_network_pair;
 
-// ends[i]: name of the value that network i is run to; NULL: to its outputs. Fails as dq_runner_open. Safe to close
-// when it fails.
+// Opens a runner for each graph. ends[i] is the name of the value that network i computes and then stops; NULL: it
+// computes its outputs. Graphs, data and context must outlive the pair. The caller closes the pair, also after a
+// failure. Statuses as dq_runner_open.
 dq_status dq_network_pair_open(dq_network_pair *pair, const dq_graph *const graphs[2], const char *const ends[2],
                                dq_data *data, const dq_shape_request *shapes, const dq_context *context,
                                dq_error *error);
 void dq_network_pair_close(dq_network_pair *pair);
-// Runs both on a picture; their outputs are then in the plans.
+// Reads a picture once and runs both networks on it; their outputs are then in the plans until the next run. Statuses
+// as dq_runner_read, dq_runner_share and dq_runner_run.
 dq_status dq_network_pair_run(dq_network_pair *pair, int64_t picture, dq_error *error);
+// The plan of a network, 0 or 1, which the pair owns.
 static inline dq_plan *dq_network_pair_plan(const dq_network_pair *pair, int network) {
   return pair->runners[network].session.plan;
 }

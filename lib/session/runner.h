@@ -1,4 +1,5 @@
-// The one way in which pictures go through a network: a session, its inputs, the data.
+// Running pictures through a network: a session, its inputs, and the data for them. Everything in dq that runs pictures
+// uses a runner.
 #ifndef DQ_SESSION_RUNNER_H
 #define DQ_SESSION_RUNNER_H
 
@@ -7,59 +8,67 @@
 
 typedef struct dq_runner {
   dq_session session;
-  dq_graph *part; // of the network, where it is not run to its outputs; NULL: all of it
+  dq_graph *part; // owned: the part of the network that is run (dq_runner_options.ends); NULL: all of it
   dq_data *data;
-  dq_arena *arena;
+  dq_arena *arena; // owned
   const dq_context *context;
   dq_fed_inputs inputs;
-  float **values;       // by input: its pictures of a run before they become its type; NULL: it is float32, and they
-                        // are in the plan
-  int64_t batch;        // pictures per run
+  float **values;       // by input: the pictures of a run as float32, before they get the type of the input; NULL: the
+                        // input is float32, and they are read into the plan
+  int64_t batch;        // pictures that one run takes
   int64_t first, count; // the pictures that were read last
 } dq_runner;
 
 typedef struct dq_runner_options {
-  dq_session_options session; // sizes that the model leaves open and that its shapes lack come from the data
-  int64_t batch;              // wished for; 0: 1. A model that fixes its batch keeps that, which a note says.
-  const char *const *ends;    // names of the values that the network is run to
-  int end_count;              // 0: to its outputs
+  dq_session_options session; // sizes that the model leaves open and session.shapes lacks come from the data
+  int64_t batch;              // pictures that one run should take; 0: 1. A model that fixes its batch keeps that, which
+                              // a note reports.
+  const char *const *ends;    // [end_count]: names of values; the network is run until these are computed
+  int end_count;              // 0: the outputs are computed
 } dq_runner_options;
 
-// Opens a session for a model with inputs of numbers, and tells the data their shapes. `data` and `graph` outlive the
-// runner. Fails as dq_inputs_match, dq_inputs_set_shapes, dq_session_open and dq_data_set_shape, and with DQ_BAD_INPUT
-// for a value that the graph does not have. Safe to close when it fails.
+// Opens a session for the graph and sets the shapes of its inputs for the data (dq_data_set_shape), so that the data
+// serve one runner at a time or runners with the same shapes. `graph`, `data` and `context` must outlive the runner.
+// The caller closes the runner, also after a failure. DQ_BAD_INPUT: the graph does not have a value of `ends`; else
+// statuses as dq_inputs_match, dq_inputs_set_shapes, dq_session_open and dq_data_set_shape.
 dq_status dq_runner_open(dq_runner *runner, const dq_graph *graph, dq_data *data, const dq_runner_options *options,
                          const dq_context *context, dq_error *error);
-void dq_runner_close(dq_runner *runner); // safe on a zeroed struct
+void dq_runner_close(dq_runner *runner); // allowed on a zeroed struct
 
-// Reads `count` pictures (1 to batch) from `first` on into the inputs of the next run; the rest of the batch sees them
-// again. `infos` holds `count` entries, or is NULL. A run may overwrite its inputs: read before each.
+// Reads the pictures first to first + count - 1 (1 <= count <= runner->batch) into the inputs of the next run; when
+// they are fewer than the batch, the rest of the batch repeats them. infos[count] receives names and labels; NULL: not
+// needed. Read before every run, because a run may overwrite its inputs. Statuses as dq_data_read.
 dq_status dq_runner_read(dq_runner *runner, int64_t first, int64_t count, dq_sample_info *infos, dq_error *error);
-// The pictures that `from` has just read, and not run yet, become the inputs of `to`, of whatever type. Inputs are
-// matched by name, where there are several. DQ_BAD_INPUT: the inputs differ in names or size.
+// Copies the pictures that `from` has read, and not run yet, into the inputs of `to`, converted to their types. Several
+// inputs are matched by name. DQ_BAD_INPUT: the inputs of both differ in names or number of elements.
 dq_status dq_runner_share(dq_runner *to, const dq_runner *from, dq_error *error);
-dq_status dq_runner_check_share(const dq_runner *to, const dq_runner *from, dq_error *error); // whether they do
-// Runs the pictures that were read. Outputs are then in session.plan.
+// Returns the status that dq_runner_share would, and copies nothing.
+dq_status dq_runner_check_share(const dq_runner *to, const dq_runner *from, dq_error *error);
+// Runs the network on the pictures that were read. The outputs are then in runner->session.plan until the next run.
 dq_status dq_runner_run(dq_runner *runner, dq_error *error);
 
-// Called behind each run with the pictures [first, first + count) of it, of the range.
+// Called after each run with its pictures: `count` of them, `first` being the index of the first in the data;
+// infos[count]. A status other than DQ_OK ends the loop.
 typedef dq_status (*dq_runner_function)(void *user, int64_t first, int64_t count, const dq_sample_info *infos,
                                         dq_error *error);
 
 typedef struct dq_picture_range {
-  int64_t first, step, count; // pictures first, first + step, ...; step is 1 or more
-  bool one_by_one;            // each picture has a run of its own, also where step is 1
-  const char *doing;          // for the progress bar; NULL: none
+  int64_t first, step, count; // pictures first, first + step, ..., `count` of them; step is 1 or more
+  bool one_by_one;            // each picture has its own run, also where step is 1; runs with another step always do
+  const char *doing;          // name of the work in reports of progress; NULL: progress is not reported
 } dq_picture_range;
 
-// Reads and runs pictures, batch by batch, until a signal asks for an end. `after` may be NULL (taps see enough).
+// Reads and runs all pictures of the range, batch by batch, and calls `after` behind each run. `after` may be NULL,
+// where taps receive what the caller needs. DQ_CANCELLED: context->stop was set, or the deadline passed.
 dq_status dq_runner_each(dq_runner *runner, const dq_picture_range *range, dq_runner_function after, void *user,
                          dq_error *error);
 
-// The input that the data's main part is for (dq_data_main_part): that of the pictures which labels belong to.
+// The input for the main part of the data (dq_data_main_part), to whose pictures the labels belong; owned by the
+// runner.
 const dq_tensor *dq_runner_main_input(const dq_runner *runner);
-// Adds to a request the sizes of the pictures, where an input leaves its size open, the request does not give it, and
-// the model remembers none. `data` may be NULL. The array is in the arena.
+// Adds to the request the natural size of the pictures (dq_data_natural_shape) for inputs that leave a size open which
+// neither the request gives nor the model records. `data` may be NULL. request->inputs is then a new array in the
+// arena. DQ_SYSTEM: there is no memory.
 dq_status dq_complete_shapes(dq_shape_request *request, const dq_graph *graph, dq_data *data, dq_arena *arena,
                              dq_error *error);
 

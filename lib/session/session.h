@@ -13,20 +13,23 @@ typedef struct dq_session {
 
 typedef struct dq_session_options {
   dq_shape_request shapes;
-  const char *const *taps; // names of values that must be delivered (dq_plan_set_tap)
+  const char *const *taps; // [tap_count]: names of values that the tap gets (dq_plan_set_tap); passes keep them
   int tap_count;
-  bool plain;                          // no passes: every node runs as it stands
+  bool plain;                          // no passes: every node runs as the graph has it
   const dq_conv_setting *convolutions; // as in dq_binding
   int convolution_count;
-  dq_graph *spent; // as in dq_binding: NULL, or the graph, when nothing else will run it
+  dq_graph *spent; // as in dq_binding: NULL, or the graph itself, when nothing else will run it
 } dq_session_options;
 
-// The graph must outlive the session. `options` may be NULL.
+// Copies the graph, runs the passes on the copy, schedules it and binds the schedule. The graph, whose weights the
+// session reads, and the context must outlive the session. `options` may be NULL. After a failure *session is zeroed.
+// DQ_BAD_INPUT: the graph is invalid, a shape does not fit, or there is no value of the name of a tap; DQ_USAGE: a size
+// is not known; DQ_UNSUPPORTED: dq cannot run a node; DQ_SYSTEM: there is no memory, or the budget is too small.
 dq_status dq_session_open(dq_session *session, const dq_graph *graph, const dq_session_options *options,
                           const dq_context *context, dq_error *error);
-// The same without the plan, which is left NULL: nothing depends on the processor, and no weight is packed.
+// Does the same without binding: session->plan is NULL, nothing depends on the processor, and no weight is packed.
 dq_status dq_session_schedule(dq_session *session, const dq_graph *graph, const dq_session_options *options,
                               const dq_context *context, dq_error *error);
-void dq_session_close(dq_session *session); // safe on a zeroed struct
+void dq_session_close(dq_session *session); // allowed on a zeroed struct
 
 #endif

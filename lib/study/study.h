@@ -1,4 +1,5 @@
-// What can be found out about one model: cost, accuracy, differences from another, overflow, sensitivity, ranges.
+// Everything that dq-report measures of one model: cost, accuracy, comparison with a reference, overflow, sensitivity,
+// ranges.
 #ifndef DQ_STUDY_H
 #define DQ_STUDY_H
 
@@ -12,21 +13,24 @@
 #include "quant/search/sensitivity.h"
 
 typedef struct dq_study_options {
-  // The pictures; NULL: none. Where neither a preset nor preprocessing is given, what the model remembers counts.
+  // The pictures; NULL: none. Where neither a preset nor preprocessing is given, the preprocessing that the model
+  // records is used.
   const dq_data_options *data;
   const char *task, *decode; // as in dq_accuracy_options
   dq_shape_request shapes;   // sizes of inputs that the model leaves open
-  bool several;              // models are studied: a shape may be for another one
-  int64_t batch;             // pictures run at once for accuracy and the audit
-  bool match_names, overflow, raw, sensitivity;
-  bool ranges;       // histograms of values beside their ranges
-  const char *table; // the calibration table whose ranges are shown; NULL: those of the model
+  bool several;              // several models are studied, so that a shape may be for an input of another one
+  int64_t batch;             // pictures that one run takes, for accuracy and the audit
+  bool match_names;          // compare values by name (dq_layer_options.by_names)
+  bool overflow, raw;        // the overflow audit, and its counts of raw products (lib/audit/audit.h)
+  bool sensitivity;          // the sensitivity of layers (quant/search/sensitivity.h)
+  bool ranges;               // histograms of the values that have ranges
+  const char *table;         // path of the calibration table whose ranges are shown; NULL: those of the model
 } dq_study_options;
 
 typedef struct dq_study {
   const char *path;
   dq_graph *graph;     // owned
-  dq_graph *reference; // NULL: nothing to compare with
+  dq_graph *reference; // not owned; NULL: there is none
   dq_shape_request shapes;
   dq_cost cost;
   dq_odd_weight *odd_weights;
@@ -37,13 +41,15 @@ typedef struct dq_study {
   dq_audit_report audit;          // layers NULL: not audited
   dq_sensitivity sensitivity;     // layers NULL: not measured
   dq_chosen chosen;               // the values with ranges
-  dq_calibration calibration;     // of those values; count 0: not looked at
+  dq_calibration calibration;     // histograms of these values; count 0: not measured
 } dq_study;
 
-// Loads the model at `path` and measures what the options ask for; without data only what the file alone tells.
-// `study` is set whatever happens: free with dq_study_deinit; its arrays live in the arena. Errors name the file.
+// Loads the model at `path` and measures what the options ask for; without data, what the file alone shows. `reference`
+// (NULL: none) is the model to compare with and must outlive the study. The caller frees *study by dq_study_deinit,
+// also after a failure; arrays are in the arena. Messages name the file. Statuses are those of the modules that
+// measure, such as dq_model_open, dq_data_open, dq_cost_analyse and dq_accuracy_run.
 dq_status dq_study_run(dq_study *study, const char *path, dq_graph *reference, const dq_study_options *options,
                        const dq_context *context, dq_arena *arena, dq_error *error);
-void dq_study_deinit(dq_study *study); // safe on a zeroed struct
+void dq_study_deinit(dq_study *study); // allowed on a zeroed struct
 
 #endif
