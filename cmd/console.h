@@ -5,31 +5,32 @@
 #include "cmd/options.h"
 
 typedef struct dq_console {
-  const char *command; // in front of every line
-  bool verbose, quiet;
-  bool bar, plain;    // how progress is shown; neither: not at all
-  int width;          // columns of the terminal
-  bool color;         // of messages
-  bool drawn;         // a bar stands on the line now
-  char what[64];      // the work in progress
-  double start, last; // seconds: when it began and when it was last shown
+  const char *command; // name that stands in front of every line
+  bool verbose, quiet; // -v: also print details; -q: print errors only
+  bool bar, plain;     // print progress as a bar, or as lines; both false: not at all
+  int width;           // columns of the terminal
+  bool color;          // print messages in colour
+  bool drawn;          // a bar is on the current line
+  char what[64];       // name of the work in progress
+  double start, last;  // values of dq_seconds() when the work began and when its progress was printed last
 } dq_console;
 
+// Sets *console by the options of the command and by the terminal.
 void dq_console_init(dq_console *console, const dq_common_options *common);
 
-// The functions of a dq_context whose user is the console. Called by one thread at a time.
+// The callbacks of a dq_context whose user is the console; for one thread at a time.
 void dq_console_message(void *console, dq_severity severity, const char *text);
 void dq_console_progress(void *console, const char *what, int64_t done, int64_t total);
 
-// A name that comes from a file: control characters, which would break the line or the terminal, become '?'.
+// Prints a name that comes from a file; control characters, which could disturb the terminal, become '?'.
 void dq_print_name(FILE *stream, const char *text);
 
-void dq_console_clear(dq_console *console); // takes the bar off the terminal
+void dq_console_clear(dq_console *console); // removes the bar from the terminal
 
-// "dq-int8: message" and, when there is one, "hint: ...".
+// Prints "dq-int8: MESSAGE" and, when there is a hint, "hint: HINT".
 void dq_console_error(dq_console *console, const dq_error *error);
 
-// Whether `stream` wants colour by --color, NO_COLOR and TERM.
+// Whether to print colours to `stream`, by --color, the variables NO_COLOR and TERM, and whether it is a terminal.
 bool dq_color_wanted(const dq_common_options *common, FILE *stream);
 
 #endif

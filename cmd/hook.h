@@ -1,18 +1,19 @@
-// The retraining hook as commands offer it: --retrain CMD.
+// The option --retrain CMD of commands: the retraining hook (lib/retrain/retrain.h).
 #ifndef DQ_CMD_HOOK_H
 #define DQ_CMD_HOOK_H
 
 #include "cmd/options.h"
 #include "lib/retrain/retrain.h"
 
-// Usage that the table of options cannot tell, before any work. NULL `command`: fine.
+// Checks the use of --retrain before any work. DQ_USAGE: the path of the input or of the output is "-". DQ_UNSUPPORTED:
+// the command is "builtin". `command` NULL (not given): DQ_OK.
 dq_status dq_hook_check(const char *command, const char *input, const char *output, dq_error *error);
 
-// How a run of the hook on the model at `path` ended: a failed one leaves that and says which model it is: "the
-// quantized model".
+// Returns `status`, the result of dq_retrain. Of DQ_CONDITION it sets the hint that `path` still holds the model before
+// retraining, which `what` names ("the quantized model").
 dq_status dq_hook_end(dq_status status, const char *path, const char *what, dq_error *error);
 
-// Runs the hook on the model that was written to `path`, and ends it as above.
+// Calls dq_retrain on the model that was written to `path`, and dq_hook_end with its status.
 dq_status dq_hook_run(const dq_graph *graph, const char *path, const dq_retrain_options *hook, const char *what,
                       const dq_context *context, dq_error *error);
 

@@ -33,8 +33,8 @@ typedef struct dq_option {
   const char *name;                 // long name, with '-' between words; '_' is accepted as well
   const char *aliases;              // other names taken but not advertised, space separated (words of other tools)
   const char *value;                // what stands for the value in help: "FILE", "R"; NULL: from the type
-  const char *choices;              // ENUM: "minmax|u8=quint8|..."; what follows '=' is another word for the same.
-                                    // STRING, LIST: words that help and completions offer; others are taken as well
+  const char *choices;              // ENUM: "minmax|u8=quint8|..."; the word behind '=' means the same. STRING, LIST:
+                                    // words that help and completions offer; other words are allowed as well
   const char *(*choice)(int index); // instead of choices: name by index, NULL after the last
   const char *preset;               // default as the user would type it, parsed like a value; NULL: zero
   const char *group;                // heading in help; NULL: "Options"
@@ -48,7 +48,7 @@ typedef struct dq_option {
   bool open_minimum; // the minimum itself is not allowed
   bool hidden;       // parsed, but in no help
   bool joined;       // STRING, FILE: may be given again when each value is NAME=...; the values are joined by ';'
-  bool stop;         // nothing after it is parsed or checked (--help)
+  bool stop;         // arguments behind it are neither parsed nor checked (--help)
   bool clears;       // FLAG: makes its target false, which another flag makes true
 } dq_option;
 
@@ -101,17 +101,17 @@ enum dq_shell { DQ_SHELL_BASH, DQ_SHELL_ZSH, DQ_SHELL_FISH };
 // AUTO, ON, OFF: the choices "auto|on|off" of options that decide by themselves.
 enum dq_switch { DQ_SWITCH_AUTO, DQ_SWITCH_ON, DQ_SWITCH_OFF };
 
-// Options of commands that look at data.
+// Values of the options of commands that read data. NULL: the option was not given.
 typedef struct dq_data_arguments {
   const char *data;
-  int64_t limit;          // pictures, 0: all
-  int64_t batch;          // pictures run at once
-  const char *preset;     // NULL: what the model remembers
-  const char *preprocess; // NULL: nothing overridden
-  const char *labels;
+  int64_t limit;          // number of pictures; 0: all
+  int64_t batch;          // pictures that one run takes
+  const char *preset;     // without it and preprocess, the preprocessing that the model records is used
+  const char *preprocess; // fields that replace those of the preset
+  const char *labels;     // as in dq_data_options, like norm and strict
   const char *norm;
-  const char *decode;
-  int task; // enum dq_task_choice
+  const char *decode; // as in dq_task_options
+  int task;           // enum dq_task_choice
   bool strict;
 } dq_data_arguments;
 
@@ -184,10 +184,11 @@ void dq_options_free(const dq_command *command, void *options);
 // Whether the user gave the option (not by its preset). `options` is the command's struct.
 bool dq_option_given(const void *options, const char *name);
 
-// Finds faults of the tables themselves: names twice, presets that do not parse, targets of the wrong
-// size, rules about unknown names. DQ_USAGE with the first fault.
+// DQ_USAGE, with the first fault in the message: the tables of the command have a fault, such as a name that occurs
+// twice, a preset that cannot be parsed, a target of the wrong size, or a rule with an unknown name.
 dq_status dq_options_check(const dq_command *command, dq_error *error);
 
+// Write the text of --help, the manual page, and the completions of a shell to `stream`.
 void dq_options_help(const dq_command *command, FILE *stream);
 void dq_options_man(const dq_command *command, FILE *stream);
 void dq_options_complete(const dq_command *command, enum dq_shell shell, FILE *stream);

@@ -13,38 +13,41 @@
 // elements (1, or 0 where it is broadcast). The output may lie where an input lies.
 typedef struct dq_lane {
   const void *inputs[3];
-  int64_t strides[3];
-  void *output;
+  int64_t strides[3]; // in elements
+  void *output;       // elements without gaps
   int64_t count;
-  const double *parameters; // as given to the call; at least two
-  unsigned cpu;             // features that kernels may use
+  const double *parameters; // those of dq_broadcast_run; at least two
+  unsigned cpu;             // set of features (lib/base/cpu.h) that kernels may use
 } dq_lane;
 
 typedef void dq_loop(const dq_lane *lane);
 
 enum {
   DQ_LOOP_TYPES = DQ_U64 + 1, // size of tables of loops by element type
-  DQ_GRAIN = 32768,
-  DQ_GRAIN_FUNCTION = 2048, // elements worth a thread: arithmetic, functions
+  // Numbers of elements for which it pays to wake a thread.
+  DQ_GRAIN = 32768,         // of arithmetic
+  DQ_GRAIN_FUNCTION = 2048, // of functions such as exp
 };
 
-// Splits [0, count) into spans of `grain` and calls work for each, threaded when there are several.
+// Splits the indices 0 to count - 1 into spans of `grain` and calls work(argument, from, to) for each, `to` not
+// included, on the pool of the context (NULL: one thread).
 typedef void dq_span_work(void *argument, int64_t from, int64_t to);
 void dq_spans(const dq_context *context, int64_t count, int64_t grain, dq_span_work *work, void *argument);
 
-// Runs `loop` over all of `output`, the inputs broadcast to its shape (inference has checked
-// that they can be). parameters NULL: zeros.
+// Runs `loop` over all elements of `output`, with `count` (1 to 3) inputs broadcast to its shape, which inference has
+// checked. The output may be one of the inputs of its shape. `parameters` NULL: zeros. `grain`: elements of one piece
+// of work.
 void dq_broadcast_run(const dq_context *context, int count, const dq_tensor *const *inputs, dq_tensor *output,
                       dq_loop *loop, const double *parameters, int64_t grain);
 
-// The loop of the type of input 0, run over all inputs of the op into output 0. DQ_UNSUPPORTED when
-// there is no loop for the type, DQ_BAD_INPUT when input 1 on has another type.
+// Runs loops[type of input 0] over all inputs of the op into output 0, as dq_broadcast_run. `loops` has DQ_LOOP_TYPES
+// entries. DQ_UNSUPPORTED: there is no loop for the type; DQ_BAD_INPUT: another input has another type.
 dq_status dq_elementwise(dq_op *op, dq_loop *const *loops, const double *parameters, int64_t grain);
 
-// DQ_BAD_INPUT unless inputs `from` on have the type of input `from`.
+// DQ_BAD_INPUT: an input behind input `from` has another type than input `from`.
 dq_status dq_op_same_types(const dq_op *op, int from);
 
-// dq_infer_broadcast and dq_infer_compare that check the types too.
+// dq_infer_broadcast and dq_infer_compare with a check that all inputs have one type (DQ_BAD_INPUT).
 dq_status dq_infer_binary(dq_op *op);
 dq_status dq_infer_comparison(dq_op *op);
 // Sets output 0 to the type and shape of input 0. DQ_BAD_INPUT: another input has another type, or does not broadcast

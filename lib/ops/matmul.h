@@ -9,17 +9,17 @@ typedef struct dq_matmul {
   int64_t batch, rows, columns, depth;
   int rank;                                         // dimensions of the stack of results
   int64_t dims[DQ_MAX_RANK];                        // of that stack
-  int64_t a_step[DQ_MAX_RANK], b_step[DQ_MAX_RANK]; // in matrices, 0 where an operand repeats
+  int64_t a_step[DQ_MAX_RANK], b_step[DQ_MAX_RANK]; // steps in the stacks of A and B, in matrices; 0: broadcast
 } dq_matmul;
 
-// Reads the shapes of operands a and b by numpy.matmul's rules (which the ONNX operator has). When
-// B is one matrix the stack of A becomes one tall matrix and batch is 1.
+// Reads the shapes of the operands a and b by the rules of numpy.matmul, which the ONNX operator has. When B is one
+// matrix, the stack of A becomes one tall matrix and batch is 1. DQ_BAD_INPUT: the shapes do not fit each other.
 dq_status dq_matmul_read(const dq_op *op, const dq_tensor *a, const dq_tensor *b, dq_matmul *matmul);
-// Checks as above and sets the shape of output 0.
+// Does the same checks and sets the shape of output 0 and its type, `type`.
 dq_status dq_matmul_infer(dq_op *op, const dq_tensor *a, const dq_tensor *b, int type);
-// Which matrices of A and B product `index` multiplies.
+// The indices *a and *b, in the stacks of A and B, of the matrices that product `index` (0 to batch - 1) multiplies.
 void dq_matmul_operands(const dq_matmul *matmul, int64_t index, int64_t *a, int64_t *b);
-// Multiply-accumulates; 0 when a shape is not known or does not fit.
+// Multiply-accumulates, from the inferred shape of output 0; 0: a shape is not known; INT64_MAX: they do not fit.
 int64_t dq_matmul_macs(const dq_op *op, const dq_tensor *a);
 
 #endif

@@ -36,8 +36,12 @@ typedef struct dq_attribute_rule {
   bool required; // for every version
 } dq_attribute_rule;
 
-// Colour for mixed precision: loses; gains much and loses little; takes the category of its inputs.
-typedef enum dq_category { DQ_DENY, DQ_ALLOW, DQ_FOLLOW } dq_category;
+// What dq-amp does with nodes of the operator.
+typedef enum dq_category {
+  DQ_DENY,  // they stay in float32, as float16 would lose accuracy
+  DQ_ALLOW, // they become float16, which gains much and loses little
+  DQ_FOLLOW // they become whatever casts fewer bytes
+} dq_category;
 
 // How the operator is quantized to int8.
 typedef enum dq_quantization {
@@ -111,8 +115,8 @@ struct dq_operator {
   dq_status (*check)(const dq_op *op);
   dq_status (*infer)(dq_op *op); // required
   dq_status (*run)(dq_op *op);   // required
-  // Optional: packs constant inputs (data known) into `arena`, sets state and scratch_bytes. Shapes
-  // are final. run must also work when state is NULL.
+  // Optional: packs constant inputs, whose elements are known, into `arena`; sets state, scratch_bytes, computed_by and
+  // packed. Shapes are final. `run` must also work when state is NULL.
   dq_status (*prepare)(dq_op *op, dq_arena *arena);
   // Optional, for sums of products of data and a weight: operands, axes and attributes of a node.
   void (*product)(const dq_node *node, dq_product *product);
@@ -130,21 +134,23 @@ struct dq_operator {
   double range[2];
 };
 
-// The row of an operator, or NULL. Domain "ai.onnx" is the same as "".
+// The row of an operator, static; NULL: there is none. Domain "ai.onnx" is the same as "".
 const dq_operator *dq_operator_find(const char *domain, const char *op_type);
 // The flags of a node's row; 0 when there is none.
 unsigned dq_node_flags(const dq_node *node);
-// How an operator of ai.onnx runs on 8 bits, its row's rule of quantization taken for the form where the row has none
-// of its own; DQ_FORM_NONE for all others.
+// How a node of an operator of ai.onnx runs on 8 bits: the integer_form of its row, or the form that follows from the
+// row's rule of quantization; DQ_FORM_NONE for all other nodes.
 dq_integer_form dq_integer_form_of(const dq_node *node);
-// The bounds of an operator of ai.onnx that cuts its input; false: it does not, or the bounds are not known.
+// Stores the bounds of an operator of ai.onnx that clamps its input (dq_operator.clamp). False: it does not clamp, or
+// the bounds are not known; *low and *high then mean nothing. `node` NULL: false.
 bool dq_clamp_of(const dq_node *node, float *low, float *high);
-// Row `index`, NULL after the last, in the order of operators.def.
+// Row `index` (from 0) in the order of operators.def; NULL after the last.
 const dq_operator *dq_operator_at(int index);
-// The since-version that `opset` selects, 0 when the row does not support it.
+// The since-version that `opset` selects; 0: the row does not support that opset.
 int dq_operator_version(const dq_operator *row, int64_t opset);
 
-// Counts of inputs and outputs, required ones, and types of attributes by the row alone. DQ_BAD_INPUT.
+// DQ_BAD_INPUT: the node does not fit the row, by its numbers of inputs and outputs, an input that is required, or the
+// type of an attribute.
 dq_status dq_operator_fits(const dq_node *node, const dq_operator *row, const dq_context *context, dq_error *error);
 // Finds the row of a node's operator and the since-version that the opset of the graph selects, and checks the node as
 // dq_operator_fits does. *row is static. Attributes that the row does not list are no failure: one warning for each
@@ -153,62 +159,64 @@ dq_status dq_operator_fits(const dq_node *node, const dq_operator *row, const dq
 dq_status dq_operator_resolve(const dq_graph *graph, const dq_node *node, const dq_context *context,
                               const dq_operator **row, int *version, dq_error *error);
 
-// Puts the node's label in front of the message of a failure; returns the status.
+// Puts the label of the node ("node 'conv1'") in front of the message when `status` is a failure; returns `status`.
 dq_status dq_with_label(const dq_node *node, dq_status status, dq_error *error);
 
-// The row's check, where it has one; lib/schedule/check_nodes.h calls it for a graph.
+// Calls the check of the row, where it has one; dq_check_nodes calls it for all nodes of a graph.
 dq_status dq_op_check(dq_op *op);
 
-// The three calls, with the node's label put in front of messages, and float16 computed by float32
-// for rows that say DQ_OP_HALF. dq_op_infer leaves outputs with rank -1 when they depend on elements
-// not known yet. dq_op_run checks the type and expects outputs with shape and memory.
+// Call infer, prepare and run of the row, put the label of the node in front of messages, and compute float16 by
+// float32 for rows with DQ_OP_HALF. dq_op_infer leaves outputs with rank -1 that depend on elements which are not known
+// yet. dq_op_run checks the type of input 0 (DQ_UNSUPPORTED) and needs outputs with shape and memory.
 dq_status dq_op_infer(dq_op *op);
 dq_status dq_op_prepare(dq_op *op, dq_arena *arena);
 dq_status dq_op_run(dq_op *op);
 
 // ---- For operator files ----
 
+// Input or output `i`; NULL: the node does not have it, or leaves it out.
 static inline const dq_tensor *dq_op_input(const dq_op *op, int i) {
   return i < op->input_count ? op->inputs[i] : NULL;
 }
 static inline dq_tensor *dq_op_output(const dq_op *op, int i) { return i < op->output_count ? op->outputs[i] : NULL; }
 
-// Sets the shape of output i (nothing when it is left out), with the checks of dq_tensor_shape.
+// Sets type and shape of output `i`; nothing happens when the node leaves it out. Statuses as dq_tensor_shape.
 dq_status dq_op_shape(dq_op *op, int i, int type, int rank, const int64_t *dims);
-// Output i cannot be known yet.
+// Sets the type of output `i` and rank -1: its shape depends on elements that are not known yet. Returns DQ_OK.
 dq_status dq_op_unknown(dq_op *op, int i, int type);
 
 // Zeroed memory aligned to 64 bytes, as kernels want it, for a state or a scratch; not NULL even for 0 bytes. The
 // arena owns it. DQ_SYSTEM when there is none.
 dq_status dq_op_alloc(const dq_op *op, dq_arena *arena, size_t bytes, void **memory);
 
-// True when input i is there and its elements are known.
+// Whether the node has input `i` and its elements are known.
 bool dq_op_known(const dq_op *op, int i);
 
 enum { DQ_MAX_INTS = 2 * DQ_MAX_RANK };
-// Integers of input i (int32 or int64, scalar or vector) into values[DQ_MAX_INTS]: a failure when
-// there are more or the type is another. The elements must be known.
+// Reads the integers of input `i` (int32 or int64, scalar or vector), whose elements must be known, into
+// values[DQ_MAX_INTS] and their number into *count. DQ_BAD_INPUT or DQ_UNSUPPORTED: another type or shape, or more.
 dq_status dq_op_read_ints(const dq_op *op, int i, int64_t *values, int *count);
 
-// "axes" style parameter that was an attribute and became input i: *count is -1 when it is not
-// given; *known is false when the input's elements are not known yet. values[DQ_MAX_INTS].
+// Reads a list such as "axes" that was an attribute in old versions and is input `i` in later ones into
+// values[DQ_MAX_INTS]. *count is -1 when the node has neither. *known is false when the elements of the input are not
+// known yet; `values` then mean nothing. Statuses as dq_op_read_ints.
 dq_status dq_op_axes(const dq_op *op, const char *attribute, int i, int64_t *values, int *count, bool *known);
 
-// An axis in [-rank, rank) made positive, or DQ_BAD_INPUT.
+// Stores `axis`, or axis + rank where it is negative, in *result. DQ_BAD_INPUT: axis is not in [-rank, rank).
 dq_status dq_op_axis(const dq_op *op, int64_t axis, int rank, int *result);
 
-// The index of the text of an attribute among the words that it may be, the first of which is its default, or
-// DQ_BAD_INPUT.
+// Stores the index of the text of an attribute among words[count] in *index; 0 when the node does not have the
+// attribute. DQ_BAD_INPUT: the text is none of the words.
 dq_status dq_op_word(const dq_op *op, const char *attribute, const char *const *words, int count, int *index);
 
-// Shape that broadcasting the inputs [0, count) gives (ONNX multidirectional), or DQ_BAD_INPUT.
+// Stores the shape to which the inputs 0 to count - 1 broadcast (multidirectional, as ONNX defines it) in *rank and
+// dims[DQ_MAX_RANK]. DQ_BAD_INPUT: they do not broadcast.
 dq_status dq_op_broadcast(const dq_op *op, int count, int *rank, int64_t *dims);
 
-// Ready-made infer functions: output 0 has type and shape of input 0; type of input 0 and
-// broadcast shape of all inputs; bool and broadcast shape.
-dq_status dq_infer_same(dq_op *op);
-dq_status dq_infer_broadcast(dq_op *op);
-dq_status dq_infer_compare(dq_op *op);
+// Functions for dq_operator.infer.
+dq_status dq_infer_same(dq_op *op);      // output 0 has type and shape of input 0
+dq_status dq_infer_broadcast(dq_op *op); // output 0 has the type of input 0 and the broadcast shape of all inputs
+dq_status dq_infer_compare(dq_op *op);   // output 0 is bool, of the broadcast shape of all inputs
 
 // Fails with a message; dq_op_infer and dq_op_run put the node's label in front.
 #define dq_op_fail(op, status, ...) dq_fail((op)->error, status, __VA_ARGS__)

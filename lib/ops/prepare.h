@@ -1,4 +1,4 @@
-// Running operators that pack constants: what a plan does before the first run, done for one run.
+// Running operators that pack constants without a plan: preparation and run in one call.
 #ifndef DQ_OPS_PREPARE_H
 #define DQ_OPS_PREPARE_H
 

@@ -1,6 +1,6 @@
-// One view of every operator that sums products of a data operand and a weight: convolutions and matrix products in
-// float and on integers. It says which input is what and where each weight lies, so that nobody else has to decide
-// it by the operator's name.
+// A common description of all operators that sum products of a data operand and a weight: convolutions and matrix
+// products in float and on integers. It says which input is which operand and where each weight lies, so that other
+// modules need not compare names of operators.
 #ifndef DQ_OPS_PRODUCT_H
 #define DQ_OPS_PRODUCT_H
 
@@ -44,50 +44,54 @@ typedef struct dq_product {
   int64_t by_matrix, by_group, by_output, by_input, by_tap; // elements of the weight between neighbours
 } dq_product;
 
-// Operands, axes and attributes of the node; false: its operator is no product. Where one operand of a matrix product
-// is constant, the weight is that operand; otherwise, and where both are, it is the second. The layout is left 0.
+// Fills *product with operands, axes and attributes of the node; the layout is 0. Where one operand of a matrix product
+// is constant, that operand is the weight; otherwise, and where both are constant, the second is. False: the operator
+// of the node is no product.
 bool dq_product_of(const dq_node *node, dq_product *product);
 
-// The layout of a weight of that shape, whose elements are not read. false, and the layout is 0: the shape is none of
-// the operator's (number of dimensions, a dimension of 0, groups that do not divide the channels).
+// Adds the layout of a weight of this shape, whose elements are not read. False, and the layout is 0: the shape does
+// not fit the operator (number of dimensions, a dimension of 0, groups that do not divide the channels).
 bool dq_product_lay_out(dq_product *product, const dq_tensor *weight);
 
-// Both, of a node whose weight is a constant with elements; false where it is not.
+// Does both for a node whose weight is a constant with elements; false: it is none.
 bool dq_product_read(const dq_node *node, dq_product *product);
 
-// The same of a float operator whose second operand is the weight, in float32: what transforms of weights change.
+// Does the same for a float operator whose second operand is the weight, in float32: the products whose weights
+// transforms change. False for all others.
 bool dq_float_product(const dq_node *node, dq_product *product);
 
 // ---- For products with a layout ----
 
-// Channels of all groups.
+// Output and input channels of all groups.
 static inline int64_t dq_product_outputs(const dq_product *product) { return product->groups * product->outputs; }
 static inline int64_t dq_product_inputs(const dq_product *product) { return product->groups * product->inputs; }
 
 // Products in one sum.
 static inline int64_t dq_product_depth(const dq_product *product) { return product->inputs * product->taps; }
 
-// Index of a weight in the first matrix: `output` of all groups, `input` of the output's group.
+// The index of an element in the weight (of a stack: in its first matrix). `output` counts channels of all groups,
+// `input` those of the group of that output.
 static inline int64_t dq_product_at(const dq_product *product, int64_t output, int64_t input, int64_t tap) {
   return output / product->outputs * product->by_group + output % product->outputs * product->by_output +
          input * product->by_input + tap * product->by_tap;
 }
 
-// The axis of the weight along which every output has its place, for one scale each; -1: there is none, as in a
-// transposed convolution in groups and in stacks of matrices.
+// The axis of the weight along which the output channels of all groups lie, so that each can have a scale; -1: there is
+// none, as for transposed convolutions with groups and stacks of matrices.
 int dq_product_channel_axis(const dq_product *product);
 
 // ---- For all products ----
 
-// Sums as they are: no factors other than 1, and inputs and outputs along the usual axes.
+// Whether alpha and beta are 1 and inputs and outputs of a matrix product lie along the last axis.
 bool dq_product_is_plain(const dq_product *product);
 
 // ---- For operator files ----
 
-// A convolution or transposed convolution with the attribute group.
+// These fill *product for dq_operator.product, except the layout. A convolution or transposed convolution with the
+// attribute "group":
 void dq_describe_convolution(const dq_node *node, dq_product_kind kind, dq_product_operands at, dq_product *product);
-// A product of stacks of matrices (MatMul), and one of two matrices with the attributes of Gemm. Where only the first
-// operand is constant, data and weight change places.
+// a product of stacks of matrices (MatMul), and one of two matrices with the attributes of Gemm. Where only the first
+// operand is constant, it becomes the weight and the second the data.
 void dq_describe_matmul(const dq_node *node, dq_product_operands at, dq_product *product);
 void dq_describe_gemm(const dq_node *node, dq_product_operands at, dq_product *product);
 

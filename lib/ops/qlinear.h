@@ -7,18 +7,19 @@
 #include "lib/graph/graph.h"
 
 typedef struct dq_qlinear {
-  const char *name, *domain;
-  const char *of;        // the float operator
-  int operand, operands; // input that begins the first (numbers, scale, zero point); 0: all that follow
-  int bias;              // int32 in steps of the product of the operands' scales; -1: none
-  int result;            // input that is the result's scale; its zero point follows
+  const char *name, *domain; // of the operator on 8-bit numbers
+  const char *of;            // name of the float operator that it stands for
+  int operand;               // position of the first operand; each is three inputs: numbers, scale, zero point
+  int operands;              // number of operands; 0: all inputs from `operand` on
+  int bias;   // position of the int32 bias, whose scale is the product of those of the operands; -1: none
+  int result; // position of the scale of the result; its zero point is the next input
 } dq_qlinear;
 
-// The row of qlinear.def of that operator, or of that float operator; NULL: none.
+// The row of qlinear.def for an operator on 8-bit numbers, and for a float operator; static. NULL: there is none.
 const dq_qlinear *dq_qlinear_find(const char *domain, const char *name);
 const dq_qlinear *dq_qlinear_of(const char *float_operator);
 
-// How many operands a node of that operator has.
+// The number of operands that a node of that operator has.
 int dq_qlinear_operands(const dq_qlinear *form, const dq_node *node);
 
 #endif

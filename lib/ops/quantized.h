@@ -8,26 +8,27 @@
 
 // Numbers that go with one operand: one for all, or one for each of its rows or channels.
 typedef struct dq_zero_points {
-  int32_t *values;
-  int64_t count; // 0: left out, which means 0
+  int32_t *values; // [count]
+  int64_t count;   // 0: the input is left out, and the zero point is 0
 } dq_zero_points;
 
 typedef struct dq_scales {
-  const float *values;
+  const float *values; // [count]
   int64_t count;
 } dq_scales;
 
-// Input i is there and has one of the types in `types` (DQ_BIT masks), or DQ_BAD_INPUT.
+// DQ_BAD_INPUT: the node has no input `i`, or it has none of the types in `types` (a set of DQ_BIT).
 dq_status dq_check_input_type(const dq_op *op, int i, unsigned types);
 
-// Zero points of input i (one or `channels`, or `stacked` times `channels` in all; type `type`) as
-// int32 in the arena; more than one are repeated to fill stacked * channels.
+// Reads the zero points of input `i`, of element type `type`, as int32 into *zero_points, in the arena. The input has
+// one element, `channels`, or stacked * channels; more than one are repeated to stacked * channels. Elements that are
+// not known yet are 0 (see dq_fill_zero_points). DQ_BAD_INPUT: another type or number of elements; DQ_SYSTEM: no
+// memory.
 dq_status dq_read_zero_points(const dq_op *op, int i, int type, int64_t channels, int64_t stacked, dq_arena *arena,
                               dq_zero_points *zero_points);
-// Reads the elements again, for an input whose elements are not known before it is run (until then
-// the numbers are 0).
+// Reads the elements again into zero_points->values, at run time, for an input that is computed.
 void dq_fill_zero_points(const dq_op *op, int i, const dq_zero_points *zero_points);
-// Scales in the same form (float32; float16 arrives widened); the elements must be known.
+// Reads scales in the same form (float32; float16 is widened before); the elements must be known.
 dq_status dq_read_scales(const dq_op *op, int i, int64_t channels, int64_t stacked, dq_arena *arena, dq_scales *scales);
 
 // Positions of the inputs that say how sums become 8 bits; rows of domain dq may leave out y_scale and
@@ -37,26 +38,29 @@ typedef struct dq_requantization_inputs {
   int bias; // int32; DQ_NO_INPUT or left out: none
 } dq_requantization_inputs;
 
-// Operands of a product on integers that gives int32 sums (requantization NULL) or requantizes them.
+// The positions of the operands of a product on integers, which requantizes its int32 sums; requantization NULL: which
+// gives the sums.
 dq_product_operands dq_integer_operands(int data, int data_zero_point, int weight, int weight_zero_point,
                                         const dq_requantization_inputs *requantization);
 
+// Whether the node leaves out y_scale, so that its result is float32.
 bool dq_result_is_float(const dq_op *op, const dq_requantization_inputs *inputs);
-// The type of the result; DQ_BAD_INPUT when it does not fit.
+// Stores the type of the result in *type. DQ_BAD_INPUT: y_zero_point is neither uint8 nor int8.
 dq_status dq_result_type(const dq_op *op, const dq_requantization_inputs *inputs, int *type);
 
-// Reads them for an output of `channels` channels: multipliers (x_scale * w_scale[c]) / y_scale in
-// float32, in ONNX Runtime's order; bounds of the output's type, narrowed by the attributes
-// clamp_low and clamp_high of rows of domain dq. A bias of one element is repeated. All of x_scale,
-// y_scale, y_zero_point must be single. A float result: multipliers x_scale * w_scale[c] and the bias alone.
+// Reads these inputs for an output of `channels` channels into *requantization, whose arrays are in the arena:
+// multipliers (x_scale * w_scale[c]) / y_scale in float32, in the order of ONNX Runtime, and bounds (dq_read_bounds). A
+// bias of one element is repeated. x_scale, y_scale and y_zero_point must have one element. For a float result only the
+// multipliers x_scale * w_scale[c] and the bias are set. DQ_BAD_INPUT: a type or a number of elements does not fit;
+// DQ_SYSTEM: there is no memory.
 dq_status dq_read_requantization(const dq_op *op, const dq_requantization_inputs *inputs, int64_t channels,
                                  dq_arena *arena, dq_requantization *requantization);
 
-// Bounds of an output of 8 bits: those of its type, narrowed by the attributes clamp_low and clamp_high of
-// rows of domain dq.
+// Stores the bounds of an 8-bit output: those of its type, narrowed by the attributes clamp_low and clamp_high of
+// operators of the domain dq. DQ_BAD_INPUT: these attributes are invalid.
 dq_status dq_read_bounds(const dq_op *op, bool is_signed, int32_t *lower, int32_t *upper);
 
-// All inputs but `except` that are given have known elements.
+// Whether the elements of all inputs except input `except` are known.
 bool dq_op_known_but(const dq_op *op, int except);
 
 // QLinearConv, whose calls serve dq QConv too. The calls are those of dq_operator (lib/ops/operator.h), with the inputs

@@ -37,21 +37,22 @@ typedef struct dq_resize_rules {
 } dq_resize_rules;
 
 typedef struct dq_resize_axis {
-  int64_t input, output;
-  double scale;
-  bool scale_given;          // the scale is the user's, not output / input
-  double roi_start, roi_end; // tf_crop_and_resize
+  int64_t input, output;     // sizes along the axis
+  double scale;              // output / input, or the scale that the node gives
+  bool scale_given;          // the node gives the scale
+  double roi_start, roi_end; // of tf_crop_and_resize, as shares of the input
   // The tables, filled by dq_resize_axis_table:
-  int taps;
-  int32_t *index;     // output x taps positions in the input; -1 in the first: extrapolated
-  double *weight_f64; // output x taps; NULL for nearest
+  int taps;           // input elements that an output element is computed from
+  int32_t *index;     // [output][taps] positions in the input; -1 in the first: the element is extrapolated
+  double *weight_f64; // [output][taps]; NULL for nearest
   float *weight_f32;  // the same, rounded
-  bool extrapolated;  // some position is
+  bool extrapolated;  // some element is extrapolated
   bool doubled;       // nearest: output o is input o / 2
-  bool same;          // nothing changes along this axis; no tables
+  bool same;          // nothing changes along this axis; there are no tables
 } dq_resize_axis;
 
-// Fills the tables of an axis with input, output >= 1. DQ_SYSTEM when there is no memory.
+// Fills the tables of an axis, whose input, output, scale, scale_given and roi must be set, with input, output >= 1.
+// The tables are in the arena. DQ_SYSTEM: there is no memory.
 dq_status dq_resize_axis_table(const dq_resize_rules *rules, dq_resize_axis *axis, dq_arena *arena, dq_error *error);
 
 #endif

@@ -6,7 +6,8 @@
 
 enum { DQ_MAX_SPATIAL = 3 };
 
-// Rows of the attribute table of every operator with windows. kernel_shape is needed where no weight tells it.
+// Rows of the attribute table of every operator with windows. `kernel_needed`: kernel_shape is required, because the
+// operator has no weight that gives it.
 #define DQ_WINDOW_ATTRIBUTES(kernel_needed)                                                                            \
   {"auto_pad", DQ_ATTRIBUTE_STRING, false}, {"dilations", DQ_ATTRIBUTE_INTS, false},                                   \
       {"kernel_shape", DQ_ATTRIBUTE_INTS, kernel_needed}, {"pads", DQ_ATTRIBUTE_INTS, false}, {                        \
@@ -35,29 +36,31 @@ typedef struct dq_window {
 // input + begin + end.
 dq_status dq_window_read(const dq_op *op, const dq_tensor *input, const int64_t *kernel, dq_window *window);
 
-// The lists alone, without pads and output sizes: for transposed convolutions. `rank` spatial axes.
-// begin, end and output are zero.
+// Reads kernel, strides and dilations of `rank` spatial axes only, for transposed convolutions; begin, end and output
+// are 0. `kernel` and statuses as dq_window_read.
 dq_status dq_window_lists(const dq_op *op, int rank, const int64_t *kernel, dq_window *window);
 
-// The lists, pads and the word of auto_pad: all that a node tells before the size of its input is known.
+// Reads these, the pads and auto_pad: everything that a node says before the size of its input is known. Statuses as
+// dq_window_read.
 dq_status dq_window_check(const dq_op *op, int rank, const int64_t *kernel, dq_window *window);
 
-// The same of a pool, whose kernel_shape tells how many axes there are; for dq_operator.check.
+// Checks the same of a pool, whose kernel_shape gives the number of axes; for dq_operator.check.
 dq_status dq_pool_check(const dq_op *op);
 
-// auto_pad of a node: DQ_BAD_INPUT for an unknown word.
 typedef enum dq_auto_pad { DQ_PAD_NOTSET, DQ_PAD_VALID, DQ_PAD_SAME_UPPER, DQ_PAD_SAME_LOWER } dq_auto_pad;
+// Reads the attribute auto_pad; DQ_PAD_NOTSET: the node does not have it. DQ_BAD_INPUT: its word is unknown.
 dq_status dq_window_auto_pad(const dq_op *op, dq_auto_pad *auto_pad);
 
-// The pads attribute (begins, then ends) into window->begin and window->end; zeros when absent.
+// Reads the attribute pads (begins, then ends) of window->rank axes into window->begin and window->end; zeros when the
+// node does not have it. DQ_BAD_INPUT: a pad is negative, or the list has another length.
 dq_status dq_window_pads(const dq_op *op, dq_window *window);
 
-// Size a window covers along an axis: (kernel - 1) * dilation + 1.
+// The number of input positions that a window spans along an axis: (kernel - 1) * dilation + 1.
 static inline int64_t dq_window_extent(const dq_window *window, int axis) {
   return (window->kernel[axis] - 1) * window->dilation[axis] + 1;
 }
 
-// The kernel steps [*first, *last) of output position `o` that lie inside the input.
+// Stores in [*first, *last) the positions of the kernel that lie inside the input at output position `o`.
 static inline void dq_window_inside(const dq_window *window, int axis, int64_t o, int64_t *first, int64_t *last) {
   int64_t start = o * window->stride[axis] - window->begin[axis], d = window->dilation[axis];
   int64_t from = start < 0 ? (-start + d - 1) / d : 0, room = window->input[axis] - start;
@@ -66,7 +69,7 @@ static inline void dq_window_inside(const dq_window *window, int axis, int64_t o
   *first = from < *last ? from : *last;
 }
 
-// The output positions [first, last) along an axis whose kernel step `k` lies inside the input.
+// The output positions [first, last) along an axis for which kernel position `k` lies inside the input.
 typedef struct dq_outputs {
   int64_t first, last;
 } dq_outputs;
