@@ -1,7 +1,7 @@
-// One row of outputs of a max pool in float by vectors: down the rows under each place of the window,
-// then along it; with a stride of 2 the even elements of two vectors. The body that includes this defines, on top of
-// vector_<set>.h, MAXIMUM_FUNCTION (the symbol), W(name) (f32_name or f16_name), MAXIMUM_ELEMENT, MAXIMUM_LANES
-// (elements in a vector), MAXIMUM_LEAST (-infinity) and MAXIMUM_REST, which does other strides.
+// One row of outputs of a max pool in float by vectors: the maximum down the rows under each place of the window, then
+// along the window; with a stride of 2 the even elements of two vectors. The body that includes this file includes
+// vector_<set>.h and defines MAXIMUM_FUNCTION (the symbol), W(name) (f32_name or f16_name), MAXIMUM_ELEMENT,
+// MAXIMUM_LANES (elements in a vector), MAXIMUM_LEAST (-infinity) and MAXIMUM_REST, the function for other strides.
 typedef MAXIMUM_ELEMENT element;
 typedef W(vector) vector;
 

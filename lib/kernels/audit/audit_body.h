@@ -1,5 +1,5 @@
-// Counting of the audit in the compiler's vectors; the including file defines AUDIT(name) and AUDIT_WIDTH,
-// the int16 of one register.
+// Counting functions of the audit in vectors of the compiler. The including file defines AUDIT(name), the symbol of a
+// kernel, and AUDIT_WIDTH, the number of int16 in one register.
 #include "lib/kernels/table/audit_forms.h"
 
 #include <string.h>

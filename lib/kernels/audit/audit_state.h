@@ -1,5 +1,6 @@
-// What the definitions and the fast path of the audit share: the order of a reduction and the forms
-// of a weight.
+// The inside of the overflow audit of one convolution: what its definitions and its fast path share (the order of a
+// reduction, the forms of a weight), and the state of the fast path. conv_audit.h defines the terms. Functions that
+// return a status return DQ_SYSTEM when there is no memory; arrays are in the arena that they take.
 #ifndef DQ_KERNELS_AUDIT_STATE_H
 #define DQ_KERNELS_AUDIT_STATE_H
 
@@ -25,8 +26,8 @@ typedef struct dq_audit_weight {
   int32_t as_signed; // as a signed byte: u8 shifted by 128
 } dq_audit_weight;
 
-// The weight of an output channel at input channel `c` and place `k` of the kernel. The order of the
-// reduction is: all input channels of place 0, of place 1, ...
+// The weight of output channel `channel` (of all groups) at input channel `c` of the group and place `k` of the kernel.
+// The order of the reduction is: all input channels of place 0, of place 1, ...
 static inline dq_audit_weight dq_audit_weight_of(const dq_conv_int8_parameters *q, const dq_audit_geometry *g,
                                                  const uint8_t *weights, int64_t channel, int64_t k, int64_t c) {
   int64_t window = q->shape.kernel_height * q->shape.kernel_width;
@@ -35,13 +36,13 @@ static inline dq_audit_weight dq_audit_weight_of(const dq_conv_int8_parameters *
   return (dq_audit_weight){stored, stored - zero, stored - (q->weight_signed ? 0 : 128)};
 }
 
-// Tap t in that order.
+// The weight at position `t` of that order.
 static inline dq_audit_weight dq_audit_weight_at(const dq_conv_int8_parameters *q, const dq_audit_geometry *g,
                                                  const uint8_t *weights, int64_t channel, int64_t t) {
   return dq_audit_weight_of(q, g, weights, channel, t / g->channels, t % g->channels);
 }
 
-// u0 w0 + u1 w1 with u up to 255: above 32767 or below -32768 needs both weights of one sign.
+// Whether u0 w0 + u1 w1 can leave int16 for some u0 and u1 from 0 to 255; only two weights of one sign can.
 static inline bool dq_audit_pair_can_saturate(int32_t w0, int32_t w1) {
   int32_t highest = 255 * ((w0 > 0 ? w0 : 0) + (w1 > 0 ? w1 : 0));
   int32_t lowest = 255 * ((w0 < 0 ? w0 : 0) + (w1 < 0 ? w1 : 0));
@@ -75,10 +76,11 @@ static inline int64_t dq_audit_vectors(int64_t count) { return (count + DQ_AUDIT
 static inline int64_t dq_audit_phase_vectors(const dq_audit_planes *p) {
   return dq_audit_vectors(p->height * p->width);
 }
+// Bytes of the planes of all channels.
 static inline size_t dq_audit_planes_bytes(const dq_audit_planes *p) {
   return (size_t)(p->shape->in_channels * p->bytes + 2 * DQ_AUDIT_VECTOR); // vectors are read whole
 }
-// Of the masks of all sets, as the windows' kernels take them.
+// Bytes of the masks of all sets, in the form of dq_audit_windows.masks.
 static inline size_t dq_audit_masks_bytes(const dq_audit_planes *p) {
   return (size_t)(p->set_count * dq_audit_phase_vectors(p) * DQ_AUDIT_WINDOWS * DQ_AUDIT_VECTOR);
 }
@@ -88,38 +90,42 @@ static inline size_t dq_audit_masks_bytes(const dq_audit_planes *p) {
 // `parameters` must outlive `planes`; the arrays are in the arena. DQ_SYSTEM: there is no memory.
 dq_status dq_audit_planes_new(dq_audit_planes *planes, const dq_conv_int8_parameters *parameters, dq_arena *arena,
                               dq_error *error);
+// Writes the padded planes of one channel of `input` (an image, C x H x W) to `to`, of planes->bytes bytes.
 void dq_audit_expand(const dq_audit_planes *planes, const uint8_t *input, int64_t channel, uint8_t *to);
+// Fills the masks of all sets, of dq_audit_masks_bytes bytes: 1 for the numbers that lie in a window, else 0.
 void dq_audit_fill_masks(const dq_audit_planes *planes, uint8_t *masks);
-// Mask of one window that begins at 0, of dq_audit_vectors(flat) vectors.
+// Fills the mask of one window that begins at 0, of dq_audit_vectors(planes->flat) vectors of DQ_AUDIT_VECTOR bytes.
 void dq_audit_fill_mask(const dq_audit_planes *planes, uint8_t *mask);
 
-enum { DQ_AUDIT_LEVELS = 256 };
+enum { DQ_AUDIT_LEVELS = 256 }; // numbers that an unsigned byte can have
 
-// Inputs whose products fit int8, by levels and by bounds: from the from-th to before the to-th; the 0-th bound is
-// below all numbers, the one behind the last above all.
-// There are fewer than 255 bounds: 127 / w and 128 / w have 44 whole parts, on either side of 0, and raw.
+// The intervals of input bytes (as unsigned, 0 to 255) whose products with a weight fit int8, without repetition:
+// interval i has the bytes from from[i] to to[i] - 1. An interval is also given by its ends among the bounds of
+// dq_audit_bounds: bound 0 lies below all bytes, bound `count` + 1 above all. There are fewer than 255 bounds, because
+// 127 / w and 128 / w have 44 different whole parts, on either side of 0, and once more for raw products.
 typedef struct dq_audit_intervals {
-  uint16_t from[DQ_AUDIT_LEVELS], to[DQ_AUDIT_LEVELS]; // without repetition
-  uint8_t from_bound[DQ_AUDIT_LEVELS], to_bound[DQ_AUDIT_LEVELS];
-  int count;
-  bool from_any;   // not all from the lowest level on; else what is outside reaches `to`
-  uint8_t *by_tap; // [group][tap][channel of the group]: the number of the weight's interval, or its `to_bound`
+  uint16_t from[DQ_AUDIT_LEVELS], to[DQ_AUDIT_LEVELS];
+  uint8_t from_bound[DQ_AUDIT_LEVELS], to_bound[DQ_AUDIT_LEVELS]; // the same ends as indices of bounds
+  int count;                                                      // of intervals
+  bool from_any;   // some interval begins above byte 0; otherwise the bytes outside are those that reach `to`
+  uint8_t *by_tap; // [group][tap][output channel of the group]: the index of the interval of the weight; without
+                   // from_any its to_bound
 } dq_audit_intervals;
 
 typedef struct dq_audit_bounds {
-  uint8_t of[DQ_AUDIT_LEVELS];
-  int count;
-  int64_t channels, out_group, depth; // of a group
-  dq_audit_intervals values, stored;  // stored: with raw products only
+  uint8_t of[DQ_AUDIT_LEVELS];        // the bounds 1 to `count`, ascending
+  int count;                          // of bounds
+  int64_t channels, out_group, depth; // of a group (dq_audit_geometry)
+  dq_audit_intervals values, stored;  // of weights less their zero point; of stored weights, with raw products only
 } dq_audit_bounds;
 
-// What a thread counts products in: so many input channels at once.
-enum { DQ_AUDIT_PLANES = 8, DQ_AUDIT_COUNTS = DQ_AUDIT_LEVELS + 64 }; // of a window
+// Input channels that a thread counts at once, and elements of the counts of one window.
+enum { DQ_AUDIT_PLANES = 8, DQ_AUDIT_COUNTS = DQ_AUDIT_LEVELS + 64 };
 
 // ---- Frames (audit_frames.c) ----
 
-// Where each window is the plane without a few lines at its edges, and padding.
-enum { DQ_AUDIT_EDGES = 12 };
+// The faster way where each window is the whole plane without a few rows and columns at its edges, and padding.
+enum { DQ_AUDIT_EDGES = 12 }; // the largest number of these rows and columns
 typedef struct dq_audit_frame {
   bool fits; // else the rest is not set
   int64_t height, width;
@@ -133,13 +139,15 @@ typedef struct dq_audit_lines {                            // of one plane: how 
   uint8_t corners[DQ_AUDIT_EDGES * DQ_AUDIT_EDGES / 4];
 } dq_audit_lines;
 
+// Fills *frame; frame->fits says whether this way applies to the convolution.
 dq_status dq_audit_frame_new(dq_audit_frame *frame, const dq_conv_int8_parameters *parameters, dq_arena *arena,
                              dq_error *error);
-size_t dq_audit_frame_bytes(const dq_audit_frame *frame); // of its scratch
-// Counts the lines of one plane of the input.
+size_t dq_audit_frame_bytes(const dq_audit_frame *frame); // bytes of the scratch of dq_audit_count_frame
+// Counts in *lines how many numbers of `plane`, one channel of the input, of its edge rows and of its edge columns
+// reach each bound. `count` is the kernel that counts.
 void dq_audit_count_frame(const dq_audit_frame *frame, const dq_audit_bounds *bounds, const uint8_t *plane,
                           dq_audit_reached_function *count, uint8_t *scratch, dq_audit_lines *lines);
-// counts[window][DQ_AUDIT_COUNTS] of some taps from them.
+// Computes counts[windows][DQ_AUDIT_COUNTS] of the taps first to first + windows - 1 from *lines, by the kernel `trim`.
 void dq_audit_trim_frame(const dq_audit_frame *frame, const dq_audit_bounds *bounds, const dq_audit_lines *lines,
                          int64_t first, int windows, dq_audit_trims_function *trim, uint32_t *counts);
 
@@ -152,7 +160,8 @@ typedef struct dq_audit_product_scratch {
   uint32_t totals[]; // by output channel of a group; behind them the scratch of a frame
 } dq_audit_product_scratch;
 
-// values, stored: [output channel][tap] in the order of the reduction; stored NULL: no raw products.
+// Finds intervals and bounds for weights less their zero point and for stored weights, both [output channel][tap] in
+// the order of the reduction; stored NULL: raw products are not counted.
 dq_status dq_audit_bounds_new(dq_audit_bounds *bounds, const dq_conv_int8_parameters *parameters, const int16_t *values,
                               const int16_t *stored, dq_arena *arena, dq_error *error);
 
@@ -196,9 +205,9 @@ typedef struct dq_audit_run_state {
   const dq_audit *a;
   const uint8_t *input;
   uint8_t *planes, *masks, *mask;
-  bool expanded;           // planes are there
-  int32_t lowest, highest; // of the input less its zero point, padding included
-  uint8_t *most;           // by input channel: the largest as unsigned, padding included
+  bool expanded;           // `planes` are filled
+  int32_t lowest, highest; // smallest and largest x, padding included
+  uint8_t *most;           // by input channel: the largest number as unsigned, padding included
   dq_audit_pair *pairs;    // that can saturate with this input
   int64_t *first_pair;     // by output channel, and the end
   char *workspaces;        // one for each thread
@@ -219,20 +228,20 @@ static inline dq_audit_workspace dq_audit_workspace_of(const dq_audit_run_state 
                               .sums = at + run->layout.sums};
 }
 
-// Adds to products (and raw), by output channel, what leaves int8 under the taps of `count` (at most
-// DQ_AUDIT_PLANES) input channels from the first on.
+// Adds to products[output channel], and to raw[output channel] with raw products, the number of products that leave
+// int8 in the input channels first to first + count - 1; count <= DQ_AUDIT_PLANES.
 void dq_audit_count_products(const dq_audit_run_state *run, int64_t first, int64_t count,
                              dq_audit_product_scratch *scratch, uint64_t *products, uint64_t *raw);
 size_t dq_audit_product_scratch_bytes(const dq_audit *audit);
 
-// Whether some prefix of a channel's sums could leave int16 with the inputs of this image.
+// Whether a running sum of an output channel could leave int16 with the inputs of this image.
 static inline bool dq_audit_can_leave_int16(const dq_audit_run_state *r, int64_t channel) {
   int64_t positive = r->a->positive[channel], negative = r->a->negative[channel];
   return positive * r->highest + negative * r->lowest > INT16_MAX ||
          positive * r->lowest + negative * r->highest < INT16_MIN;
 }
 
-// The bounds within which a sum and its bias stay between low and high; none: nothing is within.
+// Stores the bounds [*from, *to] of a sum for which sum + bias is in [low, high]; *from > *to: there is no such sum.
 static inline void dq_audit_bias_bounds(int64_t bias, int64_t low, int64_t high, int32_t *from, int32_t *to) {
   low -= bias;
   high -= bias;
@@ -242,16 +251,20 @@ static inline void dq_audit_bias_bounds(int64_t bias, int64_t low, int64_t high,
 }
 
 // ---- Sums and running sums by panels (audit_panels.c) or by blocks (audit_blocks.c) ----
+// _new packs the weights into the fields of *audit for this way. _workspace_bytes are bytes of the workspace of one
+// thread, _scratch_bytes bytes that all threads share. _run counts the sums of one image in the workspaces of the
+// threads.
 dq_status dq_audit_panels_new(dq_audit *audit, dq_arena *arena, dq_error *error);
 size_t dq_audit_panels_workspace_bytes(const dq_audit *audit);
 size_t dq_audit_panels_scratch_bytes(const dq_audit *audit, int threads);
 void dq_audit_panels_run(const dq_audit_run_state *run, dq_pool *pool);
 
+// Whether blocks apply: there is a kernel, the sizes are large enough, and weights and proofs fit its integers.
 bool dq_audit_blocks_fit(const dq_audit *audit);
 dq_status dq_audit_blocks_new(dq_audit *audit, dq_arena *arena, dq_error *error);
 size_t dq_audit_blocks_workspace_bytes(const dq_audit *audit);
 size_t dq_audit_blocks_scratch_bytes(const dq_audit *audit);
-// False: too many outputs are in doubt, and nothing is counted.
+// False: too many outputs need a look tap by tap, so that panels are faster, and nothing was counted.
 bool dq_audit_blocks_run(const dq_audit_run_state *run, dq_pool *pool);
 
 #endif

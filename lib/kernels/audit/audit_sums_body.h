@@ -1,5 +1,5 @@
-// What the audit asks of exact sums and of the windows of a plane, in the compiler's vectors; included behind
-// audit_body.h.
+// Comparisons of exact sums, and counts in the windows of a plane, for the audit in vectors of the compiler; included
+// behind audit_body.h.
 static inline __attribute__((always_inline)) void compare(dq_audit_comparison *c, const int lanes) {
   int different = 0, unsure = 0;
   for (int i = 0; i < lanes; i++) {

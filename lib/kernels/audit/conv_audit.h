@@ -9,9 +9,9 @@
 //   running overflow   some prefix of the sum outside, counted once per output
 //   with bias          the whole sum plus the bias outside
 //   pair saturation    u0 w0 + u1 w1 outside int16 for neighbours 2 i, 2 i + 1 in that order, an odd
-//                      one at the end with 0: what an instruction that multiplies unsigned by signed
-//                      bytes and adds two products in 16 bits clips. u is the input as unsigned (s8
-//                      shifted by 128), w the weight as signed (u8 shifted by 128).
+//                      one at the end with 0: the pairs that vpmaddubsw saturates, which multiplies
+//                      unsigned by signed bytes and adds two products in int16. u is the input as
+//                      unsigned (s8 shifted by 128), w the weight as signed (u8 shifted by 128).
 // Padding holds the input's zero point, so its x is 0.
 #ifndef DQ_KERNELS_CONV_AUDIT_H
 #define DQ_KERNELS_CONV_AUDIT_H
@@ -21,15 +21,18 @@
 #include "lib/base/status.h"
 #include "lib/kernels/audit/audit_proof.h"
 
-// Prepares the audit of one image of a convolution (batch must be 1); `raw`: count products of stored
-// numbers too (product_raw is 0 otherwise). Everything is in the arena; weights, bias and zero
-// points must live as long. DQ_BAD_INPUT as dq_conv_int8_plan.
+// Prepares the audit of one image of a convolution (batch must be 1). `weights` are OIHW, `bias` is [out_channels] or
+// NULL (none). With `raw` products of stored numbers are counted too; otherwise product_raw stays 0. *audit is in the
+// arena; weights, bias and zero points must live as long. DQ_BAD_INPUT as dq_conv_int8_plan; DQ_SYSTEM: there is no
+// memory.
 dq_status dq_audit_new(dq_audit **audit, const dq_conv_int8_parameters *parameters, const void *weights,
                        const int32_t *bias, bool raw, unsigned cpu, dq_arena *arena, dq_error *error);
-const dq_audit_proof *dq_audit_proofs(const dq_audit *audit); // by output channel
+// The proofs, by output channel; in the arena of the audit.
+const dq_audit_proof *dq_audit_proofs(const dq_audit *audit);
+// Bytes of the scratch of dq_audit_run with so many threads.
 size_t dq_audit_scratch_bytes(const dq_audit *audit, int threads);
-// Adds the counts of one image to counts[out_channels]. The same for every instruction set and
-// thread count.
+// Counts one image, `input` of C x H x W bytes, and adds to counts[out_channels]. The counts do not depend on the
+// instruction set and the number of threads. The rules of scratch and pool are those of kernel_table.h.
 void dq_audit_run(const dq_audit *audit, const void *input, dq_audit_counts *counts, void *scratch, dq_pool *pool);
 
 #endif

@@ -1,5 +1,5 @@
-// Inside of the convolutions: the form of an algorithm, and the expansion of the input into planes
-// of words in which every tap is a shift.
+// The inside of the convolutions: the interface of an algorithm, and the expansion of the input into planes of words in
+// which every tap of the kernel is a shift.
 //
 // An expanded plane holds, for one word of channels, the padded input split by stride phase:
 // [slots_height][slots_width][plane_height][plane_width]. Tap (ky, kx) of output (y, x) is the word
@@ -46,58 +46,65 @@ typedef struct dq_conv_algorithm {
 #define DQ_CONV_ALGORITHM(symbol, name, help) extern const dq_conv_algorithm dq_conv_##symbol;
 #include "lib/kernels/conv/conv_algorithms.def"
 
-// 1x1 without strides and pads.
+// Whether a convolution has a 1x1 kernel without strides and pads.
 bool dq_conv_is_flat(const dq_conv_parameters *parameters);
-// Sets slots, plane size (for `rows` output rows) and word_values; shared by the algorithms.
+// Sets plan->planes for `rows` output rows, and word_values; called by `prepare` of algorithms that expand the input.
 void dq_conv_prepare_planes(dq_conv_plan *plan, int64_t rows);
+// The offset in words, within a plane, of the word under tap (ky, kx) of output (0, 0).
 int64_t dq_conv_tap_offset(const dq_conv_plan *plan, int64_t ky, int64_t kx);
+// The number of words of one plane.
 static inline int64_t dq_conv_plane_words(const dq_conv_plan *plan) {
   return plan->planes.slots_height * plan->planes.slots_width * plan->planes.height * plan->planes.width;
 }
-// Where the words under output 0 are in planes that lie side by side, in the order (word of channels, tap).
+// Fills offsets[group_words * taps] with the offsets in words under output 0 in planes that follow each other, in the
+// order (word of channels, tap).
 void dq_conv_pack_offsets(const dq_conv_plan *plan, int64_t *offsets);
 
-// Where the rows of a horizontal slot come from: words before first and from end on are padding.
+// The words of one line of a horizontal slot: words 0 to first - 1 and end to width - 1 are padding, the others come
+// from an input row.
 typedef struct dq_row_geometry {
   int64_t first, end, width;
-  int64_t offset; // bytes from the start of an input row to the word `first`
-  uint32_t pad;
+  int64_t offset; // bytes from the start of an input row to the element of word `first`
+  uint32_t pad;   // the word of padding
 } dq_row_geometry;
 dq_row_geometry dq_conv_row_geometry(const dq_conv_plan *plan, int64_t slot);
-// Lines of words from input rows stride_height apart; rows point at the first element of input
-// rows.
+// Expands `lines` lines of words from input rows that are stride_height apart. rows[i] is the first element of the
+// first input row of channel i of the words (word_values channels).
 void dq_conv_expand_lines(const dq_conv_plan *plan, const dq_row_geometry *geometry, const void *const rows[4],
                           int64_t lines, uint32_t *words);
-// A whole plane for output rows from first_row on; channels point at input planes (NULL: none).
+// Expands a whole plane for output rows from first_row on. channels[i] is the input plane of channel i of the words;
+// NULL: there is none.
 void dq_conv_expand_plane(const dq_conv_plan *plan, const uint8_t *const channels[4], int64_t first_row,
                           uint32_t *words);
 
-// The start of an input channel of a group of an image.
+// The first element of an input channel of a group of an image.
 const uint8_t *dq_conv_input_channel(const dq_conv_call *call, int64_t image, int64_t group, int64_t channel);
-// All planes of a group, plane_stride words apart, to the call's scratch, by its pool.
+// Expands all planes of a group into call->scratch, plane_stride words apart, on the pool of the call.
 void dq_conv_expand_group(const dq_conv_call *call, int64_t image, int64_t group, int64_t plane_stride);
 
-// Depth [from, end) in the order (word of channels, tap) and outputs [first, first + count), at most
-// a panel of the kernel; offsets are those of the taps.
+// Words from `from` to end - 1 of the depth, in the order (word of channels, tap), for the outputs first to first +
+// count
+// - 1, which are at most the columns of the kernel.
 typedef struct dq_panel {
   int64_t from, end, first, count;
 } dq_panel;
-// Packs them to to[k][columns of the kernel]; writes up to 15 words past the end, which the next
-// panel overwrites.
+// Packs these words from planes, plane_stride words apart, to to[k][columns of the kernel]; `offsets` are those of the
+// taps (dq_conv_tap_offset). Writes up to 15 words past the end, which the next panel overwrites.
 void dq_conv_pack_panel(const dq_conv_plan *plan, const uint32_t *planes, int64_t plane_stride, const int64_t *offsets,
                         dq_panel panel, uint32_t *to);
-// Rows of `bytes` without what lies between them. A copy of whole pieces may run into the next row,
-// which is written after it, but not past the end of the last.
+// Copies `rows` rows of `bytes` bytes, from_stride bytes apart, to `to` without gaps. Up to 15 bytes behind a row of
+// `from` are read; nothing is written behind the last row.
 void dq_conv_copy_rows(const void *from, size_t from_stride, uint8_t *to, size_t bytes, int64_t rows);
 
-// The kernel that makes words of the plan's word_values.
+// The kernel that expands the input of the plan into words of word_values values.
 const dq_kernel *dq_conv_find_expand(const dq_conv_plan *plan);
-// The bias of every output channel as float32; NULL: nothing is done.
+// Stores bias[out_channels], which has the type of the plan, as float32 in `words`; NULL: nothing happens.
 void dq_conv_pack_bias(const dq_conv_plan *plan, const void *bias, uint32_t *words);
 
-// What a kernel does at the end of its sums.
+// The bounds that a kernel applies at the end of its sums.
 dq_bounds dq_conv_bounds(const dq_conv_plan *plan);
-// The plan's tail, if any, for elements [first, first + count) of the whole output, which have been stored.
+// Applies the tail of the plan, if there is one, to the elements first to first + count - 1 of the whole output, which
+// have been stored.
 static inline void dq_conv_end(const dq_conv_call *call, int64_t first, int64_t count) {
   const dq_conv_tail *tail = &call->plan->tail;
   if (!tail->kernel) return;
@@ -113,30 +120,33 @@ static inline void dq_conv_end(const dq_conv_call *call, int64_t first, int64_t 
   ((dq_f32_tail_function *)tail->kernel->function)(&form);
 }
 
-// Sums to binary16, with what dq_conv_bounds leaves to be done.
+// Rounds `count` sums to binary16 and applies the part of the activation that dq_conv_bounds leaves out.
 void dq_conv_narrow(const dq_conv_plan *plan, const float *sums, uint16_t *to, int64_t count);
 
-// True when int8 weights can be held as signed bytes without their zero points: all are the natural
-// ones (0 of int8, 128 of uint8).
+// Whether all `count` zero points of 8-bit weights are 0 (int8) or 128 (uint8), so that the weights less their zero
+// points are signed bytes. count 0 means zero points of 0.
 bool dq_natural_zero_points(const int32_t *zero_points, int64_t count, bool is_signed);
 
-// The word of weights for values[0..count) already without zero point; the rest of the word is 0.
+// A word of the weights values[count], which are already less their zero point; the rest of the word is 0.
 uint32_t dq_weight_word(int64_t word_values, const int32_t *values, int64_t count);
-// The padding as a word of the expanded input.
+// The word of padding in the expanded input.
 uint32_t dq_conv_pad_word(const dq_conv_plan *plan);
-// What a sum of bytes must start from: - input zero point (as the bytes hold it) * sum of weights.
+// The number that a sum of words of bytes must start from: - input zero point (as the bytes hold it) * weight_sum, the
+// sum of the weights; 0 for other words.
 int32_t dq_conv_start(const dq_conv_plan *plan, uint32_t weight_sum);
 
 static inline int64_t dq_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-// Whether each thread better takes a part of all planes than some of the output channels. It then reads a part of the
-// input only: elements take long to come from another processor. But all threads read all weights, of which small
-// planes have many.
+// Whether it is faster to divide the planes among the threads than the output channels. Each thread then reads only a
+// part of the input, whose elements take long to come from another processor, but all weights, of which small planes
+// have many.
 static inline bool dq_conv_by_place(const dq_conv_plan *plan, int threads) {
   const dq_conv_parameters *p = &plan->shape;
   enum { OUTPUTS = 4 }; // of a plane stand against the weights of a channel
   return threads > 1 && OUTPUTS * p->out_height * p->out_width >= dq_max_i64(p->in_channels, p->out_channels);
 }
+// A number of words, rounded up to lines of the cache.
 static inline size_t dq_words(int64_t words) { return dq_round_up((size_t)words, 16); }
+// Bytes of an element of the input.
 static inline size_t dq_element_bytes(const dq_conv_plan *plan) { return plan->half ? 2 : plan->float32 ? 4 : 1; }
 
 #endif

@@ -1,11 +1,13 @@
-// Convolution as a product of the weights with a matrix of the input: what im2col and im2row share.
+// Convolution as a product of the weights with a matrix of the input: what the algorithms of the forms im2col and
+// im2row share. The functions below serve as the functions of a dq_conv_algorithm with the same ending; sizes are in
+// words of 32 bits.
 #ifndef DQ_KERNELS_CONV_MATRIX_H
 #define DQ_KERNELS_CONV_MATRIX_H
 
 #include "lib/kernels/conv/conv_internal.h"
 
-// out [rows][columns] = activation(a [rows][depth] b + bias of the row), b [depth][columns] (im2col), or
-// transposed [columns][depth] (im2row).
+// out[rows][columns] = activation(a[rows][depth] b + bias of the row), where b is [depth][columns] (im2col) or,
+// transposed, [columns][depth] (im2row).
 typedef struct dq_matrix_product {
   const dq_conv_plan *plan;
   dq_pool *pool;             // that shares the product
@@ -17,9 +19,10 @@ typedef struct dq_matrix_product {
   void *scratch; // scratch of the product alone
 } dq_matrix_product;
 typedef void dq_matrix_multiply(const dq_matrix_product *product);
-// Words of scratch that a product of so many columns needs.
+// Words of scratch that dq_matrix_multiply needs for a product with so many columns.
 typedef size_t dq_matrix_product_scratch(const dq_conv_plan *plan, int64_t columns, bool transposed, int threads);
 
+// Products in one sum.
 static inline int64_t dq_matrix_depth(const dq_conv_plan *plan) {
   const dq_conv_parameters *p = &plan->shape;
   return p->in_channels / p->groups * p->kernel_height * p->kernel_width;
@@ -29,16 +32,16 @@ bool dq_matrix_applicable(const dq_conv_plan *plan);
 
 // im2col (conv_matrix.c).
 size_t dq_matrix_packed_words(const dq_conv_plan *plan);
-size_t dq_matrix_words(const dq_conv_plan *plan); // of the matrix alone
+size_t dq_matrix_words(const dq_conv_plan *plan); // words of the matrix of one group
 size_t dq_matrix_scratch_words(const dq_conv_plan *plan, int threads, dq_matrix_product_scratch *product_scratch);
 void dq_matrix_pack(const dq_conv_plan *plan, const void *weights, const void *bias, uint32_t *packed);
-// The matrix of a group's `input`, by the call's pool.
+// Fills `matrix` from the first input plane of a group, `input`, on the pool of the call.
 void dq_matrix_fill(const dq_conv_call *call, const float *input, float *matrix);
-// The product of a group with b where the input is.
+// The product for a group of an image; its b is the input itself, as a 1x1 convolution without strides needs no matrix.
 dq_matrix_product dq_matrix_group(const dq_conv_call *call, int64_t image, int64_t group);
 void dq_matrix_run(const dq_conv_call *call, dq_matrix_multiply *multiply, dq_matrix_product_scratch *product_scratch);
 
-// im2row (conv_rows.c): the same of a strip of outputs at a time.
+// im2row (conv_rows.c): the matrix of one strip of outputs at a time.
 void dq_rows_prepare(dq_conv_plan *plan);
 size_t dq_rows_packed_words(const dq_conv_plan *plan);
 size_t dq_rows_scratch_words(const dq_conv_plan *plan, int threads, dq_matrix_product_scratch *product_scratch);
@@ -47,8 +50,8 @@ void dq_rows_run(const dq_conv_call *call, dq_matrix_multiply *multiply, dq_matr
 
 #define DQ_MATRIX_PREPARE_matrix NULL
 #define DQ_MATRIX_PREPARE_rows dq_rows_prepare
-// An algorithm of either form (matrix or rows) by `multiply` and `scratch_words` of the including file; `first` is done
-// before every run.
+// Defines an algorithm of either form (`matrix` or `rows`) with the functions `multiply` and `scratch_words` of the
+// including file; the statement `first` runs before every convolution.
 #define DQ_MATRIX_ALGORITHM(symbol, text, form, bits, first)                                                           \
   static size_t form##_scratch(const dq_conv_plan *plan, int threads) {                                                \
     return dq_##form##_scratch_words(plan, threads, scratch_words);                                                    \

@@ -1,4 +1,5 @@
-// Inside of the matrix products: fp32 and int8 share one blocked product of words.
+// The inside of the matrix products: float32 and 8 bits share one blocked product of words (kernel_table.h: a word is
+// one float, two int16 or four bytes).
 #ifndef DQ_KERNELS_GEMM_INTERNAL_H
 #define DQ_KERNELS_GEMM_INTERNAL_H
 
@@ -29,19 +30,21 @@ typedef struct dq_product {
   int64_t blocks, chunks; // tasks: blocks of columns times chunks of rows
 } dq_product;
 
-// Packs depth words [from, end) of columns [first, first + count), count at most a panel, to
-// to[k][panel width]; columns past count are 0.
+// Packs the words from `from` to end - 1 of the depth of the columns first to first + count - 1 of B, at most a panel,
+// to to[k][columns of a panel]; columns past count are 0.
 void dq_product_pack_b(const dq_product *p, int64_t from, int64_t end, int64_t first, int64_t count, uint32_t *to);
-// Sums over the whole depth of the bytes of a packed panel; only for words of bytes.
+// Adds up the bytes of each column of a packed panel over the whole depth, into sums[columns of a panel]; only for
+// words of bytes.
 void dq_product_column_sums(const dq_product *p, const uint32_t *panel, int32_t *sums);
-// Packs rows [first, first + count) to to[k][panel_rows], or [tiles][panel_rows][DQ_BLOCK_WORDS];
-// row_sums (of the signed bytes) only for words of bytes.
+// Packs the same words of the rows first to first + count - 1 of A to to[k][panel_rows], or to
+// to[tiles][panel_rows][DQ_BLOCK_WORDS]. row_sums[panel_rows] receives the sums of the signed bytes of the rows, for
+// words of bytes only.
 void dq_product_pack_a(const dq_product *p, int64_t from, int64_t end, int64_t first, int64_t count, uint32_t *to,
                        int32_t *row_sums);
 
-size_t dq_product_packed_words(const dq_product *p);
-void dq_product_pack(const dq_product *p, uint32_t *packed); // all of p->b
-size_t dq_product_scratch_words(const dq_product *p, int threads);
-void dq_product_run(dq_product *p, dq_pool *pool);
+size_t dq_product_packed_words(const dq_product *p);               // words of all packed panels of B
+void dq_product_pack(const dq_product *p, uint32_t *packed);       // packs all of p->b
+size_t dq_product_scratch_words(const dq_product *p, int threads); // words of p->scratch
+void dq_product_run(dq_product *p, dq_pool *pool);                 // computes the product; the fields of a run are set
 
 #endif

@@ -1,5 +1,5 @@
-// One row of sums over a flat plane (depthwise convolution), written once for every instruction set
-// and type. The body that includes this defines, on top of vector_<set>.h, CORRELATE_FUNCTION (the symbol), V(name)
+// One row of sums over a flat plane (depthwise convolution, dq_correlation), written once for every instruction set and
+// type. The body that includes this file includes vector_<set>.h and defines CORRELATE_FUNCTION (the symbol), V(name)
 // (f32_name or i32_name, of sums), T(name) (of factors: T(values) and T(weight) load them, T(dot) adds their
 // products) and CORRELATE_FLOAT (1 or 0).
 typedef V(vector) vector;

@@ -1,8 +1,8 @@
-// The tile of a matrix product, written once for every instruction set and type. The body that includes this defines,
-// on top of vector_<set>.h, TILE_FUNCTION (the symbol), TILE_ROWS (at most 14), V(name) (f32_name or i32_name, of
-// sums), T(name) (of factors: T(values) and T(weight) load them, T(dot) adds their products) and TILE_FLOAT (1 or 0).
-// Two vectors side by side, or one where columns end
-// early; the words of b a stride apart, or, in fp32, where a table says.
+// The tile of a matrix product (dq_tile), written once for every instruction set and type. The body that includes this
+// file includes vector_<set>.h and defines TILE_FUNCTION (the symbol), TILE_ROWS (at most 14), V(name) (f32_name or
+// i32_name, of sums), T(name) (of factors: T(values) and T(weight) load them, T(dot) adds their products) and
+// TILE_FLOAT (1 or 0). A row of the tile is two vectors, or one where fewer columns are left. The words of b are
+// b_stride apart or, in float32, where a table of offsets says.
 typedef V(vector) vector;
 typedef __typeof__(T(values)(NULL)) values_vector;
 typedef __typeof__(T(weight)(NULL)) weight_vector;

@@ -1,9 +1,9 @@
-// Depthwise sums straight from planes to planes, written once for every instruction set and type. The body that
-// includes this defines, on top of vector_<set>.h, WINDOW_FUNCTION (the symbol), W(name) (f32_name or f16_name),
-// WINDOW_ELEMENT, WINDOW_LANES (elements in a vector) and W(ended), which does the activation. Several rows of
-// outputs are summed at once, a vector of columns each, so that an input row loaded under one tap serves all the
-// rows it lies under; the order of the taps of one output stays rows, then columns. Columns in the
-// padding are lanes that are not loaded, rows in it are read from a row of zeros.
+// Depthwise sums from planes to planes without expansion (dq_plane_window), written once for every instruction set and
+// type. The body that includes this file includes vector_<set>.h and defines WINDOW_FUNCTION (the symbol), W(name)
+// (f32_name or f16_name), WINDOW_ELEMENT, WINDOW_LANES (elements in a vector) and W(ended), which applies the
+// activation. Several rows of outputs are summed at once, a vector of columns each, so that an input row is loaded once
+// for all output rows that read it. The order of the taps of one output is rows, then columns. Columns in the padding
+// are lanes that are not loaded; rows in the padding are read from a row of zeros.
 typedef WINDOW_ELEMENT element;
 typedef W(vector) vector;
 

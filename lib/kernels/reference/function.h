@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+// The bits of a float as an integer, and back.
 static inline uint32_t dq_float_bits(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
@@ -56,9 +57,10 @@ static inline float dq_sigmoid_one(float x) {
   return 1.0f / (1.0f + (p + p) * dq_bits_float((dq_float_bits(shifted) + 126u) << 23));
 }
 
+// x / (1 + e^-x).
 static inline float dq_silu_one(float x) { return x * dq_sigmoid_one(x); }
 
-// By the polynomial of Cephes' tanhf near 0, by e^2x elsewhere.
+// tanh(x): by the polynomial of Cephes' tanhf (Moshier) below 0.625, by e^2x elsewhere; NaN stays NaN.
 static inline float dq_tanh_one(float x) {
   float magnitude = dq_bits_float(dq_float_bits(x) & 0x7fffffffu), z = x * x;
   float p = -5.70498872745e-3f;

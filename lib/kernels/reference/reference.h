@@ -1,11 +1,13 @@
-// Kernels in plain C, which need nothing but the C library: what all others must equal bit by bit. A program that dq
-// writes can ship the files of this folder as they are.
+// Kernels in plain C, which need nothing but the C library. All other kernels must give the same bits. A program that
+// dq writes can ship the files of this folder as they are.
 #ifndef DQ_KERNELS_REFERENCE_H
 #define DQ_KERNELS_REFERENCE_H
 
 #include "lib/kernels/reference/forms.h"
 
-// Convolutions and matrix products (conv_gemm.c): plain loops, no packing, one thread.
+// Convolutions and matrix products (conv_gemm.c) by plain loops, without packing, in one thread. Operands and results
+// are those of dq_conv_f32_run, dq_conv_int8_run, dq_gemm_f32 and dq_gemm_int8; weights are OIHW, `bias` and `addend`
+// may be NULL (none), and requantization NULL gives int32 sums. The parameters must have been checked.
 void dq_conv_f32_reference(const dq_conv_parameters *parameters, const float *weights, const float *bias,
                            const float *input, const float *addend, float *output);
 void dq_conv_int8_reference(const dq_conv_int8_parameters *parameters, const void *weights, const void *input,

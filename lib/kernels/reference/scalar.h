@@ -1,4 +1,4 @@
-// Scalar definitions: the end of every kernel for one value. Whatever is faster gives the same bits.
+// Scalar definitions of what kernels do with one value at the end of a sum. Vector kernels give the same bits.
 #ifndef DQ_KERNELS_SCALAR_H
 #define DQ_KERNELS_SCALAR_H
 
@@ -19,6 +19,7 @@ static inline float dq_activate(const dq_activation *activation, float x) {
   return x;
 }
 
+// The end of element (i, j) of a matrix product: alpha, the addend, the activation.
 static inline float dq_gemm_finish(const dq_gemm_parameters *p, float sum, int64_t i, int64_t j) {
   if (p->alpha != 1.0f) sum *= p->alpha;
   if (p->addend) {
@@ -28,8 +29,10 @@ static inline float dq_gemm_finish(const dq_gemm_parameters *p, float sum, int64
   return dq_activate(&p->activation, sum);
 }
 
+// The number that a byte stands for as int8 or uint8.
 static inline int32_t dq_int8_value(uint8_t byte, bool is_signed) { return is_signed ? (int8_t)byte : byte; }
 
+// The zero point of channel `index` from a list of 0 (zero), 1 (the same for all) or more elements.
 static inline int32_t dq_zero_point(const int32_t *zero_points, int64_t count, int64_t index) {
   return count == 0 ? 0 : zero_points[count == 1 ? 0 : index];
 }
@@ -48,13 +51,15 @@ static inline int32_t dq_round_clamped(float x, int32_t zero_point, int32_t low,
   return (int32_t)dq_round_even(x) + zero_point;
 }
 
+// Requantizes one sum, as dq_requantization says.
 static inline uint8_t dq_requantize_one(const dq_requantization *r, int64_t channel, int32_t sum) {
   if (r->bias) sum = (int32_t)((uint32_t)sum + (uint32_t)r->bias[channel]);
   float multiplier = r->multipliers[r->multiplier_count == 1 ? 0 : channel];
   return (uint8_t)dq_round_clamped((float)sum * multiplier, r->zero_point, r->low, r->high);
 }
 
-// Fills the padding of a line; returns its word `first`, which comes from element *from of row 0.
+// Fills the padding of a line of an expansion. Returns the word `first` of the line; *from receives the element of row
+// 0 that this word comes from.
 static inline uint32_t *dq_start_line(const dq_expansion *e, int64_t line, const void **from) {
   uint32_t *words = (uint32_t *)e->words + line * e->width;
   for (int64_t i = 0; i < e->first; i++) words[i] = e->pad;
@@ -63,7 +68,7 @@ static inline uint32_t *dq_start_line(const dq_expansion *e, int64_t line, const
   return words + e->first;
 }
 
-// Bounds of an activation in the form of dq_tile.
+// The bounds of an activation in the form of dq_tile: a slope `alpha` below 0 (leaky), or a clamp to [low, high].
 typedef struct dq_bounds {
   bool leaky;
   float low, high, alpha;

@@ -26,9 +26,11 @@ typedef struct dq_kernel {
   void (*function)(void); // of the type dq_<operation>_function
 } dq_kernel;
 
+// The rows of kernels.def, static; 0 <= index < dq_kernel_count().
 int dq_kernel_count(void);
 const dq_kernel *dq_kernel_row(int index);
-const char *dq_kernel_family(const dq_kernel *kernel); // what dqcheck --only names
+// The family of operations that a kernel belongs to, static, as dqcheck --only names it.
+const char *dq_kernel_family(const dq_kernel *kernel);
 
 enum dq_operation {
 #define DQ_OPERATION(operation, family) DQ_OPERATION_##operation,
@@ -38,10 +40,11 @@ enum dq_operation {
 #define DQ_KERNEL(operation, symbol, feature, rows, columns, types) dq_##operation##_function symbol;
 #include "lib/kernels/table/kernels.def"
 
-// The row to use, NULL when the operation has none for this machine.
+// The row of an operation (DQ_OPERATION_...) with the most capable instruction set among the features `cpu`; NULL: the
+// operation has no row for them.
 const dq_kernel *dq_kernel_find(int operation, unsigned cpu);
-// What is added to bytes for a row whose types begin with s8 or u8: 0, or 128 with either sign, when
-// their top bit is flipped.
+// The number that is added to operands of 8 bits for a row whose types begin with s8 or u8: 0 when their type is that
+// of the row, else -128 or 128, which a flip of the top bit of each byte does.
 static inline int32_t dq_byte_shift(const dq_kernel *row, bool is_signed) {
   bool wanted_signed = row->types[0] == 's';
   return wanted_signed == is_signed ? 0 : is_signed ? 128 : -128;
