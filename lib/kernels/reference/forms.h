@@ -13,7 +13,7 @@ typedef enum dq_activation_kind {
   DQ_ACTIVATION_RELU,  // x < 0 ? 0 : x (NaN stays NaN)
   DQ_ACTIVATION_CLIP,  // the larger of x and low, then the smaller of that and high; NaN stays NaN
   DQ_ACTIVATION_LEAKY, // x < 0 ? alpha * x : x
-  DQ_ACTIVATION_SILU,  // x * sigmoid(x), sigmoid as dq_sigmoid_f32; of float32 convolutions only
+  DQ_ACTIVATION_SILU,  // x * sigmoid(x), sigmoid as dq_sigmoid_f32; only of float32 convolutions
 } dq_activation_kind;
 
 typedef struct dq_activation {
@@ -23,10 +23,10 @@ typedef struct dq_activation {
 } dq_activation;
 
 // ---- Parameters ----
-// 2-D convolution of NCHW input [batch][in_channels][in_height][in_width] with OIHW weights
-// [out_channels][in_channels / groups][kernel_height][kernel_width] to NCHW output. A 1-D
-// convolution is one of height 1. pad_bottom and pad_right only bound the windows; padding counts
-// as 0.
+// A 2-D convolution of an NCHW input [batch][in_channels][in_height][in_width] with OIHW weights
+// [out_channels][in_channels / groups][kernel_height][kernel_width] to an NCHW output [batch][out_channels][out_height]
+// [out_width]. A 1-D convolution has height 1. Padding has the value 0; pad_bottom and pad_right only bound out_height
+// and out_width, which the caller sets (dq_conv_output_size).
 typedef struct dq_conv_parameters {
   int64_t batch, groups, in_channels, out_channels;
   int64_t in_height, in_width;
@@ -36,12 +36,12 @@ typedef struct dq_conv_parameters {
   int64_t pad_top, pad_left, pad_bottom, pad_right;
   int64_t out_height, out_width;
   dq_activation activation;     // fp32 only; int8 fuses Relu and Clip in dq_requantization low and high
-  bool adds;                    // fp32 only: an operand of the output's shape is added behind the activation,
-  dq_activation sum_activation; // and this ends the sum (not SILU)
-  int algorithm;                // a dq_conv_choice (conv.h); one that does not fit counts as DQ_CONV_AUTO
+  bool adds;                    // fp32 only: an operand of the shape of the output is added behind the activation
+  dq_activation sum_activation; // activation of that sum (not SILU)
+  int algorithm;                // a dq_conv_choice (conv.h); one that does not fit means DQ_CONV_AUTO
 } dq_conv_parameters;
 
-// 8-bit operands. Zero points are numbers of the operand's type.
+// A convolution of 8-bit operands. Zero points are numbers of the type of the operand.
 typedef struct dq_conv_int8_parameters {
   dq_conv_parameters shape;
   bool input_signed, weight_signed; // int8 or uint8
@@ -49,17 +49,17 @@ typedef struct dq_conv_int8_parameters {
   // weight_zero_point_count is 0 (all zero), 1, or out_channels; read by plan and by pack.
   const int32_t *weight_zero_points;
   int64_t weight_zero_point_count;
-  bool pairs_safe;     // what dq_conv_pairs_safe says of the weights; false when that was not asked
-  const void *weights; // those that will be packed, for the plan to look at; NULL: not known yet
+  bool pairs_safe;     // the result of dq_conv_pairs_safe for the weights; false: not known
+  const void *weights; // the weights that will be packed, which the choice of the algorithm reads; NULL: not known yet
 } dq_conv_int8_parameters;
 
 // How an int32 sum becomes 8 bits:
 //   q = clamp(round_half_even((float)(sum + bias) * multiplier) + zero_point, low, high)
 // computed as ONNX Runtime does (clamped in float before rounding, same result). NaN gives low.
 typedef struct dq_requantization {
-  const float *multipliers; // multiplier_count: 1 or one per channel (convolution: output channel;
-  int64_t multiplier_count; // matrix product: column)
-  const int32_t *bias;      // one per channel or NULL; the sum with the bias wraps modulo 2^32
+  const float *multipliers; // [multiplier_count], which is 1 or the number of channels: of a convolution its output
+  int64_t multiplier_count; // channels, of a matrix product its columns
+  const int32_t *bias;      // one for each channel, or NULL (none); sum + bias is taken modulo 2^32
   int32_t zero_point;       // of the output
   int32_t low, high;        // bounds in quantized numbers, within the output's type, low <= high
   bool output_signed;       // int8 or uint8
@@ -95,9 +95,9 @@ typedef struct dq_gemm_int8_parameters {
 // A word is 32 bits: one float, two int16 or four bytes that are multiplied with a word of weights
 // and added to one 32-bit sum.
 
-// A tile of sums: sum[i][j] = start + dot(a[k][i], b[k][j]) over k ascending. Words of b are read
-// up to whole vectors (the kernel's columns); words of c beyond `columns` are neither read nor
-// written.
+// A tile of sums in c: sum[i][j] = start + the sum over k, ascending, of dot(a[k][i], b[k][j]), for i < rows and
+// j < columns, which are at most those of the kernel. Words of b are read up to the columns of the kernel; words of c
+// beyond `columns` are neither read nor written.
 typedef struct dq_tile {
   const void *a, *b;      // k-th words at a + k * a_stride and b + k * b_stride
   const int64_t *offsets; // fp32: k-th words of b at b + offsets[k] instead, unless NULL
@@ -105,10 +105,10 @@ typedef struct dq_tile {
   int64_t a_stride, b_stride, c_stride; // words
   int64_t depth;
   int rows, columns;
-  const void *ahead;    // unless NULL: what is read behind this tile, brought near a line of 64 bytes for each k
-  int64_t ahead_stride; // unless 0: fp32: two lines for each k instead, so many words apart
-  bool accumulate;      // start from c
-  const int32_t *start; // otherwise, integers: from start[i]; NULL: 0
+  const void *ahead; // data that will be read after this tile: a line of 64 bytes is prefetched for each k; NULL: none
+  int64_t ahead_stride; // fp32: when not 0, two lines are prefetched for each k, which are so many words apart
+  bool accumulate;      // sums start from c
+  const int32_t *start; // without accumulate, of integers: sums start from start[i]; NULL: from 0
   // u8s8_sums16_tile: `run_count` runs of runs[r] words, the next words of a with those of b at
   // b + *steps++ * b_stride; depth is not used.
   const uint32_t *steps, *runs;
@@ -178,9 +178,9 @@ typedef struct dq_slide {
 } dq_slide;
 typedef void dq_u8s8_slide_function(const dq_slide *slide);
 
-// Copies `rows` rows (at least 0) of `bytes` bytes each: row r from from + r * from_step to to + r * to_step, steps in
-// bytes. Source and destination must not overlap. Bytes of the destination between two rows keep their values. `flips`
-// inverts bit 7 of every byte, which turns int8 into uint8 with an offset of 128, and back.
+// A copy of `rows` rows (at least 0) of `bytes` bytes each: row r from from + r * from_step to to + r * to_step, steps
+// in bytes. Source and destination must not overlap. Bytes of the destination between two rows keep their values.
+// `flips` inverts bit 7 of every byte, which turns int8 into uint8 with an offset of 128, and back.
 typedef struct dq_row_copy {
   const uint8_t *from;
   uint8_t *to;
@@ -222,9 +222,10 @@ typedef struct dq_expansion {
 typedef void dq_expand_function(const dq_expansion *expansion);
 typedef dq_expand_function dq_f32_expand_function, dq_f16_expand_function, dq_i16_expand_function,
     dq_u8s8_expand_function, dq_f16_pairs_expand_function;
-// The transforms of Winograd's filtering F(m x m, 3 x 3), m = size (2 or 4), of a band of tiles_high x
-// tiles_wide tiles of one channel. A tile is (m + 2)^2 values of the input, m apart, and becomes as many
-// places; m x m outputs come from as many sums. Buffers are read and written up to whole vectors.
+// The transforms of Winograd's filtering F(m x m, 3 x 3), m = size (2 or 4), of a band of tiles_high x tiles_wide tiles
+// of one channel. A tile is (m + 2)^2 values of the input; neighbouring tiles begin m values apart. The input transform
+// makes (m + 2)^2 places of a tile; the output transform makes m x m outputs of the sums at these places. Buffers are
+// read and written up to whole vectors.
 typedef struct dq_winograd_input {
   int size;
   int64_t tiles_high, tiles_wide;
@@ -255,8 +256,8 @@ typedef struct dq_winograd_output {
 } dq_winograd_output;
 typedef void dq_winograd_output_function(const dq_winograd_output *output);
 
-// What follows a float32 convolution's activation, in place: x sigmoid(x) if asked; + addend unless
-// NULL; then the end as in dq_tile.
+// What follows the activation of a float32 convolution, in place on values[count]: x sigmoid(x) with `silu`; then
+// + addend[count] unless NULL; then the bounds or slope as in dq_tile.
 typedef struct dq_tail {
   float *values;
   const float *addend;
@@ -266,8 +267,8 @@ typedef struct dq_tail {
 } dq_tail;
 typedef void dq_f32_tail_function(const dq_tail *tail);
 
-// A matrix with rows and columns exchanged: element (row, column) of from goes to to[column * to_stride + row]. Where
-// it ends sums, after + bias[column] unless NULL and what follows in dq_tile.
+// Transposes a matrix: element (row, column) of `from` is stored at to[column * to_stride + row]. With `ends` the
+// elements are sums, to which bias[column] (unless NULL) and the bounds or slope as in dq_tile are applied before.
 typedef struct dq_columns {
   const float *from;
   int64_t from_stride, rows, columns;
@@ -280,7 +281,8 @@ typedef struct dq_columns {
 } dq_columns;
 typedef void dq_f32_columns_function(const dq_columns *columns);
 
-// Rows of sums to 8 bits. bias and multipliers advance by the steps (0 or 1) per column and per row.
+// Requantizes rows of int32 sums to 8 bits, as dq_requantization says. `bias` and `multipliers` advance by bias_step
+// and multiplier_step (0 or 1) for each column, by bias_row and multiplier_row for each row.
 typedef struct dq_requantize_rows {
   const int32_t *sums, *bias; // bias NULL: none
   const float *multipliers;
@@ -291,8 +293,8 @@ typedef struct dq_requantize_rows {
 } dq_requantize_rows;
 typedef void dq_requantize_function(const dq_requantize_rows *rows);
 
-// output[i] = table[input[i]]: any function of 8 bits. The table has 256 entries, indexed by the bits of
-// an element (an int8 -1 is 255); output may be input.
+// Computes output[i] = table[input[i]], any function of 8 bits, for i < count. The table has 256 entries, indexed by
+// the bits of an element (an int8 -1 is 255); output may be input.
 typedef void dq_lookup_function(const uint8_t *input, const uint8_t *table, uint8_t *output, int64_t count);
 
 // One row of outputs of a max pool on 8 bits: output[o] is the largest of rows[i][o * stride - begin + k *
@@ -309,10 +311,10 @@ typedef struct dq_maximum_row {
 } dq_maximum_row;
 typedef void dq_maximum_function(const dq_maximum_row *row);
 
-// Two quantized operands to one: x = (float)(a - a_zero_point) * a_scale, y likewise from b, then
-// q = clamp(round_half_even((x + y) / scale) + zero_point, low, high), or with x * y; each step rounded to
-// float32 as DequantizeLinear, Add or Mul, QuantizeLinear do. A difference is a sum with b_scale negated.
-// low and high lie within the output's type, which their range tells. output may be a or b.
+// The sum or product of two quantized operands: x = (float)(a - a_zero_point) * a_scale, y likewise from b, then
+// q = clamp(round_half_even((x + y) / scale) + zero_point, low, high), or x * y for a product. Each step is rounded to
+// float32, as DequantizeLinear, Add or Mul, and QuantizeLinear do. A difference is a sum with b_scale negated. low and
+// high lie within the type of the output. `output` may be a or b.
 typedef struct dq_pair_row {
   const uint8_t *a, *b;
   int a_step, b_step; // 1, or 0: one element for all
@@ -322,7 +324,7 @@ typedef struct dq_pair_row {
   int32_t low, high;
   uint8_t *output;
   int64_t count;
-  bool is_short; // of a sum: set by dq_add_8_shorten, like the rest
+  bool is_short; // of a sum: the shorter formula of dq_add_8_shorten applies, which sets these fields; else false
   float a_factor, b_factor, offset;
 } dq_pair_row;
 
@@ -335,7 +337,7 @@ typedef struct dq_range {
 typedef void dq_f32_to_f16_function(const float *input, uint16_t *output, int64_t count);
 typedef void dq_f16_to_f32_function(const uint16_t *input, float *output, int64_t count);
 typedef void dq_round_f16_function(const float *input, float *output, int64_t count);
-// Rounded, then the slope below zero, then rounded again, as a LeakyRelu of its own.
+// Rounds to binary16, then applies the slope `alpha` below zero, then rounds again, as a separate LeakyRelu would.
 typedef void dq_f32_to_f16_leaky_function(const float *input, float alpha, uint16_t *output, int64_t count);
 typedef void dq_exp_f32_function(const float *input, float *output, int64_t count);
 typedef dq_exp_f32_function dq_sigmoid_f32_function, dq_tanh_f32_function;

@@ -1,4 +1,4 @@
-// The vector operations that bodies are written in, for AVX2 with FMA: 8 words.
+// Vector operations in which bodies are written (lib/kernels/simd/vector.h), for AVX2 with FMA: 8 words.
 #ifndef DQ_KERNELS_VECTOR_AVX2_H
 #define DQ_KERNELS_VECTOR_AVX2_H
 
@@ -21,7 +21,8 @@ static inline __m256 f32_load(const void *p) { return _mm256_loadu_ps(p); }
 static inline void f32_store(void *p, __m256 x) { _mm256_storeu_ps(p, x); }
 static inline __m256 f32_load_some(const void *p, int count) { return _mm256_maskload_ps(p, v_mask(count)); }
 static inline void f32_store_some(void *p, __m256 x, int count) { _mm256_maskstore_ps(p, v_mask(count), x); }
-// Some of the lanes: those in [first, end), loaded with +0 in the others, which are not touched.
+// Loads and stores of the lanes in [first, end) only: other lanes are +0 after a load; memory under them is neither
+// read nor written.
 typedef __m256i f32_lanes;
 static inline f32_lanes f32_lanes_between(int64_t first, int64_t end) {
   __m256i below = v_mask(first < V_WORDS ? (int)first : V_WORDS);
@@ -32,7 +33,7 @@ static inline void f32_store_lanes(float *p, __m256 x, f32_lanes lanes) { _mm256
 static inline __m256 f32_choose(f32_lanes lanes, __m256 inside, __m256 outside) {
   return _mm256_blendv_ps(outside, inside, _mm256_castsi256_ps(lanes));
 }
-// a where it is larger, else b, NaN or not.
+// Lane by lane a where a > b, else b; also where one of them is NaN.
 static inline __m256 f32_larger(__m256 a, __m256 b) { return _mm256_max_ps(a, b); }
 // Elements 0, 2, 4 ... and 1, 3, 5 ... of two vectors.
 static inline __m256 f32_even(__m256 low, __m256 high) {
@@ -54,14 +55,14 @@ static inline __m256 f32_leaky(__m256 x, __m256 alpha) {
   return _mm256_blendv_ps(x, _mm256_mul_ps(alpha, x), below);
 }
 static inline __m256 f32_minus(__m256 a, __m256 b) { return _mm256_sub_ps(a, b); }
-// What f32_even and f32_odd parted, side by side again.
+// Interleaves two vectors: the inverse of f32_even and f32_odd.
 static inline void f32_merge_2(__m256 x[2]) {
   __m256 low = _mm256_unpacklo_ps(x[0], x[1]), high = _mm256_unpackhi_ps(x[0], x[1]);
   x[0] = _mm256_permute2f128_ps(low, high, 0x20);
   x[1] = _mm256_permute2f128_ps(low, high, 0x31);
 }
 
-// Factors and rows of a tile; words of values are loaded side by side, a word of weights into all lanes.
+// Factors of a tile: _values loads neighbouring words, _weight loads one word into all lanes, _dot adds their products.
 #define F32_TILE_ROWS 6
 static inline __m256 f32_values(const void *p) { return f32_load(p); }
 static inline __m256 f32_weight(const void *p) { return f32_broadcast(p); }
@@ -82,7 +83,7 @@ static inline __m256i i16_dot(__m256i sum, __m256i b, __m256i a) {
   return _mm256_add_epi32(sum, _mm256_madd_epi16(b, a));
 }
 
-// Words of four bytes, b unsigned, a signed: neighbouring products added in 16 bits, which clips, then in 32.
+// Words of four bytes, b unsigned, a signed: neighbouring products added in 16 bits, which saturates, then in 32.
 #define PAIR_TILE_ROWS 6
 static inline __m256i pair_values(const void *p) { return i32_load(p); }
 static inline __m256i pair_weight(const void *p) { return i32_broadcast(p); }
@@ -101,7 +102,7 @@ typedef __m256i u8_vector;
 static inline u8_vector u8_load(const uint8_t *p) { return _mm256_loadu_si256((const void *)p); }
 static inline void u8_store(uint8_t *p, u8_vector x) { _mm256_storeu_si256((void *)p, x); }
 static inline u8_vector u8_set(int x) { return _mm256_set1_epi8((char)x); }
-// 16 bytes, again and again.
+// 16 bytes, repeated to a whole vector.
 static inline u8_vector u8_repeated(const uint8_t *p) {
   return _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)p));
 }

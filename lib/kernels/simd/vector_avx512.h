@@ -1,4 +1,4 @@
-// The vector operations that bodies are written in, for AVX-512 (F, BW, DQ, VL): 16 words.
+// Vector operations in which bodies are written (lib/kernels/simd/vector.h), for AVX-512 (F, BW, DQ, VL): 16 words.
 #ifndef DQ_KERNELS_VECTOR_AVX512_H
 #define DQ_KERNELS_VECTOR_AVX512_H
 
@@ -21,7 +21,8 @@ static inline __m512 f32_load(const void *p) { return _mm512_loadu_ps(p); }
 static inline void f32_store(void *p, __m512 x) { _mm512_storeu_ps(p, x); }
 static inline __m512 f32_load_some(const void *p, int count) { return _mm512_maskz_loadu_ps(v_mask(count), p); }
 static inline void f32_store_some(void *p, __m512 x, int count) { _mm512_mask_storeu_ps(p, v_mask(count), x); }
-// Some of the lanes: those in [first, end), loaded with +0 in the others, which are not touched.
+// Loads and stores of the lanes in [first, end) only: other lanes are +0 after a load; memory under them is neither
+// read nor written.
 typedef __mmask16 f32_lanes;
 static inline f32_lanes f32_lanes_between(int64_t first, int64_t end) {
   __mmask16 below = v_mask(first < V_WORDS ? (int)first : V_WORDS);
@@ -32,7 +33,7 @@ static inline void f32_store_lanes(float *p, __m512 x, f32_lanes lanes) { _mm512
 static inline __m512 f32_choose(f32_lanes lanes, __m512 inside, __m512 outside) {
   return _mm512_mask_blend_ps(lanes, outside, inside);
 }
-// a where it is larger, else b, NaN or not.
+// Lane by lane a where a > b, else b; also where one of them is NaN.
 static inline __m512 f32_larger(__m512 a, __m512 b) { return _mm512_max_ps(a, b); }
 // Elements 0, 2, 4 ... and 1, 3, 5 ... of two vectors.
 static inline __m512 f32_even(__m512 low, __m512 high) {
@@ -54,7 +55,7 @@ static inline __m512 f32_leaky(__m512 x, __m512 alpha) {
   return _mm512_mask_mul_ps(x, below, alpha, x);
 }
 static inline __m512 f32_minus(__m512 a, __m512 b) { return _mm512_sub_ps(a, b); }
-// What f32_even and f32_odd parted, side by side again.
+// Interleaves two vectors: the inverse of f32_even and f32_odd.
 static inline void f32_merge_2(__m512 x[2]) {
   const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
   const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
@@ -63,7 +64,7 @@ static inline void f32_merge_2(__m512 x[2]) {
   x[0] = first;
 }
 
-// Factors and rows of a tile; words of values are loaded side by side, a word of weights into all lanes.
+// Factors of a tile: _values loads neighbouring words, _weight loads one word into all lanes, _dot adds their products.
 #define F32_TILE_ROWS 14
 static inline __m512 f32_values(const void *p) { return f32_load(p); }
 static inline __m512 f32_weight(const void *p) { return f32_broadcast(p); }
@@ -84,7 +85,7 @@ static inline __m512i i16_dot(__m512i sum, __m512i b, __m512i a) {
   return _mm512_add_epi32(sum, _mm512_madd_epi16(b, a));
 }
 
-// Words of four bytes, b unsigned, a signed: neighbouring products added in 16 bits, which clips, then in 32.
+// Words of four bytes, b unsigned, a signed: neighbouring products added in 16 bits, which saturates, then in 32.
 #define PAIR_TILE_ROWS 12
 static inline __m512i pair_values(const void *p) { return i32_load(p); }
 static inline __m512i pair_weight(const void *p) { return i32_broadcast(p); }
@@ -110,7 +111,7 @@ static inline void u8_store_some(uint8_t *p, u8_vector x, int64_t count) {
   _mm512_mask_storeu_epi8(p, u8_mask(count), x);
 }
 static inline u8_vector u8_set(int x) { return _mm512_set1_epi8((char)x); }
-// 16 bytes, again and again.
+// 16 bytes, repeated to a whole vector.
 static inline u8_vector u8_repeated(const uint8_t *p) {
   return _mm512_broadcast_i32x4(_mm_loadu_si128((const void *)p));
 }

@@ -1,4 +1,4 @@
-// The vector operations that bodies are written in, for AVX512-FP16: 32 float16.
+// Vector operations in which bodies are written (lib/kernels/simd/vector.h), for AVX512-FP16: 32 float16.
 #ifndef DQ_KERNELS_VECTOR_AVX512FP16_H
 #define DQ_KERNELS_VECTOR_AVX512FP16_H
 
@@ -35,7 +35,7 @@ static inline __m512h f16_odd(__m512h low, __m512h high) { return parted(low, hi
 static inline __m512h f16_choose(f16_lanes lanes, __m512h inside, __m512h outside) {
   return _mm512_mask_blend_ph(lanes, outside, inside);
 }
-// a where it is larger, else b, NaN or not.
+// Lane by lane a where a > b, else b; also where one of them is NaN.
 static inline __m512h f16_larger(__m512h a, __m512h b) { return _mm512_max_ph(a, b); }
 static inline __m512h f16_dot(__m512h sum, __m512h b, __m512h a) { return _mm512_fmadd_ph(b, a, sum); }
 static inline __m512h f16_plus(__m512h a, __m512h b) { return _mm512_add_ph(a, b); }

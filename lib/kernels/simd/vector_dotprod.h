@@ -1,4 +1,4 @@
-// The vector operations that bodies are written in, for AArch64 with SDOT.
+// Vector operations in which bodies are written (lib/kernels/simd/vector.h), for AArch64 with SDOT.
 #ifndef DQ_KERNELS_VECTOR_DOTPROD_H
 #define DQ_KERNELS_VECTOR_DOTPROD_H
 

@@ -1,5 +1,5 @@
-// The vector operations that bodies are written in, for AArch64 with float16 arithmetic: 8 float16 in a register, and
-// 8 words of two float16 in two registers.
+// Vector operations in which bodies are written (lib/kernels/simd/vector.h), for AArch64 with float16 arithmetic: 8
+// float16 in a register, and 8 words of two float16 in two registers.
 #ifndef DQ_KERNELS_VECTOR_FP16_H
 #define DQ_KERNELS_VECTOR_FP16_H
 

@@ -1,4 +1,4 @@
-// The vector operations that bodies are written in, for AArch64: 8 words in two registers, so
+// Vector operations in which bodies are written (lib/kernels/simd/vector.h), for AArch64: 8 words in two registers, so
 // that a weight serves four times and 6 rows of sums fill 24 of the 32 registers.
 #ifndef DQ_KERNELS_VECTOR_NEON_H
 #define DQ_KERNELS_VECTOR_NEON_H
@@ -65,7 +65,7 @@ static inline f32_vector f32_plus(f32_vector a, f32_vector b) {
 static inline f32_vector f32_minus(f32_vector a, f32_vector b) {
   return (f32_vector){vsubq_f32(a.low, b.low), vsubq_f32(a.high, b.high)};
 }
-// What f32_even and f32_odd parted, side by side again.
+// Interleaves two vectors: the inverse of f32_even and f32_odd.
 static inline void f32_merge_2(f32_vector x[2]) {
   f32_vector low = {vzip1q_f32(x[0].low, x[1].low), vzip2q_f32(x[0].low, x[1].low)};
   x[1] = (f32_vector){vzip1q_f32(x[0].high, x[1].high), vzip2q_f32(x[0].high, x[1].high)};
@@ -86,8 +86,9 @@ static inline f32_vector f32_leaky(f32_vector x, f32_vector alpha) {
   return (f32_vector){f32x4_leaky(x.low, alpha.low), f32x4_leaky(x.high, alpha.high)};
 }
 
-// Some of the lanes: those in [first, end), loaded with +0 in the others, which are not touched. Four lanes
-// or more are two loads that may overlap; `bytes` says where in those each byte of the vector lies, 255 gives 0.
+// Loads and stores of the lanes in [first, end) only: other lanes are +0 after a load; memory under them is neither
+// read nor written. Four lanes or more are two loads that may overlap; `bytes` says where in those each byte of the
+// vector lies, 255 gives 0.
 typedef struct f32_lanes {
   int first, count;
   uint8x16_t bytes[2];
@@ -130,7 +131,7 @@ static inline f32_vector f32_odd(f32_vector low, f32_vector high) {
   return (f32_vector){vuzp2q_f32(low.low, low.high), vuzp2q_f32(high.low, high.high)};
 }
 
-// Factors and rows of a tile; words of values are loaded side by side, a word of weights into all lanes.
+// Factors of a tile: _values loads neighbouring words, _weight loads one word into all lanes, _dot adds their products.
 #define F32_TILE_ROWS 6
 static inline f32_vector f32_values(const void *p) { return f32_load(p); }
 static inline f32_vector f32_weight(const void *p) { return f32_broadcast(p); }

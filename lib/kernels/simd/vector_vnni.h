@@ -1,10 +1,10 @@
-// The vector operations that bodies are written in, for AVX-512 VNNI.
+// Vector operations in which bodies are written (lib/kernels/simd/vector.h), for AVX-512 VNNI.
 #ifndef DQ_KERNELS_VECTOR_VNNI_H
 #define DQ_KERNELS_VECTOR_VNNI_H
 
 #include "lib/kernels/simd/vector_avx512.h"
 
-// Words of four bytes, b unsigned, a signed: four products without saturation.
+// Words of four bytes, b unsigned, a signed: the sum of four products, without saturation.
 #define U8S8_TILE_ROWS 14
 static inline __m512i u8s8_values(const void *p) { return i32_load(p); }
 static inline __m512i u8s8_weight(const void *p) { return i32_broadcast(p); }

@@ -1,4 +1,5 @@
-// Plain structs and function types of the kernels of the overflow audit (conv_audit.h).
+// Plain structs and function types of the kernels of the overflow audit (lib/kernels/audit/conv_audit.h defines the
+// terms).
 #ifndef DQ_KERNELS_AUDIT_FORMS_H
 #define DQ_KERNELS_AUDIT_FORMS_H
 
@@ -9,10 +10,10 @@
 // less its zero point at tap t, in the order of the reduction.
 enum { DQ_AUDIT_LANES = 32 };
 
-// Sums in int16 that saturate at every addition, of `rows` (at most the kernel's, for which last and
-// top have) output channels:
-// last[row][lane] is the end, top[row][lane] the largest after any tap (not below 0). Weight t of a
-// row is in both halves of word weights[t * kernel rows + row]; |w| <= 128.
+// Running sums in int16 that saturate at every addition, of `rows` output channels (at most the rows of the kernel):
+// last[row][lane] receives the sum after the last tap, top[row][lane] the largest sum after any tap (at least 0). Both
+// have the rows of the kernel. The weight of a row at tap t is in both halves of weights[t * kernel rows + row];
+// |w| <= 128.
 typedef struct dq_audit_sums {
   const int16_t *panel;
   const uint32_t *weights;
@@ -22,15 +23,15 @@ typedef struct dq_audit_sums {
 } dq_audit_sums;
 typedef void dq_audit_running_function(const dq_audit_sums *sums);
 
-// Fills a panel: piece i is lanes from lane[i] on, `from[i]` numbers behind the window of a tap. The window of
-// tap k of channel c is planes + c * plane_bytes + offsets[k]; DQ_AUDIT_LANES numbers behind every piece and
-// behind the panel are readable and writable.
+// Fills a panel from the planes of an input. Piece i fills the lanes from lane[i] on with the numbers at from[i] within
+// the window of each tap; the window of tap k of channel c begins at planes + c * plane_bytes + offsets[k].
+// DQ_AUDIT_LANES numbers behind every piece must be readable, and behind the panel writable.
 typedef struct dq_audit_panel {
   const uint8_t *planes;
   int64_t plane_bytes, channels, taps;
   const int64_t *offsets, *from;
   const int *lane;
-  int pieces, zero; // what is taken from the numbers
+  int pieces, zero; // zero: subtracted from every number
   int16_t *panel;
 } dq_audit_panel;
 typedef void dq_audit_fill_function(const dq_audit_panel *panel);
@@ -60,8 +61,8 @@ typedef struct dq_audit_reached {
 } dq_audit_reached;
 typedef void dq_audit_reached_function(const dq_audit_reached *reached);
 
-// What a window lacks of a plane's rows and columns, as bits: those at the top and at the left are the lowest, then
-// those at the bottom and at the right.
+// The rows and columns of a plane that a window does not contain, as bits: those at the top and at the left are the
+// lowest bits, then those at the bottom and at the right.
 typedef struct dq_audit_trim {
   uint32_t rows, columns;
   uint32_t padding; // numbers of the window that lie in no row and column
@@ -93,18 +94,18 @@ typedef struct dq_audit_totals {
 } dq_audit_totals;
 typedef void dq_audit_totals_function(const dq_audit_totals *totals);
 
-// Two neighbouring weights of one sign whose products can leave int16, as magnitudes.
+// Two neighbouring weights of one sign whose products can leave int16.
 typedef struct dq_audit_pair {
-  int64_t tap; // of the first
-  uint16_t first, second;
-  uint16_t limit; // the largest magnitude of the sum that does not saturate
+  int64_t tap;            // position of the first weight
+  uint16_t first, second; // |weight|
+  uint16_t limit;         // the largest |sum| that does not saturate
 } dq_audit_pair;
-// How often a pair saturates: of `count` unsigned numbers under either weight, whose vectors of
-// DQ_AUDIT_VECTOR may be read whole, those with mask 1.
+// Returns how often a pair saturates at the `count` places with mask 1; first[i] and second[i] are the unsigned numbers
+// under both weights. Whole vectors of DQ_AUDIT_VECTOR numbers are read.
 typedef uint64_t dq_audit_pairs_function(const dq_audit_pair *pair, const uint8_t *first, const uint8_t *second,
                                          const uint8_t *mask, int64_t count);
 
-// How exact sums of `lanes` outputs of one channel compare with saturating ones.
+// Compares exact sums of `lanes` outputs of one channel with the saturating ones of dq_audit_sums.
 typedef struct dq_audit_comparison {
   const int32_t *sums;
   const int16_t *last, *top;
@@ -113,7 +114,7 @@ typedef struct dq_audit_comparison {
 } dq_audit_comparison;
 typedef void dq_audit_compare_function(dq_audit_comparison *comparison);
 
-// What exact sums of one output channel say by themselves.
+// Counts and extremes of the exact sums of one output channel.
 typedef struct dq_audit_whole {
   const int32_t *sums;
   int64_t count;
@@ -123,8 +124,8 @@ typedef struct dq_audit_whole {
 } dq_audit_whole;
 typedef void dq_audit_whole_function(dq_audit_whole *whole);
 
-// Bytes of `channels` planes, channel_bytes apart, to places of channels: to[i * place_bytes + c] =
-// from[c * channel_bytes + i] ^ flip, for i below count.
+// Transposes `channels` planes of bytes, channel_bytes apart, so that the channels of a place follow each other:
+// to[i * place_bytes + c] = from[c * channel_bytes + i] ^ flip, for i below count.
 typedef void dq_audit_turn_function(const uint8_t *from, int64_t channel_bytes, int64_t channels, int64_t count,
                                     uint8_t flip, uint8_t *to, int64_t place_bytes);
 
@@ -133,8 +134,8 @@ typedef void dq_audit_turn_function(const uint8_t *from, int64_t channel_bytes, 
 typedef void dq_audit_rows_function(const uint8_t *from, int64_t from_bytes, int64_t rows, int64_t count, uint8_t *to,
                                     int64_t to_bytes);
 
-// Exact sums of some outputs by blocks of DQ_AUDIT_BLOCK taps, for 16 output channels. Outputs that may leave int16
-// within a block, and have not done so at the end, are looked at tap by tap.
+// Exact sums of DQ_AUDIT_ROWS outputs by blocks of DQ_AUDIT_BLOCK taps, for DQ_AUDIT_CHANNELS output channels. Outputs
+// whose running sum may leave int16 within a block, and has not left it at the end of a block, are computed tap by tap.
 enum { DQ_AUDIT_BLOCK = 32, DQ_AUDIT_ROWS = 64, DQ_AUDIT_CHANNELS = 16 };
 typedef struct dq_audit_block_weights {
   int8_t *tiles; // [block][all, those above 0][block_bytes / 4][16 channels][4 taps]
@@ -153,7 +154,8 @@ typedef struct dq_audit_block_rows {
   int64_t row_bytes, blocks, block_bytes; // block_bytes: DQ_AUDIT_BLOCK or twice as many
   int outputs;
 } dq_audit_block_rows;
-// running: whether prefixes may leave int16 at all, of `count` times 16 channels.
+// running[i]: whether running sums of the i-th 16 of `count` times 16 channels may leave int16 at all. `weights` and
+// `counts` have `count` elements.
 typedef void dq_audit_blocks_function(const dq_audit_block_rows *rows, const dq_audit_block_weights *weights,
                                       const bool *running, int64_t count, dq_audit_block_counts *counts);
 
