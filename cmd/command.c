@@ -146,7 +146,8 @@ static dq_status run(const dq_common_options *common, dq_console *console, dq_er
   context.stop = &stop;
   context.half_sums = common->accumulate == DQ_ACCUMULATION_FP16;
   if (context.half_sums && !(context.cpu & (DQ_CPU_AVX512FP16 | DQ_CPU_FP16)))
-    dq_message(&context, DQ_WARNING, "no float16 arithmetic here (AVX512-FP16): float16 sums are imitated, slowly");
+    dq_message(&context, DQ_WARNING,
+               "this machine has no float16 arithmetic (AVX512-FP16): float16 sums are emulated, which is slow");
   double start = dq_seconds();
   dq_status status = common->command->run(common, &context, error);
   tell_effort(&context, dq_seconds() - start);

@@ -409,7 +409,8 @@ static dq_status check(const void *parsed, dq_error *error) {
   const amp_options *options = parsed;
   bool bounded = options->guard == GUARD_ON || options->rounding == ROUNDING_BALANCED;
   if (dq_option_given(options, "input-max") && !bounded)
-    return dq_fail(error, DQ_USAGE, "--input-max is for the guard and balanced rounding, both are off");
+    return dq_fail(error, DQ_USAGE,
+                   "--input-max is for the guard and for balanced rounding, which are both off; leave it out");
   return dq_hook_check(options->retrain, options->common.operands[0], options->output.output, error);
 }
 

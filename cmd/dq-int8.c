@@ -318,7 +318,7 @@ static dq_status search_precision(work *w, dq_error *error) {
   dq_max_drop_report found;
   if (!w->check.before.count) {
     w->check.before = dq_agreement_whole(dq_max_drop_pictures(w->data));
-    dq_message(w->context, DQ_NOTE, "--max-drop: no labels: answers are compared with those of the float network");
+    dq_message(w->context, DQ_NOTE, "--max-drop: no labels: predictions are compared with those of the float network");
   }
   DQ_TRY(dq_max_drop_apply(&w->made, w->graph, &w->report, &found, &search, w->context, error));
   if (found.stopped) dq_message(w->context, DQ_WARNING, "--max-drop: stopped by the time limit");

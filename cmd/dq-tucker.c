@@ -249,8 +249,8 @@ static dq_status check(const void *parsed, dq_error *error) {
   if (dq_option_given(options, "max-drop") && (pipe || !strcmp(options->common.operands[0], "-")))
     return dq_fail(error, DQ_USAGE, "--max-drop needs files to read and to write, not '-'");
   if (pipe && !options->untimed && !options->force && !options->ranks && !options->save_ranks) {
-    dq_fail(error, DQ_USAGE, "what the clock decides needs a file: give --save-ranks");
-    dq_error_hint(error, "--untimed leaves the clock out of it");
+    dq_fail(error, DQ_USAGE, "measured times decide the ranks, which must be saved: give --save-ranks FILE");
+    dq_error_hint(error, "--untimed decides without measuring");
     return DQ_USAGE;
   }
   return dq_hook_check(options->retrain, options->common.operands[0], options->output.output, error);
@@ -281,7 +281,8 @@ static dq_status report_search(work *w, const dq_tucker_report *report, const dq
   dq_message(w->context, DQ_NOTE, "%s %.2f, %d %% fewer multiply-accumulates cost %.2f points", figure->name,
              figure->value, found->percent, found->drop);
   if (!found->complete)
-    dq_message(w->context, DQ_WARNING, "the time was over after %d trials; --resume goes on", found->trials);
+    dq_message(w->context, DQ_WARNING, "the time limit ended the search after %d trials; --resume continues it",
+               found->trials);
   return DQ_OK;
 }
 

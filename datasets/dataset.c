@@ -205,14 +205,16 @@ static dq_status open_preprocess(dq_data *data, const dq_data_options *options, 
   if (!data->preprocess.per_patient) return DQ_OK;
   if (options->norm) norm = options->norm;
   if (!norm) norm = norm_beside(data, options->spec);
-  if (!norm) return dq_fail(error, DQ_USAGE, "constants per patient are wanted, expected norm=FILE");
+  if (!norm)
+    return dq_fail(error, DQ_USAGE,
+                   "the preprocessing needs constants for each patient; give them by --norm FILE or norm=FILE");
   return dq_norm_read(&data->norm, norm, data->arena, error);
 }
 
 // Files come in all sizes and colours: without any preprocessing given there is nothing to rely on.
 static dq_status check_preset(const dq_data *data, const dq_data_options *options, dq_error *error) {
   if (!data->reader || *data->preprocess_text || !kind_of(data->reader)->verify) return DQ_OK;
-  dq_fail(error, DQ_USAGE, "%s: how to preprocess these pictures is not known, expected a preset", options->spec);
+  dq_fail(error, DQ_USAGE, "%s: the preprocessing of these pictures is not known, expected a preset", options->spec);
   dq_error_hint(error, "for example --preset imagenet, or --preprocess fit=stretch,scale=0.00392157");
   return DQ_USAGE;
 }

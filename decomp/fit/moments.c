@@ -64,7 +64,8 @@ dq_status dq_moments_add(dq_moments *moments, int64_t rows, double *vectors, con
 
 dq_status dq_moments_centre(dq_moments *moments, dq_error *error) {
   int64_t last = moments->size - 1;
-  if (!moments->rows) return dq_fail(error, DQ_BAD_INPUT, "nothing was seen of this layer");
+  if (!moments->rows)
+    return dq_fail(error, DQ_BAD_INPUT, "the layer did not run on any picture, so that nothing can be fitted");
   for (int64_t g = 0; g < moments->group; g++) {
     double *all = moments->sums + g * moments->size * moments->size;
     double *means = all + last * moments->size;
@@ -73,7 +74,8 @@ dq_status dq_moments_centre(dq_moments *moments, dq_error *error) {
       for (int64_t c = r; c < last; c++) {
         double *value = &all[r * moments->size + c];
         *value = *value / (double)moments->rows - means[r] * means[c];
-        if (!isfinite(*value)) return dq_fail(error, DQ_BAD_INPUT, "values are not finite on the data");
+        if (!isfinite(*value))
+          return dq_fail(error, DQ_BAD_INPUT, "the input or the response of the layer has NaN or infinity on the data");
         all[c * moments->size + r] = *value;
       }
     for (int64_t r = 0; r < last; r++) all[r * moments->size + last] = means[r];

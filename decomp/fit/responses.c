@@ -100,7 +100,7 @@ static dq_status gather_answers(const watched *w, const dq_tensor *answers, int6
   int64_t step = w->site->matrix ? channels : 1;
   if (answers->rank < (w->site->matrix ? 1 : 2) || dq_tensor_count(answers) != channels * positions ||
       answers->dims[w->site->matrix ? answers->rank - 1 : 1] != channels)
-    return dq_fail(error, DQ_UNSUPPORTED, "'%s': answers of another shape", w->site->output);
+    return dq_fail(error, DQ_UNSUPPORTED, "'%s': the response has another shape than the layer", w->site->output);
   const float *values = answers->data;
   const int64_t *at = w->positions + picture * w->rows;
   double *vectors = w->vectors + picture * vector_count(w);

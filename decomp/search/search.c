@@ -23,7 +23,8 @@ static dq_status read_trials(search *s, const json_t *root, dq_error *error) {
   if (!schema || strcmp(schema, SCHEMA) != 0 || json_integer_value(json_object_get(root, "version")) != VERSION)
     return dq_fail(error, DQ_BAD_INPUT, "not a '%s' of version %d", SCHEMA, VERSION);
   if (!key || strcmp(key, s->options->key) != 0)
-    return dq_fail(error, DQ_BAD_INPUT, "the search was for another model, data or options");
+    return dq_fail(error, DQ_BAD_INPUT,
+                   "the search was for another model, data or options; remove the file, or leave --resume out");
   const json_t *list = json_object_get(root, "trials"), *trial;
   size_t i;
   json_array_foreach(list, i, trial) {

@@ -47,6 +47,6 @@ dq_status dq_tucker_time_files(dq_tucker_times *times, const dq_tucker_report *r
   dq_arena_free(arena);
   DQ_TRY(status);
   if (times->ratio.low > 1 && times->ratio.level >= DQ_TIME_LEVEL)
-    dq_message(context, DQ_WARNING, "as a whole the model became slower: %.2f times the time", times->ratio.median);
+    dq_message(context, DQ_WARNING, "the whole model became slower: it takes %.2f times as long", times->ratio.median);
   return DQ_OK;
 }

@@ -28,9 +28,11 @@ dq_status dq_api_take(void *to, size_t size, const void *options, dq_error *erro
   size_t given;
   memcpy(&given, options, sizeof given);
   if (given < sizeof given || given > 65536)
-    return dq_fail(error, DQ_USAGE, "options of %zu bytes, expected those set by _defaults", given);
+    return dq_fail(error, DQ_USAGE, "the size of the options is %zu bytes; set them by their _defaults function first",
+                   given);
   for (size_t i = size; i < given; i++)
-    if (((const char *)options)[i]) return dq_fail(error, DQ_USAGE, "options of a later version than %s", DQ_VERSION);
+    if (((const char *)options)[i])
+      return dq_fail(error, DQ_USAGE, "the options have fields of a later version of the library than %s", DQ_VERSION);
   memcpy(to, options, given < size ? given : size);
   return DQ_OK;
 }
@@ -40,7 +42,8 @@ dq_status dq_api_check_facts(const void *facts, dq_error *error) {
   size_t given;
   memcpy(&given, facts, sizeof given);
   if (given >= sizeof given && given <= 65536) return DQ_OK;
-  return dq_fail(error, DQ_USAGE, "results of %zu bytes, expected the size of the struct", given);
+  return dq_fail(error, DQ_USAGE,
+                 "the size of the results is %zu bytes; set their field 'size' to the size of the struct first", given);
 }
 
 void dq_api_give(void *to, const void *facts, size_t size) {
@@ -103,7 +106,7 @@ static dq_status open_engine(dq_engine *engine, const dq_engine_options *options
   unsigned mask;
   DQ_TRY(dq_api_take(&settings, sizeof settings, options, error));
   if (settings.threads < 0 || settings.threads > 1024)
-    return dq_fail(error, DQ_USAGE, "%d threads, expected 0 to 1024", settings.threads);
+    return dq_fail(error, DQ_USAGE, "threads is %d, expected 0 to 1024", settings.threads);
   DQ_TRY(dq_cpu_mask_parse(settings.instructions ? settings.instructions : "native", &mask, error));
   int threads = settings.threads ? settings.threads : dq_processors();
   DQ_TRY(dq_context_init(&engine->context, threads, mask, error));

@@ -9,7 +9,7 @@
 
 dq_status dq_api_check_model(const dq_model *model, dq_error *error) {
   if (!model->broken) return DQ_OK;
-  return dq_fail(error, DQ_USAGE, "a transform of the model failed: it can only be freed");
+  return dq_fail(error, DQ_USAGE, "a transform of the model failed before; free the model and load it again");
 }
 
 void dq_api_forget(dq_model *model) {

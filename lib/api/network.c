@@ -128,9 +128,9 @@ static dq_status read_picture(dq_network *network, dq_data *data, int64_t index,
   dq_fed_inputs inputs;
   DQ_TRY(match_inputs(network, &inputs, data, arena, error));
   if (item < 0 || item >= inputs.batch)
-    return dq_fail(error, DQ_USAGE, "place %" PRId64 " in a batch of %" PRId64, item, inputs.batch);
+    return dq_fail(error, DQ_USAGE, "item is %" PRId64 ", expected 0 to %" PRId64, item, inputs.batch - 1);
   if (index < 0 || index >= dq_data_count(data))
-    return dq_fail(error, DQ_USAGE, "picture %" PRId64 " of %" PRId64, index, dq_data_count(data));
+    return dq_fail(error, DQ_USAGE, "index is %" PRId64 ", expected 0 to %" PRId64, index, dq_data_count(data) - 1);
   for (int i = 0; i < inputs.count; i++) {
     DQ_TRY(dq_input_tell(&inputs, i, error));
     dq_status status = read_input(network, &inputs, i, index, item, error);

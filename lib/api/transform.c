@@ -8,7 +8,8 @@ dq_status dq_api_begin(dq_model *model, const void *facts, dq_error *error) {
   DQ_TRY(dq_api_check_facts(facts, error));
   DQ_TRY(dq_api_check_model(model, error));
   if (model->networks)
-    return dq_fail(error, DQ_USAGE, "%d networks are open on the model, expected none", model->networks);
+    return dq_fail(error, DQ_USAGE, "%d networks are open on the model, expected none; close them first",
+                   model->networks);
   dq_api_forget(model);
   return DQ_OK;
 }

@@ -175,7 +175,8 @@ static dq_status int8(work *w, const dq_model_int8_options *options, dq_error *e
   DQ_TRY(dq_api_take(&w->given, sizeof w->given, options, error));
   DQ_TRY(check_ranges(&w->given, error));
   DQ_TRY(check_pairs(&w->given, error));
-  if (!w->data && !w->given.use_table) return dq_fail(error, DQ_USAGE, "neither data nor a table is given");
+  if (!w->data && !w->given.use_table)
+    return dq_fail(error, DQ_USAGE, "neither data nor use_table is given, expected one of them");
   DQ_TRY(read_settings(w, error));
   DQ_TRY(dq_int8_files_read(&w->files, w->model->graph, w->data, &w->settings, w->arena, error));
   dq_status status = w->given.max_drop >= 0

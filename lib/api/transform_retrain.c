@@ -26,7 +26,8 @@ static dq_status retrain_steps(const dq_model *model, const char *path, const dq
   dq_shape_request request;
   if (model->last != DQ_TRANSFORM_TUCKER)
     return dq_fail(error, DQ_USAGE, "every is given, but the last transform was no decomposition");
-  if (!options->tucker) return dq_fail(error, DQ_USAGE, "every is given without tucker, how layers are decomposed");
+  if (!options->tucker)
+    return dq_fail(error, DQ_USAGE, "every is given without tucker, the options of the decomposition");
   DQ_TRY(dq_api_tucker(model, options->tucker, arena, &given, &settings, &request, error));
   return dq_tucker_retrain_steps(&model->tucker, path, hook, &settings, options->every, error);
 }
@@ -37,7 +38,7 @@ static dq_status retrain(const dq_model *model, const char *path, const dq_model
   dq_shape_request shapes;
   DQ_TRY(dq_api_take(&given, sizeof given, options, error));
   if (!given.command || !given.original)
-    return dq_fail(error, DQ_USAGE, "%s is missing", given.command ? "original" : "command");
+    return dq_fail(error, DQ_USAGE, "the option %s is missing", given.command ? "original" : "command");
   if (!(given.time_limit >= 0 && given.time_limit <= 1e9))
     return dq_fail(error, DQ_USAGE, "time_limit is %g, expected 0 to 1e9", given.time_limit);
   if (given.every < 0) return dq_fail(error, DQ_USAGE, "every is %d, expected 0 or more", given.every);

@@ -41,7 +41,7 @@ static dq_status check_search(const dq_model_tucker_options *given, dq_error *er
     return dq_fail(error, DQ_USAGE, "max_drop is given without data, the pictures that trials are fitted to");
   if (given->max_drop >= 0) return DQ_OK;
   const char *alone = given->eval ? "eval" : given->time_limit != 0 ? "time_limit" : NULL;
-  return alone ? dq_fail(error, DQ_USAGE, "%s is given without max_drop, which it is for", alone) : DQ_OK;
+  return alone ? dq_fail(error, DQ_USAGE, "%s is given without max_drop, which alone reads it", alone) : DQ_OK;
 }
 
 dq_status dq_api_tucker(const dq_model *model, const dq_model_tucker_options *options, dq_arena *arena,
@@ -161,6 +161,7 @@ dq_code dq_model_tucker_save_ranks(const dq_model *model, const char *path, dq_f
   dq_error error = {0};
   dq_status status = model->last == DQ_TRANSFORM_TUCKER
                          ? dq_ranks_save(path, &model->tucker, &error)
-                         : dq_fail(&error, DQ_USAGE, "the last transform was no decomposition");
+                         : dq_fail(&error, DQ_USAGE,
+                                   "the last transform of the model was no decomposition: there are no ranks to save");
   return dq_api_finish(status, &error, failure);
 }

@@ -87,7 +87,8 @@ static dq_status shape_of(const audit_job *job, int index, const dq_tensor *x, d
   *shape = o->parameters.shape;
   if (!o->convolution) {
     if (x->rank < 1 || x->dims[x->rank - 1] != shape->in_channels)
-      return dq_fail(error, DQ_BAD_INPUT, "its input has rows of another length than its weight");
+      return dq_fail(error, DQ_BAD_INPUT, "the rows of the input have another length than the %lld rows of the weight",
+                     (long long)shape->in_channels);
     shape->in_width = dq_tensor_count(x) / shape->in_channels;
     if (x->rank > 1 && x->dims[0] == job->runner.batch) shape->in_width /= job->runner.batch;
     shape->out_width = shape->in_width;

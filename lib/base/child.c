@@ -165,12 +165,12 @@ static void end_group(child *c, double grace) {
 
 static dq_status outcome(const child *c, dq_error *error) {
   if (WIFSIGNALED(c->wait_status))
-    return dq_fail(error, DQ_CONDITION, "killed by signal %d (%s)", WTERMSIG(c->wait_status),
+    return dq_fail(error, DQ_CONDITION, "the command was killed by signal %d (%s)", WTERMSIG(c->wait_status),
                    strsignal(WTERMSIG(c->wait_status)));
   int status = WEXITSTATUS(c->wait_status);
   if (status == 0) return DQ_OK;
   const char *meaning = status == 127 ? " (command not found)" : status == 126 ? " (not executable)" : "";
-  return dq_fail(error, DQ_CONDITION, "exit status %d%s", status, meaning);
+  return dq_fail(error, DQ_CONDITION, "the command ended with exit status %d%s", status, meaning);
 }
 
 dq_status dq_child_run(const char *command, const dq_child_options *options, const dq_context *context,
@@ -194,6 +194,7 @@ dq_status dq_child_run(const char *command, const dq_child_options *options, con
     dq_message(context, DQ_WARNING, "output of the command beyond %lld KiB was dropped",
                (long long)((options->output_limit ? options->output_limit : OUTPUT_LIMIT) >> 10));
   DQ_TRY(dq_check_stop(context, error));
-  if (late) return dq_fail(error, DQ_CONDITION, "time limit of %g s", options->time_limit);
+  if (late)
+    return dq_fail(error, DQ_CONDITION, "the command took longer than the time limit of %g s", options->time_limit);
   return outcome(&c, error);
 }

@@ -25,8 +25,8 @@ typedef struct dq_child_options {
 // a stop). When the command ends by itself, processes of the group that still run are killed. A process runs one
 // command at a time. `context` may be NULL.
 //
-// DQ_CONDITION: the command did not exit with status 0; the message has the reason ("exit status 3", "killed by
-// signal 9", "time limit of 10 s"). DQ_CANCELLED: context->stop was set. DQ_SYSTEM: the command cannot be started.
+// DQ_CONDITION: the command did not exit with status 0; the message has the reason, such as "the command ended
+// with exit status 3". DQ_CANCELLED: context->stop was set. DQ_SYSTEM: the command cannot be started.
 dq_status dq_child_run(const char *command, const dq_child_options *options, const dq_context *context,
                        dq_error *error);
 

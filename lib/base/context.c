@@ -44,7 +44,7 @@ bool dq_is_stopped(const dq_context *context) { return context && context->stop 
 
 dq_status dq_check_stop(const dq_context *context, dq_error *error) {
   if (dq_is_stopped(context)) return dq_fail(error, DQ_CANCELLED, "interrupted");
-  return dq_deadline_passed(context) ? dq_fail(error, DQ_CANCELLED, "the time is over") : DQ_OK;
+  return dq_deadline_passed(context) ? dq_fail(error, DQ_CANCELLED, "the time limit has passed") : DQ_OK;
 }
 
 dq_arena *dq_context_arena(const dq_context *context) { return dq_arena_new(context ? context->budget : NULL); }

@@ -63,7 +63,7 @@ typedef struct wanted {
 static dq_status map_or_read(dq_file *file, int descriptor, const char *path, const wanted *how, dq_error *error) {
   struct stat info;
   if (fstat(descriptor, &info)) return dq_fail_errno(error, path);
-  if (S_ISDIR(info.st_mode)) return dq_fail(error, DQ_SYSTEM, "%s: is a folder", path);
+  if (S_ISDIR(info.st_mode)) return dq_fail(error, DQ_SYSTEM, "%s: is a folder, expected a file", path);
   bool regular = S_ISREG(info.st_mode);
   if (!regular && how->regular)
     return dq_fail(error, DQ_BAD_INPUT, "%s: a pipe or a device, expected a regular file", path);

@@ -43,7 +43,8 @@ static dq_status add_classify(dq_task *task, const dq_tensor *const *outputs, in
   classification *state = task->state;
   double *scores;
   if (info->label < 0 || info->label >= state->classes)
-    return dq_fail(error, DQ_BAD_INPUT, "label %" PRId64 ", the model has %" PRId64 " outputs", info->label,
+    return dq_fail(error, DQ_BAD_INPUT,
+                   "label %" PRId64 ", but the model has %" PRId64 " outputs; expected a label below that", info->label,
                    state->classes);
   DQ_TRY(dq_item_values(&scores, outputs[0], item, state->classes, error));
   dq_top_add(&state->top, scores, state->classes, info->label);

@@ -48,8 +48,9 @@ dq_status dq_comparison_add(dq_comparison *comparison, const dq_tensor *referenc
   char a[DQ_SHAPE_TEXT], b[DQ_SHAPE_TEXT];
   int64_t count = item < 0 ? dq_tensor_count(reference) : dq_item_count(reference);
   if (count != (item < 0 ? dq_tensor_count(other) : dq_item_count(other)))
-    return dq_fail(error, DQ_BAD_INPUT, "an output is %s, the reference's %s", dq_tensor_shape_text(other, b, sizeof b),
-                   dq_tensor_shape_text(reference, a, sizeof a));
+    return dq_fail(error, DQ_BAD_INPUT,
+                   "an output has shape %s, that of the reference has %s; expected equal numbers of elements",
+                   dq_tensor_shape_text(other, b, sizeof b), dq_tensor_shape_text(reference, a, sizeof a));
   int64_t from = item < 0 ? 0 : item * count, broken = comparison->nonfinite;
   if (reference->type == DQ_F32 && other->type == DQ_F32)
     dq_comparison_add_values(comparison, (const float *)reference->data + from, (const float *)other->data + from,

@@ -70,7 +70,8 @@ static dq_status init_yolo(dq_decoder *decoder, const dq_task_options *options, 
     dq_yolo_head *head = &decoder->heads[i];
     DQ_TRY(check_head(head, options, error));
     if (head->classes != decoder->heads[0].classes)
-      return dq_fail(error, DQ_BAD_INPUT, "yolo: heads of %" PRId64 " and %" PRId64 " classes",
+      return dq_fail(error, DQ_BAD_INPUT,
+                     "yolo: one head has %" PRId64 " classes, another has %" PRId64 "; expected equal numbers",
                      decoder->heads[0].classes, head->classes);
     decoder->candidates += head->anchor_count * head->height * head->width;
   }
@@ -93,8 +94,7 @@ dq_status dq_decoder_init(dq_decoder *decoder, const dq_task_options *options, d
   if (decode || options->model_decode) return init_yolo(decoder, options, error);
   if (is_yolox(options)) return init_yolox(decoder, options, error);
   return dq_fail(error, DQ_USAGE,
-                 "detect: how to read boxes from the outputs is not known, expected "
-                 "--decode yolo:... or yolox");
+                 "detect: the model does not say how its outputs hold boxes; give --decode yolo:... or --decode yolox");
 }
 
 void dq_decoder_deinit(dq_decoder *decoder) {

@@ -164,8 +164,8 @@ static dq_status collect_pairs(const matching *m, const dq_value *const *best, d
       result->layer_count += comparable;
     }
   if (reference->output_count != m->candidate->output_count)
-    return dq_fail(error, DQ_BAD_INPUT, "%s has %d outputs, %s has %d", m->candidate->path, m->candidate->output_count,
-                   reference->path, reference->output_count);
+    return dq_fail(error, DQ_BAD_INPUT, "%s has %d outputs, %s has %d; expected equal numbers", m->candidate->path,
+                   m->candidate->output_count, reference->path, reference->output_count);
   for (int i = 0; i < reference->output_count; i++)
     result->outputs[result->output_count++] =
         (dq_layer_pair){.reference = reference->outputs[i], .candidate = m->candidate->outputs[i]};

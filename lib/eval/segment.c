@@ -163,7 +163,7 @@ static dq_status add_segment(dq_task *task, const dq_tensor *const *outputs, int
   segmentation *state = task->state;
   dq_image mask;
   uint8_t *map;
-  if (!info->label_path) return dq_fail(error, DQ_BAD_INPUT, "no mask");
+  if (!info->label_path) return dq_fail(error, DQ_BAD_INPUT, "no mask, which task segment needs for every picture");
   if (info->view.scale_x != 1 || info->view.scale_y != 1)
     return dq_fail(error, DQ_USAGE, "segment: pictures are cropped or padded, expected fit=stretch");
   dq_budget *budget = task->context ? task->context->budget : NULL;

@@ -96,7 +96,8 @@ static void report_misfits(const dq_plan *plan) {
     if (!op->misfit) continue;
     if (!plan->steps[s].named) misfits++;
     else
-      dq_message(plan->context, DQ_NOTE, "node '%s': the algorithm asked for does not fit, '%s' is used",
+      dq_message(plan->context, DQ_NOTE,
+                 "node '%s': the algorithm that was asked for does not fit the convolution, '%s' is used",
                  op->node->name, op->computed_by);
   }
   if (misfits)
@@ -187,7 +188,7 @@ static dq_status check_elements(const dq_graph *graph, dq_error *error) {
     const dq_value *value = graph->values[v];
     if (!value->constant || value->constant->data || !value->user_count) continue;
     return dq_fail(error, DQ_USAGE,
-                   "the elements of '%s' were given back when they were packed: the plan cannot be packed again",
+                   "the elements of '%s' were freed when the plan was bound: the plan cannot be packed again",
                    value->name);
   }
   return DQ_OK;

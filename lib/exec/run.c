@@ -17,7 +17,7 @@ static dq_status open_dynamic(dq_plan *plan, dq_step *step) {
     dq_tensor *output = op->outputs[i];
     if (!output) continue;
     if (output->rank < 0)
-      return dq_fail(op->error, DQ_UNSUPPORTED, "%s: the shape of output %d cannot be found", op->node->name, i);
+      return dq_fail(op->error, DQ_UNSUPPORTED, "%s: the shape of output %d cannot be inferred", op->node->name, i);
     size_t bytes = dq_tensor_bytes(output);
     DQ_TRY(dq_check_memory(plan->context, bytes, "a value", op->error));
     if (!(output->data = dq_arena_alloc(plan->run_arena, bytes))) return dq_fail_memory(op->error, bytes);
@@ -59,7 +59,8 @@ static dq_status deliver_known(const dq_plan *plan, dq_error *error) {
 }
 
 dq_status dq_plan_run_steps(dq_plan *plan, int from, int end, dq_error *error) {
-  if (!plan->packing) return dq_fail(error, DQ_USAGE, "packing the changed constants failed: the plan does not run");
+  if (!plan->packing)
+    return dq_fail(error, DQ_USAGE, "packing the changed constants failed: the plan does not run until that succeeds");
   if (from == 0) {
     DQ_TRY(open_run_arena(plan, error));
     DQ_TRY(deliver_known(plan, error));

@@ -236,8 +236,8 @@ dq_status dq_matrix_multiply(bool transpose_a, const dq_matrix *a, bool transpos
                              const dq_matrix *c, dq_error *error) {
   int64_t inner = transpose_a ? a->rows : a->columns;
   if (!fits_lapack(a) || !fits_lapack(b) || !fits_lapack(c))
-    return dq_fail(error, DQ_UNSUPPORTED, "product of %lldx%lld and %lldx%lld matrices", (long long)a->rows,
-                   (long long)a->columns, (long long)b->rows, (long long)b->columns);
+    return dq_fail(error, DQ_UNSUPPORTED, "product of %lldx%lld and %lldx%lld matrices, which are too large for BLAS",
+                   (long long)a->rows, (long long)a->columns, (long long)b->rows, (long long)b->columns);
   bool limited;
   DQ_TRY(begin_calls(&limited, error));
   cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans, transpose_b ? CblasTrans : CblasNoTrans,
@@ -249,8 +249,9 @@ dq_status dq_matrix_multiply(bool transpose_a, const dq_matrix *a, bool transpos
 
 dq_status dq_cholesky(const dq_matrix *a, dq_error *error) {
   if (!fits_lapack(a) || a->rows != a->columns)
-    return dq_fail(error, DQ_UNSUPPORTED, "Cholesky factor of a %lldx%lld matrix", (long long)a->rows,
-                   (long long)a->columns);
+    return dq_fail(error, DQ_UNSUPPORTED,
+                   "Cholesky factor of a %lldx%lld matrix, expected a square one that LAPACK can hold",
+                   (long long)a->rows, (long long)a->columns);
   bool limited;
   DQ_TRY(begin_calls(&limited, error));
   // The lower triangle by rows is the upper one by columns.
@@ -264,8 +265,9 @@ dq_status dq_cholesky(const dq_matrix *a, dq_error *error) {
 
 dq_status dq_solve_triangular(const dq_matrix *lower, bool transposed, const dq_matrix *b, dq_error *error) {
   if (!fits_lapack(lower) || !fits_lapack(b) || lower->rows != b->rows)
-    return dq_fail(error, DQ_UNSUPPORTED, "triangular %lldx%lld system of %lldx%lld", (long long)lower->rows,
-                   (long long)lower->columns, (long long)b->rows, (long long)b->columns);
+    return dq_fail(error, DQ_UNSUPPORTED,
+                   "triangular %lldx%lld system of %lldx%lld, expected equal numbers of rows that BLAS can hold",
+                   (long long)lower->rows, (long long)lower->columns, (long long)b->rows, (long long)b->columns);
   bool limited;
   DQ_TRY(begin_calls(&limited, error));
   cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, transposed ? CblasTrans : CblasNoTrans, CblasNonUnit, (int)b->rows,

@@ -121,7 +121,8 @@ static dq_status read_opsets(dq_graph *graph, const Onnx__ModelProto *model, dq_
     const char *domain = model->opset_import[i]->domain;
     int64_t version = model->opset_import[i]->version;
     names[i] = domain && strcmp(domain, "ai.onnx") ? domain : "";
-    if (version <= 0) return dq_fail(error, DQ_BAD_INPUT, "opset of domain '%s' is %" PRId64, names[i], version);
+    if (version <= 0)
+      return dq_fail(error, DQ_BAD_INPUT, "opset of domain '%s' is %" PRId64 ", expected 1 or more", names[i], version);
     graph->opsets[graph->opset_count++] = (dq_opset){names[i], version};
   }
   const char *twice = find_twice(names, count);

@@ -91,7 +91,9 @@ static dq_status convert(const Onnx__TensorProto *proto, dq_document *document, 
     int64_t elements = 1;
     for (size_t i = 0; i < proto->n_dims; i++)
       if (proto->dims[i] < 0 || !dq_mul_i64(elements, proto->dims[i] ? proto->dims[i] : 1, &elements))
-        return dq_fail(error, DQ_BAD_INPUT, "dimension %zu is %" PRId64, i, proto->dims[i]);
+        return dq_fail(error, DQ_BAD_INPUT,
+                       "dimension %zu is %" PRId64 ", expected 0 or more, with a product that fits 64 bits", i,
+                       proto->dims[i]);
     return DQ_OK;
   }
   DQ_TRY(dq_tensor_shape(tensor, type, (int)proto->n_dims, proto->dims, error));

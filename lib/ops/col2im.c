@@ -26,7 +26,8 @@ static dq_status read_window(const dq_op *op, dq_window *window, int64_t *channe
   DQ_TRY(dq_op_read_ints(op, 1, image, &rank));
   DQ_TRY(dq_op_read_ints(op, 2, block, &block_rank));
   if (rank != block_rank)
-    return dq_op_fail(op, DQ_BAD_INPUT, "image_shape has %d elements, block_shape %d", rank, block_rank);
+    return dq_op_fail(op, DQ_BAD_INPUT, "image_shape has %d elements, block_shape %d, expected equal numbers", rank,
+                      block_rank);
   DQ_TRY(dq_window_lists(op, rank, block, window));
   DQ_TRY(dq_window_pads(op, window));
   for (int i = 0; i < rank; i++) {

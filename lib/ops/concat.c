@@ -14,8 +14,8 @@ static dq_status check_input(const dq_op *op, int i, int axis) {
   const dq_tensor *first = op->inputs[0], *input = op->inputs[i];
   if (!input) return dq_op_fail(op, DQ_BAD_INPUT, "input %d is left out", i);
   if (input->type != first->type)
-    return dq_op_fail(op, DQ_BAD_INPUT, "input %d is %s, input 0 is %s", i, dq_dtype_name(input->type),
-                      dq_dtype_name(first->type));
+    return dq_op_fail(op, DQ_BAD_INPUT, "input %d has type %s, input 0 has %s; expected one type", i,
+                      dq_dtype_name(input->type), dq_dtype_name(first->type));
   bool same = input->rank == first->rank;
   for (int d = 0; same && d < first->rank; d++) same = d == axis || input->dims[d] == first->dims[d];
   char own[DQ_SHAPE_TEXT], expected[DQ_SHAPE_TEXT];

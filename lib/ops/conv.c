@@ -45,13 +45,13 @@ static dq_status infer(dq_op *op) {
   const dq_tensor *input = op->inputs[INPUT], *bias = dq_op_input(op, BIAS);
   int type = input->type;
   if (op->inputs[WEIGHT]->type != type || (bias && bias->type != type))
-    return dq_op_fail(op, DQ_BAD_INPUT, "input is %s but %s is %s", dq_dtype_name(type),
+    return dq_op_fail(op, DQ_BAD_INPUT, "input has type %s but %s has %s; expected one type", dq_dtype_name(type),
                       bias && bias->type != type ? "bias" : "weight",
                       dq_dtype_name(bias && bias->type != type ? bias->type : op->inputs[WEIGHT]->type));
   DQ_TRY(dq_convolution_infer(op, INPUT, WEIGHT, BIAS, type));
   const dq_tensor *addend = dq_op_input(op, ADDEND);
   if (addend && (addend->type != type || !dq_tensor_same_shape(addend, op->outputs[0])))
-    return dq_op_fail(op, DQ_BAD_INPUT, "the operand added has not the type and shape of the output");
+    return dq_op_fail(op, DQ_BAD_INPUT, "the operand to be added has another type or shape than the output");
   return DQ_OK;
 }
 

@@ -120,7 +120,8 @@ static dq_status read_transposed(const dq_op *op, transposed *t) {
   for (int i = 0; i < window->rank; i++) {
     window->input[i] = x->dims[2 + i];
     if (window->input[i] < 1 || window->input[i] > INT32_MAX)
-      return dq_op_fail(op, DQ_BAD_INPUT, "input has size %" PRId64 " along spatial axis %d", window->input[i], i);
+      return dq_op_fail(op, DQ_BAD_INPUT, "input has size %" PRId64 " along spatial axis %d, expected 1 or more",
+                        window->input[i], i);
     DQ_TRY(read_axis(op, window, i, auto_pad, extra ? extra[i] : 0, wanted ? wanted[i] : 0));
   }
   return DQ_OK;
@@ -131,7 +132,7 @@ static dq_status infer(dq_op *op) {
   int64_t dims[DQ_MAX_RANK];
   for (int i = 1; i < op->input_count; i++)
     if (op->inputs[i] && op->inputs[i]->type != type)
-      return dq_op_fail(op, DQ_BAD_INPUT, "input is %s but %s is %s", dq_dtype_name(type),
+      return dq_op_fail(op, DQ_BAD_INPUT, "input has type %s but %s has %s; expected one type", dq_dtype_name(type),
                         i == WEIGHT ? "weight" : "bias", dq_dtype_name(op->inputs[i]->type));
   transposed t;
   DQ_TRY(read_transposed(op, &t));

@@ -20,8 +20,8 @@ static dq_status check_groups(const dq_op *op, const deform_job *job) {
   if (job->group < 1 || job->offset_group < 1 || channels % job->group || outputs % job->group ||
       channels % job->offset_group || job->weight->dims[1] != channels / job->group)
     return dq_op_fail(op, DQ_BAD_INPUT,
-                      "%" PRId64 " input and %" PRId64 " output channels, a weight of %" PRId64 " and groups %" PRId64
-                      " and %" PRId64 " do not fit together",
+                      "%" PRId64 " input and %" PRId64 " output channels, a weight with %" PRId64
+                      " input channels, %" PRId64 " groups and %" PRId64 " offset groups do not fit each other",
                       channels, outputs, job->weight->dims[1], job->group, job->offset_group);
   return DQ_OK;
 }
@@ -128,8 +128,8 @@ static dq_status run(dq_op *op) {
   DQ_TRY(read_job(op, &job));
   for (int i = 1; i < op->input_count; i++)
     if (op->inputs[i] && op->inputs[i]->type != op->inputs[0]->type)
-      return dq_op_fail(op, DQ_BAD_INPUT, "input %d is %s, input 0 is %s", i, dq_dtype_name(op->inputs[i]->type),
-                        dq_dtype_name(op->inputs[0]->type));
+      return dq_op_fail(op, DQ_BAD_INPUT, "input %d has type %s, input 0 has %s; expected one type", i,
+                        dq_dtype_name(op->inputs[i]->type), dq_dtype_name(op->inputs[0]->type));
   job.output = op->outputs[0];
   if (dq_tensor_count(job.output) == 0) return DQ_OK;
   int64_t column = job.input->dims[1] * job.window.kernel[0] * job.window.kernel[1];

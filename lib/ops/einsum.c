@@ -38,7 +38,7 @@ static dq_status read_term(const dq_op *op, const char **text, int ellipsis, ter
     } else if (isalpha((unsigned char)**text)) {
       DQ_TRY(add_label(op, t, **text));
     } else {
-      return dq_op_fail(op, DQ_BAD_INPUT, "the equation has '%c'", **text);
+      return dq_op_fail(op, DQ_BAD_INPUT, "the equation has '%c', expected letters, ',', '...' and '->'", **text);
     }
   }
   return DQ_OK;
@@ -53,12 +53,14 @@ static int count_letters(const char *text) {
 
 static dq_status set_sizes(const dq_op *op, equation *e, const term *t, const dq_tensor *input) {
   if (t->rank != input->rank)
-    return dq_op_fail(op, DQ_BAD_INPUT, "a term of %d labels for an input of %d dimensions", t->rank, input->rank);
+    return dq_op_fail(op, DQ_BAD_INPUT,
+                      "a term of the equation has %d labels for an input of %d dimensions, expected equal numbers",
+                      t->rank, input->rank);
   for (int i = 0; i < t->rank; i++) {
     unsigned char label = (unsigned char)t->labels[i];
     int64_t dim = input->dims[i], known = e->used[label] ? e->size[label] : 1;
     if (known != 1 && dim != 1 && known != dim)
-      return dq_op_fail(op, DQ_BAD_INPUT, "label '%c' has the sizes %" PRId64 " and %" PRId64,
+      return dq_op_fail(op, DQ_BAD_INPUT, "label '%c' has the sizes %" PRId64 " and %" PRId64 ", expected one size",
                         isalpha(label) ? label : '.', known, dim);
     e->size[label] = known == 1 ? dim : known;
     e->used[label] = true;
@@ -176,8 +178,8 @@ static dq_status run(dq_op *op) {
   DQ_TRY(plan_loops(op, &e, &l));
   for (int i = 1; i < op->input_count; i++)
     if (op->inputs[i]->type != op->inputs[0]->type)
-      return dq_op_fail(op, DQ_BAD_INPUT, "input %d is %s, input 0 is %s", i, dq_dtype_name(op->inputs[i]->type),
-                        dq_dtype_name(op->inputs[0]->type));
+      return dq_op_fail(op, DQ_BAD_INPUT, "input %d has type %s, input 0 has %s; expected one type", i,
+                        dq_dtype_name(op->inputs[i]->type), dq_dtype_name(op->inputs[0]->type));
   int64_t sums = 1, count = dq_tensor_count(op->outputs[0]);
   for (int k = l.output; k < l.count; k++)
     if (__builtin_mul_overflow(sums, l.size[k], &sums))

@@ -53,7 +53,8 @@ static dq_status infer_LRN(dq_op *op) {
   int64_t size = dq_node_int(op->node, "size", 0);
   if (op->inputs[0]->rank < 2)
     return dq_op_fail(op, DQ_BAD_INPUT, "the input has %d dimensions, expected at least 2", op->inputs[0]->rank);
-  if (size < 1 || size > INT32_MAX) return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'size' is %lld", (long long)size);
+  if (size < 1 || size > INT32_MAX)
+    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'size' is %lld, expected 1 or more", (long long)size);
   return dq_infer_same(op);
 }
 

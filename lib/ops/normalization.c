@@ -74,7 +74,7 @@ static dq_status check_vector(const dq_op *op, int i, int64_t length) {
   const dq_tensor *input = dq_op_input(op, i);
   if (!input || (input->rank == 1 && input->dims[0] == length)) return DQ_OK;
   char text[DQ_SHAPE_TEXT];
-  return dq_op_fail(op, DQ_BAD_INPUT, "input %d has shape %s, expected %lld", i,
+  return dq_op_fail(op, DQ_BAD_INPUT, "input %d has shape %s, expected a vector of %lld elements", i,
                     dq_tensor_shape_text(input, text, sizeof text), (long long)length);
 }
 
@@ -275,7 +275,8 @@ static dq_status infer_GroupNormalization(dq_op *op) {
   DQ_TRY(check_rank(op, 2));
   int64_t groups = dq_node_int(op->node, "num_groups", 0), channels = op->inputs[0]->dims[1];
   if (groups < 1 || channels % groups)
-    return dq_op_fail(op, DQ_BAD_INPUT, "%lld channels in %lld groups", (long long)channels, (long long)groups);
+    return dq_op_fail(op, DQ_BAD_INPUT, "%lld channels cannot be divided into %lld groups", (long long)channels,
+                      (long long)groups);
   DQ_TRY(check_vector(op, 1, op->version < 21 ? groups : channels));
   DQ_TRY(check_vector(op, 2, op->version < 21 ? groups : channels));
   return dq_infer_same(op);

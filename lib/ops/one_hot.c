@@ -15,7 +15,8 @@ static dq_status infer(dq_op *op) {
     return dq_op_fail(op, DQ_BAD_INPUT, "depth is not one number");
   if (!dq_op_known(op, 1)) return dq_op_unknown(op, 0, values->type);
   double depth = dq_tensor_get(op->inputs[1], 0);
-  if (!(depth >= 0 && depth <= INT32_MAX)) return dq_op_fail(op, DQ_BAD_INPUT, "depth is %g", depth);
+  if (!(depth >= 0 && depth <= INT32_MAX))
+    return dq_op_fail(op, DQ_BAD_INPUT, "depth is %g, expected 0 or more", depth);
   for (int i = 0; i <= indices->rank; i++) dims[i] = i == axis ? (int64_t)depth : indices->dims[i < axis ? i : i - 1];
   return dq_op_shape(op, 0, values->type, indices->rank + 1, dims);
 }

@@ -364,7 +364,8 @@ dq_status dq_op_word(const dq_op *op, const char *attribute, const char *const *
       *index = i;
       return DQ_OK;
     }
-  return dq_op_fail(op, DQ_BAD_INPUT, "attribute '%s' is '%s', which is not known", attribute, word);
+  return dq_op_fail(op, DQ_BAD_INPUT, "attribute '%s' is '%s', which is none of its %d known words", attribute, word,
+                    count);
 }
 
 dq_status dq_op_broadcast(const dq_op *op, int count, int *rank, int64_t *dims) {

@@ -38,7 +38,8 @@ static dq_status lay_out(const dq_op *op, linear *job) {
   const dq_tensor *input = job->input, *scale = job->scale;
   job->length = dq_max_i64(dq_tensor_count(input), 1);
   int64_t block = dq_node_int(op->node, "block_size", 0);
-  if (block < 0 || block > INT32_MAX) return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'block_size' is %" PRId64, block);
+  if (block < 0 || block > INT32_MAX)
+    return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'block_size' is %" PRId64 ", expected 0 or more", block);
   DQ_TRY(check_zero_point(op));
   if (!block && scale->rank <= 1 && dq_tensor_count(scale) == 1) return DQ_OK;
   int axis;

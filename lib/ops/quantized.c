@@ -12,7 +12,7 @@ dq_status dq_check_input_type(const dq_op *op, int i, unsigned types) {
   bool known = input->type > 0 && input->type < 32;
   if (known && (types & DQ_BIT(input->type))) return DQ_OK;
   return dq_op_fail(op, dq_dtype_computable(input->type) ? DQ_BAD_INPUT : DQ_UNSUPPORTED,
-                    "input %d is of type %s, which does not fit", i, dq_dtype_name(input->type));
+                    "input %d is of type %s, which the operator does not take", i, dq_dtype_name(input->type));
 }
 
 bool dq_op_known_but(const dq_op *op, int except) {

@@ -34,7 +34,8 @@ static dq_status resolve_target(const dq_op *op, int64_t *target, int count) {
       target[i] = input->dims[i];
     }
     if (target[i] < -1 || (target[i] == -1 && guessed >= 0))
-      return dq_op_fail(op, DQ_BAD_INPUT, "shape holds %" PRId64 " at %d", target[i], i);
+      return dq_op_fail(op, DQ_BAD_INPUT, "shape holds %" PRId64 " at %d, expected 0 or more, or -1 once", target[i],
+                        i);
     if (target[i] == -1) guessed = i;
     else if (!dq_mul_i64(product, target[i], &product))
       return dq_op_fail(op, DQ_BAD_INPUT, "the product of the dimensions overflows 64 bits");

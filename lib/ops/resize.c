@@ -78,7 +78,9 @@ static dq_status check_count(const dq_op *op, const char *what, int64_t found, i
 static dq_status set_scale(const dq_op *op, dq_resize_axis *axis, float scale) {
   float length = scale * (float)axis->input;
   if (!(scale > 0) || !(length < 0x1p31f))
-    return dq_op_fail(op, DQ_BAD_INPUT, "scale %g for a dimension of %" PRId64, (double)scale, axis->input);
+    return dq_op_fail(op, DQ_BAD_INPUT,
+                      "scale %g for a dimension of %" PRId64 ", expected more than 0 and a size below 2^31",
+                      (double)scale, axis->input);
   axis->scale = (double)scale;
   axis->scale_given = true;
   axis->output = (int64_t)floorf(length);
@@ -96,7 +98,10 @@ static dq_status set_sizes(const dq_op *op, resize_job *job, const dq_tensor *si
     dq_resize_axis *axis = &job->axis[axes[i]];
     axis->output = dq_tensor_get_i64(sizes, i);
     if (axis->output < 0 || axis->output > INT32_MAX || (axis->output && !axis->input))
-      return dq_op_fail(op, DQ_BAD_INPUT, "size %" PRId64 " for a dimension of %" PRId64, axis->output, axis->input);
+      return dq_op_fail(op, DQ_BAD_INPUT,
+                        "size %" PRId64 " for a dimension of %" PRId64
+                        ", expected 0 to 2^31 - 1, and 0 for an empty one",
+                        axis->output, axis->input);
     axis->scale = axis->input ? (double)axis->output / (double)axis->input : 1;
     bool better = policy == 1 ? axis->scale < common : axis->scale > common;
     if (i == 0 || better) common = axis->scale;

@@ -31,7 +31,8 @@ static dq_status run(dq_op *op) {
   int64_t batch_stride = batch == 0 ? input->dims[1] : 1, time_stride = time == 0 ? input->dims[1] : 1;
   for (int64_t b = 0; b < input->dims[batch]; b++) {
     if (lengths[b] < 0 || lengths[b] > input->dims[time])
-      return dq_op_fail(op, DQ_BAD_INPUT, "sequence length %" PRId64 " of %" PRId64, lengths[b], input->dims[time]);
+      return dq_op_fail(op, DQ_BAD_INPUT, "sequence length %" PRId64 ", expected 0 to %" PRId64, lengths[b],
+                        input->dims[time]);
     for (int64_t t = 0; bytes && t < input->dims[time]; t++) {
       int64_t from = t < lengths[b] ? lengths[b] - 1 - t : t;
       memcpy((char *)op->outputs[0]->data + (size_t)(b * batch_stride + t * time_stride) * bytes,

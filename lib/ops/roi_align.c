@@ -30,10 +30,13 @@ static dq_status read_job(const dq_op *op, roi_job *job) {
   if (!job->maximum && strcmp(mode, "avg"))
     return dq_op_fail(op, DQ_BAD_INPUT, "mode is '%s', expected avg or max", mode);
   if (!job->half_pixel && strcmp(pixel, "output_half_pixel"))
-    return dq_op_fail(op, DQ_BAD_INPUT, "coordinate_transformation_mode is '%s'", pixel);
+    return dq_op_fail(op, DQ_BAD_INPUT,
+                      "coordinate_transformation_mode is '%s', expected half_pixel or output_half_pixel", pixel);
   if (job->height < 1 || job->width < 1 || job->sampling_ratio < 0 || job->sampling_ratio > 1024)
-    return dq_op_fail(op, DQ_BAD_INPUT, "output %" PRId64 "x%" PRId64 " with sampling ratio %" PRId64, job->height,
-                      job->width, job->sampling_ratio);
+    return dq_op_fail(op, DQ_BAD_INPUT,
+                      "output %" PRId64 "x%" PRId64 " with sampling ratio %" PRId64
+                      ", expected at least 1x1 and 0 to 1024",
+                      job->height, job->width, job->sampling_ratio);
   return DQ_OK;
 }
 
@@ -145,7 +148,8 @@ static dq_status run(dq_op *op) {
   for (int64_t r = 0; r < count; r++) {
     int64_t batch = dq_tensor_get_i64(job.batches, r);
     if (batch < 0 || batch >= job.input->dims[0])
-      return dq_op_fail(op, DQ_BAD_INPUT, "batch index %" PRId64 " of %" PRId64, batch, job.input->dims[0]);
+      return dq_op_fail(op, DQ_BAD_INPUT, "batch index %" PRId64 ", expected 0 to %" PRId64, batch,
+                        job.input->dims[0] - 1);
   }
   if (job.input->dims[2] == 0 || job.input->dims[3] == 0)
     return dq_op_fail(op, DQ_BAD_INPUT, "an empty input cannot be sampled");

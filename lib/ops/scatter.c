@@ -74,8 +74,8 @@ static dq_status check_types(const dq_op *op) {
   if (type != DQ_I64 && type != DQ_I32)
     return dq_op_fail(op, DQ_BAD_INPUT, "the indices are %s, expected int64 or int32", dq_dtype_name(type));
   if (op->inputs[2]->type != op->inputs[0]->type)
-    return dq_op_fail(op, DQ_BAD_INPUT, "the updates are %s, the data %s", dq_dtype_name(op->inputs[2]->type),
-                      dq_dtype_name(op->inputs[0]->type));
+    return dq_op_fail(op, DQ_BAD_INPUT, "the updates are %s, the data %s, expected one type",
+                      dq_dtype_name(op->inputs[2]->type), dq_dtype_name(op->inputs[0]->type));
   reduction kind = STORE;
   return read_reduction(op, &kind);
 }

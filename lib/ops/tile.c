@@ -23,11 +23,13 @@ static dq_status read_repeats(const dq_op *op, int64_t *repeats, bool *known) {
     DQ_TRY(dq_op_axis(op, axes[0], input->rank, &axis));
     repeats[axis] = values[0];
   } else {
-    if (count != input->rank) return dq_op_fail(op, DQ_BAD_INPUT, "%d repeats for %d dimensions", count, input->rank);
+    if (count != input->rank)
+      return dq_op_fail(op, DQ_BAD_INPUT, "%d repeats for %d dimensions, expected equal numbers", count, input->rank);
     memcpy(repeats, values, (size_t)count * sizeof *values);
   }
   for (int i = 0; i < input->rank; i++)
-    if (repeats[i] < 0) return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " repeats along axis %d", repeats[i], i);
+    if (repeats[i] < 0)
+      return dq_op_fail(op, DQ_BAD_INPUT, "%" PRId64 " repeats along axis %d, expected 0 or more", repeats[i], i);
   return DQ_OK;
 }
 

@@ -35,7 +35,8 @@ static dq_status read_kernel(const dq_op *op, const int64_t *kernel, dq_window *
   DQ_TRY(read_list(op, "kernel_shape", window->rank, 1, 1, window->kernel));
   for (int i = 0; kernel && i < window->rank; i++) {
     if (kernel[i] < 1 || kernel[i] > limit)
-      return dq_op_fail(op, DQ_BAD_INPUT, "the kernel has size %" PRId64 " along axis %d", kernel[i], i);
+      return dq_op_fail(op, DQ_BAD_INPUT, "the kernel has size %" PRId64 " along axis %d, expected 1 or more",
+                        kernel[i], i);
     if (given && given[i] != kernel[i])
       return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'kernel_shape' holds %" PRId64 ", the weight has %" PRId64,
                         given[i], kernel[i]);

@@ -156,7 +156,9 @@ static void add_range(dq_chart *chart, const char *name, const dq_histogram *his
 
 dq_status dq_chart_ranges(dq_report *report, const dq_calibration *calibration, const dq_chosen *chosen,
                           const dq_report_filter *filter, dq_error *error) {
-  if (calibration->count != chosen->count) return dq_fail(error, DQ_BAD_INPUT, "ranges and values do not fit");
+  if (calibration->count != chosen->count)
+    return dq_fail(error, DQ_BAD_INPUT, "%d ranges and %d histograms, expected equal numbers", chosen->count,
+                   calibration->count);
   dq_chart *chart = dq_report_chart(report, &range_layout);
   for (int i = 0; i < chosen->count; i++)
     if (dq_report_shows(filter, chosen->values[i]))

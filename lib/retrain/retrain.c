@@ -129,7 +129,7 @@ dq_status dq_retrain_check(const dq_graph *graph, const dq_graph *made, const dq
   DQ_TRY(check_weights(made, error));
   dq_error reason = {0};
   if (run_on_noise(graph, options, context, &reason) == DQ_OK) return run_on_noise(made, options, context, error);
-  dq_message(context, DQ_WARNING, "what the hook wrote is taken without running it: %s", reason.message);
+  dq_message(context, DQ_WARNING, "what the hook wrote is accepted without running it: %s", reason.message);
   return DQ_OK;
 }
 
@@ -183,7 +183,8 @@ static dq_status run_command(const hook_files *files, const dq_retrain_options *
                             .variable_count = (int)(sizeof variables / sizeof *variables),
                             .time_limit = options->time_limit};
   DQ_TRY(dq_child_run(options->command, &child, context, error));
-  if (access(files->output, F_OK)) return dq_fail(error, DQ_CONDITION, "wrote nothing to DQ_OUTPUT");
+  if (access(files->output, F_OK))
+    return dq_fail(error, DQ_CONDITION, "the command wrote nothing to the file DQ_OUTPUT");
   return DQ_OK;
 }
 

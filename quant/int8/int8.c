@@ -143,7 +143,8 @@ dq_status dq_int8_apply(dq_graph *graph, dq_data *data, const dq_int8_options *o
   DQ_TRY(dq_patterns_check("only", options->only, options->only_count, graphs, 1, error));
   DQ_TRY(dq_operators_check("operators", options->operators, options->operator_count, DQ_MATCH_PATTERN, graph, error));
   if (report->nothing_to_do) return DQ_OK;
-  if (!data && !options->table) return dq_fail(error, DQ_USAGE, "neither data nor a table is given");
+  if (!data && !options->table)
+    return dq_fail(error, DQ_USAGE, "neither data nor a calibration table is given, expected one of them");
   bool mixed = !options->table && leaves_any(options->precision);
   return (mixed ? apply_mixed : apply)(graph, data, options, report, context, error);
 }

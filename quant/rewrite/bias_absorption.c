@@ -59,7 +59,7 @@ typedef struct channel_sums {
 static dq_status note(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
   channel_sums *it = (channel_sums *)user + slot;
   if (tensor->rank < 2 || tensor->dims[1] != it->channels)
-    return dq_fail(error, DQ_UNSUPPORTED, "a value has other channels than the weights say");
+    return dq_fail(error, DQ_UNSUPPORTED, "a value has another number of channels than the weights in front of it");
   const float *at = tensor->data;
   int64_t inner = dq_tensor_product(tensor, 2, tensor->rank);
   for (int64_t n = 0; n < tensor->dims[0]; n++)

@@ -27,9 +27,9 @@ typedef enum dq_equalize_scope {
   DQ_EQUALIZE_NONE,
   DQ_EQUALIZE_DEPTHWISE, // those whose readers have a scale for each channel (depthwise convolutions, normalizations),
                          // so that their weights lose nothing
-  DQ_EQUALIZE_NARROW, // all but those with a Clip or Concat inside
-  DQ_EQUALIZE_ALL,    // all; the factors balance the ranges of the value and of the weights that read it
-  DQ_EQUALIZE_FULL,   // all; the factors make the ranges of the channels of the value equal, whatever the weights
+  DQ_EQUALIZE_NARROW,    // all but those with a Clip or Concat inside
+  DQ_EQUALIZE_ALL,       // all; the factors balance the ranges of the value and of the weights that read it
+  DQ_EQUALIZE_FULL,      // all; the factors make the ranges of the channels of the value equal, whatever the weights
 } dq_equalize_scope;
 
 // The ranges of channels that were observed on pictures, by the name of the value, so that other scopes need no run.

@@ -68,7 +68,8 @@ static dq_status open_sessions(dq_layer_error_runs *runs, const dq_layer_error_i
   size_t bytes = dq_plan_state_bytes(runs->exact.session.plan);
   if (bytes != dq_plan_state_bytes(runs->rounded.plan) ||
       dq_plan_step_count(runs->exact.session.plan) != dq_plan_step_count(runs->rounded.plan))
-    return dq_fail(error, DQ_UNSUPPORTED, "rounding weights changes how the network is run");
+    return dq_fail(error, DQ_UNSUPPORTED,
+                   "the steps of the network with rounded weights differ from those of the float network");
   runs->before = dq_context_alloc(context, bytes + 1);
   runs->between = dq_context_alloc(context, bytes + 1);
   return runs->before && runs->between ? DQ_OK : dq_fail_memory(error, bytes);

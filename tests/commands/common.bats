@@ -109,7 +109,7 @@ read_model() {
     gives 5 read_model $verb missing.onnx
     says "dq-$verb: missing.onnx: No such file or directory"
     gives 5 read_model $verb folder
-    says "dq-$verb: folder: is a folder"
+    says "dq-$verb: folder: is a folder, expected a file"
     gives 3 read_model $verb empty.onnx
     says "dq-$verb: empty.onnx: empty file"
     gives 3 read_model $verb photo.onnx

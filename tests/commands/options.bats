@@ -76,7 +76,7 @@ preprocess nonsense | ../small.onnx --data ../list.txt --preset tf | 2 nonsense
 labels ../names.txt | ../small.onnx --data ../list.txt --preset tf | 0 star
 norm ../missing.csv | ../small.onnx --data ../list.txt --preset lgg | 5 missing.csv
 strict - | ../small.onnx --data ../broken.txt --preset tf | 3 broken.ppm
-accumulate fp16 | ../half.onnx --data npy:../x.npy --cpu-mask c | 0 float16 sums are imitated
+accumulate fp16 | ../half.onnx --data npy:../x.npy --cpu-mask c | 0 float16 sums are emulated
 threads 3 | ../small.onnx --input ../x.npy -v | 0 threads: 3
 seed 5 | ../small.onnx --data synth:shapes,count=2,size=8 | differs out
 cpu-mask c | ../small.onnx --input ../x.npy -v | 0 instruction sets: c
@@ -101,7 +101,7 @@ batch 5 | ../small.onnx --runs 2 --json - -q | 0 "batch": 5
 conv winograd | ../small.onnx --runs 2 | 0 winograd
 conv nonsense | ../small.onnx --runs 2 | 2 there is no algorithm 'nonsense'
 shape x=2,3,9,9 | ../small.onnx --runs 2 | 3 small.onnx
-accumulate fp16 | ../half.onnx --runs 2 --cpu-mask c | 0 float16 sums are imitated
+accumulate fp16 | ../half.onnx --runs 2 --cpu-mask c | 0 float16 sums are emulated
 json out.json | ../small.onnx --runs 2 | file out.json
 csv out.csv | ../small.onnx --runs 2 | file out.csv
 html out.html | ../small.onnx --runs 2 | file out.html
@@ -147,7 +147,7 @@ decode yolo | ../small.onnx --data ../list.txt --preset tf --overflow | 2 --deco
 json out.json | ../small.onnx | file out.json
 csv out.csv | ../small.onnx | file out.csv
 html out.html | ../small.onnx | file out.html
-accumulate fp16 | ../half.onnx --data ../list.txt --cpu-mask c --preset tf | 0 float16 sums are imitated
+accumulate fp16 | ../half.onnx --data ../list.txt --cpu-mask c --preset tf | 0 float16 sums are emulated
 threads 3 | ../small.onnx -v | 0 threads: 3
 seed 5 | ../int8.onnx --ref ../small.onnx --data synth:shapes,count=2,size=8 --task none | differs out
 cpu-mask c | ../small.onnx -v | 0 instruction sets: c

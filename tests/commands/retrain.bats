@@ -41,21 +41,21 @@ first_weight() {
 }
 
 @test "missing, failing, killed" {
-  refused ./no-such-hook "exit status 127 (command not found)"
-  refused 'exit 1' "exit status 1"
-  refused 'kill -9 $$' "killed by signal 9"
-  refused 'echo half >"$DQ_OUTPUT"; exit 3' "exit status 3"
+  refused ./no-such-hook "the command ended with exit status 127 (command not found)"
+  refused 'exit 1' "the command ended with exit status 1"
+  refused 'kill -9 $$' "the command was killed by signal 9"
+  refused 'echo half >"$DQ_OUTPUT"; exit 3' "the command ended with exit status 3"
 }
 
 @test "hangs past the time limit, with what it started" {
   start=$SECONDS
-  refused 'sleep 77 & sleep 77' "time limit of 0.3 s" --time-limit 0.3s
-  refused 'trap "" TERM; while :; do sleep 0.1; done' "time limit of 0.3 s" --time-limit 0.3s
+  refused 'sleep 77 & sleep 77' "the command took longer than the time limit of 0.3 s" --time-limit 0.3s
+  refused 'trap "" TERM; while :; do sleep 0.1; done' "the command took longer than the time limit of 0.3 s" --time-limit 0.3s
   ((SECONDS - start < 15))
 }
 
 @test "writes nothing, rubbish, another network" {
-  refused true "wrote nothing to DQ_OUTPUT"
+  refused true "the command wrote nothing to the file DQ_OUTPUT"
   refused 'echo rubbish >"$DQ_OUTPUT"' ""
   refused ': >"$DQ_OUTPUT"' ""
   refused 'head -c 200 "$DQ_MODEL" >"$DQ_OUTPUT"' ""
@@ -74,7 +74,7 @@ first_weight() {
 }
 
 @test "spoils the copy it was given" {
-  refused 'echo >"$DQ_MODEL"; exit 1' "exit status 1"
+  refused 'echo >"$DQ_MODEL"; exit 1' "the command ended with exit status 1"
 }
 
 @test "prints 100 MB" {
@@ -122,7 +122,7 @@ first_weight() {
   only hook out.onnx plain.onnx written
   rm plain.onnx written
   kept=(hook)
-  refused "./hook no_such_weight" "exit status 1"
+  refused "./hook no_such_weight" "the command ended with exit status 1"
 }
 
 @test "accuracy before decomposition, after it and after retraining" {
@@ -159,7 +159,7 @@ first_weight() {
   # the second step fails: the first one stays, retrained
   gives 1 dq-tucker "$models/small.onnx" --ratio 0.5 --untimed -o out.onnx --every 1 --retrain \
     '[ ! -e first ] && : >first && cp "$DQ_MODEL" "$DQ_OUTPUT"'
-  has "dq-tucker: retraining hook: exit status 1"
+  has "dq-tucker: retraining hook: the command ended with exit status 1"
   only first out.onnx
   gives 2 dq-tucker "$models/small.onnx" --ratio 0.5 --untimed -o out.onnx --every 1
 }

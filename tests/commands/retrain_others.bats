@@ -33,7 +33,7 @@ change='dq-int8 "$DQ_ORIGINAL" --data "$DQ_DATA" --preset vww --equalize off --a
 @test "a hook that fails leaves the converted model, and the tables are told" {
   dq-int8 "$models/small.onnx" --data "npy:$x" -o plain.onnx -q >/dev/null
   int8 1 'exit 3'
-  has "dq-int8: retraining hook: exit status 3"
+  has "dq-int8: retraining hook: the command ended with exit status 3"
   has "hint: out.onnx holds the quantized model"
   has "Quantized:               8"
   cmp plain.onnx out.onnx

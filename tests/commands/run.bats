@@ -42,7 +42,7 @@ load common
   outputs half.onnx native "$x" --accumulate fp16 2>/dev/null
   outputs half.onnx sums32 "$x"
   gives 0 dq-run half.onnx --input "$x" --save-output . --accumulate fp16 --cpu-mask avx512 --threads 3
-  says "dq-run: warning: no float16 arithmetic here (AVX512-FP16): float16 sums are imitated, slowly"
+  says "dq-run: warning: this machine has no float16 arithmetic (AVX512-FP16): float16 sums are emulated, which is slow"
   cmp native/y.npy y.npy
   near native/y.npy sums32/y.npy 0.01
   gives 2 dq-run half.onnx --input "$x" --accumulate fp64

@@ -112,7 +112,7 @@ load common
   gives 0 dq-tucker "$models/small.onnx" --ratio 0.5 -o clock.onnx --save-ranks ranks.json
   only clock.onnx ranks.json
   gives 2 dq-tucker "$models/small.onnx" --ratio 0.5 -o -
-  has "what the clock decides needs a file: give --save-ranks"
+  has "measured times decide the ranks, which must be saved: give --save-ranks FILE"
   gives 0 dq-tucker "$models/small.onnx" --ratio 0.5 --untimed -o untimed.onnx
   only clock.onnx ranks.json untimed.onnx
   echo '{"schema": "dq-ranks", "version": 1, "layers": {}}' >none.json
@@ -142,7 +142,7 @@ load common
   gives 0 dq-tucker "$shapes" --ranks ranks.json --data "synth:shapes,split=calib,count=8" -o again.onnx
   cmp out.onnx again.onnx
   gives 0 dq-tucker "$shapes" --max-drop 3 "${fit[@]}" -o late.onnx --time-limit 0.01s
-  has "the time was over after 0 trials; --resume goes on" # in the middle of the first one
+  has "the time limit ended the search after 0 trials; --resume continues it" # in the middle of the first one
   has "0 of 0 convolutions decomposed; parameters +0.0 %"
   gives 0 dq-tucker "$shapes" --max-drop 3 "${fit[@]}" -o late.onnx --resume
   cmp out.onnx late.onnx

@@ -130,8 +130,8 @@ static void running(void **state) {
   assert_true(dq_network_output(network, 0, &output));
   assert_int_equal(output.bytes, 2 * 4 * 4);
   assert_memory_equal(output.data, (char *)output.data + 16, 16);
-  api_expect(dq_network_read(network, dataset, 1, 2, NULL, &api_failure), DQ_CODE_USAGE, "place 2");
-  api_expect(dq_network_read(network, dataset, 3, 0, NULL, &api_failure), DQ_CODE_USAGE, "picture 3");
+  api_expect(dq_network_read(network, dataset, 1, 2, NULL, &api_failure), DQ_CODE_USAGE, "item is 2, expected 0 to 1");
+  api_expect(dq_network_read(network, dataset, 3, 0, NULL, &api_failure), DQ_CODE_USAGE, "index is 3, expected 0 to ");
   api_expect(dq_model_amp(model, NULL, NULL, &api_failure), DQ_CODE_USAGE, "networks");
   dq_engine_stop(api_engine, 1);
   api_expect(dq_network_run(network, &api_failure), DQ_CODE_CANCELLED, "interrupted");
@@ -237,8 +237,8 @@ static void broken(void **state) {
   dq_model_tucker_defaults(&options, sizeof options);
   options.energy = 0.9;
   api_expect(dq_model_tucker(model, &options, NULL, &api_failure), DQ_CODE_BAD_INPUT, "conv2.weight");
-  api_expect(dq_model_save(model, "/nowhere/x", &api_failure), DQ_CODE_USAGE, "freed");
-  api_expect(dq_model_cost(model, NULL, NULL, &api_failure), DQ_CODE_USAGE, "freed");
+  api_expect(dq_model_save(model, "/nowhere/x", &api_failure), DQ_CODE_USAGE, "free the model");
+  api_expect(dq_model_cost(model, NULL, NULL, &api_failure), DQ_CODE_USAGE, "free the model");
   dq_model_free(model);
 }
 int main(void) {

@@ -193,7 +193,7 @@ static const struct {
     {"node 'c': attribute 'group' is of type float, expected int", wrong_attribute},
     {"node 'y': input 1 is left out but required", empty_addend},
     {"node 'y': 6 inputs, expected 5", sixth_input},
-    {"node 'y': input 3 has shape 7, expected 8", uneven_statistics},
+    {"node 'y': input 3 has shape 7, expected a vector of 8 elements", uneven_statistics},
     {"node 'c': 8 groups do not divide 4 input channels", computed_weight},
     {"node 'y': attribute 'strides' holds 0, expected 1 to", pool_stride},
     {"node 'y': attribute 'kernel_shape' is missing", pool_without_kernel},

@@ -21,19 +21,21 @@ static void endings(void **state) {
     const char *command;
     dq_status status;
     const char *message;
-  } cases[] = {{"true", DQ_OK, ""},
-               {"exit 0", DQ_OK, ""},
-               {"exit 7", DQ_CONDITION, "exit status 7"},
-               {"/no/such/thing 2>/dev/null", DQ_CONDITION, "exit status 127 (command not found)"},
-               {"kill -9 $$", DQ_CONDITION, "killed by signal 9 (Killed)"},
-               {"sleep 60", DQ_CONDITION, "time limit of 0.2 s"},
-               {"trap '' TERM; while :; do sleep 0.05; done", DQ_CONDITION, "time limit of 0.2 s"},
-               {"exec >&- 2>&-; sleep 60", DQ_CONDITION, "time limit of 0.2 s"},
-               {"kill -STOP $$", DQ_CONDITION, "time limit of 0.2 s"},
-               {"cat", DQ_OK, ""}}; // standard input is empty
+  } cases[] = {
+      {"true", DQ_OK, ""},
+      {"exit 0", DQ_OK, ""},
+      {"exit 7", DQ_CONDITION, "the command ended with exit status 7"},
+      {"/no/such/thing 2>/dev/null", DQ_CONDITION, "the command ended with exit status 127 (command not found)"},
+      {"kill -9 $$", DQ_CONDITION, "the command was killed by signal 9 (Killed)"},
+      {"sleep 60", DQ_CONDITION, "the command took longer than the time limit of 0.2 s"},
+      {"trap '' TERM; while :; do sleep 0.05; done", DQ_CONDITION,
+       "the command took longer than the time limit of 0.2 s"},
+      {"exec >&- 2>&-; sleep 60", DQ_CONDITION, "the command took longer than the time limit of 0.2 s"},
+      {"kill -STOP $$", DQ_CONDITION, "the command took longer than the time limit of 0.2 s"},
+      {"cat", DQ_OK, ""}}; // standard input is empty
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     dq_error error = {0};
-    dq_child_options options = {.time_limit = strncmp(cases[i].message, "time", 4) ? 60 : 0.2};
+    dq_child_options options = {.time_limit = strstr(cases[i].message, "time limit") ? 0.2 : 60};
     assert_int_equal(dq_child_run(cases[i].command, &options, NULL, &error), cases[i].status);
     if (cases[i].status != DQ_OK) assert_string_equal(error.message, cases[i].message);
   }

@@ -132,7 +132,7 @@ static void test_conv_types(void **state) {
   open_conv(&h, "Conv");
   harness_input(&h, DQ_F32, DIMS(1, 1, 2, 2), NULL);
   harness_input(&h, DQ_F16, DIMS(1, 1, 1, 1), NULL);
-  harness_refuses(&h, DQ_BAD_INPUT, "weight is float16");
+  harness_refuses(&h, DQ_BAD_INPUT, "weight has float16; expected one type");
   harness_close(&h);
 }
 

@@ -130,8 +130,8 @@ static void test_einsum_refuses(void **state) {
                {"ij,jk-ik", "does not end in '->' and the output"},
                {"ij,jk->ik,", "more after the output"},
                {"ij,ik->jk", "label 'i' has the sizes 2 and 3"},
-               {"ijk,jk->ik", "a term of 3 labels for an input of 2 dimensions"},
-               {"i,jk->ik", "a term of 1 labels for an input of 2 dimensions"}};
+               {"ijk,jk->ik", "a term of the equation has 3 labels for an input of 2 dimensions"},
+               {"i,jk->ik", "a term of the equation has 1 labels for an input of 2 dimensions"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     harness h;
     harness_open(&h, "", "Einsum", 12);

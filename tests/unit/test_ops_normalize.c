@@ -35,7 +35,7 @@ static void test_instance_normalization(void **state) {
                             N(-3, 0, 9, 2, 10), N(3, 0, 9, 2, 10), N(0, 4, 16, 3, 20), N(8, 4, 16, 3, 20)),
                     1e-5);
     h.inputs[2]->dims[0] = 1;
-    harness_refuses(&h, DQ_BAD_INPUT, "input 2 has shape 1, expected 2");
+    harness_refuses(&h, DQ_BAD_INPUT, "input 2 has shape 1, expected a vector of 2 elements");
     h.inputs[0]->rank = 1;
     harness_refuses(&h, DQ_BAD_INPUT, "the input has 1 dimensions, expected at least 2");
     harness_close(&h);
@@ -57,7 +57,7 @@ static void test_group_normalization(void **state) {
                             N(-3, 0, 9, 2, 10), N(3, 0, 9, 3, 20), N(0, 4, 16, 4, 30), N(8, 4, 16, 5, 40)),
                     1e-5);
     dq_node_set_int(h.graph, h.node, "num_groups", 3);
-    harness_refuses(&h, DQ_BAD_INPUT, "4 channels in 3 groups");
+    harness_refuses(&h, DQ_BAD_INPUT, "4 channels cannot be divided into 3 groups");
     harness_close(&h);
     open_of_type(&h, "GroupNormalization", 18, types[t], DIMS(2, 4), x);
     numbers(&h, types[t], DIMS(2), DOUBLES(2, 3));

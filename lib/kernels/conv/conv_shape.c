@@ -56,7 +56,8 @@ dq_status dq_conv_check(const dq_conv_parameters *p, dq_error *error) {
   if (p->batch < 0 || p->groups < 1 || p->in_channels < 1 || p->out_channels < 1 || p->in_channels > LARGEST ||
       p->out_channels > LARGEST || p->batch > LARGEST)
     return dq_fail(error, DQ_BAD_INPUT,
-                   "convolution of batch %lld, channels %lld to %lld in %lld groups has no meaning",
+                   "convolution has batch %lld, %lld input channels, %lld output channels and %lld groups, expected at "
+                   "least 0, 1, 1 and 1",
                    (long long)p->batch, (long long)p->in_channels, (long long)p->out_channels, (long long)p->groups);
   if (p->in_channels % p->groups || p->out_channels % p->groups)
     return dq_fail(error, DQ_BAD_INPUT, "%lld groups do not divide %lld input and %lld output channels",
@@ -73,6 +74,6 @@ dq_status dq_conv_check(const dq_conv_parameters *p, dq_error *error) {
   if (!product_fits((int64_t[]){batch, p->in_channels, padded_height, padded_width}, 4) ||
       !product_fits((int64_t[]){batch, p->out_channels, p->out_height, p->out_width}, 4) ||
       !product_fits((int64_t[]){p->out_channels, p->in_channels, p->kernel_height, p->kernel_width}, 4))
-    return dq_fail(error, DQ_BAD_INPUT, "convolution sizes overflow");
+    return dq_fail(error, DQ_BAD_INPUT, "convolution sizes overflow 64 bits");
   return DQ_OK;
 }
