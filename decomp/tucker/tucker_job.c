@@ -66,6 +66,10 @@ static dq_status examine_weight(dq_tucker_job *job, const dq_tensor *tensors, dq
     leave(job, "%d-dimensional kernel", tensor->rank - 2);
     return DQ_OK;
   }
+  if (tensor->rank == 2 && job->product.ranks[0] == 2) {
+    leave(job, "1x1 kernel");
+    return DQ_OK;
+  }
   char label[DQ_LABEL_TEXT];
   if (tensor->rank != 4)
     return dq_fail(error, DQ_BAD_INPUT, "%s: weight has %d dimensions, expected 4",

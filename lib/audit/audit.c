@@ -103,6 +103,8 @@ static dq_status shape_of(const audit_job *job, int index, const dq_tensor *x, d
               .error = error};
   dq_convolution convolution;
   DQ_TRY(dq_convolution_read(&op, 0, 1, -1, &convolution));
+  if (convolution.window.rank > 2)
+    return dq_fail(error, DQ_UNSUPPORTED, "its input has a number of dimensions that is not audited");
   *shape = dq_convolution_parameters(&convolution);
   return DQ_OK;
 }

@@ -98,7 +98,8 @@ static dq_status read_zero_points(const dq_tensor *zero, int64_t channels, dq_co
 
 static const char *check_weight(found *f, const dq_tensor *w, const dq_tensor *zero) {
   if (!w || !is_8_bit(w->type)) return "its weight is not a constant of 8 bits";
-  if (is_convolution(f) ? w->rank != 3 && w->rank != 4 : w->rank != 2)
+  bool points = w->rank == 2 && f->product.ranks[0] <= 2;
+  if (is_convolution(f) ? w->rank != 3 && w->rank != 4 && !points : w->rank != 2)
     return "its weight has a number of dimensions that is not audited";
   for (int i = 0; i < w->rank; i++)
     if (w->dims[i] < 1) return "its weight is empty";
@@ -126,7 +127,7 @@ static dq_conv_parameters shape_of(const found *f, const dq_tensor *w) {
                               .out_channels = dq_product_outputs(&f->product),
                               .in_channels = dq_product_inputs(&f->product),
                               .kernel_height = convolution && w->rank == 4 ? w->dims[2] : 1,
-                              .kernel_width = convolution ? w->dims[w->rank - 1] : 1,
+                              .kernel_width = convolution && w->rank > 2 ? w->dims[w->rank - 1] : 1,
                               .stride_height = 1,
                               .stride_width = 1,
                               .dilation_height = 1,

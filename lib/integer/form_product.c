@@ -116,11 +116,10 @@ dq_status dq_form_product(dq_graph *copy, const dq_quantized_end *end, dq_error 
   // Integer sums are not the float ones bit by bit, so nothing else may see what lies between.
   if (!end->alone || !read_product(copy, node, &p)) return DQ_OK;
   if (p.view.kind == DQ_TRANSPOSED_CONVOLUTION) return dq_form_transposed(copy, end, &p.x, &p.w, p.bias, error);
-  char *op_type = dq_arena_printf(copy->arena, "Q%s", node->op_type);
-  if (!op_type) return dq_fail_memory(error, 0);
+  if (!p.view.integer_step) return DQ_OK;
   dq_value *inputs[] = {p.x.value,      p.x.scale,    p.x.zero_point,    p.w.value, p.w.scale,
                         p.w.zero_point, end->y.scale, end->y.zero_point, p.bias};
-  return dq_take_end(copy, end, op_type, inputs, 9, error);
+  return dq_take_end(copy, end, p.view.integer_step, inputs, 9, error);
 }
 
 // What a convolution in float does at its end, or has folded into it, would be a step of its own behind sums.
@@ -135,14 +134,11 @@ static bool is_ended(const dq_node *node, dq_product_kind kind) {
 
 dq_status dq_form_float_product(dq_graph *copy, dq_node *node, dq_error *error) {
   product p;
-  if (!read_product(copy, node, &p) || p.view.kind == DQ_TRANSPOSED_CONVOLUTION || is_ended(node, p.view.kind))
-    return DQ_OK;
+  if (!read_product(copy, node, &p) || !p.view.integer_step || is_ended(node, p.view.kind)) return DQ_OK;
   dq_attribute *attributes = node->attributes;
   int attribute_count = node->attribute_count;
-  char *op_type = dq_arena_printf(copy->arena, "Q%s", node->op_type);
-  if (!op_type) return dq_fail_memory(error, 0);
   dq_value *inputs[] = {p.x.value, p.x.scale, p.x.zero_point, p.w.value, p.w.scale, p.w.zero_point, NULL, NULL, p.bias};
-  DQ_TRY(dq_become(copy, node, op_type, inputs, p.bias ? 9 : 6, error));
+  DQ_TRY(dq_become(copy, node, p.view.integer_step, inputs, p.bias ? 9 : 6, error));
   node->attributes = attributes;
   node->attribute_count = attribute_count;
   return DQ_OK;

@@ -138,8 +138,10 @@ static int known_rank(const dq_value *value, int steps) {
   const dq_node *node = value->producer;
   if (!node || steps == LONGEST_RANK_WALK) return -1;
   dq_product product;
-  if (dq_product_read(node, &product) && product.kind == DQ_CONVOLUTION)
-    return node->inputs[product.at.weight]->constant->rank;
+  if (dq_product_read(node, &product) && product.kind == DQ_CONVOLUTION) {
+    int rank = dq_product_data_rank(&product, node->inputs[product.at.weight]->constant);
+    return rank ? rank : known_rank(node->inputs[product.at.data], steps + 1);
+  }
   bool table = !strcmp(node->op_type, "QTable"); // of one row: several may add dimensions
   if (keeps_rank(node) || (table && node->inputs[1]->constant->rank == 1))
     return known_rank(node->inputs[0], steps + 1);

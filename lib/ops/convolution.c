@@ -7,9 +7,16 @@
 
 #include "lib/base/sizes.h"
 
+// Whether the weight is outputs x inputs, for a kernel of 1 at each place, and the row of the node allows that.
+static bool is_of_points(const dq_op *op, const dq_tensor *weight) {
+  dq_product product;
+  return weight->rank == 2 && dq_product_of(op->node, &product) && product.kind == DQ_CONVOLUTION &&
+         product.ranks[0] == 2;
+}
+
 dq_status dq_check_weight(const dq_op *op, const dq_tensor *weight) {
   char shape[DQ_SHAPE_TEXT];
-  if (weight->rank < 3)
+  if (weight->rank < 3 && !is_of_points(op, weight))
     return dq_op_fail(op, DQ_BAD_INPUT, "weight has shape %s, expected 3 dimensions or more",
                       dq_tensor_shape_text(weight, shape, sizeof shape));
   for (int i = 0; i < weight->rank; i++)
@@ -42,6 +49,7 @@ dq_status dq_convolution_check(const dq_op *op, int weight, int bias) {
   DQ_TRY(dq_check_weight(op, w));
   DQ_TRY(dq_check_groups(op, w->dims[0], "output"));
   DQ_TRY(dq_check_bias(op, bias < 0 ? NULL : dq_op_input(op, bias), w->dims[0]));
+  if (w->rank == 2) return DQ_OK; // the input tells how many axes there are
   return dq_window_check(op, w->rank - 2, w->dims + 2, &window);
 }
 
@@ -50,7 +58,7 @@ static dq_status check_ranks(const dq_op *op, const dq_tensor *input, const dq_t
   if (input->rank < 3)
     return dq_op_fail(op, DQ_BAD_INPUT, "input has shape %s, expected batch x channels x spatial dimensions",
                       dq_tensor_shape_text(input, shape, sizeof shape));
-  if (weight->rank != input->rank)
+  if (weight->rank != input->rank && !is_of_points(op, weight))
     return dq_op_fail(op, DQ_BAD_INPUT, "weight has shape %s, expected %d dimensions as the input has",
                       dq_tensor_shape_text(weight, shape, sizeof shape), input->rank);
   return dq_check_weight(op, weight);
@@ -74,7 +82,8 @@ dq_status dq_convolution_read(const dq_op *op, int input, int weight, int bias, 
   DQ_TRY(check_ranks(op, x, w));
   DQ_TRY(check_channels(op, w, x->dims[1]));
   DQ_TRY(dq_check_bias(op, b, w->dims[0]));
-  DQ_TRY(dq_window_read(op, x, w->dims + 2, &convolution->window));
+  const int64_t point[DQ_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1};
+  DQ_TRY(dq_window_read(op, x, w->rank == 2 ? point : w->dims + 2, &convolution->window));
   convolution->batch = x->dims[0];
   convolution->groups = dq_node_int(op->node, "group", 1);
   convolution->in_channels = x->dims[1];

@@ -18,9 +18,9 @@ typedef struct dq_convolution {
 dq_status dq_convolution_check(const dq_op *op, int weight, int bias);
 
 // Parts of that check; each returns DQ_BAD_INPUT where its condition does not hold. A weight must have 3 dimensions or
-// more, none of them 0. A bias must have one element for each of `channels` output channels; NULL and a bias of unknown
-// shape pass. The attribute "group" must be at least 1 and divide `channels`, which `what` ("input") names in the
-// message.
+// more, or 2 where the product of the node allows that, none of them 0. A bias must have one element for each of
+// `channels` output channels; NULL and a bias of unknown shape pass. The attribute "group" must be at least 1 and
+// divide `channels`, which `what` ("input") names in the message.
 dq_status dq_check_weight(const dq_op *op, const dq_tensor *weight);
 dq_status dq_check_bias(const dq_op *op, const dq_tensor *bias, int64_t channels);
 dq_status dq_check_groups(const dq_op *op, int64_t channels, const char *what);

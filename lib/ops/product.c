@@ -1,10 +1,13 @@
 #include "lib/ops/product.h"
 
+#include <string.h>
+
 #include "lib/ops/operator.h"
 
 // ---- Description ----
 
 void dq_describe_convolution(const dq_node *node, dq_product_kind kind, dq_product_operands at, dq_product *product) {
+  bool is_step = !strcmp(node->domain, "dq"); // of an execution copy: of any convolution
   *product = (dq_product){.kind = kind,
                           .at = at,
                           .integer = at.data_zero_point != DQ_NO_INPUT,
@@ -14,7 +17,8 @@ void dq_describe_convolution(const dq_node *node, dq_product_kind kind, dq_produ
                           .data_axis = 1,
                           .result_axis = 1,
                           .outputs_first = kind == DQ_CONVOLUTION,
-                          .ranks = {3, DQ_MAX_RANK}};
+                          .ranks = {is_step ? 2 : 3, DQ_MAX_RANK},
+                          .integer_step = kind == DQ_CONVOLUTION ? "QConv" : NULL};
 }
 
 static void exchange(int *one, int *other) {
@@ -50,12 +54,14 @@ void dq_describe_matmul(const dq_node *node, dq_product_operands at, dq_product 
   describe_matrices(node, at, false, false, product);
   product->computed_weight = true;
   product->ranks[0] = 2, product->ranks[1] = DQ_MAX_RANK;
+  product->integer_step = "QMatMul";
 }
 
 void dq_describe_gemm(const dq_node *node, dq_product_operands at, dq_product *product) {
   describe_matrices(node, at, dq_node_int(node, "transA", 0) != 0, dq_node_int(node, "transB", 0) != 0, product);
   product->alpha = dq_node_float(node, "alpha", 1), product->beta = dq_node_float(node, "beta", 1);
   product->ranks[0] = product->ranks[1] = 2;
+  product->integer_step = "QGemm";
 }
 
 bool dq_product_of(const dq_node *node, dq_product *product) {

@@ -9,6 +9,9 @@
 // An input with this position is left out by the operator's definition.
 enum { DQ_NO_INPUT = -1 };
 
+// A DQ_CONVOLUTION is computed as Conv is, with attributes of Conv only: execution copies make dq FusedConv and dq
+// QConv of it. Where its row allows a weight of 2 dimensions, outputs x inputs, the kernel is 1 at each place of the
+// input, whatever number of spatial axes the input has.
 typedef enum dq_product_kind { DQ_CONVOLUTION, DQ_TRANSPOSED_CONVOLUTION, DQ_MATRIX_PRODUCT } dq_product_kind;
 
 // Positions among the inputs of the node. Scales and zero points belong to the integer forms.
@@ -35,6 +38,9 @@ typedef struct dq_product {
   bool computed_weight; // the integer form takes a weight that is no constant
   bool outputs_first;   // of the two axes of the weight that hold channels: the first two, of matrices the last two
   int ranks[2];         // least and most dimensions of the weight
+  // The operator of domain dq that computes the float operator on 8 bits, from its attributes; NULL: there is none, and
+  // the operator runs in float between its conversions.
+  const char *integer_step;
 
   // The layout, after dq_product_lay_out.
   int output_axis, input_axis;   // of the weight
@@ -79,6 +85,11 @@ static inline int64_t dq_product_at(const dq_product *product, int64_t output, i
 // The axis of the weight along which the output channels of all groups lie, so that each can have a scale; -1: there is
 // none, as for transposed convolutions with groups and stacks of matrices.
 int dq_product_channel_axis(const dq_product *product);
+
+// Dimensions of the data, which are those of the result; 0: the weight does not tell.
+static inline int dq_product_data_rank(const dq_product *product, const dq_tensor *weight) {
+  return product->kind != DQ_MATRIX_PRODUCT && weight->rank > 2 ? weight->rank : 0;
+}
 
 // ---- For all products ----
 

@@ -57,9 +57,9 @@ static dq_node *find_convolution(const dq_node *node, int type) {
   if (!producer || !dq_is_private(input) || !read_convolution(producer, &product)) return NULL;
   const dq_value *bias = dq_node_input(producer, 2);
   if (!is_constant(producer->inputs[1], type) || (bias && !is_constant(bias, type))) return NULL;
-  const dq_tensor *weight = producer->inputs[1]->constant;
-  bool fits = is_folded_norm(node, type) ||
-              is_by_channel(node->inputs[side]->constant, weight->rank, dq_product_outputs(&product));
+  int rank = dq_product_data_rank(&product, producer->inputs[1]->constant);
+  bool fits =
+      is_folded_norm(node, type) || is_by_channel(node->inputs[side]->constant, rank, dq_product_outputs(&product));
   return fits ? producer : NULL;
 }
 
