@@ -52,8 +52,11 @@ FUNCTION(Softplus, (1, 22), DQ_GRAIN_FUNCTION, SOFTPLUS(x), DQ_OP_UNIFORM, .boun
 FUNCTION(Softsign, (1, 22), DQ_GRAIN, x / (1 + fabs(x)), DQ_OP_UNIFORM, .bound = DQ_BOUND_SQUEEZE, .range = {-1, 1})
 FUNCTION(Mish, (18, 22), DQ_GRAIN_FUNCTION, x *tanh(SOFTPLUS(x)), DQ_OP_UNIFORM, .bound = DQ_BOUND_SLOPE)
 
+static dq_slope slope_LeakyRelu(const dq_node *node) {
+  return (dq_slope){DQ_NO_INPUT, dq_node_float(node, "alpha", 0.01f)};
+}
 ACTIVATION(LeakyRelu, (1, 6, 16), DQ_GRAIN, "alpha", 0.01f, NULL, 0, x < 0 ? a * x : x,
-           DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS, .bound = DQ_BOUND_SLOPE)
+           DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS, .slope = slope_LeakyRelu, .bound = DQ_BOUND_SLOPE)
 ACTIVATION(Elu, (1, 6, 22), DQ_GRAIN_FUNCTION, "alpha", 1, NULL, 0, x < 0 ? a * expm1(x) : x, DQ_OP_UNIFORM,
            .bound = DQ_BOUND_SQUEEZE, .range = {-1, INFINITY})
 ACTIVATION(Selu, (1, 6, 22), DQ_GRAIN_FUNCTION, "alpha", 1.67326319217681884765625f, "gamma",
@@ -136,8 +139,13 @@ DQ_LOOP2(PRelu, x, U64, uint64_t)
 static dq_loop *const loops_PRelu[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, PRelu)[DQ_I32] = PRelu_I32,
                                                     [DQ_I64] = PRelu_I64, [DQ_U32] = PRelu_U32, [DQ_U64] = PRelu_U64};
 DQ_RUN_LOOPS(PRelu, DQ_GRAIN)
+static dq_slope slope_PRelu(const dq_node *node) {
+  (void)node;
+  return (dq_slope){.input = 1};
+}
 ROW(PRelu, (7, 9, 16), (2, 2), DQ_TYPES_FLOAT | DQ_BIT(DQ_I32) | DQ_BIT(DQ_I64) | DQ_BIT(DQ_U32) | DQ_BIT(DQ_U64),
-    DQ_QUANTIZE_TABLE, dq_infer_unidirectional, NULL, DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS, .bound = DQ_BOUND_SLOPE)
+    DQ_QUANTIZE_TABLE, dq_infer_unidirectional, NULL, DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS, .slope = slope_PRelu,
+    .bound = DQ_BOUND_SLOPE)
 
 // ---- Clip: bounds as attributes up to version 6, as optional scalar inputs from 11 ----
 

@@ -79,6 +79,12 @@ typedef enum dq_bound_rule {
   DQ_BOUND_MOVE,    // elements of input 0, moved, chosen or averaged
 } dq_bound_rule;
 
+// The slope below 0 of an operator that is x above 0 and slope * x below.
+typedef struct dq_slope {
+  int input;   // position of the slopes among the inputs, which broadcast to input 0; DQ_NO_INPUT: one for all elements
+  float every; // the one slope
+} dq_slope;
+
 enum {                    // flags
   DQ_OP_HALF = 1,         // float16 is computed by float32 kernels, inputs and outputs converted
   DQ_OP_VIEW = 2,         // output 0 has the elements of input 0 in the same order (Reshape)
@@ -127,6 +133,9 @@ struct dq_operator {
   // Optional, for operators that cut their input 0 at two bounds (Relu, Clip): the bounds, -INFINITY and INFINITY
   // where there is none; false: they are not known.
   bool (*clamp)(const dq_node *node, float *low, float *high);
+  // Optional, for operators that are x above 0 and slope * x below (LeakyRelu, PRelu). What has one slope may be
+  // computed as a LeakyRelu at the end of a convolution.
+  dq_slope (*slope)(const dq_node *node);
   unsigned flags;
   dq_bound_rule bound;
   // With DQ_BOUND_SQUEEZE: what every result lies in, whatever the inputs, with the defaults of the attributes;
@@ -144,6 +153,8 @@ dq_integer_form dq_integer_form_of(const dq_node *node);
 // Stores the bounds of an operator of ai.onnx that clamps its input (dq_operator.clamp). False: it does not clamp, or
 // the bounds are not known; *low and *high then mean nothing. `node` NULL: false.
 bool dq_clamp_of(const dq_node *node, float *low, float *high);
+// Sets *slope for an operator of ai.onnx that has a slope below 0 (dq_operator.slope). False: the operator has none.
+bool dq_slope_of(const dq_node *node, dq_slope *slope);
 // Row `index` (from 0) in the order of operators.def; NULL after the last.
 const dq_operator *dq_operator_at(int index);
 // The since-version that `opset` selects; 0: the row does not support that opset.

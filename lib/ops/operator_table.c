@@ -42,6 +42,13 @@ bool dq_clamp_of(const dq_node *node, float *low, float *high) {
   return true;
 }
 
+bool dq_slope_of(const dq_node *node, dq_slope *slope) {
+  const dq_operator *row = onnx_row(node);
+  if (!row || !row->slope) return false;
+  *slope = row->slope(node);
+  return true;
+}
+
 const dq_operator *dq_operator_at(int index) { return table[index]; }
 
 const dq_operator *dq_operator_find(const char *domain, const char *op_type) {

@@ -5,10 +5,11 @@
 #include "lib/passes/passes_internal.h"
 
 bool dq_find_activation(const dq_node *node, dq_found_activation *to) {
+  dq_slope slope;
   *to = (dq_found_activation){0};
-  if (dq_node_is(node, "LeakyRelu")) {
+  if (dq_slope_of(node, &slope) && slope.input == DQ_NO_INPUT) {
     to->kind = "LeakyRelu";
-    to->alpha = dq_node_float(node, "alpha", 0.01f);
+    to->alpha = slope.every;
     return true;
   }
   to->kind = node->op_type;

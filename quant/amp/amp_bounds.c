@@ -256,21 +256,24 @@ static dq_status bound_squeeze(const dq_bound_node *in, dq_bound *output) {
   return DQ_OK;
 }
 
-// LeakyRelu, PRelu, x * sigmoid(x) and kin: below 0 a slope of at most `slope` in magnitude.
+// LeakyRelu, PRelu, x * sigmoid(x) and kin: below 0 a slope of at most `slope` in magnitude, of any sign where several
+// are given.
 static dq_status bound_leaky(const dq_bound_node *in, dq_bound *output) {
   const dq_bound *x = &in->bounds[in->node->inputs[0]->index];
   double slope = 1;
-  if (dq_node_is(in->node, "LeakyRelu")) slope = fabs((double)dq_node_float(in->node, "alpha", 0.01f));
-  const dq_tensor *slopes = elements_of(in, 1);
+  dq_slope given = {DQ_NO_INPUT, 1};
+  if (dq_slope_of(in->node, &given)) slope = fabs((double)given.every);
+  bool several = given.input != DQ_NO_INPUT;
+  const dq_tensor *slopes = several ? elements_of(in, given.input) : NULL;
   for (int64_t i = 0; slopes && i < dq_tensor_count(slopes); i++)
     slope = fmax(i ? slope : 0, fabs((double)((const float *)slopes->data)[i]));
-  if (!x->channels || (dq_node_is(in->node, "PRelu") && !slopes)) return DQ_OK;
+  if (!x->channels || (several && !slopes)) return DQ_OK;
+  bool rises = several || given.every < 0;
   DQ_TRY(make(in->arena, x->channels, output));
   for (int64_t c = 0; c < x->channels; c++) {
     dq_moments m = x->channel[c];
     double reach = slope * fmax(-m.low, 0);
-    dq_moments result = {-reach, fmax(fmax(m.high, 0), dq_node_is(in->node, "PRelu") ? reach : 0), m.mean,
-                         m.deviation * fmax(1, slope)};
+    dq_moments result = {-reach, fmax(fmax(m.high, 0), rises ? reach : 0), m.mean, m.deviation * fmax(1, slope)};
     output->channel[c] = tightened(result);
   }
   return DQ_OK;

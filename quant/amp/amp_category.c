@@ -81,8 +81,11 @@ static void choose_category(const dq_amp_job *job, const dq_node *node, dq_amp_n
   entry->unlisted = entry->reason == unlisted;
 }
 
-// Bounds of Clip beyond float16 mean "no bound", and infinity says the same.
-static bool may_overflow(const dq_node *node) { return dq_node_is(node, "Clip"); }
+// Bounds at which an operator cuts (Clip) mean "no bound" beyond float16, and infinity says the same.
+static bool may_overflow(const dq_node *node, int i) {
+  const dq_operator *row = dq_operator_find(node->domain, node->op_type);
+  return row && row->clamp && i > 0;
+}
 
 static bool constant_fits(const dq_tensor *tensor) {
   const float *elements = tensor->data;
@@ -95,7 +98,7 @@ static bool constant_fits(const dq_tensor *tensor) {
 static bool constants_fit(const dq_amp_job *job, const dq_node *node) {
   for (int i = 0; i < node->input_count; i++) {
     const dq_tensor *constant = dq_amp_input_is_half(job, node, i) ? dq_amp_constant(job, node->inputs[i]) : NULL;
-    if (constant && !may_overflow(node) && !constant_fits(constant)) return false;
+    if (constant && !may_overflow(node, i) && !constant_fits(constant)) return false;
   }
   return true;
 }

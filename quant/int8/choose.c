@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/ops/product.h"
 #include "quant/int8/evaluator.h"
 #include "quant/int8/stages.h"
 #include "quant/rewrite/head.h"
@@ -151,7 +152,9 @@ static dq_status has_heads(const dq_int8_job *job, bool *found) {
   DQ_TRY(dq_head_values(job->graph, &in_head, job->arena, job->error));
   for (int n = 0; n < job->graph->node_count; n++) {
     const dq_node *node = job->graph->nodes[n];
-    *found |= dq_node_is(node, "Conv") && in_head[node->outputs[0]->index];
+    dq_product product;
+    bool convolution = dq_product_of(node, &product) && product.kind == DQ_CONVOLUTION && !product.integer;
+    *found |= convolution && in_head[node->outputs[0]->index];
   }
   return DQ_OK;
 }

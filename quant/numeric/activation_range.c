@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "lib/ops/operator.h"
+
 static const float SIGMOID_REACH = 6.2324480f; // ln(2 * 255 - 1)
 
 static bool is_product_of(const dq_node *node, const dq_value *a, const dq_value *b) {
@@ -54,8 +56,10 @@ static double prelu_slope(const dq_tensor *slopes, int64_t channel) {
 double dq_slope_below(const dq_value *value, int64_t channel) {
   if (value->is_output || value->is_captured || value->user_count != 1) return 1;
   const dq_node *node = value->users[0];
-  if (dq_node_is(node, "LeakyRelu")) return fmin(fabs((double)dq_node_float(node, "alpha", 0.01F)), 1);
-  const dq_value *slopes = dq_node_is(node, "PRelu") && node->inputs[0] == value ? node->inputs[1] : NULL;
+  dq_slope slope;
+  if (!dq_slope_of(node, &slope) || node->inputs[0] != value) return 1;
+  if (slope.input == DQ_NO_INPUT) return fmin(fabs((double)slope.every), 1);
+  const dq_value *slopes = node->inputs[slope.input];
   bool known = slopes && slopes->constant && slopes->constant->data && slopes->constant->type == DQ_F32;
   return known ? prelu_slope(slopes->constant, channel) : 1;
 }

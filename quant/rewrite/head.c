@@ -6,8 +6,8 @@
 static bool moves_or_combines(const dq_node *node) {
   const dq_operator *row = dq_operator_find(node->domain, node->op_type);
   if (!row || row->quantization == DQ_QUANTIZE_COMPUTE || row->quantization == DQ_QUANTIZE_ABSORB) return false;
-  return row->quantization != DQ_QUANTIZE_COMBINE || dq_node_is(node, "Concat") || dq_node_is(node, "Add") ||
-         dq_node_is(node, "Mul");
+  dq_integer_form form = dq_integer_form_of(node);
+  return row->quantization != DQ_QUANTIZE_COMBINE || form == DQ_FORM_CONCAT || form == DQ_FORM_PAIR;
 }
 
 static bool leads_to_outputs(const dq_value *value, const bool *in_head) {

@@ -1,5 +1,5 @@
 // What the rows of operators say of themselves, held for every row that says it: homogeneous, uniform by channel,
-// range, form on 8 bits, bounds.
+// range, form on 8 bits, slope, bounds.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -132,6 +132,56 @@ static void integer_forms(void **state) {
   assert_int_equal(dq_integer_form_of(NULL), DQ_FORM_NONE);
 }
 
+static bool is_step(const char *name) { return dq_operator_find("dq", name) != NULL; }
+
+// Every form that needs an operator of domain dq has one.
+static void integer_steps(void **state) {
+  (void)state;
+  char name[64];
+  int products = 0;
+  for (int r = 0; dq_operator_at(r); r++) {
+    const dq_operator *row = dq_operator_at(r);
+    operator_run run;
+    dq_product product;
+    operator_open(&run, row->name, OPSET, 2, 1);
+    dq_integer_form form = row->domain ? DQ_FORM_NONE : dq_integer_form_of(run.node);
+    snprintf(name, sizeof name, "Q%s", row->name);
+    if ((form == DQ_FORM_PAIR || form == DQ_FORM_AVERAGE) && !is_step(name)) fail_msg("%s has no %s", row->name, name);
+    if (form == DQ_FORM_PRODUCT) {
+      assert_true(dq_product_of(run.node, &product));
+      if (product.integer_step && !is_step(product.integer_step))
+        fail_msg("%s: no %s", row->name, product.integer_step);
+      products += product.integer_step != NULL;
+    }
+    operator_close(&run);
+  }
+  assert_true(products >= 3);
+}
+
+// What a row says of its slope is what it computes.
+static void slopes(void **state) {
+  (void)state;
+  double values[COUNT], result[COUNT];
+  int rows = 0;
+  fill(values, 1);
+  for (int r = 0; dq_operator_at(r); r++) {
+    const dq_operator *row = dq_operator_at(r);
+    if (!row->slope) continue;
+    operator_run open;
+    dq_slope slope = {.every = NAN};
+    operator_open(&open, row->name, OPSET, row->inputs[0], 1);
+    assert_true(dq_slope_of(open.node, &slope));
+    double below = slope.input == DQ_NO_INPUT ? (double)slope.every : 0.25; // as `run` gives the other inputs
+    operator_close(&open);
+    run(row, values, result);
+    for (int i = 0; i < COUNT; i++)
+      assert_true(result[i] ==
+                  (double)(float)((float)values[i] < 0 ? (float)below * (float)values[i] : (float)values[i]));
+    rows++;
+  }
+  assert_true(rows >= 2);
+}
+
 // Bounds of Relu and of Clip by attributes, by inputs and without; a bound that is computed is not known.
 static void clamps(void **state) {
   (void)state;
@@ -161,7 +211,9 @@ static void clamps(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(homogeneous), cmocka_unit_test(uniform), cmocka_unit_test(range),
-                                     cmocka_unit_test(integer_forms), cmocka_unit_test(clamps)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(homogeneous),   cmocka_unit_test(uniform),
+                                     cmocka_unit_test(range),         cmocka_unit_test(integer_forms),
+                                     cmocka_unit_test(integer_steps), cmocka_unit_test(slopes),
+                                     cmocka_unit_test(clamps)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,6 +83,22 @@ static void test_fused_activation(void **state) {
   }
 }
 
+// A weight of outputs x inputs is a kernel of 1 at each place, whatever number of axes the input has.
+static void test_points(void **state) {
+  (void)state;
+  for (int axes = 1; axes <= 3; axes++) {
+    harness h;
+    harness_open(&h, "dq", "FusedConv", 13);
+    const int64_t shape[] = {1, 3, 2, 1, 1}, result[] = {1, 2, 2, 1, 1};
+    harness_input(&h, DQ_F32, 2 + axes, shape, FLOATS(1, 2, 3, 4, 5, 6));
+    harness_input(&h, DQ_F32, DIMS(2, 3), FLOATS(1, 10, 100, -1, 0, 2));
+    harness_input(&h, DQ_F32, DIMS(2), FLOATS(0.5f, -0.5f));
+    harness_gives(&h, DQ_F32, 2 + axes, result, DOUBLES(531.5, 642.5, 8.5, 9.5));
+    assert_int_equal(h.op.row->macs(&h.op), 4 * 3);
+    harness_close(&h);
+  }
+}
+
 typedef struct refusal {
   int64_t x[5], w[5];
   int x_rank, w_rank;
@@ -217,6 +233,7 @@ int main(void) {
       cmocka_unit_test(test_conv_groups_stride_dilation),
       cmocka_unit_test(test_conv_paths_agree),
       cmocka_unit_test(test_fused_activation),
+      cmocka_unit_test(test_points),
       cmocka_unit_test(test_conv_refuses),
       cmocka_unit_test(test_conv_types),
       cmocka_unit_test(test_empty_batch),
