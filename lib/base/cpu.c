@@ -44,9 +44,10 @@ typedef struct leaf {
 } leaf;
 
 unsigned dq_cpu_detect(void) {
-  leaf leaf1 = {0}, leaf7 = {0};
+  leaf leaf1 = {0}, leaf7 = {0}, leaf7_1 = {0};
   if (!__get_cpuid(1, &leaf1.a, &leaf1.b, &leaf1.c, &leaf1.d) || !HAS(leaf1.c, bit_OSXSAVE)) return 0;
   if (!__get_cpuid_count(7, 0, &leaf7.a, &leaf7.b, &leaf7.c, &leaf7.d)) return 0;
+  __get_cpuid_count(7, 1, &leaf7_1.a, &leaf7_1.b, &leaf7_1.c, &leaf7_1.d); // zeros where there is no such leaf
   const unsigned long long saved = extended_control(); // register files the system saves on a switch
   unsigned found = 0;
 #define DQ_CPU_FEATURE(machine, symbol, name, implied, flags, present) TEST_ON_##machine(symbol, implied, present)
