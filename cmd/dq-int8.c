@@ -41,21 +41,16 @@ enum { CHECKED_PICTURES = 32 };
 enum { ACTIVATIONS_U8, ACTIVATIONS_S8 };
 enum { FORMAT_QDQ, FORMAT_QOPERATOR };
 
-static const char *table_format_name(int index) {
-  const dq_calibration_table_format *format = dq_calibration_table_format_at(index);
-  return format ? format->name : NULL;
-}
-
-static const char *method_name(int index) {
-  const dq_observer *observer = dq_observer_at(index);
-  return observer ? observer->name : NULL;
-}
+DQ_TABLE_CHOICES(table_format, dq_calibration_table_format_at)
+DQ_TABLE_CHOICES(method, dq_observer_at)
+DQ_TABLE_CHOICES(rounding, dq_rounding_method_at)
 
 static const dq_option rows[] = {
     {.name = "method",
      .aliases = "calibration-method calibrate-method",
      .type = DQ_OPTION_ENUM,
      .choice = method_name,
+     .choice_help = method_help,
      .value = "NAME",
      .preset = "percentile",
      .group = "Calibration",
@@ -79,11 +74,12 @@ static const dq_option rows[] = {
     {.name = "table-format",
      .type = DQ_OPTION_ENUM,
      .choice = table_format_name,
+     .choice_help = table_format_help,
      .value = "NAME",
      .group = "Calibration",
      DQ_INTO(int8_options, table_format),
      .needs = "table",
-     .help = "of --table: dq, tensorrt, onnxruntime, ncnn (default: by the file's name)"},
+     .help = "how --table is written (default: as the file's name tells)"},
     {.name = "use-table",
      .type = DQ_OPTION_STRING,
      .value = "FILE",
@@ -130,11 +126,13 @@ static const dq_option rows[] = {
              "of the sum fit int16), auto (pairs where it costs little)"},
     {.name = "rounding",
      .type = DQ_OPTION_ENUM,
-     .choices = "nearest|adaptive",
+     .choice = rounding_name,
+     .choice_help = rounding_help,
+     .value = "NAME",
      .preset = "nearest",
      .group = "Quantization",
      DQ_INTO(int8_options, rounding),
-     .help = "of weights: each to the nearest, or together so that outputs come closest (takes minutes)"},
+     .help = "how weights become integers"},
     {.name = "per-tensor",
      .type = DQ_OPTION_FLAG,
      .group = "Quantization",
@@ -233,9 +231,8 @@ static const dq_option rows[] = {
     DQ_ROW_EVAL_LIMIT(int8_options, eval.limit),
     DQ_ROW_TIME_LIMIT(
         int8_options, time_limit, .needs = "max-drop|rounding|retrain",
-        .help =
-            "end the search of --max-drop and --rounding adaptive, with the best so far, and the command of --retrain "
-            "after this time",
+        .help = "end the search of --max-drop and --rounding, with the best so far, and the command of --retrain "
+                "after this time",
         .details = "Each of the three has the whole time. A command that is ended failed; trials of --max-drop are "
                    "completed."),
     DQ_ROW_RETRAIN(
@@ -259,7 +256,7 @@ static dq_int8_options make_settings(const int8_options *options) {
       .bias_correction = (dq_choose)options->bias_correction,
       .range_search = (dq_choose)options->range_search,
       .accumulator = (dq_accumulator)options->accumulator,
-      .rounding = (dq_rounding_rule)options->rounding,
+      .rounding = dq_rounding_method_at(options->rounding),
       .time_limit = options->time_limit,
       .per_tensor = options->per_tensor,
       .activation_type = options->activations == ACTIVATIONS_S8 ? DQ_I8 : DQ_U8,

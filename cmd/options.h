@@ -36,13 +36,14 @@ typedef struct dq_option {
   const char *choices;              // ENUM: "minmax|u8=quint8|..."; the word behind '=' means the same. STRING, LIST:
                                     // words that help and completions offer; other words are allowed as well
   const char *(*choice)(int index); // instead of choices: name by index, NULL after the last
-  const char *preset;               // default as the user would type it, parsed like a value; NULL: zero
-  const char *group;                // heading in help; NULL: "Options"
-  const char *help;                 // one line, no period
-  const char *details;              // more sentences, for the man page
-  const char *needs;                // options that must be given as well, space separated; a|b: one of both is enough
-  double minimum, maximum;          // both 0: no bound
-  size_t offset, size;              // the target in the command's struct: DQ_INTO
+  const char *(*choice_help)(int index); // with choice: what --help says of it, in parentheses; NULL: nothing
+  const char *preset;                    // default as the user would type it, parsed like a value; NULL: zero
+  const char *group;                     // heading in help; NULL: "Options"
+  const char *help;                      // one line, no period
+  const char *details;                   // more sentences, for the man page
+  const char *needs;       // options that must be given as well, space separated; a|b: one of both is enough
+  double minimum, maximum; // both 0: no bound
+  size_t offset, size;     // the target in the command's struct: DQ_INTO
   dq_option_type type;
   char letter;       // short name or 0
   bool open_minimum; // the minimum itself is not allowed
@@ -51,6 +52,12 @@ typedef struct dq_option {
   bool stop;         // arguments behind it are neither parsed nor checked (--help)
   bool clears;       // FLAG: makes its target false, which another flag makes true
 } dq_option;
+
+// Functions NAME_name and NAME_help for `choice` and `choice_help` of an option whose choices are the rows of a table:
+// at(index) gives a row with `name` and `help`, NULL after the last.
+#define DQ_TABLE_CHOICES(NAME, at)                                                                                     \
+  static const char *NAME##_name(int index) { return at(index) ? at(index)->name : NULL; }                             \
+  static const char *NAME##_help(int index) { return at(index)->help; }
 
 // Names the target of a row: {.name = "ratio", ..., DQ_INTO(struct my_options, ratio)}.
 #define DQ_INTO(type, field) .offset = offsetof(type, field), .size = sizeof(((type *)0)->field)

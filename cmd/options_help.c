@@ -35,12 +35,22 @@ static void wrap(FILE *stream, const char *text, int indent, int column) {
   fputc('\n', stream);
 }
 
+// Appends the choices, each with its own help where the row has some; returns the new length.
+static size_t list_choices(const dq_option *row, char text[TEXT_SIZE], size_t used) {
+  char part[1024];
+  if (!row->choice_help)
+    return used +
+           (size_t)snprintf(text + used, TEXT_SIZE - used, ": %s", dq_option_choices(row, ", ", part, sizeof part));
+  for (int i = 0; used < TEXT_SIZE && dq_option_choice(row, i, part, sizeof part); i++)
+    used += (size_t)snprintf(text + used, TEXT_SIZE - used, "%s%s (%s)", i ? ", " : ": ", part, row->choice_help(i));
+  return used;
+}
+
 // The row's help with choices, range and default behind it.
 static void describe(const dq_option *row, char text[TEXT_SIZE]) {
   char part[1024];
   size_t used = (size_t)snprintf(text, TEXT_SIZE, "%s", row->help);
-  if (dq_option_has_choices(row) && used < TEXT_SIZE)
-    used += (size_t)snprintf(text + used, TEXT_SIZE - used, ": %s", dq_option_choices(row, ", ", part, sizeof part));
+  if (dq_option_has_choices(row) && used < TEXT_SIZE) used = list_choices(row, text, used);
   bool number = row->type == DQ_OPTION_INT || row->type == DQ_OPTION_DOUBLE || row->type == DQ_OPTION_PERCENT;
   // Bounds that only keep nonsense out (2^53, 10^9) would tell nobody anything.
   if (number && row->maximum < 1e6 && used < TEXT_SIZE && *dq_option_range(row, part, sizeof part))

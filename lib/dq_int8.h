@@ -52,7 +52,7 @@ typedef struct dq_model_int8_options {
                              // `dataset` may then be NULL. NULL (default): none
   int force;                 // apply use_table although it is of another model or other data; default 0
   dq_sums sums;              // default AUTO
-  int adaptive;              // adaptive rounding: round the weights of a sum together, on the data; default 0
+  const char *rounding;      // how weights are rounded, a name of dq-int8 --rounding; NULL (default): "nearest"
   dq_choice bias_absorption; // move a constant that channels always exceed into the biases behind; default AUTO
   dq_choice range_search;    // choose ranges by the error in the operators that read the value; default AUTO: kept when
                              // the outputs come clearly closer, and not tried where method is given
@@ -69,7 +69,7 @@ typedef struct dq_model_int8_options {
   double max_drop;
   dq_dataset *eval;          // labelled pictures for max_drop; NULL (default): the dataset
   const char *task, *decode; // as in dq_model_accuracy_options, for max_drop; `decode` also for trials of detectors
-  double time_limit; // seconds, for the search of max_drop and for adaptive rounding each; then the best so far is
+  double time_limit; // seconds, for the search of max_drop and for rounding on data each; then the best so far is
                      // taken, and the result may differ from run to run; 0 (default): none
   int64_t batch;     // pictures that one run takes, at most 65536; the result is the same; 0 (default): 1
 } dq_model_int8_options;

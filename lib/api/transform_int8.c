@@ -68,7 +68,7 @@ static dq_status check_table(const dq_model_int8_options *given, dq_error *error
       {"bias_correction", given->bias_correction != DQ_CHOICE_AUTO},
       {"bias_absorption", given->bias_absorption != DQ_CHOICE_AUTO},
       {"range_search", given->range_search != DQ_CHOICE_AUTO},
-      {"adaptive", given->adaptive != 0},
+      {"rounding", given->rounding != NULL},
   };
   for (size_t i = 0; i < sizeof decided / sizeof *decided; i++)
     if (decided[i].given)
@@ -118,7 +118,7 @@ static dq_status read_settings(work *w, dq_error *error) {
                                   .bias_correction = (dq_choose)given->bias_correction,
                                   .range_search = (dq_choose)given->range_search,
                                   .accumulator = (dq_accumulator)given->sums,
-                                  .rounding = given->adaptive ? DQ_ROUND_ADAPTIVE : DQ_ROUND_NEAREST,
+                                  .rounding = given->rounding ? dq_rounding_method_find(given->rounding) : NULL,
                                   .time_limit = given->time_limit,
                                   .per_tensor = given->per_tensor != 0,
                                   .activation_type = given->signed_activations ? DQ_I8 : DQ_U8,
@@ -133,6 +133,8 @@ static dq_status read_settings(work *w, dq_error *error) {
                                   .decode = given->decode,
                                   .batch = given->batch};
   if (!w->settings.method) return dq_fail(error, DQ_USAGE, "unknown method '%s'", given->method);
+  if (given->rounding && !w->settings.rounding)
+    return dq_fail(error, DQ_USAGE, "unknown rounding '%s'", given->rounding);
   DQ_TRY(dq_decoder_check(given->decode, error));
   DQ_TRY(read_files(w, error));
   DQ_TRY(dq_api_shapes(given->shapes, &graph, 1, 1, w->arena, &w->settings.shapes, error));

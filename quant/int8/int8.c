@@ -52,7 +52,8 @@ static dq_status run(dq_int8_job *job) {
   bool any;
   DQ_TRY(dq_int8_prepare(job, &any));
   if (any) DQ_TRY(dq_int8_choose(job));
-  job->setting.adaptive = options->table ? options->table->rounding.count > 0 : options->rounding == DQ_ROUND_ADAPTIVE;
+  job->setting.adaptive =
+      options->table ? options->table->rounding.count > 0 : !dq_rounds_to_nearest(options->rounding);
   job->report->rounding_gain = NAN;
   return dq_int8_quantize(job);
 }
@@ -118,7 +119,7 @@ static dq_status apply_mixed(dq_graph *graph, dq_data *data, const dq_int8_optio
                              const dq_context *context, dq_error *error) {
   dq_int8_options whole = *options;
   dq_int8_report first;
-  whole.precision = NULL, whole.rounding = DQ_ROUND_NEAREST;
+  whole.precision = NULL, whole.rounding = NULL;
   dq_graph *copy = dq_graph_copy(graph);
   if (!copy) return dq_fail_memory(error, 0);
   dq_status status = apply(copy, data, &whole, &first, context, error);

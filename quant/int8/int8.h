@@ -23,10 +23,10 @@ typedef struct dq_int8_options {
   bool method_open;          // the user asked for no method, so that trials choose one for detectors
   double percentile;         // parameter of the method: percent of the elements inside the range, 50 to 100
   dq_choose equalize, bias_absorption, bias_correction, range_search;
-  dq_rounding_rule rounding;
-  double time_limit;                 // of adaptive rounding, in seconds; 0: none
-  const dq_calibration_table *table; // applied in place of calibration and trials; NULL: none
-  // Decisions and ranges of the same network with other layers in float. What the table lacks, and adaptive rounding,
+  const dq_rounding_method *rounding; // NULL: each weight to the nearest
+  double time_limit;                  // of rounding on data, in seconds; 0: none
+  const dq_calibration_table *table;  // applied in place of calibration and trials; NULL: none
+  // Decisions and ranges of the same network with other layers in float. What the table lacks, and rounding on data,
   // is taken from the data. NULL: none. Not together with `table`.
   const dq_calibration_table *start;
   dq_accumulator accumulator;

@@ -1,4 +1,4 @@
-// Adaptive rounding of a quantized graph, layer after layer.
+// Rounding of a quantized graph by a method that looks at data, layer after layer.
 #include "quant/numeric/rounding.h"
 
 #include <math.h>
@@ -175,7 +175,7 @@ static dq_status solve_group(const rounder *it, const dq_rounding_layer *layer, 
   task.responses = it->how == LAYER_ALONE ? NULL : sums->responses + group * outputs * (n + 1);
   task.refit = it->how == FLOAT_NETWORK;
   task.rule = here->rule.length ? &here->rule : NULL, task.taps = &layer->taps;
-  DQ_TRY(dq_rounding_solve(&task, it->job->in->context, it->job->error));
+  DQ_TRY(it->job->in->options->rounding->round(&task, it->job->in->context, it->job->error));
   for (int64_t o = 0; o < outputs; o++) {
     if (bias) bias[group * outputs + o] = task.bias[o];
     for (int64_t i = 0; i < n; i++) {
@@ -263,7 +263,8 @@ static dq_status attempt(rounder *it, judgement *found) {
   if (!it->rounded || !it->written) return dq_fail_memory(job->error, 0);
   DQ_TRY(round_layers(it));
   DQ_TRY(judge(it, found));
-  dq_message(job->in->context, DQ_DETAIL, "adaptive rounding, after the %s: %.2f dB", way_names[it->how], found->sqnr);
+  dq_message(job->in->context, DQ_DETAIL, "%s rounding, after the %s: %.2f dB", job->in->options->rounding->name,
+             way_names[it->how], found->sqnr);
   for (int l = 0; l < it->count; l++) restore(&it->written[l]);
   return DQ_OK;
 }
@@ -288,6 +289,7 @@ static void note_blocks(const dq_int8_job *job) {
 // Leaves the best of the ways in the graph, or none.
 static dq_status keep_best(rounder ways[WAYS]) {
   dq_int8_job *job = ways[0].job;
+  const char *name = job->in->options->rounding->name;
   judgement before, after[WAYS];
   int best = 0;
   DQ_TRY(judge(&ways[0], &before));
@@ -299,12 +301,12 @@ static dq_status keep_best(rounder ways[WAYS]) {
   char reason[200];
   dq_noise_change change = dq_noise_compare(before.noises, after[best].noises, before.count);
   bool clear = dq_noise_is_less(&change, DQ_HALF_STANDARD_ERROR);
-  dq_message(job->in->context, DQ_DETAIL, "adaptive rounding: %.2f dB to the nearest, %.2f dB after the %s, %s: %s",
+  dq_message(job->in->context, DQ_DETAIL, "%s rounding: %.2f dB to the nearest, %.2f dB after the %s, %s: %s", name,
              before.sqnr, after[best].sqnr, way_names[ways[best].how], clear ? "taken" : "not taken",
              dq_noise_reason(&change, DQ_HALF_STANDARD_ERROR, reason, sizeof reason));
   if (!clear) {
     dq_message(job->in->context, DQ_NOTE,
-               "adaptive rounding does not clearly bring the outputs closer: weights are rounded to the nearest");
+               "%s rounding does not clearly bring the outputs closer: weights are rounded to the nearest", name);
     return DQ_OK;
   }
   const rounder *it = &ways[best];

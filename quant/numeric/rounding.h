@@ -1,7 +1,8 @@
-// Adaptive rounding: the weights of an output channel are rounded together, so that its sums on the pictures are as
-// close as possible to those of the float weights. The inputs are those that the quantized layers in front really give.
+// Rounding methods: how the weights of a layer become integers. The rows of rounding.def round the weights of an output
+// channel on pictures; the inputs are those that the quantized layers in front really give.
 //
-// With float weights w, rounded weights q and the covariance H of the inputs x, the variance of the error of the sums
+// Adaptive rounding (round_adaptive.c) brings the sums as close as possible to those of the float weights. With float
+// weights w, rounded weights q and the covariance H of the inputs x, the variance of the error of the sums
 // is E ((q - w) (x - E x))^2 = (q - w) H (q - w)^T; the bias corrects its mean. The layers are rounded one after the
 // other. In each, q is found by the nearest plane algorithm (L. Babai, On Lovasz' lattice reduction and the nearest
 // lattice point problem, Combinatorica 6, 1986) on the Cholesky factor of H: later weights compensate the error of
@@ -19,8 +20,6 @@
 #include "lib/base/context.h"
 #include "lib/base/status.h"
 #include "quant/numeric/blocks.h"
-
-typedef enum dq_rounding_rule { DQ_ROUND_NEAREST, DQ_ROUND_ADAPTIVE } dq_rounding_rule;
 
 // The rounding of one layer.
 typedef struct dq_rounded_layer {
@@ -62,9 +61,23 @@ typedef struct dq_rounding_task {
   double *bias;
 } dq_rounding_task;
 
-// Rounds the weights of the task. It takes O(inputs^3 + outputs inputs^2) operations and two matrices of inputs^2
-// doubles. The result has the same bits at any number of threads and on every machine. DQ_BAD_INPUT: an element of the
-// covariance is not finite; DQ_SYSTEM: there is no memory; DQ_CANCELLED.
-dq_status dq_rounding_solve(const dq_rounding_task *task, const dq_context *context, dq_error *error);
+// Rounds the weights of a task. The result has the same bits at any number of threads and on every machine, and keeps
+// within DQ_ROUNDING_REACH of the nearest and to the rule. DQ_BAD_INPUT: an element of the covariance is not finite;
+// DQ_SYSTEM: there is no memory; DQ_CANCELLED.
+typedef dq_status dq_round_function(const dq_rounding_task *task, const dq_context *context, dq_error *error);
+
+// Takes O(inputs^3 + outputs inputs^2) operations and two matrices of inputs^2 doubles.
+dq_round_function dq_round_adaptive;
+
+typedef struct dq_rounding_method {
+  const char *name, *help;
+  dq_round_function *round; // NULL: every weight is rounded to the nearest
+} dq_rounding_method;
+
+const dq_rounding_method *dq_rounding_method_at(int index); // "nearest", then rounding.def; NULL after the last
+const dq_rounding_method *dq_rounding_method_find(const char *name); // NULL: there is none of that name
+
+// Whether the method, NULL where nobody chose one, leaves every weight rounded to the nearest.
+static inline bool dq_rounds_to_nearest(const dq_rounding_method *method) { return !method || !method->round; }
 
 #endif

@@ -53,7 +53,7 @@ static void store_best(float_search *search, dq_graph *graph, const dq_int8_repo
 }
 
 // Quantizes a graph with the first `left` layers of the order in float; *drop: what that loses.
-static dq_status measure(float_search *search, dq_graph *graph, int left, dq_rounding_rule rounding,
+static dq_status measure(float_search *search, dq_graph *graph, int left, const dq_rounding_method *rounding,
                          dq_int8_report *report, dq_result *after, double *drop) {
   dq_precision_map map = {search->layers, left};
   dq_int8_options options = *search->options->int8;
@@ -80,7 +80,8 @@ static dq_status measure(float_search *search, dq_graph *graph, int left, dq_rou
 }
 
 // `takes`: it may be the answer.
-static dq_status try_left(float_search *search, int left, dq_rounding_rule rounding, bool takes, double *drop) {
+static dq_status try_left(float_search *search, int left, const dq_rounding_method *rounding, bool takes,
+                          double *drop) {
   dq_int8_report report;
   dq_result after;
   dq_graph *copy = dq_graph_copy(search->graph);
@@ -105,24 +106,24 @@ static dq_status find_steps(float_search *search, bool takes, int *steps) {
   int low = 0, high = 1; // high: to be tried, or known to hold
   double drop = INFINITY;
   for (*steps = 0; !*steps && !out_of_time(search);) {
-    DQ_TRY(try_left(search, search->order->ends[high - 1], DQ_ROUND_NEAREST, takes, &drop));
+    DQ_TRY(try_left(search, search->order->ends[high - 1], NULL, takes, &drop));
     if (is_within(search, drop)) *steps = high;
     else if (high == search->order->steps) return DQ_OK;
     else low = high, high = 2 * high < search->order->steps ? 2 * high : search->order->steps;
   }
   while (*steps - low > 1 && !out_of_time(search)) {
     int middle = low + (*steps - low) / 2;
-    DQ_TRY(try_left(search, search->order->ends[middle - 1], DQ_ROUND_NEAREST, takes, &drop));
+    DQ_TRY(try_left(search, search->order->ends[middle - 1], NULL, takes, &drop));
     *(is_within(search, drop) ? steps : &low) = middle;
   }
   return DQ_OK;
 }
 
-// Adaptive rounding, which the trials did without, on what they found, lengthened until that holds.
+// Rounding by data, which the trials did without, on what they found, lengthened until that holds.
 static dq_status round_answer(float_search *search, int steps) {
   for (int more = 1; !out_of_time(search); more *= 2) {
     double drop;
-    DQ_TRY(try_left(search, search->order->ends[steps - 1], DQ_ROUND_ADAPTIVE, true, &drop));
+    DQ_TRY(try_left(search, search->order->ends[steps - 1], search->options->int8->rounding, true, &drop));
     if (is_within(search, drop) || steps == search->order->steps) break;
     steps = steps + more < search->order->steps ? steps + more : search->order->steps;
   }
@@ -149,7 +150,7 @@ static dq_status order_layers(float_search *search, dq_float_order *order, dq_ar
 }
 
 static dq_status run_search(float_search *search, dq_arena *arena) {
-  dq_rounding_rule rounding = search->options->int8->rounding;
+  const dq_rounding_method *rounding = search->options->int8->rounding;
   dq_result after;
   double drop;
   DQ_TRY(measure(search, search->first, 0, rounding, &search->first_report, &after, &drop));
@@ -158,8 +159,8 @@ static dq_status run_search(float_search *search, dq_arena *arena) {
   dq_float_order order;
   int steps;
   DQ_TRY(order_layers(search, &order, arena));
-  DQ_TRY(find_steps(search, rounding == DQ_ROUND_NEAREST, &steps));
-  return rounding == DQ_ROUND_NEAREST ? DQ_OK : round_answer(search, steps ? steps : order.steps);
+  DQ_TRY(find_steps(search, dq_rounds_to_nearest(rounding), &steps));
+  return dq_rounds_to_nearest(rounding) ? DQ_OK : round_answer(search, steps ? steps : order.steps);
 }
 
 dq_status dq_max_drop_apply(dq_graph **answer, const dq_graph *graph, dq_int8_report *int8, dq_max_drop_report *report,

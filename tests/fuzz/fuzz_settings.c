@@ -361,7 +361,7 @@ static size_t table_seed(int index, uint8_t *data) {
   dq_model_int8_defaults(&options, sizeof options);
   options.save_table = path;
   options.equalize = options.bias_correction = index ? DQ_CHOICE_OFF : DQ_CHOICE_ON; // other formats have ranges alone
-  options.adaptive = !index;
+  options.rounding = index ? NULL : "adaptive";
   if (dq_dataset_open(&dataset, fuzz_engine(), good_array(), NULL, &failure) != DQ_CODE_OK ||
       dq_model_int8(model, dataset, &options, NULL, &failure) != DQ_CODE_OK)
     fuzz_fail("no table: %s", failure.message);

@@ -73,7 +73,7 @@ static dq_code int8(dq_model *model, uint64_t choice, dq_failure *failure) {
   options.equalize = (dq_choice)((choice >> 5 & 3) % 3);
   options.bias_correction = (dq_choice)((choice >> 7 & 3) % 3);
   options.sums = (dq_sums)(choice >> 9 & 3);
-  options.adaptive = (choice >> 11 & 7) == 0;
+  options.rounding = (choice >> 11 & 7) == 0 ? "adaptive" : NULL;
   code = dq_model_int8(model, dataset, &options, NULL, failure);
   dq_dataset_close(dataset);
   return code;

@@ -144,7 +144,7 @@ static void adaptive_rounding(void **state) {
   dq_dataset *dataset = api_pictures("synth:shapes,size=8,count=24");
   dq_model_int8_options options;
   dq_model_int8_defaults(&options, sizeof options);
-  options.adaptive = 1;
+  options.rounding = "adaptive";
   for (int s = 0; s < 2; s++) {
     dq_model *model = api_load();
     options.sums = s ? DQ_SUMS_INT16 : DQ_SUMS_PAIRS;
@@ -167,6 +167,7 @@ static void int8_refused(void **state) {
   options = plain, options.field = wrong;                                                                              \
   api_expect(dq_model_int8(model, dataset, &options, NULL, &api_failure), DQ_CODE_USAGE, word)
   REFUSED(method, "abacus", "abacus");
+  REFUSED(rounding, "abacus", "unknown rounding 'abacus'");
   REFUSED(percentile, 49, "50 to 100");
   REFUSED(percentile, NAN, "50 to 100");
   REFUSED(max_drop, 101, "max_drop");
@@ -191,7 +192,7 @@ static void int8_refused(void **state) {
   REFUSED(bias_correction, DQ_CHOICE_OFF, "use_table is given with bias_correction");
   REFUSED(bias_absorption, DQ_CHOICE_ON, "use_table is given with bias_absorption");
   REFUSED(range_search, DQ_CHOICE_ON, "use_table is given with range_search");
-  REFUSED(adaptive, 1, "use_table is given with adaptive");
+  REFUSED(rounding, "adaptive", "use_table is given with rounding");
   plain.use_table = NULL, plain.method = "minmax";
   REFUSED(percentile, 99, "not of 'minmax'");
 #undef REFUSED

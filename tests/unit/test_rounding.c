@@ -20,7 +20,7 @@ static void together_is_better_than_each(void **state) {
   dq_rounding_task task = {
       .outputs = 1, .inputs = 2, .gram = gram, .weights = weights, .scales = &scale, .elements = elements};
   dq_error error;
-  assert_int_equal(dq_rounding_solve(&task, &context, &error), DQ_OK);
+  assert_int_equal(dq_round_adaptive(&task, &context, &error), DQ_OK);
   assert_int_equal(elements[0], 1);
   assert_int_equal(elements[1], 0);
 }
@@ -43,11 +43,11 @@ static void pairs_stay_safe(void **state) {
                            .rule = &pairs,
                            .taps = &taps};
   dq_error error;
-  assert_int_equal(dq_rounding_solve(&task, &context, &error), DQ_OK);
+  assert_int_equal(dq_round_adaptive(&task, &context, &error), DQ_OK);
   assert_true(dq_block_allowed(&pairs, elements, 2));
   assert_int_equal(elements[0] + elements[1], 128);
   task.rule = NULL;
-  assert_int_equal(dq_rounding_solve(&task, &context, &error), DQ_OK);
+  assert_int_equal(dq_round_adaptive(&task, &context, &error), DQ_OK);
   assert_int_equal(elements[0], 100);
   assert_int_equal(elements[1], 60);
 }
@@ -69,12 +69,12 @@ static void the_bias_takes_the_mean(void **state) {
                            .elements = elements,
                            .bias = &bias};
   dq_error error;
-  assert_int_equal(dq_rounding_solve(&task, &context, &error), DQ_OK);
+  assert_int_equal(dq_round_adaptive(&task, &context, &error), DQ_OK);
   assert_int_equal(elements[0], 0);
   assert_int_equal(elements[1], 0);
   assert_float_equal(bias, 2.5, 1e-12);
   task.responses = responses;
-  assert_int_equal(dq_rounding_solve(&task, &context, &error), DQ_OK);
+  assert_int_equal(dq_round_adaptive(&task, &context, &error), DQ_OK);
   assert_float_equal(bias, 5, 1e-12);
 }
 
@@ -95,10 +95,10 @@ static void follows_the_float_network(void **state) {
                            .elements = elements,
                            .bias = &bias};
   dq_error error;
-  assert_int_equal(dq_rounding_solve(&task, &context, &error), DQ_OK);
+  assert_int_equal(dq_round_adaptive(&task, &context, &error), DQ_OK);
   assert_int_equal(elements[0], 100); // its mean alone
   task.refit = true;
-  assert_int_equal(dq_rounding_solve(&task, &context, &error), DQ_OK);
+  assert_int_equal(dq_round_adaptive(&task, &context, &error), DQ_OK);
   assert_int_equal(elements[0], 62);
   assert_float_equal(bias, 0, 1e-12);
 }

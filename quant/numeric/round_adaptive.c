@@ -194,7 +194,7 @@ static dq_status solve(dq_rounding_task *task, dq_arena *arena, const dq_context
   return DQ_OK;
 }
 
-dq_status dq_rounding_solve(const dq_rounding_task *task, const dq_context *context, dq_error *error) {
+dq_status dq_round_adaptive(const dq_rounding_task *task, const dq_context *context, dq_error *error) {
   dq_arena *arena = dq_context_arena(context);
   if (!arena) return dq_fail_memory(error, 0);
   dq_rounding_task own = *task;
