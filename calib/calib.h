@@ -59,6 +59,7 @@ typedef struct dq_filled_bins {
   double counts[DQ_HISTOGRAM_BINS];
 } dq_filled_bins;
 
+// Lists these bins in *filled, which the caller provides.
 void dq_histogram_fill(const dq_histogram *histogram, dq_filled_bins *filled);
 // The result of dq_histogram_error on the histogram that `filled` was made from.
 double dq_filled_error(const dq_filled_bins *filled, dq_range_pair range, bool symmetric);

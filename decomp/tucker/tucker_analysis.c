@@ -28,8 +28,8 @@ void dq_tucker_analysis_free(dq_tucker_analysis *analysis) {
   free(analysis);
 }
 
-dq_status dq_tucker_analysis_keep(dq_tucker_analysis *analysis, dq_tucker_job *jobs, int count,
-                                  const dq_context *context, dq_error *error) {
+dq_status dq_tucker_analysis_store(dq_tucker_analysis *analysis, dq_tucker_job *jobs, int count,
+                                   const dq_context *context, dq_error *error) {
   analysis->arena = dq_context_arena(context);
   if (!analysis->arena) return dq_fail_memory(error, sizeof *analysis);
   analysis->layers = DQ_NEW_ARRAY(analysis->arena, count, kept_layer);

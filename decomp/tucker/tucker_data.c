@@ -216,7 +216,7 @@ dq_status dq_tucker_data_analyse(dq_tucker_data *data, const dq_tucker_report *r
   if (options->layers) return DQ_OK;
   DQ_TRY(analyse_all(data, report, error));
   if (!options->analysis) return DQ_OK;
-  return dq_tucker_analysis_keep(options->analysis, data->jobs, data->count, options->context, error);
+  return dq_tucker_analysis_store(options->analysis, data->jobs, data->count, options->context, error);
 }
 
 // ---- Factors ----

@@ -25,8 +25,8 @@ dq_status dq_tucker_data_analyse(dq_tucker_data *data, const dq_tucker_report *r
 
 // decomp/tucker/tucker_analysis.c: moves the tables and gains of the jobs into the analysis, where the jobs still read
 // them. DQ_SYSTEM: there is no memory.
-dq_status dq_tucker_analysis_keep(dq_tucker_analysis *analysis, dq_tucker_job *jobs, int count,
-                                  const dq_context *context, dq_error *error);
+dq_status dq_tucker_analysis_store(dq_tucker_analysis *analysis, dq_tucker_job *jobs, int count,
+                                   const dq_context *context, dq_error *error);
 // Sets the tables and gains of jobs of the same network from the analysis, which must outlive the jobs. False: the
 // analysis is not filled, and the jobs are unchanged.
 bool dq_tucker_analysis_recall(const dq_tucker_analysis *analysis, dq_tucker_job *jobs, int count);

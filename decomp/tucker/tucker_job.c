@@ -34,7 +34,7 @@ static void note_input_shape(dq_tucker_job *job, const dq_tensor *tensors) {
   memcpy(job->input_dims, input->dims, sizeof job->input_dims);
 }
 
-dq_tensor *dq_tucker_turned(const dq_tensor *weight, dq_arena *arena) {
+dq_tensor *dq_tucker_transposed(const dq_tensor *weight, dq_arena *arena) {
   int64_t in = weight->dims[0], out = weight->dims[1], taps = weight->dims[2] * weight->dims[3];
   dq_tensor *turned = dq_tensor_new(arena, DQ_F32, 4, (int64_t[]){out, in, weight->dims[2], weight->dims[3]});
   const float *from = weight->data;
@@ -78,7 +78,7 @@ static dq_status examine_weight(dq_tucker_job *job, const dq_tensor *tensors, dq
     leave(job, "transposed, in groups");
     return DQ_OK;
   }
-  if (job->transposed) job->tensor = tensor = dq_tucker_turned(tensor, arena);
+  if (job->transposed) job->tensor = tensor = dq_tucker_transposed(tensor, arena);
   if (!tensor) return dq_fail_memory(error, sizeof *tensor);
   memcpy(job->layer->dims, tensor->dims, sizeof job->layer->dims);
   if (job->layer->group < 1 || tensor->dims[0] % job->layer->group)

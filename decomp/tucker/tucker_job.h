@@ -105,7 +105,7 @@ dq_status dq_tucker_run(dq_tucker_job *jobs, int count, dq_tucker_step step, con
                         const char *what, dq_error *error);
 
 // A copy of a weight with its first two dimensions exchanged, in the arena; NULL: there is no memory.
-dq_tensor *dq_tucker_turned(const dq_tensor *weight, dq_arena *arena);
+dq_tensor *dq_tucker_transposed(const dq_tensor *weight, dq_arena *arena);
 
 // The cost of the layer at these ranks.
 dq_conv_cost dq_tucker_cost_at(const dq_tucker_job *job, dq_ranks ranks);

@@ -41,7 +41,7 @@ static dq_value *add_weight(dq_graph *graph, const char *layer, const char *part
 // The core; of a transposed convolution with the input channels first.
 static dq_value *add_core(dq_graph *graph, const dq_tucker_job *job) {
   dq_tensor *core = job->factors.core;
-  if (job->transposed) core = dq_tucker_turned(core, graph->arena);
+  if (job->transposed) core = dq_tucker_transposed(core, graph->arena);
   return core ? add_weight(graph, job->layer->name, "tucker_core", core) : NULL;
 }
 

@@ -6,14 +6,14 @@
 #include "lib/eval/stored_preset.h"
 
 void dq_dataset_defaults(dq_dataset_options *options, size_t size) {
-  dq_api_start(options, size, &(dq_dataset_options){0}, sizeof *options);
+  dq_api_set_defaults(options, size, &(dq_dataset_options){0}, sizeof *options);
 }
 
 static dq_status open_dataset(dq_dataset *dataset, const char *spec, const dq_dataset_options *options,
                               dq_error *error) {
   dq_dataset_options settings = {0};
   const dq_context *context = &dataset->engine->context;
-  DQ_TRY(dq_api_take(&settings, sizeof settings, options, error));
+  DQ_TRY(dq_api_read_options(&settings, sizeof settings, options, error));
   if (settings.model) DQ_TRY(dq_api_check_model(settings.model, error));
   dq_data_options wanted = {.spec = spec,
                             .labels = settings.labels,

@@ -57,24 +57,27 @@ struct dq_model {
   dq_layer_comparison comparison;
 };
 
-// A public function's answer: the failure filled from what went wrong inside.
+// Converts a status to the code that a public function returns. When the status is a failure, *failure (may be NULL)
+// receives it with message and hint of `error`.
 dq_code dq_api_finish(dq_status status, const dq_error *error, dq_failure *failure);
 
-// The caller's options (NULL: none) over the defaults already in `to`, which has `size` bytes. Fields
-// that the caller's struct does not have keep their defaults; fields that this library does not have
-// must be 0. DQ_USAGE.
-dq_status dq_api_take(void *to, size_t size, const void *options, dq_error *error);
-// Whether the caller's struct of results (NULL is fine) says its size. DQ_USAGE.
+// Copies the caller's options (NULL: none) over the defaults that are already in `to`, a struct of `size` bytes. Fields
+// that the caller's struct does not have keep their defaults. DQ_USAGE: the caller's size is not set, or a field that
+// this library does not have is not 0.
+dq_status dq_api_read_options(void *to, size_t size, const void *options, dq_error *error);
+// DQ_USAGE: the size of the caller's struct of results is not set. `facts` may be NULL.
 dq_status dq_api_check_facts(const void *facts, dq_error *error);
-// Copies results into as much as the caller's struct holds, the rest of which becomes 0.
-void dq_api_give(void *to, const void *facts, size_t size);
+// Copies `size` bytes of results into the caller's struct `to` (NULL: nothing happens), as far as its size reaches; the
+// rest of that struct becomes 0. Its field `size` stays.
+void dq_api_copy_results(void *to, const void *facts, size_t size);
 
-// Sets the caller's options, of `given` bytes, to the defaults.
-void dq_api_start(void *options, size_t given, const void *defaults, size_t size);
+// Sets the caller's options, a struct of `given` bytes, to the defaults, a struct of `size` bytes.
+void dq_api_set_defaults(void *options, size_t given, const void *defaults, size_t size);
 
 // The number of names in a list that NULL ends. A list that is NULL itself has none.
 int dq_api_count(const char *const *names);
-// Texts of shapes into a request, of inputs that one of the graphs has; arrays in the arena. DQ_USAGE.
+// Parses texts of shapes (NULL: none) into *request, with `batch`; arrays are in the arena. DQ_USAGE: a text has
+// another form, or is for an input that none of the graphs has.
 dq_status dq_api_shapes(const char *const *texts, const dq_graph *const *graphs, int graph_count, int64_t batch,
                         dq_arena *arena, dq_shape_request *request, dq_error *error);
 
@@ -83,13 +86,13 @@ dq_status dq_api_shapes(const char *const *texts, const dq_graph *const *graphs,
 dq_status dq_api_batch(int64_t *batch, const dq_model *model, const dq_shape_request *shapes, dq_data *data,
                        dq_error *error);
 
-// Whether the model can be used at all. DQ_USAGE.
+// DQ_USAGE: a transform of the model failed, so that it can only be freed.
 dq_status dq_api_check_model(const dq_model *model, dq_error *error);
-// Drops what was computed about the model.
+// Frees everything that was computed about the model (cost, comparison, ranges), and forgets its last transform.
 void dq_api_forget(dq_model *model);
 
-// Whether a transform may start: `facts` have a size, the model can be used, no network is open on it. What was
-// computed about the model is dropped. DQ_USAGE.
+// Begins a transform: calls dq_api_forget. DQ_USAGE: the size of `facts` is not set, an earlier transform failed, or a
+// network is open on the model.
 dq_status dq_api_begin(dq_model *model, const void *facts, dq_error *error);
 // After a transform that ended with `status`: marks the model as transformed, or as one that can only be freed.
 dq_status dq_api_end(dq_model *model, dq_transform transform, dq_status status, dq_error *error);

@@ -23,7 +23,7 @@ dq_code dq_api_finish(dq_status status, const dq_error *error, dq_failure *failu
   return failure->code;
 }
 
-dq_status dq_api_take(void *to, size_t size, const void *options, dq_error *error) {
+dq_status dq_api_read_options(void *to, size_t size, const void *options, dq_error *error) {
   if (!options) return DQ_OK;
   size_t given;
   memcpy(&given, options, sizeof given);
@@ -46,7 +46,7 @@ dq_status dq_api_check_facts(const void *facts, dq_error *error) {
                  "the size of the results is %zu bytes; set their field 'size' to the size of the struct first", given);
 }
 
-void dq_api_give(void *to, const void *facts, size_t size) {
+void dq_api_copy_results(void *to, const void *facts, size_t size) {
   if (!to) return;
   size_t given;
   memcpy(&given, to, sizeof given);
@@ -56,10 +56,10 @@ void dq_api_give(void *to, const void *facts, size_t size) {
   memcpy(to, &given, sizeof given);
 }
 
-void dq_api_start(void *options, size_t given, const void *defaults, size_t size) {
+void dq_api_set_defaults(void *options, size_t given, const void *defaults, size_t size) {
   if (given < sizeof given) return;
   memcpy(options, &given, sizeof given);
-  dq_api_give(options, defaults, size);
+  dq_api_copy_results(options, defaults, size);
 }
 
 int dq_api_count(const char *const *names) {
@@ -98,13 +98,13 @@ static void pass_progress(void *user, const char *what, int64_t done, int64_t to
 }
 
 void dq_engine_defaults(dq_engine_options *options, size_t size) {
-  dq_api_start(options, size, &(dq_engine_options){0}, sizeof *options);
+  dq_api_set_defaults(options, size, &(dq_engine_options){0}, sizeof *options);
 }
 
 static dq_status open_engine(dq_engine *engine, const dq_engine_options *options, dq_error *error) {
   dq_engine_options settings = {0};
   unsigned mask;
-  DQ_TRY(dq_api_take(&settings, sizeof settings, options, error));
+  DQ_TRY(dq_api_read_options(&settings, sizeof settings, options, error));
   if (settings.threads < 0 || settings.threads > 1024)
     return dq_fail(error, DQ_USAGE, "threads is %d, expected 0 to 1024", settings.threads);
   DQ_TRY(dq_cpu_mask_parse(settings.instructions ? settings.instructions : "native", &mask, error));

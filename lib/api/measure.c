@@ -9,7 +9,7 @@ enum { FIGURES = sizeof(((dq_model_accuracy_facts *)0)->figures) / sizeof(dq_fig
 _Static_assert((int)FIGURES == (int)DQ_MAX_FIGURES, "room for all figures");
 
 void dq_model_accuracy_defaults(dq_model_accuracy_options *options, size_t size) {
-  dq_api_start(options, size, &accuracy_defaults, sizeof *options);
+  dq_api_set_defaults(options, size, &accuracy_defaults, sizeof *options);
 }
 
 static void give_accuracy(const dq_result *result, dq_model_accuracy_facts *facts) {
@@ -22,13 +22,13 @@ static void give_accuracy(const dq_result *result, dq_model_accuracy_facts *fact
                                        .key = result->figures[i].key,
                                        .unit = result->figures[i].unit,
                                        .value = result->figures[i].value};
-  dq_api_give(facts, &known, sizeof known);
+  dq_api_copy_results(facts, &known, sizeof known);
 }
 
 static dq_status measure(const dq_model *model, dq_dataset *dataset, const dq_model_accuracy_options *options,
                          dq_arena *arena, dq_result *result, dq_error *error) {
   dq_model_accuracy_options given = accuracy_defaults;
-  DQ_TRY(dq_api_take(&given, sizeof given, options, error));
+  DQ_TRY(dq_api_read_options(&given, sizeof given, options, error));
   if (given.batch < 1 || given.batch > 65536)
     return dq_fail(error, DQ_USAGE, "batch is %lld, expected 1 to 65536", (long long)given.batch);
   dq_accuracy_options settings = {.task = given.task, .decode = given.decode, .batch = given.batch};
@@ -54,13 +54,13 @@ dq_code dq_model_accuracy(dq_model *model, dq_dataset *dataset, const dq_model_a
 // ---- Comparison ----
 
 void dq_model_compare_defaults(dq_model_compare_options *options, size_t size) {
-  dq_api_start(options, size, &(dq_model_compare_options){0}, sizeof *options);
+  dq_api_set_defaults(options, size, &(dq_model_compare_options){0}, sizeof *options);
 }
 
 static dq_status compare(dq_model *model, const dq_model *reference, dq_dataset *dataset,
                          const dq_model_compare_options *options, dq_arena *arena, dq_error *error) {
   dq_model_compare_options given = {0};
-  DQ_TRY(dq_api_take(&given, sizeof given, options, error));
+  DQ_TRY(dq_api_read_options(&given, sizeof given, options, error));
   dq_layer_options settings = {.by_names = given.match_names != 0};
   const dq_graph *graphs[] = {model->graph, reference->graph};
   DQ_TRY(dq_api_shapes(given.shapes, graphs, 2, 0, arena, &settings.shapes, error));
@@ -87,7 +87,7 @@ dq_code dq_model_compare(dq_model *model, const dq_model *reference, dq_dataset 
   dq_model_compare_facts known = {.pictures = model->comparison.pictures,
                                   .outputs = model->comparison.output_count,
                                   .layers = model->comparison.layer_count};
-  dq_api_give(facts, &known, sizeof known);
+  dq_api_copy_results(facts, &known, sizeof known);
   return DQ_CODE_OK;
 }
 
@@ -109,6 +109,6 @@ int dq_model_compare_at(const dq_model *model, int index, dq_model_compare_row *
                                 .nonfinite = distance->nonfinite,
                                 .left_out = distance->left_out,
                                 .agreement = index == 0 && all->scores ? dq_comparison_agreement(distance) : -1};
-  dq_api_give(row, &known, sizeof known);
+  dq_api_copy_results(row, &known, sizeof known);
   return 1;
 }

@@ -110,7 +110,7 @@ static void give_cost(const dq_model *model, dq_model_cost_facts *facts) {
                                .live_bytes = cost->live_bytes,
                                .planned_bytes = cost->planned_bytes,
                                .file_bytes = cost->file_bytes};
-  dq_api_give(facts, &known, sizeof known);
+  dq_api_copy_results(facts, &known, sizeof known);
 }
 
 static dq_status analyse(dq_model *model, const char *const *shapes, dq_model_cost_facts *facts, dq_error *error) {
@@ -147,6 +147,6 @@ int dq_model_cost_at(const dq_model *model, int index, dq_model_cost_row *row) {
                              .parameters = node->parameters,
                              .parameter_bytes = node->parameter_bytes,
                              .activation_bytes = node->activation_bytes};
-  dq_api_give(row, &known, sizeof known);
+  dq_api_copy_results(row, &known, sizeof known);
   return 1;
 }

@@ -11,21 +11,21 @@ struct dq_network {
   dq_model *model;
   dq_session session;
   int64_t batch;
-  float *values; // one picture of an input that is not float32, of at most `room` elements
-  int64_t room;
+  float *values; // one picture of an input that is not float32, of at most `capacity` elements
+  int64_t capacity;
   dq_sample_info sample;
 };
 
 static const dq_network_options network_defaults = {.batch = 1};
 
 void dq_network_defaults(dq_network_options *options, size_t size) {
-  dq_api_start(options, size, &network_defaults, sizeof *options);
+  dq_api_set_defaults(options, size, &network_defaults, sizeof *options);
 }
 
 static dq_status open_session(dq_network *network, dq_model *model, const dq_network_options *options, dq_arena *arena,
                               dq_error *error) {
   dq_network_options given = network_defaults;
-  DQ_TRY(dq_api_take(&given, sizeof given, options, error));
+  DQ_TRY(dq_api_read_options(&given, sizeof given, options, error));
   DQ_TRY(dq_api_check_model(model, error));
   if (given.batch < 1 || given.batch > 65536)
     return dq_fail(error, DQ_USAGE, "batch is %" PRId64 ", expected 1 to 65536", given.batch);
@@ -92,12 +92,12 @@ int dq_network_output(const dq_network *network, int index, dq_array *array) {
 
 // ---- Pictures ----
 
-// Room for one picture in floats, of an input of another type.
-static dq_status make_room(dq_network *network, int64_t count, dq_error *error) {
-  if (count <= network->room) return DQ_OK;
+// Makes network->values large enough for one picture of `count` elements.
+static dq_status reserve_values(dq_network *network, int64_t count, dq_error *error) {
+  if (count <= network->capacity) return DQ_OK;
   dq_budget_free(network->values);
   network->values = dq_context_alloc(&network->model->engine->context, (size_t)count * sizeof *network->values);
-  network->room = network->values ? count : 0;
+  network->capacity = network->values ? count : 0;
   return network->values ? DQ_OK : dq_fail_memory(error, (size_t)count * sizeof *network->values);
 }
 
@@ -107,7 +107,7 @@ static dq_status read_input(dq_network *network, const dq_fed_inputs *inputs, in
   dq_tensor *input = dq_plan_input(network->session.plan, i);
   int64_t count = dq_tensor_product(&from->shape, 1, from->shape.rank);
   if (input->type == DQ_F32) return dq_data_read(from->data, index, (float *)input->data + item * count, NULL, error);
-  DQ_TRY(make_room(network, count, error));
+  DQ_TRY(reserve_values(network, count, error));
   DQ_TRY(dq_data_read(from->data, index, network->values, NULL, error));
   for (int64_t e = 0; e < count; e++) dq_tensor_set(input, item * count + e, (double)network->values[e]);
   return DQ_OK;
@@ -132,7 +132,7 @@ static dq_status read_picture(dq_network *network, dq_data *data, int64_t index,
   if (index < 0 || index >= dq_data_count(data))
     return dq_fail(error, DQ_USAGE, "index is %" PRId64 ", expected 0 to %" PRId64, index, dq_data_count(data) - 1);
   for (int i = 0; i < inputs.count; i++) {
-    DQ_TRY(dq_input_tell(&inputs, i, error));
+    DQ_TRY(dq_input_set_shape(&inputs, i, error));
     dq_status status = read_input(network, &inputs, i, index, item, error);
     if (status != DQ_OK) return dq_input_failed(&inputs, i, status, error);
   }
@@ -148,7 +148,7 @@ dq_code dq_network_read(dq_network *network, dq_dataset *dataset, int64_t index,
   if (status == DQ_OK) status = read_picture(network, dataset->data, index, item, arena, &error);
   dq_arena_free(arena);
   dq_sample known = {.name = network->sample.name, .label = network->sample.label};
-  if (status == DQ_OK) dq_api_give(sample, &known, sizeof known);
+  if (status == DQ_OK) dq_api_copy_results(sample, &known, sizeof known);
   return dq_api_finish(status, &error, failure);
 }
 

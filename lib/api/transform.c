@@ -36,7 +36,7 @@ dq_status dq_api_replace(dq_model *model, dq_graph *answer, dq_error *error) {
 // ---- float16 ----
 
 void dq_model_amp_defaults(dq_model_amp_options *options, size_t size) {
-  dq_api_start(options, size, &(dq_model_amp_options){0}, sizeof *options);
+  dq_api_set_defaults(options, size, &(dq_model_amp_options){0}, sizeof *options);
 }
 
 static dq_status read_amp(const dq_model *model, const dq_model_amp_options *given, dq_arena *arena,
@@ -85,7 +85,7 @@ static dq_status amp(dq_model *model, const dq_model_amp_options *options, dq_ar
   dq_model_amp_options given = {0};
   dq_amp_options settings;
   dq_graph *original = NULL;
-  DQ_TRY(dq_api_take(&given, sizeof given, options, error));
+  DQ_TRY(dq_api_read_options(&given, sizeof given, options, error));
   DQ_TRY(read_amp(model, &given, arena, &settings, error));
   if (given.check && !(original = dq_graph_copy(model->graph))) return dq_fail_memory(error, 0);
   dq_status status = dq_amp_apply(model->graph, &settings, &model->amp, &model->engine->context, error);
@@ -109,7 +109,7 @@ static void give_amp(const dq_model *model, int64_t pictures, dq_model_amp_facts
                               .pictures = pictures,
                               .checked = model->range_count};
   for (int i = 0; i < model->range_count; i++) known.overflowed += model->ranges[i].overflow > 0;
-  dq_api_give(facts, &known, sizeof known);
+  dq_api_copy_results(facts, &known, sizeof known);
 }
 
 dq_code dq_model_amp(dq_model *model, const dq_model_amp_options *options, dq_model_amp_facts *facts,
@@ -133,7 +133,7 @@ int dq_model_amp_range_at(const dq_model *model, int index, dq_model_amp_range *
                               .elements = seen->elements,
                               .overflow = seen->overflow,
                               .subnormal = seen->subnormal};
-  dq_api_give(range, &known, sizeof known);
+  dq_api_copy_results(range, &known, sizeof known);
   return 1;
 }
 
@@ -141,6 +141,6 @@ int dq_model_amp_at(const dq_model *model, int index, dq_model_amp_row *row) {
   if (model->last != DQ_TRANSFORM_AMP || index < 0 || index >= model->amp.count) return 0;
   const dq_amp_node *node = &model->amp.nodes[index];
   dq_model_amp_row known = {.name = node->name, .op_type = node->op_type, .half = node->half, .reason = node->reason};
-  dq_api_give(row, &known, sizeof known);
+  dq_api_copy_results(row, &known, sizeof known);
   return 1;
 }

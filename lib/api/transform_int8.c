@@ -16,7 +16,7 @@ static const dq_model_int8_options int8_defaults = {.max_drop = -1};
 static const double default_percentile = 99.999;
 
 void dq_model_int8_defaults(dq_model_int8_options *options, size_t size) {
-  dq_api_start(options, size, &int8_defaults, sizeof *options);
+  dq_api_set_defaults(options, size, &int8_defaults, sizeof *options);
 }
 
 // What one call works with.
@@ -174,7 +174,7 @@ static dq_status search(work *w, dq_error *error) {
 
 static dq_status int8(work *w, const dq_model_int8_options *options, dq_error *error) {
   w->given = int8_defaults;
-  DQ_TRY(dq_api_take(&w->given, sizeof w->given, options, error));
+  DQ_TRY(dq_api_read_options(&w->given, sizeof w->given, options, error));
   DQ_TRY(check_ranges(&w->given, error));
   DQ_TRY(check_pairs(&w->given, error));
   if (!w->data && !w->given.use_table)
@@ -209,7 +209,7 @@ static void give_int8(const work *w, dq_model_int8_facts *facts) {
                                .left_in_float = w->search.left,
                                .trials = w->search.trials,
                                .stopped = w->search.stopped};
-  dq_api_give(facts, &known, sizeof known);
+  dq_api_copy_results(facts, &known, sizeof known);
 }
 
 dq_code dq_model_int8(dq_model *model, dq_dataset *dataset, const dq_model_int8_options *options,
@@ -237,6 +237,6 @@ int dq_model_int8_at(const dq_model *model, int index, dq_model_int8_row *row) {
                              .zero_point = layer->parameters.zero_point,
                              .weight_scale_low = (double)layer->weight_scale_low,
                              .weight_scale_high = (double)layer->weight_scale_high};
-  dq_api_give(row, &known, sizeof known);
+  dq_api_copy_results(row, &known, sizeof known);
   return 1;
 }

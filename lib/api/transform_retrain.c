@@ -5,7 +5,7 @@
 #include "quant/int8/hook_spec.h"
 
 void dq_model_retrain_defaults(dq_model_retrain_options *options, size_t size) {
-  dq_api_start(options, size, &(dq_model_retrain_options){0}, sizeof *options);
+  dq_api_set_defaults(options, size, &(dq_model_retrain_options){0}, sizeof *options);
 }
 
 // On a model that was not decomposed: what the last transform did, and the nodes that the command must keep.
@@ -36,7 +36,7 @@ static dq_status retrain(const dq_model *model, const char *path, const dq_model
                          dq_arena *arena, dq_error *error) {
   dq_model_retrain_options given = {0};
   dq_shape_request shapes;
-  DQ_TRY(dq_api_take(&given, sizeof given, options, error));
+  DQ_TRY(dq_api_read_options(&given, sizeof given, options, error));
   if (!given.command || !given.original)
     return dq_fail(error, DQ_USAGE, "the option %s is missing", given.command ? "original" : "command");
   if (!(given.time_limit >= 0 && given.time_limit <= 1e9))

@@ -8,7 +8,7 @@
 static const dq_model_tucker_options tucker_defaults = {.multiple = 1, .max_drop = -1};
 
 void dq_model_tucker_defaults(dq_model_tucker_options *options, size_t size) {
-  dq_api_start(options, size, &tucker_defaults, sizeof *options);
+  dq_api_set_defaults(options, size, &tucker_defaults, sizeof *options);
 }
 
 static dq_status read_rule(const dq_model_tucker_options *given, dq_tucker_options *settings, dq_error *error) {
@@ -50,7 +50,7 @@ dq_status dq_api_tucker(const dq_model *model, const dq_model_tucker_options *op
   const dq_graph *graph = model->graph;
   *given = tucker_defaults;
   *settings = (dq_tucker_options){.context = &model->engine->context};
-  DQ_TRY(dq_api_take(given, sizeof *given, options, error));
+  DQ_TRY(dq_api_read_options(given, sizeof *given, options, error));
   DQ_TRY(read_rule(given, settings, error));
   DQ_TRY(check_search(given, error));
   if (given->never_slower && (given->force || given->ranks))
@@ -120,7 +120,7 @@ static void give_tucker(const dq_tucker_report *report, const dq_tucker_search_r
                                  .trials = found->trials,
                                  .stopped = !found->complete,
                                  .drop = found->drop};
-  dq_api_give(facts, &known, sizeof known);
+  dq_api_copy_results(facts, &known, sizeof known);
 }
 
 dq_code dq_model_tucker(dq_model *model, const dq_model_tucker_options *options, dq_model_tucker_facts *facts,
@@ -153,7 +153,7 @@ int dq_model_tucker_at(const dq_model *model, int index, dq_model_tucker_row *ro
                                .response_error = layer->response_error,
                                .time_before = layer->time_before,
                                .time_after = layer->time_after};
-  dq_api_give(row, &known, sizeof known);
+  dq_api_copy_results(row, &known, sizeof known);
   return 1;
 }
 

@@ -44,7 +44,7 @@ void dq_message(const dq_context *context, dq_severity severity, const char *for
 // Reports that `done` of `total` steps of the work `what` are finished.
 void dq_progress(const dq_context *context, const char *what, int64_t done, int64_t total);
 
-bool dq_deadline_passed(const dq_context *context);
+bool dq_deadline_passed(const dq_context *context); // false without a deadline
 
 // Whether context->stop is set; the deadline does not count.
 bool dq_is_stopped(const dq_context *context);

@@ -14,7 +14,9 @@ typedef struct dq_nearest {
   int distance;     // of `name` from `wanted`
 } dq_nearest;
 
+// Begins a search for the name that is most similar to `wanted`, which must live as long as the search.
 static inline dq_nearest dq_nearest_begin(const char *wanted) { return (dq_nearest){.wanted = wanted}; }
+// Takes `candidate`, which is not copied, as the most similar name when it is more similar than those before.
 void dq_nearest_offer(dq_nearest *nearest, const char *candidate);
 
 #endif

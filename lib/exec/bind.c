@@ -71,7 +71,7 @@ static dq_status prepare_steps(dq_plan *plan, dq_spent *spent, dq_error *error) 
     if (dq_schedule_step_at(plan->schedule, s)->dynamic) continue; // shapes are not final
     dq_op *op = &plan->steps[s].op;
     DQ_TRY(dq_op_prepare(op, plan->packing));
-    if (spent) dq_spent_give_back(spent, plan, &plan->steps[s]);
+    if (spent) dq_spent_free(spent, plan, &plan->steps[s]);
     if (op->scratch_bytes > plan->workspace_bytes) plan->workspace_bytes = op->scratch_bytes;
   }
   plan->packed_bytes = dq_arena_bytes(plan->packing) - before;

@@ -38,7 +38,7 @@ dq_status dq_plan_new(dq_plan **plan, const dq_graph *graph, const dq_shape_requ
                       const dq_context *context, dq_error *error);
 void dq_plan_free(dq_plan *plan); // NULL is allowed
 
-const dq_schedule *dq_plan_schedule(const dq_plan *plan);
+const dq_schedule *dq_plan_schedule(const dq_plan *plan); // the schedule that was bound; lives as long as the plan
 
 // Packs the constants again after their elements have changed in the graph; types and shapes must be as before. Values
 // that follow from constants alone are computed again, and kernels are chosen again, because some need weights of a

@@ -75,7 +75,7 @@ static void give_back(const dq_spent *spent, const dq_plan *plan, void *data) {
   dq_arena_release(spent->graph->arena, data);
 }
 
-void dq_spent_give_back(dq_spent *spent, dq_plan *plan, const dq_step *step) {
+void dq_spent_free(dq_spent *spent, dq_plan *plan, const dq_step *step) {
   for (int i = 0; spent->graph && i < step->op.input_count && step->op.packed >> i; i++) {
     const dq_value *value = step->op.node->inputs[i];
     if (!(step->op.packed >> i & 1) || !value->constant || value->is_output) continue;

@@ -25,6 +25,6 @@ dq_status dq_spent_open(dq_spent *spent, const dq_plan *plan, dq_graph *graph, d
 void dq_spent_close(dq_spent *spent);
 // Frees the elements of the constants that `step` has packed and no other step reads; their `data` becomes NULL in both
 // graphs.
-void dq_spent_give_back(dq_spent *spent, dq_plan *plan, const dq_step *step);
+void dq_spent_free(dq_spent *spent, dq_plan *plan, const dq_step *step);
 
 #endif

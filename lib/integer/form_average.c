@@ -22,5 +22,5 @@ dq_status dq_form_average(dq_graph *copy, const dq_quantized_end *end, dq_error 
   char *op_type = dq_arena_printf(copy->arena, "Q%s", end->node->op_type);
   if (!op_type) return dq_fail_memory(error, 0);
   dq_value *inputs[] = {x.value, x.scale, x.zero_point, end->y.scale, end->y.zero_point};
-  return dq_take_end(copy, end, op_type, inputs, 5, error);
+  return dq_apply_end(copy, end, op_type, inputs, 5, error);
 }

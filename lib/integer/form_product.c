@@ -119,7 +119,7 @@ dq_status dq_form_product(dq_graph *copy, const dq_quantized_end *end, dq_error 
   if (!p.view.integer_step) return DQ_OK;
   dq_value *inputs[] = {p.x.value,      p.x.scale,    p.x.zero_point,    p.w.value, p.w.scale,
                         p.w.zero_point, end->y.scale, end->y.zero_point, p.bias};
-  return dq_take_end(copy, end, p.view.integer_step, inputs, 9, error);
+  return dq_apply_end(copy, end, p.view.integer_step, inputs, 9, error);
 }
 
 // What a convolution in float does at its end, or has folded into it, would be a step of its own behind sums.

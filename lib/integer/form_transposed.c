@@ -130,6 +130,6 @@ dq_status dq_form_transposed(dq_graph *copy, const dq_quantized_end *end, const 
   dq_value *inputs[] = {x->value, x->scale,     x->zero_point,     weight, scale,
                         zero,     end->y.scale, end->y.zero_point, offsets};
   if (!set_window(copy, end->node, &t)) return dq_fail_memory(error, 0);
-  DQ_TRY(dq_take_end(copy, end, "QConv", inputs, 9, error));
+  DQ_TRY(dq_apply_end(copy, end, "QConv", inputs, 9, error));
   return add_shuffle(copy, &t, end->node, end->y.value) ? DQ_OK : dq_fail_memory(error, 0);
 }

@@ -94,8 +94,8 @@ dq_status dq_set_bounds(dq_graph *copy, dq_node *node, const dq_quantized_end *e
              : dq_fail_memory(error, 0);
 }
 
-dq_status dq_take_end(dq_graph *copy, const dq_quantized_end *end, const char *op_type, dq_value *const *inputs,
-                      int count, dq_error *error) {
+dq_status dq_apply_end(dq_graph *copy, const dq_quantized_end *end, const char *op_type, dq_value *const *inputs,
+                       int count, dq_error *error) {
   dq_node *node = end->node, *activation = end->quantize->inputs[0]->producer;
   dq_attribute *attributes = node->attributes;
   int attribute_count = node->attribute_count;

@@ -42,8 +42,8 @@ dq_status dq_become(dq_graph *copy, dq_node *node, const char *op_type, dq_value
                     dq_error *error);
 // Makes end->node such a node, with its own attributes and the bounds of `end`, which computes the output of
 // end->quantize. The QuantizeLinear and the activation in front of it are removed.
-dq_status dq_take_end(dq_graph *copy, const dq_quantized_end *end, const char *op_type, dq_value *const *inputs,
-                      int count, dq_error *error);
+dq_status dq_apply_end(dq_graph *copy, const dq_quantized_end *end, const char *op_type, dq_value *const *inputs,
+                       int count, dq_error *error);
 // Sets the attributes clamp_low and clamp_high of a node of the domain dq where the bounds are narrower than the type.
 dq_status dq_set_bounds(dq_graph *copy, dq_node *node, const dq_quantized_end *end, dq_error *error);
 

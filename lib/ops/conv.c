@@ -89,7 +89,7 @@ static dq_status prepare(dq_op *op, dq_arena *arena) {
   DQ_TRY(pack(op, &parameters, arena, state));
   op->state = state;
   op->packed = 1u << WEIGHT;
-  dq_convolution_tell(op, &state->plan);
+  dq_convolution_report(op, &state->plan);
   op->scratch_bytes = dq_conv_scratch_bytes(&state->plan, dq_pool_threads(op->context->pool));
   return DQ_OK;
 }

@@ -49,7 +49,7 @@ void dq_convolution_direct(const dq_convolution *convolution, int type, const vo
 
 // Sets op->computed_by to the name of the algorithm of the plan (static), and op->misfit when that is not the one that
 // op->algorithm asked for.
-void dq_convolution_tell(dq_op *op, const dq_conv_plan *plan);
+void dq_convolution_report(dq_op *op, const dq_conv_plan *plan);
 
 // The same window with three axes: axes of size 1 are added in front, so that one loop serves all ranks.
 dq_window dq_window_three(const dq_window *window);

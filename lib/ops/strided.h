@@ -44,7 +44,7 @@ static inline bool dq_op_readable(const dq_op *op, int i) {
 
 // The distance in bytes between the workspaces of two threads, of `bytes` each: no line of a cache holds parts of both,
 // which would move between the processors at every write.
-static inline size_t dq_thread_room(size_t bytes) {
+static inline size_t dq_thread_workspace(size_t bytes) {
   enum { LINE = 64 };
   return dq_round_up(bytes + LINE, LINE);
 }

@@ -278,7 +278,7 @@ static bool prepare_maximum(pool_job *job, size_t threads, dq_arena *arena, bool
   *used = *used && scratch <= MOST_SCRATCH;
   if (!*used) return true;
   job->source_bytes = (size_t)most_rows(w) * sizeof(const uint8_t *);
-  job->scratch_room = dq_thread_room(job->source_bytes + scratch);
+  job->scratch_room = dq_thread_workspace(job->source_bytes + scratch);
   job->scratch = dq_arena_array(arena, threads, job->scratch_room);
   return job->scratch != NULL;
 }
@@ -355,7 +355,7 @@ static dq_status run_pool(dq_op *op, pool_kind kind) {
   int64_t cost = 4 * out[0] * out[1] * out[2];
   size_t threads = (size_t)dq_pool_threads(op->context ? op->context->pool : NULL);
   dq_arena *arena = dq_context_arena(op->context);
-  job.row_capacity = dq_thread_room((size_t)job.window.input[2] * job.rules->size);
+  job.row_capacity = dq_thread_workspace((size_t)job.window.input[2] * job.rules->size);
   if (arena) job.rows = dq_arena_array(arena, threads, job.row_capacity);
   bool maxima, memory = job.rows && fill_tables(&job, arena) && prepare_maximum(&job, threads, arena, &maxima);
   if (memory)

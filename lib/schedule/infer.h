@@ -46,11 +46,12 @@ typedef enum dq_tolerance {
   DQ_INFER_BROKEN // also nodes that contradict their inputs
 } dq_tolerance;
 
-// Tensors by value index, in the arena: type and shape (rank -1 when it depends on elements), data of
-// initializers, and of values computed from constants or shapes when they have at most 65,536
-// elements. The graph must be indexed; nodes are visited in topological order whatever the order of
-// the file. What is not tolerated fails: DQ_UNSUPPORTED for nodes without a row, DQ_BAD_INPUT, and DQ_USAGE for a
-// size that is not known, with a hint that names sizes which the network takes.
+// Infers all values of an indexed graph, whose nodes may be in any order, under `request` (may be NULL). *tensors is an
+// array by value index, in the arena: type and shape (rank -1: the shape depends on elements), and elements of
+// initializers and of values that follow from constants or shapes and have at most 65,536 elements. What `tolerance`
+// does not allow is a failure: DQ_UNSUPPORTED: dq cannot run a node; DQ_BAD_INPUT: a node contradicts its inputs, or
+// the graph has a cycle; DQ_USAGE: a size is not known (the hint names sizes that the network takes). DQ_SYSTEM: there
+// is no memory.
 dq_status dq_infer(const dq_graph *graph, const dq_shape_request *request, dq_tolerance tolerance,
                    const dq_context *context, dq_arena *arena, dq_tensor **tensors, dq_error *error);
 

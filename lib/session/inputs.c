@@ -161,7 +161,7 @@ dq_status dq_input_failed(const dq_fed_inputs *inputs, int i, dq_status status, 
   return named ? dq_error_prefix(error, status, "input '%s'", inputs->items[i].value->name) : status;
 }
 
-dq_status dq_input_tell(const dq_fed_inputs *inputs, int i, dq_error *error) {
+dq_status dq_input_set_shape(const dq_fed_inputs *inputs, int i, dq_error *error) {
   const dq_fed_input *input = &inputs->items[i];
   return dq_input_failed(inputs, i, dq_data_set_shape(input->data, &input->shape, error), error);
 }

@@ -34,7 +34,7 @@ dq_status dq_inputs_set_shapes(dq_fed_inputs *inputs, const dq_tensor *const *te
 dq_status dq_inputs_open(dq_fed_inputs *inputs, const dq_graph *graph, const dq_shape_request *shapes, dq_data *data,
                          dq_arena *arena, dq_error *error);
 // Calls dq_data_set_shape for input `i`, whose statuses it returns by dq_input_failed.
-dq_status dq_input_tell(const dq_fed_inputs *inputs, int i, dq_error *error);
+dq_status dq_input_set_shape(const dq_fed_inputs *inputs, int i, dq_error *error);
 // Puts the name of input `i` in front of the message when `status` is a failure and there are several inputs. Returns
 // `status`.
 dq_status dq_input_failed(const dq_fed_inputs *inputs, int i, dq_status status, dq_error *error);

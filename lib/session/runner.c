@@ -71,7 +71,7 @@ static dq_status open_inputs(dq_runner *runner, const dq_runner_options *options
     dq_message(runner->context, DQ_NOTE, "the model fixes its batch to %" PRId64, runner->batch);
   for (int i = 0; i < count; i++) {
     DQ_TRY(open_values(runner, i, error));
-    DQ_TRY(dq_input_tell(&runner->inputs, i, error));
+    DQ_TRY(dq_input_set_shape(&runner->inputs, i, error));
   }
   return DQ_OK;
 }
@@ -116,7 +116,7 @@ static dq_status read_input(dq_runner *runner, int i, dq_sample_info *infos, dq_
   const dq_fed_input *input = &runner->inputs.items[i];
   int64_t size = dq_tensor_product(&input->shape, 1, input->shape.rank), count = runner->count;
   float *values = values_of(runner, i);
-  DQ_TRY(dq_input_tell(&runner->inputs, i, error)); // another network may have told it another one
+  DQ_TRY(dq_input_set_shape(&runner->inputs, i, error)); // another network may have told it another one
   dq_status status = dq_data_read_batch(input->data, runner->first, count, values, infos, error);
   if (status != DQ_OK) return dq_input_failed(&runner->inputs, i, status, error);
   for (int64_t p = count; p < runner->batch; p++)

@@ -5,38 +5,38 @@
 
 #include "lib/ops/operator.h"
 
-static const dq_moments UNKNOWN = {-INFINITY, INFINITY, 0, INFINITY};
+static const dq_channel_bound UNKNOWN = {-INFINITY, INFINITY, 0, INFINITY};
 
-static const dq_moments *at(const dq_bound *bound, int64_t channel) {
+static const dq_channel_bound *at(const dq_bound *bound, int64_t channel) {
   return bound->channels ? &bound->channel[bound->channels == 1 ? 0 : channel] : &UNKNOWN;
 }
 
 static dq_status make(dq_arena *arena, int64_t channels, dq_bound *output) {
-  *output = (dq_bound){channels, DQ_NEW_ARRAY(arena, channels, dq_moments)};
+  *output = (dq_bound){channels, DQ_NEW_ARRAY(arena, channels, dq_channel_bound)};
   return output->channel ? DQ_OK : DQ_SYSTEM;
 }
 
 // Everything that elements of either may be.
-static dq_moments either(dq_moments a, dq_moments b) {
+static dq_channel_bound either(dq_channel_bound a, dq_channel_bound b) {
   double mean = (a.mean + b.mean) / 2;
-  return (dq_moments){fmin(a.low, b.low), fmax(a.high, b.high), mean,
-                      fmax(a.deviation, b.deviation) + fabs(a.mean - mean)};
+  return (dq_channel_bound){fmin(a.low, b.low), fmax(a.high, b.high), mean,
+                            fmax(a.deviation, b.deviation) + fabs(a.mean - mean)};
 }
 
 // An interval bounds a deviation: no distribution on it has more (Bhatia and Davis, American Mathematical
 // Monthly 107, 2000).
-static dq_moments tightened(dq_moments m) {
+static dq_channel_bound tightened(dq_channel_bound m) {
   m.mean = fmin(fmax(m.mean, m.low), m.high);
   if (isfinite(m.low) && isfinite(m.high)) m.deviation = fmin(m.deviation, sqrt((m.high - m.mean) * (m.mean - m.low)));
   return m;
 }
 
-static dq_moments all_channels(const dq_bound *bound) {
+static dq_channel_bound all_channels(const dq_bound *bound) {
   if (!bound->channels) return UNKNOWN;
-  dq_moments m = bound->channel[0];
+  dq_channel_bound m = bound->channel[0];
   double sum = 0, square = 0;
   for (int64_t c = 0; c < bound->channels; c++) {
-    const dq_moments *of = &bound->channel[c];
+    const dq_channel_bound *of = &bound->channel[c];
     m.low = fmin(m.low, of->low), m.high = fmax(m.high, of->high);
     sum += of->mean, square += of->mean * of->mean + of->deviation * of->deviation;
   }
@@ -47,7 +47,7 @@ static dq_moments all_channels(const dq_bound *bound) {
 
 dq_status dq_bound_range(double low, double high, dq_arena *arena, dq_bound *output) {
   if (make(arena, 1, output) != DQ_OK) return DQ_SYSTEM;
-  output->channel[0] = (dq_moments){low, high, (low + high) / 2, (high - low) / sqrt(12)};
+  output->channel[0] = (dq_channel_bound){low, high, (low + high) / 2, (high - low) / sqrt(12)};
   return DQ_OK;
 }
 
@@ -58,9 +58,10 @@ dq_status dq_bound_constant(const dq_tensor *tensor, int rank, dq_arena *arena, 
   if (!count) return DQ_OK;
   DQ_TRY(make(arena, channels, output));
   const float *elements = tensor->data;
-  for (int64_t c = 0; c < channels; c++) output->channel[c] = (dq_moments){elements[c], elements[c], elements[c], 0};
+  for (int64_t c = 0; c < channels; c++)
+    output->channel[c] = (dq_channel_bound){elements[c], elements[c], elements[c], 0};
   for (int64_t i = channels; i < count; i++) {
-    dq_moments *m = &output->channel[0];
+    dq_channel_bound *m = &output->channel[0];
     m->low = fmin(m->low, elements[i]), m->high = fmax(m->high, elements[i]);
     m->mean = (m->low + m->high) / 2, m->deviation = (m->high - m->low) / 2;
   }
@@ -71,7 +72,7 @@ double dq_bound_largest(const dq_bound *bound, bool *proven) {
   double largest = 0;
   *proven = true;
   for (int64_t c = 0; c < bound->channels; c++) {
-    const dq_moments *m = &bound->channel[c];
+    const dq_channel_bound *m = &bound->channel[c];
     double interval = fmax(fabs(m->low), fabs(m->high));
     double estimate = fabs(m->mean) + DQ_BOUND_DEVIATIONS * m->deviation;
     double here = fmin(interval, estimate);
@@ -90,7 +91,7 @@ typedef struct sum_job {
   bool padded; // elements beyond the border are 0
 } sum_job;
 
-static void add_channel(const sum_job *job, dq_moments x, int64_t output, int64_t input, dq_moments *sum) {
+static void add_channel(const sum_job *job, dq_channel_bound x, int64_t output, int64_t input, dq_channel_bound *sum) {
   double total = 0, square = 0;
   if (job->padded) x.low = fmin(x.low, 0), x.high = fmax(x.high, 0);
   for (int64_t t = 0; t < job->product->taps; t++) {
@@ -109,16 +110,17 @@ static dq_status sums(const dq_bound_node *in, const sum_job *job, dq_bound *out
   const dq_product *p = job->product;
   int64_t channels = dq_product_outputs(p);
   if (!x->channels) return DQ_OK;
-  dq_bound one = {1, DQ_NEW(in->arena, dq_moments)};
+  dq_bound one = {1, DQ_NEW(in->arena, dq_channel_bound)};
   if (!one.channel) return DQ_SYSTEM;
   one.channel[0] = all_channels(x);
   if (x->channels != dq_product_inputs(p)) x = &one;
   DQ_TRY(make(in->arena, channels, output));
   for (int64_t o = 0; o < channels; o++) {
-    dq_moments sum = {0};
+    dq_channel_bound sum = {0};
     for (int64_t i = 0; i < p->inputs; i++) add_channel(job, *at(x, o / p->outputs * p->inputs + i), o, i, &sum);
     double bias = job->bias ? (double)p->beta * (double)job->bias[o] : 0;
-    output->channel[o] = tightened((dq_moments){sum.low + bias, sum.high + bias, sum.mean + bias, sqrt(sum.deviation)});
+    output->channel[o] =
+        tightened((dq_channel_bound){sum.low + bias, sum.high + bias, sum.mean + bias, sqrt(sum.deviation)});
   }
   return DQ_OK;
 }
@@ -165,10 +167,11 @@ static dq_status bound_batch_norm(const dq_bound_node *in, dq_bound *output) {
     double gamma = (double)((const float *)p[0]->data)[c], beta = (double)((const float *)p[1]->data)[c];
     double a = gamma / sqrt(fmax((double)((const float *)p[3]->data)[c], 0) + epsilon);
     double shift = beta - a * (double)((const float *)p[2]->data)[c];
-    const dq_moments *m = at(x, c);
+    const dq_channel_bound *m = at(x, c);
     double ends[] = {a * m->low + shift, a * m->high + shift};
     if (a == 0) ends[0] = ends[1] = shift;
-    output->channel[c] = tightened((dq_moments){fmin(ends[0], ends[1]), fmax(ends[0], ends[1]), beta, fabs(gamma)});
+    output->channel[c] =
+        tightened((dq_channel_bound){fmin(ends[0], ends[1]), fmax(ends[0], ends[1]), beta, fabs(gamma)});
   }
   return DQ_OK;
 }
@@ -176,7 +179,7 @@ static dq_status bound_batch_norm(const dq_bound_node *in, dq_bound *output) {
 void dq_bound_normalize(dq_bound *bound, const dq_tensor *scale, const dq_tensor *shift) {
   if (bound->channels != dq_tensor_count(scale) || bound->channels != dq_tensor_count(shift)) return;
   for (int64_t c = 0; c < bound->channels; c++) {
-    dq_moments *m = &bound->channel[c];
+    dq_channel_bound *m = &bound->channel[c];
     m->mean = (double)((const float *)shift->data)[c];
     m->deviation = fabs((double)((const float *)scale->data)[c]);
     *m = tightened(*m);
@@ -185,7 +188,7 @@ void dq_bound_normalize(dq_bound *bound, const dq_tensor *scale, const dq_tensor
 
 void dq_bound_limit(dq_bound *bound, double largest) {
   for (int64_t c = 0; c < bound->channels; c++) {
-    dq_moments *m = &bound->channel[c];
+    dq_channel_bound *m = &bound->channel[c];
     if (fabs(m->mean) + DQ_BOUND_DEVIATIONS * m->deviation <= DQ_BOUND_DEVIATIONS * largest) continue;
     m->mean = 0, m->deviation = largest;
     *m = tightened(*m);
@@ -203,14 +206,14 @@ static dq_status bound_norm(const dq_bound_node *in, dq_bound *output) {
   for (int64_t i = 0; beta && i < dq_tensor_count(beta); i++)
     shift = fmax(shift, fabs((double)((const float *)beta->data)[i]));
   DQ_TRY(make(in->arena, 1, output));
-  output->channel[0] = (dq_moments){-scale * reach - shift, scale * reach + shift, 0, scale + shift};
+  output->channel[0] = (dq_channel_bound){-scale * reach - shift, scale * reach + shift, 0, scale + shift};
   return DQ_OK;
 }
 
 // ---- Element by element ----
 
 // Mean and deviation of max(x, 0) for a normal x.
-static void rectify(dq_moments *m) {
+static void rectify(dq_channel_bound *m) {
   if (!(m->deviation > 0) || !isfinite(m->deviation)) {
     m->mean = fmax(m->mean, 0);
     return;
@@ -224,7 +227,7 @@ static void rectify(dq_moments *m) {
 }
 
 // A function that never spreads values: its deviation is not above that of its argument.
-static dq_moments squeezed(dq_moments m, double low, double high) {
+static dq_channel_bound squeezed(dq_channel_bound m, double low, double high) {
   m.low = fmin(fmax(m.low, low), high), m.high = fmax(fmin(m.high, high), low);
   if (low == 0) rectify(&m);
   return tightened(m);
@@ -250,7 +253,7 @@ static dq_status bound_squeeze(const dq_bound_node *in, dq_bound *output) {
   bool whole = known && !dq_node_is(in->node, "Clip"); // anywhere in the range
   for (int64_t c = 0; c < output->channels; c++)
     output->channel[c] =
-        whole ? (dq_moments){low, high, (low + high) / 2, (high - low) / 2} : squeezed(*at(x, c), low, high);
+        whole ? (dq_channel_bound){low, high, (low + high) / 2, (high - low) / 2} : squeezed(*at(x, c), low, high);
   if (dq_node_is(in->node, "Softplus"))
     for (int64_t c = 0; c < output->channels; c++) output->channel[c].high += log(2), output->channel[c].mean += log(2);
   return DQ_OK;
@@ -271,17 +274,17 @@ static dq_status bound_leaky(const dq_bound_node *in, dq_bound *output) {
   bool rises = several || given.every < 0;
   DQ_TRY(make(in->arena, x->channels, output));
   for (int64_t c = 0; c < x->channels; c++) {
-    dq_moments m = x->channel[c];
+    dq_channel_bound m = x->channel[c];
     double reach = slope * fmax(-m.low, 0);
-    dq_moments result = {-reach, fmax(fmax(m.high, 0), rises ? reach : 0), m.mean, m.deviation * fmax(1, slope)};
+    dq_channel_bound result = {-reach, fmax(fmax(m.high, 0), rises ? reach : 0), m.mean, m.deviation * fmax(1, slope)};
     output->channel[c] = tightened(result);
   }
   return DQ_OK;
 }
 
-static dq_moments product(dq_moments a, dq_moments b) {
+static dq_channel_bound product(dq_channel_bound a, dq_channel_bound b) {
   double p[] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
-  dq_moments m = {p[0], p[0], a.mean * b.mean, 0};
+  dq_channel_bound m = {p[0], p[0], a.mean * b.mean, 0};
   for (int i = 0; i < 4; i++) {
     if (isnan(p[i])) p[i] = 0; // 0 times infinity: the other products say the rest
     m.low = fmin(m.low, p[i]), m.high = fmax(m.high, p[i]);
@@ -296,16 +299,16 @@ static dq_moments product(dq_moments a, dq_moments b) {
   return tightened(m);
 }
 
-static dq_moments combined(const dq_node *node, dq_moments a, dq_moments b) {
+static dq_channel_bound combined(const dq_node *node, dq_channel_bound a, dq_channel_bound b) {
   if (dq_node_is(node, "Mul")) return product(a, b);
-  if (dq_node_is(node, "Sub")) b = (dq_moments){-b.high, -b.low, -b.mean, b.deviation};
+  if (dq_node_is(node, "Sub")) b = (dq_channel_bound){-b.high, -b.low, -b.mean, b.deviation};
   if (dq_node_is(node, "Max") || dq_node_is(node, "Min") || dq_node_is(node, "Where")) return either(a, b);
   if (dq_node_is(node, "Div")) {
     if (!(b.low > 0) && !(b.high < 0)) return UNKNOWN;
-    return product(a, (dq_moments){1 / b.high, 1 / b.low, 1 / b.mean, fabs(1 / b.low - 1 / b.high)});
+    return product(a, (dq_channel_bound){1 / b.high, 1 / b.low, 1 / b.mean, fabs(1 / b.low - 1 / b.high)});
   }
   // Deviations add up when the parts move together, and no sum has more.
-  return tightened((dq_moments){a.low + b.low, a.high + b.high, a.mean + b.mean, a.deviation + b.deviation});
+  return tightened((dq_channel_bound){a.low + b.low, a.high + b.high, a.mean + b.mean, a.deviation + b.deviation});
 }
 
 // x * Sigmoid(x): lies between Relu and Relu less 0.28.
@@ -324,8 +327,8 @@ static dq_status bound_silu(const dq_bound_node *in, dq_bound *output) {
   if (!x->channels) return DQ_OK;
   DQ_TRY(make(in->arena, x->channels, output));
   for (int64_t c = 0; c < x->channels; c++) {
-    dq_moments m = squeezed(x->channel[c], 0, INFINITY);
-    output->channel[c] = (dq_moments){m.low - 0.28, m.high, m.mean, m.deviation + 0.28};
+    dq_channel_bound m = squeezed(x->channel[c], 0, INFINITY);
+    output->channel[c] = (dq_channel_bound){m.low - 0.28, m.high, m.mean, m.deviation + 0.28};
   }
   return DQ_OK;
 }
@@ -345,7 +348,7 @@ static dq_status bound_combine(const dq_bound_node *in, dq_bound *output) {
       const dq_value *value = in->node->inputs[i];
       const dq_bound *x = &in->bounds[value->index];
       bool aligned = x->channels == channels || x->channels == 1;
-      dq_moments m = aligned ? *at(x, c) : all_channels(x);
+      dq_channel_bound m = aligned ? *at(x, c) : all_channels(x);
       output->channel[c] = i == first ? m : combined(in->node, output->channel[c], m);
     }
   }
@@ -371,7 +374,7 @@ static dq_status bound_move(const dq_bound_node *in, dq_bound *output) {
   double value =
       fill && dq_tensor_count(fill) ? (double)*(const float *)fill->data : (double)dq_node_float(node, "value", 0);
   for (int64_t c = 0; c < output->channels; c++) {
-    dq_moments m = mixed ? all_channels(x) : x->channel[c];
+    dq_channel_bound m = mixed ? all_channels(x) : x->channel[c];
     if (border) m.low = fmin(m.low, value), m.high = fmax(m.high, value);
     if (largest && isfinite(m.deviation)) m.mean = fmin(m.mean + 1.5 * m.deviation, m.high); // of nine normal ones
     output->channel[c] = m;

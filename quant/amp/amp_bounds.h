@@ -11,14 +11,14 @@
 
 #include "lib/graph/graph.h"
 
-typedef struct dq_moments {
+typedef struct dq_channel_bound {
   double low, high;       // every element lies in [low, high]; infinite: not known
   double mean, deviation; // of the elements; an infinite deviation: not known
-} dq_moments;
+} dq_channel_bound;
 
 typedef struct dq_bound {
   int64_t channels; // along dimension 1; 1: one entry for all channels; 0: nothing is known
-  dq_moments *channel;
+  dq_channel_bound *channel;
 } dq_bound;
 
 // The arguments of the rule of an operator.

@@ -21,7 +21,7 @@ enum { VERSION = 1, HASH_TEXT = 17 };
 static dq_status hash_input(XXH64_state_t *state, const dq_fed_inputs *inputs, int i, dq_error *error) {
   const dq_fed_input *input = &inputs->items[i];
   size_t bytes = (size_t)dq_tensor_product(&input->shape, 1, input->shape.rank) * sizeof(float);
-  DQ_TRY(dq_input_tell(inputs, i, error));
+  DQ_TRY(dq_input_set_shape(inputs, i, error));
   float *picture = malloc(bytes + 1);
   dq_status status = picture ? DQ_OK : dq_fail_memory(error, bytes);
   for (int64_t s = 0; status == DQ_OK && s < dq_data_count(input->data); s++) {

@@ -5,7 +5,7 @@
 #include "lib/document/raise_opset.h"
 #include "quant/int8/facts.h"
 #include "quant/int8/stages.h"
-#include "quant/rewrite/head.h"
+#include "quant/rewrite/output_head.h"
 
 enum { OPSET_PER_CHANNEL = 13 }; // DequantizeLinear with an axis
 
@@ -20,12 +20,12 @@ static dq_status permute(dq_int8_job *job) {
 static dq_status note_heads(dq_int8_job *job, const dq_equalization *equalization) {
   bool *in_head, *marked = DQ_NEW_ARRAY(job->arena, job->value_count, bool);
   if (!marked) return dq_fail_memory(job->error, 0);
-  DQ_TRY(dq_head_values(job->graph, &in_head, job->arena, job->error));
+  DQ_TRY(dq_output_head_values(job->graph, &in_head, job->arena, job->error));
   for (int s = 0; s < equalization->count; s++) {
     const dq_value *value = dq_graph_find(job->graph, equalization->sites[s].value);
     if (!value || !in_head[value->index]) continue;
     marked[value->index] = true;
-    dq_head_mark_behind(value, marked);
+    dq_output_head_mark_behind(value, marked);
   }
   for (int v = 0; v < job->value_count; v++) job->choices[v].in_head = marked[v];
   return DQ_OK;

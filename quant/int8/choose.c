@@ -8,7 +8,7 @@
 #include "lib/ops/product.h"
 #include "quant/int8/evaluator.h"
 #include "quant/int8/stages.h"
-#include "quant/rewrite/head.h"
+#include "quant/rewrite/output_head.h"
 
 enum { TRIAL_PICTURES = 40 };
 enum { DETECTOR_PICTURES = 64 }; // in trials of detectors, whose ranges have longer tails
@@ -149,7 +149,7 @@ static dq_status try_and_compare(trials *all, const dq_int8_setting *setting, bo
 static dq_status has_heads(const dq_int8_job *job, bool *found) {
   bool *in_head;
   *found = false;
-  DQ_TRY(dq_head_values(job->graph, &in_head, job->arena, job->error));
+  DQ_TRY(dq_output_head_values(job->graph, &in_head, job->arena, job->error));
   for (int n = 0; n < job->graph->node_count; n++) {
     const dq_node *node = job->graph->nodes[n];
     dq_product product;

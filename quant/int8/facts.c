@@ -27,7 +27,7 @@ dq_status dq_int8_equalization(dq_int8_job *job, dq_equalization *equalization) 
   }
   DQ_TRY(dq_equalize_measure(equalization, &what, job->setting.equalize, job->setting.heads, job->sites,
                              job->graph->arena, job->in->context, job->error));
-  return job->observed ? dq_observed_keep_equalization(job->observed, equalization, job->error) : DQ_OK;
+  return job->observed ? dq_observed_store_equalization(job->observed, equalization, job->error) : DQ_OK;
 }
 
 dq_status dq_int8_absorption(dq_int8_job *job, dq_absorption *absorption) {
@@ -39,7 +39,7 @@ dq_status dq_int8_absorption(dq_int8_job *job, dq_absorption *absorption) {
   default: break;
   }
   DQ_TRY(dq_absorption_measure(absorption, &what, job->graph->arena, job->in->context, job->error));
-  return job->observed ? dq_observed_keep_absorption(job->observed, absorption, job->error) : DQ_OK;
+  return job->observed ? dq_observed_store_absorption(job->observed, absorption, job->error) : DQ_OK;
 }
 
 dq_status dq_int8_means(dq_int8_job *job) {
@@ -53,7 +53,8 @@ dq_status dq_int8_means(dq_int8_job *job) {
   default: break;
   }
   DQ_TRY(dq_input_means_measure(&job->means, &what, job->graph->arena, job->in->context, job->error));
-  return job->observed && !job->permuted_count ? dq_observed_keep_means(job->observed, &job->means, job->error) : DQ_OK;
+  return job->observed && !job->permuted_count ? dq_observed_store_means(job->observed, &job->means, job->error)
+                                               : DQ_OK;
 }
 
 dq_status dq_int8_levels(dq_int8_job *job) {
@@ -86,20 +87,20 @@ dq_status dq_int8_histograms(dq_int8_job *job, const char *const *names, int cou
   *found = own;
   if (!job->observed) return DQ_OK;
   *found = &job->observed->calibration;
-  return dq_observed_keep_calibration(job->observed, own, job->error);
+  return dq_observed_store_calibration(job->observed, own, job->error);
 }
 
 const dq_range_pair *dq_int8_searched_ranges(const dq_int8_job *job) {
   return job->observed && job->observed->searched_by == job->setting.method ? job->observed->searched : NULL;
 }
 
-dq_status dq_int8_keep_searched_ranges(dq_int8_job *job, int histogram_count) {
+dq_status dq_int8_store_searched_ranges(dq_int8_job *job, int histogram_count) {
   if (!job->observed) return DQ_OK;
   dq_range_pair *ranges = DQ_NEW_ARRAY(job->arena, histogram_count, dq_range_pair);
   if (!ranges) return dq_fail_memory(job->error, 0);
   for (int v = 0; v < job->value_count; v++)
     if (job->choices[v].slot >= 0) ranges[job->choices[v].slot] = job->choices[v].range;
-  return dq_observed_keep_ranges(job->observed, job->setting.method, ranges, histogram_count, job->error);
+  return dq_observed_store_ranges(job->observed, job->setting.method, ranges, histogram_count, job->error);
 }
 
 const dq_accumulator_choice *dq_int8_order_rule(const dq_int8_job *job) {

@@ -30,7 +30,7 @@ dq_status dq_int8_histograms(dq_int8_job *job, const char *const *names, int cou
 const dq_range_pair *dq_int8_searched_ranges(const dq_int8_job *job);
 // Stores the ranges of all values that have a histogram in job->observed. `histogram_count` is the number of
 // histograms. DQ_SYSTEM: there is no memory.
-dq_status dq_int8_keep_searched_ranges(dq_int8_job *job, int histogram_count);
+dq_status dq_int8_store_searched_ranges(dq_int8_job *job, int histogram_count);
 // The rule on sums by which the order of channels is chosen: that of the table, else that of the setting.
 const dq_accumulator_choice *dq_int8_order_rule(const dq_int8_job *job);
 // The adaptive rounding that options->table has; NULL: there is no such table, and the rounding is to be found.

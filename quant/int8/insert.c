@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "quant/int8/stages.h"
-#include "quant/rewrite/own_constant.h"
+#include "quant/rewrite/private_constant.h"
 
 static dq_status no_memory(const dq_int8_job *job) { return dq_fail_memory(job->error, 0); }
 
@@ -132,7 +132,7 @@ static dq_status quantize_weights(dq_int8_job *job, dq_node *node, const dq_para
   dq_tensor *zeros = dq_tensor_new(job->graph->arena, DQ_I8, result.scales->rank, result.scales->dims);
   node->inputs[1] = dequantized(job, weight->name, node, result.elements, result.scales, zeros, axis);
   if (!zeros || !node->inputs[1]) return no_memory(job);
-  if (!job->setting.adaptive) dq_own_constant_release(job->graph, weight); // which compares with it
+  if (!job->setting.adaptive) dq_private_constant_release(job->graph, weight); // which compares with it
   return bias ? quantize_bias(job, node, corrected, input->scale, &result, bias->name) : DQ_OK;
 }
 

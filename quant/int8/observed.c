@@ -17,20 +17,20 @@ void dq_observed_close(dq_observed *seen) {
   *seen = (dq_observed){0};
 }
 
-dq_status dq_observed_keep_absorption(dq_observed *seen, const dq_absorption *absorption, dq_error *error) {
+dq_status dq_observed_store_absorption(dq_observed *seen, const dq_absorption *absorption, dq_error *error) {
   const dq_channel_means *copies = dq_input_means_copy(absorption, seen->arena);
   if (!copies) return dq_fail_memory(error, 0);
   seen->absorption = (dq_absorption){copies, absorption->count};
   return DQ_OK;
 }
 
-dq_status dq_observed_keep_equalization(dq_observed *seen, const dq_equalization *equalization, dq_error *error) {
+dq_status dq_observed_store_equalization(dq_observed *seen, const dq_equalization *equalization, dq_error *error) {
   DQ_TRY(dq_equalization_copy(&seen->equalization, equalization, seen->arena, error));
   seen->equalized = true;
   return DQ_OK;
 }
 
-dq_status dq_observed_keep_calibration(dq_observed *seen, dq_calibration *calibration, dq_error *error) {
+dq_status dq_observed_store_calibration(dq_observed *seen, dq_calibration *calibration, dq_error *error) {
   const char **names = DQ_NEW_ARRAY(seen->arena, calibration->count + 1, const char *);
   bool copied = names != NULL;
   for (int i = 0; copied && i < calibration->count; i++)
@@ -46,14 +46,14 @@ dq_status dq_observed_keep_calibration(dq_observed *seen, dq_calibration *calibr
   return DQ_OK;
 }
 
-dq_status dq_observed_keep_ranges(dq_observed *seen, const dq_observer *method, const dq_range_pair *ranges, int count,
-                                  dq_error *error) {
+dq_status dq_observed_store_ranges(dq_observed *seen, const dq_observer *method, const dq_range_pair *ranges, int count,
+                                   dq_error *error) {
   seen->searched = dq_arena_copy(seen->arena, ranges, (size_t)count * sizeof *ranges);
   seen->searched_by = method;
   return seen->searched ? DQ_OK : dq_fail_memory(error, 0);
 }
 
-dq_status dq_observed_keep_means(dq_observed *seen, const dq_input_means *means, dq_error *error) {
+dq_status dq_observed_store_means(dq_observed *seen, const dq_input_means *means, dq_error *error) {
   const dq_channel_means *copies = dq_input_means_copy(means, seen->arena);
   if (!copies) return dq_fail_memory(error, 0);
   seen->means = (dq_input_means){copies, means->count};

@@ -32,15 +32,15 @@ dq_status dq_observed_open(dq_observed *seen, dq_equalize_scope equalize, bool h
                            const dq_context *context, dq_error *error);
 void dq_observed_close(dq_observed *seen); // allowed on a zeroed struct
 
-// These functions store a copy of a measurement in seen->arena, in the place of an earlier one. dq_observed_keep_ranges
-// takes `count` ranges. dq_observed_keep_calibration moves the histograms and leaves *calibration zeroed, also after a
-// failure. DQ_SYSTEM: there is no memory.
-dq_status dq_observed_keep_absorption(dq_observed *seen, const dq_absorption *absorption, dq_error *error);
-dq_status dq_observed_keep_equalization(dq_observed *seen, const dq_equalization *equalization, dq_error *error);
-dq_status dq_observed_keep_calibration(dq_observed *seen, dq_calibration *calibration, dq_error *error);
-dq_status dq_observed_keep_ranges(dq_observed *seen, const dq_observer *method, const dq_range_pair *ranges, int count,
-                                  dq_error *error);
-dq_status dq_observed_keep_means(dq_observed *seen, const dq_input_means *means, dq_error *error);
+// These functions store a copy of a measurement in seen->arena, in the place of an earlier one.
+// dq_observed_store_ranges takes `count` ranges. dq_observed_store_calibration moves the histograms and leaves
+// *calibration zeroed, also after a failure. DQ_SYSTEM: there is no memory.
+dq_status dq_observed_store_absorption(dq_observed *seen, const dq_absorption *absorption, dq_error *error);
+dq_status dq_observed_store_equalization(dq_observed *seen, const dq_equalization *equalization, dq_error *error);
+dq_status dq_observed_store_calibration(dq_observed *seen, dq_calibration *calibration, dq_error *error);
+dq_status dq_observed_store_ranges(dq_observed *seen, const dq_observer *method, const dq_range_pair *ranges, int count,
+                                   dq_error *error);
+dq_status dq_observed_store_means(dq_observed *seen, const dq_input_means *means, dq_error *error);
 
 // Whether seen->calibration has the histograms of exactly these values, in this order.
 bool dq_observed_has_calibration(const dq_observed *seen, const char *const *names, int count);

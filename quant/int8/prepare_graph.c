@@ -4,8 +4,8 @@
 #include "lib/passes/passes.h"
 #include "quant/int8/facts.h"
 #include "quant/int8/stages.h"
-#include "quant/rewrite/focus.h"
-#include "quant/rewrite/last_product.h"
+#include "quant/rewrite/fold_space_to_depth.h"
+#include "quant/rewrite/conv_to_gemm.h"
 
 static dq_status fold_affine(dq_graph *graph, dq_error *error) {
   for (int n = 0; n < graph->node_count; n++) {
@@ -48,7 +48,7 @@ static dq_status fold_operands(dq_graph *graph, const dq_context *context, dq_er
 dq_status dq_int8_fold(dq_int8_job *job) {
   DQ_TRY(fold_operands(job->graph, job->in->context, job->error));
   DQ_TRY(fold_affine(job->graph, job->error));
-  return dq_focus_fold(job->graph, &job->in->options->shapes, job->in->context, job->error);
+  return dq_fold_space_to_depth(job->graph, &job->in->options->shapes, job->in->context, job->error);
 }
 
 // Whether any node can be quantized; marks those that can.
@@ -78,7 +78,7 @@ static dq_status level_input(dq_int8_job *job) {
 
 dq_status dq_int8_prepare(dq_int8_job *job, bool *any) {
   DQ_TRY(dq_int8_fold(job));
-  DQ_TRY(dq_last_product(job->graph, &job->in->options->shapes, job->arena, job->in->context, job->error));
+  DQ_TRY(dq_conv_to_gemm(job->graph, &job->in->options->shapes, job->arena, job->in->context, job->error));
   DQ_TRY(any_quantized(job, any));
   return *any ? level_input(job) : DQ_OK;
 }

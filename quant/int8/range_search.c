@@ -253,7 +253,7 @@ static dq_status choose(const search *it, const dq_calibration *calibration) {
     const target *here = &it->targets[t];
     set_range(&job->choices[here->root], here->ranges[best_range(here)], calibration);
   }
-  return dq_int8_keep_searched_ranges(job, calibration->count);
+  return dq_int8_store_searched_ranges(job, calibration->count);
 }
 
 static void close_search(search *it) {

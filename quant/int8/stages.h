@@ -10,9 +10,9 @@
 
 // ---- Preparing (prepare_graph.c) ----
 // Rewrites the graph in float: folds constants that weights are computed from, batch normalization, and slices of every
-// second pixel (quant/rewrite/focus.h).
+// second pixel (quant/rewrite/fold_space_to_depth.h).
 dq_status dq_int8_fold(dq_int8_job *job);
-// Does what dq_int8_fold does, writes a last convolution as a matrix product (quant/rewrite/last_product.h), and brings
+// Does what dq_int8_fold does, writes a last convolution as a matrix product (quant/rewrite/conv_to_gemm.h), and brings
 // the input to its input grid. *any receives whether any node can be quantized; without one there is nothing to choose,
 // and dq may be unable to run the graph. DQ_BAD_INPUT names a weight with NaN or infinity.
 dq_status dq_int8_prepare(dq_int8_job *job, bool *any);

@@ -17,10 +17,9 @@ dq_follower dq_follower_of(const dq_value *value);
 // 0.
 double dq_silu_depth(double step);
 
-// The part of a range that changes the 8-bit result of the function behind the value. For SIGMOID the range is limited
-// to
-// +-ln(2 * 255 - 1), beyond which the function is within half a quantization step of 0 or 1. For SILU the lower end is
-// limited to -dq_silu_depth(high / 255). For NONE the range is unchanged.
+// The part of a range that changes the 8-bit result of the function behind the value. For SIGMOID both ends are limited
+// to the interval from -b to b with b = ln(2 * 255 - 1), beyond which the function is within half a quantization step
+// of 0 or 1. For SILU the lower end is limited to -dq_silu_depth(high / 255). For NONE the range is unchanged.
 dq_range_pair dq_narrow_range(dq_range_pair range, dq_follower follower);
 
 // The factor, 0 to 1, by which the function that alone reads the value shrinks a difference below 0: |slope| of a

@@ -5,7 +5,7 @@
 
 #include "calib/elements.h"
 #include "quant/rewrite/equalize_internal.h"
-#include "quant/rewrite/own_constant.h"
+#include "quant/rewrite/private_constant.h"
 
 // ---- Where ----
 
@@ -139,7 +139,7 @@ dq_status dq_absorption_measure(dq_absorption *absorption, const dq_observation 
 // The elements of a node's bias, its own from here on; NULL: no memory.
 static float *own_bias(dq_graph *graph, dq_node *node, int64_t count) {
   if (dq_node_input(node, 2)) {
-    dq_tensor *own = dq_own_constant(graph, node, 2);
+    dq_tensor *own = dq_private_constant(graph, node, 2);
     return own ? own->data : NULL;
   }
   dq_tensor *zeros = dq_tensor_new(graph->arena, DQ_F32, 1, &count);

@@ -57,7 +57,7 @@ static dq_status new_channels(finder *f, const dq_value *value, bool fixed, dq_e
   dq_value_channels *channels = &map->values[value->index];
   if (tensor->rank < 2 || tensor->dims[1] < 1) return DQ_OK;
   channels->parts = DQ_NEW(f->arena, dq_channel_part);
-  if (!channels->parts || map->set_count == map->set_room) return dq_fail_memory(error, sizeof *channels->parts);
+  if (!channels->parts || map->set_count == map->set_capacity) return dq_fail_memory(error, sizeof *channels->parts);
   channels->count = 1;
   channels->parts[0] = (dq_channel_part){map->set_count, 0};
   map->sets[map->set_count] = (dq_channel_set){tensor->dims[1], fixed, map->set_count};
@@ -172,7 +172,7 @@ dq_status dq_channel_map_find(dq_channel_map *map, const dq_graph *graph, const 
   finder f = {map, tensors, arena};
   dq_node **order = DQ_NEW_ARRAY(arena, graph->node_count + 1, dq_node *);
   *map = (dq_channel_map){.sets = DQ_NEW_ARRAY(arena, graph->value_count + 1, dq_channel_set),
-                          .set_room = graph->value_count,
+                          .set_capacity = graph->value_count,
                           .values = DQ_NEW_ARRAY(arena, graph->value_count + 1, dq_value_channels)};
   if (!order || !map->sets || !map->values) return dq_fail_memory(error, (size_t)graph->value_count);
   for (int v = 0; v < graph->value_count; v++)

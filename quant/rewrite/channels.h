@@ -27,8 +27,8 @@ typedef struct dq_value_channels {
 
 typedef struct dq_channel_map {
   dq_channel_set *sets;
-  int set_count, set_room;   // used and allocated elements of `sets`
-  dq_value_channels *values; // by value index
+  int set_count, set_capacity; // used and allocated elements of `sets`
+  dq_value_channels *values;   // by value index
 } dq_channel_map;
 
 // Fills *map for the graph; everything is in the arena. `tensors` are those of dq_infer. Products with constant weights

@@ -6,7 +6,7 @@
 
 #include "calib/elements.h"
 #include "quant/rewrite/equalize_internal.h"
-#include "quant/rewrite/head.h"
+#include "quant/rewrite/output_head.h"
 
 // ---- Sites ----
 
@@ -24,10 +24,10 @@ static bool is_reader(const dq_node *node) {
 static dq_status find_heads(site_list *list, const dq_graph *graph, const dq_tensor *tensors, dq_arena *arena,
                             dq_error *error) {
   bool *in_head;
-  DQ_TRY(dq_head_values(graph, &in_head, arena, error));
+  DQ_TRY(dq_output_head_values(graph, &in_head, arena, error));
   for (int v = 0; v < graph->value_count; v++) {
     dq_site *site = &list->sites[list->count];
-    if (!dq_head_find(site, graph, tensors, in_head, graph->values[v], arena)) continue;
+    if (!dq_output_head_site(site, graph, tensors, in_head, graph->values[v], arena)) continue;
     list->count++;
   }
   return DQ_OK;

@@ -36,9 +36,10 @@ typedef struct dq_site {
 // Fills *site with the site that contains `value`; its arrays are in the arena. `tensors` are those of dq_infer. False:
 // the value cannot be equalized, or there is no memory.
 bool dq_site_find(dq_site *site, const dq_graph *graph, const dq_tensor *tensors, dq_value *value, dq_arena *arena);
-// The same for `value`, the result of a convolution in front of the output head; `in_head` is that of dq_head_values.
-bool dq_head_find(dq_site *site, const dq_graph *graph, const dq_tensor *tensors, const bool *in_head, dq_value *value,
-                  dq_arena *arena);
+// The same for `value`, the result of a convolution in front of the output head; `in_head` is that of
+// dq_output_head_values.
+bool dq_output_head_site(dq_site *site, const dq_graph *graph, const dq_tensor *tensors, const bool *in_head,
+                         dq_value *value, dq_arena *arena);
 // Whether a reader has a scale for every channel that it reads: a depthwise convolution in its weight, a normalization
 // because it is not quantized.
 bool dq_reader_is_free(const dq_site *site, const dq_node *node);

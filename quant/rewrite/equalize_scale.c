@@ -1,13 +1,13 @@
 // Equalization: the scaling of weights and biases by factors that are given.
 #include "quant/rewrite/equalize_internal.h"
-#include "quant/rewrite/head.h"
-#include "quant/rewrite/own_constant.h"
+#include "quant/rewrite/output_head.h"
+#include "quant/rewrite/private_constant.h"
 
 // Taps times the factor of their output channel, or divided by that of their input channel.
 static dq_status scale_weight(dq_graph *graph, dq_node *node, const double *inputs, const double *outputs,
                               dq_error *error) {
   dq_product p;
-  dq_tensor *own = dq_float_product(node, &p) ? dq_own_constant(graph, node, 1) : NULL;
+  dq_tensor *own = dq_float_product(node, &p) ? dq_private_constant(graph, node, 1) : NULL;
   if (!own) return dq_fail_memory(error, 0);
   float *weights = own->data;
   for (int64_t o = 0; o < dq_product_outputs(&p); o++)
@@ -25,7 +25,7 @@ static dq_status scale_weight(dq_graph *graph, dq_node *node, const double *inpu
 static dq_status scale_vector(dq_graph *graph, dq_node *node, int input, const double *factors, int exponent,
                               dq_error *error) {
   int64_t count = dq_tensor_count(node->inputs[input]->constant);
-  dq_tensor *own = dq_own_constant(graph, node, input);
+  dq_tensor *own = dq_private_constant(graph, node, input);
   if (!own) return dq_fail_memory(error, 0);
   float *at = own->data;
   for (int64_t c = 0; c < count; c++)
@@ -138,11 +138,11 @@ static dq_status scale_site(const scaling *it) {
 static dq_status find_given(dq_site *found, dq_graph *graph, const dq_equalization *equalization,
                             const dq_tensor *tensors, dq_arena *arena, dq_error *error) {
   bool *in_head;
-  DQ_TRY(dq_head_values(graph, &in_head, arena, error));
+  DQ_TRY(dq_output_head_values(graph, &in_head, arena, error));
   for (int s = 0; s < equalization->count; s++) {
     const dq_equalize_site *site = &equalization->sites[s];
     dq_value *value = dq_graph_find(graph, site->value);
-    bool is_site = value && (dq_head_find(&found[s], graph, tensors, in_head, value, arena) ||
+    bool is_site = value && (dq_output_head_site(&found[s], graph, tensors, in_head, value, arena) ||
                              dq_site_find(&found[s], graph, tensors, value, arena));
     if (!is_site || found[s].class_count != site->channels)
       return dq_fail(error, DQ_BAD_INPUT, "value '%s' cannot be equalized over %lld channels", site->value,

@@ -310,8 +310,8 @@ bool dq_site_find(dq_site *site, const dq_graph *graph, const dq_tensor *tensors
   return site->reader_count > 0 && number_classes(&find);
 }
 
-bool dq_head_find(dq_site *site, const dq_graph *graph, const dq_tensor *tensors, const bool *in_head, dq_value *value,
-                  dq_arena *arena) {
+bool dq_output_head_site(dq_site *site, const dq_graph *graph, const dq_tensor *tensors, const bool *in_head,
+                         dq_value *value, dq_arena *arena) {
   finder find = {.graph = graph, .tensors = tensors, .site = site, .arena = arena};
   const dq_tensor *tensor = &tensors[value->index];
   if (!in_head[value->index] || !value->producer || !is_scalable(value->producer) ||

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/session/inputs.h"
-#include "quant/rewrite/own_constant.h"
+#include "quant/rewrite/private_constant.h"
 
 enum { LEVELS = 256, FEWEST = 128, PICTURES = 32 };
 // Share of a step by which a level may lie beside the grid.
@@ -170,7 +170,7 @@ static dq_status measure_input(dq_input_levels *levels, const dq_fed_inputs *inp
   if (!is_read_by_convolutions(read) || input->type != DQ_F32) return DQ_OK;
   bool last = dq_channels_last(shape->rank, shape->dims);
   if (shape->rank != 4 || last != (read != input)) return DQ_OK;
-  if (dq_input_tell(inputs, i, error) != DQ_OK) return DQ_OK; // said when the network is run
+  if (dq_input_set_shape(inputs, i, error) != DQ_OK) return DQ_OK; // said when the network is run
   int64_t channels = shape->dims[last ? 3 : 1];
   distinct *seen = DQ_NEW_ARRAY(arena, channels, distinct);
   ladder *ladders = DQ_NEW_ARRAY(arena, channels, ladder);
@@ -215,7 +215,7 @@ static dq_value *add_step(dq_graph *graph, dq_value *x, int at, const char *op_t
 
 // The bias as float64 constants of the convolution's own; a convolution without one gets it.
 static dq_tensor *own_bias(dq_graph *graph, dq_node *conv) {
-  if (dq_node_input(conv, 2)) return dq_own_constant(graph, conv, 2);
+  if (dq_node_input(conv, 2)) return dq_private_constant(graph, conv, 2);
   dq_tensor *bias = dq_tensor_new(graph->arena, DQ_F32, 1, conv->inputs[1]->constant->dims);
   char *name = dq_arena_printf(graph->arena, "%s_bias", conv->inputs[1]->name);
   dq_value **inputs = DQ_NEW_ARRAY(graph->arena, 3, dq_value *);
@@ -229,7 +229,7 @@ static dq_tensor *own_bias(dq_graph *graph, dq_node *conv) {
 // w x = w / f (f x + s) - s w / f.
 static dq_status take_back(dq_graph *graph, dq_node *conv, const dq_input_levels *levels, dq_error *error) {
   dq_product p;
-  dq_tensor *weight = dq_float_product(conv, &p) ? dq_own_constant(graph, conv, 1) : NULL;
+  dq_tensor *weight = dq_float_product(conv, &p) ? dq_private_constant(graph, conv, 1) : NULL;
   dq_tensor *bias = weight ? own_bias(graph, conv) : NULL;
   if (!bias) return dq_fail_memory(error, 0);
   for (int64_t o = 0; o < dq_product_outputs(&p); o++) {

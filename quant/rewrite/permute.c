@@ -8,7 +8,7 @@
 #include "lib/base/sizes.h"
 #include "quant/numeric/blocks.h"
 #include "quant/rewrite/channels.h"
-#include "quant/rewrite/own_constant.h"
+#include "quant/rewrite/private_constant.h"
 
 enum { MOST_CHANNELS = 4096, MOST_SWEEPS = 20 };
 
@@ -258,7 +258,7 @@ static const int64_t *order_of(permuter *p, const dq_value *value, int64_t *coun
 
 // Gives the node an initializer of its own in which slice i of `axis` is what was slice order[i].
 static dq_status permute_constant(const permuter *p, dq_node *node, int input, int axis, const int64_t *order) {
-  dq_tensor *tensor = dq_own_constant(p->graph, node, input);
+  dq_tensor *tensor = dq_private_constant(p->graph, node, input);
   int64_t count = node->inputs[input]->constant->dims[axis];
   int64_t inner = dq_tensor_product(node->inputs[input]->constant, axis + 1, node->inputs[input]->constant->rank);
   float *before = malloc((size_t)(count * inner) * sizeof *before);

@@ -73,9 +73,9 @@ static void by_hand(void **state) {
   dq_bound *x = &bounds[graph->inputs[0]->index];
   assert_int_equal(dq_bound_range(-6, 6, graph->arena, x), DQ_OK);
   near(x->channel[0].deviation, 12 / sqrt(12));
-  dq_moments c = bound_of(graph, tensors, bounds, 0).channel[0];
+  dq_channel_bound c = bound_of(graph, tensors, bounds, 0).channel[0];
   near(c.low, -17.5), near(c.high, 18.5), near(c.mean, 0.5), near(c.deviation, sqrt(5 * 12.0)); // (4 + 1) 12
-  dq_moments r = bound_of(graph, tensors, bounds, 1).channel[0];
+  dq_channel_bound r = bound_of(graph, tensors, bounds, 1).channel[0];
   assert_true(r.low == 0);
   near(r.high, 18.5);
   near(r.mean, 3.3466), near(r.deviation, 4.6923);  // of max(x, 0), x normal with mean 0.5 and deviation sqrt(60)
@@ -110,7 +110,7 @@ static void ranges_of_functions(void **state) {
     bool known = cases[i].low < cases[i].high;
     assert_int_equal(output.channels, known);
     if (!known) continue;
-    const dq_moments *m = output.channel;
+    const dq_channel_bound *m = output.channel;
     assert_true(m->low == cases[i].low && m->high == cases[i].high);
     assert_true(m->mean == (m->low + m->high) / 2 && m->deviation == (m->high - m->low) / 2);
   }
@@ -130,7 +130,7 @@ static void two_values_combined(void **state) {
   const double sum = sqrt(3) + 1 / sqrt(3);
   const struct {
     const char *op_type;
-    dq_moments expected;
+    dq_channel_bound expected;
   } cases[] = {{"Add", {-1, 7, 3, sum}},
                {"Sub", {-5, 3, -1, sum}},
                {"Mul", {-6, 12, 2, 6}},  // 3 hypot(1, sqrt 3); 4 hypot(2, 1 / sqrt 3) is more
@@ -148,7 +148,7 @@ static void two_values_combined(void **state) {
     node->op_type = cases[i].op_type;
     assert_int_equal(dq_bound_range(-2, 4, graph->arena, &bounds[operands[0]->index]), DQ_OK);
     assert_int_equal(dq_bound_range(1, 3, graph->arena, &bounds[operands[1]->index]), DQ_OK);
-    const dq_moments found = bound_of(graph, tensors, bounds, 1).channel[0], *expected = &cases[i].expected;
+    const dq_channel_bound found = bound_of(graph, tensors, bounds, 1).channel[0], *expected = &cases[i].expected;
     near(found.low, expected->low), near(found.high, expected->high);
     near(found.mean, expected->mean), near(found.deviation, expected->deviation);
   }
@@ -156,7 +156,7 @@ static void two_values_combined(void **state) {
   assert_int_equal(dq_bound_range(0, 3, graph->arena, &bounds[operands[1]->index]), DQ_OK);
   assert_true(isinf(bound_of(graph, tensors, bounds, 1).channel[0].deviation));
   assert_int_equal(dq_bound_range(-3, -1, graph->arena, &bounds[operands[1]->index]), DQ_OK);
-  const dq_moments found = bound_of(graph, tensors, bounds, 1).channel[0];
+  const dq_channel_bound found = bound_of(graph, tensors, bounds, 1).channel[0];
   near(found.low, -4), near(found.high, 2), near(found.mean, -0.5), near(found.deviation, 2);
   dq_graph_free(graph);
 }
@@ -177,7 +177,7 @@ static void normalized_values(void **state) {
   const double reach = sqrt((double)dq_tensor_count(&tensors[operands[0]->index]));
   for (int i = 0; i < 3; i++) {
     node->op_type = names[i];
-    dq_moments m = bound_of(graph, tensors, bounds, 1).channel[0];
+    dq_channel_bound m = bound_of(graph, tensors, bounds, 1).channel[0];
     near(m.low, -3 * reach - 4), near(m.high, 3 * reach + 4), near(m.deviation, 7);
     assert_true(m.mean == 0);
   }
@@ -222,7 +222,7 @@ static void estimates_that_run_away(void **state) {
   dq_value *x = graph->inputs[0];
   dq_node *const old[] = {graph->nodes[0], graph->nodes[1], graph->nodes[2]};
   for (int n = 0; n < 3; n++) dq_graph_remove_node(graph, old[n]);
-  const dq_moments wide[] = {{-INFINITY, INFINITY, 40, 5000}, {-INFINITY, INFINITY, 1, 2}, {0, 1000, 900, 5000}};
+  const dq_channel_bound wide[] = {{-INFINITY, INFINITY, 40, 5000}, {-INFINITY, INFINITY, 1, 2}, {0, 1000, 900, 5000}};
   dq_bound bound = {3, dq_arena_copy(graph->arena, wide, sizeof wide)};
   dq_bound_limit(&bound, 50); // 40 + 16 * 5000 and 900 + ... are more than 16 * 50, 1 + 16 * 2 is not
   near(bound.channel[0].deviation, 50), assert_true(bound.channel[0].mean == 0);

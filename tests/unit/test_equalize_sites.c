@@ -10,7 +10,7 @@
 
 #include "quant/error/output_error.h"
 #include "quant/rewrite/equalize_internal.h"
-#include "quant/rewrite/head.h"
+#include "quant/rewrite/output_head.h"
 #include "quant/int8/int8.h"
 #include "quant/numeric/activation_range.h"
 #include "tests/unit/small_network.h"
@@ -181,7 +181,7 @@ static void heads_are_taken_back_in_float(void **state) {
   network_run(it, &before);
   bool *in_head;
   dq_error error;
-  assert_int_equal(dq_head_values(it->graph, &in_head, it->arena, &error), DQ_OK);
+  assert_int_equal(dq_output_head_values(it->graph, &in_head, it->arena, &error), DQ_OK);
   assert_true(in_head[network_value(it, "boxes")->index] && in_head[network_value(it, "logits")->index]);
   assert_false(in_head[network_value(it, "m")->index] || in_head[network_value(it, "a")->index]);
   dq_equalization equalization;

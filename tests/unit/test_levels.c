@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "quant/rewrite/last_product.h"
+#include "quant/rewrite/conv_to_gemm.h"
 #include "quant/rewrite/levels.h"
 #include "tests/unit/small_network.h"
 
@@ -180,7 +180,7 @@ static void last_convolution_is_a_matrix(void **state) {
   network_node(it, "Flatten", network_value(it, "scores"), NULL, NULL, network_value(it, "y"));
   network_finish(it);
   network_run(it, &before);
-  if (dq_last_product(it->graph, &no_shapes, it->arena, &it->context, &error) != DQ_OK) fail_msg("%s", error.message);
+  if (dq_conv_to_gemm(it->graph, &no_shapes, it->arena, &it->context, &error) != DQ_OK) fail_msg("%s", error.message);
   const dq_node *last = network_value(it, "y")->producer;
   assert_true(dq_node_is(last, "Gemm") && dq_node_is(last->inputs[0]->producer, "Flatten"));
   assert_int_equal(last->inputs[1]->constant->rank, 2);

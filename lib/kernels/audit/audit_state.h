@@ -14,6 +14,7 @@ typedef struct dq_audit_geometry {
   int64_t depth;               // taps of one output
 } dq_audit_geometry;
 
+// The geometry of a convolution whose parameters have been checked.
 static inline dq_audit_geometry dq_audit_geometry_of(const dq_conv_int8_parameters *q) {
   const dq_conv_parameters *p = &q->shape;
   int64_t channels = p->in_channels / p->groups;
@@ -71,6 +72,7 @@ typedef struct dq_audit_planes {
   uint8_t flip;
 } dq_audit_planes;
 
+// The number of vectors of DQ_AUDIT_VECTOR numbers that hold `count` numbers.
 static inline int64_t dq_audit_vectors(int64_t count) { return (count + DQ_AUDIT_VECTOR - 1) / DQ_AUDIT_VECTOR; }
 // Vectors of one phase.
 static inline int64_t dq_audit_phase_vectors(const dq_audit_planes *p) {
@@ -216,9 +218,11 @@ typedef struct dq_audit_run_state {
   dq_audit_pairs_function *count_pairs;
 } dq_audit_run_state;
 
+// A number of bytes, rounded up to the alignment of kernels.
 static inline size_t dq_audit_aligned(size_t bytes) {
   return (bytes + DQ_KERNEL_ALIGNMENT - 1) / DQ_KERNEL_ALIGNMENT * DQ_KERNEL_ALIGNMENT;
 }
+// The parts of the workspace of a thread.
 static inline dq_audit_workspace dq_audit_workspace_of(const dq_audit_run_state *run, int thread) {
   char *at = run->workspaces + (size_t)thread * run->layout.bytes;
   return (dq_audit_workspace){.counts = (dq_audit_counts *)(void *)at,

@@ -24,6 +24,7 @@ static inline bool is_moderate(float scale) {
   return __builtin_fabsf(scale) >= least && __builtin_fabsf(scale) <= most;
 }
 
+// Computes a row with constant steps; `divides`: by a true division, not by `quotient`.
 static inline __attribute__((always_inline)) void pair_loop(const dq_pair_row *r, const pair_operation operation,
                                                             const int a_step, const int b_step, const bool divides) {
   const uint8_t *a = r->a, *b = r->b;
@@ -47,6 +48,7 @@ static inline __attribute__((always_inline)) void pair_loop(const dq_pair_row *r
   }
 }
 
+// Calls pair_loop with the steps of the row as constants, so that the compiler vectorises each case.
 static inline __attribute__((always_inline)) void pair_steps(const dq_pair_row *r, const pair_operation operation,
                                                              const bool divides) {
   if (r->a_step && r->b_step) pair_loop(r, operation, 1, 1, divides);
@@ -74,6 +76,7 @@ static inline void short_sum(const dq_pair_row *r) {
 }
 #endif
 
+// Computes a row, as dq_pair_row says.
 static inline __attribute__((always_inline)) void pair_row(const dq_pair_row *r, const pair_operation operation) {
 #ifdef __FMA__ // a division takes longer than all the rest together
   bool divides = !is_moderate(r->a_scale) || !is_moderate(r->b_scale) || !is_moderate(r->scale);

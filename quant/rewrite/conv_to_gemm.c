@@ -1,4 +1,4 @@
-#include "quant/rewrite/last_product.h"
+#include "quant/rewrite/conv_to_gemm.h"
 
 #include <string.h>
 
@@ -48,7 +48,7 @@ static dq_status rewrite(dq_graph *graph, dq_node *conv, dq_node *mover, dq_erro
   return dq_graph_drop_constants(graph, error);
 }
 
-dq_status dq_last_product(dq_graph *graph, const dq_shape_request *shapes, dq_arena *arena, const dq_context *context,
+dq_status dq_conv_to_gemm(dq_graph *graph, const dq_shape_request *shapes, dq_arena *arena, const dq_context *context,
                           dq_error *error) {
   dq_tensor *tensors;
   DQ_TRY(dq_infer(graph, shapes, DQ_INFER_TOLERANT, context, arena, &tensors, error));

@@ -1,4 +1,4 @@
-#include "quant/rewrite/focus.h"
+#include "quant/rewrite/fold_space_to_depth.h"
 
 #include <string.h>
 
@@ -144,7 +144,8 @@ static dq_status drop_slices(dq_graph *graph, dq_error *error) {
   return dq_graph_drop_constants(graph, error);
 }
 
-dq_status dq_focus_fold(dq_graph *graph, const dq_shape_request *shapes, const dq_context *context, dq_error *error) {
+dq_status dq_fold_space_to_depth(dq_graph *graph, const dq_shape_request *shapes, const dq_context *context,
+                                 dq_error *error) {
   dq_arena *arena = dq_context_arena(context);
   dq_tensor *tensors;
   bool any = false;

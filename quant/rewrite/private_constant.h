@@ -1,6 +1,6 @@
 // Weights that a step of quantization changes: the node gets a copy of its own.
-#ifndef DQ_QUANT_OWN_CONSTANT_H
-#define DQ_QUANT_OWN_CONSTANT_H
+#ifndef DQ_QUANT_PRIVATE_CONSTANT_H
+#define DQ_QUANT_PRIVATE_CONSTANT_H
 
 #include "lib/graph/graph.h"
 
@@ -8,10 +8,10 @@
 // is such a copy already. Returns the tensor of the copy, which the graph owns and the caller may change; NULL: there
 // is no memory. Other readers keep the old initializer. The copy of X is called X_adjusted, with a number where that
 // name is taken; a copy of X_adjusted gets no second ending, because names are part of the file.
-dq_tensor *dq_own_constant(dq_graph *graph, dq_node *node, int input);
+dq_tensor *dq_private_constant(dq_graph *graph, dq_node *node, int input);
 
 // Frees the elements of such a copy and removes `value` from the graph. Nothing may read the value any more, also in no
 // copy of the graph. Nothing happens when `value` is not such a copy.
-void dq_own_constant_release(dq_graph *graph, dq_value *value);
+void dq_private_constant_release(dq_graph *graph, dq_value *value);
 
 #endif

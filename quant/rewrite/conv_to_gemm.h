@@ -1,6 +1,6 @@
 // A classifier that is a 1x1 convolution over one position is a matrix product.
-#ifndef DQ_QUANT_LAST_PRODUCT_H
-#define DQ_QUANT_LAST_PRODUCT_H
+#ifndef DQ_QUANT_CONV_TO_GEMM_H
+#define DQ_QUANT_CONV_TO_GEMM_H
 
 #include "lib/schedule/infer.h"
 
@@ -9,7 +9,7 @@
 // convolutions; with a Gemm the scores need not be rounded to 8 bits. The Gemm has the name of the convolution; the
 // results differ only by the order of the sum. Other graphs stay as they are. `shapes` as for dq_infer; the arena takes
 // its tables. Statuses as dq_infer; DQ_SYSTEM: there is no memory.
-dq_status dq_last_product(dq_graph *graph, const dq_shape_request *shapes, dq_arena *arena, const dq_context *context,
+dq_status dq_conv_to_gemm(dq_graph *graph, const dq_shape_request *shapes, dq_arena *arena, const dq_context *context,
                           dq_error *error);
 
 #endif

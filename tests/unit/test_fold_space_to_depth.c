@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "quant/rewrite/focus.h"
+#include "quant/rewrite/fold_space_to_depth.h"
 #include "tests/unit/small_network.h"
 
 static dq_value *number(network *it, int64_t value) {
@@ -44,7 +44,7 @@ static void one_convolution_does_the_same(void **state) {
   static network_outputs before, after;
   network_run(it, &before);
   dq_error error;
-  assert_int_equal(dq_focus_fold(it->graph, &no_shapes, &it->context, &error), DQ_OK);
+  assert_int_equal(dq_fold_space_to_depth(it->graph, &no_shapes, &it->context, &error), DQ_OK);
   assert_int_equal(it->graph->node_count, 2);
   const dq_node *conv = network_value(it, "a")->producer;
   assert_string_equal(conv->inputs[0]->name, "x");
@@ -62,7 +62,7 @@ static void other_slices_stay(void **state) {
   dq_error error;
   assert_int_equal(dq_graph_index(it->graph, true, &error), DQ_OK);
   int before = it->graph->node_count;
-  assert_int_equal(dq_focus_fold(it->graph, &no_shapes, &it->context, &error), DQ_OK);
+  assert_int_equal(dq_fold_space_to_depth(it->graph, &no_shapes, &it->context, &error), DQ_OK);
   assert_int_equal(it->graph->node_count, before);
 }
 

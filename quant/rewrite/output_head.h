@@ -1,16 +1,16 @@
 // The output head of a network: the nodes between its last products and its outputs that only move or combine elements.
 // In detectors, boxes and scores with different ranges meet there.
-#ifndef DQ_QUANT_HEAD_H
-#define DQ_QUANT_HEAD_H
+#ifndef DQ_QUANT_OUTPUT_HEAD_H
+#define DQ_QUANT_OUTPUT_HEAD_H
 
 #include "lib/graph/graph.h"
 
 // Stores in (*in_head)[value index] whether only the output head reads a value; the array is in the arena. A graph
 // output belongs to the output head. What a Relu or Clip reads does not, because these narrow the range of the product
 // in front of them. DQ_BAD_INPUT: the graph has a cycle; DQ_SYSTEM: there is no memory.
-dq_status dq_head_values(const dq_graph *graph, bool **in_head, dq_arena *arena, dq_error *error);
+dq_status dq_output_head_values(const dq_graph *graph, bool **in_head, dq_arena *arena, dq_error *error);
 
 // Sets marked[index] of all values that are computed from `value`, which is in the output head; not of `value` itself.
-void dq_head_mark_behind(const dq_value *value, bool *marked);
+void dq_output_head_mark_behind(const dq_value *value, bool *marked);
 
 #endif

@@ -1,4 +1,4 @@
-#include "quant/rewrite/own_constant.h"
+#include "quant/rewrite/private_constant.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@ static char *adjusted_name(dq_graph *graph, const char *name) {
   return dq_arena_printf(graph->arena, "%.*s%s", length, name, ending);
 }
 
-dq_tensor *dq_own_constant(dq_graph *graph, dq_node *node, int input) {
+dq_tensor *dq_private_constant(dq_graph *graph, dq_node *node, int input) {
   const dq_value *old = node->inputs[input];
   if (old->is_own) return old->constant;
   dq_tensor *tensor = dq_tensor_new(graph->arena, DQ_F32, old->constant->rank, old->constant->dims);
@@ -24,7 +24,7 @@ dq_tensor *dq_own_constant(dq_graph *graph, dq_node *node, int input) {
   return tensor;
 }
 
-void dq_own_constant_release(dq_graph *graph, dq_value *value) {
+void dq_private_constant_release(dq_graph *graph, dq_value *value) {
   if (!value->is_own) return;
   dq_arena_release(graph->arena, value->constant->data);
   dq_graph_remove_constant(graph, value);

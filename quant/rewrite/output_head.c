@@ -1,5 +1,5 @@
 // The head of a network.
-#include "quant/rewrite/head.h"
+#include "quant/rewrite/output_head.h"
 
 #include "lib/ops/operator.h"
 
@@ -21,7 +21,7 @@ static bool leads_to_outputs(const dq_value *value, const bool *in_head) {
   return true;
 }
 
-dq_status dq_head_values(const dq_graph *graph, bool **in_head, dq_arena *arena, dq_error *error) {
+dq_status dq_output_head_values(const dq_graph *graph, bool **in_head, dq_arena *arena, dq_error *error) {
   dq_node **order = DQ_NEW_ARRAY(arena, graph->node_count, dq_node *);
   bool *all = *in_head = DQ_NEW_ARRAY(arena, graph->value_count, bool);
   if (!order || !all) return dq_fail_memory(error, 0);
@@ -34,12 +34,12 @@ dq_status dq_head_values(const dq_graph *graph, bool **in_head, dq_arena *arena,
   return DQ_OK;
 }
 
-void dq_head_mark_behind(const dq_value *value, bool *marked) {
+void dq_output_head_mark_behind(const dq_value *value, bool *marked) {
   for (int u = 0; u < value->user_count; u++)
     for (int o = 0; o < value->users[u]->output_count; o++) {
       const dq_value *output = value->users[u]->outputs[o];
       if (!output || marked[output->index]) continue;
       marked[output->index] = true;
-      dq_head_mark_behind(output, marked);
+      dq_output_head_mark_behind(output, marked);
     }
 }
