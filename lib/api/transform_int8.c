@@ -1,4 +1,5 @@
 // The INT8 transform of the public interface, and the search for the layers that stay in float.
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/api/api_internal.h"
@@ -92,6 +93,23 @@ static dq_status check_pairs(const dq_model_int8_options *given, dq_error *error
   return DQ_OK;
 }
 
+static const char *format_name(int i) {
+  const dq_calibration_table_format *format = dq_calibration_table_format_at(i);
+  return format ? format->name : NULL;
+}
+static const char *observer_name(int i) { return dq_observer_at(i) ? dq_observer_at(i)->name : NULL; }
+static const char *rounding_name(int i) { return dq_rounding_method_at(i) ? dq_rounding_method_at(i)->name : NULL; }
+
+// DQ_USAGE for an option whose value is none of the names.
+static dq_status fail_unknown(const char *option, const char *value, const char *(*name)(int), dq_error *error) {
+  char names[160] = "";
+  for (int i = 0; name(i); i++) {
+    size_t used = strlen(names);
+    snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", name(i));
+  }
+  return dq_fail(error, DQ_USAGE, "unknown %s '%.100s', expected one of %s", option, value, names);
+}
+
 static dq_status read_files(work *w, dq_error *error) {
   const dq_model_int8_options *given = &w->given;
   const char *name = given->table_format;
@@ -101,7 +119,7 @@ static dq_status read_files(work *w, dq_error *error) {
                              .precision = given->save_precision};
   for (int i = 0; name && !w->files.format; i++) {
     const dq_calibration_table_format *format = dq_calibration_table_format_at(i);
-    if (!format) return dq_fail(error, DQ_USAGE, "unknown table_format '%s'", name);
+    if (!format) return fail_unknown("table_format", name, format_name, error);
     if (!strcmp(format->name, name)) w->files.format = format;
   }
   return DQ_OK;
@@ -132,9 +150,8 @@ static dq_status read_settings(work *w, dq_error *error) {
                                   .operator_count = dq_api_count(given->operators),
                                   .decode = given->decode,
                                   .batch = given->batch};
-  if (!w->settings.method) return dq_fail(error, DQ_USAGE, "unknown method '%s'", given->method);
-  if (given->rounding && !w->settings.rounding)
-    return dq_fail(error, DQ_USAGE, "unknown rounding '%s'", given->rounding);
+  if (!w->settings.method) return fail_unknown("method", given->method, observer_name, error);
+  if (given->rounding && !w->settings.rounding) return fail_unknown("rounding", given->rounding, rounding_name, error);
   DQ_TRY(dq_decoder_check(given->decode, error));
   DQ_TRY(read_files(w, error));
   DQ_TRY(dq_api_shapes(given->shapes, &graph, 1, 1, w->arena, &w->settings.shapes, error));

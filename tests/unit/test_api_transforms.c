@@ -166,8 +166,8 @@ static void int8_refused(void **state) {
 #define REFUSED(field, wrong, word)                                                                                    \
   options = plain, options.field = wrong;                                                                              \
   api_expect(dq_model_int8(model, dataset, &options, NULL, &api_failure), DQ_CODE_USAGE, word)
-  REFUSED(method, "abacus", "abacus");
-  REFUSED(rounding, "abacus", "unknown rounding 'abacus'");
+  REFUSED(method, "abacus", "unknown method 'abacus', expected one of ");
+  REFUSED(rounding, "abacus", "unknown rounding 'abacus', expected one of nearest, adaptive");
   REFUSED(percentile, 49, "50 to 100");
   REFUSED(percentile, NAN, "50 to 100");
   REFUSED(max_drop, 101, "max_drop");
