@@ -63,22 +63,6 @@ static dq_status factorize(rounding_state *state, dq_arena *arena, const dq_cont
 
 // ---- Rounding ----
 
-// What the other weights of its block leave weight `i` of the output channel `q`.
-static void free_range(const dq_rounding_task *task, const int8_t *q, int64_t i, int *low, int *high) {
-  int8_t block[DQ_LONGEST_BLOCK];
-  int64_t tap = dq_tap_of(task->taps, i), length = task->rule->length, first = tap / length * length, count = 0;
-  for (int64_t t = first; t < first + length && t < task->inputs; t++) block[count++] = q[dq_tap_within(task->taps, t)];
-  dq_block_free_range(task->rule, block, count, tap - first, low, high);
-}
-
-// The best allowed value of weight `i`, given the others as they are now.
-static int8_t bounded(const rounding_state *state, const int8_t *q, int64_t i, double wanted, int nearest) {
-  int low = -127, high = 127;
-  if (state->task->rule) free_range(state->task, q, i, &low, &high);
-  double least = fmax(low, nearest - DQ_ROUNDING_REACH), most = fmin(high, nearest + DQ_ROUNDING_REACH);
-  return (int8_t)fmin(fmax(nearbyint(wanted), least), most);
-}
-
 // Rounds one weight after the other, each where the errors made so far are best made up for.
 static void nearest_plane(const rounding_state *state, int64_t o, const int8_t *nearest, int8_t *q) {
   int64_t n = state->task->inputs;
@@ -87,7 +71,7 @@ static void nearest_plane(const rounding_state *state, int64_t o, const int8_t *
     int64_t i = state->order[k];
     const double *row = state->factor + k * n; // of the mirrored half: the factor's column k
     double wanted = state->task->weights[o * n + i];
-    q[i] = bounded(state, q, i, (wanted - push[k] / row[k]) / scale, nearest[i]);
+    q[i] = dq_round_weight(state->task, q, i, (wanted - push[k] / row[k]) / scale, nearest[i]);
     double error = q[i] * scale - wanted;
     for (int64_t j = 0; j < k; j++) push[j] += row[j] * error;
   }
@@ -107,7 +91,7 @@ static void descend(const rounding_state *state, int64_t o, const int8_t *neares
     moved = false;
     for (int64_t i = 0; i < n; i++) {
       const double *row = state->weigh + i * n;
-      int8_t to = bounded(state, q, i, q[i] - slope[i] / (scale * row[i]), nearest[i]);
+      int8_t to = dq_round_weight(state->task, q, i, q[i] - slope[i] / (scale * row[i]), nearest[i]);
       if (to == q[i]) continue;
       double by = (to - q[i]) * scale;
       for (int64_t j = 0; j < n; j++) slope[j] += by * row[j];
@@ -123,23 +107,6 @@ static void round_row(void *argument, int64_t o, int thread) {
   int64_t at = o * state->task->inputs;
   nearest_plane(state, o, state->nearest + at, state->task->elements + at);
   descend(state, o, state->nearest + at, state->task->elements + at);
-}
-
-// ---- Bias ----
-
-// b + (w - q) E x, or E y - q E x.
-static void set_bias(const dq_rounding_task *task) {
-  int64_t n = task->inputs, stride = n + 1;
-  double count = task->gram[n * stride + n];
-  for (int64_t o = 0; count > 0 && o < task->outputs; o++) {
-    double mean = task->responses ? task->responses[o * stride + n] / count : task->bias[o];
-    for (int64_t i = 0; i < n; i++) {
-      double weight = task->responses ? 0 : task->weights[o * n + i];
-      weight -= task->elements[o * n + i] * (double)task->scales[o];
-      mean += weight * (task->gram[i * stride + n] / count);
-    }
-    task->bias[o] = mean;
-  }
 }
 
 // ---- Following the float network ----
@@ -190,7 +157,7 @@ static dq_status solve(dq_rounding_task *task, dq_arena *arena, const dq_context
     DQ_TRY(factorize(&state, arena, context, error));
     dq_pool_run(task->outputs > 1 ? context->pool : NULL, task->outputs, round_row, &state);
   }
-  if (task->bias) set_bias(task);
+  dq_round_bias(task);
   return DQ_OK;
 }
 

@@ -80,4 +80,13 @@ const dq_rounding_method *dq_rounding_method_find(const char *name); // NULL: th
 // Whether the method, NULL where nobody chose one, leaves every weight rounded to the nearest.
 static inline bool dq_rounds_to_nearest(const dq_rounding_method *method) { return !method || !method->round; }
 
+// ---- For methods ----
+
+// The integer closest to `wanted` that weight `i` of an output channel may have, given the other weights `q` of the
+// channel as they are now: within DQ_ROUNDING_REACH of `nearest`, and to the rule.
+int8_t dq_round_weight(const dq_rounding_task *task, const int8_t *q, int64_t i, double wanted, int nearest);
+
+// Sets each bias, where there are any, so that the mean of the sums over the samples is that of the target.
+void dq_round_bias(const dq_rounding_task *task);
+
 #endif

@@ -1,10 +1,14 @@
 // Adaptive rounding of small layers worked by hand.
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
+#include "lib/base/random.h"
 #include "lib/linalg/linalg.h"
 #include "quant/numeric/rounding.h"
 
@@ -117,8 +121,74 @@ static void factor_by_hand(void **state) {
   assert_int_equal(dq_factor_symmetric(2, singular, NULL, &error), DQ_BAD_INPUT);
 }
 
+enum { OUTPUTS = 3, INPUTS = 8 };
+
+// Weights within +-64, whose pairs are all safe, each rounded to the nearest.
+static void fill_weights(double *weights, int8_t *elements) {
+  dq_random random = dq_random_start(5, 0);
+  for (int i = 0; i < OUTPUTS * INPUTS; i++) {
+    weights[i] = 128 * ((double)dq_random_float(&random) - 0.5);
+    elements[i] = (int8_t)nearbyint(weights[i]);
+  }
+}
+
+// Of 20 samples of inputs that depend on each other.
+static void fill_gram(double *gram) {
+  dq_random random = dq_random_start(6, 0);
+  for (int s = 0; s < 20; s++) {
+    double x[INPUTS + 1] = {[INPUTS] = 1};
+    for (int i = 0; i < INPUTS; i++) x[i] = (double)dq_random_normal(&random) + (i ? x[i - 1] : 1);
+    for (int i = 0; i <= INPUTS; i++)
+      for (int j = 0; j <= INPUTS; j++) gram[i * (INPUTS + 1) + j] += x[i] * x[j];
+  }
+}
+
+// What every row of the table keeps: the rule on blocks, the reach, and the mean of the sums by the bias.
+static void every_method_keeps_the_rules(void **state) {
+  (void)state;
+  double weights[OUTPUTS * INPUTS], gram[(INPUTS + 1) * (INPUTS + 1)] = {0};
+  int8_t nearest[OUTPUTS * INPUTS], elements[OUTPUTS * INPUTS];
+  const float scales[OUTPUTS] = {1, 1, 1};
+  const dq_block_rule pairs = DQ_PAIR_RULE;
+  const dq_taps taps = {OUTPUTS, INPUTS, INPUTS, 1, INPUTS, 1};
+  int methods = 0;
+  fill_weights(weights, nearest), fill_gram(gram);
+  for (int m = 0; dq_rounding_method_at(m); m++) {
+    const dq_rounding_method *method = dq_rounding_method_at(m);
+    assert_ptr_equal(dq_rounding_method_find(method->name), method);
+    assert_true(method->help[0] && (m > 0) == !dq_rounds_to_nearest(method));
+    if (dq_rounds_to_nearest(method)) continue;
+    double bias[OUTPUTS] = {1, 2, 3};
+    memcpy(elements, nearest, sizeof elements);
+    dq_rounding_task task = {.outputs = OUTPUTS,
+                             .inputs = INPUTS,
+                             .gram = gram,
+                             .weights = weights,
+                             .scales = scales,
+                             .elements = elements,
+                             .rule = &pairs,
+                             .taps = &taps,
+                             .bias = bias};
+    dq_error error;
+    assert_int_equal(method->round(&task, &context, &error), DQ_OK);
+    assert_true(dq_blocks_allowed(&taps, elements, &pairs));
+    for (int o = 0; o < OUTPUTS; o++) {
+      double shift = bias[o] - (o + 1);
+      for (int i = 0; i < INPUTS; i++) {
+        assert_true(abs(elements[o * INPUTS + i] - nearest[o * INPUTS + i]) <= DQ_ROUNDING_REACH);
+        shift += (elements[o * INPUTS + i] - weights[o * INPUTS + i]) * gram[i * (INPUTS + 1) + INPUTS] / 20;
+      }
+      assert_true(fabs(shift) < 1e-9);
+    }
+    methods++;
+  }
+  assert_true(methods > 0);
+  assert_null(dq_rounding_method_find("abacus"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_method_keeps_the_rules),
       cmocka_unit_test(together_is_better_than_each),
       cmocka_unit_test(pairs_stay_safe),
       cmocka_unit_test(the_bias_takes_the_mean),
