@@ -52,7 +52,7 @@ static const dq_column model_columns[] = {
     {"range_search_gain", "Gain of searching", DQ_COLUMN_SIGNIFICANT, "dB", 3, 0, 0},
     {"exact_sums", "Sums without rounding", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"exact_sums_gain", "Gain of exact sums", DQ_COLUMN_SIGNIFICANT, "dB", 3, 0, 0},
-    {"rounded", "Layers rounded adaptively", DQ_COLUMN_INT, NULL, 0, 0, 0},
+    {"rounded", "Layers not rounded to nearest", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"rounding_gain", "Gain of rounding", DQ_COLUMN_SIGNIFICANT, "dB", 3, 0, 0},
     {"pairs_cost", "Cost of safe pairs", DQ_COLUMN_REAL, "dB", 2, 0, 0},
     {"audited", "Layers audited", DQ_COLUMN_INT, NULL, 0, 0, 0},

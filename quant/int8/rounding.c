@@ -218,8 +218,8 @@ static dq_status round_layers(rounder *it) {
     if (status != DQ_OK) return status;
   }
   if (it->count < list->count && out_of_time(it))
-    dq_message(it->job->in->context, DQ_WARNING, "out of time: %d of %d layers are rounded adaptively", it->count,
-               list->count);
+    dq_message(it->job->in->context, DQ_WARNING, "out of time: %s rounding has reached %d of %d layers",
+               it->job->in->options->rounding->name, it->count, list->count);
   return DQ_OK;
 }
 

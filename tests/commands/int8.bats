@@ -219,7 +219,7 @@ refuses_data() { # STATUS SPEC WORDS [OPTION...]
 @test "adaptive rounding: the same bytes everywhere, and again from its table" {
   make_models --array many.npy 48 3 8 8
   gives 0 dq-int8 "$models/small.onnx" --data "npy:many.npy" -o a.onnx --rounding adaptive --table t.json
-  has "Layers rounded adaptively: "
+  has "Layers not rounded to nearest: "
   gives 0 dq-int8 "$models/small.onnx" --data "npy:many.npy" -o n.onnx --accumulator int32
   run -1 cmp -s a.onnx n.onnx
   gives 0 dq-int8 "$models/small.onnx" --use-table t.json -o b.onnx
@@ -236,7 +236,7 @@ refuses_data() { # STATUS SPEC WORDS [OPTION...]
 @test "adaptive rounding keeps blocks of 16-bit sums, and a table that does not is refused" {
   make_models --array many.npy 48 3 8 8
   gives 0 dq-int8 "$models/small.onnx" --data "npy:many.npy" -o a.onnx --rounding adaptive --accumulator int16 --table t.json --json q.json
-  has "Layers rounded adaptively: "
+  has "Layers not rounded to nearest: "
   [ "$(grep -c '"block16": [0-9]' q.json)" -eq 4 ]
   [ "$(grep -c '"block16": [0-3],*$' q.json)" -eq 0 ]
   gives 0 dq-report a.onnx --overflow --json r.json
@@ -252,7 +252,7 @@ refuses_data() { # STATUS SPEC WORDS [OPTION...]
 @test "adaptive rounding keeps pairs safe, and a table that does not is refused" {
   make_models --array many.npy 48 3 8 8
   gives 0 dq-int8 "$models/small.onnx" --data "npy:many.npy" -o a.onnx --rounding adaptive --accumulator pairs --table t.json
-  has "Layers rounded adaptively: "
+  has "Layers not rounded to nearest: "
   has "Safe for pairs:            4"
   gives 0 dq-int8 "$models/small.onnx" --use-table t.json -o b.onnx
   cmp a.onnx b.onnx
