@@ -7,7 +7,9 @@ load ../sanitizers
 setup_file() {
   root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
   build=$(cd "$root" && realpath "${DQ_BUILD:-build}")
-  export root build models="$build/models" PATH="$build:$PATH"
+  # All commands of the build, without dq-.
+  verbs=$(sed -nE 's/^DQ_VERB\((\w+)\)$/\1/p' "$build/generated/verbs.def" | tr _ -)
+  export root build verbs models="$build/models" PATH="$build:$PATH"
   sanitizer_options
   unset DQ_ASSETS
   x="$BATS_FILE_TMPDIR/x.npy" maps="$BATS_FILE_TMPDIR/maps.npy"

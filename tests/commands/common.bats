@@ -1,10 +1,8 @@
 # What holds for every command: help, versions, wrong command lines, broken models.
 load common
 
-all="amp int8 tucker run report bench"
-
 @test "help and version" {
-  for verb in $all; do
+  for verb in $verbs; do
     gives 0 dq-$verb --version
     [ "$output" = "dq-$verb $(dq --version | cut -d' ' -f2)" ]
     says ""
@@ -60,7 +58,7 @@ hint: 'dq help' lists the commands"
 }
 
 @test "wrong command lines" {
-  for verb in $all; do
+  for verb in $verbs; do
     gives 2 dq-$verb
     gives 2 dq-$verb m.onnx --bogus
     says "dq-$verb: unknown option '--bogus'
@@ -75,7 +73,7 @@ hint: see 'dq-$verb --help'"
     done
     gives 2 dq-$verb m.onnx --threads 2 --threads 3
     says "dq-$verb: option '--threads' is given twice"
-    gives 2 dq-$verb m.onnx --cpu-mask mmx $([[ $verb == @(run|report|bench) ]] || echo -o out.onnx) \
+    gives 2 dq-$verb m.onnx --cpu-mask mmx $([[ $verb != @(amp|int8|tucker) ]] || echo -o out.onnx) \
       $([[ $verb != int8 ]] || echo --data x) $([[ $verb != tucker ]] || echo --ratio 1)
     has "option '--cpu-mask': unknown instruction set 'mmx'"
     only
@@ -90,9 +88,9 @@ hint: see 'dq-$verb --help'"
 read_model() {
   case $1 in
   run) dq-run "$2" --input "$x" ;;
-  report) dq-report "$2" ;;
   bench) dq-bench "$2" --runs 2 --warmup 1 ;;
-  *) convert "$1" "$2" out.onnx ;;
+  amp | int8 | tucker) convert "$1" "$2" out.onnx ;;
+  *) "dq-$1" "$2" ;;
   esac
 }
 
@@ -105,7 +103,7 @@ read_model() {
   printf '\x89HDF\r\n\x1a\n' >keras.h5
   echo "just some words" >words.onnx
   head -c 100 "$models/small.onnx" >short.onnx
-  for verb in $all; do
+  for verb in $verbs; do
     gives 5 read_model $verb missing.onnx
     says "dq-$verb: missing.onnx: No such file or directory"
     gives 5 read_model $verb folder
@@ -127,7 +125,7 @@ read_model() {
     gives 3 read_model $verb /dev/null
     says "dq-$verb: /dev/null: empty file"
   done
-  for verb in $all; do
+  for verb in $verbs; do
     for count in 20 100 4000; do
       gives 5 read_model $verb - < <(head -c $count "$models/small.onnx")
       says "dq-$verb: -: the pipe was closed after $count bytes, in the middle of the model"

@@ -3,8 +3,13 @@ load common
 load pictures
 load effects
 
+@test "options: every command has a table here" {
+  [ "$(wc -w <<<"$verbs")" -ge 6 ]
+  for verb in $verbs; do grep -qx "  effects dq-$verb <<'END'" "$BATS_TEST_FILENAME"; done
+}
+
 @test "options: help lists each, and a value is not empty and one of the choices" {
-  for command in dq-amp dq-bench dq-int8 dq-report dq-run dq-tucker; do
+  for command in $(printf 'dq-%s\n' $verbs); do
     help=$("$command" --help)
     for option in $(options_of "$command"); do
       [[ $help == *"--$option"* ]] || {
