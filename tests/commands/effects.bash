@@ -78,6 +78,12 @@ shows() {
     said without "$2" || return
     unsaid with "$2"
     ;;
+  inert)
+    [[ $option == --@(seed|progress|quiet) ]] || return
+    both_fine || return
+    cmp -s with.out without.out || return
+    cmp -s with.err without.err
+    ;;
   elsewhere)
     [ "$code" -eq 0 ] || return
     grep -q -e "$option\b" "$BATS_TEST_DIRNAME/$2"
@@ -107,7 +113,8 @@ effect() {
 
 # effects COMMAND: lines "OPTION VALUE | CONTEXT | CHECK" from standard input, VALUE "-" for flags. CHECK is a status and a
 # text that is said; "file NAME" that is written; "bytes NAME" that become others; "differs out" or "differs err"; "drops
-# TEXT" that is said without it only; "elsewhere FILE" where the effect takes more than a line to show.
+# TEXT" that is said without it only; "elsewhere FILE" where the effect takes more than a line to show; "inert" for an option of
+# all commands that this one has no use for: nothing changes.
 effects() {
   local command=$1 line first context check tested=" "
   make_files
