@@ -32,7 +32,7 @@ dq_status operator_execute(operator_run *run) {
   const dq_operator *row;
   int version;
   const dq_tensor *inputs[MOST_TENSORS];
-  dq_tensor *outputs[MOST_TENSORS];
+  dq_tensor *outputs[MOST_TENSORS] = {NULL}; // none behind those of the node
   DQ_TRY(dq_operator_resolve(run->graph, run->node, &run->context, &row, &version, &run->error));
   for (int i = 0; i < run->node->input_count; i++) inputs[i] = run->inputs[i];
   for (int i = 0; i < run->node->output_count; i++) outputs[i] = &run->outputs[i];

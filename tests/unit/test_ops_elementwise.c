@@ -83,6 +83,7 @@ static void rejects(void **state) {
   operator_input(&run, 0, DQ_F32, 2, DIMS(1, 3), NULL);
   operator_input(&run, 1, DQ_F32, 2, DIMS(2, 3), NULL);
   assert_int_equal(operator_execute(&run), DQ_BAD_INPUT);
+  assert_non_null(strstr(run.error.message, "do not broadcast to the shape of input 0"));
   operator_close(&run);
   operator_open(&run, "Neg", 13, 1, 1);
   operator_input(&run, 0, DQ_U8, 1, DIMS(3), NULL);
@@ -108,6 +109,25 @@ static void integer_edges(void **state) {
   assert_int_equal(operator_execute(&run), DQ_OK);
   operator_expect(&run, 0, DQ_U16, 1, DIMS(3), VALUES(0x8000, 2, 0), 0);
   operator_close(&run);
+}
+
+// Of equal numbers Max and Min take the one behind, so that the sign of a zero is the same on every machine, and NaN
+// wins from both sides.
+static void equal_numbers_and_nan(void **state) {
+  (void)state;
+  static const char *const names[] = {"Max", "Min"};
+  static const int types[] = {DQ_F32, DQ_F64};
+  static const double largest[] = {-0.0, 0.0, 2, 2, NAN, NAN}, smallest[] = {-0.0, 0.0, -1, -1, NAN, NAN};
+  for (int i = 0; i < 4; i++) {
+    operator_run run;
+    operator_open(&run, names[i / 2], 13, 2, 1);
+    operator_input(&run, 0, types[i % 2], 1, DIMS(6), VALUES(0.0, -0.0, 2, -1, NAN, 3));
+    operator_input(&run, 1, types[i % 2], 1, DIMS(6), VALUES(-0.0, 0.0, -1, 2, 3, NAN));
+    assert_int_equal(operator_execute(&run), DQ_OK);
+    operator_expect(&run, 0, types[i % 2], 1, DIMS(6), i / 2 ? smallest : largest, 0);
+    assert_true(signbit(dq_tensor_get(&run.outputs[0], 0)) && !signbit(dq_tensor_get(&run.outputs[0], 1)));
+    operator_close(&run);
+  }
 }
 
 // From version 28 on: to the right the sign stays, whatever is shifted out.
@@ -340,6 +360,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(broadcasts),
                                      cmocka_unit_test(rejects),
                                      cmocka_unit_test(integer_edges),
+                                     cmocka_unit_test(equal_numbers_and_nan),
                                      cmocka_unit_test(shifts_of_signed_numbers),
                                      cmocka_unit_test(functions),
                                      cmocka_unit_test(signs_and_logic),

@@ -204,6 +204,10 @@ static void test_reverse_sequence(void **state) {
   harness_gives(&h, DQ_F32, DIMS(3, 2), DOUBLES(2, 5, 0, 3, 4, 1));
   ((int64_t *)h.inputs[1]->data)[0] = 4;
   assert_int_equal(harness_run(&h), DQ_BAD_INPUT);
+  assert_non_null(strstr(h.error.message, "sequence length 4, expected 0 to 3"));
+  ((int64_t *)h.inputs[1]->data)[0] = -1;
+  assert_int_equal(harness_run(&h), DQ_BAD_INPUT);
+  assert_non_null(strstr(h.error.message, "sequence length -1, expected 0 to 3"));
   h.inputs[1]->dims[0] = 1;
   harness_refuses(&h, DQ_BAD_INPUT, "no vector of 2 int64 elements");
   harness_close(&h);

@@ -41,6 +41,28 @@ static void test_max_pool_of_negative_integers(void **state) {
   harness_close(&h);
 }
 
+// The same bytes with and without sign, behind one column of padding: by the kernel (stride 2), by the loops (stride
+// 3), and with indices.
+static void test_max_pool_of_bytes(void **state) {
+  (void)state;
+  static const uint8_t bytes[] = {0x81, 0x55, 0xff, 0x7f, 0x80}; // -127 85 -1 127 -128, or 129 85 255 127 128
+  static const double expected[2][2][3] = {{{-127, 85, 127}, {129, 255, 128}}, {{-127, 127}, {129, 255}}};
+  for (int stride = 2; stride <= 3; stride++)
+    for (int type = 0; type < 2; type++)
+      for (int outputs = 1; outputs <= 2; outputs++) {
+        harness h;
+        harness_open(&h, "", "MaxPool", 12);
+        dq_node_set_ints(h.graph, h.node, "kernel_shape", (int64_t[]){1, 2}, 2);
+        dq_node_set_ints(h.graph, h.node, "strides", (int64_t[]){1, stride}, 2);
+        dq_node_set_ints(h.graph, h.node, "pads", (int64_t[]){0, 1, 0, 0}, 4);
+        harness_input(&h, type ? DQ_U8 : DQ_I8, DIMS(1, 1, 1, 5), bytes);
+        h.output_count = outputs;
+        assert_int_equal(harness_run(&h), DQ_OK);
+        harness_gave(&h, 0, type ? DQ_U8 : DQ_I8, DIMS(1, 1, 1, stride == 2 ? 3 : 2), expected[stride - 2][type], 0);
+        harness_close(&h);
+      }
+}
+
 // Where the largest lie, counted through all planes; of equals it is the first.
 static void test_max_pool_indices(void **state) {
   (void)state;
@@ -200,6 +222,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_max_pool_pads_and_ceil),
       cmocka_unit_test(test_max_pool_of_negative_integers),
+      cmocka_unit_test(test_max_pool_of_bytes),
       cmocka_unit_test(test_max_pool_indices),
       cmocka_unit_test(test_lp_pool),
       cmocka_unit_test(test_average_divides_by_what_it_saw),

@@ -136,12 +136,79 @@ static void test_non_max_suppression(void **state) {
   harness_close(&h);
 }
 
+// Which of two boxes stay at a bound of the overlap, as a share of the area of both together.
+static void keeps(const float boxes[8], float bound, bool centered, bool both) {
+  harness h;
+  harness_open(&h, "", "NonMaxSuppression", 11);
+  dq_node_set_int(h.graph, h.node, "center_point_box", centered);
+  harness_input(&h, DQ_F32, DIMS(1, 2, 4), boxes);
+  harness_input(&h, DQ_F32, DIMS(1, 1, 2), FLOATS(0.5f, 0.9f));
+  harness_input(&h, DQ_I64, DIMS(1), (int64_t[]){10});
+  harness_input(&h, DQ_F32, DIMS(1), &bound);
+  harness_gives(&h, DQ_I64, DIMS(both ? 2 : 1, 3), DOUBLES(0, 0, 1, 0, 0, 0));
+  harness_close(&h);
+}
+
+// Squares of 2 x 2 away from the origin. Shifted by 1 along one axis they share 2 of 4 + 4 - 2: a third; along both
+// axes 1 of 7. Further apart on either axis, or on both, they share nothing, even where distances are multiplied.
+static void test_overlap_of_boxes(void **state) {
+  (void)state;
+  static const struct {
+    float first[4], second[4];
+    float share; // of the area of both
+  } cases[] = {{{2, 5, 4, 7}, {3, 5, 5, 7}, 1 / 3.0f}, {{2, 5, 4, 7}, {2, 6, 4, 8}, 1 / 3.0f},
+               {{2, 5, 4, 7}, {3, 6, 5, 8}, 1 / 7.0f}, {{2, 5, 4, 7}, {5, 5, 7, 7}, 0},
+               {{2, 5, 4, 7}, {2, 8, 4, 10}, 0},       {{2, 5, 4, 7}, {6, 9, 8, 11}, 0},
+               {{2, 5, 4, 7}, {5, 8, 3, 6}, 1 / 7.0f}, {{2, 5, 4, 7}, {3, 6, 3, 6}, 0}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const float *a = cases[i].first, *b = cases[i].second, share = cases[i].share;
+    float corners[8], centers[8];
+    for (int k = 0; k < 4; k++) corners[k] = a[k], corners[4 + k] = b[k];
+    for (int k = 0; k < 8; k++) {
+      const float *box = corners + k / 4 * 4;
+      centers[k] = k % 4 < 2 ? (box[k % 4] + box[k % 4 + 2]) / 2 : box[k % 4] - box[k % 4 - 2];
+    }
+    for (int centered = 0; centered < 2; centered++) {
+      keeps(centered ? centers : corners, share + 0.01f, centered, true);
+      keeps(centered ? centers : corners, share > 0 ? share - 0.01f : 0, centered, share == 0);
+    }
+  }
+}
+
+// Of three boxes apart: how many of a class stay, which scores are too low, and a score that is no number.
+static void test_limits_of_suppression(void **state) {
+  (void)state;
+  static const float boxes[] = {0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5}, scores[] = {0.5f, NAN, 0.75f};
+  harness h;
+  harness_open(&h, "", "NonMaxSuppression", 11);
+  harness_input(&h, DQ_F32, DIMS(1, 3, 4), boxes);
+  harness_input(&h, DQ_F32, DIMS(1, 1, 3), scores);
+  harness_gives(&h, DQ_I64, DIMS(0, 3), NULL); // without a number of boxes none is wanted
+  dq_tensor *most = harness_input(&h, DQ_I64, DIMS(1), (int64_t[]){2});
+  harness_gives(&h, DQ_I64, DIMS(2, 3), DOUBLES(0, 0, 2, 0, 0, 0));
+  *(int64_t *)most->data = 1;
+  harness_gives(&h, DQ_I64, DIMS(1, 3), DOUBLES(0, 0, 2));
+  *(int64_t *)most->data = 2;
+  dq_tensor *overlap = harness_input(&h, DQ_F32, DIMS(1), FLOATS(1));
+  dq_tensor *lowest = harness_input(&h, DQ_F32, DIMS(1), FLOATS(0.5f));
+  harness_gives(&h, DQ_I64, DIMS(1, 3), DOUBLES(0, 0, 2)); // above it, not at it
+  *(float *)lowest->data = 0.25f;
+  harness_gives(&h, DQ_I64, DIMS(2, 3), DOUBLES(0, 0, 2, 0, 0, 0));
+  static const float wrong[] = {-0.5f, 1.5f};
+  for (int i = 0; i < 2; i++) {
+    *(float *)overlap->data = wrong[i];
+    harness_refuses(&h, DQ_BAD_INPUT, "expected 0 to 1");
+  }
+  harness_close(&h);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_nearest_doubles),    cmocka_unit_test(test_linear),
       cmocka_unit_test(test_sizes_and_integers), cmocka_unit_test(test_bad_scales),
       cmocka_unit_test(test_upsample_attribute), cmocka_unit_test(test_top_k_with_nan),
       cmocka_unit_test(test_top_k_in_threads),   cmocka_unit_test(test_non_max_suppression),
+      cmocka_unit_test(test_overlap_of_boxes),   cmocka_unit_test(test_limits_of_suppression),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
