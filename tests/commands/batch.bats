@@ -54,6 +54,14 @@ setup() {
   done
 }
 
+@test "--batch: a model of two pictures at a time takes no other number" {
+  for batch in 1 3; do
+    gives 4 dq-run "$models/small.onnx" --data "npy:$x" --shape x=2,3,8,8 --batch $batch
+    has "small.onnx: the network has a fixed batch of 2, expected $batch"
+    has "hint: use --batch 2"
+  done
+}
+
 @test "--batch: values that have no part for each picture are named" {
   gives 4 dq-run "$models/places.onnx" --data "npy:$x" --shape x=2,3,8,8 --batch 2
   has "value 'y' is"

@@ -16,6 +16,14 @@ page() {
   done
   [ "$(grep -c '<figure>' page.html)" -eq 6 ]             # values that are quantized
   [ "$(grep -o '<div class="bar">' page.html | wc -l)" -ge 11 ] # precisions, and twice the four products
+  # The line of 16 bits, and the bars, as shares of the most bits that a layer can need.
+  sed -n '/<h2>Bits of the accumulator/,/<h2>Values/p' page.html | grep '<div class="bar">' |
+    sed -E 's|.*class="s1"[^>]* width="([^"]*)".*class="s0"[^>]* width="([^"]*)".*"M([^ ]*) 0v10".*>([0-9.]+) / ([0-9.]+)<.*|\1 \2 \3 \4 \5|' >bars
+  [ "$(wc -l <bars)" -eq 4 ]
+  awk '{ line[NR] = $0; if ($5 > most) most = $5 }
+    function near(a, b) { return a - b < 0.01 && b - a < 0.01 }
+    END { for (i in line) { split(line[i], n); if (!near(n[1], 100 * n[5] / most) || !near(n[2], 100 * n[4] / most) ||
+      !near(n[3], 1600 / most)) { print "bars:", line[i]; exit 1 } } }' bars
   [[ $output != *$'\nLayers\n'* ]] # that table is for the page alone
   run -1 grep -qiE '<script|<link|<img|https?://|url\(|@import' page.html
   grep -q 'prefers-color-scheme: dark' page.html
