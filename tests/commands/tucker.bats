@@ -129,6 +129,22 @@ load common
   gives 2 make_networks vgg17 4 out.onnx
 }
 
+@test "a model remembers how pictures became its input, unless that belongs to the data alone" {
+  printf 'P6\n8 8\n255\n%s' "$(printf 'M%.0s' {1..192})" >the_1.ppm
+  printf '%s\n' patient,p10,p99,mean_r,mean_g,mean_b,std_r,std_g,std_b the,0,255,0,0,0,1,1,1 >norm.csv
+  echo "the_1.ppm 0" >list.txt
+  local line
+  for line in "dq-tucker --ratio 0.5 --untimed" dq-int8; do
+    line="$line $models/small.onnx -o out.onnx"
+    gives 0 $line --data list.txt --preset raw01
+    grep -q '"preset":"raw01"' out.onnx
+    gives 0 $line --data list.txt --preset lgg --preprocess norm=norm.csv
+    run -1 grep -q '"preset"' out.onnx
+    gives 0 $line --data "npy:$x" # not pictures
+    run -1 grep -q '"preset"' out.onnx
+  done
+}
+
 @test "as little work as the quality allows" {
   shapes="$root/datasets/shapes.onnx" fit=(--data "synth:shapes,split=calib,count=8" --eval "synth:shapes,count=40" --untimed)
   gives 0 dq-tucker "$models/small.onnx" --ratio 0.5 --data "synth:shapes,count=4,size=8" --preset raw01 --untimed -o out.onnx

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "decomp/search/search.h"
+#include "decomp/search/tucker_search.h"
 
 // A network that loses a tenth of a point per percent up to 40, more from there, and cannot be cut by
 // more than 80.
@@ -125,11 +126,34 @@ static void states_that_are_none(void **unused) {
   unlink(state);
 }
 
+// Without memory for the key that a state is compared with, the state is not read.
+static void no_memory(void **unused) {
+  (void)unused;
+  FILE *file = fopen(state, "w");
+  assert_non_null(file);
+  fputs("{\"schema\": \"dq-tucker-search\", \"version\": 1, \"key\": \"x\", \"trials\": []}", file);
+  fclose(file);
+  dq_budget budget = {.limit = 1};
+  dq_context context = {.budget = &budget};
+  dq_tucker_options tucker = {.context = &context};
+  dq_tucker_search_options options = {.tucker = &tucker, .state = state, .resume = true};
+  dq_tucker_search_report report;
+  dq_tucker_report decomposed;
+  dq_graph *graph = dq_graph_new(0), *answer = graph;
+  dq_error error = {0};
+  assert_int_equal(dq_tucker_search(&answer, graph, &decomposed, &report, &options, &error), DQ_SYSTEM);
+  assert_null(answer);
+  assert_string_equal(error.message, "out of memory");
+  assert_int_equal(access(state, F_OK), 0);
+  unlink(state);
+  dq_graph_free(graph);
+}
+
 int main(void) {
   close(mkstemp(state));
   unlink(state);
-  const struct CMUnitTest tests[] = {cmocka_unit_test(finds_the_last_that_holds),
-                                     cmocka_unit_test(goes_on_where_it_ended),
-                                     cmocka_unit_test(no_trial_after_the_time), cmocka_unit_test(states_that_are_none)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(finds_the_last_that_holds), cmocka_unit_test(goes_on_where_it_ended),
+      cmocka_unit_test(no_trial_after_the_time), cmocka_unit_test(states_that_are_none), cmocka_unit_test(no_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
