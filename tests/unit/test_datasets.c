@@ -386,6 +386,33 @@ static void npy_headers(void **state) {
   dq_arena_free(arena);
 }
 
+// What NumPy reads: a tuple of one element has a comma behind it, and elements begin at a multiple of 64 bytes.
+static void npy_headers_written(void **state) {
+  (void)state;
+  static const struct {
+    int type, rank;
+    const char *header;
+  } cases[] = {{DQ_F32, 0, "{'descr': '<f4', 'fortran_order': False, 'shape': (), }"},
+               {DQ_U8, 1, "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }"},
+               {DQ_I64, 2, "{'descr': '<i8', 'fortran_order': False, 'shape': (2, 3), }"},
+               {DQ_F16, 3, "{'descr': '<f2', 'fortran_order': False, 'shape': (2, 3, 5), }"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    dq_arena *arena = dq_arena_new(0);
+    dq_tensor *tensor = dq_tensor_new(arena, cases[i].type, cases[i].rank, (int64_t[]){2, 3, 5});
+    assert_int_equal(dq_npy_write("x.npy", tensor, &error), DQ_OK);
+    char bytes[512], expected[128];
+    FILE *file = fopen("x.npy", "rb");
+    assert_non_null(file);
+    assert_int_equal(fread(bytes, 1, sizeof bytes, file), 128 + dq_tensor_bytes(tensor));
+    fclose(file);
+    snprintf(expected, sizeof expected, "%-117s", cases[i].header);
+    assert_memory_equal(bytes, "\x93NUMPY\1\0\x76", 10);
+    assert_memory_equal(bytes + 10, expected, 117);
+    assert_int_equal(bytes[127], '\n');
+    dq_arena_free(arena);
+  }
+}
+
 static void npy_arrays(void **state) {
   (void)state;
   dq_data *data;
@@ -444,6 +471,7 @@ int main(void) {
                                      cmocka_unit_test(records),
                                      cmocka_unit_test(idx_files),
                                      cmocka_unit_test(npy_headers),
+                                     cmocka_unit_test(npy_headers_written),
                                      cmocka_unit_test(npy_arrays),
                                      cmocka_unit_test(generated_shapes)};
   return cmocka_run_group_tests(tests, enter, leave);

@@ -403,6 +403,57 @@ static void jpeg_colours_doubled(void **state) {
   assert_memory_equal(out, ((uint8_t[]){0, 5, 15, 20}), 4);
 }
 
+// Each of the 64 cosines against the definition in double: the sample at row y and column x is 128 + c(u) c(v) / 4
+// cos((2 x + 1) u pi / 16) cos((2 y + 1) v pi / 16) of the coefficient in row v and column u, c(0) being 1 / sqrt 2.
+// The integers may differ by one.
+static void jpeg_cosines(void **state) {
+  (void)state;
+  for (int k = 0; k < 64; k++)
+    for (int sign = -1; sign <= 1; sign += 2) {
+      int v = k / 8, u = k % 8;
+      short coefficients[64] = {0};
+      uint8_t out[8 * 10];
+      memset(out, 7, sizeof out);
+      coefficients[k] = (short)(sign * 400);
+      dq_jpeg_idct(out, 10, coefficients);
+      for (int y = 0; y < 8; y++) {
+        assert_true(out[10 * y + 8] == 7 && out[10 * y + 9] == 7);
+        for (int x = 0; x < 8; x++) {
+          double wave = cos((2 * x + 1) * u * M_PI / 16) * cos((2 * y + 1) * v * M_PI / 16);
+          double expected = 128 + sign * 100 * wave * (u ? 1 : M_SQRT1_2) * (v ? 1 : M_SQRT1_2);
+          if (fabs(out[10 * y + x] - expected) > 1)
+            fail_msg("coefficient %d: %d at row %d, column %d, expected %g", k, out[10 * y + x], y, x, expected);
+        }
+      }
+    }
+  short large[64] = {2000}; // 128 + 2000 / 8 is beyond 255
+  uint8_t out[64];
+  dq_jpeg_idct(out, 8, large);
+  assert_int_equal(out[63], 255);
+  large[0] = -2000;
+  dq_jpeg_idct(out, 8, large);
+  assert_int_equal(out[0], 0);
+}
+
+// JFIF: R = Y + 1.402 Cr, G = Y - 0.344136 Cb - 0.714136 Cr, B = Y + 1.772 Cb with colours around 128, rounded and
+// clamped to a byte; the fourth byte is opaque.
+static void jpeg_colours(void **state) {
+  (void)state;
+  const uint8_t y[] = {100, 100, 100, 250, 5, 128}, cb[] = {128, 138, 128, 228, 28, 128};
+  const uint8_t cr[] = {128, 128, 118, 228, 28, 128};
+  // 100 - 3.44, 100 + 17.72; 100 - 14.02, 100 + 7.14; above 255 and 250 - 105.83; below 0 and 5 + 105.83
+  const uint8_t expected[][3] = {{100, 100, 100}, {100, 97, 118}, {86, 107, 100},
+                                 {255, 144, 255}, {0, 111, 0},    {128, 128, 128}};
+  for (int step = 3; step <= 4; step++) {
+    uint8_t out[6 * 4];
+    dq_jpeg_to_rgb(out, y, cb, cr, 6, step);
+    for (int i = 0; i < 6; i++) {
+      assert_memory_equal(out + i * step, expected[i], 3);
+      if (step == 4) assert_int_equal(out[4 * i + 3], 255);
+    }
+  }
+}
+
 static int enter(void **state) {
   (void)state;
   return !mkdtemp(folder) || chdir(folder) ? -1 : 0;
@@ -421,6 +472,7 @@ int main(void) {
                                      cmocka_unit_test(pnm_kinds),      cmocka_unit_test(pnm_scales),
                                      cmocka_unit_test(pnm_masks),      cmocka_unit_test(pnm_broken),
                                      cmocka_unit_test(png_bomb),       cmocka_unit_test(empty_piece),
-                                     cmocka_unit_test(nearest_values), cmocka_unit_test(jpeg_colours_doubled)};
+                                     cmocka_unit_test(nearest_values), cmocka_unit_test(jpeg_colours_doubled),
+                                     cmocka_unit_test(jpeg_cosines),   cmocka_unit_test(jpeg_colours)};
   return cmocka_run_group_tests(tests, enter, leave);
 }
