@@ -262,6 +262,32 @@ static void everything_is_kept(void **state) {
 }
 
 // A change in one place leaves the rest as it was.
+// An input may be without a shape, and beside its shape there may be a field of a later version.
+static void declared_inputs(void **state) {
+  (void)state;
+  wire size = {0}, shape = {0}, tensor = {0}, type = {0}, later = {0}, plain = wire_declaration("free", 0, NULL);
+  wire_int(&size, 1, 4);
+  wire_message(&shape, 1, &size);
+  wire_int(&tensor, 1, 1);
+  wire_message(&tensor, 2, &shape);
+  add_unknown(&tensor);
+  wire_message(&type, 1, &tensor);
+  wire_text(&later, 1, "later");
+  wire_message(&later, 2, &type);
+  wire graph = wire_relu_graph();
+  wire_message(&graph, 11, &plain);
+  wire_message(&graph, 11, &later);
+  wire model = wire_model(&graph);
+  dq_graph *loaded;
+  load(&loaded, &model);
+  assert_int_equal(loaded->input_count, 3);
+  assert_int_equal(loaded->inputs[1]->rank, -1);
+  assert_int_equal(loaded->inputs[2]->rank, 1);
+  assert_int_equal(loaded->inputs[2]->dims[0].size, 4);
+  dq_graph_free(loaded);
+  wire_free(&model);
+}
+
 static void edited(void **state) {
   (void)state;
   wire model = rich_model();
@@ -395,8 +421,9 @@ static int remove_folder(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(elements), cmocka_unit_test(external_elements),      cmocka_unit_test(everything_is_kept),
-      cmocka_unit_test(edited),   cmocka_unit_test(initializers_as_inputs), cmocka_unit_test(real_models),
+      cmocka_unit_test(elements),        cmocka_unit_test(external_elements),      cmocka_unit_test(everything_is_kept),
+      cmocka_unit_test(edited),          cmocka_unit_test(initializers_as_inputs), cmocka_unit_test(real_models),
+      cmocka_unit_test(declared_inputs),
   };
   const struct CMUnitTest large[] = {cmocka_unit_test(larger_than_a_message)};
   if (getenv("DQ_TEST_LARGE")) return cmocka_run_group_tests(large, make_folder, remove_folder);

@@ -111,6 +111,22 @@ static void a_run_goes_back_to_a_state(void **state) {
   }
 }
 
+// All operands of a step and its result; a scalar is an operand of 4 bytes, one that is left out none.
+static void bytes_of_a_step(void **state) {
+  (void)state;
+  dq_graph *graph = new_graph();
+  dq_value *x = shaped(graph, "x", 2, (int64_t[]){1, 40}), *limit = constant(graph, "limit", 0, NULL, (float[]){1});
+  dq_value *y = add(graph, "Clip", 3, (dq_value *[]){x, NULL, limit}, "y")->outputs[0];
+  interface(graph, x, y);
+  assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+  dq_plan *plan;
+  assert_int_equal(dq_plan_new(&plan, graph, NULL, NULL, &context, NULL), DQ_OK);
+  assert_int_equal(dq_plan_step_count(plan), 1);
+  assert_int_equal(dq_plan_step_bytes(plan, 0), 160 + 4 + 160);
+  dq_plan_free(plan);
+  dq_graph_free(graph);
+}
+
 static void memory_limit(void **state) {
   (void)state;
   dq_graph *graph = new_graph();
@@ -282,6 +298,7 @@ static void settings_of_convolutions(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(memory_is_never_shared_too_early),
+      cmocka_unit_test(bytes_of_a_step),
       cmocka_unit_test(memory_limit),
       cmocka_unit_test(memory_limit_of_sessions),
       cmocka_unit_test(a_run_goes_back_to_a_state),

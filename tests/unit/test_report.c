@@ -112,6 +112,28 @@ static void names(void **state) {
   free(huge);
 }
 
+// Columns of every code point, by the blocks of Unicode: two of East Asian wide and full-width characters and of emoji,
+// none of combining marks, marks of direction and joiners, one of all others.
+static void columns_of_code_points(void **state) {
+  (void)state;
+  static const struct {
+    int32_t first, last;
+    int columns;
+  } blocks[] = {{0x300, 0x36f, 0},     {0x1100, 0x115f, 2},   {0x200b, 0x200f, 0},   {0x20d0, 0x20ff, 0},
+                {0x2e80, 0x303e, 2},   {0x3040, 0xa4cf, 2},   {0xac00, 0xd7a3, 2},   {0xf900, 0xfaff, 2},
+                {0xfe00, 0xfe0f, 0},   {0xfe30, 0xfe6f, 2},   {0xfeff, 0xfeff, 0},   {0xff00, 0xff60, 2},
+                {0xffe0, 0xffe6, 2},   {0x1f300, 0x1f64f, 2}, {0x1f680, 0x1f6ff, 2}, {0x1f900, 0x1faff, 2},
+                {0x20000, 0x3fffd, 2}, {0x110000, 0, 0}};
+  int32_t code = 0;
+  for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+    for (; code < blocks[i].first; code++)
+      if (dq_utf8_columns(code) != 1) fail_msg("U+%X is not one column wide", (unsigned)code);
+    for (; code <= blocks[i].last; code++)
+      if (dq_utf8_columns(code) != blocks[i].columns)
+        fail_msg("U+%X: %d columns", (unsigned)code, dq_utf8_columns(code));
+  }
+}
+
 static void text_is_aligned(void **state) {
   (void)state;
   dq_table *table;
@@ -257,6 +279,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(numbers),
       cmocka_unit_test(names),
+      cmocka_unit_test(columns_of_code_points),
       cmocka_unit_test(text_is_aligned),
       cmocka_unit_test(csv_is_quoted),
       cmocka_unit_test(json_reads_back),

@@ -196,11 +196,46 @@ static void real_networks(void **state) {
   skip();
 }
 
+// With any budget there is a schedule, or memory is missing and none is held; a number of bytes that the message has is
+// that of an array.
+static void every_budget(void **state) {
+  (void)state;
+  dq_graph *graph = new_graph();
+  dq_value *x = shaped(graph, "x", 1, (int64_t[]){8}), *last = x;
+  for (int i = 0; i < 1000; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "v%d", i);
+    last = step(graph, "Neg", last, NULL, name);
+  }
+  interface(graph, x, last);
+  assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+  dq_status status = DQ_SYSTEM;
+  size_t limit = 4096;
+  for (; status != DQ_OK; limit += 4096) {
+    dq_budget budget = {.limit = limit};
+    dq_context bounded = {.budget = &budget};
+    dq_schedule *schedule;
+    dq_error error = {0};
+    size_t bytes = 0;
+    status = dq_schedule_new(&schedule, graph, NULL, &bounded, &error);
+    if (status != DQ_OK) {
+      assert_int_equal(status, DQ_SYSTEM);
+      assert_null(schedule);
+      if (sscanf(error.message, "out of memory: %zu", &bytes) != 1) assert_string_equal(error.message, "out of memory");
+      else assert_true(bytes >= sizeof(void *));
+    }
+    dq_schedule_free(schedule);
+    assert_int_equal(budget.used, 0);
+  }
+  assert_true(limit > (64 << 10) && limit < (4 << 20));
+  dq_graph_free(graph);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(by_hand),       cmocka_unit_test(workspace_by_hand),
       cmocka_unit_test(made_networks), cmocka_unit_test(many_values_lie_in_the_smallest_gaps),
-      cmocka_unit_test(real_networks),
+      cmocka_unit_test(real_networks), cmocka_unit_test(every_budget),
   };
   return cmocka_run_group_tests(tests, context_start, context_end);
 }
