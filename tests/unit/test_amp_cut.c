@@ -1,5 +1,6 @@
 // Casts are the fewest: minimum cuts by hand, against every categorization of small random networks, and against the
-// greedy rule (a node that follows is float16 when all its computed inputs are) on them and on real models.
+// greedy rule (a node that follows is float16 when all its computed inputs are) on them and on real
+// models. Which values have a type.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -237,8 +238,19 @@ static void real_models(void **state) {
   }
 }
 
+// Values that the rewriting adds, behind those that have a type, are not looked up in the table of types.
+static void values_without_a_type(void **state) {
+  (void)state;
+  dq_tensor tensors[] = {{.type = DQ_F32}, {.type = DQ_F16}, {.type = DQ_F32}};
+  const dq_amp_job job = {.tensors = tensors, .value_count = 2};
+  assert_true(dq_amp_is_float(&job, &(dq_value){.index = 0}));
+  assert_false(dq_amp_is_float(&job, &(dq_value){.index = 1}));
+  assert_false(dq_amp_is_float(&job, &(dq_value){.index = 2}));
+  assert_false(dq_amp_is_float(&job, NULL));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(cut_by_hand), cmocka_unit_test(best_of_all),
-                                     cmocka_unit_test(real_models)};
+                                     cmocka_unit_test(real_models), cmocka_unit_test(values_without_a_type)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

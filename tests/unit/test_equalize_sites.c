@@ -85,7 +85,7 @@ static void through_split(network *it) {
   dq_node *split = dq_graph_add_node(it->graph, it->graph->node_count, "Split", "split", 2, inputs, 2, outputs);
   dq_node_set_int(it->graph, split, "axis", 1);
   dq_node *concat = network_node(it, "Concat", outputs[1], outputs[0], NULL, network_value(it, "m"));
-  dq_node_set_int(it->graph, concat, "axis", 1);
+  dq_node_set_int(it->graph, concat, "axis", -3); // the same from behind
 }
 
 static void build(network *it, void (*middle)(network *)) {
@@ -268,6 +268,8 @@ static void output_error_by_channel(void **state) {
     assert_int_equal(dq_output_error_add(&output_error, maps, broken, exact, it->arena, &error), DQ_OK);
     assert_true(dq_output_error_sqnr(&output_error, 1) == 100 && dq_relative_noise(broken, exact, 6) == 0);
   }
+  const float zeros[2] = {0}, signal[2] = {3, 4}, near[2] = {3, 3}; // 1 of 25, and an output of zeros
+  assert_true(dq_relative_noise(signal, near, 2) == 0.04 && dq_relative_noise(zeros, near, 2) == 0);
 }
 
 // Noise falls to a half, a half, a quarter: logarithms ln 2, ln 2, 2 ln 2 of mean 0.92 and standard error 0.23, four
