@@ -142,7 +142,8 @@ dq_value *dq_graph_find(const dq_graph *graph, const char *name); // NULL: there
 dq_value *dq_graph_add_value(dq_graph *graph, const char *name);
 // A new value whose name begins with `base`.
 dq_value *dq_graph_fresh_value(dq_graph *graph, const char *base);
-// A new initializer whose name begins with `base`. The tensor is not copied and must live as long as the graph.
+// A new initializer whose name begins with `base`. The tensor is not copied and must live as long as the graph. NULL
+// also when `tensor` is NULL, so that a tensor that could not be allocated needs no check of its own.
 dq_value *dq_graph_add_constant(dq_graph *graph, const char *base, dq_tensor *tensor);
 // Makes a value of the graph an initializer, or gives an initializer other elements. The tensor is not copied. False:
 // there is no memory.

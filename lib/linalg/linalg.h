@@ -22,8 +22,9 @@
 dq_status dq_svd(int64_t rows, int64_t columns, const double *a, double *left, double *values, double *right,
                  dq_error *error);
 
-// Left singular vectors and values of `a` as dq_svd gives them. With rows <= columns they come from
-// the eigenvectors of the rows x rows Gram matrix A A^T (dsyrk, dsyevd), else from dq_svd.
+// Left singular vectors (count x rows) and values (count) of the rows x columns matrix `a` as dq_svd gives them, count
+// = min(rows, columns). With rows <= columns they come from the eigenvectors of the rows x rows Gram matrix A A^T
+// (dsyrk, dsyevd), else from dq_svd. Statuses as dq_svd.
 //
 // Why: the eigenvectors are orthonormal to machine precision whatever the spectrum, so projections
 // on them lose nothing, and it is eight times faster than dgesdd where it matters (512 x 4608:

@@ -74,7 +74,9 @@ dq_status dq_qlinear_conv_run(dq_op *op);
 int64_t dq_qlinear_conv_macs(const dq_op *op);
 void dq_qlinear_conv_product(const dq_node *node, dq_product *to);
 
-// QLinearMatMul. dq QGemm is the same with one matrix each, a bias and attribute transB.
+// The same calls for QLinearMatMul, and for dq QGemm, which has one matrix each, a bias and the attribute transB. Infer
+// gives output 0 the shape of numpy.matmul. Statuses as above, with those of dq_matmul_read in place of
+// dq_convolution_read.
 dq_status dq_qlinear_matmul_infer(dq_op *op);
 dq_status dq_qlinear_matmul_prepare(dq_op *op, dq_arena *arena);
 dq_status dq_qlinear_matmul_run(dq_op *op);

@@ -41,7 +41,7 @@ dq_status dq_int8_select(dq_int8_job *job);
 // DQ_BAD_INPUT names a weight of a quantized node with NaN or infinity; pictures would only show that some activation
 // is not finite.
 dq_status dq_int8_check_weights(const dq_int8_job *job);
-// True when input `i` of the node is a weight: constant, float32, of a product.
+// Whether input `i` of the node is the constant float32 weight of a product.
 bool dq_int8_is_weight(const dq_int8_job *job, const dq_node *node, int i);
 
 // ranges.c: chooses the range and the parameters of every selected value, from the given table or on the pictures, and
