@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -242,6 +243,27 @@ static void factors_by_hand(void **state) {
   assert_true(fabsf(factors[0] - 4) < 1e-5f && factors[1] == 1);
 }
 
+// A Clip from 0 to M > 0 rectifies; one of zeros alone, or that begins elsewhere, does not, nor does a Relu.
+static void rectifying_clips(void **state) {
+  network *it = *state;
+  dq_graph_set_opset(it->graph, "", 13, NULL);
+  static const struct {
+    float low, high;
+    bool rectifies;
+  } cases[] = {{0, 6, true}, {0, 0.5f, true}, {0, 0, false}, {-1, 6, false}, {1, 6, false}};
+  for (int i = 0; i < 5; i++) {
+    char names[3][16];
+    for (int k = 0; k < 3; k++)
+      snprintf(names[k], sizeof names[k], "%s%d", ((const char *[]){"low", "high", "y"})[k], i);
+    const dq_node *clip = network_node(it, "Clip", network_value(it, "x"), scalar(it, names[0], cases[i].low),
+                                       scalar(it, names[1], cases[i].high), network_value(it, names[2]));
+    assert_int_equal(dq_is_rectifying_clip(clip), cases[i].rectifies);
+    assert_true(dq_clip_bound(clip) == (double)cases[i].high);
+  }
+  const dq_node *relu = network_node(it, "Relu", network_value(it, "x"), NULL, NULL, network_value(it, "r"));
+  assert_false(dq_is_rectifying_clip(relu));
+}
+
 // Channels (3, 4) against (3, 3): 14 dB; (0.3, 0.4) against (0.3, 0.3): the same; zeros do not count.
 // All in one they would be taken for the first.
 static void output_error_by_channel(void **state) {
@@ -447,6 +469,7 @@ int main(void) {
       TEST(clip_keeps_channels_at_its_bound),
       TEST(heads_are_taken_back_in_float),
       TEST(heads_stay_in_float),
+      TEST(rectifying_clips),
       TEST(factors_by_hand),
       TEST(reach_of_sigmoids),
       TEST(range_of_a_softmax),
