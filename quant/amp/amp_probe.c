@@ -8,6 +8,7 @@
 #include "lib/base/half.h"
 #include "lib/base/random.h"
 #include "lib/eval/eval.h"
+#include "lib/graph/saturation.h"
 #include "lib/session/session.h"
 #include "quant/amp/amp_internal.h"
 
@@ -84,22 +85,13 @@ static void fill_input(dq_tensor *tensor, int kind, const dq_amp_job *job) {
     ((float *)tensor->data)[i] = kind ? scale * dq_random_float(&random) : dq_random_normal(&random);
 }
 
-static bool is_any(const dq_node *node, const char *const *names) {
-  for (; *names; names++)
-    if (dq_node_is(node, *names)) return true;
-  return false;
-}
-
 // Behind a Softmax or Sigmoid that noise saturates nothing is left of an error: what goes into it is looked at instead,
 // through nodes that only move elements.
 static void look_before_saturation(dq_graph *copy) {
-  static const char *const MOVING[] = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "Identity", NULL};
-  static const char *const SATURATING[] = {"Softmax", "Sigmoid", "HardSigmoid", "Tanh", NULL};
+  static const char *const saturating[] = {"Softmax", "Sigmoid", "HardSigmoid", "Tanh", NULL};
   for (int o = 0; o < copy->output_count; o++) {
-    const dq_node *node = copy->outputs[o]->producer;
-    while (node && is_any(node, MOVING)) node = node->inputs[0]->producer;
-    dq_value *input = node && is_any(node, SATURATING) ? node->inputs[0] : NULL;
-    if (!input || !input->producer || input->is_output) continue;
+    dq_value *input = dq_before_function(copy->outputs[o], saturating);
+    if (!input || input->is_output) continue;
     copy->outputs[o]->is_output = false;
     copy->outputs[o] = input;
     input->is_output = true;

@@ -16,18 +16,10 @@ static dq_status permute(dq_int8_job *job) {
                               &job->permuted, &job->permuted_count, job->arena, job->in->context, job->error);
 }
 
-// What lies behind the products of equalized heads.
-static dq_status note_heads(dq_int8_job *job, const dq_equalization *equalization) {
-  bool *in_head, *marked = DQ_NEW_ARRAY(job->arena, job->value_count, bool);
-  if (!marked) return dq_fail_memory(job->error, 0);
-  DQ_TRY(dq_output_head_values(job->graph, &in_head, job->arena, job->error));
-  for (int s = 0; s < equalization->count; s++) {
-    const dq_value *value = dq_graph_find(job->graph, equalization->sites[s].value);
-    if (!value || !in_head[value->index]) continue;
-    marked[value->index] = true;
-    dq_output_head_mark_behind(value, marked);
-  }
-  for (int v = 0; v < job->value_count; v++) job->choices[v].in_head = marked[v];
+static dq_status note_behind_products(dq_int8_job *job) {
+  bool *behind;
+  DQ_TRY(dq_behind_products(job->graph, &behind, job->arena, job->error));
+  for (int v = 0; v < job->value_count; v++) job->choices[v].behind_products = behind[v];
   return DQ_OK;
 }
 
@@ -64,7 +56,7 @@ static dq_status rewrite_graph(dq_int8_job *job) {
   DQ_TRY(dq_absorption_apply(job->graph, absorption, job->arena, &lowered, &lowered_count, job->error));
   DQ_TRY(permute(job));
   DQ_TRY(dq_int8_open_tables(job));
-  DQ_TRY(note_heads(job, equalization));
+  DQ_TRY(note_behind_products(job));
   note_levels(job);
   DQ_TRY(restate(job, lowered, lowered_count));
   return restate(job, scaled, scaled_count);

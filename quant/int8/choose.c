@@ -111,8 +111,7 @@ static dq_status try_setting(trials *all, const dq_int8_setting *setting, layer_
   dq_int8_report report = {0};
   dq_int8_job trial = *all->job;
   trial.report = &report, trial.setting = *setting;
-  int64_t most = all->evaluator.detects ? DETECTOR_PICTURES : TRIAL_PICTURES;
-  trial.pictures = trial.pictures < most ? trial.pictures : most;
+  trial.pictures = dq_trial_pictures(trial.pictures, all->evaluator.detects ? DETECTOR_PICTURES : TRIAL_PICTURES);
   trial.sites = all->sites;
   DQ_TRY(observed_for(all, setting, &trial.observed));
   trial.graph = dq_graph_copy(all->job->graph);

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/graph/saturation.h"
+
 enum { MOST_OUTPUTS = 16 }; // of a detector
 
 static dq_status copy_output(float **to, const dq_tensor *tensor, const dq_context *context, dq_error *error) {
@@ -60,24 +62,61 @@ static dq_status open_detection(dq_evaluator *evaluator, dq_tensor *tensors) {
                                  job->in->options->decode, job->arena, job->error);
 }
 
+int64_t dq_evaluated_pictures(int64_t pictures) {
+  int64_t half = (pictures + 1) / 2;
+  return half < DQ_EVALUATED_PICTURES ? half : DQ_EVALUATED_PICTURES;
+}
+
+int64_t dq_trial_pictures(int64_t pictures, int64_t most) {
+  int64_t others = pictures - dq_evaluated_pictures(pictures);
+  return others < 1 ? pictures : others < most ? others : most;
+}
+
+static dq_value *softmax_argument(const dq_value *output) {
+  static const char *const functions[] = {"Softmax", "LogSoftmax", NULL};
+  return dq_before_function(output, functions);
+}
+
+// The names of what is compared in a form of the network, whose outputs have the same names in all forms.
+static dq_status name_compared(dq_evaluator *evaluator, const dq_graph *graph) {
+  for (int o = 0; o < evaluator->what.count; o++) {
+    const dq_value *value = dq_graph_find(graph, evaluator->sources[o]);
+    if (evaluator->before_softmax[o]) value = softmax_argument(value);
+    if (!value)
+      return dq_fail(evaluator->job->error, DQ_UNSUPPORTED, "output '%s' has lost its Softmax", evaluator->sources[o]);
+    evaluator->names[o] = value->name;
+  }
+  return DQ_OK;
+}
+
+static void find_softmax(dq_evaluator *evaluator, const dq_tensor *tensors) {
+  for (int o = 0; o < evaluator->what.count; o++) {
+    const dq_value *argument = softmax_argument(dq_graph_find(evaluator->job->graph, evaluator->sources[o]));
+    const dq_tensor *tensor = argument ? &tensors[argument->index] : NULL;
+    evaluator->before_softmax[o] = tensor && tensor->type == DQ_F32 && tensor->rank >= 0;
+  }
+}
+
 dq_status dq_evaluator_open(dq_evaluator *evaluator, const dq_int8_job *job) {
   const dq_graph *graph = job->graph;
   int outputs = graph->output_count;
-  int64_t evaluated = job->pictures < DQ_EVALUATED_PICTURES ? job->pictures : DQ_EVALUATED_PICTURES;
-  const char **names = DQ_NEW_ARRAY(job->arena, outputs, const char *);
+  int64_t evaluated = dq_evaluated_pictures(job->pictures);
   *evaluator = (dq_evaluator){.job = job};
+  evaluator->names = DQ_NEW_ARRAY(job->arena, outputs, const char *);
+  evaluator->sources = DQ_NEW_ARRAY(job->arena, outputs, const char *);
+  evaluator->before_softmax = DQ_NEW_ARRAY(job->arena, outputs, bool);
   evaluator->shapes = DQ_NEW_ARRAY(job->arena, outputs, dq_tensor);
   evaluator->exact = DQ_NEW_ARRAY(job->arena, evaluated * outputs, float *);
   evaluator->others = DQ_NEW_ARRAY(job->arena, outputs, float *);
   evaluator->pictures_done = DQ_NEW_ARRAY(job->arena, outputs, int64_t);
   evaluator->outputs = DQ_NEW_ARRAY(job->arena, outputs, dq_output_error);
   evaluator->signal = DQ_NEW_ARRAY(job->arena, evaluated, double);
-  if (!names || !evaluator->shapes || !evaluator->exact || !evaluator->others || !evaluator->pictures_done ||
-      !evaluator->outputs || !evaluator->signal)
+  if (!evaluator->names || !evaluator->sources || !evaluator->before_softmax || !evaluator->shapes ||
+      !evaluator->exact || !evaluator->others || !evaluator->pictures_done || !evaluator->outputs || !evaluator->signal)
     return dq_fail_memory(job->error, 0);
   evaluator->what = (dq_observation){.graph = graph,
                                      .shapes = &job->in->options->shapes,
-                                     .names = names,
+                                     .names = evaluator->names,
                                      .data = job->in->data,
                                      .first = job->pictures - evaluated,
                                      .pictures = evaluated,
@@ -87,9 +126,13 @@ dq_status dq_evaluator_open(dq_evaluator *evaluator, const dq_int8_job *job) {
                   job->error));
   for (int o = 0; o < outputs; o++)
     if (graph->outputs[o]->producer && graph->outputs[o]->type == DQ_F32 && tensors[graph->outputs[o]->index].rank >= 0)
-      names[evaluator->what.count++] = graph->outputs[o]->name;
+      evaluator->sources[evaluator->what.count++] = graph->outputs[o]->name;
   DQ_TRY(open_detection(evaluator, tensors));
-  if (!evaluator->detects) evaluator->what.batch = job->in->options->batch; // boxes need all outputs of a picture
+  if (!evaluator->detects) {
+    evaluator->what.batch = job->in->options->batch; // boxes need all outputs of a picture
+    find_softmax(evaluator, tensors);
+  }
+  DQ_TRY(name_compared(evaluator, graph));
   return dq_observe(&evaluator->what, store_exact, evaluator, job->in->context, job->error);
 }
 
@@ -119,6 +162,7 @@ dq_status dq_evaluate(dq_evaluator *evaluator, const dq_graph *quantized, dq_sco
   memset(evaluator->pictures_done, 0, (size_t)evaluator->what.count * sizeof *evaluator->pictures_done);
   memset(score->noise, 0, (size_t)evaluator->what.pictures * sizeof *score->noise);
   for (int o = 0; o < evaluator->what.count; o++) dq_output_error_clear(&evaluator->outputs[o]);
+  DQ_TRY(name_compared(evaluator, quantized));
   DQ_TRY(dq_observe(&evaluator->what, compare, evaluator, job->in->context, job->error));
   score->decibels = decibels_of(evaluator);
   return DQ_OK;

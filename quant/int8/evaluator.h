@@ -1,5 +1,6 @@
 // The output error of quantized forms of a network, which trials compare. It is measured on the last pictures of a job,
-// against the outputs of the float network.
+// which no range was taken from, against the outputs of the float network. In place of an output that a Softmax
+// computes its argument is compared: probabilities of nearly certain classes show no error until an answer changes.
 #ifndef DQ_QUANT_EVALUATOR_H
 #define DQ_QUANT_EVALUATOR_H
 
@@ -9,6 +10,13 @@
 
 enum { DQ_EVALUATED_PICTURES = 24 }; // the largest number of pictures that an evaluator runs
 
+// How many of `pictures` (1 or more) a trial is judged on, which are the last ones: half of them, rounded up, and at
+// most DQ_EVALUATED_PICTURES.
+int64_t dq_evaluated_pictures(int64_t pictures);
+// How many a trial takes ranges from, which are the first ones: those that it is not judged on, and at most `most`. A
+// single picture serves for both.
+int64_t dq_trial_pictures(int64_t pictures, int64_t most);
+
 typedef struct dq_score {
   double decibels; // SQNR in dB over all pictures: of the outputs, or of the predictions of a detector; INFINITY: equal
   double *noise;   // by picture, owned by the caller: the noise of the predictions, or the sum over the outputs of
@@ -17,10 +25,13 @@ typedef struct dq_score {
 
 typedef struct dq_evaluator {
   const dq_int8_job *job;
-  dq_observation what;      // the graph that runs, its float32 outputs by name, and the pictures (first, pictures)
-  dq_tensor *shapes;        // by output: type and shape
-  float **exact;            // float outputs, [picture * what.count + output]
-  float **others;           // by output: the output of the quantized form on the current picture
+  dq_observation what;  // the graph that runs, the names of what is compared in it, and the pictures (first, pictures)
+  const char **names;   // what.names, set for each form that runs
+  const char **sources; // by output: the name of the output of the network
+  bool *before_softmax; // by output: the argument of the Softmax that computes the output is compared
+  dq_tensor *shapes;    // by output: type and shape
+  float **exact;        // float outputs, [picture * what.count + output]
+  float **others;       // by output: the output of the quantized form on the current picture
   int64_t *pictures_done;   // by output
   dq_output_error *outputs; // by output
   bool detects;             // the predictions of a detector are compared, not its outputs

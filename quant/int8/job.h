@@ -12,13 +12,13 @@
 
 // What is decided about one value of the graph.
 typedef struct dq_value_choice {
-  bool quantized;     // a QuantizeLinear/DequantizeLinear pair is written behind the value
-  int shares;         // index of the value whose parameters this one has; its own index: it has its own
-  bool before_levels; // the input in front of the Mul and Add that bring it to its input grid: stays in float
-  bool in_head;       // behind the products of an equalized output head: stays in float
-  bool constant;      // an initializer in the place of an activation
-  bool searched;      // the range comes from range search, not from the method
-  int slot;           // index of its histogram in the calibration, -1: none
+  bool quantized;       // a QuantizeLinear/DequantizeLinear pair is written behind the value
+  int shares;           // index of the value whose parameters this one has; its own index: it has its own
+  bool before_levels;   // the input in front of the Mul and Add that bring it to its input grid: stays in float
+  bool behind_products; // computed from products and read by none (dq_behind_products): stays in float unless moved
+  bool constant;        // an initializer in the place of an activation
+  bool searched;        // the range comes from range search, not from the method
+  int slot;             // index of its histogram in the calibration, -1: none
   dq_range_pair range;
   double clipped; // share of the observed elements outside the range, 0 to 1
   dq_parameters parameters;
@@ -29,7 +29,7 @@ typedef struct dq_value_choice {
 typedef struct dq_int8_setting {
   dq_equalize_scope equalize;
   bool absorption; // bias absorption
-  bool heads;      // equalize the output head too, and leave what lies behind its products in float
+  bool heads;      // equalize the output head too
   const dq_observer *method;
   bool bias_correction;
   bool range_search; // quant/int8/range_search.c

@@ -6,6 +6,7 @@
 #include "quant/int8/stages.h"
 #include "quant/rewrite/fold_space_to_depth.h"
 #include "quant/rewrite/conv_to_gemm.h"
+#include "quant/rewrite/written_functions.h"
 
 static dq_status fold_affine(dq_graph *graph, dq_error *error) {
   for (int n = 0; n < graph->node_count; n++) {
@@ -48,6 +49,7 @@ static dq_status fold_operands(dq_graph *graph, const dq_context *context, dq_er
 dq_status dq_int8_fold(dq_int8_job *job) {
   DQ_TRY(fold_operands(job->graph, job->in->context, job->error));
   DQ_TRY(fold_affine(job->graph, job->error));
+  DQ_TRY(dq_written_functions_fuse(job->graph, job->in->context, job->error));
   return dq_fold_space_to_depth(job->graph, &job->in->options->shapes, job->in->context, job->error);
 }
 

@@ -109,12 +109,16 @@ static bool is_marked(const dq_int8_job *job, const dq_value *value) {
 // Relu and Clip take the place of the value they follow: only their result is quantized, and what shared
 // the value's parameters (parts of a Concat) takes those of the result. So does one function of another:
 // the two are one table, or run in float together.
-static bool absorb(dq_int8_job *job, const dq_node *node) {
+static bool can_absorb(const dq_int8_job *job, const dq_node *node) {
   const dq_value *input = node->inputs[0];
   const dq_node *producer = input->producer;
-  if (!dq_is_private(input) || !producer || !producer->mark || !is_marked(job, input) ||
-      job->choices[input->index].shares != input->index)
-    return false;
+  return dq_is_private(input) && producer && producer->mark && is_marked(job, input) &&
+         job->choices[input->index].shares == input->index;
+}
+
+static bool absorb(dq_int8_job *job, const dq_node *node) {
+  const dq_value *input = node->inputs[0];
+  if (!can_absorb(job, node)) return false;
   job->choices[input->index].quantized = false;
   job->choices[input->index].shares = node->outputs[0]->index;
   mark(job, node->outputs[0]);
@@ -201,6 +205,19 @@ static bool has_constants(const dq_int8_job *job, const dq_node *node) {
   return true;
 }
 
+// A Mul or Add with constants by channel beside a function is a part of it: both run in float, as one table by channel.
+static bool belongs_to_function(const dq_node *node) {
+  if (dq_integer_form_of(node) != DQ_FORM_PAIR || !dq_is_float_constant(node->inputs[1]) ||
+      dq_tensor_count(node->inputs[1]->constant) < 2)
+    return false;
+  const dq_node *user = dq_only_user(node->outputs[0]);
+  return rule_of(node->inputs[0]->producer) == DQ_QUANTIZE_TABLE || rule_of(user) == DQ_QUANTIZE_TABLE;
+}
+
+static bool is_function(const dq_node *node) {
+  return rule_of(node) == DQ_QUANTIZE_TABLE || (node && belongs_to_function(node));
+}
+
 // A result that is computed from constants and shapes alone costs nothing at run time.
 static bool is_known(const dq_int8_job *job, const dq_node *node) {
   for (int i = 0; i < node->output_count; i++)
@@ -208,17 +225,27 @@ static bool is_known(const dq_int8_job *job, const dq_node *node) {
   return true;
 }
 
+// Nothing multiplies what is computed behind the last products: 8 bits would cost accuracy and save next to nothing. A
+// Relu or Clip that narrows the range of a product belongs to the product.
+static bool is_left_behind_products(const dq_int8_job *job, const dq_node *node, dq_quantization rule) {
+  const dq_layer_precision *given = dq_precision_find(job->in->options->precision, node);
+  if (!job->choices[node->outputs[0]->index].behind_products || rule == DQ_QUANTIZE_COMPUTE ||
+      rule == DQ_QUANTIZE_SHARE || (given && given->precision == DQ_PRECISION_INT8))
+    return false;
+  return rule != DQ_QUANTIZE_ABSORB || !can_absorb(job, node);
+}
+
 // NULL when the node is quantized, else the reason why not; "" when there is nothing to say.
 static const char *select_node(dq_int8_job *job, const dq_node *node, dq_quantization rule) {
   if (rule == DQ_QUANTIZE_NOT || (dq_node_output(node, 0) && job->choices[node->outputs[0]->index].before_levels))
     return "";
-  if (rule != DQ_QUANTIZE_COMPUTE && dq_node_output(node, 0) && job->choices[node->outputs[0]->index].in_head)
-    return "behind the last product";
   if (!node->input_count || !is_float(job, dq_node_input(node, 0)) || !dq_node_output(node, 0)) return "";
   if (is_known(job, node)) return "";
   const char *wish = left_in_float(job->in->options, node);
   if (!wish && rule == DQ_QUANTIZE_ABSORB) wish = left_with_product(job->in->options, node);
   if (wish) return wish;
+  if (is_left_behind_products(job, node, rule)) return "behind the last product";
+  if (belongs_to_function(node)) rule = DQ_QUANTIZE_TABLE;
   switch (rule) {
   case DQ_QUANTIZE_COMPUTE: return select_compute(job, node);
   case DQ_QUANTIZE_COMBINE: return select_combine(job, node);
@@ -226,7 +253,7 @@ static const char *select_node(dq_int8_job *job, const dq_node *node, dq_quantiz
   case DQ_QUANTIZE_TABLE:
     if (!has_constants(job, node)) return "an operand is not constant";
     if (node->output_count > 1 || dq_node_int(node, "training_mode", 0)) return "training";
-    if (rule_of(node->inputs[0]->producer) == DQ_QUANTIZE_TABLE && absorb(job, node)) return NULL;
+    if (is_function(node->inputs[0]->producer) && absorb(job, node)) return NULL;
     break;
   case DQ_QUANTIZE_ABSORB:
     if (absorb(job, node)) return NULL;

@@ -21,28 +21,31 @@ static bool is_reader(const dq_node *node) {
          (dq_product_of(node, &product) && !product.integer && product.kind != DQ_MATRIX_PRODUCT);
 }
 
-static dq_status find_heads(site_list *list, const dq_graph *graph, const dq_tensor *tensors, dq_arena *arena,
-                            dq_error *error) {
-  bool *in_head;
-  DQ_TRY(dq_output_head_values(graph, &in_head, arena, error));
+static void find_heads(site_list *list, const dq_graph *graph, const dq_tensor *tensors, const bool *in_head,
+                       dq_arena *arena) {
   for (int v = 0; v < graph->value_count; v++) {
     dq_site *site = &list->sites[list->count];
     if (!dq_output_head_site(site, graph, tensors, in_head, graph->values[v], arena)) continue;
     list->count++;
   }
-  return DQ_OK;
 }
 
 // x Sigmoid(x) takes one more Mul per element, which is worth it only where nothing is lost.
 static bool is_worth_it(const dq_site *site) { return site->free_readers || !site->silu_count; }
 
-static dq_status find_sites(site_list *list, const dq_graph *graph, const dq_tensor *tensors, dq_equalize_scope scope,
-                            dq_arena *arena, dq_error *error) {
+// The value that a node reads and that may be scaled; NULL: none. Arguments of functions in the head are left to
+// find_heads.
+static dq_value *site_start(const dq_node *node, const bool *in_head) {
+  dq_value *value = is_reader(node) || dq_is_site_function(node) ? dq_node_input(node, 0) : NULL;
+  return value && !(dq_is_site_function(node) && in_head[value->index]) ? value : NULL;
+}
+
+static dq_status find_sites(site_list *list, const dq_graph *graph, const dq_tensor *tensors, const bool *in_head,
+                            dq_equalize_scope scope, dq_arena *arena, dq_error *error) {
   bool *done = DQ_NEW_ARRAY(arena, graph->value_count, bool);
   if (!done) return dq_fail_memory(error, 0);
   for (int n = 0; n < graph->node_count; n++) {
-    dq_node *node = graph->nodes[n];
-    dq_value *value = is_reader(node) ? dq_node_input(node, 0) : NULL;
+    dq_value *value = site_start(graph->nodes[n], in_head);
     if (!value || done[value->index]) continue;
     done[value->index] = true;
     dq_site *site = &list->sites[list->count];
@@ -59,10 +62,13 @@ static dq_status find_sites(site_list *list, const dq_graph *graph, const dq_ten
 // What is equalized under a scope, with heads or without.
 static dq_status list_sites(site_list *list, const dq_graph *graph, const dq_tensor *tensors, dq_equalize_scope scope,
                             bool heads, dq_arena *arena, dq_error *error) {
+  bool *in_head;
   *list = (site_list){DQ_NEW_ARRAY(arena, 2 * graph->node_count, dq_site), 0};
   if (!list->sites) return dq_fail_memory(error, 0);
-  if (scope != DQ_EQUALIZE_NONE) DQ_TRY(find_sites(list, graph, tensors, scope, arena, error));
-  return heads ? find_heads(list, graph, tensors, arena, error) : DQ_OK;
+  DQ_TRY(dq_output_head_values(graph, &in_head, arena, error));
+  if (scope != DQ_EQUALIZE_NONE) DQ_TRY(find_sites(list, graph, tensors, in_head, scope, arena, error));
+  if (heads) find_heads(list, graph, tensors, in_head, arena);
+  return DQ_OK;
 }
 
 // ---- Observing ----
@@ -186,6 +192,12 @@ static dq_status see_sites(dq_equalize_memory *memory, bool lasting, const site_
   return observe_new(memory, from, what, arena, context, error);
 }
 
+static bool is_even(const float *factors, int64_t count) {
+  for (int64_t k = 0; k < count; k++)
+    if (factors[k] != 1) return false;
+  return true;
+}
+
 dq_status dq_equalize_measure(dq_equalization *equalization, const dq_observation *what, dq_equalize_scope scope,
                               bool heads, dq_equalize_memory *memory, dq_arena *arena, const dq_context *context,
                               dq_error *error) {
@@ -201,14 +213,16 @@ dq_status dq_equalize_measure(dq_equalization *equalization, const dq_observatio
   dq_equalize_site *sites = DQ_NEW_ARRAY(arena, list.count, dq_equalize_site);
   if (!sites) return dq_fail_memory(error, 0);
   DQ_TRY(see_sites(look, memory != NULL, &list, what, tensors, arena, context, error));
+  int count = 0;
   for (int s = 0; s < list.count; s++) {
     const dq_site *site = &list.sites[s];
     float *factors = DQ_NEW_ARRAY(arena, site->class_count, float);
     if (!factors) return dq_fail_memory(error, 0);
     DQ_TRY(site_factors(site, look, scope != DQ_EQUALIZE_FULL && !site->head, factors, arena, error));
-    sites[s] = (dq_equalize_site){site->values[0].value->name, site->class_count, factors};
+    if (!is_even(factors, site->class_count))
+      sites[count++] = (dq_equalize_site){site->values[0].value->name, site->class_count, factors};
   }
-  *equalization = (dq_equalization){sites, list.count};
+  *equalization = (dq_equalization){sites, count};
   return DQ_OK;
 }
 

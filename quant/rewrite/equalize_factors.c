@@ -158,6 +158,20 @@ static void set_level(const class_facts *facts, double *factors) {
     factors[k] = facts->most[k] <= 1 ? 1 : fmin(factors[k] / level, facts->most[k]);
 }
 
+// A function takes a multiplication for every element, which is worth it where the noise falls to a quarter.
+static bool is_worth_it(const dq_site *site, const class_facts *facts, const double *factors, double least) {
+  static const double LEAST_GAIN = 4;
+  if (!site->argument_count && !site->result_count) return true;
+  double smallest = INFINITY, with = 0, without = 0;
+  for (int64_t k = 0; k < facts->count; k++) smallest = fmin(smallest, factors[k]);
+  for (int64_t k = 0; k < facts->count; k++) {
+    double power = fmax(facts->power[k], least * least);
+    with += 1 / (factors[k] * factors[k] * power);
+    without += 1 / (smallest * smallest * power);
+  }
+  return without > LEAST_GAIN * with;
+}
+
 dq_status dq_site_factors(const dq_site *site, const dq_channel_extents *values, const dq_channel_extents *silus,
                           bool share, float *factors, dq_arena *arena, dq_error *error) {
   class_facts facts;
@@ -169,6 +183,7 @@ dq_status dq_site_factors(const dq_site *site, const dq_channel_extents *values,
   if (!(least > 0)) return DQ_OK;
   double above = best_share(&facts, least);
   for (int64_t k = 0; k < facts.count; k++) exact[k] = factor_at(&facts, k, above, least);
+  if (!is_worth_it(site, &facts, exact, least)) return DQ_OK;
   if (share && !site->free_readers) share_with_weights(&facts, exact);
   set_level(&facts, exact);
   for (int64_t k = 0; k < facts.count; k++)

@@ -10,6 +10,7 @@
 typedef struct dq_site_value {
   dq_value *value;
   int64_t channels;   // axis 1
+  int rank;           // number of dimensions
   const int *classes; // [channels]: the class of each channel, 0 to class_count of the site - 1
 } dq_site_value;
 
@@ -19,6 +20,13 @@ typedef struct dq_silu {
   int value; // which of the site's values y is
 } dq_silu;
 
+// A function of each element that factors do not pass (HardSwish, Gelu). A multiplication by channel in front of it
+// divides its argument by the factors, one behind it multiplies its result; both run in float with the function.
+typedef struct dq_site_function {
+  dq_node *node;
+  int value; // which of the site's values it reads or computes
+} dq_site_function;
+
 typedef struct dq_site {
   int64_t class_count;
   dq_site_value *values; // that are scaled; the first is the one that was asked for
@@ -26,7 +34,9 @@ typedef struct dq_site {
   dq_node **readers;     // likewise: input 0 is scaled
   dq_node **clips;       // 0...M, within the site
   dq_silu *silus;
-  int value_count, writer_count, reader_count, clip_count, silu_count;
+  dq_site_function *arguments; // functions that read a value of the site
+  dq_site_function *results;   // functions that compute a value of the site
+  int value_count, writer_count, reader_count, clip_count, silu_count, argument_count, result_count;
   bool free_readers; // dq_reader_is_free holds for all readers
   bool wide;         // a Clip or Concat is inside, so that the factors depend more on the pictures
   bool head;         // the only value is the result of a product that only the output head of the network reads; a Mul
@@ -40,6 +50,8 @@ bool dq_site_find(dq_site *site, const dq_graph *graph, const dq_tensor *tensors
 // dq_output_head_values.
 bool dq_output_head_site(dq_site *site, const dq_graph *graph, const dq_tensor *tensors, const bool *in_head,
                          dq_value *value, dq_arena *arena);
+// Whether a node is a function of each element of its only input, the same in all channels, that no factor passes.
+bool dq_is_site_function(const dq_node *node);
 // Whether a reader has a scale for every channel that it reads: a depthwise convolution in its weight, a normalization
 // because it is not quantized.
 bool dq_reader_is_free(const dq_site *site, const dq_node *node);

@@ -46,32 +46,52 @@ static dq_status scale_reader(dq_graph *graph, dq_node *node, const double *fact
   return scale_vector(graph, node, 3, factors, 1, error);
 }
 
-// x / c in front of node `at`, named after x with `suffix`; NULL: no memory.
-static dq_value *add_inverse(dq_graph *graph, int at, dq_value *x, const char *base, const char *suffix,
-                             const double *factors, int64_t channels, dq_value *result) {
-  dq_tensor *inverse = dq_tensor_new(graph->arena, DQ_F32, 4, (int64_t[]){1, channels, 1, 1});
-  char *name = dq_arena_printf(graph->arena, "%s_inverse", base);
-  char *wanted = dq_arena_printf(graph->arena, "%s%s", base, suffix);
-  if (!inverse || !name || !wanted) return NULL;
-  for (int64_t c = 0; c < channels; c++) ((float *)inverse->data)[c] = (float)(1 / factors[c]);
-  dq_value *operands[] = {x, dq_graph_add_constant(graph, name, inverse)};
+// What a multiplication by channel does: x / c or c x.
+typedef enum factor_use { DIVIDE, MULTIPLY } factor_use;
+
+// Puts x / c or c x in front of node `at`. The node and its constant are named after `base`, as is the result with
+// `suffix` unless `result` is given. NULL: there is no memory.
+static dq_value *add_factors(dq_graph *graph, int at, dq_value *x, const dq_site_value *shape, const double *factors,
+                             factor_use use, const char *base, dq_value *result) {
+  static const char *const constants[] = {"%s_inverse", "%s_factors"}, *const results[] = {"%s_plain", "%s_scaled"};
+  int64_t dims[DQ_MAX_RANK] = {1, shape->channels, 1, 1, 1, 1, 1, 1};
+  dq_tensor *constant = dq_tensor_new(graph->arena, DQ_F32, shape->rank, dims);
+  char *name = dq_arena_printf(graph->arena, constants[use], base);
+  char *wanted = dq_arena_printf(graph->arena, results[use], base);
+  if (!constant || !name || !wanted) return NULL;
+  for (int64_t c = 0; c < shape->channels; c++)
+    ((float *)constant->data)[c] = (float)(use == DIVIDE ? 1 / factors[c] : factors[c]);
+  dq_value *operands[] = {x, dq_graph_add_constant(graph, name, constant)};
   if (!result) result = dq_graph_fresh_value(graph, wanted);
   const char *node = dq_graph_fresh_name(graph, wanted);
   bool added = operands[1] && result && node && dq_graph_add_node(graph, at, "Mul", node, 2, operands, 1, &result);
   return added ? result : NULL;
 }
 
-// The sigmoid reads x' / c, so that x' Sigmoid(x' / c) = c SiLU(x).
-static dq_status scale_sigmoid(dq_graph *graph, dq_node *sigmoid, const double *factors, int64_t channels,
-                               dq_restated *restated, dq_error *error) {
-  dq_value *x = sigmoid->inputs[0];
+// The function reads x' / c where it read x, of which x' = c x is left.
+static dq_status divide_argument(dq_graph *graph, dq_node *function, const dq_site_value *shape, const double *factors,
+                                 dq_restated *restated, dq_error *error) {
+  dq_value *x = function->inputs[0];
   dq_value **inputs = DQ_NEW_ARRAY(graph->arena, 1, dq_value *);
-  dq_value *result = add_inverse(graph, sigmoid->index, x, x->name, "_plain", factors, channels, NULL);
+  dq_value *result = add_factors(graph, function->index, x, shape, factors, DIVIDE, x->name, NULL);
   if (!result || !inputs) return dq_fail_memory(error, 0);
   inputs[0] = result;
-  sigmoid->inputs = inputs;
+  function->inputs = inputs;
   *restated = (dq_restated){result->name, x->name};
   return DQ_OK;
+}
+
+// The function writes to a new value, of which c x is what all that read its result read.
+static dq_status multiply_result(dq_graph *graph, dq_node *function, const dq_site_value *shape, const double *factors,
+                                 dq_restated *restated, dq_error *error) {
+  dq_value *y = function->outputs[0];
+  char *wanted = dq_arena_printf(graph->arena, "%s_plain", y->name);
+  dq_value *plain = wanted ? dq_graph_fresh_value(graph, wanted) : NULL;
+  if (!plain) return dq_fail_memory(error, 0);
+  function->outputs[0] = plain;
+  *restated = (dq_restated){plain->name, y->name};
+  bool added = add_factors(graph, function->index + 1, plain, shape, factors, MULTIPLY, y->name, y);
+  return added ? DQ_OK : dq_fail_memory(error, 0);
 }
 
 typedef struct scaling {
@@ -89,12 +109,30 @@ static const double *factors_of(const scaling *it, const dq_site_value *value) {
   return it->channels;
 }
 
+static dq_restated *next_restated(const scaling *it) { return &it->restated[(*it->count)++]; }
+
+// The sigmoid reads x' / c, so that x' Sigmoid(x' / c) = c SiLU(x).
 static dq_status scale_silu(const scaling *it, const dq_silu *silu) {
   const dq_site_value *value = &it->site->values[silu->value];
   const double *factors = factors_of(it, value);
-  it->restated[(*it->count)++] = (dq_restated){silu->conv->outputs[0]->name, NULL};
+  *next_restated(it) = (dq_restated){silu->conv->outputs[0]->name, NULL};
   DQ_TRY(scale_writer(it->graph, silu->conv, factors, it->error));
-  return scale_sigmoid(it->graph, silu->sigmoid, factors, value->channels, &it->restated[(*it->count)++], it->error);
+  return divide_argument(it->graph, silu->sigmoid, value, factors, next_restated(it), it->error);
+}
+
+static dq_status scale_functions(const scaling *it) {
+  const dq_site *site = it->site;
+  for (int f = 0; f < site->argument_count; f++) {
+    const dq_site_value *value = &site->values[site->arguments[f].value];
+    DQ_TRY(divide_argument(it->graph, site->arguments[f].node, value, factors_of(it, value), next_restated(it),
+                           it->error));
+  }
+  for (int f = 0; f < site->result_count; f++) {
+    const dq_site_value *value = &site->values[site->results[f].value];
+    DQ_TRY(
+        multiply_result(it->graph, site->results[f].node, value, factors_of(it, value), next_restated(it), it->error));
+  }
+  return DQ_OK;
 }
 
 // The convolution writes to a new value, x / c of which is what it was.
@@ -111,17 +149,15 @@ static dq_status scale_head(const scaling *it) {
   dq_value *scaled = wanted ? dq_graph_fresh_value(it->graph, wanted) : NULL;
   if (!scaled) return dq_fail_memory(it->error, 0);
   conv->outputs[0] = scaled;
-  it->restated[(*it->count)++] = (dq_restated){scaled->name, NULL};
-  return add_inverse(it->graph, conv->index + 1, scaled, name, "_plain", factors, value->channels, value->value)
-             ? DQ_OK
-             : dq_fail_memory(it->error, 0);
+  *next_restated(it) = (dq_restated){scaled->name, NULL};
+  bool added = add_factors(it->graph, conv->index + 1, scaled, value, factors, DIVIDE, name, value->value);
+  return added ? DQ_OK : dq_fail_memory(it->error, 0);
 }
 
 static dq_status scale_site(const scaling *it) {
   const dq_site *site = it->site;
   if (site->head) return scale_head(it);
-  for (int v = 0; v < site->value_count; v++)
-    it->restated[(*it->count)++] = (dq_restated){site->values[v].value->name, NULL};
+  for (int v = 0; v < site->value_count; v++) *next_restated(it) = (dq_restated){site->values[v].value->name, NULL};
   for (int w = 0; w < site->writer_count; w++) {
     const dq_site_value *value = dq_site_value_of(site, site->writers[w]->outputs[0]);
     DQ_TRY(scale_writer(it->graph, site->writers[w], factors_of(it, value), it->error));
@@ -131,7 +167,7 @@ static dq_status scale_site(const scaling *it) {
     DQ_TRY(scale_reader(it->graph, site->readers[r], factors_of(it, value), it->error));
   }
   for (int s = 0; s < site->silu_count; s++) DQ_TRY(scale_silu(it, &site->silus[s]));
-  return DQ_OK;
+  return scale_functions(it);
 }
 
 // All sites before any is scaled: changes move nodes.
@@ -159,7 +195,7 @@ dq_status dq_equalize_apply(dq_graph *graph, const dq_equalization *equalization
   dq_tensor *tensors;
   DQ_TRY(dq_infer(graph, shapes, DQ_INFER_TOLERANT, context, arena, &tensors, error));
   dq_site *found = DQ_NEW_ARRAY(arena, equalization->count, dq_site);
-  dq_restated *list = DQ_NEW_ARRAY(arena, 3 * graph->value_count, dq_restated);
+  dq_restated *list = DQ_NEW_ARRAY(arena, 3 * graph->value_count + 2 * graph->node_count, dq_restated);
   if (!found || !list) return dq_fail_memory(error, 0);
   DQ_TRY(find_given(found, graph, equalization, tensors, arena, error));
   for (int s = 0; s < equalization->count; s++) {

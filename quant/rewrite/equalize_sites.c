@@ -49,7 +49,7 @@ static bool join(finder *find, dq_value *value) {
   find->first[value->index] = find->entries;
   for (int64_t c = 0; c < tensor->dims[1]; c++, find->entries++) find->parent[find->entries] = find->entries;
   find->place[value->index] = find->site->value_count;
-  find->site->values[find->site->value_count++] = (dq_site_value){value, tensor->dims[1], NULL};
+  find->site->values[find->site->value_count++] = (dq_site_value){value, tensor->dims[1], tensor->rank, NULL};
   return true;
 }
 
@@ -164,6 +164,21 @@ static dq_node *silu_sigmoid(const dq_node *node) {
   return NULL;
 }
 
+static bool is_gate_of_silu(const dq_node *node) {
+  const dq_node *user = dq_only_user(node->outputs[0]);
+  return user && silu_sigmoid(user) == node;
+}
+
+// A function of each element of its first input that is the same in all channels and that no factor passes.
+bool dq_is_site_function(const dq_node *node) {
+  const dq_operator *row = dq_operator_find(node->domain, node->op_type);
+  unsigned needed = DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM;
+  if (!row || row->quantization != DQ_QUANTIZE_TABLE || (row->flags & needed) != needed ||
+      (row->flags & DQ_OP_HOMOGENEOUS))
+    return false;
+  return node->input_count == 1 && node->output_count == 1 && !is_gate_of_silu(node);
+}
+
 // The operand that `node` scales as a whole: of Mul(x, Sigmoid(...)) it is x, of a MatMul with a
 // constant along the last two axes the other one; NULL: none.
 static dq_value *linear_operand(const finder *find, const dq_node *node) {
@@ -264,6 +279,10 @@ static bool join_producer(finder *find, const dq_value *value) {
     site->writers[site->writer_count++] = node;
     return node->outputs[0] == value;
   }
+  if (dq_is_site_function(node)) {
+    site->results[site->result_count++] = (dq_site_function){node, find->place[value->index]};
+    return true;
+  }
   dq_node *sigmoid = silu_sigmoid(node);
   if (!sigmoid) return join_node(find, node, value);
   site->silus[site->silu_count++] = (dq_silu){sigmoid->inputs[0]->producer, sigmoid, find->place[value->index]};
@@ -272,6 +291,10 @@ static bool join_producer(finder *find, const dq_value *value) {
 
 static bool join_user(finder *find, const dq_value *value, dq_node *node) {
   dq_site *site = find->site;
+  if (dq_is_site_function(node)) {
+    site->arguments[site->argument_count++] = (dq_site_function){node, find->place[value->index]};
+    return true;
+  }
   if (node->inputs[0] != value || !is_scalable(node)) return join_node(find, node, value);
   for (int r = 0; r < site->reader_count; r++)
     if (site->readers[r] == node) return true;
@@ -287,10 +310,13 @@ static bool open_site(finder *find) {
                     .readers = DQ_NEW_ARRAY(find->arena, nodes, dq_node *),
                     .clips = DQ_NEW_ARRAY(find->arena, values, dq_node *),
                     .silus = DQ_NEW_ARRAY(find->arena, values, dq_silu),
+                    .arguments = DQ_NEW_ARRAY(find->arena, nodes, dq_site_function),
+                    .results = DQ_NEW_ARRAY(find->arena, nodes, dq_site_function),
                     .free_readers = true};
   find->first = DQ_NEW_ARRAY(find->arena, values, int);
   find->place = DQ_NEW_ARRAY(find->arena, values, int);
-  if (!site->values || !site->writers || !site->readers || !site->clips || !site->silus || !find->first || !find->place)
+  if (!site->values || !site->writers || !site->readers || !site->clips || !site->silus || !site->arguments ||
+      !site->results || !find->first || !find->place)
     return false;
   for (int v = 0; v < values; v++) find->first[v] = -1;
   return true;
@@ -307,7 +333,7 @@ bool dq_site_find(dq_site *site, const dq_graph *graph, const dq_tensor *tensors
   }
   for (int r = 0; r < site->reader_count; r++)
     site->free_readers = site->free_readers && dq_reader_is_free(site, site->readers[r]);
-  return site->reader_count > 0 && number_classes(&find);
+  return site->reader_count + site->argument_count > 0 && number_classes(&find);
 }
 
 bool dq_output_head_site(dq_site *site, const dq_graph *graph, const dq_tensor *tensors, const bool *in_head,
@@ -321,7 +347,7 @@ bool dq_output_head_site(dq_site *site, const dq_graph *graph, const dq_tensor *
   if (!classes) return false;
   for (int64_t c = 0; c < tensor->dims[1]; c++) classes[c] = (int)c;
   site->class_count = tensor->dims[1];
-  site->values[site->value_count++] = (dq_site_value){value, tensor->dims[1], classes};
+  site->values[site->value_count++] = (dq_site_value){value, tensor->dims[1], tensor->rank, classes};
   site->writers[site->writer_count++] = value->producer;
   site->head = true;
   return true;

@@ -34,12 +34,45 @@ dq_status dq_output_head_values(const dq_graph *graph, bool **in_head, dq_arena 
   return DQ_OK;
 }
 
-void dq_output_head_mark_behind(const dq_value *value, bool *marked) {
-  for (int u = 0; u < value->user_count; u++)
-    for (int o = 0; o < value->users[u]->output_count; o++) {
-      const dq_value *output = value->users[u]->outputs[o];
-      if (!output || marked[output->index]) continue;
-      marked[output->index] = true;
-      dq_output_head_mark_behind(output, marked);
-    }
+static dq_quantization rule_of(const dq_node *node) {
+  const dq_operator *row = node ? dq_operator_find(node->domain, node->op_type) : NULL;
+  return row ? row->quantization : DQ_QUANTIZE_NOT;
+}
+
+// Whether a product computes the value, or a value that it is computed from.
+static bool comes_from_product(const dq_node *node, const bool *from_product) {
+  bool any = rule_of(node) == DQ_QUANTIZE_COMPUTE;
+  for (int i = 0; i < node->input_count; i++) any |= node->inputs[i] && from_product[node->inputs[i]->index];
+  return any;
+}
+
+// Whether no product reads the value, or a value that is computed from it.
+static bool leads_to_no_product(const dq_value *value, const bool *no_product) {
+  if (value->is_captured) return false;
+  for (int u = 0; u < value->user_count; u++) {
+    const dq_node *node = value->users[u];
+    if (rule_of(node) == DQ_QUANTIZE_COMPUTE) return false;
+    for (int o = 0; o < node->output_count; o++)
+      if (node->outputs[o] && !no_product[node->outputs[o]->index]) return false;
+  }
+  return true;
+}
+
+dq_status dq_behind_products(const dq_graph *graph, bool **behind, dq_arena *arena, dq_error *error) {
+  dq_node **order = DQ_NEW_ARRAY(arena, graph->node_count, dq_node *);
+  bool *from_product = DQ_NEW_ARRAY(arena, graph->value_count, bool);
+  bool *all = *behind = DQ_NEW_ARRAY(arena, graph->value_count, bool);
+  if (!order || !from_product || !all) return dq_fail_memory(error, 0);
+  DQ_TRY(dq_graph_order(graph, order, error));
+  for (int n = 0; n < graph->node_count; n++)
+    for (int o = 0; o < order[n]->output_count; o++)
+      if (order[n]->outputs[o]) from_product[order[n]->outputs[o]->index] = comes_from_product(order[n], from_product);
+  for (int n = graph->node_count - 1; n >= 0; n--)
+    for (int o = 0; o < order[n]->output_count; o++)
+      if (order[n]->outputs[o]) all[order[n]->outputs[o]->index] = leads_to_no_product(order[n]->outputs[o], all);
+  for (int v = 0; v < graph->value_count; v++) {
+    const dq_node *producer = graph->values[v]->producer;
+    all[v] = all[v] && producer && from_product[v] && rule_of(producer) != DQ_QUANTIZE_COMPUTE;
+  }
+  return DQ_OK;
 }

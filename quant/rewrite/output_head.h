@@ -10,7 +10,9 @@
 // in front of them. DQ_BAD_INPUT: the graph has a cycle; DQ_SYSTEM: there is no memory.
 dq_status dq_output_head_values(const dq_graph *graph, bool **in_head, dq_arena *arena, dq_error *error);
 
-// Sets marked[index] of all values that are computed from `value`, which is in the output head; not of `value` itself.
-void dq_output_head_mark_behind(const dq_value *value, bool *marked);
+// Which values are computed from the result of a product, by operators that are no products, and read by no product,
+// neither directly nor through other values; by value index, in the arena. DQ_BAD_INPUT: the graph has a cycle;
+// DQ_SYSTEM: there is no memory.
+dq_status dq_behind_products(const dq_graph *graph, bool **behind, dq_arena *arena, dq_error *error);
 
 #endif

@@ -126,7 +126,8 @@ static void make_nan_weight(maker *m) {
   ((float *)dq_graph_find(m->graph, "conv2.weight")->constant->data)[5] = NAN;
 }
 
-// Logarithms of probabilities, most of which 8 bits round to 0.
+// Logarithms of probabilities, most of which 8 bits round to 0. A product reads the probabilities too, so that they do
+// not lie behind the last one.
 static void make_log_scores(maker *m) {
   make_small(m);
   m->graph->outputs[0]->is_output = false, m->graph->output_count = 0;
@@ -135,6 +136,11 @@ static void make_log_scores(maker *m) {
   node(m, "Sigmoid", "sigmoid", 1, (dq_value *[]){value(m, "y")}, value(m, "p"));
   node(m, "Log", "log", 1, (dq_value *[]){value(m, "p")}, value(m, "logarithms"));
   output(m, value(m, "logarithms"), 2, (int64_t[]){-1, 4});
+  dq_tensor *mixing = dq_tensor_new(m->graph->arena, DQ_F32, 2, (int64_t[]){4, 4});
+  for (int i = 0; i < 16; i++) ((float *)mixing->data)[i] = i % 5 ? 0.1f : 1;
+  dq_value *inputs[] = {value(m, "p"), dq_graph_add_constant(m->graph, "mixing", mixing)};
+  node(m, "MatMul", "mix", 2, inputs, value(m, "mixed"));
+  output(m, value(m, "mixed"), 2, (int64_t[]){-1, 4});
 }
 
 // Of four scores the second is infinite, the third NaN.

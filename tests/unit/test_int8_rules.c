@@ -106,7 +106,7 @@ static void parts_of_a_concatenation(void **state) {
   dq_value *inner = set(NODE("Concat", "inner", a, b), "axis", 1);
   dq_value *outer = set(NODE("Concat", "outer", inner, c), "axis", 1);
   dq_value *sum = NODE("Add", "sum", NODE("Relu", "relu", outer), set(NODE("Concat", "twice", c, c, c), "axis", 1));
-  quantize(NODE("GlobalAveragePool", "y", sum));
+  quantize(NODE("Conv", "y", NODE("GlobalAveragePool", "pooled", sum), FLOATS(2, 12, 1, 1)));
   assert_ptr_equal(quantizer("a")->inputs[1], quantizer("relu")->inputs[1]);
   assert_ptr_equal(quantizer("b")->inputs[1], quantizer("relu")->inputs[1]);
   assert_ptr_equal(quantizer("inner")->inputs[1], quantizer("relu")->inputs[1]);
@@ -133,7 +133,7 @@ static void functions_of_functions(void **state) {
   dq_value *x = open_graph(), *c = NODE("Conv", "c", x, FLOATS(4, 3, 1, 1));
   dq_value *sum = NODE("Add", "sum", c, NODE("LeakyRelu", "leaky", c));
   dq_value *normal = NODE("BatchNormalization", "normal", sum, FLOATS(4), FLOATS(4), FLOATS(4), FLOATS(4));
-  quantize(NODE("GlobalAveragePool", "y", NODE("PRelu", "prelu", normal, FLOATS(4, 1, 1))));
+  quantize(NODE("Conv", "y", NODE("PRelu", "prelu", normal, FLOATS(4, 1, 1)), FLOATS(2, 4, 1, 1)));
   assert_non_null(quantizer("c")); // in front of LeakyRelu
   assert_non_null(quantizer("leaky"));
   assert_null(quantizer("normal"));
@@ -175,7 +175,7 @@ static void numbers_from_shapes(void **state) {
   dq_value *range = NODE("Range", "range", NODE("Sub", "first", step, step), end, step);
   dq_value *grid = NODE("Add", "grid", range, FLOATS(1));
   dq_value *sum = NODE("Add", "sum", c, NODE("Identity", "places", grid));
-  quantize(NODE("GlobalAveragePool", "y", sum));
+  quantize(NODE("Conv", "y", NODE("GlobalAveragePool", "pooled", sum), FLOATS(2, 4, 1, 1)));
   assert_true(dq_node_is(named("grid")->inputs[0]->producer, "Range"));
   assert_true(dq_node_is(named("sum")->inputs[1]->producer, "DequantizeLinear"));
   const dq_node *places = quantizer("places");

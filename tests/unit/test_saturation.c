@@ -1,0 +1,95 @@
+// The argument of a function at the end of a network is found through what only moves elements; trials of dq-int8
+// compare it in place of probabilities.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "lib/graph/saturation.h"
+#include "quant/int8/evaluator.h"
+#include "tests/unit/small_network.h"
+
+static const char *const softmax[] = {"Softmax", NULL};
+
+// x -> a -Softmax-> p -Transpose-> y
+static void build(network *it) {
+  dq_graph_set_opset(it->graph, "", 13, NULL);
+  network_conv(it, network_value(it, "x"), "a", 3, 4, 3, 1);
+  dq_node *made = network_node(it, "Softmax", network_value(it, "a"), NULL, NULL, network_value(it, "p"));
+  dq_node_set_int(it->graph, made, "axis", 1);
+  dq_node *moved = network_node(it, "Transpose", network_value(it, "p"), NULL, NULL, network_value(it, "y"));
+  dq_node_set_ints(it->graph, moved, "perm", (int64_t[]){0, 1, 3, 2}, 4);
+  network_finish(it);
+}
+
+static void arguments_are_found_through_moves(void **state) {
+  static const char *const sigmoid[] = {"Sigmoid", "Tanh", NULL};
+  network *it = *state;
+  build(it);
+  assert_ptr_equal(dq_before_function(network_value(it, "y"), softmax), network_value(it, "a"));
+  assert_ptr_equal(dq_before_function(network_value(it, "p"), softmax), network_value(it, "a"));
+  assert_null(dq_before_function(network_value(it, "a"), softmax));
+  assert_null(dq_before_function(network_value(it, "x"), softmax));
+  assert_null(dq_before_function(network_value(it, "y"), sigmoid));
+}
+
+static void an_input_is_no_argument(void **state) {
+  network *it = *state;
+  dq_graph_set_opset(it->graph, "", 13, NULL);
+  network_node(it, "Softmax", network_value(it, "x"), NULL, NULL, network_value(it, "y"));
+  network_finish(it);
+  assert_null(dq_before_function(network_value(it, "y"), softmax));
+}
+
+// A network is compared with itself: the error is none where it is looked at, in front of the Softmax. With logits that
+// are twice as large the noise is that of 1 to 2: 0 dB; probabilities that both round to 0 and 1 would show none.
+static void trials_compare_the_argument_of_the_last_softmax(void **state) {
+  network *it = *state;
+  build(it);
+  dq_int8_options options = dq_int8_defaults();
+  dq_int8_input in = dq_int8_input_of(&options, it->data, &it->context);
+  dq_error error;
+  dq_int8_job job = {.in = &in, .pictures = PICTURES, .error = &error, .graph = it->graph, .arena = it->arena};
+  dq_evaluator evaluator;
+  double noise[PICTURES];
+  dq_score score = {.noise = noise};
+  assert_int_equal(dq_evaluator_open(&evaluator, &job), DQ_OK);
+  assert_string_equal(evaluator.what.names[0], "a");
+  assert_int_equal(dq_evaluate(&evaluator, it->graph, &score), DQ_OK);
+  assert_true(score.decibels == 100);
+  dq_graph *doubled = dq_graph_copy(it->graph);
+  dq_node *conv = dq_graph_find(doubled, "a")->producer;
+  for (int i = 1; i < 3; i++) {
+    const dq_tensor *constant = conv->inputs[i]->constant;
+    for (int64_t k = 0; k < dq_tensor_count(constant); k++) ((float *)constant->data)[k] *= 2;
+  }
+  assert_int_equal(dq_evaluate(&evaluator, doubled, &score), DQ_OK);
+  assert_true(score.decibels > -1e-6 && score.decibels < 1e-6);
+  dq_evaluator_close(&evaluator);
+  dq_graph_free(doubled);
+}
+
+// Pictures: judged on, ranges from at most 40.
+static void trials_are_judged_on_other_pictures(void **state) {
+  static const int64_t cases[][3] = {{1, 1, 1},    {2, 1, 1},    {5, 3, 2},    {32, 16, 16},
+                                     {47, 24, 23}, {63, 24, 39}, {64, 24, 40}, {500, 24, 40}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_int_equal(dq_evaluated_pictures(cases[i][0]), cases[i][1]);
+    assert_int_equal(dq_trial_pictures(cases[i][0], 40), cases[i][2]);
+  }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, network_start, network_end)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(arguments_are_found_through_moves),
+      TEST(an_input_is_no_argument),
+      TEST(trials_compare_the_argument_of_the_last_softmax),
+      TEST(trials_are_judged_on_other_pictures),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
