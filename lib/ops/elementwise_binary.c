@@ -12,22 +12,23 @@ static const dq_attribute_rule shift_attributes[] = {{"direction", DQ_ATTRIBUTE_
 
 // ---- Arithmetic. Integers wrap modulo 2^bits, so they are computed unsigned. ----
 
-#define ARITHMETIC(NAME, FLOAT, INTEGER, QUANTIZATION)                                                                 \
+#define ARITHMETIC(NAME, FLOAT, INTEGER, QUANTIZATION, TRAITS)                                                         \
   DQ_EACH_FLOAT(DQ_LOOP2_FAST, NAME, FLOAT)                                                                            \
   DQ_EACH_INTEGER(DQ_LOOP2, NAME, INTEGER)                                                                             \
   static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, NAME)};                           \
   DQ_RUN_LOOPS(NAME, DQ_GRAIN)                                                                                         \
   ROW(NAME, (7, 13, 14), DQ_TYPES_NUMBER, NULL, dq_infer_binary, DQ_FOLLOW, QUANTIZATION,                              \
-      DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE, .integer_form = DQ_FORM_PAIR, .bound = DQ_BOUND_COMBINE)
+      DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | (TRAITS), .integer_form = DQ_FORM_PAIR,                        \
+      .bound = DQ_BOUND_COMBINE)
 
 // Truncating division; what C leaves undefined is 0 (by zero) and wraps (most negative by -1).
 #define DIVIDE_SIGNED(NAME, symbol, type)                                                                              \
   DQ_LOOP2(NAME, y == 0 ? 0 : y == -1 ? (element)(0u - (uint64_t)x) : x / y, symbol, type)
 #define DIVIDE_UNSIGNED(NAME, symbol, type) DQ_LOOP2(NAME, y == 0 ? 0 : x / y, symbol, type)
 
-ARITHMETIC(Add, x + y, (uint64_t)x + (uint64_t)y, DQ_QUANTIZE_COMBINE)
-ARITHMETIC(Sub, x - y, (uint64_t)x - (uint64_t)y, DQ_QUANTIZE_NOT)
-ARITHMETIC(Mul, x *y, (uint64_t)x *(uint64_t)y, DQ_QUANTIZE_COMBINE)
+ARITHMETIC(Add, x + y, (uint64_t)x + (uint64_t)y, DQ_QUANTIZE_COMBINE, DQ_OP_ADDS)
+ARITHMETIC(Sub, x - y, (uint64_t)x - (uint64_t)y, DQ_QUANTIZE_NOT, 0)
+ARITHMETIC(Mul, x *y, (uint64_t)x *(uint64_t)y, DQ_QUANTIZE_COMBINE, 0)
 
 DQ_EACH_FLOAT(DQ_LOOP2_FAST, Div, x / y)
 DQ_EACH_SIGNED(DIVIDE_SIGNED, Div)

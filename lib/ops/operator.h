@@ -104,6 +104,8 @@ enum {                    // flags
   DQ_OP_LARGEST = 4096,        // chooses the largest of several elements
   // Other runtimes move 8-bit numbers with it too, so that the operator form needs no conversion around it.
   DQ_OP_MOVES_8_BIT = 8192,
+  // The sum of two inputs that broadcast: exact in integers where inputs and result share one scale.
+  DQ_OP_ADDS = 16384,
   DQ_OP_HALF_KERNEL = 32, // with DQ_OP_HALF: prepare may take float16 itself, and then sets state
 };
 

@@ -10,7 +10,7 @@ static bool same_form(const dq_tensor *a, const dq_tensor *b) {
 // is more likely there already. -1: there is none.
 static int find_convolution(const dq_node *add, const dq_tensor *tensors) {
   int found = -1;
-  if (add->removed || !dq_node_is(add, "Add")) return -1;
+  if (add->removed || !(dq_node_flags(add) & DQ_OP_ADDS)) return -1;
   const dq_value *a = add->inputs[0], *b = add->inputs[1];
   if (a == b || a->constant || b->constant || !same_form(&tensors[a->index], &tensors[b->index])) return -1;
   for (int i = 0; i < 2; i++) {
@@ -66,7 +66,7 @@ static dq_status fuse_all(dq_graph *copy, const dq_shape_request *shapes, const 
 dq_status dq_pass_fuse_addition(dq_graph *copy, const dq_shape_request *shapes, const dq_context *context,
                                 dq_error *error) {
   bool any = false;
-  for (int n = 0; n < copy->node_count; n++) any |= dq_node_is(copy->nodes[n], "Add");
+  for (int n = 0; n < copy->node_count; n++) any |= (dq_node_flags(copy->nodes[n]) & DQ_OP_ADDS) != 0;
   dq_arena *arena = any ? dq_context_arena(context) : NULL;
   if (!any) return DQ_OK;
   dq_status status = arena ? fuse_all(copy, shapes, context, arena, error) : dq_fail_memory(error, 0);

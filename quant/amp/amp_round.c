@@ -55,7 +55,7 @@ static const dq_value *private_constant(const dq_amp_job *job, const dq_node *no
 static const dq_value *added_bias(const dq_amp_job *job, const layer *l) {
   const dq_value *output = l->node->outputs[0];
   const dq_node *add = output->user_count == 1 && !output->is_output ? output->users[0] : NULL;
-  if (!add || !dq_node_is(add, "Add") || add->mark != DQ_AMP_HALF) return NULL;
+  if (!add || !(dq_node_flags(add) & DQ_OP_ADDS) || add->mark != DQ_AMP_HALF) return NULL;
   const dq_value *bias = private_constant(job, add, add->inputs[0] == output, l->groups * l->outputs);
   int from_right = l->product.kind == DQ_CONVOLUTION ? job->tensors[output->index].rank - 1 : 1;
   if (!bias || bias->constant->rank < from_right) return NULL;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/ops/product.h"
+#include "lib/ops/operator.h"
 #include "quant/int8/evaluator.h"
 #include "quant/int8/stages.h"
 #include "quant/rewrite/output_head.h"
@@ -249,7 +249,7 @@ static dq_status decide_sums(trials *all) {
   bool any = false;
   for (int n = 0; n < all->job->graph->node_count; n++) {
     const dq_node *node = all->job->graph->nodes[n];
-    any |= dq_node_is(node, "Add") && !node->inputs[0]->constant && !node->inputs[1]->constant;
+    any |= (dq_node_flags(node) & DQ_OP_ADDS) && !node->inputs[0]->constant && !node->inputs[1]->constant;
   }
   if (!any || all->job->in->options->symmetric) return DQ_OK;
   setting.exact_sums = true;

@@ -17,7 +17,7 @@ static bool are_alike(const dq_tensor *a, const dq_tensor *b) {
 
 // A quantized addition of two values of equal shapes; `link` has the values whose parameters hold.
 static bool find_link(const dq_int8_job *job, const dq_node *node, dq_sum_link *link) {
-  if (!node->mark || !dq_node_is(node, "Add")) return false;
+  if (!node->mark || !(dq_node_flags(node) & DQ_OP_ADDS)) return false;
   *link = (dq_sum_link){root_of(job, node->inputs[0]), root_of(job, node->inputs[1]), root_of(job, node->outputs[0])};
   return link->left != link->right && link->sum != link->left && link->sum != link->right &&
          has_own_scale(job, link->left) && has_own_scale(job, link->right) && has_own_scale(job, link->sum) &&

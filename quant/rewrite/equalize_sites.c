@@ -135,7 +135,7 @@ bool dq_is_rectifying_clip(const dq_node *node) {
 }
 
 static bool is_plain_add(const finder *find, const dq_node *node) {
-  if (!dq_node_is(node, "Add")) return false;
+  if (!(dq_node_flags(node) & DQ_OP_ADDS)) return false;
   const dq_tensor *result = &find->tensors[node->outputs[0]->index];
   return dq_tensor_same_shape(&find->tensors[node->inputs[0]->index], result) &&
          dq_tensor_same_shape(&find->tensors[node->inputs[1]->index], result);
