@@ -1,5 +1,8 @@
 # Every option of every command does something: a table per command holds a line for each.
 load common
+
+pictures_of_seconds=40000 # that take so long that a bar is shown
+if sanitized; then pictures_of_seconds=2000; fi
 load pictures
 load effects
 
@@ -245,7 +248,7 @@ threads 3 | ../small.onnx -o o.onnx --ratio 0.5 -v | 0 threads: 3
 seed 5 | ../small.onnx -o o.onnx --ratio 0.5 --data synth:shapes,count=8,size=8 --untimed | bytes o.onnx
 cpu-mask c | ../small.onnx -o o.onnx --ratio 0.5 -v | 0 instruction sets: c
 memory 1 | ../small.onnx -o o.onnx --ratio 0.5 | 5 memory
-progress bar | "$root/datasets/shapes.onnx" -o o.onnx --ratio 0.5 --untimed --eval synth:shapes,count=40000 | 0 accuracy [
+progress bar | "$root/datasets/shapes.onnx" -o o.onnx --ratio 0.5 --untimed --eval synth:shapes,count=$pictures_of_seconds | 0 accuracy [
 color always | ../nan.onnx -o o.onnx --ratio 0.5 | 5 [31m
 verbose - | ../small.onnx -o o.onnx --ratio 0.5 | 0 of memory
 quiet - | ../small.onnx -o o.onnx --ratio 0.5 --data ../broken.txt --untimed --preset tf | differs err
