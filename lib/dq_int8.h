@@ -94,6 +94,9 @@ typedef struct dq_model_int8_facts {
   // and the loss in percentage points.
   int held, left_in_float, trials, stopped;
   double drop;
+  // SQNR of the outputs in dB as the last trial measured it, on pictures that no range was taken from; INFINITY: no
+  // error; NAN: no trial was made, or layers stay in float by `precision` or max_drop.
+  double outputs_sqnr;
 } dq_model_int8_facts;
 
 // One operator that could be quantized, in the order of the model.

@@ -217,6 +217,7 @@ static void give_int8(const work *w, dq_model_int8_facts *facts) {
                                .equalized = report->equalized,
                                .bias_corrected = report->bias_corrected,
                                .rounded = report->rounded,
+                               .outputs_sqnr = report->outputs_sqnr,
                                .absorbed = report->absorbed,
                                .searched = report->searched,
                                .half_nodes = report->halves,

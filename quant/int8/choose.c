@@ -62,6 +62,7 @@ static void accept(trials *all, const dq_int8_setting *setting) {
   dq_score best = all->best;
   all->best = all->now, all->now = best;
   all->job->setting = *setting;
+  all->job->report->outputs_sqnr = all->best.decibels;
 }
 
 // ---- Trials ----
@@ -291,6 +292,7 @@ static dq_status decide_pairs(trials *all) {
     if (affordable) {
       all->job->setting = setting;
       all->job->report->pairs_cost = -gain_of(all);
+      all->job->report->outputs_sqnr = all->now.decibels;
     }
     if (affordable) safe = tried;
     else unsafe = tried;
@@ -348,13 +350,27 @@ static dq_status check_memory(const dq_int8_job *job) {
   return dq_int8_check_search(&look);
 }
 
+// Says that the 8-bit network is hardly that of float. Below 10 dB the noise is more than a tenth of the outputs'
+// power: recognizers of text at 4.5 dB kept 63 % of their characters, classifiers at 9.8 dB 94 % of their classes.
+static void warn_of_loss(const trials *all) {
+  static const double LEAST = 10;
+  double decibels = all->job->report->outputs_sqnr;
+  int64_t pictures = all->evaluator.what.pictures;
+  if (decibels >= LEAST || isinf(decibels)) return; // elements that are not finite have a message of their own
+  dq_message(
+      all->job->in->context, DQ_WARNING,
+      "with all layers in 8 bits the outputs have an SQNR of %.1f dB, below %.0f, on %lld picture%s that no range "
+      "was taken from: leave layers in float (--max-drop), or give more pictures",
+      decibels, LEAST, (long long)pictures, pictures == 1 ? "" : "s");
+}
+
 dq_status dq_int8_choose(dq_int8_job *job) {
   const dq_int8_options *options = job->in->options;
   const dq_calibration_table *given = job->in->given;
   dq_int8_report *report = job->report;
   job->setting = setting_of(options);
-  report->equalize_gain = report->bias_correction_gain = report->pairs_cost = report->absorption_gain =
-      report->range_search_gain = report->exact_sums_gain = NAN;
+  report->outputs_sqnr = report->equalize_gain = report->bias_correction_gain = report->pairs_cost =
+      report->absorption_gain = report->range_search_gain = report->exact_sums_gain = NAN;
   if (given && options->accumulator == DQ_ACCUMULATE_AUTO) job->setting.accumulator = given->accumulator;
   if (given && options->start) job->setting.method = dq_observer_find(given->method);
   if (given || !leaves_anything_open(options)) return DQ_OK;
@@ -362,6 +378,7 @@ dq_status dq_int8_choose(dq_int8_job *job) {
   trials all;
   dq_status status = open_trials(&all, job);
   if (status == DQ_OK) status = decide_all(&all);
+  if (status == DQ_OK) warn_of_loss(&all);
   close_trials(&all);
   return status;
 }

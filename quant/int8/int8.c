@@ -89,6 +89,7 @@ static dq_status apply(dq_graph *graph, dq_data *data, const dq_int8_options *op
 static void take_decisions(dq_int8_report *report, const dq_int8_report *from) {
   if (!report->pictures) report->pictures = from->pictures;
   if (report->calibration_bytes < from->calibration_bytes) report->calibration_bytes = from->calibration_bytes;
+  report->outputs_sqnr = NAN;
   report->equalize_gain = from->equalize_gain;
   report->bias_correction_gain = from->bias_correction_gain;
   report->pairs_cost = from->pairs_cost;

@@ -279,3 +279,16 @@ refuses_data() { # STATUS SPEC WORDS [OPTION...]
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o rounded.onnx -v --rounding adaptive
   has "adaptive rounding: "
 }
+
+# Half of all values outside their ranges ruin the network.
+@test "SQNR on other pictures: a row, a warning below 10 dB, nothing without a trial" {
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o a.onnx --csv a.csv
+  grep -qE "^SQNR on other pictures: +[0-9.]+ dB" <<<"$output"
+  run -1 grep -q "warning" <<<"$output"
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor --percentile 50 -o b.onnx
+  has "dq-int8: warning: with all layers in 8 bits the outputs have an SQNR of"
+  has "on 3 pictures that no range was taken from: leave layers in float (--max-drop), or give more pictures"
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --table t.json -o c.onnx
+  gives 0 dq-int8 "$models/small.onnx" --use-table t.json -o d.onnx
+  run -1 grep -q "SQNR on other pictures" <<<"$output"
+}
