@@ -84,8 +84,8 @@ typedef struct dq_int8_report {
   double outputs_sqnr; // dB of the outputs in the trial of the setting that was chosen: on pictures that no range was
                        // taken from, with ranges of dq_trial_pictures pictures; INFINITY: equal; NAN: there was no
                        // trial or, with a precision for each layer, it had all layers in 8 bits
-  double pairs_cost; // dB that safe pairs in the chosen layers lose; NAN: there was no trial
-  int searched;      // values whose range comes from range search (quant/int8/range_search.c)
+  double pairs_cost;   // dB that safe pairs in the chosen layers lose; NAN: there was no trial
+  int searched;        // values whose range comes from range search (quant/int8/range_search.c)
   double range_search_gain;
   int exact_sums; // sums without rounding (quant/numeric/common_scale.h)
   double exact_sums_gain;
