@@ -241,8 +241,38 @@ static void broken(void **state) {
   api_expect(dq_model_cost(model, NULL, NULL, &api_failure), DQ_CODE_USAGE, "free the model");
   dq_model_free(model);
 }
+// A size that no struct can have is one that nobody set.
+static void sizes_that_are_none(void **state) {
+  (void)state;
+  static union {
+    dq_model_cost_facts facts;
+    dq_engine_options options;
+    char bytes[65537];
+  } large;
+  static const struct {
+    size_t size;
+    dq_code code;
+  } cases[] = {{0, DQ_CODE_USAGE},
+               {sizeof(size_t) - 1, DQ_CODE_USAGE},
+               {sizeof(size_t), DQ_CODE_OK},
+               {65536, DQ_CODE_OK},
+               {65537, DQ_CODE_USAGE}};
+  dq_model *model = api_load();
+  for (int i = 0; i < 5; i++) {
+    large.facts = (dq_model_cost_facts){.size = cases[i].size};
+    assert_int_equal(dq_model_cost(model, NULL, &large.facts, &api_failure), cases[i].code);
+    memset(&large, 0, sizeof large);
+    large.options.size = cases[i].size;
+    dq_engine *engine = NULL;
+    assert_int_equal(dq_engine_open(&engine, &large.options, &api_failure), cases[i].code);
+    dq_engine_close(engine);
+  }
+  dq_model_free(model);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(failures),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(sizes_that_are_none),
+                                     cmocka_unit_test(failures),
                                      cmocka_unit_test(shares_of_macs),
                                      cmocka_unit_test(sizes),
                                      cmocka_unit_test(costs),

@@ -436,6 +436,21 @@ static void npy_arrays(void **state) {
   dq_arena_free(arena);
 }
 
+static void npy_labels(void **state) {
+  (void)state;
+  dq_arena *arena = dq_arena_new(0);
+  const double wrong[] = {-1, INT32_MAX};
+  dq_tensor *values = dq_tensor_new(arena, DQ_F32, 2, (int64_t[]){2, 3});
+  dq_tensor *labels = dq_tensor_new(arena, DQ_I64, 1, (int64_t[]){2});
+  assert_int_equal(dq_npy_write("v.npy", values, &error), DQ_OK);
+  for (int i = 0; i < 2; i++) {
+    dq_tensor_set(labels, 1, wrong[i]);
+    assert_int_equal(dq_npy_write("l.npy", labels, &error), DQ_OK);
+    expect_failure((dq_data_options){.spec = "npy:v.npy,l.npy"}, DQ_BAD_INPUT, i ? "2147483647" : "-1 of picture 1");
+  }
+  dq_arena_free(arena);
+}
+
 static void generated_shapes(void **state) {
   (void)state;
   uint8_t train[32 * 32 * 3], test[32 * 32 * 3], again[32 * 32 * 3];
@@ -473,6 +488,7 @@ int main(void) {
                                      cmocka_unit_test(npy_headers),
                                      cmocka_unit_test(npy_headers_written),
                                      cmocka_unit_test(npy_arrays),
+                                     cmocka_unit_test(npy_labels),
                                      cmocka_unit_test(generated_shapes)};
   return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -352,6 +352,49 @@ static void detect_task(void **state) {
   unlink(path);
 }
 
+// The whole picture is found in all of four pictures, of which the first and the third have such a box and the others
+// none: precisions 1, 1/2, 2/3, 2/4 at recalls 1/2, 1/2, 1, 1.
+static void pictures_without_boxes(void **state) {
+  (void)state;
+  dq_error error;
+  dq_task *task;
+  char path[] = "/tmp/test_eval_XXXXXX", empty[] = "/tmp/test_eval_XXXXXX";
+  int file = mkstemp(path), other = mkstemp(empty);
+  assert_true(file >= 0 && other >= 0);
+  assert_int_equal(write(file, "1 0.5 0.5 1 1\n", 14), 14);
+  close(file), close(other);
+  float logits[7] = {0, 0, 0, 0, 20, -20, 20};
+  dq_tensor output = {DQ_F32, 4, {1, 7, 1, 1}, logits};
+  const dq_tensor *outputs[] = {&output};
+  const char *names[] = {"head"};
+  dq_task_options options = {.output_count = 1,
+                             .outputs = &output,
+                             .output_names = names,
+                             .decode = "yolo:classes=2,anchors=32x16",
+                             .input_width = 32,
+                             .input_height = 16,
+                             .labels = DQ_LABEL_BOXES};
+  assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_OK);
+  for (int picture = 0; picture < 4; picture++) {
+    dq_sample_info info = {.name = "p",
+                           .kind = DQ_LABEL_BOXES,
+                           .label_path = picture % 2 ? empty : path,
+                           .width = 100,
+                           .height = 100,
+                           .view = {1, 1, 0, 0}};
+    if (dq_task_add(task, outputs, 0, &info, &error) != DQ_OK) fail_msg("%s", error.message);
+  }
+  dq_result result;
+  for (int again = 0; again < 2; again++) {
+    assert_int_equal(dq_task_result(task, &result, &error), DQ_OK);
+    NEAR(result.figures[0].value, 100 * (0.5 * 1 + 0.5 * 2 / 3));
+    NEAR(result.figures[2].value, 2);
+    NEAR(result.figures[3].value, 4);
+  }
+  dq_task_free(task);
+  unlink(path), unlink(empty);
+}
+
 static void decoder_text(void **state) {
   (void)state;
   dq_error error;
@@ -416,6 +459,7 @@ int main(void) {
                                      cmocka_unit_test(boxes_of_no_scores),
                                      cmocka_unit_test(classify_task),
                                      cmocka_unit_test(detect_task),
+                                     cmocka_unit_test(pictures_without_boxes),
                                      cmocka_unit_test(decoder_text)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
