@@ -454,9 +454,9 @@ const dq_command dq_verb_int8 = {
                    "int8 weights and int32 biases; runtimes turn these into integer kernels.\n\n"
                    "Calibration reads one picture at a time: its memory does not grow with their number, and the "
                    "file written does not depend on threads. What the options leave to be decided (--equalize, "
-                   "--bias-correction, --method auto) is tried on the first 40 pictures and judged on the last 24 by "
-                   "the noise of the outputs against those in float; of detectors by that of boxes and scores, with 64 "
-                   "pictures. --table keeps all that was taken from data; "
+                   "--bias-correction, --method auto) is tried with at most 40 pictures and judged on at most 24 "
+                   "others by the noise of the outputs against those in float, before a last Softmax; of detectors by "
+                   "that of boxes and scores, with 64 pictures. --table keeps all that was taken from data; "
                    "--use-table writes the same file again from it.",
     .examples =
         "# quantize with 100 pictures\n"
