@@ -28,7 +28,7 @@ typedef struct report_options {
   dq_report_options report;
   const char *reference, *sort, *table;
   bool match_names, overflow, channels, raw, sensitivity;
-  double max_overflow;
+  double max_overflow, min_sqnr, min_agreement;
   dq_option_list only, shapes;
 } report_options;
 
@@ -47,6 +47,25 @@ static const dq_option rows[] = {
      DQ_INTO(report_options, match_names),
      .needs = "ref",
      .help = "with --ref: match layers by name where a model does not say where it comes from"},
+    {.name = "min-sqnr",
+     .type = DQ_OPTION_DOUBLE,
+     .value = "D",
+     .minimum = -1000,
+     .maximum = 1000,
+     DQ_INTO(report_options, min_sqnr),
+     .needs = "ref",
+     .help = "exit 1 when an output has an SQNR below D dB against --ref",
+     .details =
+         "The report is written all the same. An output with NaN or infinity where --ref has none is below any D."},
+    {.name = "min-agreement",
+     .type = DQ_OPTION_PERCENT,
+     .value = "P",
+     .minimum = 0,
+     .maximum = 100,
+     DQ_INTO(report_options, min_agreement),
+     .needs = "ref",
+     .help =
+         "exit 1 when less than P percent of the pictures have their highest score in the class that --ref gives it"},
     {.name = "overflow",
      .type = DQ_OPTION_FLAG,
      .group = "Overflow audit",
@@ -205,6 +224,31 @@ static dq_status check_overflow(const report_options *options, const dq_study *s
                  worst, options->max_overflow);
 }
 
+// The conditions of --min-sqnr and --min-agreement.
+static dq_status check_quality(const report_options *options, const dq_study *study, dq_error *error) {
+  const dq_layer_comparison *compared = &study->comparison;
+  int outputs = 0;
+  for (int o = 0; o < compared->output_count; o++) {
+    const dq_comparison *output = &compared->outputs[o].comparison;
+    outputs += output->values > 0;
+    double sqnr = dq_comparison_sqnr(output);
+    if (dq_option_given(&options->common, "min-sqnr") && output->values && sqnr < options->min_sqnr)
+      return dq_fail(error, DQ_CONDITION, "%s: output '%s' has an SQNR of %.4g dB, less than %.4g dB (--min-sqnr)",
+                     study->path, compared->outputs[o].reference->name, sqnr, options->min_sqnr);
+  }
+  if (dq_option_given(&options->common, "min-sqnr") && !outputs)
+    return dq_fail(error, DQ_UNSUPPORTED, "%s: no output could be compared, which --min-sqnr needs", study->path);
+  if (!dq_option_given(&options->common, "min-agreement")) return DQ_OK;
+  if (!compared->scores)
+    return dq_fail(error, DQ_UNSUPPORTED,
+                   "%s: output 0 is not one vector of scores for each picture, which --min-agreement needs",
+                   study->path);
+  double agreement = dq_comparison_agreement(&compared->outputs[0].comparison);
+  if (agreement >= options->min_agreement) return DQ_OK;
+  return dq_fail(error, DQ_CONDITION, "%s: %.4g %% of the pictures agree, less than %.4g %% (--min-agreement)",
+                 study->path, agreement, options->min_agreement);
+}
+
 // What the page shows beyond the tables of the report.
 static dq_status put_page(const report_options *options, dq_report *report, const dq_study *study,
                           const dq_table *first, const dq_report_filter *filter, dq_error *error) {
@@ -270,6 +314,7 @@ static dq_status report_one(const report_options *options, dq_report *report, dq
     status = put_page(options, report, &study, table, &filter, error);
     if (status == DQ_OK) status = finish(options, report, table, error);
     if (status == DQ_OK) status = check_overflow(options, &study, error);
+    if (status == DQ_OK) status = check_quality(options, &study, error);
   }
   dq_study_deinit(&study);
   return status;
@@ -297,16 +342,21 @@ static dq_status report_several(const report_options *options, dq_report *report
   dq_data_options data = dq_data_options_of(&options->data, options->common.seed);
   dq_study_options wanted = study_options(options, &data);
   dq_table *table = dq_report_table(report, &models_layout);
+  dq_error reason = {0};
+  dq_status quality = DQ_OK; // of the first model that a condition does not hold for
   DQ_TRY(check_shapes(options, context, arena, error));
   DQ_TRY(dq_read_shapes(&options->shapes, NULL, 0, arena, &wanted.shapes, error));
   for (int i = 0; i < options->common.operand_count; i++) {
     dq_study study;
     dq_status status = dq_study_run(&study, options->common.operands[i], reference, &wanted, context, arena, error);
     if (status == DQ_OK) put_model(table, &study);
+    if (status == DQ_OK && quality == DQ_OK) quality = check_quality(options, &study, &reason);
     dq_study_deinit(&study);
     DQ_TRY(status);
   }
-  return finish(options, report, table, error);
+  DQ_TRY(finish(options, report, table, error));
+  if (quality != DQ_OK) *error = reason;
+  return quality;
 }
 
 static dq_status report_models(const report_options *options, dq_graph *reference, const dq_context *context,

@@ -131,6 +131,9 @@ match-names - | ../small.onnx --ref ../odd_weights.onnx --data npy:../x.npy | 0 
 overflow - | ../int8.onnx | 0 cannot overflow
 channels - | ../int8.onnx --overflow | differs out
 raw - | ../int8.onnx --overflow --data npy:../x.npy | differs out
+min-sqnr 300 | ../int8.onnx --ref ../small.onnx --data npy:../x.npy | 1 less than 300 dB
+min-agreement 101 | ../int8.onnx --ref ../small.onnx --data npy:../x.npy | 2 min-agreement
+min-agreement 50 | ../int8.onnx --data npy:../x.npy | 2 --ref
 max-overflow 0 | ../int8.onnx --overflow --data npy:../x.npy | 1 more than 0 %
 max-overflow 101 | ../int8.onnx --overflow --data npy:../x.npy | 2 max-overflow
 table ../table.json | ../small.onnx --data npy:../x.npy --html out.html | bytes out.html

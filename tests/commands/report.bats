@@ -57,6 +57,25 @@ y            -inf     nan            inf           0.00 %         6          24"
   has "y                0.00 %         6        24"
 }
 
+@test "conditions on the quality of a conversion" {
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o q.onnx -q
+  compared=(--ref "$models/small.onnx" --data "npy:$x")
+  gives 0 dq-report q.onnx "${compared[@]}" --csv a.csv
+  sqnr=$(grep -oE '^y +[0-9.]+' <<<"$output" | grep -oE '[0-9.]+$')
+  gives 0 dq-report q.onnx "${compared[@]}" --min-sqnr "${sqnr%.*}"
+  gives 1 dq-report q.onnx "${compared[@]}" --min-sqnr "$((${sqnr%.*} + 1))" --csv b.csv
+  has "dq-report: q.onnx: output 'y' has an SQNR of $sqnr dB, less than $((${sqnr%.*} + 1)) dB (--min-sqnr)"
+  cmp a.csv b.csv # the report is written all the same
+  gives 1 dq-report "$models/nan_weight.onnx" "${compared[@]}" --match-names --min-sqnr -1000
+  has "dq-report: $models/nan_weight.onnx: output 'y' has an SQNR of -inf dB, less than -1000 dB (--min-sqnr)"
+  gives 1 dq-report "$models/nan_weight.onnx" "${compared[@]}" --match-names --min-agreement 1
+  has "dq-report: $models/nan_weight.onnx: 0 % of the pictures agree, less than 1 % (--min-agreement)"
+  gives 0 dq-report "$models/small.onnx" "${compared[@]}" --min-agreement 100 --min-sqnr 1000
+  gives 1 dq-report "$models/small.onnx" q.onnx "${compared[@]}" --min-sqnr 1000
+  has "q.onnx: output 'y' has"
+  gives 2 dq-report q.onnx --min-sqnr 30
+}
+
 @test "outputs that cannot be written" {
   gives 5 dq-report "$models/small.onnx" --json missing/a.json
   has "missing/a.json: No such file or directory"
