@@ -16,10 +16,11 @@
 #include "lib/render/report.h"
 #include "lib/report/report_accuracy.h"
 #include "lib/report/report_int8.h"
+#include "lib/report/report_verdict.h"
 #include "quant/search/agreement.h"
 #include "quant/int8/hook_spec.h"
 #include "quant/int8/int8_files.h"
-#include "quant/search/max_drop.h"
+#include "quant/search/convert_int8.h"
 
 typedef struct int8_options {
   dq_common_options common;
@@ -30,14 +31,12 @@ typedef struct int8_options {
       accumulator;
   const char *table, *use_table, *precision, *save_precision, *retrain;
   dq_eval_arguments eval;
-  double max_drop, percentile, time_limit;
-  bool per_tensor, symmetric, force, overflow;
+  double max_drop, percentile, time_limit, min_sqnr, min_agreement;
+  bool per_tensor, symmetric, force, overflow, all_int8;
   dq_option_list exclude, only, operators, shapes;
 } int8_options;
 
-// Of --data: layers are compared and audited on so many.
-enum { CHECKED_PICTURES = 32 };
-
+enum { CHECKED_PICTURES = 32 }; // of --data: layers are compared and audited on so many
 enum { ACTIVATIONS_U8, ACTIVATIONS_S8 };
 enum { FORMAT_QDQ, FORMAT_QOPERATOR };
 
@@ -197,14 +196,27 @@ static const dq_option rows[] = {
      .needs = "data",
      .help = "leave as few layers in float as keep accuracy within D percentage points; without labels: answers",
      .details =
-         "When 8 bits everywhere lose too much, layers are ordered by the noise that leaving them in float spares "
-         "the outputs (2 pictures of --data), for their share of layers and multiply-accumulates; the shortest "
-         "beginning of that order is looked for that holds the bound, products in float16, others in float32. "
-         "Without labelled pictures D bounds the answers that differ from those in float, in percent: classes of "
-         "pictures or of their points. --save-precision keeps the answer, --precision replays it. Exit status 1 when "
-         "the bound cannot be "
-         "held; the model that loses least is written all the same. --time-limit ends the search with the best "
-         "so far."},
+         "When 8 bits everywhere lose too much, layers are ordered by the noise that leaving them in float spares the "
+         "outputs (2 pictures of --data), for their share of layers and multiply-accumulates; the shortest beginning "
+         "of that order that holds the bound is taken, products in float16, others in float32. Without labels D "
+         "bounds the percentage of answers that differ from those in float. --save-precision keeps the answer, "
+         "--precision replays it. Exit status 1 when the bound cannot be held; the model that loses least is written "
+         "all the same. --time-limit ends the search with the best so far."},
+    DQ_ROW_MIN_SQNR(int8_options, min_sqnr, .group = "Quantization",
+                    .help = "leave layers in float until every part of an output has an SQNR of D dB; exit 1 if not"),
+    DQ_ROW_MIN_AGREEMENT(
+        int8_options, min_agreement, .group = "Quantization",
+        .help = "leave layers in float until P percent of the answers are those in float; exit 1 if not",
+        .details = "Answers are classes, texts, classes of points, masks or boxes, as the outputs stand for. Both "
+                   "figures are those of the table of outputs, on pictures of --eval, or on the last of --data with "
+                   "ranges of the others."),
+    {.name = "all-int8",
+     .type = DQ_OPTION_FLAG,
+     .group = "Quantization",
+     DQ_INTO(int8_options, all_int8),
+     .help = "leave no layer in float for --min-sqnr and --min-agreement, or where 8 bits ruin the outputs",
+     .details = "Otherwise layers stay in float, as few as the search of --max-drop finds, where a part of an output "
+                "has an SQNR below 10 dB, or one below 20 dB and less than 90 % of the answers are those in float."},
     {.name = "exclude",
      .aliases = "nodes-to-exclude",
      .type = DQ_OPTION_LIST,
@@ -273,13 +285,13 @@ static dq_int8_options make_settings(const int8_options *options) {
 // What a run needs beside the command line.
 typedef struct work {
   const int8_options *options;
-  const dq_graph *original;
-  dq_graph *graph, *made; // the model, quantized in place; what the search made in its place, NULL: nothing
-  dq_data *data;          // NULL: there is a table
+  dq_graph *original, *made; // the model, and what comes of it
+  dq_data *data;             // NULL: there is a table
   dq_int8_options settings;
   dq_int8_files files;
   dq_precision_map precision;
   dq_int8_report report;
+  dq_verdict_bounds bounds;
   dq_accuracy_check check;
   dq_arena *arena;
   const dq_context *context;
@@ -290,40 +302,45 @@ static dq_status read_settings(work *w, dq_error *error) {
   dq_int8_options *settings = &w->settings;
   *settings = make_settings(options);
   DQ_TRY(dq_split_names(&options->operators, w->arena, &settings->operators, &settings->operator_count, error));
-  DQ_TRY(dq_read_shapes(&options->shapes, w->graph, 1, w->arena, &settings->shapes, error));
-  DQ_TRY(dq_complete_shapes(&settings->shapes, w->graph, w->data, w->arena, error));
-  DQ_TRY(dq_int8_files_read(&w->files, w->graph, w->data, settings, w->arena, error));
+  DQ_TRY(dq_read_shapes(&options->shapes, w->original, 1, w->arena, &settings->shapes, error));
+  DQ_TRY(dq_complete_shapes(&settings->shapes, w->original, w->data, w->arena, error));
+  DQ_TRY(dq_int8_files_read(&w->files, w->original, w->data, settings, w->arena, error));
   w->check.options.shapes = settings->shapes;
   settings->batch = options->data.batch;
-  DQ_TRY(dq_settle_batch(&settings->batch, w->graph, &settings->shapes, w->data ? w->data : w->check.data, w->context,
-                         error));
+  DQ_TRY(dq_settle_batch(&settings->batch, w->original, &settings->shapes, w->data ? w->data : w->check.data,
+                         w->context, error));
   w->check.options.batch = settings->batch;
   if (!options->precision) return DQ_OK;
   settings->precision = &w->precision;
-  return dq_precision_load(&w->precision, options->precision, w->graph, w->arena, error);
+  return dq_precision_load(&w->precision, options->precision, w->original, w->arena, error);
 }
 
-// Quantizes as far as accuracy allows, which gives a graph of its own.
-static dq_status search_precision(work *w, dq_error *error) {
-  dq_max_drop_options search = {.drop = w->options->max_drop,
-                                .int8 = &w->settings,
-                                .data = w->data,
-                                .eval = w->check.data,
-                                .accuracy = w->check.options,
-                                .before = &w->check.before,
-                                .time_limit = w->options->time_limit};
+// Quantizes a copy, with layers in float where accuracy or the verdict asks for them.
+static dq_status convert(work *w, dq_error *error) {
+  bool bounded = dq_option_given(w->options, "max-drop");
+  const dq_max_drop_options search = {.drop = w->options->max_drop,
+                                      .eval = w->check.data,
+                                      .accuracy = w->check.options,
+                                      .before = &w->check.before,
+                                      .time_limit = w->options->time_limit};
+  const dq_convert_options options = {.int8 = &w->settings,
+                                      .data = w->data,
+                                      .eval = w->check.opened,
+                                      .bounds = w->bounds,
+                                      .all_int8 = w->options->all_int8,
+                                      .max_drop = bounded ? &search : NULL,
+                                      .time_limit = w->options->time_limit};
   dq_max_drop_report found;
-  if (!w->check.before.count) {
+  if (bounded && !w->check.before.count) {
     w->check.before = dq_agreement_whole(dq_max_drop_pictures(w->data));
-    dq_message(w->context, DQ_NOTE, "--max-drop: no labels: predictions are compared with those of the float network");
+    dq_message(w->context, DQ_NOTE, "--max-drop: no labels: answers are compared with those of the float network");
   }
-  DQ_TRY(dq_max_drop_apply(&w->made, w->graph, &w->report, &found, &search, w->context, error));
-  if (found.stopped) dq_message(w->context, DQ_WARNING, "--max-drop: stopped by the time limit");
-  w->check.after = found.after;
+  DQ_TRY(dq_convert_int8(&w->made, w->original, &w->report, &found, &options, w->context, error));
+  if (found.stopped)
+    dq_message(w->context, DQ_WARNING, "%s: stopped by the time limit", bounded ? "--max-drop" : "layers in float");
+  if (bounded) w->check.after = found.after;
   return DQ_OK;
 }
-
-static const dq_graph *result_of(const work *w) { return w->made ? w->made : w->graph; }
 
 static dq_status retrain(const work *w, dq_error *error) {
   const int8_options *options = w->options;
@@ -334,8 +351,8 @@ static dq_status retrain(const work *w, dq_error *error) {
                              .time_limit = options->time_limit,
                              .shapes = &w->settings.shapes};
   DQ_TRY(dq_int8_spec(&w->report, w->arena, &hook.spec, error));
-  DQ_TRY(dq_retrain_nodes(result_of(w), w->arena, &hook.nodes, &hook.node_count, error));
-  return dq_hook_run(result_of(w), options->output.output, &hook, "the quantized model", w->context, error);
+  DQ_TRY(dq_retrain_nodes(w->made, w->arena, &hook.nodes, &hook.node_count, error));
+  return dq_hook_run(w->made, options->output.output, &hook, "the quantized model", w->context, error);
 }
 
 static dq_status print_report(const work *w, const dq_quantization_check *layers, dq_error *error) {
@@ -343,6 +360,7 @@ static dq_status print_report(const work *w, const dq_quantization_check *layers
   snprintf(title, sizeof title, "INT8 quantization of %s", w->options->common.operands[0]);
   dq_report *report = dq_report_new("dq-int8", 1, title);
   dq_report_int8(report, &w->report, layers, w->options->overflow);
+  dq_report_verdict(report, &w->report.verdict);
   dq_report_accuracy_change(report, &w->check.before, &w->check.after);
   dq_status status = dq_command_report(&w->options->common, report, error);
   dq_report_free(report);
@@ -356,7 +374,7 @@ static dq_status measure(work *w, const char *path, dq_error *error) {
       .original = w->original, .data = w->data, .pictures = CHECKED_PICTURES, .shapes = w->settings.shapes};
   dq_graph *retrained = NULL;
   if (path) DQ_TRY(dq_model_open(&retrained, path, w->context, error));
-  const dq_graph *measured = retrained ? retrained : result_of(w);
+  const dq_graph *measured = retrained ? retrained : w->made;
   dq_status status = DQ_OK;
   if (path && !w->check.data) w->check.before.count = 0; // agreement of what a hook made is not measured
   if ((w->report.quantized || w->report.halves) && (path || !w->check.after.count))
@@ -368,7 +386,7 @@ static dq_status measure(work *w, const char *path, dq_error *error) {
   return status;
 }
 
-// What follows when the model is written: the hook, accuracy, the tables, conditions.
+// What follows when the model is written.
 static dq_status finish(work *w, dq_error *error) {
   const char *model = w->options->common.operands[0], *path = w->options->output.output;
   const dq_int8_report *report = &w->report;
@@ -382,19 +400,19 @@ static dq_status finish(work *w, dq_error *error) {
   // what stands there is reported even when the hook failed
   if (hook == DQ_OK || hook == DQ_CONDITION) DQ_TRY(measure(w, retrained ? path : NULL, error));
   if (hook != DQ_OK) *error = reason;
-  if (hook != DQ_OK || !dq_option_given(w->options, "max-drop")) return hook;
+  if (hook != DQ_OK) return hook;
+  DQ_TRY(dq_verdict_check(&w->report.verdict, &w->bounds, path, error));
+  if (!dq_option_given(w->options, "max-drop")) return DQ_OK;
   return dq_accuracy_check_drop(&w->check, w->options->max_drop, path, error);
 }
 
 static dq_status quantize(work *w, dq_error *error) {
   const char *model = w->options->common.operands[0], *path = w->options->output.output;
   DQ_TRY(read_settings(w, error));
-  DQ_TRY(dq_accuracy_check_before(&w->check, w->graph, model, w->context, error));
-  dq_status status = dq_option_given(w->options, "max-drop")
-                         ? search_precision(w, error)
-                         : dq_int8_apply(w->graph, w->data, &w->settings, &w->report, w->context, error);
+  DQ_TRY(dq_accuracy_check_before(&w->check, w->original, model, w->context, error));
+  dq_status status = convert(w, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
-  DQ_TRY(dq_onnx_save(result_of(w), path, error));
+  DQ_TRY(dq_onnx_save(w->made, path, error));
   DQ_TRY(dq_verify_model(path, w->context, error));
   DQ_TRY(dq_int8_files_write(&w->files, &w->report, w->arena, error));
   return finish(w, error);
@@ -411,25 +429,23 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
                       .precision = options->save_precision},
             .context = context};
   if (dq_option_given(options, "table-format")) w.files.format = dq_calibration_table_format_at(options->table_format);
-  DQ_TRY(dq_model_open(&w.graph, options->common.operands[0], context, error));
+  w.bounds.sqnr = dq_option_given(options, "min-sqnr") ? options->min_sqnr : -INFINITY;
+  w.bounds.agreement = dq_option_given(options, "min-agreement") ? options->min_agreement : -INFINITY;
+  DQ_TRY(dq_model_open(&w.original, options->common.operands[0], context, error));
   w.arena = dq_context_arena(context);
   dq_data_arguments arguments = options->data;
-  dq_recall_preset(&arguments, w.graph, context);
+  dq_recall_preset(&arguments, w.original, context);
   dq_status status = w.arena ? DQ_OK : dq_fail_memory(error, 0);
   if (status == DQ_OK && arguments.data)
     status = dq_open_data(&w.data, &arguments, options->common.seed, context, error);
   if (status == DQ_OK)
     status = dq_accuracy_check_open(&w.check, w.data, &arguments, &options->eval, &options->common, context, error);
-  dq_graph *original = dq_graph_copy(w.graph);
-  if (status == DQ_OK && !original) status = dq_fail_memory(error, 0);
-  w.original = original;
   if (status == DQ_OK) status = quantize(&w, error);
   dq_graph_free(w.made);
-  dq_graph_free(original);
   dq_accuracy_check_close(&w.check);
   dq_data_free(w.data);
   dq_arena_free(w.arena);
-  dq_graph_free(w.graph);
+  dq_graph_free(w.original);
   return status;
 }
 
@@ -447,17 +463,15 @@ const dq_command dq_verb_int8 = {
     .name = "dq-int8",
     .summary = "quantizes a model to 8-bit integers",
     .usage = "MODEL (--data SPEC | --use-table FILE) -o OUT [options]",
-    .description = "Weights become int8 with one scale per output channel, activations 8 bits with one scale and "
-                   "zero point per tensor, chosen on the pictures of --data. Batch normalization, and "
-                   "what is multiplied or added by channel behind convolutions, is folded into them first. "
-                   "The model written carries QuantizeLinear and DequantizeLinear around every quantized operator, "
-                   "int8 weights and int32 biases; runtimes turn these into integer kernels.\n\n"
-                   "Calibration reads one picture at a time: its memory does not grow with their number, and the "
-                   "file written does not depend on threads. What the options leave to be decided (--equalize, "
-                   "--bias-correction, --method auto) is tried with at most 40 pictures and judged on at most 24 "
-                   "others by the noise of the outputs against those in float, before a last Softmax; of detectors by "
-                   "that of boxes and scores, with 64 pictures. --table keeps all that was taken from data; "
-                   "--use-table writes the same file again from it.",
+    .description = "Weights become int8 with one scale per output channel, activations 8 bits with one scale and zero "
+                   "point per tensor, chosen on the pictures of --data. Batch normalization, and what is multiplied or "
+                   "added by channel behind convolutions, is folded into them first. The model written carries "
+                   "QuantizeLinear and DequantizeLinear around every quantized operator, int8 weights and int32 "
+                   "biases; runtimes turn these into integer kernels.\n\n"
+                   "Calibration reads one picture at a time, so that memory does not grow with their number; the file "
+                   "written does not depend on threads. What options leave open is decided by trials with ranges of "
+                   "some pictures, judged on others. The table of outputs says what is lost there; where 8 bits "
+                   "everywhere ruin the outputs, layers stay in float. --use-table writes the file of a --table again.",
     .examples =
         "# quantize with 100 pictures\n"
         "dq-int8 model.onnx --data calib.txt --preset imagenet -o int8.onnx\n"
@@ -478,13 +492,8 @@ const dq_command dq_verb_int8 = {
     .report_offset = offsetof(int8_options, report),
     .rules = {{DQ_RULE_REQUIRED, "output"},
               {DQ_RULE_AT_MOST_ONE, "max-drop precision use-table"},
-              {DQ_RULE_AT_MOST_ONE, "use-table method"},
-              {DQ_RULE_AT_MOST_ONE, "use-table percentile"},
-              {DQ_RULE_AT_MOST_ONE, "use-table equalize"},
-              {DQ_RULE_AT_MOST_ONE, "use-table bias-absorption"},
-              {DQ_RULE_AT_MOST_ONE, "use-table bias-correction"},
-              {DQ_RULE_AT_MOST_ONE, "use-table range-search"},
-              {DQ_RULE_AT_MOST_ONE, "use-table rounding"}},
+              {DQ_RULE_EXCLUDES,
+               "use-table method percentile equalize bias-absorption bias-correction range-search rounding"}},
     .options_size = sizeof(int8_options),
     .check = check,
     .run = run,

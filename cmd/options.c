@@ -254,7 +254,21 @@ static int count_given(const parser *p, const char *names, const dq_common_optio
 }
 
 static dq_status check_rule(const parser *p, const dq_option_rule *rule, const dq_common_options *common,
+                            dq_error *error);
+
+// DQ_RULE_EXCLUDES: a pair of the first name with each of the others.
+static dq_status check_excluded(const parser *p, const char *names, const dq_common_options *common, dq_error *error) {
+  char first[NAME_SIZE], other[NAME_SIZE], pair[2 * NAME_SIZE];
+  for (next_word(&names, first); next_word(&names, other);) {
+    snprintf(pair, sizeof pair, "%s %s", first, other);
+    DQ_TRY(check_rule(p, &(dq_option_rule){DQ_RULE_AT_MOST_ONE, pair}, common, error));
+  }
+  return DQ_OK;
+}
+
+static dq_status check_rule(const parser *p, const dq_option_rule *rule, const dq_common_options *common,
                             dq_error *error) {
+  if (rule->kind == DQ_RULE_EXCLUDES) return check_excluded(p, rule->names, common, error);
   if (rule->kind == DQ_RULE_REQUIRED) return check_required(p, rule->names, common, error);
   char first[NAME_SIZE], second[NAME_SIZE], all[512];
   const char *names = rule->names;

@@ -72,6 +72,7 @@ typedef enum dq_rule_kind {
   DQ_RULE_REQUIRED,    // each must be given
   DQ_RULE_ONE_OF,      // exactly one must be given
   DQ_RULE_AT_MOST_ONE, // they exclude each other
+  DQ_RULE_EXCLUDES,    // the first one excludes each of the others
 } dq_rule_kind;
 
 typedef struct dq_option_rule {

@@ -24,6 +24,18 @@
     __VA_ARGS__                                                                                                        \
   }
 
+// Conditions on what a conversion lost at the outputs (lib/verdict/verdict.h).
+#define DQ_ROW_MIN_SQNR(target, field, ...)                                                                            \
+  {                                                                                                                    \
+    .name = "min-sqnr", .type = DQ_OPTION_DOUBLE, .value = "D", .minimum = -1000, .maximum = 1000,                     \
+    DQ_INTO(target, field), __VA_ARGS__                                                                                \
+  }
+#define DQ_ROW_MIN_AGREEMENT(target, field, ...)                                                                       \
+  {                                                                                                                    \
+    .name = "min-agreement", .type = DQ_OPTION_PERCENT, .value = "P", .minimum = 0, .maximum = 100,                    \
+    DQ_INTO(target, field), __VA_ARGS__                                                                                \
+  }
+
 // The retraining hook (cmd/hook.h).
 #define DQ_ROW_RETRAIN(target, field, ...)                                                                             \
   {                                                                                                                    \

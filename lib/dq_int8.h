@@ -72,6 +72,12 @@ typedef struct dq_model_int8_options {
   double time_limit; // seconds, for the search of max_drop and for rounding on data each; then the best so far is
                      // taken, and the result may differ from run to run; 0 (default): none
   int64_t batch;     // pictures that one run takes, at most 65536; the result is the same; 0 (default): 1
+  // What every part of an output, and every output that stands for answers, must reach: as few layers as possible stay
+  // in float for it, as also where 8 bits everywhere ruin the outputs (an SQNR below 10 dB, or below 20 dB with less
+  // than 90 % of the answers). min_sqnr: dB; default -INFINITY: no bound. min_agreement: percent of the answers that
+  // are those of the float model; below 0 (default): no bound. facts->held is 0 when they are not reached.
+  double min_sqnr, min_agreement;
+  int all_int8; // no layer stays in float for these bounds; default 0
 } dq_model_int8_options;
 
 typedef struct dq_model_int8_facts {
@@ -89,14 +95,15 @@ typedef struct dq_model_int8_facts {
   int searched;               // values whose range was found by search
   int half_nodes;             // nodes that became float16, by `precision` or max_drop
   int integer_operators;      // operators that were written on integers, with DQ_FORM_OPERATOR
-  // Results of max_drop, else 0: whether the loss is within the bound (where it is not, the model is the one with the
-  // smallest loss), the number of layers left in float, the number of trials, whether the time limit ended the search,
-  // and the loss in percentage points.
+  // Results of max_drop, min_sqnr and min_agreement: whether the bounds are held (where they are not, the model is the
+  // one with the smallest loss), the number of layers left in float, the number of trials of the search, whether the
+  // time limit ended it, and with max_drop the loss in percentage points.
   int held, left_in_float, trials, stopped;
   double drop;
-  // SQNR of the outputs in dB as the last trial measured it, on pictures that no range was taken from; INFINITY: no
-  // error; NAN: no trial was made, or layers stay in float by `precision` or max_drop.
-  double outputs_sqnr;
+  // Lowest SQNR of a part of an output in dB, and lowest agreement of an output with the float model in percent, on
+  // pictures that nothing was fitted to where there were enough. INFINITY: no error; NAN: nothing was measured, or no
+  // output stands for answers.
+  double outputs_sqnr, outputs_agreement;
 } dq_model_int8_facts;
 
 // One operator that could be quantized, in the order of the model.

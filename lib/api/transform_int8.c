@@ -1,4 +1,5 @@
 // The INT8 transform of the public interface, and the search for the layers that stay in float.
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,13 +8,13 @@
 #include "lib/session/runner.h"
 #include "quant/int8/int8_files.h"
 #include "quant/search/agreement.h"
-#include "quant/search/max_drop.h"
+#include "quant/search/convert_int8.h"
 
 _Static_assert(DQ_CHOICE_ON == (int)DQ_CHOOSE_ON && DQ_CHOICE_OFF == (int)DQ_CHOOSE_OFF, "choices are the same");
 _Static_assert(DQ_SUMS_INT32 == (int)DQ_ACCUMULATE_INT32 && DQ_SUMS_INT16 == (int)DQ_ACCUMULATE_INT16,
                "accumulators are the same");
 
-static const dq_model_int8_options int8_defaults = {.max_drop = -1};
+static const dq_model_int8_options int8_defaults = {.max_drop = -1, .min_sqnr = -INFINITY, .min_agreement = -1};
 static const double default_percentile = 99.999;
 
 void dq_model_int8_defaults(dq_model_int8_options *options, size_t size) {
@@ -38,6 +39,10 @@ static dq_status check_ranges(const dq_model_int8_options *given, dq_error *erro
     return dq_fail(error, DQ_USAGE, "percentile is %g, expected 50 to 100", given->percentile);
   if (!(given->max_drop <= 100))
     return dq_fail(error, DQ_USAGE, "max_drop is %g, expected 0 to 100, or less than 0 for no bound", given->max_drop);
+  if (isnan(given->min_sqnr)) return dq_fail(error, DQ_USAGE, "min_sqnr is NaN, expected dB or -INFINITY");
+  if (!(given->min_agreement <= 100))
+    return dq_fail(error, DQ_USAGE, "min_agreement is %g, expected 0 to 100, or less than 0 for no bound",
+                   given->min_agreement);
   if (!(given->time_limit >= 0 && given->time_limit <= 1e9))
     return dq_fail(error, DQ_USAGE, "time_limit is %g, expected 0 to 1e9", given->time_limit);
   const struct {
@@ -82,8 +87,6 @@ static dq_status check_pairs(const dq_model_int8_options *given, dq_error *error
   int sources = (given->max_drop >= 0) + !!given->precision + !!given->use_table;
   if (sources > 1)
     return dq_fail(error, DQ_USAGE, "%d of max_drop, precision and use_table are given, expected at most one", sources);
-  if (given->eval && given->max_drop < 0)
-    return dq_fail(error, DQ_USAGE, "eval is given without max_drop, which measures on it");
   if (given->table_format && !given->save_table)
     return dq_fail(error, DQ_USAGE, "table_format is given without save_table, the file that has it");
   if (given->use_table) DQ_TRY(check_table(given, error));
@@ -162,30 +165,47 @@ static dq_status read_settings(work *w, dq_error *error) {
   return dq_precision_load(&w->precision, given->precision, graph, w->arena, error);
 }
 
-static dq_status search(work *w, dq_error *error) {
+// The figures of the float network that max_drop compares with, in *before.
+static dq_status measure_before(work *w, dq_max_drop_options *search, dq_result *before, dq_error *error) {
   dq_data *eval = w->given.eval ? w->given.eval->data : w->data;
-  dq_result before = {0};
-  dq_graph *answer = NULL;
-  dq_max_drop_options options = {.drop = w->given.max_drop,
-                                 .int8 = &w->settings,
-                                 .data = w->data,
-                                 .eval = eval,
-                                 .accuracy = {.task = w->given.task,
-                                              .decode = w->given.decode,
-                                              .batch = w->settings.batch,
-                                              .shapes = w->settings.shapes},
-                                 .before = &before,
-                                 .time_limit = w->given.time_limit};
   if (w->given.eval && dq_data_labelled(eval) == DQ_LABEL_NONE)
     return dq_fail(error, DQ_BAD_INPUT, "the pictures of eval have no labels");
+  *search = (dq_max_drop_options){.drop = w->given.max_drop,
+                                  .eval = eval,
+                                  .accuracy = {.task = w->given.task,
+                                               .decode = w->given.decode,
+                                               .batch = w->settings.batch,
+                                               .shapes = w->settings.shapes},
+                                  .before = before,
+                                  .time_limit = w->given.time_limit};
   bool labelled = dq_data_labelled(eval) != DQ_LABEL_NONE;
-  if (labelled) DQ_TRY(dq_accuracy_run(&before, w->model->graph, eval, &options.accuracy, w->context, error));
-  if (before.count) options.accuracy.task = before.task;
+  if (labelled) DQ_TRY(dq_accuracy_run(before, w->model->graph, eval, &search->accuracy, w->context, error));
+  if (before->count) search->accuracy.task = before->task;
   else {
-    before = dq_agreement_whole(dq_max_drop_pictures(w->data));
-    options.eval = NULL;
+    *before = dq_agreement_whole(dq_max_drop_pictures(w->data));
+    search->eval = NULL;
   }
-  DQ_TRY(dq_max_drop_apply(&answer, w->model->graph, &w->model->int8, &w->search, &options, w->context, error));
+  return DQ_OK;
+}
+
+static dq_status convert(work *w, dq_error *error) {
+  const dq_model_int8_options *given = &w->given;
+  bool bounded = given->max_drop >= 0;
+  dq_max_drop_options search;
+  dq_result before = {0};
+  dq_graph *answer = NULL;
+  if (bounded) DQ_TRY(measure_before(w, &search, &before, error));
+  const dq_convert_options options = {
+      .int8 = &w->settings,
+      .data = w->data,
+      .eval = given->eval ? given->eval->data : NULL,
+      .bounds = {given->min_sqnr, given->min_agreement < 0 ? -INFINITY : given->min_agreement},
+      .all_int8 = given->all_int8 != 0,
+      .max_drop = bounded ? &search : NULL,
+      .time_limit = given->time_limit};
+  DQ_TRY(dq_convert_int8(&answer, w->model->graph, &w->model->int8, &w->search, &options, w->context, error));
+  if (!bounded) w->search.held = dq_verdict_holds(&w->model->int8.verdict, &options.bounds);
+  else w->search.held &= dq_verdict_holds(&w->model->int8.verdict, &options.bounds);
   return dq_api_replace(w->model, answer, error);
 }
 
@@ -198,9 +218,7 @@ static dq_status int8(work *w, const dq_model_int8_options *options, dq_error *e
     return dq_fail(error, DQ_USAGE, "neither data nor use_table is given, expected one of them");
   DQ_TRY(read_settings(w, error));
   DQ_TRY(dq_int8_files_read(&w->files, w->model->graph, w->data, &w->settings, w->arena, error));
-  dq_status status = w->given.max_drop >= 0
-                         ? search(w, error)
-                         : dq_int8_apply(w->model->graph, w->data, &w->settings, &w->model->int8, w->context, error);
+  dq_status status = convert(w, error);
   DQ_TRY(dq_api_end(w->model, DQ_TRANSFORM_INT8, status, error));
   return dq_int8_files_write(&w->files, &w->model->int8, w->arena, error);
 }
@@ -217,13 +235,14 @@ static void give_int8(const work *w, dq_model_int8_facts *facts) {
                                .equalized = report->equalized,
                                .bias_corrected = report->bias_corrected,
                                .rounded = report->rounded,
-                               .outputs_sqnr = report->outputs_sqnr,
+                               .outputs_sqnr = dq_verdict_sqnr(&report->verdict),
+                               .outputs_agreement = dq_verdict_agreement(&report->verdict),
                                .absorbed = report->absorbed,
                                .searched = report->searched,
                                .half_nodes = report->halves,
                                .integer_operators = report->lowered,
                                .held = w->search.held,
-                               .drop = w->search.drop,
+                               .drop = w->given.max_drop >= 0 ? w->search.drop : 0,
                                .left_in_float = w->search.left,
                                .trials = w->search.trials,
                                .stopped = w->search.stopped};

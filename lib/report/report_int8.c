@@ -54,7 +54,6 @@ static const dq_column model_columns[] = {
     {"exact_sums_gain", "Gain of exact sums", DQ_COLUMN_SIGNIFICANT, "dB", 3, 0, 0},
     {"rounded", "Layers not rounded to nearest", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"rounding_gain", "Gain of rounding", DQ_COLUMN_SIGNIFICANT, "dB", 3, 0, 0},
-    {"outputs_sqnr", "SQNR on other pictures", DQ_COLUMN_REAL, "dB", 2, 0, 0},
     {"pairs_cost", "Cost of safe pairs", DQ_COLUMN_REAL, "dB", 2, 0, 0},
     {"audited", "Layers audited", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"pairs_safe", "Safe for pairs", DQ_COLUMN_INT, NULL, 0, 0, 0},
@@ -183,7 +182,6 @@ static void put_decisions(dq_table *model, const dq_int8_report *facts) {
   put_recovery(model, "searched", facts->searched, "range_search_gain", facts->range_search_gain);
   put_recovery(model, "exact_sums", facts->exact_sums, "exact_sums_gain", facts->exact_sums_gain);
   put_recovery(model, "rounded", facts->rounded, "rounding_gain", facts->rounding_gain);
-  if (isfinite(facts->outputs_sqnr)) dq_table_put_real(model, "outputs_sqnr", facts->outputs_sqnr);
   if (isfinite(facts->pairs_cost)) dq_table_put_real(model, "pairs_cost", facts->pairs_cost);
 }
 

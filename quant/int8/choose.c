@@ -1,22 +1,33 @@
 // Choosing a setting by trials: the prepared network is quantized on the first pictures with each setting in question
-// and scored on the last ones (evaluator.h).
+// and scored on the last ones (lib/verdict/evaluator.h).
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/ops/operator.h"
-#include "quant/int8/evaluator.h"
+#include "lib/verdict/evaluator.h"
 #include "quant/int8/stages.h"
 #include "quant/rewrite/output_head.h"
 
 enum { TRIAL_PICTURES = 40 };
 enum { DETECTOR_PICTURES = 64 }; // in trials of detectors, whose ranges have longer tails
 
+int64_t dq_evaluated_pictures(int64_t pictures) {
+  int64_t half = (pictures + 1) / 2;
+  return half < DQ_EVALUATED_PICTURES ? half : DQ_EVALUATED_PICTURES;
+}
+
+int64_t dq_trial_pictures(int64_t pictures, int64_t most) {
+  int64_t others = pictures - dq_evaluated_pictures(pictures);
+  return others < 1 ? pictures : others < most ? others : most;
+}
+
 typedef struct trials {
   dq_int8_job *job; // whose setting is the best so far
   dq_evaluator evaluator;
   dq_score now, best; // of the trial that ran, of the best setting so far
+  dq_verdict verdict; // of the trial that ran
   bool started;       // there is a best
   dq_equalize_memory *sites;
   dq_observed observed[2]; // with the best setting so far, and with one that is tried
@@ -27,7 +38,16 @@ static dq_status open_trials(trials *all, dq_int8_job *job) {
   all->now.noise = DQ_NEW_ARRAY(job->arena, DQ_EVALUATED_PICTURES, double);
   all->best.noise = DQ_NEW_ARRAY(job->arena, DQ_EVALUATED_PICTURES, double);
   if (!all->sites || !all->now.noise || !all->best.noise) return dq_fail_memory(job->error, 0);
-  return dq_evaluator_open(&all->evaluator, job);
+  const dq_int8_options *options = job->in->options;
+  int64_t evaluated = dq_evaluated_pictures(job->pictures);
+  const dq_evaluator_options judged = {.graph = job->graph,
+                                       .shapes = &options->shapes,
+                                       .data = job->in->data,
+                                       .first = job->pictures - evaluated,
+                                       .pictures = evaluated,
+                                       .decode = options->decode,
+                                       .batch = options->batch};
+  return dq_evaluator_open(&all->evaluator, &judged, job->in->context, job->arena, job->error);
 }
 
 static void close_trials(trials *all) {
@@ -62,7 +82,7 @@ static void accept(trials *all, const dq_int8_setting *setting) {
   dq_score best = all->best;
   all->best = all->now, all->now = best;
   all->job->setting = *setting;
-  all->job->report->outputs_sqnr = all->best.decibels;
+  all->job->report->verdict = all->verdict;
 }
 
 // ---- Trials ----
@@ -107,7 +127,16 @@ static dq_status observed_for(trials *all, const dq_int8_setting *setting, dq_ob
   return DQ_OK;
 }
 
-// Fills all->now. `costs` may be NULL.
+// Fills all->verdict from the trial that ran.
+static dq_status judge(trials *all) {
+  const dq_int8_job *job = all->job;
+  int64_t evaluated = all->evaluator.what.pictures;
+  DQ_TRY(dq_verdict_of(&all->verdict, &all->evaluator, evaluated, job->graph->arena, job->error));
+  all->verdict.data = evaluated < job->pictures ? DQ_VERDICT_OTHER_PICTURES : DQ_VERDICT_FITTED_PICTURES;
+  return DQ_OK;
+}
+
+// Fills all->now and all->verdict. `costs` may be NULL.
 static dq_status try_setting(trials *all, const dq_int8_setting *setting, layer_costs *costs) {
   dq_int8_report report = {0};
   dq_int8_job trial = *all->job;
@@ -119,7 +148,8 @@ static dq_status try_setting(trials *all, const dq_int8_setting *setting, layer_
   trial.arena = dq_context_arena(all->job->in->context);
   trial.origin = trial.graph ? dq_origin_begin(trial.graph, "trial") : NULL;
   dq_status status = trial.arena && trial.origin ? dq_int8_quantize(&trial) : dq_fail_memory(trial.error, 0);
-  if (status == DQ_OK) status = dq_evaluate(&all->evaluator, trial.graph, &all->now);
+  if (status == DQ_OK) status = dq_evaluate(&all->evaluator, trial.graph, &all->now, trial.error);
+  if (status == DQ_OK) status = judge(all);
   if (status == DQ_OK && costs) status = note_costs(costs, &trial, all->job->arena);
   dq_origin_discard(trial.origin);
   dq_arena_free(trial.arena);
@@ -292,7 +322,7 @@ static dq_status decide_pairs(trials *all) {
     if (affordable) {
       all->job->setting = setting;
       all->job->report->pairs_cost = -gain_of(all);
-      all->job->report->outputs_sqnr = all->now.decibels;
+      all->job->report->verdict = all->verdict;
     }
     if (affordable) safe = tried;
     else unsafe = tried;
@@ -350,27 +380,13 @@ static dq_status check_memory(const dq_int8_job *job) {
   return dq_int8_check_search(&look);
 }
 
-// Says that the 8-bit network is hardly that of float. Below 10 dB the noise is more than a tenth of the outputs'
-// power: recognizers of text at 4.5 dB kept 63 % of their characters, classifiers at 9.8 dB 94 % of their classes.
-static void warn_of_loss(const trials *all) {
-  static const double LEAST = 10;
-  double decibels = all->job->report->outputs_sqnr;
-  int64_t pictures = all->evaluator.what.pictures;
-  if (decibels >= LEAST || isinf(decibels)) return; // elements that are not finite have a message of their own
-  dq_message(
-      all->job->in->context, DQ_WARNING,
-      "with all layers in 8 bits the outputs have an SQNR of %.1f dB, below %.0f, on %lld picture%s that no range "
-      "was taken from: leave layers in float (--max-drop), or give more pictures",
-      decibels, LEAST, (long long)pictures, pictures == 1 ? "" : "s");
-}
-
 dq_status dq_int8_choose(dq_int8_job *job) {
   const dq_int8_options *options = job->in->options;
   const dq_calibration_table *given = job->in->given;
   dq_int8_report *report = job->report;
   job->setting = setting_of(options);
-  report->outputs_sqnr = report->equalize_gain = report->bias_correction_gain = report->pairs_cost =
-      report->absorption_gain = report->range_search_gain = report->exact_sums_gain = NAN;
+  report->equalize_gain = report->bias_correction_gain = report->pairs_cost = report->absorption_gain =
+      report->range_search_gain = report->exact_sums_gain = NAN;
   if (given && options->accumulator == DQ_ACCUMULATE_AUTO) job->setting.accumulator = given->accumulator;
   if (given && options->start) job->setting.method = dq_observer_find(given->method);
   if (given || !leaves_anything_open(options)) return DQ_OK;
@@ -378,7 +394,6 @@ dq_status dq_int8_choose(dq_int8_job *job) {
   trials all;
   dq_status status = open_trials(&all, job);
   if (status == DQ_OK) status = decide_all(&all);
-  if (status == DQ_OK) warn_of_loss(&all);
   close_trials(&all);
   return status;
 }

@@ -62,6 +62,11 @@ dq_int8_input dq_int8_input_of(const dq_int8_options *options, dq_data *data, co
   return (dq_int8_input){options, options->table ? options->table : options->start, data, context};
 }
 
+static int64_t pictures_of(const dq_int8_options *options, const dq_data *data) {
+  int64_t pictures = data ? dq_data_count(data) : 0;
+  return options->pictures && options->pictures < pictures ? options->pictures : pictures;
+}
+
 static dq_status apply(dq_graph *graph, dq_data *data, const dq_int8_options *options, dq_int8_report *report,
                        const dq_context *context, dq_error *error) {
   *report = (dq_int8_report){.table.model = dq_origin_hash(graph)};
@@ -73,7 +78,7 @@ static dq_status apply(dq_graph *graph, dq_data *data, const dq_int8_options *op
                      .error = error,
                      .arena = arena,
                      .report = report,
-                     .pictures = data ? dq_data_count(data) : 0,
+                     .pictures = pictures_of(options, data),
                      .origin = dq_origin_begin(graph, "dq-int8")};
   dq_status status = job.origin ? run(&job) : dq_fail_memory(error, 0);
   if (status == DQ_OK) status = convert_halves(&job);
@@ -89,7 +94,6 @@ static dq_status apply(dq_graph *graph, dq_data *data, const dq_int8_options *op
 static void take_decisions(dq_int8_report *report, const dq_int8_report *from) {
   if (!report->pictures) report->pictures = from->pictures;
   if (report->calibration_bytes < from->calibration_bytes) report->calibration_bytes = from->calibration_bytes;
-  report->outputs_sqnr = NAN;
   report->equalize_gain = from->equalize_gain;
   report->bias_correction_gain = from->bias_correction_gain;
   report->pairs_cost = from->pairs_cost;

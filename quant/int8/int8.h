@@ -6,6 +6,7 @@
 #include "calib/calib.h"
 #include "lib/schedule/infer.h"
 #include "lib/graph/graph.h"
+#include "lib/verdict/verdict.h"
 #include "quant/numeric/accumulator.h"
 #include "quant/rewrite/bias_correction.h"
 #include "quant/rewrite/equalize.h"
@@ -15,7 +16,7 @@
 #include "quant/files/table.h"
 
 // Whether a step is done. AUTO: a trial decides; the step is kept when it brings the outputs closer to those of the
-// float network on the last pictures of the data (quant/int8/evaluator.h).
+// float network on the last pictures of the data (lib/verdict/evaluator.h).
 typedef enum dq_choose { DQ_CHOOSE_AUTO, DQ_CHOOSE_ON, DQ_CHOOSE_OFF } dq_choose;
 
 typedef struct dq_int8_options {
@@ -44,6 +45,7 @@ typedef struct dq_int8_options {
   dq_shape_request shapes; // of inputs that the model leaves open
   const char *decode;      // how the outputs of a detector are decoded (dq_task_options); NULL: as the model says
   int64_t batch;           // pictures that one run takes; 0: 1. The result is the same.
+  int64_t pictures;        // ranges are taken from so many, the first ones of the data; 0: all
 } dq_int8_options;
 
 // The result for one node that could be quantized.
@@ -81,11 +83,11 @@ typedef struct dq_int8_report {
   double equalize_gain;
   bool bias_corrected;
   double bias_correction_gain;
-  double outputs_sqnr; // dB of the outputs in the trial of the setting that was chosen: on pictures that no range was
-                       // taken from, with ranges of dq_trial_pictures pictures; INFINITY: equal; NAN: there was no
-                       // trial or, with a precision for each layer, it had all layers in 8 bits
-  double pairs_cost;   // dB that safe pairs in the chosen layers lose; NAN: there was no trial
-  int searched;        // values whose range comes from range search (quant/int8/range_search.c)
+  // Of the trial of the setting that was chosen, with ranges of dq_trial_pictures pictures, on the others; count 0:
+  // there was no trial. With a precision for each layer: count 0, until the caller measures it.
+  dq_verdict verdict;
+  double pairs_cost; // dB that safe pairs in the chosen layers lose; NAN: there was no trial
+  int searched;      // values whose range comes from range search (quant/int8/range_search.c)
   double range_search_gain;
   int exact_sums; // sums without rounding (quant/numeric/common_scale.h)
   double exact_sums_gain;

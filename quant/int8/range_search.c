@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/session/runner.h"
-#include "quant/error/output_error.h"
+#include "lib/verdict/output_error.h"
 #include "quant/int8/facts.h"
 #include "quant/int8/stages.h"
 

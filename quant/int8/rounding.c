@@ -7,7 +7,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/sizes.h"
 #include "lib/eval/eval.h"
-#include "quant/error/output_error.h"
+#include "lib/verdict/output_error.h"
 #include "lib/session/pair.h"
 #include "quant/int8/facts.h"
 #include "quant/int8/stages.h"

@@ -18,6 +18,14 @@ dq_status dq_int8_fold(dq_int8_job *job);
 dq_status dq_int8_prepare(dq_int8_job *job, bool *any);
 
 // ---- Choosing (choose.c) ----
+enum { DQ_EVALUATED_PICTURES = 24 }; // the largest number of pictures that a trial is judged on
+// How many of `pictures` (1 or more) a trial is judged on, which are the last ones: half of them, rounded up, and at
+// most DQ_EVALUATED_PICTURES.
+int64_t dq_evaluated_pictures(int64_t pictures);
+// How many a trial takes ranges from, which are the first ones: those that it is not judged on, and at most `most`. A
+// single picture serves for both.
+int64_t dq_trial_pictures(int64_t pictures, int64_t most);
+
 // Fills job->setting: from the options, from job->in->given, and for the rest from trials on copies of the prepared
 // graph. Besides the setting, only fields of the report on trials change. Each trial quantizes a copy and runs it on
 // DQ_EVALUATED_PICTURES pictures; most of the time of a conversion is spent here.

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "lib/base/clock.h"
+#include "quant/int8/stages.h"
 #include "quant/search/agreement.h"
 #include "quant/search/float_order.h"
 
@@ -17,11 +18,22 @@ typedef struct float_search {
   dq_max_drop_report *report; // of the answer so far
   dq_graph *first, *answer;   // all layers in 8 bits; the answer so far, perhaps the same
   dq_int8_report first_report, *answer_report;
+  dq_evaluator evaluator; // with bounds of a verdict
   const dq_float_order *order;
   dq_layer_precision *layers; // in the order's
   double started;
+  dq_arena *arena;
   dq_error *error;
 } float_search;
+
+// What one trial came to.
+typedef struct outcome {
+  int left;    // layers in float
+  double loss; // percentage points; with bounds of a verdict minus its SQNR in dB
+  bool within; // the bounds
+  dq_result after;
+  dq_verdict verdict;
+} outcome;
 
 int64_t dq_max_drop_pictures(dq_data *data) {
   enum { MOST = 64 };
@@ -31,65 +43,100 @@ int64_t dq_max_drop_pictures(dq_data *data) {
 
 // ---- Trials ----
 
-static bool is_within(const float_search *search, double drop) { return drop <= search->options->drop + ROUNDING; }
-
 // Whether a trial is a better answer than the one so far: it holds the bound with less in float, or loses less while
 // none holds it.
-static bool is_better(const float_search *search, int left, double drop) {
+static bool is_better(const float_search *search, const outcome *trial) {
   if (!search->answer) return true;
-  if (is_within(search, drop) != search->report->held) return is_within(search, drop);
-  return search->report->held ? left < search->report->left : drop < search->report->drop;
+  if (trial->within != search->report->held) return trial->within;
+  return trial->within ? trial->left < search->report->left : trial->loss < search->report->drop;
 }
 
-static void store_best(float_search *search, dq_graph *graph, const dq_int8_report *report, int left, double drop,
-                       const dq_result *after) {
+static void store_best(float_search *search, dq_graph *graph, const dq_int8_report *report, const outcome *trial) {
   if (search->answer != search->first) dq_graph_free(search->answer);
   search->answer = graph;
   *search->answer_report = *report;
-  search->report->left = left;
-  search->report->drop = drop;
-  search->report->held = is_within(search, drop);
-  search->report->after = *after;
+  search->report->left = trial->left;
+  search->report->drop = trial->loss;
+  search->report->held = trial->within;
+  search->report->after = trial->after;
+  search->report->verdict = trial->verdict;
 }
 
-// Quantizes a graph with the first `left` layers of the order in float; *drop: what that loses.
-static dq_status measure(float_search *search, dq_graph *graph, int left, const dq_rounding_method *rounding,
-                         dq_int8_report *report, dq_result *after, double *drop) {
+static dq_status quantize(float_search *search, dq_graph *graph, int left, const dq_rounding_method *rounding,
+                          dq_int8_report *report) {
   dq_precision_map map = {search->layers, left};
   dq_int8_options options = *search->options->int8;
-  dq_data *data = search->options->data;
+  dq_int8_report whole;
+  const dq_int8_report *first = &search->first_report;
   options.rounding = rounding;
-  if (search->first == graph) {
-    DQ_TRY(dq_int8_apply(graph, data, &options, report, &search->quiet, search->error));
-  } else {
-    options.precision = &map;
-    DQ_TRY(dq_int8_apply_from(graph, data, &options, &search->first_report, report, &search->quiet, search->error));
+  if (left) options.precision = &map;
+  if (search->first == graph && !search->options->bounds)
+    return dq_int8_apply(graph, search->options->data, &options, report, &search->quiet, search->error);
+  if (search->options->bounds) options.pictures = dq_trial_pictures(dq_data_count(search->options->data), INT64_MAX);
+  if (search->first == graph) { // the decisions of the whole network, and ranges of fewer pictures
+    whole = *search->options->whole;
+    whole.table.count = 0;
+    first = &whole;
   }
-  if (search->options->eval)
-    DQ_TRY(dq_accuracy_run(after, graph, search->options->eval, &search->options->accuracy, &search->quiet,
-                           search->error));
-  else
-    DQ_TRY(dq_agreement_run(after, search->graph, graph, data, dq_max_drop_pictures(data), &options.shapes,
-                            &search->quiet, search->error));
-  *drop = dq_accuracy_drop(search->options->before, after);
-  search->report->trials++;
-  dq_message(search->context, DQ_NOTE, "--max-drop: %d layers in float: %s %.4g, %.4g points lost%s", left,
-             after->figures[0].name, after->figures[0].value, *drop,
-             is_within(search, *drop) ? ", within the bound" : "");
+  return dq_int8_apply_from(graph, search->options->data, &options, first, report, &search->quiet, search->error);
+}
+
+// Compares figures of the quantized graph with those before.
+static dq_status measure_drop(float_search *search, const dq_graph *graph, outcome *trial) {
+  const dq_max_drop_options *options = search->options;
+  const dq_evaluator_options judged = {.graph = search->graph,
+                                       .shapes = &options->int8->shapes,
+                                       .data = options->data,
+                                       .pictures = dq_max_drop_pictures(options->data),
+                                       .decode = options->int8->decode,
+                                       .batch = options->int8->batch};
+  if (options->eval)
+    DQ_TRY(dq_accuracy_run(&trial->after, graph, options->eval, &options->accuracy, &search->quiet, search->error));
+  else DQ_TRY(dq_agreement_run(&trial->after, graph, &judged, &search->quiet, search->error));
+  trial->loss = dq_accuracy_drop(options->before, &trial->after);
+  trial->within = trial->loss <= options->drop + ROUNDING;
+  dq_message(search->context, DQ_NOTE, "--max-drop: %d layers in float: %s %.4g, %.4g points lost%s", trial->left,
+             trial->after.figures[0].name, trial->after.figures[0].value, trial->loss,
+             trial->within ? ", within the bound" : "");
   return DQ_OK;
 }
 
-// `takes`: it may be the answer.
+static dq_status measure_verdict(float_search *search, const dq_graph *graph, outcome *trial) {
+  double noise[DQ_EVALUATED_PICTURES];
+  dq_score score = {.noise = noise};
+  int64_t pictures = search->evaluator.what.pictures;
+  char text[600];
+  DQ_TRY(dq_evaluate(&search->evaluator, graph, &score, search->error));
+  DQ_TRY(dq_verdict_of(&trial->verdict, &search->evaluator, pictures, search->graph->arena, search->error));
+  trial->verdict.data =
+      dq_data_count(search->options->data) > pictures ? DQ_VERDICT_OTHER_PICTURES : DQ_VERDICT_FITTED_PICTURES;
+  trial->loss = -dq_verdict_sqnr(&trial->verdict);
+  trial->within = !dq_verdict_is_ruinous(&trial->verdict) && dq_verdict_holds(&trial->verdict, search->options->bounds);
+  dq_message(search->context, DQ_NOTE, "%d layers in float%s: %s", trial->left,
+             trial->within ? ", within the bounds" : "", dq_verdict_text(&trial->verdict, text, sizeof text));
+  return DQ_OK;
+}
+
+// Quantizes a graph with the first `left` layers of the order in float, and measures it.
+static dq_status measure(float_search *search, dq_graph *graph, int left, const dq_rounding_method *rounding,
+                         dq_int8_report *report, outcome *trial) {
+  *trial = (outcome){.left = left};
+  DQ_TRY(quantize(search, graph, left, rounding, report));
+  search->report->trials++;
+  return search->options->bounds ? measure_verdict(search, graph, trial) : measure_drop(search, graph, trial);
+}
+
+// `takes`: it may be the answer. *within: the bounds.
 static dq_status try_left(float_search *search, int left, const dq_rounding_method *rounding, bool takes,
-                          double *drop) {
+                          bool *within) {
   dq_int8_report report;
-  dq_result after;
+  outcome trial;
   dq_graph *copy = dq_graph_copy(search->graph);
   if (!copy) return dq_fail_memory(search->error, 0);
-  dq_status status = measure(search, copy, left, rounding, &report, &after, drop);
-  if (status == DQ_OK && takes && is_better(search, left, *drop))
-    store_best(search, copy, &report, left, *drop, &after);
+  dq_status status = measure(search, copy, left, rounding, &report, &trial);
+  if (status == DQ_OK && takes && is_better(search, &trial)) store_best(search, copy, &report, &trial);
   else dq_graph_free(copy);
+  *within = status == DQ_OK && trial.within;
   return status;
 }
 
@@ -104,17 +151,17 @@ static bool out_of_time(float_search *search) {
 // How many steps hold: 1, 2, 4, ... until they do, then by bisection. *steps: 0 when not even all do.
 static dq_status find_steps(float_search *search, bool takes, int *steps) {
   int low = 0, high = 1; // high: to be tried, or known to hold
-  double drop = INFINITY;
+  bool within;
   for (*steps = 0; !*steps && !out_of_time(search);) {
-    DQ_TRY(try_left(search, search->order->ends[high - 1], NULL, takes, &drop));
-    if (is_within(search, drop)) *steps = high;
+    DQ_TRY(try_left(search, search->order->ends[high - 1], NULL, takes, &within));
+    if (within) *steps = high;
     else if (high == search->order->steps) return DQ_OK;
     else low = high, high = 2 * high < search->order->steps ? 2 * high : search->order->steps;
   }
   while (*steps - low > 1 && !out_of_time(search)) {
     int middle = low + (*steps - low) / 2;
-    DQ_TRY(try_left(search, search->order->ends[middle - 1], NULL, takes, &drop));
-    *(is_within(search, drop) ? steps : &low) = middle;
+    DQ_TRY(try_left(search, search->order->ends[middle - 1], NULL, takes, &within));
+    *(within ? steps : &low) = middle;
   }
   return DQ_OK;
 }
@@ -122,15 +169,16 @@ static dq_status find_steps(float_search *search, bool takes, int *steps) {
 // Rounding by data, which the trials did without, on what they found, lengthened until that holds.
 static dq_status round_answer(float_search *search, int steps) {
   for (int more = 1; !out_of_time(search); more *= 2) {
-    double drop;
-    DQ_TRY(try_left(search, search->order->ends[steps - 1], search->options->int8->rounding, true, &drop));
-    if (is_within(search, drop) || steps == search->order->steps) break;
+    bool within;
+    DQ_TRY(try_left(search, search->order->ends[steps - 1], search->options->int8->rounding, true, &within));
+    if (within || steps == search->order->steps) break;
     steps = steps + more < search->order->steps ? steps + more : search->order->steps;
   }
   return DQ_OK;
 }
 
-static dq_status order_layers(float_search *search, dq_float_order *order, dq_arena *arena) {
+static dq_status order_layers(float_search *search, dq_float_order *order) {
+  dq_arena *arena = search->arena;
   dq_sensitivity found;
   dq_int8_options whole = *search->options->int8;
   whole.start = &search->first_report.table;
@@ -149,18 +197,37 @@ static dq_status order_layers(float_search *search, dq_float_order *order, dq_ar
   return DQ_OK;
 }
 
-static dq_status run_search(float_search *search, dq_arena *arena) {
-  const dq_rounding_method *rounding = search->options->int8->rounding;
-  dq_result after;
-  double drop;
-  DQ_TRY(measure(search, search->first, 0, rounding, &search->first_report, &after, &drop));
-  store_best(search, search->first, &search->first_report, 0, drop, &after);
+// Rounding on data shows in accuracy; with bounds of a verdict the caller does it once, on the answer.
+static bool rounds_answer(const float_search *search) {
+  return !search->options->bounds && !dq_rounds_to_nearest(search->options->int8->rounding);
+}
+
+static dq_status open_evaluator(float_search *search) {
+  const dq_max_drop_options *options = search->options;
+  int64_t pictures = dq_data_count(options->data), evaluated = dq_evaluated_pictures(pictures);
+  const dq_evaluator_options judged = {.graph = search->graph,
+                                       .shapes = &options->int8->shapes,
+                                       .data = options->data,
+                                       .first = pictures - evaluated,
+                                       .pictures = evaluated,
+                                       .decode = options->int8->decode,
+                                       .batch = options->int8->batch};
+  if (!options->bounds) return DQ_OK;
+  return dq_evaluator_open(&search->evaluator, &judged, search->context, search->arena, search->error);
+}
+
+static dq_status run_search(float_search *search) {
+  const dq_rounding_method *rounding = rounds_answer(search) ? search->options->int8->rounding : NULL;
+  outcome trial;
+  DQ_TRY(open_evaluator(search));
+  DQ_TRY(measure(search, search->first, 0, rounding, &search->first_report, &trial));
+  store_best(search, search->first, &search->first_report, &trial);
   if (search->report->held || out_of_time(search) || !search->first_report.quantized) return DQ_OK;
   dq_float_order order;
   int steps;
-  DQ_TRY(order_layers(search, &order, arena));
-  DQ_TRY(find_steps(search, dq_rounds_to_nearest(rounding), &steps));
-  return dq_rounds_to_nearest(rounding) ? DQ_OK : round_answer(search, steps ? steps : order.steps);
+  DQ_TRY(order_layers(search, &order));
+  DQ_TRY(find_steps(search, !rounds_answer(search), &steps));
+  return rounds_answer(search) ? round_answer(search, steps ? steps : order.steps) : DQ_OK;
 }
 
 dq_status dq_max_drop_apply(dq_graph **answer, const dq_graph *graph, dq_int8_report *int8, dq_max_drop_report *report,
@@ -174,13 +241,14 @@ dq_status dq_max_drop_apply(dq_graph **answer, const dq_graph *graph, dq_int8_re
                          .first = dq_graph_copy(graph),
                          .answer_report = int8,
                          .started = dq_seconds(),
+                         .arena = dq_context_arena(context),
                          .error = error};
   search.quiet.message = NULL;
-  dq_arena *arena = dq_context_arena(context);
-  dq_status status = search.first && arena ? run_search(&search, arena) : dq_fail_memory(error, 0);
+  dq_status status = search.first && search.arena ? run_search(&search) : dq_fail_memory(error, 0);
+  dq_evaluator_close(&search.evaluator);
   if (search.answer != search.first) dq_graph_free(search.first);
   if (status != DQ_OK) dq_graph_free(search.answer);
   *answer = status == DQ_OK ? search.answer : NULL;
-  dq_arena_free(arena);
+  dq_arena_free(search.arena);
   return status;
 }

@@ -10,19 +10,25 @@ typedef struct dq_max_drop_options {
   const dq_int8_options *int8; // options of the quantization, without precisions and without a table
   dq_data *data;               // pictures for the calibration
   dq_data *eval; // labelled pictures; NULL: the agreement with the float network is measured instead, on the
-                 // first dq_max_drop_pictures of `data` (quant/search/agreement.h)
+                 // first dq_max_drop_pictures of `data` (lib/verdict/agreement.h)
   dq_accuracy_options accuracy;
   const dq_result *before; // figures of the float network on the same pictures
   double time_limit;       // in seconds; 0: none
+  // The verdict must reach these bounds instead, and not be ruinous (lib/verdict/verdict.h); `drop`, `eval`, `accuracy`
+  // and `before` are not read. Trials take ranges from the first pictures of `data` and are judged on the last ones
+  // (dq_trial_pictures). NULL: `drop` is the bound.
+  const dq_verdict_bounds *bounds;
+  const dq_int8_report *whole; // with `bounds`: the report of the network with all layers in 8 bits
 } dq_max_drop_options;
 
 typedef struct dq_max_drop_report {
   int layers, left; // layers that could stay in float; those of the answer that do
   int trials;
-  double drop;     // loss of the answer in percentage points
-  dq_result after; // figures of the answer
-  bool held;       // whether the loss is within the bound
-  bool stopped;    // the time limit ended the search; the answer is the best trial
+  double drop;        // loss of the answer in percentage points
+  dq_result after;    // figures of the answer; count 0 with bounds of a verdict
+  dq_verdict verdict; // of the answer, with bounds of a verdict
+  bool held;          // whether the loss is within the bound
+  bool stopped;       // the time limit ended the search; the answer is the best trial
 } dq_max_drop_report;
 
 // The number of pictures, at most 64, on which agreement is measured.

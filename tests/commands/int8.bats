@@ -281,14 +281,50 @@ refuses_data() { # STATUS SPEC WORDS [OPTION...]
 }
 
 # Half of all values outside their ranges ruin the network.
-@test "SQNR on other pictures: a row, a warning below 10 dB, nothing without a trial" {
+ruinous() { gives "$1" dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor --percentile 50 "${@:2}"; }
+
+@test "a verdict: a row and a sentence; where 8 bits ruin the outputs layers stay in float" {
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o a.onnx --csv a.csv
-  grep -qE "^SQNR on other pictures: +[0-9.]+ dB" <<<"$output"
-  run -1 grep -q "warning" <<<"$output"
-  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor --percentile 50 -o b.onnx
-  has "dq-int8: warning: with all layers in 8 bits the outputs have an SQNR of"
-  has "on 3 pictures that no range was taken from: leave layers in float (--max-drop), or give more pictures"
-  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --table t.json -o c.onnx
+  grep -qE "^y +[0-9.]+ +classes +100.00 % +3$" <<<"$output"
+  grep -qE "^On 3 pictures that nothing was fitted to, output 'y' has an SQNR of [1-9][0-9.]+ dB. 100 % of the classes" <<<"$output"
+  run -1 grep -q "warning" <<<"$output$stderr"
+  ruinous 0 -o b.onnx --save-precision p.json
+  has "dq-int8: warning: with all layers in 8 bits much is lost. On 3 pictures that nothing was fitted to, output 'y'"
+  has "Layers are looked for that should stay in float (--all-int8: none)."
+  has "layers in float, within the bounds: On 3 pictures"
+  grep -q '"fp16"' p.json
+  ruinous 0 -o c.onnx --precision p.json
+  cmp b.onnx c.onnx
+  ruinous 0 -o c.onnx --threads 3
+  cmp b.onnx c.onnx
+  gives 0 dq-report b.onnx --ref "$models/small.onnx" --data "npy:$x" --min-sqnr 10 --min-agreement 90
+}
+
+@test "--all-int8: a warning, and 1 where a condition is not held" {
+  ruinous 0 -o a.onnx --all-int8
+  has "dq-int8: warning: with all layers in 8 bits much is lost."
+  run -1 grep -q "layers in float" <<<"$output$stderr"
+  gives 1 dq-report a.onnx --ref "$models/small.onnx" --data "npy:$x" --min-sqnr 10
+  ruinous 1 -o b.onnx --all-int8 --min-agreement 99
+  has "dq-int8: b.onnx: output 'y' keeps "
+  has " % of its classes, less than 99 % (--min-agreement)"
+  cmp a.onnx b.onnx
+  ruinous 1 -o b.onnx --all-int8 --min-sqnr 20
+  has "dq-int8: b.onnx: output 'y' has an SQNR of"
+  ruinous 0 -o b.onnx --min-sqnr 30 --min-agreement 99
+  has "layers in float, within the bounds: On 3 pictures"
+  ruinous 1 -o b.onnx --min-sqnr 200
+  has "dB, less than 200 dB (--min-sqnr)"
+}
+
+@test "a verdict of one picture, of layers by --precision, and without pictures" {
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --limit 1 -o a.onnx
+  has "On 1 picture that the conversion was fitted to, output 'y' has an SQNR of"
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --table t.json --save-precision p.json -o a.onnx
   gives 0 dq-int8 "$models/small.onnx" --use-table t.json -o d.onnx
-  run -1 grep -q "SQNR on other pictures" <<<"$output"
+  has "On 8 samples of noise output 'y' has an SQNR of"
+  gives 1 dq-int8 "$models/small.onnx" --use-table t.json --min-sqnr 300 -o d.onnx
+  sed -i '0,/"int8"/s//"fp32"/' p.json
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --precision p.json -o d.onnx
+  has "On 3 pictures that the conversion was fitted to, output 'y' has an SQNR of"
 }

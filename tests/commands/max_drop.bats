@@ -31,6 +31,8 @@ harsh=(--preset vww --method percentile --percentile 90 --symmetric --per-tensor
   answers 40
   gives 0 dq-int8 "$models/small.onnx" --data answers.txt "${harsh[@]}" -o plain.onnx -q
   [[ $output != *"top-1   top1  100.0000  100.0000"* ]]
+  gives 0 dq-int8 "$models/small.onnx" --data list.txt --eval answers.txt --eval-limit 9 "${harsh[@]}" -o plain.onnx
+  has "On 9 pictures that nothing was fitted to, output 'y' has an SQNR of"
   gives 0 dq-int8 "$models/small.onnx" --data answers.txt "${harsh[@]}" --max-drop 0 --save-precision p.json -o a.onnx
   has "points lost, within the bound"
   has "top-1   top1  100.0000  100.0000  0.0000  %           40"
@@ -57,7 +59,7 @@ hint: a.onnx is written all the same"
 @test "without labels answers are compared" {
   pictures 40
   gives 0 dq-int8 "$models/small.onnx" --data list.txt --task none "${harsh[@]}" --max-drop 0 --save-precision p.json -o a.onnx
-  has "dq-int8: --max-drop: no labels: predictions are compared with those of the float network"
+  has "dq-int8: --max-drop: no labels: answers are compared with those of the float network"
   has "layers in float: agreement 100, 0 points lost, within the bound"
   has "agreement  agreement  100.0000  100.0000  0.0000  %           40"
   grep -q '"fp16"' p.json
@@ -65,8 +67,9 @@ hint: a.onnx is written all the same"
 
 # 8 bits round small probabilities to 0, whose logarithm is infinite.
 @test "answers that are not finite are no answers" {
-  gives 0 dq-int8 "$models/log_scores.onnx" --data "npy:$x" -o a.onnx
-  says "dq-int8: warning: output 'logarithms': 16 elements are NaN or infinite where the original's are not, on 6 pictures"
+  gives 0 dq-int8 "$models/log_scores.onnx" --data "npy:$x" --all-int8 -o a.onnx
+  has "dq-int8: warning: with all layers in 8 bits much is lost. On 3 pictures that nothing was fitted to, output 'logarithms' has NaN or infinity where the float model has none. 0 % of the classes are those of the float model."
+  has "dq-int8: warning: output 'logarithms': 16 elements are NaN or infinite where the original's are not, on 6 pictures"
   gives 0 dq-report a.onnx --ref "$models/log_scores.onnx" --data "npy:$x"
   has "Agreement:         0.00 %"
   gives 0 dq-int8 "$models/log_scores.onnx" --data "npy:$x" --max-drop 1 -o b.onnx

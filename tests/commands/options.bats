@@ -282,6 +282,9 @@ symmetric - | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
 precision ../precision.json | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
 overflow - | ../small.onnx -o o.onnx --data npy:../x.npy | differs out
 save-precision p.json | ../small.onnx -o o.onnx --data npy:../x.npy | file p.json
+min-sqnr 200 | ../small.onnx -o o.onnx --data npy:../x.npy | 1 --min-sqnr
+min-agreement 100 | ../small.onnx -o o.onnx --data npy:../x.npy --per-tensor --percentile 50 --all-int8 | 1 --min-agreement
+all-int8 - | ../small.onnx -o o.onnx --data npy:../x.npy --per-tensor --percentile 50 | bytes o.onnx
 max-drop 0 | ../small.onnx -o o.onnx --data npy:../x.npy --per-tensor --method minmax | 0 --max-drop
 exclude conv1 | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
 only conv1 | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx

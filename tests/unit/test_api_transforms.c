@@ -179,7 +179,6 @@ static void int8_refused(void **state) {
   REFUSED(table_format, "abacus", "abacus");
   plain.save_table = NULL;
   REFUSED(decode, "abacus", "abacus");
-  REFUSED(eval, dataset, "max_drop");
   plain.max_drop = 1;
   REFUSED(precision, "p.json", "at most one");
   REFUSED(use_table, "t.json", "at most one");

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "quant/error/detection_error.h"
-#include "quant/error/output_error.h"
+#include "lib/verdict/detection_error.h"
+#include "lib/verdict/output_error.h"
 
 // One cell, one anchor, one class. In float every sigmoid is 1/2: score 1/4, box 16x16. The other says class
 // ln 3, 3/4, score 3/8, and doubles the width: the boxes overlap by 1/2. Noise (1/8)^2 + (1/4 (1 - 1/2))^2.
@@ -42,6 +42,37 @@ static void one_candidate(void **state) {
   }
   assert_int_equal(dq_detection_error_compare(&detection, &first, &second, &signal, &noise, &error), DQ_OK);
   assert_true(noise == 0);
+}
+
+// Classes 0 and 1, boxes a and b far apart. In float: a is of class 0 with 0.9, b of class 1 with 0.3, and a box above
+// a with 0.8 that suppression takes out. The other keeps a, moved to an overlap of 1/2, gives b a score of 0.2, which
+// is enough to be found, and has a box of class 1 at a with 0.6 that nothing in float stands for: 3 answers of float
+// and other together with a box of theirs, 2 + 1 + 1 = 4 in all.
+static void boxes_as_answers(void **state) {
+  (void)state;
+  enum { CANDIDATES = 3 };
+  dq_box boxes[2][CANDIDATES] = {{{0, 0, 4, 4}, {0, 0, 4, 5}, {20, 20, 24, 24}},
+                                 {{0, 0, 4, 2}, {0, 0, 4, 4}, {20, 20, 24, 24}}},
+         near[CANDIDATES];
+  double scores[2][2 * CANDIDATES] = {{0.9, 0, 0.8, 0, 0, 0.3}, {0.9, 0, 0, 0.6, 0, 0.2}}, near_scores[CANDIDATES];
+  int64_t candidates[CANDIDATES], kept[2][CANDIDATES];
+  dq_detection_error detection = {.decoder = {.classes = 2, .candidates = CANDIDATES},
+                                  .boxes = {boxes[0], boxes[1]},
+                                  .scores = {scores[0], scores[1]},
+                                  .near = near,
+                                  .near_scores = near_scores,
+                                  .near_candidates = candidates,
+                                  .kept = {kept[0], kept[1]}};
+  dq_answers answers = {.kind = DQ_ANSWER_BOX};
+  dq_error error;
+  assert_int_equal(dq_detection_error_add_answers(&detection, &answers, &error), DQ_OK);
+  assert_int_equal(answers.answers, 4);
+  assert_int_equal(answers.equal, 3);
+  scores[1][5] = 0.12; // too low to be found
+  answers.answers = answers.equal = 0;
+  assert_int_equal(dq_detection_error_add_answers(&detection, &answers, &error), DQ_OK);
+  assert_int_equal(answers.answers, 4);
+  assert_int_equal(answers.equal, 2);
 }
 
 // An input of 32x64 has 32 + 8 + 2 cells at strides 8, 16 and 32: the output is YOLOX's, wherever the channels of the
@@ -90,6 +121,7 @@ static void ratios_by_picture(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(one_candidate),
+      cmocka_unit_test(boxes_as_answers),
       cmocka_unit_test(detectors_by_shape),
       cmocka_unit_test(ratios_by_picture),
   };

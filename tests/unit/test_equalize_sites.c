@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "quant/error/output_error.h"
+#include "lib/verdict/output_error.h"
 #include "quant/rewrite/equalize_internal.h"
 #include "quant/rewrite/output_head.h"
 #include "quant/int8/int8.h"

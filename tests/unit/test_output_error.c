@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "quant/error/output_error.h"
+#include "lib/verdict/output_error.h"
 #include "tests/unit/small_network.h"
 
 // Channels (3, 4) against (3, 3): 14 dB; (0.3, 0.4) against (0.3, 0.3): the same; zeros do not count.
@@ -38,6 +38,40 @@ static void output_error_by_channel(void **state) {
   }
   const float zeros[2] = {0}, signal[2] = {3, 4}, near[2] = {3, 3}; // 1 of 25, and an output of zeros
   assert_true(dq_relative_noise(signal, near, 2) == 0.04 && dq_relative_noise(zeros, near, 2) == 0);
+}
+
+// Four boxes of some 100 pixels and two scores of some 0.1, of which nothing is left: all in one have 60 dB, and the
+// scores 0 dB. A score that is nearly silent stays with the scores.
+static void scores_beside_boxes(void **state) {
+  network *it = *state;
+  const float exact[7][2] = {{300, 250}, {200, 310}, {40, 60}, {90, 30}, {0.1f, 0.2f}, {1e-9f, 1e-9f}, {0.2f, 0.1f}};
+  float other[7][2];
+  memcpy(other, exact, sizeof other);
+  memset(other[4], 0, 3 * sizeof other[4]);
+  dq_tensor *output = dq_tensor_new(it->arena, DQ_F32, 4, (int64_t[]){1, 7, 2, 1});
+  dq_output_error output_error = {0};
+  dq_output_part parts[2];
+  dq_error error;
+  assert_int_equal(dq_output_error_parts(&output_error, parts), 0);
+  assert_int_equal(dq_output_error_add(&output_error, output, exact[0], other[0], it->arena, &error), DQ_OK);
+  assert_int_equal(dq_output_error_parts(&output_error, parts), 2);
+  assert_true(parts[0].first == 0 && parts[0].count == 4 && parts[0].sqnr == INFINITY);
+  assert_true(parts[1].first == 4 && parts[1].count == 3 && fabs(parts[1].sqnr) < 1e-9);
+  dq_output_error_clear(&output_error);
+  assert_int_equal(dq_output_error_parts(&output_error, parts), 0); // no signal
+}
+
+// Levels that differ by a factor below 10 are one part: (3, 4) and (1, 1) of noise 1 and 4, 27 of 5.
+static void like_channels_are_one_part(void **state) {
+  network *it = *state;
+  const float exact[4] = {3, 4, 1, 1}, other[4] = {3, 3, -1, 1};
+  dq_tensor *output = dq_tensor_new(it->arena, DQ_F32, 4, (int64_t[]){1, 2, 1, 2});
+  dq_output_error output_error = {0};
+  dq_output_part parts[2];
+  dq_error error;
+  assert_int_equal(dq_output_error_add(&output_error, output, exact, other, it->arena, &error), DQ_OK);
+  assert_int_equal(dq_output_error_parts(&output_error, parts), 1);
+  assert_true(parts[0].first == 0 && parts[0].count == 2 && fabs(parts[0].sqnr - 10 * log10(27 / 5.0)) < 1e-9);
 }
 
 // Noise falls to a half, a half, a quarter: logarithms ln 2, ln 2, 2 ln 2 of mean 0.92 and standard error 0.23, four
@@ -90,9 +124,8 @@ static void reasons_are_said(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(output_error_by_channel),
-      TEST(noise_falls_clearly),
-      TEST(reasons_are_said),
+      TEST(output_error_by_channel), TEST(scores_beside_boxes), TEST(like_channels_are_one_part),
+      TEST(noise_falls_clearly),     TEST(reasons_are_said),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

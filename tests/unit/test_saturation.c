@@ -8,7 +8,8 @@
 #include <cmocka.h>
 
 #include "lib/graph/saturation.h"
-#include "quant/int8/evaluator.h"
+#include "lib/verdict/evaluator.h"
+#include "quant/int8/stages.h"
 #include "tests/unit/small_network.h"
 
 static const char *const softmax[] = {"Softmax", NULL};
@@ -48,16 +49,15 @@ static void an_input_is_no_argument(void **state) {
 static void trials_compare_the_argument_of_the_last_softmax(void **state) {
   network *it = *state;
   build(it);
-  dq_int8_options options = dq_int8_defaults();
-  dq_int8_input in = dq_int8_input_of(&options, it->data, &it->context);
+  const dq_evaluator_options options = {
+      .graph = it->graph, .shapes = &no_shapes, .data = it->data, .pictures = PICTURES};
   dq_error error;
-  dq_int8_job job = {.in = &in, .pictures = PICTURES, .error = &error, .graph = it->graph, .arena = it->arena};
   dq_evaluator evaluator;
   double noise[PICTURES];
   dq_score score = {.noise = noise};
-  assert_int_equal(dq_evaluator_open(&evaluator, &job), DQ_OK);
+  assert_int_equal(dq_evaluator_open(&evaluator, &options, &it->context, it->arena, &error), DQ_OK);
   assert_string_equal(evaluator.what.names[0], "a");
-  assert_int_equal(dq_evaluate(&evaluator, it->graph, &score), DQ_OK);
+  assert_int_equal(dq_evaluate(&evaluator, it->graph, &score, &error), DQ_OK);
   assert_true(score.decibels == 100);
   dq_graph *doubled = dq_graph_copy(it->graph);
   dq_node *conv = dq_graph_find(doubled, "a")->producer;
@@ -65,7 +65,7 @@ static void trials_compare_the_argument_of_the_last_softmax(void **state) {
     const dq_tensor *constant = conv->inputs[i]->constant;
     for (int64_t k = 0; k < dq_tensor_count(constant); k++) ((float *)constant->data)[k] *= 2;
   }
-  assert_int_equal(dq_evaluate(&evaluator, doubled, &score), DQ_OK);
+  assert_int_equal(dq_evaluate(&evaluator, doubled, &score, &error), DQ_OK);
   assert_true(score.decibels > -1e-6 && score.decibels < 1e-6);
   dq_evaluator_close(&evaluator);
   dq_graph_free(doubled);

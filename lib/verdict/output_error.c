@@ -1,5 +1,5 @@
 // How close outputs come to those in float.
-#include "quant/error/output_error.h"
+#include "lib/verdict/output_error.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -53,6 +53,57 @@ double dq_output_error_sqnr(const dq_output_error *outputs, int count) {
     }
   return channels ? sum / (double)channels : MOST;
 }
+
+// ---- Parts ----
+
+// log10 of the root of the mean square of a channel, relative to the widest one: -4 to 0. The floor keeps channels that
+// are nearly silent, such as the scores of rare classes, from deciding.
+static double level_of(const dq_output_error *output_error, int64_t channel, double widest) {
+  static const double FLOOR = -4;
+  double signal = output_error->signal[channel];
+  return signal > 0 ? fmax(log10(signal / widest) / 2, FLOOR) : FLOOR;
+}
+
+static double sqnr_of(const dq_output_error *output_error, int64_t first, int64_t count) {
+  double signal = 0, noise = 0;
+  for (int64_t c = first; c < first + count; c++) {
+    signal += output_error->signal[c];
+    noise += output_error->noise[c];
+  }
+  if (noise == 0) return INFINITY;
+  return 10 * log10(signal / noise);
+}
+
+// Where the second part begins: the squared distances of levels from the mean of their part are least there. 0: the
+// levels of both parts differ by less than 1.
+static int64_t find_border(const dq_output_error *output_error, double widest) {
+  static const double LEAST = 1; // a factor of 10
+  double whole = 0, left = 0, best = 0, apart = 0;
+  int64_t channels = output_error->channels, border = 0;
+  for (int64_t c = 0; c < channels; c++) whole += level_of(output_error, c, widest);
+  for (int64_t c = 1; c < channels; c++) {
+    left += level_of(output_error, c - 1, widest);
+    double distance = left / (double)c - (whole - left) / (double)(channels - c);
+    double gain = distance * distance * (double)c * (double)(channels - c); // of squares, over the number of channels
+    if (gain > best) best = gain, border = c, apart = fabs(distance);
+  }
+  return apart >= LEAST ? border : 0;
+}
+
+int dq_output_error_parts(const dq_output_error *output_error, dq_output_part parts[2]) {
+  double widest = 0;
+  int64_t channels = output_error->channels;
+  for (int64_t c = 0; c < channels; c++) widest = fmax(widest, output_error->signal[c]);
+  if (!channels || !(widest > 0)) return 0;
+  int64_t border = find_border(output_error, widest);
+  parts[0] = (dq_output_part){0, border ? border : channels, 0};
+  parts[1] = (dq_output_part){border, channels - border, 0};
+  int count = border ? 2 : 1;
+  for (int p = 0; p < count; p++) parts[p].sqnr = sqnr_of(output_error, parts[p].first, parts[p].count);
+  return count;
+}
+
+// ---- Pictures ----
 
 double dq_relative_noise(const float *exact, const float *other, int64_t count) {
   double noise = 0, power = 0;

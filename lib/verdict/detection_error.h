@@ -1,17 +1,23 @@
 // The detection error: the difference of a converted detector from the float network, measured on the boxes and scores
 // that its outputs stand for, picture by picture. The raw outputs are a poor measure, because most scores are close to
 // 0, and errors of boxes matter only where the scores are high.
-#ifndef DQ_QUANT_DETECTION_ERROR_H
-#define DQ_QUANT_DETECTION_ERROR_H
+#ifndef DQ_VERDICT_DETECTION_ERROR_H
+#define DQ_VERDICT_DETECTION_ERROR_H
 
 #include "lib/eval/decode.h"
 #include "lib/schedule/infer.h"
+#include "lib/verdict/answers.h"
 
 typedef struct dq_detection_error {
   dq_decoder decoder;
   int outputs;       // number of outputs of the network, all float32
   dq_box *boxes[2];  // of the float network and of the other network on one picture
   double *scores[2]; // [candidates][classes] of both
+  // [candidates]: of one class, the boxes above a score, their scores and candidates; and by network the candidates
+  // that suppression leaves.
+  dq_box *near;
+  double *near_scores;
+  int64_t *near_candidates, *kept[2];
 } dq_detection_error;
 
 // Prepares the comparison for a graph with a batch of 1 whose outputs can be decoded: by `decode` (as in
@@ -29,5 +35,11 @@ void dq_detection_error_close(dq_detection_error *detection); // safe on a zeroe
 // of an output is broken (dq_is_broken). Statuses as for dq_decode.
 dq_status dq_detection_error_compare(dq_detection_error *detection, const dq_tensor *const *exact,
                                      const dq_tensor *const *other, double *signal, double *noise, dq_error *error);
+
+// Adds the boxes of the picture that dq_detection_error_compare was called for last. The answers are the boxes of each
+// network with a score above 0.25 that dq_nms leaves with a threshold of 0.45, by class; one is equal when the other
+// network has a box of the class with a score above 0.125 whose intersection over union with it is 0.5 or more.
+// DQ_SYSTEM: there is no memory.
+dq_status dq_detection_error_add_answers(dq_detection_error *detection, dq_answers *answers, dq_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-#include "quant/error/detection_error.h"
+#include "lib/verdict/detection_error.h"
 
 #include <math.h>
 
@@ -38,9 +38,15 @@ dq_status dq_detection_error_open(dq_detection_error *detection, bool *found, co
   for (int i = 0; *found && i < 2; i++) {
     detection->boxes[i] = DQ_NEW_ARRAY(arena, detection->decoder.candidates, dq_box);
     detection->scores[i] = DQ_NEW_ARRAY(arena, detection->decoder.candidates * detection->decoder.classes, double);
-    if (!detection->boxes[i] || !detection->scores[i]) return dq_fail_memory(error, 0);
+    detection->kept[i] = DQ_NEW_ARRAY(arena, detection->decoder.candidates, int64_t);
+    if (!detection->boxes[i] || !detection->scores[i] || !detection->kept[i]) return dq_fail_memory(error, 0);
   }
-  return DQ_OK;
+  if (!*found) return DQ_OK;
+  detection->near = DQ_NEW_ARRAY(arena, detection->decoder.candidates, dq_box);
+  detection->near_scores = DQ_NEW_ARRAY(arena, detection->decoder.candidates, double);
+  detection->near_candidates = DQ_NEW_ARRAY(arena, detection->decoder.candidates, int64_t);
+  bool memory = detection->near && detection->near_scores && detection->near_candidates;
+  return memory ? DQ_OK : dq_fail_memory(error, 0);
 }
 
 void dq_detection_error_close(dq_detection_error *detection) { dq_decoder_deinit(&detection->decoder); }
@@ -79,5 +85,46 @@ dq_status dq_detection_error_compare(dq_detection_error *detection, const dq_ten
   }
   for (int o = 0; o < detection->outputs; o++)
     if (is_broken(exact[o], other[o])) *noise = INFINITY;
+  return DQ_OK;
+}
+
+// ---- Boxes as answers ----
+
+static const double ANSWER_SCORE = 0.25, MATCH_SCORE = 0.125, SUPPRESSION = 0.45, OVERLAP = 0.5;
+
+// Stores in detection->kept[network] the candidates of a class above MATCH_SCORE that suppression leaves.
+static int64_t keep_boxes(dq_detection_error *detection, int network, int64_t class) {
+  int64_t classes = detection->decoder.classes, count = 0, *kept = detection->kept[network];
+  for (int64_t i = 0; i < detection->decoder.candidates; i++) {
+    double score = detection->scores[network][i * classes + class];
+    if (!(score > MATCH_SCORE)) continue;
+    detection->near[count] = detection->boxes[network][i];
+    detection->near_scores[count] = score;
+    detection->near_candidates[count++] = i;
+  }
+  int64_t left = dq_nms(detection->near, detection->near_scores, count, SUPPRESSION, kept);
+  for (int64_t k = 0; k < left; k++) kept[k] = detection->near_candidates[kept[k]];
+  return left;
+}
+
+static bool is_found(const dq_detection_error *detection, const dq_box *box, int network, int64_t count) {
+  for (int64_t k = 0; k < count; k++)
+    if (dq_box_iou(box, &detection->boxes[network][detection->kept[network][k]]) >= OVERLAP) return true;
+  return false;
+}
+
+dq_status dq_detection_error_add_answers(dq_detection_error *detection, dq_answers *answers, dq_error *error) {
+  int64_t classes = detection->decoder.classes;
+  for (int64_t class = 0; class < classes; class ++) {
+    const int64_t counts[2] = {keep_boxes(detection, 0, class), keep_boxes(detection, 1, class)};
+    if (counts[0] < 0 || counts[1] < 0) return dq_fail_memory(error, 0);
+    for (int network = 0; network < 2; network++)
+      for (int64_t k = 0; k < counts[network]; k++) {
+        int64_t candidate = detection->kept[network][k];
+        if (!(detection->scores[network][candidate * classes + class] > ANSWER_SCORE)) continue;
+        answers->answers++;
+        answers->equal += is_found(detection, &detection->boxes[network][candidate], !network, counts[!network]);
+      }
+  }
   return DQ_OK;
 }

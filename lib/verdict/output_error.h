@@ -1,7 +1,7 @@
 // The output error of a converted network against the float network, for outputs whose channels have different ranges:
 // boxes and scores of a detector, classes of a segmentation. Each channel counts alike.
-#ifndef DQ_QUANT_OUTPUT_ERROR_H
-#define DQ_QUANT_OUTPUT_ERROR_H
+#ifndef DQ_VERDICT_OUTPUT_ERROR_H
+#define DQ_VERDICT_OUTPUT_ERROR_H
 
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
@@ -25,6 +25,17 @@ void dq_output_error_clear(dq_output_error *output_error);
 // counts as at most 100 dB, and channels without signal are left out. -INFINITY when an element is broken
 // (dq_is_broken).
 double dq_output_error_sqnr(const dq_output_error *outputs, int count);
+
+// A run of channels with like signals, such as the boxes or the scores of a detector that has both in one output.
+typedef struct dq_output_part {
+  int64_t first, count; // channels first to first + count - 1
+  double sqnr;          // dB, sums over all of them; INFINITY: no noise; -INFINITY: an element is broken
+} dq_output_part;
+
+// Divides an output in at most two parts, so that wide channels do not hide the error of narrow ones: where the levels
+// (log10 of the root of the mean square, at least 1e-4 of the widest) differ least from the mean of their part, if
+// these means differ by a factor of 10 or more. Returns the number of parts: 0 when no channel has a signal.
+int dq_output_error_parts(const dq_output_error *output_error, dq_output_part parts[2]);
 
 // The noise of one output as a share of its signal: sum (exact - other)^2 / sum exact^2. 0 for an output of zeros,
 // infinite when an element is broken.

@@ -1,0 +1,34 @@
+#include "lib/report/report_verdict.h"
+
+#include <inttypes.h>
+
+#include "lib/base/sizes.h"
+
+static const dq_column columns[] = {
+    {"output", "Output", DQ_COLUMN_TEXT, NULL, 0, 32, 0},     {"channels", "Channels", DQ_COLUMN_TEXT, NULL, 0, 24, 2},
+    {"compared", "Compared", DQ_COLUMN_TEXT, NULL, 0, 24, 4}, {"sqnr", "SQNR", DQ_COLUMN_REAL, "dB", 2, 0, 0},
+    {"answers", "Answers", DQ_COLUMN_TEXT, NULL, 0, 12, 1},   {"agreement", "Kept", DQ_COLUMN_PERCENT, NULL, 2, 0, 1},
+    {"count", "Number", DQ_COLUMN_INT, NULL, 0, 0, 3},
+};
+static const dq_table_layout layout = {"outputs", "Outputs against the float model", columns, DQ_COUNT(columns), false};
+
+void dq_report_verdict(dq_report *report, const dq_verdict *verdict) {
+  char text[600];
+  if (!verdict->count) return;
+  dq_table *table = dq_report_table(report, &layout);
+  for (int i = 0; i < verdict->count; i++) {
+    const dq_verdict_part *part = &verdict->parts[i];
+    dq_table_row(table);
+    dq_table_put_text(table, "output", part->output);
+    if (!part->whole)
+      dq_table_put_format(table, "channels", "%" PRId64 " to %" PRId64, part->first, part->first + part->channels - 1);
+    if (part->before_softmax) dq_table_put_text(table, "compared", "before Softmax");
+    dq_table_put_real(table, "sqnr", part->sqnr);
+    if (!(part->sqnr >= dq_ruinous_bounds.sqnr)) dq_table_mark(table, "sqnr", DQ_MARK_BAD);
+    if (part->answers.kind == DQ_ANSWER_NONE) continue;
+    dq_table_put_text(table, "answers", dq_answer_kind_name(part->answers.kind));
+    dq_table_put_real(table, "agreement", dq_answers_agreement(&part->answers));
+    dq_table_put_int(table, "count", part->answers.answers);
+  }
+  dq_report_add_note(report, "%s", dq_verdict_text(verdict, text, sizeof text));
+}

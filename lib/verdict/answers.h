@@ -1,0 +1,47 @@
+// The answers that outputs of a network stand for, and how many of them a converted network gives too: classes,
+// sequences of classes (texts), classes of points, masks. They need no labels. If D percent of the answers differ, the
+// share of right answers can fall by D percentage points at most.
+#ifndef DQ_VERDICT_ANSWERS_H
+#define DQ_VERDICT_ANSWERS_H
+
+#include "lib/base/tensor.h"
+#include "lib/graph/graph.h"
+
+typedef enum dq_answer_kind {
+  DQ_ANSWER_NONE,     // the output stands for no answers that can be compared
+  DQ_ANSWER_CLASS,    // NxC: the class with the highest score, by row; Nx1 behind a Sigmoid: whether it is above 0.5
+  DQ_ANSWER_SEQUENCE, // NxTxC, or TxC of one picture, behind a Softmax: the classes of the T steps, by row
+  DQ_ANSWER_POINT,    // NxCxHxW..., or NxHxWxC behind a Softmax: the class with the highest score, by point
+  DQ_ANSWER_MASK,     // Nx1xHxW... behind a Sigmoid: the elements above 0.5
+  DQ_ANSWER_BOX,      // boxes with a class, of a detector (lib/verdict/detection_error.h)
+} dq_answer_kind;
+
+// What one answer of the kind is called, in the plural: "classes"; "" for DQ_ANSWER_NONE. Static text.
+const char *dq_answer_kind_name(dq_answer_kind kind);
+
+typedef struct dq_answers {
+  dq_answer_kind kind;
+  int axis;               // dimension of the classes; kinds with classes only
+  int64_t answers, equal; // answers that were compared; those that are equal
+} dq_answers;
+
+// The answers, none yet, of an output of an indexed graph, whose shapes are `tensors` (dq_infer). `compared` is the
+// shape of the float32 value whose elements will be added: of the output, or of the argument of the Softmax that
+// computes it. Scores of several points are answers where they are the only output, or come from a Softmax; else they
+// may be raw heads of a detector.
+dq_answers dq_answers_of(const dq_graph *graph, const dq_value *output, const dq_tensor *tensors,
+                         const dq_tensor *compared);
+
+// Adds one output of both networks: float32 elements of the shape that the kind tells of. Of equal scores the first is
+// the highest. Of sequences, equal steps in succession count once, and the class that is the most frequent
+// one in `exact` (the blank of CTC) is left out: a sequence is equal when all the rest is. Of masks the elements above
+// 0.5 in either network are the answers, and those above 0.5 in both are equal (intersection over union). Two answers
+// differ also where an element that one of them is taken from is broken (dq_is_broken). Boxes are not added here.
+// DQ_SYSTEM: there is no memory.
+dq_status dq_answers_add(dq_answers *answers, const dq_tensor *shape, const float *exact, const float *other,
+                         dq_error *error);
+
+// Percent of the answers that are equal; 100 when there are none.
+double dq_answers_agreement(const dq_answers *answers);
+
+#endif

@@ -1,0 +1,195 @@
+#include "lib/verdict/evaluator.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "lib/graph/saturation.h"
+
+enum { MOST_OUTPUTS = 16 }; // of a detector
+
+static dq_status copy_output(float **to, const dq_tensor *tensor, const dq_context *context, dq_error *error) {
+  if (!*to) *to = dq_context_alloc(context, dq_tensor_bytes(tensor));
+  if (!*to) return dq_fail_memory(error, dq_tensor_bytes(tensor));
+  memcpy(*to, tensor->data, dq_tensor_bytes(tensor));
+  return DQ_OK;
+}
+
+static dq_status store_exact(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
+  dq_evaluator *evaluator = user;
+  int64_t picture = evaluator->outputs[slot].pictures_done++;
+  if (picture == evaluator->what.pictures)
+    return dq_fail(error, DQ_UNSUPPORTED, "an output was computed more than once for a picture");
+  evaluator->outputs[slot].shape = *tensor;
+  return copy_output(&evaluator->exact[picture * evaluator->what.count + slot], tensor, evaluator->context, error);
+}
+
+// When the last output of a picture has come.
+static dq_status compare_detections(dq_evaluator *evaluator, int64_t picture, dq_error *error) {
+  dq_tensor tensors[2][MOST_OUTPUTS];
+  const dq_tensor *pointers[2][MOST_OUTPUTS];
+  for (int o = 0; o < evaluator->what.count; o++) {
+    tensors[0][o] = tensors[1][o] = evaluator->outputs[o].shape;
+    tensors[0][o].data = evaluator->exact[picture * evaluator->what.count + o];
+    tensors[1][o].data = evaluator->outputs[o].other;
+    for (int i = 0; i < 2; i++) pointers[i][o] = &tensors[i][o];
+  }
+  DQ_TRY(dq_detection_error_compare(&evaluator->detection, pointers[0], pointers[1], &evaluator->signal[picture],
+                                    &evaluator->score->noise[picture], error));
+  return dq_detection_error_add_answers(&evaluator->detection, &evaluator->outputs[0].answers, error);
+}
+
+static dq_status compare(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
+  dq_evaluator *evaluator = user;
+  dq_evaluated_output *output = &evaluator->outputs[slot];
+  int64_t picture = output->pictures_done++;
+  const float *exact = evaluator->exact[picture * evaluator->what.count + slot];
+  DQ_TRY(dq_output_error_add(&output->error, tensor, exact, tensor->data, evaluator->arena, error));
+  if (!evaluator->detects) {
+    evaluator->score->noise[picture] += dq_relative_noise(exact, tensor->data, dq_tensor_count(tensor));
+    return dq_answers_add(&output->answers, tensor, exact, tensor->data, error);
+  }
+  DQ_TRY(copy_output(&output->other, tensor, evaluator->context, error));
+  for (int o = 0; o < evaluator->what.count; o++)
+    if (evaluator->outputs[o].pictures_done <= picture) return DQ_OK;
+  return compare_detections(evaluator, picture, error);
+}
+
+static dq_status open_detection(dq_evaluator *evaluator, dq_tensor *tensors, dq_error *error) {
+  const dq_graph *graph = evaluator->options.graph;
+  if (evaluator->what.count != graph->output_count || evaluator->what.count > MOST_OUTPUTS) return DQ_OK;
+  return dq_detection_error_open(&evaluator->detection, &evaluator->detects, graph, tensors, evaluator->options.decode,
+                                 evaluator->arena, error);
+}
+
+static dq_value *softmax_argument(const dq_value *output) {
+  static const char *const functions[] = {"Softmax", "LogSoftmax", NULL};
+  return dq_before_function(output, functions);
+}
+
+// The names of what is compared in a form of the network, whose outputs have the same names in all forms.
+static dq_status name_compared(dq_evaluator *evaluator, const dq_graph *graph, dq_error *error) {
+  for (int o = 0; o < evaluator->what.count; o++) {
+    const dq_evaluated_output *output = &evaluator->outputs[o];
+    const dq_value *value = dq_graph_find(graph, output->name);
+    if (value && output->before_softmax) value = softmax_argument(value);
+    if (!value) return dq_fail(error, DQ_UNSUPPORTED, "output '%s' is missing, or has lost its Softmax", output->name);
+    evaluator->names[o] = value->name;
+  }
+  evaluator->what.graph = graph;
+  return DQ_OK;
+}
+
+// Lists the float32 outputs that are computed, and what is compared in their place.
+static dq_status list_outputs(dq_evaluator *evaluator, dq_error *error) {
+  const dq_graph *graph = evaluator->options.graph;
+  dq_tensor *tensors;
+  DQ_TRY(dq_infer(graph, evaluator->options.shapes, DQ_INFER_TOLERANT, evaluator->context, evaluator->arena, &tensors,
+                  error));
+  for (int o = 0; o < graph->output_count; o++) {
+    const dq_value *output = graph->outputs[o];
+    const dq_tensor *tensor = &tensors[output->index];
+    if (!output->producer || output->type != DQ_F32 || tensor->rank < 0) continue;
+    evaluator->outputs[evaluator->what.count++] = (dq_evaluated_output){.name = output->name};
+  }
+  DQ_TRY(open_detection(evaluator, tensors, error));
+  for (int o = 0; o < evaluator->what.count; o++) {
+    dq_evaluated_output *output = &evaluator->outputs[o];
+    const dq_value *value = dq_graph_find(graph, output->name), *argument = softmax_argument(value);
+    const dq_tensor *tensor = argument ? &tensors[argument->index] : NULL;
+    output->before_softmax = !evaluator->detects && tensor && tensor->type == DQ_F32 && tensor->rank >= 0;
+    if (!output->before_softmax) tensor = &tensors[value->index];
+    if (!evaluator->detects) output->answers = dq_answers_of(graph, value, tensors, tensor);
+    else if (!o) output->answers.kind = DQ_ANSWER_BOX;
+  }
+  return DQ_OK;
+}
+
+static void restart(dq_evaluator *evaluator) {
+  for (int o = 0; o < evaluator->what.count; o++) evaluator->outputs[o].pictures_done = 0;
+}
+
+dq_status dq_evaluator_move(dq_evaluator *evaluator, int64_t first, int64_t count, dq_error *error) {
+  evaluator->options.first = evaluator->what.first = first;
+  evaluator->options.pictures = evaluator->what.pictures = count;
+  restart(evaluator);
+  DQ_TRY(name_compared(evaluator, evaluator->options.graph, error));
+  return dq_observe(&evaluator->what, store_exact, evaluator, evaluator->context, error);
+}
+
+dq_status dq_evaluator_open(dq_evaluator *evaluator, const dq_evaluator_options *options, const dq_context *context,
+                            dq_arena *arena, dq_error *error) {
+  int outputs = options->graph->output_count;
+  *evaluator = (dq_evaluator){.options = *options, .capacity = options->pictures, .context = context, .arena = arena};
+  evaluator->names = DQ_NEW_ARRAY(arena, outputs, const char *);
+  evaluator->outputs = DQ_NEW_ARRAY(arena, outputs, dq_evaluated_output);
+  evaluator->exact = DQ_NEW_ARRAY(arena, options->pictures * outputs, float *);
+  evaluator->signal = DQ_NEW_ARRAY(arena, options->pictures, double);
+  if (!evaluator->names || !evaluator->outputs || !evaluator->exact || !evaluator->signal)
+    return dq_fail_memory(error, 0);
+  evaluator->what =
+      (dq_observation){.shapes = options->shapes, .names = evaluator->names, .data = options->data, .doing = "judging"};
+  DQ_TRY(list_outputs(evaluator, error));
+  if (!evaluator->detects) evaluator->what.batch = options->batch; // boxes need all outputs of a picture
+  return dq_evaluator_move(evaluator, options->first, options->pictures, error);
+}
+
+void dq_evaluator_close(dq_evaluator *evaluator) {
+  for (int64_t i = 0; evaluator->exact && i < evaluator->capacity * evaluator->what.count; i++)
+    dq_budget_free(evaluator->exact[i]);
+  for (int o = 0; evaluator->outputs && o < evaluator->what.count; o++) dq_budget_free(evaluator->outputs[o].other);
+  dq_detection_error_close(&evaluator->detection);
+}
+
+static double sum_of(const double *numbers, int64_t count) {
+  double sum = 0;
+  for (int64_t i = 0; i < count; i++) sum += numbers[i];
+  return sum;
+}
+
+// The SQNR of the outputs' channels over all pictures that were added; of detectors that of the last pictures.
+static dq_status score_outputs(dq_evaluator *evaluator, dq_error *error) {
+  dq_score *score = evaluator->score;
+  int count = evaluator->what.count;
+  if (evaluator->detects) {
+    double noise = sum_of(score->noise, evaluator->what.pictures);
+    score->decibels = noise > 0 ? 10 * log10(sum_of(evaluator->signal, evaluator->what.pictures) / noise) : INFINITY;
+    return DQ_OK;
+  }
+  dq_output_error *errors = DQ_NEW_ARRAY(evaluator->arena, count, dq_output_error);
+  if (!errors) return dq_fail_memory(error, 0);
+  for (int o = 0; o < count; o++) errors[o] = evaluator->outputs[o].error;
+  score->decibels = dq_output_error_sqnr(errors, count);
+  return DQ_OK;
+}
+
+dq_status dq_evaluate_more(dq_evaluator *evaluator, const dq_graph *other, dq_score *score, dq_error *error) {
+  evaluator->score = score;
+  restart(evaluator);
+  memset(score->noise, 0, (size_t)evaluator->what.pictures * sizeof *score->noise);
+  DQ_TRY(name_compared(evaluator, other, error));
+  DQ_TRY(dq_observe(&evaluator->what, compare, evaluator, evaluator->context, error));
+  return score_outputs(evaluator, error);
+}
+
+dq_status dq_evaluate(dq_evaluator *evaluator, const dq_graph *other, dq_score *score, dq_error *error) {
+  for (int o = 0; o < evaluator->what.count; o++) {
+    dq_evaluated_output *output = &evaluator->outputs[o];
+    dq_output_error_clear(&output->error);
+    output->answers.answers = output->answers.equal = 0;
+  }
+  return dq_evaluate_more(evaluator, other, score, error);
+}
+
+double dq_score_gain(const dq_evaluator *evaluator, const dq_score *best, const dq_score *score) {
+  if (!evaluator->detects) return score->decibels - best->decibels;
+  return dq_noise_ratio(best->noise, score->noise, evaluator->what.pictures) * 10 / log(10);
+}
+
+double dq_score_gain_by_picture(const dq_evaluator *evaluator, const dq_score *best, const dq_score *score) {
+  int64_t pictures = evaluator->what.pictures;
+  double sum = 0;
+  for (int64_t p = 0; p < pictures; p++)
+    if (best->noise[p] > 0 && score->noise[p] > 0 && best->noise[p] < INFINITY)
+      sum += 10 * log10(best->noise[p] / score->noise[p]);
+  return pictures ? sum / (double)pictures : 0;
+}

@@ -1,0 +1,77 @@
+// The output error of forms of a network, such as quantized ones, against the outputs of the float network on the same
+// pictures. Trials compare it, and verdicts report it. In place of an output that a Softmax computes its argument is
+// compared: probabilities of nearly certain classes show no error until an answer changes.
+#ifndef DQ_VERDICT_EVALUATOR_H
+#define DQ_VERDICT_EVALUATOR_H
+
+#include "lib/session/observe.h"
+#include "lib/verdict/answers.h"
+#include "lib/verdict/detection_error.h"
+#include "lib/verdict/output_error.h"
+
+typedef struct dq_evaluator_options {
+  const dq_graph *graph;          // the float network
+  const dq_shape_request *shapes; // of inputs that the model leaves open
+  dq_data *data;
+  int64_t first, pictures; // judged on the pictures first to first + pictures - 1
+  const char *decode;      // how the outputs of a detector are decoded (dq_task_options); NULL: as the model says
+  int64_t batch;           // pictures that one run takes; 0: 1
+} dq_evaluator_options;
+
+typedef struct dq_score {
+  double decibels; // SQNR in dB over all pictures: of the outputs, or of the predictions of a detector; INFINITY: equal
+  double *noise;   // by picture, owned by the caller: the noise of the predictions, or the sum over the outputs of
+                   // noise / sum of squares of the float output
+} dq_score;
+
+// One output of the network.
+typedef struct dq_evaluated_output {
+  const char *name;      // of the output
+  bool before_softmax;   // the argument of the Softmax that computes the output is compared
+  dq_tensor shape;       // of what is compared: float32
+  float *other;          // of the other form on the current picture; detectors only
+  int64_t pictures_done; // of the run
+  // Sums over the pictures of the last dq_evaluate.
+  dq_output_error error;
+  dq_answers answers;
+} dq_evaluated_output;
+
+typedef struct dq_evaluator {
+  dq_evaluator_options options; // first, pictures: of those whose float outputs are stored now
+  int64_t capacity;             // pictures that there is a place for
+  const dq_context *context;
+  dq_arena *arena;
+  dq_observation what;          // the graph that runs, the names of what is compared in it, and the pictures
+  const char **names;           // what.names, set for each form that runs
+  dq_evaluated_output *outputs; // [what.count]
+  float **exact;                // float outputs, [picture * what.count + output]
+  bool detects;                 // the predictions of a detector are compared, not its outputs
+  dq_detection_error detection;
+  double *signal;  // by picture: the sum of squares of the predictions in float
+  dq_score *score; // result of the form that runs
+} dq_evaluator;
+
+// Runs options->graph on its pictures and stores the float32 outputs, which takes `pictures` times their bytes. The
+// arena owns the tables; graph, data, context and arena must outlive the evaluator. The caller closes the evaluator,
+// also after a failure. Statuses as dq_infer and dq_observe.
+dq_status dq_evaluator_open(dq_evaluator *evaluator, const dq_evaluator_options *options, const dq_context *context,
+                            dq_arena *arena, dq_error *error);
+void dq_evaluator_close(dq_evaluator *evaluator); // allowed on a zeroed struct
+
+// Runs `other`, a form of the graph with outputs of the same names and shapes, on the same pictures and fills *score
+// and the sums of the outputs. The caller provides score->noise with options.pictures elements. Statuses as dq_observe.
+dq_status dq_evaluate(dq_evaluator *evaluator, const dq_graph *other, dq_score *score, dq_error *error);
+
+// Stores the float outputs on the pictures first to first + count - 1 in place of the others; count is at most that of
+// dq_evaluator_open. Then dq_evaluate_more runs `other` on them and adds to the sums of the outputs. Statuses as
+// dq_observe.
+dq_status dq_evaluator_move(dq_evaluator *evaluator, int64_t first, int64_t count, dq_error *error);
+dq_status dq_evaluate_more(dq_evaluator *evaluator, const dq_graph *other, dq_score *score, dq_error *error);
+
+// The gain of `score` over `best` in dB; above 0: `score` is better. Of outputs the difference of both SQNRs, of
+// predictions of a detector the mean over the pictures.
+double dq_score_gain(const dq_evaluator *evaluator, const dq_score *best, const dq_score *score);
+// The gain in dB as a mean over the pictures for every network, so that a few pictures with large noise do not decide.
+double dq_score_gain_by_picture(const dq_evaluator *evaluator, const dq_score *best, const dq_score *score);
+
+#endif

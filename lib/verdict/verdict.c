@@ -1,0 +1,163 @@
+#include "lib/verdict/verdict.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+const dq_verdict_bounds dq_ruinous_bounds = {.sqnr = 10, .agreement = 90};
+static const double DOUBTFUL_SQNR = 20; // dB: below it, many changed answers are ruinous
+
+// ---- Measuring ----
+
+dq_status dq_verdict_of(dq_verdict *verdict, const dq_evaluator *evaluator, int64_t pictures, dq_arena *arena,
+                        dq_error *error) {
+  *verdict =
+      (dq_verdict){.parts = DQ_NEW_ARRAY(arena, 2 * evaluator->what.count, dq_verdict_part), .pictures = pictures};
+  if (!verdict->parts) return dq_fail_memory(error, 0);
+  for (int o = 0; o < evaluator->what.count; o++) {
+    const dq_evaluated_output *output = &evaluator->outputs[o];
+    dq_output_part parts[2];
+    int count = dq_output_error_parts(&output->error, parts);
+    for (int p = 0; p < count; p++) {
+      dq_verdict_part *part = &verdict->parts[verdict->count++];
+      *part = (dq_verdict_part){.output = dq_arena_strdup(arena, output->name),
+                                .before_softmax = output->before_softmax,
+                                .first = parts[p].first,
+                                .channels = parts[p].count,
+                                .whole = count == 1,
+                                .sqnr = parts[p].sqnr};
+      if (!p) part->answers = output->answers;
+      if (!part->output) return dq_fail_memory(error, 0);
+    }
+  }
+  return DQ_OK;
+}
+
+dq_status dq_verdict_copy(dq_verdict *copy, const dq_verdict *verdict, dq_arena *arena, dq_error *error) {
+  *copy = *verdict;
+  copy->parts = DQ_NEW_ARRAY(arena, verdict->count, dq_verdict_part);
+  if (!copy->parts) return dq_fail_memory(error, 0);
+  for (int i = 0; i < verdict->count; i++) {
+    copy->parts[i] = verdict->parts[i];
+    copy->parts[i].output = dq_arena_strdup(arena, verdict->parts[i].output);
+    if (!copy->parts[i].output) return dq_fail_memory(error, 0);
+  }
+  return DQ_OK;
+}
+
+dq_status dq_verdict_measure(dq_verdict *verdict, const dq_graph *converted, const dq_evaluator_options *options,
+                             const dq_context *context, dq_arena *arena, dq_error *error) {
+  enum { AT_ONCE = 8 }; // pictures whose float outputs are kept
+  double noise[AT_ONCE];
+  dq_evaluator evaluator;
+  dq_score score = {.noise = noise};
+  dq_evaluator_options some = *options;
+  int64_t pictures = options->pictures;
+  some.pictures = pictures < AT_ONCE ? pictures : AT_ONCE;
+  dq_status status = dq_evaluator_open(&evaluator, &some, context, arena, error);
+  for (int64_t done = 0; status == DQ_OK && done < pictures; done += AT_ONCE) {
+    int64_t left = pictures - done, count = left < AT_ONCE ? left : AT_ONCE;
+    if (done) status = dq_evaluator_move(&evaluator, options->first + done, count, error);
+    if (status == DQ_OK) status = dq_evaluate_more(&evaluator, converted, &score, error);
+  }
+  if (status == DQ_OK) status = dq_verdict_of(verdict, &evaluator, pictures, arena, error);
+  dq_evaluator_close(&evaluator);
+  return status;
+}
+
+// ---- Judging ----
+
+static const dq_verdict_part *worst_part(const dq_verdict *verdict) {
+  const dq_verdict_part *worst = NULL;
+  for (int i = 0; i < verdict->count; i++)
+    if (!worst || verdict->parts[i].sqnr < worst->sqnr) worst = &verdict->parts[i];
+  return worst;
+}
+
+static const dq_verdict_part *worst_answers(const dq_verdict *verdict) {
+  const dq_verdict_part *worst = NULL;
+  for (int i = 0; i < verdict->count; i++) {
+    const dq_verdict_part *part = &verdict->parts[i];
+    if (part->answers.kind == DQ_ANSWER_NONE) continue;
+    if (!worst || dq_answers_agreement(&part->answers) < dq_answers_agreement(&worst->answers)) worst = part;
+  }
+  return worst;
+}
+
+double dq_verdict_sqnr(const dq_verdict *verdict) {
+  const dq_verdict_part *worst = worst_part(verdict);
+  return worst ? worst->sqnr : NAN;
+}
+
+double dq_verdict_agreement(const dq_verdict *verdict) {
+  const dq_verdict_part *worst = worst_answers(verdict);
+  return worst ? dq_answers_agreement(&worst->answers) : NAN;
+}
+
+bool dq_verdict_is_ruinous(const dq_verdict *verdict) {
+  double sqnr = dq_verdict_sqnr(verdict);
+  return sqnr < dq_ruinous_bounds.sqnr ||
+         (sqnr < DOUBTFUL_SQNR && dq_verdict_agreement(verdict) < dq_ruinous_bounds.agreement);
+}
+
+// With a bound of -INFINITY a figure that is not known (NAN) will do as well.
+static bool reaches(double figure, double bound) { return figure >= bound || bound == -INFINITY; }
+
+bool dq_verdict_holds(const dq_verdict *verdict, const dq_verdict_bounds *bounds) {
+  return reaches(dq_verdict_sqnr(verdict), bounds->sqnr) && reaches(dq_verdict_agreement(verdict), bounds->agreement);
+}
+
+// "output 'y'", "channels 4 to 83 of output 'y'"
+static const char *name_part(const dq_verdict_part *part, char *text, size_t size) {
+  const char *front = part->before_softmax ? "the argument of the Softmax of " : "";
+  if (part->whole) snprintf(text, size, "%soutput '%s'", front, part->output);
+  else
+    snprintf(text, size, "channels %" PRId64 " to %" PRId64 " of %soutput '%s'", part->first,
+             part->first + part->channels - 1, front, part->output);
+  return text;
+}
+
+dq_status dq_verdict_check(const dq_verdict *verdict, const dq_verdict_bounds *bounds, const char *path,
+                           dq_error *error) {
+  char name[300];
+  const dq_verdict_part *part = worst_part(verdict), *answers = worst_answers(verdict);
+  if (!reaches(dq_verdict_sqnr(verdict), bounds->sqnr)) {
+    if (!part) return dq_fail(error, DQ_UNSUPPORTED, "%s: no output could be compared, which --min-sqnr needs", path);
+    return dq_fail(error, DQ_CONDITION, "%s: %s has an SQNR of %.4g dB, less than %.4g dB (--min-sqnr)", path,
+                   name_part(part, name, sizeof name), part->sqnr, bounds->sqnr);
+  }
+  if (reaches(dq_verdict_agreement(verdict), bounds->agreement)) return DQ_OK;
+  if (!answers)
+    return dq_fail(error, DQ_UNSUPPORTED,
+                   "%s: no output stands for classes, sequences, points, a mask or known boxes, which --min-agreement "
+                   "needs",
+                   path);
+  return dq_fail(error, DQ_CONDITION, "%s: output '%s' keeps %.4g %% of its %s, less than %.4g %% (--min-agreement)",
+                 path, answers->output, dq_answers_agreement(&answers->answers),
+                 dq_answer_kind_name(answers->answers.kind), bounds->agreement);
+}
+
+// "has an SQNR of 12.0 dB"
+static const char *describe_sqnr(const dq_verdict_part *part, bool lowest, char *text, size_t size) {
+  const char *has = part->whole ? "has" : "have", *is = part->whole ? "is" : "are";
+  if (isinf(part->sqnr) && part->sqnr > 0) snprintf(text, size, "%s equal to that of the float model", is);
+  else if (isinf(part->sqnr)) snprintf(text, size, "%s NaN or infinity where the float model has none", has);
+  else if (lowest) snprintf(text, size, "%s the lowest SQNR, %.1f dB", has, part->sqnr);
+  else snprintf(text, size, "%s an SQNR of %.1f dB", has, part->sqnr);
+  return text;
+}
+
+const char *dq_verdict_text(const dq_verdict *verdict, char *text, size_t size) {
+  static const char *const of[] = {" that nothing was fitted to,", " that the conversion was fitted to,", " of noise"};
+  const dq_verdict_part *part = worst_part(verdict), *answers = worst_answers(verdict);
+  char name[300], sqnr[100], kept[120] = "";
+  if (!part) return snprintf(text, size, "No output was compared."), text;
+  if (answers)
+    snprintf(kept, sizeof kept, " %.4g %% of the %s are those of the float model.",
+             dq_answers_agreement(&answers->answers), dq_answer_kind_name(answers->answers.kind));
+  const char *what = verdict->data == DQ_VERDICT_NOISE ? "sample" : "picture";
+  snprintf(text, size, "On %" PRId64 " %s%s%s %s %s.%s", verdict->pictures, what, verdict->pictures == 1 ? "" : "s",
+           of[verdict->data], name_part(part, name, sizeof name),
+           describe_sqnr(part, verdict->count > 1, sqnr, sizeof sqnr), kept);
+  return text;
+}

@@ -1,0 +1,71 @@
+// The verdict on a converted network: what was lost at its outputs against the float network, by output and by part of
+// an output, and whether that is too much.
+#ifndef DQ_VERDICT_VERDICT_H
+#define DQ_VERDICT_VERDICT_H
+
+#include "lib/verdict/evaluator.h"
+
+// What a verdict was measured on.
+typedef enum dq_verdict_data {
+  DQ_VERDICT_OTHER_PICTURES,  // pictures that nothing was fitted to
+  DQ_VERDICT_FITTED_PICTURES, // pictures that the conversion was fitted to, which shows too little loss
+  DQ_VERDICT_NOISE,           // random numbers, as there were no pictures
+} dq_verdict_data;
+
+// A part of an output (dq_output_error_parts).
+typedef struct dq_verdict_part {
+  const char *output;      // its name
+  bool before_softmax;     // the argument of the Softmax that computes it was compared
+  int64_t first, channels; // the part's channels are first to first + channels - 1
+  bool whole;              // they are all of the output
+  double sqnr;             // dB; INFINITY: equal; -INFINITY: an element is broken
+  dq_answers answers;      // of the whole output, in its first part; in others DQ_ANSWER_NONE
+} dq_verdict_part;
+
+typedef struct dq_verdict {
+  dq_verdict_part *parts; // in the order of the outputs
+  int count;              // 0: there is no verdict
+  int64_t pictures;
+  dq_verdict_data data;
+} dq_verdict;
+
+// Fills *verdict from the sums of the evaluator's last dq_evaluate. The arena owns the parts and the names in them.
+// DQ_SYSTEM: there is no memory.
+dq_status dq_verdict_of(dq_verdict *verdict, const dq_evaluator *evaluator, int64_t pictures, dq_arena *arena,
+                        dq_error *error);
+
+// Copies a verdict; the arena owns the copy. DQ_SYSTEM: there is no memory.
+dq_status dq_verdict_copy(dq_verdict *copy, const dq_verdict *verdict, dq_arena *arena, dq_error *error);
+
+// Runs both networks on the pictures of the options and compares their outputs, a few pictures at a time. The arena
+// owns the result; verdict->data is DQ_VERDICT_OTHER_PICTURES. Statuses as dq_evaluator_open and dq_evaluate.
+dq_status dq_verdict_measure(dq_verdict *verdict, const dq_graph *converted, const dq_evaluator_options *options,
+                             const dq_context *context, dq_arena *arena, dq_error *error);
+
+// The lowest SQNR of a part in dB, and the lowest agreement of an output in percent. NAN: there is no part; no output
+// stands for answers that can be compared.
+double dq_verdict_sqnr(const dq_verdict *verdict);
+double dq_verdict_agreement(const dq_verdict *verdict);
+
+// What a verdict must reach; -INFINITY: anything will do.
+typedef struct dq_verdict_bounds {
+  double sqnr;      // dB, of every part
+  double agreement; // percent, of every output that stands for answers
+} dq_verdict_bounds;
+
+// The bounds below which a conversion is called ruinous: 10 dB, where the noise is a tenth of the signal's power.
+extern const dq_verdict_bounds dq_ruinous_bounds;
+// Whether a part is below 10 dB, or an output keeps fewer than 90 % of its answers and a part is below 20 dB: answers
+// between nearly equal scores change without much noise.
+bool dq_verdict_is_ruinous(const dq_verdict *verdict);
+// Whether the verdict reaches the bounds. Where there is nothing that a bound could be held against, it is not reached.
+bool dq_verdict_holds(const dq_verdict *verdict, const dq_verdict_bounds *bounds);
+// DQ_CONDITION names the first part or output below a bound; `path` is that of the converted model, and the bounds are
+// called --min-sqnr and --min-agreement. DQ_UNSUPPORTED: there is nothing that a bound could be held against.
+dq_status dq_verdict_check(const dq_verdict *verdict, const dq_verdict_bounds *bounds, const char *path,
+                           dq_error *error);
+
+// Writes one sentence for a person with the lowest figures into `text` and returns `text`.
+const char *dq_verdict_text(const dq_verdict *verdict, char *text, size_t size);
+
+#endif

@@ -1,0 +1,32 @@
+// The INT8 transform with a verdict on what it made: where 8 bits everywhere ruin the outputs, layers stay in float.
+#ifndef DQ_QUANT_CONVERT_INT8_H
+#define DQ_QUANT_CONVERT_INT8_H
+
+#include "quant/search/max_drop.h"
+
+typedef struct dq_convert_options {
+  const dq_int8_options *int8;
+  dq_data *data;            // pictures for the calibration; NULL with int8->table
+  dq_data *eval;            // pictures for the verdict, which nothing is fitted to; NULL: the verdict of the trials
+  dq_verdict_bounds bounds; // what the verdict must reach
+  bool all_int8;            // no layer stays in float for the verdict
+  // The bound is on accuracy (dq_max_drop_apply); NULL: it is on the verdict. Its members int8 and data are not read.
+  const dq_max_drop_options *max_drop;
+  double time_limit; // of the search for layers, in seconds; 0: none
+} dq_convert_options;
+
+// Quantizes a copy of the graph, *answer, and judges it: report->verdict. The graph does not change and must outlive
+// the copy, which the caller frees; *report holds as long as the copy.
+//
+// Where the verdict is ruinous or below the bounds, a warning reports it, and dq_max_drop_apply leaves as few layers in
+// float as reach them (found->trials is above 0). That is not done with all_int8, max_drop, int8->precision or
+// int8->table, or when no trial was made. Layers in float are chosen by trials with ranges of the first pictures, and
+// the answer takes ranges from all of them.
+//
+// The verdict is measured on `eval` where that is given, at most 64 pictures; else it is that of the trials; else it is
+// measured on the last pictures of `data`, or on noise from context->seed. A network that dq cannot run has none.
+// Statuses as dq_int8_apply and dq_max_drop_apply; bounds that are not reached are no failure (dq_verdict_check).
+dq_status dq_convert_int8(dq_graph **answer, const dq_graph *graph, dq_int8_report *report, dq_max_drop_report *found,
+                          const dq_convert_options *options, const dq_context *context, dq_error *error);
+
+#endif
