@@ -226,13 +226,14 @@ const dq_option dq_task_rows[] = {
     {.name = "decode",
      .type = DQ_OPTION_STRING,
      .value = "HOW",
-     .choices = "yolox|yolo",
+     .choices = "yolox|yolov5|yolov8|yolo",
      .group = "Data",
      DATA(decode),
      .needs = "data|eval",
      .help = "how boxes come out of a detector",
      .details = "yolo takes classes and anchors from the model, or from what follows it: "
-                "yolo:classes=80,anchors=10x14:23x27/81x82:135x169,scale=1.05, heads with '/' between."},
+                "yolo:classes=80,anchors=10x14:23x27/81x82:135x169,scale=1.05, heads with '/' between. The others "
+                "have one output with strides 8, 16 and 32, and are known by its shape."},
 };
 const int dq_task_row_count = DQ_COUNT(dq_task_rows);
 

@@ -1,5 +1,4 @@
-// Decoding of YOLO heads (Redmon and Farhadi 2018, with darknet's scale_x_y) and of YOLOX
-// (Ge et al. 2021, strides 8, 16, 32).
+// Decoding of YOLO heads (Redmon and Farhadi 2018, with darknet's scale_x_y), and the choice of a decoder.
 #include "lib/eval/decode.h"
 
 #include <inttypes.h>
@@ -7,49 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/eval/decode_fields.h"
 #include "lib/eval/decode_heads.h"
+#include "lib/eval/decode_single.h"
 #include "lib/eval/task_internal.h"
 
-enum { YOLOX_FIELDS = 5, YOLOX_LEVELS = 3 };
-static const int64_t yolox_strides[YOLOX_LEVELS] = {8, 16, 32};
+enum { FIELDS = 5 };
 
-// Sizes beyond exp(20) are nonsense; the bound keeps them finite.
-static double bounded_exp(double x) { return exp(x < 20 ? x : 20); }
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
-static int64_t yolox_candidates(int64_t height, int64_t width) {
-  int64_t sum = 0;
-  for (int i = 0; i < YOLOX_LEVELS; i++) sum += (height / yolox_strides[i]) * (width / yolox_strides[i]);
-  return sum;
-}
-
-static bool is_yolox(const dq_task_options *options) {
-  const dq_tensor *output = &options->outputs[0];
-  return output->rank == 3 && output->dims[2] > YOLOX_FIELDS &&
-         output->dims[1] == yolox_candidates(options->input_height, options->input_width);
-}
-
 bool dq_decoder_possible(const dq_task_options *options) {
-  return options->decode || options->model_decode || is_yolox(options);
-}
-
-static dq_status init_yolox(dq_decoder *decoder, const dq_task_options *options, dq_error *error) {
-  char text[DQ_SHAPE_TEXT];
-  if (!is_yolox(options))
-    return dq_fail(error, DQ_BAD_INPUT, "yolox: the output is %s, expected Nx%" PRId64 "x(5 + classes)",
-                   dq_tensor_shape_text(&options->outputs[0], text, sizeof text),
-                   yolox_candidates(options->input_height, options->input_width));
-  decoder->yolox = true;
-  decoder->candidates = options->outputs[0].dims[1];
-  decoder->classes = options->outputs[0].dims[2] - YOLOX_FIELDS;
-  return DQ_OK;
+  return options->decode || options->model_decode || dq_single_decoder_of(options);
 }
 
 // Takes the grid of a head from its output and checks the number of channels.
 static dq_status check_head(dq_yolo_head *head, const dq_task_options *options, dq_error *error) {
   const dq_tensor *output = &options->outputs[head->output];
   char text[DQ_SHAPE_TEXT];
-  int64_t channels = head->anchor_count * (YOLOX_FIELDS + head->classes);
+  int64_t channels = head->anchor_count * (FIELDS + head->classes);
   if (output->rank != 4 || output->dims[1] != channels)
     return dq_fail(error, DQ_BAD_INPUT,
                    "yolo: output '%s' is %s, expected Nx%" PRId64 "xHxW for %d anchors and %" PRId64 " classes",
@@ -80,8 +54,9 @@ static dq_status init_yolo(dq_decoder *decoder, const dq_task_options *options, 
 }
 
 dq_status dq_decoder_check(const char *decode, dq_error *error) {
-  if (!decode || !strcmp(decode, "yolox") || !strcmp(decode, "yolo") || !strncmp(decode, "yolo:", 5)) return DQ_OK;
-  return dq_fail(error, DQ_USAGE, "unknown decoder '%s', expected yolo, yolo:... or yolox", decode);
+  if (!decode || dq_single_decoder_find(decode) || !strcmp(decode, "yolo") || !strncmp(decode, "yolo:", 5))
+    return DQ_OK;
+  return dq_fail(error, DQ_USAGE, "unknown decoder '%s', expected yolo, yolo:..., yolox, yolov5 or yolov8", decode);
 }
 
 dq_status dq_decoder_init(dq_decoder *decoder, const dq_task_options *options, dq_error *error) {
@@ -89,25 +64,20 @@ dq_status dq_decoder_init(dq_decoder *decoder, const dq_task_options *options, d
   *decoder = (dq_decoder){.input_height = options->input_height, .input_width = options->input_width};
   if (options->input_height < 1 || options->input_width < 1)
     return dq_fail(error, DQ_BAD_INPUT, "detect: the model's input has no height and width");
-  if (decode && !strcmp(decode, "yolox")) return init_yolox(decoder, options, error);
+  const dq_single_decoder *form = decode ? dq_single_decoder_find(decode) : NULL;
+  if (form) return dq_single_decoder_init(decoder, form, options, error);
   DQ_TRY(dq_decoder_check(decode, error));
   if (decode || options->model_decode) return init_yolo(decoder, options, error);
-  if (is_yolox(options)) return init_yolox(decoder, options, error);
+  form = dq_single_decoder_of(options);
+  if (form) return dq_single_decoder_init(decoder, form, options, error);
   return dq_fail(error, DQ_USAGE,
-                 "detect: the model does not say how its outputs hold boxes; give --decode yolo:... or --decode yolox");
+                 "detect: the model does not say how its outputs hold boxes; give --decode yolo:..., yolox, yolov5 or "
+                 "yolov8");
 }
 
 void dq_decoder_deinit(dq_decoder *decoder) {
   free(decoder->heads);
   memset(decoder, 0, sizeof *decoder);
-}
-
-// Fields `step` apart. What comes of one that is NaN or infinite may look like any box (the sigmoid of infinity is a
-// score of 1), so that a candidate with such a field is none.
-static bool all_finite(const double *fields, int64_t count, int64_t step) {
-  for (int64_t i = 0; i < count; i++)
-    if (!isfinite(fields[i * step])) return false;
-  return true;
 }
 
 // One anchor at one cell of a head.
@@ -124,18 +94,18 @@ static void decode_cell(const dq_decoder *decoder, const cell *at, const double 
   double shift = (head->scale - 1) / 2, object = sigmoid(t[4 * plane]);
   double centre_x = (sigmoid(t[0]) * head->scale - shift + (double)at->x) / (double)head->width;
   double centre_y = (sigmoid(t[plane]) * head->scale - shift + (double)at->y) / (double)head->height;
-  double width = bounded_exp(t[2 * plane]) * head->anchors[at->anchor][0] / (double)decoder->input_width;
-  double height = bounded_exp(t[3 * plane]) * head->anchors[at->anchor][1] / (double)decoder->input_height;
+  double width = dq_bounded_exp(t[2 * plane]) * head->anchors[at->anchor][0] / (double)decoder->input_width;
+  double height = dq_bounded_exp(t[3 * plane]) * head->anchors[at->anchor][1] / (double)decoder->input_height;
   *box = (dq_box){centre_x - width / 2, centre_y - height / 2, centre_x + width / 2, centre_y + height / 2};
-  bool finite = all_finite(t, YOLOX_FIELDS + head->classes, plane);
+  bool finite = dq_fields_finite(t, FIELDS + head->classes, plane);
   for (int64_t c = 0; c < head->classes; c++)
-    scores[c] = finite ? sigmoid(t[(YOLOX_FIELDS + c) * plane]) * object : NAN;
+    scores[c] = finite ? sigmoid(t[(FIELDS + c) * plane]) * object : NAN;
 }
 
 // Candidates in the order anchor, row, column.
 static void decode_head(const dq_decoder *decoder, const dq_yolo_head *head, const double *values, dq_box *boxes,
                         double *scores) {
-  int64_t plane = head->height * head->width, fields = YOLOX_FIELDS + head->classes;
+  int64_t plane = head->height * head->width, fields = FIELDS + head->classes;
   for (int anchor = 0; anchor < head->anchor_count; anchor++)
     for (int64_t y = 0; y < head->height; y++)
       for (int64_t x = 0; x < head->width; x++) {
@@ -145,39 +115,20 @@ static void decode_head(const dq_decoder *decoder, const dq_yolo_head *head, con
       }
 }
 
-static void decode_yolox(const dq_decoder *decoder, const double *o, dq_box *boxes, double *scores) {
-  double full_width = (double)decoder->input_width, full_height = (double)decoder->input_height;
-  for (int level = 0; level < YOLOX_LEVELS; level++) {
-    int64_t stride = yolox_strides[level];
-    for (int64_t y = 0; y < decoder->input_height / stride; y++)
-      for (int64_t x = 0; x < decoder->input_width / stride; x++) {
-        double centre_x = (o[0] + (double)x) * (double)stride;
-        double centre_y = (o[1] + (double)y) * (double)stride;
-        double width = bounded_exp(o[2]) * (double)stride;
-        double height = bounded_exp(o[3]) * (double)stride;
-        *boxes++ = (dq_box){(centre_x - width / 2) / full_width, (centre_y - height / 2) / full_height,
-                            (centre_x + width / 2) / full_width, (centre_y + height / 2) / full_height};
-        bool finite = all_finite(o, YOLOX_FIELDS + decoder->classes, 1);
-        for (int64_t c = 0; c < decoder->classes; c++) *scores++ = finite ? o[4] * o[YOLOX_FIELDS + c] : NAN;
-        o += YOLOX_FIELDS + decoder->classes;
-      }
-  }
-}
-
 dq_status dq_decode(const dq_decoder *decoder, const dq_tensor *const *outputs, int64_t item, dq_box *boxes,
                     double *scores, dq_error *error) {
   double *values;
-  if (decoder->yolox) {
-    int64_t expected = decoder->candidates * (YOLOX_FIELDS + decoder->classes);
+  if (decoder->form) {
+    int64_t expected = decoder->candidates * (decoder->form->fields + decoder->classes);
     DQ_TRY(dq_item_values(&values, outputs[0], item, expected, error));
-    decode_yolox(decoder, values, boxes, scores);
+    decoder->form->decode(decoder, values, boxes, scores);
     free(values);
     return DQ_OK;
   }
   for (int i = 0; i < decoder->head_count; i++) {
     const dq_yolo_head *head = &decoder->heads[i];
     int64_t cells = head->anchor_count * head->height * head->width;
-    DQ_TRY(dq_item_values(&values, outputs[head->output], item, cells * (YOLOX_FIELDS + head->classes), error));
+    DQ_TRY(dq_item_values(&values, outputs[head->output], item, cells * (FIELDS + head->classes), error));
     decode_head(decoder, head, values, boxes, scores);
     free(values);
     boxes += cells;

@@ -17,7 +17,7 @@ typedef struct dq_yolo_head {
 } dq_yolo_head;
 
 typedef struct dq_decoder {
-  bool yolox; // else the outputs are those of `heads`
+  const struct dq_single_decoder *form; // how the only output is read; NULL: the outputs are those of `heads`
   int head_count;
   dq_yolo_head *heads; // owned; freed by dq_decoder_deinit
   int64_t input_height, input_width;
@@ -28,13 +28,13 @@ typedef struct dq_decoder {
 // not read.
 dq_status dq_decoder_check(const char *decode, dq_error *error);
 
-// Chooses the decoder by options->decode, else options->model_decode, else YOLOX where the shapes of the outputs are
-// those of YOLOX. DQ_USAGE: none of these says how to read the outputs, or options->decode is wrong; DQ_BAD_INPUT: the
+// Chooses the decoder by options->decode, else options->model_decode, else YOLOX, YOLOv5 or YOLOv8 where the only output
+// has such a shape. DQ_USAGE: none of these says how to read the outputs, or options->decode is wrong; DQ_BAD_INPUT: the
 // shapes of the outputs do not fit the decoder, or model_decode is broken; DQ_SYSTEM: there is no memory.
 dq_status dq_decoder_init(dq_decoder *decoder, const dq_task_options *options, dq_error *error);
 void dq_decoder_deinit(dq_decoder *decoder); // a zeroed struct is allowed
-// Whether the options say how to decode, or the shapes of the outputs are those of YOLOX. dq_decoder_init may still
-// fail.
+// Whether the options say how to decode, or the only output has the shape of a known detector. dq_decoder_init may
+// still fail.
 bool dq_decoder_possible(const dq_task_options *options);
 
 // Decodes picture `item` (along dimension 0) of the outputs, in the order of the model, into arrays of the caller:

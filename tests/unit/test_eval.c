@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "lib/eval/decode.h"
+#include "lib/eval/decode_single.h"
 #include "lib/eval/eval.h"
 
 #define NEAR(a, b) assert_true(fabs((a) - (b)) < 1e-9)
@@ -235,7 +235,8 @@ static void boxes_of_yolox_by_hand(void **state) {
   (void)state;
   enum { CANDIDATES = 8 * 4 + 4 * 2 + 2 * 1, FIELDS = 7 };
   const dq_decoder decoder = {
-      .yolox = true, .input_height = 32, .input_width = 64, .classes = 2, .candidates = CANDIDATES};
+      .form = dq_single_decoder_find("yolox"), .input_height = 32, .input_width = 64, .classes = 2,
+      .candidates = CANDIDATES};
   float fields[CANDIDATES][FIELDS];
   for (int i = 0; i < CANDIDATES; i++)
     memcpy(fields[i], ((float[]){0.25f, 0.5f, logf(2), 0, 0.5f, 0.25f, 0.125f}), sizeof fields[i]);
@@ -261,6 +262,63 @@ static void boxes_of_yolox_by_hand(void **state) {
   assert_int_equal(dq_decode(&decoder, &output, 0, boxes, scores, &error), DQ_OK);
   assert_false(scores[6] > DQ_LOWEST_SCORE || scores[7] > DQ_LOWEST_SCORE);
   CLOSE(scores[8], 0.125);
+}
+
+// On 32 x 32 there are 16 + 4 + 1 cells: YOLOv5 has 63 candidates of 5 + 2 numbers, YOLOv8 21 of 4 + 2, one behind the
+// other in six rows. Candidate i lies at (i, 16) with 8 x 4 pixels.
+static void boxes_in_pixels(void **state) {
+  (void)state;
+  enum { CELLS = 21 };
+  static float fields[3 * CELLS * 7], rows[6][CELLS];
+  for (int i = 0; i < 3 * CELLS; i++)
+    memcpy(fields + 7 * i, ((float[]){(float)i, 16, 8, 4, 0.5f, 0.25f, 1}), 7 * sizeof *fields);
+  for (int i = 0; i < CELLS; i++)
+    for (int f = 0; f < 6; f++) rows[f][i] = (float[]){(float)i, 16, 8, 4, 0.125f, 0.5f}[f];
+  const struct {
+    const char *name;
+    dq_tensor output;
+  } cases[] = {{"yolov5", {DQ_F32, 3, {1, 3 * CELLS, 7}, fields}}, {"yolov8", {DQ_F32, 3, {1, 6, CELLS}, rows}}};
+  for (int k = 0; k < 2; k++) {
+    const char *name = "output";
+    dq_task_options options = {.output_count = 1,
+                               .outputs = &cases[k].output,
+                               .output_names = &name,
+                               .input_height = 32,
+                               .input_width = 32};
+    dq_decoder decoder;
+    dq_error error;
+    const dq_tensor *output = &cases[k].output;
+    dq_box boxes[3 * CELLS];
+    double scores[6 * CELLS];
+    assert_true(dq_decoder_possible(&options));
+    assert_int_equal(dq_decoder_init(&decoder, &options, &error), DQ_OK);
+    assert_string_equal(decoder.form->name, cases[k].name);
+    assert_int_equal(decoder.candidates, k ? CELLS : 3 * CELLS);
+    assert_int_equal(decoder.classes, 2);
+    assert_int_equal(dq_decode(&decoder, &output, 0, boxes, scores, &error), DQ_OK);
+    for (int i = 0; i < decoder.candidates; i++) {
+      CLOSE(boxes[i].x1, (i - 4) / 32.0);
+      CLOSE(boxes[i].x2, (i + 4) / 32.0);
+      CLOSE(boxes[i].y1, 14 / 32.0);
+      CLOSE(boxes[i].y2, 18 / 32.0);
+      CLOSE(scores[2 * i], 0.125);
+      CLOSE(scores[2 * i + 1], 0.5);
+    }
+    ((float *)cases[k].output.data)[k ? 5 * CELLS + 3 : 3 * 7 + 6] = INFINITY; // a class of candidate 3
+    assert_int_equal(dq_decode(&decoder, &output, 0, boxes, scores, &error), DQ_OK);
+    assert_true(isnan(scores[6]) && isnan(scores[7]));
+    CLOSE(scores[8], 0.125);
+    options.input_width = 64;
+    assert_false(dq_decoder_possible(&options));
+    options.decode = cases[k].name;
+    assert_int_equal(dq_decoder_init(&decoder, &options, &error), DQ_BAD_INPUT);
+    assert_string_equal(error.message, k ? "yolov8: 1 output, the first of shape 1x6x21, expected one of shape N x (4 + "
+                                           "classes) x CELLS with CELLS = 42"
+                                         : "yolov5: 1 output, the first of shape 1x63x7, expected one of shape N x (3 "
+                                           "CELLS) x (5 + classes) with CELLS = 42");
+    options.decode = NULL, options.input_width = 32, options.output_count = 2; // masks beside boxes
+    assert_false(dq_decoder_possible(&options));
+  }
 }
 
 // A candidate with a field that is NaN or infinite is no detection: the sigmoid of infinity would be a score of 1.
@@ -456,6 +514,7 @@ int main(void) {
                                      cmocka_unit_test(segments_of_no_scores),
                                      cmocka_unit_test(boxes_of_cells_by_hand),
                                      cmocka_unit_test(boxes_of_yolox_by_hand),
+                                     cmocka_unit_test(boxes_in_pixels),
                                      cmocka_unit_test(boxes_of_no_scores),
                                      cmocka_unit_test(classify_task),
                                      cmocka_unit_test(detect_task),
