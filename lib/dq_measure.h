@@ -47,8 +47,8 @@ int dq_model_cost_at(const dq_model *model, int index, dq_model_cost_row *row);
 typedef struct dq_model_accuracy_options {
   size_t size;
   const char *task;   // "classify", "segment", "detect"; NULL (default): inferred from the outputs and the labels
-  const char *decode; // how boxes are computed from the outputs of a detector: "yolox", "yolov5", "yolov8", "yolo:anchors=..."; NULL
-                      // (default): as the property `decode` of the model says
+  const char *decode; // how boxes are computed from the outputs of a detector: "yolox", "yolov5", "yolov8",
+                      // "yolo:anchors=..."; NULL (default): as the property `decode` of the model says
   int64_t batch;      // pictures that one run takes, 1 to 65536; default 1
   const char *const *shapes;
 } dq_model_accuracy_options;

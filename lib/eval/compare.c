@@ -22,8 +22,89 @@ static void add_pair(dq_comparison *comparison, double reference, double other) 
   comparison->other += other * other;
 }
 
+enum { LANES = 4, BLOCK = 4096 }; // sums side by side, which compilers make vectors of; elements that are tried at once
+
+typedef struct lane_sums {
+  double signal[LANES], noise[LANES], product[LANES], other[LANES];
+} lane_sums;
+
+static double sum_lanes(const double *lanes) { return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]); }
+
+// The sums over a block of a multiple of LANES elements. Not inlined: gcc makes no vectors of the lanes then.
+__attribute__((noinline)) static void add_lanes(lane_sums *result, const float *restrict reference,
+                                                const float *restrict other, int64_t count) {
+  lane_sums sums = {{0}, {0}, {0}, {0}};
+  for (int64_t i = 0; i < count; i += LANES)
+    for (int l = 0; l < LANES; l++) {
+      double r = (double)reference[i + l], o = (double)other[i + l], difference = r - o;
+      sums.signal[l] += r * r;
+      sums.noise[l] += difference * difference;
+      sums.product[l] += r * o;
+      sums.other[l] += o * o;
+    }
+  *result = sums;
+}
+
+// The largest distance in a block, at least `largest`; `count` is a multiple of LANES.
+static double largest_distance(const float *reference, const float *other, int64_t count, double largest) {
+  double best[LANES] = {largest, largest, largest, largest};
+  for (int64_t i = 0; i < count; i += LANES)
+    for (int l = 0; l < LANES; l++) {
+      double distance = fabs((double)reference[i + l] - (double)other[i + l]);
+      best[l] = distance > best[l] ? distance : best[l];
+    }
+  return fmax(fmax(best[0], best[1]), fmax(best[2], best[3]));
+}
+
+// Adds a block in which all elements are finite. False: one is not, and nothing was added.
+static bool add_finite(dq_comparison *comparison, const float *reference, const float *other, int64_t count) {
+  lane_sums sums;
+  add_lanes(&sums, reference, other, count);
+  double signal = sum_lanes(sums.signal), others = sum_lanes(sums.other);
+  if (!isfinite(signal + others)) return false;
+  comparison->values += count;
+  comparison->signal += signal;
+  comparison->noise += sum_lanes(sums.noise);
+  comparison->product += sum_lanes(sums.product);
+  comparison->other += others;
+  comparison->largest = largest_distance(reference, other, count, comparison->largest);
+  return true;
+}
+
+__attribute__((noinline)) static void add_squares(double result[2], const float *restrict reference,
+                                                  const float *restrict other, int64_t count) {
+  double signal[LANES] = {0}, noise[LANES] = {0};
+  for (int64_t i = 0; i < count; i += LANES)
+    for (int l = 0; l < LANES; l++) {
+      double r = (double)reference[i + l], difference = r - (double)other[i + l];
+      signal[l] += r * r;
+      noise[l] += difference * difference;
+    }
+  result[0] = sum_lanes(signal), result[1] = sum_lanes(noise);
+}
+
+void dq_add_squares(const float *reference, const float *other, int64_t count, double *signal, double *noise) {
+  for (int64_t from = 0; from < count; from += BLOCK) {
+    int64_t to = from + BLOCK < count ? from + BLOCK : count, whole = (to - from) / LANES * LANES;
+    double sums[2];
+    add_squares(sums, reference + from, other + from, whole);
+    bool added = isfinite(sums[0] + sums[1]);
+    if (added) *signal += sums[0], *noise += sums[1];
+    for (int64_t i = added ? from + whole : from; i < to; i++) {
+      *signal += dq_squared_signal((double)reference[i]);
+      *noise += dq_squared_error((double)reference[i], (double)other[i]);
+    }
+  }
+}
+
 void dq_comparison_add_values(dq_comparison *comparison, const float *reference, const float *other, int64_t count) {
-  for (int64_t i = 0; i < count; i++) add_pair(comparison, (double)reference[i], (double)other[i]);
+  for (int64_t from = 0; from < count; from += BLOCK) {
+    int64_t to = from + BLOCK < count ? from + BLOCK : count;
+    int64_t whole = (to - from) / LANES * LANES;
+    bool added = add_finite(comparison, reference + from, other + from, whole);
+    for (int64_t i = added ? from + whole : from; i < to; i++)
+      add_pair(comparison, (double)reference[i], (double)other[i]);
+  }
 }
 
 // Where the first of the largest elements is; NaN is never the largest. -1: all are NaN.

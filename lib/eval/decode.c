@@ -98,8 +98,7 @@ static void decode_cell(const dq_decoder *decoder, const cell *at, const double 
   double height = dq_bounded_exp(t[3 * plane]) * head->anchors[at->anchor][1] / (double)decoder->input_height;
   *box = (dq_box){centre_x - width / 2, centre_y - height / 2, centre_x + width / 2, centre_y + height / 2};
   bool finite = dq_fields_finite(t, FIELDS + head->classes, plane);
-  for (int64_t c = 0; c < head->classes; c++)
-    scores[c] = finite ? sigmoid(t[(FIELDS + c) * plane]) * object : NAN;
+  for (int64_t c = 0; c < head->classes; c++) scores[c] = finite ? sigmoid(t[(FIELDS + c) * plane]) * object : NAN;
 }
 
 // Candidates in the order anchor, row, column.

@@ -28,9 +28,10 @@ typedef struct dq_decoder {
 // not read.
 dq_status dq_decoder_check(const char *decode, dq_error *error);
 
-// Chooses the decoder by options->decode, else options->model_decode, else YOLOX, YOLOv5 or YOLOv8 where the only output
-// has such a shape. DQ_USAGE: none of these says how to read the outputs, or options->decode is wrong; DQ_BAD_INPUT: the
-// shapes of the outputs do not fit the decoder, or model_decode is broken; DQ_SYSTEM: there is no memory.
+// Chooses the decoder by options->decode, else options->model_decode, else YOLOX, YOLOv5 or YOLOv8 where the only
+// output has such a shape. DQ_USAGE: none of these says how to read the outputs, or options->decode is wrong;
+// DQ_BAD_INPUT: the shapes of the outputs do not fit the decoder, or model_decode is broken; DQ_SYSTEM: there is no
+// memory.
 dq_status dq_decoder_init(dq_decoder *decoder, const dq_task_options *options, dq_error *error);
 void dq_decoder_deinit(dq_decoder *decoder); // a zeroed struct is allowed
 // Whether the options say how to decode, or the only output has the shape of a known detector. dq_decoder_init may

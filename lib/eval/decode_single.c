@@ -97,8 +97,7 @@ const dq_single_decoder *dq_single_decoder_find(const char *name) {
   return NULL;
 }
 
-static bool fits(const dq_single_decoder *form, const dq_task_options *options, int64_t *classes,
-                 int64_t *candidates) {
+static bool fits(const dq_single_decoder *form, const dq_task_options *options, int64_t *classes, int64_t *candidates) {
   const dq_tensor *output = &options->outputs[0];
   int64_t cells = count_cells(options->input_height, options->input_width);
   return options->output_count == 1 && output->rank == 3 && cells > 0 &&

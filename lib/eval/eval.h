@@ -150,6 +150,9 @@ static inline double dq_squared_signal(double reference) { return isfinite(refer
 // Whether an element is broken: it is NaN or infinite and the reference is finite.
 static inline bool dq_is_broken(double reference, double other) { return isfinite(reference) && !isfinite(other); }
 
+// Adds dq_squared_signal and dq_squared_error of `count` elements.
+void dq_add_squares(const float *reference, const float *other, int64_t count, double *signal, double *noise);
+
 typedef struct dq_comparison {
   double signal, noise;  // sums of dq_squared_signal and dq_squared_error
   double product, other; // sums of reference * other and of other squared, over elements finite on both sides

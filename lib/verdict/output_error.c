@@ -25,11 +25,8 @@ dq_status dq_output_error_add(dq_output_error *output_error, const dq_tensor *sh
     if (!output_error->signal || !output_error->noise) return dq_fail_memory(error, 0);
   }
   for (int64_t o = 0; o < outer; o++)
-    for (int64_t c = 0; c < channels; c++)
-      for (int64_t i = 0; i < inner; i++, exact++, other++) {
-        output_error->signal[c] += dq_squared_signal((double)*exact);
-        output_error->noise[c] += dq_squared_error((double)*exact, (double)*other);
-      }
+    for (int64_t c = 0; c < channels; c++, exact += inner, other += inner)
+      dq_add_squares(exact, other, inner, &output_error->signal[c], &output_error->noise[c]);
   return DQ_OK;
 }
 
@@ -107,10 +104,7 @@ int dq_output_error_parts(const dq_output_error *output_error, dq_output_part pa
 
 double dq_relative_noise(const float *exact, const float *other, int64_t count) {
   double noise = 0, power = 0;
-  for (int64_t i = 0; i < count; i++) {
-    noise += dq_squared_error((double)exact[i], (double)other[i]);
-    power += dq_squared_signal((double)exact[i]);
-  }
+  dq_add_squares(exact, other, count, &power, &noise);
   return power > 0 ? noise / power : noise < INFINITY ? 0 : INFINITY;
 }
 

@@ -7,6 +7,7 @@
 
 #include "lib/ops/operator.h"
 #include "lib/verdict/evaluator.h"
+#include "quant/int8/facts.h"
 #include "quant/int8/stages.h"
 #include "quant/rewrite/output_head.h"
 
@@ -127,6 +128,37 @@ static dq_status observed_for(trials *all, const dq_int8_setting *setting, dq_ob
   return DQ_OK;
 }
 
+static bool equal_equalizations(const dq_equalization *a, const dq_equalization *b) {
+  if (a->count != b->count) return false;
+  for (int i = 0; i < a->count; i++) {
+    const dq_equalize_site *x = &a->sites[i], *y = &b->sites[i];
+    if (strcmp(x->value, y->value) || x->channels != y->channels ||
+        memcmp(x->factors, y->factors, (size_t)x->channels * sizeof *x->factors))
+      return false;
+  }
+  return true;
+}
+
+static int64_t trial_pictures(const trials *all) {
+  return dq_trial_pictures(all->job->pictures, all->evaluator.detects ? DETECTOR_PICTURES : TRIAL_PICTURES);
+}
+
+// Whether the setting scales channels as the best one so far does, so that a trial would show the same. Its factors are
+// measured here, and kept for the trial.
+static dq_status equalizes_alike(trials *all, const dq_int8_setting *setting, bool *alike) {
+  dq_int8_job look = *all->job;
+  dq_equalization equalization;
+  const dq_observed *best = &all->observed[!is_of(&all->observed[0], &all->job->setting)];
+  DQ_TRY(observed_for(all, setting, &look.observed));
+  look.setting = *setting, look.pictures = trial_pictures(all), look.sites = all->sites;
+  look.graph = dq_graph_copy(all->job->graph);
+  if (!look.graph) return dq_fail_memory(look.error, 0);
+  dq_status status = dq_int8_equalization(&look, &equalization);
+  *alike = status == DQ_OK && best->equalized && equal_equalizations(&equalization, &best->equalization);
+  dq_graph_free(look.graph);
+  return status;
+}
+
 // Fills all->verdict from the trial that ran.
 static dq_status judge(trials *all) {
   const dq_int8_job *job = all->job;
@@ -141,7 +173,7 @@ static dq_status try_setting(trials *all, const dq_int8_setting *setting, layer_
   dq_int8_report report = {0};
   dq_int8_job trial = *all->job;
   trial.report = &report, trial.setting = *setting;
-  trial.pictures = dq_trial_pictures(trial.pictures, all->evaluator.detects ? DETECTOR_PICTURES : TRIAL_PICTURES);
+  trial.pictures = trial_pictures(all);
   trial.sites = all->sites;
   DQ_TRY(observed_for(all, setting, &trial.observed));
   trial.graph = dq_graph_copy(all->job->graph);
@@ -189,23 +221,31 @@ static dq_status has_heads(const dq_int8_job *job, bool *found) {
   return DQ_OK;
 }
 
-static dq_status decide_equalization(trials *all, double *whole_gain) {
+// Tries another equalization where it is another one. *whole_gain grows by the gain when it is accepted.
+static dq_status try_equalization(trials *all, const dq_int8_setting *setting, bool wanted, double *whole_gain) {
   double gain;
+  bool alike;
+  DQ_TRY(equalizes_alike(all, setting, &alike));
+  if (alike) return DQ_OK;
+  DQ_TRY(try_and_compare(all, setting, wanted, &gain));
+  if (all->job->setting.heads == setting->heads && all->job->setting.equalize == setting->equalize) *whole_gain += gain;
+  return DQ_OK;
+}
+
+static dq_status decide_equalization(trials *all, double *whole_gain) {
   bool heads;
   DQ_TRY(has_heads(all->job, &heads));
   *whole_gain = 0;
   if (heads) {
     dq_int8_setting setting = all->job->setting;
     setting.heads = true;
-    DQ_TRY(try_and_compare(all, &setting, false, &gain));
-    if (all->job->setting.heads) *whole_gain += gain;
+    DQ_TRY(try_equalization(all, &setting, false, whole_gain));
   }
   for (int scope = DQ_EQUALIZE_DEPTHWISE; scope <= DQ_EQUALIZE_FULL; scope++) {
     dq_int8_setting setting = all->job->setting;
     setting.equalize = (dq_equalize_scope)scope;
     bool wanted = all->job->in->options->equalize == DQ_CHOOSE_ON && scope == DQ_EQUALIZE_DEPTHWISE;
-    DQ_TRY(try_and_compare(all, &setting, wanted, &gain));
-    if (all->job->setting.equalize == setting.equalize) *whole_gain += gain;
+    DQ_TRY(try_equalization(all, &setting, wanted, whole_gain));
   }
   return DQ_OK;
 }
