@@ -1,17 +1,14 @@
 // dq-amp: FP32 to FP16 mixed precision without data.
-#include <inttypes.h>
-#include <math.h>
-#include <string.h>
-
-#include "lib/base/sizes.h"
 #include "cmd/command.h"
 #include "cmd/data.h"
 #include "cmd/hook.h"
 #include "cmd/options_rows.h"
+#include "cmd/verdict_check.h"
 #include "lib/onnx/onnx.h"
 #include "lib/document/origin.h"
 #include "lib/render/report.h"
-#include "lib/render/text.h"
+#include "lib/report/report_amp.h"
+#include "lib/report/report_verdict.h"
 #include "quant/amp/amp.h"
 #include "quant/amp/amp_check.h"
 #include "quant/int8/hook_spec.h"
@@ -21,6 +18,7 @@ typedef struct amp_options {
   dq_output_options output;
   dq_report_options report;
   const char *retrain, *data, *policy;
+  dq_verdict_bounds bounds;
   bool half_io, explain;
   dq_option_list allow, follow, deny, deny_nodes, shapes;
   dq_data_arguments check;
@@ -119,7 +117,8 @@ static const dq_option rows[] = {
             "It is run by the shell with DQ_MODEL (the converted model), DQ_ORIGINAL, DQ_OUTPUT (what it must "
             "write), DQ_DATA and DQ_SPEC (JSON: the precision of every node) set, for --time-limit at most. What "
             "it wrote is taken when it loads, has the same inputs, outputs, nodes and sizes of weights, is finite "
-            "and runs; else the converted model stays and the exit status is 1."),
+            "and runs; else the converted model stays and the exit status is 1. The table of outputs is that of the "
+            "model taken."),
     {.name = "data",
      .type = DQ_OPTION_FILE,
      .value = "SPEC",
@@ -171,6 +170,15 @@ static const dq_option rows[] = {
      DQ_INTO(amp_options, check.norm),
      .needs = "check",
      .help = "constants per patient, for the preset lgg"},
+    DQ_ROW_MIN_SQNR(amp_options, bounds.sqnr, .group = "Check",
+                    .help = "exit 1 when a part of an output has an SQNR below D dB",
+                    .details = "The model is written all the same. The outputs are compared with those of the "
+                               "original on the first 64 pictures of --check, without these on noise; the table of "
+                               "outputs shows the figures."),
+    DQ_ROW_MIN_AGREEMENT(amp_options, bounds.agreement, .group = "Check",
+                         .help = "exit 1 when less than P percent of the answers of an output are the original's",
+                         .details = "Answers are classes, texts, classes of points, masks or boxes, as the outputs "
+                                    "stand for. The model is written all the same."),
     DQ_ROW_SHAPE(amp_options, shapes, ""),
 };
 
@@ -197,212 +205,113 @@ static dq_status read_settings(const amp_options *options, const dq_graph *graph
   return dq_read_shapes(&options->shapes, graph, 1, arena, &settings->shapes, error);
 }
 
-static const dq_column node_columns[] = {
-    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 48, 0},      {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 20, 1},
-    {"colour", "Colour", DQ_COLUMN_TEXT, NULL, 0, 8, 3},   {"precision", "Precision", DQ_COLUMN_TEXT, NULL, 0, 8, 2},
-    {"reason", "Reason", DQ_COLUMN_TEXT, NULL, 0, 80, -1},
-};
-static const dq_table_layout node_layout = {"nodes", NULL, node_columns, DQ_COUNT(node_columns), false};
+// What a run needs beside the command line.
+typedef struct work {
+  const amp_options *options;
+  dq_graph *graph, *original; // converted in place; the model as it was
+  dq_data *data;              // of --check; NULL: none
+  dq_amp_options settings;
+  dq_amp_report report;
+  dq_amp_range *ranges; // of --check
+  int range_count;
+  dq_verdict verdict;
+  dq_arena *arena;
+  const dq_context *context;
+} work;
 
-static const dq_column model_columns[] = {
-    {"nodes", "Nodes", DQ_COLUMN_INT, NULL, 0, 0, 0},
-    {"float16", "In float16", DQ_COLUMN_INT, NULL, 0, 0, 0},
-    {"guarded", "In float32 by the guard", DQ_COLUMN_INT, NULL, 0, 0, 0},
-    {"proven", "Values proven to fit", DQ_COLUMN_INT, NULL, 0, 0, 0},
-    {"estimated", "Values estimated to fit", DQ_COLUMN_INT, NULL, 0, 0, 0},
-    {"unbounded", "Values of unknown range", DQ_COLUMN_INT, NULL, 0, 0, 0},
-    {"weights", "Weights in float16", DQ_COLUMN_COUNT, NULL, 0, 0, 0},
-    {"kept_weights", "Weights in float32", DQ_COLUMN_COUNT, NULL, 0, 0, 0},
-    {"lost_to_zero", "Weights too small, now zero", DQ_COLUMN_INT, NULL, 0, 0, 0},
-    {"turned", "Weights not rounded to nearest", DQ_COLUMN_COUNT, NULL, 0, 0, 0},
-    {"noise_sqnr_db", "SQNR on noise (dB)", DQ_COLUMN_REAL, NULL, 1, 0, 0},
-    {"casts", "Casts", DQ_COLUMN_INT, NULL, 0, 0, 0},
-    {"cast_bytes", "Bytes cast in a run", DQ_COLUMN_BYTES, NULL, 0, 0, 0},
-};
-static const dq_table_layout model_layout = {"model", NULL, model_columns, DQ_COUNT(model_columns), true};
-
-static void put_nodes(dq_report *report, const dq_amp_report *facts) {
-  static const char *const categories[] = {"DENY", "ALLOW", "FOLLOW"};
-  dq_table *table = dq_report_table(report, &node_layout);
-  for (int i = 0; i < facts->count; i++) {
-    const dq_amp_node *node = &facts->nodes[i];
-    dq_table_row(table);
-    dq_table_put_text(table, "node", node->name[0] ? node->name : "(no name)");
-    dq_table_put_text(table, "op", node->op_type);
-    dq_table_put_text(table, "colour", categories[node->category]);
-    dq_table_put_text(table, "precision", node->neutral ? "-" : node->half ? "float16" : "float32");
-    dq_table_put_text(table, "reason", node->reason);
-  }
+// Looks at the values of the model as it was.
+static dq_status check_data(work *w, dq_error *error) {
+  if (!w->data) return DQ_OK;
+  dq_status status = dq_amp_check(w->original, &w->report, &w->settings.shapes, w->data, w->arena, &w->ranges,
+                                  &w->range_count, w->context, error);
+  return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "%s", w->options->common.operands[0]);
 }
 
-static const dq_column unlisted_columns[] = {
-    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 0, 0},
-    {"nodes", "Nodes", DQ_COLUMN_INT, NULL, 0, 0, 0},
-};
-static const dq_table_layout unlisted_layout = {"unlisted", "Operators that no list has, left in float32",
-                                                unlisted_columns, DQ_COUNT(unlisted_columns), false};
-
-// Nodes up to `until` of the operator of node i that no list has.
-static int count_unlisted(const dq_amp_report *facts, int i, int until) {
-  int count = 0;
-  for (int n = 0; n < until; n++)
-    count += facts->nodes[n].unlisted && !strcmp(facts->nodes[n].op_type, facts->nodes[i].op_type);
-  return count;
-}
-
-static void put_unlisted(dq_report *report, const dq_amp_report *facts) {
-  dq_table *table = NULL;
-  for (int i = 0; i < facts->count; i++) {
-    if (!facts->nodes[i].unlisted || count_unlisted(facts, i, i)) continue;
-    if (!table) table = dq_report_table(report, &unlisted_layout);
-    dq_table_row(table);
-    dq_table_put_text(table, "op", facts->nodes[i].op_type);
-    dq_table_put_int(table, "nodes", count_unlisted(facts, i, facts->count));
-  }
-}
-
-static void note_speed(dq_report *report, const dq_amp_report *facts, const dq_context *context) {
-  char kept[32], all[32];
-  if (facts->kept_weights > facts->weights) {
-    dq_format_count((double)facts->kept_weights, kept, sizeof kept);
-    dq_format_count((double)(facts->kept_weights + facts->weights), all, sizeof all);
-    dq_report_add_note(report,
-                       "Little smaller: %s of %s weights stay in float32, most of them in %s (--explain says why).",
-                       kept, all, facts->keeper);
-  } else
-    dq_report_add_note(report,
-                       context->cpu & (DQ_CPU_AVX512FP16 | DQ_CPU_FP16)
-                           ? "Smaller; whether it is faster depends on the runtime (dq-bench tells): this processor "
-                             "has float16 arithmetic."
-                           : "Smaller, not faster: this processor has no float16 arithmetic.");
-}
-
-typedef struct checked {
-  dq_amp_range *ranges;
-  int count, overflowed; // layers
-  int64_t pictures;
-  dq_graph *original; // owns names that the table shows; NULL: none
-} checked;
-
-static const dq_column check_columns[] = {
-    {"node", "Node", DQ_COLUMN_TEXT, NULL, 0, 48, 0},
-    {"op", "Operator", DQ_COLUMN_TEXT, NULL, 0, 20, 3},
-    {"largest", "Largest", DQ_COLUMN_SIGNIFICANT, NULL, 4, 0, 2},
-    {"overflow", "Beyond 65504", DQ_COLUMN_INT, NULL, 0, 0, 1},
-    {"overflow_share", "Share", DQ_COLUMN_PERCENT, NULL, 3, 0, 1},
-    {"subnormal_share", "Below 2^-14", DQ_COLUMN_PERCENT, NULL, 3, 0, 4},
-};
-static const dq_table_layout check_layout = {"check", "Values in float16 on the pictures", check_columns,
-                                             DQ_COUNT(check_columns), false};
-
-static void put_check(dq_report *report, const checked *found) {
-  dq_table *table = dq_report_table(report, &check_layout);
-  for (int i = 0; i < found->count; i++) {
-    const dq_amp_range *range = &found->ranges[i];
-    double share = range->elements ? 100.0 / (double)range->elements : 0;
-    dq_table_row(table);
-    dq_table_put_text(table, "node", range->name);
-    dq_table_put_text(table, "op", range->op_type);
-    dq_table_put_real(table, "largest", range->largest);
-    dq_table_put_int(table, "overflow", range->overflow);
-    dq_table_put_real(table, "overflow_share", share * (double)range->overflow);
-    dq_table_put_real(table, "subnormal_share", share * (double)range->subnormal);
-    if (range->overflow) dq_table_mark(table, "overflow", DQ_MARK_BAD);
-  }
-  dq_report_add_note(report, "%d of %d layers have values beyond 65504 on %" PRId64 " pictures.", found->overflowed,
-                     found->count, found->pictures);
-}
-
-// Looks at the model as it was, which `graph` no longer is.
-static dq_status check_data(const amp_options *options, const dq_amp_report *facts, const dq_shape_request *shapes,
-                            dq_arena *arena, checked *found, const dq_context *context, dq_error *error) {
-  const char *model = options->common.operands[0];
-  dq_data_arguments arguments = options->check;
-  DQ_TRY(dq_model_open(&found->original, model, context, error));
-  dq_recall_preset(&arguments, found->original, context);
-  dq_data *data = NULL;
-  dq_status status = dq_open_data(&data, &arguments, options->common.seed, context, error);
-  if (status == DQ_OK) {
-    found->pictures = dq_data_count(data);
-    status = dq_amp_check(found->original, facts, shapes, data, arena, &found->ranges, &found->count, context, error);
-    if (status != DQ_OK) dq_error_prefix(error, status, "%s", model);
-  }
-  for (int i = 0; i < found->count; i++) found->overflowed += found->ranges[i].overflow > 0;
-  dq_data_free(data);
+// Compares the outputs of the model that stands in the file with those of the original.
+static dq_status judge(work *w, dq_error *error) {
+  const dq_evaluator_options judged = {.graph = w->original,
+                                       .shapes = &w->settings.shapes,
+                                       .data = w->data,
+                                       .pictures = DQ_VERDICT_FEW_SAMPLES,
+                                       .noise_largest = w->settings.input_max};
+  dq_graph *retrained = NULL;
+  if (w->report.nothing_to_do) return DQ_OK;
+  if (w->options->retrain) DQ_TRY(dq_model_open(&retrained, w->options->output.output, w->context, error));
+  dq_status status = dq_verdict_conclude(&w->verdict, DQ_VERDICT_OTHER_PICTURES, retrained ? retrained : w->graph,
+                                         &judged, w->context, w->arena, error);
+  dq_graph_free(retrained);
+  if (status == DQ_OK)
+    dq_verdict_warn(&w->verdict, "Nodes stay in float32 with --deny-node; --explain lists the nodes.", w->context);
   return status;
 }
 
-static dq_status tell(const amp_options *options, const dq_amp_report *facts, const checked *found,
-                      const dq_context *context, dq_error *error) {
+static dq_status report_all(const work *w, dq_error *error) {
+  const amp_options *options = w->options;
+  const dq_report_options *files = &options->report;
+  const dq_report_amp_options shown = {
+      .nodes = options->explain || files->json || files->csv || files->html,
+      .guarded = options->guard == GUARD_ON,
+      .half_products = (w->context->cpu & (DQ_CPU_AVX512FP16 | DQ_CPU_FP16)) != 0,
+      .ranges = w->ranges,
+      .range_count = w->range_count,
+      .pictures = w->data ? dq_data_count(w->data) : 0,
+  };
   char title[512];
   snprintf(title, sizeof title, "float16 conversion of %s", options->common.operands[0]);
   dq_report *report = dq_report_new("dq-amp", 1, title);
-  const dq_report_options *files = &options->report;
-  if (options->explain || files->json || files->csv || files->html) put_nodes(report, facts);
-  put_unlisted(report, facts);
-  if (options->check.data) put_check(report, found);
-  dq_table *model = dq_report_table(report, &model_layout);
-  dq_table_row(model);
-  dq_table_put_int(model, "nodes", facts->count);
-  dq_table_put_int(model, "float16", facts->halves);
-  if (options->guard == GUARD_ON) {
-    dq_table_put_int(model, "guarded", facts->guarded);
-    dq_table_put_int(model, "proven", facts->proven);
-    dq_table_put_int(model, "estimated", facts->estimated);
-    dq_table_put_int(model, "unbounded", facts->unbounded);
-  }
-  dq_table_put_int(model, "weights", facts->weights);
-  if (facts->kept_weights) dq_table_put_int(model, "kept_weights", facts->kept_weights);
-  dq_table_put_int(model, "lost_to_zero", facts->lost_to_zero);
-  if (facts->probed) {
-    dq_table_put_int(model, "turned", facts->not_nearest);
-    if (!isnan(facts->noise_sqnr)) dq_table_put_real(model, "noise_sqnr_db", facts->noise_sqnr);
-  }
-  dq_table_put_int(model, "casts", facts->casts);
-  if (!facts->sizes_unknown) dq_table_put_int(model, "cast_bytes", facts->cast_bytes);
-  if (facts->halves || facts->kept_weights) note_speed(report, facts, context);
+  dq_report_amp(report, &w->report, &shown);
+  dq_report_verdict(report, &w->verdict);
   dq_status status = dq_command_report(&options->common, report, error);
   dq_report_free(report);
   return status;
 }
 
-static dq_status retrain(const amp_options *options, const dq_graph *graph, const dq_amp_report *report,
-                         const dq_shape_request *shapes, dq_arena *arena, const dq_context *context, dq_error *error) {
-  if (!options->retrain || report->nothing_to_do) return DQ_OK;
+static dq_status retrain(const work *w, dq_error *error) {
+  const amp_options *options = w->options;
+  if (!options->retrain || w->report.nothing_to_do) return DQ_OK;
   dq_retrain_options hook = {.command = options->retrain,
                              .original = options->common.operands[0],
                              .data = options->data,
                              .time_limit = options->time_limit,
-                             .shapes = shapes};
-  DQ_TRY(dq_amp_spec(report, arena, &hook.spec, error));
-  DQ_TRY(dq_retrain_nodes(graph, arena, &hook.nodes, &hook.node_count, error));
-  return dq_hook_run(graph, options->output.output, &hook, "the converted model", context, error);
+                             .shapes = &w->settings.shapes};
+  DQ_TRY(dq_amp_spec(&w->report, w->arena, &hook.spec, error));
+  DQ_TRY(dq_retrain_nodes(w->graph, w->arena, &hook.nodes, &hook.node_count, error));
+  return dq_hook_run(w->graph, options->output.output, &hook, "the converted model", w->context, error);
 }
 
-static dq_status convert(const amp_options *options, dq_graph *graph, dq_arena *arena, const dq_context *context,
-                         dq_error *error) {
-  dq_amp_options settings = {0};
-  dq_amp_report report;
+// What follows when the model is written; what stands there is reported even when the hook failed.
+static dq_status finish(work *w, dq_error *error) {
+  const dq_verdict_bounds bounds = dq_verdict_bounds_given(w->options, &w->options->bounds);
+  const char *model = w->options->common.operands[0];
+  dq_error reason = {0};
+  DQ_TRY(check_data(w, error));
+  dq_status hook = retrain(w, &reason);
+  if (hook == DQ_OK || hook == DQ_CONDITION) {
+    DQ_TRY(judge(w, error));
+    DQ_TRY(report_all(w, error));
+  }
+  if (hook != DQ_OK) return *error = reason, hook;
+  int overflowed = 0; // layers
+  for (int i = 0; i < w->range_count; i++) overflowed += w->ranges[i].overflow > 0;
+  if (overflowed)
+    return dq_fail(error, DQ_CONDITION, "%s: %d layers in float16 have values beyond 65504", model, overflowed);
+  return w->report.nothing_to_do ? DQ_OK : dq_verdict_check(&w->verdict, &bounds, w->options->output.output, error);
+}
+
+static dq_status convert(work *w, dq_error *error) {
+  const amp_options *options = w->options;
   const char *model = options->common.operands[0], *path = options->output.output;
-  DQ_TRY(read_settings(options, graph, arena, &settings, error));
-  dq_status status = dq_amp_apply(graph, &settings, &report, context, error);
+  DQ_TRY(read_settings(options, w->graph, w->arena, &w->settings, error));
+  dq_status status = dq_amp_apply(w->graph, &w->settings, &w->report, w->context, error);
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", model);
-  DQ_TRY(dq_onnx_save(graph, path, error));
-  DQ_TRY(dq_verify_model(path, context, error));
-  if (report.nothing_to_do) dq_message(context, DQ_NOTE, "%s: nothing to do, no node becomes float16", model);
-  if (report.guarded && options->input_max == DQ_AMP_INPUT_MAX)
-    dq_message(context, DQ_NOTE,
+  DQ_TRY(dq_onnx_save(w->graph, path, error));
+  DQ_TRY(dq_verify_model(path, w->context, error));
+  if (w->report.nothing_to_do) dq_message(w->context, DQ_NOTE, "%s: nothing to do, no node becomes float16", model);
+  if (w->report.guarded && options->input_max == DQ_AMP_INPUT_MAX)
+    dq_message(w->context, DQ_NOTE,
                "%s: the guard keeps %d nodes in float32, as inputs may reach %d; --input-max says how far yours reach",
-               model, report.guarded, DQ_AMP_INPUT_MAX);
-  checked found = {0};
-  status = DQ_OK;
-  if (options->check.data) status = check_data(options, &report, &settings.shapes, arena, &found, context, error);
-  if (status == DQ_OK) status = tell(options, &report, &found, context, error);
-  dq_graph_free(found.original);
-  DQ_TRY(status);
-  DQ_TRY(retrain(options, graph, &report, &settings.shapes, arena, context, error));
-  if (!found.overflowed) return DQ_OK;
-  return dq_fail(error, DQ_CONDITION, "%s: %d layers in float16 have values beyond 65504", model, found.overflowed);
+               model, w->report.guarded, DQ_AMP_INPUT_MAX);
+  return finish(w, error);
 }
 
 static dq_status check(const void *parsed, dq_error *error) {
@@ -416,12 +325,20 @@ static dq_status check(const void *parsed, dq_error *error) {
 
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
   const amp_options *options = parsed;
-  dq_graph *graph = NULL;
-  DQ_TRY(dq_model_open(&graph, options->common.operands[0], context, error));
-  dq_arena *arena = dq_context_arena(context);
-  dq_status status = arena ? convert(options, graph, arena, context, error) : dq_fail_memory(error, 0);
-  dq_arena_free(arena);
-  dq_graph_free(graph);
+  work w = {.options = options, .context = context};
+  dq_data_arguments arguments = options->check;
+  DQ_TRY(dq_model_open(&w.graph, options->common.operands[0], context, error));
+  w.original = dq_graph_copy(w.graph);
+  w.arena = dq_context_arena(context);
+  dq_status status = w.original && w.arena ? DQ_OK : dq_fail_memory(error, 0);
+  dq_recall_preset(&arguments, w.graph, context);
+  if (status == DQ_OK && arguments.data)
+    status = dq_open_data(&w.data, &arguments, options->common.seed, context, error);
+  if (status == DQ_OK) status = convert(&w, error);
+  dq_data_free(w.data);
+  dq_arena_free(w.arena);
+  dq_graph_free(w.original);
+  dq_graph_free(w.graph);
   return status;
 }
 
@@ -433,6 +350,7 @@ const dq_command dq_verb_amp = {
                    "float16; DENY (Exp, Softmax, norms, long sums) stays in float32; FOLLOW (Relu, Add, pools, "
                    "Concat, ...) takes the precision that casts the fewest bytes. Weights are stored in float16, casts "
                    "are written where precisions meet, one for all readers of a value. No data is needed.\n\n"
+                   "The table of outputs says what is lost there: on the pictures of --check, else on noise.\n\n"
                    "On processors without float16 arithmetic this brings size, not speed; the report says so.",
     .examples = "# half the size\n"
                 "dq-amp model.onnx -o half.onnx\n"

@@ -1,6 +1,4 @@
 // dq-int8: affine INT8 quantization.
-#include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "calib/calib.h"
@@ -9,6 +7,7 @@
 #include "cmd/data.h"
 #include "cmd/hook.h"
 #include "cmd/options_rows.h"
+#include "cmd/verdict_check.h"
 #include "lib/eval/decode.h"
 #include "lib/onnx/onnx.h"
 #include "lib/session/batch.h"
@@ -31,7 +30,8 @@ typedef struct int8_options {
       accumulator;
   const char *table, *use_table, *precision, *save_precision, *retrain;
   dq_eval_arguments eval;
-  double max_drop, percentile, time_limit, min_sqnr, min_agreement;
+  double max_drop, percentile, time_limit;
+  dq_verdict_bounds bounds;
   bool per_tensor, symmetric, force, overflow, all_int8;
   dq_option_list exclude, only, operators, shapes;
 } int8_options;
@@ -202,10 +202,10 @@ static const dq_option rows[] = {
          "bounds the percentage of answers that differ from those in float. --save-precision keeps the answer, "
          "--precision replays it. Exit status 1 when the bound cannot be held; the model that loses least is written "
          "all the same. --time-limit ends the search with the best so far."},
-    DQ_ROW_MIN_SQNR(int8_options, min_sqnr, .group = "Quantization",
+    DQ_ROW_MIN_SQNR(int8_options, bounds.sqnr, .group = "Quantization",
                     .help = "leave layers in float until every part of an output has an SQNR of D dB; exit 1 if not"),
     DQ_ROW_MIN_AGREEMENT(
-        int8_options, min_agreement, .group = "Quantization",
+        int8_options, bounds.agreement, .group = "Quantization",
         .help = "leave layers in float until P percent of the answers are those in float; exit 1 if not",
         .details = "Answers are classes, texts, classes of points, masks or boxes, as the outputs stand for. Both "
                    "figures are those of the table of outputs, on pictures of --eval, or on the last of --data with "
@@ -254,7 +254,7 @@ static const dq_option rows[] = {
             "write), DQ_DATA (what --data says) and DQ_SPEC (JSON: the precision of every layer) set, for "
             "--time-limit at most. What it wrote is taken when it loads, has the same inputs, outputs, nodes and "
             "sizes of weights, is finite and runs; else the quantized model stays and the exit status is 1. "
-            "Accuracy after is that of the model taken."),
+            "Accuracy after and the table of outputs are those of the model taken."),
     DQ_ROW_SHAPE(int8_options, shapes, ""),
 };
 
@@ -291,7 +291,7 @@ typedef struct work {
   dq_int8_files files;
   dq_precision_map precision;
   dq_int8_report report;
-  dq_verdict_bounds bounds;
+  dq_convert_options conversion;
   dq_accuracy_check check;
   dq_arena *arena;
   const dq_context *context;
@@ -310,6 +310,12 @@ static dq_status read_settings(work *w, dq_error *error) {
   DQ_TRY(dq_settle_batch(&settings->batch, w->original, &settings->shapes, w->data ? w->data : w->check.data,
                          w->context, error));
   w->check.options.batch = settings->batch;
+  w->conversion = (dq_convert_options){.int8 = settings,
+                                       .data = w->data,
+                                       .eval = w->check.opened,
+                                       .bounds = dq_verdict_bounds_given(options, &options->bounds),
+                                       .all_int8 = options->all_int8,
+                                       .time_limit = options->time_limit};
   if (!options->precision) return DQ_OK;
   settings->precision = &w->precision;
   return dq_precision_load(&w->precision, options->precision, w->original, w->arena, error);
@@ -323,21 +329,16 @@ static dq_status convert(work *w, dq_error *error) {
                                       .accuracy = w->check.options,
                                       .before = &w->check.before,
                                       .time_limit = w->options->time_limit};
-  const dq_convert_options options = {.int8 = &w->settings,
-                                      .data = w->data,
-                                      .eval = w->check.opened,
-                                      .bounds = w->bounds,
-                                      .all_int8 = w->options->all_int8,
-                                      .max_drop = bounded ? &search : NULL,
-                                      .time_limit = w->options->time_limit};
   dq_max_drop_report found;
+  w->conversion.max_drop = bounded ? &search : NULL;
   if (bounded && !w->check.before.count) {
-    w->check.before = dq_agreement_whole(dq_max_drop_pictures(w->data));
+    w->check.before = dq_agreement_whole(dq_verdict_pictures(w->data));
     dq_message(w->context, DQ_NOTE, "--max-drop: no labels: answers are compared with those of the float network");
   }
-  DQ_TRY(dq_convert_int8(&w->made, w->original, &w->report, &found, &options, w->context, error));
-  if (found.stopped)
-    dq_message(w->context, DQ_WARNING, "%s: stopped by the time limit", bounded ? "--max-drop" : "layers in float");
+  DQ_TRY(dq_convert_int8(&w->made, w->original, &w->report, &found, &w->conversion, w->context, error));
+  w->conversion.max_drop = NULL;
+  const char *what = bounded ? "--max-drop" : "layers in float";
+  if (found.stopped) dq_message(w->context, DQ_WARNING, "%s: stopped by the time limit", what);
   if (bounded) w->check.after = found.after;
   return DQ_OK;
 }
@@ -375,9 +376,11 @@ static dq_status measure(work *w, const char *path, dq_error *error) {
   dq_graph *retrained = NULL;
   if (path) DQ_TRY(dq_model_open(&retrained, path, w->context, error));
   const dq_graph *measured = retrained ? retrained : w->made;
-  dq_status status = DQ_OK;
+  dq_status status = retrained ? dq_convert_int8_judge(&w->report.verdict, w->original, retrained, &w->conversion,
+                                                       w->context, w->arena, error)
+                               : DQ_OK;
   if (path && !w->check.data) w->check.before.count = 0; // agreement of what a hook made is not measured
-  if ((w->report.quantized || w->report.halves) && (path || !w->check.after.count))
+  if (status == DQ_OK && (w->report.quantized || w->report.halves) && (path || !w->check.after.count))
     status = dq_accuracy_check_after(&w->check, measured, w->context, error);
   if (status == DQ_OK && w->report.quantized)
     status = dq_quantization_check_run(&layers, measured, w->arena, w->context, error);
@@ -399,9 +402,8 @@ static dq_status finish(work *w, dq_error *error) {
   bool retrained = w->options->retrain && hook == DQ_OK;
   // what stands there is reported even when the hook failed
   if (hook == DQ_OK || hook == DQ_CONDITION) DQ_TRY(measure(w, retrained ? path : NULL, error));
-  if (hook != DQ_OK) *error = reason;
-  if (hook != DQ_OK) return hook;
-  DQ_TRY(dq_verdict_check(&w->report.verdict, &w->bounds, path, error));
+  if (hook != DQ_OK) return *error = reason, hook;
+  if (changed) DQ_TRY(dq_verdict_check(&w->report.verdict, &w->conversion.bounds, path, error));
   if (!dq_option_given(w->options, "max-drop")) return DQ_OK;
   return dq_accuracy_check_drop(&w->check, w->options->max_drop, path, error);
 }
@@ -429,8 +431,6 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
                       .precision = options->save_precision},
             .context = context};
   if (dq_option_given(options, "table-format")) w.files.format = dq_calibration_table_format_at(options->table_format);
-  w.bounds.sqnr = dq_option_given(options, "min-sqnr") ? options->min_sqnr : -INFINITY;
-  w.bounds.agreement = dq_option_given(options, "min-agreement") ? options->min_agreement : -INFINITY;
   DQ_TRY(dq_model_open(&w.original, options->common.operands[0], context, error));
   w.arena = dq_context_arena(context);
   dq_data_arguments arguments = options->data;

@@ -8,6 +8,7 @@
 #include "cmd/command.h"
 #include "cmd/data.h"
 #include "cmd/options_rows.h"
+#include "cmd/verdict_check.h"
 #include "lib/graph/patterns.h"
 #include "lib/eval/decode.h"
 #include "lib/onnx/onnx.h"
@@ -19,6 +20,7 @@
 #include "lib/report/report_cost.h"
 #include "lib/report/report_layers.h"
 #include "lib/report/report_sensitivity.h"
+#include "lib/report/report_verdict.h"
 #include "lib/report/report_weights.h"
 #include "lib/study/study.h"
 
@@ -28,7 +30,8 @@ typedef struct report_options {
   dq_report_options report;
   const char *reference, *sort, *table;
   bool match_names, overflow, channels, raw, sensitivity;
-  double max_overflow, min_sqnr, min_agreement;
+  double max_overflow;
+  dq_verdict_bounds bounds;
   dq_option_list only, shapes;
 } report_options;
 
@@ -47,13 +50,14 @@ static const dq_option rows[] = {
      DQ_INTO(report_options, match_names),
      .needs = "ref",
      .help = "with --ref: match layers by name where a model does not say where it comes from"},
-    DQ_ROW_MIN_SQNR(report_options, min_sqnr, .needs = "ref",
-                    .help = "exit 1 when an output has an SQNR below D dB against --ref",
-                    .details = "The report is written all the same. An output with NaN or infinity where --ref has "
-                               "none is below any D."),
-    DQ_ROW_MIN_AGREEMENT(report_options, min_agreement, .needs = "ref",
-                         .help = "exit 1 when less than P percent of the pictures have their highest score in the "
-                                 "class that --ref gives it"),
+    DQ_ROW_MIN_SQNR(report_options, bounds.sqnr, .needs = "ref",
+                    .help = "exit 1 when a part of an output has an SQNR below D dB against --ref",
+                    .details = "Boxes and scores in one output are two parts; a table shows all parts. The report is "
+                               "written all the same. NaN or infinity where --ref has none is below any D."),
+    DQ_ROW_MIN_AGREEMENT(report_options, bounds.agreement, .needs = "ref",
+                         .help = "exit 1 when less than P percent of the answers of an output are those of --ref",
+                         .details = "Answers are classes, texts, classes of points, masks or boxes, as the outputs "
+                                    "stand for."),
     {.name = "overflow",
      .type = DQ_OPTION_FLAG,
      .group = "Overflow audit",
@@ -214,27 +218,8 @@ static dq_status check_overflow(const report_options *options, const dq_study *s
 
 // The conditions of --min-sqnr and --min-agreement.
 static dq_status check_quality(const report_options *options, const dq_study *study, dq_error *error) {
-  const dq_layer_comparison *compared = &study->comparison;
-  int outputs = 0;
-  for (int o = 0; o < compared->output_count; o++) {
-    const dq_comparison *output = &compared->outputs[o].comparison;
-    outputs += output->values > 0;
-    double sqnr = dq_comparison_sqnr(output);
-    if (dq_option_given(&options->common, "min-sqnr") && output->values && sqnr < options->min_sqnr)
-      return dq_fail(error, DQ_CONDITION, "%s: output '%s' has an SQNR of %.4g dB, less than %.4g dB (--min-sqnr)",
-                     study->path, compared->outputs[o].reference->name, sqnr, options->min_sqnr);
-  }
-  if (dq_option_given(&options->common, "min-sqnr") && !outputs)
-    return dq_fail(error, DQ_UNSUPPORTED, "%s: no output could be compared, which --min-sqnr needs", study->path);
-  if (!dq_option_given(&options->common, "min-agreement")) return DQ_OK;
-  if (!compared->scores)
-    return dq_fail(error, DQ_UNSUPPORTED,
-                   "%s: output 0 is not one vector of scores for each picture, which --min-agreement needs",
-                   study->path);
-  double agreement = dq_comparison_agreement(&compared->outputs[0].comparison);
-  if (agreement >= options->min_agreement) return DQ_OK;
-  return dq_fail(error, DQ_CONDITION, "%s: %.4g %% of the pictures agree, less than %.4g %% (--min-agreement)",
-                 study->path, agreement, options->min_agreement);
+  const dq_verdict_bounds bounds = dq_verdict_bounds_given(options, &options->bounds);
+  return dq_verdict_check(&study->verdict, &bounds, study->path, error);
 }
 
 // What the page shows beyond the tables of the report.
@@ -268,6 +253,7 @@ static dq_study_options study_options(const report_options *options, const dq_da
                             .several = options->common.operand_count > 1,
                             .batch = options->data.batch,
                             .match_names = options->match_names,
+                            .judged = dq_option_given(options, "min-sqnr") || dq_option_given(options, "min-agreement"),
                             .overflow = options->overflow,
                             .raw = options->raw,
                             .sensitivity = options->sensitivity,
@@ -293,6 +279,7 @@ static dq_status report_one(const report_options *options, dq_report *report, dq
     table = put_main(options, report, &study, &filter);
     dq_report_operators(report, &study.cost);
     dq_report_weights(report, study.odd_weights, study.odd_weight_count);
+    dq_report_parts(report, &study.verdict);
     dq_report_accuracy(report, &study.accuracy);
     dq_table *model = dq_report_table(report, &model_layout);
     put_model(model, &study);

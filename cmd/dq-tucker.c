@@ -7,6 +7,7 @@
 #include "cmd/data.h"
 #include "cmd/hook.h"
 #include "cmd/options_rows.h"
+#include "cmd/verdict_check.h"
 #include "decomp/tucker/ranks_file.h"
 #include "decomp/search/tucker_retrain.h"
 #include "decomp/search/tucker_search.h"
@@ -16,6 +17,7 @@
 #include "lib/onnx/onnx.h"
 #include "lib/report/report_accuracy.h"
 #include "lib/report/report_tucker.h"
+#include "lib/report/report_verdict.h"
 
 typedef struct tucker_options {
   dq_common_options common;
@@ -23,6 +25,7 @@ typedef struct tucker_options {
   dq_report_options report;
   dq_data_arguments data;
   double ratio, energy, macs, weaken, max_drop, time_limit;
+  dq_verdict_bounds bounds;
   const char *ranks, *save_ranks, *retrain;
   dq_eval_arguments eval;
   int64_t multiple, every;
@@ -182,6 +185,14 @@ static const dq_option rows[] = {
      .help = "decompose K layers, retrain, and so on, instead of all at once",
      .details = "Ranks are chosen for all layers first. Each step starts from what the command wrote "
                 "in the step before; when one fails, the output holds the steps until then."},
+    DQ_ROW_MIN_SQNR(tucker_options, bounds.sqnr, .help = "exit 1 when a part of an output has an SQNR below D dB",
+                    .details = "The model is written all the same. The outputs are compared with those of the "
+                               "original on the first 64 pictures of --eval, else of --data, without these on noise; "
+                               "the table of outputs shows the figures."),
+    DQ_ROW_MIN_AGREEMENT(tucker_options, bounds.agreement,
+                         .help = "exit 1 when less than P percent of the answers of an output are the original's",
+                         .details = "Answers are classes, texts, classes of points, masks or boxes, as the outputs "
+                                    "stand for. The model is written all the same."),
     DQ_ROW_SHAPE(tucker_options, shapes, ", to count multiply-accumulates"),
 };
 
@@ -190,11 +201,41 @@ typedef struct work {
   const tucker_options *options;
   dq_tucker_options settings;
   dq_shape_request request; // settings.shapes
+  dq_graph *original;       // the model as it was
+  dq_data *data;            // of --data; NULL: none
   dq_accuracy_check check;
   dq_result decomposed; // accuracy between decomposition and the hook
+  dq_verdict verdict;   // on the model in the file
   dq_arena *arena;
   const dq_context *context;
 } work;
+
+// Compares the outputs of a decomposed model with those of the original.
+static dq_status judge(work *w, const dq_graph *decomposed, dq_error *error) {
+  const tucker_options *options = w->options;
+  const dq_evaluator_options judged = {.graph = w->original,
+                                       .shapes = &w->request,
+                                       .data = w->check.opened ? w->check.opened : w->data,
+                                       .pictures = DQ_VERDICT_FEW_SAMPLES,
+                                       .decode = options->data.decode,
+                                       .batch = w->settings.batch};
+  bool fitted = !w->check.opened && (!options->plain || options->retrain);
+  DQ_TRY(dq_verdict_conclude(&w->verdict, fitted ? DQ_VERDICT_FITTED_PICTURES : DQ_VERDICT_OTHER_PICTURES, decomposed,
+                             &judged, w->context, w->arena, error));
+  dq_verdict_warn(&w->verdict,
+                  options->retrain ? "Ask for less."
+                  : options->data.data && !options->plain
+                      ? "Ask for less, or retrain with --retrain."
+                      : "Ask for less, fit the factors to pictures with --data, or retrain with "
+                        "--retrain.",
+                  w->context);
+  return DQ_OK;
+}
+
+static dq_status check_verdict(const work *w, dq_error *error) {
+  const dq_verdict_bounds bounds = dq_verdict_bounds_given(w->options, &w->options->bounds);
+  return dq_verdict_check(&w->verdict, &bounds, w->options->output.output, error);
+}
 
 static dq_status report_all(const work *w, const dq_tucker_report *report, dq_error *error) {
   const tucker_options *options = w->options;
@@ -205,6 +246,7 @@ static dq_status report_all(const work *w, const dq_tucker_report *report, dq_er
   snprintf(title, sizeof title, "Tucker-2 decomposition of %s", model);
   dq_report *facts = dq_report_new("dq-tucker", 1, title);
   dq_report_tucker(facts, report, &times, options->data.data && !options->plain, options->gemm);
+  dq_report_verdict(facts, &w->verdict);
   if (w->check.after.count) dq_report_accuracy_retrained(facts, &w->check.before, &w->decomposed, &w->check.after);
   else dq_report_accuracy_change(facts, &w->check.before, &w->decomposed);
   dq_status status = dq_command_report(&options->common, facts, error);
@@ -308,8 +350,10 @@ static dq_status search(work *w, const dq_graph *graph, dq_error *error) {
   dq_tucker_report report;
   dq_tucker_search_report found;
   DQ_TRY(dq_tucker_search(&answer, graph, &report, &found, &settings, error));
-  dq_status status = report_search(w, &report, &found, error);
+  dq_status status = report.decomposed ? judge(w, answer, error) : DQ_OK;
+  if (status == DQ_OK) status = report_search(w, &report, &found, error);
   dq_graph_free(answer);
+  if (status == DQ_OK && report.decomposed) status = check_verdict(w, error);
   return status;
 }
 
@@ -330,12 +374,12 @@ static dq_status retrain(const work *w, const dq_graph *graph, const dq_tucker_r
   return dq_hook_end(status, path, "the decomposed model", error);
 }
 
-// Accuracy of what the hook made of the output.
-static dq_status measure_retrained(work *w, dq_error *error) {
+// Accuracy and outputs of what the hook left in the file; accuracy only where it did not fail.
+static dq_status measure_retrained(work *w, bool failed, dq_error *error) {
   dq_graph *graph = NULL;
-  if (!w->check.before.count) return DQ_OK;
   DQ_TRY(dq_model_open(&graph, w->options->output.output, w->context, error));
-  dq_status status = dq_accuracy_check_after(&w->check, graph, w->context, error);
+  dq_status status = failed ? DQ_OK : dq_accuracy_check_after(&w->check, graph, w->context, error);
+  if (status == DQ_OK) status = judge(w, graph, error);
   dq_graph_free(graph);
   return status;
 }
@@ -343,15 +387,17 @@ static dq_status measure_retrained(work *w, dq_error *error) {
 // Retrains what was written, then reports everything; what stands there is reported even when the hook failed.
 static dq_status finish(work *w, const dq_graph *graph, const dq_tucker_report *report, dq_error *error) {
   dq_error reason = {0};
-  dq_status hook = DQ_OK;
-  if (w->options->retrain && report->decomposed) {
-    hook = retrain(w, graph, report, &reason);
-    if (hook == DQ_OK) DQ_TRY(measure_retrained(w, error));
+  bool retrains = w->options->retrain && report->decomposed;
+  dq_status hook = retrains ? retrain(w, graph, report, &reason) : DQ_OK;
+  if (hook == DQ_OK || hook == DQ_CONDITION) {
+    if (retrains) DQ_TRY(measure_retrained(w, hook != DQ_OK, error));
+    else if (report->decomposed) DQ_TRY(judge(w, graph, error));
+    DQ_TRY(report_all(w, report, error));
   }
-  if (hook == DQ_OK || hook == DQ_CONDITION) DQ_TRY(report_all(w, report, error));
   if (!report->decomposed) dq_message(w->context, DQ_WARNING, "nothing was decomposed");
   if (hook != DQ_OK && error) *error = reason;
-  return hook;
+  if (hook != DQ_OK || !report->decomposed) return hook;
+  return check_verdict(w, error);
 }
 
 static dq_status decompose(work *w, dq_graph *graph, dq_error *error) {
@@ -372,20 +418,22 @@ static dq_status decompose(work *w, dq_graph *graph, dq_error *error) {
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
   const tucker_options *options = parsed;
   dq_graph *graph = NULL;
-  dq_data *data = NULL;
   DQ_TRY(dq_model_open(&graph, options->common.operands[0], context, error));
-  work w = {.options = options, .arena = dq_context_arena(context), .context = context};
-  dq_status status = w.arena ? DQ_OK : dq_fail_memory(error, sizeof(dq_arena *));
+  work w = {
+      .options = options, .original = dq_graph_copy(graph), .arena = dq_context_arena(context), .context = context};
+  dq_status status = w.arena && w.original ? DQ_OK : dq_fail_memory(error, 0);
   dq_data_arguments arguments = options->data;
   dq_recall_preset(&arguments, graph, context);
-  if (status == DQ_OK && arguments.data) status = dq_open_data(&data, &arguments, options->common.seed, context, error);
+  if (status == DQ_OK && arguments.data)
+    status = dq_open_data(&w.data, &arguments, options->common.seed, context, error);
   if (status == DQ_OK)
-    status = dq_accuracy_check_open(&w.check, data, &arguments, &options->eval, &options->common, context, error);
-  w.settings = (dq_tucker_options){.context = context, .data = options->plain ? NULL : data};
+    status = dq_accuracy_check_open(&w.check, w.data, &arguments, &options->eval, &options->common, context, error);
+  w.settings = (dq_tucker_options){.context = context, .data = options->plain ? NULL : w.data};
   if (status == DQ_OK) status = decompose(&w, graph, error);
   dq_accuracy_check_close(&w.check);
-  dq_data_free(data);
+  dq_data_free(w.data);
   dq_arena_free(w.arena);
+  dq_graph_free(w.original);
   dq_graph_free(graph);
   return status;
 }
@@ -405,7 +453,8 @@ const dq_command dq_verb_tucker = {
                    "The table tells, per layer, the ranks, the share of squared singular values kept per mode, "
                    "the relative error of the weight, with --data the share of the answers' variance that is "
                    "missed, multiply-accumulates and parameters before and after, or why the layer was left "
-                   "alone. Without data and without retraining, accuracy falls quickly.",
+                   "alone. The table of outputs says what is lost there: on the pictures of --eval, else on those of "
+                   "--data, else on noise. Without data and without retraining, accuracy falls quickly.",
     .examples = "# keep half of each mode's rank\n"
                 "dq-tucker model.onnx -o small.onnx --ratio 0.5\n"
                 "# keep 90 % of the energy, at ranks that kernels like\n"

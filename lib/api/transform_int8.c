@@ -182,7 +182,7 @@ static dq_status measure_before(work *w, dq_max_drop_options *search, dq_result 
   if (labelled) DQ_TRY(dq_accuracy_run(before, w->model->graph, eval, &search->accuracy, w->context, error));
   if (before->count) search->accuracy.task = before->task;
   else {
-    *before = dq_agreement_whole(dq_max_drop_pictures(w->data));
+    *before = dq_agreement_whole(dq_verdict_pictures(w->data));
     search->eval = NULL;
   }
   return DQ_OK;

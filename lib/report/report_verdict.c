@@ -10,12 +10,15 @@ static const dq_column columns[] = {
     {"answers", "Answers", DQ_COLUMN_TEXT, NULL, 0, 12, 1},   {"agreement", "Kept", DQ_COLUMN_PERCENT, NULL, 2, 0, 1},
     {"count", "Number", DQ_COLUMN_INT, NULL, 0, 0, 3},
 };
-static const dq_table_layout layout = {"outputs", "Outputs against the float model", columns, DQ_COUNT(columns), false};
+static const dq_table_layout outputs_layout = {"outputs", "Outputs against the float model", columns, DQ_COUNT(columns),
+                                               false};
+static const dq_table_layout parts_layout = {"parts", "Parts of outputs, and answers", columns, DQ_COUNT(columns),
+                                             false};
 
-void dq_report_verdict(dq_report *report, const dq_verdict *verdict) {
+static void put_verdict(dq_report *report, const dq_verdict *verdict, const dq_table_layout *layout) {
   char text[600];
   if (!verdict->count) return;
-  dq_table *table = dq_report_table(report, &layout);
+  dq_table *table = dq_report_table(report, layout);
   for (int i = 0; i < verdict->count; i++) {
     const dq_verdict_part *part = &verdict->parts[i];
     dq_table_row(table);
@@ -32,3 +35,6 @@ void dq_report_verdict(dq_report *report, const dq_verdict *verdict) {
   }
   dq_report_add_note(report, "%s", dq_verdict_text(verdict, text, sizeof text));
 }
+
+void dq_report_verdict(dq_report *report, const dq_verdict *verdict) { put_verdict(report, verdict, &outputs_layout); }
+void dq_report_parts(dq_report *report, const dq_verdict *verdict) { put_verdict(report, verdict, &parts_layout); }

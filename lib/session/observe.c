@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "lib/base/half.h"
 #include "lib/session/batch.h"
 
 typedef struct observation_job {
@@ -9,6 +10,7 @@ typedef struct observation_job {
   const int *slot;        // by value index of the session's graph: which name, -1 for none
   const dq_tensor *alone; // by value index of the observed graph: as one picture gives it; NULL: pictures run alone
   const dq_runner *runner;
+  const dq_context *context;
   dq_observe_function on_value;
   void *user;
 } observation_job;
@@ -24,14 +26,31 @@ static dq_status deliver_batch(const observation_job *job, int slot, const dq_te
   return DQ_OK;
 }
 
+static dq_status deliver_floats(const observation_job *job, int slot, const dq_tensor *tensor, dq_error *error) {
+  return job->alone ? deliver_batch(job, slot, tensor, error) : job->on_value(job->user, slot, tensor, error);
+}
+
+static dq_status deliver_halves(const observation_job *job, int slot, const dq_tensor *tensor, dq_error *error) {
+  int64_t count = dq_tensor_count(tensor);
+  size_t bytes = (size_t)count * sizeof(float);
+  float *elements = dq_context_alloc(job->context, bytes);
+  if (!elements) return dq_fail_memory(error, bytes);
+  for (int64_t i = 0; i < count; i++) elements[i] = dq_half_to_float(((const uint16_t *)tensor->data)[i]);
+  dq_tensor floats = *tensor;
+  floats.type = DQ_F32, floats.data = elements;
+  dq_status status = deliver_floats(job, slot, &floats, error);
+  dq_budget_free(elements);
+  return status;
+}
+
 static dq_status deliver(void *user, const dq_value *value, const dq_tensor *tensor, dq_error *error) {
   const observation_job *job = user;
   int slot = job->slot[value->index];
   if (slot < 0) return DQ_OK;
-  if (tensor->type != DQ_F32)
-    return dq_fail(error, DQ_BAD_INPUT, "value '%s' is of type %s, expected float32", value->name,
-                   dq_dtype_name(tensor->type));
-  return job->alone ? deliver_batch(job, slot, tensor, error) : job->on_value(job->user, slot, tensor, error);
+  if (tensor->type == DQ_F16 && job->what->halves) return deliver_halves(job, slot, tensor, error);
+  if (tensor->type == DQ_F32) return deliver_floats(job, slot, tensor, error);
+  return dq_fail(error, DQ_BAD_INPUT, "value '%s' is of type %s, expected float32%s", value->name,
+                 dq_dtype_name(tensor->type), job->what->halves ? " or float16" : "");
 }
 
 static int *make_slots(const dq_graph *graph, const char *const *names, int count) {
@@ -67,7 +86,7 @@ dq_status dq_observe(const dq_observation *what, dq_observe_function on_value, v
   dq_runner runner;
   DQ_TRY(dq_runner_open(&runner, what->graph, what->data, &options, context, error));
   int *slot = make_slots(runner.session.copy, what->names, what->count);
-  observation_job job = {.what = what, .slot = slot, .on_value = on_value, .user = user};
+  observation_job job = {.what = what, .slot = slot, .context = context, .on_value = on_value, .user = user};
   dq_status status = slot ? run(&job, &runner, context, error) : dq_fail_memory(error, 0);
   free(slot);
   dq_runner_close(&runner);

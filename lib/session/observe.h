@@ -7,12 +7,13 @@
 typedef struct dq_observation {
   const dq_graph *graph;
   const dq_shape_request *shapes; // of inputs that the model leaves open
-  const char *const *names;       // [count]: names of float32 values of the graph
+  const char *const *names;       // [count]: names of float32 values of the graph, or float16 ones with `halves`
   int count;
   dq_data *data;
   int64_t first, pictures; // the pictures first to first + pictures - 1
   const char *doing;       // name of the work in reports of progress
   int64_t batch;           // pictures that one run takes; 0: 1. A model that fixes its batch keeps that.
+  bool halves;             // values may be float16 as well, which on_value gets as float32
 } dq_observation;
 
 // Called for every picture and every name (`slot` is its index in the list) whose value was computed, with the part of
@@ -21,7 +22,7 @@ typedef struct dq_observation {
 // DQ_OK ends the run.
 typedef dq_status (*dq_observe_function)(void *user, int slot, const dq_tensor *tensor, dq_error *error);
 
-// Runs the graph on the pictures and calls on_value. DQ_BAD_INPUT: a named value does not exist or is not float32, or
+// Runs the graph on the pictures and calls on_value. DQ_BAD_INPUT: a named value does not exist or has another type, or
 // the data do not fit; DQ_UNSUPPORTED: `batch` is above 1 and a value does not consist of one part for each picture;
 // also statuses of dq_runner_open, dq_runner_each and on_value.
 dq_status dq_observe(const dq_observation *what, dq_observe_function on_value, void *user, const dq_context *context,

@@ -4,6 +4,20 @@
 #include "lib/document/origin.h"
 #include "lib/eval/stored_preset.h"
 
+// What the outputs lost against those of the reference.
+static dq_status judge(const dq_study_options *options, dq_data *data, dq_study *study, const dq_context *context,
+                       dq_arena *arena, dq_error *error) {
+  const dq_evaluator_options judged = {.graph = study->reference,
+                                       .shapes = &study->shapes,
+                                       .data = data,
+                                       .pictures = dq_data_count(data),
+                                       .decode = options->decode,
+                                       .batch = options->batch};
+  dq_status status = dq_verdict_measure(&study->verdict, study->graph, &judged, context, arena, error);
+  study->verdict.data = DQ_VERDICT_GIVEN_PICTURES;
+  return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "%s", study->path);
+}
+
 static dq_status measure_on(const dq_study_options *options, dq_data *data, dq_study *study, const dq_context *context,
                             dq_arena *arena, dq_error *error) {
   dq_accuracy_options accuracy = {
@@ -12,7 +26,8 @@ static dq_status measure_on(const dq_study_options *options, dq_data *data, dq_s
   if (status != DQ_OK) return dq_error_prefix(error, status, "%s", study->path);
   if (!study->reference) return DQ_OK;
   dq_layer_options layers = {.shapes = study->shapes, .by_names = options->match_names};
-  return dq_compare_layers(&study->comparison, study->reference, study->graph, data, &layers, context, arena, error);
+  DQ_TRY(dq_compare_layers(&study->comparison, study->reference, study->graph, data, &layers, context, arena, error));
+  return options->judged ? judge(options, data, study, context, arena, error) : DQ_OK;
 }
 
 // `data` NULL: proofs only.

@@ -10,6 +10,7 @@
 #include "lib/measure/cost.h"
 #include "lib/eval/layers.h"
 #include "lib/measure/weights.h"
+#include "lib/verdict/verdict.h"
 #include "quant/search/sensitivity.h"
 
 typedef struct dq_study_options {
@@ -21,6 +22,7 @@ typedef struct dq_study_options {
   bool several;              // several models are studied, so that a shape may be for an input of another one
   int64_t batch;             // pictures that one run takes, for accuracy and the audit
   bool match_names;          // compare values by name (dq_layer_options.by_names)
+  bool judged;               // the outputs are compared with those of the reference by parts and answers
   bool overflow, raw;        // the overflow audit, and its counts of raw products (lib/audit/audit.h)
   bool sensitivity;          // the sensitivity of layers (quant/search/sensitivity.h)
   bool ranges;               // histograms of the values that have ranges
@@ -38,6 +40,7 @@ typedef struct dq_study {
   dq_result accuracy;             // count 0: not measured
   int64_t skipped;                // pictures that could not be read
   dq_layer_comparison comparison; // outputs NULL: not compared
+  dq_verdict verdict;             // against the reference, on all pictures; count 0: not measured
   dq_audit_report audit;          // layers NULL: not audited
   dq_sensitivity sensitivity;     // layers NULL: not measured
   dq_chosen chosen;               // the values with ranges

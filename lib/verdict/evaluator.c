@@ -1,5 +1,6 @@
 #include "lib/verdict/evaluator.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -43,6 +44,9 @@ static dq_status compare(void *user, int slot, const dq_tensor *tensor, dq_error
   dq_evaluated_output *output = &evaluator->outputs[slot];
   int64_t picture = output->pictures_done++;
   const float *exact = evaluator->exact[picture * evaluator->what.count + slot];
+  if (dq_tensor_count(tensor) != dq_tensor_count(&output->shape))
+    return dq_fail(error, DQ_BAD_INPUT, "output '%s' has %" PRId64 " elements, that of the original has %" PRId64,
+                   output->name, dq_tensor_count(tensor), dq_tensor_count(&output->shape));
   DQ_TRY(dq_output_error_add(&output->error, tensor, exact, tensor->data, evaluator->arena, error));
   if (!evaluator->detects) {
     evaluator->score->noise[picture] += dq_relative_noise(exact, tensor->data, dq_tensor_count(tensor));
@@ -66,11 +70,15 @@ static dq_value *softmax_argument(const dq_value *output) {
   return dq_before_function(output, functions);
 }
 
-// The names of what is compared in a form of the network, whose outputs have the same names in all forms.
+static bool has_lost_softmax(const dq_graph *other, int position) {
+  return other && position < other->output_count && !softmax_argument(other->outputs[position]);
+}
+
+// The names of what is compared in a form of the network, whose outputs are in the same order in all forms.
 static dq_status name_compared(dq_evaluator *evaluator, const dq_graph *graph, dq_error *error) {
   for (int o = 0; o < evaluator->what.count; o++) {
     const dq_evaluated_output *output = &evaluator->outputs[o];
-    const dq_value *value = dq_graph_find(graph, output->name);
+    const dq_value *value = output->position < graph->output_count ? graph->outputs[output->position] : NULL;
     if (value && output->before_softmax) value = softmax_argument(value);
     if (!value) return dq_fail(error, DQ_UNSUPPORTED, "output '%s' is missing, or has lost its Softmax", output->name);
     evaluator->names[o] = value->name;
@@ -79,7 +87,9 @@ static dq_status name_compared(dq_evaluator *evaluator, const dq_graph *graph, d
   return DQ_OK;
 }
 
-// Lists the float32 outputs that are computed, and what is compared in their place.
+static bool is_float(dq_dtype type) { return type == DQ_F32 || type == DQ_F16; }
+
+// Lists the float outputs that are computed, and what is compared in their place.
 static dq_status list_outputs(dq_evaluator *evaluator, dq_error *error) {
   const dq_graph *graph = evaluator->options.graph;
   dq_tensor *tensors;
@@ -88,17 +98,20 @@ static dq_status list_outputs(dq_evaluator *evaluator, dq_error *error) {
   for (int o = 0; o < graph->output_count; o++) {
     const dq_value *output = graph->outputs[o];
     const dq_tensor *tensor = &tensors[output->index];
-    if (!output->producer || output->type != DQ_F32 || tensor->rank < 0) continue;
-    evaluator->outputs[evaluator->what.count++] = (dq_evaluated_output){.name = output->name};
+    if (!output->producer || !is_float(tensor->type) || tensor->rank < 0) continue;
+    evaluator->outputs[evaluator->what.count++] = (dq_evaluated_output){.name = output->name, .position = o};
   }
   DQ_TRY(open_detection(evaluator, tensors, error));
   for (int o = 0; o < evaluator->what.count; o++) {
     dq_evaluated_output *output = &evaluator->outputs[o];
-    const dq_value *value = dq_graph_find(graph, output->name), *argument = softmax_argument(value);
+    const dq_value *value = graph->outputs[output->position], *argument = softmax_argument(value);
     const dq_tensor *tensor = argument ? &tensors[argument->index] : NULL;
-    output->before_softmax = !evaluator->detects && tensor && tensor->type == DQ_F32 && tensor->rank >= 0;
+    output->before_softmax = !evaluator->detects && tensor && is_float(tensor->type) && tensor->rank >= 0 &&
+                             !has_lost_softmax(evaluator->options.other, output->position);
     if (!output->before_softmax) tensor = &tensors[value->index];
-    if (!evaluator->detects) output->answers = dq_answers_of(graph, value, tensors, tensor);
+    dq_tensor compared = *tensor;
+    compared.type = DQ_F32;
+    if (!evaluator->detects) output->answers = dq_answers_of(graph, value, tensors, &compared);
     else if (!o) output->answers.kind = DQ_ANSWER_BOX;
   }
   return DQ_OK;
@@ -126,8 +139,8 @@ dq_status dq_evaluator_open(dq_evaluator *evaluator, const dq_evaluator_options 
   evaluator->signal = DQ_NEW_ARRAY(arena, options->pictures, double);
   if (!evaluator->names || !evaluator->outputs || !evaluator->exact || !evaluator->signal)
     return dq_fail_memory(error, 0);
-  evaluator->what =
-      (dq_observation){.shapes = options->shapes, .names = evaluator->names, .data = options->data, .doing = "judging"};
+  evaluator->what = (dq_observation){
+      .shapes = options->shapes, .names = evaluator->names, .data = options->data, .doing = "judging", .halves = true};
   DQ_TRY(list_outputs(evaluator, error));
   if (!evaluator->detects) evaluator->what.batch = options->batch; // boxes need all outputs of a picture
   return dq_evaluator_move(evaluator, options->first, options->pictures, error);

@@ -16,6 +16,10 @@ typedef struct dq_evaluator_options {
   int64_t first, pictures; // judged on the pictures first to first + pictures - 1
   const char *decode;      // how the outputs of a detector are decoded (dq_task_options); NULL: as the model says
   int64_t batch;           // pictures that one run takes; 0: 1
+  // A form of the network that may lack a Softmax at an output, which is then compared as it is; NULL: all forms have
+  // the same.
+  const dq_graph *other;
+  double noise_largest; // of dq_verdict_conclude without data: `largest` of dq_noise_open
 } dq_evaluator_options;
 
 typedef struct dq_score {
@@ -27,6 +31,7 @@ typedef struct dq_score {
 // One output of the network.
 typedef struct dq_evaluated_output {
   const char *name;      // of the output
+  int position;          // among the outputs of the graph
   bool before_softmax;   // the argument of the Softmax that computes the output is compared
   dq_tensor shape;       // of what is compared: float32
   float *other;          // of the other form on the current picture; detectors only
@@ -58,8 +63,10 @@ dq_status dq_evaluator_open(dq_evaluator *evaluator, const dq_evaluator_options 
                             dq_arena *arena, dq_error *error);
 void dq_evaluator_close(dq_evaluator *evaluator); // allowed on a zeroed struct
 
-// Runs `other`, a form of the graph with outputs of the same names and shapes, on the same pictures and fills *score
-// and the sums of the outputs. The caller provides score->noise with options.pictures elements. Statuses as dq_observe.
+// Runs `other`, a form of the graph, on the same pictures and fills *score and the sums of the outputs. Its outputs are
+// in the same order, of float32 or float16, and of the same size. The caller provides score->noise with
+// options.pictures elements. DQ_UNSUPPORTED: an output is missing, or has lost its Softmax; DQ_BAD_INPUT: an output has
+// another size; else statuses as dq_observe.
 dq_status dq_evaluate(dq_evaluator *evaluator, const dq_graph *other, dq_score *score, dq_error *error);
 
 // Stores the float outputs on the pictures first to first + count - 1 in place of the others; count is at most that of

@@ -4,6 +4,9 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "lib/schedule/open_sizes.h"
+#include "lib/verdict/noise.h"
+
 const dq_verdict_bounds dq_ruinous_bounds = {.sqnr = 10, .agreement = 90};
 static const double DOUBTFUL_SQNR = 20; // dB: below it, many changed answers are ruinous
 
@@ -54,6 +57,7 @@ dq_status dq_verdict_measure(dq_verdict *verdict, const dq_graph *converted, con
   dq_evaluator_options some = *options;
   int64_t pictures = options->pictures;
   some.pictures = pictures < AT_ONCE ? pictures : AT_ONCE;
+  some.other = converted;
   dq_status status = dq_evaluator_open(&evaluator, &some, context, arena, error);
   for (int64_t done = 0; status == DQ_OK && done < pictures; done += AT_ONCE) {
     int64_t left = pictures - done, count = left < AT_ONCE ? left : AT_ONCE;
@@ -63,6 +67,51 @@ dq_status dq_verdict_measure(dq_verdict *verdict, const dq_graph *converted, con
   if (status == DQ_OK) status = dq_verdict_of(verdict, &evaluator, pictures, arena, error);
   dq_evaluator_close(&evaluator);
   return status;
+}
+
+int64_t dq_verdict_pictures(dq_data *data) {
+  static const int64_t MOST = 64;
+  return dq_data_count(data) < MOST ? dq_data_count(data) : MOST;
+}
+
+static dq_status conclude_on_noise(dq_verdict *verdict, const dq_graph *converted, const dq_evaluator_options *options,
+                                   const dq_context *context, dq_arena *arena, dq_error *error) {
+  dq_sizes sizes;
+  dq_shape_request shapes;
+  dq_evaluator_options on_noise = *options;
+  DQ_TRY(dq_sizes_assume(&sizes, options->graph, options->shapes, context, arena, error));
+  DQ_TRY(dq_sizes_request(&sizes, options->graph, options->shapes, -1, arena, &shapes, error));
+  DQ_TRY(dq_noise_open(&on_noise.data, options->graph, context->seed, options->noise_largest, context, error));
+  on_noise.shapes = &shapes;
+  on_noise.first = 0;
+  if (!on_noise.pictures) on_noise.pictures = dq_data_count(on_noise.data);
+  dq_status status = dq_verdict_measure(verdict, converted, &on_noise, context, arena, error);
+  dq_data_free(on_noise.data);
+  verdict->data = DQ_VERDICT_NOISE;
+  return status;
+}
+
+dq_status dq_verdict_conclude(dq_verdict *verdict, dq_verdict_data kind, const dq_graph *converted,
+                              const dq_evaluator_options *options, const dq_context *context, dq_arena *arena,
+                              dq_error *error) {
+  dq_evaluator_options on_pictures = *options;
+  dq_error reason = {0};
+  *verdict = (dq_verdict){0};
+  if (options->data) {
+    on_pictures.first = 0, on_pictures.pictures = dq_verdict_pictures(options->data);
+    DQ_TRY(dq_verdict_measure(verdict, converted, &on_pictures, context, arena, error));
+    verdict->data = kind;
+    return DQ_OK;
+  }
+  dq_status status = conclude_on_noise(verdict, converted, options, context, arena, &reason);
+  if (status == DQ_OK) return DQ_OK;
+  if (status != DQ_BAD_INPUT && status != DQ_UNSUPPORTED && status != DQ_USAGE) {
+    if (error) *error = reason;
+    return status;
+  }
+  dq_message(context, DQ_NOTE, "the outputs were not compared on noise: %s", reason.message);
+  *verdict = (dq_verdict){0};
+  return DQ_OK;
 }
 
 // ---- Judging ----
@@ -123,8 +172,8 @@ dq_status dq_verdict_check(const dq_verdict *verdict, const dq_verdict_bounds *b
   const dq_verdict_part *part = worst_part(verdict), *answers = worst_answers(verdict);
   if (!reaches(dq_verdict_sqnr(verdict), bounds->sqnr)) {
     if (!part) return dq_fail(error, DQ_UNSUPPORTED, "%s: no output could be compared, which --min-sqnr needs", path);
-    return dq_fail(error, DQ_CONDITION, "%s: %s has an SQNR of %.4g dB, less than %.4g dB (--min-sqnr)", path,
-                   name_part(part, name, sizeof name), part->sqnr, bounds->sqnr);
+    return dq_fail(error, DQ_CONDITION, "%s: %s %s an SQNR of %.4g dB, less than %.4g dB (--min-sqnr)", path,
+                   name_part(part, name, sizeof name), part->whole ? "has" : "have", part->sqnr, bounds->sqnr);
   }
   if (reaches(dq_verdict_agreement(verdict), bounds->agreement)) return DQ_OK;
   if (!answers)
@@ -148,7 +197,8 @@ static const char *describe_sqnr(const dq_verdict_part *part, bool lowest, char 
 }
 
 const char *dq_verdict_text(const dq_verdict *verdict, char *text, size_t size) {
-  static const char *const of[] = {" that nothing was fitted to,", " that the conversion was fitted to,", " of noise"};
+  static const char *const of[] = {" that nothing was fitted to,", " that the conversion was fitted to,", "",
+                                   " of noise"};
   const dq_verdict_part *part = worst_part(verdict), *answers = worst_answers(verdict);
   char name[300], sqnr[100], kept[120] = "";
   if (!part) return snprintf(text, size, "No output was compared."), text;

@@ -9,6 +9,7 @@
 typedef enum dq_verdict_data {
   DQ_VERDICT_OTHER_PICTURES,  // pictures that nothing was fitted to
   DQ_VERDICT_FITTED_PICTURES, // pictures that the conversion was fitted to, which shows too little loss
+  DQ_VERDICT_GIVEN_PICTURES,  // pictures of which nothing is known
   DQ_VERDICT_NOISE,           // random numbers, as there were no pictures
 } dq_verdict_data;
 
@@ -38,9 +39,25 @@ dq_status dq_verdict_of(dq_verdict *verdict, const dq_evaluator *evaluator, int6
 dq_status dq_verdict_copy(dq_verdict *copy, const dq_verdict *verdict, dq_arena *arena, dq_error *error);
 
 // Runs both networks on the pictures of the options and compares their outputs, a few pictures at a time. The arena
-// owns the result; verdict->data is DQ_VERDICT_OTHER_PICTURES. Statuses as dq_evaluator_open and dq_evaluate.
+// owns the result; verdict->data is DQ_VERDICT_OTHER_PICTURES. options->other is not read. Statuses as
+// dq_evaluator_open and dq_evaluate.
 dq_status dq_verdict_measure(dq_verdict *verdict, const dq_graph *converted, const dq_evaluator_options *options,
                              const dq_context *context, dq_arena *arena, dq_error *error);
+
+// The number of pictures that the verdict on a conversion is measured on: all, at most 64.
+int64_t dq_verdict_pictures(dq_data *data);
+
+// Samples of noise for the verdict on a conversion that takes no longer than some runs of the network.
+enum { DQ_VERDICT_FEW_SAMPLES = 2 };
+
+// Compares a converted network with the original, options->graph, at the end of the conversion: on the first
+// dq_verdict_pictures of options->data, where verdict->data becomes `kind`. Without data on noise from context->seed,
+// on options->pictures samples (0: all of dq_noise_open), at sizes that are assumed where nothing gives them
+// (dq_sizes_assume); a network that cannot be run on noise has no verdict (count 0), which a note reports and which is
+// no failure. options->first is not read. Statuses as dq_verdict_measure.
+dq_status dq_verdict_conclude(dq_verdict *verdict, dq_verdict_data kind, const dq_graph *converted,
+                              const dq_evaluator_options *options, const dq_context *context, dq_arena *arena,
+                              dq_error *error);
 
 // The lowest SQNR of a part in dB, and the lowest agreement of an output in percent. NAN: there is no part; no output
 // stands for answers that can be compared.

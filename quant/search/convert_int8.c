@@ -1,6 +1,5 @@
 #include "quant/search/convert_int8.h"
 
-#include "lib/verdict/noise.h"
 #include "quant/int8/stages.h"
 
 typedef struct conversion {
@@ -15,44 +14,31 @@ typedef struct conversion {
 
 // ---- The verdict ----
 
-static dq_status measure_verdict(conversion *it, dq_data *data, int64_t first, int64_t pictures, dq_verdict_data kind) {
-  const dq_int8_options *int8 = it->options->int8;
-  const dq_evaluator_options judged = {.graph = it->graph,
-                                       .shapes = &int8->shapes,
-                                       .data = data,
-                                       .first = first,
-                                       .pictures = pictures,
-                                       .decode = int8->decode,
-                                       .batch = int8->batch};
-  DQ_TRY(dq_verdict_measure(&it->report->verdict, it->answer, &judged, it->context, it->answer->arena, it->error));
-  it->report->verdict.data = kind;
-  return DQ_OK;
-}
-
-// Noise may be no input that the network can be run on: then there is no verdict, which is no failure.
-static dq_status judge_on_noise(conversion *it) {
-  dq_data *noise = NULL;
-  DQ_TRY(dq_noise_open(&noise, it->graph, it->context->seed, it->context, it->error));
-  dq_status status = measure_verdict(it, noise, 0, dq_data_count(noise), DQ_VERDICT_NOISE);
-  dq_data_free(noise);
-  if (status != DQ_BAD_INPUT && status != DQ_UNSUPPORTED && status != DQ_USAGE) return status;
-  dq_message(it->context, DQ_NOTE, "the outputs were not compared on noise: %s", it->error->message);
-  it->report->verdict.count = 0;
+dq_status dq_convert_int8_judge(dq_verdict *verdict, const dq_graph *graph, const dq_graph *converted,
+                                const dq_convert_options *options, const dq_context *context, dq_arena *arena,
+                                dq_error *error) {
+  dq_evaluator_options judged = {.graph = graph,
+                                 .shapes = &options->int8->shapes,
+                                 .data = options->eval,
+                                 .decode = options->int8->decode,
+                                 .batch = options->int8->batch};
+  if (options->eval || !options->data)
+    return dq_verdict_conclude(verdict, DQ_VERDICT_OTHER_PICTURES, converted, &judged, context, arena, error);
+  int64_t pictures = dq_data_count(options->data);
+  judged.data = options->data;
+  judged.pictures = dq_evaluated_pictures(pictures);
+  judged.first = pictures - judged.pictures;
+  DQ_TRY(dq_verdict_measure(verdict, converted, &judged, context, arena, error));
+  verdict->data = DQ_VERDICT_FITTED_PICTURES;
   return DQ_OK;
 }
 
 // Of what was made, unless trials have judged it.
 static dq_status judge(conversion *it) {
-  const dq_convert_options *options = it->options;
   if (!it->report->quantized && !it->report->halves) return DQ_OK;
-  if (options->eval)
-    return measure_verdict(it, options->eval, 0, dq_max_drop_pictures(options->eval), DQ_VERDICT_OTHER_PICTURES);
-  if (it->report->verdict.count) return DQ_OK;
-  if (options->data) {
-    int64_t pictures = dq_data_count(options->data), judged = dq_evaluated_pictures(pictures);
-    return measure_verdict(it, options->data, pictures - judged, judged, DQ_VERDICT_FITTED_PICTURES);
-  }
-  return judge_on_noise(it);
+  if (it->report->verdict.count && !it->options->eval) return DQ_OK;
+  return dq_convert_int8_judge(&it->report->verdict, it->graph, it->answer, it->options, it->context, it->answer->arena,
+                               it->error);
 }
 
 // ---- Layers in float ----

@@ -29,4 +29,11 @@ typedef struct dq_convert_options {
 dq_status dq_convert_int8(dq_graph **answer, const dq_graph *graph, dq_int8_report *report, dq_max_drop_report *found,
                           const dq_convert_options *options, const dq_context *context, dq_error *error);
 
+// Compares `converted`, such as what a retraining hook made of the answer, with the graph: on `eval`, else on the last
+// pictures of `data`, which count as fitted to, else on noise. options->int8, data and eval are read; the arena owns
+// the result. Statuses as dq_verdict_conclude.
+dq_status dq_convert_int8_judge(dq_verdict *verdict, const dq_graph *graph, const dq_graph *converted,
+                                const dq_convert_options *options, const dq_context *context, dq_arena *arena,
+                                dq_error *error);
+
 #endif

@@ -35,12 +35,6 @@ typedef struct outcome {
   dq_verdict verdict;
 } outcome;
 
-int64_t dq_max_drop_pictures(dq_data *data) {
-  enum { MOST = 64 };
-  int64_t pictures = dq_data_count(data);
-  return pictures < MOST ? pictures : MOST;
-}
-
 // ---- Trials ----
 
 // Whether a trial is a better answer than the one so far: it holds the bound with less in float, or loses less while
@@ -87,7 +81,7 @@ static dq_status measure_drop(float_search *search, const dq_graph *graph, outco
   const dq_evaluator_options judged = {.graph = search->graph,
                                        .shapes = &options->int8->shapes,
                                        .data = options->data,
-                                       .pictures = dq_max_drop_pictures(options->data),
+                                       .pictures = dq_verdict_pictures(options->data),
                                        .decode = options->int8->decode,
                                        .batch = options->int8->batch};
   if (options->eval)

@@ -10,7 +10,7 @@ typedef struct dq_max_drop_options {
   const dq_int8_options *int8; // options of the quantization, without precisions and without a table
   dq_data *data;               // pictures for the calibration
   dq_data *eval; // labelled pictures; NULL: the agreement with the float network is measured instead, on the
-                 // first dq_max_drop_pictures of `data` (lib/verdict/agreement.h)
+                 // first dq_verdict_pictures of `data` (quant/search/agreement.h)
   dq_accuracy_options accuracy;
   const dq_result *before; // figures of the float network on the same pictures
   double time_limit;       // in seconds; 0: none
@@ -30,9 +30,6 @@ typedef struct dq_max_drop_report {
   bool held;          // whether the loss is within the bound
   bool stopped;       // the time limit ended the search; the answer is the best trial
 } dq_max_drop_report;
-
-// The number of pictures, at most 64, on which agreement is measured.
-int64_t dq_max_drop_pictures(dq_data *data);
 
 // Quantizes a copy of the graph, *answer, with as few layers in float as the search finds. The graph itself does not
 // change and must outlive the copy, which the caller frees. `int8` receives the report of the answer. A message reports

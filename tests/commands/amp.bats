@@ -16,7 +16,13 @@ SQNR on noise (dB):             86.3
 Casts:                          2
 Bytes cast in a run:            1.1 KiB
 
-Smaller, not faster: this processor has no float16 arithmetic." ]
+Outputs against the float model
+Output  SQNR (dB)  Answers      Kept  Number
+--------------------------------------------
+y           66.59  classes  100.00 %       2
+
+Smaller, not faster: this processor has no float16 arithmetic.
+On 2 samples of noise output 'y' has an SQNR of 66.6 dB. 100 % of the classes are those of the float model." ]
   says ""
   [ "$(stat -c %s out.onnx)" -lt $(($(stat -c %s "$models/small.onnx") * 7 / 10)) ]
   outputs "$models/small.onnx" a "$x"
@@ -88,9 +94,11 @@ EOF
   near b/y.npy a/y.npy 0.01
   gives 0 dq-amp "$models/loud.onnx" -o least.onnx --input-max 1e-3
   has "In float32 by the guard:        0"
+  has "On 2 samples of noise output 'y' has an SQNR of"
   says ""
   gives 0 dq-amp "$models/loud.onnx" -o off.onnx --guard off
   has "In float16:                     7"
+  has "dq-amp: warning: much is lost. On 2 samples of noise output 'y' has NaN or infinity where the float model has none."
   outputs off.onnx c "$x"
   gives 0 dq-report off.onnx --ref "$models/loud.onnx" --data "npy:$x"
   has "Not finite"
@@ -102,7 +110,9 @@ EOF
   has "0 of 6 layers have values beyond 65504 on 6 pictures."
   cp out.onnx before.onnx
   gives 1 dq-amp "$models/loud.onnx" -o off.onnx --guard off --check "npy:$x" --limit 2 --json check.json
-  says "dq-amp: $models/loud.onnx: 2 layers in float16 have values beyond 65504"
+  has "dq-amp: warning: much is lost. On 2 pictures that nothing was fitted to, output 'y' has NaN or infinity where"
+  has "Nodes stay in float32 with --deny-node; --explain lists the nodes."
+  has "dq-amp: $models/loud.onnx: 2 layers in float16 have values beyond 65504"
   has "2 of 8 layers have values beyond 65504 on 2 pictures."
   grep -q '"overflow_share":' check.json
   [ "$(grep -E '^(conv2|relu2) .*%$' <<<"$output" | awk '$4 > 0 && $5 > 0' | wc -l)" -eq 2 ]
@@ -115,7 +125,7 @@ EOF
 # Nodes of the model and of the report are not at the same places once a batch normalization is folded.
 @test "values looked at on data behind a folded batch normalization" {
   gives 1 dq-amp "$models/loud_norm.onnx" -o off.onnx --guard off --deny-node relu2 --check "npy:$x"
-  says "dq-amp: $models/loud_norm.onnx: 2 layers in float16 have values beyond 65504"
+  has "dq-amp: $models/loud_norm.onnx: 2 layers in float16 have values beyond 65504"
   has "2 of 8 layers have values beyond 65504 on 6 pictures."
   [ "$(grep -E '^(conv2|relu2) .*%$' <<<"$output" | awk '$4 > 0 && $5 > 0' | wc -l)" -eq 2 ]
   run -1 grep -q '^conv1 ' <<<"$output"
@@ -161,6 +171,40 @@ EOF
     outputs out.onnx b one.npy
     near b/y.npy a/y.npy 0.005
   done
+}
+
+@test "a verdict: on noise, on pictures, with outputs in float16, and conditions on it" {
+  gives 0 dq-amp "$models/small.onnx" -o out.onnx --min-sqnr 50 --min-agreement 100
+  sentence=$(grep "^On 2 samples of noise output 'y' has an SQNR of 6[0-9.]* dB. 100 % of the classes" <<<"$output")
+  [ -n "$sentence" ]
+  gives 0 dq-amp "$models/small.onnx" -o half.onnx --half-io
+  has "$sentence"
+  gives 0 dq-amp "$models/small.onnx" -o half.onnx --half-io --check "npy:$x"
+  has "On 6 pictures that nothing was fitted to, output 'y' has an SQNR of"
+  gives 0 dq-report half.onnx --ref "$models/small.onnx" --data "npy:$x" --min-sqnr 50
+  gives 0 dq-report out.onnx --ref half.onnx --data "npy:$x" --min-sqnr 50
+  gives 1 dq-amp "$models/small.onnx" -o again.onnx --min-sqnr 90
+  has "dq-amp: again.onnx: output 'y' has an SQNR of 6"
+  has "dB, less than 90 dB (--min-sqnr)"
+  cmp out.onnx again.onnx
+  gives 1 dq-amp "$models/loud.onnx" -o off.onnx --guard off --min-agreement 50
+  has "dq-amp: off.onnx: output 'y' keeps "
+  has " % of its points, less than 50 % (--min-agreement)"
+}
+
+@test "no verdict: a network that cannot be run, one that does not change" {
+  gives 0 dq-amp "$models/if.onnx" -o out.onnx
+  has "dq-amp: the outputs were not compared on noise: node 'choice': operator If"
+  run -1 grep -q "^Outputs against" <<<"$output"
+  gives 4 dq-amp "$models/if.onnx" -o out.onnx --min-sqnr 1
+  has "dq-amp: out.onnx: no output could be compared, which --min-sqnr needs"
+  gives 0 dq-amp "$models/half.onnx" -o out.onnx --min-sqnr 999
+  run -1 grep -q "^Outputs against" <<<"$output"
+}
+
+@test "a verdict at sizes that the model leaves open" {
+  gives 0 dq-amp "$models/open_size.onnx" -o out.onnx
+  has "On 2 samples of noise output"
 }
 
 @test "the same bytes everywhere" { same_bytes amp; }

@@ -192,6 +192,8 @@ limit 2 | ../small.onnx -o o.onnx --check npy:../x.npy | 0 2 pictures
 preset nonsense | ../small.onnx -o o.onnx --check ../list.txt | 2 nonsense
 preprocess scale=0.5 | ../small.onnx -o o.onnx --check ../list.txt --preset tf | differs out
 norm ../missing.csv | ../small.onnx -o o.onnx --check ../list.txt --preset lgg | 5 missing.csv
+min-sqnr 200 | ../small.onnx -o o.onnx | 1 less than 200 dB (--min-sqnr)
+min-agreement 99 | ../loud.onnx -o o.onnx --guard off | 1 less than 99 % (--min-agreement)
 shape x=1,3,8,9 | ../small.onnx -o o.onnx | 3 dimension 3 is 8, given is 9
 output o.onnx | ../small.onnx | file o.onnx
 json out.json | ../small.onnx -o o.onnx | file out.json
@@ -232,6 +234,8 @@ save-ranks r.json | ../small.onnx -o o.onnx --ratio 0.5 | file r.json
 retrain false | ../small.onnx -o o.onnx --ratio 0.5 --force | 1 retraining hook
 every 1 | ../small.onnx -o o.onnx --ratio 0.5 --force --retrain 'cp $DQ_MODEL $DQ_OUTPUT' | 0 layers 1 to 1
 time-limit 0.1s | ../small.onnx -o o.onnx --ratio 0.5 --force --retrain 'sleep 0.4' | 1 time limit of 0.1 s
+min-sqnr 200 | ../small.onnx -o o.onnx --ratio 0.5 --untimed | 1 less than 200 dB (--min-sqnr)
+min-agreement 99 | ../small.onnx -o o.onnx --ratio 0.5 --untimed | 1 less than 99 % (--min-agreement)
 shape x=1,3,8,9 | ../small.onnx -o o.onnx --ratio 0.5 --untimed | 3 dimension 3 is 8, given is 9
 data ../list.txt | ../small.onnx -o o.onnx --ratio 0.5 --plain --preset tf | 0 Accuracy
 limit 3 | ../small.onnx -o o.onnx --ratio 0.5 --data ../list.txt --untimed --preset tf | bytes o.onnx

@@ -69,11 +69,40 @@ y            -inf     nan            inf           0.00 %         6          24"
   gives 1 dq-report "$models/nan_weight.onnx" "${compared[@]}" --match-names --min-sqnr -1000
   has "dq-report: $models/nan_weight.onnx: output 'y' has an SQNR of -inf dB, less than -1000 dB (--min-sqnr)"
   gives 1 dq-report "$models/nan_weight.onnx" "${compared[@]}" --match-names --min-agreement 1
-  has "dq-report: $models/nan_weight.onnx: 0 % of the pictures agree, less than 1 % (--min-agreement)"
+  has "dq-report: $models/nan_weight.onnx: output 'y' keeps 0 % of its classes, less than 1 % (--min-agreement)"
   gives 0 dq-report "$models/small.onnx" "${compared[@]}" --min-agreement 100 --min-sqnr 1000
   gives 1 dq-report "$models/small.onnx" q.onnx "${compared[@]}" --min-sqnr 1000
   has "q.onnx: output 'y' has"
   gives 2 dq-report q.onnx --min-sqnr 30
+}
+
+# Boxes of hundreds hide scores in the SQNR of the whole output.
+@test "conditions see the scores beside boxes" {
+  cat >parts.model <<'EOF'
+# Boxes and scores in one output
+input x -1 3 8 8
+a = Conv x w(8,3,3,3) b(8) pads=1,1,1,1
+b = Conv a w(4,8,3,3) b(4) pads=1,1,1,1
+c = Mul b s(300)
+d = Conv a w(6,8,3,3) b(6) pads=1,1,1,1
+e = Sigmoid d
+y = Concat c e axis=1
+output y -1 10 8 8
+EOF
+  make_models --describe parts.model parts.onnx
+  echo '{"schema": "dq-ranks", "version": 1, "layers": {"d": {"out": 1, "in": 1}}}' >ranks.json
+  gives 0 dq-tucker parts.onnx --ranks ranks.json -o ruined.onnx -q
+  compared=(ruined.onnx --ref parts.onnx --data "npy:$x")
+  gives 0 dq-report "${compared[@]}"
+  grep -qE '^y +[5-9][0-9]\.' <<<"$output"
+  run -1 grep -q "^Parts of outputs" <<<"$output"
+  gives 1 dq-report "${compared[@]}" --min-sqnr 20
+  has "dq-report: ruined.onnx: channels 4 to 9 of output 'y' have an SQNR of "
+  grep -qE '^y +0 to 3 +inf' <<<"$output"
+  grep -qE '^y +4 to 9 +[0-9]\.' <<<"$output"
+  has "On 6 pictures channels 4 to 9 of output 'y' have the lowest SQNR, "
+  gives 1 dq-report parts.onnx "${compared[@]}" --min-sqnr 20
+  has "dq-report: ruined.onnx: channels 4 to 9 of output 'y' have an SQNR of "
 }
 
 @test "outputs that cannot be written" {

@@ -145,6 +145,20 @@ first_weight() {
   grep -q '"converted": ' table.json
 }
 
+@test "the verdict is that of what the hook wrote, or of the model that stays" {
+  verdict() { sed -n "s/^On 2 samples of noise \(.*\)/\1/p" <<<"$output"; }
+  gives 0 dq-tucker "$models/small.onnx" --ratio 0.5 --untimed --refine -o refined.onnx
+  refined=$(verdict)
+  tucker 0 'cp refined.onnx "$DQ_OUTPUT"'
+  [ "$(verdict)" = "$refined" ]
+  tucker 1 false
+  [ -n "$(verdict)" ]
+  [ "$(verdict)" != "$refined" ]
+  tucker 1 'cp refined.onnx "$DQ_OUTPUT"' --min-sqnr 90
+  has "dq-tucker: out.onnx: output 'y' has an SQNR of"
+  cmp refined.onnx out.onnx
+}
+
 @test "some layers at a time" {
   # every step gets what the step before wrote, with the layers of its own listed
   tucker 0 'grep -o "\"layer\": \"[^\"]*\"" "$DQ_SPEC" >>steps; cp "$DQ_MODEL" "$DQ_OUTPUT"' --every 1

@@ -49,6 +49,25 @@ change='dq-int8 "$DQ_ORIGINAL" --data "$DQ_DATA" --preset vww --equalize off --a
   cmp plain.onnx out.onnx
 }
 
+# A hook that hands back what the conversion lost less by: the verdict is that of its model.
+@test "the verdict is that of what the hook wrote" {
+  verdict() { sed -n 's/.* has an SQNR of \(-*[0-9.]*\) dB\. .*/\1/p' <<<"$output"; }
+  dq-int8 "$models/small.onnx" --data "npy:$x" --all-int8 --percentile 60 --equalize off --accumulator int32 -o bad.onnx -q >/dev/null
+  int8 0 'cp bad.onnx "$DQ_OUTPUT"' --equalize off --accumulator int32
+  after=$(verdict)
+  has "On 3 pictures that the conversion was fitted to, output 'y' has an SQNR of"
+  int8 1 'cp bad.onnx "$DQ_OUTPUT"' --equalize off --accumulator int32 --min-sqnr 20
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --equalize off --accumulator int32 -o plain.onnx
+  before=$(verdict)
+  awk "BEGIN { exit !($after + 5 < $before) }"
+  gives 0 dq-amp "$models/small.onnx" --rounding nearest -o nearest.onnx
+  sqnr=$(verdict)
+  amp 0 'cp nearest.onnx "$DQ_OUTPUT"'
+  [ "$(verdict)" = "$sqnr" ]
+  gives 0 dq-amp "$models/small.onnx" -o plain.onnx
+  [ "$(verdict)" != "$sqnr" ]
+}
+
 @test "usage" {
   int8 4 builtin
   amp 4 builtin

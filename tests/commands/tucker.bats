@@ -5,7 +5,7 @@ load common
   gives 0 dq-tucker "$models/small.onnx" --ratio 0.5 --untimed -o out.onnx
   has "whole model"
   has "of 3 convolutions decomposed"
-  says ""
+  [ "$(wc -l <<<"$stderr")" -eq 1 ] # the warning of the verdict
   outputs "$models/small.onnx" a "$x"
   outputs out.onnx b "$x"
 }
@@ -55,6 +55,26 @@ load common
   gives 3 dq-tucker "$models/nan_weight.onnx" --ratio 0.5 -o out.onnx
   says "dq-tucker: $models/nan_weight.onnx: initializer 'conv2.weight': element 5 is nan, expected finite"
   only
+}
+
+@test "a verdict: on noise, on pictures, and conditions on it" {
+  half=("$models/small.onnx" --ratio 0.5 --untimed)
+  gives 0 dq-tucker "${half[@]}" -o noise.onnx
+  has "dq-tucker: warning: much is lost. On 2 samples of noise output 'y' has an SQNR of"
+  has "Ask for less, fit the factors to pictures with --data, or retrain with --retrain."
+  gives 0 dq-tucker "${half[@]}" -o a.onnx --data "npy:$x"
+  has "On 6 pictures that the conversion was fitted to, output 'y' has an SQNR of"
+  gives 0 dq-tucker "${half[@]}" -o b.onnx --data "npy:$x" --plain
+  has "On 6 pictures that nothing was fitted to, output 'y' has an SQNR of"
+  grep -qE "^y +[-0-9.]+ +classes +[0-9.]+ % +6$" <<<"$output"
+  gives 1 dq-tucker "${half[@]}" -o again.onnx --min-sqnr 90
+  has "dq-tucker: again.onnx: output 'y' has an SQNR of"
+  cmp noise.onnx again.onnx
+  gives 1 dq-tucker "${half[@]}" -o again.onnx --min-agreement 100
+  has " % of its classes, less than 100 % (--min-agreement)"
+  gives 0 dq-tucker "$models/small.onnx" --ratio 1 --force --untimed -o full.onnx --min-sqnr 90 --min-agreement 100
+  gives 0 dq-tucker "$models/tiny.onnx" --ratio 0.5 --untimed -o none.onnx --min-sqnr 90
+  run -1 grep -q "^Outputs against" <<<"$output"
 }
 
 @test "the same bytes everywhere" { same_bytes tucker; }

@@ -36,6 +36,18 @@ static void arguments_are_found_through_moves(void **state) {
   assert_null(dq_before_function(network_value(it, "y"), sigmoid));
 }
 
+// As a network with outputs in float16 has it.
+static void a_cast_only_converts(void **state) {
+  network *it = *state;
+  dq_graph_set_opset(it->graph, "", 13, NULL);
+  network_conv(it, network_value(it, "x"), "a", 3, 4, 3, 1);
+  network_node(it, "Softmax", network_value(it, "a"), NULL, NULL, network_value(it, "p"));
+  dq_node *cast = network_node(it, "Cast", network_value(it, "p"), NULL, NULL, network_value(it, "y"));
+  dq_node_set_int(it->graph, cast, "to", DQ_F32);
+  network_finish(it);
+  assert_ptr_equal(dq_before_function(network_value(it, "y"), softmax), network_value(it, "a"));
+}
+
 static void an_input_is_no_argument(void **state) {
   network *it = *state;
   dq_graph_set_opset(it->graph, "", 13, NULL);
@@ -87,6 +99,7 @@ static void trials_are_judged_on_other_pictures(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(arguments_are_found_through_moves),
+      TEST(a_cast_only_converts),
       TEST(an_input_is_no_argument),
       TEST(trials_compare_the_argument_of_the_last_softmax),
       TEST(trials_are_judged_on_other_pictures),

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -64,7 +65,7 @@ static void conditions(void **state) {
   check(&none, -INFINITY, -INFINITY, DQ_OK, NULL);
   check(&verdict, 12, 97, DQ_OK, NULL);
   check(&verdict, 12.5, -INFINITY, DQ_CONDITION,
-        "m.onnx: channels 4 to 83 of output 'out' has an SQNR of 12 dB, less than 12.5 dB (--min-sqnr)");
+        "m.onnx: channels 4 to 83 of output 'out' have an SQNR of 12 dB, less than 12.5 dB (--min-sqnr)");
   check(&verdict, -INFINITY, 98, DQ_CONDITION,
         "m.onnx: output 'class' keeps 97 % of its classes, less than 98 % (--min-agreement)");
   check(&none, 1, -INFINITY, DQ_UNSUPPORTED, "m.onnx: no output could be compared, which --min-sqnr needs");
@@ -103,7 +104,7 @@ static void networks_are_compared(void **state) {
   dq_error error;
   dq_data *noise = NULL;
   network_build(it);
-  assert_int_equal(dq_noise_open(&noise, it->graph, 7, &it->context, &error), DQ_OK);
+  assert_int_equal(dq_noise_open(&noise, it->graph, 7, 0, &it->context, &error), DQ_OK);
   const dq_evaluator_options options = {
       .graph = it->graph, .shapes = &no_shapes, .data = it->data, .pictures = PICTURES};
   assert_int_equal(dq_verdict_measure(&verdict, it->graph, &options, &it->context, it->arena, &error), DQ_OK);
@@ -130,6 +131,123 @@ static void networks_are_compared(void **state) {
   dq_graph_free(doubled);
 }
 
+static dq_evaluator_options judged_on(const network *it, dq_data *data) {
+  return (dq_evaluator_options){.graph = it->graph, .shapes = &no_shapes, .data = data};
+}
+
+// An output in float16 is compared with that in float32, and the other way round.
+static void halves_are_compared(void **state) {
+  network *it = *state;
+  dq_verdict verdict;
+  dq_error error;
+  dq_graph_set_opset(it->graph, "", 13, NULL);
+  network_conv(it, network_value(it, "x"), "y", 3, 4, 3, 1);
+  network_finish(it);
+  dq_graph *half = dq_graph_copy(it->graph);
+  dq_value *y = dq_graph_find(half, "y"), *wide = dq_graph_add_value(half, "wide");
+  y->producer->outputs[0] = wide;
+  dq_node *cast = dq_graph_add_node(half, half->node_count, "Cast", "cast", 1, &wide, 1, &y);
+  dq_node_set_int(half, cast, "to", DQ_F16);
+  y->type = DQ_F16;
+  assert_int_equal(dq_graph_index(half, true, &error), DQ_OK);
+  dq_evaluator_options options = judged_on(it, it->data);
+  assert_int_equal(
+      dq_verdict_conclude(&verdict, DQ_VERDICT_FITTED_PICTURES, half, &options, &it->context, it->arena, &error),
+      DQ_OK);
+  double sqnr = dq_verdict_sqnr(&verdict);
+  assert_true(sqnr > 50 && sqnr < 90 && verdict.pictures == PICTURES);
+  assert_int_equal(verdict.data, DQ_VERDICT_FITTED_PICTURES);
+  assert_int_equal(verdict.parts[0].answers.kind, DQ_ANSWER_POINT);
+  options.graph = half;
+  assert_int_equal(
+      dq_verdict_conclude(&verdict, DQ_VERDICT_OTHER_PICTURES, it->graph, &options, &it->context, it->arena, &error),
+      DQ_OK);
+  assert_true(fabs(dq_verdict_sqnr(&verdict) - sqnr) < 1);
+  assert_int_equal(verdict.parts[0].answers.kind, DQ_ANSWER_POINT);
+  dq_graph_free(half);
+}
+
+static void notes(void *user, dq_severity severity, const char *text) {
+  if (severity == DQ_NOTE) snprintf(user, 200, "%s", text);
+}
+
+// Without pictures there are eight samples of noise. A network that cannot be run has no verdict.
+static void noise_where_there_is_nothing_else(void **state) {
+  network *it = *state;
+  dq_verdict verdict;
+  dq_error error;
+  char note[200] = "";
+  network_build(it);
+  it->context.user = note, it->context.message = notes;
+  dq_evaluator_options options = judged_on(it, NULL);
+  assert_int_equal(
+      dq_verdict_conclude(&verdict, DQ_VERDICT_OTHER_PICTURES, it->graph, &options, &it->context, it->arena, &error),
+      DQ_OK);
+  assert_true(verdict.pictures == 8 && verdict.data == DQ_VERDICT_NOISE && dq_verdict_sqnr(&verdict) == INFINITY);
+  assert_string_equal(note, "");
+  options.pictures = DQ_VERDICT_FEW_SAMPLES;
+  assert_int_equal(
+      dq_verdict_conclude(&verdict, DQ_VERDICT_OTHER_PICTURES, it->graph, &options, &it->context, it->arena, &error),
+      DQ_OK);
+  assert_int_equal(verdict.pictures, DQ_VERDICT_FEW_SAMPLES);
+  dq_graph *other = dq_graph_copy(it->graph);
+  dq_graph_find(other, "y")->producer->op_type = "Unheard";
+  assert_int_equal(
+      dq_verdict_conclude(&verdict, DQ_VERDICT_OTHER_PICTURES, other, &options, &it->context, it->arena, &error),
+      DQ_OK);
+  assert_int_equal(verdict.count, 0);
+  assert_non_null(strstr(note, "the outputs were not compared on noise: "));
+  options.data = it->data; // pictures that are given must run
+  assert_int_equal(
+      dq_verdict_conclude(&verdict, DQ_VERDICT_OTHER_PICTURES, other, &options, &it->context, it->arena, &error),
+      DQ_UNSUPPORTED);
+  dq_graph_free(other);
+}
+
+static float largest_of_noise(const network *it, double largest, float *sum) {
+  float values[3 * SIDE * SIDE], most = 0;
+  const dq_tensor shape = {.type = DQ_F32, .rank = 4, .dims = {1, 3, SIDE, SIDE}};
+  dq_data *noise;
+  dq_error error;
+  assert_int_equal(dq_noise_open(&noise, it->graph, 1, largest, &it->context, &error), DQ_OK);
+  assert_int_equal(dq_data_set_shape(noise, &shape, &error), DQ_OK);
+  assert_int_equal(dq_data_read(noise, 0, values, NULL, &error), DQ_OK);
+  for (int i = 0; i < 3 * SIDE * SIDE; i++) most = fmaxf(most, fabsf(values[i])), *sum += values[i] * values[i];
+  dq_data_free(noise);
+  return most;
+}
+
+// Noise stays within what inputs are known to reach.
+static void noise_of_small_inputs(void **state) {
+  network *it = *state;
+  float sums[3] = {0};
+  network_build(it);
+  float whole = largest_of_noise(it, 0, &sums[0]), wide = largest_of_noise(it, 255, &sums[1]);
+  assert_true(whole > 2 && whole < 5 && whole == wide && sums[0] == sums[1]);
+  assert_true(largest_of_noise(it, 0.5, &sums[2]) <= 0.5f && fabsf(sums[2] / sums[0] * 64 - 1) < 0.01f);
+}
+
+// y of twice as many channels must not be read beyond the end of the other.
+static void outputs_of_another_size(void **state) {
+  network *it = *state;
+  dq_verdict verdict;
+  dq_error error;
+  network_build(it);
+  dq_graph *other = dq_graph_copy(it->graph);
+  dq_value *y = dq_graph_find(other, "y"), *half = dq_graph_add_value(other, "half");
+  y->producer->outputs[0] = half;
+  dq_node *join = dq_graph_add_node(other, other->node_count, "Concat", "join", 2, (dq_value *[]){half, half}, 1, &y);
+  dq_node_set_int(other, join, "axis", 1);
+  y->rank = -1;
+  assert_int_equal(dq_graph_index(other, true, &error), DQ_OK);
+  dq_evaluator_options options = judged_on(it, it->data);
+  assert_int_equal(
+      dq_verdict_conclude(&verdict, DQ_VERDICT_OTHER_PICTURES, other, &options, &it->context, it->arena, &error),
+      DQ_BAD_INPUT);
+  assert_string_equal(error.message, "output 'y' has 512 elements, that of the original has 256");
+  dq_graph_free(other);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_lowest_part_counts),
@@ -137,6 +255,10 @@ int main(void) {
       cmocka_unit_test(conditions),
       cmocka_unit_test(sentences),
       cmocka_unit_test_setup_teardown(networks_are_compared, network_start, network_end),
+      cmocka_unit_test_setup_teardown(halves_are_compared, network_start, network_end),
+      cmocka_unit_test_setup_teardown(noise_where_there_is_nothing_else, network_start, network_end),
+      cmocka_unit_test_setup_teardown(noise_of_small_inputs, network_start, network_end),
+      cmocka_unit_test_setup_teardown(outputs_of_another_size, network_start, network_end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

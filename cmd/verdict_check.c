@@ -1,0 +1,16 @@
+#include "cmd/verdict_check.h"
+
+#include <math.h>
+
+#include "cmd/options.h"
+
+dq_verdict_bounds dq_verdict_bounds_given(const void *options, const dq_verdict_bounds *bounds) {
+  return (dq_verdict_bounds){.sqnr = dq_option_given(options, "min-sqnr") ? bounds->sqnr : -INFINITY,
+                             .agreement = dq_option_given(options, "min-agreement") ? bounds->agreement : -INFINITY};
+}
+
+void dq_verdict_warn(const dq_verdict *verdict, const char *advice, const dq_context *context) {
+  char text[600];
+  if (dq_verdict_is_ruinous(verdict))
+    dq_message(context, DQ_WARNING, "much is lost. %s %s", dq_verdict_text(verdict, text, sizeof text), advice);
+}
