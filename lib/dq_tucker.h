@@ -26,8 +26,8 @@ typedef struct dq_model_tucker_options {
   double weaken; // of vbmf: the share of the dropped singular values that is kept as well, 0 to 1; default 0
   int refine;    // repeat the decomposition at the chosen ranks (HOOI) until the factors get no better; default 0
   int matrices;  // decompose also Gemm and MatMul with constant matrices; default 0
-  dq_dataset *data; // pictures to which the factors are fitted, without labels; ignored with plain; NULL (default): the
-                    // factors come from the weights alone
+  dq_dataset *data; // pictures to which the factors are fitted, without labels; with plain only the outputs are
+                    // compared on them; NULL (default): the factors come from the weights alone
   int never_slower; // leave layers as they are unless a measurement on this machine shows that they become faster, so
                     // that the result may differ from run to run (save the ranks); not with force or ranks; default 0
   // The largest loss of accuracy in percentage points, 0 to 100: a bisection over `macs` finds the fewest
@@ -51,6 +51,10 @@ typedef struct dq_model_tucker_facts {
   // the parameters are 0, and the multiply-accumulates -1.
   int trials, stopped;
   double drop;
+  // Lowest SQNR of a part of an output in dB, and lowest agreement of an output with the model before in percent, on at
+  // most 64 pictures of `eval`, else of `data`, else on noise. INFINITY: no error; NAN: nothing was measured, as the
+  // model did not change or cannot be run on noise, or no output stands for answers.
+  double outputs_sqnr, outputs_agreement;
 } dq_model_tucker_facts;
 
 // One layer that was considered, in the order of the model.

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "lib/api/api_internal.h"
+#include "lib/verdict/verdict.h"
 
 dq_status dq_api_begin(dq_model *model, const void *facts, dq_error *error) {
   DQ_TRY(dq_api_check_facts(facts, error));
@@ -80,23 +81,44 @@ static dq_status check_ranges(dq_model *model, const dq_graph *original, const d
   return DQ_OK;
 }
 
-static dq_status amp(dq_model *model, const dq_model_amp_options *options, dq_arena *arena, int64_t *pictures,
+// Facts of a conversion that the report on it does not have.
+typedef struct amp_facts {
+  int64_t pictures;
+  dq_verdict verdict;
+} amp_facts;
+
+// What the outputs of the converted model lost, on the pictures of `check` or on noise.
+static dq_status judge(const dq_model *model, const dq_graph *original, const dq_amp_options *settings, dq_data *data,
+                       dq_arena *arena, dq_verdict *verdict, dq_error *error) {
+  const dq_evaluator_options judged = {.graph = original,
+                                       .shapes = &settings->shapes,
+                                       .data = data,
+                                       .pictures = DQ_VERDICT_FEW_SAMPLES,
+                                       .noise_largest = settings->input_max};
+  if (model->amp.nothing_to_do) return DQ_OK;
+  return dq_verdict_conclude(verdict, DQ_VERDICT_OTHER_PICTURES, model->graph, &judged, &model->engine->context, arena,
+                             error);
+}
+
+static dq_status amp(dq_model *model, const dq_model_amp_options *options, dq_arena *arena, amp_facts *found,
                      dq_error *error) {
   dq_model_amp_options given = {0};
   dq_amp_options settings;
-  dq_graph *original = NULL;
   DQ_TRY(dq_api_read_options(&given, sizeof given, options, error));
   DQ_TRY(read_amp(model, &given, arena, &settings, error));
-  if (given.check && !(original = dq_graph_copy(model->graph))) return dq_fail_memory(error, 0);
+  dq_data *data = given.check ? given.check->data : NULL;
+  dq_graph *original = dq_graph_copy(model->graph);
+  if (!original) return dq_fail_memory(error, 0);
   dq_status status = dq_amp_apply(model->graph, &settings, &model->amp, &model->engine->context, error);
   status = dq_api_end(model, DQ_TRANSFORM_AMP, status, error);
-  if (status == DQ_OK && original) status = check_ranges(model, original, &settings.shapes, given.check->data, error);
-  *pictures = given.check ? dq_data_count(given.check->data) : 0;
+  if (status == DQ_OK && data) status = check_ranges(model, original, &settings.shapes, data, error);
+  if (status == DQ_OK) status = judge(model, original, &settings, data, arena, &found->verdict, error);
+  found->pictures = data ? dq_data_count(data) : 0;
   dq_graph_free(original);
   return status;
 }
 
-static void give_amp(const dq_model *model, int64_t pictures, dq_model_amp_facts *facts) {
+static void give_amp(const dq_model *model, const amp_facts *found, dq_model_amp_facts *facts) {
   const dq_amp_report *report = &model->amp;
   dq_model_amp_facts known = {.nodes = report->count,
                               .half_nodes = report->halves,
@@ -106,7 +128,9 @@ static void give_amp(const dq_model *model, int64_t pictures, dq_model_amp_facts
                               .lost_to_zero = report->lost_to_zero,
                               .guarded = report->guarded,
                               .kept_weights = report->kept_weights,
-                              .pictures = pictures,
+                              .pictures = found->pictures,
+                              .outputs_sqnr = dq_verdict_sqnr(&found->verdict),
+                              .outputs_agreement = dq_verdict_agreement(&found->verdict),
                               .checked = model->range_count};
   for (int i = 0; i < model->range_count; i++) known.overflowed += model->ranges[i].overflow > 0;
   dq_api_copy_results(facts, &known, sizeof known);
@@ -115,12 +139,12 @@ static void give_amp(const dq_model *model, int64_t pictures, dq_model_amp_facts
 dq_code dq_model_amp(dq_model *model, const dq_model_amp_options *options, dq_model_amp_facts *facts,
                      dq_failure *failure) {
   dq_error error = {0};
-  int64_t pictures = 0;
+  amp_facts found = {0};
   dq_status status = dq_api_begin(model, facts, &error);
   dq_arena *arena = status == DQ_OK ? dq_context_arena(&model->engine->context) : NULL;
-  if (status == DQ_OK) status = arena ? amp(model, options, arena, &pictures, &error) : dq_fail_memory(&error, 0);
+  if (status == DQ_OK) status = arena ? amp(model, options, arena, &found, &error) : dq_fail_memory(&error, 0);
+  if (status == DQ_OK) give_amp(model, &found, facts);
   dq_arena_free(arena);
-  if (status == DQ_OK) give_amp(model, pictures, facts);
   return dq_api_finish(status, &error, failure);
 }
 

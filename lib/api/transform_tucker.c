@@ -4,6 +4,7 @@
 #include "lib/api/api_internal.h"
 #include "lib/eval/decode.h"
 #include "lib/session/runner.h"
+#include "lib/verdict/verdict.h"
 
 static const dq_model_tucker_options tucker_defaults = {.multiple = 1, .max_drop = -1};
 
@@ -98,40 +99,70 @@ static dq_status search(dq_model *model, const dq_model_tucker_options *given, c
   return dq_api_replace(model, answer, error);
 }
 
-static dq_status tucker(dq_model *model, const dq_model_tucker_options *options, dq_arena *arena,
-                        dq_tucker_search_report *found, dq_error *error) {
+// What the search found, and what the outputs lost.
+typedef struct tucker_facts {
+  dq_tucker_search_report search;
+  dq_verdict verdict;
+} tucker_facts;
+
+// On the pictures of eval, else of data, else on noise.
+static dq_status judge(const dq_model *model, const dq_graph *original, const dq_model_tucker_options *given,
+                       const dq_tucker_options *settings, const dq_shape_request *request, dq_verdict *verdict,
+                       dq_error *error) {
+  dq_evaluator_options judged = {.graph = original,
+                                 .shapes = request,
+                                 .decode = given->decode,
+                                 .pictures = DQ_VERDICT_FEW_SAMPLES,
+                                 .batch = settings->batch};
+  if (given->eval) judged.data = given->eval->data;
+  else if (given->data) judged.data = given->data->data;
+  if (!model->tucker.decomposed) return DQ_OK;
+  return dq_verdict_conclude(verdict, DQ_VERDICT_OTHER_PICTURES, model->graph, &judged, settings->context,
+                             original->arena, error);
+}
+
+static dq_status tucker(dq_model *model, const dq_model_tucker_options *options, dq_arena *arena, tucker_facts *found,
+                        dq_error *error) {
   dq_model_tucker_options given;
   dq_tucker_options settings;
   dq_shape_request request;
   DQ_TRY(dq_api_tucker(model, options, arena, &given, &settings, &request, error));
-  dq_status status = given.max_drop >= 0 ? search(model, &given, &settings, &request, found, error)
+  dq_graph *original = dq_graph_copy(model->graph);
+  if (!original) return dq_fail_memory(error, 0);
+  dq_status status = given.max_drop >= 0 ? search(model, &given, &settings, &request, &found->search, error)
                                          : dq_tucker_apply(model->graph, &settings, &model->tucker, error);
-  return dq_api_end(model, DQ_TRANSFORM_TUCKER, status, error);
+  status = dq_api_end(model, DQ_TRANSFORM_TUCKER, status, error);
+  dq_verdict verdict = {0};
+  if (status == DQ_OK) status = judge(model, original, &given, &settings, &request, &verdict, error);
+  if (status == DQ_OK) status = dq_verdict_copy(&found->verdict, &verdict, arena, error);
+  dq_graph_free(original);
+  return status;
 }
 
-static void give_tucker(const dq_tucker_report *report, const dq_tucker_search_report *found,
-                        dq_model_tucker_facts *facts) {
+static void give_tucker(const dq_tucker_report *report, const tucker_facts *found, dq_model_tucker_facts *facts) {
   dq_model_tucker_facts known = {.convolutions = report->count,
                                  .decomposed = report->decomposed,
                                  .macs_before = report->macs_known ? report->model_before.macs : -1,
                                  .macs_after = report->macs_known ? report->model_after.macs : -1,
                                  .parameters_before = report->model_before.parameters,
                                  .parameters_after = report->model_after.parameters,
-                                 .trials = found->trials,
-                                 .stopped = !found->complete,
-                                 .drop = found->drop};
+                                 .trials = found->search.trials,
+                                 .stopped = !found->search.complete,
+                                 .drop = found->search.drop,
+                                 .outputs_sqnr = dq_verdict_sqnr(&found->verdict),
+                                 .outputs_agreement = dq_verdict_agreement(&found->verdict)};
   dq_api_copy_results(facts, &known, sizeof known);
 }
 
 dq_code dq_model_tucker(dq_model *model, const dq_model_tucker_options *options, dq_model_tucker_facts *facts,
                         dq_failure *failure) {
   dq_error error = {0};
-  dq_tucker_search_report found = {.complete = true};
+  tucker_facts found = {.search = {.complete = true}};
   dq_status status = dq_api_begin(model, facts, &error);
   dq_arena *arena = status == DQ_OK ? dq_context_arena(&model->engine->context) : NULL;
   if (status == DQ_OK) status = arena ? tucker(model, options, arena, &found, &error) : dq_fail_memory(&error, 0);
-  dq_arena_free(arena);
   if (status == DQ_OK) give_tucker(&model->tucker, &found, facts);
+  dq_arena_free(arena);
   return dq_api_finish(status, &error, failure);
 }
 

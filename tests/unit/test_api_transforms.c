@@ -19,6 +19,7 @@ static void float16(void **state) {
   dq_model_amp_facts facts = {.size = sizeof facts};
   assert_int_equal(dq_model_amp(model, &options, &facts, &api_failure), DQ_CODE_OK);
   assert_true(facts.half_nodes > 0 && facts.half_nodes < facts.nodes && facts.casts > 0);
+  assert_true(facts.outputs_sqnr > 50 && facts.outputs_sqnr < 90 && facts.outputs_agreement == 100); // on noise
   dq_model_amp_row row = {.size = sizeof row};
   assert_true(dq_model_amp_at(model, 0, &row));
   assert_string_equal(row.name, "conv1");
@@ -249,6 +250,7 @@ static void decomposed(void **state) {
   assert_int_equal(dq_model_tucker(model, &options, &facts, &api_failure), DQ_CODE_OK);
   assert_int_equal(facts.macs_before, 13824 + 4608 + 73728 + 64);
   assert_true(facts.decomposed >= 1 && facts.macs_after < facts.macs_before);
+  assert_true(facts.outputs_sqnr > -5 && facts.outputs_sqnr < 10 && facts.outputs_agreement < 100); // on noise
   dq_model_tucker_row row = {.size = sizeof row};
   assert_true(dq_model_tucker_at(model, 1, &row));
   assert_string_equal(row.name, "depthwise");
@@ -381,6 +383,7 @@ static void float16_of_large_inputs(void **state) {
     overflowed += range.overflow > 0;
   }
   assert_int_equal(facts.overflowed, overflowed);
+  assert_true(facts.outputs_sqnr == -INFINITY && facts.outputs_agreement == 0); // on these pictures
   dq_dataset_close((dq_dataset *)options.check);
   dq_model_free(model);
 }
