@@ -46,10 +46,17 @@ static void close_noise(void *state) { free(state); }
 
 static const dq_data_source noise_source = {"noise:", open_noise, read_noise, close_noise};
 
+// Inputs without an initializer.
+static int count_inputs(const dq_graph *graph) {
+  int count = 0;
+  for (int i = 0; i < graph->input_count; i++) count += !graph->inputs[i]->constant;
+  return count;
+}
+
 dq_status dq_noise_open(dq_data **data, const dq_graph *graph, uint64_t seed, double largest, const dq_context *context,
                         dq_error *error) {
   char spec[96];
-  snprintf(spec, sizeof spec, "noise:%" PRIu64 ",%d,%.17g", seed, graph->input_count, largest);
+  snprintf(spec, sizeof spec, "noise:%" PRIu64 ",%d,%.17g", seed, count_inputs(graph), largest);
   const dq_data_options options = {.spec = spec, .sources = &noise_source, .source_count = 1};
   return dq_data_open(data, &options, context, error);
 }

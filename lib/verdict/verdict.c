@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "lib/schedule/open_sizes.h"
+#include "lib/session/runner.h"
 #include "lib/verdict/noise.h"
 
 const dq_verdict_bounds dq_ruinous_bounds = {.sqnr = 10, .agreement = 90};
@@ -48,19 +49,47 @@ dq_status dq_verdict_copy(dq_verdict *copy, const dq_verdict *verdict, dq_arena 
   return DQ_OK;
 }
 
+// Bytes for float outputs: 32 MiB, and at most an eighth of what the budget has left, as networks run beside them.
+static int64_t bytes_of_outputs(const dq_context *context) {
+  static const int64_t MOST = INT64_C(1) << 25;
+  const dq_budget *budget = context->budget;
+  if (!budget || !budget->limit) return MOST;
+  size_t used = budget->used;
+  int64_t share = (int64_t)(used < budget->limit ? (budget->limit - used) / 8 : 0);
+  return share < MOST ? share : MOST;
+}
+
+// Pictures whose float outputs are stored at once. Each round makes both networks ready anew.
+static dq_status count_at_once(const dq_evaluator_options *options, const dq_context *context, dq_arena *arena,
+                               int64_t *count, dq_error *error) {
+  int64_t bytes = 0;
+  dq_tensor *tensors;
+  DQ_TRY(dq_infer(options->graph, options->shapes, DQ_INFER_TOLERANT, context, arena, &tensors, error));
+  for (int o = 0; o < options->graph->output_count; o++) {
+    const dq_tensor *tensor = &tensors[options->graph->outputs[o]->index];
+    if (tensor->rank >= 0) bytes += dq_tensor_count(tensor) * (int64_t)sizeof(float);
+  }
+  int64_t fit = bytes ? bytes_of_outputs(context) / bytes : options->pictures;
+  *count = fit < 1 ? 1 : fit < options->pictures ? fit : options->pictures;
+  return DQ_OK;
+}
+
 dq_status dq_verdict_measure(dq_verdict *verdict, const dq_graph *converted, const dq_evaluator_options *options,
                              const dq_context *context, dq_arena *arena, dq_error *error) {
-  enum { AT_ONCE = 8 }; // pictures whose float outputs are kept
-  double noise[AT_ONCE];
   dq_evaluator evaluator;
-  dq_score score = {.noise = noise};
   dq_evaluator_options some = *options;
-  int64_t pictures = options->pictures;
-  some.pictures = pictures < AT_ONCE ? pictures : AT_ONCE;
+  dq_shape_request shapes = *options->shapes;
+  int64_t pictures = options->pictures, at_once;
+  DQ_TRY(dq_complete_shapes(&shapes, options->graph, options->data, arena, error));
+  some.shapes = &shapes;
   some.other = converted;
+  DQ_TRY(count_at_once(&some, context, arena, &at_once, error));
+  dq_score score = {.noise = DQ_NEW_ARRAY(arena, at_once, double)};
+  if (!score.noise) return dq_fail_memory(error, (size_t)at_once * sizeof(double));
+  some.pictures = at_once;
   dq_status status = dq_evaluator_open(&evaluator, &some, context, arena, error);
-  for (int64_t done = 0; status == DQ_OK && done < pictures; done += AT_ONCE) {
-    int64_t left = pictures - done, count = left < AT_ONCE ? left : AT_ONCE;
+  for (int64_t done = 0; status == DQ_OK && done < pictures; done += at_once) {
+    int64_t left = pictures - done, count = left < at_once ? left : at_once;
     if (done) status = dq_evaluator_move(&evaluator, options->first + done, count, error);
     if (status == DQ_OK) status = dq_evaluate_more(&evaluator, converted, &score, error);
   }
@@ -105,7 +134,7 @@ dq_status dq_verdict_conclude(dq_verdict *verdict, dq_verdict_data kind, const d
   }
   dq_status status = conclude_on_noise(verdict, converted, options, context, arena, &reason);
   if (status == DQ_OK) return DQ_OK;
-  if (status != DQ_BAD_INPUT && status != DQ_UNSUPPORTED && status != DQ_USAGE) {
+  if (status == DQ_CANCELLED) {
     if (error) *error = reason;
     return status;
   }

@@ -53,8 +53,8 @@ enum { DQ_VERDICT_FEW_SAMPLES = 2 };
 // Compares a converted network with the original, options->graph, at the end of the conversion: on the first
 // dq_verdict_pictures of options->data, where verdict->data becomes `kind`. Without data on noise from context->seed,
 // on options->pictures samples (0: all of dq_noise_open), at sizes that are assumed where nothing gives them
-// (dq_sizes_assume); a network that cannot be run on noise has no verdict (count 0), which a note reports and which is
-// no failure. options->first is not read. Statuses as dq_verdict_measure.
+// (dq_sizes_assume); a network that cannot be run on noise, or not in the memory that is left, has no verdict (count
+// 0), which a note reports and which is no failure. options->first is not read. Statuses as dq_verdict_measure.
 dq_status dq_verdict_conclude(dq_verdict *verdict, dq_verdict_data kind, const dq_graph *converted,
                               const dq_evaluator_options *options, const dq_context *context, dq_arena *arena,
                               dq_error *error);

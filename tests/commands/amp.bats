@@ -202,6 +202,25 @@ EOF
   run -1 grep -q "^Outputs against" <<<"$output"
 }
 
+@test "a verdict in rounds: large outputs are compared a few pictures at a time" {
+  cat >large.model <<'EOF'
+# An output of 9.8 MiB
+input x -1 3 8 8
+a = Conv x w(4,3,3,3) b(4) pads=1,1,1,1
+y = Resize a - f(1,1,100,100) mode=nearest
+output y -1 4 800 800
+EOF
+  make_models --describe large.model large.onnx
+  gives 0 dq-amp large.onnx -o half.onnx --check "npy:$x"
+  grep -qE "^y +[5-9][0-9.]+ +points +[0-9.]+ % +3840000$" <<<"$output"
+  line=$(grep "^y  " <<<"$output")
+  gives 0 dq-amp large.onnx -o half.onnx --check "npy:$x" --memory 80M
+  [ "$(grep "^y  " <<<"$output")" = "$line" ]
+  gives 0 dq-amp large.onnx -o half.onnx --memory 8M
+  has "dq-amp: the outputs were not compared on noise: "
+  has "--memory allows 8 MiB"
+}
+
 @test "a verdict at sizes that the model leaves open" {
   gives 0 dq-amp "$models/open_size.onnx" -o out.onnx
   has "On 2 samples of noise output"

@@ -217,6 +217,23 @@ static float largest_of_noise(const network *it, double largest, float *sum) {
   return most;
 }
 
+// Files of IR version 3 list initializers among the inputs.
+static void initializers_are_given_no_noise(void **state) {
+  network *it = *state;
+  dq_verdict verdict;
+  dq_error error;
+  network_build(it);
+  dq_value *inputs[2] = {it->graph->inputs[0], dq_graph_find(it->graph, "a_w")};
+  inputs[1]->is_input = true;
+  it->graph->inputs = dq_arena_copy(it->graph->arena, inputs, sizeof inputs), it->graph->input_count = 2;
+  assert_int_equal(dq_graph_index(it->graph, true, &error), DQ_OK);
+  dq_evaluator_options options = judged_on(it, NULL);
+  assert_int_equal(
+      dq_verdict_conclude(&verdict, DQ_VERDICT_OTHER_PICTURES, it->graph, &options, &it->context, it->arena, &error),
+      DQ_OK);
+  assert_true(verdict.count > 0 && dq_verdict_sqnr(&verdict) == INFINITY);
+}
+
 // Noise stays within what inputs are known to reach.
 static void noise_of_small_inputs(void **state) {
   network *it = *state;
@@ -257,6 +274,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(networks_are_compared, network_start, network_end),
       cmocka_unit_test_setup_teardown(halves_are_compared, network_start, network_end),
       cmocka_unit_test_setup_teardown(noise_where_there_is_nothing_else, network_start, network_end),
+      cmocka_unit_test_setup_teardown(initializers_are_given_no_noise, network_start, network_end),
       cmocka_unit_test_setup_teardown(noise_of_small_inputs, network_start, network_end),
       cmocka_unit_test_setup_teardown(outputs_of_another_size, network_start, network_end),
   };
