@@ -2,13 +2,14 @@
 // (lib/kernels), so that a fused activation gives the same bits.
 #include "lib/kernels/array/array.h"
 #include "lib/ops/elementwise.h"
+#include "lib/ops/emit.h"
 
 #include <tgmath.h>
 
 #define ROW(NAME, VERSIONS, INPUTS, TYPES, QUANTIZATION, INFER, ATTRIBUTES, TRAITS, ...)                               \
   DQ_ELEMENTWISE_ROW(NAME, VERSIONS, INPUTS, TYPES, ATTRIBUTES, INFER, .category = DQ_FOLLOW,                          \
-                     .quantization = QUANTIZATION, .flags = DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | TRAITS,  \
-                     __VA_ARGS__)
+                     .quantization = QUANTIZATION, .emit = dq_emit_formula,                                            \
+                     .flags = DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | TRAITS, __VA_ARGS__)
 
 static double parameter(const dq_op *op, const char *name, float fallback) {
   return (double)(name ? dq_node_float(op->node, name, fallback) : fallback);
@@ -42,14 +43,18 @@ static double parameter(const dq_op *op, const char *name, float fallback) {
 
 DQ_KERNEL_LOOP(Sigmoid_F32, dq_sigmoid_f32)
 DQ_LOOP1(Sigmoid, 1 / (1 + exp(-x)), F64, double)
-LOOPED(Sigmoid, (1, 6, 13), DQ_GRAIN, DQ_OP_UNIFORM, .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})
+LOOPED(Sigmoid, (1, 6, 13), DQ_GRAIN, DQ_OP_UNIFORM, .formula = "dq_sigmoid_one(x)", .bound = DQ_BOUND_SQUEEZE,
+       .range = {0, 1})
 DQ_KERNEL_LOOP(Tanh_F32, dq_tanh_f32)
 DQ_LOOP1(Tanh, tanh(x), F64, double)
-LOOPED(Tanh, (1, 6, 13), DQ_GRAIN, DQ_OP_UNIFORM, .bound = DQ_BOUND_SQUEEZE, .range = {-1, 1})
-FUNCTION(HardSwish, (14, 22), DQ_GRAIN, x *UNIT_CLAMPED(x / 6 + (element)0.5), DQ_OP_UNIFORM, .bound = DQ_BOUND_SLOPE)
+LOOPED(Tanh, (1, 6, 13), DQ_GRAIN, DQ_OP_UNIFORM, .formula = "dq_tanh_one(x)", .bound = DQ_BOUND_SQUEEZE,
+       .range = {-1, 1})
+FUNCTION(HardSwish, (14, 22), DQ_GRAIN, x *UNIT_CLAMPED(x / 6 + (element)0.5), DQ_OP_UNIFORM,
+         .formula = "x * dq_unit(x / 6.0f + 0.5f)", .bound = DQ_BOUND_SLOPE)
 FUNCTION(Softplus, (1, 22), DQ_GRAIN_FUNCTION, SOFTPLUS(x), DQ_OP_UNIFORM, .bound = DQ_BOUND_SQUEEZE,
          .range = {0, INFINITY})
-FUNCTION(Softsign, (1, 22), DQ_GRAIN, x / (1 + fabs(x)), DQ_OP_UNIFORM, .bound = DQ_BOUND_SQUEEZE, .range = {-1, 1})
+FUNCTION(Softsign, (1, 22), DQ_GRAIN, x / (1 + fabs(x)), DQ_OP_UNIFORM, .formula = "x / (1.0f + fabsf(x))",
+         .bound = DQ_BOUND_SQUEEZE, .range = {-1, 1})
 FUNCTION(Mish, (18, 22), DQ_GRAIN_FUNCTION, x *tanh(SOFTPLUS(x)), DQ_OP_UNIFORM, .bound = DQ_BOUND_SLOPE)
 
 static dq_slope slope_LeakyRelu(const dq_node *node) {
@@ -64,10 +69,11 @@ ACTIVATION(Selu, (1, 6, 22), DQ_GRAIN_FUNCTION, "alpha", 1.673263192176818847656
 ACTIVATION(Celu, (12, 28), DQ_GRAIN_FUNCTION, "alpha", 1, NULL, 0, x > 0 ? x : a * expm1(x / a), DQ_OP_UNIFORM,
            .bound = DQ_BOUND_UNKNOWN)
 ACTIVATION(HardSigmoid, (1, 6, 22), DQ_GRAIN, "alpha", 0.2f, "beta", 0.5f, UNIT_CLAMPED(a *x + b), DQ_OP_UNIFORM,
-           .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})
+           .formula = "dq_unit($alpha:0.2; * x + $beta:0.5;)", .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})
 ACTIVATION(ThresholdedRelu, (10, 22), DQ_GRAIN, "alpha", 1, NULL, 0, x > a ? x : 0, DQ_OP_UNIFORM,
-           .bound = DQ_BOUND_UNKNOWN)
-ACTIVATION(Swish, (24), DQ_GRAIN, "alpha", 1, NULL, 0, x / (1 + DQ_EXP(-a * x)), DQ_OP_UNIFORM, .bound = DQ_BOUND_SLOPE)
+           .formula = "x > $alpha:1; ? x : 0.0f", .bound = DQ_BOUND_UNKNOWN)
+ACTIVATION(Swish, (24), DQ_GRAIN, "alpha", 1, NULL, 0, x / (1 + DQ_EXP(-a * x)), DQ_OP_UNIFORM,
+           .formula = "x / (1.0f + dq_exp_one(-$alpha:1; * x))", .bound = DQ_BOUND_SLOPE)
 
 // ---- Relu: signed integers too ----
 
@@ -144,8 +150,8 @@ static dq_slope slope_PRelu(const dq_node *node) {
   return (dq_slope){.input = 1};
 }
 ROW(PRelu, (7, 9, 16), (2, 2), DQ_TYPES_FLOAT | DQ_BIT(DQ_I32) | DQ_BIT(DQ_I64) | DQ_BIT(DQ_U32) | DQ_BIT(DQ_U64),
-    DQ_QUANTIZE_TABLE, dq_infer_unidirectional, NULL, DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS, .slope = slope_PRelu,
-    .bound = DQ_BOUND_SLOPE)
+    DQ_QUANTIZE_TABLE, dq_infer_unidirectional, NULL, DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS,
+    .formula = "x < 0.0f ? x * y : x", .slope = slope_PRelu, .bound = DQ_BOUND_SLOPE)
 
 // ---- Clip: bounds as attributes up to version 6, as optional scalar inputs from 11 ----
 

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "lib/base/sizes.h"
+#include "lib/ops/emit.h"
 #include "lib/ops/strided.h"
 
 static dq_status read_axis(const dq_op *op, int *axis) {
@@ -56,6 +57,26 @@ static dq_status run(dq_op *op) {
   return DQ_OK;
 }
 
+static dq_status emit(dq_emission *to) {
+  const dq_tensor *y = to->op->outputs[0];
+  int axis;
+  int64_t at = 0;
+  char name[16];
+  DQ_TRY(read_axis(to->op, &axis));
+  int64_t outer = dq_tensor_product(y, 0, axis), row = dq_tensor_product(y, axis, y->rank);
+  for (int i = 0; i < to->op->input_count; i++) {
+    int64_t count = dq_tensor_product(to->op->inputs[i], axis, y->rank);
+    if (!to->placed[i] && count) {
+      dq_emit(to, "for (int32_t n = 0; n < %" PRId64 "; n++) {", outer);
+      dq_emit(to, "(void)memcpy(y0 + n * %" PRId64 " + %" PRId64 ", %s + n * %" PRId64 ", %" PRId64 ");", row, at,
+              dq_emit_input(to, i, name), count, count * (int64_t)dq_dtype_size(y->type));
+      dq_emit(to, "}");
+    }
+    at += count;
+  }
+  return DQ_OK;
+}
+
 const dq_operator dq_op_Concat = {
     .name = "Concat",
     .since = {1, 4, 11, 13},
@@ -65,6 +86,7 @@ const dq_operator dq_op_Concat = {
     .attributes = (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer,
     .run = run,
+    .emit = emit,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_COMBINE,
     .integer_form = DQ_FORM_CONCAT,

@@ -5,6 +5,7 @@
 
 #include "lib/kernels/array/array.h"
 #include "lib/ops/convolution.h"
+#include "lib/ops/emit.h"
 #include "lib/ops/prepare.h"
 
 enum { INPUT, WEIGHT, BIAS, ADDEND };
@@ -94,6 +95,23 @@ static dq_status prepare(dq_op *op, dq_arena *arena) {
   return DQ_OK;
 }
 
+static dq_status emit(dq_emission *to) {
+  const dq_op *op = to->op;
+  const dq_tensor *bias = dq_op_input(op, BIAS), *weight = op->inputs[WEIGHT];
+  dq_convolution shape;
+  char addend[16];
+  if (op->inputs[INPUT]->type != DQ_F32 || op->inputs[INPUT]->rank > 4 || !weight->data || (bias && !bias->data))
+    return dq_op_fail(op, DQ_UNSUPPORTED,
+                      "C is written for float32, one or two spatial axes and constant weights only");
+  DQ_TRY(dq_convolution_read(op, INPUT, WEIGHT, BIAS, &shape));
+  dq_emit_convolution convolution = {.shape = dq_convolution_parameters(&shape), .bias = -1};
+  DQ_TRY(read_end(op, &convolution.shape));
+  convolution.weights = dq_emit_constant(to, DQ_F32, weight->data, dq_tensor_count(weight));
+  if (bias) convolution.bias = dq_emit_constant(to, DQ_F32, bias->data, dq_tensor_count(bias));
+  if (convolution.shape.adds) convolution.addend = dq_emit_input(to, ADDEND, addend);
+  return dq_emit_convolution_body(to, &convolution);
+}
+
 static dq_status run_direct(dq_op *op) {
   const dq_tensor *input = op->inputs[INPUT], *bias = dq_op_input(op, BIAS);
   dq_tensor *output = op->outputs[0];
@@ -144,6 +162,7 @@ const dq_operator dq_op_Conv = {
     .infer = infer,
     .run = run,
     .prepare = prepare,
+    .emit = emit,
     .product = product,
     .macs = macs,
     .category = DQ_ALLOW,
@@ -175,6 +194,7 @@ const dq_operator dq_op_FusedConv = {
     .infer = infer,
     .run = run,
     .prepare = prepare,
+    .emit = emit,
     .product = product,
     .macs = macs,
     .category = DQ_ALLOW,

@@ -4,6 +4,7 @@
 #include "lib/base/sizes.h"
 #include "lib/kernels/array/array.h"
 #include "lib/ops/convolution.h"
+#include "lib/ops/emit.h"
 #include "lib/ops/prepare.h"
 #include "lib/ops/quantized.h"
 
@@ -145,6 +146,30 @@ static dq_status run(dq_op *op, const operands *from) {
   return DQ_OK;
 }
 
+dq_status dq_emit_qlinear_conv(dq_emission *to) {
+  const dq_op *op = to->op;
+  const operands *from = &qlinear_operands;
+  const dq_tensor *x = op->inputs[from->x], *w = op->inputs[from->w];
+  dq_convolution shape;
+  dq_zero_points x_zero, w_zero;
+  dq_requantization requantization;
+  if (!dq_op_known_but(op, from->x)) return dq_op_fail(op, DQ_UNSUPPORTED, "its parameters are computed");
+  DQ_TRY(dq_convolution_read(op, from->x, from->w, from->bias, &shape));
+  if (shape.window.rank > 2) return dq_op_fail(op, DQ_UNSUPPORTED, "it has %d spatial axes", shape.window.rank);
+  DQ_TRY(dq_read_zero_points(op, from->x_zero_point, x->type, 1, 1, to->arena, &x_zero));
+  DQ_TRY(dq_read_zero_points(op, from->w_zero_point, w->type, shape.out_channels, 1, to->arena, &w_zero));
+  DQ_TRY(dq_read_requantization(op, &from->requantization, shape.out_channels, to->arena, &requantization));
+  int32_t padding = x_zero.count ? x_zero.values[0] : 0;
+  int64_t depth = dq_tensor_product(w, 1, w->rank);
+  const dq_emit_weights weights = {w,       shape.out_channels, depth, depth, 1, w_zero.values, w_zero.count,
+                                   padding, x->type == DQ_I8};
+  dq_emit_sums sums = {.requantization = &requantization, .floats = dq_result_is_float(op, &from->requantization)};
+  dq_emit_convolution convolution = {.shape = dq_convolution_parameters(&shape), .sums = &sums, .padding = padding};
+  DQ_TRY(dq_emit_weights_prepare(to, &weights, &sums, &convolution.weights));
+  DQ_TRY(dq_emit_sums_prepare(to, &sums));
+  return dq_emit_convolution_body(to, &convolution);
+}
+
 static dq_status integer_infer(dq_op *op) { return infer(op, &integer_operands); }
 static dq_status integer_prepare(dq_op *op, dq_arena *arena) { return prepare(op, &integer_operands, arena); }
 static dq_status integer_run(dq_op *op) { return run(op, &integer_operands); }
@@ -200,6 +225,7 @@ const dq_operator dq_op_QLinearConv = {
     .infer = dq_qlinear_conv_infer,
     .run = dq_qlinear_conv_run,
     .prepare = dq_qlinear_conv_prepare,
+    .emit = dq_emit_qlinear_conv,
     .product = dq_qlinear_conv_product,
     .macs = dq_qlinear_conv_macs,
     .category = DQ_DENY,

@@ -1,6 +1,7 @@
 // Functions of one value: arithmetic, rounding, trigonometry, tests.
 #include "lib/kernels/array/array.h"
 #include "lib/ops/elementwise.h"
+#include "lib/ops/emit.h"
 
 #include <tgmath.h> // floor, sin and so on in the type of x
 
@@ -19,19 +20,21 @@
   ROW(NAME, VERSIONS, DQ_TYPES_FLOAT, COLOUR, dq_infer_same, dq_consumed_inputs,                                       \
       DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM, __VA_ARGS__)
 
-FLOAT_FUNCTION(Ceil, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, ceil(x), .integer_form = DQ_FORM_FUNCTION,
-               .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Floor, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, floor(x), .integer_form = DQ_FORM_FUNCTION,
-               .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Round, (11, 22), DQ_FOLLOW, DQ_GRAIN, nearbyint(x), .integer_form = DQ_FORM_FUNCTION,
+FLOAT_FUNCTION(Ceil, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, ceil(x), .emit = dq_emit_formula, .formula = "ceilf(x)",
+               .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Floor, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, floor(x), .emit = dq_emit_formula, .formula = "floorf(x)",
+               .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Round, (11, 22), DQ_FOLLOW, DQ_GRAIN, nearbyint(x), .emit = dq_emit_formula, .formula = "nearbyintf(x)",
+               .integer_form = DQ_FORM_FUNCTION,
                .bound = DQ_BOUND_UNKNOWN) // ties to even
-FLOAT_FUNCTION(Sqrt, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, sqrt(x), .integer_form = DQ_FORM_FUNCTION,
-               .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Reciprocal, (1, 6, 13), DQ_DENY, DQ_GRAIN, 1 / x, .integer_form = DQ_FORM_FUNCTION,
-               .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Sqrt, (1, 6, 13), DQ_FOLLOW, DQ_GRAIN, sqrt(x), .emit = dq_emit_formula, .formula = "sqrtf(x)",
+               .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Reciprocal, (1, 6, 13), DQ_DENY, DQ_GRAIN, 1 / x, .emit = dq_emit_formula, .formula = "1.0f / x",
+               .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_UNKNOWN)
 DQ_KERNEL_LOOP(Exp_F32, dq_exp_f32)
 DQ_LOOP1(Exp, exp(x), F64, double)
-LOOPED(Exp, (1, 6, 13), DQ_DENY, DQ_GRAIN, .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_UNKNOWN)
+LOOPED(Exp, (1, 6, 13), DQ_DENY, DQ_GRAIN, .emit = dq_emit_formula, .formula = "dq_exp_one(x)",
+       .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_UNKNOWN)
 FLOAT_FUNCTION(Log, (1, 6, 13), DQ_DENY, DQ_GRAIN_FUNCTION, log(x), .integer_form = DQ_FORM_FUNCTION,
                .bound = DQ_BOUND_UNKNOWN)
 FLOAT_FUNCTION(Erf, (9, 13), DQ_DENY, DQ_GRAIN_FUNCTION, erf(x), .integer_form = DQ_FORM_FUNCTION,

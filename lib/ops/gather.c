@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/ops/emit.h"
 #include "lib/ops/strided.h"
 
 static dq_status check_indices(const dq_op *op) {
@@ -136,6 +137,7 @@ const dq_operator dq_op_Gather = {
     .attributes = (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer_gather,
     .run = run_gather,
+    .emit = dq_emit_move,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_MOVES_CHANNELS,
@@ -151,6 +153,7 @@ const dq_operator dq_op_GatherElements = {
     .attributes = (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer_elements,
     .run = run_elements,
+    .emit = dq_emit_move,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
 };
@@ -164,6 +167,7 @@ const dq_operator dq_op_GatherND = {
     .attributes = (const dq_attribute_rule[]){{"batch_dims", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer_nd,
     .run = run_nd,
+    .emit = dq_emit_move,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
 };

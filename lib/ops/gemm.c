@@ -4,6 +4,7 @@
 
 #include "lib/base/sizes.h"
 #include "lib/kernels/gemm/gemm.h"
+#include "lib/ops/emit.h"
 #include "lib/ops/matmul.h"
 #include "lib/ops/prepare.h"
 
@@ -175,6 +176,47 @@ static dq_status prepare_gemm(dq_op *op, dq_arena *arena) {
   return prepare_product(op, &g, true, arena);
 }
 
+// The constant matrix B as [columns][depth].
+static dq_status emit_matrix(dq_emission *to, const dq_gemm_parameters *g, int *number) {
+  const float *b = to->op->inputs[1]->data;
+  float *turned = DQ_NEW_ARRAY(to->arena, g->columns * g->depth, float);
+  if (!turned) return dq_fail_memory(to->op->error, (size_t)(g->columns * g->depth) * sizeof *turned);
+  for (int64_t j = 0; j < g->columns; j++)
+    for (int64_t k = 0; k < g->depth; k++)
+      turned[j * g->depth + k] = g->transpose_b ? b[j * g->b_stride + k] : b[k * g->b_stride + j];
+  *number = dq_emit_constant(to, DQ_F32, turned, g->columns * g->depth);
+  return DQ_OK;
+}
+
+static dq_status emit_product(dq_emission *to, const dq_gemm_parameters *g, const char *end) {
+  dq_emit_product emitted = {.rows = g->rows,
+                             .columns = g->columns,
+                             .depth = g->depth,
+                             .end = end,
+                             .row_stride = g->transpose_a ? 1 : g->a_stride,
+                             .depth_stride = g->transpose_a ? g->a_stride : 1};
+  if (to->op->inputs[0]->type != DQ_F32 || !to->op->inputs[1]->data)
+    return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for float32 and a constant second operand only");
+  DQ_TRY(emit_matrix(to, g, &emitted.weights));
+  dq_emit_product_body(to, &emitted);
+  return DQ_OK;
+}
+
+// The result as dq_gemm_finish has it.
+static dq_status emit_gemm(dq_emission *to) {
+  const dq_op *op = to->op;
+  dq_gemm_parameters g;
+  char end[300], name[16], alpha[60] = "", beta[60] = "", real[48];
+  DQ_TRY(read_gemm(op, &g));
+  if (g.alpha != 1.0f) snprintf(alpha, sizeof alpha, " * %s", dq_emit_real(g.alpha, real));
+  if (g.beta != 1.0f) snprintf(beta, sizeof beta, "%s * ", dq_emit_real(g.beta, real));
+  int at = snprintf(end, sizeof end, "sum%s", alpha);
+  if (dq_op_input(op, 2) && g.beta != 0.0f)
+    snprintf(end + at, sizeof end - (size_t)at, " + %s%s[r * %" PRId64 " + o * %" PRId64 "]", beta,
+             dq_emit_input(to, 2, name), g.addend_row_stride, g.addend_column_stride);
+  return emit_product(to, &g, end);
+}
+
 static dq_status run_gemm(dq_op *op) {
   const dq_tensor *a = op->inputs[0], *b = op->inputs[1], *c = dq_op_input(op, 2);
   if (!dq_tensor_count(op->outputs[0])) return DQ_OK;
@@ -225,6 +267,7 @@ const dq_operator dq_op_Gemm = {
     .infer = infer_gemm,
     .run = run_gemm,
     .prepare = prepare_gemm,
+    .emit = emit_gemm,
     .product = describe_gemm,
     .macs = macs_gemm,
     .category = DQ_ALLOW,
@@ -257,6 +300,14 @@ static dq_status prepare_matmul(dq_op *op, dq_arena *arena) {
   DQ_TRY(dq_matmul_read(op, op->inputs[0], op->inputs[1], &m));
   dq_gemm_parameters g = matmul_parameters(&m);
   return prepare_product(op, &g, m.batch == 1, arena);
+}
+
+static dq_status emit_matmul(dq_emission *to) {
+  dq_matmul m;
+  DQ_TRY(dq_matmul_read(to->op, to->op->inputs[0], to->op->inputs[1], &m));
+  if (m.batch != 1) return dq_op_fail(to->op, DQ_UNSUPPORTED, "it has several second operands");
+  dq_gemm_parameters g = matmul_parameters(&m);
+  return emit_product(to, &g, "sum");
 }
 
 static dq_status run_matmul(dq_op *op) {
@@ -298,6 +349,7 @@ const dq_operator dq_op_MatMul = {
     .infer = infer_matmul,
     .run = run_matmul,
     .prepare = prepare_matmul,
+    .emit = emit_matmul,
     .product = describe_matmul,
     .macs = macs_matmul,
     .category = DQ_ALLOW,

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "lib/ops/emit.h"
 #include "lib/ops/strided.h"
 
 enum { LANES = 8 };
@@ -70,6 +71,35 @@ static dq_status run_average(dq_op *op) { return run_pool(op, POOL_AVERAGE); }
 static dq_status run_max(dq_op *op) { return run_pool(op, POOL_MAXIMUM); }
 static dq_status run_lp(dq_op *op) { return run_pool(op, POOL_LP); }
 
+// The lanes of `sum`.
+static dq_status emit_average(dq_emission *to) {
+  const dq_tensor *input = to->op->inputs[0];
+  if (input->type != DQ_F32) return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for float32 only");
+  int64_t size = dq_tensor_product(input, 2, input->rank);
+  dq_emit(to, "for (int32_t n = 0; n < %" PRId64 "; n++) {", input->dims[0] * input->dims[1]);
+  dq_emit(to, "float lanes[%d] = {0};", LANES);
+  dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) lanes[i %% %d] += x0[n * %" PRId64 " + i];", size, LANES,
+          size);
+  for (int step = LANES / 2; step; step /= 2)
+    dq_emit(to, "for (int32_t l = 0; l < %d; l++) lanes[l] += lanes[l + %d];", step, step);
+  dq_emit(to, "y0[n] = lanes[0] / %" PRId64 ".0f;", size);
+  dq_emit_close(to, 1);
+  return DQ_OK;
+}
+
+static dq_status emit_maximum(dq_emission *to) {
+  const dq_tensor *input = to->op->inputs[0];
+  const char *type = dq_emit_type(input->type);
+  int64_t size = dq_tensor_product(input, 2, input->rank);
+  dq_emit(to, "for (int32_t n = 0; n < %" PRId64 "; n++) {", input->dims[0] * input->dims[1]);
+  dq_emit(to, "const %s *x = x0 + n * %" PRId64 ";", type, size);
+  dq_emit(to, "%s largest = x[0];", type);
+  dq_emit(to, "for (int32_t i = 1; i < %" PRId64 "; i++) largest = x[i] > largest ? x[i] : largest;", size);
+  dq_emit(to, "y0[n] = largest;");
+  dq_emit_close(to, 1);
+  return DQ_OK;
+}
+
 const dq_operator dq_op_GlobalAveragePool = {
     .name = "GlobalAveragePool",
     .since = {1, 22},
@@ -78,6 +108,7 @@ const dq_operator dq_op_GlobalAveragePool = {
     .types = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64),
     .infer = infer,
     .run = run_average,
+    .emit = emit_average,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_COMBINE,
     .integer_form = DQ_FORM_AVERAGE,
@@ -93,6 +124,7 @@ const dq_operator dq_op_GlobalMaxPool = {
     .types = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64) | DQ_BIT(DQ_I8) | DQ_BIT(DQ_U8),
     .infer = infer,
     .run = run_max,
+    .emit = emit_maximum,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_HALF | DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS | DQ_OP_LARGEST,

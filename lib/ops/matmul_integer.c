@@ -5,6 +5,7 @@
 #include "lib/base/sizes.h"
 #include "lib/kernels/array/array.h"
 #include "lib/kernels/gemm/gemm.h"
+#include "lib/ops/emit.h"
 #include "lib/ops/matmul.h"
 #include "lib/ops/prepare.h"
 #include "lib/ops/quantized.h"
@@ -223,6 +224,39 @@ static dq_status run(dq_op *op, const operands *from) {
   return DQ_OK;
 }
 
+dq_status dq_emit_qlinear_matmul(dq_emission *to) {
+  const dq_op *op = to->op;
+  const operands *from = &qlinear_operands;
+  integer_state s = {0};
+  if (!dq_op_known_but(op, from->a))
+    return dq_op_fail(op, DQ_UNSUPPORTED, "its second operand or a parameter is computed");
+  dq_op read = *op;
+  DQ_TRY(read_operands(&read, from, &s, to->arena));
+  const dq_gemm_int8_parameters *g = &s.parameters;
+  if (s.by_rows || s.shape.batch != 1 || g->a_zero_point_count > 1)
+    return dq_op_fail(op, DQ_UNSUPPORTED, "it has several second operands, or parameters of each row");
+  const dq_emit_weights weights = {op->inputs[from->b],
+                                   g->columns,
+                                   g->depth,
+                                   g->transpose_b ? g->depth : 1,
+                                   g->transpose_b ? 1 : g->columns,
+                                   g->b_zero_points,
+                                   g->b_zero_point_count,
+                                   g->a_zero_point_count ? g->a_zero_points[0] : 0,
+                                   g->a_signed};
+  dq_emit_sums sums = {.requantization = &s.requantization, .floats = s.floats};
+  dq_emit_product product = {.rows = g->rows,
+                             .columns = g->columns,
+                             .depth = g->depth,
+                             .row_stride = g->depth,
+                             .depth_stride = 1,
+                             .sums = &sums};
+  DQ_TRY(dq_emit_weights_prepare(to, &weights, &sums, &product.weights));
+  DQ_TRY(dq_emit_sums_prepare(to, &sums));
+  dq_emit_product_body(to, &product);
+  return DQ_OK;
+}
+
 static int64_t macs(const dq_op *op) { return dq_matmul_macs(op, op->inputs[0]); }
 
 static dq_status integer_infer(dq_op *op) { return infer(op, &integer_operands); }
@@ -275,6 +309,7 @@ const dq_operator dq_op_QLinearMatMul = {
     .infer = dq_qlinear_matmul_infer,
     .run = dq_qlinear_matmul_run,
     .prepare = dq_qlinear_matmul_prepare,
+    .emit = dq_emit_qlinear_matmul,
     .product = dq_qlinear_matmul_product,
     .macs = dq_qlinear_matmul_macs,
     .category = DQ_DENY,

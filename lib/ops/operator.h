@@ -8,6 +8,7 @@
 #include "lib/ops/product.h"
 
 typedef struct dq_operator dq_operator;
+typedef struct dq_emission dq_emission;
 
 // One node at inference, preparation and run time. Tensors are row-major.
 typedef struct dq_op {
@@ -126,6 +127,11 @@ struct dq_operator {
   // Optional: packs constant inputs, whose elements are known, into `arena`; sets state, scratch_bytes, computed_by and
   // packed. Shapes are final. `run` must also work when state is NULL.
   dq_status (*prepare)(dq_op *op, dq_arena *arena);
+  // Optional: prints the step as C (lib/ops/emit.h); NULL: the operator has no C. DQ_UNSUPPORTED: this form has none.
+  dq_status (*emit)(dq_emission *to);
+  // With dq_emit_formula: the result in C, of the float32 elements x and y of inputs 0 and 1, with "$alpha:0.01;" for
+  // an attribute and its default. NULL: clamp or slope gives it.
+  const char *formula;
   // Optional, for sums of products of data and a weight: operands, axes and attributes of a node.
   void (*product)(const dq_node *node, dq_product *product);
   int64_t (*macs)(const dq_op *op); // multiply-accumulates from the shapes; NULL: none

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "lib/base/sizes.h"
+#include "lib/ops/emit.h"
+#include "lib/ops/quantized.h"
 #include "lib/ops/strided.h"
 
 typedef enum pad_mode { CONSTANT, REFLECT, EDGE, WRAP } pad_mode;
@@ -152,6 +154,39 @@ static dq_status run_repeating(dq_op *op, const padding *p) {
   return DQ_OK;
 }
 
+// Fills the result, and copies what is kept of the input into it.
+static dq_status emit_constant(dq_emission *to, const padding *p) {
+  const dq_tensor *x = to->op->inputs[0], *y = to->op->outputs[0];
+  uint64_t *bits = DQ_NEW(to->arena, uint64_t);
+  int64_t strides[DQ_MAX_RANK], from = 0, at = 0;
+  char index[DQ_EMIT_OPERANDS][160];
+  if (!bits) return dq_fail_memory(to->op->error, sizeof *bits);
+  DQ_TRY(fill_value(to->op, bits));
+  int value = dq_emit_constant(to, x->type, bits, 1);
+  dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) y0[i] = c%d[0];", dq_tensor_count(y), value);
+  dq_strides(x->rank, x->dims, strides);
+  dq_emit_nest nest = dq_emit_nest_of(x->rank, y->dims);
+  for (int i = 0; i < x->rank; i++) {
+    int64_t first = p->begin[i] < 0 ? -p->begin[i] : 0, last = x->dims[i] + (p->end[i] < 0 ? p->end[i] : 0);
+    if (last <= first) return DQ_OK;
+    from += first * strides[i];
+    at += (p->begin[i] > 0 ? p->begin[i] : 0) * nest.strides[0][i];
+    nest.dims[i] = last - first, nest.strides[1][i] = strides[i];
+  }
+  nest.operands = 2;
+  int loops = dq_emit_loops(to, &nest, index);
+  dq_emit(to, "y0[%s + %" PRId64 "] = x0[%s + %" PRId64 "];", index[0], at, index[1], from);
+  dq_emit_close(to, loops);
+  return DQ_OK;
+}
+
+static dq_status emit(dq_emission *to) {
+  padding p;
+  if (!dq_op_known_but(to->op, 0)) return dq_op_fail(to->op, DQ_UNSUPPORTED, "its pads are computed");
+  DQ_TRY(read_padding(to->op, &p));
+  return p.mode == CONSTANT ? emit_constant(to, &p) : dq_emit_move(to);
+}
+
 static dq_status run(dq_op *op) {
   padding p;
   DQ_TRY(read_padding(op, &p));
@@ -171,6 +206,7 @@ const dq_operator dq_op_Pad = {
                                               {0}},
     .infer = infer,
     .run = run,
+    .emit = emit,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .bound = DQ_BOUND_MOVE,

@@ -1,6 +1,7 @@
 // Integer steps that execution copies contain where a file has DequantizeLinear, Conv, Gemm or MatMul, and
 // QuantizeLinear: the operators QLinearConv and QLinearMatMul with bounds for a Relu or Clip. Without
 // QuantizeLinear the result's scale and zero point are left out, and the result is float32.
+#include "lib/ops/emit.h"
 #include "lib/ops/quantized.h"
 #include "lib/ops/window.h"
 
@@ -23,6 +24,7 @@ const dq_operator dq_op_QConv = {
     .infer = dq_qlinear_conv_infer,
     .run = dq_qlinear_conv_run,
     .prepare = dq_qlinear_conv_prepare,
+    .emit = dq_emit_qlinear_conv,
     .product = dq_qlinear_conv_product,
     .macs = dq_qlinear_conv_macs,
     .category = DQ_DENY,
@@ -47,6 +49,7 @@ const dq_operator dq_op_QGemm = {
     .infer = dq_qlinear_matmul_infer,
     .run = dq_qlinear_matmul_run,
     .prepare = dq_qlinear_matmul_prepare,
+    .emit = dq_emit_qlinear_matmul,
     .product = dq_qlinear_gemm_product,
     .macs = dq_qlinear_matmul_macs,
     .category = DQ_DENY,
@@ -67,6 +70,7 @@ const dq_operator dq_op_QMatMul = {
     .infer = dq_qlinear_matmul_infer,
     .run = dq_qlinear_matmul_run,
     .prepare = dq_qlinear_matmul_prepare,
+    .emit = dq_emit_qlinear_matmul,
     .product = dq_qlinear_matmul_product,
     .macs = dq_qlinear_matmul_macs,
     .category = DQ_DENY,

@@ -1,9 +1,12 @@
 // QAdd, QSub, QMul: what execution copies contain where a file has two DequantizeLinear, Add, Sub or Mul,
 // and QuantizeLinear, with bounds for a Relu or Clip. The bits are those of the operators one by one.
+#include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "lib/kernels/array/array.h"
 #include "lib/ops/elementwise.h"
+#include "lib/ops/emit.h"
 #include "lib/ops/quantized.h"
 
 enum { A, A_SCALE, A_ZERO, B, B_SCALE, B_ZERO, Y_SCALE, Y_ZERO, INPUTS };
@@ -121,6 +124,103 @@ static dq_status run_loop(dq_op *op, dq_loop *loop) {
 static dq_status run_sum(dq_op *op) { return run_loop(op, add); }
 static dq_status run_product(dq_op *op) { return run_loop(op, multiply); }
 
+// ---- C ----
+
+// The result of the definition for two stored numbers, which are bytes.
+static uint8_t result_of(const dq_pair_row *row, bool product, uint8_t a, uint8_t b) {
+  dq_pair_row one = *row;
+  uint8_t output;
+  one.a = &a, one.b = &b, one.output = &output, one.count = 1, one.a_step = one.b_step = 0;
+  if (product) dq_multiply_8(0, &one);
+  else dq_add_8(0, &one);
+  return output;
+}
+
+static int32_t value_of(uint8_t byte, bool is_signed) { return is_signed ? (int8_t)byte : byte; }
+
+// q = (a * factor_a + b * factor_b + offset) >> shift, or of a product (a - zero)(b - zero) * factor_a.
+typedef struct pair_form {
+  int32_t factor_a, factor_b;
+  int64_t offset;
+  int shift;
+} pair_form;
+
+// Finds an offset with which the form gives the result of the definition for all 65,536 pairs of bytes.
+static bool find_offset(const dq_pair_row *row, bool product, pair_form *form) {
+  int64_t lowest = INT64_MIN, highest = INT64_MAX;
+  for (int i = 0; i < 1 << 16; i++) {
+    uint8_t left = (uint8_t)(i >> 8), right = (uint8_t)i;
+    int64_t a = value_of(left, row->a_signed), b = value_of(right, row->b_signed);
+    int64_t q = value_of(result_of(row, product, left, right), row->low < 0);
+    int64_t sum = product ? (a - row->a_zero_point) * (b - row->b_zero_point) * form->factor_a
+                          : a * form->factor_a + b * form->factor_b;
+    int64_t at_least = q * (INT64_C(1) << form->shift) - sum, at_most = at_least + (INT64_C(1) << form->shift) - 1;
+    if (q > row->low && at_least > lowest) lowest = at_least;
+    if (q < row->high && at_most < highest) highest = at_most;
+  }
+  form->offset = lowest + (highest - lowest) / 2;
+  return lowest <= highest;
+}
+
+// 32 bits where they are enough, else 64.
+static bool find_form(const dq_pair_row *row, bool product, pair_form *form) {
+  static const int shifts[] = {16, 20, 30};
+  double a = (double)row->a_scale / (double)row->scale, b = (double)row->b_scale / (double)row->scale;
+  if (product) a *= (double)row->b_scale, b = 0;
+  for (size_t i = 0; i < sizeof shifts / sizeof *shifts; i++) {
+    double factor_a = rint(ldexp(a, shifts[i])), factor_b = rint(ldexp(b, shifts[i]));
+    if (!(fabs(factor_a) < 0x1p31) || !(fabs(factor_b) < 0x1p31)) return false;
+    *form = (pair_form){(int32_t)factor_a, (int32_t)factor_b, 0, shifts[i]};
+    if (find_offset(row, product, form)) return true;
+  }
+  return false;
+}
+
+// Prints the statement behind `const int32_t a, b`.
+static void emit_result(dq_emission *to, const dq_pair_row *row, bool product, const char *target) {
+  pair_form form;
+  const char *type = row->low < 0 ? "int8_t" : "uint8_t";
+  char scales[3][48];
+  to->channels++;
+  if (find_form(row, product, &form)) {
+    if (product)
+      dq_emit(to, "const int64_t sum = (int64_t)(a - %d) * (b - %d) * %d;", row->a_zero_point, row->b_zero_point,
+              form.factor_a);
+    else dq_emit(to, "const int64_t sum = (int64_t)a * %d + (int64_t)b * %d;", form.factor_a, form.factor_b);
+    dq_emit(to, "const int64_t q = (sum + %" PRId64 ") >> %d;", form.offset, form.shift);
+    dq_emit(to, "%s = (%s)(q < %d ? %d : q > %d ? %d : q);", target, type, row->low, row->low, row->high, row->high);
+    return;
+  }
+  to->slow_channels++;
+  dq_emit_need(to, DQ_EMIT_ROUND);
+  dq_emit(to, "const float x = (float)(a - %d) * %s, y = (float)(b - %d) * %s;", row->a_zero_point,
+          dq_emit_real(row->a_scale, scales[0]), row->b_zero_point, dq_emit_real(row->b_scale, scales[1]));
+  dq_emit(to, "const float sum = x %c y;", product ? '*' : '+');
+  dq_emit(to, "%s = (%s)dq_round(sum / %s, %d, %d, %d);", target, type, dq_emit_real(row->scale, scales[2]),
+          row->zero_point, row->low, row->high);
+}
+
+static dq_status emit(dq_emission *to) {
+  const dq_op *op = to->op;
+  const dq_tensor *y = op->outputs[0];
+  dq_pair_row row;
+  char a[16], b[16], index[DQ_EMIT_OPERANDS][160], target[200];
+  for (int i = 0; i < INPUTS; i++)
+    if (i != A && i != B && !dq_op_known(op, i)) return dq_op_fail(op, DQ_UNSUPPORTED, "its parameters are computed");
+  DQ_TRY(read_row(op, sign_of_b(op), &row));
+  dq_emit_nest nest = dq_emit_nest_of(y->rank, y->dims);
+  dq_emit_broadcast(&nest, op->inputs[A]);
+  dq_emit_broadcast(&nest, op->inputs[B]);
+  dq_emit_input(to, A, a);
+  dq_emit_input(to, B, b);
+  int loops = dq_emit_loops(to, &nest, index);
+  dq_emit(to, "const int32_t a = %s[%s], b = %s[%s];", a, index[1], b, index[2]);
+  snprintf(target, sizeof target, "y0[%s]", index[0]);
+  emit_result(to, &row, !strcmp(op->row->name, "QMul"), target);
+  dq_emit_close(to, loops);
+  return DQ_OK;
+}
+
 static const dq_attribute_rule attributes[] = {
     {"clamp_high", DQ_ATTRIBUTE_INT, false}, {"clamp_low", DQ_ATTRIBUTE_INT, false}, {0}};
 
@@ -136,6 +236,7 @@ static const dq_attribute_rule attributes[] = {
       .infer = infer,                                                                                                  \
       .run = run_of,                                                                                                   \
       .prepare = prepare_of,                                                                                           \
+      .emit = emit,                                                                                                    \
       .category = DQ_DENY,                                                                                             \
       .quantization = DQ_QUANTIZE_NOT,                                                                                 \
       .flags = DQ_OP_IN_PLACE,                                                                                         \

@@ -1,12 +1,14 @@
 // QAveragePool and QGlobalAveragePool: what execution copies contain where a file has DequantizeLinear, the
 // pool, and QuantizeLinear. Sums are exact; a sum of n elements is requantized by s_x / (s_y n) in float32,
 // as ONNX Runtime's QLinearGlobalAveragePool does.
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "lib/base/sizes.h"
 #include "lib/kernels/array/array.h"
 #include "lib/ops/convolution.h"
+#include "lib/ops/emit.h"
 #include "lib/ops/prepare.h"
 #include "lib/ops/quantized.h"
 #include "lib/ops/strided.h"
@@ -253,6 +255,76 @@ static dq_status run_global(dq_op *op) {
   return DQ_OK;
 }
 
+// ---- C ----
+
+// Sums of windows that all count `count` elements: one multiplier for all.
+static dq_status emit_average(dq_emission *to, int64_t count, dq_requantization *r, dq_emit_sums *sums) {
+  const dq_op *op = to->op;
+  float *multiplier = DQ_NEW(to->arena, float);
+  int32_t *addend = DQ_NEW(to->arena, int32_t);
+  int64_t *bounds = DQ_NEW_ARRAY(to->arena, 2, int64_t);
+  if (!multiplier || !addend || !bounds) return dq_fail_memory(op->error, 0);
+  int64_t zero = dq_tensor_get_i64(op->inputs[X_ZERO], 0), low = op->inputs[X]->type == DQ_I8 ? INT8_MIN : 0;
+  *multiplier = multiplier_of(op, count);
+  *addend = (int32_t)(-count * zero);
+  bounds[0] = count * (low - zero), bounds[1] = count * (low + 255 - zero);
+  *r = (dq_requantization){.multipliers = multiplier,
+                           .multiplier_count = 1,
+                           .zero_point = (int32_t)dq_tensor_get_i64(op->inputs[Y_ZERO], 0),
+                           .output_signed = op->inputs[Y_ZERO]->type == DQ_I8};
+  DQ_TRY(dq_read_bounds(op, r->output_signed, &r->low, &r->high));
+  *sums = (dq_emit_sums){.requantization = r, .channels = 1, .addends = addend, .least = bounds, .most = bounds + 1};
+  DQ_TRY(dq_emit_sums_prepare(to, sums));
+  dq_emit_factors(to, sums, "0");
+  return DQ_OK;
+}
+
+static dq_status emit_global(dq_emission *to) {
+  const dq_tensor *x = to->op->inputs[X];
+  dq_requantization r;
+  dq_emit_sums sums;
+  if (!dq_op_known_but(to->op, X)) return dq_op_fail(to->op, DQ_UNSUPPORTED, "its parameters are computed");
+  int64_t size = dq_tensor_product(x, 2, x->rank);
+  DQ_TRY(emit_average(to, size, &r, &sums));
+  dq_emit(to, "for (int32_t n = 0; n < %" PRId64 "; n++) {", x->dims[0] * x->dims[1]);
+  dq_emit(to, "int32_t sum = 0;");
+  dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) sum += x0[n * %" PRId64 " + i];", size, size);
+  dq_emit_result(to, &sums, "0", "y0[n]", "sum");
+  dq_emit_close(to, 1);
+  return DQ_OK;
+}
+
+// Windows inside of the input, so that all count alike.
+static dq_status emit_windows(dq_emission *to) {
+  const dq_tensor *x = to->op->inputs[X];
+  dq_window w;
+  dq_requantization r;
+  dq_emit_sums sums;
+  if (!dq_op_known_but(to->op, X)) return dq_op_fail(to->op, DQ_UNSUPPORTED, "its parameters are computed");
+  DQ_TRY(dq_window_read(to->op, x, NULL, &w));
+  w = dq_window_three(&w);
+  bool whole = w.input[0] == 1;
+  for (int a = 0; a < 3; a++)
+    whole = whole && !w.begin[a] && (w.output[a] - 1) * w.stride[a] + dq_window_extent(&w, a) <= w.input[a];
+  if (!whole) return dq_op_fail(to->op, DQ_UNSUPPORTED, "averages over windows with padding have no C yet");
+  DQ_TRY(emit_average(to, w.kernel[1] * w.kernel[2], &r, &sums));
+  dq_emit(to, "for (int32_t n = 0; n < %" PRId64 "; n++) {", x->dims[0] * x->dims[1]);
+  dq_emit(to, "for (int32_t r = 0; r < %" PRId64 "; r++) {", w.output[1]);
+  dq_emit(to, "for (int32_t c = 0; c < %" PRId64 "; c++) {", w.output[2]);
+  dq_emit(to, "const %s *x = x0 + (n * %" PRId64 " + r * %" PRId64 ") * %" PRId64 " + c * %" PRId64 ";",
+          dq_emit_type(x->type), w.input[1], w.stride[1], w.input[2], w.stride[2]);
+  dq_emit(to, "int32_t sum = 0;");
+  dq_emit(to, "for (int32_t v = 0; v < %" PRId64 "; v++) {", w.kernel[1]);
+  dq_emit(to, "for (int32_t u = 0; u < %" PRId64 "; u++) sum += x[v * %" PRId64 " + u * %" PRId64 "];", w.kernel[2],
+          w.dilation[1] * w.input[2], w.dilation[2]);
+  dq_emit(to, "}");
+  char target[96];
+  snprintf(target, sizeof target, "y0[(n * %" PRId64 " + r) * %" PRId64 " + c]", w.output[1], w.output[2]);
+  dq_emit_result(to, &sums, "0", target, "sum");
+  dq_emit_close(to, 3);
+  return DQ_OK;
+}
+
 static const dq_attribute_rule attributes[] = {DQ_WINDOW_ATTRIBUTES(true),
                                                {"ceil_mode", DQ_ATTRIBUTE_INT, false},
                                                {"clamp_high", DQ_ATTRIBUTE_INT, false},
@@ -270,6 +342,7 @@ const dq_operator dq_op_QAveragePool = {
     .attributes = attributes,
     .infer = infer,
     .run = run,
+    .emit = emit_windows,
     .prepare = prepare,
     .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
@@ -288,6 +361,7 @@ const dq_operator dq_op_QGlobalAveragePool = {
     .attributes = global_attributes,
     .infer = infer_global,
     .run = run_global,
+    .emit = emit_global,
     .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
 };

@@ -5,6 +5,7 @@
 #include "lib/base/sizes.h"
 #include "lib/kernels/array/array.h"
 #include "lib/ops/elementwise.h"
+#include "lib/ops/emit.h"
 #include "lib/ops/strided.h"
 
 enum { ENTRIES = 256, TYPES_8_BIT = DQ_BIT(DQ_U8) | DQ_BIT(DQ_I8) };
@@ -49,6 +50,25 @@ static dq_status infer(dq_op *op) {
   layout l;
   DQ_TRY(lay_out(op, &l));
   return dq_op_shape(op, 0, op->inputs[1]->type, l.rank, l.dims);
+}
+
+static dq_status emit(dq_emission *to) {
+  const dq_op *op = to->op;
+  layout l;
+  DQ_TRY(lay_out(op, &l));
+  if (!dq_op_known(op, 1)) return dq_op_fail(op, DQ_UNSUPPORTED, "its tables are computed");
+  const dq_tensor *tables = op->inputs[1];
+  int64_t in_outer = l.repeats ? l.inner : l.channels * l.inner;
+  dq_emit_constant(to, tables->type, tables->data, dq_tensor_count(tables));
+  dq_emit(to, "for (int32_t n = 0; n < %" PRId64 "; n++) {", l.outer);
+  dq_emit(to, "for (int32_t c = 0; c < %" PRId64 "; c++) {", l.channels);
+  dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) {", l.inner);
+  dq_emit(to,
+          "y0[(n * %" PRId64 " + c) * %" PRId64 " + i] = c0[c * %d + (uint8_t)x0[n * %" PRId64 " + c * %" PRId64
+          " + i]];",
+          l.channels, l.inner, ENTRIES, in_outer, l.repeats ? 0 : l.inner);
+  dq_emit_close(to, 3);
+  return DQ_OK;
 }
 
 typedef struct table_job {
@@ -105,6 +125,7 @@ const dq_operator dq_op_QTable = {
         (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false}, {"least_rank", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer,
     .run = run,
+    .emit = emit,
     .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_IN_PLACE,

@@ -7,6 +7,7 @@
 #include "lib/base/sizes.h"
 #include "lib/kernels/array/array.h"
 #include "lib/ops/elementwise.h"
+#include "lib/ops/emit.h"
 
 typedef struct linear {
   const dq_tensor *input, *scale, *zero_point; // zero_point NULL: zeros
@@ -112,6 +113,57 @@ static dq_status quantized_type(const dq_op *op, int *type) {
   return DQ_OK;
 }
 
+// Opens the loops over rows of elements that share scale and zero point, which are declared as `scale` and `zero`.
+static dq_status emit_rows(dq_emission *to, const linear *job, int *loops) {
+  const dq_tensor *scale = job->scale, *zero = job->zero_point;
+  if (scale->type != DQ_F32 || !scale->data || (zero && !zero->data) || job->block)
+    return dq_op_fail(to->op, DQ_UNSUPPORTED,
+                      "C is written for constant float32 scales only, one for all or one for each channel");
+  int64_t count = dq_tensor_count(job->input), channels = job->size ? job->size : 1;
+  int64_t inner = job->size ? job->inner : count, outer = inner ? count / inner / channels : 0;
+  int32_t *zeros = DQ_NEW_ARRAY(to->arena, channels, int32_t);
+  if (!zeros) return dq_fail_memory(to->op->error, 0);
+  for (int64_t c = 0; c < channels; c++) zeros[c] = zero_point_at(job, c);
+  int scales = dq_emit_constant(to, DQ_F32, scale->data, channels);
+  int zero_points = dq_emit_constant(to, DQ_I32, zeros, channels);
+  dq_emit(to, "for (int32_t n = 0; n < %" PRId64 "; n++) {", outer * channels);
+  dq_emit(to, "const float scale = c%d[n %% %" PRId64 "];", scales, channels);
+  dq_emit(to, "const int32_t zero = c%d[n %% %" PRId64 "];", zero_points, channels);
+  dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) {", inner);
+  *loops = 2;
+  return DQ_OK;
+}
+
+static dq_status emit_QuantizeLinear(dq_emission *to) {
+  int loops, type = to->op->outputs[0]->type;
+  linear job = {.input = to->op->inputs[0], .scale = to->op->inputs[1], .zero_point = dq_op_input(to->op, 2)};
+  DQ_TRY(lay_out(to->op, &job));
+  if (job.input->type != DQ_F32 || (type != DQ_I8 && type != DQ_U8))
+    return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for float32 to 8 bits only");
+  int64_t inner = job.size ? job.inner : dq_tensor_count(job.input);
+  DQ_TRY(emit_rows(to, &job, &loops));
+  dq_emit_need(to, DQ_EMIT_ROUND);
+  dq_emit(to, "y0[n * %" PRId64 " + i] = (%s)dq_round(x0[n * %" PRId64 " + i] / scale, zero, %d, %d);", inner,
+          dq_emit_type(type), inner, type == DQ_I8 ? INT8_MIN : 0, type == DQ_I8 ? INT8_MAX : UINT8_MAX);
+  dq_emit_close(to, loops);
+  return DQ_OK;
+}
+
+static dq_status emit_DequantizeLinear(dq_emission *to) {
+  int loops;
+  linear job = {.input = to->op->inputs[0], .scale = to->op->inputs[1], .zero_point = dq_op_input(to->op, 2)};
+  DQ_TRY(lay_out(to->op, &job));
+  if (to->op->outputs[0]->type != DQ_F32 || !(DQ_BIT(job.input->type) & (DQ_BIT(DQ_I8) | DQ_BIT(DQ_U8))))
+    return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for 8 bits to float32 only");
+  int64_t inner = job.size ? job.inner : dq_tensor_count(job.input);
+  char name[16];
+  dq_emit_input(to, 0, name);
+  DQ_TRY(emit_rows(to, &job, &loops));
+  dq_emit(to, "y0[n * %" PRId64 " + i] = (float)(%s[n * %" PRId64 " + i] - zero) * scale;", inner, name, inner);
+  dq_emit_close(to, loops);
+  return DQ_OK;
+}
+
 static dq_status infer_QuantizeLinear(dq_op *op) {
   int type;
   linear job = {.input = op->inputs[0], .scale = op->inputs[1], .zero_point = dq_op_input(op, 2)};
@@ -159,6 +211,7 @@ const dq_operator dq_op_QuantizeLinear = {
     .check = check_zero_point,
     .infer = infer_QuantizeLinear,
     .run = run_QuantizeLinear,
+    .emit = emit_QuantizeLinear,
     .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_HALF,
@@ -209,6 +262,7 @@ const dq_operator dq_op_DequantizeLinear = {
     .check = check_zero_point,
     .infer = infer_DequantizeLinear,
     .run = run_DequantizeLinear,
+    .emit = emit_DequantizeLinear,
     .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_HALF,

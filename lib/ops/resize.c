@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/ops/emit.h"
 #include "lib/ops/resize_axis.h"
 #include "lib/ops/strided.h"
 
@@ -349,6 +350,14 @@ static dq_status run(dq_op *op) {
   return status;
 }
 
+// The nearest elements are moved; other modes have no C yet.
+static dq_status emit(dq_emission *to) {
+  const char *coordinates = dq_node_string(to->op->node, "coordinate_transformation_mode", "");
+  if (strcmp(dq_node_string(to->op->node, "mode", "nearest"), "nearest") || !strcmp(coordinates, "tf_crop_and_resize"))
+    return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for the mode nearest without regions only");
+  return dq_emit_move(to);
+}
+
 const dq_operator dq_op_Resize = {
     .name = "Resize",
     .since = {10, 11, 13, 18, 19},
@@ -367,6 +376,7 @@ const dq_operator dq_op_Resize = {
                                               {0}},
     .infer = infer,
     .run = run,
+    .emit = emit,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_MOVES_8_BIT | DQ_OP_HALF,
@@ -383,6 +393,7 @@ const dq_operator dq_op_Upsample = {
         (const dq_attribute_rule[]){{"mode", DQ_ATTRIBUTE_STRING, false}, {"scales", DQ_ATTRIBUTE_FLOATS, false}, {0}},
     .infer = infer,
     .run = run,
+    .emit = emit,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_HALF,

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/ops/emit.h"
 #include "lib/ops/strided.h"
 
 static dq_status read_axes(const dq_op *op, int *batch, int *time) {
@@ -53,6 +54,7 @@ const dq_operator dq_op_ReverseSequence = {
                                               {0}},
     .infer = infer,
     .run = run,
+    .emit = dq_emit_move,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
 };

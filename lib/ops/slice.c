@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/ops/emit.h"
 #include "lib/ops/strided.h"
 
 typedef struct slices {
@@ -107,6 +108,7 @@ const dq_operator dq_op_Slice = {
                                               {0}},
     .infer = infer,
     .run = run,
+    .emit = dq_emit_move,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_MOVES_8_BIT | DQ_OP_MOVES_CHANNELS,

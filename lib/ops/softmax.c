@@ -3,7 +3,9 @@
 #include "lib/base/sizes.h"
 #include "lib/kernels/array/array.h"
 #include "lib/ops/elementwise.h"
+#include "lib/ops/emit.h"
 
+#include <inttypes.h>
 #include <tgmath.h>
 
 // `outer` blocks of `length` rows of `inner` columns; the functions work down each column.
@@ -97,6 +99,34 @@ static dq_status infer_softmax(dq_op *op) {
   return dq_infer_same(op);
 }
 
+// As the columns above: the largest element is taken off, and powers are added in double.
+static dq_status emit_softmax(dq_emission *to) {
+  const dq_op *op = to->op;
+  const dq_tensor *input = op->inputs[0];
+  int axis;
+  DQ_TRY(dq_op_axis(op, dq_node_int(op->node, "axis", op->version < 13 ? 1 : -1), input->rank, &axis));
+  if (input->type != DQ_F32) return dq_op_fail(op, DQ_UNSUPPORTED, "C is written for float32 only");
+  int end = op->version < 13 ? input->rank : axis + 1;
+  int64_t length = dq_tensor_product(input, axis, end), inner = dq_tensor_product(input, end, input->rank);
+  dq_emit_need(to, DQ_EMIT_EXP);
+  dq_emit(to, "for (int32_t n = 0; n < %" PRId64 "; n++) {", dq_tensor_product(input, 0, axis));
+  dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) {", inner);
+  dq_emit(to, "const float *x = x0 + n * %" PRId64 " + i;", length * inner);
+  dq_emit(to, "float *y = y0 + n * %" PRId64 " + i, peak = x[0], total;", length * inner);
+  dq_emit(to, "double sum = 0.0;");
+  dq_emit(to, "for (int32_t k = 1; k < %" PRId64 "; k++) peak = x[k * %" PRId64 "] > peak ? x[k * %" PRId64 "] : peak;",
+          length, inner, inner);
+  dq_emit(to, "for (int32_t k = 0; k < %" PRId64 "; k++) {", length);
+  dq_emit(to, "y[k * %" PRId64 "] = dq_exp_one(x[k * %" PRId64 "] - peak);", inner, inner);
+  dq_emit(to, "sum += (double)y[k * %" PRId64 "];", inner);
+  dq_emit(to, "}");
+  dq_emit(to, "total = (float)sum;");
+  dq_emit(to, "for (int32_t k = 0; k < %" PRId64 "; k++) y[k * %" PRId64 "] = y[k * %" PRId64 "] / total;", length,
+          inner, inner);
+  dq_emit_close(to, 2);
+  return DQ_OK;
+}
+
 static dq_status run_columns(dq_op *op, dq_span_work *work32, dq_span_work *work64, bool logarithm) {
   const dq_tensor *input = op->inputs[0];
   int axis;
@@ -134,6 +164,6 @@ static const dq_attribute_rule softmax_attributes[] = {{"axis", DQ_ATTRIBUTE_INT
                                     .quantization = DQ_QUANTIZE_NOT,                                                   \
                                     .flags = DQ_OP_HALF,                                                               \
                                     __VA_ARGS__};
-ROW(Softmax, .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})
+ROW(Softmax, .emit = emit_softmax, .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})
 ROW(LogSoftmax, .bound = DQ_BOUND_UNKNOWN)
 ROW(Hardmax, .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})

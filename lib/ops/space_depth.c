@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base/sizes.h"
+#include "lib/ops/emit.h"
 #include "lib/ops/strided.h"
 
 static dq_status read_block(const dq_op *op, int64_t *block) {
@@ -128,6 +129,7 @@ const dq_operator dq_op_DepthToSpace = {
     .attributes = depth_attributes,
     .infer = infer_depth_to_space,
     .run = run_depth_to_space,
+    .emit = dq_emit_move,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_MOVES_8_BIT | DQ_OP_MOVES_CHANNELS,
@@ -143,6 +145,7 @@ const dq_operator dq_op_SpaceToDepth = {
     .attributes = depth_attributes,
     .infer = infer_space_to_depth,
     .run = run_space_to_depth,
+    .emit = dq_emit_move,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_MOVES_8_BIT | DQ_OP_MOVES_CHANNELS,

@@ -1,6 +1,7 @@
 // Split: a tensor cut along an axis.
 #include <inttypes.h>
 
+#include "lib/ops/emit.h"
 #include "lib/ops/strided.h"
 
 static dq_status read_axis(const dq_op *op, int *axis) {
@@ -111,6 +112,7 @@ const dq_operator dq_op_Split = {
                                               {0}},
     .infer = infer,
     .run = run,
+    .emit = dq_emit_move,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_MOVES_CHANNELS,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/base/sizes.h"
+#include "lib/ops/emit.h"
 #include "lib/ops/strided.h"
 
 // Repetitions per axis. Version 1 has one count for one axis.
@@ -103,6 +104,7 @@ const dq_operator dq_op_Tile = {
     .types = DQ_TYPES_ALL,
     .infer = infer_tile,
     .run = run_tile,
+    .emit = dq_emit_move,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .bound = DQ_BOUND_MOVE,
@@ -116,6 +118,7 @@ const dq_operator dq_op_Expand = {
     .types = DQ_TYPES_ALL,
     .infer = infer_expand,
     .run = run_expand,
+    .emit = dq_emit_move,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .bound = DQ_BOUND_MOVE,

@@ -1,6 +1,7 @@
 // Transpose: the axes in another order.
 #include <inttypes.h>
 
+#include "lib/ops/emit.h"
 #include "lib/ops/strided.h"
 
 static dq_status read_perm(const dq_op *op, int *perm) {
@@ -47,6 +48,7 @@ const dq_operator dq_op_Transpose = {
     .attributes = (const dq_attribute_rule[]){{"perm", DQ_ATTRIBUTE_INTS, false}, {0}},
     .infer = infer,
     .run = run,
+    .emit = dq_emit_move,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_MOVES_8_BIT | DQ_OP_MOVES_CHANNELS,

@@ -7,6 +7,7 @@
 #include "lib/base/half.h"
 #include "lib/base/sizes.h"
 #include "lib/kernels/array/array.h"
+#include "lib/ops/emit.h"
 #include "lib/ops/strided.h"
 #include "lib/ops/window.h"
 
@@ -385,6 +386,7 @@ const dq_operator dq_op_MaxPool = {
     .check = dq_pool_check,
     .infer = infer,
     .run = run_max,
+    .emit = dq_emit_max_pool,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_MOVES_8_BIT | DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS | DQ_OP_LARGEST,
@@ -401,6 +403,7 @@ const dq_operator dq_op_AveragePool = {
     .check = dq_pool_check,
     .infer = infer,
     .run = run_average,
+    .emit = dq_emit_average_pool,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_COMBINE,
     .integer_form = DQ_FORM_AVERAGE,

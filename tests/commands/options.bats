@@ -124,6 +124,40 @@ quiet - | ../half.onnx --runs 2 --accumulate fp16 --cpu-mask c | differs err
 END
 }
 
+@test "options: dq-cc" {
+  effects dq-cc <<'END'
+output there.c | ../small.onnx | file there.c
+header there.h | ../small.onnx -o net.c | file there.h
+name other | ../small.onnx -o - --header net.h -q | 0 int other_run(
+name int | ../small.onnx -o net.c | 2 'int' is no name in C
+shape x=2,3,8,8 | ../small.onnx -o net.c --json - -q | 0 "input_bytes": 1536
+steps - | ../small.onnx -o net.c | 0 conv1
+verify - | ../small.onnx -o net.c | 0 Elements that differ
+run false | ../small.onnx -o net.c --verify | 5 did not run
+compiler-flags -fno-such-flag | ../small.onnx -o net.c --verify | 5 -fno-such-flag
+data npy:../x.npy | ../small.onnx -o net.c --verify | 0 Pictures compared:    6
+limit 2 | ../small.onnx -o net.c --verify --data npy:../x.npy | 0 Pictures compared:    2
+batch 2 | ../small.onnx -o net.c --verify --data npy:../x.npy --json - | 0 "input_bytes": 1536
+preset tf | ../small.onnx -o net.c --verify --data ../list.txt | 0 Pictures compared:    6
+preset nonsense | ../small.onnx -o net.c --verify --data ../list.txt | 2 nonsense
+preprocess resize=nonsense | ../small.onnx -o net.c --verify --data ../list.txt --preset tf | 2 nonsense
+labels ../missing.txt | ../small.onnx -o net.c --verify --data ../pictures --preset tf | 5 missing.txt
+norm ../missing.csv | ../small.onnx -o net.c --verify --data ../list.txt --preset lgg | 5 missing.csv
+strict - | ../small.onnx -o net.c --verify --data ../broken.txt --preset tf | 3 broken.ppm
+json out.json | ../small.onnx -o net.c | file out.json
+csv out.csv | ../small.onnx -o net.c | file out.csv
+html out.html | ../small.onnx -o net.c | file out.html
+threads 3 | ../small.onnx -o net.c -v | 0 threads: 3
+seed 5 | ../small.onnx -o net.c | inert
+cpu-mask c | ../small.onnx -o net.c -v | 0 instruction sets: c
+memory 1 | ../small.onnx -o net.c | 5 memory
+progress bar | ../small.onnx -o net.c --verify --data synth:shapes,count=60000,size=8 | 0 running [
+color always | ../nan.onnx -o net.c | 5 [31m
+verbose - | ../small.onnx -o net.c | 0 of memory
+quiet - | ../small.onnx -o net.c --verify --data ../broken.txt --preset tf | differs err
+END
+}
+
 @test "options: dq-report" {
   effects dq-report <<'END'
 ref ../small.onnx | ../int8.onnx --data npy:../x.npy | 0 Outputs against the reference

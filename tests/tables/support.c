@@ -36,7 +36,8 @@ static void print_row(const dq_operator *row) {
   print_versions(row);
   printf(" | ");
   print_types(row);
-  printf(" | %s | %s |\n", categories[row->category], rules[row->quantization]);
+  bool emitted = row->emit || row->flags & DQ_OP_VIEW;
+  printf(" | %s | %s | %s |\n", categories[row->category], rules[row->quantization], emitted ? "yes" : "");
 }
 
 int main(void) {
@@ -55,10 +56,12 @@ int main(void) {
          "casts fewer bytes.\n"
          "- **dq-int8**: *compute*: products with a weight; *share*: the result has the scale of the "
          "input; *absorb*: only narrows the range of what is before it; *table*: a function of one "
-         "value; *combine*: several inputs, a scale of its own; empty: stays in float.\n\n"
+         "value; *combine*: several inputs, a scale of its own; empty: stays in float.\n"
+         "- **dq-cc**: *yes*: the operator has C, at least in float32 or on 8 bits; `dq-cc` names a node whose form "
+         "has none.\n\n"
          "An operator, version or type that is not here is an error that names the node "
          "(exit status 4). `dq-report` tells all of them and goes on.\n\n"
-         "| operator | versions | types | dq-amp | dq-int8 |\n| --- | --- | --- | --- | --- |\n",
+         "| operator | versions | types | dq-amp | dq-int8 | dq-cc |\n| --- | --- | --- | --- | --- | --- |\n",
          count, DQ_OPSET_OLDEST, DQ_OPSET_NEWEST);
   for (int i = 0; dq_operator_at(i); i++) {
     const dq_operator *row = dq_operator_at(i);

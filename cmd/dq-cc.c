@@ -1,0 +1,209 @@
+// dq-cc: a network as C.
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/command.h"
+#include "cmd/data.h"
+#include "cmd/options_rows.h"
+#include "lib/base/file.h"
+#include "lib/codegen/verify.h"
+#include "lib/document/origin.h"
+#include "lib/report/report_codegen.h"
+#include "lib/verdict/noise.h"
+
+typedef struct cc_options {
+  dq_common_options common;
+  dq_data_arguments data;
+  dq_output_options output;
+  dq_report_options report;
+  const char *header, *name, *run, *compiler_flags;
+  bool verify, steps;
+  dq_option_list shapes;
+} cc_options;
+
+static const dq_option rows[] = {
+    {.name = "header",
+     .type = DQ_OPTION_FILE,
+     .value = "FILE",
+     DQ_INTO(cc_options, header),
+     .help = "the header (default: OUT with .h in place of .c)"},
+    {.name = "name",
+     .type = DQ_OPTION_STRING,
+     .value = "NAME",
+     .preset = "net",
+     DQ_INTO(cc_options, name),
+     .help = "names in C begin with it: NAME_run, NAME_ARENA_BYTES",
+     .details = "A letter, then letters, digits and underscores, and no keyword of C or C++."},
+    DQ_ROW_SHAPE(cc_options, shapes, ", which C needs"),
+    {.name = "steps", .type = DQ_OPTION_FLAG, DQ_INTO(cc_options, steps), .help = "show a table of the steps"},
+    {.name = "verify",
+     .type = DQ_OPTION_FLAG,
+     .group = "Verification",
+     DQ_INTO(cc_options, verify),
+     .help = "compile and run the C, and compare it with dq-run bit by bit",
+     .details = "The compiler is $CC, or cc. Samples are those of --data, or eight of noise. Exit status 1: bits "
+                "differ; 5: the C could not be compiled or run."},
+    {.name = "run",
+     .type = DQ_OPTION_STRING,
+     .value = "CMD",
+     .group = "Verification",
+     .needs = "verify",
+     DQ_INTO(cc_options, run),
+     .help = "command that runs the compiled program, such as qemu-aarch64",
+     .details = "The program and two files are appended to the command."},
+    {.name = "compiler-flags",
+     .type = DQ_OPTION_STRING,
+     .value = "FLAGS",
+     .group = "Verification",
+     .needs = "verify",
+     .preset = "-std=c99 -O2",
+     DQ_INTO(cc_options, compiler_flags),
+     .help = "flags of the compiler"},
+};
+
+typedef struct work {
+  const cc_options *options;
+  const dq_context *context;
+  dq_arena *arena;
+  dq_graph *graph;
+  dq_data *data;
+  dq_codegen made;
+  dq_shape_request shapes;
+  dq_codegen_comparison comparison;
+} work;
+
+// The header's path: OUT with .h in place of .c, or behind it.
+static const char *header_path(const cc_options *options, dq_arena *arena) {
+  const char *out = options->output.output;
+  size_t length = strlen(out);
+  if (options->header) return options->header;
+  if (length > 2 && !strcmp(out + length - 2, ".c")) length -= 2;
+  return dq_arena_printf(arena, "%.*s.h", (int)length, out);
+}
+
+static const char *file_part(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+static dq_status write_file(const char *path, const char *text, dq_error *error) {
+  dq_output output;
+  DQ_TRY(dq_output_open(&output, path, error));
+  if (fputs(text, output.stream) < 0) {
+    dq_status status = dq_fail_errno(error, path);
+    dq_output_discard(&output);
+    return status;
+  }
+  return dq_output_commit(&output, error);
+}
+
+static dq_status open_samples(work *w, dq_error *error) {
+  dq_data_arguments arguments = w->options->data;
+  if (!arguments.data)
+    return dq_noise_open(&w->data, w->graph, (uint64_t)w->options->common.seed, 0, w->context, error);
+  dq_recall_preset(&arguments, w->graph, w->context);
+  return dq_open_data(&w->data, &arguments, w->options->common.seed, w->context, error);
+}
+
+static dq_status verify(work *w, dq_error *error) {
+  DQ_TRY(open_samples(w, error));
+  const dq_codegen_verify_options options = {.graph = w->graph,
+                                             .shapes = w->shapes,
+                                             .data = w->data,
+                                             .flags = w->options->compiler_flags,
+                                             .run = w->options->run,
+                                             .pictures = w->options->data.limit};
+  return dq_codegen_verify(&w->comparison, &w->made, &options, w->context, error);
+}
+
+static dq_status report(const work *w, dq_error *error) {
+  char title[512];
+  snprintf(title, sizeof title, "C of %s", w->options->common.operands[0]);
+  dq_report *shown = dq_report_new("dq-cc", 1, title);
+  const dq_report_options *files = &w->options->report;
+  bool steps = w->options->steps || files->json || files->csv || files->html;
+  dq_report_codegen(shown, &w->made, steps, w->options->verify ? &w->comparison : NULL);
+  dq_status status = dq_command_report(&w->options->common, shown, error);
+  dq_report_free(shown);
+  return status;
+}
+
+static dq_status check_comparison(const work *w, dq_error *error) {
+  const dq_codegen_comparison *c = &w->comparison;
+  if (!c->different) return DQ_OK;
+  return dq_fail(error, DQ_CONDITION,
+                 "%" PRId64 " of %" PRId64 " elements differ from dq-run, first in output '%s' of "
+                 "sample %" PRId64,
+                 c->different, c->elements, w->made.outputs[c->first_output].name, c->first_picture);
+}
+
+static dq_status emit(work *w, dq_error *error) {
+  const cc_options *options = w->options;
+  const char *header = header_path(options, w->arena);
+  if (!header) return dq_fail_memory(error, 0);
+  DQ_TRY(dq_read_shapes(&options->shapes, w->graph, options->data.batch, w->arena, &w->shapes, error));
+  const dq_codegen_options settings = {
+      .session = {.shapes = w->shapes}, .name = options->name, .header = options->verify ? "net.h" : file_part(header)};
+  DQ_TRY(dq_codegen_open(&w->made, w->graph, &settings, w->context, error));
+  if (options->verify) DQ_TRY(verify(w, error));
+  DQ_TRY(write_file(header, w->made.header, error));
+  DQ_TRY(write_file(options->output.output, w->made.source, error));
+  DQ_TRY(report(w, error));
+  return check_comparison(w, error);
+}
+
+static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
+  const cc_options *options = parsed;
+  work w = {.options = options, .context = context};
+  DQ_TRY(dq_model_open(&w.graph, options->common.operands[0], context, error));
+  w.arena = dq_context_arena(context);
+  dq_status status = w.arena ? emit(&w, error) : dq_fail_memory(error, 0);
+  dq_data_free(w.data);
+  dq_codegen_close(&w.made);
+  dq_arena_free(w.arena);
+  dq_graph_free(w.graph);
+  return status == DQ_OK || status == DQ_USAGE || status == DQ_CONDITION
+             ? status
+             : dq_error_prefix(error, status, "%s", options->common.operands[0]);
+}
+
+static dq_status check(const void *parsed, dq_error *error) {
+  const cc_options *options = parsed;
+  if (options->data.data && !options->verify)
+    return dq_fail(error, DQ_USAGE, "--data is for --verify; give both or none");
+  if (!strcmp(options->output.output, "-") && !options->header)
+    return dq_fail(error, DQ_USAGE, "-o - leaves the header without a name; give --header");
+  return DQ_OK;
+}
+
+const dq_command dq_verb_cc = {
+    .name = "dq-cc",
+    .summary = "writes a network as C for machines without a runtime",
+    .usage = "MODEL -o OUT.c [options]",
+    .description =
+        "Writes one C99 file and a header. NAME_run(inputs, outputs, arena) computes the network once; it allocates "
+        "nothing, keeps nothing, and needs memcpy and, in float32, fmaf. Networks in 8 bits give the integers of "
+        "dq-run "
+        "on every machine: their sums are requantized by integers alone, by factors that were proven to give the "
+        "result "
+        "of the definition in float32 for every sum that the weights allow.\n\n"
+        "The table has the bytes that the caller provides (arena, inputs, outputs) and those of the constants.",
+    .examples = "# net.c and net.h\n"
+                "dq-cc int8.onnx -o net.c\n"
+                "# compiled for another machine, and compared with dq-run on pictures\n"
+                "CC=aarch64-linux-gnu-gcc dq-cc int8.onnx -o net.c --verify --run 'qemu-aarch64 -L "
+                "/usr/aarch64-linux-gnu' --data pictures/ --limit 10",
+    .operand = "MODEL",
+    .operands_minimum = 1,
+    .operands_maximum = 1,
+    DQ_OWN_ROWS(rows),
+    .shared = DQ_WITH_OUTPUT | DQ_WITH_REPORT | DQ_WITH_DATA,
+    .data_offset = offsetof(cc_options, data),
+    .output_offset = offsetof(cc_options, output),
+    .report_offset = offsetof(cc_options, report),
+    .rules = {{DQ_RULE_REQUIRED, "output"}},
+    .options_size = sizeof(cc_options),
+    .check = check,
+    .run = run,
+};

@@ -1,0 +1,68 @@
+// A network as C99 source without a runtime: the steps of its schedule as functions, its constants as arrays, and one
+// block of memory that the caller gives.
+//
+// The source needs <stdint.h> and <string.h> (memcpy), and <math.h> where steps in float32 do. It allocates nothing,
+// has no state, and does not recurse. Integer results are those of the executor on every machine with two's complement
+// and an arithmetic right shift; float32 results too, where fmaf and the basic operations round as IEEE 754 says.
+#ifndef DQ_CODEGEN_CODEGEN_H
+#define DQ_CODEGEN_CODEGEN_H
+
+#include "lib/ops/emit.h"
+#include "lib/session/session.h"
+
+// One step of the emitted network.
+typedef struct dq_codegen_step {
+  const dq_node *node;    // of session.copy
+  const char *label;      // the node's name, or its first output's when it has none
+  int64_t macs;           // multiply-accumulates
+  int64_t constant_bytes; // of its arrays
+  int64_t channels;       // whose integer sums are requantized
+  int64_t slow_channels;  // of these: by float32, as no integer form was proven
+  int64_t exceptions;     // of the integer forms: sums whose result is corrected
+  int sum_bits;           // two's complement bits that hold every integer sum whatever the input; 0: none
+  int function;           // the first step that calls the same function, NAME_function in C; -1: nothing is called
+  size_t scratch_bytes;
+} dq_codegen_step;
+
+// An input or output of the emitted function.
+typedef struct dq_codegen_port {
+  const char *name;  // in the model
+  const char *field; // part of the names of its macros, and of its parameter
+  dq_tensor tensor;  // type and shape
+} dq_codegen_port;
+
+typedef struct dq_codegen {
+  dq_session session; // without plan
+  dq_arena *arena;    // owned
+  const char *name;   // prefix of names in C
+  dq_codegen_step *steps;
+  int step_count;
+  dq_codegen_port *inputs, *outputs;
+  int input_count, output_count;
+  size_t arena_bytes;     // of the block that the caller gives, with scratch
+  size_t scratch_offset;  // of the scratch in the block
+  int64_t constant_bytes; // of all arrays
+  int64_t macs;
+  char *source, *header; // texts, of malloc
+} dq_codegen;
+
+typedef struct dq_codegen_options {
+  dq_session_options session; // shapes, and nothing else
+  const char *name;           // prefix of names in C; NULL: "net"
+  const char *header;         // name of the header that the source includes
+} dq_codegen_options;
+
+// Emits a network. The caller closes *made, also after a failure. DQ_UNSUPPORTED names the first node whose operator,
+// or whose form of it, has no C, or whose shape depends on elements; DQ_USAGE: `name` is no name in C; else statuses as
+// dq_session_schedule.
+dq_status dq_codegen_open(dq_codegen *made, const dq_graph *graph, const dq_codegen_options *options,
+                          const dq_context *context, dq_error *error);
+void dq_codegen_close(dq_codegen *made); // allowed on a zeroed struct
+
+// Makes a name in C of a text: letters, digits and underscores stay, other bytes become underscores; a keyword of C or
+// C++, or a text that begins with a digit, gets an underscore in front. In the arena; NULL: there is no memory.
+char *dq_codegen_identifier(dq_arena *arena, const char *text);
+// Whether a text is a name in C that is no keyword of C or C++ and does not begin with an underscore.
+bool dq_codegen_is_name(const char *text);
+
+#endif

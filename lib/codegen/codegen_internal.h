@@ -1,0 +1,58 @@
+// Parts of the emission of C.
+#ifndef DQ_CODEGEN_INTERNAL_H
+#define DQ_CODEGEN_INTERNAL_H
+
+#include <stdio.h>
+
+#include "lib/codegen/codegen.h"
+
+typedef enum dq_codegen_home {
+  DQ_HOME_NOWHERE, // no element is stored
+  DQ_HOME_ARENA,
+  DQ_HOME_INPUT, // in what the caller gives as an input
+  DQ_HOME_OUTPUT // in what the caller gives for an output
+} dq_codegen_home;
+
+// Where the elements of a value lie.
+typedef struct dq_codegen_place {
+  dq_codegen_home home;
+  int port;      // of an input or output
+  size_t offset; // from the start of that, in bytes
+} dq_codegen_place;
+
+// Finds the place of every value (by value index, in made->arena), with inputs and outputs in the memory of the caller
+// and the others in one block, whose size is *bytes. DQ_SYSTEM: there is no memory.
+dq_status dq_codegen_places(dq_codegen *made, dq_codegen_place **places, size_t *bytes, dq_error *error);
+
+// One function of the source.
+typedef struct dq_codegen_function {
+  int step; // the first step that calls it, whose number is in its name
+  const char *parameters, *body;
+} dq_codegen_function;
+
+// What is collected before the source is written.
+typedef struct dq_codegen_parts {
+  dq_codegen_place *places; // by value index
+  dq_tensor *tensors;       // by value index; those of constants have elements
+  dq_codegen_function *functions;
+  int function_count;
+  FILE *constants;  // definitions of arrays
+  FILE *calls;      // statements of the network's function
+  unsigned helpers; // set of 1 << dq_emit_helper
+} dq_codegen_parts;
+
+// Prints the step `index`: its arrays, its function unless an equal one is there, and its call. Statuses as
+// dq_codegen_open.
+dq_status dq_codegen_emit_step(dq_codegen *made, dq_codegen_parts *parts, int index, const dq_context *context,
+                               dq_error *error);
+
+// Writes definitions of the helpers of a set.
+void dq_codegen_helpers(FILE *to, unsigned helpers);
+// Writes a text as part of a comment: no end of a comment, no control characters, no backslash.
+void dq_codegen_comment(FILE *to, const char *text);
+// Writes the header.
+void dq_codegen_header(FILE *to, const dq_codegen *made);
+// Writes the declaration of the network's function, without a semicolon.
+void dq_codegen_declaration(FILE *to, const dq_codegen *made);
+
+#endif

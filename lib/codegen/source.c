@@ -1,0 +1,250 @@
+// The texts of the source and of the header.
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/sizes.h"
+#include "lib/codegen/codegen_internal.h"
+
+// ---- Header ----
+
+static char *upper(dq_arena *arena, const char *text) {
+  char *copy = dq_arena_strdup(arena, text);
+  for (char *c = copy; c && *c; c++) *c = (char)toupper((unsigned char)*c);
+  return copy;
+}
+
+static void print_port(FILE *to, const dq_codegen *made, const dq_codegen_port *port, const char *prefix) {
+  char shape[DQ_SHAPE_TEXT];
+  const char *name = upper(made->arena, port->field);
+  fputs("\n/* \"", to);
+  dq_codegen_comment(to, port->name);
+  fprintf(to, "\": %s %s */\n", dq_dtype_name(port->tensor.type),
+          dq_tensor_shape_text(&port->tensor, shape, sizeof shape));
+  fprintf(to, "#define %s_%s_ELEMENTS %" PRId64 "\n", prefix, name, dq_tensor_count(&port->tensor));
+  fprintf(to, "#define %s_%s_BYTES %zu\n", prefix, name, dq_tensor_bytes(&port->tensor));
+}
+
+void dq_codegen_declaration(FILE *to, const dq_codegen *made) {
+  fprintf(to, "int %s_run(", made->name);
+  for (int i = 0; i < made->input_count; i++)
+    fprintf(to, "const %s *%s, ", dq_emit_type(made->inputs[i].tensor.type), made->inputs[i].field);
+  for (int o = 0; o < made->output_count; o++)
+    fprintf(to, "%s *%s, ", dq_emit_type(made->outputs[o].tensor.type), made->outputs[o].field);
+  fputs("void *arena)", to);
+}
+
+void dq_codegen_header(FILE *to, const dq_codegen *made) {
+  const char *prefix = upper(made->arena, made->name);
+  fprintf(to, "/* Written by dq-cc. */\n#ifndef %s_H_\n#define %s_H_\n\n#include <stdint.h>\n\n", prefix, prefix);
+  fputs("#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n", to);
+  fprintf(to, "#define %s_ARENA_BYTES %zu\n#define %s_ARENA_ALIGNMENT 16\n", prefix, made->arena_bytes, prefix);
+  fprintf(to, "#define %s_CONSTANT_BYTES %" PRId64 "\n", prefix, made->constant_bytes);
+  for (int i = 0; i < made->input_count; i++) print_port(to, made, &made->inputs[i], prefix);
+  for (int o = 0; o < made->output_count; o++) print_port(to, made, &made->outputs[o], prefix);
+  fprintf(to,
+          "\n/* Runs the network once. `arena` has %s_ARENA_BYTES bytes on a boundary of %s_ARENA_ALIGNMENT and keeps\n"
+          "   nothing from one run to the next; inputs, outputs and arena do not overlap. Returns 0; 1: a pointer is "
+          "NULL,\n"
+          "   or the arena is not aligned. */\n",
+          prefix, prefix);
+  dq_codegen_declaration(to, made);
+  fputs(";\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n", to);
+}
+
+// ---- Source ----
+
+// What compilers may do to sums and products of floats unless they are told.
+static const char contraction[] =
+    "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#elif defined(__GNUC__) && !defined(__cplusplus)\n"
+    "#pragma GCC optimize (\"fp-contract=off\")\n#endif\n\n";
+
+static void print_run(FILE *to, const dq_codegen *made, const char *calls) {
+  dq_codegen_declaration(to, made);
+  fputs(" {\n  char *const block = (char *)arena;\n", to);
+  fputs("  if (arena == NULL || (uintptr_t)arena % 16u != 0u", to);
+  for (int i = 0; i < made->input_count; i++) fprintf(to, " || %s == NULL", made->inputs[i].field);
+  for (int o = 0; o < made->output_count; o++) fprintf(to, " || %s == NULL", made->outputs[o].field);
+  fputs(") {\n    return 1;\n  }\n  (void)block;\n", to);
+  fputs(calls, to);
+  fputs("  return 0;\n}\n", to);
+}
+
+static void print_source(FILE *to, const dq_codegen *made, const dq_codegen_parts *parts, const char *header,
+                         const char *constants, const char *calls) {
+  static const unsigned math =
+      1u << DQ_EMIT_MATH | 1u << DQ_EMIT_EXP | 1u << DQ_EMIT_SIGMOID | 1u << DQ_EMIT_SILU | 1u << DQ_EMIT_TANH;
+  fprintf(to,
+          "/* Written by dq-cc: %" PRId64 " multiply-accumulates, %zu bytes of arena, %" PRId64
+          " bytes of constants. */\n",
+          made->macs, made->arena_bytes, made->constant_bytes);
+  fprintf(to, "#include \"%s\"\n\n#include <stddef.h>\n#include <string.h>\n", header);
+  if (parts->helpers & math) fputs("#include <math.h>\n", to);
+  fputc('\n', to);
+  fputs(contraction, to);
+  if (made->scratch_offset != made->arena_bytes)
+    fprintf(to, "#define %s_SCRATCH %zu\n\n", made->name, made->scratch_offset);
+  dq_codegen_helpers(to, parts->helpers);
+  fputs(constants, to);
+  fputc('\n', to);
+  for (int f = 0; f < parts->function_count; f++)
+    fprintf(to, "static void %s_%d(%s) {\n%s}\n\n", made->name, parts->functions[f].step,
+            parts->functions[f].parameters, parts->functions[f].body);
+  print_run(to, made, calls);
+}
+
+// ---- Preparation ----
+
+static const char *unique_field(const dq_codegen *made, const char *name) {
+  const char *field = dq_codegen_identifier(made->arena, name);
+  for (int try = 0; field; try++) {
+    bool taken = !strncmp(field, "dq_", 3) || (!strncmp(field, made->name, strlen(made->name)));
+    for (int i = 0; i < made->input_count; i++)
+      taken |= made->inputs[i].field && !strcasecmp(made->inputs[i].field, field);
+    for (int o = 0; o < made->output_count; o++)
+      taken |= made->outputs[o].field && !strcasecmp(made->outputs[o].field, field);
+    if (!taken) return field;
+    field = dq_arena_printf(made->arena, "v%d_%.40s", try, dq_codegen_identifier(made->arena, name));
+  }
+  return NULL;
+}
+
+static dq_status list_ports(dq_codegen *made, dq_error *error) {
+  const dq_schedule *schedule = made->session.schedule;
+  const dq_graph *graph = dq_schedule_graph(schedule);
+  made->inputs = DQ_NEW_ARRAY(made->arena, dq_schedule_input_count(schedule) + 1, dq_codegen_port);
+  made->outputs = DQ_NEW_ARRAY(made->arena, graph->output_count + 1, dq_codegen_port);
+  if (!made->inputs || !made->outputs) return dq_fail_memory(error, 0);
+  made->input_count = dq_schedule_input_count(schedule), made->output_count = graph->output_count;
+  for (int i = 0; i < made->input_count + made->output_count; i++) {
+    bool is_input = i < made->input_count;
+    const dq_value *value = is_input ? dq_schedule_input(schedule, i) : graph->outputs[i - made->input_count];
+    dq_codegen_port *port = is_input ? &made->inputs[i] : &made->outputs[i - made->input_count];
+    port->tensor = *dq_schedule_tensor(schedule, value->index);
+    port->name = value->name;
+    port->field = unique_field(made, value->name);
+    if (!port->field) return dq_fail_memory(error, 0);
+    if (!dq_dtype_computable(port->tensor.type) || port->tensor.rank < 0)
+      return dq_fail(error, DQ_UNSUPPORTED, "%s '%s' has no fixed shape or a type that dq does not compute with",
+                     is_input ? "input" : "output", value->name);
+  }
+  return DQ_OK;
+}
+
+static dq_status list_steps(dq_codegen *made, dq_codegen_parts *parts, dq_error *error) {
+  const dq_graph *graph = dq_schedule_graph(made->session.schedule);
+  made->steps = DQ_NEW_ARRAY(made->arena, made->step_count + 1, dq_codegen_step);
+  parts->functions = DQ_NEW_ARRAY(made->arena, made->step_count + 1, dq_codegen_function);
+  parts->tensors = DQ_NEW_ARRAY(made->arena, graph->value_count + 1, dq_tensor);
+  if (!made->steps || !parts->functions || !parts->tensors) return dq_fail_memory(error, 0);
+  for (int s = 0; s < made->step_count; s++) {
+    const dq_node *node = dq_schedule_step_at(made->session.schedule, s)->node;
+    made->steps[s].node = node;
+    made->steps[s].label = node->name && *node->name ? node->name : node->outputs[0] ? node->outputs[0]->name : "";
+  }
+  for (int v = 0; v < graph->value_count; v++) {
+    parts->tensors[v] = *dq_schedule_tensor(made->session.schedule, v);
+    if (graph->values[v]->constant) parts->tensors[v].data = graph->values[v]->constant->data;
+  }
+  return DQ_OK;
+}
+
+// Outputs that do not lie where the caller wants them: another name of an input or output, or a constant.
+static void copy_outputs(const dq_codegen *made, dq_codegen_parts *parts) {
+  const dq_graph *graph = dq_schedule_graph(made->session.schedule);
+  for (int o = 0; o < made->output_count; o++) {
+    const dq_codegen_place *at = &parts->places[graph->outputs[o]->index];
+    size_t bytes = dq_tensor_bytes(&made->outputs[o].tensor);
+    if ((at->home == DQ_HOME_OUTPUT && at->port == o && !at->offset) || !bytes) continue;
+    if (at->home == DQ_HOME_NOWHERE) continue;
+    fprintf(parts->calls, "  (void)memcpy(%s, %s%s + %zu, %zu);\n", made->outputs[o].field,
+            at->home == DQ_HOME_ARENA ? "" : "(const char *)",
+            at->home == DQ_HOME_ARENA   ? "block"
+            : at->home == DQ_HOME_INPUT ? made->inputs[at->port].field
+                                        : made->outputs[at->port].field,
+            at->offset, bytes);
+  }
+}
+
+static dq_status check_constant_outputs(const dq_codegen *made, const dq_codegen_parts *parts, dq_error *error) {
+  const dq_graph *graph = dq_schedule_graph(made->session.schedule);
+  for (int o = 0; o < made->output_count; o++)
+    if (parts->places[graph->outputs[o]->index].home == DQ_HOME_NOWHERE)
+      return dq_fail(error, DQ_UNSUPPORTED, "output '%s' is a constant, or has a shape that depends on elements",
+                     made->outputs[o].name);
+  return DQ_OK;
+}
+
+static dq_status emit_steps(dq_codegen *made, dq_codegen_parts *parts, const dq_context *context, dq_error *error) {
+  size_t scratch = 0;
+  for (int s = 0; s < made->step_count; s++) {
+    DQ_TRY(dq_codegen_emit_step(made, parts, s, context, error));
+    made->macs += made->steps[s].macs;
+    made->constant_bytes += made->steps[s].constant_bytes;
+    if (made->steps[s].scratch_bytes > scratch) scratch = made->steps[s].scratch_bytes;
+  }
+  made->scratch_offset = made->arena_bytes;
+  made->arena_bytes += dq_round_up(scratch, 16);
+  copy_outputs(made, parts);
+  return DQ_OK;
+}
+
+// ---- All of it ----
+
+static dq_status print_texts(dq_codegen *made, const dq_codegen_parts *parts, const char *header, const char *constants,
+                             const char *calls, dq_error *error) {
+  size_t size;
+  FILE *to = open_memstream(&made->source, &size);
+  if (!to) return dq_fail_memory(error, 0);
+  print_source(to, made, parts, header, constants, calls);
+  if (fclose(to)) return dq_fail_memory(error, size);
+  if (!(to = open_memstream(&made->header, &size))) return dq_fail_memory(error, 0);
+  dq_codegen_header(to, made);
+  return fclose(to) ? dq_fail_memory(error, size) : DQ_OK;
+}
+
+static dq_status emit_all(dq_codegen *made, dq_codegen_parts *parts, const char *header, const dq_context *context,
+                          dq_error *error) {
+  char *constants = NULL, *calls = NULL;
+  size_t constants_size, calls_size;
+  parts->constants = open_memstream(&constants, &constants_size);
+  parts->calls = open_memstream(&calls, &calls_size);
+  dq_status status =
+      parts->constants && parts->calls ? emit_steps(made, parts, context, error) : dq_fail_memory(error, 0);
+  bool failed = false;
+  if (parts->constants) failed |= fclose(parts->constants) != 0;
+  if (parts->calls) failed |= fclose(parts->calls) != 0;
+  if (status == DQ_OK && failed) status = dq_fail_memory(error, 0);
+  if (status == DQ_OK) status = print_texts(made, parts, header, constants, calls, error);
+  free(constants);
+  free(calls);
+  return status;
+}
+
+dq_status dq_codegen_open(dq_codegen *made, const dq_graph *graph, const dq_codegen_options *options,
+                          const dq_context *context, dq_error *error) {
+  dq_codegen_parts parts = {0};
+  *made = (dq_codegen){.name = options->name ? options->name : "net", .arena = dq_context_arena(context)};
+  if (!made->arena) return dq_fail_memory(error, 0);
+  if (!dq_codegen_is_name(made->name))
+    return dq_fail(error, DQ_USAGE,
+                   "'%s' is no name in C: expected a letter, then letters, digits and underscores, and no "
+                   "keyword",
+                   made->name);
+  DQ_TRY(dq_session_schedule(&made->session, graph, &options->session, context, error));
+  made->step_count = dq_schedule_step_count(made->session.schedule);
+  DQ_TRY(list_ports(made, error));
+  DQ_TRY(list_steps(made, &parts, error));
+  DQ_TRY(dq_codegen_places(made, &parts.places, &made->arena_bytes, error));
+  DQ_TRY(check_constant_outputs(made, &parts, error));
+  return emit_all(made, &parts, options->header, context, error);
+}
+
+void dq_codegen_close(dq_codegen *made) {
+  free(made->source);
+  free(made->header);
+  dq_session_close(&made->session);
+  dq_arena_free(made->arena);
+  *made = (dq_codegen){0};
+}

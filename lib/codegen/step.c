@@ -1,0 +1,202 @@
+// One step in C: its constants, its function and its call.
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/sizes.h"
+#include "lib/codegen/codegen_internal.h"
+
+// ---- Constants ----
+
+static void print_element(FILE *to, const dq_emit_array *array, int64_t i) {
+  const dq_tensor elements = {.type = array->type, .data = (void *)(uintptr_t)array->data};
+  char text[48];
+  if (array->type == DQ_F32) fputs(dq_emit_real((float)dq_tensor_get(&elements, i), text), to);
+  else if (array->type == DQ_I64 && dq_tensor_get_i64(&elements, i) == INT64_MIN)
+    fputs("(-9223372036854775807 - 1)", to);
+  else if (array->type == DQ_I32 && dq_tensor_get_i64(&elements, i) == INT32_MIN) fputs("(-2147483647 - 1)", to);
+  else fprintf(to, "%" PRId64, dq_tensor_get_i64(&elements, i));
+}
+
+static void define_array(FILE *to, const dq_codegen *made, int step, int number, const dq_emit_array *array) {
+  enum { IN_LINE = 16 };
+  fprintf(to, "static const %s %s_%d_c%d[%" PRId64 "] = {", dq_emit_type(array->type), made->name, step, number,
+          array->count ? array->count : 1);
+  for (int64_t i = 0; i < array->count; i++) {
+    fputs(i % IN_LINE ? ", " : i ? ",\n  " : "\n  ", to);
+    print_element(to, array, i);
+  }
+  fputs(array->count ? "\n};\n" : "0};\n", to);
+}
+
+static void define_arrays(FILE *to, const dq_codegen *made, int index, const dq_emission *emission,
+                          dq_codegen_step *step) {
+  for (int a = 0; a < emission->array_count; a++) {
+    const dq_emit_array *array = &emission->arrays[a];
+    define_array(to, made, index, a, array);
+    step->constant_bytes += array->count * (int64_t)dq_dtype_size(array->type);
+  }
+}
+
+// ---- Functions ----
+
+static char *parameters_of(const dq_codegen *made, const dq_emission *emission) {
+  char *text = NULL;
+  size_t size;
+  const char *comma = "";
+  FILE *to = open_memstream(&text, &size);
+  if (!to) return NULL;
+  for (int i = 0; i < emission->op->input_count; i++) {
+    const dq_tensor *input = emission->op->inputs[i];
+    if (!input || input->data) continue;
+    fprintf(to, "%sconst %s *x%d", comma, dq_emit_type(input->type), i);
+    comma = ", ";
+  }
+  for (int o = 0; o < emission->op->output_count; o++) {
+    const dq_tensor *output = emission->op->outputs[o];
+    if (!output) continue;
+    fprintf(to, "%s%s *y%d", comma, dq_emit_type(output->type), o);
+    comma = ", ";
+  }
+  for (int a = 0; a < emission->array_count; a++)
+    fprintf(to, ", const %s *c%d", dq_emit_type(emission->arrays[a].type), a);
+  if (emission->scratch_bytes) fputs(", void *scratch", to);
+  bool failed = fclose(to) != 0;
+  char *copy = failed ? NULL : dq_arena_strdup(made->arena, text);
+  free(text);
+  return copy;
+}
+
+// The function with this body and these parameters, by the number of the first step that calls it.
+static int find_function(dq_codegen_parts *parts, int step, const char *parameters, const char *body) {
+  for (int f = 0; f < parts->function_count; f++)
+    if (!strcmp(parts->functions[f].body, body) && !strcmp(parts->functions[f].parameters, parameters))
+      return parts->functions[f].step;
+  parts->functions[parts->function_count] = (dq_codegen_function){step, parameters, body};
+  parts->function_count++;
+  return step;
+}
+
+// ---- Calls ----
+
+static void print_pointer(FILE *to, const dq_codegen *made, const dq_codegen_place *place, int type, bool is_const) {
+  const char *name = dq_emit_type(type), *qualifier = is_const ? "const " : "";
+  if (place->home == DQ_HOME_ARENA) {
+    fprintf(to, "(%s%s *)(void *)(block + %zu)", qualifier, name, place->offset);
+    return;
+  }
+  const dq_codegen_port *port = place->home == DQ_HOME_INPUT ? &made->inputs[place->port] : &made->outputs[place->port];
+  if (!place->offset && (port->tensor.type == type)) fputs(port->field, to);
+  else
+    fprintf(to, "(%s%s *)((%s *)%s + %zu)", qualifier, name, place->home == DQ_HOME_INPUT ? "const char" : "char",
+            port->field, place->offset);
+}
+
+static void print_call(dq_codegen *made, dq_codegen_parts *parts, int index, const dq_emission *emission) {
+  FILE *to = parts->calls;
+  const dq_node *node = made->steps[index].node;
+  const char *comma = "";
+  fputs("  /* ", to);
+  dq_codegen_comment(to, made->steps[index].label);
+  fprintf(to, ", %s */\n  %s_%d(", node->op_type, made->name, made->steps[index].function);
+  for (int i = 0; i < emission->op->input_count; i++) {
+    if (!emission->op->inputs[i] || emission->op->inputs[i]->data) continue;
+    fputs(comma, to);
+    print_pointer(to, made, &parts->places[node->inputs[i]->index], emission->op->inputs[i]->type, true);
+    comma = ", ";
+  }
+  for (int o = 0; o < emission->op->output_count; o++) {
+    if (!emission->op->outputs[o]) continue;
+    fputs(comma, to);
+    print_pointer(to, made, &parts->places[node->outputs[o]->index], emission->op->outputs[o]->type, false);
+    comma = ", ";
+  }
+  for (int a = 0; a < emission->array_count; a++) fprintf(to, ", %s_%d_c%d", made->name, index, a);
+  if (emission->scratch_bytes) fprintf(to, ", block + %s_SCRATCH", made->name);
+  fputs(");\n", to);
+}
+
+// ---- Steps ----
+
+static bool same_place(const dq_codegen_place *a, const dq_codegen_place *b) {
+  return a->home == b->home && a->port == b->port && a->offset == b->offset;
+}
+
+// Which inputs lie where the step would copy them to: all of one that only looks at them in another shape, parts of a
+// concatenation.
+static dq_status find_placed(const dq_codegen_parts *parts, const dq_codegen_step *step, const dq_op *op,
+                             bool *placed) {
+  unsigned flags = op->row->flags;
+  if (!(flags & (DQ_OP_VIEW | DQ_OP_JOIN))) return DQ_OK;
+  dq_codegen_place at = parts->places[step->node->outputs[0]->index];
+  for (int i = 0; i < op->input_count; i++) {
+    if (!op->inputs[i]) continue;
+    placed[i] = !op->inputs[i]->data && same_place(&parts->places[step->node->inputs[i]->index], &at);
+    if (flags & DQ_OP_VIEW) break;
+    at.offset += dq_tensor_bytes(op->inputs[i]);
+  }
+  return DQ_OK;
+}
+
+// Reshape and its like, where the elements have to move after all.
+static dq_status emit_view(dq_emission *to) {
+  char name[16];
+  dq_emit(to, "(void)memcpy(y0, %s, %zu);", dq_emit_input(to, 0, name), dq_tensor_bytes(to->op->outputs[0]));
+  return DQ_OK;
+}
+
+static dq_status call_row(dq_emission *emission) {
+  const dq_operator *row = emission->op->row;
+  if (row->flags & DQ_OP_VIEW) return emit_view(emission);
+  if (!row->emit) return dq_op_fail(emission->op, DQ_UNSUPPORTED, "operator %s has no C yet", row->name);
+  return row->emit(emission);
+}
+
+static dq_status print_step(dq_codegen *made, dq_codegen_parts *parts, int index, dq_emission *emission,
+                            dq_error *error) {
+  char *body = NULL;
+  size_t size;
+  dq_codegen_step *step = &made->steps[index];
+  emission->body = open_memstream(&body, &size);
+  if (!emission->body) return dq_fail_memory(error, 0);
+  dq_status status = call_row(emission);
+  bool failed = fclose(emission->body) != 0;
+  const char *kept = status == DQ_OK && !failed ? dq_arena_strdup(made->arena, body) : NULL;
+  free(body);
+  if (status != DQ_OK) return dq_with_label(step->node, status, error);
+  const char *parameters = parameters_of(made, emission);
+  if (!kept || !parameters) return dq_fail_memory(error, size);
+  step->function = find_function(parts, index, parameters, kept);
+  step->channels = emission->channels, step->slow_channels = emission->slow_channels;
+  step->exceptions = emission->exceptions;
+  step->sum_bits = emission->sum_bits, step->scratch_bytes = emission->scratch_bytes;
+  parts->helpers |= emission->helpers;
+  define_arrays(parts->constants, made, index, emission, step);
+  print_call(made, parts, index, emission);
+  return DQ_OK;
+}
+
+dq_status dq_codegen_emit_step(dq_codegen *made, dq_codegen_parts *parts, int index, const dq_context *context,
+                               dq_error *error) {
+  const dq_schedule_step *at = dq_schedule_step_at(made->session.schedule, index);
+  dq_codegen_step *step = &made->steps[index];
+  dq_op op;
+  step->function = -1;
+  if (at->dynamic)
+    return dq_with_label(at->node,
+                         dq_fail(error, DQ_UNSUPPORTED,
+                                 "the shape of its result depends on elements, and C is "
+                                 "emitted for fixed shapes"),
+                         error);
+  op = (dq_op){0};
+  DQ_TRY(dq_op_bind(&op, dq_schedule_graph(made->session.schedule), at->node, parts->tensors, context, made->arena,
+                    error));
+  op.version = at->version;
+  bool *placed = DQ_NEW_ARRAY(made->arena, op.input_count + 1, bool);
+  if (!placed) return dq_fail_memory(error, (size_t)op.input_count);
+  DQ_TRY(find_placed(parts, step, &op, placed));
+  if (at->row->macs) step->macs = at->row->macs(&op);
+  if ((at->row->flags & DQ_OP_VIEW) && placed[0]) return DQ_OK;
+  dq_emission emission = {.op = &op, .arena = made->arena, .placed = placed};
+  return print_step(made, parts, index, &emission, error);
+}

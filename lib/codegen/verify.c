@@ -1,0 +1,231 @@
+#include "lib/codegen/verify.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/child.h"
+#include "lib/base/file.h"
+#include "lib/session/runner.h"
+
+typedef struct verification {
+  const dq_codegen *made;
+  const dq_codegen_verify_options *options;
+  const dq_context *context;
+  char folder[256];
+  dq_runner runner;
+  FILE *inputs, *expected;
+  dq_codegen_comparison *comparison;
+} verification;
+
+// ---- Files of the temporary folder ----
+
+static dq_status open_file(const verification *v, const char *name, const char *mode, FILE **file, dq_error *error) {
+  char path[512];
+  snprintf(path, sizeof path, "%s/%s", v->folder, name);
+  *file = fopen(path, mode);
+  return *file ? DQ_OK : dq_fail_errno(error, path);
+}
+
+static dq_status write_text(const verification *v, const char *name, const char *text, dq_error *error) {
+  FILE *file;
+  DQ_TRY(open_file(v, name, "wb", &file, error));
+  bool failed = fputs(text, file) < 0;
+  return fclose(file) || failed ? dq_fail_errno(error, name) : DQ_OK;
+}
+
+static void remove_folder(const verification *v) {
+  static const char *const names[] = {"net.c", "net.h", "main.c", "program", "inputs", "expected", "outputs"};
+  char path[512];
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    snprintf(path, sizeof path, "%s/%s", v->folder, names[i]);
+    unlink(path);
+  }
+  rmdir(v->folder);
+}
+
+static dq_status make_folder(verification *v, dq_error *error) {
+  const char *base = getenv("TMPDIR");
+  snprintf(v->folder, sizeof v->folder, "%.200s/dq-cc-XXXXXX", base && *base ? base : "/tmp");
+  return mkdtemp(v->folder) ? DQ_OK : dq_fail_errno(error, v->folder);
+}
+
+// ---- The program: samples from one file to another, little endian in both ----
+
+static const char program_start[] =
+    "#include <stdio.h>\n#include <stdint.h>\n#include <stddef.h>\n#include \"net.h\"\n\n"
+    "static void swap(void *data, size_t size, size_t count) {\n"
+    "  const uint16_t one = 1;\n"
+    "  unsigned char *at = (unsigned char *)data;\n"
+    "  if (*(const unsigned char *)&one) return;\n"
+    "  for (size_t i = 0; i < count; i++, at += size)\n"
+    "    for (size_t b = 0; b < size / 2; b++) {\n"
+    "      unsigned char byte = at[b];\n"
+    "      at[b] = at[size - 1 - b];\n"
+    "      at[size - 1 - b] = byte;\n"
+    "    }\n"
+    "}\n\n"
+    "int main(int count, char **words) {\n"
+    "  FILE *from = count == 3 ? fopen(words[1], \"rb\") : NULL, *to = count == 3 ? fopen(words[2], \"wb\") : NULL;\n"
+    "  if (!from || !to) return 2;\n"
+    "  for (;;) {\n";
+
+static void declare_port(FILE *to, const dq_codegen_port *port) {
+  fprintf(to, "static %s b_%s[%" PRId64 "];\n", dq_emit_type(port->tensor.type), port->field,
+          dq_tensor_count(&port->tensor) + 1);
+}
+
+static void print_program(FILE *to, const dq_codegen *made) {
+  fputs("#include <stdint.h>\n", to);
+  for (int i = 0; i < made->input_count; i++) declare_port(to, &made->inputs[i]);
+  for (int o = 0; o < made->output_count; o++) declare_port(to, &made->outputs[o]);
+  fprintf(to, "static uint64_t arena[%zu];\n", made->arena_bytes / 8 + 3);
+  fputs(program_start, to);
+  for (int i = 0; i < made->input_count; i++) {
+    const dq_codegen_port *p = &made->inputs[i];
+    int64_t n = dq_tensor_count(&p->tensor);
+    fprintf(to, "    if (fread(b_%s, sizeof *b_%s, %" PRId64 ", from) != %" PRId64 ") return %s;\n", p->field, p->field,
+            n, n, i ? "2" : "fclose(to) ? 2 : 0");
+    fprintf(to, "    swap(b_%s, sizeof *b_%s, %" PRId64 ");\n", p->field, p->field, n);
+  }
+  fprintf(to, "    if (%s_run(", made->name);
+  for (int i = 0; i < made->input_count; i++) fprintf(to, "b_%s, ", made->inputs[i].field);
+  for (int o = 0; o < made->output_count; o++) fprintf(to, "b_%s, ", made->outputs[o].field);
+  fputs("(char *)arena + (16 - (uintptr_t)arena % 16) % 16)) return 3;\n", to);
+  for (int o = 0; o < made->output_count; o++) {
+    const dq_codegen_port *p = &made->outputs[o];
+    int64_t n = dq_tensor_count(&p->tensor);
+    fprintf(to, "    swap(b_%s, sizeof *b_%s, %" PRId64 ");\n", p->field, p->field, n);
+    fprintf(to, "    if (fwrite(b_%s, sizeof *b_%s, %" PRId64 ", to) != %" PRId64 ") return 2;\n", p->field, p->field,
+            n, n);
+  }
+  fputs("  }\n}\n", to);
+}
+
+static dq_status write_sources(const verification *v, dq_error *error) {
+  FILE *file;
+  DQ_TRY(write_text(v, "net.c", v->made->source, error));
+  DQ_TRY(write_text(v, "net.h", v->made->header, error));
+  DQ_TRY(open_file(v, "main.c", "wb", &file, error));
+  print_program(file, v->made);
+  return fclose(file) ? dq_fail_errno(error, "main.c") : DQ_OK;
+}
+
+static dq_status compile(const verification *v, dq_error *error) {
+  const char *compiler = v->options->compiler ? v->options->compiler : getenv("CC");
+  const char *flags = v->options->flags ? v->options->flags : "-std=c99 -O2";
+  char command[2048];
+  if (!compiler || !*compiler) compiler = "cc";
+  DQ_TRY(write_sources(v, error));
+  snprintf(command, sizeof command, "cd '%s' && %s %s -o program net.c main.c -lm", v->folder, compiler, flags);
+  dq_status status = dq_child_run(command, &(dq_child_options){0}, v->context, error);
+  if (status == DQ_CONDITION)
+    return dq_fail(error, DQ_SYSTEM, "the emitted C could not be compiled by '%s %s'", compiler, flags);
+  return status;
+}
+
+// ---- Samples ----
+
+static dq_status write_tensor(FILE *to, const dq_tensor *tensor, dq_error *error) {
+  size_t bytes = dq_tensor_bytes(tensor);
+  return fwrite(tensor->data, 1, bytes, to) == bytes ? DQ_OK : dq_fail_errno(error, "a temporary file");
+}
+
+// Inputs before the run, which may overwrite them, and what the executor answers.
+static dq_status run_samples_of(verification *v, int64_t first, dq_error *error) {
+  dq_plan *plan = v->runner.session.plan;
+  int64_t left = v->comparison->pictures - first;
+  DQ_TRY(dq_runner_read(&v->runner, first, left < v->runner.batch ? left : v->runner.batch, NULL, error));
+  for (int i = 0; i < dq_plan_input_count(plan); i++) DQ_TRY(write_tensor(v->inputs, dq_plan_input(plan, i), error));
+  DQ_TRY(dq_runner_run(&v->runner, error));
+  for (int o = 0; o < dq_plan_output_count(plan); o++)
+    DQ_TRY(write_tensor(v->expected, dq_plan_output(plan, o), error));
+  return DQ_OK;
+}
+
+static dq_status run_samples(verification *v, dq_error *error) {
+  dq_status status = open_file(v, "inputs", "wb", &v->inputs, error);
+  if (status == DQ_OK) status = open_file(v, "expected", "wb", &v->expected, error);
+  for (int64_t p = 0; status == DQ_OK && p < v->comparison->pictures; p += v->runner.batch) {
+    status = dq_check_stop(v->context, error);
+    if (status == DQ_OK) status = run_samples_of(v, p, error);
+    dq_progress(v->context, "running", p + 1, v->comparison->pictures);
+  }
+  if (v->inputs && fclose(v->inputs) && status == DQ_OK) status = dq_fail_errno(error, "a temporary file");
+  if (v->expected && fclose(v->expected) && status == DQ_OK) status = dq_fail_errno(error, "a temporary file");
+  return status;
+}
+
+static dq_status run_program(const verification *v, dq_error *error) {
+  char command[2048];
+  const char *run = v->options->run ? v->options->run : "";
+  snprintf(command, sizeof command, "%s '%s/program' '%s/inputs' '%s/outputs'", run, v->folder, v->folder, v->folder);
+  dq_status status = dq_child_run(command, &(dq_child_options){0}, v->context, error);
+  return status == DQ_CONDITION
+             ? dq_fail(error, DQ_SYSTEM, "the program of the emitted C did not run: %s", error ? error->message : "")
+             : status;
+}
+
+// ---- Comparison ----
+
+static bool same_element(int type, const void *a, const void *b, size_t size) {
+  if (!memcmp(a, b, size)) return true;
+  const dq_tensor x = {.type = type, .data = (void *)(uintptr_t)a}, y = {.type = type, .data = (void *)(uintptr_t)b};
+  return (DQ_TYPES_FLOAT & DQ_BIT(type)) && isnan(dq_tensor_get(&x, 0)) && isnan(dq_tensor_get(&y, 0));
+}
+
+static void compare_output(verification *v, int64_t picture, int o, const char *a, const char *b) {
+  dq_codegen_comparison *c = v->comparison;
+  const dq_tensor *tensor = &v->made->outputs[o].tensor;
+  size_t size = dq_dtype_size(tensor->type);
+  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) {
+    c->elements++;
+    if (same_element(tensor->type, a + (size_t)i * size, b + (size_t)i * size, size)) continue;
+    if (!c->different) c->first_output = o, c->first_picture = picture;
+    c->different++;
+  }
+}
+
+static dq_status compare(verification *v, dq_error *error) {
+  char path[512];
+  dq_file expected = {0}, outputs = {0};
+  snprintf(path, sizeof path, "%s/expected", v->folder);
+  DQ_TRY(dq_file_open(&expected, path, error));
+  snprintf(path, sizeof path, "%s/outputs", v->folder);
+  dq_status status = dq_file_open(&outputs, path, error);
+  if (status == DQ_OK && outputs.size != expected.size)
+    status = dq_fail(error, DQ_SYSTEM, "the program of the emitted C wrote %zu bytes, expected %zu", outputs.size,
+                     expected.size);
+  size_t at = 0;
+  for (int64_t p = 0; status == DQ_OK && p < v->comparison->pictures; p += v->runner.batch)
+    for (int o = 0; o < v->made->output_count; o++) {
+      compare_output(v, p, o, (const char *)expected.data + at, (const char *)outputs.data + at);
+      at += dq_tensor_bytes(&v->made->outputs[o].tensor);
+    }
+  dq_file_close(&expected);
+  dq_file_close(&outputs);
+  return status;
+}
+
+static dq_status verify(verification *v, dq_error *error) {
+  DQ_TRY(run_samples(v, error));
+  DQ_TRY(compile(v, error));
+  DQ_TRY(run_program(v, error));
+  return compare(v, error);
+}
+
+dq_status dq_codegen_verify(dq_codegen_comparison *comparison, const dq_codegen *made,
+                            const dq_codegen_verify_options *options, const dq_context *context, dq_error *error) {
+  verification v = {.made = made, .options = options, .context = context, .comparison = comparison};
+  dq_runner_options runner = {.session = {.shapes = options->shapes}, .batch = options->shapes.batch};
+  int64_t all = dq_data_count(options->data), pictures = options->pictures;
+  *comparison = (dq_codegen_comparison){.pictures = pictures && pictures < all ? pictures : all};
+  DQ_TRY(make_folder(&v, error));
+  dq_status status = dq_runner_open(&v.runner, options->graph, options->data, &runner, context, error);
+  if (status == DQ_OK) status = verify(&v, error);
+  dq_runner_close(&v.runner);
+  remove_folder(&v);
+  return status;
+}

@@ -1,0 +1,161 @@
+// C source of operators: what the function `emit` of a row prints, and what these functions share.
+//
+// A step of a network becomes a function of its own, whose parameters are named x0, x1, ... (inputs that are computed,
+// by position), y0, y1, ... (outputs), c0, c1, ... (arrays of constants, in the order in which they were added) and
+// scratch. `emit` prints the body of that function. Steps with equal bodies and parameters share one function.
+#ifndef DQ_OPS_EMIT_H
+#define DQ_OPS_EMIT_H
+
+#include <stdio.h>
+
+#include "lib/kernels/reference/forms.h"
+#include "lib/ops/operator.h"
+
+// Functions in C that bodies call; codegen defines those that any step asked for.
+typedef enum dq_emit_helper {
+  DQ_EMIT_ROUND, // dq_round(x, zero, low, high): dq_round_clamped of lib/kernels/reference/scalar.h
+  DQ_EMIT_SCALE, // dq_scale(sum, factor, shift, zero, low, high): dq_requantize_fixed without exceptions
+  DQ_EMIT_EXP,   // dq_exp_one, dq_sigmoid_one, dq_silu_one and dq_tanh_one of lib/kernels/reference/function.h
+  DQ_EMIT_SIGMOID,
+  DQ_EMIT_SILU,
+  DQ_EMIT_TANH,
+  DQ_EMIT_UNIT, // dq_unit(x): x between 0 and 1
+  DQ_EMIT_MATH, // <math.h>
+  DQ_EMIT_HELPERS
+} dq_emit_helper;
+
+typedef struct dq_emit_array {
+  int type; // dq_dtype
+  int64_t count;
+  const void *data;
+} dq_emit_array;
+
+enum { DQ_EMIT_ARRAYS = 8 };
+
+struct dq_emission {
+  const dq_op *op; // shapes are final, constants have elements; not prepared
+  dq_arena *arena; // owns what outlives the step
+  FILE *body;
+  int depth; // of braces, for the indentation
+  dq_emit_array arrays[DQ_EMIT_ARRAYS];
+  int array_count;
+  unsigned helpers;      // set of 1 << dq_emit_helper
+  const bool *placed;    // [op->input_count]: the input lies where its part of output 0 lies (DQ_OP_JOIN, DQ_OP_VIEW)
+  size_t scratch_bytes;  // that the step needs beside its results
+  int64_t channels;      // whose sums are requantized
+  int64_t slow_channels; // of these: by float32, as no integer form was proven
+  int64_t exceptions;    // of the integer forms
+  int sum_bits;          // two's complement bits that hold every sum; 0: the step has no integer sums
+};
+
+// Prints one line (printf style), indented by the braces that are open.
+void dq_emit(dq_emission *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
+// Closes `count` braces, a line each.
+void dq_emit_close(dq_emission *to, int count);
+void dq_emit_need(dq_emission *to, dq_emit_helper helper);
+
+// Adds an array of constants and returns the number in its name c0, c1, ...; -1: there are DQ_EMIT_ARRAYS already.
+// `data` must outlive the emission.
+int dq_emit_constant(dq_emission *to, int type, const void *data, int64_t count);
+// Writes the name of input `i` into name[16]: "x0", or that of a new array where its elements are constant.
+const char *dq_emit_input(dq_emission *to, int i, char name[16]);
+
+const char *dq_emit_type(int type);                   // "float", "int8_t", ...; of a computable type
+const char *dq_emit_real(float value, char text[48]); // a C expression of type float for the value, also infinite ones
+
+// Loops over all elements of a shape, for operands that have a stride in elements along each dimension (0: broadcast).
+enum { DQ_EMIT_OPERANDS = 4 };
+typedef struct dq_emit_nest {
+  int rank, operands;
+  int64_t dims[DQ_MAX_RANK], strides[DQ_EMIT_OPERANDS][DQ_MAX_RANK];
+} dq_emit_nest;
+// A nest over a shape whose operand 0 lies in row-major order.
+dq_emit_nest dq_emit_nest_of(int rank, const int64_t *dims);
+// Adds an operand that broadcasts to the shape of the nest.
+void dq_emit_broadcast(dq_emit_nest *nest, const dq_tensor *operand);
+// Opens the loops, dimensions that every operand walks through without a gap joined to one, and stores the index of
+// each operand in index[operand][160], an expression of the loops' variables. Returns the number of loops, which the
+// caller closes.
+int dq_emit_loops(dq_emission *to, dq_emit_nest *nest, char index[][160]);
+
+// How the integer sums of a step become its result. Sums are those of the products of weights and stored numbers;
+// the addends hold the bias less what zero points contribute.
+typedef struct dq_emit_sums {
+  const dq_requantization *requantization;
+  bool floats; // the result is float32, sum * multiplier
+  int64_t channels;
+  int32_t *addends;      // [channels]
+  int64_t *least, *most; // [channels]: bounds of the sums with addend
+  // Set by dq_emit_sums_prepare.
+  int first;          // number of the first array
+  bool in_float;      // a channel has no integer form, so all are requantized by float32
+  int64_t exceptions; // of the integer forms of all channels
+} dq_emit_sums;
+// Finds how sums are requantized and adds the arrays for it to the step. DQ_UNSUPPORTED: a sum may leave int32;
+// DQ_SYSTEM: there is no memory.
+dq_status dq_emit_sums_prepare(dq_emission *to, dq_emit_sums *sums);
+// Prints the declarations of the factors of the channel that an expression names.
+void dq_emit_factors(dq_emission *to, const dq_emit_sums *sums, const char *channel);
+// Prints statements that store the result of the sum `sum` in `target`, behind dq_emit_factors.
+void dq_emit_result(dq_emission *to, const dq_emit_sums *sums, const char *channel, const char *target,
+                    const char *sum);
+// The same in parts, for rows of sums: the result but for exceptions; where there are any (sums->exceptions), the head
+// of two blocks that run for each exception of the channel; in these, what corrects one result.
+void dq_emit_store(dq_emission *to, const dq_emit_sums *sums, const char *target, const char *sum);
+void dq_emit_exceptions(dq_emission *to, const dq_emit_sums *sums, const char *channel);
+void dq_emit_correct(dq_emission *to, const dq_emit_sums *sums, const char *target, const char *sum);
+
+// The operands of a product of integers: weights of `channels` sums of `depth` products each.
+typedef struct dq_emit_weights {
+  const dq_tensor *weights; // int8 or uint8; weight k of channel c is element c * channel_stride + k * depth_stride
+  int64_t channels, depth, channel_stride, depth_stride;
+  const int32_t *zero_points; // of the weights: 0 (all zero), 1 or `channels`
+  int64_t zero_point_count;
+  int32_t data_zero_point;
+  bool data_signed;
+} dq_emit_weights;
+// Adds the array [channels][depth] of the weights less their zero points (int8, or int16 where these need it), stores
+// its number in *number, and fills sums->channels, addends, least and most, with the bias of sums->requantization.
+// DQ_SYSTEM: there is no memory.
+dq_status dq_emit_weights_prepare(dq_emission *to, const dq_emit_weights *weights, dq_emit_sums *sums, int *number);
+
+// A convolution over one or two axes. Sums are made row by row of the output, of up to DQ_EMIT_TAPS taps at once.
+typedef struct dq_emit_convolution {
+  dq_conv_parameters shape;
+  int weights;              // number of the array of the weights, OIHW
+  const dq_emit_sums *sums; // of integers; NULL: float32
+  int32_t padding;          // integers: the stored number that stands for 0
+  int bias;                 // float32: number of the array, [out_channels]; -1: none
+  const char *addend;       // float32: name of the operand that is added at the end; NULL: none
+} dq_emit_convolution;
+dq_status dq_emit_convolution_body(dq_emission *to, const dq_emit_convolution *convolution);
+
+// A product of a rows x depth matrix x0 and a constant matrix, which lies as [columns][depth].
+typedef struct dq_emit_product {
+  int64_t rows, columns, depth;
+  int64_t row_stride, depth_stride; // of x0, in elements
+  int weights;                      // number of the array
+  const dq_emit_sums *sums;         // of integers; NULL: float32
+  const char *end;                  // float32: an expression of `sum`, `r` and `o` that the result is
+} dq_emit_product;
+void dq_emit_product_body(dq_emission *to, const dq_emit_product *product);
+
+// The end of a float32 result: an expression of the variable `name`, printed into text[300].
+const char *dq_emit_activation(dq_emission *to, const dq_activation *activation, const char *name, char text[300]);
+
+// For rows (dq_operator.emit): QLinearConv and dq QConv; QLinearMatMul, dq QMatMul and dq QGemm.
+dq_status dq_emit_qlinear_conv(dq_emission *to);
+dq_status dq_emit_qlinear_matmul(dq_emission *to);
+
+// For rows: MaxPool without indices of float32 and 8 bits, AveragePool in float32, over one or two axes.
+dq_status dq_emit_max_pool(dq_emission *to);
+dq_status dq_emit_average_pool(dq_emission *to);
+
+// For rows with DQ_OP_ELEMENTWISE: the row's formula, or what its clamp or slope says, over one or two float32 inputs.
+dq_status dq_emit_formula(dq_emission *to);
+
+// For rows of operators that move elements: runs the row on the numbers of the elements to find which one each element
+// of output 0 is, and prints loops that copy them. DQ_UNSUPPORTED: an element comes from nowhere (padding).
+dq_status dq_emit_move(dq_emission *to);
+
+#endif

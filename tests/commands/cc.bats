@@ -1,0 +1,116 @@
+# dq-cc: C that compiles without a warning, gives the bits of dq-run, and says what it needs.
+load common
+load pictures
+
+setup() {
+  mkdir "$BATS_TEST_TMPDIR/here" && cd "$BATS_TEST_TMPDIR/here" || return
+  dq-int8 "$models/small.onnx" --data "npy:$x" -o int8.onnx -q >/dev/null
+}
+
+strict="-std=c99 -O2 -Wall -Wextra -Wpedantic -Wconversion -Werror"
+
+@test "the C of float and 8-bit networks gives the bits of dq-run" {
+  for model in small shared two_inputs strange_names odd_weights qoperator channels_last tiny; do
+    gives 0 dq-cc "$models/$model.onnx" -o net.c --verify --compiler-flags "$strict"
+    has "Elements that differ: 0"
+    gives 0 dq-cc "$models/$model.onnx" -o net.c --verify --compiler-flags "-std=c99 -O0"
+    has "Elements that differ: 0"
+  done
+  for level in 0 1 3 s; do
+    gives 0 dq-cc int8.onnx -o net.c --verify --data "npy:$x" --compiler-flags "-std=c99 -O$level"
+    has "Pictures compared:    6"
+    has "Elements that differ: 0"
+    has "of these in float:    0"
+  done
+}
+
+@test "other compilers, and C++" {
+  gives 0 dq-cc int8.onnx -o net.c
+  gives 0 g++ -x c++ $(sed 's/-std=c99//' <<<"$strict") -c net.c -o net.o
+  gives 0 nm -u net.o
+  run -1 grep -vE '^ +U (memcpy|memset)$|^$' <<<"$output"
+  if ! command -v clang >/dev/null; then skip "clang is not installed"; fi
+  export CC=clang
+  gives 0 dq-cc int8.onnx -o net.c --verify --compiler-flags "$strict"
+  gives 0 dq-cc "$models/small.onnx" -o net.c --verify --compiler-flags "$strict"
+  has "Elements that differ: 0"
+}
+
+@test "sanitizers find nothing in what the C does" {
+  for model in int8.onnx "$models/small.onnx"; do
+    gives 0 dq-cc "$model" -o net.c --verify \
+      --compiler-flags "-std=c99 -O1 -fsanitize=address,undefined -fno-sanitize-recover=all"
+    has "Elements that differ: 0"
+  done
+}
+
+@test "other machines, as far as they are installed" {
+  ran=0
+  for machine in aarch64-linux-gnu arm-linux-gnueabihf riscv64-linux-gnu s390x-linux-gnu; do
+    emulator=qemu-${machine%%-*}
+    command -v "$machine-gcc" "$emulator" >/dev/null || continue
+    export CC=$machine-gcc
+    for model in int8.onnx "$models/small.onnx"; do
+      gives 0 dq-cc "$model" -o net.c --verify --run "$emulator -L /usr/$machine"
+      has "Elements that differ: 0"
+    done
+    ran=$((ran + 1))
+  done
+  if ((!ran)); then skip "no cross compiler with an emulator is installed"; fi
+}
+
+@test "bits that differ are status 1, and C that cannot be compiled or run is 5" {
+  CC=true gives 5 dq-cc int8.onnx -o net.c --verify
+  has "the program of the emitted C did not run"
+  CC=false gives 5 dq-cc int8.onnx -o net.c --verify
+  has "the emitted C could not be compiled by 'false -std=c99 -O2'"
+  gives 5 dq-cc int8.onnx -o net.c --verify --run no-such-emulator
+  has "the program of the emitted C did not run"
+  cat >wrong <<'END'
+#!/bin/sh
+"$@" && printf '\001\002\003' | dd of="$3" bs=1 seek=4 conv=notrunc status=none
+END
+  chmod +x wrong
+  gives 1 dq-cc int8.onnx -o net.c --verify --run "$PWD/wrong"
+  has "elements differ from dq-run, first in output 'y' of sample 0"
+  has "Elements that differ: 1"
+}
+
+@test "what a caller needs is what the header says" {
+  gives 0 dq-cc int8.onnx -o folder.c --name tiny --json -
+  grep -q '"arena_bytes"' <<<"$output"
+  arena=$(sed -nE 's/.*"arena_bytes": ([0-9]+).*/\1/p' <<<"$output" | head -1)
+  grep -qx "#define TINY_ARENA_BYTES $arena" folder.h
+  grep -q "^int tiny_run(const float \*x, float \*y, void \*arena);" folder.h
+  gives 0 gcc -std=c99 -O2 -c folder.c -o folder.o
+  constants=$(sed -nE 's/#define TINY_CONSTANT_BYTES ([0-9]+)/\1/p' folder.h)
+  rodata=$(size -A folder.o | awk '/^\.rodata/ { n += $2 } END { print n }')
+  data=$(size -A folder.o | awk '/^\.(data|bss)/ { n += $2 } END { print n + 0 }')
+  [ "$data" -eq 0 ]
+  ((rodata >= constants && rodata <= constants + 64 * 32))
+  cp folder.c first.c
+  gives 0 dq-cc int8.onnx -o folder.c --name tiny -q --threads 2 --cpu-mask c
+  cmp first.c folder.c
+}
+
+@test "what has no C is named" {
+  cat >bad.model <<'END'
+input x 1 3 8 8
+y = LRN x size=3
+output y 1 3 8 8
+END
+  make_models --describe bad.model bad.onnx
+  gives 4 dq-cc bad.onnx -o net.c
+  has "bad.onnx: node 'y': operator LRN has no C yet"
+  only bad.model bad.onnx int8.onnx
+  gives 2 dq-cc "$models/open_size.onnx" -o net.c
+  has "is not known"
+  gives 0 dq-cc "$models/open_size.onnx" -o net.c --shape 64,64
+  for name in int 9net net-1 _net ""; do
+    gives 2 dq-cc int8.onnx -o net.c --name "$name"
+  done
+  gives 2 dq-cc int8.onnx -o -
+  has "-o - leaves the header without a name; give --header"
+  gives 2 dq-cc int8.onnx -o net.c --data "npy:$x"
+  has "--data is for --verify"
+}
