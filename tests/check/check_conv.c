@@ -25,6 +25,17 @@ static void random_axis(checker *c, int64_t *in, int64_t *kernel, int64_t *strid
   if (*out > 1 && chance(c, 5)) --*out; // fewer windows than fit
 }
 
+// Groups with one output channel each, and about as many outputs as a block has columns (128): panels of one row, as
+// wide as they get.
+static void make_panels_short(checker *c, dq_conv_parameters *p) {
+  p->groups = p->out_channels = between(c, 2, 4);
+  p->in_channels = p->groups * between(c, 2, 64);
+  p->kernel_height = p->kernel_width = p->stride_height = p->stride_width = 1;
+  p->pad_top = p->pad_left = p->pad_bottom = p->pad_right = 0;
+  p->in_height = p->out_height = between(c, 1, 2);
+  p->in_width = p->out_width = between(c, 55, 65) * 2 / p->in_height;
+}
+
 static dq_conv_parameters random_conv(checker *c, bool depthwise) {
   dq_conv_parameters p;
   do {
@@ -46,6 +57,7 @@ static dq_conv_parameters random_conv(checker *c, bool depthwise) {
       p.out_width = p.in_width;
     }
     if (!depthwise && chance(c, 5)) p.groups = 1, p.in_channels = 300; // several blocks of depth
+    if (!depthwise && chance(c, 10)) make_panels_short(c, &p);
   } while (dq_conv_macs(&p) > MOST_MACS || (!depthwise && p.groups == p.in_channels && p.groups == p.out_channels));
   p.activation = random_activation(c);
   return p;
@@ -352,7 +364,7 @@ static void check_integer(checker *c, bool depthwise, weight_kind kind) {
   q.weight_zero_point_count = natural && q.weight_signed && chance(c, 50) ? 0 : chance(c, 50) ? 1 : channels;
   requantization_material m = requantization_new(
       c, channels, q.shape.in_channels / q.shape.groups * q.shape.kernel_height * q.shape.kernel_width);
-  bool raw = chance(c, 30);
+  bool raw = chance(c, q.shape.out_channels == q.shape.groups ? 60 : 30);
   bool good = integer_case(c, &q, kind, raw ? NULL : &m.form, c->pools[pool]);
   report(c, good, "%s, input %s zero %d, weights %s zeros %lld (%s), %s, %d threads",
          conv_text(&q.shape, text, sizeof text), q.input_signed ? "s8" : "u8", q.input_zero_point,

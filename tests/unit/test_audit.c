@@ -263,6 +263,24 @@ static void bits(void **state) {
   assert_int_equal(dq_audit_bits(INT64_MIN, INT64_MAX), 64);
 }
 
+// The largest share of sums outside int16 and of saturated pairs in percent; what was not counted is no overflow.
+static void worst_share(void **state) {
+  (void)state;
+  dq_audit_layer layers[2] = {{.channels = 1}, {.channels = 1}};
+  dq_audit_report report = {.layers = layers};
+  assert_true(dq_audit_worst_share(&report) == 0);
+  report.layer_count = 2;
+  assert_true(dq_audit_worst_share(&report) == 0); // proofs without pictures
+  layers[0].shares[DQ_AUDIT_SUM16] = (dq_audit_share){.count = 0, .of = 50};
+  layers[1].shares[DQ_AUDIT_PAIR] = (dq_audit_share){.count = 0, .of = 8};
+  assert_true(dq_audit_worst_share(&report) == 0);
+  layers[0].shares[DQ_AUDIT_SUM16].count = 1;
+  layers[0].shares[DQ_AUDIT_SUM32] = (dq_audit_share){.count = 50, .of = 50}; // no part of the condition
+  assert_true(dq_audit_worst_share(&report) == 2);
+  layers[1].shares[DQ_AUDIT_PAIR].count = 2;
+  assert_true(dq_audit_worst_share(&report) == 25);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(bias_leaves_int32),     cmocka_unit_test(verdicts_by_channel),
@@ -270,6 +288,7 @@ int main(void) {
       cmocka_unit_test(clipped_on_both_sides), cmocka_unit_test(wide_sums),
       cmocka_unit_test(proofs_are_attained),   cmocka_unit_test(longest_block_by_hand),
       cmocka_unit_test(leave_and_come_back),   cmocka_unit_test(bits),
+      cmocka_unit_test(worst_share),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,6 +55,17 @@ static void one_value_has_no_deviation(void **state) {
   NEAR(spread.drift, 1);
 }
 
+// The halves that the drift compares have two values each at least; the value in the middle of an odd number is in
+// neither half.
+static void drift_needs_four_values(void **state) {
+  (void)state;
+  const double times[6] = {1, 2, 3, 6, 7, 5};
+  const double expected[7] = {0, 1, 1, 1, 3, 6.5 / 1.5, 3}; // medians of 3 6 over 1 2; 6 7 over 1 2; 6 7 5 over 1 2 3
+  for (int count = 1; count <= 6; count++) NEAR(spread_of(times, count).drift, expected[count]);
+  const double zeros[4] = {0, 0, 1, 1};
+  NEAR(spread_of(zeros, 4).drift, 1); // times below the resolution of the clock have no ratio
+}
+
 static void doubts_are_said(void **state) {
   (void)state;
   const double steady[6] = {1, 1.01, 0.99, 1, 1.01, 0.99};
@@ -200,6 +211,7 @@ int main(void) {
       cmocka_unit_test(quantiles_interpolate),
       cmocka_unit_test(spread_of_five),
       cmocka_unit_test(one_value_has_no_deviation),
+      cmocka_unit_test(drift_needs_four_values),
       cmocka_unit_test(doubts_are_said),
       cmocka_unit_test(ratios_are_taken_turn_by_turn),
       cmocka_unit_test(interval_of_sixteen),

@@ -185,6 +185,8 @@ static void test_unknown_operator_is_told(void **state) {
   assert_false(cost.macs_complete);
   assert_int_equal(cost.unsupported, 1);
   assert_int_equal(cost.live_bytes, -1);
+  assert_int_equal(cost.planned_bytes, -1);
+  assert_int_equal(cost.file_bytes, -1); // the graph has no file
   assert_int_equal(cost.float_parameters, 36);
   dq_graph_free(graph);
 }

@@ -128,6 +128,32 @@ static void elements(void **state) {
     }
 }
 
+// An initializer of more dimensions than dq computes with is carried through; its shape is not known to dq.
+static void many_dimensions(void **state) {
+  (void)state;
+  int64_t dims[DQ_MAX_RANK + 1];
+  for (int i = 0; i <= DQ_MAX_RANK; i++) dims[i] = 1;
+  wire graph = wire_relu_graph(), w = wire_tensor("w", DQ_F32, DQ_MAX_RANK + 1, dims);
+  wire_float(&w, 4, 2.5f);
+  wire_message(&graph, 5, &w);
+  wire model = wire_model(&graph);
+  dq_graph *loaded;
+  load(&loaded, &model);
+  const dq_tensor *tensor = dq_graph_find(loaded, "w")->constant;
+  assert_int_equal(tensor->type, DQ_F32);
+  assert_int_equal(tensor->rank, -1);
+  assert_null(tensor->data);
+  save(loaded, path_of("saved.onnx"));
+  dq_graph_free(loaded);
+  dq_file file;
+  dq_error error = {0};
+  assert_int_equal(dq_file_open(&file, path_of("saved.onnx"), &error), DQ_OK);
+  const float value = 2.5f;
+  assert_non_null(memmem(file.data, file.size, &value, sizeof value));
+  dq_file_close(&file);
+  wire_free(&model);
+}
+
 // Elements beside the model are read; saved under another name the place is kept as it is.
 static void external_elements(void **state) {
   (void)state;
@@ -421,9 +447,10 @@ static int remove_folder(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(elements),        cmocka_unit_test(external_elements),      cmocka_unit_test(everything_is_kept),
-      cmocka_unit_test(edited),          cmocka_unit_test(initializers_as_inputs), cmocka_unit_test(real_models),
-      cmocka_unit_test(declared_inputs),
+      cmocka_unit_test(elements),        cmocka_unit_test(external_elements),
+      cmocka_unit_test(many_dimensions), cmocka_unit_test(everything_is_kept),
+      cmocka_unit_test(edited),          cmocka_unit_test(initializers_as_inputs),
+      cmocka_unit_test(real_models),     cmocka_unit_test(declared_inputs),
   };
   const struct CMUnitTest large[] = {cmocka_unit_test(larger_than_a_message)};
   if (getenv("DQ_TEST_LARGE")) return cmocka_run_group_tests(large, make_folder, remove_folder);

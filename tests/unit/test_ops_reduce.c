@@ -109,6 +109,113 @@ static void other_reductions(void **state) {
   }
 }
 
+// ---- Sets of more elements than are converted at a time (256) ----
+
+enum { LONG = 600, LONG_SETS = 6, LONG_COUNT = LONG * LONG_SETS };
+
+// Element i of 6 sets of 600. A ramp lets only the last elements be the largest; no two sets are equal.
+static double long_value(int set, int i) { return (i * 37 + set * 5) % 11 - 3 + i / 50 + set; }
+
+typedef double long_reference(const double *values);
+static double long_sum(const double *values) {
+  double sum = 0;
+  for (int i = 0; i < LONG; i++) sum += values[i];
+  return sum;
+}
+static double long_mean(const double *values) { return long_sum(values) / LONG; }
+static double long_log_sum(const double *values) { return log(long_sum(values)); }
+static double long_l1(const double *values) {
+  double sum = 0;
+  for (int i = 0; i < LONG; i++) sum += fabs(values[i]);
+  return sum;
+}
+static double long_square(const double *values) {
+  double sum = 0;
+  for (int i = 0; i < LONG; i++) sum += values[i] * values[i];
+  return sum;
+}
+static double long_l2(const double *values) { return sqrt(long_square(values)); }
+static double long_log_sum_exp(const double *values) {
+  double sum = 0;
+  for (int i = 0; i < LONG; i++) sum += exp(values[i]);
+  return log(sum);
+}
+static double long_last(const double *values) { // of largest elements
+  int best = 0;
+  for (int i = 0; i < LONG; i++)
+    if (values[i] >= values[best]) best = i;
+  return best;
+}
+static double long_max(const double *values) { return values[(int)long_last(values)]; }
+static double long_min(const double *values) {
+  double least = values[0];
+  for (int i = 0; i < LONG; i++) least = fmin(least, values[i]);
+  return least;
+}
+static double long_product(const double *values) { // of elements that are 1 but for a few
+  double product = 1;
+  for (int i = 0; i < LONG; i++) product *= values[i];
+  return product;
+}
+
+// Reduces sets that lie along axis 1 (their elements side by side, or 3 apart), or along the axes 0 and 2.
+static void long_reduction(const char *name, int type, int form, bool falls, long_reference *reference) {
+  const int64_t dims[3][3] = {{6, LONG, 1}, {2, LONG, 3}, {2, 6, LONG / 2}};
+  static double values[LONG_COUNT];
+  double expected[LONG_SETS], axes[2] = {form == 2 ? 0 : 1, 2};
+  bool whole = type != DQ_F32 && type != DQ_F64;
+  for (int set = 0; set < LONG_SETS; set++) {
+    double elements[LONG];
+    for (int i = 0; i < LONG; i++) {
+      double value = falls ? -long_value(set, i) : long_value(set, i);
+      if (reference == long_product) value = i % 110 == 103 ? 2 + set % 2 : 1;
+      elements[i] = value;
+      int at = form == 0   ? set * LONG + i
+               : form == 1 ? (set / 3 * LONG + i) * 3 + set % 3
+                           : (i / (LONG / 2) * 6 + set) * (LONG / 2) + i % (LONG / 2);
+      values[at] = value;
+    }
+    expected[set] = whole ? trunc(reference(elements)) : reference(elements);
+  }
+  operator_run run;
+  bool arg = name[0] == 'A';
+  operator_open(&run, name, arg ? 13 : 20, arg ? 1 : 2, 1);
+  if (arg) dq_node_set_int(run.graph, run.node, "axis", 1);
+  if (arg) dq_node_set_int(run.graph, run.node, "select_last_index", 1);
+  operator_input(&run, 0, type, 3, dims[form], values);
+  if (!arg) operator_input(&run, 1, DQ_I64, 1, DIMS(form == 2 ? 2 : 1), axes);
+  assert_int_equal(operator_execute(&run), DQ_OK);
+  const int64_t out[3][3] = {{6, 1, 1}, {2, 1, 3}, {1, 6, 1}};
+  operator_expect(&run, 0, arg ? DQ_I64 : type, 3, out[form], expected, whole || arg ? 0 : 1e-3);
+  operator_close(&run);
+}
+
+static void long_sets(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    bool falls; // elements fall, so that the smallest is among the last
+    long_reference *reference;
+  } cases[] = {{"ReduceSum", false, long_sum},
+               {"ReduceMean", false, long_mean},
+               {"ReduceL1", true, long_l1},
+               {"ReduceL2", false, long_l2},
+               {"ReduceSumSquare", true, long_square},
+               {"ReduceLogSum", false, long_log_sum},
+               {"ReduceMax", false, long_max},
+               {"ReduceMin", true, long_min},
+               {"ReduceProd", false, long_product},
+               {"ReduceLogSumExp", false, long_log_sum_exp}};
+  const int types[] = {DQ_F32, DQ_F64, DQ_I32, DQ_I64};
+  for (int form = 0; form < 3; form++)
+    for (int t = 0; t < 4; t++) {
+      for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        long_reduction(cases[i].name, types[t], form, cases[i].falls, cases[i].reference);
+      if (form == 2) continue; // one axis only
+      long_reduction("ArgMax", types[t], form, false, long_last);
+    }
+}
+
 static void running_sums(void **state) {
   (void)state;
   static const struct {
@@ -243,10 +350,10 @@ static void quantizing(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(reductions),       cmocka_unit_test(empty_sets),
-                                     cmocka_unit_test(arguments),        cmocka_unit_test(other_reductions),
-                                     cmocka_unit_test(running_sums),     cmocka_unit_test(dynamic_quantization),
-                                     cmocka_unit_test(softmax_versions), cmocka_unit_test(normalizations),
-                                     cmocka_unit_test(local_response),   cmocka_unit_test(quantizing)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(reductions),       cmocka_unit_test(empty_sets),     cmocka_unit_test(arguments),
+      cmocka_unit_test(other_reductions), cmocka_unit_test(running_sums),   cmocka_unit_test(dynamic_quantization),
+      cmocka_unit_test(softmax_versions), cmocka_unit_test(normalizations), cmocka_unit_test(local_response),
+      cmocka_unit_test(quantizing),       cmocka_unit_test(long_sets)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

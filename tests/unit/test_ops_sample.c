@@ -48,6 +48,27 @@ static void test_grid_sample(void **state) {
   sampled("bicubic", "zeros", 1, 0, 0, 4);
 }
 
+// From 2^23 on float32 has no place half an element behind the last one: the place is the element after it, which
+// belongs to the next row already.
+static void test_grid_sample_of_a_long_axis(void **state) {
+  (void)state;
+  enum { LENGTH = (1 << 23) + 2 };
+  static const char *const modes[] = {"nearest", "bilinear", "bicubic"}, *const paddings[] = {"reflection", "border"};
+  harness h;
+  harness_open(&h, "", "GridSample", 16);
+  float *rows = harness_input(&h, DQ_F32, DIMS(1, 1, 2, LENGTH), NULL)->data;
+  for (int64_t i = 0; i < LENGTH; i++) rows[i] = 1, rows[LENGTH + i] = 2;
+  harness_input(&h, DQ_F32, DIMS(1, 1, 4, 2), FLOATS(-1, -0.5f, 1, -0.5f, -1, 0.5f, 1, 0.5f));
+  dq_node_set_int(h.graph, h.node, "align_corners", 0); // rows 0 and 1 are -1/2 and 1/2
+  for (int m = 0; m < 3; m++)
+    for (int p = 0; p < 2; p++) {
+      dq_node_set_string(h.graph, h.node, "mode", modes[m]);
+      dq_node_set_string(h.graph, h.node, "padding_mode", paddings[p]);
+      harness_is_near(&h, DIMS(1, 1, 1, 4), DOUBLES(1, 1, 2, 2), 0);
+    }
+  harness_close(&h);
+}
+
 static void test_grid_sample_in_three_dimensions(void **state) {
   (void)state;
   harness h;
@@ -213,9 +234,13 @@ static void test_deform_conv_windows(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_grid_sample), cmocka_unit_test(test_grid_sample_in_three_dimensions),
-      cmocka_unit_test(test_affine_grid), cmocka_unit_test(test_roi_align),
-      cmocka_unit_test(test_deform_conv), cmocka_unit_test(test_deform_conv_windows),
+      cmocka_unit_test(test_grid_sample),
+      cmocka_unit_test(test_grid_sample_in_three_dimensions),
+      cmocka_unit_test(test_affine_grid),
+      cmocka_unit_test(test_roi_align),
+      cmocka_unit_test(test_deform_conv),
+      cmocka_unit_test(test_deform_conv_windows),
+      cmocka_unit_test(test_grid_sample_of_a_long_axis),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 // Raising the opset: nodes answer as before, what cannot be said in the newer form is refused.
+#include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,9 +27,11 @@ static int end(void **state) {
   return 0;
 }
 
+static dq_budget *budget; // of the graphs; NULL: no limit
+
 // A graph x -> node -> y with x of the given shape.
 static dq_graph *one_node(const char *op_type, int64_t opset, int rank, const int64_t *dims) {
-  dq_graph *graph = dq_graph_new(0);
+  dq_graph *graph = dq_graph_new(budget);
   dq_value *x = dq_graph_add_value(graph, "x"), *y = dq_graph_add_value(graph, "y");
   dq_dimension *sizes = DQ_NEW_ARRAY(graph->arena, rank, dq_dimension);
   for (int i = 0; i < rank; i++) sizes[i].size = dims[i];
@@ -190,6 +193,53 @@ static void test_others(void **state) {
   assert_same_answer(one_node("Relu", 7, 4, SHAPE), 28);
 }
 
+static dq_graph *clip(void) {
+  dq_graph *graph = one_node("Clip", 7, 4, SHAPE);
+  dq_node_set_float(graph, graph->nodes[0], "max", 0.5f);
+  return graph;
+}
+static dq_graph *mean(void) { return with_ints("ReduceMean", 11, "axes", (int64_t[]){1, 3}, 2); }
+static dq_graph *softmax(void) { return one_node("Softmax", 11, 4, SHAPE); }
+
+// Takes memory of the graph in pieces until there is none, or `most` were taken; returns their number.
+static int take_memory(dq_graph *graph, int most) {
+  int taken = 0;
+  budget->limit = budget->used;
+  while (taken < most && dq_arena_alloc(graph->arena, 1)) taken++;
+  return taken;
+}
+
+// Wherever memory ends, the failure is one of the system, and its message tells no size that nobody asked for.
+static void test_without_memory(void **state) {
+  (void)state;
+  dq_graph *(*const graphs[])(void) = {clip, mean, softmax};
+  for (int g = 0; g < 3; g++) {
+    dq_status status = DQ_SYSTEM;
+    for (int left = 0; status != DQ_OK; left++) {
+      dq_budget own = {0};
+      budget = &own;
+      dq_graph *graph = graphs[g]();
+      assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+      int all = take_memory(graph, INT_MAX);
+      dq_graph_free(graph);
+      own = (dq_budget){0};
+      graph = graphs[g]();
+      assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+      assert_int_equal(take_memory(graph, all - left), all - left);
+      dq_error error = {0};
+      status = dq_raise_opset(graph, 18, &context, &error);
+      dq_graph_free(graph);
+      budget = NULL;
+      if (status == DQ_OK) continue;
+      assert_int_equal(status, DQ_SYSTEM);
+      const char *what = strstr(error.message, "out of memory");
+      size_t bytes = 0;
+      int fields = what ? sscanf(what, "out of memory: %zu bytes needed", &bytes) : 0;
+      if (fields == 1 ? bytes < 8 : !what || strcmp(what, "out of memory")) fail_msg("%s", error.message);
+    }
+  }
+}
+
 static void assert_refused(dq_graph *graph, int64_t to, const char *part) {
   dq_error error = {0};
   assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
@@ -267,6 +317,7 @@ int main(void) {
       cmocka_unit_test(test_softmax_over_several_dimensions),
       cmocka_unit_test(test_upsampling),
       cmocka_unit_test(test_others),
+      cmocka_unit_test(test_without_memory),
       cmocka_unit_test(test_what_changed_its_meaning_is_refused),
       cmocka_unit_test(test_versions),
       cmocka_unit_test(test_table_is_complete),

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "decomp/ranks/ranks.h"
@@ -48,6 +50,31 @@ static void two_by_two_by_hand(void **state) {
   for (int i = 0; i < 4; i++) assert_true(fabs(back[i] - 1.5) < 1e-6);
   assert_true(fabs(factors.error - 1 / sqrt(10)) < 1e-6);
   assert_true(fabs(factors.energy_out - 0.9) < 1e-14 && fabs(factors.energy_in - 0.9) < 1e-14);
+}
+
+// The tensor with its elements in front of a page that cannot be read; the pages stay until the program ends.
+static void place_at_end_of_page(dq_tensor *tensor) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = dq_tensor_bytes(tensor), pages = (bytes / page + 1) * page;
+  char *map = mmap(NULL, pages + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_true(map != MAP_FAILED && !mprotect(map + pages, page, PROT_NONE));
+  tensor->data = memcpy(map + pages - bytes, tensor->data, bytes);
+}
+
+// Nothing behind a weight or a factor is read.
+static void reads_within_tensors(void **state) {
+  for (int64_t group = 1; group <= 2; group++) {
+    dq_tensor *weight = random_weight(*state, (int64_t[]){6, 5, 3, 3}, 1);
+    place_at_end_of_page(weight);
+    dq_hosvd hosvd;
+    assert_int_equal(dq_hosvd_compute(&hosvd, weight, group, NULL, *state, NULL), DQ_OK);
+    dq_tucker2 factors;
+    assert_int_equal(dq_tucker2_factors(&factors, &hosvd, 3, 4, *state, NULL), DQ_OK);
+    double before = relative_error(*state, &factors, weight);
+    place_at_end_of_page(factors.core);
+    place_at_end_of_page(factors.input);
+    if (factors.output) place_at_end_of_page(factors.output);
+    assert_true(relative_error(*state, &factors, weight) == before);
+  }
 }
 
 // The energy rule on the same weight: 9 / 10 is reached by one value, a hair more needs both.
@@ -382,6 +409,7 @@ static void zero_and_bad_weights(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {TEST(two_by_two_by_hand),
+                                     TEST(reads_within_tensors),
                                      TEST(energy_by_hand),
                                      TEST(full_rank_is_exact),
                                      TEST(error_falls_with_rank),

@@ -204,6 +204,28 @@ static void left_alone(void **state) {
   assert_string_equal(reason_for(thin, 1, 0.9, true), "");
 }
 
+// A convolution of the domain dq, as execution copies have them, may have a weight of outputs x inputs, which is that
+// of a 1x1 kernel; larger kernels are decomposed like those of Conv.
+static void steps_of_execution_copies(void **state) {
+  dq_arena *arena = ((dq_graph *)*state)->arena;
+  const dq_tensor *weights[] = {WEIGHT(DQ_F32, 2, 16, 16), weight(*state, "w", 16, 16, 3)->constant};
+  const dq_tensor *shapes[] = {WEIGHT(DQ_F32, 4, 16, 16, 1, 1), weights[1]};
+  for (int i = 0; i < 2; i++) {
+    dq_graph *graph = dq_graph_new(0);
+    dq_tensor *copy = dq_tensor_new(graph->arena, DQ_F32, weights[i]->rank, weights[i]->dims);
+    memcpy(copy->data, weights[i]->data, dq_tensor_bytes(copy));
+    dq_node *node = conv_of(graph, dq_graph_add_constant(graph, "w", copy), shapes[i], 1);
+    node->domain = "dq";
+    node->op_type = "FusedConv";
+    dq_tucker_report report;
+    dq_error error = {0};
+    if (dq_tucker_apply(graph, &QUARTER, &report, &error) != DQ_OK) fail_msg("%s", error.message);
+    assert_int_equal(report.count, 1);
+    assert_string_equal(report.layers[0].reason, i ? "" : "1x1 kernel");
+    dq_graph_free(graph);
+  }
+}
+
 // 32 output channels but an unfolding of 27 columns: the output mode stays whole at rank 32 > 27.
 static void more_channels_than_columns(void **state) {
   dq_graph *graph = *state;
@@ -443,6 +465,7 @@ int main(void) {
                                      TEST(weight_used_elsewhere),
                                      TEST(from_a_constant_node),
                                      TEST(left_alone),
+                                     TEST(steps_of_execution_copies),
                                      TEST(more_channels_than_columns),
                                      TEST(given_ranks),
                                      TEST(bad_weights),
