@@ -18,6 +18,7 @@ typedef struct cc_options {
   dq_output_options output;
   dq_report_options report;
   const char *header, *name, *run, *compiler_flags;
+  int target; // dq_emit_target
   bool verify, steps;
   dq_option_list shapes;
 } cc_options;
@@ -36,6 +37,13 @@ static const dq_option rows[] = {
      .help = "names in C begin with it: NAME_run, NAME_ARENA_BYTES",
      .details = "A letter, then letters, digits and underscores, and no keyword of C or C++."},
     DQ_ROW_SHAPE(cc_options, shapes, ", which C needs"),
+    {.name = "target",
+     .type = DQ_OPTION_ENUM,
+     .choices = "generic|dsp",
+     .preset = "generic",
+     DQ_INTO(cc_options, target),
+     .help = "the instructions that the C may use: those of C99, or also the SIMD instructions of Armv7E-M (Cortex-M4, "
+             "Cortex-M7)"},
     {.name = "steps", .type = DQ_OPTION_FLAG, DQ_INTO(cc_options, steps), .help = "show a table of the steps"},
     {.name = "verify",
      .type = DQ_OPTION_FLAG,
@@ -143,8 +151,10 @@ static dq_status emit(work *w, dq_error *error) {
   const char *header = header_path(options, w->arena);
   if (!header) return dq_fail_memory(error, 0);
   DQ_TRY(dq_read_shapes(&options->shapes, w->graph, options->data.batch, w->arena, &w->shapes, error));
-  const dq_codegen_options settings = {
-      .session = {.shapes = w->shapes}, .name = options->name, .header = options->verify ? "net.h" : file_part(header)};
+  const dq_codegen_options settings = {.session = {.shapes = w->shapes},
+                                       .name = options->name,
+                                       .header = options->verify ? "net.h" : file_part(header),
+                                       .target = (dq_emit_target)options->target};
   DQ_TRY(dq_codegen_open(&w->made, w->graph, &settings, w->context, error));
   if (options->verify) DQ_TRY(verify(w, error));
   DQ_TRY(write_file(header, w->made.header, error));

@@ -39,12 +39,11 @@ static void place_ports(const dq_codegen *made, dq_codegen_place *tops) {
   }
 }
 
-static dq_status place_rest(const dq_codegen *made, dq_codegen_place *tops, dq_span *spans, size_t *bytes,
-                            dq_error *error) {
+static dq_status place_rest(dq_codegen *made, dq_codegen_place *tops, dq_span *spans, dq_error *error) {
   const dq_schedule *schedule = made->session.schedule;
-  int count = 0;
+  int count = 0, values = dq_schedule_graph(schedule)->value_count;
   size_t live;
-  for (int v = 0; v < dq_schedule_graph(schedule)->value_count; v++) {
+  for (int v = 0; v < values; v++) {
     const dq_place *place = dq_schedule_place(schedule, v);
     bool is_top = place->storage == DQ_STORED_BLOCK && place->root == v && place->joined < 0;
     if (!is_top || tops[v].home != DQ_HOME_NOWHERE) continue;
@@ -52,21 +51,27 @@ static dq_status place_rest(const dq_codegen *made, dq_codegen_place *tops, dq_s
     spans[count++] =
         (dq_span){.bytes = own ? own : ALIGNMENT, .value = v, .first = place->opened, .last = place->ended};
   }
-  *bytes = 0;
-  if (count) DQ_TRY(dq_offsets_find(spans, count, made->step_count, &live, bytes, error));
-  for (int i = 0; i < count; i++) tops[spans[i].value] = (dq_codegen_place){DQ_HOME_ARENA, 0, spans[i].offset};
+  for (int t = 0; t < made->step_count; t++)
+    if (made->steps[t].scratch_bytes)
+      spans[count++] = (dq_span){
+          .bytes = dq_round_up(made->steps[t].scratch_bytes, ALIGNMENT), .value = values + t, .first = t, .last = t};
+  made->arena_bytes = 0;
+  if (count) DQ_TRY(dq_offsets_find(spans, count, made->step_count, &live, &made->arena_bytes, error));
+  for (int i = 0; i < count; i++)
+    if (spans[i].value < values) tops[spans[i].value] = (dq_codegen_place){DQ_HOME_ARENA, 0, spans[i].offset};
+    else made->steps[spans[i].value - values].scratch_offset = spans[i].offset;
   return DQ_OK;
 }
 
-dq_status dq_codegen_places(dq_codegen *made, dq_codegen_place **places, size_t *bytes, dq_error *error) {
+dq_status dq_codegen_places(dq_codegen *made, dq_codegen_place **places, dq_error *error) {
   const dq_schedule *schedule = made->session.schedule;
   int count = dq_schedule_graph(schedule)->value_count;
   dq_codegen_place *tops = DQ_NEW_ARRAY(made->arena, count + 1, dq_codegen_place);
-  dq_span *spans = DQ_NEW_ARRAY(made->arena, count + 1, dq_span);
+  dq_span *spans = DQ_NEW_ARRAY(made->arena, count + made->step_count + 1, dq_span);
   *places = DQ_NEW_ARRAY(made->arena, count + 1, dq_codegen_place);
   if (!tops || !spans || !*places) return dq_fail_memory(error, (size_t)count * sizeof *tops);
   place_ports(made, tops);
-  DQ_TRY(place_rest(made, tops, spans, bytes, error));
+  DQ_TRY(place_rest(made, tops, spans, error));
   for (int v = 0; v < count; v++) {
     size_t shift;
     if (dq_schedule_place(schedule, v)->storage != DQ_STORED_BLOCK) continue;

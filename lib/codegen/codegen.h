@@ -21,7 +21,7 @@ typedef struct dq_codegen_step {
   int64_t exceptions;     // of the integer forms: sums whose result is corrected
   int sum_bits;           // two's complement bits that hold every integer sum whatever the input; 0: none
   int function;           // the first step that calls the same function, NAME_function in C; -1: nothing is called
-  size_t scratch_bytes;
+  size_t scratch_bytes, scratch_offset; // in the block
 } dq_codegen_step;
 
 // An input or output of the emitted function.
@@ -35,12 +35,12 @@ typedef struct dq_codegen {
   dq_session session; // without plan
   dq_arena *arena;    // owned
   const char *name;   // prefix of names in C
+  dq_emit_target target;
   dq_codegen_step *steps;
   int step_count;
   dq_codegen_port *inputs, *outputs;
   int input_count, output_count;
-  size_t arena_bytes;     // of the block that the caller gives, with scratch
-  size_t scratch_offset;  // of the scratch in the block
+  size_t arena_bytes;     // of the block that the caller gives
   int64_t constant_bytes; // of all arrays
   int64_t macs;
   char *source, *header; // texts, of malloc
@@ -50,6 +50,7 @@ typedef struct dq_codegen_options {
   dq_session_options session; // shapes, and nothing else
   const char *name;           // prefix of names in C; NULL: "net"
   const char *header;         // name of the header that the source includes
+  dq_emit_target target;
 } dq_codegen_options;
 
 // Emits a network. The caller closes *made, also after a failure. DQ_UNSUPPORTED names the first node whose operator,

@@ -21,8 +21,9 @@ typedef struct dq_codegen_place {
 } dq_codegen_place;
 
 // Finds the place of every value (by value index, in made->arena), with inputs and outputs in the memory of the caller
-// and the others in one block, whose size is *bytes. DQ_SYSTEM: there is no memory.
-dq_status dq_codegen_places(dq_codegen *made, dq_codegen_place **places, size_t *bytes, dq_error *error);
+// and the others in one block together with the scratch of the steps; sets made->arena_bytes and the scratch offsets.
+// DQ_SYSTEM: there is no memory.
+dq_status dq_codegen_places(dq_codegen *made, dq_codegen_place **places, dq_error *error);
 
 // One function of the source.
 typedef struct dq_codegen_function {
@@ -47,7 +48,7 @@ dq_status dq_codegen_emit_step(dq_codegen *made, dq_codegen_parts *parts, int in
                                dq_error *error);
 
 // Writes definitions of the helpers of a set.
-void dq_codegen_helpers(FILE *to, unsigned helpers);
+void dq_codegen_helpers(FILE *to, unsigned helpers, dq_emit_target target);
 // Writes a text as part of a comment: no end of a comment, no control characters, no backslash.
 void dq_codegen_comment(FILE *to, const char *text);
 // Writes the header.

@@ -81,11 +81,13 @@ static void print_source(FILE *to, const dq_codegen *made, const dq_codegen_part
           made->macs, made->arena_bytes, made->constant_bytes);
   fprintf(to, "#include \"%s\"\n\n#include <stddef.h>\n#include <string.h>\n", header);
   if (parts->helpers & math) fputs("#include <math.h>\n", to);
+  if (made->target == DQ_EMIT_DSP)
+    fputs("#include <arm_acle.h>\n#ifndef __ARM_FEATURE_SIMD32\n#error \"the target has no SIMD instructions of "
+          "Armv7E-M\"\n#endif\n",
+          to);
   fputc('\n', to);
   fputs(contraction, to);
-  if (made->scratch_offset != made->arena_bytes)
-    fprintf(to, "#define %s_SCRATCH %zu\n\n", made->name, made->scratch_offset);
-  dq_codegen_helpers(to, parts->helpers);
+  dq_codegen_helpers(to, parts->helpers, made->target);
   fputs(constants, to);
   fputc('\n', to);
   for (int f = 0; f < parts->function_count; f++)
@@ -177,15 +179,13 @@ static dq_status check_constant_outputs(const dq_codegen *made, const dq_codegen
 }
 
 static dq_status emit_steps(dq_codegen *made, dq_codegen_parts *parts, const dq_context *context, dq_error *error) {
-  size_t scratch = 0;
+  made->macs = made->constant_bytes = 0;
   for (int s = 0; s < made->step_count; s++) {
+    made->steps[s].constant_bytes = 0;
     DQ_TRY(dq_codegen_emit_step(made, parts, s, context, error));
     made->macs += made->steps[s].macs;
     made->constant_bytes += made->steps[s].constant_bytes;
-    if (made->steps[s].scratch_bytes > scratch) scratch = made->steps[s].scratch_bytes;
   }
-  made->scratch_offset = made->arena_bytes;
-  made->arena_bytes += dq_round_up(scratch, 16);
   copy_outputs(made, parts);
   return DQ_OK;
 }
@@ -204,8 +204,10 @@ static dq_status print_texts(dq_codegen *made, const dq_codegen_parts *parts, co
   return fclose(to) ? dq_fail_memory(error, size) : DQ_OK;
 }
 
+// Emits all steps; the texts are printed with `header`, and thrown away where it is NULL.
 static dq_status emit_all(dq_codegen *made, dq_codegen_parts *parts, const char *header, const dq_context *context,
                           dq_error *error) {
+  parts->function_count = 0, parts->helpers = 0;
   char *constants = NULL, *calls = NULL;
   size_t constants_size, calls_size;
   parts->constants = open_memstream(&constants, &constants_size);
@@ -216,7 +218,7 @@ static dq_status emit_all(dq_codegen *made, dq_codegen_parts *parts, const char 
   if (parts->constants) failed |= fclose(parts->constants) != 0;
   if (parts->calls) failed |= fclose(parts->calls) != 0;
   if (status == DQ_OK && failed) status = dq_fail_memory(error, 0);
-  if (status == DQ_OK) status = print_texts(made, parts, header, constants, calls, error);
+  if (status == DQ_OK && header) status = print_texts(made, parts, header, constants, calls, error);
   free(constants);
   free(calls);
   return status;
@@ -225,7 +227,8 @@ static dq_status emit_all(dq_codegen *made, dq_codegen_parts *parts, const char 
 dq_status dq_codegen_open(dq_codegen *made, const dq_graph *graph, const dq_codegen_options *options,
                           const dq_context *context, dq_error *error) {
   dq_codegen_parts parts = {0};
-  *made = (dq_codegen){.name = options->name ? options->name : "net", .arena = dq_context_arena(context)};
+  *made = (dq_codegen){
+      .name = options->name ? options->name : "net", .target = options->target, .arena = dq_context_arena(context)};
   if (!made->arena) return dq_fail_memory(error, 0);
   if (!dq_codegen_is_name(made->name))
     return dq_fail(error, DQ_USAGE,
@@ -236,8 +239,10 @@ dq_status dq_codegen_open(dq_codegen *made, const dq_graph *graph, const dq_code
   made->step_count = dq_schedule_step_count(made->session.schedule);
   DQ_TRY(list_ports(made, error));
   DQ_TRY(list_steps(made, &parts, error));
-  DQ_TRY(dq_codegen_places(made, &parts.places, &made->arena_bytes, error));
+  DQ_TRY(dq_codegen_places(made, &parts.places, error));
   DQ_TRY(check_constant_outputs(made, &parts, error));
+  DQ_TRY(emit_all(made, &parts, NULL, context, error)); // how much scratch each step needs
+  DQ_TRY(dq_codegen_places(made, &parts.places, error));
   return emit_all(made, &parts, options->header, context, error);
 }
 

@@ -112,7 +112,7 @@ static void print_call(dq_codegen *made, dq_codegen_parts *parts, int index, con
     comma = ", ";
   }
   for (int a = 0; a < emission->array_count; a++) fprintf(to, ", %s_%d_c%d", made->name, index, a);
-  if (emission->scratch_bytes) fprintf(to, ", block + %s_SCRATCH", made->name);
+  if (emission->scratch_bytes) fprintf(to, ", block + %zu", made->steps[index].scratch_offset);
   fputs(");\n", to);
 }
 
@@ -164,6 +164,7 @@ static dq_status print_step(dq_codegen *made, dq_codegen_parts *parts, int index
   const char *kept = status == DQ_OK && !failed ? dq_arena_strdup(made->arena, body) : NULL;
   free(body);
   if (status != DQ_OK) return dq_with_label(step->node, status, error);
+  if (kept && !*kept) return DQ_OK; // all lies in place
   const char *parameters = parameters_of(made, emission);
   if (!kept || !parameters) return dq_fail_memory(error, size);
   step->function = find_function(parts, index, parameters, kept);
@@ -197,6 +198,6 @@ dq_status dq_codegen_emit_step(dq_codegen *made, dq_codegen_parts *parts, int in
   DQ_TRY(find_placed(parts, step, &op, placed));
   if (at->row->macs) step->macs = at->row->macs(&op);
   if ((at->row->flags & DQ_OP_VIEW) && placed[0]) return DQ_OK;
-  dq_emission emission = {.op = &op, .arena = made->arena, .placed = placed};
+  dq_emission emission = {.op = &op, .arena = made->arena, .target = made->target, .placed = placed};
   return print_step(made, parts, index, &emission, error);
 }

@@ -161,13 +161,25 @@ dq_status dq_emit_qlinear_conv(dq_emission *to) {
   DQ_TRY(dq_read_requantization(op, &from->requantization, shape.out_channels, to->arena, &requantization));
   int32_t padding = x_zero.count ? x_zero.values[0] : 0;
   int64_t depth = dq_tensor_product(w, 1, w->rank);
-  const dq_emit_weights weights = {w,       shape.out_channels, depth, depth, 1, w_zero.values, w_zero.count,
-                                   padding, x->type == DQ_I8};
+  dq_emit_convolution convolution = {.shape = dq_convolution_parameters(&shape)};
+  bool columns = dq_emit_suits_columns(&convolution.shape);
+  dq_emit_weights weights = {.weights = w,
+                             .channels = shape.out_channels,
+                             .depth = depth,
+                             .channel_stride = depth,
+                             .depth_stride = 1,
+                             .zero_points = w_zero.values,
+                             .zero_point_count = w_zero.count,
+                             .data_zero_point = padding,
+                             .data_signed = x->type == DQ_I8,
+                             .centred = columns,
+                             .quads = columns && to->target == DQ_EMIT_DSP};
   dq_emit_sums sums = {.requantization = &requantization, .floats = dq_result_is_float(op, &from->requantization)};
-  dq_emit_convolution convolution = {.shape = dq_convolution_parameters(&shape), .sums = &sums, .padding = padding};
+  convolution.sums = &sums, convolution.padding = padding;
+  if (columns) weights.stride = dq_emit_column_length(to, &convolution.shape);
   DQ_TRY(dq_emit_weights_prepare(to, &weights, &sums, &convolution.weights));
   DQ_TRY(dq_emit_sums_prepare(to, &sums));
-  return dq_emit_convolution_body(to, &convolution);
+  return columns ? dq_emit_columns_body(to, &convolution) : dq_emit_convolution_body(to, &convolution);
 }
 
 static dq_status integer_infer(dq_op *op) { return infer(op, &integer_operands); }

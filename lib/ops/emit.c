@@ -150,9 +150,10 @@ static void bound_channel(dq_emission *to, const dq_emit_weights *w, int64_t c, 
   const dq_requantization *r = sums->requantization;
   int64_t low = w->data_signed ? INT8_MIN : 0, high = w->data_signed ? INT8_MAX : UINT8_MAX;
   int64_t addend = r->bias ? r->bias[c] : 0, least = 0, most = 0;
+  if (w->centred) low -= w->data_zero_point, high -= w->data_zero_point;
   for (int64_t k = 0; k < w->depth; k++) {
     int64_t weight = weight_at(w, c, k);
-    addend -= weight * w->data_zero_point;
+    if (!w->centred) addend -= weight * w->data_zero_point;
     least += weight * (weight > 0 ? low : high);
     most += weight * (weight > 0 ? high : low);
   }
@@ -162,9 +163,11 @@ static void bound_channel(dq_emission *to, const dq_emit_weights *w, int64_t c, 
   sums->addends[c] = (int32_t)addend;
 }
 
+static int64_t place_in_quad(int64_t k) { return k % 4 == 1 ? k + 1 : k % 4 == 2 ? k - 1 : k; }
+
 dq_status dq_emit_weights_prepare(dq_emission *to, const dq_emit_weights *w, dq_emit_sums *sums, int *number) {
   bool narrow = fits_int8(w);
-  int64_t count = w->channels * w->depth;
+  int64_t stride = w->stride ? w->stride : w->depth, count = w->channels * stride;
   void *values = dq_arena_array(to->arena, (size_t)count, narrow ? 1 : 2);
   sums->channels = w->channels;
   sums->addends = DQ_NEW_ARRAY(to->arena, w->channels, int32_t);
@@ -173,9 +176,11 @@ dq_status dq_emit_weights_prepare(dq_emission *to, const dq_emit_weights *w, dq_
   if (!values || !sums->addends || !sums->least || !sums->most) return dq_fail_memory(to->op->error, (size_t)count);
   for (int64_t c = 0; c < w->channels; c++) {
     bound_channel(to, w, c, sums);
-    for (int64_t k = 0; k < w->depth; k++)
-      if (narrow) ((int8_t *)values)[c * w->depth + k] = (int8_t)weight_at(w, c, k);
-      else ((int16_t *)values)[c * w->depth + k] = (int16_t)weight_at(w, c, k);
+    for (int64_t k = 0; k < w->depth; k++) {
+      int64_t at = c * stride + (w->quads && narrow ? place_in_quad(k) : k);
+      if (narrow) ((int8_t *)values)[at] = (int8_t)weight_at(w, c, k);
+      else ((int16_t *)values)[at] = (int16_t)weight_at(w, c, k);
+    }
   }
   *number = dq_emit_constant(to, narrow ? DQ_I8 : DQ_I16, values, count);
   return DQ_OK;
@@ -196,6 +201,8 @@ static dq_status add_floats(dq_emission *to, const dq_emit_sums *sums, int *firs
   dq_emit_constant(to, DQ_I32, sums->addends, sums->channels);
   return DQ_OK;
 }
+
+enum { FLAG = 128 }; // added to the shift of a channel that has exceptions
 
 // The arrays of integer forms: factors and shifts by channel; by exception, in the order of the channels, the channel,
 // the sum and the correction.
@@ -226,10 +233,11 @@ static bool find_forms(const dq_emit_sums *sums, dq_fixed_point *found, int64_t 
 }
 
 static void fill_forms(const dq_emit_sums *sums, const dq_fixed_point *found, forms *f) {
+  enum { UPPER = 33 };
   int64_t at = 0;
   for (int64_t c = 0; c < sums->channels; c++) {
     f->factors[c] = found[c].multiplier;
-    f->shifts[c] = (uint8_t)found[c].shift;
+    f->shifts[c] = (uint8_t)((found[c].shift - (sums->high ? UPPER : 0)) | (found[c].exception_count ? FLAG : 0));
     for (int e = 0; e < found[c].exception_count; e++, at++) {
       f->channels[at] = (uint16_t)c;
       f->corrections[at] = found[c].corrections[e];
@@ -255,9 +263,11 @@ dq_status dq_emit_sums_prepare(dq_emission *to, dq_emit_sums *sums) {
     return add_floats(to, sums, &sums->first);
   }
   if (!allocate_forms(&f, n, sums->exceptions, to->arena)) return dq_fail_memory(to->op->error, (size_t)n * 18);
+  sums->high = true;
+  for (int64_t c = 0; c < n; c++) sums->high &= found[c].shift > 32;
   fill_forms(sums, found, &f);
   dq_arena_release(to->arena, found);
-  dq_emit_need(to, DQ_EMIT_SCALE);
+  dq_emit_need(to, sums->high ? DQ_EMIT_HIGH : DQ_EMIT_SCALE);
   sums->first = dq_emit_constant(to, DQ_I32, f.factors, n);
   dq_emit_constant(to, DQ_I32, sums->addends, n);
   dq_emit_constant(to, DQ_U8, f.shifts, n);
@@ -273,21 +283,26 @@ void dq_emit_factors(dq_emission *to, const dq_emit_sums *sums, const char *chan
   bool by_float = sums->floats || sums->in_float;
   dq_emit(to, "const %s factor = c%d[%s];", by_float ? "float" : "int32_t", sums->first, channel);
   dq_emit(to, "const int32_t addend = c%d[%s];", sums->first + 1, channel);
-  if (!by_float) dq_emit(to, "const int shift = c%d[%s];", sums->first + 2, channel);
+  if (by_float) return;
+  const char *mask = sums->exceptions ? " & 63" : "";
+  dq_emit(to, "const int shift = c%d[%s]%s;", sums->first + 2, channel, mask);
 }
 
 void dq_emit_store(dq_emission *to, const dq_emit_sums *sums, const char *target, const char *sum) {
   const dq_requantization *r = sums->requantization;
   const char *type = r->output_signed ? "int8_t" : "uint8_t";
   if (sums->floats) dq_emit(to, "%s = (float)(%s + addend) * factor;", target, sum);
+  else if (sums->in_float)
+    dq_emit(to, "%s = (%s)dq_round((float)(%s + addend) * factor, %d, %d, %d);", target, type, sum, r->zero_point,
+            r->low, r->high);
   else
-    dq_emit(to, "%s = (%s)%s%s + addend%s, %d, %d, %d);", target, type,
-            sums->in_float ? "dq_round((float)(" : "dq_scale(", sum, sums->in_float ? ") * factor" : ", factor, shift",
-            r->zero_point, r->low, r->high);
+    dq_emit(to, "%s = (%s)%s(%s + addend, factor, shift, %d, %d, %d);", target, type,
+            sums->high ? "dq_high" : "dq_scale", sum, r->zero_point, r->low, r->high);
 }
 
 void dq_emit_exceptions(dq_emission *to, const dq_emit_sums *sums, const char *channel) {
-  dq_emit(to, "for (int32_t e = 0; e < %" PRId64 "; e++) {", sums->exceptions);
+  dq_emit(to, "for (int32_t e = c%d[%s] & 128 ? 0 : %" PRId64 "; e < %" PRId64 "; e++) {", sums->first + 2, channel,
+          sums->exceptions, sums->exceptions);
   dq_emit(to, "if (c%d[e] == %s) {", sums->first + 3, channel);
 }
 

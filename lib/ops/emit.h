@@ -14,6 +14,11 @@
 // Functions in C that bodies call; codegen defines those that any step asked for.
 typedef enum dq_emit_helper {
   DQ_EMIT_ROUND, // dq_round(x, zero, low, high): dq_round_clamped of lib/kernels/reference/scalar.h
+  // dq_products(w, v, x, z, depth, sums): the sums of products of weights w and data x, w and z, v and x, v and z;
+  // weights are int8, or int16 for dq_wide_products
+  DQ_EMIT_PRODUCTS,
+  DQ_EMIT_WIDE_PRODUCTS,
+  DQ_EMIT_HIGH,  // dq_high(sum, factor, shift, zero, low, high): as dq_scale where every shift is above 32, less 33
   DQ_EMIT_SCALE, // dq_scale(sum, factor, shift, zero, low, high): dq_requantize_fixed without exceptions
   DQ_EMIT_EXP,   // dq_exp_one, dq_sigmoid_one, dq_silu_one and dq_tanh_one of lib/kernels/reference/function.h
   DQ_EMIT_SIGMOID,
@@ -23,6 +28,12 @@ typedef enum dq_emit_helper {
   DQ_EMIT_MATH, // <math.h>
   DQ_EMIT_HELPERS
 } dq_emit_helper;
+
+// The instructions that the C may use.
+typedef enum dq_emit_target {
+  DQ_EMIT_GENERIC, // those of C99
+  DQ_EMIT_DSP      // also the SIMD instructions of Armv7E-M, by <arm_acle.h>
+} dq_emit_target;
 
 typedef struct dq_emit_array {
   int type; // dq_dtype
@@ -35,6 +46,7 @@ enum { DQ_EMIT_ARRAYS = 8 };
 struct dq_emission {
   const dq_op *op; // shapes are final, constants have elements; not prepared
   dq_arena *arena; // owns what outlives the step
+  dq_emit_target target;
   FILE *body;
   int depth; // of braces, for the indentation
   dq_emit_array arrays[DQ_EMIT_ARRAYS];
@@ -90,6 +102,7 @@ typedef struct dq_emit_sums {
   int first;          // number of the first array
   bool in_float;      // a channel has no integer form, so all are requantized by float32
   int64_t exceptions; // of the integer forms of all channels
+  bool high;          // every shift is above 32: the upper half of a product is enough
 } dq_emit_sums;
 // Finds how sums are requantized and adds the arrays for it to the step. DQ_UNSUPPORTED: a sum may leave int32;
 // DQ_SYSTEM: there is no memory.
@@ -113,8 +126,13 @@ typedef struct dq_emit_weights {
   int64_t zero_point_count;
   int32_t data_zero_point;
   bool data_signed;
+  bool centred; // the sums are those of data less their zero point
+  // Elements of a channel in the array, at least `depth`; the others are 0. `quads`: of each four weights the second
+  // and the third change places, as the SIMD instructions of Armv7E-M widen bytes.
+  int64_t stride;
+  bool quads;
 } dq_emit_weights;
-// Adds the array [channels][depth] of the weights less their zero points (int8, or int16 where these need it), stores
+// Adds the array [channels][stride] of the weights less their zero points (int8, or int16 where these need it), stores
 // its number in *number, and fills sums->channels, addends, least and most, with the bias of sums->requantization.
 // DQ_SYSTEM: there is no memory.
 dq_status dq_emit_weights_prepare(dq_emission *to, const dq_emit_weights *weights, dq_emit_sums *sums, int *number);
@@ -129,6 +147,13 @@ typedef struct dq_emit_convolution {
   const char *addend;       // float32: name of the operand that is added at the end; NULL: none
 } dq_emit_convolution;
 dq_status dq_emit_convolution_body(dq_emission *to, const dq_emit_convolution *convolution);
+
+// Whether a convolution of integers is better computed column by column: all products of an output pixel at once, for
+// two pixels and two output channels at a time, from a copy of what the kernel sees.
+bool dq_emit_suits_columns(const dq_conv_parameters *shape);
+// The elements of one such column, which is what a channel of the weights has (dq_emit_weights.stride).
+int64_t dq_emit_column_length(const dq_emission *to, const dq_conv_parameters *shape);
+dq_status dq_emit_columns_body(dq_emission *to, const dq_emit_convolution *convolution);
 
 // A product of a rows x depth matrix x0 and a constant matrix, which lies as [columns][depth].
 typedef struct dq_emit_product {

@@ -235,15 +235,15 @@ dq_status dq_emit_qlinear_matmul(dq_emission *to) {
   const dq_gemm_int8_parameters *g = &s.parameters;
   if (s.by_rows || s.shape.batch != 1 || g->a_zero_point_count > 1)
     return dq_op_fail(op, DQ_UNSUPPORTED, "it has several second operands, or parameters of each row");
-  const dq_emit_weights weights = {op->inputs[from->b],
-                                   g->columns,
-                                   g->depth,
-                                   g->transpose_b ? g->depth : 1,
-                                   g->transpose_b ? 1 : g->columns,
-                                   g->b_zero_points,
-                                   g->b_zero_point_count,
-                                   g->a_zero_point_count ? g->a_zero_points[0] : 0,
-                                   g->a_signed};
+  const dq_emit_weights weights = {.weights = op->inputs[from->b],
+                                   .channels = g->columns,
+                                   .depth = g->depth,
+                                   .channel_stride = g->transpose_b ? g->depth : 1,
+                                   .depth_stride = g->transpose_b ? 1 : g->columns,
+                                   .zero_points = g->b_zero_points,
+                                   .zero_point_count = g->b_zero_point_count,
+                                   .data_zero_point = g->a_zero_point_count ? g->a_zero_points[0] : 0,
+                                   .data_signed = g->a_signed};
   dq_emit_sums sums = {.requantization = &s.requantization, .floats = s.floats};
   dq_emit_product product = {.rows = g->rows,
                              .columns = g->columns,

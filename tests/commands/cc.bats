@@ -59,6 +59,17 @@ strict="-std=c99 -O2 -Wall -Wextra -Wpedantic -Wconversion -Werror"
   if ((!ran)); then skip "no cross compiler with an emulator is installed"; fi
 }
 
+@test "the SIMD instructions of Armv7E-M give the same bits, where they can be run" {
+  gives 0 dq-cc int8.onnx -o net.c --target dsp
+  if ! command -v arm-linux-gnueabihf-gcc qemu-arm >/dev/null; then skip "no compiler or emulator for Arm is installed"; fi
+  export CC="arm-linux-gnueabihf-gcc -mcpu=cortex-a7 -mfpu=neon-vfpv4"
+  for level in 0 2 3 s; do
+    gives 0 dq-cc int8.onnx -o net.c --target dsp --verify --compiler-flags "-std=c99 -O$level" \
+      --run "qemu-arm -L /usr/arm-linux-gnueabihf"
+    has "Elements that differ: 0"
+  done
+}
+
 @test "bits that differ are status 1, and C that cannot be compiled or run is 5" {
   CC=true gives 5 dq-cc int8.onnx -o net.c --verify
   has "the program of the emitted C did not run"

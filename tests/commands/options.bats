@@ -131,6 +131,7 @@ header there.h | ../small.onnx -o net.c | file there.h
 name other | ../small.onnx -o - --header net.h -q | 0 int other_run(
 name int | ../small.onnx -o net.c | 2 'int' is no name in C
 shape x=2,3,8,8 | ../small.onnx -o net.c --json - -q | 0 "input_bytes": 1536
+target dsp | ../int8.onnx -o - --header net.h | 0 arm_acle.h
 steps - | ../small.onnx -o net.c | 0 conv1
 verify - | ../small.onnx -o net.c | 0 Elements that differ
 run false | ../small.onnx -o net.c --verify | 5 did not run
