@@ -14,7 +14,7 @@ static inline float dq_half_to_float(uint16_t half) {
   } else if (exponent) {
     bits = sign | ((exponent + 112) << 23) | (mantissa << 13);
   } else { // zero or subnormal: mantissa * 2^-24 is exact in float
-    float magnitude = (float)mantissa * 0x1p-24f;
+    float magnitude = (float)mantissa * 5.9604644775390625e-8f;
     memcpy(&bits, &magnitude, 4);
     bits |= sign;
   }

@@ -1,4 +1,5 @@
-// The text of lib/kernels/reference/function.h, so that emitted C has the very functions of the executor.
+// The texts of lib/kernels/reference/function.h and lib/base/half.h, so that emitted C has the very functions of the
+// executor.
 #ifndef DQ_CODEGEN_FUNCTION_TEXT_H
 #define DQ_CODEGEN_FUNCTION_TEXT_H
 

@@ -116,6 +116,10 @@ void dq_codegen_helpers(FILE *to, unsigned helpers, dq_emit_target target) {
   if (helpers & 1u << DQ_EMIT_HIGH) fputs(high_text, to);
   if (helpers & 1u << DQ_EMIT_SCALE) fputs(scale_text, to);
   if (helpers & 1u << DQ_EMIT_UNIT) fputs(unit_text, to);
+  if (helpers & 1u << DQ_EMIT_HALF) {
+    copy_function(to, "dq_half_to_float");
+    copy_function(to, "dq_float_to_half");
+  }
   if (!(helpers & (exp_users | sigmoid_users))) return;
   fputs("#define DQ_EXP_MAGIC 12582912.0f /* adding it leaves round(n) in the low bits of the mantissa */\n", to);
   copy_function(to, "dq_float_bits");

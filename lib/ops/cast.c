@@ -6,6 +6,7 @@
 #include "lib/kernels/array/array.h"
 #include "lib/kernels/reference/function.h"
 #include "lib/ops/elementwise.h"
+#include "lib/ops/emit.h"
 
 // A cast goes through one of three wide forms, which hold every element exactly.
 typedef enum wide_form { AS_DOUBLE, AS_INT64, AS_UINT64 } wide_form;
@@ -154,6 +155,18 @@ static const dq_attribute_rule cast_attributes[] = {{"to", DQ_ATTRIBUTE_INT, tru
                                                     {"saturate", DQ_ATTRIBUTE_INT, false},
                                                     {0}};
 
+static dq_status emit(dq_emission *to) {
+  int from = to->op->inputs[0]->type, type = to->op->outputs[0]->type;
+  bool narrows = from == DQ_F32 && type == DQ_F16;
+  if (!narrows && !(from == DQ_F16 && type == DQ_F32))
+    return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for casts between float32 and float16 only");
+  dq_emit_need(to, DQ_EMIT_HALF);
+  dq_emit(to, "for (int32_t i = 0; i < %lld; i++) {", (long long)dq_tensor_count(to->op->inputs[0]));
+  dq_emit(to, "y0[i] = %s(x0[i]);", narrows ? "dq_float_to_half" : "dq_half_to_float");
+  dq_emit_close(to, 1);
+  return DQ_OK;
+}
+
 const dq_operator dq_op_Cast = {
     .name = "Cast",
     .since = {6, 9, 13, 19, 21, 23, 24, 25},
@@ -163,6 +176,7 @@ const dq_operator dq_op_Cast = {
     .attributes = cast_attributes,
     .infer = infer_Cast,
     .run = run_cast,
+    .emit = emit,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_NOT,
 };

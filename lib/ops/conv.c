@@ -100,14 +100,15 @@ static dq_status emit(dq_emission *to) {
   const dq_tensor *bias = dq_op_input(op, BIAS), *weight = op->inputs[WEIGHT];
   dq_convolution shape;
   char addend[16];
-  if (op->inputs[INPUT]->type != DQ_F32 || op->inputs[INPUT]->rank > 4 || !weight->data || (bias && !bias->data))
+  if (!has_kernel(op) || !weight->data || (bias && !bias->data))
     return dq_op_fail(op, DQ_UNSUPPORTED,
-                      "C is written for float32, one or two spatial axes and constant weights only");
+                      "C is written for float32 and float16, one or two spatial axes and constant weights only");
+  if (is_half(op)) dq_emit_need(to, DQ_EMIT_HALF);
   DQ_TRY(dq_convolution_read(op, INPUT, WEIGHT, BIAS, &shape));
   dq_emit_convolution convolution = {.shape = dq_convolution_parameters(&shape), .bias = -1};
   DQ_TRY(read_end(op, &convolution.shape));
-  convolution.weights = dq_emit_constant(to, DQ_F32, weight->data, dq_tensor_count(weight));
-  if (bias) convolution.bias = dq_emit_constant(to, DQ_F32, bias->data, dq_tensor_count(bias));
+  convolution.weights = dq_emit_constant(to, weight->type, weight->data, dq_tensor_count(weight));
+  if (bias) convolution.bias = dq_emit_constant(to, bias->type, bias->data, dq_tensor_count(bias));
   if (convolution.shape.adds) convolution.addend = dq_emit_input(to, ADDEND, addend);
   return dq_emit_convolution_body(to, &convolution);
 }

@@ -25,6 +25,7 @@ typedef enum dq_emit_helper {
   DQ_EMIT_SILU,
   DQ_EMIT_TANH,
   DQ_EMIT_UNIT, // dq_unit(x): x between 0 and 1
+  DQ_EMIT_HALF, // dq_half_to_float and dq_float_to_half of lib/base/half.h
   DQ_EMIT_MATH, // <math.h>
   DQ_EMIT_HELPERS
 } dq_emit_helper;
@@ -137,7 +138,8 @@ typedef struct dq_emit_weights {
 // DQ_SYSTEM: there is no memory.
 dq_status dq_emit_weights_prepare(dq_emission *to, const dq_emit_weights *weights, dq_emit_sums *sums, int *number);
 
-// A convolution over one or two axes. Sums are made row by row of the output, of up to DQ_EMIT_TAPS taps at once.
+// A convolution over one or two axes, of 8 bits, float32, or float16 with sums in float32. Sums are made row by row of
+// the output, of up to DQ_EMIT_TAPS taps at once.
 typedef struct dq_emit_convolution {
   dq_conv_parameters shape;
   int weights;              // number of the array of the weights, OIHW

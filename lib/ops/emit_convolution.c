@@ -12,7 +12,7 @@ enum { TAPS = 8, CHANNELS = 4, STACK = 896, COLUMNS = 128 };
 typedef struct frame {
   const dq_emit_convolution *c;
   dq_conv_parameters p;
-  bool pointwise;
+  bool pointwise, half; // half: float16
   int64_t group_inputs, group_outputs, in_plane, out_plane;
   const char *type; // of the sums
 } frame;
@@ -23,8 +23,8 @@ static int64_t row_length(int64_t plane) {
   return 1;
 }
 
-static frame frame_of(const dq_emit_convolution *c) {
-  frame f = {.c = c, .p = c->shape, .type = c->sums ? "int32_t" : "float"};
+static frame frame_of(const dq_emission *to, const dq_emit_convolution *c) {
+  frame f = {.c = c, .p = c->shape, .half = to->op->inputs[0]->type == DQ_F16, .type = c->sums ? "int32_t" : "float"};
   dq_conv_parameters *p = &f.p;
   f.group_inputs = p->in_channels / p->groups;
   f.group_outputs = p->out_channels / p->groups;
@@ -64,14 +64,15 @@ static bool all_inside(const frame *f, const taps *t, int64_t column) {
 // The element that tap k reads for a column.
 static const char *element(const frame *f, const taps *t, int k, int64_t column, char text[64]) {
   int64_t stride = f->p.stride_width, offset = t->offset[k];
+  const char *widen = f->half ? "dq_half_to_float(" : "", *end = f->half ? ")" : "";
   if (column != ANY_COLUMN) {
-    snprintf(text, 64, "x[%" PRId64 "]", offset + column * stride);
+    snprintf(text, 64, "%sx[%" PRId64 "]%s", widen, offset + column * stride, end);
     return text;
   }
-  int at = snprintf(text, 64, stride == 1 ? "x[c" : "x[c * %" PRId64, stride);
+  int at = snprintf(text, 64, stride == 1 ? "%sx[c" : "%sx[c * %" PRId64, widen, stride);
   if (offset)
     at += snprintf(text + at, (size_t)(64 - at), " %c %" PRId64, offset < 0 ? '-' : '+', offset < 0 ? -offset : offset);
-  strcpy(text + at, "]");
+  snprintf(text + at, (size_t)(64 - at), "]%s", end);
   return text;
 }
 
@@ -216,20 +217,22 @@ static void float_end(dq_emission *to, const frame *f) {
   dq_emit(to, "float sum = sums[c]%s;", c->bias >= 0 ? " + bias" : "");
   if (f->p.activation.kind) dq_emit(to, "sum = %s;", dq_emit_activation(to, &f->p.activation, "sum", text));
   if (c->addend)
-    dq_emit(to, "sum = sum + %s[(n * %" PRId64 " + o) * %" PRId64 " + r * %" PRId64 " + c];", c->addend,
-            f->p.out_channels, f->out_plane, f->p.out_width);
+    dq_emit(to, "sum = sum + %s%s[(n * %" PRId64 " + o) * %" PRId64 " + r * %" PRId64 " + c]%s;",
+            f->half ? "dq_half_to_float(" : "", c->addend, f->p.out_channels, f->out_plane, f->p.out_width,
+            f->half ? ")" : "");
   if (c->addend && f->p.sum_activation.kind)
     dq_emit(to, "sum = %s;", dq_emit_activation(to, &f->p.sum_activation, "sum", text));
-  dq_emit(to, "y[c] = sum;");
+  dq_emit(to, f->half ? "y[c] = dq_float_to_half(sum);" : "y[c] = sum;");
 }
 
 static void declare_end(dq_emission *to, const frame *f) {
   if (f->c->sums) dq_emit_factors(to, f->c->sums, "o");
-  else if (f->c->bias >= 0) dq_emit(to, "const float bias = c%d[o];", f->c->bias);
+  else if (f->c->bias >= 0)
+    dq_emit(to, f->half ? "const float bias = dq_half_to_float(c%d[o]);" : "const float bias = c%d[o];", f->c->bias);
 }
 
 dq_status dq_emit_convolution_body(dq_emission *to, const dq_emit_convolution *convolution) {
-  frame f = frame_of(convolution);
+  frame f = frame_of(to, convolution);
   const dq_conv_parameters *p = &f.p;
   const char *from = dq_emit_type(to->op->inputs[0]->type), *result = dq_emit_type(to->op->outputs[0]->type);
   size_t bytes = (size_t)p->out_width * 4;

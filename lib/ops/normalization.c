@@ -2,6 +2,8 @@
 // variances are taken in double, in two passes.
 #include "lib/base/sizes.h"
 #include "lib/ops/elementwise.h"
+#include "lib/ops/emit.h"
+#include "lib/ops/quantized.h"
 #include "lib/ops/reduce.h"
 
 static inline double element(const void *data, bool wide, int64_t i) {
@@ -143,13 +145,20 @@ static dq_status infer_BatchNormalization(dq_op *op) {
   return dq_op_shape(op, 0, input->type, input->rank, input->dims);
 }
 
+static void batch_factors(const dq_op *op, int64_t channel, double *factor, double *offset) {
+  const dq_tensor *const *in = op->inputs;
+  double epsilon = (double)dq_node_float(op->node, "epsilon", 1e-5f);
+  *factor = dq_tensor_get(in[1], channel) / sqrt(dq_tensor_get(in[4], channel) + epsilon);
+  *offset = dq_tensor_get(in[2], channel) - dq_tensor_get(in[3], channel) * *factor;
+}
+
 static void batch_plane(void *argument, int64_t from, int64_t to) {
   const batch_job *job = argument;
   const dq_tensor *const *in = job->op->inputs;
   for (int64_t at = from; at < to; at++) {
     int64_t channel = at % job->channels;
-    double factor = dq_tensor_get(in[1], channel) / sqrt(dq_tensor_get(in[4], channel) + job->epsilon);
-    double offset = dq_tensor_get(in[2], channel) - dq_tensor_get(in[3], channel) * factor;
+    double factor, offset;
+    batch_factors(job->op, channel, &factor, &offset);
     affine_run(in[0], job->op->outputs[0], at * job->plane, job->plane, factor, offset);
   }
 }
@@ -199,6 +208,31 @@ static dq_status run_BatchNormalization(dq_op *op) {
   return DQ_OK;
 }
 
+static dq_status emit_batch(dq_emission *to) {
+  const dq_op *op = to->op;
+  const dq_tensor *input = op->inputs[0];
+  int64_t channels = batch_channels(op), planes = (input->rank < 2 ? 1 : input->dims[0]) * channels;
+  if (input->type != DQ_F32 || is_training(op) || op->output_count > 1 || !dq_op_known_but(op, 0))
+    return dq_op_fail(op, DQ_UNSUPPORTED, "C is written for float32 with constant statistics only");
+  float *factors = DQ_NEW_ARRAY(to->arena, channels, float), *offsets = DQ_NEW_ARRAY(to->arena, channels, float);
+  if (!factors || !offsets) return dq_fail_memory(op->error, (size_t)channels * 8);
+  for (int64_t c = 0; c < channels; c++) {
+    double factor, offset;
+    batch_factors(op, c, &factor, &offset);
+    factors[c] = (float)factor, offsets[c] = (float)offset;
+  }
+  int64_t plane = planes ? dq_tensor_count(input) / planes : 0;
+  int f = dq_emit_constant(to, DQ_F32, factors, channels), b = dq_emit_constant(to, DQ_F32, offsets, channels);
+  dq_emit(to, "for (int32_t n = 0; n < %lld; n++) {", (long long)planes);
+  dq_emit(to, "const float factor = c%d[n %% %lld], offset = c%d[n %% %lld];", f, (long long)channels, b,
+          (long long)channels);
+  dq_emit(to, "for (int32_t i = n * %lld; i < (n + 1) * %lld; i++) {", (long long)plane, (long long)plane);
+  dq_emit(to, "const float product = x0[i] * factor;");
+  dq_emit(to, "y0[i] = product + offset;");
+  dq_emit_close(to, 2);
+  return DQ_OK;
+}
+
 static const dq_attribute_rule attributes_BatchNormalization[] = {DQ_CONSUMED_INPUTS,
                                                                   {"epsilon", DQ_ATTRIBUTE_FLOAT, false},
                                                                   {"momentum", DQ_ATTRIBUTE_FLOAT, false},
@@ -209,6 +243,7 @@ static const dq_attribute_rule attributes_BatchNormalization[] = {DQ_CONSUMED_IN
 const dq_operator dq_op_BatchNormalization = {.since = {1, 6, 7, 9, 14, 15},
                                               .check = check_BatchNormalization,
                                               .bound = DQ_BOUND_BATCH_NORM,
+                                              .emit = emit_batch,
                                               ROW(BatchNormalization, (5, 5), (1, 5), DQ_FOLLOW, DQ_QUANTIZE_TABLE,
                                                   DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_CHANNEL_VECTORS)};
 
