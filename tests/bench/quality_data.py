@@ -184,7 +184,9 @@ def resized(picture, width, height, settings):
         return picture
     from PIL import Image
     how = {"bilinear": Image.BILINEAR, "bicubic": Image.BICUBIC}[settings["filter"]]
-    return numpy.asarray(Image.fromarray(picture).resize((width, height), how))
+    channels = picture.shape[2]
+    image = Image.fromarray(picture[..., 0] if channels == 1 else picture)
+    return numpy.asarray(image.resize((width, height), how)).reshape(height, width, channels)
 
 
 def fitted(picture, width, height, settings):
@@ -195,7 +197,7 @@ def fitted(picture, width, height, settings):
         return resized(picture, width, height, settings)
     if fit == "crop":
         short = settings["short"] / min(rows, columns)
-        picture = resized(picture, max(width, int(columns * short)), max(height, int(rows * short)), settings)
+        picture = resized(picture, max(width, round(columns * short)), max(height, round(rows * short)), settings)
         top, left = (picture.shape[0] - height) // 2, (picture.shape[1] - width) // 2
         return picture[top:top + height, left:left + width]
     if fit == "line":
@@ -213,11 +215,11 @@ def input_of(picture, shape, settings):
     """The array of one picture for an input of `shape`, N x C x H x W or N x H x W x C, without N."""
     last = shape[3] in (1, 3) and shape[1] not in (1, 3)
     height, width, channels = shape[1:] if last else (shape[2], shape[3], shape[1])
+    if channels == 1 and picture.shape[2] == 3:  # grey as Pillow makes it
+        picture = ((picture @ [19595, 38470, 7471] + 0x8000) >> 16).astype(numpy.uint8)[..., None]
     x = fitted(picture, width, height, settings).astype(numpy.float64)
     if settings["color"] == "bgr":
         x = x[..., ::-1]
-    if channels == 1 and x.shape[2] == 3:  # as Pillow makes grey
-        x = numpy.rint(x @ [0.299, 0.587, 0.114])[..., None]
     x = (x * settings["scale"] - settings["mean"][:channels]) / settings["std"][:channels]
     return numpy.ascontiguousarray(x if last else x.transpose(2, 0, 1), numpy.float32)
 
