@@ -5,8 +5,8 @@ Every quantizer gets the same arrays of the same pictures and keeps its defaults
 Runtime's static quantizer (QDQ, uint8 activations, int8 weights with a scale per channel, its own preprocessing first)
 with ranges by min-max, percentile and entropy; NNCF with its presets mixed and performance, where it is installed.
 ONNX Runtime judges all files with exact integer sums: the SQNR is that of the outputs, or of the inputs of the Softmax
-or Sigmoid that ends the network, over all evaluation pictures together; the boxes and the scores of a detector are
-parts of their own. The agreement is the share of equal answers (the class with the highest score). The advantage of a
+or Sigmoid that ends the network, over all evaluation pictures together. The boxes and the scores of a detector are
+parts of their own, as are the probabilities behind a Sigmoid and their logits. The agreement is the share of equal answers (the class with the highest score). The advantage of a
 part is dq's SQNR less that of the best peer at this part, that of a network the mean of its parts.
 
 A network belongs to the group "kept out" where the SHA-256 of its file is a multiple of 3, else to "choices": the draw
@@ -92,7 +92,7 @@ class Network:
         self.model = self.find(args)
         digest = sha256(self.model)
         self.group = GROUPS[int(digest, 16) % 3 == 0]
-        key = hashlib.sha256((digest + json.dumps(row, sort_keys=True)).encode()).hexdigest()[:8]
+        key = hashlib.sha256("\n".join([digest, row["preset"], row["shape"], row["pictures"]]).encode()).hexdigest()[:8]
         self.folder = os.path.join(args.out, f"{self.name}-{key}")
         os.makedirs(self.folder, exist_ok=True)
         self.input, self.shape = self.first_input()
@@ -161,12 +161,18 @@ def dq_key(build):
 
 
 def quantize_by_dq(network, out, data, count, args):
-    facts = out + ".facts"
     shape = ["--shape", f"{network.input}={network.row['shape']}"] if network.row["shape"] else []
     run([os.path.join(args.build, "dq-int8"), network.model, "--data", f"npy:{data}", "--limit", str(count), "-o", out,
-         "--json", facts, "-q", *shape])
-    left = [f"{row['layer']}" for row in load(facts)["layers"] if row["op"] in PRODUCTS and not row["quantized"]]
-    return {"note": f"{len(left)} products in float" if left else ""}
+         "-q", *shape])
+    return {"note": ""}
+
+
+def products_in_float(path):
+    """How many convolutions and matrix products of a file do not take both of their operands from 8 bits."""
+    import onnx
+    graph = onnx.load(path).graph
+    dequantized = {n.output[0] for n in graph.node if n.op_type == "DequantizeLinear"}
+    return sum(n.op_type in PRODUCTS and not dequantized.issuperset(n.input[:2]) for n in graph.node)
 
 
 def make_file(network, key, count, data, args):
@@ -182,6 +188,7 @@ def make_file(network, key, count, data, args):
                             data=data, count=count)
         else:
             facts = quantize_by_dq(network, out, data, count, args)
+        facts["products_in_float"] = products_in_float(out)
     except Exception as error:
         facts = {"error": str(error)}
         say(f"{network.name}, {key}, {count} pictures: FAILED: {error}")
@@ -212,7 +219,8 @@ def judge_files(network, keys, data, args):
 
 
 def judged_path(network, key, args):
-    return network.path(f"{key}.judged-{args.evaluation}.json")
+    what = network.row["tap"] + " " + network.row["boxes"]
+    return network.path(f"{key}.judged-{args.evaluation}-{'-'.join(what.split())}.json")
 
 
 def counts_of(network, args):
@@ -245,7 +253,8 @@ def figures_of(network, key, args):
     found = load(judged) if os.path.exists(judged) else {"error": "not judged"}
     if "error" in facts or "error" in found:
         return {}, "no file" if "error" in facts else "not judged"
-    return found["parts"], facts["note"]
+    left = facts["products_in_float"]
+    return found["parts"], ", ".join(filter(None, [facts["note"], f"{left} products in float" if left else ""]))
 
 
 def cell_of(parts, part):

@@ -130,14 +130,21 @@ def taps(graph, tap):
     return names
 
 
-def tapped(model, tap):
-    """A session whose outputs are the values that are compared."""
-    import onnx
-    graph = onnx.load(model)
-    names = taps(graph, tap)
-    del graph.graph.output[:]
-    graph.graph.output.extend(onnx.helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, None) for n in names)
-    return session(graph.SerializeToString())
+class Tapped:
+    """A network whose outputs are the values that are compared, in each of the views `logits` and `outputs`."""
+
+    def __init__(self, model, views):
+        import onnx
+        graph = onnx.load(model)
+        self.names = {view: taps(graph, view) for view in views}
+        del graph.graph.output[:]
+        self.all = list(dict.fromkeys(name for names in self.names.values() for name in names))
+        graph.graph.output.extend(onnx.helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, None) for n in self.all)
+        self.session = session(graph.SerializeToString())
+
+    def run(self, feed):
+        values = dict(zip(self.all, (v.astype(numpy.float64) for v in self.session.run(self.all, feed))))
+        return {view: [values[name] for name in names] for view, names in self.names.items()}
 
 
 def span_of(text):
@@ -151,30 +158,41 @@ def classes_last(array, axis=None):
 
 
 def split(arrays, boxes):
-    """The parts of the outputs of one picture by name, channels on the last axis (quality.csv, column boxes)."""
+    """Scores, and boxes where there are any, of the outputs of one picture, channels on the last axis (quality.csv)."""
     if not boxes:
-        return {"outputs": [classes_last(a) for a in arrays]}
+        return [classes_last(a) for a in arrays], []
     kind, *words = boxes.split()
     if kind == "outputs":
         span = span_of(words[0])
-        return {"scores": [classes_last(a) for a in arrays[:span.start] + arrays[span.stop:]],
-                "boxes": [classes_last(a) for a in arrays[span]]}
+        return [classes_last(a) for a in arrays[:span.start] + arrays[span.stop:]], [classes_last(a) for a in arrays[span]]
     arrays = [classes_last(a, int(words[0])) for a in arrays]
     if "of" in words:
         arrays = [a.reshape(*a.shape[:-1], -1, int(words[3])) for a in arrays]
     span = span_of(words[1])
-    return {"scores": [numpy.delete(a, span, -1) for a in arrays], "boxes": [a[..., span] for a in arrays]}
+    return [numpy.delete(a, span, -1) for a in arrays], [a[..., span] for a in arrays]
 
 
-def answers(array):
-    """The class with the largest number; of one channel, which side of 0."""
-    return array.argmax(-1) if array.shape[-1] > 1 else array[..., 0] > 0
+def parts_of(views, boxes):
+    """The parts of the outputs of one picture by name; boxes are taken from the first view."""
+    parts = {}
+    for view, arrays in views.items():
+        scores, of_boxes = split(arrays, boxes)
+        parts["probabilities" if parts else "scores" if boxes else view] = scores
+        if of_boxes:
+            parts.setdefault("boxes", of_boxes)
+    return parts
+
+
+def answers(array, bound):
+    """The class with the largest number; of one channel, which side of the bound between two classes."""
+    return array.argmax(-1) if array.shape[-1] > 1 else array[..., 0] > bound
 
 
 class Sums:
     """Squares of the float outputs and of the differences, and equal answers, of one part over all pictures."""
 
-    def __init__(self):
+    def __init__(self, part):
+        self.bound = 0.5 if part == "probabilities" else 0
         self.signal = self.noise = 0.0
         self.shares = []
 
@@ -183,7 +201,7 @@ class Sums:
         for a, b in zip(ours, theirs):
             self.signal += float(numpy.square(a).sum())
             self.noise += float(numpy.square(a - b).sum())
-            equal += int((answers(a) == answers(b)).sum())
+            equal += int((answers(a, self.bound) == answers(b, self.bound)).sum())
             number += a[..., 0].size
         self.shares.append(equal / number)
 
@@ -192,26 +210,30 @@ class Sums:
                 "agreement": 100 * sum(self.shares) / len(self.shares)}
 
 
+def alike(found, exact):
+    """The same values in the shapes that the float network has; an error where their numbers differ."""
+    return {view: [b.reshape(a.shape) for a, b in zip(exact[view], arrays, strict=True)] for view, arrays in found.items()}
+
+
 def judge(model, files, data, tap, boxes):
     """SQNR and agreement of each part of the outputs, for each of `files` (name to path), over all arrays of `data`."""
-    arrays = numpy.load(data, mmap_mode="r")
-    reference = tapped(model, tap)
-    name = reference.get_inputs()[0].name
+    arrays, views = numpy.load(data, mmap_mode="r"), ("logits", "outputs") if tap == "both" else (tap,)
+    reference = Tapped(model, views)
+    name = reference.session.get_inputs()[0].name
     others, sums, errors = {}, {}, {}
     for key, path in files.items():
         try:
-            others[key], sums[key] = tapped(path, tap), {}
+            others[key], sums[key] = Tapped(path, views), {}
         except Exception as error:
             errors[key] = str(error)
     for x in arrays:
         feed = {name: numpy.array(x[None])}
-        exact = reference.run(None, feed)
-        parts = split([a.astype(numpy.float64) for a in exact], boxes)
+        exact = reference.run(feed)
+        parts = parts_of(exact, boxes)
         for key in list(others):
             try:
-                found = [b.astype(numpy.float64).reshape(a.shape) for a, b in zip(exact, others[key].run(None, feed), strict=True)]
-                for part, values in split(found, boxes).items():
-                    sums[key].setdefault(part, Sums()).add(parts[part], values)
+                for part, values in parts_of(alike(others[key].run(feed), exact), boxes).items():
+                    sums[key].setdefault(part, Sums(part)).add(parts[part], values)
             except Exception as error:
                 errors[key] = str(error)
                 del others[key]
