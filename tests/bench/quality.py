@@ -4,9 +4,10 @@
 Every quantizer gets the same arrays of the same pictures and keeps its defaults otherwise: dq-int8 as it is; ONNX
 Runtime's static quantizer (QDQ, uint8 activations, int8 weights with a scale per channel, its own preprocessing first)
 with ranges by min-max, percentile and entropy; NNCF with its presets mixed and performance, where it is installed.
-ONNX Runtime judges all files with exact integer sums: the SQNR is that of the outputs, or of the inputs of the Softmax
-or Sigmoid that ends the network, over all evaluation pictures together. The boxes and the scores of a detector are
-parts of their own, as are the probabilities behind a Sigmoid and their logits. The agreement is the share of equal answers (the class with the highest score). The advantage of a
+ONNX Runtime judges all files with exact integer sums. The SQNR is over all evaluation pictures together, that of the
+outputs, or of the inputs of the Softmax or Sigmoid that ends the network. The boxes and the scores of a detector are
+parts of their own, as are the probabilities behind a Sigmoid and their logits. The agreement is the share of equal
+answers (the class with the highest score; of a single probability, whether it is above a half). The advantage of a
 part is dq's SQNR less that of the best peer at this part, that of a network the mean of its parts.
 
 A network belongs to the group "kept out" where the SHA-256 of its file is a multiple of 3, else to "choices": the draw
@@ -322,7 +323,8 @@ def report(header, rows, skipped, args):
     kept.add(*header)
     for row in rows:
         kept.add(*row)
-    kept.write()
+    if rows:
+        kept.write()
 
 
 def options():
