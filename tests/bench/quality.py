@@ -247,67 +247,93 @@ def work_on(network, args, dq):
 
 # ---- Tables ----
 
-def figures_of(network, key, args):
-    """Parts of one file with their figures, and what is special about the file."""
-    out, judged = network.path(key + ".onnx"), judged_path(network, key, args)
-    facts = load(out + ".json") if os.path.exists(out + ".json") else {"error": "not made"}
-    found = load(judged) if os.path.exists(judged) else {"error": "not judged"}
-    if "error" in facts or "error" in found:
-        return {}, "no file" if "error" in facts else "not judged"
-    left = facts["products_in_float"]
-    return found["parts"], ", ".join(filter(None, [facts["note"], f"{left} products in float" if left else ""]))
+class Figures:
+    """The parts of one file with their figures, and what is special about the file."""
+
+    def __init__(self, network, key, args):
+        out, judged = network.path(key + ".onnx"), judged_path(network, key, args)
+        facts = load(out + ".json") if os.path.exists(out + ".json") else {"error": "not made"}
+        found = load(judged) if os.path.exists(judged) else {"error": "not judged"}
+        fails = "error" in facts or "error" in found
+        self.parts = {} if fails else found["parts"]
+        self.left = 0 if fails else facts["products_in_float"]
+        self.remark = ("no file" if "error" in facts else "not judged") if fails else ", ".join(
+            filter(None, [facts["note"], f"{self.left} product{'s' * (self.left > 1)} in float" if self.left else ""]))
+
+    def cell(self, part):
+        if part not in self.parts:
+            return ""
+        figures = self.parts[part]
+        return f"{figures['sqnr']:.2f}" + ("" if part == "boxes" else f", {figures['agreement']:.1f}")
+
+    def sqnr(self, part):
+        return self.parts[part]["sqnr"] if part in self.parts else math.nan
 
 
-def cell_of(parts, part):
-    if part not in parts:
-        return ""
-    figures = parts[part]
-    return f"{figures['sqnr']:.2f}" + ("" if part == "boxes" else f", {figures['agreement']:.1f}")
+def advantages_of(parts, dq, peers):
+    """dq's SQNR less that of each peer and of the best at each part (key `best`), the mean of the parts or nan; and a
+    function from a part to the SQNR of the best."""
+    def mean(of_part):
+        return statistics.mean(dq.sqnr(part) - of_part(part) for part in parts) if parts else math.nan
+
+    def best(part):
+        return max((p.sqnr(part) for p in peers.values() if part in p.parts), default=math.nan)
+    return {"best": mean(best), **{key: mean(peer.sqnr) for key, peer in peers.items()}}, best
 
 
 def rows_of(network, count, asked, args, dq):
-    """The rows of one network, one for each part, and its advantage over the best peer at each part (None without)."""
-    found = {key: figures_of(network, f"{key}.{count}", args) for key in (dq, *args.peers)}
-    remarks = [f"{'dq' if key == dq else PEERS[key]}: {note}" for key, (_, note) in found.items() if note]
+    """The rows of one network, one for each part; its advantages; whether its file of dq has products in float."""
+    ours = Figures(network, f"{dq}.{count}", args)
+    peers = {key: Figures(network, f"{key}.{count}", args) for key in args.peers}
+    remarks = [f"{PEERS.get(key, key)}: {file.remark}" for key, file in {"dq": ours, **peers}.items() if file.remark]
     if count < asked:
         remarks.append(f"{count} pictures are all there are")
-    parts = dict.fromkeys(part for figures, _ in found.values() for part in figures)
-    rows, advantages = [], []
-    for part in parts:
-        peers = [found[key][0][part]["sqnr"] for key in args.peers if part in found[key][0]]
-        ours = found[dq][0].get(part)
-        gain = ours["sqnr"] - max(peers) if ours and peers else None
-        advantages.append(gain)
-        rows.append([network.name, network.group, count, part, *(cell_of(figures, part) for figures, _ in found.values()),
-                     "" if gain is None else f"{gain:+.2f}", "; ".join(remarks) if not rows else ""])
-    whole = statistics.mean(advantages) if advantages and None not in advantages else None
-    return rows or [[network.name, network.group, count, "", *[""] * len(found), "", "; ".join(remarks)]], whole
+    parts = list(dict.fromkeys(part for file in (ours, *peers.values()) for part in file.parts))
+    gains, best = advantages_of(parts, ours, peers)
+    rows = []
+    for part in parts or [""]:
+        rows.append([network.name, network.group, count, part, ours.cell(part), *(file.cell(part) for file in peers.values()),
+                     signed(ours.sqnr(part) - best(part)), "" if rows else "; ".join(remarks)])
+    return rows, gains, ours.left > 0
 
 
-def mean_row(group, count, advantages, columns):
-    """Mean and least advantage of the networks of a group."""
-    if not advantages:
-        return None
-    least = min(advantages, key=advantages.get)
-    return [f"mean of {len(advantages)} networks", group, count, "", *[""] * columns,
-            f"{statistics.mean(advantages.values()):+.2f}", f"least {advantages[least]:+.2f} ({least})"]
+def signed(number):
+    return f"{number:+.2f}" if math.isfinite(number) else ""
+
+
+def mean_of(numbers):
+    """The mean of the numbers that are finite, as text."""
+    finite = [n for n in numbers if math.isfinite(n)]
+    return signed(statistics.mean(finite)) if finite else ""
+
+
+def mean_row(group, count, gains, left, args):
+    """Mean advantages of a group over each peer and over the best, and how they are distributed."""
+    of = {name: g["best"] for name, g in gains.items() if math.isfinite(g["best"])}
+    if not of:
+        return []
+    least, whole = min(of, key=of.get), [of[name] for name in of if name not in left]
+    return [[f"mean advantage of {len(of)} networks", group, count, "", "",
+             *(mean_of(g[peer] for g in gains.values()) for peer in args.peers), mean_of(of.values()),
+             f"median {signed(statistics.median(of.values()))}, least {signed(of[least])} ({least}); "
+             f"without products in float {mean_of(whole)} ({len(whole)} networks)"]]
 
 
 def table(found, args, dq):
     header = ["network", "group", "calibration", "part", "dq", *(PEERS[p] for p in args.peers), "advantage", "remarks"]
     rows = []
     for asked in args.calibration:
-        advantages = {group: {} for group in GROUPS}
+        gains, left = {group: {} for group in GROUPS}, set()
         for network in found:
             try:
-                more, whole = rows_of(network, counts_of(network, args)[asked], asked, args, dq)
+                more, gains[network.group][network.name], some = rows_of(network, counts_of(network, args)[asked], asked,
+                                                                         args, dq)
             except quality_data.Missing:
                 continue
             rows += more
-            if whole is not None and math.isfinite(whole):
-                advantages[network.group][network.name] = whole
-        means = [mean_row(group, asked, advantages[group], 1 + len(args.peers)) for group in GROUPS]
-        rows += [row for row in means if row]
+            left |= {network.name} if some else set()
+        for group in GROUPS:
+            rows += mean_row(group, asked, gains[group], left, args)
     return header, rows
 
 
