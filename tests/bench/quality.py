@@ -36,6 +36,8 @@ PEERS = {"ort-minmax": "ORT min-max", "ort-percentile": "ORT percentile", "ort-e
          "nncf-mixed": "NNCF mixed", "nncf-performance": "NNCF performance"}
 HERE = os.path.dirname(os.path.abspath(__file__))
 GROUPS = ("choices", "kept out")
+SELECTS = ("Clip", "Concat", "DepthToSpace", "Flatten", "Gather", "Identity", "MaxPool", "Relu", "Reshape", "Slice", "Split",
+           "Squeeze", "Transpose", "Unsqueeze")
 PRODUCTS = ("Conv", "ConvTranspose", "Gemm", "MatMul")
 LIMIT = 3600  # seconds for one file
 
@@ -169,11 +171,16 @@ def quantize_by_dq(network, out, data, count, args):
 
 
 def products_in_float(path):
-    """How many convolutions and matrix products of a file do not take both of their operands from 8 bits."""
+    """How many convolutions and matrix products of a file do not take both of their operands from 8 bits. Operators that
+    only move or select elements may lie between the product and the DequantizeLinear."""
     import onnx
     graph = onnx.load(path).graph
-    dequantized = {n.output[0] for n in graph.node if n.op_type == "DequantizeLinear"}
-    return sum(n.op_type in PRODUCTS and not dequantized.issuperset(n.input[:2]) for n in graph.node)
+    small = {name for n in graph.node if n.op_type == "DequantizeLinear" for name in n.output}
+    for n in graph.node:  # in order of execution
+        operands = n.input if n.op_type == "Concat" else n.input[:1]
+        if n.op_type in SELECTS and small.issuperset(operands):
+            small.update(n.output)
+    return sum(n.op_type in PRODUCTS and not small.issuperset(n.input[:2]) for n in graph.node)
 
 
 def make_file(network, key, count, data, args):
