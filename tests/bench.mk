@@ -1,4 +1,5 @@
-# Times against ONNX Runtime and OpenVINO, which come from the package registry into the build folder.
+# Times against ONNX Runtime and OpenVINO, and quality against ONNX Runtime and NNCF, which come from the package registry
+# into the build folder.
 .PHONY: bench
 BENCH_PYTHON = $(if $(DQ_VENV),$(DQ_VENV)/bin/python,$(B)/peers/bin/python)
 BENCH_MODELS = $(wildcard $(or $(DQ_ASSETS),../shared)/models/*.onnx)
@@ -36,3 +37,20 @@ bench-float: all $(BENCH_NETWORKS) $(BENCH_PYTHON)
 bench-int8: all $(BENCH_INT8) $(BENCH_OWN) $(BENCH_PYTHON)
 	@set -o pipefail; $(BENCH) "$@: dq against ONNX Runtime and OpenVINO, 8 bits" --peers ort,openvino,ort-own,openvino-own,ort-exact --own $(B)/networks/own $(BENCH_INT8) | tee $(B)/$@.md
 bench-conv bench-float bench-int8: SHELL = /bin/bash
+
+# Quality needs Pillow, and NNCF as far as it can be installed; DQ_VENV has what it has.
+QUALITY_READY = $(if $(DQ_VENV),,$(B)/peers/.quality)
+$(B)/peers/.quality: $(B)/peers/bin/python
+	$(B)/peers/bin/pip -q install pillow
+	$(B)/peers/bin/pip -q install nncf || echo "NNCF cannot be installed here: its columns are left out" >&2
+	@touch $@
+
+## bench-quality: SQNR of 8-bit files of dq-int8, ONNX Runtime and NNCF on the networks of tests/bench/quality.csv: BUILD/bench-quality.md and .csv; what BUILD/quality has is not made again (QUALITY_OPTIONS='--only mnist_cntk --retry', `tests/bench/quality.py --help`)
+## bench-quality-pictures: the same with 8 and 96 pictures for calibration, against ONNX Runtime's min-max and percentile
+.PHONY: bench-quality bench-quality-pictures
+QUALITY = nice -n 10 $(BENCH_PYTHON) -B tests/bench/quality.py $(B) --assets $(or $(DQ_ASSETS),../shared) --csv $(B)/$@.csv
+bench-quality: all $(BENCH_PYTHON) $(QUALITY_READY)
+	@set -o pipefail; $(QUALITY) --title "$@: 8-bit files of dq-int8 beside those of other quantizers" $(QUALITY_OPTIONS) | tee $(B)/$@.md
+bench-quality-pictures: all $(BENCH_PYTHON) $(QUALITY_READY)
+	@set -o pipefail; $(QUALITY) --title "$@: the same with fewer and with more pictures for calibration" --calibration 8,96 --peers ort-minmax,ort-percentile $(QUALITY_OPTIONS) | tee $(B)/$@.md
+bench-quality bench-quality-pictures: SHELL = /bin/bash

@@ -1,5 +1,5 @@
 """Models that dq reads and writes, judged by ONNX Runtime. usage: interop.py BUILD ASSETS  (TAP)"""
-import glob, os, subprocess, sys, tempfile
+import csv, glob, os, subprocess, sys, tempfile
 import numpy as np, onnx, onnxruntime as ort
 from onnx import TensorProto, helper
 
@@ -397,6 +397,25 @@ def guard_holds(folder):
     return None
 
 
+def quality_measured(folder):
+    """The benchmark of quality in its smallest form: each figure is there, and dq is not far behind ONNX Runtime."""
+    names, table = ["resnet8_cifar10", "mnist_cntk"], os.path.join(folder, "quality.csv")
+    made = subprocess.run([sys.executable, "-B", "tests/bench/quality.py", BUILD, "--assets", ASSETS, "--only", ",".join(names),
+                           "--peers", "ort-minmax,ort-percentile", "--out", os.path.join(folder, "quality"),
+                           "--csv", table], capture_output=True, text=True)
+    if made.returncode:
+        return f"exit {made.returncode}: {made.stderr.strip()[-300:]}"
+    with open(table, newline="") as file:
+        rows = {row["network"]: row for row in csv.DictReader(line for line in file if not line.startswith("#"))}
+    for name in names:
+        row = rows.get(name, {})
+        if not all(row.get(column) for column in ("dq", "ORT min-max", "ORT percentile", "advantage")):
+            return f"{name}: a figure is missing: {row}: {made.stderr.strip()[-300:]}"
+        if float(row["advantage"]) < -1:
+            return f"{name}: {row['advantage']} dB against the better of ONNX Runtime's files"
+    return None
+
+
 def own_networks(folder):
     """The trained network of this repository and deep ones with random weights, which are there on every machine."""
     networks = [("datasets/shapes.onnx", None)]
@@ -449,6 +468,8 @@ def main():
     models = sorted(glob.glob(os.path.join(ASSETS, "models", "*.onnx")))
     if not models:
         result("large networks", None, skip=f"{ASSETS}/models is not there (set DQ_ASSETS)")
+    else:
+        guarded("quality of small networks against ONNX Runtime's quantizer", quality_measured, folder)
     for path in models:
         name = os.path.basename(path)
         guarded(f"{name} runs alike", runs_alike, path)
