@@ -17,7 +17,7 @@ typedef struct cc_options {
   dq_data_arguments data;
   dq_output_options output;
   dq_report_options report;
-  const char *header, *name, *run, *compiler_flags;
+  const char *header, *name, *weights, *run, *compiler_flags;
   int target; // dq_emit_target
   bool verify, steps;
   dq_option_list shapes;
@@ -37,6 +37,13 @@ static const dq_option rows[] = {
      .help = "names in C begin with it: NAME_run, NAME_ARENA_BYTES",
      .details = "A letter, then letters, digits and underscores, and no keyword of C or C++."},
     DQ_ROW_SHAPE(cc_options, shapes, ", which C needs"),
+    {.name = "weights-file",
+     .type = DQ_OPTION_FILE,
+     .value = "FILE",
+     DQ_INTO(cc_options, weights),
+     .help = "put the constants into a file of their own, which the assembler takes in",
+     .details = "The C is then compiled in the folder of the file, for a little-endian machine, by an assembler with "
+                ".incbin. Constants of more than 32 MiB need it."},
     {.name = "target",
      .type = DQ_OPTION_ENUM,
      .choices = "generic|dsp",
@@ -95,10 +102,10 @@ static const char *file_part(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-static dq_status write_file(const char *path, const char *text, dq_error *error) {
+static dq_status write_file(const char *path, const char *bytes, size_t size, dq_error *error) {
   dq_output output;
   DQ_TRY(dq_output_open(&output, path, error));
-  if (fputs(text, output.stream) < 0) {
+  if (fwrite(bytes, 1, size, output.stream) != size) {
     dq_status status = dq_fail_errno(error, path);
     dq_output_discard(&output);
     return status;
@@ -154,11 +161,13 @@ static dq_status emit(work *w, dq_error *error) {
   const dq_codegen_options settings = {.session = {.shapes = w->shapes},
                                        .name = options->name,
                                        .header = options->verify ? "net.h" : file_part(header),
-                                       .target = (dq_emit_target)options->target};
+                                       .target = (dq_emit_target)options->target,
+                                       .weights_name = options->weights ? file_part(options->weights) : NULL};
   DQ_TRY(dq_codegen_open(&w->made, w->graph, &settings, w->context, error));
   if (options->verify) DQ_TRY(verify(w, error));
-  DQ_TRY(write_file(header, w->made.header, error));
-  DQ_TRY(write_file(options->output.output, w->made.source, error));
+  if (options->weights) DQ_TRY(write_file(options->weights, w->made.weights, w->made.weights_bytes, error));
+  DQ_TRY(write_file(header, w->made.header, strlen(w->made.header), error));
+  DQ_TRY(write_file(options->output.output, w->made.source, strlen(w->made.source), error));
   DQ_TRY(report(w, error));
   return check_comparison(w, error);
 }
@@ -182,6 +191,10 @@ static dq_status check(const void *parsed, dq_error *error) {
   const cc_options *options = parsed;
   if (options->data.data && !options->verify)
     return dq_fail(error, DQ_USAGE, "--data is for --verify; give both or none");
+  const char *weights = options->weights ? file_part(options->weights) : "w";
+  if (!*weights || strpbrk(weights, "\"\\'\n"))
+    return dq_fail(error, DQ_USAGE, "--weights-file '%s': the name has a quote or a backslash, or is missing",
+                   options->weights);
   if (!strcmp(options->output.output, "-") && !options->header)
     return dq_fail(error, DQ_USAGE, "-o - leaves the header without a name; give --header");
   return DQ_OK;

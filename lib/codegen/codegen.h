@@ -43,7 +43,10 @@ typedef struct dq_codegen {
   size_t arena_bytes;     // of the block that the caller gives
   int64_t constant_bytes; // of all arrays
   int64_t macs;
-  char *source, *header; // texts, of malloc
+  char *source, *header;    // texts, of malloc
+  const char *weights_name; // of the file that the source takes constants from; NULL: they are arrays
+  char *weights;            // its bytes, little endian, of malloc
+  size_t weights_bytes;
 } dq_codegen;
 
 typedef struct dq_codegen_options {
@@ -51,10 +54,17 @@ typedef struct dq_codegen_options {
   const char *name;           // prefix of names in C; NULL: "net"
   const char *header;         // name of the header that the source includes
   dq_emit_target target;
+  // Name of a file that holds the constants, in the folder in which the source is compiled; NULL: they are arrays in
+  // the source, of at most DQ_CODEGEN_MOST_ARRAYS bytes together, since compilers need some hundred times as much
+  // memory. The file needs an assembler with .incbin, and a little-endian machine.
+  const char *weights_name;
 } dq_codegen_options;
 
+enum { DQ_CODEGEN_MOST_ARRAYS = 32 << 20 };
+
 // Emits a network. The caller closes *made, also after a failure. DQ_UNSUPPORTED names the first node whose operator,
-// or whose form of it, has no C, or whose shape depends on elements; DQ_USAGE: `name` is no name in C; else statuses as
+// or whose form of it, has no C, or whose shape depends on elements; DQ_USAGE: `name` is no name in C,
+// or there are too many constants for arrays; else statuses as
 // dq_session_schedule.
 dq_status dq_codegen_open(dq_codegen *made, const dq_graph *graph, const dq_codegen_options *options,
                           const dq_context *context, dq_error *error);

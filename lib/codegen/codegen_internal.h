@@ -37,7 +37,9 @@ typedef struct dq_codegen_parts {
   dq_tensor *tensors;       // by value index; those of constants have elements
   dq_codegen_function *functions;
   int function_count;
-  FILE *constants;  // definitions of arrays
+  FILE *constants; // definitions of arrays
+  FILE *weights;   // bytes of the arrays, where they get a file of their own; NULL: they get none
+  size_t weights_bytes;
   FILE *calls;      // statements of the network's function
   unsigned helpers; // set of 1 << dq_emit_helper
 } dq_codegen_parts;

@@ -71,6 +71,19 @@ static void print_run(FILE *to, const dq_codegen *made, const char *calls) {
   fputs("  return 0;\n}\n", to);
 }
 
+// The file of weights as bytes that the assembler puts among the constants.
+static void print_weights(FILE *to, const dq_codegen *made) {
+  if (!made->weights_name) return;
+  fputs("#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__\n"
+        "#error \"the file of weights is for little-endian machines\"\n#endif\n",
+        to);
+  fprintf(to,
+          "__asm__(\".section .rodata\\n.balign 16\\n.global %s_weights\\n%s_weights:\\n\"\n"
+          "        \".incbin \\\"%s\\\"\\n.previous\\n\");\n",
+          made->name, made->name, made->weights_name);
+  fprintf(to, "extern const unsigned char %s_weights[];\n\n", made->name);
+}
+
 static void print_source(FILE *to, const dq_codegen *made, const dq_codegen_parts *parts, const char *header,
                          const char *constants, const char *calls) {
   static const unsigned math =
@@ -88,6 +101,7 @@ static void print_source(FILE *to, const dq_codegen *made, const dq_codegen_part
   fputc('\n', to);
   fputs(contraction, to);
   dq_codegen_helpers(to, parts->helpers, made->target);
+  print_weights(to, made);
   fputs(constants, to);
   fputc('\n', to);
   for (int f = 0; f < parts->function_count; f++)
@@ -204,21 +218,37 @@ static dq_status print_texts(dq_codegen *made, const dq_codegen_parts *parts, co
   return fclose(to) ? dq_fail_memory(error, size) : DQ_OK;
 }
 
-// Emits all steps; the texts are printed with `header`, and thrown away where it is NULL.
+// Emits all steps without printing arrays, to find how much scratch each step needs and how many bytes the constants
+// are.
+static dq_status measure_steps(dq_codegen *made, dq_codegen_parts *parts, const dq_context *context, dq_error *error) {
+  char *calls = NULL;
+  size_t size;
+  if (!(parts->calls = open_memstream(&calls, &size))) return dq_fail_memory(error, 0);
+  dq_status status = emit_steps(made, parts, context, error);
+  fclose(parts->calls);
+  free(calls);
+  if (status != DQ_OK || made->weights_name || made->constant_bytes <= DQ_CODEGEN_MOST_ARRAYS) return status;
+  status = dq_fail(error, DQ_USAGE, "%" PRId64 " bytes of constants are too many for arrays in C, at most %d",
+                   made->constant_bytes, (int)DQ_CODEGEN_MOST_ARRAYS);
+  dq_error_hint(error, "--weights-file FILE puts them into a file of their own");
+  return status;
+}
+
 static dq_status emit_all(dq_codegen *made, dq_codegen_parts *parts, const char *header, const dq_context *context,
                           dq_error *error) {
-  parts->function_count = 0, parts->helpers = 0;
   char *constants = NULL, *calls = NULL;
   size_t constants_size, calls_size;
+  parts->function_count = 0, parts->helpers = 0;
   parts->constants = open_memstream(&constants, &constants_size);
   parts->calls = open_memstream(&calls, &calls_size);
-  dq_status status =
-      parts->constants && parts->calls ? emit_steps(made, parts, context, error) : dq_fail_memory(error, 0);
-  bool failed = false;
-  if (parts->constants) failed |= fclose(parts->constants) != 0;
-  if (parts->calls) failed |= fclose(parts->calls) != 0;
+  if (made->weights_name) parts->weights = open_memstream(&made->weights, &made->weights_bytes);
+  bool opened = parts->constants && parts->calls && (parts->weights || !made->weights_name), failed = false;
+  dq_status status = opened ? emit_steps(made, parts, context, error) : dq_fail_memory(error, 0);
+  FILE *const streams[] = {parts->constants, parts->calls, parts->weights};
+  for (int i = 0; i < 3; i++)
+    if (streams[i]) failed |= fclose(streams[i]) != 0;
   if (status == DQ_OK && failed) status = dq_fail_memory(error, 0);
-  if (status == DQ_OK && header) status = print_texts(made, parts, header, constants, calls, error);
+  if (status == DQ_OK) status = print_texts(made, parts, header, constants, calls, error);
   free(constants);
   free(calls);
   return status;
@@ -227,8 +257,10 @@ static dq_status emit_all(dq_codegen *made, dq_codegen_parts *parts, const char 
 dq_status dq_codegen_open(dq_codegen *made, const dq_graph *graph, const dq_codegen_options *options,
                           const dq_context *context, dq_error *error) {
   dq_codegen_parts parts = {0};
-  *made = (dq_codegen){
-      .name = options->name ? options->name : "net", .target = options->target, .arena = dq_context_arena(context)};
+  *made = (dq_codegen){.name = options->name ? options->name : "net",
+                       .target = options->target,
+                       .weights_name = options->weights_name,
+                       .arena = dq_context_arena(context)};
   if (!made->arena) return dq_fail_memory(error, 0);
   if (!dq_codegen_is_name(made->name))
     return dq_fail(error, DQ_USAGE,
@@ -241,7 +273,7 @@ dq_status dq_codegen_open(dq_codegen *made, const dq_graph *graph, const dq_code
   DQ_TRY(list_steps(made, &parts, error));
   DQ_TRY(dq_codegen_places(made, &parts.places, error));
   DQ_TRY(check_constant_outputs(made, &parts, error));
-  DQ_TRY(emit_all(made, &parts, NULL, context, error)); // how much scratch each step needs
+  DQ_TRY(measure_steps(made, &parts, context, error));
   DQ_TRY(dq_codegen_places(made, &parts.places, error));
   return emit_all(made, &parts, options->header, context, error);
 }
@@ -249,6 +281,7 @@ dq_status dq_codegen_open(dq_codegen *made, const dq_graph *graph, const dq_code
 void dq_codegen_close(dq_codegen *made) {
   free(made->source);
   free(made->header);
+  free(made->weights);
   dq_session_close(&made->session);
   dq_arena_free(made->arena);
   *made = (dq_codegen){0};

@@ -18,6 +18,19 @@ static void print_element(FILE *to, const dq_emit_array *array, int64_t i) {
   else fprintf(to, "%" PRId64, dq_tensor_get_i64(&elements, i));
 }
 
+// Puts the elements into the file of weights, on a boundary of 16 bytes, and names their place.
+static void store_array(dq_codegen_parts *parts, const dq_codegen *made, int step, int number,
+                        const dq_emit_array *array) {
+  enum { ALIGNMENT = 16 };
+  static const char zeros[ALIGNMENT];
+  size_t bytes = (size_t)array->count * dq_dtype_size(array->type), rest = dq_round_up(bytes, ALIGNMENT) - bytes;
+  fprintf(parts->constants, "#define %s_%d_c%d ((const %s *)(const void *)(%s_weights + %zu))\n", made->name, step,
+          number, dq_emit_type(array->type), made->name, parts->weights_bytes);
+  fwrite(array->data, 1, bytes, parts->weights);
+  fwrite(zeros, 1, rest, parts->weights);
+  parts->weights_bytes += bytes + rest;
+}
+
 static void define_array(FILE *to, const dq_codegen *made, int step, int number, const dq_emit_array *array) {
   enum { IN_LINE = 16 };
   fprintf(to, "static const %s %s_%d_c%d[%" PRId64 "] = {", dq_emit_type(array->type), made->name, step, number,
@@ -29,11 +42,12 @@ static void define_array(FILE *to, const dq_codegen *made, int step, int number,
   fputs(array->count ? "\n};\n" : "0};\n", to);
 }
 
-static void define_arrays(FILE *to, const dq_codegen *made, int index, const dq_emission *emission,
+static void define_arrays(dq_codegen_parts *parts, const dq_codegen *made, int index, const dq_emission *emission,
                           dq_codegen_step *step) {
   for (int a = 0; a < emission->array_count; a++) {
     const dq_emit_array *array = &emission->arrays[a];
-    define_array(to, made, index, a, array);
+    if (parts->weights) store_array(parts, made, index, a, array);
+    else if (parts->constants) define_array(parts->constants, made, index, a, array);
     step->constant_bytes += array->count * (int64_t)dq_dtype_size(array->type);
   }
 }
@@ -172,7 +186,7 @@ static dq_status print_step(dq_codegen *made, dq_codegen_parts *parts, int index
   step->exceptions = emission->exceptions;
   step->sum_bits = emission->sum_bits, step->scratch_bytes = emission->scratch_bytes;
   parts->helpers |= emission->helpers;
-  define_arrays(parts->constants, made, index, emission, step);
+  define_arrays(parts, made, index, emission, step);
   print_call(made, parts, index, emission);
   return DQ_OK;
 }

@@ -37,9 +37,10 @@ static dq_status write_text(const verification *v, const char *name, const char 
 }
 
 static void remove_folder(const verification *v) {
-  static const char *const names[] = {"net.c", "net.h", "main.c", "program", "inputs", "expected", "outputs"};
+  const char *const names[] = {"net.c",  "net.h",    "main.c",  "program",
+                               "inputs", "expected", "outputs", v->made->weights_name};
   char path[512];
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+  for (size_t i = 0; i < sizeof names / sizeof *names && names[i]; i++) {
     snprintf(path, sizeof path, "%s/%s", v->folder, names[i]);
     unlink(path);
   }
@@ -104,10 +105,19 @@ static void print_program(FILE *to, const dq_codegen *made) {
   fputs("  }\n}\n", to);
 }
 
+static dq_status write_weights(const verification *v, dq_error *error) {
+  FILE *file;
+  if (!v->made->weights_name) return DQ_OK;
+  DQ_TRY(open_file(v, v->made->weights_name, "wb", &file, error));
+  bool failed = fwrite(v->made->weights, 1, v->made->weights_bytes, file) != v->made->weights_bytes;
+  return fclose(file) || failed ? dq_fail_errno(error, v->made->weights_name) : DQ_OK;
+}
+
 static dq_status write_sources(const verification *v, dq_error *error) {
   FILE *file;
   DQ_TRY(write_text(v, "net.c", v->made->source, error));
   DQ_TRY(write_text(v, "net.h", v->made->header, error));
+  DQ_TRY(write_weights(v, error));
   DQ_TRY(open_file(v, "main.c", "wb", &file, error));
   print_program(file, v->made);
   return fclose(file) ? dq_fail_errno(error, "main.c") : DQ_OK;

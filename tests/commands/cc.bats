@@ -109,6 +109,30 @@ END
   cmp first.c folder.c
 }
 
+@test "constants in a file of their own" {
+  for model in int8.onnx "$models/small.onnx"; do
+    gives 0 dq-cc "$model" -o net.c --weights-file net.bin --verify --compiler-flags "$strict"
+    has "Elements that differ: 0"
+    run -1 grep -q "^static const" net.c
+    gives 0 gcc -std=c99 -O2 -c net.c -o net.o
+    gives 0 dq-cc "$model" -o arrays.c
+    [ "$(wc -c <net.c)" -lt "$(wc -c <arrays.c)" ]
+  done
+  gives 2 dq-cc int8.onnx -o net.c --weights-file 'a"b'
+  has "the name has a quote"
+  cat >large.model <<'END'
+input x 1 4000
+y = Gemm x w(4000,2200)
+output y 1 2200
+END
+  make_models --describe large.model large.onnx
+  gives 2 dq-cc large.onnx -o net.c
+  has "35200000 bytes of constants are too many for arrays in C"
+  has "hint: --weights-file FILE puts them into a file of their own"
+  gives 0 dq-cc large.onnx -o net.c --weights-file net.bin --verify
+  has "Elements that differ: 0"
+}
+
 @test "what has no C is named" {
   cat >bad.model <<'END'
 input x 1 3 8 8

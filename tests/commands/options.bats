@@ -131,6 +131,7 @@ header there.h | ../small.onnx -o net.c | file there.h
 name other | ../small.onnx -o - --header net.h -q | 0 int other_run(
 name int | ../small.onnx -o net.c | 2 'int' is no name in C
 shape x=2,3,8,8 | ../small.onnx -o net.c --json - -q | 0 "input_bytes": 1536
+weights-file w.bin | ../small.onnx -o net.c | file w.bin
 target dsp | ../int8.onnx -o - --header net.h | 0 arm_acle.h
 steps - | ../small.onnx -o net.c | 0 conv1
 verify - | ../small.onnx -o net.c | 0 Elements that differ
@@ -152,7 +153,7 @@ threads 3 | ../small.onnx -o net.c -v | 0 threads: 3
 seed 5 | ../small.onnx -o net.c | inert
 cpu-mask c | ../small.onnx -o net.c -v | 0 instruction sets: c
 memory 1 | ../small.onnx -o net.c | 5 memory
-progress bar | ../small.onnx -o net.c --verify --data synth:shapes,count=60000,size=8 | 0 running [
+progress bar | "$root/datasets/shapes.onnx" -o net.c --verify --data synth:shapes,count=6000 | 0 running [
 color always | ../nan.onnx -o net.c | 5 [31m
 verbose - | ../small.onnx -o net.c | 0 of memory
 quiet - | ../small.onnx -o net.c --verify --data ../broken.txt --preset tf | differs err
