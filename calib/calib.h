@@ -6,9 +6,10 @@
 #include "lib/session/observe.h"
 
 // ---- Histogram ----
-// A histogram counts elements in bins of equal width 2^e around 0, with the smallest e for which all elements fit. A
-// bin of width 2^(e + 1) is exactly two bins of width 2^e. The counts therefore do not depend on the order of the
-// elements, and histograms of two halves of the pictures can be merged without loss.
+// A histogram counts elements in bins of equal width 2^e around 0, with the smallest e >= -126 for which all
+// finite elements have |x| < 4096 * 2^e. A bin of width 2^(e + 1) is exactly two bins of width 2^e. The counts
+// therefore do not depend on the order of the elements, and histograms of two halves of the pictures can be merged
+// without loss.
 enum { DQ_HISTOGRAM_BINS = 8192 }; // half of them below 0
 
 typedef struct dq_histogram {
@@ -29,7 +30,8 @@ typedef struct dq_histogram {
 // DQ_SYSTEM: there is no memory.
 dq_status dq_histogram_init(dq_histogram *histogram, dq_budget *budget, dq_error *error);
 void dq_histogram_deinit(dq_histogram *histogram);
-// Counts the `count` elements of one picture. The moving averages advance by one step.
+// Counts the `count` (>= 0) elements of one picture. With at least one finite element the moving averages advance by
+// one step; otherwise only `not_finite` changes.
 void dq_histogram_add(dq_histogram *histogram, const float *values, int64_t count);
 // Adds the counts of `from`, whose pictures came after those of `into`. The result is that of one histogram of all
 // pictures; the moving averages agree to the rounding of float64.
@@ -55,11 +57,12 @@ double dq_histogram_error(const dq_histogram *histogram, dq_range_pair range, bo
 typedef struct dq_filled_bins {
   int count;
   double width;                      // of a bin, in the unit of the value
-  double middles[DQ_HISTOGRAM_BINS]; // as multiples of `width`, ascending
-  double counts[DQ_HISTOGRAM_BINS];
+  double middles[DQ_HISTOGRAM_BINS]; // [count], ascending, as multiples of `width`
+  double counts[DQ_HISTOGRAM_BINS];  // [count]: finite elements in each bin; exact up to 2^53
 } dq_filled_bins;
 
-// Lists these bins in *filled, which the caller provides.
+// Lists the bins of `histogram` that are not empty in *filled, which the caller provides; for an empty histogram the
+// count is 0. Entries from the count on are not written.
 void dq_histogram_fill(const dq_histogram *histogram, dq_filled_bins *filled);
 // The result of dq_histogram_error on the histogram that `filled` was made from.
 double dq_filled_error(const dq_filled_bins *filled, dq_range_pair range, bool symmetric);

@@ -24,8 +24,9 @@ size_t dq_option_type_size(dq_option_type type);
 // The word that stands for the value in help, such as "FILE"; NULL: the option is a flag.
 const char *dq_option_metavar(const dq_option *row);
 
-// Writes the bounds of the option's value, such as "0 < R <= 1", or "" when it has none, into `text` of `size` bytes
-// and returns `text`.
+// Writes the bounds of the option's value with their unit, such as "1 to 8", "over 0 to 1" (the minimum is not
+// allowed) or "-50% to 0%", or "" when it has none, into `text` of `size` (>= 1) bytes, cut off where it is longer, and
+// returns `text`.
 const char *dq_option_range(const dq_option *row, char *text, size_t size);
 
 // Whether the row lists words for the value (`choices` or `choice`).

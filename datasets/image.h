@@ -43,10 +43,12 @@ typedef struct dq_resampling {
   dq_filter filter;
 } dq_resampling;
 
-// Resamples the source to to->width x to->height and stores the rectangle at (left, top) of the result in `target`,
-// whose size, channels (those of the source) and pixels are set; only that rectangle is computed. The filter is an
-// antialiased convolution in 8-bit fixed point with the bits of Image.resize of Pillow 13, which depend on the order of
-// the horizontal and the vertical pass. DQ_SYSTEM: there is no memory.
+// Resamples the source to to->width x to->height and stores the rectangle at (left, top) of the result in `target`;
+// only that rectangle is computed. The caller has set width, height, channels (those of the source) and pixels of
+// `target` (dq_image_init), which is not the source. The rectangle has the size of `target` and lies inside of the
+// result; all sizes are at least 1. After a failure the caller still owns `target`, whose pixels mean nothing. The
+// filter is an antialiased convolution in 8-bit fixed point with the bits of Image.resize of Pillow 13, which depend on
+// the order of the horizontal and the vertical pass. DQ_SYSTEM: there is no memory.
 dq_status dq_image_resample(const dq_image *source, const dq_resampling *to, dq_image *target, dq_error *error);
 
 // Resizes `values` (height x width) to target_height x target_width by the nearest neighbour, as NEAREST of Pillow.

@@ -76,7 +76,8 @@ static inline dq_budget *dq_data_budget(const dq_data *data) { return data->cont
 // Writes the shape of an input without its first dimension, such as "x3x8x8" for 1x3x8x8, into `text` and returns
 // `text`.
 const char *dq_picture_shape_text(const dq_tensor *input, char *text, size_t size);
-void dq_sample_name(dq_sample_info *info, const char *name); // sets info->name; of a long name the end
+// Copies `name` to info->name; of a name of more than 255 bytes the last 255, which may begin inside of a character.
+void dq_sample_name(dq_sample_info *info, const char *name);
 // Read a text that is one number and nothing else: a whole one of 64 bits, or a finite one. False: it is not.
 bool dq_parse_integer(const char *text, int64_t *value);
 bool dq_parse_number(const char *text, double *value);

@@ -32,13 +32,17 @@ typedef struct dq_search_options {
 typedef struct dq_search_result {
   int percent;   // largest percentage whose loss is within the bound; 0: none is
   double drop;   // loss at that percentage
-  int trials;    // made, or taken from the file
+  int trials;    // made by this call, and all that the file has
   bool complete; // false: the deadline ended the search
 } dq_search_result;
 
 // Bisection over 1 to 99 percent, at most 7 trials; it assumes that the accuracy falls as multiply-accumulates are
 // removed. The state is written after every trial, as a whole or not at all, and removed when the search is complete.
-// The same trials give the same result, so that a resumed search ends as one that was not interrupted. DQ_BAD_INPUT:
+// The same trials give the same result, so that a resumed search ends as one that was not interrupted. `keep` is called
+// for trials that this call makes: after a resume the best trial may come from the file, and the caller makes it again.
+// Without `resume` the file of a state that is there is not read, and is overwritten. A passed deadline gives DQ_OK
+// with `complete` false, within a trial where `attempt` returns DQ_CANCELLED for it; DQ_CANCELLED: context->stop is
+// set. *result is valid after DQ_OK only. DQ_BAD_INPUT:
 // the file of the state is broken or has another key; DQ_SYSTEM: the file cannot be read or written; also statuses of
 // `attempt` and `keep`.
 dq_status dq_search(const dq_search_options *options, dq_search_result *result, dq_error *error);

@@ -16,7 +16,7 @@ typedef struct dq_tensor {
 } dq_tensor;
 
 // The number of elements: the product of the dimensions, which cannot overflow because dq_tensor_shape checked it. 1
-// for a scalar.
+// for a scalar. The rank must not be -1 (unknown).
 int64_t dq_tensor_count(const dq_tensor *tensor);
 // The product of dims[from] to dims[to - 1]; 1 when from == to.
 int64_t dq_tensor_product(const dq_tensor *tensor, int from, int to);
@@ -32,8 +32,9 @@ dq_tensor *dq_tensor_new(dq_arena *arena, int type, int rank, const int64_t *dim
 dq_tensor *dq_tensor_scalar_f32(dq_arena *arena, float value);
 dq_tensor *dq_tensor_scalar_i8(dq_arena *arena, int type, int value); // type DQ_I8 or DQ_U8
 
-// Element `index` (0 <= index < count) of a computable type as a number. dq_tensor_get is exact but for integers beyond
-// 2^53; dq_tensor_get_i64 is exact for integers.
+// Element `index` (0 <= index < dq_tensor_count) of a computable type, whose `data` is not NULL, as a number; bool
+// gives 0 or 1. dq_tensor_get rounds integers beyond 2^53 to the nearest double. dq_tensor_get_i64 is exact for
+// integers below 2^63; larger ones of uint64 wrap.
 double dq_tensor_get(const dq_tensor *tensor, int64_t index);
 int64_t dq_tensor_get_i64(const dq_tensor *tensor, int64_t index);
 // Stores a number, rounded to the nearest one that the type can hold, ties to even. Integer types limit it to their

@@ -55,6 +55,11 @@ void dq_codegen_header(FILE *to, const dq_codegen *made) {
 
 // ---- Source ----
 
+// Steps stay functions of their own, so that the stack holds the frame of one at a time.
+static const char apart[] =
+    "#if defined(__GNUC__)\n#define DQ_APART __attribute__((noinline))\n#else\n#define DQ_APART\n"
+    "#endif\n\n";
+
 // What compilers may do to sums and products of floats unless they are told.
 static const char contraction[] =
     "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#elif defined(__GNUC__) && !defined(__cplusplus)\n"
@@ -100,12 +105,13 @@ static void print_source(FILE *to, const dq_codegen *made, const dq_codegen_part
           to);
   fputc('\n', to);
   fputs(contraction, to);
+  fputs(apart, to);
   dq_codegen_helpers(to, parts->helpers, made->target);
   print_weights(to, made);
   fputs(constants, to);
   fputc('\n', to);
   for (int f = 0; f < parts->function_count; f++)
-    fprintf(to, "static void %s_%d(%s) {\n%s}\n\n", made->name, parts->functions[f].step,
+    fprintf(to, "DQ_APART static void %s_%d(%s) {\n%s}\n\n", made->name, parts->functions[f].step,
             parts->functions[f].parameters, parts->functions[f].body);
   print_run(to, made, calls);
 }
