@@ -15,6 +15,8 @@ static void print_element(FILE *to, const dq_emit_array *array, int64_t i) {
   else if (array->type == DQ_I64 && dq_tensor_get_i64(&elements, i) == INT64_MIN)
     fputs("(-9223372036854775807 - 1)", to);
   else if (array->type == DQ_I32 && dq_tensor_get_i64(&elements, i) == INT32_MIN) fputs("(-2147483647 - 1)", to);
+  else if (array->type == DQ_F16) fprintf(to, "%u", ((const uint16_t *)array->data)[i]); // the bits
+  else if (array->type == DQ_F64) fprintf(to, "%.17g", dq_tensor_get(&elements, i));
   else fprintf(to, "%" PRId64, dq_tensor_get_i64(&elements, i));
 }
 

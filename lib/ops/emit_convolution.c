@@ -125,7 +125,9 @@ static void sum_taps(dq_emission *to, const frame *f, const taps *t) {
 }
 
 static void declare_weights(dq_emission *to, const frame *f, int count, int64_t step, int64_t first) {
-  for (int k = 0; k < count; k++) dq_emit(to, "const %s w%d = w[%" PRId64 "];", f->type, k, first + k * step);
+  for (int k = 0; k < count; k++)
+    dq_emit(to, f->half ? "const %s w%d = dq_half_to_float(w[%" PRId64 "]);" : "const %s w%d = w[%" PRId64 "];",
+            f->type, k, first + k * step);
 }
 
 // ---- Loops over the kernel ----

@@ -63,15 +63,19 @@ dq_status dq_emit_formula(dq_emission *to) {
   char text[300], name[16], index[DQ_EMIT_OPERANDS][160];
   const char *formula = formula_of(to, text);
   if (!formula) return dq_op_fail(op, DQ_UNSUPPORTED, "this function has no C yet");
-  if (op->inputs[0]->type != DQ_F32) return dq_op_fail(op, DQ_UNSUPPORTED, "C is written for float32 only");
+  bool half = op->inputs[0]->type == DQ_F16 && op->row->flags & DQ_OP_HALF;
+  if (op->inputs[0]->type != DQ_F32 && !half)
+    return dq_op_fail(op, DQ_UNSUPPORTED, "C is written for float32 and float16 only");
   int inputs = strchr(formula, 'y') && op->row->inputs[0] == 2 ? 2 : 1;
   need_functions(to, formula);
+  if (half) dq_emit_need(to, DQ_EMIT_HALF);
   dq_emit_nest nest = dq_emit_nest_of(y->rank, y->dims);
   for (int i = 0; i < inputs; i++) dq_emit_broadcast(&nest, op->inputs[i]);
   int loops = dq_emit_loops(to, &nest, index);
   for (int i = 0; i < inputs; i++)
-    dq_emit(to, "const float %s = %s[%s];", i ? "y" : "x", dq_emit_input(to, i, name), index[i + 1]);
-  dq_emit(to, "y0[%s] = %s;", index[0], formula);
+    dq_emit(to, half ? "const float %s = dq_half_to_float(%s[%s]);" : "const float %s = %s[%s];", i ? "y" : "x",
+            dq_emit_input(to, i, name), index[i + 1]);
+  dq_emit(to, half ? "y0[%s] = dq_float_to_half(%s);" : "y0[%s] = %s;", index[0], formula);
   dq_emit_close(to, loops);
   return DQ_OK;
 }

@@ -24,6 +24,21 @@ strict="-std=c99 -O2 -Wall -Wextra -Wpedantic -Wconversion -Werror"
   done
 }
 
+@test "float16 gives the bits of dq-run, its constants stored as bits" {
+  cat >half.model <<'END'
+input x -1 3 8 8
+a = Conv x w(4,3,3,3) b(4) pads=1,1,1,1
+b = Sigmoid a
+c = Conv b w(5,4,1,1)
+output c -1 5 8 8
+END
+  make_models --describe half.model float.onnx
+  gives 0 dq-amp float.onnx -o half.onnx
+  gives 0 dq-cc half.onnx -o net.c --verify --compiler-flags "$strict"
+  has "Elements that differ: 0"
+  grep -q "^static const uint16_t" net.c
+}
+
 @test "as C++, with nothing of the C library but memcpy and memset" {
   gives 0 dq-cc int8.onnx -o net.c
   gives 0 gcc -std=c99 -O2 -c net.c -o net.o
