@@ -17,7 +17,7 @@ typedef struct dq_network dq_network;
 typedef struct dq_array {
   const char *name, *type_name; // "x", "float32"
   int type;
-  int rank;        // number of dimensions, 0 to 8
+  int rank;        // number of dimensions, 0 to 8; -1: not known yet
   int64_t dims[8]; // the first `rank` of them, outermost first; an input of pictures is usually N, C, H, W
   void *data;      // elements in row-major order, owned by the network; of outputs they are read only
   uint64_t bytes;  // size of all elements
@@ -46,7 +46,9 @@ void dq_network_close(dq_network *network);
 int dq_network_inputs(const dq_network *network);  // number of inputs
 int dq_network_outputs(const dq_network *network); // number of outputs
 // Both fill *array with what the network has as input or output `index`, from 0, and return 1. They return 0 and leave
-// *array unchanged when there is none. The pointers hold until the network is closed.
+// *array unchanged when there is none. `name` holds until the network is closed; so do `data` and the shape, except of
+// an output whose shape depends on elements (NonZero): these are known behind a run that succeeded, and hold until the
+// next. Before it `rank` is -1, `data` NULL and `bytes` 0.
 int dq_network_input(dq_network *network, int index, dq_array *array);
 int dq_network_output(const dq_network *network, int index, dq_array *array);
 

@@ -62,14 +62,16 @@ void dq_network_close(dq_network *network) {
 
 // ---- Inputs and outputs ----
 
+// A tensor whose shape is not known yet has no elements either.
 static int give_array(const dq_tensor *tensor, const char *name, dq_array *array) {
+  bool known = tensor->rank >= 0;
   *array = (dq_array){.name = name,
                       .type_name = dq_dtype_name(tensor->type),
                       .type = tensor->type,
                       .rank = tensor->rank,
-                      .data = tensor->data,
-                      .bytes = dq_tensor_bytes(tensor)};
-  memcpy(array->dims, tensor->dims, (size_t)tensor->rank * sizeof *tensor->dims);
+                      .data = known ? tensor->data : NULL,
+                      .bytes = known ? dq_tensor_bytes(tensor) : 0};
+  if (known) memcpy(array->dims, tensor->dims, (size_t)tensor->rank * sizeof *tensor->dims);
   return 1;
 }
 _Static_assert(sizeof(((dq_array *)0)->dims) == sizeof(((dq_tensor *)0)->dims), "same ranks");

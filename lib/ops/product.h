@@ -55,8 +55,9 @@ typedef struct dq_product {
 // of the node is no product.
 bool dq_product_of(const dq_node *node, dq_product *product);
 
-// Adds the layout of a weight of this shape, whose elements are not read. False, and the layout is 0: the shape does
-// not fit the operator (number of dimensions, a dimension of 0, groups that do not divide the channels).
+// Adds the layout of a weight of this shape, whose elements are not read, to what dq_product_of filled. False, and the
+// layout is 0: the shape does not fit the operator (number of dimensions, a dimension of 0, groups that are below 1 or
+// do not divide dimension 0 of the weight). The shape of the data is not checked.
 bool dq_product_lay_out(dq_product *product, const dq_tensor *weight);
 
 // Does both for a node whose weight is a constant with elements; false: it is none.

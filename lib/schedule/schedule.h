@@ -51,7 +51,8 @@ typedef struct dq_place {
 } dq_place;
 
 // Schedules an indexed graph, which must outlive the schedule and keep its structure; nodes in any order. `request` may
-// be NULL. Values whose shapes depend on elements (NonZero, NonMaxSuppression) are allowed: DQ_STORED_RUN. Small
+// be NULL. The caller frees *schedule (NULL after a failure) after the plans that are bound to it; the graph is not
+// freed. Values whose shapes depend on elements (NonZero, NonMaxSuppression) are allowed: DQ_STORED_RUN. Small
 // constants are computed on the pool of `context`; its budget must outlive the schedule. DQ_UNSUPPORTED names a node
 // that dq cannot run, or an input or a constant with a type that dq does not compute with; else statuses as dq_infer.
 // The time is proportional to the numbers of nodes and values; for networks of at most 4096 values several orders of

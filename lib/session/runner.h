@@ -40,9 +40,10 @@ void dq_runner_close(dq_runner *runner); // allowed on a zeroed struct
 // needed. Read before every run, because a run may overwrite its inputs. Statuses as dq_data_read.
 dq_status dq_runner_read(dq_runner *runner, int64_t first, int64_t count, dq_sample_info *infos, dq_error *error);
 // Copies the pictures that `from` has read, and not run yet, into the inputs of `to`, converted to their types. Several
-// inputs are matched by name. DQ_BAD_INPUT: the inputs of both differ in names or number of elements.
+// inputs are matched by name; with one input each, names do not count. DQ_BAD_INPUT: `from` lacks an input of `to`, or
+// has it with another number of elements, batch included; further inputs of `from` are ignored.
 dq_status dq_runner_share(dq_runner *to, const dq_runner *from, dq_error *error);
-// Returns the status that dq_runner_share would, and copies nothing.
+// Returns the status that dq_runner_share would, and copies nothing; no pictures need have been read.
 dq_status dq_runner_check_share(const dq_runner *to, const dq_runner *from, dq_error *error);
 // Runs the network on the pictures that were read. The outputs are then in runner->session.plan until the next run.
 dq_status dq_runner_run(dq_runner *runner, dq_error *error);

@@ -54,9 +54,9 @@ typedef struct dq_noise_change {
 // `before` and `after` have the noise of each picture, 0 or more.
 dq_noise_change dq_noise_compare(const double *before, const double *after, int64_t pictures);
 
-// Whether there is less noise with a confidence of `confidence` standard errors: the sum over the pictures fell, and
-// the mean of the logarithms is more than `confidence` times its standard error. With a single picture there is no
-// standard error, and a lower sum is enough.
+// Whether there is less noise with a confidence of `confidence` (finite, 0 or more) standard errors: the sum over the
+// pictures fell, and the mean of the logarithms is more than `confidence` times its standard error. With a single
+// picture there is no standard error, and a lower sum is enough.
 bool dq_noise_is_less(const dq_noise_change *change, double confidence);
 // Writes why dq_noise_is_less is true or false, as a part of a sentence, into `text` and returns `text`.
 const char *dq_noise_reason(const dq_noise_change *change, double confidence, char *text, size_t size);

@@ -57,8 +57,12 @@ bool dq_amp_reads_any(const dq_node *node);
 
 // ---- amp_guard.c ----
 
-// Marks nodes with values that may pass 65504 as DQ_AMP_FULL, with the reason, and counts report->proven, estimated and
-// unbounded.
+// Marks as DQ_AMP_FULL, with the reason, the nodes that make, or read as float16, a value whose finite bound or
+// estimate passes 65504, and ALLOW operators whose constant weights float16 would change by more than 1/64. Counts them
+// in report->guarded, and float32 values that are no constants in report->proven, estimated and unbounded; values past
+// 65504 are in none of these. Nothing is guarded for unbounded values. The network may be run on noise. To be called
+// after dq_amp_categorize; nothing is done with options->unguarded or options->only. DQ_BAD_INPUT: the graph has a
+// cycle; DQ_CANCELLED; DQ_SYSTEM: there is no memory.
 dq_status dq_amp_guard(dq_amp_job *job);
 
 // ---- amp_cut.c ----

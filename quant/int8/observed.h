@@ -16,7 +16,7 @@ typedef struct dq_observed {
   bool heads;     // dq_int8_setting.heads
   bool absorbing; // dq_int8_setting.absorption
   // The measurements.
-  dq_absorption absorption; // count 0: not measured
+  dq_absorption absorption; // count 0: not measured, or nothing to absorb, which is measured again
   bool equalized;           // `equalization` is set
   dq_equalization equalization;
   dq_calibration calibration;     // count 0: not measured
@@ -34,7 +34,8 @@ void dq_observed_close(dq_observed *seen); // allowed on a zeroed struct
 
 // These functions store a copy of a measurement in seen->arena, in the place of an earlier one.
 // dq_observed_store_ranges takes `count` ranges. dq_observed_store_calibration moves the histograms and leaves
-// *calibration zeroed, also after a failure. DQ_SYSTEM: there is no memory.
+// *calibration zeroed, also after a failure. *seen is open; memory of an earlier copy stays until it is closed.
+// DQ_SYSTEM: there is no memory, and the earlier measurement stays.
 dq_status dq_observed_store_absorption(dq_observed *seen, const dq_absorption *absorption, dq_error *error);
 dq_status dq_observed_store_equalization(dq_observed *seen, const dq_equalization *equalization, dq_error *error);
 dq_status dq_observed_store_calibration(dq_observed *seen, dq_calibration *calibration, dq_error *error);

@@ -23,7 +23,8 @@ void dq_convert_f16_f32(unsigned cpu, const uint16_t *input, float *output, int6
 void dq_round_f16(unsigned cpu, const float *input, float *output, int64_t count);
 
 // q = clamp(round_half_even(x / scale) + zero_point) to the type, with a true division as in ONNX Runtime. NaN gives
-// the lowest number of the type, an infinity the lowest or highest.
+// the lowest number of the type, an infinity the lowest or highest. `scale` is finite and above 0, `zero_point` a
+// number of the type; x / scale is rounded to float32.
 void dq_quantize_u8(unsigned cpu, const float *input, float scale, int32_t zero_point, uint8_t *output, int64_t count);
 void dq_quantize_s8(unsigned cpu, const float *input, float scale, int32_t zero_point, int8_t *output, int64_t count);
 // x = (float)(q - zero_point) * scale; zero point 0 for int32.
@@ -41,8 +42,10 @@ dq_lookup_function *dq_lookup(unsigned cpu);
 dq_maximum_function *dq_maximum_8(unsigned cpu);
 size_t dq_maximum_8_scratch(const dq_maximum_row *row);
 // The functions that compute a row of a max pool on float32 and on binary16. Rows and output of dq_maximum_row point to
-// such elements, the result of an empty window is -infinity, and no scratch is needed. Down the rows, then along the
-// window, a number replaces the one before when it is larger, so that a NaN never is a result. NULL: the table has no
+// such elements, the result of an empty window is -infinity, and no scratch is needed. Each
+// column of the window starts with its element in rows[0], the window with -infinity; a number replaces the one before
+// only when it is larger. So a NaN in rows[0] hides the rest of its column, later ones are passed over, and no result
+// is NaN. NULL: the table has no
 // vector kernel for this processor, and plain loops of the caller are as fast.
 dq_maximum_function *dq_maximum_f32(unsigned cpu);
 dq_maximum_function *dq_maximum_f16(unsigned cpu);

@@ -1,6 +1,6 @@
 // Convolution as a product of the weights with a matrix of the input: what the algorithms of the forms im2col and
-// im2row share. The functions below serve as the functions of a dq_conv_algorithm with the same ending; sizes are in
-// words of 32 bits.
+// im2row share. Functions below whose name ends as that of a function of dq_conv_algorithm serve as that function;
+// sizes are in words of 32 bits.
 #ifndef DQ_KERNELS_CONV_MATRIX_H
 #define DQ_KERNELS_CONV_MATRIX_H
 
@@ -35,7 +35,9 @@ size_t dq_matrix_packed_words(const dq_conv_plan *plan);
 size_t dq_matrix_words(const dq_conv_plan *plan); // words of the matrix of one group
 size_t dq_matrix_scratch_words(const dq_conv_plan *plan, int threads, dq_matrix_product_scratch *product_scratch);
 void dq_matrix_pack(const dq_conv_plan *plan, const void *weights, const void *bias, uint32_t *packed);
-// Fills `matrix` from the first input plane of a group, `input`, on the pool of the call.
+// Fills matrix[depth][out_height * out_width] (dq_matrix_words; rows in the order channel, kernel row, kernel column;
+// padding is 0) for one group of one image, on the pool of the call, of which only plan and pool are read. `input` is
+// the first plane of the group; its other planes follow. Not for plans whose dq_matrix_words is 0.
 void dq_matrix_fill(const dq_conv_call *call, const float *input, float *matrix);
 // The product for a group of an image; its b is the input itself, as a 1x1 convolution without strides needs no matrix.
 dq_matrix_product dq_matrix_group(const dq_conv_call *call, int64_t image, int64_t group);
