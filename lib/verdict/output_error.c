@@ -88,11 +88,14 @@ static int64_t find_border(const dq_output_error *output_error, double widest) {
 }
 
 int dq_output_error_parts(const dq_output_error *output_error, dq_output_part parts[2]) {
-  double widest = 0;
+  double widest = 0, noise = 0;
   int64_t channels = output_error->channels;
-  for (int64_t c = 0; c < channels; c++) widest = fmax(widest, output_error->signal[c]);
-  if (!channels || !(widest > 0)) return 0;
-  int64_t border = find_border(output_error, widest);
+  for (int64_t c = 0; c < channels; c++) {
+    widest = fmax(widest, output_error->signal[c]);
+    noise += output_error->noise[c];
+  }
+  if (!(widest > 0) && noise < INFINITY) return 0;
+  int64_t border = widest > 0 ? find_border(output_error, widest) : 0;
   parts[0] = (dq_output_part){0, border ? border : channels, 0};
   parts[1] = (dq_output_part){border, channels - border, 0};
   int count = border ? 2 : 1;

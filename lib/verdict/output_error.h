@@ -34,7 +34,8 @@ typedef struct dq_output_part {
 
 // Divides an output in at most two parts, so that wide channels do not hide the error of narrow ones: where the levels
 // (log10 of the root of the mean square, at least 1e-4 of the widest) differ least from the mean of their part, if
-// these means differ by a factor of 10 or more. Returns the number of parts: 0 when no channel has a signal.
+// these means differ by a factor of 10 or more. Returns the number of parts: 0 when no channel has a signal and no
+// element is broken.
 int dq_output_error_parts(const dq_output_error *output_error, dq_output_part parts[2]);
 
 // The noise of one output as a share of its signal: sum (exact - other)^2 / sum exact^2. 0 for an output of zeros,

@@ -77,8 +77,9 @@ extern const dq_verdict_bounds dq_ruinous_bounds;
 bool dq_verdict_is_ruinous(const dq_verdict *verdict);
 // Whether the verdict reaches the bounds. Where there is nothing that a bound could be held against, it is not reached.
 bool dq_verdict_holds(const dq_verdict *verdict, const dq_verdict_bounds *bounds);
-// DQ_CONDITION names the first part or output below a bound; `path` is that of the converted model, and the bounds are
-// called --min-sqnr and --min-agreement. DQ_UNSUPPORTED: there is nothing that a bound could be held against.
+// DQ_CONDITION names the part with the lowest SQNR when that is below its bound, else the output with the lowest
+// agreement; `path` is that of the converted model, and the bounds are called --min-sqnr and --min-agreement.
+// DQ_UNSUPPORTED: there is nothing that a bound could be held against.
 dq_status dq_verdict_check(const dq_verdict *verdict, const dq_verdict_bounds *bounds, const char *path,
                            dq_error *error);
 

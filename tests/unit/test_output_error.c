@@ -61,6 +61,21 @@ static void scores_beside_boxes(void **state) {
   assert_int_equal(dq_output_error_parts(&output_error, parts), 0); // no signal
 }
 
+// An output that is 0 in float has no SQNR, but one that is NaN in place of it is broken.
+static void broken_zeros_are_a_part(void **state) {
+  network *it = *state;
+  const float exact[4] = {0}, near[4] = {0, 0, 0, 1}, broken[4] = {0, NAN, 0, 0};
+  dq_tensor *output = dq_tensor_new(it->arena, DQ_F32, 4, (int64_t[]){1, 2, 1, 2});
+  dq_output_error output_error = {0};
+  dq_output_part parts[2];
+  dq_error error;
+  assert_int_equal(dq_output_error_add(&output_error, output, exact, near, it->arena, &error), DQ_OK);
+  assert_int_equal(dq_output_error_parts(&output_error, parts), 0);
+  assert_int_equal(dq_output_error_add(&output_error, output, exact, broken, it->arena, &error), DQ_OK);
+  assert_int_equal(dq_output_error_parts(&output_error, parts), 1);
+  assert_true(parts[0].first == 0 && parts[0].count == 2 && parts[0].sqnr == -INFINITY);
+}
+
 // Levels that differ by a factor below 10 are one part: (3, 4) and (1, 1) of noise 1 and 4, 27 of 5.
 static void like_channels_are_one_part(void **state) {
   network *it = *state;
@@ -124,8 +139,8 @@ static void reasons_are_said(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(output_error_by_channel), TEST(scores_beside_boxes), TEST(like_channels_are_one_part),
-      TEST(noise_falls_clearly),     TEST(reasons_are_said),
+      TEST(output_error_by_channel),    TEST(scores_beside_boxes), TEST(broken_zeros_are_a_part),
+      TEST(like_channels_are_one_part), TEST(noise_falls_clearly), TEST(reasons_are_said),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
