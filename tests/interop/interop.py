@@ -221,7 +221,7 @@ def float_products(path):
 def all_integer(path, data, preset, folder, *words):
     out = os.path.join(folder, "integer.onnx")
     dq("dq-int8", path, "--data", data, *(["--preset", preset] if preset else []), "--limit", "4", "--method", "minmax",
-       "--equalize", "off", "--bias-correction", "off", "-o", out, "-q", *words)
+       "--equalize", "off", "--bias-correction", "off", "--all-int8", "-o", out, "-q", *words)
     left = float_products(out)
     return f"left in float: {', '.join(left)}" if left else None
 
@@ -305,7 +305,7 @@ def forms_alike(path, data, preset, folder):
     files = {form: os.path.join(folder, form + ".onnx") for form in ("qdq", "qoperator")}
     for form, out in files.items():
         dq("dq-int8", path, "--data", data, *(["--preset", preset] if preset else []), "--limit", "8", "--format", form,
-           "--task", "none", "-o", out, "-q")
+           "--task", "none", "--all-int8", "-o", out, "-q")
         onnx.checker.check_model(out)
     feeds = noise(session(files["qdq"]))
     for run in (lambda f: session(f).run(None, feeds), lambda f: run_dq(f, feeds)):
