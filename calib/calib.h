@@ -30,9 +30,10 @@ typedef struct dq_histogram {
 // DQ_SYSTEM: there is no memory.
 dq_status dq_histogram_init(dq_histogram *histogram, dq_budget *budget, dq_error *error);
 void dq_histogram_deinit(dq_histogram *histogram);
-// Counts the `count` (>= 0) elements of one picture. With at least one finite element the moving averages advance by
+// Counts the `count` (>= 0) elements of one picture with the threads and the kernels of the context (NULL: the caller
+// alone, in plain C), which do not change the result. With at least one finite element the moving averages advance by
 // one step; otherwise only `not_finite` changes.
-void dq_histogram_add(dq_histogram *histogram, const float *values, int64_t count);
+void dq_histogram_add(dq_histogram *histogram, const float *values, int64_t count, const dq_context *context);
 // Adds the counts of `from`, whose pictures came after those of `into`. The result is that of one histogram of all
 // pictures; the moving averages agree to the rounding of float64.
 void dq_histogram_merge(dq_histogram *into, const dq_histogram *from);

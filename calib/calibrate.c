@@ -24,10 +24,15 @@ static dq_status check_seen(const dq_calibration *calibration, dq_error *error) 
   return DQ_OK;
 }
 
+typedef struct filling {
+  dq_histogram *histograms;
+  const dq_context *context;
+} filling;
+
 static dq_status add_to_histogram(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
   (void)error;
-  dq_calibration *calibration = user;
-  dq_histogram_add(&calibration->histograms[slot], tensor->data, dq_tensor_count(tensor));
+  const filling *it = user;
+  dq_histogram_add(&it->histograms[slot], tensor->data, dq_tensor_count(tensor), it->context);
   return DQ_OK;
 }
 
@@ -35,7 +40,8 @@ dq_status dq_calibrate(dq_calibration *calibration, const dq_observation *what, 
                        dq_error *error) {
   *calibration = (dq_calibration){.count = what->count, .names = what->names, .pictures = what->pictures};
   dq_status status = open_histograms(calibration, context, error);
-  if (status == DQ_OK) status = dq_observe(what, add_to_histogram, calibration, context, error);
+  filling filled = {calibration->histograms, context};
+  if (status == DQ_OK) status = dq_observe(what, add_to_histogram, &filled, context, error);
   if (status == DQ_OK) status = check_seen(calibration, error);
   if (status != DQ_OK) dq_calibration_deinit(calibration);
   return status;

@@ -2,44 +2,15 @@
 
 #include <math.h>
 
-enum { LANES = 8, WIDE = 32 }; // fewer floats are not made vectors of
+#include "lib/kernels/array/array.h"
 
-static int64_t count_not_finite(const float *values, int64_t count) {
-  enum { BLOCK = 4096 };
-  int64_t all = 0;
-  for (int64_t first = 0; first < count; first += BLOCK) {
-    int here = 0, some = count - first < BLOCK ? (int)(count - first) : BLOCK;
-    for (int i = 0; i < some; i++) here += !(fabsf(values[first + i]) < INFINITY);
-    all += here;
-  }
-  return all;
-}
-
-// Elements that are finite all.
-static void find_extremes(const float *values, int64_t count, dq_extremes *result) {
-  float low[WIDE], high[WIDE];
-  int64_t i = 0;
-  for (int k = 0; k < WIDE; k++) low[k] = INFINITY, high[k] = -INFINITY;
-  for (; i + WIDE <= count; i += WIDE)
-    for (int k = 0; k < WIDE; k++) {
-      float x = values[i + k];
-      low[k] = x < low[k] ? x : low[k];
-      high[k] = x > high[k] ? x : high[k];
-    }
-  for (; i < count; i++) {
-    low[0] = values[i] < low[0] ? values[i] : low[0];
-    high[0] = values[i] > high[0] ? values[i] : high[0];
-  }
-  for (int k = 0; k < WIDE; k++) {
-    result->low = low[k] < result->low ? low[k] : result->low;
-    result->high = high[k] > result->high ? high[k] : result->high;
-  }
-}
-
-dq_extremes dq_extremes_of(const float *values, int64_t count) {
-  dq_extremes result = {INFINITY, -INFINITY, count_not_finite(values, count)};
-  if (!result.not_finite) find_extremes(values, count, &result);
-  for (int64_t i = 0; result.not_finite && i < count; i++) {
+dq_extremes dq_extremes_of(const float *values, int64_t count, unsigned cpu) {
+  dq_range range = dq_find_range(cpu, values, count);
+  dq_extremes result = {range.minimum, range.maximum, 0};
+  if (!range.nans && range.minimum > -INFINITY && range.maximum < INFINITY) return result;
+  result = (dq_extremes){INFINITY, -INFINITY, 0};
+  for (int64_t i = 0; i < count; i++) {
+    result.not_finite += !isfinite(values[i]);
     if (!isfinite(values[i])) continue;
     result.low = fminf(result.low, values[i]);
     result.high = fmaxf(result.high, values[i]);
@@ -47,26 +18,33 @@ dq_extremes dq_extremes_of(const float *values, int64_t count) {
   return result;
 }
 
-static double total(const double *lanes) {
-  double sum = 0;
-  for (int k = 0; k < LANES; k++) sum += lanes[k];
-  return sum;
+dq_moments dq_moments_of(const float *values, int64_t count, unsigned cpu) {
+  double sums[2];
+  dq_find_moments(cpu, values, count, sums);
+  return (dq_moments){sums[0], sums[1]};
 }
 
-double dq_sum_of(const float *values, int64_t count) {
-  double lanes[LANES] = {0};
-  int64_t i = 0;
-  for (; i + LANES <= count; i += LANES)
-    for (int k = 0; k < LANES; k++) lanes[k] += (double)values[i + k];
-  for (; i < count; i++) lanes[i % LANES] += (double)values[i];
-  return total(lanes);
+// ---- Planes ----
+
+typedef struct planes {
+  const dq_tensor *tensor;
+  int64_t count; // elements of a plane
+  unsigned cpu;
+  dq_plane_work *work;
+  void *argument;
+} planes;
+
+static void each_of_channel(void *argument, int64_t channel, int thread) {
+  (void)thread;
+  const planes *it = argument;
+  const float *plane = (const float *)it->tensor->data + channel * it->count;
+  for (int64_t n = 0; n < it->tensor->dims[0]; n++, plane += it->tensor->dims[1] * it->count)
+    it->work(it->argument, channel, plane, it->count, it->cpu);
 }
 
-double dq_power_of(const float *values, int64_t count) {
-  double lanes[LANES] = {0};
-  int64_t i = 0;
-  for (; i + LANES <= count; i += LANES)
-    for (int k = 0; k < LANES; k++) lanes[k] += (double)values[i + k] * (double)values[i + k];
-  for (; i < count; i++) lanes[i % LANES] += (double)values[i] * (double)values[i];
-  return total(lanes);
+void dq_each_plane(const dq_context *context, const dq_tensor *tensor, dq_plane_work *work, void *argument) {
+  enum { WORTH_THREADS = 1 << 16 };
+  planes it = {tensor, dq_tensor_product(tensor, 2, tensor->rank), context ? context->cpu : 0, work, argument};
+  dq_pool *pool = context && dq_tensor_count(tensor) >= WORTH_THREADS ? context->pool : NULL;
+  dq_pool_run(pool, tensor->dims[1], each_of_channel, &it);
 }

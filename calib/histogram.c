@@ -4,6 +4,7 @@
 
 #include "calib/calib.h"
 #include "calib/elements.h"
+#include "lib/kernels/array/array.h"
 
 enum { BINS = DQ_HISTOGRAM_BINS, HALF = BINS / 2 };
 enum { SMALLEST_EXPONENT = -126 }; // of normal numbers: scaling by a power of two below is not exact
@@ -77,23 +78,14 @@ static void extend_range(dq_histogram *histogram, float minimum, float maximum) 
 
 // ---- Counting ----
 
-// The bin of every value, in a form that compilers make vectors of.
-static void find_bins(const float *values, int count, int exponent, int32_t *bins) {
-  float width = ldexpf(1, exponent), inverse = ldexpf(1, -exponent);
-  for (int i = 0; i < count; i++) {
-    int32_t towards_zero = (int32_t)(values[i] * inverse);
-    bins[i] = HALF + towards_zero - ((float)towards_zero * width > values[i]);
-  }
-}
-
 enum { BLOCK = 1024, TABLES = 4 };
 
 // Neighbours are often equal (zeros behind a Relu): counts in several tables do not wait for each other.
-static void count_many(uint64_t *bins, const float *values, int64_t count, int exponent) {
+static void count_many(uint64_t *bins, const float *values, int64_t count, int exponent, unsigned cpu) {
   uint32_t tables[TABLES][BINS] = {0};
   int32_t at[BLOCK];
   for (int64_t first = 0; first < count; first += BLOCK) {
-    find_bins(values + first, BLOCK, exponent, at);
+    dq_find_bins(cpu, values + first, BLOCK, exponent, HALF, at);
     for (int i = 0; i < BLOCK; i += TABLES)
       for (int t = 0; t < TABLES; t++) tables[t][at[i + t]]++;
   }
@@ -101,33 +93,93 @@ static void count_many(uint64_t *bins, const float *values, int64_t count, int e
     for (int i = 0; i < BINS; i++) bins[i] += tables[t][i];
 }
 
-static void count_few(uint64_t *bins, const float *values, int64_t count, int exponent) {
+static void count_few(uint64_t *bins, const float *values, int64_t count, int exponent, unsigned cpu) {
   int32_t at[BLOCK];
   for (int64_t first = 0; first < count; first += BLOCK) {
     int some = count - first < BLOCK ? (int)(count - first) : BLOCK;
-    find_bins(values + first, some, exponent, at);
+    dq_find_bins(cpu, values + first, some, exponent, HALF, at);
     for (int i = 0; i < some; i++) bins[at[i]]++;
   }
 }
 
 // All values are finite.
-static void count_values(dq_histogram *histogram, const float *values, int64_t count) {
+static void count_values(uint64_t *bins, const float *values, int64_t count, int exponent, unsigned cpu) {
   enum { MANY = TABLES * BINS, MOST = 1 << 30 }; // worth the tables; what they can hold
   while (count >= MANY) {
     int64_t some = (count < MOST ? count : MOST) / BLOCK * BLOCK;
-    count_many(histogram->bins, values, some, histogram->exponent);
+    count_many(bins, values, some, exponent, cpu);
     values += some, count -= some;
   }
-  count_few(histogram->bins, values, count, histogram->exponent);
+  count_few(bins, values, count, exponent, cpu);
 }
 
-static void count_finite(dq_histogram *histogram, const float *values, int64_t count) {
+static void count_finite(uint64_t *bins, const float *values, int64_t count, int exponent) {
   for (int64_t i = 0; i < count; i++)
-    if (isfinite(values[i])) count_few(histogram->bins, &values[i], 1, histogram->exponent);
+    if (isfinite(values[i])) count_few(bins, &values[i], 1, exponent, 0);
 }
 
-void dq_histogram_add(dq_histogram *histogram, const float *values, int64_t count) {
-  dq_extremes seen = dq_extremes_of(values, count);
+// ---- One picture, by several threads ----
+
+enum { SHARE = 1 << 18, MOST_SHARES = 32 }; // elements that are worth a thread
+
+typedef struct share {
+  const float *values;
+  int64_t count;
+  dq_extremes seen;
+  uint64_t *bins; // [BINS], zeros before
+  int exponent;
+  unsigned cpu;
+} share;
+
+static void look_at_share(void *argument, int64_t i, int thread) {
+  (void)thread;
+  share *it = (share *)argument + i;
+  it->seen = dq_extremes_of(it->values, it->count, it->cpu);
+}
+
+static void count_share(void *argument, int64_t i, int thread) {
+  (void)thread;
+  share *it = (share *)argument + i;
+  if (it->seen.not_finite) count_finite(it->bins, it->values, it->count, it->exponent);
+  else count_values(it->bins, it->values, it->count, it->exponent, it->cpu);
+}
+
+static int make_shares(share *shares, const float *values, int64_t count, const dq_context *context) {
+  int64_t most = count / SHARE < MOST_SHARES ? count / SHARE : MOST_SHARES;
+  int threads = dq_pool_threads(context ? context->pool : NULL), parts = most < 1         ? 1
+                                                                         : most < threads ? (int)most
+                                                                                          : threads;
+  int64_t each = count / parts;
+  for (int i = 0; i < parts; i++, values += each)
+    shares[i] =
+        (share){.values = values, .count = i + 1 < parts ? each : count - i * each, .cpu = context ? context->cpu : 0};
+  return parts;
+}
+
+// The first share counts straight into the histogram. Without memory for the others one thread counts all.
+static void count_shares(dq_histogram *histogram, share *shares, int parts, dq_pool *pool) {
+  uint64_t *bins = parts > 1 ? calloc((size_t)(parts - 1) * BINS, sizeof *bins) : NULL;
+  for (int i = 0; i < parts; i++) {
+    shares[i].exponent = histogram->exponent;
+    shares[i].bins = i && bins ? bins + (size_t)(i - 1) * BINS : histogram->bins;
+  }
+  dq_pool_run(bins ? pool : NULL, parts, count_share, shares);
+  for (int i = 1; bins && i < parts; i++)
+    for (int b = 0; b < BINS; b++) histogram->bins[b] += shares[i].bins[b];
+  free(bins);
+}
+
+void dq_histogram_add(dq_histogram *histogram, const float *values, int64_t count, const dq_context *context) {
+  dq_pool *pool = context ? context->pool : NULL;
+  share shares[MOST_SHARES];
+  int parts = make_shares(shares, values, count, context);
+  dq_pool_run(pool, parts, look_at_share, shares);
+  dq_extremes seen = shares[0].seen;
+  for (int i = 1; i < parts; i++) {
+    seen.low = fminf(seen.low, shares[i].seen.low);
+    seen.high = fmaxf(seen.high, shares[i].seen.high);
+    seen.not_finite += shares[i].seen.not_finite;
+  }
   histogram->not_finite += (uint64_t)seen.not_finite;
   if (seen.not_finite == count) return;
   int low = exponent_for(seen.low), high = exponent_for(seen.high);
@@ -135,8 +187,7 @@ void dq_histogram_add(dq_histogram *histogram, const float *values, int64_t coun
   extend_range(histogram, seen.low, seen.high);
   step_averages(histogram, seen.low, seen.high);
   histogram->count += (uint64_t)(count - seen.not_finite);
-  if (seen.not_finite) count_finite(histogram, values, count);
-  else count_values(histogram, values, count);
+  count_shares(histogram, shares, parts, pool);
 }
 
 void dq_histogram_merge(dq_histogram *into, const dq_histogram *from) {

@@ -14,13 +14,16 @@ enum {
   BLOCK_BYTES = 64 * 1024,
   LARGE_BYTES = 4 * 1024,
   ALIGNMENT = 64,
-  HUGE_BYTES = 2 * 1024 * 1024, // of a page that needs one entry instead of 512 to be found
+  HUGE_BYTES = 2 * 1024 * 1024,  // of a page that needs one entry instead of 512 to be found
+  MAPPED_BYTES = 2 * HUGE_BYTES, // and more: straight from the kernel, whose pages are zero when they are first used
 };
 
 typedef struct block {
   struct block *next;
   char *data;
   size_t used, size;
+  void *mapped; // what the kernel gave, with `data` in it; NULL: `data` comes from the heap
+  size_t mapped_size;
 } block;
 
 struct dq_arena {
@@ -41,7 +44,9 @@ dq_arena *dq_arena_beside(const dq_arena *other) { return dq_arena_new(other->bu
 
 static void free_block(dq_arena *arena, block *old) {
   dq_budget_release(arena->budget, old->size);
-  free(old->data);
+  dq_unpoison(old->data, old->size);
+  if (old->mapped) (void)munmap(old->mapped, old->mapped_size);
+  else free(old->data);
   free(old);
 }
 
@@ -60,18 +65,34 @@ void dq_arena_free(dq_arena *arena) {
   free(arena);
 }
 
+// Pages of zeros that begin where a huge page begins. The kernel clears a page when it is first written, by the thread
+// that writes, so the threads of a loop share what one memset would do alone.
+static bool map_pages(block *fresh, size_t size) {
+  if (!dq_add_size(size, HUGE_BYTES, &fresh->mapped_size)) return false;
+  void *pages = mmap(NULL, fresh->mapped_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) return false;
+  fresh->mapped = pages;
+  fresh->data = (char *)dq_round_up((uintptr_t)pages, HUGE_BYTES);
+  // Whole huge pages only, so that nothing more is taken; where there are none, nothing changes.
+  (void)madvise(fresh->data, size / HUGE_BYTES * HUGE_BYTES, MADV_HUGEPAGE);
+  return true;
+}
+
+static bool take_heap(block *fresh, size_t size) {
+  void *data = NULL;
+  if (posix_memalign(&data, ALIGNMENT, size)) return false;
+  fresh->data = data;
+  return true;
+}
+
 static block *add_block(dq_arena *arena, block **list, size_t size) {
   if (!dq_budget_reserve(arena->budget, size)) return NULL;
   block *fresh = calloc(1, sizeof *fresh);
-  void *data = NULL;
-  if (!fresh || posix_memalign(&data, size < HUGE_BYTES ? ALIGNMENT : HUGE_BYTES, size)) {
+  if (!fresh || !(size < MAPPED_BYTES ? take_heap(fresh, size) : map_pages(fresh, size))) {
     dq_budget_release(arena->budget, size);
     free(fresh);
     return NULL;
   }
-  fresh->data = data;
-  // Whole pages of it only, so that nothing more is taken; where there are none, nothing changes.
-  if (size >= HUGE_BYTES) (void)madvise(fresh->data, size / HUGE_BYTES * HUGE_BYTES, MADV_HUGEPAGE);
   dq_poison(fresh->data, size);
   fresh->size = size;
   fresh->next = *list;
@@ -99,7 +120,7 @@ void *dq_arena_alloc(dq_arena *arena, size_t bytes) {
   from->used += rounded + DQ_REDZONE;
   arena->bytes += rounded;
   dq_unpoison(memory, bytes);
-  return memset(memory, 0, bytes);
+  return from->mapped ? memory : memset(memory, 0, bytes);
 }
 
 void *dq_arena_array(dq_arena *arena, size_t count, size_t size) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "lib/eval/task_internal.h"
+#include "lib/kernels/array/array.h"
 
 static void add_pair(dq_comparison *comparison, double reference, double other) {
   if (!isfinite(reference)) {
@@ -71,29 +72,50 @@ static bool add_finite(dq_comparison *comparison, const float *reference, const 
   return true;
 }
 
-__attribute__((noinline)) static void add_squares(double result[2], const float *restrict reference,
-                                                  const float *restrict other, int64_t count) {
-  double signal[LANES] = {0}, noise[LANES] = {0};
-  for (int64_t i = 0; i < count; i += LANES)
-    for (int l = 0; l < LANES; l++) {
-      double r = (double)reference[i + l], difference = r - (double)other[i + l];
-      signal[l] += r * r;
-      noise[l] += difference * difference;
-    }
-  result[0] = sum_lanes(signal), result[1] = sum_lanes(noise);
+// Sums of the squares of blocks, so many of them at once that the threads have work.
+enum { TOGETHER = 2048, GRAIN = 16 };
+
+typedef struct square_job {
+  const float *reference, *other;
+  int64_t count;
+  unsigned cpu;
+  double sums[TOGETHER][2]; // of every block, up to its last multiple of LANES elements
+} square_job;
+
+static int64_t in_block(const square_job *job, int64_t block) {
+  int64_t left = job->count - block * BLOCK;
+  return left < BLOCK ? left : BLOCK;
 }
 
-void dq_add_squares(const float *reference, const float *other, int64_t count, double *signal, double *noise) {
-  for (int64_t from = 0; from < count; from += BLOCK) {
-    int64_t to = from + BLOCK < count ? from + BLOCK : count, whole = (to - from) / LANES * LANES;
-    double sums[2];
-    add_squares(sums, reference + from, other + from, whole);
-    bool added = isfinite(sums[0] + sums[1]);
-    if (added) *signal += sums[0], *noise += sums[1];
-    for (int64_t i = added ? from + whole : from; i < to; i++) {
-      *signal += dq_squared_signal((double)reference[i]);
-      *noise += dq_squared_error((double)reference[i], (double)other[i]);
-    }
+static void square_blocks(void *argument, int64_t i, int thread) {
+  (void)thread;
+  square_job *job = argument;
+  for (int64_t b = i * GRAIN; b < (i + 1) * GRAIN && b * BLOCK < job->count; b++)
+    dq_find_squares(job->cpu, job->reference + b * BLOCK, job->other + b * BLOCK, in_block(job, b) / LANES * LANES,
+                    job->sums[b]);
+}
+
+// The sums of a block, or its elements one by one where one is not finite; the rest one by one in both cases.
+static void add_block(const square_job *job, int64_t block, double *signal, double *noise) {
+  const double *sums = job->sums[block];
+  const float *reference = job->reference + block * BLOCK, *other = job->other + block * BLOCK;
+  bool added = isfinite(sums[0] + sums[1]);
+  if (added) *signal += sums[0], *noise += sums[1];
+  for (int64_t i = added ? in_block(job, block) / LANES * LANES : 0; i < in_block(job, block); i++) {
+    *signal += dq_squared_signal((double)reference[i]);
+    *noise += dq_squared_error((double)reference[i], (double)other[i]);
+  }
+}
+
+void dq_add_squares(const float *reference, const float *other, int64_t count, const dq_context *context,
+                    double *signal, double *noise) {
+  dq_pool *pool = context ? context->pool : NULL;
+  for (int64_t from = 0; from < count; from += TOGETHER * BLOCK) {
+    int64_t some = count - from < TOGETHER * BLOCK ? count - from : TOGETHER * BLOCK, blocks = (some - 1) / BLOCK + 1;
+    square_job job; // the sums are written before they are read
+    job.reference = reference + from, job.other = other + from, job.count = some, job.cpu = context ? context->cpu : 0;
+    dq_pool_run(blocks > GRAIN ? pool : NULL, (blocks - 1) / GRAIN + 1, square_blocks, &job);
+    for (int64_t b = 0; b < blocks; b++) add_block(&job, b, signal, noise);
   }
 }
 

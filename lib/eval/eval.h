@@ -150,8 +150,10 @@ static inline double dq_squared_signal(double reference) { return isfinite(refer
 // Whether an element is broken: it is NaN or infinite and the reference is finite.
 static inline bool dq_is_broken(double reference, double other) { return isfinite(reference) && !isfinite(other); }
 
-// Adds dq_squared_signal and dq_squared_error of `count` elements.
-void dq_add_squares(const float *reference, const float *other, int64_t count, double *signal, double *noise);
+// Adds dq_squared_signal and dq_squared_error of `count` elements, with the threads and the kernels of the context
+// (NULL: in the caller, in plain C), which do not change the bits of the sums.
+void dq_add_squares(const float *reference, const float *other, int64_t count, const dq_context *context,
+                    double *signal, double *noise);
 
 typedef struct dq_comparison {
   double signal, noise;  // sums of dq_squared_signal and dq_squared_error

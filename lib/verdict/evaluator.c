@@ -47,9 +47,10 @@ static dq_status compare(void *user, int slot, const dq_tensor *tensor, dq_error
   if (dq_tensor_count(tensor) != dq_tensor_count(&output->shape))
     return dq_fail(error, DQ_BAD_INPUT, "output '%s' has %" PRId64 " elements, that of the original has %" PRId64,
                    output->name, dq_tensor_count(tensor), dq_tensor_count(&output->shape));
-  DQ_TRY(dq_output_error_add(&output->error, tensor, exact, tensor->data, evaluator->arena, error));
+  DQ_TRY(dq_output_error_add(&output->error, tensor, exact, tensor->data, evaluator->arena, evaluator->context, error));
   if (!evaluator->detects) {
-    evaluator->score->noise[picture] += dq_relative_noise(exact, tensor->data, dq_tensor_count(tensor));
+    evaluator->score->noise[picture] +=
+        dq_relative_noise(exact, tensor->data, dq_tensor_count(tensor), evaluator->context);
     return dq_answers_add(&output->answers, tensor, exact, tensor->data, error);
   }
   DQ_TRY(copy_output(&output->other, tensor, evaluator->context, error));

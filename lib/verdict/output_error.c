@@ -14,7 +14,7 @@ static int channel_axis(const dq_tensor *tensor) {
 }
 
 dq_status dq_output_error_add(dq_output_error *output_error, const dq_tensor *shape, const float *exact,
-                              const float *other, dq_arena *arena, dq_error *error) {
+                              const float *other, dq_arena *arena, const dq_context *context, dq_error *error) {
   int axis = channel_axis(shape);
   int64_t channels = axis < 0 ? 1 : shape->dims[axis];
   int64_t inner = axis < 0 ? dq_tensor_count(shape) : dq_tensor_product(shape, axis + 1, shape->rank);
@@ -26,7 +26,7 @@ dq_status dq_output_error_add(dq_output_error *output_error, const dq_tensor *sh
   }
   for (int64_t o = 0; o < outer; o++)
     for (int64_t c = 0; c < channels; c++, exact += inner, other += inner)
-      dq_add_squares(exact, other, inner, &output_error->signal[c], &output_error->noise[c]);
+      dq_add_squares(exact, other, inner, context, &output_error->signal[c], &output_error->noise[c]);
   return DQ_OK;
 }
 
@@ -105,9 +105,9 @@ int dq_output_error_parts(const dq_output_error *output_error, dq_output_part pa
 
 // ---- Pictures ----
 
-double dq_relative_noise(const float *exact, const float *other, int64_t count) {
+double dq_relative_noise(const float *exact, const float *other, int64_t count, const dq_context *context) {
   double noise = 0, power = 0;
-  dq_add_squares(exact, other, count, &power, &noise);
+  dq_add_squares(exact, other, count, context, &power, &noise);
   return power > 0 ? noise / power : noise < INFINITY ? 0 : INFINITY;
 }
 
@@ -146,8 +146,39 @@ dq_noise_change dq_noise_compare(const double *before, const double *after, int6
   return (dq_noise_change){mean, sqrt(fmax(0, variance) / count), fell, pictures};
 }
 
+// ---- Confidence ----
+
+// The probability of more than t (0 or more) in Student's distribution with a whole number of degrees of freedom, by
+// the finite sums of Abramowitz and Stegun, 26.7.3 and 26.7.4.
+static double student_tail(double t, int64_t freedom) {
+  const double angle = atan(t / sqrt((double)freedom)), cosine = cos(angle);
+  bool odd = freedom % 2 != 0;
+  double term = odd ? cosine : 1, sum = freedom > 1 ? term : 0;
+  for (int64_t k = odd ? 3 : 2; k < freedom; k += 2) {
+    term *= cosine * cosine * (double)(k - 1) / (double)k;
+    sum += term;
+  }
+  double within = odd ? 2 / acos(-1) * (angle + sin(angle) * sum) : sin(angle) * sum;
+  return (1 - within) / 2;
+}
+
+double dq_required_errors(double confidence, int64_t pictures) {
+  enum { USUAL = 24, STEPS = 60 };
+  if (pictures >= USUAL || pictures < 2 || confidence <= 0) return confidence;
+  double tail = student_tail(confidence, USUAL - 1), low = confidence, high = 1;
+  while (student_tail(high, pictures - 1) > tail) high *= 2;
+  for (int i = 0; i < STEPS; i++) {
+    double middle = (low + high) / 2;
+    if (student_tail(middle, pictures - 1) > tail) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
 bool dq_noise_is_less(const dq_noise_change *change, double confidence) {
-  return change->fell > 0 && (change->pictures < 2 || change->mean > confidence * change->deviation);
+  if (!(change->fell > 0)) return false;
+  if (change->pictures < 2) return isinf(change->fell) || confidence <= DQ_HALF_STANDARD_ERROR;
+  return change->mean > dq_required_errors(confidence, change->pictures) * change->deviation;
 }
 
 const char *dq_noise_reason(const dq_noise_change *change, double confidence, char *text, size_t size) {
@@ -155,11 +186,13 @@ const char *dq_noise_reason(const dq_noise_change *change, double confidence, ch
   if (isinf(change->fell))
     snprintf(text, size, "%s pictures have answers that are not finite", change->fell > 0 ? "fewer" : "more");
   else if (!(change->fell > 0)) snprintf(text, size, "the pictures together have no less noise");
-  else if (change->pictures < 2) snprintf(text, size, "the only picture has less noise");
+  else if (change->pictures < 2)
+    snprintf(text, size, "the only picture has less noise%s",
+             dq_noise_is_less(change, confidence) ? "" : ", which may be chance");
   else
     snprintf(text, size,
              "the pictures gain %.2f dB in the mean with a standard error of %.2f, asked for are %.1f of these",
-             DECIBELS * change->mean, DECIBELS * change->deviation, confidence);
+             DECIBELS * change->mean, DECIBELS * change->deviation, dq_required_errors(confidence, change->pictures));
   return text;
 }
 

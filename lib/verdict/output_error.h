@@ -3,6 +3,7 @@
 #ifndef DQ_VERDICT_OUTPUT_ERROR_H
 #define DQ_VERDICT_OUTPUT_ERROR_H
 
+#include "lib/base/context.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
 #include "lib/base/tensor.h"
@@ -15,9 +16,9 @@ typedef struct dq_output_error {
 // Adds one output of one picture. `exact` (the float network) and `other` have the float32 elements of the shape, which
 // is the same in all calls. Channels are along axis 1 of four or more dimensions, and along the shorter of the last two
 // of three dimensions; an output of fewer dimensions is one channel. The first call on a zeroed struct allocates the
-// sums in the arena. DQ_SYSTEM: there is no memory.
+// sums in the arena. The context (NULL is allowed) does not change the bits. DQ_SYSTEM: there is no memory.
 dq_status dq_output_error_add(dq_output_error *output_error, const dq_tensor *shape, const float *exact,
-                              const float *other, dq_arena *arena, dq_error *error);
+                              const float *other, dq_arena *arena, const dq_context *context, dq_error *error);
 // Sets the sums to 0, so that other pictures can be added.
 void dq_output_error_clear(dq_output_error *output_error);
 
@@ -39,8 +40,8 @@ typedef struct dq_output_part {
 int dq_output_error_parts(const dq_output_error *output_error, dq_output_part parts[2]);
 
 // The noise of one output as a share of its signal: sum (exact - other)^2 / sum exact^2. 0 for an output of zeros,
-// infinite when an element is broken.
-double dq_relative_noise(const float *exact, const float *other, int64_t count);
+// infinite when an element is broken. The context (NULL is allowed) does not change the bits.
+double dq_relative_noise(const float *exact, const float *other, int64_t count, const dq_context *context);
 
 // The change of the noise of pictures from one trial to another. Ratios are compared, because otherwise the few
 // pictures with most of the noise would decide alone; a noise of 0 counts as 1e-9 of the mean noise. When fewer
@@ -55,9 +56,13 @@ typedef struct dq_noise_change {
 // `before` and `after` have the noise of each picture, 0 or more.
 dq_noise_change dq_noise_compare(const double *before, const double *after, int64_t pictures);
 
+// How many standard errors the mean over `pictures` (2 or more) must lie above 0 to be as sure as a mean over 24
+// pictures that lies `confidence` (0 or more) standard errors above it: a quantile of Student's t distribution, as the
+// standard error of few pictures is itself uncertain. `confidence` itself for 24 pictures and more.
+double dq_required_errors(double confidence, int64_t pictures);
 // Whether there is less noise with a confidence of `confidence` (finite, 0 or more) standard errors: the sum over the
-// pictures fell, and the mean of the logarithms is more than `confidence` times its standard error. With a single
-// picture there is no standard error, and a lower sum is enough.
+// pictures fell, and the mean of the logarithms is more than dq_required_errors times its standard error. With a single
+// picture there is no standard error: a lower sum is enough up to DQ_HALF_STANDARD_ERROR, and nothing is above.
 bool dq_noise_is_less(const dq_noise_change *change, double confidence);
 // Writes why dq_noise_is_less is true or false, as a part of a sentence, into `text` and returns `text`.
 const char *dq_noise_reason(const dq_noise_change *change, double confidence, char *text, size_t size);

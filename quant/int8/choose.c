@@ -289,11 +289,19 @@ static dq_status has_high_biases(trials *all, bool *found) {
   return status;
 }
 
+// Whether a trial can show a sure gain: one picture alone cannot, and a trial that cannot be taken is not run.
+static bool can_be_sure(const trials *all, const char *step) {
+  if (all->evaluator.what.pictures > 1) return true;
+  dq_message(all->job->in->context, DQ_DETAIL, "no trial of %s: one picture cannot show a sure gain", step);
+  return false;
+}
+
 static dq_status decide_absorption(trials *all) {
   const dq_int8_options *options = all->job->in->options;
   dq_int8_setting setting = all->job->setting;
   bool any = false;
   if (options->bias_absorption == DQ_CHOOSE_OFF) return DQ_OK;
+  if (options->bias_absorption == DQ_CHOOSE_AUTO && !can_be_sure(all, "bias absorption")) return DQ_OK;
   DQ_TRY(has_high_biases(all, &any));
   if (!any) return DQ_OK;
   setting.absorption = true;
@@ -310,6 +318,7 @@ static dq_status decide_range_search(trials *all) {
   const dq_int8_options *options = all->job->in->options;
   dq_int8_setting setting = all->job->setting;
   if (!tries_search(options)) return DQ_OK;
+  if (options->range_search == DQ_CHOOSE_AUTO && !can_be_sure(all, "range search")) return DQ_OK;
   setting.range_search = true;
   return try_and_compare(all, &setting, options->range_search == DQ_CHOOSE_ON, &all->job->report->range_search_gain);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/ops/elementwise.h"
 #include "lib/session/runner.h"
 #include "lib/verdict/output_error.h"
 #include "quant/int8/facts.h"
@@ -143,18 +144,27 @@ static bool keep_inputs(search *it, const dq_node *node) {
   return true;
 }
 
-static void restore_inputs(const search *it, const dq_node *node) {
+// All inputs but those of target t, which get other elements in any case; t -1: all.
+static void restore_inputs(const search *it, const dq_node *node, int t) {
   for (int i = 0; i < node->input_count; i++) {
-    const dq_tensor *tensor = tensor_of(it, node->inputs[i]);
+    const dq_tensor *tensor = t >= 0 && target_at(it, node, i) == t ? NULL : tensor_of(it, node->inputs[i]);
     if (tensor) memcpy(tensor->data, it->inputs[i], dq_tensor_bytes(tensor));
   }
 }
 
+typedef struct rounding {
+  float *to;
+  const float *from;
+  const dq_parameters *parameters;
+} rounding;
+
 // What a value is after QuantizeLinear and DequantizeLinear. 1.5 * 2^23 rounds to the nearest, halves to even.
-static void round_values(float *to, const float *from, int64_t count, const dq_parameters *parameters) {
-  const float magic = 0x1.8p23f, scale = parameters->scale;
-  float low = (float)((parameters->type == DQ_U8 ? 0 : -128) - parameters->zero_point), high = low + 255;
-  for (int64_t i = 0; i < count; i++) {
+static void round_values(void *argument, int64_t first, int64_t end) {
+  const rounding *it = argument;
+  const float magic = 0x1.8p23f, scale = it->parameters->scale, *from = it->from;
+  float low = (float)((it->parameters->type == DQ_U8 ? 0 : -128) - it->parameters->zero_point), high = low + 255;
+  float *to = it->to;
+  for (int64_t i = first; i < end; i++) {
     float q = from[i] / scale;
     q = q < low ? low : q > high ? high : q;
     to[i] = ((q + magic) - magic) * scale;
@@ -164,15 +174,17 @@ static void round_values(float *to, const float *from, int64_t count, const dq_p
 // The step with one range of a target. Squares of shares: a picture whose peaks are cut off counts for more than
 // several that lose as much together.
 static dq_status try_range(search *it, int step, const dq_node *node, int t, int range, dq_error *error) {
+  const dq_context *context = it->job->in->context;
   target *here = &it->targets[t];
-  restore_inputs(it, node);
+  restore_inputs(it, node, t);
   for (int i = 0; i < node->input_count; i++) {
     const dq_tensor *tensor = target_at(it, node, i) == t ? tensor_of(it, node->inputs[i]) : NULL;
-    if (tensor) round_values(tensor->data, it->inputs[i], dq_tensor_count(tensor), &here->parameters[range]);
+    rounding job = {tensor ? tensor->data : NULL, it->inputs[i], &here->parameters[range]};
+    if (tensor) dq_spans(context, dq_tensor_count(tensor), DQ_GRAIN, round_values, &job);
   }
   DQ_TRY(dq_plan_run_steps(it->runner.session.plan, step, step + 1, error));
   const dq_tensor *result = tensor_of(it, node->outputs[0]);
-  double noise = dq_relative_noise(it->exact, result->data, dq_tensor_count(result));
+  double noise = dq_relative_noise(it->exact, result->data, dq_tensor_count(result), context);
   here->noise[range] += noise * noise;
   return DQ_OK;
 }
@@ -193,7 +205,7 @@ static dq_status try_step(search *it, int step, const dq_node *node, dq_error *e
     for (int r = 0; t >= 0 && !again && r < it->targets[t].count; r++)
       if (!it->targets[t].dropped[r]) DQ_TRY(try_range(it, step, node, t, r, error));
   }
-  restore_inputs(it, node);
+  restore_inputs(it, node, -1);
   memcpy(result->data, it->exact, dq_tensor_bytes(result)); // perhaps in the place of an input
   return DQ_OK;
 }

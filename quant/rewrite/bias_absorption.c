@@ -56,21 +56,28 @@ typedef struct channel_sums {
   double *low, *high, *sum, *power;
 } channel_sums;
 
+typedef struct watching {
+  channel_sums *values;
+  const dq_context *context;
+} watching;
+
+static void note_plane(void *argument, int64_t c, const float *plane, int64_t count, unsigned cpu) {
+  const channel_sums *it = argument;
+  dq_extremes reach = dq_extremes_of(plane, count, cpu);
+  dq_moments moments = dq_moments_of(plane, count, cpu);
+  it->low[c] = fmin(it->low[c], reach.not_finite ? 0 : (double)reach.low);
+  it->high[c] = fmax(it->high[c], (double)reach.high);
+  it->sum[c] += moments.sum;
+  it->power[c] += moments.power;
+}
+
 static dq_status note(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
-  channel_sums *it = (channel_sums *)user + slot;
+  const watching *all = user;
+  channel_sums *it = &all->values[slot];
   if (tensor->rank < 2 || tensor->dims[1] != it->channels)
     return dq_fail(error, DQ_UNSUPPORTED, "a value has another number of channels than the weights in front of it");
-  const float *at = tensor->data;
-  int64_t inner = dq_tensor_product(tensor, 2, tensor->rank);
-  for (int64_t n = 0; n < tensor->dims[0]; n++)
-    for (int64_t c = 0; c < it->channels; c++, at += inner) {
-      dq_extremes reach = dq_extremes_of(at, inner);
-      it->low[c] = fmin(it->low[c], reach.not_finite ? 0 : (double)reach.low);
-      it->high[c] = fmax(it->high[c], (double)reach.high);
-      it->sum[c] += dq_sum_of(at, inner);
-      it->power[c] += dq_power_of(at, inner);
-    }
-  it->count += tensor->dims[0] * inner;
+  dq_each_plane(all->context, tensor, note_plane, it);
+  it->count += tensor->dims[0] * dq_tensor_product(tensor, 2, tensor->rank);
   return DQ_OK;
 }
 
@@ -124,7 +131,8 @@ dq_status dq_absorption_measure(dq_absorption *absorption, const dq_observation 
     names[watched.count++] = graph->values[v]->name;
   }
   if (!watched.count) return DQ_OK;
-  DQ_TRY(dq_observe(&watched, note, sums, context, error));
+  watching notes = {sums, context};
+  DQ_TRY(dq_observe(&watched, note, &notes, context, error));
   for (int i = 0; i < watched.count; i++) {
     double *amounts = DQ_NEW_ARRAY(arena, sums[i].channels, double);
     if (!amounts) return dq_fail_memory(error, 0);

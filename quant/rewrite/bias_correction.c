@@ -10,7 +10,13 @@ typedef struct sums {
   int64_t *channels; // per name, 0: not seen yet
   int64_t *elements; // per name: of one channel
   dq_arena *arena;
+  const dq_context *context;
 } sums;
+
+static void add_plane(void *argument, int64_t channel, const float *plane, int64_t count, unsigned cpu) {
+  double *sum = argument;
+  sum[channel] += dq_moments_of(plane, count, cpu).sum;
+}
 
 static dq_status add_means(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
   sums *all = user;
@@ -20,11 +26,8 @@ static dq_status add_means(void *user, int slot, const dq_tensor *tensor, dq_err
     all->sum[slot] = DQ_NEW_ARRAY(all->arena, tensor->dims[1], double);
     if (!all->sum[slot]) return dq_fail_memory(error, 0);
   }
-  const float *at = tensor->data;
-  int64_t inner = dq_tensor_product(tensor, 2, tensor->rank);
-  for (int64_t n = 0; n < tensor->dims[0]; n++)
-    for (int64_t c = 0; c < tensor->dims[1]; c++, at += inner) all->sum[slot][c] += dq_sum_of(at, inner);
-  all->elements[slot] += tensor->dims[0] * inner;
+  dq_each_plane(all->context, tensor, add_plane, all->sum[slot]);
+  all->elements[slot] += tensor->dims[0] * dq_tensor_product(tensor, 2, tensor->rank);
   return DQ_OK;
 }
 
@@ -52,7 +55,7 @@ dq_status dq_input_means_measure(dq_input_means *means, const dq_observation *wh
   const char **names = DQ_NEW_ARRAY(arena, nodes, const char *);
   bool *listed = DQ_NEW_ARRAY(arena, what->graph->value_count, bool);
   sums all = {DQ_NEW_ARRAY(arena, nodes, double *), DQ_NEW_ARRAY(arena, nodes, int64_t),
-              DQ_NEW_ARRAY(arena, nodes, int64_t), arena};
+              DQ_NEW_ARRAY(arena, nodes, int64_t), arena, context};
   dq_channel_means *values = DQ_NEW_ARRAY(arena, nodes, dq_channel_means);
   if (!names || !listed || !all.sum || !all.channels || !all.elements || !values) return dq_fail_memory(error, 0);
   dq_observation inputs = *what;

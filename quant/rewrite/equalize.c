@@ -131,19 +131,24 @@ static dq_status add_sites(dq_equalize_memory *memory, const site_list *list, dq
   return DQ_OK;
 }
 
+typedef struct watching {
+  seen *values;
+  const dq_context *context;
+} watching;
+
+static void note_plane(void *argument, int64_t c, const float *plane, int64_t count, unsigned cpu) {
+  const dq_channel_extents *extents = argument;
+  dq_extremes reach = dq_extremes_of(plane, count, cpu);
+  extents->low[c] = fmax(extents->low[c], -(double)reach.low);
+  extents->high[c] = fmax(extents->high[c], (double)reach.high);
+  extents->power[c] += dq_moments_of(plane, count, cpu).power;
+}
+
 static dq_status note(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
   (void)error;
-  seen *it = (seen *)user + slot;
-  const float *at = tensor->data;
-  int64_t inner = dq_tensor_product(tensor, 2, tensor->rank);
-  for (int64_t n = 0; n < tensor->dims[0]; n++)
-    for (int64_t c = 0; c < tensor->dims[1]; c++, at += inner) {
-      dq_extremes reach = dq_extremes_of(at, inner);
-      it->extents.low[c] = fmax(it->extents.low[c], -(double)reach.low);
-      it->extents.high[c] = fmax(it->extents.high[c], (double)reach.high);
-      it->extents.power[c] += dq_power_of(at, inner);
-    }
-  it->count += tensor->dims[0] * inner;
+  const watching *it = user;
+  dq_each_plane(it->context, tensor, note_plane, &it->values[slot].extents);
+  it->values[slot].count += tensor->dims[0] * dq_tensor_product(tensor, 2, tensor->rank);
   return DQ_OK;
 }
 
@@ -158,7 +163,8 @@ static dq_status observe_new(dq_equalize_memory *memory, int from, const dq_obse
   for (int i = 0; i < count; i++) names[i] = all[i].name;
   dq_observation watched = *what;
   watched.names = names, watched.count = count, watched.doing = "equalizing";
-  DQ_TRY(dq_observe(&watched, note, all, context, error));
+  watching notes = {all, context};
+  DQ_TRY(dq_observe(&watched, note, &notes, context, error));
   for (int i = 0; i < count; i++)
     for (int64_t c = 0; all[i].count && c < all[i].channels; c++) all[i].extents.power[c] /= (double)all[i].count;
   return DQ_OK;

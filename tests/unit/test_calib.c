@@ -27,7 +27,7 @@ static void fill(dq_histogram *histogram, int from, int to) {
   assert_int_equal(dq_histogram_init(histogram, NULL, NULL), DQ_OK);
   for (int p = from; p < to; p++) {
     make_picture(values, p);
-    dq_histogram_add(histogram, values, VALUES);
+    dq_histogram_add(histogram, values, VALUES, NULL);
   }
 }
 
@@ -66,9 +66,9 @@ static void moving_average_follows_pictures(void **state) {
   (void)state;
   dq_histogram histogram;
   assert_int_equal(dq_histogram_init(&histogram, NULL, NULL), DQ_OK);
-  dq_histogram_add(&histogram, (float[]){-1, 2}, 2);
-  dq_histogram_add(&histogram, (float[]){-2, 4}, 2);
-  dq_histogram_add(&histogram, (float[]){NAN}, 1); // no picture
+  dq_histogram_add(&histogram, (float[]){-1, 2}, 2, NULL);
+  dq_histogram_add(&histogram, (float[]){-2, 4}, 2, NULL);
+  dq_histogram_add(&histogram, (float[]){NAN}, 1, NULL); // no picture
   dq_range_pair range = dq_observer_find("ema")->range(&histogram, &usual);
   assert_true(range.low == (float)(-1 + 0.01 * -1) && range.high == (float)(2 + 0.01 * 2));
   dq_histogram_deinit(&histogram);
@@ -133,9 +133,9 @@ static void entropy_cuts_outliers_only(void **state) {
   dq_random random = {5};
   for (int i = 0; i < 200000; i++) values[i] = fabsf(dq_random_normal(&random));
   values[77] = 60;
-  dq_histogram_add(&far, values, 200000);
+  dq_histogram_add(&far, values, 200000, NULL);
   for (int i = 0; i < 200000; i++) values[i] = (float)i / 100000;
-  dq_histogram_add(&even, values, 200000);
+  dq_histogram_add(&even, values, 200000, NULL);
   free(values);
   dq_range_pair cut = dq_observer_find("entropy")->range(&far, &usual);
   dq_range_pair kept = dq_observer_find("entropy")->range(&even, &usual);
@@ -158,7 +158,7 @@ static void percentile_cuts_what_it_says(void **state) {
   for (int i = 0; i < COUNT; i++) values[i] = (float)(i + 1);
   dq_histogram histogram;
   assert_int_equal(dq_histogram_init(&histogram, NULL, NULL), DQ_OK);
-  dq_histogram_add(&histogram, values, COUNT);
+  dq_histogram_add(&histogram, values, COUNT, NULL);
   free(values);
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     dq_range_options options = {cases[c].percentile, false};
@@ -174,7 +174,7 @@ static void constant_values_are_fine(void **state) {
   for (size_t c = 0; c < sizeof constants / sizeof *constants; c++) {
     dq_histogram histogram;
     assert_int_equal(dq_histogram_init(&histogram, NULL, NULL), DQ_OK);
-    dq_histogram_add(&histogram, (float[]){constants[c], constants[c]}, 2);
+    dq_histogram_add(&histogram, (float[]){constants[c], constants[c]}, 2, NULL);
     for (int o = 0; dq_observer_at(o); o++) {
       dq_range_pair range = dq_observer_at(o)->range(&histogram, &usual);
       assert_true(isfinite(range.low) && isfinite(range.high) && range.low <= range.high);

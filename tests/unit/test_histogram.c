@@ -16,7 +16,7 @@ enum { HALF = DQ_HISTOGRAM_BINS / 2 };
 static dq_histogram of(const float *values, int64_t count) {
   dq_histogram histogram;
   assert_int_equal(dq_histogram_init(&histogram, NULL, NULL), DQ_OK);
-  dq_histogram_add(&histogram, values, count);
+  dq_histogram_add(&histogram, values, count, NULL);
   return histogram;
 }
 
@@ -121,7 +121,7 @@ static void order_and_merging(void **state) {
     same(&left, &whole);
     dq_histogram_deinit(&left);
     left = of(values, cut); // added one by one
-    for (int i = cut; i < COUNT; i++) dq_histogram_add(&left, values + i, 1);
+    for (int i = cut; i < COUNT; i++) dq_histogram_add(&left, values + i, 1, NULL);
     same(&left, &whole);
     dq_histogram_deinit(&left);
     dq_histogram_deinit(&right);

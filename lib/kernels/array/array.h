@@ -63,6 +63,10 @@ void dq_multiply_8(unsigned cpu, const dq_pair_row *row);
 
 // The smallest and largest element of input[count], and the number of NaN.
 dq_range dq_find_range(unsigned cpu, const float *input, int64_t count);
+// The bins of a histogram, the sums of an array and the squared errors of two (lib/kernels/reference/forms.h).
+void dq_find_bins(unsigned cpu, const float *input, int64_t count, int exponent, int32_t half, int32_t *bins);
+void dq_find_moments(unsigned cpu, const float *input, int64_t count, double sums[2]);
+void dq_find_squares(unsigned cpu, const float *exact, const float *other, int64_t count, double sums[2]);
 
 // ---- Functions of float32; output may be input. The relative error is below 3e-7; NaN stays NaN. ----
 void dq_exp_f32(unsigned cpu, const float *input, float *output, int64_t count);

@@ -63,6 +63,18 @@ dq_range dq_find_range(unsigned cpu, const float *input, int64_t count) {
   return range;
 }
 
+void dq_find_bins(unsigned cpu, const float *input, int64_t count, int exponent, int32_t half, int32_t *bins) {
+  DQ_KERNEL_FUNCTION(bins, cpu)(input, count, exponent, half, bins);
+}
+
+void dq_find_moments(unsigned cpu, const float *input, int64_t count, double sums[2]) {
+  DQ_KERNEL_FUNCTION(moments, cpu)(input, count, sums);
+}
+
+void dq_find_squares(unsigned cpu, const float *exact, const float *other, int64_t count, double sums[2]) {
+  DQ_KERNEL_FUNCTION(squares, cpu)(exact, other, count, sums);
+}
+
 void dq_requantize(const dq_requantization *r, unsigned cpu, bool channel_is_row, int64_t rows, int64_t columns,
                    const int32_t *sums, int64_t sum_stride, void *out, int64_t out_stride) {
   int per_channel = r->multiplier_count != 1;

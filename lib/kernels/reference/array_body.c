@@ -56,3 +56,44 @@ void DQ_FOR_SET(dq_range)(const float *input, int64_t count, dq_range *range) {
   range->minimum += 0.0f; // -0 becomes +0
   range->maximum += 0.0f;
 }
+
+void DQ_FOR_SET(dq_bins)(const float *input, int64_t count, int exponent, int32_t half, int32_t *bins) {
+  const float width = ldexpf(1, exponent), inverse = ldexpf(1, -exponent);
+  for (int64_t i = 0; i < count; i++) {
+    int32_t towards_zero = (int32_t)(input[i] * inverse);
+    bins[i] = half + towards_zero - ((float)towards_zero * width > input[i]);
+  }
+}
+
+enum { MOMENT_LANES = 8 };
+
+void DQ_FOR_SET(dq_moments)(const float *input, int64_t count, double sums[2]) {
+  double sum[MOMENT_LANES] = {0}, power[MOMENT_LANES] = {0};
+  int64_t whole = count / MOMENT_LANES * MOMENT_LANES;
+  for (int64_t i = 0; i < whole; i += MOMENT_LANES)
+    for (int l = 0; l < MOMENT_LANES; l++) {
+      double x = (double)input[i + l];
+      sum[l] += x;
+      power[l] += x * x;
+    }
+  for (int64_t i = whole; i < count; i++) {
+    sum[i - whole] += (double)input[i];
+    power[i - whole] += (double)input[i] * (double)input[i];
+  }
+  sums[0] = sums[1] = 0;
+  for (int l = 0; l < MOMENT_LANES; l++) sums[0] += sum[l], sums[1] += power[l];
+}
+
+enum { SQUARE_LANES = 4 };
+
+void DQ_FOR_SET(dq_squares)(const float *restrict exact, const float *restrict other, int64_t count, double sums[2]) {
+  double signal[SQUARE_LANES] = {0}, noise[SQUARE_LANES] = {0};
+  for (int64_t i = 0; i < count; i += SQUARE_LANES)
+    for (int l = 0; l < SQUARE_LANES; l++) {
+      double e = (double)exact[i + l], difference = e - (double)other[i + l];
+      signal[l] += e * e;
+      noise[l] += difference * difference;
+    }
+  sums[0] = (signal[0] + signal[1]) + (signal[2] + signal[3]);
+  sums[1] = (noise[0] + noise[1]) + (noise[2] + noise[3]);
+}

@@ -349,5 +349,13 @@ typedef dq_maximum_function dq_maximum_8_function, dq_maximum_f32_function, dq_m
 typedef void dq_add_8_function(const dq_pair_row *row);
 typedef dq_add_8_function dq_multiply_8_function;
 typedef void dq_range_function(const float *input, int64_t count, dq_range *range);
+// bins[i] = half + floor(input[i] / 2^exponent), of |input[i]| < 2^(exponent + 23).
+typedef void dq_bins_function(const float *input, int64_t count, int exponent, int32_t half, int32_t *bins);
+// sums[0] = sum of input[i], sums[1] = sum of input[i]^2 in float64 over `count`; element i is added in partial sum i
+// mod 8, and a sum is 0 + s0 + ... + s7 in this order.
+typedef void dq_moments_function(const float *input, int64_t count, double sums[2]);
+// sums[0] = sum of exact[i]^2, sums[1] = sum of (exact[i] - other[i])^2 in float64 over `count`, a multiple of 4;
+// element i is added in partial sum i mod 4, and a sum is (s0 + s1) + (s2 + s3).
+typedef void dq_squares_function(const float *exact, const float *other, int64_t count, double sums[2]);
 
 #endif
