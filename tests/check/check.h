@@ -49,6 +49,7 @@ int64_t between(checker *c, int64_t low, int64_t high); // both included
 bool chance(checker *c, int percent);
 // A size around the tile size of the row: 1, tile - 1, tile, tile + 1, larger, or any up to limit.
 int64_t tile_size(checker *c, int64_t tile, int64_t limit);
+int64_t array_size(checker *c); // 0 and more, around the widths of vectors
 enum float_mode { FLOATS_NORMAL, FLOATS_TINY, FLOATS_SPECIAL, FLOAT_MODES };
 void fill_floats(checker *c, float *data, int64_t count, int mode);
 void fill_bytes(checker *c, uint8_t *data, int64_t count, bool extremes);
@@ -67,6 +68,8 @@ bool same_floats(const float *a, const float *b, int64_t count);
 double largest_magnitude(const float *values, int64_t count);
 // Reports one case: prints `text` when it failed.
 void report(checker *c, bool good, const char *format, ...) __attribute__((format(printf, 3, 4)));
+// The same of `what` with `count` elements, for kernels that every case reaches.
+void finish_array(checker *c, bool good, const char *what, int64_t count);
 
 // ---- One random case each ----
 typedef void check_case(checker *c);

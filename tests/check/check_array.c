@@ -9,15 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-static int64_t array_size(checker *c) {
-  return pick(c, (int64_t[]){0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 1000, between(c, 1, 5000)}, 16);
-}
-
-static void finish(checker *c, bool good, const char *what, int64_t count) {
-  c->reached++;
-  report(c, good, "%s of %lld", what, (long long)count);
-}
-
 // The word at byte `from` of every row.
 typedef uint32_t expected_word(const dq_expansion *e, int64_t from);
 
@@ -88,7 +79,7 @@ static void check_expand(checker *c, int values, int element, expected_word *exp
   e.words = words.data;
   ((dq_expand_function *)c->row->function)(&e);
   bool good = output_guards_hold(&words) && expansion_holds(&e, element, expected);
-  finish(c, good, "expansion", e.width);
+  finish_array(c, good, "expansion", e.width);
   for (int i = 0; i < values; i++) input_free(&rows[i]);
   output_free(&words);
 }
@@ -116,7 +107,7 @@ void check_requantize(checker *c) {
       if (((uint8_t *)out.data)[i * stride + j] !=
           dq_requantize_one(&m.form, by_row ? i : j, ((int32_t *)sums.data)[i * stride + j]))
         good = false;
-  finish(c, good, "requantization", columns);
+  finish_array(c, good, "requantization", columns);
   requantization_free(&m);
   input_free(&sums);
   output_free(&out);
@@ -150,7 +141,7 @@ void check_halves(checker *c) {
     good = good && ((uint16_t *)to_half.data)[i] == dq_float_to_half(x) &&
            !memcmp((float *)to_float.data + i, &widened, 4) && !memcmp((float *)rounded.data + i, &there_and_back, 4);
   }
-  finish(c, good, "binary16 conversion", count);
+  finish_array(c, good, "binary16 conversion", count);
   input_free(&floats);
   input_free(&halves);
   output_free(&to_half);
@@ -170,7 +161,7 @@ void check_halves_leaky(checker *c) {
     float x = dq_round_to_half(((float *)floats.data)[i]);
     good = good && ((uint16_t *)halves.data)[i] == dq_float_to_half(x < 0 ? alpha * x : x);
   }
-  finish(c, good, "binary16 leaky rectifier", count);
+  finish_array(c, good, "binary16 leaky rectifier", count);
   input_free(&floats);
   output_free(&halves);
 }
@@ -193,7 +184,7 @@ void check_quantize(checker *c) {
     int expected = x >= (float)(low + 255) ? low + 255 : x > (float)low ? (int)x : low;
     if (((uint8_t *)out.data)[i] != (uint8_t)expected) good = false;
   }
-  finish(c, good, "quantization", count);
+  finish_array(c, good, "quantization", count);
   input_free(&input);
   output_free(&out);
 }
@@ -213,7 +204,7 @@ void check_dequantize(checker *c) {
     float expected = (float)(dq_int8_value(((uint8_t *)input.data)[i], is_signed) - zero) * scale;
     if (memcmp((float *)out.data + i, &expected, 4)) good = false;
   }
-  finish(c, good, "dequantization", count);
+  finish_array(c, good, "dequantization", count);
   input_free(&input);
   output_free(&out);
 }
@@ -228,7 +219,7 @@ void check_lookup(checker *c) {
   bool good = output_guards_hold(&out);
   for (int64_t i = 0; i < count; i++)
     good = good && ((uint8_t *)out.data)[i] == ((uint8_t *)table.data)[((uint8_t *)input.data)[i]];
-  finish(c, good, "lookup", count);
+  finish_array(c, good, "lookup", count);
   input_free(&input);
   input_free(&table);
   output_free(&out);
@@ -250,7 +241,7 @@ void check_copy_rows(checker *c) {
       uint8_t taken = i < copy.bytes ? copy.from[row * copy.from_step + i] ^ (copy.flips ? 0x80 : 0) : 7;
       good = good && copy.to[row * copy.to_step + i] == taken;
     }
-  finish(c, good, "rows of bytes", copy.bytes);
+  finish_array(c, good, "rows of bytes", copy.bytes);
   input_free(&from);
   output_free(&out);
 }
@@ -288,7 +279,7 @@ static void check_maximum_floats(checker *c, int operation, size_t size) {
   r.output = found.data;
   ((dq_maximum_function *)dq_kernel_find(operation, c->cpu)->function)(&r);
   bool good = output_guards_hold(&found) && !memcmp(expected.data, found.data, (size_t)r.count * size);
-  finish(c, good, size == 4 ? "maxima of floats" : "maxima of float16", r.count);
+  finish_array(c, good, size == 4 ? "maxima of floats" : "maxima of float16", r.count);
   for (int i = 0; i < MOST_ROWS; i++) input_free(&inputs[i]);
   output_free(&found);
   output_free(&expected);
@@ -319,7 +310,7 @@ void check_maximum(checker *c) {
         most = (int)dq_max_i64(most, dq_int8_value(rows[i][x], r.is_signed));
     good = good && r.output[o] == (uint8_t)most;
   }
-  finish(c, good, "maxima", r.count);
+  finish_array(c, good, "maxima", r.count);
   for (int i = 0; i < MOST_ROWS; i++) input_free(&inputs[i]);
   output_free(&out);
   output_free(&scratch);
@@ -369,7 +360,7 @@ void check_pair(checker *c) {
       int expected = q >= (float)row.high ? row.high : q > (float)row.low ? (int)q : row.low;
       good = good && row.output[i] == (uint8_t)expected;
     }
-    finish(c, good, product ? "products" : "sums", row.count);
+    finish_array(c, good, product ? "products" : "sums", row.count);
     output_free(&out);
   }
   input_free(&a);
@@ -388,7 +379,7 @@ void check_functions(checker *c) {
     output_buffer found = output_new((size_t)count * 4, (size_t)between(c, 0, 15) * 4);
     functions[k].array(c->cpu, input.data, found.data, count);
     for (int64_t i = 0; i < count; i++) ((float *)expected.data)[i] = functions[k].one(((float *)input.data)[i]);
-    finish(c, output_guards_hold(&found) && same_floats(expected.data, found.data, count), "functions", count);
+    finish_array(c, output_guards_hold(&found) && same_floats(expected.data, found.data, count), "functions", count);
     output_free(&found);
   }
   input_free(&input);
@@ -415,87 +406,9 @@ void check_tail(checker *c) {
   dq_tail tail = {found.data,  adds ? addend.data : NULL, count, silu, bounds.leaky, bounds.low, bounds.high,
                   bounds.alpha};
   DQ_KERNEL_FUNCTION(f32_tail, c->cpu)(&tail);
-  finish(c, output_guards_hold(&found) && same_floats(expected.data, found.data, count), "tail", count);
+  finish_array(c, output_guards_hold(&found) && same_floats(expected.data, found.data, count), "tail", count);
   output_free(&found);
   input_free(&input);
   input_free(&addend);
   input_free(&expected);
-}
-
-void check_range(checker *c) {
-  int64_t count = array_size(c);
-  input_buffer input = input_new((size_t)count * 4);
-  fill_floats(c, input.data, count, (int)between(c, 0, FLOAT_MODES - 1));
-  dq_range expected = {INFINITY, -INFINITY, 0}, found = dq_find_range(c->cpu, input.data, count);
-  for (int64_t i = 0; i < count; i++) {
-    float x = ((float *)input.data)[i];
-    if (isnan(x)) expected.nans++;
-    if (x < expected.minimum) expected.minimum = x;
-    if (x > expected.maximum) expected.maximum = x;
-  }
-  expected.minimum += 0.0f;
-  expected.maximum += 0.0f;
-  finish(c,
-         same_floats(&expected.minimum, &found.minimum, 1) && same_floats(&expected.maximum, &found.maximum, 1) &&
-             expected.nans == found.nans,
-         "range", count);
-  input_free(&input);
-}
-
-// Bins that a histogram can have: |x| < 4096 * 2^exponent.
-void check_bins(checker *c) {
-  int64_t count = array_size(c);
-  int exponent = (int)between(c, -126, 100);
-  input_buffer input = input_new((size_t)count * 4), found = input_new((size_t)count * 4);
-  bool alike = true;
-  for (int64_t i = 0; i < count; i++)
-    ((float *)input.data)[i] = ldexpf((float)between(c, -4095 * 16, 4095 * 16) / 16, exponent);
-  dq_find_bins(c->cpu, input.data, count, exponent, 4096, found.data);
-  for (int64_t i = 0; i < count; i++) {
-    double bin = 4096 + floor(ldexp((double)((float *)input.data)[i], -exponent));
-    alike &= (double)((int32_t *)found.data)[i] == bin;
-  }
-  finish(c, alike, "bins", count);
-  input_free(&input);
-  input_free(&found);
-}
-
-void check_moments(checker *c) {
-  int64_t count = array_size(c);
-  input_buffer input = input_new((size_t)count * 4);
-  double parts[2][8] = {{0}}, found[2], expected[2] = {0};
-  fill_floats(c, input.data, count, 0);
-  for (int64_t i = 0; i < count; i++) {
-    double x = (double)((float *)input.data)[i];
-    parts[0][i % 8] += x;
-    parts[1][i % 8] += x * x;
-  }
-  for (int k = 0; k < 2; k++)
-    for (int l = 0; l < 8; l++) expected[k] += parts[k][l];
-  dq_find_moments(c->cpu, input.data, count, found);
-  bool alike = true;
-  for (int k = 0; k < 2; k++) alike &= found[k] == expected[k] || (isnan(found[k]) && isnan(expected[k]));
-  finish(c, alike, "moments", count);
-  input_free(&input);
-}
-
-// Four partial sums, of which every set adds the same elements in the same order.
-void check_squares(checker *c) {
-  int64_t count = array_size(c) / 4 * 4;
-  input_buffer exact = input_new((size_t)count * 4), other = input_new((size_t)count * 4);
-  double parts[2][4] = {{0}}, found[2], expected[2];
-  fill_floats(c, exact.data, count, 0);
-  fill_floats(c, other.data, count, 0);
-  for (int64_t i = 0; i < count; i++) {
-    double e = (double)((float *)exact.data)[i], difference = e - (double)((float *)other.data)[i];
-    parts[0][i % 4] += e * e;
-    parts[1][i % 4] += difference * difference;
-  }
-  for (int k = 0; k < 2; k++) expected[k] = (parts[k][0] + parts[k][1]) + (parts[k][2] + parts[k][3]);
-  dq_find_squares(c->cpu, exact.data, other.data, count, found);
-  bool alike = true;
-  for (int k = 0; k < 2; k++) alike &= found[k] == expected[k] || (isnan(found[k]) && isnan(expected[k]));
-  finish(c, alike, "squares", count);
-  input_free(&exact);
-  input_free(&other);
 }

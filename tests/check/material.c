@@ -64,6 +64,10 @@ int64_t tile_size(checker *c, int64_t tile, int64_t limit) {
   return size < 1 ? 1 : size > limit ? limit : size;
 }
 
+int64_t array_size(checker *c) {
+  return pick(c, (int64_t[]){0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 1000, between(c, 1, 5000)}, 16);
+}
+
 void fill_floats(checker *c, float *data, int64_t count, int mode) {
   static const float special[] = {INFINITY, -INFINITY, NAN, 0.0f, -0.0f, 1e38f, -1e38f, 1e-45f};
   for (int64_t i = 0; i < count; i++) {
@@ -112,6 +116,11 @@ void requantization_free(requantization_material *m) {
 dq_activation random_activation(checker *c) {
   dq_activation activation = {.kind = (dq_activation_kind)between(c, 0, 3), .low = -0.5f, .high = 1.5f, .alpha = 0.1f};
   return activation;
+}
+
+void finish_array(checker *c, bool good, const char *what, int64_t count) {
+  c->reached++;
+  report(c, good, "%s of %lld", what, (long long)count);
 }
 
 bool same_floats(const float *a, const float *b, int64_t count) {
