@@ -42,6 +42,7 @@ typedef struct dq_codegen_parts {
   size_t weights_bytes;
   FILE *calls;      // statements of the network's function
   unsigned helpers; // set of 1 << dq_emit_helper
+  bool has_floats;  // a step computes with floats, more than a product or a quotient
 } dq_codegen_parts;
 
 // Prints the step `index`: its arrays, its function unless an equal one is there, and its call. Statuses as

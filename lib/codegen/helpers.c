@@ -18,6 +18,33 @@ static const char round_text[] =
     "  return q + zero;\n"
     "}\n\n";
 
+// 3 2^22: float32 numbers of this size are integers.
+static const char near_text[] =
+    "/* The nearest integer of x, ties to even, plus zero, within low and high; NaN gives low. */\n"
+    "static inline int32_t dq_near(const float x, const int32_t zero, const int32_t low, const int32_t high) {\n"
+    "  const float least = (float)(low - zero), most = (float)(high - zero);\n"
+    "  const float above = x > least ? x : least, inside = above < most ? above : most;\n"
+    "  const float rounded = inside + 12582912.0f;\n"
+    "  return (int32_t)(rounded - 12582912.0f) + zero;\n"
+    "}\n\n";
+
+static const char level_text[] =
+    "/* x divided by a scale and rounded: first[i] are the bits of the least magnitude of level i + 1. The product "
+    "gives\n"
+    "   the level or one less. A NaN gives the least level. */\n"
+    "static inline int32_t dq_level(const float x, const int32_t *first, const int32_t count, const int32_t top,\n"
+    "                               const uint32_t factor, const uint32_t half, const int shift) {\n"
+    "  int32_t bits, level, magnitude;\n"
+    "  (void)memcpy(&bits, &x, sizeof bits);\n"
+    "  magnitude = bits & 0x7fffffff;\n"
+    "  if (magnitude < first[0]) return 0;\n"
+    "  if (magnitude >= first[count - 1]) return bits < 0 || magnitude > 0x7f800000 ? -count : count;\n"
+    "  level = (magnitude & 0x7fffff) | 0x800000;\n"
+    "  level = (int32_t)((((uint32_t)level >> (top - (magnitude >> 23))) * factor + half) >> shift);\n"
+    "  level += magnitude >= first[level];\n"
+    "  return bits < 0 ? -level : level;\n"
+    "}\n\n";
+
 static const char scale_text[] =
     "/* Requantizes a sum. The factors were proven to give the result of float32 for every sum that can be. */\n"
     "static int32_t dq_scale(const int32_t sum, const int32_t factor, const int shift, const int32_t zero,\n"
@@ -26,62 +53,171 @@ static const char scale_text[] =
     "  return q < low ? low : q > high ? high : (int32_t)q;\n"
     "}\n\n";
 
-// Four sums at once, so that each number that is loaded is used twice.
-static const char products_text[] =
-    "static void %s(const %s *w, const %s *v, const int16_t *x, const int16_t *z, const int32_t depth,\n"
-    "    int32_t *sums) {\n"
-    "  int32_t wx = 0, wz = 0, vx = 0, vz = 0;\n"
-    "  for (int32_t i = 0; i < depth; i++) {\n"
-    "    wx += w[i] * x[i];\n"
-    "    wz += w[i] * z[i];\n"
-    "    vx += v[i] * x[i];\n"
-    "    vz += v[i] * z[i];\n"
-    "  }\n"
-    "  sums[0] = wx;\n"
-    "  sums[1] = wz;\n"
-    "  sums[2] = vx;\n"
-    "  sums[3] = vz;\n"
-    "}\n\n";
+// The order of the data of four pixels.
+static const char order_text[] = "/* Where compilers make vectors of loops, one pixel lies behind the other; else "
+                                 "their elements lie in turn, so that\n"
+                                 "   all data of a step have one pointer. */\n"
+                                 "#if defined(__SSE2__) || defined(__ARM_NEON)\n"
+                                 "#define DQ_VECTORS 1\n"
+                                 "#define DQ_STEP 1\n"
+                                 "#define DQ_NEXT(length) (length)\n"
+                                 "#else\n"
+                                 "#define DQ_VECTORS 0\n"
+                                 "#define DQ_STEP 4\n"
+                                 "#define DQ_NEXT(length) 1\n"
+                                 "#endif\n\n";
 
-// The same by instructions that multiply and add two numbers of 16 bits; the weights lie as widening takes them.
-static const char dsp_text[] =
-    "/* A word at any address: one load, where memcpy may be a call. */\n"
-    "typedef uint32_t __attribute__((may_alias, aligned(1))) dq_any_word;\n\n"
-    "static uint32_t dq_word(const void *from) { return *(const dq_any_word *)from; }\n\n"
-    "/* Bytes 1 and 3 of a word as two numbers of 16 bits. */\n"
-    "static int16x2_t dq_odd(const uint32_t word) {\n"
-    "  int16x2_t pair;\n"
-    "  __asm__(\"sxtb16 %0, %1, ror #8\" : \"=r\"(pair) : \"r\"(word));\n"
-    "  return pair;\n"
+static const char products_head[] =
+    "/* Addend plus products of weights and data, for four pixels. */\n"
+    "static void %s(const %s *w, const %s *x, const int32_t length, const int32_t addend, int32_t *sums) {\n"
+    "  int32_t s0 = addend, s1 = addend, s2 = addend, s3 = addend;\n"
+    "#if DQ_VECTORS\n"
+    "  const %s *x1 = x + length, *x2 = x1 + length, *x3 = x2 + length;\n"
+    "  for (int32_t i = 0; i < length; i++) {\n"
+    "    s0 += w[i] * x[i];\n"
+    "    s1 += w[i] * x1[i];\n"
+    "    s2 += w[i] * x2[i];\n"
+    "    s3 += w[i] * x3[i];\n"
+    "  }\n"
+    "#else\n"
+    "  const %s *const end = x + 4 * length;\n"
+    "  do {\n"
+    "    int32_t a;\n";
+
+// A weight, and the places of the data: eight registers are enough, and offsets are within the 31 bytes that a load of
+// Armv6-M has for them.
+static const char products_step[] = "    a = w[%d];\n"
+                                    "    s0 += a * x[%d];\n"
+                                    "    s1 += a * x[%d];\n"
+                                    "    s2 += a * x[%d];\n"
+                                    "    s3 += a * x[%d];\n";
+
+static const char products_end[] = "    w += 4;\n"
+                                   "    x += 16;\n"
+                                   "  } while (x != end);\n"
+                                   "#endif\n"
+                                   "  sums[0] = s0;\n"
+                                   "  sums[1] = s1;\n"
+                                   "  sums[2] = s2;\n"
+                                   "  sums[3] = s3;\n"
+                                   "}\n\n";
+
+// Bytes of a word: %s is "" or "signed_", %c the letter of the instruction.
+static const char bytes_text[] = "/* Bytes 0 and 2 of a word as two numbers of 16 bits, and bytes 1 and 3. */\n"
+                                 "static inline uint32_t dq_%seven(const uint32_t word) {\n"
+                                 "  uint32_t pair;\n"
+                                 "  __asm__ volatile(\"%cxtb16 %%0, %%1\" : \"=r\"(pair) : \"r\"(word));\n"
+                                 "  return pair;\n"
+                                 "}\n\n"
+                                 "static inline uint32_t dq_%sodd(const uint32_t word) {\n"
+                                 "  uint32_t pair;\n"
+                                 "  __asm__ volatile(\"%cxtb16 %%0, %%1, ror #8\" : \"=r\"(pair) : \"r\"(word));\n"
+                                 "  return pair;\n"
+                                 "}\n\n";
+
+static const char pairs_text[] =
+    "typedef uint32_t __attribute__((may_alias, aligned(1))) dq_loose_word;\n"
+    "typedef uint16_t __attribute__((may_alias, aligned(1))) dq_loose_half;\n\n"
+    "/* A word, and a half of one, at any address. */\n"
+    "static inline uint32_t dq_any_word(const void *from) { return *(const dq_loose_word *)from; }\n"
+    "static inline uint32_t dq_any_half(const void *from) { return *(const dq_loose_half *)from; }\n\n"
+    "static inline uint32_t dq_pair(const int32_t a, const int32_t b) { return (uint32_t)(a & 65535) | (uint32_t)b << "
+    "16; }\n\n"
+    "/* The sum plus the products of both numbers; plus that of the lower number of a; plus that of its upper number. "
+    "*/\n"
+    "static inline int32_t dq_two(const int32_t sum, const uint32_t a, const uint32_t b) {\n"
+    "  return __smlad((int16x2_t)a, (int16x2_t)b, sum);\n"
     "}\n\n"
-    "static void dq_products(const int8_t *w, const int8_t *v, const int16_t *x, const int16_t *z, const int32_t "
-    "depth,\n"
-    "    int32_t *sums) {\n"
-    "  int32_t wx = 0, wz = 0, vx = 0, vz = 0;\n"
-    "  for (int32_t i = 0; i < depth; i += 4) {\n"
-    "    const uint32_t w4 = dq_word(w + i), v4 = dq_word(v + i);\n"
-    "    const int16x2_t x0 = (int16x2_t)dq_word(x + i), x2 = (int16x2_t)dq_word(x + i + 2);\n"
-    "    const int16x2_t z0 = (int16x2_t)dq_word(z + i), z2 = (int16x2_t)dq_word(z + i + 2);\n"
-    "    const int16x2_t w0 = __sxtb16((int8x4_t)w4), w2 = dq_odd(w4);\n"
-    "    const int16x2_t v0 = __sxtb16((int8x4_t)v4), v2 = dq_odd(v4);\n"
-    "    wx = __smlad(w2, x2, __smlad(w0, x0, wx));\n"
-    "    wz = __smlad(w2, z2, __smlad(w0, z0, wz));\n"
-    "    vx = __smlad(v2, x2, __smlad(v0, x0, vx));\n"
-    "    vz = __smlad(v2, z2, __smlad(v0, z0, vz));\n"
-    "  }\n"
-    "  sums[0] = wx;\n"
-    "  sums[1] = wz;\n"
-    "  sums[2] = vx;\n"
-    "  sums[3] = vz;\n"
+    "static inline int32_t dq_bottom(const int32_t sum, const uint32_t a, const int32_t b) {\n"
+    "  return __smlabb((int32_t)a, b, sum);\n"
+    "}\n\n"
+    "static inline int32_t dq_top(const int32_t sum, const uint32_t a, const int32_t b) {\n"
+    "  return __smlatb((int32_t)a, b, sum);\n"
     "}\n\n";
 
-// (product + 2^(32 + shift)) >> (33 + shift) needs the upper half of the product alone.
+// Eight sums by instructions that multiply and add two numbers of 16 bits. All is volatile, which keeps the order:
+// eight sums, two pointers and four numbers are just as many as there are registers. For the same reason the loop is
+// not unrolled further.
+static const char blocks_text[] =
+    "typedef uint32_t __attribute__((may_alias)) dq_word;\n"
+    "typedef uint64_t __attribute__((may_alias)) dq_two_words;\n\n"
+    "/* The sum plus the products of both numbers. */\n"
+    "static inline int32_t dq_add(int32_t sum, const uint32_t a, const uint32_t b) {\n"
+    "  __asm__ volatile(\"smlad %0, %1, %2, %0\" : \"+r\"(sum) : \"r\"(a), \"r\"(b));\n"
+    "  return sum;\n"
+    "}\n\n"
+    "/* The sums of four channels at two pixels. Each two words of weights are those of two elements. */\n"
+    "static void dq_blocks(const int32_t *w, const int16_t *x, const int32_t length, const int32_t *addends,\n"
+    "                      int32_t *sums) {\n"
+    "  const volatile dq_word *from = (const dq_word *)w;\n"
+    "  const volatile dq_two_words *at = (const dq_two_words *)(const void *)x, *const end = at + length / 2;\n"
+    "  int32_t s0 = addends[0], s2 = addends[1], s4 = addends[2], s6 = addends[3];\n"
+    "  int32_t s1 = s0, s3 = s2, s5 = s4, s7 = s6;\n"
+    "#if defined(__GNUC__) && !defined(__clang__)\n"
+    "#pragma GCC unroll 1\n"
+    "#endif\n"
+    "  do {\n"
+    "    for (int i = 0; i < 4; i++) {\n"
+    "      const uint64_t both = at[i];\n"
+    "      const uint32_t p = (uint32_t)both, q = (uint32_t)(both >> 32);\n"
+    "      uint32_t b = from[2 * i], a = dq_signed_even(b);\n"
+    "      b = dq_signed_odd(b);\n"
+    "      s0 = dq_add(s0, a, p);\n"
+    "      s1 = dq_add(s1, a, q);\n"
+    "      s2 = dq_add(s2, b, p);\n"
+    "      s3 = dq_add(s3, b, q);\n"
+    "      b = from[2 * i + 1];\n"
+    "      a = dq_signed_even(b);\n"
+    "      b = dq_signed_odd(b);\n"
+    "      s4 = dq_add(s4, a, p);\n"
+    "      s5 = dq_add(s5, a, q);\n"
+    "      s6 = dq_add(s6, b, p);\n"
+    "      s7 = dq_add(s7, b, q);\n"
+    "    }\n"
+    "    from += 8;\n"
+    "    at += 4;\n"
+    "  } while (at != end);\n"
+    "  sums[0] = s0;\n"
+    "  sums[1] = s1;\n"
+    "  sums[2] = s2;\n"
+    "  sums[3] = s3;\n"
+    "  sums[4] = s4;\n"
+    "  sums[5] = s5;\n"
+    "  sums[6] = s6;\n"
+    "  sums[7] = s7;\n"
+    "}\n\n";
+
+// (product + 2^(32 + shift)) >> (33 + shift) needs the upper half of the product alone. The zero point is added in
+// front of the shift.
 static const char high_text[] =
+    "/* The upper half of the product; b is not negative. Armv6-M has no product of 64 bits, so it comes from four of "
+    "32\n"
+    "   there. */\n"
+    "static inline int32_t dq_upper(const int32_t a, const int32_t b) {\n"
+    "#if defined(__thumb__) && !defined(__thumb2__)\n"
+    "  const uint32_t a0 = (uint32_t)a & 65535u, b0 = (uint32_t)b & 65535u, b1 = (uint32_t)b >> 16;\n"
+    "  const int32_t a1 = a >> 16;\n"
+    "  const int32_t middle = a1 * (int32_t)b0 + (int32_t)(a0 * b0 >> 16);\n"
+    "  return a1 * (int32_t)b1 + (middle >> 16) + (int32_t)((a0 * b1 + ((uint32_t)middle & 65535u)) >> 16);\n"
+    "#else\n"
+    "  return (int32_t)(((int64_t)a * b) >> 32);\n"
+    "#endif\n"
+    "}\n\n"
     "/* Requantizes a sum. The factors were proven to give the result of float32 for every sum that can be. */\n"
-    "static int32_t dq_high(const int32_t sum, const int32_t factor, const int shift, const int32_t zero,\n"
-    "                       const int32_t low, const int32_t high) {\n"
-    "  const int32_t upper = (int32_t)(((int64_t)sum * factor) >> 32);\n"
-    "  const int32_t q = ((upper + ((int32_t)1 << shift)) >> (shift + 1)) + zero;\n"
+    "static inline int32_t dq_high(const int32_t sum, const int32_t factor, const int shift, const int32_t zero,\n"
+    "                              const int32_t low, const int32_t high) {\n"
+    "  const int32_t q = (dq_upper(sum, factor) + (2 * zero + 1) * ((int32_t)1 << shift)) >> (shift + 1);\n"
+    "  return q < low ? low : q > high ? high : q;\n"
+    "}\n\n";
+
+static const char dsp_high_text[] =
+    "/* Requantizes a sum. The factors were proven to give the result of float32 for every sum that can be. */\n"
+    "static inline int32_t dq_high(const int32_t sum, const int32_t factor, const int shift, const int32_t zero,\n"
+    "                              const int32_t low, const int32_t high) {\n"
+    "  int32_t q;\n"
+    "  __asm__(\"smmla %0, %1, %2, %3\" : \"=r\"(q) : \"r\"(sum), \"r\"(factor), \"r\"((2 * zero + 1) * ((int32_t)1 << "
+    "shift)));\n"
+    "  q >>= shift + 1;\n"
     "  return q < low ? low : q > high ? high : q;\n"
     "}\n\n";
 
@@ -103,17 +239,39 @@ static void copy_function(FILE *to, const char *name) {
   fputc('\n', to);
 }
 
+static void print_products(FILE *to, unsigned helpers) {
+  static const struct {
+    dq_emit_helper helper;
+    const char *name, *weight, *data;
+  } rows[] = {{DQ_EMIT_PRODUCTS, "dq_products", "int8_t", "uint8_t"},
+              {DQ_EMIT_SIGNED_PRODUCTS, "dq_signed_products", "int8_t", "int8_t"},
+              {DQ_EMIT_WIDE_PRODUCTS, "dq_wide_products", "int16_t", "uint8_t"},
+              {DQ_EMIT_WIDE_SIGNED_PRODUCTS, "dq_wide_signed_products", "int16_t", "int8_t"}};
+  bool any = false;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (!(helpers & 1u << rows[i].helper)) continue;
+    if (!any) fputs(order_text, to);
+    any = true;
+    fprintf(to, products_head, rows[i].name, rows[i].weight, rows[i].data, rows[i].data, rows[i].data);
+    for (int k = 0; k < 4; k++) fprintf(to, products_step, k, 4 * k, 4 * k + 1, 4 * k + 2, 4 * k + 3);
+    fputs(products_end, to);
+  }
+}
+
 // The functions that each helper consists of, callees first.
 void dq_codegen_helpers(FILE *to, unsigned helpers, dq_emit_target target) {
   static const unsigned exp_users = 1u << DQ_EMIT_EXP | 1u << DQ_EMIT_TANH;
   static const unsigned sigmoid_users = 1u << DQ_EMIT_SIGMOID | 1u << DQ_EMIT_SILU;
   if (helpers & 1u << DQ_EMIT_ROUND) fputs(round_text, to);
-  if (helpers & 1u << DQ_EMIT_PRODUCTS) {
-    if (target == DQ_EMIT_DSP) fputs(dsp_text, to);
-    else fprintf(to, products_text, "dq_products", "int8_t", "int8_t");
-  }
-  if (helpers & 1u << DQ_EMIT_WIDE_PRODUCTS) fprintf(to, products_text, "dq_wide_products", "int16_t", "int16_t");
-  if (helpers & 1u << DQ_EMIT_HIGH) fputs(high_text, to);
+  if (helpers & 1u << DQ_EMIT_NEAR) fputs(near_text, to);
+  if (helpers & 1u << DQ_EMIT_LEVEL) fputs(level_text, to);
+  if (helpers & (1u << DQ_EMIT_PAIRS)) fprintf(to, bytes_text, "", 'u', "", 'u');
+  if (helpers & (1u << DQ_EMIT_SIGNED_PAIRS | 1u << DQ_EMIT_BLOCKS))
+    fprintf(to, bytes_text, "signed_", 's', "signed_", 's');
+  if (helpers & (1u << DQ_EMIT_PAIRS | 1u << DQ_EMIT_SIGNED_PAIRS)) fputs(pairs_text, to);
+  if (helpers & 1u << DQ_EMIT_BLOCKS) fputs(blocks_text, to);
+  print_products(to, helpers);
+  if (helpers & 1u << DQ_EMIT_HIGH) fputs(target == DQ_EMIT_DSP ? dsp_high_text : high_text, to);
   if (helpers & 1u << DQ_EMIT_SCALE) fputs(scale_text, to);
   if (helpers & 1u << DQ_EMIT_UNIT) fputs(unit_text, to);
   if (helpers & 1u << DQ_EMIT_HALF) {

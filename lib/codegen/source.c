@@ -60,7 +60,8 @@ static const char apart[] =
     "#if defined(__GNUC__)\n#define DQ_APART __attribute__((noinline))\n#else\n#define DQ_APART\n"
     "#endif\n\n";
 
-// What compilers may do to sums and products of floats unless they are told.
+// What compilers may do to sums and products of floats unless they are told. Only where there are such: GCC forgets
+// what it knows of the processor, such as the order of instructions for few registers, behind its pragma.
 static const char contraction[] =
     "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#elif defined(__GNUC__) && !defined(__cplusplus)\n"
     "#pragma GCC optimize (\"fp-contract=off\")\n#endif\n\n";
@@ -100,11 +101,12 @@ static void print_source(FILE *to, const dq_codegen *made, const dq_codegen_part
   fprintf(to, "#include \"%s\"\n\n#include <stddef.h>\n#include <string.h>\n", header);
   if (parts->helpers & math) fputs("#include <math.h>\n", to);
   if (made->target == DQ_EMIT_DSP)
-    fputs("#include <arm_acle.h>\n#ifndef __ARM_FEATURE_SIMD32\n#error \"the target has no SIMD instructions of "
-          "Armv7E-M\"\n#endif\n",
+    fputs("#include <arm_acle.h>\n#if !defined(__ARM_FEATURE_SIMD32) || defined(__ARM_BIG_ENDIAN)\n#error \"the target "
+          "has no SIMD "
+          "instructions of Armv7E-M, or is big-endian\"\n#endif\n",
           to);
   fputc('\n', to);
-  fputs(contraction, to);
+  if (parts->has_floats) fputs(contraction, to);
   fputs(apart, to);
   dq_codegen_helpers(to, parts->helpers, made->target);
   print_weights(to, made);

@@ -188,6 +188,7 @@ static dq_status print_step(dq_codegen *made, dq_codegen_parts *parts, int index
   step->exceptions = emission->exceptions;
   step->sum_bits = emission->sum_bits, step->scratch_bytes = emission->scratch_bytes;
   parts->helpers |= emission->helpers;
+  parts->has_floats |= strstr(kept, "float") && !emission->plain;
   define_arrays(parts, made, index, emission, step);
   print_call(made, parts, index, emission);
   return DQ_OK;

@@ -171,15 +171,15 @@ dq_status dq_emit_qlinear_conv(dq_emission *to) {
                              .zero_points = w_zero.values,
                              .zero_point_count = w_zero.count,
                              .data_zero_point = padding,
-                             .data_signed = x->type == DQ_I8,
-                             .centred = columns,
-                             .quads = columns && to->target == DQ_EMIT_DSP};
+                             .data_signed = x->type == DQ_I8};
   dq_emit_sums sums = {.requantization = &requantization, .floats = dq_result_is_float(op, &from->requantization)};
   convolution.sums = &sums, convolution.padding = padding;
-  if (columns) weights.stride = dq_emit_column_length(to, &convolution.shape);
+  if (columns) dq_emit_columns_layout(to, &convolution.shape, &weights, &sums);
   DQ_TRY(dq_emit_weights_prepare(to, &weights, &sums, &convolution.weights));
   DQ_TRY(dq_emit_sums_prepare(to, &sums));
-  return columns ? dq_emit_columns_body(to, &convolution) : dq_emit_convolution_body(to, &convolution);
+  if (columns) return dq_emit_columns_body(to, &convolution);
+  if (dq_emit_suits_planes(&convolution.shape)) return dq_emit_planes_body(to, &convolution);
+  return dq_emit_convolution_body(to, &convolution);
 }
 
 static dq_status integer_infer(dq_op *op) { return infer(op, &integer_operands); }

@@ -150,10 +150,9 @@ static void bound_channel(dq_emission *to, const dq_emit_weights *w, int64_t c, 
   const dq_requantization *r = sums->requantization;
   int64_t low = w->data_signed ? INT8_MIN : 0, high = w->data_signed ? INT8_MAX : UINT8_MAX;
   int64_t addend = r->bias ? r->bias[c] : 0, least = 0, most = 0;
-  if (w->centred) low -= w->data_zero_point, high -= w->data_zero_point;
   for (int64_t k = 0; k < w->depth; k++) {
     int64_t weight = weight_at(w, c, k);
-    if (!w->centred) addend -= weight * w->data_zero_point;
+    addend -= weight * w->data_zero_point;
     least += weight * (weight > 0 ? low : high);
     most += weight * (weight > 0 ? high : low);
   }
@@ -163,25 +162,44 @@ static void bound_channel(dq_emission *to, const dq_emit_weights *w, int64_t c, 
   sums->addends[c] = (int32_t)addend;
 }
 
-static int64_t place_in_quad(int64_t k) { return k % 4 == 1 ? k + 1 : k % 4 == 2 ? k - 1 : k; }
+// The byte at which weight k of channel c lies in blocks of four channels.
+static int64_t place_in_blocks(const dq_emit_weights *w, int64_t c, int64_t k) {
+  int64_t blocks = (w->block_outputs + 3) / 4, lane = c % w->block_outputs % 4;
+  int64_t block = c / w->block_outputs * blocks + c % w->block_outputs / 4;
+  return (block * w->stride + k / 2 * 2) * 4 + lane / 2 * 4 + k % 2 * 2 + lane % 2;
+}
+
+// Blocks as words, of which byte 0 is the lowest.
+static dq_status add_blocks(dq_emission *to, const dq_emit_weights *w, int *number) {
+  int64_t words = w->channels / w->block_outputs * ((w->block_outputs + 3) / 4) * w->stride;
+  uint32_t *values = DQ_NEW_ARRAY(to->arena, words, uint32_t);
+  if (!values) return dq_fail_memory(to->op->error, (size_t)words * sizeof *values);
+  for (int64_t c = 0; c < w->channels; c++)
+    for (int64_t k = 0; k < w->depth; k++) {
+      int64_t at = place_in_blocks(w, c, k);
+      values[at / 4] |= (uint32_t)(weight_at(w, c, k) & 255) << 8 * (at % 4);
+    }
+  *number = dq_emit_constant(to, DQ_I32, values, words);
+  return DQ_OK;
+}
 
 dq_status dq_emit_weights_prepare(dq_emission *to, const dq_emit_weights *w, dq_emit_sums *sums, int *number) {
   bool narrow = fits_int8(w);
   int64_t stride = w->stride ? w->stride : w->depth, count = w->channels * stride;
   void *values = dq_arena_array(to->arena, (size_t)count, narrow ? 1 : 2);
   sums->channels = w->channels;
-  sums->addends = DQ_NEW_ARRAY(to->arena, w->channels, int32_t);
+  sums->addends = DQ_NEW_ARRAY(to->arena, w->channels + sums->spare, int32_t);
   sums->least = DQ_NEW_ARRAY(to->arena, w->channels, int64_t);
   sums->most = DQ_NEW_ARRAY(to->arena, w->channels, int64_t);
   if (!values || !sums->addends || !sums->least || !sums->most) return dq_fail_memory(to->op->error, (size_t)count);
-  for (int64_t c = 0; c < w->channels; c++) {
-    bound_channel(to, w, c, sums);
+  for (int64_t c = 0; c < w->channels; c++) bound_channel(to, w, c, sums);
+  if (narrow && w->block_outputs) return add_blocks(to, w, number);
+  for (int64_t c = 0; c < w->channels; c++)
     for (int64_t k = 0; k < w->depth; k++) {
-      int64_t at = c * stride + (w->quads && narrow ? place_in_quad(k) : k);
+      int64_t at = c * stride + k;
       if (narrow) ((int8_t *)values)[at] = (int8_t)weight_at(w, c, k);
       else ((int16_t *)values)[at] = (int16_t)weight_at(w, c, k);
     }
-  }
   *number = dq_emit_constant(to, narrow ? DQ_I8 : DQ_I16, values, count);
   return DQ_OK;
 }
@@ -198,14 +216,12 @@ static dq_status add_floats(dq_emission *to, const dq_emit_sums *sums, int *firs
   if (!multipliers) return dq_fail_memory(to->op->error, (size_t)sums->channels * sizeof *multipliers);
   for (int64_t c = 0; c < sums->channels; c++) multipliers[c] = multiplier_of(sums, c);
   *first = dq_emit_constant(to, DQ_F32, multipliers, sums->channels);
-  dq_emit_constant(to, DQ_I32, sums->addends, sums->channels);
+  dq_emit_constant(to, DQ_I32, sums->addends, sums->channels + sums->spare);
   return DQ_OK;
 }
 
-enum { FLAG = 128 }; // added to the shift of a channel that has exceptions
-
 // The arrays of integer forms: factors and shifts by channel; by exception, in the order of the channels, the channel,
-// the sum and the correction.
+// the sum and the correction. One more channel, beyond all others, ends the exceptions.
 typedef struct forms {
   int32_t *factors, *sums;
   uint8_t *shifts;
@@ -215,35 +231,53 @@ typedef struct forms {
 
 static bool allocate_forms(forms *f, int64_t n, int64_t exceptions, dq_arena *arena) {
   *f = (forms){DQ_NEW_ARRAY(arena, n, int32_t), DQ_NEW_ARRAY(arena, exceptions, int32_t),
-               DQ_NEW_ARRAY(arena, n, uint8_t), DQ_NEW_ARRAY(arena, exceptions, uint16_t),
+               DQ_NEW_ARRAY(arena, n, uint8_t), DQ_NEW_ARRAY(arena, exceptions + 1, uint16_t),
                DQ_NEW_ARRAY(arena, exceptions, int8_t)};
   return f->factors && f->sums && f->shifts && f->channels && f->corrections;
 }
 
-// The integer form of every channel. False: a channel has none.
-static bool find_forms(const dq_emit_sums *sums, dq_fixed_point *found, int64_t *exceptions) {
+enum { NO_CHANNEL = UINT16_MAX, UPPER = 33 }; // UPPER: what a shift is printed less where upper halves are enough
+
+// The integer form of every channel, of shifts up to `most_shift`. False: a channel has none.
+static bool find_forms(const dq_emit_sums *sums, int most_shift, dq_fixed_point *found, int64_t *exceptions) {
   const dq_requantization *r = sums->requantization;
   *exceptions = 0;
   for (int64_t c = 0; c < sums->channels; c++) {
     const dq_float_requantization definition = {multiplier_of(sums, c), r->zero_point, r->low, r->high};
-    if (!dq_fixed_point_find(&found[c], &definition, sums->least[c], sums->most[c])) return false;
+    if (!dq_fixed_point_find(&found[c], &definition, sums->least[c], sums->most[c], most_shift)) return false;
     *exceptions += found[c].exception_count;
   }
-  return true;
+  return sums->channels < NO_CHANNEL;
+}
+
+// The same with one shift for all channels, the least that a channel has, where that takes no more bytes: less
+// arithmetic, no array of shifts.
+static bool find_even_forms(dq_emit_sums *sums, dq_fixed_point *found) {
+  enum { EXCEPTION_BYTES = sizeof(uint16_t) + sizeof(int32_t) + sizeof(int8_t) };
+  int64_t exceptions;
+  int least = DQ_FIXED_MOST_SHIFT;
+  if (!find_forms(sums, DQ_FIXED_MOST_SHIFT, found, &sums->exceptions)) return false;
+  for (int64_t c = 0; c < sums->channels; c++) least = found[c].shift < least ? found[c].shift : least;
+  if (find_forms(sums, least, found, &exceptions) &&
+      (exceptions - sums->exceptions) * EXCEPTION_BYTES <= sums->channels) {
+    sums->exceptions = exceptions, sums->shift = least;
+    return true;
+  }
+  return find_forms(sums, DQ_FIXED_MOST_SHIFT, found, &sums->exceptions);
 }
 
 static void fill_forms(const dq_emit_sums *sums, const dq_fixed_point *found, forms *f) {
-  enum { UPPER = 33 };
   int64_t at = 0;
   for (int64_t c = 0; c < sums->channels; c++) {
     f->factors[c] = found[c].multiplier;
-    f->shifts[c] = (uint8_t)((found[c].shift - (sums->high ? UPPER : 0)) | (found[c].exception_count ? FLAG : 0));
+    f->shifts[c] = (uint8_t)(found[c].shift - (sums->high ? UPPER : 0));
     for (int e = 0; e < found[c].exception_count; e++, at++) {
       f->channels[at] = (uint16_t)c;
       f->corrections[at] = found[c].corrections[e];
       f->sums[at] = found[c].exceptions[e];
     }
   }
+  f->channels[at] = NO_CHANNEL;
 }
 
 dq_status dq_emit_sums_prepare(dq_emission *to, dq_emit_sums *sums) {
@@ -252,11 +286,11 @@ dq_status dq_emit_sums_prepare(dq_emission *to, dq_emit_sums *sums) {
   if (to->sum_bits > 32)
     return dq_op_fail(to->op, DQ_UNSUPPORTED, "sums may need %d bits, and C is emitted for sums of at most 32",
                       to->sum_bits);
-  if (sums->floats) return add_floats(to, sums, &sums->first);
+  if ((to->plain = sums->floats)) return add_floats(to, sums, &sums->first);
   to->channels += n;
   dq_fixed_point *found = DQ_NEW_ARRAY(to->arena, n, dq_fixed_point);
   if (!found) return dq_fail_memory(to->op->error, (size_t)n * sizeof *found);
-  sums->in_float = !find_forms(sums, found, &sums->exceptions);
+  sums->in_float = !find_even_forms(sums, found);
   if (sums->in_float) {
     to->slow_channels += n, sums->exceptions = 0;
     dq_emit_need(to, DQ_EMIT_ROUND);
@@ -269,46 +303,52 @@ dq_status dq_emit_sums_prepare(dq_emission *to, dq_emit_sums *sums) {
   dq_arena_release(to->arena, found);
   dq_emit_need(to, sums->high ? DQ_EMIT_HIGH : DQ_EMIT_SCALE);
   sums->first = dq_emit_constant(to, DQ_I32, f.factors, n);
-  dq_emit_constant(to, DQ_I32, sums->addends, n);
-  dq_emit_constant(to, DQ_U8, f.shifts, n);
+  dq_emit_constant(to, DQ_I32, sums->addends, n + sums->spare);
+  if (!sums->shift) dq_emit_constant(to, DQ_U8, f.shifts, n);
   to->exceptions += sums->exceptions;
   if (!sums->exceptions) return DQ_OK;
-  dq_emit_constant(to, DQ_U16, f.channels, sums->exceptions);
+  sums->first_exception = dq_emit_constant(to, DQ_U16, f.channels, sums->exceptions + 1);
   dq_emit_constant(to, DQ_I32, f.sums, sums->exceptions);
   dq_emit_constant(to, DQ_I8, f.corrections, sums->exceptions);
   return DQ_OK;
 }
 
+void dq_emit_first_exception(dq_emission *to, const dq_emit_sums *sums) {
+  if (sums->exceptions) dq_emit(to, "int32_t exception = 0;");
+}
+
 void dq_emit_factors(dq_emission *to, const dq_emit_sums *sums, const char *channel) {
   bool by_float = sums->floats || sums->in_float;
   dq_emit(to, "const %s factor = c%d[%s];", by_float ? "float" : "int32_t", sums->first, channel);
-  dq_emit(to, "const int32_t addend = c%d[%s];", sums->first + 1, channel);
   if (by_float) return;
-  const char *mask = sums->exceptions ? " & 63" : "";
-  dq_emit(to, "const int shift = c%d[%s]%s;", sums->first + 2, channel, mask);
+  if (!sums->shift) dq_emit(to, "const int shift = c%d[%s];", sums->first + 2, channel);
+}
+
+void dq_emit_next_exception(dq_emission *to, const dq_emit_sums *sums, const char *channel) {
+  if (sums->exceptions) dq_emit(to, "while (c%d[exception] < %s) exception++;", sums->first_exception, channel);
 }
 
 void dq_emit_store(dq_emission *to, const dq_emit_sums *sums, const char *target, const char *sum) {
   const dq_requantization *r = sums->requantization;
   const char *type = r->output_signed ? "int8_t" : "uint8_t";
-  if (sums->floats) dq_emit(to, "%s = (float)(%s + addend) * factor;", target, sum);
+  char shift[16] = "shift";
+  if (sums->shift) snprintf(shift, sizeof shift, "%d", sums->shift - (sums->high ? UPPER : 0));
+  if (sums->floats) dq_emit(to, "%s = (float)%s * factor;", target, sum);
   else if (sums->in_float)
-    dq_emit(to, "%s = (%s)dq_round((float)(%s + addend) * factor, %d, %d, %d);", target, type, sum, r->zero_point,
-            r->low, r->high);
+    dq_emit(to, "%s = (%s)dq_round((float)%s * factor, %d, %d, %d);", target, type, sum, r->zero_point, r->low,
+            r->high);
   else
-    dq_emit(to, "%s = (%s)%s(%s + addend, factor, shift, %d, %d, %d);", target, type,
-            sums->high ? "dq_high" : "dq_scale", sum, r->zero_point, r->low, r->high);
+    dq_emit(to, "%s = (%s)%s(%s, factor, %s, %d, %d, %d);", target, type, sums->high ? "dq_high" : "dq_scale", sum,
+            shift, r->zero_point, r->low, r->high);
 }
 
 void dq_emit_exceptions(dq_emission *to, const dq_emit_sums *sums, const char *channel) {
-  dq_emit(to, "for (int32_t e = c%d[%s] & 128 ? 0 : %" PRId64 "; e < %" PRId64 "; e++) {", sums->first + 2, channel,
-          sums->exceptions, sums->exceptions);
-  dq_emit(to, "if (c%d[e] == %s) {", sums->first + 3, channel);
+  dq_emit(to, "for (int32_t e = exception; c%d[e] == %s; e++) {", sums->first_exception, channel);
 }
 
 void dq_emit_correct(dq_emission *to, const dq_emit_sums *sums, const char *target, const char *sum) {
-  dq_emit(to, "if (%s + addend == c%d[e]) %s = (%s)(%s + c%d[e]);", sum, sums->first + 4, target,
-          sums->requantization->output_signed ? "int8_t" : "uint8_t", target, sums->first + 5);
+  dq_emit(to, "if (%s == c%d[e]) %s = (%s)(%s + c%d[e]);", sum, sums->first_exception + 1, target,
+          sums->requantization->output_signed ? "int8_t" : "uint8_t", target, sums->first_exception + 2);
 }
 
 void dq_emit_result(dq_emission *to, const dq_emit_sums *sums, const char *channel, const char *target,
@@ -317,5 +357,5 @@ void dq_emit_result(dq_emission *to, const dq_emit_sums *sums, const char *chann
   if (!sums->exceptions) return;
   dq_emit_exceptions(to, sums, channel);
   dq_emit_correct(to, sums, target, sum);
-  dq_emit_close(to, 2);
+  dq_emit_close(to, 1);
 }

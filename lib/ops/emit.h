@@ -13,11 +13,23 @@
 
 // Functions in C that bodies call; codegen defines those that any step asked for.
 typedef enum dq_emit_helper {
+  DQ_EMIT_NEAR,  // dq_near(x, zero, low, high): the same without branches, with additions that round
+  DQ_EMIT_LEVEL, // dq_level(x, first, count, top, factor, half, shift): lib/ops/emit_levels.c
   DQ_EMIT_ROUND, // dq_round(x, zero, low, high): dq_round_clamped of lib/kernels/reference/scalar.h
-  // dq_products(w, v, x, z, depth, sums): the sums of products of weights w and data x, w and z, v and x, v and z;
-  // weights are int8, or int16 for dq_wide_products
+  // dq_products(w, x, length, addend, sums): addend plus products of weights w and data x of four pixels; weights are
+  // int8, or int16 for `wide`; data are uint8, or int8 for `signed`. Element e of pixel k is x[e * DQ_STEP + k *
+  // DQ_NEXT(length)]
   DQ_EMIT_PRODUCTS,
+  DQ_EMIT_SIGNED_PRODUCTS,
   DQ_EMIT_WIDE_PRODUCTS,
+  DQ_EMIT_WIDE_SIGNED_PRODUCTS,
+  // dq_blocks(w, x, length, addends, sums): eight sums, of four channels (dq_emit_weights.block_outputs) and two
+  // pixels, whose data lie as pairs of int16, of the first and of the second pixel in turn
+  DQ_EMIT_BLOCKS,
+  // dq_pair(a, b), dq_any_word(from), dq_any_half(from), dq_two, dq_bottom and dq_top (sums plus products of halves of
+  // words); dq_even and dq_odd of uint8, or dq_signed_even and dq_signed_odd of int8 for `signed`
+  DQ_EMIT_PAIRS,
+  DQ_EMIT_SIGNED_PAIRS,
   DQ_EMIT_HIGH,  // dq_high(sum, factor, shift, zero, low, high): as dq_scale where every shift is above 32, less 33
   DQ_EMIT_SCALE, // dq_scale(sum, factor, shift, zero, low, high): dq_requantize_fixed without exceptions
   DQ_EMIT_EXP,   // dq_exp_one, dq_sigmoid_one, dq_silu_one and dq_tanh_one of lib/kernels/reference/function.h
@@ -53,6 +65,7 @@ struct dq_emission {
   dq_emit_array arrays[DQ_EMIT_ARRAYS];
   int array_count;
   unsigned helpers;      // set of 1 << dq_emit_helper
+  bool plain;            // no result of a product of floats is added to another float
   const bool *placed;    // [op->input_count]: the input lies where its part of output 0 lies (DQ_OP_JOIN, DQ_OP_VIEW)
   size_t scratch_bytes;  // that the step needs beside its results
   int64_t channels;      // whose sums are requantized
@@ -99,22 +112,28 @@ typedef struct dq_emit_sums {
   int64_t channels;
   int32_t *addends;      // [channels]
   int64_t *least, *most; // [channels]: bounds of the sums with addend
+  int spare;             // elements more that `addends` has, for bodies that read whole blocks of channels
   // Set by dq_emit_sums_prepare.
-  int first;          // number of the first array
-  bool in_float;      // a channel has no integer form, so all are requantized by float32
-  int64_t exceptions; // of the integer forms of all channels
-  bool high;          // every shift is above 32: the upper half of a product is enough
+  int first;           // number of the first array: factors, behind which stand the addends
+  bool in_float;       // a channel has no integer form, so all are requantized by float32
+  int shift;           // of the integer forms of all channels; 0: each has its own
+  int64_t exceptions;  // of the integer forms of all channels
+  int first_exception; // number of the array of their channels
+  bool high;           // every shift is above 32: the upper half of a product is enough
 } dq_emit_sums;
 // Finds how sums are requantized and adds the arrays for it to the step. DQ_UNSUPPORTED: a sum may leave int32;
 // DQ_SYSTEM: there is no memory.
 dq_status dq_emit_sums_prepare(dq_emission *to, dq_emit_sums *sums);
-// Prints the declarations of the factors of the channel that an expression names.
+// What bodies print, in this order: a declaration in front of a loop over channels that ascend; in it, the declarations
+// of the factors of the channel that an expression names, and what finds its first exception; then statements that
+// store the result of the sum `sum`, which began with the addend of the channel, in `target`.
+void dq_emit_first_exception(dq_emission *to, const dq_emit_sums *sums);
 void dq_emit_factors(dq_emission *to, const dq_emit_sums *sums, const char *channel);
-// Prints statements that store the result of the sum `sum` in `target`, behind dq_emit_factors.
+void dq_emit_next_exception(dq_emission *to, const dq_emit_sums *sums, const char *channel);
 void dq_emit_result(dq_emission *to, const dq_emit_sums *sums, const char *channel, const char *target,
                     const char *sum);
 // The same in parts, for rows of sums: the result but for exceptions; where there are any (sums->exceptions), the head
-// of two blocks that run for each exception of the channel; in these, what corrects one result.
+// of a loop over the exceptions of the channel; in it, what corrects one result.
 void dq_emit_store(dq_emission *to, const dq_emit_sums *sums, const char *target, const char *sum);
 void dq_emit_exceptions(dq_emission *to, const dq_emit_sums *sums, const char *channel);
 void dq_emit_correct(dq_emission *to, const dq_emit_sums *sums, const char *target, const char *sum);
@@ -127,11 +146,11 @@ typedef struct dq_emit_weights {
   int64_t zero_point_count;
   int32_t data_zero_point;
   bool data_signed;
-  bool centred; // the sums are those of data less their zero point
-  // Elements of a channel in the array, at least `depth`; the others are 0. `quads`: of each four weights the second
-  // and the third change places, as the SIMD instructions of Armv7E-M widen bytes.
-  int64_t stride;
-  bool quads;
+  int64_t stride; // elements of a channel in the array, at least `depth`; the others are 0
+  // Above 0: weights that fit int8 lie in blocks of four channels of a group, which has so many. A block is `stride`
+  // words; two words hold, from the lowest byte on, weight k of channels 0 and 1, weight k + 1 of these, and the same
+  // of channels 2 and 3.
+  int64_t block_outputs;
 } dq_emit_weights;
 // Adds the array [channels][stride] of the weights less their zero points (int8, or int16 where these need it), stores
 // its number in *number, and fills sums->channels, addends, least and most, with the bias of sums->requantization.
@@ -151,11 +170,17 @@ typedef struct dq_emit_convolution {
 dq_status dq_emit_convolution_body(dq_emission *to, const dq_emit_convolution *convolution);
 
 // Whether a convolution of integers is better computed column by column: all products of an output pixel at once, for
-// two pixels and two output channels at a time, from a copy of what the kernel sees.
+// two pixels and several output channels at a time, from a copy of what the kernel sees.
 bool dq_emit_suits_columns(const dq_conv_parameters *shape);
-// The elements of one such column, which is what a channel of the weights has (dq_emit_weights.stride).
-int64_t dq_emit_column_length(const dq_emission *to, const dq_conv_parameters *shape);
+// Sets how the weights of such a convolution lie, and spare addends.
+void dq_emit_columns_layout(const dq_emission *to, const dq_conv_parameters *shape, dq_emit_weights *weights,
+                            dq_emit_sums *sums);
 dq_status dq_emit_columns_body(dq_emission *to, const dq_emit_convolution *convolution);
+
+// Whether a convolution of integers has one input channel for each group and kernels of 3x3 places: such are computed
+// from copies of the planes with their padding.
+bool dq_emit_suits_planes(const dq_conv_parameters *shape);
+dq_status dq_emit_planes_body(dq_emission *to, const dq_emit_convolution *convolution);
 
 // A product of a rows x depth matrix x0 and a constant matrix, which lies as [columns][depth].
 typedef struct dq_emit_product {
@@ -169,6 +194,10 @@ void dq_emit_product_body(dq_emission *to, const dq_emit_product *product);
 
 // The end of a float32 result: an expression of the variable `name`, printed into text[300].
 const char *dq_emit_activation(dq_emission *to, const dq_activation *activation, const char *name, char text[300]);
+
+// Prints a loop over `count` elements of x0 that stores QuantizeLinear of each in y0, by a table. False: nothing was
+// printed, as the table was not proven.
+bool dq_emit_levels(dq_emission *to, int64_t count, float scale, int32_t zero, int32_t low, int32_t high);
 
 // For rows (dq_operator.emit): QLinearConv and dq QConv; QLinearMatMul, dq QMatMul and dq QGemm.
 dq_status dq_emit_qlinear_conv(dq_emission *to);

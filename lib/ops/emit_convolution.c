@@ -228,8 +228,11 @@ static void float_end(dq_emission *to, const frame *f) {
 }
 
 static void declare_end(dq_emission *to, const frame *f) {
-  if (f->c->sums) dq_emit_factors(to, f->c->sums, "o");
-  else if (f->c->bias >= 0)
+  if (f->c->sums) {
+    dq_emit_factors(to, f->c->sums, "o");
+    dq_emit_next_exception(to, f->c->sums, "o");
+    dq_emit(to, "const int32_t addend = c%d[o];", f->c->sums->first + 1);
+  } else if (f->c->bias >= 0)
     dq_emit(to, f->half ? "const float bias = dq_half_to_float(c%d[o]);" : "const float bias = c%d[o];", f->c->bias);
 }
 
@@ -242,6 +245,7 @@ dq_status dq_emit_convolution_body(dq_emission *to, const dq_emit_convolution *c
   else dq_emit(to, "%s *sums = (%s *)scratch;", f.type, f.type), to->scratch_bytes = bytes;
   if (!convolution->sums) dq_emit_need(to, DQ_EMIT_MATH);
   dq_emit(to, "for (int32_t n = 0; n < %" PRId64 "; n++) {", p->batch);
+  if (convolution->sums) dq_emit_first_exception(to, convolution->sums);
   dq_emit(to, "for (int32_t o = 0; o < %" PRId64 "; o++) {", p->out_channels);
   dq_emit(to, "const %s *image = x0 + (n * %" PRId64 " + o / %" PRId64 " * %" PRId64 ") * %" PRId64 ";", from,
           p->in_channels, f.group_outputs, f.group_inputs, f.in_plane);
@@ -251,7 +255,8 @@ dq_status dq_emit_convolution_body(dq_emission *to, const dq_emit_convolution *c
   dq_emit(to, "for (int32_t r = 0; r < %" PRId64 "; r++) {", p->out_height);
   dq_emit(to, "%s *y = y0 + (n * %" PRId64 " + o) * %" PRId64 " + r * %" PRId64 ";", result, p->out_channels,
           f.out_plane, p->out_width);
-  dq_emit(to, "for (int32_t c = 0; c < %" PRId64 "; c++) sums[c] = 0;", p->out_width);
+  dq_emit(to, "for (int32_t c = 0; c < %" PRId64 "; c++) sums[c] = %s;", p->out_width,
+          convolution->sums ? "addend" : "0");
   channels(to, &f);
   dq_emit(to, "for (int32_t c = 0; c < %" PRId64 "; c++) {", p->out_width);
   if (convolution->sums) dq_emit_store(to, convolution->sums, "y[c]", "sums[c]");
@@ -261,7 +266,7 @@ dq_status dq_emit_convolution_body(dq_emission *to, const dq_emit_convolution *c
     dq_emit_exceptions(to, convolution->sums, "o");
     dq_emit(to, "for (int32_t c = 0; c < %" PRId64 "; c++) {", p->out_width);
     dq_emit_correct(to, convolution->sums, "y[c]", "sums[c]");
-    dq_emit_close(to, 3);
+    dq_emit_close(to, 2);
   }
   dq_emit_close(to, 3);
   return DQ_OK;

@@ -1,10 +1,11 @@
 #include "lib/ops/fixed_point.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "lib/kernels/reference/scalar.h"
 
-enum { LEVELS = 512, MOST_SHIFT = 46 };
+enum { LEVELS = 512 };
 
 // Where the definition changes within the range: sums[i] is the least sum whose result is first + 1 + i.
 typedef struct steps {
@@ -81,23 +82,67 @@ static int shift_of(float multiplier) {
   int exponent = 0;
   frexp((double)multiplier, &exponent);
   int shift = 31 - exponent;
-  return shift > MOST_SHIFT ? MOST_SHIFT : shift;
+  return shift > DQ_FIXED_MOST_SHIFT ? DQ_FIXED_MOST_SHIFT : shift;
 }
 
-bool dq_fixed_point_find(dq_fixed_point *form, const dq_float_requantization *d, int64_t least, int64_t most) {
-  enum { TRIES = 16 }; // multipliers on each side of the nearest one
+// ---- The multiplier ----
+
+// What the multiplier has to fulfil: where the definition reaches a level, sum M >= edge and (sum - 1) M < edge, with
+// edge = (2 level - 1) 2^(shift - 1). Each is a bound of M from below or from above.
+typedef struct bounds {
+  int64_t lower[2 * LEVELS], upper[2 * LEVELS];
+  int lower_count, upper_count;
+} bounds;
+
+static int64_t floor_division(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+
+// Adds the bound sum M >= edge.
+static void add_bound(bounds *b, int64_t sum, int64_t edge) {
+  if (sum > 0) b->lower[b->lower_count++] = -floor_division(-edge, sum);
+  if (sum < 0) b->upper[b->upper_count++] = floor_division(edge, sum);
+}
+
+static void find_bounds(const dq_float_requantization *d, const steps *s, int shift, bounds *b) {
+  b->lower_count = b->upper_count = 0;
+  for (int i = 0; i < s->count; i++) {
+    int64_t level = (int64_t)s->first + 1 + i - d->zero_point, edge = (2 * level - 1) * (INT64_C(1) << (shift - 1));
+    add_bound(b, s->sums[i], edge);
+    add_bound(b, 1 - s->sums[i], 1 - edge);
+  }
+}
+
+static int count_broken(const bounds *b, int64_t m) {
+  int broken = 0;
+  for (int i = 0; i < b->lower_count; i++) broken += m < b->lower[i];
+  for (int i = 0; i < b->upper_count; i++) broken += m > b->upper[i];
+  return broken;
+}
+
+// The multiplier that breaks the fewest bounds: `nearest`, or the end of one that is nearest to it among the equal.
+static int64_t best_multiplier(const bounds *b, int64_t nearest) {
+  int64_t best = nearest;
+  int broken = count_broken(b, nearest);
+  for (int i = 0; broken && i < b->lower_count + b->upper_count; i++) {
+    int64_t m = i < b->lower_count ? b->lower[i] : b->upper[i - b->lower_count];
+    if (m < 0 || m > INT32_MAX) continue;
+    int now = count_broken(b, m);
+    if (now > broken || (now == broken && llabs(m - nearest) >= llabs(best - nearest))) continue;
+    best = m, broken = now;
+  }
+  return best;
+}
+
+bool dq_fixed_point_find(dq_fixed_point *form, const dq_float_requantization *d, int64_t least, int64_t most,
+                         int most_shift) {
   steps s;
+  bounds b;
   if (!(d->multiplier >= 0) || !isfinite(d->multiplier)) return false;
   find_steps(d, least, most, &s);
-  dq_fixed_point now = {.shift = shift_of(d->multiplier)};
-  if (now.shift < 1) return false;
-  double nearest = rint(ldexp((double)d->multiplier, now.shift));
-  form->exception_count = DQ_FIXED_EXCEPTIONS + 1;
-  for (int i = 0; i <= 2 * TRIES && form->exception_count; i++) {
-    double m = nearest + (i % 2 ? (i + 1) / 2 : -(i / 2));
-    if (m < 0 || m > INT32_MAX) continue;
-    now.multiplier = (int32_t)m;
-    if (list_exceptions(d, &s, least, most, &now) && now.exception_count < form->exception_count) *form = now;
-  }
-  return form->exception_count <= DQ_FIXED_EXCEPTIONS;
+  form->shift = shift_of(d->multiplier);
+  if (form->shift > most_shift) form->shift = most_shift;
+  if (form->shift < 1) return false;
+  find_bounds(d, &s, form->shift, &b);
+  double nearest = rint(ldexp((double)d->multiplier, form->shift));
+  form->multiplier = (int32_t)best_multiplier(&b, nearest > INT32_MAX ? INT32_MAX : (int64_t)nearest);
+  return list_exceptions(d, &s, least, most, form);
 }

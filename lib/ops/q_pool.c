@@ -275,7 +275,9 @@ static dq_status emit_average(dq_emission *to, int64_t count, dq_requantization 
   DQ_TRY(dq_read_bounds(op, r->output_signed, &r->low, &r->high));
   *sums = (dq_emit_sums){.requantization = r, .channels = 1, .addends = addend, .least = bounds, .most = bounds + 1};
   DQ_TRY(dq_emit_sums_prepare(to, sums));
+  dq_emit_first_exception(to, sums);
   dq_emit_factors(to, sums, "0");
+  dq_emit(to, "const int32_t addend = c%d[0];", sums->first + 1);
   return DQ_OK;
 }
 
@@ -287,7 +289,7 @@ static dq_status emit_global(dq_emission *to) {
   int64_t size = dq_tensor_product(x, 2, x->rank);
   DQ_TRY(emit_average(to, size, &r, &sums));
   dq_emit(to, "for (int32_t n = 0; n < %" PRId64 "; n++) {", x->dims[0] * x->dims[1]);
-  dq_emit(to, "int32_t sum = 0;");
+  dq_emit(to, "int32_t sum = addend;");
   dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) sum += x0[n * %" PRId64 " + i];", size, size);
   dq_emit_result(to, &sums, "0", "y0[n]", "sum");
   dq_emit_close(to, 1);
@@ -313,7 +315,7 @@ static dq_status emit_windows(dq_emission *to) {
   dq_emit(to, "for (int32_t c = 0; c < %" PRId64 "; c++) {", w.output[2]);
   dq_emit(to, "const %s *x = x0 + (n * %" PRId64 " + r * %" PRId64 ") * %" PRId64 " + c * %" PRId64 ";",
           dq_emit_type(x->type), w.input[1], w.stride[1], w.input[2], w.stride[2]);
-  dq_emit(to, "int32_t sum = 0;");
+  dq_emit(to, "int32_t sum = addend;");
   dq_emit(to, "for (int32_t v = 0; v < %" PRId64 "; v++) {", w.kernel[1]);
   dq_emit(to, "for (int32_t u = 0; u < %" PRId64 "; u++) sum += x[v * %" PRId64 " + u * %" PRId64 "];", w.kernel[2],
           w.dilation[1] * w.input[2], w.dilation[2]);

@@ -113,18 +113,23 @@ static dq_status quantized_type(const dq_op *op, int *type) {
   return DQ_OK;
 }
 
-// Opens the loops over rows of elements that share scale and zero point, which are declared as `scale` and `zero`.
-static dq_status emit_rows(dq_emission *to, const linear *job, int *loops) {
+static dq_status check_scales(dq_emission *to, const linear *job) {
   const dq_tensor *scale = job->scale, *zero = job->zero_point;
   if (scale->type != DQ_F32 || !scale->data || (zero && !zero->data) || job->block)
     return dq_op_fail(to->op, DQ_UNSUPPORTED,
                       "C is written for constant float32 scales only, one for all or one for each channel");
+  return DQ_OK;
+}
+
+// Opens the loops over rows of elements that share scale and zero point, which are declared as `scale` and `zero`.
+static dq_status emit_rows(dq_emission *to, const linear *job, int *loops) {
   int64_t count = dq_tensor_count(job->input), channels = job->size ? job->size : 1;
   int64_t inner = job->size ? job->inner : count, outer = inner ? count / inner / channels : 0;
   int32_t *zeros = DQ_NEW_ARRAY(to->arena, channels, int32_t);
+  DQ_TRY(check_scales(to, job));
   if (!zeros) return dq_fail_memory(to->op->error, 0);
   for (int64_t c = 0; c < channels; c++) zeros[c] = zero_point_at(job, c);
-  int scales = dq_emit_constant(to, DQ_F32, scale->data, channels);
+  int scales = dq_emit_constant(to, DQ_F32, job->scale->data, channels);
   int zero_points = dq_emit_constant(to, DQ_I32, zeros, channels);
   dq_emit(to, "for (int32_t n = 0; n < %" PRId64 "; n++) {", outer * channels);
   dq_emit(to, "const float scale = c%d[n %% %" PRId64 "];", scales, channels);
@@ -134,6 +139,21 @@ static dq_status emit_rows(dq_emission *to, const linear *job, int *loops) {
   return DQ_OK;
 }
 
+// One scale for all elements. False: nothing was printed.
+static bool emit_with_one_scale(dq_emission *to, const linear *job, int32_t low, int32_t high) {
+  char text[48];
+  float scale = dq_tensor_count(job->scale) == 1 ? (float)dq_tensor_get(job->scale, 0) : 0;
+  int32_t zero = dq_tensor_count(job->scale) == 1 ? zero_point_at(job, 0) : 0;
+  if (!(scale > 0)) return false;
+  if (to->target != DQ_EMIT_DSP) return dq_emit_levels(to, dq_tensor_count(job->input), scale, zero, low, high);
+  dq_emit_need(to, DQ_EMIT_NEAR);
+  dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) {", dq_tensor_count(job->input));
+  dq_emit(to, "y0[i] = (%s)dq_near(x0[i] / %s, %d, %d, %d);", dq_emit_type(to->op->outputs[0]->type),
+          dq_emit_real(scale, text), zero, low, high);
+  dq_emit(to, "}");
+  return true;
+}
+
 static dq_status emit_QuantizeLinear(dq_emission *to) {
   int loops, type = to->op->outputs[0]->type;
   linear job = {.input = to->op->inputs[0], .scale = to->op->inputs[1], .zero_point = dq_op_input(to->op, 2)};
@@ -141,10 +161,13 @@ static dq_status emit_QuantizeLinear(dq_emission *to) {
   if (job.input->type != DQ_F32 || (type != DQ_I8 && type != DQ_U8))
     return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for float32 to 8 bits only");
   int64_t inner = job.size ? job.inner : dq_tensor_count(job.input);
+  int32_t low = type == DQ_I8 ? INT8_MIN : 0, high = type == DQ_I8 ? INT8_MAX : UINT8_MAX;
+  DQ_TRY(check_scales(to, &job));
+  if (emit_with_one_scale(to, &job, low, high)) return DQ_OK;
   DQ_TRY(emit_rows(to, &job, &loops));
   dq_emit_need(to, DQ_EMIT_ROUND);
   dq_emit(to, "y0[n * %" PRId64 " + i] = (%s)dq_round(x0[n * %" PRId64 " + i] / scale, zero, %d, %d);", inner,
-          dq_emit_type(type), inner, type == DQ_I8 ? INT8_MIN : 0, type == DQ_I8 ? INT8_MAX : UINT8_MAX);
+          dq_emit_type(type), inner, low, high);
   dq_emit_close(to, loops);
   return DQ_OK;
 }

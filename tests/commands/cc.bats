@@ -90,6 +90,50 @@ END
   done
 }
 
+@test "loops for few registers and products of 32 bits, as on Armv6-M, give the same bits" {
+  for model in int8.onnx "$models/odd_weights.onnx" "$models/qoperator.onnx"; do
+    gives 0 dq-cc "$model" -o net.c --verify --compiler-flags "$strict -U__SSE2__ -U__ARM_NEON -D__thumb__"
+    has "Elements that differ: 0"
+  done
+}
+
+@test "QuantizeLinear around all its ties, of infinities, NaN, zeros and the least numbers" {
+  command -v python3 >/dev/null || skip "no python3 to write the numbers with"
+  cat >quantize.model <<'END'
+input x -1 4096
+z = Cast s(3.0) to=3
+q = QuantizeLinear x s(0.0235) z
+y = DequantizeLinear q s(0.0235) z
+u = QuantizeLinear x s(0.00392156886)
+v = DequantizeLinear u s(0.00392156886)
+output y -1 4096
+output v -1 4096
+END
+  make_models --describe quantize.model quantize.onnx
+  python3 - <<'END'
+import struct
+def bits(value): return struct.unpack('<I', struct.pack('<f', value))[0]
+values = [0x7fc00000, 0xffc00000, 0x7f800000, 0xff800000, 0x80000000, 0, 1, 0x80000001, 0x7f7fffff]
+for scale in (0.0235, 0.00392156886):
+    for level in range(-258, 259):
+        tie = bits((level + 0.5) * scale)
+        values += [tie - 1, tie, tie + 1]
+values += [0] * (8192 - len(values))
+head = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4096), }".ljust(117) + '\n'
+with open('near.npy', 'wb') as to:
+    to.write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head.encode() + struct.pack('<8192I', *values))
+END
+  gives 0 dq-cc quantize.onnx -o net.c --verify --data npy:near.npy --compiler-flags "$strict"
+  has "Elements that differ: 0"
+  grep -q "dq_level" net.c
+  if ! command -v arm-linux-gnueabihf-gcc qemu-arm >/dev/null; then skip "no compiler or emulator for Arm is installed"; fi
+  export CC="arm-linux-gnueabihf-gcc -mcpu=cortex-a7 -mfpu=neon-vfpv4"
+  gives 0 dq-cc quantize.onnx -o net.c --target dsp --verify --data npy:near.npy \
+    --run "qemu-arm -L /usr/arm-linux-gnueabihf"
+  has "Elements that differ: 0"
+  grep -q "dq_near" net.c
+}
+
 @test "bits that differ are status 1, and C that cannot be compiled or run is 5" {
   CC=true gives 5 dq-cc int8.onnx -o net.c --verify
   has "the program of the emitted C did not run"
