@@ -22,10 +22,20 @@ static const char round_text[] =
 static const char near_text[] =
     "/* The nearest integer of x, ties to even, plus zero, within low and high; NaN gives low. */\n"
     "static inline int32_t dq_near(const float x, const int32_t zero, const int32_t low, const int32_t high) {\n"
-    "  const float least = (float)(low - zero), most = (float)(high - zero);\n"
-    "  const float above = x > least ? x : least, inside = above < most ? above : most;\n"
-    "  const float rounded = inside + 12582912.0f;\n"
-    "  return (int32_t)(rounded - 12582912.0f) + zero;\n"
+    "#if defined(__ARM_FP) && __ARM_FP & 4 /* one instruction, which gives 0 for NaN and the nearest end for others "
+    "*/\n"
+    "  if (zero == 0 && low == 0) {\n"
+    "    int32_t q;\n"
+    "    __asm__(\"vcvtr.s32.f32 %0, %1\" : \"=t\"(q) : \"t\"(x));\n"
+    "    return q < low ? low : q > high ? high : q;\n"
+    "  }\n"
+    "#endif\n"
+    "  {\n"
+    "    const float least = (float)(low - zero), most = (float)(high - zero);\n"
+    "    const float above = x > least ? x : least, inside = above < most ? above : most;\n"
+    "    const float rounded = inside + 12582912.0f;\n"
+    "    return (int32_t)(rounded - 12582912.0f) + zero;\n"
+    "  }\n"
     "}\n\n";
 
 static const char level_text[] =

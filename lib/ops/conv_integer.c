@@ -162,7 +162,7 @@ dq_status dq_emit_qlinear_conv(dq_emission *to) {
   int32_t padding = x_zero.count ? x_zero.values[0] : 0;
   int64_t depth = dq_tensor_product(w, 1, w->rank);
   dq_emit_convolution convolution = {.shape = dq_convolution_parameters(&shape)};
-  bool columns = dq_emit_suits_columns(&convolution.shape);
+  bool columns = dq_emit_suits_columns(to, &convolution.shape);
   dq_emit_weights weights = {.weights = w,
                              .channels = shape.out_channels,
                              .depth = depth,

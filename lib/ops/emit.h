@@ -171,7 +171,7 @@ dq_status dq_emit_convolution_body(dq_emission *to, const dq_emit_convolution *c
 
 // Whether a convolution of integers is better computed column by column: all products of an output pixel at once, for
 // two pixels and several output channels at a time, from a copy of what the kernel sees.
-bool dq_emit_suits_columns(const dq_conv_parameters *shape);
+bool dq_emit_suits_columns(const dq_emission *to, const dq_conv_parameters *shape);
 // Sets how the weights of such a convolution lie, and spare addends.
 void dq_emit_columns_layout(const dq_emission *to, const dq_conv_parameters *shape, dq_emit_weights *weights,
                             dq_emit_sums *sums);

@@ -9,7 +9,8 @@
 
 // Bytes of columns that lie on the stack; output channels that are worth a copy; the channels of a block of weights,
 // and the elements that its loop takes at once; those that the loop for four pixels takes.
-enum { STACK = 640, LEAST_OUTPUTS = 4, BLOCK = 4, AT_ONCE = 8, FOURS_AT_ONCE = 4 };
+// SHALLOW: up to so many products of a 1x1 kernel, sums of a row of the output take less.
+enum { STACK = 640, LEAST_OUTPUTS = 4, BLOCK = 4, AT_ONCE = 8, FOURS_AT_ONCE = 4, SHALLOW = 16 };
 
 // How sums are taken, and how the data of the pixels lie for it.
 typedef enum form {
@@ -27,19 +28,28 @@ typedef struct columns {
   int64_t inputs, outputs, in_plane, out_plane;
 } columns;
 
-bool dq_emit_suits_columns(const dq_conv_parameters *p) {
+static int64_t depth_of(const dq_conv_parameters *p) {
+  return p->in_channels / p->groups * p->kernel_height * p->kernel_width;
+}
+
+bool dq_emit_suits_columns(const dq_emission *to, const dq_conv_parameters *p) {
+  bool pointwise = p->kernel_height == 1 && p->kernel_width == 1 && p->stride_height == 1 && p->stride_width == 1;
+  if (to->target == DQ_EMIT_GENERIC && pointwise && depth_of(p) <= SHALLOW) return false;
   return p->in_channels / p->groups > 1 && p->out_channels / p->groups >= LEAST_OUTPUTS;
 }
 
-static int64_t depth_of(const dq_conv_parameters *p) {
-  return p->in_channels / p->groups * p->kernel_height * p->kernel_width;
+// With the step of a loop, or with whole vectors where these take little more.
+static int64_t length_of(const dq_emission *to, int64_t depth) {
+  enum { VECTOR = 16, MOST_PERCENT = 120 };
+  int64_t step = to->target == DQ_EMIT_DSP ? AT_ONCE : FOURS_AT_ONCE, whole = (depth + VECTOR - 1) / VECTOR * VECTOR;
+  if (to->target != DQ_EMIT_DSP && whole * 100 <= depth * MOST_PERCENT) return whole;
+  return (depth + step - 1) / step * step;
 }
 
 void dq_emit_columns_layout(const dq_emission *to, const dq_conv_parameters *p, dq_emit_weights *weights,
                             dq_emit_sums *sums) {
   int64_t outputs = p->out_channels / p->groups;
-  int64_t step = to->target == DQ_EMIT_DSP ? AT_ONCE : FOURS_AT_ONCE;
-  weights->stride = (depth_of(p) + step - 1) / step * step;
+  weights->stride = length_of(to, depth_of(p));
   if (to->target != DQ_EMIT_DSP) return;
   weights->block_outputs = outputs;
   sums->spare = (int)((BLOCK - outputs % BLOCK) % BLOCK);

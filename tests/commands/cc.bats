@@ -97,6 +97,37 @@ END
   done
 }
 
+@test "channels, pixels and kernels that do not fill blocks, in both types of activations" {
+  cat >shapes.model <<'END'
+input x -1 6 9 7
+a = Conv x w(10,3,3,3) b(10) group=2 pads=1,1,1,1
+b = Relu a
+c = Conv b w(10,1,3,3) b(10) group=10 strides=2,2 pads=1,0,1,1
+d = Conv c w(18,10,1,1) b(18)
+e = Conv d w(18,1,3,3) group=18 pads=2,1,0,2
+f = Relu e
+g = Conv f w(7,18,1,1) b(7)
+h = Conv g w(6,7,3,2) b(6) dilations=1,2 pads=1,1,1,1
+i = Conv h w(12,1,3,3) group=6 strides=1,2 pads=1,1,1,1
+j = Conv i w(14,6,2,2) group=2
+output j
+END
+  make_models --describe shapes.model shapes.onnx
+  make_models --array shapes.npy 8 6 9 7
+  for type in u8 s8; do
+    gives 0 dq-int8 shapes.onnx --data npy:shapes.npy --activations $type --all-int8 -o shapes8.onnx
+    for flags in "" "-U__SSE2__ -U__ARM_NEON -D__thumb__"; do
+      gives 0 dq-cc shapes8.onnx -o net.c --verify --data npy:shapes.npy \
+        --compiler-flags "$strict -fsanitize=address,undefined -fno-sanitize-recover=all $flags"
+      has "Elements that differ: 0"
+    done
+    if ! command -v arm-linux-gnueabihf-gcc qemu-arm >/dev/null; then continue; fi
+    CC="arm-linux-gnueabihf-gcc -mcpu=cortex-a7 -mfpu=neon-vfpv4" gives 0 dq-cc shapes8.onnx -o net.c --target dsp \
+      --verify --data npy:shapes.npy --run "qemu-arm -L /usr/arm-linux-gnueabihf"
+    has "Elements that differ: 0"
+  done
+}
+
 @test "QuantizeLinear around all its ties, of infinities, NaN, zeros and the least numbers" {
   command -v python3 >/dev/null || skip "no python3 to write the numbers with"
   cat >quantize.model <<'END'
