@@ -60,8 +60,9 @@ static const char apart[] =
     "#if defined(__GNUC__)\n#define DQ_APART __attribute__((noinline))\n#else\n#define DQ_APART\n"
     "#endif\n\n";
 
-// What compilers may do to sums and products of floats unless they are told. Only where there are such: GCC forgets
-// what it knows of the processor, such as the order of instructions for few registers, behind its pragma.
+// What compilers may do to sums and products of floats unless they are told. The lines are printed only where steps
+// compute with floats: behind the pragma, GCC 12 orders instructions for Armv6-M as if there were more registers, which
+// took 6.9 instead of 5.0 instructions per multiply-accumulate of resnet8.
 static const char contraction[] =
     "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#elif defined(__GNUC__) && !defined(__cplusplus)\n"
     "#pragma GCC optimize (\"fp-contract=off\")\n#endif\n\n";
