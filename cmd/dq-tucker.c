@@ -219,14 +219,16 @@ static dq_status judge(work *w, const dq_graph *decomposed, dq_error *error) {
                                        .pictures = DQ_VERDICT_FEW_SAMPLES,
                                        .decode = options->data.decode,
                                        .batch = w->settings.batch};
-  bool fitted = !w->check.opened && (!options->plain || options->retrain);
-  DQ_TRY(dq_verdict_conclude(&w->verdict, fitted ? DQ_VERDICT_FITTED_PICTURES : DQ_VERDICT_OTHER_PICTURES, decomposed,
+  // Ranks that are searched for with --max-drop are chosen on the pictures of --eval.
+  bool chosen = dq_option_given(options, "max-drop"), fitted = !options->plain || options->retrain;
+  bool seen = chosen || (!w->check.opened && fitted);
+  DQ_TRY(dq_verdict_conclude(&w->verdict, seen ? DQ_VERDICT_FITTED_PICTURES : DQ_VERDICT_OTHER_PICTURES, decomposed,
                              &judged, w->context, w->arena, error));
   dq_verdict_warn(&w->verdict,
-                  options->retrain ? "Ask for less."
+                  options->retrain ? "Decompose with larger ranks."
                   : options->data.data && !options->plain
-                      ? "Ask for less, or retrain with --retrain."
-                      : "Ask for less, fit the factors to pictures with --data, or retrain with "
+                      ? "Decompose with larger ranks, or retrain with --retrain."
+                      : "Decompose with larger ranks, fit the factors to pictures with --data, or retrain with "
                         "--retrain.",
                   w->context);
   return DQ_OK;
@@ -271,8 +273,7 @@ static dq_status read_settings(work *w, const dq_graph *graph, dq_error *error) 
   DQ_TRY(dq_read_shapes(&options->shapes, graph, 0, w->arena, &w->request, error));
   DQ_TRY(dq_complete_shapes(&w->request, graph, settings->data, w->arena, error));
   settings->batch = options->data.batch;
-  DQ_TRY(dq_settle_batch(&settings->batch, graph, &w->request, settings->data ? settings->data : w->check.data,
-                         w->context, error));
+  DQ_TRY(dq_settle_batch(&settings->batch, graph, &w->request, w->data ? w->data : w->check.data, w->context, error));
   w->check.options.batch = settings->batch;
   if (w->request.input_count) settings->shapes = &w->request;
   w->check.options.shapes = w->request;

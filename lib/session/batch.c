@@ -34,18 +34,28 @@ dq_status dq_batch_part(dq_tensor *part, const dq_tensor *tensor, const dq_tenso
   return DQ_OK;
 }
 
-dq_status dq_settle_batch(int64_t *batch, const dq_graph *graph, const dq_shape_request *shapes, dq_data *data,
-                          const dq_context *context, dq_error *error) {
-  if (*batch <= 1 || !data) return DQ_OK;
+// Sets *found to the pictures that a run takes when `batch` are asked for.
+static dq_status probe_batch(int64_t *found, int64_t batch, const dq_graph *graph, const dq_shape_request *shapes,
+                             dq_data *data, const dq_context *context, dq_error *error) {
   dq_fed_inputs inputs = {0};
   dq_shape_request request = *shapes;
-  request.batch = *batch;
+  request.batch = batch;
   dq_arena *arena = dq_context_arena(context);
   dq_status status = arena ? dq_complete_shapes(&request, graph, data, arena, error) : dq_fail_memory(error, 0);
   if (status == DQ_OK) status = dq_inputs_open(&inputs, graph, &request, data, arena, error);
+  *found = inputs.batch;
   dq_arena_free(arena);
-  if (status != DQ_OK || inputs.batch == *batch) return status;
-  dq_message(context, DQ_NOTE, "the model fixes its batch to %" PRId64, inputs.batch);
+  return status;
+}
+
+dq_status dq_settle_batch(int64_t *batch, const dq_graph *graph, const dq_shape_request *shapes, dq_data *data,
+                          const dq_context *context, dq_error *error) {
+  int64_t found = 0, other = 0;
+  if (*batch <= 1 || !data) return DQ_OK;
+  DQ_TRY(probe_batch(&found, *batch, graph, shapes, data, context, error));
+  DQ_TRY(probe_batch(&other, *batch + 1, graph, shapes, data, context, error)); // the fixed batch may be the one wished
+  if (found == *batch && other == *batch + 1) return DQ_OK;
+  dq_message(context, DQ_NOTE, "the model fixes its batch to %" PRId64, found);
   *batch = 1;
   return DQ_OK;
 }

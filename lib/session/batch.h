@@ -14,8 +14,8 @@ dq_status dq_infer_alone(const dq_graph *graph, const dq_shape_request *shapes, 
 // one part for each picture along dimension 0.
 dq_status dq_batch_part(dq_tensor *part, const dq_tensor *tensor, const dq_tensor *alone, int64_t batch,
                         int64_t picture, const char *name, dq_error *error);
-// Sets *batch to 1, and reports this in a note, when the model fixes another batch than *batch. Nothing happens when
-// *batch is 0 or 1 or `data` is NULL. Statuses as dq_inputs_open.
+// Sets *batch to 1, and reports this in a note, when the model fixes its batch, to *batch or another. Nothing happens
+// when *batch is 0 or 1 or `data` is NULL. Statuses as dq_inputs_open.
 dq_status dq_settle_batch(int64_t *batch, const dq_graph *graph, const dq_shape_request *shapes, dq_data *data,
                           const dq_context *context, dq_error *error);
 

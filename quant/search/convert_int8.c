@@ -22,8 +22,10 @@ dq_status dq_convert_int8_judge(dq_verdict *verdict, const dq_graph *graph, cons
                                  .data = options->eval,
                                  .decode = options->int8->decode,
                                  .batch = options->int8->batch};
+  // The layers that stay in float for max_drop are chosen on the same pictures.
+  dq_verdict_data kind = options->max_drop ? DQ_VERDICT_FITTED_PICTURES : DQ_VERDICT_OTHER_PICTURES;
   if (options->eval || !options->data)
-    return dq_verdict_conclude(verdict, DQ_VERDICT_OTHER_PICTURES, converted, &judged, context, arena, error);
+    return dq_verdict_conclude(verdict, kind, converted, &judged, context, arena, error);
   int64_t pictures = dq_data_count(options->data);
   judged.data = options->data;
   judged.pictures = dq_evaluated_pictures(pictures);

@@ -62,6 +62,14 @@ setup() {
   done
 }
 
+@test "--batch: a network of two pictures is judged two by two, whatever the number asked for" {
+  for batch in 2 3; do
+    gives 0 dq-tucker "$models/small.onnx" --shape x=2,3,8,8 --batch $batch --plain --data "npy:$x" --ratio 0.5 --untimed -o out.onnx --force
+    has "fixes its batch to 2"
+    has "has an SQNR of"
+  done
+}
+
 @test "--batch: values that have no part for each picture are named" {
   gives 4 dq-run "$models/places.onnx" --data "npy:$x" --shape x=2,3,8,8 --batch 2
   has "value 'y' is"

@@ -84,3 +84,13 @@ hint: a.onnx is written all the same"
   gives 2 dq-int8 "$models/small.onnx" --data "npy:$x" --max-drop -1 -o a.onnx
   [ ! -e a.onnx ]
 }
+
+@test "--max-drop: the pictures of --eval choose the layers, so the verdict does not call them new" {
+  local words=(--data synth:shapes,split=calib --limit 16 --eval synth:shapes,count=40 --max-drop 100)
+  gives 0 dq-int8 "$root/datasets/shapes.onnx" "${words[@]}" -o a.onnx
+  has "that the conversion was fitted to, output 'scores'"
+  gives 0 dq-tucker "$root/datasets/shapes.onnx" "${words[@]}" --untimed -o b.onnx
+  has "that the conversion was fitted to, output 'scores'"
+  gives 0 dq-int8 "$root/datasets/shapes.onnx" "${words[@]:0:6}" -o c.onnx
+  has "that nothing was fitted to, output 'scores'"
+}

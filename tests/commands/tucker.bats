@@ -61,7 +61,7 @@ load common
   half=("$models/small.onnx" --ratio 0.5 --untimed)
   gives 0 dq-tucker "${half[@]}" -o noise.onnx
   has "dq-tucker: warning: much is lost. On 2 samples of noise output 'y' has an SQNR of"
-  has "Ask for less, fit the factors to pictures with --data, or retrain with --retrain."
+  has "Decompose with larger ranks, fit the factors to pictures with --data, or retrain with --retrain."
   gives 0 dq-tucker "${half[@]}" -o a.onnx --data "npy:$x"
   has "On 6 pictures that the conversion was fitted to, output 'y' has an SQNR of"
   gives 0 dq-tucker "${half[@]}" -o b.onnx --data "npy:$x" --plain
