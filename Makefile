@@ -68,13 +68,13 @@ $(filter $(B)/lib/onnx/%,$(OBJECTS)): | $(SCHEMA).c
 $(B)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(CC) $(CFLAGS) $(OWN_FLAGS) $(suffix_flags) $(SANITIZE) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CFLAGS) $(OWN_FLAGS) $(suffix_flags) $(SANITIZE) -MMD -MP -MT $@ -c -o $@ $<
 
 define BODY_RULE
 $(call body_objects,$1): $(B)/%_$1.o: %_body.c
 	@mkdir -p $$(@D)
 	$$(call say,CC)
-	$$(Q)$$(CC) $$(CFLAGS) $$(OWN_FLAGS) $$(FLAGS_$1) -DDQ_SET=$1 $$(SANITIZE) -MMD -MP -c -o $$@ $$<
+	$$(Q)$$(CC) $$(CFLAGS) $$(OWN_FLAGS) $$(FLAGS_$1) -DDQ_SET=$1 $$(SANITIZE) -MMD -MP -MT $$@ -c -o $$@ $$<
 endef
 $(foreach set,$(BODY_SETS),$(eval $(call BODY_RULE,$(set))))
 

@@ -28,7 +28,7 @@ $(B)/tiles/%.o: OWN_FLAGS += -include tests/tiles/tiles.h
 $(B)/tiles/%.o: lib/kernels/%.c tests/tiles/tiles.h
 	@mkdir -p $(@D)
 	$(call say,CC)
-	$(Q)$(CC) $(CFLAGS) $(OWN_FLAGS) $(suffix_flags) $(SANITIZE) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CFLAGS) $(OWN_FLAGS) $(suffix_flags) $(SANITIZE) -MMD -MP -MT $@ -c -o $@ $<
 $(B)/tiles/dqcheck: $(CHECK_OBJECTS) $(TILE_SOURCES:lib/kernels/%.c=$(B)/tiles/%.o) $(B)/tests/tiles/detect.o \
   $(filter-out %_amx.o,$(filter $(B)/lib/base/% $(B)/lib/kernels/%,$(OBJECTS)))
 	$(call say,LINK)
