@@ -58,6 +58,25 @@ static void bias_leaves_int32(void **state) {
   }
 }
 
+// The ends of int32 themselves are not left, without a bias, with one of either sign and with one that only helps.
+static void ends_of_int32(void **state) {
+  (void)state;
+  static const struct {
+    int64_t lowest, highest, bias;
+    bool leaves;
+  } cases[] = {{INT32_MIN, INT32_MAX, 0, false},
+               {INT32_MIN, (int64_t)INT32_MAX + 1, 0, true},
+               {(int64_t)INT32_MIN - 1, INT32_MAX, 0, true},
+               {INT32_MIN, INT32_MAX - 1, 1, false},
+               {INT32_MIN, INT32_MAX, 1, true},
+               {INT32_MIN + 1, INT32_MAX, -1, false},
+               {INT32_MIN, INT32_MAX, -1, true}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const dq_audit_proof proof = {.lowest = cases[i].lowest, .highest = cases[i].highest, .bias = cases[i].bias};
+    assert_int_equal(dq_audit_can_leave_int32(&proof), cases[i].leaves);
+  }
+}
+
 // Each channel is judged by its own proof and its own pictures, the layer by the worst of them and by those of all.
 static void verdicts_by_channel(void **state) {
   (void)state;
@@ -283,11 +302,17 @@ static void worst_share(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(bias_leaves_int32),     cmocka_unit_test(verdicts_by_channel),
-      cmocka_unit_test(example_by_hand),       cmocka_unit_test(order_decides_pairs),
-      cmocka_unit_test(clipped_on_both_sides), cmocka_unit_test(wide_sums),
-      cmocka_unit_test(proofs_are_attained),   cmocka_unit_test(longest_block_by_hand),
-      cmocka_unit_test(leave_and_come_back),   cmocka_unit_test(bits),
+      cmocka_unit_test(bias_leaves_int32),
+      cmocka_unit_test(ends_of_int32),
+      cmocka_unit_test(verdicts_by_channel),
+      cmocka_unit_test(example_by_hand),
+      cmocka_unit_test(order_decides_pairs),
+      cmocka_unit_test(clipped_on_both_sides),
+      cmocka_unit_test(wide_sums),
+      cmocka_unit_test(proofs_are_attained),
+      cmocka_unit_test(longest_block_by_hand),
+      cmocka_unit_test(leave_and_come_back),
+      cmocka_unit_test(bits),
       cmocka_unit_test(worst_share),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,180 +14,7 @@
 #include "datasets/datasets.h"
 #include "datasets/npy.h"
 #include "datasets/synth.h"
-
-static char folder[] = "/tmp/test_datasets_XXXXXX";
-static dq_error error;
-static int warnings;
-static char last_warning[1024];
-
-static void note(void *user, dq_severity severity, const char *text) {
-  (void)user;
-  if (severity != DQ_WARNING) return;
-  warnings++;
-  snprintf(last_warning, sizeof last_warning, "%s", text);
-}
-static const dq_context context = {.message = note};
-
-static void put(const char *name, const void *bytes, size_t size) {
-  FILE *file = fopen(name, "wb");
-  assert_non_null(file);
-  assert_int_equal(fwrite(bytes, 1, size, file), size);
-  fclose(file);
-}
-static void put_text(const char *name, const char *text) { put(name, text, strlen(text)); }
-
-static int enter(void **state) {
-  (void)state;
-  if (!mkdtemp(folder) || chdir(folder)) return -1;
-  put("a.ppm", "P6 2 1 255\n\0\0\0\xff\x80\x40", 17);
-  put("grey b.pgm", "P5 2 2 255\n\x0a\x14\x1e\x28", 15);
-  put_text("broken.jpg", "\xff\xd8\xff\xe0 not a picture");
-  put_text("empty.png", "");
-  // A header that claims 50000x50000 pixels.
-  put("bomb.png", "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\xc3\x50\0\0\xc3\x50\x08\x02\0\0\0........", 37);
-  return 0;
-}
-
-static int leave(void **state) {
-  (void)state;
-  char command[64];
-  snprintf(command, sizeof command, "rm -rf %s", folder);
-  return chdir("/") || system(command);
-}
-
-static dq_status open_with(dq_data **data, dq_data_options options) {
-  memset(&error, 0, sizeof error);
-  return dq_data_open(data, &options, &context, &error);
-}
-
-static void expect_failure(dq_data_options options, dq_status status, const char *part) {
-  dq_data *data;
-  assert_int_equal(open_with(&data, options), status);
-  assert_null(data);
-  if (!strstr(error.message, part)) fail_msg("'%s' does not say '%s'", error.message, part);
-}
-
-static void list_lines(void **state) {
-  (void)state;
-  dq_data *data;
-  float values[12];
-  dq_sample_info info;
-  put_text("good.txt", "\xef\xbb\xbf"
-                       "a.ppm 3\r\n\r\ngrey b.pgm\t1\r\na.ppm 0");
-  assert_int_equal(open_with(&data, (dq_data_options){.spec = "good.txt", .preset = "vww"}), DQ_OK);
-  assert_int_equal(dq_data_count(data), 3);
-  assert_int_equal(dq_data_classes(data), 4);
-  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 3, 2, 2}}, &error), DQ_OK);
-  assert_int_equal(dq_data_read(data, 1, values, &info, &error), DQ_OK);
-  assert_string_equal(info.name, "grey b.pgm");
-  assert_int_equal(info.label, 1);
-  assert_true(values[3] == 40.0f / 255 && values[11] == 40.0f / 255);
-  assert_int_equal(dq_data_read(data, 3, values, &info, &error), DQ_BAD_INPUT);
-  dq_data_free(data);
-  put_text("bare.txt", "a.ppm\ngrey b.pgm\n");
-  assert_int_equal(open_with(&data, (dq_data_options){.spec = "bare.txt", .preset = "vww"}), DQ_OK);
-  assert_int_equal(dq_data_labelled(data), DQ_LABEL_NONE);
-  dq_data_free(data);
-}
-
-static void broken_lists(void **state) {
-  (void)state;
-  static const char *const lists[][2] = {{"a.ppm 1\nmissing.ppm 2\n", "line 2"},
-                                         {"a.ppm -1\n", "line 1"},
-                                         {"a.ppm 99999999999999999999\n", "line 1"},
-                                         {"a.ppm two\n", "line 1"},
-                                         {"a.ppm 1\na.ppm\n", "line 2: the label is missing"},
-                                         {"a.ppm mask.png\n", "mask.png"},
-                                         {"\n\n", "no pictures"},
-                                         {"", "no pictures"}};
-  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-    put_text("list.txt", lists[i][0]);
-    expect_failure((dq_data_options){.spec = "list.txt", .preset = "vww"}, DQ_BAD_INPUT, lists[i][1]);
-  }
-  expect_failure((dq_data_options){.spec = "none.txt", .preset = "vww"}, DQ_SYSTEM, "none.txt");
-}
-
-static void broken_pictures(void **state) {
-  (void)state;
-  dq_data *data;
-  put_text("some.txt", "a.ppm 1\nbroken.jpg 1\nempty.png 1\nbomb.png 0\ngrey b.pgm 0\n");
-  warnings = 0;
-  assert_int_equal(open_with(&data, (dq_data_options){.spec = "some.txt", .preset = "vww"}), DQ_OK);
-  assert_int_equal(dq_data_count(data), 2);
-  assert_int_equal(dq_data_skipped(data), 3);
-  assert_int_equal(warnings, 4);
-  assert_string_equal(last_warning, "3 of 5 pictures skipped");
-  dq_data_free(data);
-  expect_failure((dq_data_options){.spec = "some.txt", .preset = "vww", .strict = true}, DQ_BAD_INPUT, "broken.jpg");
-  put_text("some.txt", "bomb.png 0\n");
-  expect_failure((dq_data_options){.spec = "some.txt", .preset = "vww", .strict = true}, DQ_BAD_INPUT, "50000x50000");
-  expect_failure((dq_data_options){.spec = "some.txt", .preset = "vww"}, DQ_BAD_INPUT, "no pictures that can be read");
-}
-
-static void folders(void **state) {
-  (void)state;
-  dq_data *data;
-  dq_sample_info info;
-  assert_int_equal(mkdir("tree", 0755) | mkdir("tree/zebra", 0755) | mkdir("tree/ant", 0755), 0);
-  expect_failure((dq_data_options){.spec = "tree", .preset = "vww"}, DQ_BAD_INPUT, "no pictures");
-  put("tree/zebra/1.pgm", "P5 1 1 255\n\x0a", 12);
-  put("tree/ant/1.pgm", "P5 1 1 255\n\x0b", 12);
-  put("tree/ant/2.pgm", "P5 1 1 255\n\x0c", 12);
-  assert_int_equal(open_with(&data, (dq_data_options){.spec = "tree", .preset = "vww", .limit = 2}), DQ_OK);
-  assert_int_equal(dq_data_count(data), 2); // spread over three: the first and the second
-  assert_true(dq_data_classes_exact(data));
-  assert_string_equal(dq_data_class_name(data, 1), "zebra");
-  assert_int_equal(dq_data_read(data, 1, NULL, &info, &error), DQ_OK);
-  assert_string_equal(info.name, "ant/2.pgm");
-  dq_data_free(data);
-}
-
-// Names of classes beside class folders: by the folders' names, in any order, or in the folders' order.
-static void names_of_class_folders(void **state) {
-  (void)state;
-  dq_data *data;
-  dq_sample_info info;
-  dq_data_options options = {.spec = "named", .preset = "vww", .labels = "names.txt"};
-  assert_int_equal(mkdir("named", 0755) | mkdir("named/unsafe", 0755) | mkdir("named/safe", 0755), 0);
-  put("named/safe/1.pgm", "P5 1 1 255\n\x0a", 12);
-  put("named/unsafe/2.pgm", "P5 1 1 255\n\x0b", 12);
-  put_text("names.txt", "unsafe\r\nother\r\nsafe\r\n"); // the model's order, with a class that no folder has
-  assert_int_equal(open_with(&data, options), DQ_OK);
-  assert_false(dq_data_classes_exact(data));
-  assert_int_equal(dq_data_classes(data), 3);
-  assert_int_equal(dq_data_read(data, 0, NULL, &info, &error), DQ_OK);
-  assert_string_equal(info.name, "safe/1.pgm");
-  assert_int_equal(info.label, 2);
-  assert_string_equal(dq_data_class_name(data, 2), "safe");
-  dq_data_free(data);
-  put_text("names.txt", "harmless picture\nharmful one\n"); // two folders, two names
-  assert_int_equal(open_with(&data, options), DQ_OK);
-  assert_true(dq_data_classes_exact(data));
-  assert_int_equal(dq_data_read(data, 1, NULL, &info, &error), DQ_OK);
-  assert_string_equal(info.name, "unsafe/2.pgm");
-  assert_string_equal(dq_data_class_name(data, info.label), "harmful one");
-  dq_data_free(data);
-  put_text("names.txt", "safe\nunsave\n"); // one fits, so that the other is a slip
-  expect_failure(options, DQ_BAD_INPUT, "names.txt: 2 names for 2 class folders, 'unsafe' is not among them");
-  put_text("names.txt", "a\nb\nc\n");
-  expect_failure(options, DQ_BAD_INPUT, "names.txt: 3 names for 2 class folders, 'safe' is not among them");
-  put_text("names.txt", "\n");
-  expect_failure(options, DQ_BAD_INPUT, "names.txt");
-  put_text("names.txt", "");
-  expect_failure(options, DQ_BAD_INPUT, "names.txt: empty");
-  put_text("names.txt", "safe/1.pgm 7\n"); // still a list
-  assert_int_equal(open_with(&data, options), DQ_OK);
-  assert_int_equal(dq_data_classes(data), 8);
-  dq_data_free(data);
-  put_text("names.txt", "safe/9.pgm 7\n");
-  expect_failure(options, DQ_BAD_INPUT, "no picture 'named/safe/9.pgm'");
-  put_text("names.txt", "tench, Tinca tinca\ngoldfish\n"); // pictures without labels: names for what a model answers
-  options.spec = "named/safe";
-  assert_int_equal(open_with(&data, options), DQ_OK);
-  assert_int_equal(dq_data_labelled(data), DQ_LABEL_NONE);
-  assert_string_equal(dq_data_class_name(data, 0), "tench, Tinca tinca");
-  dq_data_free(data);
-}
+#include "tests/unit/data_folder.h"
 
 static void preprocessing_fields(void **state) {
   (void)state;
@@ -203,17 +30,17 @@ static void preprocessing_fields(void **state) {
                                          {"resize", "resize"},
                                          {"mean=1e300,std=1e-300", "float32"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-    expect_failure((dq_data_options){.spec = "good.txt", .preprocess = wrong[i][0]}, DQ_USAGE, wrong[i][1]);
-  expect_failure((dq_data_options){.spec = "good.txt", .preset = "imagnet"}, DQ_USAGE, "imagnet");
-  expect_failure((dq_data_options){.spec = "good.txt", .preset = "lgg"}, DQ_USAGE, "norm=FILE");
-  expect_failure((dq_data_options){.spec = "good.txt"}, DQ_USAGE, "preset");
+    folder_refuses((dq_data_options){.spec = "good.txt", .preprocess = wrong[i][0]}, DQ_USAGE, wrong[i][1]);
+  folder_refuses((dq_data_options){.spec = "good.txt", .preset = "imagnet"}, DQ_USAGE, "imagnet");
+  folder_refuses((dq_data_options){.spec = "good.txt", .preset = "lgg"}, DQ_USAGE, "norm=FILE");
+  folder_refuses((dq_data_options){.spec = "good.txt"}, DQ_USAGE, "preset");
   for (int i = 0; dq_preset_name(i); i++) { // what is stored with a model reads back the same
     dq_data *data, *again;
     dq_data_options options = {.spec = "synth:shapes", .preset = dq_preset_name(i)};
     if (!strcmp(options.preset, "lgg")) continue;
-    assert_int_equal(open_with(&data, options), DQ_OK);
+    assert_int_equal(folder_open(&data, options), DQ_OK);
     options = (dq_data_options){.spec = "synth:shapes", .preprocess = dq_data_preprocess_text(data)};
-    assert_int_equal(open_with(&again, options), DQ_OK);
+    assert_int_equal(folder_open(&again, options), DQ_OK);
     assert_string_equal(dq_data_preprocess_text(data), dq_data_preprocess_text(again));
     dq_data_free(data);
     dq_data_free(again);
@@ -225,14 +52,14 @@ static void letterbox(void **state) {
   dq_data *data;
   dq_sample_info info;
   float values[3 * 4 * 4];
-  put_text("one.txt", "a.ppm 0\n"); // 2x1 pixels
-  assert_int_equal(open_with(&data, (dq_data_options){.spec = "one.txt", .preset = "yolox"}), DQ_OK);
-  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 3, 4, 4}}, &error), DQ_OK);
-  assert_int_equal(dq_data_read(data, 0, values, &info, &error), DQ_OK);
+  folder_put_text("one.txt", "a.ppm 0\n"); // 2x1 pixels
+  assert_int_equal(folder_open(&data, (dq_data_options){.spec = "one.txt", .preset = "yolox"}), DQ_OK);
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 3, 4, 4}}, &folder_error), DQ_OK);
+  assert_int_equal(dq_data_read(data, 0, values, &info, &folder_error), DQ_OK);
   assert_true(values[3] == 0x40 && values[32 + 3] == 0xff); // blue first
   assert_true(values[8] == 114 && values[47] == 114);
   assert_true(info.view.scale_x == 1 && info.view.scale_y == 2 && info.view.offset_y == 0);
-  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 4, 4, 4}}, &error), DQ_BAD_INPUT);
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 4, 4, 4}}, &folder_error), DQ_BAD_INPUT);
   dq_data_free(data);
 }
 
@@ -241,23 +68,24 @@ static void channels_last(void **state) {
   (void)state;
   dq_data *data;
   float values[12], padded[4 * 4 * 3];
-  put("four.ppm", "P6 2 2 255\n\1\2\3\4\5\6\7\10\11\12\13\14", 23);
-  put_text("four.txt", "four.ppm 0\n");
-  assert_int_equal(open_with(&data, (dq_data_options){.spec = "four.txt", .preprocess = "fit=stretch"}), DQ_OK);
-  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 2, 2, 3}}, &error), DQ_OK);
-  assert_int_equal(dq_data_read(data, 0, values, NULL, &error), DQ_OK);
+  folder_put("four.ppm", "P6 2 2 255\n\1\2\3\4\5\6\7\10\11\12\13\14", 23);
+  folder_put_text("four.txt", "four.ppm 0\n");
+  assert_int_equal(folder_open(&data, (dq_data_options){.spec = "four.txt", .preprocess = "fit=stretch"}), DQ_OK);
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 2, 2, 3}}, &folder_error), DQ_OK);
+  assert_int_equal(dq_data_read(data, 0, values, NULL, &folder_error), DQ_OK);
   for (int i = 0; i < 12; i++) assert_true(values[i] == (float)(i + 1));
-  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 3, 2, 2}}, &error), DQ_OK);
-  assert_int_equal(dq_data_read(data, 0, values, NULL, &error), DQ_OK);
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 3, 2, 2}}, &folder_error), DQ_OK);
+  assert_int_equal(dq_data_read(data, 0, values, NULL, &folder_error), DQ_OK);
   for (int i = 0; i < 12; i++) assert_true(values[i] == (float)(i % 4 * 3 + i / 4 + 1));
-  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 7, 7, 5}}, &error), DQ_BAD_INPUT);
-  assert_string_equal(error.message, "pictures have 1 or 3 channels, NxCxHxW or NxHxWxC, the model's input is Nx7x7x5");
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 7, 7, 5}}, &folder_error), DQ_BAD_INPUT);
+  assert_string_equal(folder_error.message,
+                      "pictures have 1 or 3 channels, NxCxHxW or NxHxWxC, the model's input is Nx7x7x5");
   dq_data_free(data);
   // 2x1 pixels in the corner, twice as large, in 4x4: blue, green, red.
-  put_text("one.txt", "a.ppm 0\n");
-  assert_int_equal(open_with(&data, (dq_data_options){.spec = "one.txt", .preset = "yolox"}), DQ_OK);
-  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 4, 4, 3}}, &error), DQ_OK);
-  assert_int_equal(dq_data_read(data, 0, padded, NULL, &error), DQ_OK);
+  folder_put_text("one.txt", "a.ppm 0\n");
+  assert_int_equal(folder_open(&data, (dq_data_options){.spec = "one.txt", .preset = "yolox"}), DQ_OK);
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 4, 4, 3}}, &folder_error), DQ_OK);
+  assert_int_equal(dq_data_read(data, 0, padded, NULL, &folder_error), DQ_OK);
   assert_true(padded[9] == 0x40 && padded[10] == 0x80 && padded[11] == 0xff);
   assert_true(padded[24] == 114 && padded[47] == 114);
   dq_data_free(data);
@@ -280,27 +108,27 @@ static void records(void **state) {
   dq_data *data;
   uint8_t bytes[2 * 3073] = {9, 50};
   bytes[3073] = 10;
-  put("bad.bin", bytes, 3000);
-  expect_failure((dq_data_options){.spec = "cifar10:bad.bin"}, DQ_BAD_INPUT, "3000 bytes");
-  put("bad.bin", bytes, sizeof bytes);
-  expect_failure((dq_data_options){.spec = "cifar10:bad.bin"}, DQ_BAD_INPUT, "record 1: label 10");
-  put("good.bin", bytes, 3073);
-  assert_int_equal(open_with(&data, (dq_data_options){.spec = "cifar10:good.bin,good.bin"}), DQ_OK);
+  folder_put("bad.bin", bytes, 3000);
+  folder_refuses((dq_data_options){.spec = "cifar10:bad.bin"}, DQ_BAD_INPUT, "3000 bytes");
+  folder_put("bad.bin", bytes, sizeof bytes);
+  folder_refuses((dq_data_options){.spec = "cifar10:bad.bin"}, DQ_BAD_INPUT, "record 1: label 10");
+  folder_put("good.bin", bytes, 3073);
+  assert_int_equal(folder_open(&data, (dq_data_options){.spec = "cifar10:good.bin,good.bin"}), DQ_OK);
   assert_int_equal(dq_data_count(data), 2);
   float values[3072];
   dq_sample_info info;
-  assert_int_equal(dq_data_read(data, 1, values, NULL, &error), DQ_BAD_INPUT); // no shape yet
-  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 3, 32, 32}}, &error), DQ_OK);
-  assert_int_equal(dq_data_read(data, 1, values, &info, &error), DQ_OK);
+  assert_int_equal(dq_data_read(data, 1, values, NULL, &folder_error), DQ_BAD_INPUT); // no shape yet
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 3, 32, 32}}, &folder_error), DQ_OK);
+  assert_int_equal(dq_data_read(data, 1, values, &info, &folder_error), DQ_OK);
   assert_true(info.label == 9 && values[0] == 50);
   dq_data_free(data);
-  put("images", "\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x01\x07\x08", 18);
-  put("labels", "\0\0\x08\x01\0\0\0\x01\x05", 9);
-  expect_failure((dq_data_options){.spec = "mnist:images,labels"}, DQ_BAD_INPUT, "1 labels for 2 pictures");
-  put("images", "\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x01\x07", 17);
-  expect_failure((dq_data_options){.spec = "mnist:images"}, DQ_BAD_INPUT, "expected 2");
-  put("images", "\0\0\x08\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x07", 17);
-  expect_failure((dq_data_options){.spec = "mnist:images"}, DQ_BAD_INPUT, "overflows");
+  folder_put("images", "\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x01\x07\x08", 18);
+  folder_put("labels", "\0\0\x08\x01\0\0\0\x01\x05", 9);
+  folder_refuses((dq_data_options){.spec = "mnist:images,labels"}, DQ_BAD_INPUT, "1 labels for 2 pictures");
+  folder_put("images", "\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x01\x07", 17);
+  folder_refuses((dq_data_options){.spec = "mnist:images"}, DQ_BAD_INPUT, "expected 2");
+  folder_put("images", "\0\0\x08\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x07", 17);
+  folder_refuses((dq_data_options){.spec = "mnist:images"}, DQ_BAD_INPUT, "overflows");
 }
 
 // Two pictures of 3 x 2 pixels, one row after the other, with labels.
@@ -309,33 +137,33 @@ static void idx_files(void **state) {
   dq_data *data;
   dq_sample_info info;
   float values[6];
-  put("images", "\0\0\x08\x03\0\0\0\x02\0\0\0\x02\0\0\0\x03\1\2\3\4\5\6\x0b\x0c\x0d\x0e\x0f\xff", 28);
-  put("labels", "\0\0\x08\x01\0\0\0\x02\x05\x0c", 10);
+  folder_put("images", "\0\0\x08\x03\0\0\0\x02\0\0\0\x02\0\0\0\x03\1\2\3\4\5\6\x0b\x0c\x0d\x0e\x0f\xff", 28);
+  folder_put("labels", "\0\0\x08\x01\0\0\0\x02\x05\x0c", 10);
   for (int labels = 0; labels < 2; labels++) {
     dq_data_options options = {.spec = labels ? "mnist:images,labels" : "mnist:images", .preset = "mnist"};
-    assert_int_equal(open_with(&data, options), DQ_OK);
+    assert_int_equal(folder_open(&data, options), DQ_OK);
     assert_int_equal(dq_data_count(data), 2);
     assert_int_equal(dq_data_classes(data), labels ? 13 : 0); // more than ten digits
-    assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 1, 2, 3}}, &error), DQ_OK);
+    assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 1, 2, 3}}, &folder_error), DQ_OK);
     for (int picture = 0; picture < 2; picture++) {
       info.label = -7;
-      assert_int_equal(dq_data_read(data, picture, values, &info, &error), DQ_OK);
+      assert_int_equal(dq_data_read(data, picture, values, &info, &folder_error), DQ_OK);
       for (int i = 0; i < 6; i++) assert_true(values[i] == (float)(picture && i == 5 ? 255 : picture ? 11 + i : 1 + i));
       if (labels) assert_int_equal(info.label, picture ? 12 : 5);
       assert_string_equal(info.name, picture ? "images#1" : "images#0");
     }
     dq_data_free(data);
   }
-  expect_failure((dq_data_options){.spec = "mnist:images,labels,labels"}, DQ_USAGE, "3 files, expected IMAGES,LABELS");
-  expect_failure((dq_data_options){.spec = "mnist:labels"}, DQ_BAD_INPUT,
+  folder_refuses((dq_data_options){.spec = "mnist:images,labels,labels"}, DQ_USAGE, "3 files, expected IMAGES,LABELS");
+  folder_refuses((dq_data_options){.spec = "mnist:labels"}, DQ_BAD_INPUT,
                  "labels: not an idx file of bytes with 3 dimensions");
-  expect_failure((dq_data_options){.spec = "mnist:images,images"}, DQ_BAD_INPUT,
+  folder_refuses((dq_data_options){.spec = "mnist:images,images"}, DQ_BAD_INPUT,
                  "images: not an idx file of bytes with 1 dimensions");
-  put("images", "\0\0\x08\x03\0\0\0\x01\0\1\0\1\0\0\0\0", 16);
-  expect_failure((dq_data_options){.spec = "mnist:images"}, DQ_BAD_INPUT, "images: pictures of 0x65537 pixels");
-  put("images", "\x1f\x8b\x08\0", 4);
-  expect_failure((dq_data_options){.spec = "mnist:images"}, DQ_BAD_INPUT, "not an idx file");
-  assert_string_equal(error.hint, "it is compressed: gunzip it first");
+  folder_put("images", "\0\0\x08\x03\0\0\0\x01\0\1\0\1\0\0\0\0", 16);
+  folder_refuses((dq_data_options){.spec = "mnist:images"}, DQ_BAD_INPUT, "images: pictures of 0x65537 pixels");
+  folder_put("images", "\x1f\x8b\x08\0", 4);
+  folder_refuses((dq_data_options){.spec = "mnist:images"}, DQ_BAD_INPUT, "not an idx file");
+  assert_string_equal(folder_error.hint, "it is compressed: gunzip it first");
 }
 
 static void put_npy(const char *name, int version, const char *header, size_t elements) {
@@ -344,7 +172,7 @@ static void put_npy(const char *name, int version, const char *header, size_t el
   bytes[6] = (uint8_t)version;
   bytes[8] = (uint8_t)length;
   memcpy(bytes + prefix, header, length);
-  put(name, bytes, prefix + length + elements);
+  folder_put(name, bytes, prefix + length + elements);
 }
 
 static void npy_headers(void **state) {
@@ -354,11 +182,11 @@ static void npy_headers(void **state) {
   static const char *const good = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }\n";
   for (int version = 1; version <= 3; version++) {
     put_npy("x.npy", version, good, 8);
-    assert_int_equal(dq_npy_read(&tensor, "x.npy", arena, &error), DQ_OK);
+    assert_int_equal(dq_npy_read(&tensor, "x.npy", arena, &folder_error), DQ_OK);
     assert_true(tensor->rank == 2 && tensor->dims[1] == 2 && tensor->type == DQ_F32);
   }
   put_npy("x.npy", 1, good, 7);
-  assert_int_equal(dq_npy_read(&tensor, "x.npy", arena, &error), DQ_BAD_INPUT);
+  assert_int_equal(dq_npy_read(&tensor, "x.npy", arena, &folder_error), DQ_BAD_INPUT);
   static const struct {
     const char *header, *message;
   } wrong[] = {{"{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2), }", ""},
@@ -378,11 +206,11 @@ static void npy_headers(void **state) {
                {"nonsense", ""}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     put_npy("x.npy", 1, wrong[i].header, 8);
-    assert_int_equal(dq_npy_read(&tensor, "x.npy", arena, &error), DQ_BAD_INPUT);
-    assert_non_null(strstr(error.message, wrong[i].message));
+    assert_int_equal(dq_npy_read(&tensor, "x.npy", arena, &folder_error), DQ_BAD_INPUT);
+    assert_non_null(strstr(folder_error.message, wrong[i].message));
   }
   put_npy("x.npy", 4, good, 8);
-  assert_int_equal(dq_npy_read(&tensor, "x.npy", arena, &error), DQ_BAD_INPUT);
+  assert_int_equal(dq_npy_read(&tensor, "x.npy", arena, &folder_error), DQ_BAD_INPUT);
   dq_arena_free(arena);
 }
 
@@ -399,7 +227,7 @@ static void npy_headers_written(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     dq_arena *arena = dq_arena_new(0);
     dq_tensor *tensor = dq_tensor_new(arena, cases[i].type, cases[i].rank, (int64_t[]){2, 3, 5});
-    assert_int_equal(dq_npy_write("x.npy", tensor, &error), DQ_OK);
+    assert_int_equal(dq_npy_write("x.npy", tensor, &folder_error), DQ_OK);
     char bytes[512], expected[128];
     FILE *file = fopen("x.npy", "rb");
     assert_non_null(file);
@@ -422,15 +250,15 @@ static void npy_arrays(void **state) {
   dq_tensor *labels = dq_tensor_new(arena, DQ_I32, 1, &two);
   for (int i = 0; i < 6; i++) dq_tensor_set(values, i, 0.5 * i);
   dq_tensor_set(labels, 1, 4);
-  assert_int_equal(dq_npy_write("v.npy", values, &error), DQ_OK);
-  assert_int_equal(dq_npy_write("l.npy", labels, &error), DQ_OK);
-  assert_int_equal(open_with(&data, (dq_data_options){.spec = "npy:v.npy,l.npy"}), DQ_OK);
+  assert_int_equal(dq_npy_write("v.npy", values, &folder_error), DQ_OK);
+  assert_int_equal(dq_npy_write("l.npy", labels, &folder_error), DQ_OK);
+  assert_int_equal(folder_open(&data, (dq_data_options){.spec = "npy:v.npy,l.npy"}), DQ_OK);
   assert_int_equal(dq_data_classes(data), 5);
-  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 1, 3, 1}}, &error), DQ_BAD_INPUT);
-  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 1, 1, 3}}, &error), DQ_OK);
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 1, 3, 1}}, &folder_error), DQ_BAD_INPUT);
+  assert_int_equal(dq_data_set_shape(data, &(dq_tensor){.rank = 4, .dims = {1, 1, 1, 3}}, &folder_error), DQ_OK);
   float read[6];
   dq_sample_info infos[2];
-  assert_int_equal(dq_data_read_batch(data, 0, 2, read, infos, &error), DQ_OK);
+  assert_int_equal(dq_data_read_batch(data, 0, 2, read, infos, &folder_error), DQ_OK);
   assert_true(read[5] == 2.5f && infos[1].label == 4);
   dq_data_free(data);
   dq_arena_free(arena);
@@ -442,11 +270,11 @@ static void npy_labels(void **state) {
   const double wrong[] = {-1, INT32_MAX};
   dq_tensor *values = dq_tensor_new(arena, DQ_F32, 2, (int64_t[]){2, 3});
   dq_tensor *labels = dq_tensor_new(arena, DQ_I64, 1, (int64_t[]){2});
-  assert_int_equal(dq_npy_write("v.npy", values, &error), DQ_OK);
+  assert_int_equal(dq_npy_write("v.npy", values, &folder_error), DQ_OK);
   for (int i = 0; i < 2; i++) {
     dq_tensor_set(labels, 1, wrong[i]);
-    assert_int_equal(dq_npy_write("l.npy", labels, &error), DQ_OK);
-    expect_failure((dq_data_options){.spec = "npy:v.npy,l.npy"}, DQ_BAD_INPUT, i ? "2147483647" : "-1 of picture 1");
+    assert_int_equal(dq_npy_write("l.npy", labels, &folder_error), DQ_OK);
+    folder_refuses((dq_data_options){.spec = "npy:v.npy,l.npy"}, DQ_BAD_INPUT, i ? "2147483647" : "-1 of picture 1");
   }
   dq_arena_free(arena);
 }
@@ -467,19 +295,14 @@ static void generated_shapes(void **state) {
     for (size_t i = 0; i < sizeof test; i++) hash = (hash ^ test[i]) * UINT64_C(0x100000001b3);
   }
   assert_int_equal(hash, UINT64_C(0x797014252aa4e33c));
-  expect_failure((dq_data_options){.spec = "synth:faces"}, DQ_USAGE, "faces");
-  expect_failure((dq_data_options){.spec = "synth:shapes,size=4"}, DQ_USAGE, "size");
-  expect_failure((dq_data_options){.spec = "synth:shapes,split=all"}, DQ_USAGE, "split");
-  expect_failure((dq_data_options){.spec = "pb:folder"}, DQ_UNSUPPORTED, "pb:");
+  folder_refuses((dq_data_options){.spec = "synth:faces"}, DQ_USAGE, "faces");
+  folder_refuses((dq_data_options){.spec = "synth:shapes,size=4"}, DQ_USAGE, "size");
+  folder_refuses((dq_data_options){.spec = "synth:shapes,split=all"}, DQ_USAGE, "split");
+  folder_refuses((dq_data_options){.spec = "pb:folder"}, DQ_UNSUPPORTED, "pb:");
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(list_lines),
-                                     cmocka_unit_test(broken_lists),
-                                     cmocka_unit_test(broken_pictures),
-                                     cmocka_unit_test(folders),
-                                     cmocka_unit_test(names_of_class_folders),
-                                     cmocka_unit_test(preprocessing_fields),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(preprocessing_fields),
                                      cmocka_unit_test(channels_last),
                                      cmocka_unit_test(layouts),
                                      cmocka_unit_test(letterbox),
@@ -490,5 +313,5 @@ int main(void) {
                                      cmocka_unit_test(npy_arrays),
                                      cmocka_unit_test(npy_labels),
                                      cmocka_unit_test(generated_shapes)};
-  return cmocka_run_group_tests(tests, enter, leave);
+  return cmocka_run_group_tests(tests, folder_enter, folder_leave);
 }

@@ -169,6 +169,23 @@ static void refinement_lowers_the_error(void **state) {
   assert_true(gained > 0.005);
 }
 
+// Where a mode is not cut, or a rank is more than the other allows, there is nothing to iterate for: not a bit changes.
+static void refinement_leaves_what_is_not_cut(void **state) {
+  static const int64_t ranks[][2] = {{12, 3}, {5, 6}, {12, 6}, {10, 1}};
+  dq_tensor *weight = random_weight(*state, (int64_t[]){12, 6, 3, 3}, 1);
+  for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
+    dq_hosvd hosvd;
+    assert_int_equal(dq_hosvd_compute(&hosvd, weight, 1, NULL, *state, NULL), DQ_OK);
+    const dq_mode *modes[] = {&hosvd.out, &hosvd.in};
+    double *before[2];
+    for (int m = 0; m < 2; m++)
+      before[m] = dq_arena_copy(*state, modes[m]->vectors, (size_t)(modes[m]->rank * modes[m]->size) * sizeof(double));
+    assert_int_equal(dq_hosvd_refine(&hosvd, ranks[i][0], ranks[i][1], *state, NULL), DQ_OK);
+    for (int m = 0; m < 2; m++)
+      assert_memory_equal(modes[m]->vectors, before[m], (size_t)(modes[m]->rank * modes[m]->size) * sizeof(double));
+  }
+}
+
 // Rounds to 8 bits with one scale for `count` values.
 static void round_8bit(int64_t count, double *values) {
   double largest = 1e-300;
@@ -414,6 +431,7 @@ int main(void) {
                                      TEST(full_rank_is_exact),
                                      TEST(error_falls_with_rank),
                                      TEST(refinement_lowers_the_error),
+                                     TEST(refinement_leaves_what_is_not_cut),
                                      TEST(unbalanced_factors_lose_in_8_bits),
                                      TEST(vectors_are_orthonormal),
                                      TEST(factors_are_balanced),

@@ -91,6 +91,20 @@ static void regression_by_hand(void **state) {
   assert_true(fabs(fit.bias[0]) < 1e-9 && fabs(fit.bias[1]) < 1e-9); // means are kept
 }
 
+// Outputs that do not vary have no error to divide by their variance.
+static void nothing_to_explain(void **state) {
+  dq_tensor *weight = dq_tensor_new(*state, DQ_F32, 4, (int64_t[]){2, 2, 1, 1});
+  dq_moments m;
+  assert_int_equal(dq_moments_init(&m, weight->dims, 1, *state, NULL), DQ_OK);
+  for (int i = 0; i < 4; i++)
+    assert_int_equal(dq_moments_add(&m, 1, (double[]){i % 2, i / 2, 0, 0, 1}, NULL, NULL), DQ_OK);
+  assert_int_equal(dq_moments_centre(&m, NULL), DQ_OK);
+  assert_int_equal(dq_fit_prepare(&m, weight, NULL), DQ_OK);
+  dq_fit fit;
+  assert_int_equal(dq_fit_solve(&fit, &m, weight, (dq_ranks){1, 1}, 1, *state, NULL), DQ_OK);
+  assert_true(fit.error == 0);
+}
+
 // A weight of low multilinear rank is found again; at full rank every weight is.
 static void exact_where_it_can_be(void **state) {
   const double spread[] = {9, 1, 4, 0.5, 2, 1};
@@ -429,6 +443,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(moments_by_hand, start, end),
       cmocka_unit_test_setup_teardown(regression_by_hand, start, end),
+      cmocka_unit_test_setup_teardown(nothing_to_explain, start, end),
       cmocka_unit_test_setup_teardown(exact_where_it_can_be, start, end),
       cmocka_unit_test_setup_teardown(table_and_refinement, start, end),
       cmocka_unit_test_setup_teardown(threads_change_nothing, start, end),
