@@ -234,6 +234,62 @@ static const char dsp_high_text[] =
 static const char unit_text[] =
     "static float dq_unit(const float x) { return x < 0.0f ? 0.0f : x > 1.0f ? 1.0f : x; }\n\n";
 
+static const char power_text[] =
+    "/* A power modulo 2^64; of negative exponents the integer part. */\n"
+    "static int64_t dq_power(const int64_t base, const int64_t exponent) {\n"
+    "  uint64_t result = 1, factor = (uint64_t)base;\n"
+    "  if (exponent < 0) return base == 1 ? 1 : base == -1 ? (exponent % 2 != 0 ? -1 : 1) : 0;\n"
+    "  for (int64_t left = exponent; left != 0; left >>= 1) {\n"
+    "    if (left & 1) result *= factor;\n"
+    "    factor *= factor;\n"
+    "  }\n"
+    "  return (int64_t)result;\n"
+    "}\n\n";
+
+static const char saturated_text[] =
+    "/* x without its fraction, as int64. */\n"
+    "static int64_t dq_saturated(const double x) {\n"
+    "  if (x != x) return 0;\n"
+    "  return x >= 9223372036854775808.0 ? INT64_MAX : x < -9223372036854775808.0 ? INT64_MIN : (int64_t)x;\n"
+    "}\n\n";
+
+static const char modulo_text[] = "/* The remainder with the sign of the divisor. */\n"
+                                  "static double dq_modulo(const double x, const double y) {\n"
+                                  "  const double remainder = fmod(x, y);\n"
+                                  "  if (remainder == 0.0) return copysign(0.0, y);\n"
+                                  "  return (remainder < 0.0) != (y < 0.0) ? remainder + y : remainder;\n"
+                                  "}\n\n";
+
+static const char narrow_text[] =
+    "/* x without its fraction, within bounds; NaN gives 0. */\n"
+    "static int64_t dq_truncate(const double x, const int64_t low, const int64_t high) {\n"
+    "  if (x != x) return 0;\n"
+    "  return x >= (double)high ? high : x <= (double)low ? low : (int64_t)x;\n"
+    "}\n\n";
+
+static const char natural_text[] = "/* x without its fraction, from 0 to 2^64 - 1; NaN gives 0. */\n"
+                                   "static uint64_t dq_natural(const double x) {\n"
+                                   "  if (!(x > 0.0)) return 0;\n"
+                                   "  return x >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)x;\n"
+                                   "}\n\n";
+
+// binary16 of a double, rounded once: lib/ops/cast.c.
+static const char odd_half_text[] =
+    "/* A float64 as float16: rounded to float32 whose last bit is odd where it is not exact, then to float16. */\n"
+    "static uint16_t dq_double_to_half(const double x) {\n"
+    "  float nearest = (float)x;\n"
+    "  uint32_t bits;\n"
+    "  (void)memcpy(&bits, &nearest, sizeof bits);\n"
+    "  if ((double)nearest != x && x == x) {\n"
+    "    const double magnitude = x < 0.0 ? -x : x;\n"
+    "    const double rounded = nearest < 0.0f ? -(double)nearest : (double)nearest;\n"
+    "    if (rounded > magnitude) bits--;\n"
+    "    bits |= 1u;\n"
+    "    (void)memcpy(&nearest, &bits, sizeof bits);\n"
+    "  }\n"
+    "  return dq_float_to_half(nearest);\n"
+    "}\n\n";
+
 // Copies the definition of a function, from the comment in front of it, out of lib/kernels/reference/function.h.
 static void copy_function(FILE *to, const char *name) {
   char opening[64];
@@ -284,10 +340,14 @@ void dq_codegen_helpers(FILE *to, unsigned helpers, dq_emit_target target) {
   if (helpers & 1u << DQ_EMIT_HIGH) fputs(target == DQ_EMIT_DSP ? dsp_high_text : high_text, to);
   if (helpers & 1u << DQ_EMIT_SCALE) fputs(scale_text, to);
   if (helpers & 1u << DQ_EMIT_UNIT) fputs(unit_text, to);
-  if (helpers & 1u << DQ_EMIT_HALF) {
-    copy_function(to, "dq_half_to_float");
-    copy_function(to, "dq_float_to_half");
-  }
+  if (helpers & (1u << DQ_EMIT_HALF | 1u << DQ_EMIT_FROM_HALF)) copy_function(to, "dq_half_to_float");
+  if (helpers & (1u << DQ_EMIT_HALF | 1u << DQ_EMIT_TO_HALF)) copy_function(to, "dq_float_to_half");
+  if (helpers & 1u << DQ_EMIT_ODD_HALF) fputs(odd_half_text, to);
+  if (helpers & 1u << DQ_EMIT_NARROW) fputs(narrow_text, to);
+  if (helpers & 1u << DQ_EMIT_NARROW_64) fputs(natural_text, to);
+  if (helpers & 1u << DQ_EMIT_POWER) fputs(power_text, to);
+  if (helpers & 1u << DQ_EMIT_SATURATED) fputs(saturated_text, to);
+  if (helpers & 1u << DQ_EMIT_MODULO) fputs(modulo_text, to);
   if (!(helpers & (exp_users | sigmoid_users))) return;
   fputs("#define DQ_EXP_MAGIC 12582912.0f /* adding it leaves round(n) in the low bits of the mantissa */\n", to);
   copy_function(to, "dq_float_bits");

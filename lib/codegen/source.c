@@ -93,8 +93,8 @@ static void print_weights(FILE *to, const dq_codegen *made) {
 
 static void print_source(FILE *to, const dq_codegen *made, const dq_codegen_parts *parts, const char *header,
                          const char *constants, const char *calls) {
-  static const unsigned math =
-      1u << DQ_EMIT_MATH | 1u << DQ_EMIT_EXP | 1u << DQ_EMIT_SIGMOID | 1u << DQ_EMIT_SILU | 1u << DQ_EMIT_TANH;
+  static const unsigned math = 1u << DQ_EMIT_MATH | 1u << DQ_EMIT_MODULO | 1u << DQ_EMIT_EXP | 1u << DQ_EMIT_SIGMOID |
+                               1u << DQ_EMIT_SILU | 1u << DQ_EMIT_TANH;
   fprintf(to,
           "/* Written by dq-cc: %" PRId64 " multiply-accumulates, %zu bytes of arena, %" PRId64
           " bytes of constants. */\n",

@@ -83,6 +83,32 @@ static char *parameters_of(const dq_codegen *made, const dq_emission *emission) 
   return copy;
 }
 
+// The body behind a statement for every parameter that the body does not mention, so that compilers do not warn.
+static char *mention_parameters(const dq_codegen *made, const dq_emission *emission, const char *body) {
+  char *text = NULL, name[24];
+  size_t size;
+  FILE *to = open_memstream(&text, &size);
+  if (!to) return NULL;
+  for (int i = 0; i < emission->op->input_count; i++) {
+    const dq_tensor *input = emission->op->inputs[i];
+    snprintf(name, sizeof name, "x%d", i);
+    if (input && !input->data && !dq_emit_mentions(body, name)) fprintf(to, "  (void)%s;\n", name);
+  }
+  for (int o = 0; o < emission->op->output_count; o++) {
+    snprintf(name, sizeof name, "y%d", o);
+    if (emission->op->outputs[o] && !dq_emit_mentions(body, name)) fprintf(to, "  (void)%s;\n", name);
+  }
+  for (int a = 0; a < emission->array_count; a++) {
+    snprintf(name, sizeof name, "c%d", a);
+    if (!dq_emit_mentions(body, name)) fprintf(to, "  (void)%s;\n", name);
+  }
+  fputs(body, to);
+  bool failed = fclose(to) != 0;
+  char *copy = failed ? NULL : dq_arena_strdup(made->arena, text);
+  free(text);
+  return copy;
+}
+
 // The function with this body and these parameters, by the number of the first step that calls it.
 static int find_function(dq_codegen_parts *parts, int step, const char *parameters, const char *body) {
   for (int f = 0; f < parts->function_count; f++)
@@ -177,10 +203,14 @@ static dq_status print_step(dq_codegen *made, dq_codegen_parts *parts, int index
   if (!emission->body) return dq_fail_memory(error, 0);
   dq_status status = call_row(emission);
   bool failed = fclose(emission->body) != 0;
-  const char *kept = status == DQ_OK && !failed ? dq_arena_strdup(made->arena, body) : NULL;
+  const char *kept = status == DQ_OK && !failed ? mention_parameters(made, emission, *body ? body : "") : NULL;
+  bool is_empty = !failed && !*body;
   free(body);
+  if (status == DQ_OK && emission->too_many)
+    status =
+        dq_op_fail(emission->op, DQ_UNSUPPORTED, "C is written for at most %d constants of a step", DQ_EMIT_ARRAYS);
   if (status != DQ_OK) return dq_with_label(step->node, status, error);
-  if (kept && !*kept) return DQ_OK; // all lies in place
+  if (is_empty) return DQ_OK; // all lies in place
   const char *parameters = parameters_of(made, emission);
   if (!kept || !parameters) return dq_fail_memory(error, size);
   step->function = find_function(parts, index, parameters, kept);
@@ -188,7 +218,7 @@ static dq_status print_step(dq_codegen *made, dq_codegen_parts *parts, int index
   step->exceptions = emission->exceptions;
   step->sum_bits = emission->sum_bits, step->scratch_bytes = emission->scratch_bytes;
   parts->helpers |= emission->helpers;
-  parts->has_floats |= strstr(kept, "float") && !emission->plain;
+  parts->has_floats |= (strstr(kept, "float") || strstr(kept, "double")) && !emission->plain;
   define_arrays(parts, made, index, emission, step);
   print_call(made, parts, index, emission);
   return DQ_OK;

@@ -6,9 +6,10 @@
 
 #include <tgmath.h>
 
-#define ROW(NAME, VERSIONS, INPUTS, TYPES, QUANTIZATION, INFER, ATTRIBUTES, TRAITS, ...)                               \
+#define ROW(...) ROW_EMIT(dq_emit_formula, __VA_ARGS__)
+#define ROW_EMIT(EMIT, NAME, VERSIONS, INPUTS, TYPES, QUANTIZATION, INFER, ATTRIBUTES, TRAITS, ...)                    \
   DQ_ELEMENTWISE_ROW(NAME, VERSIONS, INPUTS, TYPES, ATTRIBUTES, INFER, .category = DQ_FOLLOW,                          \
-                     .quantization = QUANTIZATION, .emit = dq_emit_formula,                                            \
+                     .quantization = QUANTIZATION, .emit = EMIT,                                                       \
                      .flags = DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | TRAITS, __VA_ARGS__)
 
 static double parameter(const dq_op *op, const char *name, float fallback) {
@@ -39,6 +40,7 @@ static double parameter(const dq_op *op, const char *name, float fallback) {
 
 #define UNIT_CLAMPED(y) ((y) < 0 ? 0 : (y) > 1 ? 1 : (y))
 // ln(1 + e^x) without overflow.
+#define SOFTPLUS_C "(x > 0.0f ? x + log1pf(expf(-x)) : log1pf(expf(x)))"
 #define SOFTPLUS(x) ((x) > 0 ? (x) + log1p(exp(-(x))) : log1p(exp(x)))
 
 DQ_KERNEL_LOOP(Sigmoid_F32, dq_sigmoid_f32)
@@ -51,11 +53,12 @@ LOOPED(Tanh, (1, 6, 13), DQ_GRAIN, DQ_OP_UNIFORM, .formula = "dq_tanh_one(x)", .
        .range = {-1, 1})
 FUNCTION(HardSwish, (14, 22), DQ_GRAIN, x *UNIT_CLAMPED(x / 6 + (element)0.5), DQ_OP_UNIFORM,
          .formula = "x * dq_unit(x / 6.0f + 0.5f)", .bound = DQ_BOUND_SLOPE)
-FUNCTION(Softplus, (1, 22), DQ_GRAIN_FUNCTION, SOFTPLUS(x), DQ_OP_UNIFORM, .bound = DQ_BOUND_SQUEEZE,
-         .range = {0, INFINITY})
+FUNCTION(Softplus, (1, 22), DQ_GRAIN_FUNCTION, SOFTPLUS(x), DQ_OP_UNIFORM, .formula = SOFTPLUS_C,
+         .bound = DQ_BOUND_SQUEEZE, .range = {0, INFINITY})
 FUNCTION(Softsign, (1, 22), DQ_GRAIN, x / (1 + fabs(x)), DQ_OP_UNIFORM, .formula = "x / (1.0f + fabsf(x))",
          .bound = DQ_BOUND_SQUEEZE, .range = {-1, 1})
-FUNCTION(Mish, (18, 22), DQ_GRAIN_FUNCTION, x *tanh(SOFTPLUS(x)), DQ_OP_UNIFORM, .bound = DQ_BOUND_SLOPE)
+FUNCTION(Mish, (18, 22), DQ_GRAIN_FUNCTION, x *tanh(SOFTPLUS(x)), DQ_OP_UNIFORM, .formula = "x * tanhf(" SOFTPLUS_C ")",
+         .bound = DQ_BOUND_SLOPE)
 
 static dq_slope slope_LeakyRelu(const dq_node *node) {
   return (dq_slope){DQ_NO_INPUT, dq_node_float(node, "alpha", 0.01f)};
@@ -63,11 +66,14 @@ static dq_slope slope_LeakyRelu(const dq_node *node) {
 ACTIVATION(LeakyRelu, (1, 6, 16), DQ_GRAIN, "alpha", 0.01f, NULL, 0, x < 0 ? a * x : x,
            DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS, .slope = slope_LeakyRelu, .bound = DQ_BOUND_SLOPE)
 ACTIVATION(Elu, (1, 6, 22), DQ_GRAIN_FUNCTION, "alpha", 1, NULL, 0, x < 0 ? a * expm1(x) : x, DQ_OP_UNIFORM,
-           .bound = DQ_BOUND_SQUEEZE, .range = {-1, INFINITY})
+           .formula = "x < 0.0f ? $alpha:1; * expm1f(x) : x", .bound = DQ_BOUND_SQUEEZE, .range = {-1, INFINITY})
 ACTIVATION(Selu, (1, 6, 22), DQ_GRAIN_FUNCTION, "alpha", 1.67326319217681884765625f, "gamma",
-           1.05070102214813232421875f, x > 0 ? b * x : b * (a * expm1(x)), DQ_OP_UNIFORM, .bound = DQ_BOUND_UNKNOWN)
-ACTIVATION(Celu, (12, 28), DQ_GRAIN_FUNCTION, "alpha", 1, NULL, 0, x > 0 ? x : a * expm1(x / a), DQ_OP_UNIFORM,
+           1.05070102214813232421875f, x > 0 ? b * x : b * (a * expm1(x)), DQ_OP_UNIFORM,
+           .formula = "x > 0.0f ? $gamma:1.05070102214813232421875; * x : $gamma:1.05070102214813232421875; * "
+                      "($alpha:1.67326319217681884765625; * expm1f(x))",
            .bound = DQ_BOUND_UNKNOWN)
+ACTIVATION(Celu, (12, 28), DQ_GRAIN_FUNCTION, "alpha", 1, NULL, 0, x > 0 ? x : a * expm1(x / a), DQ_OP_UNIFORM,
+           .formula = "x > 0.0f ? x : $alpha:1; * expm1f(x / $alpha:1;)", .bound = DQ_BOUND_UNKNOWN)
 ACTIVATION(HardSigmoid, (1, 6, 22), DQ_GRAIN, "alpha", 0.2f, "beta", 0.5f, UNIT_CLAMPED(a *x + b), DQ_OP_UNIFORM,
            .formula = "dq_unit($alpha:0.2; * x + $beta:0.5;)", .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})
 ACTIVATION(ThresholdedRelu, (10, 22), DQ_GRAIN, "alpha", 1, NULL, 0, x > a ? x : 0, DQ_OP_UNIFORM,
@@ -88,8 +94,8 @@ static bool clamp_Relu(const dq_node *node, float *low, float *high) {
   return true;
 }
 ROW(Relu, (1, 6, 13, 14), (1, 1), DQ_TYPES_FLOAT | DQ_TYPES_SIGNED, DQ_QUANTIZE_ABSORB, dq_infer_same,
-    dq_consumed_inputs, DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS, .clamp = clamp_Relu, .bound = DQ_BOUND_SQUEEZE,
-    .range = {0, INFINITY})
+    dq_consumed_inputs, DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS, .formula = "x < 0.0f ? 0.0f : x",
+    .integer_formula = "x < 0 ? 0 : x", .clamp = clamp_Relu, .bound = DQ_BOUND_SQUEEZE, .range = {0, INFINITY})
 
 // ---- Shrink: the bounds are floats for integers too ----
 
@@ -103,6 +109,10 @@ ROW(Relu, (1, 6, 13, 14), (1, 1), DQ_TYPES_FLOAT | DQ_TYPES_SIGNED, DQ_QUANTIZE_
       out[i] = (type)(x < -lambd ? x + bias : x > lambd ? x - bias : 0);                                               \
     }                                                                                                                  \
   }
+#define SHRINK_C                                                                                                       \
+  "(T)((double)x < -(double)$lambd:0.5; ? (double)x + (double)$bias:0; : (double)x > (double)$lambd:0.5; ? (double)x " \
+  "- "                                                                                                                 \
+  "(double)$bias:0; : 0.0)"
 DQ_EACH_NUMBER(SHRINK, Shrink)
 static dq_loop *const loops_Shrink[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Shrink)};
 static const dq_attribute_rule attributes_Shrink[] = {
@@ -113,7 +123,7 @@ static dq_status run_Shrink(dq_op *op) {
   return dq_elementwise(op, loops_Shrink, parameters, DQ_GRAIN);
 }
 ROW(Shrink, (9), (1, 1), DQ_TYPES_NUMBER, DQ_QUANTIZE_TABLE, dq_infer_same, attributes_Shrink, DQ_OP_UNIFORM,
-    .bound = DQ_BOUND_UNKNOWN)
+    .formula = SHRINK_C, .integer_formula = SHRINK_C, .bound = DQ_BOUND_UNKNOWN)
 
 // ---- Gelu: by the error function, or its approximation by tanh (a != 0) ----
 
@@ -131,9 +141,14 @@ static dq_status run_Gelu(dq_op *op) {
     return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'approximate' is '%s', expected none or tanh", approximate);
   return dq_elementwise(op, tanh_form ? by_tanh : by_erf, NULL, DQ_GRAIN_FUNCTION);
 }
+static dq_status emit_Gelu(dq_emission *to) {
+  if (strcmp(dq_node_string(to->op->node, "approximate", "none"), "tanh") != 0)
+    return dq_emit_elements(to, "0.5f * x * (1.0f + erff(x * 0.70710678118654752440f))");
+  return dq_emit_elements(to, "0.5f * x * (1.0f + tanhf(0.79788456080286535588f * (x + 0.044715f * x * x * x)))");
+}
 static const dq_attribute_rule attributes_Gelu[] = {{"approximate", DQ_ATTRIBUTE_STRING, false}, {0}};
-ROW(Gelu, (20), (1, 1), DQ_TYPES_FLOAT, DQ_QUANTIZE_TABLE, dq_infer_same, attributes_Gelu, DQ_OP_UNIFORM,
-    .bound = DQ_BOUND_SLOPE)
+ROW_EMIT(emit_Gelu, Gelu, (20), (1, 1), DQ_TYPES_FLOAT, DQ_QUANTIZE_TABLE, dq_infer_same, attributes_Gelu,
+         DQ_OP_UNIFORM, .bound = DQ_BOUND_SLOPE)
 
 // ---- PRelu: a slope that broadcasts to the input ----
 
@@ -151,7 +166,8 @@ static dq_slope slope_PRelu(const dq_node *node) {
 }
 ROW(PRelu, (7, 9, 16), (2, 2), DQ_TYPES_FLOAT | DQ_BIT(DQ_I32) | DQ_BIT(DQ_I64) | DQ_BIT(DQ_U32) | DQ_BIT(DQ_U64),
     DQ_QUANTIZE_TABLE, dq_infer_unidirectional, NULL, DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS,
-    .formula = "x < 0.0f ? x * y : x", .slope = slope_PRelu, .bound = DQ_BOUND_SLOPE)
+    .formula = "x < 0.0f ? x * y : x", .integer_formula = "x < 0 ? (T)((uint64_t)x * (uint64_t)y) : x",
+    .natural_formula = "x", .slope = slope_PRelu, .bound = DQ_BOUND_SLOPE)
 
 // ---- Clip: bounds as attributes up to version 6, as optional scalar inputs from 11 ----
 
@@ -222,5 +238,19 @@ static bool read_bound(const dq_node *node, int input, const char *attribute, fl
 static bool clamp_Clip(const dq_node *node, float *low, float *high) {
   return read_bound(node, 1, "min", -INFINITY, low) && read_bound(node, 2, "max", INFINITY, high);
 }
-ROW(Clip, (1, 6, 11, 12, 13), (1, 3), DQ_TYPES_NUMBER, DQ_QUANTIZE_ABSORB, infer_Clip, attributes_Clip, DQ_OP_UNIFORM,
-    .clamp = clamp_Clip, .bound = DQ_BOUND_SQUEEZE)
+
+// Bounds as run_Clip takes them: the last one wins where they cross.
+static dq_status emit_Clip(dq_emission *to) {
+  const dq_op *op = to->op;
+  const bool low = dq_op_input(op, 1), high = dq_op_input(op, 2);
+  char formula[240], low_text[60] = "y", high_text[60] = "z", inner[120] = "x";
+  bool has_low = low || (op->version < 11 && dq_node_attribute(op->node, "min"));
+  bool has_high = high || (op->version < 11 && dq_node_attribute(op->node, "max"));
+  if (!low) strcpy(low_text, "(T)$min:0;");
+  if (!high) strcpy(high_text, "(T)$max:0;");
+  if (has_low) snprintf(inner, sizeof inner, "(x < %s ? %s : x)", low_text, low_text);
+  if (has_high) snprintf(formula, sizeof formula, "%s > %s ? %s : %s", inner, high_text, high_text, inner);
+  return dq_emit_elements(to, has_high ? formula : inner);
+}
+ROW_EMIT(emit_Clip, Clip, (1, 6, 11, 12, 13), (1, 3), DQ_TYPES_NUMBER, DQ_QUANTIZE_ABSORB, infer_Clip, attributes_Clip,
+         DQ_OP_UNIFORM, .clamp = clamp_Clip, .bound = DQ_BOUND_SQUEEZE)

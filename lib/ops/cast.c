@@ -155,14 +155,49 @@ static const dq_attribute_rule cast_attributes[] = {{"to", DQ_ATTRIBUTE_INT, tru
                                                     {"saturate", DQ_ATTRIBUTE_INT, false},
                                                     {0}};
 
+// A float16 result of `value`, an expression of float32 (`single`) or float64.
+static void to_half(dq_emission *to, bool single, const char *value, char text[160]) {
+  dq_emit_need(to, DQ_EMIT_TO_HALF);
+  if (!single) dq_emit_need(to, DQ_EMIT_ODD_HALF);
+  snprintf(text, 160, single ? "dq_float_to_half(%s)" : "dq_double_to_half((double)%s)", value);
+}
+
+// An integer of `type` of the float number `value`, as TRUNCATED has it.
+static void truncated(dq_emission *to, int type, const char *value, char text[160]) {
+  static const struct {
+    int type;
+    const char *low, *high;
+  } ends[] = {{DQ_I8, "INT8_MIN", "INT8_MAX"},    {DQ_I16, "INT16_MIN", "INT16_MAX"},
+              {DQ_I32, "INT32_MIN", "INT32_MAX"}, {DQ_I64, "INT64_MIN", "INT64_MAX"},
+              {DQ_U8, "0", "UINT8_MAX"},          {DQ_U16, "0", "UINT16_MAX"},
+              {DQ_U32, "0", "UINT32_MAX"}};
+  dq_emit_need(to, type == DQ_U64 ? DQ_EMIT_NARROW_64 : DQ_EMIT_NARROW);
+  if (type == DQ_U64) snprintf(text, 160, "dq_natural((double)%s)", value);
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    if (ends[i].type == type)
+      snprintf(text, 160, "(%s)dq_truncate((double)%s, %s, %s)", dq_emit_type(type), value, ends[i].low, ends[i].high);
+}
+
 static dq_status emit(dq_emission *to) {
-  int from = to->op->inputs[0]->type, type = to->op->outputs[0]->type;
-  bool narrows = from == DQ_F32 && type == DQ_F16;
-  if (!narrows && !(from == DQ_F16 && type == DQ_F32))
-    return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for casts between float32 and float16 only");
-  dq_emit_need(to, DQ_EMIT_HALF);
+  const int from = to->op->inputs[0]->type, type = to->op->outputs[0]->type;
+  const bool real = DQ_BIT(from) & DQ_TYPES_FLOAT;
+  char text[160], name[16], value[60];
+  dq_emit_input(to, 0, name);
+  snprintf(value, sizeof value,
+           from == DQ_F16 && type != DQ_F16 ? "dq_half_to_float(%s[i])"
+           : from == DQ_BOOL                ? "(%s[i] != 0)"
+                                            : "%s[i]",
+           name);
+  if (!dq_dtype_computable(type))
+    return dq_op_fail(to->op, DQ_UNSUPPORTED, "a cast to %s is not supported", dq_dtype_name(type));
+  if (from == DQ_F16 && type != DQ_F16) dq_emit_need(to, DQ_EMIT_FROM_HALF);
+  if (from == type) strcpy(text, value);
+  else if (type == DQ_F16) to_half(to, from == DQ_F32, value, text);
+  else if (type == DQ_BOOL) snprintf(text, sizeof text, "%s != 0", value);
+  else if (real && DQ_BIT(type) & DQ_TYPES_INTEGER) truncated(to, type, value, text);
+  else snprintf(text, sizeof text, "(%s)%s", dq_emit_type(type), value);
   dq_emit(to, "for (int32_t i = 0; i < %lld; i++) {", (long long)dq_tensor_count(to->op->inputs[0]));
-  dq_emit(to, "y0[i] = %s(x0[i]);", narrows ? "dq_float_to_half" : "dq_half_to_float");
+  dq_emit(to, "y0[i] = %s;", text);
   dq_emit_close(to, 1);
   return DQ_OK;
 }
@@ -190,6 +225,7 @@ const dq_operator dq_op_CastLike = {
     .attributes = cast_attributes + 1,
     .infer = infer_CastLike,
     .run = run_cast,
+    .emit = emit,
     .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
 };

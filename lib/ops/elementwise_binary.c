@@ -20,7 +20,8 @@ static const dq_attribute_rule shift_attributes[] = {{"direction", DQ_ATTRIBUTE_
   DQ_RUN_LOOPS(NAME, DQ_GRAIN)                                                                                         \
   ROW(NAME, (7, 13, 14), DQ_TYPES_NUMBER, NULL, dq_infer_binary, DQ_FOLLOW, QUANTIZATION,                              \
       DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | (TRAITS), .integer_form = DQ_FORM_PAIR,                        \
-      .bound = DQ_BOUND_COMBINE, .emit = dq_emit_formula, .formula = "x " SIGN " y")
+      .bound = DQ_BOUND_COMBINE, .emit = dq_emit_formula, .formula = "x " SIGN " y",                                   \
+      .integer_formula = "(uint64_t)x " SIGN " (uint64_t)y")
 
 // Truncating division; what C leaves undefined is 0 (by zero) and wraps (most negative by -1).
 #define DIVIDE_SIGNED(NAME, symbol, type)                                                                              \
@@ -38,7 +39,9 @@ static dq_loop *const loops_Div[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, 
 DQ_RUN_LOOPS(Div, DQ_GRAIN)
 ROW(Div, (7, 13, 14), DQ_TYPES_NUMBER, NULL, dq_infer_binary, DQ_FOLLOW, DQ_QUANTIZE_NOT,
     DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE, .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_COMBINE,
-    .emit = dq_emit_formula, .formula = "x / y")
+    .emit = dq_emit_formula, .formula = "x / y",
+    .integer_formula = "y == 0 ? (T)0 : y == -1 ? (T)(0u - (uint64_t)x) : (T)(x / y)",
+    .natural_formula = "y == 0 ? 0u : x / y")
 
 // ---- Mod: the sign of the divisor, or with fmod that of the dividend ----
 // Float elements without fmod are an error before opset 28; they are taken as it defines them.
@@ -67,8 +70,20 @@ static dq_status run_Mod(dq_op *op) {
   bool like_dividend = dq_node_int(op->node, "fmod", 0) != 0;
   return dq_elementwise(op, like_dividend ? loops_Fmod : loops_Mod, NULL, DQ_GRAIN);
 }
+
+static dq_status emit_Mod(dq_emission *to) {
+  bool like_dividend = dq_node_int(to->op->node, "fmod", 0) != 0;
+  unsigned type = DQ_BIT(to->op->inputs[0]->type);
+  if (type & DQ_TYPES_FLOAT)
+    return dq_emit_elements(to, like_dividend ? "fmodf(x, y)" : "(T)dq_modulo((double)x, (double)y)");
+  if (type & DQ_TYPES_UNSIGNED) return dq_emit_elements(to, "y == 0 ? 0u : x % y");
+  return dq_emit_elements(to, like_dividend
+                                  ? "y == 0 || y == -1 ? 0 : x % y"
+                                  : "y == 0 || y == -1 ? 0 : x % y != 0 && (x % y < 0) != (y < 0) ? x % y + y "
+                                    ": x % y");
+}
 ROW(Mod, (10, 13, 28), DQ_TYPES_NUMBER, fmod_attributes, dq_infer_binary, DQ_DENY, DQ_QUANTIZE_NOT,
-    DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE)
+    DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE, .emit = emit_Mod)
 
 // ---- Pow: the exponent may have any type of number; parameter 0 says which ----
 
@@ -123,20 +138,30 @@ static dq_status run_Pow(dq_op *op) {
                    DQ_GRAIN_FUNCTION);
   return DQ_OK;
 }
+
+static dq_status emit_Pow(dq_emission *to) {
+  unsigned base = DQ_BIT(to->op->inputs[0]->type), exponent = DQ_BIT(to->op->inputs[1]->type);
+  if (base == exponent && base & DQ_TYPES_FLOAT) return dq_emit_elements(to, "powf(x, y)");
+  if (base & DQ_TYPES_FLOAT) return dq_emit_elements(to, "(T)pow((double)x, (double)y)");
+  return dq_emit_elements(to, exponent & DQ_TYPES_INTEGER ? "dq_power((int64_t)x, (int64_t)y)"
+                                                          : "dq_saturated(pow((double)x, (double)y))");
+}
 ROW(Pow, (7, 12, 13, 15), DQ_TYPES_FLOAT | DQ_BIT(DQ_I32) | DQ_BIT(DQ_I64), NULL, dq_infer_broadcast, DQ_DENY,
-    DQ_QUANTIZE_NOT, DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE, .integer_form = DQ_FORM_FUNCTION)
+    DQ_QUANTIZE_NOT, DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE, .integer_form = DQ_FORM_FUNCTION,
+    .emit = emit_Pow)
 
 // ---- Bits ----
 
-#define BITS(NAME, EXPRESSION)                                                                                         \
+#define BITS(NAME, SIGN, EXPRESSION)                                                                                   \
   DQ_EACH_INTEGER(DQ_LOOP2, NAME, EXPRESSION)                                                                          \
   static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_INTEGER(DQ_LOOP_ENTRY, NAME)};                          \
   DQ_RUN_LOOPS(NAME, DQ_GRAIN)                                                                                         \
-  ROW(NAME, (18), DQ_TYPES_INTEGER, NULL, dq_infer_binary, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_OP_IN_PLACE)
+  ROW(NAME, (18), DQ_TYPES_INTEGER, NULL, dq_infer_binary, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_OP_IN_PLACE,                 \
+      .emit = dq_emit_formula, .integer_formula = "x " SIGN " y")
 
-BITS(BitwiseAnd, x &y)
-BITS(BitwiseOr, x | y)
-BITS(BitwiseXor, x ^ y)
+BITS(BitwiseAnd, "&", x &y)
+BITS(BitwiseOr, "|", x | y)
+BITS(BitwiseXor, "^", x ^ y)
 
 // Shifting out all bits, or by less than none, gives 0, or -1 of a negative number to the right.
 #define SHIFT(x, operation, y) ((y) < 8 * sizeof(x) ? (uint64_t)(x)operation(y) : 0)
@@ -156,35 +181,47 @@ static dq_status run_BitShift(dq_op *op) {
     return dq_op_fail(op, DQ_BAD_INPUT, "attribute 'direction' is '%s', expected LEFT or RIGHT", direction);
   return dq_elementwise(op, left ? loops_ShiftLeft : loops_ShiftRight, NULL, DQ_GRAIN);
 }
-ROW(BitShift, (11, 28), DQ_TYPES_INTEGER, shift_attributes, dq_infer_binary, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_OP_IN_PLACE)
+
+static dq_status emit_BitShift(dq_emission *to) {
+  bool left = !strcmp(dq_node_string(to->op->node, "direction", ""), "LEFT");
+  if (DQ_BIT(to->op->inputs[0]->type) & DQ_TYPES_UNSIGNED)
+    return dq_emit_elements(to, left ? "y < BITS ? (uint64_t)x << y : 0u" : "y < BITS ? (uint64_t)x >> y : 0u");
+  return dq_emit_elements(to, left ? "y >= 0 && y < BITS ? (uint64_t)x << y : 0u"
+                                   : "y >= 0 && y < BITS ? x >> y : x < 0 ? -1 : 0");
+}
+ROW(BitShift, (11, 28), DQ_TYPES_INTEGER, shift_attributes, dq_infer_binary, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_OP_IN_PLACE,
+    .emit = emit_BitShift)
 
 // ---- Logic ----
 
-#define LOGIC(NAME, EXPRESSION)                                                                                        \
+#define LOGIC(NAME, FORMULA, EXPRESSION)                                                                               \
   DQ_LOOP2(NAME, EXPRESSION, BOOL, uint8_t)                                                                            \
   static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {[DQ_BOOL] = NAME##_BOOL};                                       \
   DQ_RUN_LOOPS(NAME, DQ_GRAIN)                                                                                         \
-  ROW(NAME, (7), DQ_BIT(DQ_BOOL), NULL, dq_infer_comparison, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_OP_IN_PLACE)
+  ROW(NAME, (7), DQ_BIT(DQ_BOOL), NULL, dq_infer_comparison, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_OP_IN_PLACE,               \
+      .emit = dq_emit_formula, .integer_formula = FORMULA)
 
-LOGIC(And, x &&y)
-LOGIC(Or, x || y)
-LOGIC(Xor, !x != !y)
+LOGIC(And, "x != 0 && y != 0", x &&y)
+LOGIC(Or, "x != 0 || y != 0", x || y)
+LOGIC(Xor, "(x != 0) != (y != 0)", !x != !y)
 
 // ---- Comparison ----
 
-#define COMPARISON(NAME, VERSIONS, EXPRESSION)                                                                         \
+#define COMPARISON(NAME, VERSIONS, EXPRESSION, SIGN)                                                                   \
   DQ_EACH_NUMBER(DQ_LOOP2_TO, uint8_t, NAME, EXPRESSION)                                                               \
   static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, NAME)};                           \
   DQ_RUN_LOOPS(NAME, DQ_GRAIN)                                                                                         \
-  ROW(NAME, VERSIONS, DQ_TYPES_NUMBER, NULL, dq_infer_comparison, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_OP_HALF)
+  ROW(NAME, VERSIONS, DQ_TYPES_NUMBER, NULL, dq_infer_comparison, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_OP_HALF,              \
+      .emit = dq_emit_formula, .formula = "x " SIGN " y", .integer_formula = "x " SIGN " y")
 
-COMPARISON(Less, (7, 9, 13), x < y)
-COMPARISON(Greater, (7, 9, 13), x > y)
-COMPARISON(LessOrEqual, (12, 16), x <= y)
-COMPARISON(GreaterOrEqual, (12, 16), x >= y)
+COMPARISON(Less, (7, 9, 13), x < y, "<")
+COMPARISON(Greater, (7, 9, 13), x > y, ">")
+COMPARISON(LessOrEqual, (12, 16), x <= y, "<=")
+COMPARISON(GreaterOrEqual, (12, 16), x >= y, ">=")
 
 DQ_EACH_NUMBER(DQ_LOOP2_TO, uint8_t, Equal, x == y)
 DQ_LOOP2(Equal, !x == !y, BOOL, uint8_t)
 static dq_loop *const loops_Equal[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Equal)[DQ_BOOL] = Equal_BOOL};
 DQ_RUN_LOOPS(Equal, DQ_GRAIN)
-ROW(Equal, (7, 11, 13, 19), DQ_TYPES_ALL, NULL, dq_infer_comparison, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_OP_HALF)
+ROW(Equal, (7, 11, 13, 19), DQ_TYPES_ALL, NULL, dq_infer_comparison, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_OP_HALF,
+    .emit = dq_emit_formula, .formula = "x == y", .integer_formula = "x == y")

@@ -35,21 +35,32 @@ DQ_KERNEL_LOOP(Exp_F32, dq_exp_f32)
 DQ_LOOP1(Exp, exp(x), F64, double)
 LOOPED(Exp, (1, 6, 13), DQ_DENY, DQ_GRAIN, .emit = dq_emit_formula, .formula = "dq_exp_one(x)",
        .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Log, (1, 6, 13), DQ_DENY, DQ_GRAIN_FUNCTION, log(x), .integer_form = DQ_FORM_FUNCTION,
+FLOAT_FUNCTION(Log, (1, 6, 13), DQ_DENY, DQ_GRAIN_FUNCTION, log(x), .emit = dq_emit_formula, .formula = "logf(x)",
+               .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Erf, (9, 13), DQ_DENY, DQ_GRAIN_FUNCTION, erf(x), .emit = dq_emit_formula, .formula = "erff(x)",
+               .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_SQUEEZE, .range = {-1, 1})
+FLOAT_FUNCTION(Sin, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, sin(x), .emit = dq_emit_formula, .formula = "sinf(x)",
                .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Erf, (9, 13), DQ_DENY, DQ_GRAIN_FUNCTION, erf(x), .integer_form = DQ_FORM_FUNCTION,
-               .bound = DQ_BOUND_SQUEEZE, .range = {-1, 1})
-FLOAT_FUNCTION(Sin, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, sin(x), .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Cos, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, cos(x), .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Tan, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, tan(x), .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Asin, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, asin(x), .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Acos, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, acos(x), .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Atan, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, atan(x), .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Sinh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, sinh(x), .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Cosh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, cosh(x), .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Asinh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, asinh(x), .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Acosh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, acosh(x), .bound = DQ_BOUND_UNKNOWN)
-FLOAT_FUNCTION(Atanh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, atanh(x), .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Cos, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, cos(x), .emit = dq_emit_formula, .formula = "cosf(x)",
+               .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Tan, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, tan(x), .emit = dq_emit_formula, .formula = "tanf(x)",
+               .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Asin, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, asin(x), .emit = dq_emit_formula, .formula = "asinf(x)",
+               .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Acos, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, acos(x), .emit = dq_emit_formula, .formula = "acosf(x)",
+               .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Atan, (7, 22), DQ_DENY, DQ_GRAIN_FUNCTION, atan(x), .emit = dq_emit_formula, .formula = "atanf(x)",
+               .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Sinh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, sinh(x), .emit = dq_emit_formula, .formula = "sinhf(x)",
+               .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Cosh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, cosh(x), .emit = dq_emit_formula, .formula = "coshf(x)",
+               .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Asinh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, asinh(x), .emit = dq_emit_formula, .formula = "asinhf(x)",
+               .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Acosh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, acosh(x), .emit = dq_emit_formula, .formula = "acoshf(x)",
+               .bound = DQ_BOUND_UNKNOWN)
+FLOAT_FUNCTION(Atanh, (9, 22), DQ_DENY, DQ_GRAIN_FUNCTION, atanh(x), .emit = dq_emit_formula, .formula = "atanhf(x)",
+               .bound = DQ_BOUND_UNKNOWN)
 
 // ---- With integers ----
 
@@ -64,14 +75,17 @@ DQ_EACH_UNSIGNED(DQ_LOOP1, Abs, x)
 static dq_loop *const loops_Abs[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Abs)};
 DQ_RUN_LOOPS(Abs, DQ_GRAIN)
 ROW(Abs, (1, 6, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, dq_infer_same, dq_consumed_inputs,
-    DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM, .integer_form = DQ_FORM_FUNCTION)
+    DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM, .emit = dq_emit_formula, .formula = "fabsf(x)",
+    .integer_formula = "x < 0 ? 0u - (uint64_t)x : (uint64_t)x", .natural_formula = "x",
+    .integer_form = DQ_FORM_FUNCTION)
 
 DQ_EACH_FLOAT(DQ_LOOP1, Neg, -x)
 DQ_EACH_SIGNED(NEG_SIGNED, Neg)
 static dq_loop *const loops_Neg[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, Neg) DQ_EACH_SIGNED(DQ_LOOP_ENTRY, Neg)};
 DQ_RUN_LOOPS(Neg, DQ_GRAIN)
 ROW(Neg, (1, 6, 13), DQ_TYPES_FLOAT | DQ_TYPES_SIGNED, DQ_FOLLOW, dq_infer_same, dq_consumed_inputs,
-    DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM, .integer_form = DQ_FORM_FUNCTION)
+    DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM, .emit = dq_emit_formula, .formula = "-x",
+    .integer_formula = "0u - (uint64_t)x", .integer_form = DQ_FORM_FUNCTION)
 
 DQ_EACH_FLOAT(DQ_LOOP1, Sign, x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x)
 DQ_EACH_SIGNED(DQ_LOOP1, Sign, (x > 0) - (x < 0))
@@ -79,24 +93,30 @@ DQ_EACH_UNSIGNED(DQ_LOOP1, Sign, x != 0)
 static dq_loop *const loops_Sign[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, Sign)};
 DQ_RUN_LOOPS(Sign, DQ_GRAIN)
 ROW(Sign, (9, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, dq_infer_same, NULL,
-    DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM, .bound = DQ_BOUND_SQUEEZE, .range = {-1, 1})
+    DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM, .emit = dq_emit_formula,
+    .formula = "x > 0.0f ? 1.0f : x < 0.0f ? -1.0f : x == 0.0f ? 0.0f : x",
+    .integer_formula = "x > 0 ? 1 : x < 0 ? -1 : 0", .natural_formula = "x != 0", .bound = DQ_BOUND_SQUEEZE,
+    .range = {-1, 1})
 
 DQ_EACH_INTEGER(DQ_LOOP1, BitwiseNot, ~x)
 static dq_loop *const loops_BitwiseNot[DQ_LOOP_TYPES] = {DQ_EACH_INTEGER(DQ_LOOP_ENTRY, BitwiseNot)};
 DQ_RUN_LOOPS(BitwiseNot, DQ_GRAIN)
-ROW(BitwiseNot, (18), DQ_TYPES_INTEGER, DQ_FOLLOW, dq_infer_same, NULL, DQ_OP_IN_PLACE)
+ROW(BitwiseNot, (18), DQ_TYPES_INTEGER, DQ_FOLLOW, dq_infer_same, NULL, DQ_OP_IN_PLACE, .emit = dq_emit_formula,
+    .integer_formula = "~x")
 
 DQ_LOOP1(Not, !x, BOOL, uint8_t)
 static dq_loop *const loops_Not[DQ_LOOP_TYPES] = {[DQ_BOOL] = Not_BOOL};
 DQ_RUN_LOOPS(Not, DQ_GRAIN)
-ROW(Not, (1), DQ_BIT(DQ_BOOL), DQ_FOLLOW, dq_infer_same, NULL, DQ_OP_IN_PLACE)
+ROW(Not, (1), DQ_BIT(DQ_BOOL), DQ_FOLLOW, dq_infer_same, NULL, DQ_OP_IN_PLACE, .emit = dq_emit_formula,
+    .integer_formula = "x == 0")
 
 // ---- Tests ----
 
 DQ_EACH_FLOAT(DQ_LOOP1_TO, uint8_t, IsNaN, x != x)
 static dq_loop *const loops_IsNaN[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, IsNaN)};
 DQ_RUN_LOOPS(IsNaN, DQ_GRAIN)
-ROW(IsNaN, (9, 13, 20), DQ_TYPES_FLOAT, DQ_FOLLOW, dq_infer_comparison, NULL, DQ_OP_HALF)
+ROW(IsNaN, (9, 13, 20), DQ_TYPES_FLOAT, DQ_FOLLOW, dq_infer_comparison, NULL, DQ_OP_HALF, .emit = dq_emit_formula,
+    .formula = "x != x")
 
 static const dq_attribute_rule isinf_attributes[] = {
     {"detect_negative", DQ_ATTRIBUTE_INT, false}, {"detect_positive", DQ_ATTRIBUTE_INT, false}, {0}};
@@ -107,4 +127,14 @@ static dq_status run_IsInf(dq_op *op) {
                            dq_node_int(op->node, "detect_positive", 1) != 0};
   return dq_elementwise(op, loops_IsInf, detect, DQ_GRAIN);
 }
-ROW(IsInf, (10, 20), DQ_TYPES_FLOAT, DQ_FOLLOW, dq_infer_comparison, isinf_attributes, DQ_OP_HALF)
+
+// A half of an infinite number is that number, which holds for no other but 0.
+static dq_status emit_IsInf(dq_emission *to) {
+  bool negative = dq_node_int(to->op->node, "detect_negative", 1) != 0;
+  bool positive = dq_node_int(to->op->node, "detect_positive", 1) != 0;
+  return dq_emit_elements(to, negative && positive ? "x * 0.5f == x && (x < 0.0f || x > 0.0f)"
+                              : negative           ? "x * 0.5f == x && x < 0.0f"
+                              : positive           ? "x * 0.5f == x && x > 0.0f"
+                                                   : "(void)x, 0");
+}
+ROW(IsInf, (10, 20), DQ_TYPES_FLOAT, DQ_FOLLOW, dq_infer_comparison, isinf_attributes, DQ_OP_HALF, .emit = emit_IsInf)

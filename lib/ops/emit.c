@@ -28,7 +28,10 @@ void dq_emit_close(dq_emission *to, int count) {
 void dq_emit_need(dq_emission *to, dq_emit_helper helper) { to->helpers |= 1u << helper; }
 
 int dq_emit_constant(dq_emission *to, int type, const void *data, int64_t count) {
-  if (to->array_count == DQ_EMIT_ARRAYS) return -1;
+  if (to->array_count == DQ_EMIT_ARRAYS) {
+    to->too_many = true;
+    return -1;
+  }
   to->arrays[to->array_count] = (dq_emit_array){type, count, data};
   return to->array_count++;
 }

@@ -37,8 +37,16 @@ typedef enum dq_emit_helper {
   DQ_EMIT_SILU,
   DQ_EMIT_TANH,
   DQ_EMIT_UNIT, // dq_unit(x): x between 0 and 1
-  DQ_EMIT_HALF, // dq_half_to_float and dq_float_to_half of lib/base/half.h
-  DQ_EMIT_MATH, // <math.h>
+  DQ_EMIT_HALF, // dq_half_to_float and dq_float_to_half of lib/base/half.h; one of them:
+  DQ_EMIT_FROM_HALF,
+  DQ_EMIT_TO_HALF,
+  DQ_EMIT_MATH,      // <math.h>
+  DQ_EMIT_POWER,     // dq_power(x, y) of int64
+  DQ_EMIT_SATURATED, // dq_saturated(x): a double as int64
+  DQ_EMIT_MODULO,    // dq_modulo(x, y): the remainder with the sign of y
+  DQ_EMIT_NARROW,    // dq_truncate(x, low, high): a double as int64 within bounds; NaN gives 0
+  DQ_EMIT_NARROW_64, // dq_natural(x): a double as uint64
+  DQ_EMIT_ODD_HALF,  // dq_double_to_half(x): a double as float16, rounded once; with DQ_EMIT_TO_HALF
   DQ_EMIT_HELPERS
 } dq_emit_helper;
 
@@ -54,7 +62,7 @@ typedef struct dq_emit_array {
   const void *data;
 } dq_emit_array;
 
-enum { DQ_EMIT_ARRAYS = 8 };
+enum { DQ_EMIT_ARRAYS = 32 };
 
 struct dq_emission {
   const dq_op *op; // shapes are final, constants have elements; not prepared
@@ -65,6 +73,7 @@ struct dq_emission {
   dq_emit_array arrays[DQ_EMIT_ARRAYS];
   int array_count;
   unsigned helpers;      // set of 1 << dq_emit_helper
+  bool too_many;         // there were more arrays than DQ_EMIT_ARRAYS
   bool plain;            // no result of a product of floats is added to another float
   const bool *placed;    // [op->input_count]: the input lies where its part of output 0 lies (DQ_OP_JOIN, DQ_OP_VIEW)
   size_t scratch_bytes;  // that the step needs beside its results
@@ -90,7 +99,7 @@ const char *dq_emit_type(int type);                   // "float", "int8_t", ...;
 const char *dq_emit_real(float value, char text[48]); // a C expression of type float for the value, also infinite ones
 
 // Loops over all elements of a shape, for operands that have a stride in elements along each dimension (0: broadcast).
-enum { DQ_EMIT_OPERANDS = 4 };
+enum { DQ_EMIT_OPERANDS = 17 };
 typedef struct dq_emit_nest {
   int rank, operands;
   int64_t dims[DQ_MAX_RANK], strides[DQ_EMIT_OPERANDS][DQ_MAX_RANK];
@@ -207,8 +216,27 @@ dq_status dq_emit_qlinear_matmul(dq_emission *to);
 dq_status dq_emit_max_pool(dq_emission *to);
 dq_status dq_emit_average_pool(dq_emission *to);
 
-// For rows with DQ_OP_ELEMENTWISE: the row's formula, or what its clamp or slope says, over one or two float32 inputs.
+// ---- Functions of elements: lib/ops/emit_elements.c ----
+
+enum { DQ_EMIT_FORMULA = 700 };
+// Writes a formula (dq_operator.formula) for elements of a type into a text: attributes, names and numbers filled in.
+// False: the type has no such function, or the text is too long.
+bool dq_emit_fill(dq_emission *to, const char *formula, int type, char text[DQ_EMIT_FORMULA]);
+// The formula of a row for a type of input 0; NULL: there is none.
+const char *dq_emit_formula_for(const dq_operator *row, int type);
+// Whether a name stands in a text as a word.
+bool dq_emit_mentions(const char *text, const char *name);
+// Whether a tensor has float16 elements that the operator computes in float32.
+bool dq_emit_is_half(const dq_emission *to, const dq_tensor *tensor);
+// Declares a variable with an element of input `i`, float for such float16; assigns an expression to one of output `o`.
+void dq_emit_load(dq_emission *to, int i, const char *variable, const char *index);
+void dq_emit_assign(dq_emission *to, int o, const char *index, const char *value);
+// A formula over up to three inputs that broadcast. DQ_UNSUPPORTED: it is NULL, or not for the type.
+dq_status dq_emit_elements(dq_emission *to, const char *formula);
+// For rows: the row's formula for the type, or what its clamp or slope says.
 dq_status dq_emit_formula(dq_emission *to);
+// The row's formula applied to one input after the other, x being the result so far; `end` is an expression of x.
+dq_status dq_emit_fold(dq_emission *to, const char *end);
 
 // For rows of operators that move elements: runs the row on the numbers of the elements to find which one each element
 // of output 0 is, and prints loops that copy them. DQ_UNSUPPORTED: an element comes from nowhere (padding).

@@ -1,184 +1,203 @@
-// Functions of one or two float32 elements, and moves of elements, in C.
+// Functions of elements in C.
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/sizes.h"
 #include "lib/ops/emit.h"
-#include "lib/ops/quantized.h"
 
 // ---- Formulas ----
 
-// Copies the formula with the values of attributes in place of "$name:default;".
-static void fill_attributes(const dq_node *node, const char *formula, char text[300]) {
-  int at = 0;
-  for (const char *c = formula; *c && at < 250; c++) {
-    if (*c != '$') {
-      text[at++] = *c;
-      continue;
-    }
-    char name[32], real[48];
-    const char *colon = strchr(c, ':'), *end = strchr(c, ';');
-    snprintf(name, sizeof name, "%.*s", (int)(colon - c - 1), c + 1);
-    at += snprintf(text + at, (size_t)(300 - at), "%s",
-                   dq_emit_real(dq_node_float(node, name, strtof(colon + 1, NULL)), real));
-    c = end;
-  }
-  text[at] = 0;
+enum { TEXT = DQ_EMIT_FORMULA };
+
+// The functions that formulas may call, and what float64 takes in their place (NULL: the same name without its f).
+static const struct {
+  const char *name, *wide;
+  dq_emit_helper helper;
+} functions[] = {{"dq_exp_one", "exp", DQ_EMIT_EXP},    {"dq_sigmoid_one", "", DQ_EMIT_SIGMOID},
+                 {"dq_tanh_one", "tanh", DQ_EMIT_TANH}, {"dq_unit", "", DQ_EMIT_UNIT},
+                 {"dq_power", NULL, DQ_EMIT_POWER},     {"dq_saturated", NULL, DQ_EMIT_SATURATED},
+                 {"dq_modulo", NULL, DQ_EMIT_MODULO}};
+
+static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || c == '.'; }
+
+static void add_text(char text[TEXT], size_t *at, const char *piece, size_t length) {
+  for (size_t i = 0; i < length && *at + 1 < TEXT; i++) text[(*at)++] = piece[i];
+  text[*at] = 0;
 }
 
-static const char *formula_of(dq_emission *to, char text[300]) {
-  const dq_operator *row = to->op->row;
-  dq_activation activation = {.kind = DQ_ACTIVATION_NONE};
-  dq_slope slope = {.input = DQ_NO_INPUT};
-  if (row->formula) {
-    fill_attributes(to->op->node, row->formula, text);
-    return text;
+// Replaces "$name:default;" by the value of an attribute. Returns the end of what was read.
+static const char *add_attribute(const dq_node *node, const char *from, bool wide, char text[TEXT], size_t *at) {
+  char name[32], real[48], piece[64];
+  const char *colon = strchr(from, ':'), *end = strchr(from, ';');
+  snprintf(name, sizeof name, "%.*s", (int)(colon - from - 1), from + 1);
+  float value = dq_node_float(node, name, strtof(colon + 1, NULL));
+  dq_emit_real(value, real);
+  if (wide) snprintf(real, sizeof real, "%.17g", (double)value);
+  snprintf(piece, sizeof piece, value < 0 ? "(%s)" : "%s", real);
+  add_text(text, at, piece, strlen(piece));
+  return end + 1;
+}
+
+// A word of the formula: a name, or a number. In float64 numbers and functions of <math.h> lose the f at their ends.
+// False: float64 has no such function.
+static bool add_word(dq_emission *to, const char *word, size_t length, bool wide, int type, char text[TEXT],
+                     size_t *at) {
+  char bits[8];
+  if (length == 1 && *word == 'T') {
+    add_text(text, at, dq_emit_type(type), strlen(dq_emit_type(type)));
+    return true;
   }
-  if (row->clamp && row->clamp(to->op->node, &activation.low, &activation.high)) {
-    activation.kind = DQ_ACTIVATION_CLIP;
-  } else if (row->slope && (slope = row->slope(to->op->node)).input == DQ_NO_INPUT) {
-    activation.kind = DQ_ACTIVATION_LEAKY;
-    activation.alpha = slope.every;
+  if (length == 4 && !strncmp(word, "BITS", 4)) {
+    snprintf(bits, sizeof bits, "%d", dq_dtype_bits(type));
+    add_text(text, at, bits, strlen(bits));
+    return true;
   }
-  return activation.kind == DQ_ACTIVATION_NONE ? NULL : dq_emit_activation(to, &activation, "x", text);
+  for (size_t f = 0; f < sizeof functions / sizeof *functions; f++) {
+    if (strlen(functions[f].name) != length || strncmp(word, functions[f].name, length) != 0) continue;
+    if (wide && functions[f].wide && !*functions[f].wide) return false;
+    if (!wide || !functions[f].wide) break;
+    dq_emit_need(to, DQ_EMIT_MATH);
+    add_text(text, at, functions[f].wide, strlen(functions[f].wide));
+    return true;
+  }
+  bool number = isdigit((unsigned char)*word), has_f = length > 1 && word[length - 1] == 'f';
+  bool calls = isalpha((unsigned char)*word) && word[length] == '(', own = !strncmp(word, "dq_", 3);
+  if (calls && !own) dq_emit_need(to, DQ_EMIT_MATH);
+  add_text(text, at, word, wide && has_f && (number || calls) ? length - 1 : length);
+  return true;
 }
 
 static void need_functions(dq_emission *to, const char *formula) {
-  static const struct {
-    const char *name;
-    dq_emit_helper helper;
-  } functions[] = {{"dq_exp_one", DQ_EMIT_EXP},   {"dq_sigmoid_one", DQ_EMIT_SIGMOID},
-                   {"dq_tanh_one", DQ_EMIT_TANH}, {"dq_unit", DQ_EMIT_UNIT},
-                   {"ceilf", DQ_EMIT_MATH},       {"floorf", DQ_EMIT_MATH},
-                   {"nearbyintf", DQ_EMIT_MATH},  {"sqrtf", DQ_EMIT_MATH},
-                   {"fabsf", DQ_EMIT_MATH}};
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
     if (strstr(formula, functions[i].name)) dq_emit_need(to, functions[i].helper);
 }
 
-dq_status dq_emit_formula(dq_emission *to) {
+bool dq_emit_fill(dq_emission *to, const char *formula, int type, char text[TEXT]) {
+  bool wide = type == DQ_F64;
+  size_t at = 0;
+  need_functions(to, formula);
+  text[0] = 0;
+  for (const char *c = formula; *c;) {
+    size_t length = 0;
+    while (is_word(c[length])) length++;
+    if (*c == '$') {
+      c = add_attribute(to->op->node, c, wide, text, &at);
+    } else if (length) {
+      if (!add_word(to, c, length, wide, type, text, &at)) return false;
+      c += length;
+    } else {
+      add_text(text, &at, c++, 1);
+    }
+  }
+  return at + 1 < TEXT;
+}
+
+const char *dq_emit_formula_for(const dq_operator *row, int type) {
+  unsigned bit = DQ_BIT(type);
+  if (bit & DQ_TYPES_UNSIGNED && row->natural_formula) return row->natural_formula;
+  if (bit & (DQ_TYPES_INTEGER | DQ_BIT(DQ_BOOL))) return row->integer_formula;
+  return row->formula;
+}
+
+// ---- Loops over elements ----
+
+bool dq_emit_is_half(const dq_emission *to, const dq_tensor *tensor) {
+  return tensor->type == DQ_F16 && to->op->row->flags & DQ_OP_HALF;
+}
+
+void dq_emit_load(dq_emission *to, int i, const char *variable, const char *index) {
+  char name[16];
+  const dq_tensor *input = to->op->inputs[i];
+  bool half = dq_emit_is_half(to, input);
+  if (half) dq_emit_need(to, DQ_EMIT_FROM_HALF);
+  dq_emit(to, half ? "const %s %s = dq_half_to_float(%s[%s]);" : "const %s %s = %s[%s];",
+          half ? "float" : dq_emit_type(input->type), variable, dq_emit_input(to, i, name), index);
+}
+
+void dq_emit_assign(dq_emission *to, int o, const char *index, const char *value) {
+  const dq_tensor *output = to->op->outputs[o];
+  if (dq_emit_is_half(to, output)) {
+    dq_emit_need(to, DQ_EMIT_TO_HALF);
+    dq_emit(to, "y%d[%s] = dq_float_to_half(%s);", o, index, value);
+  } else if (output->type == DQ_F32) {
+    dq_emit(to, "y%d[%s] = %s;", o, index, value);
+  } else {
+    dq_emit(to, "y%d[%s] = (%s)(%s);", o, index, dq_emit_type(output->type), value);
+  }
+}
+
+dq_status dq_emit_elements(dq_emission *to, const char *formula) {
+  static const char *const names[] = {"x", "y", "z"};
   const dq_op *op = to->op;
   const dq_tensor *y = op->outputs[0];
-  char text[300], name[16], index[DQ_EMIT_OPERANDS][160];
-  const char *formula = formula_of(to, text);
-  if (!formula) return dq_op_fail(op, DQ_UNSUPPORTED, "this function has no C yet");
-  bool half = op->inputs[0]->type == DQ_F16 && op->row->flags & DQ_OP_HALF;
-  if (op->inputs[0]->type != DQ_F32 && !half)
-    return dq_op_fail(op, DQ_UNSUPPORTED, "C is written for float32 and float16 only");
-  int inputs = strchr(formula, 'y') && op->row->inputs[0] == 2 ? 2 : 1;
-  need_functions(to, formula);
-  if (half) dq_emit_need(to, DQ_EMIT_HALF);
+  char text[TEXT], index[DQ_EMIT_OPERANDS][160];
+  const int type = op->inputs[0]->type == DQ_F16 && op->row->flags & DQ_OP_HALF ? DQ_F32 : op->inputs[0]->type;
+  if (!formula || !dq_emit_fill(to, formula, type, text))
+    return dq_op_fail(op, DQ_UNSUPPORTED, "operator %s of %s has no C yet", op->row->name,
+                      dq_dtype_name(op->inputs[0]->type));
   dq_emit_nest nest = dq_emit_nest_of(y->rank, y->dims);
-  for (int i = 0; i < inputs; i++) dq_emit_broadcast(&nest, op->inputs[i]);
+  int inputs = op->input_count < 3 ? op->input_count : 3;
+  for (int i = 0; i < inputs; i++) dq_emit_broadcast(&nest, op->inputs[i] ? op->inputs[i] : op->inputs[0]);
   int loops = dq_emit_loops(to, &nest, index);
   for (int i = 0; i < inputs; i++)
-    dq_emit(to, half ? "const float %s = dq_half_to_float(%s[%s]);" : "const float %s = %s[%s];", i ? "y" : "x",
-            dq_emit_input(to, i, name), index[i + 1]);
-  dq_emit(to, half ? "y0[%s] = dq_float_to_half(%s);" : "y0[%s] = %s;", index[0], formula);
+    if (op->inputs[i] && dq_emit_mentions(text, names[i])) dq_emit_load(to, i, names[i], index[i + 1]);
+  dq_emit_assign(to, 0, index[0], text);
   dq_emit_close(to, loops);
   return DQ_OK;
 }
 
-// ---- Moves ----
+bool dq_emit_mentions(const char *text, const char *name) {
+  size_t length = strlen(name);
+  for (const char *at = strstr(text, name); at; at = strstr(at + 1, name))
+    if ((at == text || !is_word(at[-1])) && !is_word(at[length])) return true;
+  return false;
+}
 
-// The number of the element of input 0 that each element of an output is.
-typedef struct origins {
-  int64_t count;
-  double *numbers; // [count]
-} origins;
-
-static dq_status find_origins(dq_emission *to, const dq_op *original, int output, origins *found) {
-  dq_op op = *original;
-  dq_tensor input = *op.inputs[0], outputs[DQ_EMIT_OPERANDS];
-  const dq_tensor *inputs[16];
-  dq_tensor *results[DQ_EMIT_OPERANDS];
-  input.type = op.row->types & DQ_BIT(DQ_I32) ? DQ_I32 : DQ_F32;
-  if (op.input_count > 16 || op.output_count > DQ_EMIT_OPERANDS || dq_tensor_count(&input) > 1 << 24)
-    return dq_op_fail(original, DQ_UNSUPPORTED, "it has more than 2^24 elements or %d outputs", DQ_EMIT_OPERANDS);
-  input.data = dq_arena_array(to->arena, (size_t)dq_tensor_count(&input), 4);
-  if (!input.data) return dq_fail_memory(original->error, 0);
-  for (int64_t i = 0; i < dq_tensor_count(&input); i++) dq_tensor_set(&input, i, (double)(i + 1));
-  for (int i = 0; i < op.input_count; i++) inputs[i] = i ? op.inputs[i] : &input;
-  for (int o = 0; o < op.output_count; o++) {
-    results[o] = op.outputs[o] ? &outputs[o] : NULL;
-    if (!results[o]) continue;
-    outputs[o] = *op.outputs[o];
-    outputs[o].type = input.type;
-    outputs[o].data = dq_arena_array(to->arena, (size_t)dq_tensor_count(&outputs[o]), 4);
-    if (!outputs[o].data) return dq_fail_memory(original->error, 0);
+dq_status dq_emit_formula(dq_emission *to) {
+  const dq_op *op = to->op;
+  const dq_operator *row = op->row;
+  dq_activation activation = {.kind = DQ_ACTIVATION_NONE};
+  dq_slope slope = {.input = DQ_NO_INPUT};
+  char text[300];
+  int type = op->inputs[0]->type;
+  const char *formula = dq_emit_formula_for(row, type);
+  if (!formula && DQ_BIT(type) & (DQ_BIT(DQ_F32) | DQ_BIT(DQ_F16))) {
+    if (row->clamp && row->clamp(op->node, &activation.low, &activation.high)) {
+      activation.kind = DQ_ACTIVATION_CLIP;
+    } else if (row->slope && (slope = row->slope(op->node)).input == DQ_NO_INPUT) {
+      activation.kind = DQ_ACTIVATION_LEAKY;
+      activation.alpha = slope.every;
+    }
+    if (activation.kind != DQ_ACTIVATION_NONE) formula = dq_emit_activation(to, &activation, "x", text);
   }
-  op.inputs = inputs, op.outputs = results, op.state = NULL, op.scratch = NULL;
-  DQ_TRY(dq_op_run(&op));
-  found->count = dq_tensor_count(&outputs[output]);
-  found->numbers = DQ_NEW_ARRAY(to->arena, found->count, double);
-  if (!found->numbers) return dq_fail_memory(original->error, 0);
-  for (int64_t i = 0; i < found->count; i++) found->numbers[i] = dq_tensor_get(&outputs[output], i) - 1;
-  return DQ_OK;
+  return dq_emit_elements(to, formula);
 }
 
-// Whether the origin of element (i0, i1, ...) is base + f0[i0] + f1[i1] + ..., and the functions.
-static bool is_separable(const dq_tensor *shape, const origins *from, int32_t *functions[DQ_MAX_RANK]) {
-  double base = from->numbers[0];
-  int64_t step = 1;
-  for (int d = shape->rank - 1; d >= 0; step *= shape->dims[d--])
-    for (int64_t i = 0; i < shape->dims[d]; i++) functions[d][i] = (int32_t)(from->numbers[i * step] - base);
-  for (int64_t e = 0; e < from->count; e++) {
-    double sum = base;
-    int64_t left = e;
-    for (int d = shape->rank - 1; d >= 0; left /= shape->dims[d--]) sum += functions[d][left % shape->dims[d]];
-    if (sum != from->numbers[e]) return false;
+dq_status dq_emit_fold(dq_emission *to, const char *end) {
+  const dq_op *op = to->op;
+  const dq_tensor *result = op->outputs[0];
+  char text[TEXT], index[DQ_EMIT_OPERANDS][160];
+  bool half = dq_emit_is_half(to, result);
+  const char *formula = dq_emit_formula_for(op->row, half ? DQ_F32 : result->type);
+  const char *type = half ? "float" : dq_emit_type(result->type);
+  if (op->input_count + 1 > DQ_EMIT_OPERANDS)
+    return dq_op_fail(op, DQ_UNSUPPORTED, "C is written for at most %d inputs", DQ_EMIT_OPERANDS - 1);
+  if (!formula || !dq_emit_fill(to, formula, half ? DQ_F32 : result->type, text))
+    return dq_op_fail(op, DQ_UNSUPPORTED, "operator %s of %s has no C yet", op->row->name, dq_dtype_name(result->type));
+  dq_emit_nest nest = dq_emit_nest_of(result->rank, result->dims);
+  for (int i = 0; i < op->input_count; i++) dq_emit_broadcast(&nest, op->inputs[i]);
+  int loops = dq_emit_loops(to, &nest, index);
+  dq_emit_load(to, 0, "first", index[1]);
+  dq_emit(to, "%s x = first;", type);
+  for (int i = 1; i < op->input_count; i++) {
+    dq_emit(to, "{");
+    dq_emit_load(to, i, "y", index[i + 1]);
+    if (DQ_BIT(result->type) & DQ_TYPES_INTEGER) dq_emit(to, "x = (%s)(%s);", type, text);
+    else dq_emit(to, "x = %s;", text);
+    dq_emit(to, "}");
   }
-  return true;
-}
-
-static bool is_linear(const int32_t *function, int64_t count) {
-  for (int64_t i = 1; i < count; i++)
-    if (function[i] != i * function[1]) return false;
-  return true;
-}
-
-// Dimensions whose function is no line take a table, and keep a loop of their own.
-static void copy_loops(dq_emission *to, int output, const dq_tensor *shape, int64_t base,
-                       int32_t *const functions[DQ_MAX_RANK]) {
-  char from[400];
-  int at = snprintf(from, sizeof from, "%" PRId64, base);
-  dq_emit(to, "int32_t at = 0;");
-  for (int d = 0; d < shape->rank; d++) {
-    int64_t size = shape->dims[d];
-    if (size == 1) continue;
-    dq_emit(to, "for (int32_t i%d = 0; i%d < %" PRId64 "; i%d++) {", d, d, size, d);
-    if (is_linear(functions[d], size))
-      at += snprintf(from + at, sizeof from - (size_t)at, " + i%d * %d", d, functions[d][1]);
-    else
-      at += snprintf(from + at, sizeof from - (size_t)at, " + c%d[i%d]",
-                     dq_emit_constant(to, DQ_I32, functions[d], size), d);
-  }
-  dq_emit(to, "y%d[at++] = x0[%s];", output, from);
-  for (int d = 0; d < shape->rank; d++)
-    if (shape->dims[d] != 1) dq_emit(to, "}");
-}
-
-static dq_status move_output(dq_emission *to, int output) {
-  const dq_tensor *shape = to->op->outputs[output];
-  origins from = {0};
-  int32_t *functions[DQ_MAX_RANK];
-  DQ_TRY(find_origins(to, to->op, output, &from));
-  if (!from.count) return DQ_OK;
-  for (int d = 0; d < shape->rank; d++)
-    if (!(functions[d] = DQ_NEW_ARRAY(to->arena, shape->dims[d], int32_t))) return dq_fail_memory(to->op->error, 0);
-  if (!is_separable(shape, &from, functions))
-    return dq_op_fail(to->op, DQ_UNSUPPORTED, "its elements move in a way that has no C yet");
-  dq_emit(to, "{");
-  copy_loops(to, output, shape, (int64_t)from.numbers[0], functions);
-  dq_emit(to, "}");
-  return DQ_OK;
-}
-
-dq_status dq_emit_move(dq_emission *to) {
-  if (to->op->inputs[0]->data) return dq_op_fail(to->op, DQ_UNSUPPORTED, "it moves constants");
-  if (!dq_op_known_but(to->op, 0)) return dq_op_fail(to->op, DQ_UNSUPPORTED, "what it moves is computed");
-  for (int o = 0; o < to->op->output_count; o++)
-    if (to->op->outputs[o]) DQ_TRY(move_output(to, o));
+  dq_emit_assign(to, 0, index[0], end);
+  dq_emit_close(to, loops);
   return DQ_OK;
 }

@@ -2,7 +2,7 @@
 // variances are taken in double, in two passes.
 #include "lib/base/sizes.h"
 #include "lib/ops/elementwise.h"
-#include "lib/ops/emit.h"
+#include "lib/ops/emit_reduce.h"
 #include "lib/ops/quantized.h"
 #include "lib/ops/reduce.h"
 
@@ -299,11 +299,15 @@ static dq_status infer_InstanceNormalization(dq_op *op) {
   return dq_infer_same(op);
 }
 static dq_status run_InstanceNormalization(dq_op *op) { return run_groups(op, op->inputs[0]->dims[1], false); }
+static dq_status emit_InstanceNormalization(dq_emission *to) {
+  return dq_emit_groups(to, to->op->inputs[0]->dims[1], false);
+}
 static const dq_attribute_rule attributes_InstanceNormalization[] = {
     DQ_CONSUMED_INPUTS, {"epsilon", DQ_ATTRIBUTE_FLOAT, false}, {0}};
 const dq_operator dq_op_InstanceNormalization = {
     .since = {1, 6, 22},
     .bound = DQ_BOUND_NORM,
+    .emit = emit_InstanceNormalization,
     ROW(InstanceNormalization, (3, 3), (1, 1), DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF)};
 
 static dq_status infer_GroupNormalization(dq_op *op) {
@@ -319,6 +323,9 @@ static dq_status infer_GroupNormalization(dq_op *op) {
 static dq_status run_GroupNormalization(dq_op *op) {
   return run_groups(op, dq_node_int(op->node, "num_groups", 1), op->version < 21);
 }
+static dq_status emit_GroupNormalization(dq_emission *to) {
+  return dq_emit_groups(to, dq_node_int(to->op->node, "num_groups", 1), to->op->version < 21);
+}
 static const dq_attribute_rule attributes_GroupNormalization[] = {{"num_groups", DQ_ATTRIBUTE_INT, true},
                                                                   {"epsilon", DQ_ATTRIBUTE_FLOAT, false},
                                                                   {"stash_type", DQ_ATTRIBUTE_INT, false},
@@ -326,6 +333,7 @@ static const dq_attribute_rule attributes_GroupNormalization[] = {{"num_groups",
 const dq_operator dq_op_GroupNormalization = {
     .since = {18, 21},
     .bound = DQ_BOUND_NORM,
+    .emit = emit_GroupNormalization,
     ROW(GroupNormalization, (3, 3), (1, 1), DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF)};
 
 // ---- LayerNormalization: the dimensions from `axis` on; scale and bias broadcast ----
@@ -381,6 +389,11 @@ static dq_status run_LayerNormalization(dq_op *op) {
   return DQ_OK;
 }
 
+static dq_status emit_LayerNormalization(dq_emission *to) {
+  int axis;
+  DQ_TRY(dq_op_axis(to->op, dq_node_int(to->op->node, "axis", -1), to->op->inputs[0]->rank, &axis));
+  return dq_emit_layer(to, axis);
+}
 static const dq_attribute_rule attributes_LayerNormalization[] = {{"axis", DQ_ATTRIBUTE_INT, false},
                                                                   {"epsilon", DQ_ATTRIBUTE_FLOAT, false},
                                                                   {"stash_type", DQ_ATTRIBUTE_INT, false},
@@ -388,6 +401,7 @@ static const dq_attribute_rule attributes_LayerNormalization[] = {{"axis", DQ_AT
 const dq_operator dq_op_LayerNormalization = {
     .since = {17},
     .bound = DQ_BOUND_NORM,
+    .emit = emit_LayerNormalization,
     ROW(LayerNormalization, (2, 3), (1, 3), DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF)};
 
 // ---- MeanVarianceNormalization: (x - mean) / (standard deviation + 1e-9) over axes ----
@@ -423,9 +437,16 @@ static dq_status run_MeanVarianceNormalization(dq_op *op) {
   }
   return DQ_OK;
 }
+static dq_status emit_MeanVarianceNormalization(dq_emission *to) {
+  bool reduced[DQ_MAX_RANK];
+  DQ_TRY(mvn_axes(to->op, reduced));
+  return dq_emit_mean_variance(to, reduced);
+}
 static const dq_attribute_rule attributes_MeanVarianceNormalization[] = {{"axes", DQ_ATTRIBUTE_INTS, false}, {0}};
 const dq_operator dq_op_MeanVarianceNormalization = {
-    .since = {9, 13}, ROW(MeanVarianceNormalization, (1, 1), (1, 1), DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF)};
+    .since = {9, 13},
+    .emit = emit_MeanVarianceNormalization,
+    ROW(MeanVarianceNormalization, (1, 1), (1, 1), DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF)};
 
 // ---- LpNormalization: x / norm along an axis, 0 where the norm is 0 ----
 
@@ -459,7 +480,15 @@ static dq_status run_LpNormalization(dq_op *op) {
   }
   return DQ_OK;
 }
+static dq_status emit_LpNormalization(dq_emission *to) {
+  bool reduced[DQ_MAX_RANK] = {false};
+  int axis;
+  DQ_TRY(dq_op_axis(to->op, dq_node_int(to->op->node, "axis", -1), to->op->inputs[0]->rank, &axis));
+  reduced[axis] = true;
+  return dq_emit_lp(to, reduced, dq_node_int(to->op->node, "p", 2) == 1);
+}
 static const dq_attribute_rule attributes_LpNormalization[] = {
     {"axis", DQ_ATTRIBUTE_INT, false}, {"p", DQ_ATTRIBUTE_INT, false}, {0}};
 const dq_operator dq_op_LpNormalization = {.since = {1, 22},
+                                           .emit = emit_LpNormalization,
                                            ROW(LpNormalization, (1, 1), (1, 1), DQ_DENY, DQ_QUANTIZE_NOT, DQ_OP_HALF)};

@@ -129,9 +129,13 @@ struct dq_operator {
   dq_status (*prepare)(dq_op *op, dq_arena *arena);
   // Optional: prints the step as C (lib/ops/emit.h); NULL: the operator has no C. DQ_UNSUPPORTED: this form has none.
   dq_status (*emit)(dq_emission *to);
-  // With dq_emit_formula: the result in C, of the float32 elements x and y of inputs 0 and 1, with "$alpha:0.01;" for
-  // an attribute and its default. NULL: clamp or slope gives it.
+  // With dq_emit_formula: the result in C, of the float32 elements x, y and z of inputs 0 to 2, with "$alpha:0.01;" for
+  // an attribute and its default. NULL: clamp or slope gives it. In float64 numbers and functions of <math.h> lose the
+  // f at their ends. With dq_emit_fold x is the result so far, y the next input.
   const char *formula;
+  // The same of integers and bool, T being the type of input 0 and BITS its width; NULL: there is no C for them.
+  const char *integer_formula;
+  const char *natural_formula; // of unsigned integers; NULL: as integer_formula
   // Optional, for sums of products of data and a weight: operands, axes and attributes of a node.
   void (*product)(const dq_node *node, dq_product *product);
   int64_t (*macs)(const dq_op *op); // multiply-accumulates from the shapes; NULL: none

@@ -4,6 +4,7 @@
 
 #include "lib/base/sizes.h"
 #include "lib/ops/elementwise.h"
+#include "lib/ops/emit_reduce.h"
 
 // ---- Geometry ----
 
@@ -104,12 +105,9 @@ static void store_integer(dq_tensor *output, int64_t at, int64_t value) {
 
 // ---- Reduce* ----
 
-typedef enum reduce_kind { SUM, SUM_ABS, SUM_SQUARE, PRODUCT, MAXIMUM, MINIMUM, SUM_EXP } reduce_kind;
-typedef enum reduce_finish { PLAIN, MEAN, ROOT, LOG } reduce_finish;
-
 typedef struct reduce_job {
-  reduce_kind kind;
-  reduce_finish finish;
+  dq_reduce_kind kind;
+  dq_reduce_finish finish;
   dq_reduction plan;
   const dq_tensor *input;
   dq_tensor *output;
@@ -132,37 +130,37 @@ typedef struct reduce_job {
     return total + ((sums[0] + sums[1]) + (sums[2] + sums[3]));                                                        \
   }
 
-static double step_number(reduce_kind kind, const double *values, int64_t count, double total, double shift) {
+static double step_number(dq_reduce_kind kind, const double *values, int64_t count, double total, double shift) {
   switch (kind) {
-  case SUM: SUMMED(x)
-  case SUM_ABS: SUMMED(fabs(x))
-  case SUM_SQUARE: SUMMED(x * x)
-  case SUM_EXP: SUMMED(exp(x - shift))
-  case PRODUCT:
+  case DQ_REDUCE_SUM: SUMMED(x)
+  case DQ_REDUCE_SUM_ABS: SUMMED(fabs(x))
+  case DQ_REDUCE_SUM_SQUARE: SUMMED(x * x)
+  case DQ_REDUCE_SUM_EXP: SUMMED(exp(x - shift))
+  case DQ_REDUCE_PRODUCT:
     for (int64_t i = 0; i < count; i++) total *= values[i];
     return total;
-  case MAXIMUM: // NaN wins
+  case DQ_REDUCE_MAXIMUM: // NaN wins
     for (int64_t i = 0; i < count; i++) total = values[i] > total || values[i] != values[i] ? values[i] : total;
     return total;
-  case MINIMUM:
+  case DQ_REDUCE_MINIMUM:
     for (int64_t i = 0; i < count; i++) total = values[i] < total || values[i] != values[i] ? values[i] : total;
     return total;
   }
   return total;
 }
 
-static int64_t step_integer(reduce_kind kind, const int64_t *values, int64_t count, int64_t start) {
+static int64_t step_integer(dq_reduce_kind kind, const int64_t *values, int64_t count, int64_t start) {
   uint64_t total = (uint64_t)start;
   for (int64_t i = 0; i < count; i++) {
     uint64_t x = (uint64_t)values[i];
     switch (kind) {
-    case SUM: total += x; break;
-    case SUM_ABS: total += values[i] < 0 ? 0u - x : x; break;
-    case SUM_SQUARE: total += x * x; break;
-    case PRODUCT: total *= x; break;
-    case MAXIMUM: total = values[i] > (int64_t)total ? x : total; break;
-    case MINIMUM: total = values[i] < (int64_t)total ? x : total; break;
-    case SUM_EXP: break;
+    case DQ_REDUCE_SUM: total += x; break;
+    case DQ_REDUCE_SUM_ABS: total += values[i] < 0 ? 0u - x : x; break;
+    case DQ_REDUCE_SUM_SQUARE: total += x * x; break;
+    case DQ_REDUCE_PRODUCT: total *= x; break;
+    case DQ_REDUCE_MAXIMUM: total = values[i] > (int64_t)total ? x : total; break;
+    case DQ_REDUCE_MINIMUM: total = values[i] < (int64_t)total ? x : total; break;
+    case DQ_REDUCE_SUM_EXP: break;
     }
   }
   return (int64_t)total;
@@ -178,9 +176,12 @@ static int64_t end_of_type(int type, bool highest) {
 }
 
 // Calls the steps for all elements of the set that starts at `base`.
-static double reduce_numbers(const reduce_job *job, int64_t base, reduce_kind kind, double shift) {
+static double reduce_numbers(const reduce_job *job, int64_t base, dq_reduce_kind kind, double shift) {
   const dq_reduction *plan = &job->plan;
-  double total = kind == PRODUCT ? 1 : kind == MAXIMUM ? -HUGE_VAL : kind == MINIMUM ? HUGE_VAL : 0;
+  double total = kind == DQ_REDUCE_PRODUCT   ? 1
+                 : kind == DQ_REDUCE_MAXIMUM ? -HUGE_VAL
+                 : kind == DQ_REDUCE_MINIMUM ? HUGE_VAL
+                                             : 0;
   wide chunk;
   for (int64_t row = 0; row < plan->rows; row++) {
     int64_t offset = base + dq_reduction_row(plan, row);
@@ -198,9 +199,9 @@ static double reduce_numbers(const reduce_job *job, int64_t base, reduce_kind ki
 static int64_t reduce_integers(const reduce_job *job, int64_t base) {
   const dq_reduction *plan = &job->plan;
   int type = job->input->type;
-  bool ordered = job->kind == MAXIMUM || job->kind == MINIMUM;
+  bool ordered = job->kind == DQ_REDUCE_MAXIMUM || job->kind == DQ_REDUCE_MINIMUM;
   int64_t flip = ordered ? order_flip(type) : 0;
-  int64_t total = ordered ? end_of_type(type, job->kind == MINIMUM) : job->kind == PRODUCT;
+  int64_t total = ordered ? end_of_type(type, job->kind == DQ_REDUCE_MINIMUM) : job->kind == DQ_REDUCE_PRODUCT;
   wide chunk;
   for (int64_t row = 0; row < plan->rows; row++) {
     int64_t offset = base + dq_reduction_row(plan, row);
@@ -215,10 +216,10 @@ static int64_t reduce_integers(const reduce_job *job, int64_t base) {
 
 static double finish_number(const reduce_job *job, double total, double shift) {
   switch (job->finish) {
-  case MEAN: return total / (double)(job->plan.rows * job->plan.length);
-  case ROOT: return sqrt(total);
-  case LOG: return log(total) + shift;
-  case PLAIN: break;
+  case DQ_FINISH_MEAN: return total / (double)(job->plan.rows * job->plan.length);
+  case DQ_FINISH_ROOT: return sqrt(total);
+  case DQ_FINISH_LOG: return log(total) + shift;
+  case DQ_FINISH_PLAIN: break;
   }
   return total;
 }
@@ -229,17 +230,17 @@ static void reduce_span(void *argument, int64_t from, int64_t to) {
   int64_t size = job->plan.rows * job->plan.length;
   for (int64_t set = from; set < to; set++) {
     int64_t base = dq_reduction_set(&job->plan, set);
-    if (is_float(type) || job->kind == SUM_EXP) {
-      double shift = job->kind == SUM_EXP ? reduce_numbers(job, base, MAXIMUM, 0) : 0;
+    if (is_float(type) || job->kind == DQ_REDUCE_SUM_EXP) {
+      double shift = job->kind == DQ_REDUCE_SUM_EXP ? reduce_numbers(job, base, DQ_REDUCE_MAXIMUM, 0) : 0;
       if (isinf(shift)) shift = 0;
       double total = reduce_numbers(job, base, job->kind, shift);
       dq_tensor_set(job->output, set, finish_number(job, total, shift));
       continue;
     }
     int64_t total = reduce_integers(job, base);
-    if (job->finish == MEAN && type == DQ_U64) total = size ? (int64_t)((uint64_t)total / (uint64_t)size) : 0;
-    else if (job->finish == MEAN) total = size ? total / size : 0;
-    else if (job->finish != PLAIN) total = (int64_t)trunc(finish_number(job, (double)total, 0));
+    if (job->finish == DQ_FINISH_MEAN && type == DQ_U64) total = size ? (int64_t)((uint64_t)total / (uint64_t)size) : 0;
+    else if (job->finish == DQ_FINISH_MEAN) total = size ? total / size : 0;
+    else if (job->finish != DQ_FINISH_PLAIN) total = (int64_t)trunc(finish_number(job, (double)total, 0));
     store_integer(job->output, set, total);
   }
 }
@@ -278,13 +279,22 @@ static dq_status infer_reduce(dq_op *op) {
   return infer_reduced(op, op->inputs[0]->type, reduced);
 }
 
-static dq_status reduce(dq_op *op, reduce_kind kind, reduce_finish finish) {
+static dq_status reduce(dq_op *op, dq_reduce_kind kind, dq_reduce_finish finish) {
   reduce_job job = {.kind = kind, .finish = finish, .input = op->inputs[0], .output = op->outputs[0]};
   bool reduced[DQ_MAX_RANK], known;
   DQ_TRY(reduced_axes(op, reduced, &known));
   dq_reduction_plan(job.input, reduced, &job.plan);
   dq_spans(op->context, job.plan.sets, dq_reduction_grain(&job.plan), reduce_span, &job);
   return DQ_OK;
+}
+
+static dq_status emit_reduce(dq_emission *to, dq_reduce_kind kind, dq_reduce_finish finish) {
+  bool reduced[DQ_MAX_RANK], known;
+  dq_reduction plan;
+  DQ_TRY(reduced_axes(to->op, reduced, &known));
+  if (!known) return dq_op_fail(to->op, DQ_UNSUPPORTED, "its axes are computed");
+  dq_reduction_plan(to->op->inputs[0], reduced, &plan);
+  return dq_emit_reduction(to, &plan, kind, finish);
 }
 
 static const dq_attribute_rule reduce_attributes[] = {{"axes", DQ_ATTRIBUTE_INTS, false},
@@ -296,6 +306,7 @@ static const dq_attribute_rule reduce_attributes[] = {{"axes", DQ_ATTRIBUTE_INTS
 
 #define ROW(NAME, VERSIONS, KIND, FINISH, TYPES, COLOUR, BOUND)                                                        \
   static dq_status run_##NAME(dq_op *op) { return reduce(op, KIND, FINISH); }                                          \
+  static dq_status emit_##NAME(dq_emission *to) { return emit_reduce(to, KIND, FINISH); }                              \
   const dq_operator dq_op_##NAME = {                                                                                   \
       .name = #NAME,                                                                                                   \
       .since = DQ_VERSIONS VERSIONS,                                                                                   \
@@ -305,24 +316,25 @@ static const dq_attribute_rule reduce_attributes[] = {{"axes", DQ_ATTRIBUTE_INTS
       .attributes = reduce_attributes,                                                                                 \
       .infer = infer_reduce,                                                                                           \
       .run = run_##NAME,                                                                                               \
+      .emit = emit_##NAME,                                                                                             \
       .category = COLOUR,                                                                                              \
       .quantization = DQ_QUANTIZE_NOT,                                                                                 \
       .flags = DQ_OP_HALF,                                                                                             \
       .bound = BOUND,                                                                                                  \
   };
 
-ROW(ReduceSum, (1, 11, 13), SUM, PLAIN, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
-ROW(ReduceMean, (1, 11, 13, 18), SUM, MEAN, WIDE_TYPES, DQ_DENY, DQ_BOUND_MOVE)
-ROW(ReduceProd, (1, 11, 13, 18), PRODUCT, PLAIN, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
-ROW(ReduceL1, (1, 11, 13, 18), SUM_ABS, PLAIN, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
-ROW(ReduceL2, (1, 11, 13, 18), SUM_SQUARE, ROOT, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
-ROW(ReduceSumSquare, (1, 11, 13, 18), SUM_SQUARE, PLAIN, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
-ROW(ReduceLogSum, (1, 11, 13, 18, 28), SUM, LOG, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
-ROW(ReduceLogSumExp, (1, 11, 13, 18, 28), SUM_EXP, LOG, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
-ROW(ReduceMax, (1, 11, 12, 13, 18, 20), MAXIMUM, PLAIN, WIDE_TYPES | DQ_BIT(DQ_I8) | DQ_BIT(DQ_U8) | DQ_BIT(DQ_BOOL),
-    DQ_FOLLOW, DQ_BOUND_MOVE)
-ROW(ReduceMin, (1, 11, 12, 13, 18, 20), MINIMUM, PLAIN, WIDE_TYPES | DQ_BIT(DQ_I8) | DQ_BIT(DQ_U8) | DQ_BIT(DQ_BOOL),
-    DQ_FOLLOW, DQ_BOUND_MOVE)
+ROW(ReduceSum, (1, 11, 13), DQ_REDUCE_SUM, DQ_FINISH_PLAIN, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
+ROW(ReduceMean, (1, 11, 13, 18), DQ_REDUCE_SUM, DQ_FINISH_MEAN, WIDE_TYPES, DQ_DENY, DQ_BOUND_MOVE)
+ROW(ReduceProd, (1, 11, 13, 18), DQ_REDUCE_PRODUCT, DQ_FINISH_PLAIN, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
+ROW(ReduceL1, (1, 11, 13, 18), DQ_REDUCE_SUM_ABS, DQ_FINISH_PLAIN, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
+ROW(ReduceL2, (1, 11, 13, 18), DQ_REDUCE_SUM_SQUARE, DQ_FINISH_ROOT, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
+ROW(ReduceSumSquare, (1, 11, 13, 18), DQ_REDUCE_SUM_SQUARE, DQ_FINISH_PLAIN, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
+ROW(ReduceLogSum, (1, 11, 13, 18, 28), DQ_REDUCE_SUM, DQ_FINISH_LOG, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
+ROW(ReduceLogSumExp, (1, 11, 13, 18, 28), DQ_REDUCE_SUM_EXP, DQ_FINISH_LOG, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
+ROW(ReduceMax, (1, 11, 12, 13, 18, 20), DQ_REDUCE_MAXIMUM, DQ_FINISH_PLAIN,
+    WIDE_TYPES | DQ_BIT(DQ_I8) | DQ_BIT(DQ_U8) | DQ_BIT(DQ_BOOL), DQ_FOLLOW, DQ_BOUND_MOVE)
+ROW(ReduceMin, (1, 11, 12, 13, 18, 20), DQ_REDUCE_MINIMUM, DQ_FINISH_PLAIN,
+    WIDE_TYPES | DQ_BIT(DQ_I8) | DQ_BIT(DQ_U8) | DQ_BIT(DQ_BOOL), DQ_FOLLOW, DQ_BOUND_MOVE)
 
 // ---- ArgMax, ArgMin ----
 
@@ -386,6 +398,15 @@ static dq_status run_arg(dq_op *op) {
   return DQ_OK;
 }
 
+static dq_status emit_arg(dq_emission *to) {
+  bool reduced[DQ_MAX_RANK];
+  dq_reduction plan;
+  DQ_TRY(arg_axis(to->op, reduced));
+  dq_reduction_plan(to->op->inputs[0], reduced, &plan);
+  return dq_emit_extreme(to, &plan, to->op->row->name[4] == 'i',
+                         dq_node_int(to->op->node, "select_last_index", 0) != 0);
+}
+
 static const dq_attribute_rule arg_attributes[] = {{"axis", DQ_ATTRIBUTE_INT, false},
                                                    {"keepdims", DQ_ATTRIBUTE_INT, false},
                                                    {"select_last_index", DQ_ATTRIBUTE_INT, false},
@@ -400,6 +421,7 @@ static const dq_attribute_rule arg_attributes[] = {{"axis", DQ_ATTRIBUTE_INT, fa
       .attributes = arg_attributes,                                                                                    \
       .infer = infer_arg,                                                                                              \
       .run = run_arg,                                                                                                  \
+      .emit = emit_arg,                                                                                                \
       .category = DQ_FOLLOW,                                                                                           \
       .quantization = DQ_QUANTIZE_NOT,                                                                                 \
       .flags = DQ_OP_HALF,                                                                                             \
@@ -441,6 +463,21 @@ static dq_status run_CumSum(dq_op *op) {
   return DQ_OK;
 }
 
+static dq_status emit_CumSum(dq_emission *to) {
+  const dq_op *op = to->op;
+  int64_t axes[DQ_MAX_INTS];
+  int count, axis;
+  if (!dq_op_known(op, 1)) return dq_op_fail(op, DQ_UNSUPPORTED, "its axis is computed");
+  DQ_TRY(dq_op_read_ints(op, 1, axes, &count));
+  DQ_TRY(dq_op_axis(op, axes[0], op->inputs[0]->rank, &axis));
+  bool reduced[DQ_MAX_RANK] = {false};
+  reduced[axis] = true;
+  dq_reduction plan;
+  dq_reduction_plan(op->inputs[0], reduced, &plan);
+  return dq_emit_running_sum(to, &plan, dq_node_int(op->node, "exclusive", 0) != 0,
+                             dq_node_int(op->node, "reverse", 0) != 0);
+}
+
 static const dq_attribute_rule cumsum_attributes[] = {
     {"exclusive", DQ_ATTRIBUTE_INT, false}, {"reverse", DQ_ATTRIBUTE_INT, false}, {0}};
 const dq_operator dq_op_CumSum = {
@@ -452,6 +489,7 @@ const dq_operator dq_op_CumSum = {
     .attributes = cumsum_attributes,
     .infer = dq_infer_same,
     .run = run_CumSum,
+    .emit = emit_CumSum,
     .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_HALF,

@@ -13,6 +13,18 @@ typedef struct dq_reduction {
   int64_t outer_dims[DQ_MAX_RANK], outer_strides[DQ_MAX_RANK]; // reduced dimensions except the innermost
 } dq_reduction;
 
+// What is made of the elements of a set, and what of that.
+typedef enum dq_reduce_kind {
+  DQ_REDUCE_SUM,
+  DQ_REDUCE_SUM_ABS,
+  DQ_REDUCE_SUM_SQUARE,
+  DQ_REDUCE_PRODUCT,
+  DQ_REDUCE_MAXIMUM,
+  DQ_REDUCE_MINIMUM,
+  DQ_REDUCE_SUM_EXP // of the elements less the largest one
+} dq_reduce_kind;
+typedef enum dq_reduce_finish { DQ_FINISH_PLAIN, DQ_FINISH_MEAN, DQ_FINISH_ROOT, DQ_FINISH_LOG } dq_reduce_finish;
+
 // Fills *plan. reduced[axis] says whether the reduction removes that dimension of `input`, whose elements are not read.
 void dq_reduction_plan(const dq_tensor *input, const bool *reduced, dq_reduction *plan);
 // The offset, in elements, of the first element of set `set`; and that of row `row` of a set from there.

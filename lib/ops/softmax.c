@@ -99,30 +99,56 @@ static dq_status infer_softmax(dq_op *op) {
   return dq_infer_same(op);
 }
 
-// As the columns above: the largest element is taken off, and powers are added in double.
-static dq_status emit_softmax(dq_emission *to) {
+// Loops over the columns; in them element k of the input is x[k * *step]. Returns the number of braces.
+static dq_status open_columns(dq_emission *to, int64_t *length, int64_t *step) {
   const dq_op *op = to->op;
   const dq_tensor *input = op->inputs[0];
   int axis;
   DQ_TRY(dq_op_axis(op, dq_node_int(op->node, "axis", op->version < 13 ? 1 : -1), input->rank, &axis));
-  if (input->type != DQ_F32) return dq_op_fail(op, DQ_UNSUPPORTED, "C is written for float32 only");
+  if (input->type == DQ_F16) return dq_op_fail(op, DQ_UNSUPPORTED, "C is written for float32 and float64 only");
   int end = op->version < 13 ? input->rank : axis + 1;
-  int64_t length = dq_tensor_product(input, axis, end), inner = dq_tensor_product(input, end, input->rank);
-  dq_emit_need(to, DQ_EMIT_EXP);
+  const char *type = dq_emit_type(input->type);
+  *length = dq_tensor_product(input, axis, end), *step = dq_tensor_product(input, end, input->rank);
   dq_emit(to, "for (int32_t n = 0; n < %" PRId64 "; n++) {", dq_tensor_product(input, 0, axis));
-  dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) {", inner);
-  dq_emit(to, "const float *x = x0 + n * %" PRId64 " + i;", length * inner);
-  dq_emit(to, "float *y = y0 + n * %" PRId64 " + i, peak = x[0], total;", length * inner);
+  dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) {", *step);
+  dq_emit(to, "const %s *x = x0 + n * %" PRId64 " + i;", type, *length * *step);
+  dq_emit(to, "%s *y = y0 + n * %" PRId64 " + i;", type, *length * *step);
+  return DQ_OK;
+}
+
+// As the columns above: the largest element is taken off, and powers are added in double.
+static dq_status emit_powers(dq_emission *to, bool logarithm) {
+  int64_t length, n;
+  DQ_TRY(open_columns(to, &length, &n));
+  const bool wide = to->op->inputs[0]->type == DQ_F64;
+  const char *type = dq_emit_type(to->op->inputs[0]->type);
+  dq_emit_need(to, wide ? DQ_EMIT_MATH : DQ_EMIT_EXP);
+  if (logarithm) dq_emit_need(to, DQ_EMIT_MATH);
+  dq_emit(to, "%s peak = x[0], total;", type);
   dq_emit(to, "double sum = 0.0;");
   dq_emit(to, "for (int32_t k = 1; k < %" PRId64 "; k++) peak = x[k * %" PRId64 "] > peak ? x[k * %" PRId64 "] : peak;",
-          length, inner, inner);
+          length, n, n);
   dq_emit(to, "for (int32_t k = 0; k < %" PRId64 "; k++) {", length);
-  dq_emit(to, "y[k * %" PRId64 "] = dq_exp_one(x[k * %" PRId64 "] - peak);", inner, inner);
-  dq_emit(to, "sum += (double)y[k * %" PRId64 "];", inner);
+  dq_emit(to, "const %s less = x[k * %" PRId64 "] - peak, power = %s(less);", type, n, wide ? "exp" : "dq_exp_one");
+  dq_emit(to, "y[k * %" PRId64 "] = %s;", n, logarithm ? "less" : "power");
+  dq_emit(to, "sum += (double)power;");
   dq_emit(to, "}");
-  dq_emit(to, "total = (float)sum;");
-  dq_emit(to, "for (int32_t k = 0; k < %" PRId64 "; k++) y[k * %" PRId64 "] = y[k * %" PRId64 "] / total;", length,
-          inner, inner);
+  dq_emit(to, "total = (%s)%s;", type, logarithm ? "log(sum)" : "sum");
+  dq_emit(to, "for (int32_t k = 0; k < %" PRId64 "; k++) y[k * %" PRId64 "] = y[k * %" PRId64 "] %s total;", length, n,
+          n, logarithm ? "-" : "/");
+  dq_emit_close(to, 2);
+  return DQ_OK;
+}
+static dq_status emit_softmax(dq_emission *to) { return emit_powers(to, false); }
+static dq_status emit_log_softmax(dq_emission *to) { return emit_powers(to, true); }
+
+static dq_status emit_hardmax(dq_emission *to) {
+  int64_t length, n;
+  DQ_TRY(open_columns(to, &length, &n));
+  dq_emit(to, "int32_t best = 0;");
+  dq_emit(to, "for (int32_t k = 1; k < %" PRId64 "; k++) best = x[k * %" PRId64 "] > x[best * %" PRId64 "] ? k : best;",
+          length, n, n);
+  dq_emit(to, "for (int32_t k = 0; k < %" PRId64 "; k++) y[k * %" PRId64 "] = k == best ? 1.0f : 0.0f;", length, n);
   dq_emit_close(to, 2);
   return DQ_OK;
 }
@@ -165,5 +191,5 @@ static const dq_attribute_rule softmax_attributes[] = {{"axis", DQ_ATTRIBUTE_INT
                                     .flags = DQ_OP_HALF,                                                               \
                                     __VA_ARGS__};
 ROW(Softmax, .emit = emit_softmax, .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})
-ROW(LogSoftmax, .bound = DQ_BOUND_UNKNOWN)
-ROW(Hardmax, .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})
+ROW(LogSoftmax, .emit = emit_log_softmax, .bound = DQ_BOUND_UNKNOWN)
+ROW(Hardmax, .emit = emit_hardmax, .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})

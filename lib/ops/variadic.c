@@ -1,5 +1,6 @@
 // Max, Min, Sum and Mean of any number of inputs that broadcast: one input after the other.
 #include "lib/ops/elementwise.h"
+#include "lib/ops/emit.h"
 
 // NaN wins over numbers, as in numpy and ONNX Runtime.
 DQ_EACH_FLOAT(DQ_LOOP2_FAST, Max, x > y || x != x ? x : y)
@@ -54,24 +55,34 @@ static dq_status run_Mean(dq_op *op) {
   return DQ_OK;
 }
 
-#define ROW(NAME, VERSIONS, TYPES, COLOUR, QUANTIZATION, FORM, BOUND)                                                  \
-  const dq_operator dq_op_##NAME = {                                                                                   \
-      .name = #NAME,                                                                                                   \
-      .since = DQ_VERSIONS VERSIONS,                                                                                   \
-      .inputs = {1, DQ_ANY_NUMBER},                                                                                    \
-      .outputs = {1, 1},                                                                                               \
-      .types = TYPES,                                                                                                  \
-      .attributes = dq_consumed_inputs,                                                                                \
-      .infer = infer_variadic,                                                                                         \
-      .run = run_##NAME,                                                                                               \
-      .category = COLOUR,                                                                                              \
-      .quantization = QUANTIZATION,                                                                                    \
-      .integer_form = FORM,                                                                                            \
-      .flags = DQ_OP_HALF,                                                                                             \
-      .bound = BOUND,                                                                                                  \
-  };
+static dq_status emit_fold(dq_emission *to) { return dq_emit_fold(to, "x"); }
+static dq_status emit_Mean(dq_emission *to) {
+  char end[32];
+  snprintf(end, sizeof end, "x / %d", to->op->input_count);
+  return dq_emit_fold(to, end);
+}
 
-ROW(Max, (1, 6, 8, 12, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_FORM_FUNCTION, DQ_BOUND_COMBINE)
-ROW(Min, (1, 6, 8, 12, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_FORM_FUNCTION, DQ_BOUND_COMBINE)
-ROW(Sum, (1, 6, 8, 13), DQ_TYPES_FLOAT, DQ_FOLLOW, DQ_QUANTIZE_COMBINE, DQ_FORM_NONE, DQ_BOUND_COMBINE)
-ROW(Mean, (1, 6, 8, 13), DQ_TYPES_FLOAT, DQ_DENY, DQ_QUANTIZE_NOT, DQ_FORM_NONE, DQ_BOUND_UNKNOWN)
+#define ROW(NAME, VERSIONS, TYPES, COLOUR, QUANTIZATION, FORM, BOUND, ...)                                             \
+  const dq_operator dq_op_##NAME = {.name = #NAME,                                                                     \
+                                    .since = DQ_VERSIONS VERSIONS,                                                     \
+                                    .inputs = {1, DQ_ANY_NUMBER},                                                      \
+                                    .outputs = {1, 1},                                                                 \
+                                    .types = TYPES,                                                                    \
+                                    .attributes = dq_consumed_inputs,                                                  \
+                                    .infer = infer_variadic,                                                           \
+                                    .run = run_##NAME,                                                                 \
+                                    .category = COLOUR,                                                                \
+                                    .quantization = QUANTIZATION,                                                      \
+                                    .integer_form = FORM,                                                              \
+                                    .flags = DQ_OP_HALF,                                                               \
+                                    .bound = BOUND,                                                                    \
+                                    __VA_ARGS__};
+
+ROW(Max, (1, 6, 8, 12, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_FORM_FUNCTION, DQ_BOUND_COMBINE,
+    .emit = emit_fold, .formula = "x > y || x != x ? x : y", .integer_formula = "x > y ? x : y")
+ROW(Min, (1, 6, 8, 12, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, DQ_QUANTIZE_NOT, DQ_FORM_FUNCTION, DQ_BOUND_COMBINE,
+    .emit = emit_fold, .formula = "x < y || x != x ? x : y", .integer_formula = "x < y ? x : y")
+ROW(Sum, (1, 6, 8, 13), DQ_TYPES_FLOAT, DQ_FOLLOW, DQ_QUANTIZE_COMBINE, DQ_FORM_NONE, DQ_BOUND_COMBINE,
+    .emit = emit_fold, .formula = "x + y")
+ROW(Mean, (1, 6, 8, 13), DQ_TYPES_FLOAT, DQ_DENY, DQ_QUANTIZE_NOT, DQ_FORM_NONE, DQ_BOUND_UNKNOWN, .emit = emit_Mean,
+    .formula = "x + y")

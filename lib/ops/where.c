@@ -1,5 +1,6 @@
 // Where: elements of input 1 where the condition holds, of input 2 elsewhere; all broadcast.
 #include "lib/ops/elementwise.h"
+#include "lib/ops/emit.h"
 
 // Elements are only moved: one loop per size serves all types.
 #define WHERE(size)                                                                                                    \
@@ -39,6 +40,8 @@ static dq_status run_Where(dq_op *op) {
   return DQ_OK;
 }
 
+static dq_status emit_Where(dq_emission *to) { return dq_emit_elements(to, "x != 0 ? y : z"); }
+
 const dq_operator dq_op_Where = {
     .name = "Where",
     .since = {9, 16},
@@ -47,6 +50,7 @@ const dq_operator dq_op_Where = {
     .types = DQ_BIT(DQ_BOOL),
     .infer = infer_Where,
     .run = run_Where,
+    .emit = emit_Where,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_NOT,
     .bound = DQ_BOUND_COMBINE,
