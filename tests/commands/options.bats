@@ -314,7 +314,7 @@ bias-correction off | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
 bias-absorption on | ../high_bias.onnx -o o.onnx --data synth:shapes,count=8,size=8 --equalize off | elsewhere int8.bats
 range-search on | ../small.onnx -o o.onnx --data npy:../x.npy -v | elsewhere int8.bats
 accumulator int16 | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
-rounding adaptive | ../small.onnx -o o.onnx --data npy:../x.npy | 0 Layers not rounded to nearest
+rounding adaptive | ../small.onnx -o o.onnx --data synth:shapes,count=24,size=8 | 0 Layers not rounded to nearest
 per-tensor - | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
 activations s8 | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
 format qoperator | ../small.onnx -o o.onnx --data npy:../x.npy | bytes o.onnx
