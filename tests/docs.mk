@@ -8,6 +8,12 @@ tests-built: $(B)/support
 support: $(B)/support ## docs/SUPPORT.md from the operator table
 	$(Q)$< >docs/SUPPORT.md
 
+NODE_SUITE ?= $(or $(DQ_ASSETS),../shared)/onnx-node
+.PHONY: node-cases
+node-cases: all $(B)/make_models ## docs/NODE_CASES.md, what dq-cc makes of the ONNX node suite
+	$(Q)tests/conformance/emitted $(B) $(NODE_SUITE) >$(B)/node-cases.md
+	$(Q)mv $(B)/node-cases.md docs/NODE_CASES.md
+
 .PHONY: test-map
 test-map: ## docs/TESTS.md, which tests name each source file, from the sources
 	$(Q)tests/tables/test_map >$(B)/tests.md

@@ -50,6 +50,9 @@ typedef struct dq_codegen_parts {
 dq_status dq_codegen_emit_step(dq_codegen *made, dq_codegen_parts *parts, int index, const dq_context *context,
                                dq_error *error);
 
+// Prints the array of output `o`, which is a constant, and the statement that copies it.
+void dq_codegen_constant_output(dq_codegen *made, dq_codegen_parts *parts, int o);
+
 // Writes definitions of the helpers of a set.
 void dq_codegen_helpers(FILE *to, unsigned helpers, dq_emit_target target);
 // Writes a text as part of a comment: no end of a comment, no control characters, no backslash.

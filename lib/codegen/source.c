@@ -151,7 +151,10 @@ static dq_status list_ports(dq_codegen *made, dq_error *error) {
     port->field = unique_field(made, value->name);
     if (!port->field) return dq_fail_memory(error, 0);
     if (!dq_dtype_computable(port->tensor.type) || port->tensor.rank < 0)
-      return dq_fail(error, DQ_UNSUPPORTED, "%s '%s' has no fixed shape or a type that dq does not compute with",
+      return dq_fail(error, DQ_UNSUPPORTED,
+                     port->tensor.rank < 0
+                         ? "%s '%s' has a shape that depends on elements, and C is written for fixed shapes"
+                         : "%s '%s' has a type that dq does not compute with",
                      is_input ? "input" : "output", value->name);
   }
   return DQ_OK;
@@ -176,13 +179,16 @@ static dq_status list_steps(dq_codegen *made, dq_codegen_parts *parts, dq_error 
 }
 
 // Outputs that do not lie where the caller wants them: another name of an input or output, or a constant.
-static void copy_outputs(const dq_codegen *made, dq_codegen_parts *parts) {
+static void copy_outputs(dq_codegen *made, dq_codegen_parts *parts) {
   const dq_graph *graph = dq_schedule_graph(made->session.schedule);
   for (int o = 0; o < made->output_count; o++) {
     const dq_codegen_place *at = &parts->places[graph->outputs[o]->index];
     size_t bytes = dq_tensor_bytes(&made->outputs[o].tensor);
     if ((at->home == DQ_HOME_OUTPUT && at->port == o && !at->offset) || !bytes) continue;
-    if (at->home == DQ_HOME_NOWHERE) continue;
+    if (at->home == DQ_HOME_NOWHERE) {
+      dq_codegen_constant_output(made, parts, o);
+      continue;
+    }
     fprintf(parts->calls, "  (void)memcpy(%s, %s%s + %zu, %zu);\n", made->outputs[o].field,
             at->home == DQ_HOME_ARENA ? "" : "(const char *)",
             at->home == DQ_HOME_ARENA   ? "block"
@@ -195,9 +201,9 @@ static void copy_outputs(const dq_codegen *made, dq_codegen_parts *parts) {
 static dq_status check_constant_outputs(const dq_codegen *made, const dq_codegen_parts *parts, dq_error *error) {
   const dq_graph *graph = dq_schedule_graph(made->session.schedule);
   for (int o = 0; o < made->output_count; o++)
-    if (parts->places[graph->outputs[o]->index].home == DQ_HOME_NOWHERE)
-      return dq_fail(error, DQ_UNSUPPORTED, "output '%s' is a constant, or has a shape that depends on elements",
-                     made->outputs[o].name);
+    if (parts->places[graph->outputs[o]->index].home == DQ_HOME_NOWHERE &&
+        !parts->tensors[graph->outputs[o]->index].data && dq_tensor_count(&made->outputs[o].tensor))
+      return dq_fail(error, DQ_UNSUPPORTED, "output '%s' has a shape that depends on elements", made->outputs[o].name);
   return DQ_OK;
 }
 

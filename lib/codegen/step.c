@@ -54,6 +54,18 @@ static void define_arrays(dq_codegen_parts *parts, const dq_codegen *made, int i
   }
 }
 
+void dq_codegen_constant_output(dq_codegen *made, dq_codegen_parts *parts, int o) {
+  const dq_graph *graph = dq_schedule_graph(made->session.schedule);
+  const dq_tensor *tensor = &parts->tensors[graph->outputs[o]->index];
+  const dq_emit_array array = {tensor->type, dq_tensor_count(tensor), tensor->data};
+  const int number = made->step_count + o; // behind the steps
+  if (parts->weights) store_array(parts, made, number, 0, &array);
+  else if (parts->constants) define_array(parts->constants, made, number, 0, &array);
+  made->constant_bytes += (int64_t)dq_tensor_bytes(tensor);
+  fprintf(parts->calls, "  (void)memcpy(%s, %s_%d_c0, %zu);\n", made->outputs[o].field, made->name, number,
+          dq_tensor_bytes(tensor));
+}
+
 // ---- Functions ----
 
 static char *parameters_of(const dq_codegen *made, const dq_emission *emission) {

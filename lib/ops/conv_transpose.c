@@ -7,6 +7,7 @@
 #include "lib/base/sizes.h"
 #include "lib/kernels/gemm/gemm.h"
 #include "lib/ops/convolution.h"
+#include "lib/ops/emit.h"
 #include "lib/ops/prepare.h"
 
 enum { INPUT, WEIGHT, BIAS };
@@ -332,6 +333,59 @@ static dq_status run(dq_op *op) {
   return DQ_OK;
 }
 
+// Loops over the taps of the kernel that reach an element of the output along axis `a`, from input position `p`.
+static void open_taps(dq_emission *to, const dq_window *w, int a) {
+  dq_emit(to, "for (int32_t k%d = 0; k%d < %" PRId64 "; k%d++) {", a, a, w->kernel[a], a);
+  dq_emit(to, "const int32_t reached%d = o%d + %" PRId64 " - k%d * %" PRId64 ", p%d = reached%d / %" PRId64 ";", a, a,
+          w->begin[a], a, w->dilation[a], a, a, w->stride[a]);
+  dq_emit(to, "if (reached%d < 0 || p%d * %" PRId64 " != reached%d || p%d >= %" PRId64 ") continue;", a, a,
+          w->stride[a], a, a, w->input[a]);
+}
+
+// One element of the output at a time: taps in ascending order from +0, each a chain over the input channels of the
+// group; then the bias.
+static dq_status emit(dq_emission *to) {
+  const dq_op *op = to->op;
+  transposed t;
+  DQ_TRY(read_transposed(op, &t));
+  const dq_window w = dq_window_three(&t.window);
+  const int64_t inputs = t.in_channels / t.groups, outputs = t.out_channels / t.groups;
+  const int64_t taps = w.kernel[0] * w.kernel[1] * w.kernel[2], plane = w.input[0] * w.input[1] * w.input[2];
+  const bool wide = op->inputs[INPUT]->type == DQ_F64;
+  const char *type = wide ? "double" : "float";
+  char x[100], weight[100], bias[100];
+  dq_emit_need(to, DQ_EMIT_MATH);
+  dq_emit_element(to, INPUT, "from + c * plane", x);
+  dq_emit_element(to, WEIGHT, "weight + c * step", weight);
+  if (dq_op_input(op, BIAS)) dq_emit_element(to, BIAS, "o", bias);
+  dq_emit(to, "const int32_t plane = %" PRId64 ", step = %" PRId64 ";", plane, outputs * taps);
+  dq_emit(to, "int32_t at = 0;");
+  dq_emit(to, "for (int32_t n = 0; n < %" PRId64 "; n++) {", t.batch);
+  dq_emit(to, "for (int32_t o = 0; o < %" PRId64 "; o++) {", t.out_channels);
+  dq_emit(to, "const int32_t group = o / %" PRId64 ";", outputs);
+  for (int a = 0; a < 3; a++) dq_emit(to, "for (int32_t o%d = 0; o%d < %" PRId64 "; o%d++) {", a, a, w.output[a], a);
+  dq_emit(to, "%s sum = 0;", type);
+  for (int a = 0; a < 3; a++) open_taps(to, &w, a);
+  dq_emit(to, "{");
+  dq_emit(to,
+          "const int32_t from = (n * %" PRId64 " + group * %" PRId64 ") * plane + (p0 * %" PRId64 " + p1) * %" PRId64
+          " + p2;",
+          t.in_channels, inputs, w.input[1], w.input[2]);
+  dq_emit(to,
+          "const int32_t weight = group * %" PRId64 " * step + (o - group * %" PRId64 ") * %" PRId64 " + (k0 * %" PRId64
+          " + k1) * %" PRId64 " + k2;",
+          inputs, outputs, taps, w.kernel[1], w.kernel[2]);
+  dq_emit(to, "%s product = 0;", type);
+  dq_emit(to, "for (int32_t c = 0; c < %" PRId64 "; c++) product = %s(%s, %s, product);", inputs, wide ? "fma" : "fmaf",
+          weight, x);
+  dq_emit(to, "sum += product;");
+  dq_emit_close(to, 4);
+  if (dq_op_input(op, BIAS)) dq_emit(to, "sum += %s;", bias);
+  dq_emit_assign(to, 0, "at++", "sum");
+  dq_emit_close(to, 5);
+  return DQ_OK;
+}
+
 // Every input element meets every tap of the output channels of its group.
 static int64_t macs(const dq_op *op) {
   const dq_tensor *x = op->inputs[INPUT], *w = op->inputs[WEIGHT];
@@ -361,6 +415,7 @@ const dq_operator dq_op_ConvTranspose = {
     .infer = infer,
     .run = run,
     .prepare = prepare,
+    .emit = emit,
     .product = product,
     .macs = macs,
     .category = DQ_ALLOW,

@@ -199,6 +199,22 @@ typedef struct dq_emit_product {
   const dq_emit_sums *sums;         // of integers; NULL: float32
   const char *end;                  // float32: an expression of `sum`, `r` and `o` that the result is
 } dq_emit_product;
+// Loops over the products of two stacks of matrices, what dq_matmul_operands walks through, with a line for each
+// product of the loops: `a` and `b` are the first elements of the matrices, `at` that of the result. Returns the number
+// of braces.
+struct dq_matmul;
+int dq_emit_stack(dq_emission *to, const struct dq_matmul *matmul);
+// Products of two matrices of any operands, row by row.
+typedef struct dq_emit_matrices {
+  int a, b; // inputs
+  int64_t rows, columns, depth;
+  int64_t a_row, a_column, b_row, b_column; // strides in elements
+  const char *step;                         // what is done for elements x and y of the operands
+} dq_emit_matrices;
+// Opens two loops over the elements of a result of row r and column o at `place`; prints the loop over the products of
+// an element, in front of which the caller declares what the step changes.
+void dq_emit_matrices_open(dq_emission *to, const dq_emit_matrices *matrices);
+void dq_emit_matrices_sum(dq_emission *to, const dq_emit_matrices *matrices);
 void dq_emit_product_body(dq_emission *to, const dq_emit_product *product);
 
 // The end of a float32 result: an expression of the variable `name`, printed into text[300].
@@ -231,6 +247,8 @@ bool dq_emit_is_half(const dq_emission *to, const dq_tensor *tensor);
 // Declares a variable with an element of input `i`, float for such float16; assigns an expression to one of output `o`.
 void dq_emit_load(dq_emission *to, int i, const char *variable, const char *index);
 void dq_emit_assign(dq_emission *to, int o, const char *index, const char *value);
+// An element of input `i` as an expression in text[100]: float for such float16, 0 or 1 for bool.
+void dq_emit_element(dq_emission *to, int i, const char *index, char text[100]);
 // A formula over up to three inputs that broadcast. DQ_UNSUPPORTED: it is NULL, or not for the type.
 dq_status dq_emit_elements(dq_emission *to, const char *formula);
 // For rows: the row's formula for the type, or what its clamp or slope says.

@@ -56,7 +56,10 @@ static bool add_word(dq_emission *to, const char *word, size_t length, bool wide
   for (size_t f = 0; f < sizeof functions / sizeof *functions; f++) {
     if (strlen(functions[f].name) != length || strncmp(word, functions[f].name, length) != 0) continue;
     if (wide && functions[f].wide && !*functions[f].wide) return false;
-    if (!wide || !functions[f].wide) break;
+    if (!wide || !functions[f].wide) {
+      dq_emit_need(to, functions[f].helper);
+      break;
+    }
     dq_emit_need(to, DQ_EMIT_MATH);
     add_text(text, at, functions[f].wide, strlen(functions[f].wide));
     return true;
@@ -68,15 +71,9 @@ static bool add_word(dq_emission *to, const char *word, size_t length, bool wide
   return true;
 }
 
-static void need_functions(dq_emission *to, const char *formula) {
-  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-    if (strstr(formula, functions[i].name)) dq_emit_need(to, functions[i].helper);
-}
-
 bool dq_emit_fill(dq_emission *to, const char *formula, int type, char text[TEXT]) {
   bool wide = type == DQ_F64;
   size_t at = 0;
-  need_functions(to, formula);
   text[0] = 0;
   for (const char *c = formula; *c;) {
     size_t length = 0;
@@ -125,6 +122,16 @@ void dq_emit_assign(dq_emission *to, int o, const char *index, const char *value
   } else {
     dq_emit(to, "y%d[%s] = (%s)(%s);", o, index, dq_emit_type(output->type), value);
   }
+}
+
+void dq_emit_element(dq_emission *to, int i, const char *index, char text[100]) {
+  char name[16];
+  bool half = dq_emit_is_half(to, to->op->inputs[i]);
+  if (half) dq_emit_need(to, DQ_EMIT_FROM_HALF);
+  const char *format = half                                 ? "dq_half_to_float(%s[%s])"
+                       : to->op->inputs[i]->type == DQ_BOOL ? "(%s[%s] != 0)"
+                                                            : "%s[%s]";
+  snprintf(text, 100, format, dq_emit_input(to, i, name), index);
 }
 
 dq_status dq_emit_elements(dq_emission *to, const char *formula) {

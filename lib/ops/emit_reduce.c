@@ -43,16 +43,6 @@ int dq_emit_members(dq_emission *to, const dq_reduction *plan) {
   return rows + 1;
 }
 
-void dq_emit_element(dq_emission *to, int i, const char *index, char text[100]) {
-  char name[16];
-  bool half = dq_emit_is_half(to, to->op->inputs[i]);
-  if (half) dq_emit_need(to, DQ_EMIT_FROM_HALF);
-  const char *format = half                                 ? "dq_half_to_float(%s[%s])"
-                       : to->op->inputs[i]->type == DQ_BOOL ? "(%s[%s] != 0)"
-                                                            : "%s[%s]";
-  snprintf(text, 100, format, dq_emit_input(to, i, name), index);
-}
-
 // ---- Reductions to one number ----
 
 // By dq_reduce_kind: where floats and integers start, and what is added, or done, for each x. Maxima and minima start

@@ -10,8 +10,6 @@
 int dq_emit_sets(dq_emission *to, const dq_reduction *plan);
 // Opens loops over the elements of a set; in them `at` is the element. Returns the number of braces.
 int dq_emit_members(dq_emission *to, const dq_reduction *plan);
-// An element of input `i` as float, double or integer: an expression in text[100].
-void dq_emit_element(dq_emission *to, int i, const char *index, char text[100]);
 
 // Results of the Reduce operators; of ArgMax and ArgMin; of CumSum. DQ_UNSUPPORTED: the type has no C.
 dq_status dq_emit_reduction(dq_emission *to, const dq_reduction *plan, dq_reduce_kind kind, dq_reduce_finish finish);

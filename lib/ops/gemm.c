@@ -195,26 +195,60 @@ static dq_status emit_product(dq_emission *to, const dq_gemm_parameters *g, cons
                              .end = end,
                              .row_stride = g->transpose_a ? 1 : g->a_stride,
                              .depth_stride = g->transpose_a ? g->a_stride : 1};
-  if (to->op->inputs[0]->type != DQ_F32 || !to->op->inputs[1]->data)
-    return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for float32 and a constant second operand only");
   DQ_TRY(emit_matrix(to, g, &emitted.weights));
   dq_emit_product_body(to, &emitted);
   return DQ_OK;
 }
 
+// One product of any operands: in float32 and float64 a chain of fused multiply-adds, integers modulo 2^bits. `end` is
+// the result, an expression of `sum`, r and o.
+static dq_status emit_any_product(dq_emission *to, const dq_gemm_parameters *g, const char *end) {
+  const int type = to->op->inputs[0]->type;
+  const bool real = DQ_BIT(type) & DQ_TYPES_FLOAT;
+  const dq_emit_matrices matrices = {.a = 0,
+                                     .b = 1,
+                                     .rows = g->rows,
+                                     .columns = g->columns,
+                                     .depth = g->depth,
+                                     .a_row = g->transpose_a ? 1 : g->a_stride,
+                                     .a_column = g->transpose_a ? g->a_stride : 1,
+                                     .b_row = g->transpose_b ? 1 : g->b_stride,
+                                     .b_column = g->transpose_b ? g->b_stride : 1,
+                                     .step = type == DQ_F64 ? "sum = fma(x, y, sum);"
+                                             : real         ? "sum = fmaf(x, y, sum);"
+                                                            : "sum += (uint64_t)x * (uint64_t)y;"};
+  if (real) dq_emit_need(to, DQ_EMIT_MATH);
+  dq_emit_matrices_open(to, &matrices);
+  dq_emit(to, type == DQ_F64 ? "double sum = 0.0;" : real ? "float sum = 0.0f;" : "uint64_t sum = 0;");
+  dq_emit_matrices_sum(to, &matrices);
+  dq_emit_assign(to, 0, "place", end);
+  dq_emit_close(to, 2);
+  return DQ_OK;
+}
+
+static bool suits_constant(const dq_op *op) { return op->inputs[0]->type == DQ_F32 && op->inputs[1]->data; }
+
 // The result as dq_gemm_finish has it.
 static dq_status emit_gemm(dq_emission *to) {
   const dq_op *op = to->op;
   dq_gemm_parameters g;
-  char end[300], name[16], alpha[60] = "", beta[60] = "", real[48];
+  char end[300], index[100], addend[100], alpha[60] = "", beta[60] = "", real[48];
   DQ_TRY(read_gemm(op, &g));
+  const bool wide = op->inputs[0]->type == DQ_F64,
+             single = DQ_BIT(op->inputs[0]->type) & (DQ_BIT(DQ_F32) | DQ_BIT(DQ_F16));
+  if ((g.alpha != 1.0f || g.beta != 1.0f) && !single)
+    return dq_op_fail(op, DQ_UNSUPPORTED, "C is written for factors of float32 only");
   if (g.alpha != 1.0f) snprintf(alpha, sizeof alpha, " * %s", dq_emit_real(g.alpha, real));
   if (g.beta != 1.0f) snprintf(beta, sizeof beta, "%s * ", dq_emit_real(g.beta, real));
   int at = snprintf(end, sizeof end, "sum%s", alpha);
-  if (dq_op_input(op, 2) && g.beta != 0.0f)
-    snprintf(end + at, sizeof end - (size_t)at, " + %s%s[r * %" PRId64 " + o * %" PRId64 "]", beta,
-             dq_emit_input(to, 2, name), g.addend_row_stride, g.addend_column_stride);
-  return emit_product(to, &g, end);
+  if (dq_op_input(op, 2) && g.beta != 0.0f) {
+    snprintf(index, sizeof index, "r * %" PRId64 " + o * %" PRId64, g.addend_row_stride, g.addend_column_stride);
+    dq_emit_element(to, 2, index, addend);
+    snprintf(end + at, sizeof end - (size_t)at, " + %s%s%s", beta, single || wide ? "" : "(uint64_t)", addend);
+  }
+  if (suits_constant(op)) return emit_product(to, &g, end);
+  dq_emit(to, "const int32_t a = 0, b = 0, at = 0;");
+  return emit_any_product(to, &g, end);
 }
 
 static dq_status run_gemm(dq_op *op) {
@@ -305,9 +339,13 @@ static dq_status prepare_matmul(dq_op *op, dq_arena *arena) {
 static dq_status emit_matmul(dq_emission *to) {
   dq_matmul m;
   DQ_TRY(dq_matmul_read(to->op, to->op->inputs[0], to->op->inputs[1], &m));
-  if (m.batch != 1) return dq_op_fail(to->op, DQ_UNSUPPORTED, "it has several second operands");
   dq_gemm_parameters g = matmul_parameters(&m);
-  return emit_product(to, &g, "sum");
+  if (m.batch == 1 && suits_constant(to->op)) return emit_product(to, &g, "sum");
+  int stack = dq_emit_stack(to, &m);
+  DQ_TRY(emit_any_product(to, &g, "sum"));
+  dq_emit(to, "product++;");
+  dq_emit_close(to, stack);
+  return DQ_OK;
 }
 
 static dq_status run_matmul(dq_op *op) {

@@ -224,17 +224,10 @@ static dq_status run(dq_op *op, const operands *from) {
   return DQ_OK;
 }
 
-dq_status dq_emit_qlinear_matmul(dq_emission *to) {
+// One matrix B of constants, requantized by columns.
+static dq_status emit_constant(dq_emission *to, const operands *from, integer_state *s) {
   const dq_op *op = to->op;
-  const operands *from = &qlinear_operands;
-  integer_state s = {0};
-  if (!dq_op_known_but(op, from->a))
-    return dq_op_fail(op, DQ_UNSUPPORTED, "its second operand or a parameter is computed");
-  dq_op read = *op;
-  DQ_TRY(read_operands(&read, from, &s, to->arena));
-  const dq_gemm_int8_parameters *g = &s.parameters;
-  if (s.by_rows || s.shape.batch != 1 || g->a_zero_point_count > 1)
-    return dq_op_fail(op, DQ_UNSUPPORTED, "it has several second operands, or parameters of each row");
+  const dq_gemm_int8_parameters *g = &s->parameters;
   const dq_emit_weights weights = {.weights = op->inputs[from->b],
                                    .channels = g->columns,
                                    .depth = g->depth,
@@ -244,7 +237,7 @@ dq_status dq_emit_qlinear_matmul(dq_emission *to) {
                                    .zero_point_count = g->b_zero_point_count,
                                    .data_zero_point = g->a_zero_point_count ? g->a_zero_points[0] : 0,
                                    .data_signed = g->a_signed};
-  dq_emit_sums sums = {.requantization = &s.requantization, .floats = s.floats};
+  dq_emit_sums sums = {.requantization = &s->requantization, .floats = s->floats};
   dq_emit_product product = {.rows = g->rows,
                              .columns = g->columns,
                              .depth = g->depth,
@@ -256,6 +249,126 @@ dq_status dq_emit_qlinear_matmul(dq_emission *to) {
   dq_emit_product_body(to, &product);
   return DQ_OK;
 }
+
+// A zero point as an expression: a number, or an element of a new array.
+static void zero_point(dq_emission *to, const dq_zero_points *zero, const char *index, char text[80]) {
+  if (zero->count > 1) snprintf(text, 80, "c%d[%s]", dq_emit_constant(to, DQ_I32, zero->values, zero->count), index);
+  else snprintf(text, 80, "%d", zero->count ? zero->values[0] : 0);
+}
+
+// Multipliers that differ from row to row: requantize_rows.
+static void end_by_rows(dq_emission *to, const integer_state *s) {
+  const row_scales *r = &s->rows;
+  char names[3][80], zero[80];
+  const dq_scales *scales[] = {&r->a, &r->b, &r->y};
+  const char *indices[] = {"row", "b / depth + o", "row"};
+  for (int i = 0; i < 3; i++)
+    snprintf(names[i], 80, "c%d[%s]", dq_emit_constant(to, DQ_F32, scales[i]->values, scales[i]->count),
+             scales[i]->count == 1 ? "0" : indices[i]);
+  zero_point(to, &r->y_zero, "row", zero);
+  dq_emit_need(to, DQ_EMIT_ROUND);
+  dq_emit(to, "const int32_t row = product * %" PRId64 " + r;", s->shape.rows);
+  dq_emit(to, "const float multiplier = (%s * %s) / %s;", names[0], names[1], names[2]);
+  dq_emit(to, "y0[place] = (%s)dq_round((float)sum * multiplier, %s, %d, %d);", dq_emit_type(to->op->outputs[0]->type),
+          zero, s->requantization.low, s->requantization.high);
+}
+
+// Sums of any data: every difference to a zero point is within 255.
+static dq_status prepare_any_sums(dq_emission *to, const integer_state *s, dq_emit_sums *sums) {
+  enum { MOST = 255 * 255 };
+  const int64_t columns = s->shape.columns, most = s->shape.depth * MOST;
+  *sums = (dq_emit_sums){.requantization = &s->requantization,
+                         .floats = s->floats,
+                         .channels = columns,
+                         .addends = DQ_NEW_ARRAY(to->arena, columns, int32_t),
+                         .least = DQ_NEW_ARRAY(to->arena, columns, int64_t),
+                         .most = DQ_NEW_ARRAY(to->arena, columns, int64_t)};
+  if (!sums->addends || !sums->least || !sums->most) return dq_fail_memory(to->op->error, (size_t)columns * 20);
+  for (int64_t c = 0; c < columns; c++) {
+    sums->addends[c] = s->requantization.bias ? s->requantization.bias[c] : 0;
+    sums->least[c] = sums->addends[c] - most, sums->most[c] = sums->addends[c] + most;
+    if (sums->least[c] < INT32_MIN || sums->most[c] > INT32_MAX) to->sum_bits = 33;
+  }
+  if (!to->sum_bits) to->sum_bits = 32;
+  return dq_emit_sums_prepare(to, sums);
+}
+
+// Products of any operands, for each product of the stacks.
+static dq_status emit_any(dq_emission *to, const operands *from, const integer_state *s) {
+  const dq_gemm_int8_parameters *g = &s->parameters;
+  char a_zero[80], b_zero[80], step[200];
+  dq_emit_sums sums;
+  const bool plain = !from->requantize, by_columns = !plain && !s->by_rows;
+  if (by_columns) DQ_TRY(prepare_any_sums(to, s, &sums));
+  dq_emit(to, "const int32_t depth = %" PRId64 ";", s->shape.depth);
+  dq_emit(to, "(void)depth;");
+  zero_point(to, &s->a_zero, "a / depth + r", a_zero);
+  zero_point(to, &s->b_zero, "b / depth + o", b_zero);
+  snprintf(step, sizeof step, "sum += (x - %s) * (y - %s);", a_zero, b_zero);
+  const dq_emit_matrices matrices = {.a = from->a,
+                                     .b = from->b,
+                                     .rows = g->rows,
+                                     .columns = g->columns,
+                                     .depth = g->depth,
+                                     .a_row = g->depth,
+                                     .a_column = 1,
+                                     .b_row = g->transpose_b ? 1 : g->columns,
+                                     .b_column = g->transpose_b ? g->depth : 1,
+                                     .step = step};
+  int stack = dq_emit_stack(to, &s->shape);
+  dq_emit_matrices_open(to, &matrices);
+  if (by_columns) {
+    dq_emit_first_exception(to, &sums);
+    dq_emit_factors(to, &sums, "o");
+    dq_emit_next_exception(to, &sums, "o");
+    dq_emit(to, "int32_t sum = c%d[o];", sums.first + 1);
+  } else dq_emit(to, "int32_t sum = 0;");
+  dq_emit_matrices_sum(to, &matrices);
+  if (by_columns) dq_emit_result(to, &sums, "o", "y0[place]", "sum");
+  else if (plain) dq_emit(to, "y0[place] = sum;");
+  else end_by_rows(to, s);
+  dq_emit_close(to, 2);
+  dq_emit(to, "product++;");
+  dq_emit_close(to, stack);
+  return DQ_OK;
+}
+
+// Constant scales in float16 (version 21) as float32.
+static dq_status widen_scales(dq_emission *to, dq_op *op) {
+  const dq_tensor **inputs = DQ_NEW_ARRAY(to->arena, op->input_count, const dq_tensor *);
+  if (!inputs) return dq_fail_memory(op->error, 0);
+  for (int i = 0; i < op->input_count; i++) {
+    inputs[i] = op->inputs[i];
+    if (!inputs[i] || inputs[i]->type != DQ_F16 || !inputs[i]->data) continue;
+    int64_t count = dq_tensor_count(inputs[i]);
+    dq_tensor *wide = DQ_NEW(to->arena, dq_tensor);
+    float *values = DQ_NEW_ARRAY(to->arena, count, float);
+    if (!wide || !values) return dq_fail_memory(op->error, (size_t)count * sizeof *values);
+    for (int64_t k = 0; k < count; k++) values[k] = (float)dq_tensor_get(inputs[i], k);
+    *wide = *inputs[i];
+    wide->type = DQ_F32, wide->data = values;
+    inputs[i] = wide;
+  }
+  op->inputs = inputs;
+  return DQ_OK;
+}
+
+static dq_status emit_operands(dq_emission *to, const operands *from) {
+  integer_state s = {0};
+  dq_op read = *to->op;
+  for (int i = 0; i < read.input_count; i++)
+    if (i != from->a && i != from->b && read.inputs[i] && !read.inputs[i]->data)
+      return dq_op_fail(to->op, DQ_UNSUPPORTED, "a scale or a zero point is computed");
+  DQ_TRY(widen_scales(to, &read));
+  DQ_TRY(read_operands(&read, from, &s, to->arena));
+  if (from->requantize && !s.by_rows && s.shape.batch == 1 && s.a_zero.count <= 1 && read.inputs[from->b]->data &&
+      !read.inputs[from->a]->data)
+    return emit_constant(to, from, &s);
+  return emit_any(to, from, &s);
+}
+
+dq_status dq_emit_qlinear_matmul(dq_emission *to) { return emit_operands(to, &qlinear_operands); }
+static dq_status emit_integer(dq_emission *to) { return emit_operands(to, &integer_operands); }
 
 static int64_t macs(const dq_op *op) { return dq_matmul_macs(op, op->inputs[0]); }
 
@@ -294,6 +407,7 @@ const dq_operator dq_op_MatMulInteger = {
     .infer = integer_infer,
     .run = integer_run,
     .prepare = integer_prepare,
+    .emit = emit_integer,
     .product = integer_product,
     .macs = macs,
     .category = DQ_DENY,

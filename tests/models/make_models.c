@@ -11,6 +11,7 @@
 #include "tests/models/described.h"
 #include "tests/models/digest.h"
 #include "tests/models/files.h"
+#include "tests/models/fixed.h"
 #include "tests/models/hostile.h"
 #include "tests/models/maker.h"
 #include "tests/models/peak.h"
@@ -410,6 +411,7 @@ int main(int argc, char **argv) {
   if (argc == 4 && !strcmp(argv[1], "--describe")) return write_described_model(argv[2], argv[3]);
   if (argc == 3 && !strcmp(argv[1], "--digest")) return print_digest(argv[2]);
   if (argc == 4 && !strcmp(argv[1], "--copy")) return copy_model(argv[2], argv[3]);
+  if (argc == 5 && !strcmp(argv[1], "--fix")) return write_fixed_model(argv[2], argv[3], argv[4]);
   if (argc == 5 && !strcmp(argv[1], "--many")) return write_hostile_model(argv[2], atoi(argv[3]), argv[4]);
   if (argc == 4 && !strcmp(argv[1], "--contains")) return contains(argv[2], argv[3]);
   if (argc >= 4 && !strcmp(argv[1], "--peak")) return measure_peak(argv[2], argv + 3);
