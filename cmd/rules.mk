@@ -41,7 +41,8 @@ TREE := $(DESTDIR)$(PREFIX)
 INSTALL ?= install
 # What is installed has no debug information; STRIP=: leaves it in.
 STRIP ?= strip
-DOCUMENTS := README.md CHANGELOG.md LICENSE $(wildcard docs/*.md docs/guide/* docs/experiments/*)
+DOCUMENTS := README.md CHANGELOG.md LICENSE $(wildcard docs/*.md) \
+  $(foreach file,$(wildcard $(addprefix docs/,experiments/* guide/* guide/*/* guide/*/*/*)),$(if $(wildcard $(file)/.),,$(file)))
 BASH_FOLDER := share/bash-completion/completions
 ZSH_FOLDER := share/zsh/site-functions
 FISH_FOLDER := share/fish/vendor_completions.d
@@ -50,7 +51,8 @@ HEADERS := lib/dq.h $(wildcard lib/dq_*.h)
 INSTALLED := $(COMMANDS:$(B)/%=bin/%) lib/libdq.a lib/pkgconfig/dq.pc $(HEADERS:lib/%=include/%) \
   $(MAN_PAGES:$(B)/man/%=share/man/man1/%) $(COMMANDS:$(B)/%=$(BASH_FOLDER)/%) $(COMMANDS:$(B)/%=$(ZSH_FOLDER)/_%) \
   $(COMMANDS:$(B)/%=$(FISH_FOLDER)/%.fish) $(DOCUMENTS:%=share/doc/dq/%)
-DOCUMENT_FOLDERS := share/doc/dq/docs/guide share/doc/dq/docs/experiments share/doc/dq/docs share/doc/dq
+DOCUMENT_FOLDERS := $(addprefix share/doc/dq/docs/guide/images/,cortex-a53 cortex-m4) share/doc/dq/docs/guide/images \
+  share/doc/dq/docs/guide share/doc/dq/docs/experiments share/doc/dq/docs share/doc/dq
 
 install: $(COMMANDS) $(MAN_PAGES) $(COMPLETIONS) $(B)/libdq.a $(B)/dq.pc ## DESTDIR= PREFIX=/usr/local STRIP=strip
 	$(INSTALL) -d $(patsubst %,"$(TREE)/%",$(sort $(dir $(INSTALLED))))
@@ -65,7 +67,8 @@ install: $(COMMANDS) $(MAN_PAGES) $(COMPLETIONS) $(B)/libdq.a $(B)/dq.pc ## DEST
 	$(INSTALL) -m 644 $(filter $(B)/complete/bash/%,$(COMPLETIONS)) "$(TREE)/$(BASH_FOLDER)"
 	$(INSTALL) -m 644 $(filter $(B)/complete/zsh/%,$(COMPLETIONS)) "$(TREE)/$(ZSH_FOLDER)"
 	$(INSTALL) -m 644 $(filter $(B)/complete/fish/%,$(COMPLETIONS)) "$(TREE)/$(FISH_FOLDER)"
-	for file in $(DOCUMENTS); do $(INSTALL) -m 644 "$$file" "$(TREE)/share/doc/dq/$$file" || exit; done
+	for file in $(DOCUMENTS); do mode=644; [ ! -x "$$file" ] || mode=755; \
+	  $(INSTALL) -m $$mode "$$file" "$(TREE)/share/doc/dq/$$file" || exit; done
 
 uninstall: ## removes what install put there
 	[ ! -d "$(TREE)" ] || { cd "$(TREE)" && rm -f $(INSTALLED) && \
