@@ -160,7 +160,7 @@ static dq_status emit(work *w, dq_error *error) {
   DQ_TRY(dq_read_shapes(&options->shapes, w->graph, options->data.batch, w->arena, &w->shapes, error));
   const dq_codegen_options settings = {.session = {.shapes = w->shapes},
                                        .name = options->name,
-                                       .header = options->verify ? "net.h" : file_part(header),
+                                       .header = file_part(header),
                                        .target = (dq_emit_target)options->target,
                                        .weights_name = options->weights ? file_part(options->weights) : NULL};
   DQ_TRY(dq_codegen_open(&w->made, w->graph, &settings, w->context, error));

@@ -44,6 +44,7 @@ typedef struct dq_codegen {
   int64_t constant_bytes; // of all arrays
   int64_t macs;
   char *source, *header;    // texts, of malloc
+  const char *header_name;  // that the source includes
   const char *weights_name; // of the file that the source takes constants from; NULL: they are arrays
   char *weights;            // its bytes, little endian, of malloc
   size_t weights_bytes;

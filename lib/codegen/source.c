@@ -274,6 +274,7 @@ dq_status dq_codegen_open(dq_codegen *made, const dq_graph *graph, const dq_code
   dq_codegen_parts parts = {0};
   *made = (dq_codegen){.name = options->name ? options->name : "net",
                        .target = options->target,
+                       .header_name = options->header,
                        .weights_name = options->weights_name,
                        .arena = dq_context_arena(context)};
   if (!made->arena) return dq_fail_memory(error, 0);

@@ -37,8 +37,8 @@ static dq_status write_text(const verification *v, const char *name, const char 
 }
 
 static void remove_folder(const verification *v) {
-  const char *const names[] = {"net.c",  "net.h",    "main.c",  "program",
-                               "inputs", "expected", "outputs", v->made->weights_name};
+  const char *const names[] = {"net.c",  v->made->header_name, "main.c",  "program",
+                               "inputs", "expected",           "outputs", v->made->weights_name};
   char path[512];
   for (size_t i = 0; i < sizeof names / sizeof *names && names[i]; i++) {
     snprintf(path, sizeof path, "%s/%s", v->folder, names[i]);
@@ -56,7 +56,7 @@ static dq_status make_folder(verification *v, dq_error *error) {
 // ---- The program: samples from one file to another, little endian in both ----
 
 static const char program_start[] =
-    "#include <stdio.h>\n#include <stdint.h>\n#include <stddef.h>\n#include \"net.h\"\n\n"
+    "#include <stdio.h>\n#include <stddef.h>\n\n"
     "static void swap(void *data, size_t size, size_t count) {\n"
     "  const uint16_t one = 1;\n"
     "  unsigned char *at = (unsigned char *)data;\n"
@@ -79,7 +79,7 @@ static void declare_port(FILE *to, const dq_codegen_port *port) {
 }
 
 static void print_program(FILE *to, const dq_codegen *made) {
-  fputs("#include <stdint.h>\n", to);
+  fprintf(to, "#include <stdint.h>\n#include \"%s\"\n", made->header_name);
   for (int i = 0; i < made->input_count; i++) declare_port(to, &made->inputs[i]);
   for (int o = 0; o < made->output_count; o++) declare_port(to, &made->outputs[o]);
   fprintf(to, "static uint64_t arena[%zu];\n", made->arena_bytes / 8 + 3);
@@ -116,7 +116,7 @@ static dq_status write_weights(const verification *v, dq_error *error) {
 static dq_status write_sources(const verification *v, dq_error *error) {
   FILE *file;
   DQ_TRY(write_text(v, "net.c", v->made->source, error));
-  DQ_TRY(write_text(v, "net.h", v->made->header, error));
+  DQ_TRY(write_text(v, v->made->header_name, v->made->header, error));
   DQ_TRY(write_weights(v, error));
   DQ_TRY(open_file(v, "main.c", "wb", &file, error));
   print_program(file, v->made);

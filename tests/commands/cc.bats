@@ -9,6 +9,14 @@ setup() {
 
 strict="-std=c99 -O2 -Wall -Wextra -Wpedantic -Wconversion -Werror"
 
+@test "what --verify writes includes its own header, under any name" {
+  for words in "-o other.c" "-o other.c --header own.h"; do
+    rm -f ./*.h other.*
+    gives 0 dq-cc "$models/small.onnx" $words --verify
+    cc -std=c99 -c other.c -o other.o
+  done
+}
+
 @test "the C of float and 8-bit networks gives the bits of dq-run" {
   for model in small shared two_inputs strange_names odd_weights qoperator channels_last tiny; do
     gives 0 dq-cc "$models/$model.onnx" -o net.c --verify --compiler-flags "$strict"
