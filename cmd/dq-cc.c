@@ -153,10 +153,22 @@ static dq_status check_comparison(const work *w, dq_error *error) {
                  c->different, c->elements, w->made.outputs[c->first_output].name, c->first_picture);
 }
 
+// One file for two purposes would lose one of them.
+static dq_status check_paths(const cc_options *options, const char *header, dq_error *error) {
+  const char *const names[] = {"the model", "-o", "the header", "--weights-file"};
+  const char *const paths[] = {options->common.operands[0], options->output.output, header, options->weights};
+  for (int i = 1; i < 4 && paths[i]; i++)
+    for (int k = 0; k < i; k++)
+      if (dq_same_file(paths[i], paths[k]))
+        return dq_fail(error, DQ_USAGE, "%s and %s are both '%s'; give two files", names[k], names[i], paths[i]);
+  return DQ_OK;
+}
+
 static dq_status emit(work *w, dq_error *error) {
   const cc_options *options = w->options;
   const char *header = header_path(options, w->arena);
   if (!header) return dq_fail_memory(error, 0);
+  DQ_TRY(check_paths(options, header, error));
   DQ_TRY(dq_read_shapes(&options->shapes, w->graph, options->data.batch, w->arena, &w->shapes, error));
   const dq_codegen_options settings = {.session = {.shapes = w->shapes},
                                        .name = options->name,

@@ -63,6 +63,9 @@ void dq_output_remove_all(void);
 // resolved or there is no memory.
 char *dq_output_target(const char *path);
 
+// Whether two paths lead to one file, which need not be there yet. False also when a folder is missing, and for "-".
+bool dq_same_file(const char *a, const char *b);
+
 // Copies the folder of a path into `folder` of `size` bytes; "." when the path has no folder.
 void dq_path_folder(const char *path, char *folder, size_t size);
 
