@@ -19,7 +19,7 @@ typedef struct cc_options {
   dq_report_options report;
   const char *header, *name, *weights, *run, *compiler_flags;
   int target; // dq_emit_target
-  bool verify, steps;
+  bool verify, steps, portable;
   dq_option_list shapes;
 } cc_options;
 
@@ -44,6 +44,11 @@ static const dq_option rows[] = {
      .help = "put the constants into a file of their own, which the assembler takes in",
      .details = "The C is then compiled in the folder of the file, for a little-endian machine, by an assembler with "
                 ".incbin. Constants of more than 32 MiB need it."},
+    {.name = "portable",
+     .type = DQ_OPTION_FLAG,
+     DQ_INTO(cc_options, portable),
+     .help = "constants as arrays in the C, not by .incbin: the default, which every compiler takes",
+     .details = "It excludes --weights-file."},
     {.name = "target",
      .type = DQ_OPTION_ENUM,
      .choices = "generic|dsp",
@@ -102,15 +107,43 @@ static const char *file_part(const char *path) {
   return slash ? slash + 1 : path;
 }
 
-static dq_status write_file(const char *path, const char *bytes, size_t size, dq_error *error) {
-  dq_output output;
-  DQ_TRY(dq_output_open(&output, path, error));
-  if (fwrite(bytes, 1, size, output.stream) != size) {
-    dq_status status = dq_fail_errno(error, path);
-    dq_output_discard(&output);
-    return status;
+// The files that the command writes. None appears under its name before all are complete.
+enum { SOURCE, HEADER, WEIGHTS, FILES };
+typedef struct cc_files {
+  const char *paths[FILES]; // NULL: not wanted
+  dq_output outputs[FILES];
+} cc_files;
+
+static dq_status open_files(cc_files *files, dq_error *error) {
+  for (int i = 0; i < FILES; i++)
+    if (files->paths[i]) DQ_TRY(dq_output_open(&files->outputs[i], files->paths[i], error));
+  return DQ_OK;
+}
+
+static dq_status write_files(cc_files *files, const dq_codegen *made, dq_error *error) {
+  const char *const bytes[] = {made->source, made->header, made->weights};
+  const size_t sizes[] = {strlen(made->source), strlen(made->header), made->weights_bytes};
+  for (int i = 0; i < FILES; i++)
+    if (files->paths[i] &&
+        (fwrite(bytes[i], 1, sizes[i], files->outputs[i].stream) != sizes[i] || fflush(files->outputs[i].stream)))
+      return dq_fail_errno(error, files->paths[i]);
+  for (int i = FILES - 1; i >= 0; i--) // the source last
+    if (files->paths[i]) DQ_TRY(dq_output_commit(&files->outputs[i], error));
+  return DQ_OK;
+}
+
+// One file for two purposes would lose one of them.
+static dq_status check_paths(const char *model, const cc_files *files, dq_error *error) {
+  static const char *const names[] = {"-o", "the header", "--weights-file"};
+  for (int i = 0; i < FILES; i++) {
+    if (!files->paths[i]) continue;
+    if (dq_same_file(files->paths[i], model))
+      return dq_fail(error, DQ_USAGE, "%s is '%s', which is the model; give another file", names[i], files->paths[i]);
+    for (int k = 0; k < i; k++)
+      if (files->paths[k] && dq_same_file(files->paths[i], files->paths[k]))
+        return dq_fail(error, DQ_USAGE, "%s and %s are both '%s'; give two files", names[k], names[i], files->paths[i]);
   }
-  return dq_output_commit(&output, error);
+  return DQ_OK;
 }
 
 static dq_status open_samples(work *w, dq_error *error) {
@@ -153,22 +186,9 @@ static dq_status check_comparison(const work *w, dq_error *error) {
                  c->different, c->elements, w->made.outputs[c->first_output].name, c->first_picture);
 }
 
-// One file for two purposes would lose one of them.
-static dq_status check_paths(const cc_options *options, const char *header, dq_error *error) {
-  const char *const names[] = {"the model", "-o", "the header", "--weights-file"};
-  const char *const paths[] = {options->common.operands[0], options->output.output, header, options->weights};
-  for (int i = 1; i < 4 && paths[i]; i++)
-    for (int k = 0; k < i; k++)
-      if (dq_same_file(paths[i], paths[k]))
-        return dq_fail(error, DQ_USAGE, "%s and %s are both '%s'; give two files", names[k], names[i], paths[i]);
-  return DQ_OK;
-}
-
-static dq_status emit(work *w, dq_error *error) {
+static dq_status emit(work *w, cc_files *files, dq_error *error) {
   const cc_options *options = w->options;
-  const char *header = header_path(options, w->arena);
-  if (!header) return dq_fail_memory(error, 0);
-  DQ_TRY(check_paths(options, header, error));
+  const char *header = files->paths[HEADER];
   DQ_TRY(dq_read_shapes(&options->shapes, w->graph, options->data.batch, w->arena, &w->shapes, error));
   const dq_codegen_options settings = {.session = {.shapes = w->shapes},
                                        .name = options->name,
@@ -176,27 +196,30 @@ static dq_status emit(work *w, dq_error *error) {
                                        .target = (dq_emit_target)options->target,
                                        .weights_name = options->weights ? file_part(options->weights) : NULL};
   DQ_TRY(dq_codegen_open(&w->made, w->graph, &settings, w->context, error));
+  DQ_TRY(open_files(files, error));
   if (options->verify) DQ_TRY(verify(w, error));
-  if (options->weights) DQ_TRY(write_file(options->weights, w->made.weights, w->made.weights_bytes, error));
-  DQ_TRY(write_file(header, w->made.header, strlen(w->made.header), error));
-  DQ_TRY(write_file(options->output.output, w->made.source, strlen(w->made.source), error));
+  DQ_TRY(write_files(files, &w->made, error));
   DQ_TRY(report(w, error));
   return check_comparison(w, error);
 }
 
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
   const cc_options *options = parsed;
-  work w = {.options = options, .context = context};
-  DQ_TRY(dq_model_open(&w.graph, options->common.operands[0], context, error));
-  w.arena = dq_context_arena(context);
-  dq_status status = w.arena ? emit(&w, error) : dq_fail_memory(error, 0);
+  work w = {.options = options, .context = context, .arena = dq_context_arena(context)};
+  cc_files files = {.paths = {NULL}};
+  const char *model = options->common.operands[0];
+  if (w.arena) files.paths[HEADER] = header_path(options, w.arena);
+  files.paths[SOURCE] = options->output.output, files.paths[WEIGHTS] = options->weights;
+  dq_status status = files.paths[HEADER] ? check_paths(model, &files, error) : dq_fail_memory(error, 0);
+  if (status == DQ_OK) status = dq_model_open(&w.graph, model, context, error);
+  if (status == DQ_OK) status = emit(&w, &files, error);
+  for (int i = 0; i < FILES; i++) dq_output_discard(&files.outputs[i]);
   dq_data_free(w.data);
   dq_codegen_close(&w.made);
   dq_arena_free(w.arena);
   dq_graph_free(w.graph);
-  return status == DQ_OK || status == DQ_USAGE || status == DQ_CONDITION
-             ? status
-             : dq_error_prefix(error, status, "%s", options->common.operands[0]);
+  return status == DQ_OK || status == DQ_USAGE || status == DQ_CONDITION ? status
+                                                                         : dq_error_prefix(error, status, "%s", model);
 }
 
 static dq_status check(const void *parsed, dq_error *error) {
@@ -237,7 +260,7 @@ const dq_command dq_verb_cc = {
     .data_offset = offsetof(cc_options, data),
     .output_offset = offsetof(cc_options, output),
     .report_offset = offsetof(cc_options, report),
-    .rules = {{DQ_RULE_REQUIRED, "output"}},
+    .rules = {{DQ_RULE_REQUIRED, "output"}, {DQ_RULE_AT_MOST_ONE, "portable weights-file"}},
     .options_size = sizeof(cc_options),
     .check = check,
     .run = run,

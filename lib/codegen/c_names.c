@@ -48,11 +48,27 @@ static const char *const keywords[] = {"alignas",      "alignof",
                                        "void",         "volatile",
                                        "wchar_t",      "while",
                                        "xor",          "xor_eq",
-                                       "arena"};
+                                       "arena",        "int8_t",
+                                       "int16_t",      "int32_t",
+                                       "int64_t",      "uint8_t",
+                                       "uint16_t",     "uint32_t",
+                                       "uint64_t",     "uintptr_t",
+                                       "size_t",       "NULL",
+                                       "NAN",          "INFINITY",
+                                       "memset"};
+
+// What names of macros of <stdint.h> and <math.h> begin with.
+static const char *const macros[] = {"INT", "UINT", "SIZE_MAX", "HUGE_VAL", "FP_", "M_", "MATH_", "DQ_", "__"};
 
 static bool is_keyword(const char *text) {
   for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
     if (!strcmp(text, keywords[i])) return true;
+  return false;
+}
+
+static bool begins_as_macro(const char *text) {
+  for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
+    if (!strncmp(text, macros[i], strlen(macros[i]))) return true;
   return false;
 }
 
@@ -67,7 +83,8 @@ bool dq_codegen_is_name(const char *text) {
 }
 
 char *dq_codegen_identifier(dq_arena *arena, const char *text) {
-  char *name = dq_arena_printf(arena, "%s%.48s", is_letter(text[0]) && !is_keyword(text) ? "" : "v_", text);
+  bool plain = is_letter(text[0]) && !is_keyword(text) && !begins_as_macro(text);
+  char *name = dq_arena_printf(arena, "%s%.48s", plain ? "" : "v_", text);
   for (char *c = name; c && *c; c++)
     if (!is_letter(*c) && !is_digit(*c)) *c = '_';
   return name;

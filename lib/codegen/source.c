@@ -125,6 +125,7 @@ static const char *unique_field(const dq_codegen *made, const char *name) {
   const char *field = dq_codegen_identifier(made->arena, name);
   for (int try = 0; field; try++) {
     bool taken = !strncmp(field, "dq_", 3) || (!strncmp(field, made->name, strlen(made->name)));
+    taken |= !strcasecmp(field, "arena") || !strcasecmp(field, "constant"); // NAME_ARENA_BYTES, NAME_CONSTANT_BYTES
     for (int i = 0; i < made->input_count; i++)
       taken |= made->inputs[i].field && !strcasecmp(made->inputs[i].field, field);
     for (int o = 0; o < made->output_count; o++)

@@ -241,24 +241,141 @@ END
   has "Elements that differ: 0"
 }
 
+# The path of a model with an operator that has no C.
+no_c() {
+  printf 'opset = 19\ninput x 1 3 8 8\ny = DeformConv x w(3,3,1,1) b(1,2,8,8)\noutput y 1 3 8 8\n' >"$BATS_TEST_TMPDIR/bad.model"
+  make_models --describe "$BATS_TEST_TMPDIR/bad.model" "$BATS_TEST_TMPDIR/bad.onnx"
+  echo "$BATS_TEST_TMPDIR/bad.onnx"
+}
+
+# refused STATUS MESSAGE ARGUMENTS...: dq-cc ends with the status and the message, and leaves the folder as it was.
+refused() {
+  local status=$1 message=$2 before after
+  shift 2
+  before=$(ls && cat ./*.onnx | cksum)
+  gives "$status" dq-cc "$@"
+  has "$message"
+  after=$(ls && cat ./*.onnx | cksum)
+  [ "$before" = "$after" ]
+}
+
 @test "what has no C is named" {
-  cat >bad.model <<'END'
-input x 1 3 8 8
-y = LRN x size=3
-output y 1 3 8 8
-END
-  make_models --describe bad.model bad.onnx
-  gives 4 dq-cc bad.onnx -o net.c
-  has "bad.onnx: node 'y': operator LRN has no C yet"
-  only bad.model bad.onnx int8.onnx
-  gives 2 dq-cc "$models/open_size.onnx" -o net.c
-  has "is not known"
+  refused 4 "bad.onnx: node 'y': operator DeformConv has no C yet" "$(no_c)" -o net.c
+}
+
+@test "sizes that the model leaves open are asked for" {
+  refused 2 "input 'images': dimension 2 ('height') is not known" "$models/open_size.onnx" -o net.c
+  has "hint: give it, for example with --shape images=1,3,224,224"
   gives 0 dq-cc "$models/open_size.onnx" -o net.c --shape 64,64
-  for name in int 9net net-1 _net ""; do
-    gives 2 dq-cc int8.onnx -o net.c --name "$name"
+}
+
+@test "names of the network that are none in C, in the message" {
+  for name in int class 9net net-1 _net größe "a b"; do
+    refused 2 "'$name' is no name in C: expected a letter, then letters, digits and underscores, and no keyword" \
+      int8.onnx -o net.c --name "$name"
   done
+}
+
+@test "names of inputs and outputs become names in C, and names that collide get a number" {
+  cat >names.model <<'END'
+input a-b 1 4
+input a_b 1 4
+input A_B 1 4
+input while 1 4
+input 9x 1 4
+input größe 1 4
+input int8_t 1 4
+input INT8_MAX 1 4
+input ARENA 1 4
+input constant 1 4
+input net_run 1 4
+input dq_scale 1 4
+input block 1 4
+s = Add a-b a_b
+t = Add while 9x
+u = Add größe int8_t
+v = Add INT8_MAX ARENA
+w = Add constant net_run
+x = Add dq_scale block
+z = Sum s t u v w x A_B
+auto = Relu z
+output auto 1 4
+output z 1 4
+END
+  make_models --describe names.model names.onnx
+  gives 0 dq-cc names.onnx -o net.c --verify --compiler-flags "$strict"
+  has "Elements that differ: 0"
+  grep -q '^/\* "a-b": float32 1x4 \*/$' net.h
+  grep -q 'const float \*a_b, const float \*v0_a_b, const float \*v1_' net.h
+  grep -q 'const float \*v_while, const float \*v_9x, const float \*gr____e,' net.h
+  if command -v g++ >/dev/null; then gives 0 g++ -x c++ $(sed 's/-std=c99//' <<<"$strict") -c net.c -o net.o; fi
+}
+
+@test "several inputs and outputs, none, and inputs in float16" {
+  for model in two_inputs sides gained; do
+    gives 0 dq-cc "$models/$model.onnx" -o net.c --verify --compiler-flags "$strict"
+    has "Elements that differ: 0"
+  done
+  gives 0 dq-cc "$models/no_inputs.onnx" -o net.c
+  grep -q "^int net_run(float \*[a-z]*, void \*arena);" net.h
+  gives 0 gcc $strict -c net.c -o net.o
+  refused 3 "the model has no inputs, pictures need one" "$models/no_inputs.onnx" -o other.c --verify
+  cat >half.model <<'END'
+input x 1 3 4 4
+a = Cast x to=10
+b = Sigmoid a
+c = Add b a
+y = Cast c to=1
+output y 1 3 4 4
+output c 1 3 4 4
+END
+  make_models --describe half.model half.onnx
+  gives 0 dq-cc half.onnx -o net.c --verify --compiler-flags "$strict"
+  has "Elements that differ: 0"
+  grep -q "uint16_t \*c," net.h
+}
+
+@test "a dimension of 0 gives C that computes nothing" {
+  cat >empty.model <<'END'
+input x 2 0 4
+y = Relu x
+output y 2 0 4
+END
+  make_models --describe empty.model empty.onnx
+  gives 0 dq-cc empty.onnx -o net.c
+  grep -qx "#define NET_X_ELEMENTS 0" net.h
+  gives 0 gcc $strict -c net.c -o net.o
+  refused 4 "input 'x' is float32 2x0x4, it has no elements" empty.onnx -o other.c --verify
+}
+
+@test "files that cannot be written, or that are one" {
+  refused 5 "nowhere/net.c: No such file or directory" int8.onnx -o nowhere/net.c --header net.h
+  refused 5 "nowhere/net.h: No such file or directory" int8.onnx -o net.c --header nowhere/net.h
+  refused 5 "nowhere/w.bin: No such file or directory" int8.onnx -o net.c --weights-file nowhere/w.bin
+  mkdir folder
+  refused 5 "folder" int8.onnx -o folder
+  refused 2 "-o and the header are both './net.c'; give two files" int8.onnx -o net.c --header ./net.c
+  refused 2 "-o and --weights-file are both '$PWD/net.c'; give two files" int8.onnx -o net.c --weights-file "$PWD/net.c"
+  refused 2 "the header and --weights-file are both 'net.h'; give two files" int8.onnx -o net.c --weights-file net.h
+  refused 2 "-o is 'int8.onnx', which is the model; give another file" int8.onnx -o int8.onnx --header net.h
+  ln -s int8.onnx link.h
+  refused 2 "the header is 'link.h', which is the model; give another file" int8.onnx -o net.c --header link.h
+  refused 2 "--portable" int8.onnx -o net.c --portable --weights-file w.bin
+  echo old >net.c
+  refused 4 "has no C yet" "$(no_c)" -o net.c
+  grep -qx old net.c
+  gives 0 dq-cc int8.onnx -o net.c --portable
+  grep -q "^static const int8_t" net.c
+  run -1 grep -qx old net.c
   gives 2 dq-cc int8.onnx -o -
   has "-o - leaves the header without a name; give --header"
   gives 2 dq-cc int8.onnx -o net.c --data "npy:$x"
   has "--data is for --verify"
+}
+
+@test "every tenth case of the ONNX node suite has the C that docs/NODE_CASES.md says" {
+  suite=${DQ_ASSETS:-$BATS_TEST_DIRNAME/../../../shared}/onnx-node
+  if [ ! -d "$suite" ]; then skip "$suite is not there"; fi
+  gives 0 "$BATS_TEST_DIRNAME/../conformance/emitted" "$(dirname "$models")" "$suite" --check 10
+  has "55 passed, 0 failed"
 }

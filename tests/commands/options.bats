@@ -132,6 +132,7 @@ name other | ../small.onnx -o - --header net.h -q | 0 int other_run(
 name int | ../small.onnx -o net.c | 2 'int' is no name in C
 shape x=2,3,8,8 | ../small.onnx -o net.c --json - -q | 0 "input_bytes": 1536
 weights-file w.bin | ../small.onnx -o net.c | file w.bin
+portable - | ../small.onnx -o net.c --weights-file w.bin | 2 --weights-file
 target dsp | ../int8.onnx -o - --header net.h | 0 arm_acle.h
 steps - | ../small.onnx -o net.c | 0 conv1
 verify - | ../small.onnx -o net.c | 0 Elements that differ
