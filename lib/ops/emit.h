@@ -228,9 +228,10 @@ bool dq_emit_levels(dq_emission *to, int64_t count, float scale, int32_t zero, i
 dq_status dq_emit_qlinear_conv(dq_emission *to);
 dq_status dq_emit_qlinear_matmul(dq_emission *to);
 
-// For rows: MaxPool without indices of float32 and 8 bits, AveragePool in float32, over one or two axes.
+// For rows: MaxPool, AveragePool, LpPool.
 dq_status dq_emit_max_pool(dq_emission *to);
 dq_status dq_emit_average_pool(dq_emission *to);
+dq_status dq_emit_lp_pool(dq_emission *to);
 
 // ---- Functions of elements: lib/ops/emit_elements.c ----
 

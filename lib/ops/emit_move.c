@@ -83,6 +83,21 @@ static void copy_loops(dq_emission *to, int output, const dq_tensor *shape, int6
     if (shape->dims[d] != 1) dq_emit(to, "}");
 }
 
+// The places of all elements as a table.
+static dq_status copy_by_table(dq_emission *to, int output, const origins *from) {
+  enum { MOST = 1 << 16 }; // of 4 bytes
+  int32_t *places = from->count > MOST ? NULL : DQ_NEW_ARRAY(to->arena, from->count, int32_t);
+  if (from->count > MOST) return dq_op_fail(to->op, DQ_UNSUPPORTED, "its elements move in a way that has no C yet");
+  if (!places) return dq_fail_memory(to->op->error, (size_t)from->count * sizeof *places);
+  for (int64_t i = 0; i < from->count; i++) {
+    if (from->numbers[i] < 0) return dq_op_fail(to->op, DQ_UNSUPPORTED, "an element of its result comes from nowhere");
+    places[i] = (int32_t)from->numbers[i];
+  }
+  dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) y%d[i] = x0[c%d[i]];", from->count, output,
+          dq_emit_constant(to, DQ_I32, places, from->count));
+  return DQ_OK;
+}
+
 static dq_status move_output(dq_emission *to, int output) {
   const dq_tensor *shape = to->op->outputs[output];
   origins from = {0};
@@ -91,8 +106,7 @@ static dq_status move_output(dq_emission *to, int output) {
   if (!from.count) return DQ_OK;
   for (int d = 0; d < shape->rank; d++)
     if (!(functions[d] = DQ_NEW_ARRAY(to->arena, shape->dims[d], int32_t))) return dq_fail_memory(to->op->error, 0);
-  if (!is_separable(shape, &from, functions))
-    return dq_op_fail(to->op, DQ_UNSUPPORTED, "its elements move in a way that has no C yet");
+  if (!is_separable(shape, &from, functions)) return copy_by_table(to, output, &from);
   dq_emit(to, "{");
   copy_loops(to, output, shape, (int64_t)from.numbers[0], functions);
   dq_emit(to, "}");

@@ -6,7 +6,6 @@
 
 static dq_status read_window(dq_emission *to, dq_window *w) {
   const dq_tensor *x = to->op->inputs[0];
-  if (x->rank > 4) return dq_op_fail(to->op, DQ_UNSUPPORTED, "pools over more than two axes have no C yet");
   DQ_TRY(dq_window_read(to->op, x, NULL, w));
   *w = dq_window_three(w);
   return DQ_OK;
@@ -33,14 +32,127 @@ static void open_windows(dq_emission *to, const dq_window *w) {
           w->input[2]);
 }
 
+// ---- Any window: over three axes, padding of any kind, float64 ----
+
+// A loop over the positions of the kernel along an axis that lie inside the input; `p` is the input's position.
+static void open_positions(dq_emission *to, const dq_window *w, int a) {
+  dq_emit(to, "for (int32_t k%d = 0; k%d < %" PRId64 "; k%d++) {", a, a, w->kernel[a], a);
+  dq_emit(to, "const int32_t p%d = o%d * %" PRId64 " - %" PRId64 " + k%d * %" PRId64 ";", a, a, w->stride[a],
+          w->begin[a], a, w->dilation[a]);
+  dq_emit(to, "if (p%d < 0 || p%d >= %" PRId64 ") continue;", a, a, w->input[a]);
+}
+
+static void open_outputs(dq_emission *to, const dq_window *w) {
+  const dq_tensor *x = to->op->inputs[0];
+  dq_emit(to, "int32_t at = 0;");
+  dq_emit(to, "for (int32_t n = 0; n < %" PRId64 "; n++) {", x->dims[0] * x->dims[1]);
+  dq_emit(to, "const int32_t first = n * %" PRId64 ";", w->input[0] * w->input[1] * w->input[2]);
+  for (int a = 0; a < 3; a++) dq_emit(to, "for (int32_t o%d = 0; o%d < %" PRId64 "; o%d++) {", a, a, w->output[a], a);
+}
+
+// The rows of a window are combined for each of its columns, then these: `down` and `all` are statements of an element
+// `x`, and of the result `down` of a column.
+static void combine_window(dq_emission *to, const dq_window *w, const char *type, const char *start, const char *down,
+                           const char *all) {
+  char element[100];
+  open_outputs(to, w);
+  dq_emit(to, "%s sum = %s;", type, start);
+  open_positions(to, w, 2);
+  dq_emit(to, "%s down = %s;", type, start);
+  for (int a = 0; a < 2; a++) open_positions(to, w, a);
+  dq_emit_element(to, 0, "place", element);
+  dq_emit(to, "const int32_t place = first + (p0 * %" PRId64 " + p1) * %" PRId64 " + p2;", w->input[1], w->input[2]);
+  dq_emit(to, "const %s x = %s;", type, element);
+  dq_emit(to, "%s", down);
+  dq_emit_close(to, 2);
+  dq_emit(to, "%s", all);
+  dq_emit_close(to, 1);
+}
+
+// What an average divides by, as arrays by output position of each axis.
+static dq_status average_window(dq_emission *to, const dq_window *w, bool count_padding) {
+  int number[3];
+  const bool wide = to->op->inputs[0]->type == DQ_F64;
+  for (int a = 0; a < 3; a++) {
+    float *counts = DQ_NEW_ARRAY(to->arena, w->output[a], float);
+    if (!counts) return dq_fail_memory(to->op->error, (size_t)w->output[a] * sizeof *counts);
+    for (int64_t o = 0; o < w->output[a]; o++) counts[o] = (float)dq_window_counted(w, count_padding, a, o);
+    number[a] = dq_emit_constant(to, DQ_F32, counts, w->output[a]);
+  }
+  combine_window(to, w, wide ? "double" : "float", "0", "down += x;", "sum += down;");
+  char divided[120];
+  snprintf(divided, sizeof divided, "sum / %s((c%d[o0] * c%d[o1]) * c%d[o2])", wide ? "(double)" : "", number[0],
+           number[1], number[2]);
+  dq_emit_assign(to, 0, "at++", divided);
+  dq_emit_close(to, 4);
+  return DQ_OK;
+}
+
+dq_status dq_emit_lp_pool(dq_emission *to) {
+  const bool wide = to->op->inputs[0]->type == DQ_F64;
+  const int64_t p = dq_node_int(to->op->node, "p", 2);
+  const char *f = wide ? "" : "f";
+  char down[120], root[80] = "sum";
+  dq_window w;
+  DQ_TRY(read_window(to, &w));
+  dq_emit_need(to, DQ_EMIT_MATH);
+  if (p == 1) snprintf(down, sizeof down, "down += fabs%s(x);", f);
+  else if (p == 2) snprintf(down, sizeof down, "down += x * x;");
+  else snprintf(down, sizeof down, "down += pow%s(fabs%s(x), %" PRId64 ".0%s);", f, f, p, f);
+  if (p != 1) snprintf(root, sizeof root, "pow%s(sum, 1.0%s / %" PRId64 ".0%s)", f, f, p, f);
+  combine_window(to, &w, wide ? "double" : "float", "0", down, "sum += down;");
+  dq_emit_assign(to, 0, "at++", root);
+  dq_emit_close(to, 4);
+  return DQ_OK;
+}
+
+// The place of each maximum too; the first of equals wins, as in indexed_window.
+static dq_status place_maxima(dq_emission *to, const dq_window *w) {
+  const dq_tensor *x = to->op->inputs[0];
+  const bool by_columns = dq_node_int(to->op->node, "storage_order", 0) != 0;
+  char element[100];
+  dq_emit_element(to, 0, "first + place", element);
+  open_outputs(to, w);
+  dq_emit(to, "%s largest = %s;", dq_emit_type(x->type),
+          x->type == DQ_I8   ? "-128"
+          : x->type == DQ_U8 ? "0"
+                             : "-HUGE_VALF");
+  dq_emit(to, "int32_t best = -1;");
+  for (int a = 0; a < 3; a++) open_positions(to, w, a);
+  dq_emit(to, "const int32_t place = (p0 * %" PRId64 " + p1) * %" PRId64 " + p2;", w->input[1], w->input[2]);
+  dq_emit(to, "const %s x = %s;", dq_emit_type(x->type), element);
+  dq_emit(to, "if (best >= 0 && !(x > largest)) continue;");
+  dq_emit(to, "largest = x;");
+  if (by_columns) dq_emit(to, "best = (p2 * %" PRId64 " + p1) * %" PRId64 " + p0;", w->input[1], w->input[0]);
+  else dq_emit(to, "best = place;");
+  dq_emit_close(to, 3);
+  dq_emit(to, "y0[at] = largest;");
+  dq_emit(to, "y1[at++] = first + (best < 0 ? 0 : best);");
+  dq_emit_close(to, 4);
+  return DQ_OK;
+}
+
+static dq_status maximum_window(dq_emission *to, const dq_window *w) {
+  const int type = to->op->inputs[0]->type;
+  const char *least = type == DQ_F32 ? "-HUGE_VALF" : type == DQ_F64 ? "-HUGE_VAL" : type == DQ_I8 ? "-128" : "0";
+  dq_emit_need(to, DQ_EMIT_MATH);
+  if (dq_op_output(to->op, 1)) return place_maxima(to, w);
+  combine_window(to, w, dq_emit_type(type), least, "down = x > down ? x : down;", "sum = down > sum ? down : sum;");
+  dq_emit_assign(to, 0, "at++", "sum");
+  dq_emit_close(to, 4);
+  return DQ_OK;
+}
+
+// ---- Windows over one or two axes ----
+
 static const char *least_of(int type) { return type == DQ_F32 ? "(-1.0f / 0.0f)" : type == DQ_I8 ? "-128" : "0"; }
 
 dq_status dq_emit_max_pool(dq_emission *to) {
   const dq_tensor *x = to->op->inputs[0];
   dq_window w;
-  if (dq_op_output(to->op, 1) || !(DQ_BIT(x->type) & (DQ_BIT(DQ_F32) | DQ_BIT(DQ_I8) | DQ_BIT(DQ_U8))))
-    return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for float32 and 8 bits, without indices, only");
+  if (x->type == DQ_F16) return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for float32, float64 and 8 bits only");
   DQ_TRY(read_window(to, &w));
+  if (dq_op_output(to->op, 1) || x->rank > 4 || x->type == DQ_F64) return maximum_window(to, &w);
   open_windows(to, &w);
   dq_emit(to, "%s largest = %s;", dq_emit_type(x->type), least_of(x->type));
   dq_emit(to, "for (int32_t v = v0; v < v1; v++) {");
@@ -67,9 +179,9 @@ dq_status dq_emit_average_pool(dq_emission *to) {
   const dq_tensor *x = to->op->inputs[0];
   bool all = dq_node_int(to->op->node, "count_include_pad", 0) != 0;
   dq_window w;
-  if (x->type != DQ_F32) return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for float32 only");
+  if (x->type == DQ_F16) return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for float32 and float64 only");
   DQ_TRY(read_window(to, &w));
-  if (all && !stays_inside(&w)) return dq_op_fail(to->op, DQ_UNSUPPORTED, "windows beyond the padding have no C yet");
+  if (x->rank > 4 || x->type == DQ_F64 || (all && !stays_inside(&w))) return average_window(to, &w, all);
   open_windows(to, &w);
   dq_emit(to, "float sum = 0.0f;");
   dq_emit(to, "for (int32_t u = u0; u < u1; u++) {");

@@ -53,6 +53,30 @@ static dq_status run_gather(dq_op *op) {
   return DQ_OK;
 }
 
+// Computed indices, or constant data. Where run_gather refuses an index, the C takes the nearest one there is.
+static dq_status emit_gather(dq_emission *to) {
+  const dq_op *op = to->op;
+  const dq_tensor *data = op->inputs[0], *indices = op->inputs[1];
+  char index[100], name[16];
+  int axis;
+  if (!data->data && indices->data) return dq_emit_move(to);
+  DQ_TRY(read_axis(op, &axis));
+  const int64_t dim = data->dims[axis], inner = dq_tensor_product(data, axis + 1, data->rank);
+  if (!dim) return dq_op_fail(op, DQ_BAD_INPUT, "there is nothing to choose from along axis %d", axis);
+  dq_emit_element(to, 1, "i", index);
+  dq_emit_input(to, 0, name);
+  dq_emit(to, "int32_t at = 0;");
+  dq_emit(to, "for (int32_t n = 0; n < %" PRId64 "; n++) {", dq_tensor_product(data, 0, axis));
+  dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) {", dq_tensor_count(indices));
+  dq_emit(to, "const int64_t given = %s, index = given < 0 ? given + %" PRId64 " : given;", index, dim);
+  dq_emit(to, "const int32_t inside = index < 0 ? 0 : index < %" PRId64 " ? (int32_t)index : %" PRId64 ";", dim,
+          dim - 1);
+  dq_emit(to, "for (int32_t k = 0; k < %" PRId64 "; k++) y0[at++] = %s[(n * %" PRId64 " + inside) * %" PRId64 " + k];",
+          inner, name, dim, inner);
+  dq_emit_close(to, 2);
+  return DQ_OK;
+}
+
 static dq_status infer_elements(dq_op *op) {
   const dq_tensor *data = op->inputs[0], *indices = op->inputs[1];
   int axis;
@@ -137,7 +161,7 @@ const dq_operator dq_op_Gather = {
     .attributes = (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer_gather,
     .run = run_gather,
-    .emit = dq_emit_move,
+    .emit = emit_gather,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_MOVES_CHANNELS,

@@ -1,7 +1,7 @@
 // Operators that hand their input on: Identity, and Dropout at inference.
 #include <string.h>
 
-#include "lib/ops/operator.h"
+#include "lib/ops/emit.h"
 
 static void copy_elements(const dq_tensor *input, dq_tensor *output) {
   size_t bytes = dq_tensor_bytes(output);
@@ -62,6 +62,16 @@ static dq_status run_Dropout(dq_op *op) {
   return DQ_OK;
 }
 
+static dq_status emit_Dropout(dq_emission *to) {
+  const dq_op *op = to->op;
+  const long long count = dq_tensor_count(op->inputs[0]);
+  if (is_training(op) && dropout_ratio(op) != 0)
+    return dq_op_fail(op, DQ_UNSUPPORTED, "Dropout in training mode is not supported");
+  dq_emit(to, "for (int32_t i = 0; i < %lld; i++) y0[i] = x0[i];", count);
+  if (dq_op_output(op, 1)) dq_emit(to, "for (int32_t i = 0; i < %lld; i++) y1[i] = 1;", count);
+  return DQ_OK;
+}
+
 static const dq_attribute_rule dropout_attributes[] = {{"consumed_inputs", DQ_ATTRIBUTE_INTS, false},
                                                        {"is_test", DQ_ATTRIBUTE_INT, false},
                                                        {"ratio", DQ_ATTRIBUTE_FLOAT, false},
@@ -77,6 +87,7 @@ const dq_operator dq_op_Dropout = {
     .check = check_Dropout,
     .infer = infer_Dropout,
     .run = run_Dropout,
+    .emit = emit_Dropout,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .integer_form = DQ_FORM_NONE,

@@ -1,6 +1,9 @@
 // LRN: x / (bias + alpha / size * sum of squares of neighbouring channels) ^ beta.
 #include "lib/base/sizes.h"
 #include "lib/ops/elementwise.h"
+#include "lib/ops/emit.h"
+
+#include <inttypes.h>
 
 #include <tgmath.h>
 
@@ -73,6 +76,33 @@ static dq_status run_LRN(dq_op *op) {
   return DQ_OK;
 }
 
+// As the strips above, one element at a time.
+static dq_status emit_LRN(dq_emission *to) {
+  const dq_tensor *x = to->op->inputs[0];
+  const dq_node *node = to->op->node;
+  const int64_t size = dq_node_int(node, "size", 1), plane = dq_tensor_product(x, 2, x->rank), channels = x->dims[1];
+  const float bias = dq_node_float(node, "bias", 1), beta = dq_node_float(node, "beta", 0.75f);
+  const float factor = (float)((double)dq_node_float(node, "alpha", 1e-4f) / (double)size);
+  char texts[3][48];
+  if (x->type != DQ_F32) return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for float32 only");
+  dq_emit_need(to, DQ_EMIT_MATH);
+  dq_emit(to, "for (int32_t n = 0; n < %" PRId64 "; n++) {", x->dims[0]);
+  dq_emit(to, "for (int32_t c = 0; c < %" PRId64 "; c++) {", channels);
+  dq_emit(to, "const int32_t from = c < %" PRId64 " ? 0 : c - %" PRId64 ", last = c + %" PRId64 ";", (size - 1) / 2,
+          (size - 1) / 2, size / 2);
+  dq_emit(to, "const int32_t end = last < %" PRId64 " ? last + 1 : %" PRId64 ";", channels, channels);
+  dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) {", plane);
+  dq_emit(to, "const float *x = x0 + n * %" PRId64 " + i;", channels * plane);
+  dq_emit(to, "float sum = 0.0f;");
+  dq_emit(to, "for (int32_t k = from; k < end; k++) sum += x[k * %" PRId64 "] * x[k * %" PRId64 "];", plane, plane);
+  dq_emit(to, "sum = %s + %s * sum;", dq_emit_real(bias, texts[0]), dq_emit_real(factor, texts[1]));
+  if (beta == 0.75f) dq_emit(to, "sum = sqrtf(sum) * sqrtf(sqrtf(sum));");
+  else dq_emit(to, "sum = powf(sum, %s);", dq_emit_real(beta, texts[2]));
+  dq_emit(to, "y0[(n * %" PRId64 " + c) * %" PRId64 " + i] = x[c * %" PRId64 "] / sum;", channels, plane, plane);
+  dq_emit_close(to, 3);
+  return DQ_OK;
+}
+
 static const dq_attribute_rule attributes[] = {{"size", DQ_ATTRIBUTE_INT, true},
                                                {"alpha", DQ_ATTRIBUTE_FLOAT, false},
                                                {"beta", DQ_ATTRIBUTE_FLOAT, false},
@@ -87,6 +117,7 @@ const dq_operator dq_op_LRN = {
     .attributes = attributes,
     .infer = infer_LRN,
     .run = run_LRN,
+    .emit = emit_LRN,
     .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_HALF,

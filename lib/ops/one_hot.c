@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/ops/emit.h"
 #include "lib/ops/strided.h"
 
 static dq_status infer(dq_op *op) {
@@ -40,6 +41,27 @@ static dq_status run(dq_op *op) {
   return DQ_OK;
 }
 
+static dq_status emit(dq_emission *to) {
+  const dq_op *op = to->op;
+  const dq_tensor *output = op->outputs[0];
+  char index[100], values[100];
+  int axis;
+  DQ_TRY(dq_op_axis(op, dq_node_int(op->node, "axis", -1), output->rank, &axis));
+  const int64_t depth = output->dims[axis], inner = dq_tensor_product(output, axis + 1, output->rank);
+  dq_emit_element(to, 0, "n * inner + i", index);
+  dq_emit_element(to, 2, "hit", values);
+  dq_emit(to, "const int32_t inner = %" PRId64 ";", inner);
+  dq_emit(to, "int32_t at = 0;");
+  dq_emit(to, "for (int32_t n = 0; n < %" PRId64 "; n++) {", dq_tensor_product(output, 0, axis));
+  dq_emit(to, "for (int32_t d = 0; d < %" PRId64 "; d++) {", depth);
+  dq_emit(to, "for (int32_t i = 0; i < inner; i++) {");
+  dq_emit(to, "const double given = (double)%s, index = given < 0.0 ? given + %" PRId64 ".0 : given;", index, depth);
+  dq_emit(to, "const int hit = index >= (double)d && index < (double)d + 1.0;");
+  dq_emit(to, "y0[at++] = %s;", values);
+  dq_emit_close(to, 3);
+  return DQ_OK;
+}
+
 const dq_operator dq_op_OneHot = {
     .name = "OneHot",
     .since = {9, 11, 28},
@@ -49,6 +71,7 @@ const dq_operator dq_op_OneHot = {
     .attributes = (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer,
     .run = run,
+    .emit = emit,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_NOT,
 };

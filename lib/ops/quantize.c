@@ -80,6 +80,8 @@ static int32_t zero_point_at(const linear *job, int64_t parameter) {
 
 // ---- QuantizeLinear ----
 
+enum { NARROW = (1 << DQ_U8) | (1 << DQ_I8) | (1 << DQ_U16) | (1 << DQ_I16) };
+
 static void quantize_row(const linear *job, int64_t at, int64_t count, int64_t parameter) {
   float scale = (float)dq_tensor_get(job->scale, parameter);
   int32_t zero = zero_point_at(job, parameter);
@@ -158,12 +160,14 @@ static dq_status emit_QuantizeLinear(dq_emission *to) {
   int loops, type = to->op->outputs[0]->type;
   linear job = {.input = to->op->inputs[0], .scale = to->op->inputs[1], .zero_point = dq_op_input(to->op, 2)};
   DQ_TRY(lay_out(to->op, &job));
-  if (job.input->type != DQ_F32 || (type != DQ_I8 && type != DQ_U8))
-    return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for float32 to 8 bits only");
+  if (job.input->type != DQ_F32 || !(DQ_BIT(type) & NARROW))
+    return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for float32 to 8 and 16 bits only");
   int64_t inner = job.size ? job.inner : dq_tensor_count(job.input);
-  int32_t low = type == DQ_I8 ? INT8_MIN : 0, high = type == DQ_I8 ? INT8_MAX : UINT8_MAX;
+  const bool narrow = dq_dtype_bits(type) == 8;
+  int32_t low = type == DQ_I8 ? INT8_MIN : type == DQ_I16 ? INT16_MIN : 0;
+  int32_t high = type == DQ_I8 ? INT8_MAX : type == DQ_U8 ? UINT8_MAX : type == DQ_I16 ? INT16_MAX : UINT16_MAX;
   DQ_TRY(check_scales(to, &job));
-  if (emit_with_one_scale(to, &job, low, high)) return DQ_OK;
+  if (narrow && emit_with_one_scale(to, &job, low, high)) return DQ_OK;
   DQ_TRY(emit_rows(to, &job, &loops));
   dq_emit_need(to, DQ_EMIT_ROUND);
   dq_emit(to, "y0[n * %" PRId64 " + i] = (%s)dq_round(x0[n * %" PRId64 " + i] / scale, zero, %d, %d);", inner,
@@ -176,8 +180,8 @@ static dq_status emit_DequantizeLinear(dq_emission *to) {
   int loops;
   linear job = {.input = to->op->inputs[0], .scale = to->op->inputs[1], .zero_point = dq_op_input(to->op, 2)};
   DQ_TRY(lay_out(to->op, &job));
-  if (to->op->outputs[0]->type != DQ_F32 || !(DQ_BIT(job.input->type) & (DQ_BIT(DQ_I8) | DQ_BIT(DQ_U8))))
-    return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for 8 bits to float32 only");
+  if (to->op->outputs[0]->type != DQ_F32 || !(DQ_BIT(job.input->type) & NARROW))
+    return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for 8 and 16 bits to float32 only");
   int64_t inner = job.size ? job.inner : dq_tensor_count(job.input);
   char name[16];
   dq_emit_input(to, 0, name);
@@ -201,8 +205,6 @@ static dq_status check_quantized(const dq_op *op, int type, unsigned types) {
   return dq_op_fail(op, DQ_UNSUPPORTED, "%s with numbers of type %s is not supported", op->row->name,
                     dq_dtype_name(type));
 }
-
-enum { NARROW = (1 << DQ_U8) | (1 << DQ_I8) | (1 << DQ_U16) | (1 << DQ_I16) };
 
 static dq_status run_linear(dq_op *op, dq_span_work *work) {
   linear job = {.input = op->inputs[0],

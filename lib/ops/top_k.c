@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/ops/emit.h"
 #include "lib/ops/strided.h"
 
 // `key` orders like the element whatever its type, and is greater for elements taken earlier.
@@ -147,6 +148,49 @@ static dq_status run(dq_op *op) {
   return DQ_OK;
 }
 
+// The next element in the order of the result, k times, without memory for candidates. NaN is above all numbers.
+static dq_status emit(dq_emission *to) {
+  const dq_op *op = to->op;
+  const dq_tensor *input = op->inputs[0];
+  const bool largest = dq_node_int(op->node, "largest", 1) != 0, real = DQ_BIT(input->type) & DQ_TYPES_FLOAT;
+  const char *type = dq_emit_type(input->type);
+  int axis;
+  int64_t k;
+  bool known;
+  DQ_TRY(read_axis(op, &axis));
+  DQ_TRY(read_k(op, &k, &known));
+  if (!known || input->type == DQ_F16) return dq_op_fail(op, DQ_UNSUPPORTED, "its k is computed, or its type float16");
+  char before[120], after[120], better[120];
+  const char *sign = largest ? ">" : "<";
+  snprintf(before, sizeof before, real ? "last %s x || (%s != %s && %s == %s)" : "last %s x", sign,
+           largest ? "last" : "x", largest ? "last" : "x", largest ? "x" : "last", largest ? "x" : "last");
+  snprintf(after, sizeof after, real ? "x %s last || (%s != %s && %s == %s)" : "x %s last", sign,
+           largest ? "x" : "last", largest ? "x" : "last", largest ? "last" : "x", largest ? "last" : "x");
+  snprintf(better, sizeof better, real ? "x %s next || (%s != %s && %s == %s)" : "x %s next", sign,
+           largest ? "x" : "next", largest ? "x" : "next", largest ? "next" : "x", largest ? "next" : "x");
+  const int64_t inner = dq_tensor_product(input, axis + 1, input->rank), size = input->dims[axis];
+  dq_emit(to, "for (int32_t n = 0; n < %" PRId64 "; n++) {", dq_tensor_product(input, 0, axis));
+  dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) {", inner);
+  dq_emit(to, "int32_t taken = -1;");
+  dq_emit(to, "%s last = 0;", type);
+  dq_emit(to, "for (int32_t k = 0; k < %" PRId64 "; k++) {", k);
+  dq_emit(to, "int32_t best = -1;");
+  dq_emit(to, "%s next = 0;", type);
+  dq_emit(to, "for (int32_t e = 0; e < %" PRId64 "; e++) {", size);
+  dq_emit(to, "const %s x = x0[(n * %" PRId64 " + e) * %" PRId64 " + i];", type, size, inner);
+  dq_emit(to, "const int follows = taken < 0 || (%s) || (!(%s) && e > taken);", before, after);
+  dq_emit(to, "if (follows && (best < 0 || %s)) {", better);
+  dq_emit(to, "best = e;");
+  dq_emit(to, "next = x;");
+  dq_emit_close(to, 2);
+  dq_emit(to, "taken = best;");
+  dq_emit(to, "last = next;");
+  if (dq_op_output(op, 0)) dq_emit(to, "y0[(n * %" PRId64 " + k) * %" PRId64 " + i] = next;", k, inner);
+  if (dq_op_output(op, 1)) dq_emit(to, "y1[(n * %" PRId64 " + k) * %" PRId64 " + i] = best;", k, inner);
+  dq_emit_close(to, 3);
+  return DQ_OK;
+}
+
 const dq_operator dq_op_TopK = {
     .name = "TopK",
     .since = {1, 10, 11, 24},
@@ -160,6 +204,7 @@ const dq_operator dq_op_TopK = {
                                               {0}},
     .infer = infer,
     .run = run,
+    .emit = emit,
     .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
 };

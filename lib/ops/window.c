@@ -148,3 +148,14 @@ dq_status dq_window_read(const dq_op *op, const dq_tensor *input, const int64_t 
   }
   return DQ_OK;
 }
+
+int64_t dq_window_counted(const dq_window *window, bool count_padding, int axis, int64_t o) {
+  int64_t first, last;
+  dq_window padded = *window;
+  if (count_padding) {
+    padded.input[axis] += padded.begin[axis] + padded.end[axis];
+    padded.begin[axis] = 0;
+  }
+  dq_window_inside(&padded, axis, o, &first, &last);
+  return last - first;
+}

@@ -80,4 +80,8 @@ static inline dq_outputs dq_window_outputs(const dq_window *window, int axis, in
   return (dq_outputs){first, last < window->output[axis] ? last : window->output[axis]};
 }
 
+// Positions of the kernel that an average divides by at output position `o`: those inside the input, or, when padding
+// counts, those inside the padded input, beyond which a window that was rounded up may reach.
+int64_t dq_window_counted(const dq_window *window, bool count_padding, int axis, int64_t o);
+
 #endif

@@ -109,19 +109,6 @@ static dq_window three_axes(const dq_window *window) {
   return out;
 }
 
-// Kernel steps of output position `o` that the average divides by: those inside the input, or, when
-// padding counts, those inside the padded input (a window rounded up may reach beyond that).
-static int64_t counted(const pool_job *job, int axis, int64_t o) {
-  int64_t first, last;
-  dq_window window = job->window;
-  if (job->count_padding) {
-    window.input[axis] += window.begin[axis] + window.end[axis];
-    window.begin[axis] = 0;
-  }
-  dq_window_inside(&window, axis, o, &first, &last);
-  return last - first;
-}
-
 // |x|^p of a row, added to the target once that has begun.
 static void add_powers(const pool_job *job, void *to, const void *from, int64_t count, bool begun) {
   double p = (double)job->power;
@@ -201,7 +188,7 @@ static bool fill_tables(pool_job *job, dq_arena *arena) {
     if (a < 2) job->steps[a] = DQ_NEW_ARRAY(arena, w->output[a], dq_outputs);
     if (!job->counts[a] || (a < 2 && !job->steps[a]) || !job->positions) return false;
     for (int64_t o = 0; o < w->output[a]; o++) {
-      job->counts[a][o] = (float)counted(job, a, o);
+      job->counts[a][o] = (float)dq_window_counted(w, job->count_padding, a, o);
       if (a < 2) dq_window_inside(w, a, o, &job->steps[a][o].first, &job->steps[a][o].last);
     }
   }
@@ -421,6 +408,7 @@ const dq_operator dq_op_LpPool = {
     .check = dq_pool_check,
     .infer = infer,
     .run = run_lp,
+    .emit = dq_emit_lp_pool,
     .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_HALF,
