@@ -9,16 +9,6 @@ setup() {
 
 strict="-std=c99 -O2 -Wall -Wextra -Wpedantic -Wconversion -Werror"
 
-@test "one file for two purposes is refused, and the model stays" {
-  cp "$models/small.onnx" m.onnx
-  for words in "-o m.onnx" "-o n.c --header m.onnx" "-o n.c --weights-file m.onnx" "-o ./n.c --header n.c" "-o n.c --weights-file n.h"; do
-    gives 2 dq-cc m.onnx $words
-    has "give two files"
-    cmp m.onnx "$models/small.onnx"
-    [ ! -e n.c ]
-  done
-}
-
 @test "what --verify writes includes its own header, under any name" {
   for words in "-o other.c" "-o other.c --header own.h"; do
     rm -f ./*.h other.*
