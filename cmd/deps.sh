@@ -1,6 +1,7 @@
 #!/bin/sh
 # make deps: finds what the build and the tests need and installs what is missing with apt-get.
-# With the argument "fuzz" or "aarch64" also what only fuzzing or the kernels of AArch64 need.
+# With the argument "fuzz", "aarch64" or "machines" also what only fuzzing, the kernels of AArch64 or the C of dq-cc on other
+# machines need.
 # On a system without apt-get: says in one line what is missing and fails.
 set -u
 purpose=${1:-}
@@ -24,9 +25,12 @@ fuzzer_links() {
   rm -f "$program"
   return $linked
 }
-aarch64_links() {
-  have aarch64-linux-gnu-gcc && printf 'int main(void){return 0;}\n' |
-    aarch64-linux-gnu-gcc -x c -o /dev/null - 2>/dev/null
+cross_links() { # TRIPLE: its compiler finds a C library
+  have "$1-gcc" && printf 'int main(void){return 0;}\n' | "$1-gcc" -x c -o /dev/null - 2>/dev/null
+}
+cross() { # TRIPLE ARCHITECTURE: compiler, C library and emulator of another machine
+  cross_links "$1" || need "a compiler for $2" "gcc-$1" "libc6-dev-$2-cross"
+  have "qemu-${1%%-*}" || have "qemu-${1%%-*}-static" || need "qemu-${1%%-*}" qemu-user
 }
 check() {
   missing=
@@ -50,9 +54,17 @@ check() {
   # The format of sources is compared where the release has the version that it is pinned to.
   ! grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release || have clang-format-14 || need clang-format-14 clang-format-14
   [ "$purpose" != fuzz ] || fuzzer_links || need libFuzzer clang libclang-rt-dev
-  [ "$purpose" != aarch64 ] || aarch64_links ||
-    need "a compiler for AArch64" gcc-aarch64-linux-gnu libc6-dev-arm64-cross
-  [ "$purpose" != aarch64 ] || have qemu-aarch64 || have qemu-aarch64-static || need qemu-aarch64 qemu-user
+  case $purpose in
+  aarch64) cross aarch64-linux-gnu arm64 ;;
+  machines)
+    have clang || need clang clang
+    cross aarch64-linux-gnu arm64
+    cross arm-linux-gnueabihf armhf
+    cross riscv64-linux-gnu riscv64
+    cross s390x-linux-gnu s390x
+    [ "$(uname -m)" != x86_64 ] || cross_links i686-linux-gnu || need "a compiler for i386" gcc-i686-linux-gnu libc6-dev-i386-cross
+    ;;
+  esac
   python3 -c 'import venv, ensurepip' 2>/dev/null || need python3-venv python3-venv
 }
 check

@@ -55,7 +55,7 @@ $(B)/saturating/dq: $(PROGRAM:%.c=$(B)/%.o) $(B)/tests/saturating/clip.o $(B)/li
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -Wl,--wrap=dq_conv_pairs_safe,--wrap=dq_sums16_prepare \
 	  -o $@ $^ $(LIBRARIES)
 
-.PHONY: test check check-long snapshots tests-built test-aarch64 test-audit test-large test-networks test-saturating test-faults unit asan tsan
+.PHONY: test check check-long snapshots tests-built test-aarch64 test-audit test-machines test-large test-networks test-saturating test-faults unit asan tsan
 ## test: install what is missing, build everything, run all tests
 test: deps
 	$(MAKE) -j$(shell nproc) tests-built
@@ -79,6 +79,11 @@ test-aarch64:
 	@sh cmd/deps.sh aarch64
 	tests/aarch64 $(B) 200
 
+## test-machines: the C of dq-cc by all compilers and on all machines that are installed; the tests take three small networks
+test-machines: $(B)/dq-int8 $(B)/dq-cc
+	@sh cmd/deps.sh machines
+	JOBS=$(shell nproc) tests/machines $(B)
+
 ## test-audit: on all models, the audit never sees more than it proved; the tests take three small ones
 test-audit: $(B)/dq-int8 $(B)/dq-report
 	tests/audit $(B)
@@ -100,14 +105,14 @@ test-faults:
 	tests/mutate $(B) $(FAULTS)
 
 # What takes too long for every change. A slow check is a target whose name is added to CHECKS_LONG.
-## check-long: all slow checks, one after the other: every kernel on AArch64, the audit and the clipping kernel on all networks, large networks and files, planted faults, fuzzing, both sanitizers
+## check-long: all slow checks, one after the other: every kernel on AArch64, C on all machines, the audit and the clipping kernel on all networks, large networks and files, planted faults, fuzzing, both sanitizers
 check-long: deps tests-built
 	tests/long $(CHECKS_LONG)
-CHECKS_LONG = test-aarch64 test-audit test-saturating test-networks test-large test-faults check-long-fuzz asan tsan
+CHECKS_LONG = test-aarch64 test-machines test-audit test-saturating test-networks test-large test-faults check-long-fuzz asan tsan
 
 # The sanitizers' own code brings warnings of conversions that are not there without it.
 SANITIZED = $(MAKE) CFLAGS="-O1 -g -fno-omit-frame-pointer" WARNINGS="-Wall -Wextra" tests-built
-# Left out are the groups that run nothing of this build (aarch64, tables) or programs that are built without the
+# Left out are the groups that run nothing of this build (aarch64, machines, tables) or programs that are built without the
 # sanitizers (api, interop).
 SANITIZED_GROUPS = unit kernels conformance commands saturating audit fuzz
 # The runtimes of gcc 12 do not always start where the system spreads addresses over more than 28 bits.

@@ -72,21 +72,6 @@ END
   done
 }
 
-@test "other machines, as far as they are installed" {
-  ran=0
-  for machine in aarch64-linux-gnu arm-linux-gnueabihf riscv64-linux-gnu s390x-linux-gnu; do
-    emulator=qemu-${machine%%-*}
-    command -v "$machine-gcc" "$emulator" >/dev/null || continue
-    export CC=$machine-gcc
-    for model in int8.onnx "$models/small.onnx"; do
-      gives 0 dq-cc "$model" -o net.c --verify --run "$emulator -L /usr/$machine"
-      has "Elements that differ: 0"
-    done
-    ran=$((ran + 1))
-  done
-  if ((!ran)); then skip "no cross compiler with an emulator is installed"; fi
-}
-
 @test "the SIMD instructions of Armv7E-M give the same bits, where they can be run" {
   gives 0 dq-cc int8.onnx -o net.c --target dsp
   if ! command -v arm-linux-gnueabihf-gcc qemu-arm >/dev/null; then skip "no compiler or emulator for Arm is installed"; fi
