@@ -243,7 +243,7 @@ static bool clamp_Clip(const dq_node *node, float *low, float *high) {
 static dq_status emit_Clip(dq_emission *to) {
   const dq_op *op = to->op;
   const bool low = dq_op_input(op, 1), high = dq_op_input(op, 2);
-  char formula[240], low_text[60] = "y", high_text[60] = "z", inner[120] = "x";
+  char formula[192], low_text[20] = "y", high_text[20] = "z", inner[64] = "x";
   bool has_low = low || (op->version < 11 && dq_node_attribute(op->node, "min"));
   bool has_high = high || (op->version < 11 && dq_node_attribute(op->node, "max"));
   if (!low) strcpy(low_text, "(T)$min:0;");
