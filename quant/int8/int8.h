@@ -40,6 +40,7 @@ typedef struct dq_int8_options {
   const char *const *only; // shell patterns on names of nodes: only these nodes are quantized; count 0: all
   int only_count;
   const dq_precision_map *precision; // layers that stay in float32 or become float16; NULL: none
+  bool precision_found;              // a search found the precision, for the reasons in the report
   const char *const *operators;      // shell patterns on operators: only these are quantized; count 0: all
   int operator_count;
   dq_shape_request shapes; // of inputs that the model leaves open

@@ -76,13 +76,17 @@ static bool is_excluded(const dq_int8_options *options, const dq_node *node) {
          (options->operator_count && !is_listed(options->operators, options->operator_count, node->op_type));
 }
 
-static const char by_half[] = "float16 by --precision", by_float[] = "float32 by --precision";
+// Reasons of float16 and float32, of a file and of a search.
+static const char *const by_half[] = {"float16 by --precision", "float16 by the search"};
+static const char *const by_float[] = {"float32 by --precision", "float32 by the search"};
+
+static bool is_half(const char *reason) { return reason == by_half[0] || reason == by_half[1]; }
 
 // Why the user wants a node left in float; NULL: not so.
 static const char *left_in_float(const dq_int8_options *options, const dq_node *node) {
   const dq_layer_precision *given = dq_precision_find(options->precision, node);
-  if (given && given->precision == DQ_PRECISION_FP16) return by_half;
-  if (given && given->precision == DQ_PRECISION_FP32) return by_float;
+  if (given && given->precision == DQ_PRECISION_FP16) return by_half[options->precision_found];
+  if (given && given->precision == DQ_PRECISION_FP32) return by_float[options->precision_found];
   return is_excluded(options, node) ? "excluded" : NULL;
 }
 
@@ -273,12 +277,12 @@ static dq_status report_node(dq_int8_job *job, const dq_node *node, const char *
       node->name[0] ? node->name : dq_arena_strdup(job->graph->arena, dq_node_label(node, label, sizeof label));
   layer->op_type = node->op_type;
   layer->label = dq_layer_label(node);
-  layer->precision = !reason ? DQ_PRECISION_INT8 : reason == by_half ? DQ_PRECISION_FP16 : DQ_PRECISION_FP32;
+  layer->precision = !reason ? DQ_PRECISION_INT8 : is_half(reason) ? DQ_PRECISION_FP16 : DQ_PRECISION_FP32;
   layer->output = node->outputs[0]->name;
   if (!layer->name) return dq_fail_memory(job->error, sizeof label);
   snprintf(layer->reason, sizeof layer->reason, "%s", reason ? reason : "");
   job->report->quantized += !reason;
-  if (reason == by_half) job->halves[job->half_count++] = layer->label;
+  if (is_half(reason)) job->halves[job->half_count++] = layer->label;
   return DQ_OK;
 }
 

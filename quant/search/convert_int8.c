@@ -57,7 +57,7 @@ static dq_status apply_found(conversion *it, const dq_int8_report *whole, const 
   dq_arena *arena = dq_context_arena(it->context);
   if (!arena) return dq_fail_memory(it->error, 0);
   dq_status status = dq_int8_precision(found, arena, &map, it->error);
-  options.precision = &map;
+  options.precision = &map, options.precision_found = true;
   if (status == DQ_OK)
     status = dq_int8_apply_from(it->answer, it->options->data, &options, whole, it->report, it->context, it->error);
   if (status == DQ_OK) status = dq_verdict_copy(&it->report->verdict, verdict, it->answer->arena, it->error);

@@ -63,7 +63,7 @@ static dq_status quantize(float_search *search, dq_graph *graph, int left, const
   dq_int8_report whole;
   const dq_int8_report *first = &search->first_report;
   options.rounding = rounding;
-  if (left) options.precision = &map;
+  if (left) options.precision = &map, options.precision_found = true;
   if (search->first == graph && !search->options->bounds)
     return dq_int8_apply(graph, search->options->data, &options, report, &search->quiet, search->error);
   if (search->options->bounds) options.pictures = dq_trial_pictures(dq_data_count(search->options->data), INT64_MAX);

@@ -73,7 +73,7 @@ hint: a.onnx is written all the same"
   gives 0 dq-report a.onnx --ref "$models/log_scores.onnx" --data "npy:$x"
   has "Agreement:         0.00 %"
   gives 0 dq-int8 "$models/log_scores.onnx" --data "npy:$x" --max-drop 1 -o b.onnx
-  grep -qE "^sigmoid +Sigmoid +no +float32 by --precision" <<<"$output"
+  grep -qE "^sigmoid +Sigmoid +no +float32 by the search" <<<"$output"
   has "agreement  agreement  100.0000  100.0000  0.0000  %            6"
 }
 
