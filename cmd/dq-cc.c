@@ -203,6 +203,12 @@ static dq_status emit(work *w, cc_files *files, dq_error *error) {
   return check_comparison(w, error);
 }
 
+// The status; a message of what fails in the model begins with its file.
+static dq_status with_model(dq_status status, const char *model, dq_error *error) {
+  if (status == DQ_OK || status == DQ_USAGE || status == DQ_CONDITION) return status;
+  return dq_error_prefix(error, status, "%s", model);
+}
+
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
   const cc_options *options = parsed;
   work w = {.options = options, .context = context, .arena = dq_context_arena(context)};
@@ -212,14 +218,13 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   files.paths[SOURCE] = options->output.output, files.paths[WEIGHTS] = options->weights;
   dq_status status = files.paths[HEADER] ? check_paths(model, &files, error) : dq_fail_memory(error, 0);
   if (status == DQ_OK) status = dq_model_open(&w.graph, model, context, error);
-  if (status == DQ_OK) status = emit(&w, &files, error);
+  if (status == DQ_OK) status = with_model(emit(&w, &files, error), model, error);
   for (int i = 0; i < FILES; i++) dq_output_discard(&files.outputs[i]);
   dq_data_free(w.data);
   dq_codegen_close(&w.made);
   dq_arena_free(w.arena);
   dq_graph_free(w.graph);
-  return status == DQ_OK || status == DQ_USAGE || status == DQ_CONDITION ? status
-                                                                         : dq_error_prefix(error, status, "%s", model);
+  return status;
 }
 
 static dq_status check(const void *parsed, dq_error *error) {
