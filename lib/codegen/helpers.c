@@ -342,6 +342,7 @@ void dq_codegen_helpers(FILE *to, unsigned helpers, dq_emit_target target) {
   if (helpers & 1u << DQ_EMIT_UNIT) fputs(unit_text, to);
   if (helpers & (1u << DQ_EMIT_HALF | 1u << DQ_EMIT_FROM_HALF)) copy_function(to, "dq_half_to_float");
   if (helpers & (1u << DQ_EMIT_HALF | 1u << DQ_EMIT_TO_HALF)) copy_function(to, "dq_float_to_half");
+  if (helpers & 1u << DQ_EMIT_HALF_ABOVE) copy_function(to, "dq_half_above");
   if (helpers & 1u << DQ_EMIT_ODD_HALF) fputs(odd_half_text, to);
   if (helpers & 1u << DQ_EMIT_NARROW) fputs(narrow_text, to);
   if (helpers & 1u << DQ_EMIT_NARROW_64) fputs(natural_text, to);

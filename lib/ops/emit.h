@@ -40,13 +40,14 @@ typedef enum dq_emit_helper {
   DQ_EMIT_HALF, // dq_half_to_float and dq_float_to_half of lib/base/half.h; one of them:
   DQ_EMIT_FROM_HALF,
   DQ_EMIT_TO_HALF,
-  DQ_EMIT_MATH,      // <math.h>
-  DQ_EMIT_POWER,     // dq_power(x, y) of int64
-  DQ_EMIT_SATURATED, // dq_saturated(x): a double as int64
-  DQ_EMIT_MODULO,    // dq_modulo(x, y): the remainder with the sign of y
-  DQ_EMIT_NARROW,    // dq_truncate(x, low, high): a double as int64 within bounds; NaN gives 0
-  DQ_EMIT_NARROW_64, // dq_natural(x): a double as uint64
-  DQ_EMIT_ODD_HALF,  // dq_double_to_half(x): a double as float16, rounded once; with DQ_EMIT_TO_HALF
+  DQ_EMIT_HALF_ABOVE, // dq_half_above of lib/base/half.h
+  DQ_EMIT_MATH,       // <math.h>
+  DQ_EMIT_POWER,      // dq_power(x, y) of int64
+  DQ_EMIT_SATURATED,  // dq_saturated(x): a double as int64
+  DQ_EMIT_MODULO,     // dq_modulo(x, y): the remainder with the sign of y
+  DQ_EMIT_NARROW,     // dq_truncate(x, low, high): a double as int64 within bounds; NaN gives 0
+  DQ_EMIT_NARROW_64,  // dq_natural(x): a double as uint64
+  DQ_EMIT_ODD_HALF,   // dq_double_to_half(x): a double as float16, rounded once; with DQ_EMIT_TO_HALF
   DQ_EMIT_HELPERS
 } dq_emit_helper;
 

@@ -217,6 +217,8 @@ static void float_end(dq_emission *to, const frame *f) {
   const dq_emit_convolution *c = f->c;
   char text[300];
   dq_emit(to, "float sum = sums[c]%s;", c->bias >= 0 ? " + bias" : "");
+  if (f->half && f->p.activation.kind == DQ_ACTIVATION_LEAKY) // rounded in front of it, as dq_conv_narrow does
+    dq_emit(to, "sum = dq_half_to_float(dq_float_to_half(sum));");
   if (f->p.activation.kind) dq_emit(to, "sum = %s;", dq_emit_activation(to, &f->p.activation, "sum", text));
   if (c->addend)
     dq_emit(to, "sum = sum + %s%s[(n * %" PRId64 " + o) * %" PRId64 " + r * %" PRId64 " + c]%s;",

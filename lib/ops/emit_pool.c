@@ -11,6 +11,23 @@ static dq_status read_window(dq_emission *to, dq_window *w) {
   return DQ_OK;
 }
 
+// Whether one number is above another, as expressions: float16 is compared by its bits.
+static const char *above(dq_emission *to, int type, const char *a, const char *b, char text[80]) {
+  if (type == DQ_F16) dq_emit_need(to, DQ_EMIT_HALF_ABOVE);
+  snprintf(text, 80, type == DQ_F16 ? "dq_half_above(%s, %s)" : "%s > %s", a, b);
+  return text;
+}
+
+static const char *least_of(int type) {
+  switch (type) {
+  case DQ_F32: return "(-1.0f / 0.0f)";
+  case DQ_F64: return "(-1.0 / 0.0)";
+  case DQ_F16: return "0xfc00u";
+  case DQ_I8: return "-128";
+  default: return "0";
+  }
+}
+
 // Loops over planes, rows and columns of the output, and the places of the kernel that lie inside of the input:
 // [v0, v1) rows and [u0, u1) columns; x is the element below the first place of the kernel, which may lie outside.
 static void open_windows(dq_emission *to, const dq_window *w) {
@@ -110,18 +127,15 @@ dq_status dq_emit_lp_pool(dq_emission *to) {
 static dq_status place_maxima(dq_emission *to, const dq_window *w) {
   const dq_tensor *x = to->op->inputs[0];
   const bool by_columns = dq_node_int(to->op->node, "storage_order", 0) != 0;
-  char element[100];
+  char element[100], larger[80];
   dq_emit_element(to, 0, "first + place", element);
   open_outputs(to, w);
-  dq_emit(to, "%s largest = %s;", dq_emit_type(x->type),
-          x->type == DQ_I8   ? "-128"
-          : x->type == DQ_U8 ? "0"
-                             : "-HUGE_VALF");
+  dq_emit(to, "%s largest = %s;", dq_emit_type(x->type), least_of(x->type));
   dq_emit(to, "int32_t best = -1;");
   for (int a = 0; a < 3; a++) open_positions(to, w, a);
   dq_emit(to, "const int32_t place = (p0 * %" PRId64 " + p1) * %" PRId64 " + p2;", w->input[1], w->input[2]);
   dq_emit(to, "const %s x = %s;", dq_emit_type(x->type), element);
-  dq_emit(to, "if (best >= 0 && !(x > largest)) continue;");
+  dq_emit(to, "if (best >= 0 && !(%s)) continue;", above(to, x->type, "x", "largest", larger));
   dq_emit(to, "largest = x;");
   if (by_columns) dq_emit(to, "best = (p2 * %" PRId64 " + p1) * %" PRId64 " + p0;", w->input[1], w->input[0]);
   else dq_emit(to, "best = place;");
@@ -134,34 +148,70 @@ static dq_status place_maxima(dq_emission *to, const dq_window *w) {
 
 static dq_status maximum_window(dq_emission *to, const dq_window *w) {
   const int type = to->op->inputs[0]->type;
-  const char *least = type == DQ_F32 ? "-HUGE_VALF" : type == DQ_F64 ? "-HUGE_VAL" : type == DQ_I8 ? "-128" : "0";
-  dq_emit_need(to, DQ_EMIT_MATH);
+  char larger[80], down[120], all[120];
   if (dq_op_output(to->op, 1)) return place_maxima(to, w);
-  combine_window(to, w, dq_emit_type(type), least, "down = x > down ? x : down;", "sum = down > sum ? down : sum;");
-  dq_emit_assign(to, 0, "at++", "sum");
+  snprintf(down, sizeof down, "down = %s ? x : down;", above(to, type, "x", "down", larger));
+  snprintf(all, sizeof all, "sum = %s ? down : sum;", above(to, type, "down", "sum", larger));
+  combine_window(to, w, dq_emit_type(type), least_of(type), down, all);
+  dq_emit(to, "y0[at++] = sum;");
   dq_emit_close(to, 4);
   return DQ_OK;
 }
 
 // ---- Windows over one or two axes ----
 
-static const char *least_of(int type) { return type == DQ_F32 ? "(-1.0f / 0.0f)" : type == DQ_I8 ? "-128" : "0"; }
+// The element of row `v` and column u below `x`, as float where it is float16 that is computed in float32.
+static const char *element_at(dq_emission *to, const dq_window *w, const char *v, char text[160]) {
+  const bool half = dq_emit_is_half(to, to->op->inputs[0]);
+  if (half) dq_emit_need(to, DQ_EMIT_FROM_HALF);
+  snprintf(text, 160,
+           half ? "dq_half_to_float(x[%s * %" PRId64 " + u * %" PRId64 "])" : "x[%s * %" PRId64 " + u * %" PRId64 "]",
+           v, w->dilation[1] * w->input[2], w->dilation[2]);
+  return text;
+}
+
+static void index_output(const dq_window *w, char text[100]) {
+  snprintf(text, 100, "(n * %" PRId64 " + r) * %" PRId64 " + c", w->output[1], w->output[2]);
+}
+
+// Largest numbers of integers, row by row.
+static void largest_integer(dq_emission *to, const dq_window *w, const char *type) {
+  char element[160];
+  dq_emit(to, "for (int32_t v = v0; v < v1; v++) {");
+  dq_emit(to, "for (int32_t u = u0; u < u1; u++) {");
+  dq_emit(to, "const %s value = %s;", type, element_at(to, w, "v", element));
+  dq_emit(to, "largest = value > largest ? value : largest;");
+  dq_emit_close(to, 2);
+}
+
+// Columns first, then their results, as run does: of 0 and -0 the first stays, and a NaN in the first row stands for
+// its column.
+static void largest_float(dq_emission *to, const dq_window *w, const char *type) {
+  const int number = to->op->inputs[0]->type;
+  char element[160], larger[80];
+  dq_emit(to, "for (int32_t u = v0 < v1 ? u0 : u1; u < u1; u++) {");
+  dq_emit(to, "%s down = %s;", type, element_at(to, w, "v0", element));
+  dq_emit(to, "for (int32_t v = v0 + 1; v < v1; v++) {");
+  dq_emit(to, "const %s value = %s;", type, element_at(to, w, "v", element));
+  dq_emit(to, "down = %s ? value : down;", above(to, number, "value", "down", larger));
+  dq_emit(to, "}");
+  dq_emit(to, "largest = %s ? down : largest;", above(to, number, "down", "largest", larger));
+  dq_emit(to, "}");
+}
 
 dq_status dq_emit_max_pool(dq_emission *to) {
   const dq_tensor *x = to->op->inputs[0];
+  const char *type = dq_emit_type(x->type);
+  char index[100];
   dq_window w;
-  if (x->type == DQ_F16) return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for float32, float64 and 8 bits only");
   DQ_TRY(read_window(to, &w));
   if (dq_op_output(to->op, 1) || x->rank > 4 || x->type == DQ_F64) return maximum_window(to, &w);
   open_windows(to, &w);
-  dq_emit(to, "%s largest = %s;", dq_emit_type(x->type), least_of(x->type));
-  dq_emit(to, "for (int32_t v = v0; v < v1; v++) {");
-  dq_emit(to, "for (int32_t u = u0; u < u1; u++) {");
-  dq_emit(to, "const %s value = x[v * %" PRId64 " + u * %" PRId64 "];", dq_emit_type(x->type),
-          w.dilation[1] * w.input[2], w.dilation[2]);
-  dq_emit(to, "largest = value > largest ? value : largest;");
-  dq_emit_close(to, 2);
-  dq_emit(to, "y0[(n * %" PRId64 " + r) * %" PRId64 " + c] = largest;", w.output[1], w.output[2]);
+  dq_emit(to, "%s largest = %s;", type, least_of(x->type));
+  if (DQ_BIT(x->type) & DQ_TYPES_FLOAT) largest_float(to, &w, type);
+  else largest_integer(to, &w, type);
+  index_output(&w, index);
+  dq_emit(to, "y0[%s] = largest;", index);
   dq_emit_close(to, 3);
   return DQ_OK;
 }
@@ -178,22 +228,21 @@ static bool stays_inside(const dq_window *w) {
 dq_status dq_emit_average_pool(dq_emission *to) {
   const dq_tensor *x = to->op->inputs[0];
   bool all = dq_node_int(to->op->node, "count_include_pad", 0) != 0;
+  char element[160], index[100];
   dq_window w;
-  if (x->type == DQ_F16) return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for float32 and float64 only");
   DQ_TRY(read_window(to, &w));
   if (x->rank > 4 || x->type == DQ_F64 || (all && !stays_inside(&w))) return average_window(to, &w, all);
   open_windows(to, &w);
   dq_emit(to, "float sum = 0.0f;");
   dq_emit(to, "for (int32_t u = u0; u < u1; u++) {");
-  dq_emit(to, "float down = v0 < v1 ? x[v0 * %" PRId64 " + u * %" PRId64 "] : 0.0f;", w.dilation[1] * w.input[2],
-          w.dilation[2]);
-  dq_emit(to, "for (int32_t v = v0 + 1; v < v1; v++) down += x[v * %" PRId64 " + u * %" PRId64 "];",
-          w.dilation[1] * w.input[2], w.dilation[2]);
+  dq_emit(to, "float down = v0 < v1 ? %s : 0.0f;", element_at(to, &w, "v0", element));
+  dq_emit(to, "for (int32_t v = v0 + 1; v < v1; v++) down += %s;", element_at(to, &w, "v", element));
   dq_emit(to, "sum += down;");
   dq_emit(to, "}");
   if (all) dq_emit(to, "sum = sum / %" PRId64 ".0f;", w.kernel[1] * w.kernel[2]);
   else dq_emit(to, "sum = sum / ((float)(v1 - v0) * (float)(u1 - u0));");
-  dq_emit(to, "y0[(n * %" PRId64 " + r) * %" PRId64 " + c] = sum;", w.output[1], w.output[2]);
+  index_output(&w, index);
+  dq_emit_assign(to, 0, index, "sum");
   dq_emit_close(to, 3);
   return DQ_OK;
 }

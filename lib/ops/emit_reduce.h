@@ -22,6 +22,10 @@ void dq_emit_moments(dq_emission *to, const dq_reduction *plan);
 void dq_emit_normalized(dq_emission *to, const dq_reduction *plan, const char *mean, const char *factor,
                         const char *offset);
 
+// BatchNormalization; `factors` gives factor and offset of a channel by constant statistics.
+dq_status dq_emit_batch(dq_emission *to, int64_t channels, bool training,
+                        void (*factors)(const dq_op *op, int64_t channel, double *factor, double *offset));
+
 // InstanceNormalization and GroupNormalization: statistics of `groups` groups of channels of each picture;
 // LayerNormalization from `axis` on; MeanVarianceNormalization; LpNormalization by sums of magnitudes or of squares.
 dq_status dq_emit_groups(dq_emission *to, int64_t groups, bool per_group);

@@ -71,31 +71,74 @@ static dq_status run_average(dq_op *op) { return run_pool(op, POOL_AVERAGE); }
 static dq_status run_max(dq_op *op) { return run_pool(op, POOL_MAXIMUM); }
 static dq_status run_lp(dq_op *op) { return run_pool(op, POOL_LP); }
 
-// The lanes of `sum`.
-static dq_status emit_average(dq_emission *to) {
+// ---- C ----
+
+static void open_channels(dq_emission *to, int64_t *size) {
   const dq_tensor *input = to->op->inputs[0];
-  if (input->type != DQ_F32) return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for float32 only");
-  int64_t size = dq_tensor_product(input, 2, input->rank);
+  *size = dq_tensor_product(input, 2, input->rank);
   dq_emit(to, "for (int32_t n = 0; n < %" PRId64 "; n++) {", input->dims[0] * input->dims[1]);
+  dq_emit(to, "const %s *x = x0 + n * %" PRId64 ";", dq_emit_type(input->type), *size);
+}
+
+// Element i of a channel: float for float16.
+static const char *element_of(dq_emission *to) {
+  if (!dq_emit_is_half(to, to->op->inputs[0])) return "x[i]";
+  dq_emit_need(to, DQ_EMIT_FROM_HALF);
+  return "dq_half_to_float(x[i])";
+}
+
+// The lanes of `sum`; float64 is summed in order.
+static dq_status emit_average(dq_emission *to) {
+  const bool wide = to->op->inputs[0]->type == DQ_F64;
+  char result[48];
+  int64_t size;
+  open_channels(to, &size);
+  if (wide) {
+    dq_emit(to, "double sum = 0.0;");
+    dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) sum += x[i];", size);
+    dq_emit(to, "y0[n] = sum / %" PRId64 ".0;", size);
+    dq_emit_close(to, 1);
+    return DQ_OK;
+  }
   dq_emit(to, "float lanes[%d] = {0};", LANES);
-  dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) lanes[i %% %d] += x0[n * %" PRId64 " + i];", size, LANES,
-          size);
+  dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) lanes[i %% %d] += %s;", size, LANES, element_of(to));
   for (int step = LANES / 2; step; step /= 2)
     dq_emit(to, "for (int32_t l = 0; l < %d; l++) lanes[l] += lanes[l + %d];", step, step);
-  dq_emit(to, "y0[n] = lanes[0] / %" PRId64 ".0f;", size);
+  snprintf(result, sizeof result, "lanes[0] / %" PRId64 ".0f", size);
+  dq_emit_assign(to, 0, "n", result);
   dq_emit_close(to, 1);
   return DQ_OK;
 }
 
 static dq_status emit_maximum(dq_emission *to) {
   const dq_tensor *input = to->op->inputs[0];
-  const char *type = dq_emit_type(input->type);
-  int64_t size = dq_tensor_product(input, 2, input->rank);
-  dq_emit(to, "for (int32_t n = 0; n < %" PRId64 "; n++) {", input->dims[0] * input->dims[1]);
-  dq_emit(to, "const %s *x = x0 + n * %" PRId64 ";", type, size);
-  dq_emit(to, "%s largest = x[0];", type);
-  dq_emit(to, "for (int32_t i = 1; i < %" PRId64 "; i++) largest = x[i] > largest ? x[i] : largest;", size);
-  dq_emit(to, "y0[n] = largest;");
+  const bool half = dq_emit_is_half(to, input);
+  const char *type = half ? "float" : dq_emit_type(input->type);
+  const char *least = DQ_BIT(input->type) & DQ_TYPES_FLOAT ? "(-1.0f / 0.0f)" : input->type == DQ_I8 ? "-128" : "0";
+  int64_t size;
+  open_channels(to, &size);
+  dq_emit(to, "%s largest = %s;", type, least);
+  dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) {", size);
+  dq_emit(to, "const %s value = %s;", type, element_of(to));
+  dq_emit(to, "largest = value > largest ? value : largest;");
+  dq_emit(to, "}");
+  dq_emit_assign(to, 0, "n", "largest");
+  dq_emit_close(to, 1);
+  return DQ_OK;
+}
+
+static dq_status emit_lp(dq_emission *to) {
+  const int64_t p = dq_node_int(to->op->node, "p", 2);
+  char result[80];
+  int64_t size;
+  dq_emit_need(to, DQ_EMIT_MATH);
+  open_channels(to, &size);
+  dq_emit(to, "double sum = 0.0;");
+  dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) sum += pow(fabs((double)%s), %" PRId64 ".0);", size,
+          element_of(to), p);
+  snprintf(result, sizeof result, "(%s)pow(sum, 1.0 / %" PRId64 ".0)",
+           to->op->inputs[0]->type == DQ_F64 ? "double" : "float", p);
+  dq_emit_assign(to, 0, "n", result);
   dq_emit_close(to, 1);
   return DQ_OK;
 }
@@ -140,6 +183,7 @@ const dq_operator dq_op_GlobalLpPool = {
     .attributes = (const dq_attribute_rule[]){{"p", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer,
     .run = run_lp,
+    .emit = emit_lp,
     .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_HALF,

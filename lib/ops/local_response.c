@@ -76,15 +76,22 @@ static dq_status run_LRN(dq_op *op) {
   return DQ_OK;
 }
 
-// As the strips above, one element at a time.
+static const char *constant_of(double value, bool wide, char text[48]) {
+  if (!wide) return dq_emit_real((float)value, text);
+  snprintf(text, 48, "%.17g", value);
+  return text;
+}
+
+// As the strips above, one element at a time, one rounding in each statement.
 static dq_status emit_LRN(dq_emission *to) {
   const dq_tensor *x = to->op->inputs[0];
   const dq_node *node = to->op->node;
   const int64_t size = dq_node_int(node, "size", 1), plane = dq_tensor_product(x, 2, x->rank), channels = x->dims[1];
-  const float bias = dq_node_float(node, "bias", 1), beta = dq_node_float(node, "beta", 0.75f);
-  const float factor = (float)((double)dq_node_float(node, "alpha", 1e-4f) / (double)size);
-  char texts[3][48];
-  if (x->type != DQ_F32) return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for float32 only");
+  const double bias = (double)dq_node_float(node, "bias", 1), beta = (double)dq_node_float(node, "beta", 0.75f);
+  const double factor = (double)dq_node_float(node, "alpha", 1e-4f) / (double)size;
+  const bool wide = x->type == DQ_F64;
+  const char *type = wide ? "double" : "float", *f = wide ? "" : "f";
+  char text[48], element[100];
   dq_emit_need(to, DQ_EMIT_MATH);
   dq_emit(to, "for (int32_t n = 0; n < %" PRId64 "; n++) {", x->dims[0]);
   dq_emit(to, "for (int32_t c = 0; c < %" PRId64 "; c++) {", channels);
@@ -92,13 +99,21 @@ static dq_status emit_LRN(dq_emission *to) {
           (size - 1) / 2, size / 2);
   dq_emit(to, "const int32_t end = last < %" PRId64 " ? last + 1 : %" PRId64 ";", channels, channels);
   dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) {", plane);
-  dq_emit(to, "const float *x = x0 + n * %" PRId64 " + i;", channels * plane);
-  dq_emit(to, "float sum = 0.0f;");
-  dq_emit(to, "for (int32_t k = from; k < end; k++) sum += x[k * %" PRId64 "] * x[k * %" PRId64 "];", plane, plane);
-  dq_emit(to, "sum = %s + %s * sum;", dq_emit_real(bias, texts[0]), dq_emit_real(factor, texts[1]));
-  if (beta == 0.75f) dq_emit(to, "sum = sqrtf(sum) * sqrtf(sqrtf(sum));");
-  else dq_emit(to, "sum = powf(sum, %s);", dq_emit_real(beta, texts[2]));
-  dq_emit(to, "y0[(n * %" PRId64 " + c) * %" PRId64 " + i] = x[c * %" PRId64 "] / sum;", channels, plane, plane);
+  dq_emit(to, "const int32_t first = n * %" PRId64 " + i, at = first + c * %" PRId64 ";", channels * plane, plane);
+  dq_emit(to, "%s sum = 0, root;", type);
+  dq_emit(to, "for (int32_t k = from; k < end; k++) {");
+  dq_emit(to, "const int32_t place = first + k * %" PRId64 ";", plane);
+  dq_emit_element(to, 0, "place", element);
+  dq_emit(to, "const %s x = %s, square = x * x;", type, element);
+  dq_emit(to, "sum += square;");
+  dq_emit(to, "}");
+  dq_emit(to, "sum *= %s;", constant_of(factor, wide, text));
+  dq_emit(to, "sum += %s;", constant_of(bias, wide, text));
+  if (beta == 0.75) dq_emit(to, "root = sqrt%s(sum), sum = sqrt%s(root), sum *= root;", f, f);
+  else dq_emit(to, "root = pow%s(sum, %s), sum = root;", f, constant_of(beta, wide, text));
+  dq_emit_element(to, 0, "at", element);
+  dq_emit(to, "root = %s / sum;", element);
+  dq_emit_assign(to, 0, "at", "root");
   dq_emit_close(to, 3);
   return DQ_OK;
 }

@@ -209,28 +209,7 @@ static dq_status run_BatchNormalization(dq_op *op) {
 }
 
 static dq_status emit_batch(dq_emission *to) {
-  const dq_op *op = to->op;
-  const dq_tensor *input = op->inputs[0];
-  int64_t channels = batch_channels(op), planes = (input->rank < 2 ? 1 : input->dims[0]) * channels;
-  if (input->type != DQ_F32 || is_training(op) || op->output_count > 1 || !dq_op_known_but(op, 0))
-    return dq_op_fail(op, DQ_UNSUPPORTED, "C is written for float32 with constant statistics only");
-  float *factors = DQ_NEW_ARRAY(to->arena, channels, float), *offsets = DQ_NEW_ARRAY(to->arena, channels, float);
-  if (!factors || !offsets) return dq_fail_memory(op->error, (size_t)channels * 8);
-  for (int64_t c = 0; c < channels; c++) {
-    double factor, offset;
-    batch_factors(op, c, &factor, &offset);
-    factors[c] = (float)factor, offsets[c] = (float)offset;
-  }
-  int64_t plane = planes ? dq_tensor_count(input) / planes : 0;
-  int f = dq_emit_constant(to, DQ_F32, factors, channels), b = dq_emit_constant(to, DQ_F32, offsets, channels);
-  dq_emit(to, "for (int32_t n = 0; n < %lld; n++) {", (long long)planes);
-  dq_emit(to, "const float factor = c%d[n %% %lld], offset = c%d[n %% %lld];", f, (long long)channels, b,
-          (long long)channels);
-  dq_emit(to, "for (int32_t i = n * %lld; i < (n + 1) * %lld; i++) {", (long long)plane, (long long)plane);
-  dq_emit(to, "const float product = x0[i] * factor;");
-  dq_emit(to, "y0[i] = product + offset;");
-  dq_emit_close(to, 2);
-  return DQ_OK;
+  return dq_emit_batch(to, batch_channels(to->op), is_training(to->op), batch_factors);
 }
 
 static const dq_attribute_rule attributes_BatchNormalization[] = {DQ_CONSUMED_INPUTS,

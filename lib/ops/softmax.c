@@ -105,7 +105,6 @@ static dq_status open_columns(dq_emission *to, int64_t *length, int64_t *step) {
   const dq_tensor *input = op->inputs[0];
   int axis;
   DQ_TRY(dq_op_axis(op, dq_node_int(op->node, "axis", op->version < 13 ? 1 : -1), input->rank, &axis));
-  if (input->type == DQ_F16) return dq_op_fail(op, DQ_UNSUPPORTED, "C is written for float32 and float64 only");
   int end = op->version < 13 ? input->rank : axis + 1;
   const char *type = dq_emit_type(input->type);
   *length = dq_tensor_product(input, axis, end), *step = dq_tensor_product(input, end, input->rank);
@@ -116,26 +115,49 @@ static dq_status open_columns(dq_emission *to, int64_t *length, int64_t *step) {
   return DQ_OK;
 }
 
-// As the columns above: the largest element is taken off, and powers are added in double.
+// Element `index` of a column: float for float16.
+static const char *column_element(dq_emission *to, const char *index, int64_t step, char text[80]) {
+  const bool half = dq_emit_is_half(to, to->op->inputs[0]);
+  if (half) dq_emit_need(to, DQ_EMIT_FROM_HALF);
+  snprintf(text, 80, half ? "dq_half_to_float(x[%s * %" PRId64 "])" : "x[%s * %" PRId64 "]", index, step);
+  return text;
+}
+
+// Stores an expression of k in each element of the column.
+static void store_column(dq_emission *to, int64_t length, int64_t step, const char *value) {
+  const bool half = dq_emit_is_half(to, to->op->outputs[0]);
+  if (half) dq_emit_need(to, DQ_EMIT_TO_HALF);
+  dq_emit(to,
+          half ? "for (int32_t k = 0; k < %" PRId64 "; k++) y[k * %" PRId64 "] = dq_float_to_half(%s);"
+               : "for (int32_t k = 0; k < %" PRId64 "; k++) y[k * %" PRId64 "] = %s;",
+          length, step, value);
+}
+
+// As the columns above: the largest element is taken off, and powers are added in double. Powers of float16 are
+// computed twice, as the result does not hold them.
 static dq_status emit_powers(dq_emission *to, bool logarithm) {
   int64_t length, n;
+  char element[80], less[100], power[140], kept[60], value[200];
   DQ_TRY(open_columns(to, &length, &n));
-  const bool wide = to->op->inputs[0]->type == DQ_F64;
-  const char *type = dq_emit_type(to->op->inputs[0]->type);
+  const bool wide = to->op->inputs[0]->type == DQ_F64, half = dq_emit_is_half(to, to->op->inputs[0]);
+  const char *type = wide ? "double" : "float";
   dq_emit_need(to, wide ? DQ_EMIT_MATH : DQ_EMIT_EXP);
   if (logarithm) dq_emit_need(to, DQ_EMIT_MATH);
-  dq_emit(to, "%s peak = x[0], total;", type);
+  dq_emit(to, "%s peak = %s, total;", type, column_element(to, "0", n, element));
   dq_emit(to, "double sum = 0.0;");
-  dq_emit(to, "for (int32_t k = 1; k < %" PRId64 "; k++) peak = x[k * %" PRId64 "] > peak ? x[k * %" PRId64 "] : peak;",
-          length, n, n);
+  column_element(to, "k", n, element);
+  snprintf(less, sizeof less, "(%s)(%s - peak)", type, element);
+  snprintf(power, sizeof power, "%s(%s)", wide ? "exp" : "dq_exp_one", less);
+  snprintf(kept, sizeof kept, "y[k * %" PRId64 "]", n);
+  dq_emit(to, "for (int32_t k = 1; k < %" PRId64 "; k++) peak = %s > peak ? %s : peak;", length, element, element);
   dq_emit(to, "for (int32_t k = 0; k < %" PRId64 "; k++) {", length);
-  dq_emit(to, "const %s less = x[k * %" PRId64 "] - peak, power = %s(less);", type, n, wide ? "exp" : "dq_exp_one");
-  dq_emit(to, "y[k * %" PRId64 "] = %s;", n, logarithm ? "less" : "power");
+  dq_emit(to, "const %s power = %s;", type, power);
+  if (!half) dq_emit(to, "%s = %s;", kept, logarithm ? less : "power");
   dq_emit(to, "sum += (double)power;");
   dq_emit(to, "}");
   dq_emit(to, "total = (%s)%s;", type, logarithm ? "log(sum)" : "sum");
-  dq_emit(to, "for (int32_t k = 0; k < %" PRId64 "; k++) y[k * %" PRId64 "] = y[k * %" PRId64 "] %s total;", length, n,
-          n, logarithm ? "-" : "/");
+  snprintf(value, sizeof value, "%s %s total", !half ? kept : logarithm ? less : power, logarithm ? "-" : "/");
+  store_column(to, length, n, value);
   dq_emit_close(to, 2);
   return DQ_OK;
 }
@@ -144,11 +166,12 @@ static dq_status emit_log_softmax(dq_emission *to) { return emit_powers(to, true
 
 static dq_status emit_hardmax(dq_emission *to) {
   int64_t length, n;
+  char element[80], best[80];
   DQ_TRY(open_columns(to, &length, &n));
   dq_emit(to, "int32_t best = 0;");
-  dq_emit(to, "for (int32_t k = 1; k < %" PRId64 "; k++) best = x[k * %" PRId64 "] > x[best * %" PRId64 "] ? k : best;",
-          length, n, n);
-  dq_emit(to, "for (int32_t k = 0; k < %" PRId64 "; k++) y[k * %" PRId64 "] = k == best ? 1.0f : 0.0f;", length, n);
+  dq_emit(to, "for (int32_t k = 1; k < %" PRId64 "; k++) best = %s > %s ? k : best;", length,
+          column_element(to, "k", n, element), column_element(to, "best", n, best));
+  store_column(to, length, n, "k == best ? 1.0f : 0.0f");
   dq_emit_close(to, 2);
   return DQ_OK;
 }

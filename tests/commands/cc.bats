@@ -47,6 +47,62 @@ END
   grep -q "^static const uint16_t" net.c
 }
 
+@test "pools and normalizations in float16, LeakyRelu behind a convolution in it, maxima of 0 and -0" {
+  cat >pools.model <<'END'
+input x 2 6 7 9
+h = Cast x to=10
+a = AveragePool h kernel_shape=3,2 pads=1,1,1,0 strides=2,1
+b = AveragePool h kernel_shape=3,3 pads=1,1,1,1 count_include_pad=1
+c = MaxPool h kernel_shape=3,3 pads=1,1,1,1 strides=2,2
+d = MaxPool h kernel_shape=2,3 pads=0,0,1,2 ceil_mode=1 strides=3,2
+e = GlobalAveragePool h
+f = GlobalMaxPool h
+g = GlobalLpPool h p=3
+i = LpPool h kernel_shape=2,2 p=2
+j = Softmax h axis=1
+k = LogSoftmax h axis=3
+l = Hardmax h axis=2
+m = LRN h size=3
+t = Mul x s(40)
+u = Sin t
+v = Mul u s(1.5)
+w = Sub v s(0.5)
+level = Ceil w
+zero = Min s(0) level
+n = MaxPool zero kernel_shape=3,3
+zeros = Cast zero to=10
+o = MaxPool zeros kernel_shape=5,5 pads=2,2,2,2
+output a
+output b
+output c
+output d
+output e
+output f
+output g
+output i
+output j
+output k
+output l
+output m
+output n
+output o
+END
+  make_models --describe pools.model pools.onnx
+  gives 0 dq-cc pools.onnx -o net.c --verify --compiler-flags "$strict"
+  has "Elements that differ: 0"
+  cat >leaky.model <<'END'
+input x -1 3 8 8
+a = Conv x w(4,3,3,3) b(4) pads=1,1,1,1
+b = LeakyRelu a alpha=0.1
+c = Conv b w(5,4,1,1)
+output c -1 5 8 8
+END
+  make_models --describe leaky.model float.onnx
+  gives 0 dq-amp float.onnx -o leaky.onnx
+  gives 0 dq-cc leaky.onnx -o net.c --verify --compiler-flags "$strict"
+  has "Elements that differ: 0"
+}
+
 @test "as C++, with nothing of the C library but memcpy and memset" {
   gives 0 dq-cc int8.onnx -o net.c
   gives 0 gcc -std=c99 -O2 -c net.c -o net.o
