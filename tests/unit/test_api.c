@@ -142,6 +142,46 @@ static void running(void **state) {
   dq_model_free(model);
 }
 
+static float half_value(uint16_t half) {
+  int exponent = half >> 10 & 31, mantissa = half & 1023;
+  float size = ldexpf((float)(exponent ? 1024 + mantissa : mantissa), (exponent ? exponent : 1) - 25);
+  return half >> 15 ? -size : size;
+}
+
+// A network whose input is float16 gets the elements of each picture rounded, at its place in the batch.
+static void pictures_in_float16(void **state) {
+  (void)state;
+  dq_model *model = api_load();
+  dq_dataset *dataset = api_pictures("synth:shapes,size=8,count=3");
+  dq_network_options options;
+  dq_model_amp_options amp;
+  dq_array exact, half;
+  dq_network *network, *rounded;
+  dq_network_defaults(&options, sizeof options);
+  dq_model_amp_defaults(&amp, sizeof amp);
+  options.batch = 2, amp.half_io = 1;
+  assert_int_equal(dq_network_open(&network, model, &options, &api_failure), DQ_CODE_OK);
+  dq_model *converted = api_load();
+  assert_int_equal(dq_model_amp(converted, &amp, NULL, &api_failure), DQ_CODE_OK);
+  assert_int_equal(dq_network_open(&rounded, converted, &options, &api_failure), DQ_CODE_OK);
+  for (int item = 0; item < 2; item++) {
+    assert_int_equal(dq_network_read(network, dataset, 2 * item, item, NULL, &api_failure), DQ_CODE_OK);
+    assert_int_equal(dq_network_read(rounded, dataset, 2 * item, item, NULL, &api_failure), DQ_CODE_OK);
+  }
+  assert_true(dq_network_input(network, 0, &exact) && dq_network_input(rounded, 0, &half));
+  assert_string_equal(half.type_name, "float16");
+  assert_int_equal(exact.bytes, 2 * half.bytes);
+  for (size_t i = 0; i < half.bytes / 2; i++) {
+    float x = ((const float *)exact.data)[i], y = half_value(((const uint16_t *)half.data)[i]);
+    if (!(fabsf(x - y) <= 0x1p-11f * fabsf(x))) fail_msg("element %zu: %g, expected %g", i, (double)y, (double)x);
+  }
+  dq_network_close(network);
+  dq_network_close(rounded);
+  dq_dataset_close(dataset);
+  dq_model_free(model);
+  dq_model_free(converted);
+}
+
 // places.onnx, beside small.onnx, ends in a NonZero: the shape of its output is known behind a run.
 static void outputs_of_unknown_shape(void **state) {
   (void)state;
@@ -300,6 +340,7 @@ int main(void) {
                                      cmocka_unit_test(sizes),
                                      cmocka_unit_test(costs),
                                      cmocka_unit_test(running),
+                                     cmocka_unit_test(pictures_in_float16),
                                      cmocka_unit_test(outputs_of_unknown_shape),
                                      cmocka_unit_test(stopped_by_another_thread),
                                      cmocka_unit_test(engines_of_several_threads),

@@ -165,6 +165,9 @@ static void verdicts_say_what_is_unsteady(void **state) {
   expect_verdict(0.8, 0.9, 0.96, 50, false, "faster (unsteady)");
   expect_verdict(1.1, 1.2, 0.96, 50, false, "slower (unsteady)");
   expect_verdict(0.9, 1.1, 0.96, 50, false, "cannot tell");
+  expect_verdict(1, 1.1, 0.96, 50, true, "cannot tell"); // an interval that ends at 1 has both
+  expect_verdict(0.9, 1, 0.96, 50, true, "cannot tell");
+  expect_verdict(0.8, 0.9, DQ_TIME_LEVEL, 50, true, "faster"); // the level that is asked for is enough
   expect_verdict(0.8, 0.9, 0.9375, 5, true, "faster in all 5 runs");
   expect_verdict(0.8, 0.9, 0.9375, 5, false, "faster in all 5 runs (unsteady)");
   expect_verdict(0.8, 0.9, 0.75, 3, false, "faster in all 3 runs"); // too few to be called steady, which it says
@@ -197,6 +200,17 @@ static void rooflines_explain_what_is_above(void **state) {
   assert_non_null(strstr(text, "(MAC/B)</text>"));
   assert_non_null(strstr(text, ">speed (GMAC/s)</text>"));
   assert_null(strstr(text, "steps lie above"));
+  // The grid is of powers of ten, 0.01 to 10000 MAC/B and 0.01 to 10000 GMAC/s: lines at the ends, with their numbers.
+  static const char *const grid[] = {"<path d='M70.0 44V450'/>",  "<path d='M188.3 44V450'/>",
+                                     "<path d='M780.0 44V450'/>", "<path d='M70 450.0H780'/>",
+                                     "<path d='M70 382.3H780'/>", "<path d='M70 44.0H780'/>"};
+  for (size_t i = 0; i < sizeof grid / sizeof *grid; i++)
+    if (!strstr(text, grid[i])) fail_msg("no %s", grid[i]);
+  static const char *const ends[] = {
+      "<text x='70.0' y='468' text-anchor='middle'>0.01<", "<text x='780.0' y='468' text-anchor='middle'>10000<",
+      "<text x='64' y='454.0' text-anchor='end'>0.01<", "<text x='64' y='48.0' text-anchor='end'>10000<"};
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    if (!strstr(text, ends[i])) fail_msg("no %s", ends[i]);
   text = roofline_of((const double[3][2]){{1, 21}, {10, 99}, {10, 201}});
   assert_non_null(strstr(text, ">2 of 3 steps lie above the slope: their values were in caches"));
   assert_null(strstr(text, "Winograd"));

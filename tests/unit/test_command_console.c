@@ -11,8 +11,15 @@
 
 #include "cmd/console.h"
 
-// What a console prints of 3 of 12 steps, 20 seconds after the work began, on a terminal of 80 columns.
-static char *printed(int progress, bool quiet) {
+// What a console prints of `done` of `total` steps, so many seconds after the work began and `since` after progress was
+// printed last, on a terminal of 80 columns.
+typedef struct moment {
+  const char *what;
+  int64_t done, total;
+  double seconds, since;
+} moment;
+
+static char *printed_at(int progress, bool quiet, const moment *at) {
   static char text[512];
   const dq_common_options common = {.progress = progress, .quiet = quiet};
   dq_console console;
@@ -22,9 +29,9 @@ static char *printed(int progress, bool quiet) {
   fflush(stderr);
   dup2(fileno(file), STDERR_FILENO);
   dq_console_init(&console, &common);
-  dq_console_progress(&console, "counting", 1, 12);
-  console.start -= 20, console.last -= 20;
-  dq_console_progress(&console, "counting", 3, 12);
+  dq_console_progress(&console, at->what, 1, 12);
+  console.start -= at->seconds, console.last -= at->since;
+  dq_console_progress(&console, at->what, at->done, at->total);
   fflush(stderr);
   dup2(kept, STDERR_FILENO);
   close(kept);
@@ -32,6 +39,10 @@ static char *printed(int progress, bool quiet) {
   text[fread(text, 1, sizeof text - 1, file)] = 0;
   fclose(file);
   return text;
+}
+
+static char *printed(int progress, bool quiet) {
+  return printed_at(progress, quiet, &(moment){"counting", 3, 12, 20, 20});
 }
 
 static void lines(void **state) {
@@ -46,6 +57,48 @@ static void bars(void **state) {
                       "\rcounting [==========>                             ] 3/12, 0.15/s, 1:00 left\033[K");
 }
 
+// Rates below 10 have two digits behind the point; what is left is in seconds below a minute, and no total has none.
+static void states(void **state) {
+  (void)state;
+  static const struct {
+    moment at;
+    const char *text;
+  } cases[] = {{{"a", 30, 120, 10, 20}, "30/120, 3.00/s, 30 s left"},
+               {{"a", 20, 79, 20, 20}, "20/79, 1.00/s, 59 s left"},
+               {{"a", 6, 12, 3599, 20}, "6/12, 0.00/s, 59:59 left"},
+               {{"a", 6, 12, 3600, 20}, "6/12, 0.00/s, 1:00:00 left"},
+               {{"a", 6, 12, 3723, 20}, "6/12, 0.00/s, 1:02:03 left"},
+               {{"a", 300, 600, 20, 20}, "300/600, 15/s, 20 s left"},
+               {{"a", 3, 0, 20, 20}, "3, 0.15/s"},
+               {{"a", 0, 12, 20, 20}, "0/12"},
+               {{"a", 11, 12, 20, 20}, "11/12, 0.55/s, 2 s left"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char line[80];
+    snprintf(line, sizeof line, "dq: a: %s\n", cases[i].text);
+    assert_string_equal(printed_at(DQ_PROGRESS_PLAIN, false, &cases[i].at), line);
+  }
+  assert_string_equal(printed_at(DQ_PROGRESS_PLAIN, false, &(moment){"a", 3, 12, 20, 9}), "");   // every 10 seconds
+  assert_string_equal(printed_at(DQ_PROGRESS_PLAIN, false, &(moment){"a", 12, 12, 20, 20}), ""); // over
+  assert_string_equal(printed_at(DQ_PROGRESS_BAR, false, &(moment){"a", 3, 12, 0.5, 20}), "");   // short work
+  assert_string_equal(printed_at(DQ_PROGRESS_BAR, false, &(moment){"a", 3, 12, 20, 0}), "");
+}
+
+// The name, the state of 23 characters and 6 others leave room for a bar of 40 beside 11 characters, of 8 beside 43;
+// narrower ones are left out.
+static void widths_of_bars(void **state) {
+  (void)state;
+  for (int length = 10; length < 46; length++) {
+    char name[64];
+    memset(name, 'n', sizeof name);
+    name[length] = 0;
+    int width = length < 11 ? 40 : 51 - length, filled = width / 4;
+    char bar[64] = "", line[160];
+    if (width >= 8) snprintf(bar, sizeof bar, "[%.*s>%*s] ", filled, "==========", width - filled - 1, "");
+    snprintf(line, sizeof line, "\r%s %s3/12, 0.15/s, 1:00 left\033[K", name, bar);
+    assert_string_equal(printed_at(DQ_PROGRESS_BAR, false, &(moment){name, 3, 12, 20, 20}), line);
+  }
+}
+
 static void nothing(void **state) {
   (void)state;
   assert_string_equal(printed(DQ_PROGRESS_NONE, false), "");
@@ -55,6 +108,7 @@ static void nothing(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(bars), cmocka_unit_test(nothing)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(bars), cmocka_unit_test(states),
+                                     cmocka_unit_test(widths_of_bars), cmocka_unit_test(nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

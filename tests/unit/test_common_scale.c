@@ -9,7 +9,7 @@
 
 #include "quant/numeric/common_scale.h"
 
-enum { VALUES = 5, POINTS = 1 << 14 };
+enum { VALUES = 6, POINTS = 1 << 14 };
 
 typedef struct fixture {
   dq_arena *arena;
@@ -96,12 +96,30 @@ static void links_are_taken_one_by_one(void **state) {
   assert_true(it->values[3].range.high == 1 && it->values[4].range.high == 16);
 }
 
+// Two links gain about e = n s^2 / 12 each: 5 e become the 3 e of the terms. With a third one, whose sum reaches to
+// -1.3...1.3, the three terms cost 1.69 e each: 3 * 1.69 - (3 + 1.69) = 0.38 e are lost, which only the gain of one of
+// the first links would make up for. That of the one taken first is in the group of the second's operand or sum.
+static void gains_of_joined_groups_add_up(void **state) {
+  fixture *it = *state;
+  static const dq_sum_link links[2][3] = {{{0, 1, 2}, {3, 2, 4}, {4, 0, 5}}, {{0, 1, 2}, {3, 4, 0}, {2, 1, 5}}};
+  for (int i = 0; i < 2; i++) {
+    for (int v = 0; v < 5; v++) spread(it, v, -1, 1);
+    if (i) spread(it, 4, -0.95f, 0.95f); // so that the second link gains less than the first
+    spread(it, 5, -1.3f, 1.3f);
+    join(it, 6, links[i], 3);
+    for (int v = 0; v < 5; v++) expect_scale(&it->values[v], 0x1p-7f, 128);
+    assert_true(it->values[5].range.high == 1.3f);
+    for (int v = 0; v < VALUES; v++) dq_histogram_deinit(&it->histograms[v]);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(alike_values_are_joined, start, end),
       cmocka_unit_test_setup_teardown(wide_sums_stay_apart, start, end),
       cmocka_unit_test_setup_teardown(chains_have_one_scale, start, end),
       cmocka_unit_test_setup_teardown(links_are_taken_one_by_one, start, end),
+      cmocka_unit_test_setup_teardown(gains_of_joined_groups_add_up, start, end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

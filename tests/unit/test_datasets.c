@@ -264,6 +264,94 @@ static void npy_arrays(void **state) {
   dq_arena_free(arena);
 }
 
+// Where a picture of 8 x 4 or 7 x 4 pixels lies: shares of the input for the picture's sides, and its place in shares
+// of the input. fit=crop takes the shorter side, 4, to 3, the larger side of the input: 6 x 3, of which 3 x 2 are
+// taken.
+static void placements(void **state) {
+  (void)state;
+  static const struct {
+    const char *preprocess, *picture;
+    int64_t height, width;
+    dq_view view;
+  } cases[] = {{"fit=crop,resize=2", "8.pgm", 2, 3, {.scale_x = 3 / 6., .scale_y = 2 / 3., .offset_x = -1 / 3.}},
+               {"fit=crop,resize=5", "8.pgm", 3, 2, {.scale_x = 2 / 10., .scale_y = 3 / 5., -4 / 2., -1 / 3.}},
+               {"fit=letterbox", "8.pgm", 6, 4, {.scale_x = 1, .scale_y = 3, .offset_y = 2 / 6.}},
+               {"fit=letterbox", "8.pgm", 2, 7, {.scale_x = 7 / 4., .scale_y = 1, .offset_x = 1 / 7.}},
+               {"fit=letterbox-corner", "8.pgm", 2, 7, {.scale_x = 7 / 4., .scale_y = 1}},
+               {"fit=line", "8.pgm", 2, 5, {.scale_x = 5 / 4., .scale_y = 1}},
+               {"fit=line", "8.pgm", 2, 4, {.scale_x = 1, .scale_y = 1}},
+               {"fit=line", "8.pgm", 2, 3, {.scale_x = 1, .scale_y = 1}},
+               {"fit=line", "7.pgm", 2, 5, {.scale_x = 5 / 4., .scale_y = 1}},
+               {"fit=stretch", "8.pgm", 2, 5, {.scale_x = 1, .scale_y = 1}}};
+  uint8_t bytes[11 + 32] = "P5 8 4 255\n";
+  folder_put("8.pgm", bytes, sizeof bytes);
+  bytes[3] = '7';
+  folder_put("7.pgm", bytes, sizeof bytes - 4);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    dq_data *data;
+    dq_sample_info info;
+    float values[64];
+    folder_put_text("list.txt", cases[i].picture);
+    assert_int_equal(folder_open(&data, (dq_data_options){.spec = "list.txt", .preprocess = cases[i].preprocess}),
+                     DQ_OK);
+    const dq_tensor input = {.rank = 4, .dims = {1, 1, cases[i].height, cases[i].width}};
+    assert_int_equal(dq_data_set_shape(data, &input, &folder_error), DQ_OK);
+    assert_int_equal(dq_data_read(data, 0, values, &info, &folder_error), DQ_OK);
+    const dq_view *view = &cases[i].view, *found = &info.view;
+    double distance = fabs(found->scale_x - view->scale_x) + fabs(found->scale_y - view->scale_y) +
+                      fabs(found->offset_x - view->offset_x) + fabs(found->offset_y - view->offset_y);
+    if (!(distance < 1e-9))
+      fail_msg("case %zu: %g %g %g %g", i, found->scale_x, found->scale_y, found->offset_x, found->offset_y);
+    dq_data_free(data);
+  }
+}
+
+// Arrays of bytes are pictures when they have 1 or 3 channels, first or last, and sides that a picture can have; others
+// are numbers, which no preprocessing changes: here it doubles them.
+static void npy_pictures(void **state) {
+  (void)state;
+  static const struct {
+    int rank;
+    int64_t dims[5], shape[4]; // the model's input
+    bool picture, last;
+  } cases[] = {{4, {2, 3, 2, 5}, {1, 3, 2, 5}, true, false},
+               {4, {2, 2, 5, 3}, {1, 3, 2, 5}, true, true},
+               {4, {2, 1, 2, 5}, {1, 1, 2, 5}, true, false},
+               {4, {2, 2, 5, 1}, {1, 1, 2, 5}, true, true},
+               {4, {2, 3, 5, 1}, {1, 3, 5, 1}, true, false},
+               {3, {2, 2, 5}, {1, 1, 2, 5}, true, false},
+               {3, {2, 3, 1}, {1, 1, 3, 1}, true, false},
+               {4, {2, 2, 5, 2}, {1, 2, 5, 2}, false, false},
+               {4, {2, 4, 5, 4}, {1, 4, 5, 4}, false, false},
+               {2, {2, 3}, {1, 3, 1, 1}, false, false},
+               {4, {1, 1, 1, 65536}, {1, 1, 1, 65536}, true, false},
+               {4, {1, 1, 65537, 1}, {1, 1, 65537, 1}, false, false},
+               {4, {1, 1, 65536, 1}, {1, 1, 65536, 1}, true, false},
+               {4, {1, 1, 1, 65537}, {1, 1, 1, 65537}, false, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    dq_arena *arena = dq_arena_new(0);
+    dq_data *data;
+    dq_tensor *bytes = dq_tensor_new(arena, DQ_U8, cases[i].rank, cases[i].dims);
+    const int64_t all = dq_tensor_count(bytes), count = all / bytes->dims[0], first = all - count;
+    for (int64_t k = 0; k < all; k++) ((uint8_t *)bytes->data)[k] = (uint8_t)(k % 100);
+    float *values = DQ_NEW_ARRAY(arena, count, float);
+    assert_int_equal(dq_npy_write("p.npy", bytes, &folder_error), DQ_OK);
+    assert_int_equal(folder_open(&data, (dq_data_options){.spec = "npy:p.npy", .preprocess = "fit=stretch,scale=2"}),
+                     DQ_OK);
+    dq_tensor input = {.rank = 4};
+    memcpy(input.dims, cases[i].shape, sizeof cases[i].shape);
+    assert_int_equal(dq_data_set_shape(data, &input, &folder_error), DQ_OK);
+    assert_int_equal(dq_data_read(data, bytes->dims[0] - 1, values, NULL, &folder_error), DQ_OK);
+    const int64_t channels = input.dims[1], plane = count / channels;
+    for (int64_t k = 0; k < count; k++) {
+      const int64_t at = first + (cases[i].last ? k % plane * channels + k / plane : k);
+      if (values[k] != (float)(at % 100 * (cases[i].picture ? 2 : 1))) fail_msg("case %zu: element %d", i, (int)k);
+    }
+    dq_data_free(data);
+    dq_arena_free(arena);
+  }
+}
+
 static void npy_labels(void **state) {
   (void)state;
   dq_arena *arena = dq_arena_new(0);
@@ -311,6 +399,8 @@ int main(void) {
                                      cmocka_unit_test(npy_headers),
                                      cmocka_unit_test(npy_headers_written),
                                      cmocka_unit_test(npy_arrays),
+                                     cmocka_unit_test(placements),
+                                     cmocka_unit_test(npy_pictures),
                                      cmocka_unit_test(npy_labels),
                                      cmocka_unit_test(generated_shapes)};
   return cmocka_run_group_tests(tests, folder_enter, folder_leave);

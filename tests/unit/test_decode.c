@@ -143,6 +143,26 @@ static void boxes_in_pixels(void **state) {
   }
 }
 
+// On 32 x 32: at least one class, and as many candidates as there are whole cells.
+static void shapes_of_single_outputs(void **state) {
+  (void)state;
+  static const struct {
+    int64_t dims[2], width;
+    const char *name;
+  } cases[] = {{{21, 6}, 32, "yolox"}, {{21, 5}, 32, NULL}, {{63, 6}, 32, "yolov5"}, {{63, 5}, 32, NULL},
+               {{62, 6}, 32, NULL},    {{64, 6}, 32, NULL}, {{5, 21}, 32, "yolov8"}, {{4, 21}, 32, NULL},
+               {{5, 22}, 32, NULL},    {{20, 6}, 32, NULL}, {{22, 6}, 32, NULL},     {{42, 6}, 64, "yolox"},
+               {{14, 6}, 31, "yolox"}, {{0, 6}, 0, NULL}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    dq_tensor output = {DQ_F32, 3, {1, cases[i].dims[0], cases[i].dims[1]}, NULL};
+    dq_task_options options = {
+        .output_count = 1, .outputs = &output, .input_height = 32, .input_width = (int)cases[i].width};
+    const dq_single_decoder *form = dq_single_decoder_of(&options);
+    if (!form != !cases[i].name || (form && strcmp(form->name, cases[i].name)))
+      fail_msg("case %zu: %s, expected %s", i, form ? form->name : "none", cases[i].name ? cases[i].name : "none");
+  }
+}
+
 // A candidate with a field that is NaN or infinite is no detection: the sigmoid of infinity would be a score of 1.
 static void boxes_of_no_scores(void **state) {
   (void)state;
@@ -212,8 +232,9 @@ static void decoder_text(void **state) {
   }
 }
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(boxes_of_cells_by_hand), cmocka_unit_test(boxes_of_yolox_by_hand),
-                                     cmocka_unit_test(boxes_in_pixels), cmocka_unit_test(boxes_of_no_scores),
-                                     cmocka_unit_test(decoder_text)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(boxes_of_cells_by_hand), cmocka_unit_test(boxes_of_yolox_by_hand),
+      cmocka_unit_test(boxes_in_pixels),        cmocka_unit_test(shapes_of_single_outputs),
+      cmocka_unit_test(boxes_of_no_scores),     cmocka_unit_test(decoder_text)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,6 +87,24 @@ static void few_levels_are_none(void **state) {
   assert_null(measure(*state).input);
 }
 
+// Levels 0, 1 and `last` steps: from 126.5 steps on, which count as 126, up to 255; others lie beside the grid as well.
+static void lengths_of_ladders(void **state) {
+  static const char header[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 3, 8, 8), }";
+  static const struct {
+    float last;
+    bool good;
+  } cases[] = {{126.4f, false}, {126.5f, true}, {255, true},   {255.4f, true},
+               {256, false},    {200.5f, true}, {1e30f, false}};
+  float values[PICTURES * 3 * SIDE * SIDE];
+  build_reader(*state, true);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const float levels[] = {0, 1, cases[i].last};
+    for (size_t k = 0; k < sizeof values / sizeof *values; k++) values[k] = levels[k % 3];
+    network_pictures(*state, header, values, sizeof values);
+    if (!measure(*state).input == cases[i].good) fail_msg("%g steps", (double)cases[i].last);
+  }
+}
+
 static void check_neutral(network *it) {
   static network_outputs before, after;
   dq_input_levels levels = measure(it);
@@ -190,11 +208,17 @@ static void last_convolution_is_a_matrix(void **state) {
 
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, network_start, network_end)
-  const struct CMUnitTest tests[] = {TEST(three_channels_by_hand),      TEST(half_a_step),
-                                     TEST(nothing_to_change),           TEST(random_values_have_no_levels),
-                                     TEST(few_levels_are_none),         TEST(neutral_in_float),
-                                     TEST(neutral_without_pads),        TEST(channels_last),
-                                     TEST(another_order_has_no_levels), TEST(others_inputs_are_refused),
+  const struct CMUnitTest tests[] = {TEST(three_channels_by_hand),
+                                     TEST(half_a_step),
+                                     TEST(nothing_to_change),
+                                     TEST(random_values_have_no_levels),
+                                     TEST(few_levels_are_none),
+                                     TEST(lengths_of_ladders),
+                                     TEST(neutral_in_float),
+                                     TEST(neutral_without_pads),
+                                     TEST(channels_last),
+                                     TEST(another_order_has_no_levels),
+                                     TEST(others_inputs_are_refused),
                                      TEST(last_convolution_is_a_matrix)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -386,6 +386,9 @@ static void external_data(void **state) {
   refuses_tensor(wire_external("w", 1, four, "missing.bin", "0", "16"), DQ_BAD_INPUT, "missing.bin");
   refuses_tensor(wire_external("w", 1, four, "../../etc/passwd", "0", "16"), DQ_BAD_INPUT, "outside");
   refuses_tensor(wire_external("w", 1, four, dotted, "0", "16"), DQ_BAD_INPUT, "outside");
+  snprintf(dotted, sizeof dotted, "..%s/weights.bin", strrchr(folder, '/')); // out of the folder and back
+  refuses_tensor(wire_external("w", 1, four, dotted, "0", "16"), DQ_BAD_INPUT, "outside");
+  refuses_tensor(wire_external("w", 1, four, ".//weights.bin", "0", "16"), DQ_OK, "");
   refuses_tensor(wire_external("w", 1, four, absolute, "0", "16"), DQ_BAD_INPUT, "outside");
   refuses_tensor(wire_external("w", 1, four, "link.bin", "0", "16"), DQ_BAD_INPUT, "outside");
   refuses_tensor(wire_external("w", 1, four, "weights.bin", "65", "16"), DQ_BAD_INPUT, "past its end");

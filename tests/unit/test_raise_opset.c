@@ -177,6 +177,11 @@ static void test_upsampling(void **state) {
     graph->nodes[0]->inputs = inputs, graph->nodes[0]->input_count = 2;
     dq_node_set_string(graph, graph->nodes[0], "mode", modes[i]);
     assert_same_answer(graph, 19);
+    graph = with_ints("Upsample", 7, "scales", (int64_t[4]){0}, 4); // where the scales are an attribute
+    dq_attribute *attribute = (dq_attribute *)(uintptr_t)dq_node_attribute(graph->nodes[0], "scales");
+    attribute->type = DQ_ATTRIBUTE_FLOATS, attribute->floats = scales;
+    dq_node_set_string(graph, graph->nodes[0], "mode", modes[i]);
+    assert_same_answer(graph, i ? 9 : 13);
   }
 }
 
