@@ -16,7 +16,7 @@ typedef struct operand {
 
 static bool read_dequantize(const dq_value *value, operand *to) {
   const dq_node *node = value ? value->producer : NULL;
-  if (!node || !dq_node_is(node, "DequantizeLinear") || !node->inputs[0]) return false;
+  if (!node || !dq_node_is(node, "DequantizeLinear")) return false;
   *to = (operand){node->inputs[0], dq_node_input(node, 2), (int)dq_node_int(node, "axis", 1)};
   const dq_tensor *zero = dq_known_elements(to->zero), *elements = dq_known_elements(to->value);
   int type = zero ? zero->type : elements ? elements->type : to->value->type;

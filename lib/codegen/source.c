@@ -121,15 +121,18 @@ static void print_source(FILE *to, const dq_codegen *made, const dq_codegen_part
 
 // ---- Preparation ----
 
+static bool has_field(const dq_codegen_port *ports, int count, const char *field) {
+  for (int i = 0; i < count; i++)
+    if (ports[i].field && !strcasecmp(ports[i].field, field)) return true;
+  return false;
+}
+
 static const char *unique_field(const dq_codegen *made, const char *name) {
   const char *field = dq_codegen_identifier(made->arena, name);
   for (int try = 0; field; try++) {
     bool taken = !strncmp(field, "dq_", 3) || (!strncmp(field, made->name, strlen(made->name)));
     taken |= !strcasecmp(field, "arena") || !strcasecmp(field, "constant"); // NAME_ARENA_BYTES, NAME_CONSTANT_BYTES
-    for (int i = 0; i < made->input_count; i++)
-      taken |= made->inputs[i].field && !strcasecmp(made->inputs[i].field, field);
-    for (int o = 0; o < made->output_count; o++)
-      taken |= made->outputs[o].field && !strcasecmp(made->outputs[o].field, field);
+    taken |= has_field(made->inputs, made->input_count, field) || has_field(made->outputs, made->output_count, field);
     if (!taken) return field;
     field = dq_arena_printf(made->arena, "v%d_%.40s", try, dq_codegen_identifier(made->arena, name));
   }

@@ -272,7 +272,7 @@ static dq_status run_gemm(dq_op *op) {
 
 static int64_t macs_gemm(const dq_op *op) {
   const dq_tensor *a = op->inputs[0], *y = op->outputs[0];
-  if (a->rank != 2 || !y || y->rank < 0) return 0;
+  if (a->rank != 2 || !y || y->rank != 2) return 0;
   int64_t depth = a->dims[dq_node_int(op->node, "transA", 0) ? 0 : 1], macs;
   return dq_mul_i64(dq_tensor_count(y), depth, &macs) ? macs : INT64_MAX;
 }

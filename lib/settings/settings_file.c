@@ -61,7 +61,7 @@ dq_status dq_settings_save(json_t *root, const char *path, dq_error *error) {
   dq_output output;
   dq_status status = dq_output_open(&output, path, error);
   if (status == DQ_OK) {
-    bool written = !json_dumpf(root, output.stream, JSON_INDENT(2)) && fputc('\n', output.stream) >= 0;
+    bool written = !json_dumpf(root, output.stream, JSON_INDENT(2)) && fputc('\n', output.stream) != EOF;
     status = written ? dq_output_commit(&output, error) : dq_fail_errno(error, path);
     if (!written) dq_output_discard(&output);
   }

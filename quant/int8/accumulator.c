@@ -75,10 +75,8 @@ static dq_status quantize_int16(const dq_int8_job *job, const dq_tensor *weight,
   DQ_TRY(quantize_by(job, weight, taps, axis, least, NULL, result));
   layer->int16_block = dq_longest_block(taps, result->elements->data, &rule);
   if (layer->int16_block >= rule.length) return DQ_OK;
-  double plain = dq_weight_noise(weight, result);
   DQ_TRY(quantize_by(job, weight, taps, axis, least, &rule, result));
   layer->int16_block = dq_longest_block(taps, result->elements->data, &rule);
-  layer->block_noise = fmax(0, dq_weight_noise(weight, result) - plain);
   return DQ_OK;
 }
 

@@ -61,10 +61,10 @@ typedef struct dq_int8_layer {
   double clipped;                            // share of the observed elements outside the range, 0 to 1
   float weight_scale_low, weight_scale_high; // smallest and largest scale of the weight; 0: no weight
   bool pairs_safe;                           // every pair is a safe pair (lib/kernels/audit/conv_audit.h)
-  double block_noise;                        // by how much the rule on blocks of the sum increases the squared error of
-                                             // the weights (or would, where it is not kept), as a share of the sum of
-                                             // their squares; 0: not at all
-  int64_t int16_block;                       // with DQ_ACCUMULATE_INT16: products of a block; 0: no such rule
+  double block_noise;                        // with DQ_ACCUMULATE_PAIRS: by how much the rule on pairs increases the
+                      // squared error of the weights (or would, where it is not kept), as a share
+                      // of the sum of their squares; 0: not at all
+  int64_t int16_block; // with DQ_ACCUMULATE_INT16: products of a block; 0: no such rule
 } dq_int8_layer;
 
 // The gains are those of the trial that decided the step, in dB (above 0: better); NAN: there was no trial.
