@@ -11,7 +11,7 @@
 static void print_element(FILE *to, const dq_emit_array *array, int64_t i) {
   const dq_tensor elements = {.type = array->type, .data = (void *)(uintptr_t)array->data};
   char text[48];
-  if (array->type == DQ_F32) fputs(dq_emit_real((float)dq_tensor_get(&elements, i), text), to);
+  if (array->type == DQ_F32) fputs(dq_emit_literal((float)dq_tensor_get(&elements, i), text), to);
   else if (array->type == DQ_I64 && dq_tensor_get_i64(&elements, i) == INT64_MIN)
     fputs("(-9223372036854775807 - 1)", to);
   else if (array->type == DQ_I32 && dq_tensor_get_i64(&elements, i) == INT32_MIN) fputs("(-2147483647 - 1)", to);

@@ -39,8 +39,8 @@ static double parameter(const dq_op *op, const char *name, float fallback) {
   LOOPED(NAME, VERSIONS, GRAIN, TRAITS, __VA_ARGS__)
 
 #define UNIT_CLAMPED(y) ((y) < 0 ? 0 : (y) > 1 ? 1 : (y))
-// ln(1 + e^x) without overflow.
-#define SOFTPLUS_C "(x > 0.0f ? x + log1pf(expf(-x)) : log1pf(expf(x)))"
+// ln(1 + e^x) without overflow. Formulas convert each result to its type, (T), where compilers compute in a wider one.
+#define SOFTPLUS_C "(x > 0.0f ? (T)(x + log1pf(expf(-x))) : log1pf(expf(x)))"
 #define SOFTPLUS(x) ((x) > 0 ? (x) + log1p(exp(-(x))) : log1p(exp(x)))
 
 DQ_KERNEL_LOOP(Sigmoid_F32, dq_sigmoid_f32)
@@ -52,10 +52,10 @@ DQ_LOOP1(Tanh, tanh(x), F64, double)
 LOOPED(Tanh, (1, 6, 13), DQ_GRAIN, DQ_OP_UNIFORM, .formula = "dq_tanh_one(x)", .bound = DQ_BOUND_SQUEEZE,
        .range = {-1, 1})
 FUNCTION(HardSwish, (14, 22), DQ_GRAIN, x *UNIT_CLAMPED(x / 6 + (element)0.5), DQ_OP_UNIFORM,
-         .formula = "x * dq_unit(x / 6.0f + 0.5f)", .bound = DQ_BOUND_SLOPE)
+         .formula = "x * dq_unit((T)(x / 6.0f) + 0.5f)", .bound = DQ_BOUND_SLOPE)
 FUNCTION(Softplus, (1, 22), DQ_GRAIN_FUNCTION, SOFTPLUS(x), DQ_OP_UNIFORM, .formula = SOFTPLUS_C,
          .bound = DQ_BOUND_SQUEEZE, .range = {0, INFINITY})
-FUNCTION(Softsign, (1, 22), DQ_GRAIN, x / (1 + fabs(x)), DQ_OP_UNIFORM, .formula = "x / (1.0f + fabsf(x))",
+FUNCTION(Softsign, (1, 22), DQ_GRAIN, x / (1 + fabs(x)), DQ_OP_UNIFORM, .formula = "x / (T)(1.0f + fabsf(x))",
          .bound = DQ_BOUND_SQUEEZE, .range = {-1, 1})
 FUNCTION(Mish, (18, 22), DQ_GRAIN_FUNCTION, x *tanh(SOFTPLUS(x)), DQ_OP_UNIFORM, .formula = "x * tanhf(" SOFTPLUS_C ")",
          .bound = DQ_BOUND_SLOPE)
@@ -70,16 +70,16 @@ ACTIVATION(Elu, (1, 6, 22), DQ_GRAIN_FUNCTION, "alpha", 1, NULL, 0, x < 0 ? a * 
 ACTIVATION(Selu, (1, 6, 22), DQ_GRAIN_FUNCTION, "alpha", 1.67326319217681884765625f, "gamma",
            1.05070102214813232421875f, x > 0 ? b * x : b * (a * expm1(x)), DQ_OP_UNIFORM,
            .formula = "x > 0.0f ? $gamma:1.05070102214813232421875; * x : $gamma:1.05070102214813232421875; * "
-                      "($alpha:1.67326319217681884765625; * expm1f(x))",
+                      "(T)($alpha:1.67326319217681884765625; * expm1f(x))",
            .bound = DQ_BOUND_UNKNOWN)
 ACTIVATION(Celu, (12, 28), DQ_GRAIN_FUNCTION, "alpha", 1, NULL, 0, x > 0 ? x : a * expm1(x / a), DQ_OP_UNIFORM,
            .formula = "x > 0.0f ? x : $alpha:1; * expm1f(x / $alpha:1;)", .bound = DQ_BOUND_UNKNOWN)
 ACTIVATION(HardSigmoid, (1, 6, 22), DQ_GRAIN, "alpha", 0.2f, "beta", 0.5f, UNIT_CLAMPED(a *x + b), DQ_OP_UNIFORM,
-           .formula = "dq_unit($alpha:0.2; * x + $beta:0.5;)", .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})
+           .formula = "dq_unit((T)($alpha:0.2; * x) + $beta:0.5;)", .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})
 ACTIVATION(ThresholdedRelu, (10, 22), DQ_GRAIN, "alpha", 1, NULL, 0, x > a ? x : 0, DQ_OP_UNIFORM,
            .formula = "x > $alpha:1; ? x : 0.0f", .bound = DQ_BOUND_UNKNOWN)
 ACTIVATION(Swish, (24), DQ_GRAIN, "alpha", 1, NULL, 0, x / (1 + DQ_EXP(-a * x)), DQ_OP_UNIFORM,
-           .formula = "x / (1.0f + dq_exp_one(-$alpha:1; * x))", .bound = DQ_BOUND_SLOPE)
+           .formula = "x / (T)(1.0f + dq_exp_one(-$alpha:1; * x))", .bound = DQ_BOUND_SLOPE)
 
 // ---- Relu: signed integers too ----
 
@@ -143,8 +143,10 @@ static dq_status run_Gelu(dq_op *op) {
 }
 static dq_status emit_Gelu(dq_emission *to) {
   if (strcmp(dq_node_string(to->op->node, "approximate", "none"), "tanh") != 0)
-    return dq_emit_elements(to, "0.5f * x * (1.0f + erff(x * 0.70710678118654752440f))");
-  return dq_emit_elements(to, "0.5f * x * (1.0f + tanhf(0.79788456080286535588f * (x + 0.044715f * x * x * x)))");
+    return dq_emit_elements(to, "(T)(0.5f * x) * (T)(1.0f + erff(x * (T)0.70710678118654752440f))");
+  return dq_emit_elements(
+      to, "(T)(0.5f * x) * (T)(1.0f + tanhf((T)0.79788456080286535588f * (T)(x + (T)((T)((T)((T)0.044715f "
+          "* x) * x) * x))))");
 }
 static const dq_attribute_rule attributes_Gelu[] = {{"approximate", DQ_ATTRIBUTE_STRING, false}, {0}};
 ROW_EMIT(emit_Gelu, Gelu, (20), (1, 1), DQ_TYPES_FLOAT, DQ_QUANTIZE_TABLE, dq_infer_same, attributes_Gelu,

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/ops/fixed_point.h"
@@ -54,12 +55,20 @@ const char *dq_emit_type(int type) {
   }
 }
 
-const char *dq_emit_real(float value, char text[48]) {
+const char *dq_emit_literal(float value, char text[48]) {
   if (isnan(value)) return strcpy(text, "(0.0f / 0.0f)");
   if (isinf(value)) return strcpy(text, value > 0 ? "(1.0f / 0.0f)" : "(-1.0f / 0.0f)");
   snprintf(text, 40, "%.9g", (double)value);
   if (!strpbrk(text, ".e")) strcat(text, ".0");
   return strcat(text, "f");
+}
+
+const char *dq_emit_real(float value, char text[48]) {
+  char literal[48];
+  dq_emit_literal(value, literal);
+  const bool exact = !isfinite(value) || strtod(literal, NULL) == (double)value;
+  snprintf(text, 48, exact ? "%s" : "(float)%.40s", literal);
+  return text;
 }
 
 // ---- Loops ----

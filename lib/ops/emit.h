@@ -96,8 +96,11 @@ int dq_emit_constant(dq_emission *to, int type, const void *data, int64_t count)
 // Writes the name of input `i` into name[16]: "x0", or that of a new array where its elements are constant.
 const char *dq_emit_input(dq_emission *to, int i, char name[16]);
 
-const char *dq_emit_type(int type);                   // "float", "int8_t", ...; of a computable type
-const char *dq_emit_real(float value, char text[48]); // a C expression of type float for the value, also infinite ones
+const char *dq_emit_type(int type); // "float", "int8_t", ...; of a computable type
+// The value, also an infinite one, as a constant that initializes a float; and as an expression of type float, which is
+// exactly the value where constants have more digits than their type as well (FLT_EVAL_METHOD).
+const char *dq_emit_literal(float value, char text[48]);
+const char *dq_emit_real(float value, char text[48]);
 
 // Loops over all elements of a shape, for operands that have a stride in elements along each dimension (0: broadcast).
 enum { DQ_EMIT_OPERANDS = 17 };

@@ -240,11 +240,13 @@ static dq_status emit_gemm(dq_emission *to) {
     return dq_op_fail(op, DQ_UNSUPPORTED, "C is written for factors of float32 only");
   if (g.alpha != 1.0f) snprintf(alpha, sizeof alpha, " * %s", dq_emit_real(g.alpha, real));
   if (g.beta != 1.0f) snprintf(beta, sizeof beta, "%s * ", dq_emit_real(g.beta, real));
-  int at = snprintf(end, sizeof end, "sum%s", alpha);
+  const bool factors = *alpha || *beta; // of float32: products are rounded in front of the sum
+  int at = snprintf(end, sizeof end, factors ? "(float)(sum%s)" : "sum%s", alpha);
   if (dq_op_input(op, 2) && g.beta != 0.0f) {
     snprintf(index, sizeof index, "r * %" PRId64 " + o * %" PRId64, g.addend_row_stride, g.addend_column_stride);
     dq_emit_element(to, 2, index, addend);
-    snprintf(end + at, sizeof end - (size_t)at, " + %s%s%s", beta, single || wide ? "" : "(uint64_t)", addend);
+    snprintf(end + at, sizeof end - (size_t)at, factors ? " + (float)(%s%s%s)" : " + %s%s%s", beta,
+             single || wide ? "" : "(uint64_t)", addend);
   }
   if (suits_constant(op)) return emit_product(to, &g, end);
   dq_emit(to, "const int32_t a = 0, b = 0, at = 0;");

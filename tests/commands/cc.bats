@@ -103,6 +103,24 @@ END
   has "Elements that differ: 0"
 }
 
+@test "machines that compute in types wider than float give the same bits" {
+  if [[ $(uname -m) != x86_64 ]]; then skip "the C compiler has no option for such a unit"; fi
+  cat >wide.model <<'END'
+input x -1 3 8 8
+a = Conv x w(4,3,3,3) b(4) pads=1,1,1,1
+b = Tanh a
+d = HardSigmoid b alpha=0.3 beta=0.4
+e = Softsign d
+f = LeakyRelu a alpha=0.1
+g = Sigmoid f
+output e -1 4 8 8
+output g -1 4 8 8
+END
+  make_models --describe wide.model wide.onnx
+  gives 0 dq-cc wide.onnx -o net.c --verify --compiler-flags "$strict -mfpmath=387"
+  has "Elements that differ: 0"
+}
+
 @test "as C++, with nothing of the C library but memcpy and memset" {
   gives 0 dq-cc int8.onnx -o net.c
   gives 0 gcc -std=c99 -O2 -c net.c -o net.o
