@@ -4,7 +4,7 @@
 #include "lib/base/sizes.h"
 #include "lib/kernels/array/array.h"
 #include "lib/ops/convolution.h"
-#include "lib/ops/emit.h"
+#include "lib/ops/emit_integer.h"
 #include "lib/ops/prepare.h"
 #include "lib/ops/quantized.h"
 
@@ -146,6 +146,19 @@ static dq_status run(dq_op *op, const operands *from) {
   return DQ_OK;
 }
 
+static dq_status emit_direct(dq_emission *to, const operands *from) {
+  const dq_integer_inputs at = {.x = from->x,
+                                .x_zero_point = from->x_zero_point,
+                                .w = from->w,
+                                .w_zero_point = from->w_zero_point,
+                                .requantization = from->requantize ? &from->requantization : NULL};
+  dq_convolution shape;
+  DQ_TRY(dq_convolution_read(to->op, from->x, from->w, from->bias, &shape));
+  return dq_emit_integer_convolution(to, &shape, &at);
+}
+
+static dq_status emit_integer(dq_emission *to) { return emit_direct(to, &integer_operands); }
+
 dq_status dq_emit_qlinear_conv(dq_emission *to) {
   const dq_op *op = to->op;
   const operands *from = &qlinear_operands;
@@ -153,9 +166,8 @@ dq_status dq_emit_qlinear_conv(dq_emission *to) {
   dq_convolution shape;
   dq_zero_points x_zero, w_zero;
   dq_requantization requantization;
-  if (!dq_op_known_but(op, from->x)) return dq_op_fail(op, DQ_UNSUPPORTED, "its parameters are computed");
   DQ_TRY(dq_convolution_read(op, from->x, from->w, from->bias, &shape));
-  if (shape.window.rank > 2) return dq_op_fail(op, DQ_UNSUPPORTED, "it has %d spatial axes", shape.window.rank);
+  if (shape.window.rank > 2 || x->data || !dq_op_known_but(op, from->x)) return emit_direct(to, from);
   DQ_TRY(dq_read_zero_points(op, from->x_zero_point, x->type, 1, 1, to->arena, &x_zero));
   DQ_TRY(dq_read_zero_points(op, from->w_zero_point, w->type, shape.out_channels, 1, to->arena, &w_zero));
   DQ_TRY(dq_read_requantization(op, &from->requantization, shape.out_channels, to->arena, &requantization));
@@ -220,6 +232,7 @@ const dq_operator dq_op_ConvInteger = {
     .infer = integer_infer,
     .run = integer_run,
     .prepare = integer_prepare,
+    .emit = emit_integer,
     .product = integer_product,
     .macs = integer_macs,
     .category = DQ_DENY,

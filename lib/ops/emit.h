@@ -232,6 +232,11 @@ bool dq_emit_levels(dq_emission *to, int64_t count, float scale, int32_t zero, i
 dq_status dq_emit_qlinear_conv(dq_emission *to);
 dq_status dq_emit_qlinear_matmul(dq_emission *to);
 
+// Opens a loop over the positions k<axis> of a kernel along an axis of a window that lie inside of its input for output
+// position o<axis>; p<axis> is the input's position.
+struct dq_window;
+void dq_emit_positions(dq_emission *to, const struct dq_window *window, int axis);
+
 // For rows: MaxPool, AveragePool, LpPool.
 dq_status dq_emit_max_pool(dq_emission *to);
 dq_status dq_emit_average_pool(dq_emission *to);

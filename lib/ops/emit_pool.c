@@ -51,8 +51,7 @@ static void open_windows(dq_emission *to, const dq_window *w) {
 
 // ---- Any window: over three axes, padding of any kind, float64 ----
 
-// A loop over the positions of the kernel along an axis that lie inside the input; `p` is the input's position.
-static void open_positions(dq_emission *to, const dq_window *w, int a) {
+void dq_emit_positions(dq_emission *to, const dq_window *w, int a) {
   dq_emit(to, "for (int32_t k%d = 0; k%d < %" PRId64 "; k%d++) {", a, a, w->kernel[a], a);
   dq_emit(to, "const int32_t p%d = o%d * %" PRId64 " - %" PRId64 " + k%d * %" PRId64 ";", a, a, w->stride[a],
           w->begin[a], a, w->dilation[a]);
@@ -74,9 +73,9 @@ static void combine_window(dq_emission *to, const dq_window *w, const char *type
   char element[100];
   open_outputs(to, w);
   dq_emit(to, "%s sum = %s;", type, start);
-  open_positions(to, w, 2);
+  dq_emit_positions(to, w, 2);
   dq_emit(to, "%s down = %s;", type, start);
-  for (int a = 0; a < 2; a++) open_positions(to, w, a);
+  for (int a = 0; a < 2; a++) dq_emit_positions(to, w, a);
   dq_emit_element(to, 0, "place", element);
   dq_emit(to, "const int32_t place = first + (p0 * %" PRId64 " + p1) * %" PRId64 " + p2;", w->input[1], w->input[2]);
   dq_emit(to, "const %s x = %s;", type, element);
@@ -132,7 +131,7 @@ static dq_status place_maxima(dq_emission *to, const dq_window *w) {
   open_outputs(to, w);
   dq_emit(to, "%s largest = %s;", dq_emit_type(x->type), least_of(x->type));
   dq_emit(to, "int32_t best = -1;");
-  for (int a = 0; a < 3; a++) open_positions(to, w, a);
+  for (int a = 0; a < 3; a++) dq_emit_positions(to, w, a);
   dq_emit(to, "const int32_t place = (p0 * %" PRId64 " + p1) * %" PRId64 " + p2;", w->input[1], w->input[2]);
   dq_emit(to, "const %s x = %s;", dq_emit_type(x->type), element);
   dq_emit(to, "if (best >= 0 && !(%s)) continue;", above(to, x->type, "x", "largest", larger));

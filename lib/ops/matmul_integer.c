@@ -5,7 +5,7 @@
 #include "lib/base/sizes.h"
 #include "lib/kernels/array/array.h"
 #include "lib/kernels/gemm/gemm.h"
-#include "lib/ops/emit.h"
+#include "lib/ops/emit_integer.h"
 #include "lib/ops/matmul.h"
 #include "lib/ops/prepare.h"
 #include "lib/ops/quantized.h"
@@ -353,12 +353,25 @@ static dq_status widen_scales(dq_emission *to, dq_op *op) {
   return DQ_OK;
 }
 
+// A scale or a zero point is computed.
+static dq_status emit_computed(dq_emission *to, const operands *from) {
+  const dq_integer_inputs at = {.x = from->a,
+                                .x_zero_point = from->a_zero_point,
+                                .w = from->b,
+                                .w_zero_point = from->b_zero_point,
+                                .requantization = from->requantize ? &from->requantization : NULL};
+  dq_matmul shape;
+  dq_tensor b;
+  DQ_TRY(upright(to->op, from, &b));
+  DQ_TRY(dq_matmul_read(to->op, to->op->inputs[from->a], &b, &shape));
+  return dq_emit_integer_product(to, &shape, &at, transposes_b(to->op));
+}
+
 static dq_status emit_operands(dq_emission *to, const operands *from) {
   integer_state s = {0};
   dq_op read = *to->op;
   for (int i = 0; i < read.input_count; i++)
-    if (i != from->a && i != from->b && read.inputs[i] && !read.inputs[i]->data)
-      return dq_op_fail(to->op, DQ_UNSUPPORTED, "a scale or a zero point is computed");
+    if (i != from->a && i != from->b && read.inputs[i] && !read.inputs[i]->data) return emit_computed(to, from);
   DQ_TRY(widen_scales(to, &read));
   DQ_TRY(read_operands(&read, from, &s, to->arena));
   if (from->requantize && !s.by_rows && s.shape.batch == 1 && s.a_zero.count <= 1 && read.inputs[from->b]->data &&

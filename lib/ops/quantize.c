@@ -115,12 +115,36 @@ static dq_status quantized_type(const dq_op *op, int *type) {
   return DQ_OK;
 }
 
-static dq_status check_scales(dq_emission *to, const linear *job) {
-  const dq_tensor *scale = job->scale, *zero = job->zero_point;
-  if (scale->type != DQ_F32 || !scale->data || (zero && !zero->data) || job->block)
-    return dq_op_fail(to->op, DQ_UNSUPPORTED,
-                      "C is written for constant float32 scales only, one for all or one for each channel");
-  return DQ_OK;
+// Fails unless the type is one of `types`, which quantized numbers of the operator may have.
+static dq_status check_quantized(const dq_op *op, int type, unsigned types) {
+  if (dq_dtype_computable(type) && (types & DQ_BIT(type))) return DQ_OK;
+  return dq_op_fail(op, DQ_UNSUPPORTED, "%s with numbers of type %s is not supported", op->row->name,
+                    dq_dtype_name(type));
+}
+
+// ---- C ----
+
+// Constant float32 scales, one for all elements or one for each index of the axis.
+static bool has_plain_scales(const linear *job) {
+  return job->scale->type == DQ_F32 && job->scale->data && (!job->zero_point || job->zero_point->data) && !job->block;
+}
+
+// Opens a loop over the elements i, with their scale and zero point as `scale` and `zero`, for scales of any kind.
+static void open_elements(dq_emission *to, const linear *job) {
+  char element[100];
+  dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) {", dq_tensor_count(job->input));
+  if (!job->size) dq_emit(to, "const int32_t at = 0;");
+  else if (!job->block) dq_emit(to, "const int32_t at = i / %" PRId64 " %% %" PRId64 ";", job->inner, job->size);
+  else
+    dq_emit(to,
+            "const int32_t at = (i / %" PRId64 " * %" PRId64 " + i / %" PRId64 " %% %" PRId64 " / %" PRId64
+            ") * %" PRId64 " + i %% %" PRId64 ";",
+            job->inner * job->size, (job->size - 1) / job->block + 1, job->inner, job->size, job->block, job->inner,
+            job->inner);
+  dq_emit_element(to, 1, "at", element);
+  dq_emit(to, "const float scale = %s;", element);
+  if (job->zero_point) dq_emit_element(to, 2, "at", element);
+  dq_emit(to, "const int32_t zero = (int32_t)%s;", job->zero_point ? element : "0");
 }
 
 // Opens the loops over rows of elements that share scale and zero point, which are declared as `scale` and `zero`.
@@ -128,7 +152,6 @@ static dq_status emit_rows(dq_emission *to, const linear *job, int *loops) {
   int64_t count = dq_tensor_count(job->input), channels = job->size ? job->size : 1;
   int64_t inner = job->size ? job->inner : count, outer = inner ? count / inner / channels : 0;
   int32_t *zeros = DQ_NEW_ARRAY(to->arena, channels, int32_t);
-  DQ_TRY(check_scales(to, job));
   if (!zeros) return dq_fail_memory(to->op->error, 0);
   for (int64_t c = 0; c < channels; c++) zeros[c] = zero_point_at(job, c);
   int scales = dq_emit_constant(to, DQ_F32, job->scale->data, channels);
@@ -159,17 +182,23 @@ static bool emit_with_one_scale(dq_emission *to, const linear *job, int32_t low,
 static dq_status emit_QuantizeLinear(dq_emission *to) {
   int loops, type = to->op->outputs[0]->type;
   linear job = {.input = to->op->inputs[0], .scale = to->op->inputs[1], .zero_point = dq_op_input(to->op, 2)};
+  char element[100];
   DQ_TRY(lay_out(to->op, &job));
-  if (job.input->type != DQ_F32 || !(DQ_BIT(type) & NARROW))
-    return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for float32 to 8 and 16 bits only");
+  DQ_TRY(check_quantized(to->op, type, NARROW));
   int64_t inner = job.size ? job.inner : dq_tensor_count(job.input);
-  const bool narrow = dq_dtype_bits(type) == 8;
+  const bool narrow = dq_dtype_bits(type) == 8, plain = has_plain_scales(&job) && job.input->type == DQ_F32;
   int32_t low = type == DQ_I8 ? INT8_MIN : type == DQ_I16 ? INT16_MIN : 0;
   int32_t high = type == DQ_I8 ? INT8_MAX : type == DQ_U8 ? UINT8_MAX : type == DQ_I16 ? INT16_MAX : UINT16_MAX;
-  DQ_TRY(check_scales(to, &job));
-  if (narrow && emit_with_one_scale(to, &job, low, high)) return DQ_OK;
-  DQ_TRY(emit_rows(to, &job, &loops));
+  if (plain && narrow && emit_with_one_scale(to, &job, low, high)) return DQ_OK;
   dq_emit_need(to, DQ_EMIT_ROUND);
+  if (!plain) {
+    open_elements(to, &job);
+    dq_emit_element(to, 0, "i", element);
+    dq_emit(to, "y0[i] = (%s)dq_round((float)%s / scale, zero, %d, %d);", dq_emit_type(type), element, low, high);
+    dq_emit_close(to, 1);
+    return DQ_OK;
+  }
+  DQ_TRY(emit_rows(to, &job, &loops));
   dq_emit(to, "y0[n * %" PRId64 " + i] = (%s)dq_round(x0[n * %" PRId64 " + i] / scale, zero, %d, %d);", inner,
           dq_emit_type(type), inner, low, high);
   dq_emit_close(to, loops);
@@ -179,15 +208,48 @@ static dq_status emit_QuantizeLinear(dq_emission *to) {
 static dq_status emit_DequantizeLinear(dq_emission *to) {
   int loops;
   linear job = {.input = to->op->inputs[0], .scale = to->op->inputs[1], .zero_point = dq_op_input(to->op, 2)};
+  char element[100], value[200];
   DQ_TRY(lay_out(to->op, &job));
-  if (to->op->outputs[0]->type != DQ_F32 || !(DQ_BIT(job.input->type) & NARROW))
-    return dq_op_fail(to->op, DQ_UNSUPPORTED, "C is written for 8 and 16 bits to float32 only");
+  DQ_TRY(check_quantized(to->op, job.input->type, NARROW | DQ_BIT(DQ_I32)));
   int64_t inner = job.size ? job.inner : dq_tensor_count(job.input);
   char name[16];
+  if (!has_plain_scales(&job) || to->op->outputs[0]->type != DQ_F32 || job.input->type == DQ_I32) {
+    open_elements(to, &job);
+    dq_emit_element(to, 0, "i", element);
+    snprintf(value, sizeof value, "(float)(%s%s - zero) * scale", job.input->type == DQ_I32 ? "(int64_t)" : "",
+             element);
+    dq_emit_assign(to, 0, "i", value);
+    dq_emit_close(to, 1);
+    return DQ_OK;
+  }
   dq_emit_input(to, 0, name);
   DQ_TRY(emit_rows(to, &job, &loops));
   dq_emit(to, "y0[n * %" PRId64 " + i] = (float)(%s[n * %" PRId64 " + i] - zero) * scale;", inner, name, inner);
   dq_emit_close(to, loops);
+  return DQ_OK;
+}
+
+// The range of all elements, and 0, decides.
+static dq_status emit_DynamicQuantizeLinear(dq_emission *to) {
+  const int64_t count = dq_tensor_count(to->op->inputs[0]);
+  char x[100];
+  dq_emit_element(to, 0, "i", x);
+  dq_emit_need(to, DQ_EMIT_ROUND);
+  dq_emit(to, "float low = 0.0f, high = 0.0f, scale, zero;");
+  dq_emit(to, "int32_t zero_point;");
+  dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) {", count);
+  dq_emit(to, "low = %s < low ? %s : low;", x, x);
+  dq_emit(to, "high = %s > high ? %s : high;", x, x);
+  dq_emit(to, "}");
+  dq_emit(to, "high -= low;");
+  dq_emit(to, "scale = high == 0.0f ? 1.0f : high / 255.0f;");
+  dq_emit(to, "zero = -low / scale;");
+  dq_emit(to, "zero_point = dq_round(zero, 0, 0, 255);");
+  if (to->op->outputs[0])
+    dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) y0[i] = (uint8_t)dq_round(%s / scale, zero_point, 0, 255);",
+            count, x);
+  if (to->op->outputs[1]) dq_emit(to, "y1[0] = scale;");
+  if (to->op->outputs[2]) dq_emit(to, "y2[0] = (uint8_t)zero_point;");
   return DQ_OK;
 }
 
@@ -197,13 +259,6 @@ static dq_status infer_QuantizeLinear(dq_op *op) {
   DQ_TRY(quantized_type(op, &type));
   DQ_TRY(lay_out(op, &job));
   return dq_op_shape(op, 0, type, job.input->rank, job.input->dims);
-}
-
-// Fails unless the type is one of `types`, which quantized numbers of the operator may have.
-static dq_status check_quantized(const dq_op *op, int type, unsigned types) {
-  if (dq_dtype_computable(type) && (types & DQ_BIT(type))) return DQ_OK;
-  return dq_op_fail(op, DQ_UNSUPPORTED, "%s with numbers of type %s is not supported", op->row->name,
-                    dq_dtype_name(type));
 }
 
 static dq_status run_linear(dq_op *op, dq_span_work *work) {
@@ -328,6 +383,7 @@ const dq_operator dq_op_DynamicQuantizeLinear = {
     .types = DQ_BIT(DQ_F32),
     .infer = infer_DynamicQuantizeLinear,
     .run = run_DynamicQuantizeLinear,
+    .emit = emit_DynamicQuantizeLinear,
     .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
 };

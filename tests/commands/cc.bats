@@ -121,6 +121,39 @@ END
   has "Elements that differ: 0"
 }
 
+@test "products, convolutions and QuantizeLinear with computed scales and zero points" {
+  cat >dynamic.model <<'END'
+opset = 21
+input x 2 4 7 9
+input u 2 4 3 7 9
+q,qs,qz = DynamicQuantizeLinear x
+z = Cast s(3) to=3
+w8 = QuantizeLinear w(6,4,3,3) s(0.01) z
+c = ConvInteger q w8 qz z pads=1,0,1,1 strides=1,2
+d = QLinearConv q qs qz w8 s(0.01) z s(0.3) qz
+t = Transpose q perm=0,1,3,2
+e = MatMulInteger q t qz qz
+f = QLinearMatMul q qs qz t qs qz s(0.1) qz
+g = QuantizeLinear x qs qz
+h = DequantizeLinear g qs qz
+k = QuantizeLinear x p(2,4,3,9) axis=2 block_size=3
+l = DequantizeLinear k p(2,4,3,9) axis=2 block_size=3
+m,ms,mz = DynamicQuantizeLinear u
+n = ConvInteger m w9 mz z
+w9 = QuantizeLinear w(5,4,2,3,2) s(0.01) z
+output c
+output d
+output e
+output f
+output h
+output l
+output n
+END
+  make_models --describe dynamic.model dynamic.onnx
+  gives 0 dq-cc dynamic.onnx -o net.c --verify --compiler-flags "$strict"
+  has "Elements that differ: 0"
+}
+
 @test "as C++, with nothing of the C library but memcpy and memset" {
   gives 0 dq-cc int8.onnx -o net.c
   gives 0 gcc -std=c99 -O2 -c net.c -o net.o
