@@ -10,7 +10,6 @@
 #include "lib/codegen/verify.h"
 #include "lib/document/origin.h"
 #include "lib/report/report_codegen.h"
-#include "lib/verdict/noise.h"
 
 typedef struct cc_options {
   dq_common_options common;
@@ -148,8 +147,7 @@ static dq_status check_paths(const char *model, const cc_files *files, dq_error 
 
 static dq_status open_samples(work *w, dq_error *error) {
   dq_data_arguments arguments = w->options->data;
-  if (!arguments.data)
-    return dq_noise_open(&w->data, w->graph, (uint64_t)w->options->common.seed, 0, w->context, error);
+  if (!arguments.data) return DQ_OK; // noise
   dq_recall_preset(&arguments, w->graph, w->context);
   return dq_open_data(&w->data, &arguments, w->options->common.seed, w->context, error);
 }
@@ -159,6 +157,7 @@ static dq_status verify(work *w, dq_error *error) {
   const dq_codegen_verify_options options = {.graph = w->graph,
                                              .shapes = w->shapes,
                                              .data = w->data,
+                                             .seed = (uint64_t)w->options->common.seed,
                                              .flags = w->options->compiler_flags,
                                              .run = w->options->run,
                                              .pictures = w->options->data.limit};

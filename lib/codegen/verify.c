@@ -8,6 +8,7 @@
 
 #include "lib/base/child.h"
 #include "lib/base/file.h"
+#include "lib/base/random.h"
 #include "lib/session/runner.h"
 
 typedef struct verification {
@@ -71,7 +72,7 @@ static const char program_start[] =
     "int main(int count, char **words) {\n"
     "  FILE *from = count == 3 ? fopen(words[1], \"rb\") : NULL, *to = count == 3 ? fopen(words[2], \"wb\") : NULL;\n"
     "  if (!from || !to) return 2;\n"
-    "  for (;;) {\n";
+    "  while (fgetc(from) != EOF) { /* a byte in front of each sample */\n";
 
 static void declare_port(FILE *to, const dq_codegen_port *port) {
   fprintf(to, "static %s b_%s[%" PRId64 "];\n", dq_emit_type(port->tensor.type), port->field,
@@ -87,8 +88,8 @@ static void print_program(FILE *to, const dq_codegen *made) {
   for (int i = 0; i < made->input_count; i++) {
     const dq_codegen_port *p = &made->inputs[i];
     int64_t n = dq_tensor_count(&p->tensor);
-    fprintf(to, "    if (fread(b_%s, sizeof *b_%s, %" PRId64 ", from) != %" PRId64 ") return %s;\n", p->field, p->field,
-            n, n, i ? "2" : "fclose(to) ? 2 : 0");
+    fprintf(to, "    if (fread(b_%s, sizeof *b_%s, %" PRId64 ", from) != %" PRId64 ") return 2;\n", p->field, p->field,
+            n, n);
     fprintf(to, "    swap(b_%s, sizeof *b_%s, %" PRId64 ");\n", p->field, p->field, n);
   }
   fprintf(to, "    if (%s_run(", made->name);
@@ -102,7 +103,7 @@ static void print_program(FILE *to, const dq_codegen *made) {
     fprintf(to, "    if (fwrite(b_%s, sizeof *b_%s, %" PRId64 ", to) != %" PRId64 ") return 2;\n", p->field, p->field,
             n, n);
   }
-  fputs("  }\n}\n", to);
+  fputs("  }\n  return fclose(to) ? 2 : 0;\n}\n", to);
 }
 
 static dq_status write_weights(const verification *v, dq_error *error) {
@@ -140,16 +141,29 @@ static dq_status compile(const verification *v, dq_error *error) {
 
 static dq_status write_tensor(FILE *to, const dq_tensor *tensor, dq_error *error) {
   size_t bytes = dq_tensor_bytes(tensor);
-  return fwrite(tensor->data, 1, bytes, to) == bytes ? DQ_OK : dq_fail_errno(error, "a temporary file");
+  return !bytes || fwrite(tensor->data, 1, bytes, to) == bytes ? DQ_OK : dq_fail_errno(error, "a temporary file");
+}
+
+// Normal noise of deviation 1, for inputs of any size.
+static void draw_noise(const verification *v, int64_t sample) {
+  dq_plan *plan = v->runner.session.plan;
+  const int count = dq_plan_input_count(plan);
+  for (int i = 0; i < count; i++) {
+    dq_tensor *input = dq_plan_input(plan, i);
+    dq_random random = dq_random_start(v->options->seed, (uint64_t)(sample * count + i));
+    for (int64_t e = 0; e < dq_tensor_count(input); e++) dq_tensor_set(input, e, (double)dq_random_normal(&random));
+  }
 }
 
 // Inputs before the run, which may overwrite them, and what the executor answers.
 static dq_status run_samples_of(verification *v, int64_t first, dq_error *error) {
   dq_plan *plan = v->runner.session.plan;
   int64_t left = v->comparison->pictures - first;
-  DQ_TRY(dq_runner_read(&v->runner, first, left < v->runner.batch ? left : v->runner.batch, NULL, error));
+  if (!v->options->data) draw_noise(v, first);
+  else DQ_TRY(dq_runner_read(&v->runner, first, left < v->runner.batch ? left : v->runner.batch, NULL, error));
+  if (fputc('s', v->inputs) == EOF) return dq_fail_errno(error, "a temporary file");
   for (int i = 0; i < dq_plan_input_count(plan); i++) DQ_TRY(write_tensor(v->inputs, dq_plan_input(plan, i), error));
-  DQ_TRY(dq_runner_run(&v->runner, error));
+  DQ_TRY(dq_plan_run(plan, error));
   for (int o = 0; o < dq_plan_output_count(plan); o++)
     DQ_TRY(write_tensor(v->expected, dq_plan_output(plan, o), error));
   return DQ_OK;
@@ -226,14 +240,23 @@ static dq_status verify(verification *v, dq_error *error) {
   return compare(v, error);
 }
 
+// A runner of the data, or a session whose inputs are filled with noise.
+static dq_status open_executor(verification *v, dq_error *error) {
+  const dq_codegen_verify_options *options = v->options;
+  const dq_runner_options runner = {.session = {.shapes = options->shapes}, .batch = options->shapes.batch};
+  if (options->data) return dq_runner_open(&v->runner, options->graph, options->data, &runner, v->context, error);
+  v->runner.batch = 1;
+  return dq_session_open(&v->runner.session, options->graph, &runner.session, v->context, error);
+}
+
 dq_status dq_codegen_verify(dq_codegen_comparison *comparison, const dq_codegen *made,
                             const dq_codegen_verify_options *options, const dq_context *context, dq_error *error) {
+  enum { NOISE = 8 };
   verification v = {.made = made, .options = options, .context = context, .comparison = comparison};
-  dq_runner_options runner = {.session = {.shapes = options->shapes}, .batch = options->shapes.batch};
-  int64_t all = dq_data_count(options->data), pictures = options->pictures;
+  int64_t all = options->data ? dq_data_count(options->data) : NOISE, pictures = options->pictures;
   *comparison = (dq_codegen_comparison){.pictures = pictures && pictures < all ? pictures : all};
   DQ_TRY(make_folder(&v, error));
-  dq_status status = dq_runner_open(&v.runner, options->graph, options->data, &runner, context, error);
+  dq_status status = open_executor(&v, error);
   if (status == DQ_OK) status = verify(&v, error);
   dq_runner_close(&v.runner);
   remove_folder(&v);
