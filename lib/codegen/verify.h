@@ -8,12 +8,12 @@
 typedef struct dq_codegen_verify_options {
   const dq_graph *graph;   // that was emitted
   dq_shape_request shapes; // whose batch is the number of samples in a run
-  dq_data *data;        // NULL: eight samples of normal noise of deviation 1, also for networks without inputs
-  uint64_t seed;        // of the noise
-  const char *compiler; // command that compiles C; NULL: $CC, or cc
-  const char *flags;    // of the compiler; NULL: "-std=c99 -O2"
-  const char *run;      // command in front of the program, such as "qemu-arm -L /usr/arm-linux-gnueabi"; NULL: none
-  int64_t pictures;     // the first of the data; 0: all
+  dq_data *data;           // NULL: eight samples of normal noise of deviation 1, also for networks without inputs
+  uint64_t seed;           // of the noise
+  const char *compiler;    // command that compiles C; NULL: $CC, or cc
+  const char *flags;       // of the compiler; NULL: "-std=c99 -O2"
+  const char *run;         // command in front of the program, such as "qemu-arm -L /usr/arm-linux-gnueabi"; NULL: none
+  int64_t pictures;        // the first of the data; 0: all
 } dq_codegen_verify_options;
 
 typedef struct dq_codegen_comparison {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/ops/emit.h"
+#include "lib/ops/emit_resize.h"
 #include "lib/ops/resize_axis.h"
 #include "lib/ops/strided.h"
 
@@ -350,52 +350,16 @@ static dq_status run(dq_op *op) {
   return status;
 }
 
-// Declares the two elements and weights along an axis of the output, by constants of the step.
-static void emit_axis(dq_emission *to, const dq_resize_axis *axis, const char *name) {
-  int index = dq_emit_constant(to, DQ_I32, axis->index, 2 * axis->output);
-  int weight = dq_emit_constant(to, DQ_F32, axis->weight_f32, 2 * axis->output);
-  dq_emit(to, "const int32_t %s0 = c%d[2 * %s], %s1 = c%d[2 * %s + 1];", name, index, name, name, index, name);
-  dq_emit(to, "const float w%s0 = c%d[2 * %s], w%s1 = c%d[2 * %s + 1];", name, weight, name, name, weight, name);
-}
-
-// Interpolation along the last two axes, the last one first, as interpolate_f32 has it.
-static dq_status emit_linear(dq_emission *to, resize_job *job) {
-  const dq_resize_axis *h = &job->axis[job->rank - 2], *w = &job->axis[job->rank - 1];
-  int64_t outer = dq_tensor_product(job->input, 0, job->rank - 2);
-  bool plain = !h->extrapolated && !w->extrapolated && (h->same || h->taps == 2) && (w->same || w->taps == 2);
-  for (int i = 0; i < job->rank - 2; i++) plain = plain && job->axis[i].same;
-  if (!plain || job->input->type != DQ_F32)
-    return dq_op_fail(to->op, DQ_UNSUPPORTED,
-                      "C is written for nearest and linear, float32, along the last two axes, without regions only");
-  dq_emit(to, "for (int32_t n = 0; n < %" PRId64 "; n++) {", outer);
-  dq_emit(to, "const float *x = x0 + n * %" PRId64 ";", h->input * w->input);
-  dq_emit(to, "for (int32_t h = 0; h < %" PRId64 "; h++) {", h->output);
-  if (!h->same) emit_axis(to, h, "h");
-  dq_emit(to, "for (int32_t w = 0; w < %" PRId64 "; w++) {", w->output);
-  if (!w->same) emit_axis(to, w, "w");
-  for (int row = 0; row < (h->same ? 1 : 2); row++) {
-    char place[40];
-    if (h->same) snprintf(place, sizeof place, "h * %" PRId64, w->input);
-    else snprintf(place, sizeof place, "h%d * %" PRId64, row, w->input);
-    if (w->same) dq_emit(to, "const float row%d = x[%s + w];", row, place);
-    else dq_emit(to, "const float row%d = ww0 * x[%s + w0] + ww1 * x[%s + w1];", row, place, place);
-  }
-  dq_emit(to, "y0[(n * %" PRId64 " + h) * %" PRId64 " + w] = %s;", h->output, w->output,
-          h->same ? "row0" : "wh0 * row0 + wh1 * row1");
-  dq_emit_close(to, 3);
-  return DQ_OK;
-}
-
 // Nearest elements are moved.
 static dq_status emit(dq_emission *to) {
   resize_job job;
   bool known;
   DQ_TRY(read_job(to->op, &job, &known));
   job.input = to->op->inputs[0];
-  if (!known || to->op->inputs[0]->rank < 2) return dq_op_fail(to->op, DQ_UNSUPPORTED, "its scales are computed");
+  if (!known) return dq_op_fail(to->op, DQ_UNSUPPORTED, "its scales are computed");
   if (job.rules.mode == DQ_RESIZE_NEAREST && job.rules.coordinates != DQ_TF_CROP_AND_RESIZE) return dq_emit_move(to);
   for (int i = 0; i < job.rank; i++) DQ_TRY(dq_resize_axis_table(&job.rules, &job.axis[i], to->arena, to->op->error));
-  return emit_linear(to, &job);
+  return dq_emit_resize(to, job.axis, job.rank, dq_node_float(to->op->node, "extrapolation_value", 0.0f));
 }
 
 const dq_operator dq_op_Resize = {

@@ -154,6 +154,33 @@ END
   has "Elements that differ: 0"
 }
 
+@test "Resize by cubics, antialiased, of regions, along three axes, in float16 and float64" {
+  cat >resize.model <<'END'
+opset = 18
+input x 2 3 7 9
+input u 2 2 3 4 5
+h = Cast x to=10
+d = Cast x to=11
+a = Resize x - f(1,1,1.3,0.7) mode=cubic
+b = Resize x - f(1,1,0.6,0.4) mode=linear antialias=1
+c = Resize x f(0,0,0.2,-0.3,1,1,0.8,1.2) f(1,1,2,1.5) mode=linear coordinate_transformation_mode=tf_crop_and_resize extrapolation_value=1.7
+e = Resize u - f(1,1,1.4,2.1,0.7) mode=linear
+f = Resize h - f(1,1,1.5,2) mode=linear
+g = Resize d - f(1,1,1.5,2) mode=cubic
+i = Resize x - f(1,1,1.5,2) mode=linear
+output a
+output b
+output c
+output e
+output f
+output g
+output i
+END
+  make_models --describe resize.model resize.onnx
+  gives 0 dq-cc resize.onnx -o net.c --verify --compiler-flags "$strict"
+  has "Elements that differ: 0"
+}
+
 @test "as C++, with nothing of the C library but memcpy and memset" {
   gives 0 dq-cc int8.onnx -o net.c
   gives 0 gcc -std=c99 -O2 -c net.c -o net.o
