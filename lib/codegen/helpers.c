@@ -290,6 +290,35 @@ static const char odd_half_text[] =
     "  return dq_float_to_half(nearest);\n"
     "}\n\n";
 
+static const char reflected_text[] =
+    "/* x thrown back at both ends of least and most until it lies between them. */\n"
+    "static float dq_reflected(const float x, const float least, const float most) {\n"
+    "  const float range = most - least, beyond = x < least ? least - x : x - most;\n"
+    "  float times, rest;\n"
+    "  if (x >= least && x <= most) return x;\n"
+    "  if (!(range > 0.0f)) return least;\n"
+    "  times = beyond / range;\n"
+    "  times = floorf(times);\n"
+    "  rest = times * range;\n"
+    "  rest = beyond - rest;\n"
+    "  rest = (x < least) == (fmodf(times, 2.0f) == 0.0f) ? least + rest : most - rest;\n"
+    "  return rest;\n"
+    "}\n\n";
+
+static const char cubic_text[] =
+    "/* Weights of the cubic convolution with coefficient -0.75 at distances 1 + t, t, 1 - t and 2 - t. */\n"
+    "static void dq_cubic(const float t, float *weight) {\n"
+    "  for (int i = 0; i < 2; i++) {\n"
+    "    const float near = i ? 1.0f - t : t, far = near + 1.0f;\n"
+    "    float w = -0.75f * far;\n"
+    "    w += 3.75f, w *= far, w -= 6.0f, w *= far, w += 3.0f;\n"
+    "    weight[3 * i] = w;\n"
+    "    w = 1.25f * near;\n"
+    "    w -= 2.25f, w *= near, w *= near, w += 1.0f;\n"
+    "    weight[1 + i] = w;\n"
+    "  }\n"
+    "}\n\n";
+
 // Copies the definition of a function, from the comment in front of it, out of lib/kernels/reference/function.h.
 static void copy_function(FILE *to, const char *name) {
   char opening[64];
@@ -349,6 +378,8 @@ void dq_codegen_helpers(FILE *to, unsigned helpers, dq_emit_target target) {
   if (helpers & 1u << DQ_EMIT_POWER) fputs(power_text, to);
   if (helpers & 1u << DQ_EMIT_SATURATED) fputs(saturated_text, to);
   if (helpers & 1u << DQ_EMIT_MODULO) fputs(modulo_text, to);
+  if (helpers & 1u << DQ_EMIT_REFLECTED) fputs(reflected_text, to);
+  if (helpers & 1u << DQ_EMIT_CUBIC) fputs(cubic_text, to);
   if (!(helpers & (exp_users | sigmoid_users))) return;
   fputs("#define DQ_EXP_MAGIC 12582912.0f /* adding it leaves round(n) in the low bits of the mantissa */\n", to);
   copy_function(to, "dq_float_bits");

@@ -48,6 +48,8 @@ typedef enum dq_emit_helper {
   DQ_EMIT_NARROW,     // dq_truncate(x, low, high): a double as int64 within bounds; NaN gives 0
   DQ_EMIT_NARROW_64,  // dq_natural(x): a double as uint64
   DQ_EMIT_ODD_HALF,   // dq_double_to_half(x): a double as float16, rounded once; with DQ_EMIT_TO_HALF
+  DQ_EMIT_REFLECTED,  // dq_reflected(x, least, most) and dq_cubic(t, weight): as lib/ops/grid_sample.c has them
+  DQ_EMIT_CUBIC,
   DQ_EMIT_HELPERS
 } dq_emit_helper;
 

@@ -1,8 +1,10 @@
 // GridSample: the input read at positions that a grid gives in [-1, 1], in two or three dimensions.
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "lib/ops/emit.h"
 #include "lib/ops/strided.h"
 
 enum { AXES = 3, TAPS = 4 };
@@ -166,6 +168,90 @@ static dq_status run(dq_op *op) {
   return DQ_OK;
 }
 
+// ---- C ----
+
+// The place x that a grid coordinate names along an axis, as find_taps has it, one rounding in each statement.
+static void emit_place(dq_emission *to, const sample_job *job, int64_t size, const char *least, const char *most) {
+  if (job->align_corners) dq_emit(to, "x += 1.0f, x /= 2.0f, x *= %" PRId64 ".0f;", size - 1);
+  else dq_emit(to, "x += 1.0f, x *= %" PRId64 ".0f, x -= 1.0f, x /= 2.0f;", size);
+  if (job->mode == SAMPLE_NEAREST) dq_emit(to, "x = nearbyintf(x);");
+  if (job->padding == PAD_BORDER && job->mode != SAMPLE_CUBIC)
+    dq_emit(to, "if (x < %s || x > %s) x = x < 0.0f ? 0.0f : %" PRId64 ".0f;", least, most, size - 1);
+  if (job->padding == PAD_REFLECTION) dq_emit(to, "x = dq_reflected(x, %s, %s);", least, most);
+  dq_emit(to, "if (!(x > -8.0f)) x = -8.0f;");
+  dq_emit(to, "if (x > %" PRId64 ".0f) x = %" PRId64 ".0f;", size + 8, size + 8);
+}
+
+// Sets index[axis] and weight[axis] for the grid coordinate `i` of a point.
+static void emit_taps(dq_emission *to, const sample_job *job, int i, int axis, int64_t size) {
+  const int counts[] = {[SAMPLE_NEAREST] = 1, [SAMPLE_LINEAR] = 2, [SAMPLE_CUBIC] = 4};
+  const char *least = job->align_corners ? "0.0f" : "-0.5f";
+  char most[40], index[40], element[100];
+  snprintf(most, sizeof most, job->align_corners ? "%" PRId64 ".0f" : "%" PRId64 ".5f", size - 1);
+  snprintf(index, sizeof index, "item * %d + %d", job->axes, i);
+  dq_emit_element(to, 1, index, element);
+  dq_emit(to, "{");
+  dq_emit(to, "float x = %s%s;", element, job->mode == SAMPLE_NEAREST ? "" : ", ratio");
+  dq_emit(to, "int32_t left;");
+  emit_place(to, job, size, least, most);
+  dq_emit(to, "left = (int32_t)%s(x);", job->mode == SAMPLE_NEAREST ? "nearbyintf" : "floorf");
+  if (job->mode == SAMPLE_NEAREST) dq_emit(to, "weight[%d][0] = 1.0f;", axis);
+  else dq_emit(to, "ratio = x - (float)left;");
+  if (job->mode == SAMPLE_LINEAR) dq_emit(to, "weight[%d][0] = 1.0f - ratio, weight[%d][1] = ratio;", axis, axis);
+  if (job->mode == SAMPLE_CUBIC) {
+    dq_emit_need(to, DQ_EMIT_CUBIC);
+    dq_emit(to, "left--, dq_cubic(ratio, weight[%d]);", axis);
+  }
+  dq_emit(to, "for (int32_t t = 0; t < %d; t++) {", counts[job->mode]);
+  dq_emit(to, "int32_t at = left + t;");
+  if (job->padding == PAD_REFLECTION)
+    dq_emit(to, "if (at < 0 || at >= %" PRId64 ") at = (int32_t)dq_reflected((float)at, %s, %s);", size, least, most);
+  if (job->padding == PAD_ZEROS) dq_emit(to, "index[%d][t] = at < 0 || at >= %" PRId64 " ? -1 : at;", axis, size);
+  else dq_emit(to, "index[%d][t] = at < 0 ? 0 : at >= %" PRId64 " ? %" PRId64 " : at;", axis, size, size - 1);
+  dq_emit_close(to, 2);
+}
+
+// The sum of a point, as read_point has it.
+static void emit_point(dq_emission *to, const sample_job *job, const int64_t *dims) {
+  const int counts[] = {[SAMPLE_NEAREST] = 1, [SAMPLE_LINEAR] = 2, [SAMPLE_CUBIC] = 4};
+  char element[100];
+  dq_emit_element(to, 0, "place", element);
+  dq_emit(to, "float sum = 0.0f;");
+  for (int a = 0; a < AXES; a++)
+    dq_emit(to, "for (int32_t t%d = 0; t%d < %d; t%d++) {", a, a, a < AXES - job->axes ? 1 : counts[job->mode], a);
+  dq_emit(to, "const int32_t d = index[0][t0], h = index[1][t1], w = index[2][t2];");
+  dq_emit(to, "if (d < 0 || h < 0 || w < 0) continue;");
+  dq_emit(to, "{");
+  dq_emit(to, "const int32_t place = plane + (d * %" PRId64 " + h) * %" PRId64 " + w;", dims[1], dims[2]);
+  dq_emit(to, "float part = weight[0][t0] * weight[1][t1];");
+  dq_emit(to, "part *= weight[2][t2];");
+  dq_emit(to, "part *= %s;", element);
+  dq_emit(to, "sum += part;");
+  dq_emit_close(to, 1 + AXES);
+}
+
+static dq_status emit(dq_emission *to) {
+  const dq_tensor *input = to->op->inputs[0], *output = to->op->outputs[0];
+  sample_job job;
+  DQ_TRY(read_job(to->op, &job));
+  int64_t dims[AXES] = {1, 1, 1}, points = dq_tensor_product(output, 2, output->rank), channels = input->dims[1];
+  for (int i = 0; i < job.axes; i++) dims[AXES - 1 - i] = input->dims[input->rank - 1 - i];
+  dq_emit_need(to, DQ_EMIT_MATH);
+  if (job.padding == PAD_REFLECTION) dq_emit_need(to, DQ_EMIT_REFLECTED);
+  dq_emit(to, "for (int32_t item = 0; item < %" PRId64 "; item++) {", output->dims[0] * points);
+  dq_emit(to, "float weight[3][4] = {{1.0f}, {1.0f}, {1.0f}};");
+  dq_emit(to, "int32_t index[3][4] = {{0}};");
+  for (int i = 0; i < job.axes; i++) emit_taps(to, &job, i, AXES - 1 - i, dims[AXES - 1 - i]);
+  dq_emit(to, "for (int32_t c = 0; c < %" PRId64 "; c++) {", channels);
+  dq_emit(to, "const int32_t channel = item / %" PRId64 " * %" PRId64 " + c, plane = channel * %" PRId64 ";", points,
+          channels, dims[0] * dims[1] * dims[2]);
+  dq_emit(to, "const int32_t target = channel * %" PRId64 " + item %% %" PRId64 ";", points, points);
+  emit_point(to, &job, dims);
+  dq_emit_assign(to, 0, "target", "sum");
+  dq_emit_close(to, 2);
+  return DQ_OK;
+}
+
 const dq_operator dq_op_GridSample = {
     .name = "GridSample",
     .since = {16, 20, 22},
@@ -178,6 +264,7 @@ const dq_operator dq_op_GridSample = {
                                               {0}},
     .infer = infer,
     .run = run,
+    .emit = emit,
     .category = DQ_DENY,
     .quantization = DQ_QUANTIZE_NOT,
     .flags = DQ_OP_HALF,

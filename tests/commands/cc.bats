@@ -181,6 +181,26 @@ END
   has "Elements that differ: 0"
 }
 
+@test "GridSample in all its modes, over two and three axes" {
+  printf 'opset = 20\ninput x 2 3 7 9\ninput g 2 4 5 2\ninput u 2 2 3 4 5\ninput v 2 2 3 4 3\n' >grid.model
+  i=0
+  for mode in nearest linear cubic; do
+    for padding in zeros border reflection; do
+      for corners in 0 1; do
+        i=$((i + 1))
+        printf '%s\n' "y$i = GridSample x g mode=$mode padding_mode=$padding align_corners=$corners" "output y$i" >>grid.model
+        if [[ $mode == cubic ]]; then continue; fi
+        printf '%s\n' "z$i = GridSample u v mode=$mode padding_mode=$padding align_corners=$corners" "output z$i" >>grid.model
+      done
+    done
+  done
+  make_models --describe grid.model grid.onnx
+  gives 0 dq-cc grid.onnx -o net.c --verify --compiler-flags "$strict"
+  has "Elements that differ: 0"
+  if ! command -v clang >/dev/null; then skip "clang is not installed"; fi
+  CC=clang gives 0 dq-cc grid.onnx -o net.c --verify --compiler-flags "$strict"
+}
+
 @test "as C++, with nothing of the C library but memcpy and memset" {
   gives 0 dq-cc int8.onnx -o net.c
   gives 0 gcc -std=c99 -O2 -c net.c -o net.o
