@@ -210,3 +210,157 @@ END
     grep -qE "^Sums corrected: +[1-9]" <<<"$output"
   done
 }
+
+@test "pools and normalizations in float16, LeakyRelu behind a convolution in it, maxima of 0 and -0" {
+  cat >pools.model <<'END'
+input x 2 6 7 9
+h = Cast x to=10
+a = AveragePool h kernel_shape=3,2 pads=1,1,1,0 strides=2,1
+b = AveragePool h kernel_shape=3,3 pads=1,1,1,1 count_include_pad=1
+c = MaxPool h kernel_shape=3,3 pads=1,1,1,1 strides=2,2
+d = MaxPool h kernel_shape=2,3 pads=0,0,1,2 ceil_mode=1 strides=3,2
+e = GlobalAveragePool h
+f = GlobalMaxPool h
+g = GlobalLpPool h p=3
+i = LpPool h kernel_shape=2,2 p=2
+j = Softmax h axis=1
+k = LogSoftmax h axis=3
+l = Hardmax h axis=2
+m = LRN h size=3
+t = Mul x s(40)
+u = Sin t
+v = Mul u s(1.5)
+w = Sub v s(0.5)
+level = Ceil w
+zero = Min s(0) level
+n = MaxPool zero kernel_shape=3,3
+zeros = Cast zero to=10
+o = MaxPool zeros kernel_shape=5,5 pads=2,2,2,2
+output a
+output b
+output c
+output d
+output e
+output f
+output g
+output i
+output j
+output k
+output l
+output m
+output n
+output o
+END
+  make_models --describe pools.model pools.onnx
+  gives 0 dq-cc pools.onnx -o net.c --verify --compiler-flags "$strict"
+  has "Elements that differ: 0"
+  cat >leaky.model <<'END'
+input x -1 3 8 8
+a = Conv x w(4,3,3,3) b(4) pads=1,1,1,1
+b = LeakyRelu a alpha=0.1
+c = Conv b w(5,4,1,1)
+output c -1 5 8 8
+END
+  make_models --describe leaky.model float.onnx
+  gives 0 dq-amp float.onnx -o leaky.onnx
+  gives 0 dq-cc leaky.onnx -o net.c --verify --compiler-flags "$strict"
+  has "Elements that differ: 0"
+}
+
+@test "machines that compute in types wider than float give the same bits" {
+  if [[ $(uname -m) != x86_64 ]]; then skip "the C compiler has no option for such a unit"; fi
+  cat >wide.model <<'END'
+input x -1 3 8 8
+a = Conv x w(4,3,3,3) b(4) pads=1,1,1,1
+b = Tanh a
+d = HardSigmoid b alpha=0.3 beta=0.4
+e = Softsign d
+f = LeakyRelu a alpha=0.1
+g = Sigmoid f
+output e -1 4 8 8
+output g -1 4 8 8
+END
+  make_models --describe wide.model wide.onnx
+  gives 0 dq-cc wide.onnx -o net.c --verify --compiler-flags "$strict -mfpmath=387"
+  has "Elements that differ: 0"
+}
+
+@test "products, convolutions and QuantizeLinear with computed scales and zero points" {
+  cat >dynamic.model <<'END'
+opset = 21
+input x 2 4 7 9
+input u 2 4 3 7 9
+q,qs,qz = DynamicQuantizeLinear x
+z = Cast s(3) to=3
+w8 = QuantizeLinear w(6,4,3,3) s(0.01) z
+c = ConvInteger q w8 qz z pads=1,0,1,1 strides=1,2
+d = QLinearConv q qs qz w8 s(0.01) z s(0.3) qz
+t = Transpose q perm=0,1,3,2
+e = MatMulInteger q t qz qz
+f = QLinearMatMul q qs qz t qs qz s(0.1) qz
+g = QuantizeLinear x qs qz
+h = DequantizeLinear g qs qz
+k = QuantizeLinear x p(2,4,3,9) axis=2 block_size=3
+l = DequantizeLinear k p(2,4,3,9) axis=2 block_size=3
+m,ms,mz = DynamicQuantizeLinear u
+n = ConvInteger m w9 mz z
+w9 = QuantizeLinear w(5,4,2,3,2) s(0.01) z
+output c
+output d
+output e
+output f
+output h
+output l
+output n
+END
+  make_models --describe dynamic.model dynamic.onnx
+  gives 0 dq-cc dynamic.onnx -o net.c --verify --compiler-flags "$strict"
+  has "Elements that differ: 0"
+}
+
+@test "Resize by cubics, antialiased, of regions, along three axes, in float16 and float64" {
+  cat >resize.model <<'END'
+opset = 18
+input x 2 3 7 9
+input u 2 2 3 4 5
+h = Cast x to=10
+d = Cast x to=11
+a = Resize x - f(1,1,1.3,0.7) mode=cubic
+b = Resize x - f(1,1,0.6,0.4) mode=linear antialias=1
+c = Resize x f(0,0,0.2,-0.3,1,1,0.8,1.2) f(1,1,2,1.5) mode=linear coordinate_transformation_mode=tf_crop_and_resize extrapolation_value=1.7
+e = Resize u - f(1,1,1.4,2.1,0.7) mode=linear
+f = Resize h - f(1,1,1.5,2) mode=linear
+g = Resize d - f(1,1,1.5,2) mode=cubic
+i = Resize x - f(1,1,1.5,2) mode=linear
+output a
+output b
+output c
+output e
+output f
+output g
+output i
+END
+  make_models --describe resize.model resize.onnx
+  gives 0 dq-cc resize.onnx -o net.c --verify --compiler-flags "$strict"
+  has "Elements that differ: 0"
+}
+
+@test "GridSample in all its modes, over two and three axes" {
+  printf 'opset = 20\ninput x 2 3 7 9\ninput g 2 4 5 2\ninput u 2 2 3 4 5\ninput v 2 2 3 4 3\n' >grid.model
+  i=0
+  for mode in nearest linear cubic; do
+    for padding in zeros border reflection; do
+      for corners in 0 1; do
+        i=$((i + 1))
+        printf '%s\n' "y$i = GridSample x g mode=$mode padding_mode=$padding align_corners=$corners" "output y$i" >>grid.model
+        if [[ $mode == cubic ]]; then continue; fi
+        printf '%s\n' "z$i = GridSample u v mode=$mode padding_mode=$padding align_corners=$corners" "output z$i" >>grid.model
+      done
+    done
+  done
+  make_models --describe grid.model grid.onnx
+  gives 0 dq-cc grid.onnx -o net.c --verify --compiler-flags "$strict"
+  has "Elements that differ: 0"
+  if ! command -v clang >/dev/null; then skip "clang is not installed"; fi
+  CC=clang gives 0 dq-cc grid.onnx -o net.c --verify --compiler-flags "$strict"
+}
