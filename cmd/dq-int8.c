@@ -51,10 +51,10 @@ static const dq_option rows[] = {
      .choice = method_name,
      .choice_help = method_help,
      .value = "NAME",
-     .preset = "percentile",
+     .preset = "auto",
      .group = "Calibration",
      DQ_INTO(int8_options, method),
-     .help = "how a range is chosen from the values seen (detectors without --method: by trial, as auto)"},
+     .help = "how a range is chosen from the values seen (with --percentile alone: percentile)"},
     {.name = "percentile",
      .type = DQ_OPTION_DOUBLE,
      .value = "P",
@@ -259,9 +259,9 @@ static const dq_option rows[] = {
 };
 
 static dq_int8_options make_settings(const int8_options *options) {
+  bool percentile = dq_option_given(options, "percentile") && !dq_option_given(options, "method");
   return (dq_int8_options){
-      .method = dq_observer_at(options->method),
-      .method_open = !dq_option_given(options, "method") && !dq_option_given(options, "percentile"),
+      .method = percentile ? dq_observer_find("percentile") : dq_observer_at(options->method),
       .percentile = options->percentile,
       .equalize = (dq_choose)options->equalize,
       .bias_absorption = (dq_choose)options->bias_absorption,

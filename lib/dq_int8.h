@@ -33,7 +33,7 @@ typedef enum dq_form {
 typedef struct dq_model_int8_options {
   size_t size;
   // How ranges are chosen: "minmax", "ema", "percentile", "entropy", "mse", or "auto", which takes the best of minmax,
-  // percentile and mse by trial. NULL (default): "auto" for detectors unless percentile is given, else "percentile".
+  // percentile and mse by trial. NULL (default): "percentile" if a percentile is given, else "auto".
   const char *method;
   double percentile; // of "percentile" and "auto": percent of the elements inside the range, 50 to 100; 0 (default):
                      // 99.999

@@ -131,8 +131,8 @@ static dq_status read_files(work *w, dq_error *error) {
 static dq_status read_settings(work *w, dq_error *error) {
   const dq_model_int8_options *given = &w->given;
   const dq_graph *graph = w->model->graph;
-  w->settings = (dq_int8_options){.method = dq_observer_find(given->method ? given->method : "percentile"),
-                                  .method_open = !given->method && given->percentile == 0,
+  const char *method = given->method ? given->method : given->percentile != 0 ? "percentile" : "auto";
+  w->settings = (dq_int8_options){.method = dq_observer_find(method),
                                   .percentile = given->percentile != 0 ? given->percentile : default_percentile,
                                   .equalize = (dq_choose)given->equalize,
                                   .bias_absorption = (dq_choose)given->bias_absorption,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/graph/saturation.h"
+#include "lib/ops/product.h"
 
 enum { MOST_OUTPUTS = 16 }; // of a detector
 
@@ -49,8 +50,9 @@ static dq_status compare(void *user, int slot, const dq_tensor *tensor, dq_error
                    output->name, dq_tensor_count(tensor), dq_tensor_count(&output->shape));
   DQ_TRY(dq_output_error_add(&output->error, tensor, exact, tensor->data, evaluator->arena, evaluator->context, error));
   if (!evaluator->detects) {
-    evaluator->score->noise[picture] +=
-        dq_relative_noise(exact, tensor->data, dq_tensor_count(tensor), evaluator->context);
+    double noise = dq_relative_noise(exact, tensor->data, dq_tensor_count(tensor), evaluator->context);
+    evaluator->score->noise[picture] += noise;
+    if (evaluator->score->plain_noise && !output->features) evaluator->score->plain_noise[picture] += noise;
     return dq_answers_add(&output->answers, tensor, exact, tensor->data, error);
   }
   DQ_TRY(copy_output(&output->other, tensor, evaluator->context, error));
@@ -75,12 +77,27 @@ static bool has_lost_softmax(const dq_graph *other, int position) {
   return other && position < other->output_count && !softmax_argument(other->outputs[position]);
 }
 
+// The data of the matrix product that computes a value, through moves and constants that are added or multiplied; NULL:
+// something else computes the value.
+static dq_value *features_of(const dq_value *value) {
+  const dq_node *node = value->producer;
+  dq_product product;
+  while (node && !dq_product_of(node, &product)) {
+    for (int i = 1; i < node->input_count; i++)
+      if (node->inputs[i] && !node->inputs[i]->constant) return NULL;
+    node = node->inputs[0]->producer;
+  }
+  dq_value *data = node && product.kind == DQ_MATRIX_PRODUCT ? node->inputs[product.at.data] : NULL;
+  return data && data->producer ? data : NULL;
+}
+
 // The names of what is compared in a form of the network, whose outputs are in the same order in all forms.
 static dq_status name_compared(dq_evaluator *evaluator, const dq_graph *graph, dq_error *error) {
   for (int o = 0; o < evaluator->what.count; o++) {
     const dq_evaluated_output *output = &evaluator->outputs[o];
     const dq_value *value = output->position < graph->output_count ? graph->outputs[output->position] : NULL;
     if (value && output->before_softmax) value = softmax_argument(value);
+    if (value && output->features) value = features_of(value);
     if (!value) return dq_fail(error, DQ_UNSUPPORTED, "output '%s' is missing, or has lost its Softmax", output->name);
     evaluator->names[o] = value->name;
   }
@@ -89,6 +106,23 @@ static dq_status name_compared(dq_evaluator *evaluator, const dq_graph *graph, d
 }
 
 static bool is_float(dq_dtype type) { return type == DQ_F32 || type == DQ_F16; }
+
+// Lists the features of outputs of few numbers, whose error depends on chance otherwise.
+static void list_features(dq_evaluator *evaluator, const dq_tensor *tensors) {
+  static const int64_t FEW = 64, TIMES = 4;
+  int outputs = evaluator->what.count;
+  for (int o = 0; o < outputs; o++) {
+    dq_evaluated_output output = evaluator->outputs[o];
+    const dq_value *value = evaluator->options.graph->outputs[output.position];
+    if (output.before_softmax) value = softmax_argument(value);
+    const dq_value *features = features_of(value);
+    if (!features || dq_tensor_count(&tensors[value->index]) > FEW) continue;
+    const dq_tensor *tensor = &tensors[features->index];
+    if (tensor->rank < 0 || dq_tensor_count(tensor) < TIMES * dq_tensor_count(&tensors[value->index])) continue;
+    output.features = true;
+    evaluator->outputs[evaluator->what.count++] = output;
+  }
+}
 
 // Lists the float outputs that are computed, and what is compared in their place.
 static dq_status list_outputs(dq_evaluator *evaluator, dq_error *error) {
@@ -115,6 +149,7 @@ static dq_status list_outputs(dq_evaluator *evaluator, dq_error *error) {
     if (!evaluator->detects) output->answers = dq_answers_of(graph, value, tensors, &compared);
     else if (!o) output->answers.kind = DQ_ANSWER_BOX;
   }
+  if (evaluator->options.features && !evaluator->detects) list_features(evaluator, tensors);
   return DQ_OK;
 }
 
@@ -132,7 +167,7 @@ dq_status dq_evaluator_move(dq_evaluator *evaluator, int64_t first, int64_t coun
 
 dq_status dq_evaluator_open(dq_evaluator *evaluator, const dq_evaluator_options *options, const dq_context *context,
                             dq_arena *arena, dq_error *error) {
-  int outputs = options->graph->output_count;
+  int outputs = 2 * options->graph->output_count;
   *evaluator = (dq_evaluator){.options = *options, .capacity = options->pictures, .context = context, .arena = arena};
   evaluator->names = DQ_NEW_ARRAY(arena, outputs, const char *);
   evaluator->outputs = DQ_NEW_ARRAY(arena, outputs, dq_evaluated_output);
@@ -163,7 +198,7 @@ static double sum_of(const double *numbers, int64_t count) {
 // The SQNR of the outputs' channels over all pictures that were added; of detectors that of the last pictures.
 static dq_status score_outputs(dq_evaluator *evaluator, dq_error *error) {
   dq_score *score = evaluator->score;
-  int count = evaluator->what.count;
+  int count = evaluator->what.count, plain = count;
   if (evaluator->detects) {
     double noise = sum_of(score->noise, evaluator->what.pictures);
     score->decibels = noise > 0 ? 10 * log10(sum_of(evaluator->signal, evaluator->what.pictures) / noise) : INFINITY;
@@ -172,7 +207,9 @@ static dq_status score_outputs(dq_evaluator *evaluator, dq_error *error) {
   dq_output_error *errors = DQ_NEW_ARRAY(evaluator->arena, count, dq_output_error);
   if (!errors) return dq_fail_memory(error, 0);
   for (int o = 0; o < count; o++) errors[o] = evaluator->outputs[o].error;
+  while (plain && evaluator->outputs[plain - 1].features) plain--;
   score->decibels = dq_output_error_sqnr(errors, count);
+  score->plain_decibels = dq_output_error_sqnr(errors, plain);
   return DQ_OK;
 }
 
@@ -180,6 +217,7 @@ dq_status dq_evaluate_more(dq_evaluator *evaluator, const dq_graph *other, dq_sc
   evaluator->score = score;
   restart(evaluator);
   memset(score->noise, 0, (size_t)evaluator->what.pictures * sizeof *score->noise);
+  if (score->plain_noise) memset(score->plain_noise, 0, (size_t)evaluator->what.pictures * sizeof *score->plain_noise);
   DQ_TRY(name_compared(evaluator, other, error));
   DQ_TRY(dq_observe(&evaluator->what, compare, evaluator, evaluator->context, error));
   return score_outputs(evaluator, error);

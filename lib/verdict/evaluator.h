@@ -19,6 +19,9 @@ typedef struct dq_evaluator_options {
   // A form of the network that may lack a Softmax at an output, which is then compared as it is; NULL: all forms have
   // the same.
   const dq_graph *other;
+  // Beside an output of few numbers the data of the matrix product that computes it are compared too: in a few numbers
+  // the error of a form is chance, in the hundreds of numbers that these are sums of it is less so.
+  bool features;
   double noise_largest; // of dq_verdict_conclude without data: `largest` of dq_noise_open
 } dq_evaluator_options;
 
@@ -26,6 +29,9 @@ typedef struct dq_score {
   double decibels; // SQNR in dB over all pictures: of the outputs, or of the predictions of a detector; INFINITY: equal
   double *noise;   // by picture, owned by the caller: the noise of the predictions, or the sum over the outputs of
                    // noise / sum of squares of the float output
+  // With options.features: the same of the outputs alone, for forms whose features have another order; plain_noise is
+  // owned by the caller and may be NULL.
+  double plain_decibels, *plain_noise;
 } dq_score;
 
 // One output of the network.
@@ -33,6 +39,7 @@ typedef struct dq_evaluated_output {
   const char *name;      // of the output
   int position;          // among the outputs of the graph
   bool before_softmax;   // the argument of the Softmax that computes the output is compared
+  bool features;         // the data of the product that computes what is compared, in its place
   dq_tensor shape;       // of what is compared: float32
   float *other;          // of the other form on the current picture; detectors only
   int64_t pictures_done; // of the run

@@ -21,6 +21,7 @@ dq_status dq_verdict_of(dq_verdict *verdict, const dq_evaluator *evaluator, int6
   for (int o = 0; o < evaluator->what.count; o++) {
     const dq_evaluated_output *output = &evaluator->outputs[o];
     dq_output_part parts[2];
+    if (output->features) continue;
     int count = dq_output_error_parts(&output->error, parts);
     for (int p = 0; p < count; p++) {
       dq_verdict_part *part = &verdict->parts[verdict->count++];

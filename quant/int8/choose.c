@@ -36,9 +36,13 @@ typedef struct trials {
 
 static dq_status open_trials(trials *all, dq_int8_job *job) {
   *all = (trials){.job = job, .sites = dq_equalize_memory_new(job->arena)};
-  all->now.noise = DQ_NEW_ARRAY(job->arena, DQ_EVALUATED_PICTURES, double);
-  all->best.noise = DQ_NEW_ARRAY(job->arena, DQ_EVALUATED_PICTURES, double);
-  if (!all->sites || !all->now.noise || !all->best.noise) return dq_fail_memory(job->error, 0);
+  dq_score *const scores[] = {&all->now, &all->best};
+  for (int i = 0; i < 2; i++) {
+    scores[i]->noise = DQ_NEW_ARRAY(job->arena, DQ_EVALUATED_PICTURES, double);
+    scores[i]->plain_noise = DQ_NEW_ARRAY(job->arena, DQ_EVALUATED_PICTURES, double);
+    if (!scores[i]->noise || !scores[i]->plain_noise) return dq_fail_memory(job->error, 0);
+  }
+  if (!all->sites) return dq_fail_memory(job->error, 0);
   const dq_int8_options *options = job->in->options;
   int64_t evaluated = dq_evaluated_pictures(job->pictures);
   const dq_evaluator_options judged = {.graph = job->graph,
@@ -47,6 +51,7 @@ static dq_status open_trials(trials *all, dq_int8_job *job) {
                                        .first = job->pictures - evaluated,
                                        .pictures = evaluated,
                                        .decode = options->decode,
+                                       .features = true,
                                        .batch = options->batch};
   return dq_evaluator_open(&all->evaluator, &judged, job->in->context, job->arena, job->error);
 }
@@ -59,11 +64,14 @@ static void close_trials(trials *all) {
 // Decibels that the trial which ran is better than the best setting so far.
 static double gain_of(const trials *all) { return dq_score_gain(&all->evaluator, &all->best, &all->now); }
 
-// How sure a gain must be. Other factors of channels and sums without rounding change all ranges of a network: a small
-// gain of theirs must show picture by picture. So must, more surely, what cuts values off: how much shows with the
-// ranges of few pictures is chance (docs/CALIBRATION.md). 0: the figure of all together is enough.
+// How sure a gain must be. Other ranges, other factors of channels and sums without rounding change all values of a
+// network: a small gain of theirs must show picture by picture. So must, more surely, what cuts values off: how much
+// shows with the ranges of few pictures is chance (docs/CALIBRATION.md). 0: the figure of all together is enough, as
+// for the correction of biases, which takes back what is known to be wrong.
 static double required_confidence(const trials *all, const dq_int8_setting *setting) {
-  if (setting->exact_sums || setting->equalize != all->job->setting.equalize) return DQ_HALF_STANDARD_ERROR;
+  const dq_int8_setting *best = &all->job->setting;
+  if (setting->exact_sums || setting->equalize != best->equalize || setting->method != best->method)
+    return DQ_HALF_STANDARD_ERROR;
   return setting->absorption || setting->range_search ? DQ_TWO_STANDARD_ERRORS : 0;
 }
 
@@ -310,8 +318,7 @@ static dq_status decide_absorption(trials *all) {
 
 // A method that was asked for is kept, without a search.
 static bool tries_search(const dq_int8_options *options) {
-  bool open = options->method_open || is_automatic(options);
-  return options->range_search == DQ_CHOOSE_ON || (options->range_search == DQ_CHOOSE_AUTO && open);
+  return options->range_search == DQ_CHOOSE_ON || (options->range_search == DQ_CHOOSE_AUTO && is_automatic(options));
 }
 
 static dq_status decide_range_search(trials *all) {
@@ -341,9 +348,20 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+// A score of the outputs alone: safe pairs move channels, and so the features that trials compare otherwise.
+static dq_score plain_score(const trials *all, const dq_score *score) {
+  return all->evaluator.detects ? *score : (dq_score){.decibels = score->plain_decibels, .noise = score->plain_noise};
+}
+
+static double plain_gain(const trials *all) {
+  dq_score best = plain_score(all, &all->best), now = plain_score(all, &all->now);
+  return dq_score_gain(&all->evaluator, &best, &now);
+}
+
 // What safe pairs cost, in dB: of all pictures together or by picture, whichever is more.
 static double cost_of_trial(const trials *all) {
-  return fmax(-gain_of(all), -dq_score_gain_by_picture(&all->evaluator, &all->best, &all->now));
+  dq_score best = plain_score(all, &all->best), now = plain_score(all, &all->now);
+  return fmax(-plain_gain(all), -dq_score_gain_by_picture(&all->evaluator, &best, &now));
 }
 
 // Safe pairs in the layers where they cost least, as many as may be for PAIRS_MOST. With the ranges
@@ -351,7 +369,7 @@ static double cost_of_trial(const trials *all) {
 // more: the file is then right on every processor.
 static dq_status decide_pairs(trials *all) {
   static const double EVERYWHERE_MOST = 0.3, PAIRS_MOST = 0.15; // dB
-  enum { MOST_TRIALS = 4 };                                     // after the first
+  enum { MOST_TRIALS = 2 };                                     // after the first
   dq_int8_setting setting = all->job->setting;
   layer_costs costs;
   setting.accumulator = (dq_accumulator_choice){DQ_ACCUMULATE_PAIRS, DQ_PAIRS_EVERYWHERE};
@@ -362,15 +380,15 @@ static dq_status decide_pairs(trials *all) {
   for (int i = 0;; i++) {
     double cost = cost_of_trial(all);
     double most = i ? PAIRS_MOST : EVERYWHERE_MOST;
-    if (!i) cost = -gain_of(all);
+    if (!i) cost = -plain_gain(all);
     bool affordable = cost <= most;
     dq_message(
         all->job->in->context, DQ_DETAIL,
         "trial: pairs safe in %d of the %d layers that they cost something: %.2f dB, %s: costs %.2f dB, at most %.2f",
-        tried, costs.count, all->now.decibels, affordable ? "taken" : "not taken", cost, most);
+        tried, costs.count, plain_score(all, &all->now).decibels, affordable ? "taken" : "not taken", cost, most);
     if (affordable) {
       all->job->setting = setting;
-      all->job->report->pairs_cost = -gain_of(all);
+      all->job->report->pairs_cost = -plain_gain(all);
       all->job->report->verdict = all->verdict;
     }
     if (affordable) safe = tried;
@@ -390,7 +408,7 @@ static dq_status decide_all(trials *all) {
   double gain;
   DQ_TRY(try_and_compare(all, &setting, true, &gain));
   if (options->equalize != DQ_CHOOSE_OFF) DQ_TRY(decide_equalization(all, &report->equalize_gain));
-  if (is_automatic(options) || (options->method_open && all->evaluator.detects)) DQ_TRY(decide_method(all));
+  if (is_automatic(options)) DQ_TRY(decide_method(all));
   if (options->bias_correction == DQ_CHOOSE_AUTO) {
     setting = all->job->setting;
     setting.bias_correction = true;

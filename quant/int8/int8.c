@@ -11,8 +11,7 @@
 #include "quant/int8/qoperator.h"
 
 dq_int8_options dq_int8_defaults(void) {
-  return (dq_int8_options){
-      .method = dq_observer_find("percentile"), .method_open = true, .percentile = 99.999, .activation_type = DQ_U8};
+  return (dq_int8_options){.method = dq_observer_find("auto"), .percentile = 99.999, .activation_type = DQ_U8};
 }
 
 bool dq_int8_is_quantized(const dq_graph *graph) {

@@ -21,7 +21,6 @@ typedef enum dq_choose { DQ_CHOOSE_AUTO, DQ_CHOOSE_ON, DQ_CHOOSE_OFF } dq_choose
 
 typedef struct dq_int8_options {
   const dq_observer *method; // how ranges are chosen; `auto`: trials choose among minmax, percentile and mse
-  bool method_open;          // the user asked for no method, so that trials choose one for detectors
   double percentile;         // parameter of the method: percent of the elements inside the range, 50 to 100
   dq_choose equalize, bias_absorption, bias_correction, range_search;
   const dq_rounding_method *rounding; // NULL: each weight to the nearest

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/graph/saturation.h"
 #include "lib/ops/elementwise.h"
 #include "lib/session/runner.h"
 #include "lib/verdict/output_error.h"
@@ -67,11 +68,22 @@ static void list_ranges(const dq_int8_job *job, target *it, const dq_histogram *
         dq_parameters_for(it->ranges[r].low, it->ranges[r].high, options->activation_type, options->symmetric);
 }
 
+// Whether the value is the argument of a function that ends the network: cutting it off costs next to nothing in the
+// function's result and much for whoever compares arguments.
+static bool ends_in_function(const dq_int8_job *job, int v) {
+  static const char *const functions[] = {"Softmax", "LogSoftmax", "Sigmoid", "HardSigmoid", NULL};
+  for (int o = 0; o < job->graph->output_count; o++) {
+    const dq_value *argument = dq_before_function(job->graph->outputs[o], functions);
+    if (argument && job->choices[argument->index].shares == v) return true;
+  }
+  return false;
+}
+
 // Whether a value has a range that could be another one.
 static bool is_target(const dq_int8_job *job, int v) {
   const dq_value_choice *choice = &job->choices[v];
   bool levelled = job->levelled && !strcmp(job->levelled, job->graph->values[v]->name);
-  return choice->quantized && choice->shares == v && !choice->constant && !levelled;
+  return choice->quantized && choice->shares == v && !choice->constant && !levelled && !ends_in_function(job, v);
 }
 
 // Without a calibration the targets have no ranges.

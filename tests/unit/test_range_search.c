@@ -65,6 +65,25 @@ static void what_is_read_is_not(void **state) {
   assert_true(searched.table.ranges[0].range.high == plain.table.ranges[0].range.high);
 }
 
+// x -1x1-> m = 40 x -Sigmoid-> y: half the range of m leaves half the step where the Sigmoid is steep, and 1 - 2e-9 for
+// 1 where it is cut off. Who compares arguments of the Sigmoid would find half of them wrong.
+static void arguments_of_the_last_function_are_kept(void **state) {
+  network *it = *state;
+  const float step = 1.0f / 63;
+  network_steps(it, (float[]){0, 0, 0}, (float[]){step, step, step}, (int[]){63, 63, 63});
+  dq_graph_set_opset(it->graph, "", 13, NULL);
+  network_conv(it, network_value(it, "x"), "m", 3, 4, 1, 1);
+  network_node(it, "Sigmoid", network_value(it, "m"), NULL, NULL, network_value(it, "y"));
+  network_finish(it);
+  float *weight = dq_graph_find(it->graph, "m_w")->constant->data;
+  for (int i = 0; i < 12; i++) weight[i] = i % 3 ? 0 : 40;
+  memset(dq_graph_find(it->graph, "m_b")->constant->data, 0, 4 * sizeof *weight);
+  dq_int8_report plain = quantize(it, DQ_CHOOSE_OFF), searched = quantize(it, DQ_CHOOSE_ON);
+  assert_int_equal(searched.searched, 0);
+  assert_true(plain.table.ranges[0].range.high > 39);
+  assert_true(searched.table.ranges[0].range.high == plain.table.ranges[0].range.high);
+}
+
 static void count_trials(void *user, dq_severity severity, const char *text) {
   (void)severity;
   *(int *)user += !strncmp(text, "trial:", 6);
@@ -101,6 +120,7 @@ static void too_little_memory_is_said_first(void **state) {
 int main(void) {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, network_start, network_end)
   const struct CMUnitTest tests[] = {TEST(what_is_not_read_is_cut), TEST(what_is_read_is_not),
+                                     TEST(arguments_of_the_last_function_are_kept),
                                      TEST(too_little_memory_is_said_first)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 // The argument of a function at the end of a network is found through what only moves elements; trials of dq-int8
 // compare it in place of probabilities.
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,6 +84,61 @@ static void trials_compare_the_argument_of_the_last_softmax(void **state) {
   dq_graph_free(doubled);
 }
 
+static void double_constants(dq_graph *graph, const char *const names[2]) {
+  for (int i = 0; i < 2; i++) {
+    const dq_tensor *constant = dq_graph_find(graph, names[i])->constant;
+    for (int64_t k = 0; k < dq_tensor_count(constant); k++) ((float *)constant->data)[k] *= 2;
+  }
+}
+
+static dq_value *constant(network *it, const char *name, int rank, const int64_t *dims) {
+  dq_tensor *tensor = dq_tensor_new(it->graph->arena, DQ_F32, rank, dims);
+  for (int64_t k = 0; k < dq_tensor_count(tensor); k++) ((float *)tensor->data)[k] = (float)(k % 7) - 3;
+  return dq_graph_add_constant(it->graph, name, tensor);
+}
+
+// x -> r -Flatten-> f (192 numbers) -MatMul-> m -Add-> y (4 numbers)
+static void build_classifier(network *it) {
+  dq_graph_set_opset(it->graph, "", 13, NULL);
+  network_node(it, "Relu", network_value(it, "x"), NULL, NULL, network_value(it, "r"));
+  network_node(it, "Flatten", network_value(it, "r"), NULL, NULL, network_value(it, "f"));
+  network_node(it, "MatMul", network_value(it, "f"), constant(it, "w", 2, (int64_t[]){3 * SIDE * SIDE, 4}), NULL,
+               network_value(it, "m"));
+  network_node(it, "Add", network_value(it, "m"), constant(it, "b", 1, (int64_t[]){4}), NULL, network_value(it, "y"));
+  network_finish(it);
+  it->graph->outputs[0]->rank = -1;
+}
+
+// A form with the last weights and biases doubled has 0 dB at the outputs and equal features, which count as 100 dB:
+// the mean of both is 50. The noise of a picture is that of 1 to 2, a share of 1, and the features add none.
+static void features_beside_few_outputs(void **state) {
+  network *it = *state;
+  build_classifier(it);
+  for (int features = 0; features < 2; features++) {
+    const dq_evaluator_options options = {
+        .graph = it->graph, .shapes = &no_shapes, .data = it->data, .pictures = PICTURES, .features = features};
+    dq_error error;
+    dq_evaluator evaluator;
+    double noise[PICTURES], plain[PICTURES];
+    dq_score score = {.noise = noise, .plain_noise = plain};
+    assert_int_equal(dq_evaluator_open(&evaluator, &options, &it->context, it->arena, &error), DQ_OK);
+    assert_int_equal(evaluator.what.count, 1 + features);
+    assert_string_equal(evaluator.what.names[0], "y");
+    if (features) assert_string_equal(evaluator.what.names[1], "f");
+    dq_graph *doubled = dq_graph_copy(it->graph);
+    double_constants(doubled, (const char *const[]){"w", "b"});
+    assert_int_equal(dq_evaluate(&evaluator, doubled, &score, &error), DQ_OK);
+    assert_float_equal(score.decibels, features ? 50 : 0, 1e-6);
+    assert_float_equal(score.plain_decibels, 0, 1e-6);
+    for (int p = 0; p < PICTURES; p++) assert_true(fabs(noise[p] - 1) < 1e-9 && fabs(plain[p] - 1) < 1e-9);
+    double_constants(doubled, (const char *const[]){"w", "b"}); // four times: the noise of 1 to 4 is 9, 9.54 dB above
+    assert_int_equal(dq_evaluate(&evaluator, doubled, &score, &error), DQ_OK);
+    assert_float_equal(score.plain_decibels, -9.5424251, 1e-6);
+    dq_evaluator_close(&evaluator);
+    dq_graph_free(doubled);
+  }
+}
+
 // Pictures: judged on, ranges from at most 40.
 static void trials_are_judged_on_other_pictures(void **state) {
   static const int64_t cases[][3] = {{1, 1, 1},    {2, 1, 1},    {5, 3, 2},    {32, 16, 16},
@@ -98,11 +154,9 @@ static void trials_are_judged_on_other_pictures(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(arguments_are_found_through_moves),
-      TEST(a_cast_only_converts),
-      TEST(an_input_is_no_argument),
-      TEST(trials_compare_the_argument_of_the_last_softmax),
-      TEST(trials_are_judged_on_other_pictures),
+      TEST(arguments_are_found_through_moves), TEST(a_cast_only_converts),
+      TEST(an_input_is_no_argument),           TEST(trials_compare_the_argument_of_the_last_softmax),
+      TEST(features_beside_few_outputs),       TEST(trials_are_judged_on_other_pictures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
