@@ -35,8 +35,8 @@ static dq_status read_job(const dq_op *op, sample_job *job) {
   static const char *const modes[] = {"linear", "cubic", "nearest", "bilinear", "bicubic"};
   static const char *const paddings[] = {"zeros", "border", "reflection"};
   int mode = 0, padding = 0;
-  DQ_TRY(dq_op_word(op, "mode", modes, 5, &mode));
-  DQ_TRY(dq_op_word(op, "padding_mode", paddings, 3, &padding));
+  DQ_TRY(DQ_OP_WORD(op, "mode", modes, &mode));
+  DQ_TRY(DQ_OP_WORD(op, "padding_mode", paddings, &padding));
   *job = (sample_job){.mode = (sample_mode)((mode + 1) % 3),
                       .padding = (sample_padding)padding,
                       .align_corners = dq_node_int(op->node, "align_corners", 0) != 0,

@@ -231,6 +231,9 @@ dq_status dq_op_axis(const dq_op *op, int64_t axis, int rank, int *result);
 // Stores the index of the text of an attribute among words[count] in *index; 0 when the node does not have the
 // attribute. DQ_BAD_INPUT: the text is none of the words.
 dq_status dq_op_word(const dq_op *op, const char *attribute, const char *const *words, int count, int *index);
+// The same among all words of an array.
+#define DQ_OP_WORD(op, attribute, words, index)                                                                        \
+  dq_op_word(op, attribute, words, (int)(sizeof(words) / sizeof *(words)), index)
 
 // Stores the shape to which the inputs 0 to count - 1 broadcast (multidirectional, as ONNX defines it) in *rank and
 // dims[DQ_MAX_RANK]. DQ_BAD_INPUT: they do not broadcast.

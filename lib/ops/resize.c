@@ -31,8 +31,8 @@ static dq_status read_rules(const dq_op *op, dq_resize_rules *rules) {
   static const char *const nearest[] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
   int mode = 0, coordinate = 0, rounding = 0;
   DQ_TRY(dq_op_word(op, "mode", modes, is_old(op) ? 2 : 3, &mode));
-  DQ_TRY(dq_op_word(op, "coordinate_transformation_mode", coordinates, 7, &coordinate));
-  DQ_TRY(dq_op_word(op, "nearest_mode", nearest, 4, &rounding));
+  DQ_TRY(DQ_OP_WORD(op, "coordinate_transformation_mode", coordinates, &coordinate));
+  DQ_TRY(DQ_OP_WORD(op, "nearest_mode", nearest, &rounding));
   *rules = (dq_resize_rules){.mode = (dq_resize_mode)mode,
                              .coordinates = (dq_resize_coordinates)coordinate,
                              .nearest = (dq_resize_nearest)rounding};
@@ -93,7 +93,7 @@ static dq_status set_sizes(const dq_op *op, resize_job *job, const dq_tensor *si
   static const char *const policies[] = {"stretch", "not_larger", "not_smaller"};
   int policy = 0;
   double common = 0;
-  DQ_TRY(dq_op_word(op, "keep_aspect_ratio_policy", policies, 3, &policy));
+  DQ_TRY(DQ_OP_WORD(op, "keep_aspect_ratio_policy", policies, &policy));
   DQ_TRY(check_count(op, "sizes", dq_tensor_count(sizes), count));
   for (int i = 0; i < count; i++) {
     dq_resize_axis *axis = &job->axis[axes[i]];

@@ -200,6 +200,7 @@ static void rooflines_explain_what_is_above(void **state) {
   assert_non_null(strstr(text, "(MAC/B)</text>"));
   assert_non_null(strstr(text, ">speed (GMAC/s)</text>"));
   assert_null(strstr(text, "steps lie above"));
+  assert_non_null(strstr(text, "viewBox='0 0 800 500'")); // and 18 for each explanation
   // The grid is of powers of ten, 0.01 to 10000 MAC/B and 0.01 to 10000 GMAC/s: lines at the ends, with their numbers.
   static const char *const grid[] = {"<path d='M70.0 44V450'/>",  "<path d='M188.3 44V450'/>",
                                      "<path d='M780.0 44V450'/>", "<path d='M70 450.0H780'/>",
@@ -213,11 +214,13 @@ static void rooflines_explain_what_is_above(void **state) {
     if (!strstr(text, ends[i])) fail_msg("no %s", ends[i]);
   text = roofline_of((const double[3][2]){{1, 21}, {10, 99}, {10, 201}});
   assert_non_null(strstr(text, ">2 of 3 steps lie above the slope: their values were in caches"));
+  assert_non_null(strstr(text, "viewBox='0 0 800 518'"));
   assert_null(strstr(text, "Winograd"));
   text = roofline_of((const double[3][2]){{1, 19}, {10, 101}, {1, 21}});
   assert_non_null(
       strstr(text, ">1 of 3 steps lie above their peak: Winograd computes fewer products than the MACs counted"));
   assert_non_null(strstr(text, ">1 of 3 steps lie above the slope"));
+  assert_non_null(strstr(text, "viewBox='0 0 800 536'"));
 }
 
 int main(void) {

@@ -39,6 +39,7 @@ static void endings(void **state) {
     assert_int_equal(dq_child_run(cases[i].command, &options, NULL, &error), cases[i].status);
     if (cases[i].status != DQ_OK) assert_string_equal(error.message, cases[i].message);
   }
+  assert_int_equal(dq_child_run("sleep 0.1", &(dq_child_options){.time_limit = 0}, NULL, NULL), DQ_OK); // no limit
 }
 
 static void environment(void **state) {

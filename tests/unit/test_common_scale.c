@@ -98,17 +98,22 @@ static void links_are_taken_one_by_one(void **state) {
 
 // Two links gain about e = n s^2 / 12 each: 5 e become the 3 e of the terms. With a third one, whose sum reaches to
 // -1.3...1.3, the three terms cost 1.69 e each: 3 * 1.69 - (3 + 1.69) = 0.38 e are lost, which only the gain of one of
-// the first links would make up for. That of the one taken first is in the group of the second's operand or sum.
+// the first links would make up for. That of the one taken first is in the group of the second's operand or sum. A sum
+// of -1.1...1.1 gains 6.21 e - 3 * 1.21 e - 2 e = 0.58 e.
 static void gains_of_joined_groups_add_up(void **state) {
   fixture *it = *state;
   static const dq_sum_link links[2][3] = {{{0, 1, 2}, {3, 2, 4}, {4, 0, 5}}, {{0, 1, 2}, {3, 4, 0}, {2, 1, 5}}};
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 4; i++) {
+    const float last = i < 2 ? 1.3f : 1.1f;
     for (int v = 0; v < 5; v++) spread(it, v, -1, 1);
-    if (i) spread(it, 4, -0.95f, 0.95f); // so that the second link gains less than the first
-    spread(it, 5, -1.3f, 1.3f);
-    join(it, 6, links[i], 3);
-    for (int v = 0; v < 5; v++) expect_scale(&it->values[v], 0x1p-7f, 128);
-    assert_true(it->values[5].range.high == 1.3f);
+    if (i % 2) spread(it, 4, -0.95f, 0.95f); // so that the second link gains less than the first
+    spread(it, 5, -last, last);
+    join(it, 6, links[i % 2], 3);
+    for (int v = 0; i < 2 && v < 5; v++) expect_scale(&it->values[v], 0x1p-7f, 128);
+    if (i < 2) assert_true(it->values[5].range.high == last);
+    for (int v = 0; i >= 2 && v < 5; v++)
+      assert_true(it->values[v].range.high - it->values[v].range.low ==
+                  it->values[5].range.high - it->values[5].range.low);
     for (int v = 0; v < VALUES; v++) dq_histogram_deinit(&it->histograms[v]);
   }
 }

@@ -67,6 +67,16 @@ static void through_gate(network *it) {
   network_node(it, "Mul", network_value(it, "gate"), network_value(it, "a"), NULL, network_value(it, "m"));
 }
 
+// x Sigmoid(x), the factor behind x or in front of it.
+static void through_silu(network *it) {
+  network_node(it, "Sigmoid", network_value(it, "a"), NULL, NULL, network_value(it, "gate"));
+  network_node(it, "Mul", network_value(it, "a"), network_value(it, "gate"), NULL, network_value(it, "m"));
+}
+static void through_turned_silu(network *it) {
+  network_node(it, "Sigmoid", network_value(it, "a"), NULL, NULL, network_value(it, "gate"));
+  network_node(it, "Mul", network_value(it, "gate"), network_value(it, "a"), NULL, network_value(it, "m"));
+}
+
 static void through_matmul(network *it) {
   network_node(it, "MatMul", floats(it, "rows", SIDE, SIDE, -0.3f, 0.02f), network_value(it, "a"), NULL,
                network_value(it, "m"));
@@ -143,6 +153,8 @@ NEUTRAL(through_clip)
 NEUTRAL(through_concat)
 NEUTRAL(through_shuffle)
 NEUTRAL(through_gate)
+NEUTRAL(through_silu)
+NEUTRAL(through_turned_silu)
 NEUTRAL(through_matmul)
 NEUTRAL(through_normalization)
 NEUTRAL(through_split)
@@ -413,6 +425,8 @@ int main(void) {
       TEST(through_concat_is_neutral),
       TEST(through_shuffle_is_neutral),
       TEST(through_gate_is_neutral),
+      TEST(through_silu_is_neutral),
+      TEST(through_turned_silu_is_neutral),
       TEST(through_matmul_is_neutral),
       TEST(through_normalization_is_neutral),
       TEST(through_split_is_neutral),

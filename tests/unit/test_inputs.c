@@ -255,22 +255,39 @@ typedef struct shaped {
   dq_tensor tensors[2];
   int64_t wish, batch; // batch 0: refused
   int ranks[2];        // as the data see them
+  const char *message; // of a refusal
 } shaped;
 
 static void first_dimensions_count_samples(void **state) {
   (void)state;
   static const shaped cases[] = {
-      {2, {{.rank = 4, .dims = {4, 3, 8, 8}}, {.rank = 2, .dims = {4, 6}}}, 4, 4, {4, 2}},
-      {2, {{.rank = 4, .dims = {4, 3, 8, 8}}, {.rank = 1, .dims = {4}}}, 4, 4, {4, 1}},
-      {2, {{.rank = 4, .dims = {1, 3, 8, 8}}, {.rank = 1, .dims = {2}}}, 1, 1, {4, 2}},
-      {2, {{.rank = 4, .dims = {1, 3, 8, 8}}, {.rank = 0}}, 1, 1, {4, 1}},
-      {2, {{.rank = 2, .dims = {3, 8}}, {.rank = 2, .dims = {2, 8}}}, 0, 1, {3, 3}},
-      {2, {{.rank = 4, .dims = {4, 3, 8, 8}}, {.rank = 1, .dims = {2}}}, 4, 0, {0}},
-      {2, {{.rank = 8, .dims = {2, 1, 1, 1, 1, 1, 1, 1}}, {.rank = 1, .dims = {3}}}, 1, 0, {0}},
-      {1, {{.rank = 2, .dims = {5, 8}}}, 1, 5, {2}},
-      {1, {{.rank = 1, .dims = {64}}}, 1, 1, {2}},
-      {1, {{.rank = 1, .dims = {8}}}, 8, 8, {1}},
-      {1, {{.rank = 2, .dims = {1, 0}}}, 1, 0, {0}},
+      {2, {{.rank = 4, .dims = {4, 3, 8, 8}}, {.rank = 2, .dims = {4, 6}}}, 4, 4, {4, 2}, NULL},
+      {2, {{.rank = 4, .dims = {4, 3, 8, 8}}, {.rank = 1, .dims = {4}}}, 4, 4, {4, 1}, NULL},
+      {2, {{.rank = 4, .dims = {1, 3, 8, 8}}, {.rank = 1, .dims = {2}}}, 1, 1, {4, 2}, NULL},
+      {2, {{.rank = 4, .dims = {1, 3, 8, 8}}, {.rank = 0}}, 1, 1, {4, 1}, NULL},
+      {2, {{.rank = 2, .dims = {3, 8}}, {.rank = 2, .dims = {2, 8}}}, 0, 1, {3, 3}, NULL},
+      {2,
+       {{.rank = 4, .dims = {4, 3, 8, 8}}, {.rank = 1, .dims = {2}}},
+       4,
+       0,
+       {0},
+       "inputs 'a', 'b' have no common first dimension that counts samples, expected 4 in each"},
+      {1,
+       {{.rank = 1, .dims = {7}, .type = DQ_F32}},
+       8,
+       0,
+       {0},
+       "input 'a' is float32 7, no dimension of it counts samples, expected 8"},
+      {2,
+       {{.rank = 8, .dims = {2, 1, 1, 1, 1, 1, 1, 1}, .type = DQ_F32}, {.rank = 1, .dims = {3}}},
+       1,
+       0,
+       {0},
+       "input 'a' is float32 2x1x1x1x1x1x1x1, data need a first dimension of their number"},
+      {1, {{.rank = 2, .dims = {5, 8}}}, 1, 5, {2}, NULL},
+      {1, {{.rank = 1, .dims = {64}}}, 1, 1, {2}, NULL},
+      {1, {{.rank = 1, .dims = {8}}}, 8, 8, {1}, NULL},
+      {1, {{.rank = 2, .dims = {1, 0}, .type = DQ_I64}}, 1, 0, {0}, "input 'a' is int64 1x0, it has no elements"},
   };
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     const shaped *it = &cases[c];
@@ -280,6 +297,7 @@ static void first_dimensions_count_samples(void **state) {
     const dq_tensor *tensors[] = {&it->tensors[0], &it->tensors[1]};
     dq_status status = dq_inputs_set_shapes(&inputs, tensors, it->wish, &error);
     assert_int_equal(status, it->batch ? DQ_OK : DQ_UNSUPPORTED);
+    if (!it->batch) assert_string_equal(error.message, it->message);
     if (!it->batch) continue;
     assert_int_equal(inputs.batch, it->batch);
     for (int i = 0; i < it->count; i++) {

@@ -23,6 +23,10 @@ static void test_reshape(void **state) {
   assert_int_equal(harness_infer(&h), DQ_OK);
   assert_int_equal(h.output->rank, -1);
   harness_close(&h);
+  open_six(&h, "Reshape", 5); // the first version with the shape as an input
+  INTS(&h, 3, -1);
+  harness_gives(&h, DQ_F32, DIMS(3, 2), DOUBLES(0, 1, 2, 3, 4, 5));
+  harness_close(&h);
   static const struct {
     int64_t shape[3];
     const char *words;

@@ -39,6 +39,31 @@ static void batch_norm_by_hand(void **state) {
   dq_graph_free(graph);
 }
 
+// y = 3 conv(x) with a bias that the network computes: the factor stays behind the convolution.
+static void a_computed_bias_is_not_folded(void **state) {
+  (void)state;
+  const int64_t one[] = {1, 1, 1, 1};
+  dq_graph *graph = new_graph();
+  dq_value *x = shaped(graph, "x", 4, (int64_t[]){1, 1, 1, 2});
+  dq_node *most = add(graph, "ReduceMax", 1, &x, "b");
+  dq_node_set_ints(graph, most, "axes", (int64_t[]){1, 2, 3}, 3);
+  dq_node_set_int(graph, most, "keepdims", 0);
+  add(graph, "Conv", 3, (dq_value *[]){x, constant(graph, "w", 4, one, (float[]){2}), dq_graph_find(graph, "b")}, "c");
+  add(graph, "Mul", 2, (dq_value *[]){dq_graph_find(graph, "c"), constant(graph, "f", 1, one, (float[]){3})}, "y");
+  interface(graph, x, shaped(graph, "y", 4, (int64_t[]){1, 1, 1, 2}));
+  assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+  dq_session session;
+  dq_error error = {0};
+  assert_int_equal(dq_session_open(&session, graph, NULL, &context, &error), DQ_OK);
+  float *input = dq_plan_input(session.plan, 0)->data;
+  input[0] = 1, input[1] = -2;
+  assert_int_equal(dq_plan_run(session.plan, &error), DQ_OK);
+  const float *output = dq_plan_output(session.plan, 0)->data;
+  assert_true(output[0] == 9 && output[1] == -9); // 3 (2 x + 1)
+  dq_session_close(&session);
+  dq_graph_free(graph);
+}
+
 // y = Relu(SiLU(conv x) + x): nothing but the convolution is left, with the same bits. A tap in between, an
 // addend of another shape, or a second reader keep what they need.
 static void ends_of_residual_blocks(void **state) {
@@ -267,9 +292,13 @@ static void integer_convolution(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(batch_norm_by_hand),  cmocka_unit_test(ends_of_residual_blocks),
-      cmocka_unit_test(affine_by_hand),      cmocka_unit_test(affine_behind_groups),
-      cmocka_unit_test(batch_norm_in_half),  cmocka_unit_test(batch_norm_of_negative_variance),
+      cmocka_unit_test(batch_norm_by_hand),
+      cmocka_unit_test(a_computed_bias_is_not_folded),
+      cmocka_unit_test(ends_of_residual_blocks),
+      cmocka_unit_test(affine_by_hand),
+      cmocka_unit_test(affine_behind_groups),
+      cmocka_unit_test(batch_norm_in_half),
+      cmocka_unit_test(batch_norm_of_negative_variance),
       cmocka_unit_test(integer_convolution),
   };
   return cmocka_run_group_tests(tests, context_start, context_end);
