@@ -201,7 +201,7 @@ static dq_status open_preprocess(dq_data *data, const dq_data_options *options, 
   const char *norm;
   DQ_TRY(dq_preprocess_parse(&data->preprocess, options->preset, options->preprocess, &norm, data->arena, error));
   data->preprocess_text = dq_preprocess_join(options->preset, options->preprocess, data->arena);
-  if (!data->preprocess_text) return dq_fail_memory(error, 1);
+  if (!data->preprocess_text) return dq_fail_memory(error, 0);
   if (!data->preprocess.per_patient) return DQ_OK;
   if (options->norm) norm = options->norm;
   if (!norm) norm = norm_beside(data, options->spec);

@@ -221,7 +221,7 @@ static dq_status open_runner(audit_job *job, const dq_graph *graph, dq_data *dat
   dq_audit_report *report = job->report;
   const char **taps = DQ_NEW_ARRAY(job->arena, 2 * report->layer_count + 1, const char *);
   job->states = DQ_NEW_ARRAY(job->arena, report->layer_count + 1, layer_state);
-  if (!taps || !job->states) return dq_fail_memory(error, (size_t)report->layer_count);
+  if (!taps || !job->states) return dq_fail_memory(error, 0);
   int count = 0;
   int64_t widest = 1;
   for (int i = 0; i < report->layer_count; i++) {

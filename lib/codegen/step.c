@@ -253,7 +253,7 @@ dq_status dq_codegen_emit_step(dq_codegen *made, dq_codegen_parts *parts, int in
                     error));
   op.version = at->version;
   bool *placed = DQ_NEW_ARRAY(made->arena, op.input_count + 1, bool);
-  if (!placed) return dq_fail_memory(error, (size_t)op.input_count);
+  if (!placed) return dq_fail_memory(error, 0);
   DQ_TRY(find_placed(parts, step, &op, placed));
   if (at->row->macs) step->macs = at->row->macs(&op);
   if ((at->row->flags & DQ_OP_VIEW) && placed[0]) return DQ_OK;

@@ -171,7 +171,7 @@ static dq_status read_truth(detection *state, const dq_sample_info *info, dq_err
   DQ_TRY(dq_file_open_regular(&file, info->label_path, error));
   char *text = strndup((const char *)file.data, file.size);
   dq_file_close(&file);
-  if (!text) return dq_fail_memory(error, 1);
+  if (!text) return dq_fail_memory(error, 0);
   dq_status status = DQ_OK;
   int64_t number = 0;
   for (char *line = text, *next; line && status == DQ_OK; line = next) {

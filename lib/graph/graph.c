@@ -192,7 +192,7 @@ const char *dq_graph_property(const dq_graph *graph, const char *key) {
 
 dq_status dq_graph_set_property(dq_graph *graph, const char *key, const char *value, dq_error *error) {
   char *copy = dq_arena_strdup(graph->arena, value);
-  if (!copy) return dq_fail_memory(error, strlen(value));
+  if (!copy) return dq_fail_memory(error, strlen(value) + 1);
   for (int i = 0; i < graph->property_count; i++)
     if (!strcmp(graph->properties[i].key, key)) {
       graph->properties[i].value = copy;

@@ -196,7 +196,7 @@ static dq_status check_sizes(const dq_value *input, const Onnx__ValueInfoProto *
 static dq_status add_named(dq_graph *graph, const char *name, const char *what, dq_value **value, dq_error *error) {
   if (!name || !name[0]) return dq_fail(error, DQ_BAD_INPUT, "%s has no name", what);
   *value = dq_graph_add_value(graph, name);
-  return *value ? DQ_OK : dq_fail_memory(error, strlen(name));
+  return *value ? DQ_OK : dq_fail_memory(error, strlen(name) + 1);
 }
 
 static dq_status read_interface(dq_graph *graph, size_t count, Onnx__ValueInfoProto *const *infos, bool outputs,
@@ -322,7 +322,7 @@ static dq_status read_names(dq_graph *graph, size_t count, char *const *names, d
   if (!*values) return dq_fail_memory(error, count * sizeof **values);
   for (size_t i = 0; i < count; i++)
     if (names[i][0] && !((*values)[i] = dq_graph_add_value(graph, names[i])))
-      return dq_fail_memory(error, strlen(names[i]));
+      return dq_fail_memory(error, strlen(names[i]) + 1);
   return DQ_OK;
 }
 

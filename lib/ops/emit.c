@@ -205,7 +205,7 @@ dq_status dq_emit_weights_prepare(dq_emission *to, const dq_emit_weights *w, dq_
   sums->addends = DQ_NEW_ARRAY(to->arena, w->channels + sums->spare, int32_t);
   sums->least = DQ_NEW_ARRAY(to->arena, w->channels, int64_t);
   sums->most = DQ_NEW_ARRAY(to->arena, w->channels, int64_t);
-  if (!values || !sums->addends || !sums->least || !sums->most) return dq_fail_memory(to->op->error, (size_t)count);
+  if (!values || !sums->addends || !sums->least || !sums->most) return dq_fail_memory(to->op->error, 0);
   for (int64_t c = 0; c < w->channels; c++) bound_channel(to, w, c, sums);
   if (narrow && w->block_outputs) return add_blocks(to, w, number);
   for (int64_t c = 0; c < w->channels; c++)

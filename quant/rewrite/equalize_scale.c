@@ -180,6 +180,7 @@ static dq_status find_given(dq_site *found, dq_graph *graph, const dq_equalizati
     dq_value *value = dq_graph_find(graph, site->value);
     bool is_site = value && (dq_output_head_site(&found[s], graph, tensors, in_head, value, arena) ||
                              dq_site_find(&found[s], graph, tensors, value, arena));
+    if (dq_arena_exhausted(arena)) return dq_fail_memory(error, 0);
     if (!is_site || found[s].class_count != site->channels)
       return dq_fail(error, DQ_BAD_INPUT, "value '%s' cannot be equalized over %lld channels", site->value,
                      (long long)site->channels);

@@ -1,0 +1,346 @@
+// Every place of the library that asks for memory gets none once: the call then says so or does without, and the next
+// call is as before. The linker puts the functions below in front of the real ones.
+#include <execinfo.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "datasets/npy.h"
+#include "lib/base/arena.h"
+#include "lib/base/budget.h"
+#include "lib/codegen/codegen.h"
+#include "lib/onnx/onnx.h"
+#include "lib/study/study.h"
+#include "tests/unit/api_harness.h"
+
+// ---- Requests ----
+
+enum { MOST_PLACES = 1 << 14, CALLERS = 2 };
+
+static uint64_t places[MOST_PLACES]; // hashes of the calls above a request; 0: free
+static int64_t requests, failing;    // requests of this call so far, and the one that gets no memory; -1: none
+static size_t asked;                 // bytes of that one
+static bool counting;
+
+// Whether no request has come from this place so far.
+static bool is_new(void) {
+  void *calls[2 + CALLERS];
+  int depth = backtrace(calls, 2 + CALLERS);
+  uint64_t hash = 1;
+  for (int i = 2; i < depth; i++) hash = hash * UINT64_C(0x9e3779b97f4a7c15) + (uintptr_t)calls[i];
+  size_t at = hash % MOST_PLACES;
+  while (places[at] && places[at] != hash) at = (at + 1) % MOST_PLACES;
+  bool fresh = !places[at];
+  places[at] = hash;
+  return fresh;
+}
+
+// Counts a request; the first one from a new place fails, one in each call.
+static bool refused(size_t bytes) {
+  if (!counting) return false;
+  requests++;
+  if (failing < 0 && is_new()) failing = requests, asked = bytes;
+  return requests == failing;
+}
+
+#define IN_FRONT_OF(type, name, parameters, arguments, bytes, none)                                                    \
+  type __real_##name parameters;                                                                                       \
+  type __wrap_##name parameters;                                                                                       \
+  type __wrap_##name parameters { return refused(bytes) ? none : __real_##name arguments; }
+#define NO_ELEMENTS __real_dq_arena_alloc(arena, SIZE_MAX) // marks the arena as exhausted
+
+void *__real_dq_arena_alloc(dq_arena *arena, size_t bytes);
+IN_FRONT_OF(void *, malloc, (size_t size), (size), size, NULL)
+IN_FRONT_OF(void *, calloc, (size_t count, size_t size), (count, size), count *size, NULL)
+IN_FRONT_OF(void *, realloc, (void *memory, size_t size), (memory, size), size, NULL)
+IN_FRONT_OF(void *, dq_budget_alloc, (dq_budget * budget, size_t bytes), (budget, bytes), bytes, NULL)
+IN_FRONT_OF(void *, dq_budget_realloc, (void *memory, size_t bytes), (memory, bytes), bytes, NULL)
+IN_FRONT_OF(void *, dq_arena_alloc, (dq_arena * arena, size_t bytes), (arena, bytes), bytes, NO_ELEMENTS)
+IN_FRONT_OF(void *, dq_arena_array, (dq_arena * arena, size_t count, size_t size), (arena, count, size), count *size,
+            NO_ELEMENTS)
+IN_FRONT_OF(void *, dq_arena_copy, (dq_arena * arena, const void *data, size_t bytes), (arena, data, bytes), bytes,
+            NO_ELEMENTS)
+IN_FRONT_OF(char *, dq_arena_strdup, (dq_arena * arena, const char *text), (arena, text), strlen(text), NO_ELEMENTS)
+IN_FRONT_OF(char *, dq_arena_strndup, (dq_arena * arena, const char *text, size_t length), (arena, text, length),
+            length, NO_ELEMENTS)
+
+char *__wrap_dq_arena_printf(dq_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *__wrap_dq_arena_printf(dq_arena *arena, const char *format, ...) {
+  static char text[1 << 16];
+  if (refused(0)) return NO_ELEMENTS;
+  va_list arguments;
+  va_start(arguments, format);
+  int length = vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  return length < 0 ? NULL : __real_dq_arena_strndup(arena, text, (size_t)length);
+}
+
+// ---- Calls ----
+
+static dq_engine *engine; // of one thread, so that requests come in the same order each time
+static dq_failure failure;
+
+// Calls the function until every place has been refused once, and checks each failure.
+static void refuse_each(const char *name, dq_code (*call)(void)) {
+  dq_code code;
+  do {
+    requests = 0, failing = -1;
+    memset(&failure, 0, sizeof failure);
+    counting = true;
+    code = call();
+    counting = false;
+    if (code == DQ_CODE_OK) continue;
+    if (failing < 0) fail_msg("%s: with all memory: %s", name, failure.message);
+    const char *what = strstr(failure.message, "out of memory");
+    size_t bytes = 0;
+    int fields = what ? sscanf(what, "out of memory: %zu bytes needed", &bytes) : 0;
+    bool too_few = fields == 1 && bytes == 1 && asked > 2; // which nobody asked for
+    if (code != DQ_CODE_SYSTEM || too_few || (fields < 1 && (!what || strcmp(what, "out of memory") != 0)))
+      fail_msg("%s: without request %d: code %d, %s", name, (int)failing, code, failure.message);
+  } while (failing >= 0);
+}
+
+static dq_code with_model(dq_code (*use)(dq_model *)) {
+  dq_model *model;
+  dq_code code = dq_model_load(&model, engine, api_small, &failure);
+  if (code == DQ_CODE_OK) code = use(model);
+  dq_model_free(model);
+  return code;
+}
+
+static dq_code with_pictures(dq_code (*use)(dq_model *, dq_dataset *), dq_model *model) {
+  dq_dataset *dataset;
+  dq_code code = dq_dataset_open(&dataset, engine, "synth:shapes,size=8,count=4", NULL, &failure);
+  if (code == DQ_CODE_OK) code = use(model, dataset);
+  dq_dataset_close(dataset);
+  return code;
+}
+
+static dq_code use_cost(dq_model *model) {
+  dq_model_cost_facts facts = {.size = sizeof facts};
+  return dq_model_cost(model, NULL, &facts, &failure);
+}
+static dq_code cost(void) { return with_model(use_cost); }
+
+static dq_code use_amp(dq_model *model) { return dq_model_amp(model, NULL, NULL, &failure); }
+static dq_code amp(void) { return with_model(use_amp); }
+
+static dq_code use_save(dq_model *model) { return dq_model_save(model, "/dev/null", &failure); }
+static dq_code save(void) { return with_model(use_save); }
+
+static dq_code with_reference(dq_model *model, dq_dataset *dataset) {
+  dq_model *reference;
+  dq_code code = dq_model_load(&reference, engine, api_small, &failure);
+  if (code == DQ_CODE_OK) code = dq_model_compare(model, reference, dataset, NULL, NULL, &failure);
+  dq_model_free(reference);
+  return code;
+}
+static dq_code use_compare(dq_model *model) { return with_pictures(with_reference, model); }
+static dq_code compare(void) { return with_model(use_compare); }
+
+static dq_code run_pictures(dq_model *model, dq_dataset *dataset) {
+  dq_network *network;
+  dq_code code = dq_network_open(&network, model, NULL, &failure);
+  if (code == DQ_CODE_OK) code = dq_network_read(network, dataset, 1, 0, NULL, &failure);
+  if (code == DQ_CODE_OK) code = dq_network_run(network, &failure);
+  dq_network_close(network);
+  return code;
+}
+static dq_code use_run(dq_model *model) { return with_pictures(run_pictures, model); }
+static dq_code run(void) { return with_model(use_run); }
+
+static dq_code check_half(dq_model *model, dq_dataset *dataset) {
+  dq_model_amp_options options;
+  dq_model_amp_defaults(&options, sizeof options);
+  options.check = dataset, options.half_io = 1;
+  return dq_model_amp(model, &options, NULL, &failure);
+}
+static dq_code use_amp_on_pictures(dq_model *model) { return with_pictures(check_half, model); }
+static dq_code amp_on_pictures(void) { return with_model(use_amp_on_pictures); }
+
+static dq_model_int8_options int8_options; // of the next call
+
+static dq_code quantize(dq_model *model, dq_dataset *dataset) {
+  return dq_model_int8(model, dataset, &int8_options, NULL, &failure);
+}
+static dq_code use_int8(dq_model *model) { return with_pictures(quantize, model); }
+static dq_code int8(void) { return with_model(use_int8); }
+
+static dq_model_tucker_options tucker_options; // of the next call
+
+static dq_code decompose(dq_model *model, dq_dataset *dataset) {
+  tucker_options.data = dataset;
+  return dq_model_tucker(model, &tucker_options, NULL, &failure);
+}
+static dq_code use_tucker(dq_model *model) { return with_pictures(decompose, model); }
+static dq_code tucker(void) { return with_model(use_tucker); }
+
+static const char *other; // path of the model of the next call
+
+static dq_code run_other(void) {
+  dq_model *model;
+  dq_network *network = NULL;
+  dq_code code = dq_model_load(&model, engine, other, &failure);
+  if (code == DQ_CODE_OK) code = dq_network_open(&network, model, NULL, &failure);
+  if (code == DQ_CODE_OK) code = dq_network_run(network, &failure);
+  dq_network_close(network);
+  dq_model_free(model);
+  return code;
+}
+
+// ---- What has no public function ----
+
+static dq_context context;
+
+static dq_code code_of(dq_status status, const dq_error *error) {
+  if (status != DQ_OK) snprintf(failure.message, sizeof failure.message, "%s", error->message);
+  return (dq_code)status;
+}
+
+static dq_code emit(void) {
+  dq_graph *graph;
+  dq_codegen made = {0};
+  dq_error error = {0};
+  dq_status status = dq_onnx_load(&graph, other, &context, &error);
+  if (status != DQ_OK) return code_of(status, &error);
+  status = dq_codegen_open(&made, graph, &(dq_codegen_options){0}, &context, &error);
+  dq_codegen_close(&made);
+  dq_graph_free(graph);
+  return code_of(status, &error);
+}
+
+static dq_study_options study_options; // of the next call
+
+static dq_code study(void) {
+  dq_study found = {0};
+  dq_error error = {0};
+  dq_graph *reference = NULL;
+  dq_arena *arena = dq_arena_new(NULL);
+  dq_status status = arena ? DQ_OK : dq_fail_memory(&error, 0);
+  if (status == DQ_OK && study_options.judged) status = dq_onnx_load(&reference, other, &context, &error);
+  if (status == DQ_OK) status = dq_study_run(&found, other, reference, &study_options, &context, arena, &error);
+  dq_study_deinit(&found);
+  dq_graph_free(reference);
+  dq_arena_free(arena);
+  return code_of(status, &error);
+}
+
+// ---- Tests ----
+
+static const char *beside(const char *name) {
+  static char path[4200];
+  snprintf(path, sizeof path, "%.*s/%s.onnx", (int)(strrchr(api_small, '/') - api_small), api_small, name);
+  return path;
+}
+
+static int open_engine(void **state) {
+  dq_engine_options options;
+  dq_engine_defaults(&options, sizeof options);
+  options.threads = 1;
+  if (dq_context_init(&context, 1, ~0u, NULL) != DQ_OK) return -1;
+  return api_enter(state) || dq_engine_open(&engine, &options, &failure) != DQ_CODE_OK;
+}
+static int close_engine(void **state) {
+  dq_engine_close(engine);
+  dq_context_deinit(&context);
+  return api_leave(state);
+}
+
+// The specification of two pictures without labels, in a new file; synthetic ones have labels of eight classes.
+static const char *put_array(void) {
+  static char spec[64];
+  strcpy(spec, "npy:/tmp/test_memory_XXXXXX");
+  float values[2 * 3 * 8 * 8];
+  for (int i = 0; i < 2 * 3 * 8 * 8; i++) values[i] = (float)(i % 61) / 30 - 1;
+  dq_error error;
+  close(mkstemp(strchr(spec, '/')));
+  assert_int_equal(dq_npy_write(strchr(spec, '/'), &(dq_tensor){DQ_F32, 4, {2, 3, 8, 8}, values}, &error), DQ_OK);
+  return spec;
+}
+
+static void files_and_runs(void **state) {
+  (void)state;
+  if (access(api_small, R_OK)) skip();
+  refuse_each("cost", cost);
+  refuse_each("saving", save);
+  refuse_each("running", run);
+  refuse_each("comparing", compare);
+  static const char *const models[] = {"channels_last", "odd_weights", "qoperator", "two_inputs", "sides",
+                                       "half",          "double",      "places",    "gained",     "shared"};
+  for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+    other = beside(models[i]);
+    refuse_each(models[i], run_other);
+  }
+}
+
+static void c_and_reports(void **state) {
+  (void)state;
+  if (access(api_small, R_OK)) skip();
+  static const char *const models[] = {"small", "qoperator", "half", "channels_last"};
+  for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+    other = beside(models[i]);
+    refuse_each(models[i], emit);
+  }
+  const dq_data_options generated = {.spec = "synth:shapes,size=8,count=2"}, pictures = {.spec = put_array()};
+  other = beside("qoperator");
+  study_options = (dq_study_options){.data = &generated, .overflow = true, .raw = true};
+  refuse_each("overflow", study);
+  other = beside("small");
+  study_options = (dq_study_options){.data = &pictures, .judged = true, .sensitivity = true, .ranges = true};
+  refuse_each("report", study);
+  unlink(strchr(pictures.spec, '/'));
+}
+
+static void float16(void **state) {
+  (void)state;
+  if (access(api_small, R_OK)) skip();
+  refuse_each("float16", amp);
+  refuse_each("float16, checked", amp_on_pictures);
+}
+
+static void quantization(void **state) {
+  (void)state;
+  if (access(api_small, R_OK)) skip();
+  char table[] = "/tmp/test_memory_XXXXXX";
+  close(mkstemp(table));
+  dq_model_int8_defaults(&int8_options, sizeof int8_options);
+  refuse_each("trials", int8);
+  int8_options.method = "mse", int8_options.rounding = "adaptive", int8_options.form = DQ_FORM_OPERATOR;
+  int8_options.equalize = int8_options.bias_absorption = int8_options.range_search = DQ_CHOICE_ON;
+  int8_options.sums = DQ_SUMS_INT16, int8_options.save_table = table, int8_options.save_precision = "/dev/null";
+  refuse_each("what is asked for", int8);
+  dq_model_int8_defaults(&int8_options, sizeof int8_options);
+  int8_options.use_table = table, int8_options.min_sqnr = 40;
+  refuse_each("a table and a bound", int8);
+  const dq_data_options pictures = {.spec = put_array()};
+  other = beside("small");
+  study_options = (dq_study_options){.data = &pictures, .ranges = true, .table = table};
+  refuse_each("ranges of a table", study);
+  unlink(strchr(pictures.spec, '/'));
+  unlink(table);
+}
+
+static void decomposition(void **state) {
+  (void)state;
+  if (access(api_small, R_OK)) skip();
+  dq_model_tucker_defaults(&tucker_options, sizeof tucker_options);
+  tucker_options.ratio = 0.5, tucker_options.plain = tucker_options.refine = 1;
+  refuse_each("a share of the ranks", tucker);
+  dq_model_tucker_defaults(&tucker_options, sizeof tucker_options);
+  tucker_options.macs = 0.6, tucker_options.matrices = 1;
+  refuse_each("a share of the work", tucker);
+  dq_model_tucker_defaults(&tucker_options, sizeof tucker_options);
+  tucker_options.vbmf = 1, tucker_options.force = 1;
+  refuse_each("VBMF", tucker);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(files_and_runs), cmocka_unit_test(c_and_reports),
+                                     cmocka_unit_test(float16), cmocka_unit_test(quantization),
+                                     cmocka_unit_test(decomposition)};
+  return cmocka_run_group_tests(tests, open_engine, close_engine);
+}
