@@ -66,7 +66,7 @@ static const struct shape {
 };
 
 static dq_conv_parameters parameters_of(const struct shape *s) {
-  int64_t out = dq_conv_output_size(s->size, s->kernel, s->stride, 1, s->pad, s->pad);
+  int64_t out = output_size(s->size, s->kernel, s->stride, 1, s->pad, s->pad);
   return (dq_conv_parameters){.batch = 1,
                               .groups = s->groups,
                               .in_channels = s->in,

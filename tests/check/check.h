@@ -87,4 +87,12 @@ check_case check_requantize, check_halves, check_halves_leaky, check_quantize, c
 // ---- Benchmarks ----
 void bench_all(unsigned cpu, const char *only);
 
+// The size of a convolution's output along an axis: floor((in + pads - dilation (kernel - 1) - 1) / stride) + 1; 0 when
+// the kernel is larger than the padded input.
+static inline int64_t output_size(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad_before,
+                                  int64_t pad_after) {
+  int64_t space = in + pad_before + pad_after - dilation * (kernel - 1) - 1;
+  return space < 0 ? 0 : space / stride + 1;
+}
+
 #endif

@@ -15,7 +15,7 @@ static void random_axis(checker *c, int64_t *in, int64_t *kernel, int64_t *strid
     *before = pick(c, (int64_t[]){0, 0, 1, 2}, 4);
     *after = pick(c, (int64_t[]){0, 0, 1, 3}, 4);
     *in = between(c, 1, 14);
-    *out = dq_conv_output_size(*in, *kernel, *stride, *dilation, *before, *after);
+    *out = output_size(*in, *kernel, *stride, *dilation, *before, *after);
   } while (*out < 1);
 }
 

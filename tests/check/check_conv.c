@@ -20,7 +20,7 @@ static void random_axis(checker *c, int64_t *in, int64_t *kernel, int64_t *strid
     *before = pick(c, (int64_t[]){0, 0, 1, 2, 3}, 5);
     *after = pick(c, (int64_t[]){0, 0, 1, 2, 5}, 5);
     *in = between(c, 1, limit);
-    *out = dq_conv_output_size(*in, *kernel, *stride, *dilation, *before, *after);
+    *out = output_size(*in, *kernel, *stride, *dilation, *before, *after);
   } while (*out < 1);
   if (*out > 1 && chance(c, 5)) --*out; // fewer windows than fit
 }
@@ -72,9 +72,8 @@ static dq_conv_parameters random_square(checker *c) {
     p.stride_height = p.stride_width = between(c, 1, 2);
     p.dilation_height = p.dilation_width = p.stride_width == 1 ? pick(c, (int64_t[]){1, 1, 2, 3}, 4) : 1;
     p.out_height =
-        dq_conv_output_size(p.in_height, p.kernel_height, p.stride_height, p.dilation_height, p.pad_top, p.pad_bottom);
-    p.out_width =
-        dq_conv_output_size(p.in_width, p.kernel_width, p.stride_width, p.dilation_width, p.pad_left, p.pad_right);
+        output_size(p.in_height, p.kernel_height, p.stride_height, p.dilation_height, p.pad_top, p.pad_bottom);
+    p.out_width = output_size(p.in_width, p.kernel_width, p.stride_width, p.dilation_width, p.pad_left, p.pad_right);
   } while (p.out_height < 1 || p.out_width < 1 || dq_conv_macs(&p) > MOST_MACS);
   return p;
 }

@@ -9,6 +9,7 @@
 
 #include "lib/base/random.h"
 #include "lib/graph/graph.h"
+#include "lib/retrain/retrain.h"
 
 static dq_value *value(dq_graph *graph, const char *name) { return dq_graph_add_value(graph, name); }
 
@@ -204,6 +205,26 @@ static void labels(void **state) {
 }
 
 // x -> a -> b -> y, and a -> z: of the part that ends in a and b nothing behind them is left.
+// What a retraining hook may change: nodes with a name, however short, that read a constant.
+static void nodes_with_constants(void **state) {
+  (void)state;
+  dq_graph *graph = dq_graph_new(NULL);
+  dq_tensor *one = dq_tensor_scalar_f32(graph->arena, 1);
+  const char *const *names;
+  int count;
+  dq_error error;
+  assert_non_null(dq_graph_add_constant(graph, "w", one));
+  join(graph, "a", "x", "w", "b");
+  join(graph, "", "b", "w", "c");
+  join(graph, "plain", "c", "b", "d");
+  join(graph, "last", "w", NULL, "e");
+  assert_int_equal(dq_retrain_nodes(graph, graph->arena, &names, &count, &error), DQ_OK);
+  assert_int_equal(count, 2);
+  assert_string_equal(names[0], "a");
+  assert_string_equal(names[1], "last");
+  dq_graph_free(graph);
+}
+
 static void part(void **state) {
   (void)state;
   dq_error error = {0};
@@ -226,9 +247,14 @@ static void part(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(users_and_order), cmocka_unit_test(refused),
-                                     cmocka_unit_test(random_orders),   cmocka_unit_test(edits),
-                                     cmocka_unit_test(labels),          cmocka_unit_test(replaced_twice),
-                                     cmocka_unit_test(names_of_many),   cmocka_unit_test(part)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(users_and_order),
+                                     cmocka_unit_test(refused),
+                                     cmocka_unit_test(random_orders),
+                                     cmocka_unit_test(edits),
+                                     cmocka_unit_test(labels),
+                                     cmocka_unit_test(replaced_twice),
+                                     cmocka_unit_test(names_of_many),
+                                     cmocka_unit_test(nodes_with_constants),
+                                     cmocka_unit_test(part)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

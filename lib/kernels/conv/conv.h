@@ -22,11 +22,6 @@ const char *dq_conv_choice_name(dq_conv_choice choice);
 // Whether the results of a choice have the bits that are defined below, whatever the shape.
 bool dq_conv_same_bits(dq_conv_choice choice);
 
-// The size of the output along an axis: floor((in + pads - dilation (kernel - 1) - 1) / stride) + 1; 0 or less when the
-// kernel is larger than the padded input.
-int64_t dq_conv_output_size(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad_before,
-                            int64_t pad_after);
-
 // DQ_BAD_INPUT: a size is below 1 (the batch below 0), pads are negative, groups do not divide the channels, a window
 // reaches outside of the padded input, or sizes in bytes overflow.
 dq_status dq_conv_check(const dq_conv_parameters *parameters, dq_error *error);

@@ -1,12 +1,6 @@
-// The sizes of a convolution: outputs, multiply-accumulates, validation.
+// The sizes of a convolution: multiply-accumulates, validation.
 #include "lib/base/sizes.h"
 #include "lib/kernels/conv/conv.h"
-
-int64_t dq_conv_output_size(int64_t in, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad_before,
-                            int64_t pad_after) {
-  int64_t space = in + pad_before + pad_after - dilation * (kernel - 1) - 1;
-  return space < 0 ? 0 : space / stride + 1;
-}
 
 int64_t dq_conv_macs(const dq_conv_parameters *p) {
   const int64_t factors[] = {p->out_channels,  p->out_height,  p->out_width, p->in_channels / p->groups,

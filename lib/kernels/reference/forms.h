@@ -26,7 +26,7 @@ typedef struct dq_activation {
 // A 2-D convolution of an NCHW input [batch][in_channels][in_height][in_width] with OIHW weights
 // [out_channels][in_channels / groups][kernel_height][kernel_width] to an NCHW output [batch][out_channels][out_height]
 // [out_width]. A 1-D convolution has height 1. Padding has the value 0; pad_bottom and pad_right only bound out_height
-// and out_width, which the caller sets (dq_conv_output_size).
+// and out_width, which the caller sets.
 typedef struct dq_conv_parameters {
   int64_t batch, groups, in_channels, out_channels;
   int64_t in_height, in_width;
