@@ -72,15 +72,23 @@ static const char program_start[] =
     "int main(int count, char **words) {\n"
     "  FILE *from = count == 3 ? fopen(words[1], \"rb\") : NULL, *to = count == 3 ? fopen(words[2], \"wb\") : NULL;\n"
     "  if (!from || !to) return 2;\n"
-    "  while (fgetc(from) != EOF) { /* a byte in front of each sample */\n";
+    "  for (long sample = 0; sample < SAMPLES; sample++) {\n";
 
 static void declare_port(FILE *to, const dq_codegen_port *port) {
   fprintf(to, "static %s b_%s[%" PRId64 "];\n", dq_emit_type(port->tensor.type), port->field,
           dq_tensor_count(&port->tensor) + 1);
 }
 
-static void print_program(FILE *to, const dq_codegen *made) {
+// The number of runs, each of a batch, that all pictures take.
+static int64_t sample_count(const verification *v) {
+  return (v->comparison->pictures + v->runner.batch - 1) / v->runner.batch;
+}
+
+// The number of samples stands in the program, since a sample of a network without inputs has no bytes to count.
+static void print_program(FILE *to, const verification *v) {
+  const dq_codegen *made = v->made;
   fprintf(to, "#include <stdint.h>\n#include \"%s\"\n", made->header_name);
+  fprintf(to, "#define SAMPLES %" PRId64 "L\n", sample_count(v));
   for (int i = 0; i < made->input_count; i++) declare_port(to, &made->inputs[i]);
   for (int o = 0; o < made->output_count; o++) declare_port(to, &made->outputs[o]);
   fprintf(to, "static uint64_t arena[%zu];\n", made->arena_bytes / 8 + 3);
@@ -120,7 +128,7 @@ static dq_status write_sources(const verification *v, dq_error *error) {
   DQ_TRY(write_text(v, v->made->header_name, v->made->header, error));
   DQ_TRY(write_weights(v, error));
   DQ_TRY(open_file(v, "main.c", "wb", &file, error));
-  print_program(file, v->made);
+  print_program(file, v);
   return fclose(file) ? dq_fail_errno(error, "main.c") : DQ_OK;
 }
 
@@ -161,7 +169,6 @@ static dq_status run_samples_of(verification *v, int64_t first, dq_error *error)
   int64_t left = v->comparison->pictures - first;
   if (!v->options->data) draw_noise(v, first);
   else DQ_TRY(dq_runner_read(&v->runner, first, left < v->runner.batch ? left : v->runner.batch, NULL, error));
-  if (fputc('s', v->inputs) == EOF) return dq_fail_errno(error, "a temporary file");
   for (int i = 0; i < dq_plan_input_count(plan); i++) DQ_TRY(write_tensor(v->inputs, dq_plan_input(plan, i), error));
   DQ_TRY(dq_plan_run(plan, error));
   for (int o = 0; o < dq_plan_output_count(plan); o++)

@@ -175,6 +175,12 @@ END
   has "Elements that differ: 1"
 }
 
+@test "the file that --run gets has the numbers of the inputs and nothing else" {
+  gives 0 dq-cc int8.onnx -o net.c --verify --run "$root/docs/guide/images/keep-input $PWD/samples"
+  elements=$(sed -nE 's/^#define NET_X_ELEMENTS ([0-9]+)/\1/p' net.h)
+  [ "$(wc -c <samples)" -eq $((8 * 4 * elements)) ] # eight samples of float32
+}
+
 @test "what a caller needs is what the header says" {
   gives 0 dq-cc int8.onnx -o folder.c --name tiny --json -
   grep -q '"arena_bytes"' <<<"$output"
