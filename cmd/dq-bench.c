@@ -11,12 +11,13 @@
 #include "lib/measure/bench.h"
 #include "lib/measure/peaks.h"
 #include "lib/render/report.h"
+#include "lib/report/report_timeline.h"
 #include "lib/report/roofline.h"
 
 typedef struct bench_options {
   dq_common_options common;
   dq_report_options report;
-  const char *reference, *plot;
+  const char *reference, *plot, *timeline;
   int64_t runs, warmup, batch;
   double time_limit;
   bool per_layer;
@@ -59,6 +60,15 @@ static const dq_option rows[] = {
      .needs = "per-layer",
      .help = "a roofline of all steps as an SVG picture, with --per-layer",
      .details = "Speed over multiply-accumulates per byte, below what the machine was measured to reach."},
+    {.name = "timeline",
+     .type = DQ_OPTION_FILE,
+     .value = "FILE",
+     DQ_INTO(bench_options, timeline),
+     .help = "when each step and each thread works, in three more runs, as a file for Perfetto",
+     .details =
+         "JSON in the Trace Event Format: for every model a track of its steps, and a track for each thread with "
+         "the loops that the threads share. Where a track is empty a thread waits; the thread that runs the "
+         "steps may work alone."},
     {.name = "batch",
      .aliases = "batch-size",
      .type = DQ_OPTION_INT,
@@ -135,6 +145,8 @@ static const dq_column run_columns[] = {
     {"bandwidth", "Measured bandwidth", DQ_COLUMN_REAL, "GB/s", 1, 0, 0},
 };
 static const dq_table_layout run_layout = {"run", NULL, run_columns, DQ_COUNT(run_columns), true};
+
+enum { TIMELINE_RUNS = 3 };
 
 typedef struct bench {
   const bench_options *options;
@@ -249,6 +261,16 @@ static dq_status plot(const bench *it, dq_arena *arena, dq_error *error) {
   return dq_roofline_write(it->options->plot, title, &it->peaks, points, count, error);
 }
 
+static dq_status write_timeline(const bench *it, const dq_context *context, dq_error *error) {
+  for (int m = 0; m < it->count; m++) {
+    int64_t lost = dq_timeline_lost(&it->models[m].timeline);
+    if (lost)
+      dq_message(context, DQ_WARNING, "%s: the timeline lacks its last %" PRId64 " events, since a track holds %d",
+                 it->subjects[m].path, lost, DQ_TIMELINE_MOST);
+  }
+  return dq_timeline_write(it->options->timeline, it->subjects, it->models, it->count, error);
+}
+
 static dq_status tell(bench *it, dq_report *report, const dq_context *context, dq_error *error) {
   const bench_options *options = it->options;
   dq_table *times = dq_report_table(report, &model_layout);
@@ -300,13 +322,15 @@ static dq_status measure(const bench_options *options, const dq_context *context
   dq_bench_options settings = {.runs = options->runs,
                                .warmup = options->warmup,
                                .time_limit = options->time_limit,
-                               .per_layer = options->per_layer};
+                               .per_layer = options->per_layer,
+                               .timeline_runs = options->timeline ? TIMELINE_RUNS : 0};
   DQ_TRY(dq_read_shapes(&options->shapes, NULL, options->batch, arena, &settings.shapes, error));
   if (options->per_layer) DQ_TRY(dq_measure_peaks(&it.peaks, context, error));
   dq_status status = dq_bench_run(it.models, it.subjects, it.count, &settings, &it.rounds, context, arena, error);
   dq_report *report = status == DQ_OK ? dq_report_new("dq-bench", 1, "Time of one run") : NULL;
   if (status == DQ_OK) status = tell(&it, report, context, error);
   if (status == DQ_OK && options->plot) status = plot(&it, arena, error);
+  if (status == DQ_OK && options->timeline) status = write_timeline(&it, context, error);
   dq_report_free(report);
   dq_bench_close(it.models, it.count);
   return status;
@@ -339,7 +363,9 @@ const dq_command dq_verb_bench = {
     .examples = "# where the time goes\n"
                 "dq-bench model.onnx --per-layer\n"
                 "# is the quantized model faster on one thread?\n"
-                "dq-bench int8.onnx --vs model.onnx --threads 1 --runs 200",
+                "dq-bench int8.onnx --vs model.onnx --threads 1 --runs 200\n"
+                "# who waits for whom, to look at in a viewer of traces\n"
+                "dq-bench model.onnx --threads 2 --timeline timeline.json",
     .operand = "MODEL",
     .operands_minimum = 1,
     .operands_maximum = -1,

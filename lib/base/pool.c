@@ -47,7 +47,10 @@ struct dq_pool {
   pthread_mutex_t lock; // only to sleep and to wake
   pthread_cond_t begin, done;
   int threads;
-  bool looks;      // not where threads have to share processors
+  bool looks; // not where threads have to share processors
+  // NULL: nobody observes. Atomic as a thread may look at a job that is over.
+  _Atomic(dq_pool_share_done *) share_done;
+  _Atomic(void *) share_user;
   worker *workers; // threads - 1 of them; the caller is thread 0
 };
 
@@ -69,6 +72,7 @@ static bool claim_piece(share *from, unsigned number, bool last, int *piece) {
 
 // Does what it can get of a job; true when nothing of it is left to do.
 static bool run_share(dq_pool *pool, unsigned number, int thread) {
+  int64_t begin = pool->share_done ? dq_nanoseconds() : 0;
   dq_pool_work *work = pool->work;
   void *argument = pool->argument;
   int64_t count = pool->count;
@@ -81,7 +85,10 @@ static bool run_share(dq_pool *pool, unsigned number, int thread) {
       done++;
     }
   }
-  return done && atomic_fetch_sub(&pool->left, done) == done;
+  if (!done) return false;
+  dq_pool_share_done *share_done = pool->share_done;
+  if (share_done) share_done(pool->share_user, thread, begin, dq_nanoseconds());
+  return atomic_fetch_sub(&pool->left, done) == done;
 }
 
 // What a waiting processor does not spend on its neighbour's cost.
@@ -210,6 +217,12 @@ void dq_pool_run(dq_pool *pool, int64_t count, dq_pool_work *work, void *argumen
   pool->number = number;
   if (pool->asleep) wake(pool, &pool->begin);
   if (!run_share(pool, number, 0)) wait_for_others(pool);
+}
+
+void dq_pool_observe(dq_pool *pool, dq_pool_share_done *done, void *user) {
+  if (!pool) return;
+  pool->share_user = user;
+  pool->share_done = done;
 }
 
 int dq_processors(void) {

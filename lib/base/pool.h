@@ -20,6 +20,13 @@ int dq_pool_threads(const dq_pool *pool); // with the caller; 1 for NULL
 typedef void dq_pool_work(void *argument, int64_t i, int thread);
 void dq_pool_run(dq_pool *pool, int64_t count, dq_pool_work *work, void *argument);
 
+// Called by a thread that has run some of the indices of a dq_pool_run, before that returns: the thread worked for it
+// from `begin` to `end`, in nanoseconds of dq_nanoseconds. Threads call it at the same time, each with its own number.
+typedef void dq_pool_share_done(void *user, int thread, int64_t begin, int64_t end);
+// Sets what threads call, NULL: nothing. Call it while no dq_pool_run runs; nothing happens for a NULL pool. Loops that
+// the caller runs alone (a pool of one thread, a count of 1) are not reported.
+void dq_pool_observe(dq_pool *pool, dq_pool_share_done *done, void *user);
+
 int dq_processors(void); // number of processors that this process may run on
 
 #endif

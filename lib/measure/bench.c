@@ -64,15 +64,18 @@ static dq_status open_model(dq_bench_model *model, const dq_bench_subject *subje
   return model->times ? DQ_OK : dq_fail_memory(error, (size_t)options->runs * sizeof(double));
 }
 
-// One run; a run may overwrite its inputs, so they are filled in anew, outside the time.
-static dq_status run_once(dq_bench_model *model, double *seconds, dq_error *error) {
-  dq_plan *plan = model->session.plan;
-  for (int i = 0; i < dq_plan_input_count(plan); i++) {
-    dq_tensor *input = dq_plan_input(plan, i);
+// A run may overwrite its inputs, so they are filled in before each, outside the time.
+static void fill_inputs(const dq_bench_model *model) {
+  for (int i = 0; i < dq_plan_input_count(model->session.plan); i++) {
+    dq_tensor *input = dq_plan_input(model->session.plan, i);
     memcpy(input->data, model->inputs[i]->data, dq_tensor_bytes(input));
   }
+}
+
+static dq_status run_once(dq_bench_model *model, double *seconds, dq_error *error) {
+  fill_inputs(model);
   double start = dq_seconds();
-  DQ_TRY(dq_plan_run(plan, error));
+  DQ_TRY(dq_plan_run(model->session.plan, error));
   *seconds = dq_seconds() - start;
   return DQ_OK;
 }
@@ -100,9 +103,12 @@ static dq_status run_turns(dq_bench_model *models, const dq_bench_subject *subje
 }
 
 // Multiply-accumulates of the steps: the nodes of the copy that is run.
-static dq_status name_layers(dq_bench_model *model, const dq_bench_options *options, const dq_context *context,
+static dq_status list_layers(dq_bench_model *model, const dq_bench_options *options, const dq_context *context,
                              dq_arena *arena, dq_error *error) {
   dq_cost cost;
+  model->layer_count = dq_plan_step_count(model->session.plan);
+  model->layers = DQ_NEW_ARRAY(arena, model->layer_count, dq_bench_layer);
+  if (!model->layers) return dq_fail_memory(error, 0);
   DQ_TRY(dq_cost_count(&cost, model->session.copy, &options->shapes, context, arena, error));
   for (int s = 0; s < model->layer_count; s++) {
     const dq_node *node = dq_plan_step(model->session.plan, s, NULL);
@@ -122,14 +128,12 @@ static dq_status name_layers(dq_bench_model *model, const dq_bench_options *opti
   return DQ_OK;
 }
 
-static dq_status time_layers(dq_bench_model *model, const dq_bench_options *options, int64_t rounds,
-                             const dq_context *context, dq_arena *arena, dq_error *error) {
+static dq_status time_layers(dq_bench_model *model, int64_t rounds, const dq_context *context, dq_arena *arena,
+                             dq_error *error) {
   dq_plan *plan = model->session.plan;
-  int steps = model->layer_count = dq_plan_step_count(plan);
-  model->layers = DQ_NEW_ARRAY(arena, steps, dq_bench_layer);
+  const int steps = model->layer_count;
   double *times = DQ_NEW_ARRAY(arena, (int64_t)steps * rounds, double);
-  if (!model->layers || !times) return dq_fail_memory(error, (size_t)steps * sizeof *times);
-  DQ_TRY(name_layers(model, options, context, arena, error));
+  if (!times) return dq_fail_memory(error, (size_t)steps * sizeof *times);
   dq_plan_set_timing(plan, true);
   for (int64_t round = 0; round < rounds; round++) {
     double whole;
@@ -150,6 +154,26 @@ static dq_status time_layers(dq_bench_model *model, const dq_bench_options *opti
   return DQ_OK;
 }
 
+static dq_status record_timeline(dq_bench_model *model, int runs, const dq_context *context, dq_arena *arena,
+                                 dq_error *error) {
+  DQ_TRY(dq_timeline_open(&model->timeline, context, arena, error));
+  for (int run = 0; run < runs; run++) {
+    DQ_TRY(dq_check_stop(context, error));
+    fill_inputs(model);
+    DQ_TRY(dq_timeline_run(&model->timeline, model->session.plan, context, error));
+  }
+  return DQ_OK;
+}
+
+// What is measured of the steps, in runs of their own.
+static dq_status look_inside(dq_bench_model *model, const dq_bench_options *options, int64_t rounds,
+                             const dq_context *context, dq_arena *arena, dq_error *error) {
+  if (!options->per_layer && !options->timeline_runs) return DQ_OK;
+  DQ_TRY(list_layers(model, options, context, arena, error));
+  if (options->per_layer) DQ_TRY(time_layers(model, rounds, context, arena, error));
+  return options->timeline_runs ? record_timeline(model, options->timeline_runs, context, arena, error) : DQ_OK;
+}
+
 dq_status dq_bench_run(dq_bench_model *models, const dq_bench_subject *subjects, int count,
                        const dq_bench_options *options, int64_t *rounds, const dq_context *context, dq_arena *arena,
                        dq_error *error) {
@@ -158,8 +182,8 @@ dq_status dq_bench_run(dq_bench_model *models, const dq_bench_subject *subjects,
   DQ_TRY(check_names(models, subjects, count, options, arena, error));
   for (int m = 0; m < count; m++) DQ_TRY(open_model(&models[m], &subjects[m], options, context, arena, error));
   DQ_TRY(run_turns(models, subjects, count, options, rounds, context, error));
-  for (int m = 0; m < count && options->per_layer; m++) {
-    dq_status status = time_layers(&models[m], options, *rounds, context, arena, error);
+  for (int m = 0; m < count; m++) {
+    dq_status status = look_inside(&models[m], options, *rounds, context, arena, error);
     if (status != DQ_OK) return dq_error_prefix(error, status, "%s", subjects[m].path);
   }
   return DQ_OK;

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "lib/measure/timeline.h"
 #include "lib/session/session.h"
 
 // ---- Statistics of times, in seconds ----
@@ -54,6 +55,7 @@ typedef struct dq_bench_options {
   int64_t runs, warmup; // rounds that are measured (>= 1), and rounds before these; a round runs each model once
   double time_limit;    // seconds for the measured rounds, of which at least one is made; 0: none
   bool per_layer;       // then make as many rounds again in which every step is measured
+  int timeline_runs;    // then run each model as often as this for its timeline; 0: without one
 } dq_bench_options;
 
 // One thing to measure: a model, and how its convolutions are computed.
@@ -80,8 +82,9 @@ typedef struct dq_bench_model {
   int64_t macs;           // -1: not known
   dq_tensor **inputs;     // random numbers in -1 to 1; integers are 0
   double *times;          // by round, in seconds
-  dq_bench_layer *layers; // [layer_count], with per_layer
+  dq_bench_layer *layers; // [layer_count], with per_layer or timeline_runs; `median` with per_layer
   int layer_count;
+  dq_timeline timeline; // with timeline_runs
 } dq_bench_model;
 
 // Loads and plans `count` subjects into models[count], at sizes that one of them records where the request does not

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/render/render_internal.h"
+#include "lib/render/json_text.h"
 #include "lib/render/text.h"
 
 // A JSON string; bytes that are not UTF-8 become U+FFFD, which JSON's rules would refuse.
@@ -27,6 +28,13 @@ static json_t *string_value(const char *text) {
   value = json_stringn(mended, used);
   free(mended);
   return value;
+}
+
+bool dq_json_text(FILE *stream, const char *text) {
+  json_t *value = string_value(text);
+  bool written = value && !json_dumpf(value, stream, JSON_ENCODE_ANY);
+  json_decref(value);
+  return written;
 }
 
 static json_t *cell_value(const dq_cell *cell) {

@@ -75,6 +75,38 @@ END
   only roof.svg
 }
 
+@test "a timeline: each step once a run, and the threads' work inside its step" {
+  command -v python3 >/dev/null || skip "no python3 to read JSON with"
+  convert int8 "$models/small.onnx" int8.onnx >/dev/null
+  gives 0 dq-bench "$models/small.onnx" int8.onnx --runs 3 --threads 2 --per-layer --timeline line.json --json a.json
+  gives 0 dq-bench "$models/small.onnx" --runs 3 --threads 1 --timeline alone.json
+  python3 - <<'END'
+import json
+layers = json.load(open("a.json"))["layers"]
+events = json.load(open("line.json"))["traceEvents"]
+names = [e["args"]["name"] for e in events if e["ph"] == "M"]
+threads = ["steps", "thread 0, which runs the steps", "thread 1"]
+assert [names[0].split("/")[-1], *names[1:4], names[4], *names[5:]] == ["small.onnx", *threads, "int8.onnx", *threads], names
+shares = 0
+for process in 1, 2:
+    own = [e for e in events if e["pid"] == process and e["ph"] == "X"]
+    steps = [e for e in own if e["cat"] == "step"]
+    model = names[0] if process == 1 else names[4]
+    expected = [row["node"] for row in layers if row["model"] == model] * 3
+    assert [e["name"] for e in steps] == expected, (steps, expected)
+    assert all(a["ts"] + a["dur"] <= b["ts"] + 1e-6 for a, b in zip(steps, steps[1:])), steps
+    for share in (e for e in own if e["cat"] == "share"):
+        step = next(e for e in steps if e["args"]["run"] == share["args"]["run"] and e["args"]["step"] == share["args"]["step"])
+        assert step["name"] == share["name"] and share["tid"] in (1, 2), (step, share)
+        assert step["ts"] <= share["ts"] and share["ts"] + share["dur"] <= step["ts"] + step["dur"] + 1e-6, (step, share)
+        shares += 1
+assert shares > 0
+assert not [e for e in json.load(open("alone.json"))["traceEvents"] if e.get("cat") == "share"]
+END
+  gives 5 dq-bench "$models/small.onnx" --runs 1 --timeline no/line.json
+  has "no/line.json"
+}
+
 @test "the tables of make bench, on small networks and without peers" {
   build_networks=$(command -v make_networks) || skip "make_networks is not built"
   "$build_networks" efficientnetv2_s 8 e.onnx

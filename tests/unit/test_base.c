@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "lib/base/arena.h"
+#include "lib/base/clock.h"
 #include "lib/base/context.h"
 #include "lib/base/file.h"
 #include "lib/base/poison.h"
@@ -339,6 +340,38 @@ static void pool_sleeps_and_wakes(void **state) {
   }
 }
 
+typedef struct observed {
+  int calls[3]; // by thread
+  int64_t first;
+} observed;
+
+static void note_share(void *user, int thread, int64_t begin, int64_t end) {
+  observed *o = user;
+  o->calls[thread]++; // a thread writes its own only
+  assert_true(o->first <= begin && begin <= end);
+}
+
+// What threads report is complete when dq_pool_run returns: at most once a job and thread, and once at least.
+static void pools_are_observed(void **state) {
+  (void)state;
+  dq_pool *pool = dq_pool_new(3);
+  assert_non_null(pool);
+  for (int job = 0; job < 500; job++) {
+    observed o = {.first = dq_nanoseconds()};
+    tally t = {0};
+    dq_pool_observe(pool, note_share, &o);
+    dq_pool_run(pool, 100, count_one, &t);
+    dq_pool_observe(pool, NULL, NULL);
+    bool worked[3] = {false};
+    for (int i = 0; i < 100; i++) worked[t.thread[i]] = true;
+    for (int thread = 0; thread < 3; thread++) assert_int_equal(o.calls[thread], worked[thread]);
+    dq_pool_run(pool, 100, count_one, &t);
+    for (int thread = 0; thread < 3; thread++) assert_int_equal(o.calls[thread], worked[thread]);
+  }
+  dq_pool_free(pool);
+  dq_pool_observe(NULL, note_share, NULL);
+}
+
 static void masks(void **state) {
   (void)state;
   unsigned mask;
@@ -421,6 +454,7 @@ int main(void) {
                                      cmocka_unit_test(outputs),
                                      cmocka_unit_test(pools),
                                      cmocka_unit_test(pool_sleeps_and_wakes),
+                                     cmocka_unit_test(pools_are_observed),
                                      cmocka_unit_test(masks),
                                      cmocka_unit_test(errors)};
   return cmocka_run_group_tests(tests, NULL, NULL);

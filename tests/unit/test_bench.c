@@ -223,6 +223,15 @@ static void rooflines_explain_what_is_above(void **state) {
   assert_non_null(strstr(text, "viewBox='0 0 800 536'"));
 }
 
+static void timeline_keeps_what_fits(void **state) {
+  (void)state;
+  dq_timeline_track workers[2] = {{.count = DQ_TIMELINE_MOST}, {.count = DQ_TIMELINE_MOST + 7}};
+  dq_timeline timeline = {.threads = 2, .steps = {.count = DQ_TIMELINE_MOST + 5}, .workers = workers};
+  assert_int_equal(dq_timeline_lost(&timeline), 12);
+  timeline.threads = 1, timeline.steps.count = 3;
+  assert_int_equal(dq_timeline_lost(&timeline), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(quantiles_interpolate),
@@ -237,6 +246,7 @@ int main(void) {
       cmocka_unit_test(interval_of_many),
       cmocka_unit_test(verdicts_say_what_is_unsteady),
       cmocka_unit_test(rooflines_explain_what_is_above),
+      cmocka_unit_test(timeline_keeps_what_fits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
