@@ -265,6 +265,99 @@ static void test_what_changed_its_meaning_is_refused(void **state) {
   assert_refused(graph, 13, "tf_half_pixel_for_nn");
 }
 
+// x -> node -> y whose further inputs are constants of these shapes, with the numbers 1 / 2, 2 / 2, ... in them.
+static dq_graph *with_constants(const char *op_type, int64_t opset, int count, const dq_tensor *shapes) {
+  dq_graph *graph = one_node(op_type, opset, 4, SHAPE);
+  dq_value *inputs[5] = {graph->inputs[0]};
+  for (int i = 0; i < count; i++) {
+    dq_tensor *tensor = dq_tensor_new(graph->arena, shapes[i].type, shapes[i].rank, shapes[i].dims);
+    for (int64_t k = 0; k < dq_tensor_count(tensor); k++) dq_tensor_set(tensor, k, (double)(k + 1) / 2);
+    inputs[i + 1] = dq_graph_add_constant(graph, (const char *[]){"a", "b", "c", "d"}[i], tensor);
+  }
+  graph->nodes[0]->inputs = dq_arena_copy(graph->arena, inputs, sizeof inputs);
+  graph->nodes[0]->input_count = count + 1;
+  return graph;
+}
+#define WITH(op_type, opset, ...)                                                                                      \
+  with_constants(op_type, opset, (int)(sizeof((dq_tensor[]){__VA_ARGS__}) / sizeof(dq_tensor)),                        \
+                 (dq_tensor[]){__VA_ARGS__})
+#define F32(...)                                                                                                       \
+  {                                                                                                                    \
+    .type = DQ_F32, .rank = (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8), .dims = { __VA_ARGS__ }                       \
+  }
+#define I64(...)                                                                                                       \
+  {                                                                                                                    \
+    .type = DQ_I64, .rank = (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8), .dims = { __VA_ARGS__ }                       \
+  }
+
+static dq_graph *set_text(dq_graph *graph, const char *name, const char *text) {
+  assert_true(dq_node_set_string(graph, graph->nodes[0], name, text));
+  return graph;
+}
+static dq_graph *set_int(dq_graph *graph, const char *name, int64_t number) {
+  assert_true(dq_node_set_int(graph, graph->nodes[0], name, number));
+  return graph;
+}
+static dq_graph *pool(void) { return with_ints("AveragePool", 10, "kernel_shape", (int64_t[]){2, 2}, 2); }
+static dq_graph *normalization(void) { return WITH("BatchNormalization", 7, F32(3), F32(3), F32(3), F32(3)); }
+static dq_graph *transposed(void) { return WITH("ConvTranspose", 7, F32(3, 2, 2, 2)); }
+static dq_graph *resize(const char *mode, double scale) {
+  dq_graph *graph = set_text(WITH("Resize", 10, F32(4)), "mode", mode);
+  for (int i = 0; i < 4; i++) dq_tensor_set(graph->nodes[0]->inputs[1]->constant, i, i < 2 ? 1 : scale);
+  return graph;
+}
+
+// The forms of a rule that go on in the newer version, an attribute that is not there among them, and those that do
+// not.
+static void test_forms_of_rules(void **state) {
+  (void)state;
+  assert_same_answer(pool(), 19);
+  assert_same_answer(set_int(pool(), "ceil_mode", 0), 19);
+  assert_refused(set_int(pool(), "ceil_mode", 1), 19, "AveragePool cannot be raised to opset 19: windows of ceil_mode");
+  assert_same_answer(normalization(), 9);
+  assert_same_answer(set_int(normalization(), "spatial", 1), 15);
+  assert_refused(set_int(normalization(), "spatial", 0), 9, "spatial is 0");
+  assert_same_answer(transposed(), 11);
+  assert_same_answer(set_text(transposed(), "auto_pad", "VALID"), 11);
+  assert_refused(set_text(transposed(), "auto_pad", "SAME_UPPER"), 11, "automatic padding changed sides");
+  dq_graph *graph = transposed();
+  assert_true(dq_node_set_ints(graph, graph->nodes[0], "output_shape", (int64_t[]){5, 6}, 2));
+  assert_refused(graph, 11, "automatic padding changed sides");
+  for (int i = 0; i < 4; i++) {
+    static const char *const modes[] = {"bilinear", "bicubic", "nearest"};
+    graph = WITH("GridSample", 16, F32(2, 2, 3, 2));
+    assert_same_answer(i < 3 ? set_text(graph, "mode", modes[i]) : graph, 20);
+  }
+  assert_same_answer(resize("nearest", 1), 11);
+  assert_same_answer(resize("nearest", 2), 13);
+  assert_same_answer(resize("linear", 0.5), 11);
+  assert_refused(resize("nearest", 0.5), 11, "scales below 1 with mode nearest picked other elements");
+  graph = resize("nearest", 2);
+  graph->nodes[0]->inputs[1] = graph->inputs[0];
+  assert_refused(graph, 11, "its scales are not known");
+  graph = WITH("RoiAlign", 10, F32(2, 4), I64(2));
+  for (int i = 0; i < 2; i++) dq_tensor_set(graph->nodes[0]->inputs[2]->constant, i, i);
+  assert_same_answer(graph, 16);
+  graph = WITH("Scatter", 9, I64(1, 1, 1, 2), F32(1, 1, 1, 2));
+  assert_same_answer(graph, 13);
+}
+
+// Bounds one by one; no value of padding; what is dropped without a ratio, and a mask that is read.
+static void test_attributes_that_are_not_there(void **state) {
+  (void)state;
+  dq_graph *graph = one_node("Clip", 7, 4, SHAPE);
+  dq_node_set_float(graph, graph->nodes[0], "min", -0.25f);
+  assert_same_answer(graph, 12);
+  assert_same_answer(one_node("Clip", 7, 4, SHAPE), 11);
+  assert_same_answer(with_ints("Pad", 7, "pads", (int64_t[]){0, 1, 1, 2, 0, 0, 3, 0}, 8), 11);
+  assert_same_answer(one_node("Dropout", 7, 4, SHAPE), 12);
+  graph = one_node("Dropout", 7, 4, SHAPE);
+  dq_value *outputs[] = {graph->outputs[0], dq_graph_add_value(graph, "mask")};
+  graph->nodes[0]->outputs = outputs, graph->nodes[0]->output_count = 2;
+  outputs[1]->is_output = true;
+  assert_refused(graph, 10, "its mask is used");
+}
+
 static void test_versions(void **state) {
   (void)state;
   dq_graph *graph = one_node("Relu", 13, 4, SHAPE);
@@ -274,6 +367,60 @@ static void test_versions(void **state) {
   assert_int_equal(graph->ir_version, 3);
   assert_int_equal(dq_raise_opset(graph, 19, &context, NULL), DQ_OK);
   assert_int_equal(graph->ir_version, 9);
+  dq_graph_free(graph);
+}
+
+// The IR version is that of the release of ONNX, never lower than it was. Where it comes to 4, initializers are not
+// inputs any more.
+static void test_ir_versions(void **state) {
+  (void)state;
+  static const int least[] = {3, 4, 5, 6, 7, 7, 7, 8, 8, 8, 8, 9, 9, 10, 10, 11, 12, 13, 13, 13, 14}; // opset 8, 9, ...
+  for (int64_t opset = 8; opset <= 28; opset++)
+    for (int64_t before = 1; before <= 14; before++) {
+      dq_graph *graph = one_node("Relu", 7, 4, SHAPE);
+      graph->ir_version = before;
+      dq_tensor *tensor = dq_tensor_new(graph->arena, DQ_F32, 0, NULL);
+      dq_value *inputs[] = {dq_graph_add_constant(graph, "listed", tensor), graph->inputs[0]};
+      inputs[0]->is_input = true;
+      graph->inputs = dq_arena_copy(graph->arena, inputs, sizeof inputs);
+      graph->input_count = 2;
+      assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+      assert_int_equal(dq_raise_opset(graph, opset, &context, NULL), DQ_OK);
+      const int64_t after = before > least[opset - 8] ? before : least[opset - 8];
+      const bool listed = before >= 4 || after < 4;
+      assert_int_equal(graph->ir_version, after);
+      assert_int_equal(graph->input_count, 1 + listed);
+      assert_string_equal(graph->inputs[0]->name, listed ? "listed" : "x");
+      assert_int_equal(inputs[0]->is_input, listed);
+      dq_graph_free(graph);
+    }
+}
+
+// What a rule adds is named after the node, or after its output where the node has no name, and stands in order.
+static void test_names_and_order(void **state) {
+  (void)state;
+  for (int named = 0; named < 2; named++) {
+    dq_graph *graph = mean();
+    if (!named) graph->nodes[0]->name = "";
+    assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+    assert_int_equal(dq_raise_opset(graph, 18, &context, NULL), DQ_OK);
+    assert_string_equal(graph->nodes[0]->inputs[1]->name, named ? "n/axes" : "y/axes");
+    dq_graph_free(graph);
+  }
+  static const char *const order[] = {"Shape", "Flatten", "Softmax", "Reshape"}, *const names[] = {"n/Shape",
+                                                                                                   "n/Flatten"};
+  dq_graph *graph = softmax();
+  assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+  assert_int_equal(dq_raise_opset(graph, 13, &context, NULL), DQ_OK);
+  assert_int_equal(graph->node_count, 4);
+  for (int i = 0; i < 4; i++) assert_string_equal(graph->nodes[i]->op_type, order[i]);
+  for (int i = 0; i < 2; i++) assert_string_equal(graph->nodes[i]->outputs[0]->name, names[i]);
+  dq_graph_free(graph);
+  graph = softmax(); // the last axis needs no other nodes
+  dq_node_set_int(graph, graph->nodes[0], "axis", 3);
+  assert_int_equal(dq_graph_index(graph, false, NULL), DQ_OK);
+  assert_int_equal(dq_raise_opset(graph, 13, &context, NULL), DQ_OK);
+  assert_int_equal(graph->node_count, 1);
   dq_graph_free(graph);
 }
 
@@ -324,7 +471,11 @@ int main(void) {
       cmocka_unit_test(test_others),
       cmocka_unit_test(test_without_memory),
       cmocka_unit_test(test_what_changed_its_meaning_is_refused),
+      cmocka_unit_test(test_forms_of_rules),
+      cmocka_unit_test(test_attributes_that_are_not_there),
       cmocka_unit_test(test_versions),
+      cmocka_unit_test(test_ir_versions),
+      cmocka_unit_test(test_names_and_order),
       cmocka_unit_test(test_table_is_complete),
       cmocka_unit_test(test_models),
   };
