@@ -4,6 +4,7 @@ load common
 @test "dq-tucker" { shows tucker; }
 @test "dq-run: answers, with every algorithm of the convolutions" { shows run; }
 @test "operators that the other networks do not have" { shows operators; }
+@test "operators with all their attributes" { shows attributes; }
 @test "pictures, presets, and what answers are measured as" { shows data; }
 @test "help, completions, searches, dq-bench" { shows commands; }
 @test "dq-int8: methods of calibration" { shows int8_methods; }

@@ -3,7 +3,7 @@
 load common
 
 @test "plain C, 3 threads" {
-  for name in amp run operators int8_networks int8_operators; do shows $name --cpu-mask c --threads 3; done
+  for name in amp run operators attributes int8_networks int8_operators; do shows $name --cpu-mask c --threads 3; done
 }
 
 @test "AVX2, 1 thread" {
@@ -13,5 +13,5 @@ load common
 }
 
 @test "AVX-512, 2 threads" {
-  for name in report amp run operators data int8_operators; do shows $name --cpu-mask avx512 --threads 2; done
+  for name in report amp run operators attributes data int8_operators; do shows $name --cpu-mask avx512 --threads 2; done
 }
