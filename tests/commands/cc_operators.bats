@@ -20,6 +20,8 @@ same_bits() {
 
 @test "elementwise" { same_bits elementwise; }
 
+@test "comparisons, bits, and all others" { same_bits rest; }
+
 @test "of 8 bits, between two activations too" {
   cat >net.model <<'END'
 opset = 18
