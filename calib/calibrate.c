@@ -31,8 +31,8 @@ typedef struct filling {
 
 static dq_status add_to_histogram(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
   (void)error;
-  const filling *it = user;
-  dq_histogram_add(&it->histograms[slot], tensor->data, dq_tensor_count(tensor), it->context);
+  const filling *f = user;
+  dq_histogram_add(&f->histograms[slot], tensor->data, dq_tensor_count(tensor), f->context);
   return DQ_OK;
 }
 

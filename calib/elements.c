@@ -36,15 +36,15 @@ typedef struct planes {
 
 static void each_of_channel(void *argument, int64_t channel, int thread) {
   (void)thread;
-  const planes *it = argument;
-  const float *plane = (const float *)it->tensor->data + channel * it->count;
-  for (int64_t n = 0; n < it->tensor->dims[0]; n++, plane += it->tensor->dims[1] * it->count)
-    it->work(it->argument, channel, plane, it->count, it->cpu);
+  const planes *p = argument;
+  const float *plane = (const float *)p->tensor->data + channel * p->count;
+  for (int64_t n = 0; n < p->tensor->dims[0]; n++, plane += p->tensor->dims[1] * p->count)
+    p->work(p->argument, channel, plane, p->count, p->cpu);
 }
 
 void dq_each_plane(const dq_context *context, const dq_tensor *tensor, dq_plane_work *work, void *argument) {
   enum { WORTH_THREADS = 1 << 16 };
-  planes it = {tensor, dq_tensor_product(tensor, 2, tensor->rank), context ? context->cpu : 0, work, argument};
+  planes p = {tensor, dq_tensor_product(tensor, 2, tensor->rank), context ? context->cpu : 0, work, argument};
   dq_pool *pool = context && dq_tensor_count(tensor) >= WORTH_THREADS ? context->pool : NULL;
-  dq_pool_run(pool, tensor->dims[1], each_of_channel, &it);
+  dq_pool_run(pool, tensor->dims[1], each_of_channel, &p);
 }

@@ -133,15 +133,15 @@ typedef struct share {
 
 static void look_at_share(void *argument, int64_t i, int thread) {
   (void)thread;
-  share *it = (share *)argument + i;
-  it->seen = dq_extremes_of(it->values, it->count, it->cpu);
+  share *s = (share *)argument + i;
+  s->seen = dq_extremes_of(s->values, s->count, s->cpu);
 }
 
 static void count_share(void *argument, int64_t i, int thread) {
   (void)thread;
-  share *it = (share *)argument + i;
-  if (it->seen.not_finite) count_finite(it->bins, it->values, it->count, it->exponent);
-  else count_values(it->bins, it->values, it->count, it->exponent, it->cpu);
+  share *s = (share *)argument + i;
+  if (s->seen.not_finite) count_finite(s->bins, s->values, s->count, s->exponent);
+  else count_values(s->bins, s->values, s->count, s->exponent, s->cpu);
 }
 
 static int make_shares(share *shares, const float *values, int64_t count, const dq_context *context) {

@@ -123,7 +123,7 @@ static dq_status check_standard_output(const dq_common_options *common, dq_error
 }
 
 // What --verbose ends with.
-static void tell_effort(const dq_context *context, double seconds) {
+static void report_effort(const dq_context *context, double seconds) {
   char features[256];
   struct rusage usage = {0};
   getrusage(RUSAGE_SELF, &usage); // Linux counts memory in kB
@@ -150,7 +150,7 @@ static dq_status run(const dq_common_options *common, dq_console *console, dq_er
                "this machine has no float16 arithmetic (AVX512-FP16): float16 sums are emulated, which is slow");
   double start = dq_seconds();
   dq_status status = common->command->run(common, &context, error);
-  tell_effort(&context, dq_seconds() - start);
+  report_effort(&context, dq_seconds() - start);
   dq_context_deinit(&context);
   if (status == DQ_SYSTEM && !*error->hint && atomic_load(&budget.refused))
     dq_error_hint(error, "--memory allows %zu MiB and %zu MiB more were asked for", budget.limit >> 20,

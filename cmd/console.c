@@ -89,13 +89,13 @@ static void state_text(int64_t done, int64_t total, double elapsed, char *text, 
 }
 
 static void draw_bar(dq_console *console, int64_t done, int64_t total, const char *state) {
-  int room = console->width - (int)strlen(console->what) - (int)strlen(state) - 6;
-  if (room > 40) room = 40;
+  int columns = console->width - (int)strlen(console->what) - (int)strlen(state) - 6;
+  if (columns > 40) columns = 40;
   fprintf(stderr, "\r%s ", console->what);
-  if (total > 0 && room >= 8) {
-    int filled = (int)((double)room * (double)(done < total ? done : total) / (double)total);
+  if (total > 0 && columns >= 8) {
+    int filled = (int)((double)columns * (double)(done < total ? done : total) / (double)total);
     fputc('[', stderr);
-    for (int i = 0; i < room; i++) fputc(i < filled ? '=' : i == filled ? '>' : ' ', stderr);
+    for (int i = 0; i < columns; i++) fputc(i < filled ? '=' : i == filled ? '>' : ' ', stderr);
     fputs("] ", stderr);
   }
   fprintf(stderr, "%s\033[K", state);

@@ -172,68 +172,68 @@ static void put_speed(dq_table *table, int64_t macs, double seconds) {
 }
 
 // `steady`: the times of model m.
-static dq_status put_ratio(dq_table *table, const bench *it, int m, bool steady, dq_error *error) {
+static dq_status put_ratio(dq_table *table, const bench *b, int m, bool steady, dq_error *error) {
   if (m == 0) {
     dq_table_put_text(table, "verdict", "reference");
     return DQ_OK;
   }
   dq_time_ratio ratio;
-  DQ_TRY(dq_time_ratio_of(&ratio, it->models[m].times, it->models[0].times, it->rounds, error));
+  DQ_TRY(dq_time_ratio_of(&ratio, b->models[m].times, b->models[0].times, b->rounds, error));
   dq_table_put_real(table, "ratio", ratio.median);
   dq_table_put_real(table, "ratio_low", ratio.low);
   dq_table_put_real(table, "ratio_high", ratio.high);
   dq_table_put_real(table, "ratio_level", 100 * ratio.level);
   dq_spread reference;
-  DQ_TRY(dq_spread_of(&reference, it->models[0].times, it->rounds, error));
+  DQ_TRY(dq_spread_of(&reference, b->models[0].times, b->rounds, error));
   char verdict[64];
   steady = steady && !dq_spread_doubt(&reference);
-  dq_table_put_text(table, "verdict", dq_time_verdict(&ratio, it->rounds, steady, verdict, sizeof verdict));
+  dq_table_put_text(table, "verdict", dq_time_verdict(&ratio, b->rounds, steady, verdict, sizeof verdict));
   return DQ_OK;
 }
 
-static dq_status put_model(dq_table *table, const bench *it, int m, const dq_context *context, dq_error *error) {
-  const dq_bench_model *model = &it->models[m];
+static dq_status put_model(dq_table *table, const bench *b, int m, const dq_context *context, dq_error *error) {
+  const dq_bench_model *model = &b->models[m];
   dq_spread spread;
-  DQ_TRY(dq_spread_of(&spread, model->times, it->rounds, error));
+  DQ_TRY(dq_spread_of(&spread, model->times, b->rounds, error));
   dq_table_row(table);
-  dq_table_put_text(table, "model", it->subjects[m].path);
-  dq_table_put_text(table, "convolutions", it->ways[m]);
+  dq_table_put_text(table, "model", b->subjects[m].path);
+  dq_table_put_text(table, "convolutions", b->ways[m]);
   put_ms(table, "median_ms", spread.median);
   put_ms(table, "minimum_ms", spread.minimum);
   put_ms(table, "p95_ms", spread.p95);
   put_ms(table, "deviation_ms", spread.deviation);
   put_speed(table, model->macs, spread.median);
   const char *doubt = dq_spread_doubt(&spread);
-  if (it->count > 1) DQ_TRY(put_ratio(table, it, m, !doubt, error));
+  if (b->count > 1) DQ_TRY(put_ratio(table, b, m, !doubt, error));
   put_ms(table, "load_ms", model->load_time);
   put_ms(table, "plan_ms", model->plan_time);
   put_ms(table, "pack_ms", model->pack_time);
-  if (it->options->warmup) put_ms(table, "warmup_ms", model->warmup_time);
+  if (b->options->warmup) put_ms(table, "warmup_ms", model->warmup_time);
   dq_plan_memory memory = dq_plan_memory_of(model->session.plan);
   dq_table_put_int(table, "activation_bytes", (int64_t)dq_schedule_bytes(model->session.schedule));
   dq_table_put_int(table, "workspace_bytes", (int64_t)memory.workspace);
   dq_table_put_int(table, "packed_bytes", (int64_t)memory.packed);
   dq_table_put_bool(table, "steady", !doubt);
-  if (doubt) dq_message(context, DQ_WARNING, "%s: %s", it->subjects[m].path, doubt);
+  if (doubt) dq_message(context, DQ_WARNING, "%s: %s", b->subjects[m].path, doubt);
   return DQ_OK;
 }
 
-static void put_layers(dq_table *table, const bench *it, int m) {
-  const dq_bench_model *model = &it->models[m];
+static void put_layers(dq_table *table, const bench *b, int m) {
+  const dq_bench_model *model = &b->models[m];
   double total = 0;
   for (int i = 0; i < model->layer_count; i++) total += model->layers[i].median;
   for (int i = 0; i < model->layer_count; i++) {
     const dq_bench_layer *layer = &model->layers[i];
     dq_table_row(table);
-    dq_table_put_text(table, "model", it->subjects[m].path);
-    dq_table_put_text(table, "convolutions", it->ways[m]);
+    dq_table_put_text(table, "model", b->subjects[m].path);
+    dq_table_put_text(table, "convolutions", b->ways[m]);
     dq_table_put_text(table, "node", layer->name);
     dq_table_put_text(table, "op", layer->op_type);
     dq_table_put_text(table, "algorithm", layer->algorithm);
     put_ms(table, "median_ms", layer->median);
     if (total > 0) dq_table_put_real(table, "share", 100 * layer->median / total);
     put_speed(table, layer->macs, layer->median);
-    double peak = layer->integer ? it->peaks.int8 : it->peaks.float32;
+    double peak = layer->integer ? b->peaks.int8 : b->peaks.float32;
     if (layer->macs > 0 && layer->median > 0)
       dq_table_put_real(table, "peak_share", 100 * (double)layer->macs / layer->median / peak);
     dq_table_put_int(table, "bytes", layer->bytes);
@@ -241,98 +241,98 @@ static void put_layers(dq_table *table, const bench *it, int m) {
 }
 
 // Steps with products, as they stand under the ceilings.
-static dq_status plot(const bench *it, dq_arena *arena, dq_error *error) {
+static dq_status plot(const bench *b, dq_arena *arena, dq_error *error) {
   int count = 0, most = 0;
-  for (int m = 0; m < it->count; m++) most += it->models[m].layer_count;
+  for (int m = 0; m < b->count; m++) most += b->models[m].layer_count;
   dq_roofline_point *points = DQ_NEW_ARRAY(arena, most + 1, dq_roofline_point);
   if (!points) return dq_fail_memory(error, (size_t)most * sizeof *points);
-  for (int m = 0; m < it->count; m++)
-    for (int i = 0; i < it->models[m].layer_count; i++) {
-      const dq_bench_layer *layer = &it->models[m].layers[i];
+  for (int m = 0; m < b->count; m++)
+    for (int i = 0; i < b->models[m].layer_count; i++) {
+      const dq_bench_layer *layer = &b->models[m].layers[i];
       if (layer->macs <= 0 || layer->bytes <= 0 || layer->median <= 0) continue;
       points[count++] = (dq_roofline_point){layer->name, (double)layer->macs / (double)layer->bytes,
                                             (double)layer->macs / layer->median, layer->integer};
     }
-  const char *first = it->subjects[0].path, *slash = strrchr(first, '/');
+  const char *first = b->subjects[0].path, *slash = strrchr(first, '/');
   const char *title =
-      dq_arena_printf(arena, it->count > 1 ? "Roofline: %d steps of %s and others" : "Roofline: %d steps of %s", count,
+      dq_arena_printf(arena, b->count > 1 ? "Roofline: %d steps of %s and others" : "Roofline: %d steps of %s", count,
                       slash ? slash + 1 : first);
   if (!title) return dq_fail_memory(error, strlen(first));
-  return dq_roofline_write(it->options->plot, title, &it->peaks, points, count, error);
+  return dq_roofline_write(b->options->plot, title, &b->peaks, points, count, error);
 }
 
-static dq_status write_timeline(const bench *it, const dq_context *context, dq_error *error) {
-  for (int m = 0; m < it->count; m++) {
-    int64_t lost = dq_timeline_lost(&it->models[m].timeline);
+static dq_status write_timeline(const bench *b, const dq_context *context, dq_error *error) {
+  for (int m = 0; m < b->count; m++) {
+    int64_t lost = dq_timeline_lost(&b->models[m].timeline);
     if (lost)
       dq_message(context, DQ_WARNING, "%s: the timeline lacks its last %" PRId64 " events, since a track holds %d",
-                 it->subjects[m].path, lost, DQ_TIMELINE_MOST);
+                 b->subjects[m].path, lost, DQ_TIMELINE_MOST);
   }
-  return dq_timeline_write(it->options->timeline, it->subjects, it->models, it->count, error);
+  return dq_timeline_write(b->options->timeline, b->subjects, b->models, b->count, error);
 }
 
-static dq_status tell(bench *it, dq_report *report, const dq_context *context, dq_error *error) {
-  const bench_options *options = it->options;
+static dq_status report_times(bench *b, dq_report *report, const dq_context *context, dq_error *error) {
+  const bench_options *options = b->options;
   dq_table *times = dq_report_table(report, &model_layout);
-  for (int m = 0; m < it->count; m++) DQ_TRY(put_model(times, it, m, context, error));
+  for (int m = 0; m < b->count; m++) DQ_TRY(put_model(times, b, m, context, error));
   if (options->per_layer) {
     dq_table *layers = dq_report_table(report, &layer_layout);
     dq_table_group(layers);
-    for (int m = 0; m < it->count; m++) put_layers(layers, it, m);
+    for (int m = 0; m < b->count; m++) put_layers(layers, b, m);
   }
   struct rusage usage;
   getrusage(RUSAGE_SELF, &usage);
   dq_table *record = dq_report_table(report, &run_layout);
   dq_table_row(record);
-  dq_table_put_int(record, "runs", it->rounds);
+  dq_table_put_int(record, "runs", b->rounds);
   dq_table_put_int(record, "threads", dq_pool_threads(context->pool));
   dq_table_put_int(record, "batch", options->batch);
   dq_table_put_int(record, "peak_bytes", (int64_t)usage.ru_maxrss * 1024); // Linux counts in kB
   if (!options->per_layer) return dq_command_report(&options->common, report, error);
-  put_giga(record, "float32_peak", it->peaks.float32);
-  put_giga(record, "int8_peak", it->peaks.int8);
-  put_giga(record, "bandwidth", it->peaks.bandwidth);
+  put_giga(record, "float32_peak", b->peaks.float32);
+  put_giga(record, "int8_peak", b->peaks.int8);
+  put_giga(record, "bandwidth", b->peaks.bandwidth);
   return dq_command_report(&options->common, report, error);
 }
 
 // Every model with every way to compute convolutions, the reference first.
-static dq_status list_subjects(bench *it, dq_arena *arena, dq_error *error) {
-  const bench_options *options = it->options;
+static dq_status list_subjects(bench *b, dq_arena *arena, dq_error *error) {
+  const bench_options *options = b->options;
   dq_convolutions *ways;
   int way_count, extra = options->reference ? 1 : 0, models = options->common.operand_count + extra;
   DQ_TRY(dq_read_convolutions(&options->convolutions, "auto", arena, &ways, &way_count, error));
-  it->count = models * way_count;
-  it->subjects = DQ_NEW_ARRAY(arena, it->count, dq_bench_subject);
-  it->ways = DQ_NEW_ARRAY(arena, it->count, const char *);
-  it->models = DQ_NEW_ARRAY(arena, it->count, dq_bench_model);
-  if (!it->subjects || !it->ways || !it->models) return dq_fail_memory(error, 0);
-  for (int i = 0; i < it->count; i++) {
+  b->count = models * way_count;
+  b->subjects = DQ_NEW_ARRAY(arena, b->count, dq_bench_subject);
+  b->ways = DQ_NEW_ARRAY(arena, b->count, const char *);
+  b->models = DQ_NEW_ARRAY(arena, b->count, dq_bench_model);
+  if (!b->subjects || !b->ways || !b->models) return dq_fail_memory(error, 0);
+  for (int i = 0; i < b->count; i++) {
     int model = i / way_count - extra;
     const dq_convolutions *way = &ways[i % way_count];
     const char *path = model < 0 ? options->reference : options->common.operands[model];
-    it->subjects[i] = (dq_bench_subject){path, way->settings, way->count};
-    it->ways[i] = way->name;
+    b->subjects[i] = (dq_bench_subject){path, way->settings, way->count};
+    b->ways[i] = way->name;
   }
   return DQ_OK;
 }
 
 static dq_status measure(const bench_options *options, const dq_context *context, dq_arena *arena, dq_error *error) {
-  bench it = {.options = options};
-  DQ_TRY(list_subjects(&it, arena, error));
+  bench b = {.options = options};
+  DQ_TRY(list_subjects(&b, arena, error));
   dq_bench_options settings = {.runs = options->runs,
                                .warmup = options->warmup,
                                .time_limit = options->time_limit,
                                .per_layer = options->per_layer,
                                .timeline_runs = options->timeline ? TIMELINE_RUNS : 0};
   DQ_TRY(dq_read_shapes(&options->shapes, NULL, options->batch, arena, &settings.shapes, error));
-  if (options->per_layer) DQ_TRY(dq_measure_peaks(&it.peaks, context, error));
-  dq_status status = dq_bench_run(it.models, it.subjects, it.count, &settings, &it.rounds, context, arena, error);
+  if (options->per_layer) DQ_TRY(dq_measure_peaks(&b.peaks, context, error));
+  dq_status status = dq_bench_run(b.models, b.subjects, b.count, &settings, &b.rounds, context, arena, error);
   dq_report *report = status == DQ_OK ? dq_report_new("dq-bench", 1, "Time of one run") : NULL;
-  if (status == DQ_OK) status = tell(&it, report, context, error);
-  if (status == DQ_OK && options->plot) status = plot(&it, arena, error);
-  if (status == DQ_OK && options->timeline) status = write_timeline(&it, context, error);
+  if (status == DQ_OK) status = report_times(&b, report, context, error);
+  if (status == DQ_OK && options->plot) status = plot(&b, arena, error);
+  if (status == DQ_OK && options->timeline) status = write_timeline(&b, context, error);
   dq_report_free(report);
-  dq_bench_close(it.models, it.count);
+  dq_bench_close(b.models, b.count);
   return status;
 }
 

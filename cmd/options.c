@@ -163,7 +163,7 @@ static dq_status join(const dq_option *row, const char *text, const char **value
   return DQ_OK;
 }
 
-static dq_status take(const parser *p, int place, const char *text, dq_common_options *common, dq_error *error) {
+static dq_status apply(const parser *p, int place, const char *text, dq_common_options *common, dq_error *error) {
   const dq_option *row = p->places[place].row;
   char *target = (char *)common + p->places[place].offset;
   if (common->given[place] && row->joined) return join(row, text, (const char **)(void *)target, common, error);
@@ -196,7 +196,7 @@ static dq_status parse_arguments(parser *p, int argc, char **argv, dq_common_opt
     if (got == '?') return fail_unknown(p, argv[optind > 0 ? optind - 1 : 0], error);
     if (got == ':') return fail_missing(p, error);
     int place = place_of(p, got);
-    DQ_TRY(take(p, place, optarg, common, error));
+    DQ_TRY(apply(p, place, optarg, common, error));
     if (p->places[place].row->stop) {
       *stopped = true;
       return DQ_OK;

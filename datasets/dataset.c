@@ -23,9 +23,9 @@ static const kind kinds[] = {
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static const kind *kind_of(const dq_reader_functions *functions) {
-  const kind *it = kinds;
-  while (it->functions != functions) it++;
-  return it;
+  const kind *k = kinds;
+  while (k->functions != functions) k++;
+  return k;
 }
 
 static bool begins(const char *text, const char *prefix) { return !strncmp(text, prefix, strlen(prefix)); }
@@ -33,10 +33,10 @@ static bool begins(const char *text, const char *prefix) { return !strncmp(text,
 // The row whose prefix the spec begins with, else folder or list; `argument` is what follows.
 static dq_status find_kind(const char *spec, const kind **found, const char **argument, dq_error *error) {
   *argument = spec;
-  for (const kind *it = kinds; it < kinds + KINDS; it++)
-    if (strchr(it->prefix, ':') && begins(spec, it->prefix)) {
-      *found = it;
-      *argument = spec + strlen(it->prefix);
+  for (const kind *k = kinds; k < kinds + KINDS; k++)
+    if (strchr(k->prefix, ':') && begins(spec, k->prefix)) {
+      *found = k;
+      *argument = spec + strlen(k->prefix);
       return DQ_OK;
     }
   if (begins(spec, "pb:")) return dq_fail(error, DQ_UNSUPPORTED, "'%s': ONNX test tensors cannot be read here", spec);
@@ -58,8 +58,8 @@ static dq_status open_source(dq_data *data, const dq_data_source *source, const 
 bool dq_has_kind(const char *text, const dq_data_options *options) {
   for (int i = 0; i < options->source_count; i++)
     if (begins(text, options->sources[i].prefix)) return true;
-  for (const kind *it = kinds; it < kinds + KINDS; it++)
-    if (strchr(it->prefix, ':') && begins(text, it->prefix)) return true;
+  for (const kind *k = kinds; k < kinds + KINDS; k++)
+    if (strchr(k->prefix, ':') && begins(text, k->prefix)) return true;
   return false;
 }
 
@@ -108,54 +108,54 @@ static uint64_t hash_pixels(const dq_image *image) {
   return hash;
 }
 
-static dq_status look_at(check *it, int64_t i, dq_error *error) {
+static dq_status look_at(check *c, int64_t i, dq_error *error) {
   dq_image image = {0};
-  dq_status status = it->data->reader->pixels(it->data, it->data->order[i], &image, error);
+  dq_status status = c->data->reader->pixels(c->data, c->data->order[i], &image, error);
   if (status == DQ_OK) {
-    it->widths[i] = image.width;
-    it->heights[i] = image.height;
-    it->channels[i] = (uint8_t)image.channels;
-    it->hashes[i] = hash_pixels(&image);
+    c->widths[i] = image.width;
+    c->heights[i] = image.height;
+    c->channels[i] = (uint8_t)image.channels;
+    c->hashes[i] = hash_pixels(&image);
   }
   dq_image_deinit(&image);
   return status;
 }
 
 static void check_picture(void *argument, int64_t i, int thread) {
-  check *it = argument;
+  check *c = argument;
   (void)thread;
-  (void)look_at(it, it->first + i, NULL);
+  (void)look_at(c, c->first + i, NULL);
 }
 
 enum { NAMED_PICTURES = 20 }; // warnings about broken pictures before only their number is told
 
 // Picture i once more, alone: memory may have been short beside the others. Else why it cannot be read.
-static dq_status try_again(check *it, dq_data *data, int64_t i, bool strict, dq_error *error) {
+static dq_status try_again(check *c, dq_data *data, int64_t i, bool strict, dq_error *error) {
   dq_error reason = {0};
-  dq_status status = look_at(it, i, &reason);
+  dq_status status = look_at(c, i, &reason);
   if (status == DQ_OK) return status;
   if (strict || status != DQ_BAD_INPUT) return dq_fail(error, status, "%s", reason.message);
   if (data->skipped++ < NAMED_PICTURES) dq_message(data->context, DQ_WARNING, "skipped: %s", reason.message);
   return DQ_OK;
 }
 
-static dq_status drop_broken(dq_data *data, check *it, bool strict, dq_error *error) {
+static dq_status drop_broken(dq_data *data, check *c, bool strict, dq_error *error) {
   int64_t kept = 0, total = data->count, first = -1;
   bool same = true, equal = true;
   for (int64_t i = 0; i < total; i++) {
-    if (it->widths[i] == 0) DQ_TRY(try_again(it, data, i, strict, error));
-    if (it->widths[i] == 0) continue;
+    if (c->widths[i] == 0) DQ_TRY(try_again(c, data, i, strict, error));
+    if (c->widths[i] == 0) continue;
     if (first < 0) first = i;
-    same &= it->widths[i] == it->widths[first] && it->heights[i] == it->heights[first];
-    equal &= it->hashes[i] == it->hashes[first];
+    same &= c->widths[i] == c->widths[first] && c->heights[i] == c->heights[first];
+    equal &= c->hashes[i] == c->hashes[first];
     data->order[kept++] = data->order[i];
   }
   data->count = kept;
   if (kept > 1 && equal) dq_message(data->context, DQ_WARNING, "all pictures are equal");
   if (kept && same) {
-    data->fixed_width = it->widths[first];
-    data->fixed_height = it->heights[first];
-    data->fixed_channels = it->channels[first];
+    data->fixed_width = c->widths[first];
+    data->fixed_height = c->heights[first];
+    data->fixed_channels = c->channels[first];
   }
   if (data->skipped)
     dq_message(data->context, DQ_WARNING, "%" PRId64 " of %" PRId64 " pictures skipped", data->skipped, total);
@@ -166,24 +166,24 @@ static dq_status drop_broken(dq_data *data, check *it, bool strict, dq_error *er
 static dq_status verify(dq_data *data, bool strict, dq_error *error) {
   enum { BLOCK = 64 };
   size_t count = (size_t)data->count;
-  check it = {.data = data,
-              .widths = calloc(count, sizeof(int)),
-              .heights = calloc(count, sizeof(int)),
-              .channels = calloc(count, 1),
-              .hashes = calloc(count, sizeof(uint64_t))};
+  check c = {.data = data,
+             .widths = calloc(count, sizeof(int)),
+             .heights = calloc(count, sizeof(int)),
+             .channels = calloc(count, 1),
+             .hashes = calloc(count, sizeof(uint64_t))};
   dq_status status = DQ_OK;
-  if (!it.widths || !it.heights || !it.channels || !it.hashes) status = dq_fail_memory(error, count);
-  for (; it.first < data->count && status == DQ_OK; it.first += BLOCK) {
-    int64_t left = data->count - it.first;
-    dq_pool_run(data->context ? data->context->pool : NULL, left < BLOCK ? left : BLOCK, check_picture, &it);
-    dq_progress(data->context, "checking pictures", left < BLOCK ? data->count : it.first + BLOCK, data->count);
+  if (!c.widths || !c.heights || !c.channels || !c.hashes) status = dq_fail_memory(error, count);
+  for (; c.first < data->count && status == DQ_OK; c.first += BLOCK) {
+    int64_t left = data->count - c.first;
+    dq_pool_run(data->context ? data->context->pool : NULL, left < BLOCK ? left : BLOCK, check_picture, &c);
+    dq_progress(data->context, "checking pictures", left < BLOCK ? data->count : c.first + BLOCK, data->count);
     status = dq_check_stop(data->context, error);
   }
-  if (status == DQ_OK) status = drop_broken(data, &it, strict, error);
-  free(it.widths);
-  free(it.heights);
-  free(it.channels);
-  free(it.hashes);
+  if (status == DQ_OK) status = drop_broken(data, &c, strict, error);
+  free(c.widths);
+  free(c.heights);
+  free(c.channels);
+  free(c.hashes);
   return status;
 }
 
@@ -269,12 +269,12 @@ static dq_status open_all(dq_data *data, const dq_data_options *options, dq_erro
 }
 
 dq_status dq_data_open(dq_data **data, const dq_data_options *options, const dq_context *context, dq_error *error) {
-  dq_data *it;
+  dq_data *opened;
   *data = NULL;
-  DQ_TRY(dq_data_new(&it, context, error));
-  dq_status status = open_all(it, options, error);
-  if (status == DQ_OK) *data = it;
-  else dq_data_free(it);
+  DQ_TRY(dq_data_new(&opened, context, error));
+  dq_status status = open_all(opened, options, error);
+  if (status == DQ_OK) *data = opened;
+  else dq_data_free(opened);
   return status;
 }
 
@@ -420,25 +420,24 @@ typedef struct batch {
 } batch;
 
 static void read_one(void *argument, int64_t i, int thread) {
-  batch *it = argument;
-  int64_t elements = elements_of(it->data);
+  batch *b = argument;
+  int64_t elements = elements_of(b->data);
   (void)thread;
-  it->statuses[i] =
-      dq_data_read(it->data, it->first + i, it->values + i * elements, it->infos ? it->infos + i : NULL, NULL);
+  b->statuses[i] = dq_data_read(b->data, b->first + i, b->values + i * elements, b->infos ? b->infos + i : NULL, NULL);
 }
 
 dq_status dq_data_read_batch(const dq_data *data, int64_t first, int64_t count, float *values, dq_sample_info *infos,
                              dq_error *error) {
-  batch it = {data, first, values, infos, NULL};
+  batch b = {data, first, values, infos, NULL};
   if (count < 1) return DQ_OK;
-  it.statuses = malloc((size_t)count * sizeof *it.statuses);
-  if (!it.statuses) return dq_fail_memory(error, (size_t)count * sizeof *it.statuses);
-  dq_pool_run(data->context ? data->context->pool : NULL, count, read_one, &it);
+  b.statuses = malloc((size_t)count * sizeof *b.statuses);
+  if (!b.statuses) return dq_fail_memory(error, (size_t)count * sizeof *b.statuses);
+  dq_pool_run(data->context ? data->context->pool : NULL, count, read_one, &b);
   dq_status status = DQ_OK;
   int64_t elements = elements_of(data);
   for (int64_t i = 0; i < count && status == DQ_OK; i++)
-    if (it.statuses[i] != DQ_OK) // again, for its message
+    if (b.statuses[i] != DQ_OK) // again, for its message
       status = dq_data_read(data, first + i, values + i * elements, NULL, error);
-  free(it.statuses);
+  free(b.statuses);
   return status;
 }

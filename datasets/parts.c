@@ -46,7 +46,7 @@ static dq_status check_counts(const dq_data *data, const char *const *specs, dq_
 }
 
 // What is said of samples is what their main part says.
-static void take_facts(dq_data *data) {
+static void copy_facts(dq_data *data) {
   while (data->main_part < data->part_count && data->parts[data->main_part]->kind == DQ_LABEL_NONE) data->main_part++;
   if (data->main_part == data->part_count) data->main_part = 0;
   const dq_data *from = data->parts[data->main_part];
@@ -97,7 +97,7 @@ dq_status dq_parts_open(dq_data *data, const dq_data_options *options, dq_error 
     dq_status status = dq_data_choose(data->parts[i], &own, spread, error);
     if (status != DQ_OK) return dq_error_prefix(error, status, "data for input '%s'", data->parts[i]->name);
   }
-  take_facts(data);
+  copy_facts(data);
   return DQ_OK;
 }
 

@@ -22,12 +22,12 @@ typedef struct mixing {
   int64_t a, b; // ranks out and in of a group
   int64_t inputs, outputs, taps;
   const double *out, *in; // transforms; NULL where there is no factor
-  double *room;           // for one group's largest factor
+  double *scratch;        // for one group's largest factor
 } mixing;
 
 // What has the same size takes the place of `to`.
 static void put(const mixing *m, dq_matrix to) {
-  dq_matrix made = dq_matrix_tight(to.rows, to.columns, m->room);
+  dq_matrix made = dq_matrix_tight(to.rows, to.columns, m->scratch);
   dq_matrix_copy(&made, &to);
 }
 
@@ -37,19 +37,19 @@ static dq_status mix_group(const mixing *m, double *first, double *core, double 
   dq_matrix out = dq_matrix_tight(a, a, m->out), in = dq_matrix_tight(b, b, m->in);
   if (m->out) {
     dq_matrix rows = dq_matrix_tight(a, b * taps, core), columns = dq_matrix_tight(m->outputs, a, last);
-    DQ_TRY(dq_multiply(out, rows, m->room, error));
+    DQ_TRY(dq_multiply(out, rows, m->scratch, error));
     put(m, rows);
-    DQ_TRY(dq_multiply(columns, out, m->room, error));
+    DQ_TRY(dq_multiply(columns, out, m->scratch, error));
     put(m, columns);
   }
   if (!m->in) return DQ_OK;
   for (int64_t k = 0; k < a; k++) {
     dq_matrix one = dq_matrix_tight(b, taps, core + k * b * taps);
-    DQ_TRY(dq_multiply(in, one, m->room, error));
+    DQ_TRY(dq_multiply(in, one, m->scratch, error));
     put(m, one);
   }
   dq_matrix rows = dq_matrix_tight(b, m->inputs, first);
-  DQ_TRY(dq_multiply(in, rows, m->room, error));
+  DQ_TRY(dq_multiply(in, rows, m->scratch, error));
   put(m, rows);
   return DQ_OK;
 }
@@ -62,11 +62,12 @@ dq_status dq_tucker2_spread(const dq_tucker2 *factors, const int64_t dims[4], do
   int64_t in = dims[1], out = dims[0] / factors->group;
   int64_t sizes[] = {a * b * taps, out * a, b * in}, most = 0;
   for (int i = 0; i < 3; i++) most = sizes[i] > most ? sizes[i] : most;
-  mixing m = {.a = a, .b = b, .inputs = in, .outputs = out, .taps = taps, .room = DQ_NEW_ARRAY(arena, most, double)};
+  mixing m = {.a = a, .b = b, .inputs = in, .outputs = out, .taps = taps, .scratch = DQ_NEW_ARRAY(arena, most, double)};
   if (output) m.out = hartley(a, arena);
   if (input) m.in = hartley(b, arena);
-  dq_status status =
-      m.room && (m.out || !output) && (m.in || !input) ? DQ_OK : dq_fail_memory(error, (size_t)most * sizeof(double));
+  dq_status status = m.scratch && (m.out || !output) && (m.in || !input)
+                         ? DQ_OK
+                         : dq_fail_memory(error, (size_t)most * sizeof(double));
   for (int64_t g = 0; status == DQ_OK && g < factors->group; g++)
     status = mix_group(&m, input ? input + g * b * in : NULL, core + g * a * b * taps,
                        output ? output + g * out * a : NULL, error);

@@ -80,12 +80,12 @@ static dq_status regress(const dq_fit_problem *p, const dq_matrix *v, regression
   DQ_TRY(dq_fit_new_matrix(&r->lower, n, n, p->arena, error));
   DQ_TRY(dq_fit_new_matrix(&r->half, n, p->out, p->arena, error));
   if (v) {
-    dq_matrix once, turned;
+    dq_matrix once, transposed;
     DQ_TRY(dq_fit_new_matrix(&once, n, p->patch, p->arena, error));
-    DQ_TRY(dq_fit_new_matrix(&turned, p->patch, n, p->arena, error));
+    DQ_TRY(dq_fit_new_matrix(&transposed, p->patch, n, p->arena, error));
     DQ_TRY(reduce(p, v, &p->xx, &once, error));
-    dq_fit_transpose(&once, &turned);
-    DQ_TRY(reduce(p, v, &turned, &r->lower, error));
+    dq_fit_transpose(&once, &transposed);
+    DQ_TRY(reduce(p, v, &transposed, &r->lower, error));
     DQ_TRY(reduce(p, v, &p->xt, &r->half, error));
   } else {
     dq_matrix_copy(&p->xx, &r->lower);

@@ -27,7 +27,7 @@ typedef struct measurement {
   network networks[2]; // the current one, the original
   bool now;            // the tap that runs is of the current network (or of the only one)
   bool both;
-  int64_t batch, first, pictures; // of a run: room, the first picture, how many
+  int64_t batch, first, pictures; // of a run: the most pictures, the first one, how many
   const dq_context *context;
   dq_arena *arena;
 } measurement;
@@ -112,7 +112,7 @@ static dq_status gather_answers(const watched *w, const dq_tensor *answers, int6
 }
 
 // What one picture of the run gives for a value that a tap delivers.
-static dq_status see_picture(const measurement *m, const char *name, const dq_tensor *tensor, int64_t picture,
+static dq_status add_picture(const measurement *m, const char *name, const dq_tensor *tensor, int64_t picture,
                              dq_error *error) {
   for (int i = 0; i < m->count; i++) {
     const watched *w = &m->watched[i];
@@ -134,7 +134,7 @@ static dq_status tap(void *user, const dq_value *value, const dq_tensor *tensor,
   for (int64_t p = 0; p < m->pictures; p++) {
     dq_tensor one;
     DQ_TRY(dq_batch_part(&one, tensor, known ? &from->alone[known->index] : NULL, m->batch, p, value->name, error));
-    DQ_TRY(see_picture(m, value->name, &one, p, error));
+    DQ_TRY(add_picture(m, value->name, &one, p, error));
   }
   return DQ_OK;
 }

@@ -83,7 +83,7 @@ static bool holds(const search *s, const dq_search_trial *trial) {
   return trial->possible && trial->drop <= s->options->max_drop;
 }
 
-static void tell(const search *s, const dq_search_trial *trial) {
+static void report_trial(const search *s, const dq_search_trial *trial) {
   const dq_context *context = s->options->context;
   if (!trial->possible) dq_message(context, DQ_NOTE, "-%d %%: not possible", trial->percent);
   else
@@ -102,9 +102,9 @@ static dq_status attempt(search *s, int percent, const dq_search_trial **trial, 
   dq_search_trial *made = &s->trials[s->count];
   *made = (dq_search_trial){.percent = percent};
   DQ_TRY(options->attempt(options->user, made, error));
-  if (holds(s, made)) DQ_TRY(options->keep(options->user, made, error));
+  if (holds(s, made)) DQ_TRY(options->store(options->user, made, error));
   s->count++;
-  tell(s, made);
+  report_trial(s, made);
   *trial = made;
   return store(s, error);
 }

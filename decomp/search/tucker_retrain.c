@@ -21,8 +21,8 @@ dq_status dq_tucker_retrain(const dq_graph *graph, const dq_tucker_report *repor
 }
 
 // One step: the layers of `settings` in the model at `from` are decomposed, written and retrained.
-static dq_status take_step(const char *from, const char *path, const dq_retrain_options *hook,
-                           const dq_tucker_options *settings, dq_error *error) {
+static dq_status retrain_step(const char *from, const char *path, const dq_retrain_options *hook,
+                              const dq_tucker_options *settings, dq_error *error) {
   dq_graph *graph = NULL;
   dq_tucker_report report;
   DQ_TRY(dq_model_open(&graph, from, settings->context, error));
@@ -33,15 +33,16 @@ static dq_status take_step(const char *from, const char *path, const dq_retrain_
   return status;
 }
 
-static dq_status take_steps(const dq_layer_ranks *layers, int count, const char *path, const dq_retrain_options *hook,
-                            const dq_tucker_options *options, int every, dq_error *error) {
+static dq_status retrain_steps(const dq_layer_ranks *layers, int count, const char *path,
+                               const dq_retrain_options *hook, const dq_tucker_options *options, int every,
+                               dq_error *error) {
   dq_tucker_options step = *options;
   step.macs_share = 0;
   for (int first = 0; first < count; first += every) {
     step.layers = layers + first;
     step.layer_count = count - first < every ? count - first : every;
     dq_message(options->context, DQ_NOTE, "layers %d to %d of %d", first + 1, first + step.layer_count, count);
-    DQ_TRY(take_step(first ? path : hook->original, path, hook, &step, error));
+    DQ_TRY(retrain_step(first ? path : hook->original, path, hook, &step, error));
   }
   return DQ_OK;
 }
@@ -54,7 +55,8 @@ dq_status dq_tucker_retrain_steps(const dq_tucker_report *report, const char *pa
   for (int i = 0; layers && i < report->count; i++)
     if (!report->layers[i].reason[0])
       layers[count++] = (dq_layer_ranks){report->layers[i].name, report->layers[i].ranks};
-  dq_status status = layers ? take_steps(layers, count, path, hook, options, every, error) : dq_fail_memory(error, 0);
+  dq_status status =
+      layers ? retrain_steps(layers, count, path, hook, options, every, error) : dq_fail_memory(error, 0);
   dq_arena_free(arena);
   return status;
 }

@@ -45,7 +45,7 @@ static dq_status attempt(void *user, dq_search_trial *trial, dq_error *error) {
   return DQ_OK;
 }
 
-static dq_status keep(void *user, const dq_search_trial *trial, dq_error *error) {
+static dq_status store(void *user, const dq_search_trial *trial, dq_error *error) {
   (void)trial;
   trials *t = user;
   dq_graph_free(t->best);
@@ -71,7 +71,7 @@ static dq_status recall(trials *t, const dq_search_result *result, dq_error *err
     t->last_report = (dq_tucker_report){0};
     t->last_after = *t->options->before;
   }
-  return keep(t, &trial, error);
+  return store(t, &trial, error);
 }
 
 // What trials depend on.
@@ -90,7 +90,7 @@ static dq_status run(trials *t, dq_tucker_search_report *report, dq_error *error
                               .key = make_key(t),
                               .resume = options->resume,
                               .attempt = attempt,
-                              .keep = keep,
+                              .store = store,
                               .user = t,
                               .context = &t->limited};
   dq_search_result result;

@@ -36,7 +36,7 @@ static dq_status run(const dq_judge *judge, const dq_graph *graph, dq_runner_fun
   return status;
 }
 
-static dq_status keep(void *user, int64_t first, int64_t count, const dq_sample_info *infos, dq_error *error) {
+static dq_status store(void *user, int64_t first, int64_t count, const dq_sample_info *infos, dq_error *error) {
   (void)count, (void)infos;
   const walk *all = user;
   dq_judge *judge = all->user;
@@ -127,7 +127,7 @@ dq_status dq_judge_open(dq_judge **judge, const dq_graph *original, dq_data *dat
   *made = (dq_judge){.arena = arena, .data = data, .shapes = shapes, .context = context};
   made->pictures = pictures < count ? pictures : count;
   made->step = count / made->pictures;
-  dq_status status = run(made, original, keep, made, error);
+  dq_status status = run(made, original, store, made, error);
   if (status == DQ_OK && !made->comparable)
     status = dq_fail(error, DQ_UNSUPPORTED,
                      "no output is float32 of one size for all pictures, so that none can be compared; --ratio and "

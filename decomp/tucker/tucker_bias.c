@@ -55,18 +55,17 @@ static dq_status find_last(shifts *all, const dq_graph *graph, dq_error *error) 
 
 static dq_status add_means(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
   shifts *all = user;
-  shift *it = &all->nodes[slot];
+  shift *s = &all->nodes[slot];
   if (tensor->rank < 2) return DQ_OK;
-  if (!it->sums) {
-    it->channels = tensor->dims[1];
-    it->sums = DQ_NEW_ARRAY(all->arena, it->channels, double);
-    if (!it->sums) return dq_fail_memory(error, (size_t)it->channels * sizeof(double));
+  if (!s->sums) {
+    s->channels = tensor->dims[1];
+    s->sums = DQ_NEW_ARRAY(all->arena, s->channels, double);
+    if (!s->sums) return dq_fail_memory(error, (size_t)s->channels * sizeof(double));
   }
   int64_t inner = dq_tensor_product(tensor, 2, tensor->rank);
   double weight = all->weight / (double)(tensor->dims[0] * inner);
   const float *values = tensor->data;
-  for (int64_t i = 0; i < dq_tensor_count(tensor); i++)
-    it->sums[i / inner % it->channels] += weight * (double)values[i];
+  for (int64_t i = 0; i < dq_tensor_count(tensor); i++) s->sums[i / inner % s->channels] += weight * (double)values[i];
   return DQ_OK;
 }
 
@@ -88,17 +87,17 @@ static dq_status observe(shifts *all, const dq_tucker_data *data, const dq_graph
   return dq_observe(&what, add_means, all, options->context, error);
 }
 
-static dq_status correct(dq_graph *graph, const shift *it, dq_error *error) {
-  dq_node *node = it->node;
+static dq_status correct(dq_graph *graph, const shift *s, dq_error *error) {
+  dq_node *node = s->node;
   const dq_value *old = dq_node_input(node, 2);
-  if (!it->sums || (old && dq_tensor_count(old->constant) != it->channels)) return DQ_OK;
-  dq_tensor *bias = dq_tensor_new(graph->arena, DQ_F32, 1, &it->channels);
+  if (!s->sums || (old && dq_tensor_count(old->constant) != s->channels)) return DQ_OK;
+  dq_tensor *bias = dq_tensor_new(graph->arena, DQ_F32, 1, &s->channels);
   dq_value **inputs = DQ_NEW_ARRAY(graph->arena, 3, dq_value *);
   const char *name = dq_arena_printf(graph->arena, "%s_bias", node->outputs[0]->name);
   if (!bias || !inputs || !name) return dq_fail_memory(error, sizeof(dq_tensor));
-  for (int64_t c = 0; c < it->channels; c++) {
+  for (int64_t c = 0; c < s->channels; c++) {
     double before = old ? dq_tensor_get(old->constant, c) : 0;
-    ((float *)bias->data)[c] = (float)(before + it->sums[c]);
+    ((float *)bias->data)[c] = (float)(before + s->sums[c]);
   }
   inputs[0] = node->inputs[0], inputs[1] = node->inputs[1];
   inputs[2] = dq_graph_add_constant(graph, name, bias);

@@ -221,7 +221,7 @@ dq_status dq_tucker_data_analyse(dq_tucker_data *data, const dq_tucker_report *r
 
 // ---- Factors ----
 
-static dq_status take(dq_tucker_job *job, const dq_fit *fit, dq_error *error) {
+static dq_status apply(dq_tucker_job *job, const dq_fit *fit, dq_error *error) {
   dq_tucker_layer *layer = job->layer;
   DQ_TRY(dq_tucker2_store(&job->factors, &job->hosvd,
                           &(dq_tucker2_exact){layer->ranks.out, layer->ranks.in, fit->input, fit->core, fit->output},
@@ -242,7 +242,7 @@ static dq_status fit_job(dq_tucker_data *data, dq_tucker_job *job, dq_error *err
   DQ_TRY(dq_fit_prepare(&job->moments, job->tensor, error));
   DQ_TRY(dq_fit_solve(&fit, &job->moments, job->tensor, job->layer->ranks,
                       data->options->refine ? REFINEMENT_ROUNDS : ROUNDS, job->sums, error));
-  return take(job, &fit, error);
+  return apply(job, &fit, error);
 }
 
 dq_status dq_tucker_data_fit(dq_tucker_data *data, dq_tucker_job *job, dq_error *error) {

@@ -36,12 +36,13 @@ static void note_input_shape(dq_tucker_job *job, const dq_tensor *tensors) {
 
 dq_tensor *dq_tucker_transposed(const dq_tensor *weight, dq_arena *arena) {
   int64_t in = weight->dims[0], out = weight->dims[1], taps = weight->dims[2] * weight->dims[3];
-  dq_tensor *turned = dq_tensor_new(arena, DQ_F32, 4, (int64_t[]){out, in, weight->dims[2], weight->dims[3]});
+  dq_tensor *transposed = dq_tensor_new(arena, DQ_F32, 4, (int64_t[]){out, in, weight->dims[2], weight->dims[3]});
   const float *from = weight->data;
-  for (int64_t o = 0; turned && o < out; o++)
+  for (int64_t o = 0; transposed && o < out; o++)
     for (int64_t i = 0; i < in; i++)
-      memcpy((float *)turned->data + (o * in + i) * taps, from + (i * out + o) * taps, (size_t)taps * sizeof(float));
-  return turned;
+      memcpy((float *)transposed->data + (o * in + i) * taps, from + (i * out + o) * taps,
+             (size_t)taps * sizeof(float));
+  return transposed;
 }
 
 static void find_positions(dq_tucker_job *job, const dq_tensor *tensors) {

@@ -304,7 +304,7 @@ static dq_status check_options(const dq_tucker_options *options, dq_error *error
 }
 
 // The values between the three convolutions stand for nothing in the original.
-static dq_status note_origin(const work *w, dq_origin *origin, dq_error *error) {
+static dq_status record_origin(const work *w, dq_origin *origin, dq_error *error) {
   for (int i = 0; i < w->count; i++) {
     const dq_tucker_job *job = &w->jobs[i];
     for (int n = 0; job->core && n < w->graph->node_count; n++) {
@@ -355,7 +355,7 @@ dq_status dq_tucker_apply(dq_graph *graph, const dq_tucker_options *options, dq_
   if (!w.scratch) return dq_fail_memory(error, sizeof(dq_tucker_job));
   dq_origin *origin = dq_origin_begin(graph, "dq-tucker");
   dq_status status = origin ? apply(&w, report, error) : dq_fail_memory(error, sizeof(work));
-  if (status == DQ_OK && report->decomposed) status = note_origin(&w, origin, error);
+  if (status == DQ_OK && report->decomposed) status = record_origin(&w, origin, error);
   if (status == DQ_OK && report->decomposed) status = dq_origin_finish(origin, graph, options->context, error);
   else dq_origin_discard(origin);
   if (status == DQ_OK && report->decomposed)

@@ -78,7 +78,7 @@ static bool map_pages(block *fresh, size_t size) {
   return true;
 }
 
-static bool take_heap(block *fresh, size_t size) {
+static bool allocate_heap(block *fresh, size_t size) {
   void *data = NULL;
   if (posix_memalign(&data, ALIGNMENT, size)) return false;
   fresh->data = data;
@@ -88,7 +88,7 @@ static bool take_heap(block *fresh, size_t size) {
 static block *add_block(dq_arena *arena, block **list, size_t size) {
   if (!dq_budget_reserve(arena->budget, size)) return NULL;
   block *fresh = calloc(1, sizeof *fresh);
-  if (!fresh || !(size < MAPPED_BYTES ? take_heap(fresh, size) : map_pages(fresh, size))) {
+  if (!fresh || !(size < MAPPED_BYTES ? allocate_heap(fresh, size) : map_pages(fresh, size))) {
     dq_budget_release(arena->budget, size);
     free(fresh);
     return NULL;

@@ -36,7 +36,7 @@ static bool list(function *f, dq_node *node) {
 
 // Takes note of a constant operand that is broadcast; false when it differs along more than one axis, or
 // along another than those before.
-static bool note_constant(function *f, const dq_tensor *constant) {
+static bool record_constant(function *f, const dq_tensor *constant) {
   if (constant->type != DQ_F32) return false;
   if (constant->rank > f->least_rank) f->least_rank = constant->rank;
   int axis_from_end = 0;
@@ -98,7 +98,7 @@ static bool collect_source(function *f, const dq_value *value) {
   if (dq_read_dequantize(f->copy, value, true, &x)) {
     dq_tensor dequantized = *x.value->constant; // of its shape
     dequantized.type = DQ_F32;
-    return note_constant(f, &dequantized);
+    return record_constant(f, &dequantized);
   }
   if (!dq_read_dequantize(f->copy, value, false, &x)) return false;
   if (f->has_source) return join_sources(f, &x);
@@ -110,7 +110,7 @@ static bool collect_source(function *f, const dq_value *value) {
 // Lists what computes `value`, inputs first; false when it is no function of one quantized value.
 static bool collect(function *f, const dq_value *value) {
   const dq_tensor *constant = dq_constant_of(value);
-  if (constant) return note_constant(f, constant);
+  if (constant) return record_constant(f, constant);
   dq_node *node = value->producer;
   if (!node || node->output_count != 1) return false;
   if (dq_node_is(node, "DequantizeLinear")) return collect_source(f, value) && list(f, node);

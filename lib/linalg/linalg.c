@@ -34,7 +34,7 @@ static bool address_space_is_limited(void) {
   return !getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur != RLIM_INFINITY;
 }
 
-static bool take_buffer(void) {
+static bool claim_buffer(void) {
   if (buffer_is_there) return true;
   size_t size = (size_t)BLAS_BUFFER * (size_t)(blas_threads > 1 ? blas_threads : 1) + (16 << 20); // others allocate too
   void *block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -52,7 +52,7 @@ static dq_status begin_calls(bool *limited, dq_error *error) {
   *limited = address_space_is_limited();
   if (!*limited) return DQ_OK;
   pthread_mutex_lock(&turns);
-  if (take_buffer()) return DQ_OK;
+  if (claim_buffer()) return DQ_OK;
   pthread_mutex_unlock(&turns);
   return dq_fail_memory(error, BLAS_BUFFER);
 }

@@ -56,16 +56,17 @@ static int64_t doubled(const dq_symbolic *symbolic, int i, const dq_value *value
 }
 
 // "3H*W/4": names times and by a number, in lowest terms.
-static int term_text(const char *names, int64_t above, int64_t below, char *text, size_t room) {
+static int term_text(const char *names, int64_t above, int64_t below, char *text, size_t capacity) {
   int64_t divisor = common_divisor(above, below);
   char times[32] = "", by[32] = "";
   if (above != divisor || !*names) snprintf(times, sizeof times, "%" PRId64, above / divisor);
   if (below != divisor) snprintf(by, sizeof by, "/%" PRId64, below / divisor);
-  return snprintf(text, room, "%s%s%s", times, names, by);
+  return snprintf(text, capacity, "%s%s%s", times, names, by);
 }
 
 // A product of those open sizes that double the dimension (four times: their squares); 0: it is none.
-static int product_text(const dq_symbolic *symbolic, const dq_value *value, int rank, int d, char *text, size_t room) {
+static int product_text(const dq_symbolic *symbolic, const dq_value *value, int rank, int d, char *text,
+                        size_t capacity) {
   int64_t size = symbolic->at[value->index].dims[d], below = 1;
   char names[LONGEST / 2] = "";
   size_t used = 0;
@@ -80,12 +81,12 @@ static int product_text(const dq_symbolic *symbolic, const dq_value *value, int 
     }
   }
   if (below / common_divisor(size, below) > LARGEST_DIVISOR) return 0;
-  return term_text(names, size, below, text, room);
+  return term_text(names, size, below, text, capacity);
 }
 
 // "H/2-1": a fraction of the one open size that changes the dimension, plus a number; 0: it is not so. Two sizes cannot
 // tell a multiple from a square.
-static int line_text(const dq_symbolic *symbolic, const dq_value *value, int rank, int d, char *text, size_t room) {
+static int line_text(const dq_symbolic *symbolic, const dq_value *value, int rank, int d, char *text, size_t capacity) {
   int64_t size = symbolic->at[value->index].dims[d], step = 0;
   const dq_open_size *open = NULL;
   for (int i = 0; i < symbolic->sizes->count; i++) {
@@ -97,25 +98,25 @@ static int line_text(const dq_symbolic *symbolic, const dq_value *value, int ran
   }
   int64_t divisor = open ? common_divisor(step, open->size) : 0;
   if (!open || step != divisor || open->size / divisor > LARGEST_STEP) return 0;
-  int length = term_text(open->name, step, open->size, text, room);
-  return length + snprintf(text + length, room - (size_t)length, "%+" PRId64, size - step);
+  int length = term_text(open->name, step, open->size, text, capacity);
+  return length + snprintf(text + length, capacity - (size_t)length, "%+" PRId64, size - step);
 }
 
 static int dimension_text(const dq_symbolic *symbolic, const dq_value *value, int rank, int d, char *text,
-                          size_t room) {
-  int length = product_text(symbolic, value, rank, d, text, room);
-  if (!length) length = line_text(symbolic, value, rank, d, text, room);
+                          size_t capacity) {
+  int length = product_text(symbolic, value, rank, d, text, capacity);
+  if (!length) length = line_text(symbolic, value, rank, d, text, capacity);
   if (length) return length;
-  return snprintf(text, room, "~%" PRId64, symbolic->at[value->index].dims[d]);
+  return snprintf(text, capacity, "~%" PRId64, symbolic->at[value->index].dims[d]);
 }
 
-static int declared_text(const dq_symbolic *symbolic, const dq_value *value, int d, char *text, size_t room) {
+static int declared_text(const dq_symbolic *symbolic, const dq_value *value, int d, char *text, size_t capacity) {
   const dq_dimension *dim = &value->dims[d];
-  if (dim->size >= 0) return snprintf(text, room, "%" PRId64, dim->size);
+  if (dim->size >= 0) return snprintf(text, capacity, "%" PRId64, dim->size);
   int open = value->is_input ? dq_sizes_find(symbolic->sizes, value, d) : -1;
   for (int i = 0; open < 0 && dim->symbol && i < symbolic->sizes->count; i++)
     if (symbolic->sizes->open[i].symbol && !strcmp(symbolic->sizes->open[i].symbol, dim->symbol)) open = i;
-  return snprintf(text, room, "%.16s", open >= 0 ? symbolic->sizes->open[open].name : "?");
+  return snprintf(text, capacity, "%.16s", open >= 0 ? symbolic->sizes->open[open].name : "?");
 }
 
 const char *dq_symbolic_shape(const dq_symbolic *symbolic, const dq_value *value, dq_arena *arena) {

@@ -16,7 +16,7 @@ typedef struct two_largest {
   double first, second;
 } two_largest;
 
-static void see(dq_odd_weight *weight, two_largest *largest, double value, double normal) {
+static void add_value(dq_odd_weight *weight, two_largest *largest, double value, double normal) {
   double size = fabs(value);
   weight->nan += isnan(value);
   weight->infinite += isinf(value) != 0;
@@ -37,7 +37,7 @@ static void look_at(dq_odd_weight *weight, const dq_tensor *tensor) {
     for (int64_t i = 0; i < size; i++) {
       double value = dq_tensor_get(tensor, c * size + i);
       zeros += value == 0;
-      see(weight, &largest, value, normal);
+      add_value(weight, &largest, value, normal);
     }
     weight->zero_channels += weight->channels && zeros == size;
   }

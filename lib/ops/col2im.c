@@ -31,12 +31,12 @@ static dq_status read_window(const dq_op *op, dq_window *window, int64_t *channe
   DQ_TRY(dq_window_lists(op, rank, block, window));
   DQ_TRY(dq_window_pads(op, window));
   for (int i = 0; i < rank; i++) {
-    int64_t room = image[i] + window->begin[i] + window->end[i] - dq_window_extent(window, i);
-    if (image[i] < 0 || image[i] > INT32_MAX || room < 0)
+    int64_t span = image[i] + window->begin[i] + window->end[i] - dq_window_extent(window, i);
+    if (image[i] < 0 || image[i] > INT32_MAX || span < 0)
       return dq_op_fail(op, DQ_BAD_INPUT, "a block of %" PRId64 " does not fit a picture of %" PRId64, block[i],
                         image[i]);
     window->input[i] = image[i];
-    window->output[i] = room / window->stride[i] + 1;
+    window->output[i] = span / window->stride[i] + 1;
   }
   return check_columns(op, window, channels);
 }

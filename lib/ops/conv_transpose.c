@@ -160,8 +160,8 @@ typedef struct job {
 static void reached(const dq_window *w, int axis, int64_t k, int64_t *first, int64_t *last) {
   int64_t offset = k * w->dilation[axis] - w->begin[axis], stride = w->stride[axis];
   int64_t from = offset < 0 ? (-offset + stride - 1) / stride : 0;
-  int64_t room = w->output[axis] - offset;
-  int64_t to = room <= 0 ? 0 : (room + stride - 1) / stride;
+  int64_t span = w->output[axis] - offset;
+  int64_t to = span <= 0 ? 0 : (span + stride - 1) / stride;
   *last = to < w->input[axis] ? to : w->input[axis];
   *first = from < *last ? from : *last;
 }

@@ -179,12 +179,12 @@ static dq_status prepare_gemm(dq_op *op, dq_arena *arena) {
 // The constant matrix B as [columns][depth].
 static dq_status emit_matrix(dq_emission *to, const dq_gemm_parameters *g, int *number) {
   const float *b = to->op->inputs[1]->data;
-  float *turned = DQ_NEW_ARRAY(to->arena, g->columns * g->depth, float);
-  if (!turned) return dq_fail_memory(to->op->error, (size_t)(g->columns * g->depth) * sizeof *turned);
+  float *transposed = DQ_NEW_ARRAY(to->arena, g->columns * g->depth, float);
+  if (!transposed) return dq_fail_memory(to->op->error, (size_t)(g->columns * g->depth) * sizeof *transposed);
   for (int64_t j = 0; j < g->columns; j++)
     for (int64_t k = 0; k < g->depth; k++)
-      turned[j * g->depth + k] = g->transpose_b ? b[j * g->b_stride + k] : b[k * g->b_stride + j];
-  *number = dq_emit_constant(to, DQ_F32, turned, g->columns * g->depth);
+      transposed[j * g->depth + k] = g->transpose_b ? b[j * g->b_stride + k] : b[k * g->b_stride + j];
+  *number = dq_emit_constant(to, DQ_F32, transposed, g->columns * g->depth);
   return DQ_OK;
 }
 

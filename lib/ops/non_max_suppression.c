@@ -108,9 +108,9 @@ static int64_t select_class(const selection *s, int64_t batch, int64_t class, sc
   return chosen;
 }
 
-// Number of boxes kept; their triples (batch, class, box) go to `output`, which has room for
-// `room` of them, unless it is NULL.
-static dq_status select_all(const dq_op *op, int64_t *output, int64_t room, int64_t *total) {
+// Number of boxes kept; their triples (batch, class, box) go to `output`, which has memory for
+// `capacity` of them, unless it is NULL.
+static dq_status select_all(const dq_op *op, int64_t *output, int64_t capacity, int64_t *total) {
   selection s;
   *total = 0;
   DQ_TRY(read_selection(op, &s));
@@ -119,7 +119,7 @@ static dq_status select_all(const dq_op *op, int64_t *output, int64_t room, int6
   bool memory = candidates && kept;
   for (int64_t at = 0; memory && s.most > 0 && at < s.batches * s.classes; at++) {
     int64_t chosen = select_class(&s, at / s.classes, at % s.classes, candidates, kept);
-    for (int64_t i = 0; output && i < chosen && *total + i < room; i++) {
+    for (int64_t i = 0; output && i < chosen && *total + i < capacity; i++) {
       int64_t *triple = output + 3 * (*total + i);
       triple[0] = at / s.classes;
       triple[1] = at % s.classes;

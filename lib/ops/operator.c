@@ -148,7 +148,7 @@ static dq_status form_outputs(const dq_op *op, struct dq_half_form *form, dq_are
 }
 
 // Constants become single elements, which run_piece points at those of its channel.
-static dq_status take_channels(const dq_op *op, struct dq_half_form *form, dq_arena *arena) {
+static dq_status prepare_channels(const dq_op *op, struct dq_half_form *form, dq_arena *arena) {
   if (!form->piece) return DQ_OK;
   form->constants = DQ_NEW_ARRAY(arena, op->input_count, const dq_tensor *);
   dq_tensor *single = DQ_NEW_ARRAY(arena, op->input_count, dq_tensor);
@@ -167,7 +167,7 @@ static void point_to_channel(struct dq_half_form *form, int i, int64_t from) {
   const dq_tensor *constant = form->constants[i];
   if (dq_tensor_count(constant) == 1) return;
   int64_t at = from / form->piece % form->channels;
-  ((dq_tensor *)(uintptr_t)form->wide.inputs[i])->data = // made in take_channels
+  ((dq_tensor *)(uintptr_t)form->wide.inputs[i])->data = // made in prepare_channels
       (char *)constant->data + (size_t)at * dq_dtype_size(constant->type);
 }
 
@@ -185,7 +185,7 @@ static dq_status prepare_half(dq_op *op, dq_arena *arena) {
   DQ_TRY(form_outputs(op, form, arena));
   if (op->row->prepare) DQ_TRY(op->row->prepare(&form->wide, arena));
   choose_piece(op, form);
-  DQ_TRY(take_channels(op, form, arena));
+  DQ_TRY(prepare_channels(op, form, arena));
   size_t used = form->wide.scratch_bytes + 1; // so that no offset is 0
   for (int i = 0; i < op->input_count; i++)
     if (form->wide.inputs[i] != op->inputs[i] && !op->inputs[i]->data)

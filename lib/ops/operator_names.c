@@ -23,21 +23,21 @@ typedef struct search {
   bool found;
 } search;
 
-static void offer(search *it, const char *name) {
-  const char *wanted = it->nearest.wanted;
-  it->found = it->found || (it->match == DQ_MATCH_PATTERN ? !fnmatch(wanted, name, 0) : !strcmp(wanted, name));
-  dq_nearest_offer(&it->nearest, name);
+static void offer(search *s, const char *name) {
+  const char *wanted = s->nearest.wanted;
+  s->found = s->found || (s->match == DQ_MATCH_PATTERN ? !fnmatch(wanted, name, 0) : !strcmp(wanted, name));
+  dq_nearest_offer(&s->nearest, name);
 }
 
 bool dq_operator_is_known(const char *name, dq_operator_match match, const dq_graph *graph, const char **nearest) {
-  search it = {match, dq_nearest_begin(name), false};
+  search s = {match, dq_nearest_begin(name), false};
   const dq_operator *row;
-  for (int n = 0; !it.found && n < graph->node_count; n++) offer(&it, graph->nodes[n]->op_type);
-  for (int i = 0; !it.found && (row = dq_operator_at(i)); i++)
-    if (is_in_files(row)) offer(&it, row->name);
-  for (int i = 0; !it.found && i < OTHERS; i++) offer(&it, others[i]);
-  *nearest = it.nearest.name;
-  return it.found;
+  for (int n = 0; !s.found && n < graph->node_count; n++) offer(&s, graph->nodes[n]->op_type);
+  for (int i = 0; !s.found && (row = dq_operator_at(i)); i++)
+    if (is_in_files(row)) offer(&s, row->name);
+  for (int i = 0; !s.found && i < OTHERS; i++) offer(&s, others[i]);
+  *nearest = s.nearest.name;
+  return s.found;
 }
 
 dq_status dq_operators_check(const char *option, const char *const *names, int count, dq_operator_match match,

@@ -61,8 +61,8 @@ typedef struct pool_state {
   int64_t *row_class; // by output row: rows with as many kernel rows inside are requantized alike
   dq_requantization *classes;
   int64_t class_count;
-  int64_t room;    // of one thread in scratch, sums
-  const dq_op *op; // while running
+  int64_t thread_sums; // sums in the scratch of one thread
+  const dq_op *op;     // while running
 } pool_state;
 
 static bool fill_steps(pool_state *s, bool count_padding, dq_arena *arena) {
@@ -131,8 +131,9 @@ static dq_status prepare(dq_op *op, dq_arena *arena) {
   if (!fill_steps(s, dq_node_int(op->node, "count_include_pad", 0) != 0, arena)) return dq_fail_memory(op->error, 0);
   DQ_TRY(fill_classes(op, s, arena));
   int64_t plane = s->window.output[0] * s->window.output[1] * s->window.output[2];
-  s->room = (int64_t)dq_round_up((size_t)(s->window.input[2] + plane), DQ_KERNEL_ALIGNMENT);
-  if (!dq_mul_size((size_t)s->room * sizeof(int32_t), (size_t)dq_pool_threads(op->context->pool), &op->scratch_bytes))
+  s->thread_sums = (int64_t)dq_round_up((size_t)(s->window.input[2] + plane), DQ_KERNEL_ALIGNMENT);
+  if (!dq_mul_size((size_t)s->thread_sums * sizeof(int32_t), (size_t)dq_pool_threads(op->context->pool),
+                   &op->scratch_bytes))
     return dq_fail_memory(op->error, 0);
   op->state = s;
   return DQ_OK;
@@ -179,7 +180,7 @@ static void sum_columns(const pool_state *s, const int32_t *rows, int32_t *sums)
 static void pool_plane(void *argument, int64_t plane, int thread) {
   const pool_state *s = argument;
   const dq_window *w = &s->window;
-  int32_t *rows = (int32_t *)s->op->scratch + thread * s->room, *sums = rows + w->input[2], *next = sums;
+  int32_t *rows = (int32_t *)s->op->scratch + thread * s->thread_sums, *sums = rows + w->input[2], *next = sums;
   const uint8_t *input = (const uint8_t *)s->op->inputs[X]->data + plane * w->input[0] * w->input[1] * w->input[2];
   int64_t columns = w->output[2], count = w->output[0] * w->output[1];
   uint8_t *output = (uint8_t *)s->op->outputs[0]->data + plane * count * columns;

@@ -41,43 +41,43 @@ typedef struct float_form {
   dq_tensor output;
 } float_form;
 
-static dq_status open_form(const dq_op *op, dq_arena *arena, float_form *it) {
-  it->form = dq_qlinear_find(op->node->domain, op->node->op_type);
-  int count = dq_qlinear_operands(it->form, op->node);
-  it->op = *op;
-  it->op.row = dq_operator_find("", it->form->of);
-  it->op.version = dq_operator_version(it->op.row, dq_node_int(op->node, "opset", OPSET));
-  it->inputs = DQ_NEW_ARRAY(arena, count, dq_tensor);
+static dq_status open_form(const dq_op *op, dq_arena *arena, float_form *f) {
+  f->form = dq_qlinear_find(op->node->domain, op->node->op_type);
+  int count = dq_qlinear_operands(f->form, op->node);
+  f->op = *op;
+  f->op.row = dq_operator_find("", f->form->of);
+  f->op.version = dq_operator_version(f->op.row, dq_node_int(op->node, "opset", OPSET));
+  f->inputs = DQ_NEW_ARRAY(arena, count, dq_tensor);
   const dq_tensor **inputs = DQ_NEW_ARRAY(arena, count, const dq_tensor *);
   dq_tensor **outputs = DQ_NEW(arena, dq_tensor *);
-  if (!it->inputs || !inputs || !outputs) return dq_fail_memory(op->error, sizeof *it);
-  it->output = (dq_tensor){0};
+  if (!f->inputs || !inputs || !outputs) return dq_fail_memory(op->error, sizeof *f);
+  f->output = (dq_tensor){0};
   for (int i = 0; i < count; i++) {
-    int at = it->form->operand + 3 * i;
+    int at = f->form->operand + 3 * i;
     DQ_TRY(dq_check_input_type(op, at, TYPES_8_BIT));
-    it->inputs[i] = *op->inputs[at];
-    it->inputs[i].type = DQ_F32;
-    it->inputs[i].data = NULL;
-    inputs[i] = &it->inputs[i];
+    f->inputs[i] = *op->inputs[at];
+    f->inputs[i].type = DQ_F32;
+    f->inputs[i].data = NULL;
+    inputs[i] = &f->inputs[i];
   }
-  *outputs = &it->output;
-  it->op.inputs = inputs, it->op.input_count = count;
-  it->op.outputs = outputs, it->op.output_count = 1;
+  *outputs = &f->output;
+  f->op.inputs = inputs, f->op.input_count = count;
+  f->op.outputs = outputs, f->op.output_count = 1;
   return DQ_OK;
 }
 
-static dq_status infer_in(dq_op *op, dq_arena *arena, float_form *it) {
+static dq_status infer_in(dq_op *op, dq_arena *arena, float_form *f) {
   if (dq_node_int(op->node, "channels_last", 0))
     return dq_op_fail(op, DQ_UNSUPPORTED, "attribute 'channels_last' is not supported");
-  DQ_TRY(open_form(op, arena, it));
-  if (!it->op.version) return dq_op_fail(op, DQ_UNSUPPORTED, "attribute 'opset' is not supported");
-  DQ_TRY(it->op.row->infer(&it->op));
-  DQ_TRY(dq_check_input_type(op, it->form->result, DQ_BIT(DQ_F32)));
-  const dq_tensor *zero = dq_op_input(op, it->form->result + 1);
-  if (zero) DQ_TRY(dq_check_input_type(op, it->form->result + 1, TYPES_8_BIT));
-  int type = zero ? zero->type : op->inputs[it->form->operand]->type;
-  if (it->output.rank < 0) return dq_op_unknown(op, 0, type);
-  return dq_op_shape(op, 0, type, it->output.rank, it->output.dims);
+  DQ_TRY(open_form(op, arena, f));
+  if (!f->op.version) return dq_op_fail(op, DQ_UNSUPPORTED, "attribute 'opset' is not supported");
+  DQ_TRY(f->op.row->infer(&f->op));
+  DQ_TRY(dq_check_input_type(op, f->form->result, DQ_BIT(DQ_F32)));
+  const dq_tensor *zero = dq_op_input(op, f->form->result + 1);
+  if (zero) DQ_TRY(dq_check_input_type(op, f->form->result + 1, TYPES_8_BIT));
+  int type = zero ? zero->type : op->inputs[f->form->operand]->type;
+  if (f->output.rank < 0) return dq_op_unknown(op, 0, type);
+  return dq_op_shape(op, 0, type, f->output.rank, f->output.dims);
 }
 
 // Scale and zero point from input i on: one number each.
@@ -104,19 +104,19 @@ static dq_status dequantize(const dq_op *op, int at, dq_arena *arena, dq_tensor 
   return DQ_OK;
 }
 
-static dq_status run_in(dq_op *op, dq_arena *arena, float_form *it) {
-  DQ_TRY(infer_in(op, arena, it));
-  for (int i = 0; i < it->op.input_count; i++) DQ_TRY(dequantize(op, it->form->operand + 3 * i, arena, &it->inputs[i]));
+static dq_status run_in(dq_op *op, dq_arena *arena, float_form *f) {
+  DQ_TRY(infer_in(op, arena, f));
+  for (int i = 0; i < f->op.input_count; i++) DQ_TRY(dequantize(op, f->form->operand + 3 * i, arena, &f->inputs[i]));
   dq_tensor *output = op->outputs[0];
   int64_t count = dq_tensor_count(output);
   unsigned cpu = op->context ? op->context->cpu : 0;
-  if (!(it->output.data = DQ_NEW_ARRAY(arena, count, float))) return dq_fail_memory(op->error, (size_t)count);
-  DQ_TRY(it->op.row->run(&it->op));
+  if (!(f->output.data = DQ_NEW_ARRAY(arena, count, float))) return dq_fail_memory(op->error, (size_t)count);
+  DQ_TRY(f->op.row->run(&f->op));
   float scale;
   int32_t zero;
-  DQ_TRY(read_step(op, it->form->result, output->type, arena, &scale, &zero));
-  if (output->type == DQ_U8) dq_quantize_u8(cpu, it->output.data, scale, zero, output->data, count);
-  else dq_quantize_s8(cpu, it->output.data, scale, zero, output->data, count);
+  DQ_TRY(read_step(op, f->form->result, output->type, arena, &scale, &zero));
+  if (output->type == DQ_U8) dq_quantize_u8(cpu, f->output.data, scale, zero, output->data, count);
+  else dq_quantize_s8(cpu, f->output.data, scale, zero, output->data, count);
   return DQ_OK;
 }
 

@@ -58,10 +58,10 @@ static dq_status resolve(const dq_op *op, const parameters *p, slices *s) {
     // Steps beyond the axis take one element; bounding them keeps the sums below in range.
     if (step > dim) step = dim ? dim : 1;
     if (step < -dim) step = dim ? -dim : -1;
-    int64_t room = step > 0 ? end - start : start - end, size = step > 0 ? step : -step;
+    int64_t span = step > 0 ? end - start : start - end, size = step > 0 ? step : -step;
     s->start[axis] = start;
     s->step[axis] = step;
-    s->count[axis] = room > 0 ? (room + size - 1) / size : 0;
+    s->count[axis] = span > 0 ? (span + size - 1) / size : 0;
   }
   return DQ_OK;
 }

@@ -102,10 +102,10 @@ dq_status dq_pool_check(const dq_op *op) {
 static dq_status slide(const dq_op *op, dq_window *window, int axis, bool round_up) {
   int64_t input = window->input[axis], extent = dq_window_extent(window, axis);
   int64_t stride = window->stride[axis], padded = input + window->begin[axis] + window->end[axis];
-  int64_t room = padded - extent;
-  int64_t output = room >= 0 ? room / stride + 1 : 0;
+  int64_t span = padded - extent;
+  int64_t output = span >= 0 ? span / stride + 1 : 0;
   if (round_up) {
-    output = (room + stride - 1 >= 0 ? (room + stride - 1) / stride : -1) + 1;
+    output = (span + stride - 1 >= 0 ? (span + stride - 1) / stride : -1) + 1;
     // The last window must not begin in the padding at the end.
     if (output > 0 && (output - 1) * stride >= input + window->begin[axis]) output--;
   }

@@ -63,8 +63,8 @@ static inline int64_t dq_window_extent(const dq_window *window, int axis) {
 // Stores in [*first, *last) the positions of the kernel that lie inside the input at output position `o`.
 static inline void dq_window_inside(const dq_window *window, int axis, int64_t o, int64_t *first, int64_t *last) {
   int64_t start = o * window->stride[axis] - window->begin[axis], d = window->dilation[axis];
-  int64_t from = start < 0 ? (-start + d - 1) / d : 0, room = window->input[axis] - start;
-  int64_t to = room <= 0 ? 0 : (room + d - 1) / d;
+  int64_t from = start < 0 ? (-start + d - 1) / d : 0, span = window->input[axis] - start;
+  int64_t to = span <= 0 ? 0 : (span + d - 1) / d;
   *last = to < window->kernel[axis] ? to : window->kernel[axis];
   *first = from < *last ? from : *last;
 }
@@ -75,8 +75,8 @@ typedef struct dq_outputs {
 } dq_outputs;
 static inline dq_outputs dq_window_outputs(const dq_window *window, int axis, int64_t k) {
   int64_t offset = k * window->dilation[axis] - window->begin[axis], s = window->stride[axis];
-  int64_t first = offset < 0 ? (-offset + s - 1) / s : 0, room = window->input[axis] - offset;
-  int64_t last = room > 0 ? (room + s - 1) / s : 0;
+  int64_t first = offset < 0 ? (-offset + s - 1) / s : 0, span = window->input[axis] - offset;
+  int64_t last = span > 0 ? (span + s - 1) / s : 0;
   return (dq_outputs){first, last < window->output[axis] ? last : window->output[axis]};
 }
 

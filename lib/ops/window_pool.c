@@ -83,8 +83,8 @@ typedef struct pool_job {
   unsigned cpu;
   dq_maximum_function *find_maximum;
   dq_maximum_row maximum; // maxima by a kernel: what all rows share
-  uint8_t *scratch;       // and per thread, the rows of a window and room for the kernel
-  size_t scratch_room, source_bytes;
+  uint8_t *scratch;       // and per thread, the rows of a window and what the kernel needs
+  size_t thread_bytes, source_bytes;
   // Tables, so that no division is left in the loops: kernel steps inside the input per output
   // position of axes 0 and 1, output positions inside it per kernel step of axis 2, and, for the
   // average, what to divide by per output position of each axis.
@@ -225,11 +225,11 @@ static void maximum_plane(void *argument, int64_t plane, int thread) {
   const dq_window *w = &job->window;
   const int64_t size = (int64_t)job->rules->size;
   const uint8_t *input = (const uint8_t *)job->input + plane * w->input[0] * w->input[1] * w->input[2] * size;
-  uint8_t *room = job->scratch + (size_t)thread * job->scratch_room;
-  const uint8_t **rows = (const uint8_t **)(void *)room;
+  uint8_t *workspace = job->scratch + (size_t)thread * job->thread_bytes;
+  const uint8_t **rows = (const uint8_t **)(void *)workspace;
   dq_maximum_row row = job->maximum;
   row.rows = rows;
-  row.scratch = room + job->source_bytes;
+  row.scratch = workspace + job->source_bytes;
   row.output = (uint8_t *)job->output + plane * w->output[0] * w->output[1] * w->output[2] * size;
   for (int64_t od = 0; od < w->output[0]; od++)
     for (int64_t oh = 0; oh < w->output[1]; oh++, row.output += w->output[2] * size) {
@@ -266,8 +266,8 @@ static bool prepare_maximum(pool_job *job, size_t threads, dq_arena *arena, bool
   *used = *used && scratch <= MOST_SCRATCH;
   if (!*used) return true;
   job->source_bytes = (size_t)most_rows(w) * sizeof(const uint8_t *);
-  job->scratch_room = dq_thread_workspace(job->source_bytes + scratch);
-  job->scratch = dq_arena_array(arena, threads, job->scratch_room);
+  job->thread_bytes = dq_thread_workspace(job->source_bytes + scratch);
+  job->scratch = dq_arena_array(arena, threads, job->thread_bytes);
   return job->scratch != NULL;
 }
 

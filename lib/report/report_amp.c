@@ -71,7 +71,7 @@ static void put_unlisted(dq_report *report, const dq_amp_report *facts) {
   }
 }
 
-static void note_speed(dq_report *report, const dq_amp_report *facts, bool half_products) {
+static void report_speed(dq_report *report, const dq_amp_report *facts, bool half_products) {
   char kept[32], all[32];
   if (facts->kept_weights > facts->weights) {
     dq_format_count((double)facts->kept_weights, kept, sizeof kept);
@@ -144,5 +144,5 @@ void dq_report_amp(dq_report *report, const dq_amp_report *facts, const dq_repor
   put_unlisted(report, facts);
   if (options->ranges) put_check(report, options);
   put_model(report, facts, options->guarded);
-  if (facts->halves || facts->kept_weights) note_speed(report, facts, options->half_products);
+  if (facts->halves || facts->kept_weights) report_speed(report, facts, options->half_products);
 }

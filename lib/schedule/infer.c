@@ -234,7 +234,7 @@ static dq_status infer_input(const dq_graph *graph, const dq_value *input, const
 }
 
 // The shape that the file declares, where it leaves nothing open; false: it does not tell.
-static bool take_declared(const dq_value *value, dq_tensor *tensor) {
+static bool use_declared(const dq_value *value, dq_tensor *tensor) {
   int64_t dims[DQ_MAX_RANK];
   *tensor = (dq_tensor){.rank = -1};
   if (!value->type || value->rank < 0 || value->rank > DQ_MAX_RANK) return false;
@@ -246,11 +246,11 @@ static bool take_declared(const dq_value *value, dq_tensor *tensor) {
 }
 
 // Outputs that inference could not tell, as the file declares them. Returns whether any was.
-static bool take_outputs(const dq_node *node, bool failed, dq_tensor *tensors) {
+static bool use_declared_outputs(const dq_node *node, bool failed, dq_tensor *tensors) {
   bool any = false;
   for (int i = 0; i < node->output_count; i++) {
     const dq_value *output = node->outputs[i];
-    if (output && (failed || tensors[output->index].rank < 0)) any |= take_declared(output, &tensors[output->index]);
+    if (output && (failed || tensors[output->index].rank < 0)) any |= use_declared(output, &tensors[output->index]);
   }
   return any;
 }
@@ -271,7 +271,7 @@ static dq_status infer_nodes(const dq_graph *graph, dq_tolerance tolerance, cons
       if (error) *error = local;
       return status;
     }
-    if (tolerance >= DQ_INFER_PARTIAL) declared |= take_outputs(order[n], status != DQ_OK, tensors);
+    if (tolerance >= DQ_INFER_PARTIAL) declared |= use_declared_outputs(order[n], status != DQ_OK, tensors);
   }
   return DQ_OK;
 }

@@ -126,7 +126,7 @@ typedef struct free_list {
 } free_list;
 
 // The smallest gap that fits, the lowest of equal ones; else what lies at the top.
-static size_t take(free_list *list, size_t bytes) {
+static size_t allocate(free_list *list, size_t bytes) {
   int best = -1;
   for (int i = 0; i < list->count; i++)
     if (list->gaps[i].bytes >= bytes && (best < 0 || list->gaps[i].bytes < list->gaps[best].bytes)) best = i;
@@ -185,7 +185,7 @@ static size_t place_by_step(dq_span *spans, int count, const int *ends, gap *gap
   for (int i = 0, e = 0; i < count; i++) {
     for (; e < count && spans[ends[e]].last < spans[i].first; e++)
       give_back(&list, spans[ends[e]].offset, spans[ends[e]].bytes);
-    spans[i].offset = take(&list, spans[i].bytes);
+    spans[i].offset = allocate(&list, spans[i].bytes);
     if (list.top > most) most = list.top;
   }
   return most;

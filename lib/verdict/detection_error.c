@@ -93,7 +93,7 @@ dq_status dq_detection_error_compare(dq_detection_error *detection, const dq_ten
 static const double ANSWER_SCORE = 0.25, MATCH_SCORE = 0.125, SUPPRESSION = 0.45, OVERLAP = 0.5;
 
 // Stores in detection->kept[network] the candidates of a class above MATCH_SCORE that suppression leaves.
-static int64_t keep_boxes(dq_detection_error *detection, int network, int64_t class) {
+static int64_t select_boxes(dq_detection_error *detection, int network, int64_t class) {
   int64_t classes = detection->decoder.classes, count = 0, *kept = detection->kept[network];
   for (int64_t i = 0; i < detection->decoder.candidates; i++) {
     double score = detection->scores[network][i * classes + class];
@@ -116,7 +116,7 @@ static bool is_found(const dq_detection_error *detection, const dq_box *box, int
 dq_status dq_detection_error_add_answers(dq_detection_error *detection, dq_answers *answers, dq_error *error) {
   int64_t classes = detection->decoder.classes;
   for (int64_t class = 0; class < classes; class ++) {
-    const int64_t counts[2] = {keep_boxes(detection, 0, class), keep_boxes(detection, 1, class)};
+    const int64_t counts[2] = {select_boxes(detection, 0, class), select_boxes(detection, 1, class)};
     if (counts[0] < 0 || counts[1] < 0) return dq_fail_memory(error, 0);
     for (int network = 0; network < 2; network++)
       for (int64_t k = 0; k < counts[network]; k++) {

@@ -24,7 +24,7 @@ static dq_status note_behind_products(dq_int8_job *job) {
 }
 
 // The input on its own levels: what is written in front of its readers stays in float.
-static void note_levels(dq_int8_job *job) {
+static void record_levels(dq_int8_job *job) {
   const dq_value *value = job->levelled ? dq_graph_find(job->graph, job->levelled) : NULL;
   for (; value && value->producer; value = value->producer->inputs[0]) {
     job->choices[value->index].before_levels = true;
@@ -57,7 +57,7 @@ static dq_status rewrite_graph(dq_int8_job *job) {
   DQ_TRY(permute(job));
   DQ_TRY(dq_int8_open_tables(job));
   DQ_TRY(note_behind_products(job));
-  note_levels(job);
+  record_levels(job);
   DQ_TRY(restate(job, lowered, lowered_count));
   return restate(job, scaled, scaled_count);
 }
@@ -111,7 +111,7 @@ static const dq_value *pair_result(const dq_value *value) {
 }
 
 // What stands for a value whose channels have moved: the result of its pair, or the value itself.
-static dq_status note_permuted(dq_int8_job *job) {
+static dq_status record_permuted(dq_int8_job *job) {
   for (int i = 0; i < job->permuted_count; i++) {
     const dq_permuted_value *moved = &job->permuted[i];
     const dq_value *result = pair_result(dq_graph_find(job->graph, moved->value));
@@ -124,7 +124,7 @@ static dq_status note_permuted(dq_int8_job *job) {
 
 static dq_status write_integers(dq_int8_job *job) {
   DQ_TRY(dq_int8_insert(job));
-  DQ_TRY(note_permuted(job));
+  DQ_TRY(record_permuted(job));
   if (dq_graph_opset(job->graph, "") >= OPSET_PER_CHANNEL) return DQ_OK;
   return dq_raise_opset(job->graph, OPSET_PER_CHANNEL, job->in->context, job->error);
 }

@@ -102,7 +102,7 @@ typedef struct layer_costs {
   int count;
 } layer_costs;
 
-static dq_status note_costs(layer_costs *costs, const dq_int8_job *trial, dq_arena *arena) {
+static dq_status record_costs(layer_costs *costs, const dq_int8_job *trial, dq_arena *arena) {
   const dq_int8_report *report = trial->report;
   *costs = (layer_costs){DQ_NEW_ARRAY(arena, report->count + 1, double), 0};
   if (!costs->noise) return dq_fail_memory(trial->error, 0);
@@ -190,7 +190,7 @@ static dq_status try_setting(trials *all, const dq_int8_setting *setting, layer_
   dq_status status = trial.arena && trial.origin ? dq_int8_quantize(&trial) : dq_fail_memory(trial.error, 0);
   if (status == DQ_OK) status = dq_evaluate(&all->evaluator, trial.graph, &all->now, trial.error);
   if (status == DQ_OK) status = judge(all);
-  if (status == DQ_OK && costs) status = note_costs(costs, &trial, all->job->arena);
+  if (status == DQ_OK && costs) status = record_costs(costs, &trial, all->job->arena);
   dq_origin_discard(trial.origin);
   dq_arena_free(trial.arena);
   dq_graph_free(trial.graph);

@@ -72,7 +72,7 @@ static dq_value *dequantized(dq_int8_job *job, const char *base, dq_node *before
   return output;
 }
 
-static void note_weight(dq_int8_job *job, const dq_node *node, const dq_tensor *scales) {
+static void record_weight(dq_int8_job *job, const dq_node *node, const dq_tensor *scales) {
   for (int i = 0; i < job->report->count; i++) {
     dq_int8_layer *layer = &job->report->layers[i];
     if (strcmp(layer->output, node->outputs[0]->name)) continue;
@@ -126,7 +126,7 @@ static dq_status quantize_weights(dq_int8_job *job, dq_node *node, const dq_para
   }
   dq_quantized_weight result;
   DQ_TRY(dq_int8_quantize_weight(job, node, axis, least, input, &result));
-  note_weight(job, node, result.scales);
+  record_weight(job, node, result.scales);
   const dq_tensor *corrected = bias ? corrected_bias(job, node, bias->constant, &result) : NULL;
   if (bias && !corrected) return no_memory(job);
   dq_tensor *zeros = dq_tensor_new(job->graph->arena, DQ_I8, result.scales->rank, result.scales->dims);

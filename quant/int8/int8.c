@@ -90,7 +90,7 @@ static dq_status apply(dq_graph *graph, dq_data *data, const dq_int8_options *op
 }
 
 // What trials decided and calibration took, told of the network that began with it.
-static void take_decisions(dq_int8_report *report, const dq_int8_report *from) {
+static void copy_decisions(dq_int8_report *report, const dq_int8_report *from) {
   if (!report->pictures) report->pictures = from->pictures;
   if (report->calibration_bytes < from->calibration_bytes) report->calibration_bytes = from->calibration_bytes;
   report->equalize_gain = from->equalize_gain;
@@ -114,7 +114,7 @@ dq_status dq_int8_apply_from(dq_graph *graph, dq_data *data, const dq_int8_optio
   DQ_TRY(dq_input_levels_copy(&start.levels, &first->table.levels, graph->arena, error));
   rest.start = &start;
   DQ_TRY(apply(graph, data, &rest, report, context, error));
-  take_decisions(report, first);
+  copy_decisions(report, first);
   return DQ_OK;
 }
 

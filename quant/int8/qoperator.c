@@ -13,7 +13,7 @@ typedef struct lowering {
   dq_error *error;
 } lowering;
 
-static dq_status no_memory(const lowering *it) { return dq_fail_memory(it->error, 0); }
+static dq_status no_memory(const lowering *l) { return dq_fail_memory(l->error, 0); }
 
 // ---- The pattern ----
 
@@ -78,16 +78,16 @@ static int64_t bound_of(float bound, const dq_node *quantize) {
   return dq_quantize_number(bound, &parameters);
 }
 
-static dq_value *add_bound(lowering *it, const char *base, int type, int64_t bound) {
-  dq_graph *graph = it->graph;
+static dq_value *add_bound(lowering *l, const char *base, int type, int64_t bound) {
+  dq_graph *graph = l->graph;
   char *name = dq_arena_printf(graph->arena, "%s_bound", base);
   dq_tensor *tensor = dq_tensor_scalar_i8(graph->arena, type, (int)bound);
   return name && tensor ? dq_graph_add_constant(graph, name, tensor) : NULL;
 }
 
 // The node writes what the QuantizeLinear wrote, through a Clip of integers where the bounds cut.
-static dq_status take_result(lowering *it, dq_node *node, const ending *end) {
-  dq_graph *graph = it->graph;
+static dq_status write_result(lowering *l, dq_node *node, const ending *end) {
+  dq_graph *graph = l->graph;
   dq_value *result = end->quantize->outputs[0];
   int type = end->quantize->inputs[2]->constant->type;
   int64_t low = bound_of(end->low, end->quantize), high = bound_of(end->high, end->quantize);
@@ -100,32 +100,32 @@ static dq_status take_result(lowering *it, dq_node *node, const ending *end) {
   }
   char *wanted = dq_arena_printf(graph->arena, "%s_unclipped", result->name);
   dq_value *whole = wanted ? dq_graph_fresh_value(graph, wanted) : NULL;
-  dq_value *bounds[] = {whole, add_bound(it, result->name, type, low), add_bound(it, result->name, type, high)};
-  if (!whole || !bounds[1] || !bounds[2]) return no_memory(it);
+  dq_value *bounds[] = {whole, add_bound(l, result->name, type, low), add_bound(l, result->name, type, high)};
+  if (!whole || !bounds[1] || !bounds[2]) return no_memory(l);
   dq_node_set_output(node, whole);
   if (!dq_graph_add_node(graph, node->index + 1, "Clip", end->activation->name, 3, bounds, 1, &result))
-    return no_memory(it);
-  return dq_origin_add(it->origin, whole->name, NULL, it->error);
+    return no_memory(l);
+  return dq_origin_add(l->origin, whole->name, NULL, l->error);
 }
 
-static dq_status set_attributes(lowering *it, dq_node *node) {
-  dq_graph *graph = it->graph;
+static dq_status set_attributes(lowering *l, dq_node *node) {
+  dq_graph *graph = l->graph;
   dq_node_remove_attribute(node, "beta");
   if (!strcmp(node->op_type, "QLinearAveragePool")) dq_node_remove_attribute(node, "dilations");
   if (strcmp(node->op_type, "QLinearSoftmax")) return DQ_OK;
   int64_t opset = dq_graph_opset(graph, "");
   bool set = dq_node_set_int(graph, node, "axis", dq_node_int(node, "axis", -1)) &&
              dq_node_set_int(graph, node, "opset", opset);
-  return set ? DQ_OK : no_memory(it);
+  return set ? DQ_OK : no_memory(l);
 }
 
-static dq_status write_form(lowering *it, dq_node *node, const dq_qlinear *form, int operands, const ending *end) {
+static dq_status write_form(lowering *l, dq_node *node, const dq_qlinear *form, int operands, const ending *end) {
   int count = form->operand + 3 * operands;
   if (count < form->result + 2) count = form->result + 2;
   const dq_node *bias = form->bias >= 0 ? dequantize_of(dq_node_input(node, 2), true) : NULL;
   if (bias && count < form->bias + 1) count = form->bias + 1;
-  dq_value **inputs = DQ_NEW_ARRAY(it->graph->arena, count, dq_value *);
-  if (!inputs) return no_memory(it);
+  dq_value **inputs = DQ_NEW_ARRAY(l->graph->arena, count, dq_value *);
+  if (!inputs) return no_memory(l);
   for (int i = 0; i < operands; i++)
     memcpy(&inputs[form->operand + 3 * i], node->inputs[i]->producer->inputs, 3 * sizeof *inputs);
   inputs[form->result] = end->quantize->inputs[1];
@@ -135,12 +135,12 @@ static dq_status write_form(lowering *it, dq_node *node, const dq_qlinear *form,
   node->input_count = count;
   node->op_type = form->name;
   node->domain = form->domain;
-  it->microsoft |= form->domain[0] != 0;
-  DQ_TRY(set_attributes(it, node));
-  return take_result(it, node, end);
+  l->microsoft |= form->domain[0] != 0;
+  DQ_TRY(set_attributes(l, node));
+  return write_result(l, node, end);
 }
 
-static dq_status lower_node(lowering *it, dq_node *node, bool *done) {
+static dq_status lower_node(lowering *l, dq_node *node, bool *done) {
   const dq_qlinear *form = node->domain[0] ? NULL : dq_qlinear_of(node->op_type);
   ending end;
   if (!form || !attributes_fit(node) || !read_ending(node->outputs[0], &end)) return DQ_OK;
@@ -150,7 +150,7 @@ static dq_status lower_node(lowering *it, dq_node *node, bool *done) {
   const dq_value *bias = form->bias >= 0 ? dq_node_input(node, 2) : NULL;
   if (bias && !dequantize_of(bias, true)) return DQ_OK;
   *done = true;
-  return write_form(it, node, form, operands, &end);
+  return write_form(l, node, form, operands, &end);
 }
 
 // ---- Operators that only move elements ----
@@ -165,14 +165,14 @@ static bool moves(const dq_node *node) {
          node->output_count == 1 && !interpolates(node);
 }
 
-static void lower_move(lowering *it, dq_node *node, bool *done) {
+static void lower_move(lowering *l, dq_node *node, bool *done) {
   ending end;
   if (!moves(node) || !read_ending(node->outputs[0], &end) || end.activation) return;
   const dq_node *from = dequantize_of(node->inputs[0], false);
   if (!from || !same_parameters(from, end.quantize)) return;
   node->inputs[0] = from->inputs[0];
   dq_node_set_output(node, end.quantize->outputs[0]);
-  dq_graph_remove_node(it->graph, end.quantize);
+  dq_graph_remove_node(l->graph, end.quantize);
   *done = true;
 }
 
@@ -187,19 +187,19 @@ static void drop_unread(dq_graph *graph) {
 }
 
 dq_status dq_qoperator_lower(dq_graph *graph, dq_origin *origin, int *lowered, dq_error *error) {
-  lowering it = {.graph = graph, .origin = origin, .error = error};
+  lowering l = {.graph = graph, .origin = origin, .error = error};
   int count = graph->node_count;
   dq_node **nodes = dq_arena_copy(graph->arena, graph->nodes, (size_t)count * sizeof *nodes);
-  if (!nodes) return no_memory(&it);
+  if (!nodes) return no_memory(&l);
   *lowered = 0;
   for (int n = 0; n < count; n++) {
     bool done = false;
     if (nodes[n]->removed) continue;
-    DQ_TRY(lower_node(&it, nodes[n], &done));
-    if (!done) lower_move(&it, nodes[n], &done);
+    DQ_TRY(lower_node(&l, nodes[n], &done));
+    if (!done) lower_move(&l, nodes[n], &done);
     *lowered += done;
   }
-  if (it.microsoft) DQ_TRY(dq_graph_set_opset(graph, "com.microsoft", 1, error));
+  if (l.microsoft) DQ_TRY(dq_graph_set_opset(graph, "com.microsoft", 1, error));
   DQ_TRY(dq_graph_index(graph, true, error));
   drop_unread(graph);
   return dq_graph_drop_constants(graph, error);

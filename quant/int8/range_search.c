@@ -31,41 +31,41 @@ typedef struct search {
   target *targets;
   int count;
   dq_runner runner;
-  int *target_of;             // by value of the session's graph; -1: none
-  float *inputs[MOST_INPUTS]; // of the step at hand, as they are
-  size_t rooms[MOST_INPUTS];  // bytes
-  float *exact;               // its result
-  size_t room;
+  int *target_of;                 // by value of the session's graph; -1: none
+  float *inputs[MOST_INPUTS];     // of the step at hand, as they are
+  size_t capacities[MOST_INPUTS]; // bytes
+  float *exact;                   // its result
+  size_t capacity;
 } search;
 
 // ---- Ranges ----
 
-static void add_range(target *it, dq_range_pair range) {
+static void add_range(target *t, dq_range_pair range) {
   static const double ALIKE = 0.02;
-  const dq_range_pair *own = &it->ranges[0];
-  double width = it->count ? (double)own->high - (double)own->low : 0;
-  for (int i = 0; i < it->count; i++)
-    if (fabs((double)range.low - (double)it->ranges[i].low) + fabs((double)range.high - (double)it->ranges[i].high) <
+  const dq_range_pair *own = &t->ranges[0];
+  double width = t->count ? (double)own->high - (double)own->low : 0;
+  for (int i = 0; i < t->count; i++)
+    if (fabs((double)range.low - (double)t->ranges[i].low) + fabs((double)range.high - (double)t->ranges[i].high) <
         ALIKE * width)
       return;
-  it->ranges[it->count++] = range;
+  t->ranges[t->count++] = range;
 }
 
-static void list_ranges(const dq_int8_job *job, target *it, const dq_histogram *histogram) {
+static void list_ranges(const dq_int8_job *job, target *t, const dq_histogram *histogram) {
   static const char *const methods[] = {"minmax", "mse"};
   static const double shares[SHARES] = {0.9, 0.8, 0.7, 0.6, 0.5};
   const dq_int8_options *options = job->in->options;
   const dq_range_options how = {options->percentile, options->symmetric};
-  const dq_value *value = job->graph->values[it->root];
-  dq_range_pair own = job->choices[it->root].range;
-  add_range(it, own);
+  const dq_value *value = job->graph->values[t->root];
+  dq_range_pair own = job->choices[t->root].range;
+  add_range(t, own);
   for (size_t m = 0; m < sizeof methods / sizeof *methods; m++)
-    add_range(it, dq_int8_narrow_range(job, value, histogram, dq_observer_find(methods[m])->range(histogram, &how)));
+    add_range(t, dq_int8_narrow_range(job, value, histogram, dq_observer_find(methods[m])->range(histogram, &how)));
   for (int s = 0; s < SHARES; s++)
-    add_range(it, (dq_range_pair){(float)(shares[s] * (double)own.low), (float)(shares[s] * (double)own.high)});
-  for (int r = 0; r < it->count; r++)
-    it->parameters[r] =
-        dq_parameters_for(it->ranges[r].low, it->ranges[r].high, options->activation_type, options->symmetric);
+    add_range(t, (dq_range_pair){(float)(shares[s] * (double)own.low), (float)(shares[s] * (double)own.high)});
+  for (int r = 0; r < t->count; r++)
+    t->parameters[r] =
+        dq_parameters_for(t->ranges[r].low, t->ranges[r].high, options->activation_type, options->symmetric);
 }
 
 // Whether the value is the argument of a function that ends the network: cutting it off costs next to nothing in the
@@ -87,14 +87,14 @@ static bool is_target(const dq_int8_job *job, int v) {
 }
 
 // Without a calibration the targets have no ranges.
-static dq_status list_targets(search *it, const dq_calibration *calibration) {
-  const dq_int8_job *job = it->job;
-  it->targets = DQ_NEW_ARRAY(job->arena, job->value_count, target);
-  if (!it->targets) return dq_fail_memory(job->error, 0);
+static dq_status list_targets(search *s, const dq_calibration *calibration) {
+  const dq_int8_job *job = s->job;
+  s->targets = DQ_NEW_ARRAY(job->arena, job->value_count, target);
+  if (!s->targets) return dq_fail_memory(job->error, 0);
   for (int v = 0; v < job->value_count; v++) {
     const dq_value_choice *choice = &job->choices[v];
     if (!is_target(job, v) || (calibration && !(choice->range.low < choice->range.high))) continue;
-    target *here = &it->targets[it->count++];
+    target *here = &s->targets[s->count++];
     *here = (target){.root = v};
     if (calibration) list_ranges(job, here, &calibration->histograms[choice->slot]);
   }
@@ -103,64 +103,64 @@ static dq_status list_targets(search *it, const dq_calibration *calibration) {
 
 // ---- Running ----
 
-static dq_status open_session(search *it) {
-  dq_int8_job *job = it->job;
+static dq_status open_session(search *s) {
+  dq_int8_job *job = s->job;
   const char **taps = DQ_NEW_ARRAY(job->arena, job->value_count, const char *);
   int *of_root = DQ_NEW_ARRAY(job->arena, job->value_count, int);
   dq_runner_options options = {.session = {.shapes = job->in->options->shapes, .taps = taps}};
   if (!taps || !of_root) return dq_fail_memory(job->error, 0);
   for (int v = 0; v < job->value_count; v++) of_root[v] = -1;
-  for (int t = 0; t < it->count; t++) of_root[it->targets[t].root] = t;
+  for (int t = 0; t < s->count; t++) of_root[s->targets[t].root] = t;
   for (int v = 0; v < job->value_count; v++)
     if (job->choices[v].quantized && of_root[job->choices[v].shares] >= 0)
       taps[options.session.tap_count++] = job->graph->values[v]->name;
-  DQ_TRY(dq_runner_open(&it->runner, job->graph, job->in->data, &options, job->in->context, job->error));
-  const dq_graph *copy = it->runner.session.copy;
-  it->target_of = DQ_NEW_ARRAY(job->arena, copy->value_count, int);
-  if (!it->target_of) return dq_fail_memory(job->error, 0);
-  for (int v = 0; v < copy->value_count; v++) it->target_of[v] = -1;
+  DQ_TRY(dq_runner_open(&s->runner, job->graph, job->in->data, &options, job->in->context, job->error));
+  const dq_graph *copy = s->runner.session.copy;
+  s->target_of = DQ_NEW_ARRAY(job->arena, copy->value_count, int);
+  if (!s->target_of) return dq_fail_memory(job->error, 0);
+  for (int v = 0; v < copy->value_count; v++) s->target_of[v] = -1;
   for (int i = 0; i < options.session.tap_count; i++) {
     const dq_value *here = dq_graph_find(copy, taps[i]);
-    if (here) it->target_of[here->index] = of_root[job->choices[dq_graph_find(job->graph, taps[i])->index].shares];
+    if (here) s->target_of[here->index] = of_root[job->choices[dq_graph_find(job->graph, taps[i])->index].shares];
   }
   return DQ_OK;
 }
 
-static int target_at(const search *it, const dq_node *node, int input) {
+static int target_at(const search *s, const dq_node *node, int input) {
   const dq_value *value = node->inputs[input], *result = node->outputs[0];
-  int t = value ? it->target_of[value->index] : -1;
-  bool moved = t >= 0 && result && it->target_of[result->index] == t;
+  int t = value ? s->target_of[value->index] : -1;
+  bool moved = t >= 0 && result && s->target_of[result->index] == t;
   return moved ? -1 : t;
 }
 
-static bool grow(const dq_context *context, float **buffer, size_t *room, size_t bytes) {
-  if (bytes <= *room) return true;
+static bool grow(const dq_context *context, float **buffer, size_t *capacity, size_t bytes) {
+  if (bytes <= *capacity) return true;
   dq_budget_free(*buffer);
   *buffer = dq_context_alloc(context, bytes);
-  *room = *buffer ? bytes : 0;
+  *capacity = *buffer ? bytes : 0;
   return *buffer != NULL;
 }
 
-static const dq_tensor *tensor_of(const search *it, const dq_value *value) {
-  const dq_tensor *tensor = value && !value->constant ? dq_plan_value(it->runner.session.plan, value->name) : NULL;
+static const dq_tensor *tensor_of(const search *s, const dq_value *value) {
+  const dq_tensor *tensor = value && !value->constant ? dq_plan_value(s->runner.session.plan, value->name) : NULL;
   return tensor && tensor->data && tensor->rank >= 0 ? tensor : NULL;
 }
 
-static bool keep_inputs(search *it, const dq_node *node) {
+static bool copy_inputs(search *s, const dq_node *node) {
   for (int i = 0; i < node->input_count; i++) {
-    const dq_tensor *tensor = tensor_of(it, node->inputs[i]);
+    const dq_tensor *tensor = tensor_of(s, node->inputs[i]);
     if (!tensor) continue;
-    if (!grow(it->job->in->context, &it->inputs[i], &it->rooms[i], dq_tensor_bytes(tensor) + 1)) return false;
-    memcpy(it->inputs[i], tensor->data, dq_tensor_bytes(tensor));
+    if (!grow(s->job->in->context, &s->inputs[i], &s->capacities[i], dq_tensor_bytes(tensor) + 1)) return false;
+    memcpy(s->inputs[i], tensor->data, dq_tensor_bytes(tensor));
   }
   return true;
 }
 
 // All inputs but those of target t, which get other elements in any case; t -1: all.
-static void restore_inputs(const search *it, const dq_node *node, int t) {
+static void restore_inputs(const search *s, const dq_node *node, int t) {
   for (int i = 0; i < node->input_count; i++) {
-    const dq_tensor *tensor = t >= 0 && target_at(it, node, i) == t ? NULL : tensor_of(it, node->inputs[i]);
-    if (tensor) memcpy(tensor->data, it->inputs[i], dq_tensor_bytes(tensor));
+    const dq_tensor *tensor = t >= 0 && target_at(s, node, i) == t ? NULL : tensor_of(s, node->inputs[i]);
+    if (tensor) memcpy(tensor->data, s->inputs[i], dq_tensor_bytes(tensor));
   }
 }
 
@@ -172,10 +172,10 @@ typedef struct rounding {
 
 // What a value is after QuantizeLinear and DequantizeLinear. 1.5 * 2^23 rounds to the nearest, halves to even.
 static void round_values(void *argument, int64_t first, int64_t end) {
-  const rounding *it = argument;
-  const float magic = 0x1.8p23f, scale = it->parameters->scale, *from = it->from;
-  float low = (float)((it->parameters->type == DQ_U8 ? 0 : -128) - it->parameters->zero_point), high = low + 255;
-  float *to = it->to;
+  const rounding *r = argument;
+  const float magic = 0x1.8p23f, scale = r->parameters->scale, *from = r->from;
+  float low = (float)((r->parameters->type == DQ_U8 ? 0 : -128) - r->parameters->zero_point), high = low + 255;
+  float *to = r->to;
   for (int64_t i = first; i < end; i++) {
     float q = from[i] / scale;
     q = q < low ? low : q > high ? high : q;
@@ -185,78 +185,79 @@ static void round_values(void *argument, int64_t first, int64_t end) {
 
 // The step with one range of a target. Squares of shares: a picture whose peaks are cut off counts for more than
 // several that lose as much together.
-static dq_status try_range(search *it, int step, const dq_node *node, int t, int range, dq_error *error) {
-  const dq_context *context = it->job->in->context;
-  target *here = &it->targets[t];
-  restore_inputs(it, node, t);
+static dq_status try_range(search *s, int step, const dq_node *node, int t, int range, dq_error *error) {
+  const dq_context *context = s->job->in->context;
+  target *here = &s->targets[t];
+  restore_inputs(s, node, t);
   for (int i = 0; i < node->input_count; i++) {
-    const dq_tensor *tensor = target_at(it, node, i) == t ? tensor_of(it, node->inputs[i]) : NULL;
-    rounding job = {tensor ? tensor->data : NULL, it->inputs[i], &here->parameters[range]};
+    const dq_tensor *tensor = target_at(s, node, i) == t ? tensor_of(s, node->inputs[i]) : NULL;
+    rounding job = {tensor ? tensor->data : NULL, s->inputs[i], &here->parameters[range]};
     if (tensor) dq_spans(context, dq_tensor_count(tensor), DQ_GRAIN, round_values, &job);
   }
-  DQ_TRY(dq_plan_run_steps(it->runner.session.plan, step, step + 1, error));
-  const dq_tensor *result = tensor_of(it, node->outputs[0]);
-  double noise = dq_relative_noise(it->exact, result->data, dq_tensor_count(result), context);
+  DQ_TRY(dq_plan_run_steps(s->runner.session.plan, step, step + 1, error));
+  const dq_tensor *result = tensor_of(s, node->outputs[0]);
+  double noise = dq_relative_noise(s->exact, result->data, dq_tensor_count(result), context);
   here->noise[range] += noise * noise;
   return DQ_OK;
 }
 
 // All ranges of what the step reads, then the step itself.
-static dq_status try_step(search *it, int step, const dq_node *node, dq_error *error) {
-  dq_plan *plan = it->runner.session.plan;
-  if (!keep_inputs(it, node)) return dq_fail_memory(error, 0);
+static dq_status try_step(search *s, int step, const dq_node *node, dq_error *error) {
+  dq_plan *plan = s->runner.session.plan;
+  if (!copy_inputs(s, node)) return dq_fail_memory(error, 0);
   DQ_TRY(dq_plan_run_steps(plan, step, step + 1, error));
-  const dq_tensor *result = tensor_of(it, node->outputs[0]);
+  const dq_tensor *result = tensor_of(s, node->outputs[0]);
   if (!result || result->type != DQ_F32) return DQ_OK;
-  if (!grow(it->job->in->context, &it->exact, &it->room, dq_tensor_bytes(result) + 1)) return dq_fail_memory(error, 0);
-  memcpy(it->exact, result->data, dq_tensor_bytes(result));
+  if (!grow(s->job->in->context, &s->exact, &s->capacity, dq_tensor_bytes(result) + 1)) return dq_fail_memory(error, 0);
+  memcpy(s->exact, result->data, dq_tensor_bytes(result));
   for (int i = 0; i < node->input_count; i++) {
-    int t = target_at(it, node, i);
+    int t = target_at(s, node, i);
     bool again = false;
-    for (int k = 0; k < i; k++) again = again || target_at(it, node, k) == t;
-    for (int r = 0; t >= 0 && !again && r < it->targets[t].count; r++)
-      if (!it->targets[t].dropped[r]) DQ_TRY(try_range(it, step, node, t, r, error));
+    for (int k = 0; k < i; k++) again = again || target_at(s, node, k) == t;
+    for (int r = 0; t >= 0 && !again && r < s->targets[t].count; r++)
+      if (!s->targets[t].dropped[r]) DQ_TRY(try_range(s, step, node, t, r, error));
   }
-  restore_inputs(it, node, -1);
-  memcpy(result->data, it->exact, dq_tensor_bytes(result)); // perhaps in the place of an input
+  restore_inputs(s, node, -1);
+  memcpy(result->data, s->exact, dq_tensor_bytes(result)); // perhaps in the place of an input
   return DQ_OK;
 }
 
-static bool reads_targets(const search *it, const dq_node *node) {
+static bool reads_targets(const search *s, const dq_node *node) {
   bool any = false;
-  for (int i = 0; i < node->input_count; i++) any = any || target_at(it, node, i) >= 0;
+  for (int i = 0; i < node->input_count; i++) any = any || target_at(s, node, i) >= 0;
   return any && node->input_count <= MOST_INPUTS && node->output_count == 1;
 }
 
-static dq_status try_picture(search *it, int64_t picture) {
-  const dq_int8_job *job = it->job;
-  dq_plan *plan = it->runner.session.plan;
-  DQ_TRY(dq_runner_read(&it->runner, picture, 1, NULL, job->error));
+static dq_status try_picture(search *searched, int64_t picture) {
+  const dq_int8_job *job = searched->job;
+  dq_plan *plan = searched->runner.session.plan;
+  DQ_TRY(dq_runner_read(&searched->runner, picture, 1, NULL, job->error));
   for (int s = 0; s < dq_plan_step_count(plan); s++) {
     const dq_node *node = dq_plan_step(plan, s, NULL);
-    DQ_TRY(reads_targets(it, node) ? try_step(it, s, node, job->error) : dq_plan_run_steps(plan, s, s + 1, job->error));
+    DQ_TRY(reads_targets(searched, node) ? try_step(searched, s, node, job->error)
+                                         : dq_plan_run_steps(plan, s, s + 1, job->error));
   }
   return DQ_OK;
 }
 
 // ---- Choosing ----
 
-static int best_range(const target *it) {
+static int best_range(const target *t) {
   int best = -1;
-  for (int r = 0; r < it->count; r++)
-    if (!it->dropped[r] && (best < 0 || it->noise[r] < it->noise[best])) best = r;
+  for (int r = 0; r < t->count; r++)
+    if (!t->dropped[r] && (best < 0 || t->noise[r] < t->noise[best])) best = r;
   return best;
 }
 
 // Drops all but the best; the value's own stays, which later pictures' peaks may speak for.
-static void drop_ranges(target *it) {
+static void drop_ranges(target *t) {
   bool kept[RANGES] = {true};
-  it->dropped[0] = true;
-  for (int k = 1; k < KEPT && k < it->count; k++) {
-    int best = best_range(it);
-    kept[best] = it->dropped[best] = true;
+  t->dropped[0] = true;
+  for (int k = 1; k < KEPT && k < t->count; k++) {
+    int best = best_range(t);
+    kept[best] = t->dropped[best] = true;
   }
-  for (int r = 0; r < it->count; r++) it->dropped[r] = !kept[r];
+  for (int r = 0; r < t->count; r++) t->dropped[r] = !kept[r];
 }
 
 static void set_range(dq_value_choice *choice, dq_range_pair range, const dq_calibration *calibration) {
@@ -266,92 +267,92 @@ static void set_range(dq_value_choice *choice, dq_range_pair range, const dq_cal
 }
 
 // As an earlier trial found them.
-static void take_known(dq_int8_job *job, const dq_range_pair *known, const dq_calibration *calibration) {
+static void apply_known(dq_int8_job *job, const dq_range_pair *known, const dq_calibration *calibration) {
   for (int v = 0; v < job->value_count; v++)
     if (job->choices[v].slot >= 0) set_range(&job->choices[v], known[job->choices[v].slot], calibration);
 }
 
-static dq_status choose(const search *it, const dq_calibration *calibration) {
-  dq_int8_job *job = it->job;
-  for (int t = 0; t < it->count; t++) {
-    const target *here = &it->targets[t];
+static dq_status choose(const search *s, const dq_calibration *calibration) {
+  dq_int8_job *job = s->job;
+  for (int t = 0; t < s->count; t++) {
+    const target *here = &s->targets[t];
     set_range(&job->choices[here->root], here->ranges[best_range(here)], calibration);
   }
   return dq_int8_store_searched_ranges(job, calibration->count);
 }
 
-static void close_search(search *it) {
-  dq_runner_close(&it->runner);
-  for (int i = 0; i < MOST_INPUTS; i++) dq_budget_free(it->inputs[i]);
-  dq_budget_free(it->exact);
+static void close_search(search *s) {
+  dq_runner_close(&s->runner);
+  for (int i = 0; i < MOST_INPUTS; i++) dq_budget_free(s->inputs[i]);
+  dq_budget_free(s->exact);
 }
 
-static int64_t count_pictures(const search *it) {
-  const dq_int8_job *job = it->job;
+static int64_t count_pictures(const search *s) {
+  const dq_int8_job *job = s->job;
   int64_t elements = 1;
-  for (int t = 0; t < it->count; t++)
-    if (job->tensors[it->targets[t].root].rank >= 0) elements += dq_tensor_count(&job->tensors[it->targets[t].root]);
+  for (int t = 0; t < s->count; t++)
+    if (job->tensors[s->targets[t].root].rank >= 0) elements += dq_tensor_count(&job->tensors[s->targets[t].root]);
   int64_t pictures = MOST_ELEMENTS / elements;
   if (pictures < FEWEST_PICTURES) pictures = FEWEST_PICTURES;
   return pictures < job->pictures ? pictures : job->pictures;
 }
 
-static dq_status run_search(search *it, const dq_calibration *calibration) {
-  const dq_int8_job *job = it->job;
-  int64_t count = count_pictures(it);
-  DQ_TRY(open_session(it));
+static dq_status run_search(search *s, const dq_calibration *calibration) {
+  const dq_int8_job *job = s->job;
+  int64_t count = count_pictures(s);
+  DQ_TRY(open_session(s));
   for (int64_t p = 0; p < count; p++) {
-    DQ_TRY(try_picture(it, p * job->pictures / count));
-    for (int t = 0; p + 1 == FIRST_PICTURES && t < it->count; t++) drop_ranges(&it->targets[t]);
+    DQ_TRY(try_picture(s, p * job->pictures / count));
+    for (int t = 0; p + 1 == FIRST_PICTURES && t < s->count; t++) drop_ranges(&s->targets[t]);
     dq_progress(job->in->context, "searching ranges", p + 1, count);
   }
-  return choose(it, calibration);
+  return choose(s, calibration);
 }
 
 dq_status dq_int8_search_ranges(dq_int8_job *job, const dq_calibration *calibration) {
-  search it = {.job = job};
+  search s = {.job = job};
   const dq_range_pair *known = dq_int8_searched_ranges(job);
   if (known) {
-    take_known(job, known, calibration);
+    apply_known(job, known, calibration);
     return DQ_OK;
   }
-  DQ_TRY(list_targets(&it, calibration));
-  dq_status status = it.count ? run_search(&it, calibration) : DQ_OK;
-  close_search(&it);
+  DQ_TRY(list_targets(&s, calibration));
+  dq_status status = s.count ? run_search(&s, calibration) : DQ_OK;
+  close_search(&s);
   return status;
 }
 
 // ---- Memory ----
 
 // Widens the sizes of the buffers to what try_step needs for a node.
-static void add_need(search *it, const dq_node *node) {
-  const dq_tensor *result = tensor_of(it, node->outputs[0]);
+static void add_need(search *s, const dq_node *node) {
+  const dq_tensor *result = tensor_of(s, node->outputs[0]);
   for (int i = 0; i < node->input_count; i++) {
-    const dq_tensor *tensor = tensor_of(it, node->inputs[i]);
-    if (tensor && dq_tensor_bytes(tensor) > it->rooms[i]) it->rooms[i] = dq_tensor_bytes(tensor);
+    const dq_tensor *tensor = tensor_of(s, node->inputs[i]);
+    if (tensor && dq_tensor_bytes(tensor) > s->capacities[i]) s->capacities[i] = dq_tensor_bytes(tensor);
   }
-  if (result && dq_tensor_bytes(result) > it->room) it->room = dq_tensor_bytes(result);
+  if (result && dq_tensor_bytes(result) > s->capacity) s->capacity = dq_tensor_bytes(result);
 }
 
-static dq_status check_need(search *it) {
-  const dq_int8_job *job = it->job;
-  DQ_TRY(list_targets(it, NULL));
-  DQ_TRY(open_session(it));
-  for (int s = 0; s < dq_plan_step_count(it->runner.session.plan); s++) {
-    const dq_node *node = dq_plan_step(it->runner.session.plan, s, NULL);
-    if (reads_targets(it, node)) add_need(it, node);
+static dq_status check_need(search *searched) {
+  const dq_int8_job *job = searched->job;
+  DQ_TRY(list_targets(searched, NULL));
+  DQ_TRY(open_session(searched));
+  for (int s = 0; s < dq_plan_step_count(searched->runner.session.plan); s++) {
+    const dq_node *node = dq_plan_step(searched->runner.session.plan, s, NULL);
+    if (reads_targets(searched, node)) add_need(searched, node);
   }
-  size_t bytes = it->room;
-  for (int i = 0; i < MOST_INPUTS; i++) bytes += it->rooms[i];
+  size_t bytes = searched->capacity;
+  for (int i = 0; i < MOST_INPUTS; i++) bytes += searched->capacities[i];
   dq_status status = dq_check_memory(job->in->context, bytes, "the range search", job->error);
   if (status != DQ_OK) dq_error_hint(job->error, "--range-search off leaves it out");
   return status;
 }
 
 dq_status dq_int8_check_search(dq_int8_job *job) {
-  search it = {.job = job};
+  search s = {.job = job};
   if (!job->in->context || !job->in->context->budget || !job->in->context->budget->limit) return DQ_OK;
-  dq_status status = check_need(&it);
-  close_search(&it);
+  dq_status status = check_need(&s);
+  close_search(&s);
   return status;
 }

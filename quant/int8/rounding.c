@@ -39,36 +39,35 @@ static const dq_node *dequantize_of(const dq_node *node, int i, int type) {
 }
 
 // false when there is a bias that is no int32.
-static bool find_written(written *it, const dq_node *node, dq_arena *arena) {
+static bool find_written(written *w, const dq_node *node, dq_arena *arena) {
   const dq_node *weight = dequantize_of(node, 1, DQ_I8), *bias = dequantize_of(node, 2, DQ_I32);
   if (!weight || (dq_node_input(node, 2) && !bias)) return false;
-  *it = (written){.weight = weight->inputs[0]->constant, .scales = weight->inputs[1]->constant};
-  it->weight_before = dq_arena_copy(arena, it->weight->data, dq_tensor_bytes(it->weight));
-  if (!bias) return it->weight_before != NULL;
-  it->bias = bias->inputs[0]->constant, it->bias_scales = bias->inputs[1]->constant;
-  it->bias_before = dq_arena_copy(arena, it->bias->data, dq_tensor_bytes(it->bias));
-  return it->weight_before && it->bias_before;
+  *w = (written){.weight = weight->inputs[0]->constant, .scales = weight->inputs[1]->constant};
+  w->weight_before = dq_arena_copy(arena, w->weight->data, dq_tensor_bytes(w->weight));
+  if (!bias) return w->weight_before != NULL;
+  w->bias = bias->inputs[0]->constant, w->bias_scales = bias->inputs[1]->constant;
+  w->bias_before = dq_arena_copy(arena, w->bias->data, dq_tensor_bytes(w->bias));
+  return w->weight_before && w->bias_before;
 }
 
-static bool fits(const written *it, const dq_rounded_layer *layer) {
-  return layer->weights == dq_tensor_count(it->weight) && layer->channels == (it->bias ? dq_tensor_count(it->bias) : 0);
+static bool fits(const written *w, const dq_rounded_layer *layer) {
+  return layer->weights == dq_tensor_count(w->weight) && layer->channels == (w->bias ? dq_tensor_count(w->bias) : 0);
 }
 
-static void write_layer(const written *it, const dq_rounded_layer *layer) {
-  int8_t *elements = it->weight->data;
+static void write_layer(const written *w, const dq_rounded_layer *layer) {
+  int8_t *elements = w->weight->data;
   for (int64_t i = 0; i < layer->weights; i++) {
-    int q = it->weight_before[i] + layer->offsets[i];
+    int q = w->weight_before[i] + layer->offsets[i];
     elements[i] = (int8_t)(q < -127 ? -127 : q > 127 ? 127 : q);
   }
-  const float *scales = it->bias ? it->bias_scales->data : NULL;
-  bool one = it->bias && dq_tensor_count(it->bias_scales) == 1;
-  for (int64_t o = 0; o < layer->channels; o++)
-    dq_tensor_set(it->bias, o, layer->bias[o] / (double)scales[one ? 0 : o]);
+  const float *scales = w->bias ? w->bias_scales->data : NULL;
+  bool one = w->bias && dq_tensor_count(w->bias_scales) == 1;
+  for (int64_t o = 0; o < layer->channels; o++) dq_tensor_set(w->bias, o, layer->bias[o] / (double)scales[one ? 0 : o]);
 }
 
-static void restore(const written *it) {
-  memcpy(it->weight->data, it->weight_before, dq_tensor_bytes(it->weight));
-  if (it->bias) memcpy(it->bias->data, it->bias_before, dq_tensor_bytes(it->bias));
+static void restore(const written *w) {
+  memcpy(w->weight->data, w->weight_before, dq_tensor_bytes(w->weight));
+  if (w->bias) memcpy(w->bias->data, w->bias_before, dq_tensor_bytes(w->bias));
 }
 
 // Type and zero point of what a layer reads; false when it does not stand there.
@@ -105,7 +104,7 @@ static int64_t place(const dq_rounding_layer *layer, int64_t o, int64_t i) {
   return dq_product_at(&layer->product, o, i / layer->product.taps, i % layer->product.taps);
 }
 
-static dq_status open_task(dq_rounding_task *task, const dq_rounding_layer *layer, const written *it, int64_t group,
+static dq_status open_task(dq_rounding_task *task, const dq_rounding_layer *layer, const written *w, int64_t group,
                            dq_arena *arena, dq_error *error) {
   int64_t n = layer->inputs, outputs = layer->outputs;
   double *weights = DQ_NEW_ARRAY(arena, outputs * n, double);
@@ -115,17 +114,17 @@ static dq_status open_task(dq_rounding_task *task, const dq_rounding_layer *laye
                              .weights = weights,
                              .scales = scales,
                              .elements = DQ_NEW_ARRAY(arena, outputs * n, int8_t),
-                             .bias = it->bias ? DQ_NEW_ARRAY(arena, outputs, double) : NULL};
-  if (!weights || !scales || !task->elements || (it->bias && !task->bias)) return dq_fail_memory(error, 0);
-  const float *from = it->scales->data, *exact = layer->weight->data;
-  bool one = dq_tensor_count(it->scales) == 1;
+                             .bias = w->bias ? DQ_NEW_ARRAY(arena, outputs, double) : NULL};
+  if (!weights || !scales || !task->elements || (w->bias && !task->bias)) return dq_fail_memory(error, 0);
+  const float *from = w->scales->data, *exact = layer->weight->data;
+  bool one = dq_tensor_count(w->scales) == 1;
   for (int64_t o = 0; o < outputs; o++) {
-    if (it->bias) task->bias[o] = (double)((const float *)layer->bias->data)[group * outputs + o];
+    if (w->bias) task->bias[o] = (double)((const float *)layer->bias->data)[group * outputs + o];
     scales[o] = from[one ? 0 : group * outputs + o];
     for (int64_t i = 0; i < n; i++) {
       int64_t at = place(layer, group * outputs + o, i);
       weights[o * n + i] = (double)exact[at];
-      task->elements[o * n + i] = it->weight_before[at];
+      task->elements[o * n + i] = w->weight_before[at];
     }
   }
   return DQ_OK;
@@ -144,38 +143,38 @@ typedef struct rounder {
   double started; // by dq_seconds
 } rounder;
 
-static dq_status sum_pictures(rounder *it, const dq_rounding_layer *layer, dq_layer_sums *sums) {
-  dq_int8_job *job = it->job;
+static dq_status sum_pictures(rounder *r, const dq_rounding_layer *layer, dq_layer_sums *sums) {
+  dq_int8_job *job = r->job;
   const dq_rounding_list *list = &job->rounding;
   dq_network_pair pair;
-  dq_status status = dq_network_pair_open(&pair, (const dq_graph *[]){it->exact, job->graph},
+  dq_status status = dq_network_pair_open(&pair, (const dq_graph *[]){r->exact, job->graph},
                                           (const char *[]){layer->output, layer->node->inputs[0]->name}, job->in->data,
                                           &job->in->options->shapes, job->in->context, job->error);
-  for (int64_t p = 0; status == DQ_OK && p < it->fitted; p++) {
+  for (int64_t p = 0; status == DQ_OK && p < r->fitted; p++) {
     status = dq_network_pair_run(&pair, p, job->error);
     if (status == DQ_OK)
       status = dq_layer_sums_add(sums, layer, dq_plan_output(dq_network_pair_plan(&pair, 1), 0),
                                  dq_plan_output(dq_network_pair_plan(&pair, 0), 0), p, job->in->context, job->error);
     if (status == DQ_OK) status = dq_check_stop(job->in->context, job->error);
-    dq_progress(job->in->context, it->how ? "rounding again" : "rounding weights",
-                (layer - list->layers) * it->fitted + p + 1, list->count * it->fitted);
+    dq_progress(job->in->context, r->how ? "rounding again" : "rounding weights",
+                (layer - list->layers) * r->fitted + p + 1, list->count * r->fitted);
   }
   dq_network_pair_close(&pair);
   return status;
 }
 
 // One group of a layer: what becomes of its weights (by how much they move) and biases (NULL: none).
-static dq_status solve_group(const rounder *it, const dq_rounding_layer *layer, const dq_layer_sums *sums,
-                             int64_t group, int8_t *offsets, double *bias, dq_arena *arena) {
-  const written *here = &it->written[it->count];
+static dq_status solve_group(const rounder *r, const dq_rounding_layer *layer, const dq_layer_sums *sums, int64_t group,
+                             int8_t *offsets, double *bias, dq_arena *arena) {
+  const written *here = &r->written[r->count];
   dq_rounding_task task;
   int64_t n = layer->inputs, outputs = layer->outputs;
-  DQ_TRY(open_task(&task, layer, here, group, arena, it->job->error));
+  DQ_TRY(open_task(&task, layer, here, group, arena, r->job->error));
   task.gram = sums->grams + group * (n + 1) * (n + 1);
-  task.responses = it->how == LAYER_ALONE ? NULL : sums->responses + group * outputs * (n + 1);
-  task.refit = it->how == FLOAT_NETWORK;
+  task.responses = r->how == LAYER_ALONE ? NULL : sums->responses + group * outputs * (n + 1);
+  task.refit = r->how == FLOAT_NETWORK;
   task.rule = here->rule.length ? &here->rule : NULL, task.taps = &layer->taps;
-  DQ_TRY(it->job->in->options->rounding->round(&task, it->job->in->context, it->job->error));
+  DQ_TRY(r->job->in->options->rounding->round(&task, r->job->in->context, r->job->error));
   for (int64_t o = 0; o < outputs; o++) {
     if (bias) bias[group * outputs + o] = task.bias[o];
     for (int64_t i = 0; i < n; i++) {
@@ -186,9 +185,9 @@ static dq_status solve_group(const rounder *it, const dq_rounding_layer *layer, 
   return DQ_OK;
 }
 
-static dq_status round_layer(rounder *it, const dq_rounding_layer *layer, dq_arena *scratch) {
-  dq_int8_job *job = it->job;
-  written *here = &it->written[it->count];
+static dq_status round_layer(rounder *r, const dq_rounding_layer *layer, dq_arena *scratch) {
+  dq_int8_job *job = r->job;
+  written *here = &r->written[r->count];
   dq_layer_sums sums;
   if (!find_written(here, layer->node, job->arena)) return DQ_OK;
   here->rule = rule_of(job, layer);
@@ -196,30 +195,30 @@ static dq_status round_layer(rounder *it, const dq_rounding_layer *layer, dq_are
   int8_t *offsets = DQ_NEW_ARRAY(job->graph->arena, weights, int8_t);
   double *bias = channels ? DQ_NEW_ARRAY(job->graph->arena, channels, double) : NULL;
   if (!offsets || (channels && !bias)) return dq_fail_memory(job->error, 0);
-  DQ_TRY(dq_layer_sums_open(&sums, layer, it->fitted, scratch, job->error));
-  DQ_TRY(sum_pictures(it, layer, &sums));
-  for (int64_t g = 0; g < layer->groups; g++) DQ_TRY(solve_group(it, layer, &sums, g, offsets, bias, scratch));
-  it->rounded[it->count] = (dq_rounded_layer){layer->output, weights, offsets, channels, bias};
-  write_layer(here, &it->rounded[it->count++]);
+  DQ_TRY(dq_layer_sums_open(&sums, layer, r->fitted, scratch, job->error));
+  DQ_TRY(sum_pictures(r, layer, &sums));
+  for (int64_t g = 0; g < layer->groups; g++) DQ_TRY(solve_group(r, layer, &sums, g, offsets, bias, scratch));
+  r->rounded[r->count] = (dq_rounded_layer){layer->output, weights, offsets, channels, bias};
+  write_layer(here, &r->rounded[r->count++]);
   return DQ_OK;
 }
 
-static bool out_of_time(const rounder *it) {
-  double limit = it->job->in->options->time_limit;
-  return limit > 0 && dq_seconds() - it->started > limit;
+static bool out_of_time(const rounder *r) {
+  double limit = r->job->in->options->time_limit;
+  return limit > 0 && dq_seconds() - r->started > limit;
 }
 
-static dq_status round_layers(rounder *it) {
-  const dq_rounding_list *list = &it->job->rounding;
-  for (int l = 0; l < list->count && !out_of_time(it); l++) {
-    dq_arena *scratch = dq_context_arena(it->job->in->context);
-    dq_status status = scratch ? round_layer(it, &list->layers[l], scratch) : dq_fail_memory(it->job->error, 0);
+static dq_status round_layers(rounder *r) {
+  const dq_rounding_list *list = &r->job->rounding;
+  for (int l = 0; l < list->count && !out_of_time(r); l++) {
+    dq_arena *scratch = dq_context_arena(r->job->in->context);
+    dq_status status = scratch ? round_layer(r, &list->layers[l], scratch) : dq_fail_memory(r->job->error, 0);
     dq_arena_free(scratch);
     if (status != DQ_OK) return status;
   }
-  if (it->count < list->count && out_of_time(it))
-    dq_message(it->job->in->context, DQ_WARNING, "out of time: %s rounding has reached %d of %d layers",
-               it->job->in->options->rounding->name, it->count, list->count);
+  if (r->count < list->count && out_of_time(r))
+    dq_message(r->job->in->context, DQ_WARNING, "out of time: %s rounding has reached %d of %d layers",
+               r->job->in->options->rounding->name, r->count, list->count);
   return DQ_OK;
 }
 
@@ -230,16 +229,16 @@ typedef struct judgement {
   double sqnr; // of all, in dB
 } judgement;
 
-static dq_status judge(const rounder *it, judgement *found) {
-  dq_int8_job *job = it->job;
+static dq_status judge(const rounder *r, judgement *found) {
+  dq_int8_job *job = r->job;
   dq_network_pair pair;
   dq_comparison all = {0};
   *found = (judgement){.noises = DQ_NEW_ARRAY(job->arena, job->pictures, double)};
   if (!found->noises) return dq_fail_memory(job->error, 0);
   dq_status status =
-      dq_network_pair_open(&pair, (const dq_graph *[]){it->exact, job->graph}, (const char *[]){NULL, NULL},
+      dq_network_pair_open(&pair, (const dq_graph *[]){r->exact, job->graph}, (const char *[]){NULL, NULL},
                            job->in->data, &job->in->options->shapes, job->in->context, job->error);
-  int64_t first = it->fitted < job->pictures ? it->fitted : 0;
+  int64_t first = r->fitted < job->pictures ? r->fitted : 0;
   for (int64_t p = first; status == DQ_OK && p < job->pictures; p++) {
     dq_comparison picture = {0};
     status = dq_network_pair_run(&pair, p, job->error);
@@ -256,21 +255,21 @@ static dq_status judge(const rounder *it, judgement *found) {
 }
 
 // Rounds one way, judges, and leaves the graph as it was.
-static dq_status attempt(rounder *it, judgement *found) {
-  dq_int8_job *job = it->job;
-  it->rounded = DQ_NEW_ARRAY(job->graph->arena, job->rounding.count, dq_rounded_layer);
-  it->written = DQ_NEW_ARRAY(job->arena, job->rounding.count, written);
-  if (!it->rounded || !it->written) return dq_fail_memory(job->error, 0);
-  DQ_TRY(round_layers(it));
-  DQ_TRY(judge(it, found));
+static dq_status attempt(rounder *r, judgement *found) {
+  dq_int8_job *job = r->job;
+  r->rounded = DQ_NEW_ARRAY(job->graph->arena, job->rounding.count, dq_rounded_layer);
+  r->written = DQ_NEW_ARRAY(job->arena, job->rounding.count, written);
+  if (!r->rounded || !r->written) return dq_fail_memory(job->error, 0);
+  DQ_TRY(round_layers(r));
+  DQ_TRY(judge(r, found));
   dq_message(job->in->context, DQ_DETAIL, "%s rounding, after the %s: %.2f dB", job->in->options->rounding->name,
-             way_names[it->how], found->sqnr);
-  for (int l = 0; l < it->count; l++) restore(&it->written[l]);
+             way_names[r->how], found->sqnr);
+  for (int l = 0; l < r->count; l++) restore(&r->written[l]);
   return DQ_OK;
 }
 
 // Which layers are safe for pairs now, and how long their blocks are.
-static void note_blocks(const dq_int8_job *job) {
+static void record_blocks(const dq_int8_job *job) {
   const dq_block_rule pairs = DQ_PAIR_RULE;
   for (int l = 0; l < job->rounding.count; l++) {
     const dq_rounding_layer *layer = &job->rounding.layers[l];
@@ -309,11 +308,11 @@ static dq_status keep_best(rounder ways[WAYS]) {
                "%s rounding does not clearly bring the outputs closer: weights are rounded to the nearest", name);
     return DQ_OK;
   }
-  const rounder *it = &ways[best];
-  for (int l = 0; l < it->count; l++) write_layer(&it->written[l], &it->rounded[l]);
-  job->report->table.rounding = (dq_rounding){it->rounded, it->count};
-  job->report->rounded = it->count;
-  note_blocks(job);
+  const rounder *r = &ways[best];
+  for (int l = 0; l < r->count; l++) write_layer(&r->written[l], &r->rounded[l]);
+  job->report->table.rounding = (dq_rounding){r->rounded, r->count};
+  job->report->rounded = r->count;
+  record_blocks(job);
   return DQ_OK;
 }
 
@@ -322,19 +321,19 @@ static dq_status replay(dq_int8_job *job, const dq_rounding *rounding) {
   for (int l = 0; l < job->rounding.count; l++) {
     const dq_rounding_layer *layer = &job->rounding.layers[l];
     const dq_rounded_layer *rounded = dq_rounding_find(rounding, layer->output);
-    written it;
-    if (!rounded || !find_written(&it, layer->node, job->arena)) continue;
-    if (!fits(&it, rounded))
+    written w;
+    if (!rounded || !find_written(&w, layer->node, job->arena)) continue;
+    if (!fits(&w, rounded))
       return dq_fail(job->error, DQ_BAD_INPUT, "value '%s': the table's rounding is of another weight", layer->output);
-    write_layer(&it, rounded);
-    it.rule = rule_of(job, layer);
-    if (it.rule.length && !dq_blocks_allowed(&layer->taps, it.weight->data, &it.rule))
+    write_layer(&w, rounded);
+    w.rule = rule_of(job, layer);
+    if (w.rule.length && !dq_blocks_allowed(&layer->taps, w.weight->data, &w.rule))
       return dq_fail(job->error, DQ_BAD_INPUT, "value '%s': the table's rounding does not keep %s", layer->output,
                      job->setting.accumulator.rule == DQ_ACCUMULATE_PAIRS ? "pairs safe" : "blocks within 16 bits");
   }
   job->report->table.rounding = *rounding;
   job->report->rounded = rounding->count;
-  note_blocks(job);
+  record_blocks(job);
   return DQ_OK;
 }
 

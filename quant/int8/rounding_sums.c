@@ -53,18 +53,18 @@ typedef struct samples {
   float *x, *y;      // count x (inputs + 1) and count x outputs, of one group
 } samples;
 
-static int64_t position_of(const samples *it, int64_t s) {
-  return (int64_t)(((double)s + it->phase) * (double)it->positions / (double)it->count);
+static int64_t position_of(const samples *set, int64_t s) {
+  return (int64_t)(((double)s + set->phase) * (double)set->positions / (double)set->count);
 }
 
 // What the kernel sees at one output position, channel by channel as the weight has it; padding is 0.
-static void read_patch(const samples *it, int64_t group, int64_t position, float *to) {
-  const dq_window *w = &it->window;
+static void read_patch(const samples *s, int64_t group, int64_t position, float *to) {
+  const dq_window *w = &s->window;
   int64_t at[3] = {position / (w->output[1] * w->output[2]), position / w->output[2] % w->output[1],
                    position % w->output[2]};
   int64_t plane = w->input[0] * w->input[1] * w->input[2];
-  int64_t channels = it->input->dims[1] / it->layer->groups;
-  const float *from = (const float *)it->input->data + group * channels * plane;
+  int64_t channels = s->input->dims[1] / s->layer->groups;
+  const float *from = (const float *)s->input->data + group * channels * plane;
   for (int64_t c = 0; c < channels; c++, from += plane)
     for (int64_t a = 0; a < w->kernel[0]; a++)
       for (int64_t b = 0; b < w->kernel[1]; b++)
@@ -77,50 +77,50 @@ static void read_patch(const samples *it, int64_t group, int64_t position, float
         }
 }
 
-static void read_sample(const samples *it, int64_t group, int64_t s) {
-  int64_t position = position_of(it, s), n = it->layer->inputs, outputs = it->layer->outputs;
-  float *x = it->x + s * (n + 1), *y = it->y + s * outputs;
-  if (it->window.rank) read_patch(it, group, position, x);
-  else memcpy(x, (const float *)it->input->data + position * n, (size_t)n * sizeof *x);
+static void read_sample(const samples *set, int64_t group, int64_t s) {
+  int64_t position = position_of(set, s), n = set->layer->inputs, outputs = set->layer->outputs;
+  float *x = set->x + s * (n + 1), *y = set->y + s * outputs;
+  if (set->window.rank) read_patch(set, group, position, x);
+  else memcpy(x, (const float *)set->input->data + position * n, (size_t)n * sizeof *x);
   x[n] = 1;
-  const float *from = it->output->data;
-  for (int64_t o = 0, all = it->layer->groups * outputs; o < outputs; o++) {
+  const float *from = set->output->data;
+  for (int64_t o = 0, all = set->layer->groups * outputs; o < outputs; o++) {
     int64_t at = group * outputs + o;
-    y[o] = it->window.rank ? from[at * it->positions + position] : from[position * all + at];
+    y[o] = set->window.rank ? from[at * set->positions + position] : from[position * all + at];
   }
 }
 
-static dq_status open_samples(samples *it, const dq_layer_sums *sums, int64_t picture, const dq_context *context,
+static dq_status open_samples(samples *s, const dq_layer_sums *sums, int64_t picture, const dq_context *context,
                               dq_error *error) {
-  const dq_rounding_layer *layer = it->layer;
+  const dq_rounding_layer *layer = s->layer;
   dq_convolution shape;
   if (layer->product.kind == DQ_CONVOLUTION) {
-    const dq_tensor *inputs[] = {it->input, layer->weight};
+    const dq_tensor *inputs[] = {s->input, layer->weight};
     dq_op op = {.context = context, .node = layer->node, .input_count = 2, .inputs = inputs, .error = error};
     DQ_TRY(dq_convolution_read(&op, 0, 1, DQ_NO_INPUT, &shape));
-    it->window = dq_window_three(&shape.window);
-    it->positions = it->window.output[0] * it->window.output[1] * it->window.output[2];
+    s->window = dq_window_three(&shape.window);
+    s->positions = s->window.output[0] * s->window.output[1] * s->window.output[2];
   } else {
-    it->positions = dq_tensor_count(it->input) / layer->inputs;
+    s->positions = dq_tensor_count(s->input) / layer->inputs;
   }
-  it->count = it->positions < sums->most ? it->positions : sums->most;
+  s->count = s->positions < sums->most ? s->positions : sums->most;
   // The golden ratio spreads the phases of the pictures evenly.
-  it->phase = it->count < it->positions ? fmod((double)picture * 0.6180339887498949, 1) : 0;
-  it->x = dq_context_alloc(context, (size_t)(it->count * (layer->inputs + 1)) * sizeof *it->x);
-  it->y = dq_context_alloc(context, (size_t)(it->count * layer->outputs) * sizeof *it->y);
-  return it->x && it->y ? DQ_OK : dq_fail_memory(error, 0);
+  s->phase = s->count < s->positions ? fmod((double)picture * 0.6180339887498949, 1) : 0;
+  s->x = dq_context_alloc(context, (size_t)(s->count * (layer->inputs + 1)) * sizeof *s->x);
+  s->y = dq_context_alloc(context, (size_t)(s->count * layer->outputs) * sizeof *s->y);
+  return s->x && s->y ? DQ_OK : dq_fail_memory(error, 0);
 }
 
 // ---- Products ----
 
 // to += A^T X of the samples, A being X or Y with so many columns, by the kernels whose bits are the same on
 // every machine.
-static dq_status add_products(const samples *it, const float *a, int64_t columns, double *to, const dq_context *context,
+static dq_status add_products(const samples *s, const float *a, int64_t columns, double *to, const dq_context *context,
                               dq_pool *pool, dq_error *error) {
-  int64_t n = it->layer->inputs + 1;
+  int64_t n = s->layer->inputs + 1;
   dq_gemm_parameters shape = {.rows = columns,
                               .columns = n,
-                              .depth = it->count,
+                              .depth = s->count,
                               .transpose_a = true,
                               .a_stride = columns,
                               .b_stride = n,
@@ -131,7 +131,7 @@ static dq_status add_products(const samples *it, const float *a, int64_t columns
   void *scratch = aligned_alloc(64, (bytes | 63) + 1);
   dq_status status = product && scratch ? DQ_OK : dq_fail_memory(error, (size_t)(columns * n) * sizeof *product);
   if (status == DQ_OK) {
-    dq_gemm_f32(&shape, context->cpu, a, it->x, NULL, product, scratch, pool);
+    dq_gemm_f32(&shape, context->cpu, a, s->x, NULL, product, scratch, pool);
     for (int64_t i = 0; i < columns * n; i++) to[i] += (double)product[i];
   }
   free(scratch);
@@ -141,17 +141,17 @@ static dq_status add_products(const samples *it, const float *a, int64_t columns
 
 dq_status dq_layer_sums_add(dq_layer_sums *sums, const dq_rounding_layer *layer, const dq_tensor *input,
                             const dq_tensor *output, int64_t picture, const dq_context *context, dq_error *error) {
-  samples it = {.layer = layer, .input = input, .output = output};
-  dq_status status = open_samples(&it, sums, picture, context, error);
+  samples set = {.layer = layer, .input = input, .output = output};
+  dq_status status = open_samples(&set, sums, picture, context, error);
   int64_t n = layer->inputs + 1, outputs = layer->outputs;
   dq_pool *pool = layer->groups > 1 ? NULL : context->pool;
   for (int64_t g = 0; status == DQ_OK && g < layer->groups; g++) {
-    for (int64_t s = 0; s < it.count; s++) read_sample(&it, g, s);
-    status = add_products(&it, it.x, n, sums->grams + g * n * n, context, pool, error);
+    for (int64_t s = 0; s < set.count; s++) read_sample(&set, g, s);
+    status = add_products(&set, set.x, n, sums->grams + g * n * n, context, pool, error);
     if (status == DQ_OK)
-      status = add_products(&it, it.y, outputs, sums->responses + g * outputs * n, context, pool, error);
+      status = add_products(&set, set.y, outputs, sums->responses + g * outputs * n, context, pool, error);
   }
-  dq_budget_free(it.y);
-  dq_budget_free(it.x);
+  dq_budget_free(set.y);
+  dq_budget_free(set.x);
   return status;
 }

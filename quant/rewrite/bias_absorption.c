@@ -61,56 +61,57 @@ typedef struct watching {
   const dq_context *context;
 } watching;
 
-static void note_plane(void *argument, int64_t c, const float *plane, int64_t count, unsigned cpu) {
-  const channel_sums *it = argument;
+static void record_plane(void *argument, int64_t c, const float *plane, int64_t count, unsigned cpu) {
+  const channel_sums *sums = argument;
   dq_extremes reach = dq_extremes_of(plane, count, cpu);
   dq_moments moments = dq_moments_of(plane, count, cpu);
-  it->low[c] = fmin(it->low[c], reach.not_finite ? 0 : (double)reach.low);
-  it->high[c] = fmax(it->high[c], (double)reach.high);
-  it->sum[c] += moments.sum;
-  it->power[c] += moments.power;
+  sums->low[c] = fmin(sums->low[c], reach.not_finite ? 0 : (double)reach.low);
+  sums->high[c] = fmax(sums->high[c], (double)reach.high);
+  sums->sum[c] += moments.sum;
+  sums->power[c] += moments.power;
 }
 
-static dq_status note(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
+static dq_status record(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
   const watching *all = user;
-  channel_sums *it = &all->values[slot];
-  if (tensor->rank < 2 || tensor->dims[1] != it->channels)
+  channel_sums *sums = &all->values[slot];
+  if (tensor->rank < 2 || tensor->dims[1] != sums->channels)
     return dq_fail(error, DQ_UNSUPPORTED, "a value has another number of channels than the weights in front of it");
-  dq_each_plane(all->context, tensor, note_plane, it);
-  it->count += tensor->dims[0] * dq_tensor_product(tensor, 2, tensor->rank);
+  dq_each_plane(all->context, tensor, record_plane, sums);
+  sums->count += tensor->dims[0] * dq_tensor_product(tensor, 2, tensor->rank);
   return DQ_OK;
 }
 
-static bool open_sums(channel_sums *it, int64_t channels, dq_arena *arena) {
-  *it = (channel_sums){channels,
-                       0,
-                       DQ_NEW_ARRAY(arena, channels, double),
-                       DQ_NEW_ARRAY(arena, channels, double),
-                       DQ_NEW_ARRAY(arena, channels, double),
-                       DQ_NEW_ARRAY(arena, channels, double)};
-  for (int64_t c = 0; it->low && c < channels; c++) it->low[c] = INFINITY;
-  return it->low && it->high && it->sum && it->power;
+static bool open_sums(channel_sums *sums, int64_t channels, dq_arena *arena) {
+  *sums = (channel_sums){channels,
+                         0,
+                         DQ_NEW_ARRAY(arena, channels, double),
+                         DQ_NEW_ARRAY(arena, channels, double),
+                         DQ_NEW_ARRAY(arena, channels, double),
+                         DQ_NEW_ARRAY(arena, channels, double)};
+  for (int64_t c = 0; sums->low && c < channels; c++) sums->low[c] = INFINITY;
+  return sums->low && sums->high && sums->sum && sums->power;
 }
 
 // What a channel could give away.
-static double spare_of(const channel_sums *it, int64_t c, double bound) {
-  double mean = it->sum[c] / (double)it->count;
-  double deviation = sqrt(fmax(0, it->power[c] / (double)it->count - mean * mean));
-  double spare = fmin(it->low[c], mean - 3 * deviation);
-  return spare > 0 && it->high[c] < bound ? spare : 0;
+static double spare_of(const channel_sums *sums, int64_t c, double bound) {
+  double mean = sums->sum[c] / (double)sums->count;
+  double deviation = sqrt(fmax(0, sums->power[c] / (double)sums->count - mean * mean));
+  double spare = fmin(sums->low[c], mean - 3 * deviation);
+  return spare > 0 && sums->high[c] < bound ? spare : 0;
 }
 
 // Of what could be given away, no more than brings every channel below the one that reaches highest then. Whether
 // the range of the value becomes narrower by a share that counts.
-static bool find_amounts(const channel_sums *it, const dq_value *value, double *amounts) {
+static bool find_amounts(const channel_sums *sums, const dq_value *value, double *amounts) {
   static const double NARROWER = 0.99;
   const dq_node *rectifier = value->producer;
   double bound = dq_clip_bound(rectifier), before = 0, after = 0;
-  for (int64_t c = 0; it->count && c < it->channels; c++) {
-    before = fmax(before, it->high[c]);
-    after = fmax(after, it->high[c] - spare_of(it, c, bound));
+  for (int64_t c = 0; sums->count && c < sums->channels; c++) {
+    before = fmax(before, sums->high[c]);
+    after = fmax(after, sums->high[c] - spare_of(sums, c, bound));
   }
-  for (int64_t c = 0; it->count && c < it->channels; c++) amounts[c] = (double)(float)fmax(0, it->high[c] - after);
+  for (int64_t c = 0; sums->count && c < sums->channels; c++)
+    amounts[c] = (double)(float)fmax(0, sums->high[c] - after);
   return after < NARROWER * before;
 }
 
@@ -132,7 +133,7 @@ dq_status dq_absorption_measure(dq_absorption *absorption, const dq_observation 
   }
   if (!watched.count) return DQ_OK;
   watching notes = {sums, context};
-  DQ_TRY(dq_observe(&watched, note, &notes, context, error));
+  DQ_TRY(dq_observe(&watched, record, &notes, context, error));
   for (int i = 0; i < watched.count; i++) {
     double *amounts = DQ_NEW_ARRAY(arena, sums[i].channels, double);
     if (!amounts) return dq_fail_memory(error, 0);
@@ -161,7 +162,7 @@ static float *own_bias(dq_graph *graph, dq_node *node, int64_t count) {
   return zeros->data;
 }
 
-static dq_status take(dq_graph *graph, dq_node *writer, const dq_channel_means *from, dq_error *error) {
+static dq_status absorb(dq_graph *graph, dq_node *writer, const dq_channel_means *from, dq_error *error) {
   float *bias = own_bias(graph, writer, from->channels);
   if (!bias) return dq_fail_memory(error, 0);
   for (int64_t c = 0; c < from->channels; c++) bias[c] = (float)((double)bias[c] - from->means[c]);
@@ -193,7 +194,7 @@ static dq_status move(dq_graph *graph, const dq_channel_means *amounts, dq_resta
   if (!writer || channels != amounts->channels)
     return dq_fail(error, DQ_BAD_INPUT, "biases of %lld channels cannot be absorbed behind value '%s'",
                    (long long)amounts->channels, amounts->value);
-  DQ_TRY(take(graph, writer, amounts, error));
+  DQ_TRY(absorb(graph, writer, amounts, error));
   for (int u = 0; u < value->user_count; u++) DQ_TRY(give(graph, value->users[u], amounts, arena, error));
   restated[(*count)++] = (dq_restated){value->name, NULL};
   restated[(*count)++] = (dq_restated){writer->outputs[0]->name, NULL};

@@ -83,7 +83,7 @@ typedef struct seen {
 struct dq_equalize_memory {
   dq_arena *arena;
   seen *values;
-  int count, room;
+  int count, capacity;
 };
 
 dq_equalize_memory *dq_equalize_memory_new(dq_arena *arena) {
@@ -101,20 +101,20 @@ static const seen *find_seen(const dq_equalize_memory *memory, const char *name)
 static bool add_seen(dq_equalize_memory *memory, const char *name, int64_t channels) {
   dq_arena *arena = memory->arena;
   if (find_seen(memory, name)) return true;
-  if (memory->count == memory->room) {
-    int room = 2 * memory->room + 64;
-    seen *values = DQ_NEW_ARRAY(arena, room, seen);
+  if (memory->count == memory->capacity) {
+    int capacity = 2 * memory->capacity + 64;
+    seen *values = DQ_NEW_ARRAY(arena, capacity, seen);
     if (!values) return false;
     if (memory->count) memcpy(values, memory->values, (size_t)memory->count * sizeof *values);
-    memory->values = values, memory->room = room;
+    memory->values = values, memory->capacity = capacity;
   }
-  seen *it = &memory->values[memory->count++];
-  *it = (seen){dq_arena_strdup(arena, name),
-               {DQ_NEW_ARRAY(arena, channels, double), DQ_NEW_ARRAY(arena, channels, double),
-                DQ_NEW_ARRAY(arena, channels, double)},
-               channels,
-               0};
-  return it->name && it->extents.low && it->extents.high && it->extents.power;
+  seen *s = &memory->values[memory->count++];
+  *s = (seen){dq_arena_strdup(arena, name),
+              {DQ_NEW_ARRAY(arena, channels, double), DQ_NEW_ARRAY(arena, channels, double),
+               DQ_NEW_ARRAY(arena, channels, double)},
+              channels,
+              0};
+  return s->name && s->extents.low && s->extents.high && s->extents.power;
 }
 
 // Values of sites, and arguments of their SiLUs.
@@ -136,7 +136,7 @@ typedef struct watching {
   const dq_context *context;
 } watching;
 
-static void note_plane(void *argument, int64_t c, const float *plane, int64_t count, unsigned cpu) {
+static void record_plane(void *argument, int64_t c, const float *plane, int64_t count, unsigned cpu) {
   const dq_channel_extents *extents = argument;
   dq_extremes reach = dq_extremes_of(plane, count, cpu);
   extents->low[c] = fmax(extents->low[c], -(double)reach.low);
@@ -144,11 +144,11 @@ static void note_plane(void *argument, int64_t c, const float *plane, int64_t co
   extents->power[c] += dq_moments_of(plane, count, cpu).power;
 }
 
-static dq_status note(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
+static dq_status record(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
   (void)error;
-  const watching *it = user;
-  dq_each_plane(it->context, tensor, note_plane, &it->values[slot].extents);
-  it->values[slot].count += tensor->dims[0] * dq_tensor_product(tensor, 2, tensor->rank);
+  const watching *w = user;
+  dq_each_plane(w->context, tensor, record_plane, &w->values[slot].extents);
+  w->values[slot].count += tensor->dims[0] * dq_tensor_product(tensor, 2, tensor->rank);
   return DQ_OK;
 }
 
@@ -164,7 +164,7 @@ static dq_status observe_new(dq_equalize_memory *memory, int from, const dq_obse
   dq_observation watched = *what;
   watched.names = names, watched.count = count, watched.doing = "equalizing";
   watching notes = {all, context};
-  DQ_TRY(dq_observe(&watched, note, &notes, context, error));
+  DQ_TRY(dq_observe(&watched, record, &notes, context, error));
   for (int i = 0; i < count; i++)
     for (int64_t c = 0; all[i].count && c < all[i].channels; c++) all[i].extents.power[c] /= (double)all[i].count;
   return DQ_OK;
@@ -186,8 +186,9 @@ static dq_status site_factors(const dq_site *site, const dq_equalize_memory *mem
 }
 
 // Sees what the sites need; with a memory that others will look into, what any scope may need.
-static dq_status see_sites(dq_equalize_memory *memory, bool lasting, const site_list *list, const dq_observation *what,
-                           const dq_tensor *tensors, dq_arena *arena, const dq_context *context, dq_error *error) {
+static dq_status measure_sites(dq_equalize_memory *memory, bool lasting, const site_list *list,
+                               const dq_observation *what, const dq_tensor *tensors, dq_arena *arena,
+                               const dq_context *context, dq_error *error) {
   int from = memory->count;
   if (lasting && !from) {
     site_list every;
@@ -218,7 +219,7 @@ dq_status dq_equalize_measure(dq_equalization *equalization, const dq_observatio
   if (!list.count) return DQ_OK;
   dq_equalize_site *sites = DQ_NEW_ARRAY(arena, list.count, dq_equalize_site);
   if (!sites) return dq_fail_memory(error, 0);
-  DQ_TRY(see_sites(look, memory != NULL, &list, what, tensors, arena, context, error));
+  DQ_TRY(measure_sites(look, memory != NULL, &list, what, tensors, arena, context, error));
   int count = 0;
   for (int s = 0; s < list.count; s++) {
     const dq_site *site = &list.sites[s];

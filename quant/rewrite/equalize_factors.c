@@ -42,8 +42,8 @@ static bool is_stored(const dq_value *value) {
 }
 
 // The argument of x Sigmoid(x) counts no deeper than the result can tell.
-static void note_silu(const dq_site_value *result, const dq_channel_extents *extents,
-                      const dq_channel_extents *argument, class_facts *facts) {
+static void record_silu(const dq_site_value *result, const dq_channel_extents *extents,
+                        const dq_channel_extents *argument, class_facts *facts) {
   for (int64_t c = 0; c < result->channels; c++) {
     int k = result->classes[c];
     double step = fmax(extents->high[c], extents->low[c]) / 255;
@@ -54,7 +54,7 @@ static void note_silu(const dq_site_value *result, const dq_channel_extents *ext
 }
 
 // Below 0 counts what a rectifier behind the value leaves of it.
-static void note_value(const dq_site_value *value, const dq_channel_extents *extents, class_facts *facts) {
+static void record_value(const dq_site_value *value, const dq_channel_extents *extents, class_facts *facts) {
   bool stored = is_stored(value->value);
   for (int64_t c = 0; c < value->channels; c++) {
     int k = value->classes[c];
@@ -66,7 +66,7 @@ static void note_value(const dq_site_value *value, const dq_channel_extents *ext
 }
 
 // Largest |w| that reads each class, where channels share a scale of the weight.
-static void note_reader(const dq_site *site, const dq_node *reader, class_facts *facts) {
+static void record_reader(const dq_site *site, const dq_node *reader, class_facts *facts) {
   if (dq_reader_is_free(site, reader)) return;
   const dq_site_value *value = dq_site_value_of(site, reader->inputs[0]);
   const float *weights = reader->inputs[1]->constant->data;
@@ -80,7 +80,8 @@ static void note_reader(const dq_site *site, const dq_node *reader, class_facts 
 }
 
 // Clip: a channel that reached the bound M keeps its scale, another may be raised until it does.
-static void note_clip(const dq_site *site, const dq_node *clip, const dq_channel_extents *values, class_facts *facts) {
+static void record_clip(const dq_site *site, const dq_node *clip, const dq_channel_extents *values,
+                        class_facts *facts) {
   const dq_site_value *value = dq_site_value_of(site, clip->outputs[0]);
   const dq_channel_extents *extents = &values[value - site->values];
   double bound = dq_clip_bound(clip);
@@ -98,11 +99,11 @@ static dq_status gather(const dq_site *site, const dq_channel_extents *values, c
                          DQ_NEW_ARRAY(arena, count, double), count};
   if (!facts->low || !facts->high || !facts->power || !facts->weight || !facts->most) return dq_fail_memory(error, 0);
   for (int64_t k = 0; k < count; k++) facts->most[k] = INFINITY;
-  for (int v = 0; v < site->value_count; v++) note_value(&site->values[v], &values[v], facts);
+  for (int v = 0; v < site->value_count; v++) record_value(&site->values[v], &values[v], facts);
   for (int s = 0; s < site->silu_count; s++)
-    note_silu(&site->values[site->silus[s].value], &values[site->silus[s].value], &silus[s], facts);
-  for (int r = 0; r < site->reader_count; r++) note_reader(site, site->readers[r], facts);
-  for (int k = 0; k < site->clip_count; k++) note_clip(site, site->clips[k], values, facts);
+    record_silu(&site->values[site->silus[s].value], &values[site->silus[s].value], &silus[s], facts);
+  for (int r = 0; r < site->reader_count; r++) record_reader(site, site->readers[r], facts);
+  for (int k = 0; k < site->clip_count; k++) record_clip(site, site->clips[k], values, facts);
   return DQ_OK;
 }
 

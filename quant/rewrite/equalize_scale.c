@@ -98,76 +98,74 @@ typedef struct scaling {
   dq_graph *graph;
   const dq_site *site;
   const float *factors; // by class
-  double *channels;     // room for the factors of a value's channels
+  double *channels;     // memory for the factors of a value's channels
   dq_restated *restated;
   int *count;
   dq_error *error;
 } scaling;
 
-static const double *factors_of(const scaling *it, const dq_site_value *value) {
-  for (int64_t c = 0; c < value->channels; c++) it->channels[c] = (double)it->factors[value->classes[c]];
-  return it->channels;
+static const double *factors_of(const scaling *s, const dq_site_value *value) {
+  for (int64_t c = 0; c < value->channels; c++) s->channels[c] = (double)s->factors[value->classes[c]];
+  return s->channels;
 }
 
-static dq_restated *next_restated(const scaling *it) { return &it->restated[(*it->count)++]; }
+static dq_restated *next_restated(const scaling *s) { return &s->restated[(*s->count)++]; }
 
 // The sigmoid reads x' / c, so that x' Sigmoid(x' / c) = c SiLU(x).
-static dq_status scale_silu(const scaling *it, const dq_silu *silu) {
-  const dq_site_value *value = &it->site->values[silu->value];
-  const double *factors = factors_of(it, value);
-  *next_restated(it) = (dq_restated){silu->conv->outputs[0]->name, NULL};
-  DQ_TRY(scale_writer(it->graph, silu->conv, factors, it->error));
-  return divide_argument(it->graph, silu->sigmoid, value, factors, next_restated(it), it->error);
+static dq_status scale_silu(const scaling *s, const dq_silu *silu) {
+  const dq_site_value *value = &s->site->values[silu->value];
+  const double *factors = factors_of(s, value);
+  *next_restated(s) = (dq_restated){silu->conv->outputs[0]->name, NULL};
+  DQ_TRY(scale_writer(s->graph, silu->conv, factors, s->error));
+  return divide_argument(s->graph, silu->sigmoid, value, factors, next_restated(s), s->error);
 }
 
-static dq_status scale_functions(const scaling *it) {
-  const dq_site *site = it->site;
+static dq_status scale_functions(const scaling *s) {
+  const dq_site *site = s->site;
   for (int f = 0; f < site->argument_count; f++) {
     const dq_site_value *value = &site->values[site->arguments[f].value];
-    DQ_TRY(divide_argument(it->graph, site->arguments[f].node, value, factors_of(it, value), next_restated(it),
-                           it->error));
+    DQ_TRY(divide_argument(s->graph, site->arguments[f].node, value, factors_of(s, value), next_restated(s), s->error));
   }
   for (int f = 0; f < site->result_count; f++) {
     const dq_site_value *value = &site->values[site->results[f].value];
-    DQ_TRY(
-        multiply_result(it->graph, site->results[f].node, value, factors_of(it, value), next_restated(it), it->error));
+    DQ_TRY(multiply_result(s->graph, site->results[f].node, value, factors_of(s, value), next_restated(s), s->error));
   }
   return DQ_OK;
 }
 
 // The convolution writes to a new value, x / c of which is what it was.
-static dq_status scale_head(const scaling *it) {
-  const dq_site_value *value = it->site->values;
-  dq_node *conv = it->site->writers[0];
-  const double *factors = factors_of(it, value);
+static dq_status scale_head(const scaling *s) {
+  const dq_site_value *value = s->site->values;
+  dq_node *conv = s->site->writers[0];
+  const double *factors = factors_of(s, value);
   bool even = true;
   for (int64_t c = 0; c < value->channels; c++) even = even && factors[c] == 1;
   if (even) return DQ_OK;
-  DQ_TRY(scale_writer(it->graph, conv, factors, it->error));
+  DQ_TRY(scale_writer(s->graph, conv, factors, s->error));
   const char *name = value->value->name;
-  char *wanted = dq_arena_printf(it->graph->arena, "%s_scaled", name);
-  dq_value *scaled = wanted ? dq_graph_fresh_value(it->graph, wanted) : NULL;
-  if (!scaled) return dq_fail_memory(it->error, 0);
+  char *wanted = dq_arena_printf(s->graph->arena, "%s_scaled", name);
+  dq_value *scaled = wanted ? dq_graph_fresh_value(s->graph, wanted) : NULL;
+  if (!scaled) return dq_fail_memory(s->error, 0);
   conv->outputs[0] = scaled;
-  *next_restated(it) = (dq_restated){scaled->name, NULL};
-  bool added = add_factors(it->graph, conv->index + 1, scaled, value, factors, DIVIDE, name, value->value);
-  return added ? DQ_OK : dq_fail_memory(it->error, 0);
+  *next_restated(s) = (dq_restated){scaled->name, NULL};
+  bool added = add_factors(s->graph, conv->index + 1, scaled, value, factors, DIVIDE, name, value->value);
+  return added ? DQ_OK : dq_fail_memory(s->error, 0);
 }
 
-static dq_status scale_site(const scaling *it) {
-  const dq_site *site = it->site;
-  if (site->head) return scale_head(it);
-  for (int v = 0; v < site->value_count; v++) *next_restated(it) = (dq_restated){site->values[v].value->name, NULL};
+static dq_status scale_site(const scaling *scaled) {
+  const dq_site *site = scaled->site;
+  if (site->head) return scale_head(scaled);
+  for (int v = 0; v < site->value_count; v++) *next_restated(scaled) = (dq_restated){site->values[v].value->name, NULL};
   for (int w = 0; w < site->writer_count; w++) {
     const dq_site_value *value = dq_site_value_of(site, site->writers[w]->outputs[0]);
-    DQ_TRY(scale_writer(it->graph, site->writers[w], factors_of(it, value), it->error));
+    DQ_TRY(scale_writer(scaled->graph, site->writers[w], factors_of(scaled, value), scaled->error));
   }
   for (int r = 0; r < site->reader_count; r++) {
     const dq_site_value *value = dq_site_value_of(site, site->readers[r]->inputs[0]);
-    DQ_TRY(scale_reader(it->graph, site->readers[r], factors_of(it, value), it->error));
+    DQ_TRY(scale_reader(scaled->graph, site->readers[r], factors_of(scaled, value), scaled->error));
   }
-  for (int s = 0; s < site->silu_count; s++) DQ_TRY(scale_silu(it, &site->silus[s]));
-  return scale_functions(it);
+  for (int s = 0; s < site->silu_count; s++) DQ_TRY(scale_silu(scaled, &site->silus[s]));
+  return scale_functions(scaled);
 }
 
 // All sites before any is scaled: changes move nodes.
@@ -203,10 +201,10 @@ dq_status dq_equalize_apply(dq_graph *graph, const dq_equalization *equalization
     int64_t most = 0;
     for (int v = 0; v < found[s].value_count; v++)
       if (found[s].values[v].channels > most) most = found[s].values[v].channels;
-    scaling it = {graph, &found[s], equalization->sites[s].factors, NULL, list, restated_count, error};
-    it.channels = DQ_NEW_ARRAY(arena, most, double);
-    if (!it.channels) return dq_fail_memory(error, 0);
-    DQ_TRY(scale_site(&it));
+    scaling scaled = {graph, &found[s], equalization->sites[s].factors, NULL, list, restated_count, error};
+    scaled.channels = DQ_NEW_ARRAY(arena, most, double);
+    if (!scaled.channels) return dq_fail_memory(error, 0);
+    DQ_TRY(scale_site(&scaled));
   }
   *restated = list;
   return dq_graph_drop_constants(graph, error);

@@ -228,12 +228,12 @@ static const dq_node *start_of_shuffle(const dq_node *node) {
 
 // ---- Finding ----
 
-static bool unite_shuffled(finder *find, const shuffle *it) {
-  if (!join(find, it->input) || !join(find, it->output)) return false;
-  for (int64_t i = 0; i < it->a; i++)
-    for (int64_t j = 0; j < it->b; j++)
-      unite_entries(find, find->first[it->input->index] + (int)(i * it->b + j),
-                    find->first[it->output->index] + (int)(j * it->a + i));
+static bool unite_shuffled(finder *find, const shuffle *s) {
+  if (!join(find, s->input) || !join(find, s->output)) return false;
+  for (int64_t i = 0; i < s->a; i++)
+    for (int64_t j = 0; j < s->b; j++)
+      unite_entries(find, find->first[s->input->index] + (int)(i * s->b + j),
+                    find->first[s->output->index] + (int)(j * s->a + i));
   return true;
 }
 

@@ -26,7 +26,7 @@ static bool read_numbers(const dq_node *slice, int input, int64_t count, int64_t
 }
 
 // Puts a Slice in front of the view; false when it takes anything but every n-th row or column to the end.
-static bool look_through(view *it, const dq_node *slice, const dq_tensor *tensors) {
+static bool look_through(view *v, const dq_node *slice, const dq_tensor *tensors) {
   enum { STARTS = 1, ENDS, AXIS, STEPS };
   const dq_tensor *axes = dq_constant_of(dq_node_input(slice, AXIS));
   int64_t count = axes ? dq_tensor_count(axes) : 0, starts[AXES], ends[AXES], axis[AXES], steps[AXES];
@@ -40,18 +40,18 @@ static bool look_through(view *it, const dq_node *slice, const dq_tensor *tensor
     bool plain = from->rank == 4 && a >= 0 && a < AXES && starts[i] >= 0 && starts[i] < STRIDE && steps[i] >= 1 &&
                  steps[i] <= STRIDE && ends[i] >= from->dims[a + 2];
     if (!plain) return false;
-    it->start[a] = starts[i] + steps[i] * it->start[a];
-    it->step[a] *= steps[i];
+    v->start[a] = starts[i] + steps[i] * v->start[a];
+    v->step[a] *= steps[i];
   }
-  it->source = slice->inputs[0];
+  v->source = slice->inputs[0];
   return true;
 }
 
-static bool find_view(view *it, dq_value *part, const dq_tensor *tensors) {
-  *it = (view){part, {0, 0}, {1, 1}};
-  for (int depth = 0; depth < AXES && it->source->producer && dq_node_is(it->source->producer, "Slice"); depth++)
-    if (!look_through(it, it->source->producer, tensors)) return false;
-  return it->step[0] == STRIDE && it->step[1] == STRIDE && it->start[0] < STRIDE && it->start[1] < STRIDE;
+static bool find_view(view *v, dq_value *part, const dq_tensor *tensors) {
+  *v = (view){part, {0, 0}, {1, 1}};
+  for (int depth = 0; depth < AXES && v->source->producer && dq_node_is(v->source->producer, "Slice"); depth++)
+    if (!look_through(v, v->source->producer, tensors)) return false;
+  return v->step[0] == STRIDE && v->step[1] == STRIDE && v->start[0] < STRIDE && v->start[1] < STRIDE;
 }
 
 static bool all_are(const dq_node *node, const char *name, int64_t wanted) {
@@ -69,7 +69,7 @@ static bool is_plain_conv(const dq_node *node) {
          !strcmp(dq_node_string(node, "auto_pad", "NOTSET"), "NOTSET");
 }
 
-static bool find_focus(focus *it, const dq_node *conv, const dq_tensor *tensors) {
+static bool find_focus(focus *f, const dq_node *conv, const dq_tensor *tensors) {
   const dq_node *concat = is_plain_conv(conv) ? conv->inputs[0]->producer : NULL;
   if (!concat || !dq_node_is(concat, "Concat") || concat->input_count != PARTS || dq_node_int(concat, "axis", 0) != 1 ||
       !dq_is_private(conv->inputs[0]))
@@ -77,19 +77,19 @@ static bool find_focus(focus *it, const dq_node *conv, const dq_tensor *tensors)
   int seen = 0;
   for (int p = 0; p < PARTS; p++) {
     view part;
-    if (!find_view(&part, concat->inputs[p], tensors) || (p && part.source != it->source)) return false;
-    it->source = part.source;
-    it->place[p] = (int)(STRIDE * part.start[0] + part.start[1]);
-    seen |= 1 << it->place[p];
+    if (!find_view(&part, concat->inputs[p], tensors) || (p && part.source != f->source)) return false;
+    f->source = part.source;
+    f->place[p] = (int)(STRIDE * part.start[0] + part.start[1]);
+    seen |= 1 << f->place[p];
   }
-  const dq_tensor *source = &tensors[it->source->index];
+  const dq_tensor *source = &tensors[f->source->index];
   return seen == (1 << PARTS) - 1 && source->dims[2] % STRIDE == 0 && source->dims[3] % STRIDE == 0 &&
          conv->inputs[1]->constant->dims[1] == PARTS * source->dims[1];
 }
 
 // ---- Folding ----
 
-static dq_tensor *spread_weight(dq_graph *graph, const dq_tensor *from, const focus *it) {
+static dq_tensor *spread_weight(dq_graph *graph, const dq_tensor *from, const focus *f) {
   int64_t outputs = from->dims[0], channels = from->dims[1] / PARTS, rows = from->dims[2], columns = from->dims[3];
   dq_tensor *to =
       dq_tensor_new(graph->arena, DQ_F32, 4, (int64_t[]){outputs, channels, STRIDE * rows, STRIDE * columns});
@@ -97,7 +97,7 @@ static dq_tensor *spread_weight(dq_graph *graph, const dq_tensor *from, const fo
   const float *at = from->data;
   for (int64_t o = 0; o < outputs; o++)
     for (int64_t i = 0; i < PARTS * channels; i++) {
-      int place = it->place[i / channels];
+      int place = f->place[i / channels];
       for (int64_t y = 0; y < rows; y++)
         for (int64_t x = 0; x < columns; x++) {
           int64_t row = STRIDE * y + place / STRIDE, column = STRIDE * x + place % STRIDE;
@@ -118,15 +118,15 @@ static bool set_window(dq_graph *graph, dq_node *conv, const dq_tensor *weight) 
          dq_node_set_ints(graph, conv, "kernel_shape", weight->dims + 2, AXES);
 }
 
-static dq_status fold(dq_graph *graph, dq_node *conv, const focus *it, dq_error *error) {
+static dq_status fold(dq_graph *graph, dq_node *conv, const focus *f, dq_error *error) {
   const dq_value *old = conv->inputs[1];
-  dq_tensor *weight = spread_weight(graph, old->constant, it);
+  dq_tensor *weight = spread_weight(graph, old->constant, f);
   char *name = dq_arena_printf(graph->arena, "%s_spread", old->name);
   dq_value **inputs = dq_arena_copy(graph->arena, conv->inputs, (size_t)conv->input_count * sizeof *inputs);
   dq_value *value = weight && name && inputs ? dq_graph_add_constant(graph, name, weight) : NULL;
   if (!value || !set_window(graph, conv, weight)) return dq_fail_memory(error, 0);
   dq_graph_remove_node(graph, conv->inputs[0]->producer);
-  inputs[0] = it->source, inputs[1] = value;
+  inputs[0] = f->source, inputs[1] = value;
   conv->inputs = inputs;
   return DQ_OK;
 }

@@ -18,7 +18,7 @@ typedef struct distinct {
   int count;            // LEVELS + 1: more than that
 } distinct;
 
-static void note_value(distinct *seen, float x) {
+static void record_value(distinct *seen, float x) {
   int low = 0, high = seen->count;
   while (low < high) {
     int middle = (low + high) / 2;
@@ -33,14 +33,14 @@ static void note_value(distinct *seen, float x) {
   seen->count++;
 }
 
-static void note_channel(distinct *seen, const float *values, int64_t count, int64_t step) {
+static void record_channel(distinct *seen, const float *values, int64_t count, int64_t step) {
   for (int64_t i = 0; i < count && seen->count <= LEVELS; i++) {
-    if (!i || values[i * step] != values[(i - 1) * step]) note_value(seen, values[i * step]);
+    if (!i || values[i * step] != values[(i - 1) * step]) record_value(seen, values[i * step]);
   }
 }
 
-static dq_status note_pictures(distinct *seen, int64_t channels, int64_t pictures, const dq_data *data,
-                               const dq_tensor *input, dq_error *error) {
+static dq_status record_pictures(distinct *seen, int64_t channels, int64_t pictures, const dq_data *data,
+                                 const dq_tensor *input, dq_error *error) {
   int64_t plane = dq_tensor_product(input, 1, 4) / channels;
   bool last = dq_channels_last(input->rank, input->dims);
   size_t bytes = (size_t)dq_tensor_product(input, 1, 4) * sizeof(float);
@@ -49,7 +49,7 @@ static dq_status note_pictures(distinct *seen, int64_t channels, int64_t picture
   for (int64_t i = 0; status == DQ_OK && i < pictures && i < PICTURES; i++) {
     status = dq_data_read(data, i, picture, NULL, error);
     for (int64_t c = 0; status == DQ_OK && c < channels; c++)
-      note_channel(&seen[c], picture + c * (last ? 1 : plane), plane, last ? channels : 1);
+      record_channel(&seen[c], picture + c * (last ? 1 : plane), plane, last ? channels : 1);
   }
   free(picture);
   return status;
@@ -175,7 +175,7 @@ static dq_status measure_input(dq_input_levels *levels, const dq_fed_inputs *inp
   distinct *seen = DQ_NEW_ARRAY(arena, channels, distinct);
   ladder *ladders = DQ_NEW_ARRAY(arena, channels, ladder);
   if (!seen || !ladders) return dq_fail_memory(error, 0);
-  DQ_TRY(note_pictures(seen, channels, pictures, inputs->items[i].data, shape, error));
+  DQ_TRY(record_pictures(seen, channels, pictures, inputs->items[i].data, shape, error));
   for (int64_t c = 0; c < channels; c++)
     if (!is_ladder(&seen[c], &ladders[c])) return DQ_OK;
   return set_levels(levels, read, ladders, channels, arena, error);
@@ -214,7 +214,7 @@ static dq_value *add_step(dq_graph *graph, dq_value *x, int at, const char *op_t
 }
 
 // The bias as float64 constants of the convolution's own; a convolution without one gets it.
-static dq_tensor *own_bias(dq_graph *graph, dq_node *conv) {
+static dq_tensor *private_bias(dq_graph *graph, dq_node *conv) {
   if (dq_node_input(conv, 2)) return dq_private_constant(graph, conv, 2);
   dq_tensor *bias = dq_tensor_new(graph->arena, DQ_F32, 1, conv->inputs[1]->constant->dims);
   char *name = dq_arena_printf(graph->arena, "%s_bias", conv->inputs[1]->name);
@@ -227,10 +227,10 @@ static dq_tensor *own_bias(dq_graph *graph, dq_node *conv) {
 }
 
 // w x = w / f (f x + s) - s w / f.
-static dq_status take_back(dq_graph *graph, dq_node *conv, const dq_input_levels *levels, dq_error *error) {
+static dq_status undo_input_scale(dq_graph *graph, dq_node *conv, const dq_input_levels *levels, dq_error *error) {
   dq_product p;
   dq_tensor *weight = dq_float_product(conv, &p) ? dq_private_constant(graph, conv, 1) : NULL;
-  dq_tensor *bias = weight ? own_bias(graph, conv) : NULL;
+  dq_tensor *bias = weight ? private_bias(graph, conv) : NULL;
   if (!bias) return dq_fail_memory(error, 0);
   for (int64_t o = 0; o < dq_product_outputs(&p); o++) {
     double sum = 0;
@@ -298,8 +298,8 @@ dq_status dq_levels_apply(dq_graph *graph, const dq_input_levels *levels, dq_val
   *value = scaled ? add_step(graph, scaled, readers[0]->index, "Add", levels, levels->shifts, 0) : NULL;
   if (!*value) return dq_fail_memory(error, 0);
   for (int r = 0; r < count; r++) {
-    DQ_TRY(take_back(graph, readers[r], levels, error));
-    readers[r]->inputs[0] = *value; // take_back gave it an array of its own
+    DQ_TRY(undo_input_scale(graph, readers[r], levels, error));
+    readers[r]->inputs[0] = *value; // undo_input_scale gave it an array of its own
   }
   return dq_graph_drop_constants(graph, error);
 }

@@ -64,21 +64,21 @@ static dq_status add_reader(const dq_node *node, int64_t first, int count, doubl
   dq_arena *arena = dq_arena_new(0);
   int64_t most = dq_min_i64(taps.outputs * taps.window, dq_max_i64(taps.window, ROOM / count)), row_count = 0;
   filter_row *rows = arena ? DQ_NEW_ARRAY(arena, most, filter_row) : NULL;
-  float *room = arena ? DQ_NEW_ARRAY(arena, most * count, float) : NULL;
-  for (int64_t o = 0; rows && room && squares > 0 && o < taps.outputs; o++) {
+  float *scratch = arena ? DQ_NEW_ARRAY(arena, most * count, float) : NULL;
+  for (int64_t o = 0; rows && scratch && squares > 0 && o < taps.outputs; o++) {
     double largest = largest_of(&taps, weights, o);
     if (row_count + taps.window > most) add_rows(rows, row_count, count, 1 / squares, cost), row_count = 0;
     for (int64_t k = 0; largest > 0 && k < taps.window; k++, row_count++) {
       const float *from = weights + dq_tap_at(&taps, o, k * taps.channels + first);
-      float *to = room + row_count * count;
+      float *to = scratch + row_count * count;
       for (int c = 0; c < count; c++) to[c] = from[c * taps.window * taps.step];
       rows[row_count] = (filter_row){to, largest * 128 / 127};
     }
   }
   if (row_count) add_rows(rows, row_count, count, 1 / squares, cost);
-  bool memory = rows && room;
+  bool memory = rows && scratch;
   dq_arena_free(arena);
-  return memory ? DQ_OK : dq_fail_memory(error, (size_t)(most * count) * sizeof *room);
+  return memory ? DQ_OK : dq_fail_memory(error, (size_t)(most * count) * sizeof *scratch);
 }
 
 // ---- Matching ----
@@ -115,7 +115,7 @@ static int heaviest_first(const void *a, const void *b) {
   return x->channel - y->channel;
 }
 
-// The channel that costs most with all others chooses first. `order` has room for all.
+// The channel that costs most with all others chooses first. `order` has memory for all.
 static void match_greedily(matching *m, burden *order) {
   for (int c = 0; c < m->count; c++) {
     order[c] = (burden){0, c};

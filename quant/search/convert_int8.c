@@ -36,84 +36,84 @@ dq_status dq_convert_int8_judge(dq_verdict *verdict, const dq_graph *graph, cons
 }
 
 // Of what was made, unless trials have judged it.
-static dq_status judge(conversion *it) {
-  if (!it->report->quantized && !it->report->halves) return DQ_OK;
-  if (it->report->verdict.count && !it->options->eval) return DQ_OK;
-  return dq_convert_int8_judge(&it->report->verdict, it->graph, it->answer, it->options, it->context, it->answer->arena,
-                               it->error);
+static dq_status judge(conversion *c) {
+  if (!c->report->quantized && !c->report->halves) return DQ_OK;
+  if (c->report->verdict.count && !c->options->eval) return DQ_OK;
+  return dq_convert_int8_judge(&c->report->verdict, c->graph, c->answer, c->options, c->context, c->answer->arena,
+                               c->error);
 }
 
 // ---- Layers in float ----
 
-static bool is_good(const conversion *it) {
-  return !dq_verdict_is_ruinous(&it->report->verdict) && dq_verdict_holds(&it->report->verdict, &it->options->bounds);
+static bool is_good(const conversion *c) {
+  return !dq_verdict_is_ruinous(&c->report->verdict) && dq_verdict_holds(&c->report->verdict, &c->options->bounds);
 }
 
 // The network with the layers in float that `found` has, with ranges of all pictures.
-static dq_status apply_found(conversion *it, const dq_int8_report *whole, const dq_int8_report *found,
+static dq_status apply_found(conversion *c, const dq_int8_report *whole, const dq_int8_report *found,
                              const dq_verdict *verdict) {
-  dq_int8_options options = *it->options->int8;
+  dq_int8_options options = *c->options->int8;
   dq_precision_map map;
-  dq_arena *arena = dq_context_arena(it->context);
-  if (!arena) return dq_fail_memory(it->error, 0);
-  dq_status status = dq_int8_precision(found, arena, &map, it->error);
+  dq_arena *arena = dq_context_arena(c->context);
+  if (!arena) return dq_fail_memory(c->error, 0);
+  dq_status status = dq_int8_precision(found, arena, &map, c->error);
   options.precision = &map, options.precision_found = true;
   if (status == DQ_OK)
-    status = dq_int8_apply_from(it->answer, it->options->data, &options, whole, it->report, it->context, it->error);
-  if (status == DQ_OK) status = dq_verdict_copy(&it->report->verdict, verdict, it->answer->arena, it->error);
+    status = dq_int8_apply_from(c->answer, c->options->data, &options, whole, c->report, c->context, c->error);
+  if (status == DQ_OK) status = dq_verdict_copy(&c->report->verdict, verdict, c->answer->arena, c->error);
   dq_arena_free(arena);
   return status;
 }
 
 // Leaves layers in float in place of it->answer, which has all of them in 8 bits.
-static dq_status leave_layers(conversion *it) {
-  const dq_max_drop_options search = {.int8 = it->options->int8,
-                                      .data = it->options->data,
-                                      .bounds = &it->options->bounds,
-                                      .whole = it->report,
-                                      .time_limit = it->options->time_limit};
+static dq_status leave_layers(conversion *c) {
+  const dq_max_drop_options search = {.int8 = c->options->int8,
+                                      .data = c->options->data,
+                                      .bounds = &c->options->bounds,
+                                      .whole = c->report,
+                                      .time_limit = c->options->time_limit};
   dq_int8_report trial;
-  dq_graph *best = NULL, *made = dq_graph_copy(it->graph), *whole = it->answer;
-  const dq_int8_report all = *it->report; // in the arena of `whole`
-  if (!made) return dq_fail_memory(it->error, 0);
-  dq_status status = dq_max_drop_apply(&best, it->graph, &trial, it->found, &search, it->context, it->error);
-  if (status == DQ_OK && it->found->left) {
-    it->answer = made, made = whole;
-    status = apply_found(it, &all, &trial, &it->found->verdict);
+  dq_graph *best = NULL, *made = dq_graph_copy(c->graph), *whole = c->answer;
+  const dq_int8_report all = *c->report; // in the arena of `whole`
+  if (!made) return dq_fail_memory(c->error, 0);
+  dq_status status = dq_max_drop_apply(&best, c->graph, &trial, c->found, &search, c->context, c->error);
+  if (status == DQ_OK && c->found->left) {
+    c->answer = made, made = whole;
+    status = apply_found(c, &all, &trial, &c->found->verdict);
   }
   dq_graph_free(best);
   dq_graph_free(made);
   return status;
 }
 
-static dq_status convert(conversion *it) {
-  const dq_convert_options *options = it->options;
+static dq_status convert(conversion *c) {
+  const dq_convert_options *options = c->options;
   char text[600];
-  DQ_TRY(dq_int8_apply(it->answer, options->data, options->int8, it->report, it->context, it->error));
-  bool judged = it->report->verdict.count > 0;
-  if (!judged || is_good(it)) return judge(it);
-  dq_message(it->context, DQ_WARNING, "with all layers in 8 bits much is lost. %s%s",
-             dq_verdict_text(&it->report->verdict, text, sizeof text),
+  DQ_TRY(dq_int8_apply(c->answer, options->data, options->int8, c->report, c->context, c->error));
+  bool judged = c->report->verdict.count > 0;
+  if (!judged || is_good(c)) return judge(c);
+  dq_message(c->context, DQ_WARNING, "with all layers in 8 bits much is lost. %s%s",
+             dq_verdict_text(&c->report->verdict, text, sizeof text),
              options->all_int8 ? "" : " Layers are looked for that should stay in float (--all-int8: none).");
-  if (!options->all_int8) DQ_TRY(leave_layers(it));
-  return judge(it);
+  if (!options->all_int8) DQ_TRY(leave_layers(c));
+  return judge(c);
 }
 
-static dq_status search(conversion *it) {
-  dq_max_drop_options options = *it->options->max_drop;
-  options.int8 = it->options->int8;
-  options.data = it->options->data;
-  dq_graph_free(it->answer);
-  DQ_TRY(dq_max_drop_apply(&it->answer, it->graph, it->report, it->found, &options, it->context, it->error));
-  return judge(it);
+static dq_status search(conversion *c) {
+  dq_max_drop_options options = *c->options->max_drop;
+  options.int8 = c->options->int8;
+  options.data = c->options->data;
+  dq_graph_free(c->answer);
+  DQ_TRY(dq_max_drop_apply(&c->answer, c->graph, c->report, c->found, &options, c->context, c->error));
+  return judge(c);
 }
 
 dq_status dq_convert_int8(dq_graph **answer, const dq_graph *graph, dq_int8_report *report, dq_max_drop_report *found,
                           const dq_convert_options *options, const dq_context *context, dq_error *error) {
   *found = (dq_max_drop_report){0};
-  conversion it = {graph, options, context, dq_graph_copy(graph), report, found, error};
-  dq_status status = it.answer ? (options->max_drop ? search : convert)(&it) : dq_fail_memory(error, 0);
-  if (status != DQ_OK) dq_graph_free(it.answer);
-  *answer = status == DQ_OK ? it.answer : NULL;
+  conversion c = {graph, options, context, dq_graph_copy(graph), report, found, error};
+  dq_status status = c.answer ? (options->max_drop ? search : convert)(&c) : dq_fail_memory(error, 0);
+  if (status != DQ_OK) dq_graph_free(c.answer);
+  *answer = status == DQ_OK ? c.answer : NULL;
   return status;
 }

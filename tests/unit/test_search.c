@@ -30,7 +30,7 @@ static dq_status attempt(void *user, dq_search_trial *trial, dq_error *error) {
   return DQ_OK;
 }
 
-static dq_status keep(void *user, const dq_search_trial *trial, dq_error *error) {
+static dq_status store(void *user, const dq_search_trial *trial, dq_error *error) {
   (void)error;
   ((fake *)user)->kept = trial->percent;
   return DQ_OK;
@@ -40,7 +40,7 @@ static char state[] = "/tmp/dq-search-XXXXXX";
 
 static dq_search_options options_for(fake *it, double max_drop) {
   return (dq_search_options){
-      .max_drop = max_drop, .state = state, .key = "model and data", .attempt = attempt, .keep = keep, .user = it};
+      .max_drop = max_drop, .state = state, .key = "model and data", .attempt = attempt, .store = store, .user = it};
 }
 
 static void finds_the_last_that_holds(void **unused) {

@@ -41,7 +41,7 @@ void dq_round_f16_avx512(const float *input, float *output, int64_t count) {
 }
 
 // The taken halves, stride (1 or 2) apart, widened to words; no other half is read.
-static inline __attribute__((always_inline)) __m512i take_halves(const void *from, word_range range, const int stride) {
+static inline __attribute__((always_inline)) __m512i load_halves(const void *from, word_range range, const int stride) {
   if (stride == 1) return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16((__mmask16)range.taken, from));
   return _mm512_and_si512(_mm512_maskz_loadu_epi16(range.spread, from), i32_set(0xffff));
 }
@@ -54,8 +54,8 @@ static inline __attribute__((always_inline)) void expand_pairs(const dq_expansio
     uint32_t *to = (uint32_t *)e->words + at;
     int64_t from = (at - e->first) * stride * 2;
     for (int64_t line = e->lines; line > 0; line--, to += e->width, from += e->line_step) {
-      __m512i words = take_halves(rows[0] + from, range, stride);
-      if (rows[1]) words = _mm512_or_si512(words, _mm512_slli_epi32(take_halves(rows[1] + from, range, stride), 16));
+      __m512i words = load_halves(rows[0] + from, range, stride);
+      if (rows[1]) words = _mm512_or_si512(words, _mm512_slli_epi32(load_halves(rows[1] + from, range, stride), 16));
       i32_store_range(to, words, range, pad);
     }
   }

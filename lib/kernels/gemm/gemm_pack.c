@@ -126,7 +126,7 @@ static void pack_a_integers(const dq_product *p, int64_t from, int64_t end, int6
 }
 
 // Bytes a step apart with the flip, which makes them signed; returns their sum.
-static inline __attribute__((always_inline)) int32_t take_signed(const uint8_t *from, const int64_t step, uint8_t flip,
+static inline __attribute__((always_inline)) int32_t load_signed(const uint8_t *from, const int64_t step, uint8_t flip,
                                                                  uint8_t *to, int64_t count) {
   int32_t sum = 0; // of a tile's row: at most 64
   for (int64_t i = 0; i < count; i++) {
@@ -145,9 +145,9 @@ static int32_t pack_a_tiles(const dq_product *p, int64_t row, uint32_t *to) {
   for (int64_t t = 0; t < p->tiles; t++, left -= count, to += p->panel_rows * DQ_BLOCK_WORDS) {
     uint8_t *bytes = (uint8_t *)to;
     count = dq_min_i64(left, most);
-    if (p->a_depth == 1 && count == 64) sum += (uint32_t)take_signed(a, 1, flip, bytes, 64);
-    else if (p->a_depth == 1) sum += (uint32_t)take_signed(a, 1, flip, bytes, count);
-    else sum += (uint32_t)take_signed(a, p->a_depth, flip, bytes, count);
+    if (p->a_depth == 1 && count == 64) sum += (uint32_t)load_signed(a, 1, flip, bytes, 64);
+    else if (p->a_depth == 1) sum += (uint32_t)load_signed(a, 1, flip, bytes, count);
+    else sum += (uint32_t)load_signed(a, p->a_depth, flip, bytes, count);
     memset(bytes + count, 0, (size_t)(4 * DQ_BLOCK_WORDS - count));
     a += count * p->a_depth;
   }

@@ -195,8 +195,8 @@ static void task(void *argument, int64_t index, int thread) {
   const dq_product *p = argument;
   int64_t chunk = index % p->chunks;
   int64_t from = row_panels(p) * chunk / p->chunks, end = row_panels(p) * (chunk + 1) / p->chunks;
-  uint32_t *b_room = p->scratch + (size_t)thread * thread_area(p);
-  int32_t *column_sums = (int32_t *)b_room + b_area(p);
+  uint32_t *b_scratch = p->scratch + (size_t)thread * thread_area(p);
+  int32_t *column_sums = (int32_t *)b_scratch + b_area(p);
   block b = {.p = p, .first = index / p->chunks * p->block_columns};
   b.a = (uint32_t *)column_sums + whole_lines(p->block_columns);
   b.row_sums = (int32_t *)b.a + a_area(p);
@@ -204,7 +204,7 @@ static void task(void *argument, int64_t index, int thread) {
   b.count = dq_min_i64(p->block_columns, p->columns - b.first);
   do {
     b.end = dq_min_i64(p->words, b.from + p->block_words);
-    provide_b(&b, b_room, column_sums);
+    provide_b(&b, b_scratch, column_sums);
     for (int64_t panel = from; panel < end; panel++) {
       int64_t row = panel * p->panel_rows, rows = dq_min_i64(p->panel_rows, p->rows - row);
       if (p->tiles) multiply_tiles(&b, row, rows);

@@ -3,7 +3,7 @@
 #include "lib/kernels/simd/vector_avx512.h"
 
 // 64 words whose bytes are all taken from the input and side by side.
-static inline __attribute__((always_inline)) void take_whole(const dq_expansion *e, int64_t at, __m512i flip) {
+static inline __attribute__((always_inline)) void expand_whole(const dq_expansion *e, int64_t at, __m512i flip) {
   // Unpacking works in lanes of 128 bits: lane l gets the bytes of words 4 l, 16 + 4 l, 32 + 4 l and
   // 48 + 4 l, so that what is unpacked has words in their order.
   const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
@@ -27,8 +27,8 @@ static inline __attribute__((always_inline)) void take_whole(const dq_expansion 
 }
 
 // 16 words or fewer; masks are the same for every line.
-static inline __attribute__((always_inline)) void take_some(const dq_expansion *e, int64_t at, __m512i flip,
-                                                            const int stride) {
+static inline __attribute__((always_inline)) void expand_some(const dq_expansion *e, int64_t at, __m512i flip,
+                                                              const int stride) {
   const __m512i pad = i32_set((int32_t)e->pad);
   const word_range range = i32_word_range(e, at);
   const uint8_t *const rows[4] = {e->rows[0], e->rows[1], e->rows[2], e->rows[3]};
@@ -45,20 +45,20 @@ static inline __attribute__((always_inline)) void take_some(const dq_expansion *
   }
 }
 
-static inline __attribute__((always_inline)) void take(const dq_expansion *e, const int stride) {
+static inline __attribute__((always_inline)) void expand(const dq_expansion *e, const int stride) {
   const __m512i flip = i32_set(e->flips ? (int32_t)0x80808080u : 0);
   for (int64_t at = 0; at < e->width;) {
     if (stride == 1 && at >= e->first && at + 64 <= e->end) {
-      take_whole(e, at, flip);
+      expand_whole(e, at, flip);
       at += 64;
     } else {
-      take_some(e, at, flip, stride);
+      expand_some(e, at, flip, stride);
       at += 16;
     }
   }
 }
 
-static void take_any(const dq_expansion *e) {
+static void expand_any(const dq_expansion *e) {
   uint32_t *to = e->words;
   for (int64_t line = 0; line < e->lines; line++)
     for (int64_t at = 0; at < e->width; at++) {
@@ -71,7 +71,7 @@ static void take_any(const dq_expansion *e) {
 }
 
 void dq_u8s8_expand_vnni(const dq_expansion *e) {
-  if (e->stride == 1) take(e, 1);
-  else if (e->stride == 2) take(e, 2);
-  else take_any(e);
+  if (e->stride == 1) expand(e, 1);
+  else if (e->stride == 2) expand(e, 2);
+  else expand_any(e);
 }

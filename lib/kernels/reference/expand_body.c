@@ -4,7 +4,7 @@
 #include "lib/kernels/reference/scalar.h"
 #include "lib/kernels/reference/set.h"
 
-static inline __attribute__((always_inline)) void take_floats(const dq_expansion *e, const int64_t stride) {
+static inline __attribute__((always_inline)) void expand_floats(const dq_expansion *e, const int64_t stride) {
   const int64_t count = e->end - e->first;
   for (int64_t line = 0; line < e->lines; line++) {
     const void *row;
@@ -15,12 +15,12 @@ static inline __attribute__((always_inline)) void take_floats(const dq_expansion
 }
 
 void DQ_FOR_SET(dq_f32_expand)(const dq_expansion *e) {
-  if (e->stride == 1) take_floats(e, 1);
-  else if (e->stride == 2) take_floats(e, 2);
-  else take_floats(e, e->stride);
+  if (e->stride == 1) expand_floats(e, 1);
+  else if (e->stride == 2) expand_floats(e, 2);
+  else expand_floats(e, e->stride);
 }
 
-static inline __attribute__((always_inline)) void take_pairs(const dq_expansion *e, const int64_t stride) {
+static inline __attribute__((always_inline)) void expand_pairs(const dq_expansion *e, const int64_t stride) {
   // A signed byte is its unsigned twin with the top bit flipped, less 128.
   const int flip = e->is_signed ? 128 : 0, zero = e->zero_point + flip;
   const int64_t count = e->end - e->first;
@@ -36,12 +36,12 @@ static inline __attribute__((always_inline)) void take_pairs(const dq_expansion 
 }
 
 void DQ_FOR_SET(dq_i16_expand)(const dq_expansion *e) {
-  if (e->stride == 1) take_pairs(e, 1);
-  else if (e->stride == 2) take_pairs(e, 2);
-  else take_pairs(e, e->stride);
+  if (e->stride == 1) expand_pairs(e, 1);
+  else if (e->stride == 2) expand_pairs(e, 2);
+  else expand_pairs(e, e->stride);
 }
 
-static inline __attribute__((always_inline)) void take_quads(const dq_expansion *e, const int64_t stride) {
+static inline __attribute__((always_inline)) void expand_quads(const dq_expansion *e, const int64_t stride) {
   const uint32_t flip = e->flips ? 0x80808080u : 0;
   const int64_t count = e->end - e->first;
   for (int64_t line = 0; line < e->lines; line++) {
@@ -59,7 +59,7 @@ static inline __attribute__((always_inline)) void take_quads(const dq_expansion 
 }
 
 void DQ_FOR_SET(dq_u8s8_expand)(const dq_expansion *e) {
-  if (e->stride == 1) take_quads(e, 1);
-  else if (e->stride == 2) take_quads(e, 2);
-  else take_quads(e, e->stride);
+  if (e->stride == 1) expand_quads(e, 1);
+  else if (e->stride == 2) expand_quads(e, 2);
+  else expand_quads(e, e->stride);
 }
