@@ -18,10 +18,10 @@ dq_extremes dq_extremes_of(const float *values, int64_t count, unsigned cpu) {
   return result;
 }
 
-dq_moments dq_moments_of(const float *values, int64_t count, unsigned cpu) {
+dq_element_sums dq_element_sums_of(const float *values, int64_t count, unsigned cpu) {
   double sums[2];
   dq_find_moments(cpu, values, count, sums);
-  return (dq_moments){sums[0], sums[1]};
+  return (dq_element_sums){sums[0], sums[1]};
 }
 
 // ---- Planes ----

@@ -16,10 +16,10 @@ typedef struct dq_extremes {
 // Of values[count]; count 0 is allowed. `cpu`: features of the processor that may be used (lib/base/cpu.h), 0 none.
 dq_extremes dq_extremes_of(const float *values, int64_t count, unsigned cpu);
 
-typedef struct dq_moments {
-  double sum, power; // of the elements, of their squares
-} dq_moments;
-dq_moments dq_moments_of(const float *values, int64_t count, unsigned cpu); // zeros for no elements
+typedef struct dq_element_sums {
+  double sum, power; // of the elements; of their squares
+} dq_element_sums;
+dq_element_sums dq_element_sums_of(const float *values, int64_t count, unsigned cpu); // zeros for no elements
 
 // Calls work(argument, c, plane, count) for all planes of a float32 tensor [N, C, ...] of rank 2 or more, `count`
 // elements each. The planes of one channel c come from one thread of the context (NULL: the caller alone) in the order

@@ -5,6 +5,7 @@
 #include "calib/calib.h"
 #include "calib/elements.h"
 #include "lib/kernels/array/array.h"
+#include "lib/kernels/reference/scalar.h"
 
 enum { BINS = DQ_HISTOGRAM_BINS, HALF = BINS / 2 };
 enum { SMALLEST_EXPONENT = -126 }; // of normal numbers: scaling by a power of two below is not exact
@@ -259,10 +260,9 @@ double dq_filled_error(const dq_filled_bins *filled, dq_range_pair range, bool s
   double step = (high - low) / (symmetric ? 254 : 255);
   double zero = step > 0 ? nearbyint(-low / step) : 0, top = symmetric ? 254 : 255, error = 0;
   double bins_a_step = step > 0 ? filled->width / step : 0;
-  const double round = 0x1.8p52; // x + round - round is x rounded half to even
   for (int i = 0; i < filled->count; i++) {
     double x = filled->middles[i];
-    double q = x * bins_a_step + round - round + zero;
+    double q = dq_round_even_f64(x * bins_a_step) + zero;
     q = q < 0 ? 0 : q > top ? top : q;
     double difference = x * filled->width - (q - zero) * step;
     error += filled->counts[i] * difference * difference;

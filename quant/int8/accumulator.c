@@ -14,6 +14,11 @@ dq_int8_layer *dq_int8_layer_of(const dq_int8_job *job, const char *output) {
 
 // ---- int32 ----
 
+// So many weights are added in int32, which vectorizes: 2^16 times 2^7 is far below 2^31.
+enum { WEIGHTS_IN_INT32 = 1 << 16 };
+// A scale is raised by so much more than the sum asks for, because weights may round up at the new scale.
+static const double SCALE_MARGIN = 1.01;
+
 // The largest magnitude that a sum and its bias can reach.
 static double reach_of(const dq_taps *taps, const int8_t *weights, int64_t output, const dq_block_rule *input,
                        double bias) {
@@ -21,7 +26,7 @@ static double reach_of(const dq_taps *taps, const int8_t *weights, int64_t outpu
   int64_t above = 0, below = 0;
   for (int64_t t = 0; t < taps->depth;) {
     int32_t some_above = 0, some_below = 0;
-    for (int64_t end = dq_min_i64(t + 65536, taps->depth); t < end; t++, weight += taps->step) {
+    for (int64_t end = dq_min_i64(t + WEIGHTS_IN_INT32, taps->depth); t < end; t++, weight += taps->step) {
       some_above += *weight > 0 ? *weight : 0;
       some_below += *weight < 0 ? *weight : 0;
     }
@@ -42,7 +47,7 @@ static bool raise_to_int32(const dq_taps *taps, const dq_quantized_weight *weigh
     double step = (double)input->scale * (double)scales[s];
     double reach = reach_of(taps, weight->elements->data, o, &inputs, bias ? bias[o] / step : 0);
     if (reach < INT32_MAX) continue;
-    least[s] = fmaxf(least[s], (float)((double)scales[s] * reach / INT32_MAX * 1.01));
+    least[s] = fmaxf(least[s], (float)((double)scales[s] * reach / INT32_MAX * SCALE_MARGIN));
     any = true;
   }
   return any;

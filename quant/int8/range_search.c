@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/graph/saturation.h"
+#include "lib/kernels/reference/scalar.h"
 #include "lib/ops/elementwise.h"
 #include "lib/session/runner.h"
 #include "lib/verdict/output_error.h"
@@ -170,16 +171,16 @@ typedef struct rounding {
   const dq_parameters *parameters;
 } rounding;
 
-// What a value is after QuantizeLinear and DequantizeLinear. 1.5 * 2^23 rounds to the nearest, halves to even.
+// What a value is after QuantizeLinear and DequantizeLinear.
 static void round_values(void *argument, int64_t first, int64_t end) {
   const rounding *r = argument;
-  const float magic = 0x1.8p23f, scale = r->parameters->scale, *from = r->from;
+  const float scale = r->parameters->scale, *from = r->from;
   float low = (float)((r->parameters->type == DQ_U8 ? 0 : -128) - r->parameters->zero_point), high = low + 255;
   float *to = r->to;
   for (int64_t i = first; i < end; i++) {
     float q = from[i] / scale;
     q = q < low ? low : q > high ? high : q;
-    to[i] = ((q + magic) - magic) * scale;
+    to[i] = dq_round_even(q) * scale;
   }
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/base/sizes.h"
+#include "lib/kernels/reference/scalar.h"
 #include "lib/ops/product.h"
 
 enum { SCALE_STEPS = 8 }; // scales tried between that of the largest weight and that of the largest block
@@ -112,9 +113,8 @@ static void leap(const dq_block_rule *rule, const double *wanted, int8_t *weight
 }
 
 static int8_t nearest_weight(double wanted) {
-  const double magic = 0x1.8p52; // adding it rounds to the nearest, halves to even
   double inside = wanted < -127 ? -127 : wanted > 127 ? 127 : wanted;
-  return (int8_t)(inside + magic - magic);
+  return (int8_t)dq_round_even_f64(inside);
 }
 
 void dq_block_project(const dq_block_rule *rule, const double *wanted, int8_t *weights, int64_t count) {

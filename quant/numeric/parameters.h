@@ -6,6 +6,7 @@
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
 #include "lib/base/tensor.h"
+#include "lib/kernels/reference/scalar.h"
 
 typedef struct dq_parameters {
   float scale;    // > 0
@@ -33,9 +34,8 @@ typedef struct dq_quantized_weight {
 
 // The integer from -127 to 127 that is nearest to `steps`, a weight divided by its scale; ties go to even.
 static inline int8_t dq_nearest_weight(float steps) {
-  const float magic = 0x1.8p23f; // adding it leaves no bits below 1
   steps = steps < -127 ? -127 : steps > 127 ? 127 : steps;
-  return (int8_t)(steps + magic - magic);
+  return (int8_t)dq_round_even(steps);
 }
 
 // Quantizes a float32 weight of finite elements. The scale of a slice along `axis` (-1: the whole weight) is

@@ -64,7 +64,7 @@ typedef struct watching {
 static void record_plane(void *argument, int64_t c, const float *plane, int64_t count, unsigned cpu) {
   const channel_sums *sums = argument;
   dq_extremes reach = dq_extremes_of(plane, count, cpu);
-  dq_moments moments = dq_moments_of(plane, count, cpu);
+  dq_element_sums moments = dq_element_sums_of(plane, count, cpu);
   sums->low[c] = fmin(sums->low[c], reach.not_finite ? 0 : (double)reach.low);
   sums->high[c] = fmax(sums->high[c], (double)reach.high);
   sums->sum[c] += moments.sum;

@@ -15,7 +15,7 @@ typedef struct sums {
 
 static void add_plane(void *argument, int64_t channel, const float *plane, int64_t count, unsigned cpu) {
   double *sum = argument;
-  sum[channel] += dq_moments_of(plane, count, cpu).sum;
+  sum[channel] += dq_element_sums_of(plane, count, cpu).sum;
 }
 
 static dq_status add_means(void *user, int slot, const dq_tensor *tensor, dq_error *error) {

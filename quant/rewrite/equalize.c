@@ -141,7 +141,7 @@ static void record_plane(void *argument, int64_t c, const float *plane, int64_t 
   dq_extremes reach = dq_extremes_of(plane, count, cpu);
   extents->low[c] = fmax(extents->low[c], -(double)reach.low);
   extents->high[c] = fmax(extents->high[c], (double)reach.high);
-  extents->power[c] += dq_moments_of(plane, count, cpu).power;
+  extents->power[c] += dq_element_sums_of(plane, count, cpu).power;
 }
 
 static dq_status record(void *user, int slot, const dq_tensor *tensor, dq_error *error) {

@@ -32,8 +32,8 @@ static void every_element_counts_and_no_other(void **state) {
     }
     dq_extremes found = dq_extremes_of(values, count, 0);
     assert_true((double)found.low == low && (double)found.high == high && found.not_finite == 0);
-    assert_true(dq_moments_of(values, count, 0).sum == sum);
-    assert_true(dq_moments_of(values, count, 0).power == power);
+    assert_true(dq_element_sums_of(values, count, 0).sum == sum);
+    assert_true(dq_element_sums_of(values, count, 0).power == power);
   }
 }
 

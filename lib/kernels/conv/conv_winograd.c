@@ -41,14 +41,20 @@ static bool applicable(const dq_conv_plan *plan) {
          accurate(2, p->in_channels);
 }
 
+// Estimates that no measurement in docs/experiments stands behind; results do not depend on them, only time does. The
+// time of a multiply-add of the products, in multiply-adds, where a band fits the second-level cache and where it does
+// not; operations of both transforms for each value of a tile; how much more products may take where each thread then
+// has bands of its own.
+static const double PRODUCT_IN_CACHE = 1.1, PRODUCT_BEYOND_CACHE = 1.5, TRANSFORM = 10, OWN_BANDS_WORTH = 1.2;
+
 // Time in multiply-adds of whole vectors: products, transforms, weights brought from memory.
 static double band_cost(const dq_conv_parameters *p, int size, int64_t tiles) {
   int64_t vectors = dq_ceil_div(tiles, DQ_COST_LANES);
   double in = (double)p->in_channels, out = (double)p->out_channels, v = (double)vectors;
   double count = (double)(side(size) * side(size));
   double bytes = count * (in + out) * v * DQ_COST_LANES * 4;
-  double products = count * in * out * (v * (bytes > BAND_BYTES ? 1.5 : 1.1) + 1);
-  return products + (in + out) * v * 10 * count;
+  double products = count * in * out * (v * (bytes > BAND_BYTES ? PRODUCT_BEYOND_CACHE : PRODUCT_IN_CACHE) + 1);
+  return products + (in + out) * v * TRANSFORM * count;
 }
 
 // Chooses the rows of a band; returns the cost of the whole.
@@ -170,14 +176,13 @@ static bool is_even(const dq_conv_plan *plan, int threads) {
 // Lower bands where each thread then has its own: it shares no step of a band with others, and what it reads it
 // mostly wrote itself. That brings more than weights read once more and narrower panels cost.
 static dq_conv_plan plan_for(const dq_conv_plan *plan, int threads) {
-  const double worth = 1.2;
   const dq_conv_winograd_plan *tile = &plan->winograd;
   dq_conv_plan own = *plan;
   own.winograd.rows = dq_ceil_div(tile->high, dq_ceil_div(bands(plan), threads) * threads);
   if (is_even(plan, threads) || !is_even(&own, threads)) return *plan;
   double cost = (double)bands(&own) * band_cost(&plan->shape, tile->size, own.winograd.rows * tile->wide);
   double shared = (double)bands(plan) * band_cost(&plan->shape, tile->size, tile->rows * tile->wide);
-  return cost <= worth * shared ? own : *plan;
+  return cost <= OWN_BANDS_WORTH * shared ? own : *plan;
 }
 
 static size_t scratch_words(const dq_conv_plan *plan, int threads) {

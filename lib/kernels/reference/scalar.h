@@ -43,6 +43,12 @@ static inline float dq_round_even(float x) {
   return (x + shift) - shift;
 }
 
+// The same for |x| < 2^51.
+static inline double dq_round_even_f64(double x) {
+  const double shift = 0x1.8p52;
+  return (x + shift) - shift;
+}
+
 // The last step of requantization and quantization: x in units of the output, NaN gives low.
 static inline int32_t dq_round_clamped(float x, int32_t zero_point, int32_t low, int32_t high) {
   float lower = (float)(low - zero_point), upper = (float)(high - zero_point);
