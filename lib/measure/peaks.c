@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/base/clock.h"
-#include "lib/kernels/gemm/gemm.h"
+#include "lib/kernels/gemm/gemm_api.h"
 
 enum { ROWS = 168, SIDE = 256, LEAST_PASSES = 3, STREAM = 64 << 20 };
 

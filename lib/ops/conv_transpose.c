@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "lib/base/sizes.h"
-#include "lib/kernels/gemm/gemm.h"
+#include "lib/kernels/gemm/gemm_api.h"
 #include "lib/ops/convolution.h"
 #include "lib/ops/emit.h"
 #include "lib/ops/prepare.h"

@@ -4,7 +4,7 @@
 
 #include "lib/base/sizes.h"
 #include "lib/kernels/array/array.h"
-#include "lib/kernels/gemm/gemm.h"
+#include "lib/kernels/gemm/gemm_api.h"
 #include "lib/ops/emit_integer.h"
 #include "lib/ops/matmul.h"
 #include "lib/ops/prepare.h"

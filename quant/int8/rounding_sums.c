@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/kernels/gemm/gemm.h"
+#include "lib/kernels/gemm/gemm_api.h"
 #include "lib/ops/convolution.h"
 #include "quant/int8/rounding_internal.h"
 

@@ -7,7 +7,7 @@
 #include "lib/kernels/conv/conv.h"
 #include "lib/kernels/reference/forms.h"
 #include "lib/kernels/reference/function.h"
-#include "lib/kernels/gemm/gemm.h"
+#include "lib/kernels/gemm/gemm_api.h"
 #include "lib/kernels/reference/reference.h"
 #include "lib/kernels/reference/scalar.h"
 #include "lib/kernels/table/kernel_table.h"

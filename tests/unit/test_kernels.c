@@ -12,7 +12,7 @@
 #include "lib/base/half.h"
 #include "lib/kernels/array/array.h"
 #include "lib/kernels/conv/conv.h"
-#include "lib/kernels/gemm/gemm.h"
+#include "lib/kernels/gemm/gemm_api.h"
 #include "tests/unit/square_convolution.h"
 
 // 2x2 kernel over 1x3x3, no padding: every output is the sum of a window weighted 1 2 / 3 4.

@@ -1,6 +1,6 @@
 // im2col and im2row with this library's own product, whose sums are the chain of all others.
 #include "lib/kernels/conv/conv_matrix.h"
-#include "lib/kernels/gemm/gemm.h"
+#include "lib/kernels/gemm/gemm_api.h"
 
 static dq_gemm_parameters parameters_of(const dq_conv_plan *plan, int64_t columns, bool transposed) {
   const dq_conv_parameters *p = &plan->shape;

@@ -1,5 +1,5 @@
 // Matrix products: validation shared by fp32 and int8.
-#include "lib/kernels/gemm/gemm.h"
+#include "lib/kernels/gemm/gemm_api.h"
 #include "lib/kernels/gemm/gemm_internal.h"
 
 typedef struct matrix {

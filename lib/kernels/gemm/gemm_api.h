@@ -1,7 +1,7 @@
 // Matrix products. The rules of pointers, scratch and threads are those of kernel_table.h; the parameters stand in
 // forms.h.
-#ifndef DQ_KERNELS_GEMM_H
-#define DQ_KERNELS_GEMM_H
+#ifndef DQ_KERNELS_GEMM_API_H
+#define DQ_KERNELS_GEMM_API_H
 
 #include "lib/base/pool.h"
 #include "lib/base/status.h"
