@@ -55,19 +55,16 @@ typedef struct dq_reader_functions {
 #include "datasets/readers.def"
 #undef DQ_READER
 
+// ---- Opening (samples.c, for open_data.c) ----
+
+// An empty data set of the context, which dq_data_free frees. DQ_SYSTEM: there is no memory.
+dq_status dq_data_new(dq_data **data, const dq_context *context, dq_error *error);
 // Opening in two steps, between which the parts of data for several inputs are compared: the reader finds its
 // samples; those offered are chosen, evenly spread over what was found or from its start, and checked.
 dq_status dq_data_find(dq_data *data, const dq_data_options *options, dq_error *error);
 dq_status dq_data_choose(dq_data *data, const dq_data_options *options, bool spread, dq_error *error);
-dq_status dq_data_new(dq_data **data, const dq_context *context, dq_error *error);
 // Whether a text begins with a kind of data, such as "npy:".
 bool dq_has_kind(const char *text, const dq_data_options *options);
-
-// Data for several inputs (parts.c). Whether a specification has the form NAME=SPEC;NAME=SPEC.
-bool dq_names_inputs(const dq_data_options *options);
-dq_status dq_parts_open(dq_data *data, const dq_data_options *options, dq_error *error);
-// Parts of a source that is open and holds `count` inputs.
-dq_status dq_parts_of_source(dq_data *data, int count, dq_error *error);
 
 // ---- Shared by the readers ----
 

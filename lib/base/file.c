@@ -115,22 +115,3 @@ void dq_path_folder(const char *path, char *folder, size_t size) {
   if (!slash) snprintf(folder, size, ".");
   else snprintf(folder, size, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 }
-
-bool dq_same_file(const char *a, const char *b) {
-  struct stat of_a, of_b;
-  char *targets[] = {dq_output_target(a), dq_output_target(b)}, folder[4096];
-  bool known = targets[0] && targets[1] && strcmp(a, "-") != 0 && strcmp(b, "-") != 0, same = false;
-  if (known && !stat(targets[0], &of_a) && !stat(targets[1], &of_b)) {
-    same = of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
-  } else if (known) { // one name in one folder
-    const char *slash_a = strrchr(targets[0], '/'), *slash_b = strrchr(targets[1], '/');
-    same = !strcmp(slash_a ? slash_a + 1 : targets[0], slash_b ? slash_b + 1 : targets[1]);
-    dq_path_folder(targets[0], folder, sizeof folder);
-    same = same && !stat(folder, &of_a);
-    dq_path_folder(targets[1], folder, sizeof folder);
-    same = same && !stat(folder, &of_b) && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
-  }
-  free(targets[0]);
-  free(targets[1]);
-  return same;
-}

@@ -149,6 +149,17 @@ dq_status dq_plan_bind(dq_plan **result, const dq_schedule *schedule, const dq_b
   return status;
 }
 
+dq_status dq_plan_new(dq_plan **plan, const dq_graph *graph, const dq_shape_request *request, const dq_binding *binding,
+                      const dq_context *context, dq_error *error) {
+  dq_schedule *schedule;
+  *plan = NULL;
+  DQ_TRY(dq_schedule_new(&schedule, graph, request, context, error));
+  dq_status status = dq_plan_bind(plan, schedule, binding, context, error);
+  if (status == DQ_OK) (*plan)->own = schedule;
+  else dq_schedule_free(schedule);
+  return status;
+}
+
 // ---- Packing again ----
 
 // The shapes of the inputs that the schedule was made for.

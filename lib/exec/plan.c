@@ -1,4 +1,4 @@
-// Plans: making them from graphs, and what they tell.
+// Plans: what they hold.
 #include "lib/exec/plan_internal.h"
 #include "lib/graph/patterns.h"
 
@@ -7,17 +7,6 @@ dq_status dq_conv_settings_check(const dq_conv_setting *settings, int count, con
   for (int i = 0; i < count; i++)
     DQ_TRY(dq_patterns_check("conv", &settings[i].pattern, 1, graphs, graph_count, error));
   return DQ_OK;
-}
-
-dq_status dq_plan_new(dq_plan **plan, const dq_graph *graph, const dq_shape_request *request, const dq_binding *binding,
-                      const dq_context *context, dq_error *error) {
-  dq_schedule *schedule;
-  *plan = NULL;
-  DQ_TRY(dq_schedule_new(&schedule, graph, request, context, error));
-  dq_status status = dq_plan_bind(plan, schedule, binding, context, error);
-  if (status == DQ_OK) (*plan)->own = schedule;
-  else dq_schedule_free(schedule);
-  return status;
 }
 
 void dq_plan_free(dq_plan *plan) {

@@ -1,4 +1,4 @@
-// Data for several inputs of a network: NAME=SPEC;NAME=SPEC, or a source that holds tensors for each.
+// Opening data: of one specification, or of one for each input of a network (NAME=SPEC;NAME=SPEC).
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 static size_t name_length(const char *text) { return strcspn(text, "="); }
 
 // A folder or list whose path has a '=' is what it was before inputs had names.
-bool dq_names_inputs(const dq_data_options *options) {
+static bool names_inputs(const dq_data_options *options) {
   const char *spec = options->spec;
   if (!spec || !strchr(spec, '=') || dq_has_kind(spec, options)) return false;
   return name_length(spec) > 0 && !dq_is_folder(spec) && !dq_is_file(spec);
@@ -79,7 +79,7 @@ static dq_status open_part(dq_data *data, const dq_data_options *options, char *
   return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "data for input '%s'", name);
 }
 
-dq_status dq_parts_open(dq_data *data, const dq_data_options *options, dq_error *error) {
+static dq_status open_parts(dq_data *data, const dq_data_options *options, dq_error *error) {
   char **texts;
   int count = dq_split(data->arena, options->spec, ';', &texts);
   data->parts = count < 0 ? NULL : DQ_NEW_ARRAY(data->arena, count, dq_data *);
@@ -101,16 +101,20 @@ dq_status dq_parts_open(dq_data *data, const dq_data_options *options, dq_error 
   return DQ_OK;
 }
 
-dq_status dq_parts_of_source(dq_data *data, int count, dq_error *error) {
-  data->parts = DQ_NEW_ARRAY(data->arena, count, dq_data *);
-  if (!data->parts) return dq_fail_memory(error, 1);
-  for (int i = 0; i < count; i++) {
-    DQ_TRY(dq_data_new(&data->parts[i], data->context, error));
-    data->part_count++;
-    dq_data *part = data->parts[i];
-    part->source = data->source, part->state = data->state, part->borrowed = true;
-    part->input = i, part->found = data->found;
-    part->preprocess_text = data->preprocess_text;
-  }
+static dq_status open_all(dq_data *data, const dq_data_options *options, dq_error *error) {
+  if (names_inputs(options)) return open_parts(data, options, error);
+  DQ_TRY(dq_data_find(data, options, error));
+  DQ_TRY(dq_data_choose(data, options, data->spread_limit, error));
+  for (int i = 0; i < data->part_count; i++) data->parts[i]->count = data->count;
   return DQ_OK;
+}
+
+dq_status dq_data_open(dq_data **data, const dq_data_options *options, const dq_context *context, dq_error *error) {
+  dq_data *opened;
+  *data = NULL;
+  DQ_TRY(dq_data_new(&opened, context, error));
+  dq_status status = open_all(opened, options, error);
+  if (status == DQ_OK) *data = opened;
+  else dq_data_free(opened);
+  return status;
 }
