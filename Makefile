@@ -30,14 +30,14 @@ FOREIGN := $(patsubst %,\%_%.c,$(filter-out $(SETS_$(MACHINE)),$(SETS_x86_64) $(
 OPENBLAS := yes
 FOREIGN += $(if $(OPENBLAS),,%_openblas.c)
 OWN_FLAGS += $(if $(OPENBLAS),-DDQ_OPENBLAS)
-FOUND := $(wildcard lib/*/*.c lib/*/*/*.c quant/*/*.c decomp/*/*.c calib/*.c datasets/*.c)
+FOUND := $(wildcard lib/*/*.c lib/*/*/*.c quant/*/*.c decomp/*/*.c calib/*.c datasets/*.c datasets/*/*.c)
 SOURCES := $(filter-out $(FOREIGN) %_body.c,$(FOUND))
 # x_body.c is compiled to x_<set>.o for each set of its line "// Sets: ..." that this machine has; c is plain C.
 BODY_SETS := c $(SETS_$(MACHINE))
 BODIES := $(shell awk '/^\/\/ Sets: / { for (i = 3; i <= NF; i++) print FILENAME "@" $$i }' $(filter %_body.c,$(FOUND)))
 body_objects = $(patsubst %_body.c@$1,$(B)/%_$1.o,$(filter %@$1,$(BODIES)))
 OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(foreach set,$(BODY_SETS),$(call body_objects,$(set)))
-SHARED_CMD := $(filter-out cmd/dq.c cmd/dq-%.c,$(wildcard cmd/*.c))
+SHARED_CMD := $(filter-out cmd/dq.c cmd/dq-%.c,$(wildcard cmd/*.c cmd/*/*.c))
 # One program holds all commands; dq-VERB is a link to it.
 VERBS := $(sort $(patsubst cmd/dq-%.c,%,$(wildcard cmd/dq-*.c)))
 PROGRAM := cmd/dq.c $(VERBS:%=cmd/dq-%.c) $(SHARED_CMD)
@@ -100,7 +100,7 @@ $(LINKS): $(B)/dq
 	@ln -sf dq $@
 
 include $(wildcard tests/*.mk cmd/*.mk)
--include $(OBJECTS:.o=.d) $(patsubst cmd/%.c,$(B)/cmd/%.d,$(wildcard cmd/*.c))
+-include $(OBJECTS:.o=.d) $(patsubst cmd/%.c,$(B)/cmd/%.d,$(wildcard cmd/*.c cmd/*/*.c))
 
 .PHONY: clean
 clean:

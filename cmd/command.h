@@ -3,7 +3,7 @@
 #define DQ_CMD_COMMAND_H
 
 #include "cmd/console.h"
-#include "cmd/options.h"
+#include "cmd/options/options.h"
 #include "lib/render/report.h"
 
 // Runs a command: parses its options, answers --help, --version and similar options, catches SIGINT and SIGTERM, makes

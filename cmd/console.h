@@ -2,7 +2,7 @@
 #ifndef DQ_CMD_CONSOLE_H
 #define DQ_CMD_CONSOLE_H
 
-#include "cmd/options.h"
+#include "cmd/options/options.h"
 
 typedef struct dq_console {
   const char *command; // name that stands in front of every line

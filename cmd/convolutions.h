@@ -2,7 +2,7 @@
 #ifndef DQ_CMD_CONVOLUTIONS_H
 #define DQ_CMD_CONVOLUTIONS_H
 
-#include "cmd/options.h"
+#include "cmd/options/options.h"
 #include "lib/base/arena.h"
 #include "lib/exec/plan.h"
 

@@ -2,7 +2,7 @@
 #ifndef DQ_CMD_DATA_H
 #define DQ_CMD_DATA_H
 
-#include "cmd/options.h"
+#include "cmd/options/options.h"
 #include "datasets/datasets.h"
 #include "lib/schedule/infer.h"
 #include "lib/graph/graph.h"

@@ -2,7 +2,7 @@
 #include "cmd/command.h"
 #include "cmd/data.h"
 #include "cmd/hook.h"
-#include "cmd/options_rows.h"
+#include "cmd/options/options_rows.h"
 #include "cmd/verdict_check.h"
 #include "lib/onnx/onnx.h"
 #include "lib/document/origin.h"

@@ -7,7 +7,7 @@
 #include "cmd/command.h"
 #include "cmd/convolutions.h"
 #include "cmd/data.h"
-#include "cmd/options_rows.h"
+#include "cmd/options/options_rows.h"
 #include "lib/measure/bench.h"
 #include "lib/measure/peaks.h"
 #include "lib/render/report.h"

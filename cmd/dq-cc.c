@@ -5,7 +5,7 @@
 
 #include "cmd/command.h"
 #include "cmd/data.h"
-#include "cmd/options_rows.h"
+#include "cmd/options/options_rows.h"
 #include "lib/base/file.h"
 #include "lib/codegen/verify.h"
 #include "lib/document/origin.h"

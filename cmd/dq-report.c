@@ -7,7 +7,7 @@
 #include "lib/base/sizes.h"
 #include "cmd/command.h"
 #include "cmd/data.h"
-#include "cmd/options_rows.h"
+#include "cmd/options/options_rows.h"
 #include "cmd/verdict_check.h"
 #include "lib/graph/patterns.h"
 #include "lib/eval/decode.h"

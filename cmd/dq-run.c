@@ -9,7 +9,7 @@
 #include "cmd/command.h"
 #include "cmd/convolutions.h"
 #include "cmd/data.h"
-#include "cmd/options_rows.h"
+#include "cmd/options/options_rows.h"
 #include "datasets/npy.h"
 #include "lib/base/nearest.h"
 #include "lib/eval/eval.h"

@@ -6,7 +6,7 @@
 #include "cmd/command.h"
 #include "cmd/data.h"
 #include "cmd/hook.h"
-#include "cmd/options_rows.h"
+#include "cmd/options/options_rows.h"
 #include "cmd/verdict_check.h"
 #include "decomp/tucker/ranks_file.h"
 #include "decomp/search/tucker_retrain.h"

@@ -2,7 +2,7 @@
 #ifndef DQ_CMD_HOOK_H
 #define DQ_CMD_HOOK_H
 
-#include "cmd/options.h"
+#include "cmd/options/options.h"
 #include "lib/retrain/retrain.h"
 
 // Checks the use of --retrain before any work. DQ_USAGE: the path of the input or of the output is "-". DQ_UNSUPPORTED:

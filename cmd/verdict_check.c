@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "cmd/options.h"
+#include "cmd/options/options.h"
 
 dq_verdict_bounds dq_verdict_bounds_given(const void *options, const dq_verdict_bounds *bounds) {
   return (dq_verdict_bounds){.sqnr = dq_option_given(options, "min-sqnr") ? bounds->sqnr : -INFINITY,

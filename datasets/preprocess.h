@@ -3,7 +3,7 @@
 #define DQ_DATASETS_PREPROCESS_H
 
 #include "datasets/datasets.h"
-#include "datasets/image.h"
+#include "datasets/image/image.h"
 #include "lib/base/arena.h"
 
 typedef enum dq_picture_fit {

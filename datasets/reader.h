@@ -3,7 +3,7 @@
 #define DQ_DATASETS_READER_H
 
 #include "datasets/datasets.h"
-#include "datasets/image.h"
+#include "datasets/image/image.h"
 #include "datasets/preprocess.h"
 #include "lib/base/context.h"
 

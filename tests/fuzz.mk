@@ -24,7 +24,7 @@ fuzz: $(B)/models/.made
 # Adding 0 to NULL, as the decoder of pictures does, is defined from C2y on.
 ifneq ($(findstring fuzzer,$(SANITIZE)),)
 $(SETS_$(MACHINE):%=$(B)/lib/kernels/\%_%.o): override SANITIZE :=
-$(B)/datasets/image_decode.o: override SANITIZE += -fno-sanitize=pointer-overflow
+$(B)/datasets/image/image_decode.o: override SANITIZE += -fno-sanitize=pointer-overflow
 endif
 fuzz-libfuzzer: $(FUZZ_TARGETS:%=$(B)/fuzz_%) $(FUZZERS)
 $(B)/fuzz_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/mutators.o $(FUZZ_SHARED) $(B)/libdq.a

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "datasets/image.h"
+#include "datasets/image/image.h"
 #include "lib/eval/task_internal.h"
 
 // Grey values above the middle are foreground.

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "datasets/image.h"
+#include "datasets/image/image.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/small_model.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "cmd/options.h"
+#include "cmd/options/options.h"
 #include "lib/base/nearest.h"
 
 typedef struct sample_options {

@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "datasets/datasets.h"
-#include "datasets/image.h"
-#include "datasets/image_jpeg.h"
+#include "datasets/image/image.h"
+#include "datasets/image/image_jpeg.h"
 #include "tests/unit/wire.h"
 
 static char folder[] = "/tmp/test_pictures_XXXXXX";

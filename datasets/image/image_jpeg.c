@@ -1,6 +1,6 @@
 // The accurate integer inverse DCT (Loeffler, Ligtenberg and Moschytz 1989: 11 multiplications, 13
 // fractional bits), triangle upsampling and colour conversion, with the roundings of libjpeg.
-#include "datasets/image_jpeg.h"
+#include "datasets/image/image_jpeg.h"
 
 enum { CONSTANT_BITS = 13, PASS_BITS = 2 };
 

@@ -3,7 +3,7 @@
 #ifndef DQ_CMD_OPTIONS_ROWS_H
 #define DQ_CMD_OPTIONS_ROWS_H
 
-#include "cmd/options.h"
+#include "cmd/options/options.h"
 
 // Labelled pictures to measure on, and how many of them.
 #define DQ_ROW_EVAL(target, field, ...)                                                                                \

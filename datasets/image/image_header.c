@@ -1,4 +1,4 @@
-#include "datasets/image_header.h"
+#include "datasets/image/image_header.h"
 
 #include <string.h>
 

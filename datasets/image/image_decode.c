@@ -1,5 +1,5 @@
 // Decoding of picture files through stb_image, with the memory known before anything is decoded.
-#include "datasets/image.h"
+#include "datasets/image/image.h"
 
 #include <limits.h>
 #include <stdalign.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "datasets/image_header.h"
-#include "datasets/image_jpeg.h"
+#include "datasets/image/image_header.h"
+#include "datasets/image/image_jpeg.h"
 #include "lib/base/file.h"
 #include "lib/base/sizes.h"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/options_internal.h"
+#include "cmd/options/options_internal.h"
 
 static dq_status check_letters(const dq_option *row, dq_error *error) {
   if (!row->name || !*row->name) return dq_fail(error, DQ_USAGE, "a row has no name");

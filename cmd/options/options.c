@@ -1,11 +1,11 @@
 // Parsing a command line by the option tables of a command.
-#include "cmd/options.h"
+#include "cmd/options/options.h"
 
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/options_internal.h"
+#include "cmd/options/options_internal.h"
 #include "lib/base/nearest.h"
 
 enum { NAME_SIZE = 64, LONG_OPTIONS = 512, LETTERS = 256 }; // what is not a letter is above any char

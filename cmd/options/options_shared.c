@@ -1,7 +1,7 @@
 // The option rows that several commands share, and the exit statuses of all of them.
 #include "lib/base/sizes.h"
-#include "cmd/options.h"
-#include "cmd/options_internal.h"
+#include "cmd/options/options.h"
+#include "cmd/options/options_internal.h"
 #include "datasets/datasets.h"
 
 #define COMMON(field) DQ_INTO(dq_common_options, field)

@@ -1,6 +1,6 @@
 // Resampling bit for bit as Pillow (src/libImaging/Resample.c): a separable antialiased filter,
 // weights in fixed point with 22 fractional bits, each pass rounded to 8 bits.
-#include "datasets/image.h"
+#include "datasets/image/image.h"
 
 #include <math.h>
 #include <stdlib.h>

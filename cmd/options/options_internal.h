@@ -2,7 +2,7 @@
 #ifndef DQ_CMD_OPTIONS_INTERNAL_H
 #define DQ_CMD_OPTIONS_INTERNAL_H
 
-#include "cmd/options.h"
+#include "cmd/options/options.h"
 
 // A row, and the offset of its target in the struct of options of the command.
 typedef struct dq_option_place {

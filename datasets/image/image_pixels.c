@@ -1,7 +1,7 @@
 // The memory of a picture.
 #include <string.h>
 
-#include "datasets/image.h"
+#include "datasets/image/image.h"
 #include "lib/base/sizes.h"
 
 void dq_image_deinit(dq_image *image) {

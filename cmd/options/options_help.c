@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "cmd/options_internal.h"
+#include "cmd/options/options_internal.h"
 
 enum { WIDTH = 80, HELP_COLUMN = 27, TEXT_SIZE = 2048 };
 

@@ -1,7 +1,7 @@
 // Completion scripts for bash, zsh and fish, from the option tables.
 #include <string.h>
 
-#include "cmd/options_internal.h"
+#include "cmd/options/options_internal.h"
 
 enum { CHOICES_SIZE = 1024 };
 

@@ -1,5 +1,5 @@
 // One value of an option: text to number, size, time, choice or string, whatever the locale is.
-#include "cmd/options_internal.h"
+#include "cmd/options/options_internal.h"
 
 #include <errno.h>
 #include <locale.h>
