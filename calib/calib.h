@@ -23,6 +23,10 @@ typedef struct dq_histogram {
   double average_low, average_high; // exponential moving averages of the pictures' minima and maxima
 } dq_histogram;
 
+// Quantization steps between the least and the largest integer of the type of activations, uint8 or int8; with a
+// symmetric range one step less.
+enum { DQ_ACTIVATION_STEPS = 255, DQ_SYMMETRIC_STEPS = DQ_ACTIVATION_STEPS - 1 };
+
 // Weight of the newest picture in the moving averages (ONNX Runtime's averaging_constant).
 #define DQ_MOVING_AVERAGE_CONSTANT 0.01
 

@@ -11,10 +11,10 @@ static bool read_range(const dq_node *node, dq_range_pair *range) {
   bool given = dq_node_input(node, 2) != NULL;
   if (!scale || scale->type != DQ_F32 || (given && !zero)) return false;
   if (given && zero->type != DQ_U8 && zero->type != DQ_I8) return false;
-  bool is_signed = given && zero->type == DQ_I8;
+  int type = given ? zero->type : DQ_U8;
   double step = dq_tensor_get(scale, 0), at = given ? dq_tensor_get(zero, 0) : 0;
-  *range =
-      (dq_range_pair){(float)(step * ((is_signed ? -128 : 0) - at)), (float)(step * ((is_signed ? 127 : 255) - at))};
+  *range = (dq_range_pair){(float)(step * ((double)dq_dtype_low(type) - at)),
+                           (float)(step * ((double)dq_dtype_high(type) - at))};
   return true;
 }
 

@@ -257,8 +257,9 @@ void dq_histogram_fill(const dq_histogram *histogram, dq_filled_bins *filled) {
 double dq_filled_error(const dq_filled_bins *filled, dq_range_pair range, bool symmetric) {
   double low = range.low < 0 ? (double)range.low : 0, high = range.high > 0 ? (double)range.high : 0;
   if (symmetric) high = high > -low ? high : -low, low = -high;
-  double step = (high - low) / (symmetric ? 254 : 255);
-  double zero = step > 0 ? nearbyint(-low / step) : 0, top = symmetric ? 254 : 255, error = 0;
+  double step = (high - low) / (symmetric ? DQ_SYMMETRIC_STEPS : DQ_ACTIVATION_STEPS);
+  double zero = step > 0 ? nearbyint(-low / step) : 0, top = symmetric ? DQ_SYMMETRIC_STEPS : DQ_ACTIVATION_STEPS,
+         error = 0;
   double bins_a_step = step > 0 ? filled->width / step : 0;
   for (int i = 0; i < filled->count; i++) {
     double x = filled->middles[i];

@@ -7,7 +7,7 @@
 #include <string.h>
 
 // Bins of the search on each side of 0, and the bins a threshold moves at a time.
-enum { SIDE = 2048, MERGE = DQ_HISTOGRAM_BINS / 2 / SIDE, LEVELS = 256, STRIDE = 8 };
+enum { SIDE = 2048, MERGE = DQ_HISTOGRAM_BINS / 2 / SIDE, LEVELS = DQ_ACTIVATION_STEPS + 1, STRIDE = 8 };
 
 typedef struct distribution {
   double bins[2 * SIDE];

@@ -184,7 +184,7 @@ static void audit_output(audit_job *job, int index, const dq_tensor *y) {
   int64_t inner = dq_tensor_product(y, at + 1, y->rank), count = dq_tensor_count(y);
   bool batched = y->rank > 1 && y->dims[0] == job->runner.batch;
   int64_t pictures = batched ? job->pictures : 1, size = batched ? count / y->dims[0] : count;
-  int64_t low = y->type == DQ_I8 ? -128 : 0, high = low + 255;
+  int64_t low = dq_dtype_low(y->type), high = dq_dtype_high(y->type);
   // An end that stands for 0 is where an activation cuts, not where numbers run out.
   bool count_low = o->y_zero != low, count_high = o->y_zero != high;
   uint8_t lowest = (uint8_t)low, highest = (uint8_t)high;

@@ -3,8 +3,8 @@
 #include "lib/integer/quantized_pattern.h"
 
 static bool is_unbounded(const dq_quantized_end *end) {
-  bool is_signed = dq_quantized_type(&end->y) == DQ_I8;
-  return end->low == (is_signed ? -128 : 0) && end->high == (is_signed ? 127 : 255);
+  int type = dq_quantized_type(&end->y);
+  return end->low == dq_dtype_low(type) && end->high == dq_dtype_high(type);
 }
 
 dq_status dq_form_concat(dq_graph *copy, const dq_quantized_end *end, dq_error *error) {

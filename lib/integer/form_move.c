@@ -32,9 +32,9 @@ static dq_tensor *quantized_fill(dq_graph *copy, const dq_node *node, const dq_q
     if (!constant || constant->type != DQ_F32 || dq_tensor_count(constant) != 1) return NULL;
     memcpy(&fill, constant->data, sizeof fill);
   }
-  int type = dq_quantized_type(x), low = type == DQ_U8 ? 0 : -128;
+  int type = dq_quantized_type(x), high = (int)dq_dtype_high(type);
   int zero = (int)dq_tensor_get_i64(x->zero_point->constant, 0);
-  for (int q = low; q < low + 256; q++) {
+  for (int q = (int)dq_dtype_low(type); q <= high; q++) {
     float number = (float)(q - zero) * dq_quantized_scale(x);
     if (!memcmp(&number, &fill, sizeof fill)) return dq_tensor_scalar_i8(copy->arena, type, q);
   }

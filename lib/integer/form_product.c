@@ -65,8 +65,9 @@ static bool fits(const product *p, int64_t matrix, int64_t output, int64_t least
   const dq_product *view = &p->view;
   int64_t place = matrix * dq_product_outputs(view) + output;
   int64_t zero = dq_tensor_get_i64(zeros, place % dq_tensor_count(zeros)), low = least_bias, high = most_bias;
-  int64_t a = (dq_quantized_type(&p->x) == DQ_U8 ? 0 : -128) - dq_tensor_get_i64(p->x.zero_point->constant, 0),
-          b = a + 255;
+  int type = dq_quantized_type(&p->x);
+  int64_t data_zero = dq_tensor_get_i64(p->x.zero_point->constant, 0);
+  int64_t a = dq_dtype_low(type) - data_zero, b = dq_dtype_high(type) - data_zero;
   for (int64_t i = 0; i < view->inputs; i++)
     for (int64_t t = 0; t < view->taps; t++) {
       int64_t at = matrix * view->by_matrix + dq_product_at(view, output, i, t);
@@ -87,7 +88,8 @@ static bool sums_fit(const product *p) {
     least = dq_min_i64(least, dq_tensor_get_i64(bias, i));
     most = dq_max_i64(most, dq_tensor_get_i64(bias, i));
   }
-  int64_t largest = dq_product_depth(view) * 255 * 255;
+  int64_t factor = dq_dtype_high(DQ_U8); // the largest magnitude of a number of 8 bits minus a zero point
+  int64_t largest = dq_product_depth(view) * factor * factor;
   if (least - largest >= INT32_MIN && most + largest <= INT32_MAX) return true; // whatever the weights are
   bool alone = biases == outputs;
   for (int64_t m = 0; m < view->matrices; m++)

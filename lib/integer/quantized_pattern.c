@@ -52,7 +52,7 @@ bool dq_same_parameters(const dq_quantized *a, const dq_quantized *b) {
 // A bound before quantization, as the quantized number it becomes.
 static int64_t quantized_bound(float bound, const dq_quantized *y) {
   int type = dq_quantized_type(y);
-  double lowest = type == DQ_U8 ? 0 : -128, highest = type == DQ_U8 ? 255 : 127;
+  double lowest = (double)dq_dtype_low(type), highest = (double)dq_dtype_high(type);
   double q = nearbyint((double)(bound / dq_quantized_scale(y))) + dq_tensor_get(y->zero_point->constant, 0);
   return (int64_t)(q < lowest ? lowest : q > highest ? highest : q);
 }

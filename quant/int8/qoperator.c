@@ -91,7 +91,7 @@ static dq_status write_result(lowering *l, dq_node *node, const ending *end) {
   dq_value *result = end->quantize->outputs[0];
   int type = end->quantize->inputs[2]->constant->type;
   int64_t low = bound_of(end->low, end->quantize), high = bound_of(end->high, end->quantize);
-  bool cuts = low > (type == DQ_U8 ? 0 : -128) || high < (type == DQ_U8 ? 255 : 127);
+  bool cuts = low > dq_dtype_low(type) || high < dq_dtype_high(type);
   if (end->activation) dq_graph_remove_node(graph, end->activation);
   dq_graph_remove_node(graph, end->quantize);
   if (!cuts) {

@@ -175,7 +175,8 @@ typedef struct rounding {
 static void round_values(void *argument, int64_t first, int64_t end) {
   const rounding *r = argument;
   const float scale = r->parameters->scale, *from = r->from;
-  float low = (float)((r->parameters->type == DQ_U8 ? 0 : -128) - r->parameters->zero_point), high = low + 255;
+  float low = (float)(dq_dtype_low(r->parameters->type) - r->parameters->zero_point);
+  float high = (float)(dq_dtype_high(r->parameters->type) - r->parameters->zero_point);
   float *to = r->to;
   for (int64_t i = first; i < end; i++) {
     float q = from[i] / scale;

@@ -58,7 +58,7 @@ static void write_layer(const written *w, const dq_rounded_layer *layer) {
   int8_t *elements = w->weight->data;
   for (int64_t i = 0; i < layer->weights; i++) {
     int q = w->weight_before[i] + layer->offsets[i];
-    elements[i] = (int8_t)(q < -127 ? -127 : q > 127 ? 127 : q);
+    elements[i] = (int8_t)(q < -DQ_WEIGHT_HIGH ? -DQ_WEIGHT_HIGH : q > DQ_WEIGHT_HIGH ? DQ_WEIGHT_HIGH : q);
   }
   const float *scales = w->bias ? w->bias_scales->data : NULL;
   bool one = w->bias && dq_tensor_count(w->bias_scales) == 1;

@@ -37,7 +37,7 @@ dq_range_pair dq_narrow_range(dq_range_pair range, dq_follower follower) {
   if (follower == DQ_FOLLOWER_SIGMOID)
     return (dq_range_pair){fmaxf(range.low, -SIGMOID_REACH), fminf(range.high, SIGMOID_REACH)};
   if (follower == DQ_FOLLOWER_SILU && range.high > 0)
-    range.low = fmaxf(range.low, (float)-dq_silu_depth((double)range.high / 255));
+    range.low = fmaxf(range.low, (float)-dq_silu_depth((double)range.high / DQ_ACTIVATION_STEPS));
   return range;
 }
 
@@ -65,7 +65,7 @@ double dq_slope_below(const dq_value *value, int64_t channel) {
 }
 
 static double rectified_error(const dq_filled_bins *filled, double low, double high, double slope) {
-  double noise = (high - low) * (high - low) / (255 * 255 * 12.0);
+  double noise = (high - low) * (high - low) / (DQ_ACTIVATION_STEPS * DQ_ACTIVATION_STEPS * 12.0);
   double above = 0, below = 0;
   for (int b = 0; b < filled->count; b++) {
     double x = filled->middles[b] * filled->width, count = filled->counts[b];
@@ -96,7 +96,8 @@ int64_t dq_softmax_length(const dq_node *node, const dq_tensor *result, int64_t 
 }
 
 float dq_softmax_high(float high, int64_t length) {
+  enum { MOST_STEPS = 128 };    // of each of `length` equal elements
   const double above = 1.0 / 8; // of a whole number: the float32 scale keeps above it too
-  double steps = fmin(floor(255 / (double)high), 128 * (double)length);
-  return (float)(255 / (steps + above));
+  double steps = fmin(floor(DQ_ACTIVATION_STEPS / (double)high), MOST_STEPS * (double)length);
+  return (float)(DQ_ACTIVATION_STEPS / (steps + above));
 }

@@ -39,7 +39,7 @@ int64_t dq_softmax_length(const dq_node *node, const dq_tensor *result, int64_t 
 //
 // The integer Softmax of ONNX Runtime multiplies exponentials of up to FLT_MAX / (e^5 length) by the integer part of
 // 1 / scale in float32, which overflows from 1 / scale > e^5 length on. The result therefore has 1 / scale of at most
-// 128 length (equal elements are then 128 steps each), just above a whole number.
+// 128 length (MOST_STEPS; equal elements are then 128 steps each), just above a whole number.
 float dq_softmax_high(float high, int64_t length);
 
 #endif

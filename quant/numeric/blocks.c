@@ -19,8 +19,8 @@ bool dq_taps_of(dq_taps *taps, const dq_node *node) {
 }
 
 dq_block_rule dq_sum_rule(const dq_parameters *input, int64_t length) {
-  int low = (input->type == DQ_U8 ? 0 : -128) - input->zero_point;
-  return (dq_block_rule){length, low, low + 255};
+  return (dq_block_rule){length, (int)dq_dtype_low(input->type) - input->zero_point,
+                         (int)dq_dtype_high(input->type) - input->zero_point};
 }
 
 // ---- One block ----
@@ -54,7 +54,7 @@ void dq_block_free_range(const dq_block_rule *rule, const int8_t *weights, int64
   for (int64_t i = 0; i < count; i++)
     if (i != at) widen(&others, rule, weights[i]);
   int64_t above = INT16_MAX - others.high, below = others.low - INT16_MIN; // what the others leave, >= 0
-  int64_t most = 127, least = 127;                                         // magnitudes, positive and negative
+  int64_t most = DQ_WEIGHT_HIGH, least = DQ_WEIGHT_HIGH;                   // magnitudes, positive and negative
   if (rule->high > 0) most = dq_min_i64(most, above / rule->high), least = dq_min_i64(least, below / rule->high);
   if (rule->low < 0) most = dq_min_i64(most, below / -rule->low), least = dq_min_i64(least, above / -rule->low);
   *low = (int)-least, *high = (int)most;
@@ -113,7 +113,8 @@ static void leap(const dq_block_rule *rule, const double *wanted, int8_t *weight
 }
 
 static int8_t nearest_weight(double wanted) {
-  double inside = wanted < -127 ? -127 : wanted > 127 ? 127 : wanted;
+  const double most = DQ_WEIGHT_HIGH;
+  double inside = wanted < -most ? -most : wanted > most ? most : wanted;
   return (int8_t)dq_round_even_f64(inside);
 }
 
@@ -142,11 +143,13 @@ typedef struct slice {
 // Rounds every weight, then mends the blocks that are not allowed.
 static void quantize_sum(const dq_block_rule *rule, const float *from, float scale, int64_t depth, int8_t *to) {
   for (int64_t t = 0; t < depth; t++) to[t] = dq_nearest_weight(from[t] / scale);
-  bool pairs = rule->length == 2 && rule->low == 0 && rule->high == 255;
+  const dq_block_rule pair = DQ_PAIR_RULE;
+  const int most = INT16_MAX / pair.high; // of the sum of a pair of weights of one sign
+  bool pairs = rule->length == pair.length && rule->low == pair.low && rule->high == pair.high;
   for (int64_t t = 0, count; t < depth; t += count) {
     double wanted[DQ_LONGEST_BLOCK];
     count = dq_min_i64(rule->length, depth - t);
-    bool allowed = pairs && count == 2 ? abs(to[t] + to[t + 1]) <= 128 : dq_block_allowed(rule, to + t, count);
+    bool allowed = pairs && count == 2 ? abs(to[t] + to[t + 1]) <= most : dq_block_allowed(rule, to + t, count);
     if (allowed) continue;
     for (int64_t i = 0; i < count; i++) wanted[i] = (double)(from[t + i] / scale);
     dq_block_project(rule, wanted, to + t, count);
@@ -187,7 +190,7 @@ static double scale_of_largest_block(const slice *s) {
       }
       largest = fmax(largest, fmax(high / INT16_MAX, low / INT16_MIN));
     }
-  return largest * 129 / 128;
+  return largest * (DQ_WEIGHT_HIGH + 2) / (DQ_WEIGHT_HIGH + 1);
 }
 
 // `scale` is that of the largest weight.

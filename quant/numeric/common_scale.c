@@ -3,7 +3,14 @@
 #include <math.h>
 #include <stdint.h>
 
-enum { STEPS = 255, OCTAVE = 16, BELOW = OCTAVE, ABOVE = 2 * OCTAVE, SCALES = BELOW + ABOVE + 1, BITS = 16 };
+enum {
+  STEPS = DQ_ACTIVATION_STEPS,
+  OCTAVE = 16,
+  BELOW = OCTAVE,
+  ABOVE = 2 * OCTAVE,
+  SCALES = BELOW + ABOVE + 1,
+  BITS = 16
+};
 static const double CUT_OFF = 2; // how often errors of what is cut off count
 
 // Counts, sums and sums of squares of a histogram up to each bin, in bins.

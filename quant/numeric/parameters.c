@@ -4,27 +4,26 @@
 #include <inttypes.h>
 #include <math.h>
 
-static int lowest(int type) { return type == DQ_U8 ? 0 : -128; }
-static int highest(int type) { return type == DQ_U8 ? 255 : 127; }
-
 dq_parameters dq_parameters_for(float low, float high, int type, bool symmetric) {
   double rmin = low < 0 ? (double)low : 0, rmax = high > 0 ? (double)high : 0;
-  int qmin = lowest(type), qmax = highest(type);
+  int qmin = (int)dq_dtype_low(type), qmax = (int)dq_dtype_high(type);
   if (symmetric) {
     rmax = rmax > -rmin ? rmax : -rmin;
     rmin = -rmax;
-    if (type == DQ_I8) qmin = -127;
+    if (qmin < 0) qmin = -qmax;
   }
+  const int middle = (qmin + qmax + 1) / 2;
   double scale = (rmax - rmin) / (qmax - qmin);
-  if (scale < (double)FLT_MIN) return (dq_parameters){1, symmetric && type == DQ_U8 ? 128 : 0, type};
-  double zero = symmetric ? nearbyint((qmin + qmax) / 2.0) : nearbyint(qmin - rmin / scale);
+  if (scale < (double)FLT_MIN) return (dq_parameters){1, symmetric ? middle : 0, type};
+  double zero = symmetric ? middle : nearbyint(qmin - rmin / scale);
   return (dq_parameters){(float)scale, (int)zero, type};
 }
 
 int dq_quantize_number(float x, const dq_parameters *parameters) {
   double q = nearbyint((double)(x / parameters->scale)) + parameters->zero_point;
-  if (q < lowest(parameters->type)) return lowest(parameters->type);
-  return q > highest(parameters->type) ? highest(parameters->type) : (int)q;
+  int low = (int)dq_dtype_low(parameters->type), high = (int)dq_dtype_high(parameters->type);
+  if (q < low) return low;
+  return q > high ? high : (int)q;
 }
 
 // The elements of each slice of an axis: outer x slices x inner.
@@ -54,7 +53,7 @@ static void slice_scales(const dq_tensor *weight, const slices *shape, const flo
     for (int64_t s = 0; s < shape->count; s++, from += shape->inner)
       scales[s] = largest_size(from, shape->inner, scales[s]);
   for (int64_t s = 0; s < shape->count; s++) {
-    double scale = (double)scales[s] / 127;
+    double scale = (double)scales[s] / DQ_WEIGHT_HIGH;
     scales[s] = scale < (double)FLT_MIN ? 1 : (float)scale;
     if (least && scales[s] < least[s]) scales[s] = least[s];
   }

@@ -25,6 +25,9 @@ dq_parameters dq_parameters_for(float low, float high, int type, bool symmetric)
 // The integer that stands for x, within the range of parameters->type.
 int dq_quantize_number(float x, const dq_parameters *parameters);
 
+// The largest magnitude of a quantized weight.
+enum { DQ_WEIGHT_HIGH = INT8_MAX };
+
 // A weight quantized to int8 from -127 to 127 with zero point 0.
 typedef struct dq_quantized_weight {
   dq_tensor *elements; // int8, in the shape of the weight
@@ -34,7 +37,7 @@ typedef struct dq_quantized_weight {
 
 // The integer from -127 to 127 that is nearest to `steps`, a weight divided by its scale; ties go to even.
 static inline int8_t dq_nearest_weight(float steps) {
-  steps = steps < -127 ? -127 : steps > 127 ? 127 : steps;
+  steps = steps < -DQ_WEIGHT_HIGH ? -DQ_WEIGHT_HIGH : steps > DQ_WEIGHT_HIGH ? DQ_WEIGHT_HIGH : steps;
   return (int8_t)dq_round_even(steps);
 }
 

@@ -33,7 +33,7 @@ static void free_range(const dq_rounding_task *task, const int8_t *q, int64_t i,
 }
 
 int8_t dq_round_weight(const dq_rounding_task *task, const int8_t *q, int64_t i, double wanted, int nearest) {
-  int low = -127, high = 127;
+  int low = -DQ_WEIGHT_HIGH, high = DQ_WEIGHT_HIGH;
   if (task->rule) free_range(task, q, i, &low, &high);
   double least = fmax(low, nearest - DQ_ROUNDING_REACH), most = fmin(high, nearest + DQ_ROUNDING_REACH);
   return (int8_t)fmin(fmax(nearbyint(wanted), least), most);

@@ -46,7 +46,7 @@ static void record_silu(const dq_site_value *result, const dq_channel_extents *e
                         const dq_channel_extents *argument, class_facts *facts) {
   for (int64_t c = 0; c < result->channels; c++) {
     int k = result->classes[c];
-    double step = fmax(extents->high[c], extents->low[c]) / 255;
+    double step = fmax(extents->high[c], extents->low[c]) / DQ_ACTIVATION_STEPS;
     double depth = step > 0 ? dq_silu_depth(step) : INFINITY;
     facts->low[k] = fmax(facts->low[k], fmin(argument->low[c], depth));
     facts->high[k] = fmax(facts->high[k], argument->high[c]);

@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calib/calib.h"
 #include "lib/session/inputs.h"
 #include "quant/rewrite/private_constant.h"
 
-enum { LEVELS = 256, FEWEST = 128, PICTURES = 32 };
+enum { LEVELS = DQ_ACTIVATION_STEPS + 1, FEWEST = 128, PICTURES = 32 };
 // Share of a step by which a level may lie beside the grid.
 static const double TOLERANCE = 1.0 / 64;
 

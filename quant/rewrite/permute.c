@@ -72,7 +72,7 @@ static dq_status add_reader(const dq_node *node, int64_t first, int count, doubl
       const float *from = weights + dq_tap_at(&taps, o, k * taps.channels + first);
       float *to = scratch + row_count * count;
       for (int c = 0; c < count; c++) to[c] = from[c * taps.window * taps.step];
-      rows[row_count] = (filter_row){to, largest * 128 / 127};
+      rows[row_count] = (filter_row){to, largest * (DQ_WEIGHT_HIGH + 1) / DQ_WEIGHT_HIGH};
     }
   }
   if (row_count) add_rows(rows, row_count, count, 1 / squares, cost);

@@ -440,8 +440,34 @@ static void first_not_finite(void **state) {
   assert_int_equal(dq_tensor_first_not_finite(&tensor), -1);
 }
 
+static void dtype_ends(void **state) {
+  (void)state;
+  static const struct {
+    int type;
+    int64_t low, high;
+  } rows[] = {{DQ_U8, 0, 255},
+              {DQ_I8, -128, 127},
+              {DQ_U4, 0, 15},
+              {DQ_I4, -8, 7},
+              {DQ_U2, 0, 3},
+              {DQ_I2, -2, 1},
+              {DQ_U16, 0, 65535},
+              {DQ_I16, INT16_MIN, INT16_MAX},
+              {DQ_U32, 0, UINT32_MAX},
+              {DQ_I32, INT32_MIN, INT32_MAX},
+              {DQ_F32, 0, 0},
+              {DQ_BOOL, 0, 0},
+              {-1, 0, 0},
+              {99, 0, 0}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    assert_true(dq_dtype_low(rows[i].type) == rows[i].low);
+    assert_true(dq_dtype_high(rows[i].type) == rows[i].high);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(first_not_finite),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(dtype_ends),
+                                     cmocka_unit_test(first_not_finite),
                                      cmocka_unit_test(outputs_follow_the_umask),
                                      cmocka_unit_test(budgets),
                                      cmocka_unit_test(arenas),
