@@ -42,6 +42,16 @@ dq_tensor *harness_input(harness *h, int type, int rank, const int64_t *dims, co
 
 void harness_skip(harness *h) { h->node->input_count++; }
 
+dq_tensor *harness_numbers(harness *h, int i, int type, int rank, const int64_t *dims, const double *values) {
+  assert_in_range(i, 0, HARNESS_INPUTS - 1);
+  if (h->node->input_count <= i) h->node->input_count = i + 1;
+  if (!h->node->inputs[i]) h->node->inputs[i] = dq_graph_fresh_value(h->graph, "input");
+  h->inputs[i] = dq_tensor_new(h->graph->arena, type, rank, dims);
+  assert_non_null(h->inputs[i]);
+  for (int64_t e = 0; values && e < dq_tensor_count(h->inputs[i]); e++) dq_tensor_set(h->inputs[i], e, values[e]);
+  return h->inputs[i];
+}
+
 dq_status harness_infer(harness *h) {
   h->node->output_count = h->output_count;
   h->op = (dq_op){.context = &h->context,

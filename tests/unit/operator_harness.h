@@ -32,6 +32,8 @@ void harness_close(harness *h);
 // The next input: elements are copied, or zero when `data` is NULL. harness_skip leaves one out.
 dq_tensor *harness_input(harness *h, int type, int rank, const int64_t *dims, const void *data);
 void harness_skip(harness *h);
+// Input `i`, new or in place of the one before, with elements converted from `values` (NULL: zeros).
+dq_tensor *harness_numbers(harness *h, int i, int type, int rank, const int64_t *dims, const double *values);
 
 dq_status harness_infer(harness *h);   // resolves and infers; sets h->output's type and shape
 dq_status harness_run(harness *h);     // without a plan

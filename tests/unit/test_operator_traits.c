@@ -10,26 +10,31 @@
 #include <cmocka.h>
 
 #include "lib/base/random.h"
-#include "tests/unit/run_operator.h"
+#include "tests/unit/operator_harness.h"
 
 enum { OPSET = 28, CHANNELS = 4, PLANE = 16, COUNT = CHANNELS * PLANE };
+
+// Gives the node inputs that nothing is known of.
+static void name_inputs(harness *h, int count) {
+  for (int i = 0; i < count; i++) harness_numbers(h, i, DQ_F32, 0, NULL, NULL);
+}
 
 // Runs the operator on 1 x 4 x 4 x 4 numbers; further required inputs are one number. Returns the elements of a result
 // channel; `result` holds COUNT numbers.
 static int run(const dq_operator *row, const double *values, double *result) {
-  operator_run run;
-  operator_open(&run, row->name, OPSET, row->inputs[0], 1);
-  operator_input(&run, 0, DQ_F32, 4, (int64_t[]){1, CHANNELS, 4, 4}, values);
-  for (int i = 1; i < row->inputs[0]; i++) operator_input(&run, i, DQ_F32, 1, (int64_t[]){1}, (double[]){0.25});
+  harness run;
+  harness_open(&run, "", row->name, OPSET);
+  harness_numbers(&run, 0, DQ_F32, 4, (int64_t[]){1, CHANNELS, 4, 4}, values);
+  for (int i = 1; i < row->inputs[0]; i++) harness_numbers(&run, i, DQ_F32, 1, (int64_t[]){1}, (double[]){0.25});
   for (const dq_attribute_rule *rule = row->attributes; rule && rule->name; rule++)
     if (!strcmp(rule->name, "kernel_shape"))
       assert_true(dq_node_set_ints(run.graph, run.node, "kernel_shape", (int64_t[]){2, 2}, 2));
-  dq_status status = operator_execute(&run);
+  dq_status status = harness_prepare(&run);
   if (status != DQ_OK) fail_msg("%s: %s", row->name, run.error.message);
-  int64_t count = dq_tensor_count(&run.outputs[0]);
+  int64_t count = dq_tensor_count(run.outputs[0]);
   assert_true(count % CHANNELS == 0 && count <= COUNT);
-  for (int64_t i = 0; i < count; i++) result[i] = dq_tensor_get(&run.outputs[0], i);
-  operator_close(&run);
+  for (int64_t i = 0; i < count; i++) result[i] = dq_tensor_get(run.outputs[0], i);
+  harness_close(&run);
   return (int)(count / CHANNELS);
 }
 
@@ -141,9 +146,10 @@ static void integer_steps(void **state) {
   int products = 0;
   for (int r = 0; dq_operator_at(r); r++) {
     const dq_operator *row = dq_operator_at(r);
-    operator_run run;
+    harness run;
     dq_product product;
-    operator_open(&run, row->name, OPSET, 2, 1);
+    harness_open(&run, "", row->name, OPSET);
+    name_inputs(&run, 2);
     dq_integer_form form = row->domain ? DQ_FORM_NONE : dq_integer_form_of(run.node);
     snprintf(name, sizeof name, "Q%s", row->name);
     if ((form == DQ_FORM_PAIR || form == DQ_FORM_AVERAGE) && !is_step(name)) fail_msg("%s has no %s", row->name, name);
@@ -153,7 +159,7 @@ static void integer_steps(void **state) {
         fail_msg("%s: no %s", row->name, product.integer_step);
       products += product.integer_step != NULL;
     }
-    operator_close(&run);
+    harness_close(&run);
   }
   assert_true(products >= 3);
 }
@@ -167,12 +173,13 @@ static void slopes(void **state) {
   for (int r = 0; dq_operator_at(r); r++) {
     const dq_operator *row = dq_operator_at(r);
     if (!row->slope) continue;
-    operator_run open;
+    harness open;
     dq_slope slope = {.every = NAN};
-    operator_open(&open, row->name, OPSET, row->inputs[0], 1);
+    harness_open(&open, "", row->name, OPSET);
+    name_inputs(&open, row->inputs[0]);
     assert_true(dq_slope_of(open.node, &slope));
     double below = slope.input == DQ_NO_INPUT ? (double)slope.every : 0.25; // as `run` gives the other inputs
-    operator_close(&open);
+    harness_close(&open);
     run(row, values, result);
     for (int i = 0; i < COUNT; i++)
       assert_true(result[i] ==
@@ -185,9 +192,10 @@ static void slopes(void **state) {
 // Bounds of Relu and of Clip by attributes, by inputs and without; a bound that is computed is not known.
 static void clamps(void **state) {
   (void)state;
-  operator_run run;
+  harness run;
   float low = 7, high = 7;
-  operator_open(&run, "Clip", OPSET, 3, 1);
+  harness_open(&run, "", "Clip", OPSET);
+  name_inputs(&run, 3);
   dq_value *const *given = run.node->inputs;
   assert_false(dq_clamp_of(run.node, &low, &high));
   assert_true(low == 7 && high == 7);
@@ -207,7 +215,7 @@ static void clamps(void **state) {
   assert_true(low == 0 && high == INFINITY);
   run.node->op_type = "Sigmoid";
   assert_false(dq_clamp_of(run.node, &low, &high));
-  operator_close(&run);
+  harness_close(&run);
 }
 
 int main(void) {

@@ -1,41 +1,30 @@
 // Reductions, softmax, normalizations and quantization by hand-worked values.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
-#include "tests/unit/run_operator.h"
-
-#define DIMS(...)                                                                                                      \
-  (int64_t[]) { __VA_ARGS__ }
-#define VALUES(...)                                                                                                    \
-  (double[]) { __VA_ARGS__ }
+#include "tests/unit/operator_harness.h"
 
 static const double COUNTED[24] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,
                                    13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24};
 
 static void reduce_over(const char *name, int type, int axes, const double *axis, int out_rank, const int64_t *dims,
                         const double *out) {
-  operator_run run;
-  operator_open(&run, name, 20, 2, 1);
+  harness run;
+  harness_open(&run, "", name, 20);
   dq_node_set_int(run.graph, run.node, "keepdims", 0);
-  operator_input(&run, 0, type, 3, DIMS(2, 3, 4), COUNTED);
-  operator_input(&run, 1, DQ_I64, 1, DIMS(axes), axis);
-  assert_int_equal(operator_execute(&run), DQ_OK);
-  operator_expect(&run, 0, type, out_rank, dims, out, 1e-5);
-  operator_close(&run);
+  harness_numbers(&run, 0, type, DIMS(2, 3, 4), COUNTED);
+  harness_numbers(&run, 1, DQ_I64, DIMS(axes), axis);
+  assert_int_equal(harness_prepare(&run), DQ_OK);
+  harness_gave(&run, 0, type, out_rank, dims, out, 1e-5);
+  harness_close(&run);
 }
 
 static void reductions(void **state) {
   (void)state;
-  reduce_over("ReduceSum", DQ_F32, 2, VALUES(0, -1), 1, DIMS(3), VALUES(68, 100, 132));
-  reduce_over("ReduceMean", DQ_I32, 1, VALUES(1), 2, DIMS(2, 4), VALUES(5, 6, 7, 8, 17, 18, 19, 20));
-  reduce_over("ReduceMax", DQ_U64, 1, VALUES(-3), 2, DIMS(3, 4),
-              VALUES(13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24));
-  reduce_over("ReduceMin", DQ_F16, 0, NULL, 0, NULL, VALUES(1));
-  reduce_over("ReduceSumSquare", DQ_F64, 2, VALUES(1, 2), 1, DIMS(2), VALUES(650, 4250));
+  reduce_over("ReduceSum", DQ_F32, 2, DOUBLES(0, -1), DIMS(3), DOUBLES(68, 100, 132));
+  reduce_over("ReduceMean", DQ_I32, 1, DOUBLES(1), DIMS(2, 4), DOUBLES(5, 6, 7, 8, 17, 18, 19, 20));
+  reduce_over("ReduceMax", DQ_U64, 1, DOUBLES(-3), DIMS(3, 4), DOUBLES(13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24));
+  reduce_over("ReduceMin", DQ_F16, 0, NULL, 0, NULL, DOUBLES(1));
+  reduce_over("ReduceSumSquare", DQ_F64, 2, DOUBLES(1, 2), DIMS(2), DOUBLES(650, 4250));
 }
 
 static void empty_sets(void **state) {
@@ -51,30 +40,30 @@ static void empty_sets(void **state) {
                {"ReduceL2", 0},
                {"ReduceLogSumExp", -INFINITY}};
   for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
-    operator_run run;
-    operator_open(&run, cases[k].name, 20, 2, 1);
-    operator_input(&run, 0, DQ_F32, 2, DIMS(2, 0), NULL);
-    operator_input(&run, 1, DQ_I64, 1, DIMS(1), VALUES(1));
-    assert_int_equal(operator_execute(&run), DQ_OK);
-    operator_expect(&run, 0, DQ_F32, 2, DIMS(2, 1), VALUES(cases[k].value, cases[k].value), 0);
-    operator_close(&run);
+    harness run;
+    harness_open(&run, "", cases[k].name, 20);
+    harness_numbers(&run, 0, DQ_F32, DIMS(2, 0), NULL);
+    harness_numbers(&run, 1, DQ_I64, DIMS(1), DOUBLES(1));
+    assert_int_equal(harness_prepare(&run), DQ_OK);
+    harness_gave(&run, 0, DQ_F32, DIMS(2, 1), DOUBLES(cases[k].value, cases[k].value), 0);
+    harness_close(&run);
   }
 }
 
 static void arguments(void **state) {
   (void)state;
-  operator_run run;
-  operator_open(&run, "ArgMax", 13, 1, 1);
+  harness run;
+  harness_open(&run, "", "ArgMax", 13);
   dq_node_set_int(run.graph, run.node, "axis", -1);
   dq_node_set_int(run.graph, run.node, "select_last_index", 1);
-  operator_input(&run, 0, DQ_U64, 2, DIMS(2, 3), VALUES(5, 9e18, 1, 7, 2, 7));
-  assert_int_equal(operator_execute(&run), DQ_OK);
-  operator_expect(&run, 0, DQ_I64, 2, DIMS(2, 1), VALUES(1, 2), 0);
-  operator_close(&run);
-  operator_open(&run, "ArgMin", 13, 1, 1);
-  operator_input(&run, 0, DQ_F32, 2, DIMS(0, 3), NULL);
-  assert_int_equal(operator_execute(&run), DQ_BAD_INPUT);
-  operator_close(&run);
+  harness_numbers(&run, 0, DQ_U64, DIMS(2, 3), DOUBLES(5, 9e18, 1, 7, 2, 7));
+  assert_int_equal(harness_prepare(&run), DQ_OK);
+  harness_gave(&run, 0, DQ_I64, DIMS(2, 1), DOUBLES(1, 2), 0);
+  harness_close(&run);
+  harness_open(&run, "", "ArgMin", 13);
+  harness_numbers(&run, 0, DQ_F32, DIMS(0, 3), NULL);
+  assert_int_equal(harness_prepare(&run), DQ_BAD_INPUT);
+  harness_close(&run);
 }
 
 static void other_reductions(void **state) {
@@ -99,13 +88,13 @@ static void other_reductions(void **state) {
                 DQ_F64,
                 {3.132845248231872, 5.313273671560141}}}; // 3 + ln(1 + e^-2 + e^-5), 5 + ln(1 + e^-1 + e^-11)
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    operator_run run;
-    operator_open(&run, cases[i].name, 20, 2, 1);
-    operator_input(&run, 0, cases[i].type, 2, DIMS(2, 3), VALUES(1, -2, 3, 4, 5, -6));
-    operator_input(&run, 1, DQ_I64, 1, DIMS(1), VALUES(-1));
-    assert_int_equal(operator_execute(&run), DQ_OK);
-    operator_expect(&run, 0, cases[i].type, 2, DIMS(2, 1), cases[i].expected, 1e-6);
-    operator_close(&run);
+    harness run;
+    harness_open(&run, "", cases[i].name, 20);
+    harness_numbers(&run, 0, cases[i].type, DIMS(2, 3), DOUBLES(1, -2, 3, 4, 5, -6));
+    harness_numbers(&run, 1, DQ_I64, DIMS(1), DOUBLES(-1));
+    assert_int_equal(harness_prepare(&run), DQ_OK);
+    harness_gave(&run, 0, cases[i].type, DIMS(2, 1), cases[i].expected, 1e-6);
+    harness_close(&run);
   }
 }
 
@@ -177,17 +166,17 @@ static void long_reduction(const char *name, int type, int form, bool falls, lon
     }
     expected[set] = whole ? trunc(reference(elements)) : reference(elements);
   }
-  operator_run run;
+  harness run;
   bool arg = name[0] == 'A';
-  operator_open(&run, name, arg ? 13 : 20, arg ? 1 : 2, 1);
+  harness_open(&run, "", name, arg ? 13 : 20);
   if (arg) dq_node_set_int(run.graph, run.node, "axis", 1);
   if (arg) dq_node_set_int(run.graph, run.node, "select_last_index", 1);
-  operator_input(&run, 0, type, 3, dims[form], values);
-  if (!arg) operator_input(&run, 1, DQ_I64, 1, DIMS(form == 2 ? 2 : 1), axes);
-  assert_int_equal(operator_execute(&run), DQ_OK);
+  harness_numbers(&run, 0, type, 3, dims[form], values);
+  if (!arg) harness_numbers(&run, 1, DQ_I64, DIMS(form == 2 ? 2 : 1), axes);
+  assert_int_equal(harness_prepare(&run), DQ_OK);
   const int64_t out[3][3] = {{6, 1, 1}, {2, 1, 3}, {1, 6, 1}};
-  operator_expect(&run, 0, arg ? DQ_I64 : type, 3, out[form], expected, whole || arg ? 0 : 1e-3);
-  operator_close(&run);
+  harness_gave(&run, 0, arg ? DQ_I64 : type, 3, out[form], expected, whole || arg ? 0 : 1e-3);
+  harness_close(&run);
 }
 
 static void long_sets(void **state) {
@@ -229,15 +218,15 @@ static void running_sums(void **state) {
   const int types[] = {DQ_F32, DQ_F64, DQ_I32, DQ_I64};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     for (int t = 0; t < 4; t++) {
-      operator_run run;
-      operator_open(&run, "CumSum", 14, 2, 1);
+      harness run;
+      harness_open(&run, "", "CumSum", 14);
       dq_node_set_int(run.graph, run.node, "exclusive", cases[i].exclusive);
       dq_node_set_int(run.graph, run.node, "reverse", cases[i].reverse);
-      operator_input(&run, 0, types[t], 2, DIMS(2, 3), COUNTED);
-      operator_input(&run, 1, DQ_I64, 0, NULL, &cases[i].axis);
-      assert_int_equal(operator_execute(&run), DQ_OK);
-      operator_expect(&run, 0, types[t], 2, DIMS(2, 3), cases[i].expected, 0);
-      operator_close(&run);
+      harness_numbers(&run, 0, types[t], DIMS(2, 3), COUNTED);
+      harness_numbers(&run, 1, DQ_I64, 0, NULL, &cases[i].axis);
+      assert_int_equal(harness_prepare(&run), DQ_OK);
+      harness_gave(&run, 0, types[t], DIMS(2, 3), cases[i].expected, 0);
+      harness_close(&run);
     }
 }
 
@@ -251,52 +240,53 @@ static void dynamic_quantization(void **state) {
                {{-4, -2.5, -1}, {0, 96, 191}, 4 / 255., 255},
                {{0, 0, 0}, {0, 0, 0}, 1, 0}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    operator_run run;
-    operator_open(&run, "DynamicQuantizeLinear", 11, 1, 3);
-    operator_input(&run, 0, DQ_F32, 1, DIMS(3), cases[i].x);
-    assert_int_equal(operator_execute(&run), DQ_OK);
-    operator_expect(&run, 0, DQ_U8, 1, DIMS(3), cases[i].y, 0);
-    operator_expect(&run, 1, DQ_F32, 0, NULL, &cases[i].scale, 1e-9);
-    operator_expect(&run, 2, DQ_U8, 0, NULL, &cases[i].zero_point, 0);
-    operator_close(&run);
+    harness run;
+    harness_open(&run, "", "DynamicQuantizeLinear", 11);
+    run.output_count = 3;
+    harness_numbers(&run, 0, DQ_F32, DIMS(3), cases[i].x);
+    assert_int_equal(harness_prepare(&run), DQ_OK);
+    harness_gave(&run, 0, DQ_U8, DIMS(3), cases[i].y, 0);
+    harness_gave(&run, 1, DQ_F32, 0, NULL, &cases[i].scale, 1e-9);
+    harness_gave(&run, 2, DQ_U8, 0, NULL, &cases[i].zero_point, 0);
+    harness_close(&run);
   }
 }
 
 static void softmax_versions(void **state) {
   (void)state;
   for (int opset = 11; opset <= 13; opset += 2) {
-    operator_run run;
-    operator_open(&run, "Softmax", opset, 1, 1);
-    operator_input(&run, 0, DQ_F32, 3, DIMS(1, 2, 2), VALUES(1000, 1000, 1000, 1000));
-    assert_int_equal(operator_execute(&run), DQ_OK);
+    harness run;
+    harness_open(&run, "", "Softmax", opset);
+    harness_numbers(&run, 0, DQ_F32, DIMS(1, 2, 2), DOUBLES(1000, 1000, 1000, 1000));
+    assert_int_equal(harness_prepare(&run), DQ_OK);
     double each = opset < 13 ? 0.25 : 0.5; // before 13 the two last dimensions are one
-    operator_expect(&run, 0, DQ_F32, 3, DIMS(1, 2, 2), VALUES(each, each, each, each), 1e-7);
-    operator_close(&run);
+    harness_gave(&run, 0, DQ_F32, DIMS(1, 2, 2), DOUBLES(each, each, each, each), 1e-7);
+    harness_close(&run);
   }
 }
 
 static void normalizations(void **state) {
   (void)state;
-  operator_run run;
-  operator_open(&run, "BatchNormalization", 9, 5, 1);
+  harness run;
+  harness_open(&run, "", "BatchNormalization", 9);
   dq_node_set_float(run.graph, run.node, "epsilon", 0);
-  operator_input(&run, 0, DQ_F32, 3, DIMS(1, 2, 2), VALUES(1, 2, 3, 4));
-  operator_input(&run, 1, DQ_F32, 1, DIMS(2), VALUES(1, 2));
-  operator_input(&run, 2, DQ_F32, 1, DIMS(2), VALUES(0, 10));
-  operator_input(&run, 3, DQ_F32, 1, DIMS(2), VALUES(1, 3));
-  operator_input(&run, 4, DQ_F32, 1, DIMS(2), VALUES(4, 1));
-  assert_int_equal(operator_execute(&run), DQ_OK);
-  operator_expect(&run, 0, DQ_F32, 3, DIMS(1, 2, 2), VALUES(0, 0.5, 10, 12), 1e-6);
-  operator_input(&run, 4, DQ_F32, 1, DIMS(3), NULL);
-  assert_int_equal(operator_execute(&run), DQ_BAD_INPUT);
-  operator_close(&run);
-  operator_open(&run, "LayerNormalization", 17, 2, 1);
+  harness_numbers(&run, 0, DQ_F32, DIMS(1, 2, 2), DOUBLES(1, 2, 3, 4));
+  harness_numbers(&run, 1, DQ_F32, DIMS(2), DOUBLES(1, 2));
+  harness_numbers(&run, 2, DQ_F32, DIMS(2), DOUBLES(0, 10));
+  harness_numbers(&run, 3, DQ_F32, DIMS(2), DOUBLES(1, 3));
+  harness_numbers(&run, 4, DQ_F32, DIMS(2), DOUBLES(4, 1));
+  assert_int_equal(harness_prepare(&run), DQ_OK);
+  harness_gave(&run, 0, DQ_F32, DIMS(1, 2, 2), DOUBLES(0, 0.5, 10, 12), 1e-6);
+  harness_numbers(&run, 4, DQ_F32, DIMS(3), NULL);
+  assert_int_equal(harness_prepare(&run), DQ_BAD_INPUT);
+  harness_close(&run);
+  harness_open(&run, "", "LayerNormalization", 17);
   dq_node_set_float(run.graph, run.node, "epsilon", 0);
-  operator_input(&run, 0, DQ_F32, 2, DIMS(2, 2), VALUES(1, 3, 10, 30));
-  operator_input(&run, 1, DQ_F32, 0, NULL, VALUES(2)); // a scale that broadcasts
-  assert_int_equal(operator_execute(&run), DQ_OK);
-  operator_expect(&run, 0, DQ_F32, 2, DIMS(2, 2), VALUES(-2, 2, -2, 2), 1e-6);
-  operator_close(&run);
+  harness_numbers(&run, 0, DQ_F32, DIMS(2, 2), DOUBLES(1, 3, 10, 30));
+  harness_numbers(&run, 1, DQ_F32, 0, NULL, DOUBLES(2)); // a scale that broadcasts
+  assert_int_equal(harness_prepare(&run), DQ_OK);
+  harness_gave(&run, 0, DQ_F32, DIMS(2, 2), DOUBLES(-2, 2, -2, 2), 1e-6);
+  harness_close(&run);
 }
 
 // Channels 2, 0, 2 in 300 places, bias 12, factor 3 / 3: divisors 16^beta, 20^beta, 16^beta.
@@ -311,42 +301,42 @@ static void local_response(void **state) {
         input[i] = i / PLACES == 1 ? 0 : 2;
         expected[i] = input[i] / (k ? 16 : 8);
       }
-      operator_run run;
-      operator_open(&run, "LRN", 13, 1, 1);
+      harness run;
+      harness_open(&run, "", "LRN", 13);
       dq_node_set_int(run.graph, run.node, "size", 3);
       dq_node_set_float(run.graph, run.node, "alpha", 3);
       dq_node_set_float(run.graph, run.node, "beta", powers[k]);
       dq_node_set_float(run.graph, run.node, "bias", 12);
-      operator_input(&run, 0, wide ? DQ_F64 : DQ_F32, 3, DIMS(1, 3, PLACES), input);
-      assert_int_equal(operator_execute(&run), DQ_OK);
-      operator_expect(&run, 0, wide ? DQ_F64 : DQ_F32, 3, DIMS(1, 3, PLACES), expected, 1e-6);
-      operator_close(&run);
+      harness_numbers(&run, 0, wide ? DQ_F64 : DQ_F32, DIMS(1, 3, PLACES), input);
+      assert_int_equal(harness_prepare(&run), DQ_OK);
+      harness_gave(&run, 0, wide ? DQ_F64 : DQ_F32, DIMS(1, 3, PLACES), expected, 1e-6);
+      harness_close(&run);
     }
 }
 
 static void quantizing(void **state) {
   (void)state;
-  operator_run run;
-  operator_open(&run, "QuantizeLinear", 13, 3, 1); // per channel, halves to even, saturation
-  operator_input(&run, 0, DQ_F32, 2, DIMS(2, 3), VALUES(0.5, 1.5, 1000, -1, 1, NAN));
-  operator_input(&run, 1, DQ_F32, 1, DIMS(2), VALUES(1, 0.25));
-  operator_input(&run, 2, DQ_I8, 1, DIMS(2), VALUES(1, -1));
+  harness run;
+  harness_open(&run, "", "QuantizeLinear", 13); // per channel, halves to even, saturation
+  harness_numbers(&run, 0, DQ_F32, DIMS(2, 3), DOUBLES(0.5, 1.5, 1000, -1, 1, NAN));
+  harness_numbers(&run, 1, DQ_F32, DIMS(2), DOUBLES(1, 0.25));
+  harness_numbers(&run, 2, DQ_I8, DIMS(2), DOUBLES(1, -1));
   dq_node_set_int(run.graph, run.node, "axis", 0);
-  assert_int_equal(operator_execute(&run), DQ_OK);
-  operator_expect(&run, 0, DQ_I8, 2, DIMS(2, 3), VALUES(1, 3, 127, -5, 3, -128), 0);
-  operator_close(&run);
-  operator_open(&run, "DequantizeLinear", 21, 2, 1); // blocks of two along axis 1
-  operator_input(&run, 0, DQ_I16, 2, DIMS(1, 3), VALUES(300, -2, 7));
-  operator_input(&run, 1, DQ_F32, 2, DIMS(1, 2), VALUES(0.5, 2));
+  assert_int_equal(harness_prepare(&run), DQ_OK);
+  harness_gave(&run, 0, DQ_I8, DIMS(2, 3), DOUBLES(1, 3, 127, -5, 3, -128), 0);
+  harness_close(&run);
+  harness_open(&run, "", "DequantizeLinear", 21); // blocks of two along axis 1
+  harness_numbers(&run, 0, DQ_I16, DIMS(1, 3), DOUBLES(300, -2, 7));
+  harness_numbers(&run, 1, DQ_F32, DIMS(1, 2), DOUBLES(0.5, 2));
   dq_node_set_int(run.graph, run.node, "block_size", 2);
-  assert_int_equal(operator_execute(&run), DQ_OK);
-  operator_expect(&run, 0, DQ_F32, 2, DIMS(1, 3), VALUES(150, -1, 14), 0);
-  operator_close(&run);
-  operator_open(&run, "DequantizeLinear", 13, 2, 1); // scales that do not fit the axis
-  operator_input(&run, 0, DQ_I8, 2, DIMS(1, 3), NULL);
-  operator_input(&run, 1, DQ_F32, 1, DIMS(2), NULL);
-  assert_int_equal(operator_execute(&run), DQ_BAD_INPUT);
-  operator_close(&run);
+  assert_int_equal(harness_prepare(&run), DQ_OK);
+  harness_gave(&run, 0, DQ_F32, DIMS(1, 3), DOUBLES(150, -1, 14), 0);
+  harness_close(&run);
+  harness_open(&run, "", "DequantizeLinear", 13); // scales that do not fit the axis
+  harness_numbers(&run, 0, DQ_I8, DIMS(1, 3), NULL);
+  harness_numbers(&run, 1, DQ_F32, DIMS(2), NULL);
+  assert_int_equal(harness_prepare(&run), DQ_BAD_INPUT);
+  harness_close(&run);
 }
 
 int main(void) {
