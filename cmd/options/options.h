@@ -183,9 +183,10 @@ struct dq_command {
 // Fills `groups` with the command's own rows, then the shared ones; returns how many.
 int dq_option_groups(const dq_command *command, dq_option_group groups[DQ_OPTION_GROUPS]);
 
-// Parses argv into `options` (command->options_size bytes, zeroed here), presets first, then checks
-// rules and operands. Failures are DQ_USAGE and name option, value and what is allowed. Strings
-// point into argv. Call dq_options_free after either outcome.
+// Parses argv into `options` (command->options_size bytes, zeroed here): the default values of the rows (`preset`)
+// first, then what the user gave. Checks values, rules and operands. Strings point into argv, which must outlive the
+// options. The caller calls dq_options_free after success and after failure. DQ_USAGE names the option, the value and
+// what is allowed; DQ_SYSTEM: there is no memory.
 dq_status dq_options_parse(const dq_command *command, int argc, char **argv, void *options, dq_error *error);
 void dq_options_free(const dq_command *command, void *options);
 

@@ -82,7 +82,9 @@ dq_status dq_audit_model(dq_audit_report *report, const dq_graph *graph, dq_data
                          const dq_context *context, dq_arena *arena, dq_error *error);
 
 // The verdict on the running sums in int16, the running sums and sums with bias in int32, and the pairs in int16 of a
-// layer (channel -1) or of one of its output channels. *pictures is the number of pictures that overflowed.
+// layer of dq_audit_model (channel -1) or of one of its output channels (0 to layer->channels - 1): from the proof what
+// can happen, from the pictures what did. *pictures, which must not be NULL, is the number of pictures with such an
+// overflow; 0 when no picture ran. The functions read counts only.
 dq_audit_verdict dq_audit_verdict16(const dq_audit_layer *layer, int64_t channel, int64_t *pictures);
 dq_audit_verdict dq_audit_verdict32(const dq_audit_layer *layer, int64_t channel, int64_t *pictures);
 dq_audit_verdict dq_audit_verdict_pair(const dq_audit_layer *layer, int64_t channel, int64_t *pictures);

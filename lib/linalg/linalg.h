@@ -61,8 +61,9 @@ dq_status dq_multiply(dq_matrix a, dq_matrix b, double *c, dq_error *error);
 // The Cholesky factor L of a symmetric positive definite matrix A = L L^T (dpotrf). Only the lower triangle of `a` is
 // read, and L replaces it; the upper triangle stays as it is. DQ_BAD_INPUT: the matrix is not positive definite.
 dq_status dq_cholesky(const dq_matrix *a, dq_error *error);
-// Replaces B by L^-1 B, or with `transposed` by L^-T B, for a lower triangular matrix L (dtrsm). DQ_UNSUPPORTED as for
-// dq_multiply.
+// Replaces B by L^-1 B, or with `transposed` by L^-T B (dtrsm). L is lower->rows x lower->rows and lower triangular, as
+// dq_cholesky leaves it; its upper triangle is not read, and no element of its diagonal may be 0, which is not checked.
+// B has as many rows as L. DQ_UNSUPPORTED as for dq_multiply.
 dq_status dq_solve_triangular(const dq_matrix *lower, bool transposed, const dq_matrix *b, dq_error *error);
 
 // The eigenvalues, in descending order, of the symmetric size x size matrix `a` (dsyevd). The matrix is overwritten:

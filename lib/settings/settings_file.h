@@ -18,6 +18,7 @@ typedef struct dq_settings_file {
 // possible the line: the file is not JSON, has a key twice, or has another schema or version.
 dq_status dq_settings_open(dq_settings_file *settings, const char *path, const char *schema, int version,
                            dq_error *error);
+// Releases the JSON and the bytes of the file; texts that point into `root` are gone then. A zeroed struct is allowed.
 void dq_settings_close(dq_settings_file *settings);
 
 // The number of the first line, from 1, on which `key` stands as a key; 0 when none is found, as for keys that the file

@@ -51,8 +51,9 @@ dq_status dq_data_hash(uint64_t *hash, const dq_graph *graph, const dq_shape_req
 // The range of a value; NULL: the table has none of that name.
 const dq_calibration_table_range *dq_calibration_table_find(const dq_calibration_table *table, const char *value);
 
-// DQ_BAD_INPUT, with both hashes, when the table was made for another model, or for other data (`data` NULL: any data).
-// DQ_OK for a foreign table. `path` stands in messages.
+// Compares the hashes of the table with those of the network to be quantized: `model` is dq_origin_hash of its graph,
+// *data is dq_data_hash of its pictures (`data` NULL: any pictures). DQ_BAD_INPUT, with both hashes: the table was made
+// for another model or for other data. DQ_OK for a foreign table, which has no hashes. `path` stands in messages.
 dq_status dq_calibration_table_check(const dq_calibration_table *table, const char *path, uint64_t model,
                                      const uint64_t *data, dq_error *error);
 

@@ -41,12 +41,12 @@ dq_lookup_function *dq_lookup(unsigned cpu);
 // that it needs for a row of these sizes (the pointers of the row are not read).
 dq_maximum_function *dq_maximum_8(unsigned cpu);
 size_t dq_maximum_8_scratch(const dq_maximum_row *row);
-// The functions that compute a row of a max pool on float32 and on binary16. Rows and output of dq_maximum_row point to
-// such elements, the result of an empty window is -infinity, and no scratch is needed. Each
-// column of the window starts with its element in rows[0], the window with -infinity; a number replaces the one before
-// only when it is larger. So a NaN in rows[0] hides the rest of its column, later ones are passed over, and no result
-// is NaN. NULL: the table has no
-// vector kernel for this processor, and plain loops of the caller are as fast.
+// The functions that compute a row of a max pool on float32 and on binary16. The rows and the output of dq_maximum_row
+// point to such elements; no scratch is needed. The maximum of a column of the window is its element in rows[0], which
+// an element of a later row replaces only when it is larger; the maximum of the window is -infinity, which the maximum
+// of a column replaces only when it is larger. An empty window therefore gives -infinity, a NaN in rows[0] hides the
+// rest of its column, a NaN in a later row has no effect, and no result is NaN. NULL: the table has no vector kernel for
+// the features `cpu`, and plain loops of the caller are as fast.
 dq_maximum_function *dq_maximum_f32(unsigned cpu);
 dq_maximum_function *dq_maximum_f16(unsigned cpu);
 
