@@ -45,8 +45,8 @@ size_t dq_maximum_8_scratch(const dq_maximum_row *row);
 // point to such elements; no scratch is needed. The maximum of a column of the window is its element in rows[0], which
 // an element of a later row replaces only when it is larger; the maximum of the window is -infinity, which the maximum
 // of a column replaces only when it is larger. An empty window therefore gives -infinity, a NaN in rows[0] hides the
-// rest of its column, a NaN in a later row has no effect, and no result is NaN. NULL: the table has no vector kernel for
-// the features `cpu`, and plain loops of the caller are as fast.
+// rest of its column, a NaN in a later row has no effect, and no result is NaN. NULL: the table has no vector kernel
+// for the features `cpu`, and plain loops of the caller are as fast.
 dq_maximum_function *dq_maximum_f32(unsigned cpu);
 dq_maximum_function *dq_maximum_f16(unsigned cpu);
 
