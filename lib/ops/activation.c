@@ -3,6 +3,7 @@
 #include "lib/kernels/array/array.h"
 #include "lib/ops/elementwise.h"
 #include "lib/ops/emit.h"
+#include "lib/ops/gradient.h"
 
 #include <tgmath.h>
 
@@ -45,16 +46,16 @@ static double parameter(const dq_op *op, const char *name, float fallback) {
 
 DQ_KERNEL_LOOP(Sigmoid_F32, dq_sigmoid_f32)
 DQ_LOOP1(Sigmoid, 1 / (1 + exp(-x)), F64, double)
-LOOPED(Sigmoid, (1, 6, 13), DQ_GRAIN, DQ_OP_UNIFORM, .formula = "dq_sigmoid_one(x)", .bound = DQ_BOUND_SQUEEZE,
-       .range = {0, 1})
+LOOPED(Sigmoid, (1, 6, 13), DQ_GRAIN, DQ_OP_UNIFORM, .formula = "dq_sigmoid_one(x)", .gradient = dq_gradient_by_output,
+       .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})
 DQ_KERNEL_LOOP(Tanh_F32, dq_tanh_f32)
 DQ_LOOP1(Tanh, tanh(x), F64, double)
-LOOPED(Tanh, (1, 6, 13), DQ_GRAIN, DQ_OP_UNIFORM, .formula = "dq_tanh_one(x)", .bound = DQ_BOUND_SQUEEZE,
-       .range = {-1, 1})
+LOOPED(Tanh, (1, 6, 13), DQ_GRAIN, DQ_OP_UNIFORM, .formula = "dq_tanh_one(x)", .gradient = dq_gradient_by_output,
+       .bound = DQ_BOUND_SQUEEZE, .range = {-1, 1})
 FUNCTION(HardSwish, (14, 22), DQ_GRAIN, x *UNIT_CLAMPED(x / 6 + (element)0.5), DQ_OP_UNIFORM,
-         .formula = "x * dq_unit((T)(x / 6.0f) + 0.5f)", .bound = DQ_BOUND_SLOPE)
+         .formula = "x * dq_unit((T)(x / 6.0f) + 0.5f)", .gradient = dq_gradient_by_input, .bound = DQ_BOUND_SLOPE)
 FUNCTION(Softplus, (1, 22), DQ_GRAIN_FUNCTION, SOFTPLUS(x), DQ_OP_UNIFORM, .formula = SOFTPLUS_C,
-         .bound = DQ_BOUND_SQUEEZE, .range = {0, INFINITY})
+         .gradient = dq_gradient_by_input, .bound = DQ_BOUND_SQUEEZE, .range = {0, INFINITY})
 FUNCTION(Softsign, (1, 22), DQ_GRAIN, x / (1 + fabs(x)), DQ_OP_UNIFORM, .formula = "x / (T)(1.0f + fabsf(x))",
          .bound = DQ_BOUND_SQUEEZE, .range = {-1, 1})
 FUNCTION(Mish, (18, 22), DQ_GRAIN_FUNCTION, x *tanh(SOFTPLUS(x)), DQ_OP_UNIFORM, .formula = "x * tanhf(" SOFTPLUS_C ")",
@@ -64,7 +65,8 @@ static dq_slope slope_LeakyRelu(const dq_node *node) {
   return (dq_slope){DQ_NO_INPUT, dq_node_float(node, "alpha", 0.01f)};
 }
 ACTIVATION(LeakyRelu, (1, 6, 16), DQ_GRAIN, "alpha", 0.01f, NULL, 0, x < 0 ? a * x : x,
-           DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS, .slope = slope_LeakyRelu, .bound = DQ_BOUND_SLOPE)
+           DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS, .slope = slope_LeakyRelu, .gradient = dq_gradient_slope,
+           .bound = DQ_BOUND_SLOPE)
 ACTIVATION(Elu, (1, 6, 22), DQ_GRAIN_FUNCTION, "alpha", 1, NULL, 0, x < 0 ? a * expm1(x) : x, DQ_OP_UNIFORM,
            .formula = "x < 0.0f ? $alpha:1; * expm1f(x) : x", .bound = DQ_BOUND_SQUEEZE, .range = {-1, INFINITY})
 ACTIVATION(Selu, (1, 6, 22), DQ_GRAIN_FUNCTION, "alpha", 1.67326319217681884765625f, "gamma",
@@ -75,7 +77,8 @@ ACTIVATION(Selu, (1, 6, 22), DQ_GRAIN_FUNCTION, "alpha", 1.673263192176818847656
 ACTIVATION(Celu, (12, 28), DQ_GRAIN_FUNCTION, "alpha", 1, NULL, 0, x > 0 ? x : a * expm1(x / a), DQ_OP_UNIFORM,
            .formula = "x > 0.0f ? x : $alpha:1; * expm1f(x / $alpha:1;)", .bound = DQ_BOUND_UNKNOWN)
 ACTIVATION(HardSigmoid, (1, 6, 22), DQ_GRAIN, "alpha", 0.2f, "beta", 0.5f, UNIT_CLAMPED(a *x + b), DQ_OP_UNIFORM,
-           .formula = "dq_unit((T)($alpha:0.2; * x) + $beta:0.5;)", .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})
+           .formula = "dq_unit((T)($alpha:0.2; * x) + $beta:0.5;)", .gradient = dq_gradient_by_output,
+           .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})
 ACTIVATION(ThresholdedRelu, (10, 22), DQ_GRAIN, "alpha", 1, NULL, 0, x > a ? x : 0, DQ_OP_UNIFORM,
            .formula = "x > $alpha:1; ? x : 0.0f", .bound = DQ_BOUND_UNKNOWN)
 ACTIVATION(Swish, (24), DQ_GRAIN, "alpha", 1, NULL, 0, x / (1 + DQ_EXP(-a * x)), DQ_OP_UNIFORM,
@@ -95,7 +98,8 @@ static bool clamp_Relu(const dq_node *node, float *low, float *high) {
 }
 ROW(Relu, (1, 6, 13, 14), (1, 1), DQ_TYPES_FLOAT | DQ_TYPES_SIGNED, DQ_QUANTIZE_ABSORB, dq_infer_same,
     dq_consumed_inputs, DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS, .formula = "x < 0.0f ? 0.0f : x",
-    .integer_formula = "x < 0 ? 0 : x", .clamp = clamp_Relu, .bound = DQ_BOUND_SQUEEZE, .range = {0, INFINITY})
+    .integer_formula = "x < 0 ? 0 : x", .clamp = clamp_Relu, .gradient = dq_gradient_clamp, .bound = DQ_BOUND_SQUEEZE,
+    .range = {0, INFINITY})
 
 // ---- Shrink: the bounds are floats for integers too ----
 
@@ -169,7 +173,8 @@ static dq_slope slope_PRelu(const dq_node *node) {
 ROW(PRelu, (7, 9, 16), (2, 2), DQ_TYPES_FLOAT | DQ_BIT(DQ_I32) | DQ_BIT(DQ_I64) | DQ_BIT(DQ_U32) | DQ_BIT(DQ_U64),
     DQ_QUANTIZE_TABLE, dq_infer_unidirectional, NULL, DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS,
     .formula = "x < 0.0f ? x * y : x", .integer_formula = "x < 0 ? (T)((uint64_t)x * (uint64_t)y) : x",
-    .natural_formula = "x", .slope = slope_PRelu, .bound = DQ_BOUND_SLOPE)
+    .natural_formula = "x", .slope = slope_PRelu, .gradient = dq_gradient_slope, .trained = 1 << 1,
+    .bound = DQ_BOUND_SLOPE)
 
 // ---- Clip: bounds as attributes up to version 6, as optional scalar inputs from 11 ----
 
@@ -255,4 +260,4 @@ static dq_status emit_Clip(dq_emission *to) {
   return dq_emit_elements(to, has_high ? formula : inner);
 }
 ROW_EMIT(emit_Clip, Clip, (1, 6, 11, 12, 13), (1, 3), DQ_TYPES_NUMBER, DQ_QUANTIZE_ABSORB, infer_Clip, attributes_Clip,
-         DQ_OP_UNIFORM, .clamp = clamp_Clip, .bound = DQ_BOUND_SQUEEZE)
+         DQ_OP_UNIFORM, .clamp = clamp_Clip, .gradient = dq_gradient_clamp, .bound = DQ_BOUND_SQUEEZE)

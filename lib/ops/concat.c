@@ -3,6 +3,7 @@
 
 #include "lib/base/sizes.h"
 #include "lib/ops/emit.h"
+#include "lib/ops/gradient.h"
 #include "lib/ops/strided.h"
 
 static dq_status read_axis(const dq_op *op, int *axis) {
@@ -86,6 +87,7 @@ const dq_operator dq_op_Concat = {
     .attributes = (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer,
     .run = run,
+    .gradient = dq_gradient_concat,
     .emit = emit,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_COMBINE,

@@ -13,6 +13,7 @@ enum { INPUT, WEIGHT, BIAS, ADDEND };
 typedef struct conv_state {
   dq_conv_plan plan;
   void *packed;
+  bool varies; // the weights are no constants
 } conv_state;
 
 // The attributes of an activation, whose names begin with `what`.
@@ -64,22 +65,28 @@ static bool has_kernel(const dq_op *op) {
   return (op->inputs[INPUT]->type == DQ_F32 || is_half(op)) && op->inputs[INPUT]->rank <= 4;
 }
 
-static dq_status pack(const dq_op *op, const dq_conv_parameters *parameters, dq_arena *arena, conv_state *state) {
+// Weights that steps compute or that change between runs are packed in every run.
+static bool is_constant(const dq_op *op) {
+  return dq_op_known(op, WEIGHT) && (!dq_op_input(op, BIAS) || dq_op_known(op, BIAS));
+}
+
+static void pack(const dq_op *op, const conv_state *state) {
   const dq_tensor *bias = dq_op_input(op, BIAS);
   const void *weights = op->inputs[WEIGHT]->data, *offsets = bias ? bias->data : NULL;
+  if (is_half(op)) dq_conv_f16_pack(&state->plan, weights, offsets, state->packed);
+  else dq_conv_f32_pack(&state->plan, weights, offsets, state->packed);
+}
+
+static dq_status make_plan(const dq_op *op, const dq_conv_parameters *parameters, dq_arena *arena, conv_state *state) {
   unsigned cpu = op->context->cpu;
   if (is_half(op)) DQ_TRY(dq_conv_f16_plan(parameters, op->context->half_sums, cpu, &state->plan, op->error));
   else DQ_TRY(dq_conv_f32_plan(parameters, cpu, &state->plan, op->error));
-  DQ_TRY(dq_op_alloc(op, arena, dq_conv_packed_bytes(&state->plan), &state->packed));
-  if (is_half(op)) dq_conv_f16_pack(&state->plan, weights, offsets, state->packed);
-  else dq_conv_f32_pack(&state->plan, weights, offsets, state->packed);
-  return DQ_OK;
+  state->varies = !is_constant(op);
+  return dq_op_alloc(op, arena, dq_conv_packed_bytes(&state->plan), &state->packed);
 }
 
 static dq_status prepare(dq_op *op, dq_arena *arena) {
-  if (!has_kernel(op) || !dq_op_known(op, WEIGHT)) return DQ_OK;
-  const dq_tensor *bias = dq_op_input(op, BIAS);
-  if ((bias && !bias->data) || op->inputs[INPUT]->dims[0] == 0) return DQ_OK;
+  if (!has_kernel(op) || op->inputs[INPUT]->dims[0] == 0) return DQ_OK;
   dq_convolution convolution;
   DQ_TRY(dq_convolution_read(op, INPUT, WEIGHT, BIAS, &convolution));
   dq_conv_parameters parameters = dq_convolution_parameters(&convolution);
@@ -87,9 +94,10 @@ static dq_status prepare(dq_op *op, dq_arena *arena) {
   conv_state *state = DQ_NEW(arena, conv_state);
   if (!state) return dq_fail_memory(op->error, sizeof *state);
   parameters.algorithm = (dq_conv_choice)op->algorithm;
-  DQ_TRY(pack(op, &parameters, arena, state));
+  DQ_TRY(make_plan(op, &parameters, arena, state));
+  if (!state->varies) pack(op, state);
   op->state = state;
-  op->packed = 1u << WEIGHT;
+  if (!state->varies) op->packed = 1u << WEIGHT;
   dq_convolution_report(op, &state->plan);
   op->scratch_bytes = dq_conv_scratch_bytes(&state->plan, dq_pool_threads(op->context->pool));
   return DQ_OK;
@@ -135,6 +143,7 @@ static dq_status run(dq_op *op) {
   if (!has_kernel(op)) return run_direct(op);
   if (!op->state) return dq_op_run_unprepared(op);
   const conv_state *state = op->state;
+  if (state->varies) pack(op, state);
   const void *input = op->inputs[INPUT]->data;
   if (is_half(op))
     dq_conv_f16_run(&state->plan, state->packed, input, op->outputs[0]->data, op->scratch, op->context->pool);
@@ -166,6 +175,8 @@ const dq_operator dq_op_Conv = {
     .emit = emit,
     .product = product,
     .macs = macs,
+    .gradient = dq_gradient_conv,
+    .trained = 1 << WEIGHT | 1 << BIAS,
     .category = DQ_ALLOW,
     .quantization = DQ_QUANTIZE_COMPUTE,
     .flags = DQ_OP_HALF | DQ_OP_HALF_KERNEL,

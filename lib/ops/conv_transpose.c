@@ -398,6 +398,12 @@ static void product(const dq_node *node, dq_product *to) {
   dq_describe_convolution(node, DQ_TRANSPOSED_CONVOLUTION, DQ_FLOAT_OPERANDS(BIAS), to);
 }
 
+static dq_status gradient(const dq_gradient *gradient) {
+  transposed t;
+  DQ_TRY(read_transposed(gradient->op, &t));
+  return dq_gradient_conv_transpose(gradient, &t.window);
+}
+
 static const dq_attribute_rule attributes[] = {DQ_WINDOW_ATTRIBUTES(false),
                                                {"group", DQ_ATTRIBUTE_INT, false},
                                                {"output_padding", DQ_ATTRIBUTE_INTS, false},
@@ -418,6 +424,8 @@ const dq_operator dq_op_ConvTranspose = {
     .emit = emit,
     .product = product,
     .macs = macs,
+    .gradient = gradient,
+    .trained = 1 << WEIGHT | 1 << BIAS,
     .category = DQ_ALLOW,
     .quantization = DQ_QUANTIZE_COMPUTE,
     .flags = DQ_OP_HALF,

@@ -4,7 +4,7 @@
 #define DQ_OPS_CONVOLUTION_H
 
 #include "lib/kernels/conv/conv.h"
-#include "lib/ops/operator.h"
+#include "lib/ops/gradient.h"
 #include "lib/ops/window.h"
 
 // Input N x C x spatial, weight M x C/groups x kernel, bias M, output N x M x window.output.
@@ -53,5 +53,8 @@ void dq_convolution_report(dq_op *op, const dq_conv_plan *plan);
 
 // The same window with three axes: axes of size 1 are added in front, so that one loop serves all ranks.
 dq_window dq_window_three(const dq_window *window);
+
+// The gradient function of transposed convolutions; `window` is theirs, with the sizes of input and output.
+dq_status dq_gradient_conv_transpose(const dq_gradient *gradient, const dq_window *window);
 
 #endif

@@ -1,6 +1,7 @@
 // Functions of two values that broadcast: arithmetic, bits, logic, comparison.
 #include "lib/ops/elementwise.h"
 #include "lib/ops/emit.h"
+#include "lib/ops/gradient.h"
 
 #include <tgmath.h>
 
@@ -13,7 +14,7 @@ static const dq_attribute_rule shift_attributes[] = {{"direction", DQ_ATTRIBUTE_
 
 // ---- Arithmetic. Integers wrap modulo 2^bits, so they are computed unsigned. ----
 
-#define ARITHMETIC(NAME, SIGN, FLOAT, INTEGER, QUANTIZATION, TRAITS)                                                   \
+#define ARITHMETIC(NAME, SIGN, FLOAT, INTEGER, QUANTIZATION, TRAITS, ...)                                              \
   DQ_EACH_FLOAT(DQ_LOOP2_FAST, NAME, FLOAT)                                                                            \
   DQ_EACH_INTEGER(DQ_LOOP2, NAME, INTEGER)                                                                             \
   static dq_loop *const loops_##NAME[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, NAME)};                           \
@@ -21,16 +22,17 @@ static const dq_attribute_rule shift_attributes[] = {{"direction", DQ_ATTRIBUTE_
   ROW(NAME, (7, 13, 14), DQ_TYPES_NUMBER, NULL, dq_infer_binary, DQ_FOLLOW, QUANTIZATION,                              \
       DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | (TRAITS), .integer_form = DQ_FORM_PAIR,                        \
       .bound = DQ_BOUND_COMBINE, .emit = dq_emit_formula, .formula = "x " SIGN " y",                                   \
-      .integer_formula = "(uint64_t)x " SIGN " (uint64_t)y")
+      .integer_formula = "(uint64_t)x " SIGN " (uint64_t)y", __VA_ARGS__)
 
 // Truncating division; what C leaves undefined is 0 (by zero) and wraps (most negative by -1).
 #define DIVIDE_SIGNED(NAME, symbol, type)                                                                              \
   DQ_LOOP2(NAME, y == 0 ? 0 : y == -1 ? (element)(0u - (uint64_t)x) : x / y, symbol, type)
 #define DIVIDE_UNSIGNED(NAME, symbol, type) DQ_LOOP2(NAME, y == 0 ? 0 : x / y, symbol, type)
 
-ARITHMETIC(Add, "+", x + y, (uint64_t)x + (uint64_t)y, DQ_QUANTIZE_COMBINE, DQ_OP_ADDS)
-ARITHMETIC(Sub, "-", x - y, (uint64_t)x - (uint64_t)y, DQ_QUANTIZE_NOT, 0)
-ARITHMETIC(Mul, "*", x *y, (uint64_t)x *(uint64_t)y, DQ_QUANTIZE_COMBINE, 0)
+ARITHMETIC(Add, "+", x + y, (uint64_t)x + (uint64_t)y, DQ_QUANTIZE_COMBINE, DQ_OP_ADDS, .gradient = dq_gradient_add,
+           .trained = 1 << 0 | 1 << 1)
+ARITHMETIC(Sub, "-", x - y, (uint64_t)x - (uint64_t)y, DQ_QUANTIZE_NOT, 0, .gradient = dq_gradient_sub)
+ARITHMETIC(Mul, "*", x *y, (uint64_t)x *(uint64_t)y, DQ_QUANTIZE_COMBINE, 0, .gradient = dq_gradient_mul)
 
 DQ_EACH_FLOAT(DQ_LOOP2_FAST, Div, x / y)
 DQ_EACH_SIGNED(DIVIDE_SIGNED, Div)
@@ -39,7 +41,7 @@ static dq_loop *const loops_Div[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, 
 DQ_RUN_LOOPS(Div, DQ_GRAIN)
 ROW(Div, (7, 13, 14), DQ_TYPES_NUMBER, NULL, dq_infer_binary, DQ_FOLLOW, DQ_QUANTIZE_NOT,
     DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE, .integer_form = DQ_FORM_FUNCTION, .bound = DQ_BOUND_COMBINE,
-    .emit = dq_emit_formula, .formula = "x / y",
+    .emit = dq_emit_formula, .gradient = dq_gradient_div, .formula = "x / y",
     .integer_formula = "y == 0 ? (T)0 : y == -1 ? (T)(0u - (uint64_t)x) : (T)(x / y)",
     .natural_formula = "y == 0 ? 0u : x / y")
 

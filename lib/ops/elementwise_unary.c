@@ -2,6 +2,7 @@
 #include "lib/kernels/array/array.h"
 #include "lib/ops/elementwise.h"
 #include "lib/ops/emit.h"
+#include "lib/ops/gradient.h"
 
 #include <tgmath.h> // floor, sin and so on in the type of x
 
@@ -76,8 +77,8 @@ static dq_loop *const loops_Abs[DQ_LOOP_TYPES] = {DQ_EACH_NUMBER(DQ_LOOP_ENTRY, 
 DQ_RUN_LOOPS(Abs, DQ_GRAIN)
 ROW(Abs, (1, 6, 13), DQ_TYPES_NUMBER, DQ_FOLLOW, dq_infer_same, dq_consumed_inputs,
     DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM, .emit = dq_emit_formula, .formula = "fabsf(x)",
-    .integer_formula = "x < 0 ? 0u - (uint64_t)x : (uint64_t)x", .natural_formula = "x",
-    .integer_form = DQ_FORM_FUNCTION)
+    .gradient = dq_gradient_by_input, .integer_formula = "x < 0 ? 0u - (uint64_t)x : (uint64_t)x",
+    .natural_formula = "x", .integer_form = DQ_FORM_FUNCTION)
 
 DQ_EACH_FLOAT(DQ_LOOP1, Neg, -x)
 DQ_EACH_SIGNED(NEG_SIGNED, Neg)
@@ -85,7 +86,7 @@ static dq_loop *const loops_Neg[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, N
 DQ_RUN_LOOPS(Neg, DQ_GRAIN)
 ROW(Neg, (1, 6, 13), DQ_TYPES_FLOAT | DQ_TYPES_SIGNED, DQ_FOLLOW, dq_infer_same, dq_consumed_inputs,
     DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_ELEMENTWISE | DQ_OP_UNIFORM, .emit = dq_emit_formula, .formula = "-x",
-    .integer_formula = "0u - (uint64_t)x", .integer_form = DQ_FORM_FUNCTION)
+    .gradient = dq_gradient_neg, .integer_formula = "0u - (uint64_t)x", .integer_form = DQ_FORM_FUNCTION)
 
 DQ_EACH_FLOAT(DQ_LOOP1, Sign, x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x)
 DQ_EACH_SIGNED(DQ_LOOP1, Sign, (x > 0) - (x < 0))

@@ -5,6 +5,7 @@
 #include "lib/base/sizes.h"
 #include "lib/kernels/gemm/gemm_api.h"
 #include "lib/ops/emit.h"
+#include "lib/ops/gradient.h"
 #include "lib/ops/matmul.h"
 #include "lib/ops/prepare.h"
 
@@ -306,6 +307,8 @@ const dq_operator dq_op_Gemm = {
     .emit = emit_gemm,
     .product = describe_gemm,
     .macs = macs_gemm,
+    .gradient = dq_gradient_gemm,
+    .trained = 1 << 1 | 1 << 2,
     .category = DQ_ALLOW,
     .quantization = DQ_QUANTIZE_COMPUTE,
     .flags = DQ_OP_HALF,
@@ -392,6 +395,8 @@ const dq_operator dq_op_MatMul = {
     .emit = emit_matmul,
     .product = describe_matmul,
     .macs = macs_matmul,
+    .gradient = dq_gradient_matmul,
+    .trained = 1 << 0 | 1 << 1,
     .category = DQ_ALLOW,
     .quantization = DQ_QUANTIZE_COMPUTE,
     .flags = DQ_OP_HALF,

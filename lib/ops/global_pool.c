@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "lib/ops/emit.h"
+#include "lib/ops/gradient.h"
 #include "lib/ops/strided.h"
 
 enum { LANES = 8 };
@@ -151,6 +152,7 @@ const dq_operator dq_op_GlobalAveragePool = {
     .types = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64),
     .infer = infer,
     .run = run_average,
+    .gradient = dq_gradient_global_average,
     .emit = emit_average,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_COMBINE,

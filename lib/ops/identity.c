@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "lib/ops/emit.h"
+#include "lib/ops/gradient.h"
 
 static void copy_elements(const dq_tensor *input, dq_tensor *output) {
   size_t bytes = dq_tensor_bytes(output);
@@ -21,6 +22,7 @@ const dq_operator dq_op_Identity = {
     .types = DQ_TYPES_ALL,
     .infer = dq_infer_same,
     .run = run_Identity,
+    .gradient = dq_gradient_view,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_VIEW | DQ_OP_IN_PLACE | DQ_OP_UNIFORM | DQ_OP_HOMOGENEOUS,
@@ -87,6 +89,7 @@ const dq_operator dq_op_Dropout = {
     .check = check_Dropout,
     .infer = infer_Dropout,
     .run = run_Dropout,
+    .gradient = dq_gradient_view,
     .emit = emit_Dropout,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,

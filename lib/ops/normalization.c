@@ -3,6 +3,7 @@
 #include "lib/base/sizes.h"
 #include "lib/ops/elementwise.h"
 #include "lib/ops/emit_reduce.h"
+#include "lib/ops/gradient.h"
 #include "lib/ops/quantized.h"
 #include "lib/ops/reduce.h"
 
@@ -223,6 +224,8 @@ const dq_operator dq_op_BatchNormalization = {.since = {1, 6, 7, 9, 14, 15},
                                               .check = check_BatchNormalization,
                                               .bound = DQ_BOUND_BATCH_NORM,
                                               .emit = emit_batch,
+                                              .gradient = dq_gradient_batch_norm,
+                                              .trained = 1 << 1 | 1 << 2,
                                               ROW(BatchNormalization, (5, 5), (1, 5), DQ_FOLLOW, DQ_QUANTIZE_TABLE,
                                                   DQ_OP_HALF | DQ_OP_IN_PLACE | DQ_OP_CHANNEL_VECTORS)};
 

@@ -9,6 +9,7 @@
 
 typedef struct dq_operator dq_operator;
 typedef struct dq_emission dq_emission;
+typedef struct dq_gradient dq_gradient;
 
 // One node at inference, preparation and run time. Tensors are row-major.
 typedef struct dq_op {
@@ -139,6 +140,10 @@ struct dq_operator {
   // Optional, for sums of products of data and a weight: operands, axes and attributes of a node.
   void (*product)(const dq_node *node, dq_product *product);
   int64_t (*macs)(const dq_op *op); // multiply-accumulates from the shapes; NULL: none
+  // Optional: writes the nodes that compute the gradients of the inputs (lib/ops/gradient.h); NULL: networks with the
+  // operator between a trained constant and the loss cannot be trained.
+  dq_status (*gradient)(const dq_gradient *gradient);
+  unsigned trained; // bit i: a constant that is input i is trained (weights, biases, scales, slopes)
   dq_category category;
   dq_quantization quantization;
   dq_integer_form integer_form;

@@ -5,6 +5,7 @@
 
 #include "lib/base/sizes.h"
 #include "lib/ops/emit.h"
+#include "lib/ops/gradient.h"
 #include "lib/ops/quantized.h"
 #include "lib/ops/strided.h"
 
@@ -193,6 +194,16 @@ static dq_status run(dq_op *op) {
   return p.mode == CONSTANT ? run_constant(op, &p) : run_repeating(op, &p);
 }
 
+// What a constant surrounds.
+static dq_status gradient(const dq_gradient *gradient) {
+  padding p;
+  DQ_TRY(read_padding(gradient->op, &p));
+  if (!p.known || p.mode != CONSTANT)
+    return dq_op_fail(gradient->op, DQ_UNSUPPORTED, "training needs pads that are constant, of the mode constant");
+  for (int i = 0; i < gradient->op->inputs[0]->rank; i++) p.begin[i] = -p.begin[i];
+  return dq_gradient_set(gradient, 0, dq_gradient_placed(gradient, gradient->outputs[0], 0, p.begin, NULL));
+}
+
 const dq_operator dq_op_Pad = {
     .name = "Pad",
     .since = {1, 2, 11, 13, 18, 19, 21, 23, 24, 25},
@@ -206,6 +217,7 @@ const dq_operator dq_op_Pad = {
                                               {0}},
     .infer = infer,
     .run = run,
+    .gradient = gradient,
     .emit = emit,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,

@@ -5,6 +5,7 @@
 #include "lib/base/sizes.h"
 #include "lib/ops/elementwise.h"
 #include "lib/ops/emit_reduce.h"
+#include "lib/ops/gradient.h"
 
 // ---- Geometry ----
 
@@ -245,8 +246,7 @@ static void reduce_span(void *argument, int64_t from, int64_t to) {
   }
 }
 
-// Which axes go; *known false when that is not known yet.
-static dq_status reduced_axes(const dq_op *op, bool *reduced, bool *known) {
+dq_status dq_reduced_axes(const dq_op *op, bool *reduced, bool *known) {
   int64_t axes[DQ_MAX_INTS];
   int count, rank = op->inputs[0]->rank;
   DQ_TRY(dq_op_axes(op, "axes", 1, axes, &count, known));
@@ -274,7 +274,7 @@ static dq_status infer_reduced(dq_op *op, int type, const bool *reduced) {
 
 static dq_status infer_reduce(dq_op *op) {
   bool reduced[DQ_MAX_RANK], known;
-  DQ_TRY(reduced_axes(op, reduced, &known));
+  DQ_TRY(dq_reduced_axes(op, reduced, &known));
   if (!known) return dq_op_unknown(op, 0, op->inputs[0]->type);
   return infer_reduced(op, op->inputs[0]->type, reduced);
 }
@@ -282,7 +282,7 @@ static dq_status infer_reduce(dq_op *op) {
 static dq_status reduce(dq_op *op, dq_reduce_kind kind, dq_reduce_finish finish) {
   reduce_job job = {.kind = kind, .finish = finish, .input = op->inputs[0], .output = op->outputs[0]};
   bool reduced[DQ_MAX_RANK], known;
-  DQ_TRY(reduced_axes(op, reduced, &known));
+  DQ_TRY(dq_reduced_axes(op, reduced, &known));
   dq_reduction_plan(job.input, reduced, &job.plan);
   dq_spans(op->context, job.plan.sets, dq_reduction_grain(&job.plan), reduce_span, &job);
   return DQ_OK;
@@ -291,7 +291,7 @@ static dq_status reduce(dq_op *op, dq_reduce_kind kind, dq_reduce_finish finish)
 static dq_status emit_reduce(dq_emission *to, dq_reduce_kind kind, dq_reduce_finish finish) {
   bool reduced[DQ_MAX_RANK], known;
   dq_reduction plan;
-  DQ_TRY(reduced_axes(to->op, reduced, &known));
+  DQ_TRY(dq_reduced_axes(to->op, reduced, &known));
   if (!known) return dq_op_fail(to->op, DQ_UNSUPPORTED, "its axes are computed");
   dq_reduction_plan(to->op->inputs[0], reduced, &plan);
   return dq_emit_reduction(to, &plan, kind, finish);
@@ -304,37 +304,39 @@ static const dq_attribute_rule reduce_attributes[] = {{"axes", DQ_ATTRIBUTE_INTS
 
 #define WIDE_TYPES (DQ_TYPES_FLOAT | DQ_BIT(DQ_I32) | DQ_BIT(DQ_I64) | DQ_BIT(DQ_U32) | DQ_BIT(DQ_U64))
 
-#define ROW(NAME, VERSIONS, KIND, FINISH, TYPES, COLOUR, BOUND)                                                        \
+#define ROW(NAME, VERSIONS, KIND, FINISH, TYPES, COLOUR, ...)                                                          \
   static dq_status run_##NAME(dq_op *op) { return reduce(op, KIND, FINISH); }                                          \
   static dq_status emit_##NAME(dq_emission *to) { return emit_reduce(to, KIND, FINISH); }                              \
-  const dq_operator dq_op_##NAME = {                                                                                   \
-      .name = #NAME,                                                                                                   \
-      .since = DQ_VERSIONS VERSIONS,                                                                                   \
-      .inputs = {1, 2},                                                                                                \
-      .outputs = {1, 1},                                                                                               \
-      .types = TYPES,                                                                                                  \
-      .attributes = reduce_attributes,                                                                                 \
-      .infer = infer_reduce,                                                                                           \
-      .run = run_##NAME,                                                                                               \
-      .emit = emit_##NAME,                                                                                             \
-      .category = COLOUR,                                                                                              \
-      .quantization = DQ_QUANTIZE_NOT,                                                                                 \
-      .flags = DQ_OP_HALF,                                                                                             \
-      .bound = BOUND,                                                                                                  \
-  };
+  const dq_operator dq_op_##NAME = {.name = #NAME,                                                                     \
+                                    .since = DQ_VERSIONS VERSIONS,                                                     \
+                                    .inputs = {1, 2},                                                                  \
+                                    .outputs = {1, 1},                                                                 \
+                                    .types = TYPES,                                                                    \
+                                    .attributes = reduce_attributes,                                                   \
+                                    .infer = infer_reduce,                                                             \
+                                    .run = run_##NAME,                                                                 \
+                                    .emit = emit_##NAME,                                                               \
+                                    .category = COLOUR,                                                                \
+                                    .quantization = DQ_QUANTIZE_NOT,                                                   \
+                                    .flags = DQ_OP_HALF,                                                               \
+                                    __VA_ARGS__};
 
-ROW(ReduceSum, (1, 11, 13), DQ_REDUCE_SUM, DQ_FINISH_PLAIN, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
-ROW(ReduceMean, (1, 11, 13, 18), DQ_REDUCE_SUM, DQ_FINISH_MEAN, WIDE_TYPES, DQ_DENY, DQ_BOUND_MOVE)
-ROW(ReduceProd, (1, 11, 13, 18), DQ_REDUCE_PRODUCT, DQ_FINISH_PLAIN, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
-ROW(ReduceL1, (1, 11, 13, 18), DQ_REDUCE_SUM_ABS, DQ_FINISH_PLAIN, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
-ROW(ReduceL2, (1, 11, 13, 18), DQ_REDUCE_SUM_SQUARE, DQ_FINISH_ROOT, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
-ROW(ReduceSumSquare, (1, 11, 13, 18), DQ_REDUCE_SUM_SQUARE, DQ_FINISH_PLAIN, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
-ROW(ReduceLogSum, (1, 11, 13, 18, 28), DQ_REDUCE_SUM, DQ_FINISH_LOG, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
-ROW(ReduceLogSumExp, (1, 11, 13, 18, 28), DQ_REDUCE_SUM_EXP, DQ_FINISH_LOG, WIDE_TYPES, DQ_DENY, DQ_BOUND_UNKNOWN)
+ROW(ReduceSum, (1, 11, 13), DQ_REDUCE_SUM, DQ_FINISH_PLAIN, WIDE_TYPES, DQ_DENY, .bound = DQ_BOUND_UNKNOWN,
+    .gradient = dq_gradient_reduce_sum)
+ROW(ReduceMean, (1, 11, 13, 18), DQ_REDUCE_SUM, DQ_FINISH_MEAN, WIDE_TYPES, DQ_DENY, .bound = DQ_BOUND_MOVE,
+    .gradient = dq_gradient_reduce_mean)
+ROW(ReduceProd, (1, 11, 13, 18), DQ_REDUCE_PRODUCT, DQ_FINISH_PLAIN, WIDE_TYPES, DQ_DENY, .bound = DQ_BOUND_UNKNOWN)
+ROW(ReduceL1, (1, 11, 13, 18), DQ_REDUCE_SUM_ABS, DQ_FINISH_PLAIN, WIDE_TYPES, DQ_DENY, .bound = DQ_BOUND_UNKNOWN)
+ROW(ReduceL2, (1, 11, 13, 18), DQ_REDUCE_SUM_SQUARE, DQ_FINISH_ROOT, WIDE_TYPES, DQ_DENY, .bound = DQ_BOUND_UNKNOWN)
+ROW(ReduceSumSquare, (1, 11, 13, 18), DQ_REDUCE_SUM_SQUARE, DQ_FINISH_PLAIN, WIDE_TYPES, DQ_DENY,
+    .bound = DQ_BOUND_UNKNOWN)
+ROW(ReduceLogSum, (1, 11, 13, 18, 28), DQ_REDUCE_SUM, DQ_FINISH_LOG, WIDE_TYPES, DQ_DENY, .bound = DQ_BOUND_UNKNOWN)
+ROW(ReduceLogSumExp, (1, 11, 13, 18, 28), DQ_REDUCE_SUM_EXP, DQ_FINISH_LOG, WIDE_TYPES, DQ_DENY,
+    .bound = DQ_BOUND_UNKNOWN)
 ROW(ReduceMax, (1, 11, 12, 13, 18, 20), DQ_REDUCE_MAXIMUM, DQ_FINISH_PLAIN,
-    WIDE_TYPES | DQ_BIT(DQ_I8) | DQ_BIT(DQ_U8) | DQ_BIT(DQ_BOOL), DQ_FOLLOW, DQ_BOUND_MOVE)
+    WIDE_TYPES | DQ_BIT(DQ_I8) | DQ_BIT(DQ_U8) | DQ_BIT(DQ_BOOL), DQ_FOLLOW, .bound = DQ_BOUND_MOVE)
 ROW(ReduceMin, (1, 11, 12, 13, 18, 20), DQ_REDUCE_MINIMUM, DQ_FINISH_PLAIN,
-    WIDE_TYPES | DQ_BIT(DQ_I8) | DQ_BIT(DQ_U8) | DQ_BIT(DQ_BOOL), DQ_FOLLOW, DQ_BOUND_MOVE)
+    WIDE_TYPES | DQ_BIT(DQ_I8) | DQ_BIT(DQ_U8) | DQ_BIT(DQ_BOOL), DQ_FOLLOW, .bound = DQ_BOUND_MOVE)
 
 // ---- ArgMax, ArgMin ----
 

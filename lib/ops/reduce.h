@@ -33,4 +33,8 @@ int64_t dq_reduction_row(const dq_reduction *plan, int64_t row);
 // The number of sets for which it pays to wake a thread, for dq_spans.
 int64_t dq_reduction_grain(const dq_reduction *plan);
 
+// Stores in reduced[rank of input 0] which axes a node of ReduceSum and its like removes; *known is false when that
+// depends on elements that are not known. DQ_BAD_INPUT: an axis is outside.
+dq_status dq_reduced_axes(const dq_op *op, bool *reduced, bool *known);
+
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base/sizes.h"
+#include "lib/ops/gradient.h"
 #include "lib/ops/strided.h"
 
 // The target of Reshape, an attribute before version 5. *known is false while its elements are not.
@@ -129,6 +130,7 @@ const dq_operator dq_op_Reshape = {
                                               {0}},
     .infer = infer_reshape,
     .run = dq_run_copy,
+    .gradient = dq_gradient_view,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_MOVES_8_BIT | DQ_OP_VIEW,
@@ -144,6 +146,7 @@ const dq_operator dq_op_Flatten = {
     .attributes = (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer_flatten,
     .run = dq_run_copy,
+    .gradient = dq_gradient_view,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_MOVES_8_BIT | DQ_OP_VIEW,
@@ -159,6 +162,7 @@ const dq_operator dq_op_Squeeze = {
     .attributes = (const dq_attribute_rule[]){{"axes", DQ_ATTRIBUTE_INTS, false}, {0}},
     .infer = infer_squeeze,
     .run = dq_run_copy,
+    .gradient = dq_gradient_view,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_MOVES_8_BIT | DQ_OP_VIEW,
@@ -174,6 +178,7 @@ const dq_operator dq_op_Unsqueeze = {
     .attributes = (const dq_attribute_rule[]){{"axes", DQ_ATTRIBUTE_INTS, false}, {0}},
     .infer = infer_unsqueeze,
     .run = dq_run_copy,
+    .gradient = dq_gradient_view,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
     .flags = DQ_OP_MOVES_8_BIT | DQ_OP_VIEW,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/ops/emit.h"
+#include "lib/ops/gradient.h"
 #include "lib/ops/strided.h"
 
 typedef struct slices {
@@ -96,6 +97,15 @@ static dq_status run(dq_op *op) {
   return DQ_OK;
 }
 
+static dq_status gradient(const dq_gradient *gradient) {
+  parameters p;
+  slices s;
+  DQ_TRY(read_parameters(gradient->op, &p));
+  if (!p.known) return dq_op_fail(gradient->op, DQ_UNSUPPORTED, "training needs starts and ends that are constant");
+  DQ_TRY(resolve(gradient->op, &p, &s));
+  return dq_gradient_set(gradient, 0, dq_gradient_placed(gradient, gradient->outputs[0], 0, s.start, s.step));
+}
+
 const dq_operator dq_op_Slice = {
     .name = "Slice",
     .since = {1, 10, 11, 13},
@@ -108,6 +118,7 @@ const dq_operator dq_op_Slice = {
                                               {0}},
     .infer = infer,
     .run = run,
+    .gradient = gradient,
     .emit = dq_emit_move,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,

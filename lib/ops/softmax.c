@@ -4,6 +4,7 @@
 #include "lib/kernels/array/array.h"
 #include "lib/ops/elementwise.h"
 #include "lib/ops/emit.h"
+#include "lib/ops/gradient.h"
 
 #include <inttypes.h>
 #include <tgmath.h>
@@ -213,6 +214,6 @@ static const dq_attribute_rule softmax_attributes[] = {{"axis", DQ_ATTRIBUTE_INT
                                     .quantization = DQ_QUANTIZE_NOT,                                                   \
                                     .flags = DQ_OP_HALF,                                                               \
                                     __VA_ARGS__};
-ROW(Softmax, .emit = emit_softmax, .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})
-ROW(LogSoftmax, .emit = emit_log_softmax, .bound = DQ_BOUND_UNKNOWN)
+ROW(Softmax, .emit = emit_softmax, .gradient = dq_gradient_softmax, .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})
+ROW(LogSoftmax, .emit = emit_log_softmax, .gradient = dq_gradient_softmax, .bound = DQ_BOUND_UNKNOWN)
 ROW(Hardmax, .emit = emit_hardmax, .bound = DQ_BOUND_SQUEEZE, .range = {0, 1})

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "lib/ops/emit.h"
+#include "lib/ops/gradient.h"
 #include "lib/ops/strided.h"
 
 static dq_status read_axis(const dq_op *op, int *axis) {
@@ -100,6 +101,23 @@ static dq_status run(dq_op *op) {
   return DQ_OK;
 }
 
+// The sum of the parts at their places.
+static dq_status gradient(const dq_gradient *gradient) {
+  const dq_op *op = gradient->op;
+  int64_t starts[DQ_MAX_RANK] = {0};
+  dq_value *sum = NULL;
+  int axis;
+  DQ_TRY(read_axis(op, &axis));
+  for (int i = 0; i < op->output_count; i++) {
+    dq_value *part = gradient->outputs[i];
+    if (part && !(part = dq_gradient_placed(gradient, part, 0, starts, NULL))) return dq_fail_memory(op->error, 0);
+    if (part) sum = sum ? dq_gradient_of_two(gradient, "Add", sum, part) : part;
+    if (part && !sum) return dq_fail_memory(op->error, 0);
+    if (op->outputs[i]) starts[axis] += op->outputs[i]->dims[axis];
+  }
+  return dq_gradient_set(gradient, 0, sum);
+}
+
 const dq_operator dq_op_Split = {
     .name = "Split",
     .since = {1, 2, 11, 13, 18},
@@ -112,6 +130,7 @@ const dq_operator dq_op_Split = {
                                               {0}},
     .infer = infer,
     .run = run,
+    .gradient = gradient,
     .emit = dq_emit_move,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,

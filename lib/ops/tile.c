@@ -4,6 +4,7 @@
 
 #include "lib/base/sizes.h"
 #include "lib/ops/emit.h"
+#include "lib/ops/gradient.h"
 #include "lib/ops/strided.h"
 
 // Repetitions per axis. Version 1 has one count for one axis.
@@ -118,6 +119,7 @@ const dq_operator dq_op_Expand = {
     .types = DQ_TYPES_ALL,
     .infer = infer_expand,
     .run = run_expand,
+    .gradient = dq_gradient_expand,
     .emit = dq_emit_move,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "lib/ops/emit.h"
+#include "lib/ops/gradient.h"
 #include "lib/ops/strided.h"
 
 static dq_status read_perm(const dq_op *op, int *perm) {
@@ -48,6 +49,7 @@ const dq_operator dq_op_Transpose = {
     .attributes = (const dq_attribute_rule[]){{"perm", DQ_ATTRIBUTE_INTS, false}, {0}},
     .infer = infer,
     .run = run,
+    .gradient = dq_gradient_transpose,
     .emit = dq_emit_move,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,

@@ -8,6 +8,7 @@
 #include "lib/base/sizes.h"
 #include "lib/kernels/array/array.h"
 #include "lib/ops/emit.h"
+#include "lib/ops/gradient.h"
 #include "lib/ops/strided.h"
 #include "lib/ops/window.h"
 
@@ -373,6 +374,7 @@ const dq_operator dq_op_MaxPool = {
     .check = dq_pool_check,
     .infer = infer,
     .run = run_max,
+    .gradient = dq_gradient_max_pool,
     .emit = dq_emit_max_pool,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
@@ -390,6 +392,7 @@ const dq_operator dq_op_AveragePool = {
     .check = dq_pool_check,
     .infer = infer,
     .run = run_average,
+    .gradient = dq_gradient_average_pool,
     .emit = dq_emit_average_pool,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_COMBINE,

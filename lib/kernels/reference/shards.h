@@ -1,0 +1,47 @@
+// Sums of many elements that are the same on every processor and for any number of threads.
+#ifndef DQ_KERNELS_SHARDS_H
+#define DQ_KERNELS_SHARDS_H
+
+#include <stdint.h>
+
+// Pictures of a batch whose terms are added one after the other. The sums of the shards are added in a tree: the sum of
+// n shards is that of the first ones, of which there are the largest power of two below n, and that of the others. So
+// whoever computes a power of two of neighbouring shards computes a part of the whole sum, to the bit.
+enum { DQ_SHARD = 4, DQ_LANES = 16, DQ_SHARD_LEVELS = 64 };
+
+// Adds the sum of `term`, an expression of the index i from 0 to count - 1, to the double `total`: term i is added to
+// lane i % DQ_LANES, in `type`, and the lanes are added in double in ascending order.
+#define DQ_LANE_SUM(type, count, term, total)                                                                          \
+  do {                                                                                                                 \
+    const int64_t lane_count = (count), lane_whole = lane_count - lane_count % DQ_LANES;                               \
+    type lanes[DQ_LANES] = {0};                                                                                        \
+    for (int64_t lane_at = 0; lane_at < lane_whole; lane_at += DQ_LANES)                                               \
+      for (int lane = 0; lane < DQ_LANES; lane++) {                                                                    \
+        const int64_t i = lane_at + lane;                                                                              \
+        lanes[lane] += (term);                                                                                         \
+      }                                                                                                                \
+    for (int64_t i = lane_whole; i < lane_count; i++) lanes[i - lane_whole] += (term);                                 \
+    for (int lane = 0; lane < DQ_LANES; lane++) (total) += (double)lanes[lane];                                        \
+  } while (0)
+
+// The tree of shards, as a binary counter adds: sums of 1, 2, 4, ... shards that still wait for others.
+typedef struct dq_shard_sums {
+  double waiting[DQ_SHARD_LEVELS];
+  int depth;
+  int64_t count;
+} dq_shard_sums;
+
+// Adds the sum of the next shard.
+static inline void dq_shard_add(dq_shard_sums *sums, double sum) {
+  sums->waiting[sums->depth++] = sum;
+  for (int64_t n = ++sums->count; n % 2 == 0; n /= 2, sums->depth--)
+    sums->waiting[sums->depth - 2] += sums->waiting[sums->depth - 1];
+}
+
+// The sum of all shards; 0 of none. No more may be added.
+static inline double dq_shard_total(dq_shard_sums *sums) {
+  for (; sums->depth > 1; sums->depth--) sums->waiting[sums->depth - 2] += sums->waiting[sums->depth - 1];
+  return sums->depth ? sums->waiting[0] : 0;
+}
+
+#endif

@@ -1,0 +1,93 @@
+// Gradients of operators, written as nodes. The function in the slot `gradient` of a row is given the gradients of the
+// outputs of a node, that is, the values that hold the derivative of the loss by each element of an output, and adds
+// nodes whose outputs are the gradients of the inputs. These nodes are ordinary ones: shapes, places in memory and
+// kernels are found for them as for all others. What no operator of ONNX computes in one step has a row of the domain
+// "dq". A sum over the pictures of a batch is taken in shards that are added in a fixed tree
+// (lib/kernels/reference/shards.h).
+#ifndef DQ_OPS_GRADIENT_H
+#define DQ_OPS_GRADIENT_H
+
+#include "lib/ops/operator.h"
+
+struct dq_gradient {
+  const dq_op *op;          // the node, with types, shapes and known elements of its inputs and outputs
+  dq_graph *graph;          // gets the nodes, behind all others
+  dq_value *const *outputs; // [op->output_count]: the gradients of the outputs; NULL: the loss does not depend on it
+  const bool *wanted;       // [op->input_count]: whether the gradient of an input is needed
+  dq_value **inputs;        // [op->input_count]: receives the gradients of the inputs that are wanted
+};
+
+// ---- For gradient functions. Functions that return a value return NULL when there is no memory, or when a value that
+// they are given is NULL, so that calls can be nested and dq_gradient_set is the only check. ----
+
+// Adds a node of ONNX, or of "dq" when `op_type` begins with "dq.", with inputs[count] and `outputs` new outputs.
+dq_node *dq_gradient_node(const dq_gradient *gradient, const char *op_type, int count, dq_value *const *inputs,
+                          int outputs);
+// The output 0 of a node with one or two inputs.
+dq_value *dq_gradient_of(const dq_gradient *gradient, const char *op_type, dq_value *x);
+dq_value *dq_gradient_of_two(const dq_gradient *gradient, const char *op_type, dq_value *x, dq_value *y);
+// Adds a list of integers to a node and returns the node; NULL: `node` is NULL, or there is no memory.
+dq_node *dq_gradient_ints(const dq_gradient *gradient, dq_node *node, const char *name, const int64_t *values,
+                          int count);
+dq_node *dq_gradient_int(const dq_gradient *gradient, dq_node *node, const char *name, int64_t value);
+dq_node *dq_gradient_float(const dq_gradient *gradient, dq_node *node, const char *name, double value);
+// The output 0 of a node, or NULL for NULL.
+dq_value *dq_gradient_result(const dq_node *node);
+// A scalar constant of the type of input 0, and x times it (x itself for 1).
+dq_value *dq_gradient_number(const dq_gradient *gradient, double value);
+dq_value *dq_gradient_scaled(const dq_gradient *gradient, dq_value *x, double factor);
+
+// Sums of `x`, which has the shape of output 0 of the node, over what broadcasting repeated of input `i`.
+dq_value *dq_gradient_sum_to(const dq_gradient *gradient, dq_value *x, int i);
+// The elements of `x` in the shape of input `i`.
+dq_value *dq_gradient_reshaped(const dq_gradient *gradient, dq_value *x, int i);
+// The elements of `x` in another shape.
+dq_value *dq_gradient_shaped(const dq_gradient *gradient, dq_value *x, int rank, const int64_t *dims);
+
+// The value `x` broadcast to the shape of input `i` of the node.
+dq_value *dq_gradient_spread(const dq_gradient *gradient, dq_value *x, int i);
+// A tensor of the shape of input `i`, of zeros but for element k of `x` along each axis at starts[axis] + k *
+// steps[axis], where that is inside. `steps` NULL: all are 1.
+dq_value *dq_gradient_placed(const dq_gradient *gradient, dq_value *x, int i, const int64_t *starts,
+                             const int64_t *steps);
+// Stores the gradient of input `i`. DQ_SYSTEM: `value` is NULL.
+dq_status dq_gradient_set(const dq_gradient *gradient, int i, dq_value *value);
+// Whether the gradient of input `i` is wanted.
+static inline bool dq_gradient_wants(const dq_gradient *gradient, int i) {
+  return i < gradient->op->input_count && gradient->wanted[i];
+}
+// The input `i` and the output `i` of the node itself.
+static inline dq_value *dq_gradient_input(const dq_gradient *gradient, int i) { return gradient->op->node->inputs[i]; }
+static inline dq_value *dq_gradient_output(const dq_gradient *gradient, int i) {
+  return gradient->op->node->outputs[i];
+}
+
+// Gradient functions, named after the operators whose rows have them.
+dq_status dq_gradient_add(const dq_gradient *gradient);
+dq_status dq_gradient_sub(const dq_gradient *gradient);
+dq_status dq_gradient_mul(const dq_gradient *gradient);
+dq_status dq_gradient_div(const dq_gradient *gradient);
+dq_status dq_gradient_neg(const dq_gradient *gradient);
+dq_status dq_gradient_clamp(const dq_gradient *gradient); // of rows with `clamp`
+dq_status dq_gradient_slope(const dq_gradient *gradient); // of rows with `slope`
+// Of functions y = f(x) of one element with a row dq.<Name>Grad of (gradient of y, x or y).
+dq_status dq_gradient_by_input(const dq_gradient *gradient);
+dq_status dq_gradient_by_output(const dq_gradient *gradient);
+
+dq_status dq_gradient_view(const dq_gradient *gradient); // operators with DQ_OP_VIEW
+dq_status dq_gradient_transpose(const dq_gradient *gradient);
+dq_status dq_gradient_concat(const dq_gradient *gradient);
+dq_status dq_gradient_expand(const dq_gradient *gradient);
+dq_status dq_gradient_global_average(const dq_gradient *gradient);
+dq_status dq_gradient_reduce_mean(const dq_gradient *gradient);
+dq_status dq_gradient_reduce_sum(const dq_gradient *gradient);
+
+dq_status dq_gradient_conv(const dq_gradient *gradient);
+dq_status dq_gradient_gemm(const dq_gradient *gradient);
+dq_status dq_gradient_matmul(const dq_gradient *gradient);
+dq_status dq_gradient_max_pool(const dq_gradient *gradient);
+dq_status dq_gradient_average_pool(const dq_gradient *gradient);
+dq_status dq_gradient_batch_norm(const dq_gradient *gradient);
+dq_status dq_gradient_softmax(const dq_gradient *gradient); // Softmax, LogSoftmax
+
+#endif

@@ -1,0 +1,238 @@
+// Batch normalization in training, its gradient, and that of softmax functions.
+#include <math.h>
+
+#include "lib/base/sizes.h"
+#include "lib/kernels/reference/shards.h"
+#include "lib/ops/elementwise.h"
+#include "lib/ops/gradient.h"
+
+enum { GRADIENT_TYPES = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64) };
+
+// Planes of a batch: pictures x channels x plane.
+typedef struct planes {
+  const dq_op *op;
+  int64_t batch, channels, plane;
+  double epsilon;
+  bool training;
+} planes;
+
+static planes planes_of(const dq_op *op, const dq_tensor *x) {
+  return (planes){.op = op,
+                  .batch = x->dims[0],
+                  .channels = x->dims[1],
+                  .plane = dq_tensor_product(x, 2, x->rank),
+                  .epsilon = (double)dq_node_float(op->node, "epsilon", 1e-5f),
+                  .training = dq_node_int(op->node, "training", 0) != 0};
+}
+
+static void over_channels(const planes *p, dq_span_work *work) {
+  dq_spans(p->op->context, p->channels, DQ_GRAIN / (p->batch * p->plane + 1) + 1, work, (void *)(uintptr_t)p);
+}
+
+// The sum over the batch of `term`, an expression of the elements x and y of two tensors at the same place, of one
+// channel: planes by lanes, shards in their tree.
+#define DEFINE_CHANNEL_SUM(name, type, term)                                                                           \
+  static double name(const planes *p, const void *xs, const void *ys, int64_t channel, double shift) {                 \
+    const type mean = (type)shift;                                                                                     \
+    dq_shard_sums sums = {.depth = 0};                                                                                 \
+    (void)mean;                                                                                                        \
+    for (int64_t n = 0; n < p->batch;) {                                                                               \
+      double total = 0;                                                                                                \
+      for (int64_t end = dq_min_i64(p->batch, n + DQ_SHARD); n < end; n++) {                                           \
+        const type *x = (const type *)xs + (n * p->channels + channel) * p->plane;                                     \
+        const type *y = (const type *)ys + (n * p->channels + channel) * p->plane;                                     \
+        (void)y;                                                                                                       \
+        DQ_LANE_SUM(type, p->plane, term, total);                                                                      \
+      }                                                                                                                \
+      dq_shard_add(&sums, total);                                                                                      \
+    }                                                                                                                  \
+    return dq_shard_total(&sums);                                                                                      \
+  }
+#define DEFINE_SUMS(symbol, type)                                                                                      \
+  DEFINE_CHANNEL_SUM(sum_##symbol, type, x[i])                                                                         \
+  DEFINE_CHANNEL_SUM(squares_##symbol, type, (x[i] - mean) * (x[i] - mean))                                            \
+  DEFINE_CHANNEL_SUM(products_##symbol, type, (x[i] - mean) * y[i])
+DEFINE_SUMS(F32, float)
+DEFINE_SUMS(F64, double)
+#define BY_TYPE(name, tensor) ((tensor)->type == DQ_F64 ? name##_F64 : name##_F32)
+
+// z = a x + b y + c over the planes of a channel, with x - mean in the place of x.
+#define DEFINE_COMBINE(name, type)                                                                                     \
+  static void name(const planes *p, const void *xs, const void *ys, void *zs, int64_t channel, const double *terms) {  \
+    const type a = (type)terms[0], b = (type)terms[1], c = (type)terms[2], mean = (type)terms[3];                      \
+    for (int64_t n = 0; n < p->batch; n++) {                                                                           \
+      const int64_t at = (n * p->channels + channel) * p->plane;                                                       \
+      const type *x = (const type *)xs + at, *y = (const type *)ys + at;                                               \
+      type *z = (type *)zs + at;                                                                                       \
+      _Pragma("GCC ivdep") for (int64_t i = 0; i < p->plane; i++) z[i] = a * (x[i] - mean) + b * y[i] + c;             \
+    }                                                                                                                  \
+  }
+DEFINE_COMBINE(combine_F32, float)
+DEFINE_COMBINE(combine_F64, double)
+
+static dq_status check_vectors(const dq_op *op, int first, const dq_tensor *x) {
+  if (x->rank < 2) return dq_op_fail(op, DQ_BAD_INPUT, "the input has %d dimensions, expected 2 or more", x->rank);
+  for (int i = first; i < op->input_count; i++)
+    if (op->inputs[i]->rank != 1 || op->inputs[i]->dims[0] != x->dims[1])
+      return dq_op_fail(op, DQ_BAD_INPUT, "input %d is no vector of the %lld channels", i, (long long)x->dims[1]);
+  return DQ_OK;
+}
+
+static dq_status infer_channels(dq_op *op, const dq_tensor *x, int first) {
+  DQ_TRY(check_vectors(op, first, x));
+  for (int i = 1; i < 3; i++) DQ_TRY(dq_op_shape(op, i, x->type, 1, &x->dims[1]));
+  return dq_op_shape(op, 0, x->type, x->rank, x->dims);
+}
+
+// ---- BatchNormTrain(x, scale, bias): the result, and mean and variance of each channel ----
+
+static void normalize_span(void *argument, int64_t from, int64_t to) {
+  const planes *p = argument;
+  const dq_tensor *x = p->op->inputs[0];
+  const double count = (double)(p->batch * p->plane);
+  for (int64_t channel = from; channel < to; channel++) {
+    const double mean = BY_TYPE(sum, x)(p, x->data, x->data, channel, 0) / count;
+    const double variance = BY_TYPE(squares, x)(p, x->data, x->data, channel, mean) / count;
+    const double factor = dq_tensor_get(p->op->inputs[1], channel) / sqrt(variance + p->epsilon);
+    const double terms[] = {factor, 0, dq_tensor_get(p->op->inputs[2], channel), mean};
+    BY_TYPE(combine, x)(p, x->data, x->data, p->op->outputs[0]->data, channel, terms);
+    dq_tensor_set(p->op->outputs[1], channel, mean);
+    dq_tensor_set(p->op->outputs[2], channel, variance);
+  }
+}
+
+static dq_status infer_train(dq_op *op) { return infer_channels(op, op->inputs[0], 1); }
+
+static dq_status run_train(dq_op *op) {
+  planes p = planes_of(op, op->inputs[0]);
+  over_channels(&p, normalize_span);
+  return DQ_OK;
+}
+
+// ---- BatchNormGrad(gradient, x, scale, mean, variance): gradients of x, scale and bias ----
+
+// With y = s (x - mean) f + bias, f = 1 / sqrt(variance + epsilon) and g the gradient of y: the gradient of x is s f g,
+// and in training, where mean and variance depend on x, s f (g - mean(g) - (x - mean) f mean(g (x - mean) f)) (Ioffe
+// and Szegedy 2015, section 3).
+static void gradient_span(void *argument, int64_t from, int64_t to) {
+  const planes *p = argument;
+  const dq_tensor *const *in = p->op->inputs, *g = in[0], *x = in[1];
+  const double count = (double)(p->batch * p->plane);
+  for (int64_t channel = from; channel < to; channel++) {
+    const double mean = dq_tensor_get(in[3], channel);
+    const double factor = 1 / sqrt(dq_tensor_get(in[4], channel) + p->epsilon);
+    const double sum = BY_TYPE(sum, x)(p, g->data, g->data, channel, 0);
+    const double product = BY_TYPE(products, x)(p, x->data, g->data, channel, mean) * factor;
+    const double step = dq_tensor_get(in[2], channel) * factor;
+    double terms[] = {0, step, 0, mean};
+    if (p->training) terms[0] = -step * factor * product / count, terms[2] = -step * sum / count;
+    BY_TYPE(combine, x)(p, x->data, g->data, p->op->outputs[0]->data, channel, terms);
+    dq_tensor_set(p->op->outputs[1], channel, product);
+    dq_tensor_set(p->op->outputs[2], channel, sum);
+  }
+}
+
+static dq_status infer_gradient(dq_op *op) { return infer_channels(op, op->inputs[1], 2); }
+
+static dq_status run_gradient(dq_op *op) {
+  planes p = planes_of(op, op->inputs[1]);
+  over_channels(&p, gradient_span);
+  return DQ_OK;
+}
+
+static dq_status normalization_gradient(const dq_gradient *gradient, dq_value *mean, dq_value *variance,
+                                        bool training) {
+  dq_value *inputs[] = {gradient->outputs[0], dq_gradient_input(gradient, 0), dq_gradient_input(gradient, 1), mean,
+                        variance};
+  dq_node *node = dq_gradient_node(gradient, "dq.BatchNormGrad", 5, inputs, 3);
+  node = dq_gradient_float(gradient, node, "epsilon", (double)dq_node_float(gradient->op->node, "epsilon", 1e-5f));
+  node = dq_gradient_int(gradient, node, "training", training);
+  for (int i = 0; i < 3; i++)
+    if (dq_gradient_wants(gradient, i)) DQ_TRY(dq_gradient_set(gradient, i, node ? node->outputs[i] : NULL));
+  return DQ_OK;
+}
+
+dq_status dq_gradient_batch_norm(const dq_gradient *gradient) {
+  if (gradient->op->inputs[0]->rank < 2 || dq_tensor_count(gradient->op->inputs[1]) != gradient->op->inputs[0]->dims[1])
+    return dq_op_fail(gradient->op, DQ_UNSUPPORTED, "training needs one scale for each channel");
+  return normalization_gradient(gradient, dq_gradient_input(gradient, 3), dq_gradient_input(gradient, 4), false);
+}
+
+static dq_status train_gradient(const dq_gradient *gradient) {
+  return normalization_gradient(gradient, dq_gradient_output(gradient, 1), dq_gradient_output(gradient, 2), true);
+}
+
+// ---- SoftmaxGrad(gradient, result) and LogSoftmaxGrad: columns of `length` elements, `inner` apart ----
+
+typedef struct columns {
+  const dq_op *op;
+  int64_t length, inner;
+  bool logarithm;
+} columns;
+
+// With y the result and g its gradient: y (g - sum(g y)), and of the logarithm g - exp(y) sum(g).
+#define DEFINE_COLUMN(name, type)                                                                                      \
+  static void name(const columns *c, int64_t at) {                                                                     \
+    const type *g = (const type *)c->op->inputs[0]->data + at, *y = (const type *)c->op->inputs[1]->data + at;         \
+    type *out = (type *)c->op->outputs[0]->data + at;                                                                  \
+    double sum = 0;                                                                                                    \
+    for (int64_t k = 0; k < c->length * c->inner; k += c->inner)                                                       \
+      sum += (double)g[k] * (c->logarithm ? 1 : (double)y[k]);                                                         \
+    for (int64_t k = 0; k < c->length * c->inner; k += c->inner)                                                       \
+      out[k] = c->logarithm ? (type)((double)g[k] - exp((double)y[k]) * sum) : y[k] * (type)((double)g[k] - sum);      \
+  }
+DEFINE_COLUMN(column_F32, float)
+DEFINE_COLUMN(column_F64, double)
+
+static void column_span(void *argument, int64_t from, int64_t to) {
+  const columns *c = argument;
+  for (int64_t i = from; i < to; i++)
+    BY_TYPE(column, c->op->inputs[0])(c, i / c->inner * c->length * c->inner + i % c->inner);
+}
+
+// Attribute "axes": the columns run over so many axes, from "axis" on.
+static dq_status run_columns(dq_op *op, bool logarithm) {
+  const dq_tensor *y = op->inputs[1];
+  int axis = (int)dq_node_int(op->node, "axis", 0), end = axis + (int)dq_node_int(op->node, "axes", 1);
+  columns c = {.op = op,
+               .length = dq_tensor_product(y, axis, end),
+               .inner = dq_tensor_product(y, end, y->rank),
+               .logarithm = logarithm};
+  if (dq_tensor_count(y))
+    dq_spans(op->context, dq_tensor_product(y, 0, axis) * c.inner, DQ_GRAIN_FUNCTION / c.length + 1, column_span, &c);
+  return DQ_OK;
+}
+static dq_status run_SoftmaxGrad(dq_op *op) { return run_columns(op, false); }
+static dq_status run_LogSoftmaxGrad(dq_op *op) { return run_columns(op, true); }
+
+dq_status dq_gradient_softmax(const dq_gradient *gradient) {
+  const dq_op *op = gradient->op;
+  const bool old = op->version < 13; // all axes from this one on are one
+  int axis, rank = op->inputs[0]->rank;
+  DQ_TRY(dq_op_axis(op, dq_node_int(op->node, "axis", old ? 1 : -1), rank, &axis));
+  const char *name = op->row->name[0] == 'L' ? "dq.LogSoftmaxGrad" : "dq.SoftmaxGrad";
+  dq_value *inputs[] = {gradient->outputs[0], dq_gradient_output(gradient, 0)};
+  dq_node *node = dq_gradient_int(gradient, dq_gradient_node(gradient, name, 2, inputs, 1), "axis", axis);
+  return dq_gradient_set(gradient, 0,
+                         dq_gradient_result(dq_gradient_int(gradient, node, "axes", old ? rank - axis : 1)));
+}
+
+#define ROW(NAME, INPUTS, OUTPUTS, INFER, RUN, ...)                                                                    \
+  const dq_operator dq_op_##NAME = {.name = #NAME,                                                                     \
+                                    .domain = "dq",                                                                    \
+                                    .since = {1},                                                                      \
+                                    .inputs = {INPUTS, INPUTS},                                                        \
+                                    .outputs = {OUTPUTS, OUTPUTS},                                                     \
+                                    .types = GRADIENT_TYPES,                                                           \
+                                    .infer = INFER,                                                                    \
+                                    .run = RUN,                                                                        \
+                                    __VA_ARGS__};
+static const dq_attribute_rule norm_attributes[] = {
+    {"epsilon", DQ_ATTRIBUTE_FLOAT, false}, {"training", DQ_ATTRIBUTE_INT, false}, {0}};
+static const dq_attribute_rule column_attributes[] = {
+    {"axis", DQ_ATTRIBUTE_INT, false}, {"axes", DQ_ATTRIBUTE_INT, false}, {0}};
+ROW(BatchNormTrain, 3, 3, infer_train, run_train, .attributes = norm_attributes, .gradient = train_gradient,
+    .trained = 1 << 1 | 1 << 2)
+ROW(BatchNormGrad, 5, 3, infer_gradient, run_gradient, .attributes = norm_attributes)
+ROW(SoftmaxGrad, 2, 1, dq_infer_same, run_SoftmaxGrad, .attributes = column_attributes)
+ROW(LogSoftmaxGrad, 2, 1, dq_infer_same, run_LogSoftmaxGrad, .attributes = column_attributes)

@@ -1,0 +1,254 @@
+// Gradients of operators that move, repeat or sum elements. Three rows of the domain "dq" are the transposes of each
+// other or of themselves: SumTo sums over what broadcasting repeats, Spread repeats, and Place puts elements at regular
+// places of a tensor of zeros, or cuts them out of a larger one.
+#include <string.h>
+
+#include "lib/kernels/reference/shards.h"
+#include "lib/ops/elementwise.h"
+#include "lib/ops/gradient.h"
+#include "lib/ops/reduce.h"
+#include "lib/ops/strided.h"
+
+enum { GRADIENT_TYPES = DQ_BIT(DQ_F32) | DQ_BIT(DQ_F64) };
+
+// The attribute "shape": that of the output.
+static dq_status infer_shape(dq_op *op) {
+  int rank;
+  const int64_t *shape = dq_node_ints(op->node, "shape", &rank);
+  return dq_op_shape(op, 0, op->inputs[0]->type, rank, shape);
+}
+
+// ---- SumTo: the sums of the elements that broadcasting the shape of the output to that of the input repeats ----
+
+static void summed_axes(const dq_op *op, bool *reduced) {
+  const dq_tensor *input = op->inputs[0], *output = op->outputs[0];
+  for (int axis = 0; axis < input->rank; axis++) {
+    int own = axis - (input->rank - output->rank);
+    reduced[axis] = own < 0 || output->dims[own] != input->dims[axis];
+  }
+}
+
+typedef struct sum_job {
+  const dq_tensor *input;
+  dq_tensor *output;
+  dq_reduction whole, rest; // of a shard, and of the last one, which may be smaller
+  int64_t shards, step;     // elements from one shard to the next
+} sum_job;
+
+#define DEFINE_SUM_ROWS(name, type)                                                                                    \
+  static double name(const dq_reduction *plan, const void *elements, int64_t set) {                                    \
+    double total = 0;                                                                                                  \
+    const int64_t stride = plan->stride;                                                                               \
+    for (int64_t row = 0; row < plan->rows; row++) {                                                                   \
+      const type *x = (const type *)elements + dq_reduction_set(plan, set) + dq_reduction_row(plan, row);              \
+      if (stride == 1) DQ_LANE_SUM(type, plan->length, x[i], total);                                                   \
+      else DQ_LANE_SUM(type, plan->length, x[i * stride], total);                                                      \
+    }                                                                                                                  \
+    return total;                                                                                                      \
+  }
+DEFINE_SUM_ROWS(sum_rows_f32, float)
+DEFINE_SUM_ROWS(sum_rows_f64, double)
+
+static double sum_shards(const sum_job *job, int64_t set) {
+  dq_shard_sums sums = {.depth = 0};
+  const size_t size = dq_dtype_size(job->input->type);
+  for (int64_t shard = 0; shard < job->shards; shard++) {
+    const dq_reduction *plan = shard < job->shards - 1 ? &job->whole : &job->rest;
+    const char *elements = (const char *)job->input->data + (size_t)(shard * job->step) * size;
+    const bool wide = job->input->type == DQ_F64;
+    dq_shard_add(&sums, wide ? sum_rows_f64(plan, elements, set) : sum_rows_f32(plan, elements, set));
+  }
+  return dq_shard_total(&sums);
+}
+
+static void sum_span(void *argument, int64_t from, int64_t to) {
+  const sum_job *job = argument;
+  for (int64_t set = from; set < to; set++) dq_tensor_set(job->output, set, sum_shards(job, set));
+}
+
+static dq_status run_SumTo(dq_op *op) {
+  bool reduced[DQ_MAX_RANK];
+  const dq_tensor *input = op->inputs[0];
+  sum_job job = {.input = input, .output = op->outputs[0], .shards = 1};
+  dq_tensor shard = *input, rest = *input;
+  summed_axes(op, reduced);
+  if (input->rank && reduced[0] && input->dims[0] > 0) {
+    job.shards = (input->dims[0] - 1) / DQ_SHARD + 1;
+    job.step = DQ_SHARD * dq_tensor_product(input, 1, input->rank);
+    shard.dims[0] = DQ_SHARD;
+    rest.dims[0] = input->dims[0] - (job.shards - 1) * DQ_SHARD;
+  }
+  dq_reduction_plan(&shard, reduced, &job.whole);
+  dq_reduction_plan(&rest, reduced, &job.rest);
+  dq_spans(op->context, job.rest.sets, dq_reduction_grain(&job.whole) / job.shards + 1, sum_span, &job);
+  return DQ_OK;
+}
+
+static dq_status gradient_SumTo(const dq_gradient *gradient) {
+  return dq_gradient_set(gradient, 0, dq_gradient_spread(gradient, gradient->outputs[0], 0));
+}
+
+// ---- Spread: the input broadcast to a shape ----
+
+#define SPREAD(name, symbol, type)                                                                                     \
+  static void name##_##symbol(const dq_lane *lane) {                                                                   \
+    const type *in = lane->inputs[0];                                                                                  \
+    type *out = lane->output;                                                                                          \
+    const int64_t stride = lane->strides[0];                                                                           \
+    for (int64_t i = 0; i < lane->count; i++) out[i] = in[i * stride];                                                 \
+  }
+DQ_EACH_FLOAT(SPREAD, Spread)
+
+static dq_status run_Spread(dq_op *op) {
+  static dq_loop *const loops[DQ_LOOP_TYPES] = {DQ_EACH_FLOAT(DQ_LOOP_ENTRY, Spread)};
+  return dq_elementwise(op, loops, NULL, DQ_GRAIN);
+}
+
+static dq_status gradient_Spread(const dq_gradient *gradient) {
+  return dq_gradient_set(gradient, 0, dq_gradient_sum_to(gradient, gradient->outputs[0], 0));
+}
+
+// ---- Place: element i of the input along each axis lies at start + i * step of the output, if that is inside ----
+
+// The part of an axis that lies inside: elements [*from, *to) of the input.
+static void inside(int64_t input, int64_t output, int64_t start, int64_t step, int64_t *from, int64_t *to) {
+  *from = 0, *to = input;
+  while (*from < *to && (start + *from * step < 0 || start + *from * step >= output)) ++*from;
+  while (*to > *from && (start + (*to - 1) * step < 0 || start + (*to - 1) * step >= output)) --*to;
+}
+
+static dq_status infer_Place(dq_op *op) {
+  static const char *const names[] = {"shape", "starts", "steps"};
+  for (int i = 0; i < 3; i++) {
+    int count;
+    dq_node_ints(op->node, names[i], &count);
+    if (count != op->inputs[0]->rank)
+      return dq_op_fail(op, DQ_BAD_INPUT, "attribute '%s' has %d elements, expected %d", names[i], count,
+                        op->inputs[0]->rank);
+  }
+  return infer_shape(op);
+}
+
+static dq_status run_Place(dq_op *op) {
+  const dq_tensor *input = op->inputs[0], *output = op->outputs[0];
+  const size_t size = dq_dtype_size(input->type);
+  int count;
+  const int64_t *starts = dq_node_ints(op->node, "starts", &count), *steps = dq_node_ints(op->node, "steps", &count);
+  dq_strided plan = {.rank = input->rank};
+  int64_t from = 0, to = 0;
+  dq_strides(input->rank, input->dims, plan.from);
+  dq_strides(input->rank, output->dims, plan.to);
+  bool covered = true; // every element of the output is written
+  for (int i = 0; i < input->rank; i++) {
+    int64_t first, last;
+    inside(input->dims[i], output->dims[i], starts[i], steps[i], &first, &last);
+    plan.dims[i] = last - first;
+    from += first * plan.from[i];
+    to += (starts[i] + first * steps[i]) * plan.to[i];
+    plan.to[i] *= steps[i];
+    covered = covered && plan.dims[i] == output->dims[i];
+  }
+  if (!covered) memset(output->data, 0, dq_tensor_bytes(output));
+  for (int i = 0; i < input->rank; i++)
+    if (!plan.dims[i]) return DQ_OK;
+  dq_strided_copy(op, &plan, size, (const char *)input->data + (size_t)from * size,
+                  (char *)output->data + (size_t)to * size);
+  return DQ_OK;
+}
+
+#define ROW(NAME, INFER, ...)                                                                                          \
+  const dq_operator dq_op_##NAME = {.name = #NAME,                                                                     \
+                                    .domain = "dq",                                                                    \
+                                    .since = {1},                                                                      \
+                                    .inputs = {1, 1},                                                                  \
+                                    .outputs = {1, 1},                                                                 \
+                                    .types = GRADIENT_TYPES,                                                           \
+                                    .attributes = attributes_##NAME,                                                   \
+                                    .infer = INFER,                                                                    \
+                                    .run = run_##NAME,                                                                 \
+                                    __VA_ARGS__};
+static const dq_attribute_rule attributes_SumTo[] = {{"shape", DQ_ATTRIBUTE_INTS, true}, {0}};
+static const dq_attribute_rule attributes_Spread[] = {{"shape", DQ_ATTRIBUTE_INTS, true}, {0}};
+static const dq_attribute_rule attributes_Place[] = {
+    {"shape", DQ_ATTRIBUTE_INTS, true}, {"starts", DQ_ATTRIBUTE_INTS, true}, {"steps", DQ_ATTRIBUTE_INTS, true}, {0}};
+ROW(SumTo, infer_shape, .gradient = gradient_SumTo)
+ROW(Spread, infer_shape, .gradient = gradient_Spread)
+ROW(Place, infer_Place, .gradient = NULL)
+
+// ---- Gradient functions ----
+
+dq_value *dq_gradient_spread(const dq_gradient *gradient, dq_value *x, int i) {
+  const dq_tensor *to = gradient->op->inputs[i];
+  dq_node *node = dq_gradient_node(gradient, "dq.Spread", 1, &x, 1);
+  return dq_gradient_result(dq_gradient_ints(gradient, node, "shape", to->dims, to->rank));
+}
+
+dq_value *dq_gradient_placed(const dq_gradient *gradient, dq_value *x, int i, const int64_t *starts,
+                             const int64_t *steps) {
+  static const int64_t ones[DQ_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1};
+  const dq_tensor *to = gradient->op->inputs[i];
+  dq_node *node = dq_gradient_node(gradient, "dq.Place", 1, &x, 1);
+  node = dq_gradient_ints(gradient, node, "shape", to->dims, to->rank);
+  node = dq_gradient_ints(gradient, node, "starts", starts, to->rank);
+  return dq_gradient_result(dq_gradient_ints(gradient, node, "steps", steps ? steps : ones, to->rank));
+}
+
+dq_status dq_gradient_view(const dq_gradient *gradient) {
+  return dq_gradient_set(gradient, 0, dq_gradient_reshaped(gradient, gradient->outputs[0], 0));
+}
+
+// The transposition by the inverse order of axes.
+dq_status dq_gradient_transpose(const dq_gradient *gradient) {
+  int count, rank = gradient->op->inputs[0]->rank;
+  const int64_t *perm = dq_node_ints(gradient->op->node, "perm", &count);
+  int64_t inverse[DQ_MAX_RANK];
+  for (int i = 0; i < rank; i++) inverse[perm ? perm[i] : rank - 1 - i] = i;
+  dq_node *node = dq_gradient_node(gradient, "Transpose", 1, &gradient->outputs[0], 1);
+  return dq_gradient_set(gradient, 0, dq_gradient_result(dq_gradient_ints(gradient, node, "perm", inverse, rank)));
+}
+
+dq_status dq_gradient_concat(const dq_gradient *gradient) {
+  const dq_op *op = gradient->op;
+  int64_t starts[DQ_MAX_RANK] = {0};
+  int axis;
+  DQ_TRY(dq_op_axis(op, dq_node_int(op->node, "axis", 1), op->inputs[0]->rank, &axis));
+  for (int i = 0; i < op->input_count; i++) {
+    if (gradient->wanted[i])
+      DQ_TRY(dq_gradient_set(gradient, i, dq_gradient_placed(gradient, gradient->outputs[0], i, starts, NULL)));
+    starts[axis] -= op->inputs[i]->dims[axis];
+  }
+  return DQ_OK;
+}
+
+// Sums or means of input 0 over the axes that are set in axes[rank].
+static dq_status reduced(const dq_gradient *gradient, bool mean, const bool *axes) {
+  const dq_tensor *input = gradient->op->inputs[0], *output = gradient->op->outputs[0];
+  int64_t dims[DQ_MAX_RANK];
+  if (!dq_tensor_count(output))
+    return dq_op_fail(gradient->op, DQ_UNSUPPORTED, "training needs a result with elements");
+  for (int i = 0; i < input->rank; i++) dims[i] = axes[i] ? 1 : input->dims[i];
+  dq_value *kept = dq_gradient_shaped(gradient, gradient->outputs[0], input->rank, dims);
+  const double terms = (double)dq_tensor_count(input) / (double)dq_tensor_count(output);
+  if (mean) kept = dq_gradient_scaled(gradient, kept, 1 / terms);
+  return dq_gradient_set(gradient, 0, dq_gradient_spread(gradient, kept, 0));
+}
+
+dq_status dq_gradient_global_average(const dq_gradient *gradient) {
+  bool axes[DQ_MAX_RANK];
+  for (int i = 0; i < DQ_MAX_RANK; i++) axes[i] = i >= 2;
+  return reduced(gradient, true, axes);
+}
+
+static dq_status reduced_as_said(const dq_gradient *gradient, bool mean) {
+  bool axes[DQ_MAX_RANK], known;
+  DQ_TRY(dq_reduced_axes(gradient->op, axes, &known));
+  return known ? reduced(gradient, mean, axes)
+               : dq_op_fail(gradient->op, DQ_UNSUPPORTED, "training needs axes that are constant");
+}
+
+dq_status dq_gradient_reduce_mean(const dq_gradient *gradient) { return reduced_as_said(gradient, true); }
+dq_status dq_gradient_reduce_sum(const dq_gradient *gradient) { return reduced_as_said(gradient, false); }
+
+dq_status dq_gradient_expand(const dq_gradient *gradient) {
+  return dq_gradient_set(gradient, 0, dq_gradient_sum_to(gradient, gradient->outputs[0], 0));
+}
