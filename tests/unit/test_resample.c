@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "datasets/image.h"
+#include "datasets/image/image.h"
 
 enum { SIZES = 4, MOST = 31 };
 static const int source_width[SIZES] = {1, 2, 5, 13}, source_height[SIZES] = {1, 3, 8, 29};
