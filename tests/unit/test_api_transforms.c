@@ -254,6 +254,7 @@ static void decomposed(void **state) {
   dq_model_tucker_row row = {.size = sizeof row};
   assert_true(dq_model_tucker_at(model, 1, &row));
   assert_string_equal(row.name, "depthwise");
+  assert_memory_equal(row.dims, ((int64_t[]){8, 1, 3, 3}), sizeof row.dims);
   assert_true(row.reason[0] != 0);
   char ranks[] = "/tmp/test_api_XXXXXX";
   int file = mkstemp(ranks);
@@ -286,6 +287,7 @@ static void decomposed_without_sizes(void **state) {
   dq_model_tucker_row row = {.size = sizeof row};
   assert_true(dq_model_tucker_at(model, 0, &row));
   assert_string_equal(row.name, "conv1");
+  assert_memory_equal(row.dims, ((int64_t[]){8, 3, 3, 3}), sizeof row.dims);
   assert_int_equal(row.rank_out, 4);
   assert_int_equal(row.rank_in, 2);
   assert_int_equal(row.macs_before, -1);

@@ -216,12 +216,19 @@ static void float_product_by_hand(void **state) {
   dq_graph_free(n.graph);
 }
 
-// Four weights of 100 and inputs to 255 - 10: sums of -4000 to 98000, with a bias that leaves as much room or one less.
-static void large_bias(network *n, int32_t bias, bool quantized) {
-  static const int8_t weights[] = {100, 100, 100, 100};
+typedef struct extremes {
+  int8_t weights[4];
+  int low, high; // of the sum, over inputs of -10 to 245
+} extremes;
+
+static const extremes sums[] = {
+    {{100, 100, 100, 100}, -4000, 98000}, {{1, 1, 1, 1}, -40, 980}, {{-1, 0, 2, -3}, -1000, 530}};
+
+// Four inputs of 0 to 255 with zero point 10.
+static void large_bias(network *n, const int8_t weights[4], int32_t bias, bool quantized) {
   dq_tensor *w = dq_tensor_new(n->graph->arena, DQ_I8, 4, (int64_t[]){1, 4, 1, 1}),
             *b = dq_tensor_new(n->graph->arena, DQ_I32, 1, (int64_t[]){1});
-  memcpy(w->data, weights, sizeof weights);
+  memcpy(w->data, weights, 4);
   *(int32_t *)b->data = bias;
   dq_value *x = input_with(n, parameters(n, 0.1f, DQ_U8, 10), 4, (int64_t[]){1, 4, 3, 5});
   affine p = parameters(n, 0.3f, DQ_I8, 0);
@@ -236,10 +243,13 @@ static void large_bias(network *n, int32_t bias, bool quantized) {
 static void sums_that_leave_int32(void **state) {
   (void)state;
   for (int quantized = 0; quantized < 2; quantized++)
-    for (int i = 0; i < 4; i++) {
-      const int32_t biases[] = {INT32_MAX - 98000, INT32_MIN + 4000, INT32_MAX - 98000 + 1, INT32_MIN + 4000 - 1};
+    for (int k = 0; k < 4 * 3; k++) {
+      const int i = k % 4;
+      const extremes *at = &sums[k / 4];
+      const int32_t biases[] = {INT32_MAX - at->high, INT32_MIN - at->low, INT32_MAX - at->high + 1,
+                                INT32_MIN - at->low - 1};
       network n = open_network(0);
-      large_bias(&n, biases[i], quantized);
+      large_bias(&n, at->weights, biases[i], quantized);
       assert_int_equal(dq_graph_index(n.graph, false, NULL), DQ_OK);
       dq_session session;
       assert_int_equal(dq_session_open(&session, n.graph, NULL, &contexts[0], NULL), DQ_OK);
