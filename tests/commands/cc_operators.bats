@@ -22,6 +22,16 @@ same_bits() {
 
 @test "comparisons, bits, and all others" { same_bits rest; }
 
+@test "convolutions of many geometries and what follows them, in 8 bits too" {
+  same_bits convolutions
+  make_models --array net.npy 5 6 9 11
+  for type in u8 s8; do
+    gives 0 dq-int8 net.onnx --data npy:net.npy --all-int8 --activations $type -o net8.onnx
+    gives 0 dq-cc net8.onnx -o net.c --verify --data npy:net.npy --compiler-flags "$strict"
+    has "Elements that differ: 0"
+  done
+}
+
 @test "of 8 bits, between two activations too" {
   cat >net.model <<'END'
 opset = 18
