@@ -48,6 +48,17 @@ static void empty_sets(void **state) {
     harness_gave(&run, 0, DQ_F32, DIMS(2, 1), DOUBLES(cases[k].value, cases[k].value), 0);
     harness_close(&run);
   }
+  for (int type = DQ_I32; type; type = type == DQ_I32   ? DQ_I64
+                                       : type == DQ_I64 ? DQ_U64
+                                                        : 0) { // 0 / 0 of whole numbers
+    operator_run run;
+    operator_open(&run, "ReduceMean", 20, 2, 1);
+    operator_input(&run, 0, type, 2, DIMS(2, 0), NULL);
+    operator_input(&run, 1, DQ_I64, 1, DIMS(1), VALUES(1));
+    assert_int_equal(operator_execute(&run), DQ_OK);
+    operator_expect(&run, 0, type, 2, DIMS(2, 1), VALUES(0, 0), 0);
+    operator_close(&run);
+  }
 }
 
 static void arguments(void **state) {
