@@ -76,7 +76,7 @@ bool dq_calibration_table_write_tensorrt(const dq_calibration_table *table, FILE
 bool dq_calibration_table_write_ncnn(const dq_calibration_table *table, FILE *to) {
   for (int i = 0; i < table->count; i++) {
     double end = largest(&table->ranges[i]);
-    fprintf(to, "%s %.6f\n", table->ranges[i].value, end > 0 ? 127 / end : 1);
+    fprintf(to, "%s %.9g\n", table->ranges[i].value, end > 0 ? 127 / end : 1);
   }
   return !ferror(to);
 }
