@@ -235,6 +235,7 @@ static void rows_are_sorted(void **state) {
   dq_report *report = sample(&table);
   dq_error error = {0};
   assert_int_equal(dq_table_sort(table, "mac", false, &error), DQ_USAGE);
+  assert_string_equal(error.message, "table 'layers' has no column 'mac' to sort by");
   assert_string_equal(error.hint, "did you mean 'macs'?");
   assert_int_equal(dq_table_sort(table, "macs", true, &error), DQ_OK);
   char *text = shown(report, DQ_FORMAT_CSV, 0);
