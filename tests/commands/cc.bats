@@ -183,6 +183,7 @@ END
 
 @test "what a caller needs is what the header says" {
   gives 0 dq-cc int8.onnx -o folder.c --name tiny --json -
+  grep -qF '"title": "C of int8.onnx"' <<<"$output"
   grep -q '"arena_bytes"' <<<"$output"
   arena=$(sed -nE 's/.*"arena_bytes": ([0-9]+).*/\1/p' <<<"$output" | head -1)
   grep -qx "#define TINY_ARENA_BYTES $arena" folder.h

@@ -208,6 +208,56 @@ static void test_sizes(void **state) {
   }
 }
 
+// A graph with attributes of every kind, changed in one place.
+enum { CHANGES = 32 };
+static uint64_t hash_with(int change) {
+  dq_graph *graph = dq_graph_new(NULL);
+  dq_value *x = dq_graph_add_value(graph, change == 1 ? "z" : "x"),
+           *y = dq_graph_add_value(graph, change == 2 ? "z" : "y");
+  const int64_t dims[] = {2, change == 3 ? 1 : 3};
+  const float floats[] = {change == 4, 1, change == 5 ? 2.5f : 2};
+  const int64_t ints[] = {change == 6, -1, change == 7 ? 8 : 7};
+  const char *const strings[] = {change == 8 ? "A" : "a", "", change == 9 ? "C" : "c"};
+  dq_tensor *tensor = dq_tensor_new(graph->arena, change == 10 ? DQ_I32 : DQ_F32, 1, (int64_t[]){3}),
+            *weight = dq_tensor_new(graph->arena, DQ_U8, 2, dims);
+  if (change == 11) ((char *)tensor->data)[0] = 1;
+  if (change == 12) ((char *)tensor->data)[11] = 1;
+  if (change == 13) ((char *)weight->data)[0] = 1;
+  if (change == 14) ((char *)weight->data)[5] = 1;
+  dq_value *inputs[] = {change == 15 ? NULL : x, dq_graph_add_constant(graph, change == 16 ? "v" : "w", weight)};
+  dq_node *node = dq_graph_add_node(graph, 0, change == 17 ? "Foo" : "Bar", change == 18 ? "m" : "n",
+                                    change == 19 ? 1 : 2, inputs, 1, &y);
+  if (change == 20) node->domain = "other";
+  const dq_attribute attributes[] = {
+      {.name = change == 21 ? "F" : "f", .type = DQ_ATTRIBUTE_FLOAT, .f = change == 22 ? 0.5f : 0.25f},
+      {.name = "i", .type = DQ_ATTRIBUTE_INT, .i = change == 23 ? 4 : 3},
+      {.name = "s", .type = DQ_ATTRIBUTE_STRING, .s = change == 24 ? "texT" : "text", .count = change == 25 ? 3 : 4},
+      {.name = "t", .type = DQ_ATTRIBUTE_TENSOR, .tensor = change == 26 ? NULL : tensor},
+      {.name = "floats", .type = DQ_ATTRIBUTE_FLOATS, .floats = floats, .count = change == 27 ? 2 : 3},
+      {.name = "ints", .type = DQ_ATTRIBUTE_INTS, .ints = ints, .count = change == 28 ? 2 : 3},
+      {.name = "strings", .type = DQ_ATTRIBUTE_STRINGS, .strings = strings, .count = change == 29 ? 2 : 3}};
+  node->attributes = dq_arena_copy(graph->arena, attributes, sizeof attributes);
+  node->attribute_count = change == 30 ? 6 : 7;
+  graph->inputs = &x, graph->outputs = &y;
+  graph->input_count = 1, graph->output_count = change != 31;
+  uint64_t hash = dq_origin_hash(graph);
+  graph->input_count = graph->output_count = 0;
+  dq_graph_free(graph);
+  return hash;
+}
+
+// Every part counts. Tables keep the hash, so that it stays what it is.
+static void test_hash(void **state) {
+  (void)state;
+  uint64_t hashes[CHANGES];
+  for (int i = 0; i < CHANGES; i++) {
+    hashes[i] = hash_with(i);
+    for (int k = 0; k < i; k++)
+      if (hashes[i] == hashes[k]) fail_msg("changes %d and %d have the same hash", k, i);
+  }
+  if (hashes[0] != UINT64_C(0x21817a70fc650abd)) fail_msg("%016llx", (unsigned long long)hashes[0]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_steps_compose, start, end),
@@ -217,6 +267,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_preset, start, end),
       cmocka_unit_test_setup_teardown(test_sizes, start, end),
       cmocka_unit_test_setup_teardown(test_broken_properties_are_ignored, start, end),
+      cmocka_unit_test(test_hash),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
