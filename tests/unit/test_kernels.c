@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "lib/kernels/table/kernel_table.h"
 #include "lib/base/half.h"
 #include "lib/kernels/array/array.h"
 #include "lib/kernels/conv/conv.h"
@@ -241,8 +242,25 @@ static void refusals(void **state) {
   assert_int_equal(dq_gemm_check(&g, &error), DQ_BAD_INPUT);
 }
 
+// Of the kernels of an operation that a processor can run, the last row of the table is found.
+static void last_row_that_fits(void **state) {
+  (void)state;
+  for (unsigned cpu = 0; cpu < 1u << DQ_CPU_FEATURES; cpu++)
+    for (int row = 0; row < dq_kernel_count(); row++) {
+      const int operation = dq_kernel_row(row)->operation;
+      const dq_kernel *last = NULL;
+      for (int i = 0; i < dq_kernel_count(); i++) {
+        const dq_kernel *kernel = dq_kernel_row(i);
+        const unsigned needed = dq_cpu_with_implied(kernel->feature);
+        if (kernel->operation == operation && (cpu & needed) == needed) last = kernel;
+      }
+      assert_ptr_equal(dq_kernel_find(operation, cpu), last);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(last_row_that_fits),
       cmocka_unit_test(convolution_by_hand),
       cmocka_unit_test(padding_is_the_zero_point),
       cmocka_unit_test(requantization_by_hand),
