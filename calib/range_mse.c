@@ -1,7 +1,7 @@
 // Range rule: the least squared error of the 8-bit grid over the histogram.
 #include "calib/observers.h"
 
-enum { STEPS = 64, ROUNDS = 3 };
+enum { STEPS = 64, SCANS = 6 };
 
 typedef struct search {
   const dq_histogram *histogram;
@@ -16,20 +16,17 @@ static void attempt(search *at, dq_range_pair range) {
   if (error < at->error) at->error = error, at->best = range;
 }
 
-// Ends between `from` and `to` times the extreme value, first the upper end, then the lower.
-static void scan(search *at, double from, double to) {
+// Tries shares of the extreme value in place of the upper or the lower end of the best range. Returns whether the best
+// range has changed.
+static bool scan(search *at, bool upper) {
+  const double extreme = (double)(upper ? at->histogram->maximum : at->histogram->minimum), before = at->error;
   for (int i = 0; i <= STEPS; i++) {
-    double share = from + (to - from) * i / STEPS;
+    double share = 1.0 / STEPS + (1 - 1.0 / STEPS) * i / STEPS;
     dq_range_pair range = at->best;
-    range.high = (float)((double)at->histogram->maximum * share);
-    if (range.high > 0) attempt(at, range);
+    *(upper ? &range.high : &range.low) = (float)(extreme * share);
+    if (upper ? range.high > 0 : range.low < 0) attempt(at, range);
   }
-  for (int i = 0; i <= STEPS; i++) {
-    double share = from + (to - from) * i / STEPS;
-    dq_range_pair range = at->best;
-    range.low = (float)((double)at->histogram->minimum * share);
-    if (range.low < 0) attempt(at, range);
-  }
+  return at->error < before;
 }
 
 dq_range_pair dq_range_mse(const dq_histogram *histogram, const dq_range_options *options) {
@@ -46,6 +43,8 @@ dq_range_pair dq_range_mse(const dq_histogram *histogram, const dq_range_options
     }
     return at.best;
   }
-  for (int r = 0; r < ROUNDS; r++) scan(&at, 1.0 / STEPS, 1); // ends depend on each other
+  // Ends depend on each other: an end is tried again when the other one has changed.
+  bool changed = true;
+  for (int i = 0; i < SCANS && changed; i++) changed = scan(&at, i % 2 == 0) || !i;
   return at.best;
 }

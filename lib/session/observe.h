@@ -4,6 +4,20 @@
 
 #include "lib/session/runner.h"
 
+// Called for every picture and every name (`slot` is its index in the list) whose value was computed, with the part of
+// that picture, row-major; its elements hold during the call only. For each name the calls are in the order of the
+// pictures; the order of the names is not defined. All calls come from the thread of dq_observe. A status other than
+// DQ_OK ends the run.
+typedef dq_status (*dq_observe_function)(void *user, int slot, const dq_tensor *tensor, dq_error *error);
+
+// Who else gets values in the same runs.
+typedef struct dq_listener {
+  const char *const *names; // [count]: names of float32 values of the graph
+  int count;
+  dq_observe_function on_value;
+  void *user;
+} dq_listener;
+
 typedef struct dq_observation {
   const dq_graph *graph;
   const dq_shape_request *shapes; // of inputs that the model leaves open
@@ -14,17 +28,12 @@ typedef struct dq_observation {
   const char *doing;       // name of the work in reports of progress
   int64_t batch;           // pictures that one run takes; 0: 1. A model that fixes its batch keeps that.
   bool halves;             // values may be float16 as well, which on_value gets as float32
+  const dq_listener *also; // NULL: nobody else
 } dq_observation;
 
-// Called for every picture and every name (`slot` is its index in the list) whose value was computed, with the part of
-// that picture, row-major; its elements hold during the call only. For each name the calls are in the order of the
-// pictures; the order of the names is not defined. All calls come from the thread of dq_observe. A status other than
-// DQ_OK ends the run.
-typedef dq_status (*dq_observe_function)(void *user, int slot, const dq_tensor *tensor, dq_error *error);
-
-// Runs the graph on the pictures and calls on_value. DQ_BAD_INPUT: a named value does not exist or has another type, or
-// the data do not fit; DQ_UNSUPPORTED: `batch` is above 1 and a value does not consist of one part for each picture;
-// also statuses of dq_runner_open, dq_runner_each and on_value.
+// Runs the graph on the pictures and calls on_value, and that of what->also. DQ_BAD_INPUT: a named value does not exist
+// or has another type, or the data do not fit; DQ_UNSUPPORTED: `batch` is above 1 and a value does not consist of one
+// part for each picture; also statuses of dq_runner_open, dq_runner_each and on_value.
 dq_status dq_observe(const dq_observation *what, dq_observe_function on_value, void *user, const dq_context *context,
                      dq_error *error);
 

@@ -42,6 +42,12 @@ dq_status dq_int8_absorption(dq_int8_job *job, dq_absorption *absorption) {
   return job->observed ? dq_observed_store_absorption(job->observed, absorption, job->error) : DQ_OK;
 }
 
+// The means of the network with permuted channels are in another order than those that are stored.
+static dq_status store_means(dq_int8_job *job, const dq_input_means *means) {
+  if (!job->observed) return job->means = *means, DQ_OK;
+  return job->permuted_count ? DQ_OK : dq_observed_store_means(job->observed, means, job->error);
+}
+
 dq_status dq_int8_means(dq_int8_job *job) {
   dq_observation what = observation(job, "correcting biases");
   switch (source_of(job, job->setting.bias_correction, job->observed && job->observed->means.count)) {
@@ -52,9 +58,9 @@ dq_status dq_int8_means(dq_int8_job *job) {
                                       job->error);
   default: break;
   }
+  if (job->means.count) return DQ_OK; // measured with the histograms
   DQ_TRY(dq_input_means_measure(&job->means, &what, job->graph->arena, job->in->context, job->error));
-  return job->observed && !job->permuted_count ? dq_observed_store_means(job->observed, &job->means, job->error)
-                                               : DQ_OK;
+  return job->observed ? store_means(job, &job->means) : DQ_OK;
 }
 
 dq_status dq_int8_levels(dq_int8_job *job) {
@@ -70,6 +76,29 @@ const dq_calibration_table_range *dq_int8_given_range(const dq_int8_job *job, in
   return job->in->given ? dq_calibration_table_find(job->in->given, job->graph->values[v]->name) : NULL;
 }
 
+// Whether this setting or a trial that shares its measurements corrects biases.
+static bool will_need_means(const dq_int8_job *job) {
+  if (!job->observed) return job->setting.bias_correction;
+  return job->in->options->bias_correction != DQ_CHOOSE_OFF && !job->observed->means.count && !job->permuted_count;
+}
+
+// Histograms, and in the same runs the means of inputs where they will be needed.
+static dq_status measure(dq_int8_job *job, dq_observation *what, dq_calibration *histograms) {
+  dq_listener listener;
+  dq_mean_sums *sums = NULL;
+  dq_input_means means;
+  if (!job->in->given && will_need_means(job)) {
+    DQ_TRY(dq_input_means_open(&sums, &listener, job->graph, job->graph->arena, job->in->context, job->error));
+    what->also = &listener;
+  }
+  DQ_TRY(dq_calibrate(histograms, what, job->in->context, job->error));
+  if (!sums) return DQ_OK;
+  dq_status status = dq_input_means_finish(&means, sums, job->error);
+  if (status == DQ_OK) status = store_means(job, &means);
+  if (status != DQ_OK) dq_calibration_deinit(histograms);
+  return status;
+}
+
 dq_status dq_int8_histograms(dq_int8_job *job, const char *const *names, int count, dq_calibration *own,
                              const dq_calibration **found) {
   dq_observation what = observation(job, "calibrating");
@@ -81,7 +110,7 @@ dq_status dq_int8_histograms(dq_int8_job *job, const char *const *names, int cou
     return DQ_OK;
   }
   what.names = names, what.count = count;
-  DQ_TRY(dq_calibrate(own, &what, job->in->context, job->error));
+  DQ_TRY(measure(job, &what, own));
   job->report->calibration_bytes = own->bytes;
   job->report->pictures = own->pictures;
   *found = own;

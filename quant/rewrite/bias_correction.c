@@ -5,13 +5,15 @@
 #include "calib/elements.h"
 #include "lib/ops/product.h"
 
-typedef struct sums {
-  double **sum;      // per name, per channel
-  int64_t *channels; // per name, 0: not seen yet
-  int64_t *elements; // per name: of one channel
+struct dq_mean_sums {
+  const char **names; // of the values
+  double **sum;       // per name, per channel
+  int64_t *channels;  // per name, 0: not seen yet
+  int64_t *elements;  // per name: of one channel
+  int count;
   dq_arena *arena;
   const dq_context *context;
-} sums;
+};
 
 static void add_plane(void *argument, int64_t channel, const float *plane, int64_t count, unsigned cpu) {
   double *sum = argument;
@@ -19,7 +21,7 @@ static void add_plane(void *argument, int64_t channel, const float *plane, int64
 }
 
 static dq_status add_means(void *user, int slot, const dq_tensor *tensor, dq_error *error) {
-  sums *all = user;
+  dq_mean_sums *all = user;
   if (tensor->rank < 2) return DQ_OK;
   if (!all->sum[slot]) {
     all->channels[slot] = tensor->dims[1];
@@ -49,26 +51,47 @@ static int list_inputs(const dq_graph *graph, const char **names, bool *listed) 
   return count;
 }
 
-dq_status dq_input_means_measure(dq_input_means *means, const dq_observation *what, dq_arena *arena,
-                                 const dq_context *context, dq_error *error) {
-  int nodes = what->graph->node_count;
+dq_status dq_input_means_open(dq_mean_sums **sums, dq_listener *listener, const dq_graph *graph, dq_arena *arena,
+                              const dq_context *context, dq_error *error) {
+  int nodes = graph->node_count;
   const char **names = DQ_NEW_ARRAY(arena, nodes, const char *);
-  bool *listed = DQ_NEW_ARRAY(arena, what->graph->value_count, bool);
-  sums all = {DQ_NEW_ARRAY(arena, nodes, double *), DQ_NEW_ARRAY(arena, nodes, int64_t),
-              DQ_NEW_ARRAY(arena, nodes, int64_t), arena, context};
-  dq_channel_means *values = DQ_NEW_ARRAY(arena, nodes, dq_channel_means);
-  if (!names || !listed || !all.sum || !all.channels || !all.elements || !values) return dq_fail_memory(error, 0);
-  dq_observation inputs = *what;
-  inputs.names = names, inputs.count = list_inputs(what->graph, names, listed);
-  inputs.doing = "correcting biases";
-  DQ_TRY(dq_observe(&inputs, add_means, &all, context, error));
+  bool *listed = DQ_NEW_ARRAY(arena, graph->value_count, bool);
+  dq_mean_sums *all = *sums = DQ_NEW(arena, dq_mean_sums);
+  if (!names || !listed || !all) return dq_fail_memory(error, 0);
+  *all = (dq_mean_sums){names,
+                        DQ_NEW_ARRAY(arena, nodes, double *),
+                        DQ_NEW_ARRAY(arena, nodes, int64_t),
+                        DQ_NEW_ARRAY(arena, nodes, int64_t),
+                        list_inputs(graph, names, listed),
+                        arena,
+                        context};
+  if (!all->sum || !all->channels || !all->elements) return dq_fail_memory(error, 0);
+  *listener = (dq_listener){names, all->count, add_means, all};
+  return DQ_OK;
+}
+
+dq_status dq_input_means_finish(dq_input_means *means, const dq_mean_sums *all, dq_error *error) {
+  dq_channel_means *values = DQ_NEW_ARRAY(all->arena, all->count + 1, dq_channel_means);
+  if (!values) return dq_fail_memory(error, 0);
   *means = (dq_input_means){values, 0};
-  for (int i = 0; i < inputs.count; i++) {
-    if (!all.elements[i]) continue;
-    for (int64_t c = 0; c < all.channels[i]; c++) all.sum[i][c] /= (double)all.elements[i];
-    values[means->count++] = (dq_channel_means){names[i], all.channels[i], all.sum[i]};
+  for (int i = 0; i < all->count; i++) {
+    if (!all->elements[i]) continue;
+    for (int64_t c = 0; c < all->channels[i]; c++) all->sum[i][c] /= (double)all->elements[i];
+    values[means->count++] = (dq_channel_means){all->names[i], all->channels[i], all->sum[i]};
   }
   return DQ_OK;
+}
+
+dq_status dq_input_means_measure(dq_input_means *means, const dq_observation *what, dq_arena *arena,
+                                 const dq_context *context, dq_error *error) {
+  dq_mean_sums *sums;
+  dq_listener listener;
+  DQ_TRY(dq_input_means_open(&sums, &listener, what->graph, arena, context, error));
+  dq_observation inputs = *what;
+  inputs.names = listener.names, inputs.count = listener.count;
+  inputs.doing = "correcting biases";
+  DQ_TRY(dq_observe(&inputs, listener.on_value, listener.user, context, error));
+  return dq_input_means_finish(means, sums, error);
 }
 
 const dq_channel_means *dq_input_means_find(const dq_input_means *means, const char *value) {

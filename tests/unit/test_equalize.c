@@ -141,6 +141,34 @@ static void bias_shift_by_hand(void **state) {
   assert_false(dq_bias_shift(made, &means, (int8_t[]){1, 2, 0, 2}, (float[]){1, 1}, 2, shift));
 }
 
+// A value that both ask for goes to both.
+static void means_come_with_histograms(void **state) {
+  network *it = *state;
+  network_build(it);
+  const char *names[] = {"a_act"};
+  dq_observation what = network_watch(it, names);
+  dq_input_means alone, together;
+  dq_mean_sums *sums;
+  dq_listener listener;
+  dq_calibration calibration;
+  dq_error error;
+  assert_int_equal(dq_input_means_measure(&alone, &what, it->arena, &it->context, &error), DQ_OK);
+  assert_int_equal(dq_input_means_open(&sums, &listener, it->graph, it->arena, &it->context, &error), DQ_OK);
+  what.also = &listener;
+  assert_int_equal(dq_calibrate(&calibration, &what, &it->context, &error), DQ_OK);
+  assert_int_equal(dq_input_means_finish(&together, sums, &error), DQ_OK);
+  assert_true(alone.count > 1 && dq_input_means_find(&alone, names[0]));
+  assert_true(calibration.histograms[0].count > 0);
+  dq_calibration_deinit(&calibration);
+  assert_int_equal(together.count, alone.count);
+  for (int i = 0; i < alone.count; i++) {
+    assert_string_equal(together.values[i].value, alone.values[i].value);
+    assert_int_equal(together.values[i].channels, alone.values[i].channels);
+    for (int64_t c = 0; c < alone.values[i].channels; c++)
+      assert_true(together.values[i].means[c] == alone.values[i].means[c]);
+  }
+}
+
 // ---- Tables ----
 
 static void table_comes_back(void **state) {
@@ -303,6 +331,7 @@ int main(void) {
       TEST(outputs_are_never_scaled),
       TEST(unknown_sites_are_refused),
       TEST(bias_shift_by_hand),
+      TEST(means_come_with_histograms),
       TEST(table_comes_back),
       TEST(bad_tables_are_refused),
       TEST(replaying_gives_the_same_graph),
