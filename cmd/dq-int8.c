@@ -368,8 +368,7 @@ static dq_status print_report(const work *w, const dq_quantization_check *layers
   return status;
 }
 
-// Accuracy, and layers one by one, then the tables: of the graph as it was quantized, or of what a hook
-// put into `path`.
+// Measures accuracy and layers, and prints the tables: of the quantized graph, or of what a hook put into `path`.
 static dq_status measure(work *w, const char *path, dq_error *error) {
   dq_quantization_check layers = {
       .original = w->original, .data = w->data, .pictures = CHECKED_PICTURES, .shapes = w->settings.shapes};
@@ -403,6 +402,7 @@ static dq_status finish(work *w, dq_error *error) {
   // what stands there is reported even when the hook failed
   if (hook == DQ_OK || hook == DQ_CONDITION) DQ_TRY(measure(w, retrained ? path : NULL, error));
   if (hook != DQ_OK) return *error = reason, hook;
+  if (w->data && report->quantized) dq_verdict_advise(&w->report.verdict, w->options, w->context);
   if (changed) DQ_TRY(dq_verdict_check(&w->report.verdict, &w->conversion.bounds, path, error));
   if (!dq_option_given(w->options, "max-drop")) return DQ_OK;
   return dq_accuracy_check_drop(&w->check, w->options->max_drop, path, error);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "cmd/options/options.h"
+#include "lib/base/sizes.h"
 
 dq_verdict_bounds dq_verdict_bounds_given(const void *options, const dq_verdict_bounds *bounds) {
   return (dq_verdict_bounds){.sqnr = dq_option_given(options, "min-sqnr") ? bounds->sqnr : -INFINITY,
@@ -13,4 +14,15 @@ void dq_verdict_warn(const dq_verdict *verdict, const char *advice, const dq_con
   char text[600];
   if (dq_verdict_is_ruinous(verdict))
     dq_message(context, DQ_WARNING, "much is lost. %s %s", dq_verdict_text(verdict, text, sizeof text), advice);
+}
+
+void dq_verdict_advise(const dq_verdict *verdict, const void *options, const dq_context *context) {
+  static const char *const decided[] = {"min-sqnr", "min-agreement", "max-drop", "all-int8", "precision", "retrain"};
+  static const double HALF_OF_THE_NOISE = 3; // dB
+  for (int i = 0; i < DQ_COUNT(decided); i++)
+    if (dq_option_given(options, decided[i])) return;
+  if (dq_verdict_is_doubtful(verdict) && !dq_verdict_is_ruinous(verdict))
+    dq_message(context, DQ_NOTE,
+               "often a few layers make most of the noise: '--min-sqnr %.0f' leaves as few layers in float as halve it",
+               ceil(dq_verdict_sqnr(verdict) + HALF_OF_THE_NOISE));
 }

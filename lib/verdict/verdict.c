@@ -173,10 +173,11 @@ double dq_verdict_agreement(const dq_verdict *verdict) {
   return worst ? dq_answers_agreement(&worst->answers) : NAN;
 }
 
+bool dq_verdict_is_doubtful(const dq_verdict *verdict) { return dq_verdict_sqnr(verdict) < DOUBTFUL_SQNR; }
+
 bool dq_verdict_is_ruinous(const dq_verdict *verdict) {
-  double sqnr = dq_verdict_sqnr(verdict);
-  return sqnr < dq_ruinous_bounds.sqnr ||
-         (sqnr < DOUBTFUL_SQNR && dq_verdict_agreement(verdict) < dq_ruinous_bounds.agreement);
+  return dq_verdict_sqnr(verdict) < dq_ruinous_bounds.sqnr ||
+         (dq_verdict_is_doubtful(verdict) && dq_verdict_agreement(verdict) < dq_ruinous_bounds.agreement);
 }
 
 // With a bound of -INFINITY a figure that is not known (NAN) will do as well.

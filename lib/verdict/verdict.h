@@ -75,6 +75,8 @@ extern const dq_verdict_bounds dq_ruinous_bounds;
 // Whether a part is below 10 dB, or an output keeps fewer than 90 % of its answers and a part is below 20 dB: answers
 // between nearly equal scores change without much noise.
 bool dq_verdict_is_ruinous(const dq_verdict *verdict);
+// Whether a part is below 20 dB.
+bool dq_verdict_is_doubtful(const dq_verdict *verdict);
 // Whether the verdict reaches the bounds. Where there is nothing that a bound could be held against, it is not reached.
 bool dq_verdict_holds(const dq_verdict *verdict, const dq_verdict_bounds *bounds);
 // DQ_CONDITION names the part with the lowest SQNR when that is below its bound, else the output with the lowest

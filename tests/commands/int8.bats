@@ -300,6 +300,19 @@ ruinous() { gives "$1" dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor
   gives 0 dq-report b.onnx --ref "$models/small.onnx" --data "npy:$x" --min-sqnr 10 --min-agreement 90
 }
 
+@test "below 20 dB a note has the next command, which does what the note says" {
+  local advice
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor --percentile 95 -o a.onnx
+  advice=$(sed -nE "s/^dq-int8: often a few layers .*'(--min-sqnr [0-9]+)' leaves .*/\\1/p" <<<"$stderr")
+  [ "$advice" = "--min-sqnr 17" ]
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor --percentile 95 -o b.onnx $advice
+  run -1 grep -q "a few layers" <<<"$stderr"
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor --percentile 95 -o c.onnx --all-int8
+  run -1 grep -q "a few layers" <<<"$stderr"
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o d.onnx
+  run -1 grep -q "a few layers" <<<"$stderr"
+}
+
 @test "--all-int8: a warning, and 1 where a condition is not held" {
   ruinous 0 -o a.onnx --all-int8
   has "dq-int8: warning: with all layers in 8 bits much is lost."

@@ -31,21 +31,22 @@ static void the_lowest_part_counts(void **state) {
   dq_verdict verdict = make(parts, 12, 97), none = {0};
   assert_true(dq_verdict_sqnr(&verdict) == 12 && dq_verdict_agreement(&verdict) == 97);
   assert_true(isnan(dq_verdict_sqnr(&none)) && isnan(dq_verdict_agreement(&none)));
-  assert_false(dq_verdict_is_ruinous(&none));
+  assert_false(dq_verdict_is_ruinous(&none) || dq_verdict_is_doubtful(&none));
 }
 
 static void what_is_ruinous(void **state) {
   static const struct {
     double sqnr;
     int64_t equal;
-    bool ruinous;
-  } cases[] = {{10, 90, false},  {9.9, 100, true}, {19.9, 90, false},
-               {19.9, 89, true}, {20, 50, false},  {-INFINITY, 100, true}};
+    bool ruinous, doubtful;
+  } cases[] = {{10, 90, false, true},  {9.9, 100, true, true}, {19.9, 90, false, true},
+               {19.9, 89, true, true}, {20, 50, false, false}, {-INFINITY, 100, true, true}};
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     dq_verdict_part parts[3];
     dq_verdict verdict = make(parts, cases[i].sqnr, cases[i].equal);
     assert_int_equal(dq_verdict_is_ruinous(&verdict), cases[i].ruinous);
+    assert_int_equal(dq_verdict_is_doubtful(&verdict), cases[i].doubtful);
   }
 }
 
