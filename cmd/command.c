@@ -184,6 +184,14 @@ dq_status dq_command_report(const dq_common_options *common, const dq_report *re
   return dq_report_print(report, DQ_FORMAT_TEXT, &style, stream, error);
 }
 
+bool dq_command_reports_text_alone(const dq_common_options *common) {
+  const char *paths[STREAMS];
+  standard_outputs(common, paths);
+  bool alone = true;
+  for (int i = 0; i < MODEL; i++) alone = alone && !paths[i];
+  return alone;
+}
+
 int dq_command_main(int argc, char **argv, const dq_command *command) {
   catch_signals();
   hold_standard_streams();

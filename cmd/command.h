@@ -15,5 +15,7 @@ int dq_command_main(int argc, char **argv, const dq_command *command);
 // error when the model goes to standard output, and nowhere when one of the files is "-". DQ_SYSTEM: a file cannot be
 // written.
 dq_status dq_command_report(const dq_common_options *common, const dq_report *report, dq_error *error);
+// Whether a report is text alone, as none of these files is wanted.
+bool dq_command_reports_text_alone(const dq_common_options *common);
 
 #endif

@@ -372,6 +372,7 @@ static dq_status print_report(const work *w, const dq_quantization_check *layers
 static dq_status measure(work *w, const char *path, dq_error *error) {
   dq_quantization_check layers = {
       .original = w->original, .data = w->data, .pictures = CHECKED_PICTURES, .shapes = w->settings.shapes};
+  layers.summary = !w->options->overflow && dq_command_reports_text_alone(&w->options->common);
   dq_graph *retrained = NULL;
   if (path) DQ_TRY(dq_model_open(&retrained, path, w->context, error));
   const dq_graph *measured = retrained ? retrained : w->made;
@@ -399,8 +400,7 @@ static dq_status finish(work *w, dq_error *error) {
   dq_error reason = {0};
   dq_status hook = changed ? retrain(w, &reason) : DQ_OK;
   bool retrained = w->options->retrain && hook == DQ_OK;
-  // what stands there is reported even when the hook failed
-  if (hook == DQ_OK || hook == DQ_CONDITION) DQ_TRY(measure(w, retrained ? path : NULL, error));
+  if (hook == DQ_OK || hook == DQ_CONDITION) DQ_TRY(measure(w, retrained ? path : NULL, error)); // also a failed hook's
   if (hook != DQ_OK) return *error = reason, hook;
   if (w->data && report->quantized) dq_verdict_advise(&w->report.verdict, w->options, w->context);
   if (changed) DQ_TRY(dq_verdict_check(&w->report.verdict, &w->conversion.bounds, path, error));

@@ -154,8 +154,9 @@ static dq_status audit_input(audit_job *job, int index, const dq_tensor *x, dq_e
     for (int64_t i = 0; state->transposed && i < bytes; i++)
       state->transposed[i % q.shape.in_channels * q.shape.in_width + i / q.shape.in_channels] = image[i];
     for (int64_t c = 0; c < layer->channels; c++) job->counts[c] = DQ_AUDIT_NOTHING;
-    dq_audit_run(state->audit, state->transposed ? state->transposed : image, job->counts, job->scratch,
-                 job->context->pool);
+    if (!job->options->summary || layer->worst.pair)
+      dq_audit_run(state->audit, state->transposed ? state->transposed : image, job->counts, job->scratch,
+                   job->context->pool);
     add_picture(layer, job->counts, (uint64_t)(q.shape.out_height * q.shape.out_width), job->options->raw);
   }
   return DQ_OK;
@@ -180,7 +181,9 @@ static void audit_output(audit_job *job, int index, const dq_tensor *y) {
   dq_audit_layer *layer = &job->report->layers[index];
   const dq_audit_operands *o = &job->operands[index];
   int at = o->convolution ? 1 : y->rank - 1;
-  if (y->rank <= at || at < 0 || y->dims[at] != layer->channels || y->type != o->y_type || !dq_tensor_count(y)) return;
+  if (job->options->summary || y->rank <= at || at < 0 || y->dims[at] != layer->channels || y->type != o->y_type ||
+      !dq_tensor_count(y))
+    return;
   int64_t inner = dq_tensor_product(y, at + 1, y->rank), count = dq_tensor_count(y);
   bool batched = y->rank > 1 && y->dims[0] == job->runner.batch;
   int64_t pictures = batched ? job->pictures : 1, size = batched ? count / y->dims[0] : count;

@@ -20,7 +20,7 @@ dq_status dq_quantization_check_run(dq_quantization_check *check, const dq_graph
     check->compared = true;
     warn_of_outputs(&check->comparison, context);
   }
-  dq_audit_options options = {.shapes = check->shapes, .pictures = check->pictures};
+  dq_audit_options options = {.shapes = check->shapes, .pictures = check->pictures, .summary = check->summary};
   dq_status status = dq_audit_model(&check->audit, quantized, check->data, &options, context, arena, error);
   check->audited = status == DQ_OK;
   return status == DQ_UNSUPPORTED && !check->audit.audited ? DQ_OK : status;

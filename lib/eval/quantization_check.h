@@ -11,6 +11,7 @@ typedef struct dq_quantization_check {
   dq_data *data;            // NULL: nothing runs, and the audit has proofs only
   int64_t pictures;         // of the data, from its start; 0: all
   dq_shape_request shapes;
+  bool summary; // the audit is dq_audit_options.summary
   // Results.
   bool compared, audited; // whether `comparison` and `audit` are valid
   dq_layer_comparison comparison;

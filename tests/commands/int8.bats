@@ -300,6 +300,18 @@ ruinous() { gives "$1" dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor
   gives 0 dq-report b.onnx --ref "$models/small.onnx" --data "npy:$x" --min-sqnr 10 --min-agreement 90
 }
 
+@test "without files the audit counts only what its summary shows, which is the same" {
+  local rule text
+  for rule in int32 pairs; do
+    gives 0 dq-int8 "$root/datasets/shapes.onnx" --data synth:shapes,split=calib,count=8 --task none -o a.onnx --accumulator $rule
+    text=$output
+    gives 0 dq-int8 "$root/datasets/shapes.onnx" --data synth:shapes,split=calib,count=8 --task none -o a.onnx --accumulator $rule --json a.json
+    [ "$text" = "$output" ]
+    grep "Pairs clipped" <<<"$text" >>clipped
+  done
+  [ "$(sort -u clipped | wc -l)" -eq 2 ]
+}
+
 @test "below 20 dB a note has the next command, which does what the note says" {
   local advice
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor --percentile 95 -o a.onnx
