@@ -8,7 +8,9 @@ ONNX Runtime judges all files with exact integer sums. The SQNR is over all eval
 outputs, or of the inputs of the Softmax or Sigmoid that ends the network. The boxes and the scores of a detector are
 parts of their own, as are the probabilities behind a Sigmoid and their logits. The agreement is the share of equal
 answers (the class with the highest score; of a single probability, whether it is above a half). The advantage of a
-part is dq's SQNR less that of the best peer at this part, that of a network the mean of its parts.
+part is dq's SQNR less that of the best peer at this part, that of a network the mean of its parts. The time is the
+processor time of dq-int8, and its ratio to that of ONNX Runtime's percentile run without its preprocessing; for both
+--one-thread keeps everything on one processor.
 
 A network belongs to the group "kept out" where the SHA-256 of its file is a multiple of 3, else to "choices": the draw
 does not depend on results, and no choice of dq is to be made on networks kept out.
@@ -23,6 +25,7 @@ import importlib.util
 import json
 import math
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -165,9 +168,22 @@ def dq_key(build):
 
 def quantize_by_dq(network, out, data, count, args):
     shape = ["--shape", f"{network.input}={network.row['shape']}"] if network.row["shape"] else []
+    begin = processor_time()
     run([os.path.join(args.build, "dq-int8"), network.model, "--data", f"npy:{data}", "--limit", str(count), "-o", out,
          "-q", *shape])
-    return {"note": ""}
+    return {"note": "", "processor": processor_time() - begin, "in_int8": share_in_int8(out, shape, args)}
+
+
+def processor_time():
+    """Seconds of all processes that were started here and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def share_in_int8(path, shape, args):
+    """The share of the multiply-accumulates of a file that are in 8 bits, in %."""
+    facts = json.loads(run([os.path.join(args.build, "dq-report"), path, *shape, "-q", "--json", "-"]))["model"]
+    return 100 * facts["int8_macs"] / max(1, facts["macs"])
 
 
 def products_in_float(path):
@@ -264,8 +280,10 @@ class Figures:
         fails = "error" in facts or "error" in found
         self.parts = {} if fails else found["parts"]
         self.left = 0 if fails else facts["products_in_float"]
+        self.processor = math.nan if fails else facts.get("processor", math.nan)  # of older records
         self.remark = ("no file" if "error" in facts else "not judged") if fails else ", ".join(
-            filter(None, [facts["note"], f"{self.left} product{'s' * (self.left > 1)} in float" if self.left else ""]))
+            filter(None, [facts["note"], f"{self.left} product{'s' * (self.left > 1)} in float" if self.left else "",
+                          f"{facts['in_int8']:.1f} % of MACs in int8" if facts.get("in_int8", 100) < 99.95 else ""]))
 
     def cell(self, part):
         if part not in self.parts:
@@ -300,8 +318,17 @@ def rows_of(network, count, asked, args, dq):
     rows = []
     for part in parts or [""]:
         rows.append([network.name, network.group, count, part, ours.cell(part), *(file.cell(part) for file in peers.values()),
-                     signed(ours.sqnr(part) - best(part)), "" if rows else "; ".join(remarks)])
+                     signed(ours.sqnr(part) - best(part)), "" if rows else time_of(ours, peers),
+                     "" if rows else "; ".join(remarks)])
     return rows, gains, ours.left > 0
+
+
+def time_of(dq, peers):
+    """Processor time of dq-int8, and its ratio to that of ONNX Runtime's percentile run."""
+    if not math.isfinite(dq.processor):
+        return ""
+    ratio = dq.processor / peers["ort-percentile"].processor if "ort-percentile" in peers else math.nan
+    return f"{dq.processor:.1f} s" + (f", {ratio:.2f}" if math.isfinite(ratio) else "")
 
 
 def signed(number):
@@ -321,13 +348,13 @@ def mean_row(group, count, gains, left, args):
         return []
     least, whole = min(of, key=of.get), [of[name] for name in of if name not in left]
     return [[f"mean advantage of {len(of)} networks", group, count, "", "",
-             *(mean_of(g[peer] for g in gains.values()) for peer in args.peers), mean_of(of.values()),
+             *(mean_of(g[peer] for g in gains.values()) for peer in args.peers), mean_of(of.values()), "",
              f"median {signed(statistics.median(of.values()))}, least {signed(of[least])} ({least}); "
              f"without products in float {mean_of(whole)} ({len(whole)} networks)"]]
 
 
 def table(found, args, dq):
-    header = ["network", "group", "calibration", "part", "dq", *(PEERS[p] for p in args.peers), "advantage", "remarks"]
+    header = ["network", "group", "calibration", "part", "dq", *(PEERS[p] for p in args.peers), "advantage", "time", "remarks"]
     rows = []
     for asked in args.calibration:
         gains, left = {group: {} for group in GROUPS}, set()
@@ -375,6 +402,7 @@ def options():
     parser.add_argument("--calibration", type=lambda s: [int(n) for n in commas(s)], default=[32], metavar="N,...",
                         help="numbers of calibration pictures (default: 32)")
     parser.add_argument("--evaluation", type=int, default=64, metavar="N", help="number of other pictures to judge (default: 64)")
+    parser.add_argument("--one-thread", action="store_true", help="all on one processor, for times that compare")
     parser.add_argument("--retry", action="store_true", help="try again what failed in an earlier run")
     parser.add_argument("--out", default="", metavar="DIR", help="folder for all files that are made (default: BUILD/quality)")
     parser.add_argument("--csv", default="", metavar="FILE", help="write the table for `make benchmarks` as well")
@@ -393,6 +421,8 @@ def options():
 
 def main():
     args = options()
+    if args.one_thread:
+        os.sched_setaffinity(0, [max(os.sched_getaffinity(0))])
     os.makedirs(args.out, exist_ok=True)
     found, skipped = networks(args)
     dq = dq_key(args.build)

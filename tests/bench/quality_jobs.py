@@ -7,6 +7,7 @@ import json
 import math
 import os
 import sys
+import time
 
 import numpy
 
@@ -99,17 +100,19 @@ def by_nncf(preset, ready, out, data, name):
 
 
 def quantize(peer, model, ready, out, data, count):
-    """An 8-bit file of one quantizer from the first `count` arrays of `data`; `note` says what is special about it."""
+    """An 8-bit file of one quantizer from the first `count` arrays of `data`; `note` says what is special about it,
+    `processor` how many seconds of processor time it took, without the preprocessing."""
     arrays = numpy.load(data, mmap_mode="r")[:count]
     prepare(model, ready)
     name = input_name(ready)
     part = out + ".new"
+    begin = time.process_time()
     if peer in METHODS:
         note = by_onnxruntime(peer, ready, part, arrays, name)
     else:
         note = by_nncf(peer.removeprefix("nncf-"), ready, part, arrays, name)
     os.replace(part, out)
-    return {"note": note}
+    return {"note": note, "processor": time.process_time() - begin}
 
 
 # ---- Judgement ----
