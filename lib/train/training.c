@@ -1,0 +1,121 @@
+// Making a network ready for training, and its steps.
+#include "lib/train/training.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "lib/train/training_graph.h"
+
+static dq_tensor *plan_tensor(const dq_training *training, const char *name) {
+  return (dq_tensor *)(uintptr_t)dq_plan_value(training->session.plan, name); // inputs are written by the caller
+}
+
+// The tensors of the plan behind the names of the graph; weights get their first elements.
+static void connect(dq_training *training, const dq_training_graph *made) {
+  training->input = plan_tensor(training, made->input->name);
+  training->targets = plan_tensor(training, made->targets->name);
+  training->scores = plan_tensor(training, made->scores->name);
+  training->loss = plan_tensor(training, made->loss->name);
+  for (int i = 0; i < training->trained_count; i++) {
+    dq_trained *weight = &training->trained[i];
+    weight->elements = plan_tensor(training, weight->name);
+    weight->gradient = plan_tensor(training, made->gradients[i]->name);
+    memcpy(weight->elements->data, made->first[i]->data, dq_tensor_bytes(weight->elements));
+  }
+  for (int i = 0; i < training->statistics_count; i++)
+    for (int k = 0; k < 2; k++) training->statistics[i].batch[k] = plan_tensor(training, made->statistics[i][k]->name);
+}
+
+static dq_status open_plan(dq_training *training, const dq_graph *model, const dq_training_options *options,
+                           dq_error *error) {
+  dq_training_graph made = {.graph = training->graph, .model = model, .arena = training->arena};
+  DQ_TRY(dq_training_graph_make(&made, training, options, training->context, error));
+  dq_session_options session = {.shapes = made.shapes};
+  DQ_TRY(dq_session_open(&training->session, training->graph, &session, training->context, error));
+  connect(training, &made);
+  return DQ_OK;
+}
+
+dq_status dq_training_open(dq_training *training, const dq_graph *model, const dq_training_options *options,
+                           const dq_context *context, dq_error *error) {
+  *training = (dq_training){.graph = dq_graph_copy(model), .arena = dq_context_arena(context), .context = context};
+  if (!training->graph || !training->arena) return dq_fail_memory(error, 0);
+  return open_plan(training, model, options, error);
+}
+
+void dq_training_close(dq_training *training) {
+  dq_session_close(&training->session);
+  dq_graph_free(training->graph);
+  dq_arena_free(training->arena);
+  *training = (dq_training){0};
+}
+
+// ---- Steps ----
+
+// The layer nearest to the input whose gradient is not finite is where the numbers grew too large first.
+static dq_status check_finite(const dq_training *training, dq_error *error) {
+  const double loss = dq_tensor_get(training->loss, 0);
+  for (int i = 0; i < training->trained_count; i++) {
+    const dq_trained *weight = &training->trained[i];
+    if (dq_tensor_first_not_finite(weight->gradient) < 0) continue;
+    return dq_fail(error, DQ_BAD_INPUT, "step %lld: the gradient of '%s' of %s is not finite (the loss is %g)",
+                   (long long)training->step + 1, weight->name, weight->layer, loss);
+  }
+  if (isfinite(loss)) return DQ_OK;
+  return dq_fail(error, DQ_BAD_INPUT, "step %lld: the loss is %g", (long long)training->step + 1, loss);
+}
+
+static void move_statistics(const dq_statistics *statistics) {
+  for (int k = 0; k < 2; k++) {
+    float *running = statistics->running[k]->data;
+    const float *batch = statistics->batch[k]->data, share = (float)(1 - statistics->momentum);
+    for (int64_t c = 0; c < dq_tensor_count(statistics->running[k]); c++) running[c] += share * (batch[c] - running[c]);
+  }
+}
+
+dq_status dq_training_step(dq_training *training, dq_optimizer *optimizer, double rate, double *loss, dq_error *error) {
+  DQ_TRY(dq_plan_run(training->session.plan, error));
+  DQ_TRY(check_finite(training, error));
+  *loss = dq_tensor_get(training->loss, 0);
+  training->step++;
+  for (int i = 0; i < training->trained_count; i++) {
+    const dq_trained *weight = &training->trained[i];
+    const dq_update update = {.weights = weight->elements->data,
+                              .gradient = weight->gradient->data,
+                              .elements = dq_tensor_count(weight->elements),
+                              .decays = weight->decays,
+                              .rate = rate,
+                              .step = training->step};
+    dq_optimizer_update(optimizer, i, &update, training->context->pool);
+  }
+  for (int i = 0; i < training->statistics_count; i++) move_statistics(&training->statistics[i]);
+  return DQ_OK;
+}
+
+dq_status dq_training_optimizer(const dq_training *training, dq_optimizer *optimizer, dq_error *error) {
+  int64_t *sizes = DQ_NEW_ARRAY(training->arena, training->trained_count, int64_t);
+  if (!sizes) return dq_fail_memory(error, 0);
+  for (int i = 0; i < training->trained_count; i++) sizes[i] = dq_tensor_count(training->trained[i].elements);
+  return dq_optimizer_open(optimizer, training->trained_count, sizes, training->arena, error);
+}
+
+// ---- Storing ----
+
+static dq_status store(dq_graph *model, const char *name, const dq_tensor *from, dq_error *error) {
+  dq_value *value = dq_graph_find(model, name);
+  if (!value || !value->constant || !dq_tensor_same_shape(value->constant, from))
+    return dq_fail(error, DQ_BAD_INPUT, "the model has no initializer '%s' of the shape that was trained", name);
+  dq_tensor *to = dq_tensor_new(model->arena, from->type, from->rank, from->dims);
+  if (!to || !dq_graph_set_constant(model, value, to)) return dq_fail_memory(error, dq_tensor_bytes(from));
+  memcpy(to->data, from->data, dq_tensor_bytes(from));
+  return DQ_OK;
+}
+
+dq_status dq_training_store(const dq_training *training, dq_graph *model, dq_error *error) {
+  for (int i = 0; i < training->trained_count; i++)
+    DQ_TRY(store(model, training->trained[i].name, training->trained[i].elements, error));
+  for (int i = 0; i < training->statistics_count; i++)
+    for (int k = 0; k < 2; k++)
+      DQ_TRY(store(model, training->statistics[i].names[k], training->statistics[i].running[k], error));
+  return DQ_OK;
+}

@@ -1,0 +1,77 @@
+// A network in training: its graph with a loss and the gradients behind it, bound to run steps on batches. The weights
+// are inputs of that plan, which a step reads and its update writes.
+#ifndef DQ_TRAIN_TRAINING_H
+#define DQ_TRAIN_TRAINING_H
+
+#include "lib/session/session.h"
+#include "lib/train/optimizer.h"
+
+// What is made small: the mean over the pictures of the batch of
+typedef enum dq_loss {
+  DQ_LOSS_CROSS_ENTROPY, // -sum(t log softmax(y)), with targets t that sum to 1, of scores y, pictures x classes
+  DQ_LOSS_SQUARED_ERROR, // the mean of (t - y)^2 over the elements of an output y of a picture
+} dq_loss;
+
+typedef struct dq_training_options {
+  dq_loss loss;              // on output 0; a Softmax or LogSoftmax at its end is left out of the cross entropy
+  int64_t batch;             // pictures in a step, 1 or more
+  dq_shape_request shapes;   // further sizes that the model leaves open
+  const char *const *frozen; // [frozen_count]: shell patterns on nodes whose weights are not trained
+  int frozen_count;
+  bool frozen_statistics; // BatchNormalization uses its stored statistics, as in inference
+} dq_training_options;
+
+// A weight that is trained. Its elements are in the plan; the gradient holds until the next step.
+typedef struct dq_trained {
+  const char *name;  // of the initializer in the model
+  const char *layer; // of the node that reads it, for messages
+  dq_tensor *elements;
+  const dq_tensor *gradient;
+  bool decays; // weight decay is for matrices and kernels, not for vectors
+} dq_trained;
+
+// Running statistics of a BatchNormalization that is trained: `running` move towards those of each batch, with the
+// share 1 - momentum.
+typedef struct dq_statistics {
+  const char *names[2]; // of the initializers of mean and variance in the model
+  dq_tensor *running[2];
+  const dq_tensor *batch[2];
+  double momentum;
+} dq_statistics;
+
+typedef struct dq_training {
+  dq_session session;
+  dq_graph *graph; // the model with loss and gradients; owned
+  dq_arena *arena; // owned
+  const dq_context *context;
+  dq_trained *trained; // [trained_count]
+  int trained_count;
+  dq_statistics *statistics; // [statistics_count]
+  int statistics_count;
+  dq_tensor *input;   // float32, batch first; written by the caller before every step
+  dq_tensor *targets; // the same, of the shape of the scores
+  const dq_tensor *scores, *loss;
+  int64_t step; // steps that were made
+} dq_training;
+
+// Makes a model with one input and float32 weights ready for training. The model and the context must outlive the
+// training; the model is not changed. The caller closes the training, also after a failure. DQ_UNSUPPORTED names a node
+// between a trained weight and the loss whose operator has no gradient; DQ_BAD_INPUT: no weight is trained, or the
+// output does not suit the loss; else statuses as dq_session_open.
+dq_status dq_training_open(dq_training *training, const dq_graph *model, const dq_training_options *options,
+                           const dq_context *context, dq_error *error);
+void dq_training_close(dq_training *training); // allowed on a zeroed struct
+
+// Makes zeroed moments of the optimizer for all trained weights; the training owns them. DQ_SYSTEM: there is no memory.
+dq_status dq_training_optimizer(const dq_training *training, dq_optimizer *optimizer, dq_error *error);
+
+// Runs the batch that was written to training->input and training->targets, and updates the weights and the running
+// statistics. *loss receives the mean loss of the batch before the update. DQ_BAD_INPUT: the loss or a gradient is not
+// finite; the message has the layer, and nothing is updated.
+dq_status dq_training_step(dq_training *training, dq_optimizer *optimizer, double rate, double *loss, dq_error *error);
+
+// Writes the weights and running statistics to the initializers of `model`, whose graph must be the one that the
+// training was opened with or a copy of it. DQ_SYSTEM: there is no memory.
+dq_status dq_training_store(const dq_training *training, dq_graph *model, dq_error *error);
+
+#endif

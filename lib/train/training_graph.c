@@ -1,0 +1,267 @@
+// The graph of a training: normalization by batches, weights as inputs, the loss, derivatives.
+#include "lib/train/training_graph.h"
+
+#include "lib/graph/patterns.h"
+#include "lib/ops/gradient.h"
+#include "lib/schedule/check_nodes.h"
+#include "lib/train/backward.h"
+
+static bool is_frozen(const dq_node *node, const dq_training_options *options) {
+  for (int i = 0; i < options->frozen_count; i++)
+    if (dq_pattern_fits(options->frozen[i], node)) return true;
+  return false;
+}
+
+// ---- Batch normalization by the statistics of the batch ----
+
+static dq_status train_normalization(dq_training_graph *made, dq_training *training, dq_node *node, dq_error *error) {
+  static const char *const old[] = {"momentum", "is_test", "spatial", "training_mode", "consumed_inputs"};
+  dq_statistics *to = &training->statistics[training->statistics_count];
+  dq_value **outputs = DQ_NEW_ARRAY(made->graph->arena, 3, dq_value *);
+  if (!outputs) return dq_fail_memory(error, 0);
+  outputs[0] = node->outputs[0];
+  to->momentum = (double)dq_node_float(node, "momentum", 0.9f);
+  for (int k = 0; k < 2; k++) {
+    const dq_value *stored = node->inputs[3 + k];
+    const dq_tensor *tensor = stored->constant;
+    to->names[k] = dq_graph_find(made->model, stored->name)->name;
+    to->running[k] = dq_tensor_new(made->arena, DQ_F32, tensor->rank, tensor->dims);
+    outputs[1 + k] = made->statistics[training->statistics_count][k] = dq_graph_fresh_value(made->graph, stored->name);
+    if (!to->running[k] || !outputs[1 + k]) return dq_fail_memory(error, 0);
+    for (int64_t i = 0; i < dq_tensor_count(tensor); i++) dq_tensor_set(to->running[k], i, dq_tensor_get(tensor, i));
+  }
+  training->statistics_count++;
+  for (size_t i = 0; i < sizeof old / sizeof *old; i++) dq_node_remove_attribute(node, old[i]);
+  node->op_type = "BatchNormTrain";
+  node->domain = "dq";
+  node->input_count = 3;
+  node->outputs = outputs;
+  node->output_count = 3;
+  return DQ_OK;
+}
+
+static bool is_trainable_normalization(const dq_node *node, const dq_training_options *options) {
+  const dq_operator *row = dq_operator_find(node->domain, node->op_type);
+  if (!row || row->bound != DQ_BOUND_BATCH_NORM || options->frozen_statistics || is_frozen(node, options)) return false;
+  for (int i = 1; i < 5; i++)
+    if (!dq_is_float_constant(dq_node_input(node, i))) return false;
+  return dq_node_int(node, "spatial", 1) != 0;
+}
+
+static dq_status train_normalizations(dq_training_graph *made, dq_training *training,
+                                      const dq_training_options *options, dq_error *error) {
+  const int nodes = made->graph->node_count;
+  training->statistics = DQ_NEW_ARRAY(made->arena, nodes, dq_statistics);
+  made->statistics = dq_arena_array(made->arena, (size_t)nodes, sizeof *made->statistics);
+  if (!training->statistics || !made->statistics) return dq_fail_memory(error, 0);
+  for (int n = 0; n < nodes; n++)
+    if (is_trainable_normalization(made->graph->nodes[n], options))
+      DQ_TRY(train_normalization(made, training, made->graph->nodes[n], error));
+  return DQ_OK;
+}
+
+// ---- Weights become inputs ----
+
+static dq_status declare_input(dq_graph *graph, dq_value *value, const dq_tensor *shape, dq_error *error) {
+  dq_value **inputs = DQ_NEW_ARRAY(graph->arena, graph->input_count + 1, dq_value *);
+  dq_dimension *dims = DQ_NEW_ARRAY(graph->arena, shape->rank, dq_dimension);
+  if (!inputs || !dims) return dq_fail_memory(error, 0);
+  for (int i = 0; i < graph->input_count; i++) inputs[i] = graph->inputs[i];
+  for (int i = 0; i < shape->rank; i++) dims[i].size = shape->dims[i];
+  inputs[graph->input_count++] = value;
+  graph->inputs = inputs;
+  value->is_input = true;
+  value->type = shape->type;
+  value->rank = shape->rank;
+  value->dims = dims;
+  return DQ_OK;
+}
+
+// A constant that is a weight of the node. A single number that is added is none.
+static bool is_weight(const dq_node *node, const dq_operator *row, int i) {
+  const dq_value *value = node->inputs[i];
+  if (!(row->trained & 1u << i) || !dq_is_float_constant(value)) return false;
+  return !(row->flags & DQ_OP_ADDS) || dq_tensor_count(value->constant) > 1;
+}
+
+static dq_status train_weight(dq_training_graph *made, dq_training *training, const dq_node *node, int i,
+                              dq_error *error) {
+  char label[DQ_LABEL_TEXT];
+  dq_value *value = node->inputs[i];
+  const dq_tensor *first = value->constant;
+  dq_trained *to = &training->trained[training->trained_count];
+  to->name = dq_graph_find(made->model, value->name)->name;
+  to->layer = dq_arena_strdup(made->arena, dq_node_label(node, label, sizeof label));
+  to->decays = first->rank >= 2;
+  made->first[training->trained_count++] = first;
+  dq_graph_remove_constant(made->graph, value);
+  value->is_input = false;
+  return to->layer ? declare_input(made->graph, value, first, error) : dq_fail_memory(error, 0);
+}
+
+static dq_status train_weights(dq_training_graph *made, dq_training *training, const dq_training_options *options,
+                               dq_error *error) {
+  const int most = made->graph->initializer_count;
+  training->trained = DQ_NEW_ARRAY(made->arena, most, dq_trained);
+  made->first = DQ_NEW_ARRAY(made->arena, most, const dq_tensor *);
+  made->gradients = DQ_NEW_ARRAY(made->arena, most, dq_value *);
+  if (!training->trained || !made->first || !made->gradients) return dq_fail_memory(error, 0);
+  for (int n = 0; n < made->graph->node_count; n++) {
+    const dq_node *node = made->graph->nodes[n];
+    const dq_operator *row = dq_operator_find(node->domain, node->op_type);
+    for (int i = 0; row && !is_frozen(node, options) && i < node->input_count; i++)
+      if (is_weight(node, row, i)) DQ_TRY(train_weight(made, training, node, i, error));
+  }
+  if (training->trained_count) return DQ_OK;
+  return dq_fail(error, DQ_BAD_INPUT, "the model has no weight of float32 that is trained");
+}
+
+// ---- The loss ----
+
+static dq_value *add(dq_training_graph *made, const char *op_type, int count, dq_value **inputs) {
+  dq_graph *graph = made->graph;
+  dq_value *output = dq_graph_fresh_value(graph, "loss");
+  const char *name = dq_graph_fresh_name(graph, "loss");
+  for (int i = 0; i < count; i++)
+    if (!inputs[i]) return NULL;
+  if (!output || !name) return NULL;
+  return dq_graph_add_node(graph, graph->node_count, op_type, name, count, inputs, 1, &output) ? output : NULL;
+}
+
+// The sum of all elements times a factor.
+static dq_value *add_sum(dq_training_graph *made, dq_value *terms, double factor) {
+  dq_tensor *number = dq_tensor_scalar_f32(made->graph->arena, (float)factor);
+  dq_value *sum = add(made, "SumTo", 1, &terms);
+  if (!sum || !number) return NULL;
+  dq_node *node = made->graph->nodes[made->graph->node_count - 1];
+  node->domain = "dq";
+  if (!dq_node_set_ints(made->graph, node, "shape", NULL, 0)) return NULL;
+  return add(made, "Mul", 2, (dq_value *[]){sum, dq_graph_add_constant(made->graph, "loss", number)});
+}
+
+static dq_value *cross_entropy(dq_training_graph *made, const dq_tensor *scores) {
+  dq_value *logarithms = add(made, "LogSoftmax", 1, &made->scores);
+  if (!logarithms) return NULL;
+  dq_node *node = made->graph->nodes[made->graph->node_count - 1];
+  if (!dq_node_set_int(made->graph, node, "axis", 1)) return NULL;
+  dq_value *terms = add(made, "Mul", 2, (dq_value *[]){logarithms, made->targets});
+  return add_sum(made, terms, -1 / (double)scores->dims[0]);
+}
+
+static dq_value *squared_error(dq_training_graph *made, const dq_tensor *scores) {
+  dq_value *error = add(made, "Sub", 2, (dq_value *[]){made->scores, made->targets});
+  dq_value *terms = add(made, "Mul", 2, (dq_value *[]){error, error});
+  return add_sum(made, terms, 1 / (double)dq_tensor_count(scores));
+}
+
+static dq_status check_scores(const dq_tensor *scores, const dq_training_options *options, dq_error *error) {
+  char text[DQ_SHAPE_TEXT];
+  const bool classes = options->loss == DQ_LOSS_CROSS_ENTROPY;
+  if (scores->type == DQ_F32 && scores->rank >= 1 && scores->dims[0] == options->batch &&
+      (!classes || scores->rank == 2))
+    return DQ_OK;
+  return dq_fail(error, DQ_BAD_INPUT, "the output is %s of shape %s, expected float32 of %s for a batch of %lld",
+                 dq_dtype_name(scores->type),
+                 scores->rank < 0 ? "unknown size" : dq_tensor_shape_text(scores, text, sizeof text),
+                 classes ? "pictures x classes" : "pictures first", (long long)options->batch);
+}
+
+// Neither Softmax nor LogSoftmax changes the logarithms of the shares that the loss computes.
+static void leave_out_softmax(dq_training_graph *made) {
+  const dq_node *last = made->scores->producer;
+  const dq_operator *row = last ? dq_operator_find(last->domain, last->op_type) : NULL;
+  if (!row || row->gradient != dq_gradient_softmax) return;
+  const int64_t axis = dq_node_int(last, "axis", 1);
+  if (axis == 1 || axis == -1) made->scores = last->inputs[0];
+}
+
+static dq_status add_loss(dq_training_graph *made, const dq_tensor *tensors, const dq_training_options *options,
+                          dq_error *error) {
+  const bool classes = options->loss == DQ_LOSS_CROSS_ENTROPY;
+  if (classes) leave_out_softmax(made);
+  const dq_tensor *scores = &tensors[made->scores->index];
+  DQ_TRY(check_scores(scores, options, error));
+  made->targets = dq_graph_fresh_value(made->graph, "targets");
+  if (!made->targets) return dq_fail_memory(error, 0);
+  DQ_TRY(declare_input(made->graph, made->targets, scores, error));
+  made->loss = classes ? cross_entropy(made, scores) : squared_error(made, scores);
+  return made->loss ? DQ_OK : dq_fail_memory(error, 0);
+}
+
+// ---- Everything ----
+
+static dq_status infer(dq_training_graph *made, const dq_context *context, dq_tensor **tensors, dq_error *error) {
+  DQ_TRY(dq_graph_index(made->graph, true, error));
+  return dq_infer(made->graph, &made->shapes, DQ_INFER_ALL, context, made->arena, tensors, error);
+}
+
+static dq_status set_outputs(dq_training_graph *made, const dq_training *training, dq_error *error) {
+  const int most = 2 + training->trained_count + 2 * training->statistics_count;
+  dq_value **outputs = DQ_NEW_ARRAY(made->graph->arena, most, dq_value *);
+  int count = 0;
+  if (!outputs) return dq_fail_memory(error, 0);
+  for (int i = 0; i < made->graph->output_count; i++) made->graph->outputs[i]->is_output = false;
+  outputs[count++] = made->loss;
+  outputs[count++] = made->scores;
+  for (int i = 0; i < training->trained_count; i++) outputs[count++] = made->gradients[i];
+  for (int i = 0; i < training->statistics_count; i++)
+    for (int k = 0; k < 2; k++) outputs[count++] = made->statistics[i][k];
+  for (int i = 0; i < count; i++) outputs[i]->is_output = true;
+  made->graph->outputs = outputs;
+  made->graph->output_count = count;
+  return DQ_OK;
+}
+
+// Weights that the loss does not depend on, such as those of another output, are left as they are.
+static void drop_unreached(dq_training_graph *made, dq_training *training) {
+  int kept = 0;
+  for (int i = 0; i < training->trained_count; i++) {
+    if (!made->gradients[i]) continue;
+    training->trained[kept] = training->trained[i];
+    made->first[kept] = made->first[i];
+    made->gradients[kept++] = made->gradients[i];
+  }
+  training->trained_count = kept;
+}
+
+static dq_status derive(dq_training_graph *made, dq_training *training, const dq_context *context, dq_error *error) {
+  dq_tensor *tensors;
+  dq_value **by = DQ_NEW_ARRAY(made->arena, training->trained_count, dq_value *);
+  if (!by) return dq_fail_memory(error, 0);
+  for (int i = 0; i < training->trained_count; i++) by[i] = dq_graph_find(made->graph, training->trained[i].name);
+  DQ_TRY(infer(made, context, &tensors, error));
+  const dq_derivatives derivatives = {made->loss, by, training->trained_count, made->gradients};
+  DQ_TRY(dq_backward(made->graph, tensors, &derivatives, context, error));
+  drop_unreached(made, training);
+  DQ_TRY(set_outputs(made, training, error));
+  return dq_graph_index(made->graph, true, error);
+}
+
+// The one input that pictures go to.
+static dq_status find_input(dq_training_graph *made, dq_error *error) {
+  for (int i = 0; i < made->graph->input_count; i++) {
+    dq_value *input = made->graph->inputs[i];
+    if (input->constant) continue;
+    if (made->input) return dq_fail(error, DQ_UNSUPPORTED, "training of models with several inputs is not supported");
+    made->input = input;
+  }
+  if (!made->input || !made->graph->output_count)
+    return dq_fail(error, DQ_BAD_INPUT, "the model has no input or no output");
+  made->scores = made->graph->outputs[0];
+  return DQ_OK;
+}
+
+dq_status dq_training_graph_make(dq_training_graph *made, dq_training *training, const dq_training_options *options,
+                                 const dq_context *context, dq_error *error) {
+  dq_tensor *tensors;
+  made->shapes = options->shapes;
+  made->shapes.batch = options->batch;
+  DQ_TRY(dq_graph_index(made->graph, true, error));
+  DQ_TRY(dq_check_nodes(made->graph, context, error));
+  DQ_TRY(find_input(made, error));
+  DQ_TRY(train_normalizations(made, training, options, error));
+  DQ_TRY(train_weights(made, training, options, error));
+  DQ_TRY(infer(made, context, &tensors, error));
+  DQ_TRY(add_loss(made, tensors, options, error));
+  return derive(made, training, context, error);
+}

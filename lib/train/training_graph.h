@@ -1,0 +1,24 @@
+// The graph that a training runs: a copy of the model whose weights are inputs, with a loss and the gradients behind
+// it.
+#ifndef DQ_TRAIN_TRAINING_GRAPH_H
+#define DQ_TRAIN_TRAINING_GRAPH_H
+
+#include "lib/train/training.h"
+
+typedef struct dq_training_graph {
+  dq_graph *graph;       // a copy of `model`, which dq_training_graph_make changes
+  const dq_graph *model; // owns names and first elements
+  dq_arena *arena;       // owns the arrays
+  dq_shape_request shapes;
+  dq_value *input, *targets, *scores, *loss;
+  const dq_tensor **first;    // [trained_count]: the elements of the weights in the model
+  dq_value **gradients;       // [trained_count]
+  dq_value *(*statistics)[2]; // [statistics_count]: mean and variance of the batch
+} dq_training_graph;
+
+// Makes the graph, and sets trained and statistics of `training` but for what lies in the plan. Statuses as
+// dq_training_open.
+dq_status dq_training_graph_make(dq_training_graph *made, dq_training *training, const dq_training_options *options,
+                                 const dq_context *context, dq_error *error);
+
+#endif
