@@ -29,6 +29,10 @@ typedef struct dq_codegen_port {
   const char *name;  // in the model
   const char *field; // part of the names of its macros, and of its parameter
   dq_tensor tensor;  // type and shape
+  // The one scale and zero point by which the model's QuantizeLinear or DequantizeLinear at this port relates numbers
+  // to integers; scale 0: the port has no such node, or one with a scale for each channel.
+  float scale;
+  int32_t zero_point;
 } dq_codegen_port;
 
 typedef struct dq_codegen {

@@ -29,6 +29,7 @@ dq_status dq_codegen_places(dq_codegen *made, dq_codegen_place **places, dq_erro
 typedef struct dq_codegen_function {
   int step; // the first step that calls it, whose number is in its name
   const char *parameters, *body;
+  bool has_floats; // it computes with floats, more than a product or a quotient
 } dq_codegen_function;
 
 // What is collected before the source is written.
@@ -42,7 +43,6 @@ typedef struct dq_codegen_parts {
   size_t weights_bytes;
   FILE *calls;      // statements of the network's function
   unsigned helpers; // set of 1 << dq_emit_helper
-  bool has_floats;  // a step computes with floats, more than a product or a quotient
 } dq_codegen_parts;
 
 // Prints the step `index`: its arrays, its function unless an equal one is there, and its call. Statuses as
@@ -57,6 +57,9 @@ void dq_codegen_constant_output(dq_codegen *made, dq_codegen_parts *parts, int o
 void dq_codegen_helpers(FILE *to, unsigned helpers, dq_emit_target target);
 // Writes a text as part of a comment: no end of a comment, no control characters, no backslash.
 void dq_codegen_comment(FILE *to, const char *text);
+// Writes a comment on a step of the first call of a function: operator, name, types and shapes, and which other steps
+// call it.
+void dq_codegen_describe(FILE *to, const dq_codegen *made, const dq_codegen_parts *parts, int step);
 // Writes the header.
 void dq_codegen_header(FILE *to, const dq_codegen *made);
 // Writes the declaration of the network's function, without a semicolon.

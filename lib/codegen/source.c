@@ -16,14 +16,19 @@ static char *upper(dq_arena *arena, const char *text) {
 }
 
 static void print_port(FILE *to, const dq_codegen *made, const dq_codegen_port *port, const char *prefix) {
-  char shape[DQ_SHAPE_TEXT];
+  char shape[DQ_SHAPE_TEXT], literal[48];
   const char *name = upper(made->arena, port->field);
   fputs("\n/* \"", to);
   dq_codegen_comment(to, port->name);
-  fprintf(to, "\": %s %s */\n", dq_dtype_name(port->tensor.type),
-          dq_tensor_shape_text(&port->tensor, shape, sizeof shape));
+  fprintf(to, "\": %s %s", dq_dtype_name(port->tensor.type), dq_tensor_shape_text(&port->tensor, shape, sizeof shape));
+  if (port->scale != 0.0f) fputs("; in 8 bits, q stands for SCALE * (q - ZERO_POINT)", to);
+  fputs(" */\n", to);
+  fprintf(to, "#define %s_%s_TYPE %s\n", prefix, name, dq_emit_type(port->tensor.type));
   fprintf(to, "#define %s_%s_ELEMENTS %" PRId64 "\n", prefix, name, dq_tensor_count(&port->tensor));
   fprintf(to, "#define %s_%s_BYTES %zu\n", prefix, name, dq_tensor_bytes(&port->tensor));
+  if (port->scale == 0.0f) return;
+  fprintf(to, "#define %s_%s_SCALE %s\n", prefix, name, dq_emit_literal(port->scale, literal));
+  fprintf(to, "#define %s_%s_ZERO_POINT %" PRId32 "\n", prefix, name, port->zero_point);
 }
 
 void dq_codegen_declaration(FILE *to, const dq_codegen *made) {
@@ -60,12 +65,36 @@ static const char apart[] =
     "#if defined(__GNUC__)\n#define DQ_APART __attribute__((noinline))\n#else\n#define DQ_APART\n"
     "#endif\n\n";
 
-// What compilers may do to sums and products of floats unless they are told. The lines are printed only where steps
-// compute with floats: behind the pragma, GCC 12 orders instructions for Armv6-M as if there were more registers, which
+// What compilers may do to sums and products of floats unless they are told. GCC is told for functions that compute
+// with floats alone: of others, GCC 12 then orders instructions for Armv6-M as if there were more registers, which
 // took 6.9 instead of 5.0 instructions per multiply-accumulate of resnet8.
 static const char contraction[] =
-    "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#elif defined(__GNUC__) && !defined(__cplusplus)\n"
-    "#pragma GCC optimize (\"fp-contract=off\")\n#endif\n\n";
+    "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#endif\n"
+    "#if defined(__GNUC__) && !defined(__clang__) && !defined(__cplusplus)\n"
+    "#define DQ_FLOATS __attribute__((optimize(\"fp-contract=off\")))\n#else\n#define DQ_FLOATS\n#endif\n\n";
+static const char push_contraction[] =
+    "#if defined(__GNUC__) && !defined(__clang__) && !defined(__cplusplus)\n"
+    "#pragma GCC push_options\n#pragma GCC optimize (\"fp-contract=off\")\n#endif\n\n";
+static const char pop_contraction[] = "#if defined(__GNUC__) && !defined(__clang__) && !defined(__cplusplus)\n"
+                                      "#pragma GCC pop_options\n#endif\n\n";
+
+// Helpers that compute with integers, or with floats but without products.
+static const unsigned without_products = 1u << DQ_EMIT_NEAR | 1u << DQ_EMIT_ROUND | 1u << DQ_EMIT_LEVEL |
+                                         1u << DQ_EMIT_PRODUCTS | 1u << DQ_EMIT_SIGNED_PRODUCTS |
+                                         1u << DQ_EMIT_WIDE_PRODUCTS | 1u << DQ_EMIT_WIDE_SIGNED_PRODUCTS |
+                                         1u << DQ_EMIT_BLOCKS | 1u << DQ_EMIT_PAIRS | 1u << DQ_EMIT_SIGNED_PAIRS |
+                                         1u << DQ_EMIT_HIGH | 1u << DQ_EMIT_SCALE | 1u << DQ_EMIT_POWER;
+
+static void print_helpers(FILE *to, const dq_codegen *made, const dq_codegen_parts *parts) {
+  const unsigned others = parts->helpers & ~without_products & ~(1u << DQ_EMIT_MATH);
+  bool has_floats = others != 0;
+  for (int f = 0; f < parts->function_count; f++) has_floats |= parts->functions[f].has_floats;
+  if (has_floats) fputs(contraction, to);
+  dq_codegen_helpers(to, parts->helpers & without_products, made->target);
+  if (others) fputs(push_contraction, to);
+  dq_codegen_helpers(to, others, made->target);
+  if (others) fputs(pop_contraction, to);
+}
 
 static void print_run(FILE *to, const dq_codegen *made, const char *calls) {
   dq_codegen_declaration(to, made);
@@ -99,6 +128,12 @@ static void print_source(FILE *to, const dq_codegen *made, const dq_codegen_part
           "/* Written by dq-cc: %" PRId64 " multiply-accumulates, %zu bytes of arena, %" PRId64
           " bytes of constants. */\n",
           made->macs, made->arena_bytes, made->constant_bytes);
+  fprintf(
+      to,
+      "/* A step of the network is a function %s_<number>, called in order by %s_run. Its parameters are x<i>, the "
+      "inputs\n   of the node by position; y<i>, its outputs; c<i>, its constants, which lie in %s_<step>_c<i>; and "
+      "scratch,\n   memory of the arena that it needs beside. Steps that compute alike share a function. */\n",
+      made->name, made->name, made->name);
   fprintf(to, "#include \"%s\"\n\n#include <stddef.h>\n#include <string.h>\n", header);
   if (parts->helpers & math) fputs("#include <math.h>\n", to);
   if (made->target == DQ_EMIT_DSP)
@@ -107,15 +142,16 @@ static void print_source(FILE *to, const dq_codegen *made, const dq_codegen_part
           "instructions of Armv7E-M, or is big-endian\"\n#endif\n",
           to);
   fputc('\n', to);
-  if (parts->has_floats) fputs(contraction, to);
   fputs(apart, to);
-  dq_codegen_helpers(to, parts->helpers, made->target);
+  print_helpers(to, made, parts);
   print_weights(to, made);
   fputs(constants, to);
   fputc('\n', to);
-  for (int f = 0; f < parts->function_count; f++)
-    fprintf(to, "DQ_APART static void %s_%d(%s) {\n%s}\n\n", made->name, parts->functions[f].step,
-            parts->functions[f].parameters, parts->functions[f].body);
+  for (int f = 0; f < parts->function_count; f++) {
+    dq_codegen_describe(to, made, parts, parts->functions[f].step);
+    fprintf(to, "DQ_APART %sstatic void %s_%d(%s) {\n%s}\n\n", parts->functions[f].has_floats ? "DQ_FLOATS " : "",
+            made->name, parts->functions[f].step, parts->functions[f].parameters, parts->functions[f].body);
+  }
   print_run(to, made, calls);
 }
 
@@ -139,7 +175,20 @@ static const char *unique_field(const dq_codegen *made, const char *name) {
   return NULL;
 }
 
-static dq_status list_ports(dq_codegen *made, dq_error *error) {
+// What the model's QuantizeLinear or DequantizeLinear says about an input that it alone reads, or an output that it
+// makes.
+static void find_scale(dq_codegen_port *port, const dq_value *value, bool is_input) {
+  const dq_node *node = !value ? NULL : !is_input ? value->producer : value->user_count == 1 ? value->users[0] : NULL;
+  if (!node || node->input_count < 2 || (is_input && node->inputs[0] != value)) return;
+  if (strcmp(node->op_type, "QuantizeLinear") && strcmp(node->op_type, "DequantizeLinear")) return;
+  const dq_tensor *scale = dq_constant_of(node->inputs[1]);
+  const dq_value *zero = node->input_count > 2 ? node->inputs[2] : NULL;
+  if (!scale || dq_tensor_count(scale) != 1 || (zero && !dq_constant_of(zero))) return;
+  port->scale = (float)dq_tensor_get(scale, 0);
+  port->zero_point = zero ? (int32_t)dq_tensor_get_i64(dq_constant_of(zero), 0) : 0;
+}
+
+static dq_status list_ports(dq_codegen *made, const dq_graph *model, dq_error *error) {
   const dq_schedule *schedule = made->session.schedule;
   const dq_graph *graph = dq_schedule_graph(schedule);
   made->inputs = DQ_NEW_ARRAY(made->arena, dq_schedule_input_count(schedule) + 1, dq_codegen_port);
@@ -154,6 +203,7 @@ static dq_status list_ports(dq_codegen *made, dq_error *error) {
     port->name = value->name;
     port->field = unique_field(made, value->name);
     if (!port->field) return dq_fail_memory(error, 0);
+    find_scale(port, dq_graph_find(model, value->name), is_input);
     if (!dq_dtype_computable(port->tensor.type) || port->tensor.rank < 0)
       return dq_fail(error, DQ_UNSUPPORTED,
                      port->tensor.rank < 0
@@ -289,7 +339,7 @@ dq_status dq_codegen_open(dq_codegen *made, const dq_graph *graph, const dq_code
                    made->name);
   DQ_TRY(dq_session_schedule(&made->session, graph, &options->session, context, error));
   made->step_count = dq_schedule_step_count(made->session.schedule);
-  DQ_TRY(list_ports(made, error));
+  DQ_TRY(list_ports(made, graph, error));
   DQ_TRY(list_steps(made, &parts, error));
   DQ_TRY(dq_codegen_places(made, &parts.places, error));
   DQ_TRY(check_constant_outputs(made, &parts, error));

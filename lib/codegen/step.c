@@ -122,13 +122,41 @@ static char *mention_parameters(const dq_codegen *made, const dq_emission *emiss
 }
 
 // The function with this body and these parameters, by the number of the first step that calls it.
-static int find_function(dq_codegen_parts *parts, int step, const char *parameters, const char *body) {
+static int find_function(dq_codegen_parts *parts, int step, const char *parameters, const char *body, bool plain) {
+  const bool has_floats = (strstr(body, "float") || strstr(body, "double")) && !plain;
   for (int f = 0; f < parts->function_count; f++)
     if (!strcmp(parts->functions[f].body, body) && !strcmp(parts->functions[f].parameters, parameters))
       return parts->functions[f].step;
-  parts->functions[parts->function_count] = (dq_codegen_function){step, parameters, body};
+  parts->functions[parts->function_count] = (dq_codegen_function){step, parameters, body, has_floats};
   parts->function_count++;
   return step;
+}
+
+static void describe_tensors(FILE *to, const dq_codegen_parts *parts, dq_value *const *values, int count) {
+  char shape[DQ_SHAPE_TEXT];
+  const char *comma = "";
+  for (int i = 0; i < count; i++) {
+    const dq_tensor *tensor = values[i] ? &parts->tensors[values[i]->index] : NULL;
+    if (!tensor || tensor->data) continue;
+    fprintf(to, "%s%s %s", comma, dq_dtype_name(tensor->type), dq_tensor_shape_text(tensor, shape, sizeof shape));
+    comma = ", ";
+  }
+}
+
+void dq_codegen_describe(FILE *to, const dq_codegen *made, const dq_codegen_parts *parts, int step) {
+  const dq_node *node = made->steps[step].node;
+  fprintf(to, "/* %s, ", node->op_type);
+  dq_codegen_comment(to, made->steps[step].label);
+  fputs(": ", to);
+  describe_tensors(to, parts, node->inputs, node->input_count);
+  fputs(" to ", to);
+  describe_tensors(to, parts, node->outputs, node->output_count);
+  for (int s = step + 1; s < made->step_count; s++) {
+    if (made->steps[s].function != step) continue;
+    fputs(";\n   also ", to);
+    dq_codegen_comment(to, made->steps[s].label);
+  }
+  fputs(" */\n", to);
 }
 
 // ---- Calls ----
@@ -225,12 +253,11 @@ static dq_status print_step(dq_codegen *made, dq_codegen_parts *parts, int index
   if (is_empty) return DQ_OK; // all lies in place
   const char *parameters = parameters_of(made, emission);
   if (!kept || !parameters) return dq_fail_memory(error, size);
-  step->function = find_function(parts, index, parameters, kept);
+  step->function = find_function(parts, index, parameters, kept, emission->plain);
   step->channels = emission->channels, step->slow_channels = emission->slow_channels;
   step->exceptions = emission->exceptions;
   step->sum_bits = emission->sum_bits, step->scratch_bytes = emission->scratch_bytes;
   parts->helpers |= emission->helpers;
-  parts->has_floats |= (strstr(kept, "float") || strstr(kept, "double")) && !emission->plain;
   define_arrays(parts, made, index, emission, step);
   print_call(made, parts, index, emission);
   return DQ_OK;

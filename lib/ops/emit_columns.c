@@ -133,8 +133,8 @@ static void copy_checked(dq_emission *to, const columns *f) {
           (p->kernel_height - 1) * p->dilation_height + 1, p->dilation_height);
   dq_emit(to, "for (int32_t u = left; u < left + %" PRId64 "; u += %" PRId64 ") {",
           (p->kernel_width - 1) * p->dilation_width + 1, p->dilation_width);
-  dq_emit(to, "const int inside = v >= 0 && v < %" PRId64 " && u >= 0 && u < %" PRId64 ";", p->in_height, p->in_width);
-  dq_emit(to, "*to = inside ? plane[v * %" PRId64 " + u] : %d;", p->in_width, f->c->padding);
+  dq_emit(to, "*to = v >= 0 && v < %" PRId64 " && u >= 0 && u < %" PRId64 " ? plane[v * %" PRId64 " + u] : %d;",
+          p->in_height, p->in_width, p->in_width, f->c->padding);
   dq_emit(to, f->form == BLOCKS ? "to += step;" : "to += DQ_STEP;");
   if (f->form == BLOCKS) dq_emit(to, "step = 4 - step;");
   dq_emit_close(to, 3);
@@ -227,7 +227,7 @@ static const char *products_of(dq_emission *to, const columns *f) {
 static void sum_fours(dq_emission *to, const columns *f) {
   const dq_emit_sums *sums = f->c->sums;
   char loop[80];
-  snprintf(loop, sizeof loop, "for (int32_t k = 0; k < 4%s; k++) {", f->out_plane % 4 ? " && k < left" : "");
+  snprintf(loop, sizeof loop, "for (int32_t k = 0; k < 4%s; k++)", f->out_plane % 4 ? " && k < left" : "");
   if (f->out_plane % 4) dq_emit(to, "const int32_t left = %" PRId64 " - p;", f->out_plane);
   dq_emit(to, "for (int32_t o = 0; o < %" PRId64 "; o++) {", f->outputs);
   declare_channel(to, f, "o");
@@ -235,12 +235,12 @@ static void sum_fours(dq_emission *to, const columns *f) {
   dq_emit_next_exception(to, sums, "channel");
   dq_emit(to, "%s(weights + o * %" PRId64 ", columns, %" PRId64 ", c%d[channel], sums);", products_of(to, f), f->length,
           f->length, sums->first + 1);
-  dq_emit(to, "%s", loop);
+  dq_emit(to, "%s {", loop);
   dq_emit_store(to, sums, "y[k]", "sums[k]");
   dq_emit(to, "}");
   if (sums->exceptions) {
     dq_emit_exceptions(to, sums, "channel");
-    dq_emit(to, "%s", loop);
+    dq_emit(to, "%s {", loop);
     dq_emit_correct(to, sums, "y[k]", "sums[k]");
     dq_emit_close(to, 2);
   }
@@ -278,8 +278,9 @@ static void sum_block(dq_emission *to, const columns *f) {
   declare_channel(to, f, "o + k");
   dq_emit_factors(to, f->c->sums, "channel");
   dq_emit_store(to, f->c->sums, "y[0]", "sums[2 * k]");
-  if (f->out_plane % 2) dq_emit(to, "if (p + 1 < %" PRId64 ")", f->out_plane);
+  if (f->out_plane % 2) dq_emit(to, "if (p + 1 < %" PRId64 ") {", f->out_plane);
   dq_emit_store(to, f->c->sums, "y[1]", "sums[2 * k + 1]");
+  if (f->out_plane % 2) dq_emit_close(to, 1);
   dq_emit(to, "}");
   if (f->c->sums->exceptions) correct_block(to, f);
   dq_emit(to, "}");

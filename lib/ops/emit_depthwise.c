@@ -83,7 +83,7 @@ static void store(dq_emission *to, const plane *f, bool two) {
   dq_emit_store(to, sums, "y[0]", "first");
   if (two) dq_emit_store(to, sums, "y[1]", "second");
   if (!sums->exceptions) return;
-  dq_emit(to, "if (corrected) {");
+  dq_emit(to, "if (corrected != 0) {");
   dq_emit_exceptions(to, sums, "o");
   dq_emit_correct(to, sums, "y[0]", "first");
   if (two) dq_emit_correct(to, sums, "y[1]", "second");
@@ -124,7 +124,8 @@ static void declare_channel(dq_emission *to, const plane *f, bool pairs) {
           p->out_channels, p->out_height * p->out_width);
   dq_emit_factors(to, f->c->sums, "o");
   dq_emit_next_exception(to, f->c->sums, "o");
-  if (f->c->sums->exceptions) dq_emit(to, "const int corrected = c%d[exception] == o;", f->c->sums->first_exception);
+  if (f->c->sums->exceptions)
+    dq_emit(to, "const int corrected = c%d[exception] == o ? 1 : 0;", f->c->sums->first_exception);
   if (pairs) declare_pairs(to);
   else declare_weights(to);
 }

@@ -2,8 +2,10 @@
 // and QuantizeLinear, with bounds for a Relu or Clip. The bits are those of the operators one by one.
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/sizes.h"
 #include "lib/kernels/array/array.h"
 #include "lib/ops/elementwise.h"
 #include "lib/ops/emit.h"
@@ -138,57 +140,120 @@ static uint8_t result_of(const dq_pair_row *row, bool product, uint8_t a, uint8_
 
 static int32_t value_of(uint8_t byte, bool is_signed) { return is_signed ? (int8_t)byte : byte; }
 
+enum { PAIRS = 1 << 16, MOST_EXCEPTIONS = 8 };
+
+// A pair of stored numbers of which the form gives another result than the definition, and what is added to it.
+typedef struct pair_exception {
+  int32_t a, b, correction;
+} pair_exception;
+
 // q = (a * factor_a + b * factor_b + offset) >> shift, or of a product (a - zero)(b - zero) * factor_a.
 typedef struct pair_form {
   int32_t factor_a, factor_b;
   int64_t offset;
-  int shift;
+  int shift, exception_count;
+  pair_exception exceptions[MOST_EXCEPTIONS];
 } pair_form;
 
-// Finds an offset with which the form gives the result of the definition for all 65,536 pairs of bytes.
+// The pair `i`, its result by the definition, and what the form shifts for it, without offset.
+typedef struct pair_case {
+  int32_t a, b, q;
+  int64_t sum;
+} pair_case;
+
+static pair_case case_of(const dq_pair_row *row, bool product, const pair_form *form, int i) {
+  uint8_t left = (uint8_t)(i >> 8), right = (uint8_t)i;
+  pair_case c = {value_of(left, row->a_signed), value_of(right, row->b_signed),
+                 value_of(result_of(row, product, left, right), row->low < 0), 0};
+  c.sum = product ? (int64_t)(c.a - row->a_zero_point) * (c.b - row->b_zero_point) * form->factor_a
+                  : (int64_t)c.a * form->factor_a + (int64_t)c.b * form->factor_b;
+  return c;
+}
+
+// Finds an offset with which the form gives the result of the definition for all pairs.
 static bool find_offset(const dq_pair_row *row, bool product, pair_form *form) {
   int64_t lowest = INT64_MIN, highest = INT64_MAX;
-  for (int i = 0; i < 1 << 16; i++) {
-    uint8_t left = (uint8_t)(i >> 8), right = (uint8_t)i;
-    int64_t a = value_of(left, row->a_signed), b = value_of(right, row->b_signed);
-    int64_t q = value_of(result_of(row, product, left, right), row->low < 0);
-    int64_t sum = product ? (a - row->a_zero_point) * (b - row->b_zero_point) * form->factor_a
-                          : a * form->factor_a + b * form->factor_b;
-    int64_t at_least = q * (INT64_C(1) << form->shift) - sum, at_most = at_least + (INT64_C(1) << form->shift) - 1;
-    if (q > row->low && at_least > lowest) lowest = at_least;
-    if (q < row->high && at_most < highest) highest = at_most;
+  for (int i = 0; i < PAIRS; i++) {
+    const pair_case c = case_of(row, product, form, i);
+    int64_t at_least = c.q * (INT64_C(1) << form->shift) - c.sum;
+    int64_t at_most = at_least + (INT64_C(1) << form->shift) - 1;
+    if (c.q > row->low && at_least > lowest) lowest = at_least;
+    if (c.q < row->high && at_most < highest) highest = at_most;
   }
   form->offset = lowest + (highest - lowest) / 2;
   return lowest <= highest;
 }
 
-// 32 bits where they are enough, else 64.
+// Finds the pairs that are exceptions with the offset that exact arithmetic has. False: there are too many.
+static bool find_exceptions(const dq_pair_row *row, bool product, pair_form *form) {
+  form->offset = ((int64_t)2 * row->zero_point + 1) * (INT64_C(1) << (form->shift - 1));
+  if (!product)
+    form->offset -= (int64_t)row->a_zero_point * form->factor_a + (int64_t)row->b_zero_point * form->factor_b;
+  for (int i = 0; i < PAIRS; i++) {
+    const pair_case c = case_of(row, product, form, i);
+    const int64_t q = dq_min_i64(dq_max_i64((c.sum + form->offset) >> form->shift, row->low), row->high);
+    if (q == c.q) continue;
+    if (form->exception_count == MOST_EXCEPTIONS) return false;
+    form->exceptions[form->exception_count++] = (pair_exception){c.a, c.b, c.q - (int32_t)q};
+  }
+  return true;
+}
+
+// The form with the least shift, without exceptions where there is one.
 static bool find_form(const dq_pair_row *row, bool product, pair_form *form) {
+  static bool (*const finds[])(const dq_pair_row *, bool, pair_form *) = {find_offset, find_exceptions};
   static const int shifts[] = {16, 20, 30};
   double a = (double)row->a_scale / (double)row->scale, b = (double)row->b_scale / (double)row->scale;
   if (product) a *= (double)row->b_scale, b = 0;
-  for (size_t i = 0; i < sizeof shifts / sizeof *shifts; i++) {
-    double factor_a = rint(ldexp(a, shifts[i])), factor_b = rint(ldexp(b, shifts[i]));
-    if (!(fabs(factor_a) < 0x1p31) || !(fabs(factor_b) < 0x1p31)) return false;
-    *form = (pair_form){(int32_t)factor_a, (int32_t)factor_b, 0, shifts[i]};
-    if (find_offset(row, product, form)) return true;
-  }
+  for (int f = 0; f < 2; f++)
+    for (size_t i = 0; i < sizeof shifts / sizeof *shifts; i++) {
+      double factor_a = rint(ldexp(a, shifts[i])), factor_b = rint(ldexp(b, shifts[i]));
+      if (!(fabs(factor_a) < 0x1p31) || !(fabs(factor_b) < 0x1p31)) break;
+      *form = (pair_form){.factor_a = (int32_t)factor_a, .factor_b = (int32_t)factor_b, .shift = shifts[i]};
+      if (finds[f](row, product, form)) return true;
+    }
   return false;
+}
+
+// Whether 32 bits hold the sum with its offset, and the results of all multiplications.
+static bool fits_32_bits(const dq_pair_row *row, bool product, const pair_form *form) {
+  int64_t most = 0;
+  for (int i = 0; i < PAIRS; i++) {
+    const pair_case c = case_of(row, product, form, i);
+    const int64_t by_a = product ? c.sum : (int64_t)c.a * form->factor_a, by_b = c.sum - by_a;
+    most = dq_max_i64(most, dq_max_i64(llabs(c.sum), llabs(c.sum + form->offset)));
+    most = dq_max_i64(most, dq_max_i64(llabs(by_a), llabs(by_b)));
+  }
+  return most <= INT32_MAX;
+}
+
+static void emit_form(dq_emission *to, const dq_pair_row *row, bool product, const pair_form *form,
+                      const char *target) {
+  const bool narrow = fits_32_bits(row, product, form);
+  const char *type = narrow ? "int32_t" : "int64_t", *cast = narrow ? "" : "(int64_t)";
+  if (product)
+    dq_emit(to, "const %s sum = %s(a - %d) * (b - %d) * %d;", type, cast, row->a_zero_point, row->b_zero_point,
+            form->factor_a);
+  else dq_emit(to, "const %s sum = %sa * %d + %sb * %d;", type, cast, form->factor_a, cast, form->factor_b);
+  dq_emit(to, "%s%s q = (sum %c %lld) >> %d;", form->exception_count ? "" : "const ", type,
+          form->offset < 0 ? '-' : '+', llabs(form->offset), form->shift);
+  for (int e = 0; e < form->exception_count; e++) {
+    dq_emit(to, "if (a == %d && b == %d) {", form->exceptions[e].a, form->exceptions[e].b);
+    dq_emit(to, "q += %d;", form->exceptions[e].correction);
+    dq_emit(to, "}");
+  }
+  dq_emit(to, "%s = (%s)(q < %d ? %d : q > %d ? %d : q);", target, row->low < 0 ? "int8_t" : "uint8_t", row->low,
+          row->low, row->high, row->high);
 }
 
 // Prints the statement behind `const int32_t a, b`.
 static void emit_result(dq_emission *to, const dq_pair_row *row, bool product, const char *target) {
   pair_form form;
-  const char *type = row->low < 0 ? "int8_t" : "uint8_t";
   char scales[3][48];
   to->channels++;
   if (find_form(row, product, &form)) {
-    if (product)
-      dq_emit(to, "const int64_t sum = (int64_t)(a - %d) * (b - %d) * %d;", row->a_zero_point, row->b_zero_point,
-              form.factor_a);
-    else dq_emit(to, "const int64_t sum = (int64_t)a * %d + (int64_t)b * %d;", form.factor_a, form.factor_b);
-    dq_emit(to, "const int64_t q = (sum + %" PRId64 ") >> %d;", form.offset, form.shift);
-    dq_emit(to, "%s = (%s)(q < %d ? %d : q > %d ? %d : q);", target, type, row->low, row->low, row->high, row->high);
+    emit_form(to, row, product, &form, target);
+    to->exceptions += form.exception_count;
     return;
   }
   to->slow_channels++;
@@ -196,8 +261,8 @@ static void emit_result(dq_emission *to, const dq_pair_row *row, bool product, c
   dq_emit(to, "const float x = (float)(a - %d) * %s, y = (float)(b - %d) * %s;", row->a_zero_point,
           dq_emit_real(row->a_scale, scales[0]), row->b_zero_point, dq_emit_real(row->b_scale, scales[1]));
   dq_emit(to, "const float sum = x %c y;", product ? '*' : '+');
-  dq_emit(to, "%s = (%s)dq_round(sum / %s, %d, %d, %d);", target, type, dq_emit_real(row->scale, scales[2]),
-          row->zero_point, row->low, row->high);
+  dq_emit(to, "%s = (%s)dq_round(sum / %s, %d, %d, %d);", target, row->low < 0 ? "int8_t" : "uint8_t",
+          dq_emit_real(row->scale, scales[2]), row->zero_point, row->low, row->high);
 }
 
 static dq_status emit(dq_emission *to) {
