@@ -178,9 +178,10 @@ static const char *unique_field(const dq_codegen *made, const char *name) {
 // What the model's QuantizeLinear or DequantizeLinear says about an input that it alone reads, or an output that it
 // makes.
 static void find_scale(dq_codegen_port *port, const dq_value *value, bool is_input) {
+  static const char *const conversions[] = {"QuantizeLinear", "DequantizeLinear", NULL};
   const dq_node *node = !value ? NULL : !is_input ? value->producer : value->user_count == 1 ? value->users[0] : NULL;
   if (!node || node->input_count < 2 || (is_input && node->inputs[0] != value)) return;
-  if (strcmp(node->op_type, "QuantizeLinear") && strcmp(node->op_type, "DequantizeLinear")) return;
+  if (!dq_node_is_any(node, conversions)) return;
   const dq_tensor *scale = dq_constant_of(node->inputs[1]);
   const dq_value *zero = node->input_count > 2 ? node->inputs[2] : NULL;
   if (!scale || dq_tensor_count(scale) != 1 || (zero && !dq_constant_of(zero))) return;

@@ -19,6 +19,12 @@ bool dq_node_is(const dq_node *node, const char *op_type) {
   return (!node->domain[0] || !strcmp(node->domain, "ai.onnx")) && !strcmp(node->op_type, op_type);
 }
 
+bool dq_node_is_any(const dq_node *node, const char *const *op_types) {
+  for (; *op_types; op_types++)
+    if (dq_node_is(node, *op_types)) return true;
+  return false;
+}
+
 const dq_attribute *dq_node_attribute(const dq_node *node, const char *name) {
   for (int i = 0; i < node->attribute_count; i++)
     if (!strcmp(node->attributes[i].name, name)) return &node->attributes[i];

@@ -51,13 +51,13 @@ static void empty_sets(void **state) {
   for (int type = DQ_I32; type; type = type == DQ_I32   ? DQ_I64
                                        : type == DQ_I64 ? DQ_U64
                                                         : 0) { // 0 / 0 of whole numbers
-    operator_run run;
-    operator_open(&run, "ReduceMean", 20, 2, 1);
-    operator_input(&run, 0, type, 2, DIMS(2, 0), NULL);
-    operator_input(&run, 1, DQ_I64, 1, DIMS(1), VALUES(1));
-    assert_int_equal(operator_execute(&run), DQ_OK);
-    operator_expect(&run, 0, type, 2, DIMS(2, 1), VALUES(0, 0), 0);
-    operator_close(&run);
+    harness run;
+    harness_open(&run, "", "ReduceMean", 20);
+    harness_numbers(&run, 0, type, DIMS(2, 0), NULL);
+    harness_numbers(&run, 1, DQ_I64, DIMS(1), DOUBLES(1));
+    assert_int_equal(harness_prepare(&run), DQ_OK);
+    harness_gave(&run, 0, type, DIMS(2, 1), DOUBLES(0, 0), 0);
+    harness_close(&run);
   }
 }
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "lib/base/random.h"
-#include "tests/unit/run_operator.h"
+#include "tests/unit/operator_harness.h"
 
 enum { AXES = 3, PLANES = 2 * 3, MOST = 4096, ROUNDS = 600 };
 
@@ -97,7 +97,7 @@ static window looked_at(const geometry *g, const double *plane, int64_t output, 
   return w;
 }
 
-static void set_node(operator_run *run, const geometry *g) {
+static void set_node(harness *run, const geometry *g) {
   int64_t pads[2 * AXES];
   for (int a = 0; a < g->axes; a++) pads[a] = g->begin[a], pads[g->axes + a] = g->end[a];
   dq_node_set_ints(run->graph, run->node, "kernel_shape", g->kernel, g->axes);
@@ -123,19 +123,20 @@ static void same(const geometry *g, dq_random *random) {
     places[i] = (double)(plane * size + (by_columns ? w.place_by_columns : w.place));
   }
   int64_t dims[2 + AXES] = {2, 3};
-  operator_run run;
-  operator_open(&run, operators[kind], 22, 1, 1 + indices);
+  harness run;
+  harness_open(&run, "", operators[kind], 22);
+  run.output_count = 1 + indices;
   set_node(&run, g);
   if (kind == 1) dq_node_set_int(run.graph, run.node, "count_include_pad", padding);
   if (kind == 2) dq_node_set_int(run.graph, run.node, "p", power);
   if (kind == 0) dq_node_set_int(run.graph, run.node, "storage_order", by_columns);
   memcpy(dims + 2, g->input, sizeof g->input);
-  operator_input(&run, 0, type, 2 + g->axes, dims, values);
-  if (operator_execute(&run) != DQ_OK) fail_msg("%s: %s", operators[kind], run.error.message);
+  harness_numbers(&run, 0, type, 2 + g->axes, dims, values);
+  if (harness_prepare(&run) != DQ_OK) fail_msg("%s: %s", operators[kind], run.error.message);
   memcpy(dims + 2, g->output, sizeof g->output);
-  operator_expect(&run, 0, type, 2 + g->axes, dims, results, !kind ? 0 : type == DQ_F16 ? 0.3 : 2e-4);
-  if (indices) operator_expect(&run, 1, DQ_I64, 2 + g->axes, dims, places, 0);
-  operator_close(&run);
+  harness_gave(&run, 0, type, 2 + g->axes, dims, results, !kind ? 0 : type == DQ_F16 ? 0.3 : 2e-4);
+  if (indices) harness_gave(&run, 1, DQ_I64, 2 + g->axes, dims, places, 0);
+  harness_close(&run);
 }
 
 static void pools(void **state) {

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "lib/base/random.h"
-#include "tests/unit/run_operator.h"
+#include "tests/unit/operator_harness.h"
 
 enum { AXES = 4, COUNT = 2 * 3 * 5 * 4 };
 static const int64_t SHAPE[AXES] = {2, 3, 5, 4};
@@ -68,15 +68,15 @@ static void expect(const char *name, int type, unsigned set, bool keep, bool neg
   int64_t count = 0, dims[AXES];
   for (int axis = 0; axis < AXES; axis++)
     if (set & 1u << axis) axes[count++] = negative ? axis - AXES : axis;
-  operator_run run;
-  operator_open(&run, name, 20, 2, 1);
+  harness run;
+  harness_open(&run, "", name, 20);
   dq_node_set_int(run.graph, run.node, "keepdims", keep);
-  operator_input(&run, 0, type, AXES, SHAPE, values);
-  operator_input(&run, 1, DQ_I64, 1, &count, axes);
-  assert_int_equal(operator_execute(&run), DQ_OK);
+  harness_numbers(&run, 0, type, AXES, SHAPE, values);
+  harness_numbers(&run, 1, DQ_I64, 1, &count, axes);
+  assert_int_equal(harness_prepare(&run), DQ_OK);
   int rank = reduced_shape(set, keep, dims);
-  operator_expect(&run, 0, type, rank, dims, results, tolerance);
-  operator_close(&run);
+  harness_gave(&run, 0, type, rank, dims, results, tolerance);
+  harness_close(&run);
 }
 
 static void all_reductions(void **state) {
@@ -157,15 +157,15 @@ static void places_of_extremes(void **state) {
         if (x > best[to] || (last && x == best[to])) best[to] = x, results[to] = i / below % (int)SHAPE[axis];
       }
       for (int negative = 0; negative < 2; negative++) {
-        operator_run run;
-        operator_open(&run, minimum ? "ArgMin" : "ArgMax", 13, 1, 1);
+        harness run;
+        harness_open(&run, "", minimum ? "ArgMin" : "ArgMax", 13);
         dq_node_set_int(run.graph, run.node, "axis", negative ? axis - AXES : axis);
         dq_node_set_int(run.graph, run.node, "keepdims", keep);
         dq_node_set_int(run.graph, run.node, "select_last_index", last);
-        operator_input(&run, 0, k % 3 ? DQ_F32 : DQ_I32, AXES, SHAPE, values);
-        assert_int_equal(operator_execute(&run), DQ_OK);
-        operator_expect(&run, 0, DQ_I64, reduced_shape(set, keep, dims), dims, results, 0);
-        operator_close(&run);
+        harness_numbers(&run, 0, k % 3 ? DQ_F32 : DQ_I32, AXES, SHAPE, values);
+        assert_int_equal(harness_prepare(&run), DQ_OK);
+        harness_gave(&run, 0, DQ_I64, reduced_shape(set, keep, dims), dims, results, 0);
+        harness_close(&run);
       }
     }
 }
