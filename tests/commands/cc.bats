@@ -193,6 +193,13 @@ END
   rodata=$(size -A folder.o | awk '/^\.rodata/ { n += $2 } END { print n }')
   data=$(size -A folder.o | awk '/^\.(data|bss)/ { n += $2 } END { print n + 0 }')
   [ "$data" -eq 0 ]
+  gives 0 dq-cc "$models/qoperator.onnx" -o ports.c -q # x and y are scaled by 0.5 with the zero point 3
+  for line in X_TYPE.float X_SCALE.0.5f X_ZERO_POINT.3 Y_TYPE.float Y_SCALE.0.5f Y_ZERO_POINT.3; do
+    grep -qx "#define NET_$line" ports.h
+  done
+  gives 0 dq-cc "$models/small.onnx" -o ports.c -q
+  grep -qx "#define NET_X_TYPE float" ports.h
+  run -1 grep -E "SCALE|ZERO_POINT" ports.h
   ((rodata >= constants && rodata <= constants + 64 * 32))
   cp folder.c first.c
   gives 0 dq-cc int8.onnx -o folder.c --name tiny -q --threads 2 --cpu-mask c
