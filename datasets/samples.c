@@ -246,7 +246,7 @@ static dq_status check_patients(const dq_data *data, dq_error *error) {
 
 dq_status dq_data_find(dq_data *data, const dq_data_options *options, dq_error *error) {
   if (!options->spec || !*options->spec) return dq_fail(error, DQ_USAGE, "no data given");
-  if (options->limit < 0) return dq_fail(error, DQ_USAGE, "limit is negative");
+  if (options->limit < 0) return dq_fail(error, DQ_USAGE, "limit is %" PRId64 ", expected 0 or more", options->limit);
   DQ_TRY(open_preprocess(data, options, error));
   DQ_TRY(open_reader(data, options, error));
   DQ_TRY(check_preset(data, options, error));

@@ -31,7 +31,9 @@ static dq_status read_trials(search *s, const json_t *root, dq_error *error) {
     json_int_t percent = json_integer_value(json_object_get(trial, "percent"));
     const json_t *drop = json_object_get(trial, "drop");
     if (percent < 1 || percent > 99 || s->count == MOST_TRIALS || (!json_is_number(drop) && !json_is_null(drop)))
-      return dq_fail(error, DQ_BAD_INPUT, "trial %zu is broken", i + 1);
+      return dq_fail(error, DQ_BAD_INPUT,
+                     "trial %zu: expected 'percent' from 1 to 99 and 'drop', a number or null, in at most %d trials",
+                     i + 1, MOST_TRIALS);
     s->trials[s->count++] = (dq_search_trial){(int)percent, json_is_number(drop), json_number_value(drop)};
   }
   s->known = s->count;

@@ -19,7 +19,8 @@ static dq_status read_rank(const json_t *ranks, const char *layer, const char *k
 static dq_status read_layers(json_t *root, dq_arena *arena, dq_layer_ranks **layers, int *count, dq_error *error) {
   json_t *all = json_object_get(root, "layers"), *ranks;
   size_t size = json_object_size(all);
-  if (!json_is_object(all)) return dq_fail(error, DQ_BAD_INPUT, "no layers");
+  if (!json_is_object(all))
+    return dq_fail(error, DQ_BAD_INPUT, "'layers' is no object, expected the ranks of each layer by its name");
   *layers = DQ_NEW_ARRAY(arena, size + 1, dq_layer_ranks);
   if (!*layers) return dq_fail_memory(error, size * sizeof **layers);
   const char *name;

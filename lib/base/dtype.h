@@ -19,6 +19,7 @@ enum {
   DQ_TYPES_FLOAT = (1 << DQ_F32) | (1 << DQ_F64) | (1 << DQ_F16),
   DQ_TYPES_SIGNED = (1 << DQ_I8) | (1 << DQ_I16) | (1 << DQ_I32) | (1 << DQ_I64),
   DQ_TYPES_UNSIGNED = (1 << DQ_U8) | (1 << DQ_U16) | (1 << DQ_U32) | (1 << DQ_U64),
+  DQ_TYPES_8_BIT = (1 << DQ_U8) | (1 << DQ_I8),
   DQ_TYPES_INTEGER = DQ_TYPES_SIGNED | DQ_TYPES_UNSIGNED,
   DQ_TYPES_NUMBER = DQ_TYPES_FLOAT | DQ_TYPES_INTEGER,
   DQ_TYPES_ALL = DQ_TYPES_NUMBER | (1 << DQ_BOOL), // everything operators compute with

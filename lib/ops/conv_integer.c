@@ -25,12 +25,10 @@ static const operands qlinear_operands = {
     .requantize = true,
     .requantization = {.x_scale = 1, .w_scale = 4, .y_scale = 6, .y_zero_point = 7, .bias = 8}};
 
-enum { TYPES_8_BIT = DQ_BIT(DQ_U8) | DQ_BIT(DQ_I8) };
-
 static dq_status infer(dq_op *op, const operands *from) {
   int type = DQ_I32;
-  DQ_TRY(dq_check_input_type(op, from->x, TYPES_8_BIT));
-  DQ_TRY(dq_check_input_type(op, from->w, TYPES_8_BIT));
+  DQ_TRY(dq_check_input_type(op, from->x, DQ_TYPES_8_BIT));
+  DQ_TRY(dq_check_input_type(op, from->w, DQ_TYPES_8_BIT));
   if (from->requantize) DQ_TRY(dq_result_type(op, &from->requantization, &type));
   if (from->bias != DQ_NO_INPUT && dq_op_input(op, from->bias))
     DQ_TRY(dq_check_input_type(op, from->bias, DQ_BIT(DQ_I32)));
@@ -226,7 +224,7 @@ const dq_operator dq_op_ConvInteger = {
     .since = {10},
     .inputs = {2, 4},
     .outputs = {1, 1},
-    .types = TYPES_8_BIT,
+    .types = DQ_TYPES_8_BIT,
     .attributes = attributes,
     .check = check_integer,
     .infer = integer_infer,
@@ -244,7 +242,7 @@ const dq_operator dq_op_QLinearConv = {
     .since = {10},
     .inputs = {8, 9},
     .outputs = {1, 1},
-    .types = TYPES_8_BIT,
+    .types = DQ_TYPES_8_BIT,
     .attributes = attributes,
     .check = check_qlinear,
     .infer = dq_qlinear_conv_infer,

@@ -35,8 +35,6 @@ static const operands microsoft_operands = {
     .requantize = true,
     .requantization = {.x_scale = 1, .w_scale = 4, .y_scale = 7, .y_zero_point = 8, .bias = 6}};
 
-enum { TYPES_8_BIT = DQ_BIT(DQ_U8) | DQ_BIT(DQ_I8) };
-
 // dq QGemm and com.microsoft QGemm.
 static bool is_gemm(const dq_op *op) { return !strcmp(op->row->name, "QGemm"); }
 static bool transposes_b(const dq_op *op) { return is_gemm(op) && dq_node_int(op->node, "transB", 0) != 0; }
@@ -59,8 +57,8 @@ static dq_status upright(const dq_op *op, const operands *from, dq_tensor *b) {
 static dq_status infer(dq_op *op, const operands *from) {
   int type = DQ_I32;
   dq_tensor b;
-  DQ_TRY(dq_check_input_type(op, from->a, TYPES_8_BIT));
-  DQ_TRY(dq_check_input_type(op, from->b, TYPES_8_BIT));
+  DQ_TRY(dq_check_input_type(op, from->a, DQ_TYPES_8_BIT));
+  DQ_TRY(dq_check_input_type(op, from->b, DQ_TYPES_8_BIT));
   if (from->requantize) DQ_TRY(dq_result_type(op, &from->requantization, &type));
   DQ_TRY(upright(op, from, &b));
   return dq_matmul_infer(op, op->inputs[from->a], &b, type);
@@ -416,7 +414,7 @@ const dq_operator dq_op_MatMulInteger = {
     .since = {10},
     .inputs = {2, 4},
     .outputs = {1, 1},
-    .types = TYPES_8_BIT,
+    .types = DQ_TYPES_8_BIT,
     .infer = integer_infer,
     .run = integer_run,
     .prepare = integer_prepare,
@@ -432,7 +430,7 @@ const dq_operator dq_op_QLinearMatMul = {
     .since = {10, 21},
     .inputs = {8, 8},
     .outputs = {1, 1},
-    .types = TYPES_8_BIT,
+    .types = DQ_TYPES_8_BIT,
     .infer = dq_qlinear_matmul_infer,
     .run = dq_qlinear_matmul_run,
     .prepare = dq_qlinear_matmul_prepare,
@@ -471,7 +469,7 @@ const dq_operator dq_op_MicrosoftQGemm = {
     .since = {1},
     .inputs = {6, 9},
     .outputs = {1, 1},
-    .types = TYPES_8_BIT,
+    .types = DQ_TYPES_8_BIT,
     .attributes = microsoft_attributes,
     .infer = microsoft_infer,
     .run = microsoft_run,

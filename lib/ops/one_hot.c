@@ -9,11 +9,14 @@ static dq_status infer(dq_op *op) {
   const dq_tensor *indices = op->inputs[0], *values = op->inputs[2];
   int axis;
   int64_t dims[2 * DQ_MAX_RANK];
+  char shape[DQ_SHAPE_TEXT];
   DQ_TRY(dq_op_axis(op, dq_node_int(op->node, "axis", -1), indices->rank + 1, &axis));
   if (values->rank != 1 || values->dims[0] != 2)
-    return dq_op_fail(op, DQ_BAD_INPUT, "values is not a vector of 2 elements");
+    return dq_op_fail(op, DQ_BAD_INPUT, "values has shape %s, expected 2",
+                      dq_tensor_shape_text(values, shape, sizeof shape));
   if (dq_tensor_count(op->inputs[1]) != 1 || !(DQ_BIT(op->inputs[1]->type) & DQ_TYPES_NUMBER))
-    return dq_op_fail(op, DQ_BAD_INPUT, "depth is not one number");
+    return dq_op_fail(op, DQ_BAD_INPUT, "depth is of type %s and has %lld elements, expected one number",
+                      dq_dtype_name(op->inputs[1]->type), (long long)dq_tensor_count(op->inputs[1]));
   if (!dq_op_known(op, 1)) return dq_op_unknown(op, 0, values->type);
   double depth = dq_tensor_get(op->inputs[1], 0);
   if (!(depth >= 0 && depth <= INT32_MAX))

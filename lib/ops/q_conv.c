@@ -5,8 +5,6 @@
 #include "lib/ops/quantized.h"
 #include "lib/ops/window.h"
 
-enum { TYPES_8_BIT = DQ_BIT(DQ_U8) | DQ_BIT(DQ_I8) };
-
 static const dq_attribute_rule conv_attributes[] = {DQ_WINDOW_ATTRIBUTES(false),
                                                     {"clamp_high", DQ_ATTRIBUTE_INT, false},
                                                     {"clamp_low", DQ_ATTRIBUTE_INT, false},
@@ -19,7 +17,7 @@ const dq_operator dq_op_QConv = {
     .since = {1},
     .inputs = {6, 9},
     .outputs = {1, 1},
-    .types = TYPES_8_BIT,
+    .types = DQ_TYPES_8_BIT,
     .attributes = conv_attributes,
     .infer = dq_qlinear_conv_infer,
     .run = dq_qlinear_conv_run,
@@ -44,7 +42,7 @@ const dq_operator dq_op_QGemm = {
     .since = {1},
     .inputs = {6, 9},
     .outputs = {1, 1},
-    .types = TYPES_8_BIT,
+    .types = DQ_TYPES_8_BIT,
     .attributes = gemm_attributes,
     .infer = dq_qlinear_matmul_infer,
     .run = dq_qlinear_matmul_run,
@@ -65,7 +63,7 @@ const dq_operator dq_op_QMatMul = {
     .since = {1},
     .inputs = {6, 8},
     .outputs = {1, 1},
-    .types = TYPES_8_BIT,
+    .types = DQ_TYPES_8_BIT,
     .attributes = matmul_attributes,
     .infer = dq_qlinear_matmul_infer,
     .run = dq_qlinear_matmul_run,

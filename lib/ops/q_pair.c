@@ -12,11 +12,10 @@
 #include "lib/ops/quantized.h"
 
 enum { A, A_SCALE, A_ZERO, B, B_SCALE, B_ZERO, Y_SCALE, Y_ZERO, INPUTS };
-enum { TYPES_8_BIT = DQ_BIT(DQ_U8) | DQ_BIT(DQ_I8) };
 
 static dq_status infer(dq_op *op) {
   const int operands[] = {A, A_ZERO, B, B_ZERO, Y_ZERO}, scales[] = {A_SCALE, B_SCALE, Y_SCALE};
-  for (int i = 0; i < 5; i++) DQ_TRY(dq_check_input_type(op, operands[i], TYPES_8_BIT));
+  for (int i = 0; i < 5; i++) DQ_TRY(dq_check_input_type(op, operands[i], DQ_TYPES_8_BIT));
   for (int i = 0; i < 3; i++) DQ_TRY(dq_check_input_type(op, scales[i], DQ_BIT(DQ_F32)));
   dq_op pair = *op; // shapes of the operands alone
   const dq_tensor *tensors[] = {op->inputs[A], op->inputs[B]};
@@ -296,7 +295,7 @@ static const dq_attribute_rule attributes[] = {
       .since = {1},                                                                                                    \
       .inputs = {INPUTS, INPUTS},                                                                                      \
       .outputs = {1, 1},                                                                                               \
-      .types = TYPES_8_BIT,                                                                                            \
+      .types = DQ_TYPES_8_BIT,                                                                                         \
       .attributes = attributes,                                                                                        \
       .infer = infer,                                                                                                  \
       .run = run_of,                                                                                                   \

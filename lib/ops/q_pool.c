@@ -14,7 +14,6 @@
 #include "lib/ops/strided.h"
 
 enum { X, X_SCALE, X_ZERO, Y_SCALE, Y_ZERO, INPUTS };
-enum { TYPES_8_BIT = DQ_BIT(DQ_U8) | DQ_BIT(DQ_I8) };
 
 // Bytes are summed as unsigned numbers: signed ones by 128 more than they are.
 static int flip_of(const dq_op *op) { return op->inputs[X]->type == DQ_I8 ? 128 : 0; }
@@ -29,9 +28,10 @@ static float multiplier_of(const dq_op *op, int64_t count) {
 static dq_status check_inputs(const dq_op *op) {
   for (int i = X; i < INPUTS; i++) {
     bool scale = i == X_SCALE || i == Y_SCALE;
-    DQ_TRY(dq_check_input_type(op, i, scale ? (unsigned)DQ_BIT(DQ_F32) : TYPES_8_BIT));
+    DQ_TRY(dq_check_input_type(op, i, scale ? (unsigned)DQ_BIT(DQ_F32) : DQ_TYPES_8_BIT));
     if (i != X && dq_tensor_count(op->inputs[i]) != 1)
-      return dq_op_fail(op, DQ_BAD_INPUT, "input %d has not one element", i);
+      return dq_op_fail(op, DQ_BAD_INPUT, "input %d has %lld elements, expected 1", i,
+                        (long long)dq_tensor_count(op->inputs[i]));
   }
   return DQ_OK;
 }
@@ -341,7 +341,7 @@ const dq_operator dq_op_QAveragePool = {
     .since = {1},
     .inputs = {INPUTS, INPUTS},
     .outputs = {1, 1},
-    .types = TYPES_8_BIT,
+    .types = DQ_TYPES_8_BIT,
     .attributes = attributes,
     .infer = infer,
     .run = run,
@@ -360,7 +360,7 @@ const dq_operator dq_op_QGlobalAveragePool = {
     .since = {1},
     .inputs = {INPUTS, INPUTS},
     .outputs = {1, 1},
-    .types = TYPES_8_BIT,
+    .types = DQ_TYPES_8_BIT,
     .attributes = global_attributes,
     .infer = infer_global,
     .run = run_global,

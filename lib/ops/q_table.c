@@ -8,7 +8,7 @@
 #include "lib/ops/emit.h"
 #include "lib/ops/strided.h"
 
-enum { ENTRIES = 256, TYPES_8_BIT = DQ_BIT(DQ_U8) | DQ_BIT(DQ_I8) };
+enum { ENTRIES = 256 };
 
 // How the elements lie over the tables. An input of size 1 along the axis, or without it, is repeated
 // as broadcasting against a constant of `channels` elements repeats it.
@@ -23,7 +23,7 @@ static dq_status lay_out(const dq_op *op, layout *l) {
   const dq_tensor *input = op->inputs[0], *tables = op->inputs[1];
   *l = (layout){1, 1, dq_tensor_count(input), false, input->rank, {0}};
   for (int i = 0; i < input->rank; i++) l->dims[i] = input->dims[i];
-  if (!(tables->type < 32 && (TYPES_8_BIT & DQ_BIT(tables->type))) || tables->rank < 1 || tables->rank > 2 ||
+  if (!(tables->type < 32 && (DQ_TYPES_8_BIT & DQ_BIT(tables->type))) || tables->rank < 1 || tables->rank > 2 ||
       tables->dims[tables->rank - 1] != ENTRIES)
     return dq_op_fail(op, DQ_BAD_INPUT, "the tables are not rows of %d elements of 8 bits", ENTRIES);
   if (tables->rank == 1) return DQ_OK;
@@ -120,7 +120,7 @@ const dq_operator dq_op_QTable = {
     .since = {1},
     .inputs = {2, 2},
     .outputs = {1, 1},
-    .types = TYPES_8_BIT,
+    .types = DQ_TYPES_8_BIT,
     .attributes =
         (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false}, {"least_rank", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer,

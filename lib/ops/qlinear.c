@@ -15,7 +15,7 @@ static const dq_qlinear forms[] = {
 #undef DQ_QLINEAR
 };
 
-enum { FORMS = sizeof forms / sizeof *forms, TYPES_8_BIT = DQ_BIT(DQ_U8) | DQ_BIT(DQ_I8), OPSET = 13 };
+enum { FORMS = sizeof forms / sizeof *forms, OPSET = 13 };
 
 const dq_qlinear *dq_qlinear_find(const char *domain, const char *name) {
   for (int i = 0; i < FORMS; i++)
@@ -54,7 +54,7 @@ static dq_status open_form(const dq_op *op, dq_arena *arena, float_form *f) {
   f->output = (dq_tensor){0};
   for (int i = 0; i < count; i++) {
     int at = f->form->operand + 3 * i;
-    DQ_TRY(dq_check_input_type(op, at, TYPES_8_BIT));
+    DQ_TRY(dq_check_input_type(op, at, DQ_TYPES_8_BIT));
     f->inputs[i] = *op->inputs[at];
     f->inputs[i].type = DQ_F32;
     f->inputs[i].data = NULL;
@@ -74,7 +74,7 @@ static dq_status infer_in(dq_op *op, dq_arena *arena, float_form *f) {
   DQ_TRY(f->op.row->infer(&f->op));
   DQ_TRY(dq_check_input_type(op, f->form->result, DQ_BIT(DQ_F32)));
   const dq_tensor *zero = dq_op_input(op, f->form->result + 1);
-  if (zero) DQ_TRY(dq_check_input_type(op, f->form->result + 1, TYPES_8_BIT));
+  if (zero) DQ_TRY(dq_check_input_type(op, f->form->result + 1, DQ_TYPES_8_BIT));
   int type = zero ? zero->type : op->inputs[f->form->operand]->type;
   if (f->output.rank < 0) return dq_op_unknown(op, 0, type);
   return dq_op_shape(op, 0, type, f->output.rank, f->output.dims);
@@ -163,11 +163,11 @@ static const dq_attribute_rule window[] = {{"auto_pad", DQ_ATTRIBUTE_STRING, fal
       .category = DQ_DENY,                                                                                             \
       .quantization = DQ_QUANTIZE_NOT,                                                                                 \
   };
-ROW(QLinearAdd, 2, 8, TYPES_8_BIT, none)
-ROW(QLinearAveragePool, 2, 5, TYPES_8_BIT, window)
+ROW(QLinearAdd, 2, 8, DQ_TYPES_8_BIT, none)
+ROW(QLinearAveragePool, 2, 5, DQ_TYPES_8_BIT, window)
 ROW(QLinearConcat, 5, DQ_ANY_NUMBER, DQ_BIT(DQ_F32), axis)
-ROW(QLinearGlobalAveragePool, 5, 5, TYPES_8_BIT, channels)
-ROW(QLinearLeakyRelu, 2, 5, TYPES_8_BIT, alpha)
-ROW(QLinearMul, 2, 8, TYPES_8_BIT, none)
-ROW(QLinearSigmoid, 2, 5, TYPES_8_BIT, none)
-ROW(QLinearSoftmax, 5, 5, TYPES_8_BIT, softmax)
+ROW(QLinearGlobalAveragePool, 5, 5, DQ_TYPES_8_BIT, channels)
+ROW(QLinearLeakyRelu, 2, 5, DQ_TYPES_8_BIT, alpha)
+ROW(QLinearMul, 2, 8, DQ_TYPES_8_BIT, none)
+ROW(QLinearSigmoid, 2, 5, DQ_TYPES_8_BIT, none)
+ROW(QLinearSoftmax, 5, 5, DQ_TYPES_8_BIT, softmax)

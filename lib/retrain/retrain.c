@@ -62,7 +62,8 @@ static const dq_tensor *constant_input(const dq_node *node, int i) {
 static dq_status check_node(const dq_graph *graph, const dq_graph *made, const char *name, dq_error *error) {
   const dq_node *a = find_node(graph, name), *b = find_node(made, name);
   if (!b || !a || strcmp(a->op_type, b->op_type) != 0)
-    return dq_fail(error, DQ_CONDITION, "node '%s' is missing", name);
+    return dq_fail(error, DQ_CONDITION, "node '%s' is missing; the command must keep the nodes of the converted model",
+                   name);
   for (int i = 0; i < a->input_count; i++) {
     const dq_tensor *before = constant_input(a, i), *after = constant_input(b, i);
     if (!before) continue;

@@ -7,8 +7,10 @@ static dq_status check_schema(const json_t *root, const char *schema, int versio
   const char *found = json_string_value(json_object_get(root, "schema"));
   if (!found || strcmp(found, schema) != 0)
     return dq_fail(error, DQ_BAD_INPUT, "schema is '%.100s', expected '%s'", found ? found : "", schema);
-  if (json_integer_value(json_object_get(root, "version")) != version)
-    return dq_fail(error, DQ_BAD_INPUT, "version is not %d", version);
+  const json_t *number = json_object_get(root, "version");
+  if (!json_is_integer(number)) return dq_fail(error, DQ_BAD_INPUT, "'version' is missing, expected %d", version);
+  if (json_integer_value(number) != version)
+    return dq_fail(error, DQ_BAD_INPUT, "version is %lld, expected %d", (long long)json_integer_value(number), version);
   return DQ_OK;
 }
 

@@ -58,7 +58,9 @@ static dq_status read_precision(const dq_settings_file *settings, const char *la
 static dq_status read_layers(const dq_settings_file *settings, dq_precision_map *map, const dq_graph *graph,
                              dq_arena *arena, dq_error *error) {
   json_t *layers = json_object_get(settings->root, "layers"), *value;
-  if (!json_object_size(layers)) return dq_fail(error, DQ_BAD_INPUT, "%s: no layers", settings->path);
+  if (!json_object_size(layers))
+    return dq_fail(error, DQ_BAD_INPUT, "%s: 'layers' has no layer, expected the precision of one or more",
+                   settings->path);
   map->layers = DQ_NEW_ARRAY(arena, json_object_size(layers), dq_layer_precision);
   if (!map->layers) return dq_fail_memory(error, 0);
   const char *name;

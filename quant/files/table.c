@@ -99,7 +99,8 @@ static dq_status read_range(const json_t *entry, const char *value, dq_range_pai
 static dq_status read_ranges(dq_calibration_table *table, json_t *values, dq_arena *arena, dq_error *error) {
   const char *name;
   json_t *entry;
-  if (!json_object_size(values)) return dq_fail(error, DQ_BAD_INPUT, "no values");
+  if (!json_object_size(values))
+    return dq_fail(error, DQ_BAD_INPUT, "'values' has no value, expected the ranges of one or more");
   table->ranges = DQ_NEW_ARRAY(arena, json_object_size(values), dq_calibration_table_range);
   if (!table->ranges) return dq_fail_memory(error, 0);
   json_object_foreach(values, name, entry) {
@@ -117,7 +118,9 @@ static dq_status read_numbers(const json_t *list, const char *value, double *to,
     if (!json_is_number(json_array_get(list, i)) || !isfinite(to[i]))
       return dq_fail(error, DQ_BAD_INPUT, "value '%s': channel %zu is not a finite number", value, i);
   }
-  return json_array_size(list) ? DQ_OK : dq_fail(error, DQ_BAD_INPUT, "value '%s': no channels", value);
+  return json_array_size(list)
+             ? DQ_OK
+             : dq_fail(error, DQ_BAD_INPUT, "value '%s' has no channels, expected a number for each", value);
 }
 
 static dq_status read_means(dq_input_means *means, json_t *object, dq_arena *arena, dq_error *error) {

@@ -8,7 +8,8 @@
 static dq_status read_numbers(const json_t *list, const char *input, double above, int64_t count, double *to,
                               dq_error *error) {
   if ((int64_t)json_array_size(list) != count)
-    return dq_fail(error, DQ_BAD_INPUT, "levels of '%s': not as many factors as shifts", input);
+    return dq_fail(error, DQ_BAD_INPUT, "levels of '%s': %zu numbers, expected %lld, one for each channel", input,
+                   json_array_size(list), (long long)count);
   for (int64_t c = 0; c < count; c++) {
     const json_t *number = json_array_get(list, (size_t)c);
     to[c] = json_number_value(number);
@@ -29,7 +30,8 @@ dq_status dq_table_read_levels(dq_input_levels *levels, json_t *object, dq_arena
   levels->padded_first = json_is_true(json_object_get(entry, "padded"));
   levels->input = dq_arena_strdup(arena, json_object_iter_key(at)), levels->channels = count;
   if (!levels->factors || !levels->shifts || !levels->input) return dq_fail_memory(error, 0);
-  if (!count) return dq_fail(error, DQ_BAD_INPUT, "levels of '%s': no channels", levels->input);
+  if (!count)
+    return dq_fail(error, DQ_BAD_INPUT, "levels of '%s' has no factors, expected one for each channel", levels->input);
   DQ_TRY(read_numbers(factors, levels->input, 0, count, levels->factors, error));
   return read_numbers(json_object_get(entry, "shifts"), levels->input, -INFINITY, count, levels->shifts, error);
 }

@@ -8,6 +8,8 @@
 #include "quant/files/table_internal.h"
 
 enum { LONGEST_LINE = 4096 };
+static const char NO_VALUES[] = "no value with its range is in the file, expected one or more";
+
 static const char TRT[] = "TRT-";
 
 // ---- Which one it is ----
@@ -130,7 +132,7 @@ static dq_status read_lines(dq_calibration_table *table, const char *path, bool 
     if (heading) next_line(reader);
   }
   while (status == DQ_OK && next_line(reader)) status = read(table, reader, arena, error);
-  if (status == DQ_OK && !table->count) status = dq_fail(error, DQ_BAD_INPUT, "%s: no values", path);
+  if (status == DQ_OK && !table->count) status = dq_fail(error, DQ_BAD_INPUT, "%s: %s", path, NO_VALUES);
   dq_file_close(&file);
   table->symmetric = true;
   return status;
@@ -177,7 +179,7 @@ static dq_status read_entries(dq_calibration_table *table, const json_t *root, d
   json_object_foreach((json_t *)(uintptr_t)root, name, entry) {
     if (json_is_object(entry)) DQ_TRY(read_entry(table, name, entry, arena, error));
   }
-  return table->count ? DQ_OK : dq_fail(error, DQ_BAD_INPUT, "no values");
+  return table->count ? DQ_OK : dq_fail(error, DQ_BAD_INPUT, "%s", NO_VALUES);
 }
 
 dq_status dq_calibration_table_read_onnxruntime(dq_calibration_table *table, const char *path, dq_arena *arena,

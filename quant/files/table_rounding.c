@@ -21,7 +21,9 @@ static dq_status read_steps(dq_rounded_layer *layer, const json_t *entry, dq_are
     offsets[i] = (int8_t)steps;
   }
   layer->weights = (int64_t)count, layer->offsets = offsets;
-  return count ? DQ_OK : dq_fail(error, DQ_BAD_INPUT, "rounding of '%s': no weights", layer->output);
+  return count ? DQ_OK
+               : dq_fail(error, DQ_BAD_INPUT, "rounding of '%s' has no steps, expected one for each weight",
+                         layer->output);
 }
 
 static dq_status read_bias(dq_rounded_layer *layer, const json_t *entry, dq_arena *arena, dq_error *error) {

@@ -86,9 +86,11 @@ hint: $2}"
   echo '{"schema": "dq-ranks", "version": 1}' >p.json
   refuses "schema is 'dq-ranks', expected 'dq-precision'"
   echo '{"schema": "dq-precision", "version": 7}' >p.json
-  refuses "version is not 1"
+  refuses "version is 7, expected 1"
+  echo '{"schema": "dq-precision"}' >p.json
+  refuses "'version' is missing, expected 1"
   layers ''
-  refuses "no layers"
+  refuses "'layers' has no layer, expected the precision of one or more"
   layers '"conv1": "int8",
  "covn2": "fp16"'
   refuses "line 4: unknown layer 'covn2'" "did you mean 'conv2'?"

@@ -70,7 +70,7 @@ setup_table() { dq-int8 "$models/small.onnx" --data "npy:$x" -o a.onnx --equaliz
   printf 'TRT-8600\nx: 3c010204\nx: 3c010204\n' >t
   refused "t: line 3: value 'x' stands there twice"
   echo TRT-8600 >t
-  refused "t: no values"
+  refused "t: no value with its range is in the file, expected one or more"
   echo '{"x": {"lowest": 1, "highest": -1}}' >t
   refused "t: value 'x': lowest 1 is above highest -1"
   echo '{"x": {"lowest": 1, "highest": 1}}' >t
@@ -84,7 +84,7 @@ setup_table() { dq-int8 "$models/small.onnx" --data "npy:$x" -o a.onnx --equaliz
   echo '{"x": {"lowest": -1, "highest": 1}}' >t
   refused "the table has no value 'b'"
   echo '{}' >t
-  refused "t: no values"
+  refused "t: no value with its range is in the file, expected one or more"
   printf 'x 127\nb\n' >t
   refused "t: line 2: expected 'name' and a scale"
   printf 'x 127\nb \n' >t

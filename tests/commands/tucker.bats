@@ -140,7 +140,7 @@ load common
   has "nothing was decomposed"
   echo '{"schema": "dq-ranks", "version": 1}' >none.json
   gives 3 dq-tucker "$models/small.onnx" --ranks none.json -o out.onnx
-  has "none.json: no layers"
+  has "none.json: 'layers' is no object, expected the ranks of each layer by its name"
 }
 
 @test "bounds on networks of the shapes of VGG-16, ResNet-152, Inception V3 and RegNetY-32GF" {

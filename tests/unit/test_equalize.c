@@ -219,7 +219,7 @@ static void bad_tables_are_refused(void **state) {
   static const struct {
     const char *values, *named;
   } cases[] = {
-      {"{}", "no values"},
+      {"{}", "'values' has no value"},
       {"{\"a\": {\"low\": 1, \"high\": 0}}", "'a'"},
       {"{\"a\": {\"low\": 1, \"high\": 1}}", "'a'"},
       {"{\"a\": {\"low\": 0, \"high\": 1e300}}", "'a'"},
@@ -227,7 +227,7 @@ static void bad_tables_are_refused(void **state) {
       {"{\"a\": {\"low\": 0}}", "'a'"},
       {"{\"a\": 5}", "'a'"},
       {"{\"a\": {\"low\": NaN, \"high\": 1}}", "line 1"},
-      {"7", "no values"},
+      {"7", "'values' has no value"},
   };
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     FILE *file = fopen(it->path, "w");

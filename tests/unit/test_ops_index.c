@@ -157,7 +157,7 @@ static void test_one_hot(void **state) {
   ((int64_t *)h.inputs[1]->data)[0] = -1;
   harness_refuses(&h, DQ_BAD_INPUT, "depth is -1");
   h.inputs[2]->dims[0] = 1;
-  harness_refuses(&h, DQ_BAD_INPUT, "not a vector of 2 elements");
+  harness_refuses(&h, DQ_BAD_INPUT, "values has shape 1, expected 2");
   harness_close(&h);
 }
 

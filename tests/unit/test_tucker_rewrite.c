@@ -312,7 +312,7 @@ static void bad_ranks_files(void **state) {
                {"{]", "line 1"},
                {"[]", "schema"},
                {"{\"schema\": \"dq-ranks\", \"version\": 2}", "version"},
-               {"{\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": []}", "no layers"},
+               {"{\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": []}", "'layers' is no object"},
                {"{\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": {\"a\": {\"out\": 0, \"in\": 1}}}", "'a'"},
                {"{\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": {\"a\": {\"out\": 1}}}", "'in'"},
                {"{\"schema\": \"dq-ranks\", \"version\": 1, \"layers\": {\"a\": {}, \"a\": {}}}", "duplicate"}};
