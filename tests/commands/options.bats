@@ -104,6 +104,7 @@ runs 7 | ../small.onnx --json - -q | 0 "runs": 7
 warmup 0 | ../small.onnx --runs 2 | drops First
 per-layer - | ../small.onnx --runs 2 | 0 conv1
 plot p.svg | ../small.onnx --runs 2 --per-layer | file p.svg
+timeline line.json | ../small.onnx --runs 1 | file line.json
 time-limit 0.0000001s | ../small.onnx --runs 9 --json - -q | 0 "runs": 1
 batch 5 | ../small.onnx --runs 2 --json - -q | 0 "batch": 5
 conv winograd | ../small.onnx --runs 2 | 0 winograd
