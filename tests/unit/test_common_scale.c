@@ -105,8 +105,9 @@ static void gains_of_joined_groups_add_up(void **state) {
   static const dq_sum_link links[2][3] = {{{0, 1, 2}, {3, 2, 4}, {4, 0, 5}}, {{0, 1, 2}, {3, 4, 0}, {2, 1, 5}}};
   for (int i = 0; i < 4; i++) {
     const float last = i < 2 ? 1.3f : 1.1f;
-    for (int v = 0; v < 5; v++) spread(it, v, -1, 1);
-    if (i % 2) spread(it, 4, -0.95f, 0.95f); // so that the second link gains less than the first
+    const float fourth = i % 2 ? 0.95f : 1; // below 1 the second link gains less than the first
+    for (int v = 0; v < 4; v++) spread(it, v, -1, 1);
+    spread(it, 4, -fourth, fourth);
     spread(it, 5, -last, last);
     join(it, 6, links[i % 2], 3);
     for (int v = 0; i < 2 && v < 5; v++) expect_scale(&it->values[v], 0x1p-7f, 128);

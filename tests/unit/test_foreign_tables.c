@@ -89,7 +89,7 @@ static const line_case cases[] = {
     {"TRT-8600-EntropyCalibration2\nv: 7fc00000\n", 0, ": line 2: value 'v': the scale is not finite"},
     {"TRT-8600-EntropyCalibration2\nv: 00000000\n", 0, ": line 2: value 'v': the range has no width"},
     {"TRT-8600-EntropyCalibration2\nv: bf800000\n", 0, ": line 2: value 'v': the range has no width"},
-    {"TRT-8600-EntropyCalibration2\n", 0, ": no values"},
+    {"TRT-8600-EntropyCalibration2\n", 0, ": no value with its range is in the file, expected one or more"},
 };
 
 static void lines_by_hand(void **state) {

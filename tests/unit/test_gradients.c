@@ -361,6 +361,8 @@ static void without_a_gradient(void **state) {
   dq_derivatives derivatives = {.loss = sum->outputs[0], .by = &x, .count = 1, .gradients = found};
   assert_int_equal(dq_backward(graph, tensors, &derivatives, &context, &error), DQ_UNSUPPORTED);
   assert_string_equal(error.message, "node 'cosine': operator Cos has no gradient");
+  assert_int_equal(dq_graph_index(graph, true, &error), DQ_OK); // the attempt has added nodes
+  assert_int_equal(dq_infer(graph, NULL, DQ_INFER_ALL, &context, arena, &tensors, &error), DQ_OK);
   derivatives.by = &w;
   assert_int_equal(dq_backward(graph, tensors, &derivatives, &context, &error), DQ_OK);
   assert_non_null(found[0]);

@@ -63,7 +63,7 @@ static void refused(void **state) {
   static const char *const cases[][2] = {
       {"{\"schema\": \"other\", \"version\": 2}", ": schema is 'other', expected 'dq.sample'"},
       {"{\"version\": 2}", ": schema is '', expected 'dq.sample'"},
-      {"{\"schema\": \"dq.sample\", \"version\": 3}", ": version is not 2"},
+      {"{\"schema\": \"dq.sample\", \"version\": 3}", ": version is 3, expected 2"},
       {"{\"schema\": \"dq.sample\",\n \"version\": 2, \"version\": 2}", ": line 2: "},
       {"", ": line 1: "},
       {"[1,\n2,\n", ": line 3: "}};
