@@ -1,6 +1,6 @@
 // Who works when in runs of a plan: the steps, and what each thread of the pool does for them.
-#ifndef DQ_EVAL_TIMELINE_H
-#define DQ_EVAL_TIMELINE_H
+#ifndef DQ_MEASURE_TIMELINE_H
+#define DQ_MEASURE_TIMELINE_H
 
 #include "lib/exec/plan.h"
 
@@ -11,8 +11,9 @@ typedef struct dq_timeline_event {
 
 // Events of one kind in the order of time, which do not overlap.
 typedef struct dq_timeline_track {
-  _Alignas(64) dq_timeline_event *events; // [min(count, DQ_TIMELINE_MOST)]
-  int64_t count;                          // of events, also of those that were not kept
+  dq_timeline_event *events; // [min(count, DQ_TIMELINE_MOST)]
+  int64_t count;             // of events, also of those that were not kept
+  char apart[48];            // the counts of two threads are never in one cache line
 } dq_timeline_track;
 
 enum { DQ_TIMELINE_MOST = 1 << 15 }; // events that a track keeps, 24 bytes each
