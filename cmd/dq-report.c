@@ -137,14 +137,14 @@ static const dq_column model_columns[] = {
     {"parameters", "Parameters", DQ_COLUMN_COUNT, NULL, 0, 0, 5},
     {"weight_bytes", "Weights", DQ_COLUMN_BYTES, NULL, 0, 0, 6},
     {"activation_bytes", "Activations", DQ_COLUMN_BYTES, NULL, 0, 0, 11},
-    {"live_bytes", "Live memory", DQ_COLUMN_BYTES, NULL, 0, 0, 7},
+    {"live_bytes", "Peak live memory", DQ_COLUMN_BYTES, NULL, 0, 0, 7},
     {"figure", "Figure", DQ_COLUMN_TEXT, NULL, 0, 12, 1},
     {"quality", "Quality", DQ_COLUMN_REAL, NULL, 4, 0, 1},
     {"sqnr", "SQNR", DQ_COLUMN_REAL, "dB", 2, 0, 1},
     {"agreement", "Agreement", DQ_COLUMN_PERCENT, NULL, 2, 0, 2},
     {"nonfinite", "Not finite", DQ_COLUMN_INT, NULL, 0, 0, 1},
     {"planned_bytes", "Planned memory", DQ_COLUMN_BYTES, NULL, 0, 0, 12},
-    {"planned_over_live", "Planned over live", DQ_COLUMN_REAL, NULL, 3, 0, 12},
+    {"planned_over_live", "Planned / peak live", DQ_COLUMN_REAL, NULL, 3, 0, 12},
 };
 enum { ALONE = 2 }; // columns at the end that tables of several models do without
 static const dq_table_layout model_layout = {"model", "Model", model_columns, DQ_COUNT(model_columns), true};

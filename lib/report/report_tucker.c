@@ -10,7 +10,7 @@ static const dq_column layer_columns[] = {
     {.key = "energy_out", .title = "energy out", .type = DQ_COLUMN_REAL, .decimals = 4, .priority = 7},
     {.key = "energy_in", .title = "in", .type = DQ_COLUMN_REAL, .decimals = 4, .priority = 7},
     {.key = "error", .title = "error", .type = DQ_COLUMN_SIGNIFICANT, .decimals = 4, .priority = 4},
-    {.key = "response_error", .title = "of answers", .type = DQ_COLUMN_SIGNIFICANT, .decimals = 4, .priority = 4},
+    {.key = "response_error", .title = "Response error", .type = DQ_COLUMN_SIGNIFICANT, .decimals = 4, .priority = 4},
     {.key = "macs_before", .title = "MACs", .type = DQ_COLUMN_COUNT, .priority = 1},
     {.key = "macs_after", .title = "after", .type = DQ_COLUMN_COUNT, .priority = 1},
     {.key = "parameters_before", .title = "parameters", .type = DQ_COLUMN_COUNT, .priority = 6},

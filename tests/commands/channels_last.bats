@@ -27,7 +27,7 @@ table() { sed -e '/"model":/d' -e '/"data":/d' -e 's/"turned/"x/' "$1"; }
   for with in "list.txt --preset vww" "synth:shapes,size=16,count=12 --preset imagenet"; do
     for model in small channels_last; do
       gives 0 dq-int8 "$models/$model.onnx" --data $with -o $model.onnx --table $model.json --limit 12
-      [[ $with == list* ]] || has "Input on its own levels: yes"
+      [[ $with == list* ]] || has "Input exact on the 8-bit grid: yes"
       gives 0 dq-run $model.onnx --data $with
       echo "$output" >$model.txt
       quality $model.onnx --data list.txt --preset vww >$model.quality

@@ -253,7 +253,7 @@ refuses_data() { # STATUS SPEC WORDS [OPTION...]
   make_models --array many.npy 48 3 8 8
   gives 0 dq-int8 "$models/small.onnx" --data "npy:many.npy" -o a.onnx --rounding adaptive --accumulator pairs --table t.json
   has "Layers not rounded to nearest: "
-  has "Safe for pairs:                4"
+  has "Layers with safe pairs:        4"
   gives 0 dq-int8 "$models/small.onnx" --use-table t.json -o b.onnx
   cmp a.onnx b.onnx
   gives 0 dq-int8 "$models/small.onnx" --data "npy:many.npy" -o a.onnx --rounding adaptive --accumulator int32 --table t.json
@@ -307,7 +307,7 @@ ruinous() { gives "$1" dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor
     text=$output
     gives 0 dq-int8 "$root/datasets/shapes.onnx" --data synth:shapes,split=calib,count=8 --task none -o a.onnx --accumulator $rule --json a.json
     [ "$text" = "$output" ]
-    grep "Pairs clipped" <<<"$text" >>clipped
+    grep "Pairs saturated" <<<"$text" >>clipped
   done
   [ "$(sort -u clipped | wc -l)" -eq 2 ]
 }

@@ -72,9 +72,9 @@ unproven() { grep -c "\"$2\": [1-9]" "$1" || true; } # no line is an answer, not
   command -v python3 >/dev/null || skip "no python3 to compare tables with"
   for sums in int32 pairs int16; do
     gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" --accumulator $sums -o q.onnx --csv q.csv
-    has "Safe in int32:           4"
-    [ $sums != pairs ] || has "Safe for pairs:          4"
-    [ $sums != pairs ] || has "Pairs clipped:           0.0000 %"
+    has "Layers safe in int32:    4"
+    [ $sums != pairs ] || has "Layers with safe pairs:  4"
+    [ $sums != pairs ] || has "Pairs saturated:         0.0000 %"
     dq-report q.onnx --overflow --data "npy:$x" --csv a.csv >/dev/null
     python3 - q.csv a.csv <<'END'
 import csv, sys
