@@ -62,7 +62,7 @@ double dq_histogram_error(const dq_histogram *histogram, dq_range_pair range, bo
 typedef struct dq_filled_bins {
   int count;
   double width;                      // of a bin, in the unit of the value
-  double middles[DQ_HISTOGRAM_BINS]; // [count], ascending, as multiples of `width`
+  double middles[DQ_HISTOGRAM_BINS]; // [count], ascending, in units of `width`
   double counts[DQ_HISTOGRAM_BINS];  // [count]: finite elements in each bin; exact up to 2^53
 } dq_filled_bins;
 

@@ -70,8 +70,9 @@ bool dq_has_kind(const char *text, const dq_data_options *options);
 
 // The budget that memory of the data counts against; NULL: none.
 static inline dq_budget *dq_data_budget(const dq_data *data) { return data->context ? data->context->budget : NULL; }
-// Writes the shape of an input without its first dimension, such as "x3x8x8" for 1x3x8x8, into `text` and returns
-// `text`.
+// The shape of an input behind its first dimension, with a leading x, to be printed behind a count of pictures:
+// "x3x8x8" for 1x3x8x8. Writes into text[size], where DQ_SHAPE_TEXT bytes are always enough and less cuts the text off,
+// and returns a place in it. The rank is at least 1; for rank 1 the result is "".
 const char *dq_picture_shape_text(const dq_tensor *input, char *text, size_t size);
 // Copies `name` to info->name; of a name of more than 255 bytes the last 255, which may begin inside of a character.
 void dq_sample_name(dq_sample_info *info, const char *name);

@@ -16,7 +16,9 @@ typedef struct dq_image {
 
 void dq_image_deinit(dq_image *image); // frees the pixels; safe on a zeroed struct
 
-// Allocates the pixels, zeros. DQ_SYSTEM without memory.
+// Fills *image, whatever it held, and allocates its pixels, zeros. The caller calls dq_image_deinit after success and
+// may call it after a failure. DQ_BAD_INPUT: the width or height is below 1, or the bytes do not fit size_t;
+// DQ_SYSTEM: there is no memory.
 dq_status dq_image_init(dq_image *image, int width, int height, int channels, dq_budget *budget, dq_error *error);
 
 // Decodes a JPEG, PNG, BMP or PNM file. Of 16-bit samples the high byte is used, alpha is dropped, CMYK becomes RGB,

@@ -11,6 +11,7 @@ void dq_image_deinit(dq_image *image) {
 
 dq_status dq_image_init(dq_image *image, int width, int height, int channels, dq_budget *budget, dq_error *error) {
   size_t bytes;
+  *image = (dq_image){0};
   if (width < 1 || height < 1 || !dq_mul_size((size_t)width, (size_t)height, &bytes) ||
       !dq_mul_size(bytes, (size_t)channels, &bytes))
     return dq_fail(error, DQ_BAD_INPUT, "a picture of %dx%d pixels is not possible", width, height);

@@ -33,9 +33,10 @@ dq_status dq_rank_check(dq_rank_rule rule, double parameter, int64_t multiple, d
 dq_status dq_rank_choose(dq_rank_rule rule, double parameter, int64_t multiple, const dq_hosvd *hosvd, dq_ranks *ranks,
                          dq_error *error);
 
-// The rank of one mode by empirical variational Bayes matrix factorization (VBMF): the number of singular values above
-// the estimated noise, of an unfolding of mode->size x `columns` elements for each of `group` groups, which are treated
-// together. The rank may be 0.
+// The rank of one mode by empirical variational Bayes matrix factorization (Nakajima et al., "Global analytic solution
+// of fully-observed variational Bayesian matrix factorization", JMLR 14, 2013): the number of singular values above the
+// estimated noise, 0 to the full rank. Each of `group` groups has an unfolding of mode->size x `columns` elements; the
+// singular values of mode are those of all groups together (tucker2.h).
 int64_t dq_vbmf_rank(const dq_mode *mode, int64_t columns, int64_t group);
 
 #define DQ_RANK_RULE(symbol, name, choose, unit, zero) dq_ranks choose(const dq_hosvd *hosvd, double parameter);

@@ -21,7 +21,8 @@ int64_t dq_tensor_count(const dq_tensor *tensor);
 // The product of dims[from] to dims[to - 1]; 1 when from == to.
 int64_t dq_tensor_product(const dq_tensor *tensor, int from, int to);
 size_t dq_tensor_bytes(const dq_tensor *tensor); // of all elements; 0 for types that are not computable
-bool dq_tensor_same_shape(const dq_tensor *a, const dq_tensor *b); // rank and dimensions; types may differ
+// Whether rank and dimensions are equal, whatever the types. Two shapes that are not known (rank -1) count as equal.
+bool dq_tensor_same_shape(const dq_tensor *a, const dq_tensor *b);
 
 // Sets type and dimensions, and leaves `data` as it is. DQ_UNSUPPORTED: the rank is above
 // DQ_MAX_RANK; DQ_BAD_INPUT: a dimension is negative, or the number of elements is 2^56 or more.

@@ -17,7 +17,7 @@ typedef struct dq_scales {
   int64_t count;
 } dq_scales;
 
-// DQ_BAD_INPUT: the node has no input `i`, or it has none of the types in `types` (a set of DQ_BIT).
+// DQ_BAD_INPUT: the node has no input `i`, or the input has none of the types in `types` (a set of DQ_BIT).
 dq_status dq_check_input_type(const dq_op *op, int i, unsigned types);
 
 // Reads the zero points of input `i`, of element type `type`, as int32 into *zero_points, in the arena. The input has

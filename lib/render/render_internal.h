@@ -76,7 +76,8 @@ double dq_cell_number(const dq_cell *cell); // NaN for empty cells and texts
 
 // Whether any row or the row of totals has a cell in this column that is not empty.
 bool dq_table_column_used(const dq_table *table, int column);
-// Whether text shows the column when the terminal is wide enough.
+// Whether text shows the column when the terminal is wide enough: columns without any cell are not shown. Reads the
+// whole column.
 bool dq_table_column_shown(const dq_table *table, int column);
 
 // Writes title and unit, such as "SQNR (dB)", into `text` and returns `text`.

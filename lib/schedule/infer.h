@@ -55,9 +55,10 @@ typedef enum dq_tolerance {
 dq_status dq_infer(const dq_graph *graph, const dq_shape_request *request, dq_tolerance tolerance,
                    const dq_context *context, dq_arena *arena, dq_tensor **tensors, dq_error *error);
 
-// Fills *op for a node over the tensors of dq_infer (by value index): looks up its row and sets inputs and outputs,
-// ready for dq_op_infer. Its arrays are in the arena; it keeps pointers to the tensors, the node, the context and
-// `error`. DQ_UNSUPPORTED: there is no row; DQ_SYSTEM: there is no memory.
+// Fills *op for a node over the tensors of dq_infer (by value index): sets row and version by dq_operator_resolve,
+// inputs and outputs, and zeros the other fields, so that *op is ready for dq_op_infer. Its arrays are in the arena; it
+// keeps pointers to the tensors, the node, the context and `error`. Messages do not name the node. Statuses as
+// dq_operator_resolve; DQ_SYSTEM: there is no memory.
 dq_status dq_op_bind(dq_op *op, const dq_graph *graph, const dq_node *node, dq_tensor *tensors,
                      const dq_context *context, dq_arena *arena, dq_error *error);
 // Sets only inputs and outputs of *op, whose node and error are set. DQ_SYSTEM: there is no memory.

@@ -75,7 +75,9 @@ const dq_calibration_table_format *dq_calibration_table_format_at(int index); //
 // The format that belongs to the name of a file: `*.cache` tensorrt, `calibration.json` onnxruntime, `*.table` ncnn,
 // every other name dq.
 const dq_calibration_table_format *dq_calibration_table_format_for(const char *path);
-// As dq_calibration_table_save in another format.
+// Writes a table in any of the formats; the file appears under its name when it is complete. The formats of other
+// programs hold the ranges alone: tensorrt and ncnn the larger end in size, so that reading gives a symmetric range.
+// What a format cannot hold is left out without a warning. DQ_SYSTEM: writing failed, or there is no memory.
 dq_status dq_calibration_table_export(const dq_calibration_table *table, const dq_calibration_table_format *format,
                                       const char *path, dq_error *error);
 

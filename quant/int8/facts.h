@@ -33,7 +33,9 @@ const dq_range_pair *dq_int8_searched_ranges(const dq_int8_job *job);
 dq_status dq_int8_store_searched_ranges(dq_int8_job *job, int histogram_count);
 // The rule on sums by which the order of channels is chosen: that of the table, else that of the setting.
 const dq_accumulator_choice *dq_int8_order_rule(const dq_int8_job *job);
-// The adaptive rounding that options->table has; NULL: there is no such table, and the rounding is to be found.
+// The rounding of the table that the user gave (options->table), also one of count 0, by which all weights are rounded
+// to the nearest. NULL: there is no options->table; then adaptive rounding, if the setting wants it, is found on the
+// pictures. The table of options->start does not count.
 const dq_rounding *dq_int8_given_rounding(const dq_int8_job *job);
 
 #endif

@@ -39,8 +39,10 @@ dq_status dq_int8_find_parameters(dq_int8_job *job, bool rewrite);
 // Finds the parameters and writes the integers, as job->setting says: the graph becomes the quantized one.
 dq_status dq_int8_quantize(dq_int8_job *job);
 
-// select.c: creates the tables of the job for its graph as it is now: job->choices, job->tensors and the layers of the
-// report.
+// select.c: creates the tables of the job for its indexed graph as it is now, before dq_int8_select and again after any
+// rewrite (the older ones stay in the arena): job->choices, where each value shares with itself and has no histogram;
+// job->tensors by dq_infer; an empty list of layers in the report. Sets job->value_count and the marks of all nodes to
+// 0. Statuses as dq_infer with DQ_INFER_TOLERANT.
 dq_status dq_int8_open_tables(dq_int8_job *job);
 // select.c: sets the mark of every node that will run in 8 bits, reports the reason for each other node, and fills
 // job->choices: which values are quantized, and which of them share parameters. Changes nothing else in the graph.

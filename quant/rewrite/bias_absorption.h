@@ -12,15 +12,17 @@
 // The amounts, 0 or more and in units of the value, of each channel: `means` of dq_channel_means holds the amounts.
 typedef dq_input_means dq_absorption;
 
-// Finds the amounts on the pictures of `what` (its graph, shapes, data, first and pictures; names are ignored). A value
-// can be absorbed when
+// Finds the amounts in one run over the pictures of `what` (as for dq_observe, but its names and `doing` are ignored).
+// Its graph is indexed and keeps as it is; batch normalization is folded before, since a product in front of one is not
+// found. A value can be absorbed when
 //   - Relu, or Clip from 0 to M, computes it behind a Conv, ConvTranspose or Gemm whose result nothing else reads, and
 //   - only Conv without padding (padding with 0 would stand for the amount) and Gemm read it, with constant weights and
 //     biases, and it is no output of the network.
-// The amount of a channel is at most the smaller of its least element and its mean less three standard deviations, and
-// 0 when the channel reaches M. It is no larger than what brings the channel down to the one that then has the largest
-// maximum. A value is listed where its range becomes narrower by at least 1 %. Everything is in the arena. The graph
-// does not change. Statuses as dq_observe.
+// The spare of a channel is the smaller of its least element and its mean less three standard deviations; it is 0 where
+// that is negative or the channel reaches M. The new maximum of the value is the largest of (maximum - spare) of all
+// channels, and the amount of a channel is what its maximum exceeds that by, or 0. The result has the values whose
+// maximum becomes smaller by at least 1 %; there may be none. It is in the arena, as are 32 bytes for each channel that
+// is watched. Statuses as dq_observe.
 dq_status dq_absorption_measure(dq_absorption *absorption, const dq_observation *what, dq_arena *arena,
                                 const dq_context *context, dq_error *error);
 
