@@ -71,7 +71,7 @@ hint: a.onnx is written all the same"
   has "dq-int8: warning: with all layers in 8 bits much is lost. On 3 pictures that nothing was fitted to, output 'logarithms' has NaN or infinity where the float model has none. 0 % of the classes are those of the float model."
   has "dq-int8: warning: output 'logarithms': 16 elements are NaN or infinite where the original's are not, on 6 pictures"
   gives 0 dq-report a.onnx --ref "$models/log_scores.onnx" --data "npy:$x"
-  has "Agreement:         0.00 %"
+  has "Agreement:           0.00 %"
   gives 0 dq-int8 "$models/log_scores.onnx" --data "npy:$x" --max-drop 1 -o b.onnx
   grep -qE "^sigmoid +Sigmoid +no +float32 by the search" <<<"$output"
   has "agreement  agreement  100.0000  100.0000  0.0000  %            6"

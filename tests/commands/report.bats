@@ -45,7 +45,7 @@ load common
 -------------------------------------------------------------------------------
 y            -inf     nan            inf           0.00 %         6          24"
   has "head       head       Gemm               y           -inf        nan            inf          24"
-  has "SQNR:              -inf dB"
+  has "SQNR:                -inf dB"
   gives 0 tr -d ' \n' <a.json
   has '"outputs":[{"output":"y","sqnr":null,"cosine":null,"error":null,"agreement":0.0,"pictures":6,"nonfinite":24}]'
   grep -q '<title>head: -inf dB</title>' a.html

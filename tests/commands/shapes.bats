@@ -18,7 +18,7 @@ load common
   has "Nx8xheight/2xwidth/2  "
   has "Nx8xheight/2-2xwidth/2-2"
   has "figures are for height=224,width=224 (--shape images=N,3,224,224)."
-  has "Sizes:             height=224,width=224"
+  has "Sizes:               height=224,width=224"
   macs=$(grep -o '"macs": [0-9]*' a.json | tail -1)
   [ "$macs" = '"macs": 3580736' ] # 112 * 112 * 8 * 27 + 110 * 110 * 8 * 9 + 8 * 4
   grep -q '"source": "assumed"' a.json
@@ -161,5 +161,5 @@ load common
   gives 0 dq-run half.onnx --data synth:shapes --limit 1
   has "scores: float16 1x8"
   gives 0 dq-report half.onnx --ref float.onnx --data synth:shapes,count=8
-  has "Agreement:         100.00 %"
+  has "Agreement:           100.00 %"
 }
