@@ -50,7 +50,8 @@ const dq_schedule *dq_plan_schedule(const dq_plan *plan); // the schedule that w
 dq_status dq_plan_repack(dq_plan *plan, dq_error *error);
 
 // The inputs that are not constants, in the order of the graph; 0 <= i < dq_plan_input_count. The plan owns the tensor
-// and its memory. The caller writes the elements before every run, because a run may overwrite them.
+// and its memory, which lies apart from that of other values: runs read it and do not change it. The caller writes the
+// elements before the first run and whenever they are others.
 int dq_plan_input_count(const dq_plan *plan);
 dq_tensor *dq_plan_input(dq_plan *plan, int i);
 const char *dq_plan_input_name(const dq_plan *plan, int i);

@@ -37,7 +37,7 @@ void dq_runner_close(dq_runner *runner); // allowed on a zeroed struct
 
 // Reads the pictures first to first + count - 1 (1 <= count <= runner->batch) into the inputs of the next run; when
 // they are fewer than the batch, the rest of the batch repeats them. infos[count] receives names and labels; NULL: not
-// needed. Read before every run, because a run may overwrite its inputs. Statuses as dq_data_read.
+// needed. Statuses as dq_data_read.
 dq_status dq_runner_read(dq_runner *runner, int64_t first, int64_t count, dq_sample_info *infos, dq_error *error);
 // Copies the pictures that `from` has read, and not run yet, into the inputs of `to`, converted to their types. Several
 // inputs are matched by name; with one input each, names do not count. DQ_BAD_INPUT: `from` lacks an input of `to`, or
