@@ -103,15 +103,22 @@ static void draw_bar(dq_console *console, int64_t done, int64_t total, const cha
   console->drawn = true;
 }
 
+// What stands behind a colon in the name of a work is its state, which changes.
+static bool is_same_work(const char *before, const char *what) {
+  const size_t length = strcspn(what, ":"), most = sizeof(((dq_console *)0)->what) - 1;
+  if (length >= most) return !strncmp(before, what, most);
+  return strcspn(before, ":") == length && !strncmp(before, what, length);
+}
+
 void dq_console_progress(void *user, const char *what, int64_t done, int64_t total) {
   dq_console *console = user;
   if (!console->bar && !console->plain) return;
   double time = dq_seconds();
-  if (strncmp(console->what, what, sizeof console->what - 1)) {
+  if (!is_same_work(console->what, what)) {
     dq_console_clear(console);
-    snprintf(console->what, sizeof console->what, "%s", what);
     console->start = console->last = time;
   }
+  snprintf(console->what, sizeof console->what, "%s", what);
   double elapsed = time - console->start;
   if (total > 0 && done >= total) { // over: whatever comes next is new work
     dq_console_clear(console);

@@ -19,7 +19,8 @@ typedef struct moment {
   double seconds, since;
 } moment;
 
-static char *printed_at(int progress, bool quiet, const moment *at) {
+// `first` is the name of the work at its beginning.
+static char *printed_from(const char *first, int progress, bool quiet, const moment *at) {
   static char text[512];
   const dq_common_options common = {.progress = progress, .quiet = quiet};
   dq_console console;
@@ -29,7 +30,7 @@ static char *printed_at(int progress, bool quiet, const moment *at) {
   fflush(stderr);
   dup2(fileno(file), STDERR_FILENO);
   dq_console_init(&console, &common);
-  dq_console_progress(&console, at->what, 1, 12);
+  dq_console_progress(&console, first, 1, 12);
   console.start -= at->seconds, console.last -= at->since;
   dq_console_progress(&console, at->what, at->done, at->total);
   fflush(stderr);
@@ -39,6 +40,10 @@ static char *printed_at(int progress, bool quiet, const moment *at) {
   text[fread(text, 1, sizeof text - 1, file)] = 0;
   fclose(file);
   return text;
+}
+
+static char *printed_at(int progress, bool quiet, const moment *at) {
+  return printed_from(at->what, progress, quiet, at);
 }
 
 static char *printed(int progress, bool quiet) {
@@ -99,6 +104,15 @@ static void widths_of_bars(void **state) {
   }
 }
 
+// What stands behind a colon changes while the work goes on; another work begins anew.
+static void names_with_a_state(void **state) {
+  (void)state;
+  assert_string_equal(printed_from("a: loss 3", DQ_PROGRESS_PLAIN, false, &(moment){"a: loss 2", 3, 12, 20, 20}),
+                      "dq: a: loss 2: 3/12, 0.15/s, 1:00 left\n");
+  assert_string_equal(printed_from("a: loss 2", DQ_PROGRESS_PLAIN, false, &(moment){"b: loss 2", 3, 12, 20, 20}), "");
+  assert_string_equal(printed_from("a", DQ_PROGRESS_PLAIN, false, &(moment){"ab", 3, 12, 20, 20}), "");
+}
+
 static void nothing(void **state) {
   (void)state;
   assert_string_equal(printed(DQ_PROGRESS_NONE, false), "");
@@ -108,7 +122,11 @@ static void nothing(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(bars), cmocka_unit_test(states),
-                                     cmocka_unit_test(widths_of_bars), cmocka_unit_test(nothing)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(lines),
+                                     cmocka_unit_test(bars),
+                                     cmocka_unit_test(states),
+                                     cmocka_unit_test(widths_of_bars),
+                                     cmocka_unit_test(names_with_a_state),
+                                     cmocka_unit_test(nothing)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
