@@ -47,6 +47,7 @@
 #include "dq_measure.h"
 #include "dq_network.h"
 #include "dq_retrain.h"
+#include "dq_train.h"
 #include "dq_tucker.h"
 
 #endif

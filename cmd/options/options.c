@@ -15,6 +15,8 @@ int dq_option_groups(const dq_command *command, dq_option_group groups[DQ_OPTION
   if (command->row_count) groups[count++] = (dq_option_group){command->rows, command->row_count, 0};
   if (command->shared & DQ_WITH_DATA)
     groups[count++] = (dq_option_group){dq_data_rows, dq_data_row_count, command->data_offset};
+  if ((command->shared & DQ_WITH_DATA) && !(command->shared & DQ_OWN_BATCH))
+    groups[count++] = (dq_option_group){dq_batch_rows, dq_batch_row_count, command->data_offset};
   if (command->shared & DQ_WITH_TASK)
     groups[count++] = (dq_option_group){dq_task_rows, dq_task_row_count, command->data_offset};
   if (command->shared & DQ_WITH_OUTPUT)

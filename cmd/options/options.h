@@ -81,7 +81,7 @@ typedef struct dq_option_rule {
 } dq_option_rule;
 
 typedef struct dq_command dq_command;
-enum { DQ_OPTION_GROUPS = 8, DQ_OPTION_RULES = 16, DQ_OPTION_ROWS = 128 };
+enum { DQ_OPTION_GROUPS = 9, DQ_OPTION_RULES = 16, DQ_OPTION_ROWS = 128 };
 
 // What every command has; stands first in its struct of options.
 typedef struct dq_common_options {
@@ -140,10 +140,10 @@ typedef struct dq_report_options {
   const char *json, *csv, *html; // NULL: not wanted; "-" is standard output
 } dq_report_options;
 
-extern const dq_option dq_common_rows[], dq_info_rows[], dq_data_rows[], dq_task_rows[], dq_output_rows[],
-    dq_report_rows[], dq_sums_rows[];
-extern const int dq_common_row_count, dq_info_row_count, dq_data_row_count, dq_task_row_count, dq_output_row_count,
-    dq_report_row_count, dq_sums_row_count;
+extern const dq_option dq_common_rows[], dq_info_rows[], dq_data_rows[], dq_batch_rows[], dq_task_rows[],
+    dq_output_rows[], dq_report_rows[], dq_sums_rows[];
+extern const int dq_common_row_count, dq_info_row_count, dq_data_row_count, dq_batch_row_count, dq_task_row_count,
+    dq_output_row_count, dq_report_row_count, dq_sums_row_count;
 
 // A command's own table, for dq_command: DQ_OWN_ROWS(rows).
 #define DQ_OWN_ROWS(array) .rows = (array), .row_count = (int)(sizeof(array) / sizeof(*(array)))
@@ -156,7 +156,8 @@ typedef enum dq_shared_rows {
   DQ_WITH_REPORT = 4,
   DQ_ONLY_INFO = 8,
   DQ_WITH_SUMS = 16, // runs models: --accumulate
-  DQ_WITH_TASK = 32  // measures quality on the data: --task, --decode
+  DQ_WITH_TASK = 32, // measures quality on the data: --task, --decode
+  DQ_OWN_BATCH = 64  // has a row of its own for --batch, which changes results
 } dq_shared_rows;
 
 // A command: everything help, the man page and the parser need, and the function that does it.

@@ -154,21 +154,6 @@ const dq_option dq_data_rows[] = {
      DATA(limit),
      .needs = "data",
      .help = "use the first N pictures only"},
-    {.name = "batch",
-     .aliases = "batch-size",
-     .type = DQ_OPTION_INT,
-     .minimum = 1,
-     .maximum = 65536,
-     .value = "N",
-     .preset = "1",
-     .group = "Data",
-     DATA(batch),
-     .needs = "data|eval",
-     .help = "pictures run at once",
-     .details =
-         "Results are the same with any batch, the last pictures too where they are fewer. More pictures at once "
-         "take more memory. A model that fixes its batch keeps that, which a note says. One at a time run the "
-         "layers that dq-report --ref, --sensitivity and dq-int8 --rounding adaptive compare."},
     {.name = "preset",
      .type = DQ_OPTION_STRING,
      .value = "NAME",
@@ -210,6 +195,25 @@ const dq_option dq_data_rows[] = {
      .help = "a picture that cannot be read is an error, not skipped"},
 };
 const int dq_data_row_count = DQ_COUNT(dq_data_rows);
+
+const dq_option dq_batch_rows[] = {
+    {.name = "batch",
+     .aliases = "batch-size",
+     .type = DQ_OPTION_INT,
+     .minimum = 1,
+     .maximum = 65536,
+     .value = "N",
+     .preset = "1",
+     .group = "Data",
+     DATA(batch),
+     .needs = "data|eval",
+     .help = "pictures run at once",
+     .details =
+         "Results are the same with any batch, the last pictures too where they are fewer. More pictures at once "
+         "take more memory. A model that fixes its batch keeps that, which a note says. One at a time run the "
+         "layers that dq-report --ref, --sensitivity and dq-int8 --rounding adaptive compare."},
+};
+const int dq_batch_row_count = DQ_COUNT(dq_batch_rows);
 
 const dq_option dq_task_rows[] = {
     {.name = "task",

@@ -10,6 +10,7 @@
 #include "lib/measure/cost.h"
 #include "lib/eval/layers.h"
 #include "lib/graph/graph.h"
+#include "lib/train/trainer.h"
 #include "quant/amp/amp.h"
 #include "quant/amp/amp_check.h"
 #include "quant/int8/int8.h"
@@ -28,7 +29,13 @@ struct dq_dataset {
   dq_data *data;
 };
 
-typedef enum dq_transform { DQ_TRANSFORM_NONE, DQ_TRANSFORM_AMP, DQ_TRANSFORM_INT8, DQ_TRANSFORM_TUCKER } dq_transform;
+typedef enum dq_transform {
+  DQ_TRANSFORM_NONE,
+  DQ_TRANSFORM_AMP,
+  DQ_TRANSFORM_INT8,
+  DQ_TRANSFORM_TUCKER,
+  DQ_TRANSFORM_TRAIN
+} dq_transform;
 
 // A graph that a transform replaced by another one, which reads its weights.
 typedef struct dq_replaced_graph {
@@ -47,9 +54,11 @@ struct dq_model {
     dq_amp_report amp;
     dq_int8_report int8;
     dq_tucker_report tucker;
+    dq_train_report trained;
   };
-  dq_arena *range_arena; // of ranges; NULL: none
-  dq_amp_range *ranges;  // of a float16 transform with `check`
+  dq_arena *training_arena; // of trained; NULL: none
+  dq_arena *range_arena;    // of ranges; NULL: none
+  dq_amp_range *ranges;     // of a float16 transform with `check`
   int range_count;
   dq_arena *cost_arena; // of cost; NULL: not computed
   dq_cost cost;

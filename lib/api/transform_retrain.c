@@ -11,7 +11,7 @@ void dq_model_retrain_defaults(dq_model_retrain_options *options, size_t size) {
 // On a model that was not decomposed: what the last transform did, and the nodes that the command must keep.
 static dq_status retrain_weights(const dq_model *model, const char *path, dq_retrain_options *hook, dq_arena *arena,
                                  dq_error *error) {
-  if (model->last == DQ_TRANSFORM_NONE)
+  if (model->last == DQ_TRANSFORM_NONE || model->last == DQ_TRANSFORM_TRAIN)
     return dq_fail(error, DQ_USAGE, "the model was not transformed: there is nothing to retrain");
   if (model->last == DQ_TRANSFORM_AMP) DQ_TRY(dq_amp_spec(&model->amp, arena, &hook->spec, error));
   else DQ_TRY(dq_int8_spec(&model->int8, arena, &hook->spec, error));

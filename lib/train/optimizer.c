@@ -5,6 +5,11 @@
 
 #include "lib/base/sizes.h"
 
+dq_optimizer dq_optimizer_of(dq_optimizer_kind kind, double momentum, double decay) {
+  return (dq_optimizer){
+      .kind = kind, .momentum = momentum, .decay = decay, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
+}
+
 dq_status dq_optimizer_open(dq_optimizer *optimizer, int count, const int64_t *sizes, dq_arena *arena,
                             dq_error *error) {
   optimizer->count = count;

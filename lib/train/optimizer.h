@@ -25,6 +25,9 @@ typedef struct dq_optimizer {
   int count;
 } dq_optimizer;
 
+// The optimizer with the usual numbers of Adam, 0.9, 0.999 and 1e-8, and without moments.
+dq_optimizer dq_optimizer_of(dq_optimizer_kind kind, double momentum, double decay);
+
 // Zeroed moments for `count` weights of sizes[count] elements, in the arena. DQ_SYSTEM: there is no memory.
 dq_status dq_optimizer_open(dq_optimizer *optimizer, int count, const int64_t *sizes, dq_arena *arena, dq_error *error);
 typedef struct dq_update {

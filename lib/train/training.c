@@ -58,11 +58,18 @@ static dq_status check_finite(const dq_training *training, dq_error *error) {
   for (int i = 0; i < training->trained_count; i++) {
     const dq_trained *weight = &training->trained[i];
     if (dq_tensor_first_not_finite(weight->gradient) < 0) continue;
-    return dq_fail(error, DQ_BAD_INPUT, "step %lld: the gradient of '%s' of %s is not finite (the loss is %g)",
+    return dq_fail(error, DQ_CONDITION, "step %lld: the gradient of '%s' of %s is not finite (the loss is %g)",
                    (long long)training->step + 1, weight->name, weight->layer, loss);
   }
+  for (int i = 0; i < 2 * training->statistics_count; i++) {
+    const dq_statistics *statistics = &training->statistics[i / 2];
+    if (dq_tensor_first_not_finite(statistics->batch[i % 2]) < 0) continue;
+    return dq_fail(error, DQ_CONDITION,
+                   "step %lld: the batch statistics for '%s' of %s are not finite (the loss is %g)",
+                   (long long)training->step + 1, statistics->names[i % 2], statistics->layer, loss);
+  }
   if (isfinite(loss)) return DQ_OK;
-  return dq_fail(error, DQ_BAD_INPUT, "step %lld: the loss is %g", (long long)training->step + 1, loss);
+  return dq_fail(error, DQ_CONDITION, "step %lld: the loss is %g", (long long)training->step + 1, loss);
 }
 
 static void move_statistics(const dq_statistics *statistics) {
@@ -97,6 +104,32 @@ dq_status dq_training_optimizer(const dq_training *training, dq_optimizer *optim
   if (!sizes) return dq_fail_memory(error, 0);
   for (int i = 0; i < training->trained_count; i++) sizes[i] = dq_tensor_count(training->trained[i].elements);
   return dq_optimizer_open(optimizer, training->trained_count, sizes, training->arena, error);
+}
+
+// ---- State ----
+
+// Calls for every weight and statistic: its elements, which lie `at` elements behind the beginning of the state.
+static int64_t each_tensor(const dq_training *training, void (*copy)(dq_tensor *tensor, float *state), float *state) {
+  int64_t at = 0;
+  for (int i = 0; i < training->trained_count + 2 * training->statistics_count; i++) {
+    const int s = i - training->trained_count;
+    dq_tensor *tensor = s < 0 ? training->trained[i].elements : training->statistics[s / 2].running[s % 2];
+    if (copy) copy(tensor, state + at);
+    at += dq_tensor_count(tensor);
+  }
+  return at;
+}
+
+static void save_tensor(dq_tensor *tensor, float *state) { memcpy(state, tensor->data, dq_tensor_bytes(tensor)); }
+
+static void restore_tensor(dq_tensor *tensor, float *state) { memcpy(tensor->data, state, dq_tensor_bytes(tensor)); }
+
+int64_t dq_training_elements(const dq_training *training) { return each_tensor(training, NULL, NULL); }
+
+void dq_training_save(const dq_training *training, float *state) { each_tensor(training, save_tensor, state); }
+
+void dq_training_restore(dq_training *training, const float *state) {
+  each_tensor(training, restore_tensor, (float *)(uintptr_t)state); // only read
 }
 
 // ---- Storing ----

@@ -14,6 +14,7 @@ typedef enum dq_loss {
 
 typedef struct dq_training_options {
   dq_loss loss;              // on output 0; a Softmax or LogSoftmax at its end is left out of the cross entropy
+  double temperature;        // T of the cross entropy, which is then T^2 times that of the scores y / T; 0: 1
   int64_t batch;             // pictures in a step, 1 or more
   dq_shape_request shapes;   // further sizes that the model leaves open
   const char *const *frozen; // [frozen_count]: shell patterns on nodes whose weights are not trained
@@ -34,6 +35,7 @@ typedef struct dq_trained {
 // share 1 - momentum.
 typedef struct dq_statistics {
   const char *names[2]; // of the initializers of mean and variance in the model
+  const char *layer;    // of the node, for messages
   dq_tensor *running[2];
   const dq_tensor *batch[2];
   double momentum;
@@ -55,9 +57,10 @@ typedef struct dq_training {
 } dq_training;
 
 // Makes a model with one input and float32 weights ready for training. The model and the context must outlive the
-// training; the model is not changed. The caller closes the training, also after a failure. DQ_UNSUPPORTED names a node
-// between a trained weight and the loss whose operator has no gradient; DQ_BAD_INPUT: no weight is trained, or the
-// output does not suit the loss; else statuses as dq_session_open.
+// training; the model is not changed. A batch that the model fixes is replaced by that of the options. The caller
+// closes the training, also after a failure. DQ_UNSUPPORTED names a node between a trained weight and the loss whose
+// operator has no gradient; DQ_BAD_INPUT: no weight is trained, or the output does not suit the loss; else statuses as
+// dq_session_open.
 dq_status dq_training_open(dq_training *training, const dq_graph *model, const dq_training_options *options,
                            const dq_context *context, dq_error *error);
 void dq_training_close(dq_training *training); // allowed on a zeroed struct
@@ -66,9 +69,15 @@ void dq_training_close(dq_training *training); // allowed on a zeroed struct
 dq_status dq_training_optimizer(const dq_training *training, dq_optimizer *optimizer, dq_error *error);
 
 // Runs the batch that was written to training->input and training->targets, and updates the weights and the running
-// statistics. *loss receives the mean loss of the batch before the update. DQ_BAD_INPUT: the loss or a gradient is not
-// finite; the message has the layer, and nothing is updated.
+// statistics. *loss receives the mean loss of the batch before the update. DQ_CONDITION: the loss, a gradient or a
+// statistic of the batch is not finite; the message has the layer, and nothing is updated.
 dq_status dq_training_step(dq_training *training, dq_optimizer *optimizer, double rate, double *loss, dq_error *error);
+
+// The elements of all trained weights and running statistics, one behind the other, which dq_training_save copies to
+// `state` and dq_training_restore back.
+int64_t dq_training_elements(const dq_training *training);
+void dq_training_save(const dq_training *training, float *state);
+void dq_training_restore(dq_training *training, const float *state);
 
 // Writes the weights and running statistics to the initializers of `model`, whose graph must be the one that the
 // training was opened with or a copy of it. DQ_SYSTEM: there is no memory.

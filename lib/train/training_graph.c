@@ -16,10 +16,13 @@ static bool is_frozen(const dq_node *node, const dq_training_options *options) {
 
 static dq_status train_normalization(dq_training_graph *made, dq_training *training, dq_node *node, dq_error *error) {
   static const char *const old[] = {"momentum", "is_test", "spatial", "training_mode", "consumed_inputs"};
+  char label[DQ_LABEL_TEXT];
   dq_statistics *to = &training->statistics[training->statistics_count];
   dq_value **outputs = DQ_NEW_ARRAY(made->graph->arena, 3, dq_value *);
   if (!outputs) return dq_fail_memory(error, 0);
   outputs[0] = node->outputs[0];
+  to->layer = dq_arena_strdup(made->arena, dq_node_label(node, label, sizeof label));
+  if (!to->layer) return dq_fail_memory(error, 0);
   to->momentum = (double)dq_node_float(node, "momentum", 0.9f);
   for (int k = 0; k < 2; k++) {
     const dq_value *stored = node->inputs[3 + k];
@@ -128,24 +131,29 @@ static dq_value *add(dq_training_graph *made, const char *op_type, int count, dq
   return dq_graph_add_node(graph, graph->node_count, op_type, name, count, inputs, 1, &output) ? output : NULL;
 }
 
+static dq_value *multiply(dq_training_graph *made, dq_value *value, double factor) {
+  dq_tensor *number = dq_tensor_scalar_f32(made->graph->arena, (float)factor);
+  return number ? add(made, "Mul", 2, (dq_value *[]){value, dq_graph_add_constant(made->graph, "loss", number)}) : NULL;
+}
+
 // The sum of all elements times a factor.
 static dq_value *add_sum(dq_training_graph *made, dq_value *terms, double factor) {
-  dq_tensor *number = dq_tensor_scalar_f32(made->graph->arena, (float)factor);
   dq_value *sum = add(made, "SumTo", 1, &terms);
-  if (!sum || !number) return NULL;
+  if (!sum) return NULL;
   dq_node *node = made->graph->nodes[made->graph->node_count - 1];
   node->domain = "dq";
   if (!dq_node_set_ints(made->graph, node, "shape", NULL, 0)) return NULL;
-  return add(made, "Mul", 2, (dq_value *[]){sum, dq_graph_add_constant(made->graph, "loss", number)});
+  return multiply(made, sum, factor);
 }
 
-static dq_value *cross_entropy(dq_training_graph *made, const dq_tensor *scores) {
-  dq_value *logarithms = add(made, "LogSoftmax", 1, &made->scores);
+static dq_value *cross_entropy(dq_training_graph *made, const dq_tensor *scores, double temperature) {
+  dq_value *softened = temperature == 1 ? made->scores : multiply(made, made->scores, 1 / temperature);
+  dq_value *logarithms = add(made, "LogSoftmax", 1, &softened);
   if (!logarithms) return NULL;
   dq_node *node = made->graph->nodes[made->graph->node_count - 1];
   if (!dq_node_set_int(made->graph, node, "axis", 1)) return NULL;
   dq_value *terms = add(made, "Mul", 2, (dq_value *[]){logarithms, made->targets});
-  return add_sum(made, terms, -1 / (double)scores->dims[0]);
+  return add_sum(made, terms, -temperature * temperature / (double)scores->dims[0]);
 }
 
 static dq_value *squared_error(dq_training_graph *made, const dq_tensor *scores) {
@@ -184,7 +192,8 @@ static dq_status add_loss(dq_training_graph *made, const dq_tensor *tensors, con
   made->targets = dq_graph_fresh_value(made->graph, "targets");
   if (!made->targets) return dq_fail_memory(error, 0);
   DQ_TRY(declare_input(made->graph, made->targets, scores, error));
-  made->loss = classes ? cross_entropy(made, scores) : squared_error(made, scores);
+  made->loss = classes ? cross_entropy(made, scores, options->temperature > 0 ? options->temperature : 1)
+                       : squared_error(made, scores);
   return made->loss ? DQ_OK : dq_fail_memory(error, 0);
 }
 
@@ -237,6 +246,16 @@ static dq_status derive(dq_training_graph *made, dq_training *training, const dq
   return dq_graph_index(made->graph, true, error);
 }
 
+dq_status dq_open_batch(dq_graph *graph, dq_value *input, dq_error *error) {
+  if (input->rank < 1) return DQ_OK;
+  dq_dimension *dims = DQ_NEW_ARRAY(graph->arena, input->rank, dq_dimension);
+  if (!dims) return dq_fail_memory(error, 0);
+  for (int i = 0; i < input->rank; i++) dims[i] = input->dims[i];
+  if (dims[0].size > 0) dims[0] = (dq_dimension){.size = -1};
+  input->dims = dims;
+  return DQ_OK;
+}
+
 // The one input that pictures go to.
 static dq_status find_input(dq_training_graph *made, dq_error *error) {
   for (int i = 0; i < made->graph->input_count; i++) {
@@ -248,7 +267,7 @@ static dq_status find_input(dq_training_graph *made, dq_error *error) {
   if (!made->input || !made->graph->output_count)
     return dq_fail(error, DQ_BAD_INPUT, "the model has no input or no output");
   made->scores = made->graph->outputs[0];
-  return DQ_OK;
+  return dq_open_batch(made->graph, made->input, error);
 }
 
 dq_status dq_training_graph_make(dq_training_graph *made, dq_training *training, const dq_training_options *options,

@@ -21,4 +21,8 @@ typedef struct dq_training_graph {
 dq_status dq_training_graph_make(dq_training_graph *made, dq_training *training, const dq_training_options *options,
                                  const dq_context *context, dq_error *error);
 
+// Leaves the number of pictures of an input open where the graph fixes it. Nodes that need that number fail when shapes
+// are inferred. DQ_SYSTEM: there is no memory.
+dq_status dq_open_batch(dq_graph *graph, dq_value *input, dq_error *error);
+
 #endif

@@ -1,9 +1,10 @@
-// A program that does through the library what dq-int8, dq-amp and dq-tucker do: tests/api/check compares the files.
-//   ./convert int8|amp|tucker MODEL OUT [FIELD=VALUE ...]
+// A program that does through the library what dq-int8, dq-amp, dq-tucker and dq-train do: tests/api/check compares the
+// files.
+//   ./convert int8|amp|tucker|train MODEL OUT [FIELD=VALUE ...]
 // FIELD is a field of the options of the transform, of dq_dataset_options with `data.` in front, of
-// dq_engine_options with `engine.`, of dq_model_retrain_options with `retrain.`, or save_ranks; `data`, `eval` and
-// `check` are opened as data sets. Lists have commas. The exit status is the dq_code, or 1 when the bound of max_drop
-// is not held or `check` finds values beyond float16.
+// dq_engine_options with `engine.`, of dq_model_retrain_options with `retrain.`, or save_ranks; `data`, `eval`,
+// `validation` and `check` are opened as data sets. Lists have commas. The exit status is the dq_code, or 1 when the
+// bound of max_drop is not held or `check` finds values beyond float16.
 #include <dq.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ typedef struct field {
 
 #define ROW(type, kind, name)                                                                                          \
   { #name, kind, offsetof(type, name) }
+#define TRAIN(kind, name) ROW(dq_model_train_options, kind, name)
 #define INT8(kind, name) ROW(dq_model_int8_options, kind, name)
 #define AMP(kind, name) ROW(dq_model_amp_options, kind, name)
 #define TUCKER(kind, name) ROW(dq_model_tucker_options, kind, name)
@@ -61,6 +63,29 @@ static const field tucker_fields[] = {
     TUCKER(INTEGER, vbmf),  TUCKER(REAL, weaken),          TUCKER(INTEGER, refine),  TUCKER(INTEGER, matrices),
     TUCKER(DATA, data),     TUCKER(INTEGER, never_slower), TUCKER(REAL, max_drop),   TUCKER(DATA, eval),
     TUCKER(TEXT, task),     TUCKER(TEXT, decode),          TUCKER(REAL, time_limit), {0}};
+static const field train_fields[] = {TRAIN(DATA, data),
+                                     TRAIN(DATA, validation),
+                                     TRAIN(LONG, epochs),
+                                     TRAIN(LONG, batch),
+                                     TRAIN(REAL, rate),
+                                     TRAIN(INTEGER, schedule),
+                                     TRAIN(REAL, warmup),
+                                     TRAIN(INTEGER, optimizer),
+                                     TRAIN(REAL, momentum),
+                                     TRAIN(REAL, weight_decay),
+                                     TRAIN(REAL, label_smoothing),
+                                     TRAIN(TEXT, augment),
+                                     TRAIN(LIST, freeze),
+                                     TRAIN(INTEGER, freeze_statistics),
+                                     TRAIN(REAL, temperature),
+                                     TRAIN(LONG, patience),
+                                     TRAIN(INTEGER, keep_last),
+                                     TRAIN(TEXT, checkpoint),
+                                     TRAIN(LONG, checkpoint_every),
+                                     TRAIN(INTEGER, resume),
+                                     TRAIN(REAL, time_limit),
+                                     TRAIN(LIST, shapes),
+                                     {0}};
 #define RETRAIN(kind, name)                                                                                            \
   { "retrain." #name, kind, offsetof(dq_model_retrain_options, name) }
 static const field retrain_fields[] = {
@@ -171,9 +196,24 @@ static dq_code decompose(work *w, char **arguments) {
   return code;
 }
 
+// With teacher=MODEL that model is the teacher.
+static dq_code train(work *w, char **arguments) {
+  dq_model_train_options options;
+  dq_model *teacher = NULL;
+  dq_model_train_defaults(&options, sizeof options);
+  dq_code code = read_fields(w, train_fields, &options, arguments);
+  for (; code == DQ_CODE_OK && *arguments; arguments++)
+    if (!strncmp(*arguments, "teacher=", 8)) code = dq_model_load(&teacher, w->engine, *arguments + 8, &w->failure);
+  options.teacher = teacher;
+  if (code == DQ_CODE_OK) code = dq_model_train(w->model, &options, NULL, &w->failure);
+  dq_model_free(teacher);
+  return code;
+}
+
 static dq_code convert(work *w, const char *transform, char **arguments, int *held) {
   *held = 1;
   if (!strcmp(transform, "int8")) return quantize(w, arguments, held);
+  if (!strcmp(transform, "train")) return train(w, arguments);
   return !strcmp(transform, "amp") ? halve(w, arguments, held) : decompose(w, arguments);
 }
 
@@ -188,8 +228,9 @@ static dq_code retrain(work *w, char **arguments) {
 }
 
 static int known(const char *argument) {
-  static const field own[] = {{.name = "save_ranks"}, {0}};
-  const field *const all[] = {int8_fields, amp_fields, tucker_fields, data_fields, engine_fields, retrain_fields, own};
+  static const field own[] = {{.name = "save_ranks"}, {.name = "teacher"}, {0}};
+  const field *const all[] = {int8_fields, amp_fields,    tucker_fields,  train_fields,
+                              data_fields, engine_fields, retrain_fields, own};
   size_t length = strcspn(argument, "=");
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     for (const field *row = all[i]; row->name; row++)
@@ -202,7 +243,8 @@ int main(int count, char **arguments) {
   int held = 1;
   for (int i = 4; i < count; i++)
     if (!known(arguments[i])) return fprintf(stderr, "convert: %s: no such field\n", arguments[i]), DQ_CODE_USAGE;
-  if (count < 4) return fputs("usage: convert int8|amp|tucker MODEL OUT [FIELD=VALUE ...]\n", stderr), DQ_CODE_USAGE;
+  if (count < 4)
+    return fputs("usage: convert int8|amp|tucker|train MODEL OUT [FIELD=VALUE ...]\n", stderr), DQ_CODE_USAGE;
   dq_engine_options options;
   dq_engine_defaults(&options, sizeof options);
   dq_code code = read_fields(&w, engine_fields, &options, arguments + 4);

@@ -73,8 +73,8 @@ hint: see 'dq-$verb --help'"
     done
     gives 2 dq-$verb m.onnx --threads 2 --threads 3
     says "dq-$verb: option '--threads' is given twice"
-    gives 2 dq-$verb m.onnx --cpu-mask mmx $([[ $verb != @(amp|cc|int8|tucker) ]] || echo -o out.onnx) \
-      $([[ $verb != int8 ]] || echo --data x) $([[ $verb != tucker ]] || echo --ratio 1)
+    gives 2 dq-$verb m.onnx --cpu-mask mmx $([[ $verb != @(amp|cc|int8|train|tucker) ]] || echo -o out.onnx) \
+      $([[ $verb != @(int8|train) ]] || echo --data x) $([[ $verb != train ]] || echo --val x) $([[ $verb != tucker ]] || echo --ratio 1)
     has "option '--cpu-mask': unknown instruction set 'mmx'"
     only
   done
@@ -91,6 +91,7 @@ read_model() {
   bench) dq-bench "$2" --runs 2 --warmup 1 ;;
   amp | int8 | tucker) convert "$1" "$2" out.onnx ;;
   cc) dq-cc "$2" -o out.c ;;
+  train) dq-train "$2" --data "npy:$x" --val "npy:$x" -o out.onnx ;;
   *) "dq-$1" "$2" ;;
   esac
 }

@@ -57,6 +57,8 @@ dq-amp $m -o o.onnx --time-limit 1s|time-limit|'--retrain'
 dq-int8 $m -o o.onnx --use-table t --limit 2|limit|'--data'
 dq-int8 $m -o o.onnx --data x --force|force|'--use-table'
 dq-int8 $m -o o.onnx --data x --time-limit 1s|time-limit|'--max-drop', '--rounding' or '--retrain'
+dq-train $m -o o.onnx --data x --val x --resume|resume|'--checkpoint'
+dq-train $m -o o.onnx --data x --val x --checkpoint-every 2|checkpoint-every|'--checkpoint'
 dq-tucker $m -o o.onnx --ratio 0.5 --preset tf|preset|'--data' or '--eval'
 dq-tucker $m -o o.onnx --ratio 0.5 --time-limit 1s|time-limit|'--max-drop' or '--retrain'
 END
@@ -358,5 +360,55 @@ progress bar | ../small.onnx -o o.onnx --data synth:shapes,count=100000,size=8 -
 color always | ../nan.onnx -o o.onnx --data npy:../x.npy | 5 [31m
 verbose - | ../small.onnx -o o.onnx --data npy:../x.npy | 0 of memory
 quiet - | ../small.onnx -o o.onnx --data ../broken.txt --preset tf | differs err
+END
+}
+
+@test "options: dq-train" {
+  effects dq-train <<'END'
+val ../list.txt | ../small.onnx -o o.onnx --data ../list.txt --preset tf --epochs 2 --batch 2 --keep last | file o.onnx
+val-limit 2 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | differs out
+batch 3 | ../small.onnx -o o.onnx --data ../many.txt --preset tf --val ../list.txt --epochs 1 --keep last | bytes o.onnx
+epochs 3 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --batch 2 --keep last | bytes o.onnx
+lr 0.001 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | bytes o.onnx
+schedule step | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | bytes o.onnx
+schedule nonsense | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | 2 nonsense
+warmup 0.7 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | bytes o.onnx
+optimizer adam | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | bytes o.onnx
+momentum 0 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | bytes o.onnx
+weight-decay 0.1 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | bytes o.onnx
+label-smoothing 0.1 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | bytes o.onnx
+augment flip | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | bytes o.onnx
+augment nonsense | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | 2 nonsense
+freeze conv1 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | bytes o.onnx
+freeze-statistics - | "$root/datasets/shapes.onnx" -o o.onnx --data synth:shapes,count=16 --val synth:shapes,count=8 --batch 16 --epochs 1 --lr 1e-7 --keep last | bytes o.onnx
+teacher ../odd_weights.onnx | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | bytes o.onnx
+temperature 3 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last --teacher ../odd_weights.onnx | bytes o.onnx
+temperature 3 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | 2 --teacher
+checkpoint state | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | file state/checkpoint
+resume - | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last --checkpoint state | 0 state/checkpoint is not there
+time-limit 0.0000001s | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | 0 The time limit ended the training
+shape x=2,3,8,9 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | 3 x
+data ../list.txt | ../small.onnx -o o.onnx --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | file o.onnx
+limit 4 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | bytes o.onnx
+preset nonsense | ../small.onnx -o o.onnx --data ../list.txt --val ../list.txt --epochs 2 --batch 2 --keep last | 2 nonsense
+preprocess scale=0.5 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | bytes o.onnx
+labels ../labels.txt | ../small.onnx -o o.onnx --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last --data ../pictures | 0 top-1
+norm ../missing.csv | ../small.onnx -o o.onnx --data ../list.txt --preset lgg --val ../list.txt --epochs 2 --batch 2 --keep last | 5 missing.csv
+strict - | ../small.onnx -o o.onnx --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last --data ../broken.txt | 3 broken.ppm
+output o.onnx | ../small.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | file o.onnx
+json out.json | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | file out.json
+csv out.csv | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | file out.csv
+html out.html | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | file out.html
+threads 3 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last -v | 0 threads: 3
+seed 5 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | bytes o.onnx
+cpu-mask c | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last -v | 0 instruction sets: c
+memory 1 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | 5 memory
+progress bar | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --batch 2 --keep last --epochs 5000 --time-limit 1.3s | 0 training: epoch
+color always | --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last ../nan.onnx -o o.onnx | 5 [31m
+verbose - | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | 0 of memory
+quiet - | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | differs err
+keep last | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 6 --batch 2 --lr 0.3 | bytes o.onnx
+patience 1 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 9 --batch 2 --keep last | 0 no further epoch
+checkpoint-every 1 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last --checkpoint state | elsewhere train.bats
 END
 }

@@ -1,0 +1,41 @@
+// The pictures of a training: in another order in each epoch, changed at random, with the targets of the loss.
+#ifndef DQ_TRAIN_BATCHES_H
+#define DQ_TRAIN_BATCHES_H
+
+#include "datasets/datasets.h"
+#include "lib/train/augment.h"
+
+typedef struct dq_batches_options {
+  dq_data *data;
+  dq_augmentation augmentation;
+  double label_smoothing; // s: the target of the label is 1 - s + s / classes, of the others s / classes
+  bool unlabelled;        // no targets are written: somebody else computes them
+} dq_batches_options;
+
+typedef struct dq_batches {
+  dq_batches_options options;
+  const dq_context *context;
+  dq_tensor *input, *targets; // where a batch goes to
+  dq_picture_layout layout;   // of a picture; only where pictures are changed
+  int64_t batch, per_epoch;   // pictures in a batch, whole batches in an epoch; the pictures left over are others in
+                              // each epoch
+  int64_t epoch;              // whose order this is, from 0
+  int64_t *order;             // [pictures]
+  float *scratch;             // [threads][elements of a picture]
+  dq_status *statuses;        // [batch]: of reading
+} dq_batches;
+
+// `input` and `targets` are those of a training; arrays are in the arena. Data and context must outlive the batches.
+// DQ_BAD_INPUT: the data has fewer pictures than the batch, no class labels, or labels beyond the classes of the
+// targets; the input is no batch of pictures although these are to be changed. Else statuses as dq_data_set_shape.
+dq_status dq_batches_open(dq_batches *batches, const dq_batches_options *options, dq_tensor *input, dq_tensor *targets,
+                          dq_arena *arena, const dq_context *context, dq_error *error);
+
+// Sets the order of an epoch, which depends on its number and the seed of the context alone.
+void dq_batches_shuffle(dq_batches *batches, int64_t epoch);
+
+// Reads batch `index` of the epoch, on all threads. The result depends on epoch, index and seed alone. Statuses as
+// dq_data_read; DQ_BAD_INPUT: a picture has no label.
+dq_status dq_batches_read(dq_batches *batches, int64_t index, dq_error *error);
+
+#endif

@@ -1,0 +1,158 @@
+// Making a training over data ready.
+#include <inttypes.h>
+#include <math.h>
+
+#include "lib/document/origin.h"
+#include "lib/graph/patterns.h"
+#include "lib/session/runner.h"
+#include "lib/train/trainer_internal.h"
+
+// ---- Options ----
+
+static dq_status check_frozen(const dq_trainer *t, dq_error *error) {
+  const dq_training_options *options = &t->options->training;
+  for (int i = 0; i < options->frozen_count; i++) {
+    bool fits = false;
+    for (int n = 0; n < t->model->node_count; n++)
+      fits = fits || dq_pattern_fits(options->frozen[i], t->model->nodes[n]);
+    if (!fits)
+      return dq_fail(error, DQ_USAGE, "no node fits the pattern '%s' of weights to freeze", options->frozen[i]);
+  }
+  return DQ_OK;
+}
+
+// Without a teacher labels name classes, so that the cross entropy is the loss. What a teacher gives is of any form.
+static dq_status choose_loss(const dq_trainer *t, dq_training_options *options, dq_error *error) {
+  const dq_graph *model = t->model;
+  if (model->output_count != 1)
+    return dq_fail(error, DQ_UNSUPPORTED, "training of models with %d outputs is not supported", model->output_count);
+  const int rank = model->outputs[0]->rank;
+  const dq_label_kind labels = dq_data_labelled(t->options->data);
+  options->loss = DQ_LOSS_CROSS_ENTROPY;
+  if (t->options->teacher && rank >= 0 && rank != 2) options->loss = DQ_LOSS_SQUARED_ERROR;
+  if (t->options->teacher || (labels != DQ_LABEL_MASK && labels != DQ_LABEL_BOXES)) return DQ_OK;
+  dq_fail(error, DQ_UNSUPPORTED, "training on %s is not supported", labels == DQ_LABEL_MASK ? "masks" : "boxes");
+  dq_error_hint(error, "a teacher gives the targets in their place: --teacher MODEL");
+  return DQ_UNSUPPORTED;
+}
+
+// ---- What is trained ----
+
+static dq_status open_training(dq_trainer *t, dq_error *error) {
+  dq_training_options options = t->options->training;
+  DQ_TRY(dq_complete_shapes(&options.shapes, t->model, t->options->data, t->arena, error));
+  DQ_TRY(choose_loss(t, &options, error));
+  DQ_TRY(check_frozen(t, error));
+  DQ_TRY(dq_training_open(&t->training, t->model, &options, t->context, error));
+  t->optimizer = t->options->optimizer;
+  DQ_TRY(dq_training_optimizer(&t->training, &t->optimizer, error));
+  const dq_batches_options batches = {.data = t->options->data,
+                                      .augmentation = t->options->augmentation,
+                                      .label_smoothing = t->options->label_smoothing,
+                                      .unlabelled = t->options->teacher != NULL};
+  t->validation = (dq_validation){
+      .data = t->options->validation, .teacher = t->options->teacher, .shapes = options.shapes, .batch = options.batch};
+  DQ_TRY(dq_batches_open(&t->batches, &batches, t->training.input, t->training.targets, t->arena, t->context, error));
+  const dq_teacher_options teacher = {.graph = t->options->teacher,
+                                      .classes = options.loss == DQ_LOSS_CROSS_ENTROPY,
+                                      .temperature = options.temperature};
+  if (!teacher.graph) return DQ_OK;
+  const dq_status status =
+      dq_teacher_open(&t->teacher, &teacher, t->training.input, t->training.targets, t->context, error);
+  return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "teacher");
+}
+
+static void set_rate(dq_trainer *t) {
+  const double steps = (double)t->batches.per_epoch;
+  t->rate = t->options->rate;
+  t->rate.steps = t->batches.per_epoch * t->options->epochs;
+  t->rate.warmup = llround(t->options->warmup * steps);
+}
+
+// ---- The checkpoint ----
+
+static uint64_t data_hash(const dq_data *data) {
+  uint64_t hash = (uint64_t)dq_data_count(data);
+  for (int64_t i = 0; i < dq_data_count(data); i++) {
+    dq_sample_info info = {0};
+    if (dq_data_read(data, i, NULL, &info, NULL) != DQ_OK) continue; // is reported when it is read
+    for (const char *c = info.name; *c; c++) hash = dq_random_mix(hash + (unsigned char)*c);
+    hash = dq_random_mix(hash + (uint64_t)info.label);
+  }
+  return hash;
+}
+
+// Everything that decides on the bytes of the result but for the rate, which a resumed training may change.
+static const char *settings_of(const dq_trainer *t) {
+  const dq_trainer_options *o = t->options;
+  const char *frozen = "";
+  for (int i = 0; frozen && i < o->training.frozen_count; i++)
+    frozen = dq_arena_printf(t->arena, "%s %s", frozen, o->training.frozen[i]);
+  if (!frozen) return NULL;
+  return dq_arena_printf(
+      t->arena,
+      "byte order=%s\nmodel=%016" PRIx64 "\ndata=%016" PRIx64 "\nvalidation=%016" PRIx64 "\nteacher=%016" PRIx64
+      "\ntemperature=%.17g\nepochs=%" PRId64 "\nbatch=%" PRId64 "\nseed=%" PRIu64
+      "\noptimizer=%d\nmomentum=%.17g\nweight decay=%.17g\nschedule=%d\nwarmup=%.17g\nlabel smoothing=%.17g\n"
+      "colour=%.17g\ncrop=%" PRId64 "\nflip=%d\ncutout=%" PRId64 "\nfrozen=%s\nfrozen statistics=%d\npreprocess=%s\n",
+      *(const uint8_t *)&(const uint16_t){1} ? "little" : "big", dq_origin_hash(t->model), data_hash(o->data),
+      data_hash(o->validation), o->teacher ? dq_origin_hash(o->teacher) : 0, o->training.temperature, o->epochs,
+      t->batches.batch, t->context->seed, (int)o->optimizer.kind, o->optimizer.momentum, o->optimizer.decay,
+      (int)o->rate.course, o->warmup, o->label_smoothing, o->augmentation.colour, o->augmentation.crop,
+      o->augmentation.flip, o->augmentation.cutout, frozen, o->training.frozen_statistics,
+      dq_data_preprocess_text(o->data));
+}
+
+static dq_status open_checkpoint(dq_trainer *t, dq_error *error) {
+  enum { FIXED_PARTS = 4 };
+  const dq_training *training = &t->training;
+  const size_t state = (size_t)dq_training_elements(training) * sizeof(float);
+  const int moments = t->optimizer.kind == DQ_OPTIMIZER_ADAM ? 2 : 1;
+  dq_checkpoint_part *parts = DQ_NEW_ARRAY(t->arena, FIXED_PARTS + training->trained_count, dq_checkpoint_part);
+  t->now = dq_arena_alloc(t->arena, state), t->best = dq_arena_alloc(t->arena, state);
+  t->report->epochs = DQ_NEW_ARRAY(t->arena, t->options->epochs, dq_train_epoch);
+  if (!parts || !t->now || !t->best || !t->report->epochs) return dq_fail_memory(error, state);
+  parts[0] = (dq_checkpoint_part){&t->place, sizeof t->place};
+  parts[1] = (dq_checkpoint_part){t->report->epochs, (size_t)t->options->epochs * sizeof *t->report->epochs};
+  parts[2] = (dq_checkpoint_part){t->now, state};
+  parts[3] = (dq_checkpoint_part){t->best, state};
+  for (int i = 0; i < training->trained_count; i++)
+    parts[FIXED_PARTS + i] = (dq_checkpoint_part){
+        t->optimizer.moments[i], (size_t)moments * (size_t)dq_tensor_bytes(training->trained[i].elements)};
+  t->checkpoint = (dq_checkpoint){.parts = parts, .count = FIXED_PARTS + training->trained_count};
+  if (!t->options->checkpoint) return DQ_OK;
+  t->checkpoint.path = dq_arena_printf(t->arena, "%s/checkpoint", t->options->checkpoint);
+  t->checkpoint.settings = settings_of(t);
+  return t->checkpoint.path && t->checkpoint.settings ? DQ_OK : dq_fail_memory(error, 0);
+}
+
+dq_status dq_trainer_save(dq_trainer *t, dq_error *error) {
+  if (!t->checkpoint.path) return DQ_OK;
+  dq_training_save(&t->training, t->now);
+  return dq_checkpoint_save(&t->checkpoint, error);
+}
+
+// ---- Everything ----
+
+dq_status dq_trainer_open(dq_trainer *t, dq_error *error) {
+  t->silent = *t->context;
+  t->silent.message = NULL;
+  t->silent.progress = NULL;
+  DQ_TRY(open_training(t, error));
+  set_rate(t);
+  t->report->batch = t->batches.batch;
+  return open_checkpoint(t, error);
+}
+
+void dq_trainer_close(dq_trainer *t) {
+  dq_teacher_close(&t->teacher);
+  dq_training_close(&t->training);
+}
+
+dq_status dq_trainer_validate(const dq_trainer *t, dq_figure *figure, dq_error *error) {
+  dq_graph *graph = dq_graph_copy(t->model);
+  dq_status status = graph ? dq_training_store(&t->training, graph, error) : dq_fail_memory(error, 0);
+  if (status == DQ_OK) status = dq_validate(&t->validation, graph, figure, &t->silent, error);
+  dq_graph_free(graph);
+  return status;
+}
