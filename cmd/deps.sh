@@ -1,7 +1,7 @@
 #!/bin/sh
 # make deps: finds what the build and the tests need and installs what is missing with apt-get.
-# With the argument "fuzz", "aarch64" or "machines" also what only fuzzing, the kernels of AArch64 or the C of dq-cc on other
-# machines need.
+# With the argument "fuzz", "aarch64", "machines" or "emitted" also what only fuzzing, the kernels of AArch64, the C of dq-cc on
+# other machines or the checks of tests/emitted need.
 # On a system without apt-get: says in one line what is missing and fails.
 set -u
 purpose=${1:-}
@@ -63,6 +63,9 @@ check() {
     cross riscv64-linux-gnu riscv64
     cross s390x-linux-gnu s390x
     [ "$(uname -m)" != x86_64 ] || cross_links i686-linux-gnu || need "a compiler for i386" gcc-i686-linux-gnu libc6-dev-i386-cross
+    ;;
+  emitted)
+    have cppcheck || need cppcheck cppcheck
     ;;
   esac
   python3 -c 'import venv, ensurepip' 2>/dev/null || need python3-venv python3-venv

@@ -60,7 +60,7 @@ $(B)/saturating/dq: $(PROGRAM:%.c=$(B)/%.o) $(B)/tests/saturating/clip.o $(B)/li
 	$(Q)$(CC) $(CFLAGS) $(SANITIZE) $(LDFLAGS) -Wl,--wrap=dq_conv_pairs_safe,--wrap=dq_sums16_prepare \
 	  -o $@ $^ $(LIBRARIES)
 
-.PHONY: test check check-long snapshots tests-built test-aarch64 test-audit test-machines test-large test-networks test-saturating test-faults unit asan tsan
+.PHONY: test check check-long snapshots tests-built test-aarch64 test-audit test-machines test-emitted test-large test-networks test-saturating test-faults unit asan tsan
 ## test: install what is missing, build everything, run all tests
 test: deps
 	$(MAKE) -j$(shell nproc) tests-built
@@ -89,6 +89,11 @@ test-machines: $(B)/dq-int8 $(B)/dq-cc
 	@sh cmd/deps.sh machines
 	JOBS=$(shell nproc) tests/machines $(B)
 
+## test-emitted: what the C of dq-cc keeps beside its bits, on networks of ../shared: rules of MISRA C; the tests take the small classifier
+test-emitted: $(B)/dq-int8 $(B)/dq-cc
+	@sh cmd/deps.sh emitted
+	tests/emitted/misra $(B)
+
 ## test-audit: on all models, the audit never sees more than it proved; the tests take three small ones
 test-audit: $(B)/dq-int8 $(B)/dq-report
 	tests/audit $(B)
@@ -110,10 +115,10 @@ test-faults:
 	tests/mutate $(B) $(FAULTS)
 
 # What takes too long for every change. A slow check is a target whose name is added to CHECKS_LONG.
-## check-long: all slow checks, one after the other: every kernel on AArch64, C on all machines, the audit and the clipping kernel on all networks, large networks and files, planted faults, fuzzing, both sanitizers
+## check-long: all slow checks, one after the other: every kernel on AArch64, C on all machines and its rules, the audit and the clipping kernel on all networks, large networks and files, planted faults, fuzzing, both sanitizers
 check-long: deps tests-built
 	tests/long $(CHECKS_LONG)
-CHECKS_LONG = test-aarch64 test-machines test-audit test-saturating test-networks test-large test-faults check-long-fuzz asan tsan
+CHECKS_LONG = test-aarch64 test-machines test-emitted test-audit test-saturating test-networks test-large test-faults check-long-fuzz asan tsan
 
 # The sanitizers' own code brings warnings of conversions that are not there without it.
 SANITIZED = $(MAKE) CFLAGS="-O1 -g -fno-omit-frame-pointer" WARNINGS="-Wall -Wextra" tests-built

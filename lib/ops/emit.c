@@ -11,15 +11,34 @@
 
 // ---- Lines and names ----
 
+// The length of the head of a loop or a condition, with its closing parenthesis; 0: `line` begins with neither.
+static size_t head_length(const char *line) {
+  static const char *const words[] = {"for (", "if (", "while ("};
+  for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
+    if (strncmp(line, words[w], strlen(words[w])) != 0) continue;
+    const char *at = line + strlen(words[w]);
+    for (int open = 1; open && *at; at++) open += (*at == '(') - (*at == ')');
+    return (size_t)(at - line);
+  }
+  return 0;
+}
+
 void dq_emit(dq_emission *to, const char *format, ...) {
+  enum { LONGEST = 400 };
   va_list arguments;
+  char braced[LONGEST + 100];
+  const size_t head = head_length(format);
+  const bool opens = format[strlen(format) - 1] == '{', alone = head && !opens && strlen(format) < LONGEST;
   if (format[0] == '}') to->depth--;
+  if (alone) // a statement behind a head gets braces of its own: rule 15.6 of MISRA C
+    snprintf(braced, sizeof braced, "%.*s {\n%*s%s\n%*s}", (int)head, format, 4 + 2 * to->depth, "", format + head + 1,
+             2 + 2 * to->depth, "");
   fprintf(to->body, "%*s", 2 + 2 * to->depth, "");
   va_start(arguments, format);
-  vfprintf(to->body, format, arguments);
+  vfprintf(to->body, alone ? braced : format, arguments);
   va_end(arguments);
   fputc('\n', to->body);
-  if (format[strlen(format) - 1] == '{') to->depth++;
+  if (opens) to->depth++;
 }
 
 void dq_emit_close(dq_emission *to, int count) {
@@ -339,7 +358,8 @@ void dq_emit_factors(dq_emission *to, const dq_emit_sums *sums, const char *chan
 }
 
 void dq_emit_next_exception(dq_emission *to, const dq_emit_sums *sums, const char *channel) {
-  if (sums->exceptions) dq_emit(to, "while (c%d[exception] < %s) exception++;", sums->first_exception, channel);
+  if (sums->exceptions)
+    dq_emit(to, "while ((int32_t)c%d[exception] < %s) exception++;", sums->first_exception, channel);
 }
 
 void dq_emit_store(dq_emission *to, const dq_emit_sums *sums, const char *target, const char *sum) {
@@ -357,12 +377,14 @@ void dq_emit_store(dq_emission *to, const dq_emit_sums *sums, const char *target
 }
 
 void dq_emit_exceptions(dq_emission *to, const dq_emit_sums *sums, const char *channel) {
-  dq_emit(to, "for (int32_t e = exception; c%d[e] == %s; e++) {", sums->first_exception, channel);
+  dq_emit(to, "for (int32_t e = exception; (int32_t)c%d[e] == %s; e++) {", sums->first_exception, channel);
 }
 
 void dq_emit_correct(dq_emission *to, const dq_emit_sums *sums, const char *target, const char *sum) {
-  dq_emit(to, "if (%s == c%d[e]) %s = (%s)(%s + c%d[e]);", sum, sums->first_exception + 1, target,
-          sums->requantization->output_signed ? "int8_t" : "uint8_t", target, sums->first_exception + 2);
+  dq_emit(to, "if (%s == c%d[e]) {", sum, sums->first_exception + 1);
+  dq_emit(to, "const int32_t right = (int32_t)%s + (int32_t)c%d[e];", target, sums->first_exception + 2);
+  dq_emit(to, "%s = (%s)right;", target, sums->requantization->output_signed ? "int8_t" : "uint8_t");
+  dq_emit(to, "}");
 }
 
 void dq_emit_result(dq_emission *to, const dq_emit_sums *sums, const char *channel, const char *target,

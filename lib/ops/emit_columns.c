@@ -133,8 +133,8 @@ static void copy_checked(dq_emission *to, const columns *f) {
           (p->kernel_height - 1) * p->dilation_height + 1, p->dilation_height);
   dq_emit(to, "for (int32_t u = left; u < left + %" PRId64 "; u += %" PRId64 ") {",
           (p->kernel_width - 1) * p->dilation_width + 1, p->dilation_width);
-  dq_emit(to, "*to = v >= 0 && v < %" PRId64 " && u >= 0 && u < %" PRId64 " ? plane[v * %" PRId64 " + u] : %d;",
-          p->in_height, p->in_width, p->in_width, f->c->padding);
+  dq_emit(to, "*to = v >= 0 && v < %" PRId64 " && u >= 0 && u < %" PRId64 " ? plane[v * %" PRId64 " + u] : (%s)%d;",
+          p->in_height, p->in_width, p->in_width, dq_emit_type(to->op->inputs[0]->type), f->c->padding);
   dq_emit(to, f->form == BLOCKS ? "to += step;" : "to += DQ_STEP;");
   if (f->form == BLOCKS) dq_emit(to, "step = 4 - step;");
   dq_emit_close(to, 3);
@@ -253,10 +253,12 @@ static void correct_block(dq_emission *to, const columns *f) {
   char first[48] = "o";
   if (f->p->groups > 1) snprintf(first, sizeof first, "g * %" PRId64 " + o", f->outputs);
   if (f->p->groups > 1 && f->outputs % BLOCK) // a block may end before the next group
-    dq_emit(to, "for (; c%d[exception] < %s + %d && c%d[exception] < (g + 1) * %" PRId64 "; exception++) {",
+    dq_emit(to,
+            "for (; (int32_t)c%d[exception] < %s + %d && (int32_t)c%d[exception] < (g + 1) * %" PRId64
+            "; exception++) {",
             sums->first_exception, first, BLOCK, sums->first_exception, f->outputs);
-  else dq_emit(to, "for (; c%d[exception] < %s + %d; exception++) {", sums->first_exception, first, BLOCK);
-  dq_emit(to, "const int32_t e = exception, k = c%d[e] - (%s);", sums->first_exception, first);
+  else dq_emit(to, "for (; (int32_t)c%d[exception] < %s + %d; exception++) {", sums->first_exception, first, BLOCK);
+  dq_emit(to, "const int32_t e = exception, k = (int32_t)c%d[e] - (%s);", sums->first_exception, first);
   declare_channel(to, f, "o + k");
   dq_emit_correct(to, sums, "y[0]", "sums[2 * k]");
   if (f->out_plane % 2) dq_emit(to, "if (p + 1 < %" PRId64 ") {", f->out_plane);

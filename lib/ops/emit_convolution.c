@@ -64,7 +64,7 @@ static bool all_inside(const frame *f, const taps *t, int64_t column) {
 // The element that tap k reads for a column.
 static const char *element(const frame *f, const taps *t, int k, int64_t column, char text[64]) {
   int64_t stride = f->p.stride_width, offset = t->offset[k];
-  const char *widen = f->half ? "dq_half_to_float(" : "", *end = f->half ? ")" : "";
+  const char *widen = f->half ? "dq_half_to_float(" : f->c->sums ? "(int32_t)" : "", *end = f->half ? ")" : "";
   if (column != ANY_COLUMN) {
     snprintf(text, 64, "%sx[%" PRId64 "]%s", widen, offset + column * stride, end);
     return text;
@@ -156,7 +156,7 @@ static void kernel_rows(dq_emission *to, const frame *f) {
   if (padded && f->c->sums && f->c->padding) {
     dq_emit(to, "} else {");
     dq_emit(to, "int32_t beside = 0;");
-    dq_emit(to, "for (int32_t u = 0; u < %" PRId64 "; u++) beside += w[u];", p->kernel_width);
+    dq_emit(to, "for (int32_t u = 0; u < %" PRId64 "; u++) beside += (int32_t)w[u];", p->kernel_width);
     dq_emit(to, "for (int32_t c = 0; c < %" PRId64 "; c++) sums[c] += beside * %d;", p->out_width, f->c->padding);
   }
   if (padded) dq_emit(to, "}");
@@ -258,7 +258,7 @@ dq_status dq_emit_convolution_body(dq_emission *to, const dq_emit_convolution *c
   dq_emit(to, "%s *y = y0 + (n * %" PRId64 " + o) * %" PRId64 " + r * %" PRId64 ";", result, p->out_channels,
           f.out_plane, p->out_width);
   dq_emit(to, "for (int32_t c = 0; c < %" PRId64 "; c++) sums[c] = %s;", p->out_width,
-          convolution->sums ? "addend" : "0");
+          convolution->sums ? "addend" : "0.0f");
   channels(to, &f);
   dq_emit(to, "for (int32_t c = 0; c < %" PRId64 "; c++) {", p->out_width);
   if (convolution->sums) dq_emit_store(to, convolution->sums, "y[c]", "sums[c]");

@@ -72,8 +72,9 @@ static void declare_weights(dq_emission *to) {
 static void sum_products(dq_emission *to, const plane *f) {
   dq_emit(to, "int32_t first = addend;");
   for (int v = 0; v < KERNEL; v++)
-    dq_emit(to, "first += w%d * x[%" PRId64 "] + w%d * x[%" PRId64 "] + w%d * x[%" PRId64 "];", v * KERNEL,
-            v * f->pitch, v * KERNEL + 1, v * f->pitch + 1, v * KERNEL + 2, v * f->pitch + 2);
+    dq_emit(to,
+            "first += w%d * (int32_t)x[%" PRId64 "] + w%d * (int32_t)x[%" PRId64 "] + w%d * (int32_t)x[%" PRId64 "];",
+            v * KERNEL, v * f->pitch, v * KERNEL + 1, v * f->pitch + 1, v * KERNEL + 2, v * f->pitch + 2);
 }
 
 // ---- The end ----
@@ -124,8 +125,10 @@ static void declare_channel(dq_emission *to, const plane *f, bool pairs) {
           p->out_channels, p->out_height * p->out_width);
   dq_emit_factors(to, f->c->sums, "o");
   dq_emit_next_exception(to, f->c->sums, "o");
-  if (f->c->sums->exceptions)
-    dq_emit(to, "const int corrected = c%d[exception] == o ? 1 : 0;", f->c->sums->first_exception);
+  if (f->c->sums->exceptions) {
+    dq_emit(to, "int32_t corrected = 0;");
+    dq_emit(to, "if ((int32_t)c%d[exception] == o) corrected = 1;", f->c->sums->first_exception);
+  }
   if (pairs) declare_pairs(to);
   else declare_weights(to);
 }

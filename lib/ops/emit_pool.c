@@ -239,7 +239,9 @@ dq_status dq_emit_average_pool(dq_emission *to) {
   dq_emit(to, "sum += down;");
   dq_emit(to, "}");
   if (all) dq_emit(to, "sum = sum / %" PRId64 ".0f;", w.kernel[1] * w.kernel[2]);
-  else dq_emit(to, "sum = sum / ((float)(v1 - v0) * (float)(u1 - u0));");
+  else
+    dq_emit(to, "const int32_t rows = v1 - v0, columns = u1 - u0;"),
+        dq_emit(to, "sum = sum / ((float)rows * (float)columns);");
   index_output(&w, index);
   dq_emit_assign(to, 0, index, "sum");
   dq_emit_close(to, 3);

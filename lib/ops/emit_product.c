@@ -16,9 +16,9 @@ void dq_emit_product_body(dq_emission *to, const dq_emit_product *p) {
   if (p->sums) dq_emit_factors(to, p->sums, "o");
   if (p->sums) dq_emit_next_exception(to, p->sums, "o");
   if (p->sums) dq_emit(to, "int32_t sum = c%d[o];", p->sums->first + 1);
-  else dq_emit(to, "float sum = 0;");
+  else dq_emit(to, "float sum = 0.0f;");
   dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) {", p->depth);
-  if (p->sums) dq_emit(to, "sum += w[i] * x[i * %" PRId64 "];", p->depth_stride);
+  if (p->sums) dq_emit(to, "sum += (int32_t)w[i] * (int32_t)x[i * %" PRId64 "];", p->depth_stride);
   else dq_emit(to, "sum = fmaf(x[i * %" PRId64 "], w[i], sum);", p->depth_stride);
   dq_emit(to, "}");
   if (p->sums) dq_emit_result(to, p->sums, "o", target, "sum");

@@ -291,7 +291,7 @@ static dq_status emit_global(dq_emission *to) {
   DQ_TRY(emit_average(to, size, &r, &sums));
   dq_emit(to, "for (int32_t n = 0; n < %" PRId64 "; n++) {", x->dims[0] * x->dims[1]);
   dq_emit(to, "int32_t sum = addend;");
-  dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) sum += x0[n * %" PRId64 " + i];", size, size);
+  dq_emit(to, "for (int32_t i = 0; i < %" PRId64 "; i++) sum += (int32_t)x0[n * %" PRId64 " + i];", size, size);
   dq_emit_result(to, &sums, "0", "y0[n]", "sum");
   dq_emit_close(to, 1);
   return DQ_OK;
@@ -318,8 +318,8 @@ static dq_status emit_windows(dq_emission *to) {
           dq_emit_type(x->type), w.input[1], w.stride[1], w.input[2], w.stride[2]);
   dq_emit(to, "int32_t sum = addend;");
   dq_emit(to, "for (int32_t v = 0; v < %" PRId64 "; v++) {", w.kernel[1]);
-  dq_emit(to, "for (int32_t u = 0; u < %" PRId64 "; u++) sum += x[v * %" PRId64 " + u * %" PRId64 "];", w.kernel[2],
-          w.dilation[1] * w.input[2], w.dilation[2]);
+  dq_emit(to, "for (int32_t u = 0; u < %" PRId64 "; u++) sum += (int32_t)x[v * %" PRId64 " + u * %" PRId64 "];",
+          w.kernel[2], w.dilation[1] * w.input[2], w.dilation[2]);
   dq_emit(to, "}");
   char target[96];
   snprintf(target, sizeof target, "y0[(n * %" PRId64 " + r) * %" PRId64 " + c]", w.output[1], w.output[2]);

@@ -224,7 +224,8 @@ static dq_status emit_DequantizeLinear(dq_emission *to) {
   }
   dq_emit_input(to, 0, name);
   DQ_TRY(emit_rows(to, &job, &loops));
-  dq_emit(to, "y0[n * %" PRId64 " + i] = (float)(%s[n * %" PRId64 " + i] - zero) * scale;", inner, name, inner);
+  dq_emit(to, "const int32_t level = (int32_t)%s[n * %" PRId64 " + i] - zero;", name, inner);
+  dq_emit(to, "y0[n * %" PRId64 " + i] = (float)level * scale;", inner);
   dq_emit_close(to, loops);
   return DQ_OK;
 }
