@@ -38,6 +38,12 @@ bench-int8: all $(BENCH_INT8) $(BENCH_OWN) $(BENCH_PYTHON)
 	@set -o pipefail; $(BENCH) "$@: dq against ONNX Runtime and OpenVINO, 8 bits" --peers ort,openvino,ort-own,openvino-own,ort-exact --own $(B)/networks/own $(BENCH_INT8) | tee $(B)/$@.md
 bench-conv bench-float bench-int8: SHELL = /bin/bash
 
+## bench-cc: the C of dq-cc on this machine beside that of emx-onnx-cgen and dq's executor, on 8-bit files (BENCH_CC='a.onnx b.onnx --compile large.onnx'); ends with 1 beyond its bounds
+.PHONY: bench-cc
+BENCH_CC = $(patsubst %,$(B)/networks/int8/%.onnx,mlperftiny_resnet8_cifar10 mlperftiny_vww_mobilenetv1_025_96 mobilenetv1_025_224)
+bench-cc: all $(filter $(B)/%,$(BENCH_CC))
+	tests/bench/cc_time $(B) $(BENCH_CC)
+
 # Quality needs Pillow, and NNCF as far as it can be installed; DQ_VENV has what it has.
 QUALITY_READY = $(if $(DQ_VENV),,$(B)/peers/.quality)
 $(B)/peers/.quality: $(B)/peers/bin/python
