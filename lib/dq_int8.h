@@ -74,10 +74,12 @@ typedef struct dq_model_int8_options {
   int64_t batch;     // pictures that one run takes, at most 65536; the result is the same; 0 (default): 1
   // What every part of an output, and every output that stands for answers, must reach: as few layers as possible stay
   // in float for it, as also where 8 bits everywhere ruin the outputs (an SQNR below 10 dB, or below 20 dB with less
-  // than 90 % of the answers). min_sqnr: dB; default -INFINITY: no bound. min_agreement: percent of the answers that
-  // are those of the float model; below 0 (default): no bound. facts->held is 0 when they are not reached.
+  // than 90 % of the answers). Without bounds up to 4 layers with at most 4 % of the multiply-accumulates stay in float
+  // where the SQNR is below 20 dB and rises by 3 dB for them. min_sqnr: dB; default -INFINITY: no bound. min_agreement:
+  // percent of the answers that are those of the float model; below 0 (default): no bound. facts->held is 0 when they
+  // are not reached.
   double min_sqnr, min_agreement;
-  int all_int8; // no layer stays in float for these bounds; default 0
+  int all_int8; // no layer stays in float for any of these reasons; default 0
 } dq_model_int8_options;
 
 typedef struct dq_model_int8_facts {

@@ -1,5 +1,7 @@
 #include "quant/search/convert_int8.h"
 
+#include <math.h>
+
 #include "quant/int8/stages.h"
 
 typedef struct conversion {
@@ -65,19 +67,21 @@ static dq_status apply_found(conversion *c, const dq_int8_report *whole, const d
   return status;
 }
 
-// Leaves layers in float in place of it->answer, which has all of them in 8 bits.
-static dq_status leave_layers(conversion *c) {
+// Leaves layers in float in place of it->answer, which has all of them in 8 bits, until the bounds hold. With a budget
+// (NULL: none) the answer stays as it is where they cannot be held.
+static dq_status leave_layers(conversion *c, const dq_verdict_bounds *bounds, const dq_float_budget *budget) {
   const dq_max_drop_options search = {.int8 = c->options->int8,
                                       .data = c->options->data,
-                                      .bounds = &c->options->bounds,
+                                      .bounds = bounds,
                                       .whole = c->report,
+                                      .budget = budget,
                                       .time_limit = c->options->time_limit};
   dq_int8_report trial;
   dq_graph *best = NULL, *made = dq_graph_copy(c->graph), *whole = c->answer;
   const dq_int8_report all = *c->report; // in the arena of `whole`
   if (!made) return dq_fail_memory(c->error, 0);
   dq_status status = dq_max_drop_apply(&best, c->graph, &trial, c->found, &search, c->context, c->error);
-  if (status == DQ_OK && c->found->left) {
+  if (status == DQ_OK && c->found->left && (c->found->held || !budget)) {
     c->answer = made, made = whole;
     status = apply_found(c, &all, &trial, &c->found->verdict);
   }
@@ -86,16 +90,38 @@ static dq_status leave_layers(conversion *c) {
   return status;
 }
 
+// Whether the figures are poor, and nothing says how good they must be.
+static bool is_improvable(const conversion *c) {
+  const dq_convert_options *options = c->options;
+  bool bounded = options->bounds.sqnr > -INFINITY || options->bounds.agreement > -INFINITY;
+  return dq_verdict_is_doubtful(&c->report->verdict) && !options->all_int8 && !bounded;
+}
+
+// Leaves a few cheap layers in float where these make half of the noise of the worst part.
+static dq_status leave_few(conversion *c) {
+  static const dq_float_budget FEW = {.nodes = 4, .macs = 0.04};
+  static const double HALF_OF_THE_NOISE = 3; // dB
+  char text[600];
+  const dq_verdict_bounds bounds = {.sqnr = dq_verdict_sqnr(&c->report->verdict) + HALF_OF_THE_NOISE,
+                                    .agreement = -INFINITY};
+  DQ_TRY(leave_layers(c, &bounds, &FEW));
+  if (c->found->held)
+    dq_message(c->context, DQ_NOTE, "half of the noise or more is gone with %d layer%s in float (--all-int8: none). %s",
+               c->found->left, c->found->left == 1 ? "" : "s", dq_verdict_text(&c->report->verdict, text, sizeof text));
+  return DQ_OK;
+}
+
 static dq_status convert(conversion *c) {
   const dq_convert_options *options = c->options;
   char text[600];
   DQ_TRY(dq_int8_apply(c->answer, options->data, options->int8, c->report, c->context, c->error));
   bool judged = c->report->verdict.count > 0;
+  if (judged && is_good(c) && is_improvable(c)) DQ_TRY(leave_few(c));
   if (!judged || is_good(c)) return judge(c);
   dq_message(c->context, DQ_WARNING, "with all layers in 8 bits much is lost. %s%s",
              dq_verdict_text(&c->report->verdict, text, sizeof text),
              options->all_int8 ? "" : " Layers are looked for that should stay in float (--all-int8: none).");
-  if (!options->all_int8) DQ_TRY(leave_layers(c));
+  if (!options->all_int8) DQ_TRY(leave_layers(c, &options->bounds, NULL));
   return judge(c);
 }
 

@@ -8,16 +8,27 @@ typedef struct layer_chooser {
   bool *spared; // by layer: its result is no longer rounded
   int count;    // nodes in float
   double macs;  // of all nodes
+  const dq_float_budget *budget;
 } layer_chooser;
 
-static double noise_of(const dq_sensitivity_effect *effect) {
-  const dq_comparison *outputs = &effect->outputs;
-  return outputs->signal > 0 ? outputs->noise / outputs->signal : outputs->noise;
+static double share_of(const layer_chooser *chooser, int node) {
+  return chooser->macs > 0 ? (double)chooser->found->nodes[node].macs / chooser->macs : 0;
 }
 
 static double cost_of(const layer_chooser *chooser, int node) {
-  double share = chooser->macs > 0 ? (double)chooser->found->nodes[node].macs / chooser->macs : 0;
-  return 1.0 / chooser->found->node_count + share;
+  return 1.0 / chooser->found->node_count + share_of(chooser, node);
+}
+
+// Whether what is in float with the step that `wanted` holds is within the budget.
+static bool is_affordable(const layer_chooser *chooser) {
+  double macs = 0;
+  int count = 0;
+  for (int n = 0; n < chooser->found->node_count; n++) {
+    if (!chooser->left[n] && !chooser->wanted[n]) continue;
+    macs += share_of(chooser, n);
+    count++;
+  }
+  return !chooser->budget || (count <= chooser->budget->nodes && macs <= chooser->budget->macs);
 }
 
 static bool is_open(const layer_chooser *chooser, int node) { return !chooser->left[node] && !chooser->wanted[node]; }
@@ -33,8 +44,8 @@ static double gain_of(const layer_chooser *chooser) {
   double gain = 0;
   for (int l = 0; l < chooser->found->count; l++) {
     const dq_sensitivity_layer *layer = &chooser->found->layers[l];
-    if (!chooser->spared[l] && is_surrounded(chooser, layer)) gain += noise_of(&layer->activations);
-    if (layer->product >= 0 && chooser->wanted[layer->product]) gain += noise_of(&layer->weights);
+    if (!chooser->spared[l] && is_surrounded(chooser, layer)) gain += layer->activations.relative_noise;
+    if (layer->product >= 0 && chooser->wanted[layer->product]) gain += layer->weights.relative_noise;
   }
   return gain;
 }
@@ -61,7 +72,7 @@ typedef struct step {
 static void offer(layer_chooser *chooser, const int *nodes, int count, step *best) {
   double cost = 0;
   want(chooser, nodes, count, &cost);
-  double worth = cost > 0 ? gain_of(chooser) / cost : 0;
+  double worth = cost > 0 && is_affordable(chooser) ? gain_of(chooser) / cost : 0;
   clear(chooser);
   if (worth > best->worth) *best = (step){nodes, count, worth};
 }
@@ -88,11 +99,13 @@ static void end_step(layer_chooser *chooser) {
     chooser->spared[l] = chooser->spared[l] || is_surrounded(chooser, &chooser->found->layers[l]);
 }
 
-dq_status dq_float_order_find(dq_float_order *order, const dq_sensitivity *found, dq_arena *arena, dq_error *error) {
+dq_status dq_float_order_find(dq_float_order *order, const dq_sensitivity *found, const dq_float_budget *budget,
+                              dq_arena *arena, dq_error *error) {
   int nodes = found->node_count;
   *order = (dq_float_order){DQ_NEW_ARRAY(arena, nodes, int), DQ_NEW_ARRAY(arena, nodes, int), 0};
   layer_chooser chooser = {.found = found,
                            .order = order,
+                           .budget = budget,
                            .left = DQ_NEW_ARRAY(arena, nodes, bool),
                            .wanted = DQ_NEW_ARRAY(arena, nodes, bool),
                            .spared = DQ_NEW_ARRAY(arena, found->count, bool)};
@@ -103,7 +116,7 @@ dq_status dq_float_order_find(dq_float_order *order, const dq_sensitivity *found
     for (int i = 0; i < best.count; i++) leave(&chooser, best.nodes[i]);
     end_step(&chooser);
   }
-  if (chooser.count == nodes) return DQ_OK;
+  if (budget || chooser.count == nodes) return DQ_OK;
   for (int n = 0; n < nodes; n++) leave(&chooser, n);
   end_step(&chooser);
   return DQ_OK;

@@ -5,10 +5,16 @@
 #include "quant/search/sensitivity.h"
 
 typedef struct dq_float_order {
-  int *nodes; // indices into dq_sensitivity.nodes, each once
+  int *nodes; // indices into dq_sensitivity.nodes, each at most once
   int *ends;  // [steps]: number of `nodes`, from the first on, that are in float after the step
-  int steps;  // after the last step all nodes are in float
+  int steps;  // without a budget all nodes are in float after the last step
 } dq_float_order;
+
+// The most that the steps of an order may leave in float together.
+typedef struct dq_float_budget {
+  int nodes;
+  double macs; // share of the multiply-accumulates of all nodes, 0 to 1
+} dq_float_budget;
 
 // Orders the nodes of a network by the noise that leaving them in float avoids. The order is in the arena. DQ_SYSTEM:
 // there is no memory.
@@ -16,9 +22,11 @@ typedef struct dq_float_order {
 // A result is rounded while any node that writes or reads it is in 8 bits, and weights are rounded while their product
 // is in 8 bits. One step therefore leaves in float either all nodes around one result, or one product, and avoids the
 // noise of everything that is then no longer rounded. Each step is the one with the highest ratio of avoided noise to
-// cost. The noise is that of the outputs over their signal (dq_sensitivity_layer.weights and .activations), and noises
-// are assumed to add; the cost of a node is its share of the nodes plus its share of the multiply-accumulates. Of equal
-// steps the first in the network is taken. The last step has all nodes that avoid no noise.
-dq_status dq_float_order_find(dq_float_order *order, const dq_sensitivity *found, dq_arena *arena, dq_error *error);
+// cost. The noise is the relative noise of the outputs (dq_sensitivity_effect), and noises are assumed to add; the cost
+// of a node is its share of the nodes plus its share of the multiply-accumulates. Of equal steps the first in the
+// network is taken. The last step has all nodes that avoid no noise. With a budget (NULL: none) steps that would exceed
+// it are left out, and so is the last one: `nodes` has those of the steps alone.
+dq_status dq_float_order_find(dq_float_order *order, const dq_sensitivity *found, const dq_float_budget *budget,
+                              dq_arena *arena, dq_error *error);
 
 #endif

@@ -78,7 +78,7 @@ static dq_status open_sessions(dq_layer_error_runs *runs, const dq_layer_error_i
 dq_status dq_layer_error_runs_open(dq_layer_error_runs *runs, const dq_layer_error_input *input, dq_arena *arena,
                                    const dq_context *context, dq_error *error) {
   int count = input->count;
-  *runs = (dq_layer_error_runs){.rows = input->rows, .row_count = count};
+  *runs = (dq_layer_error_runs){.rows = input->rows, .row_count = count, .share = input->share};
   runs->products = DQ_NEW_ARRAY(arena, count + 1, int);
   runs->results = DQ_NEW_ARRAY(arena, count + 1, int);
   runs->by_result = DQ_NEW_ARRAY(arena, count + 1, int);
@@ -145,17 +145,66 @@ static dq_status run_variant(dq_layer_error_runs *runs, const dq_layer_error_var
   return run_on(plan, next, error);
 }
 
-static dq_status run_all(dq_layer_error_runs *runs, dq_error *error) {
+static dq_status report(dq_layer_error_runs *runs, int row, dq_layer_error_kind kind, const dq_plan *plan,
+                        double *noise, dq_error *error) {
+  *noise = 0;
+  return runs->on_outputs(runs->user, row, kind, plan, noise, error);
+}
+
+// Runs the steps `from` to `to` - 1 of the plan, which stands in front of `from`, with the rows of these steps in 8
+// bits. Values that no step computes belong to step 0.
+static dq_status run_rounded(dq_layer_error_runs *runs, int from, int to, dq_error *error) {
   dq_plan *plan = runs->rounded.plan;
-  int next = 0;
+  int next = from;
   for (int i = 0; i < runs->row_count; i++) {
     int row = runs->by_result[i], result = runs->results[row];
-    if (!runs->rows[row].result) continue;
+    if (!runs->rows[row].result || (result < from && from) || result >= to) continue;
     if (result >= next) DQ_TRY(dq_plan_run_steps(plan, next, result + 1, error));
     if (result >= next) next = result + 1;
     round_value(plan, &runs->rows[row]);
   }
-  return run_on(plan, next, error);
+  return dq_plan_run_steps(plan, next, to, error);
+}
+
+static dq_status run_all(dq_layer_error_runs *runs, double *noise, dq_error *error) {
+  dq_plan *plan = runs->rounded.plan;
+  DQ_TRY(run_rounded(runs, 0, dq_plan_step_count(plan), error));
+  return report(runs, -1, DQ_LAYER_ERROR_ALL, plan, noise, error);
+}
+
+static dq_status run_segment(dq_layer_error_runs *runs, int from, int to, double *noise, dq_error *error) {
+  dq_plan *plan = runs->exact.session.plan, *rounded = runs->rounded.plan;
+  DQ_TRY(advance(runs, from, error));
+  dq_plan_restore(rounded, runs->before);
+  DQ_TRY(run_rounded(runs, from, to, error));
+  dq_plan_save(rounded, runs->between);
+  dq_plan_restore(plan, runs->between);
+  DQ_TRY(run_on(plan, to, error));
+  return report(runs, -1, DQ_LAYER_ERROR_SEGMENT, plan, noise, error);
+}
+
+// The variants that begin in the steps `from` to `to` - 1.
+static dq_status run_variants(dq_layer_error_runs *runs, int from, int to, dq_error *error) {
+  double noise;
+  for (int v = 0; v < runs->variant_count; v++) {
+    const dq_layer_error_variant *variant = &runs->variants[v];
+    if ((variant->start < from && from) || variant->start >= to) continue;
+    DQ_TRY(run_variant(runs, variant, error));
+    DQ_TRY(report(runs, variant->row, variant->kind, runs->exact.session.plan, &noise, error));
+  }
+  return DQ_OK;
+}
+
+// Halves a segment, which makes `noise`, until its parts make less than `least` or are one step, whose variants run.
+static dq_status halve(dq_layer_error_runs *runs, int from, int to, double noise, double least, dq_error *error) {
+  if (noise < least || noise == 0) return DQ_OK;
+  if (to - from < 2) return run_variants(runs, from, to, error);
+  for (int half = 0, middle = from + (to - from) / 2; half < 2; half++) {
+    int first = half ? middle : from, end = half ? to : middle;
+    DQ_TRY(run_segment(runs, first, end, &noise, error));
+    DQ_TRY(halve(runs, first, end, noise, least, error));
+  }
+  return DQ_OK;
 }
 
 static dq_status read_picture(dq_layer_error_runs *runs, int64_t picture, dq_error *error) {
@@ -169,15 +218,13 @@ static dq_status read_picture(dq_layer_error_runs *runs, int64_t picture, dq_err
 dq_status dq_layer_error_runs_on_picture(dq_layer_error_runs *runs, int64_t picture,
                                          dq_layer_error_on_outputs on_outputs, void *user, dq_error *error) {
   dq_plan *plan = runs->exact.session.plan;
+  int steps = dq_plan_step_count(plan);
+  double noise;
+  runs->on_outputs = on_outputs, runs->user = user;
   DQ_TRY(read_picture(runs, picture, error));
   DQ_TRY(run_on(plan, 0, error));
-  DQ_TRY(on_outputs(user, -1, DQ_LAYER_ERROR_EXACT, plan, error));
-  DQ_TRY(run_all(runs, error));
-  DQ_TRY(on_outputs(user, -1, DQ_LAYER_ERROR_ALL, runs->rounded.plan, error));
-  for (int v = 0; v < runs->variant_count; v++) {
-    const dq_layer_error_variant *variant = &runs->variants[v];
-    DQ_TRY(run_variant(runs, variant, error));
-    DQ_TRY(on_outputs(user, variant->row, variant->kind, plan, error));
-  }
-  return DQ_OK;
+  DQ_TRY(report(runs, -1, DQ_LAYER_ERROR_EXACT, plan, &noise, error));
+  DQ_TRY(run_all(runs, &noise, error));
+  if (runs->share > 0) return halve(runs, 0, steps, noise, runs->share * noise, error);
+  return run_variants(runs, 0, steps, error);
 }

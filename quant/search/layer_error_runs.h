@@ -1,6 +1,7 @@
 // Runs that show the error of each layer alone. On every picture the float network runs once, and then once for each
 // variant, with one layer in 8 bits. The state of the network in front of the layer is saved, so that a variant runs
-// the steps from its layer on only.
+// the steps from its layer on only. Where only the layers that make much of the noise are wanted, segments of the
+// network are run in 8 bits first and halved, and variants of segments that make little of it are left out.
 #ifndef DQ_QUANT_LAYER_ERROR_RUNS_H
 #define DQ_QUANT_LAYER_ERROR_RUNS_H
 
@@ -13,19 +14,21 @@ typedef struct dq_layer_error_row {
   dq_parameters parameters;
 } dq_layer_error_row;
 
-// What is in 8 bits in a run: nothing; the weights, the result or both of one row; both of all rows.
+// What is in 8 bits in a run: nothing; the weights, the result or both of one row; both of all rows; both of the rows
+// of a segment.
 typedef enum dq_layer_error_kind {
   DQ_LAYER_ERROR_EXACT,
   DQ_LAYER_ERROR_WEIGHTS,
   DQ_LAYER_ERROR_RESULT,
   DQ_LAYER_ERROR_BOTH,
-  DQ_LAYER_ERROR_ALL
+  DQ_LAYER_ERROR_ALL,
+  DQ_LAYER_ERROR_SEGMENT
 } dq_layer_error_kind;
 
-// A callback that receives the plan after each run, to read its outputs. `row` is the row in 8 bits, -1 for EXACT and
-// ALL. A status other than DQ_OK ends the runs.
+// A callback that receives the plan after each run, to read its outputs. `row` is the row in 8 bits, -1 for EXACT, ALL
+// and SEGMENT. It sets *noise to the noise of the outputs, which is 0 before. A status other than DQ_OK ends the runs.
 typedef dq_status (*dq_layer_error_on_outputs)(void *user, int row, dq_layer_error_kind kind, const dq_plan *plan,
-                                               dq_error *error);
+                                               double *noise, dq_error *error);
 
 typedef struct dq_layer_error_variant {
   int row, start; // start: the first step that the variant changes
@@ -43,6 +46,9 @@ typedef struct dq_layer_error_runs {
   int variant_count;
   int *by_result; // rows in the order of their results
   int at;         // `before` is the state in front of this step
+  double share;
+  dq_layer_error_on_outputs on_outputs; // of the picture that runs, with its `user`
+  void *user;
 } dq_layer_error_runs;
 
 typedef struct dq_layer_error_input {
@@ -52,6 +58,9 @@ typedef struct dq_layer_error_input {
   const dq_layer_error_row *rows;
   int count;
   bool both; // runs weights and result together too; else only each alone
+  // Variants are left out of segments of the network that, in 8 bits alone, make less than this share of the noise that
+  // all rows make together; 0: none.
+  double share;
 } dq_layer_error_input;
 
 // Opens the sessions and orders the variants. Arrays are in the arena, and the members of `input` must outlive `runs`.
@@ -61,7 +70,7 @@ dq_status dq_layer_error_runs_open(dq_layer_error_runs *runs, const dq_layer_err
                                    const dq_context *context, dq_error *error);
 void dq_layer_error_runs_close(dq_layer_error_runs *runs);
 
-// Runs all variants on one picture of the data and calls `on_outputs` after each, EXACT first, ALL second. Statuses are
+// Runs the variants on one picture of the data and calls `on_outputs` after each, EXACT first, ALL second. Statuses are
 // those of reading the picture and of the callback.
 dq_status dq_layer_error_runs_on_picture(dq_layer_error_runs *runs, int64_t picture,
                                          dq_layer_error_on_outputs on_outputs, void *user, dq_error *error);

@@ -1,14 +1,15 @@
 #include "quant/search/max_drop.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "lib/base/clock.h"
 #include "quant/int8/stages.h"
 #include "quant/search/agreement.h"
-#include "quant/search/float_order.h"
 
 enum { RANKING_PICTURES = 2 };
-static const double ROUNDING = 1e-9; // of percentages
+static const double ROUNDING = 1e-9;   // of percentages
+static const double LEAST_SHARE = 0.1; // of the noise, for layers that are ranked with a budget
 
 typedef struct float_search {
   const dq_graph *graph;
@@ -18,7 +19,8 @@ typedef struct float_search {
   dq_max_drop_report *report; // of the answer so far
   dq_graph *first, *answer;   // all layers in 8 bits; the answer so far, perhaps the same
   dq_int8_report first_report, *answer_report;
-  dq_evaluator evaluator; // with bounds of a verdict
+  dq_evaluator evaluator;                    // with bounds of a verdict
+  double whole_noise[DQ_EVALUATED_PICTURES]; // by picture, of all layers in 8 bits; likewise
   const dq_float_order *order;
   dq_layer_precision *layers; // in the order's
   double started;
@@ -95,6 +97,14 @@ static dq_status measure_drop(float_search *search, const dq_graph *graph, outco
   return DQ_OK;
 }
 
+// With a budget: whether the noise is clearly less than that of all layers in 8 bits, as figures of a few pictures are
+// chance.
+static bool is_sure(float_search *search, const outcome *trial, const double *noise) {
+  int64_t pictures = search->evaluator.what.pictures;
+  if (!trial->left) memcpy(search->whole_noise, noise, (size_t)pictures * sizeof *noise);
+  return !search->options->budget || dq_noise_fell(search->whole_noise, noise, pictures, DQ_TWO_STANDARD_ERRORS);
+}
+
 static dq_status measure_verdict(float_search *search, const dq_graph *graph, outcome *trial) {
   double noise[DQ_EVALUATED_PICTURES];
   dq_score score = {.noise = noise};
@@ -105,8 +115,9 @@ static dq_status measure_verdict(float_search *search, const dq_graph *graph, ou
   trial->verdict.data =
       dq_data_count(search->options->data) > pictures ? DQ_VERDICT_OTHER_PICTURES : DQ_VERDICT_FITTED_PICTURES;
   trial->loss = -dq_verdict_sqnr(&trial->verdict);
-  trial->within = !dq_verdict_is_ruinous(&trial->verdict) && dq_verdict_holds(&trial->verdict, search->options->bounds);
-  dq_message(search->context, DQ_NOTE, "%d layers in float%s: %s", trial->left,
+  trial->within = is_sure(search, trial, noise) && !dq_verdict_is_ruinous(&trial->verdict) &&
+                  dq_verdict_holds(&trial->verdict, search->options->bounds);
+  dq_message(search->context, search->options->budget ? DQ_DETAIL : DQ_NOTE, "%d layers in float%s: %s", trial->left,
              trial->within ? ", within the bounds" : "", dq_verdict_text(&trial->verdict, text, sizeof text));
   return DQ_OK;
 }
@@ -177,12 +188,13 @@ static dq_status order_layers(float_search *search, dq_float_order *order) {
   dq_int8_options whole = *search->options->int8;
   whole.start = &search->first_report.table;
   dq_sensitivity_options options = {.int8 = &whole, .ranking = true, .pictures = RANKING_PICTURES};
+  if (search->options->budget) options.share = LEAST_SHARE;
   DQ_TRY(dq_sensitivity_measure(&found, search->graph, search->options->data, &options, search->context, arena,
                                 search->error));
-  DQ_TRY(dq_float_order_find(order, &found, arena, search->error));
+  DQ_TRY(dq_float_order_find(order, &found, search->options->budget, arena, search->error));
   search->layers = DQ_NEW_ARRAY(arena, found.node_count, dq_layer_precision);
   if (!search->layers) return dq_fail_memory(search->error, 0);
-  for (int n = 0; n < found.node_count; n++) {
+  for (int n = 0, count = order->steps ? order->ends[order->steps - 1] : 0; n < count; n++) {
     const dq_sensitivity_node *node = &found.nodes[order->nodes[n]];
     search->layers[n] = (dq_layer_precision){node->label, node->product ? DQ_PRECISION_FP16 : DQ_PRECISION_FP32};
   }
@@ -220,6 +232,7 @@ static dq_status run_search(float_search *search) {
   dq_float_order order;
   int steps;
   DQ_TRY(order_layers(search, &order));
+  if (!order.steps) return DQ_OK;
   DQ_TRY(find_steps(search, !rounds_answer(search), &steps));
   return rounds_answer(search) ? round_answer(search, steps ? steps : order.steps) : DQ_OK;
 }

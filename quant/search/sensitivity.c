@@ -1,9 +1,11 @@
 #include "quant/search/sensitivity.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/measure/cost.h"
+#include "lib/verdict/output_error.h"
 #include "quant/int8/stages.h"
 #include "quant/search/layer_error_runs.h"
 
@@ -21,8 +23,9 @@ typedef struct sensitivity_study {
   site *sites;
   int *outputs; // places of the float ones among the graph's
   int output_count;
-  dq_tensor **kept; // outputs of the network as it is on the picture
-  int64_t *labels;  // by picture; NULL: none
+  dq_tensor **kept;        // outputs of the network as it is on the picture
+  dq_output_error *errors; // by output, of the last run
+  int64_t *labels;         // by picture; NULL: none
   int64_t picture, done, total;
 } sensitivity_study;
 
@@ -54,7 +57,9 @@ static dq_status store_reference(sensitivity_study *study, int slot, const dq_te
   return DQ_OK;
 }
 
+// NULL: nothing is kept of the run.
 static dq_sensitivity_effect *effect_of(const sensitivity_study *study, int row, dq_layer_error_kind kind) {
+  if (kind == DQ_LAYER_ERROR_SEGMENT) return NULL;
   if (kind == DQ_LAYER_ERROR_ALL) return &study->result->all;
   dq_sensitivity_layer *layer = &study->result->layers[row];
   return kind == DQ_LAYER_ERROR_WEIGHTS  ? &layer->weights
@@ -75,15 +80,31 @@ static dq_status compare(sensitivity_study *study, int slot, const dq_tensor *te
   return DQ_OK;
 }
 
-static dq_status on_outputs(void *user, int row, dq_layer_error_kind kind, const dq_plan *plan, dq_error *error) {
+// Adds the noise over signal of each part of one output.
+static dq_status add_relative_noise(sensitivity_study *study, int slot, const dq_tensor *tensor, double *noise) {
+  dq_output_error *errors = &study->errors[slot];
+  dq_output_part parts[2];
+  const dq_tensor *exact = study->kept[slot];
+  dq_output_error_clear(errors);
+  DQ_TRY(dq_output_error_add(errors, exact, exact->data, tensor->data, study->job.arena, study->job.in->context,
+                             study->job.error));
+  for (int p = 0, count = dq_output_error_parts(errors, parts); p < count; p++) *noise += pow(10, -parts[p].sqnr / 10);
+  return DQ_OK;
+}
+
+static dq_status on_outputs(void *user, int row, dq_layer_error_kind kind, const dq_plan *plan, double *noise,
+                            dq_error *error) {
   (void)error;
   sensitivity_study *study = user;
+  dq_sensitivity_effect *effect = kind == DQ_LAYER_ERROR_EXACT ? NULL : effect_of(study, row, kind);
   for (int o = 0; o < study->output_count; o++) {
     const dq_tensor *tensor = dq_plan_output(plan, study->outputs[o]);
-    DQ_TRY(kind == DQ_LAYER_ERROR_EXACT ? store_reference(study, o, tensor)
-                                        : compare(study, o, tensor, effect_of(study, row, kind)));
+    if (kind == DQ_LAYER_ERROR_EXACT) DQ_TRY(store_reference(study, o, tensor));
+    else DQ_TRY(add_relative_noise(study, o, tensor, noise));
+    if (effect) DQ_TRY(compare(study, o, tensor, effect));
   }
-  if (kind != DQ_LAYER_ERROR_EXACT) dq_progress(study->job.in->context, "sensitivity", ++study->done, study->total);
+  if (effect) effect->relative_noise += *noise / (double)study->job.pictures;
+  if (effect) dq_progress(study->job.in->context, "sensitivity", ++study->done, study->total);
   return DQ_OK;
 }
 
@@ -113,7 +134,8 @@ static const char *name_of(const sensitivity_study *study, int value) {
   return value < 0 ? NULL : study->job.graph->values[value]->name;
 }
 
-static dq_status run_pictures(sensitivity_study *study, const dq_graph *rounded, bool ranking) {
+static dq_status run_pictures(sensitivity_study *study, const dq_graph *rounded,
+                              const dq_sensitivity_options *options) {
   dq_int8_job *job = &study->job;
   dq_layer_error_row *rows = DQ_NEW_ARRAY(job->arena, study->result->count, dq_layer_error_row);
   if (!rows) return no_memory(study);
@@ -129,7 +151,8 @@ static dq_status run_pictures(sensitivity_study *study, const dq_graph *rounded,
                                       .shapes = &job->in->options->shapes,
                                       .rows = rows,
                                       .count = study->result->count,
-                                      .both = !ranking};
+                                      .both = !options->ranking,
+                                      .share = options->share};
   dq_status status = dq_layer_error_runs_open(&runs, &input, job->arena, job->in->context, job->error);
   study->total = job->pictures * (runs.variant_count + 1);
   for (int64_t p = 0; status == DQ_OK && p < job->pictures; p++) {
@@ -140,13 +163,13 @@ static dq_status run_pictures(sensitivity_study *study, const dq_graph *rounded,
   return status;
 }
 
-static dq_status try_all(sensitivity_study *study, bool ranking) {
+static dq_status try_all(sensitivity_study *study, const dq_sensitivity_options *options) {
   dq_graph *rounded = dq_graph_copy(study->job.graph);
   if (!rounded) return no_memory(study);
   dq_status status = quantize_all_weights(study, rounded);
-  if (status == DQ_OK) status = run_pictures(study, rounded, ranking);
+  if (status == DQ_OK) status = run_pictures(study, rounded, options);
   dq_graph_free(rounded);
-  for (int s = 0; !ranking && s < study->result->count; s++) {
+  for (int s = 0; !options->ranking && s < study->result->count; s++) {
     dq_sensitivity_layer *layer = &study->result->layers[s];
     if (study->sites[s].product < 0) layer->both = layer->activations;
     else if (study->sites[s].result < 0) layer->both = layer->weights;
@@ -259,7 +282,8 @@ static dq_status allocate(sensitivity_study *study) {
   study->sites = DQ_NEW_ARRAY(arena, rows, site);
   study->outputs = DQ_NEW_ARRAY(arena, graph->output_count, int);
   study->kept = DQ_NEW_ARRAY(arena, graph->output_count, dq_tensor *);
-  if (!study->sites || !study->outputs || !study->kept) return no_memory(study);
+  study->errors = DQ_NEW_ARRAY(arena, graph->output_count, dq_output_error);
+  if (!study->sites || !study->outputs || !study->kept || !study->errors) return no_memory(study);
   for (int o = 0; o < graph->output_count; o++)
     if (graph->outputs[o]->producer && study->job.tensors[graph->outputs[o]->index].type == DQ_F32 &&
         study->job.tensors[graph->outputs[o]->index].rank >= 0)
@@ -291,7 +315,7 @@ static dq_status find_parameters(dq_int8_job *job) {
   return dq_int8_find_parameters(job, true);
 }
 
-static dq_status run_study(sensitivity_study *study, bool ranking, dq_arena *arena) {
+static dq_status run_study(sensitivity_study *study, const dq_sensitivity_options *options, dq_arena *arena) {
   dq_int8_job *job = &study->job;
   dq_cost cost;
   DQ_TRY(find_parameters(job));
@@ -304,7 +328,7 @@ static dq_status run_study(sensitivity_study *study, bool ranking, dq_arena *are
   find_rows(study, &cost);
   DQ_TRY(find_around(study, &cost, arena));
   DQ_TRY(read_labels(study));
-  DQ_TRY(try_all(study, ranking));
+  DQ_TRY(try_all(study, options));
   study->result->labelled = study->labels && study->result->scores;
   return DQ_OK;
 }
@@ -339,8 +363,7 @@ dq_status dq_sensitivity_measure(dq_sensitivity *result, const dq_graph *graph, 
                             .pictures = pictures,
                             .setting = {.method = options->int8->method}};
   if (study.job.graph) study.job.origin = dq_origin_begin(study.job.graph, "sensitivity");
-  dq_status status =
-      study.job.origin && study.job.arena ? run_study(&study, options->ranking, arena) : no_memory(&study);
+  dq_status status = study.job.origin && study.job.arena ? run_study(&study, options, arena) : no_memory(&study);
   if (status == DQ_OK) status = own_labels(result, arena, error);
   dq_origin_discard(study.job.origin);
   dq_arena_free(study.job.arena);

@@ -9,6 +9,9 @@
 typedef struct dq_sensitivity_effect {
   dq_comparison outputs; // all float outputs over all pictures; its agreement is that of the first output
   int64_t right;         // with labels: pictures whose highest score is the class of the label
+  // Mean over the pictures of the sum of noise / signal over the parts of the outputs (dq_output_error_parts), so that
+  // wide boxes do not hide scores. 0: the effect was not measured.
+  double relative_noise;
 } dq_sensitivity_effect;
 
 typedef struct dq_sensitivity_layer {
@@ -45,7 +48,10 @@ typedef struct dq_sensitivity {
 typedef struct dq_sensitivity_options {
   const dq_int8_options *int8; // observer, types, and the layers that are left out
   bool ranking;                // measures weights and activations, each alone; `both` stays empty
-  int64_t pictures;            // the largest number of pictures of the data, from its start; 0: all
+  // Segments of the network are halved to find what makes the noise, and layers of a segment with less than this share
+  // of all relative noise are not measured: their effects stay empty. 0: all layers are measured. Needs `ranking`.
+  double share;
+  int64_t pictures; // the largest number of pictures of the data, from its start; 0: all
 } dq_sensitivity_options;
 
 // Measures the sensitivity of all layers. Batch normalization is folded first, ranges come from the pictures, values

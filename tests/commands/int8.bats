@@ -325,6 +325,26 @@ ruinous() { gives "$1" dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor
   run -1 grep -q "a few layers" <<<"$stderr"
 }
 
+@test "a few cheap layers that make most of the noise stay in float, unless all are to be in 8 bits" {
+  make_models --array many.npy 16 3 8 8
+  far=("$models/far.onnx" --data npy:many.npy)
+  gives 0 dq-int8 "${far[@]}" -o a.onnx --all-int8
+  has "On 8 pictures that nothing was fitted to, output 'y' has an SQNR of 19."
+  run -1 grep -q "by the search" <<<"$output"
+  gives 0 dq-int8 "${far[@]}" -o b.onnx --save-precision p.json
+  has "dq-int8: half of the noise or more is gone with 2 layers in float (--all-int8: none). On 8 pictures that nothing was fitted to, output 'y' has an SQNR of 32."
+  [ "$(grep -c "by the search" <<<"$output")" -eq 2 ]
+  grep -q '"fourth": "fp32"' p.json
+  grep -q '"conv2": "fp16"' p.json
+  gives 0 dq-report b.onnx --ref "$models/far.onnx" --data npy:many.npy --min-sqnr 30
+  gives 0 dq-int8 "${far[@]}" -o c.onnx --precision p.json
+  cmp b.onnx c.onnx
+  gives 0 dq-int8 "${far[@]}" -o c.onnx --threads 1 --cpu-mask c
+  cmp b.onnx c.onnx
+  gives 0 dq-int8 "${far[@]}" -o c.onnx --min-sqnr 19
+  cmp a.onnx c.onnx
+}
+
 @test "--all-int8: a warning, and 1 where a condition is not held" {
   ruinous 0 -o a.onnx --all-int8
   has "dq-int8: warning: with all layers in 8 bits much is lost."

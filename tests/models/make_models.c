@@ -356,6 +356,22 @@ static void make_high_bias(maker *m) {
   output(m, value(m, "y"), 4, (int64_t[]){-1, 4, 8, 8});
 }
 
+// The fourth power of a value, which reaches far beyond most of its elements, and a convolution in front of a Sigmoid,
+// for which the far ones are all alike: one value makes most of the noise, two cheap nodes stand around it.
+static void make_far(maker *m) {
+  dq_value *x = input(m, "x", 4, (int64_t[]){-1, 3, 8, 8}), *square = value(m, "square");
+  dq_node *made = conv(m, "conv1", x, 4, 3, 1, 1, value(m, "a"));
+  for (int i = 0; i < 12; i++) ((float *)made->inputs[1]->constant->data)[i] *= 0.8f;
+  node(m, "Mul", "square", 2, (dq_value *[]){value(m, "a"), value(m, "a")}, square);
+  node(m, "Mul", "fourth", 2, (dq_value *[]){square, square}, value(m, "fourth"));
+  conv(m, "conv2", value(m, "fourth"), 4, 4, 1, 1, value(m, "b"));
+  node(m, "Sigmoid", "sigmoid", 1, (dq_value *[]){value(m, "b")}, value(m, "c"));
+  conv(m, "conv3", value(m, "c"), 16, 4, 3, 1, value(m, "d"));
+  node(m, "Relu", "relu", 1, (dq_value *[]){value(m, "d")}, value(m, "e"));
+  conv(m, "conv4", value(m, "e"), 16, 16, 3, 1, value(m, "y"));
+  output(m, value(m, "y"), 4, (int64_t[]){-1, 16, 8, 8});
+}
+
 static const struct {
   const char *name;
   void (*make)(maker *);
@@ -400,6 +416,7 @@ static const struct {
     {"sides", make_sides},
     {"words", make_words},
     {"gained", make_gained},
+    {"far", make_far},
 };
 
 int main(int argc, char **argv) {
