@@ -288,7 +288,9 @@ w = Add constant net_run
 x = Add dq_scale block
 z = Sum s t u v w x A_B
 auto = Relu z
+p*/q/*r**/s = Relu auto
 output auto 1 4
+output p*/q/*r**/s 1 4
 output z 1 4
 END
   make_models --describe names.model names.onnx

@@ -21,9 +21,12 @@ load common
   gives 2 dq
   says "dq: no VERB given
 hint: usage: dq VERB [arguments] | help [VERB]"
-  gives 2 dq bogus
-  says "dq: unknown command 'bogus'
+  local arguments
+  for arguments in bogus "bogus --version" "bogus --help more"; do
+    gives 2 dq $arguments
+    says "dq: unknown command 'bogus'
 hint: 'dq help' lists the commands"
+  done
 }
 
 @test "the name the program is started under is the command" {

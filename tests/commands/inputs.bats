@@ -135,3 +135,13 @@ hint: did you mean 'x'?"
   gives 1 dq-int8 "$models/sides.onnx" "${sides[@]}" -o int8.onnx --retrain 'echo "with $DQ_DATA" >&2; exit 1'
   has "with left=npy:left.npy;right=npy:right.npy"
 }
+
+@test "a word in the header of an array that is too long for any key" {
+  local length
+  for length in 31 32 33; do
+    printf '\x93NUMPY\x01\x00\x76\x00%-118s' "{'$(printf 'k%.0s' $(seq $length))': 1}" >long.npy
+    gives 3 dq-run "$models/small.onnx" --input x=long.npy
+    [ $length -gt 31 ] || has "expected descr, fortran_order or shape"
+    [ $length -le 31 ] || has "expected a short text"
+  done
+}

@@ -122,3 +122,12 @@ EOF
   [ "$right" -gt 100 ]
   [ "$right" -lt 1200 ]
 }
+
+@test "a page shows the layers once, whatever else it shows" {
+  local options
+  gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o q.onnx
+  for options in "" "--data npy:$x" "--ref $models/small.onnx --data npy:$x" "--overflow" "--overflow --data npy:$x"; do
+    gives 0 dq-report q.onnx $options --html page.html
+    [ "$(grep -o '<h2>Layers</h2>' page.html | wc -l)" -eq 1 ]
+  done
+}

@@ -258,6 +258,45 @@ static void detect_task(void **state) {
   unlink(path);
 }
 
+// A line of labels that cannot be read ends the measurement, with the file and the line.
+static void labels_that_cannot_be_read(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *message;
+  } bad[] = {{"1 0.5 0.5 1 1\n\n0 0.5 0.5 1\n", ": line 3: 4 numbers, expected five"},
+             {"1 0.5 0.5 1 one\n", ": line 1: expected five numbers"},
+             {"1 0.5 0.5 1 1 1\n", ": line 1: expected five numbers"},
+             {"1 0.5 0.5 inf 1\n", ": line 1: expected five numbers"}};
+  float logits[7] = {0, 0, 0, 0, 20, -20, 20};
+  dq_tensor output = {DQ_F32, 4, {1, 7, 1, 1}, logits};
+  const dq_tensor *outputs[] = {&output};
+  const char *names[] = {"head"};
+  for (size_t b = 0; b < sizeof bad / sizeof *bad; b++) {
+    dq_error error;
+    dq_task *task;
+    char path[] = "/tmp/test_eval_XXXXXX";
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, bad[b].text, strlen(bad[b].text)), strlen(bad[b].text));
+    close(file);
+    dq_task_options options = {.output_count = 1,
+                               .outputs = &output,
+                               .output_names = names,
+                               .decode = "yolo:classes=2,anchors=32x16",
+                               .input_width = 32,
+                               .input_height = 16,
+                               .labels = DQ_LABEL_BOXES};
+    assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_OK);
+    dq_sample_info info = {
+        .name = "p", .kind = DQ_LABEL_BOXES, .label_path = path, .width = 100, .height = 100, .view = {1, 1, 0, 0}};
+    assert_int_equal(dq_task_add(task, outputs, 0, &info, &error), DQ_BAD_INPUT);
+    assert_non_null(strstr(error.message, path));
+    assert_non_null(strstr(error.message, bad[b].message));
+    dq_task_free(task);
+    unlink(path);
+  }
+}
+
 // The whole picture is found in all of four pictures, of which the first and the third have such a box and the others
 // none: precisions 1, 1/2, 2/3, 2/4 at recalls 1/2, 1/2, 1, 1.
 static void pictures_without_boxes(void **state) {
@@ -314,6 +353,7 @@ int main(void) {
                                      cmocka_unit_test(segments_of_no_scores),
                                      cmocka_unit_test(classify_task),
                                      cmocka_unit_test(detect_task),
+                                     cmocka_unit_test(labels_that_cannot_be_read),
                                      cmocka_unit_test(pictures_without_boxes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

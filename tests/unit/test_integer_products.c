@@ -152,6 +152,14 @@ static void averages_of_planes(network *n) {
   quantized_with(n, NODE(n, "GlobalAveragePool", x), binary_parameters(n, -6));
 }
 
+// A window of as many elements as sums of 32 bits take.
+static void averages_of_the_most(network *n) {
+  dq_value *x = input_with(n, binary_parameters(n, -5), 4, (int64_t[]){1, 1, 2048, 2048});
+  dq_value *y = NODE(n, "AveragePool", x);
+  SET("kernel_shape", 2048, 2048);
+  quantized_with(n, y, binary_parameters(n, -6));
+}
+
 // Windows at the edge hold fewer elements, or count the padding: one step from the float average at most.
 static void averages_at_edges(void **state) {
   (void)state;
@@ -186,6 +194,7 @@ static void averages(void **state) {
   EXACT(averages_of_four);
   EXACT(averages_of_lines);
   EXACT(averages_of_planes);
+  EXACT(averages_of_the_most);
 }
 
 // x = (10, 20, 30, 40) less 10, w = (1, -2, 3, -4): -80, with bias 98 18; in steps of 0.1 * 0.3 in float32.

@@ -186,6 +186,11 @@ static void table_faults_are_found(void **state) {
   broken.rows = preset, broken.row_count = 1;
   assert_int_equal(dq_options_check(&broken, &error), DQ_USAGE);
   assert_non_null(strstr(error.message, "1 to 512"));
+  dq_option ended[] = {rows[0]};
+  ended[0].help = "what it does.";
+  broken.rows = ended;
+  assert_int_equal(dq_options_check(&broken, &error), DQ_USAGE);
+  assert_non_null(strstr(error.message, "without a period"));
   dq_option needy[] = {rows[0]}, clearing[] = {rows[0]};
   needy[0].needs = "data nothing|nobody";
   broken.rows = needy;
