@@ -456,7 +456,7 @@ static dq_status check(const void *parsed, dq_error *error) {
   bool cuts = !strcmp(method, "percentile") || !strcmp(method, "auto");
   if (dq_option_given(options, "percentile") && !cuts)
     return dq_fail(error, DQ_USAGE, "--percentile is of --method percentile and auto, not of %s", method);
-  return dq_hook_check(options->retrain, options->common.operands[0], options->output.output, error);
+  return dq_hook_check(options->retrain, options->common.operands[0], options->output.output, false, error);
 }
 
 const dq_command dq_verb_int8 = {

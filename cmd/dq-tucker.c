@@ -168,12 +168,17 @@ static const dq_option rows[] = {
      .group = "Ranks",
      DQ_INTO(tucker_options, save_ranks),
      .help = "write the ranks chosen, for --ranks (default: OUT.ranks when the clock had a say)"},
-    DQ_ROW_RETRAIN(tucker_options, retrain, .help = "run this command on the decomposed model and take what it writes",
-                   .details = "It is run by the shell with DQ_MODEL (the decomposed model), DQ_ORIGINAL, DQ_OUTPUT "
-                              "(what it must write), DQ_DATA and DQ_SPEC (JSON: layers, ranks, factors) set, for "
-                              "--time-limit at most. What it wrote is taken when it loads, has the same inputs, "
-                              "outputs and factors, is finite and runs; else the decomposed model stays and the "
-                              "exit status is 1."),
+    DQ_ROW_RETRAIN(tucker_options, retrain,
+                   .help = "run this command on the decomposed model and take what it writes; builtin: train it here",
+                   .details =
+                       "It is run by the shell with DQ_MODEL (the decomposed model), DQ_ORIGINAL, DQ_OUTPUT "
+                       "(what it must write), DQ_DATA and DQ_SPEC (JSON: layers, ranks, factors) set, for "
+                       "--time-limit at most. What it wrote is taken when it loads, has the same inputs, "
+                       "outputs and factors, is finite and runs; else the decomposed model stays and the "
+                       "exit status is 1. builtin[,epochs=10][,batch=32][,lr=0.0003][,temperature=1][,flip][,crop=N]"
+                       "[,cutout=N][,colour=S] trains the weights on the pictures of --data instead, as dq-train "
+                       "does, until the outputs are those of the original: no labels are needed. The epoch that is "
+                       "best on --eval is taken."),
     {.name = "every",
      .type = DQ_OPTION_INT,
      .value = "K",
@@ -219,8 +224,9 @@ static dq_status judge(work *w, const dq_graph *decomposed, dq_error *error) {
                                        .pictures = DQ_VERDICT_FEW_SAMPLES,
                                        .decode = options->data.decode,
                                        .batch = w->settings.batch};
-  // Ranks that are searched for with --max-drop are chosen on the pictures of --eval.
-  bool chosen = dq_option_given(options, "max-drop"), fitted = !options->plain || options->retrain;
+  // --max-drop chooses ranks on the pictures of --eval, and --retrain builtin the epoch.
+  bool builtin = options->retrain && dq_is_builtin(options->retrain);
+  bool chosen = builtin || dq_option_given(options, "max-drop"), fitted = !options->plain || options->retrain;
   bool seen = chosen || (!w->check.opened && fitted);
   DQ_TRY(dq_verdict_conclude(&w->verdict, seen ? DQ_VERDICT_FITTED_PICTURES : DQ_VERDICT_OTHER_PICTURES, decomposed,
                              &judged, w->context, w->arena, error));
@@ -296,7 +302,8 @@ static dq_status check(const void *parsed, dq_error *error) {
     dq_error_hint(error, "--untimed decides without measuring");
     return DQ_USAGE;
   }
-  return dq_hook_check(options->retrain, options->common.operands[0], options->output.output, error);
+  DQ_TRY(dq_hook_check_builtin(options->retrain, options->data.data, error));
+  return dq_hook_check(options->retrain, options->common.operands[0], options->output.output, true, error);
 }
 
 static const char *default_ranks_path(const work *w) {
@@ -364,11 +371,18 @@ static dq_status search(work *w, const dq_graph *graph, dq_error *error) {
 static dq_status retrain(const work *w, const dq_graph *graph, const dq_tucker_report *report, dq_error *error) {
   const tucker_options *options = w->options;
   const char *path = options->output.output;
-  const dq_retrain_options hook = {.command = options->retrain,
-                                   .original = options->common.operands[0],
-                                   .data = options->data.data,
-                                   .time_limit = options->time_limit,
-                                   .shapes = w->settings.shapes};
+  dq_builtin builtin = {.context = w->context};
+  dq_retrain_options hook = {.command = options->retrain,
+                             .original = options->common.operands[0],
+                             .data = options->data.data,
+                             .time_limit = options->time_limit,
+                             .shapes = w->settings.shapes};
+  builtin.options = (dq_trainer_options){.training = {.shapes = w->request},
+                                         .data = w->data,
+                                         .validation = w->check.opened ? w->check.opened : w->data,
+                                         .teacher = w->original,
+                                         .time_limit = options->time_limit};
+  DQ_TRY(dq_hook_builtin(&hook, &builtin, error));
   dq_status status = options->every
                          ? dq_tucker_retrain_steps(report, path, &hook, &w->settings, (int)options->every, error)
                          : dq_tucker_retrain(graph, report, path, &hook, w->context, error);

@@ -11,7 +11,10 @@ extern "C" {
 // Retraining: a command of the user gets a converted model and writes a better one.
 typedef struct dq_model_retrain_options {
   size_t size;
-  const char *command;  // the shell runs it; must be given
+  // The shell runs it; must be given. After a decomposition also "builtin[,epochs=10][,batch=32][,lr=0.0003]
+  // [,temperature=1]" with changes of pictures as in dq_model_train_options.augment behind: the weights are trained on
+  // `pictures` until the outputs are those of the model `original`.
+  const char *command;
   const char *original; // path of the model before its conversion; must be given
   const char *data;     // text that the command gets as DQ_DATA, such as a path of pictures; NULL (default): none
   double time_limit;    // seconds after which the command is ended and has failed; 0 (default): none
@@ -21,6 +24,8 @@ typedef struct dq_model_retrain_options {
   // layers are one step.
   int every;
   const dq_model_tucker_options *tucker; // the options of the decomposition, for `every`; ranks are those of the model
+  dq_dataset *pictures;                  // of "builtin", without labels
+  dq_dataset *validation; // of "builtin": pictures to choose the best epoch by; NULL (default): `pictures`
 } dq_model_retrain_options;
 
 void dq_model_retrain_defaults(dq_model_retrain_options *options, size_t size);
@@ -29,9 +34,9 @@ void dq_model_retrain_defaults(dq_model_retrain_options *options, size_t size);
 // model that the command must write), DQ_DATA, and DQ_SPEC (path of a JSON file on what the transform did). Its output
 // goes to standard error. One command runs in a process at a time. What the command wrote replaces the file `path` when
 // it loads, has the inputs, outputs, nodes and sizes of weights of `model`, is finite and runs. `model` does not
-// change: load the file to go on with it. DQ_CODE_CONDITION: the command failed, or its model was refused; the file is
-// as it was (with `every`: as the step before left it, decomposed). DQ_CODE_USAGE: the model was not transformed,
-// `path` is "-", or an option is missing or out of its range.
+// change: load the file to go on with it. DQ_CODE_CONDITION: the command failed, or its model was refused, or "builtin"
+// made the model worse; the file is as it was (with `every`: as the step before left it, decomposed). DQ_CODE_USAGE:
+// the model was not transformed, `path` is "-", or an option is missing or out of its range.
 dq_code dq_model_retrain(const dq_model *model, const char *path, const dq_model_retrain_options *options,
                          dq_failure *failure);
 

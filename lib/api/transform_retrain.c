@@ -1,7 +1,9 @@
 // The retraining hook of the public interface, on the file of a model that was transformed.
 #include "decomp/search/tucker_retrain.h"
 #include "lib/api/api_internal.h"
+#include "lib/document/origin.h"
 #include "lib/retrain/retrain.h"
+#include "lib/train/builtin.h"
 #include "quant/int8/hook_spec.h"
 
 void dq_model_retrain_defaults(dq_model_retrain_options *options, size_t size) {
@@ -32,6 +34,35 @@ static dq_status retrain_steps(const dq_model *model, const char *path, const dq
   return dq_tucker_retrain_steps(&model->tucker, path, hook, &settings, options->every, error);
 }
 
+static dq_status retrain_by(const dq_model *model, const char *path, dq_retrain_options *hook,
+                            const dq_model_retrain_options *given, dq_arena *arena, dq_error *error) {
+  if (given->every) return retrain_steps(model, path, hook, given, arena, error);
+  if (model->last != DQ_TRANSFORM_TUCKER) return retrain_weights(model, path, hook, arena, error);
+  return dq_tucker_retrain(model->graph, &model->tucker, path, hook, &model->engine->context, error);
+}
+
+// The teacher is the model before the decomposition.
+static dq_status retrain_builtin(const dq_model *model, const char *path, dq_retrain_options *hook,
+                                 const dq_model_retrain_options *given, dq_arena *arena, dq_error *error) {
+  dq_builtin builtin = {.context = &model->engine->context};
+  dq_graph *teacher = NULL;
+  if (model->last != DQ_TRANSFORM_TUCKER)
+    return dq_fail(error, DQ_USAGE, "builtin trains float32 weights: the last transform must be a decomposition");
+  if (!given->pictures) return dq_fail(error, DQ_USAGE, "builtin is given without pictures");
+  DQ_TRY(dq_builtin_parse(&builtin, given->command, error));
+  DQ_TRY(dq_model_open(&teacher, given->original, &model->engine->context, error));
+  builtin.options.training.shapes = *hook->shapes;
+  builtin.options.data = given->pictures->data;
+  builtin.options.validation = given->validation ? given->validation->data : given->pictures->data;
+  builtin.options.teacher = teacher;
+  builtin.options.time_limit = given->time_limit;
+  hook->train = dq_builtin_train;
+  hook->user = &builtin;
+  const dq_status status = retrain_by(model, path, hook, given, arena, error);
+  dq_graph_free(teacher);
+  return status;
+}
+
 static dq_status retrain(const dq_model *model, const char *path, const dq_model_retrain_options *options,
                          dq_arena *arena, dq_error *error) {
   dq_model_retrain_options given = {0};
@@ -48,9 +79,8 @@ static dq_status retrain(const dq_model *model, const char *path, const dq_model
                              .data = given.data,
                              .time_limit = given.time_limit,
                              .shapes = &shapes};
-  if (given.every) return retrain_steps(model, path, &hook, &given, arena, error);
-  if (model->last != DQ_TRANSFORM_TUCKER) return retrain_weights(model, path, &hook, arena, error);
-  return dq_tucker_retrain(model->graph, &model->tucker, path, &hook, &model->engine->context, error);
+  if (dq_is_builtin(given.command)) return retrain_builtin(model, path, &hook, &given, arena, error);
+  return retrain_by(model, path, &hook, &given, arena, error);
 }
 
 dq_code dq_model_retrain(const dq_model *model, const char *path, const dq_model_retrain_options *options,

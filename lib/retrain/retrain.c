@@ -189,13 +189,24 @@ static dq_status run_command(const hook_files *files, const dq_retrain_options *
   return DQ_OK;
 }
 
+// The model that the hook makes of the graph.
+static dq_status make_model(dq_graph **made, const dq_graph *graph, const hook_files *files,
+                            const dq_retrain_options *options, const dq_context *context, dq_error *error) {
+  if (options->train) {
+    *made = dq_graph_copy(graph);
+    return *made ? options->train(options->user, *made, error) : dq_fail_memory(error, 0);
+  }
+  DQ_TRY(run_command(files, options, context, error));
+  return dq_model_open(made, files->output, context, error);
+}
+
 // Runs, checks, and saves in the place of `path`. `bad`: what failed is the hook's fault.
 static dq_status run_hook(const dq_graph *graph, const char *path, const hook_files *files,
                           const dq_retrain_options *options, const dq_context *context, bool *bad, dq_error *error) {
   dq_graph *made = NULL;
   *bad = true;
-  dq_status status = run_command(files, options, context, error);
-  if (status == DQ_OK) status = dq_model_open(&made, files->output, context, error);
+  dq_status status = make_model(&made, graph, files, options, context, error);
+  if (status == DQ_SYSTEM && options->train) *bad = false;
   if (status == DQ_OK) status = dq_retrain_check(graph, made, options, context, error);
   if (status == DQ_OK) {
     *bad = false;
@@ -212,13 +223,13 @@ dq_status dq_retrain(const dq_graph *graph, const char *path, const dq_retrain_o
   dq_arena *arena = dq_context_arena(context);
   if (!arena) return dq_fail_memory(error, sizeof files);
   bool bad = false;
-  dq_status status = prepare(graph, path, options, arena, &files, error);
+  dq_status status = options->train ? DQ_OK : prepare(graph, path, options, arena, &files, error);
   if (status == DQ_OK) status = run_hook(graph, path, &files, options, context, &bad, error);
   if (files.folder) nftw(files.folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
   dq_arena_free(arena);
   if (status == DQ_OK || status == DQ_CANCELLED || !bad) return status;
   if (error) error->status = DQ_CONDITION, error->hint[0] = 0;
-  return dq_error_prefix(error, DQ_CONDITION, "retraining hook");
+  return dq_error_prefix(error, DQ_CONDITION, options->train ? "retraining" : "retraining hook");
 }
 
 dq_status dq_retrain_nodes(const dq_graph *graph, dq_arena *arena, const char *const **names, int *count,

@@ -6,7 +6,11 @@
 #include "lib/schedule/infer.h"
 
 typedef struct dq_retrain_options {
-  const char *command;      // the shell runs it
+  const char *command; // the shell runs it
+  // In place of the command: trains a copy of the graph in place. NULL: the command is run. A failure other than
+  // DQ_CANCELLED and DQ_SYSTEM is one of the hook.
+  dq_status (*train)(void *user, dq_graph *graph, dq_error *error);
+  void *user;               // first argument of `train`
   const char *spec;         // JSON text on what the conversion did, the contents of the file DQ_SPEC
   const char *original;     // path of the model before the conversion, for DQ_ORIGINAL
   const char *data;         // text for DQ_DATA; NULL: ""

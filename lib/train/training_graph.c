@@ -116,7 +116,9 @@ static dq_status train_weights(dq_training_graph *made, dq_training *training, c
       if (is_weight(node, row, i)) DQ_TRY(train_weight(made, training, node, i, error));
   }
   if (training->trained_count) return DQ_OK;
-  return dq_fail(error, DQ_BAD_INPUT, "the model has no weight of float32 that is trained");
+  dq_fail(error, DQ_BAD_INPUT, "the model has no weight of float32 that is trained");
+  dq_error_hint(error, "models of 8 or 16 bits are trained before they are converted");
+  return DQ_BAD_INPUT;
 }
 
 // ---- The loss ----

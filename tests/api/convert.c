@@ -222,6 +222,7 @@ static dq_code retrain(work *w, char **arguments) {
   dq_model_retrain_defaults(&options, sizeof options);
   options.original = arguments[2];
   options.tucker = &w->tucker;
+  options.pictures = w->data;
   dq_code code = read_fields(w, retrain_fields, &options, arguments + 4);
   if (code != DQ_CODE_OK || !options.command) return code;
   return dq_model_retrain(w->model, arguments[3], &options, &w->failure);

@@ -101,9 +101,39 @@ first_weight() {
   only out.onnx
 }
 
+@test "builtin trains the decomposed model towards the original, without labels" {
+  local shapes=$root/datasets/shapes.onnx
+  local words=(--macs -60% --untimed --data synth:shapes,split=calib,count=128 --eval synth:shapes,count=400 -q)
+  gives 0 dq-tucker "$shapes" "${words[@]}" -o out.onnx --retrain builtin,epochs=3,lr=0.0003 --json facts.json
+  awk -F'[:,]' '/"before"/ { b = $2 } /"converted"/ && !c { c = $2 } /"after"/ && !a { a = $2 } END { exit !(c < a && a <= 100) }' \
+    <(grep -A8 '"key": "top1"' facts.json)
+  only facts.json out.onnx
+  gives 0 dq-tucker "$shapes" "${words[@]}" -o steps.onnx --retrain builtin,epochs=1,lr=0.0001 --every 3 # three steps
+  gives 1 dq-tucker "$shapes" "${words[@]}" -o worse.onnx --retrain builtin,epochs=1,lr=0.1
+  says "dq-tucker: retraining: the training made the model worse; kept is the model as it was
+hint: worse.onnx holds the decomposed model"
+  dq-tucker "$shapes" "${words[@]}" -o plain.onnx >/dev/null
+  cmp plain.onnx worse.onnx
+}
+
 @test "usage" {
-  gives 4 dq-tucker "$models/small.onnx" --ratio 0.5 --untimed -o out.onnx --retrain builtin
-  has "not supported yet"
+  gives 2 dq-tucker "$models/small.onnx" --ratio 0.5 --untimed -o out.onnx --retrain builtin
+  says "dq-tucker: --retrain builtin needs the pictures of --data"
+  while read -r words; do
+    gives 2 dq-tucker "$models/small.onnx" --ratio 0.5 --untimed -o out.onnx --data "npy:$x" --retrain "builtin,$words"
+  done <<'END'
+epochs=0
+epochs=1.5
+batch=x
+lr=0
+lr=
+temperature=0
+nonsense
+crop=0
+,
+END
+  tucker 1 builtins # a command of that name
+  rm out.onnx
   gives 2 dq-tucker "$models/small.onnx" --ratio 0.5 --untimed -o - --retrain true
   only
   gives 0 dq-tucker "$models/tiny.onnx" --ratio 0.5 --untimed -o out.onnx --retrain false

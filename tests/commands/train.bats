@@ -197,6 +197,11 @@ cmp_answers() {
   says "dq-train: no node fits the pattern 'nonsense' of weights to freeze"
   gives 3 dq-train "$worse" "${few[@]}" -o o.onnx --freeze '*'
   has "no weight of float32 that is trained"
+  dq-int8 "$shapes" --data synth:shapes,count=8 -o int8.onnx -q >/dev/null
+  gives 3 dq-train int8.onnx "${few[@]:2}" -o o.onnx
+  says "dq-train: the model has no weight of float32 that is trained
+hint: models of 8 or 16 bits are trained before they are converted"
+  rm int8.onnx
   gives 3 dq-train "$worse" "${few[@]}" -o o.onnx --teacher "$models/small.onnx"
   has "teacher"
   for list in nonsense flip=1 crop crop=0 crop=1.5 crop=x cutout=-1 colour=2 colour=nan "flip," ",flip"; do

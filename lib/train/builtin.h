@@ -1,0 +1,25 @@
+// Retraining by dq itself, in place of a command of the user (dq_retrain_options.train).
+#ifndef DQ_TRAIN_BUILTIN_H
+#define DQ_TRAIN_BUILTIN_H
+
+#include "lib/train/trainer.h"
+
+typedef struct dq_builtin {
+  dq_trainer_options options;
+  const dq_context *context;
+} dq_builtin;
+
+// Whether the text is "builtin", or begins with "builtin,".
+bool dq_is_builtin(const char *text);
+
+// Sets those options of *builtin that a text gives: "builtin[,epochs=N][,batch=N][,lr=R][,temperature=T]" with changes
+// of pictures as in dq_augmentation_parse behind. The caller sets the others: data, validation, teacher, shapes, time
+// limit. Defaults: 10 epochs, batches of 32, Adam with a rate of 0.0003 along half a cosine, temperature 1. DQ_USAGE:
+// the text has another form, or a number is out of its range.
+dq_status dq_builtin_parse(dq_builtin *builtin, const char *text, dq_error *error);
+
+// Trains the graph in place; `builtin` is a dq_builtin whose options are complete. The batch is at most the number of
+// pictures. Statuses as dq_train.
+dq_status dq_builtin_train(void *builtin, dq_graph *graph, dq_error *error);
+
+#endif
