@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/ops/emit.h"
+#include "lib/ops/gradient.h"
 #include "lib/ops/strided.h"
 
 static dq_status check_indices(const dq_op *op) {
@@ -51,6 +52,24 @@ static dq_status run_gather(dq_op *op) {
              (const char *)data->data + (size_t)(o * data->dims[axis] + index) * bytes, bytes);
   }
   return DQ_OK;
+}
+
+// The transpose of the map that picks the elements.
+static dq_status gradient_gather(const dq_gradient *gradient) {
+  const dq_op *op = gradient->op;
+  const dq_tensor *data = op->inputs[0], *indices = op->inputs[1];
+  dq_gradient_shape shape = {.rank = data->rank};
+  int axis;
+  if (!indices->data) return dq_op_fail(op, DQ_UNSUPPORTED, "training needs indices that are constant");
+  DQ_TRY(read_axis(op, &axis));
+  dq_tensor *map = dq_gradient_matrix(gradient, data->dims[axis], dq_tensor_count(indices));
+  for (int64_t i = 0; map && i < map->dims[1]; i++) {
+    int64_t index;
+    DQ_TRY(read_index(op, i, data->dims[axis], &index));
+    dq_tensor_set(map, index * map->dims[1] + i, 1);
+  }
+  for (int i = 0; i < data->rank; i++) shape.dims[i] = i == axis ? dq_tensor_count(indices) : data->dims[i];
+  return dq_gradient_set(gradient, 0, dq_gradient_mapped(gradient, gradient->outputs[0], &shape, axis, map));
 }
 
 // Computed indices, or constant data. Where run_gather refuses an index, the C takes the nearest one there is.
@@ -161,6 +180,7 @@ const dq_operator dq_op_Gather = {
     .attributes = (const dq_attribute_rule[]){{"axis", DQ_ATTRIBUTE_INT, false}, {0}},
     .infer = infer_gather,
     .run = run_gather,
+    .gradient = gradient_gather,
     .emit = emit_gather,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,

@@ -50,6 +50,19 @@ dq_value *dq_gradient_spread(const dq_gradient *gradient, dq_value *x, int i);
 // steps[axis], where that is inside. `steps` NULL: all are 1.
 dq_value *dq_gradient_placed(const dq_gradient *gradient, dq_value *x, int i, const int64_t *starts,
                              const int64_t *steps);
+// The gradient of input 0 of an operator that sees it in the shape dims[rank] and permutes its axes by perm[rank].
+dq_value *dq_gradient_unpermuted(const dq_gradient *gradient, int rank, const int64_t *dims, const int *perm);
+// A value with its shape, which dq_gradient_mapped changes.
+typedef struct dq_gradient_shape {
+  int rank;
+  int64_t dims[DQ_MAX_RANK];
+} dq_gradient_shape;
+// A linear map along an axis of `x` of that shape: element k of the result along the axis is the sum over j of
+// matrix[k][j] times element j. The matrix, of the type of `x`, is not copied. `shape` becomes that of the result.
+dq_value *dq_gradient_mapped(const dq_gradient *gradient, dq_value *x, dq_gradient_shape *shape, int axis,
+                             dq_tensor *matrix);
+// A matrix of zeros of the type of input 0, in the arena of the graph; NULL: there is no memory.
+dq_tensor *dq_gradient_matrix(const dq_gradient *gradient, int64_t rows, int64_t columns);
 // Stores the gradient of input `i`. DQ_SYSTEM: `value` is NULL.
 dq_status dq_gradient_set(const dq_gradient *gradient, int i, dq_value *value);
 // Whether the gradient of input `i` is wanted.

@@ -193,6 +193,32 @@ dq_value *dq_gradient_placed(const dq_gradient *gradient, dq_value *x, int i, co
   return dq_gradient_result(dq_gradient_ints(gradient, node, "steps", steps ? steps : ones, to->rank));
 }
 
+dq_tensor *dq_gradient_matrix(const dq_gradient *gradient, int64_t rows, int64_t columns) {
+  return dq_tensor_new(gradient->graph->arena, gradient->op->inputs[0]->type, 2, (int64_t[]){rows, columns});
+}
+
+// The product of the matrix with x as a stack of matrices, whose rows the axis counts.
+dq_value *dq_gradient_mapped(const dq_gradient *gradient, dq_value *x, dq_gradient_shape *shape, int axis,
+                             dq_tensor *matrix) {
+  int64_t outer = 1, inner = 1;
+  for (int i = 0; i < axis; i++) outer *= shape->dims[i];
+  for (int i = axis + 1; i < shape->rank; i++) inner *= shape->dims[i];
+  dq_value *stack = dq_gradient_shaped(gradient, x, 3, (int64_t[]){outer, shape->dims[axis], inner});
+  dq_value *map = matrix ? dq_graph_add_constant(gradient->graph, "gradient/map", matrix) : NULL;
+  dq_value *mapped = dq_gradient_of_two(gradient, "MatMul", map, stack);
+  if (matrix) shape->dims[axis] = matrix->dims[0];
+  return dq_gradient_shaped(gradient, mapped, shape->rank, shape->dims);
+}
+
+dq_value *dq_gradient_unpermuted(const dq_gradient *gradient, int rank, const int64_t *dims, const int *perm) {
+  int64_t permuted[DQ_MAX_RANK], inverse[DQ_MAX_RANK];
+  for (int i = 0; i < rank; i++) permuted[i] = dims[perm[i]], inverse[perm[i]] = i;
+  dq_value *x = dq_gradient_shaped(gradient, gradient->outputs[0], rank, permuted);
+  dq_node *node = dq_gradient_node(gradient, "Transpose", 1, &x, 1);
+  x = dq_gradient_result(dq_gradient_ints(gradient, node, "perm", inverse, rank));
+  return dq_gradient_reshaped(gradient, x, 0);
+}
+
 dq_status dq_gradient_view(const dq_gradient *gradient) {
   return dq_gradient_set(gradient, 0, dq_gradient_reshaped(gradient, gradient->outputs[0], 0));
 }

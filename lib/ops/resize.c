@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/ops/emit_resize.h"
+#include "lib/ops/gradient.h"
 #include "lib/ops/resize_axis.h"
 #include "lib/ops/strided.h"
 
@@ -350,6 +351,35 @@ static dq_status run(dq_op *op) {
   return status;
 }
 
+// The transpose of the map along an axis: what each output element gives back to the elements that it came from.
+static dq_tensor *transposed_map(const dq_gradient *gradient, const dq_resize_axis *axis) {
+  dq_tensor *map = dq_gradient_matrix(gradient, axis->input, axis->output);
+  for (int64_t o = 0; map && o < axis->output; o++) {
+    const int32_t *index = axis->index + o * axis->taps;
+    for (int t = 0; index[0] >= 0 && t < axis->taps; t++) {
+      const int64_t at = index[t] * axis->output + o;
+      dq_tensor_set(map, at, dq_tensor_get(map, at) + (axis->weight_f64 ? axis->weight_f64[o * axis->taps + t] : 1));
+    }
+  }
+  return map;
+}
+
+static dq_status gradient(const dq_gradient *gradient) {
+  const dq_op *op = gradient->op;
+  resize_job job;
+  bool known;
+  DQ_TRY(read_job(op, &job, &known));
+  if (!known) return dq_op_fail(op, DQ_UNSUPPORTED, "training needs scales or sizes that are constant");
+  dq_gradient_shape shape = {.rank = job.rank};
+  dq_value *x = gradient->outputs[0];
+  for (int i = 0; i < job.rank; i++) shape.dims[i] = job.axis[i].output;
+  for (int i = 0; i < job.rank; i++) {
+    DQ_TRY(dq_resize_axis_table(&job.rules, &job.axis[i], gradient->graph->arena, op->error));
+    if (!job.axis[i].same) x = dq_gradient_mapped(gradient, x, &shape, i, transposed_map(gradient, &job.axis[i]));
+  }
+  return dq_gradient_set(gradient, 0, x);
+}
+
 // Nearest elements are moved.
 static dq_status emit(dq_emission *to) {
   resize_job job;
@@ -380,6 +410,7 @@ const dq_operator dq_op_Resize = {
                                               {0}},
     .infer = infer,
     .run = run,
+    .gradient = gradient,
     .emit = emit,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
@@ -397,6 +428,7 @@ const dq_operator dq_op_Upsample = {
         (const dq_attribute_rule[]){{"mode", DQ_ATTRIBUTE_STRING, false}, {"scales", DQ_ATTRIBUTE_FLOATS, false}, {0}},
     .infer = infer,
     .run = run,
+    .gradient = gradient,
     .emit = emit,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,

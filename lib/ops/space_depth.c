@@ -5,6 +5,7 @@
 
 #include "lib/base/sizes.h"
 #include "lib/ops/emit.h"
+#include "lib/ops/gradient.h"
 #include "lib/ops/strided.h"
 
 static dq_status read_block(const dq_op *op, int64_t *block) {
@@ -39,9 +40,28 @@ static dq_status infer_depth_to_space(dq_op *op) {
   return dq_op_shape(op, 0, op->inputs[0]->type, 4, dims);
 }
 
-static dq_status permute(dq_op *op, const int64_t *dims, const int *perm) {
+// The input in six dimensions, and the order in which the output has them.
+typedef struct permutation {
+  int64_t dims[6];
+  int perm[6];
+} permutation;
+
+static permutation depth_to_space(const dq_op *op, int64_t b, bool columns_first) {
+  const int64_t *d = op->inputs[0]->dims, channels = d[1] / (b * b);
+  if (columns_first) return (permutation){{d[0], channels, b, b, d[2], d[3]}, {0, 1, 4, 2, 5, 3}};
+  return (permutation){{d[0], b, b, channels, d[2], d[3]}, {0, 3, 4, 1, 5, 2}};
+}
+
+static permutation space_to_depth(const dq_op *op, int64_t b, bool columns_first) {
+  const int64_t *d = op->inputs[0]->dims;
+  permutation p = {{d[0], d[1], d[2] / b, b, d[3] / b, b}, {0, 3, 5, 1, 2, 4}};
+  if (columns_first) p.perm[1] = 1, p.perm[2] = 3, p.perm[3] = 5;
+  return p;
+}
+
+static dq_status permute(dq_op *op, permutation p) {
   dq_strided plan;
-  dq_strided_permute(&plan, 6, dims, perm);
+  dq_strided_permute(&plan, 6, p.dims, p.perm);
   dq_strided_copy(op, &plan, dq_dtype_size(op->inputs[0]->type), op->inputs[0]->data, op->outputs[0]->data);
   return DQ_OK;
 }
@@ -90,9 +110,7 @@ static dq_status run_depth_to_space(dq_op *op) {
     dq_op_parallel(op, d[0] * channels, 4 * d[2] * d[3], double_channel, &job);
     return DQ_OK;
   }
-  if (columns_first)
-    return permute(op, (const int64_t[]){d[0], channels, b, b, d[2], d[3]}, (const int[]){0, 1, 4, 2, 5, 3});
-  return permute(op, (const int64_t[]){d[0], b, b, channels, d[2], d[3]}, (const int[]){0, 3, 4, 1, 5, 2});
+  return permute(op, depth_to_space(op, b, columns_first));
 }
 
 static dq_status infer_space_to_depth(dq_op *op) {
@@ -107,14 +125,24 @@ static dq_status infer_space_to_depth(dq_op *op) {
 }
 
 static dq_status run_space_to_depth(dq_op *op) {
-  const int64_t *d = op->inputs[0]->dims;
-  static const int depth_first[] = {0, 3, 5, 1, 2, 4}, depth_last[] = {0, 1, 3, 5, 2, 4};
   int64_t b;
   bool columns_first;
   DQ_TRY(read_block(op, &b));
   DQ_TRY(read_mode(op, &columns_first));
-  return permute(op, (const int64_t[]){d[0], d[1], d[2] / b, b, d[3] / b, b}, columns_first ? depth_last : depth_first);
+  return permute(op, space_to_depth(op, b, columns_first));
 }
+
+static dq_status gradient(const dq_gradient *gradient, permutation (*forward)(const dq_op *, int64_t, bool)) {
+  int64_t b;
+  bool columns_first;
+  DQ_TRY(read_block(gradient->op, &b));
+  DQ_TRY(read_mode(gradient->op, &columns_first));
+  const permutation p = forward(gradient->op, b, columns_first);
+  return dq_gradient_set(gradient, 0, dq_gradient_unpermuted(gradient, 6, p.dims, p.perm));
+}
+
+static dq_status gradient_depth_to_space(const dq_gradient *to) { return gradient(to, depth_to_space); }
+static dq_status gradient_space_to_depth(const dq_gradient *to) { return gradient(to, space_to_depth); }
 
 static const dq_attribute_rule depth_attributes[] = {{"blocksize", DQ_ATTRIBUTE_INT, true},
                                                      {"mode", DQ_ATTRIBUTE_STRING, false}, // SpaceToDepth: from 28 on
@@ -129,6 +157,7 @@ const dq_operator dq_op_DepthToSpace = {
     .attributes = depth_attributes,
     .infer = infer_depth_to_space,
     .run = run_depth_to_space,
+    .gradient = gradient_depth_to_space,
     .emit = dq_emit_move,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,
@@ -145,6 +174,7 @@ const dq_operator dq_op_SpaceToDepth = {
     .attributes = depth_attributes,
     .infer = infer_space_to_depth,
     .run = run_space_to_depth,
+    .gradient = gradient_space_to_depth,
     .emit = dq_emit_move,
     .category = DQ_FOLLOW,
     .quantization = DQ_QUANTIZE_SHARE,

@@ -295,6 +295,39 @@ static void case_pad(trial *t) {
   make(t, "Pad", 2, inputs, 1);
 }
 
+static void case_depth_to_space(trial *t) {
+  int64_t block = between(t, 1, 3), x[] = {between(t, 1, 2), between(t, 1, 2) * block * block, between(t, 1, 3), 2};
+  dq_value *input = operand(t, 4, x);
+  dq_node *node = make(t, "DepthToSpace", 1, &input, 1);
+  dq_node_set_int(t->graph, node, "blocksize", block);
+  if (between(t, 0, 1)) dq_node_set_string(t->graph, node, "mode", "CRD");
+}
+
+static void case_space_to_depth(trial *t) {
+  int64_t block = between(t, 1, 3), x[] = {between(t, 1, 2), between(t, 1, 3), between(t, 1, 2) * block, 2 * block};
+  dq_value *input = operand(t, 4, x);
+  dq_node_set_int(t->graph, make(t, "SpaceToDepth", 1, &input, 1), "blocksize", block);
+}
+
+// Indices that repeat, count from the end, and leave elements out.
+static void case_gather(trial *t) {
+  const int64_t indices[] = {between(t, 0, 2), -1, between(t, 0, 2), between(t, -3, -1)},
+                x[] = {3, 3, between(t, 1, 4)};
+  dq_value *inputs[] = {operand(t, 3, x), whole_numbers(t, (int)between(t, 1, 4), indices)};
+  dq_node_set_int(t->graph, make(t, "Gather", 2, inputs, 1), "axis", between(t, 0, 1));
+}
+
+static void case_resize(trial *t) {
+  static const char *const modes[] = {"nearest", "linear", "cubic"}, *const places[] = {"half_pixel", "asymmetric",
+                                                                                        "align_corners"};
+  const int64_t x[] = {between(t, 1, 2), 2, between(t, 2, 5), between(t, 2, 5)};
+  const int64_t sizes[] = {x[0], x[1], between(t, 2, 9), between(t, 2, 9)};
+  dq_value *inputs[] = {operand(t, 4, x), NULL, NULL, whole_numbers(t, 4, sizes)};
+  dq_node *node = make(t, "Resize", 4, inputs, 1);
+  dq_node_set_string(t->graph, node, "mode", modes[between(t, 0, 2)]);
+  dq_node_set_string(t->graph, node, "coordinate_transformation_mode", places[between(t, 0, 2)]);
+}
+
 static void case_expand(trial *t) {
   int64_t x[] = {between(t, 1, 3), 1, between(t, 1, 3)}, shape[] = {between(t, 1, 6), x[0], between(t, 1, 4), x[2]};
   dq_value *inputs[] = {operand(t, 3, x), whole_numbers(t, 4, shape)};
@@ -338,6 +371,10 @@ CASE(transpose)
 CASE(concat)
 CASE(split)
 CASE(slice)
+CASE(depth_to_space)
+CASE(space_to_depth)
+CASE(gather)
+CASE(resize)
 CASE(pad)
 CASE(expand)
 
@@ -412,6 +449,10 @@ int main(void) {
       cmocka_unit_test(concat_gradient),
       cmocka_unit_test(split_gradient),
       cmocka_unit_test(slice_gradient),
+      cmocka_unit_test(depth_to_space_gradient),
+      cmocka_unit_test(space_to_depth_gradient),
+      cmocka_unit_test(gather_gradient),
+      cmocka_unit_test(resize_gradient),
       cmocka_unit_test(pad_gradient),
       cmocka_unit_test(expand_gradient),
       cmocka_unit_test(without_a_gradient),
