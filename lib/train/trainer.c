@@ -18,13 +18,12 @@ static dq_status read_batch(dq_trainer *t, int64_t index, dq_error *error) {
   return t->options->teacher ? dq_teacher_run(&t->teacher, t->training.input, t->training.targets, error) : DQ_OK;
 }
 
-// The most that the process has held so far, and what the first steps add to that.
+// The most that the process has held so far, and the weights that are stored in the model at the end.
 static double foretell_memory(const dq_trainer *t) {
   struct rusage usage = {0};
   const int64_t state = dq_training_elements(&t->training) * (int64_t)sizeof(float);
-  const int64_t copies = 2 + (t->optimizer.kind == DQ_OPTIMIZER_ADAM ? 2 : 1);
   getrusage(RUSAGE_SELF, &usage); // Linux counts it in kB
-  return 1024.0 * (double)usage.ru_maxrss + (double)(copies * state);
+  return 1024.0 * (double)usage.ru_maxrss + (double)state;
 }
 
 // A step without its update takes the memory that all steps need, so that it is known before the first one.

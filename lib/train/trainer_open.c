@@ -38,27 +38,41 @@ static dq_status choose_loss(const dq_trainer *t, dq_training_options *options, 
 
 // ---- What is trained ----
 
+// A batch that the nodes of a model need is no fault of theirs.
+static dq_status hint_at_batch(const dq_trainer *t, dq_status status, dq_error *error) {
+  for (int i = 0; i < t->model->input_count; i++) {
+    const dq_value *input = t->model->inputs[i];
+    if (input->constant || input->rank < 1 || status != DQ_BAD_INPUT) continue;
+    if (input->dims[0].size > 0 && input->dims[0].size != t->options->training.batch)
+      dq_error_hint(error, "the model has a batch of its own: --batch %lld", (long long)input->dims[0].size);
+  }
+  return status;
+}
+
 static dq_status open_training(dq_trainer *t, dq_error *error) {
   dq_training_options options = t->options->training;
   DQ_TRY(dq_complete_shapes(&options.shapes, t->model, t->options->data, t->arena, error));
   DQ_TRY(choose_loss(t, &options, error));
   DQ_TRY(check_frozen(t, error));
-  DQ_TRY(dq_training_open(&t->training, t->model, &options, t->context, error));
+  dq_status status = dq_training_open(&t->training, t->model, &options, t->context, error);
+  if (status != DQ_OK) return hint_at_batch(t, status, error);
   t->optimizer = t->options->optimizer;
   DQ_TRY(dq_training_optimizer(&t->training, &t->optimizer, error));
   const dq_batches_options batches = {.data = t->options->data,
                                       .augmentation = t->options->augmentation,
                                       .label_smoothing = t->options->label_smoothing,
                                       .unlabelled = t->options->teacher != NULL};
-  t->validation = (dq_validation){
-      .data = t->options->validation, .teacher = t->options->teacher, .shapes = options.shapes, .batch = options.batch};
+  t->validation = (dq_validation){.data = t->options->validation,
+                                  .teacher = t->options->teacher,
+                                  .classes = t->training.targets->rank == 2 ? t->training.targets->dims[1] : 0,
+                                  .shapes = options.shapes,
+                                  .batch = options.batch};
   DQ_TRY(dq_batches_open(&t->batches, &batches, t->training.input, t->training.targets, t->arena, t->context, error));
   const dq_teacher_options teacher = {.graph = t->options->teacher,
                                       .classes = options.loss == DQ_LOSS_CROSS_ENTROPY,
                                       .temperature = options.temperature};
   if (!teacher.graph) return DQ_OK;
-  const dq_status status =
-      dq_teacher_open(&t->teacher, &teacher, t->training.input, t->training.targets, t->context, error);
+  status = dq_teacher_open(&t->teacher, &teacher, t->training.input, t->training.targets, t->context, error);
   return status == DQ_OK ? DQ_OK : dq_error_prefix(error, status, "teacher");
 }
 

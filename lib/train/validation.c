@@ -27,10 +27,17 @@ static dq_status validate_by_teacher(const dq_validation *validation, const dq_g
   return status;
 }
 
+// Labels of other classes than the model's, such as those of folders, are none to a training by a teacher.
+static bool labels_suit(const dq_validation *validation) {
+  const int64_t labels = dq_data_classes(validation->data);
+  return dq_data_classes_exact(validation->data) ? labels == validation->classes : labels <= validation->classes;
+}
+
 dq_status dq_validate(const dq_validation *validation, const dq_graph *model, dq_figure *figure,
                       const dq_context *context, dq_error *error) {
   const bool labelled = dq_data_labelled(validation->data) == DQ_LABEL_CLASS;
-  if (!labelled && validation->teacher) return validate_by_teacher(validation, model, figure, context, error);
+  if (validation->teacher && !(labelled && labels_suit(validation)))
+    return validate_by_teacher(validation, model, figure, context, error);
   if (!labelled) {
     dq_fail(error, DQ_BAD_INPUT, "the pictures to validate on have no class labels");
     dq_error_hint(error, "a teacher needs no labels: --teacher MODEL");

@@ -7,7 +7,8 @@
 
 typedef struct dq_validation {
   dq_data *data;
-  const dq_graph *teacher; // for pictures without labels; NULL: none
+  const dq_graph *teacher; // for pictures without labels that suit the model; NULL: none
+  int64_t classes;         // of the scores of the model; 0: it has no scores of classes
   dq_shape_request shapes;
   int64_t batch;
 } dq_validation;
