@@ -72,6 +72,10 @@ reports=(--json run/a.json --csv run/a.csv --html run/a.html)
 @test "dq-bench" {
   signalled dq-bench "$models/small.onnx" --runs 20 --json run/bench.json --csv run/bench.csv --html run/bench.html
 }
+@test "dq-train" {
+  signalled dq-train "$models/small.onnx" --teacher "$models/small.onnx" --data "npy:$x" --val "npy:$x" --batch 2 --lr 1e-15 \
+    --keep last -o run/out.onnx
+}
 @test "dq" { signalled dq int8 "$models/small.onnx" --data "npy:$x" -o run/out.onnx; }
 
 # waiting NAME COMMAND...: starts a command that waits for a model on standard input, to be sent that signal
