@@ -66,6 +66,8 @@ check() {
     ;;
   emitted)
     have cppcheck || need cppcheck cppcheck
+    have arm-none-eabi-gcc || need arm-none-eabi-gcc gcc-arm-none-eabi
+    have qemu-system-arm || need qemu-system-arm qemu-system-arm
     ;;
   esac
   python3 -c 'import venv, ensurepip' 2>/dev/null || need python3-venv python3-venv

@@ -89,10 +89,10 @@ test-machines: $(B)/dq-int8 $(B)/dq-cc
 	@sh cmd/deps.sh machines
 	JOBS=$(shell nproc) tests/machines $(B)
 
-## test-emitted: what the C of dq-cc keeps beside its bits, on networks of ../shared: rules of MISRA C; the tests take the small classifier
-test-emitted: $(B)/dq-int8 $(B)/dq-cc
+## test-emitted: what the C of dq-cc keeps beside its bits, on networks of ../shared: rules of MISRA C, bounds on flash, memory and instructions of Cortex-M, the accuracy on CIFAR-10; the tests take one network
+test-emitted: $(B)/dq-int8 $(B)/dq-cc $(B)/dq-report
 	@sh cmd/deps.sh emitted
-	tests/emitted/misra $(B)
+	for check in misra bounds accuracy; do tests/emitted/$$check $(B) || exit; done
 
 ## test-audit: on all models, the audit never sees more than it proved; the tests take three small ones
 test-audit: $(B)/dq-int8 $(B)/dq-report
