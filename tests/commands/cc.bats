@@ -158,6 +158,55 @@ END
   grep -q "dq_near" net.c
 }
 
+@test "sums, differences and products of all pairs of bytes, exact, corrected and in float" {
+  command -v python3 >/dev/null || skip "no python3 to write the numbers with"
+  for type in uint8 int8; do
+    python3 - $type <<'END'
+import struct, sys
+first = -128 if sys.argv[1] == 'int8' else 0
+head = "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 256), }".ljust(117) + '\n'
+with open('all.npy', 'wb') as to:
+    to.write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head.encode())
+    to.write(struct.pack('<256f', *range(first, first + 256)))
+END
+    while read -r operator forms a b y; do
+      zero=$([ $type = int8 ] && echo 3 || echo 2) # the number of the type in ONNX
+      cat >pairs.model <<END
+input x 1 256
+o = Cast s(0.0) to=$zero
+z = Cast s(7.0) to=$zero
+v = QuantizeLinear x s(1.0) o
+w = Reshape v i(256,1)
+c = DequantizeLinear v s($a) z
+d = DequantizeLinear w s($b) z
+e = $operator c d
+q = QuantizeLinear e s($y) z
+output q 256 256
+END
+      make_models --describe pairs.model pairs.onnx
+      gives 0 dq-cc pairs.onnx -o net.c --verify --data npy:all.npy --compiler-flags "$strict"
+      has "Elements compared:    65536"
+      has "Elements that differ: 0"
+      case $type-$forms in # other zero points have other forms
+      uint8-exact) has "of these in float:    0" && has "Sums corrected:       0" ;;
+      uint8-corrected) has "of these in float:    0" && grep -qE "^Sums corrected: +[1-9]" <<<"$output" ;;
+      uint8-float) has "of these in float:    1" ;;
+      esac
+    done <<'END'
+Add exact 0.0182931 0.0503809 0.0234412
+Add corrected 0.02565 0.01443 0.07898
+Add corrected 0.02662 0.08543 0.09234
+Add float 0.0078125 0.00390625 0.01
+Sub exact 0.0235294 0.0117131 0.0310773
+Sub corrected 0.03166 0.04030 0.07776
+Sub corrected 0.06958 0.03704 0.08160
+Sub float 0.0078125 0.00390625 0.01
+Mul exact 0.0314159 0.0271828 0.0161803
+Mul corrected 0.0078125 0.00390625 0.01
+END
+  done
+}
+
 @test "bits that differ are status 1, and C that cannot be compiled or run is 5" {
   CC=true gives 5 dq-cc int8.onnx -o net.c --verify
   has "the program of the emitted C did not run"
