@@ -227,8 +227,21 @@ static dq_status emit_view(dq_emission *to) {
   return DQ_OK;
 }
 
+// The parameters of the step's function without its constants.
+static int operand_count(const dq_op *op) {
+  int count = 0;
+  for (int i = 0; i < op->input_count; i++) count += op->inputs[i] && !op->inputs[i]->data;
+  for (int o = 0; o < op->output_count; o++) count += op->outputs[o] != NULL;
+  return count;
+}
+
 static dq_status call_row(dq_emission *emission) {
+  enum { MOST_PARAMETERS = 127 }; // that every compiler takes: ISO C99, 5.2.4.1
   const dq_operator *row = emission->op->row;
+  const int operands = operand_count(emission->op);
+  if (operands > MOST_PARAMETERS)
+    return dq_op_fail(emission->op, DQ_UNSUPPORTED, "%d inputs and outputs, and C is written for at most %d of a step",
+                      operands, MOST_PARAMETERS);
   if (row->flags & DQ_OP_VIEW) return emit_view(emission);
   if (!row->emit) return dq_op_fail(emission->op, DQ_UNSUPPORTED, "operator %s has no C yet", row->name);
   return row->emit(emission);

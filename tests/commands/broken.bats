@@ -71,3 +71,5 @@ every() {
     try dq-tucker "$model" --data list.txt --ratio 0.5 --untimed -o out.onnx
   done
 }
+
+@test "broken files in dq-cc" { every dq-cc MODEL -o out.c; }

@@ -301,6 +301,46 @@ refused() {
   refused 4 "bad.onnx: node 'y': operator DeformConv has no C yet" "$(no_c)" -o net.c
 }
 
+@test "a step with more inputs than a function has parameters is refused" {
+  printf 'input x 1 2 4\ny = Relu x\nz = Concat%s axis=1\noutput z\n' "$(printf ' y%.0s' {1..127})" >many.model
+  make_models --describe many.model many.onnx
+  refused 4 "node 'z': 128 inputs and outputs, and C is written for at most 127 of a step" many.onnx -o net.c
+  sed -i 's/Concat y/Concat/' many.model
+  make_models --describe many.model many.onnx
+  gives 0 dq-cc many.onnx -o net.c --verify
+  has "Elements that differ: 0"
+}
+
+@test "nodes that dq does not run, cycles, wrong attributes and opsets are named, and nothing is written" {
+  while read -r status name words; do
+    refused "$status" "$words" "$models/$name.onnx" -o net.c
+  done <<'END'
+4 unknown_operator node 'strange': operator Frobnicate (opset 13) is not supported
+4 unknown_domain node 'strange': operator Frobnicate of domain 'com.example' is not supported
+4 if node 'choice': operator If (opset 13) is not supported
+4 loop node 'repeat': operator Loop (opset 13) is not supported
+4 scan node 'walk': operator Scan (opset 13) is not supported
+4 function node 'twice': operator Twice of domain 'local' is not supported
+4 bfloat16 input 'x' has elements of type bfloat16, which is not supported
+2 sequences input 'x': dimension 1 ('length') is not known
+3 cycle node 'add' is part of a cycle or behind one
+3 nobody_produces node 'add': input 'ghost' is not produced by anything
+3 too_many_inputs node 'relu': 2 inputs, expected 1
+3 wrong_attribute node 'relu': attribute 'alpha' is of type int, expected float
+3 zero_stride node 'conv1': attribute 'strides' holds 0, expected 1 to 2147483647
+3 bad_group node 'conv1': 2 groups do not divide 3 input channels
+3 large_kernel node 'conv1': the kernel covers 7, more than the 4 elements of the padded input along spatial axis 0
+4 ir_99 IR version 99, supported are 3 to 14
+4 opset_6 opset 6, supported are 7 to 28
+4 opset_99 opset 99, supported are 7 to 28
+3 no_outputs the graph has no outputs
+END
+  for name in no_nodes initializer_output weight_output double nan_weight; do
+    gives 0 dq-cc "$models/$name.onnx" -o net.c --verify
+    has "Elements that differ: 0"
+  done
+}
+
 @test "sizes that the model leaves open are asked for" {
   refused 2 "input 'images': dimension 2 ('height') is not known" "$models/open_size.onnx" -o net.c
   has "hint: give it, for example with --shape images=1,3,224,224"

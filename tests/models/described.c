@@ -8,7 +8,7 @@
 #include "lib/base/random.h"
 #include "lib/onnx/onnx.h"
 
-enum { OPSET = 13, MOST = 16 }; // MOST: operands or outputs of a node, numbers of a list
+enum { OPSET = 13, MOST = 160 }; // MOST: operands or outputs of a node, numbers of a list
 
 typedef struct description {
   dq_graph *graph;
