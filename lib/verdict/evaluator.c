@@ -36,7 +36,7 @@ static dq_status compare_detections(dq_evaluator *evaluator, int64_t picture, dq
     for (int i = 0; i < 2; i++) pointers[i][o] = &tensors[i][o];
   }
   DQ_TRY(dq_detection_error_compare(&evaluator->detection, pointers[0], pointers[1], &evaluator->signal[picture],
-                                    &evaluator->score->noise[picture], error));
+                                    &evaluator->moved[picture], error));
   return dq_detection_error_add_answers(&evaluator->detection, &evaluator->outputs[0].answers, error);
 }
 
@@ -55,6 +55,9 @@ static dq_status compare(void *user, int slot, const dq_tensor *tensor, dq_error
     if (evaluator->score->plain_noise && !output->features) evaluator->score->plain_noise[picture] += noise;
     return dq_answers_add(&output->answers, tensor, exact, tensor->data, error);
   }
+  dq_output_error_clear(&output->last);
+  DQ_TRY(dq_output_error_add(&output->last, tensor, exact, tensor->data, evaluator->arena, evaluator->context, error));
+  evaluator->score->noise[picture] += dq_output_error_relative(&output->last);
   DQ_TRY(copy_output(&output->other, tensor, evaluator->context, error));
   for (int o = 0; o < evaluator->what.count; o++)
     if (evaluator->outputs[o].pictures_done <= picture) return DQ_OK;
@@ -173,7 +176,8 @@ dq_status dq_evaluator_open(dq_evaluator *evaluator, const dq_evaluator_options 
   evaluator->outputs = DQ_NEW_ARRAY(arena, outputs, dq_evaluated_output);
   evaluator->exact = DQ_NEW_ARRAY(arena, options->pictures * outputs, float *);
   evaluator->signal = DQ_NEW_ARRAY(arena, options->pictures, double);
-  if (!evaluator->names || !evaluator->outputs || !evaluator->exact || !evaluator->signal)
+  evaluator->moved = DQ_NEW_ARRAY(arena, options->pictures, double);
+  if (!evaluator->names || !evaluator->outputs || !evaluator->exact || !evaluator->signal || !evaluator->moved)
     return dq_fail_memory(error, 0);
   evaluator->what = (dq_observation){
       .shapes = options->shapes, .names = evaluator->names, .data = options->data, .doing = "judging", .halves = true};
@@ -195,13 +199,23 @@ static double sum_of(const double *numbers, int64_t count) {
   return sum;
 }
 
+// Adds the noise of the predictions to that of the candidates.
+static void score_detections(dq_evaluator *evaluator) {
+  dq_score *score = evaluator->score;
+  int64_t pictures = evaluator->what.pictures;
+  double signal = sum_of(evaluator->signal, pictures) / (double)pictures;
+  for (int64_t p = 0; p < pictures; p++)
+    if (evaluator->moved[p] > 0) score->noise[p] += signal > 0 ? evaluator->moved[p] / signal : 0;
+  double noise = sum_of(score->noise, pictures) / (double)pictures;
+  score->decibels = noise > 0 ? -10 * log10(noise) : INFINITY;
+}
+
 // The SQNR of the outputs' channels over all pictures that were added; of detectors that of the last pictures.
 static dq_status score_outputs(dq_evaluator *evaluator, dq_error *error) {
   dq_score *score = evaluator->score;
   int count = evaluator->what.count, plain = count;
   if (evaluator->detects) {
-    double noise = sum_of(score->noise, evaluator->what.pictures);
-    score->decibels = noise > 0 ? 10 * log10(sum_of(evaluator->signal, evaluator->what.pictures) / noise) : INFINITY;
+    score_detections(evaluator);
     return DQ_OK;
   }
   dq_output_error *errors = DQ_NEW_ARRAY(evaluator->arena, count, dq_output_error);

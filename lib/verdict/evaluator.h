@@ -26,9 +26,13 @@ typedef struct dq_evaluator_options {
 } dq_evaluator_options;
 
 typedef struct dq_score {
-  double decibels; // SQNR in dB over all pictures: of the outputs, or of the predictions of a detector; INFINITY: equal
-  double *noise;   // by picture, owned by the caller: the noise of the predictions, or the sum over the outputs of
-                   // noise / sum of squares of the float output
+  // SQNR in dB over all pictures; INFINITY: equal. Of a detector that of the mean of `noise`, else of the outputs.
+  double decibels;
+  // By picture, owned by the caller: the sum over the outputs of noise / sum of squares of the float output. Of a
+  // detector the sum over the parts of its outputs, in which all candidates count, and to it the noise of the
+  // predictions over the mean signal of the pictures: what is reported decides where there is much of it, and where a
+  // picture shows little the candidates do.
+  double *noise;
   // With options.features: the same of the outputs alone, for forms whose features have another order; plain_noise is
   // owned by the caller and may be NULL.
   double plain_decibels, *plain_noise;
@@ -42,6 +46,7 @@ typedef struct dq_evaluated_output {
   bool features;         // the data of the product that computes what is compared, in its place
   dq_tensor shape;       // of what is compared: float32
   float *other;          // of the other form on the current picture; detectors only
+  dq_output_error last;  // of the current picture; likewise
   int64_t pictures_done; // of the run
   // Sums over the pictures of the last dq_evaluate.
   dq_output_error error;
@@ -57,9 +62,10 @@ typedef struct dq_evaluator {
   const char **names;           // what.names, set for each form that runs
   dq_evaluated_output *outputs; // [what.count]
   float **exact;                // float outputs, [picture * what.count + output]
-  bool detects;                 // the predictions of a detector are compared, not its outputs
+  bool detects;                 // the predictions of a detector are compared too
   dq_detection_error detection;
   double *signal;  // by picture: the sum of squares of the predictions in float
+  double *moved;   // by picture: the noise of the predictions of the form that runs
   dq_score *score; // result of the form that runs
 } dq_evaluator;
 

@@ -103,6 +103,14 @@ int dq_output_error_parts(const dq_output_error *output_error, dq_output_part pa
   return count;
 }
 
+double dq_output_error_relative(const dq_output_error *output_error) {
+  dq_output_part parts[2];
+  double sum = 0;
+  for (int p = 0, count = dq_output_error_parts(output_error, parts); p < count; p++)
+    sum += pow(10, -parts[p].sqnr / 10);
+  return sum;
+}
+
 // ---- Pictures ----
 
 double dq_relative_noise(const float *exact, const float *other, int64_t count, const dq_context *context) {

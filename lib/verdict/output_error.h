@@ -39,6 +39,9 @@ typedef struct dq_output_part {
 // element is broken.
 int dq_output_error_parts(const dq_output_error *output_error, dq_output_part parts[2]);
 
+// The sum over the parts of noise / signal; 0 when there is none, infinite when an element is broken.
+double dq_output_error_relative(const dq_output_error *output_error);
+
 // The noise of one output as a share of its signal: sum (exact - other)^2 / sum exact^2. 0 for an output of zeros,
 // infinite when an element is broken. The context (NULL is allowed) does not change the bits.
 double dq_relative_noise(const float *exact, const float *other, int64_t count, const dq_context *context);

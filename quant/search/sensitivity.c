@@ -1,6 +1,5 @@
 #include "quant/search/sensitivity.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,15 +79,13 @@ static dq_status compare(sensitivity_study *study, int slot, const dq_tensor *te
   return DQ_OK;
 }
 
-// Adds the noise over signal of each part of one output.
 static dq_status add_relative_noise(sensitivity_study *study, int slot, const dq_tensor *tensor, double *noise) {
   dq_output_error *errors = &study->errors[slot];
-  dq_output_part parts[2];
   const dq_tensor *exact = study->kept[slot];
   dq_output_error_clear(errors);
   DQ_TRY(dq_output_error_add(errors, exact, exact->data, tensor->data, study->job.arena, study->job.in->context,
                              study->job.error));
-  for (int p = 0, count = dq_output_error_parts(errors, parts); p < count; p++) *noise += pow(10, -parts[p].sqnr / 10);
+  *noise += dq_output_error_relative(errors);
   return DQ_OK;
 }
 

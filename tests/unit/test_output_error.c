@@ -57,7 +57,9 @@ static void scores_beside_boxes(void **state) {
   assert_int_equal(dq_output_error_parts(&output_error, parts), 2);
   assert_true(parts[0].first == 0 && parts[0].count == 4 && parts[0].sqnr == INFINITY);
   assert_true(parts[1].first == 4 && parts[1].count == 3 && fabs(parts[1].sqnr) < 1e-9);
+  assert_float_equal(dq_output_error_relative(&output_error), 1, 1e-9); // 0 of the boxes, 1 of the scores
   dq_output_error_clear(&output_error);
+  assert_true(dq_output_error_relative(&output_error) == 0);
   assert_int_equal(dq_output_error_parts(&output_error, parts), 0); // no signal
 }
 

@@ -168,6 +168,38 @@ static void halves_are_compared(void **state) {
   dq_graph_free(half);
 }
 
+// The candidates of a detector, none of which would be reported: their objects have the score sigmoid(-1000), 0. The
+// other form doubles all numbers, which is as much noise as signal: 1 for the boxes and 1 for the scores of each
+// picture.
+static void candidates_that_are_not_reported(void **state) {
+  network *it = *state;
+  double noise[PICTURES];
+  dq_score score = {.noise = noise};
+  dq_evaluator evaluator;
+  dq_graph_set_opset(it->graph, "", 13, NULL);
+  network_conv(it, network_value(it, "x"), "y", 3, 6, 1, 1);
+  network_finish(it);
+  dq_value *y = dq_graph_find(it->graph, "y");
+  y->rank = 0, y->dims = NULL;
+  ((float *)y->producer->inputs[2]->constant->data)[4] = -1000;
+  dq_graph *doubled = dq_graph_copy(it->graph);
+  dq_value *twice = dq_graph_find(doubled, "y"), *once = dq_graph_add_value(doubled, "once");
+  twice->producer->outputs[0] = once;
+  dq_graph_add_node(doubled, doubled->node_count, "Add", "add", 2, (dq_value *[]){once, once}, 1, &twice);
+  assert_int_equal(dq_graph_index(doubled, true, NULL), DQ_OK);
+  dq_evaluator_options options = judged_on(it, it->data);
+  options.pictures = PICTURES, options.decode = "yolo:classes=1,anchors=4x4";
+  assert_int_equal(dq_evaluator_open(&evaluator, &options, &it->context, it->arena, NULL), DQ_OK);
+  assert_true(evaluator.detects);
+  assert_int_equal(dq_evaluate(&evaluator, doubled, &score, NULL), DQ_OK);
+  for (int p = 0; p < PICTURES; p++) assert_float_equal(noise[p], 2, 1e-4);
+  assert_float_equal(score.decibels, -10 * log10(2), 1e-3);
+  assert_int_equal(dq_evaluate(&evaluator, it->graph, &score, NULL), DQ_OK);
+  assert_true(noise[0] == 0 && score.decibels == INFINITY);
+  dq_evaluator_close(&evaluator);
+  dq_graph_free(doubled);
+}
+
 static void notes(void *user, dq_severity severity, const char *text) {
   if (severity == DQ_NOTE) snprintf(user, 200, "%s", text);
 }
@@ -274,6 +306,7 @@ int main(void) {
       cmocka_unit_test(sentences),
       cmocka_unit_test_setup_teardown(networks_are_compared, network_start, network_end),
       cmocka_unit_test_setup_teardown(halves_are_compared, network_start, network_end),
+      cmocka_unit_test_setup_teardown(candidates_that_are_not_reported, network_start, network_end),
       cmocka_unit_test_setup_teardown(noise_where_there_is_nothing_else, network_start, network_end),
       cmocka_unit_test_setup_teardown(initializers_are_given_no_noise, network_start, network_end),
       cmocka_unit_test_setup_teardown(noise_of_small_inputs, network_start, network_end),
