@@ -279,6 +279,8 @@ static dq_status train(work *w, dq_error *error) {
     DQ_TRY(report(w, error));
   }
   if (status == DQ_UNSUPPORTED) dq_error_prefix(&reason, status, "%s", w->options->common.operands[0]);
+  if (status == DQ_CANCELLED && !w->options->checkpoint)
+    dq_error_hint(&reason, "with --checkpoint DIR a training can be resumed");
   if (status != DQ_OK && error) *error = reason;
   return status;
 }

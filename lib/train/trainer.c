@@ -223,7 +223,6 @@ static dq_status interrupted(dq_trainer *t, dq_error *error) {
   dq_fail(error, DQ_CANCELLED, "interrupted behind step %lld of epoch %lld", (long long)t->place.step,
           (long long)t->place.epoch + 1);
   if (t->checkpoint.path) dq_error_hint(error, "the same command with --resume goes on from there");
-  else dq_error_hint(error, "with --checkpoint DIR a training can be resumed");
   return DQ_CANCELLED;
 }
 

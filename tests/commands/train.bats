@@ -95,6 +95,16 @@ at_least() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a >= b) }'; }
   grep -q "^hint: the same command with --resume goes on from there$" err
   [ ! -e out.onnx ]
   [ "$(ls other)" = checkpoint ]
+  # Without a checkpoint nothing is kept.
+  dq-train "$worse" "${few[@]/#2/2000}" -o out.onnx 2>err >out 3>&- &
+  pid=$!
+  until grep -q "^dq-train: epoch 1 of" err; do sleep 0.05; done
+  kill -INT $pid
+  status=0
+  wait $pid || status=$?
+  [ $status -eq 130 ]
+  grep -q "^hint: with --checkpoint DIR a training can be resumed$" err
+  [ ! -e out.onnx ]
 }
 
 @test "a time limit ends a training behind a step, and it goes on" {
