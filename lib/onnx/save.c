@@ -25,19 +25,19 @@ static dq_status no_memory(const model_save *save) { return dq_fail_memory(save-
 // ---- Attributes and nodes ----
 
 static bool fill_attribute(const model_save *save, Onnx__AttributeProto *proto, const dq_attribute *attribute) {
-  proto->has_type = 1;
+  proto->has_type = true;
   proto->type = (Onnx__AttributeProto__AttributeType)attribute->type;
   switch (attribute->type) {
   case DQ_ATTRIBUTE_FLOAT:
-    proto->has_f = 1;
+    proto->has_f = true;
     proto->f = attribute->f;
     return true;
   case DQ_ATTRIBUTE_INT:
-    proto->has_i = 1;
+    proto->has_i = true;
     proto->i = attribute->i;
     return true;
   case DQ_ATTRIBUTE_STRING:
-    proto->has_s = 1;
+    proto->has_s = true;
     proto->s = (ProtobufCBinaryData){attribute->count, (uint8_t *)(uintptr_t)attribute->s};
     return true;
   case DQ_ATTRIBUTE_TENSOR: return (proto->t = dq_tensor_to_proto("", attribute->tensor, save->arena));
@@ -135,7 +135,7 @@ static Onnx__ValueInfoProto *make_declaration(const model_save *save, const dq_v
   info->type = type;
   type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
   type->tensor_type = tensor;
-  tensor->has_elem_type = 1;
+  tensor->has_elem_type = true;
   tensor->elem_type = value->type;
   if (value->rank >= 0 && !(tensor->shape = make_shape(save, value))) return NULL;
   return info;
@@ -236,7 +236,7 @@ static dq_status put_outside(model_save *save, Onnx__TensorProto *proto) {
       !add_entry(save, proto, "offset", dq_arena_printf(save->arena, "%llu", (unsigned long long)offset)) ||
       !add_entry(save, proto, "length", dq_arena_printf(save->arena, "%zu", length)))
     return no_memory(save);
-  proto->has_data_location = 1;
+  proto->has_data_location = true;
   proto->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
   proto->has_raw_data = 0;
   fwrite(padding, 1, offset - save->data_used, save->data->stream);
@@ -280,7 +280,7 @@ static dq_status put_opsets(const model_save *save, Onnx__ModelProto *to) {
     onnx__operator_set_id_proto__init(proto);
     if ((size_t)i < to->n_opset_import) *proto = *to->opset_import[i]; // the order is kept
     else proto->domain = (char *)(uintptr_t)graph->opsets[i].domain;
-    proto->has_version = 1;
+    proto->has_version = true;
     proto->version = graph->opsets[i].version;
   }
   to->opset_import = made;
@@ -319,7 +319,7 @@ static dq_status make_model(model_save *save, Onnx__ModelProto *model) {
     to->name = (char *)(uintptr_t)graph->name;
   }
   model->graph = to;
-  model->has_ir_version = 1;
+  model->has_ir_version = true;
   model->ir_version = graph->ir_version;
   DQ_TRY(put_opsets(save, model));
   DQ_TRY(put_properties(save, model));

@@ -116,9 +116,9 @@ Onnx__TensorProto *dq_tensor_to_proto(const char *name, const dq_tensor *tensor,
   proto->name = dq_arena_strdup(arena, name);
   proto->n_dims = (size_t)tensor->rank;
   proto->dims = dq_arena_copy(arena, tensor->dims, proto->n_dims * sizeof *proto->dims);
-  proto->has_data_type = 1;
+  proto->has_data_type = true;
   proto->data_type = tensor->type;
-  proto->has_raw_data = 1;
+  proto->has_raw_data = true;
   proto->raw_data.data = tensor->data;
   proto->raw_data.len = dq_tensor_bytes(tensor);
   return proto->name && proto->dims ? proto : NULL;

@@ -44,6 +44,21 @@ static void test_reshape(void **state) {
   }
 }
 
+// Of opset 14 on a 0 may stand for a dimension of 0 instead of the input's.
+static void zeros_of_reshape(void **state) {
+  (void)state;
+  for (int64_t allowed = 0; allowed < 2; allowed++) {
+    harness h;
+    harness_open(&h, "", "Reshape", 14);
+    harness_input(&h, DQ_F32, DIMS(2, 0), NULL);
+    dq_node_set_int(h.graph, h.node, "allowzero", allowed);
+    INTS(&h, 0, 3);
+    if (allowed) harness_gives(&h, DQ_F32, DIMS(0, 3), DOUBLES(0));
+    else harness_refuses(&h, DQ_BAD_INPUT, "asks for 6 elements, the input has 0");
+    harness_close(&h);
+  }
+}
+
 static void test_squeeze_and_unsqueeze(void **state) {
   (void)state;
   harness h;
@@ -245,12 +260,19 @@ static void test_space_to_depth(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_reshape),         cmocka_unit_test(test_squeeze_and_unsqueeze),
-      cmocka_unit_test(test_transpose),       cmocka_unit_test(test_transpose_all),
-      cmocka_unit_test(test_concat),          cmocka_unit_test(test_split),
-      cmocka_unit_test(test_slice),           cmocka_unit_test(test_gather_refuses_indices_outside),
-      cmocka_unit_test(test_scatter_reduces), cmocka_unit_test(test_pad),
-      cmocka_unit_test(test_tile_and_expand), cmocka_unit_test(test_space_to_depth),
+      cmocka_unit_test(test_reshape),
+      cmocka_unit_test(zeros_of_reshape),
+      cmocka_unit_test(test_squeeze_and_unsqueeze),
+      cmocka_unit_test(test_transpose),
+      cmocka_unit_test(test_transpose_all),
+      cmocka_unit_test(test_concat),
+      cmocka_unit_test(test_split),
+      cmocka_unit_test(test_slice),
+      cmocka_unit_test(test_gather_refuses_indices_outside),
+      cmocka_unit_test(test_scatter_reduces),
+      cmocka_unit_test(test_pad),
+      cmocka_unit_test(test_tile_and_expand),
+      cmocka_unit_test(test_space_to_depth),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
