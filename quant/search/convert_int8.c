@@ -90,9 +90,11 @@ static dq_status leave_layers(conversion *c, const dq_verdict_bounds *bounds, co
   return status;
 }
 
-// Whether the figures are poor, and nothing says how good they must be.
+// Whether the figures are poor, of pictures enough to tell a gain from chance, and nothing says how good they must be.
 static bool is_improvable(const conversion *c) {
+  enum { FEWEST_PICTURES = 8 }; // by which two standard errors are passed by chance in one of 20 trials (Student's t)
   const dq_convert_options *options = c->options;
+  if (c->report->verdict.pictures < FEWEST_PICTURES) return false;
   bool bounded = options->bounds.sqnr > -INFINITY || options->bounds.agreement > -INFINITY;
   return dq_verdict_is_doubtful(&c->report->verdict) && !options->all_int8 && !bounded;
 }

@@ -23,9 +23,9 @@ typedef struct dq_convert_options {
 // int8->table, or when no trial was made. Layers in float are chosen by trials with ranges of the first pictures, and
 // the answer takes ranges from all of them.
 //
-// Where the verdict is neither, but a part is below 20 dB and there are no bounds, at most 4 nodes with at most 4 % of
-// the multiply-accumulates stay in float if the lowest SQNR rises by 3 dB for them; a note reports it. all_int8 and the
-// rest forbid that as well.
+// Where the verdict is neither, but a part is below 20 dB on 8 pictures or more and there are no bounds, at most 4
+// nodes with at most 4 % of the multiply-accumulates stay in float if the lowest SQNR rises by 3 dB for them; a note
+// reports it. all_int8 and the rest forbid that as well.
 //
 // The verdict is measured on `eval` where that is given, at most 64 pictures; else it is that of the trials; else it is
 // measured on the last pictures of `data`, or on noise from context->seed. A network that dq cannot run has none.

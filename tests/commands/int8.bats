@@ -3,7 +3,7 @@ load common
 
 @test "--overflow shows the audit of every layer, files always have it" {
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx --overflow --json with.json
-  [[ ${lines[0]} == *" SQNR (dB)  Bits  proven  Clamped "*" Pair  Pairs "*"  32-bit sums" ]]
+  [[ ${lines[0]} == *" SQNR (dB)  Observed bits  proven  Clamped "*" Pairs saturated  Pair saturation "*"  32-bit sums" ]]
   has "cannot overflow"
   gives 0 dq-int8 "$models/small.onnx" --data "npy:$x" -o out.onnx --json without.json
   [[ $output != *"cannot overflow"* ]]
