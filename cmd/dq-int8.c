@@ -216,7 +216,7 @@ static const dq_option rows[] = {
      DQ_INTO(int8_options, all_int8),
      .help = "leave no layer in float for --min-sqnr and --min-agreement, or where 8 bits lose much",
      .details = "Else some stay in float where a part of an output has less than 10 dB, or less than 20 dB and 90 % of "
-                "the answers; below 20 dB also up to 4 with 4 % of the MACs that make half of the noise."},
+                "the answers; below 20 dB on 8 pictures also up to 4, with 4 % of the MACs, that make half the noise."},
     {.name = "exclude",
      .aliases = "nodes-to-exclude",
      .type = DQ_OPTION_LIST,

@@ -75,9 +75,9 @@ typedef struct dq_model_int8_options {
   // What every part of an output, and every output that stands for answers, must reach: as few layers as possible stay
   // in float for it, as also where 8 bits everywhere ruin the outputs (an SQNR below 10 dB, or below 20 dB with less
   // than 90 % of the answers). Without bounds up to 4 layers with at most 4 % of the multiply-accumulates stay in float
-  // where the SQNR is below 20 dB and rises by 3 dB for them. min_sqnr: dB; default -INFINITY: no bound. min_agreement:
-  // percent of the answers that are those of the float model; below 0 (default): no bound. facts->held is 0 when they
-  // are not reached.
+  // where the SQNR on 8 pictures or more is below 20 dB and rises by 3 dB for them. min_sqnr: dB; default -INFINITY: no
+  // bound. min_agreement: percent of the answers that are those of the float model; below 0 (default): no bound.
+  // facts->held is 0 when they are not reached.
   double min_sqnr, min_agreement;
   int all_int8; // no layer stays in float for any of these reasons; default 0
 } dq_model_int8_options;

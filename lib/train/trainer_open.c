@@ -85,6 +85,7 @@ static void set_rate(dq_trainer *t) {
 
 // ---- The checkpoint ----
 
+// Of the names and labels of all pictures. What they show is not read: a folder of millions would take hours.
 static uint64_t data_hash(const dq_data *data) {
   uint64_t hash = (uint64_t)dq_data_count(data);
   for (int64_t i = 0; i < dq_data_count(data); i++) {
@@ -96,7 +97,8 @@ static uint64_t data_hash(const dq_data *data) {
   return hash;
 }
 
-// Everything that decides on the bytes of the result but for the rate, which a resumed training may change.
+// What decides on the bytes of the result, but for the rate, which a resumed training may change, and for what the
+// pictures show.
 static const char *settings_of(const dq_trainer *t) {
   const dq_trainer_options *o = t->options;
   const char *frozen = "";

@@ -343,6 +343,12 @@ ruinous() { gives "$1" dq-int8 "$models/small.onnx" --data "npy:$x" --per-tensor
   cmp b.onnx c.onnx
   gives 0 dq-int8 "${far[@]}" -o c.onnx --min-sqnr 19
   cmp a.onnx c.onnx
+  # Fewer than 8 pictures to judge by do not tell a gain from chance: nothing is looked for.
+  make_models --array few.npy 6 3 16 16
+  make_models --describe "$root/tests/snapshots/blocks.model" blocks.onnx
+  gives 0 dq-int8 blocks.onnx --data npy:few.npy -o c.onnx -v
+  has "On 3 pictures that nothing was fitted to, output 'y' has the lowest SQNR, 19."
+  [[ $stderr != *"0 layers in float"* ]]
 }
 
 @test "--all-int8: a warning, and 1 where a condition is not held" {

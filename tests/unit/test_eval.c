@@ -225,31 +225,46 @@ static void classify_task(void **state) {
 
 // One head of one cell and one anchor as large as the input: logits of 0 give the centre, exp(0)
 // the full size, so the box is the whole picture; its score is the product of two sigmoids.
-static void detect_task(void **state) {
-  (void)state;
+static float cell[7] = {0, 0, 0, 0, 20, -20, 20};
+static dq_tensor cell_head = {DQ_F32, 4, {1, 7, 1, 1}, cell};
+static const dq_tensor *const cell_heads[] = {&cell_head};
+
+static dq_task *open_cell(void) {
+  static const char *const names[] = {"head"};
   dq_error error;
   dq_task *task;
-  char path[] = "/tmp/test_eval_XXXXXX";
-  int file = mkstemp(path);
-  assert_true(file >= 0);
-  const char text[] = "1 0.5 0.5 1 0.8\r\n0 0.1 0.1 0.1 0.1\n";
-  assert_int_equal(write(file, text, sizeof text - 1), sizeof text - 1);
-  close(file);
-  float logits[7] = {0, 0, 0, 0, 20, -20, 20};
-  dq_tensor output = {DQ_F32, 4, {1, 7, 1, 1}, logits};
-  const dq_tensor *outputs[] = {&output};
-  const char *names[] = {"head"};
   dq_task_options options = {.output_count = 1,
-                             .outputs = &output,
+                             .outputs = &cell_head,
                              .output_names = names,
                              .decode = "yolo:classes=2,anchors=32x16",
                              .input_width = 32,
                              .input_height = 16,
                              .labels = DQ_LABEL_BOXES};
-  assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_OK);
-  dq_sample_info info = {
+  if (dq_task_open(&task, &options, NULL, &error) != DQ_OK) fail_msg("%s", error.message);
+  return task;
+}
+
+static dq_sample_info boxes_of(const char *path) {
+  return (dq_sample_info){
       .name = "p", .kind = DQ_LABEL_BOXES, .label_path = path, .width = 100, .height = 100, .view = {1, 1, 0, 0}};
-  assert_int_equal(dq_task_add(task, outputs, 0, &info, &error), DQ_OK);
+}
+
+// A file of labels, whose name replaces the last letters of the template `path`.
+static void write_labels(char *path, const char *text) {
+  int file = mkstemp(path);
+  assert_true(file >= 0);
+  assert_int_equal(write(file, text, strlen(text)), strlen(text));
+  close(file);
+}
+
+static void detect_task(void **state) {
+  (void)state;
+  dq_error error;
+  char path[] = "/tmp/test_eval_XXXXXX";
+  write_labels(path, "1 0.5 0.5 1 0.8\r\n0 0.1 0.1 0.1 0.1\n");
+  dq_task *task = open_cell();
+  const dq_sample_info info = boxes_of(path);
+  assert_int_equal(dq_task_add(task, cell_heads, 0, &info, &error), DQ_OK);
   dq_result result;
   assert_int_equal(dq_task_result(task, &result, &error), DQ_OK);
   NEAR(result.figures[0].value, 50); // class 1 is found (overlap 0.8), class 0 is not
@@ -267,29 +282,13 @@ static void labels_that_cannot_be_read(void **state) {
              {"1 0.5 0.5 1 one\n", ": line 1: expected five numbers"},
              {"1 0.5 0.5 1 1 1\n", ": line 1: expected five numbers"},
              {"1 0.5 0.5 inf 1\n", ": line 1: expected five numbers"}};
-  float logits[7] = {0, 0, 0, 0, 20, -20, 20};
-  dq_tensor output = {DQ_F32, 4, {1, 7, 1, 1}, logits};
-  const dq_tensor *outputs[] = {&output};
-  const char *names[] = {"head"};
   for (size_t b = 0; b < sizeof bad / sizeof *bad; b++) {
     dq_error error;
-    dq_task *task;
     char path[] = "/tmp/test_eval_XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    assert_int_equal(write(file, bad[b].text, strlen(bad[b].text)), strlen(bad[b].text));
-    close(file);
-    dq_task_options options = {.output_count = 1,
-                               .outputs = &output,
-                               .output_names = names,
-                               .decode = "yolo:classes=2,anchors=32x16",
-                               .input_width = 32,
-                               .input_height = 16,
-                               .labels = DQ_LABEL_BOXES};
-    assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_OK);
-    dq_sample_info info = {
-        .name = "p", .kind = DQ_LABEL_BOXES, .label_path = path, .width = 100, .height = 100, .view = {1, 1, 0, 0}};
-    assert_int_equal(dq_task_add(task, outputs, 0, &info, &error), DQ_BAD_INPUT);
+    write_labels(path, bad[b].text);
+    dq_task *task = open_cell();
+    const dq_sample_info info = boxes_of(path);
+    assert_int_equal(dq_task_add(task, cell_heads, 0, &info, &error), DQ_BAD_INPUT);
     assert_non_null(strstr(error.message, path));
     assert_non_null(strstr(error.message, bad[b].message));
     dq_task_free(task);
@@ -302,32 +301,13 @@ static void labels_that_cannot_be_read(void **state) {
 static void pictures_without_boxes(void **state) {
   (void)state;
   dq_error error;
-  dq_task *task;
   char path[] = "/tmp/test_eval_XXXXXX", empty[] = "/tmp/test_eval_XXXXXX";
-  int file = mkstemp(path), other = mkstemp(empty);
-  assert_true(file >= 0 && other >= 0);
-  assert_int_equal(write(file, "1 0.5 0.5 1 1\n", 14), 14);
-  close(file), close(other);
-  float logits[7] = {0, 0, 0, 0, 20, -20, 20};
-  dq_tensor output = {DQ_F32, 4, {1, 7, 1, 1}, logits};
-  const dq_tensor *outputs[] = {&output};
-  const char *names[] = {"head"};
-  dq_task_options options = {.output_count = 1,
-                             .outputs = &output,
-                             .output_names = names,
-                             .decode = "yolo:classes=2,anchors=32x16",
-                             .input_width = 32,
-                             .input_height = 16,
-                             .labels = DQ_LABEL_BOXES};
-  assert_int_equal(dq_task_open(&task, &options, NULL, &error), DQ_OK);
+  write_labels(path, "1 0.5 0.5 1 1\n");
+  write_labels(empty, "");
+  dq_task *task = open_cell();
   for (int picture = 0; picture < 4; picture++) {
-    dq_sample_info info = {.name = "p",
-                           .kind = DQ_LABEL_BOXES,
-                           .label_path = picture % 2 ? empty : path,
-                           .width = 100,
-                           .height = 100,
-                           .view = {1, 1, 0, 0}};
-    if (dq_task_add(task, outputs, 0, &info, &error) != DQ_OK) fail_msg("%s", error.message);
+    const dq_sample_info info = boxes_of(picture % 2 ? empty : path);
+    if (dq_task_add(task, cell_heads, 0, &info, &error) != DQ_OK) fail_msg("%s", error.message);
   }
   dq_result result;
   for (int again = 0; again < 2; again++) {
