@@ -17,7 +17,7 @@ typedef struct train_options {
   const char *validation, *augment, *teacher, *checkpoint;
   int64_t validation_limit, epochs, patience, every;
   double rate, warmup, momentum, decay, smoothing, temperature, time_limit;
-  int schedule, optimizer, keep; // dq_rate_course, dq_optimizer_kind, 1: the last
+  int schedule, optimizer, keep, qat; // dq_rate_course, 0 or 1 + dq_optimizer_kind, 1: the last, 1: int8
   bool freeze_statistics, resume;
   dq_option_list freeze, shapes;
 } train_options;
@@ -69,10 +69,9 @@ static const dq_option rows[] = {
      .maximum = 1e6,
      .open_minimum = true,
      .value = "R",
-     .preset = "0.01",
      .group = "Training",
      TRAIN(rate),
-     .help = "learning rate: how far a step goes"},
+     .help = "learning rate: how far a step goes; 0.01 is usual, 0.0003 with --qat"},
     {.name = "schedule",
      .type = DQ_OPTION_ENUM,
      .choices = "constant|step|cosine|poly",
@@ -93,11 +92,12 @@ static const dq_option rows[] = {
      .help = "the first E epochs, or a part of one, in which the learning rate grows"},
     {.name = "optimizer",
      .type = DQ_OPTION_ENUM,
-     .choices = "sgd|adam",
-     .preset = "sgd",
+     .choices = "auto|sgd|adam",
+     .preset = "auto",
      .group = "Training",
      TRAIN(optimizer),
-     .help = "rule of the steps: gradient descent with momentum, or Adam with decoupled weight decay"},
+     .help = "rule of the steps: gradient descent with momentum, or Adam with decoupled weight decay",
+     .details = "auto is adam with --qat, whose steps are then in proportion to the scales of the model, else sgd."},
     {.name = "momentum",
      .type = DQ_OPTION_DOUBLE,
      .maximum = 0.999999,
@@ -162,6 +162,15 @@ static const dq_option rows[] = {
      TRAIN(temperature),
      .needs = "teacher",
      .help = "divide the scores of both models by T before the comparison"},
+    {.name = "qat",
+     .type = DQ_OPTION_ENUM,
+     .choices = "none|int8",
+     .preset = "none",
+     .group = "Training",
+     TRAIN(qat),
+     .help = "quantization-aware training of a model that dq-int8 wrote",
+     .details = "The steps see weights and values rounded as the model rounds them. Its weights, biases and scales are "
+                "trained, its zero points stay, and integers are written and validated."},
     {.name = "keep",
      .type = DQ_OPTION_ENUM,
      .choices = "best|last",
@@ -231,26 +240,29 @@ static dq_status open_all(work *w, dq_error *error) {
 
 static dq_status read_settings(work *w, dq_error *error) {
   const train_options *o = w->options;
-  w->settings =
-      (dq_trainer_options){.training = {.temperature = o->temperature,
-                                        .batch = o->data.batch,
-                                        .frozen = o->freeze.items,
-                                        .frozen_count = o->freeze.count,
-                                        .frozen_statistics = o->freeze_statistics},
-                           .optimizer = dq_optimizer_of((dq_optimizer_kind)o->optimizer, o->momentum, o->decay),
-                           .rate = {.course = (dq_rate_course)o->schedule, .rate = o->rate, .power = 2},
-                           .warmup = o->warmup,
-                           .epochs = o->epochs,
-                           .label_smoothing = o->smoothing,
-                           .data = w->data,
-                           .validation = w->validation,
-                           .teacher = w->teacher,
-                           .patience = o->patience,
-                           .last = o->keep == 1,
-                           .checkpoint = o->checkpoint,
-                           .checkpoint_every = o->every,
-                           .resume = o->resume,
-                           .time_limit = o->time_limit};
+  const bool quantized = o->qat == 1;
+  const int optimizer = o->optimizer ? o->optimizer - 1 : quantized ? DQ_OPTIMIZER_ADAM : DQ_OPTIMIZER_SGD;
+  const double rate = o->rate > 0 ? o->rate : quantized ? 0.0003 : 0.01;
+  w->settings = (dq_trainer_options){.training = {.temperature = o->temperature,
+                                                  .batch = o->data.batch,
+                                                  .frozen = o->freeze.items,
+                                                  .frozen_count = o->freeze.count,
+                                                  .frozen_statistics = o->freeze_statistics,
+                                                  .quantized = quantized},
+                                     .optimizer = dq_optimizer_of((dq_optimizer_kind)optimizer, o->momentum, o->decay),
+                                     .rate = {.course = (dq_rate_course)o->schedule, .rate = rate, .power = 2},
+                                     .warmup = o->warmup,
+                                     .epochs = o->epochs,
+                                     .label_smoothing = o->smoothing,
+                                     .data = w->data,
+                                     .validation = w->validation,
+                                     .teacher = w->teacher,
+                                     .patience = o->patience,
+                                     .last = o->keep == 1,
+                                     .checkpoint = o->checkpoint,
+                                     .checkpoint_every = o->every,
+                                     .resume = o->resume,
+                                     .time_limit = o->time_limit};
   if (o->augment) DQ_TRY(dq_augmentation_parse(&w->settings.augmentation, o->augment, error));
   return dq_read_shapes(&o->shapes, w->graph, 0, w->arena, &w->settings.training.shapes, error);
 }
@@ -321,6 +333,8 @@ const dq_command dq_verb_train = {
                 "    --augment flip,crop=4 --weight-decay 1e-4\n"
                 "# after a decomposition, without labels\n"
                 "dq-train small.onnx --teacher model.onnx --data pictures/ --val others/ -o better.onnx\n"
+                "# weights and scales of an 8-bit model, towards the answers of the model in float\n"
+                "dq-train int8.onnx --qat int8 --teacher model.onnx --data pictures/ --val others/ -o better.onnx\n"
                 "# a long training that may be interrupted; the same command goes on\n"
                 "dq-train model.onnx --data pictures/ --val others/ -o trained.onnx --epochs 100 \\\n"
                 "    --checkpoint state --resume",

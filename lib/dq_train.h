@@ -52,6 +52,9 @@ typedef struct dq_model_train_options {
                                 // training that was never ended, unless the rate is another; default 0
   double time_limit;            // seconds; the training then ends behind a step; 0 (default): none
   const char *const *shapes;
+  int quantization_aware; // the model is one that dq_model_int8 wrote: its weights, biases and scales are trained, with
+                          // weights and values rounded as the model rounds them, and stay integers. DQ_TRAIN_ADAM with
+                          // a rate of 0.0003 is usual, as its steps are then in proportion to the scales; default 0
 } dq_model_train_options;
 
 typedef struct dq_model_train_facts {

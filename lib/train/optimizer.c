@@ -23,7 +23,7 @@ dq_status dq_optimizer_open(dq_optimizer *optimizer, int count, const int64_t *s
 
 typedef struct piece_job {
   float *weights, *first, *second;
-  const float *gradient;
+  const float *gradient, *units;
   int64_t elements;
   float rate, decay, momentum;                                      // SGD
   float beta1, beta2, epsilon, first_correction, second_correction; // Adam
@@ -50,7 +50,7 @@ static void adam_piece(void *argument, int64_t index, int thread) {
     u.first[i] = u.beta1 * u.first[i] + (1 - u.beta1) * g;
     u.second[i] = u.beta2 * u.second[i] + (1 - u.beta2) * (g * g);
     const float step = u.first[i] * u.first_correction / (sqrtf(u.second[i] * u.second_correction) + u.epsilon);
-    u.weights[i] -= u.rate * (step + u.decay * u.weights[i]);
+    u.weights[i] -= u.rate * ((u.units ? u.units[i] : 1) * step + u.decay * u.weights[i]);
   }
 }
 
@@ -58,6 +58,7 @@ void dq_optimizer_update(const dq_optimizer *optimizer, int i, const dq_update *
   piece_job job = {.weights = update->weights,
                    .first = optimizer->moments[i],
                    .gradient = update->gradient,
+                   .units = update->units,
                    .elements = update->elements,
                    .rate = (float)update->rate,
                    .decay = update->decays ? (float)optimizer->decay : 0,

@@ -34,7 +34,8 @@ typedef struct dq_update {
   float *weights;        // [elements]
   const float *gradient; // [elements]
   int64_t elements;
-  bool decays; // weight decay is for this weight
+  const float *units; // [elements]: of Adam, what a step of 1 is long; NULL: 1. Steps of SGD follow the gradient alone.
+  bool decays;        // weight decay is for this weight
   double rate;
   int64_t step; // from 1
 } dq_update;

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lib/train/training_graph.h"
+#include "lib/train/quantizers.h"
 
 static dq_tensor *plan_tensor(const dq_training *training, const char *name) {
   return (dq_tensor *)(uintptr_t)dq_plan_value(training->session.plan, name); // inputs are written by the caller
@@ -80,6 +80,12 @@ static void move_statistics(const dq_statistics *statistics) {
   }
 }
 
+static void bound_scale(const dq_trained *scale) {
+  float *elements = scale->elements->data;
+  for (int64_t i = 0; i < dq_tensor_count(scale->elements); i++)
+    elements[i] = fmaxf(elements[i], 0.001f * scale->units[i]);
+}
+
 dq_status dq_training_step(dq_training *training, dq_optimizer *optimizer, double rate, double *loss, dq_error *error) {
   DQ_TRY(dq_plan_run(training->session.plan, error));
   DQ_TRY(check_finite(training, error));
@@ -90,10 +96,12 @@ dq_status dq_training_step(dq_training *training, dq_optimizer *optimizer, doubl
     const dq_update update = {.weights = weight->elements->data,
                               .gradient = weight->gradient->data,
                               .elements = dq_tensor_count(weight->elements),
+                              .units = weight->units,
                               .decays = weight->decays,
                               .rate = rate,
                               .step = training->step};
     dq_optimizer_update(optimizer, i, &update, training->context->pool);
+    if (weight->is_scale) bound_scale(weight);
   }
   for (int i = 0; i < training->statistics_count; i++) move_statistics(&training->statistics[i]);
   return DQ_OK;
@@ -146,7 +154,10 @@ static dq_status store(dq_graph *model, const char *name, const dq_tensor *from,
 
 dq_status dq_training_store(const dq_training *training, dq_graph *model, dq_error *error) {
   for (int i = 0; i < training->trained_count; i++)
-    DQ_TRY(store(model, training->trained[i].name, training->trained[i].elements, error));
+    if (!training->trained[i].grid)
+      DQ_TRY(store(model, training->trained[i].name, training->trained[i].elements, error));
+  for (int i = 0; i < training->trained_count; i++) // their scales are stored
+    if (training->trained[i].grid) DQ_TRY(dq_store_quantized(&training->trained[i], model, error));
   for (int i = 0; i < training->statistics_count; i++)
     for (int k = 0; k < 2; k++)
       DQ_TRY(store(model, training->statistics[i].names[k], training->statistics[i].running[k], error));

@@ -20,6 +20,9 @@ typedef struct dq_training_options {
   const char *const *frozen; // [frozen_count]: shell patterns on nodes whose weights are not trained
   int frozen_count;
   bool frozen_statistics; // BatchNormalization uses its stored statistics, as in inference
+  // Weights, biases and scales of a QDQ model are trained; batch normalization that is left uses stored statistics.
+  // What is stored are integers again.
+  bool quantized;
 } dq_training_options;
 
 // A weight that is trained. Its elements are in the plan; the gradient holds until the next step.
@@ -28,7 +31,10 @@ typedef struct dq_trained {
   const char *layer; // of the node that reads it, for messages
   dq_tensor *elements;
   const dq_tensor *gradient;
-  bool decays; // weight decay is for matrices and kernels, not for vectors
+  bool decays;                       // weight decay is for matrices and kernels, not for vectors
+  bool is_scale;                     // it stays above a thousandth of what it was
+  const struct dq_stored_grid *grid; // of integers in the model; NULL: they are float32 there as well
+  const float *units;                // [elements]: lengths of Adam's steps at a rate of 1; NULL: 1
 } dq_trained;
 
 // Running statistics of a BatchNormalization that is trained: `running` move towards those of each batch, with the

@@ -5,8 +5,10 @@
 #include "lib/ops/gradient.h"
 #include "lib/schedule/check_nodes.h"
 #include "lib/train/backward.h"
+#include "lib/train/exact_products.h"
+#include "lib/train/quantizers.h"
 
-static bool is_frozen(const dq_node *node, const dq_training_options *options) {
+bool dq_is_frozen(const dq_node *node, const dq_training_options *options) {
   for (int i = 0; i < options->frozen_count; i++)
     if (dq_pattern_fits(options->frozen[i], node)) return true;
   return false;
@@ -45,7 +47,8 @@ static dq_status train_normalization(dq_training_graph *made, dq_training *train
 
 static bool is_trainable_normalization(const dq_node *node, const dq_training_options *options) {
   const dq_operator *row = dq_operator_find(node->domain, node->op_type);
-  if (!row || row->bound != DQ_BOUND_BATCH_NORM || options->frozen_statistics || is_frozen(node, options)) return false;
+  if (!row || row->bound != DQ_BOUND_BATCH_NORM || options->frozen_statistics || dq_is_frozen(node, options))
+    return false;
   for (int i = 1; i < 5; i++)
     if (!dq_is_float_constant(dq_node_input(node, i))) return false;
   return dq_node_int(node, "spatial", 1) != 0;
@@ -80,21 +83,20 @@ static dq_status declare_input(dq_graph *graph, dq_value *value, const dq_tensor
   return DQ_OK;
 }
 
-// A constant that is a weight of the node. A single number that is added is none.
-static bool is_weight(const dq_node *node, const dq_operator *row, int i) {
+// A constant that is a weight of the node. A single number that is added is none. In a quantized model factors and
+// shifts by channel lie in front of quantizers that are made for them, and stay.
+static bool is_weight(const dq_node *node, const dq_operator *row, int i, bool quantized) {
   const dq_value *value = node->inputs[i];
-  if (!(row->trained & 1u << i) || !dq_is_float_constant(value)) return false;
+  if (!(row->trained & 1u << i) || !dq_is_float_constant(value) || (quantized && !row->product)) return false;
   return !(row->flags & DQ_OP_ADDS) || dq_tensor_count(value->constant) > 1;
 }
 
-static dq_status train_weight(dq_training_graph *made, dq_training *training, const dq_node *node, int i,
-                              dq_error *error) {
+dq_status dq_train_value(dq_training_graph *made, dq_training *training, dq_value *value, const dq_tensor *first,
+                         const dq_node *reader, dq_error *error) {
   char label[DQ_LABEL_TEXT];
-  dq_value *value = node->inputs[i];
-  const dq_tensor *first = value->constant;
   dq_trained *to = &training->trained[training->trained_count];
   to->name = dq_graph_find(made->model, value->name)->name;
-  to->layer = dq_arena_strdup(made->arena, dq_node_label(node, label, sizeof label));
+  to->layer = dq_arena_strdup(made->arena, dq_node_label(reader, label, sizeof label));
   to->decays = first->rank >= 2;
   made->first[training->trained_count++] = first;
   dq_graph_remove_constant(made->graph, value);
@@ -109,28 +111,35 @@ static dq_status train_weights(dq_training_graph *made, dq_training *training, c
   made->first = DQ_NEW_ARRAY(made->arena, most, const dq_tensor *);
   made->gradients = DQ_NEW_ARRAY(made->arena, most, dq_value *);
   if (!training->trained || !made->first || !made->gradients) return dq_fail_memory(error, 0);
+  if (options->quantized) DQ_TRY(dq_train_quantizers(made, training, options, error));
   for (int n = 0; n < made->graph->node_count; n++) {
     const dq_node *node = made->graph->nodes[n];
     const dq_operator *row = dq_operator_find(node->domain, node->op_type);
-    for (int i = 0; row && !is_frozen(node, options) && i < node->input_count; i++)
-      if (is_weight(node, row, i)) DQ_TRY(train_weight(made, training, node, i, error));
+    for (int i = 0; row && !dq_is_frozen(node, options) && i < node->input_count; i++)
+      if (is_weight(node, row, i, options->quantized))
+        DQ_TRY(dq_train_value(made, training, node->inputs[i], node->inputs[i]->constant, node, error));
   }
   if (training->trained_count) return DQ_OK;
   dq_fail(error, DQ_BAD_INPUT, "the model has no weight of float32 that is trained");
-  dq_error_hint(error, "models of 8 or 16 bits are trained before they are converted");
+  dq_error_hint(error, "models of 16 bits are trained before they are converted, those of dq-int8 with --qat int8");
   return DQ_BAD_INPUT;
 }
 
 // ---- The loss ----
 
-static dq_value *add(dq_training_graph *made, const char *op_type, int count, dq_value **inputs) {
+dq_value *dq_training_node(dq_training_graph *made, const char *op_type, int count, dq_value *const *inputs,
+                           dq_value *output) {
   dq_graph *graph = made->graph;
-  dq_value *output = dq_graph_fresh_value(graph, "loss");
-  const char *name = dq_graph_fresh_name(graph, "loss");
+  const char *name = dq_graph_fresh_name(graph, "training");
+  if (!output) output = dq_graph_fresh_value(graph, "training");
   for (int i = 0; i < count; i++)
     if (!inputs[i]) return NULL;
   if (!output || !name) return NULL;
   return dq_graph_add_node(graph, graph->node_count, op_type, name, count, inputs, 1, &output) ? output : NULL;
+}
+
+static dq_value *add(dq_training_graph *made, const char *op_type, int count, dq_value **inputs) {
+  return dq_training_node(made, op_type, count, inputs, NULL);
 }
 
 static dq_value *multiply(dq_training_graph *made, dq_value *value, double factor) {
@@ -243,6 +252,7 @@ static dq_status derive(dq_training_graph *made, dq_training *training, const dq
   DQ_TRY(infer(made, context, &tensors, error));
   const dq_derivatives derivatives = {made->loss, by, training->trained_count, made->gradients};
   DQ_TRY(dq_backward(made->graph, tensors, &derivatives, context, error));
+  DQ_TRY(dq_exact_products(made, tensors, error));
   drop_unreached(made, training);
   DQ_TRY(set_outputs(made, training, error));
   return dq_graph_index(made->graph, true, error);
@@ -280,7 +290,7 @@ dq_status dq_training_graph_make(dq_training_graph *made, dq_training *training,
   DQ_TRY(dq_graph_index(made->graph, true, error));
   DQ_TRY(dq_check_nodes(made->graph, context, error));
   DQ_TRY(find_input(made, error));
-  DQ_TRY(train_normalizations(made, training, options, error));
+  if (!options->quantized) DQ_TRY(train_normalizations(made, training, options, error));
   DQ_TRY(train_weights(made, training, options, error));
   DQ_TRY(infer(made, context, &tensors, error));
   DQ_TRY(add_loss(made, tensors, options, error));

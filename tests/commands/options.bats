@@ -384,6 +384,8 @@ freeze-statistics - | "$root/datasets/shapes.onnx" -o o.onnx --data synth:shapes
 teacher ../odd_weights.onnx | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | bytes o.onnx
 temperature 3 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last --teacher ../odd_weights.onnx | bytes o.onnx
 temperature 3 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | 2 --teacher
+qat int8 | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | 3 dq-int8 MODEL
+qat nonsense | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | 2 nonsense
 checkpoint state | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | file state/checkpoint
 resume - | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last --checkpoint state | 0 state/checkpoint is not there
 time-limit 0.0000001s | ../small.onnx -o o.onnx --data ../list.txt --preset tf --val ../list.txt --epochs 2 --batch 2 --keep last | 0 The time limit ended the training

@@ -213,7 +213,7 @@ cmp_answers() {
   dq-int8 "$shapes" --data synth:shapes,count=8 -o int8.onnx -q >/dev/null
   gives 3 dq-train int8.onnx "${few[@]:2}" -o o.onnx
   says "dq-train: the model has no weight of float32 that is trained
-hint: models of 8 or 16 bits are trained before they are converted"
+hint: models of 16 bits are trained before they are converted, those of dq-int8 with --qat int8"
   rm int8.onnx
   gives 3 dq-train "$worse" "${few[@]}" -o o.onnx --teacher "$models/small.onnx"
   has "teacher"

@@ -207,7 +207,7 @@ static void updates_by_hand(void **state) {
   float weights[] = {1, -2}, gradient[] = {0.5f, 0.25f};
   dq_optimizer sgd = {.kind = DQ_OPTIMIZER_SGD, .momentum = 0.9, .decay = 0.1};
   say(dq_optimizer_open(&sgd, 1, (int64_t[]){2}, arena, &error), &error);
-  dq_update update = {weights, gradient, 2, true, 0.1, 1};
+  dq_update update = {.weights = weights, .gradient = gradient, .elements = 2, .decays = true, .rate = 0.1, .step = 1};
   dq_optimizer_update(&sgd, 0, &update, NULL); // v = 0.6, 0.05
   assert_true(fabsf(weights[0] - 0.94f) < 1e-6f);
   assert_true(fabsf(weights[1] + 2.005f) < 1e-6f);
@@ -221,6 +221,11 @@ static void updates_by_hand(void **state) {
   dq_optimizer_update(&adam, 0, &update, NULL); // w - 0.1 (sign(g) + 0.5 w)
   assert_true(fabsf(weights[0] - 0.85f) < 1e-6f);
   assert_true(fabsf(weights[1] + 1.8f) < 1e-6f);
+  say(dq_optimizer_open(&adam, 1, (int64_t[]){2}, arena, &error), &error);
+  weights[0] = 1, weights[1] = -2, update.units = (const float[]){2, 0.5f};
+  dq_optimizer_update(&adam, 0, &update, NULL); // w - 0.1 (unit sign(g) + 0.5 w)
+  assert_true(fabsf(weights[0] - 0.75f) < 3e-6f);
+  assert_true(fabsf(weights[1] + 1.85f) < 3e-6f);
   dq_arena_free(arena);
 }
 
