@@ -105,6 +105,11 @@ static dq_status set_bias_scale(const walk *w, dq_node *node, const dq_node *rea
   return DQ_OK;
 }
 
+static const dq_tensor *zero_of_data(const dq_node *reader) {
+  const dq_value *data = reader->inputs[0];
+  return scale_of(data) ? dq_constant_of(dq_node_input(data->producer, 2)) : NULL;
+}
+
 // Frozen ones become constants.
 static dq_status train_constant(const walk *w, dq_node *node, bool frozen) {
   const dq_tensor *levels = node->inputs[0]->constant;
@@ -123,6 +128,7 @@ static dq_status train_constant(const walk *w, dq_node *node, bool frozen) {
     return node->inputs[0] ? become_fake(w, node, type, axis, false) : dq_fail_memory(w->error, 0);
   }
   if (type == DQ_I32) DQ_TRY(set_bias_scale(w, node, reader, grid));
+  else dq_find_safe_sums(&grid->safe, reader, levels, zero_of_data(reader));
   DQ_TRY(dq_train_value(w->made, w->training, node->inputs[0], shadow, reader, w->error));
   dq_trained *trained = &w->training->trained[w->training->trained_count - 1];
   trained->grid = grid;

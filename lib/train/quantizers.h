@@ -4,6 +4,7 @@
 #ifndef DQ_TRAIN_QUANTIZERS_H
 #define DQ_TRAIN_QUANTIZERS_H
 
+#include "lib/train/safe_sums.h"
 #include "lib/train/training_graph.h"
 
 // How a weight or a bias that is trained in float32 is stored in integers. All are names of initializers.
@@ -12,6 +13,7 @@ typedef struct dq_stored_grid {
   const char *zero_point; // NULL: 0
   const char *factors[2]; // of a bias: the scales of data and weight, whose product is its scale; NULL: of a weight
   int axis;               // of the scales, where they are several
+  dq_safe_sums safe;      // rules that the weight keeps
 } dq_stored_grid;
 
 // Makes the quantizers, weights, biases and scales of a QDQ model trainable. The scale of a value stays where no

@@ -20,6 +20,7 @@ static void connect(dq_training *training, const dq_training_graph *made) {
     dq_trained *weight = &training->trained[i];
     weight->elements = plan_tensor(training, weight->name);
     weight->gradient = plan_tensor(training, made->gradients[i]->name);
+    if (weight->grid && weight->grid->safe.count) weight->scale = plan_tensor(training, weight->grid->scale);
     memcpy(weight->elements->data, made->first[i]->data, dq_tensor_bytes(weight->elements));
   }
   for (int i = 0; i < training->statistics_count; i++)
@@ -102,6 +103,10 @@ dq_status dq_training_step(dq_training *training, dq_optimizer *optimizer, doubl
                               .step = training->step};
     dq_optimizer_update(optimizer, i, &update, training->context->pool);
     if (weight->is_scale) bound_scale(weight);
+  }
+  for (int i = 0; i < training->trained_count; i++) { // scales have moved as well
+    const dq_trained *weight = &training->trained[i];
+    if (weight->scale) dq_keep_safe_sums(&weight->grid->safe, weight->elements, weight->scale, weight->grid->axis);
   }
   for (int i = 0; i < training->statistics_count; i++) move_statistics(&training->statistics[i]);
   return DQ_OK;

@@ -34,6 +34,7 @@ typedef struct dq_trained {
   bool decays;                       // weight decay is for matrices and kernels, not for vectors
   bool is_scale;                     // it stays above a thousandth of what it was
   const struct dq_stored_grid *grid; // of integers in the model; NULL: they are float32 there as well
+  const dq_tensor *scale;            // with `grid`, of a weight: its scales in the plan
   const float *units;                // [elements]: lengths of Adam's steps at a rate of 1; NULL: 1
 } dq_trained;
 

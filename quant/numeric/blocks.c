@@ -10,12 +10,21 @@
 
 enum { SCALE_STEPS = 8 }; // scales tried between that of the largest weight and that of the largest block
 
+static bool read_taps(dq_taps *taps, const dq_product *p) {
+  if (p->kind == DQ_TRANSPOSED_CONVOLUTION || p->stacked) return false;
+  int64_t step = p->taps > 1 ? p->by_tap : p->by_input;
+  *taps = (dq_taps){dq_product_outputs(p), dq_product_depth(p), p->inputs, p->taps, p->by_output, step};
+  return true;
+}
+
 bool dq_taps_of(dq_taps *taps, const dq_node *node) {
   dq_product p;
-  if (!dq_float_product(node, &p) || p.kind == DQ_TRANSPOSED_CONVOLUTION || p.stacked) return false;
-  int64_t step = p.taps > 1 ? p.by_tap : p.by_input;
-  *taps = (dq_taps){dq_product_outputs(&p), dq_product_depth(&p), p.inputs, p.taps, p.by_output, step};
-  return true;
+  return dq_float_product(node, &p) && read_taps(taps, &p);
+}
+
+bool dq_taps_of_weight(dq_taps *taps, const dq_node *node, const dq_tensor *weight) {
+  dq_product p;
+  return dq_product_of(node, &p) && p.at.weight == 1 && dq_product_lay_out(&p, weight) && read_taps(taps, &p);
 }
 
 dq_block_rule dq_sum_rule(const dq_parameters *input, int64_t length) {

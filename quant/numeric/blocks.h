@@ -23,6 +23,9 @@ typedef struct dq_taps {
 // is neither.
 bool dq_taps_of(dq_taps *taps, const dq_node *node);
 
+// The same for any weight of that shape. False also where a product has another operand as its weight.
+bool dq_taps_of_weight(dq_taps *taps, const dq_node *node, const dq_tensor *weight);
+
 // In memory the weights of an output channel stand channel by channel, in the sum kernel place by kernel place. These
 // map the place of a tap in the sum to its place in memory (both 0 to depth - 1), and back.
 static inline int64_t dq_tap_within(const dq_taps *taps, int64_t tap) {

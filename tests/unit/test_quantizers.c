@@ -207,7 +207,7 @@ typedef struct fixture {
   dq_optimizer optimizer;
 } fixture;
 
-static void open_model(fixture *f, int threads) {
+static void open_model(fixture *f, int threads, dq_accumulator accumulator) {
   dq_error error = {0};
   dq_int8_report report;
   *f = (fixture){.optimizer = dq_optimizer_of(DQ_OPTIMIZER_ADAM, 0, 0)};
@@ -218,6 +218,7 @@ static void open_model(fixture *f, int threads) {
   const dq_int8_options int8 = {.method = dq_observer_find("minmax"),
                                 .equalize = DQ_CHOOSE_OFF,
                                 .bias_correction = DQ_CHOOSE_OFF,
+                                .accumulator = accumulator,
                                 .activation_type = DQ_U8};
   say(dq_int8_apply(f->model, f->data, &int8, &report, &f->context, &error), &error);
 }
@@ -230,17 +231,21 @@ static dq_training_options options_with(const char *const *frozen) {
                                .frozen_count = frozen ? 1 : 0};
 }
 
-static void open_training(fixture *f, int threads, const char *const *frozen) {
+static void open_accumulating(fixture *f, int threads, const char *const *frozen, dq_accumulator accumulator) {
   dq_error error = {0};
   dq_sample_info infos[PICTURES];
   const dq_training_options options = options_with(frozen);
-  open_model(f, threads);
+  open_model(f, threads, accumulator);
   say(dq_training_open(&f->training, f->model, &options, &f->context, &error), &error);
   say(dq_training_optimizer(&f->training, &f->optimizer, &error), &error);
   say(dq_data_set_shape(f->data, f->training.input, &error), &error);
   say(dq_data_read_batch(f->data, 0, PICTURES, f->training.input->data, infos, &error), &error);
   memset(f->training.targets->data, 0, dq_tensor_bytes(f->training.targets));
   for (int i = 0; i < PICTURES; i++) dq_tensor_set(f->training.targets, i * CLASSES + infos[i].label, 1);
+}
+
+static void open_training(fixture *f, int threads, const char *const *frozen) {
+  open_accumulating(f, threads, frozen, DQ_ACCUMULATE_AUTO);
 }
 
 static void close_fixture(fixture *f) {
@@ -371,6 +376,37 @@ static void scales_stay_above_zero(void **state) {
   close_fixture(&f);
 }
 
+// Layers whose stored weights obey the rules that they obeyed in the file.
+static int safe_layers(const fixture *f) {
+  int safe = 0;
+  for (int i = 0; i < f->training.trained_count; i++) {
+    const dq_trained *weight = &f->training.trained[i];
+    if (!weight->grid) continue;
+    const dq_safe_sums *sums = &weight->grid->safe;
+    const int8_t *levels = dq_graph_find(f->model, weight->name)->constant->data;
+    for (int r = 0; r < sums->count; r++) assert_true(dq_blocks_allowed(&sums->taps, levels, &sums->rules[r]));
+    safe += sums->count > 0;
+  }
+  return safe;
+}
+
+// Behind steps of any length, also those that end outside of the grids. The network has eight products.
+static void safe_sums_stay(void **state) {
+  (void)state;
+  const dq_accumulator rules[] = {DQ_ACCUMULATE_PAIRS, DQ_ACCUMULATE_INT16};
+  const double rates[] = {0.01, 1};
+  for (int k = 0; k < 4; k++) {
+    fixture f;
+    dq_error error = {0};
+    double loss;
+    open_accumulating(&f, 2, NULL, rules[k / 2]);
+    for (int i = 0; i < 5; i++) say(dq_training_step(&f.training, &f.optimizer, rates[k % 2], &loss, &error), &error);
+    say(dq_training_store(&f.training, f.model, &error), &error);
+    assert_int_equal(safe_layers(&f), 8);
+    close_fixture(&f);
+  }
+}
+
 // ---- What does not fit ----
 
 static void expect(const dq_graph *graph, dq_status status, const char *words) {
@@ -418,6 +454,7 @@ int main(void) {
       cmocka_unit_test(the_same_bytes_for_all_threads),
       cmocka_unit_test(frozen_layers_stay),
       cmocka_unit_test(scales_stay_above_zero),
+      cmocka_unit_test(safe_sums_stay),
       cmocka_unit_test(models_that_do_not_fit),
   };
   return cmocka_run_group_tests(tests, context_start, context_end);
