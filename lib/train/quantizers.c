@@ -128,7 +128,8 @@ static dq_status train_constant(const walk *w, dq_node *node, bool frozen) {
     return node->inputs[0] ? become_fake(w, node, type, axis, false) : dq_fail_memory(w->error, 0);
   }
   if (type == DQ_I32) DQ_TRY(set_bias_scale(w, node, reader, grid));
-  else dq_find_safe_sums(&grid->safe, reader, levels, zero_of_data(reader));
+  else if (dq_node_input(reader, 1) == node->outputs[0])
+    dq_find_safe_sums(&grid->safe, reader, levels, zero_of_data(reader));
   DQ_TRY(dq_train_value(w->made, w->training, node->inputs[0], shadow, reader, w->error));
   dq_trained *trained = &w->training->trained[w->training->trained_count - 1];
   trained->grid = grid;
@@ -156,12 +157,26 @@ static bool is_frozen_by_reader(const walk *w, const dq_node *node) {
   return false;
 }
 
+// Scales of float32, one for all elements or one for each index of an axis, and as many zero points.
+static bool parameters_fit(const dq_node *node) {
+  const dq_tensor *levels = dq_constant_of(node->inputs[0]), *zero = dq_constant_of(dq_node_input(node, 2));
+  if (!dq_is_float_constant(node->inputs[1]) || dq_node_int(node, "block_size", 0)) return false;
+  const dq_tensor *scale = node->inputs[1]->constant;
+  const int type = levels ? levels->type : zero ? zero->type : DQ_U8, axis = levels ? axis_of(node, levels->rank) : 0;
+  if (!((DQ_TYPES_8_BIT | DQ_BIT(DQ_I16) | DQ_BIT(DQ_U16) | (levels ? DQ_BIT(DQ_I32) : 0)) & DQ_BIT(type)))
+    return false;
+  if (dq_node_input(node, 2) && (!zero || zero->type != type || dq_tensor_count(zero) != dq_tensor_count(scale)))
+    return false;
+  if (dq_tensor_count(scale) == 1) return true;
+  return levels && scale->rank == 1 && axis >= 0 && axis < levels->rank && scale->dims[0] == levels->dims[axis] &&
+         dq_tensor_count(scale) > 0;
+}
+
 static dq_status convert(const walk *w, dq_node *node) {
   const dq_tensor *levels = dq_constant_of(node->inputs[0]);
-  const dq_value *zero = dq_node_input(node, 2);
   if (!dq_value_is_read(node->outputs[0])) return DQ_OK;
-  if (!dq_is_float_constant(node->inputs[1]) || (zero && !dq_constant_of(zero)) || dq_node_int(node, "block_size", 0))
-    return unsupported(w, node, "constant scales of float32, one for a channel or for all, and constant zero points");
+  if (!parameters_fit(node))
+    return unsupported(w, node, "constant scales of float32, one for a channel or for all, and zero points like them");
   const bool frozen = is_frozen_by_reader(w, node);
   if (frozen) w->kept[node->inputs[1]->index] = true;
   return levels ? train_constant(w, node, frozen) : join_pair(w, node);

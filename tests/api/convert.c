@@ -84,6 +84,7 @@ static const field train_fields[] = {TRAIN(DATA, data),
                                      TRAIN(LONG, checkpoint_every),
                                      TRAIN(INTEGER, resume),
                                      TRAIN(REAL, time_limit),
+                                     TRAIN(INTEGER, quantization_aware),
                                      TRAIN(LIST, shapes),
                                      {0}};
 #define RETRAIN(kind, name)                                                                                            \

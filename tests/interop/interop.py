@@ -208,6 +208,17 @@ def int8_alike(path, data, preset, folder):
     return compare_units(out, feeds, folder)
 
 
+def trained_alike(path, folder):
+    """What quantization-aware training writes."""
+    quantized, out = os.path.join(folder, "before.onnx"), os.path.join(folder, "trained.onnx")
+    dq("dq-int8", path, "--data", "synth:shapes,split=calib", "--limit", "20", "-o", quantized, "-q")
+    dq("dq-train", quantized, "--qat", "int8", "--data", "synth:shapes,split=train,count=256", "--val", "synth:shapes,count=64",
+       "--epochs", "1", "--lr", "0.003", "--keep", "last", "--teacher", path, "-o", out, "-q")
+    if open(quantized, "rb").read() == open(out, "rb").read():
+        return "the training changed nothing"
+    return compare_units(out, noise(session(out)), folder)
+
+
 def float_products(path):
     """Products that ONNX Runtime, optimising as it does by default, leaves in float."""
     options = ort.SessionOptions()
@@ -432,6 +443,7 @@ def own_networks(folder):
         guarded(f"{name} quantized, operator by operator", int8_alike, path, data, preset, folder)
         guarded(f"{name} leaves no product in float", all_integer, path, data, preset, folder)
         guarded(f"{name} in both quantized forms", forms_alike, path, data, preset, folder)
+    guarded("shapes.onnx trained in 8 bits, operator by operator", trained_alike, networks[0][0], folder)
 
 
 def main():

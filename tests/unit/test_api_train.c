@@ -40,6 +40,30 @@ static void trains(void **state) {
   dq_dataset_close(others);
 }
 
+// What dq_model_int8 made; it stays in 8 bits, and no other model is taken.
+static void trains_in_8_bits(void **state) {
+  (void)state;
+  dq_model *model = load_shapes(), *teacher = load_shapes();
+  dq_dataset *pictures = api_pictures("synth:shapes,split=train,count=64");
+  dq_model_train_options options;
+  dq_model_train_defaults(&options, sizeof options);
+  options.data = options.validation = pictures, options.teacher = teacher, options.quantization_aware = 1;
+  options.epochs = 2, options.batch = 16, options.rate = 1e-3, options.optimizer = DQ_TRAIN_ADAM, options.keep_last = 1;
+  api_expect(dq_model_train(model, &options, NULL, &api_failure), DQ_CODE_BAD_INPUT, "no weight of 8 bits");
+  dq_model_int8_options int8;
+  dq_model_int8_defaults(&int8, sizeof int8);
+  assert_int_equal(dq_model_int8(model, pictures, &int8, NULL, &api_failure), DQ_CODE_OK);
+  dq_model_train_facts facts = {.size = sizeof facts};
+  assert_int_equal(dq_model_train(model, &options, &facts, &api_failure), DQ_CODE_OK);
+  assert_int_equal(facts.kept, 2);
+  dq_model_accuracy_facts measured = {.size = sizeof measured};
+  assert_int_equal(dq_model_accuracy(model, pictures, NULL, &measured, &api_failure), DQ_CODE_OK);
+  assert_true(measured.figures[0].value == facts.after && facts.after > 90);
+  dq_model_free(model);
+  dq_model_free(teacher);
+  dq_dataset_close(pictures);
+}
+
 // A training that makes the model worse leaves it as it was, and it can be used on.
 static void keeps_the_start(void **state) {
   (void)state;
@@ -98,6 +122,7 @@ static void wrong_options(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(trains),
+      cmocka_unit_test(trains_in_8_bits),
       cmocka_unit_test(keeps_the_start),
       cmocka_unit_test(wrong_options),
   };
