@@ -145,6 +145,12 @@ static dq_status check_paths(const char *model, const cc_files *files, dq_error 
   return DQ_OK;
 }
 
+// The status; a message of what fails in the model begins with its file.
+static dq_status with_model(const work *w, dq_status status, dq_error *error) {
+  if (status == DQ_OK || status == DQ_USAGE) return status;
+  return dq_error_prefix(error, status, "%s", w->options->common.operands[0]);
+}
+
 static dq_status open_samples(work *w, dq_error *error) {
   dq_data_arguments arguments = w->options->data;
   if (!arguments.data) return DQ_OK; // noise
@@ -161,7 +167,7 @@ static dq_status verify(work *w, dq_error *error) {
                                              .flags = w->options->compiler_flags,
                                              .run = w->options->run,
                                              .pictures = w->options->data.limit};
-  return dq_codegen_verify(&w->comparison, &w->made, &options, w->context, error);
+  return with_model(w, dq_codegen_verify(&w->comparison, &w->made, &options, w->context, error), error);
 }
 
 static dq_status report(const work *w, dq_error *error) {
@@ -194,18 +200,12 @@ static dq_status emit(work *w, cc_files *files, dq_error *error) {
                                        .header = file_part(header),
                                        .target = (dq_emit_target)options->target,
                                        .weights_name = options->weights ? file_part(options->weights) : NULL};
-  DQ_TRY(dq_codegen_open(&w->made, w->graph, &settings, w->context, error));
+  DQ_TRY(with_model(w, dq_codegen_open(&w->made, w->graph, &settings, w->context, error), error));
   DQ_TRY(open_files(files, error));
   if (options->verify) DQ_TRY(verify(w, error));
   DQ_TRY(write_files(files, &w->made, error));
   DQ_TRY(report(w, error));
   return check_comparison(w, error);
-}
-
-// The status; a message of what fails in the model begins with its file.
-static dq_status with_model(dq_status status, const char *model, dq_error *error) {
-  if (status == DQ_OK || status == DQ_USAGE || status == DQ_CONDITION) return status;
-  return dq_error_prefix(error, status, "%s", model);
 }
 
 static dq_status run(const void *parsed, const dq_context *context, dq_error *error) {
@@ -217,7 +217,7 @@ static dq_status run(const void *parsed, const dq_context *context, dq_error *er
   files.paths[SOURCE] = options->output.output, files.paths[WEIGHTS] = options->weights;
   dq_status status = files.paths[HEADER] ? check_paths(model, &files, error) : dq_fail_memory(error, 0);
   if (status == DQ_OK) status = dq_model_open(&w.graph, model, context, error);
-  if (status == DQ_OK) status = with_model(emit(&w, &files, error), model, error);
+  if (status == DQ_OK) status = emit(&w, &files, error);
   for (int i = 0; i < FILES; i++) dq_output_discard(&files.outputs[i]);
   dq_data_free(w.data);
   dq_codegen_close(&w.made);

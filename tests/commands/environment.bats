@@ -51,7 +51,9 @@ everything() {
   dq-bench "$model" --runs 2 --time-limit 0.5s -q --json "$to/bench.json" >/dev/null
   grep -qE '"median_ms": [0-9]+\.[0-9]+' "$to/bench.json"
   rm "$to/bench.json"
-  for verb in amp int8 tucker report run bench; do dq $verb --help; done >"$to/help.txt"
+  dq-cc "$model" -o "$to/float.c" --steps >"$to/cc.txt"
+  dq-cc "$to/int8 ñ.onnx" -o "$to/int8.c" --weights-file "$to/weights.bin" --json "$to/cc.json" >>"$to/cc.txt"
+  for verb in amp int8 tucker report run bench cc; do dq $verb --help; done >"$to/help.txt"
 }
 
 # same WHAT COMMAND...: everything, started by COMMAND, gives what it gave under LC_ALL=C
@@ -62,7 +64,7 @@ same() {
   "$@" bash -c "everything $what"
   sed -i "s|$place/$what|$place/reference|g" "$place/$what"/*.{txt,json,csv,html,err}
   diff -r "$place/reference" "$place/$what"
-  [ "$(ls "$place/$what" | wc -l)" -ge 24 ]
+  [ "$(ls "$place/$what" | wc -l)" -ge 31 ]
   rm -r "${place:?}/$what"
 }
 
@@ -121,9 +123,10 @@ same() {
     report) nobody dq-report "$2" --json "$3" ;;
     bench) nobody dq-bench "$2" --runs 1 --json "$3" ;;
     run) nobody dq-run "$2" --input "Bilder ü.npy" --save-output closed ;;
+    cc) nobody dq-cc "$2" -o "$3" ;;
     esac
   }
-  for verb in amp tucker int8 report bench run; do
+  for verb in amp tucker int8 report bench run cc; do
     gives 5 read_it $verb secret.onnx closed/out
     says "dq-$verb: secret.onnx: Permission denied"
     gives 5 read_it $verb 'Größe 😀.onnx' closed/out

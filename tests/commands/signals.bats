@@ -76,7 +76,39 @@ reports=(--json run/a.json --csv run/a.csv --html run/a.html)
   signalled dq-train "$models/small.onnx" --teacher "$models/small.onnx" --data "npy:$x" --val "npy:$x" --batch 2 --lr 1e-15 \
     --keep last -o run/out.onnx
 }
+@test "dq-cc" { # its outputs are open while the compiler runs
+  export TMPDIR=$BATS_TEST_TMPDIR
+  signalled dq-cc "$models/tiny.onnx" -o run/net.c --weights-file run/weights.bin --verify --compiler-flags -O0 "${reports[@]}"
+}
 @test "dq" { signalled dq int8 "$models/small.onnx" --data "npy:$x" -o run/out.onnx; }
+
+@test "dq-cc --verify leaves no folder for the compiler" {
+  local moment name begin=${EPOCHREALTIME/[.,]/} time pid status cut=0 verify
+  mkfifo silence
+  exec 8<>silence
+  mkdir temporary
+  verify=(env TMPDIR="$PWD/temporary" dq-cc "$models/tiny.onnx" -o net.c --verify --compiler-flags -O0 -q)
+  "${verify[@]}" >/dev/null
+  time=$((${EPOCHREALTIME/[.,]/} - begin))
+  rm net.c net.h
+  for moment in $(seq 1 10); do
+    for name in INT TERM; do
+      "${verify[@]}" >/dev/null 2>&1 3>&- 8>&- &
+      pid=$!
+      pause $((moment * time / 11))
+      kill -s "$name" "$pid" 2>/dev/null || true # it may have ended
+      status=0
+      wait "$pid" || status=$?
+      [ -z "$(find temporary -name 'dq-cc-*')" ]
+      if [ "$status" -eq 0 ]; then rm net.c net.h && continue; fi
+      [ "$status" -eq 130 ] || [ "$name-$status" = TERM-143 ] || { echo "$name: exit status $status" && return 1; }
+      only silence temporary
+      cut=$((cut + 1))
+    done
+  done
+  exec 8>&-
+  [ "$cut" -gt 0 ]
+}
 
 # waiting NAME COMMAND...: starts a command that waits for a model on standard input, to be sent that signal
 waiting() {
@@ -102,11 +134,12 @@ listens() {
   local verb options pids=() names=() what=() begin status i
   mkfifo pipe
   exec 9<>pipe # neither end is ever closed
-  for verb in amp int8 tucker report run bench; do
+  for verb in amp int8 tucker report run bench cc; do
     case $verb in
     int8) options=(--data "npy:$x" -o out.onnx) ;;
     tucker) options=(--ratio 0.5 --untimed -o out.onnx) ;;
     amp) options=(-o out.onnx) ;;
+    cc) options=(-o out.c) ;;
     *) options=() ;;
     esac
     waiting INT dq-$verb - "${options[@]}"

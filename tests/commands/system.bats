@@ -7,13 +7,14 @@ plain_line() {
   run) line=(dq-run "$2" --data "npy:$x") ;;
   report) line=(dq-report "$2") ;;
   bench) line=(dq-bench "$2" --runs 1 -q) ;;
+  cc) line=(dq-cc "$2" -o out.c) ;;
   *) command_line "$1" "$2" out.onnx ;;
   esac
 }
 
 @test "a closed standard output ends every command quietly" {
   local verb line status
-  for verb in amp int8 tucker run report bench; do
+  for verb in amp int8 tucker run report bench cc; do
     plain_line $verb "$models/small.onnx"
     [ $verb != tucker ] || line+=(-q) # no warning of the verdict
     for reader in "head -n 1" true; do
@@ -36,17 +37,22 @@ plain_line() {
     gives 5 bash -c 'ulimit -v 150000 && "$@"' - "${line[@]}" "${size[@]}"
     [[ $stderr =~ ^"dq-$verb: $model: out of memory: "2[0-9]{8}" bytes needed"$ ]]
   done
-  # Its figures come from the schedule, which needs no such memory.
+  gives 5 dq-cc "$model" "${size[@]}" -o out.c --verify --memory 50M
+  [[ $stderr =~ ^"dq-cc: $model: running the network needs "2[0-9]{2}" MiB of memory, --memory allows 50 MiB"$ ]]
+  only
+  # What comes from the schedule needs no such memory.
+  gives 0 dq-cc "$model" "${size[@]}" -o out.c --memory 50M
   gives 0 dq-report "$model" "${size[@]}" --memory 50M
   [[ $output =~ "Planned memory:"\ +167\.8\ MiB ]]
   [ -z "$stderr" ]
-  for verb in amp int8 tucker run report bench; do
+  for verb in amp int8 tucker run report bench cc; do
     plain_line $verb "$models/small.onnx"
+    rm -f out.*
     gives 5 "${line[@]}" --memory 1k
     has "--memory allows 0 MiB"
+    only
     gives 0 "${line[@]}" --memory 50M
   done
-  only out.onnx
 }
 
 # OpenBLAS waits for ever for a buffer that the system refuses: the command must not.
@@ -82,12 +88,15 @@ plain_line() {
 --json bench --runs 1 -q
 --csv bench --runs 1 -q
 --html bench --runs 1 -q
+--json cc -o out.c
+--csv cc -o out.c
+--html cc -o out.c
 ROWS
   for target in missing folder/out.onnx /dev/full; do
     gives 5 dq-run "$models/small.onnx" --input "$x" --save-output "$target"
     has "$target/y.npy: No"
   done
-  only folder out.onnx
+  only folder out.c out.h out.onnx
   for line in amp "int8 --data npy:$x" "tucker --ratio 0.5 --untimed"; do
     gives 2 dq-${line%% *} "$models/small.onnx" $(cut -s -d' ' -f2- <<<"$line")
     says "dq-${line%% *}: option '--output FILE' is needed: the model to write, '-' for standard output
@@ -127,6 +136,8 @@ hint: see 'dq-${line%% *} --help'"
     gives 5 bash -c 'ulimit -f 2 && "$@"' - "${line[@]}"
     has "dq-$verb: out.onnx: File too large"
   done
+  gives 5 bash -c 'ulimit -f 2 && "$@"' - dq-cc "$models/small.onnx" -o out.c
+  says "dq-cc: out.c: File too large"
   gives 5 bash -c 'ulimit -f 2 && "$@"' - dq-report "$models/small.onnx" --html page.html
   has "dq-report: page.html: File too large"
   only

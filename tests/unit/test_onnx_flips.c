@@ -10,7 +10,9 @@
 
 #include "datasets/npy.h"
 #include "decomp/tucker/decomp.h"
+#include "lib/base/file.h"
 #include "lib/base/random.h"
+#include "lib/codegen/codegen.h"
 #include "lib/measure/cost.h"
 #include "lib/onnx/onnx.h"
 #include "lib/session/session.h"
@@ -21,6 +23,7 @@
 enum { CHANNELS = 3, SIZE = 6, MAPS = 6, CLASSES = 4, PICTURES = 16 };
 
 static char folder[] = "/tmp/test_onnx_flips_XXXXXX", pictures[64], spec[80];
+static const char *int8_path = "/dev/null"; // where do_int8 saves the model
 static dq_context context;
 
 // ---- The model: every kind of field that a small classifier has ----
@@ -147,7 +150,7 @@ static dq_status do_int8(dq_graph *graph, dq_arena *arena, dq_error *error) {
   DQ_TRY(dq_data_open(&data, &data_options, &context, error));
   dq_status status = dq_int8_apply(graph, data, &options, &report, &context, error);
   dq_data_free(data);
-  return status == DQ_OK ? dq_onnx_save(graph, "/dev/null", error) : status;
+  return status == DQ_OK ? dq_onnx_save(graph, int8_path, error) : status;
 }
 
 static dq_status do_report(dq_graph *graph, dq_arena *arena, dq_error *error) {
@@ -172,11 +175,21 @@ static dq_status do_run(dq_graph *graph, dq_arena *arena, dq_error *error) {
   return status;
 }
 
+static dq_status do_c(dq_graph *graph, dq_arena *arena, dq_error *error) {
+  (void)arena;
+  dq_codegen_options options = {.session = {.shapes = sizes()}};
+  dq_codegen made;
+  dq_status status = dq_codegen_open(&made, graph, &options, &context, error);
+  dq_codegen_close(&made);
+  return status;
+}
+
 static const struct {
   const char *name;
   dq_status (*run)(dq_graph *graph, dq_arena *arena, dq_error *error);
-} works[] = {{"amp", do_amp}, {"tucker", do_tucker}, {"int8", do_int8}, {"report", do_report}, {"run", do_run}};
-enum { WORKS = sizeof works / sizeof *works };
+} works[] = {{"amp", do_amp},       {"tucker", do_tucker}, {"int8", do_int8},
+             {"report", do_report}, {"run", do_run},       {"c", do_c}};
+enum { INT8 = 2, C = 5, WORKS = sizeof works / sizeof *works };
 
 static dq_status load_and(int work, const wire *model, dq_error *error) {
   dq_graph *graph = NULL;
@@ -219,22 +232,53 @@ static void tell_refused(const char *what, int count, const int refused[WORKS]) 
   print_message("\n");
 }
 
+static int try_random_flips(wire *model, int seeds, int refused[WORKS]) {
+  int wrong = 0;
+  sizes_given = false;
+  assert_int_equal(try_all(model, "unflipped", refused), 0);
+  for (int work = 0; work < WORKS; work++) assert_int_equal(refused[work], 0);
+  for (int seed = 0; seed < seeds; seed++) {
+    dq_random random = {(uint64_t)seed};
+    size_t at = (size_t)dq_random_below(&random, model->size);
+    wrong += try_flip(model, at, (int)dq_random_below(&random, 8), refused);
+  }
+  tell_refused("seeds", seeds, refused);
+  return wrong;
+}
+
+static int seeds_of_a_run(void) { return getenv("FLIPS") ? atoi(getenv("FLIPS")) : 10000; }
+
 static void random_bits(void **state) {
   (void)state;
   wire m = classifier();
   assert_in_range(m.size, 1500, 4000);
-  int seeds = getenv("FLIPS") ? atoi(getenv("FLIPS")) : 10000, refused[WORKS] = {0}, wrong = 0;
-  sizes_given = false;
-  assert_int_equal(try_all(&m, "unflipped", refused), 0);
-  for (int work = 0; work < WORKS; work++) assert_int_equal(refused[work], 0);
-  for (int seed = 0; seed < seeds; seed++) {
-    dq_random random = {(uint64_t)seed};
-    size_t at = (size_t)dq_random_below(&random, m.size);
-    wrong += try_flip(&m, at, (int)dq_random_below(&random, 8), refused);
-  }
-  tell_refused("seeds", seeds, refused);
+  int seeds = seeds_of_a_run(), refused[WORKS] = {0};
+  int wrong = try_random_flips(&m, seeds, refused);
   for (int work = 0; work < WORKS; work++) assert_in_range(refused[work], seeds / 20, seeds / 2);
   assert_int_equal(wrong, 0);
+  wire_free(&m);
+}
+
+// The classifier in 8 bits, of which every scale and zero point decides what integers are computed.
+static void random_bits_of_8_bits(void **state) {
+  (void)state;
+  char path[64];
+  wire float_model = classifier(), m = {0};
+  dq_error error;
+  dq_file file = {0};
+  snprintf(path, sizeof path, "%s/int8.onnx", folder);
+  int8_path = path, sizes_given = false;
+  assert_int_equal(load_and(INT8, &float_model, &error), DQ_OK);
+  int8_path = "/dev/null";
+  assert_int_equal(dq_file_open(&file, path, &error), DQ_OK);
+  wire_append(&m, file.data, file.size);
+  dq_file_close(&file);
+  unlink(path);
+  int seeds = seeds_of_a_run() / 10, refused[WORKS] = {0};
+  int wrong = try_random_flips(&m, seeds, refused);
+  assert_true(refused[C] > 0 && refused[C] < seeds);
+  assert_int_equal(wrong, 0);
+  wire_free(&float_model);
   wire_free(&m);
 }
 
@@ -283,6 +327,7 @@ static int tear_down(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(random_bits), cmocka_unit_test(declaration_bits)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(random_bits), cmocka_unit_test(random_bits_of_8_bits),
+                                     cmocka_unit_test(declaration_bits)};
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }
