@@ -3,7 +3,8 @@
 //
 // The source needs <stdint.h> and <string.h> (memcpy), and <math.h> where steps in float32 do. It allocates nothing,
 // has no state, and does not recurse. Integer results are those of the executor on every machine with two's complement
-// and an arithmetic right shift; float32 results too, where fmaf and the basic operations round as IEEE 754 says.
+// and an arithmetic right shift, of which a big-endian one has a compiler with __BYTE_ORDER__ and __builtin_bswap64
+// where arrays of 8 bits are large; float32 results too, where fmaf and the basic operations round as IEEE 754 says.
 #ifndef DQ_CODEGEN_CODEGEN_H
 #define DQ_CODEGEN_CODEGEN_H
 
@@ -60,7 +61,7 @@ typedef struct dq_codegen_options {
   const char *header;         // name of the header that the source includes
   dq_emit_target target;
   // Name of a file that holds the constants, in the folder in which the source is compiled; NULL: they are arrays in
-  // the source, of at most DQ_CODEGEN_MOST_ARRAYS bytes together, since compilers need some hundred times as much
+  // the source, of at most DQ_CODEGEN_MOST_ARRAYS bytes together, since compilers need some fifty times as much
   // memory. The file needs an assembler with .incbin, and a little-endian machine.
   const char *weights_name;
 } dq_codegen_options;

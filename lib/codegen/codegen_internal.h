@@ -39,6 +39,7 @@ typedef struct dq_codegen_parts {
   dq_codegen_function *functions;
   int function_count;
   FILE *constants; // definitions of arrays
+  bool has_words;  // one of them is written in words of 64 bits
   FILE *weights;   // bytes of the arrays, where they get a file of their own; NULL: they get none
   size_t weights_bytes;
   FILE *calls;      // statements of the network's function

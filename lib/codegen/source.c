@@ -120,6 +120,17 @@ static void print_weights(FILE *to, const dq_codegen *made) {
   fprintf(to, "extern const unsigned char %s_weights[];\n\n", made->name);
 }
 
+// Elements of 8 bits in words of 64, which a big-endian machine has the other way round.
+static const char words[] = "/* The bytes of large arrays, in order from the lowest of each word. */\n"
+                            "#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__\n"
+                            "#define DQ_WORDS(a, b, c, d) \\\n"
+                            "  __builtin_bswap64(a), __builtin_bswap64(b), __builtin_bswap64(c), __builtin_bswap64(d)\n"
+                            "#elif defined(__ARM_BIG_ENDIAN) || defined(__BIG_ENDIAN__)\n"
+                            "#error \"a big-endian machine, and the compiler does not say so by __BYTE_ORDER__\"\n"
+                            "#else\n"
+                            "#define DQ_WORDS(a, b, c, d) (a), (b), (c), (d)\n"
+                            "#endif\n\n";
+
 static void print_source(FILE *to, const dq_codegen *made, const dq_codegen_parts *parts, const char *header,
                          const char *constants, const char *calls) {
   static const unsigned math = 1u << DQ_EMIT_MATH | 1u << DQ_EMIT_MODULO | 1u << DQ_EMIT_EXP | 1u << DQ_EMIT_SIGMOID |
@@ -145,6 +156,7 @@ static void print_source(FILE *to, const dq_codegen *made, const dq_codegen_part
   fputs(apart, to);
   print_helpers(to, made, parts);
   print_weights(to, made);
+  if (parts->has_words) fputs(words, to);
   fputs(constants, to);
   fputc('\n', to);
   for (int f = 0; f < parts->function_count; f++) {
@@ -308,7 +320,7 @@ static dq_status emit_all(dq_codegen *made, dq_codegen_parts *parts, const char 
                           dq_error *error) {
   char *constants = NULL, *calls = NULL;
   size_t constants_size, calls_size;
-  parts->function_count = 0, parts->helpers = 0;
+  parts->function_count = 0, parts->helpers = 0, parts->has_words = false;
   parts->constants = open_memstream(&constants, &constants_size);
   parts->calls = open_memstream(&calls, &calls_size);
   if (made->weights_name) parts->weights = open_memstream(&made->weights, &made->weights_bytes);

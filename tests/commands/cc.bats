@@ -121,6 +121,41 @@ END
   done
 }
 
+@test "large arrays of 8 bits are words of 64, whose bytes are the elements on every machine" {
+  cat >large.model <<'END'
+input x -1 64 3 3
+a = Conv x w(67,64,1,1)
+b = Conv a w(61,67,1,1)
+output b
+END
+  make_models --describe large.model large.onnx
+  make_models --array large.npy 4 64 3 3
+  # As they are, and as a constant that is an output.
+  cat >whole.model <<'END'
+input x 1 64
+z = Cast s(3.0) to=3
+v = QuantizeLinear w(67,65) s(0.01) z
+y = Gemm x w(64,8)
+output y 1 8
+output v 67 65
+END
+  make_models --describe whole.model whole.onnx
+  gives 0 dq-int8 large.onnx --data npy:large.npy --all-int8 -o large8.onnx
+  compare() {
+    gives 0 dq-cc large8.onnx -o net.c --verify --data npy:large.npy --compiler-flags "$strict" "$@"
+    has "Elements that differ: 0"
+    grep -q '^static const uint64_t net_1_c0\[536\]' net.c # 67 * 64 elements, 8 a word
+    run -1 grep -q '^static const int8_t net_[0-9]*_c[0-9]\[[0-9]\{4\}' net.c
+    gives 0 dq-cc whole.onnx -o net.c --verify --compiler-flags "$strict" "$@"
+    has "Elements that differ: 0"
+    grep -q '^static const uint64_t net_[0-9]*_c0\[548\]' net.c # 67 * 65 elements, 32 a line of whole words
+  }
+  compare
+  if command -v g++ >/dev/null; then gives 0 g++ -x c++ $(sed 's/-std=c99//' <<<"$strict") -c net.c -o net.o; fi
+  if ! command -v s390x-linux-gnu-gcc qemu-s390x >/dev/null; then skip "no compiler or emulator for s390x is installed"; fi
+  CC=s390x-linux-gnu-gcc compare --run "qemu-s390x -L /usr/s390x-linux-gnu"
+}
+
 @test "QuantizeLinear around all its ties, of infinities, NaN, zeros and the least numbers" {
   command -v python3 >/dev/null || skip "no python3 to write the numbers with"
   cat >quantize.model <<'END'
