@@ -39,7 +39,7 @@ static void load_tensors(dq_plan *plan, const dq_tensor *known) {
   }
 }
 
-static void give_block(dq_plan *plan) {
+void dq_plan_place_values(dq_plan *plan) {
   for (int v = 0; v < plan->graph->value_count; v++) {
     const dq_place *place = dq_schedule_place(plan->schedule, v);
     if (place->storage == DQ_STORED_BLOCK) plan->tensors[v].data = (char *)plan->block + place->offset;
@@ -108,6 +108,7 @@ static void report_misfits(const dq_plan *plan) {
 
 // The block, which stays for as long as the plan does, unless it is there already, and the workspace.
 static dq_status allocate(dq_plan *plan, dq_error *error) {
+  if (plan->lent) return DQ_OK;
   size_t block = plan->block ? 0 : dq_schedule_bytes(plan->schedule);
   DQ_TRY(dq_check_memory(plan->context, block + plan->workspace_bytes, "running the network", error));
   if (!plan->block) plan->block = dq_arena_alloc(plan->arena, block);
@@ -124,12 +125,13 @@ static dq_status bind(dq_plan *plan, const dq_binding *binding, dq_error *error)
   plan->packing = dq_context_arena(plan->context);
   if (!plan->tensors || !plan->tapped || !plan->packing)
     return dq_fail_memory(error, (size_t)values * sizeof *plan->tensors);
+  plan->lent = binding && binding->lent;
   DQ_TRY(make_steps(plan, binding, error));
   load_tensors(plan, NULL);
   DQ_TRY(pack_and_give_back(plan, binding ? binding->spent : NULL, error));
   report_misfits(plan);
   DQ_TRY(allocate(plan, error));
-  give_block(plan);
+  if (!plan->lent) dq_plan_place_values(plan);
   return DQ_OK;
 }
 
@@ -219,7 +221,8 @@ static dq_status pack_again(dq_plan *plan, const dq_tensor *known, dq_error *err
   load_tensors(plan, known);
   dq_status status = prepare_steps(plan, NULL, error);
   if (status == DQ_OK) status = allocate(plan, error);
-  give_block(plan);
+  if (plan->lent) plan->block = NULL; // the workspace has another size perhaps: memory is lent anew
+  else dq_plan_place_values(plan);
   if (status == DQ_OK) return DQ_OK;
   dq_arena_free(plan->packing);
   plan->packing = NULL;

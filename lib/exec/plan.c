@@ -12,7 +12,7 @@ dq_status dq_conv_settings_check(const dq_conv_setting *settings, int count, con
 void dq_plan_free(dq_plan *plan) {
   if (!plan) return;
   dq_arena_free(plan->run_arena);
-  dq_arena_free(plan->packing);
+  if (!plan->origin) dq_arena_free(plan->packing);
   dq_schedule_free(plan->own);
   dq_arena_free(plan->arena); // the plan itself lives in it
 }

@@ -26,6 +26,7 @@ typedef struct dq_binding {
   // them; NULL: none. Binding then frees the weights that steps have packed. They are gone from both graphs, and the
   // plan cannot be packed again.
   dq_graph *spent;
+  bool lent; // the caller lends memory for each run (dq_plan_lend); the plan allocates neither block nor workspace
 } dq_binding;
 
 // Binds a schedule to the processor and the threads of the context. The schedule, its graph and the context must
@@ -37,6 +38,19 @@ dq_status dq_plan_bind(dq_plan **plan, const dq_schedule *schedule, const dq_bin
 dq_status dq_plan_new(dq_plan **plan, const dq_graph *graph, const dq_shape_request *request, const dq_binding *binding,
                       const dq_context *context, dq_error *error);
 void dq_plan_free(dq_plan *plan); // NULL is allowed
+
+// Makes a further plan of the schedule of `origin` that reads its packed operands, so that one thread can run the one
+// while another runs the other. *plan has tensors of its own and no block: the caller lends memory for each run.
+// `context` must outlive the plan and have the instruction sets and the number of threads of that of `origin`, and may
+// have another pool. `origin` must outlive the plan and must not be packed again while the plan is there. The time and
+// the memory are those of its steps and values alone. The caller frees *plan. DQ_SYSTEM: there is no memory.
+dq_status dq_plan_share(dq_plan **plan, const dq_plan *origin, const dq_context *context, dq_error *error);
+// The bytes that a run needs for block and workspace together, a multiple of 64.
+size_t dq_plan_lent_bytes(const dq_plan *plan);
+// Sets the memory that the next runs of a plan without a block of its own (dq_binding.lent, dq_plan_share) use:
+// dq_plan_lent_bytes bytes, aligned to 64, owned by the caller; their contents do not matter. Inputs are written after
+// this, and outputs are read before the memory is lent to another plan.
+void dq_plan_lend(dq_plan *plan, void *memory);
 
 const dq_schedule *dq_plan_schedule(const dq_plan *plan); // the schedule that was bound; lives as long as the plan
 
@@ -66,8 +80,9 @@ bool dq_plan_tap(dq_plan *plan, const char *value);
 // Sets the tap, which replaces the one before; NULL: none. `user` is its first argument.
 void dq_plan_set_tap(dq_plan *plan, dq_tap tap, void *user);
 
-// Runs all steps. DQ_CANCELLED: context->stop was set, or the deadline passed; DQ_USAGE: dq_plan_repack failed before;
-// also statuses of operators, such as DQ_BAD_INPUT for an index out of its range, and of the tap.
+// Runs all steps. DQ_CANCELLED: context->stop was set, or the deadline passed; DQ_USAGE: dq_plan_repack failed before,
+// or a plan without a block was lent no memory; also statuses of operators, such as DQ_BAD_INPUT for an index out of
+// its range, and of the tap.
 dq_status dq_plan_run(dq_plan *plan, dq_error *error);
 
 // Runs the steps from `from` to `end` - 1 (of dq_plan_step_count), so that several plans can run side by side. A run

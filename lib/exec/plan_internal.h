@@ -13,7 +13,8 @@ typedef struct dq_step {
 struct dq_plan {
   dq_arena *arena;
   const dq_schedule *schedule;
-  dq_schedule *own; // the same when the plan owns it, else NULL
+  dq_schedule *own;      // the same when the plan owns it, else NULL
+  const dq_plan *origin; // the plan that owns the packed operands; NULL: this one does
   const dq_graph *graph;
   const dq_context *context;
   dq_tensor *tensors; // by value index: those of the schedule, with elements
@@ -21,6 +22,7 @@ struct dq_plan {
   dq_step *steps;
   int step_count;
   void *block;
+  bool lent;         // block and workspace are lent by the caller
   dq_arena *packing; // packed operands and workspace; NULL: packing failed
   size_t workspace_bytes, packed_bytes;
   double packing_time;
@@ -29,5 +31,8 @@ struct dq_plan {
   void *tap_user;
   bool timing;
 };
+
+// Points the values that have a place in the block to it.
+void dq_plan_place_values(dq_plan *plan);
 
 #endif

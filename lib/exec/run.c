@@ -61,6 +61,7 @@ static dq_status deliver_known(const dq_plan *plan, dq_error *error) {
 dq_status dq_plan_run_steps(dq_plan *plan, int from, int end, dq_error *error) {
   if (!plan->packing)
     return dq_fail(error, DQ_USAGE, "packing the changed constants failed: the plan does not run until that succeeds");
+  if (plan->lent && !plan->block) return dq_fail(error, DQ_USAGE, "the plan was lent no memory to run in");
   if (from == 0) {
     DQ_TRY(open_run_arena(plan, error));
     DQ_TRY(deliver_known(plan, error));

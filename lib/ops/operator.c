@@ -245,6 +245,44 @@ static dq_status run_half(dq_op *op) {
   return DQ_OK;
 }
 
+// What runs change of a tensor is its pointer and shape, so that each form has a tensor of its own, also for the
+// single elements of constants (prepare_channels). Whole constants stay those of `origin`.
+static dq_status share_tensors(dq_op *op, const dq_op *origin, struct dq_half_form *form, dq_arena *arena) {
+  for (int i = 0; i < op->input_count; i++) {
+    const dq_tensor *wide = origin->half->wide.inputs[i];
+    bool changes = form->input_offsets[i] || (form->constants && form->constants[i]);
+    form->wide.inputs[i] = wide == origin->inputs[i] ? op->inputs[i]
+                           : changes                 ? dq_arena_copy(arena, wide, sizeof *wide)
+                                                     : wide;
+    if (wide && !form->wide.inputs[i]) return dq_fail_memory(op->error, sizeof *wide);
+  }
+  for (int i = 0; i < op->output_count; i++) {
+    const dq_tensor *wide = origin->half->wide.outputs[i];
+    form->wide.outputs[i] = wide == origin->outputs[i] ? op->outputs[i] : dq_arena_copy(arena, wide, sizeof *wide);
+    if (wide && !form->wide.outputs[i]) return dq_fail_memory(op->error, sizeof *wide);
+  }
+  return DQ_OK;
+}
+
+static dq_status share_half(dq_op *op, const dq_op *origin, dq_arena *arena) {
+  struct dq_half_form *form = op->half = dq_arena_copy(arena, origin->half, sizeof *form);
+  if (!form) return dq_fail_memory(op->error, sizeof *form);
+  form->wide.context = op->context;
+  form->wide.inputs = DQ_NEW_ARRAY(arena, op->input_count, const dq_tensor *);
+  form->wide.outputs = DQ_NEW_ARRAY(arena, op->output_count, dq_tensor *);
+  if (!form->wide.inputs || !form->wide.outputs) return dq_fail_memory(op->error, sizeof *form);
+  return share_tensors(op, origin, form, arena);
+}
+
+dq_status dq_op_share(dq_op *op, const dq_op *origin, dq_arena *arena) {
+  const dq_op own = *op;
+  *op = *origin;
+  op->context = own.context, op->error = own.error;
+  op->inputs = own.inputs, op->outputs = own.outputs;
+  op->scratch = NULL;
+  return op->half ? share_half(op, origin, arena) : DQ_OK;
+}
+
 dq_status dq_op_alloc(const dq_op *op, dq_arena *arena, size_t bytes, void **memory) {
   enum { ALIGNMENT = 64 };
   size_t padded;

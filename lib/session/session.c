@@ -24,7 +24,11 @@ static dq_status make_schedule(dq_session *session, const dq_session_options *op
 static dq_status bind(dq_session *session, const dq_session_options *options, const dq_context *context,
                       dq_error *error) {
   dq_binding binding = {0};
-  if (options) binding = (dq_binding){options->convolutions, options->convolution_count, options->spent};
+  if (options)
+    binding = (dq_binding){.convolutions = options->convolutions,
+                           .convolution_count = options->convolution_count,
+                           .spent = options->spent,
+                           .lent = options->lent};
   DQ_TRY(dq_plan_bind(&session->plan, session->schedule, &binding, context, error));
   for (int i = 0; options && i < options->tap_count; i++) dq_plan_tap(session->plan, options->taps[i]);
   return DQ_OK;

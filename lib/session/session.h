@@ -19,6 +19,7 @@ typedef struct dq_session_options {
   const dq_conv_setting *convolutions; // as in dq_binding
   int convolution_count;
   dq_graph *spent; // as in dq_binding: NULL, or the graph itself, when nothing else will run it
+  bool lent;       // as in dq_binding: the caller lends the memory of each run
 } dq_session_options;
 
 // Copies the graph, runs the passes on the copy, schedules it and binds the schedule. The graph, whose weights the

@@ -1,5 +1,7 @@
 // Plans whose constants change: packed again, a plan answers as a new one does, bit for bit, for every operator that
 // packs, every algorithm of convolutions, with and without the instruction sets of this machine, on one thread and two.
+// And plans that share what one of them packed: they answer side by side as a plan of their own does.
+#include <pthread.h>
 #include <stdio.h>
 
 #include "lib/base/half.h"
@@ -334,12 +336,82 @@ static void memory_of_packing(void **state) {
   dq_graph_free(n.graph);
 }
 
+// ---- Plans that share packed operands ----
+
+enum { RUNS = 8 };
+
+typedef struct sharer {
+  dq_plan *plan;
+  void *memory[2]; // lent by turns
+  const dq_tensor *expected;
+  int different;
+} sharer;
+
+static void *run_sharer(void *argument) {
+  sharer *self = argument;
+  for (int run = 0; run < RUNS; run++) {
+    dq_random random = {7};
+    dq_plan_lend(self->plan, self->memory[run % 2]);
+    set_random(dq_plan_input(self->plan, 0), WEIGHT, &random);
+    if (dq_plan_run(self->plan, NULL) != DQ_OK) self->different++;
+    else if (memcmp(dq_plan_output(self->plan, 0)->data, self->expected->data, dq_tensor_bytes(self->expected)))
+      self->different++;
+  }
+  return NULL;
+}
+
+static void share(void (*build)(network *), int algorithm, const dq_context *with) {
+  network n = open_network(build);
+  dq_arena *arena = dq_arena_new(0);
+  dq_plan *own = open_plan(&n, algorithm, with), *origin;
+  dq_tensor *expected = answer(own, arena);
+  dq_conv_setting setting = {NULL, algorithm};
+  dq_binding binding = {.convolutions = &setting, .convolution_count = 1, .lent = true};
+  dq_error error = {0};
+  assert_int_equal(dq_plan_new(&origin, n.graph, NULL, &binding, with, &error), DQ_OK);
+  assert_int_equal(dq_plan_run(origin, &error), DQ_USAGE);
+  size_t bytes = dq_plan_lent_bytes(origin);
+  sharer sharers[2];
+  pthread_t threads[2];
+  for (int i = 0; i < 2; i++) {
+    sharers[i] = (sharer){.expected = expected};
+    assert_int_equal(dq_plan_share(&sharers[i].plan, origin, with, &error), DQ_OK);
+    assert_int_equal(dq_plan_run(sharers[i].plan, &error), DQ_USAGE);
+    for (int m = 0; m < 2; m++) sharers[i].memory[m] = dq_arena_alloc(arena, bytes + 4096); // large blocks are aligned
+  }
+  for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&threads[i], NULL, run_sharer, &sharers[i]), 0);
+  for (int i = 0; i < 2; i++) {
+    pthread_join(threads[i], NULL);
+    if (sharers[i].different) fail_msg("%s: another answer", n.graph->nodes[n.graph->node_count - 1]->op_type);
+    dq_plan_free(sharers[i].plan);
+  }
+  dq_plan_free(origin);
+  dq_plan_free(own);
+  dq_arena_free(arena);
+  dq_graph_free(n.graph);
+}
+
+static void shared_operands_answer_as_own_ones(void **state) {
+  (void)state;
+  for (int native = 0; native < 2; native++) {
+    dq_context with;
+    assert_int_equal(dq_context_init(&with, 1, native ? ~0u : 0, NULL), DQ_OK);
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++) {
+      bool convolves = networks[i] == conv || networks[i] == depthwise || networks[i] == pixels;
+      for (int algorithm = 0; algorithm < (convolves ? DQ_CONV_CHOICES : 1); algorithm++)
+        share(networks[i], algorithm, &with);
+    }
+    dq_context_deinit(&with);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(changed_constants_answer_as_a_new_plan),
       cmocka_unit_test(kernels_are_chosen_again),
       cmocka_unit_test(what_cannot_be_packed_again),
       cmocka_unit_test(memory_of_packing),
+      cmocka_unit_test(shared_operands_answer_as_own_ones),
   };
   return cmocka_run_group_tests(tests, context_start, context_end);
 }
