@@ -9,6 +9,13 @@
 #include "lib/schedule/open_sizes.h"
 #include "lib/document/origin.h"
 
+void dq_bench_fill(dq_tensor *input, dq_random *random) {
+  int64_t elements = dq_tensor_count(input);
+  memset(input->data, 0, dq_tensor_bytes(input));
+  if (!(DQ_BIT(input->type) & DQ_TYPES_FLOAT)) return;
+  for (int64_t e = 0; e < elements; e++) dq_tensor_set(input, e, 2.0 * (double)dq_random_float(random) - 1.0);
+}
+
 static dq_status make_inputs(dq_bench_model *model, const dq_context *context, dq_arena *arena, dq_error *error) {
   int count = dq_plan_input_count(model->session.plan);
   model->inputs = DQ_NEW_ARRAY(arena, count, dq_tensor *);
@@ -18,10 +25,7 @@ static dq_status make_inputs(dq_bench_model *model, const dq_context *context, d
     const dq_tensor *like = dq_plan_input(model->session.plan, i);
     dq_tensor *input = dq_tensor_new(arena, like->type, like->rank, like->dims);
     if (!input) return dq_fail_memory(error, dq_tensor_bytes(like));
-    model->inputs[i] = input;
-    if (!(DQ_BIT(input->type) & DQ_TYPES_FLOAT)) continue;
-    int64_t elements = dq_tensor_count(input);
-    for (int64_t e = 0; e < elements; e++) dq_tensor_set(input, e, 2.0 * (double)dq_random_float(&random) - 1.0);
+    dq_bench_fill(model->inputs[i] = input, &random);
   }
   return DQ_OK;
 }

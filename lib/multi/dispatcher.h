@@ -1,0 +1,59 @@
+// Decides which request runs its next job. Nothing here reads a clock or knows a thread: the caller says when a request
+// arrives and when a job has ended, so that a simulated clock can drive it.
+//
+// A request that has begun holds a frame, the memory that its values live in between two jobs, and there are only so
+// many frames. A request that has not begun can run only where a frame is free.
+#ifndef DQ_MULTI_DISPATCHER_H
+#define DQ_MULTI_DISPATCHER_H
+
+#include <stdbool.h>
+
+#include "lib/base/status.h"
+#include "lib/multi/job_policy.h"
+
+// A request as the dispatcher sees it.
+typedef struct dq_task {
+  int network;      // index, from 0: whose turn its jobs take
+  int priority;     // as in dq_rank_facts
+  int64_t deadline; // as in dq_rank_facts
+  // The following are the dispatcher's.
+  int64_t number, turn, rank; // by arrival, by network, and by the policy
+  int place;                  // in its heap; -1: it runs, or is not there
+  bool begun;                 // it holds a frame
+} dq_task;
+
+// A binary heap of tasks, the next one first.
+typedef struct dq_task_heap {
+  dq_task **tasks;
+  int count, capacity;
+} dq_task_heap;
+
+typedef struct dq_dispatcher {
+  const dq_job_policy *policy;
+  int frames;                  // that are free
+  dq_task_heap waiting, begun; // tasks that do not run: without a frame, and with one
+  int64_t *turns;              // [networks]: the last turn that a task of the network was given
+  int networks;
+  int64_t turn, number; // the turn of the task that ran last; the number of the next task
+} dq_dispatcher;
+
+// Opens a dispatcher with `frames` (>= 1) frames and no networks. `policy` is a row of the table. The caller closes it.
+// DQ_SYSTEM: there is no memory.
+dq_status dq_dispatcher_open(dq_dispatcher *dispatcher, const dq_job_policy *policy, int frames, dq_error *error);
+void dq_dispatcher_close(dq_dispatcher *dispatcher); // allowed on a zeroed struct
+// Adds a network; its index is the number of networks before. DQ_SYSTEM: there is no memory.
+dq_status dq_dispatcher_add_network(dq_dispatcher *dispatcher, dq_error *error);
+
+// A request arrives: network, priority and deadline are set. The task must live until it has ended or was removed.
+// DQ_SYSTEM: there is no memory, and the task is not there.
+dq_status dq_dispatcher_add(dq_dispatcher *dispatcher, dq_task *task, dq_error *error);
+// The task whose next job runs now; it takes a frame if it begins. NULL: there is none that could run.
+dq_task *dq_dispatcher_next(dq_dispatcher *dispatcher);
+// A job of the task has ended, and another one follows.
+void dq_dispatcher_return(dq_dispatcher *dispatcher, dq_task *task);
+// The task that runs has ended; its frame is free.
+void dq_dispatcher_end(dq_dispatcher *dispatcher, dq_task *task);
+// Takes out a task that does not run (place >= 0); its frame is free if it had one.
+void dq_dispatcher_remove(dq_dispatcher *dispatcher, dq_task *task);
+
+#endif

@@ -1,0 +1,224 @@
+// The queue: workers, and what other threads may do with requests.
+#include "lib/multi/multi.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/base/clock.h"
+#include "lib/multi/multi_internal.h"
+
+// ---- Requests that end ----
+
+// Ends a request that does not run, under the lock; its frame is no longer its own.
+static void finish(dq_multi *multi, dq_multi_request *request) {
+  dq_multi_network *network = &multi->networks[request->network];
+  if (request->plan) network->idle[network->idle_count++] = request->plan;
+  if (request->frame) multi->frames[multi->free_frames++] = request->frame;
+  request->plan = NULL;
+  request->frame = NULL;
+  request->finish = dq_nanoseconds();
+  request->state = DQ_REQUEST_ENDED;
+  multi->unfinished--;
+  pthread_cond_broadcast(&multi->ended);
+}
+
+// Under the lock. What a worker runs ends after its job, as run_job looks at `cancelled`. *at_once: it has ended.
+static bool cancel_waiting(dq_multi *multi, dq_multi_request *request, bool begun_too, bool *at_once) {
+  bool there = request->state == DQ_REQUEST_WAITING || (begun_too && request->state == DQ_REQUEST_BEGUN);
+  *at_once = there && request->task.place >= 0;
+  if (there) request->cancelled = true;
+  if (!*at_once) return there;
+  dq_dispatcher_remove(&multi->dispatcher, &request->task);
+  request->status = dq_fail(&request->error, DQ_CANCELLED, "the request was cancelled");
+  finish(multi, request);
+  return true;
+}
+
+static bool cancel(dq_multi_request *request, bool begun_too) {
+  dq_multi *multi = request->multi;
+  bool at_once;
+  pthread_mutex_lock(&multi->lock);
+  bool cancelled = cancel_waiting(multi, request, begun_too, &at_once);
+  void (*ended)(void *, dq_multi_request *) = request->ended;
+  pthread_mutex_unlock(&multi->lock);
+  if (at_once && ended) ended(request->user, request);
+  return cancelled;
+}
+
+bool dq_multi_cancel(dq_multi_request *request) { return cancel(request, true); }
+bool dq_multi_withdraw(dq_multi_request *request) { return cancel(request, false); }
+
+// ---- Workers ----
+
+static dq_multi_request *request_of(dq_task *task) {
+  return (dq_multi_request *)(void *)((char *)task - offsetof(dq_multi_request, task));
+}
+
+// The request whose job runs next, with a frame; NULL: the workers are to end.
+static dq_multi_request *wait_for_job(dq_multi *multi) {
+  dq_task *task;
+  while (!(task = dq_dispatcher_next(&multi->dispatcher)) && !multi->closing)
+    pthread_cond_wait(&multi->arrived, &multi->lock);
+  if (!task) return NULL;
+  dq_multi_request *request = request_of(task);
+  if (request->state == DQ_REQUEST_BEGUN) return request;
+  dq_multi_network *network = &multi->networks[request->network];
+  request->state = DQ_REQUEST_BEGUN;
+  request->frame = multi->frames[--multi->free_frames];
+  if (network->idle_count) request->plan = network->idle[--network->idle_count];
+  return request;
+}
+
+// Under the lock, which is open while the job runs. Returns whether the request has ended.
+static bool run_job(dq_multi *multi, dq_multi_request *request, int worker) {
+  const int job = request->job;
+  pthread_mutex_unlock(&multi->lock);
+  int64_t begin = dq_nanoseconds();
+  bool last = dq_multi_run_job(request);
+  int64_t end = dq_nanoseconds();
+  request->running += end - begin;
+  if (multi->options.job_done) multi->options.job_done(multi->options.user, worker, request, job, begin, end);
+  pthread_mutex_lock(&multi->lock);
+  if (!last && request->cancelled)
+    request->status = dq_fail(&request->error, DQ_CANCELLED, "the request was cancelled");
+  if (!last && !request->cancelled) {
+    dq_dispatcher_return(&multi->dispatcher, &request->task);
+    return false;
+  }
+  dq_dispatcher_end(&multi->dispatcher, &request->task);
+  finish(multi, request);
+  return true;
+}
+
+static void *worker_main(void *argument) {
+  dq_multi_worker *self = argument;
+  dq_multi *multi = self->multi;
+  pthread_mutex_lock(&multi->lock);
+  for (dq_multi_request *request; (request = wait_for_job(multi));) {
+    void (*ended)(void *, dq_multi_request *) = request->ended;
+    if (!run_job(multi, request, self->index) || !ended) continue;
+    pthread_mutex_unlock(&multi->lock);
+    ended(request->user, request);
+    pthread_mutex_lock(&multi->lock);
+  }
+  pthread_mutex_unlock(&multi->lock);
+  return NULL;
+}
+
+// ---- The queue ----
+
+static dq_status start_workers(dq_multi *multi, dq_error *error) {
+  const int count = multi->options.workers;
+  multi->workers = calloc((size_t)count, sizeof *multi->workers);
+  if (!multi->workers) return dq_fail_memory(error, (size_t)count * sizeof *multi->workers);
+  for (int w = 0; w < count; w++) {
+    multi->workers[w] = (dq_multi_worker){.multi = multi, .index = w};
+    if (pthread_create(&multi->workers[w].thread, NULL, worker_main, &multi->workers[w]))
+      return dq_fail(error, DQ_SYSTEM, "cannot start %d threads", count);
+    multi->started++;
+  }
+  return DQ_OK;
+}
+
+dq_status dq_multi_open(dq_multi **result, const dq_multi_options *options, const dq_context *context,
+                        dq_error *error) {
+  *result = NULL;
+  dq_multi *multi = calloc(1, sizeof *multi);
+  if (!multi) return dq_fail_memory(error, sizeof *multi);
+  multi->options = *options;
+  multi->binding = *context;
+  multi->binding.pool = NULL;
+  multi->running = multi->binding;
+  multi->running.message = NULL;
+  multi->running.progress = NULL;
+  pthread_condattr_t monotonic;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_mutex_init(&multi->lock, NULL);
+  pthread_cond_init(&multi->arrived, NULL);
+  pthread_cond_init(&multi->ended, &monotonic);
+  pthread_condattr_destroy(&monotonic);
+  dq_status status = dq_dispatcher_open(&multi->dispatcher, options->policy, dq_multi_frames(multi), error);
+  if (status == DQ_OK) status = start_workers(multi, error);
+  if (status == DQ_OK) *result = multi;
+  else dq_multi_close(multi);
+  return status;
+}
+
+void dq_multi_close(dq_multi *multi) {
+  if (!multi) return;
+  pthread_mutex_lock(&multi->lock);
+  multi->closing = true;
+  pthread_cond_broadcast(&multi->arrived);
+  pthread_mutex_unlock(&multi->lock);
+  for (int w = 0; w < multi->started; w++) pthread_join(multi->workers[w].thread, NULL);
+  for (int n = 0; n < multi->network_count; n++) dq_multi_free_network(&multi->networks[n]);
+  dq_dispatcher_close(&multi->dispatcher);
+  dq_arena_free(multi->frame_arena);
+  free(multi->networks);
+  free(multi->workers);
+  pthread_mutex_destroy(&multi->lock);
+  pthread_cond_destroy(&multi->arrived);
+  pthread_cond_destroy(&multi->ended);
+  free(multi);
+}
+
+const dq_context *dq_multi_context(const dq_multi *multi) { return &multi->binding; }
+
+// ---- Other threads ----
+
+static dq_status check(const dq_multi_request *request, dq_error *error) {
+  if (request->state == DQ_REQUEST_WAITING || request->state == DQ_REQUEST_BEGUN)
+    return dq_fail(error, DQ_USAGE, "the request has not ended yet; wait for it, or open another one");
+  const dq_plan *plan = request->multi->networks[request->network].session->plan;
+  for (int i = 0; i < dq_plan_input_count(plan); i++)
+    if (!request->inputs[i])
+      return dq_fail(error, DQ_USAGE, "input '%s' of the request is not set", dq_plan_input_name(plan, i));
+  return DQ_OK;
+}
+
+static dq_status submit(dq_multi *multi, dq_multi_request *request, dq_error *error) {
+  DQ_TRY(check(request, error));
+  dq_task *task = &request->task;
+  task->network = request->network;
+  task->priority = request->priority;
+  task->deadline = request->deadline;
+  DQ_TRY(dq_dispatcher_add(&multi->dispatcher, task, error));
+  request->status = DQ_OK;
+  request->error = (dq_error){0};
+  request->submitted = dq_nanoseconds();
+  request->running = 0;
+  request->job = 0;
+  request->cancelled = false;
+  request->state = DQ_REQUEST_WAITING;
+  multi->unfinished++;
+  pthread_cond_signal(&multi->arrived);
+  return DQ_OK;
+}
+
+dq_status dq_multi_submit(dq_multi_request *request, dq_error *error) {
+  dq_multi *multi = request->multi;
+  pthread_mutex_lock(&multi->lock);
+  dq_status status = submit(multi, request, error);
+  pthread_mutex_unlock(&multi->lock);
+  return status;
+}
+
+static bool is_ended(const dq_multi_request *request) {
+  return request->state == DQ_REQUEST_IDLE || request->state == DQ_REQUEST_ENDED;
+}
+
+bool dq_multi_wait(dq_multi_request *request, double seconds) {
+  dq_multi *multi = request->multi;
+  const double most = 1e9; // seconds, so that the sum below fits
+  int64_t limit = dq_nanoseconds() + (int64_t)(1e9 * (seconds < most ? seconds : most));
+  struct timespec until = {.tv_sec = limit / 1000000000, .tv_nsec = limit % 1000000000};
+  pthread_mutex_lock(&multi->lock);
+  int waited = 0;
+  while (!is_ended(request) && waited != ETIMEDOUT)
+    waited = seconds < 0 ? pthread_cond_wait(&multi->ended, &multi->lock)
+                         : pthread_cond_timedwait(&multi->ended, &multi->lock, &until);
+  bool ended = is_ended(request);
+  pthread_mutex_unlock(&multi->lock);
+  return ended;
+}

@@ -1,0 +1,106 @@
+// Several networks in one process: requests wait in one queue, and worker threads run their jobs (job_cut.h), whose
+// order a policy decides (dispatcher.h). A job runs in one thread. Between two jobs of a request the worker may run
+// those of others, so that no request waits for a whole network.
+//
+// All requests of a network read the same packed weights (dq_plan_share). The values of a request live in a frame, a
+// block that is large enough for every network; there is one for each worker and one more, for a request that comes
+// before those that have begun. The results do not depend on workers, policy and jobs: they are those of the network
+// alone.
+#ifndef DQ_MULTI_MULTI_H
+#define DQ_MULTI_MULTI_H
+
+#include "lib/multi/dispatcher.h"
+#include "lib/multi/job_cut.h"
+#include "lib/session/session.h"
+
+typedef struct dq_multi dq_multi;
+typedef struct dq_multi_request dq_multi_request;
+
+// Called by the worker `worker` after it has run job `job` of a request, from `begin` to `end` in nanoseconds of
+// dq_nanoseconds. Workers call it at the same time.
+typedef void dq_multi_job_done(void *user, int worker, const dq_multi_request *request, int job, int64_t begin,
+                               int64_t end);
+
+typedef struct dq_multi_options {
+  int workers;                 // threads that run jobs, 1 to 1024
+  const dq_job_policy *policy; // a row of the table
+  double job_time;             // seconds that a job should take at most, > 0
+  dq_multi_job_done *job_done; // NULL: nobody observes
+  void *user;                  // first argument of job_done
+} dq_multi_options;
+
+// Starts the workers, which sleep until there are requests. `context` must outlive *multi, which the caller closes; its
+// pool is not used. DQ_SYSTEM: there is no memory, or a thread cannot be started.
+dq_status dq_multi_open(dq_multi **multi, const dq_multi_options *options, const dq_context *context, dq_error *error);
+// Ends the workers and frees everything. All requests must have been closed; NULL is allowed.
+void dq_multi_close(dq_multi *multi);
+
+// The context for the sessions of the networks: that of dq_multi_open without its pool. Owned by `multi`.
+const dq_context *dq_multi_context(const dq_multi *multi);
+
+// Adds a network, whose index is the number of networks before, and cuts it into jobs by measured time: the network
+// runs on noise, once, and up to four times more within 0.1 s; the least time of each step counts. `session` was opened
+// with `lent` and dq_multi_context, and must outlive `multi`. DQ_USAGE: a request has not ended; DQ_SYSTEM: there is no
+// memory for the frames; also statuses of a run. After a failure the network is not there. No other function may be
+// called at the same time.
+dq_status dq_multi_add(dq_multi *multi, const dq_session *session, dq_error *error);
+int dq_multi_networks(const dq_multi *multi);
+// The jobs of a network, which owns the array; *count receives their number.
+const dq_job *dq_multi_jobs(const dq_multi *multi, int network, int *count);
+size_t dq_multi_frame_bytes(const dq_multi *multi); // of one frame: the most that a network needs
+int dq_multi_frames(const dq_multi *multi);         // number of frames: workers + 1
+
+typedef enum dq_request_state {
+  DQ_REQUEST_IDLE,    // was not submitted yet
+  DQ_REQUEST_WAITING, // waits for its first job
+  DQ_REQUEST_BEGUN,   // has begun: runs, or waits for its next job
+  DQ_REQUEST_ENDED    // has ended, see `status`
+} dq_request_state;
+
+// A request, which may be submitted again after it has ended. The caller sets the fields of the first part while it is
+// idle or has ended, and reads those of the second part after it has ended.
+struct dq_multi_request {
+  int priority;        // as in dq_rank_facts; 0 at first
+  int64_t deadline;    // in nanoseconds of dq_nanoseconds, INT64_MAX (at first): none
+  const void **inputs; // [inputs of the plan]: the elements of each, which the worker copies when the request begins
+  // Called by the worker when the request has ended, which may submit it again; NULL: nobody. With `ended` no other
+  // thread may wait for the request, since it is not the caller's until `ended` returns.
+  void (*ended)(void *user, dq_multi_request *request);
+  void *user; // of `ended`
+
+  dq_status status;          // DQ_CANCELLED: dq_multi_cancel, or the context was stopped; else as dq_plan_run
+  dq_error error;            // of a status other than DQ_OK
+  dq_tensor *outputs;        // [outputs of the plan]: copies, which hold until the request is submitted again
+  int64_t submitted, finish; // dq_nanoseconds when it was submitted, and when it ended
+  int64_t running;           // nanoseconds that workers worked for it
+  int network;               // index
+
+  dq_multi *multi; // from here on of the queue alone
+  dq_task task;
+  dq_request_state state;
+  dq_plan *plan; // while begun
+  void *frame;
+  int job;
+  bool cancelled;
+};
+
+// Opens a request for a network; the caller closes *request before `multi`, when it is not waiting and has not begun.
+// DQ_SYSTEM: there is no memory.
+dq_status dq_multi_request_open(dq_multi_request **request, dq_multi *multi, int network, dq_error *error);
+void dq_multi_request_close(dq_multi_request *request); // NULL is allowed
+
+// The following may be called from any thread, for one request from one thread at a time but dq_multi_cancel.
+
+// Puts a request into the queue and returns. DQ_USAGE: it is there already, or an input is NULL; DQ_SYSTEM: there is no
+// memory.
+dq_status dq_multi_submit(dq_multi_request *request, dq_error *error);
+// Waits until the request has ended, at most `seconds` (< 0: without limit), and returns whether it has; true for a
+// request that was never submitted.
+bool dq_multi_wait(dq_multi_request *request, double seconds);
+// Ends a request that waits at once, one that has begun after the job that runs; nothing happens to others. True: the
+// request was waiting or had begun. `ended` is called in the calling thread where the request ends at once.
+bool dq_multi_cancel(dq_multi_request *request);
+// As dq_multi_cancel where the request has not begun; false: it has, or is not in the queue, and nothing happens.
+bool dq_multi_withdraw(dq_multi_request *request);
+
+#endif

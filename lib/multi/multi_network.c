@@ -1,0 +1,112 @@
+// Networks of a queue: measured, cut into jobs, and with frames that are large enough.
+#include <stdlib.h>
+
+#include "lib/base/clock.h"
+#include "lib/measure/bench.h"
+#include "lib/multi/multi_internal.h"
+
+enum { MEASURED_RUNS = 5, ALIGNED_BYTES = 4096 }; // from there on memory of an arena is aligned to 64 bytes
+static const double MEASURED_SECONDS = 0.1;
+
+static dq_status run_once(dq_plan *plan, uint64_t seed, dq_error *error) {
+  dq_random random = dq_random_start(seed, 0);
+  for (int i = 0; i < dq_plan_input_count(plan); i++) dq_bench_fill(dq_plan_input(plan, i), &random);
+  return dq_plan_run(plan, error);
+}
+
+// The least time of each step, in seconds.
+static dq_status measure_steps(dq_plan *plan, uint64_t seed, double *seconds, dq_error *error) {
+  const int steps = dq_plan_step_count(plan);
+  const double start = dq_seconds();
+  dq_status status = DQ_OK;
+  dq_plan_set_timing(plan, true);
+  for (int run = 0; run < MEASURED_RUNS && status == DQ_OK; run++) {
+    if (run && dq_seconds() - start > MEASURED_SECONDS) break;
+    status = run_once(plan, seed, error);
+    for (int s = 0; s < steps; s++) {
+      int64_t nanoseconds;
+      dq_plan_step(plan, s, &nanoseconds);
+      if (!run || (double)nanoseconds * 1e-9 < seconds[s]) seconds[s] = (double)nanoseconds * 1e-9;
+    }
+  }
+  dq_plan_set_timing(plan, false);
+  return status;
+}
+
+static dq_status cut(dq_multi_network *network, const dq_multi *multi, dq_error *error) {
+  dq_plan *plan = network->session->plan;
+  const int steps = dq_plan_step_count(plan);
+  double *seconds = DQ_NEW_ARRAY(network->arena, steps + 1, double);
+  bool *joined = DQ_NEW_ARRAY(network->arena, steps + 1, bool);
+  network->jobs = DQ_NEW_ARRAY(network->arena, steps + 1, dq_job);
+  network->idle = DQ_NEW_ARRAY(network->arena, dq_multi_frames(multi), dq_plan *);
+  if (!seconds || !joined || !network->jobs || !network->idle) return dq_fail_memory(error, (size_t)steps);
+  dq_plan_lend(plan, multi->frames[0]);
+  DQ_TRY(measure_steps(plan, multi->binding.seed, seconds, error));
+  dq_join_decomposed(plan, joined);
+  network->job_count = dq_cut_jobs(network->jobs, seconds, joined, steps, multi->options.job_time);
+  if (!network->job_count) network->job_count = 1; // outputs that no step computes: one job without steps
+  return DQ_OK;
+}
+
+// Frames are allocated anew: no request has one.
+static dq_status grow_frames(dq_multi *multi, size_t bytes, dq_error *error) {
+  const int count = dq_multi_frames(multi);
+  if (bytes < ALIGNED_BYTES) bytes = ALIGNED_BYTES;
+  if (bytes <= multi->frame_bytes) return DQ_OK;
+  DQ_TRY(dq_check_memory(&multi->binding, (size_t)count * (bytes - multi->frame_bytes), "running several networks",
+                         error));
+  dq_arena *arena = dq_context_arena(&multi->binding);
+  void **frames = arena ? DQ_NEW_ARRAY(arena, count, void *) : NULL;
+  bool complete = frames != NULL;
+  for (int f = 0; complete && f < count; f++) complete = (frames[f] = dq_arena_alloc(arena, bytes)) != NULL;
+  if (!complete) {
+    dq_arena_free(arena);
+    return dq_fail_memory(error, bytes);
+  }
+  dq_arena_free(multi->frame_arena);
+  multi->frame_arena = arena;
+  multi->frames = frames;
+  multi->free_frames = count;
+  multi->frame_bytes = bytes;
+  return DQ_OK;
+}
+
+void dq_multi_free_network(dq_multi_network *network) {
+  while (network->idle_count) dq_plan_free(network->idle[--network->idle_count]);
+  dq_arena_free(network->arena);
+}
+
+static dq_status add(dq_multi *multi, const dq_session *session, dq_error *error) {
+  if (multi->unfinished)
+    return dq_fail(error, DQ_USAGE, "%d requests have not ended; networks are added while there is none",
+                   multi->unfinished);
+  dq_multi_network network = {.session = session, .arena = dq_context_arena(&multi->binding)};
+  size_t bytes = ((size_t)multi->network_count + 1) * sizeof network;
+  dq_multi_network *networks = realloc(multi->networks, bytes);
+  if (networks) multi->networks = networks;
+  dq_status status = networks && network.arena ? DQ_OK : dq_fail_memory(error, bytes);
+  if (status == DQ_OK) status = grow_frames(multi, dq_plan_lent_bytes(session->plan), error);
+  if (status == DQ_OK) status = cut(&network, multi, error);
+  if (status == DQ_OK) status = dq_dispatcher_add_network(&multi->dispatcher, error);
+  if (status == DQ_OK) multi->networks[multi->network_count++] = network;
+  else dq_multi_free_network(&network);
+  return status;
+}
+
+dq_status dq_multi_add(dq_multi *multi, const dq_session *session, dq_error *error) {
+  pthread_mutex_lock(&multi->lock);
+  dq_status status = add(multi, session, error);
+  pthread_mutex_unlock(&multi->lock);
+  return status;
+}
+
+int dq_multi_networks(const dq_multi *multi) { return multi->network_count; }
+
+const dq_job *dq_multi_jobs(const dq_multi *multi, int network, int *count) {
+  *count = multi->networks[network].job_count;
+  return multi->networks[network].jobs;
+}
+
+size_t dq_multi_frame_bytes(const dq_multi *multi) { return multi->frame_bytes; }
+int dq_multi_frames(const dq_multi *multi) { return multi->options.workers + 1; }
