@@ -17,7 +17,7 @@ typedef enum dq_option_type {
   DQ_OPTION_DOUBLE,  // double in [minimum, maximum], or (minimum, maximum] with open_minimum
   DQ_OPTION_PERCENT, // the same, a trailing % is allowed: -50% is -50.0
   DQ_OPTION_SIZE,    // size_t bytes; k, M, G, T are powers of 1024
-  DQ_OPTION_TIME,    // double seconds; s, m, h, and sums of them: 1h30m
+  DQ_OPTION_TIME,    // double seconds; us, ms, s, m, h, and sums of them: 1h30m
   DQ_OPTION_STRING,  // const char *, never empty
   DQ_OPTION_FILE,    // const char *, completed as a file name
   DQ_OPTION_ENUM,    // int, the index in `choices`
@@ -190,6 +190,10 @@ int dq_option_groups(const dq_command *command, dq_option_group groups[DQ_OPTION
 // what is allowed; DQ_SYSTEM: there is no memory.
 dq_status dq_options_parse(const dq_command *command, int argc, char **argv, void *options, dq_error *error);
 void dq_options_free(const dq_command *command, void *options);
+
+// Parses `text` as the type of the row says into `target`. DQ_USAGE: the value has another form or is out of its range;
+// the message begins with the value, and the caller puts the option in front.
+dq_status dq_option_value(const dq_option *row, const char *text, void *target, dq_error *error);
 
 // Whether the user gave the option (not by its preset). `options` is the command's struct.
 bool dq_option_given(const void *options, const char *name);

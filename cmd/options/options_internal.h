@@ -14,10 +14,6 @@ typedef struct dq_option_place {
 // index in dq_common_options.given.
 int dq_option_places(const dq_command *command, dq_option_place places[DQ_OPTION_ROWS]);
 
-// Parses `text` as the type of the row says into `target`. DQ_USAGE: the value has another form or is out of its range;
-// the message begins with the value, and the caller puts the option in front.
-dq_status dq_option_value(const dq_option *row, const char *text, void *target, dq_error *error);
-
 // The number of bytes of a target of this type.
 size_t dq_option_type_size(dq_option_type type);
 

@@ -132,10 +132,12 @@ static dq_status read_time(const dq_option *row, const char *text, double *value
     double number = read_number(place, &end);
     if (end == place || number < 0)
       return dq_fail(error, DQ_USAGE, "'%s' is not a time such as 90s, 10m or 1h30m", text);
-    double unit = *end == 'm' ? 60 : *end == 'h' ? 3600 : 1;
-    if (*end && !strchr("smh", *end)) return dq_fail(error, DQ_USAGE, "'%s' is not a time, units are s, m, h", text);
+    bool small = (*end == 'm' || *end == 'u') && end[1] == 's';
+    double unit = small ? (*end == 'm' ? 1e-3 : 1e-6) : *end == 'm' ? 60 : *end == 'h' ? 3600 : 1;
+    if (!small && *end && !strchr("smh", *end))
+      return dq_fail(error, DQ_USAGE, "'%s' is not a time, units are us, ms, s, m, h", text);
     seconds += number * unit;
-    place = *end ? end + 1 : end;
+    place = end + (small ? 2 : *end != 0);
   } while (*place);
   DQ_TRY(check_range(row, text, seconds, error));
   *value = seconds;

@@ -47,8 +47,10 @@ dq_status dq_multi_add(dq_multi *multi, const dq_session *session, dq_error *err
 int dq_multi_networks(const dq_multi *multi);
 // The jobs of a network, which owns the array; *count receives their number.
 const dq_job *dq_multi_jobs(const dq_multi *multi, int network, int *count);
-size_t dq_multi_frame_bytes(const dq_multi *multi); // of one frame: the most that a network needs
-int dq_multi_frames(const dq_multi *multi);         // number of frames: workers + 1
+int dq_multi_inputs(const dq_multi *multi, int network);  // number of inputs of a network
+int dq_multi_outputs(const dq_multi *multi, int network); // and of outputs
+size_t dq_multi_frame_bytes(const dq_multi *multi);       // of one frame: the most that a network needs
+int dq_multi_frames(const dq_multi *multi);               // number of frames: workers + 1
 
 typedef enum dq_request_state {
   DQ_REQUEST_IDLE,    // was not submitted yet

@@ -108,5 +108,12 @@ const dq_job *dq_multi_jobs(const dq_multi *multi, int network, int *count) {
   return multi->networks[network].jobs;
 }
 
+int dq_multi_inputs(const dq_multi *multi, int network) {
+  return dq_plan_input_count(multi->networks[network].session->plan);
+}
+int dq_multi_outputs(const dq_multi *multi, int network) {
+  return dq_plan_output_count(multi->networks[network].session->plan);
+}
+
 size_t dq_multi_frame_bytes(const dq_multi *multi) { return multi->frame_bytes; }
 int dq_multi_frames(const dq_multi *multi) { return multi->options.workers + 1; }

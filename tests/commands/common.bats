@@ -94,6 +94,7 @@ read_model() {
   bench) dq-bench "$2" --runs 2 --warmup 1 ;;
   amp | int8 | tucker) convert "$1" "$2" out.onnx ;;
   cc) dq-cc "$2" -o out.c ;;
+  multi) dq-multi "$2" --duration 10ms ;;
   train) dq-train "$2" --data "npy:$x" --val "npy:$x" -o out.onnx ;;
   *) "dq-$1" "$2" ;;
   esac

@@ -127,6 +127,35 @@ quiet - | ../half.onnx --runs 2 --accumulate fp16 --cpu-mask c | differs err
 END
 }
 
+@test "options: dq-multi" {
+  printf '0 small\n0.01 small\n0.02 small\n' >trace.txt
+  printf '0.01 large\n' >other.txt
+  effects dq-multi <<'END'
+policy edf | ../small.onnx --duration 20ms | 0 edf
+policy fast | ../small.onnx --duration 20ms | 2 'fast' is not one of fifo, round-robin, priority, edf
+job-time 0.001us | ../small.onnx --duration 20ms --json - -q | 0 "job": 2
+duration 20ms | ../small.onnx --requests 3000000 | 0 Time of the run:                   0.0
+requests 7 | ../small.onnx --duration 10s --json - -q | 0 "requests": 7
+trace ../trace.txt | ../small.onnx --duration 1s --json - -q | 0 "requests": 3,
+trace ../other.txt | ../small.onnx --duration 20ms | 3 line 1: there is no network 'large'
+data npy:../missing.npy | ../small.onnx --duration 20ms | 5 missing.npy
+limit 2 | ../small.onnx --data npy:../x.npy --duration 20ms --json - -q | 0 "digest": "6a
+timeline line.json | ../small.onnx --duration 20ms | file line.json
+accumulate fp16 | ../half.onnx --duration 20ms --cpu-mask c | 0 float16 sums are emulated
+json out.json | ../small.onnx --duration 20ms | file out.json
+csv out.csv | ../small.onnx --duration 20ms | file out.csv
+html out.html | ../small.onnx --duration 20ms | file out.html
+threads 3 | ../small.onnx --duration 20ms -v | 0 Workers:                           3
+seed 5 | ../small.onnx --duration 20ms | elsewhere multi.bats
+cpu-mask c | ../small.onnx --duration 20ms -v | 0 instruction sets: c
+memory 1 | ../small.onnx --duration 20ms | 5 memory
+progress bar | ../small.onnx --duration 1.3s | 0 running
+color always | ../nan.onnx --duration 20ms | 5 [31m
+verbose - | ../small.onnx --duration 20ms | 0 of memory
+quiet - | ../half.onnx --duration 20ms --accumulate fp16 --cpu-mask c | differs err
+END
+}
+
 @test "options: dq-cc" {
   effects dq-cc <<'END'
 output there.c | ../small.onnx | file there.c

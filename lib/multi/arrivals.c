@@ -1,0 +1,366 @@
+#include "lib/multi/arrivals.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "lib/base/clock.h"
+
+// ---- One request ----
+
+typedef struct arrival_run arrival_run;
+
+// A request and whose it is. A source by rate or trace that queues late ones has as many as were ever there at once.
+typedef struct arrival_slot {
+  dq_multi_request *request;
+  arrival_run *load;
+  int source, sender, sample;
+  int64_t arrival;
+  struct arrival_slot *next, *next_free; // of all, and of the free ones of the source
+} arrival_slot;
+
+typedef struct arrival_sender { // by source, then by number
+  int source;
+  int64_t sent, next; // requests so far; the arrival of the next one by rate
+  bool busy;          // with DQ_LATE_DROP: a request has not ended
+} arrival_sender;
+
+struct arrival_run {
+  dq_multi *multi;
+  dq_arena *arena; // of senders and free_slots
+  const dq_source *sources;
+  const dq_arrival_options *options;
+  dq_source_record *records;
+  arrival_sender *senders;
+  int sender_count, source_count;
+  int64_t traced; // lines of the trace that have arrived
+  int64_t start, end;
+  // From here on under the lock.
+  pthread_mutex_t lock;
+  pthread_cond_t ended;
+  arrival_slot *slots, **free_slots; // all, and by source
+  int64_t running;                   // requests that have not ended
+  bool closing;
+  dq_status status; // the first failure of the load itself
+  dq_error error;
+};
+
+static uint64_t digest_of(const dq_multi_request *request, int outputs) {
+  uint64_t digest = 0;
+  for (int i = 0; i < outputs; i++) {
+    const dq_tensor *output = &request->outputs[i];
+    digest = XXH3_64bits_withSeed(output->data, dq_tensor_bytes(output), digest + (uint64_t)output->rank);
+  }
+  return digest;
+}
+
+static int outputs_of(const dq_multi_request *request) { return dq_multi_outputs(request->multi, request->network); }
+
+static void set_inputs(dq_multi_request *request, const dq_source *source, int sample) {
+  int inputs = dq_multi_inputs(request->multi, request->network);
+  memcpy(request->inputs, source->samples[sample], (size_t)inputs * sizeof *request->inputs);
+}
+
+static bool add_time(dq_source_record *record, double time) {
+  if (record->count == record->capacity) {
+    int64_t capacity = 2 * record->capacity + 1024;
+    double *times = realloc(record->times, (size_t)capacity * sizeof *times);
+    if (!times) return false;
+    record->times = times;
+    record->capacity = capacity;
+  }
+  record->times[record->count++] = time;
+  return true;
+}
+
+// ---- Alone ----
+
+static dq_status run_once(dq_multi_request *request, const dq_source *source, int sample, dq_error *error) {
+  set_inputs(request, source, sample);
+  DQ_TRY(dq_multi_submit(request, error));
+  dq_multi_wait(request, -1);
+  if (request->status != DQ_OK) *error = request->error;
+  return request->status;
+}
+
+// The first run, which touches the memory, does not count.
+static dq_status run_alone(dq_multi_request *request, const dq_source *source, double seconds, dq_source_record *record,
+                           dq_error *error) {
+  int64_t runs = 0, sum = 0;
+  DQ_TRY(run_once(request, source, 0, error));
+  const double start = dq_seconds();
+  for (; runs < source->sample_count || dq_seconds() - start < seconds; runs++) {
+    int sample = (int)(runs % source->sample_count);
+    DQ_TRY(run_once(request, source, sample, error));
+    sum += request->finish - request->submitted;
+    record->digests[sample] = digest_of(request, outputs_of(request));
+  }
+  record->alone = 1e-9 * (double)sum / (double)runs;
+  return DQ_OK;
+}
+
+dq_status dq_arrivals_alone(dq_multi *multi, const dq_source *sources, int count, double seconds,
+                            dq_source_record *records, dq_arena *arena, dq_error *error) {
+  for (int i = 0; i < count; i++) {
+    dq_multi_request *request;
+    records[i].digests = DQ_NEW_ARRAY(arena, sources[i].sample_count, uint64_t);
+    if (!records[i].digests) return dq_fail_memory(error, 0);
+    DQ_TRY(dq_multi_request_open(&request, multi, sources[i].network, error));
+    dq_status status = run_alone(request, &sources[i], seconds / count, &records[i], error);
+    dq_multi_request_close(request);
+    records[i].failed = status != DQ_OK; // the source that the message is about
+    if (status != DQ_OK) return status;
+    dq_progress(dq_multi_context(multi), "measuring alone", i + 1, count);
+  }
+  return DQ_OK;
+}
+
+// ---- Together ----
+
+static void fail(arrival_run *load, dq_status status, const dq_error *error) {
+  if (load->status == DQ_OK) load->error = *error;
+  if (load->status == DQ_OK) load->status = status;
+  load->closing = true;
+}
+
+// Under the lock. The slot is the caller's; it is free again after a failure.
+static void submit(arrival_run *load, arrival_slot *slot, int64_t arrival) {
+  const dq_source *source = &load->sources[slot->source];
+  dq_source_record *record = &load->records[slot->source];
+  dq_multi_request *request = slot->request;
+  slot->arrival = arrival;
+  slot->sample = (int)(record->sent % source->sample_count);
+  set_inputs(request, source, slot->sample);
+  request->priority = source->priority;
+  request->deadline = source->deadline > 0 ? arrival + (int64_t)(1e9 * source->deadline) : INT64_MAX;
+  record->sent++;
+  load->running++;
+  dq_error error = {0};
+  dq_status status = dq_multi_submit(request, &error);
+  if (status == DQ_OK) return;
+  load->running--;
+  fail(load, status, &error);
+}
+
+static bool may_send(const arrival_run *load, const arrival_sender *sender) {
+  return !load->closing && (!load->options->requests || sender->sent < load->options->requests);
+}
+
+static void record_request(arrival_run *load, const arrival_slot *slot, uint64_t digest) {
+  const dq_multi_request *request = slot->request;
+  dq_source_record *record = &load->records[slot->source];
+  if (request->status == DQ_CANCELLED) { // withdrawn, or the context was stopped
+    record->unfinished++;
+    load->closing = true;
+  } else if (request->status != DQ_OK) {
+    if (!record->failed++) record->error = request->error;
+  } else if (add_time(record, 1e-9 * (double)(request->finish - slot->arrival))) {
+    record->running += 1e-9 * (double)request->running;
+    record->missed += request->finish > request->deadline;
+    record->different += digest != record->digests[slot->sample];
+  } else {
+    dq_error error = {0};
+    fail(load, dq_fail_memory(&error, sizeof(double)), &error);
+  }
+}
+
+// In a worker, or in the thread that takes the request out of the queue.
+static void request_ended(void *user, dq_multi_request *request) {
+  arrival_slot *slot = user;
+  arrival_run *load = slot->load;
+  const dq_source *source = &load->sources[slot->source];
+  uint64_t digest = request->status == DQ_OK ? digest_of(request, outputs_of(request)) : 0;
+  pthread_mutex_lock(&load->lock);
+  record_request(load, slot, digest);
+  load->running--;
+  arrival_sender *from = &load->senders[slot->sender];
+  from->busy = false;
+  if (!source->rate && !load->options->trace && may_send(load, from)) {
+    from->sent++;
+    submit(load, slot, dq_nanoseconds());
+  } else {
+    slot->next_free = load->free_slots[slot->source];
+    load->free_slots[slot->source] = slot;
+  }
+  if (!load->running) pthread_cond_broadcast(&load->ended);
+  pthread_mutex_unlock(&load->lock);
+}
+
+// A free slot of the source, under the lock; NULL: there is no memory.
+static arrival_slot *find_slot(arrival_run *load, int source) {
+  arrival_slot *found = load->free_slots[source];
+  if (found) {
+    load->free_slots[source] = found->next_free;
+    return found;
+  }
+  dq_error error = {0};
+  found = calloc(1, sizeof *found);
+  dq_status status = found ? DQ_OK : dq_fail_memory(&error, sizeof *found);
+  if (status == DQ_OK)
+    status = dq_multi_request_open(&found->request, load->multi, load->sources[source].network, &error);
+  if (status != DQ_OK) {
+    free(found);
+    fail(load, status, &error);
+    return NULL;
+  }
+  found->load = load, found->source = source;
+  found->request->ended = request_ended, found->request->user = found;
+  found->next = load->slots;
+  return load->slots = found;
+}
+
+static void arrive(arrival_run *load, arrival_sender *from, int64_t arrival) {
+  const dq_source *source = &load->sources[from->source];
+  pthread_mutex_lock(&load->lock);
+  bool late = from->busy && source->late == DQ_LATE_DROP;
+  arrival_slot *slot = late ? NULL : find_slot(load, from->source);
+  from->sent++;
+  if (late) load->records[from->source].sent++, load->records[from->source].dropped++;
+  if (slot) {
+    slot->sender = (int)(from - load->senders);
+    from->busy = true;
+    submit(load, slot, arrival);
+  }
+  pthread_mutex_unlock(&load->lock);
+}
+
+// ---- The clock ----
+
+static arrival_sender *sender_of(const arrival_run *load, int source) { // the first
+  int i = 0;
+  while (load->senders[i].source != source) i++;
+  return &load->senders[i];
+}
+
+// The sender of the next request by rate or trace, and its arrival; NULL: there is none any more.
+static arrival_sender *next_arrival(arrival_run *load, int64_t *arrival) {
+  const dq_arrival_trace *trace = load->options->trace;
+  arrival_sender *first = NULL;
+  *arrival = INT64_MAX;
+  for (int i = 0; i < load->sender_count; i++) {
+    arrival_sender *from = &load->senders[i];
+    if (!(load->sources[from->source].rate > 0)) continue; // workers send for it
+    bool open = !load->options->requests || from->sent < load->options->requests;
+    if (open && from->next < *arrival) first = from, *arrival = from->next;
+  }
+  if (!trace || load->traced == trace->count) return first;
+  const dq_arrival *line = &trace->arrivals[load->traced];
+  int64_t time = load->start + (int64_t)(1e9 * line->seconds);
+  if (time >= *arrival) return first;
+  *arrival = time;
+  return sender_of(load, line->source);
+}
+
+static void advance(arrival_run *load, arrival_sender *from) {
+  double rate = load->sources[from->source].rate;
+  if (rate > 0) from->next = load->start + (int64_t)(1e9 * (double)from->sent / rate);
+  else load->traced++;
+}
+
+static void sleep_until(int64_t time) {
+  struct timespec until = {.tv_sec = time / 1000000000, .tv_nsec = time % 1000000000};
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) continue;
+}
+
+enum { LOOK = 50000000 }; // nanoseconds between two looks at whether the work was stopped
+
+static void run_clock(arrival_run *load) {
+  const dq_context *context = dq_multi_context(load->multi);
+  while (!dq_is_stopped(context)) {
+    int64_t arrival, now = dq_nanoseconds();
+    arrival_sender *next = next_arrival(load, &arrival);
+    if ((!next && load->end == INT64_MAX) || (now >= load->end && arrival >= load->end)) return;
+    int64_t until = arrival < load->end ? arrival : load->end;
+    if (load->end < INT64_MAX) dq_progress(context, "running", now - load->start, load->end - load->start);
+    if (until > now) sleep_until(until - now > LOOK ? now + LOOK : until);
+    if (!next || arrival >= load->end || dq_nanoseconds() < arrival) continue;
+    arrive(load, next, arrival);
+    advance(load, next);
+  }
+}
+
+// ---- The whole ----
+
+static dq_status open_load(arrival_run *load, dq_error *error) {
+  for (int i = 0; i < load->source_count; i++) load->sender_count += load->sources[i].senders;
+  load->arena = dq_context_arena(dq_multi_context(load->multi));
+  if (!load->arena) return dq_fail_memory(error, 0);
+  load->senders = DQ_NEW_ARRAY(load->arena, load->sender_count, arrival_sender);
+  load->free_slots = DQ_NEW_ARRAY(load->arena, load->source_count, arrival_slot *);
+  if (!load->senders || !load->free_slots) return dq_fail_memory(error, 0);
+  int number = 0;
+  for (int i = 0; i < load->source_count; i++)
+    for (int s = 0; s < load->sources[i].senders; s++) load->senders[number++].source = i;
+  return DQ_OK;
+}
+
+static void start(arrival_run *load) {
+  const dq_arrival_options *options = load->options;
+  const dq_arrival_trace *trace = options->trace;
+  double duration = options->duration;
+  bool rates = false;
+  for (int i = 0; i < load->source_count; i++) rates |= load->sources[i].rate > 0;
+  if (!(duration > 0) && trace && rates && !options->requests) duration = trace->arrivals[trace->count - 1].seconds;
+  load->start = dq_nanoseconds();
+  load->end =
+      duration > 0 ? load->start + (int64_t)(1e9 * duration) + 1 : INT64_MAX; // the last line of a trace arrives
+  for (int i = 0; i < load->sender_count; i++) {
+    arrival_sender *from = &load->senders[i];
+    from->next = load->start;
+    if (!load->sources[from->source].rate && !trace) arrive(load, from, dq_nanoseconds());
+  }
+}
+
+// After the duration: what has not begun is taken out of the queue.
+static void withdraw(arrival_run *load) {
+  pthread_mutex_lock(&load->lock);
+  arrival_slot *slots = load->slots;
+  bool over = load->end != INT64_MAX || load->status != DQ_OK;
+  load->closing = load->closing || over;
+  pthread_mutex_unlock(&load->lock);
+  for (arrival_slot *slot = over ? slots : NULL; slot; slot = slot->next) dq_multi_withdraw(slot->request);
+}
+
+static void wait_for_end(arrival_run *load) {
+  pthread_mutex_lock(&load->lock);
+  while (load->running) pthread_cond_wait(&load->ended, &load->lock);
+  load->closing = true;
+  pthread_mutex_unlock(&load->lock);
+}
+
+static void close_load(arrival_run *load) {
+  for (arrival_slot *slot = load->slots, *next; slot; slot = next) {
+    next = slot->next;
+    dq_multi_request_close(slot->request);
+    free(slot);
+  }
+  dq_arena_free(load->arena);
+  pthread_mutex_destroy(&load->lock);
+  pthread_cond_destroy(&load->ended);
+}
+
+dq_status dq_arrivals_run(dq_multi *multi, const dq_source *sources, int count, const dq_arrival_options *options,
+                          dq_source_record *records, double *elapsed, dq_error *error) {
+  arrival_run load = {
+      .multi = multi, .sources = sources, .source_count = count, .options = options, .records = records};
+  pthread_mutex_init(&load.lock, NULL);
+  pthread_cond_init(&load.ended, NULL);
+  dq_status status = open_load(&load, error);
+  if (status == DQ_OK) {
+    start(&load);
+    run_clock(&load);
+    withdraw(&load);
+    wait_for_end(&load);
+    *elapsed = 1e-9 * (double)(dq_nanoseconds() - load.start);
+    status = load.status;
+    if (status != DQ_OK && error) *error = load.error;
+  }
+  close_load(&load);
+  return status == DQ_OK ? dq_check_stop(dq_multi_context(multi), error) : status;
+}
+
+void dq_source_records_free(dq_source_record *records, int count) {
+  for (int i = 0; i < count; i++) free(records[i].times);
+}

@@ -1,0 +1,51 @@
+#include "lib/report/report_jobs.h"
+
+#include "lib/report/trace_events.h"
+
+dq_status dq_job_record_open(dq_job_record *record, int workers, dq_arena *arena, dq_error *error) {
+  const size_t bytes = DQ_JOB_EVENTS * sizeof(dq_job_event);
+  *record = (dq_job_record){DQ_NEW_ARRAY(arena, workers, dq_job_track), workers};
+  if (!record->tracks) return dq_fail_memory(error, (size_t)workers * sizeof *record->tracks);
+  for (int w = 0; w < workers; w++)
+    if (!(record->tracks[w].events = dq_arena_alloc(arena, bytes))) return dq_fail_memory(error, bytes);
+  return DQ_OK;
+}
+
+void dq_job_record_add(void *user, int worker, const dq_multi_request *request, int job, int64_t begin, int64_t end) {
+  dq_job_track *track = &((dq_job_record *)user)->tracks[worker];
+  if (track->count < DQ_JOB_EVENTS)
+    track->events[track->count] = (dq_job_event){begin, end, request->task.number, request->network, job};
+  track->count++;
+}
+
+void dq_job_record_clear(dq_job_record *record) {
+  for (int w = 0; w < record->workers; w++) record->tracks[w].count = 0;
+}
+
+int64_t dq_job_record_lost(const dq_job_record *record) {
+  int64_t lost = 0;
+  for (int w = 0; w < record->workers; w++)
+    if (record->tracks[w].count > DQ_JOB_EVENTS) lost += record->tracks[w].count - DQ_JOB_EVENTS;
+  return lost;
+}
+
+dq_status dq_job_record_write(const dq_job_record *record, const char *path, const char *const *names, int64_t start,
+                              dq_error *error) {
+  dq_trace_file file;
+  DQ_TRY(dq_trace_open(&file, path, start, error));
+  dq_trace_name(&file, -1, "dq-multi");
+  for (int w = 0; w < record->workers; w++) {
+    const dq_job_track *track = &record->tracks[w];
+    char name[32];
+    snprintf(name, sizeof name, "worker %d", w);
+    dq_trace_name(&file, w, name);
+    for (int64_t i = 0; i < track->count && i < DQ_JOB_EVENTS; i++) {
+      const dq_job_event *event = &track->events[i];
+      dq_trace_begin(&file, w, "job", names[event->network], event->begin, event->end);
+      dq_trace_number(&file, "request", event->request);
+      dq_trace_number(&file, "job", event->job);
+      dq_trace_end(&file);
+    }
+  }
+  return dq_trace_close(&file, error);
+}

@@ -1,0 +1,196 @@
+# dq-multi: the same answers as alone, what is counted, and bad input. Times are not looked at.
+load common
+
+# tells EXPRESSION FILE: of the JSON, as `told`
+tells() { python3 -c "import json, sys; told = json.load(open(sys.argv[1])); assert $1, told" "$2"; }
+needs_python() { command -v python3 >/dev/null || skip "no python3 to read JSON with"; }
+
+@test "the same answers for any policy, number of workers, jobs and mix, those of the network alone" {
+  needs_python
+  convert int8 "$models/small.onnx" int8.onnx -q >/dev/null
+  convert amp "$models/small.onnx" half.onnx -q >/dev/null
+  mix=("$models/small.onnx,n=2,priority=low" half.onnx,fps=200 int8.onnx,n=2,priority=high)
+  for network in "$models/small.onnx" half.onnx int8.onnx; do
+    gives 0 dq-multi "$network" --data "npy:$x" --duration 20ms --threads 1 --job-time 1h --json alone.json
+    tells 'told["networks"][0]["jobs"] == 1' alone.json
+    python3 -c 'import json; print(json.load(open("alone.json"))["networks"][0]["digest"])' >>alone
+  done
+  [ "$(sort -u alone | wc -l)" -eq 3 ]
+  for policy in fifo round-robin priority edf; do
+    for threads in 1 2 3; do
+      gives 0 dq-multi "${mix[@]}" --data "npy:$x" --policy $policy --threads $threads --job-time 1us --requests 20 --json mix.json
+      python3 -c 'import json; [print(n["digest"]) for n in json.load(open("mix.json"))["networks"]]' >mix
+      cmp alone mix
+      tells 'all(n["different"] == 0 and n["failed"] == 0 and n["jobs"] > 1 for n in told["networks"])' mix.json
+      tells 'all(n["requests"] == 20 * n["senders"] for n in told["networks"])' mix.json
+    done
+  done
+}
+
+@test "the answers are those of dq-run" {
+  needs_python
+  make_models --array one.npy 1 3 8 8
+  gives 0 dq-multi "$models/small.onnx" --data npy:one.npy --duration 20ms --json a.json
+  gives 0 dq-multi "$models/small.onnx" --data npy:one.npy --duration 20ms --seed 5 --json b.json
+  tells 'told["networks"][0]["digest"] == json.load(open("a.json"))["networks"][0]["digest"]' b.json
+  gives 0 dq-multi "$models/small.onnx" --duration 20ms --json c.json
+  gives 0 dq-multi "$models/small.onnx" --duration 20ms --seed 5 --json d.json # other noise
+  tells 'told["networks"][0]["digest"] != json.load(open("c.json"))["networks"][0]["digest"]' d.json
+}
+
+@test "what is counted: requests, dropped, missed, unfinished" {
+  needs_python
+  gives 0 dq-multi "$models/small.onnx,n=3" --requests 5 --json a.json
+  tells 'told["networks"][0]["requests"] == 15 and "missed" not in told["networks"][0]' a.json
+  gives 0 dq-multi "$models/small.onnx,n=2,fps=100" --requests 20 --json b.json
+  tells 'told["networks"][0]["requests"] == 40 and 0.19 <= told["run"]["seconds"] < 5' b.json
+  # more than the machine can do: late requests are dropped, or wait and are taken out at the end
+  gives 0 dq-multi "$models/small.onnx,fps=1000000,late=drop" --requests 30000 --json c.json
+  tells '(n := told["networks"][0])["dropped"] > 0 and n["dropped"] + n["requests"] == 30000' c.json
+  gives 0 dq-multi "$models/small.onnx,fps=1000000,late=queue" --requests 3000 --json d.json
+  tells 'told["networks"][0]["dropped"] == 0 and told["networks"][0]["requests"] == 3000' d.json
+  gives 0 dq-multi "$models/small.onnx,fps=1000,deadline=1us" --requests 20 --json e.json
+  tells 'told["networks"][0]["missed"] == 20 and told["run"]["missed"] == 20' e.json
+  gives 0 dq-multi "$models/small.onnx,n=50" --duration 20ms --threads 1 --json f.json
+  tells '(n := told["networks"][0])["unfinished"] in (48, 49) and n["requests"] > 0' f.json
+}
+
+@test "a trace: each line is a request of its network" {
+  needs_python
+  printf '# a comment\n0 first\n\n0.005 second\r\n0.005\tfirst\n 0.03  first \n' >trace
+  gives 0 dq-multi "$models/small.onnx,name=first" "$models/small.onnx,name=second" --trace trace --json a.json
+  tells '[n["requests"] for n in told["networks"]] == [3, 1] and told["run"]["seconds"] >= 0.03' a.json
+  # the clock of another network runs as long as the trace
+  gives 0 dq-multi "$models/small.onnx,name=first" "$models/small.onnx,name=second" "$models/small.onnx,fps=100" --trace trace --json b.json
+  tells '[n["requests"] + n["unfinished"] for n in told["networks"]] == [3, 1, 4]' b.json
+  gives 3 dq-multi "$models/small.onnx,name=first,fps=100" "$models/small.onnx,name=second" --trace trace
+  says "dq-multi: trace: has requests of network 'first', which has fps=; expected one of both"
+}
+
+@test "the figures fit each other" {
+  needs_python
+  gives 0 dq-multi "$models/small.onnx" "$models/small.onnx,fps=50" --duration 200ms --json a.json
+  python3 - <<'END'
+import json
+from math import isclose
+told = json.load(open("a.json"))
+shares = []
+for n in told["networks"]:
+    assert n["p50_ms"] <= n["p95_ms"] <= n["p99_ms"] <= n["largest_ms"], n
+    assert isclose(n["waiting_ms"] + n["running_ms"], n["mean_ms"], rel_tol=1e-9), n
+    assert isclose(n["slowdown"], n["mean_ms"] / n["alone_ms"], rel_tol=1e-9), n
+    assert isclose(n["per_second"], n["requests"] / told["run"]["seconds"], rel_tol=1e-9), n
+    shares.append(1 / n["slowdown"])
+run = told["run"]
+assert isclose(run["turnaround"], sum(1 / s for s in shares) / 2, rel_tol=1e-9), run
+assert isclose(run["throughput"], sum(shares), rel_tol=1e-9), run
+assert isclose(run["jain"], sum(shares) ** 2 / (2 * sum(s * s for s in shares)), rel_tol=1e-9), run
+assert [n["network"] for n in told["networks"]] == ["small", "small#2"]
+jobs = [j for j in told["jobs"] if j["network"] == "small"]
+assert len(jobs) == told["networks"][0]["jobs"] and jobs[0]["first"] == "conv1", jobs
+END
+}
+
+@test "a timeline: each worker runs one job after the other, and requests their jobs in order" {
+  needs_python
+  gives 0 dq-multi "$models/small.onnx,n=3" --threads 2 --job-time 1us --requests 20 --timeline line.json
+  python3 - <<'END'
+import json
+events = json.load(open("line.json"))["traceEvents"]
+assert [e["args"]["name"] for e in events if e["ph"] == "M"] == ["dq-multi", "worker 0", "worker 1"]
+jobs = [e for e in events if e["ph"] == "X"]
+requests = {}
+for worker in 0, 1:
+    own = [e for e in jobs if e["tid"] == worker]
+    assert all(a["ts"] + a["dur"] <= b["ts"] + 1e-6 for a, b in zip(own, own[1:]))
+for e in sorted(jobs, key=lambda e: e["ts"]):
+    requests.setdefault(e["args"]["request"], []).append(e)
+assert len(requests) == 60, len(requests)
+for own in requests.values():
+    assert [e["args"]["job"] for e in own] == list(range(len(own))), own
+    assert all(a["ts"] + a["dur"] <= b["ts"] + 1e-6 for a, b in zip(own, own[1:])), own
+END
+}
+
+@test "a network that cannot be loaded among others is named, and nothing runs" {
+  gives 3 dq-multi "$models/small.onnx" "$models/cycle.onnx"
+  has "dq-multi: $models/cycle.onnx: "
+  gives 5 dq-multi "$models/small.onnx" missing.onnx,n=2
+  says "dq-multi: missing.onnx: No such file or directory"
+  gives 5 dq-multi "$models/small.onnx" "$models/small.onnx,name=b,data=npy:missing.npy"
+  has "dq-multi: $models/small.onnx: "
+  has "missing.npy"
+  gives 3 dq-multi "$models/small.onnx,data=npy:$maps" --duration 10ms
+  has "dq-multi: $models/small.onnx: "
+  gives 3 dq-multi "$models/small.onnx,shape=x=1,4,8,8" --duration 10ms
+  says "dq-multi: $models/small.onnx: input 'x': dimension 1 is 3, given is 4"
+  [ -z "$output" ]
+}
+
+@test "keys that are wrong" {
+  local m=$models/small.onnx
+  while IFS='|' read -r keys text; do
+    gives 2 dq-multi "$m" "$m,$keys" --duration 10ms
+    has "dq-multi: $m,$keys: $text"
+  done <<'END'
+fps=0|fps=: '0' is out of range, allowed is over 0 to 1000000
+fps=-3|fps=: '-3' is out of range, allowed is over 0 to 1000000
+fps=nan|fps=: 'nan' is not a number
+n=0|n=: '0' is out of range, allowed is 1 to 10000
+n=two|n=: 'two' is not a whole number
+late=never|late=: 'never' is not one of queue, drop
+priority=urgent|priority=: 'urgent' is not one of low, normal, high
+deadline=0|deadline=: '0' is out of range
+deadline=soon|deadline=: 'soon' is not a time
+pfs=30|unknown key 'pfs'
+n=2,fsp=30|unknown key 'fsp'
+n=2,n=3|n= is given twice
+name=|name= has no value
+n=2,rest|unknown key 'rest'
+END
+  gives 2 dq-multi "$m,pfs=30"
+  has "hint: did you mean 'fps='?"
+  gives 2 dq-multi ",n=2"
+  has "there is no model in front of the keys"
+  gives 2 dq-multi "$m,name=a" "$m,name=a"
+  says "dq-multi: two networks have the name 'a'"
+  gives 2 dq-multi "$m,preset=tf"
+  has "preset= needs data="
+  gives 2 dq-multi "$m" --policy lifo
+  has "option '--policy': 'lifo' is not one of fifo, round-robin, priority, edf"
+  gives 2 dq-multi "$m" --job-time 0
+  has "option '--job-time': '0' is out of range"
+}
+
+@test "traces that are broken: the line is named" {
+  local m=$models/small.onnx
+  while IFS='|' read -r lines text; do
+    printf -- "$lines" >trace
+    gives 3 dq-multi "$m,name=camera" --trace trace
+    has "dq-multi: trace: $text"
+  done <<'END'
+0 camera\nsoon camera\n|line 2: 'soon camera' is not a time in seconds and a name
+0 camera\n\n0.5\n|line 3: '0.5' is not a time in seconds and a name
+nan camera\n|line 1: 'nan camera' is not a time in seconds and a name
+-1 camera\n|line 1: the time is -1 s, expected 0 to 1e9
+1 camera\n0.5 camera\n|line 2: the time is 0.5 s, after 1 s in a line before; expected times in order
+0 camra\n|line 1: there is no network 'camra'
+# nothing\n|no line has a request
+END
+  gives 3 dq-multi "$m,name=camera" --trace /dev/null
+  gives 5 dq-multi "$m" --trace missing
+  has "missing: No such file or directory"
+}
+
+@test "more networks than memory: refused with the network that does not fit" {
+  many=()
+  for i in {1..40}; do many+=("$models/small.onnx"); done
+  gives 5 dq-multi "${many[@]}" --duration 10ms --memory 1M
+  has "dq-multi: $models/small.onnx: "
+  has "memory"
+}
+
+@test "interrupted: 130 within a second" {
+  timeout --preserve-status -s INT 0.5 dq-multi "$models/small.onnx,n=2" "$models/small.onnx,fps=10" --duration 60s >out 2>err || code=$?
+  [ "$code" -eq 130 ]
+}
