@@ -6,6 +6,7 @@
 //   model     an ONNX file in memory: load, transform, inspect, save
 //   dataset   pictures or arrays, which are read one at a time
 //   network   a model made ready to run
+//   queue     several networks at once, and the requests to them
 //
 // Failures. A function that can fail returns a dq_code, DQ_CODE_OK (0) for success. Its last argument is a dq_failure,
 // which receives the reason, or NULL. Every such function can return DQ_CODE_SYSTEM when memory is missing or the limit
@@ -14,8 +15,8 @@
 //
 // Handles. A function whose name ends in _open or _load makes a handle and stores the handle in its first argument, or
 // NULL after a failure. The function with _close or _free releases the handle; NULL is allowed and does nothing.
-// Release a handle after everything that was made with it: datasets, models and networks before their engine, networks
-// before their model.
+// Release a handle after everything that was made with it: datasets, models, networks and queues before their engine,
+// networks and queues before their models, requests before their queue.
 //
 // Structs of options and results begin with `size`, the size of the struct that the program was built with, so that
 // later versions of the library can add fields at the end. Set options by their _defaults function, then change fields:
@@ -35,7 +36,8 @@
 // The library reads texts of the program during the call only. Texts in results belong to the handle and hold as long
 // as the comment at the function says, at most until the handle is released.
 //
-// Use an engine, and everything that was made with it, in one thread at a time. Engines do not depend on each other.
+// Use an engine, and everything that was made with it, in one thread at a time, but requests of a queue (dq_multi.h).
+// Engines do not depend on each other.
 // Results depend neither on the number of threads nor on the instruction set, except for factors of dq_model_tucker,
 // which LAPACK computes.
 #ifndef DQ_H
@@ -45,6 +47,7 @@
 #include "dq_base.h"
 #include "dq_int8.h"
 #include "dq_measure.h"
+#include "dq_multi.h"
 #include "dq_network.h"
 #include "dq_retrain.h"
 #include "dq_train.h"

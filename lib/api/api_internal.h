@@ -10,6 +10,7 @@
 #include "lib/measure/cost.h"
 #include "lib/eval/layers.h"
 #include "lib/graph/graph.h"
+#include "lib/session/session.h"
 #include "lib/train/trainer.h"
 #include "quant/amp/amp.h"
 #include "quant/amp/amp_check.h"
@@ -94,6 +95,14 @@ dq_status dq_api_shapes(const char *const *texts, const dq_graph *const *graphs,
 // with DQ_USAGE.
 dq_status dq_api_batch(int64_t *batch, const dq_model *model, const dq_shape_request *shapes, dq_data *data,
                        dq_error *error);
+
+// Converts options of a network (NULL: the defaults) to those of a session, and stores its batch. *settings points into
+// the arena. DQ_USAGE: an option is not valid, or a transform of the model failed.
+dq_status dq_api_session(dq_session_options *settings, int64_t *batch, const dq_model *model,
+                         const dq_network_options *options, dq_arena *arena, dq_error *error);
+// Fills *array with a tensor (an input or output) of that name; returns 1. A tensor whose shape is not known yet has no
+// elements either.
+int dq_api_array(const dq_tensor *tensor, const char *name, dq_array *array);
 
 // DQ_USAGE: a transform of the model failed, so that it can only be freed.
 dq_status dq_api_check_model(const dq_model *model, dq_error *error);

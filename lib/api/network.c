@@ -22,17 +22,23 @@ void dq_network_defaults(dq_network_options *options, size_t size) {
   dq_api_set_defaults(options, size, &network_defaults, sizeof *options);
 }
 
-static dq_status open_session(dq_network *network, dq_model *model, const dq_network_options *options, dq_arena *arena,
-                              dq_error *error) {
+dq_status dq_api_session(dq_session_options *settings, int64_t *batch, const dq_model *model,
+                         const dq_network_options *options, dq_arena *arena, dq_error *error) {
   dq_network_options given = network_defaults;
   DQ_TRY(dq_api_read_options(&given, sizeof given, options, error));
   DQ_TRY(dq_api_check_model(model, error));
   if (given.batch < 1 || given.batch > 65536)
     return dq_fail(error, DQ_USAGE, "batch is %" PRId64 ", expected 1 to 65536", given.batch);
-  dq_session_options settings = {.plain = given.plain != 0};
-  DQ_TRY(dq_api_shapes(given.shapes, (const dq_graph *const[]){model->graph}, 1, given.batch, arena, &settings.shapes,
-                       error));
-  network->batch = given.batch;
+  *settings = (dq_session_options){.plain = given.plain != 0};
+  *batch = given.batch;
+  return dq_api_shapes(given.shapes, (const dq_graph *const[]){model->graph}, 1, given.batch, arena, &settings->shapes,
+                       error);
+}
+
+static dq_status open_session(dq_network *network, dq_model *model, const dq_network_options *options, dq_arena *arena,
+                              dq_error *error) {
+  dq_session_options settings;
+  DQ_TRY(dq_api_session(&settings, &network->batch, model, options, arena, error));
   return dq_session_open(&network->session, model->graph, &settings, &model->engine->context, error);
 }
 
@@ -62,8 +68,7 @@ void dq_network_close(dq_network *network) {
 
 // ---- Inputs and outputs ----
 
-// A tensor whose shape is not known yet has no elements either.
-static int give_array(const dq_tensor *tensor, const char *name, dq_array *array) {
+int dq_api_array(const dq_tensor *tensor, const char *name, dq_array *array) {
   bool known = tensor->rank >= 0;
   *array = (dq_array){.name = name,
                       .type_name = dq_dtype_name(tensor->type),
@@ -80,16 +85,16 @@ int dq_network_inputs(const dq_network *network) { return dq_plan_input_count(ne
 
 int dq_network_input(dq_network *network, int index, dq_array *array) {
   if (index < 0 || index >= dq_network_inputs(network)) return 0;
-  return give_array(dq_plan_input(network->session.plan, index), dq_plan_input_name(network->session.plan, index),
-                    array);
+  return dq_api_array(dq_plan_input(network->session.plan, index), dq_plan_input_name(network->session.plan, index),
+                      array);
 }
 
 int dq_network_outputs(const dq_network *network) { return dq_plan_output_count(network->session.plan); }
 
 int dq_network_output(const dq_network *network, int index, dq_array *array) {
   if (index < 0 || index >= dq_network_outputs(network)) return 0;
-  return give_array(dq_plan_output(network->session.plan, index), dq_plan_output_name(network->session.plan, index),
-                    array);
+  return dq_api_array(dq_plan_output(network->session.plan, index), dq_plan_output_name(network->session.plan, index),
+                      array);
 }
 
 // ---- Pictures ----

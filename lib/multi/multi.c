@@ -222,3 +222,11 @@ bool dq_multi_wait(dq_multi_request *request, double seconds) {
   pthread_mutex_unlock(&multi->lock);
   return ended;
 }
+
+bool dq_multi_is_ended(dq_multi_request *request) {
+  dq_multi *multi = request->multi;
+  pthread_mutex_lock(&multi->lock);
+  bool ended = request->state == DQ_REQUEST_ENDED;
+  pthread_mutex_unlock(&multi->lock);
+  return ended;
+}

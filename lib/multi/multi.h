@@ -99,6 +99,8 @@ dq_status dq_multi_submit(dq_multi_request *request, dq_error *error);
 // Waits until the request has ended, at most `seconds` (< 0: without limit), and returns whether it has; true for a
 // request that was never submitted.
 bool dq_multi_wait(dq_multi_request *request, double seconds);
+// Whether the request has ended since it was submitted last; false for one that was never submitted.
+bool dq_multi_is_ended(dq_multi_request *request);
 // Ends a request that waits at once, one that has begun after the job that runs; nothing happens to others. True: the
 // request was waiting or had begun. `ended` is called in the calling thread where the request ends at once.
 bool dq_multi_cancel(dq_multi_request *request);

@@ -1,11 +1,13 @@
 // Several networks at once: whose job runs next by a simulated clock, how networks are cut into jobs, and requests that
 // give the bytes of the network alone, whatever the policy, the workers and the jobs.
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/base/clock.h"
 #include "lib/base/random.h"
+#include "lib/multi/fairness.h"
 #include "lib/multi/multi.h"
 #include "tests/unit/plan_harness.h"
 
@@ -211,6 +213,22 @@ static void jobs_are_cut_by_time(void **state) {
   }
   assert_int_equal(dq_cut_jobs(jobs, seconds, joined, 9, 100), 1);
   assert_int_equal(dq_cut_jobs(jobs, seconds, joined, 9, 1e-9), 7);
+}
+
+// ---- Figures ----
+
+// Two networks that take 10 ms alone: one takes 20 in the mix, the other, of two senders, 40. Slowdowns 2, 4, 4: their
+// mean is 10/3. Speeds 1/2, 1/4, 1/4: their sum is 1, that of their squares 3/8, and 1 / (3 * 3/8) = 8/9.
+static void figures_by_hand(void **state) {
+  (void)state;
+  const dq_share shares[] = {{0.010, 0.020, 1}, {0.010, 0.040, 2}};
+  dq_fairness fairness = dq_fairness_of(shares, 2);
+  assert_true(fabs(fairness.turnaround - 10.0 / 3) < 1e-12);
+  assert_true(fabs(fairness.throughput - 1) < 1e-12);
+  assert_true(fabs(fairness.jain - 8.0 / 9) < 1e-12);
+  fairness = dq_fairness_of(&(dq_share){0.5, 1, 4}, 1); // all alike
+  assert_true(fabs(fairness.jain - 1) < 1e-12);
+  assert_true(fabs(fairness.throughput - 2) < 1e-12);
 }
 
 // ---- Requests ----
@@ -462,6 +480,7 @@ int main(void) {
       cmocka_unit_test(removed_tasks_give_their_frames_back),
       cmocka_unit_test(policies_are_rows),
       cmocka_unit_test(jobs_are_cut_by_time),
+      cmocka_unit_test(figures_by_hand),
       cmocka_unit_test(same_bytes_as_alone),
       cmocka_unit_test(decomposed_layers_stay_together),
       cmocka_unit_test(cancelled_requests_end_alone),

@@ -1,0 +1,204 @@
+// Several networks at once through the public interface.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/api/api_internal.h"
+#include "lib/base/clock.h"
+#include "lib/multi/multi.h"
+
+typedef struct queue_network {
+  dq_model *model;
+  dq_session session;
+} queue_network;
+
+struct dq_queue {
+  dq_engine *engine;
+  dq_multi *multi;
+  queue_network **networks; // each stays where it is
+  int count;
+};
+
+struct dq_request {
+  dq_multi_request *request;
+  const queue_network *network;
+  dq_arena *arena;   // of inputs
+  dq_tensor *inputs; // with elements
+};
+
+// ---- Queues ----
+
+static const dq_queue_options queue_defaults = {.job_time = 0.001};
+
+void dq_queue_defaults(dq_queue_options *options, size_t size) {
+  dq_api_set_defaults(options, size, &queue_defaults, sizeof *options);
+}
+
+static dq_status open_queue(dq_queue *queue, dq_engine *engine, const dq_queue_options *options, dq_error *error) {
+  dq_queue_options given = queue_defaults;
+  DQ_TRY(dq_api_read_options(&given, sizeof given, options, error));
+  if (given.workers < 0 || given.workers > 1024)
+    return dq_fail(error, DQ_USAGE, "workers is %d, expected 0 to 1024", given.workers);
+  if (!(given.job_time > 0) || !isfinite(given.job_time))
+    return dq_fail(error, DQ_USAGE, "job_time is %g, expected a time above 0", given.job_time);
+  int policy = dq_job_policy_find(given.policy ? given.policy : "fifo");
+  if (policy < 0) return dq_fail(error, DQ_USAGE, "policy is '%.100s', which is none", given.policy);
+  dq_multi_options settings = {.workers = given.workers ? given.workers : dq_pool_threads(engine->context.pool),
+                               .policy = dq_job_policy_at(policy),
+                               .job_time = given.job_time};
+  queue->engine = engine;
+  return dq_multi_open(&queue->multi, &settings, &engine->context, error);
+}
+
+dq_code dq_queue_open(dq_queue **queue, dq_engine *engine, const dq_queue_options *options, dq_failure *failure) {
+  dq_error error = {0};
+  *queue = NULL;
+  dq_queue *made = calloc(1, sizeof *made);
+  dq_status status = made ? open_queue(made, engine, options, &error) : dq_fail_memory(&error, sizeof *made);
+  if (status == DQ_OK) *queue = made;
+  else free(made);
+  return dq_api_finish(status, &error, failure);
+}
+
+void dq_queue_close(dq_queue *queue) {
+  if (!queue) return;
+  dq_multi_close(queue->multi);
+  for (int i = 0; i < queue->count; i++) {
+    dq_session_close(&queue->networks[i]->session);
+    queue->networks[i]->model->networks--;
+    free(queue->networks[i]);
+  }
+  free(queue->networks);
+  free(queue);
+}
+
+static dq_status open_network(queue_network *network, dq_queue *queue, const dq_network_options *options,
+                              dq_arena *arena, dq_error *error) {
+  dq_session_options settings;
+  int64_t batch;
+  DQ_TRY(dq_api_session(&settings, &batch, network->model, options, arena, error));
+  settings.lent = true;
+  DQ_TRY(dq_session_open(&network->session, network->model->graph, &settings, dq_multi_context(queue->multi), error));
+  return dq_multi_add(queue->multi, &network->session, error);
+}
+
+dq_code dq_queue_add(dq_queue *queue, dq_model *model, const dq_network_options *options, int *network,
+                     dq_failure *failure) {
+  dq_error error = {0};
+  queue_network *added = calloc(1, sizeof *added);
+  queue_network **networks = realloc(queue->networks, ((size_t)queue->count + 1) * sizeof *networks);
+  if (networks) queue->networks = networks;
+  dq_arena *arena = dq_arena_new(0);
+  dq_status status = added && networks && arena ? DQ_OK : dq_fail_memory(&error, sizeof *added);
+  if (status == DQ_OK) {
+    added->model = model;
+    status = open_network(added, queue, options, arena, &error);
+  }
+  dq_arena_free(arena);
+  if (status == DQ_OK) {
+    model->networks++;
+    *network = queue->count;
+    queue->networks[queue->count++] = added;
+  } else if (added) {
+    dq_session_close(&added->session);
+    free(added);
+  }
+  return dq_api_finish(status, &error, failure);
+}
+
+// ---- Requests ----
+
+static dq_status open_inputs(dq_request *request, dq_error *error) {
+  const int count = dq_plan_input_count(request->network->session.plan);
+  request->inputs = DQ_NEW_ARRAY(request->arena, count, dq_tensor);
+  if (!request->inputs) return dq_fail_memory(error, (size_t)count * sizeof *request->inputs);
+  for (int i = 0; i < count; i++) {
+    dq_tensor *input = &request->inputs[i];
+    *input = *dq_plan_input(request->network->session.plan, i);
+    input->data = dq_arena_alloc(request->arena, dq_tensor_bytes(input));
+    if (!input->data) return dq_fail_memory(error, dq_tensor_bytes(input));
+    request->request->inputs[i] = input->data;
+  }
+  return DQ_OK;
+}
+
+static dq_status open_request(dq_request *request, dq_queue *queue, int network, dq_error *error) {
+  if (network < 0 || network >= queue->count)
+    return dq_fail(error, DQ_USAGE, "network is %d, the queue has %d", network, queue->count);
+  request->network = queue->networks[network];
+  request->arena = dq_context_arena(&queue->engine->context);
+  if (!request->arena) return dq_fail_memory(error, sizeof *request);
+  DQ_TRY(dq_multi_request_open(&request->request, queue->multi, network, error));
+  return open_inputs(request, error);
+}
+
+dq_code dq_request_open(dq_request **request, dq_queue *queue, int network, dq_failure *failure) {
+  dq_error error = {0};
+  *request = NULL;
+  dq_request *made = calloc(1, sizeof *made);
+  dq_status status = made ? open_request(made, queue, network, &error) : dq_fail_memory(&error, sizeof *made);
+  if (status == DQ_OK) *request = made;
+  else dq_request_close(made);
+  return dq_api_finish(status, &error, failure);
+}
+
+void dq_request_close(dq_request *request) {
+  if (!request) return;
+  if (request->request) {
+    dq_multi_cancel(request->request);
+    dq_multi_wait(request->request, -1);
+  }
+  dq_multi_request_close(request->request);
+  dq_arena_free(request->arena);
+  free(request);
+}
+
+int dq_request_input(dq_request *request, int index, dq_array *array) {
+  const dq_plan *plan = request->network->session.plan;
+  if (index < 0 || index >= dq_plan_input_count(plan)) return 0;
+  return dq_api_array(&request->inputs[index], dq_plan_input_name(plan, index), array);
+}
+
+int dq_request_output(const dq_request *request, int index, dq_array *array) {
+  const dq_plan *plan = request->network->session.plan;
+  if (index < 0 || index >= dq_plan_output_count(plan)) return 0;
+  return dq_api_array(&request->request->outputs[index], dq_plan_output_name(plan, index), array);
+}
+
+void dq_request_defaults(dq_request_options *options, size_t size) {
+  dq_api_set_defaults(options, size, &(dq_request_options){0}, sizeof *options);
+}
+
+dq_code dq_request_submit(dq_request *request, const dq_request_options *options, dq_failure *failure) {
+  dq_error error = {0};
+  dq_request_options given = {0};
+  const double most = 1e9; // seconds, so that the sum below fits
+  dq_status status = dq_api_read_options(&given, sizeof given, options, &error);
+  if (status == DQ_OK && !(given.deadline >= 0 && given.deadline <= most))
+    status = dq_fail(&error, DQ_USAGE, "deadline is %g, expected 0 to %g seconds", given.deadline, most);
+  if (status == DQ_OK && !dq_multi_wait(request->request, 0))
+    status = dq_fail(&error, DQ_USAGE, "the request has not ended yet; wait for it, or open another one");
+  if (status == DQ_OK) {
+    request->request->priority = given.priority;
+    request->request->deadline = given.deadline > 0 ? dq_nanoseconds() + (int64_t)(1e9 * given.deadline) : INT64_MAX;
+    status = dq_multi_submit(request->request, &error);
+  }
+  return dq_api_finish(status, &error, failure);
+}
+
+int dq_request_wait(dq_request *request, double seconds) { return dq_multi_wait(request->request, seconds); }
+
+int dq_request_cancel(dq_request *request) { return dq_multi_cancel(request->request); }
+
+dq_code dq_request_result(const dq_request *request, dq_request_facts *facts, dq_failure *failure) {
+  dq_error error = {0};
+  dq_multi_request *from = request->request;
+  dq_status status = dq_api_check_facts(facts, &error);
+  if (status == DQ_OK && !dq_multi_is_ended(from))
+    status = dq_fail(&error, DQ_USAGE, "the request has not ended, or was never submitted");
+  if (status != DQ_OK) return dq_api_finish(status, &error, failure);
+  dq_request_facts known = {.seconds = 1e-9 * (double)(from->finish - from->submitted),
+                            .running = 1e-9 * (double)from->running};
+  if (from->status == DQ_OK) dq_api_copy_results(facts, &known, sizeof known);
+  return dq_api_finish(from->status, &from->error, failure);
+}
