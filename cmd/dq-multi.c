@@ -239,10 +239,12 @@ static dq_status run_alone(dq_multi_run *run, const multi_options *options, dq_a
 static dq_status read_trace(dq_arrival_trace *trace, const dq_multi_run *run, const char *path, dq_arena *arena,
                             dq_error *error) {
   DQ_TRY(dq_arrival_trace_read(trace, path, run->names, run->count, arena, error));
-  for (int64_t i = 0; i < trace->count; i++)
-    if (run->sources[trace->arrivals[i].source].rate > 0)
-      return dq_fail(error, DQ_BAD_INPUT, "%s: has requests of network '%s', which has fps=; expected one of both",
-                     path, run->names[trace->arrivals[i].source]);
+  for (int64_t i = 0; i < trace->count; i++) {
+    const dq_source *source = &run->sources[trace->arrivals[i].source];
+    if (source->senders && !(source->rate > 0)) continue;
+    return dq_fail(error, DQ_BAD_INPUT, "%s: has requests of network '%s', which has %s; expected one of both", path,
+                   run->names[trace->arrivals[i].source], source->senders ? "fps=" : "n=0");
+  }
   return DQ_OK;
 }
 
@@ -320,7 +322,8 @@ const dq_command dq_verb_multi = {
         "each job. The weights of a network are in memory once. The outputs are those of the network alone, whatever "
         "the options are; the command compares them in every request.\n"
         "\n"
-        "Keys of a network: n=N: so many senders of requests (1). fps=R: each sends R requests in a second, by the "
+        "Keys of a network: n=N: so many senders of requests (1); with 0 the network is loaded and idle. fps=R: each "
+        "sends R requests in a second, by the "
         "clock; without it the next request follows when the last has ended. late=queue|drop: a request that comes "
         "while the one before has not ended waits (queue), or is dropped and counted. deadline=TIME: from the arrival "
         "to the deadline (with fps=: the time to the next request). priority=low|normal|high: for --policy priority. "

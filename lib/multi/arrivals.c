@@ -302,7 +302,8 @@ static void start(arrival_run *load) {
   double duration = options->duration;
   bool rates = false;
   for (int i = 0; i < load->source_count; i++) rates |= load->sources[i].rate > 0;
-  if (!(duration > 0) && trace && rates && !options->requests) duration = trace->arrivals[trace->count - 1].seconds;
+  bool by_trace = !(duration > 0) && trace && rates && !options->requests;
+  if (by_trace) duration = trace->arrivals[trace->count - 1].seconds;
   load->start = dq_nanoseconds();
   load->end =
       duration > 0 ? load->start + (int64_t)(1e9 * duration) + 1 : INT64_MAX; // the last line of a trace arrives

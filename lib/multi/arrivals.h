@@ -14,7 +14,7 @@ typedef enum dq_late_rule {
 // A network and who sends it requests.
 typedef struct dq_source {
   int network;           // index in the queue
-  int senders;           // >= 1
+  int senders;           // 0: the network is there, and nobody sends it requests
   double rate;           // requests each sender sends in a second; 0: the next when the last has ended, or by a trace
   dq_late_rule late;     // of requests by rate or trace
   int priority;          // as in dq_rank_facts

@@ -67,6 +67,24 @@ needs_python() { command -v python3 >/dev/null || skip "no python3 to read JSON 
   says "dq-multi: trace: has requests of network 'first', which has fps=; expected one of both"
 }
 
+@test "a network without senders is loaded and idle" {
+  needs_python
+  gives 0 dq-multi "$models/small.onnx,n=0,name=idle" "$models/small.onnx" --duration 20ms --json a.json
+  tells '[n["requests"] > 0 for n in told["networks"]] == [False, True] and told["run"]["jain"] == 1' a.json
+  echo "0 idle" >trace
+  gives 3 dq-multi "$models/small.onnx,n=0,name=idle" --trace trace
+  says "dq-multi: trace: has requests of network 'idle', which has n=0; expected one of both"
+}
+
+@test "two cameras for 20 seconds: every picture is counted, on time, and no memory is kept" {
+  needs_python
+  gives 0 dq-multi "$models/small.onnx,fps=30,late=drop" "$models/small.onnx,fps=25" --duration 1s --json short.json
+  gives 0 dq-multi "$models/small.onnx,fps=30,late=drop" "$models/small.onnx,fps=25" --duration 20s --json long.json
+  tells '[n["requests"] + n["dropped"] + n["unfinished"] for n in told["networks"]] == [600, 500]' long.json
+  tells '19.9 < told["run"]["seconds"] < 21 and told["networks"][1]["dropped"] == 0' long.json
+  tells 'told["run"]["peak_bytes"] < json.load(open("short.json"))["run"]["peak_bytes"] + (1 << 20)' long.json
+}
+
 @test "the figures fit each other" {
   needs_python
   gives 0 dq-multi "$models/small.onnx" "$models/small.onnx,fps=50" --duration 200ms --json a.json
@@ -136,7 +154,7 @@ END
 fps=0|fps=: '0' is out of range, allowed is over 0 to 1000000
 fps=-3|fps=: '-3' is out of range, allowed is over 0 to 1000000
 fps=nan|fps=: 'nan' is not a number
-n=0|n=: '0' is out of range, allowed is 1 to 10000
+n=-1|n=: '-1' is out of range, allowed is 0 to 10000
 n=two|n=: 'two' is not a whole number
 late=never|late=: 'never' is not one of queue, drop
 priority=urgent|priority=: 'urgent' is not one of low, normal, high

@@ -237,6 +237,18 @@ static void spellings(void **state) {
   (void)state;
   sample_options o;
   dq_error error;
+  const struct {
+    const char *text;
+    double seconds;
+  } times[] = {{BASE "--wait 250ms", 0.25},
+               {BASE "--wait 20us", 20e-6},
+               {BASE "--wait 1m2s500ms", 62.5},
+               {BASE "--wait 3m", 180}};
+  for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+    assert_int_equal(parse(times[i].text, &o, &error), DQ_OK);
+    assert_true(o.wait > 0.999999 * times[i].seconds && o.wait < 1.000001 * times[i].seconds);
+    dq_options_free(&sample, &o);
+  }
   assert_int_equal(parse(BASE "--keep_io --calibrate_method quint8 --multi 4", &o, &error), DQ_OK);
   assert_true(o.method == 1 && o.multiple == 4);
   dq_options_free(&sample, &o);
@@ -299,7 +311,7 @@ static void ranges_are_named(void **state) {
   expect_failure(BASE "--memory 0", "'--memory'", NULL);
   expect_failure(BASE "--memory 5Q", "'5Q'", "k, M, G", NULL);
   expect_failure(BASE "--bytes -5", "'-5'", NULL);
-  expect_failure(BASE "--wait 5y", "'5y'", "s, m, h", NULL);
+  expect_failure(BASE "--wait 5y", "'5y'", "us, ms, s, m, h", NULL);
 }
 
 static void the_last_of_two_flags_counts(void **state) {
