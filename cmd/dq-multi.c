@@ -10,6 +10,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/sizes.h"
 #include "lib/document/origin.h"
+#include "lib/kernels/conv/conv.h"
 #include "lib/measure/bench.h"
 
 typedef struct multi_options {
@@ -72,10 +73,10 @@ static const dq_option rows[] = {
      .minimum = 1,
      .maximum = 1000000,
      .value = "N",
-     .preset = "16",
      .group = "Data",
      DQ_INTO(multi_options, limit),
-     .help = "pictures of each network, which are read before the start; requests take them by turns"},
+     .help = "pictures of each network, which are read before the start (default: at most 16)",
+     .details = "Requests take the pictures by turns."},
     {.name = "timeline",
      .type = DQ_OPTION_FILE,
      .value = "FILE",
@@ -85,6 +86,11 @@ static const dq_option rows[] = {
 };
 
 // ---- Networks ----
+
+enum { PICTURES = 16 }; // of each network, where no limit is given
+
+// As dq-bench and dq-run --data compute convolutions.
+static const dq_conv_setting convolutions = {NULL, DQ_CONV_AUTO};
 
 static dq_status set_noise(dq_multi_loaded *loaded, uint64_t seed, dq_arena *arena, dq_error *error) {
   dq_random random = dq_random_start(seed, 0);
@@ -144,7 +150,10 @@ static dq_status open_with_data(dq_multi_loaded *loaded, const multi_options *op
                                  .limit = operand->limit ? operand->limit : options->limit};
   dq_data *data;
   dq_recall_preset(&arguments, loaded->graph, context);
-  DQ_TRY(dq_open_data(&data, &arguments, options->common.seed, context, error));
+  dq_data_options data_options = dq_data_options_of(&arguments, options->common.seed);
+  data_options.fewer = !data_options.limit;
+  if (!data_options.limit) data_options.limit = PICTURES;
+  DQ_TRY(dq_data_open(&data, &data_options, context, error));
   const dq_runner_options settings = {.session = loaded->settings};
   dq_status status = dq_runner_open(&loaded->runner, loaded->graph, data, &settings, context, error);
   loaded->session = &loaded->runner.session;
@@ -180,7 +189,8 @@ static dq_status load_network(dq_multi_loaded *loaded, const multi_options *opti
   const char *shape = operand->shape;
   DQ_TRY(dq_model_open(&loaded->graph, operand->path, context, error));
   dq_option_list shapes = {.items = &shape, .count = shape != NULL};
-  loaded->settings = (dq_session_options){.spent = loaded->graph, .lent = true};
+  loaded->settings =
+      (dq_session_options){.spent = loaded->graph, .lent = true, .convolutions = &convolutions, .convolution_count = 1};
   dq_status status = dq_read_shapes(&shapes, loaded->graph, 1, arena, &loaded->settings.shapes, error);
   bool data = operand->data || options->data;
   if (status == DQ_OK)
@@ -248,6 +258,13 @@ static dq_status read_trace(dq_arrival_trace *trace, const dq_multi_run *run, co
   return DQ_OK;
 }
 
+static double processor_seconds(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
 static dq_status run_together(dq_multi_run *run, const multi_options *options, dq_arena *arena, dq_error *error) {
   dq_arrival_trace trace;
   dq_arrival_options arrivals = {.duration = options->duration, .requests = options->requests};
@@ -259,7 +276,11 @@ static dq_status run_together(dq_multi_run *run, const multi_options *options, d
   DQ_TRY(run_alone(run, options, arena, error));
   dq_job_record_clear(&run->jobs);
   run->start = dq_nanoseconds();
-  return dq_arrivals_run(run->multi, run->sources, run->count, &arrivals, run->records, &run->elapsed, error);
+  double before = processor_seconds();
+  dq_status status =
+      dq_arrivals_run(run->multi, run->sources, run->count, &arrivals, run->records, &run->elapsed, error);
+  run->processor = processor_seconds() - before;
+  return status;
 }
 
 // A request that failed, or gave something else than alone, is a condition that does not hold.
@@ -319,7 +340,8 @@ const dq_command dq_verb_multi = {
     .description =
         "Runs requests of several networks in one process: each network is cut into jobs of consecutive steps by "
         "measured time, the jobs of all requests wait in one queue, and --threads workers run them, one thread for "
-        "each job. The weights of a network are in memory once. The outputs are those of the network alone, whatever "
+        "each job. The weights of a network are in memory once, and convolutions are computed as by dq-run --data. The "
+        "outputs are those of the network alone, whatever "
         "the options are; the command compares them in every request.\n"
         "\n"
         "Keys of a network: n=N: so many senders of requests (1); with 0 the network is loaded and idle. fps=R: each "

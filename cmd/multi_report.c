@@ -48,6 +48,7 @@ static const dq_column run_columns[] = {
     {"policy", "Policy", DQ_COLUMN_TEXT, NULL, 0, 0, 0},
     {"workers", "Workers", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"seconds", "Time of the run", DQ_COLUMN_REAL, "s", 2, 0, 0},
+    {"processor_seconds", "Processor time", DQ_COLUMN_REAL, "s", 2, 0, 0},
     {"requests", "Requests", DQ_COLUMN_INT, NULL, 0, 0, 0},
     {"per_second", "Requests per second", DQ_COLUMN_REAL, NULL, 2, 0, 0},
     {"missed", "Missed deadlines", DQ_COLUMN_INT, NULL, 0, 0, 0},
@@ -167,6 +168,7 @@ static dq_status put_run(dq_table *table, const dq_multi_run *run, dq_arena *are
   dq_table_put_text(table, "policy", run->policy->name);
   dq_table_put_int(table, "workers", run->workers);
   dq_table_put_real(table, "seconds", run->elapsed);
+  dq_table_put_real(table, "processor_seconds", run->processor);
   dq_table_put_int(table, "requests", requests);
   dq_table_put_real(table, "per_second", (double)requests / run->elapsed);
   dq_table_put_int(table, "missed", missed);

@@ -27,9 +27,9 @@ typedef struct dq_multi_run {
   dq_source *sources;
   dq_source_record *records;
   const char **names;
-  dq_job_record jobs;      // with a timeline
-  int64_t start;           // dq_nanoseconds at the first arrival
-  double loading, elapsed; // seconds
+  dq_job_record jobs;                 // with a timeline
+  int64_t start;                      // dq_nanoseconds at the first arrival
+  double loading, elapsed, processor; // seconds of loading, of the run, and of processors in the run
 } dq_multi_run;
 
 // Adds the tables of a run to the report; texts are in the arena. DQ_SYSTEM: there is no memory.

@@ -61,6 +61,7 @@ typedef struct dq_data_options {
   const char *preprocess;        // fields such as "resize=256,crop=224,...", which override the preset; NULL: none
   const char *norm;              // file of constants for each patient; NULL: norm.csv beside the pictures, if needed
   int64_t limit;                 // the largest number of pictures; 0: all
+  bool fewer;                    // no warning reports that there are fewer pictures than `limit`
   bool strict;                   // a picture that cannot be read is a failure; else it is left out
   uint64_t seed;                 // for specifications `synth:`
   const dq_data_source *sources; // more kinds of data; may be NULL

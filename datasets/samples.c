@@ -92,7 +92,7 @@ static dq_status open_reader(dq_data *data, const dq_data_options *options, dq_e
 static dq_status choose(dq_data *data, const dq_data_options *options, bool spread, dq_error *error) {
   int64_t limit = options->limit;
   data->count = data->found;
-  if (limit > data->found && !data->beside)
+  if (limit > data->found && !data->beside && !options->fewer)
     dq_message(data->context, DQ_WARNING, "%s: %" PRId64 " pictures, fewer than the limit of %" PRId64, options->spec,
                data->found, limit);
   bool all = limit == 0 || limit >= data->found;

@@ -305,8 +305,8 @@ static void start(arrival_run *load) {
   bool by_trace = !(duration > 0) && trace && rates && !options->requests;
   if (by_trace) duration = trace->arrivals[trace->count - 1].seconds;
   load->start = dq_nanoseconds();
-  load->end =
-      duration > 0 ? load->start + (int64_t)(1e9 * duration) + 1 : INT64_MAX; // the last line of a trace arrives
+  load->end = duration > 0 ? load->start + (int64_t)(1e9 * duration) : INT64_MAX;
+  if (by_trace) load->end++; // its last line arrives
   for (int i = 0; i < load->sender_count; i++) {
     arrival_sender *from = &load->senders[i];
     from->next = load->start;

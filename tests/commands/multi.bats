@@ -72,6 +72,8 @@ needs_python() { command -v python3 >/dev/null || skip "no python3 to read JSON 
   gives 0 dq-multi "$models/small.onnx,n=0,name=idle" "$models/small.onnx" --duration 20ms --json a.json
   tells '[n["requests"] > 0 for n in told["networks"]] == [False, True] and told["run"]["jain"] == 1' a.json
   echo "0 idle" >trace
+  gives 0 dq-multi "$models/small.onnx,n=0" "$models/small.onnx,fps=2" --duration 1s --json b.json
+  tells 'told["run"]["processor_seconds"] < 0.1' b.json # nothing spins
   gives 3 dq-multi "$models/small.onnx,n=0,name=idle" --trace trace
   says "dq-multi: trace: has requests of network 'idle', which has n=0; expected one of both"
 }

@@ -139,7 +139,7 @@ requests 7 | ../small.onnx --duration 10s --json - -q | 0 "requests": 7
 trace ../trace.txt | ../small.onnx --duration 1s --json - -q | 0 "requests": 3,
 trace ../other.txt | ../small.onnx --duration 20ms | 3 line 1: there is no network 'large'
 data npy:../missing.npy | ../small.onnx --duration 20ms | 5 missing.npy
-limit 2 | ../small.onnx --data npy:../x.npy --duration 20ms --json - -q | 0 "digest": "d92610fcad0b9f94"
+limit 200 | ../small.onnx --data npy:../x.npy --duration 20ms | 0 fewer than the limit of 200
 timeline line.json | ../small.onnx --duration 20ms | file line.json
 accumulate fp16 | ../half.onnx --duration 20ms --cpu-mask c | 0 float16 sums are emulated
 json out.json | ../small.onnx --duration 20ms | file out.json
