@@ -49,14 +49,21 @@ static int64_t sums_width(const dq_conv_plan *plan) {
                              : dq_ceil_div(plan->shape.out_width, DQ_SLIDE_LANES) * DQ_SLIDE_LANES;
 }
 
+// Outputs whose bytes one permutation picks, from as many words: with VBMI it reaches a whole vector, else 16 bytes.
+static int64_t permuted_lanes(const dq_kernel *kernel) { return kernel->feature == DQ_CPU_VBMI ? DQ_SLIDE_LANES : 4; }
+
 static bool applicable(const dq_conv_plan *plan) {
   const dq_conv_parameters *p = &plan->shape;
   const dq_conv_int8_parameters *q = &plan->int8;
+  const dq_kernel *kernel = dq_kernel_find(DQ_OPERATION_u8s8_slide, plan->cpu);
+  // Where words of bytes are multiplied at once, that is not slower than shuffles of 16 bytes (conv_depthwise.c).
+  if (!kernel || (kernel->feature != DQ_CPU_VBMI && dq_kernel_find(DQ_OPERATION_u8s8_correlate, plan->cpu)))
+    return false;
+  int64_t lanes = permuted_lanes(kernel);
   return !plan->float32 && p->groups == p->in_channels && p->groups == p->out_channels &&
-         dq_kernel_find(DQ_OPERATION_u8s8_slide, plan->cpu) &&
          dq_natural_zero_points(q->weight_zero_points, q->weight_zero_point_count, q->weight_signed) &&
          p->stride_width < DQ_SLIDE_REACH && p->dilation_width < DQ_SLIDE_REACH &&
-         (DQ_SLIDE_LANES - 1) * p->stride_width + (WORD - 1) * p->dilation_width < DQ_SLIDE_REACH;
+         (lanes - 1) * p->stride_width + (WORD - 1) * p->dilation_width < WORD * lanes;
 }
 
 static double cost(const dq_conv_plan *plan) { return (double)dq_conv_macs(&plan->shape) / (WORD * DQ_COST_LANES); }
