@@ -309,9 +309,16 @@ static dq_status measure_steps(dq_codegen *made, dq_codegen_parts *parts, const 
   dq_status status = emit_steps(made, parts, context, error);
   fclose(parts->calls);
   free(calls);
-  if (status != DQ_OK || made->weights_name || made->constant_bytes <= DQ_CODEGEN_MOST_ARRAYS) return status;
-  status = dq_fail(error, DQ_USAGE, "%" PRId64 " bytes of constants are too many for arrays in C, at most %d",
-                   made->constant_bytes, (int)DQ_CODEGEN_MOST_ARRAYS);
+  return status;
+}
+
+// The constants are held as a text twice, of up to 5 characters a byte, or as bytes in a stream that doubles its size.
+static dq_status check_constants(const dq_codegen *made, const dq_context *context, dq_error *error) {
+  const size_t memory = (size_t)made->constant_bytes * (made->weights_name ? 2 : 10);
+  if (made->weights_name || made->constant_bytes <= DQ_CODEGEN_MOST_ARRAYS)
+    return dq_check_memory(context, memory, "writing the constants", error);
+  dq_status status = dq_fail(error, DQ_USAGE, "%" PRId64 " bytes of constants are too many for arrays in C, at most %d",
+                             made->constant_bytes, (int)DQ_CODEGEN_MOST_ARRAYS);
   dq_error_hint(error, "--weights-file FILE puts them into a file of their own");
   return status;
 }
@@ -357,6 +364,7 @@ dq_status dq_codegen_open(dq_codegen *made, const dq_graph *graph, const dq_code
   DQ_TRY(dq_codegen_places(made, &parts.places, error));
   DQ_TRY(check_constant_outputs(made, &parts, error));
   DQ_TRY(measure_steps(made, &parts, context, error));
+  DQ_TRY(check_constants(made, context, error));
   DQ_TRY(dq_codegen_places(made, &parts.places, error));
   return emit_all(made, &parts, options->header, context, error);
 }

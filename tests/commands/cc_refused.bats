@@ -86,6 +86,15 @@ END
   [ "$refused_ones" -gt 50 ]
 }
 
+@test "constants that take more memory than there may be" {
+  printf 'input x 1 512\ny = Gemm x w(512,512)\noutput y 1 512\n' >large.model
+  make_models --describe large.model large.onnx
+  rm large.model
+  refused 5 "large.onnx: writing the constants needs 11 MiB of memory beside 1 MiB in use, --memory allows 8 MiB" large.onnx -o net.c --memory 8M
+  gives 0 dq-cc large.onnx -o net.c --memory 16M
+  gives 0 dq-cc large.onnx -o net.c --weights-file net.bin --memory 8M
+}
+
 @test "sizes that the model leaves open are asked for" {
   refused 2 "input 'images': dimension 2 ('height') is not known" "$models/open_size.onnx" -o net.c
   has "hint: give it, for example with --shape images=1,3,224,224"
