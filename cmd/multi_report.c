@@ -93,6 +93,12 @@ static dq_status put_times(dq_table *table, const dq_source_record *record, dq_a
   return DQ_OK;
 }
 
+// A node without a name is called by what it makes.
+static void put_node(dq_table *table, const char *key, const dq_node *node) {
+  char label[DQ_LABEL_TEXT];
+  dq_table_put_text(table, key, *node->name ? node->name : dq_node_label(node, label, sizeof label));
+}
+
 static void put_cut(dq_table *networks, dq_table *jobs, const dq_multi_run *run, int i) {
   int count;
   const dq_job *cut = dq_multi_jobs(run->multi, run->sources[i].network, &count);
@@ -105,8 +111,8 @@ static void put_cut(dq_table *networks, dq_table *jobs, const dq_multi_run *run,
     dq_table_put_int(jobs, "job", j);
     dq_table_put_int(jobs, "steps", cut[j].end - cut[j].from);
     if (cut[j].end > cut[j].from) {
-      dq_table_put_text(jobs, "first", dq_plan_step(plan, cut[j].from, NULL)->name);
-      dq_table_put_text(jobs, "last", dq_plan_step(plan, cut[j].end - 1, NULL)->name);
+      put_node(jobs, "first", dq_plan_step(plan, cut[j].from, NULL));
+      put_node(jobs, "last", dq_plan_step(plan, cut[j].end - 1, NULL));
     }
     dq_table_put_real(jobs, "time_us", 1e6 * cut[j].seconds);
   }
